@@ -1,0 +1,13 @@
+noinst_LTLIBRARIES += libbase.la
+libbase_la_SOURCES = \
+	base/arena.c base/arena.h \
+	base/checked.h \
+	base/clock.c base/clock.h \
+	base/err.c base/err.h \
+	base/log.c base/log.h \
+	base/compiler.h
+
+check_PROGRAMS += tests/unit/test_base
+tests_unit_test_base_SOURCES = tests/unit/test_base.c
+tests_unit_test_base_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_base_LDADD = libbase.la $(CMOCKA_LIBS)

@@ -1,0 +1,9 @@
+noinst_HEADERS += \
+	include/gsb/arch.h \
+	include/gsb/cuabi.h \
+	include/gsb/cuda_errors.def \
+	include/gsb/device_info.h \
+	include/gsb/handle.h \
+	include/gsb/kernel.h \
+	include/gsb/wire.h \
+	include/gsb/wire_records.def

@@ -1,0 +1,21 @@
+EXTRA_DIST += tests/summary tests/skips tests/run-all tests/lint tests/long-functions \
+	tests/cppcheck.suppress tests/demo
+
+
+# The long counts (random instances, mutations, rounds) and make distcheck: before a release, or before an issue is closed.
+.PHONY: check-long
+check-long:
+	@GSB_CHECK_LONG=1 $(top_srcdir)/tests/run-all $(abs_top_builddir)
+
+.PHONY: lint format
+lint:
+	@cd $(srcdir) && srcdir=. tests/lint
+format:
+	@cd $(srcdir) && find include base shm interpose ptx model device broker tools examples tests \
+		\( -name '*.c' -o -name '*.h' \) | xargs clang-format -i
+
+# What a machine with a GPU needs, and nothing else there: programs, their libraries, kernels. GPU_BUNDLE is ignored by git.
+GPU_BUNDLE = $(abs_top_srcdir)/.bundle
+.PHONY: gpu-bundle
+gpu-bundle: all
+	@$(top_srcdir)/tests/gpu/bundle $(abs_top_builddir) $(GPU_BUNDLE)
