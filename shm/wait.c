@@ -1,0 +1,221 @@
+/*
+ * wait.c - see wait.h and the state diagram in gsb/wire.h.
+ *
+ * No wake-up is lost: T stores BLOCKED, fences, and looks at its condition; E stores the word, fences, and
+ * looks for BLOCKED. One of the two sees the other. Both may see it: the CAS from BLOCKED to RUNNING has
+ * one winner, and a futex wake too many only costs a system call.
+ */
+#include "shm/wait.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "shm/ring.h"
+
+#define SPINS_PER_CLOCK_READ 64
+
+/* Shared between processes, so never FUTEX_PRIVATE. */
+static void futex_wait(_Atomic uint32_t *word, uint32_t expected)
+{
+	syscall(SYS_futex, word, FUTEX_WAIT, expected, NULL, NULL, 0);
+}
+
+static void futex_wake(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static bool cas_state(struct gsb_thread *t, uint32_t from, uint32_t to)
+{
+	return atomic_compare_exchange_strong_explicit(&t->state, &from, to, memory_order_acq_rel,
+						       memory_order_acquire);
+}
+
+static void mark_blocked(struct gsb_region *region, uint32_t slot)
+{
+	atomic_fetch_or_explicit(&region->header.blocked[slot / 64], 1ull << slot % 64,
+				 memory_order_seq_cst);
+}
+
+static void clear_blocked(struct gsb_region *region, uint32_t slot)
+{
+	atomic_fetch_and_explicit(&region->header.blocked[slot / 64], ~(1ull << slot % 64),
+				  memory_order_seq_cst);
+}
+
+static bool is_fatal(struct gsb_region *region)
+{
+	return atomic_load_explicit(&region->header.fatal, memory_order_acquire) != 0;
+}
+
+bool gsb_wait_holds(struct gsb_region *region, uint32_t slot, const struct gsb_wait *w)
+{
+	switch (w->kind) {
+	case GSB_WAIT_REPLY:
+		return slot < GSB_N_THREADS &&
+		       atomic_load_explicit(&region->threads[slot].call, memory_order_acquire) >=
+			       w->value;
+	case GSB_WAIT_STREAM:
+		return w->index < GSB_N_STREAMS &&
+		       atomic_load_explicit(&region->streams[w->index], memory_order_acquire) >=
+			       w->value;
+	case GSB_WAIT_EVENT:
+		return w->index < GSB_N_EVENTS &&
+		       atomic_load_explicit(&region->events[w->index].done, memory_order_acquire) >=
+			       w->value;
+	case GSB_WAIT_ANY:
+		return atomic_load_explicit(&region->header.n_completed, memory_order_acquire) !=
+		       w->value;
+	case GSB_WAIT_RING:
+		return atomic_load_explicit(&region->header.head, memory_order_acquire) >= w->value;
+	case GSB_WAIT_NOTHING:
+	case GSB_N_WAIT_KINDS: break;
+	}
+	return false;
+}
+
+/* ---- tenant ---- */
+
+int gsb_thread_acquire(struct gsb_region *region, uint32_t *slot)
+{
+	for (uint32_t i = 0; i < GSB_N_THREADS; i++) {
+		struct gsb_thread *t = &region->threads[i];
+
+		if (!cas_state(t, GSB_THREAD_FREE, GSB_THREAD_RUNNING))
+			continue;
+		t->tid = (uint32_t)syscall(SYS_gettid);
+		*slot = i;
+		return 0;
+	}
+	return -EAGAIN;
+}
+
+/* After a state that stops virtual time was left: the same pattern as with the ring's tail. */
+static void tell_gate(struct gsb_region *region)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(&region->header.engine_sleeps, memory_order_relaxed) &
+	    GSB_SLEEPS_UNTIL_BLOCKED)
+		gsb_ring_doorbell(&region->header);
+}
+
+void gsb_thread_release(struct gsb_region *region, uint32_t slot)
+{
+	clear_blocked(region, slot);
+	atomic_store_explicit(&region->threads[slot].state, GSB_THREAD_FREE, memory_order_release);
+	tell_gate(region);
+}
+
+static bool spin(struct gsb_region *region, uint32_t slot, const struct gsb_wait *w,
+		 uint32_t spin_ns)
+{
+	uint64_t end = gsb_clock_ns() + spin_ns;
+
+	do {
+		for (int i = 0; i < SPINS_PER_CLOCK_READ; i++) {
+			if (gsb_wait_holds(region, slot, w))
+				return true;
+			gsb_cpu_relax();
+		}
+	} while (!is_fatal(region) && gsb_clock_ns() < end);
+	return false;
+}
+
+/* One sleep, or none when the condition came true first. State is RUNNING before and after. */
+static void block_once(struct gsb_region *region, uint32_t slot, const struct gsb_wait *w)
+{
+	struct gsb_thread *t = &region->threads[slot];
+
+	atomic_store_explicit(&t->wait_kind, w->kind, memory_order_relaxed);
+	atomic_store_explicit(&t->wait_index, w->index, memory_order_relaxed);
+	atomic_store_explicit(&t->wait_value, w->value, memory_order_relaxed);
+	mark_blocked(region, slot);
+	atomic_store_explicit(&t->state, GSB_THREAD_BLOCKED, memory_order_seq_cst);
+	tell_gate(region);
+	if (gsb_wait_holds(region, slot, w) || is_fatal(region))
+		cas_state(t, GSB_THREAD_BLOCKED, GSB_THREAD_RUNNING);
+	while (atomic_load_explicit(&t->state, memory_order_acquire) == GSB_THREAD_BLOCKED)
+		futex_wait(&t->state, GSB_THREAD_BLOCKED);
+	clear_blocked(region, slot);
+}
+
+int gsb_thread_wait(struct gsb_region *region, uint32_t slot, const struct gsb_wait *w,
+		    uint32_t spin_ns)
+{
+	int saved = errno;
+
+	if (!gsb_wait_holds(region, slot, w) && !(spin_ns && spin(region, slot, w, spin_ns)))
+		while (!gsb_wait_holds(region, slot, w) && !is_fatal(region))
+			block_once(region, slot, w);
+	errno = saved;
+	return is_fatal(region) ? -EPIPE : 0;
+}
+
+void gsb_thread_wake_all(struct gsb_region *region)
+{
+	gsb_wake_waiters(region);
+}
+
+/* ---- engine ---- */
+
+static bool wake_if_due(struct gsb_region *region, uint32_t slot, bool fatal)
+{
+	struct gsb_thread *t = &region->threads[slot];
+	struct gsb_wait w;
+
+	if (atomic_load_explicit(&t->state, memory_order_acquire) != GSB_THREAD_BLOCKED)
+		return false;
+	w = (struct gsb_wait){
+		.kind = atomic_load_explicit(&t->wait_kind, memory_order_relaxed),
+		.index = atomic_load_explicit(&t->wait_index, memory_order_relaxed),
+		.value = atomic_load_explicit(&t->wait_value, memory_order_relaxed),
+	};
+	if (!fatal && !gsb_wait_holds(region, slot, &w))
+		return false;
+	if (!cas_state(t, GSB_THREAD_BLOCKED, GSB_THREAD_RUNNING))
+		return false;
+	/* The bit is T's alone: T may be blocked again by now, and clearing would hide it. */
+	futex_wake(&t->state);
+	return true;
+}
+
+unsigned gsb_wake_waiters(struct gsb_region *region)
+{
+	bool fatal = is_fatal(region);
+	unsigned n = 0;
+
+	atomic_thread_fence(memory_order_seq_cst);
+	for (uint32_t word = 0; word < GSB_N_THREADS / 64; word++) {
+		uint64_t bits =
+			atomic_load_explicit(&region->header.blocked[word], memory_order_seq_cst);
+
+		for (; bits; bits &= bits - 1)
+			n += wake_if_due(region, word * 64 + (uint32_t)__builtin_ctzll(bits),
+					 fatal);
+	}
+	return n;
+}
+
+bool gsb_threads_all_blocked(struct gsb_region *region)
+{
+	for (uint32_t i = 0; i < GSB_N_THREADS; i++)
+		if (atomic_load_explicit(&region->threads[i].state, memory_order_acquire) ==
+		    GSB_THREAD_RUNNING)
+			return false;
+	return true;
+}
+
+void gsb_reply(struct gsb_region *region, uint32_t slot, uint64_t call, int32_t result,
+	       uint32_t reply_bytes)
+{
+	struct gsb_thread *t = &region->threads[slot];
+
+	t->status = result;
+	t->reply_bytes = reply_bytes;
+	atomic_store_explicit(&t->call, call, memory_order_release);
+}

@@ -1,0 +1,198 @@
+/*
+ * test_wait.c - the thread words: who sets what, that no wake-up is lost, that hostile fields do no harm.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "gsb/cuabi.h"
+#include "shm/ring.h"
+#include "shm/wait.h"
+
+static int setup(void **state)
+{
+	*state = aligned_alloc(4096, sizeof(struct gsb_region));
+	memset(*state, 0, sizeof(struct gsb_region));
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	free(*state);
+	return 0;
+}
+
+static void test_acquire_gives_every_slot_once_then_eagain(void **state)
+{
+	struct gsb_region *r = *state;
+	uint32_t slot = 12345;
+
+	for (uint32_t i = 0; i < GSB_N_THREADS; i++) {
+		assert_int_equal(gsb_thread_acquire(r, &slot), 0);
+		assert_int_equal(slot, i);
+	}
+	assert_int_equal(gsb_thread_acquire(r, &slot), -EAGAIN);
+	gsb_thread_release(r, 7);
+	assert_int_equal(gsb_thread_acquire(r, &slot), 0);
+	assert_int_equal(slot, 7);
+}
+
+static void test_wait_whose_condition_holds_does_not_block(void **state)
+{
+	struct gsb_region *r = *state;
+	uint32_t slot;
+
+	assert_int_equal(gsb_thread_acquire(r, &slot), 0);
+	atomic_store(&r->streams[5], 10);
+	assert_int_equal(gsb_thread_wait(r, slot, &(struct gsb_wait){GSB_WAIT_STREAM, 5, 10}, 0),
+			 0);
+	assert_int_equal(atomic_load(&r->threads[slot].state), GSB_THREAD_RUNNING);
+}
+
+static void test_wake_wakes_only_whose_condition_holds(void **state)
+{
+	struct gsb_region *r = *state;
+	const struct {
+		uint32_t kind, index;
+		uint64_t value;
+	} waits[] = {{GSB_WAIT_STREAM, 1, 5}, {GSB_WAIT_EVENT, 2, 1}, {GSB_WAIT_RING, 0, 100}};
+
+	for (uint32_t i = 0; i < 3; i++) {
+		r->threads[i].wait_kind = waits[i].kind;
+		r->threads[i].wait_index = waits[i].index;
+		r->threads[i].wait_value = waits[i].value;
+		atomic_store(&r->threads[i].state, GSB_THREAD_BLOCKED);
+		r->header.blocked[0] |= 1u << i;
+	}
+	assert_int_equal(gsb_wake_waiters(r), 0);
+	assert_true(gsb_threads_all_blocked(r));
+	atomic_store(&r->events[2].done, 1);
+	assert_int_equal(gsb_wake_waiters(r), 1);
+	assert_int_equal(atomic_load(&r->threads[1].state), GSB_THREAD_RUNNING);
+	assert_false(gsb_threads_all_blocked(r));
+	atomic_store(&r->header.fatal, CUDA_ERROR_SYSTEM_NOT_READY);
+	assert_int_equal(gsb_wake_waiters(r), 2);
+}
+
+static void test_wake_with_hostile_fields_reads_nothing_outside(void **state)
+{
+	struct gsb_region *r = *state;
+
+	for (uint32_t kind = 0; kind < 300; kind++) {
+		r->threads[3].wait_kind = kind;
+		r->threads[3].wait_index = 0xffffffffu - kind % 2 * 0x7fffff00u;
+		r->threads[3].wait_value = UINT64_MAX;
+		atomic_store(&r->threads[3].state, GSB_THREAD_BLOCKED);
+		atomic_store(&r->header.blocked[0], UINT64_MAX);
+		gsb_wake_waiters(r);
+	}
+}
+
+static void test_wait_when_fatal_returns_epipe(void **state)
+{
+	struct gsb_region *r = *state;
+	uint32_t slot;
+
+	assert_int_equal(gsb_thread_acquire(r, &slot), 0);
+	atomic_store(&r->header.fatal, CUDA_ERROR_SYSTEM_NOT_READY);
+	assert_int_equal(gsb_thread_wait(r, slot, &(struct gsb_wait){GSB_WAIT_REPLY, 0, 1}, 0),
+			 -EPIPE);
+}
+
+#define N_ROUNDS 20000
+
+struct ping {
+	struct gsb_region *region;
+	uint32_t slot;
+};
+
+static void *waiter(void *arg)
+{
+	struct ping *p = arg;
+
+	for (uint64_t i = 1; i <= N_ROUNDS; i++) {
+		atomic_store(&p->region->streams[9], i); /* asks */
+		gsb_thread_wait(p->region, p->slot, &(struct gsb_wait){GSB_WAIT_REPLY, 0, i},
+				i % 3 ? 0 : 1000);
+	}
+	return NULL;
+}
+
+/* A lost wake-up would hang here; the runner's time limit turns that into a failure. */
+static void test_wait_and_reply_never_lose_a_wakeup(void **state)
+{
+	struct ping p = {.region = *state};
+	pthread_t thread;
+
+	assert_int_equal(gsb_thread_acquire(p.region, &p.slot), 0);
+	assert_int_equal(pthread_create(&thread, NULL, waiter, &p), 0);
+	for (uint64_t i = 1; i <= N_ROUNDS; i++) {
+		while (atomic_load(&p.region->streams[9]) < i)
+			gsb_wake_waiters(p.region);
+		gsb_reply(p.region, p.slot, i, CUDA_SUCCESS, 0);
+		gsb_wake_waiters(p.region);
+	}
+	pthread_join(thread, NULL);
+	assert_int_equal(atomic_load(&p.region->header.blocked[0]), 0);
+}
+
+static void *block_until_stream_9(void *arg)
+{
+	struct ping *p = arg;
+
+	gsb_thread_wait(p->region, p->slot, &(struct gsb_wait){GSB_WAIT_STREAM, 9, 1}, 0);
+	gsb_thread_release(p->region, p->slot);
+	return NULL;
+}
+
+/* Virtual time waits for threads to block: an engine that sleeps must hear of it. */
+static void test_wait_and_release_ring_only_when_the_gate_asked(void **state)
+{
+	struct ping p = {.region = *state};
+	struct gsb_ring_producer producer;
+	struct gsb_ring_consumer consumer;
+	int fd = eventfd(0, EFD_CLOEXEC); /* reads block until somebody rings */
+	uint64_t count = 0;
+	pthread_t thread;
+
+	gsb_ring_producer_init(&producer, p.region, fd);
+	gsb_ring_consumer_init(&consumer, p.region);
+	assert_int_equal(gsb_thread_acquire(p.region, &p.slot), 0);
+	gsb_ring_prepare_gate(&consumer);
+	assert_int_equal(pthread_create(&thread, NULL, block_until_stream_9, &p), 0);
+	assert_int_equal(read(fd, &count, sizeof(count)), sizeof(count));
+	assert_int_equal(count, 1);
+	assert_true(gsb_threads_all_blocked(p.region));
+	gsb_ring_prepare_sleep(&consumer); /* from here on only records ring */
+	atomic_store(&p.region->streams[9], 1);
+	assert_int_equal(gsb_wake_waiters(p.region), 1);
+	pthread_join(thread, NULL);
+	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(read(fd, &count, sizeof(count)), -1);
+	close(fd);
+}
+
+#define wait_test(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		wait_test(test_acquire_gives_every_slot_once_then_eagain),
+		wait_test(test_wait_whose_condition_holds_does_not_block),
+		wait_test(test_wake_wakes_only_whose_condition_holds),
+		wait_test(test_wake_with_hostile_fields_reads_nothing_outside),
+		wait_test(test_wait_when_fatal_returns_epipe),
+		wait_test(test_wait_and_reply_never_lose_a_wakeup),
+		wait_test(test_wait_and_release_ring_only_when_the_gate_asked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
