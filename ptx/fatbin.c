@@ -1,0 +1,247 @@
+/*
+ * fatbin.c - see fatbin.h. The layout is documented nowhere; it was measured on what nvcc 13 and the
+ * CUDA libraries contain. Offsets of an entry's header: kind 0, header size 4, payload size 8,
+ * compressed size 16, sm 28, flags 40, raw size 56.
+ */
+#include "ptx/fatbin.h"
+
+#include <errno.h>
+#include <lz4.h>
+#include <stdio.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "base/checked.h"
+#include "ptx/bytes.h"
+#include "ptx/ptx.h"
+
+#define CONTAINER_HEADER_BYTES 16
+#define ENTRY_HEADER_BYTES     64
+
+#define FLAG_LZ4	     0x2000u
+#define FLAG_ZSTD	     0x8000u
+#define FLAG_ARCH_SPECIFIC   0x100000u
+#define FLAG_FAMILY_SPECIFIC 0x200000u
+
+/* The container's end: what its header says, and not past the bytes that there are. */
+static bool container_end(const uint8_t *p, size_t size, uint64_t *end)
+{
+	uint64_t body;
+
+	if (size < CONTAINER_HEADER_BYTES || gsb_le32(p) != GSB_IMAGE_FATBIN_MAGIC ||
+	    gsb_le16(p + 6) < CONTAINER_HEADER_BYTES)
+		return false;
+	body = gsb_le64(p + 8);
+	if (!gsb_range_ok(gsb_le16(p + 6), body, size))
+		return false;
+	*end = gsb_le16(p + 6) + body;
+	return true;
+}
+
+/* For plain entries the exact size is not recorded: the padding is part of the payload. */
+static bool fill_entry(const uint8_t *h, uint64_t header, uint64_t padded,
+		       struct gsb_fatbin_entry *e)
+{
+	uint64_t exact = gsb_le32(h + 16), raw = gsb_le64(h + 56);
+
+	*e = (struct gsb_fatbin_entry){.kind = gsb_le16(h),
+				       .sm = gsb_le32(h + 28),
+				       .flags = gsb_le64(h + 40),
+				       .payload = h + header,
+				       .payload_size = padded,
+				       .raw_size = padded};
+	e->arch_specific = e->flags & FLAG_ARCH_SPECIFIC;
+	e->family_specific = e->flags & FLAG_FAMILY_SPECIFIC;
+	if (!(e->flags & (FLAG_LZ4 | FLAG_ZSTD)))
+		return true;
+	e->packing = e->flags & FLAG_ZSTD ? GSB_FATBIN_ZSTD : GSB_FATBIN_LZ4;
+	e->payload_size = exact;
+	e->raw_size = raw;
+	return exact > 0 && exact <= padded && raw > 0 && raw <= GSB_FATBIN_MAX_RAW_BYTES;
+}
+
+int gsb_fatbin_next(const void *bytes, size_t size, uint64_t *at, struct gsb_fatbin_entry *out)
+{
+	const uint8_t *p = bytes;
+	struct gsb_fatbin_entry e;
+	uint64_t end, header, padded;
+
+	if (!container_end(p, size, &end))
+		return -EBADMSG;
+	if (*at == 0)
+		*at = gsb_le16(p + 6);
+	if (*at == end)
+		return 0;
+	if (!gsb_range_ok(*at, ENTRY_HEADER_BYTES, end))
+		return -EBADMSG;
+	header = gsb_le32(p + *at + 4);
+	padded = gsb_le64(p + *at + 8);
+	if (header < ENTRY_HEADER_BYTES || !gsb_range_ok(*at, header, end) ||
+	    !gsb_range_ok(*at + header, padded, end) || !fill_entry(p + *at, header, padded, &e))
+		return -EBADMSG;
+	*at += header + padded;
+	*out = e;
+	return 1;
+}
+
+/* Exactly the declared size, neither less nor more: anything else is damage. */
+static bool unpack(const struct gsb_fatbin_entry *e, char *out)
+{
+	size_t n;
+	int got;
+
+	if (e->packing == GSB_FATBIN_ZSTD) {
+		n = ZSTD_decompress(out, e->raw_size, e->payload, e->payload_size);
+		return !ZSTD_isError(n) && n == e->raw_size;
+	}
+	got = LZ4_decompress_safe((const char *)e->payload, out, (int)e->payload_size,
+				  (int)e->raw_size);
+	return got >= 0 && (uint64_t)got == e->raw_size;
+}
+
+int gsb_fatbin_unpack(const struct gsb_fatbin_entry *e, struct gsb_arena *arena, const void **out,
+		      size_t *size)
+{
+	char *raw;
+
+	if (e->packing == GSB_FATBIN_PLAIN) {
+		*out = e->payload;
+		*size = e->payload_size;
+		return 0;
+	}
+	if (e->packing == GSB_FATBIN_LZ4 && e->payload_size > LZ4_MAX_INPUT_SIZE)
+		return -EBADMSG;
+	raw = gsb_arena_alloc(arena, e->raw_size + 1);
+	if (!raw)
+		return -ENOMEM;
+	if (!unpack(e, raw))
+		return -EBADMSG;
+	*out = raw;
+	*size = e->raw_size;
+	return 0;
+}
+
+struct wanted {
+	uint16_t kind;
+	uint32_t cc;
+};
+
+/* PTX runs on anything newer; a cubin on its own major version from its minor up. */
+static bool fits(const struct gsb_fatbin_entry *e, const struct wanted *w)
+{
+	bool same_major = e->sm / 10 == w->cc / 10;
+
+	if (e->kind != w->kind || e->sm > w->cc)
+		return false;
+	if (e->arch_specific)
+		return e->sm == w->cc;
+	if (e->family_specific)
+		return same_major;
+	return w->kind == GSB_FATBIN_PTX || same_major;
+}
+
+/* Adds "sm_75 PTX, " to what is there, for the message. */
+static void add_name(char *list, size_t size, const struct gsb_fatbin_entry *e)
+{
+	size_t n = strlen(list);
+	const char *kind = e->kind == GSB_FATBIN_PTX   ? "PTX"
+			   : e->kind == GSB_FATBIN_ELF ? "cubin"
+						       : "other";
+
+	snprintf(list + n, size - n, "%ssm_%u%s %s", n ? ", " : "", e->sm,
+		 e->arch_specific ? "a" : "", kind);
+}
+
+static int malformed(char *err, size_t err_size, const char *what)
+{
+	snprintf(err, err_size, "malformed %s: compile the program again", what);
+	return -EBADMSG;
+}
+
+/* The newest entry that fits, in *best; names all for the message that none does. */
+static int choose(const void *bytes, size_t size, const struct wanted *w,
+		  struct gsb_fatbin_entry *best, char *err, size_t err_size)
+{
+	char names[GSB_FATBIN_ERROR_BYTES / 2] = "";
+	struct gsb_fatbin_entry e;
+	bool found = false;
+	uint64_t at = 0;
+	int more;
+
+	while ((more = gsb_fatbin_next(bytes, size, &at, &e)) > 0) {
+		add_name(names, sizeof(names), &e);
+		if (!fits(&e, w) || (found && e.sm <= best->sm))
+			continue;
+		*best = e;
+		found = true;
+	}
+	if (more < 0)
+		return malformed(err, err_size, "fatbin");
+	if (found)
+		return 0;
+	snprintf(err, err_size, "the fatbin has no %s for compute capability %u.%u (it has %s): %s",
+		 w->kind == GSB_FATBIN_PTX ? "PTX" : "cubin", w->cc / 10, w->cc % 10,
+		 *names ? names : "nothing",
+		 "compile with -gencode arch=compute_75,code=compute_75");
+	return -ENOEXEC;
+}
+
+static int find_in_fatbin(const void *bytes, size_t size, const struct wanted *w,
+			  struct gsb_arena *arena, const void **out, size_t *len, char *err,
+			  size_t err_size)
+{
+	struct gsb_fatbin_entry e = {0};
+	int ret = choose(bytes, size, w, &e, err, err_size);
+
+	if (ret)
+		return ret;
+	ret = gsb_fatbin_unpack(&e, arena, out, len);
+	if (ret == -EBADMSG)
+		return malformed(err, err_size, "compressed entry of a fatbin");
+	if (ret)
+		snprintf(err, err_size, "out of memory: the entry of the fatbin takes %llu bytes",
+			 (unsigned long long)e.raw_size);
+	return ret;
+}
+
+int gsb_image_find_ptx(const void *bytes, size_t size, uint32_t cc, struct gsb_arena *arena,
+		       const char **text, size_t *len, char *err, size_t err_size)
+{
+	struct wanted w = {GSB_FATBIN_PTX, cc};
+	const void *found;
+	int ret;
+
+	switch (gsb_image_kind(bytes, size)) {
+	case GSB_IMAGE_PTX:
+		*text = bytes;
+		*len = size;
+		return 0;
+	case GSB_IMAGE_FATBIN:
+		ret = find_in_fatbin(bytes, size, &w, arena, &found, len, err, err_size);
+		if (!ret)
+			*text = found;
+		return ret;
+	case GSB_IMAGE_ELF:
+		snprintf(err, err_size, "a cubin has no PTX: compile with %s",
+			 "-gencode arch=compute_75,code=compute_75");
+		return -ENOEXEC;
+	default: return malformed(err, err_size, "image (no PTX, fatbin or cubin)");
+	}
+}
+
+int gsb_image_find_elf(const void *bytes, size_t size, uint32_t cc, struct gsb_arena *arena,
+		       const void **elf, size_t *len, char *err, size_t err_size)
+{
+	struct wanted w = {GSB_FATBIN_ELF, cc};
+
+	switch (gsb_image_kind(bytes, size)) {
+	case GSB_IMAGE_ELF:
+		*elf = bytes;
+		*len = size;
+		return 0;
+	case GSB_IMAGE_FATBIN:
+		return find_in_fatbin(bytes, size, &w, arena, elf, len, err, err_size);
+	case GSB_IMAGE_PTX: snprintf(err, err_size, "PTX text has no cubin"); return -ENOEXEC;
+	default: return malformed(err, err_size, "image (no PTX, fatbin or cubin)");
+	}
+}

@@ -1,0 +1,375 @@
+/*
+ * insn.c - one instruction: guard, opcode, operands, semicolon.
+ *
+ * Operands are read by how they look; whether they fit the opcode is for check.c. An opcode that is not
+ * in the table, or has a modifier that its row does not take, is kept as text up to the semicolon.
+ */
+#include "ptx/parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ptx/print.h"
+
+/* What a name in an operand stands for; an error when it stands for nothing. */
+static void name_operand(struct gsb_ptx_parser *p, const struct gsb_ptx_token *tok,
+			 struct gsb_ptx_operand *o)
+{
+	uint32_t index = 0;
+	struct gsb_ptx_name *e = gsb_ptx_names_find(&p->names, tok->at, tok->len, &index);
+
+	if (!e) {
+		if (gsb_ptx_sreg_lookup(tok->at, tok->len, &o->sreg, &o->axis))
+			o->kind = GSB_PTX_OPERAND_SREG;
+		else
+			gsb_ptx_fail(p, tok, "'%.*s' is not declared", GSB_PTX_TOKEN_ARGS(tok));
+		return;
+	}
+	switch (e->kind) {
+	case GSB_PTX_NAME_REG:
+	case GSB_PTX_NAME_RANGE:
+		o->kind = GSB_PTX_OPERAND_REG;
+		o->reg = index;
+		break;
+	case GSB_PTX_NAME_VAR:
+		o->kind = GSB_PTX_OPERAND_VAR;
+		o->var = e->p;
+		break;
+	case GSB_PTX_NAME_FUNC:
+		o->kind = GSB_PTX_OPERAND_FUNC;
+		o->func = e->p;
+		break;
+	default: gsb_ptx_fail(p, tok, "'%.*s' is a label, not a value", GSB_PTX_TOKEN_ARGS(tok));
+	}
+}
+
+static void parse_const_operand(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
+{
+	struct gsb_ptx_const c;
+
+	gsb_ptx_parse_const(p, &c);
+	o->kind = GSB_PTX_OPERAND_IMM;
+	o->form = c.form;
+	o->imm = c.i;
+}
+
+/* offset = (("+" | "-") constant)? */
+static void parse_offset(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
+{
+	struct gsb_ptx_token at = p->tok;
+	struct gsb_ptx_const c = {0};
+
+	if (gsb_ptx_is(p, "+") || gsb_ptx_is(p, "-"))
+		gsb_ptx_parse_const(p, &c);
+	if (c.form != GSB_PTX_IMM_INT)
+		gsb_ptx_fail(p, &at, "an offset must be an integer");
+	o->imm = c.i;
+}
+
+/* address = "[" (register | variable) offset "]" | "[" constant "]" */
+static void parse_address(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
+{
+	struct gsb_ptx_token tok = p->tok;
+
+	gsb_ptx_expect(p, "[");
+	if (p->tok.kind == GSB_PTX_TOKEN_WORD) {
+		tok = p->tok;
+		gsb_ptx_advance(p);
+		name_operand(p, &tok, o);
+		if (o->kind != GSB_PTX_OPERAND_REG && o->kind != GSB_PTX_OPERAND_VAR)
+			gsb_ptx_fail(p, &tok,
+				     "'%.*s' is no register or variable to take an address from",
+				     GSB_PTX_TOKEN_ARGS(&tok));
+		parse_offset(p, o);
+	} else {
+		parse_const_operand(p, o);
+		if (o->form != GSB_PTX_IMM_INT)
+			gsb_ptx_fail(p, &tok, "an address must be an integer");
+	}
+	o->kind = GSB_PTX_OPERAND_ADDR;
+	gsb_ptx_expect(p, "]");
+}
+
+/* name = "_" | register ("|" register)? | variable offset | function | special register */
+static void parse_name(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
+{
+	struct gsb_ptx_token tok = p->tok, second;
+	struct gsb_ptx_operand other = {.reg = GSB_PTX_NONE};
+
+	gsb_ptx_advance(p);
+	if (tok.len == 1 && *tok.at == '_')
+		o->kind = GSB_PTX_OPERAND_NONE;
+	else
+		name_operand(p, &tok, o);
+	if (o->kind == GSB_PTX_OPERAND_VAR)
+		parse_offset(p, o);
+	if (!gsb_ptx_accept(p, "|") || !gsb_ptx_expect_word(p, "a register", &second))
+		return;
+	if (second.len != 1 || *second.at != '_')
+		name_operand(p, &second, &other);
+	if (o->kind > GSB_PTX_OPERAND_REG || other.kind > GSB_PTX_OPERAND_REG)
+		gsb_ptx_fail(p, &tok, "a pair a|b is of registers");
+	o->kind = GSB_PTX_OPERAND_PAIR;
+	o->reg2 = other.reg;
+}
+
+/* scalar = "!"? name | constant */
+static void parse_scalar(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
+{
+	*o = (struct gsb_ptx_operand){.reg = GSB_PTX_NONE, .reg2 = GSB_PTX_NONE};
+	if (gsb_ptx_is(p, "!") && p->next.kind == GSB_PTX_TOKEN_WORD) {
+		o->negated = true;
+		gsb_ptx_advance(p);
+	}
+	if (p->tok.kind == GSB_PTX_TOKEN_WORD && !gsb_ptx_is(p, "WARP_SZ"))
+		parse_name(p, o);
+	else
+		parse_const_operand(p, o);
+}
+
+/* vector = "{" scalar ("," scalar)* "}" */
+static void parse_vector(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
+{
+	struct gsb_ptx_operand elems[GSB_PTX_MAX_VECTOR], *kept;
+	struct gsb_ptx_token at = p->tok;
+	uint32_t n = 0;
+
+	gsb_ptx_expect(p, "{");
+	do {
+		if (n == GSB_PTX_MAX_VECTOR) {
+			gsb_ptx_fail(p, &at, "a vector has up to %d elements", GSB_PTX_MAX_VECTOR);
+			return;
+		}
+		parse_scalar(p, &elems[n++]);
+	} while (gsb_ptx_accept(p, ","));
+	gsb_ptx_expect(p, "}");
+	kept = gsb_ptx_alloc(p, n, sizeof(*kept));
+	if (!kept)
+		return;
+	memcpy(kept, elems, n * sizeof(*kept));
+	o->kind = GSB_PTX_OPERAND_VEC;
+	o->n = (uint8_t)n;
+	o->elems = kept;
+}
+
+static void parse_table_name(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
+{
+	struct gsb_ptx_token tok;
+	struct gsb_ptx_name *e;
+
+	if (!gsb_ptx_expect_word(p, "a .branchtargets label", &tok))
+		return;
+	e = gsb_ptx_names_get(&p->names, tok.at, tok.len);
+	if (!e || e->kind != GSB_PTX_NAME_TABLE)
+		gsb_ptx_fail(p, &tok, "'%.*s' is not a table of branch targets",
+			     GSB_PTX_TOKEN_ARGS(&tok));
+	if (p->err)
+		return;
+	o->kind = GSB_PTX_OPERAND_TABLE;
+	o->table = e->index;
+}
+
+/* operand = address | vector | scalar; a label or a table where the opcode wants one */
+static void parse_operand(struct gsb_ptx_parser *p, char letter, struct gsb_ptx_operand *o)
+{
+	struct gsb_ptx_token tok;
+
+	*o = (struct gsb_ptx_operand){.reg = GSB_PTX_NONE, .reg2 = GSB_PTX_NONE};
+	if (letter == 'l') {
+		if (!gsb_ptx_expect_word(p, "a label", &tok))
+			return;
+		o->kind = GSB_PTX_OPERAND_LABEL;
+		gsb_ptx_refer_label(p, &tok, &o->label);
+	} else if (letter == 't') {
+		parse_table_name(p, o);
+	} else if (gsb_ptx_is(p, "[")) {
+		parse_address(p, o);
+	} else if (gsb_ptx_is(p, "{")) {
+		parse_vector(p, o);
+	} else {
+		parse_scalar(p, o);
+	}
+}
+
+/* operands = (operand ("," operand)*)? */
+static void parse_operands(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in)
+{
+	const char *shape = gsb_ptx_op_rows[in->op].shape;
+	uint32_t max = 0;
+
+	for (const char *c = shape; *c; c++)
+		max += *c != '?';
+	in->operands = gsb_ptx_alloc(p, max, sizeof(*in->operands));
+	if (max == 0 || gsb_ptx_is(p, ";"))
+		return;
+	do {
+		if (in->n_operands == max) {
+			gsb_ptx_fail(p, &p->tok, "%s takes %u operand%s, here is one more",
+				     in->spelling, max, max == 1 ? "" : "s");
+			return;
+		}
+		if (p->err)
+			return;
+		while (*shape == '?')
+			shape++;
+		parse_operand(p, *shape++, &in->operands[in->n_operands++]);
+	} while (gsb_ptx_accept(p, ","));
+}
+
+/* list = "(" (scalar ("," scalar)*)? ")" */
+static void parse_call_list(struct gsb_ptx_parser *p, const struct gsb_ptx_operand **out,
+			    uint32_t *n)
+{
+	struct gsb_ptx_vec vec = {0};
+	struct gsb_ptx_operand *o;
+
+	gsb_ptx_expect(p, "(");
+	while (!gsb_ptx_is(p, ")") && !gsb_ptx_at_end(p)) {
+		o = gsb_ptx_push(p, &vec, sizeof(*o), "call parameters", GSB_PTX_MAX_PARAMS);
+		if (!o)
+			break;
+		parse_scalar(p, o);
+		if (!gsb_ptx_accept(p, ","))
+			break;
+	}
+	gsb_ptx_expect(p, ")");
+	*n = vec.n;
+	*out = gsb_ptx_vec_copy(p, &vec, sizeof(*o));
+	gsb_ptx_vec_finish(&vec);
+}
+
+/* The prototype or list of targets that an indirect call names last. */
+static void parse_call_shape(struct gsb_ptx_parser *p, struct gsb_ptx_call *call)
+{
+	struct gsb_ptx_token tok;
+	struct gsb_ptx_name *e;
+
+	if (!gsb_ptx_expect_word(p, "a prototype or a list of call targets", &tok))
+		return;
+	e = gsb_ptx_names_get(&p->names, tok.at, tok.len);
+	if (e && e->kind == GSB_PTX_NAME_PROTO)
+		call->proto = e->p;
+	else if (e && e->kind == GSB_PTX_NAME_TABLE)
+		call->table = e->index;
+	else
+		gsb_ptx_fail(p, &tok, "'%.*s' is no prototype and no list of call targets",
+			     GSB_PTX_TOKEN_ARGS(&tok));
+}
+
+/* call = (list ",")? target ("," list)? ("," shape)? */
+static void parse_call(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in)
+{
+	struct gsb_ptx_call *call = gsb_ptx_alloc(p, 1, sizeof(*call));
+
+	if (!call)
+		return;
+	call->table = GSB_PTX_NONE;
+	in->call = call;
+	if (gsb_ptx_is(p, "(")) {
+		parse_call_list(p, &call->rets, &call->n_rets);
+		gsb_ptx_expect(p, ",");
+	}
+	parse_scalar(p, &call->target);
+	if (gsb_ptx_is(p, ",") && gsb_ptx_next_is(p, "(")) {
+		gsb_ptx_advance(p);
+		parse_call_list(p, &call->args, &call->n_args);
+	}
+	if (gsb_ptx_accept(p, ","))
+		parse_call_shape(p, call);
+}
+
+/* guard = "@" "!"? register */
+static void parse_guard(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in)
+{
+	struct gsb_ptx_operand o;
+	struct gsb_ptx_token at;
+
+	in->guard = GSB_PTX_NONE;
+	if (!gsb_ptx_accept(p, "@"))
+		return;
+	at = p->tok;
+	parse_scalar(p, &o);
+	if (p->err)
+		return;
+	if (o.kind != GSB_PTX_OPERAND_REG ||
+	    ((struct gsb_ptx_reg *)p->body.regs.items)[o.reg].type != GSB_PTX_TYPE_PRED) {
+		gsb_ptx_fail(p, &at, "a guard must be a predicate register");
+		return;
+	}
+	in->guard = o.reg;
+	in->guard_negated = o.negated;
+}
+
+/* The name that a word of the text has when all scopes are one; the word itself for most. */
+static void print_word(struct gsb_ptx_parser *p, FILE *f)
+{
+	uint32_t index;
+	struct gsb_ptx_name *e =
+		p->tok.kind == GSB_PTX_TOKEN_WORD
+			? gsb_ptx_names_find(&p->names, p->tok.at, p->tok.len, &index)
+			: NULL;
+	const struct gsb_ptx_reg *reg = p->body.regs.items;
+
+	if (e && e->kind == GSB_PTX_NAME_VAR)
+		fputs(((struct gsb_ptx_var *)e->p)->name, f);
+	else if (e && (e->kind == GSB_PTX_NAME_REG || e->kind == GSB_PTX_NAME_RANGE))
+		gsb_ptx_print_reg_name(&reg[index], f);
+	else
+		fwrite(p->tok.at, 1, p->tok.len, f);
+}
+
+/* What is not understood: its text up to the semicolon, names as they will be printed. */
+static void keep_text(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in,
+		      const struct gsb_ptx_token *op)
+{
+	const char *end = op->at + op->len;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f) {
+		gsb_ptx_fail_memory(p);
+		return;
+	}
+	fwrite(op->at, 1, op->len, f);
+	while (!gsb_ptx_is(p, ";") && !gsb_ptx_at_end(p)) {
+		fwrite(end, 1, (size_t)(p->tok.at - end), f);
+		print_word(p, f);
+		end = p->tok.at + p->tok.len;
+		gsb_ptx_advance(p);
+	}
+	if (fclose(f) == 0)
+		in->spelling = gsb_ptx_strndup(p, text, size);
+	else
+		gsb_ptx_fail_memory(p);
+	free(text);
+}
+
+/* insn = guard? opcode operands ";" */
+void gsb_ptx_parse_insn(struct gsb_ptx_parser *p)
+{
+	struct gsb_ptx_insn in = {.vec = 1}, *slot;
+	struct gsb_ptx_token op;
+
+	parse_guard(p, &in);
+	if (!gsb_ptx_expect_word(p, "an instruction", &op))
+		return;
+	in.line = op.line;
+	in.column = (uint32_t)(op.at - op.line_at) + 1;
+	if (!gsb_ptx_insn_decode(op.at, op.len, &in)) {
+		keep_text(p, &in, &op);
+	} else {
+		in.spelling = gsb_ptx_strndup(p, op.at, op.len);
+		if (in.op == GSB_PTX_OP_CALL) {
+			parse_call(p, &in);
+			gsb_ptx_check_call(p, &in, &op);
+		} else {
+			parse_operands(p, &in);
+			gsb_ptx_check_insn(p, &in, &op);
+		}
+	}
+	gsb_ptx_expect(p, ";");
+	slot = gsb_ptx_push(p, &p->body.insns, sizeof(in), "instructions", GSB_PTX_MAX_INSNS);
+	if (slot)
+		*slot = in;
+}

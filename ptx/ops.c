@@ -1,0 +1,502 @@
+/*
+ * ops.c - see ops.h. The tables of ops.def and words.def, and what reads them: names, look-up of
+ * spellings, decoding of modifiers, and which operands an instruction writes.
+ *
+ * Look-ups are linear over small tables after a test of the first letter's range; a module of a
+ * megabyte decodes in some ten milliseconds, less than reading its operands takes.
+ */
+#include "ptx/ops.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/compiler.h"
+
+/* R(x) in ops.def: the field is allowed and must be set. The upper half of 64 bits says "must". */
+#undef R
+#define R(f) ((uint64_t)M_##f << 32 | M_##f)
+
+const struct gsb_ptx_op_row gsb_ptx_op_rows[GSB_PTX_N_OPS] = {
+	[GSB_PTX_OP_UNSUPPORTED] = {.name = "unsupported"},
+#define GSB_PTX_OP(id, spelling, cls, operands, type1, type2, mods) \
+	[GSB_PTX_OP_##id] = {.name = spelling,                      \
+			     .shape = operands,                     \
+			     .class = GSB_PTX_CLASS_##cls,          \
+			     .types = (type1),                      \
+			     .types2 = (type2),                     \
+			     .fields = (uint32_t)(mods),            \
+			     .needed = (uint32_t)((uint64_t)(mods) >> 32)},
+#include "ptx/ops.def"
+};
+
+static const struct {
+	const char *name;
+	enum gsb_ptx_op op;
+} spellings[] = {
+#define GSB_PTX_OP(id, spelling, ...)  {spelling, GSB_PTX_OP_##id},
+#define GSB_PTX_OP_ALIAS(id, spelling) {spelling, GSB_PTX_OP_##id},
+#include "ptx/ops.def"
+};
+
+static const struct {
+	const char *name;
+	uint8_t bytes;
+	char class;
+} types[GSB_PTX_N_TYPES] = {
+	[GSB_PTX_TYPE_NONE] = {"", 0, 0},
+#define GSB_PTX_TYPE(id, spelling, bytes, class) [GSB_PTX_TYPE_##id] = {spelling, bytes, #class[0]},
+#include "ptx/words.def"
+};
+
+static const char *const spaces[GSB_PTX_N_SPACES] = {
+	[GSB_PTX_SPACE_GENERIC] = "",
+#define GSB_PTX_SPACE(id, spelling) [GSB_PTX_SPACE_##id] = spelling,
+#include "ptx/words.def"
+};
+
+static const struct {
+	const char *name;
+	enum gsb_ptx_field field;
+} words[GSB_PTX_N_WORDS] = {
+	[GSB_PTX_WORD_NONE] = {"", 0},
+#define GSB_PTX_WORD(field, id, spelling) \
+	[GSB_PTX_##field##_##id] = {spelling, GSB_PTX_FIELD_##field},
+#include "ptx/words.def"
+};
+
+static const char *const flags[GSB_PTX_N_FLAGS] = {
+#define GSB_PTX_FLAG(id, spelling) [GSB_PTX_FLAG_BIT_##id] = spelling,
+#include "ptx/words.def"
+};
+
+static const char *const hints[] = {
+#define GSB_PTX_HINT(spelling) spelling,
+#include "ptx/words.def"
+};
+
+static const struct {
+	const char *name;
+	uint8_t type, kind;
+} sregs[GSB_PTX_N_SREGS] = {
+	[GSB_PTX_SREG_NONE] = {"", 0, 0},
+#define GSB_PTX_SREG(id, spelling, type, kind) \
+	[GSB_PTX_SREG_##id] = {spelling, GSB_PTX_TYPE_##type, kind},
+#include "ptx/words.def"
+};
+
+static_assert(GSB_PTX_N_TYPES <= 32, "type sets are 32 bits");
+static_assert(GSB_PTX_FIELD_FLAGS + GSB_PTX_N_FLAGS <= 32, "field sets are 32 bits");
+static_assert(GSB_PTX_N_WORDS <= 256, "words are kept in a byte");
+
+const char *gsb_ptx_op_name(enum gsb_ptx_op op)
+{
+	return gsb_ptx_op_rows[op].name;
+}
+
+enum gsb_ptx_class gsb_ptx_op_class(enum gsb_ptx_op op)
+{
+	return gsb_ptx_op_rows[op].class;
+}
+
+const char *gsb_ptx_op_shape(enum gsb_ptx_op op)
+{
+	return gsb_ptx_op_rows[op].shape;
+}
+
+const char *gsb_ptx_type_name(enum gsb_ptx_type type)
+{
+	return types[type].name;
+}
+
+uint32_t gsb_ptx_type_bytes(enum gsb_ptx_type type)
+{
+	return types[type].bytes;
+}
+
+bool gsb_ptx_type_is_float(enum gsb_ptx_type type)
+{
+	return types[type].class == 'F';
+}
+
+bool gsb_ptx_type_is_signed(enum gsb_ptx_type type)
+{
+	return types[type].class == 'S';
+}
+
+const char *gsb_ptx_space_name(enum gsb_ptx_space space)
+{
+	return spaces[space];
+}
+
+const char *gsb_ptx_word_name(enum gsb_ptx_word word)
+{
+	return words[word].name;
+}
+
+const char *gsb_ptx_sreg_name(enum gsb_ptx_sreg sreg)
+{
+	return sregs[sreg].name;
+}
+
+enum gsb_ptx_sreg_kind gsb_ptx_sreg_kind(enum gsb_ptx_sreg sreg)
+{
+	return (enum gsb_ptx_sreg_kind)sregs[sreg].kind;
+}
+
+enum gsb_ptx_type gsb_ptx_sreg_type(enum gsb_ptx_sreg sreg)
+{
+	return sregs[sreg].type;
+}
+
+static bool same(const char *name, const char *word, size_t len)
+{
+	return strlen(name) == len && !memcmp(name, word, len);
+}
+
+/* Whole words only: "barrier.sync" does not begin with "bar". */
+enum gsb_ptx_op gsb_ptx_op_lookup(const char *spelling, size_t len, size_t *used)
+{
+	enum gsb_ptx_op best = GSB_PTX_OP_UNSUPPORTED;
+	size_t best_len = 0;
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(spellings); i++) {
+		size_t n = strlen(spellings[i].name);
+
+		if (n <= best_len || n > len || memcmp(spellings[i].name, spelling, n))
+			continue;
+		if (n < len && spelling[n] != '.')
+			continue;
+		best = spellings[i].op;
+		best_len = n;
+	}
+	*used = best_len;
+	return best;
+}
+
+enum gsb_ptx_type gsb_ptx_type_lookup(const char *word, size_t len)
+{
+	for (int i = 1; i < GSB_PTX_N_TYPES; i++) {
+		if (same(types[i].name, word, len))
+			return i;
+	}
+	return GSB_PTX_TYPE_NONE;
+}
+
+enum gsb_ptx_space gsb_ptx_space_lookup(const char *word, size_t len)
+{
+	const char *sub =
+		memchr(word, ':', len); /* shared::cta and param::entry are what they begin with */
+
+	if (sub && (!strncmp(sub, "::cta", len - (size_t)(sub - word)) ||
+		    !strncmp(sub, "::entry", len - (size_t)(sub - word)) ||
+		    !strncmp(sub, "::func", len - (size_t)(sub - word))))
+		len = (size_t)(sub - word);
+	for (int i = 1; i < GSB_PTX_N_SPACES; i++) {
+		if (same(spaces[i], word, len))
+			return i;
+	}
+	return GSB_PTX_SPACE_GENERIC;
+}
+
+/* ".x" .. ".w" after an axis register, "0".."31" after a numbered one, nothing after a scalar. */
+static bool sreg_suffix(enum gsb_ptx_sreg_kind kind, const char *s, size_t len, uint8_t *axis)
+{
+	static const char axes[] = "xyzw";
+	const char *at;
+	unsigned int n = 0;
+
+	*axis = 0;
+	if (kind == GSB_PTX_SREG_SCALAR)
+		return len == 0;
+	if (kind == GSB_PTX_SREG_AXES) {
+		at = len == 2 && s[0] == '.' ? memchr(axes, s[1], 4) : NULL;
+		if (at)
+			*axis = (uint8_t)(at - axes);
+		return at;
+	}
+	for (size_t i = 0; i < len && n < 32; i++) {
+		if (s[i] < '0' || s[i] > '9')
+			return false;
+		n = n * 10 + (unsigned int)(s[i] - '0');
+	}
+	*axis = (uint8_t)n;
+	return len > 0 && n < 32;
+}
+
+bool gsb_ptx_sreg_lookup(const char *word, size_t len, uint8_t *sreg, uint8_t *axis)
+{
+	for (int i = 1; i < GSB_PTX_N_SREGS; i++) {
+		size_t n = strlen(sregs[i].name);
+
+		if (n > len || memcmp(sregs[i].name, word, n))
+			continue;
+		if (!sreg_suffix(sregs[i].kind, word + n, len - n, axis))
+			continue;
+		*sreg = (uint8_t)i;
+		return true;
+	}
+	return false;
+}
+
+bool gsb_ptx_shape_is_def(char letter)
+{
+	return letter && strchr("dwrqQSVMc", letter);
+}
+
+/* What each operation of atom and red works on. */
+static uint32_t atom_types(enum gsb_ptx_word sub)
+{
+	switch (sub) {
+	case GSB_PTX_SUB_ADD: return T_I32_64 | T_F | T_F16;
+	case GSB_PTX_SUB_MIN:
+	case GSB_PTX_SUB_MAX: return T_I32_64;
+	case GSB_PTX_SUB_INC:
+	case GSB_PTX_SUB_DEC: return T_U32;
+	case GSB_PTX_SUB_AND:
+	case GSB_PTX_SUB_OR:
+	case GSB_PTX_SUB_XOR: return T_B32_64;
+	case GSB_PTX_SUB_EXCH: return T_B32_64 | T_B128;
+	case GSB_PTX_SUB_CAS: return T_B16_64 | T_B128;
+	default: return 0;
+	}
+}
+
+static bool atom_space_ok(uint8_t space)
+{
+	return space == GSB_PTX_SPACE_GENERIC || space == GSB_PTX_SPACE_GLOBAL ||
+	       space == GSB_PTX_SPACE_SHARED;
+}
+
+/* Rules between type and modifier that a row cannot say. */
+static bool combination_ok(const struct gsb_ptx_insn *in)
+{
+	uint32_t type = 1u << in->type[0];
+
+	switch (in->op) {
+	case GSB_PTX_OP_MUL:
+	case GSB_PTX_OP_MAD:
+		if (type & T_F)
+			return !in->mul;
+		return in->mul &&
+		       (in->mul != GSB_PTX_MUL_WIDE || gsb_ptx_type_bytes(in->type[0]) <= 4);
+	case GSB_PTX_OP_MADC:
+	case GSB_PTX_OP_MUL24:
+	case GSB_PTX_OP_MAD24:
+	case GSB_PTX_OP_DP2A: return in->mul != GSB_PTX_MUL_WIDE;
+	case GSB_PTX_OP_ST: return in->space != GSB_PTX_SPACE_CONST;
+	case GSB_PTX_OP_ATOM: return atom_space_ok(in->space) && type & atom_types(in->sub);
+	case GSB_PTX_OP_RED:
+		return atom_space_ok(in->space) && in->sub != GSB_PTX_SUB_CAS &&
+		       in->sub != GSB_PTX_SUB_EXCH && type & atom_types(in->sub);
+	case GSB_PTX_OP_REDUX:
+		return (in->sub >= GSB_PTX_SUB_AND && in->sub <= GSB_PTX_SUB_XOR)
+			       ? type == T_B32
+			       : in->sub <= GSB_PTX_SUB_MAX && type & T_I32;
+	case GSB_PTX_OP_BAR_RED:
+	case GSB_PTX_OP_BARRIER_RED: return type == (in->sub == GSB_PTX_SUB_POPC ? T_U32 : T_PRED);
+	case GSB_PTX_OP_VOTE: return type == (in->mode == GSB_PTX_MODE_BALLOT ? T_B32 : T_PRED);
+	case GSB_PTX_OP_SETP:
+	case GSB_PTX_OP_SET: return !in->sub || in->sub <= GSB_PTX_SUB_XOR;
+	default: return true;
+	}
+}
+
+static bool set_word(uint8_t *field, int value)
+{
+	if (*field)
+		return false;
+	*field = (uint8_t)value;
+	return true;
+}
+
+static uint8_t *word_field(struct gsb_ptx_insn *in, enum gsb_ptx_field field)
+{
+	switch (field) {
+	case GSB_PTX_FIELD_RND: return &in->rnd;
+	case GSB_PTX_FIELD_CMP: return &in->cmp;
+	case GSB_PTX_FIELD_SUB: return &in->sub;
+	case GSB_PTX_FIELD_MODE: return &in->mode;
+	case GSB_PTX_FIELD_MUL: return &in->mul;
+	case GSB_PTX_FIELD_SEM: return &in->sem;
+	default: return &in->scope;
+	}
+}
+
+/*
+ * A modifier of the words, flags and hints that this opcode takes; *set collects the fields. Only the
+ * fields of the row are looked at: so "lo" is a comparison in setp and half a product in mul.
+ */
+static bool decode_word(const struct gsb_ptx_op_row *row, const char *w, size_t len,
+			struct gsb_ptx_insn *in, uint32_t *set)
+{
+	for (int i = 1; i < GSB_PTX_N_WORDS; i++) {
+		uint32_t bit = 1u << words[i].field;
+
+		if (!(row->fields & bit) || !same(words[i].name, w, len))
+			continue;
+		*set |= bit;
+		return set_word(word_field(in, words[i].field), i);
+	}
+	for (int i = 0; i < GSB_PTX_N_FLAGS; i++) {
+		uint32_t bit = 1u << (GSB_PTX_FIELD_FLAGS + i);
+
+		if (!(row->fields & bit) || !same(flags[i], w, len))
+			continue;
+		*set |= bit;
+		in->flags |= 1u << i;
+		return true;
+	}
+	for (size_t i = 0; row->fields & M_HINT && i < GSB_ARRAY_LEN(hints); i++) {
+		if (same(hints[i], w, len))
+			return true;
+	}
+	return false;
+}
+
+/* Types are the one thing whose order counts: the result's stands before the source's. */
+static bool decode_type(const struct gsb_ptx_op_row *row, enum gsb_ptx_type type,
+			struct gsb_ptx_insn *in)
+{
+	int nth = in->type[0] != GSB_PTX_TYPE_NONE;
+	uint32_t allowed = nth ? row->types2 : row->types;
+
+	if (in->type[1] || !(allowed & 1u << type))
+		return false;
+	in->type[nth] = (uint8_t)type;
+	return true;
+}
+
+/* .v2 .v4 .v8; 0 = not a vector */
+static uint8_t vector_width(const char *w, size_t len)
+{
+	return len == 2 && w[0] == 'v' && (w[1] == '2' || w[1] == '4' || w[1] == '8')
+		       ? (uint8_t)(w[1] - '0')
+		       : 0;
+}
+
+static bool decode_modifier(const struct gsb_ptx_op_row *row, const char *w, size_t len,
+			    struct gsb_ptx_insn *in, uint32_t *set)
+{
+	enum gsb_ptx_type type = gsb_ptx_type_lookup(w, len);
+	enum gsb_ptx_space space = gsb_ptx_space_lookup(w, len);
+
+	if (type)
+		return decode_type(row, type, in);
+	if (space && row->fields & M_SPACE && space != GSB_PTX_SPACE_REG) {
+		*set |= M_SPACE;
+		return set_word(&in->space, space);
+	}
+	if (row->fields & M_VEC && in->vec == 1 && vector_width(w, len)) {
+		in->vec = vector_width(w, len);
+		return true;
+	}
+	return decode_word(row, w, len, in, set);
+}
+
+/*
+ * Modifiers may come in any order, because those who write PTX agree on none: ld.volatile.global,
+ * ld.relaxed.gpu.global.L1::no_allocate, ld.global.nc.v4. A word twice is refused, a flag twice is not.
+ */
+static bool decode_modifiers(const struct gsb_ptx_op_row *row, const char *s, size_t len,
+			     struct gsb_ptx_insn *in)
+{
+	uint32_t set = 0;
+	size_t word;
+
+	for (size_t at = 0; at < len; at += word) {
+		const char *dot = memchr(s + at + 1, '.', len - at - 1);
+
+		word = dot ? (size_t)(dot - s) - at : len - at;
+		if (s[at] != '.' || !decode_modifier(row, s + at + 1, word - 1, in, &set))
+			return false;
+	}
+	return (set & row->needed) == row->needed && (!row->types || in->type[0]) &&
+	       (!row->types2 || in->type[1]) && combination_ok(in);
+}
+
+bool gsb_ptx_insn_decode(const char *spelling, size_t len, struct gsb_ptx_insn *insn)
+{
+	struct gsb_ptx_insn in = {.vec = 1, .guard = GSB_PTX_NONE};
+	size_t used;
+
+	in.op = (uint16_t)gsb_ptx_op_lookup(spelling, len, &used);
+	if (!in.op ||
+	    !decode_modifiers(&gsb_ptx_op_rows[in.op], spelling + used, len - used, &in)) {
+		insn->op = GSB_PTX_OP_UNSUPPORTED;
+		return false;
+	}
+	if (!in.type[1])
+		in.type[1] = in.type[0];
+	/* The caller has set guard and place already: only what a spelling says is written. */
+	insn->op = in.op;
+	memcpy(insn->type, in.type, sizeof(in.type));
+	insn->space = in.space;
+	insn->vec = in.vec;
+	insn->rnd = in.rnd;
+	insn->cmp = in.cmp;
+	insn->sub = in.sub;
+	insn->mode = in.mode;
+	insn->mul = in.mul;
+	insn->sem = in.sem;
+	insn->scope = in.scope;
+	insn->flags = in.flags;
+	return true;
+}
+
+static void visit(uint32_t reg, gsb_ptx_reg_fn *fn, void *ctx)
+{
+	if (reg != GSB_PTX_NONE)
+		fn(ctx, reg);
+}
+
+static void visit_operand(const struct gsb_ptx_operand *o, gsb_ptx_reg_fn *fn, void *ctx)
+{
+	switch (o->kind) {
+	case GSB_PTX_OPERAND_REG:
+	case GSB_PTX_OPERAND_ADDR: visit(o->reg, fn, ctx); break;
+	case GSB_PTX_OPERAND_PAIR:
+		visit(o->reg, fn, ctx);
+		visit(o->reg2, fn, ctx);
+		break;
+	case GSB_PTX_OPERAND_VEC:
+		for (int i = 0; i < o->n; i++) {
+			if (o->elems[i].kind == GSB_PTX_OPERAND_REG)
+				visit(o->elems[i].reg, fn, ctx);
+		}
+		break;
+	default: break;
+	}
+}
+
+/* Results come first in every shape, and no shape has an optional result. */
+static uint32_t n_results(const struct gsb_ptx_insn *insn)
+{
+	const char *shape = gsb_ptx_op_rows[insn->op].shape;
+	uint32_t n = 0;
+
+	while (n < insn->n_operands && gsb_ptx_shape_is_def(shape[n]))
+		n++;
+	return n;
+}
+
+void gsb_ptx_insn_each_def(const struct gsb_ptx_insn *insn, gsb_ptx_reg_fn *fn, void *ctx)
+{
+	uint32_t n = n_results(insn);
+
+	for (uint32_t i = 0; i < n; i++)
+		visit_operand(&insn->operands[i], fn, ctx);
+	for (uint32_t i = 0; insn->call && i < insn->call->n_rets; i++)
+		visit_operand(&insn->call->rets[i], fn, ctx);
+}
+
+void gsb_ptx_insn_each_use(const struct gsb_ptx_insn *insn, gsb_ptx_reg_fn *fn, void *ctx)
+{
+	visit(insn->guard, fn, ctx);
+	for (uint32_t i = n_results(insn); i < insn->n_operands; i++)
+		visit_operand(&insn->operands[i], fn, ctx);
+	if (!insn->call)
+		return;
+	visit_operand(&insn->call->target, fn, ctx);
+	for (uint32_t i = 0; i < insn->call->n_args; i++)
+		visit_operand(&insn->call->args[i], fn, ctx);
+}

@@ -1,0 +1,304 @@
+/*
+ * test_ptx_ops.c - the tables of opcodes and words: sane in themselves, and decoded as written.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "ptx/ops.h"
+
+static bool decode(const char *spelling, struct gsb_ptx_insn *in)
+{
+	*in = (struct gsb_ptx_insn){0};
+	return gsb_ptx_insn_decode(spelling, strlen(spelling), in);
+}
+
+static void test_op_rows_shapes_have_known_letters_and_results_first(void **state)
+{
+	for (int op = 1; op < GSB_PTX_N_OPS; op++) {
+		const char *shape = gsb_ptx_op_shape(op);
+		bool source_seen = false;
+
+		assert_true(strlen(shape) < GSB_PTX_SHAPE_MAX);
+		for (const char *s = shape; *s; s++) {
+			assert_non_null(strchr("dwrqQSVMcabAuCpvsgmltf?", *s));
+			if (*s == '?') {
+				assert_false(gsb_ptx_shape_is_def(s[-1]));
+				continue;
+			}
+			assert_false(source_seen && gsb_ptx_shape_is_def(*s));
+			source_seen |= !gsb_ptx_shape_is_def(*s);
+		}
+	}
+}
+
+static void test_op_rows_at_most_one_operand_is_optional(void **state)
+{
+	for (int op = 1; op < GSB_PTX_N_OPS; op++) {
+		const char *first = strchr(gsb_ptx_op_shape(op), '?');
+
+		assert_true(!first || !strchr(first + 1, '?'));
+	}
+}
+
+static void test_op_rows_needed_fields_are_allowed(void **state)
+{
+	for (int op = 1; op < GSB_PTX_N_OPS; op++) {
+		assert_int_equal(gsb_ptx_op_rows[op].needed & ~gsb_ptx_op_rows[op].fields, 0);
+		assert_true(!gsb_ptx_op_rows[op].types2 || gsb_ptx_op_rows[op].types);
+	}
+}
+
+static void test_op_lookup_of_every_name_finds_its_row(void **state)
+{
+	for (int op = 1; op < GSB_PTX_N_OPS; op++) {
+		const char *name = gsb_ptx_op_name(op);
+		size_t used;
+
+		assert_int_equal(gsb_ptx_op_lookup(name, strlen(name), &used), op);
+		assert_int_equal(used, strlen(name));
+	}
+}
+
+static void test_op_lookup_takes_longest_spelling_of_whole_words(void **state)
+{
+	size_t used;
+
+	assert_int_equal(gsb_ptx_op_lookup("bar.warp.sync", 13, &used), GSB_PTX_OP_BAR_WARP_SYNC);
+	assert_int_equal(gsb_ptx_op_lookup("barrier.cta.sync.aligned", 24, &used),
+			 GSB_PTX_OP_BARRIER_SYNC);
+	assert_int_equal(used, 16);
+	assert_int_equal(gsb_ptx_op_lookup("shf.l.wrap.b32", 14, &used), GSB_PTX_OP_SHF_L);
+	assert_int_equal(gsb_ptx_op_lookup("addx.s32", 8, &used), GSB_PTX_OP_UNSUPPORTED);
+	assert_int_equal(gsb_ptx_op_lookup("", 0, &used), GSB_PTX_OP_UNSUPPORTED);
+}
+
+static void test_decode_sets_typed_fields(void **state)
+{
+	struct gsb_ptx_insn in;
+
+	assert_true(decode("add.sat.s32", &in));
+	assert_int_equal(in.op, GSB_PTX_OP_ADD);
+	assert_int_equal(in.type[0], GSB_PTX_TYPE_S32);
+	assert_int_equal(in.flags, GSB_PTX_F_SAT);
+
+	assert_true(decode("setp.lt.and.ftz.f32", &in));
+	assert_int_equal(in.cmp, GSB_PTX_CMP_LT);
+	assert_int_equal(in.sub, GSB_PTX_SUB_AND);
+	assert_int_equal(in.flags, GSB_PTX_F_FTZ);
+
+	assert_true(decode("cvt.rzi.sat.u8.f32", &in));
+	assert_int_equal(in.rnd, GSB_PTX_RND_RZI);
+	assert_int_equal(in.type[0], GSB_PTX_TYPE_U8);
+	assert_int_equal(in.type[1], GSB_PTX_TYPE_F32);
+
+	assert_true(decode("mad.wide.u16", &in));
+	assert_int_equal(in.mul, GSB_PTX_MUL_WIDE);
+	assert_true(decode("setp.lo.u32", &in));
+	assert_int_equal(in.cmp, GSB_PTX_CMP_LO);
+	assert_int_equal(in.mul, 0);
+}
+
+static void test_decode_memory_gives_space_vector_order_and_scope(void **state)
+{
+	struct gsb_ptx_insn in;
+
+	assert_true(decode("ld.acquire.gpu.global.v2.u64", &in));
+	assert_int_equal(in.sem, GSB_PTX_SEM_ACQUIRE);
+	assert_int_equal(in.scope, GSB_PTX_SCOPE_GPU);
+	assert_int_equal(in.space, GSB_PTX_SPACE_GLOBAL);
+	assert_int_equal(in.vec, 2);
+	assert_int_equal(in.type[0], GSB_PTX_TYPE_U64);
+
+	assert_true(decode("ld.global.nc.L1::evict_last.L2::128B.v4.f32", &in));
+	assert_int_equal(in.flags, GSB_PTX_F_NC);
+	assert_int_equal(in.vec, 4);
+
+	assert_true(decode("st.volatile.shared::cta.b32", &in));
+	assert_int_equal(in.space, GSB_PTX_SPACE_SHARED);
+	assert_int_equal(in.sem, GSB_PTX_SEM_VOLATILE);
+
+	assert_true(decode("atom.acq_rel.sys.shared.cas.b64", &in));
+	assert_int_equal(in.sub, GSB_PTX_SUB_CAS);
+	assert_true(decode("ld.b8", &in));
+	assert_int_equal(in.space, GSB_PTX_SPACE_GENERIC);
+	assert_int_equal(in.vec, 1);
+}
+
+static void test_decode_accepts_the_forms_compilers_write(void **state)
+{
+	static const char *const forms[] = {
+		"mov.pred",
+		"mov.b128",
+		"add.cc.u32",
+		"addc.cc.s64",
+		"madc.hi.cc.u32",
+		"mul24.lo.s32",
+		"div.full.f32",
+		"div.approx.ftz.f32",
+		"rcp.approx.ftz.f64",
+		"sqrt.rn.f64",
+		"rsqrt.approx.f64",
+		"ex2.approx.ftz.f32",
+		"tanh.approx.f32",
+		"fma.rp.ftz.sat.f32",
+		"min.NaN.f32",
+		"copysign.f64",
+		"lop3.b32",
+		"shf.r.clamp.b32",
+		"bfi.b64",
+		"bfind.shiftamt.u64",
+		"prmt.b32.rc16",
+		"bmsk.clamp.b32",
+		"szext.wrap.s32",
+		"set.geu.f32.f64",
+		"slct.ftz.f32.f32",
+		"testp.subnormal.f64",
+		"selp.b16",
+		"cvt.rn.f16.f32",
+		"cvt.rn.bf16.f32",
+		"cvta.to.global.u64",
+		"cvta.param.u64",
+		"isspacep.shared::cta",
+		"ldu.global.v4.f32",
+		"ld.param::entry.u32",
+		"prefetch.global.L2",
+		"prefetch.local.L1",
+		"atom.global.add.noftz.f16",
+		"atom.cas.b16",
+		"atom.exch.b128",
+		"red.relaxed.gpu.global.add.f64",
+		"membar.gl",
+		"fence.sc.sys",
+		"fence.acq_rel.gpu",
+		"bar.red.popc.u32",
+		"barrier.red.or.pred",
+		"barrier.sync.aligned",
+		"bar.cta.arrive",
+		"shfl.sync.bfly.b32",
+		"shfl.up.b32",
+		"vote.sync.ballot.b32",
+		"vote.ballot.b32",
+		"vote.uni.pred",
+		"match.any.sync.b64",
+		"redux.sync.min.s32",
+		"redux.sync.xor.b32",
+		"activemask.b32",
+		"elect.sync",
+		"bra.uni",
+		"brx.idx",
+		"call.uni",
+		"nanosleep.u32",
+		"trap",
+		"brkpt",
+		"exit",
+		"fns.b32",
+		"sad.u16",
+		"dp2a.hi.u32.s32",
+	};
+	struct gsb_ptx_insn in;
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(forms); i++) {
+		if (!decode(forms[i], &in))
+			fail_msg("%s is refused", forms[i]);
+	}
+}
+
+static void test_decode_unknown_or_missing_word_is_unsupported(void **state)
+{
+	static const char *const forms[] = {
+		"tex.2d.v4.f32.s32",
+		"wmma.load.a.sync",
+		"cp.async.ca.shared.global",
+		"mbarrier.init.shared.b64",
+		"add",
+		"add.f16",
+		"add.b32",
+		"mul.s32",
+		"mul.lo.f32",
+		"mul.wide.u64",
+		"setp.s32",
+		"setp.foo.s32",
+		"fma.f32",
+		"add.s32.s32",
+		"cvt.f32",
+		"cvt.rn.f32.s32.u32",
+		"cvt.pack.sat.u8.s32.b32",
+		"ld.global.v3.u32",
+		"ld.v2.v4.u32",
+		"ld.global.shared.u32",
+		"atom.global.u32",
+		"atom.and.f32",
+		"atom.add.b32",
+		"atom.add.v2.f32",
+		"red.cas.b32",
+		"red.exch.b32",
+		"redux.sync.inc.u32",
+		"redux.sync.and.s32",
+		"bar.red.popc.pred",
+		"bar.red.and.u32",
+		"vote.sync.ballot.pred",
+		"vote.sync.all.b32",
+		"membar",
+		"fence.proxy.alias",
+		"min.xorsign.abs.f32",
+		"st.async.b32",
+		"ld..u32",
+		"ld.",
+		".",
+		"shfl.sync.b32",
+		"add.rn.rz.f32",
+		"rsqrt.f32",
+		"st.const.u32",
+		"atom.const.add.u32",
+		"cvta.u64",
+	};
+	struct gsb_ptx_insn in;
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(forms); i++) {
+		if (decode(forms[i], &in))
+			fail_msg("%s is taken", forms[i]);
+		assert_int_equal(in.op, GSB_PTX_OP_UNSUPPORTED);
+	}
+}
+
+static void test_sreg_lookup_knows_axes_and_numbers(void **state)
+{
+	uint8_t sreg, axis;
+
+	assert_true(gsb_ptx_sreg_lookup("%tid.z", 6, &sreg, &axis));
+	assert_int_equal(sreg, GSB_PTX_SREG_TID);
+	assert_int_equal(axis, 2);
+	assert_true(gsb_ptx_sreg_lookup("%envreg31", 9, &sreg, &axis));
+	assert_int_equal(axis, 31);
+	assert_true(gsb_ptx_sreg_lookup("%lanemask_lt", 12, &sreg, &axis));
+	assert_int_equal(sreg, GSB_PTX_SREG_LANEMASK_LT);
+	assert_true(gsb_ptx_sreg_lookup("%clock64", 8, &sreg, &axis));
+	assert_int_equal(sreg, GSB_PTX_SREG_CLOCK64);
+	assert_false(gsb_ptx_sreg_lookup("%tid", 4, &sreg, &axis));
+	assert_false(gsb_ptx_sreg_lookup("%tid.", 5, &sreg, &axis));
+	assert_false(gsb_ptx_sreg_lookup("%tid.q", 6, &sreg, &axis));
+	assert_false(gsb_ptx_sreg_lookup("%envreg32", 9, &sreg, &axis));
+	assert_false(gsb_ptx_sreg_lookup("%envreg", 7, &sreg, &axis));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_op_rows_shapes_have_known_letters_and_results_first),
+		cmocka_unit_test(test_op_rows_at_most_one_operand_is_optional),
+		cmocka_unit_test(test_op_rows_needed_fields_are_allowed),
+		cmocka_unit_test(test_op_lookup_of_every_name_finds_its_row),
+		cmocka_unit_test(test_op_lookup_takes_longest_spelling_of_whole_words),
+		cmocka_unit_test(test_decode_sets_typed_fields),
+		cmocka_unit_test(test_decode_memory_gives_space_vector_order_and_scope),
+		cmocka_unit_test(test_decode_accepts_the_forms_compilers_write),
+		cmocka_unit_test(test_decode_unknown_or_missing_word_is_unsupported),
+		cmocka_unit_test(test_sreg_lookup_knows_axes_and_numbers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
