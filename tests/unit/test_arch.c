@@ -1,0 +1,131 @@
+/*
+ * test_arch.c - the table of GPUs and its text form.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+#include "model/arch.h"
+
+static int parse(const char *text, struct gsb_arch *out, struct gsb_text_error *err)
+{
+	return gsb_arch_parse(text, strlen(text), out, err);
+}
+
+static void test_arch_table_every_entry_passes_the_check(void **state)
+{
+	size_t n = 0;
+
+	while (gsb_arch_at(n)) {
+		assert_int_equal(gsb_arch_check(gsb_arch_at(n)), 0);
+		assert_ptr_equal(gsb_arch_find(gsb_arch_at(n)->name), gsb_arch_at(n));
+		n++;
+	}
+	assert_int_equal(n, 10);
+}
+
+static void test_arch_find_ignores_case_and_refuses_strangers(void **state)
+{
+	assert_string_equal(gsb_arch_find("K40")->name, "k40");
+	assert_null(gsb_arch_find("k41"));
+	assert_null(gsb_arch_find(""));
+	assert_null(gsb_arch_find(NULL));
+}
+
+static void test_arch_parse_base_takes_over_and_overrides(void **state)
+{
+	struct gsb_text_error err;
+	struct gsb_arch arch;
+
+	assert_int_equal(
+		parse("# ours\nbase = k40\n name = mine\t\n\nn_sms = 7 # fused off\n", &arch, &err),
+		0);
+	assert_string_equal(arch.name, "mine");
+	assert_int_equal(arch.n_sms, 7);
+	assert_int_equal(arch.regs, 65536);
+}
+
+static void test_arch_parse_faults_name_line_and_reason(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned int line;
+		const char *reason;
+	} cases[] = {
+		{"base = k40\nn_smz = 3\n", 2, "unknown key 'n_smz'"},
+		{"base = k40\nn_sms = -3\n", 2, "whole number"},
+		{"base = k40\nn_sms = 99999999999999999999999\n", 2, "whole number"},
+		{"base = k40\n\n# x\nn_sms 3\n", 4, "key = value"},
+		{"base = k4000\n", 1, "unknown base"},
+		{"name = x\nbase = k40\n", 2, "first key"},
+		{"n_sms = 3\n", 0, "no 'name'"},
+		{"name = x\nn_sms = 3\n", 0, "missing"},
+		{"base = k40\nmax_regs_per_block = 70000\n", 0, "exceeds regs"},
+		{"base = k40\nmax_threads_per_block = 4096\n", 0, "exceeds the SM's warps"},
+		{"base = k40\nname = 0123456789012345678901234567890123456789\n", 2, "characters"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct gsb_text_error err = {.line = 77};
+		struct gsb_arch arch = {.n_sms = 4321};
+
+		assert_int_equal(parse(cases[i].text, &arch, &err), -EINVAL);
+		assert_int_equal(err.line, cases[i].line);
+		assert_non_null(strstr(err.what, cases[i].reason));
+		assert_int_equal(arch.n_sms, 4321);
+	}
+}
+
+static void test_arch_parse_binary_and_long_lines_are_refused(void **state)
+{
+	static char text[5000];
+	struct gsb_text_error err;
+	struct gsb_arch arch;
+
+	assert_int_equal(gsb_arch_parse("base\0= k40", 10, &arch, &err), -EINVAL);
+	memset(text, 'a', sizeof(text));
+	assert_int_equal(gsb_arch_parse(text, sizeof(text), &arch, &err), -EINVAL);
+	assert_int_equal(err.line, 1);
+	assert_int_equal(gsb_arch_parse("", 0, &arch, &err), -EINVAL);
+}
+
+static void test_arch_parse_mutated_text_never_yields_a_bad_arch(void **state)
+{
+	static const char seed[] =
+		"base = h200\nname = a\nn_sms = 12\nregs = 65536\nl2_bytes = 7\n";
+	unsigned int rng = 12345, accepted = 0;
+	struct gsb_text_error err;
+
+	for (int i = 0; i < 20000; i++) {
+		char text[sizeof(seed)];
+		struct gsb_arch arch;
+
+		memcpy(text, seed, sizeof(seed));
+		for (int k = 0; k < 3; k++) {
+			rng = rng * 1103515245 + 12345;
+			text[(rng >> 8) % (sizeof(seed) - 1)] = (char)(rng >> 24);
+		}
+		if (!gsb_arch_parse(text, sizeof(seed) - 1, &arch, &err)) {
+			assert_int_equal(gsb_arch_check(&arch), 0);
+			accepted++;
+		}
+	}
+	assert_in_range(accepted, 1, 19999);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_arch_table_every_entry_passes_the_check),
+		cmocka_unit_test(test_arch_find_ignores_case_and_refuses_strangers),
+		cmocka_unit_test(test_arch_parse_base_takes_over_and_overrides),
+		cmocka_unit_test(test_arch_parse_faults_name_line_and_reason),
+		cmocka_unit_test(test_arch_parse_binary_and_long_lines_are_refused),
+		cmocka_unit_test(test_arch_parse_mutated_text_never_yields_a_bad_arch),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,113 @@
+/*
+ * test_block_time.c - the time of one block: a hand-worked case for each bound, limits, monotonicity.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "model/arch.h"
+#include "model/block_time.h"
+
+/* 1 GHz and 1 GB/s: a cycle is a ns, and so is a byte. */
+static struct gsb_arch plain_arch(void)
+{
+	struct gsb_arch a = *gsb_arch_find("h200");
+
+	a.clock_khz = 1000000;
+	a.issue_width = 4;
+	a.mem_bandwidth_bytes_per_s = 1000000000;
+	return a;
+}
+
+static void test_block_time_alone_is_bound_by_its_own_latency(void **state)
+{
+	const struct gsb_arch a = plain_arch();
+	const struct gsb_block_work w = {.n_warps = 2, .n_insns = 200, .n_mem_insns = 4};
+	const struct gsb_block_company alone = {2, 2};
+
+	/* each warp: 100 instructions of 4 cycles, 2 loads of 500 */
+	assert_int_equal(gsb_block_time_ns(&a, &w, &alone), 100 * 4 + 2 * 500);
+}
+
+static void test_block_time_in_company_is_bound_by_issue(void **state)
+{
+	const struct gsb_arch a = plain_arch();
+	const struct gsb_block_work w = {.n_warps = 2, .n_insns = 200};
+	const struct gsb_block_company full = {64, 64};
+
+	/* 2 of 64 warps get 1/32 of 4 instructions a cycle */
+	assert_int_equal(gsb_block_time_ns(&a, &w, &full), 200 * 32 / 4);
+}
+
+static void test_block_time_in_company_is_bound_by_bandwidth(void **state)
+{
+	const struct gsb_arch a = plain_arch();
+	const struct gsb_block_work w = {
+		.n_warps = 2, .n_insns = 8, .n_mem_insns = 2, .n_bytes = 4000};
+	const struct gsb_block_company far = {2, 20}; /* the others are on other SMs */
+
+	assert_int_equal(gsb_block_time_ns(&a, &w, &far), 40000);
+}
+
+static void test_block_time_adds_sleep_and_is_never_zero(void **state)
+{
+	const struct gsb_arch a = plain_arch();
+	const struct gsb_block_work nothing = {.n_warps = 1};
+	const struct gsb_block_work asleep = {.n_warps = 4, .sleep_ns = 4000};
+	const struct gsb_block_company alone = {1, 1};
+
+	assert_int_equal(gsb_block_time_ns(&a, &nothing, &alone), 1);
+	assert_int_equal(gsb_block_time_ns(&a, &asleep, &alone), 1001);
+}
+
+static void test_block_time_of_huge_counts_does_not_wrap(void **state)
+{
+	const struct gsb_arch a = plain_arch();
+	const struct gsb_block_work w = {.n_warps = 1,
+					 .n_insns = UINT64_MAX,
+					 .n_mem_insns = UINT64_MAX,
+					 .n_bytes = UINT64_MAX};
+	const struct gsb_block_company full = {64, 8448};
+
+	assert_true(gsb_block_time_ns(&a, &w, &full) >= UINT64_MAX / 8);
+}
+
+/* What has been done so far never takes longer than all of it: device time relies on that. */
+static void test_block_time_grows_with_each_count_and_with_company(void **state)
+{
+	const struct gsb_arch *a = gsb_arch_find("k40");
+	struct gsb_block_company company = {8, 8};
+	struct gsb_block_work w = {.n_warps = 8};
+	uint64_t last = 0;
+
+	for (unsigned i = 0; i < 2000; i++) {
+		uint64_t t;
+
+		switch (i % 5) {
+		case 0: w.n_insns += 17 * i; break;
+		case 1: w.n_mem_insns += i % 7; break;
+		case 2: w.n_bytes += 31 * i; break;
+		case 3: w.sleep_ns += i % 3; break;
+		default: company.sm_warps += i % 2, company.device_warps += i;
+		}
+		t = gsb_block_time_ns(a, &w, &company);
+		assert_true(t >= last);
+		last = t;
+	}
+	assert_true(last > 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_block_time_alone_is_bound_by_its_own_latency),
+		cmocka_unit_test(test_block_time_in_company_is_bound_by_issue),
+		cmocka_unit_test(test_block_time_in_company_is_bound_by_bandwidth),
+		cmocka_unit_test(test_block_time_adds_sleep_and_is_never_zero),
+		cmocka_unit_test(test_block_time_of_huge_counts_does_not_wrap),
+		cmocka_unit_test(test_block_time_grows_with_each_count_and_with_company),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

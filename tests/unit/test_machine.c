@@ -1,0 +1,624 @@
+/*
+ * test_machine.c - the SM array: the phases that Li et al. 2014 print (GTX 680), the leftover cases
+ * of Cruz et al., the rows measured on an H200, and random grids against every limit.
+ *
+ * Blocks have fixed lengths here; times are in microseconds of whatever the figure uses.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "model/arch.h"
+#include "model/machine.h"
+
+#define MAX_GRIDS 256
+
+struct grid {
+	struct gsb_machine_submit submit;
+	uint64_t length; /* of each block */
+	uint64_t first, last;
+	uint64_t n_placed, n_ended;
+	struct gsb_machine_grid *handle;
+	int after; /* index of the grid that must have ended before this one is submitted; -1 = none */
+	bool submitted, done;
+};
+
+struct run {
+	struct gsb_machine *m;
+	struct grid grids[MAX_GRIDS];
+	unsigned n_grids;
+	uint64_t now;
+	uint64_t phases[64]; /* instants at which a block ended, distinct */
+	unsigned n_phases;
+};
+
+static struct run *new_run(const char *arch)
+{
+	struct run *r = calloc(1, sizeof(*r));
+
+	assert_non_null(r);
+	assert_int_equal(gsb_machine_create(gsb_arch_find(arch), &gsb_rules_hardware, &r->m), 0);
+	return r;
+}
+
+static void end_run(struct run *r)
+{
+	gsb_machine_destroy(r->m);
+	free(r);
+}
+
+struct shape {
+	uint32_t threads, regs, smem;
+	uint64_t length;
+};
+
+static struct grid *add(struct run *r, struct shape s, uint64_t n_blocks, int after)
+{
+	struct grid *g = &r->grids[r->n_grids++];
+
+	g->submit.kernel = (struct gsb_kernel){s.threads, s.regs, s.smem, n_blocks};
+	g->submit.owner = g;
+	g->length = s.length;
+	g->after = after;
+	return g;
+}
+
+static void submit_ready(struct run *r)
+{
+	for (unsigned i = 0; i < r->n_grids; i++) {
+		struct grid *g = &r->grids[i];
+
+		if (g->submitted || (g->after >= 0 && !r->grids[g->after].done))
+			continue;
+		assert_int_equal(gsb_machine_submit(r->m, &g->submit, &g->handle), 0);
+		g->submitted = true;
+	}
+}
+
+static void place_all(struct run *r)
+{
+	struct gsb_machine_block b;
+
+	while (gsb_machine_place(r->m, &b)) {
+		struct grid *g = b.owner;
+
+		assert_int_equal(b.index, g->n_placed);
+		if (!g->n_placed++)
+			g->first = r->now;
+		gsb_machine_set_end(r->m, b.slot, r->now + g->length);
+	}
+}
+
+static void take_ends(struct run *r)
+{
+	struct gsb_machine_block b;
+
+	while (gsb_machine_end(r->m, r->now, &b)) {
+		struct grid *g = b.owner;
+
+		g->n_ended++;
+		g->last = r->now;
+		g->done = b.is_last;
+	}
+}
+
+/* To the end; fills phases. */
+static void play(struct run *r)
+{
+	for (;;) {
+		submit_ready(r);
+		place_all(r);
+		assert_int_equal(gsb_machine_n_open(r->m), 0);
+		if (!gsb_machine_next_end(r->m, &r->now))
+			break;
+		take_ends(r);
+		r->phases[r->n_phases++] = r->now;
+	}
+	for (unsigned i = 0; i < r->n_grids; i++) {
+		assert_true(r->grids[i].done);
+		assert_int_equal(r->grids[i].n_ended, r->grids[i].submit.kernel.n_blocks);
+	}
+}
+
+static void assert_phases(const struct run *r, const uint64_t *want, unsigned n)
+{
+	assert_int_equal(r->n_phases, n);
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(r->phases[i] - (i ? r->phases[i - 1] : 0), want[i]);
+}
+
+#define ASSERT_PHASES(r, ...)                                          \
+	do {                                                           \
+		const uint64_t want[] = {__VA_ARGS__};                 \
+		assert_phases(r, want, (unsigned)GSB_ARRAY_LEN(want)); \
+	} while (0)
+
+/* ---- Li et al. 2014, Table IV, §IV.B ---- */
+
+static const struct shape li_a = {1024, 11, 0, 14}, li_b = {1024, 33, 0, 20};
+
+static void test_li_fig5_four_of_eight_streams_run_at_once(void **state)
+{
+	struct run *r = new_run("gtx680");
+
+	for (unsigned i = 0; i < 8; i++)
+		add(r, li_a, 4, -1);
+	play(r);
+	ASSERT_PHASES(r, 14, 14);
+	for (unsigned i = 0; i < 8; i++)
+		assert_int_equal(r->grids[i].first, i < 4 ? 0 : 14);
+	end_run(r);
+}
+
+static void test_li_fig6_breadth_first_starts_three_streams(void **state)
+{
+	struct run *r = new_run("gtx680");
+
+	add(r, li_a, 8, -1);
+	add(r, li_b, 5, -1);
+	add(r, li_b, 5, -1);
+	play(r);
+	assert_int_equal(r->grids[1].first, 0);
+	assert_int_equal(r->grids[2].first, 0);
+	ASSERT_PHASES(r, 14, 6, 20);
+	end_run(r);
+}
+
+static void test_li_fig8_refills_at_once(void **state)
+{
+	struct run *r = new_run("gtx680");
+
+	add(r, li_a, 8, -1);
+	add(r, li_b, 8, -1);
+	add(r, li_a, 8, -1);
+	play(r);
+	assert_int_equal(r->grids[2].first, 14);
+	ASSERT_PHASES(r, 14, 6, 8);
+	end_run(r);
+}
+
+/* One hardware queue: what stands behind a kernel that waits for its stream waits too, until that
+ * kernel's blocks are placed. So B of stream i and A of stream i + 1 enter when A of stream i ends. */
+static void test_li_fig9_eight_phases(void **state)
+{
+	struct run *r = new_run("gtx680");
+	int last_a = -1;
+
+	for (unsigned i = 0; i < 4; i++) {
+		if (i)
+			add(r, li_b, 6, last_a);
+		add(r, li_a, 8, last_a);
+		last_a = (int)r->n_grids - 1;
+	}
+	add(r, li_b, 6, last_a);
+	play(r);
+	ASSERT_PHASES(r, 14, 14, 6, 14, 6, 14, 6, 14);
+	end_run(r);
+}
+
+static void test_li_fig10_all_a_before_any_b(void **state)
+{
+	struct run *r = new_run("k40");
+
+	for (unsigned i = 0; i < 8; i++)
+		add(r, li_a, 1, -1);
+	for (unsigned i = 0; i < 8; i++)
+		add(r, li_b, 1, (int)i);
+	play(r);
+	ASSERT_PHASES(r, 14, 20);
+	end_run(r);
+}
+
+/* ---- Cruz et al., Algorithm 1 ---- */
+
+static void test_leftover_case_a_both_from_the_beginning(void **state)
+{
+	struct run *r = new_run("k40");
+
+	add(r, (struct shape){256, 0, 1024, 100}, 110, -1);
+	add(r, (struct shape){256, 0, 0, 100}, 10, -1); /* S1 leaves room for 10 blocks of S2 */
+	play(r);
+	ASSERT_PHASES(r, 100);
+	end_run(r);
+}
+
+static void test_leftover_case_b_in_the_last_round(void **state)
+{
+	struct run *r = new_run("k40");
+
+	add(r, (struct shape){256, 0, 0, 100}, 180, -1); /* 8 an SM: one round and a half */
+	add(r, (struct shape){256, 0, 0, 100}, 60, -1);
+	play(r);
+	assert_int_equal(r->grids[1].first, 100);
+	ASSERT_PHASES(r, 100, 100);
+	end_run(r);
+}
+
+static void test_leftover_case_c_one_after_the_other(void **state)
+{
+	struct run *r = new_run("k40");
+
+	add(r, (struct shape){256, 0, 0, 100}, 240, -1); /* two full rounds */
+	add(r, (struct shape){256, 0, 0, 100}, 1, -1);
+	play(r);
+	assert_int_equal(r->grids[1].first, 200);
+	ASSERT_PHASES(r, 100, 100, 100);
+	end_run(r);
+}
+
+/* ---- measured on an H200, times in ms ---- */
+
+#define KB 1024u
+
+static void test_h200_fitting_pair_runs_together(void **state)
+{
+	struct run *r = new_run("h200");
+
+	add(r, (struct shape){1024, 16, 0, 5}, 132, -1);
+	add(r, (struct shape){1024, 16, 0, 5}, 132, -1);
+	play(r);
+	ASSERT_PHASES(r, 5);
+	end_run(r);
+}
+
+static void test_h200_full_gpu_then_second(void **state)
+{
+	struct run *r = new_run("h200");
+
+	add(r, (struct shape){1024, 16, 0, 5}, 264, -1);
+	add(r, (struct shape){1024, 16, 0, 5}, 132, -1);
+	play(r);
+	ASSERT_PHASES(r, 5, 5);
+	end_run(r);
+}
+
+static void test_h200_second_in_tail_of_first(void **state)
+{
+	struct run *r = new_run("h200");
+
+	add(r, (struct shape){1024, 16, 0, 5}, 396, -1);
+	add(r, (struct shape){1024, 16, 0, 5}, 132, -1);
+	play(r);
+	assert_int_equal(r->grids[1].first, 5);
+	ASSERT_PHASES(r, 5, 5);
+	end_run(r);
+}
+
+static void test_h200_shared_memory_with_reserve(void **state)
+{
+	struct run *r = new_run("h200");
+
+	add(r, (struct shape){128, 16, 120 * KB, 5}, 132, -1);
+	add(r, (struct shape){128, 16, 120 * KB, 5}, 132, -1);
+	play(r);
+	ASSERT_PHASES(r, 5, 5);
+	end_run(r);
+	r = new_run("h200");
+	add(r, (struct shape){128, 16, 120 * KB, 5}, 132, -1);
+	add(r, (struct shape){128, 16, 100 * KB, 5}, 132, -1);
+	play(r);
+	ASSERT_PHASES(r, 5);
+	end_run(r);
+}
+
+static void test_h200_block_slots(void **state)
+{
+	struct run *r = new_run("h200");
+
+	add(r, (struct shape){32, 16, 0, 5}, 31 * 132, -1);
+	add(r, (struct shape){32, 16, 0, 5}, 132, -1);
+	play(r);
+	ASSERT_PHASES(r, 5);
+	end_run(r);
+	r = new_run("h200");
+	add(r, (struct shape){32, 16, 0, 5}, 32 * 132, -1);
+	add(r, (struct shape){32, 16, 0, 5}, 132, -1);
+	play(r);
+	ASSERT_PHASES(r, 5, 5);
+	end_run(r);
+}
+
+static void test_h200_order_decides_makespan(void **state)
+{
+	const struct shape full = {1024, 16, 0, 5}, longer = {1024, 16, 0, 20};
+	struct run *r = new_run("h200");
+
+	add(r, full, 264, -1);
+	add(r, full, 264, -1);
+	add(r, longer, 66, -1);
+	play(r);
+	assert_int_equal(r->now, 30);
+	end_run(r);
+	r = new_run("h200");
+	add(r, longer, 66, -1);
+	add(r, full, 264, -1);
+	add(r, full, 264, -1);
+	play(r);
+	assert_int_equal(r->now, 20);
+	end_run(r);
+}
+
+static void test_h200_head_of_line_blocks_what_would_fit(void **state)
+{
+	const struct shape big = {128, 16, 120 * KB, 50}, small = {128, 16, 0, 10}; /* 0.1 ms */
+	struct run *r = new_run("h200");
+
+	add(r, big, 132, -1);
+	add(r, big, 132, -1);
+	add(r, small, 132, -1);
+	play(r);
+	assert_int_equal(r->grids[2].last, 60);
+	end_run(r);
+	r = new_run("h200");
+	add(r, big, 132, -1);
+	add(r, big, 132, -1);
+	add(r, small, 132, -1)->submit.priority = -5;
+	r->grids[2].after = -1;
+	play(r);
+	assert_int_equal(r->grids[2].last, 10);
+	end_run(r);
+	r = new_run("h200");
+	add(r, big, 132, -1);
+	add(r, small, 132, -1);
+	add(r, big, 132, -1);
+	play(r);
+	assert_int_equal(r->grids[1].last, 10);
+	assert_int_equal(r->now, 100);
+	end_run(r);
+}
+
+static void test_h200_holds_128_grids(void **state)
+{
+	struct run *r = new_run("h200");
+
+	for (unsigned i = 0; i < 129; i++)
+		add(r, (struct shape){32, 16, 0, 10}, 1, -1);
+	play(r);
+	ASSERT_PHASES(r, 10, 10);
+	assert_int_equal(r->grids[127].first, 0);
+	assert_int_equal(r->grids[128].first, 10);
+	end_run(r);
+}
+
+/* ---- more rules ---- */
+
+static void test_cooperative_grid_waits_until_all_fit(void **state)
+{
+	struct run *r = new_run("h200");
+
+	add(r, (struct shape){1024, 16, 0, 5}, 132, -1);
+	add(r, (struct shape){1024, 16, 0, 5}, 264, -1)->submit.cooperative = true;
+	play(r);
+	assert_int_equal(r->grids[1].first, 5);
+	ASSERT_PHASES(r, 5, 5);
+	end_run(r);
+}
+
+static void test_submit_refuses_what_never_fits(void **state)
+{
+	struct run *r = new_run("h200");
+	struct gsb_machine_grid *g = NULL;
+	struct gsb_machine_submit s = {.kernel = {1024, 16, 0, 265}, .cooperative = true};
+
+	assert_int_equal(gsb_machine_submit(r->m, &s, &g), -ENOSPC);
+	s.kernel.n_blocks = 0;
+	assert_int_equal(gsb_machine_submit(r->m, &s, &g), -EINVAL);
+	s.kernel = (struct gsb_kernel){1025, 16, 0, 1};
+	assert_int_equal(gsb_machine_submit(r->m, &s, &g), -EINVAL);
+	assert_null(g);
+	end_run(r);
+}
+
+static void test_drop_ends_with_running_blocks(void **state)
+{
+	struct run *r = new_run("h200");
+	struct grid *g = add(r, (struct shape){1024, 16, 0, 5}, 1000, -1);
+	struct gsb_machine_block b;
+
+	submit_ready(r);
+	place_all(r);
+	assert_int_equal(g->n_placed, 264);
+	assert_false(gsb_machine_drop(r->m, g->handle));
+	r->now = 5;
+	take_ends(r);
+	assert_true(g->done);
+	assert_int_equal(g->n_ended, 264);
+	assert_false(gsb_machine_place(r->m, &b));
+	end_run(r);
+}
+
+static void test_kill_ends_known_and_open_blocks_now(void **state)
+{
+	struct run *r = new_run("h200");
+	struct grid *g = add(r, (struct shape){1024, 16, 0, 5}, 3, -1);
+	struct grid *other = add(r, (struct shape){1024, 16, 0, 7}, 1, -1);
+	struct gsb_machine_block b;
+
+	submit_ready(r);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_true(gsb_machine_place(r->m, &b));
+		if (i < 2)
+			gsb_machine_set_end(r->m, b.slot, 5 + i);
+	}
+	assert_int_equal(gsb_machine_n_open(r->m), 1);
+	place_all(r);
+	assert_false(gsb_machine_kill(r->m, g->handle, 2));
+	assert_int_equal(gsb_machine_n_open(r->m), 0);
+	r->now = 2;
+	take_ends(r);
+	assert_int_equal(g->n_ended, 3);
+	assert_true(g->done);
+	assert_int_equal(other->n_ended, 0);
+	assert_true(gsb_machine_next_end(r->m, &r->now));
+	assert_int_equal(r->now, 7);
+	end_run(r);
+}
+
+static void test_kill_of_waiting_grid_is_gone_at_once(void **state)
+{
+	struct run *r = new_run("h200");
+	struct grid *g = add(r, (struct shape){1024, 16, 0, 5}, 3, -1);
+
+	submit_ready(r);
+	assert_true(gsb_machine_kill(r->m, g->handle, 2));
+	place_all(r);
+	assert_int_equal(g->n_placed, 0);
+	end_run(r);
+}
+
+/* Grids that are still waiting and running are freed; the leak checker watches. */
+static void test_destroy_with_work_left_frees_it(void **state)
+{
+	struct run *r = new_run("h200");
+
+	add(r, (struct shape){1024, 16, 0, 5}, 1000, -1);
+	add(r, (struct shape){1024, 16, 0, 5}, 10, -1);
+	submit_ready(r);
+	place_all(r);
+	end_run(r);
+	gsb_machine_destroy(NULL);
+}
+
+/* ---- random grids: no limit is passed, each block runs once, order of rank ---- */
+
+struct load {
+	uint64_t warps, regs, smem, blocks;
+};
+
+static uint64_t up(uint64_t x, uint64_t unit)
+{
+	return (x + unit - 1) / unit * unit;
+}
+
+/* What a block takes, from the programming guide and without the code under test. */
+static struct load load_of(const struct gsb_arch *a, const struct gsb_kernel *k)
+{
+	struct load l = {.warps = (k->threads_per_block + 31) / 32, .blocks = 1};
+
+	l.regs = l.warps * up(k->regs_per_thread * 32ull, a->reg_unit);
+	if (k->smem_bytes || a->smem_reserved_bytes)
+		l.smem = up(k->smem_bytes + a->smem_reserved_bytes, a->smem_unit_bytes);
+	return l;
+}
+
+static void add_load(struct load *to, struct load l, int sign)
+{
+	to->warps += (uint64_t)sign * l.warps;
+	to->regs += (uint64_t)sign * l.regs;
+	to->smem += (uint64_t)sign * l.smem;
+	to->blocks += (uint64_t)sign * l.blocks;
+}
+
+static void check_load(const struct gsb_arch *a, const struct load *l)
+{
+	assert_true(l->warps <= a->max_warps);
+	assert_true(l->regs <= a->regs);
+	assert_true(l->smem <= a->smem_bytes);
+	assert_true(l->blocks <= a->max_blocks);
+}
+
+static void random_grid(struct run *r, const struct gsb_arch *a)
+{
+	static const uint32_t threads[] = {32, 64, 96, 128, 256, 512, 1000};
+	uint32_t regs = a->max_regs_per_block / a->max_threads_per_block; /* so many always fit */
+	struct shape s = {threads[rand() % 7], 8 + (uint32_t)rand() % (regs - 8), 0,
+			  1 + (uint64_t)rand() % 20};
+	struct grid *g;
+
+	if (rand() % 2)
+		s.smem = (uint32_t)rand() % a->smem_per_block_bytes;
+	g = add(r, s, 1 + (uint64_t)rand() % 300, -1);
+	g->submit.priority = -(rand() % 3);
+}
+
+/* Fills the GPU and takes the next ends; false when nothing is left. */
+static bool step_random(struct run *r, const struct gsb_arch *a, struct load *sms)
+{
+	struct gsb_machine_block b;
+
+	while (gsb_machine_place(r->m, &b)) {
+		struct grid *g = b.owner;
+
+		assert_int_equal(b.index, g->n_placed++);
+		add_load(&sms[b.sm], load_of(a, &g->submit.kernel), 1);
+		check_load(a, &sms[b.sm]);
+		assert_int_equal(sms[b.sm].warps, gsb_machine_sm_warps(r->m, b.sm));
+		assert_int_equal(sms[b.sm].blocks, gsb_machine_sm_blocks(r->m, b.sm));
+		for (struct grid *h = r->grids; h < g; h++) /* earlier rank, same priority */
+			if (h->submit.priority == g->submit.priority)
+				assert_int_equal(h->n_placed, h->submit.kernel.n_blocks);
+		gsb_machine_set_end(r->m, b.slot, r->now + g->length);
+	}
+	if (!gsb_machine_next_end(r->m, &r->now))
+		return false;
+	while (gsb_machine_end(r->m, r->now, &b)) {
+		struct grid *g = b.owner;
+
+		add_load(&sms[b.sm], load_of(a, &g->submit.kernel), -1);
+		g->n_ended++;
+		g->done = b.is_last;
+	}
+	return true;
+}
+
+static void test_random_grids_stay_within_limits(void **state)
+{
+	static const char *const names[] = {"h200", "k40", "gtx680", "v100", "c2070"};
+	unsigned seed = 42;
+
+	print_message("seed %u\n", seed);
+	srand(seed);
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(names); i++) {
+		const struct gsb_arch *a = gsb_arch_find(names[i]);
+		struct run *r = new_run(names[i]);
+		struct load *sms = calloc(a->n_sms, sizeof(*sms));
+
+		for (unsigned g = 0; g < 40; g++)
+			random_grid(r, a);
+		submit_ready(r);
+		while (step_random(r, a, sms))
+			;
+		for (unsigned g = 0; g < r->n_grids; g++) {
+			assert_true(r->grids[g].done);
+			assert_int_equal(r->grids[g].n_ended, r->grids[g].submit.kernel.n_blocks);
+		}
+		free(sms);
+		end_run(r);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_li_fig5_four_of_eight_streams_run_at_once),
+		cmocka_unit_test(test_li_fig6_breadth_first_starts_three_streams),
+		cmocka_unit_test(test_li_fig8_refills_at_once),
+		cmocka_unit_test(test_li_fig9_eight_phases),
+		cmocka_unit_test(test_li_fig10_all_a_before_any_b),
+		cmocka_unit_test(test_leftover_case_a_both_from_the_beginning),
+		cmocka_unit_test(test_leftover_case_b_in_the_last_round),
+		cmocka_unit_test(test_leftover_case_c_one_after_the_other),
+		cmocka_unit_test(test_h200_fitting_pair_runs_together),
+		cmocka_unit_test(test_h200_full_gpu_then_second),
+		cmocka_unit_test(test_h200_second_in_tail_of_first),
+		cmocka_unit_test(test_h200_shared_memory_with_reserve),
+		cmocka_unit_test(test_h200_block_slots),
+		cmocka_unit_test(test_h200_order_decides_makespan),
+		cmocka_unit_test(test_h200_head_of_line_blocks_what_would_fit),
+		cmocka_unit_test(test_h200_holds_128_grids),
+		cmocka_unit_test(test_cooperative_grid_waits_until_all_fit),
+		cmocka_unit_test(test_submit_refuses_what_never_fits),
+		cmocka_unit_test(test_drop_ends_with_running_blocks),
+		cmocka_unit_test(test_kill_ends_known_and_open_blocks_now),
+		cmocka_unit_test(test_kill_of_waiting_grid_is_gone_at_once),
+		cmocka_unit_test(test_destroy_with_work_left_frees_it),
+		cmocka_unit_test(test_random_grids_stay_within_limits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
