@@ -1,0 +1,40 @@
+/*
+ * device.c - finds the device that a spec names. The table of devices stands here and nowhere else.
+ */
+#include "device/ops.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "device/emu/emu.h"
+#include "device/null/null.h"
+
+static const struct gsb_device_ops *const devices[] = {
+	&gsb_emu_ops,
+	&gsb_null_ops,
+};
+
+static const struct gsb_device_ops *find_ops(const char *spec)
+{
+	size_t len = strcspn(spec, ":");
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(devices); i++)
+		if (strlen(devices[i]->scheme) == len && !strncmp(devices[i]->scheme, spec, len))
+			return devices[i];
+	return NULL;
+}
+
+int gsb_device_open(const struct gsb_device_params *p, struct gsb_device **out, char *err,
+		    size_t err_size)
+{
+	const struct gsb_device_ops *ops = find_ops(p->spec);
+
+	if (!ops) {
+		snprintf(err, err_size, "device '%s': no such kind of device; try emu:h200 or null",
+			 p->spec);
+		return -ENODEV;
+	}
+	return ops->open(p, out, err, err_size);
+}

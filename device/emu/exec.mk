@@ -1,0 +1,60 @@
+# The PTX interpreter: a library of its own, which libdevice takes in. The handlers are built once for
+# each x86-64 level, and the best one is taken at run time; elsewhere there is one plain build.
+# They do without -frounding-math, which keeps fma from becoming vector code: where they change the mode,
+# they pin the operands themselves. clang says of loops that call libm that they are no vector code.
+noinst_LTLIBRARIES += libemuexec.la
+libemuexec_la_SOURCES = \
+	device/emu/exec.h device/emu/code.h device/emu/lower.h device/emu/lane.h \
+	device/emu/alu.h device/emu/mem.h device/emu/forms.def \
+	device/emu/access.c device/emu/block.c device/emu/call.c device/emu/convert.c device/emu/flow.c device/emu/guard.c \
+	device/emu/isa.c device/emu/lower.c device/emu/moves.c device/emu/operate.c \
+	device/emu/print.c device/emu/rows.c device/emu/select.c device/emu/sync.c
+emu_handler_flags = $(AM_CFLAGS) -fwrapv -ffp-contract=off -fno-trapping-math -fno-math-errno -Wno-pass-failed
+libemuexec_la_CFLAGS = $(AM_CFLAGS) -fwrapv -ffp-contract=off -frounding-math
+libemuexec_la_LIBADD = libptx.la libbase.la -lm
+libdevice_la_LIBADD = libemuexec.la
+
+if X86_64
+noinst_LTLIBRARIES += libemuv2.la libemuv3.la libemuv4.la
+libemuv2_la_SOURCES = device/emu/handlers.c
+libemuv2_la_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_EMU_ISA=v2
+libemuv2_la_CFLAGS = $(emu_handler_flags) -march=x86-64-v2
+libemuv3_la_SOURCES = device/emu/handlers.c
+libemuv3_la_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_EMU_ISA=v3
+libemuv3_la_CFLAGS = $(emu_handler_flags) -march=x86-64-v3
+libemuv4_la_SOURCES = device/emu/handlers.c
+libemuv4_la_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_EMU_ISA=v4
+libemuv4_la_CFLAGS = $(emu_handler_flags) -march=x86-64-v4
+libemuexec_la_LIBADD += libemuv2.la libemuv3.la libemuv4.la
+else
+noinst_LTLIBRARIES += libemuplain.la
+libemuplain_la_SOURCES = device/emu/handlers.c
+libemuplain_la_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_EMU_ISA=plain
+libemuplain_la_CFLAGS = $(emu_handler_flags)
+libemuexec_la_LIBADD += libemuplain.la
+endif
+
+emu_harness = tests/unit/emu_harness.c tests/unit/emu_harness.h
+emu_rows = tests/unit/emu_rows.c tests/unit/emu_rows.h tests/unit/emu_reference.h tests/unit/emu_ops.def
+emu_test_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -ffp-contract=off -frounding-math
+emu_test_ldadd = libemuexec.la $(CMOCKA_LIBS) -lm
+
+check_PROGRAMS += tests/unit/test_emu_exec
+tests_unit_test_emu_exec_SOURCES = tests/unit/test_emu_exec.c $(emu_harness)
+tests_unit_test_emu_exec_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_exec_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_warp
+tests_unit_test_emu_warp_SOURCES = tests/unit/test_emu_warp.c $(emu_harness)
+tests_unit_test_emu_warp_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_warp_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_ops
+tests_unit_test_emu_ops_SOURCES = tests/unit/test_emu_ops.c $(emu_rows) $(emu_harness)
+tests_unit_test_emu_ops_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_ops_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_db
+tests_unit_test_emu_db_SOURCES = tests/unit/test_emu_db.c $(emu_harness)
+tests_unit_test_emu_db_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_db_LDADD = $(emu_test_ldadd)

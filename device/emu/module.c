@@ -1,0 +1,234 @@
+/*
+ * module.c - loads of modules: each has its own variables, in the memory of its space.
+ *
+ * All .global and .const variables of a load lie in one allocation, each at its alignment, with what
+ * their initialisers say. A kernel is lowered when it is prepared, for the addresses of this load;
+ * text, layout and metadata are shared with every other load of the same image (device/code.h).
+ */
+#include "device/emu/emu.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- variables ---- */
+
+/* The value that goes into an initialiser. Shared variables have no address before a launch, and the
+ * parser lets nobody take it there. */
+static uint64_t reloc_value(const struct gsb_module *m, const struct gsb_ptx_reloc *r)
+{
+	uint64_t value = r->func ? gsb_emu_func_address(r->func) : m->var_addr[r->var->index];
+
+	value += (uint64_t)r->addend;
+	if (r->mask)
+		value = (value & r->mask) >> __builtin_ctzll(r->mask);
+	return value;
+}
+
+static void initialise(const struct gsb_module *m, const struct gsb_ptx_var *v)
+{
+	uint8_t *bytes = (uint8_t *)(uintptr_t)m->var_addr[v->index];
+
+	if (v->init)
+		memcpy(bytes, v->init, v->size_bytes);
+	for (uint32_t i = 0; i < v->n_relocs; i++) {
+		uint64_t value = reloc_value(m, &v->relocs[i]);
+
+		memcpy(bytes + v->relocs[i].offset, &value, v->relocs[i].size);
+	}
+}
+
+static int make_variables(struct gsb_module *m, char *log, size_t log_size)
+{
+	const struct gsb_ptx_module *ptx = gsb_code_module(m->code);
+	uint64_t total = 0;
+	int err;
+
+	m->var_addr = calloc(ptx->n_vars ? ptx->n_vars : 1, sizeof(*m->var_addr));
+	if (!m->var_addr)
+		return -ENOMEM;
+	err = gsb_code_lay_out(m->code, m->var_addr, &total, log, log_size);
+	if (err || !total)
+		return err;
+	err = emu_mem_alloc(m->space, total, &m->globals);
+	if (err) {
+		snprintf(log, log_size, "no device memory for %llu bytes of variables",
+			 (unsigned long long)total);
+		return err;
+	}
+	for (uint32_t i = 0; i < ptx->n_vars; i++)
+		if (gsb_code_has_memory(ptx->vars[i]))
+			m->var_addr[i] += m->globals;
+	for (uint32_t i = 0; i < ptx->n_vars; i++)
+		if (gsb_code_has_memory(ptx->vars[i]))
+			initialise(m, ptx->vars[i]);
+	return 0;
+}
+
+int emu_global_get(struct gsb_module *m, const char *name, uint64_t *addr, uint64_t *size)
+{
+	const struct gsb_ptx_var *v = gsb_ptx_find_var(gsb_code_module(m->code), name);
+
+	if (!v || !gsb_code_has_memory(v))
+		return -ENOENT;
+	*addr = m->var_addr[v->index];
+	*size = v->size_bytes;
+	return 0;
+}
+
+/* ---- loads ---- */
+
+int emu_module_load(struct gsb_space *space, const void *image, size_t size,
+		    struct gsb_module **out, char *log, size_t log_size)
+{
+	struct gsb_module *m = calloc(1, sizeof(*m));
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	m->space = space;
+	pthread_mutex_init(&m->lock, NULL);
+	pthread_mutex_lock(&space->dev->memory_lock);
+	LIST_INSERT_HEAD(&space->modules, m, link);
+	pthread_mutex_unlock(&space->dev->memory_lock);
+	err = gsb_code_get(space->dev->codes, image, size, &m->code, log, log_size);
+	if (!err)
+		err = make_variables(m, log, log_size);
+	if (err) {
+		emu_module_unload(m);
+		return err;
+	}
+	*out = m;
+	return 0;
+}
+
+static void free_functions(struct gsb_module *m)
+{
+	struct gsb_function *f, *next;
+
+	for (f = m->functions; f; f = next) {
+		next = f->next;
+		gsb_emu_code_destroy(f->lowered);
+		free(f);
+	}
+}
+
+void emu_module_unload(struct gsb_module *m)
+{
+	if (!m)
+		return;
+	free_functions(m);
+	if (m->globals)
+		emu_mem_free(m->space, m->globals);
+	pthread_mutex_lock(&m->space->dev->memory_lock);
+	LIST_REMOVE(m, link);
+	pthread_mutex_unlock(&m->space->dev->memory_lock);
+	gsb_code_put(m->code);
+	pthread_mutex_destroy(&m->lock);
+	free(m->var_addr);
+	free(m);
+}
+
+/* ---- functions ---- */
+
+static struct gsb_function *find_function(const struct gsb_module *m,
+					  const struct gsb_code_kernel *kernel)
+{
+	struct gsb_function *f = m->functions;
+
+	while (f && f->kernel != kernel)
+		f = f->next;
+	return f;
+}
+
+/* The same kernel of a load is the same function, however often it is asked for. */
+static int get_locked(struct gsb_module *m, const struct gsb_code_kernel *kernel,
+		      struct gsb_function **out)
+{
+	struct gsb_function *f = find_function(m, kernel);
+
+	if (!f) {
+		f = calloc(1, sizeof(*f));
+		if (!f)
+			return -ENOMEM;
+		f->module = m;
+		f->kernel = kernel;
+		f->next = m->functions;
+		m->functions = f;
+	}
+	*out = f;
+	return 0;
+}
+
+int emu_function_get(struct gsb_module *m, const char *name, struct gsb_function **out,
+		     struct gsb_function_info *info)
+{
+	const struct gsb_code_kernel *kernel;
+	int err = gsb_code_kernel(m->code, name, &kernel);
+
+	if (!err)
+		err = gsb_code_function_info(kernel, &m->space->dev->info.arch, info);
+	if (err)
+		return err;
+	pthread_mutex_lock(&m->lock);
+	err = get_locked(m, kernel, out);
+	pthread_mutex_unlock(&m->lock);
+	return err;
+}
+
+const char *emu_function_name(struct gsb_module *m, unsigned i)
+{
+	return gsb_code_kernel_name(m->code, i);
+}
+
+/* What the interpreter does not see, because it is asked of the launch. */
+static int check_supported(const struct gsb_code_kernel *k, char *log, size_t log_size)
+{
+	const struct gsb_ptx_tuning *t = &k->entry->tuning;
+
+	if (k->layout.refused) {
+		snprintf(log, log_size, "kernel %s: line %u: %s is not supported", k->entry->name,
+			 k->layout.refused->line, k->layout.refused->spelling);
+		return -ENOTSUP;
+	}
+	if (t->explicit_cluster || t->blocks_are_clusters || t->reqnctapercluster[0]) {
+		snprintf(log, log_size, "kernel %s: thread block clusters are not supported",
+			 k->entry->name);
+		return -ENOTSUP;
+	}
+	return 0;
+}
+
+static bool is_prepared(struct gsb_function *f)
+{
+	bool yes;
+
+	pthread_mutex_lock(&f->module->lock);
+	yes = f->lowered;
+	pthread_mutex_unlock(&f->module->lock);
+	return yes;
+}
+
+/* Lowers without the lock: the engine does not wait for the loader, even if both lower the same. */
+int emu_function_prepare(struct gsb_function *f, char *log, size_t log_size)
+{
+	struct gsb_module *m = f->module;
+	struct gsb_emu_code *code = NULL;
+	int err = check_supported(f->kernel, log, log_size);
+
+	if (err || is_prepared(f))
+		return err;
+	err = gsb_emu_lower(gsb_code_module(m->code), f->kernel->entry, m->var_addr, &code, log,
+			    log_size);
+	if (err)
+		return err;
+	pthread_mutex_lock(&m->lock);
+	if (!f->lowered) {
+		f->lowered = code;
+		code = NULL;
+	}
+	pthread_mutex_unlock(&m->lock);
+	gsb_emu_code_destroy(code);
+	return 0;
+}

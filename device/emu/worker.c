@@ -1,0 +1,197 @@
+/*
+ * worker.c - the threads that execute blocks and copies.
+ *
+ * One list of jobs, oldest first, so that blocks are begun in ascending order, which is what kernels
+ * that look back at earlier blocks count on. A block runs for a quantum and goes to the end of the
+ * list when it is not done: blocks that wait for each other all get on, whatever the number of
+ * workers. Without jobs the workers sleep.
+ */
+#include "device/emu/emu.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Warp instructions: a millisecond or so. Long enough that a change of block does not count, short
+ * enough that a dead tenant's kernel is gone soon. */
+#define QUANTUM 200000
+
+/* ---- the list ---- */
+
+void emu_worker_add(struct emu_device *dev, struct emu_job *job)
+{
+	TAILQ_INSERT_TAIL(&dev->ready, job, ready);
+	if (dev->n_idle)
+		pthread_cond_signal(&dev->work);
+}
+
+void emu_worker_remove(struct emu_device *dev, struct emu_job *job)
+{
+	TAILQ_REMOVE(&dev->ready, job, ready);
+}
+
+static struct emu_job *take_job(struct emu_device *dev)
+{
+	struct emu_job *job;
+
+	while (!(job = TAILQ_FIRST(&dev->ready)) && !dev->stopping) {
+		dev->n_idle++;
+		pthread_cond_wait(&dev->work, &dev->lock);
+		dev->n_idle--;
+	}
+	if (dev->stopping)
+		return NULL;
+	TAILQ_REMOVE(&dev->ready, job, ready);
+	job->running = true;
+	return job;
+}
+
+/* ---- copies ---- */
+
+static void copy_rows(const struct gsb_cmd_copy *copy)
+{
+	for (uint64_t row = 0; row < copy->height; row++)
+		memcpy((void *)(uintptr_t)(copy->dst + row * copy->dst_pitch),
+		       (const void *)(uintptr_t)(copy->src + row * copy->src_pitch), copy->width);
+}
+
+/* An element is written as one, so that a kernel that looks sees none half filled. */
+static void fill_row(uint64_t dst, const struct gsb_cmd_fill *fill)
+{
+	uint32_t *p4 = (uint32_t *)(uintptr_t)dst;
+	uint16_t *p2 = (uint16_t *)(uintptr_t)dst;
+
+	if (fill->elem_bytes == 1)
+		memset((void *)(uintptr_t)dst, (int)fill->value, fill->width);
+	else if (fill->elem_bytes == 2)
+		for (uint64_t i = 0; i < fill->width; i++)
+			p2[i] = (uint16_t)fill->value;
+	else
+		for (uint64_t i = 0; i < fill->width; i++)
+			p4[i] = fill->value;
+}
+
+static void run_copy(const struct emu_cmd *cmd)
+{
+	if (cmd->kind == GSB_CMD_FILL) {
+		for (uint64_t row = 0; row < cmd->fill.height; row++)
+			fill_row(cmd->fill.dst + row * cmd->fill.pitch, &cmd->fill);
+		return;
+	}
+	if (cmd->flip)
+		emu_flip_apply(cmd);
+	copy_rows(&cmd->copy);
+}
+
+/* ---- blocks ---- */
+
+static void set_fault(struct emu_job *job, CUresult result, const char *text)
+{
+	job->result = result;
+	snprintf(job->detail, sizeof(job->detail), "%s", text);
+}
+
+static bool begin_block(struct emu_device *dev, struct emu_job *job)
+{
+	const struct emu_cmd *cmd = job->cmd;
+	uint64_t cycles = job->start_ns / 1000 * dev->info.arch.clock_khz / 1000;
+	int err = gsb_emu_block_create(&cmd->launch, job->ctaid, job->sm, &job->block);
+
+	if (err) {
+		set_fault(job, err == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_LAUNCH_FAILED,
+			  "no host memory for the state of a block");
+		return false;
+	}
+	gsb_emu_block_set_time(job->block, cycles, job->start_ns);
+	return true;
+}
+
+/* One quantum; false when the block is over. */
+static bool run_block(struct emu_device *dev, struct emu_job *job)
+{
+	enum gsb_emu_state state;
+	const struct gsb_emu_fault *fault;
+
+	if (!job->block && !begin_block(dev, job))
+		return false;
+	state = gsb_emu_block_run(job->block, QUANTUM);
+	if (state == GSB_EMU_FAULT) {
+		fault = gsb_emu_block_fault(job->block);
+		set_fault(job, fault->result, fault->text);
+	}
+	return state == GSB_EMU_RUNNING || state == GSB_EMU_YIELDED;
+}
+
+/* ---- threads ---- */
+
+static void *worker(void *arg)
+{
+	struct emu_device *dev = arg;
+	struct emu_job *job;
+
+	pthread_mutex_lock(&dev->lock);
+	while ((job = take_job(dev))) {
+		bool more = false;
+
+		pthread_mutex_unlock(&dev->lock);
+		if (job->cmd->kind == GSB_CMD_LAUNCH)
+			more = run_block(dev, job);
+		else
+			run_copy(job->cmd);
+		pthread_mutex_lock(&dev->lock);
+		if (more)
+			emu_clock_slice_done(dev, job);
+		else
+			emu_clock_job_done(dev, job);
+	}
+	pthread_mutex_unlock(&dev->lock);
+	return NULL;
+}
+
+/* Signals are for the program's own threads; what a kernel's bad access raises comes all the same,
+ * because it is synchronous. */
+static void block_signals(sigset_t *old)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
+	sigdelset(&all, SIGFPE);
+	sigdelset(&all, SIGILL);
+	pthread_sigmask(SIG_SETMASK, &all, old);
+}
+
+int emu_workers_start(struct emu_device *dev, unsigned n)
+{
+	sigset_t old;
+	int err = 0;
+
+	dev->threads = calloc(n, sizeof(*dev->threads));
+	if (!dev->threads)
+		return -ENOMEM;
+	block_signals(&old);
+	while (dev->n_threads < n && !err) {
+		err = pthread_create(&dev->threads[dev->n_threads], NULL, worker, dev);
+		dev->n_threads += !err;
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (err)
+		emu_workers_stop(dev);
+	return -err;
+}
+
+void emu_workers_stop(struct emu_device *dev)
+{
+	pthread_mutex_lock(&dev->lock);
+	dev->stopping = true;
+	pthread_cond_broadcast(&dev->work);
+	pthread_mutex_unlock(&dev->lock);
+	for (unsigned i = 0; i < dev->n_threads; i++)
+		pthread_join(dev->threads[i], NULL);
+	free(dev->threads);
+	dev->threads = NULL;
+	dev->n_threads = 0;
+}

@@ -1,0 +1,189 @@
+/*
+ * ops.h - what the engine asks of a device. One table of functions, three devices: emu (executes
+ * PTX on the CPU), cuda (the genuine driver), null (accepts everything at once; for transport
+ * tests).
+ *
+ * The shape of it follows from what was measured on real GPUs:
+ *  - work goes to a fixed pool of queues (non-blocking streams); the engine issues only heads, so a
+ *    queue holds at most a few commands and never a wait for another queue;
+ *  - completions are polled from memory that only device and engine can write;
+ *  - a module load may be slow, so module_load and function_get may be called from a second thread;
+ *  - device addresses and pinned host memory lie in windows that the caller chooses, one pair a
+ * space, so that the same number means the same byte in the tenant, the engine and the device.
+ *
+ * Context: every function is called from the engine's one thread, except where it says "loader
+ * too". No function blocks on device work unless it says so. Errors are -errno; results of device
+ * work are the driver's codes, in struct gsb_completion.
+ */
+#ifndef GSB_DEVICE_OPS_H
+#define GSB_DEVICE_OPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gsb/cuabi.h"
+#include "gsb/device_info.h"
+
+struct gsb_device;   /* each device embeds it first in its own struct */
+struct gsb_space;    /* address space and modules of one tenant context */
+struct gsb_module;   /* one load of one image in one space; its globals are its own */
+struct gsb_function; /* a kernel of a module */
+struct gsb_queue;    /* an in-order lane of device work */
+
+struct gsb_device_params {
+	const char *spec;	  /* "emu:h200", "emu:/path/to/arch.txt", "cuda:0", "null" */
+	unsigned n_workers;	  /* emu: threads that execute blocks; 0 = one for each CPU */
+	bool real_clock;	  /* emu: time is CLOCK_MONOTONIC instead of virtual */
+	uint64_t mem_limit_bytes; /* device memory to offer; 0 = what the architecture has */
+	const char
+		*flip; /* emu, fault injection for tests, GSB_TEST_FLIP: "1" turns over one bit of
+			     the source of each device-to-host copy, "copy:N" of the N-th; NULL =
+			     none */
+};
+
+/* Windows of a space. Both are mapped nowhere else in the process; the device maps the first. */
+struct gsb_space_params {
+	uint64_t device_base,
+		device_size; /* device addresses; size a power of two, base aligned to it */
+	uint64_t host_base, host_size; /* pinned host memory, mapped by the engine; size 0 = none */
+	uint64_t mem_limit_bytes; /* device memory that this space may have; 0 = no limit of its own
+				   */
+};
+
+enum gsb_cmd_kind { GSB_CMD_LAUNCH, GSB_CMD_COPY, GSB_CMD_FILL, GSB_CMD_MARK };
+
+struct gsb_cmd_launch {
+	struct gsb_function *function;
+	uint32_t grid[3], block[3];
+	uint32_t smem_bytes; /* dynamic shared memory of one block */
+	bool cooperative;    /* all blocks must be resident at once */
+	const void *params;  /* parameter block; copied before issue returns */
+	uint32_t params_bytes;
+};
+
+/* Rows of width bytes. An address is a device address of the space, or readable engine memory
+ * (pinned window, staging, the engine's own); the engine has checked both ranges. Rows never
+ * overlap. */
+struct gsb_cmd_copy {
+	uint64_t dst, src;
+	uint64_t width, height;	       /* bytes, rows; height 1 = linear */
+	uint64_t dst_pitch, src_pitch; /* bytes from row to row; not read when height is 1 */
+};
+
+struct gsb_cmd_fill {
+	uint64_t dst;
+	uint64_t width, height, pitch; /* elements, rows, bytes */
+	uint32_t value, elem_bytes;    /* 1, 2 or 4 */
+};
+
+struct gsb_cmd {
+	enum gsb_cmd_kind kind;
+	struct gsb_space *space;
+	uint64_t cookie;	/* comes back in the completion */
+	uint64_t not_before_ns; /* virtual clock: earliest start in device time; 0 = now */
+	union {
+		struct gsb_cmd_launch launch;
+		struct gsb_cmd_copy copy;
+		struct gsb_cmd_fill fill;
+	};
+};
+
+struct gsb_completion {
+	uint64_t cookie;
+	CUresult result; /* CUDA_SUCCESS, or what the kernel died of; sticky for its context */
+	uint64_t start_ns, end_ns; /* device time: first block placed, last block ended */
+	uint64_t n_blocks,
+		n_instructions; /* executed; instructions of one warp count once; 0 = not known */
+	char detail[160];	/* one line for the log when result is an error; else "" */
+};
+
+struct gsb_device_ops {
+	const char *scheme; /* what stands before ':' in the spec */
+
+	/* ---- the device ---- */
+	int (*open)(const struct gsb_device_params *p, struct gsb_device **out, char *err,
+		    size_t err_size);
+	void (*close)(struct gsb_device *dev); /* all spaces and queues are gone by then */
+	const struct gsb_device_info *(*info)(struct gsb_device *dev);
+	void (*mem_info)(struct gsb_device *dev, uint64_t *free_bytes, uint64_t *total_bytes);
+
+	/* ---- spaces and memory ---- */
+	int (*space_create)(struct gsb_device *dev, const struct gsb_space_params *p,
+			    struct gsb_space **out);
+	/* Abandon what runs in the space (its tenant is dead): completions still come, as errors.
+	 * NULL = cannot. */
+	void (*space_cancel)(struct gsb_space *space);
+	/* No command of the space is in flight. Frees modules and memory that are left; contents
+	 * are scrubbed. */
+	void (*space_destroy)(struct gsb_space *space);
+	/* Fresh memory reads as zero. -ENOMEM: device or window is full. -EDQUOT: the space's
+	 * limit. */
+	int (*mem_alloc)(struct gsb_space *space, uint64_t size, uint64_t *addr);
+	int (*mem_free)(struct gsb_space *space,
+			uint64_t addr); /* -EINVAL: not the start of an allocation */
+	int (*host_pin)(struct gsb_space *space, uint64_t addr,
+			uint64_t size); /* within the host window */
+	int (*host_unpin)(struct gsb_space *space, uint64_t addr, uint64_t size);
+
+	/* ---- code (loader too) ---- */
+	/* Image: PTX text, fatbin or cubin of exactly size bytes. log gets the reason of a failure:
+	 * -EBADMSG damaged, -EILSEQ PTX with an error, -ENOEXEC no code that the device can run. */
+	int (*module_load)(struct gsb_space *space, const void *image, size_t size,
+			   struct gsb_module **out, char *log, size_t log_size);
+	void (*module_unload)(struct gsb_module *module); /* nothing of it is in flight */
+	int (*function_get)(
+		struct gsb_module *module, const char *name, struct gsb_function **out,
+		struct gsb_function_info *info); /* -ENOENT; lives as long as its module */
+	int (*global_get)(struct gsb_module *module, const char *name, uint64_t *addr,
+			  uint64_t *size);
+	/* The i-th kernel's name, NULL past the last. */
+	const char *(*function_name)(struct gsb_module *module, unsigned i);
+	/* Make launches possible (decode, compile). -ENOTSUP with a reason in log: an opcode or a
+	 * feature. */
+	int (*function_prepare)(struct gsb_function *function, char *log, size_t log_size);
+
+	/* ---- work ---- */
+	int (*queue_create)(struct gsb_device *dev, int priority, struct gsb_queue **out);
+	void (*queue_destroy)(struct gsb_queue *queue); /* empty by then */
+	/* Append to the queue. The command is copied. -ENOTSUP, -E2BIG (too many resources) and
+	 * -EINVAL (geometry) come at once and nothing is queued. */
+	int (*issue)(struct gsb_queue *queue, const struct gsb_cmd *cmd);
+	/* Completions since the last call, oldest first, at most max; returns how many. */
+	unsigned (*poll)(struct gsb_device *dev, struct gsb_completion *out, unsigned max);
+	/* Becomes readable when a completion comes by itself after a poll that returned 0 (the
+	 * device drains it in poll). What issue, space_cancel, advance or advance_to complete
+	 * themselves need not signal it: poll once more after them, before sleeping. -1: must be
+	 * polled. */
+	int (*event_fd)(struct gsb_device *dev);
+
+	/* ---- time ---- */
+	uint64_t (*now_ns)(struct gsb_device *dev);
+	/*
+	 * Virtual clock only, else NULL. Device time stands still until the engine calls this:
+	 * every tenant thread is blocked, nothing is left to issue. It lets time run to the next
+	 * completion, which is then ready for poll (event_fd tells), and stand still again. With
+	 * nothing in flight it does nothing.
+	 */
+	void (*advance)(struct gsb_device *dev);
+	/* Virtual clock only: time passes to at least `now` although work is in flight (a busy
+	 * tenant is charged). */
+	void (*advance_to)(struct gsb_device *dev, uint64_t now);
+};
+
+struct gsb_device {
+	const struct gsb_device_ops *ops;
+};
+
+/*
+ * gsb_device_open() - open the device that a spec names
+ * @p:   what to open; p->spec picks the table by what stands before ':'
+ * @out: the device; close with (*out)->ops->close
+ * @err: one line: what is wrong and what would be right
+ *
+ * Return: 0, -ENODEV (unknown scheme or architecture), what the device's open returned.
+ */
+int gsb_device_open(const struct gsb_device_params *p, struct gsb_device **out, char *err,
+		    size_t err_size);
+
+#endif
