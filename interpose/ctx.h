@@ -1,0 +1,107 @@
+/*
+ * ctx.h - contexts of the library and the calling thread's current one.
+ *
+ * Everything about "current" is local: NVIDIA's runtime asks for it at almost every call. A context has two
+ * names: the handle that the program holds, which a primary context keeps for the life of the process, and
+ * the wire handle, which is new each time the context is made in the engine.
+ */
+#ifndef GSB_INTERPOSE_CTX_H
+#define GSB_INTERPOSE_CTX_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gsb/cuabi.h"
+#include "interpose/object.h"
+#include "interpose/process.h"
+#include "interpose/stream.h"
+#include "interpose/thread.h"
+
+#define GSB_N_LIMITS 7
+#define GSB_CTX_KEYS 32 /* values that libraries may keep with a context */
+
+typedef void gsb_ctx_dtor(CUcontext ctx, void *key, void *value);
+
+struct gsb_ctx_value {
+	_Atomic(void *) key; /* NULL: free */
+	void *value;
+	gsb_ctx_dtor *dtor;
+};
+
+struct gsb_ctx {
+	struct gsb_object obj;
+	_Atomic uint64_t wire;	   /* 0: not active in the engine */
+	struct gsb_stream *legacy; /* valid while wire is not 0 */
+	uint32_t flags;
+	uint32_t n_retained; /* primary */
+	uint32_t api_version;
+	bool is_primary;
+	CUfunc_cache cache_config;
+	CUsharedconfig smem_config;
+	size_t limits[GSB_N_LIMITS];
+	struct gsb_ctx_value values[GSB_CTX_KEYS];
+};
+
+extern struct gsb_table gsb_ctxs;
+
+/* A context by handle, checked; NULL is the current one. */
+CUresult gsb_ctx_resolve(CUcontext handle, struct gsb_ctx **out);
+
+/* What every later call of the context returns; 0: nothing has gone wrong. */
+static inline CUresult gsb_ctx_error(const struct gsb_ctx *ctx)
+{
+	return (CUresult)atomic_load_explicit(&gsb_proc.region->ctxs[ctx->obj.index].error,
+					      memory_order_relaxed);
+}
+
+/* It is active and without a sticky error. */
+static inline CUresult gsb_ctx_check(const struct gsb_ctx *ctx)
+{
+	if (gsb_unlikely(!atomic_load_explicit(&ctx->wire, memory_order_acquire)))
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	return gsb_ctx_error(ctx);
+}
+
+/* The current context, checked. */
+static inline CUresult gsb_ctx_current(struct gsb_ctx **out)
+{
+	const struct gsb_ctx_ref *top = &gsb_self.top;
+
+	if (gsb_unlikely(!top->ctx))
+		return gsb_self.is_suspended ? CUDA_ERROR_NOT_PERMITTED
+					     : CUDA_ERROR_INVALID_CONTEXT;
+	if (gsb_unlikely(atomic_load_explicit(&top->ctx->obj.handle, memory_order_acquire) !=
+			 top->handle))
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	*out = top->ctx;
+	return gsb_ctx_check(top->ctx);
+}
+
+/* The handle that the program holds, and back; NULL for what is no context. */
+CUcontext gsb_ctx_public(const struct gsb_ctx *ctx);
+struct gsb_ctx *gsb_ctx_find(CUcontext handle);
+
+CUresult gsb_ctx_create(uint32_t flags, struct gsb_ctx **out);
+void gsb_ctx_destroy(struct gsb_ctx *ctx); /* not for the primary one */
+
+/* The primary context, whether active or not. */
+struct gsb_ctx *gsb_ctx_primary(void);
+
+/* A reference to the primary context, as cuDevicePrimaryCtxRetain and Release. */
+CUresult gsb_ctx_primary_retain(struct gsb_ctx **out);
+CUresult gsb_ctx_primary_release(void);
+void gsb_ctx_primary_reset(void); /* all references at once */
+
+/* Values that libraries keep with a context, by key; get takes no lock. remove: whether it was there. */
+void *gsb_ctx_value_get(struct gsb_ctx *ctx, const void *key);
+CUresult gsb_ctx_value_set(struct gsb_ctx *ctx, void *key, void *value, gsb_ctx_dtor *dtor);
+bool gsb_ctx_value_remove(struct gsb_ctx *ctx, const void *key);
+
+/*
+ * The genuine driver's handle of the primary context, once a runtime has asked that driver's own table for
+ * it: such a program uses it as a handle of ours from then on.
+ */
+void gsb_ctx_set_alias(CUcontext genuine);
+
+#endif

@@ -1,0 +1,199 @@
+/*
+ * hooks_event.c - events: recorded by posts; queries, waits and times come from the shared words.
+ */
+#include "interpose/ctx.h"
+#include "interpose/event.h"
+#include "interpose/hooks.h"
+#include "interpose/post.h"
+#include "interpose/stream.h"
+
+static const struct gsb_event_word *word_of(const struct gsb_event *e)
+{
+	return &gsb_proc.region->events[e->obj.index];
+}
+
+static uint64_t recorded(const struct gsb_event *e)
+{
+	return atomic_load_explicit(&e->recorded, memory_order_acquire);
+}
+
+static bool is_done(const struct gsb_event *e)
+{
+	return atomic_load_explicit(&word_of(e)->done, memory_order_acquire) >= recorded(e);
+}
+
+static bool is_idle(const void *object)
+{
+	return is_done(object);
+}
+
+struct gsb_table gsb_events =
+	GSB_TABLE(GSB_HANDLE_EVENT, GSB_N_EVENTS, struct gsb_event, 0, is_idle);
+
+void gsb_events_drop(uint64_t wire_ctx)
+{
+	for (uint32_t i = 0; i < gsb_events.n_used; i++) {
+		struct gsb_event *e = gsb_object_at(&gsb_events, i);
+
+		if (gsb_object_is_valid(e) && e->wire_ctx == wire_ctx)
+			gsb_object_release(&gsb_events, e);
+	}
+}
+
+static CUresult create(struct gsb_ctx *ctx, unsigned flags, struct gsb_event **out)
+{
+	struct gsb_event *e = gsb_object_take(&gsb_events);
+	struct gsb_rec_event_create body;
+	CUresult result;
+
+	if (!e)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	e->ctx = ctx;
+	e->wire_ctx = atomic_load_explicit(&ctx->wire, memory_order_acquire);
+	e->flags = flags;
+	e->first = recorded(e);
+	body = (struct gsb_rec_event_create){
+		.event = gsb_object_name(e), .ctx = e->wire_ctx, .flags = flags};
+	result = gsb_post(GSB_REC_EVENT_CREATE, NULL, &body, sizeof(body), NULL);
+	if (result) {
+		gsb_object_release(&gsb_events, e);
+		return result;
+	}
+	gsb_object_publish(e);
+	*out = e;
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuEventCreate(CUevent *event, unsigned flags)
+{
+	struct gsb_event *e;
+	struct gsb_ctx *ctx;
+	CUresult result;
+
+	if (!event || flags & ~(unsigned)(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING |
+					  CU_EVENT_INTERPROCESS))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (flags & CU_EVENT_INTERPROCESS)
+		return flags & CU_EVENT_DISABLE_TIMING ? CUDA_ERROR_NOT_SUPPORTED
+						       : CUDA_ERROR_INVALID_VALUE;
+	result = gsb_ctx_current(&ctx);
+	if (!result)
+		result = create(ctx, flags, &e);
+	if (!result)
+		*event = (CUevent)gsb_object_name(e);
+	return result;
+}
+
+CUresult hook_cuEventDestroy(CUevent event)
+{
+	struct gsb_event *e = gsb_object_get(&gsb_events, (uint64_t)event);
+	const struct gsb_rec_object body = {.handle = (uint64_t)event};
+
+	if (!e)
+		return CUDA_ERROR_INVALID_HANDLE;
+	gsb_post(GSB_REC_EVENT_DESTROY, NULL, &body, sizeof(body), NULL);
+	gsb_object_release(&gsb_events, e);
+	return CUDA_SUCCESS;
+}
+
+/* The event's number is counted inside the ring's lock, so that two threads' records have the ring's order. */
+static CUresult record(struct gsb_event *e, struct gsb_stream *s)
+{
+	struct gsb_post p;
+	CUresult result =
+		gsb_post_begin(&p, GSB_REC_EVENT_RECORD, s, sizeof(struct gsb_rec_event_record));
+	uint64_t number;
+
+	if (result)
+		return result;
+	number = atomic_load_explicit(&e->recorded, memory_order_relaxed) + 1;
+	*(struct gsb_rec_event_record *)p.body =
+		(struct gsb_rec_event_record){.event = gsb_object_name(e), .number = number};
+	atomic_store_explicit(&e->recorded, number, memory_order_release);
+	gsb_post_end(&p);
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuEventRecord(CUevent event, CUstream stream, unsigned flags)
+{
+	struct gsb_event *e = gsb_object_get(&gsb_events, (uint64_t)event);
+	struct gsb_stream *s;
+	CUresult result;
+
+	if (!e)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL)
+		return CUDA_ERROR_INVALID_VALUE;
+	result = gsb_stream_resolve(stream, &s);
+	if (result)
+		return result;
+	return s->wire_ctx == e->wire_ctx ? record(e, s) : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult hook_cuEventQuery(CUevent event)
+{
+	uint64_t before = gsb_n_completed();
+	const struct gsb_event *e = gsb_object_get(&gsb_events, (uint64_t)event);
+	CUresult result;
+
+	if (!e)
+		return CUDA_ERROR_INVALID_HANDLE;
+	result = gsb_ctx_error(e->ctx);
+	if (result || is_done(e))
+		return result;
+	result = gsb_wait_progress(before);
+	return result		       ? result
+	       : gsb_ctx_error(e->ctx) ? gsb_ctx_error(e->ctx)
+				       : CUDA_ERROR_NOT_READY;
+}
+
+CUresult hook_cuEventSynchronize(CUevent event)
+{
+	const struct gsb_event *e = gsb_object_get(&gsb_events, (uint64_t)event);
+	CUresult result;
+
+	if (!e)
+		return CUDA_ERROR_INVALID_HANDLE;
+	result = gsb_wait(GSB_WAIT_EVENT, e->obj.index, recorded(e));
+	return result ? result : gsb_ctx_error(e->ctx);
+}
+
+/*
+ * The time of a completed record. Another thread may record the event again meanwhile: time and number are
+ * one record's only when the number is the same before and after.
+ */
+static uint64_t time_of(const struct gsb_event *e)
+{
+	const struct gsb_event_word *w = word_of(e);
+	uint64_t before, time;
+
+	do {
+		before = atomic_load_explicit(&w->done, memory_order_acquire);
+		time = *(const volatile uint64_t *)&w->time_ns;
+		atomic_thread_fence(memory_order_acquire);
+	} while (before != atomic_load_explicit(&w->done, memory_order_relaxed));
+	return time;
+}
+
+CUresult hook_cuEventElapsedTime(float *ms, CUevent start, CUevent end)
+{
+	uint64_t before = gsb_n_completed();
+	const struct gsb_event *a = gsb_object_get(&gsb_events, (uint64_t)start);
+	const struct gsb_event *b = gsb_object_get(&gsb_events, (uint64_t)end);
+	CUresult result;
+
+	if (!ms)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!a || !b || (a->flags | b->flags) & CU_EVENT_DISABLE_TIMING ||
+	    a->wire_ctx != b->wire_ctx || !gsb_event_is_recorded(a) || !gsb_event_is_recorded(b))
+		return CUDA_ERROR_INVALID_HANDLE;
+	result = gsb_ctx_error(a->ctx);
+	if (result)
+		return result;
+	if (!is_done(a) || !is_done(b)) {
+		result = gsb_wait_progress(before);
+		return result ? result : CUDA_ERROR_NOT_READY;
+	}
+	*ms = (float)((double)(int64_t)(time_of(b) - time_of(a)) / 1e6);
+	return CUDA_SUCCESS;
+}

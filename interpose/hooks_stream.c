@@ -1,0 +1,195 @@
+/*
+ * hooks_stream.c - streams: created and destroyed by posts, queried and waited for in the shared words.
+ */
+#include "interpose/ctx.h"
+#include "interpose/event.h"
+#include "interpose/hooks.h"
+#include "interpose/post.h"
+#include "interpose/stream.h"
+#include "interpose/watch.h"
+
+static int clamp_priority(int priority)
+{
+	const struct gsb_device_info *d = &gsb_proc.device;
+
+	/* The greatest priority is the smallest number. */
+	if (priority < d->priority_greatest)
+		return d->priority_greatest;
+	return priority > d->priority_least ? d->priority_least : priority;
+}
+
+CUresult hook_cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
+{
+	struct gsb_stream *s;
+	struct gsb_ctx *ctx;
+	CUresult result;
+
+	if (!stream || flags & ~(unsigned)CU_STREAM_NON_BLOCKING)
+		return CUDA_ERROR_INVALID_VALUE;
+	result = gsb_ctx_current(&ctx);
+	if (!result)
+		result = gsb_stream_create(ctx, flags, clamp_priority(priority), false, &s);
+	if (!result)
+		*stream = (CUstream)gsb_object_name(s);
+	return result;
+}
+
+CUresult hook_cuStreamDestroy(CUstream stream)
+{
+	struct gsb_stream *s = gsb_object_get(&gsb_streams, (uint64_t)stream);
+
+	if (!s || s->is_default)
+		return CUDA_ERROR_INVALID_HANDLE;
+	gsb_stream_destroy(s);
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuStreamGetCtx(CUstream stream, CUcontext *ctx)
+{
+	struct gsb_stream *s;
+	CUresult result = ctx ? gsb_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		*ctx = gsb_ctx_public(s->ctx);
+	return result;
+}
+
+CUresult hook_cuStreamGetDevice(CUstream stream, CUdevice *dev)
+{
+	struct gsb_stream *s;
+	CUresult result = dev ? gsb_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		*dev = 0;
+	return result;
+}
+
+CUresult hook_cuStreamGetFlags(CUstream stream, unsigned *flags)
+{
+	struct gsb_stream *s;
+	CUresult result = flags ? gsb_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		*flags = s->flags;
+	return result;
+}
+
+CUresult hook_cuStreamGetPriority(CUstream stream, int *priority)
+{
+	struct gsb_stream *s;
+	CUresult result = priority ? gsb_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		*priority = s->priority;
+	return result;
+}
+
+CUresult hook_cuStreamGetId(CUstream stream, unsigned long long *id)
+{
+	struct gsb_stream *s;
+	CUresult result = id ? gsb_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		*id = s->id;
+	return result;
+}
+
+/* No capture can begin (cuStreamBeginCapture is refused), so none is ever active. */
+CUresult hook_cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
+{
+	struct gsb_stream *s;
+	CUresult result = status ? gsb_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		*status = CU_STREAM_CAPTURE_STATUS_NONE;
+	return result;
+}
+
+CUresult hook_cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id)
+{
+	return hook_cuStreamIsCapturing(stream, status);
+}
+
+CUresult hook_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+	CUstreamCaptureMode last = gsb_self.capture_mode;
+
+	if (!mode || *mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+		return CUDA_ERROR_INVALID_VALUE;
+	gsb_self.capture_mode = (uint8_t)*mode;
+	*mode = last;
+	return CUDA_SUCCESS;
+}
+
+static bool is_done(struct gsb_stream *s)
+{
+	if (s->ctx->legacy != s)
+		return gsb_stream_is_done(s);
+	for (uint32_t i = 0; i < gsb_streams.n_used; i++) {
+		const struct gsb_stream *other = gsb_object_at(&gsb_streams, i);
+
+		if (other->ctx == s->ctx && other->wire_ctx == s->wire_ctx &&
+		    !(other->flags & CU_STREAM_NON_BLOCKING) && !gsb_stream_is_done(other))
+			return false;
+	}
+	return true;
+}
+
+CUresult hook_cuStreamQuery(CUstream stream)
+{
+	uint64_t before = gsb_n_completed();
+	struct gsb_stream *s;
+	CUresult result = gsb_stream_resolve(stream, &s);
+
+	if (result || is_done(s))
+		return result ? result : gsb_ctx_error(s->ctx);
+	result = gsb_wait_progress(before);
+	return result		       ? result
+	       : gsb_ctx_error(s->ctx) ? gsb_ctx_error(s->ctx)
+				       : CUDA_ERROR_NOT_READY;
+}
+
+CUresult hook_cuStreamSynchronize(CUstream stream)
+{
+	struct gsb_stream *s;
+	CUresult result = gsb_stream_resolve(stream, &s);
+
+	return result ? result : gsb_stream_wait(s);
+}
+
+CUresult hook_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
+{
+	const struct gsb_event *e = gsb_object_get(&gsb_events, (uint64_t)event);
+	const struct gsb_rec_object body = {.handle = (uint64_t)event};
+	struct gsb_stream *s;
+	CUresult result;
+
+	if (!e)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL)
+		return CUDA_ERROR_INVALID_VALUE;
+	result = gsb_stream_resolve(stream, &s);
+	if (result || !gsb_event_is_recorded(e))
+		return result;
+	return gsb_post(GSB_REC_STREAM_WAIT_EVENT, s, &body, sizeof(body), NULL);
+}
+
+CUresult hook_cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *data)
+{
+	struct gsb_stream *s;
+	CUresult result = fn ? gsb_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
+
+	return result ? result : gsb_watch_post(s, &(struct gsb_host_call){.fn = fn, .data = data});
+}
+
+CUresult hook_cuStreamAddCallback(CUstream stream, CUstreamCallback fn, void *data, unsigned flags)
+{
+	struct gsb_stream *s;
+	CUresult result = fn && !flags ? gsb_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
+
+	return result ? result
+		      : gsb_watch_post(s, &(struct gsb_host_call){.callback = fn,
+								  .data = data,
+								  .stream = stream,
+								  .ctx = s->ctx});
+}

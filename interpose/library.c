@@ -1,0 +1,113 @@
+/*
+ * library.c - libraries (module.h): an image that is loaded into each context where it is used.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interpose/ctx.h"
+#include "interpose/library.h"
+#include "interpose/module.h"
+
+struct gsb_table gsb_libraries =
+	GSB_TABLE(GSB_HANDLE_LIBRARY, GSB_N_LIBRARIES, struct gsb_library, 0, NULL);
+
+/* One load at a time, so that two threads do not load the same library into the same context. */
+static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct gsb_module *find(const struct gsb_library *lib, uint64_t wire_ctx)
+{
+	for (uint32_t i = 0; i < gsb_modules.n_used; i++) {
+		struct gsb_module *m = gsb_object_at(&gsb_modules, i);
+
+		if (gsb_object_is_valid(m) && m->library == lib && m->wire_ctx == wire_ctx)
+			return m;
+	}
+	return NULL;
+}
+
+CUresult gsb_library_module_in(struct gsb_library *lib, struct gsb_ctx *ctx,
+			       struct gsb_jit_logs *logs, struct gsb_module **out)
+{
+	uint64_t wire = atomic_load_explicit(&ctx->wire, memory_order_acquire);
+	CUresult result = CUDA_SUCCESS;
+	struct gsb_module *m;
+
+	pthread_mutex_lock(&load_lock);
+	m = find(lib, wire);
+	if (!m)
+		result = gsb_module_load(ctx, lib, &lib->image, logs, &m);
+	pthread_mutex_unlock(&load_lock);
+	if (!result)
+		*out = m;
+	return result;
+}
+
+/* Without a current context the primary one serves, for as long as the library stays loaded. */
+static CUresult context_for(struct gsb_library *lib, struct gsb_ctx **out)
+{
+	CUresult result = gsb_ctx_current(out);
+
+	if (result != CUDA_ERROR_INVALID_CONTEXT)
+		return result;
+	if (lib->holds_primary && atomic_load(&gsb_ctx_primary()->wire)) {
+		*out = gsb_ctx_primary();
+		return CUDA_SUCCESS;
+	}
+	result = gsb_ctx_primary_retain(out);
+	lib->holds_primary = !result;
+	return result;
+}
+
+CUresult gsb_library_module(struct gsb_library *lib, struct gsb_module **out)
+{
+	struct gsb_ctx *ctx;
+	CUresult result = context_for(lib, &ctx);
+
+	return result ? result : gsb_library_module_in(lib, ctx, NULL, out);
+}
+
+CUresult gsb_library_create(const struct gsb_image *image, bool is_preserved,
+			    struct gsb_library **out)
+{
+	struct gsb_library *lib;
+	char *copy = NULL;
+
+	if (!is_preserved) {
+		copy = malloc(image->size + 1);
+		if (!copy)
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		memcpy(copy, image->bytes, image->size);
+		copy[image->size] = 0;
+	}
+	lib = gsb_object_take(&gsb_libraries);
+	if (!lib) {
+		free(copy);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	lib->image = *image;
+	if (copy)
+		lib->image.bytes = copy;
+	lib->is_copy = copy != NULL;
+	lib->holds_primary = false;
+	lib->kernels = NULL;
+	gsb_object_publish(lib);
+	*out = lib;
+	return CUDA_SUCCESS;
+}
+
+void gsb_library_destroy(struct gsb_library *lib)
+{
+	gsb_object_release(&gsb_libraries, lib);
+	for (uint32_t i = 0; i < gsb_modules.n_used; i++) {
+		struct gsb_module *m = gsb_object_at(&gsb_modules, i);
+
+		if (gsb_object_is_valid(m) && m->library == lib)
+			gsb_module_unload(m);
+	}
+	gsb_functions_release(lib->kernels);
+	if (lib->is_copy)
+		free((void *)lib->image.bytes);
+	if (lib->holds_primary)
+		gsb_ctx_primary_release();
+}

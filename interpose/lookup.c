@@ -1,0 +1,91 @@
+/*
+ * lookup.c - cuGetProcAddress: name, version and default-stream form to a function.
+ *
+ * NVIDIA's runtime looks up some 440 names before it calls anything, several of them at two versions, and
+ * takes "not found" for an answer: a newer runtime than we know still starts. The table is entries.def in
+ * the order of the file, so a name is found by binary search and its rows stand together.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "interpose/entries.h"
+#include "interpose/hooks.h"
+
+const struct gsb_entry gsb_entries[] = {
+#define GSB_CU(class, symbol, name, since, pt, params, call) \
+	{#name, #symbol, (void (*)(void))symbol, since, pt, GSB_ENTRY_##class},
+#define GSB_CU_REFUSED(symbol, name, since, pt) \
+	{#name, #symbol, (void (*)(void))symbol, since, pt, GSB_ENTRY_REFUSED},
+#include "interpose/entries.def"
+};
+const unsigned gsb_n_entries = GSB_ARRAY_LEN(gsb_entries);
+
+/* Index of the first row whose name is not below. */
+static unsigned lower_bound(const char *name)
+{
+	unsigned lo = 0, hi = gsb_n_entries;
+
+	while (lo < hi) {
+		unsigned mid = (lo + hi) / 2;
+
+		if (strcmp(gsb_entries[mid].name, name) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static unsigned end_of(unsigned first, const char *name)
+{
+	while (first < gsb_n_entries && !strcmp(gsb_entries[first].name, name))
+		first++;
+	return first;
+}
+
+int gsb_entry_find(const char *name, int version, bool per_thread, const struct gsb_entry **out)
+{
+	unsigned first = lower_bound(name), end = end_of(first, name);
+	const struct gsb_entry *best = NULL;
+
+	if (first == end)
+		return -ENOENT;
+	per_thread = per_thread && gsb_entries[end - 1].per_thread;
+	for (unsigned i = first; i < end; i++)
+		if (gsb_entries[i].per_thread == per_thread && (int)gsb_entries[i].since <= version)
+			best = &gsb_entries[i];
+	if (!best)
+		return -ERANGE;
+	*out = best;
+	return 0;
+}
+
+CUresult hook_cuGetProcAddress(const char *name, void **fn, int version, cuuint64_t flags,
+			       CUdriverProcAddressQueryResult *status)
+{
+	const struct gsb_entry *entry = NULL;
+	int r;
+
+	if (!name || !fn || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
+		return CUDA_ERROR_INVALID_VALUE;
+	r = gsb_entry_find(name, version, flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM,
+			   &entry);
+	if (status)
+		*status = !r		 ? CU_GET_PROC_ADDRESS_SUCCESS
+			  : r == -ERANGE ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+					 : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+	*fn = r ? NULL : (void *)entry->fn;
+	return r ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+}
+
+CUresult gsb_refuse(const char *symbol, _Atomic bool *said)
+{
+	if (!*said) {
+		*said = true;
+		gsb_log(GSB_LOG_WARN, "interpose",
+			"%s is not carried yet; it returns CUDA_ERROR_NOT_SUPPORTED", symbol);
+	}
+	return CUDA_ERROR_NOT_SUPPORTED;
+}

@@ -1,0 +1,147 @@
+/*
+ * post.c - see post.h.
+ */
+#include "interpose/post.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "interpose/ctx.h"
+#include "interpose/fault.h"
+#include "interpose/process.h"
+#include "interpose/thread.h"
+#include "shm/ring.h"
+
+/*
+ * The lock is dropped while the ring is full: a second thread that waited for the lock would count as
+ * running, and virtual time, which may have to pass before the ring moves, would stand still for it.
+ */
+static GSB_COLD CUresult reserve_later(uint32_t bytes, uint64_t head, struct gsb_rec **out)
+{
+	CUresult result;
+
+	do {
+		gsb_lock_give(&gsb_proc.ring_lock);
+		result = gsb_wait(GSB_WAIT_RING, 0, head);
+		if (result)
+			return result;
+		gsb_lock_take(&gsb_proc.ring_lock);
+		*out = gsb_ring_reserve(&gsb_proc.ring, bytes, &head);
+	} while (!*out);
+	return CUDA_SUCCESS;
+}
+
+CUresult gsb_post_begin(struct gsb_post *p, enum gsb_rec_type type, struct gsb_stream *stream,
+			uint32_t bytes)
+{
+	CUresult result = gsb_self_enter();
+	struct gsb_rec *rec;
+	uint64_t head;
+
+	if (gsb_unlikely(result))
+		return result;
+	bytes += (uint32_t)sizeof(*rec);
+	gsb_lock_take(&gsb_proc.ring_lock);
+	rec = gsb_ring_reserve(&gsb_proc.ring, bytes, &head);
+	if (gsb_unlikely(!rec)) {
+		result = reserve_later(bytes, head, &rec);
+		if (result)
+			return result;
+	}
+	rec->type = (uint16_t)type;
+	rec->thread = (uint16_t)gsb_self.slot;
+	rec->stream = stream ? gsb_object_name(stream) : 0;
+	rec->call = 0;
+	rec->zero = 0;
+	p->rec = rec;
+	p->body = rec + 1;
+	p->stream = stream;
+	if (stream)
+		p->number = atomic_load_explicit(&stream->posted, memory_order_relaxed) + 1;
+	gsb_fault_point(GSB_FAULT_RECORD);
+	return CUDA_SUCCESS;
+}
+
+void gsb_post_end(struct gsb_post *p)
+{
+	if (p->stream)
+		atomic_store_explicit(&p->stream->posted, p->number, memory_order_release);
+	gsb_ring_commit(&gsb_proc.ring, p->rec);
+	gsb_fault_point(GSB_FAULT_POSTED);
+	gsb_lock_give(&gsb_proc.ring_lock);
+}
+
+CUresult gsb_post(enum gsb_rec_type type, struct gsb_stream *stream, const void *body,
+		  uint32_t bytes, uint64_t *number)
+{
+	struct gsb_post p;
+	CUresult result = gsb_post_begin(&p, type, stream, bytes);
+
+	if (result)
+		return result;
+	memcpy(p.body, body, bytes);
+	if (number)
+		*number = p.number;
+	gsb_post_end(&p);
+	return CUDA_SUCCESS;
+}
+
+CUresult gsb_call(const struct gsb_call *c, const void **reply, uint32_t *reply_bytes)
+{
+	const struct gsb_thread *t;
+	struct gsb_post p;
+	CUresult result = gsb_post_begin(&p, c->type, NULL, c->body_bytes + c->extra_bytes);
+
+	if (result)
+		return result;
+	p.rec->call = ++gsb_self.call;
+	memcpy(p.body, c->body, c->body_bytes);
+	if (c->extra_bytes)
+		memcpy((uint8_t *)p.body + c->body_bytes, c->extra, c->extra_bytes);
+	gsb_post_end(&p);
+	result = gsb_wait(GSB_WAIT_REPLY, 0, gsb_self.call);
+	if (result)
+		return result;
+	t = &gsb_proc.region->threads[gsb_self.slot];
+	if (reply) {
+		*reply = gsb_proc.region->replies[gsb_self.slot];
+		*reply_bytes = t->reply_bytes > GSB_REPLY_BYTES ? GSB_REPLY_BYTES : t->reply_bytes;
+	}
+	return (CUresult)t->status;
+}
+
+CUresult gsb_call_into(const struct gsb_call *c, void *out, uint32_t out_bytes)
+{
+	const void *reply = NULL;
+	uint32_t bytes = 0;
+	CUresult result = gsb_call(c, &reply, &bytes);
+
+	if (result)
+		return result;
+	if (bytes != out_bytes)
+		return CUDA_ERROR_SYSTEM_DRIVER_MISMATCH;
+	memcpy(out, reply, out_bytes);
+	return CUDA_SUCCESS;
+}
+
+CUresult gsb_wait(enum gsb_wait_kind kind, uint32_t index, uint64_t value)
+{
+	const struct gsb_wait w = {.kind = kind, .index = index, .value = value};
+	CUresult result = gsb_self_enter();
+
+	if (result)
+		return result;
+	gsb_fault_point(GSB_FAULT_WAITING);
+	return gsb_thread_wait(gsb_proc.region, gsb_self.slot, &w, gsb_proc.spin_ns) ? gsb_fatal()
+										     : CUDA_SUCCESS;
+}
+
+uint64_t gsb_n_completed(void)
+{
+	return atomic_load_explicit(&gsb_proc.region->header.n_completed, memory_order_acquire);
+}
+
+CUresult gsb_wait_progress(uint64_t before)
+{
+	return gsb_proc.virtual_time ? gsb_wait(GSB_WAIT_ANY, 0, before) : CUDA_SUCCESS;
+}

@@ -1,0 +1,66 @@
+/*
+ * post.h - records to the engine: posts that nobody answers, calls that wait for their answer, and waits.
+ *
+ * The ring's lock is held from gsb_post_begin to gsb_post_end. What must have the order of the ring (the
+ * numbers of streams and events) is counted in between.
+ */
+#ifndef GSB_INTERPOSE_POST_H
+#define GSB_INTERPOSE_POST_H
+
+#include <stdint.h>
+
+#include "gsb/cuabi.h"
+#include "gsb/wire.h"
+#include "interpose/stream.h"
+#include "shm/wait.h"
+
+struct gsb_post {
+	struct gsb_rec *rec;
+	void *body; /* after the header, 16-aligned, to be filled by the caller */
+	struct gsb_stream *stream;
+	uint64_t number; /* STREAM: what the stream's done word will reach */
+};
+
+/*
+ * gsb_post_begin() - lock the ring and reserve a record
+ * @stream: for records of class STREAM, else NULL
+ * @bytes:  of the body and its variable part; at most GSB_RECORD_MAX with the header
+ *
+ * Waits while the ring is full; the lock is free meanwhile. On failure nothing is locked.
+ */
+CUresult gsb_post_begin(struct gsb_post *p, enum gsb_rec_type type, struct gsb_stream *stream,
+			uint32_t bytes);
+void gsb_post_end(struct gsb_post *p);
+
+/* A whole record without variable part. number, when not NULL, receives the stream number. */
+CUresult gsb_post(enum gsb_rec_type type, struct gsb_stream *stream, const void *body,
+		  uint32_t bytes, uint64_t *number);
+
+struct gsb_call {
+	enum gsb_rec_type type;
+	const void *body, *extra; /* extra follows the body */
+	uint32_t body_bytes, extra_bytes;
+};
+
+/*
+ * gsb_call() - post and wait for the answer
+ * @reply: the answer in shared memory, valid until this thread's next call; NULL when nothing is wanted
+ * Return: the engine's result, or why there is none.
+ */
+CUresult gsb_call(const struct gsb_call *c, const void **reply, uint32_t *reply_bytes);
+
+/* The answer copied out; one of another size is CUDA_ERROR_SYSTEM_DRIVER_MISMATCH. */
+CUresult gsb_call_into(const struct gsb_call *c, void *out, uint32_t out_bytes);
+
+/* Sleep until a word of the region is there. Fails only when the engine is gone. */
+CUresult gsb_wait(enum gsb_wait_kind kind, uint32_t index, uint64_t value);
+
+/*
+ * For a query that is about to fail: in virtual time the clock stands while this thread runs, so a loop of
+ * queries would never end. Waits until something completes after `before`, a value of gsb_n_completed()
+ * that was read before the query looked.
+ */
+CUresult gsb_wait_progress(uint64_t before);
+uint64_t gsb_n_completed(void);
+
+#endif

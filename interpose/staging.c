@@ -1,0 +1,109 @@
+/*
+ * staging.c - see staging.h.
+ */
+#include "interpose/staging.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "interpose/post.h"
+#include "interpose/process.h"
+#include "interpose/stream.h"
+
+#define N_CHUNKS_MAX	64u
+#define CHUNK_BYTES_MAX (1u << 20)
+
+/* The engine may use it while the stream's done word is below number. */
+struct chunk_state {
+	uint32_t stream; /* index */
+	bool is_held;	 /* a thread of ours fills it, waits for it or empties it */
+	uint64_t number;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct chunk_state chunks[N_CHUNKS_MAX]; /* lock */
+static uint32_t next;				/* lock: where the search begins */
+
+uint64_t gsb_chunk_bytes(void)
+{
+	uint64_t bytes = gsb_proc.staging_bytes / N_CHUNKS_MAX & ~(uint64_t)63;
+
+	return bytes < CHUNK_BYTES_MAX ? bytes : CHUNK_BYTES_MAX;
+}
+
+static bool is_passed(const struct chunk_state *c)
+{
+	return atomic_load_explicit(&gsb_proc.region->streams[c->stream], memory_order_acquire) >=
+	       c->number;
+}
+
+bool gsb_chunk_try_take(struct gsb_chunk *out)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&lock);
+	for (uint32_t i = 0; !found && i < N_CHUNKS_MAX; i++) {
+		uint32_t index = (next + i) % N_CHUNKS_MAX;
+
+		found = !chunks[index].is_held && is_passed(&chunks[index]);
+		if (found) {
+			chunks[index] = (struct chunk_state){.is_held = true};
+			out->index = index;
+			next = index + 1;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	if (found) {
+		out->offset = out->index * gsb_chunk_bytes();
+		out->bytes = gsb_proc.staging + out->offset;
+	}
+	return found;
+}
+
+/* Whether a running thread has one in hand: it gives it back soon, and no completion will tell. */
+static bool is_one_in_hand(void)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&lock);
+	for (uint32_t i = 0; !found && i < N_CHUNKS_MAX; i++)
+		found = chunks[i].is_held && is_passed(&chunks[i]);
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+CUresult gsb_chunk_take(struct gsb_chunk *out)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	while (!result) {
+		uint64_t before = gsb_n_completed();
+
+		if (gsb_chunk_try_take(out))
+			return CUDA_SUCCESS;
+		if (is_one_in_hand())
+			sched_yield();
+		else
+			result = gsb_wait(GSB_WAIT_ANY, 0, before);
+	}
+	return result;
+}
+
+static void set_state(const struct gsb_chunk *c, struct chunk_state state)
+{
+	pthread_mutex_lock(&lock);
+	chunks[c->index] = state;
+	pthread_mutex_unlock(&lock);
+}
+
+void gsb_chunk_give_back(const struct gsb_chunk *c)
+{
+	set_state(c, (struct chunk_state){0});
+}
+
+void gsb_chunk_lend(const struct gsb_chunk *c, const struct gsb_stream *s, uint64_t number,
+		    bool keep)
+{
+	set_state(c,
+		  (struct chunk_state){.stream = s->obj.index, .is_held = keep, .number = number});
+}

@@ -1,0 +1,187 @@
+/*
+ * stream.c - see stream.h.
+ */
+#include "interpose/stream.h"
+
+#include <stdlib.h>
+
+#include "interpose/ctx.h"
+#include "interpose/post.h"
+
+static _Atomic uint64_t last_id;
+
+bool gsb_stream_is_done(const struct gsb_stream *s)
+{
+	return atomic_load_explicit(&gsb_proc.region->streams[s->obj.index],
+				    memory_order_acquire) >=
+	       atomic_load_explicit(&s->posted, memory_order_acquire);
+}
+
+static bool is_idle(const void *object)
+{
+	return gsb_stream_is_done(object);
+}
+
+struct gsb_table gsb_streams =
+	GSB_TABLE(GSB_HANDLE_STREAM, GSB_N_STREAMS, struct gsb_stream, 0, is_idle);
+
+CUresult gsb_stream_take(struct gsb_ctx *ctx, uint32_t flags, int priority, bool is_default,
+			 struct gsb_stream **out)
+{
+	struct gsb_stream *s = gsb_object_take(&gsb_streams);
+
+	if (!s)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	s->ctx = ctx;
+	s->wire_ctx = atomic_load_explicit(&ctx->wire, memory_order_acquire);
+	s->flags = flags;
+	s->priority = priority;
+	s->is_default = is_default;
+	s->id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
+	*out = s;
+	return CUDA_SUCCESS;
+}
+
+CUresult gsb_stream_create(struct gsb_ctx *ctx, uint32_t flags, int priority, bool is_default,
+			   struct gsb_stream **out)
+{
+	struct gsb_rec_stream_create body;
+	struct gsb_stream *s;
+	CUresult result = gsb_stream_take(ctx, flags, priority, is_default, &s);
+
+	if (result)
+		return result;
+	body = (struct gsb_rec_stream_create){
+		.stream = gsb_object_name(s),
+		.ctx = s->wire_ctx,
+		.flags = flags & CU_STREAM_NON_BLOCKING ? GSB_STREAM_NON_BLOCKING : 0,
+		.priority = priority,
+	};
+	result = gsb_post(GSB_REC_STREAM_CREATE, NULL, &body, sizeof(body), NULL);
+	if (result) {
+		gsb_object_release(&gsb_streams, s);
+		return result;
+	}
+	gsb_object_publish(s);
+	*out = s;
+	return CUDA_SUCCESS;
+}
+
+void gsb_stream_destroy(struct gsb_stream *s)
+{
+	const struct gsb_rec_object body = {.handle = gsb_object_name(s)};
+
+	gsb_post(GSB_REC_STREAM_DESTROY, NULL, &body, sizeof(body), NULL);
+	gsb_object_release(&gsb_streams, s);
+}
+
+void gsb_streams_drop(uint64_t wire_ctx)
+{
+	for (uint32_t i = 0; i < gsb_streams.n_used; i++) {
+		struct gsb_stream *s = gsb_object_at(&gsb_streams, i);
+
+		if (gsb_object_is_valid(s) && s->wire_ctx == wire_ctx)
+			gsb_object_release(&gsb_streams, s);
+	}
+}
+
+static struct gsb_stream *find_own(uint64_t wire_ctx)
+{
+	for (uint32_t i = 0; i < gsb_self.n_streams; i++)
+		if (gsb_self.streams[i].ctx == wire_ctx)
+			return gsb_object_get(&gsb_streams, gsb_self.streams[i].stream);
+	return NULL;
+}
+
+static CUresult create_own(struct gsb_ctx *ctx, struct gsb_stream **out)
+{
+	struct gsb_thread_stream *grown =
+		realloc(gsb_self.streams, (gsb_self.n_streams + 1) * sizeof(*grown));
+	CUresult result;
+
+	if (!grown)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	gsb_self.streams = grown;
+	result = gsb_stream_create(ctx, CU_STREAM_DEFAULT, 0, true, out);
+	if (result)
+		return result;
+	gsb_self.streams[gsb_self.n_streams++] = (struct gsb_thread_stream){
+		.ctx = (*out)->wire_ctx,
+		.stream = gsb_object_name(*out),
+	};
+	return CUDA_SUCCESS;
+}
+
+/* CU_STREAM_PER_THREAD, or no handle at all. */
+static GSB_COLD CUresult resolve_rare(CUstream stream, struct gsb_stream **out)
+{
+	struct gsb_ctx *ctx;
+	CUresult result;
+
+	if (stream != CU_STREAM_PER_THREAD)
+		return CUDA_ERROR_INVALID_HANDLE;
+	result = gsb_self_enter();
+	if (!result)
+		result = gsb_ctx_current(&ctx);
+	if (result)
+		return result;
+	*out = find_own(atomic_load_explicit(&ctx->wire, memory_order_acquire));
+	return *out ? CUDA_SUCCESS : create_own(ctx, out);
+}
+
+CUresult gsb_stream_resolve(CUstream stream, struct gsb_stream **out)
+{
+	struct gsb_stream *s;
+	struct gsb_ctx *ctx;
+	CUresult result;
+
+	if (!stream || stream == CU_STREAM_LEGACY) {
+		result = gsb_ctx_current(&ctx);
+		if (!result)
+			*out = ctx->legacy;
+		return result;
+	}
+	s = gsb_object_get(&gsb_streams, (uint64_t)stream);
+	if (gsb_unlikely(!s))
+		return resolve_rare(stream, out);
+	result = gsb_ctx_error(s->ctx);
+	if (!result)
+		*out = s;
+	return result;
+}
+
+static CUresult wait_one(const struct gsb_stream *s)
+{
+	return gsb_wait(GSB_WAIT_STREAM, s->obj.index,
+			atomic_load_explicit(&s->posted, memory_order_acquire));
+}
+
+/* Streams of a context, skip those with one of these flags; one at a time, oldest index first. */
+static CUresult wait_many(const struct gsb_ctx *ctx, uint64_t wire_ctx, uint32_t skip_flags)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (uint32_t i = 0; !result && i < gsb_streams.n_used; i++) {
+		const struct gsb_stream *s = gsb_object_at(&gsb_streams, i);
+
+		if (s->ctx == ctx && s->wire_ctx == wire_ctx && !(s->flags & skip_flags) &&
+		    !gsb_stream_is_done(s))
+			result = wait_one(s);
+	}
+	return result ? result : gsb_ctx_error(ctx);
+}
+
+CUresult gsb_stream_wait(struct gsb_stream *s)
+{
+	CUresult result;
+
+	if (s->ctx->legacy == s)
+		return wait_many(s->ctx, s->wire_ctx, CU_STREAM_NON_BLOCKING);
+	result = wait_one(s);
+	return result ? result : gsb_ctx_error(s->ctx);
+}
+
+CUresult gsb_streams_wait_all(struct gsb_ctx *ctx)
+{
+	return wait_many(ctx, atomic_load_explicit(&ctx->wire, memory_order_acquire), 0);
+}

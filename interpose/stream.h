@@ -1,0 +1,61 @@
+/*
+ * stream.h - streams of the library, and how a CUstream becomes one.
+ */
+#ifndef GSB_INTERPOSE_STREAM_H
+#define GSB_INTERPOSE_STREAM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gsb/cuabi.h"
+#include "interpose/object.h"
+
+struct gsb_ctx;
+
+struct gsb_stream {
+	struct gsb_object obj;
+	struct gsb_ctx *ctx;
+	uint64_t wire_ctx; /* the context's handle when the stream was made */
+	uint64_t id;	   /* cuStreamGetId: never the same twice */
+	uint32_t flags;	   /* CU_STREAM_* */
+	int32_t priority;
+	bool is_default; /* the legacy stream, or a thread's own: the program cannot destroy it */
+	/*
+	 * Number of the last record. Written under the ring's lock, read by waiters without it. It goes on
+	 * when the index changes its owner (gsb/wire.h).
+	 */
+	_Atomic uint64_t posted;
+};
+
+extern struct gsb_table gsb_streams;
+
+/*
+ * gsb_stream_resolve() - the stream that a program means, and its context
+ * NULL and CU_STREAM_LEGACY are the current context's legacy stream, CU_STREAM_PER_THREAD the calling
+ * thread's stream there, made on first use. Also returns the context's sticky error.
+ */
+CUresult gsb_stream_resolve(CUstream stream, struct gsb_stream **out);
+
+/* Post the creation of a stream in ctx. */
+CUresult gsb_stream_create(struct gsb_ctx *ctx, uint32_t flags, int priority, bool is_default,
+			   struct gsb_stream **out);
+/* Take an object for a stream whose creation another record tells the engine. */
+CUresult gsb_stream_take(struct gsb_ctx *ctx, uint32_t flags, int priority, bool is_default,
+			 struct gsb_stream **out);
+void gsb_stream_destroy(struct gsb_stream *s);
+
+/* All streams of a context whose wire handle this is become stale: the engine has dropped them. */
+void gsb_streams_drop(uint64_t wire_ctx);
+
+bool gsb_stream_is_done(const struct gsb_stream *s);
+
+/*
+ * Wait for the work of one stream that was posted before. On the legacy stream that is also the work of the
+ * streams that it waits for: all blocking ones of its context.
+ */
+CUresult gsb_stream_wait(struct gsb_stream *s);
+/* Likewise for all streams of a context, those included that were destroyed with work in them. */
+CUresult gsb_streams_wait_all(struct gsb_ctx *ctx);
+
+#endif

@@ -1,0 +1,181 @@
+/*
+ * tables.c - cuGetExportTable: what NVIDIA's runtime needs besides the documented interface.
+ *
+ * A table is an array of pointers; word 0 is its size in bytes, except in the one that begins with a
+ * function. Tables about the current context and about profilers are ours, because contexts are. The two
+ * that establish that the driver is genuine are only ever the genuine driver's own: nothing here computes
+ * or imitates their answers. Every other UUID is refused: a library that is refused goes without, while one
+ * that is given a table of the wrong shape computes nonsense.
+ */
+#include "interpose/tables.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "interpose/ctx.h"
+#include "interpose/hooks.h"
+
+#define N_HOOKS		 7
+#define N_TLS		 3
+#define N_CHECKS	 15
+#define N_TOOLS_CONTEXT	 93
+#define BYTES(n)	 ((const void *)((uintptr_t)(n) * sizeof(void *)))
+#define CALLBACK_WORDS	 1024
+#define CALLBACK_DOMAINS 16
+
+static CUresult refuse(void)
+{
+	return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/* ---- values that a runtime keeps with each context: asked for at nearly every call ---- */
+
+static struct gsb_ctx *storage_ctx(CUcontext handle)
+{
+	if (gsb_enter())
+		return NULL;
+	return handle ? gsb_ctx_find(handle) : gsb_self.top.ctx;
+}
+
+static CUresult storage_set(CUcontext handle, void *key, void *value, gsb_ctx_dtor *dtor)
+{
+	struct gsb_ctx *ctx = storage_ctx(handle);
+
+	return ctx && key ? gsb_ctx_value_set(ctx, key, value, dtor) : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+static CUresult storage_remove(CUcontext handle, void *key)
+{
+	struct gsb_ctx *ctx = storage_ctx(handle);
+
+	return ctx && key && gsb_ctx_value_remove(ctx, key) ? CUDA_SUCCESS
+							    : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult storage_get(void **value, CUcontext handle, void *key)
+{
+	struct gsb_ctx *ctx = storage_ctx(handle);
+
+	*value = ctx && key ? gsb_ctx_value_get(ctx, key) : NULL;
+	return *value ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static const void *const storage[] = {storage_set, storage_remove, storage_get, NULL};
+
+/* ---- profiler callbacks: the arrays say which are wanted, and none ever is ---- */
+
+static void no_callback(void)
+{
+}
+
+static void callback_words(void **words, size_t *n)
+{
+	static uint32_t none[CALLBACK_WORDS];
+
+	*words = none;
+	*n = CALLBACK_WORDS;
+}
+
+static void callback_domains(void **words, size_t *n)
+{
+	static uint32_t none[CALLBACK_DOMAINS];
+
+	*words = none;
+	*n = CALLBACK_DOMAINS - 2;
+}
+
+static const void *const hooks[N_HOOKS] = {
+	BYTES(N_HOOKS), no_callback, callback_words,   no_callback,
+	no_callback,	no_callback, callback_domains,
+};
+
+/* ---- checks and tools ---- */
+
+static CUresult context_check(CUcontext ctx, uint32_t *flags, const void **more)
+{
+	*flags = 0;
+	return CUDA_SUCCESS;
+}
+
+static uint32_t nothing_to_check(void)
+{
+	return 0;
+}
+
+static const void *const checks[N_CHECKS] = {
+	BYTES(N_CHECKS), refuse, context_check, nothing_to_check, [4 ... N_CHECKS - 1] = refuse,
+};
+
+static CUresult tool_value(void *out)
+{
+	return CUDA_SUCCESS;
+}
+
+static const void *const tls[N_TLS] = {BYTES(N_TLS), refuse, tool_value};
+
+static CUresult tool_context(CUcontext ctx, void *out)
+{
+	return CUDA_SUCCESS;
+}
+
+static const void *const tools_context[N_TOOLS_CONTEXT] = {
+	BYTES(N_TOOLS_CONTEXT),
+	refuse,
+	refuse,
+	refuse,
+	tool_context,
+	[5 ... N_TOOLS_CONTEXT - 1] = refuse,
+};
+
+/* ---- by UUID ---- */
+
+static const struct {
+	uint8_t id[16];
+	const void *const *table; /* NULL: the genuine driver's */
+} tables[] = {
+	/* context local storage */
+	{{0xc6, 0x93, 0x33, 0x6e, 0x11, 0x21, 0xdf, 0x11, 0xa8, 0xc3, 0x68, 0xf3, 0x55, 0xd8, 0x95,
+	  0x93},
+	 storage},
+	/* runtime callback hooks */
+	{{0xa0, 0x94, 0x79, 0x8c, 0x2e, 0x74, 0x2e, 0x74, 0x93, 0xf2, 0x08, 0x00, 0x20, 0x0c, 0x0a,
+	  0x66},
+	 hooks},
+	/* context checks */
+	{{0x26, 0x3e, 0x88, 0x60, 0x7c, 0xd2, 0x61, 0x43, 0x92, 0xf6, 0xbb, 0xd5, 0x00, 0x6d, 0xfa,
+	  0x7e},
+	 checks},
+	/* tools TLS */
+	{{0x42, 0xd8, 0x5a, 0x81, 0x23, 0xf6, 0xcb, 0x47, 0x82, 0x98, 0xf6, 0xe7, 0x8a, 0x3a, 0xec,
+	  0xdc},
+	 tls},
+	/* tools context */
+	{{0x21, 0x31, 0x8c, 0x60, 0x97, 0x14, 0x32, 0x48, 0x8c, 0xa6, 0x41, 0xff, 0x73, 0x24, 0xc8,
+	  0xf2},
+	 tools_context},
+	/* runtime interface */
+	{{0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a, 0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d,
+	  0xf9},
+	 NULL},
+	/* integrity check */
+	{{0xd4, 0x08, 0x20, 0x55, 0xbd, 0xe6, 0x70, 0x4b, 0x8d, 0x34, 0xba, 0x12, 0x3c, 0x66, 0xe1,
+	  0xf2},
+	 NULL},
+};
+
+CUresult hook_cuGetExportTable(const void **table, const CUuuid *id)
+{
+	if (!table || !id)
+		return CUDA_ERROR_INVALID_VALUE;
+	*table = NULL;
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(tables); i++) {
+		if (memcmp(tables[i].id, id->bytes, sizeof(id->bytes)))
+			continue;
+		if (!tables[i].table)
+			return gsb_genuine_table(table, id);
+		*table = tables[i].table;
+		return CUDA_SUCCESS;
+	}
+	return CUDA_ERROR_NOT_SUPPORTED;
+}

@@ -1,0 +1,94 @@
+/*
+ * thread.c - see thread.h.
+ *
+ * A thread takes its slot at its first call and gives it back when it ends. The key's destructor is the only
+ * thing that runs then; in a forked child it must touch nothing shared.
+ */
+#include "interpose/thread.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "interpose/process.h"
+#include "interpose/stream.h"
+#include "shm/wait.h"
+
+__thread struct gsb_self gsb_self __attribute__((tls_model("initial-exec")));
+
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+
+static void destroy_streams(struct gsb_self *self)
+{
+	for (uint32_t i = 0; i < self->n_streams; i++) {
+		struct gsb_stream *s = gsb_object_get(&gsb_streams, self->streams[i].stream);
+
+		if (s)
+			gsb_stream_destroy(s);
+	}
+	self->n_streams = 0;
+}
+
+static void on_thread_end(void *arg)
+{
+	struct gsb_self *self = arg;
+
+	if (gsb_is_alive()) {
+		destroy_streams(self);
+		gsb_thread_release(gsb_proc.region, self->slot);
+	}
+	free(self->streams);
+	free(self->stack);
+	*self = (struct gsb_self){0};
+}
+
+static void make_key(void)
+{
+	pthread_key_create(&key, on_thread_end);
+}
+
+CUresult gsb_self_register(void)
+{
+	uint32_t slot;
+
+	if (gsb_self.is_suspended)
+		return CUDA_ERROR_NOT_PERMITTED;
+	if (gsb_thread_acquire(gsb_proc.region, &slot)) {
+		gsb_log(GSB_LOG_ERROR, "thread",
+			"more than %d threads of this process use the device at the same time: this "
+			"call fails",
+			GSB_N_THREADS);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	gsb_self.slot = slot;
+	gsb_self.is_known = true;
+	/* The slot's former owner has counted; a lower number would look answered. */
+	gsb_self.call =
+		atomic_load_explicit(&gsb_proc.region->threads[slot].call, memory_order_acquire);
+	pthread_once(&key_once, make_key);
+	pthread_setspecific(key, &gsb_self);
+	return CUDA_SUCCESS;
+}
+
+void gsb_self_leave(void)
+{
+	if (!gsb_self.is_known)
+		return;
+	gsb_self.is_known = false;
+	pthread_setspecific(key, NULL);
+	gsb_thread_release(gsb_proc.region, gsb_self.slot);
+}
+
+void gsb_self_suspend(void)
+{
+	gsb_self.is_suspended = true;
+	gsb_self.was_known = gsb_self.is_known;
+	gsb_self.is_known = false;
+}
+
+void gsb_self_resume(void)
+{
+	gsb_self.is_known = gsb_self.was_known;
+	gsb_self.is_suspended = false;
+}

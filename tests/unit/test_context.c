@@ -1,0 +1,676 @@
+/*
+ * test_context.c - the device, contexts, modules and libraries, functions, memory: all that is not a stream.
+ */
+#include "tests/unit/interpose.h"
+
+#include <unistd.h>
+
+#define PTX ".version 8.0\n.target sm_75\n.address_size 64\n"
+
+/* ---- the device ---- */
+
+static void test_device_queries_answer_from_the_welcome(void **state)
+{
+	int n, major, minor;
+	char name[32], id[16];
+	CUuuid uuid;
+	size_t bytes;
+	CUdevice d;
+
+	assert_cu(cu.cuDeviceGetCount(&n));
+	assert_int_equal(n, 1);
+	assert_cu(cu.cuDeviceGet(&d, 0));
+	assert_cu(cu.cuDeviceGetName(name, sizeof(name), d));
+	assert_string_equal(name, "Fake device");
+	assert_cu(cu.cuDeviceGetUuid(&uuid, d));
+	assert_int_equal((uint8_t)uuid.bytes[15], 0xab);
+	assert_cu(cu.cuDeviceTotalMem_v2(&bytes, d));
+	assert_int_equal(bytes, 1ull << 33);
+	assert_cu(cu.cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_WARP_SIZE, d));
+	assert_int_equal(n, 32);
+	assert_cu(cu.cuDeviceComputeCapability(&major, &minor, d));
+	assert_int_equal(major, 9);
+	assert_cu(cu.cuDeviceGetPCIBusId(id, sizeof(id), d));
+	assert_string_equal(id, "0000:2a:00.0");
+	assert_cu(cu.cuDeviceGetByPCIBusId(&d, id));
+	assert_int_equal(engine->n_logged, mark);
+}
+
+static void test_device_queries_refuse_what_is_not_there(void **state)
+{
+	CUdevice d;
+	int n;
+
+	assert_cu_is(CUDA_ERROR_INVALID_DEVICE, cu.cuDeviceGet(&d, 1));
+	assert_cu_is(CUDA_ERROR_INVALID_DEVICE, cu.cuDeviceGet(&d, -1));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuDeviceGetAttribute(&n, 0, 0));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuDeviceGetAttribute(&n, 100000, 0));
+	assert_cu_is(CUDA_ERROR_INVALID_DEVICE, cu.cuDeviceGetAttribute(&n, 1, 7));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuDeviceGetCount(NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_DEVICE, cu.cuDeviceGetByPCIBusId(&d, "0000:01:00.0"));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuDeviceGetByPCIBusId(&d, "nonsense"));
+}
+
+/* ---- contexts ---- */
+
+static CUcontext current(void)
+{
+	CUcontext ctx;
+
+	assert_cu(cu.cuCtxGetCurrent(&ctx));
+	return ctx;
+}
+
+static void test_created_context_is_pushed_and_popped(void **state)
+{
+	CUcontext a, b, popped;
+
+	assert_cu(cu.cuCtxCreate_v2(&a, 0, 0));
+	assert_cu(cu.cuCtxCreate_v4(&b, NULL, 0, 0));
+	assert_ptr_equal(current(), b);
+	assert_cu(cu.cuCtxPopCurrent_v2(&popped));
+	assert_ptr_equal(popped, b);
+	assert_ptr_equal(current(), a);
+	assert_cu(cu.cuCtxPushCurrent_v2(b));
+	assert_cu(cu.cuCtxSetCurrent(a)); /* replaces the top */
+	assert_cu(cu.cuCtxPopCurrent_v2(NULL));
+	assert_ptr_equal(current(), a);
+	assert_cu(cu.cuCtxDestroy_v2(b));
+	assert_cu(cu.cuCtxDestroy_v2(a)); /* pops itself */
+	assert_ptr_equal(current(), context);
+	assert_int_equal(count(GSB_REC_CTX_DESTROY), 2);
+}
+
+static void test_destroyed_context_is_stale_everywhere(void **state)
+{
+	CUdeviceptr ptr;
+	CUcontext a;
+	CUstream s;
+	CUevent e;
+
+	assert_cu(cu.cuCtxCreate_v2(&a, 0, 0));
+	assert_cu(cu.cuStreamCreate(&s, 0));
+	assert_cu(cu.cuEventCreate(&e, 0));
+	assert_cu(cu.cuMemAlloc_v2(&ptr, 100));
+	assert_cu(cu.cuCtxPushCurrent_v2(context));
+	assert_cu(cu.cuCtxDestroy_v2(a));
+	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxSetCurrent(a));
+	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxDestroy_v2(a));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuStreamSynchronize(s));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuEventQuery(e));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemFree_v2(ptr));
+	assert_cu(cu.cuCtxPopCurrent_v2(NULL));
+	assert_cu_is(CUDA_ERROR_CONTEXT_IS_DESTROYED, cu.cuMemAlloc_v2(&ptr, 100));
+}
+
+static CUresult call_alloc(void *arg)
+{
+	CUdeviceptr ptr;
+
+	cu.cuCtxSetCurrent(NULL);
+	return cu.cuMemAlloc_v2(&ptr, 16);
+}
+
+static void test_current_context_is_the_threads_own(void **state)
+{
+	struct waiter w;
+
+	waiter_start(&w, call_alloc, NULL);
+	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, waiter_join(&w));
+	assert_ptr_equal(current(), context);
+}
+
+static void test_primary_context_keeps_its_handle_and_counts(void **state)
+{
+	CUcontext a, b;
+	unsigned flags;
+	int active;
+
+	assert_cu(cu.cuDevicePrimaryCtxSetFlags_v2(0, 4));
+	assert_cu(cu.cuDevicePrimaryCtxGetState(0, &flags, &active));
+	assert_int_equal(active, 0);
+	assert_int_equal(flags, 4);
+	assert_cu(cu.cuDevicePrimaryCtxRetain(&a, 0));
+	assert_cu(cu.cuDevicePrimaryCtxRetain(&b, 0));
+	assert_ptr_equal(a, b);
+	assert_int_equal(count(GSB_REC_CTX_CREATE), 1);
+	assert_cu(cu.cuDevicePrimaryCtxRelease_v2(0));
+	assert_cu(cu.cuDevicePrimaryCtxGetState(0, &flags, &active));
+	assert_int_equal(active, 1);
+	assert_cu(cu.cuDevicePrimaryCtxRelease(0));
+	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuDevicePrimaryCtxRelease_v2(0));
+	assert_int_equal(count(GSB_REC_CTX_DESTROY), 1);
+	assert_cu(cu.cuDevicePrimaryCtxRetain(&b, 0));
+	assert_ptr_equal(a, b);
+	assert_cu(cu.cuDevicePrimaryCtxReset_v2(0));
+	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxDestroy_v2(a));
+	assert_cu_is(CUDA_ERROR_INVALID_DEVICE, cu.cuDevicePrimaryCtxRetain(&a, 1));
+}
+
+static void test_failed_context_leaves_nothing_behind(void **state)
+{
+	CUcontext a = NULL;
+
+	engine->fail_type = GSB_REC_CTX_CREATE;
+	engine->fail_result = CUDA_ERROR_OUT_OF_MEMORY;
+	assert_cu_is(CUDA_ERROR_OUT_OF_MEMORY, cu.cuCtxCreate_v2(&a, 0, 0));
+	assert_null(a);
+	assert_ptr_equal(current(), context);
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuCtxCreate_v2(&a, 0x100, 0));
+	assert_cu_is(CUDA_ERROR_INVALID_DEVICE, cu.cuCtxCreate_v2(&a, 0, 1));
+}
+
+static void test_context_limits_are_honest(void **state)
+{
+	unsigned version;
+	CUdevice d = -1;
+	size_t value;
+
+	assert_cu(cu.cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 5000));
+	assert_cu(cu.cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE));
+	assert_true(value >= 5000);
+	assert_cu(cu.cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 4096));
+	assert_cu_is(CUDA_ERROR_UNSUPPORTED_LIMIT,
+		     cu.cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, (size_t)1 << 40));
+	assert_cu_is(CUDA_ERROR_UNSUPPORTED_LIMIT, cu.cuCtxGetLimit(&value, (CUlimit)99));
+	assert_cu(cu.cuCtxGetApiVersion(NULL, &version));
+	assert_cu(cu.cuCtxGetDevice_v2(&d, context));
+	assert_int_equal(d, 0);
+	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxGetDevice_v2(&d, (CUcontext)0x1234));
+}
+
+/* ---- modules ---- */
+
+static uint64_t image_sum(const void *bytes, uint64_t n)
+{
+	uint64_t sum = n;
+
+	for (uint64_t i = 0; i < n; i++)
+		sum = sum * 31 + ((const uint8_t *)bytes)[i];
+	return sum;
+}
+
+static void test_module_image_arrives_byte_by_byte(void **state)
+{
+	size_t size = 300000;
+	char *text = malloc(size + 1);
+	CUmodule mod;
+
+	memset(text, '\n', size);
+	memcpy(text, PTX, strlen(PTX));
+	for (size_t i = strlen(PTX); i < size; i += 7)
+		text[i] = (char)('a' + i % 26);
+	text[size] = 0;
+	assert_cu(cu.cuModuleLoadData(&mod, text));
+	assert_int_equal(engine->image_bytes, size);
+	assert_int_equal(engine->image_sum, image_sum(text, size));
+	assert_true(count(GSB_REC_IMAGE_PART) > 1);
+	assert_cu(cu.cuModuleUnload(mod));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuModuleUnload(mod));
+	free(text);
+}
+
+static void test_module_from_a_wrapped_fatbin_is_sent_without_wrapper(void **state)
+{
+	struct {
+		uint32_t magic;
+		uint16_t version, header;
+		uint64_t bytes;
+		uint8_t rest[64];
+	} fatbin = {.magic = 0xba55ed50, .version = 1, .header = 16, .bytes = 64};
+	const struct {
+		uint32_t magic, version;
+		const void *data;
+		void *more;
+	} wrapper = {0x466243b1, 1, &fatbin, NULL};
+	CUmodule mod;
+
+	assert_cu(cu.cuModuleLoadFatBinary(&mod, &wrapper));
+	assert_int_equal(engine->image_bytes, sizeof(fatbin));
+	assert_int_equal(engine->image_sum, image_sum(&fatbin, sizeof(fatbin)));
+}
+
+static void test_module_load_fills_the_logs(void **state)
+{
+	char info[64] = "?", error[8] = "?";
+	CUjit_option options[] = {CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+				  CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+	void *values[] = {info, (void *)sizeof(info), error, (void *)sizeof(error)};
+	CUmodule mod;
+
+	strcpy(engine->log_text, "line 3: no such opcode");
+	assert_cu(cu.cuModuleLoadDataEx(&mod, PTX, 4, options, values));
+	assert_string_equal(info, "line 3: no such opcode");
+	assert_string_equal(error, "");
+	assert_int_equal((size_t)values[1], strlen(info) + 1);
+	assert_int_equal((size_t)values[3], 0);
+
+	values[1] = (void *)sizeof(info);
+	values[3] = (void *)sizeof(error);
+	engine->fail_type = GSB_REC_MODULE_LOAD;
+	engine->fail_result = CUDA_ERROR_INVALID_PTX;
+	assert_cu_is(CUDA_ERROR_INVALID_PTX, cu.cuModuleLoadDataEx(&mod, PTX, 4, options, values));
+	assert_string_equal(error, "line 3:"); /* cut, with its NUL */
+	assert_string_equal(info, "");
+	engine->log_text[0] = 0;
+	options[0] = (CUjit_option)1000;
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuModuleLoadDataEx(&mod, PTX, 4, options, values));
+}
+
+static void test_module_images_that_are_none_are_refused_here(void **state)
+{
+	char *huge = malloc((2 << 20) + 1);
+	CUmodule mod;
+
+	memset(huge, ' ', 2 << 20);
+	memcpy(huge, PTX, strlen(PTX));
+	huge[2 << 20] = 0;
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuModuleLoadData(&mod, NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_IMAGE,
+		     cu.cuModuleLoadData(&mod, "\x01\x02\x03\x04 rubbish"));
+	assert_cu_is(CUDA_ERROR_INVALID_IMAGE,
+		     cu.cuModuleLoadData(&mod, huge)); /* over the limit */
+	assert_cu_is(CUDA_ERROR_FILE_NOT_FOUND, cu.cuModuleLoad(&mod, "/no/such/file"));
+	assert_int_equal(count(GSB_REC_MODULE_LOAD), 0);
+	free(huge);
+}
+
+static void test_module_from_a_file(void **state)
+{
+	char path[] = "/tmp/gsb-module-XXXXXX";
+	int fd = mkstemp(path);
+	CUlibrary lib;
+	CUmodule mod;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, PTX, strlen(PTX)), strlen(PTX));
+	close(fd);
+	assert_cu(cu.cuModuleLoad(&mod, path));
+	assert_int_equal(engine->image_sum, image_sum(PTX, strlen(PTX)));
+	assert_cu(cu.cuLibraryLoadFromFile(&lib, path, NULL, NULL, 0, NULL, NULL, 0));
+	assert_cu(cu.cuLibraryUnload(lib));
+	unlink(path);
+}
+
+static void test_module_functions_and_globals_by_name(void **state)
+{
+	CUmodule mod = load_module(), owner;
+	CUfunction f, again, list[4] = {0};
+	CUdeviceptr ptr;
+	const char *name;
+	unsigned n;
+	size_t bytes;
+
+	assert_cu(cu.cuModuleGetFunction(&f, mod, FAKE_KERNEL));
+	assert_cu(cu.cuModuleGetFunction(&again, mod, FAKE_KERNEL));
+	assert_ptr_equal(f, again);
+	assert_int_equal(count(GSB_REC_FUNCTION_GET), 1);
+	assert_cu_is(CUDA_ERROR_NOT_FOUND, cu.cuModuleGetFunction(&f, mod, "no such"));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE,
+		     cu.cuModuleGetFunction(&f, (CUmodule)f, FAKE_KERNEL));
+	assert_cu(cu.cuModuleGetFunctionCount(&n, mod));
+	assert_int_equal(n, 1);
+	assert_cu(cu.cuModuleEnumerateFunctions(list, 4, mod));
+	assert_ptr_equal(list[0], again);
+	assert_cu(cu.cuFuncGetName(&name, again));
+	assert_string_equal(name, FAKE_KERNEL);
+	assert_cu(cu.cuFuncGetModule(&owner, again));
+	assert_ptr_equal(owner, mod);
+
+	assert_cu(cu.cuModuleGetGlobal_v2(&ptr, &bytes, mod, FAKE_GLOBAL));
+	assert_int_equal(bytes, 64);
+	assert_cu(cu.cuMemsetD8_v2(ptr, 0, 64)); /* a variable is a place to copy to, */
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemFree_v2(ptr)); /* but not to free */
+	assert_cu_is(CUDA_ERROR_NOT_FOUND, cu.cuModuleGetGlobal_v2(&ptr, &bytes, mod, "no such"));
+	assert_cu(cu.cuModuleUnload(mod));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemsetD8_v2(ptr, 0, 64));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuFuncGetName(&name, again));
+}
+
+/* ---- functions ---- */
+
+static void test_function_attributes_and_parameters_come_with_it(void **state)
+{
+	size_t offset, size;
+	CUfunction f;
+	int value;
+
+	engine->info.n_params = 2;
+	engine->info.params_bytes = 12;
+	engine->info.params[0] = (struct gsb_param){0, 8};
+	engine->info.params[1] = (struct gsb_param){8, 4};
+	f = load_function();
+	engine->info.n_params = engine->info.params_bytes = 0;
+	flush();
+	mark = engine->n_logged;
+	assert_cu(cu.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f));
+	assert_int_equal(value, 1024);
+	assert_cu(cu.cuFuncGetParamInfo(f, 1, &offset, &size));
+	assert_int_equal(offset, 8);
+	assert_int_equal(size, 4);
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuFuncGetParamInfo(f, 2, &offset, &size));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuFuncGetAttribute(&value, 16, f));
+	assert_int_equal(engine->n_logged, mark);
+}
+
+static void test_function_attribute_is_set_here_and_posted(void **state)
+{
+	CUfunction f = load_function();
+	int value;
+
+	assert_cu(
+		cu.cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 100000));
+	assert_cu(
+		cu.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, f));
+	assert_int_equal(value, 100000);
+	assert_int_equal(last_body(FUNCTION_SET, function_set)->attribute, 8);
+	assert_int_equal(last_body(FUNCTION_SET, function_set)->value, 100000);
+	assert_cu(cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 100000, NULL, NULL, NULL));
+	assert_cu_is(
+		CUDA_ERROR_INVALID_VALUE,
+		cu.cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 232449));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 1));
+}
+
+static void test_occupancy_is_the_engines_answer(void **state)
+{
+	CUfunction f = load_function();
+	int blocks, grid, block;
+	size_t smem;
+
+	assert_cu(cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, 128, 64));
+	assert_int_equal(blocks, 2);
+	assert_int_equal(last_body(OCCUPANCY, occupancy)->block, 128);
+	assert_int_equal(last_body(OCCUPANCY, occupancy)->smem, 64);
+	assert_cu(cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, 2048, 0));
+	assert_int_equal(blocks, 0);
+	assert_cu(cu.cuOccupancyMaxPotentialBlockSize(&grid, &block, f, NULL, 0, 0));
+	assert_int_equal(block, 1024); /* two of any size fit, so the largest wins */
+	assert_int_equal(grid, 8);
+	assert_cu(cu.cuOccupancyMaxPotentialBlockSize(&grid, &block, f, NULL, 0, 100));
+	assert_int_equal(block, 100);
+	assert_cu(cu.cuOccupancyAvailableDynamicSMemPerBlock(&smem, f, 1, 32));
+	assert_int_equal(last_body(OCCUPANCY, occupancy)->what, GSB_OCC_AVAILABLE_SMEM);
+}
+
+/* ---- libraries ---- */
+
+static CUlibrary load_library(void)
+{
+	CUlibrary lib;
+
+	assert_cu(cu.cuLibraryLoadData(&lib, PTX, NULL, NULL, 0, NULL, NULL, 0));
+	return lib;
+}
+
+static void test_library_kernel_launches_in_every_context(void **state)
+{
+	CUlibrary lib = load_library(), owner;
+	CUkernel kernel, again;
+	CUfunction here, there;
+	CUcontext other;
+
+	assert_cu(cu.cuLibraryGetKernel(&kernel, lib, FAKE_KERNEL));
+	assert_cu(cu.cuLibraryGetKernel(&again, lib, FAKE_KERNEL));
+	assert_ptr_equal(kernel, again);
+	assert_cu_is(CUDA_ERROR_NOT_FOUND, cu.cuLibraryGetKernel(&again, lib, "no such"));
+	assert_cu(cu.cuKernelGetLibrary(&owner, kernel));
+	assert_ptr_equal(owner, lib);
+	assert_cu(cu.cuKernelGetFunction(&here, kernel));
+	assert_cu(cu.cuLaunchKernel((CUfunction)kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+	assert_int_equal(last_body(LAUNCH, launch)->function, (uint64_t)here);
+	assert_int_equal(count(GSB_REC_MODULE_LOAD), 1);
+
+	assert_cu(cu.cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 60000,
+					  kernel, 0));
+	assert_cu(cu.cuCtxCreate_v2(&other, 0, 0));
+	assert_cu(cu.cuLaunchKernel((CUfunction)kernel, 1, 1, 1, 1, 1, 1, 60000, NULL, NULL, NULL));
+	assert_cu(cu.cuKernelGetFunction(&there, kernel));
+	assert_int_equal(last_body(LAUNCH, launch)->function, (uint64_t)there);
+	assert_ptr_not_equal(here, there);
+	assert_int_equal(count(GSB_REC_MODULE_LOAD), 2);
+	assert_int_equal(last_body(FUNCTION_SET, function_set)->function, (uint64_t)there);
+	assert_cu(cu.cuCtxDestroy_v2(other));
+
+	assert_cu(cu.cuLaunchKernel((CUfunction)kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+	assert_int_equal(last_body(LAUNCH, launch)->function, (uint64_t)here);
+	assert_cu(cu.cuLibraryUnload(lib));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE,
+		     cu.cuLaunchKernel((CUfunction)kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuLibraryUnload(lib));
+	assert_int_equal(count(GSB_REC_MODULE_UNLOAD), 1);
+}
+
+static void test_library_without_a_context_uses_the_primary_one(void **state)
+{
+	unsigned flags, n;
+	CUkernel kernel, list[2] = {0};
+	CUmodule mod;
+	CUlibrary lib;
+	size_t bytes;
+	int active;
+
+	while (!cu.cuCtxPopCurrent_v2(NULL))
+		;
+	lib = load_library();
+	assert_int_equal(engine->n_logged, mark);
+	assert_cu(cu.cuLibraryGetKernel(&kernel, lib, FAKE_KERNEL));
+	assert_cu(cu.cuDevicePrimaryCtxGetState(0, &flags, &active));
+	assert_int_equal(active, 1);
+	assert_cu(cu.cuLibraryGetKernelCount(&n, lib));
+	assert_int_equal(n, 1);
+	assert_cu(cu.cuLibraryEnumerateKernels(list, 2, lib));
+	assert_ptr_equal(list[0], kernel);
+	assert_cu(cu.cuLibraryGetModule(&mod, lib));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuModuleUnload(mod)); /* the library's own */
+	assert_cu(cu.cuLibraryGetGlobal(NULL, &bytes, lib, FAKE_GLOBAL));
+	assert_cu(cu.cuLibraryUnload(lib));
+	assert_cu(cu.cuDevicePrimaryCtxGetState(0, &flags, &active));
+	assert_int_equal(active, 0);
+	assert_cu(cu.cuCtxSetCurrent(context));
+}
+
+static void test_library_copies_an_image_that_is_not_preserved(void **state)
+{
+	char text[] = PTX;
+	CUcontext other;
+	CUkernel kernel;
+	CUlibrary lib;
+
+	assert_cu(cu.cuLibraryLoadData(&lib, text, NULL, NULL, 0, NULL, NULL, 0));
+	memset(text, 'x', sizeof(text) - 1);
+	assert_cu(cu.cuCtxCreate_v2(&other, 0, 0));
+	assert_cu(cu.cuLibraryGetKernel(&kernel, lib, FAKE_KERNEL));
+	assert_int_equal(engine->image_sum, image_sum(PTX, strlen(PTX)));
+	assert_cu(cu.cuCtxDestroy_v2(other));
+	assert_cu(cu.cuLibraryUnload(lib));
+}
+
+/* ---- memory ---- */
+
+static void test_memory_is_allocated_found_and_freed(void **state)
+{
+	CUdeviceptr a, b, base;
+	size_t size, pitch;
+
+	assert_cu(cu.cuMemAlloc_v2(&a, 1000));
+	assert_int_equal(last_body(MEM_ALLOC, mem_alloc)->size, 1000);
+	assert_cu(cu.cuMemGetAddressRange_v2(&base, &size, a + 999));
+	assert_int_equal(base, a);
+	assert_int_equal(size, 1000);
+	assert_cu_is(CUDA_ERROR_NOT_FOUND, cu.cuMemGetAddressRange_v2(&base, &size, a + 1000));
+	assert_cu(cu.cuMemAllocPitch_v2(&b, &pitch, 700, 10, 4));
+	assert_true(pitch >= 700 && pitch % 512 == 0);
+	assert_int_equal(last_body(MEM_ALLOC, mem_alloc)->size, pitch * 10);
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemAllocPitch_v2(&b, &pitch, 700, 10, 3));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemFree_v2(a + 4));
+	assert_cu(cu.cuMemFree_v2(a));
+	assert_int_equal(last_body(MEM_FREE, mem_free)->addr, a);
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemFree_v2(a));
+	assert_cu(cu.cuMemFree_v2(b));
+	assert_cu(cu.cuMemFree_v2(0));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemAlloc_v2(&a, 0));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemAlloc_v2(NULL, 4));
+}
+
+static void test_allocation_that_fails_changes_nothing(void **state)
+{
+	CUdeviceptr a = 77;
+
+	engine->fail_type = GSB_REC_MEM_ALLOC;
+	engine->fail_result = CUDA_ERROR_OUT_OF_MEMORY;
+	assert_cu_is(CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAlloc_v2(&a, 1000));
+	assert_int_equal(a, 77);
+}
+
+static void test_pool_memory_is_freed_in_its_stream(void **state)
+{
+	CUmemoryPool pool;
+	uint64_t used;
+	CUdeviceptr a;
+
+	assert_cu(cu.cuDeviceGetDefaultMemPool(&pool, 0));
+	assert_cu(cu.cuMemAllocAsync(&a, 4096, NULL));
+	assert_cu(cu.cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+	assert_int_equal(used, 4096);
+	engine->hold = true;
+	assert_cu(cu.cuMemFreeAsync(a, NULL));
+	assert_int_equal(last_body(MEM_FREE_ASYNC, mem_free)->addr, a);
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemFreeAsync(a, NULL));
+	assert_cu(cu.cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+	assert_int_equal(used, 0);
+	assert_cu(cu.cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &used));
+	assert_int_equal(used, 4096);
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuMemAllocFromPoolAsync(&a, 16, (CUmemoryPool)&a, NULL));
+}
+
+static void test_pinned_memory_has_one_address_on_both_sides(void **state)
+{
+	unsigned char *p;
+	CUdeviceptr d;
+	unsigned flags;
+
+	assert_cu(cu.cuMemHostAlloc((void **)&p, 8192, CU_MEMHOSTALLOC_PORTABLE));
+	p[8191] = 42;
+	assert_cu(cu.cuMemHostGetDevicePointer_v2(&d, p + 5, 0));
+	assert_int_equal(d, (CUdeviceptr)p + 5);
+	assert_cu(cu.cuMemHostGetFlags(&flags, p));
+	assert_int_equal(flags, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemFree_v2((CUdeviceptr)p));
+	assert_cu(cu.cuMemFreeHost(p));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemFreeHost(p));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemHostAlloc((void **)&p, 4096, 0x80));
+}
+
+static void test_pointer_attributes_tell_the_kinds_apart(void **state)
+{
+	CUpointer_attribute ids[] = {
+		CU_POINTER_ATTRIBUTE_CONTEXT,	     CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+		CU_POINTER_ATTRIBUTE_DEVICE_POINTER, CU_POINTER_ATTRIBUTE_HOST_POINTER,
+		CU_POINTER_ATTRIBUTE_IS_MANAGED,     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+	unsigned type = 9;
+	CUcontext ctx;
+	CUdeviceptr a, dp;
+	void *hp = &a, *p;
+	unsigned char managed = 9;
+	int ordinal = 9;
+	void *data[] = {&ctx, &type, &dp, &hp, &managed, &ordinal};
+
+	assert_cu(cu.cuMemAlloc_v2(&a, 64));
+	assert_cu(cu.cuPointerGetAttributes(6, ids, data, a + 3));
+	assert_ptr_equal(ctx, context);
+	assert_int_equal(type, CU_MEMORYTYPE_DEVICE);
+	assert_int_equal(dp, a + 3);
+	assert_null(hp);
+	assert_int_equal(managed, 0);
+	assert_int_equal(ordinal, 0);
+	assert_cu(cu.cuMemHostAlloc(&p, 64, 0));
+	assert_cu(cu.cuPointerGetAttributes(6, ids, data, (CUdeviceptr)p));
+	assert_int_equal(type, CU_MEMORYTYPE_HOST);
+	assert_ptr_equal(hp, p);
+	assert_cu(cu.cuPointerGetAttributes(6, ids, data, (CUdeviceptr)&type));
+	assert_int_equal(type, 0);
+	assert_null(ctx);
+	assert_int_equal(ordinal, -2);
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+					      (CUdeviceptr)&type));
+}
+
+/* ---- what a runtime keeps with a context ---- */
+
+typedef CUresult set_fn(CUcontext, void *, void *, void (*)(CUcontext, void *, void *));
+typedef CUresult remove_fn(CUcontext, void *);
+typedef CUresult get_fn(void **, CUcontext, void *);
+
+static int n_dtors;
+
+static void on_dtor(CUcontext ctx, void *key, void *value)
+{
+	n_dtors++;
+}
+
+static void test_context_storage_keeps_values_until_the_context_ends(void **state)
+{
+	const CUuuid id = {{(char)0xc6, (char)0x93, 0x33, 0x6e, 0x11, 0x21, (char)0xdf, 0x11,
+			    (char)0xa8, (char)0xc3, 0x68, (char)0xf3, 0x55, (char)0xd8, (char)0x95,
+			    (char)0x93}};
+	const void *const *table;
+	void *value = &value, *key = &n_dtors;
+	CUcontext other;
+
+	assert_cu(cu.cuGetExportTable((const void **)&table, &id));
+	assert_cu(cu.cuCtxCreate_v2(&other, 0, 0));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, ((get_fn *)table[2])(&value, NULL, key));
+	assert_null(value);
+	assert_cu(((set_fn *)table[0])(NULL, key, &other, on_dtor));
+	assert_cu(((get_fn *)table[2])(&value, other, key));
+	assert_ptr_equal(value, &other);
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, ((get_fn *)table[2])(&value, context, key));
+	assert_cu(((set_fn *)table[0])(NULL, &key, &other, on_dtor));
+	assert_cu(((remove_fn *)table[1])(other, &key));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, ((remove_fn *)table[1])(other, &key));
+	assert_cu(cu.cuCtxDestroy_v2(other));
+	assert_int_equal(n_dtors, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_device_queries_answer_from_the_welcome, set_up),
+		cmocka_unit_test_setup(test_device_queries_refuse_what_is_not_there, set_up),
+		cmocka_unit_test_setup(test_created_context_is_pushed_and_popped, set_up),
+		cmocka_unit_test_setup(test_destroyed_context_is_stale_everywhere, set_up),
+		cmocka_unit_test_setup(test_current_context_is_the_threads_own, set_up),
+		cmocka_unit_test_setup(test_primary_context_keeps_its_handle_and_counts, set_up),
+		cmocka_unit_test_setup(test_failed_context_leaves_nothing_behind, set_up),
+		cmocka_unit_test_setup(test_context_limits_are_honest, set_up),
+		cmocka_unit_test_setup(test_module_image_arrives_byte_by_byte, set_up),
+		cmocka_unit_test_setup(test_module_from_a_wrapped_fatbin_is_sent_without_wrapper,
+				       set_up),
+		cmocka_unit_test_setup(test_module_load_fills_the_logs, set_up),
+		cmocka_unit_test_setup(test_module_images_that_are_none_are_refused_here, set_up),
+		cmocka_unit_test_setup(test_module_from_a_file, set_up),
+		cmocka_unit_test_setup(test_module_functions_and_globals_by_name, set_up),
+		cmocka_unit_test_setup(test_function_attributes_and_parameters_come_with_it,
+				       set_up),
+		cmocka_unit_test_setup(test_function_attribute_is_set_here_and_posted, set_up),
+		cmocka_unit_test_setup(test_occupancy_is_the_engines_answer, set_up),
+		cmocka_unit_test_setup(test_library_kernel_launches_in_every_context, set_up),
+		cmocka_unit_test_setup(test_library_without_a_context_uses_the_primary_one, set_up),
+		cmocka_unit_test_setup(test_library_copies_an_image_that_is_not_preserved, set_up),
+		cmocka_unit_test_setup(test_memory_is_allocated_found_and_freed, set_up),
+		cmocka_unit_test_setup(test_allocation_that_fails_changes_nothing, set_up),
+		cmocka_unit_test_setup(test_pool_memory_is_freed_in_its_stream, set_up),
+		cmocka_unit_test_setup(test_pinned_memory_has_one_address_on_both_sides, set_up),
+		cmocka_unit_test_setup(test_pointer_attributes_tell_the_kinds_apart, set_up),
+		cmocka_unit_test_setup(test_context_storage_keeps_values_until_the_context_ends,
+				       set_up),
+	};
+
+	start_tenant();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

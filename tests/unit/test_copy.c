@@ -1,0 +1,398 @@
+/*
+ * test_copy.c - copies and fills: what the engine is told, what arrives, and when each call returns.
+ */
+#include "tests/unit/interpose.h"
+
+#define BIG (9u << 20) /* more than the staging memory of the test */
+
+static CUdeviceptr dev; /* BIG bytes */
+static uint8_t *host;	/* BIG bytes, pageable */
+static uint8_t *pinned; /* 1 MiB */
+
+static uint64_t sum_of(const uint8_t *bytes, uint64_t n)
+{
+	uint64_t sum = n;
+
+	for (uint64_t i = 0; i < n; i++)
+		sum = sum * 31 + bytes[i];
+	return sum;
+}
+
+static void fill_host(void)
+{
+	for (unsigned i = 0; i < BIG; i++)
+		host[i] = (uint8_t)(i * 2654435761u >> 13);
+}
+
+static const struct gsb_rec_copy *copy_at(unsigned i)
+{
+	for (unsigned at = mark; at < engine->n_logged; at++)
+		if (engine->log[at].rec.type == GSB_REC_COPY && !i--)
+			return (const void *)engine->log[at].body;
+	fail_msg("no such copy");
+	return NULL;
+}
+
+/* ---- pageable to device ---- */
+
+static void test_small_copy_to_device_travels_in_the_record(void **state)
+{
+	const struct gsb_rec_copy *body;
+
+	fill_host();
+	assert_cu(cu.cuMemcpyHtoDAsync_v2(dev + 8, host, GSB_INLINE_COPY_MAX, NULL));
+	memset(host, 0, GSB_INLINE_COPY_MAX); /* the source is the caller's again */
+	body = last_body(COPY, copy);
+	assert_int_equal(body->src_place, GSB_PLACE_INLINE);
+	assert_int_equal(body->dst_place, GSB_PLACE_DEVICE);
+	assert_int_equal(body->dst, dev + 8);
+	assert_int_equal(body->width, GSB_INLINE_COPY_MAX);
+	fill_host();
+	assert_memory_equal(body + 1, host, GSB_INLINE_COPY_MAX);
+}
+
+static void test_large_copy_to_device_arrives_whole_and_in_order(void **state)
+{
+	uint64_t at = 0;
+
+	fill_host();
+	assert_cu(cu.cuMemcpyHtoD_v2(dev, host, BIG));
+	assert_cu(cu.cuCtxSynchronize());
+	for (unsigned i = mark; i < engine->n_logged; i++) {
+		const struct fake_record *r = &engine->log[i];
+		const struct gsb_rec_copy *c = (const void *)r->body;
+
+		if (r->rec.type != GSB_REC_COPY)
+			continue;
+		assert_int_equal(c->src_place, GSB_PLACE_STAGING);
+		assert_int_equal(c->dst, dev + at);
+		assert_int_equal(r->sum, sum_of(host + at, c->width));
+		at += c->width;
+	}
+	assert_int_equal(at, BIG);
+}
+
+static void test_async_copy_from_pageable_returns_when_staged(void **state)
+{
+	const struct fake_record *r;
+	uint64_t sum;
+
+	fill_host();
+	sum = sum_of(host, 30000);
+	engine->hold = true;
+	assert_cu(cu.cuMemcpyHtoDAsync_v2(dev, host, 30000, NULL));
+	memset(host, 0xee, 30000);
+	r = last(GSB_REC_COPY);
+	assert_false(r->is_done);
+	engine->hold = false;
+	assert_cu(cu.cuStreamSynchronize(NULL));
+	assert_int_equal(r->sum, sum);
+}
+
+static CUresult call_htod(void *arg)
+{
+	return cu.cuMemcpyHtoD_v2(dev, host, 64);
+}
+
+static void test_sync_copy_from_pageable_waits_for_its_stream_first(void **state)
+{
+	struct waiter w;
+
+	engine->hold = true;
+	assert_cu(cu.cuMemsetD8Async(dev, 1, 16, NULL));
+	waiter_start(&w, call_htod, NULL);
+	await_record(GSB_REC_FILL, 1);
+	flush();
+	assert_int_equal(fake_count(engine, mark, GSB_REC_COPY), 0);
+	assert_false(w.is_back);
+	engine->hold = false;
+	assert_cu(waiter_join(&w));
+	assert_int_equal(count(GSB_REC_COPY), 1);
+}
+
+static void test_rectangle_from_pageable_is_gathered(void **state)
+{
+	const CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+				 .srcHost = host,
+				 .srcPitch = 1000,
+				 .srcXInBytes = 3,
+				 .srcY = 2,
+				 .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+				 .dstDevice = dev,
+				 .dstPitch = 512,
+				 .WidthInBytes = 100,
+				 .Height = 50};
+	uint8_t packed[5000];
+	const struct gsb_rec_copy *body;
+
+	fill_host();
+	for (int y = 0; y < 50; y++)
+		memcpy(packed + y * 100, host + (y + 2) * 1000 + 3, 100);
+	assert_cu(cu.cuMemcpy2D_v2(&c));
+	assert_cu(cu.cuCtxSynchronize());
+	body = last_body(COPY, copy);
+	assert_int_equal(body->dst_pitch, 512);
+	assert_int_equal(body->width, 100);
+	assert_int_equal(body->height, 50);
+	assert_int_equal(last(GSB_REC_COPY)->sum, sum_of(packed, sizeof(packed)));
+}
+
+static void test_rows_wider_than_a_chunk_are_cut(void **state)
+{
+	const CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+				 .srcDevice = dev,
+				 .srcPitch = 300000,
+				 .dstMemoryType = CU_MEMORYTYPE_HOST,
+				 .dstHost = host,
+				 .dstPitch = 250000,
+				 .WidthInBytes = 200001,
+				 .Height = 3};
+
+	memset(host, 0, BIG);
+	assert_cu(cu.cuMemcpy2D_v2(&c));
+	for (unsigned y = 0; y < 3; y++)
+		for (unsigned x = 0; x < 250000; x++)
+			if (host[y * 250000 + x] !=
+			    (x < 200001 ? fake_byte(dev + y * 300000 + x) : 0))
+				fail_msg("wrong byte at %u, %u", y, x);
+}
+
+/* ---- device to pageable ---- */
+
+static void test_copy_to_pageable_brings_every_byte(void **state)
+{
+	memset(host, 0, BIG);
+	assert_cu(cu.cuMemcpyDtoHAsync_v2(host + 1, dev + 5, BIG - 7, NULL));
+	assert_int_equal(host[0], 0);
+	for (unsigned i = 0; i < BIG - 7; i++)
+		if (host[1 + i] != fake_byte(dev + 5 + i))
+			fail_msg("wrong byte at %u", i);
+	assert_int_equal(host[BIG - 6], 0);
+}
+
+static CUresult call_dtoh_async(void *arg)
+{
+	return cu.cuMemcpyDtoHAsync_v2(arg, dev, 64, NULL);
+}
+
+static void test_async_copy_to_pageable_returns_when_complete(void **state)
+{
+	struct waiter w;
+
+	engine->hold = true;
+	waiter_start(&w, call_dtoh_async, host);
+	await_record(GSB_REC_COPY, 1);
+	assert_false(w.is_back);
+	engine->hold = false;
+	assert_cu(waiter_join(&w));
+	assert_true(last(GSB_REC_COPY)->is_done);
+	assert_int_equal(host[63], fake_byte(dev + 63));
+}
+
+/* ---- pinned, device to device, host to host ---- */
+
+static void test_async_copy_of_pinned_memory_goes_direct_and_returns_at_once(void **state)
+{
+	const struct gsb_rec_copy *body;
+
+	engine->hold = true;
+	assert_cu(cu.cuMemcpyHtoDAsync_v2(dev, pinned + 16, 1 << 19, NULL));
+	assert_cu(cu.cuMemcpyDtoHAsync_v2(pinned, dev, 1 << 19, NULL));
+	assert_int_equal(count(GSB_REC_COPY), 2);
+	body = copy_at(0);
+	assert_int_equal(body->src_place, GSB_PLACE_HOST);
+	assert_int_equal(body->src, (uint64_t)pinned + 16);
+	assert_int_equal(copy_at(1)->dst_place, GSB_PLACE_HOST);
+	assert_false(last(GSB_REC_COPY)->is_done);
+}
+
+static CUresult call_pinned_htod(void *arg)
+{
+	return cu.cuMemcpyHtoD_v2(dev, pinned, 4);
+}
+
+static void test_sync_copy_of_pinned_memory_returns_when_complete(void **state)
+{
+	struct waiter w;
+
+	engine->hold = true;
+	waiter_start(&w, call_pinned_htod, NULL);
+	await_record(GSB_REC_COPY, 1);
+	assert_false(w.is_back);
+	engine->hold = false;
+	assert_cu(waiter_join(&w));
+	assert_true(last(GSB_REC_COPY)->is_done);
+}
+
+static void test_device_to_device_is_asynchronous_in_both_forms(void **state)
+{
+	engine->hold = true;
+	assert_cu(cu.cuMemcpyDtoD_v2(dev, dev + 4096, 4096));
+	assert_cu(cu.cuMemcpyDtoDAsync_v2(dev, dev + 4096, 4096, NULL));
+	assert_cu(cu.cuMemcpy(dev, dev + 4096, 4096));
+	assert_int_equal(count(GSB_REC_COPY), 3);
+	assert_false(engine->log[engine->n_logged - 2].is_done);
+	assert_int_equal(copy_at(0)->src_place, GSB_PLACE_DEVICE);
+}
+
+static void test_unified_copy_finds_out_its_direction(void **state)
+{
+	assert_cu(cu.cuMemcpy((CUdeviceptr)host, dev, 100));
+	assert_int_equal(host[99], fake_byte(dev + 99));
+	assert_int_equal(copy_at(0)->dst_place, GSB_PLACE_STAGING);
+	assert_cu(cu.cuMemcpy((CUdeviceptr)host + 100, (CUdeviceptr)host, 100));
+	assert_int_equal(host[199], fake_byte(dev + 99));
+	assert_int_equal(count(GSB_REC_COPY), 1); /* host to host is ours alone */
+}
+
+static void test_per_thread_form_uses_the_threads_stream(void **state)
+{
+	assert_cu(cu.cuMemcpyDtoD_v2_ptds(dev, dev + 64, 64));
+	assert_int_equal(count(GSB_REC_STREAM_CREATE), 1);
+	assert_int_equal(last(GSB_REC_COPY)->rec.stream,
+			 last_body(STREAM_CREATE, stream_create)->stream);
+	assert_cu(cu.cuMemcpyDtoD_v2(dev, dev + 64, 64));
+	assert_int_not_equal(last(GSB_REC_COPY)->rec.stream,
+			     last_body(STREAM_CREATE, stream_create)->stream);
+	assert_int_equal(count(GSB_REC_STREAM_CREATE), 1);
+}
+
+/* ---- refusals ---- */
+
+static void test_copies_with_bad_pointers_are_refused_at_once(void **state)
+{
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpyHtoD_v2(dev + BIG - 4, host, 8));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpyHtoD_v2(dev - 4, host, 8));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpyHtoD_v2((CUdeviceptr)host, host, 8));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpyHtoD_v2(0, host, 8));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpyDtoH_v2(NULL, dev, 8));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpyDtoH_v2(host, dev + BIG, 1));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpyDtoD_v2(dev, dev, SIZE_MAX));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpyHtoD_v2(dev, (void *)dev, 8));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpyDtoH_v2(pinned + (1 << 20) - 4, dev, 8));
+	assert_int_equal(count(GSB_REC_COPY), 0);
+	assert_cu(cu.cuMemcpyHtoD_v2(0, NULL, 0));
+}
+
+static void test_rectangles_with_bad_shapes_are_refused(void **state)
+{
+	CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+			   .srcDevice = dev,
+			   .srcPitch = 64,
+			   .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+			   .dstDevice = dev + 65536,
+			   .dstPitch = 128,
+			   .WidthInBytes = 100,
+			   .Height = 4};
+
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpy2D_v2(&c)); /* rows overlap */
+	c.srcPitch = 1ull << 62;
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpy2D_v2(&c));
+	c.srcPitch = 128;
+	c.srcY = 1ull << 61;
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpy2D_v2(&c));
+	c.srcY = 0;
+	c.srcMemoryType = (CUmemorytype)9;
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpy2D_v2(&c));
+	c.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+	assert_cu_is(CUDA_ERROR_NOT_SUPPORTED, cu.cuMemcpy2D_v2(&c));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpy2D_v2(NULL));
+	c.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
+	assert_cu(cu.cuMemcpy2DAsync_v2(&c, NULL));
+	assert_int_equal(count(GSB_REC_COPY), 1);
+}
+
+/* ---- fills ---- */
+
+static void test_fills_post_value_size_and_shape(void **state)
+{
+	const struct gsb_rec_fill *body;
+
+	assert_cu(cu.cuMemsetD32_v2(dev, 0xdeadbeef, 100));
+	body = last_body(FILL, fill);
+	assert_int_equal(body->value, 0xdeadbeef);
+	assert_int_equal(body->elem_bytes, 4);
+	assert_int_equal(body->width, 100);
+	assert_int_equal(body->height, 1);
+	assert_cu(cu.cuMemsetD2D16Async(dev, 512, 0x1234, 10, 20, NULL));
+	body = last_body(FILL, fill);
+	assert_int_equal(body->elem_bytes, 2);
+	assert_int_equal(body->pitch, 512);
+	assert_int_equal(body->height, 20);
+	assert_cu(cu.cuMemsetD8_v2_ptds(dev, 7, BIG));
+	assert_int_equal(last_body(FILL, fill)->width, BIG);
+}
+
+static void test_fills_with_bad_targets_are_refused(void **state)
+{
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemsetD8_v2(dev, 0, BIG + 1));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemsetD32_v2(dev + 2, 0, 1));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemsetD32_v2(dev, 0, 1ull << 62));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemsetD8_v2((CUdeviceptr)host, 0, 1));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemsetD2D8_v2(dev, 8, 0, 16, 2));
+	assert_int_equal(count(GSB_REC_FILL), 0);
+}
+
+/* More copies than there are chunks, from several threads, while the engine is slow. */
+static CUresult copy_many(void *arg)
+{
+	uint8_t *mine = malloc(200000);
+
+	for (int i = 0; i < 20; i++) {
+		if (cu.cuMemcpyDtoH_v2(mine, dev + 1000u * (unsigned)i, 200000) ||
+		    mine[199999] != fake_byte(dev + 1000u * (unsigned)i + 199999) ||
+		    cu.cuMemcpyHtoDAsync_v2(dev, mine, 200000, CU_STREAM_PER_THREAD)) {
+			free(mine);
+			return CUDA_ERROR_UNKNOWN;
+		}
+	}
+	free(mine);
+	return CUDA_SUCCESS;
+}
+
+static void test_many_threads_share_the_staging_memory(void **state)
+{
+	struct waiter w[6];
+
+	for (int i = 0; i < 6; i++)
+		waiter_start(&w[i], copy_many, NULL);
+	for (int i = 0; i < 6; i++)
+		assert_cu(waiter_join(&w[i]));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_small_copy_to_device_travels_in_the_record, set_up),
+		cmocka_unit_test_setup(test_large_copy_to_device_arrives_whole_and_in_order,
+				       set_up),
+		cmocka_unit_test_setup(test_async_copy_from_pageable_returns_when_staged, set_up),
+		cmocka_unit_test_setup(test_sync_copy_from_pageable_waits_for_its_stream_first,
+				       set_up),
+		cmocka_unit_test_setup(test_rectangle_from_pageable_is_gathered, set_up),
+		cmocka_unit_test_setup(test_rows_wider_than_a_chunk_are_cut, set_up),
+		cmocka_unit_test_setup(test_copy_to_pageable_brings_every_byte, set_up),
+		cmocka_unit_test_setup(test_async_copy_to_pageable_returns_when_complete, set_up),
+		cmocka_unit_test_setup(
+			test_async_copy_of_pinned_memory_goes_direct_and_returns_at_once, set_up),
+		cmocka_unit_test_setup(test_sync_copy_of_pinned_memory_returns_when_complete,
+				       set_up),
+		cmocka_unit_test_setup(test_device_to_device_is_asynchronous_in_both_forms, set_up),
+		cmocka_unit_test_setup(test_unified_copy_finds_out_its_direction, set_up),
+		cmocka_unit_test_setup(test_per_thread_form_uses_the_threads_stream, set_up),
+		cmocka_unit_test_setup(test_copies_with_bad_pointers_are_refused_at_once, set_up),
+		cmocka_unit_test_setup(test_rectangles_with_bad_shapes_are_refused, set_up),
+		cmocka_unit_test_setup(test_fills_post_value_size_and_shape, set_up),
+		cmocka_unit_test_setup(test_fills_with_bad_targets_are_refused, set_up),
+		cmocka_unit_test_setup(test_many_threads_share_the_staging_memory, set_up),
+	};
+	int failed;
+
+	start_tenant();
+	host = malloc(BIG);
+	if (cu.cuMemAlloc_v2(&dev, BIG) || cu.cuMemHostAlloc((void **)&pinned, 1 << 20, 0))
+		return 1;
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	free(host);
+	return failed;
+}

@@ -1,0 +1,215 @@
+/*
+ * test_entries.c - the list of entry points and what cuGetProcAddress makes of it.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "tests/unit/tenant.h"
+
+struct row {
+	const char *symbol, *name;
+	int since, pt;
+	bool carried;
+};
+
+static const struct row rows[] = {
+#define GSB_CU(class, symbol, name, since, pt, params, call) {#symbol, #name, since, pt, true},
+#define GSB_CU_REFUSED(symbol, name, since, pt)		     {#symbol, #name, since, pt, false},
+#include "interpose/entries.def"
+};
+#define N_ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static struct cu cu;
+
+static int compare(const struct row *a, const struct row *b)
+{
+	int c = strcmp(a->name, b->name);
+
+	if (c)
+		return c;
+	return a->pt != b->pt ? a->pt - b->pt : a->since - b->since;
+}
+
+static void test_entries_are_sorted_and_unique(void **state)
+{
+	for (size_t i = 1; i < N_ROWS; i++)
+		if (compare(&rows[i - 1], &rows[i]) >= 0)
+			fail_msg("%s stands before %s", rows[i - 1].symbol, rows[i].symbol);
+	for (size_t i = 0; i < N_ROWS; i++)
+		for (size_t j = i + 1; j < N_ROWS; j++)
+			assert_string_not_equal(rows[i].symbol, rows[j].symbol);
+}
+
+static void test_entries_are_all_of_cuda_13_0(void **state)
+{
+	assert_int_equal(N_ROWS, 637);
+}
+
+static void test_entries_are_all_exported(void **state)
+{
+	void *library = dlopen(GSB_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+	for (size_t i = 0; i < N_ROWS; i++)
+		if (!dlsym(library, rows[i].symbol))
+			fail_msg("%s is not exported", rows[i].symbol);
+}
+
+static CUresult ask(const char *name, int version, uint64_t flags, void **fn, int *status)
+{
+	CUdriverProcAddressQueryResult s;
+	CUresult result = cu.cuGetProcAddress_v2(name, fn, version, flags, &s);
+
+	*status = (int)s;
+	return result;
+}
+
+/* Every row is found at its own version and at every one up to the next row's. */
+static void test_proc_address_gives_greatest_version_not_above(void **state)
+{
+	void *library = dlopen(GSB_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+	for (size_t i = 0; i < N_ROWS; i++) {
+		const struct row *r = &rows[i], *next = i + 1 < N_ROWS ? r + 1 : NULL;
+		bool has_next = next && !strcmp(next->name, r->name) && next->pt == r->pt;
+		void *fn;
+		int status;
+
+		assert_int_equal(ask(r->name, r->since, r->pt ? 2 : 0, &fn, &status), CUDA_SUCCESS);
+		assert_ptr_equal(fn, dlsym(library, r->symbol));
+		assert_int_equal(status, 0);
+		assert_int_equal(ask(r->name, has_next ? next->since - 1 : 99999, r->pt ? 2 : 0,
+				     &fn, &status),
+				 CUDA_SUCCESS);
+		assert_ptr_equal(fn, dlsym(library, r->symbol));
+	}
+}
+
+static void test_proc_address_below_first_version_is_not_sufficient(void **state)
+{
+	void *fn = &cu;
+	int status;
+
+	assert_int_equal(ask("cuLaunchKernelEx", 11050, 0, &fn, &status), CUDA_ERROR_NOT_FOUND);
+	assert_int_equal(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+	assert_null(fn);
+}
+
+static void test_proc_address_of_unknown_name_is_not_found(void **state)
+{
+	static const char *const names[] = {"",		"cuNoSuchCall", "cuInit2",
+					    "cuGLInit", "zz",		"cuMemAlloc_v2"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		void *fn = &cu;
+		int status;
+
+		assert_int_equal(ask(names[i], 13000, 0, &fn, &status), CUDA_ERROR_NOT_FOUND);
+		assert_int_equal(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+		assert_null(fn);
+	}
+}
+
+static void test_proc_address_per_thread_falls_back_to_only_form(void **state)
+{
+	void *fn;
+	int status;
+
+	assert_int_equal(ask("cuMemAlloc", 13000, 2, &fn, &status), CUDA_SUCCESS);
+	assert_ptr_equal(fn, cu.cuMemAlloc_v2);
+	assert_int_equal(ask("cuStreamQuery", 13000, 2, &fn, &status), CUDA_SUCCESS);
+	assert_ptr_equal(fn, cu.cuStreamQuery_ptsz);
+	assert_int_equal(ask("cuStreamQuery", 13000, 1, &fn, &status), CUDA_SUCCESS);
+	assert_ptr_equal(fn, cu.cuStreamQuery);
+}
+
+static void test_proc_address_asked_at_two_versions_gives_two_symbols(void **state)
+{
+	void *fn;
+	int status;
+
+	ask("cuCtxGetDevice", 2000, 0, &fn, &status);
+	assert_ptr_equal(fn, cu.cuCtxGetDevice);
+	ask("cuCtxGetDevice", 13000, 0, &fn, &status);
+	assert_ptr_equal(fn, cu.cuCtxGetDevice_v2);
+	ask("cuGetProcAddress", 11030, 0, &fn, &status);
+	assert_ptr_equal(fn, cu.cuGetProcAddress);
+}
+
+static void test_proc_address_with_bad_arguments_is_refused(void **state)
+{
+	void *fn;
+
+	assert_int_equal(cu.cuGetProcAddress_v2(NULL, &fn, 13000, 0, NULL),
+			 CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cu.cuGetProcAddress_v2("cuInit", NULL, 13000, 0, NULL),
+			 CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cu.cuGetProcAddress_v2("cuInit", &fn, 13000, 4, NULL),
+			 CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cu.cuGetProcAddress_v2("cuInit", &fn, 13000, 0, NULL), CUDA_SUCCESS);
+}
+
+static void test_refused_entry_is_not_supported(void **state)
+{
+	assert_int_equal(cu.cuArrayCreate_v2(), CUDA_ERROR_NOT_SUPPORTED);
+	assert_int_equal(cu.cuGraphCreate(), CUDA_ERROR_NOT_SUPPORTED);
+}
+
+static void test_calls_before_init_are_not_initialized(void **state)
+{
+	CUdeviceptr ptr;
+	CUcontext ctx;
+	int n;
+
+	assert_int_equal(cu.cuDeviceGetCount(&n), CUDA_ERROR_NOT_INITIALIZED);
+	assert_int_equal(cu.cuMemAlloc_v2(&ptr, 4), CUDA_ERROR_NOT_INITIALIZED);
+	assert_int_equal(cu.cuCtxGetCurrent(&ctx), CUDA_ERROR_NOT_INITIALIZED);
+	assert_int_equal(cu.cuDriverGetVersion(&n), CUDA_SUCCESS);
+	assert_int_equal(n, 13000);
+}
+
+static void test_error_names_are_the_drivers(void **state)
+{
+	const char *text;
+
+	assert_int_equal(cu.cuGetErrorName(CUDA_ERROR_INVALID_VALUE, &text), CUDA_SUCCESS);
+	assert_string_equal(text, "CUDA_ERROR_INVALID_VALUE");
+	assert_int_equal(cu.cuGetErrorString(CUDA_SUCCESS, &text), CUDA_SUCCESS);
+	assert_string_equal(text, "no error");
+	assert_int_equal(cu.cuGetErrorName((CUresult)12345, &text), CUDA_ERROR_INVALID_VALUE);
+	assert_null(text);
+}
+
+static void test_export_table_of_unknown_uuid_is_refused(void **state)
+{
+	const CUuuid unknown = {{1, 2, 3}};
+	const void *table = &cu;
+
+	assert_int_equal(cu.cuGetExportTable(&table, &unknown), CUDA_ERROR_NOT_SUPPORTED);
+	assert_null(table);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_entries_are_sorted_and_unique),
+		cmocka_unit_test(test_entries_are_all_of_cuda_13_0),
+		cmocka_unit_test(test_entries_are_all_exported),
+		cmocka_unit_test(test_proc_address_gives_greatest_version_not_above),
+		cmocka_unit_test(test_proc_address_below_first_version_is_not_sufficient),
+		cmocka_unit_test(test_proc_address_of_unknown_name_is_not_found),
+		cmocka_unit_test(test_proc_address_per_thread_falls_back_to_only_form),
+		cmocka_unit_test(test_proc_address_asked_at_two_versions_gives_two_symbols),
+		cmocka_unit_test(test_proc_address_with_bad_arguments_is_refused),
+		cmocka_unit_test(test_refused_entry_is_not_supported),
+		cmocka_unit_test(test_calls_before_init_are_not_initialized),
+		cmocka_unit_test(test_error_names_are_the_drivers),
+		cmocka_unit_test(test_export_table_of_unknown_uuid_is_refused),
+	};
+
+	cu_load(&cu);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,313 @@
+/*
+ * test_launch.c - launches: what is refused, and what the engine is told.
+ */
+#include "tests/unit/interpose.h"
+
+static CUfunction fn;
+
+static CUresult launch(CUfunction f, unsigned gx, unsigned bx, unsigned smem, void **params)
+{
+	return cu.cuLaunchKernel(f, gx, 1, 1, bx, 1, 1, smem, NULL, params, NULL);
+}
+
+static void test_launch_posts_geometry_and_function(void **state)
+{
+	const struct gsb_rec_launch *body;
+	void *params[1] = {NULL};
+
+	assert_cu(cu.cuLaunchKernel(fn, 3, 4, 5, 32, 2, 1, 256, NULL, params, NULL));
+	assert_int_equal(count(GSB_REC_LAUNCH), 1);
+	body = last_body(LAUNCH, launch);
+	assert_int_equal(body->function, (uint64_t)fn);
+	assert_int_equal(body->grid[0], 3);
+	assert_int_equal(body->grid[1], 4);
+	assert_int_equal(body->grid[2], 5);
+	assert_int_equal(body->block[0], 32);
+	assert_int_equal(body->block[1], 2);
+	assert_int_equal(body->smem_bytes, 256);
+	assert_int_equal(body->flags, 0);
+	assert_int_equal(body->params_bytes, 0);
+}
+
+/* (char, double, 24-byte struct, short) in natural C layout. */
+static CUfunction function_with_params(void)
+{
+	static const struct gsb_param params[] = {{0, 1}, {8, 8}, {16, 24}, {40, 2}};
+	CUfunction f;
+
+	memcpy(engine->info.params, params, sizeof(params));
+	engine->info.n_params = 4;
+	engine->info.params_bytes = 42;
+	f = load_function();
+	engine->info.n_params = engine->info.params_bytes = 0;
+	return f;
+}
+
+struct triple {
+	uint64_t a, b, c;
+};
+
+static void test_launch_packs_parameters_at_their_offsets(void **state)
+{
+	char c = 'x';
+	double d = 2.5;
+	struct triple t = {1, 2, 3};
+	short s = -7;
+	void *params[] = {&c, &d, &t, &s};
+	const uint8_t *block;
+
+	assert_cu(launch(function_with_params(), 1, 32, 0, params));
+	assert_int_equal(last_body(LAUNCH, launch)->params_bytes, 42);
+	block = last(GSB_REC_LAUNCH)->body + sizeof(struct gsb_rec_launch);
+	assert_int_equal(block[0], 'x');
+	assert_memory_equal(block + 8, &d, 8);
+	assert_memory_equal(block + 16, &t, 24);
+	assert_memory_equal(block + 40, &s, 2);
+}
+
+static void test_launch_with_extra_takes_the_buffer_as_it_is(void **state)
+{
+	uint8_t buffer[42];
+	size_t size = sizeof(buffer);
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+			 CU_LAUNCH_PARAM_END};
+	CUfunction f = function_with_params();
+
+	for (unsigned i = 0; i < sizeof(buffer); i++)
+		buffer[i] = (uint8_t)i;
+	assert_cu(cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra));
+	assert_memory_equal(last(GSB_REC_LAUNCH)->body + sizeof(struct gsb_rec_launch), buffer, 42);
+	size = 41;
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra));
+	extra[0] = (void *)0x7;
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra));
+}
+
+static void test_launch_without_or_with_both_parameter_forms_is_refused(void **state)
+{
+	CUfunction f = function_with_params();
+	void *params[4] = {0}, *extra[] = {CU_LAUNCH_PARAM_END};
+
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, launch(f, 1, 1, 0, NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, extra));
+	assert_int_equal(count(GSB_REC_LAUNCH), 0);
+}
+
+static void test_launch_with_bad_geometry_is_refused_with_the_drivers_code(void **state)
+{
+	static const unsigned bad[][6] = {
+		{0, 1, 1, 1, 1, 1},	      {1, 0, 1, 1, 1, 1},     {1, 1, 0, 1, 1, 1},
+		{1, 1, 1, 0, 1, 1},	      {1, 1, 1, 1, 0, 1},     {1, 1, 1, 1, 1, 0},
+		{0x80000000u, 1, 1, 1, 1, 1}, {1, 65536, 1, 1, 1, 1}, {1, 1, 65536, 1, 1, 1},
+		{1, 1, 1, 1025, 1, 1},	      {1, 1, 1, 1, 1025, 1},  {1, 1, 1, 1, 1, 65},
+		{1, 1, 1, 1024, 2, 1},	      {1, 1, 1, 32, 32, 2},
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const unsigned *g = bad[i];
+
+		assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+			     cu.cuLaunchKernel(fn, g[0], g[1], g[2], g[3], g[4], g[5], 0, NULL,
+					       NULL, NULL));
+	}
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, launch(fn, 1, 1, 49153, NULL));
+	assert_int_equal(count(GSB_REC_LAUNCH), 0);
+	assert_cu(launch(fn, 0x7fffffff, 1024, 49152, NULL));
+}
+
+static void test_launch_over_the_functions_threads_is_out_of_resources(void **state)
+{
+	CUfunction f;
+
+	engine->info.attrs[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 256;
+	f = load_function();
+	engine->info.attrs[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 1024;
+	assert_cu_is(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, launch(f, 1, 257, 0, NULL));
+	assert_cu(launch(f, 1, 256, 0, NULL));
+}
+
+static void test_launch_of_other_than_required_block_is_refused(void **state)
+{
+	CUfunction f;
+
+	engine->info.reqntid[0] = 64;
+	engine->info.reqntid[1] = engine->info.reqntid[2] = 1;
+	f = load_function();
+	memset(engine->info.reqntid, 0, sizeof(engine->info.reqntid));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, launch(f, 1, 32, 0, NULL));
+	assert_cu(launch(f, 1, 64, 0, NULL));
+}
+
+static void test_launch_of_stale_or_foreign_handles_is_invalid(void **state)
+{
+	CUmodule mod = load_module();
+	CUfunction f;
+	CUstream s;
+
+	assert_cu(cu.cuModuleGetFunction(&f, mod, FAKE_KERNEL));
+	assert_cu(cu.cuStreamCreate(&s, 0));
+	assert_cu(launch(f, 1, 1, 0, NULL));
+	assert_cu(cu.cuModuleUnload(mod));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, launch(f, 1, 1, 0, NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, launch(NULL, 1, 1, 0, NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, launch((CUfunction)s, 1, 1, 0, NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, launch((CUfunction)&f, 1, 1, 0, NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE,
+		     cu.cuLaunchKernel(fn, 1, 1, 1, 1, 1, 1, 0, (CUstream)fn, NULL, NULL));
+	assert_cu(cu.cuStreamDestroy_v2(s));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE,
+		     cu.cuLaunchKernel(fn, 1, 1, 1, 1, 1, 1, 0, s, NULL, NULL));
+	assert_int_equal(count(GSB_REC_LAUNCH), 1);
+}
+
+static void test_launch_of_another_contexts_function_is_invalid(void **state)
+{
+	CUcontext other;
+
+	assert_cu(cu.cuCtxCreate_v2(&other, 0, 0));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, launch(fn, 1, 1, 0, NULL));
+	assert_cu(cu.cuCtxDestroy_v2(other));
+}
+
+static void test_cooperative_launch_must_be_resident(void **state)
+{
+	/* The engine answers 2 blocks an SM, and has 4 SMs. */
+	assert_cu(cu.cuLaunchCooperativeKernel(fn, 8, 1, 1, 64, 1, 1, 0, NULL, NULL));
+	assert_int_equal(last_body(LAUNCH, launch)->flags, GSB_LAUNCH_COOPERATIVE);
+	assert_cu_is(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+		     cu.cuLaunchCooperativeKernel(fn, 9, 1, 1, 64, 1, 1, 0, NULL, NULL));
+}
+
+static void test_launch_ex_reads_attributes(void **state)
+{
+	CUlaunchAttribute attrs[2] = {
+		{.id = CU_LAUNCH_ATTRIBUTE_PRIORITY},
+		{.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1}};
+	CUlaunchConfig config = {.gridDimX = 2,
+				 .gridDimY = 1,
+				 .gridDimZ = 1,
+				 .blockDimX = 32,
+				 .blockDimY = 1,
+				 .blockDimZ = 1,
+				 .attrs = attrs,
+				 .numAttrs = 2};
+
+	assert_cu(cu.cuLaunchKernelEx(&config, fn, NULL, NULL));
+	assert_int_equal(last_body(LAUNCH, launch)->flags, GSB_LAUNCH_COOPERATIVE);
+	attrs[0] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+				       .value.clusterDim = {2, 1, 1}};
+	assert_cu_is(CUDA_ERROR_NOT_SUPPORTED, cu.cuLaunchKernelEx(&config, fn, NULL, NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuLaunchKernelEx(NULL, fn, NULL, NULL));
+}
+
+static void test_launch_after_a_fault_returns_it_until_the_context_is_gone(void **state)
+{
+	CUcontext primary;
+	CUdeviceptr ptr;
+
+	assert_cu(cu.cuDevicePrimaryCtxRetain(&primary, 0));
+	assert_cu(cu.cuCtxSetCurrent(primary));
+	engine->launch_error =
+		CUDA_ERROR_ILLEGAL_ADDRESS; /* the engine gives it to context 0, the primary */
+	assert_cu(launch(load_function(), 1, 1, 0, NULL));
+	assert_cu_is(CUDA_ERROR_ILLEGAL_ADDRESS, cu.cuCtxSynchronize());
+	assert_cu_is(CUDA_ERROR_ILLEGAL_ADDRESS, cu.cuMemAlloc_v2(&ptr, 16));
+	assert_cu(cu.cuCtxSetCurrent(context));
+	assert_cu(cu.cuMemAlloc_v2(&ptr, 16)); /* another context goes on */
+	assert_cu(cu.cuDevicePrimaryCtxReset_v2(0));
+	assert_cu(cu.cuDevicePrimaryCtxRetain(&primary, 0));
+	assert_cu(cu.cuCtxSetCurrent(primary));
+	assert_cu(cu.cuMemAlloc_v2(&ptr, 16));
+	assert_cu(cu.cuDevicePrimaryCtxRelease_v2(0));
+}
+
+/* ---- threads and order ---- */
+
+#define N_THREADS  4
+#define N_LAUNCHES 500
+
+static void *launch_many(void *arg)
+{
+	cu.cuCtxSetCurrent(context);
+	for (int i = 0; i < N_LAUNCHES; i++)
+		if (launch(fn, (unsigned)i + 1, 1, 0, NULL))
+			return arg;
+	return NULL;
+}
+
+static void test_launches_of_many_threads_all_arrive_in_each_threads_order(void **state)
+{
+	unsigned seen[GSB_N_THREADS] = {0};
+	pthread_t threads[N_THREADS];
+
+	for (int i = 0; i < N_THREADS; i++)
+		pthread_create(&threads[i], NULL, launch_many, &engine);
+	for (int i = 0; i < N_THREADS; i++) {
+		void *failed;
+
+		pthread_join(threads[i], &failed);
+		assert_null(failed);
+	}
+	assert_int_equal(count(GSB_REC_LAUNCH), N_THREADS * N_LAUNCHES);
+	for (unsigned i = mark; i < engine->n_logged; i++) {
+		const struct fake_record *r = &engine->log[i];
+
+		if (r->rec.type == GSB_REC_LAUNCH)
+			assert_int_equal(((const struct gsb_rec_launch *)r->body)->grid[0] - 1,
+					 seen[r->rec.thread]++ % N_LAUNCHES);
+	}
+}
+
+static void test_launch_asks_once_whether_the_device_can_run_the_kernel(void **state)
+{
+	CUfunctionLoadingState loading;
+	void *params[1] = {NULL};
+	CUfunction f = load_function();
+
+	engine->fail_type = GSB_REC_FUNCTION_PREPARE;
+	engine->fail_result = CUDA_ERROR_NOT_SUPPORTED;
+	assert_cu_is(CUDA_ERROR_NOT_SUPPORTED, launch(f, 1, 32, 0, params));
+	assert_int_equal(count(GSB_REC_LAUNCH), 0);
+	assert_cu(cu.cuFuncIsLoaded(&loading, f));
+	assert_int_equal(loading, CU_FUNCTION_LOADING_STATE_UNLOADED);
+	assert_cu(cu.cuFuncLoad(f));
+	assert_cu(cu.cuFuncIsLoaded(&loading, f));
+	assert_int_equal(loading, CU_FUNCTION_LOADING_STATE_LOADED);
+	assert_cu(launch(f, 1, 32, 0, params));
+	assert_cu(launch(f, 1, 32, 0, params));
+	assert_int_equal(count(GSB_REC_LAUNCH), 2);
+	assert_int_equal(count(GSB_REC_FUNCTION_PREPARE), 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_launch_posts_geometry_and_function, set_up),
+		cmocka_unit_test_setup(test_launch_packs_parameters_at_their_offsets, set_up),
+		cmocka_unit_test_setup(test_launch_with_extra_takes_the_buffer_as_it_is, set_up),
+		cmocka_unit_test_setup(test_launch_without_or_with_both_parameter_forms_is_refused,
+				       set_up),
+		cmocka_unit_test_setup(
+			test_launch_with_bad_geometry_is_refused_with_the_drivers_code, set_up),
+		cmocka_unit_test_setup(test_launch_over_the_functions_threads_is_out_of_resources,
+				       set_up),
+		cmocka_unit_test_setup(test_launch_of_other_than_required_block_is_refused, set_up),
+		cmocka_unit_test_setup(test_launch_of_stale_or_foreign_handles_is_invalid, set_up),
+		cmocka_unit_test_setup(test_launch_of_another_contexts_function_is_invalid, set_up),
+		cmocka_unit_test_setup(test_launch_asks_once_whether_the_device_can_run_the_kernel,
+				       set_up),
+		cmocka_unit_test_setup(test_cooperative_launch_must_be_resident, set_up),
+		cmocka_unit_test_setup(test_launch_ex_reads_attributes, set_up),
+		cmocka_unit_test_setup(
+			test_launch_after_a_fault_returns_it_until_the_context_is_gone, set_up),
+		cmocka_unit_test_setup(
+			test_launches_of_many_threads_all_arrive_in_each_threads_order, set_up),
+	};
+
+	start_tenant();
+	fn = load_function();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,373 @@
+/*
+ * test_stream.c - streams, events, host functions: their order, their numbers, and who waits for what.
+ */
+#include "tests/unit/interpose.h"
+
+static CUdeviceptr dev;
+
+static CUstream make_stream(unsigned flags)
+{
+	CUstream s;
+
+	assert_cu(cu.cuStreamCreate(&s, flags));
+	return s;
+}
+
+static CUevent make_event(unsigned flags)
+{
+	CUevent e;
+
+	assert_cu(cu.cuEventCreate(&e, flags));
+	return e;
+}
+
+/* ---- streams ---- */
+
+static void test_stream_create_posts_its_shape(void **state)
+{
+	CUstream s;
+	int priority, least, greatest;
+	unsigned flags;
+
+	assert_cu(cu.cuStreamCreateWithPriority(&s, CU_STREAM_NON_BLOCKING, -100));
+	assert_int_equal(last_body(STREAM_CREATE, stream_create)->stream, (uint64_t)s);
+	assert_int_equal(last_body(STREAM_CREATE, stream_create)->flags, GSB_STREAM_NON_BLOCKING);
+	assert_int_equal(last_body(STREAM_CREATE, stream_create)->priority, -5);
+	assert_cu(cu.cuCtxGetStreamPriorityRange(&least, &greatest));
+	assert_int_equal(least, 0);
+	assert_int_equal(greatest, -5);
+	assert_cu(cu.cuStreamGetPriority(s, &priority));
+	assert_int_equal(priority, -5);
+	assert_cu(cu.cuStreamGetFlags(s, &flags));
+	assert_int_equal(flags, CU_STREAM_NON_BLOCKING);
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuStreamCreate(&s, 2));
+	assert_cu(cu.cuStreamDestroy_v2(s));
+	assert_int_equal(last_body(STREAM_DESTROY, object)->handle, (uint64_t)s);
+}
+
+static void test_stale_and_default_streams_cannot_be_destroyed(void **state)
+{
+	CUstream s = make_stream(0);
+
+	assert_cu(cu.cuStreamDestroy_v2(s));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuStreamDestroy_v2(s));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuStreamDestroy_v2(NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuStreamDestroy_v2(CU_STREAM_LEGACY));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuStreamDestroy_v2(CU_STREAM_PER_THREAD));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuStreamSynchronize(s));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuStreamQuery(s));
+}
+
+static void test_stream_index_is_not_used_again_while_it_has_work(void **state)
+{
+	CUstream s = make_stream(0), t;
+
+	engine->hold = true;
+	assert_cu(cu.cuMemsetD8Async(dev, 0, 4, s));
+	assert_cu(cu.cuStreamDestroy_v2(s));
+	for (int i = 0; i < 100; i++) {
+		t = make_stream(0);
+		assert_int_not_equal(gsb_handle_index((uint64_t)t), gsb_handle_index((uint64_t)s));
+		assert_cu(cu.cuStreamDestroy_v2(t));
+	}
+}
+
+static void test_stream_handles_never_repeat(void **state)
+{
+	CUstream first = make_stream(0), s;
+
+	assert_cu(cu.cuStreamDestroy_v2(first));
+	for (int i = 0; i < 500; i++) {
+		s = make_stream(0);
+		assert_ptr_not_equal(s, first);
+		assert_cu(cu.cuStreamDestroy_v2(s));
+	}
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuStreamQuery(first));
+}
+
+static void test_stream_query_tells_pending_from_done(void **state)
+{
+	CUstream s = make_stream(0);
+
+	assert_cu(cu.cuStreamQuery(s));
+	engine->hold = true;
+	assert_cu(cu.cuMemsetD8Async(dev, 0, 4, s));
+	assert_cu_is(CUDA_ERROR_NOT_READY, cu.cuStreamQuery(s));
+	engine->hold = false;
+	assert_cu(cu.cuStreamSynchronize(s));
+	assert_cu(cu.cuStreamQuery(s));
+}
+
+static void test_legacy_stream_waits_for_blocking_streams_only(void **state)
+{
+	CUstream blocking = make_stream(0), free_stream = make_stream(CU_STREAM_NON_BLOCKING);
+
+	engine->hold = true;
+	assert_cu(cu.cuMemsetD8Async(dev, 0, 4, free_stream));
+	assert_cu(cu.cuStreamQuery(NULL));
+	assert_cu(cu.cuMemsetD8Async(dev, 0, 4, blocking));
+	assert_cu_is(CUDA_ERROR_NOT_READY, cu.cuStreamQuery(NULL));
+	assert_cu_is(CUDA_ERROR_NOT_READY, cu.cuStreamQuery(CU_STREAM_LEGACY));
+	engine->hold = false;
+	assert_cu(cu.cuStreamSynchronize(NULL));
+	assert_cu(cu.cuStreamQuery(blocking));
+}
+
+static CUresult call_ctx_synchronize(void *arg)
+{
+	return cu.cuCtxSynchronize();
+}
+
+static void test_ctx_synchronize_waits_for_destroyed_streams_too(void **state)
+{
+	CUstream s = make_stream(CU_STREAM_NON_BLOCKING);
+	struct waiter w;
+
+	engine->hold = true;
+	assert_cu(cu.cuMemsetD8Async(dev, 0, 4, s));
+	assert_cu(cu.cuStreamDestroy_v2(s));
+	waiter_start(&w, call_ctx_synchronize, NULL);
+	flush();
+	assert_false(w.is_back);
+	engine->hold = false;
+	assert_cu(waiter_join(&w));
+	assert_true(last(GSB_REC_FILL)->is_done);
+}
+
+static CUresult use_own_stream(void *arg)
+{
+	return cu.cuMemsetD8Async_ptsz(dev, 0, 4, NULL);
+}
+
+static void test_per_thread_streams_differ_and_end_with_their_thread(void **state)
+{
+	struct waiter w;
+	uint64_t mine;
+
+	assert_cu(cu.cuMemsetD8Async(dev, 0, 4, CU_STREAM_PER_THREAD));
+	mine = last(GSB_REC_FILL)->rec.stream;
+	waiter_start(&w, use_own_stream, NULL);
+	assert_cu(waiter_join(&w));
+	assert_int_not_equal(last(GSB_REC_FILL)->rec.stream, mine);
+	assert_int_equal(last_body(STREAM_DESTROY, object)->handle, last(GSB_REC_FILL)->rec.stream);
+	assert_cu(cu.cuMemsetD8Async_ptsz(dev, 0, 4, NULL));
+	assert_int_equal(last(GSB_REC_FILL)->rec.stream, mine);
+}
+
+static void test_stream_knows_context_device_and_id(void **state)
+{
+	CUstream s = make_stream(0);
+	unsigned long long id, legacy;
+	CUcontext ctx;
+	CUdevice d = -1;
+	CUstreamCaptureStatus status;
+
+	assert_cu(cu.cuStreamGetCtx(s, &ctx));
+	assert_ptr_equal(ctx, context);
+	assert_cu(cu.cuStreamGetDevice(s, &d));
+	assert_int_equal(d, 0);
+	assert_cu(cu.cuStreamGetId(s, &id));
+	assert_cu(cu.cuStreamGetId(NULL, &legacy));
+	assert_int_not_equal(id, legacy);
+	assert_cu(cu.cuStreamIsCapturing(s, &status));
+	assert_int_equal(status, CU_STREAM_CAPTURE_STATUS_NONE);
+}
+
+/* ---- events ---- */
+
+static void test_event_that_was_never_recorded_is_complete(void **state)
+{
+	CUevent e = make_event(0);
+
+	assert_cu(cu.cuEventQuery(e));
+	assert_cu(cu.cuEventSynchronize(e));
+	assert_cu(cu.cuStreamWaitEvent(NULL, e, 0));
+	assert_int_equal(count(GSB_REC_STREAM_WAIT_EVENT), 0);
+}
+
+static void test_event_records_count_up_and_complete(void **state)
+{
+	CUstream s = make_stream(0);
+	CUevent e = make_event(0);
+	uint64_t first;
+
+	assert_cu(cu.cuEventRecord(e, s));
+	first = last_body(EVENT_RECORD, event_record)->number;
+	engine->hold = true;
+	assert_cu(cu.cuEventRecord(e, s));
+	assert_int_equal(last_body(EVENT_RECORD, event_record)->number, first + 1);
+	assert_cu_is(CUDA_ERROR_NOT_READY, cu.cuEventQuery(e));
+	assert_cu(cu.cuStreamWaitEvent(NULL, e, 0));
+	assert_int_equal(last_body(STREAM_WAIT_EVENT, object)->handle, (uint64_t)e);
+	engine->hold = false;
+	assert_cu(cu.cuEventSynchronize(e));
+	assert_cu(cu.cuEventQuery(e));
+}
+
+static void test_event_numbers_go_on_when_an_index_is_used_again(void **state)
+{
+	uint64_t seen = 0, index = 0;
+
+	for (int i = 0; i < 50; i++) {
+		CUevent e = make_event(0);
+		const struct gsb_rec_event_record *body;
+
+		assert_cu(cu.cuEventQuery(e)); /* the former owner's records are not its own */
+		assert_cu(cu.cuEventRecord(e, NULL));
+		assert_cu(cu.cuEventSynchronize(e));
+		body = last_body(EVENT_RECORD, event_record);
+		if (gsb_handle_index(body->event) == index)
+			assert_true(body->number > seen);
+		index = gsb_handle_index(body->event);
+		seen = body->number;
+		assert_cu(cu.cuEventDestroy_v2(e));
+		assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuEventQuery(e));
+	}
+}
+
+static void test_elapsed_time_comes_from_the_device(void **state)
+{
+	CUevent a = make_event(0), b = make_event(0);
+	float ms = -1;
+
+	assert_cu(cu.cuEventRecord(a, NULL));
+	assert_cu(cu.cuEventRecord(b, NULL));
+	assert_cu(cu.cuEventSynchronize(b));
+	assert_cu(cu.cuEventElapsedTime(&ms, a, b));
+	assert_true(ms == 1.5f); /* each completion takes the test's engine that long */
+	assert_cu(cu.cuEventElapsedTime_v2(&ms, b, a));
+	assert_true(ms == -1.5f);
+}
+
+static void test_elapsed_time_of_unfit_events_is_refused(void **state)
+{
+	CUevent a = make_event(0), b = make_event(0), quick = make_event(CU_EVENT_DISABLE_TIMING);
+	float ms;
+
+	assert_cu(cu.cuEventRecord(a, NULL));
+	assert_cu(cu.cuEventRecord(quick, NULL));
+	assert_cu(cu.cuCtxSynchronize());
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuEventElapsedTime(&ms, a, b));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuEventElapsedTime(&ms, a, quick));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuEventElapsedTime(NULL, a, b));
+	engine->hold = true;
+	assert_cu(cu.cuEventRecord(b, NULL));
+	assert_cu_is(CUDA_ERROR_NOT_READY, cu.cuEventElapsedTime(&ms, a, b));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuEventCreate(&a, 8));
+}
+
+static void test_event_of_another_context_cannot_be_recorded(void **state)
+{
+	CUevent e = make_event(0);
+	CUcontext other;
+
+	assert_cu(cu.cuCtxCreate_v2(&other, 0, 0));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuEventRecord(e, NULL));
+	assert_cu(cu.cuEventRecord(make_event(0), NULL));
+	assert_cu(cu.cuStreamWaitEvent(NULL, e, 0)); /* waiting across contexts is allowed */
+	assert_cu(cu.cuCtxDestroy_v2(other));
+}
+
+/* ---- host functions ---- */
+
+struct call {
+	_Atomic int n;
+	pthread_t thread;
+	CUresult inside, status;
+	CUstream stream;
+};
+
+static void on_host_func(void *data)
+{
+	struct call *c = data;
+	CUdeviceptr ptr;
+
+	c->thread = pthread_self();
+	c->inside = cu.cuMemAlloc_v2(&ptr, 16);
+	c->n++;
+}
+
+static void on_callback(CUstream stream, CUresult status, void *data)
+{
+	struct call *c = data;
+
+	c->stream = stream;
+	c->status = status;
+	c->n++;
+}
+
+static void test_host_function_runs_once_on_another_thread_in_stream_order(void **state)
+{
+	CUstream s = make_stream(0);
+	struct call c = {0};
+
+	engine->hold = true;
+	assert_cu(cu.cuLaunchHostFunc(s, on_host_func, &c));
+	assert_cu(cu.cuMemsetD8Async(dev, 0, 4, s));
+	flush();
+	assert_int_equal(c.n, 0);
+	engine->hold = false;
+	assert_cu(cu.cuStreamSynchronize(s));
+	assert_int_equal(c.n, 1);
+	assert_false(pthread_equal(c.thread, pthread_self()));
+	assert_int_equal(c.inside, CUDA_ERROR_NOT_PERMITTED);
+	assert_int_equal(count(GSB_REC_HOST_FUNC_DONE), 1);
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuLaunchHostFunc(s, NULL, &c));
+}
+
+static void test_callback_gets_stream_and_status(void **state)
+{
+	CUstream s = make_stream(0);
+	struct call c = {.status = CUDA_ERROR_UNKNOWN};
+
+	assert_cu(cu.cuStreamAddCallback(s, on_callback, &c, 0));
+	assert_cu(cu.cuStreamSynchronize(s));
+	assert_int_equal(c.n, 1);
+	assert_ptr_equal(c.stream, s);
+	assert_int_equal(c.status, CUDA_SUCCESS);
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuStreamAddCallback(s, on_callback, &c, 1));
+}
+
+static void test_many_host_functions_all_run(void **state)
+{
+	struct call c = {0};
+
+	for (int i = 0; i < 200; i++)
+		assert_cu(cu.cuLaunchHostFunc(NULL, on_host_func, &c));
+	assert_cu(cu.cuCtxSynchronize());
+	assert_int_equal(c.n, 200);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_stream_create_posts_its_shape, set_up),
+		cmocka_unit_test_setup(test_stale_and_default_streams_cannot_be_destroyed, set_up),
+		cmocka_unit_test_setup(test_stream_index_is_not_used_again_while_it_has_work,
+				       set_up),
+		cmocka_unit_test_setup(test_stream_handles_never_repeat, set_up),
+		cmocka_unit_test_setup(test_stream_query_tells_pending_from_done, set_up),
+		cmocka_unit_test_setup(test_legacy_stream_waits_for_blocking_streams_only, set_up),
+		cmocka_unit_test_setup(test_ctx_synchronize_waits_for_destroyed_streams_too,
+				       set_up),
+		cmocka_unit_test_setup(test_per_thread_streams_differ_and_end_with_their_thread,
+				       set_up),
+		cmocka_unit_test_setup(test_stream_knows_context_device_and_id, set_up),
+		cmocka_unit_test_setup(test_event_that_was_never_recorded_is_complete, set_up),
+		cmocka_unit_test_setup(test_event_records_count_up_and_complete, set_up),
+		cmocka_unit_test_setup(test_event_numbers_go_on_when_an_index_is_used_again,
+				       set_up),
+		cmocka_unit_test_setup(test_elapsed_time_comes_from_the_device, set_up),
+		cmocka_unit_test_setup(test_elapsed_time_of_unfit_events_is_refused, set_up),
+		cmocka_unit_test_setup(test_event_of_another_context_cannot_be_recorded, set_up),
+		cmocka_unit_test_setup(
+			test_host_function_runs_once_on_another_thread_in_stream_order, set_up),
+		cmocka_unit_test_setup(test_callback_gets_stream_and_status, set_up),
+		cmocka_unit_test_setup(test_many_host_functions_all_run, set_up),
+	};
+
+	start_tenant();
+	if (cu.cuMemAlloc_v2(&dev, 4096))
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,390 @@
+/*
+ * test_tenant.c - the life of a tenant: how it comes in, why it may not, and how it ends. A process is a tenant
+ * once, so each case runs in a process of its own, which reports by its exit status and on stderr.
+ */
+#include "tests/unit/interpose.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHECK(ok) ((ok) ? (void)0 : failed(#ok, __LINE__))
+
+static char said[4096]; /* what the case wrote to stderr */
+
+static void failed(const char *what, int line)
+{
+	fprintf(stderr, "test_tenant.c:%d: %s\n", line, what);
+	_exit(1);
+}
+
+static void read_all(int fd)
+{
+	size_t n = 0;
+	ssize_t r;
+
+	while (n < sizeof(said) - 1 && (r = read(fd, said + n, sizeof(said) - 1 - n)) > 0)
+		n += (size_t)r;
+	said[n] = 0;
+}
+
+/* Run body in a child, with stderr in `said`. The child also fails when it writes to stdout. */
+static void run_case(void (*body)(void))
+{
+	int err[2], out[2], status;
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe(err) | pipe(out), 0);
+	pid = fork();
+	if (!pid) {
+		dup2(err[1], 2);
+		dup2(out[1], 1);
+		close(err[0]);
+		close(err[1]);
+		close(out[0]);
+		close(out[1]);
+		alarm(30);
+		body();
+		_exit(0);
+	}
+	close(err[1]);
+	close(out[1]);
+	read_all(err[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (status)
+		fail_msg("status 0x%x: %s", status, said);
+	assert_int_equal(read(out[0], &byte, 1), 0);
+	close(err[0]);
+	close(out[0]);
+}
+
+static unsigned n_lines(void)
+{
+	unsigned n = 0;
+
+	for (const char *p = said; *p; p++)
+		n += *p == '\n';
+	return n;
+}
+
+static void assert_said_once(const char *a, const char *b)
+{
+	if (n_lines() != 1 || !strstr(said, a) || !strstr(said, b))
+		fail_msg("instead of one line with \"%s\" and \"%s\": %s", a, b, said);
+}
+
+/* ---- coming in ---- */
+
+static void body_no_broker(void)
+{
+	int n = -1;
+
+	setenv("GSB_SOCKET", "/tmp/gsb-no-such-socket", 1);
+	cu_load(&cu);
+	errno = 4711;
+	CHECK(cu.cuInit(0) == CUDA_ERROR_SYSTEM_NOT_READY);
+	CHECK(errno == 4711);
+	CHECK(cu.cuInit(0) == CUDA_ERROR_SYSTEM_NOT_READY); /* said only once */
+	CHECK(cu.cuDeviceGetCount(&n) == CUDA_ERROR_NOT_INITIALIZED);
+	CHECK(n == -1);
+}
+
+static void test_without_a_broker_one_line_says_how_to_start_one(void **state)
+{
+	run_case(body_no_broker);
+	assert_said_once("/tmp/gsb-no-such-socket", "gsbrokerd");
+	assert_non_null(strstr(said, "gsbrun"));
+}
+
+static void body_other_version(void)
+{
+	engine = fake_engine_create();
+	engine->major = GSB_WIRE_MAJOR + 1;
+	fake_engine_start(engine);
+	cu_load(&cu);
+	CHECK(cu.cuInit(0) == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH);
+	fake_engine_kill(engine);
+}
+
+static void test_broker_of_another_version_is_named(void **state)
+{
+	run_case(body_other_version);
+	assert_said_once("another version", "same release");
+}
+
+static void body_unknown_feature(void)
+{
+	engine = fake_engine_create();
+	engine->welcome_features = GSB_FEATURE_STAGING | 1ull << 40;
+	fake_engine_start(engine);
+	cu_load(&cu);
+	CHECK(cu.cuInit(0) == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH);
+	fake_engine_kill(engine);
+}
+
+static void test_feature_that_is_not_known_is_refused(void **state)
+{
+	run_case(body_unknown_feature);
+	assert_said_once("features 0x10000000001", "same release");
+}
+
+static void body_refused(void)
+{
+	engine = fake_engine_create();
+	engine->refuse = "user 7 is not in allow_users";
+	fake_engine_start(engine);
+	cu_load(&cu);
+	CHECK(cu.cuInit(0) == CUDA_ERROR_NOT_PERMITTED);
+	fake_engine_kill(engine);
+}
+
+static void test_refusal_gives_the_brokers_reason(void **state)
+{
+	run_case(body_refused);
+	assert_said_once("refused", "user 7 is not in allow_users");
+}
+
+static void body_hidden(void)
+{
+	CUcontext ctx;
+
+	setenv("CUDA_VISIBLE_DEVICES", "", 1);
+	engine = fake_engine_create();
+	fake_engine_start(engine);
+	cu_load(&cu);
+	CHECK(cu.cuInit(0) == CUDA_ERROR_NO_DEVICE);
+	CHECK(cu.cuCtxGetCurrent(&ctx) == CUDA_ERROR_NOT_INITIALIZED);
+	fake_engine_kill(engine);
+}
+
+static void body_visible_by_uuid(void)
+{
+	setenv("CUDA_VISIBLE_DEVICES", "GPU-abababab-abab", 1);
+	start_tenant();
+	fake_engine_kill(engine);
+}
+
+static void test_visible_devices_is_honoured(void **state)
+{
+	run_case(body_hidden);
+	run_case(body_visible_by_uuid);
+}
+
+static void body_no_window(void)
+{
+	CUdeviceptr dev;
+	void *p;
+
+	engine = fake_engine_create();
+	engine->welcome_features = GSB_FEATURE_STAGING;
+	start_tenant();
+	CHECK(cu.cuMemHostAlloc(&p, 4096, 0) == CUDA_ERROR_OUT_OF_MEMORY);
+	CHECK(!cu.cuMemAlloc_v2(&dev, 64) && !cu.cuMemcpyHtoD_v2(dev, said, 64));
+	fake_engine_kill(engine);
+}
+
+static void test_without_a_host_window_copies_still_work(void **state)
+{
+	run_case(body_no_window);
+}
+
+static void body_windows(void)
+{
+	/* The addresses of device pointers are taken: nothing of the program's can land there. */
+	CUdeviceptr dev;
+	void *p;
+
+	start_tenant();
+	CHECK(!cu.cuMemAlloc_v2(&dev, 4096));
+	p = mmap((void *)dev, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+		 -1, 0);
+	CHECK(p == MAP_FAILED && errno == EEXIST);
+	fake_engine_kill(engine);
+}
+
+static void test_device_addresses_are_blocked_in_the_process(void **state)
+{
+	run_case(body_windows);
+}
+
+/* ---- NVIDIA's runtime ---- */
+
+static void body_runtime_without_driver(void)
+{
+	static const CUuuid id = {{0x6b, (char)0xd5, (char)0xfb, 0x6c, 0x5b, (char)0xf4, (char)0xe7,
+				   0x4a, (char)0x89, (char)0x87, (char)0xd9, 0x39, 0x12, (char)0xfd,
+				   (char)0x9d, (char)0xf9}};
+	const void *table = &cu;
+
+	setenv("GSB_REAL_LIBCUDA", "/no/such/libcuda.so.1", 1);
+	start_tenant();
+	CHECK(cu.cuGetExportTable(&table, &id) == CUDA_ERROR_NOT_SUPPORTED);
+	CHECK(!table);
+	CHECK(cu.cuGetExportTable(&table, &id) == CUDA_ERROR_NOT_SUPPORTED);
+	/* The engine ends with this process: killed before it, it would be missed aloud. */
+}
+
+static void test_runtime_without_a_driver_gets_one_clear_line(void **state)
+{
+	run_case(body_runtime_without_driver);
+	assert_said_once("NVIDIA's CUDA runtime", "driver API");
+}
+
+/* ---- forks ---- */
+
+static void body_fork(void)
+{
+	unsigned before;
+	CUdeviceptr dev;
+	CUcontext ctx;
+	pid_t pid;
+	int status;
+
+	start_tenant();
+	CHECK(!cu.cuMemAlloc_v2(&dev, 64));
+	before = engine->n_logged;
+	pid = fork();
+	if (!pid) {
+		CHECK(cu.cuInit(0) == CUDA_ERROR_NOT_INITIALIZED);
+		CHECK(cu.cuMemFree_v2(dev) == CUDA_ERROR_NOT_INITIALIZED);
+		CHECK(cu.cuCtxGetCurrent(&ctx) == CUDA_ERROR_NOT_INITIALIZED);
+		CHECK(cu.cuCtxSynchronize() == CUDA_ERROR_NOT_INITIALIZED);
+		exit(0); /* with exit handlers and the thread's destructors */
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && !status);
+	CHECK(engine->n_logged == before);
+	CHECK(!cu.cuMemFree_v2(dev));
+	fake_engine_kill(engine);
+}
+
+static void test_forked_child_is_not_initialized_and_reaches_nobody(void **state)
+{
+	run_case(body_fork);
+}
+
+static void body_fork_first(void)
+{
+	pid_t pid;
+	int status;
+
+	cu_load(&cu); /* before cuInit a child is as good as its parent */
+	pid = fork();
+	if (!pid) {
+		start_tenant();
+		fake_engine_kill(engine);
+		_exit(0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && !status);
+}
+
+static void test_child_forked_before_init_may_be_a_tenant(void **state)
+{
+	run_case(body_fork_first);
+}
+
+/* ---- the end ---- */
+
+static CUresult wait_for_stream(void *arg)
+{
+	return cu.cuStreamSynchronize(NULL);
+}
+
+static void body_engine_dies(void)
+{
+	CUdeviceptr dev;
+	struct waiter w;
+
+	start_tenant();
+	CHECK(!cu.cuMemAlloc_v2(&dev, 64));
+	engine->hold = true;
+	mark = engine->n_logged;
+	CHECK(!cu.cuMemsetD8_v2(dev, 0, 64));
+	waiter_start(&w, wait_for_stream, NULL);
+	await_record(GSB_REC_FILL, 1);
+	fake_engine_kill(engine);
+	CHECK(waiter_join(&w) == CUDA_ERROR_SYSTEM_NOT_READY);
+	CHECK(cu.cuMemAlloc_v2(&dev, 64) == CUDA_ERROR_SYSTEM_NOT_READY);
+	CHECK(cu.cuMemsetD8_v2(dev, 0, 64) == CUDA_ERROR_SYSTEM_NOT_READY);
+}
+
+static void test_death_of_the_engine_wakes_waiters_with_an_error(void **state)
+{
+	run_case(body_engine_dies);
+	assert_said_once("engine", "start the program again");
+}
+
+/* ---- virtual time ---- */
+
+static CUresult query_once(void *arg)
+{
+	return cu.cuStreamQuery(NULL);
+}
+
+static void body_virtual_query(void)
+{
+	struct waiter w;
+	CUdeviceptr dev;
+
+	engine = fake_engine_create();
+	engine->is_virtual = true;
+	start_tenant();
+	CHECK(!cu.cuMemAlloc_v2(&dev, 64));
+	engine->hold = true;
+	CHECK(!cu.cuMemsetD8_v2(dev, 0, 64));
+	waiter_start(&w, query_once, NULL);
+	while (!engine->was_blocked_any)
+		sched_yield();
+	CHECK(!w.is_back);
+	engine->hold = false;
+	waiter_join(&w);
+	CHECK(!cu.cuCtxSynchronize());
+	CHECK(!cu.cuStreamQuery(NULL));
+	fake_engine_kill(engine);
+}
+
+static void test_failing_query_waits_for_progress_in_virtual_time(void **state)
+{
+	run_case(body_virtual_query);
+}
+
+static void body_blocking_launch(void)
+{
+	struct fake_record const *r;
+
+	setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
+	start_tenant();
+	CHECK(!cu.cuLaunchKernel(load_function(), 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+	r = fake_last(engine, GSB_REC_LAUNCH);
+	CHECK(r->is_done);
+	fake_engine_kill(engine);
+}
+
+static void test_blocking_launches_return_when_complete(void **state)
+{
+	run_case(body_blocking_launch);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_without_a_broker_one_line_says_how_to_start_one),
+		cmocka_unit_test(test_broker_of_another_version_is_named),
+		cmocka_unit_test(test_feature_that_is_not_known_is_refused),
+		cmocka_unit_test(test_refusal_gives_the_brokers_reason),
+		cmocka_unit_test(test_visible_devices_is_honoured),
+		cmocka_unit_test(test_without_a_host_window_copies_still_work),
+		cmocka_unit_test(test_device_addresses_are_blocked_in_the_process),
+		cmocka_unit_test(test_runtime_without_a_driver_gets_one_clear_line),
+		cmocka_unit_test(test_forked_child_is_not_initialized_and_reaches_nobody),
+		cmocka_unit_test(test_child_forked_before_init_may_be_a_tenant),
+		cmocka_unit_test(test_death_of_the_engine_wakes_waiters_with_an_error),
+		cmocka_unit_test(test_failing_query_waits_for_progress_in_virtual_time),
+		cmocka_unit_test(test_blocking_launches_return_when_complete),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
