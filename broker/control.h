@@ -1,0 +1,204 @@
+/*
+ * control.h - what gsbrokerd and an engine say to each other.
+ *
+ * gsbrokerd starts one gsb-engine for each (device, trust domain) with one end of a SOCK_SEQPACKET
+ * socketpair, and never touches a device itself. The engine opens its device and reports READY or
+ * FAILED; from then on gsbrokerd hands it every client that it admitted (ADMIT, with the client's
+ * socket and pidfd) and the engine answers the client itself (WELCOME or REFUSED, gsb/wire.h).
+ *
+ *   gsbrokerd                                   gsb-engine
+ *      | -- exec --control-fd N --device SPEC ------> |
+ *      | <------------------ READY or FAILED ---------|
+ *      | -- ADMIT, fds: client socket, pidfd -------> |  engine -> client: WELCOME or REFUSED
+ *      | <------------------ ADMITTED or REFUSED -----|
+ *      | -- STATUS, LIMITS -------------------------> |
+ *      | <------------------ STATUS_REPLY ------------|
+ *      | <------------------ GONE --------------------|  all memory of the tenant is free again
+ *      | -- SHUTDOWN, or end of file ---------------> |  exits 0
+ *
+ * Both ends are of one build and trust each other; sizes are still checked, because a half-upgraded
+ * installation may pair two builds. Messages begin with struct gsb_msg and travel by shm/channel.h.
+ * Neither end ever blocks in a send: the engine drops GONE and STATUS_REPLY when the peer does not
+ * read (gsbrokerd asks again), and gsbrokerd keeps an ADMIT that does not fit until it does.
+ */
+#ifndef GSB_BROKER_CONTROL_H
+#define GSB_BROKER_CONTROL_H
+
+#include <assert.h>
+#include <stdint.h>
+
+#include "gsb/device_info.h"
+#include "gsb/wire.h"
+#include "shm/channel.h"
+
+/* Numbers begin after those of wire.h, so that a message on the wrong socket is not understood. */
+enum gsb_ctl_type {
+	GSB_CTL_READY = 64,   /* engine: the device is open */
+	GSB_CTL_FAILED,	      /* engine: it is not; the engine exits 1 */
+	GSB_CTL_ADMIT,	      /* gsbrokerd, fds in this order: client socket, client's pidfd */
+	GSB_CTL_ADMITTED,     /* engine */
+	GSB_CTL_REFUSED,      /* engine; the client was told too */
+	GSB_CTL_GONE,	      /* engine: the tenant has left and nothing of it is left */
+	GSB_CTL_LIMITS,	      /* gsbrokerd: new limits for one tenant, after a reload */
+	GSB_CTL_STATUS,	      /* gsbrokerd */
+	GSB_CTL_STATUS_REPLY, /* engine: struct gsb_ctl_status_reply */
+	GSB_CTL_SHUTDOWN      /* gsbrokerd */
+};
+
+/*
+ * Limits of one tenant. 0 stands for the engine's default (GSB_DEFAULT_*), except for device
+ * memory, where it means "what the device has". After admission only queued_records and
+ * device_mem_bytes can change (LIMITS): a lower limit never takes away what the tenant has, and a
+ * higher one of device memory is for contexts that it creates from then on.
+ */
+struct gsb_tenant_limits {
+	uint64_t device_mem_bytes;
+	uint64_t host_mem_bytes;  /* pinned host memory: size of the host window */
+	uint64_t staging_bytes;	  /* staging memory of pageable copies */
+	uint64_t image_max_bytes; /* of one module image */
+	uint64_t queued_bytes;	  /* records in the stream queues, with their inline bytes */
+	uint32_t queued_records;
+	uint32_t zero;
+};
+
+#define GSB_DEFAULT_HOST_MEM_BYTES  (4ull << 30) /* numbers only: pages appear when allocated */
+#define GSB_DEFAULT_STAGING_BYTES   (16ull << 20)
+#define GSB_DEFAULT_IMAGE_MAX_BYTES (256ull << 20)
+#define GSB_DEFAULT_QUEUED_BYTES    (8ull << 20)
+#define GSB_DEFAULT_QUEUED_RECORDS  16384u
+
+struct gsb_ctl_ready {
+	struct gsb_msg msg;
+	struct gsb_device_info device;
+};
+
+struct gsb_ctl_failed {
+	struct gsb_msg msg;
+	int32_t error; /* -errno */
+	uint32_t zero;
+	char reason[256];
+};
+
+struct gsb_ctl_admit {
+	struct gsb_msg msg;
+	uint32_t tenant_id;	/* gsbrokerd's number for this admission, never used again */
+	uint32_t pid, uid, gid; /* by SO_PEERCRED */
+	char tenant[GSB_TENANT_NAME_MAX]; /* the name that the config decided on */
+	struct gsb_tenant_limits limits;
+	struct gsb_msg_hello hello; /* as the client sent it; the strings are NUL-terminated */
+};
+
+struct gsb_ctl_admitted {
+	struct gsb_msg msg;
+	uint32_t tenant_id, slot;
+};
+
+struct gsb_ctl_refused {
+	struct gsb_msg msg;
+	uint32_t tenant_id;
+	int32_t error; /* -errno */
+	char reason[256];
+};
+
+/* Why a tenant left. */
+enum gsb_gone_reason {
+	GSB_GONE_EXITED, /* its process ended */
+	GSB_GONE_CUT	 /* it broke the protocol: result and reason in the engine's log */
+};
+
+struct gsb_ctl_gone {
+	struct gsb_msg msg;
+	uint32_t tenant_id;
+	uint32_t reason; /* enum gsb_gone_reason */
+};
+
+struct gsb_ctl_limits {
+	struct gsb_msg msg;
+	uint32_t tenant_id, zero;
+	struct gsb_tenant_limits limits;
+};
+
+struct gsb_ctl_status {
+	struct gsb_msg msg;
+	uint64_t number; /* comes back in the reply */
+};
+
+/*
+ *   ADMITTED ---> ACTIVE ---> LEAVING ---> (gone)
+ *                 first       pidfd readable, or cut; what
+ *                 record      is in flight still ends
+ */
+enum gsb_tenant_state { GSB_TENANT_ADMITTED, GSB_TENANT_ACTIVE, GSB_TENANT_LEAVING };
+
+/* How pageable copies of a tenant travel. */
+enum gsb_copy_mode { GSB_COPY_STAGING, GSB_COPY_VM };
+
+/* One tenant, as `gsbctl ps` shows it. Counts are since admission, device times are device time. */
+struct gsb_ctl_tenant {
+	uint32_t tenant_id, slot;
+	uint32_t pid, uid;
+	char tenant[GSB_TENANT_NAME_MAX], program[GSB_TENANT_NAME_MAX];
+	uint32_t state;	    /* enum gsb_tenant_state */
+	uint32_t copy_mode; /* enum gsb_copy_mode */
+	uint32_t n_ctxs, n_streams, n_events, n_modules;
+	uint32_t queued;    /* records that wait in stream queues now */
+	uint32_t in_flight; /* commands on the device now */
+	uint64_t records;   /* consumed from the ring, all types */
+	uint64_t launches, copies, fills;
+	uint64_t kernels; /* launches that completed without error */
+	uint64_t bytes_h2d, bytes_d2h, bytes_d2d;
+	uint64_t device_ns;    /* sum over kernels, first block placed to last block ended */
+	uint64_t instructions; /* of warps; 0 where the device does not count */
+	uint64_t device_mem_bytes, device_mem_peak_bytes, device_mem_limit_bytes;
+	uint64_t host_mem_bytes, host_mem_peak_bytes, host_mem_limit_bytes;
+	uint32_t n_errors;   /* sticky errors of its contexts */
+	int32_t last_error;  /* CUresult of the last one */
+	uint64_t charged_ns; /* virtual clock: charged for running too long; not 0 = this
+				       run is not repeatable */
+};
+
+struct gsb_ctl_status_reply {
+	struct gsb_msg msg;
+	uint64_t number;
+	uint64_t real_ns;   /* since the engine started */
+	uint64_t device_ns; /* device clock now */
+	uint64_t device_mem_free_bytes, device_mem_total_bytes;
+	uint64_t records, launches, kernels; /* of tenants that are gone, too */
+	uint64_t device_busy_ns; /* sum of kernel times, of tenants that are gone, too */
+	uint64_t n_admitted, n_refused, n_cut;
+	char policy[32];
+	uint32_t n_queues_busy;		 /* device queues with work now */
+	uint32_t n_tenants;		 /* rows that follow */
+	struct gsb_ctl_tenant tenants[]; /* at most GSB_N_SLOTS */
+};
+static_assert(sizeof(struct gsb_ctl_status_reply) + GSB_N_SLOTS * sizeof(struct gsb_ctl_tenant) <=
+		      GSB_CHANNEL_MSG_MAX,
+	      "a full engine's status is one message");
+
+/* NOW cuts every tenant off; DRAIN admits nobody and exits when the last tenant has left. */
+enum gsb_shutdown_how { GSB_SHUTDOWN_DRAIN, GSB_SHUTDOWN_NOW };
+
+struct gsb_ctl_shutdown {
+	struct gsb_msg msg;
+	uint32_t how, zero; /* enum gsb_shutdown_how */
+};
+
+/*
+ * gsb-engine's arguments (the engine has no configuration file: gsbrokerd read it):
+ *
+ *   --control-fd N       the engine's end of the socketpair
+ *   --device SPEC        "emu:h200", "null", ... (device/ops.h)
+ *   --policy NAME        order of issue; default fifo
+ *   --workers N          emu: threads that execute blocks; 0 = one for each CPU
+ *   --mem-limit BYTES    device memory to offer; 0 = what the device has
+ *   --real-clock         device time is real time
+ *   --host-call-ns N     virtual clock: what the host work of one record costs
+ *   --gate-timeout-ms N  virtual clock: real time after which a running tenant is charged
+ *   --kernel-limit-ms N  a kernel that runs longer in real time is abandoned; 0 = never
+ *   --flip SPEC          fault injection of the device, for tests (gsb-engine(8))
+ *   --trace              open gsb-tp.so: LTTng-UST events gsb:*
+ *   --log-level LEVEL    off error warn info debug
+ *
+ * It ignores SIGINT and SIGHUP (gsbrokerd's terminal), and leaves on SIGTERM as on SHUTDOWN now.
+ */
+#endif

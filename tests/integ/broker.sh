@@ -1,0 +1,463 @@
+#!/usr/bin/env bash
+# broker.sh - gsbrokerd at its door and with its engines: who gets in, what is refused and how, what happens to engines
+# that fail, hang or die, reload, and the end. The engine is a stub, so that it can misbehave (stub_engine.c).
+# Usage: from the build folder: srcdir=... tests/integ/broker.sh
+# shellcheck disable=SC2119 # start_broker and hold may take arguments
+srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+# shellcheck source=tests/integ/lib.sh
+. "$srcdir/tests/integ/lib.sh"
+
+# ---- configuration on the command line ----
+
+broker_check_config_prints_all_errors_and_exits_1() {
+	printf '[brokr]\n[engine]\nworkers = many\n' >"$dir/conf"
+	status_of "$build/broker/gsbrokerd" --config "$dir/conf" --check-config
+	expect_equal "$status" 1
+	expect_match "$output" "conf:1: unknown section \[brokr\]; did you mean \[broker\]\?"
+	expect_match "$output" "conf:3: workers = many: must be a number"
+}
+
+broker_print_config_is_valid_input_that_prints_the_same() {
+	write_conf '[device "null"]' 'workers = 3' '[tenant "a"]' 'staging = 3M'
+	"$build/broker/gsbrokerd" --config "$dir/conf" --print-config >"$dir/first"
+	"$build/broker/gsbrokerd" --config "$dir/first" --check-config >/dev/null
+	"$build/broker/gsbrokerd" --config "$dir/first" --print-config >"$dir/second"
+	cmp "$dir/first" "$dir/second"
+	grep -qx 'staging = 3M' "$dir/first"
+}
+
+broker_unknown_option_exits_2() {
+	status_of "$build/broker/gsbrokerd" --no-such-option
+	expect_equal "$status" 2
+	status_of "$build/broker/gsbrokerd" --ready-fd 99
+	expect_equal "$status" 2
+	expect_match "$output" "number of an open descriptor"
+}
+
+# ---- the socket ----
+
+broker_absent_is_said_with_the_remedy() {
+	status_of hello
+	expect_equal "$status" 1
+	expect_equal "$output" "no connection: No such file or directory"
+	status_of gsbctl status
+	expect_equal "$status" 1
+	expect_match "$output" "no gsbrokerd listens on $dir/s: start one"
+}
+
+broker_second_on_one_socket_is_told_whose_it_is() {
+	write_conf '[device "emu:/ok"]'
+	start_broker
+	status_of "$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s"
+	expect_equal "$status" 1
+	expect_match "$output" "another gsbrokerd \(pid $broker\) listens on $dir/s: stop it by gsbctl"
+	expect_match "$(hello)" "^welcome 1 "
+	stop_broker
+}
+
+broker_replaces_the_socket_of_a_killed_one() {
+	write_conf '[device "emu:/ok"]'
+	start_broker
+	hold
+	engine=$(children_of "$broker")
+	kill -KILL "$broker"
+	await_end "$engine" # its control socket has ended
+	[ -S "$dir/s" ]
+	start_broker
+	expect_match "$(hello)" "^welcome 1 "
+	stop_broker
+}
+
+broker_never_replaces_a_file_that_is_no_socket() {
+	write_conf
+	echo precious >"$dir/s"
+	status_of "$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s"
+	expect_equal "$status" 1
+	expect_equal "$(cat "$dir/s")" precious
+}
+
+broker_without_permission_to_bind_says_so() {
+	write_conf
+	chmod 0644 "$dir/conf"
+	mkdir -m 0555 "$dir/closed"
+	as=
+	if is_root; then as=as_nobody; fi
+	status_of $as "$(reachable broker/gsbrokerd)" --config "$dir/conf" --socket "$dir/closed/s"
+	expect_equal "$status" 1
+	expect_match "$output" "no permission to listen on $dir/closed/s: start gsbrokerd as root, or give another path"
+}
+
+broker_without_permission_to_connect_says_so() {
+	write_conf 'socket_mode = 0000'
+	start_broker
+	as=
+	if is_root; then as=as_nobody; fi
+	status_of $as "$(reachable tools/gsbctl)" --socket "$dir/s" status
+	expect_equal "$status" 1
+	expect_match "$output" "no permission to connect to $dir/s"
+	stop_broker
+}
+
+# ---- the first message ----
+
+broker_refuses_a_wrong_hello_by_name() {
+	write_conf '[device "emu:/ok"]'
+	start_broker
+	expect_match "$(hello --magic 1234)" "^refused -71 the first message has magic 0x1234, gsbroker's is 0x"
+	expect_match "$(hello --major 7)" "^refused -93 the library speaks version 7\.[0-9]+, gsbrokerd 1\."
+	expect_match "$(hello --size 40)" "^refused -71 the first message \(type 1, 40 bytes\) is neither"
+	expect_match "$(hello --size 60000)" "^refused -90 "
+	expect_match "$(hello --type 99)" "^refused -71 the first message \(type 99,"
+	expect_match "$(hello --fd)" "^refused -90 .*or carries descriptors"
+	expect_match "$(hello --tenant 'a b')" "^refused -22 the tenant name must be"
+	expect_match "$(hello --tenant "$(printf '%064d' 0)")" "^refused -22 the tenant name must be"
+	expect_match "$(hello --tenant fine)" "^welcome 1 stub for fine"
+	expect_equal "$(json_value "$(gsbctl status --json)" refused)" 8
+	stop_broker
+}
+
+broker_silent_client_is_dropped_and_blocks_nobody() {
+	write_conf 'hello_timeout_ms = 300' '[device "emu:/ok"]'
+	start_broker
+	exec {silent_fd}< <(exec "$build/tests/integ/hello" "$dir/s" --silent)
+	expect_match "$(hello)" "^welcome 1 "
+	read -r -t "$LIMIT_S" answer <&"$silent_fd"
+	expect_match "$answer" "^refused -110 no hello arrived"
+	stop_broker
+}
+
+broker_full_of_silent_clients_drops_the_oldest() {
+	write_conf 'hello_timeout_ms = 60000' 'pending_max = 2' '[device "emu:/ok"]'
+	start_broker
+	mkfifo "$dir/answers"
+	exec {answers_fd}<>"$dir/answers"
+	for _ in 1 2 3; do
+		"$build/tests/integ/hello" "$dir/s" --silent >"$dir/answers" &
+		clients="${clients-} $!"
+	done
+	IFS= read -r -t "$LIMIT_S" answer <&"$answers_fd"
+	expect_match "$answer" "^refused -16 too many connections"
+	expect_match "$(hello)" "^welcome 1 "
+	# shellcheck disable=SC2086 # a list
+	kill $clients 2>/dev/null || true
+	stop_broker
+}
+
+# ---- admission ----
+
+broker_refuses_a_barred_uid_until_a_reload_lets_it_in() {
+	write_conf '[device "emu:/ok"]' '[admission]' "deny_uid = $(id -u)"
+	start_broker
+	expect_match "$(hello)" "^refused -13 uid $(id -u) is barred by deny_uid"
+	write_conf '[device "emu:/ok"]' '[admission]' "allow_uid = $(id -u)"
+	gsbctl reload
+	expect_match "$(hello)" "^welcome 1 "
+	write_conf '[device "emu:/ok"]' '[admission]' "allow_uid = 4242"
+	gsbctl reload
+	expect_match "$(hello)" "^refused -13 uid $(id -u) is not in allow_uid"
+	stop_broker
+}
+
+broker_counts_tenants_against_their_limit() {
+	write_conf '[device "emu:/ok"]' '[admission]' 'max_tenants = 1'
+	start_broker
+	hold
+	expect_match "$answer" "^welcome 1 "
+	expect_match "$(hello)" "^refused -87 1 tenants are running"
+	kill "$client"
+	await_log "tenant 1 'hello' has ended"
+	expect_match "$(hello)" "^welcome "
+	stop_broker
+}
+
+broker_gives_another_uid_an_engine_of_its_own() {
+	write_conf 'socket_mode = 0666' '[device "emu:/ok"]'
+	start_broker
+	hold
+	expect_match "$(as_nobody "$(reachable tests/integ/hello)" "$dir/s")" "^welcome 2 "
+	status_of as_nobody "$(reachable tools/gsbctl)" --socket "$dir/s" shutdown
+	expect_equal "$status" 1
+	expect_match "$output" "only root, the user of gsbrokerd and the groups of control_gid"
+	expect_equal "$(gsbctl status | grep -c '^emu:/ok .* ready ')" 2
+	stop_broker
+}
+
+broker_gives_each_process_an_engine_with_isolation_process() {
+	write_conf '[device "emu:/ok"]' 'isolation = process'
+	start_broker
+	hold
+	first=$client
+	hold
+	expect_equal "$(children_of "$broker" | wc -w)" 2
+	engine=$(children_of "$broker" | cut -d' ' -f1)
+	kill "$first"
+	await_log "tenant 1 .* has ended"
+	await_log "emu:/ok \(pid $engine\) exited with status 0"
+	expect_equal "$(gsbctl status --json | grep -o '"state"' | wc -l)" 2 # one engine, one tenant
+	stop_broker
+}
+
+broker_gives_up_root_for_the_configured_user() {
+	write_conf 'user = nobody' '[device "emu:/ok"]'
+	chmod 0777 "$dir"
+	start_broker
+	hold
+	expect_match "$(grep '^Uid:' "/proc/$broker/status")" "65534.65534.65534.65534"
+	expect_match "$(grep '^Uid:' "/proc/$(children_of "$broker")/status")" "65534.65534"
+	kill "$client"
+	stop_broker
+}
+
+# ---- engines ----
+
+broker_starts_engines_with_clean_environment_and_descriptors() {
+	write_conf '[device "emu:/ok"]' 'workers = 3' 'clock = real'
+	LD_LIBRARY_PATH=/nonexistent GSB_TENANT=x CUDA_VISIBLE_DEVICES=7 start_broker 7</dev/null
+	hello >/dev/null
+	await_log "has ended"
+	stop_broker
+	log=$(rest_of_log)
+	expect_match "$log" "stub: argument --device=emu:/ok"
+	expect_match "$log" "stub: argument --workers=3"
+	expect_match "$log" "stub: argument --real-clock"
+	expect_match "$log" "stub: environment PATH="
+	expect_no_match "$log" "stub: environment (LD_|GSB_TENANT|CUDA)"
+	expect_no_match "$log" "stub: inherited descriptor"
+}
+
+broker_engine_that_fails_is_named_with_its_reason() {
+	write_conf '[device "emu:/fail"]'
+	start_broker
+	expect_match "$(hello)" "^refused -19 the engine of emu:/fail exited with status 1: the device is on fire"
+	stop_broker
+	write_conf '[device "emu:/crash"]'
+	start_broker
+	expect_match "$(hello)" "^refused -19 the engine of emu:/crash was ended by signal 6"
+	expect_match "$(hello)" "^refused -19 "
+	expect_equal "$(json_value "$(gsbctl status --json)" engines_died)" 2
+	stop_broker
+}
+
+broker_engine_that_cannot_be_run_stops_the_start() {
+	printf '[broker]\nengine = /nonexistent/engine\n' >"$dir/conf"
+	status_of "$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s"
+	expect_equal "$status" 1
+	expect_match "$output" "the engine /nonexistent/engine cannot be run: No such file or directory"
+}
+
+broker_engine_that_hangs_at_start_is_killed() {
+	write_conf 'start_timeout_ms = 200' 'stop_timeout_ms = 10' '[device "emu:/hang"]'
+	start_broker
+	expect_match "$(hello)" "^refused -19 the engine of emu:/hang was ended by signal 9 \(Killed\): it was not ready"
+	stop_broker
+}
+
+broker_engine_that_does_not_stop_is_killed() {
+	write_conf 'stop_timeout_ms = 50' '[device "emu:/mute"]'
+	start_broker
+	expect_match "$(hello)" "^welcome 1 "
+	stop_broker
+	expect_match "$(rest_of_log)" "did not stop in time: it is killed"
+}
+
+broker_engine_that_was_killed_is_started_again() {
+	write_conf '[device "emu:/ok"]'
+	start_broker
+	hold
+	engine=$(children_of "$broker")
+	kill -KILL "$engine"
+	await_log "emu:/ok \(pid $engine\) was ended by signal 9 \(Killed\) with 1 tenants; death 1; the next tenant gets a new engine"
+	expect_equal "$(json_value "$(gsbctl status --json)" tenants)" 0
+	expect_match "$(hello)" "^welcome 2 "
+	status=$(gsbctl status --json)
+	expect_equal "$(json_value "$status" starts)" 2
+	expect_equal "$(json_value "$status" deaths)" 1
+	stop_broker
+}
+
+broker_engine_that_refuses_leaves_no_tenant() {
+	write_conf '[device "emu:/refuse"]'
+	start_broker
+	expect_match "$(hello)" "^refused -28 the stub has no room"
+	await_log "was refused by the engine of emu:/refuse: the stub has no room"
+	expect_equal "$(json_value "$(gsbctl status --json)" tenants)" 0
+	stop_broker
+}
+
+broker_status_does_not_wait_for_a_mute_engine() {
+	write_conf 'stop_timeout_ms = 10' '[device "emu:/mute"]'
+	start_broker
+	hold
+	expect_match "$(gsbctl status)" "^emu:/mute .* ready .* -$"
+	expect_match "$(gsbctl ps)" "^ID  TENANT"
+	stop_broker
+}
+
+broker_finds_out_about_a_lost_goodbye() {
+	write_conf '[device "emu:/forget"]' '[admission]' 'max_tenants = 1'
+	start_broker
+	hold
+	kill "$client"
+	await_end "$client"
+	# The stub sees the end and says nothing; its answer to a question no longer lists the tenant.
+	until [ "$(json_value "$(gsbctl status --json)" n_tenants)" = 0 ]; do :; done
+	expect_match "$(hello)" "^welcome 2 "
+	stop_broker
+}
+
+# ---- reload ----
+
+broker_reload_changes_limits_of_running_tenants() {
+	write_conf '[device "emu:/ok"]' '[tenant "a"]' 'staging = 2M'
+	start_broker
+	hold --tenant a
+	expect_match "$answer" "stub for a, 2097152 bytes"
+	write_conf '[device "emu:/ok"]' '[tenant "a"]' 'staging = 4M'
+	kill -HUP "$broker"
+	await_log "stub: limits of 1: staging 4194304"
+	expect_match "$(hello --tenant a)" "stub for a, 4194304 bytes"
+	stop_broker
+}
+
+broker_bad_reload_changes_nothing() {
+	write_conf '[device "emu:/ok"]' '[tenant "a"]' 'staging = 2M'
+	start_broker
+	write_conf '[device "emu:/ok"]' '[tenant "a"]' 'staging = 4M' 'image_max = 1'
+	kill -HUP "$broker"
+	await_log "conf:6: image_max = 1: must be a size"
+	await_log "was refused: the configuration stays as it was"
+	expect_match "$(hello --tenant a)" "stub for a, 2097152 bytes"
+	status_of gsbctl reload
+	expect_equal "$status" 1
+	expect_match "$output" "conf:6: image_max = 1: must be a size"
+	stop_broker
+}
+
+broker_reload_says_what_needs_a_restart() {
+	write_conf '[device "emu:/ok"]'
+	start_broker
+	write_conf 'socket_mode = 0600' '[device "emu:/ok"]' 'workers = 2'
+	status_of gsbctl reload
+	expect_equal "$status" 0
+	expect_match "$output" "\[broker\] socket_mode has changed: it takes effect when gsbrokerd is restarted"
+	expect_match "$output" "devices have changed: engines that run stay as they are"
+	stop_broker
+}
+
+# ---- the end ----
+
+broker_sigterm_leaves_nothing() {
+	write_conf '[device "emu:/ok"]'
+	start_broker
+	hold
+	exec {silent_fd}< <(exec "$build/tests/integ/hello" "$dir/s" --silent)
+	until [ "$(json_value "$(gsbctl status --json)" pending)" = 1 ]; do :; done
+	stop_broker
+	read -r -t "$LIMIT_S" answer <&"$silent_fd"
+	expect_match "$answer" "^refused -108 gsbrokerd is shutting down"
+	expect_equal "$(find "$dir" -name 's*' | wc -l)" 0
+}
+
+broker_drain_waits_for_the_last_tenant() {
+	write_conf '[device "emu:/ok"]'
+	start_broker
+	gsbctl shutdown --drain # no engine yet: nothing to wait for
+	wait "$broker"
+	[ ! -e "$dir/s" ]
+	status_of gsbctl shutdown
+	expect_equal "$status" 1
+}
+
+broker_ends_with_its_lifeline() {
+	write_conf '[device "emu:/ok"]'
+	mkfifo "$dir/life"
+	exec {life_fd}<>"$dir/life"
+	exec {only_reader}<"$dir/life"
+	exec {writer}>"$dir/life"
+	exec {life_fd}<&-
+	start_broker --lifeline-fd "$only_reader" {writer}>&-
+	hello >/dev/null
+	exec {writer}>&-
+	wait "$broker"
+	[ ! -e "$dir/s" ]
+}
+
+# ---- idle ----
+
+switches() {
+	cat "/proc/$1"/task/*/status | awk '/ctxt_switches/ { n += $2 } END { print n }'
+}
+
+broker_idle_is_never_scheduled() {
+	write_conf '[device "emu:/ok"]'
+	start_broker
+	hold
+	gsbctl status >/dev/null
+	before=$(switches "$broker")
+	sleep 1 # the quiet second itself: what is measured, not a synchronisation
+	expect_equal "$(switches "$broker")" "$before"
+	stop_broker
+}
+
+# ---- gsbctl ----
+
+gsbctl_wrong_usage_exits_2() {
+	for arguments in "" "fly" "status ps" "ps --drain" "reload --json" "--nope"; do
+		# shellcheck disable=SC2086 # words
+		status_of gsbctl $arguments
+		expect_equal "$status" 2
+		expect_match "$output" "usage: gsbctl"
+	done
+}
+
+gsbctl_ps_and_json_show_the_tenants() {
+	write_conf '[device "emu:/ok"]'
+	start_broker
+	hold
+	expect_match "$(gsbctl ps | tail -1)" "^ *1 +t1 +$client +.* stub +admitted .* 7 .* 1\.50ms .* staging +0$"
+	expect_equal "$(json_value "$(gsbctl ps --json)" device_ns)" 1500000
+	expect_equal "$(json_value "$(gsbctl status --json)" version)" "$("$build/tools/gsbctl" --version | cut -d' ' -f2)"
+	stop_broker
+}
+
+run_case broker_check_config_prints_all_errors_and_exits_1
+run_case broker_print_config_is_valid_input_that_prints_the_same
+run_case broker_unknown_option_exits_2
+run_case broker_absent_is_said_with_the_remedy
+run_case broker_second_on_one_socket_is_told_whose_it_is
+run_case broker_replaces_the_socket_of_a_killed_one
+run_case broker_never_replaces_a_file_that_is_no_socket
+run_case broker_without_permission_to_bind_says_so
+run_case broker_without_permission_to_connect_says_so
+run_case broker_refuses_a_wrong_hello_by_name
+run_case broker_silent_client_is_dropped_and_blocks_nobody
+run_case broker_full_of_silent_clients_drops_the_oldest
+run_case broker_refuses_a_barred_uid_until_a_reload_lets_it_in
+run_case broker_counts_tenants_against_their_limit
+if is_root; then
+	run_case broker_gives_another_uid_an_engine_of_its_own
+	run_case broker_gives_up_root_for_the_configured_user
+else
+	skip_case broker_gives_another_uid_an_engine_of_its_own
+	skip_case broker_gives_up_root_for_the_configured_user
+fi
+run_case broker_gives_each_process_an_engine_with_isolation_process
+run_case broker_starts_engines_with_clean_environment_and_descriptors
+run_case broker_engine_that_fails_is_named_with_its_reason
+run_case broker_engine_that_cannot_be_run_stops_the_start
+run_case broker_engine_that_hangs_at_start_is_killed
+run_case broker_engine_that_does_not_stop_is_killed
+run_case broker_engine_that_was_killed_is_started_again
+run_case broker_engine_that_refuses_leaves_no_tenant
+run_case broker_status_does_not_wait_for_a_mute_engine
+run_case broker_finds_out_about_a_lost_goodbye
+run_case broker_reload_changes_limits_of_running_tenants
+run_case broker_bad_reload_changes_nothing
+run_case broker_reload_says_what_needs_a_restart
+run_case broker_sigterm_leaves_nothing
+run_case broker_drain_waits_for_the_last_tenant
+run_case broker_ends_with_its_lifeline
+run_case broker_idle_is_never_scheduled
+run_case gsbctl_wrong_usage_exits_2
+run_case gsbctl_ps_and_json_show_the_tenants
+[ "$failures" -eq 0 ]

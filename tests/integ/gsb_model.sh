@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# gsb_model.sh - gsb-model as a user meets it: figures of the papers, files of every kind, what it says when
+# something is wrong, JSON that is JSON.
+# Usage: from the build folder: srcdir=... tests/integ/gsb_model.sh
+set -u
+srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+model=$PWD/tools/gsb-model
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failures=0
+
+run_case() {
+	echo "[ RUN      ] $1"
+	if ("$1"); then
+		echo "[       OK ] $1"
+	else
+		echo "[  FAILED  ] $1"
+		failures=$((failures + 1))
+	fi
+}
+
+# expect STATUS PATTERN COMMAND...: the exit status, and a pattern that some line of the output has.
+expect() {
+	local status=$1 pattern=$2 out got
+	shift 2
+	out=$("$@" 2>&1)
+	got=$?
+	if [ "$got" -ne "$status" ] || ! grep -qE -- "$pattern" <<<"$out"; then
+		echo "    $*: status $got, expected $status; no line like '$pattern' in:"
+		printf '%s\n' "$out" | head -20
+		exit 1
+	fi
+}
+
+pair_gives_the_papers_slowdown() {
+	expect 0 '^S2 +A +450 .* 11\.2500$' "$model" -a k40 -r paper pair \
+		name=S1,threads=256,blocks=110,smem=1024 name=S2,threads=256,blocks=450
+	expect 0 '^HS3 +A .* 15 +1\.2500$' "$model" -a k40 -r paper pair \
+		name=PFL,threads=128,regs=13,blocks=47 name=HS3,threads=256,regs=36,blocks=1024
+	expect 0 '^S2 +B ' "$model" -a k40 -r printed pair \
+		name=S1,threads=256,blocks=110,smem=1024 name=S2,threads=256,blocks=450
+}
+
+tables_are_read_and_planned() {
+	printf 'name threads blocks regs smem\nA 1024 13200 32 -\nB 128 132 16 2000\nC 512 264 40 60000\n' >"$dir/mix"
+	expect 0 '^batches: 2$' "$model" batch "@$dir/mix"
+	expect 0 '^ +[12] +A .*fills the GPU more than once$' "$model" batch "@$dir/mix"
+	expect 0 '^B +128 +132 ' "$model" plan "@$dir/mix:B"
+	expect 1 'cannot all be resident' "$model" plan "@$dir/mix"
+}
+
+ptx_gives_registers_as_estimates() {
+	local ptx=$srcdir/examples/gpu_db/ptx/md5.ptx
+	expect 0 '^[a-z0-9_]+ +256 +~[0-9]+ ' "$model" occupancy "@$ptx"
+	expect 0 '"regs_estimated": true' "$model" --json occupancy "@$ptx"
+	head -c 400 "$ptx" >"$dir/short.ptx"
+	expect 2 'short\.ptx:[0-9]+:' "$model" occupancy "@$dir/short.ptx"
+	expect 2 'no kernel named nix' "$model" occupancy "@$ptx:nix"
+}
+
+a_gpu_can_be_a_file() {
+	printf 'base = h200\nname = half\nn_sms = 66\n' >"$dir/half.txt"
+	expect 0 '^k1 +256 .* 8 +100\.0 +8 ' "$model" -a "$dir/half.txt" occupancy threads=256,blocks=4000
+	printf 'base = h200\nn_smz = 66\n' >"$dir/bad.txt"
+	expect 2 "bad\.txt:2: unknown key 'n_smz'" "$model" -a "$dir/bad.txt" occupancy threads=256,blocks=1
+}
+
+fraction_says_hold_or_not() {
+	expect 0 '^verdict: hold$' "$model" fraction \
+		threads=256,blocks=1,solo_us=10000,issue=1,saturation=0.5 threads=256,blocks=1,solo_us=10000,bandwidth=1,saturation=0.5
+	expect 0 '^verdict: run one after the other$' "$model" fraction \
+		threads=256,blocks=1,solo_us=10,saturation=1 threads=256,blocks=1,solo_us=10,saturation=1
+	expect 1 'neither can be held' "$model" fraction threads=256,blocks=1,solo_us=1 threads=256,blocks=1,solo_us=1
+}
+
+what_is_wrong_is_named() {
+	expect 2 "unknown GPU 'h300'" "$model" -a h300 arch
+	expect 2 "unknown rules" "$model" -r none arch
+	expect 2 "no command 'ocupancy'" "$model" ocupancy
+	expect 2 "unknown key 'thread'" "$model" plan thread=3
+	expect 2 "threads = '0'" "$model" plan threads=0,blocks=1
+	expect 2 'blocks \(of the grid\) not given' "$model" plan threads=32
+	expect 2 'wants 2 to 64 kernels, not 1' "$model" pair threads=32,blocks=1
+	expect 2 'No such file' "$model" plan "@$dir/none"
+	expect 1 'not one of its blocks fits' "$model" batch threads=1024,regs=200,blocks=1,fixed=yes
+	expect 1 'cannot have' "$model" occupancy threads=1025,blocks=1
+	printf 'name threads blocks\nA 32\n' >"$dir/cells"
+	expect 2 "cells:2: no cell for column 'blocks'" "$model" plan "@$dir/cells"
+	head -c 64 /dev/zero >"$dir/zeros"
+	expect 2 'zeros:1: not text' "$model" plan "@$dir/zeros"
+	{ printf '\177ELF\002\001\001' && head -c 100 /dev/zero; } >"$dir/elf"
+	expect 2 'not a cubin' "$model" plan "@$dir/elf"
+}
+
+json_is_json_whatever_the_names() {
+	command -v python3 >/dev/null || return 0
+	for command in occupancy best-block pair plan batch; do
+		"$model" --json "$command" 'name=a"\b<é,threads=64,blocks=132' name=b,threads=32,blocks=10 >"$dir/json" || exit 1
+		python3 -c 'import json,sys; o=json.load(open(sys.argv[1])); assert len(o["rows"])==2, o' "$dir/json" || exit 1
+	done
+	"$model" --json arch | python3 -c 'import json,sys; assert len(json.load(sys.stdin)["rows"])==10' || exit 1
+}
+
+# The driver that a tenant of an emulated H200 sees says what the table says.
+the_driver_describes_its_gpu() {
+	local kernel=name=K,threads=96,regs=160,smem=20000,blocks=4000
+	"$model" occupancy "$kernel" | grep '^K' >"$dir/table"
+	"$PWD/tools/gsbrun" --private -- "$model" -a driver occupancy "$kernel" | grep '^K' >"$dir/driver"
+	cmp "$dir/table" "$dir/driver" || exit 1
+	expect 1 'has no device 7' "$PWD/tools/gsbrun" --private -- "$model" arch driver:7
+}
+
+plot_is_written_whole() {
+	expect 0 '^K ' "$model" -a gtx680 -p "$dir/k.svg" occupancy 'name=K,threads=256,regs=33,blocks=4096'
+	[ "$(grep -c '<circle' "$dir/k.svg")" -eq 64 ] && [ "$(tail -n 1 "$dir/k.svg")" = '</svg>' ] || exit 1
+	expect 1 'No such file' "$model" -p "$dir/none/k.svg" occupancy threads=256,blocks=1
+}
+
+for c in pair_gives_the_papers_slowdown tables_are_read_and_planned ptx_gives_registers_as_estimates a_gpu_can_be_a_file \
+	fraction_says_hold_or_not what_is_wrong_is_named json_is_json_whatever_the_names the_driver_describes_its_gpu plot_is_written_whole; do
+	run_case "$c"
+done
+[ "$failures" -eq 0 ]

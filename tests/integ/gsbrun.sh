@@ -1,0 +1,182 @@
+#!/usr/bin/env bash
+# gsbrun.sh - gsbrun: which broker a command gets, what it finds in its environment, how it and gsbrun end, and that a
+# private broker never stays behind.
+# Usage: from the build folder: srcdir=... tests/integ/gsbrun.sh
+# shellcheck disable=SC2119 # start_broker and hold may take arguments
+srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+# shellcheck source=tests/integ/lib.sh
+. "$srcdir/tests/integ/lib.sh"
+
+# gsbrun with a private broker on the stub engine; folders for it are made in $dir.
+private() {
+	TMPDIR=$dir "$build/tools/gsbrun" --config "$dir/conf" "$@"
+}
+
+prepare() {
+	write_conf 'log = warn' '[device "emu:/ok"]'
+	unset XDG_RUNTIME_DIR LD_PRELOAD LD_LIBRARY_PATH GSB_SOCKET
+}
+
+expect_no_private_broker() {
+	expect_equal "$(find "$dir" -name 'gsbrun-*' | wc -l)" 0
+}
+
+gsbrun_wrong_usage_exits_2() {
+	for arguments in "" "--no-such-option true" "--socket /x --private true" "--config /x --device null true"; do
+		# shellcheck disable=SC2086 # words
+		status_of "$build/tools/gsbrun" $arguments
+		expect_equal "$status" 2
+		expect_match "$output" "usage: gsbrun"
+	done
+}
+
+gsbrun_returns_the_status_of_the_command() {
+	prepare
+	status_of private -- sh -c 'exit 7'
+	expect_equal "$status" 7
+	status_of private -- "$dir/nothing-there"
+	expect_equal "$status" 127
+	status_of private -- "$dir"
+	expect_equal "$status" 126
+	status_of private -- sh -c 'kill -TERM $$'
+	expect_equal "$status" 143
+	expect_no_private_broker
+}
+
+gsbrun_command_reaches_its_private_broker() {
+	prepare
+	# shellcheck disable=SC2016 # for the command's shell
+	status_of private --tenant alice -- sh -c '"$0" "$GSB_SOCKET" --tenant "$GSB_TENANT"; ls -ld "${GSB_SOCKET%/*}"' \
+		"$build/tests/integ/hello"
+	expect_equal "$status" 0
+	expect_match "$output" "^welcome 1 stub for alice"
+	expect_match "$output" "^drwx------ "
+	expect_no_private_broker
+}
+
+gsbrun_adds_to_preload_and_library_path() {
+	prepare
+	# shellcheck disable=SC2016
+	status_of env LD_PRELOAD=libc.so.6 LD_LIBRARY_PATH=/nonexistent TMPDIR="$dir" "$build/tools/gsbrun" \
+		--config "$dir/conf" sh -c 'echo "$LD_PRELOAD"; echo "$LD_LIBRARY_PATH"'
+	expect_match "$output" "^libc\.so\.6:$build/interpose/libgsbroker\.so$"
+	expect_match "$output" "^$build/interpose:/nonexistent$"
+}
+
+gsbrun_within_gsbrun_uses_the_outer_broker_and_adds_once() {
+	prepare
+	# shellcheck disable=SC2016
+	status_of private -- "$build/tools/gsbrun" sh -c 'echo "$LD_PRELOAD $GSB_SOCKET"'
+	expect_equal "$status" 0
+	expect_match "$output" "^$build/interpose/libgsbroker\.so $dir/gsbrun-......./?socket$"
+	expect_no_private_broker
+}
+
+gsbrun_uses_a_running_broker() {
+	prepare
+	start_broker
+	# shellcheck disable=SC2016
+	status_of "$build/tools/gsbrun" --socket "$dir/s" --device emu:/ok --policy fifo sh -c 'echo "$GSB_SOCKET"'
+	expect_equal "$status" 0
+	expect_equal "$output" "$dir/s"
+	stop_broker
+}
+
+gsbrun_refuses_a_running_broker_with_another_device() {
+	prepare
+	start_broker
+	for option in "" --fallback; do
+		# shellcheck disable=SC2086
+		status_of "$build/tools/gsbrun" $option --socket "$dir/s" --device null echo ran
+		expect_equal "$status" 125
+		expect_match "$output" "the broker that runs on $dir/s has device emu:/ok and policy fifo"
+		expect_no_match "$output" "^ran"
+	done
+	stop_broker
+}
+
+gsbrun_without_the_broker_asked_for_fails_or_falls_back() {
+	status_of "$build/tools/gsbrun" --socket "$dir/s" echo ran
+	expect_equal "$status" 125
+	expect_match "$output" "no gsbrokerd listens on $dir/s"
+	# shellcheck disable=SC2016
+	status_of env -u LD_PRELOAD "$build/tools/gsbrun" --fallback --socket "$dir/s" sh -c 'echo "ran${LD_PRELOAD-}"'
+	expect_equal "$status" 0
+	expect_match "$output" "^ran$"
+	expect_match "$output" "no broker: sh runs without one"
+}
+
+gsbrun_private_broker_that_cannot_start_is_explained() {
+	printf '[engine]\npolicy = nonsense\n' >"$dir/conf"
+	status_of private echo ran
+	expect_equal "$status" 125
+	expect_match "$output" "conf:2: policy = nonsense: must be"
+	expect_match "$output" "a private broker \(.*\) did not start"
+	expect_no_private_broker
+}
+
+# A command that says its process and its broker's, then waits to be ended.
+# shellcheck disable=SC2016
+waiting='"$1" "$GSB_SOCKET" >/dev/null
+	trap "echo got TERM; exit 9" TERM
+	cat "$GSB_SOCKET.pid" >"$0/broker"
+	echo $$ >"$0/command"
+	read -r _ <"$0/never" & wait'
+
+# start_waiting: gsbrun with that command; sets $run, $command, $broker and $engine.
+start_waiting() {
+	mkfifo "$dir/never" "$dir/command"
+	exec {never_fd}<>"$dir/never" # ours alone: with the case ends whoever still reads it
+	TMPDIR=$dir "$build/tools/gsbrun" --config "$dir/conf" sh -c "$waiting" "$dir" "$build/tests/integ/hello" \
+		{never_fd}>&- >"$dir/out" 2>&1 &
+	run=$!
+	read -r command <"$dir/command"
+	read -r broker <"$dir/broker"
+	engine=$(children_of "$broker")
+}
+
+gsbrun_passes_signals_to_the_command() {
+	prepare
+	start_waiting
+	kill -TERM "$run"
+	status=0
+	wait "$run" || status=$?
+	expect_equal "$status" 9
+	expect_match "$(cat "$dir/out")" "^got TERM$"
+	[ ! -d "/proc/$broker" ] && [ ! -d "/proc/$engine" ]
+	expect_no_private_broker
+}
+
+gsbrun_killed_takes_command_broker_and_folder_with_it() {
+	prepare
+	start_waiting
+	kill -KILL "$run"
+	await_end "$command"
+	await_end "$engine"
+	await_end "$broker"
+	expect_no_private_broker
+}
+
+gsbrun_cleans_up_after_a_killed_private_broker() {
+	prepare
+	start_waiting
+	kill -KILL "$broker"
+	await_end "$engine"
+	kill -TERM "$run"
+	wait "$run" || true
+	expect_no_private_broker
+}
+
+run_case gsbrun_wrong_usage_exits_2
+run_case gsbrun_returns_the_status_of_the_command
+run_case gsbrun_command_reaches_its_private_broker
+run_case gsbrun_adds_to_preload_and_library_path
+run_case gsbrun_within_gsbrun_uses_the_outer_broker_and_adds_once
+run_case gsbrun_uses_a_running_broker
+run_case gsbrun_refuses_a_running_broker_with_another_device
+run_case gsbrun_without_the_broker_asked_for_fails_or_falls_back
+run_case gsbrun_private_broker_that_cannot_start_is_explained
+run_case gsbrun_passes_signals_to_the_command
+run_case gsbrun_killed_takes_command_broker_and_folder_with_it
+run_case gsbrun_cleans_up_after_a_killed_private_broker
+[ "$failures" -eq 0 ]

@@ -1,0 +1,201 @@
+/*
+ * stub_engine.c - an engine without a device, whose behaviour is the name of its device, for the
+ * tests of gsbrokerd: what a real engine does only when something is broken.
+ *
+ *   emu:/ok       READY; WELCOMEs each client; GONE when its process ends
+ *   emu:/refuse   READY; refuses each client
+ *   emu:/fail     FAILED "the device is on fire", exits 1
+ *   emu:/crash    dies before READY
+ *   emu:/hang     never READY, ignores SHUTDOWN
+ *   emu:/mute     READY and WELCOME, then ignores STATUS and SHUTDOWN
+ *   emu:/forget   as ok, but never says GONE: gsbrokerd must find out by STATUS
+ *
+ * It prints its arguments and environment on standard error as lines "stub: ...".
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "broker/control.h"
+
+#define CONTROL_FD  3
+#define TENANTS_MAX 64
+
+struct stub_tenant {
+	uint32_t id, pid;
+	int client_fd, pid_fd;
+};
+
+static const char *device = "";
+static struct stub_tenant tenants[TENANTS_MAX];
+static unsigned n_tenants;
+
+static bool is(const char *behaviour)
+{
+	return !strcmp(device, behaviour);
+}
+
+static void say_ready(void)
+{
+	struct gsb_ctl_ready m = {0};
+
+	gsb_msg_init(&m.msg, GSB_CTL_READY, sizeof(m));
+	gsb_channel_send(CONTROL_FD, &m.msg, NULL, 0);
+}
+
+static void say_failed(void)
+{
+	struct gsb_ctl_failed m = {.error = -EIO, .reason = "the device is on fire"};
+
+	gsb_msg_init(&m.msg, GSB_CTL_FAILED, sizeof(m));
+	gsb_channel_send(CONTROL_FD, &m.msg, NULL, 0);
+}
+
+static void say_gone(uint32_t id)
+{
+	struct gsb_ctl_gone m = {.tenant_id = id, .reason = GSB_GONE_EXITED};
+
+	gsb_msg_init(&m.msg, GSB_CTL_GONE, sizeof(m));
+	gsb_channel_send(CONTROL_FD, &m.msg, NULL, 0);
+}
+
+static void refuse(const struct gsb_ctl_admit *a, int client_fd)
+{
+	struct gsb_msg_refused r = {.error = -ENOSPC, .reason = "the stub has no room"};
+	struct gsb_ctl_refused c = {.tenant_id = a->tenant_id, .error = -ENOSPC};
+
+	gsb_msg_init(&r.msg, GSB_MSG_REFUSED, sizeof(r));
+	gsb_channel_send(client_fd, &r.msg, NULL, 0);
+	strcpy(c.reason, r.reason);
+	gsb_msg_init(&c.msg, GSB_CTL_REFUSED, sizeof(c));
+	gsb_channel_send(CONTROL_FD, &c.msg, NULL, 0);
+}
+
+static void welcome(const struct gsb_ctl_admit *a, const int fds[2])
+{
+	struct gsb_msg_welcome w = {.tenant_id = a->tenant_id};
+	struct gsb_ctl_admitted m = {.tenant_id = a->tenant_id};
+
+	tenants[n_tenants++] = (struct stub_tenant){a->tenant_id, a->pid, fds[0], fds[1]};
+	gsb_msg_init(&w.msg, GSB_MSG_WELCOME, sizeof(w));
+	snprintf(w.device.name, sizeof(w.device.name), "stub for %s, %llu bytes", a->tenant,
+		 (unsigned long long)a->limits.staging_bytes);
+	gsb_channel_send(fds[0], &w.msg, NULL, 0);
+	gsb_msg_init(&m.msg, GSB_CTL_ADMITTED, sizeof(m));
+	gsb_channel_send(CONTROL_FD, &m.msg, NULL, 0);
+}
+
+static void on_admit(const struct gsb_ctl_admit *a, const int fds[2])
+{
+	if (is("emu:/refuse") || n_tenants == TENANTS_MAX)
+		refuse(a, fds[0]);
+	else
+		welcome(a, fds);
+}
+
+static void on_status(uint64_t number)
+{
+	static _Alignas(16) char room[GSB_CHANNEL_MSG_MAX];
+	struct gsb_ctl_status_reply *r = (struct gsb_ctl_status_reply *)room;
+	size_t size = sizeof(*r) + n_tenants * sizeof(r->tenants[0]);
+
+	memset(room, 0, size);
+	r->number = number;
+	strcpy(r->policy, "fifo");
+	r->n_tenants = n_tenants;
+	for (unsigned i = 0; i < n_tenants; i++) {
+		r->tenants[i].tenant_id = tenants[i].id;
+		r->tenants[i].pid = tenants[i].pid;
+		snprintf(r->tenants[i].tenant, GSB_TENANT_NAME_MAX, "t%u", tenants[i].id);
+		strcpy(r->tenants[i].program, "stub");
+		r->tenants[i].kernels = 7;
+		r->tenants[i].device_ns = 1500000;
+	}
+	gsb_msg_init(&r->msg, GSB_CTL_STATUS_REPLY, (uint32_t)size);
+	gsb_channel_send(CONTROL_FD, &r->msg, NULL, 0);
+}
+
+static void on_limits(const struct gsb_ctl_limits *m)
+{
+	fprintf(stderr, "stub: limits of %u: staging %llu\n", m->tenant_id,
+		(unsigned long long)m->limits.staging_bytes);
+}
+
+/* Return: false when it is time to end. */
+static bool on_control(void)
+{
+	static _Alignas(16) char buf[GSB_CHANNEL_MSG_MAX];
+	struct gsb_msg *m = (struct gsb_msg *)buf;
+	int fds[2];
+	unsigned n_fds = 2;
+	ssize_t n = gsb_channel_recv(CONTROL_FD, buf, sizeof(buf), fds, &n_fds);
+
+	if (n == -EAGAIN)
+		return true;
+	if (n <= 0)
+		return false;
+	if (m->type == GSB_CTL_ADMIT && n_fds == 2)
+		on_admit((const void *)m, fds);
+	else if (m->type == GSB_CTL_STATUS && !is("emu:/mute"))
+		on_status(((const struct gsb_ctl_status *)m)->number);
+	else if (m->type == GSB_CTL_LIMITS)
+		on_limits((const void *)m);
+	else if (m->type == GSB_CTL_SHUTDOWN)
+		return is("emu:/hang") || is("emu:/mute");
+	return true;
+}
+
+static void on_exit_of(unsigned i)
+{
+	if (!is("emu:/forget"))
+		say_gone(tenants[i].id);
+	close(tenants[i].client_fd);
+	close(tenants[i].pid_fd);
+	tenants[i] = tenants[--n_tenants];
+}
+
+static void serve(void)
+{
+	struct pollfd p[1 + TENANTS_MAX];
+
+	for (;;) {
+		p[0] = (struct pollfd){.fd = CONTROL_FD, .events = POLLIN};
+		for (unsigned i = 0; i < n_tenants; i++)
+			p[1 + i] = (struct pollfd){.fd = tenants[i].pid_fd, .events = POLLIN};
+		if (poll(p, 1 + n_tenants, -1) < 0)
+			return;
+		for (unsigned i = n_tenants; i-- > 0;)
+			if (p[1 + i].revents)
+				on_exit_of(i);
+		if (p[0].revents && !on_control())
+			return;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		fprintf(stderr, "stub: argument %s\n", argv[i]);
+		if (!strncmp(argv[i], "--device=", 9))
+			device = argv[i] + 9;
+	}
+	for (char **v = environ; *v; v++)
+		fprintf(stderr, "stub: environment %s\n", *v);
+	for (int fd = 4; fd < 64; fd++)
+		if (lseek(fd, 0, SEEK_CUR) >= 0 || errno != EBADF)
+			fprintf(stderr, "stub: inherited descriptor %d\n", fd);
+	if (is("emu:/crash"))
+		abort();
+	if (is("emu:/fail")) {
+		say_failed();
+		return 1;
+	}
+	if (!is("emu:/hang"))
+		say_ready();
+	serve();
+	return 0;
+}

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# man.sh - the manual pages are well-formed, and say of each configuration key and each option what the programs do.
+# Usage: from the build folder: srcdir=... tests/man.sh
+src=${srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
+failures=0
+
+check() { # check NAME COMMAND...: passes when it succeeds and prints nothing
+	local name=$1 out
+	shift
+	echo "[ RUN      ] $name"
+	if out=$("$@" 2>&1) && [ -z "$out" ]; then
+		echo "[       OK ] $name"
+	else
+		printf '%s\n' "$out"
+		echo "[  FAILED  ] $name"
+		failures=$((failures + 1))
+	fi
+}
+
+lint() {
+	cd "$src/doc/man" && mandoc -Tlint ./*.[0-9] # from there it finds the pages that they refer to
+}
+
+# "key default when" of each key, from the one list and from the page.
+keys_of_list() {
+	sed -nE 's/^GSB_KEY\([A-Z]+, (\w+), [A-Z_]+, .*, "([^"]*)", (NOW|ENGINE|RESTART), .*/\1 \2 \3/p' "$src/broker/config_keys.def" |
+		sed -E 's/ (NOW|ENGINE|RESTART)$/ \1/; s/ NOW$/ N/; s/ ENGINE$/ E/; s/ RESTART$/ R/; s/^(\w+)  /\1 empty /'
+}
+
+keys_of_page() {
+	sed -nE 's/^\.It Ic (\w+) Pq (Cm )?(\S+) , Cm ([NER])$/\1 \3 \4/p' "$src/doc/man/gsbroker.conf.5"
+}
+
+keys() {
+	[ "$(keys_of_list | wc -l)" -eq "$(grep -c '^GSB_KEY' "$src/broker/config_keys.def")" ] || echo "a key has another form than this check knows"
+	diff <(keys_of_list) <(keys_of_page)
+}
+
+options() { # options PROGRAM PAGE: what --help names, the page has, and the other way round
+	diff <("$1" --help | grep -oE -e '--[a-z-]+' | sort -u) \
+		<(grep -oE -e 'Fl -[a-z-]+|, Fl -[a-z-]+' "$src/doc/man/$2" | grep -oE -e '-[a-z-]+' | sed 's/^/-/' | sort -u | grep -v '^--$')
+}
+
+check man_pages_pass_mandoc_lint lint
+check man_page_has_every_configuration_key_with_its_default keys
+check man_page_has_every_option_of_gsbrokerd options broker/gsbrokerd gsbrokerd.8
+check man_page_has_every_option_of_gsbrun options tools/gsbrun gsbrun.1
+check man_page_has_every_option_of_gsbctl options tools/gsbctl gsbctl.1
+[ "$failures" -eq 0 ]

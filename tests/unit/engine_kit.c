@@ -1,0 +1,735 @@
+/*
+ * engine_kit.c - see engine_kit.h.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+#include "base/compiler.h"
+#include "device/range.h"
+#include "shm/channel.h"
+#include "shm/region.h"
+#include "shm/wait.h"
+#include "tests/unit/engine_kit.h"
+
+/* ---- the device ---- */
+
+struct gsb_space {
+	struct kit_device *dev;
+	struct gsb_space_params p;
+	struct gsb_ranges ranges;
+	uint64_t used_bytes;
+};
+
+struct gsb_module {
+	struct gsb_space *space;
+	struct gsb_function *functions;
+};
+
+struct gsb_function {
+	struct gsb_function *next;
+	struct gsb_module *module;
+};
+
+struct gsb_queue {
+	struct kit_device *dev;
+	int priority;
+	unsigned n_open;
+};
+
+static struct kit_device *to_kit(struct gsb_device *dev)
+{
+	return gsb_container_of(dev, struct kit_device, base);
+}
+
+static const struct gsb_device_info *kit_info(struct gsb_device *dev)
+{
+	return &to_kit(dev)->info;
+}
+
+static void kit_mem_info(struct gsb_device *dev, uint64_t *free_bytes, uint64_t *total_bytes)
+{
+	*total_bytes = to_kit(dev)->info.total_mem_bytes;
+	*free_bytes = *total_bytes - to_kit(dev)->used_bytes;
+}
+
+static int kit_space_create(struct gsb_device *dev, const struct gsb_space_params *p,
+			    struct gsb_space **out)
+{
+	struct gsb_space *s = calloc(1, sizeof(*s));
+	void *want = (void *)(uintptr_t)p->device_base;
+
+	s->dev = to_kit(dev);
+	s->p = *p;
+	gsb_ranges_init(&s->ranges, p->device_base, p->device_size);
+	assert_ptr_equal(mmap(want, p->device_size, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
+			      0),
+			 want);
+	s->dev->n_spaces++;
+	*out = s;
+	return 0;
+}
+
+static void push_done(struct kit_device *d, unsigned i, CUresult result, uint64_t end_ns)
+{
+	assert_in_range(i, 0, d->n_issued - 1);
+	assert_false(d->log[i].done);
+	d->log[i].done = true;
+	d->log[i].queue->n_open--;
+	d->n_open--;
+	d->done[d->n_done++] = (struct gsb_completion){
+		.cookie = d->log[i].cookie,
+		.result = result,
+		.start_ns = end_ns,
+		.end_ns = end_ns,
+		.detail = "as the test wants it",
+	};
+	if (end_ns > d->now_ns)
+		d->now_ns = end_ns;
+}
+
+void kit_device_forget(struct kit_device *d)
+{
+	assert_int_equal(d->n_open, 0);
+	d->n_issued = 0;
+}
+
+void kit_complete(struct kit_device *d, unsigned i, CUresult result, uint64_t end_ns)
+{
+	const uint64_t one = 1;
+
+	push_done(d, i, result, end_ns);
+	assert_int_equal(write(d->event_fd, &one, sizeof(one)), sizeof(one));
+}
+
+static void kit_space_cancel(struct gsb_space *space)
+{
+	struct kit_device *d = space->dev;
+
+	d->n_cancels++;
+	for (unsigned i = 0; i < d->n_issued; i++)
+		if (d->log[i].space == space && !d->log[i].done)
+			kit_complete(d, i, CUDA_ERROR_LAUNCH_FAILED, d->now_ns);
+}
+
+static void kit_space_destroy(struct gsb_space *s)
+{
+	struct kit_device *d = s->dev;
+
+	for (unsigned i = 0; i < d->n_issued; i++)
+		if (d->log[i].space == s)
+			assert_true(d->log[i].done);
+	munmap((void *)(uintptr_t)s->p.device_base, s->p.device_size);
+	d->used_bytes -= s->used_bytes;
+	d->n_spaces--;
+	gsb_ranges_finish(&s->ranges);
+	free(s);
+}
+
+static int kit_mem_alloc(struct gsb_space *s, uint64_t size, uint64_t *addr)
+{
+	int err = gsb_ranges_alloc(&s->ranges, size, 256, 4096, addr);
+
+	if (err)
+		return err;
+	memset((void *)(uintptr_t)*addr, 0, size);
+	s->used_bytes += size;
+	s->dev->used_bytes += size;
+	return 0;
+}
+
+static int kit_mem_free(struct gsb_space *s, uint64_t addr)
+{
+	struct gsb_range was;
+	int err = gsb_ranges_remove(&s->ranges, addr, &was);
+
+	if (err)
+		return err;
+	s->used_bytes -= was.size;
+	s->dev->used_bytes -= was.size;
+	return 0;
+}
+
+static int kit_host_pin(struct gsb_space *s, uint64_t addr, uint64_t size)
+{
+	return 0;
+}
+
+static int kit_module_load(struct gsb_space *s, const void *image, size_t size,
+			   struct gsb_module **out, char *log, size_t log_size)
+{
+	struct gsb_module *m;
+
+	if (size < 4 || memcmp(image, "good", 4)) {
+		snprintf(log, log_size, "line 1: this is no module");
+		return -EBADMSG;
+	}
+	m = calloc(1, sizeof(*m));
+	m->space = s;
+	__atomic_add_fetch(&s->dev->n_modules, 1, __ATOMIC_SEQ_CST);
+	*out = m;
+	return 0;
+}
+
+static void kit_module_unload(struct gsb_module *m)
+{
+	struct gsb_function *f, *next;
+
+	for (f = m->functions; f; f = next) {
+		next = f->next;
+		free(f);
+	}
+	__atomic_sub_fetch(&m->space->dev->n_modules, 1, __ATOMIC_SEQ_CST);
+	free(m);
+}
+
+static int kit_function_get(struct gsb_module *m, const char *name, struct gsb_function **out,
+			    struct gsb_function_info *info)
+{
+	struct gsb_function *f;
+
+	if (strcmp(name, "inc"))
+		return -ENOENT;
+	f = calloc(1, sizeof(*f));
+	f->module = m;
+	f->next = m->functions;
+	m->functions = f;
+	memset(info, 0, sizeof(*info));
+	info->attrs[4] = 16;
+	info->params_bytes = sizeof(struct kit_inc);
+	info->n_params = 2;
+	info->params[0] = (struct gsb_param){0, 8};
+	info->params[1] = (struct gsb_param){8, 4};
+	*out = f;
+	return 0;
+}
+
+static int kit_global_get(struct gsb_module *m, const char *name, uint64_t *addr, uint64_t *size)
+{
+	return -ENOENT;
+}
+
+static const char *kit_function_name(struct gsb_module *m, unsigned i)
+{
+	return i ? NULL : "inc";
+}
+
+static int kit_function_prepare(struct gsb_function *f, char *log, size_t log_size)
+{
+	int err = __atomic_load_n(&f->module->space->dev->prepare_err, __ATOMIC_SEQ_CST);
+
+	if (err)
+		snprintf(log, log_size, "inc: opcode frobnicate is not carried");
+	return err;
+}
+
+static int kit_queue_create(struct gsb_device *dev, int priority, struct gsb_queue **out)
+{
+	struct gsb_queue *q = calloc(1, sizeof(*q));
+
+	q->dev = to_kit(dev);
+	q->priority = priority;
+	q->dev->n_queues++;
+	assert_in_range(q->dev->n_queues, 1, GSB_N_QUEUES + 1);
+	*out = q;
+	return 0;
+}
+
+static void kit_queue_destroy(struct gsb_queue *q)
+{
+	assert_int_equal(q->n_open, 0);
+	q->dev->n_queues--;
+	free(q);
+}
+
+static void run_fill(const struct gsb_cmd_fill *f)
+{
+	for (uint64_t row = 0; row < f->height; row++)
+		for (uint64_t i = 0; i < f->width; i++)
+			memcpy((void *)(uintptr_t)(f->dst + row * f->pitch + i * f->elem_bytes),
+			       &f->value, f->elem_bytes);
+}
+
+static void run_copy(const struct gsb_cmd_copy *c)
+{
+	for (uint64_t row = 0; row < c->height; row++)
+		memmove((void *)(uintptr_t)(c->dst + row * c->dst_pitch),
+			(void *)(uintptr_t)(c->src + row * c->src_pitch), c->width);
+}
+
+/* What a kernel does with its parameters is the device's to check, not the engine's. */
+static CUresult run_inc(const struct gsb_space *s, const struct kit_inc *inc)
+{
+	const struct gsb_range *r = gsb_ranges_find(&s->ranges, inc->p);
+
+	if (!r || !gsb_range_ok(inc->p - r->start, 4ull * inc->n, r->size))
+		return CUDA_ERROR_ILLEGAL_ADDRESS;
+	if (inc->p % 4)
+		return CUDA_ERROR_MISALIGNED_ADDRESS;
+	for (uint32_t i = 0; i < inc->n; i++)
+		((uint32_t *)(uintptr_t)inc->p)[i]++;
+	return CUDA_SUCCESS;
+}
+
+/* The bytes change at issue: what matters to the tests is that issue comes after all it waits for. */
+static CUresult run_command(const struct gsb_cmd *cmd, uint64_t *addr)
+{
+	struct kit_inc inc;
+
+	switch (cmd->kind) {
+	case GSB_CMD_FILL:
+		run_fill(&cmd->fill);
+		*addr = cmd->fill.dst;
+		break;
+	case GSB_CMD_COPY:
+		run_copy(&cmd->copy);
+		*addr = cmd->copy.dst;
+		break;
+	case GSB_CMD_LAUNCH:
+		memcpy(&inc, cmd->launch.params, sizeof(inc));
+		*addr = inc.p;
+		return run_inc(cmd->space, &inc);
+	case GSB_CMD_MARK: break;
+	}
+	return CUDA_SUCCESS;
+}
+
+static int kit_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
+{
+	struct kit_device *d = q->dev;
+	struct kit_cmd *log;
+	CUresult result;
+
+	if (d->issue_err)
+		return d->issue_err;
+	assert_in_range(d->n_issued, 0, KIT_LOG_MAX - 1);
+	assert_int_equal(q->n_open, 0); /* only heads: never two in a queue */
+	q->n_open++;
+	d->n_open++;
+	log = &d->log[d->n_issued++];
+	*log = (struct kit_cmd){
+		.kind = cmd->kind,
+		.space = cmd->space,
+		.queue = q,
+		.cookie = cmd->cookie,
+		.not_before_ns = cmd->not_before_ns,
+	};
+	result = run_command(cmd, &log->addr);
+	if (d->automatic)
+		push_done(d, d->n_issued - 1, result, d->now_ns);
+	return 0;
+}
+
+static unsigned kit_poll(struct gsb_device *dev, struct gsb_completion *out, unsigned max)
+{
+	struct kit_device *d = to_kit(dev);
+	unsigned n = d->n_done < max ? d->n_done : max;
+	uint64_t count;
+
+	if (n == d->n_done && read(d->event_fd, &count, sizeof(count)) < 0)
+		assert_int_equal(errno, EAGAIN);
+	memcpy(out, d->done, n * sizeof(*out));
+	memmove(d->done, d->done + n, (d->n_done - n) * sizeof(*out));
+	d->n_done -= n;
+	return n;
+}
+
+static int kit_event_fd(struct gsb_device *dev)
+{
+	return to_kit(dev)->event_fd;
+}
+
+static uint64_t kit_now_ns(struct gsb_device *dev)
+{
+	return to_kit(dev)->now_ns;
+}
+
+/* The oldest open command ends 1,000 ns after it could start. */
+static void kit_advance(struct gsb_device *dev)
+{
+	struct kit_device *d = to_kit(dev);
+	unsigned first = KIT_LOG_MAX;
+
+	d->n_advances++;
+	for (unsigned i = 0; i < d->n_issued; i++)
+		if (!d->log[i].done &&
+		    (first == KIT_LOG_MAX || d->log[i].not_before_ns < d->log[first].not_before_ns))
+			first = i;
+	if (first == KIT_LOG_MAX)
+		return;
+	if (d->log[first].not_before_ns > d->now_ns)
+		d->now_ns = d->log[first].not_before_ns;
+	kit_complete(d, first, CUDA_SUCCESS, d->now_ns + 1000);
+}
+
+static void kit_advance_to(struct gsb_device *dev, uint64_t now_ns)
+{
+	struct kit_device *d = to_kit(dev);
+
+	d->advanced_to_ns = now_ns;
+	if (now_ns > d->now_ns)
+		d->now_ns = now_ns;
+}
+
+static const struct gsb_device_ops kit_ops = {
+	.scheme = "kit",
+	.info = kit_info,
+	.mem_info = kit_mem_info,
+	.space_create = kit_space_create,
+	.space_cancel = kit_space_cancel,
+	.space_destroy = kit_space_destroy,
+	.mem_alloc = kit_mem_alloc,
+	.mem_free = kit_mem_free,
+	.host_pin = kit_host_pin,
+	.host_unpin = kit_host_pin,
+	.module_load = kit_module_load,
+	.module_unload = kit_module_unload,
+	.function_get = kit_function_get,
+	.global_get = kit_global_get,
+	.function_name = kit_function_name,
+	.function_prepare = kit_function_prepare,
+	.queue_create = kit_queue_create,
+	.queue_destroy = kit_queue_destroy,
+	.issue = kit_issue,
+	.poll = kit_poll,
+	.event_fd = kit_event_fd,
+	.now_ns = kit_now_ns,
+};
+
+struct kit_device *kit_device_create(bool virtual_clock)
+{
+	struct kit_device *d = calloc(1, sizeof(*d));
+
+	d->ops = kit_ops;
+	if (virtual_clock) {
+		d->ops.advance = kit_advance;
+		d->ops.advance_to = kit_advance_to;
+	}
+	d->base.ops = &d->ops;
+	d->info.total_mem_bytes = 1ull << 30;
+	d->info.clock_is_virtual = virtual_clock;
+	d->info.arch.max_threads_per_block = 1024;
+	d->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	d->now_ns = 1000000;
+	return d;
+}
+
+void kit_device_destroy(struct kit_device *d)
+{
+	assert_int_equal(d->n_spaces, 0);
+	assert_int_equal(d->n_modules, 0);
+	assert_int_equal(d->n_queues, 0);
+	assert_int_equal(d->used_bytes, 0);
+	close(d->event_fd);
+	free(d);
+}
+
+/* ---- the engine ---- */
+
+void kit_engine_init(struct kit_engine *k, bool virtual_clock)
+{
+	struct gsb_engine_params p = {
+		.policy = &gsb_policy_fifo,
+		.host_call_ns = 100,
+		.gate_timeout_ns = 1000000,
+	};
+
+	*k = (struct kit_engine){.dev = kit_device_create(virtual_clock), .next_id = 1};
+	assert_int_equal(gsb_engine_create(&k->dev->base, &p, &k->engine), 0);
+}
+
+void kit_engine_finish(struct kit_engine *k)
+{
+	gsb_engine_destroy(k->engine);
+	kit_device_destroy(k->dev);
+}
+
+void kit_settle(struct kit_engine *k)
+{
+	do {
+		while (gsb_engine_turn(k->engine))
+			;
+		if (k->engine->loader.n_jobs)
+			gsb_engine_listen(k->engine, -1); /* the loader rings when it is done */
+		else
+			gsb_engine_listen(k->engine, 0);
+	} while (k->engine->loader.n_jobs || gsb_engine_turn(k->engine));
+}
+
+/* ---- tenants ---- */
+
+static void attach(struct kit_tenant *kt, const struct gsb_tenant_limits *limits)
+{
+	int fds[GSB_CHANNEL_FDS_MAX];
+	unsigned n_fds = GSB_CHANNEL_FDS_MAX;
+	void *p = NULL;
+
+	assert_int_equal(
+		gsb_channel_recv(kt->socket, &kt->welcome, sizeof(kt->welcome), fds, &n_fds),
+		sizeof(kt->welcome));
+	assert_int_equal(kt->welcome.msg.type, GSB_MSG_WELCOME);
+	assert_int_equal(n_fds, 5);
+	assert_int_equal(gsb_region_attach(fds[0], &kt->region), 0);
+	assert_int_equal(gsb_memfd_map(fds[1], kt->welcome.staging_bytes, &p), 0);
+	kt->staging = p;
+	gsb_ring_producer_init(&kt->producer, kt->region, fds[3]);
+	assert_int_equal(gsb_thread_acquire(kt->region, &kt->slot), 0);
+	for (unsigned i = 0; i < n_fds; i++)
+		if (i != 3)
+			close(fds[i]);
+	kt->doorbell = fds[3];
+}
+
+int kit_tenant_admit(struct kit_tenant *kt, struct kit_engine *k,
+		     const struct gsb_tenant_limits *limits, char *why, size_t why_size)
+{
+	struct gsb_admission a = {
+		.id = k->next_id++,
+		.pid = (uint32_t)getpid(),
+		.uid = (uint32_t)getuid(),
+		.tenant = "kit",
+		.program = "test",
+		.features_wanted = GSB_FEATURE_STAGING | GSB_FEATURE_HOST_WINDOW,
+	};
+	int sockets[2], pipes[2], err;
+
+	memset(kt, 0, sizeof(*kt));
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sockets), 0);
+	assert_int_equal(pipe2(pipes, O_CLOEXEC), 0); /* readable when the other end is closed */
+	if (limits)
+		a.limits = *limits;
+	a.socket = sockets[0];
+	a.pidfd = pipes[0];
+	kt->kit = k;
+	kt->id = a.id;
+	kt->socket = sockets[1];
+	kt->pidfd_write = pipes[1];
+	err = gsb_tenant_admit(k->engine, &a, &kt->t, why, why_size);
+	if (!err) {
+		attach(kt, limits);
+		return 0;
+	}
+	close(sockets[0]);
+	close(sockets[1]);
+	close(pipes[0]);
+	close(pipes[1]);
+	return err;
+}
+
+void kit_tenant_init(struct kit_tenant *kt, struct kit_engine *k,
+		     const struct gsb_tenant_limits *limits)
+{
+	struct gsb_rec_ctx_create body = {.ctx = kit_ctx(0), .legacy = kit_stream(0)};
+	char why[256] = "";
+
+	assert_int_equal(kit_tenant_admit(kt, k, limits, why, sizeof(why)), 0);
+	assert_int_equal(kit_call(kt, GSB_REC_CTX_CREATE, &body, sizeof(body), NULL, 0),
+			 CUDA_SUCCESS);
+}
+
+bool kit_tenant_is_gone(const struct kit_tenant *kt)
+{
+	for (int i = 0; i < GSB_N_SLOTS; i++)
+		if (kt->kit->engine->tenants[i] && kt->kit->engine->tenants[i]->id == kt->id)
+			return false;
+	return true;
+}
+
+void kit_tenant_die(struct kit_tenant *kt)
+{
+	if (kt->pidfd_write >= 0)
+		close(kt->pidfd_write);
+	kt->pidfd_write = -1;
+	kit_settle(kt->kit);
+}
+
+void kit_tenant_finish(struct kit_tenant *kt)
+{
+	kit_tenant_die(kt);
+	assert_true(kit_tenant_is_gone(kt));
+	munmap(kt->staging, kt->welcome.staging_bytes);
+	munmap(kt->region, sizeof(*kt->region));
+	close(kt->socket);
+	close(kt->doorbell);
+}
+
+/* ---- records ---- */
+
+static struct gsb_rec *reserve(struct kit_tenant *kt, uint32_t bytes)
+{
+	uint64_t wait_for;
+	struct gsb_rec *rec = gsb_ring_reserve(&kt->producer, bytes, &wait_for);
+
+	if (!rec) {
+		kit_settle(kt->kit);
+		rec = gsb_ring_reserve(&kt->producer, bytes, &wait_for);
+	}
+	assert_non_null(rec);
+	memset((uint8_t *)rec + 8, 0, rec->size - 8);
+	rec->thread = 0;
+	return rec;
+}
+
+static void post(struct kit_tenant *kt, enum gsb_rec_type type, uint64_t stream, uint64_t call,
+		 const void *parts[2], const uint32_t bytes[2])
+{
+	struct gsb_rec *rec = reserve(kt, (uint32_t)sizeof(*rec) + bytes[0] + bytes[1]);
+	uint8_t *p = (uint8_t *)(rec + 1);
+
+	rec->type = (uint16_t)type;
+	rec->thread = (uint16_t)kt->slot;
+	rec->stream = stream;
+	rec->call = call;
+	if (bytes[0])
+		memcpy(p, parts[0], bytes[0]);
+	if (bytes[1])
+		memcpy(p + bytes[0], parts[1], bytes[1]);
+	gsb_ring_commit(&kt->producer, rec);
+	if (gsb_rec_class((uint16_t)type) == GSB_CLASS_STREAM &&
+	    gsb_handle_index(stream) < GSB_N_STREAMS)
+		kt->n_posted[gsb_handle_index(stream)]++;
+}
+
+void kit_post(struct kit_tenant *kt, enum gsb_rec_type type, uint64_t stream, const void *body,
+	      uint32_t body_bytes, const void *tail, uint32_t tail_bytes)
+{
+	post(kt, type, stream, 0, (const void *[]){body, tail},
+	     (const uint32_t[]){body_bytes, tail_bytes});
+}
+
+uint64_t kit_post_call(struct kit_tenant *kt, enum gsb_rec_type type, const void *body,
+		       uint32_t body_bytes, const void *tail, uint32_t tail_bytes)
+{
+	post(kt, type, 0, ++kt->n_calls, (const void *[]){body, tail},
+	     (const uint32_t[]){body_bytes, tail_bytes});
+	return kt->n_calls;
+}
+
+bool kit_answered(const struct kit_tenant *kt, uint64_t call)
+{
+	return atomic_load(&kt->region->threads[kt->slot].call) >= call;
+}
+
+CUresult kit_call(struct kit_tenant *kt, enum gsb_rec_type type, const void *body,
+		  uint32_t body_bytes, const void *tail, uint32_t tail_bytes)
+{
+	uint64_t call = kit_post_call(kt, type, body, body_bytes, tail, tail_bytes);
+
+	kit_settle(kt->kit);
+	assert_true(kit_answered(kt, call));
+	return (CUresult)kt->region->threads[kt->slot].status;
+}
+
+const void *kit_reply(const struct kit_tenant *kt)
+{
+	return kt->region->replies[kt->slot];
+}
+
+/* ---- what tests mostly do ---- */
+
+void kit_stream_create(struct kit_tenant *kt, uint32_t index, uint32_t flags)
+{
+	struct gsb_rec_stream_create b = {
+		.stream = kit_stream(index), .ctx = kit_ctx(0), .flags = flags};
+
+	kit_post(kt, GSB_REC_STREAM_CREATE, 0, &b, sizeof(b), NULL, 0);
+}
+
+void kit_event_create(struct kit_tenant *kt, uint32_t index)
+{
+	struct gsb_rec_event_create b = {.event = kit_event(index), .ctx = kit_ctx(0)};
+
+	kit_post(kt, GSB_REC_EVENT_CREATE, 0, &b, sizeof(b), NULL, 0);
+}
+
+void kit_fill(struct kit_tenant *kt, uint32_t stream, uint64_t addr)
+{
+	struct gsb_rec_fill b = {.dst = addr, .width = 1, .height = 1, .value = 7, .elem_bytes = 4};
+
+	kit_post(kt, GSB_REC_FILL, kit_stream(stream), &b, sizeof(b), NULL, 0);
+}
+
+void kit_record(struct kit_tenant *kt, uint32_t stream, uint32_t event)
+{
+	struct gsb_rec_event_record b = {.event = kit_event(event),
+					 .number = ++kt->n_records[event]};
+
+	kit_post(kt, GSB_REC_EVENT_RECORD, kit_stream(stream), &b, sizeof(b), NULL, 0);
+}
+
+void kit_wait(struct kit_tenant *kt, uint32_t stream, uint32_t event)
+{
+	struct gsb_rec_object b = {.handle = kit_event(event)};
+
+	kit_post(kt, GSB_REC_STREAM_WAIT_EVENT, kit_stream(stream), &b, sizeof(b), NULL, 0);
+}
+
+void kit_nop(struct kit_tenant *kt, uint32_t stream)
+{
+	kit_post(kt, GSB_REC_NOP, kit_stream(stream), NULL, 0, NULL, 0);
+}
+
+void kit_host_func(struct kit_tenant *kt, uint32_t stream, uint64_t cookie)
+{
+	struct gsb_rec_host_func b = {.cookie = cookie};
+
+	kit_post(kt, GSB_REC_HOST_FUNC, kit_stream(stream), &b, sizeof(b), NULL, 0);
+}
+
+uint64_t kit_alloc(struct kit_tenant *kt, uint64_t size)
+{
+	struct gsb_rec_mem_alloc b = {.ctx = kit_ctx(0), .size = size};
+
+	assert_int_equal(kit_call(kt, GSB_REC_MEM_ALLOC, &b, sizeof(b), NULL, 0), CUDA_SUCCESS);
+	return ((const struct gsb_reply_range *)kit_reply(kt))->addr;
+}
+
+void kit_load_inc(struct kit_tenant *kt, uint32_t module, uint32_t fn)
+{
+	struct gsb_rec_image_part part = {.image = module + 1, .length = 9, .total = 9};
+	struct gsb_rec_module_load load = {
+		.module = kit_module(module), .ctx = kit_ctx(0), .image = module + 1};
+	struct gsb_rec_function_get get = {
+		.function = kit_fn(fn), .module = kit_module(module), .name_bytes = 3};
+
+	memcpy(kt->staging, "good code", 9);
+	assert_int_equal(kit_call(kt, GSB_REC_IMAGE_PART, &part, sizeof(part), NULL, 0), 0);
+	assert_int_equal(kit_call(kt, GSB_REC_MODULE_LOAD, &load, sizeof(load), NULL, 0), 0);
+	assert_int_equal(kit_call(kt, GSB_REC_FUNCTION_GET, &get, sizeof(get), "inc", 3), 0);
+}
+
+void kit_launch_inc(struct kit_tenant *kt, uint32_t stream, uint32_t fn, uint64_t p, uint32_t n)
+{
+	struct kit_inc params = {.p = p, .n = n};
+	struct gsb_rec_launch b = {
+		.function = kit_fn(fn),
+		.grid = {1, 1, 1},
+		.block = {32, 1, 1},
+		.params_bytes = sizeof(params),
+	};
+
+	kit_post(kt, GSB_REC_LAUNCH, kit_stream(stream), &b, sizeof(b), &params, sizeof(params));
+}
+
+uint64_t kit_done(const struct kit_tenant *kt, uint32_t stream)
+{
+	return atomic_load(&kt->region->streams[stream]);
+}
+
+uint32_t kit_error(const struct kit_tenant *kt, uint32_t ctx)
+{
+	return atomic_load(&kt->region->ctxs[ctx].error);
+}

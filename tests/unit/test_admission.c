@@ -1,0 +1,229 @@
+/*
+ * test_admission.c - who may come in and who may control, rule by rule; the order of a loop's timers
+ * and what an outbox keeps.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "broker/supervisor.h"
+
+#define UID   1000
+#define GID   1000
+#define OTHER 2000
+
+static void list_add(struct gsb_id_list *l, uint32_t lo, uint32_t hi)
+{
+	l->at[l->n].lo = lo;
+	l->at[l->n++].hi = hi;
+}
+
+static const gid_t groups[] = {44, 55};
+
+static struct gsb_admission_request request(void)
+{
+	return (struct gsb_admission_request){.peer = {.pid = 1, .uid = UID, .gid = GID},
+					      .groups = groups,
+					      .n_groups = GSB_ARRAY_LEN(groups)};
+}
+
+static struct gsb_admission_config rules(void)
+{
+	return (struct gsb_admission_config){.max_tenants = 10, .max_tenants_per_uid = 2};
+}
+
+static void expect(const struct gsb_admission_config *a, const struct gsb_admission_request *r,
+		   int want)
+{
+	char why[GSB_REASON_MAX] = "";
+
+	assert_int_equal(gsb_admission_check(a, r, why), want);
+	assert_int_equal(*why != 0, want != 0);
+}
+
+static void test_admission_without_lists_is_open(void **state)
+{
+	struct gsb_admission_config a = rules();
+	struct gsb_admission_request r = request();
+
+	expect(&a, &r, 0);
+}
+
+static void test_admission_allow_uid_bars_all_others(void **state)
+{
+	struct gsb_admission_config a = rules();
+	struct gsb_admission_request r = request();
+
+	list_add(&a.allow_uid, OTHER, OTHER + 10);
+	expect(&a, &r, -EACCES);
+	r.peer.uid = OTHER + 10;
+	expect(&a, &r, 0);
+}
+
+static void test_admission_allow_gid_counts_supplementary_groups(void **state)
+{
+	struct gsb_admission_config a = rules();
+	struct gsb_admission_request r = request();
+
+	list_add(&a.allow_gid, 55, 55);
+	expect(&a, &r, 0);
+	r.n_groups = 1;
+	expect(&a, &r, -EACCES);
+	r.peer.gid = 55;
+	expect(&a, &r, 0);
+}
+
+static void test_admission_deny_goes_before_allow(void **state)
+{
+	struct gsb_admission_config a = rules();
+	struct gsb_admission_request r = request();
+
+	list_add(&a.allow_uid, UID, UID);
+	list_add(&a.deny_gid, 44, 44);
+	expect(&a, &r, -EACCES);
+	r.n_groups = 0;
+	expect(&a, &r, 0);
+	list_add(&a.deny_uid, UID, UID);
+	expect(&a, &r, -EACCES);
+}
+
+static void test_admission_counts_tenants_in_all_and_of_a_user(void **state)
+{
+	struct gsb_admission_config a = rules();
+	struct gsb_admission_request r = request();
+
+	r.n_tenants = 9;
+	r.n_tenants_of_uid = 1;
+	expect(&a, &r, 0);
+	r.n_tenants = 10;
+	expect(&a, &r, -EUSERS);
+	r.n_tenants = 9;
+	r.n_tenants_of_uid = 2;
+	expect(&a, &r, -EUSERS);
+}
+
+static void test_control_is_for_root_own_user_and_control_gid(void **state)
+{
+	struct gsb_admission_config a = rules();
+	struct gsb_admission_request r = request();
+
+	assert_false(gsb_admission_may_control(&a, &r, OTHER));
+	assert_true(gsb_admission_may_control(&a, &r, UID));
+	list_add(&a.control_gid, 44, 44);
+	assert_true(gsb_admission_may_control(&a, &r, OTHER));
+	r.n_groups = 0;
+	assert_false(gsb_admission_may_control(&a, &r, OTHER));
+	r.peer.uid = 0;
+	assert_true(gsb_admission_may_control(&a, &r, OTHER));
+}
+
+/* ---- loop ---- */
+
+struct probe {
+	struct gsb_timer timer;
+	struct gsb_loop *loop;
+	struct gsb_timer *victim; /* cleared by the handler */
+	char name, *order;
+};
+
+static void on_probe(struct gsb_timer *t)
+{
+	struct probe *p = gsb_container_of(t, struct probe, timer);
+
+	strncat(p->order, &p->name, 1);
+	if (p->victim)
+		gsb_timer_clear(p->loop, p->victim);
+	if (strlen(p->order) == 2)
+		gsb_loop_stop(p->loop);
+}
+
+static void test_loop_timer_may_clear_another_that_is_due(void **state)
+{
+	char order[8] = "";
+	struct gsb_loop loop;
+	struct probe late = {{.on_time = on_probe}, &loop, NULL, 'c', order};
+	struct probe victim = {{.on_time = on_probe}, &loop, NULL, 'b', order};
+	struct probe first = {{.on_time = on_probe}, &loop, &victim.timer, 'a', order};
+
+	assert_int_equal(gsb_loop_init(&loop), 0);
+	gsb_timer_set(&loop, &late.timer, 2);
+	gsb_timer_set(&loop, &first.timer, 0);
+	gsb_timer_set(&loop, &victim.timer, 0);
+	assert_int_equal(gsb_loop_run(&loop), 0);
+	assert_string_equal(order, "ac");
+	assert_int_equal(victim.timer.at_ns, 0);
+	gsb_loop_finish(&loop);
+}
+
+/* ---- outbox ---- */
+
+static unsigned drain(int fd)
+{
+	struct gsb_query q;
+	unsigned n = 0;
+
+	while (gsb_channel_recv(fd, &q, sizeof(q), NULL, NULL) > 0)
+		assert_int_equal(q.what, n++);
+	return n;
+}
+
+static void test_outbox_keeps_order_across_a_full_socket(void **state)
+{
+	struct gsb_outbox o = {0};
+	struct gsb_query q = {0};
+	unsigned n = 0, received;
+	int pair[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair), 0);
+	gsb_msg_init(&q.msg, GSB_MSG_CONTROL, sizeof(q));
+	do {
+		q.what = n++;
+		assert_int_equal(gsb_outbox_push(&o, &q.msg, NULL, 0), 0);
+	} while (gsb_outbox_flush(&o, pair[0]) == 0);
+	q.what = n++;
+	assert_int_equal(gsb_outbox_push(&o, &q.msg, NULL, 0), 0);
+	assert_int_equal(gsb_outbox_flush(&o, pair[0]), -EAGAIN);
+	received = drain(pair[1]);
+	assert_int_equal(received, n - 2);
+	assert_int_equal(gsb_outbox_flush(&o, pair[0]), 0);
+	assert_true(gsb_outbox_is_empty(&o));
+	close(pair[0]);
+	close(pair[1]);
+}
+
+static void test_outbox_clear_closes_descriptors(void **state)
+{
+	struct gsb_outbox o = {0};
+	struct gsb_query q = {0};
+	int fd = open("/dev/null", O_RDONLY);
+
+	gsb_msg_init(&q.msg, GSB_MSG_CONTROL, sizeof(q));
+	assert_int_equal(gsb_outbox_push(&o, &q.msg, &fd, 1), 0);
+	gsb_outbox_clear(&o);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	assert_int_equal(errno, EBADF);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_admission_without_lists_is_open),
+		cmocka_unit_test(test_admission_allow_uid_bars_all_others),
+		cmocka_unit_test(test_admission_allow_gid_counts_supplementary_groups),
+		cmocka_unit_test(test_admission_deny_goes_before_allow),
+		cmocka_unit_test(test_admission_counts_tenants_in_all_and_of_a_user),
+		cmocka_unit_test(test_control_is_for_root_own_user_and_control_gid),
+		cmocka_unit_test(test_loop_timer_may_clear_another_that_is_due),
+		cmocka_unit_test(test_outbox_keeps_order_across_a_full_socket),
+		cmocka_unit_test(test_outbox_clear_closes_descriptors),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,216 @@
+/*
+ * test_engine_control.c - an engine as gsbrokerd sees it: the messages of broker/control.h.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "broker/engine_control.h"
+#include "shm/channel.h"
+#include "tests/unit/engine_kit.h"
+
+struct fixture {
+	struct kit_engine k;
+	struct gsb_control control;
+	int brokerd;		 /* our end */
+	int client, pidfd_write; /* a client's ends */
+};
+
+static void receive(struct fixture *f, enum gsb_ctl_type type, void *m, size_t size)
+{
+	struct gsb_msg *msg = m;
+
+	kit_settle(&f->k);
+	assert_true(gsb_channel_recv(f->brokerd, m, size, NULL, NULL) > 0);
+	assert_int_equal(msg->type, type);
+}
+
+static void send_message(struct fixture *f, struct gsb_msg *m, enum gsb_ctl_type type, size_t size)
+{
+	gsb_msg_init(m, (enum gsb_msg_type)type, (uint32_t)size);
+	assert_int_equal(gsb_channel_send(f->brokerd, m, NULL, 0), 0);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct gsb_ctl_ready ready;
+	int s[2];
+
+	kit_engine_init(&f->k, false);
+	kit_device_auto(f->k.dev);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, s), 0);
+	fcntl(s[0], F_SETFL, O_NONBLOCK);
+	f->brokerd = s[0];
+	f->client = f->pidfd_write = -1;
+	assert_int_equal(gsb_control_init(&f->control, f->k.engine, s[1]), 0);
+	receive(f, GSB_CTL_READY, &ready, sizeof(ready));
+	assert_int_equal(ready.device.total_mem_bytes, f->k.dev->info.total_mem_bytes);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	if (f->client >= 0)
+		close(f->client);
+	if (f->pidfd_write >= 0)
+		close(f->pidfd_write);
+	kit_engine_finish(&f->k);
+	close(f->brokerd);
+	close(f->control.watch.fd);
+	free(f);
+	return 0;
+}
+
+/* A client that gsbrokerd admitted, handed over. */
+static void hand_over(struct fixture *f, uint32_t id, uint64_t features)
+{
+	struct gsb_ctl_admit a = {.tenant_id = id, .pid = 77, .uid = 1000, .tenant = "etl"};
+	int sockets[2], pipes[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
+	assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+	f->client = sockets[0];
+	f->pidfd_write = pipes[1];
+	a.hello.features_wanted = features;
+	strcpy(a.hello.program, "gpu_db");
+	gsb_msg_init(&a.msg, (enum gsb_msg_type)GSB_CTL_ADMIT, sizeof(a));
+	assert_int_equal(
+		gsb_channel_send(f->brokerd, &a.msg, (const int[]){sockets[1], pipes[0]}, 2), 0);
+	close(sockets[1]);
+	close(pipes[0]);
+}
+
+static void test_admitted_tenant_is_welcomed_shown_and_gone(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_ctl_admitted admitted;
+	struct gsb_ctl_status ask = {.number = 5};
+	struct gsb_ctl_gone gone;
+	struct gsb_msg_welcome welcome;
+	union {
+		struct gsb_ctl_status_reply r;
+		uint8_t room[GSB_CHANNEL_MSG_MAX];
+	} status;
+	int fds[GSB_CHANNEL_FDS_MAX];
+	unsigned n_fds = GSB_CHANNEL_FDS_MAX;
+
+	hand_over(f, 31, GSB_FEATURE_STAGING);
+	receive(f, GSB_CTL_ADMITTED, &admitted, sizeof(admitted));
+	assert_int_equal(admitted.tenant_id, 31);
+	assert_int_equal(gsb_channel_recv(f->client, &welcome, sizeof(welcome), fds, &n_fds),
+			 sizeof(welcome));
+	assert_int_equal(welcome.tenant_id, 31);
+	assert_int_equal(welcome.features, GSB_FEATURE_STAGING);
+	assert_int_equal(n_fds, 4); /* no host window was asked for */
+	while (n_fds)
+		close(fds[--n_fds]);
+	send_message(f, &ask.msg, GSB_CTL_STATUS, sizeof(ask));
+	receive(f, GSB_CTL_STATUS_REPLY, &status, sizeof(status));
+	assert_int_equal(status.r.number, 5);
+	assert_int_equal(status.r.n_tenants, 1);
+	assert_string_equal(status.r.policy, "fifo");
+	assert_string_equal(status.r.tenants[0].tenant, "etl");
+	assert_string_equal(status.r.tenants[0].program, "gpu_db");
+	assert_int_equal(status.r.tenants[0].pid, 77);
+	close(f->pidfd_write);
+	f->pidfd_write = -1;
+	receive(f, GSB_CTL_GONE, &gone, sizeof(gone));
+	assert_int_equal(gone.tenant_id, 31);
+	assert_int_equal(gone.reason, GSB_GONE_EXITED);
+}
+
+static void test_library_of_another_build_is_refused_with_the_remedy(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_ctl_refused refused;
+	struct gsb_msg_refused told;
+
+	hand_over(f, 32, GSB_FEATURE_STAGING | 1ull << 40);
+	receive(f, GSB_CTL_REFUSED, &refused, sizeof(refused));
+	assert_int_equal(refused.error, -EPROTONOSUPPORT);
+	assert_int_equal(gsb_channel_recv(f->client, &told, sizeof(told), NULL, NULL),
+			 sizeof(told));
+	assert_int_equal(told.msg.type, GSB_MSG_REFUSED);
+	assert_non_null(strstr(told.reason, "of different builds; install one of both"));
+}
+
+static void test_draining_engine_refuses_and_says_so(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_ctl_shutdown down = {.how = GSB_SHUTDOWN_DRAIN};
+	struct gsb_ctl_refused refused;
+
+	send_message(f, &down.msg, GSB_CTL_SHUTDOWN, sizeof(down));
+	kit_settle(&f->k);
+	assert_false(f->control.stop);
+	hand_over(f, 33, GSB_FEATURE_STAGING);
+	receive(f, GSB_CTL_REFUSED, &refused, sizeof(refused));
+	assert_int_equal(refused.error, -ESHUTDOWN);
+}
+
+static void test_shutdown_now_and_end_of_file_stop_the_engine(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_ctl_shutdown down = {.how = GSB_SHUTDOWN_NOW};
+
+	send_message(f, &down.msg, GSB_CTL_SHUTDOWN, sizeof(down));
+	kit_settle(&f->k);
+	assert_true(f->control.stop);
+	f->control.stop = false;
+	shutdown(f->brokerd, SHUT_WR);
+	kit_settle(&f->k);
+	assert_true(f->control.stop);
+}
+
+static void test_limits_change_a_tenant_that_is_there(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_ctl_admitted admitted;
+	struct gsb_ctl_limits m = {.tenant_id = 34,
+				   .limits = {.device_mem_bytes = 4096, .queued_records = 7}};
+
+	hand_over(f, 34, GSB_FEATURE_STAGING);
+	receive(f, GSB_CTL_ADMITTED, &admitted, sizeof(admitted));
+	send_message(f, &m.msg, GSB_CTL_LIMITS, sizeof(m));
+	kit_settle(&f->k);
+	assert_int_equal(f->k.engine->tenants[admitted.slot]->limits.device_mem_bytes, 4096);
+	assert_int_equal(f->k.engine->tenants[admitted.slot]->limits.queued_records, 7);
+}
+
+static void test_message_of_a_wrong_size_is_dropped(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_ctl_admit a = {0};
+
+	send_message(f, &a.msg, GSB_CTL_ADMIT, sizeof(struct gsb_ctl_status));
+	kit_settle(&f->k);
+	assert_int_equal(f->k.engine->n_tenants, 0);
+	assert_false(f->control.stop);
+}
+
+#define control_test(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		control_test(test_admitted_tenant_is_welcomed_shown_and_gone),
+		control_test(test_library_of_another_build_is_refused_with_the_remedy),
+		control_test(test_draining_engine_refuses_and_says_so),
+		control_test(test_shutdown_now_and_end_of_file_stop_the_engine),
+		control_test(test_limits_change_a_tenant_that_is_there),
+		control_test(test_message_of_a_wrong_size_is_dropped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,240 @@
+/*
+ * test_engine_gate.c - virtual time: it stands while a thread of a tenant runs, goes on when all are
+ * blocked, and what happens in it does not depend on which process the kernel ran first.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shm/channel.h"
+#include "shm/wait.h"
+#include "tests/unit/engine_kit.h"
+
+#define HOST_CALL_NS 100 /* what engine_kit.c declares */
+#define COMMAND_NS   1000
+
+struct fixture {
+	struct kit_engine k;
+	struct kit_tenant a, b;
+	uint64_t mem_a, mem_b;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	kit_engine_init(&f->k, true);
+	kit_tenant_init(&f->a, &f->k, NULL);
+	kit_tenant_init(&f->b, &f->k, NULL);
+	f->mem_a = kit_alloc(&f->a, 64);
+	f->mem_b = kit_alloc(&f->b, 64);
+	kit_stream_create(&f->a, 1, 0);
+	kit_event_create(&f->a, 0);
+	kit_event_create(&f->a, 1);
+	kit_settle(&f->k);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	kit_tenant_finish(&f->a);
+	kit_tenant_finish(&f->b);
+	kit_engine_finish(&f->k);
+	free(f);
+	return 0;
+}
+
+/* The tenant's only thread waits, as gsb_thread_wait would have it wait. */
+static void block(struct kit_tenant *t, enum gsb_wait_kind kind, uint32_t index, uint64_t value)
+{
+	struct gsb_thread *th = &t->region->threads[t->slot];
+
+	th->wait_kind = kind;
+	th->wait_index = index;
+	th->wait_value = value;
+	atomic_fetch_or(&t->region->header.blocked[0], 1ull << t->slot);
+	atomic_store(&th->state, GSB_THREAD_BLOCKED);
+}
+
+static bool runs(const struct kit_tenant *t)
+{
+	return atomic_load(&t->region->threads[t->slot].state) == GSB_THREAD_RUNNING;
+}
+
+static void test_time_stands_while_a_thread_runs(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t now = f->k.dev->now_ns;
+
+	kit_fill(&f->a, 0, f->mem_a);
+	block(&f->a, GSB_WAIT_STREAM, 0, 1);
+	kit_settle(&f->k);
+	assert_int_equal(f->k.dev->n_issued, 0); /* b runs */
+	assert_int_equal(f->k.dev->now_ns, now);
+	block(&f->b, GSB_WAIT_NOTHING, 0, 0);
+	kit_settle(&f->k);
+	assert_int_equal(f->k.dev->n_issued, 1);
+	assert_int_equal(kit_done(&f->a, 0), 1);
+	assert_true(runs(&f->a));
+	assert_false(runs(&f->b));
+}
+
+/* From the moment that its condition holds a thread counts as running, asleep or not. */
+static void test_time_waits_for_a_thread_that_was_woken(void **state)
+{
+	struct fixture *f = *state;
+
+	block(&f->b, GSB_WAIT_NOTHING, 0, 0);
+	kit_fill(&f->a, 0, f->mem_a);
+	kit_fill(&f->a, 1, f->mem_a);
+	block(&f->a, GSB_WAIT_STREAM, 0, 1);
+	kit_settle(&f->k);
+	assert_true(runs(&f->a));
+	assert_int_equal(kit_done(&f->a, 0), 1);
+	assert_int_equal(f->k.dev->n_issued, 1); /* stream 1 is ready, but a runs */
+	block(&f->a, GSB_WAIT_STREAM, 1, 1);
+	kit_settle(&f->k);
+	assert_int_equal(kit_done(&f->a, 1), 1);
+}
+
+static void test_host_work_costs_what_is_declared(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t host = f->a.t->host_ns > f->k.dev->now_ns ? f->a.t->host_ns : f->k.dev->now_ns;
+
+	kit_nop(&f->a, 0);
+	kit_nop(&f->a, 0);
+	kit_fill(&f->a, 0, f->mem_a);
+	block(&f->a, GSB_WAIT_STREAM, 0, 3);
+	block(&f->b, GSB_WAIT_NOTHING, 0, 0);
+	kit_settle(&f->k);
+	assert_int_equal(f->k.dev->log[0].not_before_ns, host + 3 * HOST_CALL_NS);
+}
+
+static void test_event_times_are_device_times(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_event_word *w = f->a.region->events;
+
+	block(&f->b, GSB_WAIT_NOTHING, 0, 0);
+	kit_record(&f->a, 1, 0);
+	kit_fill(&f->a, 1, f->mem_a);
+	kit_fill(&f->a, 1, f->mem_a);
+	kit_record(&f->a, 1, 1);
+	block(&f->a, GSB_WAIT_EVENT, 1, 1);
+	kit_settle(&f->k);
+	/* The first fill is posted one call after the record; the second follows at once. */
+	assert_int_equal(w[1].time_ns - w[0].time_ns, HOST_CALL_NS + 2 * COMMAND_NS);
+}
+
+/* Both are ready at the same device time: the tenant's number decides, not who came first. */
+static void test_order_of_issue_does_not_depend_on_arrival(void **state)
+{
+	struct fixture *f = *state;
+
+	f->a.t->host_ns = f->b.t->host_ns = f->k.dev->now_ns;
+	kit_fill(&f->b, 0, f->mem_b);
+	kit_settle(&f->k);
+	kit_fill(&f->a, 0, f->mem_a);
+	block(&f->a, GSB_WAIT_STREAM, 0, 1);
+	block(&f->b, GSB_WAIT_STREAM, 0, 1);
+	kit_settle(&f->k);
+	assert_int_equal(f->k.dev->log[0].addr, f->mem_a);
+	assert_int_equal(f->k.dev->log[1].addr, f->mem_b);
+	assert_int_equal(f->k.dev->log[0].not_before_ns, f->k.dev->log[1].not_before_ns);
+}
+
+/* It blocked after the engine had looked: what it waits for is true, so it runs. */
+static void test_time_waits_for_a_thread_that_blocked_in_vain(void **state)
+{
+	struct fixture *f = *state;
+
+	kit_nop(&f->a, 0);
+	kit_settle(&f->k);
+	assert_int_equal(kit_done(&f->a, 0), 1);
+	kit_fill(&f->b, 0, f->mem_b);
+	kit_settle(&f->k);
+	f->a.t->dirty = false;
+	block(&f->a, GSB_WAIT_STREAM, 0, 1);
+	block(&f->b, GSB_WAIT_STREAM, 0, 1);
+	kit_settle(&f->k);
+	assert_true(runs(&f->a));
+	assert_int_equal(f->k.dev->n_advances, 0);
+}
+
+static void test_time_waits_for_a_host_function(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_host_func done = {.cookie = 5};
+
+	kit_host_func(&f->a, 0, 5);
+	block(&f->a, GSB_WAIT_STREAM, 0, 1);
+	kit_fill(&f->b, 0, f->mem_b);
+	block(&f->b, GSB_WAIT_STREAM, 0, 1);
+	kit_settle(&f->k);
+	assert_int_equal(f->k.dev->n_advances, 0); /* a thread of the library is at it */
+	kit_post(&f->a, GSB_REC_HOST_FUNC_DONE, 0, &done, sizeof(done), NULL, 0);
+	kit_settle(&f->k);
+	assert_true(runs(&f->a));
+	block(&f->a, GSB_WAIT_NOTHING, 0, 0);
+	kit_settle(&f->k);
+	assert_int_equal(kit_done(&f->b, 0), 1);
+}
+
+static void test_tenant_that_runs_too_long_is_charged_and_time_goes_on(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t now = f->k.dev->now_ns;
+
+	kit_fill(&f->a, 0, f->mem_a);
+	block(&f->a, GSB_WAIT_STREAM, 0, 1);
+	while (!kit_done(&f->a, 0)) /* b never blocks: the engine's own timer ends this */
+		if (!gsb_engine_turn(f->k.engine))
+			gsb_engine_sleep(f->k.engine);
+	assert_int_equal(f->b.t->stats.charged_ns, 1000000);
+	assert_int_equal(f->a.t->stats.charged_ns, 0);
+	assert_int_equal(f->k.dev->advanced_to_ns, now + 1000000);
+	/* From now on nobody waits for b, and it is not charged again, until it blocked once. */
+	kit_fill(&f->a, 0, f->mem_a);
+	block(&f->a, GSB_WAIT_STREAM, 0, 2);
+	kit_settle(&f->k);
+	assert_int_equal(kit_done(&f->a, 0), 2);
+	assert_int_equal(f->b.t->stats.charged_ns, 1000000);
+}
+
+static void test_idle_engine_asks_nobody_to_ring_when_blocking(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_false(gsb_gate_is_waiting(f->k.engine));
+	assert_int_equal(gsb_gate_due_ns(f->k.engine), UINT64_MAX);
+	kit_fill(&f->a, 0, f->mem_a);
+	kit_settle(&f->k);
+	assert_true(gsb_gate_is_waiting(f->k.engine));
+	assert_true(gsb_gate_due_ns(f->k.engine) < UINT64_MAX);
+}
+
+#define gate_test(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		gate_test(test_time_stands_while_a_thread_runs),
+		gate_test(test_time_waits_for_a_thread_that_was_woken),
+		gate_test(test_host_work_costs_what_is_declared),
+		gate_test(test_event_times_are_device_times),
+		gate_test(test_order_of_issue_does_not_depend_on_arrival),
+		gate_test(test_time_waits_for_a_thread_that_blocked_in_vain),
+		gate_test(test_time_waits_for_a_host_function),
+		gate_test(test_tenant_that_runs_too_long_is_charged_and_time_goes_on),
+		gate_test(test_idle_engine_asks_nobody_to_ring_when_blocking),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,564 @@
+/*
+ * test_engine_hostile.c - tenants that break the protocol, die, or want too much, beside a healthy
+ * one: the engine names what was wrong, cuts that tenant off, and nobody else notices.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shm/channel.h"
+#include "tests/unit/engine_kit.h"
+
+struct fixture {
+	struct kit_engine k;
+	struct kit_tenant good, bad;
+	uint64_t mem, bad_mem;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	kit_engine_init(&f->k, false);
+	kit_device_auto(f->k.dev);
+	kit_tenant_init(&f->good, &f->k, NULL);
+	kit_tenant_init(&f->bad, &f->k, NULL);
+	f->mem = kit_alloc(&f->good, 64);
+	f->bad_mem = kit_alloc(&f->bad, 64);
+	kit_load_inc(&f->bad, 0, 0);
+	kit_load_inc(&f->good, 0, 0);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	kit_tenant_finish(&f->bad);
+	kit_tenant_finish(&f->good);
+	kit_engine_finish(&f->k);
+	free(f);
+	return 0;
+}
+
+/* The healthy tenant's kernel runs and its bytes are right. */
+static void expect_good_works(struct fixture *f)
+{
+	uint32_t *word = (uint32_t *)(uintptr_t)f->mem, before = *word;
+	uint64_t done = kit_done(&f->good, 0);
+
+	kit_launch_inc(&f->good, 0, 0, f->mem, 1);
+	kit_settle(&f->k);
+	assert_int_equal(kit_done(&f->good, 0), done + 1);
+	assert_int_equal(*word, before + 1);
+	assert_int_equal(atomic_load(&f->good.region->header.fatal), 0);
+}
+
+/* The other was cut off, alone, and told why. */
+static void expect_cut(struct fixture *f, const char *why)
+{
+	struct gsb_msg_cut m;
+
+	kit_settle(&f->k);
+	assert_int_equal(atomic_load(&f->bad.region->header.fatal),
+			 CUDA_ERROR_SYSTEM_DRIVER_MISMATCH);
+	assert_int_equal(gsb_channel_recv(f->bad.socket, &m, sizeof(m), NULL, NULL), sizeof(m));
+	assert_int_equal(m.msg.type, GSB_MSG_CUT);
+	if (!strstr(m.reason, why))
+		fail_msg("\"%s\" does not say \"%s\"", m.reason, why);
+	assert_true(kit_tenant_is_gone(&f->bad));
+	assert_int_equal(f->k.engine->n_cut, 1);
+	expect_good_works(f);
+}
+
+/* ---- records that are wrong in one thing each ---- */
+
+struct bad_record {
+	const char *name;
+	enum gsb_rec_type type;
+	uint64_t stream;
+	union {
+		struct gsb_rec_ctx ctx;
+		struct gsb_rec_object object;
+		struct gsb_rec_ctx_create ctx_create;
+		struct gsb_rec_stream_create stream_create;
+		struct gsb_rec_event_create event_create;
+		struct gsb_rec_image_part image_part;
+		struct gsb_rec_module_load module_load;
+		struct gsb_rec_function_get function_get;
+		struct gsb_rec_function_name function_name;
+		struct gsb_rec_function_set function_set;
+		struct gsb_rec_global_get global_get;
+		struct gsb_rec_occupancy occupancy;
+		struct gsb_rec_mem_alloc mem_alloc;
+		struct gsb_rec_mem_free mem_free;
+		struct gsb_rec_launch launch;
+		struct gsb_rec_copy copy;
+		struct gsb_rec_fill fill;
+		struct gsb_rec_event_record event_record;
+		struct gsb_rec_host_func host_func;
+	};
+	uint32_t tail_bytes;
+	const char *why;
+};
+
+#define S0  kit_stream(0)
+#define OLD KIT_HANDLE(GSB_HANDLE_STREAM, 0, 77) /* another generation */
+#define MEM 1					 /* stands for the tenant's own memory */
+
+static const struct bad_record bad_records[] = {
+	{"stream: stale generation", GSB_REC_NOP, OLD, .why = "Nop with stream"},
+	{"stream: index out of range", GSB_REC_NOP, kit_stream(0xffffff), .why = "Nop with stream"},
+	{"stream: an event's handle", GSB_REC_NOP, kit_event(0), .why = "Nop with stream"},
+	{"stream: a pointer", GSB_REC_NOP, 0x7f0012345678, .why = "Nop with stream"},
+	{"stream: none", GSB_REC_NOP, 0, .why = "Nop with stream"},
+	{"ctx create: taken", GSB_REC_CTX_CREATE, .ctx_create = {kit_ctx(0), kit_stream(5)},
+	 .why = "in use"},
+	{"ctx create: index", GSB_REC_CTX_CREATE, .ctx_create = {kit_ctx(64), kit_stream(5)},
+	 .why = "no such handle"},
+	{"ctx create: legacy taken", GSB_REC_CTX_CREATE, .ctx_create = {kit_ctx(1), kit_stream(0)},
+	 .why = "in use"},
+	{"ctx create: legacy no handle", GSB_REC_CTX_CREATE, .ctx_create = {kit_ctx(1), 12},
+	 .why = "no such handle"},
+	{"ctx destroy: unknown", GSB_REC_CTX_DESTROY, .object = {kit_ctx(7)},
+	 .why = "with context"},
+	{"stream create: taken", GSB_REC_STREAM_CREATE,
+	 .stream_create = {kit_stream(0), kit_ctx(0)}, .why = "in use"},
+	{"stream create: index", GSB_REC_STREAM_CREATE,
+	 .stream_create = {kit_stream(GSB_N_STREAMS), kit_ctx(0)}, .why = "no such handle"},
+	{"stream create: context", GSB_REC_STREAM_CREATE,
+	 .stream_create = {kit_stream(5), kit_ctx(9)}, .why = "with context"},
+	{"stream destroy: the legacy one", GSB_REC_STREAM_DESTROY, .object = {kit_stream(0)},
+	 .why = "with stream"},
+	{"event create: index", GSB_REC_EVENT_CREATE,
+	 .event_create = {kit_event(GSB_N_EVENTS), kit_ctx(0)}, .why = "no such handle"},
+	{"event destroy: unknown", GSB_REC_EVENT_DESTROY, .object = {kit_event(3)},
+	 .why = "with event"},
+	{"event record: unknown", GSB_REC_EVENT_RECORD, S0, .event_record = {kit_event(3), 1},
+	 .why = "with event"},
+	{"wait: unknown", GSB_REC_STREAM_WAIT_EVENT, S0, .object = {kit_event(3)},
+	 .why = "with event"},
+	{"image part: beyond staging", GSB_REC_IMAGE_PART, .image_part = {1, 0, 64, 1ull << 40, 64},
+	 .why = "staging offset"},
+	{"image part: overflow", GSB_REC_IMAGE_PART, .image_part = {1, 0, 64, UINT64_MAX - 8, 64},
+	 .why = "staging offset"},
+	{"image part: beyond total", GSB_REC_IMAGE_PART, .image_part = {1, 0, 65, 0, 64},
+	 .why = "ImagePart"},
+	{"image part: empty", GSB_REC_IMAGE_PART, .image_part = {1, 0, 0, 0, 64},
+	 .why = "ImagePart"},
+	{"image part: over the limit", GSB_REC_IMAGE_PART, .image_part = {1, 0, 64, 0, 1ull << 40},
+	 .why = "ImagePart"},
+	{"image part: not from 0", GSB_REC_IMAGE_PART, .image_part = {1, 32, 32, 0, 64},
+	 .why = "after 0"},
+	{"module load: no image", GSB_REC_MODULE_LOAD,
+	 .module_load = {kit_module(3), kit_ctx(0), 99}, .why = "not all there"},
+	{"module unload: unknown", GSB_REC_MODULE_UNLOAD, .object = {kit_module(3)},
+	 .why = "with module"},
+	{"function get: module", GSB_REC_FUNCTION_GET,
+	 .function_get = {kit_fn(3), kit_module(3), 1}, .tail_bytes = 1, .why = "with module"},
+	{"function prepare: unknown", GSB_REC_FUNCTION_PREPARE, .object = {kit_fn(3)},
+	 .why = "FunctionPrepare of function"},
+	{"function get: name longer than the record", GSB_REC_FUNCTION_GET,
+	 .function_get = {kit_fn(3), kit_module(0), 1000}, .why = "name of 1000 bytes"},
+	{"function get: no name", GSB_REC_FUNCTION_GET,
+	 .function_get = {kit_fn(3), kit_module(0), 0}, .why = "name of 0 bytes"},
+	{"function get: handle taken", GSB_REC_FUNCTION_GET,
+	 .function_get = {kit_fn(0), kit_module(0), 1}, .tail_bytes = 1, .why = "taken"},
+	{"function get: handle index", GSB_REC_FUNCTION_GET,
+	 .function_get = {kit_fn(0xffffff), kit_module(0), 1}, .tail_bytes = 1,
+	 .why = "taken or no"},
+	{"function name: module", GSB_REC_FUNCTION_NAME, .function_name = {kit_module(9), 0},
+	 .why = "with module"},
+	{"function set: unknown", GSB_REC_FUNCTION_SET, .function_set = {kit_fn(9), 8, 0},
+	 .why = "with function"},
+	{"global get: module", GSB_REC_GLOBAL_GET, .global_get = {kit_module(9), 1},
+	 .tail_bytes = 1, .why = "with module"},
+	{"occupancy: unknown", GSB_REC_OCCUPANCY, .occupancy = {kit_fn(9), 0, 32, 0},
+	 .why = "Occupancy of function"},
+	{"mem alloc: context", GSB_REC_MEM_ALLOC, .mem_alloc = {kit_ctx(9), 64},
+	 .why = "MemAlloc in context"},
+	{"mem free: nothing there", GSB_REC_MEM_FREE, .mem_free = {kit_ctx(0), 0x1000},
+	 .why = "no allocation begins"},
+	{"mem free: context", GSB_REC_MEM_FREE, .mem_free = {kit_ctx(9), MEM},
+	 .why = "MemFree in context"},
+	{"mem info: context", GSB_REC_MEM_INFO, .ctx = {kit_ctx(9)}, .why = "MemInfo of context"},
+	{"host alloc: context", GSB_REC_HOST_ALLOC, .mem_alloc = {kit_ctx(9), 64},
+	 .why = "HostAlloc in context"},
+	{"host free: nothing there", GSB_REC_HOST_FREE, .mem_free = {kit_ctx(0), 0x1000},
+	 .why = "no allocation begins"},
+	{"free async: nothing there", GSB_REC_MEM_FREE_ASYNC, S0, .mem_free = {kit_ctx(0), 0x1000},
+	 .why = "no allocation begins"},
+	{"launch: unknown function", GSB_REC_LAUNCH, S0,
+	 .launch = {kit_fn(9), {1, 1, 1}, {1, 1, 1}, .params_bytes = 16}, .tail_bytes = 16,
+	 .why = "with function"},
+	{"launch: too few parameters", GSB_REC_LAUNCH, S0,
+	 .launch = {kit_fn(0), {1, 1, 1}, {1, 1, 1}, .params_bytes = 8}, .tail_bytes = 16,
+	 .why = "8 bytes of parameters"},
+	{"launch: parameters beyond the record", GSB_REC_LAUNCH, S0,
+	 .launch = {kit_fn(0), {1, 1, 1}, {1, 1, 1}, .params_bytes = 16},
+	 .why = "16 bytes of parameters"},
+	{"launch: empty grid", GSB_REC_LAUNCH, S0,
+	 .launch = {kit_fn(0), {1, 0, 1}, {1, 1, 1}, .params_bytes = 16}, .tail_bytes = 16,
+	 .why = "without threads"},
+	{"launch: flags", GSB_REC_LAUNCH, S0,
+	 .launch = {kit_fn(0), {1, 1, 1}, {1, 1, 1}, .flags = 6, .params_bytes = 16},
+	 .tail_bytes = 16, .why = "flags 0x6"},
+	{"copy: past the allocation", GSB_REC_COPY, S0,
+	 .copy = {MEM, 0, 65, 1, .dst_place = GSB_PLACE_DEVICE, .src_place = GSB_PLACE_STAGING},
+	 .why = "device range"},
+	{"copy: past the staging memory", GSB_REC_COPY, S0,
+	 .copy = {MEM, 1ull << 40, 64, 1, .dst_place = GSB_PLACE_DEVICE,
+		  .src_place = GSB_PLACE_STAGING},
+	 .why = "staging range"},
+	{"copy: pinned memory that is not", GSB_REC_COPY, S0,
+	 .copy = {MEM, GSB_HOST_WINDOW_BASE, 64, 1, .dst_place = GSB_PLACE_DEVICE,
+		  .src_place = GSB_PLACE_HOST},
+	 .why = "pinned range"},
+	{"copy: another's device memory", GSB_REC_COPY, S0,
+	 .copy = {GSB_DEVICE_WINDOW_BASE, 0, 64, 1, .dst_place = GSB_PLACE_DEVICE,
+		  .src_place = GSB_PLACE_STAGING},
+	 .why = "device range"},
+	{"copy: rows overflow", GSB_REC_COPY, S0,
+	 .copy = {MEM, 0, 64, UINT64_MAX, 1ull << 62, 64, .dst_place = GSB_PLACE_DEVICE,
+		  .src_place = GSB_PLACE_STAGING},
+	 .why = "copy of"},
+	{"copy: rows overlap", GSB_REC_COPY, S0,
+	 .copy = {MEM, 0, 16, 2, 8, 16, .dst_place = GSB_PLACE_DEVICE,
+		  .src_place = GSB_PLACE_STAGING},
+	 .why = "copy of"},
+	{"copy: place", GSB_REC_COPY, S0,
+	 .copy = {MEM, 0, 4, 1, .dst_place = 99, .src_place = GSB_PLACE_STAGING},
+	 .why = "place 99"},
+	{"copy: into the record", GSB_REC_COPY, S0,
+	 .copy = {0, 0, 4, 1, .dst_place = GSB_PLACE_INLINE, .src_place = GSB_PLACE_STAGING},
+	 .why = "place 3"},
+	{"copy: own pages, not agreed", GSB_REC_COPY, S0,
+	 .copy = {MEM, 0x1000, 4, 1, .dst_place = GSB_PLACE_DEVICE, .src_place = GSB_PLACE_VM},
+	 .why = "not agreed"},
+	{"copy: inline longer than the record", GSB_REC_COPY, S0,
+	 .copy = {MEM, 0, 64, 1, .dst_place = GSB_PLACE_DEVICE, .src_place = GSB_PLACE_INLINE},
+	 .tail_bytes = 16, .why = "inline copy"},
+	{"copy: inline rows that end behind the record", GSB_REC_COPY, S0,
+	 .copy = {MEM, 0, 4, 2, 4, 64, .dst_place = GSB_PLACE_DEVICE,
+		  .src_place = GSB_PLACE_INLINE},
+	 .tail_bytes = 16, .why = "inline copy"},
+	{"fill: element size", GSB_REC_FILL, S0, .fill = {MEM, 4, 1, 0, 0, 3}, .why = "of 3 bytes"},
+	{"fill: size overflow", GSB_REC_FILL, S0, .fill = {MEM, 1ull << 63, 1, 0, 0, 4},
+	 .why = "fill of"},
+	{"fill: past the end", GSB_REC_FILL, S0, .fill = {MEM, 17, 1, 0, 0, 4},
+	 .why = "not its own"},
+	{"host function done unasked", GSB_REC_HOST_FUNC_DONE, .host_func = {5},
+	 .why = "not asked for"},
+};
+
+/* The tenant's own memory where the table says MEM. */
+static void place_memory(struct bad_record *r, uint64_t mem)
+{
+	if (r->type == GSB_REC_COPY && r->copy.dst == MEM)
+		r->copy.dst = mem;
+	if (r->type == GSB_REC_FILL && r->fill.dst == MEM)
+		r->fill.dst = mem;
+	if (r->type == GSB_REC_MEM_FREE && r->mem_free.addr == MEM)
+		r->mem_free.addr = mem;
+}
+
+static void test_each_bad_record_cuts_its_tenant_off_with_its_reason(void **state)
+{
+	static const uint8_t tail[64] = "xxxxxxxxxxxxxxxx";
+
+	for (size_t i = 0; i < sizeof(bad_records) / sizeof(bad_records[0]); i++) {
+		struct bad_record r = bad_records[i];
+		void *fixture;
+		struct fixture *f;
+
+		setup(&fixture);
+		f = fixture;
+		place_memory(&r, f->bad_mem);
+		kit_post(&f->bad, r.type, r.stream, &r.ctx, gsb_rec_min_size(r.type) - 32, tail,
+			 r.tail_bytes);
+		kit_settle(&f->k);
+		if (!atomic_load(&f->bad.region->header.fatal))
+			fail_msg("%s: not cut off", r.name);
+		expect_cut(f, r.why);
+		teardown(&fixture);
+	}
+}
+
+/* ---- the ring itself ---- */
+
+static struct gsb_rec *raw_record(struct kit_tenant *t)
+{
+	uint64_t wait_for;
+	struct gsb_rec *rec = gsb_ring_reserve(&t->producer, 32, &wait_for);
+
+	memset(rec, 0, sizeof(*rec));
+	rec->type = GSB_REC_NOP;
+	rec->size = 32;
+	rec->stream = kit_stream(0);
+	return rec;
+}
+
+static void test_unknown_record_type_cuts_off(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec *rec = raw_record(&f->bad);
+
+	rec->type = GSB_N_RECS;
+	gsb_ring_commit(&f->bad.producer, rec);
+	expect_cut(f, "bad type or length");
+}
+
+static void test_record_shorter_than_its_type_cuts_off(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec *rec = raw_record(&f->bad);
+
+	rec->type = GSB_REC_LAUNCH;
+	gsb_ring_commit(&f->bad.producer, rec);
+	expect_cut(f, "bad type or length");
+}
+
+static void test_tail_beyond_the_ring_cuts_off(void **state)
+{
+	struct fixture *f = *state;
+
+	atomic_store(&f->bad.region->header.tail, f->bad.producer.tail + GSB_RING_BYTES + 16);
+	expect_cut(f, "bad type or length");
+}
+
+static void test_thread_that_there_is_not_cuts_off(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec *rec = raw_record(&f->bad);
+
+	rec->thread = GSB_N_THREADS;
+	gsb_ring_commit(&f->bad.producer, rec);
+	expect_cut(f, "thread 128");
+}
+
+static void test_event_record_out_of_number_cuts_off(void **state)
+{
+	struct fixture *f = *state;
+
+	kit_event_create(&f->bad, 0);
+	f->bad.n_records[0] = 5;
+	kit_record(&f->bad, 0, 0);
+	expect_cut(f, "EventRecord number 6 after 0");
+}
+
+static void test_double_free_cuts_off(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_free b = {.ctx = kit_ctx(0), .addr = f->bad_mem};
+
+	kit_post_call(&f->bad, GSB_REC_MEM_FREE, &b, sizeof(b), NULL, 0);
+	kit_post_call(&f->bad, GSB_REC_MEM_FREE, &b, sizeof(b), NULL, 0);
+	expect_cut(f, "no allocation begins");
+}
+
+static void test_garbage_on_the_socket_cuts_off(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_msg_host_func m = {.cookie = 1};
+
+	gsb_msg_init(&m.msg, GSB_MSG_CONTROL, sizeof(m));
+	assert_int_equal(gsb_channel_send(f->bad.socket, &m.msg, NULL, 0), 0);
+	expect_cut(f, "message of type");
+}
+
+/* Words that the engine writes may be overwritten: it has its own copies. */
+static void test_scribbled_region_changes_nothing_for_others(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_region *r = f->bad.region;
+
+	memset(r->streams, 0xff, sizeof(r->streams));
+	memset(r->events, 0xff, sizeof(r->events));
+	memset(r->threads, 0xff, sizeof(r->threads));
+	memset((void *)r->header.blocked, 0xff, sizeof(r->header.blocked));
+	r->header.ring_bytes = 1;
+	atomic_store(&r->header.head, 12345);
+	kit_fill(&f->bad, 0, f->bad_mem);
+	kit_settle(&f->k);
+	expect_good_works(f);
+}
+
+/* ---- leaving ---- */
+
+static void test_death_drops_the_queue_and_frees_everything(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t used = f->k.dev->used_bytes;
+
+	f->k.dev->automatic = false;
+	kit_launch_inc(&f->bad, 0, 0, f->bad_mem, 1);
+	kit_launch_inc(&f->bad, 0, 0, f->bad_mem, 1);
+	kit_host_func(&f->bad, 0, 1);
+	kit_settle(&f->k);
+	kit_tenant_die(&f->bad); /* the kit's space_cancel ends what runs */
+	f->k.dev->automatic = true;
+	assert_true(kit_tenant_is_gone(&f->bad));
+	assert_int_equal(f->k.dev->n_cancels, 1);
+	assert_int_equal(f->k.dev->n_spaces, 1);
+	assert_int_equal(f->k.dev->used_bytes, used - 64);
+	expect_good_works(f);
+}
+
+static void test_death_while_a_host_function_runs(void **state)
+{
+	struct fixture *f = *state;
+
+	kit_host_func(&f->bad, 0, 1);
+	kit_settle(&f->k);
+	kit_tenant_die(&f->bad);
+	assert_true(kit_tenant_is_gone(&f->bad));
+}
+
+static void test_death_with_calls_pending(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_object d = {.handle = kit_ctx(0)};
+
+	f->k.dev->automatic = false;
+	kit_fill(&f->bad, 0, f->bad_mem);
+	kit_post_call(&f->bad, GSB_REC_CTX_DESTROY, &d, sizeof(d), NULL, 0);
+	kit_settle(&f->k);
+	kit_tenant_die(&f->bad);
+	f->k.dev->automatic = true;
+	assert_true(kit_tenant_is_gone(&f->bad));
+	assert_int_equal(f->k.dev->n_spaces, 1);
+}
+
+static void test_kernel_past_the_limit_is_abandoned(void **state)
+{
+	struct fixture *f = *state;
+
+	f->k.dev->automatic = false;
+	f->k.engine->params.kernel_limit_ns = 1000000;
+	kit_launch_inc(&f->bad, 0, 0, f->bad_mem, 1);
+	while (!kit_done(&f->bad, 0)) /* the engine's own timer ends this */
+		if (!gsb_engine_turn(f->k.engine))
+			gsb_engine_sleep(f->k.engine);
+	f->k.dev->automatic = true;
+	assert_int_equal(kit_error(&f->bad, 0), CUDA_ERROR_LAUNCH_TIMEOUT);
+	assert_int_equal(f->k.dev->n_cancels, 1);
+	assert_false(kit_tenant_is_gone(&f->bad));
+	expect_good_works(f);
+}
+
+/* ---- limits ---- */
+
+/* Events that rest must not eat the memory that queued work needs. */
+static void test_recorded_events_hold_nothing_of_the_queue(void **state)
+{
+	struct fixture *f = *state;
+	size_t used = f->bad.t->pool.used_bytes;
+
+	for (uint32_t i = 0; i < 250; i++) {
+		kit_event_create(&f->bad, i);
+		kit_record(&f->bad, 0, i);
+		kit_wait(&f->bad, 0, i);
+	}
+	kit_settle(&f->k);
+	assert_int_equal(kit_done(&f->bad, 0), 500);
+	assert_int_equal(f->bad.t->pool.used_bytes, used);
+}
+
+static void test_device_memory_quota_is_kept(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_alloc a = {.ctx = kit_ctx(0), .size = 4096};
+	struct gsb_rec_ctx c = {kit_ctx(0)};
+	const struct gsb_reply_mem_info *info = kit_reply(&f->bad);
+
+	f->bad.t->limits.device_mem_bytes = 4096;
+	assert_int_equal(kit_call(&f->bad, GSB_REC_MEM_ALLOC, &a, sizeof(a), NULL, 0),
+			 CUDA_ERROR_OUT_OF_MEMORY);
+	a.size = 4096 - 64;
+	assert_int_equal(kit_call(&f->bad, GSB_REC_MEM_ALLOC, &a, sizeof(a), NULL, 0),
+			 CUDA_SUCCESS);
+	assert_int_equal(kit_call(&f->bad, GSB_REC_MEM_INFO, &c, sizeof(c), NULL, 0), CUDA_SUCCESS);
+	assert_int_equal(info->free_bytes, 0);
+	assert_int_equal(info->total_bytes, 4096);
+	expect_good_works(f);
+}
+
+static void test_sizes_that_overflow_are_out_of_memory(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_alloc a = {.ctx = kit_ctx(0), .size = UINT64_MAX};
+
+	f->bad.t->limits.device_mem_bytes = 1 << 20;
+	assert_int_equal(kit_call(&f->bad, GSB_REC_MEM_ALLOC, &a, sizeof(a), NULL, 0),
+			 CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(kit_call(&f->bad, GSB_REC_HOST_ALLOC, &a, sizeof(a), NULL, 0),
+			 CUDA_ERROR_OUT_OF_MEMORY);
+	a.size = 0;
+	assert_int_equal(kit_call(&f->bad, GSB_REC_MEM_ALLOC, &a, sizeof(a), NULL, 0),
+			 CUDA_ERROR_INVALID_VALUE);
+}
+
+static void test_module_that_is_none_is_refused_with_the_log(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_image_part part = {.image = 7, .length = 8, .total = 8};
+	struct gsb_rec_module_load load = {.module = kit_module(5), .ctx = kit_ctx(0), .image = 7};
+
+	memcpy(f->bad.staging, "rubbish", 8);
+	assert_int_equal(kit_call(&f->bad, GSB_REC_IMAGE_PART, &part, sizeof(part), NULL, 0), 0);
+	assert_int_equal(kit_call(&f->bad, GSB_REC_MODULE_LOAD, &load, sizeof(load), NULL, 0),
+			 CUDA_ERROR_INVALID_IMAGE);
+	assert_memory_equal(kit_reply(&f->bad), "line 1: this is no module", 25);
+}
+
+static void test_all_places_taken_is_refused_with_the_reason(void **state)
+{
+	static struct kit_tenant t[GSB_N_SLOTS];
+	struct kit_engine k;
+	struct kit_tenant late;
+	struct gsb_tenant_limits small = {.host_mem_bytes = 4096, .staging_bytes = 4096};
+	char why[256];
+
+	kit_engine_init(&k, false);
+	for (int i = 0; i < GSB_N_SLOTS; i++)
+		assert_int_equal(kit_tenant_admit(&t[i], &k, &small, why, sizeof(why)), 0);
+	assert_int_equal(kit_tenant_admit(&late, &k, &small, why, sizeof(why)), -EUSERS);
+	assert_non_null(strstr(why, "64 places"));
+	for (int i = 0; i < GSB_N_SLOTS; i++)
+		kit_tenant_finish(&t[i]);
+	kit_engine_finish(&k);
+}
+
+#define hostile_test(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_bad_record_cuts_its_tenant_off_with_its_reason),
+		hostile_test(test_unknown_record_type_cuts_off),
+		hostile_test(test_record_shorter_than_its_type_cuts_off),
+		hostile_test(test_tail_beyond_the_ring_cuts_off),
+		hostile_test(test_thread_that_there_is_not_cuts_off),
+		hostile_test(test_event_record_out_of_number_cuts_off),
+		hostile_test(test_double_free_cuts_off),
+		hostile_test(test_garbage_on_the_socket_cuts_off),
+		hostile_test(test_scribbled_region_changes_nothing_for_others),
+		hostile_test(test_death_drops_the_queue_and_frees_everything),
+		hostile_test(test_death_while_a_host_function_runs),
+		hostile_test(test_death_with_calls_pending),
+		hostile_test(test_kernel_past_the_limit_is_abandoned),
+		hostile_test(test_recorded_events_hold_nothing_of_the_queue),
+		hostile_test(test_device_memory_quota_is_kept),
+		hostile_test(test_sizes_that_overflow_are_out_of_memory),
+		hostile_test(test_module_that_is_none_is_refused_with_the_log),
+		cmocka_unit_test(test_all_places_taken_is_refused_with_the_reason),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,130 @@
+/*
+ * ask.c - see ask.h.
+ */
+#include <config.h>
+
+#include "tools/ask.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#define PATIENCE_S 15 /* gsbrokerd waits one second for its engines */
+
+static bool engine_ok(const struct gsb_answer_engine *a, size_t n)
+{
+	size_t fixed = offsetof(struct gsb_answer_engine, status), rows;
+
+	if (a->error)
+		return n == fixed;
+	if (n < sizeof(*a))
+		return false;
+	rows = (n - sizeof(*a)) / sizeof(a->status.tenants[0]);
+	return a->status.n_tenants == rows;
+}
+
+static int take_engine(struct gsb_answers *out, const struct gsb_answer_engine *a, size_t n)
+{
+	struct gsb_answer_engine *copy;
+
+	if (!engine_ok(a, n) || out->n_engines == GSB_ASK_ENGINES_MAX)
+		return -EPROTO;
+	copy = calloc(1, n < sizeof(*a) ? sizeof(*a) : n);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, a, n);
+	out->engines[out->n_engines++] = copy;
+	return 0;
+}
+
+/* Return: 1 when that was the last, 0, -errno. */
+static int take(struct gsb_answers *out, const struct gsb_answer *a, size_t n)
+{
+	if (n < sizeof(*a) || a->msg.type != GSB_MSG_CONTROL_REPLY)
+		return -EPROTO;
+	if (a->kind == GSB_ANSWER_BROKER && n == sizeof(out->broker)) {
+		memcpy(&out->broker, a, n);
+		return 0;
+	}
+	if (a->kind == GSB_ANSWER_ENGINE && n >= offsetof(struct gsb_answer_engine, status))
+		return take_engine(out, (const void *)a, n);
+	if (a->kind == GSB_ANSWER_END && n == sizeof(out->end)) {
+		memcpy(&out->end, a, n);
+		return 1;
+	}
+	return -EPROTO;
+}
+
+static int take_all(int fd, struct gsb_answers *out)
+{
+	static _Alignas(16) char buf[GSB_CHANNEL_MSG_MAX];
+	ssize_t n;
+	int r;
+
+	do {
+		n = gsb_channel_recv(fd, buf, sizeof(buf), NULL, NULL);
+		if (n == -EAGAIN)
+			return -ETIMEDOUT;
+		if (n <= 0)
+			return -EPROTO;
+		r = take(out, (const struct gsb_answer *)buf, (size_t)n);
+	} while (!r);
+	return r < 0 ? r : 0;
+}
+
+int gsb_ask(const char *path, enum gsb_query_what what, uint32_t how, struct gsb_answers *out)
+{
+	struct timeval patience = {.tv_sec = PATIENCE_S};
+	struct gsb_query q = {.what = what, .how = how};
+	int fd, err;
+
+	memset(out, 0, sizeof(*out));
+	err = gsb_channel_connect(path, &fd);
+	if (err)
+		return err;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	gsb_msg_init(&q.msg, GSB_MSG_CONTROL, sizeof(q));
+	err = gsb_channel_send(fd, &q.msg, NULL, 0);
+	if (!err)
+		err = take_all(fd, out);
+	close(fd);
+	return err;
+}
+
+void gsb_answers_finish(struct gsb_answers *a)
+{
+	for (unsigned i = 0; i < a->n_engines; i++)
+		free(a->engines[i]);
+	a->n_engines = 0;
+}
+
+void gsb_ask_explain(int err, const char *path, char *out, size_t size)
+{
+	switch (err) {
+	case -ENOENT:
+	case -ECONNREFUSED:
+		snprintf(out, size,
+			 "no gsbrokerd listens on %s: start one, or give its socket by --socket or "
+			 "GSB_SOCKET",
+			 path);
+		break;
+	case -EACCES:
+		snprintf(out, size,
+			 "no permission to connect to %s: ask for membership in its group, or give "
+			 "another socket",
+			 path);
+		break;
+	case -EPROTO:
+		snprintf(out, size,
+			 "what listens on %s is no gsbrokerd of release " PACKAGE_VERSION, path);
+		break;
+	case -ETIMEDOUT:
+		snprintf(out, size, "gsbrokerd on %s did not answer in %d s", path, PATIENCE_S);
+		break;
+	default: snprintf(out, size, "%s: %s", path, strerror(-err));
+	}
+}

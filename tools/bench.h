@@ -1,0 +1,15 @@
+/*
+ * bench.h - the parts of gsb-bench. Each measures one thing, native and ours in the same run where both
+ * exist, and prints an aligned table. argv[0] is the part's name.
+ */
+#ifndef GSB_TOOLS_BENCH_H
+#define GSB_TOOLS_BENCH_H
+
+/* Return: exit status 0 measured, 1 a measurement failed, 2 usage. */
+int gsb_bench_transport(int argc, char **argv);
+int gsb_bench_memory(int argc, char **argv);
+int gsb_bench_model(int argc, char **argv);
+/* Not for the user: what transport and memory run inside a tenant. */
+int gsb_bench_tenant(int argc, char **argv);
+
+#endif

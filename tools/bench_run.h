@@ -1,0 +1,17 @@
+/*
+ * bench_run.h - running ourselves again, natively or under a private broker, and reading one line back.
+ */
+#ifndef GSB_TOOLS_BENCH_RUN_H
+#define GSB_TOOLS_BENCH_RUN_H
+
+#include <stdbool.h>
+
+/*
+ * gsb_bench_self() - run `gsb-bench ARGS...` and read its first line of output
+ * @device: run it under `gsbrun --device DEVICE`; NULL = plainly
+ * @args:   NULL-terminated, at most 8
+ * Returns false when it did not start or did not exit with 0.
+ */
+bool gsb_bench_self(const char *device, const char *const *args, char *line, int size);
+
+#endif

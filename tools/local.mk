@@ -1,0 +1,42 @@
+# tools
+
+bin_PROGRAMS += tools/gsb-bench
+tools_gsb_bench_SOURCES = \
+	tools/bench.h \
+	tools/bench_memory.c \
+	tools/bench_model.c \
+	tools/bench_run.c tools/bench_run.h \
+	tools/bench_tenant.c \
+	tools/bench_transport.c \
+	tools/gsb-bench.c
+tools_gsb_bench_LDADD = libmodel.la libshm.la libbase.la
+
+## gsbctl, gsbrun ######################################################################
+bin_PROGRAMS += tools/gsbctl
+tools_gsbctl_SOURCES = tools/gsbctl.c tools/ask.c tools/ask.h
+tools_gsbctl_LDADD = libshm.la libbase.la
+
+bin_PROGRAMS += tools/gsbrun
+tools_gsbrun_SOURCES = \
+	tools/gsbrun.c \
+	tools/ask.c tools/ask.h \
+	tools/private_broker.c tools/private_broker.h
+tools_gsbrun_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DGSB_SBINDIR='"$(sbindir)"' -DGSB_PRIVDIR='"$(gsbprivdir)"'
+tools_gsbrun_LDADD = libshm.la libbase.la
+
+## gsb-model ###########################################################################
+bin_PROGRAMS += tools/gsb-model
+tools_gsb_model_SOURCES = \
+	tools/gsb-model.c \
+	tools/model_commands.c tools/model_commands.h \
+	tools/model_driver.c \
+	tools/model_input.c tools/model_input.h \
+	tools/model_plot.c \
+	tools/model_report.c tools/model_report.h
+tools_gsb_model_LDADD = libmodel.la libptx.la libbase.la -ldl
+dist_man_MANS += doc/gsb-model.1
+EXTRA_DIST += doc/model.md
+
+check_SCRIPTS += tests/integ/gsb_model.sh
+EXTRA_DIST += tests/integ/gsb_model.sh

@@ -1,0 +1,39 @@
+/*
+ * model_input.h - what gsb-model is asked about: the GPU and the kernels, from words, files and drivers.
+ */
+#ifndef GSB_TOOLS_MODEL_INPUT_H
+#define GSB_TOOLS_MODEL_INPUT_H
+
+#include "model/arch.h"
+#include "model/kernels.h"
+
+struct model_input {
+	struct gsb_arch arch;
+	const struct gsb_rules *rules;
+	bool json;
+	bool cover;	  /* T x B may grow */
+	bool keep;	  /* geometries as they came, where all fit so */
+	const char *plot; /* file to draw into; NULL = none */
+	double launch_us; /* launch overhead of Cruz, Algorithm 1; 0 = none */
+	struct gsb_capacity capacity;
+	struct gsb_fraction_params fraction;
+	size_t n_kernels;
+	struct gsb_kernel_row kernels[GSB_PLAN_KERNELS_MAX];
+};
+
+/*
+ * A GPU by name, by the path of a text file, or "driver", "driver:N" from the N-th device of the
+ * driver. 0; -1: told on stderr.
+ */
+int model_input_arch(struct model_input *in, const char *word);
+
+/*
+ * Append kernels: "key=value,..." is one; "@FILE", "@FILE:KERNEL" and "@FILE...,key=value" are those of
+ * a table, a cubin, a fatbin or PTX, with what follows set in each. 0; -1: told on stderr.
+ */
+int model_input_kernels(struct model_input *in, const char *word);
+
+/* model_driver.c: attributes of device @index of the driver. 0; -1: told on stderr. */
+int model_driver_arch(unsigned int index, struct gsb_arch *out);
+
+#endif
