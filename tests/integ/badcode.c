@@ -1,0 +1,283 @@
+/*
+ * badcode.c - bad device code as a tenant of a real broker meets it: the driver's code, the reason in the log
+ * that the program asked for, and a context that works on. Run under gsbrun by badcode.sh.
+ *
+ *   badcode            the cases below
+ *   badcode oversized  a module over the limit of 64 KiB that the broker was given
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "tests/unit/tenant.h"
+
+#define assert_cu(call)		 assert_int_equal(call, CUDA_SUCCESS)
+#define assert_cu_is(want, call) assert_int_equal(call, want)
+
+#define HEAD ".version 8.0\n.target sm_75\n.address_size 64\n"
+#define STORE                                                                                 \
+	".visible .entry store(.param .u64 p)\n{\n\t.reg .b64 %a;\n\tld.param.u64 %a, [p];\n" \
+	"\tst.global.u32 [%a], 7;\n\tret;\n}\n"
+#define STRANGE ".visible .entry strange(.param .u64 p)\n{\n\tfrobnicate.sync.u32 1;\n\tret;\n}\n"
+
+static struct cu cu;
+
+/* Loads an image in each way that there is, wants that answer, and the words in the error log of those that
+ * have one. */
+static void expect_refused(const void *image, CUresult want, const char *words)
+{
+	char text[512] = "";
+	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+	void *values[] = {text, (void *)sizeof(text)};
+	CUmodule module;
+	CUlibrary library;
+
+	assert_cu_is(want, cu.cuModuleLoadData(&module, image));
+	assert_cu_is(want, cu.cuModuleLoadDataEx(&module, image, 2, options, values));
+	assert_non_null(strstr(text, words));
+	assert_int_equal((uintptr_t)values[1], strlen(text) + 1);
+	text[0] = 0;
+	values[1] = (void *)sizeof(text);
+	assert_cu_is(want,
+		     cu.cuLibraryLoadData(&library, image, options, values, 2, NULL, NULL, 0));
+	assert_non_null(strstr(text, words));
+}
+
+static CUfunction function(CUmodule *module, const char *text, const char *name)
+{
+	CUfunction f;
+
+	assert_cu(cu.cuModuleLoadData(module, text));
+	assert_cu(cu.cuModuleGetFunction(&f, *module, name));
+	return f;
+}
+
+static CUresult launch(CUfunction f, CUdeviceptr p)
+{
+	void *params[] = {&p};
+
+	return cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL);
+}
+
+/* The context works: after every case. */
+static int check_alive(void **state)
+{
+	CUmodule module;
+	CUfunction f = function(&module, HEAD STORE, "store");
+	uint32_t value = 0;
+	CUdeviceptr p;
+
+	(void)state;
+	assert_cu(cu.cuMemAlloc_v2(&p, 4));
+	assert_cu(launch(f, p));
+	assert_cu(cu.cuMemcpyDtoH_v2(&value, p, 4));
+	assert_int_equal(value, 7);
+	assert_cu(cu.cuMemFree_v2(p));
+	assert_cu(cu.cuModuleUnload(module));
+	return 0;
+}
+
+/* ---- text ---- */
+
+static void test_badcode_text_that_is_no_ptx_is_no_image(void **state)
+{
+	(void)state;
+	expect_refused("once upon a time", CUDA_ERROR_INVALID_IMAGE, "neither");
+	expect_refused("", CUDA_ERROR_INVALID_IMAGE, "neither");
+}
+
+static void test_badcode_syntax_error_names_its_line(void **state)
+{
+	(void)state;
+	expect_refused(
+		HEAD
+		".visible .entry f()\n{\n\t.reg .b32 %r;\n\tadd.u32 %r, %nobody, 1;\n\tret;\n}\n",
+		CUDA_ERROR_INVALID_PTX, "7:");
+	expect_refused(HEAD ".visible .entry f()\n{\n\tret\n}\n", CUDA_ERROR_INVALID_PTX, "7:");
+}
+
+static void test_badcode_truncated_ptx_is_refused_wherever_it_ends(void **state)
+{
+	static const char whole[] = HEAD STORE;
+	char cut[sizeof(whole)];
+	CUmodule module;
+
+	(void)state;
+	for (size_t n = sizeof(HEAD); n < sizeof(whole) - 3; n++) {
+		CUresult r;
+
+		memcpy(cut, whole, n);
+		cut[n] = 0;
+		r = cu.cuModuleLoadData(&module, cut);
+		if (r != CUDA_ERROR_INVALID_PTX)
+			fail_msg("%zu of %zu bytes: %d", n, sizeof(whole) - 1, r);
+	}
+}
+
+static void test_badcode_ptx_without_a_version_is_refused(void **state)
+{
+	(void)state;
+	expect_refused(STORE, CUDA_ERROR_INVALID_PTX, ".version");
+}
+
+static void test_badcode_ptx_for_a_newer_gpu_is_refused(void **state)
+{
+	(void)state;
+	expect_refused(".version 8.7\n.target sm_120\n.address_size 64\n" STORE,
+		       CUDA_ERROR_INVALID_PTX, "sm_120");
+}
+
+static void test_badcode_undefined_variable_is_named(void **state)
+{
+	(void)state;
+	expect_refused(HEAD ".extern .global .u32 nowhere;\n" STORE, CUDA_ERROR_INVALID_PTX,
+		       "nowhere");
+}
+
+/* ---- fatbins ---- */
+
+/* One uncompressed entry of PTX behind the two headers, laid out as nvcc does. */
+static size_t make_fatbin(uint8_t *to, const char *text)
+{
+	uint64_t text_bytes = strlen(text) + 1, body = 64 + text_bytes;
+
+	memset(to, 0, 16 + 64);
+	memcpy(to, &(uint32_t){0xba55ed50}, 4);
+	memcpy(to + 4, &(uint16_t){1}, 2);
+	memcpy(to + 6, &(uint16_t){16}, 2);
+	memcpy(to + 8, &body, 8);
+	memcpy(to + 16, &(uint16_t){1}, 2);
+	memcpy(to + 18, &(uint16_t){0x101}, 2);
+	memcpy(to + 20, &(uint32_t){64}, 4);
+	memcpy(to + 24, &text_bytes, 8);
+	memcpy(to + 44, &(uint32_t){75}, 4);
+	memcpy(to + 80, text, text_bytes);
+	return 16 + body;
+}
+
+static void test_badcode_good_fatbin_loads(void **state)
+{
+	static uint8_t fatbin[4096];
+	CUmodule module;
+
+	(void)state;
+	make_fatbin(fatbin, HEAD STORE);
+	assert_cu(cu.cuModuleLoadData(&module, fatbin));
+	assert_cu(cu.cuModuleUnload(module));
+}
+
+static void test_badcode_truncated_fatbin_is_refused(void **state)
+{
+	static uint8_t fatbin[4096];
+
+	(void)state;
+	make_fatbin(fatbin, HEAD STORE);
+	memcpy(fatbin + 8, &(uint64_t){100}, 8); /* its entry says more */
+	expect_refused(fatbin, CUDA_ERROR_INVALID_IMAGE, "fatbin");
+}
+
+/* Whatever one changed byte makes of it, there is an answer, and it is one of a load. */
+static void test_badcode_corrupt_fatbin_is_answered_whatever_changed(void **state)
+{
+	static uint8_t fatbin[4096];
+	CUmodule module;
+	unsigned n_refused = 0;
+
+	(void)state;
+	make_fatbin(fatbin, HEAD STORE);
+	for (size_t i = 16; i < 80; i++) {
+		CUresult r;
+
+		fatbin[i] ^= 0xff;
+		r = cu.cuModuleLoadData(&module, fatbin);
+		fatbin[i] ^= 0xff;
+		n_refused += r != CUDA_SUCCESS;
+		if (!r)
+			assert_cu(cu.cuModuleUnload(module));
+		else if (r != CUDA_ERROR_INVALID_IMAGE && r != CUDA_ERROR_NO_BINARY_FOR_GPU)
+			fail_msg("byte %zu: %d", i, r);
+	}
+	assert_true(n_refused > 10);
+}
+
+/* ---- kernels ---- */
+
+static void test_badcode_unknown_opcode_is_refused_at_its_launch_only(void **state)
+{
+	CUmodule module;
+	CUfunction strange = function(&module, HEAD STRANGE STORE, "strange"), store;
+	uint32_t value = 0;
+	CUdeviceptr p;
+
+	(void)state;
+	assert_cu(cu.cuModuleGetFunction(&store, module, "store"));
+	assert_cu(cu.cuMemAlloc_v2(&p, 4));
+	assert_cu_is(CUDA_ERROR_NOT_SUPPORTED, launch(strange, p));
+	assert_cu(cu.cuCtxSynchronize());
+	assert_cu(launch(store, p));
+	assert_cu(cu.cuMemcpyDtoH_v2(&value, p, 4));
+	assert_int_equal(value, 7);
+	assert_cu_is(CUDA_ERROR_NOT_SUPPORTED, launch(strange, p));
+	assert_cu(cu.cuMemFree_v2(p));
+	assert_cu(cu.cuModuleUnload(module));
+}
+
+static void test_badcode_names_that_are_not_there_are_not_found(void **state)
+{
+	CUmodule module;
+	CUfunction f;
+	CUdeviceptr p;
+
+	(void)state;
+	function(&module, HEAD STORE, "store");
+	assert_cu_is(CUDA_ERROR_NOT_FOUND, cu.cuModuleGetFunction(&f, module, "restore"));
+	assert_cu_is(CUDA_ERROR_NOT_FOUND, cu.cuModuleGetGlobal_v2(&p, NULL, module, "store"));
+	assert_cu(cu.cuModuleUnload(module));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuModuleUnload(module));
+}
+
+/* ---- over the limit ---- */
+
+static void test_badcode_module_over_the_tenants_limit_is_refused_with_the_limit(void **state)
+{
+	static char text[1 << 17];
+
+	(void)state;
+	memset(text, ' ', sizeof(text) - 1);
+	memcpy(text, HEAD STORE, sizeof(HEAD STORE) - 1);
+	expect_refused(text, CUDA_ERROR_INVALID_IMAGE, "limit of 65536");
+}
+
+#define BADCODE(test) cmocka_unit_test_teardown(test, check_alive)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		BADCODE(test_badcode_text_that_is_no_ptx_is_no_image),
+		BADCODE(test_badcode_syntax_error_names_its_line),
+		BADCODE(test_badcode_truncated_ptx_is_refused_wherever_it_ends),
+		BADCODE(test_badcode_ptx_without_a_version_is_refused),
+		BADCODE(test_badcode_ptx_for_a_newer_gpu_is_refused),
+		BADCODE(test_badcode_undefined_variable_is_named),
+		BADCODE(test_badcode_good_fatbin_loads),
+		BADCODE(test_badcode_truncated_fatbin_is_refused),
+		BADCODE(test_badcode_corrupt_fatbin_is_answered_whatever_changed),
+		BADCODE(test_badcode_unknown_opcode_is_refused_at_its_launch_only),
+		BADCODE(test_badcode_names_that_are_not_there_are_not_found),
+	};
+	const struct CMUnitTest oversized[] = {
+		BADCODE(test_badcode_module_over_the_tenants_limit_is_refused_with_the_limit),
+	};
+	CUcontext ctx;
+
+	cu_load(&cu);
+	if (cu.cuInit(0) || cu.cuDevicePrimaryCtxRetain(&ctx, 0) || cu.cuCtxSetCurrent(ctx))
+		return 2;
+	if (argc > 1 && !strcmp(argv[1], "oversized"))
+		return cmocka_run_group_tests(oversized, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

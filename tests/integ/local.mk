@@ -1,0 +1,23 @@
+# tests/integ: whole processes. The programs here are helpers of the shell tests, no tests themselves.
+noinst_PROGRAMS += tests/integ/misuse
+tests_integ_misuse_SOURCES = tests/integ/misuse.c
+
+# Programs of cmocka cases that know only the driver's API: they open the library by the name that all programs use.
+if HAVE_CMOCKA
+noinst_PROGRAMS += tests/integ/badcode tests/integ/semantics
+check_SCRIPTS += tests/integ/programs.sh
+endif
+integ_cppflags = $(AM_CPPFLAGS) -DGSB_LIBRARY='"libcuda.so.1"'
+integ_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+integ_ldadd = $(CMOCKA_LIBS) -ldl
+tests_integ_badcode_SOURCES = tests/integ/badcode.c tests/unit/tenant.h
+tests_integ_badcode_CPPFLAGS = $(integ_cppflags)
+tests_integ_badcode_CFLAGS = $(integ_cflags)
+tests_integ_badcode_LDADD = $(integ_ldadd)
+tests_integ_semantics_SOURCES = tests/integ/semantics.c tests/unit/tenant.h
+tests_integ_semantics_CPPFLAGS = $(integ_cppflags)
+tests_integ_semantics_CFLAGS = $(integ_cflags)
+tests_integ_semantics_LDADD = $(integ_ldadd)
+
+check_SCRIPTS += tests/integ/tenants.sh tests/integ/launch_path.sh
+EXTRA_DIST += tests/integ/tenants.sh tests/integ/launch_path.sh tests/integ/programs.sh tests/integ/real.sh

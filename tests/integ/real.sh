@@ -1,0 +1,48 @@
+# real.sh - what the tests with the built engine share, beside lib.sh. Sourced, never run.
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # broker: for lib.sh
+
+# start_real_broker [CONF LINE...]: the built engine on the emulated H200; its log goes to $dir/broker.log.
+# shellcheck disable=SC2120 # the lines are optional
+start_real_broker() {
+	printf '%s\n' '[device "emu:h200"]' "$@" >"$dir/conf"
+	mkfifo "$dir/ready"
+	"$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s" --ready-fd 9 9>"$dir/ready" 2>"$dir/broker.log" &
+	broker=$!
+	read -r _ <"$dir/ready" || fail "gsbrokerd did not start: $(cat "$dir/broker.log")"
+}
+
+# In a sanitized build the library comes after the runtime, and leaks of the tenant are not asked for: its
+# tables lie in pages that the leak checker does not read. Broker and engine are checked in full.
+tenant_asan=verify_asan_link_order=0:detect_leaks=0
+
+# end_broker: stop_broker of lib.sh, and what a sanitizer said in broker or engine fails the case.
+end_broker() {
+	stop_broker
+	! grep -E 'Sanitizer|runtime error' "$dir/broker.log" || fail "$(cat "$dir/broker.log")"
+}
+
+tenant() { # tenant NAME COMMAND...
+	local name=$1
+	shift
+	ASAN_OPTIONS=$tenant_asan \
+		"$build/tools/gsbrun" --socket "$dir/s" --tenant "$name" -- "$@"
+}
+
+# n_tenants: how many tenants the broker still counts, dead ones that are not cleaned up included.
+n_tenants() {
+	json_value "$(gsbctl status --json)" tenants_now
+}
+
+# Until every tenant is gone; each question is an answered message, so this neither spins nor sleeps long.
+await_no_tenants() {
+	local i
+	for i in $(seq 3000); do
+		[ "$(gsbctl ps | tail -n +2 | wc -l)" -eq 0 ] && return
+	done
+	fail "tenants are left after $i questions: $(gsbctl ps)"
+}
+
+engine_pid() {
+	children_of "$broker" | tr -d ' '
+}

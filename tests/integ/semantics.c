@@ -1,0 +1,780 @@
+/*
+ * semantics.c - what CUDA documents of streams, events, copies and contexts, asked of the whole road: kernels that
+ * take different device time, events behind them that tell when they ended. Run under gsbrun by programs.sh.
+ *
+ *   semantics          the cases below; prints "timeline NAME MS" for what must be the same in every run
+ *   semantics limit N  the tenant may have N bytes of device memory
+ *   semantics figures  does a known amount of work, prints "ready", and ends with its standard input
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "tests/unit/tenant.h"
+
+#define assert_cu(call)		 assert_int_equal(call, CUDA_SUCCESS)
+#define assert_cu_is(want, call) assert_int_equal(call, want)
+
+#define LONG_SPINS 20000
+#define N_LOG	   1024
+
+/* mark: after so many turns of a loop, append id to the log: a count, then as many ids. */
+static const char ptx[] =
+	".version 6.4\n.target sm_50\n.address_size 64\n"
+	".visible .entry mark(.param .u64 log, .param .u32 id, .param .u32 spins)\n{\n"
+	"\t.reg .pred %p;\n\t.reg .b32 %id, %n, %at;\n\t.reg .b64 %log, %to;\n"
+	"\tld.param.u64 %log, [log];\n\tld.param.u32 %id, [id];\n\tld.param.u32 %n, [spins];\n"
+	"SPIN:\n\tsetp.eq.u32 %p, %n, 0;\n\t@%p bra DONE;\n\tsub.u32 %n, %n, 1;\n\tbra SPIN;\n"
+	"DONE:\n\tatom.global.add.u32 %at, [%log], 1;\n\tmul.wide.u32 %to, %at, 4;\n"
+	"\tadd.u64 %to, %to, %log;\n\tst.global.u32 [%to+4], %id;\n\tret;\n}\n";
+
+static struct cu cu;
+static CUcontext ctx;
+static CUmodule module;
+static CUfunction mark;
+static CUdeviceptr device_log;
+
+static CUresult launch_mark(CUstream s, uint32_t id, uint32_t spins)
+{
+	void *params[] = {&device_log, &id, &spins};
+
+	return cu.cuLaunchKernel(mark, 1, 1, 1, 1, 1, 1, 0, s, params, NULL);
+}
+
+static void expect_log(const uint32_t *ids, uint32_t n)
+{
+	uint32_t log[N_LOG];
+
+	assert_cu(cu.cuCtxSynchronize());
+	assert_cu(cu.cuMemcpyDtoH_v2(log, device_log, sizeof(log)));
+	assert_int_equal(log[0], n);
+	assert_memory_equal(log + 1, ids, n * sizeof(*ids));
+}
+
+#define expect_order(...)                           \
+	expect_log((const uint32_t[]){__VA_ARGS__}, \
+		   sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+
+static CUstream stream(unsigned flags)
+{
+	CUstream s;
+
+	assert_cu(cu.cuStreamCreate(&s, flags));
+	return s;
+}
+
+static CUevent event(void)
+{
+	CUevent e;
+
+	assert_cu(cu.cuEventCreate(&e, 0));
+	return e;
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	assert_cu(cu.cuCtxSetCurrent(ctx));
+	assert_cu(cu.cuMemsetD32_v2(device_log, 0, N_LOG));
+	assert_cu(cu.cuCtxSynchronize());
+	return 0;
+}
+
+/* ---- order ---- */
+
+static void timeline(const char *name, float ms)
+{
+	printf("timeline %s %.6f\n", name, ms);
+}
+
+/* A launch and the event behind it: when it has ended, in device time. */
+static CUevent launch_and_record(CUstream s, uint32_t id, uint32_t spins)
+{
+	CUevent e = event();
+
+	assert_cu(launch_mark(s, id, spins));
+	assert_cu(cu.cuEventRecord(e, s));
+	return e;
+}
+
+/* The events were passed at later and later device times. Ends them. */
+static void expect_later_and_later(CUevent *events, unsigned n)
+{
+	float ms;
+
+	assert_cu(cu.cuCtxSynchronize());
+	for (unsigned i = 1; i < n; i++) {
+		assert_cu(cu.cuEventElapsedTime(&ms, events[i - 1], events[i]));
+		timeline("step", ms);
+		assert_true(ms > 0);
+	}
+	for (unsigned i = 0; i < n; i++)
+		assert_cu(cu.cuEventDestroy_v2(events[i]));
+}
+
+static void test_legacy_stream_waits_for_blocking_streams_and_they_for_it(void **state)
+{
+	CUstream a = stream(CU_STREAM_DEFAULT), b = stream(CU_STREAM_DEFAULT);
+	CUstream n = stream(CU_STREAM_NON_BLOCKING);
+	CUevent e[4];
+
+	(void)state;
+	e[1] = launch_and_record(a, 1, LONG_SPINS);
+	e[2] = launch_and_record(NULL, 2, LONG_SPINS / 2);
+	e[3] = launch_and_record(b, 3, 0);
+	e[0] = launch_and_record(n, 4, 0);
+	expect_later_and_later(e, 4);
+	assert_cu(cu.cuStreamDestroy_v2(a));
+	assert_cu(cu.cuStreamDestroy_v2(b));
+	assert_cu(cu.cuStreamDestroy_v2(n));
+}
+
+static void test_independent_streams_end_by_their_own_length(void **state)
+{
+	CUstream s[4];
+	CUevent e[4];
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		s[i] = stream(CU_STREAM_DEFAULT);
+		e[3 - i] = launch_and_record(s[i], i, (4 - i) * LONG_SPINS);
+	}
+	expect_later_and_later(e, 4);
+	for (int i = 0; i < 4; i++)
+		assert_cu(cu.cuStreamDestroy_v2(s[i]));
+}
+
+static void test_wait_event_orders_two_streams(void **state)
+{
+	CUstream a = stream(CU_STREAM_NON_BLOCKING), b = stream(CU_STREAM_NON_BLOCKING);
+	CUevent e = event();
+
+	(void)state;
+	assert_cu(launch_mark(a, 1, LONG_SPINS));
+	assert_cu(cu.cuEventRecord(e, a));
+	assert_cu(cu.cuStreamWaitEvent(b, e, 0));
+	assert_cu(launch_mark(b, 2, 0));
+	assert_cu_is(CUDA_ERROR_NOT_READY, cu.cuEventQuery(e));
+	expect_order(1, 2);
+	assert_cu(cu.cuEventQuery(e));
+	assert_cu(cu.cuEventDestroy_v2(e));
+	assert_cu(cu.cuStreamDestroy_v2(a));
+	assert_cu(cu.cuStreamDestroy_v2(b));
+}
+
+static void test_per_thread_stream_is_a_blocking_one(void **state)
+{
+	uint32_t id = 1, spins = LONG_SPINS;
+	void *params[] = {&device_log, &id, &spins};
+	CUstream n = stream(CU_STREAM_NON_BLOCKING);
+	CUevent e[3] = {NULL, event()};
+
+	(void)state;
+	assert_cu(cu.cuLaunchKernel_ptsz(mark, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+	assert_cu(cu.cuEventRecord_ptsz(e[1], NULL));
+	e[2] = launch_and_record(NULL, 2, 0);
+	e[0] = launch_and_record(n, 3, 0);
+	assert_cu_is(CUDA_ERROR_NOT_READY, cu.cuStreamQuery_ptsz(NULL));
+	assert_cu(cu.cuStreamSynchronize_ptsz(NULL));
+	expect_later_and_later(e, 3);
+	assert_cu(cu.cuStreamDestroy_v2(n));
+}
+
+/* ---- events ---- */
+
+static void test_elapsed_times_are_sane_and_add_up(void **state)
+{
+	CUstream s = stream(CU_STREAM_NON_BLOCKING);
+	CUevent e[4];
+	float ms[3], all;
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		e[i] = event();
+		assert_cu(cu.cuEventRecord(e[i], s));
+		if (i < 3)
+			assert_cu(launch_mark(s, i, (i + 1) * LONG_SPINS));
+	}
+	assert_cu_is(CUDA_ERROR_NOT_READY, cu.cuEventElapsedTime(&all, e[0], e[3]));
+	assert_cu(cu.cuEventSynchronize(e[3]));
+	for (int i = 0; i < 3; i++) {
+		assert_cu(cu.cuEventElapsedTime(&ms[i], e[i], e[i + 1]));
+		timeline("kernel", ms[i]);
+		assert_true(ms[i] > 0 && (!i || ms[i] > ms[i - 1]));
+	}
+	assert_cu(cu.cuEventElapsedTime(&all, e[0], e[3]));
+	assert_true(all - (ms[0] + ms[1] + ms[2]) < 1e-3f &&
+		    all - (ms[0] + ms[1] + ms[2]) > -1e-3f);
+	timeline("all", all);
+	for (int i = 0; i < 4; i++)
+		assert_cu(cu.cuEventDestroy_v2(e[i]));
+	assert_cu(cu.cuStreamDestroy_v2(s));
+}
+
+static void test_kernels_side_by_side_take_the_time_of_one(void **state)
+{
+	CUstream s[8];
+	CUevent from = event(), to = event(), end = event();
+	float one, eight;
+
+	(void)state;
+	assert_cu(cu.cuEventRecord(from, NULL));
+	assert_cu(launch_mark(NULL, 0, LONG_SPINS));
+	assert_cu(cu.cuEventRecord(to, NULL));
+	for (uint32_t i = 0; i < 8; i++) {
+		s[i] = stream(CU_STREAM_DEFAULT);
+		assert_cu(launch_mark(s[i], i, LONG_SPINS));
+	}
+	assert_cu(cu.cuEventRecord(end, NULL));
+	assert_cu(cu.cuCtxSynchronize());
+	assert_cu(cu.cuEventElapsedTime(&one, from, to));
+	assert_cu(cu.cuEventElapsedTime(&eight, to, end));
+	timeline("one", one);
+	timeline("eight", eight);
+	assert_true(eight < 2 * one);
+	for (int i = 0; i < 8; i++)
+		assert_cu(cu.cuStreamDestroy_v2(s[i]));
+	assert_cu(cu.cuEventDestroy_v2(from));
+	assert_cu(cu.cuEventDestroy_v2(to));
+	assert_cu(cu.cuEventDestroy_v2(end));
+}
+
+/* ---- host functions ---- */
+
+static struct {
+	unsigned n;
+	const uint32_t *pinned;
+	uint32_t saw[3];
+} host;
+
+static void look(void *arg)
+{
+	host.saw[(uintptr_t)arg] = *host.pinned;
+	host.n++;
+}
+
+static void called_back(CUstream s, CUresult status, void *arg)
+{
+	if (!status)
+		look(arg);
+	(void)s;
+}
+
+static void test_host_functions_see_what_came_before_and_nothing_after(void **state)
+{
+	CUstream s = stream(CU_STREAM_NON_BLOCKING);
+	void *pinned;
+
+	(void)state;
+	assert_cu(cu.cuMemAllocHost_v2(&pinned, 4));
+	memset(pinned, 0, 4);
+	host.pinned = pinned;
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_cu(launch_mark(s, i, LONG_SPINS));
+		assert_cu(cu.cuMemcpyDtoHAsync_v2(pinned, device_log, 4, s));
+		if (i == 1)
+			assert_cu(cu.cuStreamAddCallback(s, called_back, (void *)1, 0));
+		else
+			assert_cu(cu.cuLaunchHostFunc(s, look, (void *)(uintptr_t)i));
+	}
+	assert_cu(cu.cuStreamSynchronize(s));
+	assert_int_equal(host.n, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(host.saw[i], i + 1);
+	assert_cu(cu.cuMemFreeHost(pinned));
+	assert_cu(cu.cuStreamDestroy_v2(s));
+}
+
+/* ---- copies ---- */
+
+#define W     37 /* of the rectangle */
+#define H     11
+#define PITCH 64
+#define ROOM  (PITCH * (H + 4))
+
+enum place { PAGEABLE, PINNED, DEVICE, N_PLACES };
+
+struct side {
+	enum place place;
+	void *host;
+	CUdeviceptr device;
+};
+
+static void make_side(struct side *s, enum place place, const uint8_t *bytes)
+{
+	s->place = place;
+	if (place == DEVICE) {
+		assert_cu(cu.cuMemAlloc_v2(&s->device, ROOM));
+		assert_cu(cu.cuMemcpyHtoD_v2(s->device, bytes, ROOM));
+		return;
+	}
+	if (place == PINNED)
+		assert_cu(cu.cuMemAllocHost_v2(&s->host, ROOM));
+	else
+		assert_non_null(s->host = malloc(ROOM));
+	memcpy(s->host, bytes, ROOM);
+}
+
+static void end_side(struct side *s, uint8_t *bytes)
+{
+	if (s->place == DEVICE) {
+		assert_cu(cu.cuMemcpyDtoH_v2(bytes, s->device, ROOM));
+		assert_cu(cu.cuMemFree_v2(s->device));
+		return;
+	}
+	memcpy(bytes, s->host, ROOM);
+	if (s->place == PINNED)
+		assert_cu(cu.cuMemFreeHost(s->host));
+	else
+		free(s->host);
+}
+
+/* A rectangle at (5, 2) goes to (9, 1); what is around it stays. */
+static void copy_rectangle(enum place from, enum place to, bool async)
+{
+	uint8_t a[ROOM], b[ROOM], want[ROOM], got[ROOM];
+	struct side src = {0}, dst = {0};
+	CUDA_MEMCPY2D c = {.srcXInBytes = 5,
+			   .srcY = 2,
+			   .srcPitch = PITCH,
+			   .dstXInBytes = 9,
+			   .dstY = 1,
+			   .dstPitch = PITCH,
+			   .WidthInBytes = W,
+			   .Height = H};
+
+	for (int i = 0; i < ROOM; i++) {
+		a[i] = (uint8_t)(i * 7 + 1);
+		b[i] = want[i] = (uint8_t)(i * 3);
+	}
+	for (int y = 0; y < H; y++)
+		memcpy(want + (y + 1) * PITCH + 9, a + (y + 2) * PITCH + 5, W);
+	make_side(&src, from, a);
+	make_side(&dst, to, b);
+	c.srcMemoryType = from == DEVICE ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+	c.srcHost = src.host, c.srcDevice = src.device;
+	c.dstMemoryType = to == DEVICE ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+	c.dstHost = dst.host, c.dstDevice = dst.device;
+	assert_cu(async ? cu.cuMemcpy2DAsync_v2(&c, NULL) : cu.cuMemcpy2D_v2(&c));
+	assert_cu(cu.cuCtxSynchronize());
+	end_side(&dst, got);
+	assert_memory_equal(got, want, ROOM);
+	end_side(&src, got);
+	assert_memory_equal(got, a, ROOM);
+}
+
+static void test_rectangles_go_from_every_place_to_every_place(void **state)
+{
+	(void)state;
+	for (int from = 0; from < N_PLACES; from++)
+		for (int to = 0; to < N_PLACES; to++)
+			for (int async = 0; async < 2; async++)
+				copy_rectangle((enum place)from, (enum place)to, async);
+}
+
+/* Behind a long kernel, so that the copy cannot have been done when the call returns. */
+static void test_pageable_source_may_be_overwritten_at_once(void **state)
+{
+	const size_t bytes = 3 << 20; /* more than is staged at a time */
+	uint8_t *src = malloc(bytes), *back = malloc(bytes);
+	CUstream s = stream(CU_STREAM_NON_BLOCKING);
+	CUdeviceptr p;
+
+	(void)state;
+	assert_true(src && back);
+	assert_cu(cu.cuMemAlloc_v2(&p, bytes));
+	assert_cu(launch_mark(s, 1, LONG_SPINS));
+	for (int round = 1; round < 4; round++) {
+		memset(src, round, bytes);
+		assert_cu(cu.cuMemcpyHtoDAsync_v2(p, src, bytes, s));
+		memset(src, 99, bytes);
+		assert_cu(cu.cuMemcpyDtoHAsync_v2(back, p, bytes, s));
+		for (size_t i = 0; i < bytes; i++)
+			if (back[i] != round)
+				fail_msg("round %d, byte %zu: %u", round, i, back[i]);
+	}
+	assert_cu(cu.cuMemFree_v2(p));
+	assert_cu(cu.cuStreamDestroy_v2(s));
+	free(src);
+	free(back);
+}
+
+static void test_pinned_copy_returns_before_it_is_done(void **state)
+{
+	CUstream s = stream(CU_STREAM_NON_BLOCKING);
+	uint32_t *pinned;
+	void *p;
+
+	(void)state;
+	assert_cu(cu.cuMemAllocHost_v2(&p, 4));
+	pinned = p;
+	*pinned = 77;
+	assert_cu(launch_mark(s, 1, LONG_SPINS));
+	assert_cu(cu.cuMemcpyDtoHAsync_v2(pinned, device_log, 4, s));
+	assert_cu_is(CUDA_ERROR_NOT_READY, cu.cuStreamQuery(s));
+	assert_int_equal(*(volatile uint32_t *)pinned, 77);
+	assert_cu(cu.cuStreamSynchronize(s));
+	assert_int_equal(*(volatile uint32_t *)pinned, 1);
+	assert_cu(cu.cuMemFreeHost(p));
+	assert_cu(cu.cuStreamDestroy_v2(s));
+}
+
+static void test_fills_of_every_width_and_shape(void **state)
+{
+	uint8_t want[ROOM], got[ROOM];
+	CUdeviceptr p;
+
+	(void)state;
+	assert_cu(cu.cuMemAlloc_v2(&p, ROOM));
+	memset(want, 0xa5, ROOM);
+	assert_cu(cu.cuMemsetD8_v2(p, 0xa5, ROOM));
+	for (int i = 0; i < 5; i++)
+		memcpy(want + 2 + 2 * i, &(uint16_t){0x1234}, 2);
+	assert_cu(cu.cuMemsetD16_v2(p + 2, 0x1234, 5));
+	for (int i = 0; i < 3; i++)
+		memcpy(want + 16 + 4 * i, &(uint32_t){0xdeadbeef}, 4);
+	assert_cu(cu.cuMemsetD32_v2(p + 16, 0xdeadbeef, 3));
+	for (int y = 0; y < 3; y++) {
+		memset(want + (y + 1) * PITCH + 3, 0x11, 7);
+		for (int i = 0; i < 5; i++) {
+			memcpy(want + (y + 4) * PITCH + 2 * i, &(uint16_t){0xbeef}, 2);
+			memcpy(want + (y + 8) * PITCH + 4 * i, &(uint32_t){0x01020304}, 4);
+		}
+	}
+	assert_cu(cu.cuMemsetD2D8_v2(p + PITCH + 3, PITCH, 0x11, 7, 3));
+	assert_cu(cu.cuMemsetD2D16_v2(p + 4 * PITCH, PITCH, 0xbeef, 5, 3));
+	assert_cu(cu.cuMemsetD2D32_v2(p + 8 * PITCH, PITCH, 0x01020304, 5, 3));
+	assert_cu(cu.cuMemcpyDtoH_v2(got, p, ROOM));
+	assert_memory_equal(got, want, ROOM);
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemsetD8_v2(p, 0, ROOM + 512));
+	assert_cu(cu.cuMemFree_v2(p));
+}
+
+/* ---- memory ---- */
+
+static void test_free_waits_for_the_work_before_it(void **state)
+{
+	CUstream s = stream(CU_STREAM_NON_BLOCKING);
+	CUdeviceptr p;
+
+	(void)state;
+	assert_cu(cu.cuMemAlloc_v2(&p, 4096));
+	assert_cu(launch_mark(s, 1, LONG_SPINS));
+	assert_cu_is(CUDA_ERROR_NOT_READY, cu.cuStreamQuery(s));
+	assert_cu(cu.cuMemFree_v2(p));
+	assert_cu(cu.cuStreamQuery(s));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemFree_v2(p));
+	assert_cu(cu.cuStreamDestroy_v2(s));
+}
+
+static void test_async_memory_lives_in_the_order_of_its_stream(void **state)
+{
+	CUstream s = stream(CU_STREAM_NON_BLOCKING);
+	uint32_t word = 0;
+	CUdeviceptr p, q;
+
+	(void)state;
+	assert_cu(launch_mark(s, 1, LONG_SPINS));
+	assert_cu(cu.cuMemAllocAsync(&p, 1 << 20, s));
+	assert_cu(cu.cuMemsetD32Async(p, 5, 1 << 18, s));
+	assert_cu(cu.cuMemcpyDtoHAsync_v2(&word, p + (1 << 20) - 4, 4, s));
+	assert_cu(cu.cuMemFreeAsync(p, s));
+	assert_cu(cu.cuMemAllocAsync(&q, 1 << 20, s));
+	assert_cu(cu.cuMemFreeAsync(q, s));
+	assert_cu(cu.cuStreamSynchronize(s));
+	assert_int_equal(word, 5);
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemFreeAsync(p, s));
+	assert_cu(cu.cuStreamDestroy_v2(s));
+}
+
+static void test_mem_info_falls_and_comes_back(void **state)
+{
+	size_t before, now, total;
+	CUdeviceptr p;
+
+	(void)state;
+	assert_cu(cu.cuMemGetInfo_v2(&before, &total));
+	assert_true(before <= total);
+	assert_cu(cu.cuMemAlloc_v2(&p, 64 << 20));
+	assert_cu(cu.cuMemGetInfo_v2(&now, &total));
+	assert_true(before - now >= 64 << 20);
+	assert_cu(cu.cuMemFree_v2(p));
+	assert_cu(cu.cuMemGetInfo_v2(&now, &total));
+	assert_int_equal(now, before);
+	assert_cu_is(CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAlloc_v2(&p, total + 1));
+}
+
+/* ---- many ---- */
+
+static void test_two_hundred_streams_at_once(void **state)
+{
+	CUstream s[200];
+	uint32_t log[N_LOG];
+	uint64_t sum = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 200; i++) {
+		s[i] = stream(i % 2 ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT);
+		assert_cu(launch_mark(s[i], i, 100 + i));
+	}
+	for (uint32_t i = 0; i < 200; i++)
+		assert_cu(launch_mark(s[i], 1000, 0));
+	assert_cu(cu.cuCtxSynchronize());
+	assert_cu(cu.cuMemcpyDtoH_v2(log, device_log, sizeof(log)));
+	assert_int_equal(log[0], 400);
+	for (int i = 1; i <= 400; i++)
+		sum += log[i];
+	assert_int_equal(sum, 199 * 200 / 2 + 200 * 1000);
+	for (int i = 0; i < 200; i++)
+		assert_cu(cu.cuStreamDestroy_v2(s[i]));
+}
+
+/* Allocates, fills, launches, copies back in streams of its own; the number of what went wrong. */
+static void *one_thread(void *arg)
+{
+	uintptr_t bad = 0, id = (uintptr_t)arg;
+	uint8_t back[5000];
+	CUdeviceptr p;
+	CUstream s;
+
+	bad += cu.cuCtxSetCurrent(ctx) || cu.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+	for (unsigned round = 0; !bad && round < 25; round++) {
+		bad += cu.cuMemAlloc_v2(&p, sizeof(back)) != 0;
+		bad += cu.cuMemsetD8Async(p, (uint8_t)(id + round), sizeof(back), s) != 0;
+		bad += launch_mark(s, (uint32_t)id, 10) != 0;
+		bad += cu.cuMemcpyDtoHAsync_v2(back, p, sizeof(back), s) != 0;
+		for (size_t i = 0; i < sizeof(back); i++)
+			bad += back[i] != (uint8_t)(id + round);
+		bad += cu.cuMemFree_v2(p) != 0;
+	}
+	bad += cu.cuStreamDestroy_v2(s) != 0;
+	return (void *)bad;
+}
+
+static void test_eight_threads_at_once(void **state)
+{
+	pthread_t threads[8];
+	uint32_t n;
+	void *bad;
+
+	(void)state;
+	for (uintptr_t i = 0; i < 8; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, one_thread, (void *)i), 0);
+	for (int i = 0; i < 8; i++) {
+		assert_int_equal(pthread_join(threads[i], &bad), 0);
+		assert_null(bad);
+	}
+	assert_cu(cu.cuMemcpyDtoH_v2(&n, device_log, 4));
+	assert_int_equal(n, 200);
+}
+
+/* ---- contexts and modules ---- */
+
+static void test_contexts_do_not_share_handles(void **state)
+{
+	uint32_t id = 1, spins = 0;
+	void *params[] = {&device_log, &id, &spins};
+	CUcontext other, top;
+	CUstream s;
+
+	(void)state;
+	assert_cu(cu.cuCtxCreate_v2(&other, 0, 0));
+	s = stream(CU_STREAM_NON_BLOCKING);
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE,
+		     cu.cuLaunchKernel(mark, 1, 1, 1, 1, 1, 1, 0, s, params, NULL));
+	assert_cu(cu.cuCtxPopCurrent_v2(&top));
+	assert_ptr_equal(top, other);
+	assert_cu(cu.cuCtxSetCurrent(ctx));
+	assert_cu(launch_mark(NULL, 1, 0));
+	expect_order(1);
+	assert_cu(cu.cuCtxDestroy_v2(other));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuStreamQuery(s));
+}
+
+static void test_legacy_streams_of_two_contexts_are_independent(void **state)
+{
+	CUcontext other;
+
+	(void)state;
+	/* Nothing between launch and queries waits for an answer: virtual time may pass in a wait. */
+	assert_cu(cu.cuCtxCreate_v2(&other, 0, 0));
+	assert_cu(cu.cuCtxSetCurrent(ctx));
+	assert_cu(launch_mark(NULL, 1, LONG_SPINS));
+	assert_cu(cu.cuCtxSetCurrent(other));
+	assert_cu(cu.cuStreamQuery(NULL));
+	assert_cu(cu.cuCtxSetCurrent(ctx));
+	assert_cu_is(CUDA_ERROR_NOT_READY, cu.cuStreamQuery(NULL));
+	expect_order(1);
+	assert_cu(cu.cuCtxDestroy_v2(other));
+}
+
+static void test_unload_waits_for_the_kernels_of_the_module(void **state)
+{
+	CUstream s = stream(CU_STREAM_NON_BLOCKING);
+	uint32_t id = 8, spins = LONG_SPINS;
+	void *params[] = {&device_log, &id, &spins};
+	CUmodule again;
+	CUfunction f;
+
+	(void)state;
+	assert_cu(cu.cuModuleLoadData(&again, ptx));
+	assert_cu(cu.cuModuleGetFunction(&f, again, "mark"));
+	assert_cu(cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, s, params, NULL));
+	assert_cu(cu.cuModuleUnload(again));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE,
+		     cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, s, params, NULL));
+	expect_order(8);
+	assert_cu(cu.cuStreamDestroy_v2(s));
+}
+
+static void test_primary_context_goes_with_its_work_and_comes_back(void **state)
+{
+	uint32_t id = 1, spins = LONG_SPINS;
+	unsigned flags;
+	int active;
+	CUcontext primary;
+	CUmodule m;
+	CUfunction f;
+	CUdeviceptr p;
+	void *params[] = {&p, &id, &spins};
+
+	(void)state;
+	for (int round = 0; round < 3; round++) {
+		assert_cu(cu.cuDevicePrimaryCtxRetain(&primary, 0));
+		assert_cu(cu.cuCtxSetCurrent(primary));
+		assert_cu(cu.cuModuleLoadData(&m, ptx));
+		assert_cu(cu.cuModuleGetFunction(&f, m, "mark"));
+		assert_cu(cu.cuMemAlloc_v2(&p, 4096));
+		assert_cu(cu.cuMemsetD32_v2(p, 0, 1024));
+		assert_cu(cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+		assert_cu(round == 1 ? cu.cuDevicePrimaryCtxReset_v2(0)
+				     : cu.cuDevicePrimaryCtxRelease_v2(0));
+		assert_cu(cu.cuDevicePrimaryCtxGetState(0, &flags, &active));
+		assert_int_equal(active, 0);
+		assert_cu(cu.cuCtxSetCurrent(ctx));
+		assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuModuleUnload(m));
+	}
+	assert_cu(launch_mark(NULL, 3, 0));
+	expect_order(3);
+}
+
+/* ---- the other commands ---- */
+
+static size_t limit_bytes;
+
+static void test_tenant_gets_its_limit_and_lives_on_after_it(void **state)
+{
+	CUdeviceptr p[64], more;
+	size_t free_bytes, total, piece = 1 << 20;
+	unsigned n = 0;
+
+	(void)state;
+	assert_cu(cu.cuMemGetInfo_v2(&free_bytes, &total));
+	assert_int_equal(total, limit_bytes);
+	assert_cu_is(CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAlloc_v2(&more, limit_bytes));
+	while (n < 64 && !cu.cuMemAlloc_v2(&p[n], piece))
+		n++;
+	assert_in_range(n, limit_bytes / piece - 1, limit_bytes / piece);
+	assert_cu_is(CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAlloc_v2(&more, piece));
+	assert_cu_is(CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAllocAsync(&more, piece, NULL));
+	assert_cu(cu.cuMemFree_v2(p[--n]));
+	assert_cu(cu.cuMemAlloc_v2(&more, piece));
+	assert_cu(cu.cuMemFree_v2(more));
+	while (n)
+		assert_cu(cu.cuMemFree_v2(p[--n]));
+	assert_cu(launch_mark(NULL, 1, 0));
+	expect_order(1);
+}
+
+/* 10 launches, 1 MiB in one allocation, 3000 bytes in and 2000 bytes out, in one stream more. */
+static int do_figures(void)
+{
+	static uint8_t bytes[3000];
+	CUdeviceptr p;
+	CUstream s;
+	CUresult r = cu.cuStreamCreate(&s, 0);
+	char c; /* one, unbuffered: others may read the same pipe */
+
+	r = r ? r : cu.cuMemAlloc_v2(&p, 1 << 20);
+	for (uint32_t i = 0; !r && i < 10; i++)
+		r = launch_mark(s, i, 10);
+	r = r ? r : cu.cuMemcpyHtoD_v2(p, bytes, 3000);
+	r = r ? r : cu.cuMemcpyDtoH_v2(bytes, p, 2000);
+	r = r ? r : cu.cuCtxSynchronize();
+	puts(r ? "failed" : "ready");
+	fflush(stdout);
+	while (read(STDIN_FILENO, &c, 1) < 0 && errno == EINTR)
+		;
+	return r != CUDA_SUCCESS;
+}
+
+static int set_up(void)
+{
+	CUresult r = cu.cuInit(0);
+
+	if (!r)
+		r = cu.cuCtxCreate_v2(&ctx, 0, 0);
+	if (!r)
+		r = cu.cuModuleLoadData(&module, ptx);
+	if (!r)
+		r = cu.cuModuleGetFunction(&mark, module, "mark");
+	if (!r)
+		r = cu.cuMemAlloc_v2(&device_log, N_LOG * 4);
+	if (!r)
+		r = cu.cuMemsetD32_v2(device_log, 0, N_LOG);
+	if (r)
+		fprintf(stderr, "semantics: set-up failed with %d\n", r);
+	return (int)r;
+}
+
+#define SEMANTICS(test) cmocka_unit_test_setup(test, begin)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		SEMANTICS(test_legacy_stream_waits_for_blocking_streams_and_they_for_it),
+		SEMANTICS(test_independent_streams_end_by_their_own_length),
+		SEMANTICS(test_wait_event_orders_two_streams),
+		SEMANTICS(test_per_thread_stream_is_a_blocking_one),
+		SEMANTICS(test_elapsed_times_are_sane_and_add_up),
+		SEMANTICS(test_kernels_side_by_side_take_the_time_of_one),
+		SEMANTICS(test_host_functions_see_what_came_before_and_nothing_after),
+		SEMANTICS(test_rectangles_go_from_every_place_to_every_place),
+		SEMANTICS(test_pageable_source_may_be_overwritten_at_once),
+		SEMANTICS(test_pinned_copy_returns_before_it_is_done),
+		SEMANTICS(test_fills_of_every_width_and_shape),
+		SEMANTICS(test_free_waits_for_the_work_before_it),
+		SEMANTICS(test_async_memory_lives_in_the_order_of_its_stream),
+		SEMANTICS(test_mem_info_falls_and_comes_back),
+		SEMANTICS(test_two_hundred_streams_at_once),
+		SEMANTICS(test_eight_threads_at_once),
+		SEMANTICS(test_contexts_do_not_share_handles),
+		SEMANTICS(test_legacy_streams_of_two_contexts_are_independent),
+		SEMANTICS(test_unload_waits_for_the_kernels_of_the_module),
+		SEMANTICS(test_primary_context_goes_with_its_work_and_comes_back),
+	};
+	const struct CMUnitTest limit[] = {
+		SEMANTICS(test_tenant_gets_its_limit_and_lives_on_after_it),
+	};
+
+	cu_load(&cu);
+	if (set_up())
+		return 2;
+	if (argc == 2 && !strcmp(argv[1], "figures"))
+		return do_figures();
+	if (argc == 3 && !strcmp(argv[1], "limit")) {
+		limit_bytes = strtoul(argv[2], NULL, 10);
+		return cmocka_run_group_tests(limit, NULL, NULL);
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,181 @@
+#!/usr/bin/env bash
+# tenants.sh - whole tenants under a real broker on the emulated device: results verified, some of them
+# killed at every state of the wire, memory flipped on purpose, modules shared by content but not by state.
+# Usage: from the build folder: srcdir=... tests/integ/tenants.sh
+# shellcheck disable=SC2119,SC2120 # start_real_broker may take lines of configuration
+srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+# shellcheck source=tests/integ/lib.sh
+. "$srcdir/tests/integ/lib.sh"
+# shellcheck source=tests/integ/real.sh
+. "$srcdir/tests/integ/real.sh"
+
+long=${GSB_CHECK_LONG-}
+gpu_db=$build/examples/gpu_db/gpu_db
+queries=(q1 q2 q3 q4 q5)
+
+make_data() {
+	"$gpu_db" gen --data "$dir/data" --quiet >/dev/null
+}
+
+query() { # query NAME QUERY [OPTION...]: run and verify; output in $dir/NAME.out
+	local name=$1 q=$2
+	shift 2
+	tenant "$name" "$gpu_db" run --data "$dir/data" --query "$q" --verify --quiet "$@" >"$dir/$name.out" 2>&1
+}
+
+# What an engine holds: descriptors, and mappings of tenants.
+holdings() {
+	local pid
+	pid=$(engine_pid)
+	echo "$(find "/proc/$pid/fd" -mindepth 1 | wc -l) fds, $(grep -cE 'memfd:gsb' "/proc/$pid/maps") mappings"
+}
+
+tenants_five_queries_at_once_verify() {
+	local q pids=()
+	make_data
+	start_real_broker
+	for q in "${queries[@]}"; do
+		query "$q" "$q" &
+		pids+=($!)
+	done
+	for q in "${!pids[@]}"; do
+		wait "${pids[q]}" || fail "${queries[q]}: $(cat "$dir/${queries[q]}.out")"
+	done
+	await_no_tenants
+	end_broker
+}
+
+# The states at which a victim dies: before its hello is answered, while a record is half written, when one is
+# posted, when it waits for an answer. N is the number of the record, so that rounds differ in what is under way.
+victims=(record:1 posted:7 waiting:3 record:60 posted:90 waiting:25 posted:400 record:333 hello:1)
+
+tenants_one_killed_each_round_others_verify() {
+	local round rounds=${#victims[@]} i pids before after
+	[ -z "$long" ] || rounds=$((4 * rounds))
+	make_data
+	start_real_broker
+	query warm q3 || fail "$(cat "$dir/warm.out")"
+	await_no_tenants
+	before=$(holdings)
+	for round in $(seq "$rounds"); do
+		pids=()
+		for i in $(seq 15); do
+			query "t$i" "${queries[i % 5]}" &
+			pids+=($!)
+		done
+		(GSB_TEST_DIE=${victims[(round - 1) % ${#victims[@]}]} query victim q1 --repeat 50) &
+		victim=$!
+		for i in "${!pids[@]}"; do
+			wait "${pids[i]}" || fail "round $round: tenant $((i + 1)): $(cat "$dir/t$((i + 1)).out")"
+		done
+		status=0
+		wait "$victim" || status=$?
+		expect_equal "$status" 137
+		await_no_tenants
+		after=$(holdings)
+		expect_equal "$after" "$before"
+	done
+	[ "$(children_of "$broker" | wc -w)" -eq 1 ] || fail "gsbrokerd has other children than its engine"
+	end_broker
+}
+
+tenants_flipped_bit_fails_every_query() {
+	local q
+	make_data
+	export GSB_TEST_FLIP=1
+	start_real_broker
+	unset GSB_TEST_FLIP
+	for q in "${queries[@]}"; do
+		status=0
+		query "$q" "$q" || status=$?
+		expect_equal "$q $status" "$q 1"
+		grep -q FAILED "$dir/$q.out" || fail "$q did not say FAILED: $(cat "$dir/$q.out")"
+	done
+	end_broker
+}
+
+tenants_same_module_has_a_counter_for_each() {
+	local n=100000 a b
+	start_real_broker
+	tenant a "$gpu_db" counter --n "$n" >"$dir/a.out" 2>&1 &
+	a=$!
+	tenant b "$gpu_db" counter --n "$n" >"$dir/b.out" 2>&1 &
+	b=$!
+	wait "$a" || fail "$(cat "$dir/a.out")"
+	wait "$b" || fail "$(cat "$dir/b.out")"
+	expect_match "$(cat "$dir/a.out")" "counter $n\$"
+	expect_match "$(cat "$dir/b.out")" "counter $n\$"
+	end_broker
+}
+
+tenants_illegal_address_is_for_the_guilty_alone() {
+	local good
+	make_data
+	start_real_broker
+	query good q1 --repeat 3 &
+	good=$!
+	status_of tenant guilty "$build/tests/integ/misuse" illegal-address
+	expect_equal "$status" 0
+	expect_match "$output" "launch, then synchronize: CUDA_ERROR_ILLEGAL_ADDRESS"
+	expect_match "$output" "next call: CUDA_ERROR_ILLEGAL_ADDRESS"
+	wait "$good" || fail "$(cat "$dir/good.out")"
+	end_broker
+}
+
+tenants_engine_killed_is_told_to_all_and_a_new_one_serves() {
+	local held
+	make_data
+	start_real_broker
+	mkfifo "$dir/go"
+	exec {go}<>"$dir/go"
+	tenant held "$build/tests/integ/misuse" wait-then-allocate <"$dir/go" >"$dir/held.out" 2>&1 &
+	held=$!
+	timeout "$LIMIT_S" grep -q -m 1 ready < <(tail -n +1 -F "$dir/held.out" --pid="$held" 2>/dev/null) || fail "the tenant did not start"
+	kill -KILL "$(engine_pid)"
+	echo >&"$go"
+	wait "$held" || fail "$(cat "$dir/held.out")"
+	expect_match "$(cat "$dir/held.out")" "CUDA_ERROR_SYSTEM_NOT_READY"
+	query again q3 || fail "$(cat "$dir/again.out")"
+	end_broker
+}
+
+tenants_idle_broker_engine_and_tenant_do_not_switch() {
+	local idle pids pid before after
+	start_real_broker
+	mkfifo "$dir/go"
+	exec {go}<>"$dir/go"
+	tenant idle "$build/tests/integ/misuse" wait-then-allocate <"$dir/go" >"$dir/idle.out" 2>&1 &
+	idle=$!
+	timeout "$LIMIT_S" grep -q -m 1 ready < <(tail -n +1 -F "$dir/idle.out" --pid="$idle" 2>/dev/null) || fail "the tenant did not start"
+	pids="$broker $(engine_pid) $(pgrep -P "$idle" || echo "$idle")"
+	switches() {
+		for pid in $pids; do
+			cat "/proc/$pid/task/"*/status | awk -v p="$pid" '/ctxt_switches/ { n += $2 } END { print p, n }'
+		done
+	}
+	sleep 1 # the engine may still be about to fall asleep; the one second that counts follows
+	before=$(switches)
+	sleep 1
+	after=$(switches)
+	expect_equal "$after" "$before"
+	echo >&"$go"
+	wait "$idle" || fail "$(cat "$dir/idle.out")"
+	end_broker
+}
+
+tenants_without_a_broker_are_told_how_to_start_one() {
+	status_of env GSB_SOCKET="$dir/nobody" ASAN_OPTIONS=$tenant_asan LD_PRELOAD="$build/interpose/libgsbroker.so" "$gpu_db" counter --n 1
+	expect_equal "$status" 2
+	expect_match "$output" "gsbrokerd|gsbrun"
+	expect_match "$output" "CUDA_ERROR_SYSTEM_NOT_READY"
+}
+
+run_case tenants_five_queries_at_once_verify
+run_case tenants_one_killed_each_round_others_verify
+run_case tenants_flipped_bit_fails_every_query
+run_case tenants_same_module_has_a_counter_for_each
+run_case tenants_illegal_address_is_for_the_guilty_alone
+run_case tenants_engine_killed_is_told_to_all_and_a_new_one_serves
+run_case tenants_idle_broker_engine_and_tenant_do_not_switch
+run_case tenants_without_a_broker_are_told_how_to_start_one
+[ "$failures" -eq 0 ]
