@@ -1,0 +1,27 @@
+# tests/gpu: programs for a machine with a real GPU. They link nothing of NVIDIA's, and exit 77 without a driver.
+noinst_PROGRAMS += tests/gpu/probe_windows
+tests_gpu_probe_windows_SOURCES = tests/gpu/probe_windows.c
+tests_gpu_probe_windows_LDADD = libshm.la libbase.la
+
+noinst_PROGRAMS += tests/gpu/model_measure
+tests_gpu_model_measure_SOURCES = tests/gpu/model_measure.c tests/gpu/gpu.c tests/gpu/gpu.h
+tests_gpu_model_measure_LDADD = libbase.la -lm
+EXTRA_DIST += tests/gpu/model_kernels.cu tests/gpu/model_kernels.ptx tests/gpu/bundle
+
+# The interpreter beside the GPU, in the harness of its unit tests: names of device/emu/exec.mk.
+if HAVE_CMOCKA
+noinst_PROGRAMS += tests/gpu/emu_oracle
+tests_gpu_emu_oracle_SOURCES = tests/gpu/emu_oracle.c tests/gpu/gpu.c tests/gpu/gpu.h $(emu_rows) $(emu_harness)
+tests_gpu_emu_oracle_CFLAGS = $(emu_test_cflags)
+tests_gpu_emu_oracle_LDADD = $(emu_test_ldadd)
+endif
+
+noinst_PROGRAMS += tests/gpu/model_tables
+tests_gpu_model_tables_SOURCES = tests/gpu/model_tables.c tests/gpu/tsv.c tests/gpu/tsv.h
+tests_gpu_model_tables_LDADD = libmodel.la libbase.la -lm
+check_SCRIPTS += tests/gpu/model-doc tests/gpu/ptx-fresh
+EXTRA_DIST += tests/gpu/model-doc tests/gpu/ptx-fresh \
+	doc/results/2026-11-20-model-registers-h200.tsv doc/results/2026-11-20-model-curves-h200.tsv \
+	doc/results/2026-11-20-model-solo-h200.tsv doc/results/2026-11-20-model-pairs-h200.tsv \
+	doc/results/2026-11-20-model-profiles-h200.tsv doc/results/2026-11-20-model-contending-h200.tsv \
+	doc/results/2026-11-20-model-rounds-h200.tsv
