@@ -1,6 +1,7 @@
 EXTRA_DIST += tests/summary tests/skips tests/run-all tests/lint tests/long-functions \
 	tests/cppcheck.suppress tests/demo
 
+check_SCRIPTS += tests/lint
 
 # The long counts (random instances, mutations, rounds) and make distcheck: before a release, or before an issue is closed.
 .PHONY: check-long
