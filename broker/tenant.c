@@ -95,15 +95,15 @@ static bool window_is_free(const struct gsb_tenant *t, uint64_t base, uint64_t s
 }
 
 /*
- * A power of two of the tenant's device window: enough for its limit if there is room, at most half
- * of the window for the first context, half of the largest free part for each further one, so that
- * the next finds some too.
+ * A power of two of the tenant's device window: enough for its limit if there is room, all that a device
+ * may have for the first context, half of the largest free part for each further one, so that the next
+ * finds some too.
  */
 static int pick_window(struct gsb_ctx *ctx)
 {
 	struct gsb_tenant *t = ctx->tenant;
 	uint64_t start = gsb_device_window_base(t->slot), end = start + GSB_DEVICE_WINDOW_SIZE;
-	uint64_t limit = t->limits.device_mem_bytes, want = GSB_DEVICE_WINDOW_SIZE / 2;
+	uint64_t limit = t->limits.device_mem_bytes, want = GSB_DEVICE_WINDOW_STRIDE / 2;
 	bool is_first = window_is_free(t, start, GSB_DEVICE_WINDOW_SIZE);
 
 	if (!limit)
@@ -136,8 +136,14 @@ static int create_space(struct gsb_ctx *ctx)
 		p.host_size = t->limits.host_mem_bytes;
 	}
 	err = t->engine->ops->space_create(t->engine->dev, &p, &ctx->space);
+	if (err == -EEXIST)
+		gsb_log(GSB_LOG_ERROR, "tenant",
+			"%u (%s, pid %u): no context: addresses from %#" PRIx64
+			" are in use in the engine: GSB_DEVICE_WINDOW_BASE does not suit this machine",
+			t->id, t->name, t->pid, ctx->window_base);
 	if (err)
-		return err;
+		return err == -EEXIST ? -ENOMEM
+				      : err; /* -EEXIST is the tenant's fault, this is not */
 	gsb_ranges_init(&ctx->device_taken, ctx->window_base, ctx->window_size);
 	gsb_ranges_init(&ctx->device_live, ctx->window_base, ctx->window_size);
 	err = gsb_memory_pin_all(ctx);

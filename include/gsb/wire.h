@@ -36,13 +36,23 @@
 #define GSB_FEATURE_HOST_WINDOW (1ull << 2) /* pinned host memory at one address on both sides */
 #define GSB_FEATURES_KNOWN	(GSB_FEATURE_STAGING | GSB_FEATURE_VM_COPY | GSB_FEATURE_HOST_WINDOW)
 
-/* Address windows by slot, one a tenant. At most half of a stride is window, the rest is guard. */
+/*
+ * Address windows by slot, one a tenant; what a window leaves of its stride is guard. They lie where no process
+ * has anything: above the sanitizers' shadow, below two thirds of the address space, where a position-independent
+ * program and its heap begin, and far from the shared libraries at the end.
+ */
 #define GSB_N_SLOTS		 64
 #define GSB_HOST_WINDOW_BASE	 0x200000000000ull
 #define GSB_HOST_WINDOW_STRIDE	 0x4000000000ull /* 256 GiB */
-#define GSB_DEVICE_WINDOW_BASE	 0x400000000000ull
+#define GSB_DEVICE_WINDOW_BASE	 0x300000000000ull
 #define GSB_DEVICE_WINDOW_STRIDE 0x8000000000ull /* 512 GiB */
-#define GSB_DEVICE_WINDOW_SIZE	 (GSB_DEVICE_WINDOW_STRIDE / 2)
+#define GSB_DEVICE_WINDOW_SIZE	 (GSB_DEVICE_WINDOW_STRIDE / 4 * 3)
+#define GSB_WINDOWS_END		 0x555555554000ull /* two thirds of 47 bits */
+static_assert(GSB_HOST_WINDOW_BASE + GSB_N_SLOTS * GSB_HOST_WINDOW_STRIDE <=
+			      GSB_DEVICE_WINDOW_BASE &&
+		      GSB_DEVICE_WINDOW_BASE + GSB_N_SLOTS * GSB_DEVICE_WINDOW_STRIDE <=
+			      GSB_WINDOWS_END,
+	      "no window of a slot meets another or a program");
 
 /* Sizes of the region's tables. */
 #define GSB_N_THREADS	    128 /* threads of one process that can call at the same time */

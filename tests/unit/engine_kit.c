@@ -67,16 +67,17 @@ static void kit_mem_info(struct gsb_device *dev, uint64_t *free_bytes, uint64_t 
 static int kit_space_create(struct gsb_device *dev, const struct gsb_space_params *p,
 			    struct gsb_space **out)
 {
-	struct gsb_space *s = calloc(1, sizeof(*s));
+	struct gsb_space *s;
 	void *want = (void *)(uintptr_t)p->device_base;
+	void *got = mmap(want, p->device_size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 
+	if (got != want)
+		return -EEXIST;
+	s = calloc(1, sizeof(*s));
 	s->dev = to_kit(dev);
 	s->p = *p;
 	gsb_ranges_init(&s->ranges, p->device_base, p->device_size);
-	assert_ptr_equal(mmap(want, p->device_size, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
-			      0),
-			 want);
 	s->dev->n_spaces++;
 	*out = s;
 	return 0;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "shm/channel.h"
+#include "shm/region.h"
 #include "tests/unit/engine_kit.h"
 
 struct fixture {
@@ -440,6 +441,51 @@ static void test_contexts_have_legacy_streams_of_their_own(void **state)
 	assert_int_equal(f->k.dev->n_issued, 2);
 }
 
+static CUresult create_ctx(struct kit_tenant *t, uint32_t index)
+{
+	struct gsb_rec_ctx_create b = {.ctx = kit_ctx(index), .legacy = kit_stream(8 + index)};
+
+	return kit_call(t, GSB_REC_CTX_CREATE, &b, sizeof(b), NULL, 0);
+}
+
+/* Each finds a window of its own; the first holds all the memory that a large card has. */
+static void test_many_contexts_have_windows_of_their_own(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_ctx *const *c;
+	struct kit_tenant t;
+	uint64_t end;
+
+	f->k.dev->info.total_mem_bytes = 192ull << 30;
+	kit_tenant_init(&t, &f->k, NULL);
+	c = t.t->ctxs;
+	assert_int_equal(c[0]->window_size, 256ull << 30);
+	for (uint32_t i = 1; i < 10; i++) {
+		end = c[i - 1]->window_base + c[i - 1]->window_size;
+		assert_int_equal(create_ctx(&t, i), CUDA_SUCCESS);
+		assert_true(c[i]->window_base >= end);
+		assert_in_range(c[i]->window_size, 64ull << 20, 64ull << 30);
+	}
+	end = c[9]->window_base + c[9]->window_size;
+	assert_true(end <= gsb_device_window_base(t.t->slot) + GSB_DEVICE_WINDOW_SIZE);
+	kit_tenant_finish(&t);
+}
+
+/* Something of the engine's own may lie there: no fault of the tenant, who lives on. */
+static void test_context_at_addresses_in_use_is_out_of_memory(void **state)
+{
+	struct fixture *f = *state;
+	const struct gsb_ctx *c = f->t.t->ctxs[0];
+	uint64_t base = c->window_base + c->window_size;
+	uint64_t size = gsb_device_window_base(f->t.t->slot) + GSB_DEVICE_WINDOW_SIZE - base;
+
+	assert_int_equal(gsb_window_block(base, size), 0);
+	assert_int_equal(create_ctx(&f->t, 1), CUDA_ERROR_OUT_OF_MEMORY);
+	gsb_window_unmap(base, size);
+	assert_int_equal(f->k.engine->n_cut, 0);
+	assert_int_equal(create_ctx(&f->t, 1), CUDA_SUCCESS);
+}
+
 static void test_copies_of_every_place_move_the_bytes(void **state)
 {
 	struct fixture *f = *state;
@@ -558,6 +604,8 @@ int main(void)
 		stream_test(test_failed_context_with_many_barriers_passes_them_all),
 		stream_test(test_context_destroy_waits_and_takes_everything),
 		stream_test(test_contexts_have_legacy_streams_of_their_own),
+		stream_test(test_many_contexts_have_windows_of_their_own),
+		stream_test(test_context_at_addresses_in_use_is_out_of_memory),
 		stream_test(test_copies_of_every_place_move_the_bytes),
 		stream_test(test_pinned_memory_is_shared_at_one_address_and_scrubbed),
 		stream_test(test_launch_runs_with_its_parameters),
