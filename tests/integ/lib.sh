@@ -81,7 +81,7 @@ await_end() {
 
 # The processes that a process started, separated by blanks.
 children_of() {
-	xargs <"/proc/$1/task/$1/children"
+	[ ! -e "/proc/$1/task/$1/children" ] || xargs <"/proc/$1/task/$1/children"
 }
 
 # stop_broker: SIGTERM; it must exit 0 and take its engines, its socket and its lock with it.
@@ -136,11 +136,12 @@ as_nobody() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
 }
 
-# Processes that a failed case left: only those of its own.
+# Processes that a failed case left: only those of its own. A job may be a subshell around the process meant.
 clean_up() {
 	local pid
 	for pid in ${clients-} $(jobs -p); do
-		kill -KILL "$pid" 2>/dev/null || true
+		# shellcheck disable=SC2046 # a list
+		kill -KILL "$pid" $(children_of "$pid") 2>/dev/null || true
 	done
 }
 

@@ -1,13 +1,17 @@
 # tests/integ: whole processes. The programs here are helpers of the shell tests, no tests themselves.
-noinst_PROGRAMS += tests/integ/misuse
-tests_integ_misuse_SOURCES = tests/integ/misuse.c
+# They know only the driver's API, and open the library by the name that all programs use.
+integ_cppflags = $(AM_CPPFLAGS) -DGSB_LIBRARY='"libcuda.so.1"'
 
-# Programs of cmocka cases that know only the driver's API: they open the library by the name that all programs use.
+noinst_PROGRAMS += tests/integ/misuse
+tests_integ_misuse_SOURCES = tests/integ/misuse.c tests/unit/tenant.h
+tests_integ_misuse_CPPFLAGS = $(integ_cppflags)
+tests_integ_misuse_LDADD = -ldl
+
+# Programs of cmocka cases.
 if HAVE_CMOCKA
 noinst_PROGRAMS += tests/integ/badcode tests/integ/semantics
 check_SCRIPTS += tests/integ/programs.sh
 endif
-integ_cppflags = $(AM_CPPFLAGS) -DGSB_LIBRARY='"libcuda.so.1"'
 integ_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 integ_ldadd = $(CMOCKA_LIBS) -ldl
 tests_integ_badcode_SOURCES = tests/integ/badcode.c tests/unit/tenant.h

@@ -29,16 +29,16 @@ tenant() { # tenant NAME COMMAND...
 		"$build/tools/gsbrun" --socket "$dir/s" --tenant "$name" -- "$@"
 }
 
-# n_tenants: how many tenants the broker still counts, dead ones that are not cleaned up included.
+# n_tenants: how many tenants the broker still lists, dead ones that are not cleaned up included.
 n_tenants() {
-	json_value "$(gsbctl status --json)" tenants_now
+	gsbctl ps | tail -n +2 | wc -l
 }
 
 # Until every tenant is gone; each question is an answered message, so this neither spins nor sleeps long.
 await_no_tenants() {
 	local i
 	for i in $(seq 3000); do
-		[ "$(gsbctl ps | tail -n +2 | wc -l)" -eq 0 ] && return
+		[ "$(n_tenants)" -eq 0 ] && return
 	done
 	fail "tenants are left after $i questions: $(gsbctl ps)"
 }

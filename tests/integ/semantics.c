@@ -618,6 +618,40 @@ static void test_legacy_streams_of_two_contexts_are_independent(void **state)
 	assert_cu(cu.cuCtxDestroy_v2(other));
 }
 
+/* Memory, module and stream of each are its own; all work at once. */
+static void test_many_contexts_work_side_by_side(void **state)
+{
+	enum { N = 6 };
+	uint32_t id = 1, spins = 100, seen[N];
+	CUdeviceptr p[N];
+	CUcontext c[N];
+	CUmodule m;
+	CUfunction f;
+
+	(void)state;
+	for (unsigned i = 0; i < N; i++) {
+		void *params[] = {&p[i], &id, &spins};
+
+		assert_cu(cu.cuCtxCreate_v2(&c[i], 0, 0));
+		assert_cu(cu.cuModuleLoadData(&m, ptx));
+		assert_cu(cu.cuModuleGetFunction(&f, m, "mark"));
+		assert_cu(cu.cuMemAlloc_v2(&p[i], N_LOG * 4));
+		assert_cu(cu.cuMemsetD32_v2(p[i], 0, N_LOG));
+		for (unsigned k = 0; k <= i; k++)
+			assert_cu(cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+	}
+	for (unsigned i = 0; i < N; i++) {
+		assert_cu(cu.cuCtxSetCurrent(c[i]));
+		assert_cu(cu.cuMemcpyDtoH_v2(&seen[i], p[i], 4));
+		assert_int_equal(seen[i], i + 1);
+	}
+	for (unsigned i = 0; i < N; i++)
+		assert_cu(cu.cuCtxDestroy_v2(c[i]));
+	assert_cu(cu.cuCtxSetCurrent(ctx));
+	assert_cu(launch_mark(NULL, 1, 0));
+	expect_order(1);
+}
+
 static void test_unload_waits_for_the_kernels_of_the_module(void **state)
 {
 	CUstream s = stream(CU_STREAM_NON_BLOCKING);
@@ -760,6 +794,7 @@ int main(int argc, char **argv)
 		SEMANTICS(test_eight_threads_at_once),
 		SEMANTICS(test_contexts_do_not_share_handles),
 		SEMANTICS(test_legacy_streams_of_two_contexts_are_independent),
+		SEMANTICS(test_many_contexts_work_side_by_side),
 		SEMANTICS(test_unload_waits_for_the_kernels_of_the_module),
 		SEMANTICS(test_primary_context_goes_with_its_work_and_comes_back),
 	};

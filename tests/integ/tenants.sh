@@ -122,15 +122,43 @@ tenants_illegal_address_is_for_the_guilty_alone() {
 	end_broker
 }
 
+# hold_tenant NAME: a tenant that has memory, module and context and waits for a line at $go; its process is in $held.
+hold_tenant() {
+	[ -p "$dir/go" ] || mkfifo "$dir/go"
+	[ -n "${go-}" ] || exec {go}<>"$dir/go"
+	tenant "$1" "$build/tests/integ/misuse" wait-then-allocate <"$dir/go" >"$dir/$1.out" 2>&1 &
+	held=$!
+	timeout "$LIMIT_S" grep -q -m 1 ready < <(tail -n +1 -F "$dir/$1.out" --pid="$held" 2>/dev/null) ||
+		fail "tenant $1 did not start: $(cat "$dir/$1.out")"
+}
+
+# An engine has 64 places (the address windows of include/gsb/wire.h): the next one is told so, nobody is disturbed.
+tenants_beyond_the_last_place_are_refused() {
+	local i places=64 pids=()
+	start_real_broker '[admission]' 'max_tenants_per_uid = 100'
+	for i in $(seq "$places"); do
+		hold_tenant "t$i"
+		pids+=("$held")
+	done
+	status_of tenant late "$build/tests/integ/misuse" illegal-address
+	expect_equal "$status" 2
+	expect_match "$output" "refused this process: .*$places"
+	expect_equal "$(n_tenants)" "$places"
+	for i in "${!pids[@]}"; do echo >&"$go"; done
+	for i in "${!pids[@]}"; do
+		wait "${pids[i]}" || fail "tenant $((i + 1)): $(cat "$dir/t$((i + 1)).out")"
+		expect_match "$(cat "$dir/t$((i + 1)).out")" "allocate: CUDA_SUCCESS"
+	done
+	await_no_tenants
+	status_of tenant again "$build/tests/integ/misuse" illegal-address
+	expect_equal "$status" 0
+	end_broker
+}
+
 tenants_engine_killed_is_told_to_all_and_a_new_one_serves() {
-	local held
 	make_data
 	start_real_broker
-	mkfifo "$dir/go"
-	exec {go}<>"$dir/go"
-	tenant held "$build/tests/integ/misuse" wait-then-allocate <"$dir/go" >"$dir/held.out" 2>&1 &
-	held=$!
-	timeout "$LIMIT_S" grep -q -m 1 ready < <(tail -n +1 -F "$dir/held.out" --pid="$held" 2>/dev/null) || fail "the tenant did not start"
+	hold_tenant held
 	kill -KILL "$(engine_pid)"
 	echo >&"$go"
 	wait "$held" || fail "$(cat "$dir/held.out")"
@@ -140,14 +168,10 @@ tenants_engine_killed_is_told_to_all_and_a_new_one_serves() {
 }
 
 tenants_idle_broker_engine_and_tenant_do_not_switch() {
-	local idle pids pid before after
+	local pids pid before after
 	start_real_broker
-	mkfifo "$dir/go"
-	exec {go}<>"$dir/go"
-	tenant idle "$build/tests/integ/misuse" wait-then-allocate <"$dir/go" >"$dir/idle.out" 2>&1 &
-	idle=$!
-	timeout "$LIMIT_S" grep -q -m 1 ready < <(tail -n +1 -F "$dir/idle.out" --pid="$idle" 2>/dev/null) || fail "the tenant did not start"
-	pids="$broker $(engine_pid) $(pgrep -P "$idle" || echo "$idle")"
+	hold_tenant idle
+	pids="$broker $(engine_pid) $(pgrep -P "$held" || echo "$held")"
 	switches() {
 		for pid in $pids; do
 			cat "/proc/$pid/task/"*/status | awk -v p="$pid" '/ctxt_switches/ { n += $2 } END { print p, n }'
@@ -159,7 +183,7 @@ tenants_idle_broker_engine_and_tenant_do_not_switch() {
 	after=$(switches)
 	expect_equal "$after" "$before"
 	echo >&"$go"
-	wait "$idle" || fail "$(cat "$dir/idle.out")"
+	wait "$held" || fail "$(cat "$dir/idle.out")"
 	end_broker
 }
 
@@ -175,6 +199,7 @@ run_case tenants_one_killed_each_round_others_verify
 run_case tenants_flipped_bit_fails_every_query
 run_case tenants_same_module_has_a_counter_for_each
 run_case tenants_illegal_address_is_for_the_guilty_alone
+run_case tenants_beyond_the_last_place_are_refused
 run_case tenants_engine_killed_is_told_to_all_and_a_new_one_serves
 run_case tenants_idle_broker_engine_and_tenant_do_not_switch
 run_case tenants_without_a_broker_are_told_how_to_start_one
