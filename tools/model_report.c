@@ -30,7 +30,7 @@ static void add_cell(struct report *r, char *text, bool quoted)
 	r->cells[r->n_cells++] = (struct report_cell){text, quoted};
 }
 
-static char *format(const char *fmt, va_list ap)
+GSB_PRINTF(1, 0) static char *format(const char *fmt, va_list ap)
 {
 	char *text;
 
