@@ -60,10 +60,9 @@ examples/gpu_db/kernels/%.fatbin: examples/gpu_db/kernels/%.cu examples/gpu_db/k
 		$(NVCC) -fatbin -gencode arch=compute_75,code=compute_75 -fmad=false -o $@ $<
 else
 GPU_DB_FATBIN =
-if HAVE_CLANG
+if HAVE_CLANG_PTX
 examples/gpu_db/kernels/%.ptx: examples/gpu_db/kernels/%.cu examples/gpu_db/kernels/kernel.h
-	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(CLANG) -x cuda --cuda-device-only -nocudainc -nocudalib \
-		--cuda-path=/nonexistent --cuda-gpu-arch=sm_75 -O2 -ffp-contract=off -S -o $@ $<
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(CLANG) $(CLANG_PTX) -O2 -ffp-contract=off -S -o $@ $<
 else
 examples/gpu_db/kernels/%.ptx: examples/gpu_db/ptx/%.ptx
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && cp $< $@
