@@ -155,7 +155,7 @@ int main(void)
 	     !cu.init(0) && !cu.ctx_retain(&ctx, 0) && !cu.ctx_set(ctx));
 	fact("host windows of slots 32-63 after it",
 	     map_host_windows(GSB_N_SLOTS / 2, GSB_N_SLOTS, fds));
-	fact("64 device windows of 256 GiB at their bases", reserve_device_windows());
+	fact("64 device windows of 384 GiB at their bases", reserve_device_windows());
 	fact("slot 0: VMM memory, registered sealed memfd, copies both ways",
 	     copies_work(0, fds[0]));
 	fact("slot 31: the same", copies_work(31, fds[31]));
