@@ -143,6 +143,7 @@ tenants_beyond_the_last_place_are_refused() {
 	status_of tenant late "$build/tests/integ/misuse" illegal-address
 	expect_equal "$status" 2
 	expect_match "$output" "refused this process: .*$places"
+	expect_match "$output" "cuInit: CUDA_ERROR_MPS_MAX_CLIENTS_REACHED"
 	expect_equal "$(n_tenants)" "$places"
 	for i in "${!pids[@]}"; do echo >&"$go"; done
 	for i in "${!pids[@]}"; do
