@@ -37,7 +37,9 @@ engine_tests = tests/unit/test_engine_stream tests/unit/test_engine_order \
 	tests/unit/test_engine_gate tests/unit/test_engine_hostile tests/unit/test_engine_fuzz \
 	tests/unit/test_engine_control tests/unit/test_pool tests/fuzz/replay_records
 check_PROGRAMS += $(engine_tests)
-engine_kit = tests/unit/engine_kit.c tests/unit/engine_kit.h
+tenant_kit = tests/unit/tenant_kit.c tests/unit/tenant_kit.h
+engine_kit = tests/unit/engine_kit.c tests/unit/engine_kit.h $(tenant_kit)
+fuzz_session = tests/fuzz/session.c tests/fuzz/session.h
 engine_test_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 engine_test_libs = libengine.la $(CMOCKA_LIBS)
 tests_unit_test_engine_stream_SOURCES = tests/unit/test_engine_stream.c $(engine_kit)
@@ -53,10 +55,11 @@ tests_unit_test_engine_hostile_SOURCES = tests/unit/test_engine_hostile.c $(engi
 tests_unit_test_engine_hostile_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_hostile_LDADD = $(engine_test_libs)
 tests_unit_test_engine_fuzz_SOURCES = tests/unit/test_engine_fuzz.c tests/fuzz/fuzz_records.c \
-	tests/fuzz/fuzz.h $(engine_kit)
+	tests/fuzz/fuzz.h $(fuzz_session) $(engine_kit)
 tests_unit_test_engine_fuzz_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_fuzz_LDADD = $(engine_test_libs)
-tests_fuzz_replay_records_SOURCES = tests/fuzz/fuzz_records.c tests/fuzz/replay.c tests/fuzz/fuzz.h $(engine_kit)
+tests_fuzz_replay_records_SOURCES = tests/fuzz/fuzz_records.c tests/fuzz/replay.c tests/fuzz/fuzz.h \
+	$(fuzz_session) $(engine_kit)
 tests_fuzz_replay_records_CFLAGS = $(engine_test_cflags)
 tests_fuzz_replay_records_LDADD = $(engine_test_libs)
 tests_unit_test_engine_control_SOURCES = tests/unit/test_engine_control.c $(engine_kit)
@@ -68,10 +71,11 @@ tests_unit_test_pool_LDADD = $(engine_test_libs)
 
 # The records' fuzz target for libFuzzer, beside those of ptx: `make fuzz`.
 fuzz: tests/fuzz/fuzz_records
-tests/fuzz/fuzz_records: $(libengine_la_SOURCES) tests/fuzz/fuzz_records.c $(engine_kit)
+tests/fuzz/fuzz_records: $(libengine_la_SOURCES) tests/fuzz/fuzz_records.c $(fuzz_session) $(engine_kit)
 	mkdir -p tests/fuzz
 	$(CLANG) $(AM_CPPFLAGS) $(GSB_CFLAGS) $(CMOCKA_CFLAGS) -g -O1 -fsanitize=fuzzer,address,undefined \
-		-o $@ $(srcdir)/tests/fuzz/fuzz_records.c $(srcdir)/tests/unit/engine_kit.c \
+		-o $@ $(srcdir)/tests/fuzz/fuzz_records.c \
+		$(addprefix $(srcdir)/,$(filter %.c,$(fuzz_session) $(engine_kit))) \
 		$(addprefix $(srcdir)/,$(filter %.c,$(libengine_la_SOURCES) $(libmodel_la_SOURCES) \
 			$(libshm_la_SOURCES) $(libbase_la_SOURCES)) device/range.c) $(CMOCKA_LIBS) -lm
 CLEANFILES += tests/fuzz/fuzz_records
