@@ -353,6 +353,27 @@ static void on_pidfd(struct gsb_watch *w, uint32_t events)
 	gsb_tenant_leave(gsb_container_of(w, struct gsb_tenant, pidfd));
 }
 
+/* What gsb_channel_recv says of bytes that no library sends. */
+static bool is_garbage(ssize_t n)
+{
+	return n == -EPROTO || n == -EPROTONOSUPPORT || n == -EMSGSIZE;
+}
+
+/* What was received, -EPROTO when it breaks the protocol. */
+static int take_message(struct gsb_tenant *t, const struct gsb_msg_host_func *m, ssize_t n)
+{
+	if (is_garbage(n))
+		return gsb_violation(t, "%s on its socket",
+				     n == -EMSGSIZE ? "a message too long, or with descriptors,"
+						    : "what is no message of this version");
+	if (m->msg.type != GSB_MSG_HOST_FUNC || n != sizeof(*m))
+		return gsb_violation(t, "message of type %u on its socket", m->msg.type);
+	if (gsb_stream_host_done(t, m->cookie))
+		return gsb_violation(t, "host function %#" PRIx64 " done, which was not asked for",
+				     m->cookie);
+	return 0;
+}
+
 static void read_socket(struct gsb_tenant *t)
 {
 	struct gsb_msg_host_func m;
@@ -362,21 +383,14 @@ static void read_socket(struct gsb_tenant *t)
 		n = gsb_channel_recv(t->socket.fd, &m, sizeof(m), NULL, NULL);
 		if (n == -EAGAIN)
 			return;
-		if (n <= 0)
+		if (n <= 0 && !is_garbage(n))
 			break;
-		if (m.msg.type != GSB_MSG_HOST_FUNC || n != sizeof(m)) {
-			gsb_violation(t, "message of type %u on its socket", m.msg.type);
-			gsb_tenant_cut(t, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH);
-			return;
-		}
-		if (gsb_stream_host_done(t, m.cookie)) {
-			gsb_violation(t, "host function %#" PRIx64 " done, which was not asked for",
-				      m.cookie);
+		if (take_message(t, &m, n)) {
 			gsb_tenant_cut(t, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH);
 			return;
 		}
 	}
-	/* End of file or garbage is no death (a child may hold the other end): the pidfd tells. */
+	/* The end of file is no death (a child may hold the other end): the pidfd tells. */
 	gsb_engine_unwatch(t->engine, &t->socket);
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "shm/channel.h"
 #include "tests/unit/engine_kit.h"
@@ -362,7 +363,7 @@ static void test_double_free_cuts_off(void **state)
 	expect_cut(f, "no allocation begins");
 }
 
-static void test_garbage_on_the_socket_cuts_off(void **state)
+static void test_message_of_another_type_cuts_off(void **state)
 {
 	struct fixture *f = *state;
 	struct gsb_msg_host_func m = {.cookie = 1};
@@ -370,6 +371,35 @@ static void test_garbage_on_the_socket_cuts_off(void **state)
 	gsb_msg_init(&m.msg, GSB_MSG_CONTROL, sizeof(m));
 	assert_int_equal(gsb_channel_send(f->bad.socket, &m.msg, NULL, 0), 0);
 	expect_cut(f, "message of type");
+}
+
+static void test_garbage_on_the_socket_cuts_off(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(send(f->bad.socket, "garbage", 7, MSG_NOSIGNAL), 7);
+	expect_cut(f, "what is no message");
+}
+
+static void test_message_that_is_too_long_cuts_off(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_msg_hello m = {0};
+
+	gsb_msg_init(&m.msg, GSB_MSG_HELLO, sizeof(m));
+	assert_int_equal(gsb_channel_send(f->bad.socket, &m.msg, NULL, 0), 0);
+	expect_cut(f, "too long");
+}
+
+/* A child that the tenant forked may still hold the other end; only its pidfd says that it is dead. */
+static void test_end_of_file_on_the_socket_is_no_death(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(shutdown(f->bad.socket, SHUT_RDWR), 0);
+	kit_fill(&f->bad, 0, f->bad_mem);
+	kit_settle(&f->k);
+	assert_int_equal(kit_done(&f->bad, 0), 1);
 }
 
 /* Words that the engine writes may be overwritten: it has its own copies. */
@@ -547,7 +577,10 @@ int main(void)
 		hostile_test(test_thread_that_there_is_not_cuts_off),
 		hostile_test(test_event_record_out_of_number_cuts_off),
 		hostile_test(test_double_free_cuts_off),
+		hostile_test(test_message_of_another_type_cuts_off),
 		hostile_test(test_garbage_on_the_socket_cuts_off),
+		hostile_test(test_message_that_is_too_long_cuts_off),
+		hostile_test(test_end_of_file_on_the_socket_is_no_death),
 		hostile_test(test_scribbled_region_changes_nothing_for_others),
 		hostile_test(test_death_drops_the_queue_and_frees_everything),
 		hostile_test(test_death_while_a_host_function_runs),
