@@ -41,6 +41,14 @@ bool gsb_log_enabled(enum gsb_log_level level)
 	return level <= log_level;
 }
 
+/* Texts of tenants (names, lines of PTX) must neither begin a line of the log nor talk to a terminal. */
+static void blank_control(char *text, int n)
+{
+	for (int i = 0; i < n; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+			text[i] = ' ';
+}
+
 void gsb_log(enum gsb_log_level level, const char *topic, const char *fmt, ...)
 {
 	int saved = errno;
@@ -60,6 +68,7 @@ void gsb_log(enum gsb_log_level level, const char *topic, const char *fmt, ...)
 	n += m < 0 ? 0 : m;
 	if (n > (int)sizeof(line) - 2)
 		n = (int)sizeof(line) - 2;
+	blank_control(line, n);
 	line[n++] = '\n';
 	while (write(STDERR_FILENO, line, (size_t)n) < 0 && errno == EINTR)
 		;

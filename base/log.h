@@ -22,8 +22,8 @@ enum gsb_log_level { GSB_LOG_OFF, GSB_LOG_ERROR, GSB_LOG_WARN, GSB_LOG_INFO, GSB
  */
 void gsb_log_init(const char *program, enum gsb_log_level level);
 
-/* Write "<program>: <level>: <topic>: <text>\n" when level is enabled. Lines over 1,000 bytes are
- * cut. */
+/* Write "<program>: <level>: <topic>: <text>\n" when level is enabled. It is one line whatever the text:
+ * control characters become blanks, lines over 1,000 bytes are cut. */
 void gsb_log(enum gsb_log_level level, const char *topic, const char *fmt, ...) GSB_PRINTF(3, 4);
 
 bool gsb_log_enabled(enum gsb_log_level level);

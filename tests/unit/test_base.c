@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/checked.h"
@@ -86,6 +87,25 @@ static void test_log_level_parse_knows_names_only(void **state)
 	assert_int_equal(level, GSB_LOG_INFO);
 }
 
+static void test_log_of_a_text_with_lines_is_one_line(void **state)
+{
+	char got[128] = "";
+	int pipes[2], saved = dup(STDERR_FILENO);
+	ssize_t n;
+
+	assert_int_equal(pipe(pipes), 0);
+	dup2(pipes[1], STDERR_FILENO);
+	gsb_log_init("test", GSB_LOG_WARN);
+	gsb_log(GSB_LOG_WARN, "topic", "%s", "a\ntest: error: b\r\033[2J\177c");
+	dup2(saved, STDERR_FILENO);
+	n = read(pipes[0], got, sizeof(got) - 1);
+	assert_in_range(n, 1, sizeof(got) - 1);
+	assert_string_equal(got, "test: warn: topic: a test: error: b  [2J c\n");
+	close(saved);
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
 static void test_clock_never_goes_back(void **state)
 {
 	uint64_t last = gsb_clock_ns();
@@ -108,6 +128,7 @@ int main(void)
 		cmocka_unit_test(test_cuda_result_maps_errno),
 		cmocka_unit_test(test_cuda_error_name_of_unknown_code_is_null),
 		cmocka_unit_test(test_log_level_parse_knows_names_only),
+		cmocka_unit_test(test_log_of_a_text_with_lines_is_one_line),
 		cmocka_unit_test(test_clock_never_goes_back),
 	};
 
