@@ -98,18 +98,37 @@ static void count_running_time(struct gsb_engine *e)
 	e->run_from_ns = now;
 }
 
-static struct gsb_flight *oldest_kernel(const struct gsb_engine *e)
+/*
+ * What is left to a kernel of its limit. Where the device knows how long it was executed, that is what counts: a
+ * kernel that shares the device with one that never ends must not be taken for that one.
+ */
+static uint64_t left_ns(const struct gsb_engine *e, const struct gsb_flight *f)
 {
-	const struct gsb_flight *oldest = NULL;
+	uint64_t limit = e->params.kernel_limit_ns, ran = e->run_ns - f->since_run_ns;
+
+	if (ran >= limit && e->ops->ran_ns)
+		ran = e->ops->ran_ns(f->queue);
+	return ran < limit ? limit - ran : 0;
+}
+
+/* The kernel that has least left, NULL without kernels; *left is then as it was. */
+static struct gsb_flight *next_overdue(struct gsb_engine *e, uint64_t *left)
+{
+	struct gsb_flight *next = NULL;
 
 	for (int i = 0; i < GSB_N_QUEUES; i++) {
-		const struct gsb_flight *f = &e->flights[i];
+		struct gsb_flight *f = &e->flights[i];
+		uint64_t ns;
 
-		if (f->stream && !f->abandoned && f->work.kind == GSB_WORK_KERNEL &&
-		    (!oldest || f->since_run_ns < oldest->since_run_ns))
-			oldest = f;
+		if (!f->stream || f->abandoned || f->work.kind != GSB_WORK_KERNEL)
+			continue;
+		ns = left_ns(e, f);
+		if (next && ns >= *left)
+			continue;
+		next = f;
+		*left = ns;
 	}
-	return (struct gsb_flight *)oldest;
+	return next;
 }
 
 static void abandon(struct gsb_engine *e, struct gsb_flight *f)
@@ -128,23 +147,22 @@ static void abandon(struct gsb_engine *e, struct gsb_flight *f)
 
 void gsb_complete_overdue(struct gsb_engine *e)
 {
+	uint64_t left;
 	struct gsb_flight *f;
 
 	if (!e->params.kernel_limit_ns)
 		return;
 	count_running_time(e);
-	f = oldest_kernel(e);
-	if (f && e->run_ns - f->since_run_ns >= e->params.kernel_limit_ns)
+	f = next_overdue(e, &left);
+	if (f && !left)
 		abandon(e, f);
 }
 
-uint64_t gsb_complete_due_ns(const struct gsb_engine *e)
+uint64_t gsb_complete_due_ns(struct gsb_engine *e)
 {
-	const struct gsb_flight *f = e->params.kernel_limit_ns ? oldest_kernel(e) : NULL;
-	uint64_t ran;
+	uint64_t left = UINT64_MAX;
 
-	if (!f || (e->virtual_clock && !e->advancing))
-		return UINT64_MAX;
-	ran = e->run_ns - f->since_run_ns;
-	return ran < e->params.kernel_limit_ns ? e->params.kernel_limit_ns - ran : 0;
+	if (e->params.kernel_limit_ns && (!e->virtual_clock || e->advancing))
+		next_overdue(e, &left);
+	return left;
 }

@@ -128,10 +128,10 @@ void gsb_issue_finish(struct gsb_engine *e);
 
 /* Take the device's completions; whether there were any. */
 bool gsb_complete_poll(struct gsb_engine *e);
-/* Count the device's running time; abandon the oldest kernel that is past the limit. */
+/* Count the device's running time; abandon a kernel that is past the limit. */
 void gsb_complete_overdue(struct gsb_engine *e);
 /* Nanoseconds until a kernel is, as things are; UINT64_MAX for never. */
-uint64_t gsb_complete_due_ns(const struct gsb_engine *e);
+uint64_t gsb_complete_due_ns(struct gsb_engine *e);
 
 /* ---- gate.c ---- */
 

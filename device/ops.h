@@ -157,6 +157,10 @@ struct gsb_device_ops {
 	 * polled. */
 	int (*event_fd)(struct gsb_device *dev);
 
+	/* Real time that the command at the head of the queue has been executed so far: a wait for others
+	 * that are executed does not count. NULL = not known. */
+	uint64_t (*ran_ns)(struct gsb_queue *queue);
+
 	/* ---- time ---- */
 	uint64_t (*now_ns)(struct gsb_device *dev);
 	/*

@@ -417,6 +417,19 @@ static int emu_event_fd(struct gsb_device *dev)
 	return to_emu(dev)->event_fd;
 }
 
+static uint64_t emu_ran_ns(struct gsb_queue *queue)
+{
+	struct emu_device *dev = queue->dev;
+	const struct emu_cmd *head;
+	uint64_t ns;
+
+	pthread_mutex_lock(&dev->lock);
+	head = STAILQ_FIRST(&queue->cmds);
+	ns = head ? emu_worker_ran_ns(head) : 0;
+	pthread_mutex_unlock(&dev->lock);
+	return ns;
+}
+
 /* ---- time ---- */
 
 static uint64_t emu_now_ns(struct gsb_device *base)
@@ -480,6 +493,7 @@ const struct gsb_device_ops gsb_emu_ops = {
 	.issue = emu_issue,
 	.poll = emu_poll,
 	.event_fd = emu_event_fd,
+	.ran_ns = emu_ran_ns,
 	.now_ns = emu_now_ns,
 	.advance = emu_advance,
 	.advance_to = emu_advance_to,

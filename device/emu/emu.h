@@ -92,6 +92,9 @@ struct emu_cmd {
 	uint64_t start_ns, end_ns;  /* end: copies know it from the start */
 	uint64_t n_blocks, n_insns; /* of blocks that have ended */
 	unsigned n_jobs;	    /* that exist; 0 = no worker is or will be at it */
+	unsigned n_running;	    /* of them, which a worker has */
+	uint64_t ran_ns;      /* real time with n_running > 0, up to the last time that it was 0 */
+	uint64_t ran_from_ns; /* real time since when it is not 0 */
 	CUresult result;
 	char detail[160];
 	/* launch */
@@ -218,6 +221,8 @@ void emu_workers_stop(struct emu_device *dev);
 void emu_worker_add(struct emu_device *dev, struct emu_job *job);
 /* With dev->lock held: take a job that no worker has out of the list. */
 void emu_worker_remove(struct emu_device *dev, struct emu_job *job);
+/* Real time that a worker has been at the command, however many were. */
+uint64_t emu_worker_ran_ns(const struct emu_cmd *cmd);
 
 /* ---- flip.c ---- */
 /* "1" or "copy:N"; -EINVAL for anything else. NULL: none. */

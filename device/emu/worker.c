@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 /* Warp instructions: a millisecond or so. Long enough that a change of block does not count, short
  * enough that a dead tenant's kernel is gone soon. */
 #define QUANTUM 200000
@@ -124,6 +126,25 @@ static bool run_block(struct emu_device *dev, struct emu_job *job)
 	return state == GSB_EMU_RUNNING || state == GSB_EMU_YIELDED;
 }
 
+/* ---- how long a command has been executed ---- */
+
+static void enter(struct emu_cmd *cmd)
+{
+	if (!cmd->n_running++)
+		cmd->ran_from_ns = gsb_clock_ns();
+}
+
+static void leave(struct emu_cmd *cmd)
+{
+	if (!--cmd->n_running)
+		cmd->ran_ns += gsb_clock_ns() - cmd->ran_from_ns;
+}
+
+uint64_t emu_worker_ran_ns(const struct emu_cmd *cmd)
+{
+	return cmd->ran_ns + (cmd->n_running ? gsb_clock_ns() - cmd->ran_from_ns : 0);
+}
+
 /* ---- threads ---- */
 
 static void *worker(void *arg)
@@ -135,12 +156,14 @@ static void *worker(void *arg)
 	while ((job = take_job(dev))) {
 		bool more = false;
 
+		enter(job->cmd);
 		pthread_mutex_unlock(&dev->lock);
 		if (job->cmd->kind == GSB_CMD_LAUNCH)
 			more = run_block(dev, job);
 		else
 			run_copy(job->cmd);
 		pthread_mutex_lock(&dev->lock);
+		leave(job->cmd);
 		if (more)
 			emu_clock_slice_done(dev, job);
 		else

@@ -482,6 +482,37 @@ static void test_kernel_past_the_limit_is_abandoned(void **state)
 	expect_good_works(f);
 }
 
+static uint64_t ran_ns;
+
+static uint64_t tell_ran_ns(struct gsb_queue *queue)
+{
+	(void)queue;
+	return ran_ns;
+}
+
+/* It waits for the device while another's kernel is executed: that is not its own time. */
+static void test_kernel_that_only_waits_is_not_past_the_limit(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_engine *e = f->k.engine;
+
+	f->k.dev->automatic = false;
+	f->k.dev->ops.ran_ns = tell_ran_ns;
+	e->params.kernel_limit_ns = 1000000;
+	ran_ns = 0;
+	kit_launch_inc(&f->bad, 0, 0, f->bad_mem, 1);
+	do
+		gsb_engine_turn(e);
+	while (e->run_ns < 3 * e->params.kernel_limit_ns);
+	assert_int_equal(kit_error(&f->bad, 0), 0);
+	ran_ns = e->params.kernel_limit_ns;
+	while (!kit_done(&f->bad, 0))
+		gsb_engine_turn(e);
+	f->k.dev->automatic = true;
+	assert_int_equal(kit_error(&f->bad, 0), CUDA_ERROR_LAUNCH_TIMEOUT);
+	expect_good_works(f);
+}
+
 /* ---- limits ---- */
 
 /* Events that rest must not eat the memory that queued work needs. */
@@ -586,6 +617,7 @@ int main(void)
 		hostile_test(test_death_while_a_host_function_runs),
 		hostile_test(test_death_with_calls_pending),
 		hostile_test(test_kernel_past_the_limit_is_abandoned),
+		hostile_test(test_kernel_that_only_waits_is_not_past_the_limit),
 		hostile_test(test_recorded_events_hold_nothing_of_the_queue),
 		hostile_test(test_device_memory_quota_is_kept),
 		hostile_test(test_sizes_that_overflow_are_out_of_memory),
