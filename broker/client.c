@@ -2,10 +2,10 @@
  * client.c - a connection, from accept until it is handed to an engine, answered or dropped.
  *
  * Whoever connects has hello_timeout_ms to send one message: HELLO of a tenant or CONTROL of gsbctl.
- * At most pending_max connections may be silent at a time; one more costs the user who has most of
- * them his oldest, so that nobody can lock another out. What a client sends is hostile: it is one
- * message of a known size, its texts are checked, and a refusal is one sentence to the client and
- * one log line.
+ * At most pending_max connections may be silent at a time; one more costs the process that has most
+ * of them, of the user who has most, its oldest, so that nobody can lock another out. What a client
+ * sends is hostile: it is one message of a known size, its texts are checked, and a refusal is one
+ * sentence to the client and one log line.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -235,26 +235,39 @@ static void on_first_message(struct gsb_loop_watch *w, uint32_t events)
 
 /* ---- accept ---- */
 
-static unsigned pending_of(const struct gsb_supervisor *s, uid_t uid)
+/* How many connections this user has that are silent, and how many of them this process. */
+struct pending {
+	unsigned of_user, of_process;
+};
+
+static struct pending pending_beside(const struct gsb_supervisor *s, const struct gsb_peer *peer)
 {
 	const struct gsb_client *c;
-	unsigned n = 0;
+	struct pending n = {0};
 
-	DL_FOREACH (s->clients, c)
-		n += !c->is_control && c->peer.uid == uid;
+	DL_FOREACH (s->clients, c) {
+		if (c->is_control || c->peer.uid != peer->uid)
+			continue;
+		n.of_user++;
+		n.of_process += c->peer.pid == peer->pid;
+	}
 	return n;
 }
 
-/* The oldest connection of the user who has most. The list is in order of arrival. */
+/* The oldest connection of the process that has most, of the user who has most. The list is in order of arrival. */
 static struct gsb_client *most_dispensable(const struct gsb_supervisor *s)
 {
 	struct gsb_client *c, *worst = NULL;
-	unsigned most = 0;
+	struct pending most = {0};
 
 	DL_FOREACH (s->clients, c) {
-		unsigned n = c->is_control ? 0 : pending_of(s, c->peer.uid);
+		struct pending n;
 
-		if (n > most) {
+		if (c->is_control)
+			continue;
+		n = pending_beside(s, &c->peer);
+		if (n.of_user > most.of_user ||
+		    (n.of_user == most.of_user && n.of_process > most.of_process)) {
 			most = n;
 			worst = c;
 		}

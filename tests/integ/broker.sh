@@ -143,6 +143,17 @@ broker_full_of_silent_clients_drops_the_oldest() {
 	stop_broker
 }
 
+broker_crowd_of_one_process_drops_its_own() {
+	write_conf 'hello_timeout_ms = 500' 'pending_max = 2' '[device "emu:/ok"]'
+	start_broker
+	exec {silent_fd}< <(exec "$build/tests/integ/hello" "$dir/s" --silent)
+	until [ "$(json_value "$(gsbctl status --json)" pending)" = 1 ]; do :; done
+	expect_match "$(hello --silent --crowd 9)" "^refused -16 too many connections"
+	read -r -t "$LIMIT_S" answer <&"$silent_fd"
+	expect_match "$answer" "^refused -110 no hello arrived"
+	stop_broker
+}
+
 # ---- admission ----
 
 broker_refuses_a_barred_uid_until_a_reload_lets_it_in() {
@@ -432,6 +443,7 @@ run_case broker_without_permission_to_connect_says_so
 run_case broker_refuses_a_wrong_hello_by_name
 run_case broker_silent_client_is_dropped_and_blocks_nobody
 run_case broker_full_of_silent_clients_drops_the_oldest
+run_case broker_crowd_of_one_process_drops_its_own
 run_case broker_refuses_a_barred_uid_until_a_reload_lets_it_in
 run_case broker_counts_tenants_against_their_limit
 if is_root; then

@@ -3,11 +3,12 @@
  * of gsbrokerd's door.
  *
  *   hello SOCKET [--tenant NAME] [--program NAME] [--magic HEX] [--major N] [--size N] [--type N]
- *                [--silent] [--fd] [--hold]
+ *                [--silent] [--crowd N] [--fd] [--hold]
  *
  * Prints "welcome TENANT-ID DEVICE-NAME", "refused ERRNO REASON", or "end" (end of file). --silent
- * sends nothing; --fd sends a descriptor that nobody asked for; --hold then stays until its standard
- * input ends. Exits 0 after an answer, 1 when there is no connection.
+ * sends nothing; --crowd makes N more connections, which send nothing; --fd sends a descriptor that
+ * nobody asked for; --hold then stays until its standard input ends. Exits 0 after an answer, 1 when
+ * there is no connection.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -20,16 +21,22 @@
 #include "shm/channel.h"
 
 struct settings {
-	int silent, fd, hold;
+	int silent, fd, hold, crowd;
 	unsigned long size;
 };
 
 static const struct option options[] = {
-	{"tenant", required_argument, NULL, 't'}, {"program", required_argument, NULL, 'p'},
-	{"magic", required_argument, NULL, 'm'},  {"major", required_argument, NULL, 'M'},
-	{"size", required_argument, NULL, 's'},	  {"type", required_argument, NULL, 'T'},
-	{"silent", no_argument, NULL, 'S'},	  {"fd", no_argument, NULL, 'f'},
-	{"hold", no_argument, NULL, 'h'},	  {0},
+	{"tenant", required_argument, NULL, 't'},
+	{"program", required_argument, NULL, 'p'},
+	{"magic", required_argument, NULL, 'm'},
+	{"major", required_argument, NULL, 'M'},
+	{"size", required_argument, NULL, 's'},
+	{"type", required_argument, NULL, 'T'},
+	{"silent", no_argument, NULL, 'S'},
+	{"fd", no_argument, NULL, 'f'},
+	{"hold", no_argument, NULL, 'h'},
+	{"crowd", required_argument, NULL, 'c'},
+	{0},
 };
 
 /* A name of the full size has no NUL: that is one of the wrong hellos. */
@@ -55,6 +62,7 @@ static void parse(int argc, char **argv, struct gsb_msg_hello *h, struct setting
 		case 'S': s->silent = 1; break;
 		case 'f': s->fd = 1; break;
 		case 'h': s->hold = 1; break;
+		case 'c': s->crowd = atoi(optarg); break;
 		default: exit(2);
 		}
 }
@@ -105,6 +113,8 @@ int main(int argc, char **argv)
 	if (optind != argc - 1 || s.size > GSB_CHANNEL_MSG_MAX)
 		return 2;
 	err = gsb_channel_connect(argv[optind], &fd);
+	for (int other; !err && s.crowd; s.crowd--)
+		err = gsb_channel_connect(argv[optind], &other);
 	if (!err && !s.silent)
 		err = send_hello(fd, &h, &s);
 	if (err) {
