@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "tests/unit/fatbin.h"
 #include "tests/unit/tenant.h"
 
 #define assert_cu(call)		 assert_int_equal(call, CUDA_SUCCESS)
@@ -139,25 +140,6 @@ static void test_badcode_undefined_variable_is_named(void **state)
 }
 
 /* ---- fatbins ---- */
-
-/* One uncompressed entry of PTX behind the two headers, laid out as nvcc does. */
-static size_t make_fatbin(uint8_t *to, const char *text)
-{
-	uint64_t text_bytes = strlen(text) + 1, body = 64 + text_bytes;
-
-	memset(to, 0, 16 + 64);
-	memcpy(to, &(uint32_t){0xba55ed50}, 4);
-	memcpy(to + 4, &(uint16_t){1}, 2);
-	memcpy(to + 6, &(uint16_t){16}, 2);
-	memcpy(to + 8, &body, 8);
-	memcpy(to + 16, &(uint16_t){1}, 2);
-	memcpy(to + 18, &(uint16_t){0x101}, 2);
-	memcpy(to + 20, &(uint32_t){64}, 4);
-	memcpy(to + 24, &text_bytes, 8);
-	memcpy(to + 44, &(uint32_t){75}, 4);
-	memcpy(to + 80, text, text_bytes);
-	return 16 + body;
-}
 
 static void test_badcode_good_fatbin_loads(void **state)
 {

@@ -14,7 +14,7 @@ check_SCRIPTS += tests/integ/programs.sh
 endif
 integ_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 integ_ldadd = $(CMOCKA_LIBS) -ldl
-tests_integ_badcode_SOURCES = tests/integ/badcode.c tests/unit/tenant.h
+tests_integ_badcode_SOURCES = tests/integ/badcode.c tests/unit/fatbin.h tests/unit/tenant.h
 tests_integ_badcode_CPPFLAGS = $(integ_cppflags)
 tests_integ_badcode_CFLAGS = $(integ_cflags)
 tests_integ_badcode_LDADD = $(integ_ldadd)

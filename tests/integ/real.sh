@@ -12,6 +12,8 @@ start_real_broker() {
 	read -r _ <"$dir/ready" || fail "gsbrokerd did not start: $(cat "$dir/broker.log")"
 }
 
+gpu_db=$build/examples/gpu_db/gpu_db
+
 # In a sanitized build the library comes after the runtime, and leaks of the tenant are not asked for: its
 # tables lie in pages that the leak checker does not read. Broker and engine are checked in full.
 tenant_asan=verify_asan_link_order=0:detect_leaks=0
@@ -45,4 +47,21 @@ await_no_tenants() {
 
 engine_pid() {
 	children_of "$broker" | tr -d ' '
+}
+
+make_data() {
+	"$gpu_db" gen --data "$dir/data" --quiet >/dev/null
+}
+
+query() { # query NAME QUERY [OPTION...]: run and verify; output in $dir/NAME.out
+	local name=$1 q=$2
+	shift 2
+	tenant "$name" "$gpu_db" run --data "$dir/data" --query "$q" --verify --quiet "$@" >"$dir/$name.out" 2>&1
+}
+
+# What an engine holds: descriptors, and mappings of tenants.
+holdings() {
+	local pid
+	pid=$(engine_pid)
+	echo "$(find "/proc/$pid/fd" -mindepth 1 | wc -l) fds, $(grep -cE 'memfd:gsb' "/proc/$pid/maps") mappings"
 }

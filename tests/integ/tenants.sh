@@ -10,25 +10,7 @@ srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 . "$srcdir/tests/integ/real.sh"
 
 long=${GSB_CHECK_LONG-}
-gpu_db=$build/examples/gpu_db/gpu_db
 queries=(q1 q2 q3 q4 q5)
-
-make_data() {
-	"$gpu_db" gen --data "$dir/data" --quiet >/dev/null
-}
-
-query() { # query NAME QUERY [OPTION...]: run and verify; output in $dir/NAME.out
-	local name=$1 q=$2
-	shift 2
-	tenant "$name" "$gpu_db" run --data "$dir/data" --query "$q" --verify --quiet "$@" >"$dir/$name.out" 2>&1
-}
-
-# What an engine holds: descriptors, and mappings of tenants.
-holdings() {
-	local pid
-	pid=$(engine_pid)
-	echo "$(find "/proc/$pid/fd" -mindepth 1 | wc -l) fds, $(grep -cE 'memfd:gsb' "/proc/$pid/maps") mappings"
-}
 
 tenants_five_queries_at_once_verify() {
 	local q pids=()
