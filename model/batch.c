@@ -2,9 +2,10 @@
  * batch.c - see batch.h.
  *
  * Steps, each of which may already close the gap: (1) bounds by counting; (2) first fit decreasing in
- * several orders; (3) column generation: master program in lp.c, pricing by knapsack.c; the bound is
- * the program's value rounded up; (4) branch and bound over batches. In (4) the prices of (3) are used
- * again: no batch can be worth more than 1 at those prices, so what is left costs at least the sum of
+ * several orders; (3) a short branch and bound over batches, which mostly finds the packing that (2)
+ * missed by one; (4) column generation: master program in lp.c, pricing by knapsack.c; the bound is
+ * the program's value rounded up; (5) branch and bound again, in full. In (5) the prices of (4) are
+ * used: no batch can be worth more than 1 at those prices, so what is left costs at least the sum of
  * its prices, at every node, without solving anything.
  *
  * Kernels of the same size are one class with a demand, which takes the symmetry out.
@@ -19,8 +20,9 @@
 #include "model/knapsack.h"
 #include "model/lp.h"
 
-#define NODES_MAX 10000 /* of the branch and bound: a few milliseconds */
-#define ROUND_EPS 1e-6	/* an LP value this little above a whole number is that number */
+#define NODES_FIRST 300 /* of the short branch and bound: less than one step of column generation */
+#define NODES_MAX   10000 /* of the full one: a few milliseconds */
+#define ROUND_EPS   1e-6  /* an LP value this little above a whole number is that number */
 
 typedef uint8_t pattern_t[GSB_BATCH_ITEMS_MAX]; /* of each class, how many in this batch */
 
@@ -34,7 +36,7 @@ struct gsb_batch_work {
 	double price[GSB_BATCH_ITEMS_MAX]; /* of a class; no pattern is worth more than 1 */
 	uint32_t n_columns;
 	double lp_bound;
-	uint32_t n_nodes;
+	uint32_t n_nodes, max_nodes;
 };
 
 struct gsb_batch_work *gsb_batch_work_create(void)
@@ -392,7 +394,7 @@ static void fill_batch(struct gsb_batch_work *w, struct branch *b, uint32_t c, u
 	}
 	most = gsb_knapsack_fit(s, c, b->room);
 	most = most < b->left[c] ? most : b->left[c];
-	for (uint32_t n = most + 1; n-- > 0 && w->upper > lower && w->n_nodes < NODES_MAX;) {
+	for (uint32_t n = most + 1; n-- > 0 && w->upper > lower && w->n_nodes < w->max_nodes;) {
 		struct branch next = *b;
 
 		next.left[c] -= (uint8_t)n;
@@ -414,7 +416,7 @@ static void search(struct gsb_batch_work *w, struct branch *b, uint32_t lower)
 		keep_if_better(w, b->depth);
 		return;
 	}
-	if (++w->n_nodes > NODES_MAX || b->depth + 1 >= w->upper)
+	if (++w->n_nodes > w->max_nodes || b->depth + 1 >= w->upper)
 		return;
 	while (!b->left[c])
 		c++;
@@ -433,15 +435,16 @@ static void search(struct gsb_batch_work *w, struct branch *b, uint32_t lower)
 }
 
 /* True when the search was complete: then the best solution is the least. */
-static bool branch_and_bound(struct gsb_batch_work *w, uint32_t lower)
+static bool branch_and_bound(struct gsb_batch_work *w, uint32_t lower, uint32_t max_nodes)
 {
 	struct branch root = {.depth = 0};
 
 	w->n_nodes = 0;
+	w->max_nodes = max_nodes;
 	memcpy(root.room, w->sack.capacity, sizeof(root.room));
 	memcpy(root.left, w->sack.demand, sizeof(root.left));
 	search(w, &root, lower);
-	return w->n_nodes < NODES_MAX;
+	return w->n_nodes < max_nodes;
 }
 
 /* Items of a class go to the batches that hold the class, in order. */
@@ -485,11 +488,14 @@ int gsb_batch_solve(struct gsb_batch_work *work, const struct gsb_batch_problem 
 	lower = count_bound(&work->sack, work->sack.demand);
 	lower = lower ? lower : 1;
 	pack_heuristically(work, lower);
+	if (work->upper > lower && !problem->by_columns &&
+	    branch_and_bound(work, lower, NODES_FIRST))
+		lower = work->upper;
 	if (work->upper > lower)
 		generate_columns(work, &lower);
 	if (work->upper > lower)
 		pack_by_columns(work);
-	if (work->upper > lower && branch_and_bound(work, lower))
+	if (work->upper > lower && branch_and_bound(work, lower, NODES_MAX))
 		lower = work->upper;
 	out->n_batches = work->upper;
 	out->lower_bound = lower;

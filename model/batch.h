@@ -2,8 +2,9 @@
  * batch.h - stage 2 of Li 2019: kernels that do not all fit at once, in the fewest batches.
  *
  * Vector bin packing: each kernel takes warps, registers, shared memory and block slots of every SM
- * for as long as its batch runs. Gilmore and Gomory's column generation gives a bound, and prices; a
- * branch and bound over whole batches, bounded by those prices, gives batches that are proven fewest.
+ * for as long as its batch runs. Where a short search does not do, Gilmore and Gomory's column generation
+ * gives a bound, and prices; a branch and bound over whole batches, bounded by those prices, gives batches
+ * that are proven fewest.
  * Eq. 19 and 28 as printed add registers per thread against registers per SM, and blocks are missing;
  * here every size is what all the kernel's blocks on one SM take.
  */
@@ -20,6 +21,7 @@ struct gsb_batch_problem {
 	uint32_t n_items; /* 1 .. GSB_BATCH_ITEMS_MAX */
 	uint32_t capacity[GSB_BATCH_DIMS];
 	uint32_t size[GSB_BATCH_ITEMS_MAX][GSB_BATCH_DIMS]; /* each at most the capacity */
+	bool by_columns; /* column generation even where a short search would do: as printed */
 };
 
 struct gsb_batch_solution {

@@ -87,7 +87,7 @@ static void test_batch_beats_first_fit(void **state)
 /* Five of 4 in batches of 10: volume says 2, the columns say 2.5. */
 static void test_batch_bound_comes_from_the_columns(void **state)
 {
-	struct gsb_batch_problem p = {.n_items = 5, .capacity = {10, 0, 0, 0}};
+	struct gsb_batch_problem p = {.n_items = 5, .capacity = {10, 0, 0, 0}, .by_columns = true};
 	struct gsb_batch_solution s;
 
 	for (int i = 0; i < 5; i++)
@@ -119,6 +119,7 @@ static void make_random(struct gsb_batch_problem *p, uint32_t n)
 	uint32_t kinds = 1 + rng(n);
 
 	memcpy(p->capacity, capacity, sizeof(capacity));
+	p->by_columns = false;
 	p->n_items = n;
 	for (uint32_t i = 0; i < n; i++) {
 		if (i >= kinds) {
@@ -165,15 +166,20 @@ static void test_batch_equals_enumeration_on_small_instances(void **state)
 	for (int round = 0; round < rounds; round++) {
 		struct gsb_batch_problem p;
 		struct gsb_batch_solution s;
+		uint32_t fewest;
 
 		make_random(&p, 2 + rng(8));
-		assert_int_equal(gsb_batch_solve(*state, &p, &s), 0);
-		assert_packing_holds(&p, &s);
-		assert_true(s.proven);
-		assert_int_equal(s.n_batches, fewest_by_enumeration(&p));
+		fewest = fewest_by_enumeration(&p);
+		for (int way = 0; way < 2; way++) {
+			p.by_columns = way;
+			assert_int_equal(gsb_batch_solve(*state, &p, &s), 0);
+			assert_packing_holds(&p, &s);
+			assert_true(s.proven);
+			assert_int_equal(s.n_batches, fewest);
+		}
 		with_columns += s.n_columns > 0;
 	}
-	printf("%d instances, %d needed column generation\n", rounds, with_columns);
+	printf("%d instances, both ways; %d by column generation\n", rounds, with_columns);
 	assert_true(with_columns > 5);
 }
 
@@ -186,6 +192,7 @@ static void test_batch_large_instances_hold_and_print_their_gap(void **state)
 		struct gsb_batch_solution s;
 
 		make_random(&p, 16 + rng(49));
+		p.by_columns = round % 2;
 		assert_int_equal(gsb_batch_solve(*state, &p, &s), 0);
 		assert_packing_holds(&p, &s);
 		assert_true(s.lower_bound <= s.n_batches);
@@ -232,6 +239,7 @@ static void test_batch_perfect_packings_are_found(void **state)
 		struct gsb_batch_solution s;
 		uint32_t optimum = make_perfect(&p);
 
+		p.by_columns = round % 2;
 		assert_int_equal(gsb_batch_solve(*state, &p, &s), 0);
 		assert_packing_holds(&p, &s);
 		assert_true(s.lower_bound <= optimum && s.n_batches >= optimum);
