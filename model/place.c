@@ -121,9 +121,9 @@ static uint32_t freest_group(const struct gsb_sm_array *a, const struct gsb_bloc
 	uint32_t best = a->n_groups;
 
 	for (uint32_t g = 0; g < a->n_groups; g++) {
-		if (!gsb_sm_room_fit(&a->groups[g].room, need))
-			continue;
-		if (best == a->n_groups || a->groups[g].room.warps > a->groups[best].room.warps)
+		if (best < a->n_groups && a->groups[g].room.warps <= a->groups[best].room.warps)
+			continue; /* before the divisions of the question below */
+		if (gsb_sm_room_fit(&a->groups[g].room, need))
 			best = g;
 	}
 	return best;
