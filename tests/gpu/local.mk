@@ -24,4 +24,6 @@ EXTRA_DIST += tests/gpu/model-doc tests/gpu/ptx-fresh \
 	doc/results/2026-11-20-model-registers-h200.tsv doc/results/2026-11-20-model-curves-h200.tsv \
 	doc/results/2026-11-20-model-solo-h200.tsv doc/results/2026-11-20-model-pairs-h200.tsv \
 	doc/results/2026-11-20-model-profiles-h200.tsv doc/results/2026-11-20-model-contending-h200.tsv \
-	doc/results/2026-11-20-model-rounds-h200.tsv
+	doc/results/2026-11-20-model-rounds-h200.tsv \
+	doc/results/2026-11-21-model-pairs-h200.tsv doc/results/2026-11-21-model-profiles-h200.tsv \
+	doc/results/2026-11-21-model-rounds-h200.tsv
