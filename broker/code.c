@@ -41,6 +41,7 @@ static void destroy_job(struct gsb_job *j)
 	struct gsb_bucket *bucket = j->bucket;
 
 	j->tenant->n_jobs--;
+	j->tenant->stalled = false;
 	free(j);
 	if (ctx)
 		gsb_bucket_release(ctx, bucket);

@@ -33,6 +33,7 @@ struct gsb_engine;
 #define GSB_N_MODULES_MAX   (1u << 16) /* handle index, of one tenant */
 #define GSB_N_FUNCTIONS_MAX (1u << 20) /* likewise */
 #define GSB_N_GLOBALS_MAX   256	       /* variables of one module that copies may name */
+#define GSB_N_JOBS_MAX	    256	       /* of one tenant; past it, its ring waits */
 #define GSB_LOAD_LOG_MAX    1024
 
 /* An image on its way: its parts are copied out of the staging memory before anything reads them. */

@@ -596,6 +596,22 @@ static void test_all_places_taken_is_refused_with_the_reason(void **state)
 	kit_engine_finish(&k);
 }
 
+/* Calls that nobody waits for: the engine keeps as many as it said, and answers all in the end. */
+static void test_flood_of_calls_for_the_loader_is_kept_small(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_object fn = {.handle = kit_fn(0)};
+	uint64_t last = 0;
+
+	for (int i = 0; i < 2000; i++)
+		last = kit_post_call(&f->bad, GSB_REC_FUNCTION_PREPARE, &fn, sizeof(fn), NULL, 0);
+	assert_int_equal(gsb_tenant_consume(f->bad.t, 2000), GSB_N_JOBS_MAX);
+	assert_int_equal(f->bad.t->n_jobs, GSB_N_JOBS_MAX);
+	kit_settle(&f->k);
+	assert_true(kit_answered(&f->bad, last));
+	expect_good_works(f);
+}
+
 #define hostile_test(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 
 int main(void)
@@ -612,6 +628,7 @@ int main(void)
 		hostile_test(test_garbage_on_the_socket_cuts_off),
 		hostile_test(test_message_that_is_too_long_cuts_off),
 		hostile_test(test_end_of_file_on_the_socket_is_no_death),
+		hostile_test(test_flood_of_calls_for_the_loader_is_kept_small),
 		hostile_test(test_scribbled_region_changes_nothing_for_others),
 		hostile_test(test_death_drops_the_queue_and_frees_everything),
 		hostile_test(test_death_while_a_host_function_runs),
