@@ -239,7 +239,7 @@ static bool has_work(struct gsb_engine *e)
 		    !gsb_ring_is_empty(&t->ring))
 			return true;
 	}
-	return gsb_gate_is_waiting(e) && !e->loader.n_jobs && gsb_gate_is_open(e);
+	return gsb_gate_is_waiting(e) && gsb_gate_is_open(e);
 }
 
 /* A device that cannot tell has to be asked again and again while it works. */

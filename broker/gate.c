@@ -7,37 +7,30 @@
  * the device in one order that depends on device time only, and the clock runs to the next
  * completion. That makes a run repeatable.
  *
- * A thread that computes for long, or waits for something outside, would hold everybody up. After
- * gate_timeout of real time its tenant is charged that much device time, its run is marked as not
+ * A thread that computes for long, or waits for something outside, or floods its ring, or loads what
+ * takes long to load, would hold everybody up. After gate_timeout of real time its tenant is charged that much device time, its run is marked as not
  * repeatable, and time goes on without it until it is seen blocked again.
  */
 #include "base/clock.h"
 #include "broker/engine.h"
 #include "shm/wait.h"
 
-/* Nothing that the engine itself still has to do could bring more work at this instant. */
-static bool engine_is_done(const struct gsb_engine *e)
-{
-	if (e->loader.n_jobs || e->settling)
-		return false;
-	for (int i = 0; i < GSB_N_SLOTS; i++) {
-		const struct gsb_tenant *t = e->tenants[i];
+/* Loads are the engine's own work, and long on a slow machine: they get this many timeouts. */
+#define LOADER_PATIENCE 10
 
-		if (!t || t->state == GSB_TENANT_LEAVING)
-			continue;
-		if (!t->stalled && !gsb_ring_is_empty(&t->ring))
-			return false;
-	}
-	return true;
-}
-
-/* A thread of t runs, or will once it sees what it waits for, or a host function of it runs. */
+/*
+ * A thread of t runs, or will once it sees what it waits for, or a host function of it runs; or the
+ * engine still has something to do for it that could bring more work at this instant.
+ */
 static bool is_running(struct gsb_tenant *t)
 {
-	if (t->n_host_funcs)
+	if (t->n_host_funcs || t->n_jobs)
 		return true;
 	gsb_wake_waiters(t->region); /* whoever is due counts as running from here on */
-	return !gsb_threads_all_blocked(t->region);
+	if (!gsb_threads_all_blocked(t->region))
+		return true;
+	/* After the threads: what one posted before it blocked is seen here. */
+	return !t->stalled && !gsb_ring_is_empty(&t->ring);
 }
 
 bool gsb_gate_is_open(struct gsb_engine *e)
@@ -66,6 +59,12 @@ bool gsb_gate_is_waiting(const struct gsb_engine *e)
 	return e->virtual_clock && !e->advancing && (e->n_ready || e->n_in_flight);
 }
 
+/* How long time stands still for it. */
+static uint64_t patience_ns(const struct gsb_engine *e, const struct gsb_tenant *t)
+{
+	return e->params.gate_timeout_ns * (t->n_jobs ? LOADER_PATIENCE : 1);
+}
+
 uint64_t gsb_gate_due_ns(const struct gsb_engine *e)
 {
 	uint64_t due = UINT64_MAX, now;
@@ -79,7 +78,7 @@ uint64_t gsb_gate_due_ns(const struct gsb_engine *e)
 
 		if (!t || !t->running_since_ns || t->charged)
 			continue;
-		end = t->running_since_ns + e->params.gate_timeout_ns;
+		end = t->running_since_ns + patience_ns(e, t);
 		if (end <= now)
 			return 0;
 		if (end - now < due)
@@ -98,7 +97,7 @@ static bool charge(struct gsb_engine *e)
 		struct gsb_tenant *t = e->tenants[i];
 
 		if (!t || !t->running_since_ns || t->charged ||
-		    now - t->running_since_ns < e->params.gate_timeout_ns)
+		    now - t->running_since_ns < patience_ns(e, t))
 			continue;
 		t->charged = true;
 		t->stats.charged_ns += e->params.gate_timeout_ns;
@@ -111,7 +110,7 @@ bool gsb_gate_turn(struct gsb_engine *e)
 {
 	bool charged;
 
-	if (!gsb_gate_is_waiting(e) || !engine_is_done(e))
+	if (!gsb_gate_is_waiting(e) || e->settling)
 		return false;
 	charged = !gsb_gate_is_open(e) && charge(e);
 	if (charged) {

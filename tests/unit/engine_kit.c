@@ -229,8 +229,11 @@ static const char *kit_function_name(struct gsb_module *m, unsigned i)
 
 static int kit_function_prepare(struct gsb_function *f, char *log, size_t log_size)
 {
-	int err = __atomic_load_n(&f->module->space->dev->prepare_err, __ATOMIC_SEQ_CST);
+	struct kit_device *d = f->module->space->dev;
+	int err = __atomic_load_n(&d->prepare_err, __ATOMIC_SEQ_CST);
 
+	pthread_mutex_lock(&d->preparing);
+	pthread_mutex_unlock(&d->preparing);
 	if (err)
 		snprintf(log, log_size, "inc: opcode frobnicate is not carried");
 	return err;
@@ -413,6 +416,7 @@ struct kit_device *kit_device_create(bool virtual_clock)
 {
 	struct kit_device *d = calloc(1, sizeof(*d));
 
+	pthread_mutex_init(&d->preparing, NULL);
 	d->ops = kit_ops;
 	if (virtual_clock) {
 		d->ops.advance = kit_advance;

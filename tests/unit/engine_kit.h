@@ -10,6 +10,7 @@
 #ifndef GSB_TESTS_ENGINE_KIT_H
 #define GSB_TESTS_ENGINE_KIT_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -40,6 +41,7 @@ struct kit_device {
 	uint64_t now_ns;
 	int event_fd, prepare_err, issue_err;
 	unsigned n_spaces, n_modules, n_cancels, n_advances;
+	pthread_mutex_t preparing; /* a test that holds it holds up function_prepare */
 	uint64_t used_bytes, advanced_to_ns;
 };
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "shm/channel.h"
 #include "shm/wait.h"
@@ -208,6 +209,51 @@ static void test_tenant_that_runs_too_long_is_charged_and_time_goes_on(void **st
 	assert_int_equal(f->b.t->stats.charged_ns, 1000000);
 }
 
+/* Records that queue nothing are consumed for ever; a ring that is never empty stops nobody else. */
+static void test_time_goes_on_beside_a_ring_that_is_never_empty(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_event_create make = {.event = kit_event(7), .ctx = kit_ctx(0)};
+	struct gsb_rec_object drop = {.handle = kit_event(7)};
+
+	kit_fill(&f->a, 0, f->mem_a);
+	block(&f->a, GSB_WAIT_STREAM, 0, 1);
+	for (int i = 0; i < 200000 && !kit_done(&f->a, 0); i++) {
+		for (int n = i ? 0 : -GSB_TURN_RECORDS; n < GSB_TURN_RECORDS; n += 2) {
+			kit_post(&f->b, GSB_REC_EVENT_CREATE, 0, &make, sizeof(make), NULL, 0);
+			kit_post(&f->b, GSB_REC_EVENT_DESTROY, 0, &drop, sizeof(drop), NULL, 0);
+		}
+		gsb_engine_turn(f->k.engine);
+	}
+	assert_int_equal(kit_done(&f->a, 0), 1);
+	assert_int_equal(f->b.t->stats.charged_ns, 1000000);
+	assert_int_equal(f->a.t->stats.charged_ns, 0);
+}
+
+static void test_time_goes_on_beside_a_load_that_takes_long(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_object fn = {.handle = kit_fn(0)};
+	uint64_t call;
+
+	kit_load_inc(&f->b, 0, 0);
+	pthread_mutex_lock(&f->k.dev->preparing);
+	call = kit_post_call(&f->b, GSB_REC_FUNCTION_PREPARE, &fn, sizeof(fn), NULL, 0);
+	block(&f->b, GSB_WAIT_REPLY, 0, call);
+	kit_fill(&f->a, 0, f->mem_a);
+	block(&f->a, GSB_WAIT_STREAM, 0, 1);
+	alarm(20); /* without the engine's own timer this sleeps for ever */
+	while (!kit_done(&f->a, 0))
+		if (!gsb_engine_turn(f->k.engine))
+			gsb_engine_sleep(f->k.engine);
+	alarm(0);
+	assert_false(kit_answered(&f->b, call));
+	assert_int_equal(f->b.t->stats.charged_ns, 1000000);
+	pthread_mutex_unlock(&f->k.dev->preparing);
+	kit_settle(&f->k);
+	assert_true(kit_answered(&f->b, call));
+}
+
 static void test_idle_engine_asks_nobody_to_ring_when_blocking(void **state)
 {
 	struct fixture *f = *state;
@@ -233,6 +279,8 @@ int main(void)
 		gate_test(test_time_waits_for_a_thread_that_blocked_in_vain),
 		gate_test(test_time_waits_for_a_host_function),
 		gate_test(test_tenant_that_runs_too_long_is_charged_and_time_goes_on),
+		gate_test(test_time_goes_on_beside_a_ring_that_is_never_empty),
+		gate_test(test_time_goes_on_beside_a_load_that_takes_long),
 		gate_test(test_idle_engine_asks_nobody_to_ring_when_blocking),
 	};
 
