@@ -124,6 +124,7 @@ static void init_device(struct emu_device *dev, const struct gsb_device_params *
 	dev->info.clock_is_virtual = !p->real_clock;
 	dev->real_clock = p->real_clock;
 	dev->event_fd = -1;
+	dev->max_allocs = emu_max_allocs();
 	pthread_mutex_init(&dev->lock, NULL);
 	pthread_mutex_init(&dev->memory_lock, NULL);
 	pthread_cond_init(&dev->work, NULL);

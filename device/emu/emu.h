@@ -47,6 +47,7 @@ struct gsb_space {
 	struct gsb_emu_memory memory; /* what the interpreter checks against */
 	struct gsb_ranges device, host;
 	uint64_t limit_bytes, used_bytes;
+	size_t n_allocs;
 	struct gsb_range *retired; /* freed while a copy was running; scrubbed after it */
 	size_t n_retired, retired_capacity;
 	unsigned n_touching; /* copies that are running */
@@ -148,6 +149,7 @@ struct emu_device {
 
 	pthread_mutex_t memory_lock;
 	uint64_t used_bytes;
+	size_t n_allocs, max_allocs;
 
 	pthread_mutex_t lock;
 	/* the simulation */
@@ -180,6 +182,8 @@ static inline struct emu_device *to_emu(struct gsb_device *dev)
 }
 
 /* ---- space.c ---- */
+/* How many allocations the device may have. */
+size_t emu_max_allocs(void);
 int emu_space_create(struct gsb_device *dev, const struct gsb_space_params *p,
 		     struct gsb_space **out);
 void emu_space_destroy(struct gsb_space *space);

@@ -6,10 +6,15 @@
  * with a page of guard behind. What is freed goes back to PROT_NONE and its pages to the system, so
  * that what comes next at that address, whoever owns it, reads as zero. A kernel that runs into a hole
  * faults; copies have their ranges looked up first, and keep them mapped until they are done.
+ *
+ * An allocation costs the process two mappings, itself and the hole behind it, and the kernel allows only
+ * so many. So their number is limited, too: a space may have as many as are left, at most half of all if
+ * it is alone, and there are always some for another.
  */
 #include "device/emu/emu.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -18,6 +23,21 @@
 
 #define PAGE_BYTES  4096ull
 #define LARGE_BYTES (2ull << 20) /* allocations of this size are aligned to it, as on a GPU */
+
+#define MAPS_DEFAULT   65530 /* the kernel's own */
+#define MAPS_PER_ALLOC 2
+
+size_t emu_max_allocs(void)
+{
+	FILE *f = fopen("/proc/sys/vm/max_map_count", "re");
+	unsigned long maps = MAPS_DEFAULT;
+
+	if (f && fscanf(f, "%lu", &maps) != 1)
+		maps = MAPS_DEFAULT;
+	if (f)
+		fclose(f);
+	return maps / 8 * 7 / MAPS_PER_ALLOC; /* an eighth is for all else that a process maps */
+}
 
 static void *to_pointer(uint64_t addr)
 {
@@ -76,6 +96,7 @@ void emu_space_destroy(struct gsb_space *space)
 	munmap(to_pointer(space->memory.device.base), space->memory.device.size);
 	pthread_mutex_lock(&space->dev->memory_lock);
 	space->dev->used_bytes -= space->used_bytes;
+	space->dev->n_allocs -= space->n_allocs;
 	pthread_mutex_unlock(&space->dev->memory_lock);
 	gsb_ranges_finish(&space->device);
 	gsb_ranges_finish(&space->host);
@@ -100,13 +121,16 @@ static int charge(struct gsb_space *space, uint64_t bytes)
 {
 	struct emu_device *dev = space->dev;
 
-	if (bytes > dev->info.total_mem_bytes - dev->used_bytes)
+	if (bytes > dev->info.total_mem_bytes - dev->used_bytes ||
+	    space->n_allocs >= dev->max_allocs - dev->n_allocs)
 		return -ENOMEM;
 	if (space->used_bytes > space->limit_bytes ||
 	    bytes > space->limit_bytes - space->used_bytes)
 		return -EDQUOT;
 	dev->used_bytes += bytes;
 	space->used_bytes += bytes;
+	dev->n_allocs++;
+	space->n_allocs++;
 	return 0;
 }
 
@@ -114,6 +138,8 @@ static void discharge(struct gsb_space *space, uint64_t bytes)
 {
 	space->dev->used_bytes -= bytes;
 	space->used_bytes -= bytes;
+	space->dev->n_allocs--;
+	space->n_allocs--;
 }
 
 static int map_new(struct gsb_space *space, uint64_t size, uint64_t *addr)

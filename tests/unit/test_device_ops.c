@@ -193,6 +193,27 @@ static void test_mem_alloc_past_limit_is_edquot_past_window_enomem(void **state)
 	ops->space_destroy(small);
 }
 
+/* Each is a mapping of this process, which may have only so many. */
+static void test_flood_of_small_allocations_leaves_room_for_another_space(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct gsb_space *other = make_space(rig->dev, 1, 0);
+	uint64_t a = 0, b = 0;
+	unsigned n = 0;
+	int err;
+
+	while (!(err = ops->mem_alloc(rig->space, 100, &a)))
+		n++;
+	assert_int_equal(err, -ENOMEM);
+	assert_true(n >= 10000); /* no program that means well is stopped */
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(ops->mem_alloc(other, 100, &b), 0);
+	ops->space_destroy(other);
+	assert_int_equal(ops->mem_free(rig->space, a), 0);
+	assert_int_equal(ops->mem_alloc(rig->space, 100, &a), 0);
+}
+
 static void test_marks_complete_in_order_of_issue(void **state)
 {
 	struct rig *rig = *state;
@@ -1257,6 +1278,7 @@ int main(void)
 		ON_ALL(test_global_get_gives_each_load_its_own),
 		ON_ALL(test_host_pin_stays_in_window),
 		ON_ALL(test_space_destroy_frees_what_is_left),
+		ON_EMU(test_flood_of_small_allocations_leaves_room_for_another_space),
 		ON_EMU(test_fresh_memory_is_zero_also_after_another_owner),
 		ON_EMU(test_copy_rows_leaves_what_is_between),
 		ON_EMU(test_fill_writes_each_element_size),
