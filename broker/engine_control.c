@@ -113,12 +113,8 @@ static void on_limits(struct gsb_control *c, const struct gsb_ctl_limits *m)
 	for (int i = 0; i < GSB_N_SLOTS; i++) {
 		struct gsb_tenant *t = c->engine->tenants[i];
 
-		if (!t || t->id != m->tenant_id)
-			continue;
-		t->limits.device_mem_bytes = m->limits.device_mem_bytes;
-		if (m->limits.queued_records)
-			t->limits.queued_records = m->limits.queued_records;
-		t->stalled = false;
+		if (t && t->id == m->tenant_id)
+			gsb_tenant_relimit(t, &m->limits);
 	}
 }
 

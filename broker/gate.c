@@ -7,9 +7,9 @@
  * the device in one order that depends on device time only, and the clock runs to the next
  * completion. That makes a run repeatable.
  *
- * A thread that computes for long, or waits for something outside, or floods its ring, or loads what
- * takes long to load, would hold everybody up. After gate_timeout of real time its tenant is charged that much device time, its run is marked as not
- * repeatable, and time goes on without it until it is seen blocked again.
+ * A thread that computes for long, waits for something outside, floods its ring or loads what takes long
+ * to load would hold everybody up. After gate_timeout of real time its tenant is charged that much device
+ * time, its run is marked as not repeatable, and time goes on without it until it is seen blocked again.
  */
 #include "base/clock.h"
 #include "broker/engine.h"

@@ -674,6 +674,19 @@ unsigned gsb_tenant_consume(struct gsb_tenant *t, unsigned max)
 	return n;
 }
 
+void gsb_tenant_relimit(struct gsb_tenant *t, const struct gsb_tenant_limits *limits)
+{
+	const struct gsb_device_ops *ops = t->engine->ops;
+
+	t->limits.device_mem_bytes = limits->device_mem_bytes;
+	for (uint32_t i = 0; i < GSB_N_CTXS; i++)
+		if (t->ctxs[i] && ops->space_limit)
+			ops->space_limit(t->ctxs[i]->space, limits->device_mem_bytes);
+	if (limits->queued_records)
+		t->limits.queued_records = limits->queued_records;
+	t->stalled = false;
+}
+
 /* ---- the end ---- */
 
 /* A host function of it may never be reported done: its stream goes on without. */

@@ -138,6 +138,9 @@ void gsb_tenant_dismiss(struct gsb_tenant *t, CUresult result, const char *why);
 /* The same for one that broke the protocol, as gsb_violation() noted; goes to the log, too. */
 void gsb_tenant_cut(struct gsb_tenant *t, CUresult result);
 
+/* What a reload of the configuration changes of a tenant that is there. */
+void gsb_tenant_relimit(struct gsb_tenant *t, const struct gsb_tenant_limits *limits);
+
 /* Free it if nothing of it is in flight; true when it is gone. */
 bool gsb_tenant_reap(struct gsb_tenant *t);
 

@@ -114,6 +114,8 @@ struct gsb_device_ops {
 	/* Abandon what runs in the space (its tenant is dead): completions still come, as errors.
 	 * NULL = cannot. */
 	void (*space_cancel)(struct gsb_space *space);
+	/* Another mem_limit_bytes from now on; what there is above it stays. NULL = cannot. */
+	void (*space_limit)(struct gsb_space *space, uint64_t mem_limit_bytes);
 	/* No command of the space is in flight. Frees modules and memory that are left; contents
 	 * are scrubbed. */
 	void (*space_destroy)(struct gsb_space *space);

@@ -478,6 +478,7 @@ const struct gsb_device_ops gsb_emu_ops = {
 	.mem_info = emu_mem_info,
 	.space_create = emu_space_create,
 	.space_cancel = emu_space_cancel,
+	.space_limit = emu_space_limit,
 	.space_destroy = emu_space_destroy,
 	.mem_alloc = emu_mem_alloc,
 	.mem_free = emu_mem_free,

@@ -186,6 +186,7 @@ static inline struct emu_device *to_emu(struct gsb_device *dev)
 size_t emu_max_allocs(void);
 int emu_space_create(struct gsb_device *dev, const struct gsb_space_params *p,
 		     struct gsb_space **out);
+void emu_space_limit(struct gsb_space *space, uint64_t mem_limit_bytes);
 void emu_space_destroy(struct gsb_space *space);
 int emu_mem_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr);
 int emu_mem_free(struct gsb_space *space, uint64_t addr);

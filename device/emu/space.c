@@ -87,6 +87,14 @@ int emu_space_create(struct gsb_device *dev, const struct gsb_space_params *p,
 	return 0;
 }
 
+/* The loader allocates, too. */
+void emu_space_limit(struct gsb_space *space, uint64_t mem_limit_bytes)
+{
+	pthread_mutex_lock(&space->dev->memory_lock);
+	space->limit_bytes = mem_limit_bytes ? mem_limit_bytes : UINT64_MAX;
+	pthread_mutex_unlock(&space->dev->memory_lock);
+}
+
 void emu_space_destroy(struct gsb_space *space)
 {
 	if (!space)

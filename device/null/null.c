@@ -134,6 +134,11 @@ static int null_space_create(struct gsb_device *dev, const struct gsb_space_para
 	return 0;
 }
 
+static void null_space_limit(struct gsb_space *space, uint64_t mem_limit_bytes)
+{
+	space->limit_bytes = mem_limit_bytes ? mem_limit_bytes : UINT64_MAX;
+}
+
 static void null_module_unload(struct gsb_module *module);
 
 static void null_space_cancel(struct gsb_space *space)
@@ -357,6 +362,7 @@ const struct gsb_device_ops gsb_null_ops = {
 	.mem_info = null_mem_info,
 	.space_create = null_space_create,
 	.space_cancel = null_space_cancel,
+	.space_limit = null_space_limit,
 	.space_destroy = null_space_destroy,
 	.mem_alloc = null_mem_alloc,
 	.mem_free = null_mem_free,

@@ -125,6 +125,11 @@ static void kit_space_cancel(struct gsb_space *space)
 			kit_complete(d, i, CUDA_ERROR_LAUNCH_FAILED, d->now_ns);
 }
 
+static void kit_space_limit(struct gsb_space *space, uint64_t mem_limit_bytes)
+{
+	space->p.mem_limit_bytes = mem_limit_bytes;
+}
+
 static void kit_space_destroy(struct gsb_space *s)
 {
 	struct kit_device *d = s->dev;
@@ -141,8 +146,11 @@ static void kit_space_destroy(struct gsb_space *s)
 
 static int kit_mem_alloc(struct gsb_space *s, uint64_t size, uint64_t *addr)
 {
-	int err = gsb_ranges_alloc(&s->ranges, size, 256, 4096, addr);
+	uint64_t limit = s->p.mem_limit_bytes;
+	int err = limit && s->used_bytes + size > limit ? -EDQUOT : 0;
 
+	if (!err)
+		err = gsb_ranges_alloc(&s->ranges, size, 256, 4096, addr);
 	if (err)
 		return err;
 	memset((void *)(uintptr_t)*addr, 0, size);
@@ -393,6 +401,7 @@ static const struct gsb_device_ops kit_ops = {
 	.mem_info = kit_mem_info,
 	.space_create = kit_space_create,
 	.space_cancel = kit_space_cancel,
+	.space_limit = kit_space_limit,
 	.space_destroy = kit_space_destroy,
 	.mem_alloc = kit_mem_alloc,
 	.mem_free = kit_mem_free,

@@ -193,6 +193,24 @@ static void test_mem_alloc_past_limit_is_edquot_past_window_enomem(void **state)
 	ops->space_destroy(small);
 }
 
+static void test_space_limit_holds_from_then_on(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct gsb_space *small = make_space(rig->dev, 1, 1 << 20);
+	uint64_t a = 7;
+
+	assert_int_equal(ops->mem_alloc(small, 1 << 20, &a), 0);
+	assert_int_equal(ops->mem_alloc(small, 1 << 20, &a), -EDQUOT);
+	ops->space_limit(small, 2 << 20);
+	assert_int_equal(ops->mem_alloc(small, 1 << 20, &a), 0);
+	ops->space_limit(small, 1 << 20);
+	assert_int_equal(ops->mem_alloc(small, 4096, &a), -EDQUOT);
+	ops->space_limit(small, 0);
+	assert_int_equal(ops->mem_alloc(small, 4096, &a), 0);
+	ops->space_destroy(small);
+}
+
 /* Each is a mapping of this process, which may have only so many. */
 static void test_flood_of_small_allocations_leaves_room_for_another_space(void **state)
 {
@@ -1272,6 +1290,7 @@ int main(void)
 		ON_ALL(test_info_reports_architecture),
 		ON_ALL(test_mem_alloc_is_counted_and_freed),
 		ON_ALL(test_mem_alloc_past_limit_is_edquot_past_window_enomem),
+		ON_ALL(test_space_limit_holds_from_then_on),
 		ON_ALL(test_marks_complete_in_order_of_issue),
 		ON_ALL(test_module_load_refuses_what_is_no_image),
 		ON_ALL(test_function_get_describes_parameters),

@@ -188,6 +188,25 @@ static void test_limits_change_a_tenant_that_is_there(void **state)
 	assert_int_equal(f->k.engine->tenants[admitted.slot]->limits.queued_records, 7);
 }
 
+/* Contexts were made with the limit of their time. */
+static void test_raised_limit_reaches_contexts_that_are_there(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_alloc a = {.ctx = kit_ctx(0), .size = 8192};
+	struct gsb_tenant_limits small = {.device_mem_bytes = 4096};
+	struct gsb_ctl_limits m = {.limits = {.device_mem_bytes = 1 << 20}};
+	struct kit_tenant t;
+
+	kit_tenant_init(&t, &f->k, &small);
+	assert_int_equal(kit_call(&t, GSB_REC_MEM_ALLOC, &a, sizeof(a), NULL, 0),
+			 CUDA_ERROR_OUT_OF_MEMORY);
+	m.tenant_id = t.id;
+	send_message(f, &m.msg, GSB_CTL_LIMITS, sizeof(m));
+	kit_settle(&f->k);
+	assert_int_equal(kit_call(&t, GSB_REC_MEM_ALLOC, &a, sizeof(a), NULL, 0), CUDA_SUCCESS);
+	kit_tenant_finish(&t);
+}
+
 static void test_message_of_a_wrong_size_is_dropped(void **state)
 {
 	struct fixture *f = *state;
@@ -209,6 +228,7 @@ int main(void)
 		control_test(test_draining_engine_refuses_and_says_so),
 		control_test(test_shutdown_now_and_end_of_file_stop_the_engine),
 		control_test(test_limits_change_a_tenant_that_is_there),
+		control_test(test_raised_limit_reaches_contexts_that_are_there),
 		control_test(test_message_of_a_wrong_size_is_dropped),
 	};
 
