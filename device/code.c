@@ -19,14 +19,17 @@
 #include "device/info.h"
 #include "ptx/fatbin.h"
 
-#define UNUSED_MAX 16 /* codes that are kept although no module holds them */
-#define REGS_UNIT  8
-#define VAR_ALIGN  16 /* at least: no two variables share a word that a copy may take as one */
+/* Codes that are kept although no module holds them, and their bytes: one image may be parsed to 1 GiB. */
+#define UNUSED_MAX	 16
+#define UNUSED_BYTES_MAX ((size_t)64 << 20)
+#define REGS_UNIT	 8
+#define VAR_ALIGN	 16 /* at least: no two variables share a word that a copy may take as one */
 
 struct gsb_code {
 	TAILQ_ENTRY(gsb_code) link;
 	struct gsb_code_cache *cache;
-	unsigned n_users; /* under cache->lock */
+	unsigned n_users;    /* under cache->lock, and the next */
+	size_t unused_bytes; /* what it is counted with while it has no user */
 	uint64_t hash;
 	size_t size;
 	void *image;
@@ -40,6 +43,7 @@ struct gsb_code_cache {
 	pthread_mutex_t lock;
 	TAILQ_HEAD(codes, gsb_code) codes;
 	unsigned n_unused;
+	size_t unused_bytes;
 };
 
 int gsb_code_cache_create(struct gsb_code_cache **out)
@@ -159,9 +163,23 @@ static struct gsb_code *find_code(struct gsb_code_cache *cache, uint64_t hash, c
 	return NULL;
 }
 
+static void count_unused(struct gsb_code_cache *cache, struct gsb_code *code)
+{
+	code->unused_bytes = code->size + code->module->arena.used_bytes + code->arena.used_bytes;
+	cache->unused_bytes += code->unused_bytes;
+	cache->n_unused++;
+}
+
+static void uncount_unused(struct gsb_code_cache *cache, const struct gsb_code *code)
+{
+	cache->unused_bytes -= code->unused_bytes;
+	cache->n_unused--;
+}
+
 static void use(struct gsb_code_cache *cache, struct gsb_code *code)
 {
-	cache->n_unused -= !code->n_users++;
+	if (!code->n_users++)
+		uncount_unused(cache, code);
 	TAILQ_REMOVE(&cache->codes, code, link);
 	TAILQ_INSERT_HEAD(&cache->codes, code, link);
 }
@@ -174,7 +192,7 @@ static struct gsb_code *insert_or_find(struct gsb_code_cache *cache, struct gsb_
 	if (other)
 		return other;
 	code->cache = cache;
-	cache->n_unused++;
+	count_unused(cache, code);
 	TAILQ_INSERT_HEAD(&cache->codes, code, link);
 	return code;
 }
@@ -215,7 +233,7 @@ static void drop_oldest_unused(struct gsb_code_cache *cache)
 		if (code->n_users)
 			continue;
 		TAILQ_REMOVE(&cache->codes, code, link);
-		cache->n_unused--;
+		uncount_unused(cache, code);
 		destroy_code(code);
 		return;
 	}
@@ -229,9 +247,21 @@ void gsb_code_put(struct gsb_code *code)
 		return;
 	cache = code->cache;
 	pthread_mutex_lock(&cache->lock);
-	if (!--code->n_users && ++cache->n_unused > UNUSED_MAX)
+	if (!--code->n_users)
+		count_unused(cache, code);
+	while (cache->n_unused > UNUSED_MAX || cache->unused_bytes > UNUSED_BYTES_MAX)
 		drop_oldest_unused(cache);
 	pthread_mutex_unlock(&cache->lock);
+}
+
+size_t gsb_code_cache_unused_bytes(struct gsb_code_cache *cache)
+{
+	size_t bytes;
+
+	pthread_mutex_lock(&cache->lock);
+	bytes = cache->unused_bytes;
+	pthread_mutex_unlock(&cache->lock);
+	return bytes;
 }
 
 const struct gsb_ptx_module *gsb_code_module(const struct gsb_code *code)

@@ -21,6 +21,8 @@ struct gsb_code_kernel {
 
 int gsb_code_cache_create(struct gsb_code_cache **out);
 void gsb_code_cache_destroy(struct gsb_code_cache *cache); /* no code is held; NULL is fine */
+/* Memory of the codes that are kept although no module holds them. */
+size_t gsb_code_cache_unused_bytes(struct gsb_code_cache *cache);
 
 /**
  * gsb_code_get() - the code of an image, parsed now or before

@@ -78,6 +78,26 @@ static void test_code_put_keeps_sixteen_unused(void **state)
 	gsb_code_cache_destroy(cache);
 }
 
+/* What an image comes to in memory is its tenant's choice: 64 MiB are kept. */
+static void test_code_put_keeps_sixty_four_mib_unused(void **state)
+{
+	static const size_t sizes[] = {40 << 20, 41 << 20, 63 << 20, 1000};
+	size_t max = (size_t)64 << 20;
+	struct gsb_code_cache *cache;
+	char *image = malloc(max * 2);
+
+	assert_int_equal(gsb_code_cache_create(&cache), 0);
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(sizes); i++) {
+		memset(image, ' ', sizes[i]);
+		memcpy(image, text, strlen(text));
+		image[sizes[i]] = 0;
+		gsb_code_put(get(cache, image));
+		assert_in_range(gsb_code_cache_unused_bytes(cache), 1000, max);
+	}
+	free(image);
+	gsb_code_cache_destroy(cache);
+}
+
 struct racer {
 	struct gsb_code_cache *cache;
 	struct gsb_code *code;
@@ -199,6 +219,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_code_get_same_bytes_is_parsed_once),
 		cmocka_unit_test(test_code_put_keeps_sixteen_unused),
+		cmocka_unit_test(test_code_put_keeps_sixty_four_mib_unused),
 		cmocka_unit_test(test_code_get_from_four_threads_gives_one),
 		cmocka_unit_test(test_code_lay_out_aligns_and_counts),
 		cmocka_unit_test(test_code_lay_out_refuses_undefined_variable_by_name),
