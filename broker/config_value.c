@@ -89,13 +89,13 @@ static const char size_suffixes[] = "KMGT"; /* powers of 1024 */
 /* The largest suffix that leaves a whole number, so that what is printed is exact. */
 static void size_text(uint64_t v, char *out, size_t size)
 {
-	int i = -1;
+	char suffix[2] = "";
 
-	while (v && v % 1024 == 0 && size_suffixes[i + 1]) {
+	for (const char *s = size_suffixes; v && v % 1024 == 0 && *s; s++) {
 		v /= 1024;
-		i++;
+		suffix[0] = *s;
 	}
-	snprintf(out, size, "%" PRIu64 "%.1s", v, i < 0 ? "" : &size_suffixes[i]);
+	snprintf(out, size, "%" PRIu64 "%s", v, suffix);
 }
 
 static int parse_size(const struct gsb_config_key *k, const char *text, uint64_t *field, char *why)
