@@ -267,6 +267,7 @@ static uint64_t post_ns(struct gsb_tenant *t, uint16_t type)
 static int begin_item(struct gsb_tenant *t, const struct gsb_rec *rec, uint32_t payload,
 		      struct gsb_stream **s, struct gsb_item **item)
 {
+	*item = NULL;
 	*s = gsb_stream_find(t, rec->stream);
 	if (!*s)
 		return no_such(t, rec, "stream", rec->stream);

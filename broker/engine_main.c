@@ -163,7 +163,7 @@ static void run(struct gsb_engine *e, const struct gsb_control *c, const struct 
 
 static int serve(struct gsb_device *dev, const struct arguments *a)
 {
-	struct gsb_engine *e;
+	struct gsb_engine *e = NULL;
 	struct gsb_control control;
 	struct signals signals;
 	int err = gsb_engine_create(dev, &a->engine, &e);

@@ -208,7 +208,7 @@ static void on_late(struct gsb_timer *t)
 /* Watch a process that was just started. A failure here leaves nothing half done. */
 static int watch_engine(struct gsb_engine_process *e, int control_fd)
 {
-	int err, pid_fd;
+	int err, pid_fd = -1;
 
 	err = gsb_pidfd_open(e->pid, &pid_fd);
 	if (err)

@@ -504,7 +504,7 @@ static int send_welcome(struct gsb_tenant *t)
 		.tenant_id = t->id,
 		.device = *t->engine->info,
 	};
-	int fds[5], n = 0, self, err;
+	int fds[5], n = 0, self = -1, err;
 
 	if (t->limits.device_mem_bytes && t->limits.device_mem_bytes < w.device.total_mem_bytes)
 		w.device.total_mem_bytes = t->limits.device_mem_bytes;

@@ -274,7 +274,7 @@ static int func_regs(const struct gsb_ptx_func *f, uint32_t *out)
 static int estimate_regs(struct gsb_ptx_kernel *k)
 {
 	for (uint32_t i = 0; i < k->n_funcs; i++) {
-		uint32_t regs;
+		uint32_t regs = 0;
 		int err = func_regs(k->funcs[i], &regs);
 
 		if (err)

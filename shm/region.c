@@ -68,7 +68,7 @@ static void fill_header(struct gsb_region_header *h, uint64_t features)
 int gsb_region_create(uint64_t features, struct gsb_region **region, int *fd)
 {
 	void *p = NULL;
-	int f, r;
+	int f = -1, r;
 
 	r = gsb_memfd_create("gsb-region", sizeof(struct gsb_region), &f);
 	if (r)

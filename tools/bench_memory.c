@@ -81,7 +81,7 @@ static void start_engine(void)
 /* Inside gsbrun: the broker is whoever listens on its socket. */
 static int print_broker(void)
 {
-	struct gsb_peer peer;
+	struct gsb_peer peer = {0};
 	char path[256];
 	int fd;
 

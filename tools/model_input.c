@@ -200,7 +200,7 @@ static int read_entry(struct image_reader *r, const struct gsb_ptx_module *m,
 
 static int read_ptx(struct image_reader *r, const char *text, size_t len)
 {
-	struct gsb_ptx_module *m;
+	struct gsb_ptx_module *m = NULL;
 	struct gsb_ptx_error err;
 	int status = 0;
 
@@ -236,7 +236,7 @@ static int read_table(struct model_input *in, const struct file *f, const char *
 {
 	static struct gsb_kernel_row rows[GSB_PLAN_KERNELS_MAX];
 	struct gsb_text_error err;
-	size_t n;
+	size_t n = 0;
 
 	if (gsb_kernel_table_parse(f->bytes, f->size, rows, GSB_ARRAY_LEN(rows), &n, &err))
 		return tell(f->path, &err);
