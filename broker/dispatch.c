@@ -517,10 +517,12 @@ static handler *const handlers[GSB_N_RECS] = {
 #include "gsb/wire_records.def"
 };
 
-static void charge_host(struct gsb_tenant *t)
+void gsb_dispatch_charge_host(struct gsb_tenant *t)
 {
 	uint64_t now = gsb_engine_now_ns(t->engine);
 
+	if (!t->engine->virtual_clock)
+		return;
 	t->host_ns = (t->host_ns > now ? t->host_ns : now) + t->engine->params.host_call_ns;
 }
 
@@ -532,8 +534,7 @@ int gsb_dispatch(struct gsb_tenant *t, const struct gsb_rec *rec)
 	if (rec->thread >= GSB_N_THREADS)
 		return gsb_violation(t, "%s of thread %u, which there is not",
 				     gsb_rec_name(rec->type), rec->thread);
-	if (t->engine->virtual_clock)
-		charge_host(t);
+	gsb_dispatch_charge_host(t);
 	err = handlers[rec->type](t, rec);
 	if (err)
 		t->host_ns = host_ns; /* it comes again */

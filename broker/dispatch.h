@@ -21,4 +21,7 @@ struct gsb_tenant;
  */
 int gsb_dispatch(struct gsb_tenant *t, const struct gsb_rec *rec);
 
+/* In virtual time: one call of the tenant's has taken its fixed time. gsb_dispatch does it for records. */
+void gsb_dispatch_charge_host(struct gsb_tenant *t);
+
 #endif

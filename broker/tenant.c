@@ -368,6 +368,7 @@ static int take_message(struct gsb_tenant *t, const struct gsb_msg_host_func *m,
 						    : "what is no message of this version");
 	if (m->msg.type != GSB_MSG_HOST_FUNC || n != sizeof(*m))
 		return gsb_violation(t, "message of type %u on its socket", m->msg.type);
+	gsb_dispatch_charge_host(t);
 	if (gsb_stream_host_done(t, m->cookie))
 		return gsb_violation(t, "host function %#" PRIx64 " done, which was not asked for",
 				     m->cookie);

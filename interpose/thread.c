@@ -71,15 +71,6 @@ CUresult gsb_self_register(void)
 	return CUDA_SUCCESS;
 }
 
-void gsb_self_leave(void)
-{
-	if (!gsb_self.is_known)
-		return;
-	gsb_self.is_known = false;
-	pthread_setspecific(key, NULL);
-	gsb_thread_release(gsb_proc.region, gsb_self.slot);
-}
-
 void gsb_self_suspend(void)
 {
 	gsb_self.is_suspended = true;

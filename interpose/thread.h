@@ -48,9 +48,6 @@ extern __thread struct gsb_self gsb_self __attribute__((tls_model("initial-exec"
 /* Give this thread a slot of the region. CUDA_ERROR_OUT_OF_MEMORY when all are taken, and says so. */
 CUresult gsb_self_register(void);
 
-/* Give the slot back before the thread ends. */
-void gsb_self_leave(void);
-
 /* Keep the slot and refuse every call that would use it, with CUDA_ERROR_NOT_PERMITTED. */
 void gsb_self_suspend(void);
 void gsb_self_resume(void);

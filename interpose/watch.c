@@ -2,8 +2,9 @@
  * watch.c - see watch.h.
  *
  * The engine says by message which function is due, since a stream's order is known only there; the answer
- * is a record, so that it stands in order with what the function may have let another thread post. The
- * engine's death is seen by pidfd: the socket's end would not come while a forked child holds it too.
+ * goes the same way. It is no record: the ring may be full of what waits behind the very function, or the
+ * engine may have stopped at a record that has no room until the function's stream moves. The engine's
+ * death is seen by pidfd: the socket's end would not come while a forked child holds it too.
  */
 #include "interpose/watch.h"
 
@@ -79,7 +80,7 @@ CUresult gsb_watch_post(struct gsb_stream *s, const struct gsb_host_call *call)
 	return result;
 }
 
-/* While it runs this thread counts as a running one of the tenant, and the interface is closed to it. */
+/* The interface is closed to it. Virtual time stands until the answer, so this thread needs no slot. */
 static void run(const struct gsb_host_call *c)
 {
 	gsb_self_suspend();
@@ -92,18 +93,18 @@ static void run(const struct gsb_host_call *c)
 
 static void on_host_func(const struct gsb_msg_host_func *m)
 {
-	const struct gsb_rec_host_func body = {.cookie = m->cookie};
+	struct gsb_msg_host_func done = {.cookie = m->cookie};
 	struct pending *p = take(m->cookie);
 
 	if (!p) {
 		gsb_log(GSB_LOG_ERROR, "watch", "the engine names a host function that is not due");
 		return;
 	}
-	gsb_self_enter();
 	run(&p->call);
 	free(p);
-	gsb_post(GSB_REC_HOST_FUNC_DONE, NULL, &body, sizeof(body), NULL);
-	gsb_self_leave();
+	gsb_msg_init(&done.msg, GSB_MSG_HOST_FUNC, sizeof(done));
+	gsb_channel_send(gsb_proc.socket, &done.msg, NULL,
+			 0); /* fails only when the engine is gone */
 }
 
 static void on_cut(const struct gsb_msg_cut *m)

@@ -417,9 +417,9 @@ struct gsb_msg_refused {
 };
 
 /*
- * Both ways: the engine asks for a host function, the tenant says that it has run. The tenant may
- * say so by HOST_FUNC_DONE in the ring as well, but a ring that is full behind the very function
- * that its stream waits for has no room for it: this way is always open.
+ * Both ways: the engine asks for a host function, the tenant says that it has run. A tenant may
+ * say so by HOST_FUNC_DONE in the ring as well; the library does not, because a ring that is full
+ * behind the very function that its stream waits for has no room for it: this way is always open.
  */
 struct gsb_msg_host_func {
 	struct gsb_msg msg;

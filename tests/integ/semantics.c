@@ -7,6 +7,7 @@
  *   semantics figures  does a known amount of work, prints "ready", and ends with its standard input
  */
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -293,6 +294,29 @@ static void test_host_functions_see_what_came_before_and_nothing_after(void **st
 		assert_int_equal(host.saw[i], i + 1);
 	assert_cu(cu.cuMemFreeHost(pinned));
 	assert_cu(cu.cuStreamDestroy_v2(s));
+}
+
+#define MORE_THAN_IS_QUEUED \
+	17000 /* records: what the engine keeps for one tenant, and some in the ring */
+
+static _Atomic unsigned n_posted;
+
+static void await_posts(void *arg)
+{
+	while (n_posted < MORE_THAN_IS_QUEUED)
+		sched_yield();
+	(void)arg;
+}
+
+/* The engine has stopped at a record that has no room before the stream moves, and the ring fills up. */
+static void test_host_function_ends_with_the_ring_full_behind_it(void **state)
+{
+	(void)state;
+	assert_cu(cu.cuLaunchHostFunc(NULL, await_posts, NULL));
+	for (n_posted = 0; n_posted < 2 * MORE_THAN_IS_QUEUED; n_posted++)
+		assert_cu(cu.cuMemsetD8Async(device_log + 4 * N_LOG - 1, 0, 1, NULL));
+	assert_cu(launch_mark(NULL, 1, 0));
+	expect_order(1);
 }
 
 /* ---- copies ---- */
@@ -783,6 +807,7 @@ int main(int argc, char **argv)
 		SEMANTICS(test_elapsed_times_are_sane_and_add_up),
 		SEMANTICS(test_kernels_side_by_side_take_the_time_of_one),
 		SEMANTICS(test_host_functions_see_what_came_before_and_nothing_after),
+		SEMANTICS(test_host_function_ends_with_the_ring_full_behind_it),
 		SEMANTICS(test_rectangles_go_from_every_place_to_every_place),
 		SEMANTICS(test_pageable_source_may_be_overwritten_at_once),
 		SEMANTICS(test_pinned_copy_returns_before_it_is_done),

@@ -37,7 +37,8 @@ struct fake_engine {
 	bool is_virtual;
 
 	/* Set by the test at any time. */
-	_Atomic bool hold; /* complete nothing */
+	_Atomic bool hold;	  /* complete nothing */
+	_Atomic bool ignore_ring; /* take no record */
 	_Atomic uint32_t fail_type,
 		fail_result;	       /* the next call of this type fails with this CUresult */
 	_Atomic uint32_t launch_error; /* the next launch leaves this error in its context */
@@ -50,6 +51,7 @@ struct fake_engine {
 	struct fake_record log[FAKE_LOG_MAX];
 	_Atomic uint64_t image_sum, image_bytes; /* of the last image that came in whole */
 	_Atomic bool was_blocked_any;		 /* a thread has waited with GSB_WAIT_ANY */
+	_Atomic unsigned n_host_funcs_done;	 /* answers on the socket */
 };
 
 /* Shared memory with usual values: a device of one SM worth of limits, one kernel without parameters. */
