@@ -249,6 +249,15 @@ static struct gsb_function *find(struct gsb_function *list, const char *name)
 	return list;
 }
 
+/* What a former owner of this index left is overwritten in place: a racing launch with a stale handle may still
+ * look at it. */
+static CUresult make_info(struct gsb_function *f)
+{
+	if (!f->info)
+		f->info = malloc(sizeof(*f->info));
+	return f->info ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
 static CUresult copy_info(const void *reply, uint32_t bytes, struct gsb_function *f)
 {
 	const struct gsb_function_info *info = reply;
@@ -263,11 +272,6 @@ static CUresult copy_info(const void *reply, uint32_t bytes, struct gsb_function
 	for (uint32_t i = 0; i < info->n_params; i++)
 		if (info->params[i].offset + info->params[i].size > info->params_bytes)
 			return CUDA_ERROR_SYSTEM_DRIVER_MISMATCH;
-	/* What a former owner of this index left is overwritten in place when it fits: a racing launch with a
-	 * stale handle may still look at it. */
-	f->info = realloc(f->info, sizeof(*info));
-	if (!f->info)
-		return CUDA_ERROR_OUT_OF_MEMORY;
 	memcpy(f->info, info, need);
 	return CUDA_SUCCESS;
 }
@@ -292,37 +296,36 @@ static CUresult fetch(struct gsb_module *m, const char *name, struct gsb_functio
 	};
 	const void *reply = NULL;
 	uint32_t bytes = 0;
-	CUresult result = gsb_call(&(struct gsb_call){.type = GSB_REC_FUNCTION_GET,
-						      .body = &body,
-						      .body_bytes = sizeof(body),
-						      .extra = name,
-						      .extra_bytes = body.name_bytes},
-				   &reply, &bytes);
+	CUresult result = make_info(f);
 
-	if (!result)
-		result = copy_info(reply, bytes, f);
+	/* What can fail here comes first: once the engine has the function, its index is not ours to give back. */
 	if (!result)
 		result = set_name(f, name);
-	return result;
+	if (!result)
+		result = gsb_call(&(struct gsb_call){.type = GSB_REC_FUNCTION_GET,
+						     .body = &body,
+						     .body_bytes = sizeof(body),
+						     .extra = name,
+						     .extra_bytes = body.name_bytes},
+				  &reply, &bytes);
+	return result ? result : copy_info(reply, bytes, f);
 }
 
-/* Another thread may have fetched it meanwhile: then its object is the one. */
+/*
+ * Another thread may have fetched it meanwhile: then its object is the one. The engine knows ours as well, for as
+ * long as the module is loaded, so its index stays taken until then: behind the first, where nobody finds it.
+ */
 static struct gsb_function *enlist(struct gsb_function **list, struct gsb_function *f)
 {
 	struct gsb_function *first;
 
 	pthread_mutex_lock(&lock);
 	first = find(*list, f->name);
-	if (!first) {
-		f->next = *list;
-		*list = f;
-		gsb_object_publish(f);
-	}
+	f->next = first ? first->next : *list;
+	*(first ? &first->next : list) = f;
+	gsb_object_publish(f);
 	pthread_mutex_unlock(&lock);
-	if (!first)
-		return f;
-	gsb_object_release(&gsb_functions, f);
-	return first;
+	return first ? first : f;
 }
 
 static struct gsb_function *find_locked(struct gsb_function **list, const char *name)

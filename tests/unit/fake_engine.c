@@ -313,10 +313,16 @@ static void take_message(void)
 
 static void look_at_threads(void)
 {
-	for (int i = 0; i < GSB_N_THREADS; i++)
-		if (region->threads[i].state == GSB_THREAD_BLOCKED &&
-		    region->threads[i].wait_kind == GSB_WAIT_ANY)
+	unsigned n = 0;
+
+	for (int i = 0; i < GSB_N_THREADS; i++) {
+		if (region->threads[i].state != GSB_THREAD_BLOCKED)
+			continue;
+		n++;
+		if (region->threads[i].wait_kind == GSB_WAIT_ANY)
 			e->was_blocked_any = true;
+	}
+	e->n_blocked = n;
 }
 
 static void serve(void)

@@ -330,6 +330,48 @@ static void test_module_functions_and_globals_by_name(void **state)
 
 /* ---- functions ---- */
 
+static CUresult get_function(void *arg)
+{
+	CUfunction f;
+	CUresult result = cu.cuModuleGetFunction(&f, *(CUmodule *)arg, FAKE_KERNEL);
+
+	*(void **)arg = f;
+	return result;
+}
+
+static uint32_t index_in(const struct fake_record *r)
+{
+	return gsb_handle_index(((const struct gsb_rec_function_get *)r->body)->function);
+}
+
+/* The engine knows a function under the handles of all threads that asked before one had the answer. */
+static void test_function_that_two_threads_fetch_is_one_and_no_index_is_used_twice(void **state)
+{
+	CUmodule mod = load_module();
+	void *got[2] = {mod, mod};
+	struct waiter w[2];
+	uint32_t index[3] = {0};
+	unsigned n = 0;
+
+	flush();
+	engine->ignore_ring = true;
+	for (int i = 0; i < 2; i++)
+		waiter_start(&w[i], get_function, &got[i]);
+	while (engine->n_blocked < 2)
+		sched_yield();
+	engine->ignore_ring = false;
+	assert_cu(waiter_join(&w[0]));
+	assert_cu(waiter_join(&w[1]));
+	assert_ptr_equal(got[0], got[1]);
+	load_function();
+	assert_int_equal(count(GSB_REC_FUNCTION_GET), 3);
+	for (unsigned i = mark; n < 3; i++)
+		if (engine->log[i].rec.type == GSB_REC_FUNCTION_GET)
+			index[n++] = index_in(&engine->log[i]);
+	assert_true(index[0] != index[1] && index[0] != index[2] && index[1] != index[2]);
+	assert_cu(cu.cuModuleUnload(mod));
+}
+
 static void test_function_attributes_and_parameters_come_with_it(void **state)
 {
 	size_t offset, size;
@@ -655,6 +697,9 @@ int main(void)
 		cmocka_unit_test_setup(test_module_images_that_are_none_are_refused_here, set_up),
 		cmocka_unit_test_setup(test_module_from_a_file, set_up),
 		cmocka_unit_test_setup(test_module_functions_and_globals_by_name, set_up),
+		cmocka_unit_test_setup(
+			test_function_that_two_threads_fetch_is_one_and_no_index_is_used_twice,
+			set_up),
 		cmocka_unit_test_setup(test_function_attributes_and_parameters_come_with_it,
 				       set_up),
 		cmocka_unit_test_setup(test_function_attribute_is_set_here_and_posted, set_up),
