@@ -170,18 +170,21 @@ static CUresult activate(struct gsb_ctx *ctx, uint64_t wire)
 /* Handles go stale first: a racing call is refused here, not cut off there. */
 static void deactivate(struct gsb_ctx *ctx)
 {
+	struct gsb_table *const tables[] = {&gsb_events, &gsb_functions, &gsb_modules,
+					    &gsb_streams};
 	uint64_t wire = atomic_load_explicit(&ctx->wire, memory_order_acquire);
 	const struct gsb_rec_object body = {.handle = wire};
 
 	atomic_store_explicit(&ctx->wire, 0, memory_order_release);
-	gsb_events_drop(wire);
-	gsb_modules_drop(wire);
-	gsb_streams_drop(wire);
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(tables); i++)
+		gsb_table_retire(tables[i], wire);
 	gsb_allocs_drop(wire);
 	gsb_call(&(struct gsb_call){.type = GSB_REC_CTX_DESTROY,
 				    .body = &body,
 				    .body_bytes = sizeof(body)},
 		 NULL, NULL);
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(tables); i++)
+		gsb_table_release(tables[i], wire);
 }
 
 CUresult gsb_ctx_create(uint32_t flags, struct gsb_ctx **out)
@@ -208,6 +211,8 @@ CUresult gsb_ctx_create(uint32_t flags, struct gsb_ctx **out)
 void gsb_ctx_destroy(struct gsb_ctx *ctx)
 {
 	run_dtors(ctx);
+	if (!gsb_object_retire(ctx, gsb_object_name(ctx)))
+		return;
 	pthread_mutex_lock(&ctx_lock);
 	deactivate(ctx);
 	gsb_object_release(&gsb_ctxs, ctx);

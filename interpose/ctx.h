@@ -55,6 +55,12 @@ static inline CUresult gsb_ctx_error(const struct gsb_ctx *ctx)
 					      memory_order_relaxed);
 }
 
+/* Whether it is not, or no longer, the one that the engine knows by this handle. */
+static inline bool gsb_ctx_is_gone(const struct gsb_ctx *ctx, uint64_t wire)
+{
+	return atomic_load_explicit(&ctx->wire, memory_order_relaxed) != wire;
+}
+
 /* It is active and without a sticky error. */
 static inline CUresult gsb_ctx_check(const struct gsb_ctx *ctx)
 {

@@ -30,7 +30,4 @@ static inline bool gsb_event_is_recorded(const struct gsb_event *e)
 	return atomic_load_explicit(&e->recorded, memory_order_acquire) != e->first;
 }
 
-/* All events of a context whose wire handle this is become stale. */
-void gsb_events_drop(uint64_t wire_ctx);
-
 #endif

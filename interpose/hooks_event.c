@@ -28,17 +28,7 @@ static bool is_idle(const void *object)
 }
 
 struct gsb_table gsb_events =
-	GSB_TABLE(GSB_HANDLE_EVENT, GSB_N_EVENTS, struct gsb_event, 0, is_idle);
-
-void gsb_events_drop(uint64_t wire_ctx)
-{
-	for (uint32_t i = 0; i < gsb_events.n_used; i++) {
-		struct gsb_event *e = gsb_object_at(&gsb_events, i);
-
-		if (gsb_object_is_valid(e) && e->wire_ctx == wire_ctx)
-			gsb_object_release(&gsb_events, e);
-	}
-}
+	GSB_TABLE_IN_CTX(GSB_HANDLE_EVENT, GSB_N_EVENTS, struct gsb_event, is_idle);
 
 static CUresult create(struct gsb_ctx *ctx, unsigned flags, struct gsb_event **out)
 {
@@ -54,7 +44,7 @@ static CUresult create(struct gsb_ctx *ctx, unsigned flags, struct gsb_event **o
 	e->first = recorded(e);
 	body = (struct gsb_rec_event_create){
 		.event = gsb_object_name(e), .ctx = e->wire_ctx, .flags = flags};
-	result = gsb_post(GSB_REC_EVENT_CREATE, NULL, &body, sizeof(body), NULL);
+	result = gsb_post_in(GSB_REC_EVENT_CREATE, ctx, e->wire_ctx, &body, sizeof(body));
 	if (result) {
 		gsb_object_release(&gsb_events, e);
 		return result;
@@ -87,12 +77,11 @@ CUresult hook_cuEventCreate(CUevent *event, unsigned flags)
 CUresult hook_cuEventDestroy(CUevent event)
 {
 	struct gsb_event *e = gsb_object_get(&gsb_events, (uint64_t)event);
-	const struct gsb_rec_object body = {.handle = (uint64_t)event};
 
 	if (!e)
 		return CUDA_ERROR_INVALID_HANDLE;
-	gsb_post(GSB_REC_EVENT_DESTROY, NULL, &body, sizeof(body), NULL);
-	gsb_object_release(&gsb_events, e);
+	gsb_post_destroy(GSB_REC_EVENT_DESTROY, &gsb_events, e, (uint64_t)event, e->ctx,
+			 e->wire_ctx);
 	return CUDA_SUCCESS;
 }
 

@@ -221,6 +221,8 @@ static CUresult ask(const struct gsb_function *f, uint32_t what, uint32_t block,
 	};
 	struct gsb_reply_number reply;
 	CUresult result = gsb_call_into(&(struct gsb_call){.type = GSB_REC_OCCUPANCY,
+							   .ctx = f->module->ctx,
+							   .wire_ctx = f->wire_ctx,
 							   .body = &body,
 							   .body_bytes = sizeof(body)},
 					&reply, sizeof(reply));

@@ -21,9 +21,12 @@ static CUresult allocate(enum gsb_rec_type type, uint64_t size, struct gsb_ctx *
 		.flags = a->flags,
 	};
 	struct gsb_reply_range range;
-	CUresult result = gsb_call_into(
-		&(struct gsb_call){.type = type, .body = &body, .body_bytes = sizeof(body)}, &range,
-		sizeof(range));
+	CUresult result = gsb_call_into(&(struct gsb_call){.type = type,
+							   .ctx = ctx,
+							   .wire_ctx = body.ctx,
+							   .body = &body,
+							   .body_bytes = sizeof(body)},
+					&range, sizeof(range));
 
 	if (result)
 		return result;
@@ -41,7 +44,11 @@ static CUresult free_range(enum gsb_rec_type type, const struct gsb_alloc *a)
 {
 	const struct gsb_rec_mem_free body = {.ctx = a->wire_ctx, .addr = a->addr};
 
-	return gsb_call(&(struct gsb_call){.type = type, .body = &body, .body_bytes = sizeof(body)},
+	return gsb_call(&(struct gsb_call){.type = type,
+					   .ctx = a->ctx,
+					   .wire_ctx = a->wire_ctx,
+					   .body = &body,
+					   .body_bytes = sizeof(body)},
 			NULL, NULL);
 }
 
@@ -132,6 +139,8 @@ CUresult hook_cuMemGetInfo(size_t *free_bytes, size_t *total)
 		return result;
 	body.ctx = atomic_load_explicit(&ctx->wire, memory_order_acquire);
 	result = gsb_call_into(&(struct gsb_call){.type = GSB_REC_MEM_INFO,
+						  .ctx = ctx,
+						  .wire_ctx = body.ctx,
 						  .body = &body,
 						  .body_bytes = sizeof(body)},
 			       &info, sizeof(info));

@@ -40,7 +40,7 @@ CUresult hook_cuStreamDestroy(CUstream stream)
 
 	if (!s || s->is_default)
 		return CUDA_ERROR_INVALID_HANDLE;
-	gsb_stream_destroy(s);
+	gsb_stream_destroy(s, (uint64_t)stream);
 	return CUDA_SUCCESS;
 }
 
@@ -157,10 +157,27 @@ CUresult hook_cuStreamSynchronize(CUstream stream)
 	return result ? result : gsb_stream_wait(s);
 }
 
+/* The event may be of another context than the stream, which is asked for as in gsb_post_in. */
+static CUresult post_wait(struct gsb_stream *s, const struct gsb_event *e, uint64_t event)
+{
+	struct gsb_post p;
+	CUresult result =
+		gsb_post_begin(&p, GSB_REC_STREAM_WAIT_EVENT, s, sizeof(struct gsb_rec_object));
+
+	if (result)
+		return result;
+	if (gsb_ctx_is_gone(e->ctx, e->wire_ctx)) {
+		gsb_post_cancel();
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	}
+	*(struct gsb_rec_object *)p.body = (struct gsb_rec_object){.handle = event};
+	gsb_post_end(&p);
+	return CUDA_SUCCESS;
+}
+
 CUresult hook_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 {
 	const struct gsb_event *e = gsb_object_get(&gsb_events, (uint64_t)event);
-	const struct gsb_rec_object body = {.handle = (uint64_t)event};
 	struct gsb_stream *s;
 	CUresult result;
 
@@ -171,7 +188,7 @@ CUresult hook_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 	result = gsb_stream_resolve(stream, &s);
 	if (result || !gsb_event_is_recorded(e))
 		return result;
-	return gsb_post(GSB_REC_STREAM_WAIT_EVENT, s, &body, sizeof(body), NULL);
+	return post_wait(s, e, (uint64_t)event);
 }
 
 CUresult hook_cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *data)

@@ -98,7 +98,8 @@ CUresult gsb_library_create(const struct gsb_image *image, bool is_preserved,
 
 void gsb_library_destroy(struct gsb_library *lib)
 {
-	gsb_object_release(&gsb_libraries, lib);
+	if (!gsb_object_retire(lib, gsb_object_name(lib)))
+		return;
 	for (uint32_t i = 0; i < gsb_modules.n_used; i++) {
 		struct gsb_module *m = gsb_object_at(&gsb_modules, i);
 
@@ -110,4 +111,5 @@ void gsb_library_destroy(struct gsb_library *lib)
 		free((void *)lib->image.bytes);
 	if (lib->holds_primary)
 		gsb_ctx_primary_release();
+	gsb_object_release(&gsb_libraries, lib);
 }

@@ -20,9 +20,9 @@
 #include "interpose/staging.h"
 
 struct gsb_table gsb_modules =
-	GSB_TABLE(GSB_HANDLE_MODULE, GSB_N_MODULES, struct gsb_module, 0, NULL);
+	GSB_TABLE_IN_CTX(GSB_HANDLE_MODULE, GSB_N_MODULES, struct gsb_module, NULL);
 struct gsb_table gsb_functions =
-	GSB_TABLE(GSB_HANDLE_FUNCTION, GSB_N_FUNCTIONS, struct gsb_function, 0, NULL);
+	GSB_TABLE_IN_CTX(GSB_HANDLE_FUNCTION, GSB_N_FUNCTIONS, struct gsb_function, NULL);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the lists of functions */
 
@@ -98,6 +98,8 @@ static CUresult load(struct gsb_module *m, uint64_t image, struct gsb_jit_logs *
 	const void *text = "";
 	uint32_t bytes = 0;
 	CUresult result = gsb_call(&(struct gsb_call){.type = GSB_REC_MODULE_LOAD,
+						      .ctx = m->ctx,
+						      .wire_ctx = m->wire_ctx,
 						      .body = &body,
 						      .body_bytes = sizeof(body)},
 				   &text, &bytes);
@@ -164,7 +166,8 @@ void gsb_functions_release(struct gsb_function *list)
 
 	for (; list; list = next) {
 		next = list->next;
-		gsb_object_release(&gsb_functions, list);
+		if (gsb_object_retire(list, gsb_object_name(list)))
+			gsb_object_release(&gsb_functions, list);
 	}
 }
 
@@ -181,30 +184,24 @@ static void drop_functions(struct gsb_module *m)
 
 static void drop(struct gsb_module *m)
 {
-	gsb_allocs_drop(gsb_object_name(m));
 	drop_functions(m);
-	gsb_object_release(&gsb_modules, m);
+	if (gsb_object_retire(m, gsb_object_name(m)))
+		gsb_object_release(&gsb_modules, m);
 }
 
 void gsb_module_unload(struct gsb_module *m)
 {
 	const struct gsb_rec_object body = {.handle = gsb_object_name(m)};
 
-	gsb_call(&(struct gsb_call){.type = GSB_REC_MODULE_UNLOAD,
-				    .body = &body,
-				    .body_bytes = sizeof(body)},
-		 NULL, NULL);
-	drop(m);
-}
-
-void gsb_modules_drop(uint64_t wire_ctx)
-{
-	for (uint32_t i = 0; i < gsb_modules.n_used; i++) {
-		struct gsb_module *m = gsb_object_at(&gsb_modules, i);
-
-		if (gsb_object_is_valid(m) && m->wire_ctx == wire_ctx)
-			drop(m);
-	}
+	/* Its variables first: once the engine has unloaded them, their addresses may be somebody else's. */
+	gsb_allocs_drop(body.handle);
+	if (gsb_call(&(struct gsb_call){.type = GSB_REC_MODULE_UNLOAD,
+					.ctx = m->ctx,
+					.wire_ctx = m->wire_ctx,
+					.body = &body,
+					.body_bytes = sizeof(body)},
+		     NULL, NULL) != CUDA_ERROR_CONTEXT_IS_DESTROYED)
+		drop(m); /* else it went with its context */
 }
 
 /* ---- functions ---- */
@@ -215,6 +212,8 @@ CUresult gsb_module_kernel_name(const struct gsb_module *m, unsigned i, char *na
 	const void *reply = NULL;
 	uint32_t bytes = 0;
 	CUresult result = gsb_call(&(struct gsb_call){.type = GSB_REC_FUNCTION_NAME,
+						      .ctx = m->ctx,
+						      .wire_ctx = m->wire_ctx,
 						      .body = &body,
 						      .body_bytes = sizeof(body)},
 				   &reply, &bytes);
@@ -303,6 +302,8 @@ static CUresult fetch(struct gsb_module *m, const char *name, struct gsb_functio
 		result = set_name(f, name);
 	if (!result)
 		result = gsb_call(&(struct gsb_call){.type = GSB_REC_FUNCTION_GET,
+						     .ctx = m->ctx,
+						     .wire_ctx = m->wire_ctx,
 						     .body = &body,
 						     .body_bytes = sizeof(body),
 						     .extra = name,
@@ -371,6 +372,8 @@ CUresult gsb_function_prepare(struct gsb_function *f)
 	const void *text = "";
 	uint32_t bytes = 0;
 	CUresult result = gsb_call(&(struct gsb_call){.type = GSB_REC_FUNCTION_PREPARE,
+						      .ctx = f->module->ctx,
+						      .wire_ctx = f->wire_ctx,
 						      .body = &body,
 						      .body_bytes = sizeof(body)},
 				   &text, &bytes);
@@ -387,7 +390,8 @@ CUresult gsb_function_set(struct gsb_function *f, CUfunction_attribute attr, int
 {
 	const struct gsb_rec_function_set body = {
 		.function = gsb_object_name(f), .attribute = attr, .value = value};
-	CUresult result = gsb_post(GSB_REC_FUNCTION_SET, NULL, &body, sizeof(body), NULL);
+	CUresult result =
+		gsb_post_in(GSB_REC_FUNCTION_SET, f->module->ctx, f->wire_ctx, &body, sizeof(body));
 
 	if (!result)
 		f->info->attrs[attr] = value;
@@ -409,6 +413,8 @@ CUresult gsb_module_global(const struct gsb_module *m, const char *name, CUdevic
 	if (body.name_bytes > GSB_NAME_MAX)
 		return CUDA_ERROR_NOT_FOUND;
 	result = gsb_call_into(&(struct gsb_call){.type = GSB_REC_GLOBAL_GET,
+						  .ctx = m->ctx,
+						  .wire_ctx = m->wire_ctx,
 						  .body = &body,
 						  .body_bytes = sizeof(body),
 						  .extra = name,

@@ -70,8 +70,6 @@ CUresult gsb_module_load(struct gsb_ctx *ctx, struct gsb_library *lib,
 			 const struct gsb_image *image, struct gsb_jit_logs *logs,
 			 struct gsb_module **out);
 void gsb_module_unload(struct gsb_module *m);
-/* All modules of a context whose wire handle this is become stale, with their functions. */
-void gsb_modules_drop(uint64_t wire_ctx);
 
 /* A list of functions or kernels becomes stale. */
 void gsb_functions_release(struct gsb_function *list);

@@ -40,6 +40,7 @@ static struct gsb_object *take_used(struct gsb_table *t)
 	t->free_head = o->next_free;
 	if (!t->free_head)
 		t->free_tail = 0;
+	o->next_free = 0;
 	return o;
 }
 
@@ -82,17 +83,58 @@ void gsb_object_publish(void *object)
 	atomic_store_explicit(&o->handle, o->name, memory_order_release);
 }
 
-void gsb_object_release(struct gsb_table *t, void *object)
+bool gsb_object_retire(void *object, uint64_t handle)
 {
 	struct gsb_object *o = object;
 
-	atomic_store_explicit(&o->handle, 0, memory_order_release);
-	pthread_mutex_lock(&t->lock);
+	return atomic_compare_exchange_strong(&o->handle, &handle, 0);
+}
+
+/* Under the lock. */
+static void append(struct gsb_table *t, struct gsb_object *o)
+{
 	o->next_free = 0;
 	if (t->free_tail)
 		((struct gsb_object *)gsb_object_at(t, t->free_tail - 1))->next_free = o->index + 1;
 	else
 		t->free_head = o->index + 1;
 	t->free_tail = o->index + 1;
+}
+
+void gsb_object_release(struct gsb_table *t, void *object)
+{
+	pthread_mutex_lock(&t->lock);
+	append(t, object);
+	pthread_mutex_unlock(&t->lock);
+}
+
+static uint64_t owner_of(const struct gsb_table *t, const struct gsb_object *o)
+{
+	return *(const uint64_t *)((const uint8_t *)o + t->owner_at);
+}
+
+/* The handle is read before the owner: if it is still the object's when it is retired, so was the owner. */
+void gsb_table_retire(struct gsb_table *t, uint64_t wire_ctx)
+{
+	pthread_mutex_lock(&t->lock);
+	for (uint32_t i = 0; i < t->n_used; i++) {
+		struct gsb_object *o = gsb_object_at(t, i);
+		uint64_t handle = atomic_load_explicit(&o->handle, memory_order_acquire);
+
+		if (handle && owner_of(t, o) == wire_ctx && gsb_object_retire(o, handle))
+			o->next_free = GSB_OBJECT_RETIRED;
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+void gsb_table_release(struct gsb_table *t, uint64_t wire_ctx)
+{
+	pthread_mutex_lock(&t->lock);
+	for (uint32_t i = 0; i < t->n_used; i++) {
+		struct gsb_object *o = gsb_object_at(t, i);
+
+		if (o->next_free == GSB_OBJECT_RETIRED && owner_of(t, o) == wire_ctx)
+			append(t, o);
+	}
 	pthread_mutex_unlock(&t->lock);
 }

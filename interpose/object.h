@@ -21,8 +21,10 @@ struct gsb_object {
 	_Atomic uint64_t handle; /* 0: free */
 	uint64_t name;		 /* the handle that it has, had, or will have */
 	uint32_t index;
-	uint32_t next_free; /* index + 1 of the next free object; 0: none */
+	uint32_t next_free; /* index + 1 of the next free object; 0: none; or GSB_OBJECT_RETIRED */
 };
+
+#define GSB_OBJECT_RETIRED UINT32_MAX /* by gsb_table_retire, whose caller will release it */
 
 struct gsb_table {
 	enum gsb_handle_kind kind;
@@ -30,9 +32,10 @@ struct gsb_table {
 	uint32_t object_bytes;		     /* of one; begins with struct gsb_object */
 	uint32_t first;			     /* indices below are never given out */
 	bool (*is_idle)(const void *object); /* may the index be used again? NULL: always */
-	pthread_mutex_t lock;		     /* the fields below */
-	uint8_t *base;			     /* NULL: not yet reserved */
-	uint32_t n_used;		     /* indices ever given out are below */
+	uint32_t owner_at;    /* offset of the wire handle of an object's context; 0: it has none */
+	pthread_mutex_t lock; /* the fields below */
+	uint8_t *base;	      /* NULL: not yet reserved */
+	uint32_t n_used;      /* indices ever given out are below */
 	uint32_t free_head, free_tail; /* index + 1; a queue, so that an index rests longest */
 };
 
@@ -40,6 +43,13 @@ struct gsb_table {
 	{                                                                           \
 		.kind = k, .max = n, .object_bytes = sizeof(type), .first = start,  \
 		.is_idle = idle, .lock = PTHREAD_MUTEX_INITIALIZER, .n_used = start \
+	}
+
+/* For objects with a member wire_ctx. */
+#define GSB_TABLE_IN_CTX(k, n, type, idle)                                               \
+	{                                                                                \
+		.kind = k, .max = n, .object_bytes = sizeof(type), .is_idle = idle,      \
+		.owner_at = offsetof(type, wire_ctx), .lock = PTHREAD_MUTEX_INITIALIZER, \
 	}
 
 /* Reserve the table's addresses. 0, -ENOMEM. Once, before any other use. */
@@ -55,8 +65,17 @@ void gsb_object_publish(void *object);
 /* Give it the next generation's name; take does. */
 void gsb_object_rename(const struct gsb_table *t, void *object);
 
-/* The handle is stale from now on. */
+/* The handle is stale from now on. False when it was already: then the object is somebody else's. */
+bool gsb_object_retire(void *object, uint64_t handle);
+/* The index may be given out again: of what was retired or never published, and is unknown to the engine. */
 void gsb_object_release(struct gsb_table *t, void *object);
+
+/*
+ * All objects of a context, for its end: retire before the engine is told, release when it has answered. An index
+ * that was given out in between would come to the engine while its former owner still has it there.
+ */
+void gsb_table_retire(struct gsb_table *t, uint64_t wire_ctx);
+void gsb_table_release(struct gsb_table *t, uint64_t wire_ctx);
 
 /* What the engine knows it by; also while it is not valid. */
 static inline uint64_t gsb_object_name(const void *object)

@@ -31,8 +31,14 @@ static GSB_COLD CUresult reserve_later(uint32_t bytes, uint64_t head, struct gsb
 	return CUDA_SUCCESS;
 }
 
-CUresult gsb_post_begin(struct gsb_post *p, enum gsb_rec_type type, struct gsb_stream *stream,
-			uint32_t bytes)
+/* What was reserved is not committed: the next record takes its place. */
+void gsb_post_cancel(void)
+{
+	gsb_lock_give(&gsb_proc.ring_lock);
+}
+
+static inline CUresult begin(struct gsb_post *p, enum gsb_rec_type type, struct gsb_stream *stream,
+			     const struct gsb_ctx *ctx, uint64_t wire_ctx, uint32_t bytes)
 {
 	CUresult result = gsb_self_enter();
 	struct gsb_rec *rec;
@@ -48,6 +54,10 @@ CUresult gsb_post_begin(struct gsb_post *p, enum gsb_rec_type type, struct gsb_s
 		if (result)
 			return result;
 	}
+	if (ctx && gsb_unlikely(gsb_ctx_is_gone(ctx, wire_ctx))) {
+		gsb_post_cancel();
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	}
 	rec->type = (uint16_t)type;
 	rec->thread = (uint16_t)gsb_self.slot;
 	rec->stream = stream ? gsb_object_name(stream) : 0;
@@ -60,6 +70,12 @@ CUresult gsb_post_begin(struct gsb_post *p, enum gsb_rec_type type, struct gsb_s
 		p->number = atomic_load_explicit(&stream->posted, memory_order_relaxed) + 1;
 	gsb_fault_point(GSB_FAULT_RECORD);
 	return CUDA_SUCCESS;
+}
+
+CUresult gsb_post_begin(struct gsb_post *p, enum gsb_rec_type type, struct gsb_stream *stream,
+			uint32_t bytes)
+{
+	return begin(p, type, stream, stream->ctx, stream->wire_ctx, bytes);
 }
 
 void gsb_post_end(struct gsb_post *p)
@@ -86,11 +102,42 @@ CUresult gsb_post(enum gsb_rec_type type, struct gsb_stream *stream, const void 
 	return CUDA_SUCCESS;
 }
 
+CUresult gsb_post_in(enum gsb_rec_type type, const struct gsb_ctx *ctx, uint64_t wire_ctx,
+		     const void *body, uint32_t bytes)
+{
+	struct gsb_post p;
+	CUresult result = begin(&p, type, NULL, ctx, wire_ctx, bytes);
+
+	if (result)
+		return result;
+	memcpy(p.body, body, bytes);
+	gsb_post_end(&p);
+	return CUDA_SUCCESS;
+}
+
+/* Who retires it posts its end, under the lock: a context that ends meanwhile does not release it as well. */
+void gsb_post_destroy(enum gsb_rec_type type, struct gsb_table *t, void *object, uint64_t handle,
+		      const struct gsb_ctx *ctx, uint64_t wire_ctx)
+{
+	struct gsb_post p;
+
+	if (begin(&p, type, NULL, ctx, wire_ctx, sizeof(struct gsb_rec_object)))
+		return;
+	if (!gsb_object_retire(object, handle)) {
+		gsb_post_cancel();
+		return;
+	}
+	*(struct gsb_rec_object *)p.body = (struct gsb_rec_object){.handle = handle};
+	gsb_post_end(&p);
+	gsb_object_release(t, object);
+}
+
 CUresult gsb_call(const struct gsb_call *c, const void **reply, uint32_t *reply_bytes)
 {
 	const struct gsb_thread *t;
 	struct gsb_post p;
-	CUresult result = gsb_post_begin(&p, c->type, NULL, c->body_bytes + c->extra_bytes);
+	CUresult result =
+		begin(&p, c->type, NULL, c->ctx, c->wire_ctx, c->body_bytes + c->extra_bytes);
 
 	if (result)
 		return result;

@@ -23,7 +23,7 @@ struct gsb_post {
 
 /*
  * gsb_post_begin() - lock the ring and reserve a record
- * @stream: for records of class STREAM, else NULL
+ * @stream: of the record, which is of class STREAM
  * @bytes:  of the body and its variable part; at most GSB_RECORD_MAX with the header
  *
  * Waits while the ring is full; the lock is free meanwhile. On failure nothing is locked.
@@ -31,13 +31,28 @@ struct gsb_post {
 CUresult gsb_post_begin(struct gsb_post *p, enum gsb_rec_type type, struct gsb_stream *stream,
 			uint32_t bytes);
 void gsb_post_end(struct gsb_post *p);
+void gsb_post_cancel(void); /* instead of end: the record is not sent */
 
-/* A whole record without variable part. number, when not NULL, receives the stream number. */
+/* A whole record of a stream, without variable part. number, when not NULL, receives the stream number. */
 CUresult gsb_post(enum gsb_rec_type type, struct gsb_stream *stream, const void *body,
 		  uint32_t bytes, uint64_t *number);
 
+/*
+ * A record that names something of a context, which another thread may be destroying: whether the context is
+ * still there is asked under the ring's lock, so that the record is before its end in the ring or not there at
+ * all (CUDA_ERROR_CONTEXT_IS_DESTROYED). Records of a stream are asked likewise.
+ */
+CUresult gsb_post_in(enum gsb_rec_type type, const struct gsb_ctx *ctx, uint64_t wire_ctx,
+		     const void *body, uint32_t bytes);
+
+/* Post the end of a published object of t and release it, unless it is or its context are gone already. */
+void gsb_post_destroy(enum gsb_rec_type type, struct gsb_table *t, void *object, uint64_t handle,
+		      const struct gsb_ctx *ctx, uint64_t wire_ctx);
+
 struct gsb_call {
 	enum gsb_rec_type type;
+	const struct gsb_ctx *ctx; /* as for gsb_post_in; NULL: the record names none */
+	uint64_t wire_ctx;
 	const void *body, *extra; /* extra follows the body */
 	uint32_t body_bytes, extra_bytes;
 };

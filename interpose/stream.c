@@ -23,7 +23,7 @@ static bool is_idle(const void *object)
 }
 
 struct gsb_table gsb_streams =
-	GSB_TABLE(GSB_HANDLE_STREAM, GSB_N_STREAMS, struct gsb_stream, 0, is_idle);
+	GSB_TABLE_IN_CTX(GSB_HANDLE_STREAM, GSB_N_STREAMS, struct gsb_stream, is_idle);
 
 CUresult gsb_stream_take(struct gsb_ctx *ctx, uint32_t flags, int priority, bool is_default,
 			 struct gsb_stream **out)
@@ -57,7 +57,7 @@ CUresult gsb_stream_create(struct gsb_ctx *ctx, uint32_t flags, int priority, bo
 		.flags = flags & CU_STREAM_NON_BLOCKING ? GSB_STREAM_NON_BLOCKING : 0,
 		.priority = priority,
 	};
-	result = gsb_post(GSB_REC_STREAM_CREATE, NULL, &body, sizeof(body), NULL);
+	result = gsb_post_in(GSB_REC_STREAM_CREATE, ctx, s->wire_ctx, &body, sizeof(body));
 	if (result) {
 		gsb_object_release(&gsb_streams, s);
 		return result;
@@ -67,22 +67,9 @@ CUresult gsb_stream_create(struct gsb_ctx *ctx, uint32_t flags, int priority, bo
 	return CUDA_SUCCESS;
 }
 
-void gsb_stream_destroy(struct gsb_stream *s)
+void gsb_stream_destroy(struct gsb_stream *s, uint64_t handle)
 {
-	const struct gsb_rec_object body = {.handle = gsb_object_name(s)};
-
-	gsb_post(GSB_REC_STREAM_DESTROY, NULL, &body, sizeof(body), NULL);
-	gsb_object_release(&gsb_streams, s);
-}
-
-void gsb_streams_drop(uint64_t wire_ctx)
-{
-	for (uint32_t i = 0; i < gsb_streams.n_used; i++) {
-		struct gsb_stream *s = gsb_object_at(&gsb_streams, i);
-
-		if (gsb_object_is_valid(s) && s->wire_ctx == wire_ctx)
-			gsb_object_release(&gsb_streams, s);
-	}
+	gsb_post_destroy(GSB_REC_STREAM_DESTROY, &gsb_streams, s, handle, s->ctx, s->wire_ctx);
 }
 
 static struct gsb_stream *find_own(uint64_t wire_ctx)

@@ -43,10 +43,7 @@ CUresult gsb_stream_create(struct gsb_ctx *ctx, uint32_t flags, int priority, bo
 /* Take an object for a stream whose creation another record tells the engine. */
 CUresult gsb_stream_take(struct gsb_ctx *ctx, uint32_t flags, int priority, bool is_default,
 			 struct gsb_stream **out);
-void gsb_stream_destroy(struct gsb_stream *s);
-
-/* All streams of a context whose wire handle this is become stale: the engine has dropped them. */
-void gsb_streams_drop(uint64_t wire_ctx);
+void gsb_stream_destroy(struct gsb_stream *s, uint64_t handle);
 
 bool gsb_stream_is_done(const struct gsb_stream *s);
 

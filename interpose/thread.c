@@ -25,7 +25,7 @@ static void destroy_streams(struct gsb_self *self)
 		struct gsb_stream *s = gsb_object_get(&gsb_streams, self->streams[i].stream);
 
 		if (s)
-			gsb_stream_destroy(s);
+			gsb_stream_destroy(s, self->streams[i].stream);
 	}
 	self->n_streams = 0;
 }

@@ -676,6 +676,49 @@ static void test_many_contexts_work_side_by_side(void **state)
 	expect_order(1);
 }
 
+struct doomed {
+	CUcontext ctx;
+	CUstream stream;
+	CUevent event;
+	pthread_barrier_t working;
+};
+
+/* Until a call is refused; a stream of the thread's own is left behind. */
+static void *work_until_refused(void *arg)
+{
+	struct doomed *d = arg;
+	CUresult r = cu.cuCtxSetCurrent(d->ctx);
+
+	r = r ? r : cu.cuEventRecord_ptsz(d->event, NULL);
+	pthread_barrier_wait(&d->working);
+	while (!r)
+		r = cu.cuEventRecord(d->event, d->stream);
+	return NULL;
+}
+
+/* What the other thread's next call returns is its own affair; the process must live on. */
+static void test_context_may_end_while_another_thread_works_in_it(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 50; round++) {
+		struct doomed d;
+		pthread_t thread;
+
+		assert_cu(cu.cuCtxCreate_v2(&d.ctx, 0, 0));
+		assert_cu(cu.cuStreamCreate(&d.stream, 0));
+		d.event = event();
+		pthread_barrier_init(&d.working, NULL, 2);
+		assert_int_equal(pthread_create(&thread, NULL, work_until_refused, &d), 0);
+		pthread_barrier_wait(&d.working);
+		assert_cu(cu.cuCtxDestroy_v2(d.ctx));
+		assert_int_equal(pthread_join(thread, NULL), 0);
+		pthread_barrier_destroy(&d.working);
+	}
+	assert_cu(cu.cuCtxSetCurrent(ctx));
+	assert_cu(launch_mark(NULL, 1, 0));
+	expect_order(1);
+}
+
 static void test_unload_waits_for_the_kernels_of_the_module(void **state)
 {
 	CUstream s = stream(CU_STREAM_NON_BLOCKING);
@@ -820,6 +863,7 @@ int main(int argc, char **argv)
 		SEMANTICS(test_contexts_do_not_share_handles),
 		SEMANTICS(test_legacy_streams_of_two_contexts_are_independent),
 		SEMANTICS(test_many_contexts_work_side_by_side),
+		SEMANTICS(test_context_may_end_while_another_thread_works_in_it),
 		SEMANTICS(test_unload_waits_for_the_kernels_of_the_module),
 		SEMANTICS(test_primary_context_goes_with_its_work_and_comes_back),
 	};

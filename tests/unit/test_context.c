@@ -103,6 +103,41 @@ static void test_destroyed_context_is_stale_everywhere(void **state)
 	assert_cu_is(CUDA_ERROR_CONTEXT_IS_DESTROYED, cu.cuMemAlloc_v2(&ptr, 100));
 }
 
+static CUresult destroy_context(void *arg)
+{
+	return cu.cuCtxDestroy_v2(arg);
+}
+
+/* The engine still has them: it waits for the context's work first. */
+static void test_indexes_of_a_context_are_taken_again_only_when_it_has_ended(void **state)
+{
+	struct waiter w;
+	CUstream s, fresh;
+	CUevent e, fresh_e;
+	CUcontext a;
+
+	assert_cu(cu.cuCtxCreate_v2(&a, 0, 0));
+	assert_cu(cu.cuStreamCreate(&s, 0));
+	assert_cu(cu.cuEventCreate(&e, 0));
+	assert_cu(cu.cuCtxSetCurrent(context));
+	flush();
+	engine->ignore_ring = true;
+	waiter_start(&w, destroy_context, a);
+	while (engine->n_blocked < 1)
+		sched_yield();
+	for (int i = 0; i < 2; i++) { /* the context's legacy stream, and s */
+		assert_cu(cu.cuStreamCreate(&fresh, 0));
+		assert_int_not_equal(gsb_handle_index((uint64_t)fresh),
+				     gsb_handle_index((uint64_t)s));
+	}
+	assert_cu(cu.cuEventCreate(&fresh_e, 0));
+	assert_int_not_equal(gsb_handle_index((uint64_t)fresh_e), gsb_handle_index((uint64_t)e));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuStreamDestroy_v2(s));
+	engine->ignore_ring = false;
+	assert_cu(waiter_join(&w));
+	assert_int_equal(count(GSB_REC_STREAM_DESTROY), 0);
+}
+
 static CUresult call_alloc(void *arg)
 {
 	CUdeviceptr ptr;
@@ -686,6 +721,8 @@ int main(void)
 		cmocka_unit_test_setup(test_device_queries_refuse_what_is_not_there, set_up),
 		cmocka_unit_test_setup(test_created_context_is_pushed_and_popped, set_up),
 		cmocka_unit_test_setup(test_destroyed_context_is_stale_everywhere, set_up),
+		cmocka_unit_test_setup(
+			test_indexes_of_a_context_are_taken_again_only_when_it_has_ended, set_up),
 		cmocka_unit_test_setup(test_current_context_is_the_threads_own, set_up),
 		cmocka_unit_test_setup(test_primary_context_keeps_its_handle_and_counts, set_up),
 		cmocka_unit_test_setup(test_failed_context_leaves_nothing_behind, set_up),
