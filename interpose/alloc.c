@@ -89,11 +89,12 @@ bool gsb_alloc_find(uint64_t addr, struct gsb_alloc *out)
 	return a != NULL;
 }
 
-bool gsb_alloc_holds(uint64_t addr, uint64_t bytes)
+bool gsb_alloc_holds(uint64_t addr, uint64_t bytes, uint64_t wire_ctx)
 {
 	struct gsb_alloc a;
 
-	return !bytes || (gsb_alloc_find(addr, &a) && bytes <= a.size - (addr - a.addr));
+	return !bytes || (gsb_alloc_find(addr, &a) && bytes <= a.size - (addr - a.addr) &&
+			  (a.kind == GSB_ALLOC_HOST || a.wire_ctx == wire_ctx));
 }
 
 static void remove_at(size_t i)

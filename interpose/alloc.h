@@ -38,8 +38,11 @@ CUresult gsb_alloc_add(struct gsb_alloc *a);
 /* The allocation that holds addr, copied out; false when there is none. */
 bool gsb_alloc_find(uint64_t addr, struct gsb_alloc *out);
 
-/* Whether [addr, addr + bytes) lies inside one allocation; 0 bytes are inside everything. */
-bool gsb_alloc_holds(uint64_t addr, uint64_t bytes);
+/*
+ * Whether [addr, addr + bytes) lies inside one allocation that a stream of this context may use: device memory of
+ * that context, or pinned memory of any. 0 bytes are inside everything.
+ */
+bool gsb_alloc_holds(uint64_t addr, uint64_t bytes, uint64_t wire_ctx);
 
 /* Remove what begins at addr and has this kind. CUDA_ERROR_INVALID_VALUE when there is no such thing. */
 CUresult gsb_alloc_remove(uint64_t addr, enum gsb_alloc_kind kind, struct gsb_alloc *out);

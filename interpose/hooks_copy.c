@@ -69,7 +69,8 @@ static bool is_end_ok(const struct copy *c, const struct end *e)
 		return false;
 	if (!span_of(c, e, &span) || gsb_add_overflows(e->addr, span, &last))
 		return false;
-	return e->place == PAGEABLE ? e->addr != 0 : gsb_alloc_holds(e->addr, span);
+	return e->place == PAGEABLE ? e->addr != 0
+				    : gsb_alloc_holds(e->addr, span, c->stream->wire_ctx);
 }
 
 static bool is_host(const struct end *e)

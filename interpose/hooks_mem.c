@@ -121,6 +121,8 @@ CUresult hook_cuMemFreeAsync(CUdeviceptr ptr, CUstream stream)
 
 	if (result || !ptr)
 		return result;
+	if (!gsb_alloc_holds(ptr, 1, s->wire_ctx))
+		return CUDA_ERROR_INVALID_VALUE;
 	result = gsb_alloc_remove(ptr, GSB_ALLOC_DEVICE, &a);
 	if (result)
 		return result;

@@ -274,6 +274,25 @@ static void test_copies_with_bad_pointers_are_refused_at_once(void **state)
 	assert_cu(cu.cuMemcpyHtoD_v2(0, NULL, 0));
 }
 
+/* The engine takes a record that names what its context does not own for a broken protocol. */
+static void test_memory_of_another_context_is_refused_at_once(void **state)
+{
+	CUdeviceptr pool;
+	CUcontext other;
+
+	assert_cu(cu.cuMemAllocAsync(&pool, 64, NULL));
+	assert_cu(cu.cuCtxCreate_v2(&other, 0, 0));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpyDtoH_v2(host, dev, 4));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpyHtoDAsync_v2(dev, host, 4, NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemsetD8_v2(dev, 0, 4));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemFreeAsync(pool, NULL));
+	assert_cu(cu.cuMemsetD8_v2((CUdeviceptr)pinned, 0, 4)); /* is every context's */
+	assert_cu(cu.cuCtxDestroy_v2(other));
+	assert_int_equal(count(GSB_REC_COPY) + count(GSB_REC_MEM_FREE_ASYNC), 0);
+	assert_int_equal(count(GSB_REC_FILL), 1);
+	assert_cu(cu.cuMemFreeAsync(pool, NULL));
+}
+
 static void test_rectangles_with_bad_shapes_are_refused(void **state)
 {
 	CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
@@ -381,6 +400,7 @@ int main(void)
 		cmocka_unit_test_setup(test_unified_copy_finds_out_its_direction, set_up),
 		cmocka_unit_test_setup(test_per_thread_form_uses_the_threads_stream, set_up),
 		cmocka_unit_test_setup(test_copies_with_bad_pointers_are_refused_at_once, set_up),
+		cmocka_unit_test_setup(test_memory_of_another_context_is_refused_at_once, set_up),
 		cmocka_unit_test_setup(test_rectangles_with_bad_shapes_are_refused, set_up),
 		cmocka_unit_test_setup(test_fills_post_value_size_and_shape, set_up),
 		cmocka_unit_test_setup(test_fills_with_bad_targets_are_refused, set_up),
