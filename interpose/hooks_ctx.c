@@ -45,6 +45,18 @@ static CUresult push(struct gsb_ctx *ctx)
 	return CUDA_SUCCESS;
 }
 
+/* A context that another thread has destroyed stays current, and its place may be another one's by now. */
+static CUcontext top_public(void)
+{
+	const struct gsb_ctx_ref *top = &gsb_self.top;
+
+	if (!top->ctx)
+		return NULL;
+	return atomic_load_explicit(&top->ctx->obj.handle, memory_order_acquire) == top->handle
+		       ? gsb_ctx_public(top->ctx)
+		       : (CUcontext)top->handle;
+}
+
 static void pop(void)
 {
 	gsb_self.top = gsb_self.depth ? gsb_self.stack[--gsb_self.depth] : (struct gsb_ctx_ref){0};
@@ -54,7 +66,7 @@ CUresult hook_cuCtxGetCurrent(CUcontext *ctx)
 {
 	if (!ctx)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ctx = gsb_self.top.ctx ? gsb_ctx_public(gsb_self.top.ctx) : NULL;
+	*ctx = top_public();
 	return CUDA_SUCCESS;
 }
 
@@ -86,7 +98,7 @@ CUresult hook_cuCtxPopCurrent(CUcontext *ctx)
 	if (!gsb_self.top.ctx)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (ctx)
-		*ctx = gsb_ctx_public(gsb_self.top.ctx);
+		*ctx = top_public();
 	pop();
 	return CUDA_SUCCESS;
 }
@@ -140,7 +152,7 @@ CUresult hook_cuCtxDestroy(CUcontext handle)
 	if (!ctx || ctx->is_primary)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	gsb_ctx_destroy(ctx);
-	if (gsb_self.top.ctx == ctx)
+	if (gsb_self.top.handle == (uint64_t)handle)
 		pop();
 	return CUDA_SUCCESS;
 }

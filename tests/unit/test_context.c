@@ -138,6 +138,40 @@ static void test_indexes_of_a_context_are_taken_again_only_when_it_has_ended(voi
 	assert_int_equal(count(GSB_REC_STREAM_DESTROY), 0);
 }
 
+/* Destroy the context and make others until one has its place. */
+static CUresult replace_context(void *arg)
+{
+	CUcontext *ctx = arg;
+	uint32_t index = gsb_handle_index((uint64_t)*ctx);
+	CUresult r;
+
+	do {
+		r = cu.cuCtxDestroy_v2(*ctx);
+		r = r ? r : cu.cuCtxCreate_v2(ctx, 0, 0);
+	} while (!r && gsb_handle_index((uint64_t)*ctx) != index);
+	return r;
+}
+
+static void test_context_that_another_thread_has_destroyed_stays_current(void **state)
+{
+	CUcontext a, b, popped;
+	struct waiter w;
+	size_t n;
+
+	assert_cu(cu.cuCtxCreate_v2(&a, 0, 0));
+	b = a;
+	waiter_start(&w, replace_context, &b);
+	assert_cu(waiter_join(&w));
+	assert_int_equal(gsb_handle_index((uint64_t)a), gsb_handle_index((uint64_t)b));
+	assert_ptr_equal(current(), a);
+	assert_cu_is(CUDA_ERROR_CONTEXT_IS_DESTROYED, cu.cuMemGetInfo_v2(&n, &n));
+	assert_cu(cu.cuCtxDestroy_v2(b));
+	assert_ptr_equal(current(), a);
+	assert_cu(cu.cuCtxPopCurrent_v2(&popped));
+	assert_ptr_equal(popped, a);
+	assert_ptr_equal(current(), context);
+}
+
 static CUresult call_alloc(void *arg)
 {
 	CUdeviceptr ptr;
@@ -723,6 +757,8 @@ int main(void)
 		cmocka_unit_test_setup(test_destroyed_context_is_stale_everywhere, set_up),
 		cmocka_unit_test_setup(
 			test_indexes_of_a_context_are_taken_again_only_when_it_has_ended, set_up),
+		cmocka_unit_test_setup(test_context_that_another_thread_has_destroyed_stays_current,
+				       set_up),
 		cmocka_unit_test_setup(test_current_context_is_the_threads_own, set_up),
 		cmocka_unit_test_setup(test_primary_context_keeps_its_handle_and_counts, set_up),
 		cmocka_unit_test_setup(test_failed_context_leaves_nothing_behind, set_up),
