@@ -37,15 +37,19 @@ static bool is_passed(const struct chunk_state *c)
 	       c->number;
 }
 
-bool gsb_chunk_try_take(struct gsb_chunk *out)
+/* *in_hand: a running thread has one: it gives it back soon, and no completion will tell. */
+static bool try_take(struct gsb_chunk *out, bool *in_hand)
 {
 	bool found = false;
 
+	*in_hand = false;
 	pthread_mutex_lock(&lock);
 	for (uint32_t i = 0; !found && i < N_CHUNKS_MAX; i++) {
 		uint32_t index = (next + i) % N_CHUNKS_MAX;
+		bool passed = is_passed(&chunks[index]);
 
-		found = !chunks[index].is_held && is_passed(&chunks[index]);
+		found = !chunks[index].is_held && passed;
+		*in_hand |= chunks[index].is_held && passed;
 		if (found) {
 			chunks[index] = (struct chunk_state){.is_held = true};
 			out->index = index;
@@ -60,28 +64,28 @@ bool gsb_chunk_try_take(struct gsb_chunk *out)
 	return found;
 }
 
-/* Whether a running thread has one in hand: it gives it back soon, and no completion will tell. */
-static bool is_one_in_hand(void)
+bool gsb_chunk_try_take(struct gsb_chunk *out)
 {
-	bool found = false;
+	bool in_hand;
 
-	pthread_mutex_lock(&lock);
-	for (uint32_t i = 0; !found && i < N_CHUNKS_MAX; i++)
-		found = chunks[i].is_held && is_passed(&chunks[i]);
-	pthread_mutex_unlock(&lock);
-	return found;
+	return try_take(out, &in_hand);
 }
 
+/*
+ * Free or in hand is asked at once: a chunk that came back between two questions would be missed by both. If all
+ * are lent, one of their streams had not passed it when we looked, so a completion is still to come.
+ */
 CUresult gsb_chunk_take(struct gsb_chunk *out)
 {
 	CUresult result = CUDA_SUCCESS;
 
 	while (!result) {
 		uint64_t before = gsb_n_completed();
+		bool in_hand;
 
-		if (gsb_chunk_try_take(out))
+		if (try_take(out, &in_hand))
 			return CUDA_SUCCESS;
-		if (is_one_in_hand())
+		if (in_hand)
 			sched_yield();
 		else
 			result = gsb_wait(GSB_WAIT_ANY, 0, before);
