@@ -181,6 +181,7 @@ CUresult hook_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream
 CUresult hook_cuMemcpy2D(const CUDA_MEMCPY2D *copy, CUstream stream);
 CUresult hook_cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream);
 CUresult hook_cuMemset(const struct gsb_fill *f, CUstream stream);
+CUresult hook_cuMemsetAsync(const struct gsb_fill *f, CUstream stream);
 
 /* hooks_stream.c */
 CUresult hook_cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority);

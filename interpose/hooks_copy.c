@@ -7,7 +7,8 @@
  *   pinned      device      at once                       when complete   (and the other way round)
  *   device      device      at once                       at once
  *   host        host        when complete                 when complete
- *   fill                    at once                       at once
+ *   fill        device      at once                       at once
+ *   fill        pinned      at once                       when complete
  *
  * A copy is two ends and a rectangle; one row is the ordinary case. Device memory and the pinned window are
  * named to the engine by address. Pageable memory passes through chunks of the staging memory, in pieces
@@ -485,8 +486,8 @@ CUresult hook_cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream)
 
 /* ---- fills ---- */
 
-/* Pinned memory is filled before the call returns, as CUDA documents it. */
-CUresult hook_cuMemset(const struct gsb_fill *f, CUstream stream)
+/* The synchronous forms fill pinned memory before they return, as CUDA documents it. */
+static CUresult fill(const struct gsb_fill *f, CUstream stream, bool is_sync)
 {
 	struct gsb_rec_fill body = {
 		.dst = f->dst,
@@ -508,8 +509,18 @@ CUresult hook_cuMemset(const struct gsb_fill *f, CUstream stream)
 	    !is_end_ok(&area, &dst))
 		return CUDA_ERROR_INVALID_VALUE;
 	result = gsb_post(GSB_REC_FILL, area.stream, &body, sizeof(body), &number);
-	if (result || dst.place != GSB_PLACE_HOST)
+	if (result || !is_sync || dst.place != GSB_PLACE_HOST)
 		return result;
 	result = gsb_wait(GSB_WAIT_STREAM, area.stream->obj.index, number);
 	return result ? result : gsb_ctx_error(area.stream->ctx);
+}
+
+CUresult hook_cuMemset(const struct gsb_fill *f, CUstream stream)
+{
+	return fill(f, stream, true);
+}
+
+CUresult hook_cuMemsetAsync(const struct gsb_fill *f, CUstream stream)
+{
+	return fill(f, stream, false);
 }

@@ -342,6 +342,26 @@ static void test_fills_post_value_size_and_shape(void **state)
 	assert_int_equal(last_body(FILL, fill)->width, BIG);
 }
 
+static CUresult call_pinned_fill(void *arg)
+{
+	return cu.cuMemsetD8_v2((CUdeviceptr)pinned, 1, 64);
+}
+
+static void test_fill_of_pinned_memory_returns_at_once_only_in_the_async_form(void **state)
+{
+	struct waiter w;
+
+	engine->hold = true;
+	assert_cu(cu.cuMemsetD8Async((CUdeviceptr)pinned, 0, 64, NULL));
+	assert_cu(cu.cuMemsetD2D32Async_ptsz((CUdeviceptr)pinned, 64, 0, 4, 4, NULL));
+	waiter_start(&w, call_pinned_fill, NULL);
+	await_record(GSB_REC_FILL, 3);
+	assert_false(w.is_back);
+	engine->hold = false;
+	assert_cu(waiter_join(&w));
+	assert_true(last(GSB_REC_FILL)->is_done);
+}
+
 static void test_fills_with_bad_targets_are_refused(void **state)
 {
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemsetD8_v2(dev, 0, BIG + 1));
@@ -403,6 +423,8 @@ int main(void)
 		cmocka_unit_test_setup(test_memory_of_another_context_is_refused_at_once, set_up),
 		cmocka_unit_test_setup(test_rectangles_with_bad_shapes_are_refused, set_up),
 		cmocka_unit_test_setup(test_fills_post_value_size_and_shape, set_up),
+		cmocka_unit_test_setup(
+			test_fill_of_pinned_memory_returns_at_once_only_in_the_async_form, set_up),
 		cmocka_unit_test_setup(test_fills_with_bad_targets_are_refused, set_up),
 		cmocka_unit_test_setup(test_many_threads_share_the_staging_memory, set_up),
 	};
