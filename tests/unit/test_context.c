@@ -121,6 +121,8 @@ static void test_indexes_of_a_context_are_taken_again_only_when_it_has_ended(voi
 	assert_cu(cu.cuEventCreate(&e, 0));
 	assert_cu(cu.cuCtxSetCurrent(context));
 	flush();
+	while (engine->n_blocked) /* this thread was: the engine looks from time to time */
+		sched_yield();
 	engine->ignore_ring = true;
 	waiter_start(&w, destroy_context, a);
 	while (engine->n_blocked < 1)
