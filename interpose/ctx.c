@@ -219,11 +219,16 @@ void gsb_ctx_destroy(struct gsb_ctx *ctx)
 	pthread_mutex_unlock(&ctx_lock);
 }
 
+static bool is_active(const struct gsb_ctx *ctx)
+{
+	return atomic_load_explicit(&ctx->wire, memory_order_relaxed) != 0;
+}
+
 static CUresult retain(struct gsb_ctx *ctx)
 {
 	CUresult result;
 
-	if (!ctx->n_retained) {
+	if (!is_active(ctx)) {
 		/* Index 0 is never given out by the table, so its name is ours to change. */
 		gsb_object_rename(&gsb_ctxs, ctx);
 		result = activate(ctx, gsb_object_name(ctx));
@@ -258,7 +263,7 @@ CUresult gsb_ctx_primary_release(void)
 	pthread_mutex_lock(&ctx_lock);
 	if (!ctx->n_retained)
 		result = CUDA_ERROR_INVALID_CONTEXT;
-	else if (!--ctx->n_retained)
+	else if (!--ctx->n_retained && is_active(ctx))
 		deactivate(ctx);
 	pthread_mutex_unlock(&ctx_lock);
 	return result;
@@ -270,8 +275,7 @@ void gsb_ctx_primary_reset(void)
 
 	run_dtors(ctx);
 	pthread_mutex_lock(&ctx_lock);
-	if (ctx->n_retained)
+	if (is_active(ctx))
 		deactivate(ctx);
-	ctx->n_retained = 0;
 	pthread_mutex_unlock(&ctx_lock);
 }

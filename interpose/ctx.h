@@ -97,7 +97,8 @@ struct gsb_ctx *gsb_ctx_primary(void);
 /* A reference to the primary context, as cuDevicePrimaryCtxRetain and Release. */
 CUresult gsb_ctx_primary_retain(struct gsb_ctx **out);
 CUresult gsb_ctx_primary_release(void);
-void gsb_ctx_primary_reset(void); /* all references at once */
+/* Ends it whoever holds references, which stay theirs to release; the next retain makes it anew. */
+void gsb_ctx_primary_reset(void);
 
 /* Values that libraries keep with a context, by key; get takes no lock. remove: whether it was there. */
 void *gsb_ctx_value_get(struct gsb_ctx *ctx, const void *key);

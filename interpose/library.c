@@ -55,7 +55,9 @@ static CUresult context_for(struct gsb_library *lib, struct gsb_ctx **out)
 		return CUDA_SUCCESS;
 	}
 	result = gsb_ctx_primary_retain(out);
-	lib->holds_primary = !result;
+	if (!result && lib->holds_primary)
+		gsb_ctx_primary_release(); /* it was reset: made anew by this, and one reference is enough */
+	lib->holds_primary |= !result;
 	return result;
 }
 

@@ -758,8 +758,9 @@ static void test_primary_context_goes_with_its_work_and_comes_back(void **state)
 		assert_cu(cu.cuMemAlloc_v2(&p, 4096));
 		assert_cu(cu.cuMemsetD32_v2(p, 0, 1024));
 		assert_cu(cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
-		assert_cu(round == 1 ? cu.cuDevicePrimaryCtxReset_v2(0)
-				     : cu.cuDevicePrimaryCtxRelease_v2(0));
+		if (round == 1)
+			assert_cu(cu.cuDevicePrimaryCtxReset_v2(0));
+		assert_cu(cu.cuDevicePrimaryCtxRelease_v2(0));
 		assert_cu(cu.cuDevicePrimaryCtxGetState(0, &flags, &active));
 		assert_int_equal(active, 0);
 		assert_cu(cu.cuCtxSetCurrent(ctx));

@@ -213,9 +213,33 @@ static void test_primary_context_keeps_its_handle_and_counts(void **state)
 	assert_int_equal(count(GSB_REC_CTX_DESTROY), 1);
 	assert_cu(cu.cuDevicePrimaryCtxRetain(&b, 0));
 	assert_ptr_equal(a, b);
-	assert_cu(cu.cuDevicePrimaryCtxReset_v2(0));
 	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxDestroy_v2(a));
+	assert_cu(cu.cuDevicePrimaryCtxRelease_v2(0));
 	assert_cu_is(CUDA_ERROR_INVALID_DEVICE, cu.cuDevicePrimaryCtxRetain(&a, 1));
+}
+
+/* CUDA: "Resetting the primary context does not release it." */
+static void test_reset_of_the_primary_context_keeps_its_references(void **state)
+{
+	unsigned flags;
+	CUcontext a;
+	int active;
+
+	assert_cu(cu.cuDevicePrimaryCtxRetain(&a, 0));
+	assert_cu(cu.cuDevicePrimaryCtxReset_v2(0));
+	assert_cu(cu.cuDevicePrimaryCtxReset_v2(0)); /* of what is not active: nothing */
+	assert_cu(cu.cuDevicePrimaryCtxGetState(0, &flags, &active));
+	assert_int_equal(active, 0);
+	assert_int_equal(count(GSB_REC_CTX_DESTROY), 1);
+	assert_cu(cu.cuDevicePrimaryCtxRetain(&a, 0)); /* another user of it */
+	assert_int_equal(count(GSB_REC_CTX_CREATE), 2);
+	assert_cu(cu.cuDevicePrimaryCtxRelease_v2(0)); /* the first one, who does not know */
+	assert_cu(cu.cuDevicePrimaryCtxGetState(0, &flags, &active));
+	assert_int_equal(active, 1);
+	assert_cu(cu.cuDevicePrimaryCtxRelease_v2(0));
+	assert_cu(cu.cuDevicePrimaryCtxGetState(0, &flags, &active));
+	assert_int_equal(active, 0);
+	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuDevicePrimaryCtxRelease_v2(0));
 }
 
 static void test_failed_context_leaves_nothing_behind(void **state)
@@ -578,7 +602,8 @@ static void test_library_without_a_context_uses_the_primary_one(void **state)
 	assert_ptr_equal(list[0], kernel);
 	assert_cu(cu.cuLibraryGetModule(&mod, lib));
 	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuModuleUnload(mod)); /* the library's own */
-	assert_cu(cu.cuLibraryGetGlobal(NULL, &bytes, lib, FAKE_GLOBAL));
+	assert_cu(cu.cuDevicePrimaryCtxReset_v2(0));
+	assert_cu(cu.cuLibraryGetGlobal(NULL, &bytes, lib, FAKE_GLOBAL)); /* makes it anew */
 	assert_cu(cu.cuLibraryUnload(lib));
 	assert_cu(cu.cuDevicePrimaryCtxGetState(0, &flags, &active));
 	assert_int_equal(active, 0);
@@ -763,6 +788,8 @@ int main(void)
 				       set_up),
 		cmocka_unit_test_setup(test_current_context_is_the_threads_own, set_up),
 		cmocka_unit_test_setup(test_primary_context_keeps_its_handle_and_counts, set_up),
+		cmocka_unit_test_setup(test_reset_of_the_primary_context_keeps_its_references,
+				       set_up),
 		cmocka_unit_test_setup(test_failed_context_leaves_nothing_behind, set_up),
 		cmocka_unit_test_setup(test_context_limits_are_honest, set_up),
 		cmocka_unit_test_setup(test_module_image_arrives_byte_by_byte, set_up),

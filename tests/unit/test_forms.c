@@ -182,6 +182,7 @@ static void test_first_versions_with_the_present_form_do_the_same(void **state)
 	assert_cu(cu.cuDevicePrimaryCtxRetain(&ctx, 0));
 	assert_cu(cu.cuDevicePrimaryCtxSetFlags(0, 1));
 	assert_cu(cu.cuDevicePrimaryCtxReset(0));
+	assert_cu(cu.cuDevicePrimaryCtxRelease(0));
 	assert_int_equal(count(GSB_REC_CTX_DESTROY), 3);
 }
 

@@ -222,6 +222,7 @@ static void test_launch_after_a_fault_returns_it_until_the_context_is_gone(void 
 	assert_cu(cu.cuCtxSetCurrent(primary));
 	assert_cu(cu.cuMemAlloc_v2(&ptr, 16));
 	assert_cu(cu.cuDevicePrimaryCtxRelease_v2(0));
+	assert_cu(cu.cuDevicePrimaryCtxRelease_v2(0));
 }
 
 /* ---- threads and order ---- */
