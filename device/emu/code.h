@@ -213,7 +213,8 @@ struct gsb_emu_block {
 	enum gsb_emu_state state;
 	unsigned char *shared;
 	unsigned char *local;
-	size_t storage_bytes; /* all that it allocated at first */
+	size_t storage_bytes; /* all that it has */
+	struct gsb_emu_storage *storage;
 	struct gsb_emu_warp *warps;
 	struct gsb_emu_barrier barriers[GSB_EMU_N_BARRIERS];
 	struct gsb_emu_stats stats;
@@ -309,6 +310,9 @@ uint16_t gsb_emu_node_new(struct gsb_emu_warp *w);
 void gsb_emu_node_free(struct gsb_emu_warp *w, uint16_t n);
 /* A child of @n has arrived or vanished. */
 void gsb_emu_node_child_done(struct gsb_emu_warp *w, uint16_t n);
+
+/* Count storage that the block is about to have; false: there is no room. */
+bool gsb_emu_storage_take(struct gsb_emu_block *b, size_t bytes);
 
 /* Free the blocks that are kept for reuse. */
 void gsb_emu_pool_drain(struct gsb_emu_code *code);

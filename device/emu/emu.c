@@ -110,6 +110,14 @@ static unsigned worker_count(const struct gsb_device_params *p)
 	return n > EMU_WORKERS_MAX ? EMU_WORKERS_MAX : (unsigned)n;
 }
 
+/* Three quarters of this machine's memory. */
+static size_t most_storage(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+
+	return pages > 0 && bytes > 0 ? (size_t)pages / 4 * 3 * (size_t)bytes : SIZE_MAX / 4;
+}
+
 static void init_device(struct emu_device *dev, const struct gsb_device_params *p,
 			const struct gsb_arch *arch)
 {
@@ -125,6 +133,7 @@ static void init_device(struct emu_device *dev, const struct gsb_device_params *
 	dev->real_clock = p->real_clock;
 	dev->event_fd = -1;
 	dev->max_allocs = emu_max_allocs();
+	dev->storage.max_bytes = most_storage();
 	pthread_mutex_init(&dev->lock, NULL);
 	pthread_mutex_init(&dev->memory_lock, NULL);
 	pthread_cond_init(&dev->work, NULL);
@@ -318,6 +327,7 @@ static void fill_launch(struct emu_device *dev, struct emu_cmd *cmd, const struc
 
 	launch->code = l->function->lowered;
 	launch->memory = &cmd->space->memory;
+	launch->storage = &cmd->space->storage;
 	memcpy(launch->grid, l->grid, sizeof(launch->grid));
 	memcpy(launch->block, l->block, sizeof(launch->block));
 	launch->smem_bytes = l->smem_bytes;

@@ -48,6 +48,7 @@ struct gsb_space {
 	struct gsb_ranges device, host;
 	uint64_t limit_bytes, used_bytes;
 	size_t n_allocs;
+	struct gsb_emu_storage storage;
 	struct gsb_range *retired; /* freed while a copy was running; scrubbed after it */
 	size_t n_retired, retired_capacity;
 	unsigned n_touching; /* copies that are running */
@@ -150,6 +151,7 @@ struct emu_device {
 	pthread_mutex_t memory_lock;
 	uint64_t used_bytes;
 	size_t n_allocs, max_allocs;
+	struct gsb_emu_storage storage; /* the sum */
 
 	pthread_mutex_t lock;
 	/* the simulation */

@@ -78,14 +78,26 @@ struct gsb_emu_memory {
 	struct gsb_emu_range device, host;
 };
 
+/*
+ * The host's memory that blocks take for their registers, local and shared memory. A tenant decides how much
+ * that is, so it is counted, for each owner and in one sum. An owner may have as much as the sum leaves,
+ * which is half of max_bytes for one that is alone: there is always some for another.
+ */
+struct gsb_emu_storage {
+	struct gsb_emu_storage *sum; /* of an owner */
+	_Atomic size_t used_bytes;
+	size_t max_bytes; /* of the sum */
+};
+
 /* A grid. The caller keeps it, and all it points to, while blocks of it exist. */
 struct gsb_emu_launch {
 	const struct gsb_emu_code *code;
 	const struct gsb_emu_memory *memory;
-	uint32_t grid[3], block[3]; /* each >= 1; block multiplied <= GSB_EMU_MAX_THREADS */
-	uint32_t smem_bytes;	    /* dynamic shared memory */
-	uint32_t stack_bytes;	    /* for recursion, a thread; 0 = GSB_EMU_DEFAULT_STACK */
-	const void *params;	    /* at least the entry's param_bytes long: params_bytes says */
+	struct gsb_emu_storage *storage; /* outlives the code; NULL: not counted */
+	uint32_t grid[3], block[3];	 /* each >= 1; block multiplied <= GSB_EMU_MAX_THREADS */
+	uint32_t smem_bytes;		 /* dynamic shared memory */
+	uint32_t stack_bytes;		 /* for recursion, a thread; 0 = GSB_EMU_DEFAULT_STACK */
+	const void *params; /* at least the entry's param_bytes long: params_bytes says */
 	uint32_t params_bytes;
 	uint64_t grid_id;
 	uint32_t n_sms, max_warps; /* %nsmid, %nwarpid */

@@ -329,9 +329,11 @@ static bool rows_reserve(struct gsb_emu_exec *x, uint32_t need)
 	if (need > GSB_EMU_MAX_ROWS)
 		return false;
 	size = size * 2 > need ? size * 2 : (need + 63) & ~63u;
+	if (!gsb_emu_storage_take(x->block, size - w->rows_bytes))
+		return false;
 	rows = aligned_alloc(64, size);
 	if (!rows)
-		return false;
+		return false; /* that ends the block, which gives back what it took */
 	memcpy(rows, w->rows, w->rows_bytes);
 	memset(rows + w->rows_bytes, 0, size - w->rows_bytes);
 	free(w->rows);

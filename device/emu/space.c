@@ -77,6 +77,7 @@ int emu_space_create(struct gsb_device *dev, const struct gsb_space_params *p,
 		return err;
 	}
 	space->dev = to_emu(dev);
+	space->storage.sum = &space->dev->storage;
 	space->limit_bytes = p->mem_limit_bytes ? p->mem_limit_bytes : UINT64_MAX;
 	space->memory.device = (struct gsb_emu_range){p->device_base, p->device_size};
 	space->memory.host = (struct gsb_emu_range){p->host_base, p->host_size};

@@ -867,6 +867,45 @@ static void test_function_without_body_is_refused_by_name(void **state)
 		       "'malloc'");
 }
 
+/* One owner of blocks takes no more than it leaves to another. */
+static void test_storage_of_blocks_is_counted_and_limited(void **state)
+{
+	struct gsb_emu_storage sum = {.max_bytes = SIZE_MAX / 2}, a = {.sum = &sum},
+			       b = {.sum = &sum};
+	struct gsb_emu_memory none = {{0, 0}, {0, 0}};
+	struct gsb_emu_block *blocks[3] = {NULL};
+	struct gsb_emu_code *code = NULL;
+	uint64_t param = 0;
+	struct gsb_emu_launch l = {.memory = &none,
+				   .storage = &a,
+				   .grid = {3, 1, 1},
+				   .block = {64, 1, 1},
+				   .params = &param,
+				   .params_bytes = 8};
+	const uint32_t ctaid[3] = {0};
+	struct t_gpu g;
+
+	t_gpu_init(&g, KERNEL(""));
+	assert_int_equal(gsb_emu_lower(g.module, gsb_ptx_find_func(g.module, "k"), g.var_addr,
+				       &code, g.log, sizeof(g.log)),
+			 0);
+	l.code = code;
+	assert_int_equal(gsb_emu_block_create(&l, ctaid, 0, &blocks[0]), 0);
+	assert_true(a.used_bytes > 64 * 32);
+	assert_int_equal(a.used_bytes, sum.used_bytes);
+	sum.max_bytes = 3 * a.used_bytes;
+	assert_int_equal(gsb_emu_block_create(&l, ctaid, 0, &blocks[1]), -ENOMEM);
+	assert_int_equal(a.used_bytes, sum.used_bytes);
+	l.storage = &b;
+	assert_int_equal(gsb_emu_block_create(&l, ctaid, 0, &blocks[1]), 0);
+	assert_int_equal(gsb_emu_block_create(&l, ctaid, 0, &blocks[2]), -ENOMEM);
+	gsb_emu_block_destroy(blocks[0]);
+	gsb_emu_block_destroy(blocks[1]);
+	gsb_emu_code_destroy(code);
+	assert_int_equal(a.used_bytes + b.used_bytes + sum.used_bytes, 0);
+	t_gpu_finish(&g);
+}
+
 static void test_bad_geometry_is_refused(void **state)
 {
 	struct gsb_emu_memory none = {{0, 0}, {0, 0}};
@@ -949,6 +988,7 @@ int main(void)
 		cmocka_unit_test(test_foreign_fault_is_passed_on),
 		cmocka_unit_test(test_unknown_opcode_is_refused_by_name_and_line),
 		cmocka_unit_test(test_function_without_body_is_refused_by_name),
+		cmocka_unit_test(test_storage_of_blocks_is_counted_and_limited),
 		cmocka_unit_test(test_bad_geometry_is_refused),
 	};
 
