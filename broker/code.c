@@ -49,7 +49,11 @@ static void destroy_job(struct gsb_job *j)
 
 static void give(struct gsb_job *j)
 {
-	gsb_loader_give(&j->tenant->engine->loader, j);
+	struct gsb_tenant *t = j->tenant;
+
+	j->round = t->loader_round + 1;
+	gsb_loader_give(&t->engine->loader, j);
+	t->loader_round = j->round;
 }
 
 /* A call that fails before it becomes a job. */

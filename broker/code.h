@@ -72,6 +72,8 @@ struct gsb_kernel_fn {
 /* One thing for the loader to do; made and freed by the engine's thread. */
 struct gsb_job {
 	struct gsb_job *next;
+	uint64_t
+		round; /* jobs are done in ascending order; at least one more than its tenant's last */
 	struct gsb_tenant *tenant;
 	struct gsb_ctx *ctx;	   /* NULL: of no context (ImagePart) */
 	struct gsb_bucket *bucket; /* held; NULL with ctx */
@@ -94,7 +96,8 @@ struct gsb_loader {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t work;
-	struct gsb_job *todo, *done; /* under lock; oldest first */
+	struct gsb_job *todo, *done; /* under lock; by round; oldest first */
+	uint64_t round;		     /* under lock: of the job that was begun last */
 	bool stop;		     /* under lock */
 	int done_fd;		     /* eventfd: done is not empty */
 	unsigned n_jobs;	     /* the engine's count: given and not taken back */

@@ -2,6 +2,9 @@
  * loader.c - the thread that does what may be slow (code.h). It knows jobs and a device's functions,
  * and nothing of tenants: a job carries all that it needs, and only the engine's thread reads what
  * came out.
+ *
+ * Tenants take turns: a job waits for two at most of each other tenant and for its own tenant's earlier
+ * ones, however many another has. Its round says which turn that is.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -39,8 +42,10 @@ static struct gsb_job *wait_for_job(struct gsb_loader *l)
 	while (!l->todo && !l->stop)
 		pthread_cond_wait(&l->work, &l->lock);
 	j = l->todo;
-	if (j)
+	if (j) {
 		LL_DELETE(l->todo, j);
+		l->round = j->round;
+	}
 	pthread_mutex_unlock(&l->lock);
 	return j;
 }
@@ -98,9 +103,16 @@ void gsb_loader_stop(struct gsb_loader *l)
 
 void gsb_loader_give(struct gsb_loader *l, struct gsb_job *j)
 {
+	struct gsb_job **at = &l->todo;
+
 	l->n_jobs++;
 	pthread_mutex_lock(&l->lock);
-	LL_APPEND(l->todo, j);
+	if (j->round < l->round)
+		j->round = l->round; /* who had nothing to do has saved no turns */
+	while (*at && (*at)->round <= j->round)
+		at = &(*at)->next;
+	j->next = *at;
+	*at = j;
 	pthread_cond_signal(&l->work);
 	pthread_mutex_unlock(&l->lock);
 }

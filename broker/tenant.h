@@ -96,7 +96,8 @@ struct gsb_tenant {
 
 	uint32_t n_queued, n_in_flight, n_jobs, n_host_funcs;
 	uint64_t queued_bytes;
-	uint64_t n_completed; /* what the region says */
+	uint64_t loader_round; /* of its last job */
+	uint64_t n_completed;  /* what the region says */
 	uint64_t device_used_bytes, host_used_bytes;
 	uint64_t host_ns; /* virtual clock: when its last record was posted */
 	uint64_t

@@ -7,6 +7,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -596,6 +598,43 @@ static void test_all_places_taken_is_refused_with_the_reason(void **state)
 	kit_engine_finish(&k);
 }
 
+/* What the loader has done, in its order, once it has done n; nothing is collected meanwhile. */
+static void await_done_jobs(struct gsb_loader *l, unsigned n, const struct gsb_tenant **of)
+{
+	unsigned have = 0;
+
+	while (have < n) {
+		have = 0;
+		pthread_mutex_lock(&l->lock);
+		for (const struct gsb_job *j = l->done; j; j = j->next)
+			of[have++] = j->tenant;
+		pthread_mutex_unlock(&l->lock);
+		sched_yield();
+	}
+}
+
+static void test_queue_of_loads_of_one_tenant_does_not_stand_before_another(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_object fn = {.handle = kit_fn(0)};
+	const struct gsb_tenant *of[101];
+	unsigned at = 0;
+
+	pthread_mutex_lock(&f->k.dev->preparing);
+	for (int i = 0; i < 100; i++)
+		kit_post_call(&f->bad, GSB_REC_FUNCTION_PREPARE, &fn, sizeof(fn), NULL, 0);
+	assert_int_equal(gsb_tenant_consume(f->bad.t, 100), 100);
+	kit_post_call(&f->good, GSB_REC_FUNCTION_PREPARE, &fn, sizeof(fn), NULL, 0);
+	assert_int_equal(gsb_tenant_consume(f->good.t, 1), 1);
+	pthread_mutex_unlock(&f->k.dev->preparing);
+	await_done_jobs(&f->k.engine->loader, 101, of);
+	while (of[at] != f->good.t)
+		at++;
+	assert_in_range(at, 0, 2); /* one was begun already, one is before it in the turn */
+	kit_settle(&f->k);
+	expect_good_works(f);
+}
+
 /* Calls that nobody waits for: the engine keeps as many as it said, and answers all in the end. */
 static void test_flood_of_calls_for_the_loader_is_kept_small(void **state)
 {
@@ -628,6 +667,7 @@ int main(void)
 		hostile_test(test_garbage_on_the_socket_cuts_off),
 		hostile_test(test_message_that_is_too_long_cuts_off),
 		hostile_test(test_end_of_file_on_the_socket_is_no_death),
+		hostile_test(test_queue_of_loads_of_one_tenant_does_not_stand_before_another),
 		hostile_test(test_flood_of_calls_for_the_loader_is_kept_small),
 		hostile_test(test_scribbled_region_changes_nothing_for_others),
 		hostile_test(test_death_drops_the_queue_and_frees_everything),
