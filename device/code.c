@@ -43,7 +43,7 @@ struct gsb_code_cache {
 	pthread_mutex_t lock;
 	TAILQ_HEAD(codes, gsb_code) codes;
 	unsigned n_unused;
-	size_t unused_bytes;
+	size_t bytes, unused_bytes;
 };
 
 int gsb_code_cache_create(struct gsb_code_cache **out)
@@ -163,9 +163,14 @@ static struct gsb_code *find_code(struct gsb_code_cache *cache, uint64_t hash, c
 	return NULL;
 }
 
+size_t gsb_code_bytes(const struct gsb_code *code)
+{
+	return code->size + code->module->arena.used_bytes;
+}
+
 static void count_unused(struct gsb_code_cache *cache, struct gsb_code *code)
 {
-	code->unused_bytes = code->size + code->module->arena.used_bytes + code->arena.used_bytes;
+	code->unused_bytes = gsb_code_bytes(code) + code->arena.used_bytes;
 	cache->unused_bytes += code->unused_bytes;
 	cache->n_unused++;
 }
@@ -192,6 +197,7 @@ static struct gsb_code *insert_or_find(struct gsb_code_cache *cache, struct gsb_
 	if (other)
 		return other;
 	code->cache = cache;
+	cache->bytes += gsb_code_bytes(code);
 	count_unused(cache, code);
 	TAILQ_INSERT_HEAD(&cache->codes, code, link);
 	return code;
@@ -234,6 +240,7 @@ static void drop_oldest_unused(struct gsb_code_cache *cache)
 			continue;
 		TAILQ_REMOVE(&cache->codes, code, link);
 		uncount_unused(cache, code);
+		cache->bytes -= gsb_code_bytes(code);
 		destroy_code(code);
 		return;
 	}
@@ -252,6 +259,16 @@ void gsb_code_put(struct gsb_code *code)
 	while (cache->n_unused > UNUSED_MAX || cache->unused_bytes > UNUSED_BYTES_MAX)
 		drop_oldest_unused(cache);
 	pthread_mutex_unlock(&cache->lock);
+}
+
+size_t gsb_code_cache_bytes(struct gsb_code_cache *cache)
+{
+	size_t bytes;
+
+	pthread_mutex_lock(&cache->lock);
+	bytes = cache->bytes;
+	pthread_mutex_unlock(&cache->lock);
+	return bytes;
 }
 
 size_t gsb_code_cache_unused_bytes(struct gsb_code_cache *cache)

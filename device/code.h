@@ -21,6 +21,9 @@ struct gsb_code_kernel {
 
 int gsb_code_cache_create(struct gsb_code_cache **out);
 void gsb_code_cache_destroy(struct gsb_code_cache *cache); /* no code is held; NULL is fine */
+/* What the code comes to in memory, and what all of a cache do. */
+size_t gsb_code_bytes(const struct gsb_code *code);
+size_t gsb_code_cache_bytes(struct gsb_code_cache *cache);
 /* Memory of the codes that are kept although no module holds them. */
 size_t gsb_code_cache_unused_bytes(struct gsb_code_cache *cache);
 

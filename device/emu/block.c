@@ -28,33 +28,44 @@ static void warp_finish(struct gsb_emu_warp *w)
 	free(w->nodes);
 }
 
-static void storage_give(struct gsb_emu_storage *s, size_t bytes)
+void gsb_emu_storage_give(struct gsb_emu_storage *s, size_t bytes)
 {
+	if (!s)
+		return;
 	atomic_fetch_sub_explicit(&s->used_bytes, bytes, memory_order_relaxed);
 	atomic_fetch_sub_explicit(&s->sum->used_bytes, bytes, memory_order_relaxed);
 }
 
-bool gsb_emu_storage_take(struct gsb_emu_block *b, size_t bytes)
+bool gsb_emu_storage_take(struct gsb_emu_storage *s, size_t bytes)
 {
-	struct gsb_emu_storage *s = b->storage, *sum = s ? s->sum : NULL;
 	size_t own, all;
 
-	if (s) {
-		own = atomic_fetch_add_explicit(&s->used_bytes, bytes, memory_order_relaxed);
-		all = atomic_fetch_add_explicit(&sum->used_bytes, bytes, memory_order_relaxed);
-		if (!gsb_range_ok(all + bytes, own + bytes, sum->max_bytes)) {
-			storage_give(s, bytes);
-			return false;
-		}
-	}
+	if (!s)
+		return true;
+	own = atomic_fetch_add_explicit(&s->used_bytes, bytes, memory_order_relaxed);
+	all = atomic_fetch_add_explicit(&s->sum->used_bytes, bytes, memory_order_relaxed);
+	if (gsb_range_ok(all + bytes, own + bytes, s->sum->max_bytes))
+		return true;
+	gsb_emu_storage_give(s, bytes);
+	return false;
+}
+
+bool gsb_emu_block_take(struct gsb_emu_block *b, size_t bytes)
+{
+	if (!gsb_emu_storage_take(b->storage, bytes))
+		return false;
 	b->storage_bytes += bytes;
 	return true;
 }
 
+size_t gsb_emu_code_bytes(const struct gsb_emu_code *code)
+{
+	return code->arena.used_bytes;
+}
+
 static void block_free(struct gsb_emu_block *b)
 {
-	if (b->storage)
-		storage_give(b->storage, b->storage_bytes);
+	gsb_emu_storage_give(b->storage, b->storage_bytes);
 	for (uint32_t i = 0; b->warps && i < b->n_warps; i++)
 		warp_finish(&b->warps[i]);
 	free(b->warps);
@@ -135,10 +146,10 @@ static struct gsb_emu_block *block_new(const struct gsb_emu_launch *l, const str
 	b->shared_bytes = needs->shared_bytes;
 	b->local_bytes = needs->local_bytes;
 	b->storage = l->storage;
-	if (!gsb_emu_storage_take(b, needs->shared_bytes +
-					     (size_t)b->n_warps *
-						     (l->code->funcs[0].frame_bytes +
-						      (size_t)GSB_EMU_LANES * needs->local_bytes)))
+	if (!gsb_emu_block_take(b, needs->shared_bytes +
+					   (size_t)b->n_warps *
+						   (l->code->funcs[0].frame_bytes +
+						    (size_t)GSB_EMU_LANES * needs->local_bytes)))
 		goto err_block;
 	b->warps = calloc(b->n_warps, sizeof(*b->warps));
 	b->shared = calloc(1, (size_t)needs->shared_bytes + 1);

@@ -311,8 +311,8 @@ void gsb_emu_node_free(struct gsb_emu_warp *w, uint16_t n);
 /* A child of @n has arrived or vanished. */
 void gsb_emu_node_child_done(struct gsb_emu_warp *w, uint16_t n);
 
-/* Count storage that the block is about to have; false: there is no room. */
-bool gsb_emu_storage_take(struct gsb_emu_block *b, size_t bytes);
+/* The same for what the block is about to have. */
+bool gsb_emu_block_take(struct gsb_emu_block *b, size_t bytes);
 
 /* Free the blocks that are kept for reuse. */
 void gsb_emu_pool_drain(struct gsb_emu_code *code);

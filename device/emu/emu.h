@@ -61,13 +61,14 @@ struct gsb_function {
 	struct gsb_function *next;
 	struct gsb_module *module;
 	const struct gsb_code_kernel *kernel;
-	struct gsb_emu_code *lowered; /* NULL until prepared */
+	struct gsb_emu_code *lowered; /* NULL until prepared; counted in the space's storage */
 };
 
 struct gsb_module {
 	struct gsb_space *space;
 	LIST_ENTRY(gsb_module) link;
 	struct gsb_code *code;
+	size_t code_bytes;    /* what it counts for in the space's storage */
 	pthread_mutex_t lock; /* functions and what they have lowered: the loader calls too */
 	struct gsb_function *functions;
 	uint64_t globals;   /* one allocation for all variables; 0 = none */

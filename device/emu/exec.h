@@ -60,6 +60,9 @@ struct gsb_emu_block;
 int gsb_emu_lower(const struct gsb_ptx_module *m, const struct gsb_ptx_func *entry,
 		  const uint64_t *var_addr, struct gsb_emu_code **out, char *log, size_t log_size);
 
+/* Of all that it has but blocks. */
+size_t gsb_emu_code_bytes(const struct gsb_emu_code *code);
+
 /* No block of it is left. NULL is fine. */
 void gsb_emu_code_destroy(struct gsb_emu_code *code);
 
@@ -79,8 +82,8 @@ struct gsb_emu_memory {
 };
 
 /*
- * The host's memory that blocks take for their registers, local and shared memory. A tenant decides how much
- * that is, so it is counted, for each owner and in one sum. An owner may have as much as the sum leaves,
+ * The host's memory that blocks take for their registers, local and shared memory, and modules for their
+ * code. A tenant decides how much that is, so it is counted, for each owner and in one sum. An owner may have as much as the sum leaves,
  * which is half of max_bytes for one that is alone: there is always some for another.
  */
 struct gsb_emu_storage {
@@ -88,6 +91,10 @@ struct gsb_emu_storage {
 	_Atomic size_t used_bytes;
 	size_t max_bytes; /* of the sum */
 };
+
+/* False: there is no room, and nothing was counted. NULL counts nothing. Any thread. */
+bool gsb_emu_storage_take(struct gsb_emu_storage *s, size_t bytes);
+void gsb_emu_storage_give(struct gsb_emu_storage *s, size_t bytes);
 
 /* A grid. The caller keeps it, and all it points to, while blocks of it exist. */
 struct gsb_emu_launch {

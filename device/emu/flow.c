@@ -329,7 +329,7 @@ static bool rows_reserve(struct gsb_emu_exec *x, uint32_t need)
 	if (need > GSB_EMU_MAX_ROWS)
 		return false;
 	size = size * 2 > need ? size * 2 : (need + 63) & ~63u;
-	if (!gsb_emu_storage_take(x->block, size - w->rows_bytes))
+	if (!gsb_emu_block_take(x->block, size - w->rows_bytes))
 		return false;
 	rows = aligned_alloc(64, size);
 	if (!rows)

@@ -8,9 +8,12 @@
 #include "device/emu/emu.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/checked.h"
 
 /* ---- variables ---- */
 
@@ -79,6 +82,24 @@ int emu_global_get(struct gsb_module *m, const char *name, uint64_t *addr, uint6
 
 /* ---- loads ---- */
 
+/*
+ * Images are shared by content, so they are counted once in what all have, but in full for each load of a
+ * space: whose they would be, were it not for the others.
+ */
+static int count_code(struct gsb_module *m, char *log, size_t log_size)
+{
+	struct gsb_emu_storage *s = &m->space->storage;
+	size_t all = gsb_code_cache_bytes(m->space->dev->codes) + s->sum->used_bytes, own;
+
+	m->code_bytes = gsb_code_bytes(m->code);
+	own = atomic_fetch_add(&s->used_bytes, m->code_bytes) + m->code_bytes;
+	if (gsb_range_ok(all, own, s->sum->max_bytes))
+		return 0;
+	snprintf(log, log_size, "no host memory for more modules: %zu MiB are loaded, %zu in all",
+		 own >> 20, all >> 20);
+	return -ENOMEM;
+}
+
 int emu_module_load(struct gsb_space *space, const void *image, size_t size,
 		    struct gsb_module **out, char *log, size_t log_size)
 {
@@ -93,6 +114,8 @@ int emu_module_load(struct gsb_space *space, const void *image, size_t size,
 	LIST_INSERT_HEAD(&space->modules, m, link);
 	pthread_mutex_unlock(&space->dev->memory_lock);
 	err = gsb_code_get(space->dev->codes, image, size, &m->code, log, log_size);
+	if (!err)
+		err = count_code(m, log, log_size);
 	if (!err)
 		err = make_variables(m, log, log_size);
 	if (err) {
@@ -109,6 +132,8 @@ static void free_functions(struct gsb_module *m)
 
 	for (f = m->functions; f; f = next) {
 		next = f->next;
+		if (f->lowered)
+			gsb_emu_storage_give(&m->space->storage, gsb_emu_code_bytes(f->lowered));
 		gsb_emu_code_destroy(f->lowered);
 		free(f);
 	}
@@ -124,6 +149,7 @@ void emu_module_unload(struct gsb_module *m)
 	pthread_mutex_lock(&m->space->dev->memory_lock);
 	LIST_REMOVE(m, link);
 	pthread_mutex_unlock(&m->space->dev->memory_lock);
+	atomic_fetch_sub(&m->space->storage.used_bytes, m->code_bytes);
 	gsb_code_put(m->code);
 	pthread_mutex_destroy(&m->lock);
 	free(m->var_addr);
@@ -224,11 +250,15 @@ int emu_function_prepare(struct gsb_function *f, char *log, size_t log_size)
 	if (err)
 		return err;
 	pthread_mutex_lock(&m->lock);
-	if (!f->lowered) {
+	if (!f->lowered && gsb_emu_storage_take(&m->space->storage, gsb_emu_code_bytes(code))) {
 		f->lowered = code;
 		code = NULL;
 	}
+	err = f->lowered ? 0 : -ENOMEM;
 	pthread_mutex_unlock(&m->lock);
 	gsb_emu_code_destroy(code);
-	return 0;
+	if (err)
+		snprintf(log, log_size, "kernel %s: no host memory for more code",
+			 f->kernel->entry->name);
+	return err;
 }

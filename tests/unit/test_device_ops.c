@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "device/emu/emu.h"
 #include "device/ops.h"
 #include "tests/unit/device_kernels.h"
 
@@ -230,6 +231,40 @@ static void test_flood_of_small_allocations_leaves_room_for_another_space(void *
 	ops->space_destroy(other);
 	assert_int_equal(ops->mem_free(rig->space, a), 0);
 	assert_int_equal(ops->mem_alloc(rig->space, 100, &a), 0);
+}
+
+/* What nobody can ask for through the table is how much memory this machine has. */
+static void test_modules_without_end_are_refused_and_leave_room(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct gsb_space *other = make_space(rig->dev, 1, 0);
+	struct gsb_module *modules[64] = {NULL}, *m;
+	static char image[300 << 10];
+	char log[256] = "";
+	unsigned n = 0;
+	int err = 0;
+
+	to_emu(rig->dev)->storage.max_bytes = 4 << 20;
+	memset(image, ' ', sizeof(image));
+	while (!err && n < 64) {
+		snprintf(image, sizeof(image),
+			 ".version 9.0\n.target sm_90\n.address_size 64\n//%u", n);
+		image[strlen(image)] = '\n';
+		err = ops->module_load(rig->space, image, sizeof(image), &modules[n], log,
+				       sizeof(log));
+		n += !err;
+	}
+	assert_int_equal(err, -ENOMEM);
+	assert_non_null(strstr(log, "no host memory for more modules"));
+	assert_in_range(n, 4, 8);
+	assert_int_equal(ops->module_load(other, image, sizeof(image), &m, log, sizeof(log)), 0);
+	for (unsigned i = 0; i < n; i++)
+		ops->module_unload(modules[i]);
+	assert_int_equal(to_emu(rig->dev)->storage.used_bytes, 0);
+	assert_int_equal(ops->module_load(rig->space, image, sizeof(image), &m, log, sizeof(log)),
+			 0);
+	ops->space_destroy(other);
 }
 
 static void test_marks_complete_in_order_of_issue(void **state)
@@ -1298,6 +1333,7 @@ int main(void)
 		ON_ALL(test_host_pin_stays_in_window),
 		ON_ALL(test_space_destroy_frees_what_is_left),
 		ON_EMU(test_flood_of_small_allocations_leaves_room_for_another_space),
+		ON_EMU(test_modules_without_end_are_refused_and_leave_room),
 		ON_EMU(test_fresh_memory_is_zero_also_after_another_owner),
 		ON_EMU(test_copy_rows_leaves_what_is_between),
 		ON_EMU(test_fill_writes_each_element_size),
