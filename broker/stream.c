@@ -360,9 +360,14 @@ static void start_head(struct gsb_stream *s, struct gsb_item *item)
 	}
 }
 
-/* In a failed context everything passes at once; memory is still given back. */
+/* In a failed context everything passes at once; memory is still given back, and callbacks are told. */
 static void pass(struct gsb_stream *s, struct gsb_item *item)
 {
+	if (item->type == GSB_REC_HOST_FUNC && s->tenant->state != GSB_TENANT_LEAVING) {
+		s->ready_ns = start_ns(s, item);
+		start_host_func(s, item);
+		return;
+	}
 	if (item->type == GSB_REC_MEM_FREE_ASYNC)
 		gsb_memory_release(item->ctx, item->addr);
 	gsb_stream_pop(s, start_ns(s, item));

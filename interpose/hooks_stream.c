@@ -196,7 +196,9 @@ CUresult hook_cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *data)
 	struct gsb_stream *s;
 	CUresult result = fn ? gsb_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
 
-	return result ? result : gsb_watch_post(s, &(struct gsb_host_call){.fn = fn, .data = data});
+	return result ? result
+		      : gsb_watch_post(
+				s, &(struct gsb_host_call){.fn = fn, .data = data, .ctx = s->ctx});
 }
 
 CUresult hook_cuStreamAddCallback(CUstream stream, CUstreamCallback fn, void *data, unsigned flags)

@@ -80,13 +80,18 @@ CUresult gsb_watch_post(struct gsb_stream *s, const struct gsb_host_call *call)
 	return result;
 }
 
-/* The interface is closed to it. Virtual time stands until the answer, so this thread needs no slot. */
+/*
+ * After an error of its context a callback is called and learns of it, a host function is not called: so CUDA.
+ * The interface is closed to it. Virtual time stands until the answer, so this thread needs no slot.
+ */
 static void run(const struct gsb_host_call *c)
 {
+	CUresult status = gsb_ctx_error(c->ctx);
+
 	gsb_self_suspend();
 	if (c->callback)
-		c->callback(c->stream, gsb_ctx_error(c->ctx), c->data);
-	else
+		c->callback(c->stream, status, c->data);
+	else if (!status)
 		c->fn(c->data);
 	gsb_self_resume();
 }

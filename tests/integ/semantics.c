@@ -319,6 +319,46 @@ static void test_host_function_ends_with_the_ring_full_behind_it(void **state)
 	expect_order(1);
 }
 
+static _Atomic unsigned n_failures_told, n_called;
+
+static void tell_failure(CUstream s, CUresult status, void *arg)
+{
+	n_failures_told += status == CUDA_ERROR_ILLEGAL_ADDRESS;
+	(void)s, (void)arg;
+}
+
+static void count_call(void *arg)
+{
+	n_called++;
+	(void)arg;
+}
+
+/* A program may wait for its callback: it comes and says what went wrong. A host function does not come. */
+static void
+test_callback_behind_a_failed_kernel_is_told_and_a_host_function_is_not_called(void **state)
+{
+	CUdeviceptr nowhere = 16;
+	uint32_t id = 1, spins = 0;
+	void *params[] = {&nowhere, &id, &spins};
+	CUcontext other;
+	CUmodule m;
+	CUfunction f;
+
+	(void)state;
+	assert_cu(cu.cuCtxCreate_v2(&other, 0, 0));
+	assert_cu(cu.cuModuleLoadData(&m, ptx));
+	assert_cu(cu.cuModuleGetFunction(&f, m, "mark"));
+	assert_cu(cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+	assert_cu(cu.cuStreamAddCallback(NULL, tell_failure, NULL, 0));
+	assert_cu(cu.cuLaunchHostFunc(NULL, count_call, NULL));
+	assert_cu(cu.cuStreamAddCallback(NULL, tell_failure, NULL, 0));
+	assert_cu_is(CUDA_ERROR_ILLEGAL_ADDRESS, cu.cuCtxSynchronize());
+	assert_int_equal(n_failures_told, 2);
+	assert_int_equal(n_called, 0);
+	assert_cu(cu.cuCtxDestroy_v2(other));
+	assert_cu(cu.cuCtxSetCurrent(ctx));
+}
+
 /* ---- copies ---- */
 
 #define W     37 /* of the rectangle */
@@ -852,6 +892,8 @@ int main(int argc, char **argv)
 		SEMANTICS(test_kernels_side_by_side_take_the_time_of_one),
 		SEMANTICS(test_host_functions_see_what_came_before_and_nothing_after),
 		SEMANTICS(test_host_function_ends_with_the_ring_full_behind_it),
+		SEMANTICS(
+			test_callback_behind_a_failed_kernel_is_told_and_a_host_function_is_not_called),
 		SEMANTICS(test_rectangles_go_from_every_place_to_every_place),
 		SEMANTICS(test_pageable_source_may_be_overwritten_at_once),
 		SEMANTICS(test_pinned_copy_returns_before_it_is_done),
