@@ -14,6 +14,11 @@
 
 struct gsb_table gsb_ctxs =
 	GSB_TABLE(GSB_HANDLE_CTX, GSB_N_CTXS, struct gsb_ctx, PRIMARY_INDEX + 1, NULL);
+
+/*
+ * Of the primary context. Not of created ones: their end waits for their work, and a thread that waits for a lock
+ * meanwhile counts as running, so that in virtual time the work would not end.
+ */
 static pthread_mutex_t ctx_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static pthread_mutex_t values_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -144,7 +149,7 @@ static void run_dtors(struct gsb_ctx *ctx)
 
 /* ---- made and destroyed in the engine ---- */
 
-/* Under ctx_lock, as deactivate. */
+/* Nobody else has ctx; of the primary context: under ctx_lock, as deactivate. */
 static CUresult activate(struct gsb_ctx *ctx, uint64_t wire)
 {
 	struct gsb_rec_ctx_create body = {.ctx = wire, .flags = ctx->flags};
@@ -196,9 +201,7 @@ CUresult gsb_ctx_create(uint32_t flags, struct gsb_ctx **out)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	ctx->is_primary = false;
 	set_defaults(ctx, flags);
-	pthread_mutex_lock(&ctx_lock);
 	result = activate(ctx, gsb_object_name(ctx));
-	pthread_mutex_unlock(&ctx_lock);
 	if (result) {
 		gsb_object_release(&gsb_ctxs, ctx);
 		return result;
@@ -213,10 +216,8 @@ void gsb_ctx_destroy(struct gsb_ctx *ctx)
 	run_dtors(ctx);
 	if (!gsb_object_retire(ctx, gsb_object_name(ctx)))
 		return;
-	pthread_mutex_lock(&ctx_lock);
 	deactivate(ctx);
 	gsb_object_release(&gsb_ctxs, ctx);
-	pthread_mutex_unlock(&ctx_lock);
 }
 
 static bool is_active(const struct gsb_ctx *ctx)

@@ -140,6 +140,31 @@ static void test_indexes_of_a_context_are_taken_again_only_when_it_has_ended(voi
 	assert_int_equal(count(GSB_REC_STREAM_DESTROY), 0);
 }
 
+static CUresult create_context(void *arg)
+{
+	return cu.cuCtxCreate_v2(arg, 0, 0);
+}
+
+/* Both wait for the engine: one that waited for the other would hold up the virtual time that this one needs. */
+static void test_context_is_made_while_another_one_ends(void **state)
+{
+	CUcontext a, b;
+	struct waiter w[2];
+
+	assert_cu(cu.cuCtxCreate_v2(&a, 0, 0));
+	assert_cu(cu.cuCtxSetCurrent(context));
+	flush();
+	engine->ignore_ring = true;
+	waiter_start(&w[0], destroy_context, a);
+	waiter_start(&w[1], create_context, &b);
+	while (engine->n_blocked < 2)
+		sched_yield();
+	engine->ignore_ring = false;
+	assert_cu(waiter_join(&w[0]));
+	assert_cu(waiter_join(&w[1]));
+	assert_cu(cu.cuCtxDestroy_v2(b));
+}
+
 /* Destroy the context and make others until one has its place. */
 static CUresult replace_context(void *arg)
 {
@@ -784,6 +809,7 @@ int main(void)
 		cmocka_unit_test_setup(test_destroyed_context_is_stale_everywhere, set_up),
 		cmocka_unit_test_setup(
 			test_indexes_of_a_context_are_taken_again_only_when_it_has_ended, set_up),
+		cmocka_unit_test_setup(test_context_is_made_while_another_one_ends, set_up),
 		cmocka_unit_test_setup(test_context_that_another_thread_has_destroyed_stays_current,
 				       set_up),
 		cmocka_unit_test_setup(test_current_context_is_the_threads_own, set_up),
