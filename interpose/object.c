@@ -28,6 +28,17 @@ int gsb_table_reserve(struct gsb_table *t)
 	return 0;
 }
 
+/* Under the lock. */
+static void append(struct gsb_table *t, struct gsb_object *o)
+{
+	o->next_free = 0;
+	if (t->free_tail)
+		((struct gsb_object *)gsb_object_at(t, t->free_tail - 1))->next_free = o->index + 1;
+	else
+		t->free_head = o->index + 1;
+	t->free_tail = o->index + 1;
+}
+
 static struct gsb_object *take_used(struct gsb_table *t)
 {
 	struct gsb_object *o;
@@ -55,6 +66,23 @@ static struct gsb_object *take_fresh(struct gsb_table *t)
 	return o;
 }
 
+/* Behind a first one that is busy for long there may be idle ones: look at each once. */
+static struct gsb_object *take_any_used(struct gsb_table *t)
+{
+	struct gsb_object *o = NULL;
+
+	for (uint32_t i = 0; !o && t->free_head && i < t->max; i++) {
+		struct gsb_object *first = gsb_object_at(t, t->free_head - 1);
+
+		o = take_used(t);
+		if (o || !first->next_free)
+			break;
+		t->free_head = first->next_free;
+		append(t, first);
+	}
+	return o;
+}
+
 void *gsb_object_take(struct gsb_table *t)
 {
 	struct gsb_object *o;
@@ -63,6 +91,8 @@ void *gsb_object_take(struct gsb_table *t)
 	o = take_used(t);
 	if (!o)
 		o = take_fresh(t);
+	if (!o)
+		o = take_any_used(t);
 	pthread_mutex_unlock(&t->lock);
 	if (o)
 		gsb_object_rename(t, o);
@@ -88,17 +118,6 @@ bool gsb_object_retire(void *object, uint64_t handle)
 	struct gsb_object *o = object;
 
 	return atomic_compare_exchange_strong(&o->handle, &handle, 0);
-}
-
-/* Under the lock. */
-static void append(struct gsb_table *t, struct gsb_object *o)
-{
-	o->next_free = 0;
-	if (t->free_tail)
-		((struct gsb_object *)gsb_object_at(t, t->free_tail - 1))->next_free = o->index + 1;
-	else
-		t->free_head = o->index + 1;
-	t->free_tail = o->index + 1;
 }
 
 void gsb_object_release(struct gsb_table *t, void *object)

@@ -15,7 +15,7 @@
 
 #include "gsb/wire.h"
 
-#define FAKE_LOG_MAX  8192
+#define FAKE_LOG_MAX  32768
 #define FAKE_BODY_MAX 2304
 #define FAKE_KERNEL   "kernel" /* the one name that its modules have, beside FAKE_GLOBAL */
 #define FAKE_GLOBAL   "variable"

@@ -72,6 +72,26 @@ static void test_stream_index_is_not_used_again_while_it_has_work(void **state)
 	}
 }
 
+/* All indexes were in use once; the longest rested one has work, all others have none. */
+static void test_stream_is_made_though_the_first_free_index_has_work(void **state)
+{
+	static CUstream s[GSB_N_STREAMS];
+	CUstream busy = make_stream(CU_STREAM_NON_BLOCKING), fresh;
+	unsigned n = 0;
+
+	while (!cu.cuStreamCreate(&s[n], CU_STREAM_NON_BLOCKING))
+		n++;
+	engine->hold = true;
+	assert_cu(cu.cuMemsetD8Async(dev, 0, 4, busy));
+	assert_cu(cu.cuStreamDestroy_v2(busy));
+	while (n)
+		assert_cu(cu.cuStreamDestroy_v2(s[--n]));
+	assert_cu(cu.cuStreamCreate(&fresh, CU_STREAM_NON_BLOCKING));
+	assert_int_not_equal(gsb_handle_index((uint64_t)fresh), gsb_handle_index((uint64_t)busy));
+	assert_cu(cu.cuStreamDestroy_v2(fresh));
+	engine->hold = false;
+}
+
 static void test_stream_handles_never_repeat(void **state)
 {
 	CUstream first = make_stream(0), s;
@@ -363,6 +383,8 @@ int main(void)
 		cmocka_unit_test_setup(test_stream_create_posts_its_shape, set_up),
 		cmocka_unit_test_setup(test_stale_and_default_streams_cannot_be_destroyed, set_up),
 		cmocka_unit_test_setup(test_stream_index_is_not_used_again_while_it_has_work,
+				       set_up),
+		cmocka_unit_test_setup(test_stream_is_made_though_the_first_free_index_has_work,
 				       set_up),
 		cmocka_unit_test_setup(test_stream_handles_never_repeat, set_up),
 		cmocka_unit_test_setup(test_stream_query_tells_pending_from_done, set_up),
