@@ -139,6 +139,8 @@ uint64_t gsb_complete_due_ns(struct gsb_engine *e);
 bool gsb_gate_turn(struct gsb_engine *e);
 /* Work waits for time, and time for tenants that run: they must say when they block. */
 bool gsb_gate_is_waiting(const struct gsb_engine *e);
+/* A thread of t is about to get its answer: if it was the only one that ran, t has just been blocked. */
+void gsb_gate_note_answer(struct gsb_tenant *t, uint32_t thread);
 /* No tenant runs, as far as its words say; those that were charged do not count. */
 bool gsb_gate_is_open(struct gsb_engine *e);
 /* Nanoseconds until a tenant has run for too long; UINT64_MAX when nothing waits for it. */

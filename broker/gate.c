@@ -59,6 +59,20 @@ bool gsb_gate_is_waiting(const struct gsb_engine *e)
 	return e->virtual_clock && !e->advancing && (e->n_ready || e->n_in_flight);
 }
 
+/*
+ * The gate sees only who is blocked while work waits at it. One that blocked in between, in a call, must not
+ * find the time before that held against it. While work does wait, answers change nothing: a tenant that asks
+ * on and on would hold everybody up for ever.
+ */
+void gsb_gate_note_answer(struct gsb_tenant *t, uint32_t thread)
+{
+	if ((!t->running_since_ns && !t->charged) || gsb_gate_is_waiting(t->engine) ||
+	    !gsb_threads_others_blocked(t->region, thread))
+		return;
+	t->running_since_ns = 0;
+	t->charged = false;
+}
+
 /* How long time stands still for it. */
 static uint64_t patience_ns(const struct gsb_engine *e, const struct gsb_tenant *t)
 {

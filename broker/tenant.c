@@ -317,6 +317,7 @@ struct gsb_event *gsb_event_find(struct gsb_tenant *t, uint64_t handle)
 void gsb_tenant_reply(struct gsb_tenant *t, const struct gsb_rec *call, CUresult result,
 		      uint32_t bytes)
 {
+	gsb_gate_note_answer(t, call->thread);
 	gsb_reply(t->region, call->thread, call->call, result, bytes);
 	gsb_tenant_touch(t);
 }

@@ -201,13 +201,18 @@ unsigned gsb_wake_waiters(struct gsb_region *region)
 	return n;
 }
 
-bool gsb_threads_all_blocked(struct gsb_region *region)
+bool gsb_threads_others_blocked(struct gsb_region *region, uint32_t slot)
 {
 	for (uint32_t i = 0; i < GSB_N_THREADS; i++)
-		if (atomic_load_explicit(&region->threads[i].state, memory_order_acquire) ==
-		    GSB_THREAD_RUNNING)
+		if (i != slot && atomic_load_explicit(&region->threads[i].state,
+						      memory_order_acquire) == GSB_THREAD_RUNNING)
 			return false;
 	return true;
+}
+
+bool gsb_threads_all_blocked(struct gsb_region *region)
+{
+	return gsb_threads_others_blocked(region, GSB_N_THREADS);
 }
 
 void gsb_reply(struct gsb_region *region, uint32_t slot, uint64_t call, int32_t result,

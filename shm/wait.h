@@ -47,6 +47,8 @@ unsigned gsb_wake_waiters(struct gsb_region *region);
 
 /* True when no slot is RUNNING: then virtual time may go on as far as this tenant is concerned. */
 bool gsb_threads_all_blocked(struct gsb_region *region);
+/* The same of all slots but one. */
+bool gsb_threads_others_blocked(struct gsb_region *region, uint32_t slot);
 
 /* Answer a call: store status and size, release the number. The reply bytes are in place already. */
 void gsb_reply(struct gsb_region *region, uint32_t slot, uint64_t call, int32_t result,

@@ -209,6 +209,36 @@ static void test_tenant_that_runs_too_long_is_charged_and_time_goes_on(void **st
 	assert_int_equal(f->b.t->stats.charged_ns, 1000000);
 }
 
+/* b is charged; then, while nothing waits at the gate, it is blocked in a call: time waits for it again. */
+static void test_call_in_between_ends_the_charge(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t other;
+
+	kit_fill(&f->a, 0, f->mem_a);
+	block(&f->a, GSB_WAIT_STREAM, 0, 1);
+	while (!kit_done(&f->a, 0))
+		if (!gsb_engine_turn(f->k.engine))
+			gsb_engine_sleep(f->k.engine);
+	assert_true(f->b.t->charged);
+	assert_int_equal(gsb_thread_acquire(f->b.region, &other), 0);
+	kit_alloc(&f->b, 64);
+	assert_true(f->b.t->charged); /* its other thread ran on */
+	gsb_thread_release(f->b.region, other);
+	kit_alloc(&f->b, 64);
+	assert_false(f->b.t->charged);
+	f->k.engine->params.gate_timeout_ns = 100 * 1000000000ull;
+	kit_fill(&f->a, 0, f->mem_a);
+	block(&f->a, GSB_WAIT_STREAM, 0, 2);
+	kit_settle(&f->k);
+	assert_int_equal(kit_done(&f->a, 0), 1);
+	kit_alloc(&f->b, 64); /* a waits: no call changes anything */
+	assert_true(f->b.t->running_since_ns);
+	block(&f->b, GSB_WAIT_NOTHING, 0, 0);
+	kit_settle(&f->k);
+	assert_int_equal(kit_done(&f->a, 0), 2);
+}
+
 /* Records that queue nothing are consumed for ever; a ring that is never empty stops nobody else. */
 static void test_time_goes_on_beside_a_ring_that_is_never_empty(void **state)
 {
@@ -279,6 +309,7 @@ int main(void)
 		gate_test(test_time_waits_for_a_thread_that_blocked_in_vain),
 		gate_test(test_time_waits_for_a_host_function),
 		gate_test(test_tenant_that_runs_too_long_is_charged_and_time_goes_on),
+		gate_test(test_call_in_between_ends_the_charge),
 		gate_test(test_time_goes_on_beside_a_ring_that_is_never_empty),
 		gate_test(test_time_goes_on_beside_a_load_that_takes_long),
 		gate_test(test_idle_engine_asks_nobody_to_ring_when_blocking),
