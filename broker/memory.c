@@ -182,8 +182,9 @@ int gsb_memory_pin_all(struct gsb_ctx *ctx)
 	return 0;
 }
 
-static int alloc_host(struct gsb_tenant *t, uint64_t size, uint64_t *addr)
+static int alloc_host(struct gsb_ctx *ctx, uint64_t size, uint64_t *addr)
 {
+	struct gsb_tenant *t = ctx->tenant;
 	int err;
 
 	if (!(t->features & GSB_FEATURE_HOST_WINDOW))
@@ -197,6 +198,9 @@ static int alloc_host(struct gsb_tenant *t, uint64_t size, uint64_t *addr)
 	err = gsb_ranges_add(&t->host_live, *addr, size);
 	if (err)
 		goto err_live;
+	err = gsb_ranges_add(&ctx->host_owned, *addr, size);
+	if (err)
+		goto err_owned;
 	err = pin_spaces(t, *addr, size);
 	if (err)
 		goto err_pin;
@@ -204,6 +208,8 @@ static int alloc_host(struct gsb_tenant *t, uint64_t size, uint64_t *addr)
 	t->stats.host_mem_peak_bytes = max_u64(t->stats.host_mem_peak_bytes, t->host_used_bytes);
 	return 0;
 err_pin:
+	gsb_ranges_remove(&ctx->host_owned, *addr, &(struct gsb_range){0});
+err_owned:
 	gsb_ranges_remove(&t->host_live, *addr, &(struct gsb_range){0});
 err_live:
 	gsb_ranges_remove(&t->host_taken, *addr, &(struct gsb_range){0});
@@ -213,13 +219,14 @@ err_live:
 int gsb_memory_host_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 			  const struct gsb_rec_mem_alloc *body)
 {
+	struct gsb_ctx *ctx = gsb_ctx_find(t, body->ctx);
 	struct gsb_reply_range range = {.size = body->size};
 	int err;
 
-	if (!gsb_ctx_find(t, body->ctx))
+	if (!ctx)
 		return gsb_violation(t, "HostAlloc in context %#" PRIx64 ", which it does not have",
 				     body->ctx);
-	err = alloc_host(t, body->size, &range.addr);
+	err = alloc_host(ctx, body->size, &range.addr);
 	if (err)
 		gsb_tenant_reply(t, rec, gsb_cuda_result(err), 0);
 	else
@@ -243,11 +250,23 @@ static void release_host(struct gsb_tenant *t, uint64_t addr)
 			"tenant %u: freed pinned memory keeps its pages: %m", t->id);
 }
 
+void gsb_memory_host_free_all(struct gsb_ctx *ctx)
+{
+	struct gsb_ranges *owned = &ctx->host_owned;
+	struct gsb_range was;
+
+	while (owned->n_items) {
+		gsb_ranges_remove(owned, owned->items[owned->n_items - 1].start, &was);
+		gsb_ranges_remove(&ctx->tenant->host_live, was.start, &was);
+		release_host(ctx->tenant, was.start);
+	}
+	gsb_ranges_finish(owned);
+}
+
 int gsb_memory_host_free(struct gsb_tenant *t, const struct gsb_rec *rec,
 			 const struct gsb_rec_mem_free *body)
 {
 	struct gsb_ctx *ctx = gsb_ctx_find(t, body->ctx);
-	const struct gsb_range *taken = gsb_ranges_find(&t->host_taken, body->addr);
 	struct gsb_bucket *fresh;
 	struct gsb_range was;
 
@@ -257,7 +276,7 @@ int gsb_memory_host_free(struct gsb_tenant *t, const struct gsb_rec *rec,
 	fresh = gsb_bucket_reserve(t);
 	if (!fresh)
 		return -EAGAIN;
-	if (!taken || taken->start != body->addr ||
+	if (gsb_ranges_remove(&ctx->host_owned, body->addr, &was) ||
 	    gsb_ranges_remove(&t->host_live, body->addr, &was))
 		return gsb_violation(t, "HostFree of %#" PRIx64 ", where no allocation begins",
 				     body->addr);

@@ -28,6 +28,8 @@ int gsb_memory_host_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 			  const struct gsb_rec_mem_alloc *body);
 int gsb_memory_host_free(struct gsb_tenant *t, const struct gsb_rec *rec,
 			 const struct gsb_rec_mem_free *body);
+/* What a context that ends has not freed; its work is done. */
+void gsb_memory_host_free_all(struct gsb_ctx *ctx);
 
 /* MemFreeAsync: addr may not be named from now on. -EPROTO: no allocation begins there. */
 int gsb_memory_retire(struct gsb_tenant *t, struct gsb_ctx *ctx, uint64_t addr);

@@ -134,6 +134,7 @@ static int create_space(struct gsb_ctx *ctx)
 	if (t->features & GSB_FEATURE_HOST_WINDOW) {
 		p.host_base = gsb_host_window_base(t->slot);
 		p.host_size = t->limits.host_mem_bytes;
+		gsb_ranges_init(&ctx->host_owned, p.host_base, p.host_size);
 	}
 	err = t->engine->ops->space_create(t->engine->dev, &p, &ctx->space);
 	if (err == -EEXIST)
@@ -220,6 +221,7 @@ void gsb_ctx_destroy(struct gsb_ctx *ctx)
 	struct gsb_tenant *t = ctx->tenant;
 
 	forget_objects(ctx);
+	gsb_memory_host_free_all(ctx);
 	for (size_t i = 0; i < ctx->device_taken.n_items; i++)
 		t->device_used_bytes -= ctx->device_taken.items[i].size;
 	t->engine->ops->space_destroy(ctx->space);

@@ -42,7 +42,8 @@ struct gsb_ctx {
 	struct gsb_order order;
 	struct gsb_ranges device_taken; /* allocations */
 	struct gsb_ranges
-		device_live; /* what copies may name: allocations not freed, and globals */
+		device_live;	      /* what copies may name: allocations not freed, and globals */
+	struct gsb_ranges host_owned; /* pinned memory that goes with it */
 	uint64_t used_bytes;
 	uint64_t window_base, window_size;
 	uint32_t index;

@@ -759,6 +759,22 @@ static void test_context_may_end_while_another_thread_works_in_it(void **state)
 	expect_order(1);
 }
 
+/* More than the tenant may have at once, had it to free all itself. */
+static void test_pinned_memory_ends_with_its_context(void **state)
+{
+	CUcontext other;
+	void *pinned;
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		assert_cu(cu.cuCtxCreate_v2(&other, 0, 0));
+		assert_cu(cu.cuMemHostAlloc(&pinned, 256 << 20, 0));
+		assert_cu(cu.cuCtxDestroy_v2(other));
+	}
+	assert_cu(cu.cuCtxSetCurrent(ctx));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemFreeHost(pinned));
+}
+
 static void test_unload_waits_for_the_kernels_of_the_module(void **state)
 {
 	CUstream s = stream(CU_STREAM_NON_BLOCKING);
@@ -907,6 +923,7 @@ int main(int argc, char **argv)
 		SEMANTICS(test_legacy_streams_of_two_contexts_are_independent),
 		SEMANTICS(test_many_contexts_work_side_by_side),
 		SEMANTICS(test_context_may_end_while_another_thread_works_in_it),
+		SEMANTICS(test_pinned_memory_ends_with_its_context),
 		SEMANTICS(test_unload_waits_for_the_kernels_of_the_module),
 		SEMANTICS(test_primary_context_goes_with_its_work_and_comes_back),
 	};
