@@ -6,6 +6,7 @@
  */
 #include "interpose/thread.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -18,6 +19,7 @@ __thread struct gsb_self gsb_self __attribute__((tls_model("initial-exec")));
 
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
+static bool has_key;
 
 static void destroy_streams(struct gsb_self *self)
 {
@@ -45,7 +47,12 @@ static void on_thread_end(void *arg)
 
 static void make_key(void)
 {
-	pthread_key_create(&key, on_thread_end);
+	has_key = !pthread_key_create(&key, on_thread_end);
+	if (!has_key)
+		gsb_log(GSB_LOG_ERROR, "thread",
+			"this process has used up its thread keys (%d) before its first call of CUDA: "
+			"every call that needs the device fails",
+			PTHREAD_KEYS_MAX);
 }
 
 CUresult gsb_self_register(void)
@@ -54,6 +61,10 @@ CUresult gsb_self_register(void)
 
 	if (gsb_self.is_suspended)
 		return CUDA_ERROR_NOT_PERMITTED;
+	/* Without a key nobody would give the slot back, and the number of a key would be another library's. */
+	pthread_once(&key_once, make_key);
+	if (!has_key)
+		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (gsb_thread_acquire(gsb_proc.region, &slot)) {
 		gsb_log(GSB_LOG_ERROR, "thread",
 			"more than %d threads of this process use the device at the same time: this "
@@ -66,8 +77,11 @@ CUresult gsb_self_register(void)
 	/* The slot's former owner has counted; a lower number would look answered. */
 	gsb_self.call =
 		atomic_load_explicit(&gsb_proc.region->threads[slot].call, memory_order_acquire);
-	pthread_once(&key_once, make_key);
-	pthread_setspecific(key, &gsb_self);
+	if (pthread_setspecific(key, &gsb_self)) {
+		gsb_self.is_known = false;
+		gsb_thread_release(gsb_proc.region, slot);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
 	return CUDA_SUCCESS;
 }
 

@@ -317,6 +317,32 @@ static void test_death_of_the_engine_wakes_waiters_with_an_error(void **state)
 	assert_said_once("engine", "start the program again");
 }
 
+/* ---- thread keys ---- */
+
+static void body_no_keys(void)
+{
+	pthread_key_t more;
+	CUcontext ctx;
+	void *others;
+
+	engine = fake_engine_create();
+	fake_engine_start(engine);
+	cu_load(&cu);
+	while (!pthread_key_create(&more, NULL))
+		;
+	others = pthread_getspecific(0); /* whoever has it: a sanitizer, or the loop above */
+	CHECK(!cu.cuInit(0));
+	CHECK(cu.cuCtxCreate_v2(&ctx, 0, 0) == CUDA_ERROR_OUT_OF_MEMORY);
+	CHECK(pthread_getspecific(0) == others);
+	fake_engine_kill(engine);
+}
+
+static void test_process_without_thread_keys_is_told_and_keeps_its_own(void **state)
+{
+	run_case(body_no_keys);
+	assert_non_null(strstr(said, "thread keys"));
+}
+
 /* ---- virtual time ---- */
 
 static CUresult query_once(void *arg)
@@ -382,6 +408,7 @@ int main(void)
 		cmocka_unit_test(test_forked_child_is_not_initialized_and_reaches_nobody),
 		cmocka_unit_test(test_child_forked_before_init_may_be_a_tenant),
 		cmocka_unit_test(test_death_of_the_engine_wakes_waiters_with_an_error),
+		cmocka_unit_test(test_process_without_thread_keys_is_told_and_keeps_its_own),
 		cmocka_unit_test(test_failing_query_waits_for_progress_in_virtual_time),
 		cmocka_unit_test(test_blocking_launches_return_when_complete),
 	};
