@@ -102,15 +102,12 @@ static int read_all(int fd, char *to, size_t size)
 	return 0;
 }
 
-/* The file's bytes and a NUL, to be freed by the caller. */
-static CUresult read_file(const char *path, struct gsb_image *out)
+static CUresult read_open_file(int fd, struct gsb_image *out)
 {
 	char *bytes = NULL;
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+	int err = 0;
 
-	if (fd < 0)
-		return CUDA_ERROR_FILE_NOT_FOUND;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    (uint64_t)st.st_size > GSB_IMAGE_MAX_BYTES)
 		err = -EINVAL;
@@ -118,7 +115,6 @@ static CUresult read_file(const char *path, struct gsb_image *out)
 		bytes = malloc((size_t)st.st_size + 1);
 	if (!err)
 		err = bytes ? read_all(fd, bytes, (size_t)st.st_size) : -ENOMEM;
-	close(fd);
 	if (err) {
 		free(bytes);
 		return err == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_FILE_NOT_FOUND;
@@ -128,6 +124,18 @@ static CUresult read_file(const char *path, struct gsb_image *out)
 				  .bytes = bytes,
 				  .size = (size_t)st.st_size};
 	return CUDA_SUCCESS;
+}
+
+/* The file's bytes and a NUL, to be freed by the caller. The program's errno is not ours to change. */
+static CUresult read_file(const char *path, struct gsb_image *out)
+{
+	int saved = errno, fd = open(path, O_RDONLY | O_CLOEXEC);
+	CUresult result = fd < 0 ? CUDA_ERROR_FILE_NOT_FOUND : read_open_file(fd, out);
+
+	if (fd >= 0)
+		close(fd);
+	errno = saved;
+	return result;
 }
 
 /* ---- modules ---- */

@@ -3,6 +3,7 @@
  */
 #include "tests/unit/interpose.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 #define PTX ".version 8.0\n.target sm_75\n.address_size 64\n"
@@ -411,6 +412,9 @@ static void test_module_from_a_file(void **state)
 	assert_cu(cu.cuLibraryLoadFromFile(&lib, path, NULL, NULL, 0, NULL, NULL, 0));
 	assert_cu(cu.cuLibraryUnload(lib));
 	unlink(path);
+	errno = 4711;
+	assert_cu_is(CUDA_ERROR_FILE_NOT_FOUND, cu.cuModuleLoad(&mod, path));
+	assert_int_equal(errno, 4711);
 }
 
 static void test_module_functions_and_globals_by_name(void **state)
