@@ -253,11 +253,11 @@ static int layout_shared(const struct gsb_ptx_module *m, struct gsb_arena *a,
 	return 0;
 }
 
-static int func_regs(const struct gsb_ptx_func *f, uint32_t *out)
+static int func_regs(const struct gsb_ptx_func *f, uint32_t *out, uint64_t *steps)
 {
 	struct gsb_arena scratch;
-	struct gsb_ptx_live live;
-	struct gsb_ptx_cfg cfg;
+	struct gsb_ptx_live live = {0};
+	struct gsb_ptx_cfg cfg = {0};
 	int err;
 
 	gsb_arena_init(&scratch, GSB_PTX_MAX_ARENA_BYTES);
@@ -266,17 +266,27 @@ static int func_regs(const struct gsb_ptx_func *f, uint32_t *out)
 		err = gsb_ptx_live_build(&cfg, &scratch, &live);
 	if (!err)
 		err = gsb_ptx_live_pressure(&cfg, &live, &scratch, out);
+	if (!err)
+		*steps += live.n_steps + (uint64_t)cfg.n_rpo * *out;
 	gsb_arena_finish(&scratch);
 	return err;
 }
 
-/* The largest of all functions reached: what a call saves goes to the stack, not to more registers. */
+/*
+ * The largest of all functions reached: what a call saves goes to the stack, not to more registers. What is
+ * slow for one function is as slow for many, so one limit holds for all of them together; whoever lowers
+ * the kernel afterwards does the same work once more.
+ */
 static int estimate_regs(struct gsb_ptx_kernel *k)
 {
+	uint64_t steps = 0;
+
 	for (uint32_t i = 0; i < k->n_funcs; i++) {
 		uint32_t regs = 0;
-		int err = func_regs(k->funcs[i], &regs);
+		int err = func_regs(k->funcs[i], &regs, &steps);
 
+		if (!err && steps > GSB_PTX_MAX_FLOW_STEPS)
+			err = -E2BIG;
 		if (err)
 			return err;
 		if (regs > k->regs)

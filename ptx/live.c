@@ -52,6 +52,7 @@ struct flow {
 	uint32_t *stack;
 	bool *waiting;
 	uint32_t depth;
+	uint64_t steps;
 };
 
 static void wait_for(struct flow *fl, uint32_t block)
@@ -86,8 +87,6 @@ static bool update(struct flow *fl, uint32_t block)
 
 static int solve(struct flow *fl)
 {
-	uint64_t steps = 0;
-
 	for (uint32_t i = 0; i < fl->cfg->n_blocks; i++)
 		wait_for(fl, i);
 	while (fl->depth > 0) {
@@ -95,8 +94,8 @@ static int solve(struct flow *fl)
 		const struct gsb_ptx_block *b = &fl->cfg->blocks[block];
 
 		fl->waiting[block] = false;
-		steps += (uint64_t)(b->n_succ + 1) * fl->n_words;
-		if (steps > GSB_PTX_MAX_FLOW_STEPS)
+		fl->steps += (uint64_t)(b->n_succ + 1) * fl->n_words;
+		if (fl->steps > GSB_PTX_MAX_FLOW_STEPS)
 			return -E2BIG;
 		if (!update(fl, block))
 			continue;
@@ -127,7 +126,8 @@ int gsb_ptx_live_build(const struct gsb_ptx_cfg *cfg, struct gsb_arena *arena,
 	}
 	if (solve(&fl))
 		return -E2BIG;
-	*out = (struct gsb_ptx_live){.n_words = fl.n_words, .in = fl.in, .out = fl.out};
+	*out = (struct gsb_ptx_live){
+		.n_steps = fl.steps, .n_words = fl.n_words, .in = fl.in, .out = fl.out};
 	return 0;
 }
 
@@ -175,8 +175,9 @@ static uint32_t block_pressure(const struct gsb_ptx_cfg *cfg, const struct gsb_p
 	memcpy(p->live, live->out + (size_t)block * live->n_words,
 	       live->n_words * sizeof(uint64_t));
 	p->now = 0;
-	for (uint32_t r = 0; r < cfg->func->n_regs; r++)
-		p->now += gsb_ptx_live_test(p->live, r) ? weight(cfg->func, r) : 0;
+	for (uint32_t w = 0; w < live->n_words; w++)
+		for (uint64_t left = p->live[w]; left; left &= left - 1)
+			p->now += weight(cfg->func, w * 64 + (uint32_t)__builtin_ctzll(left));
 	most = p->now;
 	for (uint32_t i = b->first + b->n_insns; i-- > b->first;) {
 		const struct gsb_ptx_insn *in = &cfg->func->insns[i];

@@ -10,9 +10,11 @@
 
 #include "ptx/cfg.h"
 
-#define GSB_PTX_MAX_FLOW_STEPS ((uint64_t)1 << 32) /* words of bitsets looked at; a second or two */
+/* Words of bitsets looked at, for one function and for all of a kernel; a second or two. */
+#define GSB_PTX_MAX_FLOW_STEPS ((uint64_t)1 << 30)
 
 struct gsb_ptx_live {
+	uint64_t n_steps;   /* that it took */
 	uint32_t n_words;   /* of one bitset */
 	const uint64_t *in; /* of block b: in + b * n_words */
 	const uint64_t *out;

@@ -6,9 +6,13 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "ptx/kernel.h"
 #include "tests/unit/ptx_text.h"
+
+#define SLOW_BLOCKS 2000 /* a fifth of what is allowed */
 
 static struct gsb_arena arena;
 
@@ -79,6 +83,45 @@ static void test_kernel_local_bytes_are_those_of_the_deepest_chain(void **state)
 	assert_int_equal(k.n_funcs, 4);
 	assert_ptr_equal(k.funcs[0], k.entry);
 	gsb_ptx_module_destroy(m);
+}
+
+/* A kernel that calls n functions, each of many blocks that jump far back. */
+static char *slow_text(unsigned n_funcs)
+{
+	const unsigned n = SLOW_BLOCKS;
+	char *text = malloc((size_t)n_funcs * (n + 10) * 80 + 1000), *p = text;
+
+	p += sprintf(p, "%s", HEAD);
+	for (unsigned f = 0; f < n_funcs; f++) {
+		p += sprintf(p,
+			     ".func f%u() { .reg .b32 %%r<%u>; .reg .pred %%p;\n"
+			     "setp.eq.u32 %%p, %%r0, 1;\n",
+			     f, n);
+		for (unsigned b = 0; b < n; b++)
+			p += sprintf(p, "L%u: add.u32 %%r%u, %%r%u, 1; @%%p bra L%u;\n", b, b,
+				     (b * 7 + 1) % n, b * 37 % n);
+		p += sprintf(p, "ret; }\n");
+	}
+	p += sprintf(p, ".entry k() {\n");
+	for (unsigned f = 0; f < n_funcs; f++)
+		p += sprintf(p, "call f%u;\n", f);
+	sprintf(p, "ret; }\n");
+	return text;
+}
+
+/* Else 64 MiB of text would keep the loader for an hour. */
+static void test_kernel_of_many_slow_functions_is_refused(void **state)
+{
+	char *one = slow_text(1), *many = slow_text(8);
+	struct gsb_ptx_module *m = parse(one), *n = parse(many);
+	struct gsb_ptx_kernel k;
+
+	build(m, "k");
+	assert_int_equal(gsb_ptx_kernel_build(n, func(n, "k"), &arena, &k), -E2BIG);
+	gsb_ptx_module_destroy(m);
+	gsb_ptx_module_destroy(n);
+	free(one);
+	free(many);
 }
 
 static void test_kernel_recursion_is_found(void **state)
@@ -198,6 +241,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(test_kernel_shared_memory_has_what_its_calls_reach),
 		CASE(test_kernel_local_bytes_are_those_of_the_deepest_chain),
+		CASE(test_kernel_of_many_slow_functions_is_refused),
 		CASE(test_kernel_recursion_is_found),
 		CASE(test_kernel_indirect_call_reaches_functions_whose_address_is_taken),
 		CASE(test_kernel_limits_come_from_directives),
