@@ -16,7 +16,7 @@
  * The lock is dropped while the ring is full: a second thread that waited for the lock would count as
  * running, and virtual time, which may have to pass before the ring moves, would stand still for it.
  */
-static GSB_COLD CUresult reserve_later(uint32_t bytes, uint64_t head, struct gsb_rec **out)
+GSB_COLD CUresult gsb_post_reserve_later(uint32_t bytes, uint64_t head, struct gsb_rec **out)
 {
 	CUresult result;
 
@@ -29,62 +29,6 @@ static GSB_COLD CUresult reserve_later(uint32_t bytes, uint64_t head, struct gsb
 		*out = gsb_ring_reserve(&gsb_proc.ring, bytes, &head);
 	} while (!*out);
 	return CUDA_SUCCESS;
-}
-
-/* What was reserved is not committed: the next record takes its place. */
-void gsb_post_cancel(void)
-{
-	gsb_lock_give(&gsb_proc.ring_lock);
-}
-
-static inline CUresult begin(struct gsb_post *p, enum gsb_rec_type type, struct gsb_stream *stream,
-			     const struct gsb_ctx *ctx, uint64_t wire_ctx, uint32_t bytes)
-{
-	CUresult result = gsb_self_enter();
-	struct gsb_rec *rec;
-	uint64_t head;
-
-	if (gsb_unlikely(result))
-		return result;
-	bytes += (uint32_t)sizeof(*rec);
-	gsb_lock_take(&gsb_proc.ring_lock);
-	rec = gsb_ring_reserve(&gsb_proc.ring, bytes, &head);
-	if (gsb_unlikely(!rec)) {
-		result = reserve_later(bytes, head, &rec);
-		if (result)
-			return result;
-	}
-	if (ctx && gsb_unlikely(gsb_ctx_is_gone(ctx, wire_ctx))) {
-		gsb_post_cancel();
-		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-	}
-	rec->type = (uint16_t)type;
-	rec->thread = (uint16_t)gsb_self.slot;
-	rec->stream = stream ? gsb_object_name(stream) : 0;
-	rec->call = 0;
-	rec->zero = 0;
-	p->rec = rec;
-	p->body = rec + 1;
-	p->stream = stream;
-	if (stream)
-		p->number = atomic_load_explicit(&stream->posted, memory_order_relaxed) + 1;
-	gsb_fault_point(GSB_FAULT_RECORD);
-	return CUDA_SUCCESS;
-}
-
-CUresult gsb_post_begin(struct gsb_post *p, enum gsb_rec_type type, struct gsb_stream *stream,
-			uint32_t bytes)
-{
-	return begin(p, type, stream, stream->ctx, stream->wire_ctx, bytes);
-}
-
-void gsb_post_end(struct gsb_post *p)
-{
-	if (p->stream)
-		atomic_store_explicit(&p->stream->posted, p->number, memory_order_release);
-	gsb_ring_commit(&gsb_proc.ring, p->rec);
-	gsb_fault_point(GSB_FAULT_POSTED);
-	gsb_lock_give(&gsb_proc.ring_lock);
 }
 
 CUresult gsb_post(enum gsb_rec_type type, struct gsb_stream *stream, const void *body,
@@ -106,7 +50,7 @@ CUresult gsb_post_in(enum gsb_rec_type type, const struct gsb_ctx *ctx, uint64_t
 		     const void *body, uint32_t bytes)
 {
 	struct gsb_post p;
-	CUresult result = begin(&p, type, NULL, ctx, wire_ctx, bytes);
+	CUresult result = gsb_post_begin_in(&p, type, NULL, ctx, wire_ctx, bytes);
 
 	if (result)
 		return result;
@@ -121,7 +65,7 @@ void gsb_post_destroy(enum gsb_rec_type type, struct gsb_table *t, void *object,
 {
 	struct gsb_post p;
 
-	if (begin(&p, type, NULL, ctx, wire_ctx, sizeof(struct gsb_rec_object)))
+	if (gsb_post_begin_in(&p, type, NULL, ctx, wire_ctx, sizeof(struct gsb_rec_object)))
 		return;
 	if (!gsb_object_retire(object, handle)) {
 		gsb_post_cancel();
@@ -136,8 +80,8 @@ CUresult gsb_call(const struct gsb_call *c, const void **reply, uint32_t *reply_
 {
 	const struct gsb_thread *t;
 	struct gsb_post p;
-	CUresult result =
-		begin(&p, c->type, NULL, c->ctx, c->wire_ctx, c->body_bytes + c->extra_bytes);
+	CUresult result = gsb_post_begin_in(&p, c->type, NULL, c->ctx, c->wire_ctx,
+					    c->body_bytes + c->extra_bytes);
 
 	if (result)
 		return result;

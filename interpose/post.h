@@ -2,7 +2,7 @@
  * post.h - records to the engine: posts that nobody answers, calls that wait for their answer, and waits.
  *
  * The ring's lock is held from gsb_post_begin to gsb_post_end. What must have the order of the ring (the
- * numbers of streams and events) is counted in between.
+ * numbers of streams and events) is counted in between. Both are inline, for the launch path.
  */
 #ifndef GSB_INTERPOSE_POST_H
 #define GSB_INTERPOSE_POST_H
@@ -11,7 +11,12 @@
 
 #include "gsb/cuabi.h"
 #include "gsb/wire.h"
+#include "interpose/ctx.h"
+#include "interpose/fault.h"
+#include "interpose/process.h"
 #include "interpose/stream.h"
+#include "interpose/thread.h"
+#include "shm/ring.h"
 #include "shm/wait.h"
 
 struct gsb_post {
@@ -21,6 +26,52 @@ struct gsb_post {
 	uint64_t number; /* STREAM: what the stream's done word will reach */
 };
 
+/* Wait until the ring, which is full, has room, and reserve it; the lock is free meanwhile. */
+CUresult gsb_post_reserve_later(uint32_t bytes, uint64_t head, struct gsb_rec **out);
+
+/* Instead of gsb_post_end: what was reserved is not sent, the next record takes its place. */
+static inline void gsb_post_cancel(void)
+{
+	gsb_lock_give(&gsb_proc.ring_lock);
+}
+
+/* gsb_post_begin() for any class: stream and ctx may be NULL. */
+static inline __attribute__((always_inline)) CUresult
+gsb_post_begin_in(struct gsb_post *p, enum gsb_rec_type type, struct gsb_stream *stream,
+		  const struct gsb_ctx *ctx, uint64_t wire_ctx, uint32_t bytes)
+{
+	CUresult result = gsb_self_enter();
+	struct gsb_rec *rec;
+	uint64_t head;
+
+	if (gsb_unlikely(result))
+		return result;
+	bytes += (uint32_t)sizeof(*rec);
+	gsb_lock_take(&gsb_proc.ring_lock);
+	rec = gsb_ring_reserve(&gsb_proc.ring, bytes, &head);
+	if (gsb_unlikely(!rec)) {
+		result = gsb_post_reserve_later(bytes, head, &rec);
+		if (result)
+			return result;
+	}
+	if (ctx && gsb_unlikely(gsb_ctx_is_gone(ctx, wire_ctx))) {
+		gsb_post_cancel();
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	}
+	rec->type = (uint16_t)type;
+	rec->thread = (uint16_t)gsb_self.slot;
+	rec->stream = stream ? gsb_object_name(stream) : 0;
+	rec->call = 0;
+	rec->zero = 0;
+	p->rec = rec;
+	p->body = rec + 1;
+	p->stream = stream;
+	if (stream)
+		p->number = atomic_load_explicit(&stream->posted, memory_order_relaxed) + 1;
+	gsb_fault_point(GSB_FAULT_RECORD);
+	return CUDA_SUCCESS;
+}
+
 /*
  * gsb_post_begin() - lock the ring and reserve a record
  * @stream: of the record, which is of class STREAM
@@ -28,10 +79,20 @@ struct gsb_post {
  *
  * Waits while the ring is full; the lock is free meanwhile. On failure nothing is locked.
  */
-CUresult gsb_post_begin(struct gsb_post *p, enum gsb_rec_type type, struct gsb_stream *stream,
-			uint32_t bytes);
-void gsb_post_end(struct gsb_post *p);
-void gsb_post_cancel(void); /* instead of end: the record is not sent */
+static inline CUresult gsb_post_begin(struct gsb_post *p, enum gsb_rec_type type,
+				      struct gsb_stream *stream, uint32_t bytes)
+{
+	return gsb_post_begin_in(p, type, stream, stream->ctx, stream->wire_ctx, bytes);
+}
+
+static inline void gsb_post_end(struct gsb_post *p)
+{
+	if (p->stream)
+		atomic_store_explicit(&p->stream->posted, p->number, memory_order_release);
+	gsb_ring_commit(&gsb_proc.ring, p->rec);
+	gsb_fault_point(GSB_FAULT_POSTED);
+	gsb_lock_give(&gsb_proc.ring_lock);
+}
 
 /* A whole record of a stream, without variable part. number, when not NULL, receives the stream number. */
 CUresult gsb_post(enum gsb_rec_type type, struct gsb_stream *stream, const void *body,
