@@ -23,7 +23,7 @@ lint() {
 
 # "key default when" of each key, from the one list and from the page.
 keys_of_list() {
-	sed -nE 's/^GSB_KEY\([A-Z]+, (\w+), [A-Z_]+, .*, "([^"]*)", (NOW|ENGINE|RESTART), .*/\1 \2 \3/p' "$src/broker/config_keys.def" |
+	sed -nE 's/^GSB_KEY\([A-Z]+, (\w+), [A-Z_]+, .*, "([^"]*)", (NOW|ENGINE|RESTART), .*/\1 \2 \3/p' "$src/broker/config/keys.def" |
 		sed -E 's/ (NOW|ENGINE|RESTART)$/ \1/; s/ NOW$/ N/; s/ ENGINE$/ E/; s/ RESTART$/ R/; s/^(\w+)  /\1 empty /'
 }
 
@@ -32,7 +32,7 @@ keys_of_page() {
 }
 
 keys() {
-	[ "$(keys_of_list | wc -l)" -eq "$(grep -c '^GSB_KEY' "$src/broker/config_keys.def")" ] || echo "a key has another form than this check knows"
+	[ "$(keys_of_list | wc -l)" -eq "$(grep -c '^GSB_KEY' "$src/broker/config/keys.def")" ] || echo "a key has another form than this check knows"
 	diff <(keys_of_list) <(keys_of_page)
 }
 

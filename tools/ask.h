@@ -1,12 +1,12 @@
 /*
- * ask.h - put one question to gsbrokerd and take its answers (broker/query.h). For gsbctl and gsbrun.
+ * ask.h - put one question to gsbrokerd and take its answers (broker/supervisor/query.h). For gsbctl and gsbrun.
  */
 #ifndef GSB_TOOLS_ASK_H
 #define GSB_TOOLS_ASK_H
 
 #include <stdbool.h>
 
-#include "broker/query.h"
+#include "broker/supervisor/query.h"
 
 #define GSB_ASK_ENGINES_MAX 256
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
-#include "broker/query.h"
+#include "broker/supervisor/query.h"
 #include "shm/channel.h"
 #include "tests/integ/rogue.h"
 

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "broker/engine.h"
+#include "broker/engine/engine.h"
 #include "tests/unit/tenant_kit.h"
 
 #define KIT_LOG_MAX 65536

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "broker/supervisor.h"
+#include "broker/supervisor/supervisor.h"
 
 #define UID   1000
 #define GID   1000

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/config_key.h"
+#include "broker/config/key.h"
 
 #define REPORTS_MAX 16384
 

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "broker/engine_control.h"
+#include "broker/engine/control.h"
 #include "shm/channel.h"
 #include "tests/unit/engine_kit.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/pool.h"
+#include "broker/engine/order/pool.h"
 
 #define POOL_BYTES (4 * GSB_POOL_MAX)
 

@@ -1,0 +1,353 @@
+/*
+ * config_value.c - text of a configuration value <-> its field, one pair of functions a type.
+ *
+ * A parser says what a value must be ("must be from 1 to 256"), not what is wrong with it, so that
+ * each message is its own remedy. A field is written only when the whole text is right. What is
+ * printed reads back as the same value: for that, texts are held to characters that an ini line
+ * carries unchanged.
+ */
+#include "broker/config/key.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/policy/policy.h"
+#include "model/arch.h"
+
+static const char *const level_words[] = {"off", "error", "warn", "info", "debug", NULL};
+static const char *const isolation_words[] = {"shared", "process", NULL};
+static const char *const clock_words[] = {"virtual", "real", NULL};
+
+GSB_PRINTF(2, 3)
+static int wrong(char why[GSB_CONFIG_WHY_MAX], const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, GSB_CONFIG_WHY_MAX, fmt, ap);
+	va_end(ap);
+	return -EINVAL;
+}
+
+const char *gsb_config_policy_name(uint64_t policy)
+{
+	const struct gsb_policy *p = gsb_policy_at(policy);
+
+	return p ? p->name : NULL;
+}
+
+const char *gsb_config_level_name(uint64_t level)
+{
+	return level_words[level];
+}
+
+/* ---- numbers ---- */
+
+/* Digits in base only: strtoull alone would take signs, blanks and 0x. */
+static bool parse_digits(const char *s, int base, uint64_t *out, const char **end)
+{
+	char *e;
+
+	if (!isdigit((unsigned char)*s))
+		return false;
+	errno = 0;
+	*out = strtoull(s, &e, base);
+	*end = e;
+	return errno == 0;
+}
+
+static int parse_uint(const struct gsb_config_key *k, const char *text, uint64_t *field, char *why)
+{
+	const char *end;
+	uint64_t v;
+
+	if (!parse_digits(text, 10, &v, &end) || *end || v < k->min || v > k->max)
+		return wrong(why, "must be a number from %" PRIu64 " to %" PRIu64, k->min, k->max);
+	*field = v;
+	return 0;
+}
+
+static int parse_mode(const struct gsb_config_key *k, const char *text, uint64_t *field, char *why)
+{
+	const char *end;
+	uint64_t v;
+
+	if (!parse_digits(text, 8, &v, &end) || *end || v < k->min || v > k->max)
+		return wrong(why, "must be an octal mode such as 0660");
+	*field = v;
+	return 0;
+}
+
+static const char size_suffixes[] = "KMGT"; /* powers of 1024 */
+
+/* The largest suffix that leaves a whole number, so that what is printed is exact. */
+static void size_text(uint64_t v, char *out, size_t size)
+{
+	char suffix[2] = "";
+
+	for (const char *s = size_suffixes; v && v % 1024 == 0 && *s; s++) {
+		v /= 1024;
+		suffix[0] = *s;
+	}
+	snprintf(out, size, "%" PRIu64 "%s", v, suffix);
+}
+
+static int parse_size(const struct gsb_config_key *k, const char *text, uint64_t *field, char *why)
+{
+	const char *end, *suffix;
+	char lo[32], hi[32];
+	unsigned shift = 0;
+	uint64_t v;
+
+	size_text(k->min, lo, sizeof(lo));
+	size_text(k->max, hi, sizeof(hi));
+	if (!parse_digits(text, 10, &v, &end))
+		goto bad;
+	if (*end) {
+		suffix = strchr(size_suffixes, toupper((unsigned char)*end));
+		if (!suffix || end[1])
+			goto bad;
+		shift = 10 * (unsigned)(suffix - size_suffixes + 1);
+	}
+	if (v > UINT64_MAX >> shift || v << shift < k->min || v << shift > k->max)
+		goto bad;
+	*field = v << shift;
+	return 0;
+bad:
+	return wrong(why, "must be a size from %s to %s, with suffix K, M, G or T", lo, hi);
+}
+
+/* ---- words ---- */
+
+/* The i-th word of a type, NULL past the last. */
+static const char *word_at(enum gsb_config_type type, uint64_t i)
+{
+	switch (type) {
+	case GSB_TYPE_LEVEL: return level_words[i];
+	case GSB_TYPE_POLICY: return gsb_config_policy_name(i);
+	case GSB_TYPE_ISOLATION: return isolation_words[i];
+	default: return clock_words[i];
+	}
+}
+
+static int parse_word(const struct gsb_config_key *k, const char *text, uint64_t *field, char *why)
+{
+	const char *word;
+	size_t n = 0;
+
+	for (uint64_t i = 0; (word = word_at(k->type, i)); i++)
+		if (!strcmp(text, word)) {
+			*field = i;
+			return 0;
+		}
+	for (uint64_t i = 0; (word = word_at(k->type, i)); i++)
+		n += (size_t)snprintf(why + n, GSB_CONFIG_WHY_MAX - n, "%s%s",
+				      i == 0			? "must be "
+				      : word_at(k->type, i + 1) ? ", "
+								: " or ",
+				      word);
+	return -EINVAL;
+}
+
+/* ---- text ---- */
+
+/* Printable ASCII that no ini line changes: no quotes, and no blank, after which ';' would start a
+ * comment. */
+static bool is_plain(const char *s)
+{
+	for (; *s; s++)
+		if (!isgraph((unsigned char)*s) || *s == '"' || *s == '\'')
+			return false;
+	return true;
+}
+
+bool gsb_tenant_name_ok(const char *name)
+{
+	const char *s = name;
+
+	for (; *s; s++)
+		if (!isalnum((unsigned char)*s) && !strchr("_-.@:+", *s))
+			return false;
+	return s != name && s - name < GSB_TENANT_NAME_MAX;
+}
+
+static int parse_string(const struct gsb_config_key *k, const char *text, char *field, char *why)
+{
+	if (strlen(text) > k->max)
+		return wrong(why, "must have at most %" PRIu64 " characters", k->max);
+	for (const char *s = text; *s; s++)
+		if (!isalnum((unsigned char)*s) && !strchr("_-.", *s))
+			return wrong(why, "must consist of letters, digits, '_', '-' and '.'");
+	strcpy(field, text);
+	return 0;
+}
+
+static int parse_path(const struct gsb_config_key *k, const char *text, char *field, char *why)
+{
+	if (strlen(text) > k->max)
+		return wrong(why, "must have at most %" PRIu64 " characters", k->max);
+	if (*text && (*text != '/' || !is_plain(text)))
+		return wrong(why, "must be an absolute path without blanks and quotes");
+	strcpy(field, text);
+	return 0;
+}
+
+/* An emulated device by its architecture's name or file, the n-th real one, or none at all. */
+static bool is_known_device(const char *text)
+{
+	if (!strncmp(text, "emu:", 4))
+		return text[4] == '/' || gsb_arch_find(text + 4);
+	if (!strncmp(text, "cuda:", 5))
+		return text[5] && !text[5 + strspn(text + 5, "0123456789")];
+	return !strcmp(text, "null");
+}
+
+bool gsb_config_spec_ok(const char *text, char why[GSB_CONFIG_WHY_MAX])
+{
+	if (is_known_device(text) && is_plain(text) && strlen(text) < GSB_CONFIG_SPEC_MAX)
+		return true;
+	wrong(why, "must be emu:ARCHITECTURE (h200, a100, ...), emu:/FILE, cuda:NUMBER or null");
+	return false;
+}
+
+static int parse_spec(const struct gsb_config_key *k, const char *text, char *field, char *why)
+{
+	if (*text && !gsb_config_spec_ok(text, why))
+		return -EINVAL;
+	strcpy(field, text);
+	return 0;
+}
+
+/* ---- lists of users and groups ---- */
+
+static bool name_to_id(enum gsb_config_type type, const char *name, uint64_t *id)
+{
+	if (type == GSB_TYPE_IDS_USER) {
+		const struct passwd *pw = getpwnam(name);
+
+		*id = pw ? pw->pw_uid : 0;
+		return pw;
+	} else {
+		const struct group *gr = getgrnam(name);
+
+		*id = gr ? gr->gr_gid : 0;
+		return gr;
+	}
+}
+
+static int parse_id(const struct gsb_config_key *k, const char *word, struct gsb_id_list *l,
+		    char *why)
+{
+	const char *what = k->type == GSB_TYPE_IDS_USER ? "user" : "group";
+	const char *end;
+	uint64_t lo, hi;
+
+	if (!isdigit((unsigned char)*word)) {
+		if (!name_to_id(k->type, word, &lo))
+			return wrong(why, "there is no %s '%.32s'", what, word);
+		hi = lo;
+	} else {
+		if (!parse_digits(word, 10, &lo, &end))
+			goto bad;
+		hi = lo;
+		if (*end == '-' && !parse_digits(end + 1, 10, &hi, &end))
+			goto bad;
+		if (*end || lo > hi || hi > k->max)
+			goto bad;
+	}
+	if (l->n == GSB_CONFIG_IDS_MAX)
+		return wrong(why, "has more than %d entries: use ranges", GSB_CONFIG_IDS_MAX);
+	l->at[l->n].lo = (uint32_t)lo;
+	l->at[l->n++].hi = (uint32_t)hi;
+	return 0;
+bad:
+	return wrong(why,
+		     "must be %s names, ids or ranges such as 1000-1999, with ids up to %" PRIu64,
+		     what, k->max);
+}
+
+static int parse_ids(const struct gsb_config_key *k, const char *text, struct gsb_id_list *field,
+		     char *why)
+{
+	struct gsb_id_list l = *field;
+	char word[64];
+	size_t n;
+
+	for (;;) {
+		text += strspn(text, " \t,");
+		n = strcspn(text, " \t,");
+		if (!n)
+			break;
+		if (n >= sizeof(word))
+			return wrong(why, "has an entry of over %zu characters", sizeof(word) - 1);
+		memcpy(word, text, n);
+		word[n] = 0;
+		text += n;
+		if (parse_id(k, word, &l, why))
+			return -EINVAL;
+	}
+	*field = l;
+	return 0;
+}
+
+static void print_ids(const struct gsb_config_key *k, const struct gsb_id_list *l, FILE *f)
+{
+	for (uint32_t i = 0; i < l->n; i++) {
+		fprintf(f, "%s = %" PRIu32, k->name, l->at[i].lo);
+		if (l->at[i].hi != l->at[i].lo)
+			fprintf(f, "-%" PRIu32, l->at[i].hi);
+		fputc('\n', f);
+	}
+}
+
+/* ---- all ---- */
+
+int gsb_config_parse_value(const struct gsb_config_key *k, const char *text, void *field,
+			   char why[GSB_CONFIG_WHY_MAX])
+{
+	switch (k->type) {
+	case GSB_TYPE_STRING: return parse_string(k, text, field, why);
+	case GSB_TYPE_PATH: return parse_path(k, text, field, why);
+	case GSB_TYPE_SPEC: return parse_spec(k, text, field, why);
+	case GSB_TYPE_UINT: return parse_uint(k, text, field, why);
+	case GSB_TYPE_SIZE: return parse_size(k, text, field, why);
+	case GSB_TYPE_MODE: return parse_mode(k, text, field, why);
+	case GSB_TYPE_IDS_USER:
+	case GSB_TYPE_IDS_GROUP: return parse_ids(k, text, field, why);
+	case GSB_TYPE_LEVEL:
+	case GSB_TYPE_POLICY:
+	case GSB_TYPE_ISOLATION:
+	case GSB_TYPE_CLOCK: return parse_word(k, text, field, why);
+	}
+	return -EINVAL;
+}
+
+void gsb_config_print_value(const struct gsb_config_key *k, const void *field, FILE *f)
+{
+	const uint64_t *v = field;
+	char size[32];
+
+	switch (k->type) {
+	case GSB_TYPE_STRING:
+	case GSB_TYPE_PATH:
+	case GSB_TYPE_SPEC: fprintf(f, "%s = %s\n", k->name, (const char *)field); break;
+	case GSB_TYPE_UINT: fprintf(f, "%s = %" PRIu64 "\n", k->name, *v); break;
+	case GSB_TYPE_SIZE:
+		size_text(*v, size, sizeof(size));
+		fprintf(f, "%s = %s\n", k->name, size);
+		break;
+	case GSB_TYPE_MODE: fprintf(f, "%s = %04" PRIo64 "\n", k->name, *v); break;
+	case GSB_TYPE_IDS_USER:
+	case GSB_TYPE_IDS_GROUP: print_ids(k, field, f); break;
+	case GSB_TYPE_LEVEL:
+	case GSB_TYPE_POLICY:
+	case GSB_TYPE_ISOLATION:
+	case GSB_TYPE_CLOCK: fprintf(f, "%s = %s\n", k->name, word_at(k->type, *v)); break;
+	}
+}

@@ -1,0 +1,129 @@
+/*
+ * loader.c - the thread that does what may be slow (code.h). It knows jobs and a device's functions,
+ * and nothing of tenants: a job carries all that it needs, and only the engine's thread reads what
+ * came out.
+ *
+ * Tenants take turns: a job waits for two at most of each other tenant and for its own tenant's earlier
+ * ones, however many another has. Its round says which turn that is.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "broker/engine/code/code.h"
+
+static void run_job(const struct gsb_device_ops *ops, struct gsb_job *j)
+{
+	switch ((enum gsb_rec_type)j->call.type) {
+	case GSB_REC_IMAGE_PART: memcpy(j->image->bytes + j->offset, j->src, j->length); break;
+	case GSB_REC_MODULE_LOAD:
+		j->err = ops->module_load(j->space, j->image->bytes, j->image->total, &j->loaded,
+					  j->log, sizeof(j->log));
+		break;
+	case GSB_REC_FUNCTION_GET:
+		j->err = ops->function_get(j->module->module, j->name, &j->got, &j->info);
+		break;
+	case GSB_REC_FUNCTION_PREPARE:
+	case GSB_REC_LAUNCH:
+		j->err = ops->function_prepare(j->fn->function, j->log, sizeof(j->log));
+		break;
+	default: j->err = -ENOSYS; break;
+	}
+}
+
+static struct gsb_job *wait_for_job(struct gsb_loader *l)
+{
+	struct gsb_job *j;
+
+	pthread_mutex_lock(&l->lock);
+	while (!l->todo && !l->stop)
+		pthread_cond_wait(&l->work, &l->lock);
+	j = l->todo;
+	if (j) {
+		LL_DELETE(l->todo, j);
+		l->round = j->round;
+	}
+	pthread_mutex_unlock(&l->lock);
+	return j;
+}
+
+static void give_back(struct gsb_loader *l, struct gsb_job *j)
+{
+	const uint64_t one = 1;
+
+	j->next = NULL;
+	pthread_mutex_lock(&l->lock);
+	LL_APPEND(l->done, j);
+	pthread_mutex_unlock(&l->lock);
+	while (write(l->done_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+}
+
+static void *loader_main(void *arg)
+{
+	struct gsb_loader *l = arg;
+	struct gsb_job *j;
+
+	while ((j = wait_for_job(l))) {
+		run_job(l->ops, j);
+		give_back(l, j);
+	}
+	return NULL;
+}
+
+int gsb_loader_start(struct gsb_loader *l, const struct gsb_device_ops *ops)
+{
+	int err;
+
+	*l = (struct gsb_loader){.ops = ops, .done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+	if (l->done_fd < 0)
+		return -errno;
+	pthread_mutex_init(&l->lock, NULL);
+	pthread_cond_init(&l->work, NULL);
+	err = pthread_create(&l->thread, NULL, loader_main, l);
+	if (err)
+		close(l->done_fd);
+	return -err;
+}
+
+void gsb_loader_stop(struct gsb_loader *l)
+{
+	pthread_mutex_lock(&l->lock);
+	l->stop = true;
+	pthread_cond_signal(&l->work);
+	pthread_mutex_unlock(&l->lock);
+	pthread_join(l->thread, NULL);
+	pthread_cond_destroy(&l->work);
+	pthread_mutex_destroy(&l->lock);
+	close(l->done_fd);
+}
+
+void gsb_loader_give(struct gsb_loader *l, struct gsb_job *j)
+{
+	struct gsb_job **at = &l->todo;
+
+	l->n_jobs++;
+	pthread_mutex_lock(&l->lock);
+	if (j->round < l->round)
+		j->round = l->round; /* who had nothing to do has saved no turns */
+	while (*at && (*at)->round <= j->round)
+		at = &(*at)->next;
+	j->next = *at;
+	*at = j;
+	pthread_cond_signal(&l->work);
+	pthread_mutex_unlock(&l->lock);
+}
+
+struct gsb_job *gsb_loader_take(struct gsb_loader *l)
+{
+	struct gsb_job *jobs;
+
+	pthread_mutex_lock(&l->lock);
+	jobs = l->done;
+	l->done = NULL;
+	pthread_mutex_unlock(&l->lock);
+	return jobs;
+}

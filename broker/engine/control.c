@@ -1,0 +1,209 @@
+/*
+ * engine_control.c - see engine_control.h. One handler a message; whatever is malformed is logged
+ * and dropped, because the peer is our own gsbrokerd of perhaps another build.
+ */
+#include "broker/engine/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define ADMIT_FDS 2 /* client socket, pidfd */
+
+union message {
+	struct gsb_msg msg;
+	struct gsb_ctl_admit admit;
+	struct gsb_ctl_limits limits;
+	struct gsb_ctl_status status;
+	struct gsb_ctl_shutdown shutdown;
+};
+
+static void init(struct gsb_msg *m, enum gsb_ctl_type type, size_t size)
+{
+	gsb_msg_init(m, (enum gsb_msg_type)type, (uint32_t)size);
+}
+
+static void post(struct gsb_control *c, const struct gsb_msg *m)
+{
+	int err = gsb_channel_send(c->watch.fd, m, NULL, 0);
+
+	if (err)
+		gsb_log(GSB_LOG_WARN, "control", "message %u to gsbrokerd is lost: %s", m->type,
+			strerror(-err));
+}
+
+/* ---- tenants ---- */
+
+static void refuse(struct gsb_control *c, const struct gsb_ctl_admit *a, int client, int err,
+		   const char *why)
+{
+	struct gsb_msg_refused to_client = {.error = err};
+	struct gsb_ctl_refused m = {.tenant_id = a->tenant_id, .error = err};
+
+	c->engine->n_refused++;
+	snprintf(to_client.reason, sizeof(to_client.reason), "%s", why);
+	snprintf(m.reason, sizeof(m.reason), "%s", why);
+	gsb_msg_init(&to_client.msg, GSB_MSG_REFUSED, sizeof(to_client));
+	gsb_channel_send(client, &to_client.msg, NULL, 0);
+	init(&m.msg, GSB_CTL_REFUSED, sizeof(m));
+	post(c, &m.msg);
+}
+
+static int admit(struct gsb_control *c, struct gsb_ctl_admit *a, int client, int pidfd)
+{
+	struct gsb_admission ad = {
+		.id = a->tenant_id,
+		.pid = a->pid,
+		.uid = a->uid,
+		.tenant = a->tenant,
+		.program = a->hello.program,
+		.features_wanted = a->hello.features_wanted,
+		.limits = a->limits,
+		.socket = client,
+		.pidfd = pidfd,
+	};
+	struct gsb_ctl_admitted m = {.tenant_id = a->tenant_id};
+	struct gsb_tenant *t;
+	char why[256] = "this broker is about to end; start the program again in a moment";
+	int err = c->engine->draining ? -ESHUTDOWN
+				      : gsb_tenant_admit(c->engine, &ad, &t, why, sizeof(why));
+
+	if (err) {
+		refuse(c, a, client, err, why);
+		return err;
+	}
+	m.slot = t->slot;
+	init(&m.msg, GSB_CTL_ADMITTED, sizeof(m));
+	post(c, &m.msg);
+	return 0;
+}
+
+static void on_admit(struct gsb_control *c, struct gsb_ctl_admit *a, const int *fds, unsigned n_fds)
+{
+	a->tenant[sizeof(a->tenant) - 1] = 0;
+	a->hello.program[sizeof(a->hello.program) - 1] = 0;
+	if (n_fds != ADMIT_FDS)
+		return;
+	fcntl(fds[0], F_SETFL, O_NONBLOCK); /* no send of ours ever waits for a tenant */
+	if (!admit(c, a, fds[0], fds[1]))
+		return;
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void on_gone(struct gsb_engine *e, const struct gsb_tenant *t)
+{
+	struct gsb_ctl_gone m = {
+		.tenant_id = t->id,
+		.reason = t->cut ? GSB_GONE_CUT : GSB_GONE_EXITED,
+	};
+
+	init(&m.msg, GSB_CTL_GONE, sizeof(m));
+	post(e->owner, &m.msg);
+}
+
+static void on_limits(struct gsb_control *c, const struct gsb_ctl_limits *m)
+{
+	for (int i = 0; i < GSB_N_SLOTS; i++) {
+		struct gsb_tenant *t = c->engine->tenants[i];
+
+		if (t && t->id == m->tenant_id)
+			gsb_tenant_relimit(t, &m->limits);
+	}
+}
+
+static void on_status(struct gsb_control *c, const struct gsb_ctl_status *m)
+{
+	struct gsb_ctl_status_reply *r = gsb_status_make(c->engine, m->number);
+
+	if (r)
+		post(c, &r->msg);
+	free(r);
+}
+
+static void on_shutdown(struct gsb_control *c, const struct gsb_ctl_shutdown *m)
+{
+	c->engine->draining = true;
+	if (m->how == GSB_SHUTDOWN_NOW)
+		c->stop = true;
+}
+
+/* ---- the socket ---- */
+
+static size_t expected_size(uint16_t type)
+{
+	switch ((enum gsb_ctl_type)type) {
+	case GSB_CTL_ADMIT: return sizeof(struct gsb_ctl_admit);
+	case GSB_CTL_LIMITS: return sizeof(struct gsb_ctl_limits);
+	case GSB_CTL_STATUS: return sizeof(struct gsb_ctl_status);
+	case GSB_CTL_SHUTDOWN: return sizeof(struct gsb_ctl_shutdown);
+	default: return 0;
+	}
+}
+
+static void dispatch(struct gsb_control *c, union message *m, const int *fds, unsigned n_fds)
+{
+	switch ((enum gsb_ctl_type)m->msg.type) {
+	case GSB_CTL_ADMIT: on_admit(c, &m->admit, fds, n_fds); return;
+	case GSB_CTL_LIMITS: on_limits(c, &m->limits); break;
+	case GSB_CTL_STATUS: on_status(c, &m->status); break;
+	case GSB_CTL_SHUTDOWN: on_shutdown(c, &m->shutdown); break;
+	default: break;
+	}
+	while (n_fds)
+		close(fds[--n_fds]);
+}
+
+static void on_message(struct gsb_watch *w, uint32_t events)
+{
+	struct gsb_control *c = gsb_container_of(w, struct gsb_control, watch);
+	int fds[ADMIT_FDS];
+	union message m;
+
+	for (;;) {
+		unsigned n_fds = ADMIT_FDS;
+		ssize_t n = gsb_channel_recv(w->fd, &m, sizeof(m), fds, &n_fds);
+
+		if (n == -EAGAIN)
+			return;
+		if (n == 0 || n == -ECONNRESET) {
+			c->stop = true; /* gsbrokerd is gone, and with it our reason */
+			gsb_engine_unwatch(c->engine, w);
+			return;
+		}
+		if (n < 0 || (size_t)n != expected_size(m.msg.type))
+			gsb_log(GSB_LOG_ERROR, "control",
+				"a message that this build does not know");
+		else
+			dispatch(c, &m, fds, n_fds);
+	}
+}
+
+int gsb_control_init(struct gsb_control *c, struct gsb_engine *e, int fd)
+{
+	struct gsb_ctl_ready m = {.device = *e->info};
+
+	*c = (struct gsb_control){.watch = {fd, on_message}, .engine = e};
+	e->on_gone = on_gone;
+	e->owner = c;
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	init(&m.msg, GSB_CTL_READY, sizeof(m));
+	post(c, &m.msg);
+	return gsb_engine_watch(e, &c->watch, EPOLLIN);
+}
+
+void gsb_control_failed(int fd, int err, const char *reason)
+{
+	struct gsb_ctl_failed m = {.error = err};
+
+	snprintf(m.reason, sizeof(m.reason), "%s", reason);
+	init(&m.msg, GSB_CTL_FAILED, sizeof(m));
+	gsb_channel_send(fd, &m.msg, NULL, 0);
+}

@@ -1,0 +1,23 @@
+/*
+ * engine_control.h - gsbrokerd's end of an engine: the messages of control.h, served.
+ */
+#ifndef GSB_BROKER_ENGINE_CONTROL_H
+#define GSB_BROKER_ENGINE_CONTROL_H
+
+#include <stdbool.h>
+
+#include "broker/engine/engine.h"
+
+struct gsb_control {
+	struct gsb_watch watch;
+	struct gsb_engine *engine;
+	bool stop; /* gsbrokerd said so, or is gone */
+};
+
+/* Report READY and serve from now on. -errno: gsbrokerd cannot be reached. */
+int gsb_control_init(struct gsb_control *c, struct gsb_engine *e, int fd);
+
+/* The device cannot be opened: say why. */
+void gsb_control_failed(int fd, int err, const char *reason);
+
+#endif

@@ -1,0 +1,80 @@
+# gsb-engine: the program that owns a device.
+
+noinst_LTLIBRARIES += libengine.la
+libengine_la_SOURCES = \
+	broker/control.h \
+	broker/engine/engine.c broker/engine/engine.h \
+	broker/engine/control.c broker/engine/control.h \
+	broker/engine/dispatch.c broker/engine/dispatch.h \
+	broker/engine/gate.c \
+	broker/engine/status.c \
+	broker/engine/order/pool.c broker/engine/order/pool.h \
+	broker/engine/order/stream.c broker/engine/order/stream.h \
+	broker/engine/tenant/tenant.c broker/engine/tenant/tenant.h \
+	broker/engine/memory/memory.c broker/engine/memory/memory.h \
+	broker/engine/code/code.c broker/engine/code/code.h broker/engine/code/loader.c \
+	broker/engine/work/issue.c \
+	broker/engine/work/complete.c \
+	broker/engine/trace/tp.c broker/engine/trace/tp.h broker/engine/trace/gsb_tp.h
+libengine_la_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_PKGLIBDIR='"$(pkglibdir)"'
+libengine_la_LIBADD = libpolicy.la libdevice.la libmodel.la libshm.la libbase.la
+
+libexec_PROGRAMS += broker/gsb-engine
+broker_gsb_engine_SOURCES = broker/engine/main.c
+broker_gsb_engine_LDADD = libengine.la
+
+if HAVE_LTTNG
+pkglib_LTLIBRARIES += broker/gsb-tp.la
+broker_gsb_tp_la_SOURCES = broker/engine/trace/gsb_tp.c broker/engine/trace/gsb_tp.h
+broker_gsb_tp_la_CFLAGS = $(AM_CFLAGS) $(LTTNG_UST_CFLAGS)
+broker_gsb_tp_la_LDFLAGS = -module -avoid-version -shared
+broker_gsb_tp_la_LIBADD = $(LTTNG_UST_LIBS)
+endif
+
+engine_tests = tests/unit/test_engine_stream tests/unit/test_engine_order \
+	tests/unit/test_engine_gate tests/unit/test_engine_hostile tests/unit/test_engine_fuzz \
+	tests/unit/test_engine_control tests/unit/test_pool tests/fuzz/replay_records
+check_PROGRAMS += $(engine_tests)
+tenant_kit = tests/unit/tenant_kit.c tests/unit/tenant_kit.h
+engine_kit = tests/unit/engine_kit.c tests/unit/engine_kit.h $(tenant_kit)
+fuzz_session = tests/fuzz/session.c tests/fuzz/session.h
+engine_test_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+engine_test_libs = libengine.la $(CMOCKA_LIBS)
+tests_unit_test_engine_stream_SOURCES = tests/unit/test_engine_stream.c $(engine_kit)
+tests_unit_test_engine_stream_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_stream_LDADD = $(engine_test_libs)
+tests_unit_test_engine_order_SOURCES = tests/unit/test_engine_order.c $(engine_kit)
+tests_unit_test_engine_order_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_order_LDADD = $(engine_test_libs)
+tests_unit_test_engine_gate_SOURCES = tests/unit/test_engine_gate.c $(engine_kit)
+tests_unit_test_engine_gate_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_gate_LDADD = $(engine_test_libs)
+tests_unit_test_engine_hostile_SOURCES = tests/unit/test_engine_hostile.c $(engine_kit)
+tests_unit_test_engine_hostile_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_hostile_LDADD = $(engine_test_libs)
+tests_unit_test_engine_fuzz_SOURCES = tests/unit/test_engine_fuzz.c tests/fuzz/fuzz_records.c \
+	tests/fuzz/fuzz.h $(fuzz_session) $(engine_kit)
+tests_unit_test_engine_fuzz_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_fuzz_LDADD = $(engine_test_libs)
+tests_fuzz_replay_records_SOURCES = tests/fuzz/fuzz_records.c tests/fuzz/replay.c tests/fuzz/fuzz.h \
+	$(fuzz_session) $(engine_kit)
+tests_fuzz_replay_records_CFLAGS = $(engine_test_cflags)
+tests_fuzz_replay_records_LDADD = $(engine_test_libs)
+tests_unit_test_engine_control_SOURCES = tests/unit/test_engine_control.c $(engine_kit)
+tests_unit_test_engine_control_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_control_LDADD = $(engine_test_libs)
+tests_unit_test_pool_SOURCES = tests/unit/test_pool.c
+tests_unit_test_pool_CFLAGS = $(engine_test_cflags)
+tests_unit_test_pool_LDADD = $(engine_test_libs)
+
+# The records' fuzz target for libFuzzer, beside those of ptx: `make fuzz`.
+fuzz: tests/fuzz/fuzz_records
+tests/fuzz/fuzz_records: $(libengine_la_SOURCES) tests/fuzz/fuzz_records.c $(fuzz_session) $(engine_kit)
+	mkdir -p tests/fuzz
+	$(CLANG) $(AM_CPPFLAGS) $(GSB_CFLAGS) $(CMOCKA_CFLAGS) -g -O1 -fsanitize=fuzzer,address,undefined \
+		-o $@ $(srcdir)/tests/fuzz/fuzz_records.c \
+		$(addprefix $(srcdir)/,$(filter %.c,$(fuzz_session) $(engine_kit))) \
+		$(addprefix $(srcdir)/,$(filter %.c,$(libengine_la_SOURCES) $(libmodel_la_SOURCES) \
+			$(libshm_la_SOURCES) $(libbase_la_SOURCES)) device/range.c) $(CMOCKA_LIBS) -lm
+CLEANFILES += tests/fuzz/fuzz_records
+

@@ -1,0 +1,62 @@
+/*
+ * memory.h - a tenant's memory: allocations with quotas, frees that wait for work, and the check of
+ * every address that a record names.
+ *
+ * Two maps a context and two a tenant: "taken" is what is allocated, "live" is what a record may
+ * name. A free takes memory out of "live" when it is consumed and out of "taken" when the work
+ * before it is done, so nothing can name memory that is about to go, and nothing reuses it before.
+ */
+#ifndef GSB_BROKER_ENGINE_MEMORY_MEMORY_H
+#define GSB_BROKER_ENGINE_MEMORY_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "device/ops.h"
+#include "gsb/wire.h"
+
+struct gsb_tenant;
+struct gsb_ctx;
+
+/* CALLs, answered here or when the work before them is done. 0, -EPROTO, -EAGAIN: dispatch.h. */
+int gsb_memory_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
+		     const struct gsb_rec_mem_alloc *body);
+int gsb_memory_free(struct gsb_tenant *t, const struct gsb_rec *rec,
+		    const struct gsb_rec_mem_free *body);
+int gsb_memory_info(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t ctx);
+int gsb_memory_host_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
+			  const struct gsb_rec_mem_alloc *body);
+int gsb_memory_host_free(struct gsb_tenant *t, const struct gsb_rec *rec,
+			 const struct gsb_rec_mem_free *body);
+/* What a context that ends has not freed; its work is done. */
+void gsb_memory_host_free_all(struct gsb_ctx *ctx);
+
+/* MemFreeAsync: addr may not be named from now on. -EPROTO: no allocation begins there. */
+int gsb_memory_retire(struct gsb_tenant *t, struct gsb_ctx *ctx, uint64_t addr);
+/* Give a retired allocation back to the device. */
+void gsb_memory_release(struct gsb_ctx *ctx, uint64_t addr);
+
+/* A variable of a module may be named in copies, too. */
+int gsb_memory_add_global(struct gsb_ctx *ctx, uint64_t addr, uint64_t size);
+void gsb_memory_remove_global(struct gsb_ctx *ctx, uint64_t addr);
+
+/* The work before a closed bucket is done: do its call. True when ctx was destroyed by it. */
+bool gsb_memory_fence_done(struct gsb_ctx *ctx, const struct gsb_rec *call, uint64_t object);
+
+/* A new context may use the pinned memory that its tenant has. */
+int gsb_memory_pin_all(struct gsb_ctx *ctx);
+
+/*
+ * gsb_memory_check_copy() - turn a copy record into a command
+ * @body:   from a hostile tenant
+ *          whose extent is not empty
+ * @bytes:  bytes that followed the body
+ * @out:    engine addresses; an INLINE source is left 0 for the caller
+ * Return:  0, -EPROTO (and the violation is noted).
+ */
+int gsb_memory_check_copy(struct gsb_ctx *ctx, const struct gsb_rec_copy *body, uint32_t bytes,
+			  struct gsb_cmd_copy *out);
+int gsb_memory_check_fill(struct gsb_ctx *ctx, const struct gsb_rec_fill *body,
+			  struct gsb_cmd_fill *out);
+
+#endif

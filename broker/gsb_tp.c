@@ -1,5 +1,0 @@
-/*
- * gsb_tp.c - gsb-tp.so: the probes of the events in gsb_tp.h.
- */
-#define LTTNG_UST_TRACEPOINT_CREATE_PROBES
-#include "broker/gsb_tp.h"

@@ -1,0 +1,7 @@
+# Policies: pure functions from what is ready to what is issued; the engine and offline tools call them.
+
+noinst_LTLIBRARIES += libpolicy.la
+libpolicy_la_SOURCES = \
+	broker/policy/policy.c broker/policy/policy.h \
+	broker/policy/fifo.c
+libpolicy_la_LIBADD = libbase.la

@@ -1,0 +1,85 @@
+/*
+ * query.h - what gsbctl (and gsbrun) asks gsbrokerd, on the socket that tenants use.
+ *
+ * One GSB_MSG_CONTROL a connection. The answer is a run of GSB_MSG_CONTROL_REPLY messages: for
+ * STATUS a BROKER, one ENGINE for each engine, and at the end always one END with the result. Both
+ * ends are of one version (wire.h's major and minor); sizes are still checked.
+ */
+#ifndef GSB_BROKER_SUPERVISOR_QUERY_H
+#define GSB_BROKER_SUPERVISOR_QUERY_H
+
+#include <assert.h>
+#include <stdint.h>
+
+#include "broker/control.h"
+
+enum gsb_query_what {
+	GSB_QUERY_STATUS, /* anybody who can open the socket */
+	GSB_QUERY_RELOAD, /* this and SHUTDOWN: root, gsbrokerd's own user, control_gid */
+	GSB_QUERY_SHUTDOWN
+};
+
+struct gsb_query {
+	struct gsb_msg msg;
+	uint32_t what; /* enum gsb_query_what */
+	uint32_t how;  /* SHUTDOWN: enum gsb_shutdown_how */
+};
+
+enum gsb_answer_kind { GSB_ANSWER_BROKER = 1, GSB_ANSWER_ENGINE, GSB_ANSWER_END };
+
+struct gsb_answer {
+	struct gsb_msg msg;
+	uint32_t kind; /* enum gsb_answer_kind */
+	uint32_t zero;
+};
+
+struct gsb_answer_broker {
+	struct gsb_answer answer;
+	uint32_t pid, uid;
+	uint64_t up_ns;			/* real time since it listens */
+	uint64_t n_admitted, n_refused; /* clients, since then */
+	uint64_t n_engines_died;	/* ended without being asked to */
+	uint64_t n_reloads;
+	uint32_t n_tenants, n_pending; /* now */
+	char version[32], socket[108];
+	char device[128], policy[32]; /* of a tenant without a section of its own */
+};
+
+/*
+ *   STARTING ---> READY ---> STOPPING ---> (gone)
+ *      |            |
+ *      +------------+---> DEAD ---> STARTING, at the next tenant of its key
+ *        ended by itself
+ */
+enum gsb_engine_state {
+	GSB_ENGINE_STARTING,
+	GSB_ENGINE_READY,
+	GSB_ENGINE_STOPPING,
+	GSB_ENGINE_DEAD,
+	GSB_N_ENGINE_STATES
+};
+
+struct gsb_answer_engine {
+	struct gsb_answer answer;
+	uint32_t pid;		     /* 0: dead */
+	uint32_t uid;		     /* whose tenants it serves */
+	uint32_t state;		     /* enum gsb_engine_state */
+	uint32_t n_waiting;	     /* admitted, and not yet handed over */
+	uint32_t n_starts, n_deaths; /* deaths: ended without being asked to */
+	int32_t error;		     /* 0: status follows; else why it does not, -errno */
+	uint32_t clock;		     /* enum gsb_clock_kind */
+	char device[128], policy[32], isolation[32];
+	struct gsb_ctl_status_reply status; /* with its tenants; not sent when error */
+};
+static_assert(sizeof(struct gsb_answer_engine) + GSB_N_SLOTS * sizeof(struct gsb_ctl_tenant) <=
+		      GSB_CHANNEL_MSG_MAX,
+	      "the status of a full engine is one message");
+
+struct gsb_answer_end {
+	struct gsb_answer answer;
+	int32_t error; /* -errno */
+	uint32_t zero;
+	char text[512]; /* a sentence, when there is something to say */
+};
+
+#endif
