@@ -11,6 +11,8 @@
  * to load would hold everybody up. After gate_timeout of real time its tenant is charged that much device
  * time, its run is marked as not repeatable, and time goes on without it until it is seen blocked again.
  */
+#include "broker/engine/gate.h"
+
 #include "base/clock.h"
 #include "broker/engine/engine.h"
 #include "shm/wait.h"
@@ -30,7 +32,7 @@ static bool is_running(struct gsb_tenant *t)
 	if (!gsb_threads_all_blocked(t->region))
 		return true;
 	/* After the threads: what one posted before it blocked is seen here. */
-	return !t->stalled && !gsb_ring_is_empty(&t->ring);
+	return !t->queues.stalled && !gsb_ring_is_empty(&t->ring);
 }
 
 bool gsb_gate_is_open(struct gsb_engine *e)
@@ -54,25 +56,6 @@ bool gsb_gate_is_open(struct gsb_engine *e)
 	return open;
 }
 
-bool gsb_gate_is_waiting(const struct gsb_engine *e)
-{
-	return e->virtual_clock && !e->advancing && (e->n_ready || e->n_in_flight);
-}
-
-/*
- * The gate sees only who is blocked while work waits at it. One that blocked in between, in a call, must not
- * find the time before that held against it. While work does wait, answers change nothing: a tenant that asks
- * on and on would hold everybody up for ever.
- */
-void gsb_gate_note_answer(struct gsb_tenant *t, uint32_t thread)
-{
-	if ((!t->running_since_ns && !t->charged) || gsb_gate_is_waiting(t->engine) ||
-	    !gsb_threads_others_blocked(t->region, thread))
-		return;
-	t->running_since_ns = 0;
-	t->charged = false;
-}
-
 /* How long time stands still for it. */
 static uint64_t patience_ns(const struct gsb_engine *e, const struct gsb_tenant *t)
 {
@@ -83,7 +66,7 @@ uint64_t gsb_gate_due_ns(const struct gsb_engine *e)
 {
 	uint64_t due = UINT64_MAX, now;
 
-	if (!gsb_gate_is_waiting(e))
+	if (!gsb_clock_is_waited_for(&e->scheduler.clock))
 		return due;
 	now = gsb_clock_ns();
 	for (int i = 0; i < GSB_N_SLOTS; i++) {
@@ -124,22 +107,22 @@ bool gsb_gate_turn(struct gsb_engine *e)
 {
 	bool charged;
 
-	if (!gsb_gate_is_waiting(e) || e->settling)
+	if (!gsb_clock_is_waited_for(&e->scheduler.clock) || e->unsettled)
 		return false;
 	charged = !gsb_gate_is_open(e) && charge(e);
 	if (charged) {
-		gsb_issue_all(e);
+		gsb_issue_all(&e->scheduler);
 		e->ops->advance_to(e->dev, gsb_engine_now_ns(e) + e->params.gate_timeout_ns);
-		gsb_complete_poll(e);
+		gsb_complete_poll(&e->scheduler);
 		return true;
 	}
 	if (!gsb_gate_is_open(e))
 		return false;
-	gsb_issue_all(e);
-	if (!gsb_complete_poll(e) && e->n_in_flight) {
-		e->advancing = true;
+	gsb_issue_all(&e->scheduler);
+	if (!gsb_complete_poll(&e->scheduler) && e->scheduler.clock.n_in_flight) {
+		e->scheduler.clock.advancing = true;
 		e->ops->advance(e->dev);
-		gsb_complete_poll(e);
+		gsb_complete_poll(&e->scheduler);
 	}
 	return true;
 }

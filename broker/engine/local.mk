@@ -3,18 +3,41 @@
 noinst_LTLIBRARIES += libengine.la
 libengine_la_SOURCES = \
 	broker/control.h \
-	broker/engine/engine.c broker/engine/engine.h \
+	broker/engine/engine.h \
+	broker/engine/admission.c broker/engine/admission.h \
+	broker/engine/context.c broker/engine/context.h \
 	broker/engine/control.c broker/engine/control.h \
 	broker/engine/dispatch.c broker/engine/dispatch.h \
-	broker/engine/gate.c \
-	broker/engine/status.c \
+	broker/engine/gate.c broker/engine/gate.h \
+	broker/engine/loop.c broker/engine/loop.h \
+	broker/engine/status.c broker/engine/status.h \
+	broker/engine/watch.c broker/engine/watch.h \
+	broker/engine/order/clock.h \
+	broker/engine/order/epoch.c broker/engine/order/epoch.h \
+	broker/engine/order/event.c broker/engine/order/event.h \
+	broker/engine/order/fence.c broker/engine/order/fence.h \
+	broker/engine/order/order.c broker/engine/order/order.h \
 	broker/engine/order/pool.c broker/engine/order/pool.h \
 	broker/engine/order/stream.c broker/engine/order/stream.h \
-	broker/engine/tenant/tenant.c broker/engine/tenant/tenant.h \
+	broker/engine/order/types.h \
+	broker/engine/order/wait.c broker/engine/order/wait.h \
+	broker/engine/tenant/answer.c \
+	broker/engine/tenant/ctx.c \
+	broker/engine/tenant/host_func.c \
+	broker/engine/tenant/table.c broker/engine/tenant/table.h \
+	broker/engine/tenant/tenant.h \
 	broker/engine/memory/memory.c broker/engine/memory/memory.h \
-	broker/engine/code/code.c broker/engine/code/code.h broker/engine/code/loader.c \
-	broker/engine/work/issue.c \
+	broker/engine/code/code.h \
+	broker/engine/code/function.c \
+	broker/engine/code/image.c broker/engine/code/image.h \
+	broker/engine/code/job.c broker/engine/code/job.h \
+	broker/engine/code/loader.c broker/engine/code/loader.h \
+	broker/engine/code/module.c \
+	broker/engine/code/occupancy.c \
 	broker/engine/work/complete.c \
+	broker/engine/work/issue.c \
+	broker/engine/work/item.c \
+	broker/engine/work/scheduler.h \
 	broker/engine/trace/tp.c broker/engine/trace/tp.h broker/engine/trace/gsb_tp.h
 libengine_la_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_PKGLIBDIR='"$(pkglibdir)"'
 libengine_la_LIBADD = libpolicy.la libdevice.la libmodel.la libshm.la libbase.la

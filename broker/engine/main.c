@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "broker/engine/engine.h"
 #include "broker/engine/control.h"
+#include "broker/engine/loop.h"
 #include "broker/engine/trace/tp.h"
 
 #define TURNS_PER_LISTEN 64 /* a busy engine looks at its descriptors this often */
@@ -144,7 +145,7 @@ static int watch_signals(struct gsb_engine *e, struct signals *s)
 
 	block_signals(&set);
 	*s = (struct signals){.watch = {signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), on_signal}};
-	return s->watch.fd < 0 ? -errno : gsb_engine_watch(e, &s->watch, EPOLLIN);
+	return s->watch.fd < 0 ? -errno : gsb_watch_start(&e->watches, &s->watch, EPOLLIN);
 }
 
 /* ---- the loop ---- */
@@ -153,7 +154,7 @@ static void run(struct gsb_engine *e, const struct gsb_control *c, const struct 
 {
 	unsigned busy = 0;
 
-	while (!c->stop && !s->stop && !e->dead && !(e->draining && !e->n_tenants)) {
+	while (!c->stop && !s->stop && !e->scheduler.lost && !(e->draining && !e->n_tenants)) {
 		if (!gsb_engine_turn(e))
 			gsb_engine_sleep(e);
 		else if (++busy % TURNS_PER_LISTEN == 0)
@@ -179,7 +180,7 @@ static int serve(struct gsb_device *dev, const struct arguments *a)
 		err = gsb_control_init(&control, e, (int)a->control_fd);
 	if (!err)
 		run(e, &control, &signals);
-	dead = e->dead;
+	dead = e->scheduler.lost;
 	gsb_engine_destroy(e);
 	close(signals.watch.fd);
 	return err || dead;

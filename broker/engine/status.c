@@ -1,6 +1,8 @@
 /*
- * status.c - what the engine tells about itself and its tenants (gsbctl status, gsbctl ps).
+ * status.c - see status.h.
  */
+#include "broker/engine/status.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +20,9 @@ static void fill_row(const struct gsb_tenant *t, struct gsb_ctl_tenant *row)
 	memcpy(row->tenant, t->name, sizeof(row->tenant));
 	memcpy(row->program, t->program, sizeof(row->program));
 	row->state = t->state;
-	row->copy_mode = t->copy_mode;
-	row->queued = t->n_queued - t->n_in_flight;
+	row->n_streams = t->queues.n_streams;
+	row->n_events = t->queues.n_events;
+	row->queued = t->queues.n_queued - t->n_in_flight;
 	row->in_flight = t->n_in_flight;
 	row->device_mem_bytes = t->device_used_bytes;
 	row->device_mem_limit_bytes = t->limits.device_mem_bytes;
@@ -56,7 +59,7 @@ struct gsb_ctl_status_reply *gsb_status_make(struct gsb_engine *e, uint64_t numb
 	r->n_refused = e->n_refused;
 	r->n_cut = e->n_cut;
 	snprintf(r->policy, sizeof(r->policy), "%s", e->params.policy->name);
-	r->n_queues_busy = e->n_in_flight;
+	r->n_queues_busy = e->scheduler.clock.n_in_flight;
 	for (int i = 0; i < GSB_N_SLOTS; i++)
 		if (e->tenants[i]) {
 			fill_row(e->tenants[i], &r->tenants[r->n_tenants]);

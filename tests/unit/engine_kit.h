@@ -14,7 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "broker/engine/admission.h"
 #include "broker/engine/engine.h"
+#include "broker/engine/loop.h"
 #include "tests/unit/tenant_kit.h"
 
 #define KIT_LOG_MAX 65536

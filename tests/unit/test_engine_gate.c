@@ -12,6 +12,7 @@
 
 #include "shm/channel.h"
 #include "shm/wait.h"
+#include "broker/engine/gate.h"
 #include "tests/unit/engine_kit.h"
 
 #define HOST_CALL_NS 100 /* what engine_kit.c declares */
@@ -161,7 +162,7 @@ static void test_time_waits_for_a_thread_that_blocked_in_vain(void **state)
 	assert_int_equal(kit_done(&f->a, 0), 1);
 	kit_fill(&f->b, 0, f->mem_b);
 	kit_settle(&f->k);
-	f->a.t->dirty = false;
+	f->a.t->queues.changed = false;
 	block(&f->a, GSB_WAIT_STREAM, 0, 1);
 	block(&f->b, GSB_WAIT_STREAM, 0, 1);
 	kit_settle(&f->k);
@@ -288,11 +289,11 @@ static void test_idle_engine_asks_nobody_to_ring_when_blocking(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_false(gsb_gate_is_waiting(f->k.engine));
+	assert_false(gsb_clock_is_waited_for(&f->k.engine->scheduler.clock));
 	assert_int_equal(gsb_gate_due_ns(f->k.engine), UINT64_MAX);
 	kit_fill(&f->a, 0, f->mem_a);
 	kit_settle(&f->k);
-	assert_true(gsb_gate_is_waiting(f->k.engine));
+	assert_true(gsb_clock_is_waited_for(&f->k.engine->scheduler.clock));
 	assert_true(gsb_gate_due_ns(f->k.engine) < UINT64_MAX);
 }
 

@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 
 #include "shm/channel.h"
+#include "broker/engine/code/code.h"
+#include "broker/engine/dispatch.h"
 #include "tests/unit/engine_kit.h"
 
 struct fixture {
@@ -166,7 +168,7 @@ static const struct bad_record bad_records[] = {
 	{"function get: module", GSB_REC_FUNCTION_GET,
 	 .function_get = {kit_fn(3), kit_module(3), 1}, .tail_bytes = 1, .why = "with module"},
 	{"function prepare: unknown", GSB_REC_FUNCTION_PREPARE, .object = {kit_fn(3)},
-	 .why = "FunctionPrepare of function"},
+	 .why = "FunctionPrepare with function"},
 	{"function get: name longer than the record", GSB_REC_FUNCTION_GET,
 	 .function_get = {kit_fn(3), kit_module(0), 1000}, .why = "name of 1000 bytes"},
 	{"function get: no name", GSB_REC_FUNCTION_GET,
@@ -183,16 +185,16 @@ static const struct bad_record bad_records[] = {
 	{"global get: module", GSB_REC_GLOBAL_GET, .global_get = {kit_module(9), 1},
 	 .tail_bytes = 1, .why = "with module"},
 	{"occupancy: unknown", GSB_REC_OCCUPANCY, .occupancy = {kit_fn(9), 0, 32, 0},
-	 .why = "Occupancy of function"},
+	 .why = "Occupancy with function"},
 	{"mem alloc: context", GSB_REC_MEM_ALLOC, .mem_alloc = {kit_ctx(9), 64},
-	 .why = "MemAlloc in context"},
+	 .why = "MemAlloc with context"},
 	{"mem free: nothing there", GSB_REC_MEM_FREE, .mem_free = {kit_ctx(0), 0x1000},
 	 .why = "no allocation begins"},
 	{"mem free: context", GSB_REC_MEM_FREE, .mem_free = {kit_ctx(9), MEM},
-	 .why = "MemFree in context"},
-	{"mem info: context", GSB_REC_MEM_INFO, .ctx = {kit_ctx(9)}, .why = "MemInfo of context"},
+	 .why = "MemFree with context"},
+	{"mem info: context", GSB_REC_MEM_INFO, .ctx = {kit_ctx(9)}, .why = "MemInfo with context"},
 	{"host alloc: context", GSB_REC_HOST_ALLOC, .mem_alloc = {kit_ctx(9), 64},
-	 .why = "HostAlloc in context"},
+	 .why = "HostAlloc with context"},
 	{"host free: nothing there", GSB_REC_HOST_FREE, .mem_free = {kit_ctx(0), 0x1000},
 	 .why = "no allocation begins"},
 	{"free async: nothing there", GSB_REC_MEM_FREE_ASYNC, S0, .mem_free = {kit_ctx(0), 0x1000},
@@ -472,7 +474,7 @@ static void test_kernel_past_the_limit_is_abandoned(void **state)
 	struct fixture *f = *state;
 
 	f->k.dev->automatic = false;
-	f->k.engine->params.kernel_limit_ns = 1000000;
+	f->k.engine->scheduler.kernel_limit_ns = 1000000;
 	kit_launch_inc(&f->bad, 0, 0, f->bad_mem, 1);
 	while (!kit_done(&f->bad, 0)) /* the engine's own timer ends this */
 		if (!gsb_engine_turn(f->k.engine))
@@ -500,14 +502,14 @@ static void test_kernel_that_only_waits_is_not_past_the_limit(void **state)
 
 	f->k.dev->automatic = false;
 	f->k.dev->ops.ran_ns = tell_ran_ns;
-	e->params.kernel_limit_ns = 1000000;
+	e->scheduler.kernel_limit_ns = 1000000;
 	ran_ns = 0;
 	kit_launch_inc(&f->bad, 0, 0, f->bad_mem, 1);
 	do
 		gsb_engine_turn(e);
-	while (e->run_ns < 3 * e->params.kernel_limit_ns);
+	while (e->scheduler.run_ns < 3 * e->scheduler.kernel_limit_ns);
 	assert_int_equal(kit_error(&f->bad, 0), 0);
-	ran_ns = e->params.kernel_limit_ns;
+	ran_ns = e->scheduler.kernel_limit_ns;
 	while (!kit_done(&f->bad, 0))
 		gsb_engine_turn(e);
 	f->k.dev->automatic = true;
@@ -521,7 +523,7 @@ static void test_kernel_that_only_waits_is_not_past_the_limit(void **state)
 static void test_recorded_events_hold_nothing_of_the_queue(void **state)
 {
 	struct fixture *f = *state;
-	size_t used = f->bad.t->pool.used_bytes;
+	size_t used = f->bad.t->queues.pool.used_bytes;
 
 	for (uint32_t i = 0; i < 250; i++) {
 		kit_event_create(&f->bad, i);
@@ -530,7 +532,7 @@ static void test_recorded_events_hold_nothing_of_the_queue(void **state)
 	}
 	kit_settle(&f->k);
 	assert_int_equal(kit_done(&f->bad, 0), 500);
-	assert_int_equal(f->bad.t->pool.used_bytes, used);
+	assert_int_equal(f->bad.t->queues.pool.used_bytes, used);
 }
 
 static void test_device_memory_quota_is_kept(void **state)
@@ -623,9 +625,9 @@ static void test_queue_of_loads_of_one_tenant_does_not_stand_before_another(void
 	pthread_mutex_lock(&f->k.dev->preparing);
 	for (int i = 0; i < 100; i++)
 		kit_post_call(&f->bad, GSB_REC_FUNCTION_PREPARE, &fn, sizeof(fn), NULL, 0);
-	assert_int_equal(gsb_tenant_consume(f->bad.t, 100), 100);
+	assert_int_equal(gsb_dispatch_ring(f->bad.t, 100), 100);
 	kit_post_call(&f->good, GSB_REC_FUNCTION_PREPARE, &fn, sizeof(fn), NULL, 0);
-	assert_int_equal(gsb_tenant_consume(f->good.t, 1), 1);
+	assert_int_equal(gsb_dispatch_ring(f->good.t, 1), 1);
 	pthread_mutex_unlock(&f->k.dev->preparing);
 	await_done_jobs(&f->k.engine->loader, 101, of);
 	while (of[at] != f->good.t)
@@ -644,7 +646,7 @@ static void test_flood_of_calls_for_the_loader_is_kept_small(void **state)
 
 	for (int i = 0; i < 2000; i++)
 		last = kit_post_call(&f->bad, GSB_REC_FUNCTION_PREPARE, &fn, sizeof(fn), NULL, 0);
-	assert_int_equal(gsb_tenant_consume(f->bad.t, 2000), GSB_N_JOBS_MAX);
+	assert_int_equal(gsb_dispatch_ring(f->bad.t, 2000), GSB_N_JOBS_MAX);
 	assert_int_equal(f->bad.t->n_jobs, GSB_N_JOBS_MAX);
 	kit_settle(&f->k);
 	assert_true(kit_answered(&f->bad, last));

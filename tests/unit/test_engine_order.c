@@ -197,7 +197,7 @@ static void run_batch(uint64_t first, uint64_t n)
 		renew_events(&t);
 	}
 	kit_settle(&k);
-	assert_int_equal(t.t->n_queued, 0);
+	assert_int_equal(t.t->queues.n_queued, 0);
 	kit_tenant_finish(&t);
 	kit_engine_finish(&k);
 }

@@ -310,12 +310,12 @@ static void test_host_function_done_by_socket_while_the_queue_is_full(void **sta
 	struct fixture *f = *state;
 	struct gsb_msg_host_func m = {.cookie = 9};
 
-	f->t.t->limits.queued_records = 4;
+	f->t.t->queues.max_queued = 4;
 	kit_host_func(&f->t, 1, 9);
 	for (int i = 0; i < 20; i++)
 		kit_fill(&f->t, 1, f->mem);
 	kit_settle(&f->k);
-	assert_true(f->t.t->stalled);
+	assert_true(f->t.t->queues.stalled);
 	read_host_func(f, 9);
 	gsb_msg_init(&m.msg, GSB_MSG_HOST_FUNC, sizeof(m));
 	assert_int_equal(gsb_channel_send(f->t.socket, &m.msg, NULL, 0), 0);
@@ -332,13 +332,13 @@ static void test_full_queue_stops_reading_that_ring_only(void **state)
 
 	kit_tenant_init(&other, &f->k, NULL);
 	mem = kit_alloc(&other, 64);
-	f->t.t->limits.queued_records = 8;
+	f->t.t->queues.max_queued = 8;
 	for (int i = 0; i < 20; i++)
 		kit_fill(&f->t, 1, f->mem);
 	kit_fill(&other, 0, mem);
 	kit_settle(&f->k);
-	assert_int_equal(f->t.t->n_queued, 8);
-	assert_true(f->t.t->stalled);
+	assert_int_equal(f->t.t->queues.n_queued, 8);
+	assert_true(f->t.t->queues.stalled);
 	assert_int_equal(f->k.dev->n_issued, 2);
 	kit_device_auto(f->k.dev);
 	kit_complete(f->k.dev, 0, CUDA_SUCCESS, 0);
@@ -547,7 +547,7 @@ static void test_launch_runs_with_its_parameters(void **state)
 	kit_settle(&f->k);
 	assert_int_equal(((uint32_t *)(uintptr_t)f->mem)[3], 1000);
 	assert_int_equal(f->t.t->stats.kernels, 1000);
-	assert_int_equal(f->t.t->n_queued, 0);
+	assert_int_equal(f->t.t->queues.n_queued, 0);
 }
 
 static void test_kernel_that_cannot_be_prepared_fails_its_context_by_name(void **state)

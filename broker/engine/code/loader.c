@@ -1,38 +1,19 @@
 /*
- * loader.c - the thread that does what may be slow (code.h). It knows jobs and a device's functions,
+ * loader.c - the thread that does what may be slow. It knows jobs and a device's functions,
  * and nothing of tenants: a job carries all that it needs, and only the engine's thread reads what
  * came out.
  *
  * Tenants take turns: a job waits for two at most of each other tenant and for its own tenant's earlier
  * ones, however many another has. Its round says which turn that is.
  */
+#include "broker/engine/code/loader.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include <utlist.h>
-
-#include "broker/engine/code/code.h"
-
-static void run_job(const struct gsb_device_ops *ops, struct gsb_job *j)
-{
-	switch ((enum gsb_rec_type)j->call.type) {
-	case GSB_REC_IMAGE_PART: memcpy(j->image->bytes + j->offset, j->src, j->length); break;
-	case GSB_REC_MODULE_LOAD:
-		j->err = ops->module_load(j->space, j->image->bytes, j->image->total, &j->loaded,
-					  j->log, sizeof(j->log));
-		break;
-	case GSB_REC_FUNCTION_GET:
-		j->err = ops->function_get(j->module->module, j->name, &j->got, &j->info);
-		break;
-	case GSB_REC_FUNCTION_PREPARE:
-	case GSB_REC_LAUNCH:
-		j->err = ops->function_prepare(j->fn->function, j->log, sizeof(j->log));
-		break;
-	default: j->err = -ENOSYS; break;
-	}
-}
 
 static struct gsb_job *wait_for_job(struct gsb_loader *l)
 {
@@ -68,7 +49,7 @@ static void *loader_main(void *arg)
 	struct gsb_job *j;
 
 	while ((j = wait_for_job(l))) {
-		run_job(l->ops, j);
+		j->run(j, l->ops);
 		give_back(l, j);
 	}
 	return NULL;
@@ -117,7 +98,7 @@ void gsb_loader_give(struct gsb_loader *l, struct gsb_job *j)
 	pthread_mutex_unlock(&l->lock);
 }
 
-struct gsb_job *gsb_loader_take(struct gsb_loader *l)
+static struct gsb_job *take(struct gsb_loader *l)
 {
 	struct gsb_job *jobs;
 
@@ -126,4 +107,19 @@ struct gsb_job *gsb_loader_take(struct gsb_loader *l)
 	l->done = NULL;
 	pthread_mutex_unlock(&l->lock);
 	return jobs;
+}
+
+unsigned gsb_loader_collect(struct gsb_loader *l)
+{
+	struct gsb_job *jobs, *next;
+	unsigned n = 0;
+
+	if (!l->n_jobs)
+		return 0;
+	for (jobs = take(l); jobs; jobs = next, n++) {
+		next = jobs->next;
+		jobs->done(jobs);
+	}
+	l->n_jobs -= n;
+	return n;
 }

@@ -10,15 +10,12 @@
 #include "base/checked.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "broker/engine/engine.h"
+#include "broker/engine/order/fence.h"
+#include "broker/engine/order/stream.h"
+#include "broker/engine/tenant/tenant.h"
 #include "shm/region.h"
 
 #define HOST_PAGE_BYTES 4096
-
-static uint64_t max_u64(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
 
 /* ---- device memory ---- */
 
@@ -31,7 +28,7 @@ static bool over_limit(uint64_t used, uint64_t size, uint64_t limit)
 
 static int alloc_device(struct gsb_tenant *t, struct gsb_ctx *ctx, uint64_t size, uint64_t *addr)
 {
-	const struct gsb_device_ops *ops = t->engine->ops;
+	const struct gsb_device_ops *ops = t->dev->ops;
 	int err;
 
 	if (!size)
@@ -48,8 +45,8 @@ static int alloc_device(struct gsb_tenant *t, struct gsb_ctx *ctx, uint64_t size
 	if (err)
 		goto err_live;
 	t->device_used_bytes += size;
-	t->stats.device_mem_peak_bytes =
-		max_u64(t->stats.device_mem_peak_bytes, t->device_used_bytes);
+	if (t->device_used_bytes > t->stats.device_mem_peak_bytes)
+		t->stats.device_mem_peak_bytes = t->device_used_bytes;
 	return 0;
 err_live:
 	gsb_ranges_remove(&ctx->device_taken, *addr, &(struct gsb_range){0});
@@ -66,17 +63,16 @@ int gsb_memory_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 	int err;
 
 	if (!ctx)
-		return gsb_violation(t, "MemAlloc in context %#" PRIx64 ", which it does not have",
-				     body->ctx);
+		return gsb_no_such(t, rec, "context", body->ctx);
 	err = alloc_device(t, ctx, body->size, &range.addr);
 	if (err)
-		gsb_tenant_reply(t, rec, gsb_cuda_result(err), 0);
-	else
-		gsb_tenant_reply_with(t, rec, &range, sizeof(range));
+		return gsb_tenant_fail_call(t, rec, err);
+	gsb_tenant_reply_with(t, rec, &range, sizeof(range));
 	return 0;
 }
 
-int gsb_memory_retire(struct gsb_tenant *t, struct gsb_ctx *ctx, uint64_t addr)
+/* Nothing may name it from now on. */
+static int retire(struct gsb_tenant *t, struct gsb_ctx *ctx, uint64_t addr)
 {
 	const struct gsb_range *taken = gsb_ranges_find(&ctx->device_taken, addr);
 	struct gsb_range was;
@@ -86,7 +82,8 @@ int gsb_memory_retire(struct gsb_tenant *t, struct gsb_ctx *ctx, uint64_t addr)
 	return 0;
 }
 
-void gsb_memory_release(struct gsb_ctx *ctx, uint64_t addr)
+/* Give a retired allocation back to the device. */
+static void release(struct gsb_ctx *ctx, uint64_t addr)
 {
 	struct gsb_tenant *t = ctx->tenant;
 	struct gsb_range was;
@@ -94,37 +91,85 @@ void gsb_memory_release(struct gsb_ctx *ctx, uint64_t addr)
 	if (gsb_ranges_remove(&ctx->device_taken, addr, &was))
 		return;
 	t->device_used_bytes -= was.size;
-	t->engine->ops->mem_free(ctx->space, addr);
+	t->dev->ops->mem_free(ctx->space, addr);
+}
+
+static bool free_done(struct gsb_order *o, const struct gsb_fence_job *job)
+{
+	struct gsb_ctx *ctx = gsb_ctx_of(o);
+
+	release(ctx, job->object);
+	gsb_tenant_reply(ctx->tenant, &job->call, ctx->error, 0);
+	return false;
 }
 
 int gsb_memory_free(struct gsb_tenant *t, const struct gsb_rec *rec,
 		    const struct gsb_rec_mem_free *body)
 {
 	struct gsb_ctx *ctx = gsb_ctx_find(t, body->ctx);
-	struct gsb_bucket *fresh;
+	struct gsb_fence *fresh;
 
 	if (!ctx)
-		return gsb_violation(t, "MemFree in context %#" PRIx64 ", which it does not have",
-				     body->ctx);
-	fresh = gsb_bucket_reserve(t);
+		return gsb_no_such(t, rec, "context", body->ctx);
+	fresh = gsb_fence_reserve(&t->queues);
 	if (!fresh)
 		return -EAGAIN;
-	if (gsb_memory_retire(t, ctx, body->addr))
+	if (retire(t, ctx, body->addr))
 		return -EPROTO;
-	gsb_bucket_close(ctx, fresh, rec, body->addr);
+	gsb_fence_close(&ctx->order, fresh, &(struct gsb_fence_job){free_done, body->addr, *rec});
 	return 0;
+}
+
+/* ---- stream-ordered frees ---- */
+
+struct free_op {
+	struct gsb_op op;
+	uint64_t addr;
+};
+
+static void start_free(struct gsb_op *op)
+{
+	release(gsb_ctx_of(op->order), gsb_container_of(op, struct free_op, op)->addr);
+	gsb_stream_pop(op->stream, op->ready_ns);
+}
+
+/* In a failed context everything passes; memory is still given back. */
+static const struct gsb_op_class free_class = {.start = start_free, .pass = start_free};
+
+int gsb_memory_free_async(struct gsb_tenant *t, const struct gsb_rec *rec,
+			  const struct gsb_rec_mem_free *body)
+{
+	struct gsb_ctx *ctx = gsb_ctx_find(t, body->ctx);
+	struct gsb_stream *s = gsb_stream_find(&t->queues, rec->stream);
+	struct free_op *f;
+	int err;
+
+	if (!ctx || (s && s->order != &ctx->order))
+		return gsb_no_such(t, rec, "context", body->ctx);
+	if (!s)
+		return gsb_no_such(t, rec, "stream", rec->stream);
+	f = gsb_op_create(&t->queues, &free_class, sizeof(*f), 0);
+	if (!f)
+		return -EAGAIN;
+	f->op.post_ns = gsb_tenant_post_ns(t);
+	f->addr = body->addr;
+	err = gsb_stream_push(s, &f->op);
+	if (err) {
+		gsb_op_discard(&t->queues, &f->op);
+		return err;
+	}
+	/* Queued first: a record that is offered again must find the allocation as it was. */
+	return retire(t, ctx, body->addr);
 }
 
 int gsb_memory_info(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t ctx)
 {
-	struct gsb_engine *e = t->engine;
 	struct gsb_reply_mem_info info;
 	uint64_t limit = t->limits.device_mem_bytes, left;
 
 	if (!gsb_ctx_find(t, ctx))
-		return gsb_violation(t, "MemInfo of context %#" PRIx64 ", which it does not have",
-				     ctx);
-	e->ops->mem_info(e->dev, &info.free_bytes, &info.total_bytes);
+		return gsb_no_such(t, rec, "context", ctx);
+	t->dev->ops->mem_info(t->dev, &info.free_bytes, &info.total_bytes);
 	if (limit && limit < info.total_bytes)
 		info.total_bytes = limit;
 	left = info.total_bytes > t->device_used_bytes ? info.total_bytes - t->device_used_bytes
@@ -151,14 +196,14 @@ static void unpin_spaces(struct gsb_tenant *t, uint64_t addr, uint64_t size, uin
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (t->ctxs[i])
-			t->engine->ops->host_unpin(t->ctxs[i]->space, addr, size);
+			t->dev->ops->host_unpin(t->ctxs[i]->space, addr, size);
 }
 
 /* Pinned memory is for every context of its process, as with unified addressing. */
 static int pin_spaces(struct gsb_tenant *t, uint64_t addr, uint64_t size)
 {
 	for (uint32_t i = 0; i < GSB_N_CTXS; i++) {
-		int err = t->ctxs[i] ? t->engine->ops->host_pin(t->ctxs[i]->space, addr, size) : 0;
+		int err = t->ctxs[i] ? t->dev->ops->host_pin(t->ctxs[i]->space, addr, size) : 0;
 
 		if (err) {
 			unpin_spaces(t, addr, size, i);
@@ -168,13 +213,14 @@ static int pin_spaces(struct gsb_tenant *t, uint64_t addr, uint64_t size)
 	return 0;
 }
 
-int gsb_memory_pin_all(struct gsb_ctx *ctx)
+/* A new context may use the pinned memory that its tenant has. */
+static int pin_all(struct gsb_ctx *ctx)
 {
 	const struct gsb_ranges *r = &ctx->tenant->host_taken;
 
 	for (size_t i = 0; i < r->n_items; i++) {
-		int err = ctx->tenant->engine->ops->host_pin(ctx->space, r->items[i].start,
-							     r->items[i].size);
+		int err = ctx->tenant->dev->ops->host_pin(ctx->space, r->items[i].start,
+							  r->items[i].size);
 
 		if (err)
 			return err;
@@ -205,7 +251,8 @@ static int alloc_host(struct gsb_ctx *ctx, uint64_t size, uint64_t *addr)
 	if (err)
 		goto err_pin;
 	t->host_used_bytes += size;
-	t->stats.host_mem_peak_bytes = max_u64(t->stats.host_mem_peak_bytes, t->host_used_bytes);
+	if (t->host_used_bytes > t->stats.host_mem_peak_bytes)
+		t->stats.host_mem_peak_bytes = t->host_used_bytes;
 	return 0;
 err_pin:
 	gsb_ranges_remove(&ctx->host_owned, *addr, &(struct gsb_range){0});
@@ -224,13 +271,11 @@ int gsb_memory_host_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 	int err;
 
 	if (!ctx)
-		return gsb_violation(t, "HostAlloc in context %#" PRIx64 ", which it does not have",
-				     body->ctx);
+		return gsb_no_such(t, rec, "context", body->ctx);
 	err = alloc_host(ctx, body->size, &range.addr);
 	if (err)
-		gsb_tenant_reply(t, rec, gsb_cuda_result(err), 0);
-	else
-		gsb_tenant_reply_with(t, rec, &range, sizeof(range));
+		return gsb_tenant_fail_call(t, rec, err);
+	gsb_tenant_reply_with(t, rec, &range, sizeof(range));
 	return 0;
 }
 
@@ -250,7 +295,7 @@ static void release_host(struct gsb_tenant *t, uint64_t addr)
 			"tenant %u: freed pinned memory keeps its pages: %m", t->id);
 }
 
-void gsb_memory_host_free_all(struct gsb_ctx *ctx)
+static void free_host_of(struct gsb_ctx *ctx)
 {
 	struct gsb_ranges *owned = &ctx->host_owned;
 	struct gsb_range was;
@@ -263,48 +308,57 @@ void gsb_memory_host_free_all(struct gsb_ctx *ctx)
 	gsb_ranges_finish(owned);
 }
 
+static bool host_free_done(struct gsb_order *o, const struct gsb_fence_job *job)
+{
+	struct gsb_ctx *ctx = gsb_ctx_of(o);
+
+	release_host(ctx->tenant, job->object);
+	gsb_tenant_reply(ctx->tenant, &job->call, ctx->error, 0);
+	return false;
+}
+
 int gsb_memory_host_free(struct gsb_tenant *t, const struct gsb_rec *rec,
 			 const struct gsb_rec_mem_free *body)
 {
 	struct gsb_ctx *ctx = gsb_ctx_find(t, body->ctx);
-	struct gsb_bucket *fresh;
+	struct gsb_fence *fresh;
 	struct gsb_range was;
 
 	if (!ctx)
-		return gsb_violation(t, "HostFree in context %#" PRIx64 ", which it does not have",
-				     body->ctx);
-	fresh = gsb_bucket_reserve(t);
+		return gsb_no_such(t, rec, "context", body->ctx);
+	fresh = gsb_fence_reserve(&t->queues);
 	if (!fresh)
 		return -EAGAIN;
 	if (gsb_ranges_remove(&ctx->host_owned, body->addr, &was) ||
 	    gsb_ranges_remove(&t->host_live, body->addr, &was))
 		return gsb_violation(t, "HostFree of %#" PRIx64 ", where no allocation begins",
 				     body->addr);
-	gsb_bucket_close(ctx, fresh, rec, body->addr);
+	gsb_fence_close(&ctx->order, fresh,
+			&(struct gsb_fence_job){host_free_done, body->addr, *rec});
 	return 0;
 }
 
-/* ---- fences ---- */
+/* ---- contexts ---- */
 
-bool gsb_memory_fence_done(struct gsb_ctx *ctx, const struct gsb_rec *call, uint64_t object)
+int gsb_memory_ctx_init(struct gsb_ctx *ctx)
 {
 	struct gsb_tenant *t = ctx->tenant;
-	CUresult result = ctx->error;
 
-	switch ((enum gsb_rec_type)call->type) {
-	case GSB_REC_MEM_FREE: gsb_memory_release(ctx, object); break;
-	case GSB_REC_HOST_FREE: release_host(t, object); break;
-	case GSB_REC_MODULE_UNLOAD:
-		gsb_code_module_destroy(t, (struct gsb_code_module *)(uintptr_t)object);
-		break;
-	case GSB_REC_CTX_DESTROY:
-		gsb_ctx_destroy(ctx);
-		gsb_tenant_reply(t, call, CUDA_SUCCESS, 0);
-		return true;
-	default: break;
-	}
-	gsb_tenant_reply(t, call, result, 0);
-	return false;
+	gsb_ranges_init(&ctx->device_taken, ctx->window_base, ctx->window_size);
+	gsb_ranges_init(&ctx->device_live, ctx->window_base, ctx->window_size);
+	if (t->features & GSB_FEATURE_HOST_WINDOW)
+		gsb_ranges_init(&ctx->host_owned, gsb_host_window_base(t->slot),
+				t->limits.host_mem_bytes);
+	return pin_all(ctx);
+}
+
+void gsb_memory_ctx_finish(struct gsb_ctx *ctx)
+{
+	free_host_of(ctx);
+	for (size_t i = 0; i < ctx->device_taken.n_items; i++)
+		ctx->tenant->device_used_bytes -= ctx->device_taken.items[i].size;
+	gsb_ranges_finish(&ctx->device_taken);
+	gsb_ranges_finish(&ctx->device_live);
 }
 
 /* ---- addresses ---- */

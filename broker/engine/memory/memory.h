@@ -23,28 +23,21 @@ int gsb_memory_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 		     const struct gsb_rec_mem_alloc *body);
 int gsb_memory_free(struct gsb_tenant *t, const struct gsb_rec *rec,
 		    const struct gsb_rec_mem_free *body);
+int gsb_memory_free_async(struct gsb_tenant *t, const struct gsb_rec *rec,
+			  const struct gsb_rec_mem_free *body);
 int gsb_memory_info(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t ctx);
 int gsb_memory_host_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 			  const struct gsb_rec_mem_alloc *body);
 int gsb_memory_host_free(struct gsb_tenant *t, const struct gsb_rec *rec,
 			 const struct gsb_rec_mem_free *body);
-/* What a context that ends has not freed; its work is done. */
-void gsb_memory_host_free_all(struct gsb_ctx *ctx);
-
-/* MemFreeAsync: addr may not be named from now on. -EPROTO: no allocation begins there. */
-int gsb_memory_retire(struct gsb_tenant *t, struct gsb_ctx *ctx, uint64_t addr);
-/* Give a retired allocation back to the device. */
-void gsb_memory_release(struct gsb_ctx *ctx, uint64_t addr);
+/* Of a context: its maps, and the pinned memory that its tenant has already. -errno. */
+int gsb_memory_ctx_init(struct gsb_ctx *ctx);
+/* What a context that ends has not freed; its work is done, its space still there. */
+void gsb_memory_ctx_finish(struct gsb_ctx *ctx);
 
 /* A variable of a module may be named in copies, too. */
 int gsb_memory_add_global(struct gsb_ctx *ctx, uint64_t addr, uint64_t size);
 void gsb_memory_remove_global(struct gsb_ctx *ctx, uint64_t addr);
-
-/* The work before a closed bucket is done: do its call. True when ctx was destroyed by it. */
-bool gsb_memory_fence_done(struct gsb_ctx *ctx, const struct gsb_rec *call, uint64_t object);
-
-/* A new context may use the pinned memory that its tenant has. */
-int gsb_memory_pin_all(struct gsb_ctx *ctx);
 
 /*
  * gsb_memory_check_copy() - turn a copy record into a command

@@ -1,82 +1,63 @@
 /*
- * tenant.h - one process that the engine serves: its shared memory, its tables, its counts.
+ * tenant.h - one process that the engine serves, and its contexts: what the rooms above share of them.
  *
  *   ADMITTED --first record--> ACTIVE --pidfd, cut, shutdown--> LEAVING --nothing in flight--> freed
  *
  * All that a tenant names is looked up in tables that only the engine can write. A LEAVING tenant's
- * queue is dropped at once; its memory is freed when the device no longer works on it. Nothing that
- * one tenant does reaches another's struct.
+ * queues are dropped at once; its memory is freed when the device no longer works on it. Nothing that
+ * one tenant does reaches another's struct. admission.c makes and frees tenants, context.c contexts.
  */
 #ifndef GSB_BROKER_ENGINE_TENANT_TENANT_H
 #define GSB_BROKER_ENGINE_TENANT_TENANT_H
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/compiler.h"
-#include "broker/engine/code/code.h"
 #include "broker/control.h"
-#include "broker/engine/order/pool.h"
-#include "broker/engine/order/stream.h"
+#include "broker/engine/order/clock.h"
+#include "broker/engine/order/order.h"
+#include "broker/engine/tenant/table.h"
+#include "broker/engine/watch.h"
 #include "device/ops.h"
 #include "device/range.h"
 #include "gsb/wire.h"
 #include "shm/ring.h"
 
 struct gsb_engine;
-
-#define GSB_TENANT_SPIN_NS 20000 /* real clock: a waiting thread spins this long before it sleeps */
-
-/* What epoll reports: each descriptor has one of these in its owner's struct. */
-struct gsb_watch {
-	int fd; /* -1: none */
-	void (*on_event)(struct gsb_watch *w, uint32_t events);
-};
+struct gsb_image;
+struct gsb_loader;
+struct gsb_scheduler;
 
 struct gsb_ctx {
 	uint64_t handle; /* 0: being destroyed */
 	struct gsb_tenant *tenant;
 	struct gsb_space *space;
-	struct gsb_stream *legacy;
 	struct gsb_order order;
 	struct gsb_ranges device_taken; /* allocations */
 	struct gsb_ranges
 		device_live;	      /* what copies may name: allocations not freed, and globals */
 	struct gsb_ranges host_owned; /* pinned memory that goes with it */
-	uint64_t used_bytes;
 	uint64_t window_base, window_size;
 	uint32_t index;
 	CUresult error; /* sticky; the tenant's word says the same */
 };
 
-struct gsb_event {
-	uint64_t handle; /* 0: none */
-	struct gsb_ctx *ctx;
-	struct gsb_point *latest; /* NULL: never recorded, or done at done_ns */
-	uint64_t done_ns;
-	uint64_t number;    /* of the latest record, of all owners of this index */
-	uint64_t published; /* the done word */
-};
-
-/* Objects by handle index; each object begins with its handle. */
-struct gsb_table {
-	void **items;
-	uint32_t capacity;
-};
-
 struct gsb_tenant {
 	struct gsb_engine *engine;
+	struct gsb_device *dev;
+	struct gsb_watches *watches;
+	struct gsb_loader *loader;
+	struct gsb_scheduler *scheduler;
+	const struct gsb_clock *clock;
+
 	uint32_t id, slot;
 	uint32_t pid, uid;
 	char name[GSB_TENANT_NAME_MAX], program[GSB_TENANT_NAME_MAX];
 	enum gsb_tenant_state state;
-	bool cut;     /* it left because it broke the protocol */
-	bool stalled; /* its next record does not fit into its queues now */
-	bool dirty;   /* words changed since its threads were last looked at */
+	bool cut; /* it left because it broke the protocol */
 	struct gsb_tenant_limits limits;
 	uint64_t features;
-	enum gsb_copy_mode copy_mode;
 
 	struct gsb_region *region;
 	uint8_t *staging;
@@ -87,73 +68,34 @@ struct gsb_tenant {
 	bool socket_full; /* waiting for room: socket_waiters */
 	struct gsb_stream *socket_waiters;
 
-	struct gsb_pool pool;
+	struct gsb_queues queues;
 	struct gsb_ctx *ctxs[GSB_N_CTXS];
-	struct gsb_stream *streams[GSB_N_STREAMS];
-	struct gsb_event *events; /* GSB_N_EVENTS */
-	uint32_t n_events_seen;	  /* no index from here on was ever used */
 	struct gsb_table modules, functions;
-	struct gsb_image images[GSB_N_IMAGES];
+	struct gsb_image *images; /* uploads under way: code/image.c */
 
-	uint32_t n_queued, n_in_flight, n_jobs, n_host_funcs;
-	uint64_t queued_bytes;
+	uint32_t n_in_flight, n_jobs, n_host_funcs;
 	uint64_t loader_round; /* of its last job */
-	uint64_t n_completed;  /* what the region says */
 	uint64_t device_used_bytes, host_used_bytes;
 	uint64_t host_ns; /* virtual clock: when its last record was posted */
 	uint64_t
 		running_since_ns; /* real time since when it holds up virtual time; 0: it does not */
-	bool charged; /* it did so for too long: time goes on without it until it blocks */
-	uint64_t leaving_since_ns;   /* real time */
-	char why[256];		     /* why it is cut off */
-	struct gsb_ctl_tenant stats; /* counts only; gsb_status_row fills in the rest */
+	bool charged;  /* it did so for too long: time goes on without it until it blocks */
+	char why[256]; /* why it is cut off */
+	struct gsb_ctl_tenant stats; /* counts only; gsb_status_make fills in the rest */
 };
 
-struct gsb_admission {
-	uint32_t id, pid, uid;
-	const char *tenant, *program; /* NUL-terminated, shorter than GSB_TENANT_NAME_MAX */
-	uint64_t features_wanted;
-	struct gsb_tenant_limits limits;
-	int socket, pidfd; /* consumed on success */
-};
+/* ---- contexts ---- */
 
-/*
- * gsb_tenant_admit() - make a tenant and send it WELCOME
- * @why: on failure one sentence with the remedy
- *
- * Context: the engine's thread.
- * Return:  0, -EUSERS (no slot), -ENOMEM, -EPROTONOSUPPORT (features), -EEXIST (address window),
- *          -errno of a system call. The descriptors are then still the caller's.
- */
-int gsb_tenant_admit(struct gsb_engine *e, const struct gsb_admission *a, struct gsb_tenant **out,
-		     char *why, size_t why_size);
+/* NULL: no such context, or it is being destroyed. */
+struct gsb_ctx *gsb_ctx_find(struct gsb_tenant *t, uint64_t handle);
 
-/* Consume at most max records of its ring. Returns how many; cuts the tenant off when it must. */
-unsigned gsb_tenant_consume(struct gsb_tenant *t, unsigned max);
+/* The context of an order, which it embeds. */
+struct gsb_ctx *gsb_ctx_of(struct gsb_order *o);
 
-/* No more of it: drop its queue, have its running kernels abandoned. */
-void gsb_tenant_leave(struct gsb_tenant *t);
+/* A sticky error: every later call of the context returns it, its queues pass without effect. */
+void gsb_ctx_fail(struct gsb_ctx *ctx, CUresult result, const char *detail);
 
-/* The same, and the tenant is told why: every later call of it returns result. */
-void gsb_tenant_dismiss(struct gsb_tenant *t, CUresult result, const char *why);
-
-/* The same for one that broke the protocol, as gsb_violation() noted; goes to the log, too. */
-void gsb_tenant_cut(struct gsb_tenant *t, CUresult result);
-
-/* What a reload of the configuration changes of a tenant that is there. */
-void gsb_tenant_relimit(struct gsb_tenant *t, const struct gsb_tenant_limits *limits);
-
-/* Free it if nothing of it is in flight; true when it is gone. */
-bool gsb_tenant_reap(struct gsb_tenant *t);
-
-/* Note why the tenant breaks the protocol; returns -EPROTO for the handler to return. */
-int gsb_violation(struct gsb_tenant *t, const char *fmt, ...) GSB_PRINTF(2, 3);
-
-/* Words of the region changed: its threads are looked at before the turn ends. */
-static inline void gsb_tenant_touch(struct gsb_tenant *t)
-{
-	t->dirty = true;
-}
+/* ---- answers ---- */
 
 /* Answer a CALL. bytes: already in the reply slot. */
 void gsb_tenant_reply(struct gsb_tenant *t, const struct gsb_rec *call, CUresult result,
@@ -161,25 +103,49 @@ void gsb_tenant_reply(struct gsb_tenant *t, const struct gsb_rec *call, CUresult
 /* The same with an answer to copy there. */
 void gsb_tenant_reply_with(struct gsb_tenant *t, const struct gsb_rec *call, const void *answer,
 			   uint32_t bytes);
+/* A call that fails at once, for a handler to return. */
+int gsb_tenant_fail_call(struct gsb_tenant *t, const struct gsb_rec *call, int err);
 
-/* Have the socket's waiters looked at again once it can be written to. */
-void gsb_tenant_want_socket(struct gsb_tenant *t);
+/* Note why the tenant breaks the protocol; returns -EPROTO for the handler to return. */
+int gsb_violation(struct gsb_tenant *t, const char *fmt, ...) GSB_PRINTF(2, 3);
 
-/* An entry by handle; NULL when the handle is of another kind, stale, or was never made. */
-void *gsb_table_find(const struct gsb_table *table, uint64_t handle);
-int gsb_table_put(struct gsb_table *table, uint64_t handle, uint32_t max, void *object);
+/* The record names something of that kind, by handle h, that there is not. */
+int gsb_no_such(struct gsb_tenant *t, const struct gsb_rec *rec, const char *what, uint64_t h);
 
-int gsb_ctx_create(struct gsb_tenant *t, const struct gsb_rec_ctx_create *body,
-		   struct gsb_ctx **out);
-void gsb_ctx_destroy(struct gsb_ctx *ctx); /* nothing of it is queued or in flight */
-struct gsb_ctx *gsb_ctx_find(struct gsb_tenant *t, uint64_t handle);
+/* ---- host functions ---- */
 
-/* A sticky error: every later call of the context returns it, its queue passes without effect. */
-void gsb_ctx_fail(struct gsb_ctx *ctx, CUresult result, const char *detail);
+/* Queue one: the tenant is asked to run it when its turn has come. -EAGAIN: no room. */
+int gsb_host_func_push(struct gsb_stream *s, uint64_t cookie, uint64_t post_ns);
 
-struct gsb_stream *gsb_stream_find(struct gsb_tenant *t, uint64_t handle);
-int gsb_stream_create(struct gsb_ctx *ctx, uint64_t handle, uint32_t flags, int32_t priority,
-		      struct gsb_stream **out);
-struct gsb_event *gsb_event_find(struct gsb_tenant *t, uint64_t handle);
+/* The tenant says that it has run the host function. -ENOENT: it was not asked to. */
+int gsb_host_func_done(struct gsb_tenant *t, uint64_t cookie);
+
+/* One that is leaving may never say so: its streams go on without. */
+void gsb_host_func_drop(struct gsb_tenant *t);
+
+/* The socket can be written to again. */
+void gsb_host_func_wake(struct gsb_tenant *t);
+
+/* ---- small things ---- */
+
+/* In virtual time: one call of the tenant's has taken its fixed time. */
+void gsb_tenant_charge_host(struct gsb_tenant *t);
+
+static inline struct gsb_tenant *gsb_tenant_of(struct gsb_queues *q)
+{
+	return gsb_container_of(q, struct gsb_tenant, queues);
+}
+
+/* Bytes behind a record's body. */
+static inline uint32_t gsb_rec_tail_bytes(const struct gsb_rec *rec)
+{
+	return rec->size - gsb_rec_min_size(rec->type);
+}
+
+/* When a record that is consumed now was posted, as far as is known: a real clock is not asked. */
+static inline uint64_t gsb_tenant_post_ns(const struct gsb_tenant *t)
+{
+	return t->clock->is_virtual ? t->host_ns : 0;
+}
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * engine.c - see engine.h: the turn, and the sleep between turns.
+ * loop.c - see loop.h: the turn, and the sleep between turns.
  */
-#include "broker/engine/engine.h"
+#include "broker/engine/loop.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,42 +9,21 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "broker/engine/admission.h"
+#include "broker/engine/dispatch.h"
+#include "broker/engine/engine.h"
+#include "broker/engine/gate.h"
+#include "broker/engine/order/stream.h"
 #include "shm/wait.h"
 
-#define EPOLL_BATCH 64
 #define COMPLETION_ROUNDS \
 	64 /* a turn ends although heads go on completing: others want to be read */
 
 /* ---- descriptors ---- */
 
-int gsb_engine_watch(struct gsb_engine *e, struct gsb_watch *w, uint32_t events)
-{
-	struct epoll_event ev = {.events = events, .data.ptr = w};
-
-	if (!epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, w->fd, &ev))
-		return 0;
-	if (errno == EEXIST && !epoll_ctl(e->epoll_fd, EPOLL_CTL_MOD, w->fd, &ev))
-		return 0;
-	return -errno;
-}
-
-void gsb_engine_unwatch(struct gsb_engine *e, struct gsb_watch *w)
-{
-	if (w->fd >= 0)
-		epoll_ctl(e->epoll_fd, EPOLL_CTL_DEL, w->fd, NULL);
-}
-
 void gsb_engine_listen(struct gsb_engine *e, int timeout_ms)
 {
-	struct epoll_event events[EPOLL_BATCH];
-	int n = epoll_wait(e->epoll_fd, events, EPOLL_BATCH, timeout_ms);
-
-	for (int i = 0; i < n; i++) {
-		struct gsb_watch *w = events[i].data.ptr;
-
-		w->on_event(w, events[i].events);
-	}
+	gsb_watches_listen(&e->watches, timeout_ms);
 }
 
 /*
@@ -53,7 +32,7 @@ void gsb_engine_listen(struct gsb_engine *e, int timeout_ms)
  */
 static void on_device(struct gsb_watch *w, uint32_t events)
 {
-	gsb_container_of(w, struct gsb_engine, device_watch)->device_rang = true;
+	gsb_container_of(w, struct gsb_engine, device_watch)->scheduler.rang = true;
 }
 
 static void on_loader(struct gsb_watch *w, uint32_t events)
@@ -72,9 +51,9 @@ static int watch_own(struct gsb_engine *e)
 
 	e->loader_watch = (struct gsb_watch){e->loader.done_fd, on_loader};
 	e->device_watch = (struct gsb_watch){e->ops->event_fd(e->dev), on_device};
-	err = gsb_engine_watch(e, &e->loader_watch, EPOLLIN);
+	err = gsb_watch_start(&e->watches, &e->loader_watch, EPOLLIN);
 	if (!err && e->device_watch.fd >= 0)
-		err = gsb_engine_watch(e, &e->device_watch, EPOLLIN);
+		err = gsb_watch_start(&e->watches, &e->device_watch, EPOLLIN);
 	return err;
 }
 
@@ -91,15 +70,15 @@ int gsb_engine_create(struct gsb_device *dev, const struct gsb_engine_params *p,
 		.ops = dev->ops,
 		.info = dev->ops->info(dev),
 		.params = *p,
-		.virtual_clock = dev->ops->advance != NULL,
 		.started_ns = gsb_clock_ns(),
-		.run_from_ns = gsb_clock_ns(),
 	};
-	e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (e->epoll_fd < 0) {
-		err = -errno;
-		goto err_epoll;
-	}
+	err = gsb_watches_init(&e->watches);
+	if (err)
+		goto err_watches;
+	err = gsb_scheduler_init(&e->scheduler, dev, p->policy, p->kernel_limit_ns);
+	if (err)
+		goto err_scheduler;
+	e->scheduler.clock.host_call_ns = p->host_call_ns;
 	err = gsb_loader_start(&e->loader, e->ops);
 	if (err)
 		goto err_loader;
@@ -111,8 +90,10 @@ int gsb_engine_create(struct gsb_device *dev, const struct gsb_engine_params *p,
 err_watch:
 	gsb_loader_stop(&e->loader);
 err_loader:
-	close(e->epoll_fd);
-err_epoll:
+	gsb_scheduler_finish(&e->scheduler);
+err_scheduler:
+	gsb_watches_finish(&e->watches);
+err_watches:
 	free(e);
 	return err;
 }
@@ -125,12 +106,12 @@ void gsb_engine_destroy(struct gsb_engine *e)
 		if (e->tenants[i])
 			gsb_tenant_dismiss(e->tenants[i], CUDA_ERROR_SYSTEM_NOT_READY,
 					   "its engine was told to end");
-	while (e->n_tenants && !e->dead)
+	while (e->n_tenants && !e->scheduler.lost)
 		if (!gsb_engine_turn(e))
 			gsb_engine_sleep(e);
-	gsb_issue_finish(e);
+	gsb_scheduler_finish(&e->scheduler);
 	gsb_loader_stop(&e->loader);
-	close(e->epoll_fd);
+	gsb_watches_finish(&e->watches);
 	free(e);
 }
 
@@ -144,7 +125,7 @@ static bool read_rings(struct gsb_engine *e)
 	for (unsigned i = 0; i < GSB_N_SLOTS; i++) {
 		struct gsb_tenant *t = e->tenants[(e->first_slot + i) % GSB_N_SLOTS];
 
-		if (t && gsb_tenant_consume(t, GSB_TURN_RECORDS))
+		if (t && gsb_dispatch_ring(t, GSB_TURN_RECORDS))
 			any = true;
 	}
 	e->first_slot++;
@@ -159,10 +140,10 @@ static bool work(struct gsb_engine *e)
 	for (int i = 0; i < COMPLETION_ROUNDS; i++) {
 		bool more;
 
-		gsb_streams_settle(e);
-		more = !e->virtual_clock && gsb_issue_all(e);
-		more |= gsb_complete_poll(e);
-		if (!more && !e->settling)
+		gsb_streams_settle(&e->unsettled);
+		more = !e->scheduler.clock.is_virtual && gsb_issue_all(&e->scheduler);
+		more |= gsb_complete_poll(&e->scheduler);
+		if (!more && !e->unsettled)
 			break;
 		any = true;
 	}
@@ -174,8 +155,8 @@ static void wake_tenants(struct gsb_engine *e)
 	for (int i = 0; i < GSB_N_SLOTS; i++) {
 		struct gsb_tenant *t = e->tenants[i];
 
-		if (t && t->dirty) {
-			t->dirty = false;
+		if (t && t->queues.changed) {
+			t->queues.changed = false;
 			gsb_wake_waiters(t->region);
 		}
 	}
@@ -193,13 +174,13 @@ static bool reap_tenants(struct gsb_engine *e)
 
 bool gsb_engine_turn(struct gsb_engine *e)
 {
-	bool any = gsb_code_collect(e) > 0;
+	bool any = gsb_loader_collect(&e->loader) > 0;
 
 	any |= read_rings(e);
 	any |= work(e);
 	wake_tenants(e);
 	any |= gsb_gate_turn(e);
-	gsb_complete_overdue(e);
+	gsb_complete_overdue(&e->scheduler);
 	any |= reap_tenants(e);
 	return any;
 }
@@ -208,7 +189,7 @@ bool gsb_engine_turn(struct gsb_engine *e)
 
 static void prepare_sleep(struct gsb_engine *e)
 {
-	bool gate = gsb_gate_is_waiting(e);
+	bool gate = gsb_clock_is_waited_for(&e->scheduler.clock);
 
 	for (int i = 0; i < GSB_N_SLOTS; i++) {
 		struct gsb_tenant *t = e->tenants[i];
@@ -235,22 +216,24 @@ static bool has_work(struct gsb_engine *e)
 	for (int i = 0; i < GSB_N_SLOTS; i++) {
 		const struct gsb_tenant *t = e->tenants[i];
 
-		if (t && t->state != GSB_TENANT_LEAVING && !t->stalled &&
+		if (t && t->state != GSB_TENANT_LEAVING && !t->queues.stalled &&
 		    !gsb_ring_is_empty(&t->ring))
 			return true;
 	}
-	return gsb_gate_is_waiting(e) && gsb_gate_is_open(e);
+	return gsb_clock_is_waited_for(&e->scheduler.clock) && gsb_gate_is_open(e);
 }
 
 /* A device that cannot tell has to be asked again and again while it works. */
 static bool must_poll(const struct gsb_engine *e)
 {
-	return e->n_in_flight && e->device_watch.fd < 0 && (!e->virtual_clock || e->advancing);
+	const struct gsb_clock *c = &e->scheduler.clock;
+
+	return c->n_in_flight && e->device_watch.fd < 0 && (!c->is_virtual || c->advancing);
 }
 
 static int timeout_ms(struct gsb_engine *e)
 {
-	uint64_t gate = gsb_gate_due_ns(e), kernel = gsb_complete_due_ns(e);
+	uint64_t gate = gsb_gate_due_ns(e), kernel = gsb_complete_due_ns(&e->scheduler);
 	uint64_t due = gate < kernel ? gate : kernel;
 
 	if (must_poll(e))

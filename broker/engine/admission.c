@@ -1,0 +1,406 @@
+/*
+ * admission.c - see admission.h.
+ */
+#include "broker/engine/admission.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+#include "base/log.h"
+#include "broker/engine/code/code.h"
+#include "broker/engine/context.h"
+#include "broker/engine/engine.h"
+#include "broker/engine/trace/tp.h"
+#include "shm/region.h"
+#include "shm/wait.h"
+
+#define TENANT_SPIN_NS	   20000 /* real clock: a waiting thread spins this long before it sleeps */
+#define STAGING_UNIT	   4096
+#define QUEUED_BYTES_MIN   (2 * GSB_POOL_MAX)
+#define FEATURES_SUPPORTED (GSB_FEATURE_STAGING | GSB_FEATURE_HOST_WINDOW)
+
+/* ---- its descriptors ---- */
+
+/*
+ * Only a wake-up: what there is to do stands in the ring. It is watched for edges and never read, because
+ * the tenant shares its status flags: one that made it blocking and emptied it would catch us in read(2).
+ */
+static void on_doorbell(struct gsb_watch *w, uint32_t events)
+{
+}
+
+static void on_pidfd(struct gsb_watch *w, uint32_t events)
+{
+	gsb_tenant_leave(gsb_container_of(w, struct gsb_tenant, pidfd));
+}
+
+/* What gsb_channel_recv says of bytes that no library sends. */
+static bool is_garbage(ssize_t n)
+{
+	return n == -EPROTO || n == -EPROTONOSUPPORT || n == -EMSGSIZE;
+}
+
+/* What was received, -EPROTO when it breaks the protocol. */
+static int take_message(struct gsb_tenant *t, const struct gsb_msg_host_func *m, ssize_t n)
+{
+	if (is_garbage(n))
+		return gsb_violation(t, "%s on its socket",
+				     n == -EMSGSIZE ? "a message too long, or with descriptors,"
+						    : "what is no message of this version");
+	if (m->msg.type != GSB_MSG_HOST_FUNC || n != sizeof(*m))
+		return gsb_violation(t, "message of type %u on its socket", m->msg.type);
+	gsb_tenant_charge_host(t);
+	if (gsb_host_func_done(t, m->cookie))
+		return gsb_violation(t, "host function %#" PRIx64 " done, which was not asked for",
+				     m->cookie);
+	return 0;
+}
+
+static void read_socket(struct gsb_tenant *t)
+{
+	struct gsb_msg_host_func m;
+	ssize_t n;
+
+	for (;;) {
+		n = gsb_channel_recv(t->socket.fd, &m, sizeof(m), NULL, NULL);
+		if (n == -EAGAIN)
+			return;
+		if (n <= 0 && !is_garbage(n))
+			break;
+		if (take_message(t, &m, n)) {
+			gsb_tenant_cut(t, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH);
+			return;
+		}
+	}
+	/* The end of file is no death (a child may hold the other end): the pidfd tells. */
+	gsb_watch_stop(t->watches, &t->socket);
+}
+
+static void on_socket(struct gsb_watch *w, uint32_t events)
+{
+	struct gsb_tenant *t = gsb_container_of(w, struct gsb_tenant, socket);
+
+	if (t->state == GSB_TENANT_LEAVING)
+		return;
+	if (events & EPOLLOUT)
+		gsb_host_func_wake(t);
+	read_socket(t);
+}
+
+/* ---- admission ---- */
+
+static void apply_defaults(struct gsb_tenant_limits *l)
+{
+	if (!l->host_mem_bytes)
+		l->host_mem_bytes = GSB_DEFAULT_HOST_MEM_BYTES;
+	if (!l->staging_bytes)
+		l->staging_bytes = GSB_DEFAULT_STAGING_BYTES;
+	if (!l->image_max_bytes)
+		l->image_max_bytes = GSB_DEFAULT_IMAGE_MAX_BYTES;
+	if (!l->queued_bytes)
+		l->queued_bytes = GSB_DEFAULT_QUEUED_BYTES;
+	if (!l->queued_records)
+		l->queued_records = GSB_DEFAULT_QUEUED_RECORDS;
+	if (l->queued_bytes < QUEUED_BYTES_MIN)
+		l->queued_bytes = QUEUED_BYTES_MIN; /* the largest record must fit */
+	if (l->host_mem_bytes > GSB_HOST_WINDOW_STRIDE / 2)
+		l->host_mem_bytes = GSB_HOST_WINDOW_STRIDE / 2;
+	l->host_mem_bytes = gsb_round_up(l->host_mem_bytes, STAGING_UNIT);
+	l->staging_bytes = gsb_round_up(l->staging_bytes, STAGING_UNIT);
+}
+
+static int find_slot(const struct gsb_engine *e)
+{
+	for (int i = 0; i < GSB_N_SLOTS; i++)
+		if (!e->tenants[i])
+			return i;
+	return -EUSERS;
+}
+
+static int make_staging(struct gsb_tenant *t)
+{
+	void *p = NULL;
+	int err = gsb_memfd_create("gsb-staging", t->limits.staging_bytes, &t->staging_fd);
+
+	if (!err)
+		err = gsb_memfd_map(t->staging_fd, t->limits.staging_bytes, &p);
+	t->staging = p;
+	return err;
+}
+
+static int make_host_window(struct gsb_tenant *t)
+{
+	uint64_t base = gsb_host_window_base(t->slot), size = t->limits.host_mem_bytes;
+	int err;
+
+	if (!(t->features & GSB_FEATURE_HOST_WINDOW))
+		return 0;
+	err = gsb_memfd_create("gsb-host", size, &t->host_fd);
+	if (!err)
+		err = gsb_window_map(t->host_fd, base, size);
+	if (err)
+		return err;
+	gsb_ranges_init(&t->host_taken, base, size);
+	gsb_ranges_init(&t->host_live, base, size);
+	return 0;
+}
+
+static int make_memory(struct gsb_tenant *t)
+{
+	int err = gsb_region_create(t->features, &t->region, &t->region_fd);
+
+	if (!err)
+		err = make_staging(t);
+	if (!err)
+		err = make_host_window(t);
+	if (!err)
+		err = gsb_queues_init(&t->queues, t->region, t->limits.queued_bytes,
+				      t->limits.queued_records, &t->engine->unsettled);
+	if (!err)
+		err = gsb_images_init(t);
+	if (err)
+		return err;
+	t->doorbell.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	gsb_ring_consumer_init(&t->ring, t->region);
+	return t->doorbell.fd < 0 ? -errno : 0;
+}
+
+static int send_welcome(struct gsb_tenant *t)
+{
+	struct gsb_msg_welcome w = {
+		.features = t->features,
+		.slot = t->slot,
+		.spin_ns = t->clock->is_virtual ? 0 : TENANT_SPIN_NS,
+		.staging_bytes = t->limits.staging_bytes,
+		.host_window_bytes = t->host_fd >= 0 ? t->limits.host_mem_bytes : 0,
+		.image_max_bytes = t->limits.image_max_bytes,
+		.tenant_id = t->id,
+		.device = *t->engine->info,
+	};
+	int fds[5], n = 0, self = -1, err;
+
+	if (t->limits.device_mem_bytes && t->limits.device_mem_bytes < w.device.total_mem_bytes)
+		w.device.total_mem_bytes = t->limits.device_mem_bytes;
+	err = gsb_pidfd_open(getpid(), &self);
+	if (err)
+		return err;
+	fds[n++] = t->region_fd;
+	fds[n++] = t->staging_fd;
+	if (t->host_fd >= 0)
+		fds[n++] = t->host_fd;
+	fds[n++] = t->doorbell.fd;
+	fds[n++] = self;
+	gsb_msg_init(&w.msg, GSB_MSG_WELCOME, sizeof(w));
+	err = gsb_channel_send(t->socket.fd, &w.msg, fds, (unsigned)n);
+	close(self);
+	return err;
+}
+
+static int watch_tenant(struct gsb_tenant *t)
+{
+	int err = gsb_watch_start(t->watches, &t->doorbell, EPOLLIN | EPOLLET);
+
+	if (!err)
+		err = gsb_watch_start(t->watches, &t->socket, EPOLLIN);
+	if (!err)
+		err = gsb_watch_start(t->watches, &t->pidfd, EPOLLIN);
+	return err;
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Everything that admission made, in any state of completion, but not socket and pidfd. */
+static void free_tenant(struct gsb_tenant *t)
+{
+	gsb_watch_stop(t->watches, &t->doorbell);
+	gsb_watch_stop(t->watches, &t->socket);
+	gsb_watch_stop(t->watches, &t->pidfd);
+	gsb_images_finish(t);
+	gsb_table_finish(&t->modules);
+	gsb_table_finish(&t->functions);
+	gsb_queues_finish(&t->queues);
+	gsb_ranges_finish(&t->host_taken);
+	gsb_ranges_finish(&t->host_live);
+	if (t->host_fd >= 0)
+		gsb_window_unmap(gsb_host_window_base(t->slot), t->limits.host_mem_bytes);
+	if (t->staging)
+		munmap(t->staging, t->limits.staging_bytes);
+	if (t->region)
+		munmap(t->region, sizeof(*t->region));
+	close_fd(t->region_fd);
+	close_fd(t->staging_fd);
+	close_fd(t->host_fd);
+	close_fd(t->doorbell.fd);
+	free(t);
+}
+
+static struct gsb_tenant *create_tenant(struct gsb_engine *e, const struct gsb_admission *a,
+					uint32_t slot)
+{
+	struct gsb_tenant *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->engine = e;
+	t->dev = e->dev;
+	t->watches = &e->watches;
+	t->loader = &e->loader;
+	t->scheduler = &e->scheduler;
+	t->clock = &e->scheduler.clock;
+	t->slot = slot;
+	t->id = a->id;
+	t->pid = a->pid;
+	t->uid = a->uid;
+	snprintf(t->name, sizeof(t->name), "%s", a->tenant);
+	snprintf(t->program, sizeof(t->program), "%s", a->program);
+	t->limits = a->limits;
+	apply_defaults(&t->limits);
+	t->features = a->features_wanted & FEATURES_SUPPORTED;
+	t->region_fd = t->staging_fd = t->host_fd = -1;
+	t->doorbell = (struct gsb_watch){-1, on_doorbell};
+	t->socket = (struct gsb_watch){a->socket, on_socket};
+	t->pidfd = (struct gsb_watch){a->pidfd, on_pidfd};
+	return t;
+}
+
+static int refuse(char *why, size_t size, int err, const char *what)
+{
+	snprintf(why, size, "%s: %s", what, strerror(-err));
+	return err;
+}
+
+int gsb_tenant_admit(struct gsb_engine *e, const struct gsb_admission *a, struct gsb_tenant **out,
+		     char *why, size_t why_size)
+{
+	struct gsb_tenant *t;
+	int slot = find_slot(e), err;
+
+	if (slot < 0)
+		return refuse(why, why_size, slot,
+			      "all 64 places of this engine are taken; wait for a process to end");
+	if (!(a->features_wanted & GSB_FEATURE_STAGING) ||
+	    a->features_wanted & ~(uint64_t)GSB_FEATURES_KNOWN)
+		return refuse(why, why_size, -EPROTONOSUPPORT,
+			      "library and engine are of different builds; install one of both");
+	t = create_tenant(e, a, (uint32_t)slot);
+	err = t ? make_memory(t) : -ENOMEM;
+	if (!err)
+		err = watch_tenant(t);
+	if (!err)
+		err = send_welcome(t);
+	if (err) {
+		if (t)
+			free_tenant(t);
+		return refuse(why, why_size, err,
+			      "the engine cannot make the tenant's shared memory");
+	}
+	e->tenants[slot] = t;
+	e->n_tenants++;
+	e->n_admitted++;
+	gsb_tp(admit, t->id, t->pid, t->slot, t->name);
+	*out = t;
+	return 0;
+}
+
+void gsb_tenant_relimit(struct gsb_tenant *t, const struct gsb_tenant_limits *limits)
+{
+	const struct gsb_device_ops *ops = t->dev->ops;
+
+	t->limits.device_mem_bytes = limits->device_mem_bytes;
+	for (uint32_t i = 0; i < GSB_N_CTXS; i++)
+		if (t->ctxs[i] && ops->space_limit)
+			ops->space_limit(t->ctxs[i]->space, limits->device_mem_bytes);
+	if (limits->queued_records)
+		t->limits.queued_records = t->queues.max_queued = limits->queued_records;
+	t->queues.stalled = false;
+}
+
+/* ---- the end ---- */
+
+void gsb_tenant_leave(struct gsb_tenant *t)
+{
+	if (t->state == GSB_TENANT_LEAVING)
+		return;
+	t->state = GSB_TENANT_LEAVING;
+	gsb_watch_stop(t->watches, &t->pidfd);
+	for (uint32_t i = 0; i < GSB_N_CTXS; i++) {
+		struct gsb_ctx *ctx = t->ctxs[i];
+
+		if (!ctx)
+			continue;
+		if (!ctx->error)
+			ctx->error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+		gsb_order_fail(&ctx->order);
+		if (t->dev->ops->space_cancel)
+			t->dev->ops->space_cancel(ctx->space);
+	}
+	gsb_host_func_drop(t);
+}
+
+void gsb_tenant_dismiss(struct gsb_tenant *t, CUresult result, const char *why)
+{
+	struct gsb_msg_cut m = {.result = result};
+
+	if (t->state == GSB_TENANT_LEAVING)
+		return;
+	snprintf(m.reason, sizeof(m.reason), "%s", why);
+	atomic_store_explicit(&t->region->header.fatal, (uint32_t)result, memory_order_release);
+	gsb_wake_waiters(t->region);
+	gsb_msg_init(&m.msg, GSB_MSG_CUT, sizeof(m));
+	gsb_channel_send(t->socket.fd, &m.msg, NULL, 0); /* courtesy: fatal says it, too */
+	gsb_tenant_leave(t);
+}
+
+void gsb_tenant_cut(struct gsb_tenant *t, CUresult result)
+{
+	if (t->state == GSB_TENANT_LEAVING)
+		return;
+	t->cut = true;
+	t->engine->n_cut++;
+	gsb_log(GSB_LOG_ERROR, "tenant", "%u (%s, pid %u) is cut off: %s", t->id, t->name, t->pid,
+		t->why);
+	gsb_tenant_dismiss(t, result, t->why);
+}
+
+static void account_gone(struct gsb_engine *e, const struct gsb_tenant *t)
+{
+	e->gone_records += t->stats.records;
+	e->gone_launches += t->stats.launches;
+	e->gone_kernels += t->stats.kernels;
+	e->gone_device_ns += t->stats.device_ns;
+}
+
+bool gsb_tenant_reap(struct gsb_tenant *t)
+{
+	struct gsb_engine *e = t->engine;
+	int socket = t->socket.fd, pidfd = t->pidfd.fd;
+
+	if (t->state != GSB_TENANT_LEAVING || t->n_in_flight || t->n_jobs || t->queues.n_queued)
+		return false;
+	for (uint32_t i = 0; i < GSB_N_CTXS; i++)
+		if (t->ctxs[i])
+			gsb_ctx_destroy(t->ctxs[i]);
+	account_gone(e, t);
+	gsb_tp(gone, t->id, t->cut);
+	e->tenants[t->slot] = NULL;
+	e->n_tenants--;
+	gsb_log(GSB_LOG_INFO, "tenant", "%u (%s, pid %u) has left", t->id, t->name, t->pid);
+	if (e->on_gone)
+		e->on_gone(e, t);
+	free_tenant(t);
+	close_fd(socket);
+	close_fd(pidfd);
+	return true;
+}

@@ -1,0 +1,174 @@
+/*
+ * function.c - kernels of modules: found, made ready to run, asked about.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "broker/engine/code/code.h"
+#include "broker/engine/code/job.h"
+#include "broker/engine/order/stream.h"
+#include "broker/engine/tenant/tenant.h"
+
+struct gsb_kernel_fn *gsb_code_find_function(struct gsb_tenant *t, uint64_t handle)
+{
+	struct gsb_kernel_fn *fn = gsb_table_find(&t->functions, handle);
+
+	return fn && fn->function && !fn->module->ctx->order.closed ? fn : NULL;
+}
+
+/* Bytes of a struct gsb_reply_function that mean something. */
+static uint32_t info_bytes(const struct gsb_function_info *info)
+{
+	return (uint32_t)(offsetof(struct gsb_function_info, params) +
+			  info->n_params * sizeof(info->params[0]));
+}
+
+static void got(struct gsb_job *j)
+{
+	struct gsb_kernel_fn *fn = j->fn;
+	struct gsb_tenant *t = j->tenant;
+
+	if (j->err) {
+		LL_DELETE(fn->module->functions, fn);
+		if (fn->module->handle)
+			gsb_table_remove(&t->functions, fn->handle);
+		free(fn);
+		gsb_tenant_reply(t, &j->call, gsb_cuda_result(j->err), 0);
+		gsb_job_destroy(j);
+		return;
+	}
+	fn->function = j->got;
+	fn->params_bytes = j->info.params_bytes;
+	fn->regs = (uint32_t)j->info.attrs[GSB_ATTR_NUM_REGS];
+	fn->static_smem_bytes = (uint32_t)j->info.attrs[GSB_ATTR_SHARED_BYTES];
+	fn->max_dynamic_smem_bytes = j->info.attrs[GSB_ATTR_MAX_DYNAMIC_SMEM];
+	gsb_tenant_reply_with(t, &j->call, &j->info, info_bytes(&j->info));
+	gsb_job_destroy(j);
+}
+
+static void get(struct gsb_job *j, const struct gsb_device_ops *ops)
+{
+	j->err = ops->function_get(j->module->module, j->name, &j->got, &j->info);
+}
+
+int gsb_code_function_get(struct gsb_tenant *t, const struct gsb_rec *rec,
+			  const struct gsb_rec_function_get *b, const char *name)
+{
+	struct gsb_code_module *m = gsb_code_find_module(t, b->module);
+	struct gsb_kernel_fn *fn;
+	struct gsb_job *j;
+	int err;
+
+	if (!m)
+		return gsb_no_such(t, rec, "module", b->module);
+	fn = calloc(1, sizeof(*fn));
+	if (!fn)
+		return gsb_tenant_fail_call(t, rec, -ENOMEM);
+	fn->handle = b->function;
+	fn->module = m;
+	err = gsb_handle_kind(b->function) == GSB_HANDLE_FUNCTION
+		      ? gsb_table_put(&t->functions, b->function, GSB_N_FUNCTIONS_MAX, fn)
+		      : -ERANGE;
+	if (err) {
+		free(fn);
+		return err == -ENOMEM ? gsb_tenant_fail_call(t, rec, err)
+				      : gsb_violation(t,
+						      "FunctionGet as %#" PRIx64
+						      ", which is taken or no handle",
+						      b->function);
+	}
+	LL_PREPEND(m->functions, fn);
+	j = gsb_job_create(t, m->ctx, rec);
+	if (!j)
+		return gsb_violation(t, "the engine is out of memory"), -ENOMEM;
+	j->run = get;
+	j->done = got;
+	j->module = m;
+	j->fn = fn;
+	memcpy(j->name, name, strlen(name) + 1);
+	gsb_job_give(j);
+	return 0;
+}
+
+static void run_prepare(struct gsb_job *j, const struct gsb_device_ops *ops)
+{
+	j->err = ops->function_prepare(j->fn->function, j->log, sizeof(j->log));
+}
+
+static void prepared(struct gsb_job *j)
+{
+	struct gsb_kernel_fn *fn = j->fn;
+	struct gsb_tenant *t = j->tenant;
+	uint32_t bytes = (uint32_t)strnlen(j->log, sizeof(j->log));
+
+	fn->state = j->err ? GSB_FN_FAILED : GSB_FN_READY;
+	fn->prepare_err = j->err;
+	if (j->err)
+		gsb_log(GSB_LOG_WARN, "code", "tenant %u: %s", t->id, j->log);
+	gsb_stream_wake_list(&fn->waiters);
+	if (j->call.type == GSB_REC_FUNCTION_PREPARE) { /* and not a launch that found it new */
+		memcpy(t->region->replies[j->call.thread], j->log, bytes);
+		gsb_tenant_reply(t, &j->call, gsb_cuda_result(j->err), bytes);
+	}
+	gsb_job_destroy(j);
+}
+
+static int prepare(struct gsb_tenant *t, struct gsb_kernel_fn *fn, const struct gsb_rec *call)
+{
+	struct gsb_job *j = gsb_job_create(t, fn->module->ctx, call);
+
+	if (!j)
+		return -ENOMEM;
+	j->run = run_prepare;
+	j->done = prepared;
+	j->fn = fn;
+	if (fn->state != GSB_FN_READY)
+		fn->state = GSB_FN_PREPARING;
+	gsb_job_give(j);
+	return 0;
+}
+
+int gsb_code_prepare(struct gsb_tenant *t, struct gsb_kernel_fn *fn)
+{
+	int err = prepare(t, fn, &(struct gsb_rec){.type = GSB_REC_LAUNCH});
+
+	return err ? gsb_violation(t, "the engine is out of memory"), err : 0;
+}
+
+/* A device makes a kernel ready once: asking again, or while it is under way, costs a look. */
+int gsb_code_function_prepare(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t handle)
+{
+	struct gsb_kernel_fn *fn = gsb_code_find_function(t, handle);
+
+	if (!fn)
+		return gsb_no_such(t, rec, "function", handle);
+	return prepare(t, fn, rec) ? gsb_tenant_fail_call(t, rec, -ENOMEM) : 0;
+}
+
+struct gsb_kernel gsb_code_needs(const struct gsb_kernel_fn *fn, const struct gsb_cmd_launch *l)
+{
+	return (struct gsb_kernel){
+		.threads_per_block = l->block[0] * l->block[1] * l->block[2],
+		.regs_per_thread = fn->regs,
+		.smem_bytes = fn->static_smem_bytes + l->smem_bytes,
+		.n_blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
+	};
+}
+
+int gsb_code_function_set(struct gsb_tenant *t, const struct gsb_rec *rec,
+			  const struct gsb_rec_function_set *b)
+{
+	struct gsb_kernel_fn *fn = gsb_code_find_function(t, b->function);
+
+	if (!fn)
+		return gsb_no_such(t, rec, "function", b->function);
+	if (b->attribute == GSB_ATTR_MAX_DYNAMIC_SMEM)
+		fn->max_dynamic_smem_bytes = b->value;
+	return 0; /* the others are hints, which the device has no use for yet */
+}

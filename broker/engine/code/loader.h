@@ -1,0 +1,71 @@
+/*
+ * loader.h - the thread that does what may be slow, one job at a time.
+ *
+ * A job carries all that it needs, and only the engine's thread reads what came out. It counts as work of
+ * its context (order/fence.h), so that nothing that it uses is destroyed under it.
+ */
+#ifndef GSB_BROKER_ENGINE_CODE_LOADER_H
+#define GSB_BROKER_ENGINE_CODE_LOADER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "device/ops.h"
+#include "gsb/wire.h"
+
+struct gsb_code_module;
+struct gsb_ctx;
+struct gsb_fence;
+struct gsb_image;
+struct gsb_kernel_fn;
+struct gsb_tenant;
+
+#define GSB_LOAD_LOG_MAX 1024
+
+/* Made and freed by the engine's thread. */
+struct gsb_job {
+	struct gsb_job *next;
+	uint64_t
+		round; /* jobs are done in ascending order; at least one more than its tenant's last */
+	struct gsb_tenant *tenant;
+	struct gsb_ctx *ctx;	 /* NULL: of no context (ImagePart) */
+	struct gsb_fence *fence; /* held; NULL with ctx */
+	struct gsb_space *space; /* of ctx */
+	void (*run)(struct gsb_job *j,
+		    const struct gsb_device_ops *ops); /* on the loader's thread */
+	void (*done)(struct gsb_job *j); /* on the engine's, afterwards: answer, and destroy it */
+	struct gsb_rec call;		 /* whom to answer */
+	struct gsb_code_module *module;
+	struct gsb_kernel_fn *fn;
+	struct gsb_image *image;
+	const uint8_t *src;	 /* ImagePart: in the staging memory */
+	uint64_t offset, length; /* ImagePart */
+	int err;
+	struct gsb_module *loaded; /* ModuleLoad */
+	struct gsb_function *got;  /* FunctionGet */
+	struct gsb_function_info info;
+	char name[GSB_NAME_MAX + 1];
+	char log[GSB_LOAD_LOG_MAX];
+};
+
+struct gsb_loader {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t work;
+	struct gsb_job *todo, *done; /* under lock; by round; oldest first */
+	uint64_t round;		     /* under lock: of the job that was begun last */
+	bool stop;		     /* under lock */
+	int done_fd;		     /* eventfd: done is not empty */
+	unsigned n_jobs;	     /* the engine's count: given and not taken back */
+	const struct gsb_device_ops *ops;
+};
+
+int gsb_loader_start(struct gsb_loader *l, const struct gsb_device_ops *ops);
+void gsb_loader_stop(struct gsb_loader *l); /* finishes what it has; jobs done are freed unseen */
+void gsb_loader_give(struct gsb_loader *l, struct gsb_job *job);
+
+/* Take back what the loader has done, oldest first. Returns how many. */
+unsigned gsb_loader_collect(struct gsb_loader *l);
+
+#endif

@@ -1,0 +1,216 @@
+/*
+ * module.c - modules of a tenant and what is looked up in one: kernels' names, variables.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "broker/engine/code/code.h"
+#include "broker/engine/code/image.h"
+#include "broker/engine/code/job.h"
+#include "broker/engine/memory/memory.h"
+#include "broker/engine/order/fence.h"
+#include "broker/engine/tenant/tenant.h"
+
+struct gsb_code_module *gsb_code_find_module(struct gsb_tenant *t, uint64_t handle)
+{
+	struct gsb_code_module *m = gsb_table_find(&t->modules, handle);
+
+	return m && m->module && !m->ctx->order.closed ? m : NULL;
+}
+
+static int create_module(struct gsb_tenant *t, struct gsb_ctx *ctx, uint64_t handle,
+			 struct gsb_code_module **out)
+{
+	struct gsb_code_module *m = calloc(1, sizeof(*m));
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	m->handle = handle;
+	m->ctx = ctx;
+	err = gsb_table_put(&t->modules, handle, GSB_N_MODULES_MAX, m);
+	if (err)
+		free(m);
+	else
+		*out = m;
+	return err;
+}
+
+static void free_module(struct gsb_tenant *t, struct gsb_code_module *m)
+{
+	gsb_table_remove(&t->modules, m->handle);
+	free(m);
+}
+
+static void load(struct gsb_job *j, const struct gsb_device_ops *ops)
+{
+	j->err = ops->module_load(j->space, j->image->bytes, j->image->total, &j->loaded, j->log,
+				  sizeof(j->log));
+}
+
+static void loaded(struct gsb_job *j)
+{
+	struct gsb_tenant *t = j->tenant;
+	uint32_t bytes = (uint32_t)strnlen(j->log, sizeof(j->log));
+
+	gsb_image_drop(j->image);
+	if (j->err) {
+		gsb_log(GSB_LOG_INFO, "code", "tenant %u: module refused: %s", t->id, j->log);
+		free_module(t, j->module);
+	} else {
+		j->module->module = j->loaded;
+		t->stats.n_modules++;
+	}
+	memcpy(t->region->replies[j->call.thread], j->log, bytes);
+	gsb_tenant_reply(t, &j->call, gsb_cuda_result(j->err), bytes);
+	gsb_job_destroy(j);
+}
+
+int gsb_code_module_load(struct gsb_tenant *t, const struct gsb_rec *rec,
+			 const struct gsb_rec_module_load *b)
+{
+	struct gsb_ctx *ctx = gsb_ctx_find(t, b->ctx);
+	struct gsb_image *image = gsb_image_find(t, b->image);
+	struct gsb_code_module *m;
+	struct gsb_job *j;
+	int err;
+
+	if (!ctx || !image || image->busy || image->filled != image->total)
+		return gsb_violation(t,
+				     "ModuleLoad of image %" PRIu64 " in context %#" PRIx64
+				     ": no such context, or the image is not all there",
+				     b->image, b->ctx);
+	if (gsb_handle_kind(b->module) != GSB_HANDLE_MODULE)
+		return gsb_no_such(t, rec, "module", b->module);
+	err = create_module(t, ctx, b->module, &m);
+	if (err == -EEXIST || err == -ERANGE)
+		return gsb_violation(t, "ModuleLoad as %#" PRIx64 ", which is taken", b->module);
+	j = err ? NULL : gsb_job_create(t, ctx, rec);
+	if (!j) {
+		if (!err)
+			free_module(t, m);
+		return gsb_tenant_fail_call(t, rec, -ENOMEM);
+	}
+	image->busy = true;
+	j->run = load;
+	j->done = loaded;
+	j->image = image;
+	j->module = m;
+	gsb_job_give(j);
+	return 0;
+}
+
+static void forget_globals(struct gsb_code_module *m)
+{
+	for (uint32_t i = 0; i < m->n_globals; i++)
+		gsb_memory_remove_global(m->ctx, m->globals[i]);
+	m->n_globals = 0;
+}
+
+/* All work of the module is done: unload it and forget its functions. */
+static void destroy_module(struct gsb_tenant *t, struct gsb_code_module *m)
+{
+	struct gsb_kernel_fn *fn, *next;
+
+	forget_globals(m);
+	for (fn = m->functions; fn; fn = next) {
+		next = fn->next;
+		if (m->handle)
+			gsb_table_remove(&t->functions, fn->handle);
+		free(fn);
+	}
+	if (m->module) {
+		t->dev->ops->module_unload(m->module);
+		t->stats.n_modules--;
+	}
+	if (m->handle)
+		gsb_table_remove(&t->modules, m->handle);
+	free(m);
+}
+
+static bool unload_done(struct gsb_order *o, const struct gsb_fence_job *job)
+{
+	struct gsb_ctx *ctx = gsb_ctx_of(o);
+
+	destroy_module(ctx->tenant, (struct gsb_code_module *)(uintptr_t)job->object);
+	gsb_tenant_reply(ctx->tenant, &job->call, ctx->error, 0);
+	return false;
+}
+
+int gsb_code_module_unload(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t handle)
+{
+	struct gsb_code_module *m = gsb_code_find_module(t, handle);
+	struct gsb_fence *fresh;
+
+	if (!m)
+		return gsb_no_such(t, rec, "module", handle);
+	fresh = gsb_fence_reserve(&t->queues);
+	if (!fresh)
+		return -EAGAIN;
+	/* From here on neither the module nor a function of it can be named. */
+	forget_globals(m);
+	gsb_table_remove(&t->modules, handle);
+	for (struct gsb_kernel_fn *fn = m->functions; fn; fn = fn->next)
+		gsb_table_remove(&t->functions, fn->handle);
+	m->handle = 0;
+	gsb_fence_close(&m->ctx->order, fresh,
+			&(struct gsb_fence_job){unload_done, (uint64_t)(uintptr_t)m, *rec});
+	return 0;
+}
+
+void gsb_code_ctx_finish(struct gsb_ctx *ctx)
+{
+	struct gsb_tenant *t = ctx->tenant;
+
+	for (uint32_t i = 0; i < t->modules.capacity; i++) {
+		struct gsb_code_module *m = t->modules.items[i];
+
+		if (m && m->ctx == ctx)
+			destroy_module(t, m);
+	}
+}
+
+int gsb_code_function_name(struct gsb_tenant *t, const struct gsb_rec *rec,
+			   const struct gsb_rec_function_name *b)
+{
+	struct gsb_code_module *m = gsb_code_find_module(t, b->module);
+	const char *name;
+	size_t bytes;
+
+	if (!m)
+		return gsb_no_such(t, rec, "module", b->module);
+	name = b->index <= UINT_MAX ? t->dev->ops->function_name(m->module, (unsigned)b->index)
+				    : NULL;
+	bytes = name ? strlen(name) : 0;
+	if (!name || bytes > GSB_REPLY_BYTES)
+		return gsb_tenant_fail_call(t, rec, -ENOENT);
+	gsb_tenant_reply_with(t, rec, name, (uint32_t)bytes);
+	return 0;
+}
+
+int gsb_code_global_get(struct gsb_tenant *t, const struct gsb_rec *rec,
+			const struct gsb_rec_global_get *b, const char *name)
+{
+	struct gsb_code_module *m = gsb_code_find_module(t, b->module);
+	struct gsb_reply_range range;
+	int err;
+
+	if (!m)
+		return gsb_no_such(t, rec, "module", b->module);
+	err = t->dev->ops->global_get(m->module, name, &range.addr, &range.size);
+	if (err)
+		return gsb_tenant_fail_call(t, rec, err);
+	if (!gsb_ranges_find(&m->ctx->device_live, range.addr)) {
+		if (m->n_globals == GSB_N_GLOBALS_MAX ||
+		    gsb_memory_add_global(m->ctx, range.addr, range.size))
+			return gsb_tenant_fail_call(t, rec, -ENOMEM);
+		m->globals[m->n_globals++] = range.addr;
+	}
+	gsb_tenant_reply_with(t, rec, &range, sizeof(range));
+	return 0;
+}

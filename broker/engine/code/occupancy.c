@@ -1,0 +1,64 @@
+/*
+ * occupancy.c - how many blocks of a kernel fit an SM: answered from the model, as the driver would.
+ */
+#include <errno.h>
+
+#include "broker/engine/code/code.h"
+#include "broker/engine/tenant/tenant.h"
+#include "model/occupancy.h"
+
+static int blocks_per_sm(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn,
+			 uint32_t threads, uint64_t dynamic, uint64_t *out)
+{
+	struct gsb_kernel k = {.threads_per_block = threads, .regs_per_thread = fn->regs};
+	struct gsb_occupancy o;
+	int err;
+
+	if (dynamic > UINT32_MAX - fn->static_smem_bytes)
+		return -EINVAL;
+	k.smem_bytes = fn->static_smem_bytes + (uint32_t)dynamic;
+	err = gsb_occupancy(arch, &k, &gsb_rules_hardware, &o);
+	if (!err)
+		*out = o.blocks_per_sm;
+	return err;
+}
+
+/* The most dynamic bytes a block may have when n blocks share an SM: found by bisection. */
+static int available_smem(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn,
+			  uint32_t threads, uint64_t n, uint64_t *out)
+{
+	uint64_t low = 0, high = arch->smem_per_block_optin_bytes, blocks;
+
+	if (!n || blocks_per_sm(arch, fn, threads, 0, &blocks) || blocks < n)
+		return -EINVAL;
+	while (low < high) {
+		uint64_t mid = low + (high - low + 1) / 2;
+
+		if (blocks_per_sm(arch, fn, threads, mid, &blocks) || blocks < n)
+			high = mid - 1;
+		else
+			low = mid;
+	}
+	*out = low;
+	return 0;
+}
+
+int gsb_code_occupancy(struct gsb_tenant *t, const struct gsb_rec *rec,
+		       const struct gsb_rec_occupancy *b)
+{
+	struct gsb_kernel_fn *fn = gsb_code_find_function(t, b->function);
+	const struct gsb_arch *arch = &t->dev->ops->info(t->dev)->arch;
+	struct gsb_reply_number reply;
+	int err = -EINVAL;
+
+	if (!fn)
+		return gsb_no_such(t, rec, "function", b->function);
+	if (b->what == GSB_OCC_BLOCKS_PER_SM)
+		err = blocks_per_sm(arch, fn, b->block, b->smem, &reply.number);
+	else if (b->what == GSB_OCC_AVAILABLE_SMEM)
+		err = available_smem(arch, fn, b->block, b->smem, &reply.number);
+	if (err)
+		return gsb_tenant_fail_call(t, rec, err);
+	gsb_tenant_reply_with(t, rec, &reply, sizeof(reply));
+	return 0;
+}

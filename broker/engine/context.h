@@ -1,0 +1,22 @@
+/*
+ * context.h - a tenant's contexts are made and ended: an address space of the device, an order of their
+ * own, memory and code.
+ */
+#ifndef GSB_BROKER_ENGINE_CONTEXT_H
+#define GSB_BROKER_ENGINE_CONTEXT_H
+
+#include "gsb/wire.h"
+
+struct gsb_ctx;
+struct gsb_tenant;
+
+/* -ERANGE, -EEXIST: the legacy stream's handle. -ENOMEM; -errno of the device. */
+int gsb_ctx_create(struct gsb_tenant *t, const struct gsb_rec_ctx_create *body,
+		   struct gsb_ctx **out);
+
+/* No handle of it is valid from now on; it is destroyed, and the call answered, when its work is done. -EAGAIN. */
+int gsb_ctx_end(struct gsb_ctx *ctx, const struct gsb_rec *call);
+
+void gsb_ctx_destroy(struct gsb_ctx *ctx); /* nothing of it is queued or in flight */
+
+#endif

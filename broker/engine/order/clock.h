@@ -1,0 +1,28 @@
+/*
+ * clock.h - device time, and whether work waits for it.
+ *
+ * A real clock runs by itself. A virtual one stands still until the engine lets it go on, and it may only
+ * while every tenant waits (gate.c): so whoever answers a tenant, or lets work become ready, must know
+ * whether anything waits for time now.
+ */
+#ifndef GSB_BROKER_ENGINE_ORDER_CLOCK_H
+#define GSB_BROKER_ENGINE_ORDER_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gsb_clock {
+	bool is_virtual;
+	uint64_t host_call_ns; /* virtual: the host work of one record */
+	bool advancing;	       /* virtual: time was let run and no completion came yet */
+	unsigned n_ready;      /* heads that may go to the device */
+	unsigned n_in_flight;  /* commands on it */
+};
+
+/* Work waits for time, and time for tenants that run: they must say when they block. */
+static inline bool gsb_clock_is_waited_for(const struct gsb_clock *c)
+{
+	return c->is_virtual && !c->advancing && (c->n_ready || c->n_in_flight);
+}
+
+#endif

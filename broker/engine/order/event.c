@@ -1,0 +1,192 @@
+/*
+ * event.c - see event.h.
+ */
+#include "broker/engine/order/event.h"
+
+#include <errno.h>
+
+#include "base/compiler.h"
+#include "broker/engine/order/stream.h"
+
+struct event_op {
+	struct gsb_op op;
+	struct gsb_point *point; /* a reference; NULL: nothing to wait for */
+	uint64_t number;	 /* a recording's */
+	uint32_t event;		 /* its index */
+};
+
+static struct event_op *to_event(struct gsb_op *op)
+{
+	return gsb_container_of(op, struct event_op, op);
+}
+
+/* ---- points ---- */
+
+static struct gsb_point *create_point(struct gsb_queues *q)
+{
+	struct gsb_point *p = gsb_pool_alloc(&q->pool, sizeof(*p));
+
+	if (p)
+		*p = (struct gsb_point){.refs = 1};
+	return p;
+}
+
+static struct gsb_point *hold(struct gsb_point *p)
+{
+	if (p)
+		p->refs++;
+	return p;
+}
+
+static void release(struct gsb_queues *q, struct gsb_point *p)
+{
+	if (p && !--p->refs)
+		gsb_pool_free(&q->pool, p);
+}
+
+/* ---- events ---- */
+
+int gsb_event_create(struct gsb_order *o, uint64_t handle)
+{
+	struct gsb_queues *q = o->queues;
+	uint32_t index = gsb_handle_index(handle);
+	struct gsb_event *e;
+
+	if (gsb_handle_kind(handle) != GSB_HANDLE_EVENT || index >= GSB_N_EVENTS)
+		return -ERANGE;
+	e = &q->events[index];
+	if (e->handle)
+		return -EEXIST;
+	e->handle = handle;
+	e->order = o;
+	e->done_ns = 0;
+	if (index >= q->n_events_seen)
+		q->n_events_seen = index + 1;
+	q->n_events++;
+	return 0;
+}
+
+void gsb_event_destroy(struct gsb_event *e)
+{
+	struct gsb_queues *q = e->order->queues;
+
+	release(q, e->latest);
+	e->latest = NULL;
+	e->handle = 0;
+	q->n_events--;
+}
+
+struct gsb_event *gsb_event_find(struct gsb_queues *q, uint64_t handle)
+{
+	uint32_t index = gsb_handle_index(handle);
+	struct gsb_event *e = handle && index < GSB_N_EVENTS ? &q->events[index] : NULL;
+
+	return e && e->handle == handle && !e->order->closed ? e : NULL;
+}
+
+/* ---- recordings ---- */
+
+static void start_record(struct gsb_op *op)
+{
+	gsb_stream_pop(op->stream, op->ready_ns);
+}
+
+/* The word of an event never goes back, whatever the order of its recordings was. */
+static void publish(struct gsb_queues *q, const struct event_op *r, uint64_t time_ns)
+{
+	struct gsb_event_word *w = &q->region->events[r->event];
+	struct gsb_event *e = &q->events[r->event];
+
+	if (e->published >= r->number)
+		return;
+	e->published = r->number;
+	w->time_ns = time_ns;
+	atomic_store_explicit(&w->done, r->number, memory_order_release);
+}
+
+static void finish_record(struct gsb_op *op, uint64_t time_ns)
+{
+	struct event_op *r = to_event(op);
+	struct gsb_queues *q = op->order->queues;
+	struct gsb_event *e = &q->events[r->event];
+	struct gsb_point *p = r->point;
+
+	publish(q, r, time_ns);
+	p->done = true;
+	p->time_ns = time_ns;
+	gsb_stream_wake_list(&p->waiters);
+	if (e->latest == p) { /* an event that rests holds nothing of the pool */
+		e->latest = NULL;
+		e->done_ns = time_ns;
+		release(q, p);
+	}
+	release(q, p);
+}
+
+static const struct gsb_op_class record_class = {
+	.start = start_record,
+	.finish = finish_record,
+};
+
+int gsb_event_record(struct gsb_event *e, struct gsb_stream *s, uint64_t post_ns)
+{
+	struct gsb_queues *q = s->queues;
+	struct event_op *r = gsb_op_create(q, &record_class, sizeof(*r), 0);
+	int err;
+
+	if (!r)
+		return -EAGAIN;
+	r->op.post_ns = post_ns;
+	r->point = create_point(q);
+	r->event = gsb_handle_index(e->handle);
+	r->number = e->number + 1;
+	err = r->point ? gsb_stream_push(s, &r->op) : -EAGAIN;
+	if (err) {
+		release(q, r->point);
+		gsb_op_discard(q, &r->op);
+		return err;
+	}
+	release(q, e->latest);
+	e->latest = hold(r->point);
+	e->number = r->number;
+	return 0;
+}
+
+/* ---- waits ---- */
+
+static void start_wait(struct gsb_op *op)
+{
+	struct gsb_point *p = to_event(op)->point;
+
+	if (p && !p->done)
+		gsb_stream_park(op->stream, &p->waiters);
+	else
+		gsb_stream_pop(op->stream, gsb_later_ns(op->ready_ns, p ? p->time_ns : 0));
+}
+
+static void finish_wait(struct gsb_op *op, uint64_t time_ns)
+{
+	release(op->order->queues, to_event(op)->point);
+}
+
+static const struct gsb_op_class wait_class = {
+	.start = start_wait,
+	.finish = finish_wait,
+};
+
+int gsb_event_wait(struct gsb_event *e, struct gsb_stream *s, uint64_t post_ns)
+{
+	struct event_op *w = gsb_op_create(s->queues, &wait_class, sizeof(*w), 0);
+	int err;
+
+	if (!w)
+		return -EAGAIN;
+	w->op.post_ns = e->latest ? post_ns : gsb_later_ns(post_ns, e->done_ns);
+	w->point = hold(e->latest);
+	err = gsb_stream_push(s, &w->op);
+	if (err) {
+		release(s->queues, w->point);
+		gsb_op_discard(s->queues, &w->op);
+	}
+	return err;
+}

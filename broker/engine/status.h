@@ -1,0 +1,14 @@
+/*
+ * status.h - what the engine tells about itself and its tenants (gsbctl status, gsbctl ps).
+ */
+#ifndef GSB_BROKER_ENGINE_STATUS_H
+#define GSB_BROKER_ENGINE_STATUS_H
+
+#include <stdint.h>
+
+struct gsb_engine;
+
+/* To free(); NULL: no memory. */
+struct gsb_ctl_status_reply *gsb_status_make(struct gsb_engine *e, uint64_t number);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * ctx.c - contexts as the rooms above find them, and how one fails. context.c makes and ends them.
+ */
+#include "base/err.h"
+#include "base/log.h"
+#include "broker/engine/tenant/tenant.h"
+
+struct gsb_ctx *gsb_ctx_find(struct gsb_tenant *t, uint64_t handle)
+{
+	uint32_t index = gsb_handle_index(handle);
+	struct gsb_ctx *ctx = handle && index < GSB_N_CTXS ? t->ctxs[index] : NULL;
+
+	return ctx && ctx->handle == handle ? ctx : NULL;
+}
+
+struct gsb_ctx *gsb_ctx_of(struct gsb_order *o)
+{
+	return gsb_container_of(o, struct gsb_ctx, order);
+}
+
+void gsb_ctx_fail(struct gsb_ctx *ctx, CUresult result, const char *detail)
+{
+	struct gsb_tenant *t = ctx->tenant;
+	const char *name = gsb_cuda_error_name(result);
+
+	if (ctx->error)
+		return;
+	ctx->error = result;
+	t->stats.n_errors++;
+	t->stats.last_error = result;
+	gsb_log(GSB_LOG_WARN, "tenant",
+		"%u (%s, pid %u): context %u failed with %s%s%s; its later calls return this",
+		t->id, t->name, t->pid, ctx->index, name ? name : "an unknown error",
+		detail && *detail ? ": " : "", detail ? detail : "");
+	atomic_store_explicit(&t->region->ctxs[ctx->index].error, (uint32_t)result,
+			      memory_order_release);
+	gsb_queues_touch(&t->queues);
+	gsb_order_fail(&ctx->order);
+}

@@ -1,0 +1,185 @@
+/*
+ * item.c - launches, copies and fills: from a checked record to an operation in a stream.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "broker/engine/code/code.h"
+#include "broker/engine/memory/memory.h"
+#include "broker/engine/tenant/tenant.h"
+#include "broker/engine/work/scheduler.h"
+
+/* ---- what the order asks of an item ---- */
+
+static struct gsb_item *to_item(struct gsb_op *op)
+{
+	return gsb_container_of(op, struct gsb_item, op);
+}
+
+static void start(struct gsb_op *op)
+{
+	gsb_issue_ready(to_item(op));
+}
+
+static void start_launch(struct gsb_op *op)
+{
+	struct gsb_kernel_fn *fn = to_item(op)->fn;
+
+	if (fn->state == GSB_FN_PREPARING)
+		gsb_stream_park(op->stream, &fn->waiters);
+	else if (fn->state == GSB_FN_READY)
+		start(op);
+	else {
+		gsb_ctx_fail(gsb_ctx_of(op->order), gsb_cuda_result(fn->prepare_err),
+			     "a kernel that the device cannot run was launched");
+		gsb_stream_retry(op->stream);
+	}
+}
+
+static bool withdraw(struct gsb_op *op)
+{
+	struct gsb_item *item = to_item(op);
+	bool was_ready = item->ready;
+
+	if (was_ready)
+		gsb_issue_unready(item);
+	return was_ready;
+}
+
+static const struct gsb_op_class launch_class = {.start = start_launch, .withdraw = withdraw};
+static const struct gsb_op_class transfer_class = {.start = start, .withdraw = withdraw};
+
+/* ---- records ---- */
+
+/* The record's stream and a new item for it. */
+static int begin(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_op_class *class,
+		 uint32_t payload, struct gsb_stream **s, struct gsb_item **item)
+{
+	*item = NULL;
+	*s = gsb_stream_find(&t->queues, rec->stream);
+	if (!*s)
+		return gsb_no_such(t, rec, "stream", rec->stream);
+	*item = gsb_op_create(&t->queues, class, sizeof(**item), payload);
+	if (!*item)
+		return -EAGAIN;
+	(*item)->op.post_ns = gsb_tenant_post_ns(t);
+	(*item)->scheduler = t->scheduler;
+	(*item)->cmd.space = gsb_ctx_of((*s)->order)->space;
+	return 0;
+}
+
+static int push(struct gsb_stream *s, struct gsb_item *item)
+{
+	int err = gsb_stream_push(s, &item->op);
+
+	if (err)
+		gsb_op_discard(s->queues, &item->op);
+	return err;
+}
+
+/* Copies of nothing are ordered like others. */
+static int push_nothing(struct gsb_tenant *t, const struct gsb_rec *rec)
+{
+	struct gsb_stream *s = gsb_stream_find(&t->queues, rec->stream);
+
+	return s ? gsb_stream_push_nop(s, gsb_tenant_post_ns(t))
+		 : gsb_no_such(t, rec, "stream", rec->stream);
+}
+
+static int check_launch(struct gsb_tenant *t, const struct gsb_rec *rec,
+			const struct gsb_rec_launch *b, const struct gsb_kernel_fn *fn,
+			const struct gsb_stream *s)
+{
+	if (!fn || (s && &fn->module->ctx->order != s->order))
+		return gsb_no_such(t, rec, "function", b->function);
+	if (b->params_bytes != fn->params_bytes || b->params_bytes > gsb_rec_tail_bytes(rec))
+		return gsb_violation(t,
+				     "Launch with %u bytes of parameters in a record of %u; the "
+				     "kernel takes %u",
+				     b->params_bytes, rec->size, fn->params_bytes);
+	for (int i = 0; i < 3; i++)
+		if (!b->grid[i] || !b->block[i])
+			return gsb_violation(t, "Launch of a grid without threads");
+	return b->flags & ~GSB_LAUNCH_COOPERATIVE
+		       ? gsb_violation(t, "Launch with flags %#x", b->flags)
+		       : 0;
+}
+
+int gsb_item_launch(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_launch *b)
+{
+	struct gsb_kernel_fn *fn = gsb_code_find_function(t, b->function);
+	struct gsb_stream *s;
+	struct gsb_item *item;
+	int err = check_launch(t, rec, b, fn, gsb_stream_find(&t->queues, rec->stream));
+
+	if (!err && fn->state == GSB_FN_NEW)
+		err = gsb_code_prepare(t, fn);
+	if (!err)
+		err = begin(t, rec, &launch_class, b->params_bytes, &s, &item);
+	if (err)
+		return err;
+	memcpy(item->payload, b + 1, b->params_bytes);
+	item->fn = fn;
+	item->cmd.kind = GSB_CMD_LAUNCH;
+	item->cmd.launch = (struct gsb_cmd_launch){
+		.function = fn->function,
+		.grid = {b->grid[0], b->grid[1], b->grid[2]},
+		.block = {b->block[0], b->block[1], b->block[2]},
+		.smem_bytes = b->smem_bytes,
+		.cooperative = b->flags & GSB_LAUNCH_COOPERATIVE,
+		.params = item->payload,
+		.params_bytes = b->params_bytes,
+	};
+	err = push(s, item);
+	t->stats.launches += !err;
+	return err;
+}
+
+int gsb_item_copy(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_copy *b)
+{
+	bool is_inline = b->src_place == GSB_PLACE_INLINE;
+	uint32_t payload = is_inline ? gsb_rec_tail_bytes(rec) : 0;
+	struct gsb_stream *s;
+	struct gsb_item *item;
+	int err;
+
+	if (!b->width || !b->height)
+		return push_nothing(t, rec);
+	err = begin(t, rec, &transfer_class, payload, &s, &item);
+	if (err)
+		return err;
+	item->cmd.kind = GSB_CMD_COPY;
+	item->src_place = (uint8_t)b->src_place;
+	item->dst_place = (uint8_t)b->dst_place;
+	err = gsb_memory_check_copy(gsb_ctx_of(s->order), b, payload, &item->cmd.copy);
+	if (err) {
+		gsb_op_discard(&t->queues, &item->op);
+		return err;
+	}
+	if (is_inline) {
+		memcpy(item->payload, b + 1, payload);
+		item->cmd.copy.src = (uint64_t)(uintptr_t)item->payload;
+	}
+	return push(s, item);
+}
+
+int gsb_item_fill(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_fill *b)
+{
+	struct gsb_stream *s;
+	struct gsb_item *item;
+	int err;
+
+	if (!b->width || !b->height)
+		return push_nothing(t, rec);
+	err = begin(t, rec, &transfer_class, 0, &s, &item);
+	if (err)
+		return err;
+	item->cmd.kind = GSB_CMD_FILL;
+	err = gsb_memory_check_fill(gsb_ctx_of(s->order), b, &item->cmd.fill);
+	if (err) {
+		gsb_op_discard(&t->queues, &item->op);
+		return err;
+	}
+	return push(s, item);
+}

@@ -1,0 +1,100 @@
+/*
+ * scheduler.h - from heads that are free to run to the device, and back.
+ *
+ *   item.c      a record of a launch, copy or fill becomes an item: an operation with a command
+ *   issue.c     items whose turn has come wait in a heap; the policy says which go to the device now
+ *   complete.c  what the device reports: counts, errors, and the next head of the stream
+ *
+ * A command on the device is a flight. A device queue holds one at a time: only heads are issued, so it
+ * never holds work that waits for other work, and no two streams ever wait for each other in the device.
+ */
+#ifndef GSB_BROKER_ENGINE_WORK_SCHEDULER_H
+#define GSB_BROKER_ENGINE_WORK_SCHEDULER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "broker/engine/order/clock.h"
+#include "broker/engine/order/stream.h"
+#include "broker/policy/policy.h"
+#include "device/ops.h"
+
+struct gsb_item;
+struct gsb_kernel_fn;
+struct gsb_tenant;
+
+/* A command on the device. */
+struct gsb_flight {
+	struct gsb_item *item;	 /* NULL: the queue is free */
+	struct gsb_queue *queue; /* NULL: not made yet */
+	int32_t queue_priority;
+	uint64_t cookie;
+	uint64_t since_run_ns; /* the scheduler's run_ns when it was issued */
+	bool abandoned;	       /* it ran past the limit */
+	struct gsb_work work;
+};
+
+struct gsb_scheduler {
+	struct gsb_device *dev;
+	const struct gsb_device_ops *ops;
+	const struct gsb_policy *policy;
+	struct gsb_clock clock;
+
+	struct gsb_item **heap; /* ready, next to issue first: clock.n_ready of them */
+	uint64_t ready_order;
+	struct gsb_flight flights[GSB_N_QUEUES]; /* clock.n_in_flight of them */
+	uint64_t next_cookie;
+	bool rang; /* the device must be polled, whatever is in flight: only that silences it */
+
+	uint64_t kernel_limit_ns; /* real time that a kernel may run; 0 = no limit */
+	uint64_t run_ns;	  /* real time that the device was allowed to run */
+	uint64_t run_from_ns;	  /* real time from which it is counted on */
+	bool lost;		  /* the device is: it cannot abandon a kernel that does not end */
+};
+
+/* An operation for the device. */
+struct gsb_item {
+	struct gsb_op op;
+	struct gsb_scheduler *scheduler;
+	struct gsb_kernel_fn *fn;     /* LAUNCH */
+	uint64_t ready_order;	      /* real clock: how the heap is sorted */
+	unsigned heap_index;	      /* while ready */
+	bool ready;		      /* in the heap; else not started, or in flight */
+	uint8_t src_place, dst_place; /* COPY */
+	struct gsb_cmd cmd;
+	_Alignas(16) uint8_t payload[]; /* parameters, inline bytes */
+};
+
+int gsb_scheduler_init(struct gsb_scheduler *s, struct gsb_device *dev,
+		       const struct gsb_policy *policy, uint64_t kernel_limit_ns); /* -ENOMEM */
+void gsb_scheduler_finish(struct gsb_scheduler *s); /* nothing is in flight */
+
+/* ---- item.c: handlers of records, as dispatch.h has them ---- */
+
+int gsb_item_launch(struct gsb_tenant *t, const struct gsb_rec *rec,
+		    const struct gsb_rec_launch *body);
+int gsb_item_copy(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_copy *body);
+int gsb_item_fill(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_fill *body);
+
+/* ---- issue.c ---- */
+
+void gsb_issue_ready(struct gsb_item *item);   /* it may run now */
+void gsb_issue_unready(struct gsb_item *item); /* take it out of the heap again */
+bool gsb_issue_all(struct gsb_scheduler *s);   /* what the policy lets go; whether any */
+
+/* ---- complete.c ---- */
+
+/* Take the device's completions; whether there were any. */
+bool gsb_complete_poll(struct gsb_scheduler *s);
+/* Count the device's running time; abandon a kernel that is past the limit. */
+void gsb_complete_overdue(struct gsb_scheduler *s);
+/* Nanoseconds until a kernel is, as things are; UINT64_MAX for never. */
+uint64_t gsb_complete_due_ns(struct gsb_scheduler *s);
+
+/* Device time now. */
+static inline uint64_t gsb_scheduler_now_ns(struct gsb_scheduler *s)
+{
+	return s->ops->now_ns(s->dev);
+}
+
+#endif
