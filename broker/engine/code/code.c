@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "broker/engine/engine.h"
 #include "broker/engine/memory/memory.h"
-#include "model/occupancy.h"
+#include "model/placement/occupancy.h"
 
 /* ---- jobs ---- */
 
