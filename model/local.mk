@@ -1,24 +1,43 @@
+# Folders in the order of the arrows: each may include those before it in this list; gpu and solvers include none of
+# them (tests/rooms has it line by line).
 noinst_LTLIBRARIES += libmodel.la
 libmodel_la_LIBADD = -lm
-libmodel_la_SOURCES = \
-	model/arch.c model/arch.h \
-	model/batch.c model/batch.h \
-	model/choice.c model/choice.h \
-	model/contend.c model/contend.h \
-	model/curve.c model/curve.h \
-	model/fraction.c model/fraction.h \
-	model/block_time.c model/block_time.h \
-	model/kernels.c model/kernels.h \
-	model/knapsack.c model/knapsack.h \
-	model/lp.c model/lp.h \
-	model/machine.c model/machine.h \
-	model/occupancy.c model/occupancy.h \
-	model/pair.c model/pair.h \
-	model/place.c model/place.h \
-	model/plan.c model/plan.h model/plan_work.h \
-	model/stretch.c model/stretch.h \
-	model/text.c model/text.h \
-	model/two_stage.c
+libmodel_la_SOURCES =
+
+# GPUs by name and as text
+libmodel_la_SOURCES += \
+	model/gpu/arch.c model/gpu/arch.h \
+	model/gpu/text.c model/gpu/text.h
+
+# mathematics: linear programs, knapsacks
+libmodel_la_SOURCES += \
+	model/solvers/knapsack.c model/solvers/knapsack.h \
+	model/solvers/lp.c model/solvers/lp.h
+
+# what fits: blocks on an SM, and SMs being filled
+libmodel_la_SOURCES += \
+	model/placement/machine.c model/placement/machine.h \
+	model/placement/occupancy.c model/placement/occupancy.h \
+	model/placement/place.c model/placement/place.h
+
+# the papers: pairs (Cruz), plans and batches (Li 2019)
+libmodel_la_SOURCES += \
+	model/papers/batch.c model/papers/batch.h \
+	model/papers/choice.c model/papers/choice.h \
+	model/papers/pair.c model/papers/pair.h \
+	model/papers/plan.c model/papers/plan.h model/papers/plan_work.h \
+	model/papers/two_stage.c
+
+# how long it takes: contention, curves, fractions, single blocks
+libmodel_la_SOURCES += \
+	model/time/block_time.c model/time/block_time.h \
+	model/time/contend.c model/time/contend.h \
+	model/time/curve.c model/time/curve.h \
+	model/time/fraction.c model/time/fraction.h \
+	model/time/stretch.c model/time/stretch.h
+
+# kernels as people write them
+libmodel_la_SOURCES += model/input/kernels.c model/input/kernels.h
 
 check_PROGRAMS += tests/unit/test_arch
 tests_unit_test_arch_SOURCES = tests/unit/test_arch.c

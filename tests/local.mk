@@ -1,4 +1,4 @@
-EXTRA_DIST += tests/summary tests/skips tests/run-all tests/lint tests/long-functions \
+EXTRA_DIST += tests/summary tests/skips tests/run-all tests/lint tests/rooms tests/long-functions \
 	tests/cppcheck.suppress tests/demo
 
 check_SCRIPTS += tests/lint

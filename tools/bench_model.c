@@ -14,10 +14,10 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "model/arch.h"
-#include "model/contend.h"
-#include "model/fraction.h"
-#include "model/plan.h"
+#include "model/gpu/arch.h"
+#include "model/time/contend.h"
+#include "model/time/fraction.h"
+#include "model/papers/plan.h"
 #include "tools/bench.h"
 
 #define INSTANCES_MAX 1000

@@ -28,6 +28,7 @@ tools_gsbrun_LDADD = libshm.la libbase.la
 ## gsb-model ###########################################################################
 bin_PROGRAMS += tools/gsb-model
 tools_gsb_model_SOURCES = \
+	tools/cli.c tools/cli.h \
 	tools/gsb-model.c \
 	tools/model_commands.c tools/model_commands.h \
 	tools/model_driver.c \

@@ -2,7 +2,7 @@
  * model_driver.c - a GPU of this host as the models need it: attributes of the driver, nothing else.
  *
  * The driver is opened when asked for, never linked; no context is made. What no attribute tells (the
- * allocation units) follows from the compute capability, as in the table of model/arch.c.
+ * allocation units) follows from the compute capability, as in the table of model/gpu/arch.c.
  */
 #include <dlfcn.h>
 #include <stdio.h>

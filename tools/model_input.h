@@ -4,8 +4,8 @@
 #ifndef GSB_TOOLS_MODEL_INPUT_H
 #define GSB_TOOLS_MODEL_INPUT_H
 
-#include "model/arch.h"
-#include "model/kernels.h"
+#include "model/gpu/arch.h"
+#include "model/input/kernels.h"
 
 struct model_input {
 	struct gsb_arch arch;

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "broker/policy/policy.h"
-#include "model/arch.h"
+#include "model/gpu/arch.h"
 
 static const char *const level_words[] = {"off", "error", "warn", "info", "debug", NULL};
 static const char *const isolation_words[] = {"shared", "process", NULL};

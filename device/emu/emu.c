@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "model/arch.h"
+#include "model/gpu/arch.h"
 
 #define SCHEME		"emu"
 #define DEFAULT_ARCH	"h200"

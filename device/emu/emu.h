@@ -32,8 +32,8 @@
 #include "device/info.h"
 #include "device/ops.h"
 #include "device/range.h"
-#include "model/block_time.h"
-#include "model/machine.h"
+#include "model/time/block_time.h"
+#include "model/placement/machine.h"
 
 #define EMU_PARAMS_INLINE 256 /* bytes of parameters that need no allocation of their own */
 #define EMU_WORKERS_MAX	  256

@@ -21,7 +21,7 @@
 #include "device/done.h"
 #include "device/info.h"
 #include "device/range.h"
-#include "model/arch.h"
+#include "model/gpu/arch.h"
 
 #define NULL_ARCH	 "h200"
 #define NULL_ALIGN_BYTES 512

@@ -18,8 +18,8 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "model/arch.h"
-#include "model/contend.h"
+#include "model/gpu/arch.h"
+#include "model/time/contend.h"
 #include "tsv.h"
 
 #define KERNELS_MAX 16

@@ -80,7 +80,7 @@ what_is_wrong_is_named() {
 	expect 2 "unknown key 'thread'" "$model" plan thread=3
 	expect 2 "threads = '0'" "$model" plan threads=0,blocks=1
 	expect 2 'blocks \(of the grid\) not given' "$model" plan threads=32
-	expect 2 'wants 2 to 64 kernels, not 1' "$model" pair threads=32,blocks=1
+	expect 2 'pair takes 2 to 64 kernels, not 1' "$model" pair threads=32,blocks=1
 	expect 2 'No such file' "$model" plan "@$dir/none"
 	expect 1 'not one of its blocks fits' "$model" batch threads=1024,regs=200,blocks=1,fixed=yes
 	expect 1 'cannot have' "$model" occupancy threads=1025,blocks=1
@@ -90,6 +90,47 @@ what_is_wrong_is_named() {
 	expect 2 'zeros:1: not text' "$model" plan "@$dir/zeros"
 	{ printf '\177ELF\002\001\001' && head -c 100 /dev/zero; } >"$dir/elf"
 	expect 2 'not a cubin' "$model" plan "@$dir/elf"
+}
+
+options_stand_anywhere_and_none_is_ignored() {
+	local k=threads=256,blocks=15
+	expect 0 '"SMs_in_a_group": 1' "$model" plan $k --json --keep
+	expect 0 '"arch": "k40"' "$model" --json plan $k -a k40
+	expect 2 '^gsb-model pair: --plot is not an option of this command; it belongs to: occupancy, best-block$' \
+		"$model" pair -p "$dir/x.svg" $k $k
+	expect 2 '^gsb-model pair: --plot is not' "$model" -p "$dir/x.svg" pair $k $k
+	expect 2 "^gsb-model plan: unrecognized option '--colour'$" "$model" plan $k --colour
+	expect 2 "^gsb-model: option '--arch' requires an argument$" "$model" --arch
+	expect 2 '^gsb-model: no command given$' "$model"
+	expect 2 "kernel '-j': expected key=value" "$model" plan -- $k -j
+	[ ! -e "$dir/x.svg" ] || exit 1
+}
+
+help_and_version_are_everywhere() {
+	expect 0 '^Usage: gsb-model \[OPTION...\] COMMAND' "$model" --help
+	expect 0 '^gsb-model [0-9.]+$' "$model" --version
+	for command in arch occupancy best-block pair plan batch fraction; do
+		expect 0 "^Usage: gsb-model $command \\[OPTION...\\]" "$model" "$command" --help
+		expect 0 '^gsb-model [0-9.]+$' "$model" "$command" --version
+		expect 0 "^  $command " "$model" --help
+	done
+}
+
+to_full_disk() {
+	{ "$@" >/dev/full; } 2>&1
+}
+
+to_closed_output() {
+	{ "$@" >&-; } 2>&1
+}
+
+output_that_is_lost_is_an_error() {
+	[ -c /dev/full ] || return 0
+	for words in --help --version arch 'occupancy threads=32,blocks=1' 'pair --help'; do
+		# shellcheck disable=SC2086 # a command and its words
+		expect 1 '^gsb-model: standard output: No space left on device$' to_full_disk "$model" $words
+	done
+	expect 1 '^gsb-model: standard output: Bad file descriptor$' to_closed_output "$model" arch
 }
 
 json_is_json_whatever_the_names() {
@@ -117,7 +158,8 @@ plot_is_written_whole() {
 }
 
 for c in pair_gives_the_papers_slowdown tables_are_read_and_planned ptx_gives_registers_as_estimates a_gpu_can_be_a_file \
-	fraction_says_hold_or_not what_is_wrong_is_named json_is_json_whatever_the_names the_driver_describes_its_gpu plot_is_written_whole; do
+	fraction_says_hold_or_not what_is_wrong_is_named options_stand_anywhere_and_none_is_ignored \
+	help_and_version_are_everywhere output_that_is_lost_is_an_error json_is_json_whatever_the_names the_driver_describes_its_gpu plot_is_written_whole; do
 	run_case "$c"
 done
 [ "$failures" -eq 0 ]

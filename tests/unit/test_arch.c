@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "model/arch.h"
+#include "model/gpu/arch.h"
 
 static int parse(const char *text, struct gsb_arch *out, struct gsb_text_error *err)
 {

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/batch.h"
-#include "model/knapsack.h"
+#include "model/papers/batch.h"
+#include "model/solvers/knapsack.h"
 
 static int setup(void **state)
 {

@@ -6,8 +6,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "model/arch.h"
-#include "model/block_time.h"
+#include "model/gpu/arch.h"
+#include "model/time/block_time.h"
 
 /* 1 GHz and 1 GB/s: a cycle is a ns, and so is a byte. */
 static struct gsb_arch plain_arch(void)

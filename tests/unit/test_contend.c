@@ -9,9 +9,9 @@
 #include <errno.h>
 #include <math.h>
 
-#include "model/arch.h"
-#include "model/contend.h"
-#include "model/stretch.h"
+#include "model/gpu/arch.h"
+#include "model/time/contend.h"
+#include "model/time/stretch.h"
 
 static uint32_t rng_state = 21;
 

@@ -14,7 +14,7 @@
 #include "base/compiler.h"
 #include "device/code.h"
 #include "device/done.h"
-#include "model/arch.h"
+#include "model/gpu/arch.h"
 
 static const char text[] = ".version 9.0\n.target sm_90\n.address_size 64\n"
 			   ".visible .global .align 4 .u32 a;\n"

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "model/fraction.h"
+#include "model/time/fraction.h"
 
 static void assert_near(double a, double b)
 {

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "model/kernels.h"
+#include "model/input/kernels.h"
 
 static int parse_table(const char *text, struct gsb_kernel_row *rows, size_t max, size_t *n,
 		       struct gsb_text_error *err)

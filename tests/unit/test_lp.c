@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "model/lp.h"
+#include "model/solvers/lp.h"
 
 static int setup(void **state)
 {

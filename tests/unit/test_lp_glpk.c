@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "model/lp.h"
+#include "model/solvers/lp.h"
 
 #define ROWS_MAX 32
 #define COLS_MAX 96

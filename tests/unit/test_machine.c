@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "model/arch.h"
-#include "model/machine.h"
+#include "model/gpu/arch.h"
+#include "model/placement/machine.h"
 
 #define MAX_GRIDS 256
 

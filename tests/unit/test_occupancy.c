@@ -9,9 +9,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "model/arch.h"
-#include "model/occupancy.h"
-#include "model/place.h"
+#include "model/gpu/arch.h"
+#include "model/placement/occupancy.h"
+#include "model/placement/place.h"
 
 static struct gsb_occupancy occupancy(const char *gpu, struct gsb_kernel k,
 				      const struct gsb_rules *rules)

@@ -9,8 +9,8 @@
 #include <cuda_occupancy.h>
 #include <stdio.h>
 
-#include "model/arch.h"
-#include "model/occupancy.h"
+#include "model/gpu/arch.h"
+#include "model/placement/occupancy.h"
 
 static struct cudaOccDeviceProp properties_of(const struct gsb_arch *a)
 {

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 #include <errno.h>
 
-#include "model/arch.h"
-#include "model/pair.h"
+#include "model/gpu/arch.h"
+#include "model/papers/pair.h"
 
 /* Cruz, Tables 2 and 4. Synthetic kernels work on register values; their registers are not given. */
 static const struct gsb_kernel s1 = {256, 0, 1024, 110}, s2 = {256, 0, 0, 450};

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/arch.h"
-#include "model/place.h"
-#include "model/plan.h"
+#include "model/gpu/arch.h"
+#include "model/placement/place.h"
+#include "model/papers/plan.h"
 
 static int setup(void **state)
 {

@@ -5,7 +5,7 @@
 
 #include "broker/engine/code/code.h"
 #include "broker/engine/tenant/tenant.h"
-#include "model/occupancy.h"
+#include "model/placement/occupancy.h"
 
 static int blocks_per_sm(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn,
 			 uint32_t threads, uint64_t dynamic, uint64_t *out)

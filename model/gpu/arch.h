@@ -1,0 +1,43 @@
+/*
+ * arch.h - the GPUs that the models know by name, and the text form of one that they do not.
+ *
+ * The table in arch.c holds public figures with their sources. A text file overrides or adds a GPU;
+ * the parser works on a buffer, so that this room opens nothing: the tool reads the file.
+ */
+#ifndef GSB_MODEL_GPU_ARCH_H
+#define GSB_MODEL_GPU_ARCH_H
+
+#include <stddef.h>
+
+#include "gsb/arch.h"
+#include "model/gpu/text.h"
+
+/* By short name ("h200", case does not matter); NULL when unknown. The table lives for ever. */
+const struct gsb_arch *gsb_arch_find(const char *name);
+/* The i-th of the table; NULL past its end. */
+const struct gsb_arch *gsb_arch_at(size_t i);
+
+/**
+ * gsb_arch_check() - is this a GPU that the models can work with?
+ * @arch: any contents
+ *
+ * Every limit that the models divide by is non-zero and within the bounds of arch.c, and no limit
+ * of one block exceeds that of the SM. All functions of this room refuse what fails here.
+ *
+ * Context: pure, any thread.
+ * Return:  0, -EINVAL.
+ */
+int gsb_arch_check(const struct gsb_arch *arch);
+
+/**
+ * gsb_arch_parse() - read one GPU from text
+ * @text, @len: "key = value" lines, '#' starts a comment; the keys are the fields of struct
+ * gsb_arch; "base = NAME" as the first key starts from a GPU of the table
+ * @out:        written only on success    @err: written only on failure
+ *
+ * Context: pure, any thread, no allocation.
+ * Return:  0, -EINVAL with the line and the reason in @err.
+ */
+int gsb_arch_parse(const char *text, size_t len, struct gsb_arch *out, struct gsb_text_error *err);
+
+#endif

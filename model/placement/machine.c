@@ -1,0 +1,432 @@
+/*
+ * machine.c - see machine.h.
+ *
+ * Waiting grids stand in one list in the order in which they may place blocks; only its first element
+ * is ever looked at. Placed blocks live in slots, one for each block slot of the GPU; those whose end
+ * is known are in a binary heap. What the head finds on an SM is kept until that SM changes, so that
+ * a placement costs a look at one number of each SM.
+ */
+#include "model/placement/machine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "model/gpu/arch.h"
+#include "model/placement/place.h"
+
+struct gsb_machine_grid {
+	struct gsb_machine_grid *next; /* in the list of waiting grids */
+	struct gsb_machine_grid **link;
+	struct gsb_block_need need;
+	uint64_t n_blocks, n_placed, n_ended;
+	int priority;
+	bool cooperative;
+	void *owner;
+};
+
+struct slot {
+	struct gsb_machine_grid *grid; /* NULL: free */
+	uint64_t index, end, order;    /* order: of placement, over all grids */
+	uint32_t sm, next_free;
+	bool in_heap;
+	struct gsb_block_place place;
+};
+
+struct gsb_machine {
+	struct gsb_arch arch;
+	const struct gsb_rules *rules;
+	struct gsb_sm_room empty, *sms;
+	uint32_t *score; /* by SM: 1 + free warps when the head's next block fits, else 0 */
+	struct gsb_machine_grid *waiting;
+	struct slot *slots;
+	uint32_t *heap; /* slots by (end, order) */
+	uint32_t n_slots, first_free, n_heap, n_placed, n_resident;
+	uint64_t order;
+};
+
+#define NO_SLOT UINT32_MAX
+#define STALE	UINT32_MAX /* a score that has to be found again */
+
+/* ---- the heap of known ends ---- */
+
+static bool earlier(const struct gsb_machine *m, uint32_t a, uint32_t b)
+{
+	const struct slot *x = &m->slots[a], *y = &m->slots[b];
+
+	return x->end != y->end ? x->end < y->end : x->order < y->order;
+}
+
+static void heap_push(struct gsb_machine *m, uint32_t slot)
+{
+	uint32_t i = m->n_heap++;
+
+	m->slots[slot].in_heap = true;
+	for (; i && earlier(m, slot, m->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		m->heap[i] = m->heap[(i - 1) / 2];
+	m->heap[i] = slot;
+}
+
+static uint32_t heap_pop(struct gsb_machine *m)
+{
+	uint32_t top = m->heap[0], last = m->heap[--m->n_heap], i = 0, child;
+
+	while ((child = 2 * i + 1) < m->n_heap) {
+		if (child + 1 < m->n_heap && earlier(m, m->heap[child + 1], m->heap[child]))
+			child++;
+		if (!earlier(m, m->heap[child], last))
+			break;
+		m->heap[i] = m->heap[child];
+		i = child;
+	}
+	m->heap[i] = last;
+	m->slots[top].in_heap = false;
+	return top;
+}
+
+/* ---- waiting grids ---- */
+
+/* A new head fits other SMs than the old one. */
+static void head_changed(struct gsb_machine *m)
+{
+	memset(m->score, 0xff, m->arch.n_sms * sizeof(*m->score)); /* STALE */
+}
+
+static void list_insert(struct gsb_machine *m, struct gsb_machine_grid *grid)
+{
+	struct gsb_machine_grid **at = &m->waiting;
+
+	while (*at && (*at)->priority <= grid->priority)
+		at = &(*at)->next;
+	if (at == &m->waiting)
+		head_changed(m);
+	grid->next = *at;
+	if (grid->next)
+		grid->next->link = &grid->next;
+	grid->link = at;
+	*at = grid;
+}
+
+static void list_remove(struct gsb_machine *m, struct gsb_machine_grid *grid)
+{
+	if (m->waiting == grid)
+		head_changed(m);
+	*grid->link = grid->next;
+	if (grid->next)
+		grid->next->link = grid->link;
+	grid->link = NULL;
+}
+
+static bool all_fit(const struct gsb_machine *m, const struct gsb_machine_grid *grid)
+{
+	uint64_t n = 0;
+
+	for (uint32_t sm = 0; sm < m->arch.n_sms && n < grid->n_blocks; sm++)
+		n += gsb_sm_room_fit(&m->sms[sm], &grid->need);
+	return n >= grid->n_blocks;
+}
+
+static uint32_t score_of(const struct gsb_machine *m, uint32_t sm,
+			 const struct gsb_machine_grid *head)
+{
+	return gsb_sm_room_fit(&m->sms[sm], &head->need) ? 1 + m->sms[sm].warps : 0;
+}
+
+/* Where the head's next block goes; n_sms when it fits nowhere. */
+static uint32_t choose_sm(struct gsb_machine *m, const struct gsb_machine_grid *head)
+{
+	uint32_t best = m->arch.n_sms, best_score = 0;
+
+	for (uint32_t sm = 0; sm < m->arch.n_sms; sm++) {
+		if (m->score[sm] == STALE)
+			m->score[sm] = score_of(m, sm, head);
+		if (m->score[sm] <= best_score)
+			continue;
+		if (m->rules->placement == GSB_DEPTH_FIRST)
+			return sm;
+		best = sm;
+		best_score = m->score[sm];
+	}
+	return best;
+}
+
+static bool may_start(const struct gsb_machine *m, const struct gsb_machine_grid *grid)
+{
+	if (grid->n_placed)
+		return true;
+	return m->n_resident < m->arch.max_resident_grids &&
+	       (!grid->cooperative || all_fit(m, grid));
+}
+
+/* Puts the grid's next block on that SM. */
+static uint32_t take_slot(struct gsb_machine *m, struct gsb_machine_grid *grid, uint32_t sm)
+{
+	uint32_t i = m->first_free;
+	struct slot *s = &m->slots[i];
+
+	m->first_free = s->next_free;
+	gsb_sm_room_take(&m->sms[sm], &grid->need, &s->place);
+	m->score[sm] = STALE;
+	s->grid = grid;
+	s->sm = sm;
+	s->order = m->order++;
+	s->index = grid->n_placed++;
+	m->n_placed++;
+	if (!s->index)
+		m->n_resident++;
+	if (grid->n_placed == grid->n_blocks)
+		list_remove(m, grid);
+	return i;
+}
+
+static void fill_block(const struct gsb_machine *m, uint32_t slot, struct gsb_machine_block *out)
+{
+	const struct slot *s = &m->slots[slot];
+
+	*out = (struct gsb_machine_block){
+		.owner = s->grid->owner,
+		.index = s->index,
+		.sm = s->sm,
+		.slot = slot,
+	};
+}
+
+bool gsb_machine_place(struct gsb_machine *m, struct gsb_machine_block *out)
+{
+	struct gsb_machine_grid *head = m->waiting;
+	uint32_t sm;
+
+	if (!head || !may_start(m, head))
+		return false;
+	sm = choose_sm(m, head);
+	if (sm == m->arch.n_sms)
+		return false;
+	fill_block(m, take_slot(m, head, sm), out);
+	return true;
+}
+
+/* ---- ends ---- */
+
+void gsb_machine_set_end(struct gsb_machine *m, uint32_t slot, uint64_t time)
+{
+	m->slots[slot].end = time;
+	heap_push(m, slot);
+}
+
+bool gsb_machine_next_end(const struct gsb_machine *m, uint64_t *time)
+{
+	if (!m->n_heap)
+		return false;
+	*time = m->slots[m->heap[0]].end;
+	return true;
+}
+
+uint32_t gsb_machine_n_open(const struct gsb_machine *m)
+{
+	return m->n_placed - m->n_heap;
+}
+
+static void release(struct gsb_machine *m, uint32_t slot)
+{
+	struct slot *s = &m->slots[slot];
+
+	gsb_sm_room_give(&m->sms[s->sm], &s->grid->need, &s->place);
+	m->score[s->sm] = STALE;
+	s->grid = NULL;
+	s->next_free = m->first_free;
+	m->first_free = slot;
+	m->n_placed--;
+}
+
+bool gsb_machine_end(struct gsb_machine *m, uint64_t time, struct gsb_machine_block *out)
+{
+	struct gsb_machine_grid *grid;
+	uint32_t slot;
+
+	if (!m->n_heap || m->slots[m->heap[0]].end > time)
+		return false;
+	slot = heap_pop(m);
+	grid = m->slots[slot].grid;
+	fill_block(m, slot, out);
+	release(m, slot);
+	out->is_last = ++grid->n_ended == grid->n_blocks;
+	if (out->is_last) {
+		m->n_resident--;
+		free(grid);
+	}
+	return true;
+}
+
+bool gsb_machine_drop(struct gsb_machine *m, struct gsb_machine_grid *grid)
+{
+	if (grid->link)
+		list_remove(m, grid);
+	grid->n_blocks = grid->n_placed;
+	if (grid->n_ended < grid->n_blocks)
+		return false;
+	m->n_resident -= grid->n_placed > 0;
+	free(grid);
+	return true;
+}
+
+/* All slots whose end is known, in order again. */
+static void heap_rebuild(struct gsb_machine *m)
+{
+	uint32_t n = m->n_heap;
+
+	m->n_heap = 0;
+	for (uint32_t i = 0; i < n; i++)
+		heap_push(m, m->heap[i]);
+}
+
+bool gsb_machine_kill(struct gsb_machine *m, struct gsb_machine_grid *grid, uint64_t time)
+{
+	bool gone = gsb_machine_drop(m, grid);
+
+	if (gone)
+		return true;
+	for (uint32_t i = 0; i < m->n_slots; i++) {
+		struct slot *s = &m->slots[i];
+
+		if (s->grid != grid)
+			continue;
+		s->end = time;
+		if (!s->in_heap) {
+			s->in_heap = true;
+			m->heap[m->n_heap++] = i;
+		}
+	}
+	heap_rebuild(m);
+	return false;
+}
+
+/* ---- life ---- */
+
+/* Blocks of at least one warp, so that no more than this can be on an SM at once. */
+static uint32_t slots_per_sm(const struct gsb_arch *arch)
+{
+	return arch->max_blocks < arch->max_warps ? arch->max_blocks : arch->max_warps;
+}
+
+static void init_slots(struct gsb_machine *m)
+{
+	for (uint32_t i = 0; i < m->n_slots; i++)
+		m->slots[i].next_free = i + 1 < m->n_slots ? i + 1 : NO_SLOT;
+	gsb_sm_room_init(&m->empty, &m->arch, m->rules);
+	for (uint32_t sm = 0; sm < m->arch.n_sms; sm++)
+		m->sms[sm] = m->empty;
+	head_changed(m);
+}
+
+int gsb_machine_create(const struct gsb_arch *arch, const struct gsb_rules *rules,
+		       struct gsb_machine **out)
+{
+	struct gsb_machine *m;
+
+	if (gsb_arch_check(arch))
+		return -EINVAL;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	m->arch = *arch;
+	m->rules = rules;
+	m->n_slots = arch->n_sms * slots_per_sm(arch);
+	m->sms = calloc(arch->n_sms, sizeof(*m->sms));
+	m->score = calloc(arch->n_sms, sizeof(*m->score));
+	m->slots = calloc(m->n_slots, sizeof(*m->slots));
+	m->heap = calloc(m->n_slots, sizeof(*m->heap));
+	if (!m->sms || !m->score || !m->slots || !m->heap) {
+		gsb_machine_destroy(m);
+		return -ENOMEM;
+	}
+	init_slots(m);
+	*out = m;
+	return 0;
+}
+
+/* Grids hang in the list, in slots, or in both: a slot frees its grid with the last of its blocks. */
+static void free_grids(struct gsb_machine *m)
+{
+	for (uint32_t i = 0; i < m->n_slots; i++) {
+		struct gsb_machine_grid *grid = m->slots[i].grid;
+
+		if (grid && ++grid->n_ended == grid->n_placed && !grid->link)
+			free(grid);
+	}
+	while (m->waiting) {
+		struct gsb_machine_grid *grid = m->waiting;
+
+		m->waiting = grid->next;
+		free(grid);
+	}
+}
+
+void gsb_machine_destroy(struct gsb_machine *m)
+{
+	if (!m)
+		return;
+	if (m->slots)
+		free_grids(m);
+	free(m->sms);
+	free(m->score);
+	free(m->slots);
+	free(m->heap);
+	free(m);
+}
+
+static int find_need(const struct gsb_machine *m, const struct gsb_machine_submit *s,
+		     struct gsb_block_need *need)
+{
+	uint64_t n;
+	int err;
+
+	if (!s->kernel.n_blocks)
+		return -EINVAL;
+	err = gsb_block_need(&m->arch, &s->kernel, m->rules, need);
+	if (err)
+		return err;
+	n = gsb_sm_room_fit(&m->empty, need);
+	if (!n || (s->cooperative && gsb_div_up(s->kernel.n_blocks, n) > m->arch.n_sms))
+		return -ENOSPC;
+	return 0;
+}
+
+int gsb_machine_check(const struct gsb_machine *m, const struct gsb_machine_submit *s)
+{
+	struct gsb_block_need need;
+
+	return find_need(m, s, &need);
+}
+
+int gsb_machine_submit(struct gsb_machine *m, const struct gsb_machine_submit *s,
+		       struct gsb_machine_grid **out)
+{
+	struct gsb_machine_grid *grid;
+	struct gsb_block_need need;
+	int err = find_need(m, s, &need);
+
+	if (err)
+		return err;
+	grid = calloc(1, sizeof(*grid));
+	if (!grid)
+		return -ENOMEM;
+	grid->need = need;
+	grid->n_blocks = s->kernel.n_blocks;
+	grid->priority = s->priority;
+	grid->cooperative = s->cooperative;
+	grid->owner = s->owner;
+	list_insert(m, grid);
+	*out = grid;
+	return 0;
+}
+
+uint32_t gsb_machine_sm_blocks(const struct gsb_machine *m, uint32_t sm)
+{
+	return m->empty.blocks - m->sms[sm].blocks;
+}
+
+uint32_t gsb_machine_sm_warps(const struct gsb_machine *m, uint32_t sm)
+{
+	return m->empty.warps - m->sms[sm].warps;
+}
