@@ -8,11 +8,11 @@ libdevice_la_SOURCES = \
 	device/range.c device/range.h \
 	device/null/null.c device/null/null.h \
 	device/emu/emu.c device/emu/emu.h \
-	device/emu/clock.c \
+	device/emu/clock/clock.c \
 	device/emu/flip.c \
 	device/emu/module.c \
-	device/emu/space.c \
-	device/emu/worker.c
+	device/emu/memory/space.c \
+	device/emu/clock/worker.c
 
 include device/emu/exec.mk
 libdevice_la_LIBADD += libmodel.la

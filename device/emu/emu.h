@@ -1,12 +1,13 @@
 /*
  * emu.h - the emulated device inside: what its files share.
  *
- *	emu.c	  the table of operations, life of the device, queues, checks at issue
- *	space.c	  address spaces: windows, allocations, quotas
- *	module.c  loads of modules: globals, functions
- *	clock.c	  the simulation: starts commands, places blocks, moves time, completes
- *	worker.c  the threads that execute blocks and copies
- *	flip.c	  fault injection for tests
+ *	emu.c		 the table of operations, life of the device, queues, checks at issue
+ *	module.c	 loads of modules: globals, functions
+ *	flip.c		 fault injection for tests
+ *	memory/space.c	 address spaces: windows, allocations, quotas
+ *	clock/clock.c	 the simulation: starts commands, places blocks, moves time, completes
+ *	clock/worker.c	 the threads that execute blocks and copies
+ *	lower/, exec/	 the interpreter: code from PTX, and what executes it; both know code/
  *
  * Two things run at their own pace. The simulation, in device time, decides when a block starts and
  * ends; the workers, in real time, execute what has been started, as early as they can. A block
@@ -28,7 +29,7 @@
 
 #include "device/code.h"
 #include "device/done.h"
-#include "device/emu/exec.h"
+#include "device/emu/exec/exec.h"
 #include "device/info.h"
 #include "device/ops.h"
 #include "device/range.h"

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/checked.h"
-#include "device/emu/code.h"
+#include "device/emu/code/code.h"
 
 #define PAGE 4096
 

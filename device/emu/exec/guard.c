@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "device/emu/code.h"
+#include "device/emu/code/code.h"
 
 struct guard {
 	const struct gsb_emu_memory *memory; /* NULL: this thread executes no block */

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "device/emu/code.h"
+#include "device/emu/code/code.h"
 
 #define WARP_SLICE  4096 /* instructions; when other splits of the warp can run: */
 #define SPLIT_SLICE 256

@@ -7,8 +7,8 @@
  * vector code; slow_*() are for the rounding modes and combinations that compilers hardly emit.
  * Rounding to nearest is assumed on entry, and left so.
  */
-#ifndef GSB_DEVICE_EMU_LANE_H
-#define GSB_DEVICE_EMU_LANE_H
+#ifndef GSB_DEVICE_EMU_EXEC_LANE_H
+#define GSB_DEVICE_EMU_EXEC_LANE_H
 
 #include <fenv.h>
 #include <float.h>

@@ -5,8 +5,8 @@
 #include <errno.h>
 
 #include "base/checked.h"
-#include "device/emu/lane.h"
-#include "device/emu/lower.h"
+#include "device/emu/exec/lane.h"
+#include "device/emu/lower/lower.h"
 
 void gsb_emu_not_carried(struct gsb_emu_lowering *l)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/emu/code.h"
+#include "device/emu/code/code.h"
 
 #define FIRST_NODES 8
 

@@ -5,11 +5,11 @@
  *
  * Rows never overlap other than being the same row, so a lane may be written before the next is read.
  */
-#ifndef GSB_DEVICE_EMU_ALU_H
-#define GSB_DEVICE_EMU_ALU_H
+#ifndef GSB_DEVICE_EMU_EXEC_ALU_H
+#define GSB_DEVICE_EMU_EXEC_ALU_H
 
-#include "device/emu/code.h"
-#include "device/emu/lane.h"
+#include "device/emu/code/code.h"
+#include "device/emu/exec/lane.h"
 
 #if defined(__clang__)
 #define EACH_LANE(i)                                                                               \
@@ -160,6 +160,6 @@ typedef unsigned __int128 u128;
 		return op + 1;                                        \
 	}
 
-#include "device/emu/forms.def"
+#include "device/emu/code/forms.def"
 
 #endif

@@ -11,10 +11,10 @@
  * tear no more than a GPU's do (each lane's element is aligned and moved at once), strong ones and
  * atomics are the compiler's __atomic operations. Shared and local memory belong to the block alone.
  */
-#ifndef GSB_DEVICE_EMU_MEM_H
-#define GSB_DEVICE_EMU_MEM_H
+#ifndef GSB_DEVICE_EMU_EXEC_MEM_H
+#define GSB_DEVICE_EMU_EXEC_MEM_H
 
-#include "device/emu/alu.h"
+#include "device/emu/exec/alu.h"
 
 #define SECTOR_SHIFT 5 /* memory is moved in sectors of 32 bytes */
 
@@ -395,6 +395,6 @@ static inline void store_u128(unsigned char *p, u128 v, bool strong)
 		return op + 1;                                                                \
 	}
 
-#include "device/emu/forms.def"
+#include "device/emu/code/forms.def"
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "device/emu/code.h"
+#include "device/emu/code/code.h"
 
 #define MAX_TEXT   8192 /* of one call of one thread; the rest is cut */
 #define MAX_STRING 4096

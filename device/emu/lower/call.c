@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "device/emu/lower.h"
+#include "device/emu/lower/lower.h"
 
 /* ---- the area of results and arguments ---- */
 

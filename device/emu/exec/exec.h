@@ -21,8 +21,8 @@
  * Shared, local, parameter memory and functions have generic addresses in the windows below, which no
  * user-space mapping can have.
  */
-#ifndef GSB_DEVICE_EMU_EXEC_H
-#define GSB_DEVICE_EMU_EXEC_H
+#ifndef GSB_DEVICE_EMU_EXEC_EXEC_H
+#define GSB_DEVICE_EMU_EXEC_EXEC_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,10 +5,10 @@
  * Errors stick: after the first, emitting does nothing that matters and the driver stops at the end of
  * the instruction, so that the many small steps need no check each.
  */
-#ifndef GSB_DEVICE_EMU_LOWER_H
-#define GSB_DEVICE_EMU_LOWER_H
+#ifndef GSB_DEVICE_EMU_LOWER_LOWER_H
+#define GSB_DEVICE_EMU_LOWER_LOWER_H
 
-#include "device/emu/code.h"
+#include "device/emu/code/code.h"
 
 #define GSB_EMU_CONST_BUCKETS 1024
 #define GSB_EMU_MAX_TEMPS     16

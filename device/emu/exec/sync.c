@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "device/emu/code.h"
+#include "device/emu/code/code.h"
 
 /* ---- warp-wide operations ---- */
 

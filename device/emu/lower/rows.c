@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "device/emu/code.h"
+#include "device/emu/code/code.h"
 #include "ptx/live.h"
 
 struct life {

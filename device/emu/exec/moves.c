@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "device/emu/code.h"
+#include "device/emu/code/code.h"
 
 void gsb_emu_const_fill(char *r, const struct gsb_emu_const *c, uint32_t mask)
 {

@@ -2,8 +2,8 @@
  * select.c - which row of forms.def carries an instruction: by opcode, types and what its modifiers come
  * to, the key.
  */
-#include "device/emu/code.h"
-#include "device/emu/lane.h"
+#include "device/emu/code/code.h"
+#include "device/emu/exec/lane.h"
 
 #define ANY	UINT64_MAX
 #define RND(w)	GSB_EMU_KEY_RND(GSB_PTX_RND_##w)
@@ -50,7 +50,7 @@ static const struct gsb_emu_form_row rows[] = {
 #define GSB_EMU_F4(id, op, t1, t2, k, D, A, B, C, E, x) ROW(id, op, t1, t2, k, 4, D, A, B, C, E)
 #define GSB_EMU_CMP(id, op, t1, k, A, n, x)		ROW(id, op, t1, 0, k, n, p, A, A, A, A)
 #define GSB_EMU_CARRY(id, op, t1, k, D, n, x)		ROW(id, op, t1, 0, k, n, D, D, D, D, D)
-#include "device/emu/forms.def"
+#include "device/emu/code/forms.def"
 };
 
 /* Operations of a float round to nearest when nothing is written. */
@@ -146,7 +146,7 @@ uint32_t gsb_emu_select_load(enum gsb_ptx_type type, uint32_t lane_bytes)
 {
 	static const struct memory_form loads[] = {
 #define GSB_EMU_LOAD(id, types, M, D) {GSB_EMU_FORM_##id, types, BYTES_##D},
-#include "device/emu/forms.def"
+#include "device/emu/code/forms.def"
 	};
 
 	return memory_form(loads, GSB_ARRAY_LEN(loads), type, lane_bytes);
@@ -156,7 +156,7 @@ uint32_t gsb_emu_select_store(enum gsb_ptx_type type, uint32_t lane_bytes)
 {
 	static const struct memory_form stores[] = {
 #define GSB_EMU_STORE(id, types, M, A) {GSB_EMU_FORM_##id, types, BYTES_##A},
-#include "device/emu/forms.def"
+#include "device/emu/code/forms.def"
 	};
 
 	return memory_form(stores, GSB_ARRAY_LEN(stores), type, lane_bytes);
@@ -169,7 +169,7 @@ uint32_t gsb_emu_select_atom(enum gsb_ptx_word sub, enum gsb_ptx_type type)
 		uint32_t types;
 	} atoms[] = {
 #define GSB_EMU_ATOM(id, sub, types, T_, expr) {GSB_EMU_FORM_##id, GSB_PTX_SUB_##sub, types},
-#include "device/emu/forms.def"
+#include "device/emu/code/forms.def"
 	};
 
 	for (size_t i = 0; i < GSB_ARRAY_LEN(atoms); i++) {

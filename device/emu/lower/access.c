@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "base/checked.h"
-#include "device/emu/lower.h"
+#include "device/emu/lower/lower.h"
 
 /* ---- memory ---- */
 

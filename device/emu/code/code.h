@@ -19,14 +19,14 @@
  * branches, calls), sync.c (barriers and warp-wide ops), print.c, block.c (storage, scheduling, faults),
  * guard.c (signals).
  */
-#ifndef GSB_DEVICE_EMU_CODE_H
-#define GSB_DEVICE_EMU_CODE_H
+#ifndef GSB_DEVICE_EMU_CODE_CODE_H
+#define GSB_DEVICE_EMU_CODE_CODE_H
 
 #include <pthread.h>
 #include <setjmp.h>
 
 #include "base/compiler.h"
-#include "device/emu/exec.h"
+#include "device/emu/exec/exec.h"
 #include "ptx/cfg.h"
 #include "ptx/kernel.h"
 
@@ -55,7 +55,7 @@
 
 enum gsb_emu_form {
 #define GSB_EMU_FORM(id) GSB_EMU_FORM_##id,
-#include "device/emu/forms.def"
+#include "device/emu/code/forms.def"
 	GSB_EMU_N_FORMS,
 };
 
@@ -362,6 +362,6 @@ uint64_t gsb_emu_guard_address(void);
 
 /* Handlers that are the same on every instruction set. */
 #define GSB_EMU_FLOW(id) GSB_EMU_HANDLER(gsb_emu_do_##id);
-#include "device/emu/forms.def"
+#include "device/emu/code/forms.def"
 
 #endif

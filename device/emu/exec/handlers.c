@@ -2,8 +2,8 @@
  * handlers.c - all handlers of one instruction set, in one table. Built once for each: GSB_EMU_ISA is the
  * suffix of the table's name (v2, v3, v4: the x86-64 levels; plain: whatever the compiler's default is).
  */
-#include "device/emu/alu.h"
-#include "device/emu/mem.h"
+#include "device/emu/exec/alu.h"
+#include "device/emu/exec/mem.h"
 
 #define PASTE(a, b)	a##b
 #define TABLE_NAME(isa) PASTE(gsb_emu_isa_, isa)
@@ -27,7 +27,7 @@ const struct gsb_emu_isa TABLE_NAME(GSB_EMU_ISA) = {
 #define GSB_EMU_STORE(id, ...) [GSB_EMU_FORM_##id] = mem_##id,
 #define GSB_EMU_ATOM(id, ...)  [GSB_EMU_FORM_##id] = mem_##id,
 #define GSB_EMU_FLOW(id)       [GSB_EMU_FORM_##id] = gsb_emu_do_##id,
-#include "device/emu/forms.def"
+#include "device/emu/code/forms.def"
 			},
 			{
 #define GSB_EMU_F1(id, ...)    [GSB_EMU_FORM_##id] = mask_##id,
@@ -40,7 +40,7 @@ const struct gsb_emu_isa TABLE_NAME(GSB_EMU_ISA) = {
 #define GSB_EMU_STORE(id, ...) [GSB_EMU_FORM_##id] = mem_##id,
 #define GSB_EMU_ATOM(id, ...)  [GSB_EMU_FORM_##id] = mem_##id,
 #define GSB_EMU_FLOW(id)       [GSB_EMU_FORM_##id] = gsb_emu_do_##id,
-#include "device/emu/forms.def"
+#include "device/emu/code/forms.def"
 			},
 		},
 };

@@ -5,7 +5,7 @@
  * the lanes of a branch meet again (the immediate post-dominator), GUARD and UNGUARD stand around guarded
  * instructions, and a guarded instruction that may wait or call becomes a branch around it.
  */
-#include "device/emu/lower.h"
+#include "device/emu/lower/lower.h"
 
 #include <errno.h>
 #include <stdarg.h>
