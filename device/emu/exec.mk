@@ -4,9 +4,12 @@
 # they pin the operands themselves. clang says of loops that call libm that they are no vector code.
 noinst_LTLIBRARIES += libemuexec.la
 libemuexec_la_SOURCES = \
-	device/emu/code/code.h device/emu/code/forms.def \
-	device/emu/lower/access.c device/emu/lower/call.c device/emu/lower/lower.c device/emu/lower/lower.h \
-	device/emu/lower/operate.c device/emu/lower/rows.c device/emu/lower/select.c \
+	device/emu/code/code.c device/emu/code/code.h device/emu/code/forms.def \
+	device/emu/lower/access.c device/emu/lower/access.h device/emu/lower/call.c device/emu/lower/call.h \
+	device/emu/lower/frame.c device/emu/lower/frame.h device/emu/lower/lower.c device/emu/lower/lower.h \
+	device/emu/lower/lowering.c device/emu/lower/lowering.h device/emu/lower/operand.c \
+	device/emu/lower/operand.h device/emu/lower/operate.c device/emu/lower/operate.h \
+	device/emu/lower/rows.c device/emu/lower/rows.h device/emu/lower/select.c device/emu/lower/select.h \
 	device/emu/exec/alu.h device/emu/exec/block.c device/emu/exec/convert.c device/emu/exec/exec.h \
 	device/emu/exec/flow.c device/emu/exec/guard.c device/emu/exec/isa.c device/emu/exec/lane.h \
 	device/emu/exec/mem.h device/emu/exec/moves.c device/emu/exec/print.c device/emu/exec/sync.c

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "device/emu/lower/lower.h"
 
 /* ---- variables ---- */
 

@@ -7,6 +7,7 @@
 #define GSB_TESTS_EMU_HARNESS_H
 
 #include "device/emu/exec/exec.h"
+#include "device/emu/lower/lower.h"
 
 #define T_MEMORY_BYTES ((uint64_t)256 << 20)
 #define T_MAX_ARGS     24

@@ -14,10 +14,7 @@
  * or have arrived at a join. Joining is for speed only: lanes that have waited long at a join go on by
  * themselves, so that a lane which spins for one of them sees it move.
  *
- * Files: lower.c (code from PTX), rows.c (rows for registers), select.c (form of an instruction),
- * forms.def (the table), alu.c and mem.c (rows; built for several instruction sets), flow.c (splits,
- * branches, calls), sync.c (barriers and warp-wide ops), print.c, block.c (storage, scheduling, faults),
- * guard.c (signals).
+ * forms.def is the table of what an op can be. lower/ makes the code from PTX, exec/ executes it.
  */
 #ifndef GSB_DEVICE_EMU_CODE_CODE_H
 #define GSB_DEVICE_EMU_CODE_CODE_H
@@ -58,6 +55,12 @@ enum gsb_emu_form {
 #include "device/emu/code/forms.def"
 	GSB_EMU_N_FORMS,
 };
+
+/* Keys of forms.def: flags below, then rounding, then one more word; conversions add their types. */
+#define GSB_EMU_KEY_RND(w)     ((uint64_t)(w) << 32)
+#define GSB_EMU_KEY_WORD(w)    ((uint64_t)(w) << 40)
+#define GSB_EMU_KEY_TO(type)   ((uint64_t)(type) << 48)
+#define GSB_EMU_KEY_FROM(type) ((uint64_t)(type) << 56)
 
 enum gsb_emu_op_flag {
 	GSB_EMU_F_NEGATED = 1 << 0, /* predicate operand is !p */
@@ -222,36 +225,6 @@ struct gsb_emu_block {
 	uint32_t shape[3];	    /* of the block that the storage was made for */
 	struct gsb_emu_block *next; /* in the pool */
 };
-
-/* ---- lowering ---- */
-
-/*
- * Where the registers of a function live: offsets in its frame, by register. Registers whose lives do
- * not touch share a row. *end: where free bytes of the frame begin, before and after.
- */
-int gsb_emu_rows_assign(const struct gsb_ptx_func *func, const struct gsb_ptx_cfg *cfg,
-			struct gsb_arena *arena, uint32_t *rows, uint32_t *end);
-
-/* Lane bytes of a register's row: 4, 8, 16; 0 for a predicate. */
-uint32_t gsb_emu_lane_bytes(enum gsb_ptx_type type);
-
-/* A row of forms.def that an instruction selects. */
-struct gsb_emu_form_row {
-	uint16_t form;
-	uint16_t op;		/* enum gsb_ptx_op */
-	uint32_t types, types2; /* sets of 1 << type; types2 0 = any */
-	uint64_t key;
-	uint8_t n_src;
-	uint8_t d, src[4]; /* lane bytes; 0 = predicate */
-};
-
-/* NULL: not carried. *key is what the instruction's modifiers come to. */
-const struct gsb_emu_form_row *gsb_emu_select(const struct gsb_ptx_insn *insn, uint64_t *key);
-
-/* Memory forms by what is moved: memory type and lane bytes of the register. NONE = no such form. */
-uint32_t gsb_emu_select_load(enum gsb_ptx_type type, uint32_t lane_bytes);
-uint32_t gsb_emu_select_store(enum gsb_ptx_type type, uint32_t lane_bytes);
-uint32_t gsb_emu_select_atom(enum gsb_ptx_word sub, enum gsb_ptx_type type);
 
 /* ---- execution ---- */
 

@@ -58,11 +58,6 @@ bool gsb_emu_block_take(struct gsb_emu_block *b, size_t bytes)
 	return true;
 }
 
-size_t gsb_emu_code_bytes(const struct gsb_emu_code *code)
-{
-	return code->arena.used_bytes;
-}
-
 static void block_free(struct gsb_emu_block *b)
 {
 	gsb_emu_storage_give(b->storage, b->storage_bytes);

@@ -47,19 +47,6 @@ struct gsb_emu_block;
 
 /* A kernel ready to run. Constant once made: any number of blocks on any threads use it. */
 
-/**
- * gsb_emu_lower() - decode an entry and all that it calls
- * @m, @entry: the module (kept by the caller while @out lives) and an entry of it with a body
- * @var_addr:  by var->index: where each .global and .const variable of the module lies; read now only
- * @log:       on failure one line; -ENOTSUP: the opcode with its modifiers, and its line
- *
- * Context: any thread; O(instructions * log). Allocates.
- * Return:  0, -ENOTSUP (something that is not carried), -E2BIG (too large for the interpreter),
- *          -EINVAL (not an entry with a body), -ENOMEM.
- */
-int gsb_emu_lower(const struct gsb_ptx_module *m, const struct gsb_ptx_func *entry,
-		  const uint64_t *var_addr, struct gsb_emu_code **out, char *log, size_t log_size);
-
 /* Of all that it has but blocks. */
 size_t gsb_emu_code_bytes(const struct gsb_emu_code *code);
 

@@ -19,12 +19,6 @@
 
 #include "ptx/ptx.h"
 
-/* Keys of forms.def: flags below, then rounding, then one more word; conversions add their types. */
-#define GSB_EMU_KEY_RND(w)     ((uint64_t)(w) << 32)
-#define GSB_EMU_KEY_WORD(w)    ((uint64_t)(w) << 40)
-#define GSB_EMU_KEY_TO(type)   ((uint64_t)(type) << 48)
-#define GSB_EMU_KEY_FROM(type) ((uint64_t)(type) << 56)
-
 #define GSB_EMU_NAN_BITS32 UINT32_C(0x7fffffff)
 
 /* The value must not move across a change of the rounding mode. */

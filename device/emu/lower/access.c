@@ -2,10 +2,15 @@
  * access.c - lowering of what touches memory and of what waits: loads, stores, atomics, barriers, and
  * the operations of a whole warp.
  */
+#include "device/emu/lower/access.h"
+
 #include <errno.h>
 
 #include "base/checked.h"
-#include "device/emu/lower/lower.h"
+#include "device/emu/lower/frame.h"
+#include "device/emu/lower/operand.h"
+#include "device/emu/lower/rows.h"
+#include "device/emu/lower/select.h"
 
 /* ---- memory ---- */
 

@@ -1,97 +1,19 @@
 /*
- * call.c - lowering of calls: how arguments and results travel, and where things lie in the local memory
- * of a function.
+ * call.c - lowering of calls: how arguments and results travel.
  *
- * Calls pass everything through local memory: the frame of the callee begins with an area for results
- * and arguments, which the caller fills and empties. So direct, indirect and recursive calls are one, and
- * .param and .reg parameters too. The frame behind the area: .local variables, then .param locals.
+ * All of them go through the area at the start of the callee's frame (frame.c), so direct, indirect and
+ * recursive calls are one, and .param and .reg parameters too.
  */
+#include "device/emu/lower/call.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "base/checked.h"
-#include "device/emu/lower/lower.h"
-
-/* ---- the area of results and arguments ---- */
-
-static uint64_t param_size(const struct gsb_ptx_var *v)
-{
-	uint64_t natural = gsb_ptx_type_bytes(v->type);
-
-	return v->size_bytes > natural ? v->size_bytes : natural;
-}
-
-static uint32_t param_align(const struct gsb_ptx_var *v)
-{
-	return v->align > GSB_EMU_CALL_ALIGN ? v->align : GSB_EMU_CALL_ALIGN;
-}
-
-/* Offset of entry @index of results then parameters, or the area's size past the last. */
-static uint32_t area_offset(struct gsb_emu_lowering *l, const struct gsb_ptx_proto *p,
-			    uint32_t index)
-{
-	uint64_t at = 0;
-
-	for (uint32_t i = 0; i < p->n_rets + p->n_params; i++) {
-		const struct gsb_ptx_var *v =
-			i < p->n_rets ? &p->rets[i] : &p->params[i - p->n_rets];
-
-		at = gsb_round_up(at, param_align(v));
-		if (i == index)
-			break;
-		at += param_size(v);
-		if (at > GSB_EMU_MAX_LOCAL) {
-			gsb_emu_lower_fail(l, -E2BIG, "arguments of more than %u bytes",
-					   GSB_EMU_MAX_LOCAL);
-			return 0;
-		}
-	}
-	return (uint32_t)at;
-}
-
-static struct gsb_ptx_proto proto_of(const struct gsb_ptx_func *f)
-{
-	return (struct gsb_ptx_proto){.name = f->name,
-				      .rets = f->rets,
-				      .params = f->params,
-				      .n_rets = f->n_rets,
-				      .n_params = f->n_params};
-}
-
-uint32_t gsb_emu_local_offset(struct gsb_emu_lowering *l, const struct gsb_ptx_var *var)
-{
-	const struct gsb_ptx_func *f = l->func;
-	struct gsb_ptx_proto p = proto_of(f);
-
-	if (var >= f->rets && var < f->rets + f->n_rets)
-		return area_offset(l, &p, (uint32_t)(var - f->rets));
-	if (var >= f->params && var < f->params + f->n_params)
-		return area_offset(l, &p, f->n_rets + (uint32_t)(var - f->params));
-	return (uint32_t)var->offset +
-	       (var->space == GSB_PTX_SPACE_LOCAL ? l->locals_base : l->call_params_base);
-}
-
-/* Where things lie in the local frame of a function; -> its size. */
-uint32_t gsb_emu_lay_out_local(struct gsb_emu_lowering *l)
-{
-	const struct gsb_ptx_func *f = l->func;
-	struct gsb_ptx_proto p = proto_of(f);
-	uint64_t at = f->is_entry ? 0 : area_offset(l, &p, GSB_EMU_NONE);
-
-	at = gsb_round_up(at, GSB_EMU_FRAME_ALIGN);
-	l->locals_base = (uint32_t)at;
-	at = gsb_round_up(at + f->local_bytes, GSB_EMU_FRAME_ALIGN);
-	l->call_params_base = (uint32_t)at;
-	at = gsb_round_up(at + f->call_param_bytes, GSB_EMU_FRAME_ALIGN);
-	if (!f->is_entry && at == 0)
-		at = GSB_EMU_FRAME_ALIGN; /* so that endless recursion ends */
-	if (at > GSB_EMU_MAX_LOCAL)
-		gsb_emu_lower_fail(l, -E2BIG, "'%s' needs %llu bytes of local memory", f->name,
-				   (unsigned long long)at);
-	return (uint32_t)at;
-}
-
-/* ---- calls ---- */
+#include "device/emu/lower/frame.h"
+#include "device/emu/lower/operand.h"
+#include "device/emu/lower/rows.h"
+#include "device/emu/lower/select.h"
 
 /* A value in the frame: its type, the row that has it or gets it, and where in the frame it lies. */
 struct slot {
@@ -149,7 +71,9 @@ static void pass(struct gsb_emu_lowering *l, const struct gsb_ptx_operand *o,
 	if (o->kind == GSB_PTX_OPERAND_VAR) {
 		at = gsb_emu_local_offset(l, o->var);
 		copy_frame(l, result ? at : area, result ? area : at,
-			   param_size(o->var) < param_size(v) ? param_size(o->var) : param_size(v));
+			   gsb_emu_param_size(o->var) < gsb_emu_param_size(v)
+				   ? gsb_emu_param_size(o->var)
+				   : gsb_emu_param_size(v));
 		return;
 	}
 	row = frame_row(l, o, v->type, &bytes);
@@ -202,11 +126,11 @@ static bool call_shape(struct gsb_emu_lowering *l, const struct gsb_ptx_func **t
 	*target = NULL;
 	if (call->target.kind == GSB_PTX_OPERAND_FUNC) {
 		*target = gsb_emu_body_of(call->target.func);
-		*shape = proto_of(*target);
+		*shape = gsb_emu_proto_of(*target);
 	} else if (call->proto) {
 		*shape = *call->proto;
 	} else if (call->table != GSB_PTX_NONE && l->func->tables[call->table].n) {
-		*shape = proto_of(gsb_emu_body_of(l->func->tables[call->table].funcs[0]));
+		*shape = gsb_emu_proto_of(gsb_emu_body_of(l->func->tables[call->table].funcs[0]));
 	} else {
 		gsb_emu_lower_fail(l, -ENOTSUP, "indirect call without prototype");
 		return false;
@@ -228,11 +152,12 @@ void gsb_emu_lower_call(struct gsb_emu_lowering *l)
 		return;
 	for (uint32_t i = 0; i < call->n_args; i++)
 		pass(l, &call->args[i], &shape.params[i],
-		     local + area_offset(l, &shape, shape.n_rets + i), false);
+		     local + gsb_emu_area_offset(l, &shape, shape.n_rets + i), false);
 	l->used_temps = 0;
 	emit_call(l, target, local);
 	for (uint32_t i = 0; i < call->n_rets; i++)
-		pass(l, &call->rets[i], &shape.rets[i], local + area_offset(l, &shape, i), true);
+		pass(l, &call->rets[i], &shape.rets[i], local + gsb_emu_area_offset(l, &shape, i),
+		     true);
 }
 
 /* Parameters and results that are registers: from the area at the start, to it at each ret. */
@@ -260,12 +185,12 @@ uint32_t gsb_emu_builtin_area(struct gsb_emu_lowering *l, const struct gsb_ptx_m
 	uint32_t most = 0;
 
 	for (uint32_t i = 0; i < m->n_funcs; i++) {
-		struct gsb_ptx_proto p = proto_of(m->funcs[i]);
+		struct gsb_ptx_proto p = gsb_emu_proto_of(m->funcs[i]);
 		uint32_t size;
 
 		if (m->funcs[i]->has_body || !builtin_form(m->funcs[i]->name))
 			continue;
-		size = area_offset(l, &p, GSB_EMU_NONE);
+		size = gsb_emu_area_offset(l, &p, GSB_EMU_NONE);
 		most = size > most ? size : most;
 	}
 	return (uint32_t)gsb_round_up(most, GSB_EMU_FRAME_ALIGN);

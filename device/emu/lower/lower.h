@@ -1,120 +1,22 @@
 /*
- * lower.h - the state of one lowering, shared by lower.c (functions, branches), call.c, operate.c and
- * access.c (instruction by instruction): private to these.
- *
- * Errors stick: after the first, emitting does nothing that matters and the driver stops at the end of
- * the instruction, so that the many small steps need no check each.
+ * lower.h - code from PTX: what the rest of the device uses of lower/.
  */
 #ifndef GSB_DEVICE_EMU_LOWER_LOWER_H
 #define GSB_DEVICE_EMU_LOWER_LOWER_H
 
 #include "device/emu/code/code.h"
 
-#define GSB_EMU_CONST_BUCKETS 1024
-#define GSB_EMU_MAX_TEMPS     16
-
-/* An op's field that becomes the op of an instruction when all of the function is there. */
-struct gsb_emu_fixup {
-	enum { GSB_EMU_FIX_D, GSB_EMU_FIX_E, GSB_EMU_FIX_LIST } field;
-	uint32_t at;   /* op, or place in the lists */
-	uint32_t insn; /* n_insns: the end */
-};
-
-struct gsb_emu_lowering {
-	struct gsb_emu_code *code;
-	const uint64_t *var_addr;
-	char *log;
-	size_t log_size;
-	int err;
-
-	struct gsb_emu_op *ops; /* grow; copied into the code at the end, as are lists and consts */
-	const struct gsb_ptx_insn **origin;
-	uint32_t n_ops, cap_ops;
-	uint32_t *lists;
-	uint32_t n_lists, cap_lists;
-	struct gsb_emu_const *consts;
-	uint32_t n_consts, cap_consts;
-
-	/* of the function at hand */
-	struct gsb_arena scratch;
-	const struct gsb_ptx_func *func;
-	uint32_t nth; /* in code->funcs */
-	struct gsb_ptx_cfg cfg;
-	uint32_t *rows;	   /* by register */
-	uint32_t *insn_op; /* by instruction, and the end */
-	bool *is_join;	   /* by instruction, and the end */
-	uint32_t frame_end;
-	uint32_t locals_base, call_params_base; /* in the local frame */
-	uint32_t *const_next;			/* chains by hash; by const - first_const */
-	uint32_t cap_const_next;
-	uint32_t const_head[GSB_EMU_CONST_BUCKETS];
-	struct gsb_emu_fixup *fixups;
-	uint32_t n_fixups, cap_fixups;
-	uint32_t temps[GSB_EMU_MAX_TEMPS];
-	uint32_t n_temps, used_temps;
-
-	/* of the instruction at hand */
-	const struct gsb_ptx_insn *insn;
-	uint32_t post_form, post_d, post_a; /* op to emit behind it; post_form 0 = none */
-};
-
-/* What is refused, by name; the first refusal counts. */
-void gsb_emu_lower_fail(struct gsb_emu_lowering *l, int err, const char *fmt, ...) GSB_PRINTF(3, 4);
-
-/* The next op. It counts as the instruction's when @main. Never NULL; valid until the next is asked for. */
-struct gsb_emu_op *gsb_emu_emit(struct gsb_emu_lowering *l, unsigned int form, bool main);
-void gsb_emu_fix(struct gsb_emu_lowering *l, int field, uint32_t at, uint32_t insn);
-/* Room for @n entries; -> the first. */
-uint32_t gsb_emu_list_new(struct gsb_emu_lowering *l, uint32_t n);
-
-/* Rows: of a constant, for the moment. bytes: of a lane, 0 = predicate (constants only). */
-uint32_t gsb_emu_const_row(struct gsb_emu_lowering *l, uint64_t value, uint32_t bytes);
-uint32_t gsb_emu_temp_row(struct gsb_emu_lowering *l);
-
-/* Where a variable of the function's frame in local memory lies. */
-uint32_t gsb_emu_local_offset(struct gsb_emu_lowering *l, const struct gsb_ptx_var *var);
-/* It is the entry's own parameter. */
-bool gsb_emu_is_entry_param(const struct gsb_emu_lowering *l, const struct gsb_ptx_var *var);
-
-/* Operands. src gives the row that has the value in lanes of @bytes. */
-uint32_t gsb_emu_src(struct gsb_emu_lowering *l, const struct gsb_ptx_operand *o, uint32_t bytes);
-uint32_t gsb_emu_src_predicate(struct gsb_emu_lowering *l, const struct gsb_ptx_operand *o,
-			       uint8_t *flags);
-/* Rows of a vector's elements, as a list. */
-uint32_t gsb_emu_vector_rows(struct gsb_emu_lowering *l, const struct gsb_ptx_operand *v,
-			     uint32_t bytes, bool is_dest);
-/* The row for a result in lanes of @bytes; a register of other width gets it from there afterwards. */
-uint32_t gsb_emu_dest(struct gsb_emu_lowering *l, const struct gsb_ptx_operand *o, uint32_t bytes);
-/* Second result of p|q and d|p. */
-uint32_t gsb_emu_dest_second(struct gsb_emu_lowering *l, const struct gsb_ptx_operand *o);
-uint32_t gsb_emu_reg_bytes(const struct gsb_emu_lowering *l, uint32_t reg);
-uint64_t gsb_emu_shared_offset(struct gsb_emu_lowering *l, const struct gsb_ptx_var *var);
-void gsb_emu_not_carried(struct gsb_emu_lowering *l);
-
-/* operate.c: everything but branches, calls and leaves. */
-void gsb_emu_lower_operation(struct gsb_emu_lowering *l);
-
-/* access.c */
-void gsb_emu_lower_access(struct gsb_emu_lowering *l, bool store);
-void gsb_emu_lower_atom(struct gsb_emu_lowering *l, bool has_result);
-void gsb_emu_lower_barrier(struct gsb_emu_lowering *l);
-void gsb_emu_lower_shfl(struct gsb_emu_lowering *l);
-void gsb_emu_lower_vote(struct gsb_emu_lowering *l);
-/* match, redux, elect */
-void gsb_emu_lower_members(struct gsb_emu_lowering *l, unsigned int form);
-
-/* call.c */
-void gsb_emu_lower_call(struct gsb_emu_lowering *l);
-/* Parameters and results that are registers: from the area at the start, to it at each ret. */
-void gsb_emu_move_reg_params(struct gsb_emu_lowering *l, bool at_ret);
-/* Decide where things lie in the local frame of the function at hand; -> its size. */
-uint32_t gsb_emu_lay_out_local(struct gsb_emu_lowering *l);
-/* Built-ins have no frame of their own: room for the largest area that a call of one fills. */
-uint32_t gsb_emu_builtin_area(struct gsb_emu_lowering *l, const struct gsb_ptx_module *m);
-
-static inline const struct gsb_ptx_func *gsb_emu_body_of(const struct gsb_ptx_func *f)
-{
-	return f && f->alias_of ? f->alias_of : f;
-}
+/**
+ * gsb_emu_lower() - decode an entry and all that it calls
+ * @m, @entry: the module (kept by the caller while @out lives) and an entry of it with a body
+ * @var_addr:  by var->index: where each .global and .const variable of the module lies; read now only
+ * @log:       on failure one line; -ENOTSUP: the opcode with its modifiers, and its line
+ *
+ * Context: any thread; O(instructions * log). Allocates.
+ * Return:  0, -ENOTSUP (something that is not carried), -E2BIG (too large for the interpreter),
+ *          -EINVAL (not an entry with a body), -ENOMEM.
+ */
+int gsb_emu_lower(const struct gsb_ptx_module *m, const struct gsb_ptx_func *entry,
+		  const uint64_t *var_addr, struct gsb_emu_code **out, char *log, size_t log_size);
 
 #endif

@@ -6,9 +6,10 @@
  * first to the last where liveness has it, holes included. Two lives that touch do not share: a handler
  * may write its result before it has read all of a source.
  */
+#include "device/emu/lower/rows.h"
+
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/checked.h"
 #include "device/emu/code/code.h"

@@ -2,8 +2,9 @@
  * select.c - which row of forms.def carries an instruction: by opcode, types and what its modifiers come
  * to, the key.
  */
+#include "device/emu/lower/select.h"
+
 #include "device/emu/code/code.h"
-#include "device/emu/exec/lane.h"
 
 #define ANY	UINT64_MAX
 #define RND(w)	GSB_EMU_KEY_RND(GSB_PTX_RND_##w)
