@@ -326,6 +326,7 @@ static void fill_launch(struct emu_device *dev, struct emu_cmd *cmd, const struc
 	struct gsb_emu_launch *launch = &cmd->launch;
 
 	launch->code = l->function->lowered;
+	launch->pool = &l->function->pool;
 	launch->memory = &cmd->space->memory;
 	launch->storage = &cmd->space->storage;
 	memcpy(launch->grid, l->grid, sizeof(launch->grid));

@@ -63,6 +63,7 @@ struct gsb_function {
 	struct gsb_module *module;
 	const struct gsb_code_kernel *kernel;
 	struct gsb_emu_code *lowered; /* NULL until prepared; counted in the space's storage */
+	struct gsb_emu_pool pool;
 };
 
 struct gsb_module {

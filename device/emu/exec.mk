@@ -11,8 +11,12 @@ libemuexec_la_SOURCES = \
 	device/emu/lower/operand.h device/emu/lower/operate.c device/emu/lower/operate.h \
 	device/emu/lower/rows.c device/emu/lower/rows.h device/emu/lower/select.c device/emu/lower/select.h \
 	device/emu/exec/alu.h device/emu/exec/block.c device/emu/exec/convert.c device/emu/exec/exec.h \
-	device/emu/exec/flow.c device/emu/exec/guard.c device/emu/exec/isa.c device/emu/exec/lane.h \
-	device/emu/exec/mem.h device/emu/exec/moves.c device/emu/exec/print.c device/emu/exec/sync.c
+	device/emu/exec/fault.c device/emu/exec/fault.h device/emu/exec/flow.c device/emu/exec/guard.c \
+	device/emu/exec/guard.h device/emu/exec/isa.c device/emu/exec/isa.h device/emu/exec/lane.h \
+	device/emu/exec/mem.h device/emu/exec/moves.c device/emu/exec/moves.h device/emu/exec/print.c \
+	device/emu/exec/print.h device/emu/exec/split.c device/emu/exec/split.h device/emu/exec/state.h \
+	device/emu/exec/sync.c device/emu/exec/sync.h \
+	device/emu/memory/address.h device/emu/memory/storage.c device/emu/memory/storage.h
 emu_handler_flags = $(AM_CFLAGS) -fwrapv -ffp-contract=off -fno-trapping-math -fno-math-errno -Wno-pass-failed
 libemuexec_la_CFLAGS = $(AM_CFLAGS) -fwrapv -ffp-contract=off -frounding-math
 libemuexec_la_LIBADD = libptx.la libbase.la -lm

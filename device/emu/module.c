@@ -133,6 +133,7 @@ static void free_functions(struct gsb_module *m)
 
 	for (f = m->functions; f; f = next) {
 		next = f->next;
+		gsb_emu_pool_finish(&f->pool);
 		if (f->lowered)
 			gsb_emu_storage_give(&m->space->storage, gsb_emu_code_bytes(f->lowered));
 		gsb_emu_code_destroy(f->lowered);
@@ -182,6 +183,7 @@ static int get_locked(struct gsb_module *m, const struct gsb_code_kernel *kernel
 		f->module = m;
 		f->kernel = kernel;
 		f->next = m->functions;
+		gsb_emu_pool_init(&f->pool);
 		m->functions = f;
 	}
 	*out = f;

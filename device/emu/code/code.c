@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "device/emu/memory/address.h"
+
 size_t gsb_emu_code_bytes(const struct gsb_emu_code *code)
 {
 	return code->arena.used_bytes;
@@ -14,8 +16,6 @@ void gsb_emu_code_destroy(struct gsb_emu_code *code)
 {
 	if (!code)
 		return;
-	gsb_emu_pool_drain(code);
-	pthread_mutex_destroy(&code->pool_lock);
 	gsb_arena_finish(&code->arena);
 	free(code);
 }

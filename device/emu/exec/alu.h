@@ -8,8 +8,8 @@
 #ifndef GSB_DEVICE_EMU_EXEC_ALU_H
 #define GSB_DEVICE_EMU_EXEC_ALU_H
 
-#include "device/emu/code/code.h"
 #include "device/emu/exec/lane.h"
+#include "device/emu/exec/state.h"
 
 #if defined(__clang__)
 #define EACH_LANE(i)                                                                               \

@@ -1,5 +1,5 @@
 /*
- * block.c - thread blocks: their storage, who runs next inside one, and how one ends.
+ * block.c - thread blocks: their storage, and who runs next inside one.
  *
  * Warps take turns; inside a warp its splits do. A turn ends at a wait, or when it has lasted a slice and
  * comes to a backward branch or a call: so a lane that spins for another one, of the same warp or not,
@@ -7,18 +7,23 @@
  * is found and reported as a hang of the kernel.
  */
 #include <errno.h>
-#include <stdarg.h>
-#include <stdatomic.h>
-#include <stdio.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
-#include "device/emu/code/code.h"
+#include "device/emu/exec/fault.h"
+#include "device/emu/exec/guard.h"
+#include "device/emu/exec/isa.h"
+#include "device/emu/exec/moves.h"
+#include "device/emu/exec/split.h"
 
 #define WARP_SLICE  4096 /* instructions; when other splits of the warp can run: */
 #define SPLIT_SLICE 256
 #define JOIN_WAIT   16384 /* instructions of a warp that its lanes wait at most for others to join */
+
+#define MAX_POOL       16 /* blocks of a kernel kept for reuse, and their bytes */
+#define MAX_POOL_BYTES ((size_t)8 << 20)
 
 /* ---- storage ---- */
 
@@ -26,36 +31,6 @@ static void warp_finish(struct gsb_emu_warp *w)
 {
 	free(w->rows);
 	free(w->nodes);
-}
-
-void gsb_emu_storage_give(struct gsb_emu_storage *s, size_t bytes)
-{
-	if (!s)
-		return;
-	atomic_fetch_sub_explicit(&s->used_bytes, bytes, memory_order_relaxed);
-	atomic_fetch_sub_explicit(&s->sum->used_bytes, bytes, memory_order_relaxed);
-}
-
-bool gsb_emu_storage_take(struct gsb_emu_storage *s, size_t bytes)
-{
-	size_t own, all;
-
-	if (!s)
-		return true;
-	own = atomic_fetch_add_explicit(&s->used_bytes, bytes, memory_order_relaxed);
-	all = atomic_fetch_add_explicit(&s->sum->used_bytes, bytes, memory_order_relaxed);
-	if (gsb_range_ok(all + bytes, own + bytes, s->sum->max_bytes))
-		return true;
-	gsb_emu_storage_give(s, bytes);
-	return false;
-}
-
-bool gsb_emu_block_take(struct gsb_emu_block *b, size_t bytes)
-{
-	if (!gsb_emu_storage_take(b->storage, bytes))
-		return false;
-	b->storage_bytes += bytes;
-	return true;
 }
 
 static void block_free(struct gsb_emu_block *b)
@@ -163,10 +138,10 @@ err_block:
 
 /* ---- reuse ---- */
 
-/* The pool is the one thing in the code that changes. */
-static struct gsb_emu_code *pool_of(const struct gsb_emu_code *code)
+void gsb_emu_pool_init(struct gsb_emu_pool *pool)
 {
-	return (struct gsb_emu_code *)(uintptr_t)code;
+	*pool = (struct gsb_emu_pool){0};
+	pthread_mutex_init(&pool->lock, NULL);
 }
 
 static bool fits(const struct gsb_emu_block *b, const struct gsb_emu_launch *l,
@@ -178,51 +153,51 @@ static bool fits(const struct gsb_emu_block *b, const struct gsb_emu_launch *l,
 
 static struct gsb_emu_block *pool_take(const struct gsb_emu_launch *l, const struct needs *needs)
 {
-	struct gsb_emu_code *code = pool_of(l->code);
-	struct gsb_emu_block *b = NULL, **at;
+	struct gsb_emu_pool *pool = l->pool;
+	struct gsb_emu_block *b, **at;
 
-	pthread_mutex_lock(&code->pool_lock);
-	for (at = &code->pool; *at && !b; at = *at ? &(*at)->next : at) {
-		if (!fits(*at, l, needs))
-			continue;
-		b = *at;
+	if (!pool)
+		return NULL;
+	pthread_mutex_lock(&pool->lock);
+	for (at = &pool->blocks; *at && !fits(*at, l, needs); at = &(*at)->next)
+		;
+	b = *at;
+	if (b) {
 		*at = b->next;
-		code->n_pool--;
-		code->pool_bytes -= b->storage_bytes;
-		break;
+		pool->n_blocks--;
+		pool->bytes -= b->storage_bytes;
 	}
-	pthread_mutex_unlock(&code->pool_lock);
+	pthread_mutex_unlock(&pool->lock);
 	return b;
 }
 
-static bool pool_give(struct gsb_emu_block *b)
+static bool pool_give(struct gsb_emu_pool *pool, struct gsb_emu_block *b)
 {
-	struct gsb_emu_code *code = pool_of(b->code);
 	bool room;
 
-	pthread_mutex_lock(&code->pool_lock);
-	room = code->n_pool < GSB_EMU_MAX_POOL &&
-	       code->pool_bytes + b->storage_bytes <= GSB_EMU_MAX_POOL_BYTES;
+	if (!pool)
+		return false;
+	pthread_mutex_lock(&pool->lock);
+	room = pool->n_blocks < MAX_POOL && pool->bytes + b->storage_bytes <= MAX_POOL_BYTES;
 	if (room) {
-		b->next = code->pool;
-		code->pool = b;
-		code->n_pool++;
-		code->pool_bytes += b->storage_bytes;
+		b->next = pool->blocks;
+		pool->blocks = b;
+		pool->n_blocks++;
+		pool->bytes += b->storage_bytes;
 	}
-	pthread_mutex_unlock(&code->pool_lock);
+	pthread_mutex_unlock(&pool->lock);
 	return room;
 }
 
-void gsb_emu_pool_drain(struct gsb_emu_code *code)
+void gsb_emu_pool_finish(struct gsb_emu_pool *pool)
 {
-	while (code->pool) {
-		struct gsb_emu_block *b = code->pool;
+	struct gsb_emu_block *b;
 
-		code->pool = b->next;
+	while ((b = pool->blocks)) {
+		pool->blocks = b->next;
 		block_free(b);
 	}
-	code->n_pool = 0;
-	code->pool_bytes = 0;
+	pthread_mutex_destroy(&pool->lock);
 }
 
 /* ---- life ---- */
@@ -292,7 +267,7 @@ int gsb_emu_block_create(const struct gsb_emu_launch *launch, const uint32_t cta
 void gsb_emu_block_destroy(struct gsb_emu_block *block)
 {
 	/* Recursion may have made the rows of its warps very long. */
-	if (block && (block->code->grows || !pool_give(block)))
+	if (block && (block->code->grows || !pool_give(block->launch->pool, block)))
 		block_free(block);
 }
 
@@ -311,59 +286,6 @@ const struct gsb_emu_stats *gsb_emu_block_stats(const struct gsb_emu_block *bloc
 const struct gsb_emu_fault *gsb_emu_block_fault(const struct gsb_emu_block *block)
 {
 	return &block->fault;
-}
-
-/* ---- faults ---- */
-
-const struct gsb_emu_op *gsb_emu_fail(struct gsb_emu_exec *x, CUresult result, uint64_t address,
-				      const char *fmt, ...)
-{
-	struct gsb_emu_block *b = x->block;
-	const struct gsb_ptx_insn *in = b->code->origin[x->op - x->ops];
-	char text[96]; /* parts are cut so that all of them fit */
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	b->fault.result = result;
-	b->fault.address = address;
-	b->fault.line = in ? in->line : 0;
-	snprintf(b->fault.text, sizeof(b->fault.text),
-		 "%.70s: '%.32s' line %u '%.24s', block %u,%u,%u", text,
-		 b->code->kernel.entry->name, b->fault.line, in ? in->spelling : "", b->ctaid[0],
-		 b->ctaid[1], b->ctaid[2]);
-	return gsb_emu_stop(x, GSB_EMU_STOP_FAULT);
-}
-
-bool gsb_emu_in_memory(const struct gsb_emu_memory *m, uint64_t addr, uint64_t len)
-{
-	return gsb_range_ok(addr - m->device.base, len, m->device.size) ||
-	       gsb_range_ok(addr - m->host.base, len, m->host.size);
-}
-
-unsigned char *gsb_emu_generic(struct gsb_emu_exec *x, unsigned int lane, uint64_t addr,
-			       uint32_t len, bool write)
-{
-	struct gsb_emu_block *b = x->block;
-	uint64_t at = addr & (GSB_EMU_WINDOW_BYTES - 1);
-
-	switch (addr & ~(GSB_EMU_WINDOW_BYTES - 1)) {
-	case GSB_EMU_SHARED_WINDOW:
-		return gsb_range_ok(at, len, b->shared_bytes) ? b->shared + at : NULL;
-	case GSB_EMU_LOCAL_WINDOW:
-		if (!gsb_range_ok(at, len, b->local_bytes))
-			return NULL;
-		return x->warp->local + (size_t)lane * b->local_bytes + at;
-	case GSB_EMU_PARAM_WINDOW:
-		if (write || !gsb_range_ok(at, len, b->launch->params_bytes))
-			return NULL;
-		return (unsigned char *)(uintptr_t)b->launch->params + at;
-	default:
-		return gsb_emu_in_memory(b->launch->memory, addr, len)
-			       ? (unsigned char *)(uintptr_t)addr
-			       : NULL;
-	}
 }
 
 /* ---- running ---- */

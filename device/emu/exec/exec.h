@@ -1,5 +1,5 @@
 /*
- * exec.h - the PTX interpreter of the emulated device, as the device uses it.
+ * exec.h - the execution of lowered kernels, as the rest of the device uses it.
  *
  * A kernel is lowered once, into gsb_emu_code. Each thread block that is resident is a gsb_emu_block,
  * which a worker runs in slices: it stops at any instruction and goes on later, on any worker, so
@@ -9,33 +9,26 @@
  * Life of a grid:
  *	gsb_emu_guard_install();                         once a process
  *	gsb_emu_lower(module, entry, addrs, &code, ...); once a kernel and module load
+ *	gsb_emu_pool_init(&pool);
  *	for each block, as it is placed on an SM:
  *		gsb_emu_block_create(&launch, ctaid, smid, &block);
  *		while ((state = gsb_emu_block_run(block, quantum)) < GSB_EMU_DONE)
  *			run others, then this one again;
  *		read gsb_emu_block_stats(block), and gsb_emu_block_fault(block) after GSB_EMU_FAULT;
  *		gsb_emu_block_destroy(block);
+ *	gsb_emu_pool_finish(&pool);
  *	gsb_emu_code_destroy(code);
- *
- * Addresses: those of .global and .const are host addresses inside the ranges of gsb_emu_memory.
- * Shared, local, parameter memory and functions have generic addresses in the windows below, which no
- * user-space mapping can have.
  */
 #ifndef GSB_DEVICE_EMU_EXEC_EXEC_H
 #define GSB_DEVICE_EMU_EXEC_EXEC_H
 
-#include <stdbool.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "device/emu/memory/address.h"
+#include "device/emu/memory/storage.h"
 #include "gsb/cuabi.h"
-#include "ptx/ptx.h"
-
-#define GSB_EMU_SHARED_WINDOW UINT64_C(0x800000000000)
-#define GSB_EMU_LOCAL_WINDOW  UINT64_C(0x800100000000)
-#define GSB_EMU_PARAM_WINDOW  UINT64_C(0x800200000000)
-#define GSB_EMU_CODE_WINDOW   UINT64_C(0x800300000000)
-#define GSB_EMU_WINDOW_BYTES  UINT64_C(0x100000000)
 
 #define GSB_EMU_MAX_THREADS 1024 /* of a block */
 #define GSB_EMU_N_ENVREGS   32
@@ -45,49 +38,24 @@
 struct gsb_emu_code;
 struct gsb_emu_block;
 
-/* A kernel ready to run. Constant once made: any number of blocks on any threads use it. */
-
-/* Of all that it has but blocks. */
-size_t gsb_emu_code_bytes(const struct gsb_emu_code *code);
-
-/* No block of it is left. NULL is fine. */
-void gsb_emu_code_destroy(struct gsb_emu_code *code);
-
-/* What goes into memory for a pointer to @func (relocations of initialisers). */
-uint64_t gsb_emu_func_address(const struct gsb_ptx_func *func);
-
-struct gsb_emu_range {
-	uint64_t base, size; /* size 0: no such range */
+/* Blocks of one code that are done, kept for their storage. Any thread. */
+struct gsb_emu_pool {
+	pthread_mutex_t lock;
+	struct gsb_emu_block *blocks;
+	unsigned int n_blocks;
+	size_t bytes;
 };
 
-/*
- * Global memory that a kernel may touch: plain host memory at these addresses. Holes inside must be
- * PROT_NONE: what falls into one is a fault of the kernel like an address outside.
- */
-struct gsb_emu_memory {
-	struct gsb_emu_range device, host;
-};
-
-/*
- * The host's memory that blocks take for their registers, local and shared memory, and modules for their
- * code. A tenant decides how much that is, so it is counted, for each owner and in one sum. An owner may have as much as the sum leaves,
- * which is half of max_bytes for one that is alone: there is always some for another.
- */
-struct gsb_emu_storage {
-	struct gsb_emu_storage *sum; /* of an owner */
-	_Atomic size_t used_bytes;
-	size_t max_bytes; /* of the sum */
-};
-
-/* False: there is no room, and nothing was counted. NULL counts nothing. Any thread. */
-bool gsb_emu_storage_take(struct gsb_emu_storage *s, size_t bytes);
-void gsb_emu_storage_give(struct gsb_emu_storage *s, size_t bytes);
+void gsb_emu_pool_init(struct gsb_emu_pool *pool);
+/* No block of the code runs; what they were counted in is there. */
+void gsb_emu_pool_finish(struct gsb_emu_pool *pool);
 
 /* A grid. The caller keeps it, and all it points to, while blocks of it exist. */
 struct gsb_emu_launch {
 	const struct gsb_emu_code *code;
+	struct gsb_emu_pool *pool; /* of the code; NULL: none */
 	const struct gsb_emu_memory *memory;
-	struct gsb_emu_storage *storage; /* outlives the code; NULL: not counted */
+	struct gsb_emu_storage *storage; /* outlives the pool; NULL: not counted */
 	uint32_t grid[3], block[3];	 /* each >= 1; block multiplied <= GSB_EMU_MAX_THREADS */
 	uint32_t smem_bytes;		 /* dynamic shared memory */
 	uint32_t stack_bytes;		 /* for recursion, a thread; 0 = GSB_EMU_DEFAULT_STACK */
@@ -132,7 +100,7 @@ struct gsb_emu_fault {
  * @launch: the grid; its geometry has been checked (see there)
  * @ctaid:  which block of it      @smid: %smid
  *
- * Storage comes from blocks of the same code that are done, where their shape fits.
+ * Storage comes from the pool, where there is a block of this shape.
  *
  * Context: any thread. Return: 0, -EINVAL (geometry, parameters), -ENOMEM.
  */

@@ -1,6 +1,5 @@
 /*
- * flow.c - the lanes of a warp: splits, joins, branches, calls and exits. See code.h for the tree that
- * they form.
+ * flow.c - where the lanes of a warp go: joins, branches, calls and exits.
  *
  * A handler that changes who executes writes the node of the split back, and returns NULL with x->stop
  * set; block.c then picks the next split. Handlers here never run with an empty mask.
@@ -8,176 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/emu/code/code.h"
-
-#define FIRST_NODES 8
-
-/* ---- nodes ---- */
-
-static bool nodes_grow(struct gsb_emu_warp *w)
-{
-	unsigned int cap = w->cap_nodes ? w->cap_nodes * 2u : FIRST_NODES;
-	struct gsb_emu_node *nodes;
-
-	if (cap >= GSB_EMU_NODE_NONE)
-		return false;
-	nodes = realloc(w->nodes, cap * sizeof(*nodes));
-	if (!nodes)
-		return false;
-	w->nodes = nodes;
-	w->cap_nodes = (uint16_t)cap;
-	return true;
-}
-
-uint16_t gsb_emu_node_new(struct gsb_emu_warp *w)
-{
-	uint16_t n = w->free_node;
-
-	if (n != GSB_EMU_NODE_NONE) {
-		w->free_node = w->nodes[n].children;
-	} else {
-		if (w->n_nodes == w->cap_nodes && !nodes_grow(w))
-			return GSB_EMU_NODE_NONE;
-		n = w->n_nodes++;
-	}
-	w->nodes[n] = (struct gsb_emu_node){.parent = GSB_EMU_NODE_NONE};
-	return n;
-}
-
-void gsb_emu_node_free(struct gsb_emu_warp *w, uint16_t n)
-{
-	w->nodes[n].state = GSB_EMU_NODE_FREE;
-	w->nodes[n].children = w->free_node;
-	w->free_node = n;
-}
-
-void gsb_emu_node_child_done(struct gsb_emu_warp *w, uint16_t n)
-{
-	while (n != GSB_EMU_NODE_NONE) {
-		struct gsb_emu_node *node = &w->nodes[n];
-		uint16_t parent = node->parent;
-
-		if (--node->children)
-			return;
-		if (node->mask) {
-			node->state = GSB_EMU_NODE_RUN;
-			node->is_call = false;
-			return;
-		}
-		gsb_emu_node_free(w, n);
-		n = parent;
-	}
-}
-
-static uint64_t warp_insns(const struct gsb_emu_exec *x, const struct gsb_emu_warp *w)
-{
-	return w->n_insns + (w == x->warp ? x->n_insns - x->turn_start : 0);
-}
-
-static void arrive(struct gsb_emu_exec *x, uint16_t n, uint32_t lanes)
-{
-	struct gsb_emu_node *join = &x->warp->nodes[n];
-
-	if (!join->mask)
-		join->since = warp_insns(x, x->warp);
-	join->mask |= lanes;
-}
-
-/* Lanes that wait at a join become a split beside it. */
-static bool release_join(struct gsb_emu_warp *w, uint16_t join)
-{
-	uint16_t n = gsb_emu_node_new(w), parent = w->nodes[join].parent;
-
-	if (n == GSB_EMU_NODE_NONE)
-		return false;
-	w->nodes[n] = w->nodes[join];
-	w->nodes[n].state = GSB_EMU_NODE_RUN;
-	w->nodes[n].is_call = false;
-	w->nodes[n].children = 0;
-	w->nodes[join].mask = 0;
-	if (parent != GSB_EMU_NODE_NONE)
-		w->nodes[parent].children++;
-	return true;
-}
-
-bool gsb_emu_release(struct gsb_emu_exec *x, struct gsb_emu_warp *w, uint64_t age)
-{
-	uint64_t now = warp_insns(x, w);
-	uint16_t n = w->n_nodes;
-	bool any = false;
-
-	for (uint16_t i = 0; i < n; i++) {
-		const struct gsb_emu_node *node = &w->nodes[i];
-
-		if (node->state == GSB_EMU_NODE_JOIN && node->mask && now - node->since >= age)
-			any |= release_join(w, i);
-	}
-	return any;
-}
-
-/* ---- the split that executes ---- */
-
-static void count_lanes(struct gsb_emu_exec *x)
-{
-	uint64_t n = x->n_insns - x->lanes_since;
-
-	x->block->stats.n_lane_insns += n * (unsigned int)__builtin_popcount(x->split_mask);
-	x->lanes_since = x->n_insns;
-}
-
-/* Whole rows may be written when all other lanes are gone: nobody will read theirs again. */
-void gsb_emu_set_guard(struct gsb_emu_exec *x, uint32_t mask)
-{
-	x->mask = mask;
-	x->handlers = x->block->isa->handlers[mask != x->warp->live];
-}
-
-void gsb_emu_set_mask(struct gsb_emu_exec *x, uint32_t split_mask)
-{
-	count_lanes(x);
-	x->split_mask = split_mask;
-	gsb_emu_set_guard(x, split_mask);
-}
-
-void gsb_emu_enter(struct gsb_emu_exec *x, uint16_t n)
-{
-	struct gsb_emu_warp *w = x->warp;
-	struct gsb_emu_node *node = &w->nodes[n];
-
-	w->current = n;
-	x->rows = w->rows + node->frame;
-	x->local = node->local;
-	x->op = &x->ops[node->pc];
-	x->rejoin = GSB_EMU_NONE;
-	if (node->parent != GSB_EMU_NODE_NONE && !w->nodes[node->parent].is_call)
-		x->rejoin = w->nodes[node->parent].pc;
-	gsb_emu_set_mask(x, node->mask);
-}
-
-void gsb_emu_leave(struct gsb_emu_exec *x, uint32_t pc)
-{
-	struct gsb_emu_node *node = gsb_emu_node_of(x);
-
-	node->pc = pc;
-	node->mask = x->split_mask;
-	count_lanes(x);
-}
+#include "device/emu/exec/fault.h"
+#include "device/emu/exec/moves.h"
+#include "device/emu/exec/print.h"
+#include "device/emu/exec/split.h"
+#include "device/emu/exec/sync.h"
 
 static const struct gsb_emu_op *no_memory(struct gsb_emu_exec *x)
 {
 	return gsb_emu_fail(x, CUDA_ERROR_OUT_OF_MEMORY, 0, "no memory for the emulated warp");
-}
-
-/* The split has no lanes left: its place in the tree goes. */
-static const struct gsb_emu_op *vanish(struct gsb_emu_exec *x)
-{
-	struct gsb_emu_warp *w = x->warp;
-	uint16_t parent = gsb_emu_node_of(x)->parent;
-
-	count_lanes(x);
-	gsb_emu_node_free(w, w->current);
-	gsb_emu_node_child_done(w, parent);
-	return gsb_emu_stop(x, GSB_EMU_STOP_SWITCH);
 }
 
 static const struct gsb_emu_op *jump(struct gsb_emu_exec *x, const struct gsb_emu_op *from,
@@ -191,63 +29,12 @@ static const struct gsb_emu_op *jump(struct gsb_emu_exec *x, const struct gsb_em
 	return gsb_emu_stop(x, GSB_EMU_STOP_SLICE);
 }
 
-/*
- * Make the parent of the running split a join at op @rejoin, if it is not one already. Returns false
- * without memory. A place that no lane reaches together needs no node.
- */
-static bool join_at(struct gsb_emu_exec *x, uint32_t rejoin)
-{
-	struct gsb_emu_warp *w = x->warp;
-	uint16_t n;
-
-	if (rejoin == GSB_EMU_NONE || rejoin == x->rejoin)
-		return true;
-	n = gsb_emu_node_new(w);
-	if (n == GSB_EMU_NODE_NONE)
-		return false;
-	w->nodes[n] = (struct gsb_emu_node){
-		.pc = rejoin,
-		.frame = gsb_emu_node_of(x)->frame,
-		.local = gsb_emu_node_of(x)->local,
-		.parent = gsb_emu_node_of(x)->parent,
-		.children = 1,
-		.state = GSB_EMU_NODE_JOIN,
-	};
-	gsb_emu_node_of(x)->parent = n;
-	x->rejoin = rejoin;
-	return true;
-}
-
-/* Send lanes of the running split to another op, as a split of their own or to the join. */
-static bool send(struct gsb_emu_exec *x, uint32_t lanes, uint32_t target)
-{
-	struct gsb_emu_warp *w = x->warp;
-	struct gsb_emu_node *node = gsb_emu_node_of(x);
-	uint16_t n, parent = node->parent;
-
-	if (target == x->rejoin) {
-		arrive(x, parent, lanes);
-		return true;
-	}
-	n = gsb_emu_node_new(w);
-	if (n == GSB_EMU_NODE_NONE)
-		return false;
-	node = gsb_emu_node_of(x);
-	w->nodes[n] = *node;
-	w->nodes[n].state = GSB_EMU_NODE_RUN;
-	w->nodes[n].mask = lanes;
-	w->nodes[n].pc = target;
-	if (parent != GSB_EMU_NODE_NONE)
-		w->nodes[parent].children++;
-	return true;
-}
-
 GSB_EMU_HANDLER(gsb_emu_do_JOIN)
 {
 	if (gsb_emu_index_of(x, op) != x->rejoin)
 		return op + 1;
-	arrive(x, gsb_emu_node_of(x)->parent, x->split_mask);
-	return vanish(x);
+	gsb_emu_arrive(x, gsb_emu_node_of(x)->parent, x->split_mask);
+	return gsb_emu_vanish(x);
 }
 
 /* ---- guards and branches ---- */
@@ -282,7 +69,7 @@ GSB_EMU_HANDLER(gsb_emu_do_BRA_IF)
 		return op + 1;
 	if (taken == mask)
 		return jump(x, op, op->d);
-	if (!join_at(x, op->e) || !send(x, taken, op->d))
+	if (!gsb_emu_join_at(x, op->e) || !gsb_emu_send(x, taken, op->d))
 		return no_memory(x);
 	gsb_emu_set_mask(x, mask & ~taken);
 	return op + 1;
@@ -309,7 +96,7 @@ GSB_EMU_HANDLER(gsb_emu_do_BRX)
 				gsb_emu_set_mask(x, left);
 			return jump(x, op, targets[at]);
 		}
-		if (!join_at(x, op->e) || !send(x, same, targets[at]))
+		if (!gsb_emu_join_at(x, op->e) || !gsb_emu_send(x, same, targets[at]))
 			return no_memory(x);
 		left &= ~same;
 	}
@@ -398,7 +185,7 @@ static bool call_split(struct gsb_emu_exec *x, uint16_t call, uint16_t n, uint32
 /* The callee begins; a quantum is looked at here, for recursion has no backward branch. */
 static const struct gsb_emu_op *call_enter(struct gsb_emu_exec *x)
 {
-	count_lanes(x);
+	gsb_emu_count_lanes(x);
 	if (x->n_insns >= x->limit)
 		return gsb_emu_stop(x, GSB_EMU_STOP_SLICE);
 	gsb_emu_enter(x, x->warp->current);
@@ -471,7 +258,7 @@ static const struct gsb_emu_op *lanes_left(struct gsb_emu_exec *x, const struct 
 	uint32_t stay = x->split_mask & ~gone;
 
 	if (!stay)
-		return vanish(x);
+		return gsb_emu_vanish(x);
 	gsb_emu_set_mask(x, stay);
 	return op + 1;
 }
@@ -503,7 +290,7 @@ GSB_EMU_HANDLER(gsb_emu_do_RET)
 		n = w->nodes[n].parent;
 	if (n == GSB_EMU_NODE_NONE)
 		return exit_lanes(x, op, mask);
-	arrive(x, n, mask);
+	gsb_emu_arrive(x, n, mask);
 	return lanes_left(x, op, mask);
 }
 

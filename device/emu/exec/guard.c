@@ -7,11 +7,13 @@
  * else belongs to whoever had the signal before us. Nothing that the interrupted handlers hold needs to
  * be undone: they take no lock and allocate nothing while they touch a kernel's memory.
  */
+#include "device/emu/exec/guard.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 
-#include "device/emu/code/code.h"
+#include "device/emu/exec/exec.h"
 
 struct guard {
 	const struct gsb_emu_memory *memory; /* NULL: this thread executes no block */

@@ -1,7 +1,7 @@
 /*
  * isa.c - which build of the handlers this processor can execute.
  */
-#include "device/emu/code/code.h"
+#include "device/emu/exec/isa.h"
 
 #if defined(__x86_64__)
 extern const struct gsb_emu_isa gsb_emu_isa_v2, gsb_emu_isa_v3, gsb_emu_isa_v4;

@@ -15,6 +15,7 @@
 #define GSB_DEVICE_EMU_EXEC_MEM_H
 
 #include "device/emu/exec/alu.h"
+#include "device/emu/exec/fault.h"
 
 #define SECTOR_SHIFT 5 /* memory is moved in sectors of 32 bytes */
 

@@ -2,9 +2,11 @@
  * moves.c - handlers that move values about and know more than one lane type: predicates, vectors in
  * registers, addresses, special registers, local frames.
  */
+#include "device/emu/exec/moves.h"
+
 #include <string.h>
 
-#include "device/emu/code/code.h"
+#include "device/emu/exec/fault.h"
 
 void gsb_emu_const_fill(char *r, const struct gsb_emu_const *c, uint32_t mask)
 {

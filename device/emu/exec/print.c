@@ -4,12 +4,13 @@
  * The format and its strings are in the kernel's memory and as hostile as the rest of it: each byte is
  * checked as it is read, each conversion is taken apart and handed to snprintf with our own copy of it.
  */
-#include <inttypes.h>
+#include "device/emu/exec/print.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "base/checked.h"
-#include "device/emu/code/code.h"
+#include "device/emu/exec/fault.h"
 
 #define MAX_TEXT   8192 /* of one call of one thread; the rest is cut */
 #define MAX_STRING 4096

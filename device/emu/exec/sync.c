@@ -6,9 +6,12 @@
  * another, and the last one does it for all. Hence three steps, each of which can be done for several
  * splits: gather, compute, scatter.
  */
+#include "device/emu/exec/sync.h"
+
 #include <string.h>
 
-#include "device/emu/code/code.h"
+#include "device/emu/exec/fault.h"
+#include "device/emu/exec/split.h"
 
 /* ---- warp-wide operations ---- */
 

@@ -366,7 +366,6 @@ int gsb_emu_lower(const struct gsb_ptx_module *m, const struct gsb_ptx_func *ent
 	if (!code)
 		return -ENOMEM;
 	gsb_arena_init(&code->arena, CODE_LIMIT);
-	pthread_mutex_init(&code->pool_lock, NULL);
 	l.code = code;
 	err = start_code(&l, m, entry);
 	if (err)

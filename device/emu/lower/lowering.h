@@ -9,6 +9,7 @@
 #define GSB_DEVICE_EMU_LOWER_LOWERING_H
 
 #include "device/emu/code/code.h"
+#include "ptx/cfg.h"
 
 #define GSB_EMU_CONST_BUCKETS 1024
 #define GSB_EMU_MAX_TEMPS     16

@@ -7,6 +7,7 @@
 
 #include "device/emu/lower/frame.h"
 #include "device/emu/lower/rows.h"
+#include "device/emu/memory/address.h"
 
 uint32_t gsb_emu_reg_bytes(const struct gsb_emu_lowering *l, uint32_t reg)
 {

@@ -10,6 +10,7 @@
 #include "device/emu/lower/operand.h"
 #include "device/emu/lower/rows.h"
 #include "device/emu/lower/select.h"
+#include "device/emu/memory/address.h"
 
 /* ---- arithmetic ---- */
 
