@@ -6,7 +6,7 @@
  * that source is turned over, in device memory. "1" does it to each such copy, "copy:N" to the N-th
  * of the device alone (from 1, in the order in which copies start). Nothing else is touched.
  */
-#include "device/emu/emu.h"
+#include "device/emu/flip.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -36,17 +36,17 @@ int emu_flip_parse(const char *text, int *nth)
 	return 0;
 }
 
-bool emu_flip_wanted(struct emu_device *dev, const struct emu_cmd *cmd)
+bool emu_flip_wanted(int nth, uint64_t *n, const struct emu_heap *heap,
+		     const struct gsb_cmd_copy *copy)
 {
-	if (dev->flip_nth == FLIP_NONE || cmd->kind != GSB_CMD_COPY || !cmd->copy.width ||
-	    !cmd->copy.height || !emu_is_device(cmd->space, cmd->copy.src) ||
-	    emu_is_device(cmd->space, cmd->copy.dst))
+	if (nth == FLIP_NONE || !copy->width || !copy->height || !emu_heap_has(heap, copy->src) ||
+	    emu_heap_has(heap, copy->dst))
 		return false;
-	dev->n_flippable++;
-	return dev->flip_nth == FLIP_EACH || dev->n_flippable == (uint64_t)dev->flip_nth;
+	++*n;
+	return nth == FLIP_EACH || *n == (uint64_t)nth;
 }
 
-void emu_flip_apply(const struct emu_cmd *cmd)
+void emu_flip_apply(const struct gsb_cmd_copy *copy)
 {
-	*(uint8_t *)(uintptr_t)cmd->copy.src ^= 1;
+	*(uint8_t *)(uintptr_t)copy->src ^= 1;
 }

@@ -5,7 +5,7 @@
  * their initialisers say. A kernel is lowered when it is prepared, for the addresses of this load;
  * text, layout and metadata are shared with every other load of the same image (device/code.h).
  */
-#include "device/emu/emu.h"
+#include "device/emu/module.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -55,7 +55,7 @@ static int make_variables(struct gsb_module *m, char *log, size_t log_size)
 	err = gsb_code_lay_out(m->code, m->var_addr, &total, log, log_size);
 	if (err || !total)
 		return err;
-	err = emu_mem_alloc(m->space, total, &m->globals);
+	err = emu_heap_alloc(&m->space->heap, total, &m->globals);
 	if (err) {
 		snprintf(log, log_size, "no device memory for %llu bytes of variables",
 			 (unsigned long long)total);
@@ -111,9 +111,9 @@ int emu_module_load(struct gsb_space *space, const void *image, size_t size,
 		return -ENOMEM;
 	m->space = space;
 	pthread_mutex_init(&m->lock, NULL);
-	pthread_mutex_lock(&space->dev->memory_lock);
+	pthread_mutex_lock(&space->dev->vram.lock);
 	LIST_INSERT_HEAD(&space->modules, m, link);
-	pthread_mutex_unlock(&space->dev->memory_lock);
+	pthread_mutex_unlock(&space->dev->vram.lock);
 	err = gsb_code_get(space->dev->codes, image, size, &m->code, log, log_size);
 	if (!err)
 		err = count_code(m, log, log_size);
@@ -147,10 +147,10 @@ void emu_module_unload(struct gsb_module *m)
 		return;
 	free_functions(m);
 	if (m->globals)
-		emu_mem_free(m->space, m->globals);
-	pthread_mutex_lock(&m->space->dev->memory_lock);
+		emu_heap_free(&m->space->heap, m->globals);
+	pthread_mutex_lock(&m->space->dev->vram.lock);
 	LIST_REMOVE(m, link);
-	pthread_mutex_unlock(&m->space->dev->memory_lock);
+	pthread_mutex_unlock(&m->space->dev->vram.lock);
 	atomic_fetch_sub(&m->space->storage.used_bytes, m->code_bytes);
 	gsb_code_put(m->code);
 	pthread_mutex_destroy(&m->lock);

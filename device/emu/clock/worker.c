@@ -6,7 +6,7 @@
  * list when it is not done: blocks that wait for each other all get on, whatever the number of
  * workers. Without jobs the workers sleep.
  */
-#include "device/emu/emu.h"
+#include "device/emu/clock/worker.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "device/emu/flip.h"
 
 /* Warp instructions: a millisecond or so. Long enough that a change of block does not count, short
  * enough that a dead tenant's kernel is gone soon. */
@@ -22,30 +23,30 @@
 
 /* ---- the list ---- */
 
-void emu_worker_add(struct emu_device *dev, struct emu_job *job)
+void emu_worker_add(struct emu_workers *w, struct emu_job *job)
 {
-	TAILQ_INSERT_TAIL(&dev->ready, job, ready);
-	if (dev->n_idle)
-		pthread_cond_signal(&dev->work);
+	TAILQ_INSERT_TAIL(&w->ready, job, ready);
+	if (w->n_idle)
+		pthread_cond_signal(&w->work);
 }
 
-void emu_worker_remove(struct emu_device *dev, struct emu_job *job)
+void emu_worker_remove(struct emu_workers *w, struct emu_job *job)
 {
-	TAILQ_REMOVE(&dev->ready, job, ready);
+	TAILQ_REMOVE(&w->ready, job, ready);
 }
 
-static struct emu_job *take_job(struct emu_device *dev)
+static struct emu_job *take_job(struct emu_workers *w)
 {
 	struct emu_job *job;
 
-	while (!(job = TAILQ_FIRST(&dev->ready)) && !dev->stopping) {
-		dev->n_idle++;
-		pthread_cond_wait(&dev->work, &dev->lock);
-		dev->n_idle--;
+	while (!(job = TAILQ_FIRST(&w->ready)) && !w->stopping) {
+		w->n_idle++;
+		pthread_cond_wait(&w->work, w->lock);
+		w->n_idle--;
 	}
-	if (dev->stopping)
+	if (w->stopping)
 		return NULL;
-	TAILQ_REMOVE(&dev->ready, job, ready);
+	TAILQ_REMOVE(&w->ready, job, ready);
 	job->running = true;
 	return job;
 }
@@ -83,7 +84,7 @@ static void run_copy(const struct emu_cmd *cmd)
 		return;
 	}
 	if (cmd->flip)
-		emu_flip_apply(cmd);
+		emu_flip_apply(&cmd->copy);
 	copy_rows(&cmd->copy);
 }
 
@@ -95,10 +96,9 @@ static void set_fault(struct emu_job *job, CUresult result, const char *text)
 	snprintf(job->detail, sizeof(job->detail), "%s", text);
 }
 
-static bool begin_block(struct emu_device *dev, struct emu_job *job)
+static bool begin_block(struct emu_job *job)
 {
 	const struct emu_cmd *cmd = job->cmd;
-	uint64_t cycles = job->start_ns / 1000 * dev->info.arch.clock_khz / 1000;
 	int err = gsb_emu_block_create(&cmd->launch, job->ctaid, job->sm, &job->block);
 
 	if (err) {
@@ -106,17 +106,17 @@ static bool begin_block(struct emu_device *dev, struct emu_job *job)
 			  "no host memory for the state of a block");
 		return false;
 	}
-	gsb_emu_block_set_time(job->block, cycles, job->start_ns);
+	gsb_emu_block_set_time(job->block, job->start_cycle, job->start_ns);
 	return true;
 }
 
 /* One quantum; false when the block is over. */
-static bool run_block(struct emu_device *dev, struct emu_job *job)
+static bool run_block(struct emu_job *job)
 {
 	enum gsb_emu_state state;
 	const struct gsb_emu_fault *fault;
 
-	if (!job->block && !begin_block(dev, job))
+	if (!job->block && !begin_block(job))
 		return false;
 	state = gsb_emu_block_run(job->block, QUANTUM);
 	if (state == GSB_EMU_FAULT) {
@@ -149,27 +149,25 @@ uint64_t emu_worker_ran_ns(const struct emu_cmd *cmd)
 
 static void *worker(void *arg)
 {
-	struct emu_device *dev = arg;
+	struct emu_workers *w = arg;
 	struct emu_job *job;
 
-	pthread_mutex_lock(&dev->lock);
-	while ((job = take_job(dev))) {
+	pthread_mutex_lock(w->lock);
+	while ((job = take_job(w))) {
 		bool more = false;
 
 		enter(job->cmd);
-		pthread_mutex_unlock(&dev->lock);
+		pthread_mutex_unlock(w->lock);
 		if (job->cmd->kind == GSB_CMD_LAUNCH)
-			more = run_block(dev, job);
+			more = run_block(job);
 		else
 			run_copy(job->cmd);
-		pthread_mutex_lock(&dev->lock);
+		pthread_mutex_lock(w->lock);
 		leave(job->cmd);
-		if (more)
-			emu_clock_slice_done(dev, job);
-		else
-			emu_clock_job_done(dev, job);
+		job->running = false;
+		w->on_slice(w->ctx, job, more);
 	}
-	pthread_mutex_unlock(&dev->lock);
+	pthread_mutex_unlock(w->lock);
 	return NULL;
 }
 
@@ -187,34 +185,48 @@ static void block_signals(sigset_t *old)
 	pthread_sigmask(SIG_SETMASK, &all, old);
 }
 
-int emu_workers_start(struct emu_device *dev, unsigned n)
+void emu_workers_init(struct emu_workers *w, pthread_mutex_t *lock, emu_on_slice *on_slice,
+		      void *ctx)
+{
+	*w = (struct emu_workers){.lock = lock, .on_slice = on_slice, .ctx = ctx};
+	TAILQ_INIT(&w->ready);
+	pthread_cond_init(&w->work, NULL);
+}
+
+static void stop(struct emu_workers *w)
+{
+	pthread_mutex_lock(w->lock);
+	w->stopping = true;
+	pthread_cond_broadcast(&w->work);
+	pthread_mutex_unlock(w->lock);
+	for (unsigned i = 0; i < w->n_threads; i++)
+		pthread_join(w->threads[i], NULL);
+	free(w->threads);
+	w->threads = NULL;
+	w->n_threads = 0;
+}
+
+int emu_workers_start(struct emu_workers *w, unsigned n)
 {
 	sigset_t old;
 	int err = 0;
 
-	dev->threads = calloc(n, sizeof(*dev->threads));
-	if (!dev->threads)
+	w->threads = calloc(n, sizeof(*w->threads));
+	if (!w->threads)
 		return -ENOMEM;
 	block_signals(&old);
-	while (dev->n_threads < n && !err) {
-		err = pthread_create(&dev->threads[dev->n_threads], NULL, worker, dev);
-		dev->n_threads += !err;
+	while (w->n_threads < n && !err) {
+		err = pthread_create(&w->threads[w->n_threads], NULL, worker, w);
+		w->n_threads += !err;
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (err)
-		emu_workers_stop(dev);
+		stop(w);
 	return -err;
 }
 
-void emu_workers_stop(struct emu_device *dev)
+void emu_workers_finish(struct emu_workers *w)
 {
-	pthread_mutex_lock(&dev->lock);
-	dev->stopping = true;
-	pthread_cond_broadcast(&dev->work);
-	pthread_mutex_unlock(&dev->lock);
-	for (unsigned i = 0; i < dev->n_threads; i++)
-		pthread_join(dev->threads[i], NULL);
-	free(dev->threads);
-	dev->threads = NULL;
-	dev->n_threads = 0;
+	stop(w);
+	pthread_cond_destroy(&w->work);
 }

@@ -1,0 +1,71 @@
+/*
+ * space.c - spaces: what one tenant context has of the device.
+ */
+#include "device/emu/space.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "device/emu/device.h"
+#include "device/emu/module.h"
+
+int emu_space_create(struct gsb_device *base, const struct gsb_space_params *p,
+		     struct gsb_space **out)
+{
+	struct emu_device *dev = to_emu(base);
+	struct gsb_space *space = calloc(1, sizeof(*space));
+	int err;
+
+	if (!space)
+		return -ENOMEM;
+	err = emu_heap_init(&space->heap, &dev->vram, p);
+	if (err) {
+		free(space);
+		return err;
+	}
+	space->dev = dev;
+	space->storage.sum = &dev->storage;
+	LIST_INIT(&space->modules);
+	*out = space;
+	return 0;
+}
+
+void emu_space_cancel(struct gsb_space *space)
+{
+	emu_clock_cancel(&space->dev->clock, space);
+}
+
+void emu_space_limit(struct gsb_space *space, uint64_t mem_limit_bytes)
+{
+	emu_heap_limit(&space->heap, mem_limit_bytes);
+}
+
+void emu_space_destroy(struct gsb_space *space)
+{
+	if (!space)
+		return;
+	while (!LIST_EMPTY(&space->modules))
+		emu_module_unload(LIST_FIRST(&space->modules));
+	emu_heap_finish(&space->heap);
+	free(space);
+}
+
+int emu_mem_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr)
+{
+	return emu_heap_alloc(&space->heap, size, addr);
+}
+
+int emu_mem_free(struct gsb_space *space, uint64_t addr)
+{
+	return emu_heap_free(&space->heap, addr);
+}
+
+int emu_host_pin(struct gsb_space *space, uint64_t addr, uint64_t size)
+{
+	return emu_heap_pin(&space->heap, addr, size);
+}
+
+int emu_host_unpin(struct gsb_space *space, uint64_t addr, uint64_t size)
+{
+	return emu_heap_unpin(&space->heap, addr, size);
+}
