@@ -20,6 +20,9 @@ struct emu_device {
 	struct emu_vram vram;
 	struct gsb_emu_storage storage; /* the sum */
 	struct emu_clock clock;
+	struct {
+		uint64_t nth, n; /* which is spoilt, 0 = each; copies to the host so far */
+	} flip;			 /* see flip.c */
 };
 
 struct gsb_space {

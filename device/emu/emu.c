@@ -158,28 +158,31 @@ static int emu_open(const struct gsb_device_params *p, struct gsb_device **out, 
 {
 	struct emu_device *dev;
 	struct gsb_arch arch;
-	int flip, res = find_arch(p->spec, &arch, err, err_size);
+	int res = find_arch(p->spec, &arch, err, err_size);
 
 	if (res)
 		return res;
-	if (emu_flip_parse(p->flip, &flip)) {
-		snprintf(err, err_size, "GSB_TEST_FLIP=%s: write 1 (each copy) or copy:N", p->flip);
-		return -EINVAL;
-	}
 	dev = calloc(1, sizeof(*dev));
 	if (!dev)
 		return -ENOMEM;
 	init_device(dev, p, &arch);
+	if (p->flip && *p->flip && emu_flip_install(dev, p->flip)) {
+		snprintf(err, err_size, "GSB_TEST_FLIP=%s: write 1 (each copy) or copy:N", p->flip);
+		res = -EINVAL;
+		goto err_dev;
+	}
 	res = build_device(dev, p);
 	if (res) {
 		snprintf(err, err_size, "device '%s': %s", p->spec, strerror(-res));
-		free(dev);
-		return res;
+		goto err_dev;
 	}
-	dev->clock.flip_nth = flip;
 	emu_vram_init(&dev->vram, dev->info.total_mem_bytes);
 	*out = &dev->base;
 	return 0;
+
+err_dev:
+	free(dev);
+	return res;
 }
 
 static void emu_close(struct gsb_device *base)

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "device/emu/clock/command.h"
+#include "device/emu/clock/run.h"
 #include "device/emu/module.h"
 
 static bool dims_ok(const uint32_t dims[3], uint64_t x_max, uint64_t y_max, uint64_t z_max)
@@ -138,17 +140,30 @@ static int build_cmd(struct gsb_queue *queue, const struct gsb_cmd *from, struct
 	return -EINVAL;
 }
 
-int emu_issue(struct gsb_queue *queue, const struct gsb_cmd *from)
+int emu_issue_to_run(struct gsb_queue *queue, const struct gsb_cmd *from, emu_run *run)
 {
 	struct emu_cmd *cmd = calloc(1, sizeof(*cmd));
 	int err;
 
 	if (!cmd)
 		return -ENOMEM;
+	cmd->run = run;
 	err = build_cmd(queue, from, cmd);
 	if (!err)
 		err = emu_clock_issue(&queue->dev->clock, cmd);
 	if (err)
 		emu_cmd_destroy(cmd);
 	return err;
+}
+
+int emu_issue(struct gsb_queue *queue, const struct gsb_cmd *cmd)
+{
+	static emu_run *const runs[] = {
+		[GSB_CMD_LAUNCH] = emu_run_block,
+		[GSB_CMD_COPY] = emu_run_copy,
+		[GSB_CMD_FILL] = emu_run_fill,
+	};
+
+	return emu_issue_to_run(queue, cmd,
+				cmd->kind < GSB_ARRAY_LEN(runs) ? runs[cmd->kind] : NULL);
 }

@@ -4,9 +4,12 @@
 #ifndef GSB_DEVICE_EMU_ISSUE_H
 #define GSB_DEVICE_EMU_ISSUE_H
 
-#include "device/ops.h"
+#include "device/emu/clock/work.h"
 
 /* The operation of ops.h. */
 int emu_issue(struct gsb_queue *queue, const struct gsb_cmd *cmd);
+
+/* The same for a command that is executed in another way. */
+int emu_issue_to_run(struct gsb_queue *queue, const struct gsb_cmd *cmd, emu_run *run);
 
 #endif

@@ -4,7 +4,6 @@
 #include "device/emu/clock/copy.h"
 
 #include "device/emu/clock/command.h"
-#include "device/emu/flip.h"
 
 #define COPY_LATENCY_NS	      1300	     /* without its bytes, as on an H200 */
 #define HOST_LINK_BYTES_PER_S 55000000000ull /* PCIe 5 x16, either direction */
@@ -70,8 +69,6 @@ void emu_copy_start(struct emu_clock *c, struct emu_cmd *cmd)
 	}
 	emu_copy_find_engine(c, &engine);
 	c->engines[engine] = cmd;
-	cmd->flip = cmd->kind == GSB_CMD_COPY &&
-		    emu_flip_wanted(c->flip_nth, &c->n_flippable, cmd->heap, &cmd->copy);
 	cmd->end_ns = c->real ? UINT64_MAX : c->now_ns + copy_time(c, cmd);
 	job->bound_ns = cmd->end_ns;
 	emu_worker_add(&c->workers, job);

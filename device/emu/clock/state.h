@@ -21,8 +21,7 @@ struct emu_clock {
 	LIST_HEAD(emu_queues, gsb_queue) queues;
 	struct emu_cmd *engines[GSB_N_COPY_ENGINES];
 	struct emu_job **job_of_slot;
-	uint64_t next_seq, n_flippable;
-	int flip_nth; /* -1 none, 0 each, else that one */
+	uint64_t next_seq;
 	uint64_t resident_warps;
 	unsigned n_in_flight;
 	/* completions */

@@ -23,6 +23,10 @@ enum emu_cmd_state {
 	EMU_ENDED, /* in device time; a worker may still be at it */
 };
 
+/* Execute one slice of a job; true when there is another. */
+struct emu_job;
+typedef bool emu_run(struct emu_job *job);
+
 struct emu_cmd {
 	STAILQ_ENTRY(emu_cmd) link; /* in its queue */
 	struct gsb_queue *queue;
@@ -30,6 +34,7 @@ struct emu_cmd {
 	struct emu_heap *heap;	       /* that space's */
 	enum gsb_cmd_kind kind;
 	enum emu_cmd_state state;
+	emu_run *run; /* NULL: there is nothing to execute */
 	bool cancelled, started;
 	uint64_t cookie, seq;	    /* seq: of issue, over all queues */
 	uint64_t not_before;	    /* device time */
@@ -50,7 +55,6 @@ struct emu_cmd {
 	/* copy, fill */
 	struct gsb_cmd_copy copy;
 	struct gsb_cmd_fill fill;
-	bool flip; /* see flip.c */
 };
 
 struct gsb_queue {
