@@ -8,11 +8,20 @@ libdevice_la_SOURCES = \
 	device/range.c device/range.h \
 	device/null/null.c device/null/null.h \
 	device/emu/emu.c device/emu/emu.h \
-	device/emu/clock.c \
-	device/emu/flip.c \
-	device/emu/module.c \
-	device/emu/space.c \
-	device/emu/worker.c
+	device/emu/device.h \
+	device/emu/flip.c device/emu/flip.h \
+	device/emu/issue.c device/emu/issue.h \
+	device/emu/module.c device/emu/module.h \
+	device/emu/space.c device/emu/space.h \
+	device/emu/clock/clock.c device/emu/clock/clock.h \
+	device/emu/clock/command.c device/emu/clock/command.h \
+	device/emu/clock/copy.c device/emu/clock/copy.h \
+	device/emu/clock/launch.c device/emu/clock/launch.h \
+	device/emu/clock/run.c device/emu/clock/run.h \
+	device/emu/clock/state.h \
+	device/emu/clock/work.h \
+	device/emu/clock/worker.c device/emu/clock/worker.h \
+	device/emu/memory/heap.c device/emu/memory/heap.h
 
 include device/emu/exec.mk
 libdevice_la_LIBADD += libmodel.la

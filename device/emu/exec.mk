@@ -4,11 +4,19 @@
 # they pin the operands themselves. clang says of loops that call libm that they are no vector code.
 noinst_LTLIBRARIES += libemuexec.la
 libemuexec_la_SOURCES = \
-	device/emu/exec.h device/emu/code.h device/emu/lower.h device/emu/lane.h \
-	device/emu/alu.h device/emu/mem.h device/emu/forms.def \
-	device/emu/access.c device/emu/block.c device/emu/call.c device/emu/convert.c device/emu/flow.c device/emu/guard.c \
-	device/emu/isa.c device/emu/lower.c device/emu/moves.c device/emu/operate.c \
-	device/emu/print.c device/emu/rows.c device/emu/select.c device/emu/sync.c
+	device/emu/code/code.c device/emu/code/code.h device/emu/code/forms.def \
+	device/emu/lower/access.c device/emu/lower/access.h device/emu/lower/call.c device/emu/lower/call.h \
+	device/emu/lower/frame.c device/emu/lower/frame.h device/emu/lower/lower.c device/emu/lower/lower.h \
+	device/emu/lower/lowering.c device/emu/lower/lowering.h device/emu/lower/operand.c \
+	device/emu/lower/operand.h device/emu/lower/operate.c device/emu/lower/operate.h \
+	device/emu/lower/rows.c device/emu/lower/rows.h device/emu/lower/select.c device/emu/lower/select.h \
+	device/emu/exec/alu.h device/emu/exec/block.c device/emu/exec/convert.c device/emu/exec/exec.h \
+	device/emu/exec/fault.c device/emu/exec/fault.h device/emu/exec/flow.c device/emu/exec/guard.c \
+	device/emu/exec/guard.h device/emu/exec/isa.c device/emu/exec/isa.h device/emu/exec/lane.h \
+	device/emu/exec/mem.h device/emu/exec/moves.c device/emu/exec/moves.h device/emu/exec/print.c \
+	device/emu/exec/print.h device/emu/exec/split.c device/emu/exec/split.h device/emu/exec/state.h \
+	device/emu/exec/sync.c device/emu/exec/sync.h \
+	device/emu/memory/address.h device/emu/memory/storage.c device/emu/memory/storage.h
 emu_handler_flags = $(AM_CFLAGS) -fwrapv -ffp-contract=off -fno-trapping-math -fno-math-errno -Wno-pass-failed
 libemuexec_la_CFLAGS = $(AM_CFLAGS) -fwrapv -ffp-contract=off -frounding-math
 libemuexec_la_LIBADD = libptx.la libbase.la -lm
@@ -16,19 +24,19 @@ libdevice_la_LIBADD = libemuexec.la
 
 if X86_64
 noinst_LTLIBRARIES += libemuv2.la libemuv3.la libemuv4.la
-libemuv2_la_SOURCES = device/emu/handlers.c
+libemuv2_la_SOURCES = device/emu/exec/handlers.c
 libemuv2_la_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_EMU_ISA=v2
 libemuv2_la_CFLAGS = $(emu_handler_flags) -march=x86-64-v2
-libemuv3_la_SOURCES = device/emu/handlers.c
+libemuv3_la_SOURCES = device/emu/exec/handlers.c
 libemuv3_la_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_EMU_ISA=v3
 libemuv3_la_CFLAGS = $(emu_handler_flags) -march=x86-64-v3
-libemuv4_la_SOURCES = device/emu/handlers.c
+libemuv4_la_SOURCES = device/emu/exec/handlers.c
 libemuv4_la_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_EMU_ISA=v4
 libemuv4_la_CFLAGS = $(emu_handler_flags) -march=x86-64-v4
 libemuexec_la_LIBADD += libemuv2.la libemuv3.la libemuv4.la
 else
 noinst_LTLIBRARIES += libemuplain.la
-libemuplain_la_SOURCES = device/emu/handlers.c
+libemuplain_la_SOURCES = device/emu/exec/handlers.c
 libemuplain_la_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_EMU_ISA=plain
 libemuplain_la_CFLAGS = $(emu_handler_flags)
 libemuexec_la_LIBADD += libemuplain.la

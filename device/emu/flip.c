@@ -4,49 +4,67 @@
  *
  * The rule: just before a device-to-host copy reads its source, the lowest bit of the first byte of
  * that source is turned over, in device memory. "1" does it to each such copy, "copy:N" to the N-th
- * of the device alone (from 1, in the order in which copies start). Nothing else is touched.
+ * of the device alone (from 1, in the order of issue). Nothing else is touched.
+ *
+ * It stands before the operation that issues, in the table of the one device that it was asked for: no
+ * other device knows of it.
  */
-#include "device/emu/emu.h"
+#include "device/emu/flip.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FLIP_NONE (-1)
-#define FLIP_EACH 0
+#include "device/emu/clock/run.h"
+#include "device/emu/issue.h"
 
-int emu_flip_parse(const char *text, int *nth)
+static int parse(const char *spec, uint64_t *nth)
 {
 	char *end;
 	long n;
 
-	*nth = FLIP_NONE;
-	if (!text || !*text)
+	*nth = 0;
+	if (!strcmp(spec, "1"))
 		return 0;
-	if (!strcmp(text, "1")) {
-		*nth = FLIP_EACH;
-		return 0;
-	}
-	if (strncmp(text, "copy:", 5))
+	if (strncmp(spec, "copy:", 5))
 		return -EINVAL;
-	n = strtol(text + 5, &end, 10);
-	if (end == text + 5 || *end || n < 1 || n > INT32_MAX)
+	n = strtol(spec + 5, &end, 10);
+	if (end == spec + 5 || *end || n < 1)
 		return -EINVAL;
-	*nth = (int)n;
+	*nth = (uint64_t)n;
 	return 0;
 }
 
-bool emu_flip_wanted(struct emu_device *dev, const struct emu_cmd *cmd)
+static bool run_spoilt_copy(struct emu_job *job)
 {
-	if (dev->flip_nth == FLIP_NONE || cmd->kind != GSB_CMD_COPY || !cmd->copy.width ||
-	    !cmd->copy.height || !emu_is_device(cmd->space, cmd->copy.src) ||
-	    emu_is_device(cmd->space, cmd->copy.dst))
-		return false;
-	dev->n_flippable++;
-	return dev->flip_nth == FLIP_EACH || dev->n_flippable == (uint64_t)dev->flip_nth;
+	*(uint8_t *)(uintptr_t)job->cmd->copy.src ^= 1;
+	return emu_run_copy(job);
 }
 
-void emu_flip_apply(const struct emu_cmd *cmd)
+static bool is_to_host(const struct gsb_cmd *cmd)
 {
-	*(uint8_t *)(uintptr_t)cmd->copy.src ^= 1;
+	return cmd->kind == GSB_CMD_COPY && cmd->copy.width && cmd->copy.height &&
+	       emu_heap_has(&cmd->space->heap, cmd->copy.src) &&
+	       !emu_heap_has(&cmd->space->heap, cmd->copy.dst);
+}
+
+static int issue(struct gsb_queue *queue, const struct gsb_cmd *cmd)
+{
+	struct emu_device *dev = queue->dev;
+
+	if (!is_to_host(cmd))
+		return emu_issue(queue, cmd);
+	dev->flip.n++;
+	if (dev->flip.nth && dev->flip.nth != dev->flip.n)
+		return emu_issue(queue, cmd);
+	return emu_issue_to_run(queue, cmd, run_spoilt_copy);
+}
+
+int emu_flip_install(struct emu_device *dev, const char *spec)
+{
+	int err = parse(spec, &dev->flip.nth);
+
+	if (!err)
+		dev->ops.issue = issue;
+	return err;
 }

@@ -5,7 +5,7 @@
  * their initialisers say. A kernel is lowered when it is prepared, for the addresses of this load;
  * text, layout and metadata are shared with every other load of the same image (device/code.h).
  */
-#include "device/emu/emu.h"
+#include "device/emu/module.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "device/emu/lower/lower.h"
 
 /* ---- variables ---- */
 
@@ -54,7 +55,7 @@ static int make_variables(struct gsb_module *m, char *log, size_t log_size)
 	err = gsb_code_lay_out(m->code, m->var_addr, &total, log, log_size);
 	if (err || !total)
 		return err;
-	err = emu_mem_alloc(m->space, total, &m->globals);
+	err = emu_heap_alloc(&m->space->heap, total, &m->globals);
 	if (err) {
 		snprintf(log, log_size, "no device memory for %llu bytes of variables",
 			 (unsigned long long)total);
@@ -110,9 +111,9 @@ int emu_module_load(struct gsb_space *space, const void *image, size_t size,
 		return -ENOMEM;
 	m->space = space;
 	pthread_mutex_init(&m->lock, NULL);
-	pthread_mutex_lock(&space->dev->memory_lock);
+	pthread_mutex_lock(&space->dev->vram.lock);
 	LIST_INSERT_HEAD(&space->modules, m, link);
-	pthread_mutex_unlock(&space->dev->memory_lock);
+	pthread_mutex_unlock(&space->dev->vram.lock);
 	err = gsb_code_get(space->dev->codes, image, size, &m->code, log, log_size);
 	if (!err)
 		err = count_code(m, log, log_size);
@@ -132,6 +133,7 @@ static void free_functions(struct gsb_module *m)
 
 	for (f = m->functions; f; f = next) {
 		next = f->next;
+		gsb_emu_pool_finish(&f->pool);
 		if (f->lowered)
 			gsb_emu_storage_give(&m->space->storage, gsb_emu_code_bytes(f->lowered));
 		gsb_emu_code_destroy(f->lowered);
@@ -145,10 +147,10 @@ void emu_module_unload(struct gsb_module *m)
 		return;
 	free_functions(m);
 	if (m->globals)
-		emu_mem_free(m->space, m->globals);
-	pthread_mutex_lock(&m->space->dev->memory_lock);
+		emu_heap_free(&m->space->heap, m->globals);
+	pthread_mutex_lock(&m->space->dev->vram.lock);
 	LIST_REMOVE(m, link);
-	pthread_mutex_unlock(&m->space->dev->memory_lock);
+	pthread_mutex_unlock(&m->space->dev->vram.lock);
 	atomic_fetch_sub(&m->space->storage.used_bytes, m->code_bytes);
 	gsb_code_put(m->code);
 	pthread_mutex_destroy(&m->lock);
@@ -181,6 +183,7 @@ static int get_locked(struct gsb_module *m, const struct gsb_code_kernel *kernel
 		f->module = m;
 		f->kernel = kernel;
 		f->next = m->functions;
+		gsb_emu_pool_init(&f->pool);
 		m->functions = f;
 	}
 	*out = f;

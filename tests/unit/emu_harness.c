@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/checked.h"
-#include "device/emu/code.h"
+#include "device/emu/exec/isa.h"
 
 #define PAGE 4096
 
@@ -173,6 +173,7 @@ static void add_stats(struct gsb_emu_stats *to, const struct gsb_emu_stats *s)
 struct grid {
 	struct t_gpu *g;
 	struct gsb_emu_launch launch;
+	struct gsb_emu_pool pool;
 	uint64_t n_blocks, next;
 	struct gsb_emu_block *resident[256];
 };
@@ -240,7 +241,9 @@ CUresult t_launch(struct t_gpu *g, const struct t_launch *l)
 	put_params(f, l, params);
 	g->stats = (struct gsb_emu_stats){0};
 	g->fault = (struct gsb_emu_fault){0};
+	gsb_emu_pool_init(&d.pool);
 	d.launch = (struct gsb_emu_launch){.code = code,
+					   .pool = &d.pool,
 					   .memory = &g->memory,
 					   .smem_bytes = l->smem_bytes,
 					   .stack_bytes = g->stack_bytes,
@@ -256,6 +259,7 @@ CUresult t_launch(struct t_gpu *g, const struct t_launch *l)
 		d.n_blocks *= d.launch.grid[i];
 	}
 	result = run_grid(&d);
+	gsb_emu_pool_finish(&d.pool);
 	gsb_emu_code_destroy(code);
 	free(params);
 	return result;

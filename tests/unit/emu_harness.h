@@ -6,7 +6,8 @@
 #ifndef GSB_TESTS_EMU_HARNESS_H
 #define GSB_TESTS_EMU_HARNESS_H
 
-#include "device/emu/exec.h"
+#include "device/emu/exec/exec.h"
+#include "device/emu/lower/lower.h"
 
 #define T_MEMORY_BYTES ((uint64_t)256 << 20)
 #define T_MAX_ARGS     24

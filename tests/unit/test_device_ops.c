@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
-#include "device/emu/emu.h"
+#include "device/emu/device.h"
 #include "device/ops.h"
 #include "tests/unit/device_kernels.h"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "device/emu/code.h"
+#include "device/emu/exec/isa.h"
 #include "tests/unit/emu_harness.h"
 #include "tests/unit/emu_rows.h"
 

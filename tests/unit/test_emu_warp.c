@@ -875,8 +875,10 @@ static void test_storage_of_blocks_is_counted_and_limited(void **state)
 	struct gsb_emu_memory none = {{0, 0}, {0, 0}};
 	struct gsb_emu_block *blocks[3] = {NULL};
 	struct gsb_emu_code *code = NULL;
+	struct gsb_emu_pool pool;
 	uint64_t param = 0;
 	struct gsb_emu_launch l = {.memory = &none,
+				   .pool = &pool,
 				   .storage = &a,
 				   .grid = {3, 1, 1},
 				   .block = {64, 1, 1},
@@ -886,6 +888,7 @@ static void test_storage_of_blocks_is_counted_and_limited(void **state)
 	struct t_gpu g;
 
 	t_gpu_init(&g, KERNEL(""));
+	gsb_emu_pool_init(&pool);
 	assert_int_equal(gsb_emu_lower(g.module, gsb_ptx_find_func(g.module, "k"), g.var_addr,
 				       &code, g.log, sizeof(g.log)),
 			 0);
@@ -901,6 +904,7 @@ static void test_storage_of_blocks_is_counted_and_limited(void **state)
 	assert_int_equal(gsb_emu_block_create(&l, ctaid, 0, &blocks[2]), -ENOMEM);
 	gsb_emu_block_destroy(blocks[0]);
 	gsb_emu_block_destroy(blocks[1]);
+	gsb_emu_pool_finish(&pool);
 	gsb_emu_code_destroy(code);
 	assert_int_equal(a.used_bytes + b.used_bytes + sum.used_bytes, 0);
 	t_gpu_finish(&g);

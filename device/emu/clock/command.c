@@ -1,0 +1,137 @@
+/*
+ * command.c - see command.h.
+ */
+#include "device/emu/clock/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LAUNCH_LATENCY_NS 1500 /* from the head of a queue to its first block, as on an H200 */
+
+void emu_cmd_destroy(struct emu_cmd *cmd)
+{
+	free(cmd->big_params);
+	free(cmd);
+}
+
+static void signal_engine(struct emu_clock *c)
+{
+	uint64_t one = 1;
+
+	if (!c->armed || c->signalled)
+		return;
+	/* Cannot fail but by overflow, and then it is readable already. */
+	c->signalled = write(c->event_fd, &one, sizeof(one)) == sizeof(one);
+}
+
+void emu_head_changed(struct emu_clock *c, struct gsb_queue *queue)
+{
+	struct emu_cmd *head = STAILQ_FIRST(&queue->cmds);
+
+	if (!head || c->real) {
+		queue->ready_ns = 0;
+		return;
+	}
+	queue->ready_ns = head->not_before > c->now_ns ? head->not_before : c->now_ns;
+	if (head->kind == GSB_CMD_LAUNCH)
+		queue->ready_ns += LAUNCH_LATENCY_NS;
+}
+
+/* Room in c->done was reserved at issue. */
+static void complete(struct emu_clock *c, struct emu_cmd *cmd)
+{
+	struct gsb_completion *done = gsb_done_push(&c->done);
+
+	done->cookie = cmd->cookie;
+	done->result = cmd->result;
+	done->start_ns = cmd->start_ns;
+	done->end_ns = cmd->end_ns;
+	done->n_blocks = cmd->n_blocks;
+	done->n_instructions = cmd->n_insns;
+	memcpy(done->detail, cmd->detail, sizeof(done->detail));
+	STAILQ_REMOVE_HEAD(&cmd->queue->cmds, link);
+	emu_head_changed(c, cmd->queue);
+	emu_cmd_destroy(cmd);
+	c->n_in_flight--;
+	c->to_completion = false;
+	signal_engine(c);
+}
+
+void emu_cmd_end(struct emu_clock *c, struct emu_cmd *cmd)
+{
+	if (cmd->kind == GSB_CMD_COPY || cmd->kind == GSB_CMD_FILL)
+		for (unsigned i = 0; i < GSB_N_COPY_ENGINES; i++)
+			if (c->engines[i] == cmd)
+				c->engines[i] = NULL;
+	if (!cmd->started)
+		cmd->start_ns = c->now_ns;
+	cmd->end_ns = c->now_ns;
+	cmd->state = EMU_ENDED;
+	if (!cmd->n_jobs)
+		complete(c, cmd);
+}
+
+void emu_cmd_fail(struct emu_cmd *cmd, CUresult result, const char *detail)
+{
+	if (cmd->result != CUDA_SUCCESS)
+		return;
+	cmd->result = result;
+	snprintf(cmd->detail, sizeof(cmd->detail), "%s", detail);
+}
+
+/* ---- jobs ---- */
+
+struct emu_job *emu_job_new(struct emu_clock *c, struct emu_cmd *cmd)
+{
+	struct emu_job *job = TAILQ_FIRST(&c->free_jobs);
+
+	if (job)
+		TAILQ_REMOVE(&c->free_jobs, job, open);
+	else
+		job = malloc(sizeof(*job));
+	if (!job)
+		return NULL;
+	*job = (struct emu_job){.cmd = cmd};
+	cmd->n_jobs++;
+	TAILQ_INSERT_TAIL(&c->open, job, open);
+	return job;
+}
+
+void emu_job_free(struct emu_clock *c, struct emu_job *job)
+{
+	TAILQ_INSERT_HEAD(&c->free_jobs, job, open);
+}
+
+void emu_job_close(struct emu_clock *c, struct emu_job *job)
+{
+	if (job->cmd->kind != GSB_CMD_LAUNCH)
+		emu_heap_touch_end(job->cmd->heap);
+	TAILQ_REMOVE(&c->open, job, open);
+	job->executed = true;
+	job->cmd->n_jobs--;
+	gsb_emu_block_destroy(job->block);
+	job->block = NULL;
+}
+
+void emu_job_abandon(struct emu_clock *c, struct emu_job *job)
+{
+	job->abandoned = true;
+	job->bound_ns = c->now_ns;
+	if (job->running)
+		return;
+	emu_worker_remove(&c->workers, job);
+	emu_job_close(c, job);
+	emu_job_free(c, job);
+}
+
+void emu_job_came_back(struct emu_clock *c, struct emu_job *job)
+{
+	struct emu_cmd *cmd = job->cmd;
+
+	emu_job_close(c, job);
+	emu_job_free(c, job);
+	if (cmd->state == EMU_ENDED && !cmd->n_jobs)
+		complete(c, cmd);
+}

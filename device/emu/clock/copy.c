@@ -1,0 +1,87 @@
+/*
+ * copy.c - see copy.h.
+ */
+#include "device/emu/clock/copy.h"
+
+#include "device/emu/clock/command.h"
+
+#define COPY_LATENCY_NS	      1300	     /* without its bytes, as on an H200 */
+#define HOST_LINK_BYTES_PER_S 55000000000ull /* PCIe 5 x16, either direction */
+#define NS_PER_S	      1000000000ull
+
+static uint64_t copy_bytes(const struct emu_cmd *cmd)
+{
+	if (cmd->kind == GSB_CMD_FILL)
+		return cmd->fill.width * cmd->fill.elem_bytes * cmd->fill.height;
+	return cmd->copy.width * cmd->copy.height;
+}
+
+/* Inside the device each byte is read and written. */
+static uint64_t copy_time(const struct emu_clock *c, const struct emu_cmd *cmd)
+{
+	unsigned __int128 bytes = copy_bytes(cmd);
+	uint64_t rate = HOST_LINK_BYTES_PER_S;
+
+	if (cmd->kind == GSB_CMD_FILL)
+		rate = c->arch->mem_bandwidth_bytes_per_s;
+	else if (emu_heap_has(cmd->heap, cmd->copy.dst) && emu_heap_has(cmd->heap, cmd->copy.src))
+		rate = c->arch->mem_bandwidth_bytes_per_s / 2;
+	return COPY_LATENCY_NS + (uint64_t)(bytes * NS_PER_S / (rate ? rate : 1));
+}
+
+bool emu_copy_find_engine(const struct emu_clock *c, unsigned *engine)
+{
+	for (unsigned i = 0; i < GSB_N_COPY_ENGINES; i++) {
+		if (c->engines[i])
+			continue;
+		*engine = i;
+		return true;
+	}
+	return false;
+}
+
+static bool touch_begin(const struct emu_cmd *cmd)
+{
+	return cmd->kind == GSB_CMD_FILL ? emu_heap_touch_fill(cmd->heap, &cmd->fill)
+					 : emu_heap_touch_copy(cmd->heap, &cmd->copy);
+}
+
+void emu_copy_start(struct emu_clock *c, struct emu_cmd *cmd)
+{
+	unsigned engine = 0;
+	struct emu_job *job;
+
+	cmd->state = EMU_RUNNING;
+	cmd->started = true;
+	cmd->start_ns = c->now_ns;
+	if (!touch_begin(cmd)) {
+		emu_cmd_fail(cmd, CUDA_ERROR_ILLEGAL_ADDRESS,
+			     "copy of memory that is not allocated");
+		emu_cmd_end(c, cmd);
+		return;
+	}
+	job = emu_job_new(c, cmd);
+	if (!job) {
+		emu_heap_touch_end(cmd->heap);
+		emu_cmd_fail(cmd, CUDA_ERROR_OUT_OF_MEMORY, "no host memory for a copy");
+		emu_cmd_end(c, cmd);
+		return;
+	}
+	emu_copy_find_engine(c, &engine);
+	c->engines[engine] = cmd;
+	cmd->end_ns = c->real ? UINT64_MAX : c->now_ns + copy_time(c, cmd);
+	job->bound_ns = cmd->end_ns;
+	emu_worker_add(&c->workers, job);
+}
+
+void emu_copy_cancel(struct emu_clock *c, struct emu_cmd *cmd)
+{
+	struct emu_job *job, *next;
+
+	for (job = TAILQ_FIRST(&c->open); job; job = next) {
+		next = TAILQ_NEXT(job, open);
+		if (job->cmd == cmd)
+			emu_job_abandon(c, job);
+	}
+	emu_cmd_end(c, cmd);
+}

@@ -1,0 +1,123 @@
+/*
+ * launch.c - see launch.h.
+ */
+#include "device/emu/clock/launch.h"
+
+#include "device/emu/clock/command.h"
+
+#define SECTOR_BYTES 32 /* what gsb_emu_stats counts */
+
+static uint32_t warps_of(const struct emu_cmd *cmd)
+{
+	return (cmd->submit.kernel.threads_per_block + GSB_WARP_SIZE - 1) / GSB_WARP_SIZE;
+}
+
+void emu_launch_start(struct emu_clock *c, struct emu_cmd *cmd)
+{
+	cmd->state = EMU_RUNNING;
+	/* Geometry was checked at issue: what is left is memory. */
+	if (gsb_machine_submit(c->machine, &cmd->submit, &cmd->grid)) {
+		emu_cmd_fail(cmd, CUDA_ERROR_OUT_OF_MEMORY, "no host memory for the grid");
+		emu_cmd_end(c, cmd);
+	}
+}
+
+/* Linear index to coordinates; x runs fastest. */
+static void set_ctaid(struct emu_job *job, uint64_t index)
+{
+	const uint32_t *grid = job->cmd->launch.grid;
+
+	job->ctaid[0] = (uint32_t)(index % grid[0]);
+	job->ctaid[1] = (uint32_t)(index / grid[0] % grid[1]);
+	job->ctaid[2] = (uint32_t)(index / grid[0] / grid[1]);
+}
+
+static void start_block(struct emu_clock *c, const struct gsb_machine_block *b)
+{
+	struct emu_cmd *cmd = b->owner;
+	struct emu_job *job = emu_job_new(c, cmd);
+
+	c->resident_warps += warps_of(cmd);
+	c->job_of_slot[b->slot] = job;
+	if (!cmd->started)
+		cmd->start_ns = c->now_ns;
+	cmd->started = true;
+	if (!job) {
+		emu_cmd_fail(cmd, CUDA_ERROR_OUT_OF_MEMORY, "no host memory for a block");
+		gsb_machine_set_end(c->machine, b->slot, c->now_ns + 1);
+		return;
+	}
+	job->slot = b->slot;
+	job->sm = b->sm;
+	job->start_ns = c->now_ns;
+	job->start_cycle = c->now_ns / 1000 * c->arch->clock_khz / 1000;
+	job->bound_ns = c->now_ns + 1;
+	set_ctaid(job, b->index);
+}
+
+/* A block's company is all that was placed in its instant, whichever came first. Only then do the
+ * workers get it: in the order of placement, which is that of block numbers. */
+void emu_launch_place(struct emu_clock *c)
+{
+	struct emu_job *job = TAILQ_LAST(&c->open, emu_jobs);
+	struct gsb_machine_block b;
+
+	while (gsb_machine_place(c->machine, &b))
+		start_block(c, &b);
+	for (job = job ? TAILQ_NEXT(job, open) : TAILQ_FIRST(&c->open); job;
+	     job = TAILQ_NEXT(job, open)) {
+		job->company.sm_warps = gsb_machine_sm_warps(c->machine, job->sm);
+		job->company.device_warps = c->resident_warps;
+		emu_worker_add(&c->workers, job);
+	}
+}
+
+uint64_t emu_launch_block_time(const struct emu_clock *c, const struct emu_job *job)
+{
+	const struct gsb_block_work work = {
+		.n_warps = warps_of(job->cmd),
+		.n_insns = job->stats.n_insns,
+		.n_mem_insns = job->stats.n_mem_insns,
+		.n_bytes = job->stats.n_sectors * SECTOR_BYTES,
+		.sleep_ns = job->stats.sleep_ns,
+	};
+
+	return gsb_block_time_ns(c->arch, &work, &job->company);
+}
+
+void emu_launch_fail(struct emu_clock *c, struct emu_cmd *cmd, CUresult result, const char *detail)
+{
+	emu_cmd_fail(cmd, result, detail);
+	if (cmd->grid && gsb_machine_kill(c->machine, cmd->grid, c->now_ns))
+		cmd->grid = NULL;
+}
+
+/* What blocks of a failed launch have done depends on the workers' pace: they do not count. */
+static void count_block(struct emu_clock *c, struct emu_cmd *cmd, const struct emu_job *job)
+{
+	if (cmd->result != CUDA_SUCCESS)
+		return;
+	cmd->n_blocks++;
+	cmd->n_insns += job->stats.n_insns;
+	if (job->result != CUDA_SUCCESS)
+		emu_launch_fail(c, cmd, job->result, job->detail);
+}
+
+void emu_launch_end_block(struct emu_clock *c, const struct gsb_machine_block *b)
+{
+	struct emu_job *job = c->job_of_slot[b->slot];
+	struct emu_cmd *cmd = b->owner;
+
+	c->job_of_slot[b->slot] = NULL;
+	c->resident_warps -= warps_of(cmd);
+	if (b->is_last)
+		cmd->grid = NULL;
+	if (job && job->executed) {
+		count_block(c, cmd, job);
+		emu_job_free(c, job);
+	} else if (job) {
+		emu_job_abandon(c, job);
+	}
+	if (!cmd->grid)
+		emu_cmd_end(c, cmd);
+}

@@ -1,0 +1,23 @@
+/*
+ * launch.h - launches in device time: their blocks are placed, and end. With the clock's lock held.
+ */
+#ifndef GSB_DEVICE_EMU_CLOCK_LAUNCH_H
+#define GSB_DEVICE_EMU_CLOCK_LAUNCH_H
+
+#include "device/emu/clock/state.h"
+
+void emu_launch_start(struct emu_clock *c, struct emu_cmd *cmd);
+
+/* All blocks that fit now. A block's company is all that was placed in its instant, whichever came first. Only then do the
+ * workers get it: in the order of placement, which is that of block numbers. */
+void emu_launch_place(struct emu_clock *c);
+
+/* What the block takes, by what it has executed so far. */
+uint64_t emu_launch_block_time(const struct emu_clock *c, const struct emu_job *job);
+
+void emu_launch_end_block(struct emu_clock *c, const struct gsb_machine_block *b);
+
+/* The first block that fails, in device time, ends its grid in that instant. */
+void emu_launch_fail(struct emu_clock *c, struct emu_cmd *cmd, CUresult result, const char *detail);
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * run.c - see run.h.
+ */
+#include "device/emu/clock/run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Warp instructions: a millisecond or so. Long enough that a change of block does not count, short
+ * enough that a dead tenant's kernel is gone soon. */
+#define QUANTUM 200000
+
+bool emu_run_copy(struct emu_job *job)
+{
+	const struct gsb_cmd_copy *copy = &job->cmd->copy;
+
+	for (uint64_t row = 0; row < copy->height; row++)
+		memcpy((void *)(uintptr_t)(copy->dst + row * copy->dst_pitch),
+		       (const void *)(uintptr_t)(copy->src + row * copy->src_pitch), copy->width);
+	return false;
+}
+
+/* An element is written as one, so that a kernel that looks sees none half filled. */
+static void fill_row(uint64_t dst, const struct gsb_cmd_fill *fill)
+{
+	uint32_t *p4 = (uint32_t *)(uintptr_t)dst;
+	uint16_t *p2 = (uint16_t *)(uintptr_t)dst;
+
+	if (fill->elem_bytes == 1)
+		memset((void *)(uintptr_t)dst, (int)fill->value, fill->width);
+	else if (fill->elem_bytes == 2)
+		for (uint64_t i = 0; i < fill->width; i++)
+			p2[i] = (uint16_t)fill->value;
+	else
+		for (uint64_t i = 0; i < fill->width; i++)
+			p4[i] = fill->value;
+}
+
+bool emu_run_fill(struct emu_job *job)
+{
+	const struct gsb_cmd_fill *fill = &job->cmd->fill;
+
+	for (uint64_t row = 0; row < fill->height; row++)
+		fill_row(fill->dst + row * fill->pitch, fill);
+	return false;
+}
+
+static void set_fault(struct emu_job *job, CUresult result, const char *text)
+{
+	job->result = result;
+	snprintf(job->detail, sizeof(job->detail), "%s", text);
+}
+
+static bool begin_block(struct emu_job *job)
+{
+	const struct emu_cmd *cmd = job->cmd;
+	int err = gsb_emu_block_create(&cmd->launch, job->ctaid, job->sm, &job->block);
+
+	if (err) {
+		set_fault(job, err == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_LAUNCH_FAILED,
+			  "no host memory for the state of a block");
+		return false;
+	}
+	gsb_emu_block_set_time(job->block, job->start_cycle, job->start_ns);
+	return true;
+}
+
+bool emu_run_block(struct emu_job *job)
+{
+	enum gsb_emu_state state;
+	const struct gsb_emu_fault *fault;
+
+	if (!job->block && !begin_block(job))
+		return false;
+	state = gsb_emu_block_run(job->block, QUANTUM);
+	if (state == GSB_EMU_FAULT) {
+		fault = gsb_emu_block_fault(job->block);
+		set_fault(job, fault->result, fault->text);
+	}
+	return state == GSB_EMU_RUNNING || state == GSB_EMU_YIELDED;
+}

@@ -1,0 +1,90 @@
+/*
+ * work.h - what the clock and the workers hand each other: commands, the queues they wait in, and the
+ * jobs that they come to.
+ */
+#ifndef GSB_DEVICE_EMU_CLOCK_WORK_H
+#define GSB_DEVICE_EMU_CLOCK_WORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "device/emu/exec/exec.h"
+#include "device/emu/memory/heap.h"
+#include "device/ops.h"
+#include "model/time/block_time.h"
+#include "model/placement/machine.h"
+
+#define EMU_PARAMS_INLINE 256 /* bytes of parameters that need no allocation of their own */
+
+enum emu_cmd_state {
+	EMU_WAITING, /* behind others, or before its time */
+	EMU_RUNNING,
+	EMU_ENDED, /* in device time; a worker may still be at it */
+};
+
+/* Execute one slice of a job; true when there is another. */
+struct emu_job;
+typedef bool emu_run(struct emu_job *job);
+
+struct emu_cmd {
+	STAILQ_ENTRY(emu_cmd) link; /* in its queue */
+	struct gsb_queue *queue;
+	const struct gsb_space *space; /* whose it is */
+	struct emu_heap *heap;	       /* that space's */
+	enum gsb_cmd_kind kind;
+	enum emu_cmd_state state;
+	emu_run *run; /* NULL: there is nothing to execute */
+	bool cancelled, started;
+	uint64_t cookie, seq;	    /* seq: of issue, over all queues */
+	uint64_t not_before;	    /* device time */
+	uint64_t start_ns, end_ns;  /* end: copies know it from the start */
+	uint64_t n_blocks, n_insns; /* of blocks that have ended */
+	unsigned n_jobs;	    /* that exist; 0 = no worker is or will be at it */
+	unsigned n_running;	    /* of them, which a worker has */
+	uint64_t ran_ns;      /* real time with n_running > 0, up to the last time that it was 0 */
+	uint64_t ran_from_ns; /* real time since when it is not 0 */
+	CUresult result;
+	char detail[160];
+	/* launch */
+	struct gsb_emu_launch launch;
+	struct gsb_machine_submit submit;
+	struct gsb_machine_grid *grid; /* NULL before submit and after the last end */
+	uint8_t *big_params;	       /* NULL: inline_params */
+	uint8_t inline_params[EMU_PARAMS_INLINE];
+	/* copy, fill */
+	struct gsb_cmd_copy copy;
+	struct gsb_cmd_fill fill;
+};
+
+struct gsb_queue {
+	struct emu_device *dev;
+	LIST_ENTRY(gsb_queue) link;
+	int priority;
+	STAILQ_HEAD(emu_cmds, emu_cmd) cmds;
+	uint64_t ready_ns; /* the head may start from then on */
+};
+
+/* Something for a worker: one block, or one copy. */
+struct emu_job {
+	TAILQ_ENTRY(emu_job) ready; /* in the workers' list */
+	TAILQ_ENTRY(emu_job) open;  /* of jobs that are not yet executed, or free ones */
+	struct emu_cmd *cmd;
+	uint64_t bound_ns; /* its end, or the earliest that its end can be */
+	bool running;	   /* a worker has it */
+	bool abandoned;	   /* it has no part in device time any more */
+	bool executed;	   /* not open any more */
+	/* blocks */
+	uint32_t slot, sm; /* slot: of the machine; also while it is not open any more */
+	uint64_t start_ns, start_cycle;
+	struct gsb_block_company company;
+	struct gsb_emu_block *block; /* NULL before its first slice */
+	struct gsb_emu_stats stats;  /* after its last slice */
+	uint32_t ctaid[3];
+	CUresult result;
+	char detail[160];
+};
+
+TAILQ_HEAD(emu_jobs, emu_job);
+
+#endif

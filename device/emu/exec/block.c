@@ -1,0 +1,456 @@
+/*
+ * block.c - thread blocks: their storage, and who runs next inside one.
+ *
+ * Warps take turns; inside a warp its splits do. A turn ends at a wait, or when it has lasted a slice and
+ * comes to a backward branch or a call: so a lane that spins for another one, of the same warp or not,
+ * never keeps that one from running. What nobody can end any more, because every lane waits for another,
+ * is found and reported as a hang of the kernel.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "device/emu/exec/fault.h"
+#include "device/emu/exec/guard.h"
+#include "device/emu/exec/isa.h"
+#include "device/emu/exec/moves.h"
+#include "device/emu/exec/split.h"
+
+#define WARP_SLICE  4096 /* instructions; when other splits of the warp can run: */
+#define SPLIT_SLICE 256
+#define JOIN_WAIT   16384 /* instructions of a warp that its lanes wait at most for others to join */
+
+#define MAX_POOL       16 /* blocks of a kernel kept for reuse, and their bytes */
+#define MAX_POOL_BYTES ((size_t)8 << 20)
+
+/* ---- storage ---- */
+
+static void warp_finish(struct gsb_emu_warp *w)
+{
+	free(w->rows);
+	free(w->nodes);
+}
+
+static void block_free(struct gsb_emu_block *b)
+{
+	gsb_emu_storage_give(b->storage, b->storage_bytes);
+	for (uint32_t i = 0; b->warps && i < b->n_warps; i++)
+		warp_finish(&b->warps[i]);
+	free(b->warps);
+	free(b->shared);
+	free(b->local);
+	free(b);
+}
+
+static void set_tid(struct gsb_emu_warp *w, uint32_t first, const uint32_t shape[3])
+{
+	for (uint32_t i = 0; i < GSB_EMU_LANES; i++) {
+		uint32_t t = first + i;
+
+		w->tid[0][i] = t % shape[0];
+		w->tid[1][i] = t / shape[0] % shape[1];
+		w->tid[2][i] = t / shape[0] / shape[1];
+	}
+}
+
+static int warp_init(struct gsb_emu_block *b, uint32_t nth)
+{
+	const struct gsb_emu_func *entry = &b->code->funcs[0];
+	struct gsb_emu_warp *w = &b->warps[nth];
+	uint32_t first = nth * GSB_EMU_LANES, n = b->n_threads - first;
+
+	w->rows = aligned_alloc(64, entry->frame_bytes);
+	if (!w->rows)
+		return -ENOMEM;
+	w->rows_bytes = entry->frame_bytes;
+	memset(w->rows, 0, w->rows_bytes);
+	for (uint32_t i = 0; i < entry->n_consts; i++)
+		gsb_emu_const_fill(w->rows, &b->code->consts[entry->first_const + i], GSB_EMU_ALL);
+	w->born = n >= GSB_EMU_LANES ? GSB_EMU_ALL : (UINT32_C(1) << n) - 1;
+	w->local = b->local + (size_t)first * b->local_bytes;
+	set_tid(w, first, b->shape);
+	return 0;
+}
+
+struct needs {
+	uint32_t shared_bytes, local_bytes;
+};
+
+static int find_needs(const struct gsb_emu_launch *l, struct needs *out)
+{
+	const struct gsb_emu_code *code = l->code;
+	uint64_t shared = code->kernel.static_shared_bytes, local = code->chain_local_bytes;
+	uint64_t threads = 1;
+
+	for (int i = 0; i < 3; i++) {
+		if (!l->grid[i] || !l->block[i] || l->block[i] > GSB_EMU_MAX_THREADS)
+			return -EINVAL;
+		threads *= l->block[i];
+	}
+	if (l->smem_bytes)
+		shared = code->kernel.dynamic_offset + l->smem_bytes;
+	if (code->grows)
+		local += l->stack_bytes ? l->stack_bytes : GSB_EMU_DEFAULT_STACK;
+	if (local > GSB_EMU_MAX_LOCAL)
+		local = GSB_EMU_MAX_LOCAL;
+	if (threads > GSB_EMU_MAX_THREADS || shared > GSB_EMU_MAX_SHARED ||
+	    l->params_bytes < code->kernel.entry->param_bytes)
+		return -EINVAL;
+	out->shared_bytes = (uint32_t)shared;
+	out->local_bytes = (uint32_t)gsb_round_up(local, GSB_EMU_FRAME_ALIGN);
+	return 0;
+}
+
+static struct gsb_emu_block *block_new(const struct gsb_emu_launch *l, const struct needs *needs)
+{
+	struct gsb_emu_block *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return NULL;
+	b->code = l->code;
+	memcpy(b->shape, l->block, sizeof(b->shape));
+	b->n_threads = l->block[0] * l->block[1] * l->block[2];
+	b->n_warps = (uint32_t)gsb_div_up(b->n_threads, GSB_EMU_LANES);
+	b->shared_bytes = needs->shared_bytes;
+	b->local_bytes = needs->local_bytes;
+	b->storage = l->storage;
+	if (!gsb_emu_block_take(b, needs->shared_bytes +
+					   (size_t)b->n_warps *
+						   (l->code->funcs[0].frame_bytes +
+						    (size_t)GSB_EMU_LANES * needs->local_bytes)))
+		goto err_block;
+	b->warps = calloc(b->n_warps, sizeof(*b->warps));
+	b->shared = calloc(1, (size_t)needs->shared_bytes + 1);
+	b->local = calloc((size_t)b->n_warps * GSB_EMU_LANES + 1, needs->local_bytes + 1);
+	if (!b->warps || !b->shared || !b->local)
+		goto err_block;
+	for (uint32_t i = 0; i < b->n_warps; i++) {
+		if (warp_init(b, i))
+			goto err_block;
+	}
+	return b;
+err_block:
+	block_free(b);
+	return NULL;
+}
+
+/* ---- reuse ---- */
+
+void gsb_emu_pool_init(struct gsb_emu_pool *pool)
+{
+	*pool = (struct gsb_emu_pool){0};
+	pthread_mutex_init(&pool->lock, NULL);
+}
+
+static bool fits(const struct gsb_emu_block *b, const struct gsb_emu_launch *l,
+		 const struct needs *needs)
+{
+	return !memcmp(b->shape, l->block, sizeof(b->shape)) &&
+	       b->shared_bytes == needs->shared_bytes && b->local_bytes == needs->local_bytes;
+}
+
+static struct gsb_emu_block *pool_take(const struct gsb_emu_launch *l, const struct needs *needs)
+{
+	struct gsb_emu_pool *pool = l->pool;
+	struct gsb_emu_block *b, **at;
+
+	if (!pool)
+		return NULL;
+	pthread_mutex_lock(&pool->lock);
+	for (at = &pool->blocks; *at && !fits(*at, l, needs); at = &(*at)->next)
+		;
+	b = *at;
+	if (b) {
+		*at = b->next;
+		pool->n_blocks--;
+		pool->bytes -= b->storage_bytes;
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return b;
+}
+
+static bool pool_give(struct gsb_emu_pool *pool, struct gsb_emu_block *b)
+{
+	bool room;
+
+	if (!pool)
+		return false;
+	pthread_mutex_lock(&pool->lock);
+	room = pool->n_blocks < MAX_POOL && pool->bytes + b->storage_bytes <= MAX_POOL_BYTES;
+	if (room) {
+		b->next = pool->blocks;
+		pool->blocks = b;
+		pool->n_blocks++;
+		pool->bytes += b->storage_bytes;
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return room;
+}
+
+void gsb_emu_pool_finish(struct gsb_emu_pool *pool)
+{
+	struct gsb_emu_block *b;
+
+	while ((b = pool->blocks)) {
+		pool->blocks = b->next;
+		block_free(b);
+	}
+	pthread_mutex_destroy(&pool->lock);
+}
+
+/* ---- life ---- */
+
+static int warp_start(struct gsb_emu_block *b, struct gsb_emu_warp *w)
+{
+	w->live = w->born;
+	w->carry = 0;
+	w->n_insns = 0;
+	w->asleep = false;
+	w->n_nodes = 0;
+	w->free_node = GSB_EMU_NODE_NONE;
+	w->current = gsb_emu_node_new(w);
+	if (w->current == GSB_EMU_NODE_NONE)
+		return -ENOMEM;
+	w->nodes[w->current].mask = w->live;
+	w->nodes[w->current].pc = b->code->funcs[0].entry;
+	w->nodes[w->current].state = GSB_EMU_NODE_RUN;
+	return 0;
+}
+
+static int block_start(struct gsb_emu_block *b, const struct gsb_emu_launch *l)
+{
+	b->launch = l;
+	b->isa = gsb_emu_isa_best();
+	b->live_threads = b->n_threads;
+	b->next_warp = 0;
+	b->state = GSB_EMU_RUNNING;
+	b->clock = b->globaltimer = b->clock_insns = 0;
+	b->stats = (struct gsb_emu_stats){0};
+	b->fault = (struct gsb_emu_fault){0};
+	b->x = (struct gsb_emu_exec){.block = b, .ops = b->code->ops};
+	memset(b->barriers, 0, sizeof(b->barriers));
+	memset(b->shared, 0, b->shared_bytes);
+	for (uint32_t i = 0; i < b->n_warps; i++) {
+		if (warp_start(b, &b->warps[i]))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int gsb_emu_block_create(const struct gsb_emu_launch *launch, const uint32_t ctaid[3],
+			 uint32_t smid, struct gsb_emu_block **out)
+{
+	struct gsb_emu_block *b;
+	struct needs needs;
+	int err = find_needs(launch, &needs);
+
+	if (err)
+		return err;
+	b = pool_take(launch, &needs);
+	if (!b)
+		b = block_new(launch, &needs);
+	if (!b)
+		return -ENOMEM;
+	memcpy(b->ctaid, ctaid, sizeof(b->ctaid));
+	b->smid = smid;
+	err = block_start(b, launch);
+	if (err) {
+		block_free(b);
+		return err;
+	}
+	*out = b;
+	return 0;
+}
+
+void gsb_emu_block_destroy(struct gsb_emu_block *block)
+{
+	/* Recursion may have made the rows of its warps very long. */
+	if (block && (block->code->grows || !pool_give(block->launch->pool, block)))
+		block_free(block);
+}
+
+void gsb_emu_block_set_time(struct gsb_emu_block *block, uint64_t clock, uint64_t globaltimer_ns)
+{
+	block->clock = clock;
+	block->globaltimer = globaltimer_ns;
+	block->clock_insns = block->x.n_insns;
+}
+
+const struct gsb_emu_stats *gsb_emu_block_stats(const struct gsb_emu_block *block)
+{
+	return &block->stats;
+}
+
+const struct gsb_emu_fault *gsb_emu_block_fault(const struct gsb_emu_block *block)
+{
+	return &block->fault;
+}
+
+/* ---- running ---- */
+
+static void execute(struct gsb_emu_exec *x)
+{
+	const struct gsb_emu_op *op = x->op;
+
+	do {
+		x->op = op;
+		x->n_insns += !(op->flags & GSB_EMU_F_PSEUDO);
+		op = x->handlers[op->form](x, op, x->rows, x->mask);
+	} while (op);
+}
+
+/* The split to run after the current one, NODE_NONE when all wait. *more: it is not the only one. */
+static uint16_t next_split(const struct gsb_emu_warp *w, bool *more)
+{
+	uint16_t from = w->current < w->n_nodes ? w->current : 0, found = GSB_EMU_NODE_NONE;
+
+	*more = false;
+	for (uint16_t i = 1; i <= w->n_nodes; i++) {
+		uint16_t n = (uint16_t)((from + i) % w->n_nodes);
+
+		if (w->nodes[n].state != GSB_EMU_NODE_RUN)
+			continue;
+		if (found != GSB_EMU_NODE_NONE) {
+			*more = true;
+			break;
+		}
+		found = n;
+	}
+	return found;
+}
+
+/* Some lanes wait for others of their warp, and these cannot but be at a join. */
+static bool stuck_at_sync(const struct gsb_emu_warp *w)
+{
+	for (uint16_t i = 0; i < w->n_nodes; i++) {
+		if (w->nodes[i].state == GSB_EMU_NODE_SYNC)
+			return true;
+	}
+	return false;
+}
+
+/* The splits of a warp, until one comes to the end of its slice or none can run. False: fault. */
+static bool run_splits(struct gsb_emu_exec *x, struct gsb_emu_warp *w, uint64_t target)
+{
+	while (true) {
+		bool more;
+		uint16_t n = next_split(w, &more);
+
+		if (n == GSB_EMU_NODE_NONE) {
+			if (stuck_at_sync(w) && gsb_emu_release(x, w, 0))
+				continue;
+			return true;
+		}
+		x->limit = x->n_insns + (more ? SPLIT_SLICE : WARP_SLICE);
+		if (x->limit > target)
+			x->limit = target;
+		x->lanes_since = x->n_insns;
+		gsb_emu_enter(x, n);
+		execute(x);
+		if (x->stop == GSB_EMU_STOP_SWITCH)
+			continue;
+		w->asleep = x->stop == GSB_EMU_STOP_SLEEP;
+		return x->stop != GSB_EMU_STOP_FAULT;
+	}
+}
+
+/* One turn. */
+static bool run_warp(struct gsb_emu_exec *x, struct gsb_emu_warp *w, uint64_t target)
+{
+	bool ok;
+
+	x->warp = w;
+	x->turn_start = x->n_insns;
+	ok = run_splits(x, w, target);
+	w->n_insns += x->n_insns - x->turn_start;
+	x->turn_start = x->n_insns;
+	if (ok)
+		gsb_emu_release(x, w, JOIN_WAIT);
+	return ok;
+}
+
+static bool can_run(const struct gsb_emu_warp *w)
+{
+	for (uint16_t i = 0; i < w->n_nodes && w->live; i++) {
+		if (w->nodes[i].state == GSB_EMU_NODE_RUN)
+			return true;
+	}
+	return false;
+}
+
+/* The next warp in turn that can run and has not gone to sleep; NULL: none. *asleep: some sleep. */
+static struct gsb_emu_warp *next_warp(struct gsb_emu_block *b, bool *asleep)
+{
+	*asleep = false;
+	for (uint32_t i = 0; i < b->n_warps; i++) {
+		struct gsb_emu_warp *w = &b->warps[(b->next_warp + i) % b->n_warps];
+
+		if (w->asleep)
+			*asleep = true;
+		else if (can_run(w)) {
+			b->next_warp = (uint32_t)(w - b->warps + 1) % b->n_warps;
+			return w;
+		}
+	}
+	return NULL;
+}
+
+/* Before a hang is called one: lanes at a join may be what a barrier waits for. */
+static bool release_all(struct gsb_emu_block *b)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < b->n_warps; i++)
+		any |= gsb_emu_release(&b->x, &b->warps[i], 0);
+	return any;
+}
+
+static enum gsb_emu_state run_warps(struct gsb_emu_block *b, uint64_t target)
+{
+	for (uint32_t i = 0; i < b->n_warps; i++)
+		b->warps[i].asleep = false;
+	while (b->live_threads) {
+		bool asleep;
+		struct gsb_emu_warp *w = next_warp(b, &asleep);
+
+		if (!w && asleep)
+			return GSB_EMU_YIELDED;
+		if (!w && release_all(b))
+			continue;
+		if (!w) {
+			gsb_emu_fail(&b->x, CUDA_ERROR_LAUNCH_TIMEOUT, 0,
+				     "hang: each of %u threads waits for another", b->live_threads);
+			return GSB_EMU_FAULT;
+		}
+		if (!run_warp(&b->x, w, target))
+			return GSB_EMU_FAULT;
+		if (b->x.n_insns >= target && b->live_threads)
+			return GSB_EMU_RUNNING;
+	}
+	return GSB_EMU_DONE;
+}
+
+enum gsb_emu_state gsb_emu_block_run(struct gsb_emu_block *block, uint64_t quantum)
+{
+	struct gsb_emu_exec *x = &block->x;
+	sigjmp_buf env;
+
+	if (block->state == GSB_EMU_DONE || block->state == GSB_EMU_FAULT)
+		return block->state;
+	gsb_emu_guard_enter(block->launch->memory, &env);
+	if (sigsetjmp(env, 0) == 0) {
+		block->state = run_warps(block, x->n_insns + quantum);
+	} else {
+		uint64_t addr = gsb_emu_guard_address();
+
+		gsb_emu_fail(x, CUDA_ERROR_ILLEGAL_ADDRESS, addr,
+			     "access to address 0x%llx, which is not allocated",
+			     (unsigned long long)addr);
+		block->state = GSB_EMU_FAULT;
+	}
+	gsb_emu_guard_leave();
+	block->stats.n_insns = x->n_insns;
+	return block->state;
+}

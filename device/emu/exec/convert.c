@@ -1,0 +1,265 @@
+/*
+ * convert.c - cvt between any two types, one value at a time: what the fast rows of forms.def leave
+ * over (saturation, directed rounding, half precision), and the reference that the tests hold those
+ * fast rows against.
+ *
+ * Every source is brought to one of two forms without loss, a 64-bit integer with its sign or a double,
+ * and from there to the destination.
+ */
+#include "device/emu/exec/lane.h"
+
+struct num {
+	bool is_float;
+	bool negative; /* integers: value is value - 2^64 */
+	uint64_t value;
+	double real;
+};
+
+static enum gsb_ptx_type key_to(uint64_t key)
+{
+	return key >> 48 & 0xff;
+}
+
+static enum gsb_ptx_type key_from(uint64_t key)
+{
+	return key >> 56 & 0xff;
+}
+
+static unsigned int bits_in(enum gsb_ptx_type type)
+{
+	return gsb_ptx_type_bytes(type) * 8;
+}
+
+/* A float format by its widths: 1 sign bit, n_exp, n_man. */
+static double unpack_float(uint32_t bits, unsigned int n_exp, unsigned int n_man)
+{
+	uint32_t exp = bits >> n_man & ((1u << n_exp) - 1), man = bits & ((1u << n_man) - 1);
+	int bias = (1 << (n_exp - 1)) - 1;
+	double mag;
+
+	if (exp == (1u << n_exp) - 1)
+		mag = man ? (double)NAN : (double)INFINITY;
+	else if (exp == 0)
+		mag = ldexp(man, 1 - bias - (int)n_man);
+	else
+		mag = ldexp(man + (1u << n_man), (int)exp - bias - (int)n_man);
+	return bits >> (n_exp + n_man) & 1 ? -mag : mag;
+}
+
+/* An integer of the rounding that the mode asks for; ties to even. */
+static double round_to_integer(double d, int rounding)
+{
+	switch (rounding) {
+	case FE_TOWARDZERO: return trunc(d);
+	case FE_DOWNWARD: return floor(d);
+	case FE_UPWARD: return ceil(d);
+	default: return nearbyint(d);
+	}
+}
+
+static uint32_t pack_float(double d, unsigned int n_exp, unsigned int n_man, int rounding)
+{
+	int bias = (1 << (n_exp - 1)) - 1, exp;
+	uint32_t sign = (uint32_t)(bits_of64(d) >> 63) << (n_exp + n_man);
+	uint32_t inf = ((1u << n_exp) - 1) << n_man, out;
+	double quantum;
+
+	if (d != d)
+		return inf | ((1u << n_man) - 1);
+	if (isinf(d))
+		return sign | inf;
+	frexp(d, &exp);
+	exp = exp - 1 < 1 - bias ? 1 - bias : exp - 1;
+	quantum = round_to_integer(ldexp(d, (int)n_man - exp), rounding);
+	/* The integer's own carry moves it into the next exponent, and the largest into infinity. */
+	out = (uint32_t)fabs(quantum);
+	if (out >= 1u << n_man)
+		out += (uint32_t)(exp + bias - 1) << n_man;
+	if (out >= inf) {
+		bool away =
+			rounding == FE_TONEAREST || rounding == (sign ? FE_DOWNWARD : FE_UPWARD);
+
+		out = away ? inf : inf - 1;
+	}
+	return sign | out;
+}
+
+float gsb_emu_half_to_float(uint32_t half)
+{
+	return (float)unpack_float(half, 5, 10);
+}
+
+uint32_t gsb_emu_half_of(double d)
+{
+	return pack_float(d, 5, 10, FE_TONEAREST);
+}
+
+float gsb_emu_bfloat_to_float(uint32_t bfloat)
+{
+	return float_of(bfloat << 16);
+}
+
+uint32_t gsb_emu_bfloat_of(double d)
+{
+	return pack_float(d, 8, 7, FE_TONEAREST);
+}
+
+static struct num read_float(uint64_t a, enum gsb_ptx_type type, uint64_t key)
+{
+	struct num n = {.is_float = true};
+
+	switch (type) {
+	case GSB_PTX_TYPE_F64: n.real = double_of(a); break;
+	case GSB_PTX_TYPE_F16: n.real = unpack_float((uint32_t)a & 0xffff, 5, 10); break;
+	case GSB_PTX_TYPE_BF16: n.real = unpack_float((uint32_t)a & 0xffff, 8, 7); break;
+	default: n.real = (double)slow_in32(float_of((uint32_t)a), key); break;
+	}
+	return n;
+}
+
+static struct num read_number(uint64_t a, enum gsb_ptx_type type, uint64_t key)
+{
+	unsigned int up = 64 - bits_in(type);
+	struct num n = {0};
+
+	if (gsb_ptx_type_is_float(type))
+		return read_float(a, type, key);
+	if (gsb_ptx_type_is_signed(type)) {
+		n.value = (uint64_t)((int64_t)(a << up) >> up);
+		n.negative = (int64_t)n.value < 0;
+	} else {
+		n.value = a << up >> up;
+	}
+	return n;
+}
+
+static int64_t type_min(enum gsb_ptx_type type)
+{
+	return gsb_ptx_type_is_signed(type) ? INT64_MIN >> (64 - bits_in(type)) : 0;
+}
+
+static uint64_t type_max(enum gsb_ptx_type type)
+{
+	return UINT64_MAX >> (64 - bits_in(type) + gsb_ptx_type_is_signed(type));
+}
+
+static uint64_t int_to_int(struct num n, enum gsb_ptx_type to, bool sat)
+{
+	unsigned int up = 64 - bits_in(to);
+
+	if (sat && n.negative && (int64_t)n.value < type_min(to))
+		n.value = (uint64_t)type_min(to);
+	else if (sat && !n.negative && n.value > type_max(to))
+		n.value = type_max(to);
+	/* A register wider than the type gets the value extended as the type says. */
+	if (gsb_ptx_type_is_signed(to))
+		return (uint64_t)((int64_t)(n.value << up) >> up);
+	return n.value << up >> up;
+}
+
+/* Saturates. A NaN is 0, and where 64 bits are on either side the highest bit alone. */
+static uint64_t float_to_int(double d, enum gsb_ptx_type to, enum gsb_ptx_type from, uint64_t key)
+{
+	unsigned int bits = bits_in(to);
+	bool wide = from == GSB_PTX_TYPE_F64 || bits == 64;
+
+	if (d != d)
+		return wide ? UINT64_C(1) << (bits - 1) : 0;
+	d = round_to_integer(d, fe_rounding(key));
+	if (d < (double)type_min(to))
+		return (uint64_t)type_min(to);
+	if (d >= (double)type_max(to)) /* rounds up to a power of two for 64 bits */
+		return type_max(to);
+	return d < 0 ? (uint64_t)(int64_t)d : (uint64_t)d;
+}
+
+static double int_to_double(struct num n)
+{
+	return n.negative ? (double)(int64_t)n.value : (double)n.value;
+}
+
+/* From the integer itself: by way of a double it would be rounded twice. */
+static float int_to_float(struct num n)
+{
+	return n.negative ? (float)(int64_t)n.value : (float)n.value;
+}
+
+static uint32_t to_f32(struct num n, uint64_t key)
+{
+	float f, scaled;
+
+	fesetround(fe_rounding(key));
+	GSB_EMU_PIN(n);
+	f = n.is_float ? (float)n.real : int_to_float(n);
+	scaled = n.is_float ? (float)(n.real * 0x1p64) : INFINITY;
+	GSB_EMU_PIN(f);
+	GSB_EMU_PIN(scaled);
+	fesetround(FE_TONEAREST);
+	/* What is left of a double's NaN stays. */
+	if (f != f && key_from(key) == GSB_PTX_TYPE_F64 && !(key & GSB_PTX_F_SAT))
+		return bits_of32(f);
+	if (key & GSB_PTX_F_FTZ)
+		f = flush_tiny(f, scaled);
+	return bits_of32(slow_out32(f, key));
+}
+
+static uint64_t to_f64(struct num n, uint64_t key)
+{
+	double d;
+
+	fesetround(fe_rounding(key));
+	GSB_EMU_PIN(n);
+	d = n.is_float ? n.real : int_to_double(n);
+	GSB_EMU_PIN(d);
+	fesetround(FE_TONEAREST);
+	if (key & GSB_PTX_F_SAT)
+		d = d > 0 ? (d < 1 ? d : 1) : 0;
+	return bits_of64(d);
+}
+
+/* A 64-bit integer loses bits in a double, but never across a rounding boundary of 11 bits that is
+ * not one of the double's, except by a tie that sticky rounding keeps apart. */
+static uint32_t to_small(struct num n, unsigned int n_exp, unsigned int n_man, uint64_t key)
+{
+	double d = n.is_float ? n.real : 0;
+
+	if (!n.is_float) {
+		fesetround(FE_TOWARDZERO);
+		GSB_EMU_PIN(n);
+		d = int_to_double(n);
+		GSB_EMU_PIN(d);
+		fesetround(FE_TONEAREST);
+		if ((n.negative ? (int64_t)d != (int64_t)n.value : (uint64_t)d != n.value))
+			d = double_of(bits_of64(d) | 1);
+	}
+	if (key & GSB_PTX_F_SAT)
+		d = d > 0 ? (d < 1 ? d : 1) : 0;
+	return pack_float(d, n_exp, n_man, fe_rounding(key));
+}
+
+/* f32.f32 and f64.f64 with .rni and its like: to an integer of the same type. */
+static bool is_rint(uint64_t key)
+{
+	unsigned int rnd = key >> 32 & 0xff;
+
+	return rnd >= GSB_PTX_RND_RNI && rnd <= GSB_PTX_RND_RPI;
+}
+
+uint64_t gsb_emu_convert(uint64_t a, uint64_t key)
+{
+	enum gsb_ptx_type to = key_to(key), from = key_from(key);
+	struct num n = read_number(a, from, key);
+
+	if (n.is_float && gsb_ptx_type_is_float(to) && is_rint(key))
+		n.real = copysign(round_to_integer(n.real, fe_rounding(key)), n.real);
+	switch (to) {
+	case GSB_PTX_TYPE_F16: return to_small(n, 5, 10, key);
+	case GSB_PTX_TYPE_BF16: return to_small(n, 8, 7, key);
+	case GSB_PTX_TYPE_F32: return to_f32(n, key);
+	case GSB_PTX_TYPE_F64: return to_f64(n, key);
+	default: break;
+	}
+	if (n.is_float)
+		return float_to_int(n.real, to, from, key);
+	return int_to_int(n, to, key & GSB_PTX_F_SAT);
+}

@@ -1,0 +1,142 @@
+/*
+ * exec.h - the execution of lowered kernels, as the rest of the device uses it.
+ *
+ * A kernel is lowered once, into gsb_emu_code. Each thread block that is resident is a gsb_emu_block,
+ * which a worker runs in slices: it stops at any instruction and goes on later, on any worker, so
+ * that blocks which wait for each other all make progress. What a kernel does wrong ends in
+ * GSB_EMU_FAULT with the driver's code for it, never in a crash of the process.
+ *
+ * Life of a grid:
+ *	gsb_emu_guard_install();                         once a process
+ *	gsb_emu_lower(module, entry, addrs, &code, ...); once a kernel and module load
+ *	gsb_emu_pool_init(&pool);
+ *	for each block, as it is placed on an SM:
+ *		gsb_emu_block_create(&launch, ctaid, smid, &block);
+ *		while ((state = gsb_emu_block_run(block, quantum)) < GSB_EMU_DONE)
+ *			run others, then this one again;
+ *		read gsb_emu_block_stats(block), and gsb_emu_block_fault(block) after GSB_EMU_FAULT;
+ *		gsb_emu_block_destroy(block);
+ *	gsb_emu_pool_finish(&pool);
+ *	gsb_emu_code_destroy(code);
+ */
+#ifndef GSB_DEVICE_EMU_EXEC_EXEC_H
+#define GSB_DEVICE_EMU_EXEC_EXEC_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "device/emu/memory/address.h"
+#include "device/emu/memory/storage.h"
+#include "gsb/cuabi.h"
+
+#define GSB_EMU_MAX_THREADS 1024 /* of a block */
+#define GSB_EMU_N_ENVREGS   32
+#define GSB_EMU_DEFAULT_STACK \
+	16384 /* bytes a thread, beyond the frames that are known, for recursion */
+
+struct gsb_emu_code;
+struct gsb_emu_block;
+
+/* Blocks of one code that are done, kept for their storage. Any thread. */
+struct gsb_emu_pool {
+	pthread_mutex_t lock;
+	struct gsb_emu_block *blocks;
+	unsigned int n_blocks;
+	size_t bytes;
+};
+
+void gsb_emu_pool_init(struct gsb_emu_pool *pool);
+/* No block of the code runs; what they were counted in is there. */
+void gsb_emu_pool_finish(struct gsb_emu_pool *pool);
+
+/* A grid. The caller keeps it, and all it points to, while blocks of it exist. */
+struct gsb_emu_launch {
+	const struct gsb_emu_code *code;
+	struct gsb_emu_pool *pool; /* of the code; NULL: none */
+	const struct gsb_emu_memory *memory;
+	struct gsb_emu_storage *storage; /* outlives the pool; NULL: not counted */
+	uint32_t grid[3], block[3];	 /* each >= 1; block multiplied <= GSB_EMU_MAX_THREADS */
+	uint32_t smem_bytes;		 /* dynamic shared memory */
+	uint32_t stack_bytes;		 /* for recursion, a thread; 0 = GSB_EMU_DEFAULT_STACK */
+	const void *params; /* at least the entry's param_bytes long: params_bytes says */
+	uint32_t params_bytes;
+	uint64_t grid_id;
+	uint32_t n_sms, max_warps; /* %nsmid, %nwarpid */
+	uint32_t envreg[GSB_EMU_N_ENVREGS];
+	/* Device printf: text of one call of one thread, in the worker's thread. NULL: dropped. */
+	void (*print)(void *ctx, const char *text, size_t len);
+	void *print_ctx;
+};
+
+enum gsb_emu_state {
+	GSB_EMU_RUNNING, /* the quantum is used up */
+	GSB_EMU_YIELDED, /* every warp that could run sleeps (nanosleep): better run another block */
+	GSB_EMU_DONE,
+	GSB_EMU_FAULT,
+};
+
+/* What a block has done so far: the input of the block-time model. */
+struct gsb_emu_stats {
+	uint64_t n_insns; /* PTX instructions, once a warp */
+	uint64_t
+		n_lane_insns; /* the same, times the lanes that took part (as of the last branch) */
+	uint64_t n_mem_insns; /* warp-wide accesses of global memory, atomics included */
+	uint64_t n_sectors;   /* runs of 32 bytes that these touched */
+	uint64_t n_shared;    /* warp-wide accesses of shared memory */
+	uint64_t n_barriers;  /* block barriers that were passed, once a warp */
+	uint64_t sleep_ns;    /* asked for by nanosleep, once a warp */
+};
+
+struct gsb_emu_fault {
+	CUresult result;
+	uint64_t address; /* of a bad access; else 0 */
+	uint32_t line;	  /* of the PTX text */
+	char text[160];	  /* one line: what, kernel, instruction and line, thread, address */
+};
+
+/**
+ * gsb_emu_block_create() - a block at its first instruction
+ * @launch: the grid; its geometry has been checked (see there)
+ * @ctaid:  which block of it      @smid: %smid
+ *
+ * Storage comes from the pool, where there is a block of this shape.
+ *
+ * Context: any thread. Return: 0, -EINVAL (geometry, parameters), -ENOMEM.
+ */
+int gsb_emu_block_create(const struct gsb_emu_launch *launch, const uint32_t ctaid[3],
+			 uint32_t smid, struct gsb_emu_block **out);
+
+/* In any state; NULL is fine. */
+void gsb_emu_block_destroy(struct gsb_emu_block *block);
+
+/* What %clock64 and %globaltimer read from now on; the instructions that follow count on from it, one
+ * cycle each. */
+void gsb_emu_block_set_time(struct gsb_emu_block *block, uint64_t clock, uint64_t globaltimer_ns);
+
+/**
+ * gsb_emu_block_run() - go on with a block for about @quantum instructions of a warp
+ *
+ * Looks at the quantum at backward branches, calls and waits, so that it may be passed by the longest
+ * run of instructions without one.
+ *
+ * Context: one thread at a time for one block; guard installed; rounding mode to nearest.
+ * Return:  RUNNING and YIELDED: call again. DONE and FAULT are final.
+ */
+enum gsb_emu_state gsb_emu_block_run(struct gsb_emu_block *block, uint64_t quantum);
+
+const struct gsb_emu_stats *gsb_emu_block_stats(const struct gsb_emu_block *block);
+const struct gsb_emu_fault *gsb_emu_block_fault(const struct gsb_emu_block *block);
+
+/**
+ * gsb_emu_guard_install() - take SIGSEGV and SIGBUS for accesses of kernels
+ *
+ * A fault inside gsb_emu_block_run() at an address of its gsb_emu_memory ends that block; every other
+ * one goes to the handler that was there before. Once a process is enough, unless somebody else takes the
+ * signals later: then another call takes them back, with that handler behind it.
+ *
+ * Return: 0, -errno of sigaction.
+ */
+int gsb_emu_guard_install(void);
+
+#endif

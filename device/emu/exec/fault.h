@@ -1,0 +1,21 @@
+/*
+ * fault.h - how a block ends because of what its kernel did, and the check of generic addresses.
+ */
+#ifndef GSB_DEVICE_EMU_EXEC_FAULT_H
+#define GSB_DEVICE_EMU_EXEC_FAULT_H
+
+#include "device/emu/exec/state.h"
+
+/* End the block. Returns NULL, what a handler returns to stop. The text begins with what went wrong;
+ * kernel, instruction and line are added. */
+const struct gsb_emu_op *gsb_emu_fail(struct gsb_emu_exec *x, CUresult result, uint64_t address,
+				      const char *fmt, ...) GSB_PRINTF(4, 5);
+
+/*
+ * The byte that a generic address means for @lane, @len bytes from there checked; NULL when the
+ * kernel may not touch them. @write: constant parameters are refused.
+ */
+unsigned char *gsb_emu_generic(struct gsb_emu_exec *x, unsigned int lane, uint64_t addr,
+			       uint32_t len, bool write);
+
+#endif

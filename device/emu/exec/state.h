@@ -1,0 +1,180 @@
+/*
+ * state.h - the state of a block that executes: its warps, the splits of each, its barriers.
+ *
+ * Lanes of one warp that go different ways are splits. A split is a node {pc, mask}; where it divides,
+ * a join node takes its place in the tree, knows the place where all meet again, and becomes a running
+ * split when the last child has come or exited. A call is such a node too: its children return to it.
+ * So the tree of a warp has a running or waiting split at each leaf and its lanes are in one leaf each,
+ * or have arrived at a join. Joining is for speed only: lanes that have waited long at a join go on by
+ * themselves, so that a lane which spins for one of them sees it move.
+ *
+ * Files, from the bottom: fault.c (what ends a block), guard.c (signals), split.c (the tree), moves.c,
+ * sync.c, print.c, flow.c (handlers by subject), alu.h and mem.h (handlers made of forms.def, built for
+ * each instruction set by handlers.c), block.c (storage, and who runs next).
+ */
+#ifndef GSB_DEVICE_EMU_EXEC_STATE_H
+#define GSB_DEVICE_EMU_EXEC_STATE_H
+
+#include "device/emu/code/code.h"
+#include "device/emu/exec/exec.h"
+#include "device/emu/memory/storage.h"
+
+#define GSB_EMU_NODE_NONE  UINT16_MAX
+#define GSB_EMU_N_BARRIERS 16
+
+enum gsb_emu_node_state {
+	GSB_EMU_NODE_FREE,
+	GSB_EMU_NODE_RUN,
+	GSB_EMU_NODE_SYNC, /* at a warp-wide op, until the lanes of need are there */
+	GSB_EMU_NODE_BARRIER,
+	GSB_EMU_NODE_JOIN, /* waits for its children */
+};
+
+struct gsb_emu_node {
+	uint32_t mask; /* lanes; JOIN: those that have arrived */
+	uint32_t pc;   /* next op; JOIN: where the lanes go on; NONE: nowhere, all will have left */
+	uint32_t frame; /* offset in the warp's rows */
+	uint32_t local; /* offset of the frame in local memory */
+	uint32_t need;	/* SYNC: member mask; BARRIER: its number */
+	uint64_t since; /* JOIN with lanes: instructions of the warp when the first arrived */
+	uint16_t parent;
+	uint16_t children; /* JOIN; FREE: next free node */
+	uint8_t state;
+	bool is_call;
+};
+
+struct gsb_emu_warp {
+	char *rows;
+	uint32_t rows_bytes;
+	uint32_t live;	/* lanes that exist and have not exited */
+	uint32_t born;	/* lanes that exist */
+	uint32_t carry; /* CC.CF of each lane */
+	struct gsb_emu_node *nodes;
+	uint16_t n_nodes, cap_nodes; /* used once, allocated */
+	uint16_t free_node;
+	uint16_t current;
+	bool asleep;	      /* in this call of gsb_emu_block_run() */
+	uint64_t n_insns;     /* executed before its present turn */
+	unsigned char *local; /* lane i's memory is at local + i * block->local_bytes */
+	uint32_t tid[3][GSB_EMU_LANES];
+};
+
+struct gsb_emu_barrier {
+	uint32_t arrived;	 /* threads; whole warps count 32 where a count was given */
+	uint32_t expected;	 /* threads, where a count was given */
+	uint32_t popc, any, all; /* of the predicates so far; any, all: 0 or 1 */
+	bool in_use, counted;	 /* counted: expected was given */
+};
+
+enum gsb_emu_stop {
+	GSB_EMU_STOP_SWITCH, /* the split waits, has joined or is gone */
+	GSB_EMU_STOP_SLICE,
+	GSB_EMU_STOP_SLEEP,
+	GSB_EMU_STOP_FAULT,
+};
+
+struct gsb_emu_exec;
+typedef const struct gsb_emu_op *
+gsb_emu_handler(struct gsb_emu_exec *x, const struct gsb_emu_op *op, char *r, uint32_t mask);
+
+/* Handlers for one instruction set: [0] of whole rows, [1] of the lanes in a mask. */
+struct gsb_emu_isa {
+	const char *name;
+	gsb_emu_handler *handlers[2][GSB_EMU_N_FORMS];
+};
+
+/* What a handler sees: the split that runs. */
+struct gsb_emu_exec {
+	gsb_emu_handler *const *handlers; /* of the version that fits mask */
+	const struct gsb_emu_op *op;	  /* that executes */
+	char *rows;			  /* frame of the split */
+	uint32_t mask;			  /* lanes: the split's, or those that a guard left of it */
+	uint32_t split_mask;
+	uint32_t rejoin; /* op where the split joins its parent; NONE = nowhere */
+	uint32_t local;	 /* frame in local memory */
+	uint64_t n_insns, limit;
+	uint64_t lanes_since; /* n_insns when split_mask last changed */
+	uint64_t turn_start;  /* n_insns when the turn of the warp began */
+	struct gsb_emu_warp *warp;
+	struct gsb_emu_block *block;
+	const struct gsb_emu_op *ops;
+	enum gsb_emu_stop stop;
+};
+
+struct gsb_emu_block {
+	struct gsb_emu_exec x;
+	const struct gsb_emu_isa *isa;
+	const struct gsb_emu_code *code;
+	const struct gsb_emu_launch *launch;
+	uint32_t ctaid[3];
+	uint32_t smid;
+	uint64_t clock, globaltimer; /* at clock_insns */
+	uint64_t clock_insns;
+	uint32_t n_threads, n_warps, live_threads;
+	uint32_t shared_bytes, local_bytes;
+	uint32_t next_warp;
+	enum gsb_emu_state state;
+	unsigned char *shared;
+	unsigned char *local;
+	size_t storage_bytes; /* all that it has */
+	struct gsb_emu_storage *storage;
+	struct gsb_emu_warp *warps;
+	struct gsb_emu_barrier barriers[GSB_EMU_N_BARRIERS];
+	struct gsb_emu_stats stats;
+	struct gsb_emu_fault fault;
+	uint32_t shape[3];	    /* of the block that the storage was made for */
+	struct gsb_emu_block *next; /* in the pool */
+};
+
+static inline struct gsb_emu_node *gsb_emu_node_of(struct gsb_emu_exec *x)
+{
+	return &x->warp->nodes[x->warp->current];
+}
+
+static inline uint32_t gsb_emu_index_of(const struct gsb_emu_exec *x, const struct gsb_emu_op *op)
+{
+	return (uint32_t)(op - x->ops);
+}
+
+static inline const struct gsb_emu_op *gsb_emu_stop(struct gsb_emu_exec *x, enum gsb_emu_stop why)
+{
+	x->stop = why;
+	return NULL;
+}
+
+/* The predicate at an offset, as the op takes it. */
+static inline uint32_t gsb_emu_predicate(const struct gsb_emu_op *op, const char *r,
+					 uint32_t offset)
+{
+	uint32_t p = *(const uint32_t *)(const void *)(r + offset);
+
+	return op->flags & GSB_EMU_F_NEGATED ? ~p : p;
+}
+
+static inline void gsb_emu_predicate_set(char *r, uint32_t offset, uint32_t mask, uint32_t value)
+{
+	uint32_t *p = (void *)(r + offset);
+
+	*p = (*p & ~mask) | (value & mask);
+}
+
+/* Count what the block is about to have; false: there is no room. */
+static inline bool gsb_emu_block_take(struct gsb_emu_block *b, size_t bytes)
+{
+	if (!gsb_emu_storage_take(b->storage, bytes))
+		return false;
+	b->storage_bytes += bytes;
+	return true;
+}
+
+#define GSB_EMU_HANDLER(name)                                                          \
+	const struct gsb_emu_op *name(GSB_UNUSED struct gsb_emu_exec *x,               \
+				      const struct gsb_emu_op *op, GSB_UNUSED char *r, \
+				      GSB_UNUSED uint32_t mask)
+
+/* Written out, the same on every instruction set: flow.c, sync.c, moves.c. */
+/* Handlers that are the same on every instruction set. */
+#define GSB_EMU_FLOW(id) GSB_EMU_HANDLER(gsb_emu_do_##id);
+#include "device/emu/code/forms.def"
+
+#endif

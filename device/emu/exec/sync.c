@@ -1,0 +1,450 @@
+/*
+ * sync.c - where lanes wait for each other: block barriers, and warp-wide operations with a member mask.
+ *
+ * A warp-wide op reads from its lanes, computes, writes to them. The lanes need not come together: a
+ * split that arrives waits until all members that still live are at such an op, be it the same one or
+ * another, and the last one does it for all. Hence three steps, each of which can be done for several
+ * splits: gather, compute, scatter.
+ */
+#include "device/emu/exec/sync.h"
+
+#include <string.h>
+
+#include "device/emu/exec/fault.h"
+#include "device/emu/exec/split.h"
+
+/* ---- warp-wide operations ---- */
+
+struct warp_io {
+	uint32_t members; /* lanes that take part */
+	uint64_t a[GSB_EMU_LANES];
+	uint32_t b[GSB_EMU_LANES], c[GSB_EMU_LANES];
+	uint32_t p;
+	uint64_t d[GSB_EMU_LANES];
+	uint32_t q;
+};
+
+static void gather_values(const struct gsb_emu_op *op, const char *r, uint32_t mask,
+			  struct warp_io *io)
+{
+	const uint32_t *a = (const void *)(r + op->a), *b = (const void *)(r + op->b),
+		       *c = (const void *)(r + op->c);
+	const uint64_t *wide = (const void *)(r + op->a);
+
+	for (uint32_t left = mask; left; left &= left - 1) {
+		int i = __builtin_ctz(left);
+
+		io->a[i] = op->flags & GSB_EMU_F_ADDR64 ? wide[i] : a[i];
+		if (op->form == GSB_EMU_FORM_SHFL) {
+			io->b[i] = b[i];
+			io->c[i] = c[i];
+		}
+	}
+}
+
+static void gather(const struct gsb_emu_op *op, const char *r, uint32_t mask, struct warp_io *io)
+{
+	io->members |= mask;
+	if (op->form == GSB_EMU_FORM_VOTE)
+		io->p |= gsb_emu_predicate(op, r, op->a) & mask;
+	else
+		gather_values(op, r, mask, io);
+}
+
+/* Which lane shfl reads from for @lane; false: none in its segment, its own value stays. */
+static inline bool shfl_source(unsigned int mode, int lane, uint32_t b, uint32_t c, int *from)
+{
+	int segment = (int)(c >> 8 & 31), clamp = (int)(c & 31), by = (int)(b & 31);
+	int last = (lane & segment) | (clamp & ~segment);
+
+	switch (mode) {
+	case GSB_PTX_MODE_UP: *from = lane - by; return *from >= last;
+	case GSB_PTX_MODE_DOWN: *from = lane + by; break;
+	case GSB_PTX_MODE_BFLY: *from = lane ^ by; break;
+	default: *from = (lane & segment) | (by & ~segment); break;
+	}
+	return *from <= last;
+}
+
+static void compute_shfl(const struct gsb_emu_op *op, struct warp_io *io)
+{
+	for (int i = 0; i < GSB_EMU_LANES; i++) {
+		int from;
+		bool found = shfl_source(op->n, i, io->b[i], io->c[i], &from);
+
+		io->d[i] = io->a[found ? from : i];
+		io->q |= (uint32_t)found << i;
+	}
+}
+
+static void compute_vote(const struct gsb_emu_op *op, struct warp_io *io)
+{
+	uint32_t p = io->p, all = io->members;
+
+	switch (op->n) {
+	case GSB_PTX_MODE_ALL: io->q = p == all ? GSB_EMU_ALL : 0; break;
+	case GSB_PTX_MODE_ANY: io->q = p ? GSB_EMU_ALL : 0; break;
+	case GSB_PTX_MODE_UNI: io->q = p == 0 || p == all ? GSB_EMU_ALL : 0; break;
+	default:
+		for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
+			io->d[i] = p;
+		break;
+	}
+}
+
+static uint32_t same_as(const struct warp_io *io, uint64_t value)
+{
+	uint32_t same = 0;
+
+	for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
+		same |= (uint32_t)(io->a[i] == value) << i;
+	return same & io->members;
+}
+
+static void compute_match(const struct gsb_emu_op *op, struct warp_io *io)
+{
+	uint32_t first = same_as(io, io->a[__builtin_ctz(io->members)]);
+
+	io->q = first == io->members ? GSB_EMU_ALL : 0;
+	for (unsigned int i = 0; i < GSB_EMU_LANES; i++) {
+		if (op->n == GSB_PTX_MODE_ALL)
+			io->d[i] = io->q ? io->members : 0;
+		else if (io->members >> i & 1)
+			io->d[i] = same_as(io, io->a[i]);
+	}
+}
+
+static uint32_t reduce(unsigned int sub, bool is_signed, uint32_t v, uint32_t w)
+{
+	bool less = is_signed ? (int32_t)v < (int32_t)w : v < w;
+
+	switch (sub) {
+	case GSB_PTX_SUB_ADD: return v + w;
+	case GSB_PTX_SUB_MIN: return less ? v : w;
+	case GSB_PTX_SUB_MAX: return less ? w : v;
+	case GSB_PTX_SUB_AND: return v & w;
+	case GSB_PTX_SUB_OR: return v | w;
+	default: return v ^ w;
+	}
+}
+
+static void compute_redux(const struct gsb_emu_op *op, struct warp_io *io)
+{
+	uint32_t left = io->members, v = (uint32_t)io->a[__builtin_ctz(left)];
+
+	while (left &= left - 1)
+		v = reduce(op->n, op->c, v, (uint32_t)io->a[__builtin_ctz(left)]);
+	for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
+		io->d[i] = v;
+}
+
+static void compute(const struct gsb_emu_op *op, struct warp_io *io)
+{
+	switch (op->form) {
+	case GSB_EMU_FORM_SHFL: compute_shfl(op, io); break;
+	case GSB_EMU_FORM_VOTE: compute_vote(op, io); break;
+	case GSB_EMU_FORM_MATCH: compute_match(op, io); break;
+	case GSB_EMU_FORM_REDUX: compute_redux(op, io); break;
+	case GSB_EMU_FORM_ELECT:
+		io->q = io->members & (0 - io->members);
+		for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
+			io->d[i] = (uint32_t)__builtin_ctz(io->members);
+		break;
+	default: break; /* bar.warp.sync */
+	}
+}
+
+static void scatter(const struct gsb_emu_op *op, char *r, uint32_t mask, const struct warp_io *io)
+{
+	uint32_t *d = (void *)(r + op->d);
+
+	if (op->form == GSB_EMU_FORM_BAR_WARP)
+		return;
+	if (op->form == GSB_EMU_FORM_VOTE && op->n != GSB_PTX_MODE_BALLOT) {
+		gsb_emu_predicate_set(r, op->d, mask, io->q);
+		return;
+	}
+	for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
+		d[i] = mask >> i & 1 ? (uint32_t)io->d[i] : d[i];
+	if (op->form != GSB_EMU_FORM_VOTE && op->form != GSB_EMU_FORM_REDUX)
+		gsb_emu_predicate_set(r, op->e, mask, io->q);
+}
+
+/* Waits at a warp-wide op of the same form, for the same members? */
+static bool waits_with(const struct gsb_emu_exec *x, const struct gsb_emu_node *n,
+		       const struct gsb_emu_op *op, uint32_t need)
+{
+	const struct gsb_emu_op *at = &x->ops[n->pc];
+
+	return n->state == GSB_EMU_NODE_SYNC && n->need == need && at->form == op->form &&
+	       at->n == op->n;
+}
+
+/* Splits that are side by side again are one. The split that executes has no place yet. */
+static void merge(struct gsb_emu_warp *w, uint16_t n)
+{
+	struct gsb_emu_node *node = &w->nodes[n];
+
+	for (uint16_t k = 0; k < n; k++) {
+		struct gsb_emu_node *other = &w->nodes[k];
+
+		if (k == w->current || other->state != GSB_EMU_NODE_RUN || other->pc != node->pc ||
+		    other->frame != node->frame || other->parent != node->parent)
+			continue;
+		other->mask |= node->mask;
+		if (node->parent != GSB_EMU_NODE_NONE)
+			w->nodes[node->parent].children--;
+		gsb_emu_node_free(w, n);
+		return;
+	}
+}
+
+/* If all living members of the group that waits like @op are there, do it for them. */
+static void group_try(struct gsb_emu_exec *x, const struct gsb_emu_op *op, uint32_t need)
+{
+	struct gsb_emu_warp *w = x->warp;
+	struct warp_io io = {0};
+
+	for (uint16_t k = 0; k < w->n_nodes; k++) {
+		struct gsb_emu_node *n = &w->nodes[k];
+
+		if (waits_with(x, n, op, need))
+			gather(&x->ops[n->pc], w->rows + n->frame, n->mask, &io);
+	}
+	if (need & w->live & ~io.members)
+		return;
+	compute(op, &io);
+	for (uint16_t k = 0; k < w->n_nodes; k++) {
+		struct gsb_emu_node *n = &w->nodes[k];
+
+		if (!waits_with(x, n, op, need))
+			continue;
+		scatter(&x->ops[n->pc], w->rows + n->frame, n->mask, &io);
+		n->state = GSB_EMU_NODE_RUN;
+		n->pc++;
+		merge(w, k);
+	}
+}
+
+void gsb_emu_sync_recheck(struct gsb_emu_exec *x)
+{
+	struct gsb_emu_warp *w = x->warp;
+
+	for (uint16_t k = 0; k < w->n_nodes; k++) {
+		if (w->nodes[k].state == GSB_EMU_NODE_SYNC)
+			group_try(x, &x->ops[w->nodes[k].pc], w->nodes[k].need);
+	}
+}
+
+static const struct gsb_emu_op *wait_for(struct gsb_emu_exec *x, const struct gsb_emu_op *op,
+					 uint32_t need)
+{
+	struct gsb_emu_node *n = gsb_emu_node_of(x);
+
+	gsb_emu_leave(x, gsb_emu_index_of(x, op));
+	n->state = GSB_EMU_NODE_SYNC;
+	n->need = need;
+	x->warp->current = GSB_EMU_NODE_NONE;
+	group_try(x, op, need);
+	return gsb_emu_stop(x, GSB_EMU_STOP_SWITCH);
+}
+
+/* All members that live are in the split; else it has to wait, and has been stopped. */
+static bool members_here(struct gsb_emu_exec *x, const struct gsb_emu_op *op, const char *r,
+			 uint32_t mask, uint32_t members_row)
+{
+	const uint32_t *members = (const void *)(r + members_row);
+	uint32_t need;
+
+	if (op->flags & GSB_EMU_F_WARP)
+		return true;
+	need = members[__builtin_ctz(mask)];
+	if (!(need & x->warp->live & ~mask))
+		return true;
+	wait_for(x, op, need);
+	return false;
+}
+
+static const struct gsb_emu_op *warp_wide(struct gsb_emu_exec *x, const struct gsb_emu_op *op,
+					  char *r, uint32_t mask, uint32_t members_row)
+{
+	struct warp_io io;
+
+	if (!members_here(x, op, r, mask, members_row))
+		return NULL;
+	memset(&io, 0, sizeof(io));
+	gather(op, r, mask, &io);
+	compute(op, &io);
+	scatter(op, r, mask, &io);
+	return op + 1;
+}
+
+GSB_EMU_HANDLER(gsb_emu_do_BAR_WARP)
+{
+	return warp_wide(x, op, r, mask, op->b);
+}
+
+/* The commonest of them: straight from row to row when no lane is elsewhere. */
+GSB_EMU_HANDLER(gsb_emu_do_SHFL)
+{
+	const uint32_t *b = (const void *)(r + op->b), *c = (const void *)(r + op->c);
+	uint32_t *d = (void *)(r + op->d), a[GSB_EMU_LANES], q = 0;
+
+	if (!members_here(x, op, r, mask, (uint32_t)op->imm))
+		return NULL;
+	memcpy(a, r + op->a, sizeof(a));
+	for (uint32_t left = mask; left; left &= left - 1) {
+		int i = __builtin_ctz(left), from;
+		bool found = shfl_source(op->n, i, b[i], c[i], &from);
+
+		d[i] = a[found ? from : i];
+		q |= (uint32_t)found << i;
+	}
+	gsb_emu_predicate_set(r, op->e, mask, q);
+	return op + 1;
+}
+
+GSB_EMU_HANDLER(gsb_emu_do_VOTE)
+{
+	return warp_wide(x, op, r, mask, op->b);
+}
+
+GSB_EMU_HANDLER(gsb_emu_do_MATCH)
+{
+	return warp_wide(x, op, r, mask, op->b);
+}
+
+GSB_EMU_HANDLER(gsb_emu_do_REDUX)
+{
+	return warp_wide(x, op, r, mask, op->b);
+}
+
+GSB_EMU_HANDLER(gsb_emu_do_ELECT)
+{
+	return warp_wide(x, op, r, mask, op->b);
+}
+
+GSB_EMU_HANDLER(gsb_emu_do_ACTIVEMASK)
+{
+	uint32_t *d = (void *)(r + op->d);
+
+	for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
+		d[i] = mask >> i & 1 ? mask : d[i];
+	return op + 1;
+}
+
+/* ---- block barriers ---- */
+
+static bool waits_at(const struct gsb_emu_node *n, uint32_t id)
+{
+	return n->state == GSB_EMU_NODE_BARRIER && n->need == id;
+}
+
+static void barrier_result(const struct gsb_emu_barrier *bar, const struct gsb_emu_op *op, char *r,
+			   uint32_t mask)
+{
+	uint32_t *d = (void *)(r + op->d);
+
+	if (op->n != GSB_PTX_SUB_POPC) {
+		uint32_t yes = op->n == GSB_PTX_SUB_AND ? bar->all : bar->any;
+
+		gsb_emu_predicate_set(r, op->d, mask, yes ? GSB_EMU_ALL : 0);
+		return;
+	}
+	for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
+		d[i] = mask >> i & 1 ? bar->popc : d[i];
+}
+
+static void barrier_release(struct gsb_emu_block *b, uint32_t id)
+{
+	struct gsb_emu_barrier *bar = &b->barriers[id];
+
+	for (uint32_t i = 0; i < b->n_warps; i++) {
+		struct gsb_emu_warp *w = &b->warps[i];
+
+		for (uint16_t k = 0; k < w->n_nodes; k++) {
+			struct gsb_emu_node *n = &w->nodes[k];
+			const struct gsb_emu_op *op = &b->code->ops[n->pc];
+
+			if (!waits_at(n, id))
+				continue;
+			if (op->n)
+				barrier_result(bar, op, w->rows + n->frame, n->mask);
+			n->state = GSB_EMU_NODE_RUN;
+			n->pc++;
+			b->stats.n_barriers++;
+		}
+	}
+	*bar = (struct gsb_emu_barrier){0};
+}
+
+static void barrier_check(struct gsb_emu_block *b, uint32_t id)
+{
+	struct gsb_emu_barrier *bar = &b->barriers[id];
+	uint32_t expected = bar->counted ? bar->expected : b->live_threads;
+
+	if (bar->in_use && bar->arrived >= expected)
+		barrier_release(b, id);
+}
+
+void gsb_emu_barrier_recheck(struct gsb_emu_block *b)
+{
+	for (uint32_t id = 0; id < GSB_EMU_N_BARRIERS; id++)
+		barrier_check(b, id);
+}
+
+/* A count is of whole warps: lanes that do not live count with the last that does. */
+static uint32_t arrivals(const struct gsb_emu_exec *x, const struct gsb_emu_barrier *bar,
+			 uint32_t id, uint32_t mask)
+{
+	const struct gsb_emu_warp *w = x->warp;
+	uint32_t n = (uint32_t)__builtin_popcount(mask), here = mask;
+
+	if (!bar->counted)
+		return n;
+	for (uint16_t k = 0; k < w->n_nodes; k++)
+		here |= waits_at(&w->nodes[k], id) ? w->nodes[k].mask : 0;
+	if (here == w->live)
+		n += GSB_EMU_LANES - (uint32_t)__builtin_popcount(w->live);
+	return n;
+}
+
+static void barrier_arrive(struct gsb_emu_exec *x, const struct gsb_emu_op *op, const char *r,
+			   uint32_t mask, uint32_t id)
+{
+	struct gsb_emu_barrier *bar = &x->block->barriers[id];
+	uint32_t p = 0;
+
+	if (!bar->in_use) {
+		*bar = (struct gsb_emu_barrier){.all = 1, .in_use = true};
+		bar->counted = op->b != GSB_EMU_NONE;
+		if (bar->counted)
+			bar->expected =
+				((const uint32_t *)(const void *)(r + op->b))[__builtin_ctz(mask)];
+	}
+	if (op->n)
+		p = gsb_emu_predicate(op, r, op->c) & mask;
+	bar->popc += (uint32_t)__builtin_popcount(p);
+	bar->any |= p != 0;
+	bar->all &= p == mask;
+	bar->arrived += arrivals(x, bar, id, mask);
+}
+
+GSB_EMU_HANDLER(gsb_emu_do_BARRIER)
+{
+	uint32_t id = ((const uint32_t *)(const void *)(r + op->a))[__builtin_ctz(mask)];
+
+	if (id >= GSB_EMU_N_BARRIERS)
+		return gsb_emu_fail(x, CUDA_ERROR_LAUNCH_FAILED, 0, "barrier %u does not exist",
+				    id);
+	barrier_arrive(x, op, r, mask, id);
+	if (op->flags & GSB_EMU_F_NO_RESULT) {
+		barrier_check(x->block, id);
+		return op + 1;
+	}
+	gsb_emu_leave(x, gsb_emu_index_of(x, op));
+	gsb_emu_node_of(x)->state = GSB_EMU_NODE_BARRIER;
+	gsb_emu_node_of(x)->need = id;
+	barrier_check(x->block, id);
+	return gsb_emu_stop(x, GSB_EMU_STOP_SWITCH);
+}

@@ -1,0 +1,94 @@
+/*
+ * frame.c - where things lie in the local memory of a function.
+ *
+ * Calls pass everything through local memory: the frame of a function begins with an area for results
+ * and arguments, which its caller fills and empties. Behind it lie .local variables, then .param locals.
+ */
+#include "device/emu/lower/frame.h"
+
+#include <errno.h>
+
+#include "base/checked.h"
+
+uint64_t gsb_emu_param_size(const struct gsb_ptx_var *v)
+{
+	uint64_t natural = gsb_ptx_type_bytes(v->type);
+
+	return v->size_bytes > natural ? v->size_bytes : natural;
+}
+
+static uint32_t param_align(const struct gsb_ptx_var *v)
+{
+	return v->align > GSB_EMU_CALL_ALIGN ? v->align : GSB_EMU_CALL_ALIGN;
+}
+
+/* Offset of entry @index of results then parameters, or the area's size past the last. */
+uint32_t gsb_emu_area_offset(struct gsb_emu_lowering *l, const struct gsb_ptx_proto *p,
+			     uint32_t index)
+{
+	uint64_t at = 0;
+
+	for (uint32_t i = 0; i < p->n_rets + p->n_params; i++) {
+		const struct gsb_ptx_var *v =
+			i < p->n_rets ? &p->rets[i] : &p->params[i - p->n_rets];
+
+		at = gsb_round_up(at, param_align(v));
+		if (i == index)
+			break;
+		at += gsb_emu_param_size(v);
+		if (at > GSB_EMU_MAX_LOCAL) {
+			gsb_emu_lower_fail(l, -E2BIG, "arguments of more than %u bytes",
+					   GSB_EMU_MAX_LOCAL);
+			return 0;
+		}
+	}
+	return (uint32_t)at;
+}
+
+struct gsb_ptx_proto gsb_emu_proto_of(const struct gsb_ptx_func *f)
+{
+	return (struct gsb_ptx_proto){.name = f->name,
+				      .rets = f->rets,
+				      .params = f->params,
+				      .n_rets = f->n_rets,
+				      .n_params = f->n_params};
+}
+
+bool gsb_emu_is_entry_param(const struct gsb_emu_lowering *l, const struct gsb_ptx_var *var)
+{
+	return l->func->is_entry && var->space == GSB_PTX_SPACE_PARAM && var >= l->func->params &&
+	       var < l->func->params + l->func->n_params;
+}
+
+uint32_t gsb_emu_local_offset(struct gsb_emu_lowering *l, const struct gsb_ptx_var *var)
+{
+	const struct gsb_ptx_func *f = l->func;
+	struct gsb_ptx_proto p = gsb_emu_proto_of(f);
+
+	if (var >= f->rets && var < f->rets + f->n_rets)
+		return gsb_emu_area_offset(l, &p, (uint32_t)(var - f->rets));
+	if (var >= f->params && var < f->params + f->n_params)
+		return gsb_emu_area_offset(l, &p, f->n_rets + (uint32_t)(var - f->params));
+	return (uint32_t)var->offset +
+	       (var->space == GSB_PTX_SPACE_LOCAL ? l->locals_base : l->call_params_base);
+}
+
+/* Where things lie in the local frame of a function; -> its size. */
+uint32_t gsb_emu_lay_out_local(struct gsb_emu_lowering *l)
+{
+	const struct gsb_ptx_func *f = l->func;
+	struct gsb_ptx_proto p = gsb_emu_proto_of(f);
+	uint64_t at = f->is_entry ? 0 : gsb_emu_area_offset(l, &p, GSB_EMU_NONE);
+
+	at = gsb_round_up(at, GSB_EMU_FRAME_ALIGN);
+	l->locals_base = (uint32_t)at;
+	at = gsb_round_up(at + f->local_bytes, GSB_EMU_FRAME_ALIGN);
+	l->call_params_base = (uint32_t)at;
+	at = gsb_round_up(at + f->call_param_bytes, GSB_EMU_FRAME_ALIGN);
+	if (!f->is_entry && at == 0)
+		at = GSB_EMU_FRAME_ALIGN; /* so that endless recursion ends */
+	if (at > GSB_EMU_MAX_LOCAL)
+		gsb_emu_lower_fail(l, -E2BIG, "'%s' needs %llu bytes of local memory", f->name,
+				   (unsigned long long)at);
+	return (uint32_t)at;
+}

@@ -1,0 +1,320 @@
+/*
+ * operate.c - lowering of one instruction: operands become rows, the form comes from select.c. What
+ * touches memory or waits is in access.c.
+ */
+#include "device/emu/lower/operate.h"
+
+#include <string.h>
+
+#include "device/emu/lower/access.h"
+#include "device/emu/lower/operand.h"
+#include "device/emu/lower/rows.h"
+#include "device/emu/lower/select.h"
+#include "device/emu/memory/address.h"
+
+/* ---- arithmetic ---- */
+
+static void lower_table(struct gsb_emu_lowering *l, const struct gsb_ptx_insn *in)
+{
+	uint64_t key;
+	const struct gsb_emu_form_row *row = gsb_emu_select(in, &key);
+	uint32_t src[4] = {0}, d;
+	struct gsb_emu_op *op;
+
+	if (!row || in->n_operands < row->n_src + 1) {
+		gsb_emu_not_carried(l);
+		return;
+	}
+	for (unsigned int i = 0; i < row->n_src; i++)
+		src[i] = gsb_emu_src(l, &in->operands[i + 1], row->src[i]);
+	d = gsb_emu_dest(l, &in->operands[0], row->d);
+	op = gsb_emu_emit(l, row->form, true);
+	op->d = d;
+	op->a = src[0];
+	op->b = src[1];
+	op->c = src[2];
+	op->e = src[3];
+	op->imm = (int64_t)key;
+}
+
+/* The table is an immediate, the same for all lanes: it goes where other forms have their key. */
+static void lower_lop3(struct gsb_emu_lowering *l)
+{
+	const struct gsb_ptx_operand *table = &l->insn->operands[4];
+
+	if (table->kind != GSB_PTX_OPERAND_IMM) {
+		gsb_emu_not_carried(l);
+		return;
+	}
+	lower_table(l, l->insn);
+	if (!l->err)
+		l->ops[l->n_ops - 1].imm = table->imm & 0xff;
+}
+
+static void lower_selp(struct gsb_emu_lowering *l)
+{
+	struct gsb_ptx_operand o[4];
+	struct gsb_ptx_insn in = *l->insn;
+
+	memcpy(o, in.operands, sizeof(o));
+	in.operands = o;
+	if (o[3].negated) {
+		struct gsb_ptx_operand first = o[1];
+
+		o[1] = o[2];
+		o[2] = first;
+	}
+	lower_table(l, &in);
+}
+
+/* A comparison into the scratch predicate, or straight into @d. */
+static void compare(struct gsb_emu_lowering *l, enum gsb_ptx_type type, uint32_t d)
+{
+	struct gsb_ptx_insn in = *l->insn;
+	const struct gsb_emu_form_row *row;
+	struct gsb_emu_op *op;
+	uint64_t key;
+	uint32_t a, b;
+
+	in.op = GSB_PTX_OP_SETP;
+	in.type[0] = in.type[1] = (uint8_t)type;
+	row = gsb_emu_select(&in, &key);
+	if (!row) {
+		gsb_emu_not_carried(l);
+		return;
+	}
+	a = gsb_emu_src(l, &in.operands[1], row->src[0]);
+	b = gsb_emu_src(l, &in.operands[2], row->src[1]);
+	op = gsb_emu_emit(l, row->form, true);
+	op->d = d;
+	op->a = a;
+	op->b = b;
+}
+
+static void combine(struct gsb_emu_lowering *l, uint32_t p, uint32_t q)
+{
+	const struct gsb_ptx_insn *in = l->insn;
+	uint8_t flags = 0;
+	uint32_t c = in->sub && in->n_operands > 3
+			     ? gsb_emu_src_predicate(l, &in->operands[3], &flags)
+			     : GSB_EMU_SCRATCH_PRED;
+	struct gsb_emu_op *op = gsb_emu_emit(l, GSB_EMU_FORM_PRED_PAIR, false);
+
+	op->d = p;
+	op->e = q;
+	op->a = GSB_EMU_SCRATCH_PRED;
+	op->c = c;
+	op->n = in->sub;
+	op->flags |= flags;
+}
+
+static void lower_setp(struct gsb_emu_lowering *l)
+{
+	const struct gsb_ptx_insn *in = l->insn;
+	uint32_t p = gsb_emu_dest(l, &in->operands[0], 0);
+
+	if (!in->sub && in->operands[0].kind != GSB_PTX_OPERAND_PAIR) {
+		compare(l, in->type[0], p);
+		return;
+	}
+	compare(l, in->type[0], GSB_EMU_SCRATCH_PRED);
+	combine(l, p, gsb_emu_dest_second(l, &in->operands[0]));
+}
+
+static void lower_set(struct gsb_emu_lowering *l)
+{
+	const struct gsb_emu_form_row *row;
+	struct gsb_emu_op *op;
+	uint64_t key;
+	uint32_t d = gsb_emu_dest(l, &l->insn->operands[0], 4);
+
+	compare(l, l->insn->type[1], GSB_EMU_SCRATCH_PRED);
+	if (l->insn->sub)
+		combine(l, GSB_EMU_SCRATCH_PRED, GSB_EMU_SCRATCH_PRED + 4);
+	row = gsb_emu_select(l->insn, &key);
+	if (!row) {
+		gsb_emu_not_carried(l);
+		return;
+	}
+	op = gsb_emu_emit(l, row->form, false);
+	op->d = d;
+	op->a = GSB_EMU_SCRATCH_PRED;
+}
+
+/* and, or, xor, not, mov of predicates */
+static void lower_predicate(struct gsb_emu_lowering *l)
+{
+	static const struct {
+		uint16_t op, form;
+		bool negated;
+	} forms[] = {
+		{GSB_PTX_OP_AND, GSB_EMU_FORM_PRED_AND, false},
+		{GSB_PTX_OP_OR, GSB_EMU_FORM_PRED_OR, false},
+		{GSB_PTX_OP_XOR, GSB_EMU_FORM_PRED_XOR, false},
+		{GSB_PTX_OP_NOT, GSB_EMU_FORM_PRED_MOV, true},
+		{GSB_PTX_OP_MOV, GSB_EMU_FORM_PRED_MOV, false},
+	};
+	const struct gsb_ptx_insn *in = l->insn;
+	uint32_t a = gsb_emu_src(l, &in->operands[1], 0);
+	uint32_t b = in->n_operands > 2 ? gsb_emu_src(l, &in->operands[2], 0) : 0;
+	struct gsb_emu_op *op;
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(forms); i++) {
+		if (forms[i].op != in->op)
+			continue;
+		op = gsb_emu_emit(l, forms[i].form, true);
+		op->d = gsb_emu_dest(l, &in->operands[0], 0);
+		op->a = a;
+		op->b = b;
+		op->flags |= forms[i].negated ? GSB_EMU_F_NEGATED : 0;
+		return;
+	}
+	gsb_emu_not_carried(l);
+}
+
+/* ---- moves ---- */
+
+static void lower_vector_mov(struct gsb_emu_lowering *l)
+{
+	const struct gsb_ptx_operand *to = &l->insn->operands[0], *from = &l->insn->operands[1];
+	uint32_t whole = gsb_ptx_type_bytes(l->insn->type[0]);
+	uint32_t lane = gsb_emu_lane_bytes(l->insn->type[0]), list, row, part;
+	bool unpack = to->kind == GSB_PTX_OPERAND_VEC;
+	struct gsb_emu_op *op;
+
+	part = whole / (unpack ? to->n : from->n);
+	list = gsb_emu_vector_rows(l, unpack ? to : from, part > 4 ? 8 : 4, unpack);
+	row = unpack ? gsb_emu_src(l, from, lane) : gsb_emu_dest(l, to, lane);
+	op = gsb_emu_emit(l, unpack ? GSB_EMU_FORM_UNPACK : GSB_EMU_FORM_PACK, true);
+	op->n = unpack ? to->n : from->n;
+	op->d = unpack ? list : row;
+	op->a = unpack ? row : list;
+	op->e = part;
+	op->b = lane;
+}
+
+static void lower_mov(struct gsb_emu_lowering *l)
+{
+	const struct gsb_ptx_insn *in = l->insn;
+
+	if (in->type[0] == GSB_PTX_TYPE_PRED)
+		lower_predicate(l);
+	else if (in->operands[0].kind == GSB_PTX_OPERAND_VEC ||
+		 in->operands[1].kind == GSB_PTX_OPERAND_VEC)
+		lower_vector_mov(l);
+	else
+		lower_table(l, in);
+}
+
+static void lower_cvta(struct gsb_emu_lowering *l)
+{
+	const struct gsb_ptx_insn *in = l->insn;
+	bool window = in->space == GSB_PTX_SPACE_SHARED || in->space == GSB_PTX_SPACE_LOCAL;
+	uint32_t bytes = gsb_emu_lane_bytes(in->type[0]);
+	uint32_t a = gsb_emu_src(l, &in->operands[1], bytes),
+		 d = gsb_emu_dest(l, &in->operands[0], bytes);
+	unsigned int form = bytes == 8 ? GSB_EMU_FORM_MOV_64 : GSB_EMU_FORM_MOV_32;
+	struct gsb_emu_op *op = gsb_emu_emit(l, window ? GSB_EMU_FORM_TO_GENERIC : form, true);
+
+	op->d = d;
+	op->a = a;
+	op->flags |= bytes == 8 ? GSB_EMU_F_ADDR64 : 0;
+	if (window && !(in->flags & GSB_PTX_F_TO))
+		op->imm = in->space == GSB_PTX_SPACE_SHARED ? (int64_t)GSB_EMU_SHARED_WINDOW
+							    : (int64_t)GSB_EMU_LOCAL_WINDOW;
+}
+
+static void lower_isspacep(struct gsb_emu_lowering *l)
+{
+	const struct gsb_ptx_operand *o = l->insn->operands;
+	uint32_t bytes = o[1].kind == GSB_PTX_OPERAND_REG ? gsb_emu_reg_bytes(l, o[1].reg) : 8;
+	uint32_t a = gsb_emu_src(l, &o[1], bytes);
+	struct gsb_emu_op *op = gsb_emu_emit(l, GSB_EMU_FORM_IS_SPACE, true);
+
+	op->d = gsb_emu_dest(l, &o[0], 0);
+	op->a = a;
+	op->n = l->insn->space;
+	op->flags |= bytes == 8 ? GSB_EMU_F_ADDR64 : 0;
+}
+
+/* ---- the instruction ---- */
+
+static void lower_simple(struct gsb_emu_lowering *l)
+{
+	const struct gsb_ptx_insn *in = l->insn;
+	struct gsb_emu_op *op;
+	uint32_t row;
+
+	switch (in->op) {
+	case GSB_PTX_OP_ACTIVEMASK:
+		row = gsb_emu_dest(l, &in->operands[0], 4);
+		gsb_emu_emit(l, GSB_EMU_FORM_ACTIVEMASK, true)->d = row;
+		break;
+	case GSB_PTX_OP_BAR_WARP_SYNC:
+		row = gsb_emu_src(l, &in->operands[0], 4);
+		gsb_emu_emit(l, GSB_EMU_FORM_BAR_WARP, true)->b = row;
+		break;
+	case GSB_PTX_OP_NANOSLEEP:
+		row = gsb_emu_src(l, &in->operands[0], 4);
+		gsb_emu_emit(l, GSB_EMU_FORM_NANOSLEEP, true)->a = row;
+		break;
+	case GSB_PTX_OP_MEMBAR:
+	case GSB_PTX_OP_FENCE: gsb_emu_emit(l, GSB_EMU_FORM_FENCE, true); break;
+	default:
+		op = gsb_emu_emit(l, GSB_EMU_FORM_NOP, true);
+		(void)op;
+		break;
+	}
+}
+
+static void lower_by_op(struct gsb_emu_lowering *l)
+{
+	const struct gsb_ptx_insn *in = l->insn;
+
+	switch (in->op) {
+	case GSB_PTX_OP_SETP: lower_setp(l); break;
+	case GSB_PTX_OP_SET: lower_set(l); break;
+	case GSB_PTX_OP_SELP: lower_selp(l); break;
+	case GSB_PTX_OP_LOP3: lower_lop3(l); break;
+	case GSB_PTX_OP_MOV: lower_mov(l); break;
+	case GSB_PTX_OP_CVTA: lower_cvta(l); break;
+	case GSB_PTX_OP_ISSPACEP: lower_isspacep(l); break;
+	case GSB_PTX_OP_LD:
+	case GSB_PTX_OP_LDU: gsb_emu_lower_access(l, false); break;
+	case GSB_PTX_OP_ST: gsb_emu_lower_access(l, true); break;
+	case GSB_PTX_OP_ATOM: gsb_emu_lower_atom(l, true); break;
+	case GSB_PTX_OP_RED: gsb_emu_lower_atom(l, false); break;
+	case GSB_PTX_OP_SHFL: gsb_emu_lower_shfl(l); break;
+	case GSB_PTX_OP_VOTE: gsb_emu_lower_vote(l); break;
+	case GSB_PTX_OP_MATCH: gsb_emu_lower_members(l, GSB_EMU_FORM_MATCH); break;
+	case GSB_PTX_OP_REDUX: gsb_emu_lower_members(l, GSB_EMU_FORM_REDUX); break;
+	case GSB_PTX_OP_ELECT: gsb_emu_lower_members(l, GSB_EMU_FORM_ELECT); break;
+	case GSB_PTX_OP_PREFETCH:
+	case GSB_PTX_OP_PREFETCHU: lower_simple(l); break;
+	default: lower_table(l, in); break;
+	}
+}
+
+void gsb_emu_lower_operation(struct gsb_emu_lowering *l)
+{
+	const struct gsb_ptx_insn *in = l->insn;
+	struct gsb_emu_op *op;
+
+	l->post_form = 0;
+	l->used_temps = 0;
+	if (in->type[0] == GSB_PTX_TYPE_PRED && gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_ALU)
+		lower_predicate(l);
+	else if (gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_BARRIER)
+		gsb_emu_lower_barrier(l);
+	else if (in->op == GSB_PTX_OP_ACTIVEMASK || in->op == GSB_PTX_OP_BAR_WARP_SYNC ||
+		 gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_FENCE ||
+		 gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_MISC)
+		lower_simple(l);
+	else
+		lower_by_op(l);
+	if (!l->post_form)
+		return;
+	op = gsb_emu_emit(l, l->post_form, false);
+	op->d = l->post_d;
+	op->a = l->post_a;
+}

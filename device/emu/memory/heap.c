@@ -1,0 +1,359 @@
+/*
+ * heap.c - see heap.h.
+ *
+ * A window is one reservation of addresses (PROT_NONE), at the base that the caller chose; a device
+ * address is the host address of its byte. An allocation is a part of it made writable, whole pages
+ * with a page of guard behind. What is freed goes back to PROT_NONE and its pages to the system, so
+ * that what comes next at that address, whoever owns it, reads as zero. A kernel that runs into a hole
+ * faults; copies have their ranges looked up first, and keep them mapped until they are done.
+ *
+ * An allocation costs the process two mappings, itself and the hole behind it, and the kernel allows only
+ * so many. So their number is limited, too: a space may have as many as are left, at most half of all if
+ * it is alone, and there are always some for another.
+ */
+#include "device/emu/memory/heap.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/checked.h"
+#include "base/log.h"
+
+#define PAGE_BYTES  4096ull
+#define LARGE_BYTES (2ull << 20) /* allocations of this size are aligned to it, as on a GPU */
+
+#define MAPS_DEFAULT   65530 /* the kernel's own */
+#define MAPS_PER_ALLOC 2
+
+static size_t most_allocs(void)
+{
+	FILE *f = fopen("/proc/sys/vm/max_map_count", "re");
+	unsigned long maps = MAPS_DEFAULT;
+
+	if (f && fscanf(f, "%lu", &maps) != 1)
+		maps = MAPS_DEFAULT;
+	if (f)
+		fclose(f);
+	return maps / 8 * 7 / MAPS_PER_ALLOC; /* an eighth is for all else that a process maps */
+}
+
+static void *to_pointer(uint64_t addr)
+{
+	return (void *)(uintptr_t)addr;
+}
+
+static int map_window(uint64_t base, uint64_t size)
+{
+	void *p = mmap(to_pointer(base), size, PROT_NONE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	if (p != to_pointer(base)) { /* a kernel that does not know MAP_FIXED_NOREPLACE */
+		munmap(p, size);
+		return -EEXIST;
+	}
+	madvise(p, size, MADV_DONTDUMP);
+	return 0;
+}
+
+void emu_vram_init(struct emu_vram *vram, uint64_t total_bytes)
+{
+	*vram = (struct emu_vram){.total_bytes = total_bytes, .max_allocs = most_allocs()};
+	pthread_mutex_init(&vram->lock, NULL);
+}
+
+void emu_vram_finish(struct emu_vram *vram)
+{
+	pthread_mutex_destroy(&vram->lock);
+}
+
+void emu_vram_info(struct emu_vram *vram, uint64_t *free_bytes, uint64_t *total_bytes)
+{
+	pthread_mutex_lock(&vram->lock);
+	*total_bytes = vram->total_bytes;
+	*free_bytes = vram->total_bytes - vram->used_bytes;
+	pthread_mutex_unlock(&vram->lock);
+}
+
+int emu_heap_init(struct emu_heap *heap, struct emu_vram *vram, const struct gsb_space_params *p)
+{
+	int err;
+
+	if (!gsb_is_pow2(p->device_size) || p->device_base % p->device_size ||
+	    p->device_size < LARGE_BYTES)
+		return -EINVAL;
+	err = map_window(p->device_base, p->device_size);
+	if (err)
+		return err;
+	*heap = (struct emu_heap){
+		.vram = vram,
+		.memory = {.device = {p->device_base, p->device_size},
+			   .host = {p->host_base, p->host_size}},
+		.limit_bytes = p->mem_limit_bytes ? p->mem_limit_bytes : UINT64_MAX,
+	};
+	gsb_ranges_init(&heap->device, p->device_base, p->device_size);
+	gsb_ranges_init(&heap->host, p->host_base, p->host_size);
+	return 0;
+}
+
+void emu_heap_limit(struct emu_heap *heap, uint64_t limit_bytes)
+{
+	pthread_mutex_lock(&heap->vram->lock);
+	heap->limit_bytes = limit_bytes ? limit_bytes : UINT64_MAX;
+	pthread_mutex_unlock(&heap->vram->lock);
+}
+
+void emu_heap_finish(struct emu_heap *heap)
+{
+	munmap(to_pointer(heap->memory.device.base), heap->memory.device.size);
+	pthread_mutex_lock(&heap->vram->lock);
+	heap->vram->used_bytes -= heap->used_bytes;
+	heap->vram->n_allocs -= heap->n_allocs;
+	pthread_mutex_unlock(&heap->vram->lock);
+	gsb_ranges_finish(&heap->device);
+	gsb_ranges_finish(&heap->host);
+	free(heap->retired);
+}
+
+/* ---- allocations; vram->lock held ---- */
+
+/* What it costs: whole pages, whole large pages from one on. */
+static int committed_size(uint64_t size, uint64_t *out)
+{
+	uint64_t unit = size >= LARGE_BYTES ? LARGE_BYTES : PAGE_BYTES, sum;
+
+	if (gsb_add_overflows(size, unit, &sum))
+		return -ENOMEM;
+	*out = gsb_round_up(size, unit);
+	return 0;
+}
+
+static int charge(struct emu_heap *heap, uint64_t bytes)
+{
+	struct emu_vram *vram = heap->vram;
+
+	if (bytes > vram->total_bytes - vram->used_bytes ||
+	    heap->n_allocs >= vram->max_allocs - vram->n_allocs)
+		return -ENOMEM;
+	if (heap->used_bytes > heap->limit_bytes || bytes > heap->limit_bytes - heap->used_bytes)
+		return -EDQUOT;
+	vram->used_bytes += bytes;
+	heap->used_bytes += bytes;
+	vram->n_allocs++;
+	heap->n_allocs++;
+	return 0;
+}
+
+static void discharge(struct emu_heap *heap, uint64_t bytes)
+{
+	heap->vram->used_bytes -= bytes;
+	heap->used_bytes -= bytes;
+	heap->vram->n_allocs--;
+	heap->n_allocs--;
+}
+
+static int map_new(struct emu_heap *heap, uint64_t size, uint64_t *addr)
+{
+	uint64_t align = size >= LARGE_BYTES ? LARGE_BYTES : PAGE_BYTES;
+	struct gsb_range was;
+	int err = gsb_ranges_alloc(&heap->device, size, align, PAGE_BYTES, addr);
+
+	if (err)
+		return err;
+	if (mprotect(to_pointer(*addr), size, PROT_READ | PROT_WRITE)) {
+		gsb_ranges_remove(&heap->device, *addr, &was);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+int emu_heap_alloc(struct emu_heap *heap, uint64_t size, uint64_t *addr)
+{
+	pthread_mutex_t *lock = &heap->vram->lock;
+	uint64_t bytes, at = 0;
+	int err;
+
+	if (!size)
+		return -EINVAL;
+	err = committed_size(size, &bytes);
+	if (err)
+		return err;
+	pthread_mutex_lock(lock);
+	err = charge(heap, bytes);
+	if (!err) {
+		err = map_new(heap, bytes, &at);
+		if (err)
+			discharge(heap, bytes);
+	}
+	pthread_mutex_unlock(lock);
+	if (!err)
+		*addr = at;
+	return err;
+}
+
+/* The order matters: first nobody can write any more, then the contents go. */
+static void scrub(struct emu_heap *heap, const struct gsb_range *r)
+{
+	mprotect(to_pointer(r->start), r->size, PROT_NONE);
+	if (madvise(to_pointer(r->start), r->size, MADV_DONTNEED))
+		gsb_log(GSB_LOG_ERROR, "emu", "freed memory at %#llx is not scrubbed: %m",
+			(unsigned long long)r->start);
+	discharge(heap, r->size);
+}
+
+/* The range stays in the map, so that it is not given out, until the copies are done. */
+static int retire(struct emu_heap *heap, const struct gsb_range *r)
+{
+	size_t capacity = heap->retired_capacity ? heap->retired_capacity * 2 : 16;
+	struct gsb_range *list = heap->retired;
+
+	if (heap->n_retired == heap->retired_capacity) {
+		list = realloc(list, capacity * sizeof(*list));
+		if (!list)
+			return -ENOMEM;
+		heap->retired = list;
+		heap->retired_capacity = capacity;
+	}
+	list[heap->n_retired++] = *r;
+	return 0;
+}
+
+static bool is_retired(const struct emu_heap *heap, uint64_t start)
+{
+	for (size_t i = 0; i < heap->n_retired; i++)
+		if (heap->retired[i].start == start)
+			return true;
+	return false;
+}
+
+static int free_locked(struct emu_heap *heap, uint64_t addr)
+{
+	const struct gsb_range *r = gsb_ranges_find(&heap->device, addr);
+	struct gsb_range was;
+
+	if (!r || r->start != addr || is_retired(heap, addr))
+		return -EINVAL;
+	if (heap->n_touching)
+		return retire(heap, r);
+	gsb_ranges_remove(&heap->device, addr, &was);
+	scrub(heap, &was);
+	return 0;
+}
+
+int emu_heap_free(struct emu_heap *heap, uint64_t addr)
+{
+	int err;
+
+	pthread_mutex_lock(&heap->vram->lock);
+	err = free_locked(heap, addr);
+	pthread_mutex_unlock(&heap->vram->lock);
+	return err;
+}
+
+/* ---- what copies touch ---- */
+
+bool emu_heap_has(const struct emu_heap *heap, uint64_t addr)
+{
+	return addr - heap->memory.device.base < heap->memory.device.size;
+}
+
+/* Rows from addr, the last one not padded; false when they do not fit into 64 bits. */
+static bool rows_extent(uint64_t width, uint64_t height, uint64_t pitch, uint64_t *extent)
+{
+	if (height <= 1) {
+		*extent = height ? width : 0;
+		return true;
+	}
+	return !gsb_mul_overflows(height - 1, pitch, extent) &&
+	       !gsb_add_overflows(*extent, width, extent);
+}
+
+/* Not in the window at all, or in one allocation. */
+static bool extent_ok(const struct emu_heap *heap, uint64_t addr, uint64_t extent)
+{
+	uint64_t end, base = heap->memory.device.base, size = heap->memory.device.size;
+	const struct gsb_range *r;
+
+	if (!extent)
+		return true;
+	if (gsb_add_overflows(addr, extent, &end))
+		return false;
+	if (end <= base || addr >= base + size)
+		return true;
+	r = gsb_ranges_find(&heap->device, addr);
+	return r && gsb_range_ok(addr - r->start, extent, r->size) && !is_retired(heap, r->start);
+}
+
+static bool copy_ok(const struct emu_heap *heap, const struct gsb_cmd_copy *c)
+{
+	uint64_t src, dst;
+
+	return rows_extent(c->width, c->height, c->src_pitch, &src) &&
+	       rows_extent(c->width, c->height, c->dst_pitch, &dst) &&
+	       extent_ok(heap, c->src, src) && extent_ok(heap, c->dst, dst);
+}
+
+static bool fill_ok(const struct emu_heap *heap, const struct gsb_cmd_fill *f)
+{
+	uint64_t width, dst;
+
+	return !gsb_mul_overflows(f->width, f->elem_bytes, &width) &&
+	       rows_extent(width, f->height, f->pitch, &dst) && extent_ok(heap, f->dst, dst);
+}
+
+bool emu_heap_touch_copy(struct emu_heap *heap, const struct gsb_cmd_copy *copy)
+{
+	bool ok;
+
+	pthread_mutex_lock(&heap->vram->lock);
+	ok = copy_ok(heap, copy);
+	heap->n_touching += ok;
+	pthread_mutex_unlock(&heap->vram->lock);
+	return ok;
+}
+
+bool emu_heap_touch_fill(struct emu_heap *heap, const struct gsb_cmd_fill *fill)
+{
+	bool ok;
+
+	pthread_mutex_lock(&heap->vram->lock);
+	ok = fill_ok(heap, fill);
+	heap->n_touching += ok;
+	pthread_mutex_unlock(&heap->vram->lock);
+	return ok;
+}
+
+void emu_heap_touch_end(struct emu_heap *heap)
+{
+	struct gsb_range was;
+
+	pthread_mutex_lock(&heap->vram->lock);
+	if (!--heap->n_touching) {
+		for (size_t i = 0; i < heap->n_retired; i++) {
+			gsb_ranges_remove(&heap->device, heap->retired[i].start, &was);
+			scrub(heap, &was);
+		}
+		heap->n_retired = 0;
+	}
+	pthread_mutex_unlock(&heap->vram->lock);
+}
+
+/* ---- pinned host memory: the engine maps it, a kernel may touch all of the window ---- */
+
+int emu_heap_pin(struct emu_heap *heap, uint64_t addr, uint64_t size)
+{
+	return gsb_ranges_add(&heap->host, addr, size);
+}
+
+int emu_heap_unpin(struct emu_heap *heap, uint64_t addr, uint64_t size)
+{
+	struct gsb_range was;
+	const struct gsb_range *r = gsb_ranges_find(&heap->host, addr);
+
+	if (!r || r->start != addr || r->size != size)
+		return -EINVAL;
+	return gsb_ranges_remove(&heap->host, addr, &was);
+}

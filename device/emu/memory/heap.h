@@ -1,0 +1,59 @@
+/*
+ * heap.h - device memory: what the emulated card has in all, and what one space has of it.
+ *
+ * One lock, the card's, guards both and is a leaf. Functions are for any thread, but those of pinned
+ * memory, which the engine's one thread calls.
+ */
+#ifndef GSB_DEVICE_EMU_MEMORY_HEAP_H
+#define GSB_DEVICE_EMU_MEMORY_HEAP_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "device/emu/memory/address.h"
+#include "device/ops.h"
+#include "device/range.h"
+
+/* All device memory. */
+struct emu_vram {
+	pthread_mutex_t lock;
+	uint64_t total_bytes, used_bytes;
+	size_t max_allocs, n_allocs;
+};
+
+/* One space's. */
+struct emu_heap {
+	struct emu_vram *vram;
+	struct gsb_emu_memory memory; /* what the interpreter checks against */
+	struct gsb_ranges device, host;
+	uint64_t limit_bytes, used_bytes;
+	size_t n_allocs;
+	struct gsb_range *retired; /* freed while a copy was running; scrubbed after it */
+	size_t n_retired, retired_capacity;
+	unsigned n_touching; /* copies that are running */
+};
+
+void emu_vram_init(struct emu_vram *vram, uint64_t total_bytes);
+void emu_vram_finish(struct emu_vram *vram); /* no heap is left */
+void emu_vram_info(struct emu_vram *vram, uint64_t *free_bytes, uint64_t *total_bytes);
+
+/* As ops.h says of space_create, space_limit, mem_alloc, mem_free, host_pin and host_unpin. */
+int emu_heap_init(struct emu_heap *heap, struct emu_vram *vram, const struct gsb_space_params *p);
+void emu_heap_finish(struct emu_heap *heap); /* nothing touches it */
+void emu_heap_limit(struct emu_heap *heap, uint64_t limit_bytes);
+int emu_heap_alloc(struct emu_heap *heap, uint64_t size, uint64_t *addr);
+int emu_heap_free(struct emu_heap *heap, uint64_t addr);
+int emu_heap_pin(struct emu_heap *heap, uint64_t addr, uint64_t size);
+int emu_heap_unpin(struct emu_heap *heap, uint64_t addr, uint64_t size);
+
+/* True when the part of these rows that lies in the device window is allocated. From a true answer
+ * until emu_heap_touch_end() the memory stays mapped, freed or not. */
+bool emu_heap_touch_copy(struct emu_heap *heap, const struct gsb_cmd_copy *copy);
+bool emu_heap_touch_fill(struct emu_heap *heap, const struct gsb_cmd_fill *fill);
+void emu_heap_touch_end(struct emu_heap *heap);
+
+/* The address is in the device window. */
+bool emu_heap_has(const struct emu_heap *heap, uint64_t addr);
+
+#endif

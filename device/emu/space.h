@@ -1,0 +1,19 @@
+/*
+ * space.h - spaces, as ops.h says of the operations of these names.
+ */
+#ifndef GSB_DEVICE_EMU_SPACE_H
+#define GSB_DEVICE_EMU_SPACE_H
+
+#include "device/ops.h"
+
+int emu_space_create(struct gsb_device *dev, const struct gsb_space_params *p,
+		     struct gsb_space **out);
+void emu_space_cancel(struct gsb_space *space);
+void emu_space_limit(struct gsb_space *space, uint64_t mem_limit_bytes);
+void emu_space_destroy(struct gsb_space *space);
+int emu_mem_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr);
+int emu_mem_free(struct gsb_space *space, uint64_t addr);
+int emu_host_pin(struct gsb_space *space, uint64_t addr, uint64_t size);
+int emu_host_unpin(struct gsb_space *space, uint64_t addr, uint64_t size);
+
+#endif
