@@ -1,13 +1,12 @@
 /*
- * admission.c - who may be a tenant, and who may control: the rules of [admission], without a
- * socket or a clock in them. Deny goes before allow; an empty allow list lets everybody in who could
- * open the socket.
+ * admission.c - see admission.h. Deny goes before allow; an empty allow list lets everybody in who
+ * could open the socket.
  */
+#include "broker/supervisor/admission.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-
-#include "broker/supervisor/supervisor.h"
 
 static bool any_group_in(const struct gsb_id_list *l, const struct gsb_admission_request *r)
 {

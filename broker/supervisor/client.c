@@ -1,54 +1,54 @@
 /*
- * client.c - a connection, from accept until it is handed to an engine, answered or dropped.
- *
- * Whoever connects has hello_timeout_ms to send one message: HELLO of a tenant or CONTROL of gsbctl.
- * At most pending_max connections may be silent at a time; one more costs the process that has most
- * of them, of the user who has most, its oldest, so that nobody can lock another out. What a client
- * sends is hostile: it is one message of a known size, its texts are checked, and a refusal is one
- * sentence to the client and one log line.
+ * client.c - see client.h.
  */
+#include "broker/supervisor/client.h"
+
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 #include <utlist.h>
 
-#include "broker/supervisor/supervisor.h"
+#include "base/compiler.h"
+#include "base/log.h"
+#include "broker/supervisor/admission.h"
+#include "broker/supervisor/refuse.h"
 
 #define TOPIC "client"
 
-void gsb_client_destroy(struct gsb_client *c)
+struct gsb_client {
+	struct gsb_clients *all;
+	struct gsb_loop_watch watch;
+	struct gsb_timer timer;
+	struct gsb_peer peer;
+	struct gsb_client *prev, *next;
+};
+
+/* Its socket goes elsewhere: forget the rest of it. Return: the socket. */
+static int client_release(struct gsb_client *c)
 {
+	struct gsb_supervisor *s = c->all->s;
 	int fd = c->watch.fd;
 
-	gsb_loop_watch_stop(&c->s->loop, &c->watch);
-	gsb_timer_clear(&c->s->loop, &c->timer);
-	gsb_outbox_clear(&c->out);
-	if (fd >= 0)
-		close(fd);
-	if (!c->is_control)
-		c->s->n_pending--;
-	DL_DELETE(c->s->clients, c);
+	gsb_loop_watch_stop(&s->loop, &c->watch);
+	gsb_timer_clear(&s->loop, &c->timer);
+	s->n_pending--;
+	DL_DELETE(c->all->list, c);
 	free(c);
+	return fd;
 }
 
-void gsb_refuse(struct gsb_supervisor *s, int fd, pid_t pid, int error, const char *reason)
+static void client_destroy(struct gsb_client *c)
 {
-	struct gsb_msg_refused m = {.error = error};
-
-	gsb_msg_init(&m.msg, GSB_MSG_REFUSED, sizeof(m));
-	snprintf(m.reason, sizeof(m.reason), "%s", reason);
-	gsb_channel_send(fd, &m.msg, NULL, 0); /* a client that is gone need not hear it */
-	gsb_log(GSB_LOG_WARN, TOPIC, "pid %d refused: %s", (int)pid, m.reason);
-	s->n_refused++;
+	close(client_release(c));
 }
 
 static void refuse_and_destroy(struct gsb_client *c, int error, const char *reason)
 {
-	gsb_refuse(c->s, c->watch.fd, c->peer.pid, error, reason);
-	gsb_client_destroy(c);
+	gsb_refuse(c->all->s, c->watch.fd, c->peer.pid, error, reason);
+	client_destroy(c);
 }
 
 static void on_silence(struct gsb_timer *t)
@@ -63,10 +63,11 @@ static void on_silence(struct gsb_timer *t)
 
 static int check_rules(struct gsb_client *c, char why[GSB_REASON_MAX])
 {
+	const struct gsb_tenants *tenants = &c->all->engines->tenants;
 	struct gsb_admission_request r = {
 		.peer = c->peer,
-		.n_tenants = c->s->n_tenants,
-		.n_tenants_of_uid = gsb_tenants_of(c->s, c->peer.uid),
+		.n_tenants = tenants->n,
+		.n_tenants_of_uid = gsb_tenants_of_uid(tenants, c->peer.uid),
 	};
 	gid_t *groups;
 	int err = gsb_peer_groups(c->watch.fd, &groups, &r.n_groups);
@@ -77,7 +78,7 @@ static int check_rules(struct gsb_client *c, char why[GSB_REASON_MAX])
 		return err;
 	}
 	r.groups = groups;
-	err = gsb_admission_check(&c->s->config->admission, &r, why);
+	err = gsb_admission_check(&c->all->s->config->admission, &r, why);
 	free(groups);
 	return err;
 }
@@ -110,7 +111,7 @@ static const char *tenant_name(const struct gsb_msg_hello *h)
 static int find_device(struct gsb_client *c, const struct gsb_tenant_config *t,
 		       const struct gsb_device_config **out, char why[GSB_REASON_MAX])
 {
-	*out = gsb_config_device(c->s->config, t);
+	*out = gsb_config_device(c->all->s->config, t);
 	if (*out)
 		return 0;
 	snprintf(why, GSB_REASON_MAX, "device %s of tenant '%.63s' is no longer configured",
@@ -134,7 +135,7 @@ static void fill_admit(struct gsb_client *c, const struct gsb_msg_hello *h,
 static void deliver(struct gsb_client *c, const struct gsb_msg_hello *h,
 		    const struct gsb_tenant_config *t, const struct gsb_device_config *d)
 {
-	struct gsb_supervisor *s = c->s;
+	struct gsb_engines *engines = c->all->engines;
 	struct gsb_arrival *a = calloc(1, sizeof(*a));
 	int err;
 
@@ -151,10 +152,8 @@ static void deliver(struct gsb_client *c, const struct gsb_msg_hello *h,
 		return;
 	}
 	fill_admit(c, h, t, &a->admit);
-	a->client_fd = c->watch.fd;
-	gsb_loop_watch_stop(&s->loop, &c->watch);
-	gsb_client_destroy(c);
-	gsb_engine_deliver(s, a, d);
+	a->client_fd = client_release(c);
+	gsb_engines_deliver(engines, a, d);
 }
 
 static void on_hello(struct gsb_client *c, struct gsb_msg_hello *h)
@@ -164,20 +163,28 @@ static void on_hello(struct gsb_client *c, struct gsb_msg_hello *h)
 	char why[GSB_REASON_MAX];
 	int err;
 
-	if (c->s->stopping) {
+	if (c->all->s->stopping) {
 		refuse_and_destroy(c, -ESHUTDOWN, "gsbrokerd is shutting down: start it again");
 		return;
 	}
 	err = check_strings(h, why);
 	if (!err)
 		err = check_rules(c, why);
-	t = gsb_config_tenant(c->s->config, tenant_name(h));
+	t = gsb_config_tenant(c->all->s->config, tenant_name(h));
 	if (!err)
 		err = find_device(c, t, &d, why);
 	if (err)
 		refuse_and_destroy(c, err, why);
 	else
 		deliver(c, h, t, d);
+}
+
+static void on_query(struct gsb_client *c, const struct gsb_query *q)
+{
+	struct gsb_survey *survey = c->all->survey;
+	struct gsb_peer peer = c->peer;
+
+	gsb_survey_query(survey, client_release(c), &peer, q);
 }
 
 /* ---- the first message ---- */
@@ -222,31 +229,31 @@ static void on_first_message(struct gsb_loop_watch *w, uint32_t events)
 	if (n == -EAGAIN)
 		return;
 	if (n == 0) {
-		gsb_client_destroy(c); /* a probe: gsbrun looks whether somebody listens */
+		client_destroy(c); /* a probe: gsbrun looks whether somebody listens */
 		return;
 	}
 	if (n > 0 && m.msg.type == GSB_MSG_HELLO && n == sizeof(m.hello))
 		on_hello(c, &m.hello);
 	else if (n > 0 && m.msg.type == GSB_MSG_CONTROL && n == sizeof(m.query))
-		gsb_survey_query(c, &m.query);
+		on_query(c, &m.query);
 	else
 		on_bad_message(c, n > 0 ? -EPROTO : (int)n, &m.msg);
 }
 
-/* ---- accept ---- */
+/* ---- those who say nothing ---- */
 
 /* How many connections this user has that are silent, and how many of them this process. */
 struct pending {
 	unsigned of_user, of_process;
 };
 
-static struct pending pending_beside(const struct gsb_supervisor *s, const struct gsb_peer *peer)
+static struct pending pending_beside(const struct gsb_clients *cs, const struct gsb_peer *peer)
 {
 	const struct gsb_client *c;
 	struct pending n = {0};
 
-	DL_FOREACH (s->clients, c) {
-		if (c->is_control || c->peer.uid != peer->uid)
+	DL_FOREACH (cs->list, c) {
+		if (c->peer.uid != peer->uid)
 			continue;
 		n.of_user++;
 		n.of_process += c->peer.pid == peer->pid;
@@ -255,17 +262,14 @@ static struct pending pending_beside(const struct gsb_supervisor *s, const struc
 }
 
 /* The oldest connection of the process that has most, of the user who has most. The list is in order of arrival. */
-static struct gsb_client *most_dispensable(const struct gsb_supervisor *s)
+static struct gsb_client *most_dispensable(const struct gsb_clients *cs)
 {
 	struct gsb_client *c, *worst = NULL;
 	struct pending most = {0};
 
-	DL_FOREACH (s->clients, c) {
-		struct pending n;
+	DL_FOREACH (cs->list, c) {
+		struct pending n = pending_beside(cs, &c->peer);
 
-		if (c->is_control)
-			continue;
-		n = pending_beside(s, &c->peer);
 		if (n.of_user > most.of_user ||
 		    (n.of_user == most.of_user && n.of_process > most.of_process)) {
 			most = n;
@@ -275,14 +279,15 @@ static struct gsb_client *most_dispensable(const struct gsb_supervisor *s)
 	return worst;
 }
 
-static int client_create(struct gsb_supervisor *s, int fd)
+static int client_create(struct gsb_clients *cs, int fd)
 {
+	struct gsb_supervisor *s = cs->s;
 	struct gsb_client *c = calloc(1, sizeof(*c));
 	int err = -ENOMEM;
 
 	if (!c)
 		return err;
-	c->s = s;
+	c->all = cs;
 	c->watch = (struct gsb_loop_watch){.fd = -1, .on_ready = on_first_message};
 	c->timer.on_time = on_silence;
 	err = gsb_channel_peer(fd, &c->peer);
@@ -293,55 +298,42 @@ static int client_create(struct gsb_supervisor *s, int fd)
 		return err;
 	}
 	gsb_timer_set(&s->loop, &c->timer, s->config->broker.hello_timeout_ms);
-	DL_APPEND(s->clients, c);
+	DL_APPEND(cs->list, c);
 	s->n_pending++;
 	return 0;
 }
 
-#define ACCEPT_PAUSE_MS 200
-
-static void on_accept_pause_over(struct gsb_timer *t)
+void gsb_clients_add(struct gsb_clients *cs, int fd)
 {
-	struct gsb_supervisor *s = gsb_container_of(t, struct gsb_supervisor, accept_pause);
+	int err = client_create(cs, fd);
 
-	gsb_loop_watch_change(&s->loop, &s->listener, EPOLLIN);
-}
-
-/* Out of descriptors: the listener would be ready again and again, so make room or look away. */
-static void on_accept_failed(struct gsb_supervisor *s)
-{
-	struct gsb_client *c;
-
-	if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
-		return;
-	gsb_log(GSB_LOG_WARN, TOPIC, "accept failed: %m; the client waits");
-	c = most_dispensable(s);
-	if (c) {
-		refuse_and_destroy(c, -EMFILE, "gsbrokerd is out of descriptors: try again");
-		return;
-	}
-	gsb_loop_watch_change(&s->loop, &s->listener, 0);
-	s->accept_pause.on_time = on_accept_pause_over;
-	gsb_timer_set(&s->loop, &s->accept_pause, ACCEPT_PAUSE_MS);
-}
-
-void gsb_client_accept(struct gsb_loop_watch *listener, uint32_t events)
-{
-	struct gsb_supervisor *s = gsb_container_of(listener, struct gsb_supervisor, listener);
-	int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	int err;
-
-	if (fd < 0) {
-		on_accept_failed(s);
-		return;
-	}
-	err = client_create(s, fd);
 	if (err) {
 		gsb_log(GSB_LOG_WARN, TOPIC, "a client was dropped: %s", strerror(-err));
 		close(fd);
 		return;
 	}
-	if (s->n_pending > s->config->broker.pending_max)
-		refuse_and_destroy(most_dispensable(s), -EBUSY,
+	if (cs->s->n_pending > cs->s->config->broker.pending_max)
+		refuse_and_destroy(most_dispensable(cs), -EBUSY,
 				   "too many connections without a hello: try again");
+}
+
+bool gsb_clients_shed(struct gsb_clients *cs)
+{
+	struct gsb_client *c = most_dispensable(cs);
+
+	if (c)
+		refuse_and_destroy(c, -EMFILE, "gsbrokerd is out of descriptors: try again");
+	return c;
+}
+
+void gsb_clients_refuse_all(struct gsb_clients *cs, int error, const char *reason)
+{
+	while (cs->list)
+		refuse_and_destroy(cs->list, error, reason);
+}
+
+void gsb_clients_finish(struct gsb_clients *cs)
+{
+	while (cs->list)
+		client_destroy(cs->list);
 }

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <linux/close_range.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,14 +25,30 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <utlist.h>
 
 #include "base/clock.h"
-#include "broker/supervisor/supervisor.h"
+#include "base/compiler.h"
+#include "base/log.h"
+#include "broker/supervisor/client.h"
+#include "broker/supervisor/engines.h"
+#include "broker/supervisor/listen.h"
+#include "broker/supervisor/paths.h"
+#include "broker/supervisor/service.h"
+#include "broker/supervisor/survey.h"
 
-#define TOPIC		 "supervisor"
-#define DEFAULT_CONFIG	 GSB_SYSCONFDIR "/gsbroker.conf"
-#define INSTALLED_ENGINE GSB_LIBEXECDIR "/gsb-engine"
+#define TOPIC	       "supervisor"
+#define DEFAULT_CONFIG GSB_SYSCONFDIR "/gsbroker.conf"
+
+/* The whole of it. */
+struct gsbrokerd {
+	struct gsb_supervisor shared;
+	struct gsb_listener listener;
+	struct gsb_clients clients;
+	struct gsb_survey survey;
+	struct gsb_engines engines;
+	struct gsb_loop_watch signals, lifeline;
+	const char *config_path; /* NULL: defaults */
+};
 
 struct arguments {
 	const char *config, *socket, *private_dir;
@@ -73,21 +90,23 @@ static int load_config(const char *path, struct gsb_config **out)
 	return gsb_config_load(path, report_to_stderr, NULL, out);
 }
 
-int gsb_supervisor_reload(struct gsb_supervisor *s, char *text, size_t size)
+/* Read the configuration again. Return 0, or -errno with the reports in text. */
+static int reload(struct gsbrokerd *d, char *text, size_t size)
 {
+	struct gsb_supervisor *s = &d->shared;
 	struct reload_reports r = {.text = text, .size = size};
 	struct gsb_config *next;
 	int err;
 
 	*text = 0;
-	if (!s->config_path || !strcmp(s->config_path, "-")) {
+	if (!d->config_path || !strcmp(d->config_path, "-")) {
 		report_reload(&r, "there is no configuration file to read again");
 		return -ENOENT;
 	}
-	err = gsb_config_load(s->config_path, report_reload, &r, &next);
+	err = gsb_config_load(d->config_path, report_reload, &r, &next);
 	if (err) {
 		gsb_log(GSB_LOG_ERROR, TOPIC, "%s was refused: the configuration stays as it was",
-			s->config_path);
+			d->config_path);
 		return err;
 	}
 	gsb_config_reload(s->config, next, report_reload, &r);
@@ -95,62 +114,57 @@ int gsb_supervisor_reload(struct gsb_supervisor *s, char *text, size_t size)
 	s->config = next;
 	s->n_reloads++;
 	gsb_log_init("gsbrokerd", (enum gsb_log_level)next->broker.log);
-	gsb_log(GSB_LOG_INFO, TOPIC, "%s was read again", s->config_path);
-	gsb_engines_relimit(s);
+	gsb_log(GSB_LOG_INFO, TOPIC, "%s was read again", d->config_path);
+	gsb_engines_relimit(&d->engines);
 	return 0;
+}
+
+/* ---- shutdown ---- */
+
+static void stop(struct gsbrokerd *d, enum gsb_shutdown_how how)
+{
+	if (!d->shared.stopping)
+		gsb_notify("STOPPING=1");
+	d->shared.stopping = true;
+	if (how == GSB_SHUTDOWN_NOW)
+		gsb_listener_stop(&d->listener); /* while draining gsbctl can still ask */
+	gsb_clients_refuse_all(&d->clients, -ESHUTDOWN,
+			       "gsbrokerd is shutting down: start it again");
+	gsb_engines_stop(&d->engines, how);
 }
 
 /* ---- signals, lifeline ---- */
 
-void gsb_supervisor_stop(struct gsb_supervisor *s, enum gsb_shutdown_how how)
-{
-	struct gsb_client *c, *next;
-
-	if (!s->stopping)
-		gsb_notify("STOPPING=1");
-	s->stopping = true;
-	if (how == GSB_SHUTDOWN_NOW)
-		gsb_listen_stop(s); /* while draining gsbctl can still ask */
-	DL_FOREACH_SAFE (s->clients, c, next) {
-		if (c->is_control)
-			continue;
-		gsb_refuse(s, c->watch.fd, c->peer.pid, -ESHUTDOWN,
-			   "gsbrokerd is shutting down: start it again");
-		gsb_client_destroy(c);
-	}
-	gsb_engines_stop(s, how);
-}
-
 static void on_signal(struct gsb_loop_watch *w, uint32_t events)
 {
-	struct gsb_supervisor *s = gsb_container_of(w, struct gsb_supervisor, signals);
+	struct gsbrokerd *d = gsb_container_of(w, struct gsbrokerd, signals);
 	struct signalfd_siginfo info;
 	char text[512];
 
 	if (read(w->fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	if (info.ssi_signo == SIGHUP) {
-		gsb_supervisor_reload(s, text, sizeof(text));
+		reload(d, text, sizeof(text));
 		return;
 	}
 	gsb_log(GSB_LOG_INFO, TOPIC, "ending on %s", strsignal((int)info.ssi_signo));
-	gsb_supervisor_stop(s, GSB_SHUTDOWN_NOW);
+	stop(d, GSB_SHUTDOWN_NOW);
 }
 
 /* Whoever started us with --lifeline-fd is gone. */
 static void on_lifeline(struct gsb_loop_watch *w, uint32_t events)
 {
-	struct gsb_supervisor *s = gsb_container_of(w, struct gsb_supervisor, lifeline);
+	struct gsbrokerd *d = gsb_container_of(w, struct gsbrokerd, lifeline);
 	char byte;
 
 	if (read(w->fd, &byte, 1) > 0)
 		return;
-	gsb_loop_watch_stop(&s->loop, w);
+	gsb_loop_watch_stop(&d->shared.loop, w);
 	gsb_log(GSB_LOG_INFO, TOPIC, "ending with the program that started us");
-	gsb_supervisor_stop(s, GSB_SHUTDOWN_NOW);
+	stop(d, GSB_SHUTDOWN_NOW);
 }
 
-static int watch_signals(struct gsb_supervisor *s)
+static int watch_signals(struct gsbrokerd *d)
 {
 	sigset_t set;
 	int fd;
@@ -164,79 +178,16 @@ static int watch_signals(struct gsb_supervisor *s)
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (fd < 0)
 		return -errno;
-	s->signals.on_ready = on_signal;
-	return gsb_loop_watch_start(&s->loop, &s->signals, fd, EPOLLIN);
+	d->signals.on_ready = on_signal;
+	return gsb_loop_watch_start(&d->shared.loop, &d->signals, fd, EPOLLIN);
 }
 
-static int watch_lifeline(struct gsb_supervisor *s, int fd)
+static int watch_lifeline(struct gsbrokerd *d, int fd)
 {
 	if (fd < 0)
 		return 0;
-	s->lifeline.on_ready = on_lifeline;
-	return gsb_loop_watch_start(&s->loop, &s->lifeline, fd, EPOLLIN);
-}
-
-/* ---- paths ---- */
-
-/* The engine beside this program (a build tree), else the installed one. */
-static int find_engine(struct gsb_supervisor *s)
-{
-	char *path = s->engine_path, *slash;
-	ssize_t n = 0;
-
-	if (*s->config->broker.engine) {
-		strcpy(path, s->config->broker.engine);
-	} else {
-		n = readlink("/proc/self/exe", path, sizeof(s->engine_path) - sizeof("gsb-engine"));
-		path[n > 0 ? n : 0] = 0;
-		slash = strrchr(path, '/');
-		if (slash)
-			strcpy(slash + 1, "gsb-engine");
-		if (!slash || access(path, X_OK) < 0)
-			snprintf(path, sizeof(s->engine_path), "%s", INSTALLED_ENGINE);
-	}
-	if (access(path, X_OK) == 0)
-		return 0;
-	n = -errno;
-	gsb_log(GSB_LOG_ERROR, TOPIC,
-		"the engine %s cannot be run: %m: install it, or give its path in [broker] engine",
-		path);
-	return (int)n;
-}
-
-/* A private broker's folder must be nobody else's: it is the only guard of the socket in it. */
-static int use_private_dir(struct gsb_supervisor *s, const char *dir)
-{
-	struct stat st;
-
-	if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
-	    st.st_mode & 077) {
-		gsb_log(GSB_LOG_ERROR, TOPIC,
-			"--private %s: must be a folder of your own with mode 0700", dir);
-		return -EPERM;
-	}
-	if ((size_t)snprintf(s->private_dir, sizeof(s->private_dir), "%s", dir) >=
-		    sizeof(s->private_dir) ||
-	    (size_t)snprintf(s->socket, sizeof(s->socket), "%s/socket", dir) >= sizeof(s->socket)) {
-		gsb_log(GSB_LOG_ERROR, TOPIC, "--private %s: the path is too long for a socket",
-			dir);
-		return -ENAMETOOLONG;
-	}
-	return 0;
-}
-
-static int find_socket(struct gsb_supervisor *s, const struct arguments *a)
-{
-	const char *path = a->socket ? a->socket : s->config->broker.socket;
-	int err;
-
-	if (a->private_dir)
-		return use_private_dir(s, a->private_dir);
-	err = gsb_channel_path(*path ? path : NULL, s->socket, sizeof(s->socket));
-	if (err)
-		gsb_log(GSB_LOG_ERROR, TOPIC, "socket path: %s: give a shorter one by --socket",
-			strerror(-err));
-	return err;
+	d->lifeline.on_ready = on_lifeline;
+	return gsb_loop_watch_start(&d->shared.loop, &d->lifeline, fd, EPOLLIN);
 }
 
 /* ---- start and end ---- */
@@ -265,59 +216,104 @@ static void tell_ready(const struct gsb_supervisor *s, int fd)
 	close(fd);
 }
 
-static void supervisor_init(struct gsb_supervisor *s, struct gsb_config *config)
+/* ---- wiring ---- */
+
+static void on_connection(struct gsb_listener *l, int fd)
 {
-	s->config = config;
-	s->lock_fd = -1;
-	s->listener.fd = s->signals.fd = s->lifeline.fd = -1;
-	s->start_ns = gsb_clock_ns();
+	gsb_clients_add(&gsb_container_of(l, struct gsbrokerd, listener)->clients, fd);
 }
 
-static int serve(struct gsb_supervisor *s, const struct arguments *a)
+static bool make_room(struct gsb_listener *l)
 {
+	return gsb_clients_shed(&gsb_container_of(l, struct gsbrokerd, listener)->clients);
+}
+
+static int on_reload(struct gsb_survey *v, char *text, size_t size)
+{
+	return reload(gsb_container_of(v, struct gsbrokerd, survey), text, size);
+}
+
+static void on_stop(struct gsb_survey *v, enum gsb_shutdown_how how)
+{
+	stop(gsb_container_of(v, struct gsbrokerd, survey), how);
+}
+
+static void wire(struct gsbrokerd *d, struct gsb_config *config)
+{
+	struct gsb_supervisor *s = &d->shared;
+
+	s->config = config;
+	s->start_ns = gsb_clock_ns();
+	d->signals.fd = d->lifeline.fd = -1;
+	d->engines.s = s;
+	gsb_survey_init(&d->survey, s, &d->engines);
+	d->survey.reload = on_reload;
+	d->survey.stop = on_stop;
+	d->clients = (struct gsb_clients){.s = s, .engines = &d->engines, .survey = &d->survey};
+	gsb_listener_init(&d->listener, s);
+	d->listener.on_connection = on_connection;
+	d->listener.make_room = make_room;
+}
+
+static int serve(struct gsbrokerd *d, const struct arguments *a)
+{
+	struct gsb_supervisor *s = &d->shared;
 	int err = gsb_loop_init(&s->loop);
 
 	if (err)
 		return err;
-	err = watch_signals(s);
+	err = watch_signals(d);
 	if (!err)
-		err = watch_lifeline(s, a->lifeline_fd);
+		err = watch_lifeline(d, a->lifeline_fd);
 	if (err) {
 		gsb_log(GSB_LOG_ERROR, TOPIC, "cannot start: %s", strerror(-err));
 		goto out;
 	}
-	err = gsb_listen_start(s);
+	err = gsb_listener_start(&d->listener);
 	if (err)
 		goto out;
-	err = gsb_privileges_drop(s);
+	err = gsb_privileges_drop(s->config->broker.user, &s->uid);
 	if (!err) {
 		tell_ready(s, a->ready_fd);
 		err = gsb_loop_run(&s->loop);
 	}
-	while (s->clients)
-		gsb_client_destroy(s->clients);
-	gsb_listen_stop(s);
+	gsb_clients_finish(&d->clients);
+	gsb_survey_finish(&d->survey);
+	gsb_listener_stop(&d->listener);
 	gsb_log(GSB_LOG_INFO, TOPIC, "ended");
 out:
 	gsb_loop_finish(&s->loop);
 	return err;
 }
 
+static int find_paths(struct gsbrokerd *d, const struct arguments *a)
+{
+	struct gsb_supervisor *s = &d->shared;
+	int err;
+
+	if (!a->private_dir) {
+		err = gsb_paths_find_socket(s, a->socket);
+	} else {
+		err = gsb_paths_use_private(s, a->private_dir);
+		snprintf(d->listener.private_dir, sizeof(d->listener.private_dir), "%s",
+			 err ? "" : a->private_dir);
+	}
+	return err ? err : gsb_paths_find_engine(s);
+}
+
 static int run(const struct arguments *a, struct gsb_config *config)
 {
-	static struct gsb_supervisor s;
+	static struct gsbrokerd d;
 	int err;
 
 	gsb_log_init("gsbrokerd", (enum gsb_log_level)config->broker.log);
 	prepare_process();
-	supervisor_init(&s, config);
-	s.config_path = a->config;
-	err = find_socket(&s, a);
+	wire(&d, config);
+	d.config_path = a->config;
+	err = find_paths(&d, a);
 	if (!err)
-		err = find_engine(&s);
-	if (!err)
-		err = serve(&s, a);
-	free(s.config);
+		err = serve(&d, a);
+	free(d.shared.config);
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

@@ -1,29 +1,32 @@
 /*
- * listen.c - the socket that tenants and gsbctl come to: its lock, its owner and mode, its end; and
- * what else a service does once on its way up: giving up root and telling its manager.
+ * listen.c - see listen.h.
  *
  * The lock is what makes one broker of two on a socket: a file "<socket>.pid", flock'ed as long as
  * gsbrokerd lives, with its process id in it. Whoever holds it may replace a socket that a killed
  * broker left behind; a test by connecting alone would let two starters remove each other's.
  */
+#include "broker/supervisor/listen.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include "broker/supervisor/supervisor.h"
+#include "base/compiler.h"
+#include "base/log.h"
+#include "shm/channel.h"
 
 #define TOPIC	      "listen"
 #define LOCK_SUFFIX   ".pid"
 #define LOCK_PATH_MAX (sizeof(((struct gsb_supervisor *)0)->socket) + sizeof(LOCK_SUFFIX))
+#define PAUSE_MS      200
 
 /* ---- the folder ---- */
 
@@ -35,16 +38,16 @@ static void folder_of(const char *path, char *out, size_t size)
 }
 
 /* Make the last folder of the socket's path: /run/gsbroker, $XDG_RUNTIME_DIR/gsbroker. */
-static int make_folder(struct gsb_supervisor *s)
+static int make_folder(struct gsb_listener *l)
 {
-	char folder[sizeof(s->socket)];
+	char folder[sizeof(l->s->socket)];
 
-	folder_of(s->socket, folder, sizeof(folder));
+	folder_of(l->s->socket, folder, sizeof(folder));
 	if (!*folder)
 		return 0;
 	if (mkdir(folder, getuid() ? 0700 : 0755) < 0)
 		return errno == EEXIST ? 0 : -errno;
-	strcpy(s->made_dir, folder);
+	strcpy(l->made_dir, folder);
 	return 0;
 }
 
@@ -64,13 +67,13 @@ static bool is_current(int fd, const char *path)
 	       a.st_ino == b.st_ino;
 }
 
-static int take_lock(struct gsb_supervisor *s, char owner[32])
+static int take_lock(struct gsb_listener *l, char owner[32])
 {
 	char path[LOCK_PATH_MAX], text[32];
 	ssize_t n;
 	int fd;
 
-	lock_path(s, path);
+	lock_path(l->s, path);
 	for (;;) {
 		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
 		if (fd < 0)
@@ -91,14 +94,15 @@ static int take_lock(struct gsb_supervisor *s, char owner[32])
 		close(fd);
 		return -EIO;
 	}
-	s->lock_fd = fd;
+	l->lock_fd = fd;
 	return 0;
 }
 
 /* ---- owner and mode ---- */
 
-static int set_owner(const struct gsb_supervisor *s)
+static int set_owner(const struct gsb_listener *l)
 {
+	const struct gsb_supervisor *s = l->s;
 	const struct gsb_broker_config *b = &s->config->broker;
 	uid_t uid = (uid_t)-1;
 	gid_t gid = (gid_t)-1;
@@ -119,7 +123,7 @@ static int set_owner(const struct gsb_supervisor *s)
 		const struct passwd *pw = getpwnam(b->user);
 
 		uid = pw ? pw->pw_uid : uid; /* privileges_drop() reports a missing one */
-		if (*s->made_dir && chown(s->made_dir, uid, (gid_t)-1) < 0)
+		if (*l->made_dir && chown(l->made_dir, uid, (gid_t)-1) < 0)
 			return -errno;
 	}
 	if (chown(s->socket, uid, gid) < 0 || chmod(s->socket, (mode_t)b->socket_mode) < 0)
@@ -127,7 +131,49 @@ static int set_owner(const struct gsb_supervisor *s)
 	return 0;
 }
 
+/* ---- who comes ---- */
+
+static void on_pause_over(struct gsb_timer *t)
+{
+	struct gsb_listener *l = gsb_container_of(t, struct gsb_listener, pause);
+
+	gsb_loop_watch_change(&l->s->loop, &l->watch, EPOLLIN);
+}
+
+/* Out of descriptors: the listener would be ready again and again, so make room or look away. */
+static void on_accept_failed(struct gsb_listener *l)
+{
+	if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
+		return;
+	gsb_log(GSB_LOG_WARN, TOPIC, "accept failed: %m; the client waits");
+	if (l->make_room(l))
+		return;
+	gsb_loop_watch_change(&l->s->loop, &l->watch, 0);
+	gsb_timer_set(&l->s->loop, &l->pause, PAUSE_MS);
+}
+
+static void on_ready(struct gsb_loop_watch *w, uint32_t events)
+{
+	struct gsb_listener *l = gsb_container_of(w, struct gsb_listener, watch);
+	int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd < 0)
+		on_accept_failed(l);
+	else
+		l->on_connection(l, fd);
+}
+
 /* ---- start and end ---- */
+
+void gsb_listener_init(struct gsb_listener *l, struct gsb_supervisor *s)
+{
+	*l = (struct gsb_listener){
+		.s = s,
+		.watch = {.fd = -1, .on_ready = on_ready},
+		.pause.on_time = on_pause_over,
+		.lock_fd = -1,
+	};
+}
 
 static void explain(const struct gsb_supervisor *s, int err, const char *owner)
 {
@@ -156,23 +202,22 @@ static void explain(const struct gsb_supervisor *s, int err, const char *owner)
 	}
 }
 
-int gsb_listen_start(struct gsb_supervisor *s)
+int gsb_listener_start(struct gsb_listener *l)
 {
+	struct gsb_supervisor *s = l->s;
 	char owner[32] = "";
-	int fd = -1, err = make_folder(s);
+	int fd = -1, err = make_folder(l);
 
 	if (!err)
-		err = take_lock(s, owner);
+		err = take_lock(l, owner);
 	if (!err)
 		err = gsb_channel_listen(s->socket, &fd);
 	if (!err) {
 		fcntl(fd, F_SETFL, O_NONBLOCK);
-		err = set_owner(s);
+		err = set_owner(l);
 	}
-	if (!err) {
-		s->listener.on_ready = gsb_client_accept;
-		err = gsb_loop_watch_start(&s->loop, &s->listener, fd, EPOLLIN);
-	}
+	if (!err)
+		err = gsb_loop_watch_start(&s->loop, &l->watch, fd, EPOLLIN);
 	if (!err)
 		return 0;
 	explain(s, err, owner);
@@ -180,85 +225,37 @@ int gsb_listen_start(struct gsb_supervisor *s)
 		close(fd);
 		unlink(s->socket);
 	}
-	gsb_listen_stop(s);
+	gsb_listener_stop(l);
 	return err;
 }
 
-static void remove_lock(struct gsb_supervisor *s)
+static void remove_lock(struct gsb_listener *l)
 {
 	char path[LOCK_PATH_MAX];
 
-	if (s->lock_fd < 0)
+	if (l->lock_fd < 0)
 		return;
-	lock_path(s, path);
+	lock_path(l->s, path);
 	unlink(path); /* before the lock goes: see is_current() */
-	close(s->lock_fd);
-	s->lock_fd = -1;
+	close(l->lock_fd);
+	l->lock_fd = -1;
 }
 
-void gsb_listen_stop(struct gsb_supervisor *s)
+void gsb_listener_stop(struct gsb_listener *l)
 {
-	int fd = s->listener.fd;
+	struct gsb_supervisor *s = l->s;
+	int fd = l->watch.fd;
 
 	if (fd >= 0) {
-		gsb_timer_clear(&s->loop, &s->accept_pause);
-		gsb_loop_watch_stop(&s->loop, &s->listener);
+		gsb_timer_clear(&s->loop, &l->pause);
+		gsb_loop_watch_stop(&s->loop, &l->watch);
 		close(fd);
 		if (unlink(s->socket) < 0)
 			gsb_log(GSB_LOG_WARN, TOPIC, "%s could not be removed: %m", s->socket);
 	}
-	remove_lock(s);
-	if (*s->private_dir)
-		rmdir(s->private_dir);
-	if (*s->made_dir)
-		rmdir(s->made_dir);
-}
-
-/* ---- root ---- */
-
-int gsb_privileges_drop(struct gsb_supervisor *s)
-{
-	const char *user = s->config->broker.user;
-	const struct passwd *pw;
-
-	s->uid = geteuid();
-	if (!*user || s->uid != 0)
-		return 0;
-	errno = 0;
-	pw = getpwnam(user);
-	if (!pw) {
-		gsb_log(GSB_LOG_ERROR, TOPIC,
-			"user = %s: there is no such user: create it or change gsbroker.conf",
-			user);
-		return errno ? -errno : -ENOENT;
-	}
-	if (initgroups(user, pw->pw_gid) < 0 || setgid(pw->pw_gid) < 0 || setuid(pw->pw_uid) < 0) {
-		gsb_log(GSB_LOG_ERROR, TOPIC, "cannot become user %s: %m", user);
-		return -errno;
-	}
-	s->uid = pw->pw_uid;
-	return 0;
-}
-
-/* ---- the service manager ---- */
-
-void gsb_notify(const char *text)
-{
-	const char *path = secure_getenv("NOTIFY_SOCKET");
-	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	size_t n = path ? strlen(path) : 0;
-	int fd;
-
-	if (n < 2 || n >= sizeof(a.sun_path) || (*path != '/' && *path != '@'))
-		return;
-	memcpy(a.sun_path, path, n);
-	if (*path == '@')
-		a.sun_path[0] = 0; /* abstract: no file, no NUL at the end */
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return;
-	if (sendto(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *)&a,
-		   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)) < 0)
-		gsb_log(GSB_LOG_WARN, TOPIC, "the service manager at %s was not told: %m", path);
-	close(fd);
+	remove_lock(l);
+	if (*l->private_dir)
+		rmdir(l->private_dir);
+	if (*l->made_dir)
+		rmdir(l->made_dir);
 }

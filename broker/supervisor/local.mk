@@ -4,19 +4,23 @@ noinst_LTLIBRARIES += libbrokerd.la
 libbrokerd_la_SOURCES = \
 	broker/control.h \
 	broker/supervisor/supervisor.h \
-	broker/supervisor/admission.c \
-	broker/supervisor/client.c \
-	broker/supervisor/engines.c \
-	broker/supervisor/listen.c \
+	broker/supervisor/admission.c broker/supervisor/admission.h \
+	broker/supervisor/client.c broker/supervisor/client.h \
+	broker/supervisor/engine_process.c broker/supervisor/engine_process.h \
+	broker/supervisor/engines.c broker/supervisor/engines.h \
+	broker/supervisor/listen.c broker/supervisor/listen.h \
 	broker/supervisor/loop.c broker/supervisor/loop.h \
 	broker/supervisor/outbox.c broker/supervisor/outbox.h \
 	broker/supervisor/query.h \
-	broker/supervisor/spawn.c \
-	broker/supervisor/survey.c
+	broker/supervisor/refuse.c broker/supervisor/refuse.h \
+	broker/supervisor/service.c broker/supervisor/service.h \
+	broker/supervisor/spawn.c broker/supervisor/spawn.h \
+	broker/supervisor/survey.c broker/supervisor/survey.h \
+	broker/supervisor/tenants.c broker/supervisor/tenants.h
 libbrokerd_la_LIBADD = libconfig.la libshm.la libbase.la
 
 sbin_PROGRAMS += broker/gsbrokerd
-broker_gsbrokerd_SOURCES = broker/supervisor/gsbrokerd.c
+broker_gsbrokerd_SOURCES = broker/supervisor/gsbrokerd.c broker/supervisor/paths.c broker/supervisor/paths.h
 broker_gsbrokerd_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DGSB_SYSCONFDIR='"$(sysconfdir)"' -DGSB_LIBEXECDIR='"$(libexecdir)"'
 broker_gsbrokerd_LDADD = libbrokerd.la

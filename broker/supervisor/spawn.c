@@ -5,6 +5,8 @@
  * inherit what would change which driver it loads: a gsbrokerd that was itself started under
  * LD_PRELOAD=libgsbroker.so would otherwise make an engine that is its own tenant.
  */
+#include "broker/supervisor/spawn.h"
+
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -14,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "broker/supervisor/supervisor.h"
+#include "base/compiler.h"
 
 #define ENGINE_CONTROL_FD 3
 #define ENGINE_ARGS_MAX	  32
@@ -43,14 +45,14 @@ static void add(struct args *a, const char *fmt, ...)
 	a->used += (size_t)n + 1;
 }
 
-static void fill_args(struct gsb_engine_process *e, struct args *a)
+static void fill_args(const struct gsb_spawn *p, struct args *a)
 {
-	const struct gsb_device_config *c = &e->config;
+	const struct gsb_device_config *c = p->config;
 	const char *flip = secure_getenv("GSB_TEST_FLIP");
 
 	add(a, "gsb-engine");
 	add(a, "--control-fd=%d", ENGINE_CONTROL_FD);
-	add(a, "--device=%s", e->spec);
+	add(a, "--device=%s", p->spec);
 	add(a, "--policy=%s", gsb_config_policy_name(c->policy));
 	add(a, "--workers=%" PRIu64, c->workers);
 	add(a, "--mem-limit=%" PRIu64, c->memory);
@@ -61,7 +63,7 @@ static void fill_args(struct gsb_engine_process *e, struct args *a)
 	add(a, "--kernel-limit-ms=%" PRIu64, c->kernel_limit_ms);
 	if (c->trace)
 		add(a, "--trace");
-	add(a, "--log-level=%s", gsb_config_level_name(e->s->config->broker.log));
+	add(a, "--log-level=%s", gsb_config_level_name(p->log));
 	if (flip)
 		add(a, "--flip=%.64s", flip);
 }
@@ -88,8 +90,7 @@ static void fill_env(char *env[GSB_ARRAY_LEN(kept_env) + 1])
 	env[n] = NULL;
 }
 
-/* All other descriptors of this process are CLOEXEC. */
-int gsb_engine_spawn(struct gsb_engine_process *e, int fd)
+int gsb_spawn_engine(const struct gsb_spawn *p, pid_t *pid)
 {
 	char *env[GSB_ARRAY_LEN(kept_env) + 1];
 	struct args args = {.n = 0};
@@ -98,7 +99,7 @@ int gsb_engine_spawn(struct gsb_engine_process *e, int fd)
 	sigset_t none, all;
 	int err;
 
-	fill_args(e, &args);
+	fill_args(p, &args);
 	fill_env(env);
 	sigemptyset(&none);
 	sigfillset(&all);
@@ -112,12 +113,12 @@ int gsb_engine_spawn(struct gsb_engine_process *e, int fd)
 	if (!err) /* gsbrun's user owns standard output: it is for his program alone */
 		err = posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
 	if (!err)
-		err = posix_spawn_file_actions_adddup2(&actions, fd, ENGINE_CONTROL_FD);
+		err = posix_spawn_file_actions_adddup2(&actions, p->control_fd, ENGINE_CONTROL_FD);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &all);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	if (!err)
-		err = posix_spawn(&e->pid, e->s->engine_path, &actions, &attr, args.argv, env);
+		err = posix_spawn(pid, p->program, &actions, &attr, args.argv, env);
 	posix_spawnattr_destroy(&attr);
 out_actions:
 	posix_spawn_file_actions_destroy(&actions);

@@ -1,5 +1,5 @@
 /*
- * survey.c - answers to gsbctl.
+ * survey.c - see survey.h.
  *
  * STATUS is put to every engine that is ready, and each answer goes on to the asker as it comes, so
  * that an engine that hangs costs its own row and a second, and nothing else. A connection of gsbctl
@@ -7,8 +7,11 @@
  */
 #include <config.h>
 
+#include "broker/supervisor/survey.h"
+
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -16,28 +19,56 @@
 #include <utlist.h>
 
 #include "base/clock.h"
-#include "broker/supervisor/supervisor.h"
+#include "base/compiler.h"
+#include "base/log.h"
+#include "broker/supervisor/admission.h"
 
 #define TOPIC	  "control"
 #define ANSWER_MS 1000	/* for the engines to answer */
 #define READ_MS	  10000 /* for the asker to read */
 
+struct gsb_asker {
+	struct gsb_survey *v;
+	struct gsb_loop_watch watch;
+	struct gsb_timer timer;
+	struct gsb_peer peer;
+	uint64_t number; /* of its STATUS; 0 = none */
+	bool unanswered[GSB_ENGINES_MAX];
+	unsigned n_unanswered;
+	struct gsb_outbox out;
+	bool ending; /* END is in out: close when it is empty */
+	struct gsb_asker *prev, *next;
+};
+
+static void asker_destroy(struct gsb_asker *c)
+{
+	struct gsb_loop *l = &c->v->s->loop;
+	int fd = c->watch.fd;
+
+	gsb_loop_watch_stop(l, &c->watch);
+	gsb_timer_clear(l, &c->timer);
+	gsb_outbox_clear(&c->out);
+	close(fd);
+	DL_DELETE(c->v->askers, c);
+	free(c);
+}
+
 /* ---- to the asker ---- */
 
-/* Send what the socket takes; destroys the client when it has everything, or does not listen. */
-static void flush(struct gsb_client *c)
+/* Send what the socket takes; destroys the asker when it has everything, or does not listen. */
+static void flush(struct gsb_asker *c)
 {
 	int err = gsb_outbox_flush(&c->out, c->watch.fd);
 
 	if (err == -EAGAIN)
-		gsb_loop_watch_change(&c->s->loop, &c->watch, EPOLLIN | EPOLLOUT);
+		gsb_loop_watch_change(&c->v->s->loop, &c->watch, EPOLLIN | EPOLLOUT);
 	else if (err || c->ending)
-		gsb_client_destroy(c);
+		asker_destroy(c);
 	else
-		gsb_loop_watch_change(&c->s->loop, &c->watch, EPOLLIN);
+		gsb_loop_watch_change(&c->v->s->loop, &c->watch, EPOLLIN);
 }
 
-static void push(struct gsb_client *c, struct gsb_answer *a, enum gsb_answer_kind kind,
+static void push(struct gsb_asker *c, struct gsb_answer *a, enum gsb_answer_kind kind,
 		 uint32_t size)
 {
 	gsb_msg_init(&a->msg, GSB_MSG_CONTROL_REPLY, size);
@@ -48,10 +79,10 @@ static void push(struct gsb_client *c, struct gsb_answer *a, enum gsb_answer_kin
 
 static void on_asker_slow(struct gsb_timer *t)
 {
-	gsb_client_destroy(gsb_container_of(t, struct gsb_client, timer));
+	asker_destroy(gsb_container_of(t, struct gsb_asker, timer));
 }
 
-static void push_end(struct gsb_client *c, int error, const char *text)
+static void push_end(struct gsb_asker *c, int error, const char *text)
 {
 	struct gsb_answer_end end = {.error = error};
 
@@ -59,25 +90,25 @@ static void push_end(struct gsb_client *c, int error, const char *text)
 	push(c, &end.answer, GSB_ANSWER_END, sizeof(end));
 	c->ending = true;
 	c->timer.on_time = on_asker_slow;
-	gsb_timer_set(&c->s->loop, &c->timer, READ_MS);
+	gsb_timer_set(&c->v->s->loop, &c->timer, READ_MS);
 }
 
 /* It has nothing more to say: what comes is the end of file, or a client that is not ours. */
 static void on_asker(struct gsb_loop_watch *w, uint32_t events)
 {
-	struct gsb_client *c = gsb_container_of(w, struct gsb_client, watch);
+	struct gsb_asker *c = gsb_container_of(w, struct gsb_asker, watch);
 
 	if (events & ~(uint32_t)EPOLLOUT)
-		gsb_client_destroy(c);
+		asker_destroy(c);
 	else
 		flush(c);
 }
 
 /* ---- status ---- */
 
-static void push_broker(struct gsb_client *c)
+static void push_broker(struct gsb_asker *c)
 {
-	const struct gsb_supervisor *s = c->s;
+	const struct gsb_supervisor *s = c->v->s;
 	const struct gsb_device_config *d; /* never NULL: a file with another name is refused */
 	struct gsb_answer_broker b = {
 		.pid = (uint32_t)getpid(),
@@ -87,7 +118,7 @@ static void push_broker(struct gsb_client *c)
 		.n_refused = s->n_refused,
 		.n_engines_died = s->n_engines_died,
 		.n_reloads = s->n_reloads,
-		.n_tenants = s->n_tenants,
+		.n_tenants = c->v->engines->tenants.n,
 		.n_pending = s->n_pending,
 	};
 
@@ -99,7 +130,7 @@ static void push_broker(struct gsb_client *c)
 	push(c, &b.answer, GSB_ANSWER_BROKER, sizeof(b));
 }
 
-static unsigned arrivals_at(const struct gsb_engine_process *e)
+static unsigned arrivals_at(const struct gsb_served_engine *e)
 {
 	const struct gsb_arrival *a;
 	unsigned n = 0;
@@ -109,26 +140,27 @@ static unsigned arrivals_at(const struct gsb_engine_process *e)
 }
 
 /* One engine's row, with its own answer, or with the reason why there is none. */
-static void push_engine(struct gsb_client *c, const struct gsb_engine_process *e,
+static void push_engine(struct gsb_asker *c, const struct gsb_served_engine *e,
 			const struct gsb_ctl_status_reply *status, int error)
 {
 	static _Alignas(16) char room[GSB_CHANNEL_MSG_MAX];
 	struct gsb_answer_engine *a = (struct gsb_answer_engine *)room;
+	const struct gsb_engine_process *p = &e->process;
 	uint32_t size = offsetof(struct gsb_answer_engine, status);
 
 	memset(a, 0, sizeof(*a));
-	a->pid = (uint32_t)e->pid;
-	a->uid = e->uid;
-	a->state = e->state;
+	a->pid = (uint32_t)p->pid;
+	a->uid = p->uid;
+	a->state = p->state;
 	a->n_waiting = arrivals_at(e);
-	a->n_starts = e->n_starts;
-	a->n_deaths = e->n_deaths;
+	a->n_starts = p->n_starts;
+	a->n_deaths = p->n_deaths;
 	a->error = error;
-	a->clock = (uint32_t)e->config.clock;
-	snprintf(a->device, sizeof(a->device), "%s", e->spec);
-	snprintf(a->policy, sizeof(a->policy), "%s", gsb_config_policy_name(e->config.policy));
+	a->clock = (uint32_t)p->config.clock;
+	snprintf(a->device, sizeof(a->device), "%s", p->spec);
+	snprintf(a->policy, sizeof(a->policy), "%s", gsb_config_policy_name(p->config.policy));
 	snprintf(a->isolation, sizeof(a->isolation), "%s",
-		 e->config.isolation == GSB_ISOLATION_SHARED ? "shared" : "process");
+		 p->config.isolation == GSB_ISOLATION_SHARED ? "shared" : "process");
 	if (status) {
 		memcpy(&a->status, status, status->msg.size);
 		size += status->msg.size;
@@ -138,40 +170,40 @@ static void push_engine(struct gsb_client *c, const struct gsb_engine_process *e
 
 static void on_engines_slow(struct gsb_timer *t)
 {
-	struct gsb_client *c = gsb_container_of(t, struct gsb_client, timer);
+	struct gsb_asker *c = gsb_container_of(t, struct gsb_asker, timer);
 
 	for (unsigned i = 0; i < GSB_ENGINES_MAX; i++)
 		if (c->unanswered[i]) {
-			push_engine(c, c->s->engines[i], NULL, -ETIMEDOUT);
+			push_engine(c, c->v->engines->at[i], NULL, -ETIMEDOUT);
 			c->unanswered[i] = false;
 		}
 	push_end(c, 0, "");
 	flush(c);
 }
 
-static void ask_engines(struct gsb_client *c)
+static void ask_engines(struct gsb_asker *c)
 {
-	struct gsb_supervisor *s = c->s;
-	struct gsb_ctl_status m = {.number = ++s->last_survey};
+	struct gsb_engines *all = c->v->engines;
+	struct gsb_ctl_status m = {.number = ++all->last_survey};
 
-	c->survey = m.number;
+	c->number = m.number;
 	gsb_msg_init(&m.msg, GSB_CTL_STATUS, sizeof(m));
 	for (unsigned i = 0; i < GSB_ENGINES_MAX; i++) {
-		struct gsb_engine_process *e = s->engines[i];
+		struct gsb_served_engine *e = all->at[i];
 
 		if (!e)
 			continue;
-		if (e->state == GSB_ENGINE_READY) {
+		if (e->process.state == GSB_ENGINE_READY) {
 			c->unanswered[i] = true;
 			c->n_unanswered++;
-			gsb_engine_send(e, &m.msg, NULL, 0);
+			gsb_engine_process_send(&e->process, &m.msg, NULL, 0);
 		} else {
 			push_engine(c, e, NULL, -EAGAIN);
 		}
 	}
 }
 
-static void on_status(struct gsb_client *c)
+static void on_status(struct gsb_asker *c)
 {
 	push_broker(c);
 	ask_engines(c);
@@ -179,18 +211,20 @@ static void on_status(struct gsb_client *c)
 		push_end(c, 0, "");
 	} else {
 		c->timer.on_time = on_engines_slow;
-		gsb_timer_set(&c->s->loop, &c->timer, ANSWER_MS);
+		gsb_timer_set(&c->v->s->loop, &c->timer, ANSWER_MS);
 	}
 	flush(c);
 }
 
-void gsb_survey_answer(struct gsb_engine_process *e, const struct gsb_ctl_status_reply *status,
-		       int error)
+/* An engine answered, or will not answer any more (status NULL, error). */
+static void on_answer(void *survey, struct gsb_served_engine *e,
+		      const struct gsb_ctl_status_reply *status, int error)
 {
-	struct gsb_client *c, *next;
+	struct gsb_survey *v = survey;
+	struct gsb_asker *c, *next;
 
-	DL_FOREACH_SAFE (e->s->clients, c, next) {
-		if (!c->unanswered[e->index] || (status && c->survey != status->number))
+	DL_FOREACH_SAFE (v->askers, c, next) {
+		if (!c->unanswered[e->index] || (status && c->number != status->number))
 			continue;
 		c->unanswered[e->index] = false;
 		push_engine(c, e, status, error);
@@ -202,7 +236,7 @@ void gsb_survey_answer(struct gsb_engine_process *e, const struct gsb_ctl_status
 
 /* ---- reload, shutdown ---- */
 
-static bool may_control(struct gsb_client *c)
+static bool may_control(struct gsb_asker *c)
 {
 	struct gsb_admission_request r = {.peer = c->peer};
 	gid_t *groups;
@@ -211,37 +245,33 @@ static bool may_control(struct gsb_client *c)
 	if (gsb_peer_groups(c->watch.fd, &groups, &r.n_groups))
 		return false;
 	r.groups = groups;
-	may = gsb_admission_may_control(&c->s->config->admission, &r, c->s->uid);
+	may = gsb_admission_may_control(&c->v->s->config->admission, &r, c->v->s->uid);
 	free(groups);
 	return may;
 }
 
-static void on_reload(struct gsb_client *c)
+static void on_reload(struct gsb_asker *c)
 {
 	char text[sizeof(((struct gsb_answer_end *)0)->text)];
-	int err = gsb_supervisor_reload(c->s, text, sizeof(text));
+	int err = c->v->reload(c->v, text, sizeof(text));
 
 	push_end(c, err, text);
 	flush(c);
 }
 
-static void on_shutdown(struct gsb_client *c, uint32_t how)
+static void on_shutdown(struct gsb_asker *c, uint32_t how)
 {
-	struct gsb_supervisor *s = c->s;
+	struct gsb_survey *v = c->v;
 
 	gsb_log(GSB_LOG_INFO, TOPIC, "pid %d of uid %u asks for shutdown (%s)", (int)c->peer.pid,
 		c->peer.uid, how == GSB_SHUTDOWN_DRAIN ? "drain" : "now");
 	push_end(c, 0, "");
 	flush(c);
-	gsb_supervisor_stop(s, how == GSB_SHUTDOWN_DRAIN ? how : GSB_SHUTDOWN_NOW);
+	v->stop(v, how == GSB_SHUTDOWN_DRAIN ? how : GSB_SHUTDOWN_NOW);
 }
 
-void gsb_survey_query(struct gsb_client *c, const struct gsb_query *q)
+static void on_query(struct gsb_asker *c, const struct gsb_query *q)
 {
-	c->is_control = true;
-	c->s->n_pending--;
-	c->watch.on_ready = on_asker;
-	gsb_timer_clear(&c->s->loop, &c->timer);
 	if (q->what == GSB_QUERY_STATUS) {
 		on_status(c);
 	} else if (!may_control(c)) {
@@ -257,4 +287,53 @@ void gsb_survey_query(struct gsb_client *c, const struct gsb_query *q)
 		push_end(c, -ENOSYS, "gsbrokerd does not know this request: it is older");
 		flush(c);
 	}
+}
+
+static int asker_create(struct gsb_survey *v, int fd, const struct gsb_peer *peer,
+			struct gsb_asker **out)
+{
+	struct gsb_asker *c = calloc(1, sizeof(*c));
+	int err;
+
+	if (!c)
+		return -ENOMEM;
+	c->v = v;
+	c->peer = *peer;
+	c->watch.on_ready = on_asker;
+	err = gsb_loop_watch_start(&v->s->loop, &c->watch, fd, EPOLLIN);
+	if (err) {
+		free(c);
+		return err;
+	}
+	DL_APPEND(v->askers, c);
+	*out = c;
+	return 0;
+}
+
+void gsb_survey_query(struct gsb_survey *v, int fd, const struct gsb_peer *peer,
+		      const struct gsb_query *q)
+{
+	struct gsb_asker *c;
+	int err = asker_create(v, fd, peer, &c);
+
+	if (!err) {
+		on_query(c, q);
+		return;
+	}
+	gsb_log(GSB_LOG_WARN, TOPIC, "a request of pid %d was dropped: %s", (int)peer->pid,
+		strerror(-err));
+	close(fd);
+}
+
+void gsb_survey_init(struct gsb_survey *v, struct gsb_supervisor *s, struct gsb_engines *engines)
+{
+	*v = (struct gsb_survey){.s = s, .engines = engines};
+	engines->on_answer = on_answer;
+	engines->survey = v;
+}
+
+void gsb_survey_finish(struct gsb_survey *v)
+{
+	while (v->askers)
+		asker_destroy(v->askers);
 }

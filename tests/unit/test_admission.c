@@ -13,7 +13,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "broker/supervisor/supervisor.h"
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "broker/supervisor/admission.h"
+#include "broker/supervisor/loop.h"
+#include "broker/supervisor/outbox.h"
+#include "broker/supervisor/query.h"
 
 #define UID   1000
 #define GID   1000

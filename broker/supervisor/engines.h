@@ -1,0 +1,56 @@
+/*
+ * engines.h - engines by key, and the tenants on their way to them.
+ *
+ * An engine belongs to a key: device and trust domain (a uid; with isolation = process, one process
+ * of it). It is started when the first tenant of its key is admitted, before any device call, and
+ * stays. One that ended by itself is kept as DEAD, with its counts, and started anew for the next
+ * tenant; its tenants hear of its death by their own pidfd of it.
+ */
+#ifndef GSB_BROKER_SUPERVISOR_ENGINES_H
+#define GSB_BROKER_SUPERVISOR_ENGINES_H
+
+#include "broker/supervisor/engine_process.h"
+#include "broker/supervisor/tenants.h"
+
+#define GSB_ENGINES_MAX 256
+
+/* An admission on its way to an engine that is not ready yet. */
+struct gsb_arrival {
+	struct gsb_ctl_admit admit;
+	int client_fd, pid_fd; /* owned */
+	struct gsb_arrival *prev, *next;
+};
+
+struct gsb_served_engine {
+	struct gsb_engines *all;
+	unsigned index;			   /* in all->at */
+	pid_t only_pid;			   /* isolation = process: its only tenant; else 0 */
+	struct gsb_engine_process process; /* with device and uid, the rest of the key */
+	struct gsb_arrival *arrivals;
+};
+
+struct gsb_engines {
+	struct gsb_supervisor *s;
+	struct gsb_served_engine *at[GSB_ENGINES_MAX];
+	struct gsb_tenants tenants;
+	uint64_t last_survey; /* number of the last STATUS */
+
+	/* The survey's: an engine answered, or will not answer any more (status NULL, error). */
+	void (*on_answer)(void *survey, struct gsb_served_engine *e,
+			  const struct gsb_ctl_status_reply *status, int error);
+	void *survey;
+};
+
+/*
+ * gsb_engines_deliver() - hand an arrival to the engine of its key, which is started if need be
+ * @arrival: consumed
+ * @d:       its device, with policy and isolation
+ */
+void gsb_engines_deliver(struct gsb_engines *all, struct gsb_arrival *arrival,
+			 const struct gsb_device_config *d);
+/* Ask all engines to stop; when none is left, the loop ends. */
+void gsb_engines_stop(struct gsb_engines *all, enum gsb_shutdown_how how);
+/* Tell engines the limits of their tenants that a reload changed. */
+void gsb_engines_relimit(struct gsb_engines *all);
+
+#endif
