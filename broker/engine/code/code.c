@@ -65,7 +65,7 @@ static int fail_call(struct gsb_tenant *t, const struct gsb_rec *rec, int err)
 
 /* ---- images ---- */
 
-static struct gsb_image *find_image(struct gsb_tenant *t, uint64_t number)
+static struct gsb_upload *find_image(struct gsb_tenant *t, uint64_t number)
 {
 	for (int i = 0; i < GSB_N_IMAGES; i++)
 		if (t->images[i].bytes && t->images[i].number == number)
@@ -73,13 +73,13 @@ static struct gsb_image *find_image(struct gsb_tenant *t, uint64_t number)
 	return NULL;
 }
 
-static void drop_image(struct gsb_image *image)
+static void drop_image(struct gsb_upload *image)
 {
 	free(image->bytes);
-	*image = (struct gsb_image){0};
+	*image = (struct gsb_upload){0};
 }
 
-static struct gsb_image *free_image(struct gsb_tenant *t)
+static struct gsb_upload *free_image(struct gsb_tenant *t)
 {
 	for (int i = 0; i < GSB_N_IMAGES; i++)
 		if (!t->images[i].bytes)
@@ -88,19 +88,19 @@ static struct gsb_image *free_image(struct gsb_tenant *t)
 }
 
 /* A new image at offset 0; NULL with *err when the tenant has too many or there is no memory. */
-static struct gsb_image *begin_image(struct gsb_tenant *t, const struct gsb_rec_image_part *b)
+static struct gsb_upload *begin_image(struct gsb_tenant *t, const struct gsb_rec_image_part *b)
 {
-	struct gsb_image *image = free_image(t);
+	struct gsb_upload *image = free_image(t);
 
 	if (!image)
 		return NULL;
-	*image = (struct gsb_image){.number = b->image, .total = b->total};
+	*image = (struct gsb_upload){.number = b->image, .total = b->total};
 	image->bytes = malloc(b->total);
 	return image->bytes ? image : NULL;
 }
 
 static int check_part(struct gsb_tenant *t, const struct gsb_rec_image_part *b,
-		      const struct gsb_image *image)
+		      const struct gsb_upload *image)
 {
 	uint64_t filled = image ? image->filled : 0;
 
@@ -121,7 +121,7 @@ static int check_part(struct gsb_tenant *t, const struct gsb_rec_image_part *b,
 int gsb_code_image_part(struct gsb_tenant *t, const struct gsb_rec *rec,
 			const struct gsb_rec_image_part *b)
 {
-	struct gsb_image *image = find_image(t, b->image);
+	struct gsb_upload *image = find_image(t, b->image);
 	struct gsb_job *j;
 
 	if (check_part(t, b, image))
@@ -190,7 +190,7 @@ int gsb_code_module_load(struct gsb_tenant *t, const struct gsb_rec *rec,
 			 const struct gsb_rec_module_load *b)
 {
 	struct gsb_ctx *ctx = gsb_ctx_find(t, b->ctx);
-	struct gsb_image *image = find_image(t, b->image);
+	struct gsb_upload *image = find_image(t, b->image);
 	struct gsb_code_module *m;
 	struct gsb_job *j;
 	int err;

@@ -37,7 +37,7 @@ struct gsb_engine;
 #define GSB_LOAD_LOG_MAX    1024
 
 /* An image on its way: its parts are copied out of the staging memory before anything reads them. */
-struct gsb_image {
+struct gsb_upload {
 	uint64_t number; /* the library's */
 	uint8_t *bytes;
 	uint64_t total, filled;
@@ -81,7 +81,7 @@ struct gsb_job {
 	struct gsb_rec call;	   /* whom to answer; its type says what to do. LAUNCH: prepare */
 	struct gsb_code_module *module;
 	struct gsb_kernel_fn *fn;
-	struct gsb_image *image;
+	struct gsb_upload *image;
 	const uint8_t *src;	 /* ImagePart: in the staging memory */
 	uint64_t offset, length; /* ImagePart */
 	int err;

@@ -93,7 +93,7 @@ struct gsb_tenant {
 	struct gsb_event *events; /* GSB_N_EVENTS */
 	uint32_t n_events_seen;	  /* no index from here on was ever used */
 	struct gsb_table modules, functions;
-	struct gsb_image images[GSB_N_IMAGES];
+	struct gsb_upload images[GSB_N_IMAGES];
 
 	uint32_t n_queued, n_in_flight, n_jobs, n_host_funcs;
 	uint64_t queued_bytes;
