@@ -13,7 +13,7 @@
 
 #include "gsb/cuabi.h"
 
-struct gsb_ctx;
+struct gsb_cu_ctx;
 
 enum gsb_alloc_kind {
 	GSB_ALLOC_DEVICE, /* cuMemAlloc */
@@ -23,7 +23,7 @@ enum gsb_alloc_kind {
 
 struct gsb_alloc {
 	uint64_t addr, size; /* size > 0 */
-	struct gsb_ctx *ctx;
+	struct gsb_cu_ctx *ctx;
 	uint64_t wire_ctx;
 	uint64_t module; /* GLOBAL: handle of the one whose variable it is; else 0 */
 	uint64_t id;	 /* cuPointerGetAttribute BUFFER_ID */

@@ -12,8 +12,8 @@
 
 #define PRIMARY_INDEX 0u
 
-struct gsb_table gsb_ctxs =
-	GSB_TABLE(GSB_HANDLE_CTX, GSB_N_CTXS, struct gsb_ctx, PRIMARY_INDEX + 1, NULL);
+struct gsb_object_table gsb_cu_ctxs =
+	GSB_OBJECT_TABLE(GSB_HANDLE_CTX, GSB_N_CTXS, struct gsb_cu_ctx, PRIMARY_INDEX + 1, NULL);
 
 /*
  * Of the primary context. Not of created ones: their end waits for their work, and a thread that waits for a lock
@@ -34,7 +34,7 @@ static const size_t first_limits[GSB_N_LIMITS] = {
 	[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64,
 };
 
-static void set_defaults(struct gsb_ctx *ctx, uint32_t flags)
+static void set_defaults(struct gsb_cu_ctx *ctx, uint32_t flags)
 {
 	ctx->flags = flags;
 	ctx->api_version = 3020; /* of cuCtxCreate_v2 and all later forms */
@@ -43,16 +43,16 @@ static void set_defaults(struct gsb_ctx *ctx, uint32_t flags)
 	memcpy(ctx->limits, first_limits, sizeof(first_limits));
 }
 
-struct gsb_ctx *gsb_ctx_primary(void)
+struct gsb_cu_ctx *gsb_cu_ctx_primary(void)
 {
-	struct gsb_ctx *ctx = gsb_object_at(&gsb_ctxs, PRIMARY_INDEX);
+	struct gsb_cu_ctx *ctx = gsb_object_at(&gsb_cu_ctxs, PRIMARY_INDEX);
 
 	if (gsb_unlikely(!gsb_object_is_valid(ctx))) {
 		pthread_mutex_lock(&ctx_lock);
 		if (!gsb_object_is_valid(ctx)) {
 			ctx->is_primary = true;
 			set_defaults(ctx, 0);
-			gsb_object_rename(&gsb_ctxs, ctx);
+			gsb_object_rename(&gsb_cu_ctxs, ctx);
 			gsb_object_publish(ctx);
 		}
 		pthread_mutex_unlock(&ctx_lock);
@@ -60,12 +60,12 @@ struct gsb_ctx *gsb_ctx_primary(void)
 	return ctx;
 }
 
-void gsb_ctx_set_alias(CUcontext genuine)
+void gsb_cu_ctx_set_alias(CUcontext genuine)
 {
 	atomic_store_explicit(&alias, genuine, memory_order_release);
 }
 
-CUcontext gsb_ctx_public(const struct gsb_ctx *ctx)
+CUcontext gsb_cu_ctx_public(const struct gsb_cu_ctx *ctx)
 {
 	CUcontext genuine = atomic_load_explicit(&alias, memory_order_acquire);
 
@@ -74,24 +74,24 @@ CUcontext gsb_ctx_public(const struct gsb_ctx *ctx)
 		       : (CUcontext)atomic_load_explicit(&ctx->obj.handle, memory_order_relaxed);
 }
 
-struct gsb_ctx *gsb_ctx_find(CUcontext handle)
+struct gsb_cu_ctx *gsb_cu_ctx_find(CUcontext handle)
 {
 	if (handle && handle == atomic_load_explicit(&alias, memory_order_acquire))
-		return gsb_ctx_primary();
-	return gsb_object_get(&gsb_ctxs, (uint64_t)handle);
+		return gsb_cu_ctx_primary();
+	return gsb_object_get(&gsb_cu_ctxs, (uint64_t)handle);
 }
 
-CUresult gsb_ctx_resolve(CUcontext handle, struct gsb_ctx **out)
+CUresult gsb_cu_ctx_resolve(CUcontext handle, struct gsb_cu_ctx **out)
 {
 	if (!handle)
-		return gsb_ctx_current(out);
-	*out = gsb_ctx_find(handle);
-	return *out ? gsb_ctx_check(*out) : CUDA_ERROR_INVALID_CONTEXT;
+		return gsb_cu_ctx_current(out);
+	*out = gsb_cu_ctx_find(handle);
+	return *out ? gsb_cu_ctx_check(*out) : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 /* ---- values that libraries keep with a context ---- */
 
-static struct gsb_ctx_value *find_value(struct gsb_ctx *ctx, const void *key)
+static struct gsb_cu_ctx_value *find_value(struct gsb_cu_ctx *ctx, const void *key)
 {
 	for (unsigned i = 0; i < GSB_CTX_KEYS; i++)
 		if (atomic_load_explicit(&ctx->values[i].key, memory_order_acquire) == key)
@@ -99,16 +99,16 @@ static struct gsb_ctx_value *find_value(struct gsb_ctx *ctx, const void *key)
 	return NULL;
 }
 
-void *gsb_ctx_value_get(struct gsb_ctx *ctx, const void *key)
+void *gsb_cu_ctx_value_get(struct gsb_cu_ctx *ctx, const void *key)
 {
-	const struct gsb_ctx_value *v = find_value(ctx, key);
+	const struct gsb_cu_ctx_value *v = find_value(ctx, key);
 
 	return v ? v->value : NULL;
 }
 
-CUresult gsb_ctx_value_set(struct gsb_ctx *ctx, void *key, void *value, gsb_ctx_dtor *dtor)
+CUresult gsb_cu_ctx_value_set(struct gsb_cu_ctx *ctx, void *key, void *value, gsb_cu_ctx_dtor *dtor)
 {
-	struct gsb_ctx_value *v;
+	struct gsb_cu_ctx_value *v;
 
 	pthread_mutex_lock(&values_lock);
 	v = find_value(ctx, key);
@@ -123,9 +123,9 @@ CUresult gsb_ctx_value_set(struct gsb_ctx *ctx, void *key, void *value, gsb_ctx_
 	return v ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-bool gsb_ctx_value_remove(struct gsb_ctx *ctx, const void *key)
+bool gsb_cu_ctx_value_remove(struct gsb_cu_ctx *ctx, const void *key)
 {
-	struct gsb_ctx_value *v;
+	struct gsb_cu_ctx_value *v;
 
 	pthread_mutex_lock(&values_lock);
 	v = find_value(ctx, key);
@@ -136,24 +136,24 @@ bool gsb_ctx_value_remove(struct gsb_ctx *ctx, const void *key)
 }
 
 /* The destructors are a runtime's and call back into the interface, so no lock is held around them. */
-static void run_dtors(struct gsb_ctx *ctx)
+static void run_dtors(struct gsb_cu_ctx *ctx)
 {
 	for (unsigned i = 0; i < GSB_CTX_KEYS; i++) {
-		struct gsb_ctx_value v = ctx->values[i];
+		struct gsb_cu_ctx_value v = ctx->values[i];
 		void *key = atomic_exchange(&ctx->values[i].key, NULL);
 
 		if (key && v.dtor)
-			v.dtor(gsb_ctx_public(ctx), key, v.value);
+			v.dtor(gsb_cu_ctx_public(ctx), key, v.value);
 	}
 }
 
 /* ---- made and destroyed in the engine ---- */
 
 /* Nobody else has ctx; of the primary context: under ctx_lock, as deactivate. */
-static CUresult activate(struct gsb_ctx *ctx, uint64_t wire)
+static CUresult activate(struct gsb_cu_ctx *ctx, uint64_t wire)
 {
 	struct gsb_rec_ctx_create body = {.ctx = wire, .flags = ctx->flags};
-	CUresult result = gsb_stream_take(ctx, CU_STREAM_DEFAULT, 0, true, &ctx->legacy);
+	CUresult result = gsb_cu_stream_take(ctx, CU_STREAM_DEFAULT, 0, true, &ctx->legacy);
 
 	if (result)
 		return result;
@@ -164,7 +164,7 @@ static CUresult activate(struct gsb_ctx *ctx, uint64_t wire)
 					     .body_bytes = sizeof(body)},
 			  NULL, NULL);
 	if (result) {
-		gsb_object_release(&gsb_streams, ctx->legacy);
+		gsb_object_release(&gsb_cu_streams, ctx->legacy);
 		return result;
 	}
 	gsb_object_publish(ctx->legacy);
@@ -173,28 +173,28 @@ static CUresult activate(struct gsb_ctx *ctx, uint64_t wire)
 }
 
 /* Handles go stale first: a racing call is refused here, not cut off there. */
-static void deactivate(struct gsb_ctx *ctx)
+static void deactivate(struct gsb_cu_ctx *ctx)
 {
-	struct gsb_table *const tables[] = {&gsb_events, &gsb_functions, &gsb_modules,
-					    &gsb_streams};
+	struct gsb_object_table *const tables[] = {&gsb_cu_events, &gsb_cu_functions,
+						   &gsb_cu_modules, &gsb_cu_streams};
 	uint64_t wire = atomic_load_explicit(&ctx->wire, memory_order_acquire);
 	const struct gsb_rec_object body = {.handle = wire};
 
 	atomic_store_explicit(&ctx->wire, 0, memory_order_release);
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(tables); i++)
-		gsb_table_retire(tables[i], wire);
+		gsb_object_table_retire(tables[i], wire);
 	gsb_allocs_drop(wire);
 	gsb_call(&(struct gsb_call){.type = GSB_REC_CTX_DESTROY,
 				    .body = &body,
 				    .body_bytes = sizeof(body)},
 		 NULL, NULL);
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(tables); i++)
-		gsb_table_release(tables[i], wire);
+		gsb_object_table_release(tables[i], wire);
 }
 
-CUresult gsb_ctx_create(uint32_t flags, struct gsb_ctx **out)
+CUresult gsb_cu_ctx_create(uint32_t flags, struct gsb_cu_ctx **out)
 {
-	struct gsb_ctx *ctx = gsb_object_take(&gsb_ctxs);
+	struct gsb_cu_ctx *ctx = gsb_object_take(&gsb_cu_ctxs);
 	CUresult result;
 
 	if (!ctx)
@@ -203,7 +203,7 @@ CUresult gsb_ctx_create(uint32_t flags, struct gsb_ctx **out)
 	set_defaults(ctx, flags);
 	result = activate(ctx, gsb_object_name(ctx));
 	if (result) {
-		gsb_object_release(&gsb_ctxs, ctx);
+		gsb_object_release(&gsb_cu_ctxs, ctx);
 		return result;
 	}
 	gsb_object_publish(ctx);
@@ -211,27 +211,27 @@ CUresult gsb_ctx_create(uint32_t flags, struct gsb_ctx **out)
 	return CUDA_SUCCESS;
 }
 
-void gsb_ctx_destroy(struct gsb_ctx *ctx)
+void gsb_cu_ctx_destroy(struct gsb_cu_ctx *ctx)
 {
 	run_dtors(ctx);
 	if (!gsb_object_retire(ctx, gsb_object_name(ctx)))
 		return;
 	deactivate(ctx);
-	gsb_object_release(&gsb_ctxs, ctx);
+	gsb_object_release(&gsb_cu_ctxs, ctx);
 }
 
-static bool is_active(const struct gsb_ctx *ctx)
+static bool is_active(const struct gsb_cu_ctx *ctx)
 {
 	return atomic_load_explicit(&ctx->wire, memory_order_relaxed) != 0;
 }
 
-static CUresult retain(struct gsb_ctx *ctx)
+static CUresult retain(struct gsb_cu_ctx *ctx)
 {
 	CUresult result;
 
 	if (!is_active(ctx)) {
 		/* Index 0 is never given out by the table, so its name is ours to change. */
-		gsb_object_rename(&gsb_ctxs, ctx);
+		gsb_object_rename(&gsb_cu_ctxs, ctx);
 		result = activate(ctx, gsb_object_name(ctx));
 		if (result)
 			return result;
@@ -240,9 +240,9 @@ static CUresult retain(struct gsb_ctx *ctx)
 	return CUDA_SUCCESS;
 }
 
-CUresult gsb_ctx_primary_retain(struct gsb_ctx **out)
+CUresult gsb_cu_ctx_primary_retain(struct gsb_cu_ctx **out)
 {
-	struct gsb_ctx *ctx = gsb_ctx_primary();
+	struct gsb_cu_ctx *ctx = gsb_cu_ctx_primary();
 	CUresult result;
 
 	pthread_mutex_lock(&ctx_lock);
@@ -254,9 +254,9 @@ CUresult gsb_ctx_primary_retain(struct gsb_ctx **out)
 }
 
 /* Destructors may retain and release themselves: the lock is taken after them, and the count read again. */
-CUresult gsb_ctx_primary_release(void)
+CUresult gsb_cu_ctx_primary_release(void)
 {
-	struct gsb_ctx *ctx = gsb_ctx_primary();
+	struct gsb_cu_ctx *ctx = gsb_cu_ctx_primary();
 	CUresult result = CUDA_SUCCESS;
 
 	if (ctx->n_retained == 1)
@@ -270,9 +270,9 @@ CUresult gsb_ctx_primary_release(void)
 	return result;
 }
 
-void gsb_ctx_primary_reset(void)
+void gsb_cu_ctx_primary_reset(void)
 {
-	struct gsb_ctx *ctx = gsb_ctx_primary();
+	struct gsb_cu_ctx *ctx = gsb_cu_ctx_primary();
 
 	run_dtors(ctx);
 	pthread_mutex_lock(&ctx_lock);

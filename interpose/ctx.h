@@ -21,18 +21,18 @@
 #define GSB_N_LIMITS 7
 #define GSB_CTX_KEYS 32 /* values that libraries may keep with a context */
 
-typedef void gsb_ctx_dtor(CUcontext ctx, void *key, void *value);
+typedef void gsb_cu_ctx_dtor(CUcontext ctx, void *key, void *value);
 
-struct gsb_ctx_value {
+struct gsb_cu_ctx_value {
 	_Atomic(void *) key; /* NULL: free */
 	void *value;
-	gsb_ctx_dtor *dtor;
+	gsb_cu_ctx_dtor *dtor;
 };
 
-struct gsb_ctx {
+struct gsb_cu_ctx {
 	struct gsb_object obj;
-	_Atomic uint64_t wire;	   /* 0: not active in the engine */
-	struct gsb_stream *legacy; /* valid while wire is not 0 */
+	_Atomic uint64_t wire;	      /* 0: not active in the engine */
+	struct gsb_cu_stream *legacy; /* valid while wire is not 0 */
 	uint32_t flags;
 	uint32_t n_retained; /* primary */
 	uint32_t api_version;
@@ -40,39 +40,39 @@ struct gsb_ctx {
 	CUfunc_cache cache_config;
 	CUsharedconfig smem_config;
 	size_t limits[GSB_N_LIMITS];
-	struct gsb_ctx_value values[GSB_CTX_KEYS];
+	struct gsb_cu_ctx_value values[GSB_CTX_KEYS];
 };
 
-extern struct gsb_table gsb_ctxs;
+extern struct gsb_object_table gsb_cu_ctxs;
 
 /* A context by handle, checked; NULL is the current one. */
-CUresult gsb_ctx_resolve(CUcontext handle, struct gsb_ctx **out);
+CUresult gsb_cu_ctx_resolve(CUcontext handle, struct gsb_cu_ctx **out);
 
 /* What every later call of the context returns; 0: nothing has gone wrong. */
-static inline CUresult gsb_ctx_error(const struct gsb_ctx *ctx)
+static inline CUresult gsb_cu_ctx_error(const struct gsb_cu_ctx *ctx)
 {
 	return (CUresult)atomic_load_explicit(&gsb_proc.region->ctxs[ctx->obj.index].error,
 					      memory_order_relaxed);
 }
 
 /* Whether it is not, or no longer, the one that the engine knows by this handle. */
-static inline bool gsb_ctx_is_gone(const struct gsb_ctx *ctx, uint64_t wire)
+static inline bool gsb_cu_ctx_is_gone(const struct gsb_cu_ctx *ctx, uint64_t wire)
 {
 	return atomic_load_explicit(&ctx->wire, memory_order_relaxed) != wire;
 }
 
 /* It is active and without a sticky error. */
-static inline CUresult gsb_ctx_check(const struct gsb_ctx *ctx)
+static inline CUresult gsb_cu_ctx_check(const struct gsb_cu_ctx *ctx)
 {
 	if (gsb_unlikely(!atomic_load_explicit(&ctx->wire, memory_order_acquire)))
 		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-	return gsb_ctx_error(ctx);
+	return gsb_cu_ctx_error(ctx);
 }
 
 /* The current context, checked. */
-static inline CUresult gsb_ctx_current(struct gsb_ctx **out)
+static inline CUresult gsb_cu_ctx_current(struct gsb_cu_ctx **out)
 {
-	const struct gsb_ctx_ref *top = &gsb_self.top;
+	const struct gsb_cu_ctx_ref *top = &gsb_self.top;
 
 	if (gsb_unlikely(!top->ctx))
 		return gsb_self.is_suspended ? CUDA_ERROR_NOT_PERMITTED
@@ -81,34 +81,35 @@ static inline CUresult gsb_ctx_current(struct gsb_ctx **out)
 			 top->handle))
 		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	*out = top->ctx;
-	return gsb_ctx_check(top->ctx);
+	return gsb_cu_ctx_check(top->ctx);
 }
 
 /* The handle that the program holds, and back; NULL for what is no context. */
-CUcontext gsb_ctx_public(const struct gsb_ctx *ctx);
-struct gsb_ctx *gsb_ctx_find(CUcontext handle);
+CUcontext gsb_cu_ctx_public(const struct gsb_cu_ctx *ctx);
+struct gsb_cu_ctx *gsb_cu_ctx_find(CUcontext handle);
 
-CUresult gsb_ctx_create(uint32_t flags, struct gsb_ctx **out);
-void gsb_ctx_destroy(struct gsb_ctx *ctx); /* not for the primary one */
+CUresult gsb_cu_ctx_create(uint32_t flags, struct gsb_cu_ctx **out);
+void gsb_cu_ctx_destroy(struct gsb_cu_ctx *ctx); /* not for the primary one */
 
 /* The primary context, whether active or not. */
-struct gsb_ctx *gsb_ctx_primary(void);
+struct gsb_cu_ctx *gsb_cu_ctx_primary(void);
 
 /* A reference to the primary context, as cuDevicePrimaryCtxRetain and Release. */
-CUresult gsb_ctx_primary_retain(struct gsb_ctx **out);
-CUresult gsb_ctx_primary_release(void);
+CUresult gsb_cu_ctx_primary_retain(struct gsb_cu_ctx **out);
+CUresult gsb_cu_ctx_primary_release(void);
 /* Ends it whoever holds references, which stay theirs to release; the next retain makes it anew. */
-void gsb_ctx_primary_reset(void);
+void gsb_cu_ctx_primary_reset(void);
 
 /* Values that libraries keep with a context, by key; get takes no lock. remove: whether it was there. */
-void *gsb_ctx_value_get(struct gsb_ctx *ctx, const void *key);
-CUresult gsb_ctx_value_set(struct gsb_ctx *ctx, void *key, void *value, gsb_ctx_dtor *dtor);
-bool gsb_ctx_value_remove(struct gsb_ctx *ctx, const void *key);
+void *gsb_cu_ctx_value_get(struct gsb_cu_ctx *ctx, const void *key);
+CUresult gsb_cu_ctx_value_set(struct gsb_cu_ctx *ctx, void *key, void *value,
+			      gsb_cu_ctx_dtor *dtor);
+bool gsb_cu_ctx_value_remove(struct gsb_cu_ctx *ctx, const void *key);
 
 /*
  * The genuine driver's handle of the primary context, once a runtime has asked that driver's own table for
  * it: such a program uses it as a handle of ours from then on.
  */
-void gsb_ctx_set_alias(CUcontext genuine);
+void gsb_cu_ctx_set_alias(CUcontext genuine);
 
 #endif

@@ -11,11 +11,11 @@
 
 #include "interpose/object.h"
 
-struct gsb_ctx;
+struct gsb_cu_ctx;
 
-struct gsb_event {
+struct gsb_cu_event {
 	struct gsb_object obj;
-	struct gsb_ctx *ctx;
+	struct gsb_cu_ctx *ctx;
 	uint64_t wire_ctx;
 	uint32_t flags; /* CU_EVENT_* */
 	uint64_t first; /* number that the index had reached when this event was made */
@@ -23,9 +23,9 @@ struct gsb_event {
 	_Atomic uint64_t recorded;
 };
 
-extern struct gsb_table gsb_events;
+extern struct gsb_object_table gsb_cu_events;
 
-static inline bool gsb_event_is_recorded(const struct gsb_event *e)
+static inline bool gsb_cu_event_is_recorded(const struct gsb_cu_event *e)
 {
 	return atomic_load_explicit(&e->recorded, memory_order_acquire) != e->first;
 }

@@ -104,7 +104,7 @@ static void learn_primary(const void *const *table)
 	if ((uintptr_t)table[0] <= RUNTIME_INTERFACE_PRIMARY * sizeof(void *))
 		return;
 	if (!((primary_fn *)table[RUNTIME_INTERFACE_PRIMARY])(&ctx, device) && ctx)
-		gsb_ctx_set_alias(ctx);
+		gsb_cu_ctx_set_alias(ctx);
 }
 
 CUresult gsb_genuine_table(const void **table, const CUuuid *id)

@@ -35,7 +35,7 @@ struct end {
 struct copy {
 	struct end dst, src;
 	uint64_t width, height; /* bytes, rows */
-	struct gsb_stream *stream;
+	struct gsb_cu_stream *stream;
 	bool is_sync;
 };
 
@@ -246,7 +246,7 @@ static CUresult empty(const struct copy *c, const struct inbound *in)
 	CUresult result = gsb_wait(GSB_WAIT_STREAM, c->stream->obj.index, in->number);
 
 	if (!result)
-		result = gsb_ctx_error(c->stream->ctx);
+		result = gsb_cu_ctx_error(c->stream->ctx);
 	if (!result)
 		copy_rows((uint8_t *)piece_addr(&c->dst, p), c->dst.pitch, in->chunk.bytes,
 			  p->width, p);
@@ -293,7 +293,7 @@ static CUresult copy_pageable(const struct copy *c)
 	CUresult result = CUDA_SUCCESS;
 
 	if (is_host(&c->dst) && is_host(&c->src)) {
-		result = gsb_stream_wait(c->stream);
+		result = gsb_cu_stream_wait(c->stream);
 		if (!result)
 			copy_rows((uint8_t *)c->dst.addr, c->dst.pitch,
 				  (const uint8_t *)c->src.addr, c->src.pitch, &all);
@@ -302,7 +302,7 @@ static CUresult copy_pageable(const struct copy *c)
 	if (c->dst.place == PAGEABLE)
 		return copy_in(c);
 	if (c->is_sync)
-		result = gsb_stream_wait(c->stream);
+		result = gsb_cu_stream_wait(c->stream);
 	return result ? result : copy_out(c);
 }
 
@@ -316,7 +316,7 @@ static CUresult copy_direct(const struct copy *c)
 	if (!c->is_sync && !(is_host(&c->dst) && is_host(&c->src)))
 		return result;
 	result = gsb_wait(GSB_WAIT_STREAM, c->stream->obj.index, number);
-	return result ? result : gsb_ctx_error(c->stream->ctx);
+	return result ? result : gsb_cu_ctx_error(c->stream->ctx);
 }
 
 static void make_linear(struct copy *c)
@@ -331,7 +331,7 @@ static void make_linear(struct copy *c)
 
 static CUresult run(struct copy *c, CUstream stream)
 {
-	CUresult result = gsb_stream_resolve(stream, &c->stream);
+	CUresult result = gsb_cu_stream_resolve(stream, &c->stream);
 
 	if (result || !c->width || !c->height)
 		return result;
@@ -500,7 +500,7 @@ static CUresult fill(const struct gsb_fill *f, CUstream stream, bool is_sync)
 	struct copy area = {.height = f->height};
 	struct end dst = end_at(f->dst, body.pitch);
 	uint64_t number = 0;
-	CUresult result = gsb_stream_resolve(stream, &area.stream);
+	CUresult result = gsb_cu_stream_resolve(stream, &area.stream);
 
 	if (result || !f->width || !f->height)
 		return result;
@@ -512,7 +512,7 @@ static CUresult fill(const struct gsb_fill *f, CUstream stream, bool is_sync)
 	if (result || !is_sync || dst.place != GSB_PLACE_HOST)
 		return result;
 	result = gsb_wait(GSB_WAIT_STREAM, area.stream->obj.index, number);
-	return result ? result : gsb_ctx_error(area.stream->ctx);
+	return result ? result : gsb_cu_ctx_error(area.stream->ctx);
 }
 
 CUresult hook_cuMemset(const struct gsb_fill *f, CUstream stream)

@@ -13,7 +13,7 @@
 static CUresult grow_stack(void)
 {
 	uint32_t room = gsb_self.room ? gsb_self.room * 2 : 8;
-	struct gsb_ctx_ref *grown = realloc(gsb_self.stack, room * sizeof(*grown));
+	struct gsb_cu_ctx_ref *grown = realloc(gsb_self.stack, room * sizeof(*grown));
 
 	if (!grown)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -22,16 +22,16 @@ static CUresult grow_stack(void)
 	return CUDA_SUCCESS;
 }
 
-static struct gsb_ctx_ref ref_to(struct gsb_ctx *ctx)
+static struct gsb_cu_ctx_ref ref_to(struct gsb_cu_ctx *ctx)
 {
-	return (struct gsb_ctx_ref){
+	return (struct gsb_cu_ctx_ref){
 		.ctx = ctx,
 		.handle = ctx ? atomic_load_explicit(&ctx->obj.handle, memory_order_acquire) : 0,
 	};
 }
 
 /* An empty stack has no top; a NULL context that was made current counts as an empty top. */
-static CUresult push(struct gsb_ctx *ctx)
+static CUresult push(struct gsb_cu_ctx *ctx)
 {
 	CUresult result = gsb_self_enter();
 
@@ -48,18 +48,19 @@ static CUresult push(struct gsb_ctx *ctx)
 /* A context that another thread has destroyed stays current, and its place may be another one's by now. */
 static CUcontext top_public(void)
 {
-	const struct gsb_ctx_ref *top = &gsb_self.top;
+	const struct gsb_cu_ctx_ref *top = &gsb_self.top;
 
 	if (!top->ctx)
 		return NULL;
 	return atomic_load_explicit(&top->ctx->obj.handle, memory_order_acquire) == top->handle
-		       ? gsb_ctx_public(top->ctx)
+		       ? gsb_cu_ctx_public(top->ctx)
 		       : (CUcontext)top->handle;
 }
 
 static void pop(void)
 {
-	gsb_self.top = gsb_self.depth ? gsb_self.stack[--gsb_self.depth] : (struct gsb_ctx_ref){0};
+	gsb_self.top =
+		gsb_self.depth ? gsb_self.stack[--gsb_self.depth] : (struct gsb_cu_ctx_ref){0};
 }
 
 CUresult hook_cuCtxGetCurrent(CUcontext *ctx)
@@ -72,7 +73,7 @@ CUresult hook_cuCtxGetCurrent(CUcontext *ctx)
 
 CUresult hook_cuCtxSetCurrent(CUcontext handle)
 {
-	struct gsb_ctx *ctx = handle ? gsb_ctx_find(handle) : NULL;
+	struct gsb_cu_ctx *ctx = handle ? gsb_cu_ctx_find(handle) : NULL;
 	CUresult result = gsb_self_enter();
 
 	if (handle && !ctx)
@@ -88,7 +89,7 @@ CUresult hook_cuCtxSetCurrent(CUcontext handle)
 
 CUresult hook_cuCtxPushCurrent(CUcontext handle)
 {
-	struct gsb_ctx *ctx = gsb_ctx_find(handle);
+	struct gsb_cu_ctx *ctx = gsb_cu_ctx_find(handle);
 
 	return ctx ? push(ctx) : CUDA_ERROR_INVALID_CONTEXT;
 }
@@ -114,18 +115,18 @@ static bool flags_ok(unsigned flags)
 
 CUresult hook_cuCtxCreate(CUcontext *ctx, unsigned flags, CUdevice dev)
 {
-	struct gsb_ctx *made;
+	struct gsb_cu_ctx *made;
 	CUresult result;
 
 	if (!ctx || !flags_ok(flags))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (dev)
 		return CUDA_ERROR_INVALID_DEVICE;
-	result = gsb_ctx_create(flags, &made);
+	result = gsb_cu_ctx_create(flags, &made);
 	if (!result)
 		result = push(made);
 	if (!result)
-		*ctx = gsb_ctx_public(made);
+		*ctx = gsb_cu_ctx_public(made);
 	return result;
 }
 
@@ -147,11 +148,11 @@ CUresult hook_cuCtxCreate_v4(CUcontext *ctx, CUctxCreateParams *params, unsigned
 
 CUresult hook_cuCtxDestroy(CUcontext handle)
 {
-	struct gsb_ctx *ctx = handle ? gsb_ctx_find(handle) : NULL;
+	struct gsb_cu_ctx *ctx = handle ? gsb_cu_ctx_find(handle) : NULL;
 
 	if (!ctx || ctx->is_primary)
 		return CUDA_ERROR_INVALID_CONTEXT;
-	gsb_ctx_destroy(ctx);
+	gsb_cu_ctx_destroy(ctx);
 	if (gsb_self.top.handle == (uint64_t)handle)
 		pop();
 	return CUDA_SUCCESS;
@@ -166,13 +167,13 @@ static CUresult check_device(CUdevice dev)
 
 CUresult hook_cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev)
 {
-	struct gsb_ctx *primary;
+	struct gsb_cu_ctx *primary;
 	CUresult result = ctx ? check_device(dev) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		result = gsb_ctx_primary_retain(&primary);
+		result = gsb_cu_ctx_primary_retain(&primary);
 	if (!result)
-		*ctx = gsb_ctx_public(primary);
+		*ctx = gsb_cu_ctx_public(primary);
 	return result;
 }
 
@@ -180,7 +181,7 @@ CUresult hook_cuDevicePrimaryCtxRelease(CUdevice dev)
 {
 	CUresult result = check_device(dev);
 
-	return result ? result : gsb_ctx_primary_release();
+	return result ? result : gsb_cu_ctx_primary_release();
 }
 
 CUresult hook_cuDevicePrimaryCtxReset(CUdevice dev)
@@ -188,7 +189,7 @@ CUresult hook_cuDevicePrimaryCtxReset(CUdevice dev)
 	CUresult result = check_device(dev);
 
 	if (!result)
-		gsb_ctx_primary_reset();
+		gsb_cu_ctx_primary_reset();
 	return result;
 }
 
@@ -199,7 +200,7 @@ CUresult hook_cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned flags)
 	if (!result && !flags_ok(flags))
 		result = CUDA_ERROR_INVALID_VALUE;
 	if (!result)
-		gsb_ctx_primary()->flags = flags;
+		gsb_cu_ctx_primary()->flags = flags;
 	return result;
 }
 
@@ -209,8 +210,8 @@ CUresult hook_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned *flags, int *act
 
 	if (result)
 		return result;
-	*flags = gsb_ctx_primary()->flags;
-	*active = atomic_load_explicit(&gsb_ctx_primary()->wire, memory_order_acquire) != 0;
+	*flags = gsb_cu_ctx_primary()->flags;
+	*active = atomic_load_explicit(&gsb_cu_ctx_primary()->wire, memory_order_acquire) != 0;
 	return CUDA_SUCCESS;
 }
 
@@ -218,8 +219,8 @@ CUresult hook_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned *flags, int *act
 
 CUresult hook_cuCtxGetApiVersion(CUcontext handle, unsigned *version)
 {
-	struct gsb_ctx *ctx;
-	CUresult result = version ? gsb_ctx_resolve(handle, &ctx) : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_cu_ctx *ctx;
+	CUresult result = version ? gsb_cu_ctx_resolve(handle, &ctx) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
 		*version = ctx->api_version;
@@ -228,8 +229,8 @@ CUresult hook_cuCtxGetApiVersion(CUcontext handle, unsigned *version)
 
 CUresult hook_cuCtxGetDevice(CUdevice *dev, CUcontext handle)
 {
-	struct gsb_ctx *ctx;
-	CUresult result = dev ? gsb_ctx_resolve(handle, &ctx) : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_cu_ctx *ctx;
+	CUresult result = dev ? gsb_cu_ctx_resolve(handle, &ctx) : CUDA_ERROR_INVALID_VALUE;
 
 	/* A primary context that is not active still has a device; a runtime asks before it retains. */
 	if (result == CUDA_ERROR_CONTEXT_IS_DESTROYED && (handle || gsb_self.top.ctx))
@@ -241,8 +242,8 @@ CUresult hook_cuCtxGetDevice(CUdevice *dev, CUcontext handle)
 
 CUresult hook_cuCtxGetFlags(unsigned *flags)
 {
-	struct gsb_ctx *ctx;
-	CUresult result = flags ? gsb_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_cu_ctx *ctx;
+	CUresult result = flags ? gsb_cu_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
 		*flags = ctx->flags;
@@ -251,8 +252,8 @@ CUresult hook_cuCtxGetFlags(unsigned *flags)
 
 CUresult hook_cuCtxSetFlags(unsigned flags)
 {
-	struct gsb_ctx *ctx;
-	CUresult result = flags_ok(flags) ? gsb_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_cu_ctx *ctx;
+	CUresult result = flags_ok(flags) ? gsb_cu_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
 		ctx->flags = flags;
@@ -261,8 +262,8 @@ CUresult hook_cuCtxSetFlags(unsigned flags)
 
 CUresult hook_cuCtxGetId(CUcontext handle, unsigned long long *id)
 {
-	struct gsb_ctx *ctx;
-	CUresult result = id ? gsb_ctx_resolve(handle, &ctx) : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_cu_ctx *ctx;
+	CUresult result = id ? gsb_cu_ctx_resolve(handle, &ctx) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
 		*id = atomic_load_explicit(&ctx->wire, memory_order_acquire);
@@ -271,8 +272,8 @@ CUresult hook_cuCtxGetId(CUcontext handle, unsigned long long *id)
 
 CUresult hook_cuCtxGetLimit(size_t *value, CUlimit limit)
 {
-	struct gsb_ctx *ctx;
-	CUresult result = value ? gsb_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_cu_ctx *ctx;
+	CUresult result = value ? gsb_cu_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result && limit >= GSB_N_LIMITS)
 		result = CUDA_ERROR_UNSUPPORTED_LIMIT;
@@ -287,8 +288,8 @@ CUresult hook_cuCtxGetLimit(size_t *value, CUlimit limit)
  */
 CUresult hook_cuCtxSetLimit(CUlimit limit, size_t value)
 {
-	struct gsb_ctx *ctx;
-	CUresult result = gsb_ctx_current(&ctx);
+	struct gsb_cu_ctx *ctx;
+	CUresult result = gsb_cu_ctx_current(&ctx);
 
 	if (result)
 		return result;
@@ -301,8 +302,8 @@ CUresult hook_cuCtxSetLimit(CUlimit limit, size_t value)
 
 CUresult hook_cuCtxGetCacheConfig(CUfunc_cache *config)
 {
-	struct gsb_ctx *ctx;
-	CUresult result = config ? gsb_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_cu_ctx *ctx;
+	CUresult result = config ? gsb_cu_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
 		*config = ctx->cache_config;
@@ -311,8 +312,8 @@ CUresult hook_cuCtxGetCacheConfig(CUfunc_cache *config)
 
 CUresult hook_cuCtxSetCacheConfig(CUfunc_cache config)
 {
-	struct gsb_ctx *ctx;
-	CUresult result = config <= CU_FUNC_CACHE_PREFER_EQUAL ? gsb_ctx_current(&ctx)
+	struct gsb_cu_ctx *ctx;
+	CUresult result = config <= CU_FUNC_CACHE_PREFER_EQUAL ? gsb_cu_ctx_current(&ctx)
 							       : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
@@ -322,8 +323,8 @@ CUresult hook_cuCtxSetCacheConfig(CUfunc_cache config)
 
 CUresult hook_cuCtxGetSharedMemConfig(CUsharedconfig *config)
 {
-	struct gsb_ctx *ctx;
-	CUresult result = config ? gsb_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_cu_ctx *ctx;
+	CUresult result = config ? gsb_cu_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
 		*config = ctx->smem_config;
@@ -333,16 +334,16 @@ CUresult hook_cuCtxGetSharedMemConfig(CUsharedconfig *config)
 /* The banks are four bytes wide on every device since compute capability 5.0; the rest is a hint. */
 CUresult hook_cuCtxSetSharedMemConfig(CUsharedconfig config)
 {
-	struct gsb_ctx *ctx;
+	struct gsb_cu_ctx *ctx;
 
-	return config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? gsb_ctx_current(&ctx)
+	return config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? gsb_cu_ctx_current(&ctx)
 								   : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult hook_cuCtxGetStreamPriorityRange(int *least, int *greatest)
 {
-	struct gsb_ctx *ctx;
-	CUresult result = gsb_ctx_current(&ctx);
+	struct gsb_cu_ctx *ctx;
+	CUresult result = gsb_cu_ctx_current(&ctx);
 
 	if (!result && least)
 		*least = gsb_proc.device.priority_least;
@@ -353,15 +354,15 @@ CUresult hook_cuCtxGetStreamPriorityRange(int *least, int *greatest)
 
 CUresult hook_cuCtxResetPersistingL2Cache(void)
 {
-	struct gsb_ctx *ctx;
+	struct gsb_cu_ctx *ctx;
 
-	return gsb_ctx_current(&ctx); /* nothing is ever set aside */
+	return gsb_cu_ctx_current(&ctx); /* nothing is ever set aside */
 }
 
 CUresult hook_cuCtxSynchronize(CUcontext handle)
 {
-	struct gsb_ctx *ctx;
-	CUresult result = gsb_ctx_resolve(handle, &ctx);
+	struct gsb_cu_ctx *ctx;
+	CUresult result = gsb_cu_ctx_resolve(handle, &ctx);
 
-	return result ? result : gsb_streams_wait_all(ctx);
+	return result ? result : gsb_cu_streams_wait_all(ctx);
 }

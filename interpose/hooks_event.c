@@ -7,17 +7,17 @@
 #include "interpose/post.h"
 #include "interpose/stream.h"
 
-static const struct gsb_event_word *word_of(const struct gsb_event *e)
+static const struct gsb_event_word *word_of(const struct gsb_cu_event *e)
 {
 	return &gsb_proc.region->events[e->obj.index];
 }
 
-static uint64_t recorded(const struct gsb_event *e)
+static uint64_t recorded(const struct gsb_cu_event *e)
 {
 	return atomic_load_explicit(&e->recorded, memory_order_acquire);
 }
 
-static bool is_done(const struct gsb_event *e)
+static bool is_done(const struct gsb_cu_event *e)
 {
 	return atomic_load_explicit(&word_of(e)->done, memory_order_acquire) >= recorded(e);
 }
@@ -27,12 +27,12 @@ static bool is_idle(const void *object)
 	return is_done(object);
 }
 
-struct gsb_table gsb_events =
-	GSB_TABLE_IN_CTX(GSB_HANDLE_EVENT, GSB_N_EVENTS, struct gsb_event, is_idle);
+struct gsb_object_table gsb_cu_events =
+	GSB_OBJECT_TABLE_IN_CTX(GSB_HANDLE_EVENT, GSB_N_EVENTS, struct gsb_cu_event, is_idle);
 
-static CUresult create(struct gsb_ctx *ctx, unsigned flags, struct gsb_event **out)
+static CUresult create(struct gsb_cu_ctx *ctx, unsigned flags, struct gsb_cu_event **out)
 {
-	struct gsb_event *e = gsb_object_take(&gsb_events);
+	struct gsb_cu_event *e = gsb_object_take(&gsb_cu_events);
 	struct gsb_rec_event_create body;
 	CUresult result;
 
@@ -46,7 +46,7 @@ static CUresult create(struct gsb_ctx *ctx, unsigned flags, struct gsb_event **o
 		.event = gsb_object_name(e), .ctx = e->wire_ctx, .flags = flags};
 	result = gsb_post_in(GSB_REC_EVENT_CREATE, ctx, e->wire_ctx, &body, sizeof(body));
 	if (result) {
-		gsb_object_release(&gsb_events, e);
+		gsb_object_release(&gsb_cu_events, e);
 		return result;
 	}
 	gsb_object_publish(e);
@@ -56,8 +56,8 @@ static CUresult create(struct gsb_ctx *ctx, unsigned flags, struct gsb_event **o
 
 CUresult hook_cuEventCreate(CUevent *event, unsigned flags)
 {
-	struct gsb_event *e;
-	struct gsb_ctx *ctx;
+	struct gsb_cu_event *e;
+	struct gsb_cu_ctx *ctx;
 	CUresult result;
 
 	if (!event || flags & ~(unsigned)(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING |
@@ -66,7 +66,7 @@ CUresult hook_cuEventCreate(CUevent *event, unsigned flags)
 	if (flags & CU_EVENT_INTERPROCESS)
 		return flags & CU_EVENT_DISABLE_TIMING ? CUDA_ERROR_NOT_SUPPORTED
 						       : CUDA_ERROR_INVALID_VALUE;
-	result = gsb_ctx_current(&ctx);
+	result = gsb_cu_ctx_current(&ctx);
 	if (!result)
 		result = create(ctx, flags, &e);
 	if (!result)
@@ -76,17 +76,17 @@ CUresult hook_cuEventCreate(CUevent *event, unsigned flags)
 
 CUresult hook_cuEventDestroy(CUevent event)
 {
-	struct gsb_event *e = gsb_object_get(&gsb_events, (uint64_t)event);
+	struct gsb_cu_event *e = gsb_object_get(&gsb_cu_events, (uint64_t)event);
 
 	if (!e)
 		return CUDA_ERROR_INVALID_HANDLE;
-	gsb_post_destroy(GSB_REC_EVENT_DESTROY, &gsb_events, e, (uint64_t)event, e->ctx,
+	gsb_post_destroy(GSB_REC_EVENT_DESTROY, &gsb_cu_events, e, (uint64_t)event, e->ctx,
 			 e->wire_ctx);
 	return CUDA_SUCCESS;
 }
 
 /* The event's number is counted inside the ring's lock, so that two threads' records have the ring's order. */
-static CUresult record(struct gsb_event *e, struct gsb_stream *s)
+static CUresult record(struct gsb_cu_event *e, struct gsb_cu_stream *s)
 {
 	struct gsb_post p;
 	CUresult result =
@@ -105,15 +105,15 @@ static CUresult record(struct gsb_event *e, struct gsb_stream *s)
 
 CUresult hook_cuEventRecord(CUevent event, CUstream stream, unsigned flags)
 {
-	struct gsb_event *e = gsb_object_get(&gsb_events, (uint64_t)event);
-	struct gsb_stream *s;
+	struct gsb_cu_event *e = gsb_object_get(&gsb_cu_events, (uint64_t)event);
+	struct gsb_cu_stream *s;
 	CUresult result;
 
 	if (!e)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL)
 		return CUDA_ERROR_INVALID_VALUE;
-	result = gsb_stream_resolve(stream, &s);
+	result = gsb_cu_stream_resolve(stream, &s);
 	if (result)
 		return result;
 	return s->wire_ctx == e->wire_ctx ? record(e, s) : CUDA_ERROR_INVALID_HANDLE;
@@ -122,36 +122,36 @@ CUresult hook_cuEventRecord(CUevent event, CUstream stream, unsigned flags)
 CUresult hook_cuEventQuery(CUevent event)
 {
 	uint64_t before = gsb_n_completed();
-	const struct gsb_event *e = gsb_object_get(&gsb_events, (uint64_t)event);
+	const struct gsb_cu_event *e = gsb_object_get(&gsb_cu_events, (uint64_t)event);
 	CUresult result;
 
 	if (!e)
 		return CUDA_ERROR_INVALID_HANDLE;
-	result = gsb_ctx_error(e->ctx);
+	result = gsb_cu_ctx_error(e->ctx);
 	if (result || is_done(e))
 		return result;
 	result = gsb_wait_progress(before);
-	return result		       ? result
-	       : gsb_ctx_error(e->ctx) ? gsb_ctx_error(e->ctx)
-				       : CUDA_ERROR_NOT_READY;
+	return result			  ? result
+	       : gsb_cu_ctx_error(e->ctx) ? gsb_cu_ctx_error(e->ctx)
+					  : CUDA_ERROR_NOT_READY;
 }
 
 CUresult hook_cuEventSynchronize(CUevent event)
 {
-	const struct gsb_event *e = gsb_object_get(&gsb_events, (uint64_t)event);
+	const struct gsb_cu_event *e = gsb_object_get(&gsb_cu_events, (uint64_t)event);
 	CUresult result;
 
 	if (!e)
 		return CUDA_ERROR_INVALID_HANDLE;
 	result = gsb_wait(GSB_WAIT_EVENT, e->obj.index, recorded(e));
-	return result ? result : gsb_ctx_error(e->ctx);
+	return result ? result : gsb_cu_ctx_error(e->ctx);
 }
 
 /*
  * The time of a completed record. Another thread may record the event again meanwhile: time and number are
  * one record's only when the number is the same before and after.
  */
-static uint64_t time_of(const struct gsb_event *e)
+static uint64_t time_of(const struct gsb_cu_event *e)
 {
 	const struct gsb_event_word *w = word_of(e);
 	uint64_t before, time;
@@ -167,16 +167,17 @@ static uint64_t time_of(const struct gsb_event *e)
 CUresult hook_cuEventElapsedTime(float *ms, CUevent start, CUevent end)
 {
 	uint64_t before = gsb_n_completed();
-	const struct gsb_event *a = gsb_object_get(&gsb_events, (uint64_t)start);
-	const struct gsb_event *b = gsb_object_get(&gsb_events, (uint64_t)end);
+	const struct gsb_cu_event *a = gsb_object_get(&gsb_cu_events, (uint64_t)start);
+	const struct gsb_cu_event *b = gsb_object_get(&gsb_cu_events, (uint64_t)end);
 	CUresult result;
 
 	if (!ms)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!a || !b || (a->flags | b->flags) & CU_EVENT_DISABLE_TIMING ||
-	    a->wire_ctx != b->wire_ctx || !gsb_event_is_recorded(a) || !gsb_event_is_recorded(b))
+	    a->wire_ctx != b->wire_ctx || !gsb_cu_event_is_recorded(a) ||
+	    !gsb_cu_event_is_recorded(b))
 		return CUDA_ERROR_INVALID_HANDLE;
-	result = gsb_ctx_error(a->ctx);
+	result = gsb_cu_ctx_error(a->ctx);
 	if (result)
 		return result;
 	if (!is_done(a) || !is_done(b)) {

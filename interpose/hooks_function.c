@@ -8,16 +8,16 @@
 #include "interpose/post.h"
 
 /* The function that a handle of either kind stands for where the caller is. */
-static CUresult find_here(const void *handle, struct gsb_function **out)
+static CUresult find_here(const void *handle, struct gsb_cu_function **out)
 {
-	struct gsb_function *f = gsb_function_get(handle);
+	struct gsb_cu_function *f = gsb_cu_function_get(handle);
 
-	return f ? gsb_function_here(f, out) : CUDA_ERROR_INVALID_HANDLE;
+	return f ? gsb_cu_function_here(f, out) : CUDA_ERROR_INVALID_HANDLE;
 }
 
-static CUresult find_kernel(CUkernel kernel, struct gsb_function **out)
+static CUresult find_kernel(CUkernel kernel, struct gsb_cu_function **out)
 {
-	*out = gsb_function_get(kernel);
+	*out = gsb_cu_function_get(kernel);
 	return *out && (*out)->library ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
@@ -25,7 +25,7 @@ static CUresult find_kernel(CUkernel kernel, struct gsb_function **out)
 
 static CUresult get_attribute(int *value, CUfunction_attribute attr, const void *handle)
 {
-	struct gsb_function *f;
+	struct gsb_cu_function *f;
 	CUresult result = value && attr < GSB_N_FUNCTION_ATTRS ? find_here(handle, &f)
 							       : CUDA_ERROR_INVALID_VALUE;
 
@@ -46,7 +46,7 @@ CUresult hook_cuKernelGetAttribute(int *value, CUfunction_attribute attr, CUkern
 }
 
 /* Whether the value can be set at all, as the driver would answer. */
-static CUresult check_setting(const struct gsb_function *f, CUfunction_attribute attr, int value)
+static CUresult check_setting(const struct gsb_cu_function *f, CUfunction_attribute attr, int value)
 {
 	int most = gsb_proc.device.attrs[CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN];
 
@@ -67,7 +67,7 @@ static CUresult check_setting(const struct gsb_function *f, CUfunction_attribute
 
 static CUresult set_attribute(const void *handle, CUfunction_attribute attr, int value)
 {
-	struct gsb_function *k = gsb_function_get(handle), *f;
+	struct gsb_cu_function *k = gsb_cu_function_get(handle), *f;
 	CUresult result = find_here(handle, &f);
 
 	if (!result)
@@ -78,7 +78,7 @@ static CUresult set_attribute(const void *handle, CUfunction_attribute attr, int
 		k->set[attr] = value;
 		k->is_set[attr] = true;
 	}
-	return gsb_function_set(f, attr, value);
+	return gsb_cu_function_set(f, attr, value);
 }
 
 CUresult hook_cuFuncSetAttribute(CUfunction fn, CUfunction_attribute attr, int value)
@@ -97,7 +97,7 @@ CUresult hook_cuFuncSetCacheConfig(CUfunction fn, CUfunc_cache config)
 {
 	if (config > CU_FUNC_CACHE_PREFER_EQUAL)
 		return CUDA_ERROR_INVALID_VALUE;
-	return gsb_function_get(fn) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	return gsb_cu_function_get(fn) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult hook_cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev)
@@ -110,14 +110,14 @@ CUresult hook_cuFuncSetSharedMemConfig(CUfunction fn, CUsharedconfig config)
 {
 	if (config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE)
 		return CUDA_ERROR_INVALID_VALUE;
-	return gsb_function_get(fn) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	return gsb_cu_function_get(fn) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 /* ---- what they are ---- */
 
 CUresult hook_cuFuncGetModule(CUmodule *mod, CUfunction fn)
 {
-	struct gsb_function *f;
+	struct gsb_cu_function *f;
 	CUresult result = mod ? find_here(fn, &f) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
@@ -127,7 +127,7 @@ CUresult hook_cuFuncGetModule(CUmodule *mod, CUfunction fn)
 
 CUresult hook_cuFuncGetName(const char **name, CUfunction fn)
 {
-	const struct gsb_function *f = gsb_function_get(fn);
+	const struct gsb_cu_function *f = gsb_cu_function_get(fn);
 
 	if (!name)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -144,11 +144,11 @@ CUresult hook_cuKernelGetName(const char **name, CUkernel kernel)
 
 CUresult hook_cuKernelGetFunction(CUfunction *fn, CUkernel kernel)
 {
-	struct gsb_function *k, *f;
+	struct gsb_cu_function *k, *f;
 	CUresult result = fn ? find_kernel(kernel, &k) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		result = gsb_function_here(k, &f);
+		result = gsb_cu_function_here(k, &f);
 	if (!result)
 		*fn = (CUfunction)gsb_object_name(f);
 	return result;
@@ -156,7 +156,7 @@ CUresult hook_cuKernelGetFunction(CUfunction *fn, CUkernel kernel)
 
 CUresult hook_cuKernelGetLibrary(CUlibrary *lib, CUkernel kernel)
 {
-	struct gsb_function *k;
+	struct gsb_cu_function *k;
 	CUresult result = lib ? find_kernel(kernel, &k) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
@@ -166,7 +166,7 @@ CUresult hook_cuKernelGetLibrary(CUlibrary *lib, CUkernel kernel)
 
 static CUresult param_info(const void *handle, size_t i, size_t *offset, size_t *size)
 {
-	struct gsb_function *f;
+	struct gsb_cu_function *f;
 	CUresult result = offset ? find_here(handle, &f) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result && i >= f->info->n_params)
@@ -191,7 +191,7 @@ CUresult hook_cuKernelGetParamInfo(CUkernel kernel, size_t i, size_t *offset, si
 
 CUresult hook_cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction fn)
 {
-	struct gsb_function *f;
+	struct gsb_cu_function *f;
 	CUresult result = state ? find_here(fn, &f) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
@@ -202,15 +202,15 @@ CUresult hook_cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction fn)
 
 CUresult hook_cuFuncLoad(CUfunction fn)
 {
-	struct gsb_function *f;
+	struct gsb_cu_function *f;
 	CUresult result = find_here(fn, &f);
 
-	return result || f->is_ready ? result : gsb_function_prepare(f);
+	return result || f->is_ready ? result : gsb_cu_function_prepare(f);
 }
 
 /* ---- occupancy: the engine's device answers, because the answer is the device's ---- */
 
-static CUresult ask(const struct gsb_function *f, uint32_t what, uint32_t block, uint64_t smem,
+static CUresult ask(const struct gsb_cu_function *f, uint32_t what, uint32_t block, uint64_t smem,
 		    uint64_t *out)
 {
 	const struct gsb_rec_occupancy body = {
@@ -236,7 +236,7 @@ CUresult hook_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, 
 								   int block_size, size_t smem,
 								   unsigned flags)
 {
-	struct gsb_function *f;
+	struct gsb_cu_function *f;
 	uint64_t n = 0;
 	CUresult result = blocks && block_size > 0 && flags <= 1 ? find_here(fn, &f)
 								 : CUDA_ERROR_INVALID_VALUE;
@@ -251,7 +251,7 @@ CUresult hook_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, 
 CUresult hook_cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction fn, int blocks,
 						      int block_size)
 {
-	struct gsb_function *f;
+	struct gsb_cu_function *f;
 	uint64_t n;
 	CUresult result = bytes && blocks > 0 && block_size > 0 ? find_here(fn, &f)
 								: CUDA_ERROR_INVALID_VALUE;
@@ -268,7 +268,7 @@ CUresult hook_cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block,
 							const struct gsb_block_search *search)
 {
 	int limit, warp = gsb_proc.device.attrs[CU_DEVICE_ATTRIBUTE_WARP_SIZE], best = 0, n = 0;
-	struct gsb_function *f;
+	struct gsb_cu_function *f;
 	CUresult result = grid && block ? find_here(search->fn, &f) : CUDA_ERROR_INVALID_VALUE;
 
 	if (result)

@@ -62,7 +62,7 @@ static CUresult check_geometry(const struct gsb_launch *l, const struct gsb_func
 }
 
 /* All blocks of a cooperative grid must be resident at once, or its barriers would never open. */
-static CUresult check_cooperative(const struct gsb_launch *l, const struct gsb_function *f)
+static CUresult check_cooperative(const struct gsb_launch *l, const struct gsb_cu_function *f)
 {
 	int blocks, threads = (int)(l->block[0] * l->block[1] * l->block[2]);
 	CUresult result;
@@ -130,8 +130,8 @@ static void pack(uint8_t *to, const struct gsb_function_info *info, void *const 
 
 /* ---- the launch ---- */
 
-static CUresult post_launch(const struct gsb_launch *l, const struct gsb_function *f,
-			    struct gsb_stream *s, const void *buffer)
+static CUresult post_launch(const struct gsb_launch *l, const struct gsb_cu_function *f,
+			    struct gsb_cu_stream *s, const void *buffer)
 {
 	const struct gsb_function_info *info = f->info;
 	struct gsb_rec_launch *body;
@@ -157,23 +157,23 @@ static CUresult post_launch(const struct gsb_launch *l, const struct gsb_functio
 	gsb_post_end(&p);
 	if (gsb_unlikely(gsb_proc.launch_blocking)) {
 		result = gsb_wait(GSB_WAIT_STREAM, s->obj.index, p.number);
-		return result ? result : gsb_ctx_error(s->ctx);
+		return result ? result : gsb_cu_ctx_error(s->ctx);
 	}
 	return CUDA_SUCCESS;
 }
 
 CUresult hook_cuLaunchKernel(const struct gsb_launch *l)
 {
-	struct gsb_function *f = gsb_function_get(l->fn);
+	struct gsb_cu_function *f = gsb_cu_function_get(l->fn);
 	const void *buffer;
-	struct gsb_stream *s;
+	struct gsb_cu_stream *s;
 	CUresult result;
 
 	if (gsb_unlikely(!f))
 		return CUDA_ERROR_INVALID_HANDLE;
-	result = gsb_stream_resolve(l->stream, &s);
+	result = gsb_cu_stream_resolve(l->stream, &s);
 	if (!result && gsb_unlikely(f->wire_ctx != s->wire_ctx))
-		result = gsb_function_in(f, s->ctx, &f);
+		result = gsb_cu_function_in(f, s->ctx, &f);
 	if (!result)
 		result = check_geometry(l, f->info);
 	if (!result)
@@ -181,7 +181,7 @@ CUresult hook_cuLaunchKernel(const struct gsb_launch *l)
 	if (!result && gsb_unlikely(l->flags & GSB_LAUNCH_COOPERATIVE))
 		result = check_cooperative(l, f);
 	if (!result && gsb_unlikely(!atomic_load_explicit(&f->is_ready, memory_order_relaxed)))
-		result = gsb_function_prepare(f);
+		result = gsb_cu_function_prepare(f);
 	return gsb_unlikely(result) ? result : post_launch(l, f, s, buffer);
 }
 

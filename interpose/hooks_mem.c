@@ -12,7 +12,7 @@
 
 #define PITCH_ALIGN 512u /* bytes; what devices of this decade give */
 
-static CUresult allocate(enum gsb_rec_type type, uint64_t size, struct gsb_ctx *ctx,
+static CUresult allocate(enum gsb_rec_type type, uint64_t size, struct gsb_cu_ctx *ctx,
 			 struct gsb_alloc *a)
 {
 	const struct gsb_rec_mem_alloc body = {
@@ -57,8 +57,8 @@ static CUresult free_range(enum gsb_rec_type type, const struct gsb_alloc *a)
 CUresult hook_cuMemAlloc(CUdeviceptr *ptr, size_t n)
 {
 	struct gsb_alloc a = {.kind = GSB_ALLOC_DEVICE};
-	struct gsb_ctx *ctx;
-	CUresult result = ptr && n ? gsb_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_cu_ctx *ctx;
+	CUresult result = ptr && n ? gsb_cu_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
 		result = allocate(GSB_REC_MEM_ALLOC, n, ctx, &a);
@@ -89,8 +89,8 @@ CUresult hook_cuMemAllocPitch(CUdeviceptr *ptr, size_t *pitch, size_t width, siz
 CUresult hook_cuMemFree(CUdeviceptr ptr)
 {
 	struct gsb_alloc a;
-	struct gsb_ctx *ctx;
-	CUresult result = gsb_ctx_current(&ctx);
+	struct gsb_cu_ctx *ctx;
+	CUresult result = gsb_cu_ctx_current(&ctx);
 
 	if (result || !ptr)
 		return result;
@@ -102,8 +102,8 @@ CUresult hook_cuMemFree(CUdeviceptr ptr)
 CUresult hook_cuMemAllocAsync(CUdeviceptr *ptr, size_t n, CUstream stream)
 {
 	struct gsb_alloc a = {.kind = GSB_ALLOC_DEVICE, .is_from_pool = true};
-	struct gsb_stream *s;
-	CUresult result = ptr && n ? gsb_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_cu_stream *s;
+	CUresult result = ptr && n ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
 		result = allocate(GSB_REC_MEM_ALLOC, n, s->ctx, &a);
@@ -116,8 +116,8 @@ CUresult hook_cuMemFreeAsync(CUdeviceptr ptr, CUstream stream)
 {
 	struct gsb_rec_mem_free body = {.addr = ptr};
 	struct gsb_alloc a;
-	struct gsb_stream *s;
-	CUresult result = gsb_stream_resolve(stream, &s);
+	struct gsb_cu_stream *s;
+	CUresult result = gsb_cu_stream_resolve(stream, &s);
 
 	if (result || !ptr)
 		return result;
@@ -134,8 +134,8 @@ CUresult hook_cuMemGetInfo(size_t *free_bytes, size_t *total)
 {
 	struct gsb_reply_mem_info info;
 	struct gsb_rec_ctx body;
-	struct gsb_ctx *ctx;
-	CUresult result = free_bytes && total ? gsb_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_cu_ctx *ctx;
+	CUresult result = free_bytes && total ? gsb_cu_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
 
 	if (result)
 		return result;
@@ -158,14 +158,14 @@ CUresult hook_cuMemGetInfo(size_t *free_bytes, size_t *total)
 CUresult hook_cuMemHostAlloc(void **ptr, size_t n, unsigned flags)
 {
 	struct gsb_alloc a = {.kind = GSB_ALLOC_HOST, .flags = flags};
-	struct gsb_ctx *ctx;
+	struct gsb_cu_ctx *ctx;
 	CUresult result;
 
 	if (!ptr || !n ||
 	    flags & ~(unsigned)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
 				CU_MEMHOSTALLOC_WRITECOMBINED))
 		return CUDA_ERROR_INVALID_VALUE;
-	result = gsb_ctx_current(&ctx);
+	result = gsb_cu_ctx_current(&ctx);
 	if (!result && !gsb_proc.host_bytes)
 		result = CUDA_ERROR_OUT_OF_MEMORY;
 	if (!result)
@@ -178,8 +178,8 @@ CUresult hook_cuMemHostAlloc(void **ptr, size_t n, unsigned flags)
 CUresult hook_cuMemFreeHost(void *ptr)
 {
 	struct gsb_alloc a;
-	struct gsb_ctx *ctx;
-	CUresult result = gsb_ctx_current(&ctx);
+	struct gsb_cu_ctx *ctx;
+	CUresult result = gsb_cu_ctx_current(&ctx);
 
 	if (!result)
 		result = gsb_alloc_remove((uint64_t)ptr, GSB_ALLOC_HOST, &a);
@@ -316,7 +316,7 @@ static CUresult pointer_attribute(void *data, CUpointer_attribute attr, CUdevice
 				  const struct gsb_alloc *a)
 {
 	switch (attr) {
-	case CU_POINTER_ATTRIBUTE_CONTEXT: *(CUcontext *)data = gsb_ctx_public(a->ctx); break;
+	case CU_POINTER_ATTRIBUTE_CONTEXT: *(CUcontext *)data = gsb_cu_ctx_public(a->ctx); break;
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
 		*(unsigned *)data =
 			a->kind == GSB_ALLOC_HOST ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;

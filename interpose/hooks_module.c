@@ -142,12 +142,12 @@ static CUresult read_file(const char *path, struct gsb_image *out)
 
 static CUresult load_module(CUmodule *mod, const struct gsb_image *image, struct gsb_jit_logs *logs)
 {
-	struct gsb_module *m;
-	struct gsb_ctx *ctx;
-	CUresult result = gsb_ctx_current(&ctx);
+	struct gsb_cu_module *m;
+	struct gsb_cu_ctx *ctx;
+	CUresult result = gsb_cu_ctx_current(&ctx);
 
 	if (!result)
-		result = gsb_module_load(ctx, NULL, image, logs, &m);
+		result = gsb_cu_module_load(ctx, NULL, image, logs, &m);
 	if (!result)
 		*mod = (CUmodule)gsb_object_name(m);
 	return result;
@@ -180,34 +180,34 @@ CUresult hook_cuModuleLoad(CUmodule *mod, const char *path)
 	return result;
 }
 
-static struct gsb_module *find_module(CUmodule mod)
+static struct gsb_cu_module *find_module(CUmodule mod)
 {
-	return gsb_object_get(&gsb_modules, (uint64_t)mod);
+	return gsb_object_get(&gsb_cu_modules, (uint64_t)mod);
 }
 
 CUresult hook_cuModuleUnload(CUmodule mod)
 {
-	struct gsb_module *m = find_module(mod);
+	struct gsb_cu_module *m = find_module(mod);
 
 	if (!m || m->library)
 		return CUDA_ERROR_INVALID_HANDLE;
-	gsb_module_unload(m);
+	gsb_cu_module_unload(m);
 	return CUDA_SUCCESS;
 }
 
 CUresult hook_cuModuleGetFunction(CUfunction *fn, CUmodule mod, const char *name)
 {
-	struct gsb_module *m = find_module(mod);
-	struct gsb_function *f;
+	struct gsb_cu_module *m = find_module(mod);
+	struct gsb_cu_function *f;
 	CUresult result;
 
 	if (!fn || !name || !*name)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!m)
 		return CUDA_ERROR_INVALID_HANDLE;
-	result = gsb_ctx_error(m->ctx);
+	result = gsb_cu_ctx_error(m->ctx);
 	if (!result)
-		result = gsb_module_function(m, name, &f);
+		result = gsb_cu_module_function(m, name, &f);
 	if (!result)
 		*fn = (CUfunction)gsb_object_name(f);
 	return result;
@@ -215,16 +215,16 @@ CUresult hook_cuModuleGetFunction(CUfunction *fn, CUmodule mod, const char *name
 
 CUresult hook_cuModuleGetFunctionCount(unsigned *count, CUmodule mod)
 {
-	struct gsb_module *m = find_module(mod);
+	struct gsb_cu_module *m = find_module(mod);
 
 	if (!count)
 		return CUDA_ERROR_INVALID_VALUE;
-	return m ? gsb_module_count(m, count) : CUDA_ERROR_INVALID_HANDLE;
+	return m ? gsb_cu_module_count(m, count) : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult hook_cuModuleEnumerateFunctions(CUfunction *fns, unsigned n, CUmodule mod)
 {
-	struct gsb_module *m = find_module(mod);
+	struct gsb_cu_module *m = find_module(mod);
 	char name[GSB_NAME_MAX + 1];
 	CUresult result = CUDA_SUCCESS;
 
@@ -233,7 +233,7 @@ CUresult hook_cuModuleEnumerateFunctions(CUfunction *fns, unsigned n, CUmodule m
 	if (!m)
 		return CUDA_ERROR_INVALID_HANDLE;
 	for (unsigned i = 0; !result && i < n; i++) {
-		result = gsb_module_kernel_name(m, i, name);
+		result = gsb_cu_module_kernel_name(m, i, name);
 		if (!result)
 			result = hook_cuModuleGetFunction(&fns[i], mod, name);
 	}
@@ -242,11 +242,11 @@ CUresult hook_cuModuleEnumerateFunctions(CUfunction *fns, unsigned n, CUmodule m
 
 CUresult hook_cuModuleGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUmodule mod, const char *name)
 {
-	struct gsb_module *m = find_module(mod);
+	struct gsb_cu_module *m = find_module(mod);
 
 	if (!name || !*name || (!ptr && !bytes))
 		return CUDA_ERROR_INVALID_VALUE;
-	return m ? gsb_module_global(m, name, ptr, bytes) : CUDA_ERROR_INVALID_HANDLE;
+	return m ? gsb_cu_module_global(m, name, ptr, bytes) : CUDA_ERROR_INVALID_HANDLE;
 }
 
 /* ---- libraries ---- */
@@ -255,20 +255,20 @@ CUresult hook_cuModuleGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUmodule mod, c
 static CUresult load_library(CUlibrary *out, const struct gsb_image *image, bool is_preserved,
 			     struct gsb_jit_logs *logs)
 {
-	struct gsb_library *lib;
-	struct gsb_module *m;
-	struct gsb_ctx *ctx;
-	CUresult result = gsb_library_create(image, is_preserved, &lib);
+	struct gsb_cu_library *lib;
+	struct gsb_cu_module *m;
+	struct gsb_cu_ctx *ctx;
+	CUresult result = gsb_cu_library_create(image, is_preserved, &lib);
 
 	if (result)
 		return result;
-	result = gsb_ctx_current(&ctx);
+	result = gsb_cu_ctx_current(&ctx);
 	if (!result)
-		result = gsb_library_module_in(lib, ctx, logs, &m);
+		result = gsb_cu_library_module_in(lib, ctx, logs, &m);
 	else if (result == CUDA_ERROR_INVALID_CONTEXT)
 		result = CUDA_SUCCESS;
 	if (result) {
-		gsb_library_destroy(lib);
+		gsb_cu_library_destroy(lib);
 		return result;
 	}
 	*out = (CUlibrary)gsb_object_name(lib);
@@ -313,47 +313,47 @@ CUresult hook_cuLibraryLoadFromFile(CUlibrary *lib, const char *path,
 	return result;
 }
 
-static struct gsb_library *find_library(CUlibrary lib)
+static struct gsb_cu_library *find_library(CUlibrary lib)
 {
-	return gsb_object_get(&gsb_libraries, (uint64_t)lib);
+	return gsb_object_get(&gsb_cu_libraries, (uint64_t)lib);
 }
 
 CUresult hook_cuLibraryUnload(CUlibrary handle)
 {
-	struct gsb_library *lib = find_library(handle);
+	struct gsb_cu_library *lib = find_library(handle);
 
 	if (!lib)
 		return CUDA_ERROR_INVALID_HANDLE;
-	gsb_library_destroy(lib);
+	gsb_cu_library_destroy(lib);
 	return CUDA_SUCCESS;
 }
 
 CUresult hook_cuLibraryGetKernel(CUkernel *kernel, CUlibrary handle, const char *name)
 {
-	struct gsb_library *lib = find_library(handle);
-	struct gsb_function *k;
+	struct gsb_cu_library *lib = find_library(handle);
+	struct gsb_cu_function *k;
 	CUresult result;
 
 	if (!kernel || !name || !*name)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!lib)
 		return CUDA_ERROR_INVALID_HANDLE;
-	result = gsb_library_kernel(lib, name, &k);
+	result = gsb_cu_library_kernel(lib, name, &k);
 	if (!result)
 		*kernel = (CUkernel)gsb_object_name(k);
 	return result;
 }
 
-static CUresult module_of(CUlibrary handle, struct gsb_module **out)
+static CUresult module_of(CUlibrary handle, struct gsb_cu_module **out)
 {
-	struct gsb_library *lib = find_library(handle);
+	struct gsb_cu_library *lib = find_library(handle);
 
-	return lib ? gsb_library_module(lib, out) : CUDA_ERROR_INVALID_HANDLE;
+	return lib ? gsb_cu_library_module(lib, out) : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult hook_cuLibraryGetModule(CUmodule *mod, CUlibrary handle)
 {
-	struct gsb_module *m;
+	struct gsb_cu_module *m;
 	CUresult result = mod ? module_of(handle, &m) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
@@ -364,29 +364,29 @@ CUresult hook_cuLibraryGetModule(CUmodule *mod, CUlibrary handle)
 CUresult hook_cuLibraryGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUlibrary handle,
 				 const char *name)
 {
-	struct gsb_module *m;
+	struct gsb_cu_module *m;
 	CUresult result =
 		name && *name && (ptr || bytes) ? module_of(handle, &m) : CUDA_ERROR_INVALID_VALUE;
 
-	return result ? result : gsb_module_global(m, name, ptr, bytes);
+	return result ? result : gsb_cu_module_global(m, name, ptr, bytes);
 }
 
 CUresult hook_cuLibraryGetKernelCount(unsigned *count, CUlibrary handle)
 {
-	struct gsb_module *m;
+	struct gsb_cu_module *m;
 	CUresult result = count ? module_of(handle, &m) : CUDA_ERROR_INVALID_VALUE;
 
-	return result ? result : gsb_module_count(m, count);
+	return result ? result : gsb_cu_module_count(m, count);
 }
 
 CUresult hook_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned n, CUlibrary handle)
 {
 	char name[GSB_NAME_MAX + 1];
-	struct gsb_module *m;
+	struct gsb_cu_module *m;
 	CUresult result = kernels && n ? module_of(handle, &m) : CUDA_ERROR_INVALID_VALUE;
 
 	for (unsigned i = 0; !result && i < n; i++) {
-		result = gsb_module_kernel_name(m, i, name);
+		result = gsb_cu_module_kernel_name(m, i, name);
 		if (!result)
 			result = hook_cuLibraryGetKernel(&kernels[i], handle, name);
 	}

@@ -20,15 +20,15 @@ static int clamp_priority(int priority)
 
 CUresult hook_cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
 {
-	struct gsb_stream *s;
-	struct gsb_ctx *ctx;
+	struct gsb_cu_stream *s;
+	struct gsb_cu_ctx *ctx;
 	CUresult result;
 
 	if (!stream || flags & ~(unsigned)CU_STREAM_NON_BLOCKING)
 		return CUDA_ERROR_INVALID_VALUE;
-	result = gsb_ctx_current(&ctx);
+	result = gsb_cu_ctx_current(&ctx);
 	if (!result)
-		result = gsb_stream_create(ctx, flags, clamp_priority(priority), false, &s);
+		result = gsb_cu_stream_create(ctx, flags, clamp_priority(priority), false, &s);
 	if (!result)
 		*stream = (CUstream)gsb_object_name(s);
 	return result;
@@ -36,28 +36,28 @@ CUresult hook_cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int p
 
 CUresult hook_cuStreamDestroy(CUstream stream)
 {
-	struct gsb_stream *s = gsb_object_get(&gsb_streams, (uint64_t)stream);
+	struct gsb_cu_stream *s = gsb_object_get(&gsb_cu_streams, (uint64_t)stream);
 
 	if (!s || s->is_default)
 		return CUDA_ERROR_INVALID_HANDLE;
-	gsb_stream_destroy(s, (uint64_t)stream);
+	gsb_cu_stream_destroy(s, (uint64_t)stream);
 	return CUDA_SUCCESS;
 }
 
 CUresult hook_cuStreamGetCtx(CUstream stream, CUcontext *ctx)
 {
-	struct gsb_stream *s;
-	CUresult result = ctx ? gsb_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_cu_stream *s;
+	CUresult result = ctx ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		*ctx = gsb_ctx_public(s->ctx);
+		*ctx = gsb_cu_ctx_public(s->ctx);
 	return result;
 }
 
 CUresult hook_cuStreamGetDevice(CUstream stream, CUdevice *dev)
 {
-	struct gsb_stream *s;
-	CUresult result = dev ? gsb_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_cu_stream *s;
+	CUresult result = dev ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
 		*dev = 0;
@@ -66,8 +66,8 @@ CUresult hook_cuStreamGetDevice(CUstream stream, CUdevice *dev)
 
 CUresult hook_cuStreamGetFlags(CUstream stream, unsigned *flags)
 {
-	struct gsb_stream *s;
-	CUresult result = flags ? gsb_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_cu_stream *s;
+	CUresult result = flags ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
 		*flags = s->flags;
@@ -76,8 +76,8 @@ CUresult hook_cuStreamGetFlags(CUstream stream, unsigned *flags)
 
 CUresult hook_cuStreamGetPriority(CUstream stream, int *priority)
 {
-	struct gsb_stream *s;
-	CUresult result = priority ? gsb_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_cu_stream *s;
+	CUresult result = priority ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
 		*priority = s->priority;
@@ -86,8 +86,8 @@ CUresult hook_cuStreamGetPriority(CUstream stream, int *priority)
 
 CUresult hook_cuStreamGetId(CUstream stream, unsigned long long *id)
 {
-	struct gsb_stream *s;
-	CUresult result = id ? gsb_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_cu_stream *s;
+	CUresult result = id ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
 		*id = s->id;
@@ -97,8 +97,8 @@ CUresult hook_cuStreamGetId(CUstream stream, unsigned long long *id)
 /* No capture can begin (cuStreamBeginCapture is refused), so none is ever active. */
 CUresult hook_cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
 {
-	struct gsb_stream *s;
-	CUresult result = status ? gsb_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_cu_stream *s;
+	CUresult result = status ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
 		*status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -121,15 +121,15 @@ CUresult hook_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 	return CUDA_SUCCESS;
 }
 
-static bool is_done(struct gsb_stream *s)
+static bool is_done(struct gsb_cu_stream *s)
 {
 	if (s->ctx->legacy != s)
-		return gsb_stream_is_done(s);
-	for (uint32_t i = 0; i < gsb_streams.n_used; i++) {
-		const struct gsb_stream *other = gsb_object_at(&gsb_streams, i);
+		return gsb_cu_stream_is_done(s);
+	for (uint32_t i = 0; i < gsb_cu_streams.n_used; i++) {
+		const struct gsb_cu_stream *other = gsb_object_at(&gsb_cu_streams, i);
 
 		if (other->ctx == s->ctx && other->wire_ctx == s->wire_ctx &&
-		    !(other->flags & CU_STREAM_NON_BLOCKING) && !gsb_stream_is_done(other))
+		    !(other->flags & CU_STREAM_NON_BLOCKING) && !gsb_cu_stream_is_done(other))
 			return false;
 	}
 	return true;
@@ -138,27 +138,27 @@ static bool is_done(struct gsb_stream *s)
 CUresult hook_cuStreamQuery(CUstream stream)
 {
 	uint64_t before = gsb_n_completed();
-	struct gsb_stream *s;
-	CUresult result = gsb_stream_resolve(stream, &s);
+	struct gsb_cu_stream *s;
+	CUresult result = gsb_cu_stream_resolve(stream, &s);
 
 	if (result || is_done(s))
-		return result ? result : gsb_ctx_error(s->ctx);
+		return result ? result : gsb_cu_ctx_error(s->ctx);
 	result = gsb_wait_progress(before);
-	return result		       ? result
-	       : gsb_ctx_error(s->ctx) ? gsb_ctx_error(s->ctx)
-				       : CUDA_ERROR_NOT_READY;
+	return result			  ? result
+	       : gsb_cu_ctx_error(s->ctx) ? gsb_cu_ctx_error(s->ctx)
+					  : CUDA_ERROR_NOT_READY;
 }
 
 CUresult hook_cuStreamSynchronize(CUstream stream)
 {
-	struct gsb_stream *s;
-	CUresult result = gsb_stream_resolve(stream, &s);
+	struct gsb_cu_stream *s;
+	CUresult result = gsb_cu_stream_resolve(stream, &s);
 
-	return result ? result : gsb_stream_wait(s);
+	return result ? result : gsb_cu_stream_wait(s);
 }
 
 /* The event may be of another context than the stream, which is asked for as in gsb_post_in. */
-static CUresult post_wait(struct gsb_stream *s, const struct gsb_event *e, uint64_t event)
+static CUresult post_wait(struct gsb_cu_stream *s, const struct gsb_cu_event *e, uint64_t event)
 {
 	struct gsb_post p;
 	CUresult result =
@@ -166,7 +166,7 @@ static CUresult post_wait(struct gsb_stream *s, const struct gsb_event *e, uint6
 
 	if (result)
 		return result;
-	if (gsb_ctx_is_gone(e->ctx, e->wire_ctx)) {
+	if (gsb_cu_ctx_is_gone(e->ctx, e->wire_ctx)) {
 		gsb_post_cancel();
 		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	}
@@ -177,24 +177,24 @@ static CUresult post_wait(struct gsb_stream *s, const struct gsb_event *e, uint6
 
 CUresult hook_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 {
-	const struct gsb_event *e = gsb_object_get(&gsb_events, (uint64_t)event);
-	struct gsb_stream *s;
+	const struct gsb_cu_event *e = gsb_object_get(&gsb_cu_events, (uint64_t)event);
+	struct gsb_cu_stream *s;
 	CUresult result;
 
 	if (!e)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL)
 		return CUDA_ERROR_INVALID_VALUE;
-	result = gsb_stream_resolve(stream, &s);
-	if (result || !gsb_event_is_recorded(e))
+	result = gsb_cu_stream_resolve(stream, &s);
+	if (result || !gsb_cu_event_is_recorded(e))
 		return result;
 	return post_wait(s, e, (uint64_t)event);
 }
 
 CUresult hook_cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *data)
 {
-	struct gsb_stream *s;
-	CUresult result = fn ? gsb_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_cu_stream *s;
+	CUresult result = fn ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
 
 	return result ? result
 		      : gsb_watch_post(
@@ -203,8 +203,9 @@ CUresult hook_cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *data)
 
 CUresult hook_cuStreamAddCallback(CUstream stream, CUstreamCallback fn, void *data, unsigned flags)
 {
-	struct gsb_stream *s;
-	CUresult result = fn && !flags ? gsb_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_cu_stream *s;
+	CUresult result =
+		fn && !flags ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
 
 	return result ? result
 		      : gsb_watch_post(s, &(struct gsb_host_call){.callback = fn,

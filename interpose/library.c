@@ -9,16 +9,16 @@
 #include "interpose/library.h"
 #include "interpose/module.h"
 
-struct gsb_table gsb_libraries =
-	GSB_TABLE(GSB_HANDLE_LIBRARY, GSB_N_LIBRARIES, struct gsb_library, 0, NULL);
+struct gsb_object_table gsb_cu_libraries =
+	GSB_OBJECT_TABLE(GSB_HANDLE_LIBRARY, GSB_N_LIBRARIES, struct gsb_cu_library, 0, NULL);
 
 /* One load at a time, so that two threads do not load the same library into the same context. */
 static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static struct gsb_module *find(const struct gsb_library *lib, uint64_t wire_ctx)
+static struct gsb_cu_module *find(const struct gsb_cu_library *lib, uint64_t wire_ctx)
 {
-	for (uint32_t i = 0; i < gsb_modules.n_used; i++) {
-		struct gsb_module *m = gsb_object_at(&gsb_modules, i);
+	for (uint32_t i = 0; i < gsb_cu_modules.n_used; i++) {
+		struct gsb_cu_module *m = gsb_object_at(&gsb_cu_modules, i);
 
 		if (gsb_object_is_valid(m) && m->library == lib && m->wire_ctx == wire_ctx)
 			return m;
@@ -26,17 +26,17 @@ static struct gsb_module *find(const struct gsb_library *lib, uint64_t wire_ctx)
 	return NULL;
 }
 
-CUresult gsb_library_module_in(struct gsb_library *lib, struct gsb_ctx *ctx,
-			       struct gsb_jit_logs *logs, struct gsb_module **out)
+CUresult gsb_cu_library_module_in(struct gsb_cu_library *lib, struct gsb_cu_ctx *ctx,
+				  struct gsb_jit_logs *logs, struct gsb_cu_module **out)
 {
 	uint64_t wire = atomic_load_explicit(&ctx->wire, memory_order_acquire);
 	CUresult result = CUDA_SUCCESS;
-	struct gsb_module *m;
+	struct gsb_cu_module *m;
 
 	pthread_mutex_lock(&load_lock);
 	m = find(lib, wire);
 	if (!m)
-		result = gsb_module_load(ctx, lib, &lib->image, logs, &m);
+		result = gsb_cu_module_load(ctx, lib, &lib->image, logs, &m);
 	pthread_mutex_unlock(&load_lock);
 	if (!result)
 		*out = m;
@@ -44,35 +44,35 @@ CUresult gsb_library_module_in(struct gsb_library *lib, struct gsb_ctx *ctx,
 }
 
 /* Without a current context the primary one serves, for as long as the library stays loaded. */
-static CUresult context_for(struct gsb_library *lib, struct gsb_ctx **out)
+static CUresult context_for(struct gsb_cu_library *lib, struct gsb_cu_ctx **out)
 {
-	CUresult result = gsb_ctx_current(out);
+	CUresult result = gsb_cu_ctx_current(out);
 
 	if (result != CUDA_ERROR_INVALID_CONTEXT)
 		return result;
-	if (lib->holds_primary && atomic_load(&gsb_ctx_primary()->wire)) {
-		*out = gsb_ctx_primary();
+	if (lib->holds_primary && atomic_load(&gsb_cu_ctx_primary()->wire)) {
+		*out = gsb_cu_ctx_primary();
 		return CUDA_SUCCESS;
 	}
-	result = gsb_ctx_primary_retain(out);
+	result = gsb_cu_ctx_primary_retain(out);
 	if (!result && lib->holds_primary)
-		gsb_ctx_primary_release(); /* it was reset: made anew by this, and one reference is enough */
+		gsb_cu_ctx_primary_release(); /* it was reset: made anew by this, and one reference is enough */
 	lib->holds_primary |= !result;
 	return result;
 }
 
-CUresult gsb_library_module(struct gsb_library *lib, struct gsb_module **out)
+CUresult gsb_cu_library_module(struct gsb_cu_library *lib, struct gsb_cu_module **out)
 {
-	struct gsb_ctx *ctx;
+	struct gsb_cu_ctx *ctx;
 	CUresult result = context_for(lib, &ctx);
 
-	return result ? result : gsb_library_module_in(lib, ctx, NULL, out);
+	return result ? result : gsb_cu_library_module_in(lib, ctx, NULL, out);
 }
 
-CUresult gsb_library_create(const struct gsb_image *image, bool is_preserved,
-			    struct gsb_library **out)
+CUresult gsb_cu_library_create(const struct gsb_image *image, bool is_preserved,
+			       struct gsb_cu_library **out)
 {
-	struct gsb_library *lib;
+	struct gsb_cu_library *lib;
 	char *copy = NULL;
 
 	if (!is_preserved) {
@@ -82,7 +82,7 @@ CUresult gsb_library_create(const struct gsb_image *image, bool is_preserved,
 		memcpy(copy, image->bytes, image->size);
 		copy[image->size] = 0;
 	}
-	lib = gsb_object_take(&gsb_libraries);
+	lib = gsb_object_take(&gsb_cu_libraries);
 	if (!lib) {
 		free(copy);
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -98,20 +98,20 @@ CUresult gsb_library_create(const struct gsb_image *image, bool is_preserved,
 	return CUDA_SUCCESS;
 }
 
-void gsb_library_destroy(struct gsb_library *lib)
+void gsb_cu_library_destroy(struct gsb_cu_library *lib)
 {
 	if (!gsb_object_retire(lib, gsb_object_name(lib)))
 		return;
-	for (uint32_t i = 0; i < gsb_modules.n_used; i++) {
-		struct gsb_module *m = gsb_object_at(&gsb_modules, i);
+	for (uint32_t i = 0; i < gsb_cu_modules.n_used; i++) {
+		struct gsb_cu_module *m = gsb_object_at(&gsb_cu_modules, i);
 
 		if (gsb_object_is_valid(m) && m->library == lib)
-			gsb_module_unload(m);
+			gsb_cu_module_unload(m);
 	}
-	gsb_functions_release(lib->kernels);
+	gsb_cu_functions_release(lib->kernels);
 	if (lib->is_copy)
 		free((void *)lib->image.bytes);
 	if (lib->holds_primary)
-		gsb_ctx_primary_release();
-	gsb_object_release(&gsb_libraries, lib);
+		gsb_cu_ctx_primary_release();
+	gsb_object_release(&gsb_cu_libraries, lib);
 }

@@ -9,8 +9,8 @@
 #include "interpose/module.h"
 
 /* is_preserved: the program keeps the image where it is until the library is unloaded; else it is copied. */
-CUresult gsb_library_create(const struct gsb_image *image, bool is_preserved,
-			    struct gsb_library **out);
-void gsb_library_destroy(struct gsb_library *lib);
+CUresult gsb_cu_library_create(const struct gsb_image *image, bool is_preserved,
+			       struct gsb_cu_library **out);
+void gsb_cu_library_destroy(struct gsb_cu_library *lib);
 
 #endif

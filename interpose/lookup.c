@@ -80,7 +80,7 @@ CUresult hook_cuGetProcAddress(const char *name, void **fn, int version, cuuint6
 	return r ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
 }
 
-CUresult gsb_refuse(const char *symbol, _Atomic bool *said)
+CUresult gsb_entry_refuse(const char *symbol, _Atomic bool *said)
 {
 	if (!*said) {
 		*said = true;

@@ -19,10 +19,10 @@
 #include "interpose/post.h"
 #include "interpose/staging.h"
 
-struct gsb_table gsb_modules =
-	GSB_TABLE_IN_CTX(GSB_HANDLE_MODULE, GSB_N_MODULES, struct gsb_module, NULL);
-struct gsb_table gsb_functions =
-	GSB_TABLE_IN_CTX(GSB_HANDLE_FUNCTION, GSB_N_FUNCTIONS, struct gsb_function, NULL);
+struct gsb_object_table gsb_cu_modules =
+	GSB_OBJECT_TABLE_IN_CTX(GSB_HANDLE_MODULE, GSB_N_MODULES, struct gsb_cu_module, NULL);
+struct gsb_object_table gsb_cu_functions =
+	GSB_OBJECT_TABLE_IN_CTX(GSB_HANDLE_FUNCTION, GSB_N_FUNCTIONS, struct gsb_cu_function, NULL);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the lists of functions */
 
@@ -91,7 +91,7 @@ void gsb_jit_logs_fail(struct gsb_jit_logs *logs, const char *reason)
 	fill_logs(logs, true, reason, (uint32_t)strlen(reason));
 }
 
-static CUresult load(struct gsb_module *m, uint64_t image, struct gsb_jit_logs *logs)
+static CUresult load(struct gsb_cu_module *m, uint64_t image, struct gsb_jit_logs *logs)
 {
 	const struct gsb_rec_module_load body = {
 		.module = gsb_object_name(m), .ctx = m->wire_ctx, .image = image};
@@ -124,19 +124,19 @@ static CUresult check_size(const struct gsb_image *image, struct gsb_jit_logs *l
 	return CUDA_ERROR_INVALID_IMAGE;
 }
 
-CUresult gsb_module_load(struct gsb_ctx *ctx, struct gsb_library *lib,
-			 const struct gsb_image *image, struct gsb_jit_logs *logs,
-			 struct gsb_module **out)
+CUresult gsb_cu_module_load(struct gsb_cu_ctx *ctx, struct gsb_cu_library *lib,
+			    const struct gsb_image *image, struct gsb_jit_logs *logs,
+			    struct gsb_cu_module **out)
 {
 	uint64_t number, start_ns = gsb_clock_ns();
-	struct gsb_module *m;
+	struct gsb_cu_module *m;
 	CUresult result = check_size(image, logs);
 
 	if (!result)
 		result = ship(image, &number);
 	if (result)
 		return result;
-	m = gsb_object_take(&gsb_modules);
+	m = gsb_object_take(&gsb_cu_modules);
 	if (!m)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	m->ctx = ctx;
@@ -150,7 +150,7 @@ CUresult gsb_module_load(struct gsb_ctx *ctx, struct gsb_library *lib,
 		memcpy(logs->wall_time, &ms, sizeof(ms));
 	}
 	if (result) {
-		gsb_object_release(&gsb_modules, m);
+		gsb_object_release(&gsb_cu_modules, m);
 		return result;
 	}
 	gsb_object_publish(m);
@@ -160,36 +160,36 @@ CUresult gsb_module_load(struct gsb_ctx *ctx, struct gsb_library *lib,
 
 /* ---- unloading ---- */
 
-void gsb_functions_release(struct gsb_function *list)
+void gsb_cu_functions_release(struct gsb_cu_function *list)
 {
-	struct gsb_function *next;
+	struct gsb_cu_function *next;
 
 	for (; list; list = next) {
 		next = list->next;
 		if (gsb_object_retire(list, gsb_object_name(list)))
-			gsb_object_release(&gsb_functions, list);
+			gsb_object_release(&gsb_cu_functions, list);
 	}
 }
 
-static void drop_functions(struct gsb_module *m)
+static void drop_functions(struct gsb_cu_module *m)
 {
-	struct gsb_function *list;
+	struct gsb_cu_function *list;
 
 	pthread_mutex_lock(&lock);
 	list = m->functions;
 	m->functions = NULL;
 	pthread_mutex_unlock(&lock);
-	gsb_functions_release(list);
+	gsb_cu_functions_release(list);
 }
 
-static void drop(struct gsb_module *m)
+static void drop(struct gsb_cu_module *m)
 {
 	drop_functions(m);
 	if (gsb_object_retire(m, gsb_object_name(m)))
-		gsb_object_release(&gsb_modules, m);
+		gsb_object_release(&gsb_cu_modules, m);
 }
 
-void gsb_module_unload(struct gsb_module *m)
+void gsb_cu_module_unload(struct gsb_cu_module *m)
 {
 	const struct gsb_rec_object body = {.handle = gsb_object_name(m)};
 
@@ -206,7 +206,7 @@ void gsb_module_unload(struct gsb_module *m)
 
 /* ---- functions ---- */
 
-CUresult gsb_module_kernel_name(const struct gsb_module *m, unsigned i, char *name)
+CUresult gsb_cu_module_kernel_name(const struct gsb_cu_module *m, unsigned i, char *name)
 {
 	const struct gsb_rec_function_name body = {.module = gsb_object_name(m), .index = i};
 	const void *reply = NULL;
@@ -227,13 +227,13 @@ CUresult gsb_module_kernel_name(const struct gsb_module *m, unsigned i, char *na
 	return CUDA_SUCCESS;
 }
 
-CUresult gsb_module_count(const struct gsb_module *m, unsigned *count)
+CUresult gsb_cu_module_count(const struct gsb_cu_module *m, unsigned *count)
 {
 	char name[GSB_NAME_MAX + 1];
 	unsigned n = 0;
 	CUresult result;
 
-	while (!(result = gsb_module_kernel_name(m, n, name)))
+	while (!(result = gsb_cu_module_kernel_name(m, n, name)))
 		n++;
 	if (result != CUDA_ERROR_NOT_FOUND)
 		return result;
@@ -241,7 +241,7 @@ CUresult gsb_module_count(const struct gsb_module *m, unsigned *count)
 	return CUDA_SUCCESS;
 }
 
-static struct gsb_function *find(struct gsb_function *list, const char *name)
+static struct gsb_cu_function *find(struct gsb_cu_function *list, const char *name)
 {
 	while (list && strcmp(list->name, name))
 		list = list->next;
@@ -250,14 +250,14 @@ static struct gsb_function *find(struct gsb_function *list, const char *name)
 
 /* What a former owner of this index left is overwritten in place: a racing launch with a stale handle may still
  * look at it. */
-static CUresult make_info(struct gsb_function *f)
+static CUresult make_info(struct gsb_cu_function *f)
 {
 	if (!f->info)
 		f->info = malloc(sizeof(*f->info));
 	return f->info ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static CUresult copy_info(const void *reply, uint32_t bytes, struct gsb_function *f)
+static CUresult copy_info(const void *reply, uint32_t bytes, struct gsb_cu_function *f)
 {
 	const struct gsb_function_info *info = reply;
 	size_t need = offsetof(struct gsb_function_info, params);
@@ -275,7 +275,7 @@ static CUresult copy_info(const void *reply, uint32_t bytes, struct gsb_function
 	return CUDA_SUCCESS;
 }
 
-static CUresult set_name(struct gsb_function *f, const char *name)
+static CUresult set_name(struct gsb_cu_function *f, const char *name)
 {
 	char *copy = strdup(name);
 
@@ -286,7 +286,7 @@ static CUresult set_name(struct gsb_function *f, const char *name)
 	return CUDA_SUCCESS;
 }
 
-static CUresult fetch(struct gsb_module *m, const char *name, struct gsb_function *f)
+static CUresult fetch(struct gsb_cu_module *m, const char *name, struct gsb_cu_function *f)
 {
 	const struct gsb_rec_function_get body = {
 		.function = gsb_object_name(f),
@@ -316,9 +316,9 @@ static CUresult fetch(struct gsb_module *m, const char *name, struct gsb_functio
  * Another thread may have fetched it meanwhile: then its object is the one. The engine knows ours as well, for as
  * long as the module is loaded, so its index stays taken until then: behind the first, where nobody finds it.
  */
-static struct gsb_function *enlist(struct gsb_function **list, struct gsb_function *f)
+static struct gsb_cu_function *enlist(struct gsb_cu_function **list, struct gsb_cu_function *f)
 {
-	struct gsb_function *first;
+	struct gsb_cu_function *first;
 
 	pthread_mutex_lock(&lock);
 	first = find(*list, f->name);
@@ -329,9 +329,9 @@ static struct gsb_function *enlist(struct gsb_function **list, struct gsb_functi
 	return first ? first : f;
 }
 
-static struct gsb_function *find_locked(struct gsb_function **list, const char *name)
+static struct gsb_cu_function *find_locked(struct gsb_cu_function **list, const char *name)
 {
-	struct gsb_function *f;
+	struct gsb_cu_function *f;
 
 	pthread_mutex_lock(&lock);
 	f = find(*list, name);
@@ -339,9 +339,10 @@ static struct gsb_function *find_locked(struct gsb_function **list, const char *
 	return f;
 }
 
-CUresult gsb_module_function(struct gsb_module *m, const char *name, struct gsb_function **out)
+CUresult gsb_cu_module_function(struct gsb_cu_module *m, const char *name,
+				struct gsb_cu_function **out)
 {
-	struct gsb_function *f = find_locked(&m->functions, name);
+	struct gsb_cu_function *f = find_locked(&m->functions, name);
 	CUresult result;
 
 	if (f) {
@@ -350,7 +351,7 @@ CUresult gsb_module_function(struct gsb_module *m, const char *name, struct gsb_
 	}
 	if (strlen(name) > GSB_NAME_MAX)
 		return CUDA_ERROR_NOT_FOUND;
-	f = gsb_object_take(&gsb_functions);
+	f = gsb_object_take(&gsb_cu_functions);
 	if (!f)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	f->library = NULL;
@@ -359,14 +360,14 @@ CUresult gsb_module_function(struct gsb_module *m, const char *name, struct gsb_
 	atomic_store_explicit(&f->is_ready, false, memory_order_relaxed);
 	result = fetch(m, name, f);
 	if (result) {
-		gsb_object_release(&gsb_functions, f);
+		gsb_object_release(&gsb_cu_functions, f);
 		return result;
 	}
 	*out = enlist(&m->functions, f);
 	return CUDA_SUCCESS;
 }
 
-CUresult gsb_function_prepare(struct gsb_function *f)
+CUresult gsb_cu_function_prepare(struct gsb_cu_function *f)
 {
 	const struct gsb_rec_object body = {.handle = gsb_object_name(f)};
 	const void *text = "";
@@ -386,7 +387,7 @@ CUresult gsb_function_prepare(struct gsb_function *f)
 	return result;
 }
 
-CUresult gsb_function_set(struct gsb_function *f, CUfunction_attribute attr, int value)
+CUresult gsb_cu_function_set(struct gsb_cu_function *f, CUfunction_attribute attr, int value)
 {
 	const struct gsb_rec_function_set body = {
 		.function = gsb_object_name(f), .attribute = attr, .value = value};
@@ -398,8 +399,8 @@ CUresult gsb_function_set(struct gsb_function *f, CUfunction_attribute attr, int
 	return result;
 }
 
-CUresult gsb_module_global(const struct gsb_module *m, const char *name, CUdeviceptr *ptr,
-			   size_t *bytes)
+CUresult gsb_cu_module_global(const struct gsb_cu_module *m, const char *name, CUdeviceptr *ptr,
+			      size_t *bytes)
 {
 	const struct gsb_rec_global_get body = {.module = gsb_object_name(m),
 						.name_bytes = (uint32_t)strlen(name)};
@@ -435,16 +436,17 @@ CUresult gsb_module_global(const struct gsb_module *m, const char *name, CUdevic
 
 /* ---- kernels of libraries ---- */
 
-static void apply_settings(const struct gsb_function *kernel, struct gsb_function *f)
+static void apply_settings(const struct gsb_cu_function *kernel, struct gsb_cu_function *f)
 {
 	for (unsigned i = 0; i < GSB_N_FUNCTION_ATTRS; i++)
 		if (kernel->is_set[i] && f->info->attrs[i] != kernel->set[i])
-			gsb_function_set(f, (CUfunction_attribute)i, kernel->set[i]);
+			gsb_cu_function_set(f, (CUfunction_attribute)i, kernel->set[i]);
 }
 
-static CUresult bind(struct gsb_function *kernel, struct gsb_module *m, struct gsb_function **out)
+static CUresult bind(struct gsb_cu_function *kernel, struct gsb_cu_module *m,
+		     struct gsb_cu_function **out)
 {
-	CUresult result = gsb_module_function(m, kernel->name, out);
+	CUresult result = gsb_cu_module_function(m, kernel->name, out);
 
 	if (result)
 		return result;
@@ -453,18 +455,19 @@ static CUresult bind(struct gsb_function *kernel, struct gsb_module *m, struct g
 	return CUDA_SUCCESS;
 }
 
-static struct gsb_function *bound_in(const struct gsb_function *kernel, uint64_t wire_ctx)
+static struct gsb_cu_function *bound_in(const struct gsb_cu_function *kernel, uint64_t wire_ctx)
 {
-	struct gsb_function *f = gsb_object_get(
-		&gsb_functions, atomic_load_explicit(&kernel->bound, memory_order_acquire));
+	struct gsb_cu_function *f = gsb_object_get(
+		&gsb_cu_functions, atomic_load_explicit(&kernel->bound, memory_order_acquire));
 
 	return f && f->wire_ctx == wire_ctx ? f : NULL;
 }
 
-CUresult gsb_function_in(struct gsb_function *f, struct gsb_ctx *ctx, struct gsb_function **out)
+CUresult gsb_cu_function_in(struct gsb_cu_function *f, struct gsb_cu_ctx *ctx,
+			    struct gsb_cu_function **out)
 {
 	uint64_t wire = atomic_load_explicit(&ctx->wire, memory_order_acquire);
-	struct gsb_module *m;
+	struct gsb_cu_module *m;
 	CUresult result;
 
 	if (!f->library) {
@@ -474,26 +477,27 @@ CUresult gsb_function_in(struct gsb_function *f, struct gsb_ctx *ctx, struct gsb
 	*out = bound_in(f, wire);
 	if (*out)
 		return CUDA_SUCCESS;
-	result = gsb_library_module_in(f->library, ctx, NULL, &m);
+	result = gsb_cu_library_module_in(f->library, ctx, NULL, &m);
 	return result ? result : bind(f, m, out);
 }
 
-CUresult gsb_function_here(struct gsb_function *f, struct gsb_function **out)
+CUresult gsb_cu_function_here(struct gsb_cu_function *f, struct gsb_cu_function **out)
 {
-	struct gsb_module *m;
+	struct gsb_cu_module *m;
 	CUresult result;
 
 	if (!f->library) {
 		*out = f;
 		return CUDA_SUCCESS;
 	}
-	result = gsb_library_module(f->library, &m);
+	result = gsb_cu_library_module(f->library, &m);
 	return result ? result : bind(f, m, out);
 }
 
-static CUresult make_kernel(struct gsb_library *lib, const char *name, struct gsb_function **out)
+static CUresult make_kernel(struct gsb_cu_library *lib, const char *name,
+			    struct gsb_cu_function **out)
 {
-	struct gsb_function *k = gsb_object_take(&gsb_functions);
+	struct gsb_cu_function *k = gsb_object_take(&gsb_cu_functions);
 	CUresult result;
 
 	if (!k)
@@ -505,7 +509,7 @@ static CUresult make_kernel(struct gsb_library *lib, const char *name, struct gs
 	atomic_store_explicit(&k->bound, 0, memory_order_relaxed);
 	result = set_name(k, name);
 	if (result) {
-		gsb_object_release(&gsb_functions, k);
+		gsb_object_release(&gsb_cu_functions, k);
 		return result;
 	}
 	*out = enlist(&lib->kernels, k);
@@ -513,19 +517,20 @@ static CUresult make_kernel(struct gsb_library *lib, const char *name, struct gs
 }
 
 /* The name is looked up where the caller is, so that a wrong one fails here and not at the first launch. */
-CUresult gsb_library_kernel(struct gsb_library *lib, const char *name, struct gsb_function **out)
+CUresult gsb_cu_library_kernel(struct gsb_cu_library *lib, const char *name,
+			       struct gsb_cu_function **out)
 {
-	struct gsb_function *k = find_locked(&lib->kernels, name), *f;
-	struct gsb_module *m;
+	struct gsb_cu_function *k = find_locked(&lib->kernels, name), *f;
+	struct gsb_cu_module *m;
 	CUresult result;
 
 	if (k) {
 		*out = k;
 		return CUDA_SUCCESS;
 	}
-	result = gsb_library_module(lib, &m);
+	result = gsb_cu_library_module(lib, &m);
 	if (!result)
-		result = gsb_module_function(m, name, &f);
+		result = gsb_cu_module_function(m, name, &f);
 	if (!result)
 		result = make_kernel(lib, name, &k);
 	if (!result)

@@ -12,7 +12,7 @@
  */
 extern void __lsan_register_root_region(const void *begin, size_t size) __attribute__((weak));
 
-int gsb_table_reserve(struct gsb_table *t)
+int gsb_object_table_reserve(struct gsb_object_table *t)
 {
 	void *p;
 
@@ -29,7 +29,7 @@ int gsb_table_reserve(struct gsb_table *t)
 }
 
 /* Under the lock. */
-static void append(struct gsb_table *t, struct gsb_object *o)
+static void append(struct gsb_object_table *t, struct gsb_object *o)
 {
 	o->next_free = 0;
 	if (t->free_tail)
@@ -39,7 +39,7 @@ static void append(struct gsb_table *t, struct gsb_object *o)
 	t->free_tail = o->index + 1;
 }
 
-static struct gsb_object *take_used(struct gsb_table *t)
+static struct gsb_object *take_used(struct gsb_object_table *t)
 {
 	struct gsb_object *o;
 
@@ -55,7 +55,7 @@ static struct gsb_object *take_used(struct gsb_table *t)
 	return o;
 }
 
-static struct gsb_object *take_fresh(struct gsb_table *t)
+static struct gsb_object *take_fresh(struct gsb_object_table *t)
 {
 	struct gsb_object *o;
 
@@ -67,7 +67,7 @@ static struct gsb_object *take_fresh(struct gsb_table *t)
 }
 
 /* Behind a first one that is busy for long there may be idle ones: look at each once. */
-static struct gsb_object *take_any_used(struct gsb_table *t)
+static struct gsb_object *take_any_used(struct gsb_object_table *t)
 {
 	struct gsb_object *o = NULL;
 
@@ -83,7 +83,7 @@ static struct gsb_object *take_any_used(struct gsb_table *t)
 	return o;
 }
 
-void *gsb_object_take(struct gsb_table *t)
+void *gsb_object_take(struct gsb_object_table *t)
 {
 	struct gsb_object *o;
 
@@ -99,7 +99,7 @@ void *gsb_object_take(struct gsb_table *t)
 	return o;
 }
 
-void gsb_object_rename(const struct gsb_table *t, void *object)
+void gsb_object_rename(const struct gsb_object_table *t, void *object)
 {
 	struct gsb_object *o = object;
 
@@ -120,20 +120,20 @@ bool gsb_object_retire(void *object, uint64_t handle)
 	return atomic_compare_exchange_strong(&o->handle, &handle, 0);
 }
 
-void gsb_object_release(struct gsb_table *t, void *object)
+void gsb_object_release(struct gsb_object_table *t, void *object)
 {
 	pthread_mutex_lock(&t->lock);
 	append(t, object);
 	pthread_mutex_unlock(&t->lock);
 }
 
-static uint64_t owner_of(const struct gsb_table *t, const struct gsb_object *o)
+static uint64_t owner_of(const struct gsb_object_table *t, const struct gsb_object *o)
 {
 	return *(const uint64_t *)((const uint8_t *)o + t->owner_at);
 }
 
 /* The handle is read before the owner: if it is still the object's when it is retired, so was the owner. */
-void gsb_table_retire(struct gsb_table *t, uint64_t wire_ctx)
+void gsb_object_table_retire(struct gsb_object_table *t, uint64_t wire_ctx)
 {
 	pthread_mutex_lock(&t->lock);
 	for (uint32_t i = 0; i < t->n_used; i++) {
@@ -146,7 +146,7 @@ void gsb_table_retire(struct gsb_table *t, uint64_t wire_ctx)
 	pthread_mutex_unlock(&t->lock);
 }
 
-void gsb_table_release(struct gsb_table *t, uint64_t wire_ctx)
+void gsb_object_table_release(struct gsb_object_table *t, uint64_t wire_ctx)
 {
 	pthread_mutex_lock(&t->lock);
 	for (uint32_t i = 0; i < t->n_used; i++) {

@@ -24,9 +24,9 @@ struct gsb_object {
 	uint32_t next_free; /* index + 1 of the next free object; 0: none; or GSB_OBJECT_RETIRED */
 };
 
-#define GSB_OBJECT_RETIRED UINT32_MAX /* by gsb_table_retire, whose caller will release it */
+#define GSB_OBJECT_RETIRED UINT32_MAX /* by gsb_object_table_retire, whose caller will release it */
 
-struct gsb_table {
+struct gsb_object_table {
 	enum gsb_handle_kind kind;
 	uint32_t max;			     /* objects */
 	uint32_t object_bytes;		     /* of one; begins with struct gsb_object */
@@ -39,43 +39,43 @@ struct gsb_table {
 	uint32_t free_head, free_tail; /* index + 1; a queue, so that an index rests longest */
 };
 
-#define GSB_TABLE(k, n, type, start, idle)                                          \
+#define GSB_OBJECT_TABLE(k, n, type, start, idle)                                   \
 	{                                                                           \
 		.kind = k, .max = n, .object_bytes = sizeof(type), .first = start,  \
 		.is_idle = idle, .lock = PTHREAD_MUTEX_INITIALIZER, .n_used = start \
 	}
 
 /* For objects with a member wire_ctx. */
-#define GSB_TABLE_IN_CTX(k, n, type, idle)                                               \
+#define GSB_OBJECT_TABLE_IN_CTX(k, n, type, idle)                                        \
 	{                                                                                \
 		.kind = k, .max = n, .object_bytes = sizeof(type), .is_idle = idle,      \
 		.owner_at = offsetof(type, wire_ctx), .lock = PTHREAD_MUTEX_INITIALIZER, \
 	}
 
 /* Reserve the table's addresses. 0, -ENOMEM. Once, before any other use. */
-int gsb_table_reserve(struct gsb_table *t);
+int gsb_object_table_reserve(struct gsb_object_table *t);
 
 /*
  * A free object with index and name set, and everything behind struct gsb_object as its former owner
  * left it. It is not valid before gsb_object_publish. NULL: all are taken.
  */
-void *gsb_object_take(struct gsb_table *t);
+void *gsb_object_take(struct gsb_object_table *t);
 void gsb_object_publish(void *object);
 
 /* Give it the next generation's name; take does. */
-void gsb_object_rename(const struct gsb_table *t, void *object);
+void gsb_object_rename(const struct gsb_object_table *t, void *object);
 
 /* The handle is stale from now on. False when it was already: then the object is somebody else's. */
 bool gsb_object_retire(void *object, uint64_t handle);
 /* The index may be given out again: of what was retired or never published, and is unknown to the engine. */
-void gsb_object_release(struct gsb_table *t, void *object);
+void gsb_object_release(struct gsb_object_table *t, void *object);
 
 /*
  * All objects of a context, for its end: retire before the engine is told, release when it has answered. An index
  * that was given out in between would come to the engine while its former owner still has it there.
  */
-void gsb_table_retire(struct gsb_table *t, uint64_t wire_ctx);
-void gsb_table_release(struct gsb_table *t, uint64_t wire_ctx);
+void gsb_object_table_retire(struct gsb_object_table *t, uint64_t wire_ctx);
+void gsb_object_table_release(struct gsb_object_table *t, uint64_t wire_ctx);
 
 /* What the engine knows it by; also while it is not valid. */
 static inline uint64_t gsb_object_name(const void *object)
@@ -84,7 +84,7 @@ static inline uint64_t gsb_object_name(const void *object)
 }
 
 /* The object, or NULL for what is no handle of this table. */
-static inline void *gsb_object_get(const struct gsb_table *t, uint64_t handle)
+static inline void *gsb_object_get(const struct gsb_object_table *t, uint64_t handle)
 {
 	uint32_t index = gsb_handle_index(handle);
 	struct gsb_object *o;
@@ -96,7 +96,7 @@ static inline void *gsb_object_get(const struct gsb_table *t, uint64_t handle)
 }
 
 /* The object at an index below n_used, valid or not: for walks over all. */
-static inline void *gsb_object_at(const struct gsb_table *t, uint32_t index)
+static inline void *gsb_object_at(const struct gsb_object_table *t, uint32_t index)
 {
 	return t->base + (size_t)index * t->object_bytes;
 }

@@ -31,7 +31,7 @@ GSB_COLD CUresult gsb_post_reserve_later(uint32_t bytes, uint64_t head, struct g
 	return CUDA_SUCCESS;
 }
 
-CUresult gsb_post(enum gsb_rec_type type, struct gsb_stream *stream, const void *body,
+CUresult gsb_post(enum gsb_rec_type type, struct gsb_cu_stream *stream, const void *body,
 		  uint32_t bytes, uint64_t *number)
 {
 	struct gsb_post p;
@@ -46,7 +46,7 @@ CUresult gsb_post(enum gsb_rec_type type, struct gsb_stream *stream, const void 
 	return CUDA_SUCCESS;
 }
 
-CUresult gsb_post_in(enum gsb_rec_type type, const struct gsb_ctx *ctx, uint64_t wire_ctx,
+CUresult gsb_post_in(enum gsb_rec_type type, const struct gsb_cu_ctx *ctx, uint64_t wire_ctx,
 		     const void *body, uint32_t bytes)
 {
 	struct gsb_post p;
@@ -60,8 +60,8 @@ CUresult gsb_post_in(enum gsb_rec_type type, const struct gsb_ctx *ctx, uint64_t
 }
 
 /* Who retires it posts its end, under the lock: a context that ends meanwhile does not release it as well. */
-void gsb_post_destroy(enum gsb_rec_type type, struct gsb_table *t, void *object, uint64_t handle,
-		      const struct gsb_ctx *ctx, uint64_t wire_ctx)
+void gsb_post_destroy(enum gsb_rec_type type, struct gsb_object_table *t, void *object,
+		      uint64_t handle, const struct gsb_cu_ctx *ctx, uint64_t wire_ctx)
 {
 	struct gsb_post p;
 

@@ -22,7 +22,7 @@
 struct gsb_post {
 	struct gsb_rec *rec;
 	void *body; /* after the header, 16-aligned, to be filled by the caller */
-	struct gsb_stream *stream;
+	struct gsb_cu_stream *stream;
 	uint64_t number; /* STREAM: what the stream's done word will reach */
 };
 
@@ -37,8 +37,8 @@ static inline void gsb_post_cancel(void)
 
 /* gsb_post_begin() for any class: stream and ctx may be NULL. */
 static inline __attribute__((always_inline)) CUresult
-gsb_post_begin_in(struct gsb_post *p, enum gsb_rec_type type, struct gsb_stream *stream,
-		  const struct gsb_ctx *ctx, uint64_t wire_ctx, uint32_t bytes)
+gsb_post_begin_in(struct gsb_post *p, enum gsb_rec_type type, struct gsb_cu_stream *stream,
+		  const struct gsb_cu_ctx *ctx, uint64_t wire_ctx, uint32_t bytes)
 {
 	CUresult result = gsb_self_enter();
 	struct gsb_rec *rec;
@@ -54,7 +54,7 @@ gsb_post_begin_in(struct gsb_post *p, enum gsb_rec_type type, struct gsb_stream 
 		if (result)
 			return result;
 	}
-	if (ctx && gsb_unlikely(gsb_ctx_is_gone(ctx, wire_ctx))) {
+	if (ctx && gsb_unlikely(gsb_cu_ctx_is_gone(ctx, wire_ctx))) {
 		gsb_post_cancel();
 		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	}
@@ -80,7 +80,7 @@ gsb_post_begin_in(struct gsb_post *p, enum gsb_rec_type type, struct gsb_stream 
  * Waits while the ring is full; the lock is free meanwhile. On failure nothing is locked.
  */
 static inline CUresult gsb_post_begin(struct gsb_post *p, enum gsb_rec_type type,
-				      struct gsb_stream *stream, uint32_t bytes)
+				      struct gsb_cu_stream *stream, uint32_t bytes)
 {
 	return gsb_post_begin_in(p, type, stream, stream->ctx, stream->wire_ctx, bytes);
 }
@@ -95,7 +95,7 @@ static inline void gsb_post_end(struct gsb_post *p)
 }
 
 /* A whole record of a stream, without variable part. number, when not NULL, receives the stream number. */
-CUresult gsb_post(enum gsb_rec_type type, struct gsb_stream *stream, const void *body,
+CUresult gsb_post(enum gsb_rec_type type, struct gsb_cu_stream *stream, const void *body,
 		  uint32_t bytes, uint64_t *number);
 
 /*
@@ -103,16 +103,16 @@ CUresult gsb_post(enum gsb_rec_type type, struct gsb_stream *stream, const void 
  * still there is asked under the ring's lock, so that the record is before its end in the ring or not there at
  * all (CUDA_ERROR_CONTEXT_IS_DESTROYED). Records of a stream are asked likewise.
  */
-CUresult gsb_post_in(enum gsb_rec_type type, const struct gsb_ctx *ctx, uint64_t wire_ctx,
+CUresult gsb_post_in(enum gsb_rec_type type, const struct gsb_cu_ctx *ctx, uint64_t wire_ctx,
 		     const void *body, uint32_t bytes);
 
 /* Post the end of a published object of t and release it, unless it is or its context are gone already. */
-void gsb_post_destroy(enum gsb_rec_type type, struct gsb_table *t, void *object, uint64_t handle,
-		      const struct gsb_ctx *ctx, uint64_t wire_ctx);
+void gsb_post_destroy(enum gsb_rec_type type, struct gsb_object_table *t, void *object,
+		      uint64_t handle, const struct gsb_cu_ctx *ctx, uint64_t wire_ctx);
 
 struct gsb_call {
 	enum gsb_rec_type type;
-	const struct gsb_ctx *ctx; /* as for gsb_post_in; NULL: the record names none */
+	const struct gsb_cu_ctx *ctx; /* as for gsb_post_in; NULL: the record names none */
 	uint64_t wire_ctx;
 	const void *body, *extra; /* extra follows the body */
 	uint32_t body_bytes, extra_bytes;

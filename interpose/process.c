@@ -203,12 +203,13 @@ static void block_device_window(const struct gsb_msg_welcome *m)
 
 static int reserve_tables(void)
 {
-	struct gsb_table *const tables[] = {&gsb_ctxs,	  &gsb_streams,	  &gsb_events,
-					    &gsb_modules, &gsb_functions, &gsb_libraries};
+	struct gsb_object_table *const tables[] = {&gsb_cu_ctxs,      &gsb_cu_streams,
+						   &gsb_cu_events,    &gsb_cu_modules,
+						   &gsb_cu_functions, &gsb_cu_libraries};
 	int r = 0;
 
 	for (unsigned i = 0; !r && i < GSB_ARRAY_LEN(tables); i++)
-		r = gsb_table_reserve(tables[i]);
+		r = gsb_object_table_reserve(tables[i]);
 	return r;
 }
 

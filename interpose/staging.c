@@ -105,7 +105,7 @@ void gsb_chunk_give_back(const struct gsb_chunk *c)
 	set_state(c, (struct chunk_state){0});
 }
 
-void gsb_chunk_lend(const struct gsb_chunk *c, const struct gsb_stream *s, uint64_t number,
+void gsb_chunk_lend(const struct gsb_chunk *c, const struct gsb_cu_stream *s, uint64_t number,
 		    bool keep)
 {
 	set_state(c,

@@ -11,11 +11,11 @@
 #include "gsb/cuabi.h"
 #include "interpose/object.h"
 
-struct gsb_ctx;
+struct gsb_cu_ctx;
 
-struct gsb_stream {
+struct gsb_cu_stream {
 	struct gsb_object obj;
-	struct gsb_ctx *ctx;
+	struct gsb_cu_ctx *ctx;
 	uint64_t wire_ctx; /* the context's handle when the stream was made */
 	uint64_t id;	   /* cuStreamGetId: never the same twice */
 	uint32_t flags;	   /* CU_STREAM_* */
@@ -28,31 +28,31 @@ struct gsb_stream {
 	_Atomic uint64_t posted;
 };
 
-extern struct gsb_table gsb_streams;
+extern struct gsb_object_table gsb_cu_streams;
 
 /*
- * gsb_stream_resolve() - the stream that a program means, and its context
+ * gsb_cu_stream_resolve() - the stream that a program means, and its context
  * NULL and CU_STREAM_LEGACY are the current context's legacy stream, CU_STREAM_PER_THREAD the calling
  * thread's stream there, made on first use. Also returns the context's sticky error.
  */
-CUresult gsb_stream_resolve(CUstream stream, struct gsb_stream **out);
+CUresult gsb_cu_stream_resolve(CUstream stream, struct gsb_cu_stream **out);
 
 /* Post the creation of a stream in ctx. */
-CUresult gsb_stream_create(struct gsb_ctx *ctx, uint32_t flags, int priority, bool is_default,
-			   struct gsb_stream **out);
+CUresult gsb_cu_stream_create(struct gsb_cu_ctx *ctx, uint32_t flags, int priority, bool is_default,
+			      struct gsb_cu_stream **out);
 /* Take an object for a stream whose creation another record tells the engine. */
-CUresult gsb_stream_take(struct gsb_ctx *ctx, uint32_t flags, int priority, bool is_default,
-			 struct gsb_stream **out);
-void gsb_stream_destroy(struct gsb_stream *s, uint64_t handle);
+CUresult gsb_cu_stream_take(struct gsb_cu_ctx *ctx, uint32_t flags, int priority, bool is_default,
+			    struct gsb_cu_stream **out);
+void gsb_cu_stream_destroy(struct gsb_cu_stream *s, uint64_t handle);
 
-bool gsb_stream_is_done(const struct gsb_stream *s);
+bool gsb_cu_stream_is_done(const struct gsb_cu_stream *s);
 
 /*
  * Wait for the work of one stream that was posted before. On the legacy stream that is also the work of the
  * streams that it waits for: all blocking ones of its context.
  */
-CUresult gsb_stream_wait(struct gsb_stream *s);
+CUresult gsb_cu_stream_wait(struct gsb_cu_stream *s);
 /* Likewise for all streams of a context, those included that were destroyed with work in them. */
-CUresult gsb_streams_wait_all(struct gsb_ctx *ctx);
+CUresult gsb_cu_streams_wait_all(struct gsb_cu_ctx *ctx);
 
 #endif

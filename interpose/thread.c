@@ -24,10 +24,10 @@ static bool has_key;
 static void destroy_streams(struct gsb_self *self)
 {
 	for (uint32_t i = 0; i < self->n_streams; i++) {
-		struct gsb_stream *s = gsb_object_get(&gsb_streams, self->streams[i].stream);
+		struct gsb_cu_stream *s = gsb_object_get(&gsb_cu_streams, self->streams[i].stream);
 
 		if (s)
-			gsb_stream_destroy(s, self->streams[i].stream);
+			gsb_cu_stream_destroy(s, self->streams[i].stream);
 	}
 	self->n_streams = 0;
 }

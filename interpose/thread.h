@@ -10,12 +10,12 @@
 
 #include "gsb/cuabi.h"
 
-struct gsb_ctx;
-struct gsb_stream;
+struct gsb_cu_ctx;
+struct gsb_cu_stream;
 
 /* An entry of the stack. It is stale when ctx no longer carries the handle. */
-struct gsb_ctx_ref {
-	struct gsb_ctx *ctx;
+struct gsb_cu_ctx_ref {
+	struct gsb_cu_ctx *ctx;
 	uint64_t handle;
 };
 
@@ -37,9 +37,9 @@ struct gsb_self {
 	uint8_t capture_mode; /* CUstreamCaptureMode */
 	uint32_t depth, room; /* of stack */
 	uint32_t n_streams;
-	uint64_t call;		   /* number of the last call */
-	struct gsb_ctx_ref top;	   /* the current context; ctx NULL: none */
-	struct gsb_ctx_ref *stack; /* what is below it */
+	uint64_t call;		      /* number of the last call */
+	struct gsb_cu_ctx_ref top;    /* the current context; ctx NULL: none */
+	struct gsb_cu_ctx_ref *stack; /* what is below it */
 	struct gsb_thread_stream *streams;
 };
 

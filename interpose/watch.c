@@ -63,7 +63,7 @@ static struct pending *take(uint64_t cookie)
 	return p;
 }
 
-CUresult gsb_watch_post(struct gsb_stream *s, const struct gsb_host_call *call)
+CUresult gsb_watch_post(struct gsb_cu_stream *s, const struct gsb_host_call *call)
 {
 	struct pending *p = calloc(1, sizeof(*p));
 	struct gsb_rec_host_func body;
@@ -86,7 +86,7 @@ CUresult gsb_watch_post(struct gsb_stream *s, const struct gsb_host_call *call)
  */
 static void run(const struct gsb_host_call *c)
 {
-	CUresult status = gsb_ctx_error(c->ctx);
+	CUresult status = gsb_cu_ctx_error(c->ctx);
 
 	gsb_self_suspend();
 	if (c->callback)
