@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 #include "interpose/entries.h"
-#include "interpose/hooks.h"
-#include "interpose/process.h"
+#include "interpose/hooks/hooks.h"
+#include "interpose/core/process.h"
 
 #define ENTER_ANY   CUDA_SUCCESS
 #define ENTER_LOCAL gsb_enter()

@@ -12,9 +12,9 @@
 
 #include "base/compiler.h"
 #include "base/log.h"
-#include "interpose/ctx.h"
+#include "interpose/cu/ctx.h"
 #include "interpose/entries.h"
-#include "interpose/process.h"
+#include "interpose/core/process.h"
 #include "interpose/tables.h"
 
 #define RUNTIME_INTERFACE_PRIMARY 2 /* its slot that names a device's primary context */

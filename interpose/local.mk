@@ -2,32 +2,36 @@
 # name; the links beside it serve those who look for the file.
 noinst_LTLIBRARIES += libinterpose.la
 libinterpose_la_SOURCES = \
-	interpose/alloc.c interpose/alloc.h \
-	interpose/ctx.c interpose/ctx.h \
 	interpose/entries.def interpose/entries.h interpose/exports.c interpose/lookup.c \
-	interpose/event.h \
-	interpose/fault.c interpose/fault.h \
+	interpose/connect.c \
 	interpose/genuine.c interpose/tables.c interpose/tables.h \
-	interpose/hooks.h \
-	interpose/hooks_copy.c \
-	interpose/hooks_ctx.c \
-	interpose/hooks_event.c \
-	interpose/hooks_function.c \
-	interpose/hooks_init.c \
-	interpose/hooks_launch.c \
-	interpose/hooks_mem.c \
-	interpose/hooks_module.c \
-	interpose/hooks_stream.c \
-	interpose/library.c interpose/library.h \
-	interpose/lock.c interpose/lock.h \
-	interpose/module.c interpose/module.h \
-	interpose/object.c interpose/object.h \
-	interpose/post.c interpose/post.h \
-	interpose/process.c interpose/process.h \
-	interpose/staging.c interpose/staging.h \
-	interpose/stream.c interpose/stream.h \
-	interpose/thread.c interpose/thread.h \
-	interpose/watch.c interpose/watch.h
+	interpose/watch.c interpose/watch.h \
+	interpose/core/fault.c interpose/core/fault.h \
+	interpose/core/lock.c interpose/core/lock.h \
+	interpose/core/object.c interpose/core/object.h \
+	interpose/core/post.c interpose/core/post.h \
+	interpose/core/process.c interpose/core/process.h \
+	interpose/core/thread.c interpose/core/thread.h \
+	interpose/cu/alloc.c interpose/cu/alloc.h \
+	interpose/cu/ctx.c interpose/cu/ctx.h \
+	interpose/cu/ctx_life.c interpose/cu/ctx_life.h \
+	interpose/cu/event.c interpose/cu/event.h \
+	interpose/cu/function.c interpose/cu/function.h \
+	interpose/cu/host_call.c interpose/cu/host_call.h \
+	interpose/cu/library.c interpose/cu/library.h \
+	interpose/cu/module.c interpose/cu/module.h \
+	interpose/cu/staging.c interpose/cu/staging.h \
+	interpose/cu/stream.c interpose/cu/stream.h \
+	interpose/hooks/hooks.h \
+	interpose/hooks/copy.c \
+	interpose/hooks/ctx.c \
+	interpose/hooks/event.c \
+	interpose/hooks/function.c \
+	interpose/hooks/init.c \
+	interpose/hooks/launch.c \
+	interpose/hooks/mem.c \
+	interpose/hooks/module.c \
+	interpose/hooks/stream.c
 libinterpose_la_LIBADD = libshm.la libimage.la libbase.la
 
 # Linked by hand: libtool insists on a SONAME that it makes from the file's name.

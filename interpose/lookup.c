@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "interpose/entries.h"
-#include "interpose/hooks.h"
+#include "interpose/hooks/hooks.h"
 
 const struct gsb_entry gsb_entries[] = {
 #define GSB_CU(class, symbol, name, since, pt, params, call) \

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "interpose/ctx.h"
-#include "interpose/hooks.h"
+#include "interpose/cu/ctx.h"
+#include "interpose/hooks/hooks.h"
 
 #define N_HOOKS		 7
 #define N_TLS		 3
