@@ -36,5 +36,5 @@ void gsb_process_set_fatal(CUresult result)
 	uint32_t none = 0;
 
 	atomic_compare_exchange_strong(&gsb_proc.region->header.fatal, &none, (uint32_t)result);
-	gsb_thread_wake_all(gsb_proc.region);
+	gsb_wake_waiters(gsb_proc.region);
 }

@@ -24,7 +24,7 @@
 #include "interpose/cu/staging.h"
 #include "interpose/cu/stream.h"
 
-#define PAGEABLE    GSB_PLACE_VM /* here: an address of this process alone */
+#define PAGEABLE    GSB_N_PLACES /* an address of this process alone: never told to the engine */
 #define N_IN_FLIGHT 8		 /* chunks that one copy to pageable memory may hold */
 
 struct end {
