@@ -134,7 +134,6 @@ static CUresult exchange_hello(struct welcome *w)
 		r = gsb_channel_connect(path, &fd);
 	if (r)
 		return say_no_broker(path, r);
-	gsb_fault_init();
 	r = send_hello(fd);
 	gsb_fault_point(GSB_FAULT_HELLO);
 	w->n_fds = GSB_CHANNEL_FDS_MAX;

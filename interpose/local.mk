@@ -1,12 +1,12 @@
 # libgsbroker.so: what tenants preload. Its SONAME is the driver's, so that it satisfies those who open that by
 # name; the links beside it serve those who look for the file.
 noinst_LTLIBRARIES += libinterpose.la
-libinterpose_la_SOURCES = \
+interpose_sources = \
 	interpose/entries.def interpose/entries.h interpose/exports.c interpose/lookup.c \
 	interpose/connect.c \
 	interpose/genuine.c interpose/tables.c interpose/tables.h \
 	interpose/watch.c interpose/watch.h \
-	interpose/core/fault.c interpose/core/fault.h \
+	interpose/core/fault.h \
 	interpose/core/lock.c interpose/core/lock.h \
 	interpose/core/object.c interpose/core/object.h \
 	interpose/core/post.c interpose/core/post.h \
@@ -32,17 +32,28 @@ libinterpose_la_SOURCES = \
 	interpose/hooks/mem.c \
 	interpose/hooks/module.c \
 	interpose/hooks/stream.c
+libinterpose_la_SOURCES = $(interpose_sources)
 libinterpose_la_LIBADD = libshm.la libimage.la libbase.la
 
 # Linked by hand: libtool insists on a SONAME that it makes from the file's name.
+link_interpose = $(AM_V_CCLD)$(CC) $(AM_CFLAGS) $(CFLAGS) -shared $(LDFLAGS) -o $@ \
+	-Wl,-soname,libcuda.so.1 -Wl,--version-script=$(srcdir)/interpose/libgsbroker.map \
+	-Wl,-z,nodelete -Wl,-z,now
 gsbpriv_DATA = interpose/libgsbroker.so
 interpose/libgsbroker.so: libinterpose.la $(srcdir)/interpose/libgsbroker.map
-	$(AM_V_CCLD)$(CC) $(AM_CFLAGS) $(CFLAGS) -shared $(LDFLAGS) -o $@ \
-		-Wl,-soname,libcuda.so.1 -Wl,--version-script=$(srcdir)/interpose/libgsbroker.map \
-		-Wl,-z,nodelete -Wl,-z,now \
-		-Wl,--whole-archive .libs/libinterpose.a -Wl,--no-whole-archive -ldl
+	$(link_interpose) -Wl,--whole-archive .libs/libinterpose.a -Wl,--no-whole-archive -ldl
 EXTRA_DIST += interpose/libgsbroker.map
 CLEANFILES += interpose/libgsbroker.so interpose/libcuda.so interpose/libcuda.so.1
+
+# The same with points at which a test can have it die (core/fault.h): never installed.
+check_LTLIBRARIES = libfaults.la
+libfaults_la_SOURCES = $(interpose_sources) interpose/core/fault.c
+libfaults_la_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_FAULTS
+libfaults_la_LIBADD = $(libinterpose_la_LIBADD)
+check_DATA += interpose/libgsbroker-faults.so
+interpose/libgsbroker-faults.so: libfaults.la $(srcdir)/interpose/libgsbroker.map
+	$(link_interpose) -Wl,--whole-archive .libs/libfaults.a -Wl,--no-whole-archive -ldl
+CLEANFILES += interpose/libgsbroker-faults.so
 
 # The same links in the build tree, so that a program can be run before anything is installed.
 interpose/libcuda.so.1: interpose/libgsbroker.so

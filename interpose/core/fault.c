@@ -3,7 +3,9 @@
  */
 #include "interpose/core/fault.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,12 +19,14 @@ static const char *const states[GSB_N_FAULT_STATES] = {
 	[GSB_FAULT_WAITING] = "waiting",
 };
 
-enum gsb_fault_state gsb_fault_armed;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static enum gsb_fault_state armed;
 static _Atomic unsigned long left;
 
-void gsb_fault_init(void)
+/* Reads GSB_TEST_DIE; a value that is not STATE:N is named and ignored. */
+static void arm(void)
 {
-	const char *text = secure_getenv("GSB_TEST_DIE"), *colon = text ? strchr(text, ':') : NULL;
+	const char *text = getenv("GSB_TEST_DIE"), *colon = text ? strchr(text, ':') : NULL;
 	unsigned long n = colon ? strtoul(colon + 1, NULL, 10) : 0;
 
 	if (!text)
@@ -31,15 +35,16 @@ void gsb_fault_init(void)
 		if (strlen(states[i]) == (size_t)(colon - text) &&
 		    !strncmp(states[i], text, (size_t)(colon - text))) {
 			atomic_store(&left, n);
-			gsb_fault_armed = (enum gsb_fault_state)i;
+			armed = (enum gsb_fault_state)i;
 			return;
 		}
-	gsb_log(GSB_LOG_WARN, "fault", "GSB_TEST_DIE=%s: write hello|record|posted|waiting:N",
+	gsb_log(GSB_LOG_ERROR, "fault", "GSB_TEST_DIE=%s: write hello|record|posted|waiting:N",
 		text);
 }
 
-void gsb_fault_count(void)
+void gsb_fault_point(enum gsb_fault_state state)
 {
-	if (atomic_fetch_sub(&left, 1) == 1)
+	pthread_once(&once, arm);
+	if (armed == state && atomic_fetch_sub(&left, 1) == 1)
 		kill(getpid(), SIGKILL);
 }
