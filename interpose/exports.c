@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 #include "interpose/entries.h"
-#include "interpose/hooks.h"
-#include "interpose/process.h"
+#include "interpose/hooks/hooks.h"
+#include "interpose/core/process.h"
 
 #define ENTER_ANY   CUDA_SUCCESS
 #define ENTER_LOCAL gsb_enter()
@@ -24,10 +24,10 @@
 		CUresult entered = ENTER_##class;              \
 		return gsb_unlikely(entered) ? entered : call; \
 	}
-#define GSB_CU_REFUSED(symbol, name, since, pt)    \
-	CUresult symbol(void)                      \
-	{                                          \
-		static _Atomic bool said;          \
-		return gsb_refuse(#symbol, &said); \
+#define GSB_CU_REFUSED(symbol, name, since, pt)          \
+	CUresult symbol(void)                            \
+	{                                                \
+		static _Atomic bool said;                \
+		return gsb_entry_refuse(#symbol, &said); \
 	}
 #include "interpose/entries.def"

@@ -12,9 +12,9 @@
 
 #include "base/compiler.h"
 #include "base/log.h"
-#include "interpose/ctx.h"
+#include "interpose/cu/ctx.h"
 #include "interpose/entries.h"
-#include "interpose/process.h"
+#include "interpose/core/process.h"
 #include "interpose/tables.h"
 
 #define RUNTIME_INTERFACE_PRIMARY 2 /* its slot that names a device's primary context */
@@ -104,7 +104,7 @@ static void learn_primary(const void *const *table)
 	if ((uintptr_t)table[0] <= RUNTIME_INTERFACE_PRIMARY * sizeof(void *))
 		return;
 	if (!((primary_fn *)table[RUNTIME_INTERFACE_PRIMARY])(&ctx, device) && ctx)
-		gsb_ctx_set_alias(ctx);
+		gsb_cu_ctx_set_alias(ctx);
 }
 
 CUresult gsb_genuine_table(const void **table, const CUuuid *id)

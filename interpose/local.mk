@@ -1,44 +1,59 @@
 # libgsbroker.so: what tenants preload. Its SONAME is the driver's, so that it satisfies those who open that by
 # name; the links beside it serve those who look for the file.
 noinst_LTLIBRARIES += libinterpose.la
-libinterpose_la_SOURCES = \
-	interpose/alloc.c interpose/alloc.h \
-	interpose/ctx.c interpose/ctx.h \
+interpose_sources = \
 	interpose/entries.def interpose/entries.h interpose/exports.c interpose/lookup.c \
-	interpose/event.h \
-	interpose/fault.c interpose/fault.h \
+	interpose/connect.c \
 	interpose/genuine.c interpose/tables.c interpose/tables.h \
-	interpose/hooks.h \
-	interpose/hooks_copy.c \
-	interpose/hooks_ctx.c \
-	interpose/hooks_event.c \
-	interpose/hooks_function.c \
-	interpose/hooks_init.c \
-	interpose/hooks_launch.c \
-	interpose/hooks_mem.c \
-	interpose/hooks_module.c \
-	interpose/hooks_stream.c \
-	interpose/library.c interpose/library.h \
-	interpose/lock.c interpose/lock.h \
-	interpose/module.c interpose/module.h \
-	interpose/object.c interpose/object.h \
-	interpose/post.c interpose/post.h \
-	interpose/process.c interpose/process.h \
-	interpose/staging.c interpose/staging.h \
-	interpose/stream.c interpose/stream.h \
-	interpose/thread.c interpose/thread.h \
-	interpose/watch.c interpose/watch.h
+	interpose/watch.c interpose/watch.h \
+	interpose/core/fault.h \
+	interpose/core/lock.c interpose/core/lock.h \
+	interpose/core/object.c interpose/core/object.h \
+	interpose/core/post.c interpose/core/post.h \
+	interpose/core/process.c interpose/core/process.h \
+	interpose/core/thread.c interpose/core/thread.h \
+	interpose/cu/alloc.c interpose/cu/alloc.h \
+	interpose/cu/ctx.c interpose/cu/ctx.h \
+	interpose/cu/ctx_life.c interpose/cu/ctx_life.h \
+	interpose/cu/event.c interpose/cu/event.h \
+	interpose/cu/function.c interpose/cu/function.h \
+	interpose/cu/host_call.c interpose/cu/host_call.h \
+	interpose/cu/library.c interpose/cu/library.h \
+	interpose/cu/module.c interpose/cu/module.h \
+	interpose/cu/staging.c interpose/cu/staging.h \
+	interpose/cu/stream.c interpose/cu/stream.h \
+	interpose/hooks/hooks.h \
+	interpose/hooks/copy.c \
+	interpose/hooks/ctx.c \
+	interpose/hooks/event.c \
+	interpose/hooks/function.c \
+	interpose/hooks/init.c \
+	interpose/hooks/launch.c \
+	interpose/hooks/mem.c \
+	interpose/hooks/module.c \
+	interpose/hooks/stream.c
+libinterpose_la_SOURCES = $(interpose_sources)
 libinterpose_la_LIBADD = libshm.la libimage.la libbase.la
 
 # Linked by hand: libtool insists on a SONAME that it makes from the file's name.
+link_interpose = $(AM_V_CCLD)$(CC) $(AM_CFLAGS) $(CFLAGS) -shared $(LDFLAGS) -o $@ \
+	-Wl,-soname,libcuda.so.1 -Wl,--version-script=$(srcdir)/interpose/libgsbroker.map \
+	-Wl,-z,nodelete -Wl,-z,now
 gsbpriv_DATA = interpose/libgsbroker.so
 interpose/libgsbroker.so: libinterpose.la $(srcdir)/interpose/libgsbroker.map
-	$(AM_V_CCLD)$(CC) $(AM_CFLAGS) $(CFLAGS) -shared $(LDFLAGS) -o $@ \
-		-Wl,-soname,libcuda.so.1 -Wl,--version-script=$(srcdir)/interpose/libgsbroker.map \
-		-Wl,-z,nodelete -Wl,-z,now \
-		-Wl,--whole-archive .libs/libinterpose.a -Wl,--no-whole-archive -ldl
+	$(link_interpose) -Wl,--whole-archive .libs/libinterpose.a -Wl,--no-whole-archive -ldl
 EXTRA_DIST += interpose/libgsbroker.map
 CLEANFILES += interpose/libgsbroker.so interpose/libcuda.so interpose/libcuda.so.1
+
+# The same with points at which a test can have it die (core/fault.h): never installed.
+check_LTLIBRARIES = libfaults.la
+libfaults_la_SOURCES = $(interpose_sources) interpose/core/fault.c
+libfaults_la_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_FAULTS
+libfaults_la_LIBADD = $(libinterpose_la_LIBADD)
+check_DATA += interpose/libgsbroker-faults.so
+interpose/libgsbroker-faults.so: libfaults.la $(srcdir)/interpose/libgsbroker.map
+	$(link_interpose) -Wl,--whole-archive .libs/libfaults.a -Wl,--no-whole-archive -ldl
+CLEANFILES += interpose/libgsbroker-faults.so
 
 # The same links in the build tree, so that a program can be run before anything is installed.
 interpose/libcuda.so.1: interpose/libgsbroker.so

@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "interpose/entries.h"
-#include "interpose/hooks.h"
+#include "interpose/hooks/hooks.h"
 
 const struct gsb_entry gsb_entries[] = {
 #define GSB_CU(class, symbol, name, since, pt, params, call) \
@@ -80,7 +80,7 @@ CUresult hook_cuGetProcAddress(const char *name, void **fn, int version, cuuint6
 	return r ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
 }
 
-CUresult gsb_refuse(const char *symbol, _Atomic bool *said)
+CUresult gsb_entry_refuse(const char *symbol, _Atomic bool *said)
 {
 	if (!*said) {
 		*said = true;

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "interpose/ctx.h"
-#include "interpose/hooks.h"
+#include "interpose/cu/ctx.h"
+#include "interpose/hooks/hooks.h"
 
 #define N_HOOKS		 7
 #define N_TLS		 3
@@ -31,33 +31,34 @@ static CUresult refuse(void)
 
 /* ---- values that a runtime keeps with each context: asked for at nearly every call ---- */
 
-static struct gsb_ctx *storage_ctx(CUcontext handle)
+static struct gsb_cu_ctx *storage_ctx(CUcontext handle)
 {
 	if (gsb_enter())
 		return NULL;
-	return handle ? gsb_ctx_find(handle) : gsb_self.top.ctx;
+	return handle ? gsb_cu_ctx_find(handle) : gsb_self.top.ctx;
 }
 
-static CUresult storage_set(CUcontext handle, void *key, void *value, gsb_ctx_dtor *dtor)
+static CUresult storage_set(CUcontext handle, void *key, void *value, gsb_cu_ctx_dtor *dtor)
 {
-	struct gsb_ctx *ctx = storage_ctx(handle);
+	struct gsb_cu_ctx *ctx = storage_ctx(handle);
 
-	return ctx && key ? gsb_ctx_value_set(ctx, key, value, dtor) : CUDA_ERROR_INVALID_CONTEXT;
+	return ctx && key ? gsb_cu_ctx_value_set(ctx, key, value, dtor)
+			  : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 static CUresult storage_remove(CUcontext handle, void *key)
 {
-	struct gsb_ctx *ctx = storage_ctx(handle);
+	struct gsb_cu_ctx *ctx = storage_ctx(handle);
 
-	return ctx && key && gsb_ctx_value_remove(ctx, key) ? CUDA_SUCCESS
-							    : CUDA_ERROR_INVALID_HANDLE;
+	return ctx && key && gsb_cu_ctx_value_remove(ctx, key) ? CUDA_SUCCESS
+							       : CUDA_ERROR_INVALID_HANDLE;
 }
 
 static CUresult storage_get(void **value, CUcontext handle, void *key)
 {
-	struct gsb_ctx *ctx = storage_ctx(handle);
+	struct gsb_cu_ctx *ctx = storage_ctx(handle);
 
-	*value = ctx && key ? gsb_ctx_value_get(ctx, key) : NULL;
+	*value = ctx && key ? gsb_cu_ctx_value_get(ctx, key) : NULL;
 	return *value ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 

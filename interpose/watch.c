@@ -1,10 +1,7 @@
 /*
  * watch.c - see watch.h.
  *
- * The engine says by message which function is due, since a stream's order is known only there; the answer
- * goes the same way. It is no record: the ring may be full of what waits behind the very function, or the
- * engine may have stopped at a record that has no room until the function's stream moves. The engine's
- * death is seen by pidfd: the socket's end would not come while a forked child holds it too.
+ * The engine's death is seen by pidfd: the socket's end would not come while a forked child holds it too.
  */
 #include "interpose/watch.h"
 
@@ -12,105 +9,17 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 
 #include "base/log.h"
-#include "interpose/ctx.h"
-#include "interpose/post.h"
-#include "interpose/process.h"
-#include "interpose/thread.h"
+#include "interpose/core/process.h"
+#include "interpose/cu/host_call.h"
 #include "shm/channel.h"
-
-/* A call on its way. They come back mostly in the order of the list. */
-struct pending {
-	struct pending *next;
-	uint64_t cookie;
-	struct gsb_host_call call;
-};
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct pending *first, **last = &first; /* lock */
-static uint64_t last_cookie;		       /* lock */
 
 union message {
 	struct gsb_msg msg;
 	struct gsb_msg_host_func host_func;
 	struct gsb_msg_cut cut;
 };
-
-static void enlist(struct pending *p)
-{
-	pthread_mutex_lock(&lock);
-	p->cookie = ++last_cookie;
-	*last = p;
-	last = &p->next;
-	pthread_mutex_unlock(&lock);
-}
-
-static struct pending *take(uint64_t cookie)
-{
-	struct pending **at = &first, *p;
-
-	pthread_mutex_lock(&lock);
-	while ((p = *at) && p->cookie != cookie)
-		at = &p->next;
-	if (p) {
-		*at = p->next;
-		if (last == &p->next)
-			last = at;
-	}
-	pthread_mutex_unlock(&lock);
-	return p;
-}
-
-CUresult gsb_watch_post(struct gsb_stream *s, const struct gsb_host_call *call)
-{
-	struct pending *p = calloc(1, sizeof(*p));
-	struct gsb_rec_host_func body;
-	CUresult result;
-
-	if (!p)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	p->call = *call;
-	enlist(p);
-	body = (struct gsb_rec_host_func){.cookie = p->cookie};
-	result = gsb_post(GSB_REC_HOST_FUNC, s, &body, sizeof(body), NULL);
-	if (result)
-		free(take(body.cookie));
-	return result;
-}
-
-/*
- * After an error of its context a callback is called and learns of it, a host function is not called: so CUDA.
- * The interface is closed to it. Virtual time stands until the answer, so this thread needs no slot.
- */
-static void run(const struct gsb_host_call *c)
-{
-	CUresult status = gsb_ctx_error(c->ctx);
-
-	gsb_self_suspend();
-	if (c->callback)
-		c->callback(c->stream, status, c->data);
-	else if (!status)
-		c->fn(c->data);
-	gsb_self_resume();
-}
-
-static void on_host_func(const struct gsb_msg_host_func *m)
-{
-	struct gsb_msg_host_func done = {.cookie = m->cookie};
-	struct pending *p = take(m->cookie);
-
-	if (!p) {
-		gsb_log(GSB_LOG_ERROR, "watch", "the engine names a host function that is not due");
-		return;
-	}
-	run(&p->call);
-	free(p);
-	gsb_msg_init(&done.msg, GSB_MSG_HOST_FUNC, sizeof(done));
-	gsb_channel_send(gsb_proc.socket, &done.msg, NULL,
-			 0); /* fails only when the engine is gone */
-}
 
 static void on_cut(const struct gsb_msg_cut *m)
 {
@@ -129,7 +38,7 @@ static bool on_message(void)
 	if (n <= 0)
 		return n == -EINTR || n == -EAGAIN;
 	if (m.msg.type == GSB_MSG_HOST_FUNC && (size_t)n >= sizeof(m.host_func))
-		on_host_func(&m.host_func);
+		gsb_host_call_run(m.host_func.cookie);
 	else if (m.msg.type == GSB_MSG_CUT && (size_t)n >= sizeof(m.cut))
 		on_cut(&m.cut);
 	return true;

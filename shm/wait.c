@@ -156,11 +156,6 @@ int gsb_thread_wait(struct gsb_region *region, uint32_t slot, const struct gsb_w
 	return is_fatal(region) ? -EPIPE : 0;
 }
 
-void gsb_thread_wake_all(struct gsb_region *region)
-{
-	gsb_wake_waiters(region);
-}
-
 /* ---- engine ---- */
 
 static bool wake_if_due(struct gsb_region *region, uint32_t slot, bool fatal)

@@ -29,21 +29,18 @@ void gsb_thread_release(struct gsb_region *region, uint32_t slot);
 int gsb_thread_wait(struct gsb_region *region, uint32_t slot, const struct gsb_wait *w,
 		    uint32_t spin_ns);
 
-/* Wake every waiting thread of this process after header.fatal was set: the engine is dead. */
-void gsb_thread_wake_all(struct gsb_region *region);
-
 /* ---- both ---- */
 
 /* Whether the condition holds now. slot is read for GSB_WAIT_REPLY. False for fields out of range. */
 bool gsb_wait_holds(struct gsb_region *region, uint32_t slot, const struct gsb_wait *w);
-
-/* ---- engine ---- */
 
 /*
  * gsb_wake_waiters() - set RUNNING and wake each blocked thread whose condition now holds, or all when
  * header.fatal is set. Call it after words of the region changed. Returns how many it woke.
  */
 unsigned gsb_wake_waiters(struct gsb_region *region);
+
+/* ---- engine ---- */
 
 /* True when no slot is RUNNING: then virtual time may go on as far as this tenant is concerned. */
 bool gsb_threads_all_blocked(struct gsb_region *region);

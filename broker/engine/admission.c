@@ -81,7 +81,7 @@ static void read_socket(struct gsb_tenant *t)
 		}
 	}
 	/* The end of file is no death (a child may hold the other end): the pidfd tells. */
-	gsb_watch_stop(t->watches, &t->socket);
+	gsb_watches_remove(t->watches, &t->socket);
 }
 
 static void on_socket(struct gsb_watch *w, uint32_t events)
@@ -165,7 +165,7 @@ static int make_memory(struct gsb_tenant *t)
 		err = gsb_queues_init(&t->queues, t->region, t->limits.queued_bytes,
 				      t->limits.queued_records, &t->engine->unsettled);
 	if (!err)
-		err = gsb_images_init(t);
+		err = gsb_uploads_init(t);
 	if (err)
 		return err;
 	t->doorbell.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -206,12 +206,12 @@ static int send_welcome(struct gsb_tenant *t)
 
 static int watch_tenant(struct gsb_tenant *t)
 {
-	int err = gsb_watch_start(t->watches, &t->doorbell, EPOLLIN | EPOLLET);
+	int err = gsb_watches_add(t->watches, &t->doorbell, EPOLLIN | EPOLLET);
 
 	if (!err)
-		err = gsb_watch_start(t->watches, &t->socket, EPOLLIN);
+		err = gsb_watches_add(t->watches, &t->socket, EPOLLIN);
 	if (!err)
-		err = gsb_watch_start(t->watches, &t->pidfd, EPOLLIN);
+		err = gsb_watches_add(t->watches, &t->pidfd, EPOLLIN);
 	return err;
 }
 
@@ -224,10 +224,10 @@ static void close_fd(int fd)
 /* Everything that admission made, in any state of completion, but not socket and pidfd. */
 static void free_tenant(struct gsb_tenant *t)
 {
-	gsb_watch_stop(t->watches, &t->doorbell);
-	gsb_watch_stop(t->watches, &t->socket);
-	gsb_watch_stop(t->watches, &t->pidfd);
-	gsb_images_finish(t);
+	gsb_watches_remove(t->watches, &t->doorbell);
+	gsb_watches_remove(t->watches, &t->socket);
+	gsb_watches_remove(t->watches, &t->pidfd);
+	gsb_uploads_finish(t);
 	gsb_table_finish(&t->modules);
 	gsb_table_finish(&t->functions);
 	gsb_queues_finish(&t->queues);
@@ -334,7 +334,7 @@ void gsb_tenant_leave(struct gsb_tenant *t)
 	if (t->state == GSB_TENANT_LEAVING)
 		return;
 	t->state = GSB_TENANT_LEAVING;
-	gsb_watch_stop(t->watches, &t->pidfd);
+	gsb_watches_remove(t->watches, &t->pidfd);
 	for (uint32_t i = 0; i < GSB_N_CTXS; i++) {
 		struct gsb_ctx *ctx = t->ctxs[i];
 

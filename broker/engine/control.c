@@ -176,7 +176,7 @@ static void on_message(struct gsb_watch *w, uint32_t events)
 			return;
 		if (n == 0 || n == -ECONNRESET) {
 			c->stop = true; /* gsbrokerd is gone, and with it our reason */
-			gsb_watch_stop(&c->engine->watches, w);
+			gsb_watches_remove(&c->engine->watches, w);
 			return;
 		}
 		if (n < 0 || (size_t)n != expected_size(m.msg.type))
@@ -198,7 +198,7 @@ int gsb_control_init(struct gsb_control *c, struct gsb_engine *e, int fd)
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
 	init(&m.msg, GSB_CTL_READY, sizeof(m));
 	post(c, &m.msg);
-	return gsb_watch_start(&e->watches, &c->watch, EPOLLIN);
+	return gsb_watches_add(&e->watches, &c->watch, EPOLLIN);
 }
 
 void gsb_control_failed(int fd, int err, const char *reason)

@@ -29,7 +29,7 @@ libengine_la_SOURCES = \
 	broker/engine/memory/memory.c broker/engine/memory/memory.h \
 	broker/engine/code/code.h \
 	broker/engine/code/function.c \
-	broker/engine/code/image.c broker/engine/code/image.h \
+	broker/engine/code/upload.c broker/engine/code/upload.h \
 	broker/engine/code/job.c broker/engine/code/job.h \
 	broker/engine/code/loader.c broker/engine/code/loader.h \
 	broker/engine/code/module.c \

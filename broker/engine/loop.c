@@ -51,9 +51,9 @@ static int watch_own(struct gsb_engine *e)
 
 	e->loader_watch = (struct gsb_watch){e->loader.done_fd, on_loader};
 	e->device_watch = (struct gsb_watch){e->ops->event_fd(e->dev), on_device};
-	err = gsb_watch_start(&e->watches, &e->loader_watch, EPOLLIN);
+	err = gsb_watches_add(&e->watches, &e->loader_watch, EPOLLIN);
 	if (!err && e->device_watch.fd >= 0)
-		err = gsb_watch_start(&e->watches, &e->device_watch, EPOLLIN);
+		err = gsb_watches_add(&e->watches, &e->device_watch, EPOLLIN);
 	return err;
 }
 

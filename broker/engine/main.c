@@ -145,7 +145,7 @@ static int watch_signals(struct gsb_engine *e, struct signals *s)
 
 	block_signals(&set);
 	*s = (struct signals){.watch = {signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), on_signal}};
-	return s->watch.fd < 0 ? -errno : gsb_watch_start(&e->watches, &s->watch, EPOLLIN);
+	return s->watch.fd < 0 ? -errno : gsb_watches_add(&e->watches, &s->watch, EPOLLIN);
 }
 
 /* ---- the loop ---- */

@@ -20,7 +20,7 @@ void gsb_watches_finish(struct gsb_watches *all)
 	close(all->epoll_fd);
 }
 
-int gsb_watch_start(struct gsb_watches *all, struct gsb_watch *w, uint32_t events)
+int gsb_watches_add(struct gsb_watches *all, struct gsb_watch *w, uint32_t events)
 {
 	struct epoll_event ev = {.events = events, .data.ptr = w};
 
@@ -31,7 +31,7 @@ int gsb_watch_start(struct gsb_watches *all, struct gsb_watch *w, uint32_t event
 	return -errno;
 }
 
-void gsb_watch_stop(struct gsb_watches *all, struct gsb_watch *w)
+void gsb_watches_remove(struct gsb_watches *all, struct gsb_watch *w)
 {
 	if (w->fd >= 0)
 		epoll_ctl(all->epoll_fd, EPOLL_CTL_DEL, w->fd, NULL);

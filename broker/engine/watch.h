@@ -20,8 +20,8 @@ int gsb_watches_init(struct gsb_watches *all); /* -errno */
 void gsb_watches_finish(struct gsb_watches *all);
 
 /* Have w->on_event called for these EPOLL* events of w->fd; again: change them. -errno. */
-int gsb_watch_start(struct gsb_watches *all, struct gsb_watch *w, uint32_t events);
-void gsb_watch_stop(struct gsb_watches *all, struct gsb_watch *w); /* fd may be -1 */
+int gsb_watches_add(struct gsb_watches *all, struct gsb_watch *w, uint32_t events);
+void gsb_watches_remove(struct gsb_watches *all, struct gsb_watch *w); /* fd may be -1 */
 
 /* Wait at most timeout_ms (-1: for ever) and call who has events. */
 void gsb_watches_listen(struct gsb_watches *all, int timeout_ms);

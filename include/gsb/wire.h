@@ -32,9 +32,8 @@
 
 /* Feature bits of hello; a bit that a side does not know is refused by name. */
 #define GSB_FEATURE_STAGING	(1ull << 0) /* copies through the staging memfd: always there */
-#define GSB_FEATURE_VM_COPY	(1ull << 1) /* the engine may read and write tenant memory itself */
 #define GSB_FEATURE_HOST_WINDOW (1ull << 2) /* pinned host memory at one address on both sides */
-#define GSB_FEATURES_KNOWN	(GSB_FEATURE_STAGING | GSB_FEATURE_VM_COPY | GSB_FEATURE_HOST_WINDOW)
+#define GSB_FEATURES_KNOWN	(GSB_FEATURE_STAGING | GSB_FEATURE_HOST_WINDOW)
 
 /*
  * Address windows by slot, one a tenant; what a window leaves of its stride is guard. They lie where no process

@@ -31,6 +31,18 @@ tenants_five_queries_at_once_verify() {
 # posted, when it waits for an answer. N is the number of the record, so that rounds differ in what is under way.
 victims=(record:1 posted:7 waiting:3 record:60 posted:90 waiting:25 posted:400 record:333 hello:1)
 
+# run_victim STATE:N: a tenant on the test library, which dies there. The library that is shipped cannot.
+run_victim() {
+	ASAN_OPTIONS=$tenant_asan GSB_TEST_DIE=$1 GSB_TENANT=victim GSB_SOCKET=$dir/s \
+		LD_PRELOAD=$build/interpose/libgsbroker-faults.so \
+		"$gpu_db" run --data "$dir/data" --query q1 --repeat 50 --quiet >"$dir/victim.out" 2>&1
+}
+
+tenants_shipped_library_has_no_fault_points() {
+	grep -q GSB_TEST_DIE "$build/interpose/libgsbroker-faults.so" || fail "the test library has none either"
+	! grep -q GSB_TEST_DIE "$build/interpose/libgsbroker.so" || fail "libgsbroker.so knows GSB_TEST_DIE"
+}
+
 tenants_one_killed_each_round_others_verify() {
 	local round rounds=${#victims[@]} i pids before after
 	[ -z "$long" ] || rounds=$((4 * rounds))
@@ -45,7 +57,7 @@ tenants_one_killed_each_round_others_verify() {
 			query "t$i" "${queries[i % 5]}" &
 			pids+=($!)
 		done
-		(GSB_TEST_DIE=${victims[(round - 1) % ${#victims[@]}]} query victim q1 --repeat 50) &
+		run_victim "${victims[(round - 1) % ${#victims[@]}]}" &
 		victim=$!
 		for i in "${!pids[@]}"; do
 			wait "${pids[i]}" || fail "round $round: tenant $((i + 1)): $(cat "$dir/t$((i + 1)).out")"
@@ -178,6 +190,7 @@ tenants_without_a_broker_are_told_how_to_start_one() {
 }
 
 run_case tenants_five_queries_at_once_verify
+run_case tenants_shipped_library_has_no_fault_points
 run_case tenants_one_killed_each_round_others_verify
 run_case tenants_flipped_bit_fails_every_query
 run_case tenants_same_module_has_a_counter_for_each

@@ -82,8 +82,8 @@ struct gsb_kernel_fn *gsb_code_find_function(struct gsb_tenant *t, uint64_t hand
 /* Its context ends, all work is done: unload its modules. */
 void gsb_code_ctx_finish(struct gsb_ctx *ctx);
 
-int gsb_images_init(struct gsb_tenant *t); /* -ENOMEM */
-void gsb_images_finish(struct gsb_tenant *t);
+int gsb_uploads_init(struct gsb_tenant *t); /* -ENOMEM */
+void gsb_uploads_finish(struct gsb_tenant *t);
 
 struct gsb_kernel gsb_code_needs(const struct gsb_kernel_fn *fn, const struct gsb_cmd_launch *l);
 

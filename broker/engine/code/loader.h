@@ -17,7 +17,7 @@
 struct gsb_code_module;
 struct gsb_ctx;
 struct gsb_fence;
-struct gsb_image;
+struct gsb_upload;
 struct gsb_kernel_fn;
 struct gsb_tenant;
 
@@ -38,7 +38,7 @@ struct gsb_job {
 	struct gsb_rec call;		 /* whom to answer */
 	struct gsb_code_module *module;
 	struct gsb_kernel_fn *fn;
-	struct gsb_image *image;
+	struct gsb_upload *image;
 	const uint8_t *src;	 /* ImagePart: in the staging memory */
 	uint64_t offset, length; /* ImagePart */
 	int err;

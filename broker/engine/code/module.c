@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "broker/engine/code/code.h"
-#include "broker/engine/code/image.h"
+#include "broker/engine/code/upload.h"
 #include "broker/engine/code/job.h"
 #include "broker/engine/memory/memory.h"
 #include "broker/engine/order/fence.h"
@@ -58,7 +58,7 @@ static void loaded(struct gsb_job *j)
 	struct gsb_tenant *t = j->tenant;
 	uint32_t bytes = (uint32_t)strnlen(j->log, sizeof(j->log));
 
-	gsb_image_drop(j->image);
+	gsb_upload_drop(j->image);
 	if (j->err) {
 		gsb_log(GSB_LOG_INFO, "code", "tenant %u: module refused: %s", t->id, j->log);
 		free_module(t, j->module);
@@ -75,7 +75,7 @@ int gsb_code_module_load(struct gsb_tenant *t, const struct gsb_rec *rec,
 			 const struct gsb_rec_module_load *b)
 {
 	struct gsb_ctx *ctx = gsb_ctx_find(t, b->ctx);
-	struct gsb_image *image = gsb_image_find(t, b->image);
+	struct gsb_upload *image = gsb_upload_find(t, b->image);
 	struct gsb_code_module *m;
 	struct gsb_job *j;
 	int err;

@@ -27,7 +27,7 @@ static void want_socket(struct gsb_tenant *t)
 	if (t->socket_full)
 		return;
 	t->socket_full = true;
-	gsb_watch_start(t->watches, &t->socket, EPOLLIN | EPOLLOUT);
+	gsb_watches_add(t->watches, &t->socket, EPOLLIN | EPOLLOUT);
 }
 
 void gsb_host_func_wake(struct gsb_tenant *t)
@@ -35,7 +35,7 @@ void gsb_host_func_wake(struct gsb_tenant *t)
 	if (!t->socket_full)
 		return;
 	t->socket_full = false;
-	gsb_watch_start(t->watches, &t->socket, EPOLLIN);
+	gsb_watches_add(t->watches, &t->socket, EPOLLIN);
 	gsb_stream_wake_list(&t->socket_waiters);
 }
 

@@ -25,7 +25,7 @@
 #include "shm/ring.h"
 
 struct gsb_engine;
-struct gsb_image;
+struct gsb_upload;
 struct gsb_loader;
 struct gsb_scheduler;
 
@@ -71,7 +71,7 @@ struct gsb_tenant {
 	struct gsb_queues queues;
 	struct gsb_ctx *ctxs[GSB_N_CTXS];
 	struct gsb_table modules, functions;
-	struct gsb_image *images; /* uploads under way: code/image.c */
+	struct gsb_upload *uploads; /* uploads under way: code/upload.c */
 
 	uint32_t n_in_flight, n_jobs, n_host_funcs;
 	uint64_t loader_round; /* of its last job */

@@ -1,0 +1,327 @@
+/*
+ * connect.c - cuInit: the hello, once in the life of a process.
+ *
+ * Nothing here runs before the program's first cuInit: no thread, no socket, no mapping. What can go wrong is
+ * somebody's first contact with the project, so each failure says what is missing and what to do about it.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "interpose/core/fault.h"
+#include "interpose/core/object.h"
+#include "interpose/core/process.h"
+#include "interpose/core/thread.h"
+#include "interpose/cu/ctx.h"
+#include "interpose/cu/event.h"
+#include "interpose/cu/library.h"
+#include "interpose/cu/module.h"
+#include "interpose/cu/stream.h"
+#include "interpose/hooks/hooks.h"
+#include "interpose/watch.h"
+#include "shm/channel.h"
+#include "shm/region.h"
+
+static pthread_mutex_t connect_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool is_tried; /* connect_lock; a forked child inherits it with the parent's result */
+static CUresult tried_result;
+
+/* What came with the welcome, until it is in gsb_proc. */
+struct welcome {
+	struct gsb_msg_welcome msg;
+	int fds[GSB_CHANNEL_FDS_MAX];
+	unsigned n_fds;
+};
+
+/* Before main, so that a message about the very first call is right too. Reads one variable, no more. */
+__attribute__((constructor)) static void init_log(void)
+{
+	gsb_log_init("gsbroker", GSB_LOG_ERROR);
+}
+
+static void close_fds(struct welcome *w)
+{
+	for (unsigned i = 0; i < w->n_fds; i++)
+		close(w->fds[i]);
+	w->n_fds = 0;
+}
+
+static CUresult say_no_broker(const char *path, int err)
+{
+	if (err == -EACCES)
+		gsb_log(GSB_LOG_ERROR, "connect",
+			"no permission to use the broker at %s: ask its administrator to admit user %u",
+			path, (unsigned)geteuid());
+	else
+		gsb_log(GSB_LOG_ERROR, "connect",
+			"no broker answers at %s (%s): start one with \"gsbrokerd\", or run this "
+			"program with \"gsbrun -- PROGRAM\"",
+			path, strerror(-err));
+	return CUDA_ERROR_SYSTEM_NOT_READY;
+}
+
+static CUresult say_no_hello(ssize_t err)
+{
+	if (err == -EPROTONOSUPPORT)
+		gsb_log(GSB_LOG_ERROR, "connect",
+			"the broker speaks another version than this library (%d.%d): install the same "
+			"release of both",
+			GSB_WIRE_MAJOR, GSB_WIRE_MINOR);
+	else
+		gsb_log(GSB_LOG_ERROR, "connect", "the broker did not take us in: %s",
+			err ? strerror((int)-err) : "it hung up; its log says why");
+	return err == -EPROTONOSUPPORT || err == -EPROTO ? CUDA_ERROR_SYSTEM_DRIVER_MISMATCH
+							 : CUDA_ERROR_SYSTEM_NOT_READY;
+}
+
+static void copy_name(char *to, const char *from)
+{
+	strncpy(to, from ? from : "", GSB_TENANT_NAME_MAX - 1);
+}
+
+static int send_hello(int fd)
+{
+	struct gsb_msg_hello hello = {0};
+
+	gsb_msg_init(&hello.msg, GSB_MSG_HELLO, sizeof(hello));
+	hello.features_wanted = GSB_FEATURE_STAGING | GSB_FEATURE_HOST_WINDOW;
+	hello.pid = (uint32_t)getpid();
+	copy_name(hello.tenant, secure_getenv("GSB_TENANT"));
+	copy_name(hello.program, program_invocation_short_name);
+	return gsb_channel_send(fd, &hello.msg, NULL, 0);
+}
+
+static CUresult check_welcome(const struct welcome *w, ssize_t n)
+{
+	const struct gsb_msg_refused *refused = (const void *)&w->msg;
+
+	if (w->msg.msg.type == GSB_MSG_REFUSED && (size_t)n >= sizeof(*refused)) {
+		gsb_log(GSB_LOG_ERROR, "connect", "the broker refused this process: %.*s",
+			(int)sizeof(refused->reason), refused->reason);
+		return gsb_cuda_result(refused->error < 0 ? refused->error : -EPERM);
+	}
+	if (w->msg.msg.type != GSB_MSG_WELCOME || (size_t)n != sizeof(w->msg))
+		return say_no_hello(-EPROTO);
+	if (w->msg.features & ~GSB_FEATURES_KNOWN || !(w->msg.features & GSB_FEATURE_STAGING)) {
+		gsb_log(GSB_LOG_ERROR, "connect",
+			"the broker wants features 0x%llx, this library knows 0x%llx: install the same "
+			"release of both",
+			(unsigned long long)w->msg.features, GSB_FEATURES_KNOWN);
+		return CUDA_ERROR_SYSTEM_DRIVER_MISMATCH;
+	}
+	if (w->n_fds != 4u + !!(w->msg.features & GSB_FEATURE_HOST_WINDOW) ||
+	    w->msg.slot >= GSB_N_SLOTS)
+		return say_no_hello(-EPROTO);
+	return CUDA_SUCCESS;
+}
+
+static CUresult exchange_hello(struct welcome *w)
+{
+	char path[108];
+	ssize_t n;
+	CUresult result;
+	int fd, r = gsb_channel_path(NULL, path, sizeof(path));
+
+	if (!r)
+		r = gsb_channel_connect(path, &fd);
+	if (r)
+		return say_no_broker(path, r);
+	r = send_hello(fd);
+	gsb_fault_point(GSB_FAULT_HELLO);
+	w->n_fds = GSB_CHANNEL_FDS_MAX;
+	n = r ? r : gsb_channel_recv(fd, &w->msg, sizeof(w->msg), w->fds, &w->n_fds);
+	if (n <= 0)
+		w->n_fds = 0;
+	result = n <= 0 ? say_no_hello(n) : check_welcome(w, n);
+	if (result) {
+		close_fds(w);
+		close(fd);
+		return result;
+	}
+	gsb_proc.socket = fd;
+	return CUDA_SUCCESS;
+}
+
+static int map_staging(int fd, uint64_t bytes)
+{
+	void *p = NULL;
+	int r = gsb_memfd_check(fd, bytes);
+
+	if (!r)
+		r = gsb_memfd_map(fd, bytes, &p);
+	if (r)
+		return r;
+	madvise(p, bytes, MADV_DONTFORK);
+	gsb_proc.staging = p;
+	gsb_proc.staging_bytes = bytes;
+	return 0;
+}
+
+/* Something sits at the window's address: pinned memory is then not to be had, the rest works. */
+static void map_host_window(int fd, const struct gsb_msg_welcome *m)
+{
+	uint64_t base = gsb_host_window_base(m->slot);
+	int r = m->host_window_bytes > GSB_HOST_WINDOW_STRIDE / 2
+			? -EPROTO
+			: gsb_memfd_check(fd, m->host_window_bytes);
+
+	if (!r)
+		r = gsb_window_map(fd, base, m->host_window_bytes);
+	if (r) {
+		gsb_log(GSB_LOG_ERROR, "connect",
+			"cannot map pinned memory at 0x%llx (%s): cuMemHostAlloc will fail",
+			(unsigned long long)base, strerror(-r));
+		return;
+	}
+	gsb_proc.host_base = base;
+	gsb_proc.host_bytes = m->host_window_bytes;
+}
+
+/* Numbers of device pointers must never come out of malloc. */
+static void block_device_window(const struct gsb_msg_welcome *m)
+{
+	gsb_proc.device_base = gsb_device_window_base(m->slot);
+	gsb_proc.device_bytes = GSB_DEVICE_WINDOW_SIZE;
+	if (gsb_window_block(gsb_proc.device_base, gsb_proc.device_bytes))
+		gsb_log(GSB_LOG_WARN, "connect",
+			"addresses from 0x%llx are in use here: a host pointer may equal a device "
+			"pointer",
+			(unsigned long long)gsb_proc.device_base);
+}
+
+static int reserve_tables(void)
+{
+	struct gsb_object_table *const tables[] = {&gsb_cu_ctxs,      &gsb_cu_streams,
+						   &gsb_cu_events,    &gsb_cu_modules,
+						   &gsb_cu_functions, &gsb_cu_libraries};
+	int r = 0;
+
+	for (unsigned i = 0; !r && i < GSB_ARRAY_LEN(tables); i++)
+		r = gsb_object_table_reserve(tables[i]);
+	return r;
+}
+
+/* Consumes the descriptors, whatever happens. */
+static int adopt(struct welcome *w)
+{
+	bool has_window = w->msg.features & GSB_FEATURE_HOST_WINDOW;
+	int *fds = w->fds, event_fd = fds[2 + has_window];
+	int r = gsb_region_attach(fds[0], &gsb_proc.region);
+
+	if (!r)
+		r = map_staging(fds[1], w->msg.staging_bytes);
+	if (!r)
+		r = reserve_tables();
+	if (r) {
+		close_fds(w);
+		return r;
+	}
+	madvise(gsb_proc.region, sizeof(*gsb_proc.region), MADV_DONTFORK);
+	if (has_window)
+		map_host_window(fds[2], &w->msg);
+	block_device_window(&w->msg);
+	gsb_ring_producer_init(&gsb_proc.ring, gsb_proc.region, event_fd);
+	gsb_proc.engine_pidfd = fds[3 + has_window];
+	for (int i = 0; i < 2 + has_window; i++)
+		close(fds[i]);
+	return 0;
+}
+
+static void adopt_device(const struct gsb_msg_welcome *m)
+{
+	gsb_proc.device = m->device;
+	gsb_proc.device.name[sizeof(m->device.name) - 1] = 0;
+	gsb_proc.image_max_bytes = m->image_max_bytes;
+	gsb_proc.spin_ns = m->device.clock_is_virtual ? 0 : m->spin_ns;
+	gsb_proc.virtual_time = m->device.clock_is_virtual;
+}
+
+/* "GPU-" and the beginning of the UUID in its usual form; at least one digit. */
+static bool is_our_uuid(const char *word, size_t len)
+{
+	const uint8_t *u = gsb_proc.device.uuid;
+	char text[64];
+	int n = snprintf(text, sizeof(text),
+			 "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+			 u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11],
+			 u[12], u[13], u[14], u[15]);
+
+	return len > 4 && len <= (size_t)n && !strncasecmp(word, text, len);
+}
+
+/* The driver reads the list up to its first word that names no device; with one device that is one word. */
+static bool is_visible(const char *list)
+{
+	size_t len = strcspn(list, ",");
+
+	return is_our_uuid(list, len) || (strspn(list, " 0") == len && memchr(list, '0', len));
+}
+
+static void read_environment(void)
+{
+	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+	const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
+
+	gsb_proc.device_is_hidden = visible && !is_visible(visible);
+	gsb_proc.launch_blocking = blocking && atoi(blocking);
+}
+
+static CUresult start(void)
+{
+	gsb_self_at_end(gsb_cu_streams_destroy_own);
+	if (gsb_watch_start()) {
+		gsb_log(GSB_LOG_ERROR, "connect", "cannot start a thread: %s", strerror(errno));
+		return CUDA_ERROR_OPERATING_SYSTEM;
+	}
+	return gsb_process_come_alive();
+}
+
+static CUresult connect_once(void)
+{
+	struct welcome w = {0};
+	CUresult result = exchange_hello(&w);
+	int r;
+
+	if (result)
+		return result;
+	r = adopt(&w);
+	if (r) {
+		gsb_log(GSB_LOG_ERROR, "connect", "the broker's shared memory is unusable: %s",
+			strerror(-r));
+		return gsb_cuda_result(r);
+	}
+	adopt_device(&w.msg);
+	read_environment();
+	return gsb_proc.device_is_hidden ? CUDA_ERROR_NO_DEVICE : start();
+}
+
+static CUresult connect_tenant(void)
+{
+	int saved = errno;
+
+	if (gsb_is_alive())
+		return CUDA_SUCCESS;
+	if (gsb_process_is_orphan())
+		return CUDA_ERROR_NOT_INITIALIZED; /* the lock may be held */
+	pthread_mutex_lock(&connect_lock);
+	if (!is_tried) {
+		tried_result = connect_once();
+		is_tried = true;
+	}
+	pthread_mutex_unlock(&connect_lock);
+	errno = saved;
+	return tried_result;
+}
+
+CUresult hook_cuInit(unsigned flags)
+{
+	return flags ? CUDA_ERROR_INVALID_VALUE : connect_tenant();
+}

@@ -1,0 +1,137 @@
+/*
+ * post.c - see post.h.
+ */
+#include "interpose/core/post.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "interpose/core/fault.h"
+#include "interpose/core/process.h"
+#include "interpose/core/thread.h"
+#include "shm/ring.h"
+
+/*
+ * The lock is dropped while the ring is full: a second thread that waited for the lock would count as
+ * running, and virtual time, which may have to pass before the ring moves, would stand still for it.
+ */
+GSB_COLD CUresult gsb_post_reserve_later(uint32_t bytes, uint64_t head, struct gsb_rec **out)
+{
+	CUresult result;
+
+	do {
+		gsb_lock_give(&gsb_proc.ring_lock);
+		result = gsb_wait(GSB_WAIT_RING, 0, head);
+		if (result)
+			return result;
+		gsb_lock_take(&gsb_proc.ring_lock);
+		*out = gsb_ring_reserve(&gsb_proc.ring, bytes, &head);
+	} while (!*out);
+	return CUDA_SUCCESS;
+}
+
+CUresult gsb_post(enum gsb_rec_type type, struct gsb_post_stream *stream, const void *body,
+		  uint32_t bytes, uint64_t *number)
+{
+	struct gsb_post p;
+	CUresult result = gsb_post_begin(&p, type, stream, bytes);
+
+	if (result)
+		return result;
+	memcpy(p.body, body, bytes);
+	if (number)
+		*number = p.number;
+	gsb_post_end(&p);
+	return CUDA_SUCCESS;
+}
+
+CUresult gsb_post_if(enum gsb_rec_type type, const struct gsb_guard *guard, const void *body,
+		     uint32_t bytes)
+{
+	struct gsb_post p;
+	CUresult result = gsb_post_begin_if(&p, type, NULL, guard, bytes);
+
+	if (result)
+		return result;
+	memcpy(p.body, body, bytes);
+	gsb_post_end(&p);
+	return CUDA_SUCCESS;
+}
+
+/* Who retires it posts its end, under the lock: a context that ends meanwhile does not release it as well. */
+void gsb_post_destroy(enum gsb_rec_type type, struct gsb_object_table *t, void *object,
+		      uint64_t handle, const struct gsb_guard *guard)
+{
+	struct gsb_post p;
+
+	if (gsb_post_begin_if(&p, type, NULL, guard, sizeof(struct gsb_rec_object)))
+		return;
+	if (!gsb_object_retire(object, handle)) {
+		gsb_post_cancel();
+		return;
+	}
+	*(struct gsb_rec_object *)p.body = (struct gsb_rec_object){.handle = handle};
+	gsb_post_end(&p);
+	gsb_object_release(t, object);
+}
+
+CUresult gsb_call(const struct gsb_call *c, const void **reply, uint32_t *reply_bytes)
+{
+	const struct gsb_thread *t;
+	struct gsb_post p;
+	CUresult result =
+		gsb_post_begin_if(&p, c->type, NULL, &c->guard, c->body_bytes + c->extra_bytes);
+
+	if (result)
+		return result;
+	p.rec->call = ++gsb_self.call;
+	memcpy(p.body, c->body, c->body_bytes);
+	if (c->extra_bytes)
+		memcpy((uint8_t *)p.body + c->body_bytes, c->extra, c->extra_bytes);
+	gsb_post_end(&p);
+	result = gsb_wait(GSB_WAIT_REPLY, 0, gsb_self.call);
+	if (result)
+		return result;
+	t = &gsb_proc.region->threads[gsb_self.slot];
+	if (reply) {
+		*reply = gsb_proc.region->replies[gsb_self.slot];
+		*reply_bytes = t->reply_bytes > GSB_REPLY_BYTES ? GSB_REPLY_BYTES : t->reply_bytes;
+	}
+	return (CUresult)t->status;
+}
+
+CUresult gsb_call_into(const struct gsb_call *c, void *out, uint32_t out_bytes)
+{
+	const void *reply = NULL;
+	uint32_t bytes = 0;
+	CUresult result = gsb_call(c, &reply, &bytes);
+
+	if (result)
+		return result;
+	if (bytes != out_bytes)
+		return CUDA_ERROR_SYSTEM_DRIVER_MISMATCH;
+	memcpy(out, reply, out_bytes);
+	return CUDA_SUCCESS;
+}
+
+CUresult gsb_wait(enum gsb_wait_kind kind, uint32_t index, uint64_t value)
+{
+	const struct gsb_wait w = {.kind = kind, .index = index, .value = value};
+	CUresult result = gsb_self_enter();
+
+	if (result)
+		return result;
+	gsb_fault_point(GSB_FAULT_WAITING);
+	return gsb_thread_wait(gsb_proc.region, gsb_self.slot, &w, gsb_proc.spin_ns) ? gsb_fatal()
+										     : CUDA_SUCCESS;
+}
+
+uint64_t gsb_n_completed(void)
+{
+	return atomic_load_explicit(&gsb_proc.region->header.n_completed, memory_order_acquire);
+}
+
+CUresult gsb_wait_progress(uint64_t before)
+{
+	return gsb_proc.virtual_time ? gsb_wait(GSB_WAIT_ANY, 0, before) : CUDA_SUCCESS;
+}

@@ -1,0 +1,161 @@
+/*
+ * post.h - records to the engine: posts that nobody answers, calls that wait for their answer, and waits.
+ *
+ * The ring's lock is held from gsb_post_begin to gsb_post_end. What must have the order of the ring (the
+ * numbers of streams and events) is counted in between. Both are inline, for the launch path.
+ */
+#ifndef GSB_INTERPOSE_CORE_POST_H
+#define GSB_INTERPOSE_CORE_POST_H
+
+#include <stdint.h>
+
+#include "gsb/cuabi.h"
+#include "gsb/wire.h"
+#include "interpose/core/fault.h"
+#include "interpose/core/object.h"
+#include "interpose/core/process.h"
+#include "interpose/core/thread.h"
+#include "shm/ring.h"
+#include "shm/wait.h"
+
+/* A word that has this value while what a record names is there, in the program's eyes. */
+struct gsb_guard {
+	const _Atomic uint64_t *word; /* NULL: the record names nothing that could end */
+	uint64_t value;
+};
+
+/* What posting knows of a stream; struct gsb_cu_stream begins with it. */
+struct gsb_post_stream {
+	struct gsb_object obj;
+	struct gsb_guard guard;
+	/*
+	 * Number of the last record. Written under the ring's lock, read by waiters without it. It goes on
+	 * when the index changes its owner (gsb/wire.h).
+	 */
+	_Atomic uint64_t posted;
+};
+
+struct gsb_post {
+	struct gsb_rec *rec;
+	void *body; /* after the header, 16-aligned, to be filled by the caller */
+	struct gsb_post_stream *stream;
+	uint64_t number; /* STREAM: what the stream's done word will reach */
+};
+
+/* Wait until the ring, which is full, has room, and reserve it; the lock is free meanwhile. */
+CUresult gsb_post_reserve_later(uint32_t bytes, uint64_t head, struct gsb_rec **out);
+
+/* Instead of gsb_post_end: what was reserved is not sent, the next record takes its place. */
+static inline void gsb_post_cancel(void)
+{
+	gsb_lock_give(&gsb_proc.ring_lock);
+}
+
+static inline bool gsb_guard_holds(const struct gsb_guard *g)
+{
+	return !g->word || atomic_load_explicit(g->word, memory_order_relaxed) == g->value;
+}
+
+/* gsb_post_begin() for any class: stream may be NULL. */
+static inline __attribute__((always_inline)) CUresult
+gsb_post_begin_if(struct gsb_post *p, enum gsb_rec_type type, struct gsb_post_stream *stream,
+		  const struct gsb_guard *guard, uint32_t bytes)
+{
+	CUresult result = gsb_self_enter();
+	struct gsb_rec *rec;
+	uint64_t head;
+
+	if (gsb_unlikely(result))
+		return result;
+	bytes += (uint32_t)sizeof(*rec);
+	gsb_lock_take(&gsb_proc.ring_lock);
+	rec = gsb_ring_reserve(&gsb_proc.ring, bytes, &head);
+	if (gsb_unlikely(!rec)) {
+		result = gsb_post_reserve_later(bytes, head, &rec);
+		if (result)
+			return result;
+	}
+	if (gsb_unlikely(!gsb_guard_holds(guard))) {
+		gsb_post_cancel();
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	}
+	rec->type = (uint16_t)type;
+	rec->thread = (uint16_t)gsb_self.slot;
+	rec->stream = stream ? gsb_object_name(stream) : 0;
+	rec->call = 0;
+	rec->zero = 0;
+	p->rec = rec;
+	p->body = rec + 1;
+	p->stream = stream;
+	p->number = stream ? atomic_load_explicit(&stream->posted, memory_order_relaxed) + 1 : 0;
+	gsb_fault_point(GSB_FAULT_RECORD);
+	return CUDA_SUCCESS;
+}
+
+/*
+ * gsb_post_begin() - lock the ring and reserve a record
+ * @stream: of the record, which is of class STREAM
+ * @bytes:  of the body and its variable part; at most GSB_RECORD_MAX with the header
+ *
+ * Waits while the ring is full; the lock is free meanwhile. On failure nothing is locked.
+ */
+static inline CUresult gsb_post_begin(struct gsb_post *p, enum gsb_rec_type type,
+				      struct gsb_post_stream *stream, uint32_t bytes)
+{
+	return gsb_post_begin_if(p, type, stream, &stream->guard, bytes);
+}
+
+static inline void gsb_post_end(struct gsb_post *p)
+{
+	if (p->stream)
+		atomic_store_explicit(&p->stream->posted, p->number, memory_order_release);
+	gsb_ring_commit(&gsb_proc.ring, p->rec);
+	gsb_fault_point(GSB_FAULT_POSTED);
+	gsb_lock_give(&gsb_proc.ring_lock);
+}
+
+/* A whole record of a stream, without variable part. number, when not NULL, receives the stream number. */
+CUresult gsb_post(enum gsb_rec_type type, struct gsb_post_stream *stream, const void *body,
+		  uint32_t bytes, uint64_t *number);
+
+/*
+ * A record that names something of a context, which another thread may be destroying: whether the context is
+ * still there is asked under the ring's lock, so that the record is before its end in the ring or not there at
+ * all (CUDA_ERROR_CONTEXT_IS_DESTROYED). Records of a stream are asked likewise.
+ */
+CUresult gsb_post_if(enum gsb_rec_type type, const struct gsb_guard *guard, const void *body,
+		     uint32_t bytes);
+
+/* Post the end of a published object of t and release it, unless it or its context is gone already. */
+void gsb_post_destroy(enum gsb_rec_type type, struct gsb_object_table *t, void *object,
+		      uint64_t handle, const struct gsb_guard *guard);
+
+struct gsb_call {
+	enum gsb_rec_type type;
+	struct gsb_guard guard;
+	const void *body, *extra; /* extra follows the body */
+	uint32_t body_bytes, extra_bytes;
+};
+
+/*
+ * gsb_call() - post and wait for the answer
+ * @reply: the answer in shared memory, valid until this thread's next call; NULL when nothing is wanted
+ * Return: the engine's result, or why there is none.
+ */
+CUresult gsb_call(const struct gsb_call *c, const void **reply, uint32_t *reply_bytes);
+
+/* The answer copied out; one of another size is CUDA_ERROR_SYSTEM_DRIVER_MISMATCH. */
+CUresult gsb_call_into(const struct gsb_call *c, void *out, uint32_t out_bytes);
+
+/* Sleep until a word of the region is there. Fails only when the engine is gone. */
+CUresult gsb_wait(enum gsb_wait_kind kind, uint32_t index, uint64_t value);
+
+/*
+ * For a query that is about to fail: in virtual time the clock stands while this thread runs, so a loop of
+ * queries would never end. Waits until something completes after `before`, a value of gsb_n_completed()
+ * that was read before the query looked.
+ */
+CUresult gsb_wait_progress(uint64_t before);
+uint64_t gsb_n_completed(void);
+
+#endif

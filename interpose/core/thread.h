@@ -1,0 +1,62 @@
+/*
+ * thread.h - what the library keeps for each thread of the tenant: its slot in the region, its stack of
+ * current contexts, its per-thread default streams.
+ */
+#ifndef GSB_INTERPOSE_CORE_THREAD_H
+#define GSB_INTERPOSE_CORE_THREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gsb/cuabi.h"
+
+struct gsb_cu_ctx;
+
+/* An entry of the stack. It is stale when ctx no longer carries the handle. */
+struct gsb_cu_ctx_ref {
+	struct gsb_cu_ctx *ctx;
+	uint64_t handle;
+};
+
+/* A default stream of this thread in one context. */
+struct gsb_thread_stream {
+	uint64_t ctx; /* wire handle */
+	uint64_t stream;
+};
+
+/*
+ * Small, because a library that is opened late has few bytes of static TLS to share; growing parts are on
+ * the heap. The model is initial-exec, so that reading it never allocates.
+ */
+struct gsb_self {
+	uint32_t slot;	      /* in the region, valid with is_known */
+	bool is_known;	      /* slot is ours */
+	bool was_known;	      /* while suspended */
+	bool is_suspended;    /* in a host function: CUDA closes its interface there */
+	uint8_t capture_mode; /* CUstreamCaptureMode */
+	uint32_t depth, room; /* of stack */
+	uint32_t n_streams;
+	uint64_t call;		      /* number of the last call */
+	struct gsb_cu_ctx_ref top;    /* the current context; ctx NULL: none */
+	struct gsb_cu_ctx_ref *stack; /* what is below it */
+	struct gsb_thread_stream *streams;
+};
+
+extern __thread struct gsb_self gsb_self __attribute__((tls_model("initial-exec")));
+
+/* Have end(self) called when a thread of the tenant ends, while its slot is still its own. */
+void gsb_self_at_end(void (*end)(struct gsb_self *self));
+
+/* Give this thread a slot of the region. CUDA_ERROR_OUT_OF_MEMORY when all are taken, and says so. */
+CUresult gsb_self_register(void);
+
+/* Keep the slot and refuse every call that would use it, with CUDA_ERROR_NOT_PERMITTED. */
+void gsb_self_suspend(void);
+void gsb_self_resume(void);
+
+static inline CUresult gsb_self_enter(void)
+{
+	return gsb_self.is_known ? CUDA_SUCCESS : gsb_self_register();
+}
+
+#endif

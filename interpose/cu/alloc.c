@@ -1,0 +1,152 @@
+/*
+ * alloc.c - see alloc.h. A sorted array: lookups are a binary search, and an insertion moves at most a few
+ * kilobytes in programs that keep a few hundred allocations.
+ */
+#include "interpose/cu/alloc.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+/* Under lock. */
+static struct gsb_alloc *allocs;
+static size_t n_allocs, room;
+static uint64_t last_id, pool_now, pool_high;
+
+/* Index of the first allocation that begins above addr. */
+static size_t upper_bound(uint64_t addr)
+{
+	size_t lo = 0, hi = n_allocs;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (allocs[mid].addr <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static const struct gsb_alloc *find(uint64_t addr)
+{
+	size_t i = upper_bound(addr);
+
+	return i && addr - allocs[i - 1].addr < allocs[i - 1].size ? &allocs[i - 1] : NULL;
+}
+
+static bool grow(void)
+{
+	size_t more = room ? room * 2 : 64;
+	struct gsb_alloc *grown = realloc(allocs, more * sizeof(*grown));
+
+	if (!grown)
+		return false;
+	allocs = grown;
+	room = more;
+	return true;
+}
+
+static void insert(const struct gsb_alloc *a)
+{
+	size_t i = upper_bound(a->addr);
+
+	memmove(&allocs[i + 1], &allocs[i], (n_allocs - i) * sizeof(*allocs));
+	allocs[i] = *a;
+	n_allocs++;
+	if (a->is_from_pool)
+		pool_now += a->size;
+	if (pool_now > pool_high)
+		pool_high = pool_now;
+}
+
+CUresult gsb_alloc_add(struct gsb_alloc *a)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	pthread_rwlock_wrlock(&lock);
+	if (n_allocs == room && !grow())
+		result = CUDA_ERROR_OUT_OF_MEMORY;
+	else if (!find(a->addr)) {
+		a->id = ++last_id;
+		insert(a);
+	}
+	pthread_rwlock_unlock(&lock);
+	return result;
+}
+
+bool gsb_alloc_find(uint64_t addr, struct gsb_alloc *out)
+{
+	const struct gsb_alloc *a;
+
+	pthread_rwlock_rdlock(&lock);
+	a = find(addr);
+	if (a)
+		*out = *a;
+	pthread_rwlock_unlock(&lock);
+	return a != NULL;
+}
+
+bool gsb_alloc_holds(uint64_t addr, uint64_t bytes, uint64_t wire_ctx)
+{
+	struct gsb_alloc a;
+
+	return !bytes || (gsb_alloc_find(addr, &a) && bytes <= a.size - (addr - a.addr) &&
+			  (a.kind == GSB_ALLOC_HOST || a.wire_ctx == wire_ctx));
+}
+
+static void remove_at(size_t i)
+{
+	if (allocs[i].is_from_pool)
+		pool_now -= allocs[i].size;
+	n_allocs--;
+	memmove(&allocs[i], &allocs[i + 1], (n_allocs - i) * sizeof(*allocs));
+}
+
+CUresult gsb_alloc_remove(uint64_t addr, enum gsb_alloc_kind kind, struct gsb_alloc *out)
+{
+	const struct gsb_alloc *a;
+	bool ok;
+
+	pthread_rwlock_wrlock(&lock);
+	a = find(addr);
+	ok = a && a->addr == addr && a->kind == kind;
+	if (ok) {
+		*out = *a;
+		remove_at((size_t)(a - allocs));
+	}
+	pthread_rwlock_unlock(&lock);
+	return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+void gsb_allocs_drop(uint64_t owner)
+{
+	size_t kept = 0;
+
+	pthread_rwlock_wrlock(&lock);
+	for (size_t i = 0; i < n_allocs; i++) {
+		if (allocs[i].wire_ctx != owner && allocs[i].module != owner)
+			allocs[kept++] = allocs[i];
+		else if (allocs[i].is_from_pool)
+			pool_now -= allocs[i].size;
+	}
+	n_allocs = kept;
+	pthread_rwlock_unlock(&lock);
+}
+
+void gsb_alloc_pool_bytes(uint64_t *now, uint64_t *high)
+{
+	pthread_rwlock_rdlock(&lock);
+	*now = pool_now;
+	*high = pool_high;
+	pthread_rwlock_unlock(&lock);
+}
+
+void gsb_alloc_pool_reset_high(void)
+{
+	pthread_rwlock_wrlock(&lock);
+	pool_high = pool_now;
+	pthread_rwlock_unlock(&lock);
+}

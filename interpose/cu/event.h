@@ -1,0 +1,55 @@
+/*
+ * event.h - events of the library. A record of an event carries a number; the event's word in the region
+ * reaches it, with the device's time, when the work before it is done.
+ */
+#ifndef GSB_INTERPOSE_CU_EVENT_H
+#define GSB_INTERPOSE_CU_EVENT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "interpose/core/object.h"
+#include "interpose/core/process.h"
+#include "interpose/cu/ctx.h"
+
+struct gsb_cu_event {
+	struct gsb_object obj;
+	struct gsb_cu_ctx *ctx;
+	uint32_t flags; /* CU_EVENT_* */
+	uint64_t first; /* number that the index had reached when this event was made */
+	/* Number of the last record; above first once the event was recorded. Written under the ring's lock. */
+	_Atomic uint64_t recorded;
+};
+
+extern struct gsb_object_table gsb_cu_events;
+
+static inline const struct gsb_event_word *gsb_cu_event_word(const struct gsb_cu_event *e)
+{
+	return &gsb_proc.region->events[e->obj.index];
+}
+
+/* Number of its last record. */
+static inline uint64_t gsb_cu_event_number(const struct gsb_cu_event *e)
+{
+	return atomic_load_explicit(&e->recorded, memory_order_acquire);
+}
+
+static inline bool gsb_cu_event_is_recorded(const struct gsb_cu_event *e)
+{
+	return gsb_cu_event_number(e) != e->first;
+}
+
+static inline bool gsb_cu_event_is_done(const struct gsb_cu_event *e)
+{
+	return atomic_load_explicit(&gsb_cu_event_word(e)->done, memory_order_acquire) >=
+	       gsb_cu_event_number(e);
+}
+
+/* For records that name it: its context is there. */
+static inline struct gsb_guard gsb_cu_event_guard(const struct gsb_cu_event *e)
+{
+	return gsb_cu_ctx_guard(e->ctx, gsb_object_owner(e));
+}
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * host_call.h - host functions and callbacks: functions of the program that have their turn in a stream.
+ */
+#ifndef GSB_INTERPOSE_CU_HOST_CALL_H
+#define GSB_INTERPOSE_CU_HOST_CALL_H
+
+#include <stdint.h>
+
+#include "gsb/cuabi.h"
+
+struct gsb_cu_ctx;
+struct gsb_cu_stream;
+
+/* fn(data), or callback(stream, status, data) with the context's status of that moment. */
+struct gsb_host_call {
+	CUhostFn fn;
+	CUstreamCallback callback;
+	void *data;
+	CUstream stream; /* as the program named it */
+	struct gsb_cu_ctx *ctx;
+};
+
+/* Post a host function into a stream; the call is copied. */
+CUresult gsb_host_call_post(struct gsb_cu_stream *s, const struct gsb_host_call *call);
+
+/* The engine says that it is due: run it, and tell the engine. */
+void gsb_host_call_run(uint64_t cookie);
+
+#endif

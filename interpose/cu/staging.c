@@ -1,0 +1,113 @@
+/*
+ * staging.c - see staging.h.
+ */
+#include "interpose/cu/staging.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "interpose/core/post.h"
+#include "interpose/core/process.h"
+#include "interpose/cu/stream.h"
+
+#define N_CHUNKS_MAX	64u
+#define CHUNK_BYTES_MAX (1u << 20)
+
+/* The engine may use it while the stream's done word is below number. */
+struct chunk_state {
+	uint32_t stream; /* index */
+	bool is_held;	 /* a thread of ours fills it, waits for it or empties it */
+	uint64_t number;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct chunk_state chunks[N_CHUNKS_MAX]; /* lock */
+static uint32_t next;				/* lock: where the search begins */
+
+uint64_t gsb_chunk_bytes(void)
+{
+	uint64_t bytes = gsb_proc.staging_bytes / N_CHUNKS_MAX & ~(uint64_t)63;
+
+	return bytes < CHUNK_BYTES_MAX ? bytes : CHUNK_BYTES_MAX;
+}
+
+static bool is_passed(const struct chunk_state *c)
+{
+	return atomic_load_explicit(&gsb_proc.region->streams[c->stream], memory_order_acquire) >=
+	       c->number;
+}
+
+/* *in_hand: a running thread has one: it gives it back soon, and no completion will tell. */
+static bool try_take(struct gsb_chunk *out, bool *in_hand)
+{
+	bool found = false;
+
+	*in_hand = false;
+	pthread_mutex_lock(&lock);
+	for (uint32_t i = 0; !found && i < N_CHUNKS_MAX; i++) {
+		uint32_t index = (next + i) % N_CHUNKS_MAX;
+		bool passed = is_passed(&chunks[index]);
+
+		found = !chunks[index].is_held && passed;
+		*in_hand |= chunks[index].is_held && passed;
+		if (found) {
+			chunks[index] = (struct chunk_state){.is_held = true};
+			out->index = index;
+			next = index + 1;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	if (found) {
+		out->offset = out->index * gsb_chunk_bytes();
+		out->bytes = gsb_proc.staging + out->offset;
+	}
+	return found;
+}
+
+bool gsb_chunk_try_take(struct gsb_chunk *out)
+{
+	bool in_hand;
+
+	return try_take(out, &in_hand);
+}
+
+/*
+ * Free or in hand is asked at once: a chunk that came back between two questions would be missed by both. If all
+ * are lent, one of their streams had not passed it when we looked, so a completion is still to come.
+ */
+CUresult gsb_chunk_take(struct gsb_chunk *out)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	while (!result) {
+		uint64_t before = gsb_n_completed();
+		bool in_hand;
+
+		if (try_take(out, &in_hand))
+			return CUDA_SUCCESS;
+		if (in_hand)
+			sched_yield();
+		else
+			result = gsb_wait(GSB_WAIT_ANY, 0, before);
+	}
+	return result;
+}
+
+static void set_state(const struct gsb_chunk *c, struct chunk_state state)
+{
+	pthread_mutex_lock(&lock);
+	chunks[c->index] = state;
+	pthread_mutex_unlock(&lock);
+}
+
+void gsb_chunk_give_back(const struct gsb_chunk *c)
+{
+	set_state(c, (struct chunk_state){0});
+}
+
+void gsb_chunk_lend(const struct gsb_chunk *c, const struct gsb_cu_stream *s, uint64_t number,
+		    bool keep)
+{
+	set_state(c, (struct chunk_state){
+			     .stream = s->post.obj.index, .is_held = keep, .number = number});
+}

@@ -1,0 +1,522 @@
+/*
+ * hooks/copy.c - copies and fills, in every direction, with CUDA's rules of when a call may return.
+ *
+ *   from        to          asynchronous form returns     synchronous form
+ *   pageable    device      when the source is staged     waits for its stream first, then the same
+ *   device      pageable    when complete                 when complete
+ *   pinned      device      at once                       when complete   (and the other way round)
+ *   device      device      at once                       at once
+ *   host        host        when complete                 when complete
+ *   fill        device      at once                       at once
+ *   fill        pinned      at once                       when complete
+ *
+ * A copy is two ends and a rectangle; one row is the ordinary case. Device memory and the pinned window are
+ * named to the engine by address. Pageable memory passes through chunks of the staging memory, in pieces
+ * that follow each other down the stream; what fits goes into the record itself.
+ */
+#include <string.h>
+
+#include "base/checked.h"
+#include "interpose/cu/alloc.h"
+#include "interpose/cu/ctx.h"
+#include "interpose/hooks/hooks.h"
+#include "interpose/core/post.h"
+#include "interpose/cu/staging.h"
+#include "interpose/cu/stream.h"
+
+#define PAGEABLE    GSB_N_PLACES /* an address of this process alone: never told to the engine */
+#define N_IN_FLIGHT 8		 /* chunks that one copy to pageable memory may hold */
+
+struct end {
+	enum gsb_place place;
+	uint64_t addr, pitch;
+};
+
+struct copy {
+	struct end dst, src;
+	uint64_t width, height; /* bytes, rows */
+	struct gsb_cu_stream *stream;
+	bool is_sync;
+};
+
+/* A part of a copy's rectangle that fits a chunk: whole rows, or a part of one row. */
+struct piece {
+	uint64_t row, n_rows, column, width;
+};
+
+/* ---- ends ---- */
+
+static struct end end_at(uint64_t addr, uint64_t pitch)
+{
+	enum gsb_place place = gsb_in_device_window(addr) ? GSB_PLACE_DEVICE
+			       : gsb_in_host_window(addr) ? GSB_PLACE_HOST
+							  : PAGEABLE;
+
+	return (struct end){.place = place, .addr = addr, .pitch = pitch};
+}
+
+/* Bytes from the first to behind the last that a rectangle touches. */
+static bool span_of(const struct copy *c, const struct end *e, uint64_t *span)
+{
+	return !gsb_mul_overflows(c->height - 1, e->pitch, span) &&
+	       !gsb_add_overflows(*span, c->width, span);
+}
+
+static bool is_end_ok(const struct copy *c, const struct end *e)
+{
+	uint64_t span, last;
+
+	if (c->height > 1 && e->pitch < c->width)
+		return false;
+	if (!span_of(c, e, &span) || gsb_add_overflows(e->addr, span, &last))
+		return false;
+	return e->place == PAGEABLE ? e->addr != 0
+				    : gsb_alloc_holds(e->addr, span, gsb_object_owner(c->stream));
+}
+
+static bool is_host(const struct end *e)
+{
+	return e->place != GSB_PLACE_DEVICE;
+}
+
+/* ---- pieces ---- */
+
+static struct piece first_piece(const struct copy *c, uint64_t bytes)
+{
+	uint64_t rows = bytes / c->width;
+
+	return (struct piece){
+		.n_rows = rows > c->height ? c->height
+			  : rows	   ? rows
+					   : 1,
+		.width = rows ? c->width : bytes,
+	};
+}
+
+static bool next_piece(const struct copy *c, struct piece *p, uint64_t bytes)
+{
+	p->column += p->width;
+	if (p->column == c->width) {
+		p->column = 0;
+		p->row += p->n_rows;
+	}
+	if (p->row == c->height)
+		return false;
+	if (p->n_rows > c->height - p->row)
+		p->n_rows = c->height - p->row;
+	p->width = c->width <= bytes ? c->width : bytes;
+	if (p->width > c->width - p->column)
+		p->width = c->width - p->column;
+	return true;
+}
+
+static uint64_t piece_addr(const struct end *e, const struct piece *p)
+{
+	return e->addr + p->row * e->pitch + p->column;
+}
+
+static void copy_rows(uint8_t *dst, uint64_t dst_pitch, const uint8_t *src, uint64_t src_pitch,
+		      const struct piece *p)
+{
+	if (dst_pitch == p->width && src_pitch == p->width) {
+		memcpy(dst, src, p->width * p->n_rows);
+		return;
+	}
+	for (uint64_t i = 0; i < p->n_rows; i++)
+		memcpy(dst + i * dst_pitch, src + i * src_pitch, p->width);
+}
+
+/* ---- records ---- */
+
+static CUresult post_direct(const struct copy *c, uint64_t *number)
+{
+	const struct gsb_rec_copy body = {
+		.dst = c->dst.addr,
+		.src = c->src.addr,
+		.width = c->width,
+		.height = c->height,
+		.dst_pitch = c->dst.pitch,
+		.src_pitch = c->src.pitch,
+		.dst_place = c->dst.place,
+		.src_place = c->src.place,
+	};
+
+	return gsb_post(GSB_REC_COPY, &c->stream->post, &body, sizeof(body), number);
+}
+
+/* The source lies behind the body, linear. */
+static CUresult post_inline(const struct copy *c, uint64_t *number)
+{
+	uint32_t bytes = (uint32_t)(c->width * c->height);
+	const struct piece all = {.n_rows = c->height, .width = c->width};
+	struct gsb_rec_copy *body;
+	struct gsb_post p;
+	CUresult result = gsb_post_begin(&p, GSB_REC_COPY, &c->stream->post, sizeof(*body) + bytes);
+
+	if (result)
+		return result;
+	body = p.body;
+	*body = (struct gsb_rec_copy){
+		.dst = c->dst.addr,
+		.width = c->width,
+		.height = c->height,
+		.dst_pitch = c->dst.pitch,
+		.src_pitch = c->width,
+		.dst_place = c->dst.place,
+		.src_place = GSB_PLACE_INLINE,
+	};
+	copy_rows((uint8_t *)(body + 1), c->width, (const uint8_t *)c->src.addr, c->src.pitch,
+		  &all);
+	*number = p.number;
+	gsb_post_end(&p);
+	return CUDA_SUCCESS;
+}
+
+static CUresult post_piece(const struct copy *c, const struct piece *p,
+			   const struct gsb_chunk *chunk, uint64_t *number)
+{
+	struct copy part = *c;
+	struct end *staged = c->src.place == PAGEABLE ? &part.src : &part.dst;
+
+	part.src.addr = piece_addr(&c->src, p);
+	part.dst.addr = piece_addr(&c->dst, p);
+	*staged =
+		(struct end){.place = GSB_PLACE_STAGING, .addr = chunk->offset, .pitch = p->width};
+	part.width = p->width;
+	part.height = p->n_rows;
+	return post_direct(&part, number);
+}
+
+/* ---- pageable to device ---- */
+
+static CUresult stage_out(const struct copy *c, const struct piece *p, uint64_t *number)
+{
+	struct gsb_chunk chunk;
+	CUresult result = gsb_chunk_take(&chunk);
+
+	if (result)
+		return result;
+	copy_rows(chunk.bytes, p->width, (const uint8_t *)piece_addr(&c->src, p), c->src.pitch, p);
+	result = post_piece(c, p, &chunk, number);
+	if (result)
+		gsb_chunk_give_back(&chunk);
+	else
+		gsb_chunk_lend(&chunk, c->stream, *number, false);
+	return result;
+}
+
+static CUresult copy_out(const struct copy *c)
+{
+	uint64_t bytes = gsb_chunk_bytes(), number = 0;
+	struct piece p = first_piece(c, bytes);
+	CUresult result;
+
+	if (c->width * c->height <= GSB_INLINE_COPY_MAX)
+		return post_inline(c, &number);
+	do
+		result = stage_out(c, &p, &number);
+	while (!result && next_piece(c, &p, bytes));
+	return result;
+}
+
+/* ---- device to pageable: posted ahead, emptied in order ---- */
+
+struct inbound {
+	struct gsb_chunk chunk;
+	struct piece piece;
+	uint64_t number;
+};
+
+static CUresult send_for(const struct copy *c, const struct piece *p, struct inbound *in)
+{
+	CUresult result;
+
+	in->piece = *p;
+	result = post_piece(c, p, &in->chunk, &in->number);
+	if (result)
+		gsb_chunk_give_back(&in->chunk);
+	else
+		gsb_chunk_lend(&in->chunk, c->stream, in->number, true);
+	return result;
+}
+
+static CUresult empty(const struct copy *c, const struct inbound *in)
+{
+	const struct piece *p = &in->piece;
+	CUresult result = gsb_cu_stream_wait_for(c->stream, in->number);
+
+	if (!result)
+		copy_rows((uint8_t *)piece_addr(&c->dst, p), c->dst.pitch, in->chunk.bytes,
+			  p->width, p);
+	gsb_chunk_give_back(&in->chunk);
+	return result;
+}
+
+/* Only with nothing in flight does it wait for a chunk: a holder that waits could deadlock with another. */
+static CUresult copy_in(const struct copy *c)
+{
+	uint64_t bytes = gsb_chunk_bytes();
+	struct piece p = first_piece(c, bytes);
+	struct inbound flight[N_IN_FLIGHT];
+	unsigned first = 0, n = 0;
+	bool more = true;
+	CUresult result = CUDA_SUCCESS, r;
+
+	while (n || (more && !result)) {
+		struct inbound *in = &flight[(first + n) % N_IN_FLIGHT];
+		bool have = false;
+
+		if (more && !result && n < N_IN_FLIGHT)
+			have = n ? gsb_chunk_try_take(&in->chunk)
+				 : !(result = gsb_chunk_take(&in->chunk));
+		if (have) {
+			result = send_for(c, &p, in);
+			n += !result;
+			more = next_piece(c, &p, bytes);
+		} else if (n) {
+			r = empty(c, &flight[first]);
+			result = result ? result : r;
+			first = (first + 1) % N_IN_FLIGHT;
+			n--;
+		}
+	}
+	return result;
+}
+
+/* ---- the whole ---- */
+
+static CUresult copy_pageable(const struct copy *c)
+{
+	const struct piece all = {.n_rows = c->height, .width = c->width};
+	CUresult result = CUDA_SUCCESS;
+
+	if (is_host(&c->dst) && is_host(&c->src)) {
+		result = gsb_cu_stream_wait(c->stream);
+		if (!result)
+			copy_rows((uint8_t *)c->dst.addr, c->dst.pitch,
+				  (const uint8_t *)c->src.addr, c->src.pitch, &all);
+		return result;
+	}
+	if (c->dst.place == PAGEABLE)
+		return copy_in(c);
+	if (c->is_sync)
+		result = gsb_cu_stream_wait(c->stream);
+	return result ? result : copy_out(c);
+}
+
+static CUresult copy_direct(const struct copy *c)
+{
+	uint64_t number = 0;
+	CUresult result = post_direct(c, &number);
+
+	if (result || !(is_host(&c->dst) || is_host(&c->src)))
+		return result;
+	if (!c->is_sync && !(is_host(&c->dst) && is_host(&c->src)))
+		return result;
+	return gsb_cu_stream_wait_for(c->stream, number);
+}
+
+static void make_linear(struct copy *c)
+{
+	if (c->height > 1 && c->dst.pitch == c->width && c->src.pitch == c->width) {
+		c->width *= c->height;
+		c->height = 1;
+	}
+	if (c->height == 1)
+		c->dst.pitch = c->src.pitch = c->width;
+}
+
+static CUresult run(struct copy *c, CUstream stream)
+{
+	CUresult result = gsb_cu_stream_resolve(stream, &c->stream);
+
+	if (result || !c->width || !c->height)
+		return result;
+	if (c->height == 1)
+		c->dst.pitch = c->src.pitch = c->width;
+	if (!is_end_ok(c, &c->dst) || !is_end_ok(c, &c->src))
+		return CUDA_ERROR_INVALID_VALUE;
+	make_linear(c);
+	return c->dst.place == PAGEABLE || c->src.place == PAGEABLE ? copy_pageable(c)
+								    : copy_direct(c);
+}
+
+/* ---- one row ---- */
+
+static CUresult run_linear(struct end dst, struct end src, size_t n, CUstream stream, bool is_sync)
+{
+	struct copy c = {.dst = dst, .src = src, .width = n, .height = 1, .is_sync = is_sync};
+
+	return run(&c, stream);
+}
+
+static CUresult device_end(CUdeviceptr addr, struct end *out)
+{
+	*out = end_at(addr, 0);
+	return out->place == PAGEABLE ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+static CUresult host_end(const void *addr, struct end *out)
+{
+	*out = end_at((uint64_t)addr, 0);
+	return out->place == GSB_PLACE_DEVICE ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+static CUresult htod(CUdeviceptr dst, const void *src, size_t n, CUstream stream, bool is_sync)
+{
+	struct end d = {0}, s = {0}; /* not looked at when there is nothing to copy */
+
+	if (n && (device_end(dst, &d) || host_end(src, &s)))
+		return CUDA_ERROR_INVALID_VALUE;
+	return run_linear(d, s, n, stream, is_sync);
+}
+
+static CUresult dtoh(void *dst, CUdeviceptr src, size_t n, CUstream stream, bool is_sync)
+{
+	struct end d = {0}, s = {0}; /* not looked at when there is nothing to copy */
+
+	if (n && (host_end(dst, &d) || device_end(src, &s)))
+		return CUDA_ERROR_INVALID_VALUE;
+	return run_linear(d, s, n, stream, is_sync);
+}
+
+CUresult hook_cuMemcpyHtoD(CUdeviceptr dst, const void *src, size_t n, CUstream stream)
+{
+	return htod(dst, src, n, stream, true);
+}
+
+CUresult hook_cuMemcpyHtoDAsync(CUdeviceptr dst, const void *src, size_t n, CUstream stream)
+{
+	return htod(dst, src, n, stream, false);
+}
+
+CUresult hook_cuMemcpyDtoH(void *dst, CUdeviceptr src, size_t n, CUstream stream)
+{
+	return dtoh(dst, src, n, stream, true);
+}
+
+CUresult hook_cuMemcpyDtoHAsync(void *dst, CUdeviceptr src, size_t n, CUstream stream)
+{
+	return dtoh(dst, src, n, stream, false);
+}
+
+/* Pinned memory has device addresses too, so either end may lie there. */
+CUresult hook_cuMemcpyDtoD(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream stream)
+{
+	struct end d = {0}, s = {0}; /* not looked at when there is nothing to copy */
+
+	if (n && (device_end(dst, &d) || device_end(src, &s)))
+		return CUDA_ERROR_INVALID_VALUE;
+	return run_linear(d, s, n, stream, false);
+}
+
+CUresult hook_cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream stream)
+{
+	return run_linear(end_at(dst, 0), end_at(src, 0), n, stream, true);
+}
+
+CUresult hook_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream stream)
+{
+	return run_linear(end_at(dst, 0), end_at(src, 0), n, stream, false);
+}
+
+/* ---- rectangles ---- */
+
+struct rect_end {
+	CUmemorytype type;
+	const void *host;
+	CUdeviceptr device;
+	size_t x, y, pitch;
+};
+
+static CUresult rect_end(const struct rect_end *r, const CUDA_MEMCPY2D *copy, struct end *out)
+{
+	size_t pitch = r->pitch ? r->pitch : copy->WidthInBytes;
+	uint64_t offset, base;
+
+	if (r->type == CU_MEMORYTYPE_ARRAY)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	if (r->type < CU_MEMORYTYPE_HOST || r->type > CU_MEMORYTYPE_UNIFIED ||
+	    gsb_mul_overflows(r->y, pitch, &offset) || gsb_add_overflows(offset, r->x, &offset))
+		return CUDA_ERROR_INVALID_VALUE;
+	base = r->type == CU_MEMORYTYPE_HOST ? (uint64_t)r->host : r->device;
+	if (!base || gsb_add_overflows(base, offset, &base))
+		return CUDA_ERROR_INVALID_VALUE;
+	*out = end_at(base, pitch);
+	if ((r->type == CU_MEMORYTYPE_DEVICE && out->place == PAGEABLE) ||
+	    (r->type == CU_MEMORYTYPE_HOST && out->place == GSB_PLACE_DEVICE))
+		return CUDA_ERROR_INVALID_VALUE;
+	return CUDA_SUCCESS;
+}
+
+static CUresult run_rect(const CUDA_MEMCPY2D *copy, CUstream stream, bool is_sync)
+{
+	struct copy c = {.is_sync = is_sync};
+	CUresult result;
+
+	if (!copy)
+		return CUDA_ERROR_INVALID_VALUE;
+	c.width = copy->WidthInBytes;
+	c.height = copy->Height;
+	if (!c.width || !c.height)
+		return run(&c, stream);
+	result = rect_end(&(struct rect_end){copy->srcMemoryType, copy->srcHost, copy->srcDevice,
+					     copy->srcXInBytes, copy->srcY, copy->srcPitch},
+			  copy, &c.src);
+	if (!result)
+		result = rect_end(&(struct rect_end){copy->dstMemoryType, copy->dstHost,
+						     copy->dstDevice, copy->dstXInBytes, copy->dstY,
+						     copy->dstPitch},
+				  copy, &c.dst);
+	return result ? result : run(&c, stream);
+}
+
+CUresult hook_cuMemcpy2D(const CUDA_MEMCPY2D *copy, CUstream stream)
+{
+	return run_rect(copy, stream, true);
+}
+
+CUresult hook_cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream)
+{
+	return run_rect(copy, stream, false);
+}
+
+/* ---- fills ---- */
+
+/* The synchronous forms fill pinned memory before they return, as CUDA documents it. */
+static CUresult fill(const struct gsb_fill *f, CUstream stream, bool is_sync)
+{
+	struct gsb_rec_fill body = {
+		.dst = f->dst,
+		.width = f->width,
+		.height = f->height,
+		.pitch = f->height > 1 ? f->pitch : f->width * f->elem_bytes,
+		.value = f->value,
+		.elem_bytes = f->elem_bytes,
+	};
+	struct copy area = {.height = f->height};
+	struct end dst = end_at(f->dst, body.pitch);
+	uint64_t number = 0;
+	CUresult result = gsb_cu_stream_resolve(stream, &area.stream);
+
+	if (result || !f->width || !f->height)
+		return result;
+	if (gsb_mul_overflows(f->width, f->elem_bytes, &area.width) || dst.place == PAGEABLE ||
+	    f->dst % f->elem_bytes || (f->height > 1 && f->pitch % f->elem_bytes) ||
+	    !is_end_ok(&area, &dst))
+		return CUDA_ERROR_INVALID_VALUE;
+	result = gsb_post(GSB_REC_FILL, &area.stream->post, &body, sizeof(body), &number);
+	if (result || !is_sync || dst.place != GSB_PLACE_HOST)
+		return result;
+	return gsb_cu_stream_wait_for(area.stream, number);
+}
+
+CUresult hook_cuMemset(const struct gsb_fill *f, CUstream stream)
+{
+	return fill(f, stream, true);
+}
+
+CUresult hook_cuMemsetAsync(const struct gsb_fill *f, CUstream stream)
+{
+	return fill(f, stream, false);
+}

@@ -1,0 +1,369 @@
+/*
+ * hooks/ctx.c - contexts: the thread's stack of them, the primary one, and their settings.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "interpose/cu/ctx_life.h"
+#include "interpose/cu/stream.h"
+#include "interpose/hooks/hooks.h"
+#include "interpose/core/post.h"
+
+/* ---- the stack: top apart, the rest below it on the heap ---- */
+
+static CUresult grow_stack(void)
+{
+	uint32_t room = gsb_self.room ? gsb_self.room * 2 : 8;
+	struct gsb_cu_ctx_ref *grown = realloc(gsb_self.stack, room * sizeof(*grown));
+
+	if (!grown)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	gsb_self.stack = grown;
+	gsb_self.room = room;
+	return CUDA_SUCCESS;
+}
+
+static struct gsb_cu_ctx_ref ref_to(struct gsb_cu_ctx *ctx)
+{
+	return (struct gsb_cu_ctx_ref){
+		.ctx = ctx,
+		.handle = ctx ? atomic_load_explicit(&ctx->obj.handle, memory_order_acquire) : 0,
+	};
+}
+
+/* An empty stack has no top; a NULL context that was made current counts as an empty top. */
+static CUresult push(struct gsb_cu_ctx *ctx)
+{
+	CUresult result = gsb_self_enter();
+
+	if (!result && gsb_self.depth == gsb_self.room)
+		result = grow_stack();
+	if (result)
+		return result;
+	if (gsb_self.top.ctx)
+		gsb_self.stack[gsb_self.depth++] = gsb_self.top;
+	gsb_self.top = ref_to(ctx);
+	return CUDA_SUCCESS;
+}
+
+/* A context that another thread has destroyed stays current, and its place may be another one's by now. */
+static CUcontext top_public(void)
+{
+	const struct gsb_cu_ctx_ref *top = &gsb_self.top;
+
+	if (!top->ctx)
+		return NULL;
+	return atomic_load_explicit(&top->ctx->obj.handle, memory_order_acquire) == top->handle
+		       ? gsb_cu_ctx_public(top->ctx)
+		       : (CUcontext)top->handle;
+}
+
+static void pop(void)
+{
+	gsb_self.top =
+		gsb_self.depth ? gsb_self.stack[--gsb_self.depth] : (struct gsb_cu_ctx_ref){0};
+}
+
+CUresult hook_cuCtxGetCurrent(CUcontext *ctx)
+{
+	if (!ctx)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ctx = top_public();
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuCtxSetCurrent(CUcontext handle)
+{
+	struct gsb_cu_ctx *ctx = handle ? gsb_cu_ctx_find(handle) : NULL;
+	CUresult result = gsb_self_enter();
+
+	if (handle && !ctx)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (result)
+		return result;
+	if (ctx)
+		gsb_self.top = ref_to(ctx);
+	else
+		pop();
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuCtxPushCurrent(CUcontext handle)
+{
+	struct gsb_cu_ctx *ctx = gsb_cu_ctx_find(handle);
+
+	return ctx ? push(ctx) : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult hook_cuCtxPopCurrent(CUcontext *ctx)
+{
+	if (!gsb_self.top.ctx)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (ctx)
+		*ctx = top_public();
+	pop();
+	return CUDA_SUCCESS;
+}
+
+/* ---- created contexts ---- */
+
+static bool flags_ok(unsigned flags)
+{
+	unsigned sched = flags & CU_CTX_SCHED_MASK;
+
+	return !(flags & ~(unsigned)CU_CTX_FLAGS_MASK) && (sched <= 2 || sched == 4);
+}
+
+CUresult hook_cuCtxCreate(CUcontext *ctx, unsigned flags, CUdevice dev)
+{
+	struct gsb_cu_ctx *made;
+	CUresult result;
+
+	if (!ctx || !flags_ok(flags))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (dev)
+		return CUDA_ERROR_INVALID_DEVICE;
+	result = gsb_cu_ctx_create(flags, &made);
+	if (!result)
+		result = push(made);
+	if (!result)
+		*ctx = gsb_cu_ctx_public(made);
+	return result;
+}
+
+CUresult hook_cuCtxCreate_v3(CUcontext *ctx, CUexecAffinityParam *affinity, int n, unsigned flags,
+			     CUdevice dev)
+{
+	return affinity || n ? CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY
+			     : hook_cuCtxCreate(ctx, flags, dev);
+}
+
+CUresult hook_cuCtxCreate_v4(CUcontext *ctx, CUctxCreateParams *params, unsigned flags,
+			     CUdevice dev)
+{
+	if (params && params->cigParams)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	return hook_cuCtxCreate_v3(ctx, params ? params->execAffinityParams : NULL,
+				   params ? params->numExecAffinityParams : 0, flags, dev);
+}
+
+CUresult hook_cuCtxDestroy(CUcontext handle)
+{
+	struct gsb_cu_ctx *ctx = handle ? gsb_cu_ctx_find(handle) : NULL;
+
+	if (!ctx || ctx->is_primary)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	gsb_cu_ctx_destroy(ctx);
+	if (gsb_self.top.handle == (uint64_t)handle)
+		pop();
+	return CUDA_SUCCESS;
+}
+
+/* ---- the primary context ---- */
+
+static CUresult check_device(CUdevice dev)
+{
+	return dev ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+}
+
+CUresult hook_cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev)
+{
+	struct gsb_cu_ctx *primary;
+	CUresult result = ctx ? check_device(dev) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		result = gsb_cu_ctx_primary_retain(&primary);
+	if (!result)
+		*ctx = gsb_cu_ctx_public(primary);
+	return result;
+}
+
+CUresult hook_cuDevicePrimaryCtxRelease(CUdevice dev)
+{
+	CUresult result = check_device(dev);
+
+	return result ? result : gsb_cu_ctx_primary_release();
+}
+
+CUresult hook_cuDevicePrimaryCtxReset(CUdevice dev)
+{
+	CUresult result = check_device(dev);
+
+	if (!result)
+		gsb_cu_ctx_primary_reset();
+	return result;
+}
+
+CUresult hook_cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned flags)
+{
+	CUresult result = check_device(dev);
+
+	if (!result && !flags_ok(flags))
+		result = CUDA_ERROR_INVALID_VALUE;
+	if (!result)
+		gsb_cu_ctx_primary()->flags = flags;
+	return result;
+}
+
+CUresult hook_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned *flags, int *active)
+{
+	CUresult result = flags && active ? check_device(dev) : CUDA_ERROR_INVALID_VALUE;
+
+	if (result)
+		return result;
+	*flags = gsb_cu_ctx_primary()->flags;
+	*active = atomic_load_explicit(&gsb_cu_ctx_primary()->wire, memory_order_acquire) != 0;
+	return CUDA_SUCCESS;
+}
+
+/* ---- settings ---- */
+
+CUresult hook_cuCtxGetApiVersion(CUcontext handle, unsigned *version)
+{
+	struct gsb_cu_ctx *ctx;
+	CUresult result = version ? gsb_cu_ctx_resolve(handle, &ctx) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		*version = ctx->api_version;
+	return result;
+}
+
+CUresult hook_cuCtxGetDevice(CUdevice *dev, CUcontext handle)
+{
+	struct gsb_cu_ctx *ctx;
+	CUresult result = dev ? gsb_cu_ctx_resolve(handle, &ctx) : CUDA_ERROR_INVALID_VALUE;
+
+	/* A primary context that is not active still has a device; a runtime asks before it retains. */
+	if (result == CUDA_ERROR_CONTEXT_IS_DESTROYED && (handle || gsb_self.top.ctx))
+		result = CUDA_SUCCESS;
+	if (!result)
+		*dev = 0;
+	return result;
+}
+
+CUresult hook_cuCtxGetFlags(unsigned *flags)
+{
+	struct gsb_cu_ctx *ctx;
+	CUresult result = flags ? gsb_cu_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		*flags = ctx->flags;
+	return result;
+}
+
+CUresult hook_cuCtxSetFlags(unsigned flags)
+{
+	struct gsb_cu_ctx *ctx;
+	CUresult result = flags_ok(flags) ? gsb_cu_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		ctx->flags = flags;
+	return result;
+}
+
+CUresult hook_cuCtxGetId(CUcontext handle, unsigned long long *id)
+{
+	struct gsb_cu_ctx *ctx;
+	CUresult result = id ? gsb_cu_ctx_resolve(handle, &ctx) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		*id = atomic_load_explicit(&ctx->wire, memory_order_acquire);
+	return result;
+}
+
+CUresult hook_cuCtxGetLimit(size_t *value, CUlimit limit)
+{
+	struct gsb_cu_ctx *ctx;
+	CUresult result = value ? gsb_cu_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result && limit >= GSB_N_LIMITS)
+		result = CUDA_ERROR_UNSUPPORTED_LIMIT;
+	if (!result)
+		*value = ctx->limits[limit];
+	return result;
+}
+
+/*
+ * Honest, not obedient: what is asked for may be less than what is there already, and the stack is as large
+ * as a kernel needs. More than that is not to be had, and saying yes would be a lie.
+ */
+CUresult hook_cuCtxSetLimit(CUlimit limit, size_t value)
+{
+	struct gsb_cu_ctx *ctx;
+	CUresult result = gsb_cu_ctx_current(&ctx);
+
+	if (result)
+		return result;
+	if (limit >= GSB_N_LIMITS || (limit != CU_LIMIT_STACK_SIZE && value > ctx->limits[limit]))
+		return CUDA_ERROR_UNSUPPORTED_LIMIT;
+	if (limit == CU_LIMIT_STACK_SIZE)
+		ctx->limits[limit] = (value + 15) & ~(size_t)15;
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuCtxGetCacheConfig(CUfunc_cache *config)
+{
+	struct gsb_cu_ctx *ctx;
+	CUresult result = config ? gsb_cu_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		*config = ctx->cache_config;
+	return result;
+}
+
+CUresult hook_cuCtxSetCacheConfig(CUfunc_cache config)
+{
+	struct gsb_cu_ctx *ctx;
+	CUresult result = config <= CU_FUNC_CACHE_PREFER_EQUAL ? gsb_cu_ctx_current(&ctx)
+							       : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		ctx->cache_config = config;
+	return result;
+}
+
+CUresult hook_cuCtxGetSharedMemConfig(CUsharedconfig *config)
+{
+	struct gsb_cu_ctx *ctx;
+	CUresult result = config ? gsb_cu_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		*config = ctx->smem_config;
+	return result;
+}
+
+/* The banks are four bytes wide on every device since compute capability 5.0; the rest is a hint. */
+CUresult hook_cuCtxSetSharedMemConfig(CUsharedconfig config)
+{
+	struct gsb_cu_ctx *ctx;
+
+	return config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? gsb_cu_ctx_current(&ctx)
+								   : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult hook_cuCtxGetStreamPriorityRange(int *least, int *greatest)
+{
+	struct gsb_cu_ctx *ctx;
+	CUresult result = gsb_cu_ctx_current(&ctx);
+
+	if (!result && least)
+		*least = gsb_proc.device.priority_least;
+	if (!result && greatest)
+		*greatest = gsb_proc.device.priority_greatest;
+	return result;
+}
+
+CUresult hook_cuCtxResetPersistingL2Cache(void)
+{
+	struct gsb_cu_ctx *ctx;
+
+	return gsb_cu_ctx_current(&ctx); /* nothing is ever set aside */
+}
+
+CUresult hook_cuCtxSynchronize(CUcontext handle)
+{
+	struct gsb_cu_ctx *ctx;
+	CUresult result = gsb_cu_ctx_resolve(handle, &ctx);
+
+	return result ? result : gsb_cu_streams_wait_all(ctx);
+}

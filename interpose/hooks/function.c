@@ -1,0 +1,294 @@
+/*
+ * hooks/function.c - functions and kernels: attributes, parameters, occupancy. All but the last is answered
+ * from what came with the function.
+ */
+#include "interpose/cu/ctx.h"
+#include "interpose/hooks/hooks.h"
+#include "interpose/cu/library.h"
+#include "interpose/cu/module.h"
+#include "interpose/core/post.h"
+
+/* The function that a handle of either kind stands for where the caller is. */
+static CUresult find_here(const void *handle, struct gsb_cu_function **out)
+{
+	struct gsb_cu_function *f = gsb_cu_function_get(handle);
+
+	return f ? gsb_cu_function_here(f, out) : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult find_kernel(CUkernel kernel, struct gsb_cu_function **out)
+{
+	*out = gsb_cu_function_get(kernel);
+	return *out && (*out)->library ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+/* ---- attributes ---- */
+
+static CUresult get_attribute(int *value, CUfunction_attribute attr, const void *handle)
+{
+	struct gsb_cu_function *f;
+	CUresult result = value && attr < GSB_N_FUNCTION_ATTRS ? find_here(handle, &f)
+							       : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		*value = f->info->attrs[attr];
+	return result;
+}
+
+CUresult hook_cuFuncGetAttribute(int *value, CUfunction_attribute attr, CUfunction fn)
+{
+	return get_attribute(value, attr, fn);
+}
+
+CUresult hook_cuKernelGetAttribute(int *value, CUfunction_attribute attr, CUkernel kernel,
+				   CUdevice dev)
+{
+	return dev ? CUDA_ERROR_INVALID_DEVICE : get_attribute(value, attr, kernel);
+}
+
+/* Whether the value can be set at all, as the driver would answer. */
+static CUresult check_setting(const struct gsb_cu_function *f, CUfunction_attribute attr, int value)
+{
+	int most = gsb_proc.device.attrs[CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN];
+
+	switch (attr) {
+	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+		return value >= 0 && value <= most - f->info->attrs
+							       [CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES]
+			       ? CUDA_SUCCESS
+			       : CUDA_ERROR_INVALID_VALUE;
+	case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+		return value >= -1 && value <= 100 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+	case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+		return CUDA_ERROR_NOT_SUPPORTED;
+	default: return CUDA_ERROR_INVALID_VALUE;
+	}
+}
+
+static CUresult set_attribute(const void *handle, CUfunction_attribute attr, int value)
+{
+	struct gsb_cu_function *k = gsb_cu_function_get(handle), *f;
+	CUresult result = find_here(handle, &f);
+
+	if (!result)
+		result = check_setting(f, attr, value);
+	if (result)
+		return result;
+	if (k->library) {
+		k->set[attr] = value;
+		k->is_set[attr] = true;
+	}
+	return gsb_cu_function_set(f, attr, value);
+}
+
+CUresult hook_cuFuncSetAttribute(CUfunction fn, CUfunction_attribute attr, int value)
+{
+	return set_attribute(fn, attr, value);
+}
+
+CUresult hook_cuKernelSetAttribute(CUfunction_attribute attr, int value, CUkernel kernel,
+				   CUdevice dev)
+{
+	return dev ? CUDA_ERROR_INVALID_DEVICE : set_attribute(kernel, attr, value);
+}
+
+/* A preference, which the driver may ignore as well. */
+CUresult hook_cuFuncSetCacheConfig(CUfunction fn, CUfunc_cache config)
+{
+	if (config > CU_FUNC_CACHE_PREFER_EQUAL)
+		return CUDA_ERROR_INVALID_VALUE;
+	return gsb_cu_function_get(fn) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult hook_cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev)
+{
+	return dev ? CUDA_ERROR_INVALID_DEVICE
+		   : hook_cuFuncSetCacheConfig((CUfunction)kernel, config);
+}
+
+CUresult hook_cuFuncSetSharedMemConfig(CUfunction fn, CUsharedconfig config)
+{
+	if (config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE)
+		return CUDA_ERROR_INVALID_VALUE;
+	return gsb_cu_function_get(fn) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+/* ---- what they are ---- */
+
+CUresult hook_cuFuncGetModule(CUmodule *mod, CUfunction fn)
+{
+	struct gsb_cu_function *f;
+	CUresult result = mod ? find_here(fn, &f) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		*mod = (CUmodule)gsb_object_name(f->module);
+	return result;
+}
+
+CUresult hook_cuFuncGetName(const char **name, CUfunction fn)
+{
+	const struct gsb_cu_function *f = gsb_cu_function_get(fn);
+
+	if (!name)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!f)
+		return CUDA_ERROR_INVALID_HANDLE;
+	*name = f->name;
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuKernelGetName(const char **name, CUkernel kernel)
+{
+	return hook_cuFuncGetName(name, (CUfunction)kernel);
+}
+
+CUresult hook_cuKernelGetFunction(CUfunction *fn, CUkernel kernel)
+{
+	struct gsb_cu_function *k, *f;
+	CUresult result = fn ? find_kernel(kernel, &k) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		result = gsb_cu_function_here(k, &f);
+	if (!result)
+		*fn = (CUfunction)gsb_object_name(f);
+	return result;
+}
+
+CUresult hook_cuKernelGetLibrary(CUlibrary *lib, CUkernel kernel)
+{
+	struct gsb_cu_function *k;
+	CUresult result = lib ? find_kernel(kernel, &k) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		*lib = (CUlibrary)gsb_object_name(k->library);
+	return result;
+}
+
+static CUresult param_info(const void *handle, size_t i, size_t *offset, size_t *size)
+{
+	struct gsb_cu_function *f;
+	CUresult result = offset ? find_here(handle, &f) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result && i >= f->info->n_params)
+		result = CUDA_ERROR_INVALID_VALUE;
+	if (result)
+		return result;
+	*offset = f->info->params[i].offset;
+	if (size)
+		*size = f->info->params[i].size;
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuFuncGetParamInfo(CUfunction fn, size_t i, size_t *offset, size_t *size)
+{
+	return param_info(fn, i, offset, size);
+}
+
+CUresult hook_cuKernelGetParamInfo(CUkernel kernel, size_t i, size_t *offset, size_t *size)
+{
+	return param_info(kernel, i, offset, size);
+}
+
+CUresult hook_cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction fn)
+{
+	struct gsb_cu_function *f;
+	CUresult result = state ? find_here(fn, &f) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		*state = f->is_ready ? CU_FUNCTION_LOADING_STATE_LOADED
+				     : CU_FUNCTION_LOADING_STATE_UNLOADED;
+	return result;
+}
+
+CUresult hook_cuFuncLoad(CUfunction fn)
+{
+	struct gsb_cu_function *f;
+	CUresult result = find_here(fn, &f);
+
+	return result || f->is_ready ? result : gsb_cu_function_prepare(f);
+}
+
+/* ---- occupancy: the engine's device answers, because the answer is the device's ---- */
+
+static CUresult ask(const struct gsb_cu_function *f, uint32_t what, uint32_t block, uint64_t smem,
+		    uint64_t *out)
+{
+	const struct gsb_rec_occupancy body = {
+		.function = gsb_object_name(f),
+		.smem = smem,
+		.block = block,
+		.what = what,
+	};
+	struct gsb_reply_number reply;
+	CUresult result = gsb_call_into(&(struct gsb_call){.type = GSB_REC_OCCUPANCY,
+							   .guard = f->guard,
+							   .body = &body,
+							   .body_bytes = sizeof(body)},
+					&reply, sizeof(reply));
+
+	if (!result)
+		*out = reply.number;
+	return result;
+}
+
+CUresult hook_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction fn,
+								   int block_size, size_t smem,
+								   unsigned flags)
+{
+	struct gsb_cu_function *f;
+	uint64_t n = 0;
+	CUresult result = blocks && block_size > 0 && flags <= 1 ? find_here(fn, &f)
+								 : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result && block_size <= f->info->attrs[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK])
+		result = ask(f, GSB_OCC_BLOCKS_PER_SM, (uint32_t)block_size, smem, &n);
+	if (!result)
+		*blocks = (int)n; /* a block that is too large: none fits */
+	return result;
+}
+
+CUresult hook_cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction fn, int blocks,
+						      int block_size)
+{
+	struct gsb_cu_function *f;
+	uint64_t n;
+	CUresult result = bytes && blocks > 0 && block_size > 0 ? find_here(fn, &f)
+								: CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		result = ask(f, GSB_OCC_AVAILABLE_SMEM, (uint32_t)block_size, (uint64_t)blocks, &n);
+	if (!result)
+		*bytes = n;
+	return result;
+}
+
+/* Largest block, in whole warps, that keeps the most threads resident; larger first, so that ties go to it. */
+CUresult hook_cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block,
+							const struct gsb_block_search *search)
+{
+	int limit, warp = gsb_proc.device.attrs[CU_DEVICE_ATTRIBUTE_WARP_SIZE], best = 0, n = 0;
+	struct gsb_cu_function *f;
+	CUresult result = grid && block ? find_here(search->fn, &f) : CUDA_ERROR_INVALID_VALUE;
+
+	if (result)
+		return result;
+	limit = f->info->attrs[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK];
+	if (search->limit > 0 && search->limit < limit)
+		limit = search->limit;
+	for (int size = (limit + warp - 1) / warp * warp; size > 0; size -= warp) {
+		int threads = size < limit ? size : limit;
+		size_t smem = search->smem_of ? search->smem_of(threads) : search->smem;
+
+		result = hook_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+			&n, search->fn, threads, smem, search->flags);
+		if (result)
+			return result;
+		if (n * threads > best) {
+			best = n * threads;
+			*block = threads;
+			*grid = n * gsb_proc.device.attrs[CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT];
+		}
+	}
+	return best ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}

@@ -1,0 +1,217 @@
+/*
+ * hooks.h - what answers the driver's entry points: one function for all forms of a call. entries.def says
+ * which form calls which.
+ */
+#ifndef GSB_INTERPOSE_HOOKS_HOOKS_H
+#define GSB_INTERPOSE_HOOKS_HOOKS_H
+
+#include "gsb/cuabi.h"
+#include "gsb/wire.h"
+
+/* Arguments that are too many for a call. */
+struct gsb_launch {
+	CUfunction fn;
+	uint32_t grid[3], block[3];
+	uint32_t smem, flags; /* GSB_LAUNCH_* */
+	CUstream stream;
+	void **params, **extra;
+};
+
+struct gsb_fill {
+	CUdeviceptr dst;
+	uint32_t value, elem_bytes;
+	size_t width, height, pitch; /* elements, rows, bytes */
+};
+
+struct gsb_load_options {
+	CUjit_option *jit;
+	void **jit_values;
+	unsigned n_jit;
+	CUlibraryOption *options;
+	void **values;
+	unsigned n;
+};
+
+struct gsb_block_search {
+	CUfunction fn;
+	CUoccupancyB2DSize smem_of; /* dynamic shared memory of a block size; NULL: smem for all */
+	size_t smem;
+	int limit; /* 0: none */
+	unsigned flags;
+};
+
+/* lookup.c */
+CUresult hook_cuGetProcAddress(const char *name, void **fn, int version, cuuint64_t flags,
+			       CUdriverProcAddressQueryResult *status);
+
+/* connect.c */
+CUresult hook_cuInit(unsigned flags);
+
+/* hooks/init.c */
+CUresult hook_cuDriverGetVersion(int *version);
+CUresult hook_cuGetErrorName(CUresult error, const char **name);
+CUresult hook_cuGetErrorString(CUresult error, const char **text);
+CUresult hook_cuDeviceGetCount(int *count);
+CUresult hook_cuDeviceGet(CUdevice *dev, int ordinal);
+CUresult hook_cuDeviceGetName(char *name, int len, CUdevice dev);
+CUresult hook_cuDeviceGetUuid(CUuuid *uuid, CUdevice dev);
+CUresult hook_cuDeviceTotalMem(size_t *bytes, CUdevice dev);
+CUresult hook_cuDeviceGetAttribute(int *value, CUdevice_attribute a, CUdevice dev);
+CUresult hook_cuDeviceGetProperties(CUdevprop *prop, CUdevice dev);
+CUresult hook_cuDeviceComputeCapability(int *major, int *minor, CUdevice dev);
+CUresult hook_cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer);
+CUresult hook_cuDeviceGetPCIBusId(char *id, int len, CUdevice dev);
+CUresult hook_cuDeviceGetByPCIBusId(CUdevice *dev, const char *id);
+
+/* hooks/ctx.c */
+CUresult hook_cuCtxGetCurrent(CUcontext *ctx);
+CUresult hook_cuCtxSetCurrent(CUcontext handle);
+CUresult hook_cuCtxPushCurrent(CUcontext handle);
+CUresult hook_cuCtxPopCurrent(CUcontext *ctx);
+CUresult hook_cuCtxCreate(CUcontext *ctx, unsigned flags, CUdevice dev);
+CUresult hook_cuCtxCreate_v3(CUcontext *ctx, CUexecAffinityParam *affinity, int n, unsigned flags,
+			     CUdevice dev);
+CUresult hook_cuCtxCreate_v4(CUcontext *ctx, CUctxCreateParams *params, unsigned flags,
+			     CUdevice dev);
+CUresult hook_cuCtxDestroy(CUcontext handle);
+CUresult hook_cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev);
+CUresult hook_cuDevicePrimaryCtxRelease(CUdevice dev);
+CUresult hook_cuDevicePrimaryCtxReset(CUdevice dev);
+CUresult hook_cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned flags);
+CUresult hook_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned *flags, int *active);
+CUresult hook_cuCtxGetApiVersion(CUcontext handle, unsigned *version);
+CUresult hook_cuCtxGetDevice(CUdevice *dev, CUcontext handle);
+CUresult hook_cuCtxGetFlags(unsigned *flags);
+CUresult hook_cuCtxSetFlags(unsigned flags);
+CUresult hook_cuCtxGetId(CUcontext handle, unsigned long long *id);
+CUresult hook_cuCtxGetLimit(size_t *value, CUlimit limit);
+CUresult hook_cuCtxSetLimit(CUlimit limit, size_t value);
+CUresult hook_cuCtxGetCacheConfig(CUfunc_cache *config);
+CUresult hook_cuCtxSetCacheConfig(CUfunc_cache config);
+CUresult hook_cuCtxGetSharedMemConfig(CUsharedconfig *config);
+CUresult hook_cuCtxSetSharedMemConfig(CUsharedconfig config);
+CUresult hook_cuCtxGetStreamPriorityRange(int *least, int *greatest);
+CUresult hook_cuCtxResetPersistingL2Cache(void);
+CUresult hook_cuCtxSynchronize(CUcontext handle);
+
+/* hooks/module.c */
+CUresult hook_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode);
+CUresult hook_cuModuleLoadDataEx(CUmodule *mod, const void *image, unsigned n,
+				 CUjit_option *options, void **values);
+CUresult hook_cuModuleLoad(CUmodule *mod, const char *path);
+CUresult hook_cuModuleUnload(CUmodule mod);
+CUresult hook_cuModuleGetFunction(CUfunction *fn, CUmodule mod, const char *name);
+CUresult hook_cuModuleGetFunctionCount(unsigned *count, CUmodule mod);
+CUresult hook_cuModuleEnumerateFunctions(CUfunction *fns, unsigned n, CUmodule mod);
+CUresult hook_cuModuleGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUmodule mod, const char *name);
+CUresult hook_cuLibraryLoadData(CUlibrary *lib, const void *image,
+				const struct gsb_load_options *o);
+CUresult hook_cuLibraryLoadFromFile(CUlibrary *lib, const char *path,
+				    const struct gsb_load_options *o);
+CUresult hook_cuLibraryUnload(CUlibrary handle);
+CUresult hook_cuLibraryGetKernel(CUkernel *kernel, CUlibrary handle, const char *name);
+CUresult hook_cuLibraryGetModule(CUmodule *mod, CUlibrary handle);
+CUresult hook_cuLibraryGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUlibrary handle,
+				 const char *name);
+CUresult hook_cuLibraryGetKernelCount(unsigned *count, CUlibrary handle);
+CUresult hook_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned n, CUlibrary handle);
+
+/* hooks/function.c */
+CUresult hook_cuFuncGetAttribute(int *value, CUfunction_attribute attr, CUfunction fn);
+CUresult hook_cuKernelGetAttribute(int *value, CUfunction_attribute attr, CUkernel kernel,
+				   CUdevice dev);
+CUresult hook_cuFuncSetAttribute(CUfunction fn, CUfunction_attribute attr, int value);
+CUresult hook_cuKernelSetAttribute(CUfunction_attribute attr, int value, CUkernel kernel,
+				   CUdevice dev);
+CUresult hook_cuFuncSetCacheConfig(CUfunction fn, CUfunc_cache config);
+CUresult hook_cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev);
+CUresult hook_cuFuncSetSharedMemConfig(CUfunction fn, CUsharedconfig config);
+CUresult hook_cuFuncGetModule(CUmodule *mod, CUfunction fn);
+CUresult hook_cuFuncGetName(const char **name, CUfunction fn);
+CUresult hook_cuKernelGetName(const char **name, CUkernel kernel);
+CUresult hook_cuKernelGetFunction(CUfunction *fn, CUkernel kernel);
+CUresult hook_cuKernelGetLibrary(CUlibrary *lib, CUkernel kernel);
+CUresult hook_cuFuncGetParamInfo(CUfunction fn, size_t i, size_t *offset, size_t *size);
+CUresult hook_cuKernelGetParamInfo(CUkernel kernel, size_t i, size_t *offset, size_t *size);
+CUresult hook_cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction fn);
+CUresult hook_cuFuncLoad(CUfunction fn);
+CUresult hook_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction fn,
+								   int block_size, size_t smem,
+								   unsigned flags);
+CUresult hook_cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction fn, int blocks,
+						      int block_size);
+CUresult hook_cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block,
+							const struct gsb_block_search *search);
+
+/* hooks/launch.c */
+CUresult hook_cuLaunchKernel(const struct gsb_launch *l);
+CUresult hook_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fn, void **params,
+			       void **extra, CUstream default_stream);
+
+/* hooks/mem.c */
+CUresult hook_cuMemAlloc(CUdeviceptr *ptr, size_t n);
+CUresult hook_cuMemAllocPitch(CUdeviceptr *ptr, size_t *pitch, size_t width, size_t height,
+			      unsigned element);
+CUresult hook_cuMemFree(CUdeviceptr ptr);
+CUresult hook_cuMemAllocAsync(CUdeviceptr *ptr, size_t n, CUstream stream);
+CUresult hook_cuMemFreeAsync(CUdeviceptr ptr, CUstream stream);
+CUresult hook_cuMemGetInfo(size_t *free_bytes, size_t *total);
+CUresult hook_cuMemHostAlloc(void **ptr, size_t n, unsigned flags);
+CUresult hook_cuMemFreeHost(void *ptr);
+CUresult hook_cuMemHostGetDevicePointer(CUdeviceptr *dev, void *ptr, unsigned flags);
+CUresult hook_cuMemHostGetFlags(unsigned *flags, void *ptr);
+CUresult hook_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev);
+CUresult hook_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool);
+CUresult hook_cuMemAllocFromPoolAsync(CUdeviceptr *ptr, size_t n, CUmemoryPool pool,
+				      CUstream stream);
+CUresult hook_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value);
+CUresult hook_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value);
+CUresult hook_cuMemPoolTrimTo(CUmemoryPool pool, size_t keep);
+CUresult hook_cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr ptr);
+CUresult hook_cuPointerGetAttribute(void *data, CUpointer_attribute attr, CUdeviceptr ptr);
+CUresult hook_cuPointerGetAttributes(unsigned n, CUpointer_attribute *attrs, void **data,
+				     CUdeviceptr ptr);
+
+/* hooks/copy.c */
+CUresult hook_cuMemcpyHtoD(CUdeviceptr dst, const void *src, size_t n, CUstream stream);
+CUresult hook_cuMemcpyHtoDAsync(CUdeviceptr dst, const void *src, size_t n, CUstream stream);
+CUresult hook_cuMemcpyDtoH(void *dst, CUdeviceptr src, size_t n, CUstream stream);
+CUresult hook_cuMemcpyDtoHAsync(void *dst, CUdeviceptr src, size_t n, CUstream stream);
+CUresult hook_cuMemcpyDtoD(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream stream);
+CUresult hook_cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream stream);
+CUresult hook_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream stream);
+CUresult hook_cuMemcpy2D(const CUDA_MEMCPY2D *copy, CUstream stream);
+CUresult hook_cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream);
+CUresult hook_cuMemset(const struct gsb_fill *f, CUstream stream);
+CUresult hook_cuMemsetAsync(const struct gsb_fill *f, CUstream stream);
+
+/* hooks/stream.c */
+CUresult hook_cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority);
+CUresult hook_cuStreamDestroy(CUstream stream);
+CUresult hook_cuStreamGetCtx(CUstream stream, CUcontext *ctx);
+CUresult hook_cuStreamGetDevice(CUstream stream, CUdevice *dev);
+CUresult hook_cuStreamGetFlags(CUstream stream, unsigned *flags);
+CUresult hook_cuStreamGetPriority(CUstream stream, int *priority);
+CUresult hook_cuStreamGetId(CUstream stream, unsigned long long *id);
+CUresult hook_cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status);
+CUresult hook_cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status,
+				     cuuint64_t *id);
+CUresult hook_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode);
+CUresult hook_cuStreamQuery(CUstream stream);
+CUresult hook_cuStreamSynchronize(CUstream stream);
+CUresult hook_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags);
+CUresult hook_cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *data);
+CUresult hook_cuStreamAddCallback(CUstream stream, CUstreamCallback fn, void *data, unsigned flags);
+
+/* hooks/event.c */
+CUresult hook_cuEventCreate(CUevent *event, unsigned flags);
+CUresult hook_cuEventDestroy(CUevent event);
+CUresult hook_cuEventRecord(CUevent event, CUstream stream, unsigned flags);
+CUresult hook_cuEventQuery(CUevent event);
+CUresult hook_cuEventSynchronize(CUevent event);
+CUresult hook_cuEventElapsedTime(float *ms, CUevent start, CUevent end);
+
+/* tables.c */
+CUresult hook_cuGetExportTable(const void **table, const CUuuid *id);
+
+#endif

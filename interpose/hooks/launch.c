@@ -1,0 +1,234 @@
+/*
+ * hooks/launch.c - kernel launches: checked here, posted, and forgotten.
+ *
+ * A launch that the driver would refuse is refused here with the driver's own code, before anything is
+ * posted; what is posted can only fail on the device. This is the path that must stay short: a lookup of the
+ * stream and of the function, compares, one lock, and the parameters copied straight into the ring.
+ */
+#include <string.h>
+
+#include "interpose/cu/ctx.h"
+#include "interpose/hooks/hooks.h"
+#include "interpose/cu/library.h"
+#include "interpose/core/post.h"
+#include "interpose/cu/stream.h"
+
+static int device_attr(CUdevice_attribute attr)
+{
+	return gsb_proc.device.attrs[attr];
+}
+
+/* ---- checks ---- */
+
+/* 1 .. what the device allows; 0 wraps around and is refused as well. */
+static bool in_range(uint32_t n, CUdevice_attribute most)
+{
+	return n - 1 < (uint32_t)device_attr(most);
+}
+
+static bool is_grid_ok(const uint32_t grid[3])
+{
+	return in_range(grid[0], CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X) &&
+	       in_range(grid[1], CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y) &&
+	       in_range(grid[2], CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z);
+}
+
+static bool is_block_ok(const uint32_t block[3])
+{
+	return in_range(block[0], CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X) &&
+	       in_range(block[1], CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y) &&
+	       in_range(block[2], CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z) &&
+	       (uint64_t)block[0] * block[1] * block[2] <=
+		       (uint64_t)device_attr(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+}
+
+static CUresult check_geometry(const struct gsb_launch *l, const struct gsb_function_info *info)
+{
+	const uint32_t *need = info->reqntid;
+
+	if (gsb_unlikely(!is_grid_ok(l->grid) || !is_block_ok(l->block)))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (gsb_unlikely(need[0] && (l->block[0] != need[0] || l->block[1] != need[1] ||
+				     l->block[2] != need[2])))
+		return CUDA_ERROR_INVALID_VALUE;
+	/* Registers or launch bounds leave room for fewer threads than the device could hold. */
+	if (gsb_unlikely(l->block[0] * l->block[1] * l->block[2] >
+			 (uint32_t)info->attrs[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK]))
+		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	if (gsb_unlikely(l->smem >
+			 (uint32_t)info->attrs[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES]))
+		return CUDA_ERROR_INVALID_VALUE;
+	return CUDA_SUCCESS;
+}
+
+/* All blocks of a cooperative grid must be resident at once, or its barriers would never open. */
+static CUresult check_cooperative(const struct gsb_launch *l, const struct gsb_cu_function *f)
+{
+	int blocks, threads = (int)(l->block[0] * l->block[1] * l->block[2]);
+	CUresult result;
+
+	if (!device_attr(CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH))
+		return CUDA_ERROR_NOT_SUPPORTED;
+	result = hook_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+		&blocks, (CUfunction)gsb_object_name(f), threads, l->smem, 0);
+	if (result)
+		return result;
+	return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2] >
+			       (uint64_t)blocks * (uint64_t)device_attr(
+							  CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+		       ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
+		       : CUDA_SUCCESS;
+}
+
+/* ---- parameters ---- */
+
+/* The list of `extra`: pairs of a tag and a value up to the end tag. */
+static CUresult read_extra(void **extra, const struct gsb_function_info *info, const void **buffer)
+{
+	size_t size = 0;
+
+	for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+		if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+			*buffer = extra[1];
+		else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[1])
+			size = *(const size_t *)extra[1];
+		else
+			return CUDA_ERROR_INVALID_VALUE;
+	}
+	return size < info->params_bytes || (info->params_bytes && !*buffer)
+		       ? CUDA_ERROR_INVALID_VALUE
+		       : CUDA_SUCCESS;
+}
+
+/* buffer: the parameters are there, laid out already; NULL: they are in l->params, one pointer each. */
+static CUresult find_params(const struct gsb_launch *l, const struct gsb_function_info *info,
+			    const void **buffer)
+{
+	*buffer = NULL;
+	if (gsb_likely(l->params && !l->extra))
+		return CUDA_SUCCESS;
+	if (l->params && l->extra)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (l->extra)
+		return read_extra(l->extra, info, buffer);
+	return info->n_params ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+static void pack(uint8_t *to, const struct gsb_function_info *info, void *const *from)
+{
+	const struct gsb_param *end = info->params + info->n_params;
+
+	for (const struct gsb_param *p = info->params; p < end; p++, from++) {
+		if (p->size == 8) /* most are; without a call for each */
+			memcpy(to + p->offset, *from, 8);
+		else if (p->size == 4)
+			memcpy(to + p->offset, *from, 4);
+		else
+			memcpy(to + p->offset, *from, p->size);
+	}
+}
+
+/* ---- the launch ---- */
+
+static CUresult post_launch(const struct gsb_launch *l, const struct gsb_cu_function *f,
+			    struct gsb_cu_stream *s, const void *buffer)
+{
+	const struct gsb_function_info *info = f->info;
+	struct gsb_rec_launch *body;
+	struct gsb_post p;
+	CUresult result = gsb_post_begin(&p, GSB_REC_LAUNCH, &s->post,
+					 (uint32_t)sizeof(*body) + info->params_bytes);
+
+	if (gsb_unlikely(result))
+		return result;
+	body = p.body;
+	*body = (struct gsb_rec_launch){
+		.function = gsb_object_name(f),
+		.grid = {l->grid[0], l->grid[1], l->grid[2]},
+		.block = {l->block[0], l->block[1], l->block[2]},
+		.smem_bytes = l->smem,
+		.flags = l->flags,
+		.params_bytes = info->params_bytes,
+	};
+	if (gsb_unlikely(buffer != NULL))
+		memcpy(body + 1, buffer, info->params_bytes);
+	else
+		pack((uint8_t *)(body + 1), info, l->params);
+	gsb_post_end(&p);
+	return gsb_unlikely(gsb_proc.launch_blocking) ? gsb_cu_stream_wait_for(s, p.number)
+						      : CUDA_SUCCESS;
+}
+
+CUresult hook_cuLaunchKernel(const struct gsb_launch *l)
+{
+	struct gsb_cu_function *f = gsb_cu_function_get(l->fn);
+	const void *buffer;
+	struct gsb_cu_stream *s;
+	CUresult result;
+
+	if (gsb_unlikely(!f))
+		return CUDA_ERROR_INVALID_HANDLE;
+	result = gsb_cu_stream_resolve(l->stream, &s);
+	if (!result && gsb_unlikely(gsb_object_owner(f) != gsb_object_owner(s)))
+		result = gsb_cu_function_in(f, s->ctx, &f);
+	if (!result)
+		result = check_geometry(l, f->info);
+	if (!result)
+		result = find_params(l, f->info, &buffer);
+	if (!result && gsb_unlikely(l->flags & GSB_LAUNCH_COOPERATIVE))
+		result = check_cooperative(l, f);
+	if (!result && gsb_unlikely(!atomic_load_explicit(&f->is_ready, memory_order_relaxed)))
+		result = gsb_cu_function_prepare(f);
+	return gsb_unlikely(result) ? result : post_launch(l, f, s, buffer);
+}
+
+/* ---- the extended form ---- */
+
+static CUresult read_attribute(const CUlaunchAttribute *a, struct gsb_launch *l)
+{
+	switch (a->id) {
+	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+		if (a->value.cooperative)
+			l->flags |= GSB_LAUNCH_COOPERATIVE;
+		return CUDA_SUCCESS;
+	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+	case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
+		return a->value.clusterDim.x <= 1 && a->value.clusterDim.y <= 1 &&
+				       a->value.clusterDim.z <= 1
+			       ? CUDA_SUCCESS
+			       : CUDA_ERROR_NOT_SUPPORTED;
+	/* Hints, and permissions that need not be used: the plain order of the stream satisfies them. */
+	case CU_LAUNCH_ATTRIBUTE_IGNORE:
+	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+	case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+	case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+	case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+	case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: return CUDA_SUCCESS;
+	default: return CUDA_ERROR_NOT_SUPPORTED;
+	}
+}
+
+CUresult hook_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fn, void **params,
+			       void **extra, CUstream default_stream)
+{
+	struct gsb_launch l;
+	CUresult result = CUDA_SUCCESS;
+
+	if (!config || (config->numAttrs && !config->attrs))
+		return CUDA_ERROR_INVALID_VALUE;
+	l = (struct gsb_launch){
+		.fn = fn,
+		.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+		.block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+		.smem = config->sharedMemBytes,
+		.stream = config->hStream ? config->hStream : default_stream,
+		.params = params,
+		.extra = extra,
+	};
+	for (unsigned i = 0; !result && i < config->numAttrs; i++)
+		result = read_attribute(&config->attrs[i], &l);
+	return result ? result : hook_cuLaunchKernel(&l);
+}

@@ -1,0 +1,394 @@
+/*
+ * hooks/mem.c - device memory, pinned host memory, the default pool, and questions about pointers.
+ */
+#include <string.h>
+
+#include "base/checked.h"
+#include "interpose/cu/alloc.h"
+#include "interpose/cu/ctx.h"
+#include "interpose/hooks/hooks.h"
+#include "interpose/core/post.h"
+#include "interpose/cu/stream.h"
+
+#define PITCH_ALIGN 512u /* bytes; what devices of this decade give */
+
+static CUresult allocate(enum gsb_rec_type type, uint64_t size, struct gsb_cu_ctx *ctx,
+			 struct gsb_alloc *a)
+{
+	const struct gsb_rec_mem_alloc body = {
+		.ctx = atomic_load_explicit(&ctx->wire, memory_order_acquire),
+		.size = size,
+		.flags = a->flags,
+	};
+	struct gsb_reply_range range;
+	CUresult result = gsb_call_into(&(struct gsb_call){.type = type,
+							   .guard = gsb_cu_ctx_guard(ctx, body.ctx),
+							   .body = &body,
+							   .body_bytes = sizeof(body)},
+					&range, sizeof(range));
+
+	if (result)
+		return result;
+	if (range.size < size)
+		return CUDA_ERROR_SYSTEM_DRIVER_MISMATCH;
+	a->addr = range.addr;
+	a->size =
+		size; /* what was asked for is what may be used, whatever the engine rounds up to */
+	a->ctx = ctx;
+	a->wire_ctx = body.ctx;
+	return gsb_alloc_add(a);
+}
+
+static CUresult free_range(enum gsb_rec_type type, const struct gsb_alloc *a)
+{
+	const struct gsb_rec_mem_free body = {.ctx = a->wire_ctx, .addr = a->addr};
+
+	return gsb_call(&(struct gsb_call){.type = type,
+					   .guard = gsb_cu_ctx_guard(a->ctx, a->wire_ctx),
+					   .body = &body,
+					   .body_bytes = sizeof(body)},
+			NULL, NULL);
+}
+
+/* ---- device memory ---- */
+
+CUresult hook_cuMemAlloc(CUdeviceptr *ptr, size_t n)
+{
+	struct gsb_alloc a = {.kind = GSB_ALLOC_DEVICE};
+	struct gsb_cu_ctx *ctx;
+	CUresult result = ptr && n ? gsb_cu_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		result = allocate(GSB_REC_MEM_ALLOC, n, ctx, &a);
+	if (!result)
+		*ptr = a.addr;
+	return result;
+}
+
+CUresult hook_cuMemAllocPitch(CUdeviceptr *ptr, size_t *pitch, size_t width, size_t height,
+			      unsigned element)
+{
+	size_t row, bytes;
+	CUresult result;
+
+	if (!ptr || !pitch || !width || !height ||
+	    (element != 4 && element != 8 && element != 16) ||
+	    gsb_add_overflows(width, PITCH_ALIGN - 1, &row))
+		return CUDA_ERROR_INVALID_VALUE;
+	row -= row % PITCH_ALIGN;
+	if (gsb_mul_overflows(row, height, &bytes))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	result = hook_cuMemAlloc(ptr, bytes);
+	if (!result)
+		*pitch = row;
+	return result;
+}
+
+CUresult hook_cuMemFree(CUdeviceptr ptr)
+{
+	struct gsb_alloc a;
+	struct gsb_cu_ctx *ctx;
+	CUresult result = gsb_cu_ctx_current(&ctx);
+
+	if (result || !ptr)
+		return result;
+	result = gsb_alloc_remove(ptr, GSB_ALLOC_DEVICE, &a);
+	return result ? result : free_range(GSB_REC_MEM_FREE, &a);
+}
+
+/* The memory is there when this returns, which is earlier than the stream's order asks for. */
+CUresult hook_cuMemAllocAsync(CUdeviceptr *ptr, size_t n, CUstream stream)
+{
+	struct gsb_alloc a = {.kind = GSB_ALLOC_DEVICE, .is_from_pool = true};
+	struct gsb_cu_stream *s;
+	CUresult result = ptr && n ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		result = allocate(GSB_REC_MEM_ALLOC, n, s->ctx, &a);
+	if (!result)
+		*ptr = a.addr;
+	return result;
+}
+
+CUresult hook_cuMemFreeAsync(CUdeviceptr ptr, CUstream stream)
+{
+	struct gsb_rec_mem_free body = {.addr = ptr};
+	struct gsb_alloc a;
+	struct gsb_cu_stream *s;
+	CUresult result = gsb_cu_stream_resolve(stream, &s);
+
+	if (result || !ptr)
+		return result;
+	if (!gsb_alloc_holds(ptr, 1, gsb_object_owner(s)))
+		return CUDA_ERROR_INVALID_VALUE;
+	result = gsb_alloc_remove(ptr, GSB_ALLOC_DEVICE, &a);
+	if (result)
+		return result;
+	body.ctx = a.wire_ctx;
+	return gsb_post(GSB_REC_MEM_FREE_ASYNC, &s->post, &body, sizeof(body), NULL);
+}
+
+CUresult hook_cuMemGetInfo(size_t *free_bytes, size_t *total)
+{
+	struct gsb_reply_mem_info info;
+	struct gsb_rec_ctx body;
+	struct gsb_cu_ctx *ctx;
+	CUresult result = free_bytes && total ? gsb_cu_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
+
+	if (result)
+		return result;
+	body.ctx = atomic_load_explicit(&ctx->wire, memory_order_acquire);
+	result = gsb_call_into(&(struct gsb_call){.type = GSB_REC_MEM_INFO,
+						  .guard = gsb_cu_ctx_guard(ctx, body.ctx),
+						  .body = &body,
+						  .body_bytes = sizeof(body)},
+			       &info, sizeof(info));
+	if (result)
+		return result;
+	*free_bytes = info.free_bytes;
+	*total = info.total_bytes;
+	return CUDA_SUCCESS;
+}
+
+/* ---- pinned host memory: at the same address in the engine, so its device pointer is itself ---- */
+
+CUresult hook_cuMemHostAlloc(void **ptr, size_t n, unsigned flags)
+{
+	struct gsb_alloc a = {.kind = GSB_ALLOC_HOST, .flags = flags};
+	struct gsb_cu_ctx *ctx;
+	CUresult result;
+
+	if (!ptr || !n ||
+	    flags & ~(unsigned)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
+				CU_MEMHOSTALLOC_WRITECOMBINED))
+		return CUDA_ERROR_INVALID_VALUE;
+	result = gsb_cu_ctx_current(&ctx);
+	if (!result && !gsb_proc.host_bytes)
+		result = CUDA_ERROR_OUT_OF_MEMORY;
+	if (!result)
+		result = allocate(GSB_REC_HOST_ALLOC, n, ctx, &a);
+	if (!result)
+		*ptr = (void *)a.addr;
+	return result;
+}
+
+CUresult hook_cuMemFreeHost(void *ptr)
+{
+	struct gsb_alloc a;
+	struct gsb_cu_ctx *ctx;
+	CUresult result = gsb_cu_ctx_current(&ctx);
+
+	if (!result)
+		result = gsb_alloc_remove((uint64_t)ptr, GSB_ALLOC_HOST, &a);
+	return result ? result : free_range(GSB_REC_HOST_FREE, &a);
+}
+
+static CUresult find_host(const void *ptr, struct gsb_alloc *a)
+{
+	return gsb_alloc_find((uint64_t)ptr, a) && a->kind == GSB_ALLOC_HOST
+		       ? CUDA_SUCCESS
+		       : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult hook_cuMemHostGetDevicePointer(CUdeviceptr *dev, void *ptr, unsigned flags)
+{
+	struct gsb_alloc a;
+	CUresult result = dev && !flags ? find_host(ptr, &a) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		*dev = (CUdeviceptr)ptr;
+	return result;
+}
+
+/* Pinned memory is always mapped for the device, as with unified addressing, and the driver says so. */
+CUresult hook_cuMemHostGetFlags(unsigned *flags, void *ptr)
+{
+	struct gsb_alloc a;
+	CUresult result = flags ? find_host(ptr, &a) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		*flags = a.flags | CU_MEMHOSTALLOC_DEVICEMAP;
+	return result;
+}
+
+/* ---- the default pool: the only one; memory goes back to the device when it is freed ---- */
+
+#define DEFAULT_POOL ((CUmemoryPool)gsb_handle_make(GSB_HANDLE_POOL, 0, 1))
+
+CUresult hook_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev)
+{
+	if (!pool)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (dev)
+		return CUDA_ERROR_INVALID_DEVICE;
+	*pool = DEFAULT_POOL;
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
+{
+	if (dev)
+		return CUDA_ERROR_INVALID_DEVICE;
+	return pool == DEFAULT_POOL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult hook_cuMemAllocFromPoolAsync(CUdeviceptr *ptr, size_t n, CUmemoryPool pool,
+				      CUstream stream)
+{
+	return pool == DEFAULT_POOL ? hook_cuMemAllocAsync(ptr, n, stream)
+				    : CUDA_ERROR_INVALID_VALUE;
+}
+
+static _Atomic uint64_t release_threshold;
+static _Atomic int reuse[3] = {1, 1, 1};
+
+CUresult hook_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value)
+{
+	uint64_t now, high;
+
+	if (pool != DEFAULT_POOL || !value)
+		return CUDA_ERROR_INVALID_VALUE;
+	gsb_alloc_pool_bytes(&now, &high);
+	switch (attr) {
+	case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+	case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+	case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+		*(int *)value = reuse[attr - 1];
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+		*(uint64_t *)value = release_threshold;
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+	case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: *(uint64_t *)value = now; return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+	case CU_MEMPOOL_ATTR_USED_MEM_HIGH: *(uint64_t *)value = high; return CUDA_SUCCESS;
+	}
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult hook_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value)
+{
+	if (pool != DEFAULT_POOL || !value)
+		return CUDA_ERROR_INVALID_VALUE;
+	switch (attr) {
+	case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+	case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+	case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+		reuse[attr - 1] = *(int *)value;
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+		release_threshold = *(uint64_t *)value;
+		return CUDA_SUCCESS;
+	case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+	case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+		if (*(uint64_t *)value)
+			return CUDA_ERROR_INVALID_VALUE;
+		gsb_alloc_pool_reset_high();
+		return CUDA_SUCCESS;
+	default: return CUDA_ERROR_INVALID_VALUE;
+	}
+}
+
+CUresult hook_cuMemPoolTrimTo(CUmemoryPool pool, size_t keep)
+{
+	return pool == DEFAULT_POOL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- questions about pointers ---- */
+
+CUresult hook_cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr ptr)
+{
+	struct gsb_alloc a;
+
+	if (!gsb_alloc_find(ptr, &a))
+		return CUDA_ERROR_NOT_FOUND;
+	if (base)
+		*base = a.addr;
+	if (size)
+		*size = a.size;
+	return CUDA_SUCCESS;
+}
+
+static CUresult pointer_attribute(void *data, CUpointer_attribute attr, CUdeviceptr ptr,
+				  const struct gsb_alloc *a)
+{
+	switch (attr) {
+	case CU_POINTER_ATTRIBUTE_CONTEXT: *(CUcontext *)data = gsb_cu_ctx_public(a->ctx); break;
+	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+		*(unsigned *)data =
+			a->kind == GSB_ALLOC_HOST ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+		break;
+	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *(CUdeviceptr *)data = ptr; break;
+	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+		if (a->kind != GSB_ALLOC_HOST)
+			return CUDA_ERROR_INVALID_VALUE;
+		*(void **)data = (void *)ptr;
+		break;
+	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: *(unsigned char *)data = 0; break;
+	case CU_POINTER_ATTRIBUTE_BUFFER_ID: *(unsigned long long *)data = a->id; break;
+	case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned char *)data = 0; break;
+	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)data = 0; break;
+	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: *(unsigned char *)data = 0; break;
+	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)data = a->addr; break;
+	case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)data = a->size; break;
+	case CU_POINTER_ATTRIBUTE_MAPPED: *(unsigned char *)data = 1; break;
+	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: *(uint64_t *)data = 0; break;
+	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *(unsigned char *)data = 0; break;
+	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: *(int *)data = 3; break; /* read and write */
+	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+		*(CUmemoryPool *)data = a->is_from_pool ? DEFAULT_POOL : NULL;
+		break;
+	default: return CUDA_ERROR_INVALID_VALUE;
+	}
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuPointerGetAttribute(void *data, CUpointer_attribute attr, CUdeviceptr ptr)
+{
+	struct gsb_alloc a;
+
+	if (!data || !gsb_alloc_find(ptr, &a))
+		return CUDA_ERROR_INVALID_VALUE;
+	return pointer_attribute(data, attr, ptr, &a);
+}
+
+/* What the driver writes for a pointer that it does not know. */
+static CUresult unknown_attribute(void *data, CUpointer_attribute attr)
+{
+	switch (attr) {
+	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: *(unsigned *)data = 0; break;
+	case CU_POINTER_ATTRIBUTE_CONTEXT:
+	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: *(uint64_t *)data = 0; break;
+	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)data = -2; break;
+	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: *(int *)data = 0; break;
+	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+	case CU_POINTER_ATTRIBUTE_MAPPED:
+	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *(unsigned char *)data = 0; break;
+	default: return CUDA_ERROR_INVALID_VALUE;
+	}
+	return CUDA_SUCCESS;
+}
+
+/* Unlike the single question this one succeeds for any pointer; what does not apply reads as nothing. */
+CUresult hook_cuPointerGetAttributes(unsigned n, CUpointer_attribute *attrs, void **data,
+				     CUdeviceptr ptr)
+{
+	struct gsb_alloc a;
+	bool known = gsb_alloc_find(ptr, &a);
+
+	if (!n || !attrs || !data)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (unsigned i = 0; i < n; i++)
+		if ((!known || pointer_attribute(data[i], attrs[i], ptr, &a)) &&
+		    unknown_attribute(data[i], attrs[i]))
+			return CUDA_ERROR_INVALID_VALUE;
+	return CUDA_SUCCESS;
+}

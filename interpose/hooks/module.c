@@ -1,0 +1,394 @@
+/*
+ * hooks/module.c - modules and libraries: loading, unloading, and what is in them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "interpose/cu/ctx.h"
+#include "interpose/hooks/hooks.h"
+#include "interpose/cu/library.h"
+#include "interpose/cu/module.h"
+
+/* The driver's own default is lazy; the two do not differ here but in what a runtime does with the answer. */
+CUresult hook_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
+{
+	const char *wanted = getenv("CUDA_MODULE_LOADING");
+
+	if (!mode)
+		return CUDA_ERROR_INVALID_VALUE;
+	*mode = wanted && !strcmp(wanted, "EAGER") ? CU_MODULE_EAGER_LOADING
+						   : CU_MODULE_LAZY_LOADING;
+	return CUDA_SUCCESS;
+}
+
+/* ---- options ---- */
+
+/*
+ * Options that steer the compiler (registers, optimisation, targets) are its business, not the program's
+ * correctness: they are accepted and not passed on. The logs are the program's and are filled.
+ */
+static CUresult read_option(CUjit_option option, void **value, struct gsb_jit_logs *logs)
+{
+	switch (option) {
+	case CU_JIT_WALL_TIME: logs->wall_time = value; break;
+	case CU_JIT_INFO_LOG_BUFFER: logs->info = *value; break;
+	case CU_JIT_ERROR_LOG_BUFFER: logs->error = *value; break;
+	case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
+		logs->info_room = (unsigned)(uintptr_t)*value;
+		logs->info_used = value;
+		break;
+	case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
+		logs->error_room = (unsigned)(uintptr_t)*value;
+		logs->error_used = value;
+		break;
+	default: return option < CU_JIT_NUM_OPTIONS ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult read_options(unsigned n, const CUjit_option *options, void **values,
+			     struct gsb_jit_logs *logs)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	if (n && (!options || !values))
+		return CUDA_ERROR_INVALID_VALUE;
+	for (unsigned i = 0; !result && i < n; i++)
+		result = read_option(options[i], &values[i], logs);
+	return result;
+}
+
+static CUresult read_library_options(const struct gsb_load_options *o, bool *is_preserved)
+{
+	if (o->n && (!o->options || !o->values))
+		return CUDA_ERROR_INVALID_VALUE;
+	for (unsigned i = 0; i < o->n; i++) {
+		if (o->options[i] >= CU_LIBRARY_NUM_OPTIONS)
+			return CUDA_ERROR_INVALID_VALUE;
+		if (o->options[i] == CU_LIBRARY_BINARY_IS_PRESERVED)
+			*is_preserved = o->values[i] != NULL;
+	}
+	return CUDA_SUCCESS;
+}
+
+/* What is no image at all never reaches the engine. */
+static CUresult refuse_image(struct gsb_jit_logs *logs)
+{
+	gsb_jit_logs_fail(logs, "it is neither PTX text nor a fatbin nor a cubin, or its header "
+				"is broken");
+	return CUDA_ERROR_INVALID_IMAGE;
+}
+
+/* ---- files ---- */
+
+static int read_all(int fd, char *to, size_t size)
+{
+	while (size) {
+		ssize_t n = read(fd, to, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		to += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+static CUresult read_open_file(int fd, struct gsb_image *out)
+{
+	char *bytes = NULL;
+	struct stat st;
+	int err = 0;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    (uint64_t)st.st_size > GSB_IMAGE_MAX_BYTES)
+		err = -EINVAL;
+	if (!err)
+		bytes = malloc((size_t)st.st_size + 1);
+	if (!err)
+		err = bytes ? read_all(fd, bytes, (size_t)st.st_size) : -ENOMEM;
+	if (err) {
+		free(bytes);
+		return err == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_FILE_NOT_FOUND;
+	}
+	bytes[st.st_size] = 0;
+	*out = (struct gsb_image){.kind = gsb_image_kind(bytes, (size_t)st.st_size),
+				  .bytes = bytes,
+				  .size = (size_t)st.st_size};
+	return CUDA_SUCCESS;
+}
+
+/* The file's bytes and a NUL, to be freed by the caller. The program's errno is not ours to change. */
+static CUresult read_file(const char *path, struct gsb_image *out)
+{
+	int saved = errno, fd = open(path, O_RDONLY | O_CLOEXEC);
+	CUresult result = fd < 0 ? CUDA_ERROR_FILE_NOT_FOUND : read_open_file(fd, out);
+
+	if (fd >= 0)
+		close(fd);
+	errno = saved;
+	return result;
+}
+
+/* ---- modules ---- */
+
+static CUresult load_module(CUmodule *mod, const struct gsb_image *image, struct gsb_jit_logs *logs)
+{
+	struct gsb_cu_module *m;
+	struct gsb_cu_ctx *ctx;
+	CUresult result = gsb_cu_ctx_current(&ctx);
+
+	if (!result)
+		result = gsb_cu_module_load(ctx, NULL, image, logs, &m);
+	if (!result)
+		*mod = (CUmodule)gsb_object_name(m);
+	return result;
+}
+
+CUresult hook_cuModuleLoadDataEx(CUmodule *mod, const void *image, unsigned n,
+				 CUjit_option *options, void **values)
+{
+	struct gsb_jit_logs logs = {0};
+	struct gsb_image where;
+	CUresult result =
+		mod && image ? read_options(n, options, values, &logs) : CUDA_ERROR_INVALID_VALUE;
+
+	if (result)
+		return result;
+	if (gsb_image_locate(image, &where))
+		return refuse_image(&logs);
+	return load_module(mod, &where, &logs);
+}
+
+CUresult hook_cuModuleLoad(CUmodule *mod, const char *path)
+{
+	struct gsb_image image;
+	CUresult result = mod && path ? read_file(path, &image) : CUDA_ERROR_INVALID_VALUE;
+
+	if (result)
+		return result;
+	result = image.kind == GSB_IMAGE_NONE ? refuse_image(NULL) : load_module(mod, &image, NULL);
+	free((void *)image.bytes);
+	return result;
+}
+
+static struct gsb_cu_module *find_module(CUmodule mod)
+{
+	return gsb_object_get(&gsb_cu_modules, (uint64_t)mod);
+}
+
+CUresult hook_cuModuleUnload(CUmodule mod)
+{
+	struct gsb_cu_module *m = find_module(mod);
+
+	if (!m || m->library)
+		return CUDA_ERROR_INVALID_HANDLE;
+	gsb_cu_module_unload(m);
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuModuleGetFunction(CUfunction *fn, CUmodule mod, const char *name)
+{
+	struct gsb_cu_module *m = find_module(mod);
+	struct gsb_cu_function *f;
+	CUresult result;
+
+	if (!fn || !name || !*name)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!m)
+		return CUDA_ERROR_INVALID_HANDLE;
+	result = gsb_cu_ctx_error(m->ctx);
+	if (!result)
+		result = gsb_cu_module_function(m, name, &f);
+	if (!result)
+		*fn = (CUfunction)gsb_object_name(f);
+	return result;
+}
+
+CUresult hook_cuModuleGetFunctionCount(unsigned *count, CUmodule mod)
+{
+	struct gsb_cu_module *m = find_module(mod);
+
+	if (!count)
+		return CUDA_ERROR_INVALID_VALUE;
+	return m ? gsb_cu_module_count(m, count) : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult hook_cuModuleEnumerateFunctions(CUfunction *fns, unsigned n, CUmodule mod)
+{
+	struct gsb_cu_module *m = find_module(mod);
+	char name[GSB_NAME_MAX + 1];
+	CUresult result = CUDA_SUCCESS;
+
+	if (!fns || !n)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!m)
+		return CUDA_ERROR_INVALID_HANDLE;
+	for (unsigned i = 0; !result && i < n; i++) {
+		result = gsb_cu_module_kernel_name(m, i, name);
+		if (!result)
+			result = hook_cuModuleGetFunction(&fns[i], mod, name);
+	}
+	return result == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : result;
+}
+
+CUresult hook_cuModuleGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUmodule mod, const char *name)
+{
+	struct gsb_cu_module *m = find_module(mod);
+
+	if (!name || !*name || (!ptr && !bytes))
+		return CUDA_ERROR_INVALID_VALUE;
+	return m ? gsb_cu_module_global(m, name, ptr, bytes) : CUDA_ERROR_INVALID_HANDLE;
+}
+
+/* ---- libraries ---- */
+
+/* With a current context the image is loaded there now, so that a bad one fails here. */
+static CUresult load_library(CUlibrary *out, const struct gsb_image *image, bool is_preserved,
+			     struct gsb_jit_logs *logs)
+{
+	struct gsb_cu_library *lib;
+	struct gsb_cu_module *m;
+	struct gsb_cu_ctx *ctx;
+	CUresult result = gsb_cu_library_create(image, is_preserved, &lib);
+
+	if (result)
+		return result;
+	result = gsb_cu_ctx_current(&ctx);
+	if (!result)
+		result = gsb_cu_library_module_in(lib, ctx, logs, &m);
+	else if (result == CUDA_ERROR_INVALID_CONTEXT)
+		result = CUDA_SUCCESS;
+	if (result) {
+		gsb_cu_library_destroy(lib);
+		return result;
+	}
+	*out = (CUlibrary)gsb_object_name(lib);
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuLibraryLoadData(CUlibrary *lib, const void *image, const struct gsb_load_options *o)
+{
+	struct gsb_jit_logs logs = {0};
+	struct gsb_image where;
+	bool is_preserved = false;
+	CUresult result = lib && image ? read_options(o->n_jit, o->jit, o->jit_values, &logs)
+				       : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		result = read_library_options(o, &is_preserved);
+	if (result)
+		return result;
+	if (gsb_image_locate(image, &where))
+		return refuse_image(&logs);
+	return load_library(lib, &where, is_preserved, &logs);
+}
+
+CUresult hook_cuLibraryLoadFromFile(CUlibrary *lib, const char *path,
+				    const struct gsb_load_options *o)
+{
+	struct gsb_jit_logs logs = {0};
+	struct gsb_image image;
+	bool ignored;
+	CUresult result = lib && path ? read_options(o->n_jit, o->jit, o->jit_values, &logs)
+				      : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		result = read_library_options(o, &ignored);
+	if (!result)
+		result = read_file(path, &image);
+	if (result)
+		return result;
+	result = image.kind == GSB_IMAGE_NONE ? refuse_image(&logs)
+					      : load_library(lib, &image, false, &logs);
+	free((void *)image.bytes);
+	return result;
+}
+
+static struct gsb_cu_library *find_library(CUlibrary lib)
+{
+	return gsb_object_get(&gsb_cu_libraries, (uint64_t)lib);
+}
+
+CUresult hook_cuLibraryUnload(CUlibrary handle)
+{
+	struct gsb_cu_library *lib = find_library(handle);
+
+	if (!lib)
+		return CUDA_ERROR_INVALID_HANDLE;
+	gsb_cu_library_destroy(lib);
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuLibraryGetKernel(CUkernel *kernel, CUlibrary handle, const char *name)
+{
+	struct gsb_cu_library *lib = find_library(handle);
+	struct gsb_cu_function *k;
+	CUresult result;
+
+	if (!kernel || !name || !*name)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!lib)
+		return CUDA_ERROR_INVALID_HANDLE;
+	result = gsb_cu_library_kernel(lib, name, &k);
+	if (!result)
+		*kernel = (CUkernel)gsb_object_name(k);
+	return result;
+}
+
+static CUresult module_of(CUlibrary handle, struct gsb_cu_module **out)
+{
+	struct gsb_cu_library *lib = find_library(handle);
+
+	return lib ? gsb_cu_library_module(lib, out) : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult hook_cuLibraryGetModule(CUmodule *mod, CUlibrary handle)
+{
+	struct gsb_cu_module *m;
+	CUresult result = mod ? module_of(handle, &m) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		*mod = (CUmodule)gsb_object_name(m);
+	return result;
+}
+
+CUresult hook_cuLibraryGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUlibrary handle,
+				 const char *name)
+{
+	struct gsb_cu_module *m;
+	CUresult result =
+		name && *name && (ptr || bytes) ? module_of(handle, &m) : CUDA_ERROR_INVALID_VALUE;
+
+	return result ? result : gsb_cu_module_global(m, name, ptr, bytes);
+}
+
+CUresult hook_cuLibraryGetKernelCount(unsigned *count, CUlibrary handle)
+{
+	struct gsb_cu_module *m;
+	CUresult result = count ? module_of(handle, &m) : CUDA_ERROR_INVALID_VALUE;
+
+	return result ? result : gsb_cu_module_count(m, count);
+}
+
+CUresult hook_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned n, CUlibrary handle)
+{
+	char name[GSB_NAME_MAX + 1];
+	struct gsb_cu_module *m;
+	CUresult result = kernels && n ? module_of(handle, &m) : CUDA_ERROR_INVALID_VALUE;
+
+	for (unsigned i = 0; !result && i < n; i++) {
+		result = gsb_cu_module_kernel_name(m, i, name);
+		if (!result)
+			result = hook_cuLibraryGetKernel(&kernels[i], handle, name);
+	}
+	return result == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : result;
+}
