@@ -67,7 +67,8 @@ uninstall-hook:
 	rm -f $(DESTDIR)$(gsbprivdir)/libcuda.so $(DESTDIR)$(gsbprivdir)/libcuda.so.1
 	rmdir $(DESTDIR)$(gsbprivdir) 2>/dev/null || :
 
-# Tests open the built library by its path, and serve it with a small engine of their own.
+# Tests open the built library by its path, and serve it with a small engine of their own. They need it to run, not to
+# link: EXTRA_..._DEPENDENCIES.
 tenant_cppflags = $(AM_CPPFLAGS) -DGSB_LIBRARY='"$(abs_top_builddir)/interpose/libgsbroker.so"'
 tenant_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tenant_sources = tests/unit/fake_engine.c tests/unit/fake_engine.h tests/unit/interpose.h tests/unit/tenant.h
@@ -79,36 +80,43 @@ tests_unit_test_entries_SOURCES = tests/unit/test_entries.c tests/unit/tenant.h
 tests_unit_test_entries_CPPFLAGS = $(tenant_cppflags)
 tests_unit_test_entries_CFLAGS = $(tenant_cflags)
 tests_unit_test_entries_LDADD = $(CMOCKA_LIBS) -ldl
+EXTRA_tests_unit_test_entries_DEPENDENCIES = interpose/libcuda.so.1
 
 tests_unit_test_launch_SOURCES = tests/unit/test_launch.c $(tenant_sources)
 tests_unit_test_launch_CPPFLAGS = $(tenant_cppflags)
 tests_unit_test_launch_CFLAGS = $(tenant_cflags)
 tests_unit_test_launch_LDADD = $(tenant_ldadd)
+EXTRA_tests_unit_test_launch_DEPENDENCIES = interpose/libcuda.so.1
 
 tests_unit_test_copy_SOURCES = tests/unit/test_copy.c $(tenant_sources)
 tests_unit_test_copy_CPPFLAGS = $(tenant_cppflags)
 tests_unit_test_copy_CFLAGS = $(tenant_cflags)
 tests_unit_test_copy_LDADD = $(tenant_ldadd)
+EXTRA_tests_unit_test_copy_DEPENDENCIES = interpose/libcuda.so.1
 
 tests_unit_test_stream_SOURCES = tests/unit/test_stream.c $(tenant_sources)
 tests_unit_test_stream_CPPFLAGS = $(tenant_cppflags)
 tests_unit_test_stream_CFLAGS = $(tenant_cflags)
 tests_unit_test_stream_LDADD = $(tenant_ldadd)
+EXTRA_tests_unit_test_stream_DEPENDENCIES = interpose/libcuda.so.1
 
 tests_unit_test_context_SOURCES = tests/unit/test_context.c $(tenant_sources)
 tests_unit_test_context_CPPFLAGS = $(tenant_cppflags)
 tests_unit_test_context_CFLAGS = $(tenant_cflags)
 tests_unit_test_context_LDADD = $(tenant_ldadd)
+EXTRA_tests_unit_test_context_DEPENDENCIES = interpose/libcuda.so.1
 
 tests_unit_test_forms_SOURCES = tests/unit/test_forms.c $(tenant_sources)
 tests_unit_test_forms_CPPFLAGS = $(tenant_cppflags)
 tests_unit_test_forms_CFLAGS = $(tenant_cflags)
 tests_unit_test_forms_LDADD = $(tenant_ldadd)
+EXTRA_tests_unit_test_forms_DEPENDENCIES = interpose/libcuda.so.1
 
 tests_unit_test_tenant_SOURCES = tests/unit/test_tenant.c $(tenant_sources)
 tests_unit_test_tenant_CPPFLAGS = $(tenant_cppflags)
 tests_unit_test_tenant_CFLAGS = $(tenant_cflags)
 tests_unit_test_tenant_LDADD = $(tenant_ldadd)
+EXTRA_tests_unit_test_tenant_DEPENDENCIES = interpose/libcuda.so.1
 
 # Against the toolkit, where there is one.
 if HAVE_CUDA

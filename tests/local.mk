@@ -1,5 +1,5 @@
 EXTRA_DIST += tests/summary tests/skips tests/run-all tests/lint tests/rooms tests/long-functions \
-	tests/cppcheck.suppress tests/demo
+	tests/cppcheck.suppress tests/demo tests/mutants
 
 check_SCRIPTS += tests/lint
 
@@ -7,6 +7,12 @@ check_SCRIPTS += tests/lint
 .PHONY: check-long
 check-long:
 	@GSB_CHECK_LONG=1 $(top_srcdir)/tests/run-all $(abs_top_builddir)
+
+# One-change mutants of the sources, each with the test that must catch it: tests/mutants/run says how. MUTANTS names some.
+.PHONY: check-mutants check-data
+check-mutants:
+	@$(top_srcdir)/tests/mutants/run $(abs_top_builddir) $(MUTANTS)
+check-data: $(check_DATA)
 
 .PHONY: lint format
 lint:

@@ -41,6 +41,7 @@ static void test_arena_past_limit_returns_null(void **state)
 	assert_null(gsb_arena_alloc(&a, 128));
 	assert_null(gsb_arena_alloc(&a, SIZE_MAX));
 	assert_null(gsb_arena_alloc_array(&a, SIZE_MAX / 2, 3));
+	assert_null(gsb_arena_alloc_array(&a, SIZE_MAX / 2 + 1, 2)); /* the product wraps to 0 */
 	assert_non_null(gsb_arena_alloc(&a, 80));
 	gsb_arena_finish(&a);
 }
