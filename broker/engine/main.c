@@ -203,6 +203,7 @@ int main(int argc, char **argv)
 	if (parse(argc, argv, &a))
 		return 2;
 	gsb_log_init("gsb-engine", a.level);
+	gsb_log_never_wait();
 	if (a.trace)
 		gsb_tp_start(); /* without events is still better than without an engine */
 	a.device.n_workers = (unsigned)a.n_workers;

@@ -47,7 +47,7 @@ static void client_destroy(struct gsb_client *c)
 
 static void refuse_and_destroy(struct gsb_client *c, int error, const char *reason)
 {
-	gsb_refuse(c->all->s, c->watch.fd, c->peer.pid, error, reason);
+	gsb_refuse(c->all->s, c->watch.fd, &c->peer, error, reason);
 	client_destroy(c);
 }
 

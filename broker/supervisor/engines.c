@@ -39,8 +39,9 @@ static void refuse_arrival(struct gsb_engines *all, struct gsb_served_engine *e,
 			   struct gsb_arrival *a, int error, const char *reason)
 {
 	struct gsb_admitted *t = e ? gsb_tenants_find(&all->tenants, e, a->admit.tenant_id) : NULL;
+	struct gsb_peer peer = {.pid = (pid_t)a->admit.pid, .uid = a->admit.uid};
 
-	gsb_refuse(all->s, a->client_fd, (pid_t)a->admit.pid, error, reason);
+	gsb_refuse(all->s, a->client_fd, &peer, error, reason);
 	if (t)
 		gsb_tenants_remove(&all->tenants, t);
 	close(a->client_fd);
@@ -116,12 +117,13 @@ static void on_failed(struct gsb_engine_process *p, const struct gsb_ctl_failed 
 static void on_refused(struct gsb_served_engine *e, const struct gsb_ctl_refused *m)
 {
 	struct gsb_admitted *t = gsb_tenants_find(&e->all->tenants, e, m->tenant_id);
+	char line[512];
 
 	if (!t)
 		return;
-	gsb_log(GSB_LOG_WARN, TOPIC, "tenant %u '%s' was refused by the engine of %s: %.255s",
-		t->id, t->name, e->process.spec, m->reason);
-	e->all->s->n_refused++;
+	snprintf(line, sizeof(line), "tenant %u '%s' was refused by the engine of %s: %.255s",
+		 t->id, t->name, e->process.spec, m->reason);
+	gsb_refuse_note(e->all->s, t->uid, line);
 	e->all->s->n_admitted--;
 	gsb_tenants_remove(&e->all->tenants, t);
 	on_tenant_left(e);

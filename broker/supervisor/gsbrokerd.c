@@ -308,6 +308,7 @@ static int run(const struct arguments *a, struct gsb_config *config)
 
 	gsb_log_init("gsbrokerd", (enum gsb_log_level)config->broker.log);
 	prepare_process();
+	gsb_log_never_wait();
 	wire(&d, config);
 	d.config_path = a->config;
 	err = find_paths(&d, a);

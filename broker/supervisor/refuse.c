@@ -5,16 +5,33 @@
 
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/log.h"
-#include "shm/channel.h"
 
-void gsb_refuse(struct gsb_supervisor *s, int fd, pid_t pid, int error, const char *reason)
+#define TOPIC "client"
+
+void gsb_refuse_note(struct gsb_supervisor *s, uid_t uid, const char *line)
+{
+	unsigned held;
+
+	s->n_refused++;
+	if (!gsb_uid_limits_pass(&s->refusals, uid, gsb_clock_ns(), &held))
+		return;
+	if (held)
+		gsb_log(GSB_LOG_WARN, TOPIC, "uid %u: ... and %u more like it", uid, held);
+	gsb_log(GSB_LOG_WARN, TOPIC, "%s", line);
+}
+
+void gsb_refuse(struct gsb_supervisor *s, int fd, const struct gsb_peer *peer, int error,
+		const char *reason)
 {
 	struct gsb_msg_refused m = {.error = error};
+	char line[sizeof(m.reason) + 64];
 
 	gsb_msg_init(&m.msg, GSB_MSG_REFUSED, sizeof(m));
 	snprintf(m.reason, sizeof(m.reason), "%s", reason);
 	gsb_channel_send(fd, &m.msg, NULL, 0); /* a client that is gone need not hear it */
-	gsb_log(GSB_LOG_WARN, "client", "pid %d refused: %s", (int)pid, m.reason);
-	s->n_refused++;
+	snprintf(line, sizeof(line), "pid %d of uid %u refused: %s", (int)peer->pid, peer->uid,
+		 m.reason);
+	gsb_refuse_note(s, peer->uid, line);
 }

@@ -13,6 +13,7 @@
  *         spawn.c             its arguments, environment, descriptors
  *       tenants.c           who was admitted and is not gone
  *     refuse.c            telling a client, and the log, why it is not let in
+ *       uid_limits.c        how often each user may cause a line of the log: pure
  *     outbox.c, loop.c    messages and events
  *
  * A file calls those below it; tests/rooms says which, and lint holds it. What goes up (a client has
@@ -29,6 +30,7 @@
 
 #include "broker/config/config.h"
 #include "broker/supervisor/loop.h"
+#include "broker/supervisor/uid_limits.h"
 
 #define GSB_REASON_MAX 256
 
@@ -42,7 +44,8 @@ struct gsb_supervisor {
 
 	uint64_t start_ns;
 	uint64_t n_admitted, n_refused, n_engines_died, n_reloads;
-	unsigned n_pending; /* connections without a hello */
+	unsigned n_pending;		/* connections without a hello */
+	struct gsb_uid_limits refusals; /* that are logged */
 };
 
 #endif

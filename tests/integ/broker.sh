@@ -154,6 +154,17 @@ broker_crowd_of_one_process_drops_its_own() {
 	stop_broker
 }
 
+broker_limits_the_lines_that_one_user_causes() {
+	local i
+	write_conf '[device "emu:/ok"]'
+	start_broker
+	for i in $(seq 300); do hello --type 99 >/dev/null; done
+	expect_equal "$(json_value "$(gsbctl status --json)" refused)" 300
+	stop_broker
+	i=$(rest_of_log | grep -c 'refused: the first message') # 10 at once, then one a second
+	if [ "$i" -lt 10 ] || [ "$i" -ge 300 ]; then fail "$i lines"; fi
+}
+
 # ---- admission ----
 
 broker_refuses_a_barred_uid_until_a_reload_lets_it_in() {
@@ -444,6 +455,7 @@ run_case broker_refuses_a_wrong_hello_by_name
 run_case broker_silent_client_is_dropped_and_blocks_nobody
 run_case broker_full_of_silent_clients_drops_the_oldest
 run_case broker_crowd_of_one_process_drops_its_own
+run_case broker_limits_the_lines_that_one_user_causes
 run_case broker_refuses_a_barred_uid_until_a_reload_lets_it_in
 run_case broker_counts_tenants_against_their_limit
 if is_root; then

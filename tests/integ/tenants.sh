@@ -162,6 +162,28 @@ tenants_engine_killed_is_told_to_all_and_a_new_one_serves() {
 	end_broker
 }
 
+# A pipe as standard error of broker and engine, full from the beginning, that nobody reads.
+tenants_log_that_nobody_reads_stops_nobody() {
+	local i rest
+	make_data
+	printf '%s\n' '[device "emu:h200"]' >"$dir/conf"
+	mkfifo "$dir/ready" "$dir/log-pipe"
+	exec {log_fd}<>"$dir/log-pipe"
+	! dd if=/dev/zero of="$dir/log-pipe" bs=4096 oflag=nonblock 2>/dev/null || fail "the pipe never filled"
+	"$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s" --ready-fd 9 9>"$dir/ready" 2>"$dir/log-pipe" &
+	broker=$!
+	read -r -t "$LIMIT_S" _ <"$dir/ready"
+	for i in 1 2 3; do
+		status_of timeout "$LIMIT_S" "$build/tools/gsbrun" --socket "$dir/s" -- "$build/tests/integ/misuse" illegal-address
+		expect_match "$output" "launch, then synchronize: CUDA_ERROR_ILLEGAL_ADDRESS"
+	done
+	query good q3 || fail "$(cat "$dir/good.out")"
+	! dd if="$dir/log-pipe" of=/dev/null bs=1M iflag=nonblock 2>/dev/null || fail "the pipe was never empty"
+	exec {rest}<"$dir/log-pipe" {log_fd}>&-
+	stop_broker
+	expect_match "$(cat <&"$rest")" "^gsbrokerd: warn: log: [0-9]+ lines were dropped$"
+}
+
 tenants_idle_broker_engine_and_tenant_do_not_switch() {
 	local pids pid before after
 	start_real_broker
@@ -197,6 +219,7 @@ run_case tenants_same_module_has_a_counter_for_each
 run_case tenants_illegal_address_is_for_the_guilty_alone
 run_case tenants_beyond_the_last_place_are_refused
 run_case tenants_engine_killed_is_told_to_all_and_a_new_one_serves
+run_case tenants_log_that_nobody_reads_stops_nobody
 run_case tenants_idle_broker_engine_and_tenant_do_not_switch
 run_case tenants_without_a_broker_are_told_how_to_start_one
 [ "$failures" -eq 0 ]

@@ -19,6 +19,7 @@
 #include "broker/supervisor/loop.h"
 #include "broker/supervisor/outbox.h"
 #include "broker/supervisor/query.h"
+#include "broker/supervisor/uid_limits.h"
 
 #define UID   1000
 #define GID   1000
@@ -216,6 +217,37 @@ static void test_outbox_clear_closes_descriptors(void **state)
 	assert_int_equal(errno, EBADF);
 }
 
+/* ---- limits of the log ---- */
+
+static void test_uid_limits_hold_back_the_noisy_user_alone(void **state)
+{
+	struct gsb_uid_limits l = {0};
+	unsigned held = 0, passed = 0;
+
+	for (unsigned i = 0; i < 1000; i++)
+		passed += gsb_uid_limits_pass(&l, UID, 5, &held);
+	assert_int_equal(passed, GSB_LOG_BURST);
+	assert_true(gsb_uid_limits_pass(&l, OTHER, 5, &held));
+	assert_int_equal(held, 0);
+	assert_true(gsb_uid_limits_pass(&l, UID, 5 + GSB_LOG_EVERY_NS, &held));
+	assert_int_equal(held, 1000 - GSB_LOG_BURST);
+}
+
+static void test_uid_limits_full_forget_who_was_quiet_longest(void **state)
+{
+	struct gsb_uid_limits l = {0};
+	unsigned held;
+
+	for (unsigned i = 0; i < GSB_LOG_BURST + 1; i++) /* all but OTHER are at their limit */
+		for (uid_t uid = 0; uid < GSB_UID_LIMITS_MAX - 1; uid++)
+			gsb_uid_limits_pass(&l, uid, 0, &held);
+	assert_true(gsb_uid_limits_pass(&l, OTHER, 0, &held));
+	assert_true(gsb_uid_limits_pass(&l, OTHER + 1, 0, &held));
+	for (uid_t uid = 0; uid < GSB_UID_LIMITS_MAX - 1; uid++)
+		assert_false(gsb_uid_limits_pass(&l, uid, 0, &held));
+	assert_int_equal(l.n, GSB_UID_LIMITS_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +260,8 @@ int main(void)
 		cmocka_unit_test(test_loop_timer_may_clear_another_that_is_due),
 		cmocka_unit_test(test_outbox_keeps_order_across_a_full_socket),
 		cmocka_unit_test(test_outbox_clear_closes_descriptors),
+		cmocka_unit_test(test_uid_limits_hold_back_the_noisy_user_alone),
+		cmocka_unit_test(test_uid_limits_full_forget_who_was_quiet_longest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,12 +1,17 @@
 /*
- * test_base.c - arena, checked arithmetic, error codes, log levels.
+ * test_base.c - arena, checked arithmetic, error codes; the log: its lines, readers that do not read, limits.
  */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -88,23 +93,268 @@ static void test_log_level_parse_knows_names_only(void **state)
 	assert_int_equal(level, GSB_LOG_INFO);
 }
 
-static void test_log_of_a_text_with_lines_is_one_line(void **state)
+/* stderr, replaced by the writing end of a pipe or a socket until it is given back. The log stays
+ * where gsb_log_never_wait() led it last: cases that do not call it come first. */
+struct captured {
+	int saved, reader;
+};
+
+/* What can be read at once, without waiting for more. */
+static size_t read_some(const struct captured *c, char *out, size_t size)
 {
-	char got[128] = "";
-	int pipes[2], saved = dup(STDERR_FILENO);
+	int flags = fcntl(c->reader, F_GETFL);
 	ssize_t n;
 
-	assert_int_equal(pipe(pipes), 0);
-	dup2(pipes[1], STDERR_FILENO);
+	fcntl(c->reader, F_SETFL, flags | O_NONBLOCK);
+	n = read(c->reader, out, size - 1);
+	fcntl(c->reader, F_SETFL, flags);
+	out[n < 0 ? 0 : n] = 0;
+	return n < 0 ? 0 : (size_t)n;
+}
+
+static void capture(struct captured *c, const int ends[2], bool never_wait)
+{
+	char left[512];
+
+	fflush(stderr);
+	c->saved = dup(STDERR_FILENO);
+	c->reader = ends[0];
+	dup2(ends[1], STDERR_FILENO);
+	close(ends[1]);
 	gsb_log_init("test", GSB_LOG_WARN);
+	if (never_wait)
+		gsb_log_never_wait();
+	gsb_log(GSB_LOG_WARN, "topic", "and what the case before this one has left unsaid");
+	read_some(c, left, sizeof(left));
+}
+
+static void capture_pipe(struct captured *c, bool never_wait)
+{
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(fcntl(ends[1], F_SETPIPE_SZ, 4096), 4096);
+	capture(c, ends, never_wait);
+}
+
+static void give_back(struct captured *c)
+{
+	dup2(c->saved, STDERR_FILENO);
+	close(c->saved);
+	close(c->reader);
+}
+
+static void test_log_of_a_text_with_lines_is_one_line(void **state)
+{
+	struct captured c;
+	char got[128];
+
+	capture_pipe(&c, false);
 	gsb_log(GSB_LOG_WARN, "topic", "%s", "a\ntest: error: b\r\033[2J\177c");
-	dup2(saved, STDERR_FILENO);
-	n = read(pipes[0], got, sizeof(got) - 1);
-	assert_in_range(n, 1, sizeof(got) - 1);
+	read_some(&c, got, sizeof(got));
+	give_back(&c);
 	assert_string_equal(got, "test: warn: topic: a test: error: b  [2J c\n");
-	close(saved);
-	close(pipes[0]);
-	close(pipes[1]);
+}
+
+#define N_LINES	   2000 /* more than a pipe or a socket takes */
+#define LINE_BYTES 95
+
+/* What became of N_LINES that nobody read. */
+struct outcome {
+	unsigned taken, dropped; /* dropped: by what the next line says */
+	bool errno_kept;
+	char next[256], last[256]; /* read after the next line, and after one more */
+};
+
+static void log_too_much(const struct captured *c, struct outcome *o)
+{
+	static char got[1 << 20];
+
+	*o = (struct outcome){.errno_kept = true};
+	for (unsigned i = 0; i < N_LINES; i++) {
+		errno = ENOTTY;
+		gsb_log(GSB_LOG_WARN, "topic", "%075u", i);
+		o->errno_kept &= errno == ENOTTY;
+	}
+	while (read_some(c, got, sizeof(got)))
+		for (const char *s = strchr(got, '\n'); s; s = strchr(s + 1, '\n'))
+			o->taken++;
+	gsb_log(GSB_LOG_WARN, "topic", "again");
+	read_some(c, o->next, sizeof(o->next));
+	sscanf(o->next, "test: warn: log: %u lines were dropped\n", &o->dropped);
+	gsb_log(GSB_LOG_WARN, "topic", "once more");
+	read_some(c, o->last, sizeof(o->last));
+}
+
+static void expect_all_accounted_for(const struct outcome *o)
+{
+	assert_int_equal(o->taken + o->dropped, N_LINES);
+	assert_in_range(o->taken, 1, N_LINES - 1);
+	assert_non_null(strstr(o->next, " lines were dropped\ntest: warn: topic: again\n"));
+	assert_string_equal(o->last, "test: warn: topic: once more\n");
+	assert_true(o->errno_kept);
+}
+
+static void test_log_into_a_full_pipe_drops_and_says_how_many(void **state)
+{
+	struct captured c;
+	struct outcome o;
+
+	capture_pipe(&c, false);
+	log_too_much(&c, &o);
+	give_back(&c);
+	expect_all_accounted_for(&o);
+}
+
+static void test_log_that_never_waits_leaves_the_flags_of_stderr(void **state)
+{
+	struct captured c;
+	struct outcome o;
+	int flags;
+
+	capture_pipe(&c, true);
+	log_too_much(&c, &o);
+	flags = fcntl(STDERR_FILENO, F_GETFL);
+	give_back(&c);
+	expect_all_accounted_for(&o);
+	assert_int_equal(o.taken, 4096 / LINE_BYTES); /* a look for room would leave some */
+	assert_int_equal(flags & O_NONBLOCK, 0);
+}
+
+static void test_log_into_a_full_socket_drops_and_says_how_many(void **state)
+{
+	struct captured c;
+	struct outcome o;
+	int ends[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	capture(&c, ends, true);
+	log_too_much(&c, &o);
+	give_back(&c);
+	expect_all_accounted_for(&o);
+}
+
+static void test_log_to_a_terminal_that_is_stopped_drops(void **state)
+{
+	int ends[2] = {posix_openpt(O_RDWR | O_NOCTTY), -1};
+	struct captured c;
+
+	assert_true(ends[0] >= 0);
+	grantpt(ends[0]);
+	unlockpt(ends[0]);
+	ends[1] = open(ptsname(ends[0]), O_RDWR | O_NOCTTY);
+	assert_true(ends[1] >= 0);
+	capture(&c, ends, true);
+	for (unsigned i = 0; i < N_LINES; i++) /* returns at all */
+		gsb_log(GSB_LOG_WARN, "topic", "%075u", i);
+	give_back(&c);
+}
+
+static void test_log_to_a_full_disk_goes_on(void **state)
+{
+	struct captured c;
+	int ends[2] = {open("/dev/null", O_RDONLY), open("/dev/full", O_WRONLY)};
+
+	capture(&c, ends, true);
+	errno = 0;
+	gsb_log(GSB_LOG_WARN, "topic", "text");
+	assert_int_equal(errno, 0);
+	give_back(&c);
+}
+
+#define N_THREADS 4
+
+static void *log_lines(void *arg)
+{
+	for (int i = 0; i < N_LINES; i++)
+		gsb_log(GSB_LOG_WARN, "topic", "%075d", i);
+	return NULL;
+}
+
+/* One line as it was read. Return: how many lines it stands for; 0: it is damaged. */
+static unsigned long lines_of(const char *line)
+{
+	unsigned long n;
+
+	if (sscanf(line, "test: warn: log: %lu lines were dropped", &n) == 1)
+		return n;
+	return strlen(line) == LINE_BYTES;
+}
+
+struct reading {
+	FILE *f;
+	unsigned long n_lines;
+	bool damaged;
+};
+
+static void *read_lines(void *arg)
+{
+	struct reading *r = arg;
+	char line[256];
+
+	while (fgets(line, sizeof(line), r->f) && strcmp(line, "test: error: topic: the end\n")) {
+		r->n_lines += lines_of(line);
+		r->damaged |= !lines_of(line);
+	}
+	return NULL;
+}
+
+/* Every line of several threads is whole, and each is either there or counted. */
+static void test_log_of_threads_counts_every_line(void **state)
+{
+	pthread_t threads[N_THREADS], reader;
+	struct reading r = {0};
+	struct captured c;
+
+	capture_pipe(&c, true);
+	r.f = fdopen(dup(c.reader), "r");
+	for (int i = 0; i < N_THREADS; i++)
+		pthread_create(&threads[i], NULL, log_lines, NULL);
+	pthread_create(&reader, NULL, read_lines, &r);
+	for (int i = 0; i < N_THREADS; i++)
+		pthread_join(threads[i], NULL);
+	fcntl(c.reader, F_SETPIPE_SZ, 1 << 20); /* room for what comes now */
+	gsb_log(GSB_LOG_ERROR, "topic", "the end");
+	pthread_join(reader, NULL);
+	fclose(r.f);
+	give_back(&c);
+	assert_false(r.damaged);
+	assert_int_equal(r.n_lines, N_LINES * N_THREADS);
+}
+
+/* ---- limits ---- */
+
+static unsigned pass_many(struct gsb_log_limit *l, uint64_t now_ns, unsigned n, unsigned *held)
+{
+	unsigned passed = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		passed += gsb_log_limit_pass(l, now_ns, held);
+	return passed;
+}
+
+static void test_log_limit_passes_a_burst_then_one_a_period(void **state)
+{
+	struct gsb_log_limit l = {0};
+	uint64_t now = 1000 * GSB_LOG_EVERY_NS;
+	unsigned held = 99;
+
+	assert_int_equal(pass_many(&l, now, 300, &held), GSB_LOG_BURST);
+	assert_int_equal(held, 0);
+	assert_false(gsb_log_limit_pass(&l, now + GSB_LOG_EVERY_NS - 1, &held));
+	assert_int_equal(pass_many(&l, now + GSB_LOG_EVERY_NS, 5, &held), 1);
+	assert_int_equal(held, 300 - GSB_LOG_BURST + 1);
+	assert_int_equal(pass_many(&l, now + 2 * GSB_LOG_EVERY_NS, 5, &held), 1);
+	assert_int_equal(held, 4);
+}
+
+static void test_log_limit_saves_no_more_than_a_burst(void **state)
+{
+	struct gsb_log_limit l = {0};
+	unsigned held;
+
+	pass_many(&l, 0, 100, &held);
+	assert_int_equal(pass_many(&l, 1000000 * GSB_LOG_EVERY_NS, 100, &held), GSB_LOG_BURST);
 }
 
 static void test_clock_never_goes_back(void **state)
@@ -130,6 +380,14 @@ int main(void)
 		cmocka_unit_test(test_cuda_error_name_of_unknown_code_is_null),
 		cmocka_unit_test(test_log_level_parse_knows_names_only),
 		cmocka_unit_test(test_log_of_a_text_with_lines_is_one_line),
+		cmocka_unit_test(test_log_into_a_full_pipe_drops_and_says_how_many),
+		cmocka_unit_test(test_log_that_never_waits_leaves_the_flags_of_stderr),
+		cmocka_unit_test(test_log_into_a_full_socket_drops_and_says_how_many),
+		cmocka_unit_test(test_log_to_a_terminal_that_is_stopped_drops),
+		cmocka_unit_test(test_log_to_a_full_disk_goes_on),
+		cmocka_unit_test(test_log_of_threads_counts_every_line),
+		cmocka_unit_test(test_log_limit_passes_a_burst_then_one_a_period),
+		cmocka_unit_test(test_log_limit_saves_no_more_than_a_burst),
 		cmocka_unit_test(test_clock_never_goes_back),
 	};
 
