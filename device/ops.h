@@ -94,6 +94,7 @@ struct gsb_completion {
 	uint64_t start_ns, end_ns; /* device time: first block placed, last block ended */
 	uint64_t n_blocks,
 		n_instructions; /* executed; instructions of one warp count once; 0 = not known */
+	bool printed;		/* it has said something: print_read() of its space */
 	char detail[160];	/* one line for the log when result is an error; else "" */
 };
 
@@ -161,6 +162,30 @@ struct gsb_device_ops {
 	/* Real time that the command at the head of the queue has been executed so far: a wait for others
 	 * that are executed does not count. NULL = not known. */
 	uint64_t (*ran_ns)(struct gsb_queue *queue);
+
+	/* ---- what kernels say ---- */
+	/*
+	 * Text of printf and of failed assertions in kernels of the space, for the tenant's stdout and
+	 * stderr: at most @size bytes, oldest first, all for the one that *to_stderr says (which is not
+	 * written when there is no text). Returns how many bytes; 0 = no more. Not ended by a NUL, cut
+	 * anywhere. What has been read is the caller's alone.
+	 *
+	 * From the poll that returned a completion with `printed`, all that this command has said can be
+	 * read, also when it failed or was cancelled: so a caller who reads before he tells the tenant of
+	 * the end gives it the text first, as CUDA documents. What a thread says is in its order, commands
+	 * of a queue in theirs, blocks in that in which they end. What a command that is not done has said
+	 * may be there or not.
+	 *
+	 * NULL = kernels of this device say nothing.
+	 */
+	size_t (*print_read)(struct gsb_space *space, char *buf, size_t size, bool *to_stderr);
+	/*
+	 * CU_LIMIT_PRINTF_FIFO_SIZE of the space from now on, 0 = what a space begins with: a printf takes
+	 * of it 8 bytes, 8 for each argument and the bytes of its strings, until it is read. When there is
+	 * no more, or the host has no memory for more, the oldest is lost. Returns the size that it is now:
+	 * the device has a least, a most and a unit. NULL when print_read is.
+	 */
+	uint64_t (*print_limit)(struct gsb_space *space, uint64_t bytes);
 
 	/* ---- time ---- */
 	uint64_t (*now_ns)(struct gsb_device *dev);

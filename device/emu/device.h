@@ -8,6 +8,7 @@
 
 #include "device/code.h"
 #include "device/emu/clock/clock.h"
+#include "device/emu/memory/fifo.h"
 #include "device/emu/memory/heap.h"
 #include "device/emu/memory/storage.h"
 #include "device/ops.h"
@@ -29,6 +30,7 @@ struct gsb_space {
 	struct emu_device *dev;
 	struct emu_heap heap;
 	struct gsb_emu_storage storage;
+	struct emu_fifo fifo;
 	LIST_HEAD(emu_modules, gsb_module) modules; /* under vram.lock: the loader loads, too */
 };
 

@@ -16,7 +16,8 @@ libemuexec_la_SOURCES = \
 	device/emu/exec/mem.h device/emu/exec/moves.c device/emu/exec/moves.h device/emu/exec/print.c \
 	device/emu/exec/print.h device/emu/exec/split.c device/emu/exec/split.h device/emu/exec/state.h \
 	device/emu/exec/sync.c device/emu/exec/sync.h \
-	device/emu/memory/address.h device/emu/memory/storage.c device/emu/memory/storage.h
+	device/emu/memory/address.h device/emu/memory/fifo.c device/emu/memory/fifo.h \
+	device/emu/memory/storage.c device/emu/memory/storage.h
 emu_handler_flags = $(AM_CFLAGS) -fwrapv -ffp-contract=off -fno-trapping-math -fno-math-errno -Wno-pass-failed
 libemuexec_la_CFLAGS = $(AM_CFLAGS) -fwrapv -ffp-contract=off -frounding-math
 libemuexec_la_LIBADD = libptx.la libbase.la -lm

@@ -128,6 +128,7 @@ static int build_cmd(struct gsb_queue *queue, const struct gsb_cmd *from, struct
 	cmd->queue = queue;
 	cmd->space = from->space;
 	cmd->heap = &from->space->heap;
+	cmd->fifo = &from->space->fifo;
 	cmd->kind = from->kind;
 	cmd->cookie = from->cookie;
 	cmd->not_before = from->not_before_ns;

@@ -9,6 +9,12 @@
 #include "device/emu/device.h"
 #include "device/emu/module.h"
 
+/* As on an H200: 32 bytes for each thread that can be resident. */
+static size_t fifo_bytes(const struct gsb_arch *arch)
+{
+	return (size_t)32 * GSB_WARP_SIZE * arch->max_warps * arch->n_sms;
+}
+
 int emu_space_create(struct gsb_device *base, const struct gsb_space_params *p,
 		     struct gsb_space **out)
 {
@@ -25,6 +31,7 @@ int emu_space_create(struct gsb_device *base, const struct gsb_space_params *p,
 	}
 	space->dev = dev;
 	space->storage.sum = &dev->storage;
+	emu_fifo_init(&space->fifo, &space->storage, fifo_bytes(&dev->info.arch));
 	LIST_INIT(&space->modules);
 	*out = space;
 	return 0;
@@ -46,6 +53,7 @@ void emu_space_destroy(struct gsb_space *space)
 		return;
 	while (!LIST_EMPTY(&space->modules))
 		emu_module_unload(LIST_FIRST(&space->modules));
+	emu_fifo_finish(&space->fifo);
 	emu_heap_finish(&space->heap);
 	free(space);
 }
@@ -68,4 +76,14 @@ int emu_host_pin(struct gsb_space *space, uint64_t addr, uint64_t size)
 int emu_host_unpin(struct gsb_space *space, uint64_t addr, uint64_t size)
 {
 	return emu_heap_unpin(&space->heap, addr, size);
+}
+
+size_t emu_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_stderr)
+{
+	return emu_fifo_read(&space->fifo, buf, size, to_stderr);
+}
+
+uint64_t emu_print_limit(struct gsb_space *space, uint64_t bytes)
+{
+	return emu_fifo_limit(&space->fifo, bytes);
 }

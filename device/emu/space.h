@@ -15,5 +15,7 @@ int emu_mem_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr);
 int emu_mem_free(struct gsb_space *space, uint64_t addr);
 int emu_host_pin(struct gsb_space *space, uint64_t addr, uint64_t size);
 int emu_host_unpin(struct gsb_space *space, uint64_t addr, uint64_t size);
+size_t emu_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_stderr);
+uint64_t emu_print_limit(struct gsb_space *space, uint64_t bytes);
 
 #endif

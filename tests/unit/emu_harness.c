@@ -139,13 +139,14 @@ int t_lower(struct t_gpu *g, const char *kernel)
 	return err;
 }
 
-static void on_print(void *ctx, const char *text, size_t len)
+static void on_print(void *ctx, const struct gsb_emu_text *text)
 {
 	struct t_gpu *g = ctx;
 
-	assert_true(g->n_printed + len < sizeof(g->printed));
-	memcpy(g->printed + g->n_printed, text, len);
-	g->n_printed += len;
+	assert_true(g->n_printed + text->len < sizeof(g->printed));
+	memcpy(g->printed + g->n_printed, text->bytes, text->len);
+	g->n_printed += text->len;
+	g->printed_cost += text->cost;
 	g->printed[g->n_printed] = 0;
 }
 
@@ -187,6 +188,7 @@ static struct gsb_emu_block *place(struct grid *d)
 	struct gsb_emu_block *b;
 
 	assert_int_equal(gsb_emu_block_create(&d->launch, ctaid, (uint32_t)(i % 132), &b), 0);
+	gsb_emu_block_set_print(b, on_print, d->g);
 	if (gsb_emu_isa_nth(d->g->isa))
 		b->isa = gsb_emu_isa_nth(d->g->isa);
 	return b;
@@ -250,9 +252,7 @@ CUresult t_launch(struct t_gpu *g, const struct t_launch *l)
 					   .params = params,
 					   .params_bytes = (uint32_t)f->param_bytes,
 					   .n_sms = 132,
-					   .max_warps = 64,
-					   .print = on_print,
-					   .print_ctx = g};
+					   .max_warps = 64};
 	for (int i = 0; i < 3; i++) {
 		d.launch.grid[i] = l->grid[i] ? l->grid[i] : 1;
 		d.launch.block[i] = l->block[i] ? l->block[i] : 1;

@@ -19,9 +19,9 @@ struct t_gpu {
 	uint64_t *var_addr; /* by index of the module's variables */
 	char log[512];
 	char printed[65536];
-	size_t n_printed;
-	uint64_t quantum;  /* of one slice; 0 = each block to its end */
-	uint32_t resident; /* blocks that take turns; 0 = 1 */
+	size_t n_printed, printed_cost; /* bytes; of the printf buffer */
+	uint64_t quantum;		/* of one slice; 0 = each block to its end */
+	uint32_t resident;		/* blocks that take turns; 0 = 1 */
 	uint32_t stack_bytes;
 	unsigned int isa;	    /* number for gsb_emu_isa_nth() */
 	struct gsb_emu_stats stats; /* of the last launch, all blocks */

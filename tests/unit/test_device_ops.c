@@ -294,15 +294,19 @@ static uint64_t alloc(struct rig *rig, uint64_t size)
 	return addr;
 }
 
-static struct gsb_module *load(struct rig *rig, struct gsb_space *space)
+static struct gsb_module *load_text(struct rig *rig, struct gsb_space *space, const char *text)
 {
 	struct gsb_module *module = NULL;
 	char log[1024] = "";
 
-	if (rig->dev->ops->module_load(space, device_kernels_ptx, strlen(device_kernels_ptx),
-				       &module, log, sizeof(log)))
+	if (rig->dev->ops->module_load(space, text, strlen(text), &module, log, sizeof(log)))
 		fail_msg("%s", log);
 	return module;
+}
+
+static struct gsb_module *load(struct rig *rig, struct gsb_space *space)
+{
+	return load_text(rig, space, device_kernels_ptx);
 }
 
 static struct gsb_function *kernel(struct rig *rig, struct gsb_module *module, const char *name)
@@ -1224,6 +1228,238 @@ static void test_real_clock_completes_by_itself(void **state)
 	close_rig(rig);
 }
 
+/* ---- what kernels say ---- */
+
+#define TEXT_BYTES (4u << 20)
+
+/* All text that there is for one of the two, in pieces of at most `piece` bytes. */
+static char *read_print(struct rig *rig, struct gsb_space *space, size_t piece, bool want_stderr)
+{
+	char *text = malloc(TEXT_BYTES);
+	bool to_stderr = !want_stderr;
+	size_t len = 0, n;
+
+	assert_non_null(text);
+	while ((n = rig->dev->ops->print_read(space, text + len, piece, &to_stderr))) {
+		assert_true(n <= piece);
+		assert_int_equal(to_stderr, want_stderr);
+		len += n;
+		assert_true(len + piece < TEXT_BYTES);
+	}
+	text[len] = 0;
+	return text;
+}
+
+static void assert_printed(struct rig *rig, struct gsb_space *space, bool to_stderr,
+			   const char *want)
+{
+	char *text = read_print(rig, space, 65536, to_stderr);
+
+	assert_string_equal(text, want);
+	free(text);
+}
+
+static void test_print_is_absent_where_nothing_executes(void **state)
+{
+	struct rig *rig = *state;
+
+	assert_null(rig->dev->ops->print_read);
+	assert_null(rig->dev->ops->print_limit);
+	issue_mark(rig, rig->queue, 1);
+	assert_false(collect_one(rig).printed);
+}
+
+static void test_print_is_there_with_the_completion(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_completion c;
+	char want[4096] = "", *text;
+	bool to_stderr = true;
+	size_t len = 0;
+
+	rig->module = load_text(rig, rig->space, device_print_ptx);
+	for (unsigned b = 0; b < 6; b++)
+		for (unsigned i = 0; i < 2; i++)
+			for (unsigned t = 0; t < 3; t++)
+				len += (size_t)snprintf(want + len, sizeof(want) - len,
+							"%u.%u.%u\n", b, t, i);
+	launch(rig, rig->queue, (struct shot){"say", 6, 3, {0, 2}, 1});
+	c = collect_one(rig);
+	assert_int_equal(c.result, CUDA_SUCCESS);
+	assert_true(c.printed);
+	text = read_print(rig, rig->space, 7, false);
+	assert_string_equal(text, want);
+	free(text);
+	assert_int_equal(rig->dev->ops->print_read(rig->space, want, 10, &to_stderr), 0);
+	assert_true(to_stderr);
+	launch(rig, rig->queue, (struct shot){"claim", 1, 32, {0, 0}, 2});
+	assert_false(collect_one(rig).printed);
+}
+
+static void test_print_of_launches_in_order_of_their_queue(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_completion c[3];
+
+	rig->module = load_text(rig, rig->space, device_print_ptx);
+	launch(rig, rig->queue, (struct shot){"say", 1, 1, {0, 3}, 1});
+	launch(rig, rig->queue, (struct shot){"say", 2, 1, {0, 1}, 2});
+	launch(rig, rig->queue, (struct shot){"say", 1, 2, {0, 1}, 3});
+	collect(rig, c, 3);
+	assert_printed(rig, rig->space, false, "0.0.0\n0.0.1\n0.0.2\n0.0.0\n1.0.0\n0.0.0\n0.1.0\n");
+}
+
+static void test_print_stays_in_its_space(void **state)
+{
+	struct rig *rig = *state, other = {.dev = rig->dev};
+	struct gsb_completion c[2];
+
+	other.space = make_space(rig->dev, 1, 0);
+	other.queue = another_queue(rig, 0);
+	rig->module = load_text(rig, rig->space, device_print_ptx);
+	other.module = load_text(rig, other.space, device_print_ptx);
+	launch(rig, rig->queue, (struct shot){"say", 1, 1, {0, 1}, 1});
+	launch(&other, other.queue, (struct shot){"say", 2, 1, {0, 1}, 2});
+	collect(rig, c, 2);
+	assert_printed(rig, other.space, false, "0.0.0\n1.0.0\n");
+	assert_printed(rig, rig->space, false, "0.0.0\n");
+	launch(&other, other.queue, (struct shot){"say", 2, 1, {0, 1}, 2});
+	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+	rig->dev->ops->queue_destroy(other.queue);
+	rig->dev->ops->space_destroy(other.space); /* with text that nobody has read */
+}
+
+/* Blocks of unequal length, more than can be resident; of text nearly all that the buffer takes. */
+static void test_print_order_does_not_depend_on_workers(void **state)
+{
+	static const unsigned workers[] = {1, 2, 4};
+	char *first = NULL;
+
+	for (unsigned i = 0; i < 9; i++) {
+		struct gsb_device_params p = {.spec = "emu:k40", .n_workers = workers[i % 3]};
+		struct rig *rig = open_rig(&p);
+		struct gsb_queue *second = another_queue(rig, 0);
+		struct gsb_completion c[2];
+		char *text;
+
+		rig->module = load_text(rig, rig->space, device_print_ptx);
+		launch(rig, rig->queue, (struct shot){"say", 500, 33, {0, 1}, 1});
+		launch(rig, second, (struct shot){"say", 100, 40, {0, 3}, 2});
+		collect(rig, c, 2);
+		text = read_print(rig, rig->space, 65536, false);
+		if (first) {
+			assert_string_equal(text, first);
+			free(text);
+		} else {
+			first = text;
+		}
+		rig->dev->ops->queue_destroy(second);
+		close_rig(rig);
+	}
+	free(first);
+}
+
+/* Of the buffer each takes an address and three arguments. */
+static void test_print_over_the_limit_costs_the_oldest(void **state)
+{
+	struct rig *rig = *state;
+	const unsigned n = 40000, kept = (512 << 10) / (8 + 3 * 8);
+	char *text, line[32];
+
+	rig->module = load_text(rig, rig->space, device_print_ptx);
+	assert_int_equal(rig->dev->ops->print_limit(rig->space, 1), 512 << 10);
+	launch(rig, rig->queue, (struct shot){"say", 1, 1, {0, n}, 1});
+	assert_true(collect_one(rig).printed);
+	text = read_print(rig, rig->space, 65536, false);
+	snprintf(line, sizeof(line), "0.0.%u\n", n - kept);
+	assert_memory_equal(text, line, strlen(line));
+	snprintf(line, sizeof(line), "\n0.0.%u\n", n - 1);
+	assert_string_equal(text + strlen(text) - strlen(line), line);
+	free(text);
+	launch(rig, rig->queue, (struct shot){"say", 1, 1, {0, 1}, 1}); /* what was read is free */
+	assert_true(collect_one(rig).printed);
+	assert_printed(rig, rig->space, false, "0.0.0\n");
+}
+
+/* As cuCtxSetLimit() and cuCtxGetLimit() answered on an H200. */
+static void test_print_limit_says_what_it_made_of_it(void **state)
+{
+	static const uint64_t want[][2] = {{0, 8650752},
+					   {1, 524288},
+					   {524288, 524288},
+					   {600001, 600064},
+					   {1 << 20, 1 << 20},
+					   {1ull << 33, 1ull << 31},
+					   {UINT64_MAX, 1ull << 31},
+					   {0, 8650752}};
+	struct rig *rig = *state;
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(want); i++)
+		assert_int_equal(rig->dev->ops->print_limit(rig->space, want[i][0]), want[i][1]);
+}
+
+static void test_print_before_a_fault_is_not_lost(void **state)
+{
+	struct gsb_device_params p = {.spec = "emu:h200", .n_workers = 2};
+	struct rig *rig = open_rig(&p);
+	struct gsb_completion c;
+	char *text;
+
+	rig->module = load_text(rig, rig->space, device_print_ptx);
+	launch(rig, rig->queue, (struct shot){"say_and_fault", 6, 2, {0, 3}, 1});
+	c = collect_one(rig);
+	assert_int_equal(c.result, CUDA_ERROR_ILLEGAL_ADDRESS);
+	assert_true(c.printed);
+	text = read_print(rig, rig->space, 65536, false);
+	assert_non_null(strstr(text, "3.0.7\n3.1.7\n"));
+	free(text);
+	close_rig(rig);
+}
+
+static void test_assertion_goes_to_stderr(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_completion c[2];
+	char text[64];
+	bool to_stderr = true;
+
+	rig->module = load_text(rig, rig->space, device_print_ptx);
+	launch(rig, rig->queue, (struct shot){"say", 1, 1, {0, 1}, 1});
+	launch(rig, rig->queue, (struct shot){"claim", 1, 32, {0, 2}, 2});
+	collect(rig, c, 2);
+	assert_int_equal(c[1].result, CUDA_ERROR_ASSERT);
+	assert_true(c[1].printed);
+	assert_int_equal(rig->dev->ops->print_read(rig->space, text, 64, &to_stderr), 6);
+	assert_false(to_stderr);
+	assert_printed(rig, rig->space, true,
+		       "a.cu:12: k: block: [0,0,0], thread: [0,0,0] Assertion `x < 1` failed.\n"
+		       "a.cu:12: k: block: [0,0,0], thread: [1,0,0] Assertion `x < 1` failed.\n");
+}
+
+/* A tenant that prints takes memory of the host: it is counted, and when there is none the oldest goes. */
+static void test_print_without_host_memory_costs_the_oldest(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_emu_storage *sum = &to_emu(rig->dev)->storage;
+	size_t before, most = sum->max_bytes;
+	char *text;
+
+	rig->module = load_text(rig, rig->space, device_print_ptx);
+	launch(rig, rig->queue, (struct shot){"say", 1, 1, {0, 1}, 1});
+	assert_true(collect_one(rig).printed);
+	before = sum->used_bytes;
+	assert_printed(rig, rig->space, false, "0.0.0\n");
+	assert_true(sum->used_bytes < before);
+	sum->max_bytes = 2 * before + (64 << 10);
+	launch(rig, rig->queue, (struct shot){"say", 1, 1, {0, 9999}, 1});
+	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+	text = read_print(rig, rig->space, 65536, false);
+	assert_string_equal(text + strlen(text) - 9, "0.0.9998\n");
+	assert_true(strlen(text) < 9 * 2000);
+	free(text);
+	sum->max_bytes = most;
+}
+
 /* ---- how a device is named, fault injection ---- */
 
 static void assert_open_fails(struct gsb_device_params p, int want, const char *text)
@@ -1356,6 +1592,16 @@ int main(void)
 		cmocka_unit_test(test_timeline_does_not_depend_on_workers),
 		cmocka_unit_test(test_more_sms_take_less_time),
 		cmocka_unit_test(test_real_clock_completes_by_itself),
+		ON("null", test_print_is_absent_where_nothing_executes),
+		ON_EMU(test_print_is_there_with_the_completion),
+		ON_EMU(test_print_of_launches_in_order_of_their_queue),
+		ON_EMU(test_print_stays_in_its_space),
+		cmocka_unit_test(test_print_order_does_not_depend_on_workers),
+		ON_EMU(test_print_over_the_limit_costs_the_oldest),
+		ON_EMU(test_print_limit_says_what_it_made_of_it),
+		cmocka_unit_test(test_print_before_a_fault_is_not_lost),
+		ON_EMU(test_assertion_goes_to_stderr),
+		ON_EMU(test_print_without_host_memory_costs_the_oldest),
 		cmocka_unit_test(test_open_names_what_is_wrong),
 		cmocka_unit_test(test_flip_each_spoils_every_copy_to_the_host),
 		cmocka_unit_test(test_flip_nth_spoils_one),

@@ -813,6 +813,36 @@ static void test_printf_of_a_bad_address(void **state)
 		     CUDA_ERROR_ILLEGAL_ADDRESS, "printf");
 }
 
+/* As an H200 answers: "(null)" for a string, -1 for a format. */
+static void test_printf_without_a_string_or_format(void **state)
+{
+	struct t_gpu g;
+	uint32_t *io;
+
+	t_gpu_init(
+		&g, HEAD
+		".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
+		".global .b8 fmt[18] = {91, 37, 115, 124, 37, 46, 50, 115, 124, 37, 56, 115, 124, 37, 100, 93, 10, 0};\n"
+		".visible .entry k(.param .u64 io) { .local .align 8 .b8 args[32];\n"
+		".reg .b64 %rd<4>; .reg .b32 %r<3>; .param .b64 a, b; .param .b32 r;\n"
+		"ld.param.u64 %rd1, [io]; mov.u64 %rd2, fmt; cvta.global.u64 %rd2, %rd2;\n"
+		"mov.u64 %rd3, 0; st.local.u64 [args], %rd3; st.local.u64 [args+8], %rd3;\n"
+		"st.local.u64 [args+16], %rd3; st.local.u32 [args+24], 7;\n"
+		"mov.u64 %rd3, args; cvta.local.u64 %rd3, %rd3;\n"
+		"st.param.b64 [a], %rd2; st.param.b64 [b], %rd3;\n"
+		"call (r), vprintf, (a, b); ld.param.b32 %r1, [r];\n"
+		"st.global.u32 [%rd1], %r1; st.param.b64 [a], 0;\n"
+		"call (r), vprintf, (a, b); ld.param.b32 %r1, [r];\n"
+		"st.global.u32 [%rd1+4], %r1; ret; }");
+	io = t_alloc(&g, 256);
+	assert_int_equal(run(&g, io, 1, 1), CUDA_SUCCESS);
+	assert_string_equal(g.printed, "[(null)||  (null)|7]\n");
+	assert_int_equal(io[0], 4);
+	assert_int_equal(io[1], UINT32_MAX);
+	assert_int_equal(g.printed_cost, 8 + 4 * 8 + 2 * strlen("(null)"));
+	t_gpu_finish(&g);
+}
+
 /* A fault that is not a kernel's goes to the handler that was there before. */
 static void test_foreign_fault_is_passed_on(void **state)
 {
@@ -989,6 +1019,7 @@ int main(void)
 		cmocka_unit_test(test_trap_ends_the_launch),
 		cmocka_unit_test(test_assertion_says_where),
 		cmocka_unit_test(test_printf_of_a_bad_address),
+		cmocka_unit_test(test_printf_without_a_string_or_format),
 		cmocka_unit_test(test_foreign_fault_is_passed_on),
 		cmocka_unit_test(test_unknown_opcode_is_refused_by_name_and_line),
 		cmocka_unit_test(test_function_without_body_is_refused_by_name),

@@ -50,6 +50,7 @@ static void complete(struct emu_clock *c, struct emu_cmd *cmd)
 	done->end_ns = cmd->end_ns;
 	done->n_blocks = cmd->n_blocks;
 	done->n_instructions = cmd->n_insns;
+	done->printed = cmd->printed;
 	memcpy(done->detail, cmd->detail, sizeof(done->detail));
 	STAILQ_REMOVE_HEAD(&cmd->queue->cmds, link);
 	emu_head_changed(c, cmd->queue);
@@ -94,6 +95,7 @@ struct emu_job *emu_job_new(struct emu_clock *c, struct emu_cmd *cmd)
 	if (!job)
 		return NULL;
 	*job = (struct emu_job){.cmd = cmd};
+	TAILQ_INIT(&job->said);
 	cmd->n_jobs++;
 	TAILQ_INSERT_TAIL(&c->open, job, open);
 	return job;
@@ -101,6 +103,10 @@ struct emu_job *emu_job_new(struct emu_clock *c, struct emu_cmd *cmd)
 
 void emu_job_free(struct emu_clock *c, struct emu_job *job)
 {
+	if (job->printed) {
+		emu_fifo_release(job->cmd->fifo, &job->said);
+		job->cmd->printed = true;
+	}
 	TAILQ_INSERT_HEAD(&c->free_jobs, job, open);
 }
 

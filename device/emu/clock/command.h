@@ -20,6 +20,7 @@ void emu_cmd_end(struct emu_clock *c, struct emu_cmd *cmd);
 
 /* One more for the command, open; NULL without memory. */
 struct emu_job *emu_job_new(struct emu_clock *c, struct emu_cmd *cmd);
+/* Its command is there still: it gets what the job has said. */
 void emu_job_free(struct emu_clock *c, struct emu_job *job);
 
 /* No worker will touch it again. */

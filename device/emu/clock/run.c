@@ -52,6 +52,14 @@ static void set_fault(struct emu_job *job, CUresult result, const char *text)
 	snprintf(job->detail, sizeof(job->detail), "%s", text);
 }
 
+static void on_print(void *ctx, const struct gsb_emu_text *text)
+{
+	struct emu_job *job = ctx;
+
+	job->printed = true;
+	emu_fifo_write(job->cmd->fifo, &job->said, text);
+}
+
 static bool begin_block(struct emu_job *job)
 {
 	const struct emu_cmd *cmd = job->cmd;
@@ -62,6 +70,7 @@ static bool begin_block(struct emu_job *job)
 			  "no host memory for the state of a block");
 		return false;
 	}
+	gsb_emu_block_set_print(job->block, on_print, job);
 	gsb_emu_block_set_time(job->block, job->start_cycle, job->start_ns);
 	return true;
 }

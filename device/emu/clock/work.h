@@ -10,6 +10,7 @@
 #include <sys/queue.h>
 
 #include "device/emu/exec/exec.h"
+#include "device/emu/memory/fifo.h"
 #include "device/emu/memory/heap.h"
 #include "device/ops.h"
 #include "model/time/block_time.h"
@@ -32,6 +33,7 @@ struct emu_cmd {
 	struct gsb_queue *queue;
 	const struct gsb_space *space; /* whose it is */
 	struct emu_heap *heap;	       /* that space's */
+	struct emu_fifo *fifo;	       /* that space's */
 	enum gsb_cmd_kind kind;
 	enum emu_cmd_state state;
 	emu_run *run; /* NULL: there is nothing to execute */
@@ -44,6 +46,7 @@ struct emu_cmd {
 	unsigned n_running;	    /* of them, which a worker has */
 	uint64_t ran_ns;      /* real time with n_running > 0, up to the last time that it was 0 */
 	uint64_t ran_from_ns; /* real time since when it is not 0 */
+	bool printed;	      /* a block of it has */
 	CUresult result;
 	char detail[160];
 	/* launch */
@@ -81,6 +84,8 @@ struct emu_job {
 	struct gsb_emu_block *block; /* NULL before its first slice */
 	struct gsb_emu_stats stats;  /* after its last slice */
 	uint32_t ctaid[3];
+	struct emu_fifo_part said; /* with the fifo's lock */
+	bool printed;		   /* something was, at any time */
 	CUresult result;
 	char detail[160];
 };

@@ -227,6 +227,7 @@ static int block_start(struct gsb_emu_block *b, const struct gsb_emu_launch *l)
 	b->next_warp = 0;
 	b->state = GSB_EMU_RUNNING;
 	b->clock = b->globaltimer = b->clock_insns = 0;
+	b->on_print = NULL;
 	b->stats = (struct gsb_emu_stats){0};
 	b->fault = (struct gsb_emu_fault){0};
 	b->x = (struct gsb_emu_exec){.block = b, .ops = b->code->ops};
@@ -276,6 +277,12 @@ void gsb_emu_block_set_time(struct gsb_emu_block *block, uint64_t clock, uint64_
 	block->clock = clock;
 	block->globaltimer = globaltimer_ns;
 	block->clock_insns = block->x.n_insns;
+}
+
+void gsb_emu_block_set_print(struct gsb_emu_block *block, gsb_emu_on_print *on_print, void *ctx)
+{
+	block->on_print = on_print;
+	block->print_ctx = ctx;
 }
 
 const struct gsb_emu_stats *gsb_emu_block_stats(const struct gsb_emu_block *block)

@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "device/emu/memory/address.h"
+#include "device/emu/memory/fifo.h"
 #include "device/emu/memory/storage.h"
 #include "gsb/cuabi.h"
 
@@ -64,9 +65,6 @@ struct gsb_emu_launch {
 	uint64_t grid_id;
 	uint32_t n_sms, max_warps; /* %nsmid, %nwarpid */
 	uint32_t envreg[GSB_EMU_N_ENVREGS];
-	/* Device printf: text of one call of one thread, in the worker's thread. NULL: dropped. */
-	void (*print)(void *ctx, const char *text, size_t len);
-	void *print_ctx;
 };
 
 enum gsb_emu_state {
@@ -113,6 +111,11 @@ void gsb_emu_block_destroy(struct gsb_emu_block *block);
 /* What %clock64 and %globaltimer read from now on; the instructions that follow count on from it, one
  * cycle each. */
 void gsb_emu_block_set_time(struct gsb_emu_block *block, uint64_t clock, uint64_t globaltimer_ns);
+
+/* Where the block's printf goes, and its assertions that fail: called in gsb_emu_block_run(). Until then
+ * it is dropped. */
+typedef void gsb_emu_on_print(void *ctx, const struct gsb_emu_text *text);
+void gsb_emu_block_set_print(struct gsb_emu_block *block, gsb_emu_on_print *on_print, void *ctx);
 
 /**
  * gsb_emu_block_run() - go on with a block for about @quantum instructions of a warp

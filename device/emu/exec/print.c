@@ -22,7 +22,8 @@ struct printer {
 	unsigned int lane;
 	uint64_t args; /* generic address of the next argument */
 	int n_args;
-	bool bad; /* a pointer was */
+	size_t cost; /* of the buffer: as what the GPU keeps, an address and the arguments */
+	bool bad;    /* a pointer was */
 	char text[MAX_TEXT];
 	size_t len;
 };
@@ -73,6 +74,7 @@ static uint64_t next_arg(struct printer *p, uint32_t size)
 
 	p->args = at + size;
 	p->n_args++;
+	p->cost += 8;
 	if (from)
 		memcpy(&value, from, size);
 	else
@@ -144,13 +146,20 @@ static void parse_spec(struct printer *p, const char **f, struct spec *s)
 		add(p, out, n_ < 0 ? 0 : (size_t)n_ < sizeof(out) ? (size_t)n_ : sizeof(out) - 1); \
 	} while (0)
 
+/* No string at all shows as it does in glibc, and on the GPU. */
 static void show_string(struct printer *p, const struct spec *s)
 {
-	char text[MAX_STRING];
+	char text[MAX_STRING] = "(null)";
+	uint64_t addr = next_arg(p, 8);
 
-	if (!string_read(p->x, p->lane, next_arg(p, 8), text, sizeof(text)))
+	if (!addr && s->precision >= 0 && s->precision < 6)
+		text[0] = 0;
+	if (addr && !string_read(p->x, p->lane, addr, text, sizeof(text)))
 		p->bad = true;
-	else if (s->width || s->precision >= 0)
+	p->cost += strlen(text);
+	if (p->bad)
+		return;
+	if (s->width || s->precision >= 0)
 		SHOW(p, s, "", text);
 	else
 		add(p, text, strlen(text));
@@ -212,12 +221,15 @@ static void format(struct printer *p, const char *f)
 	}
 }
 
-static void deliver(const struct printer *p)
+static void deliver(const struct printer *p, bool to_stderr)
 {
-	const struct gsb_emu_launch *l = p->x->block->launch;
+	const struct gsb_emu_block *b = p->x->block;
 
-	if (l->print && p->len)
-		l->print(l->print_ctx, p->text, p->len);
+	if (b->on_print && p->len)
+		b->on_print(b->print_ctx, &(struct gsb_emu_text){.bytes = p->text,
+								 .len = p->len,
+								 .cost = p->cost,
+								 .to_stderr = to_stderr});
 }
 
 static const struct gsb_emu_op *bad_area(struct gsb_emu_exec *x)
@@ -225,56 +237,90 @@ static const struct gsb_emu_op *bad_area(struct gsb_emu_exec *x)
 	return gsb_emu_fail(x, CUDA_ERROR_HARDWARE_STACK_ERROR, 0, "call stack overflow");
 }
 
-/* vprintf(format, arguments) -> how many arguments were printed */
+/* For one lane; false: a bad pointer. */
+static bool print_format(struct printer *p, uint64_t addr)
+{
+	char text[MAX_STRING];
+
+	p->cost = 8;
+	p->bad = !string_read(p->x, p->lane, addr, text, sizeof(text));
+	if (!p->bad)
+		format(p, text);
+	if (!p->bad)
+		deliver(p, false);
+	return !p->bad;
+}
+
+/* vprintf(format, arguments) -> how many arguments were printed, -1 without a format */
 const struct gsb_emu_op *gsb_emu_print(struct gsb_emu_exec *x, const struct gsb_emu_op *op,
 				       uint32_t mask)
 {
 	for (uint32_t left = mask; left; left &= left - 1) {
 		struct printer p = {.x = x, .lane = (unsigned int)__builtin_ctz(left)};
-		char text[MAX_STRING];
 		uint64_t addr;
 
 		if (!area_read(x, op, p.lane, GSB_EMU_CALL_ALIGN, &addr, 8) ||
 		    !area_read(x, op, p.lane, 2 * GSB_EMU_CALL_ALIGN, &p.args, 8))
 			return bad_area(x);
-		p.bad = !string_read(x, p.lane, addr, text, sizeof(text));
-		if (!p.bad)
-			format(&p, text);
-		if (p.bad)
+		if (addr && !print_format(&p, addr))
 			return gsb_emu_fail(x, CUDA_ERROR_ILLEGAL_ADDRESS, addr,
 					    "printf of a bad address");
-		deliver(&p);
-		area_write(x, op, p.lane, p.n_args);
+		area_write(x, op, p.lane, addr ? p.n_args : -1);
 	}
 	return op + 1;
 }
 
-/* __assertfail(message, file, line, function, size of a character) */
+/* ---- assertions ---- */
+
+/* What __assertfail() is called with; of strings that cannot be read nothing but a '?'. */
+struct assertion {
+	char what[256], file[256], function[256];
+	uint32_t line;
+};
+
+static bool assertion_read(struct gsb_emu_exec *x, const struct gsb_emu_op *op, unsigned int lane,
+			   struct assertion *a)
+{
+	char *const to[] = {a->what, a->file, NULL, a->function};
+
+	for (uint32_t i = 0; i < GSB_ARRAY_LEN(to); i++) {
+		uint64_t addr;
+
+		if (!to[i])
+			continue;
+		if (!area_read(x, op, lane, i * GSB_EMU_CALL_ALIGN, &addr, 8))
+			return false;
+		if (!string_read(x, lane, addr, to[i], sizeof(a->what)))
+			strcpy(to[i], "?");
+	}
+	return area_read(x, op, lane, 2 * GSB_EMU_CALL_ALIGN, &a->line, 4);
+}
+
+static void assertion_show(struct printer *p, const struct assertion *a)
+{
+	const uint32_t *c = p->x->block->ctaid, (*tid)[GSB_EMU_LANES] = p->x->warp->tid;
+	int n = snprintf(
+		p->text, sizeof(p->text),
+		"%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
+		a->file, a->line, a->function, c[0], c[1], c[2], tid[0][p->lane], tid[1][p->lane],
+		tid[2][p->lane], a->what);
+
+	p->len = p->cost = n > 0 ? (size_t)n : 0;
+	deliver(p, true);
+}
+
+/* __assertfail(message, file, line, function, size of a character): each lane has its say. */
 const struct gsb_emu_op *gsb_emu_assert_fail(struct gsb_emu_exec *x, const struct gsb_emu_op *op,
 					     uint32_t mask)
 {
-	struct printer p = {.x = x, .lane = (unsigned int)__builtin_ctz(mask)};
-	char text[3][256] = {"?", "?", "?"};
-	static const uint32_t at[3] = {0, GSB_EMU_CALL_ALIGN, 3 * GSB_EMU_CALL_ALIGN};
-	const uint32_t *c = x->block->ctaid;
-	uint32_t line = 0;
-	int n;
+	struct assertion a;
 
-	for (int i = 0; i < 3; i++) {
-		uint64_t addr;
+	for (uint32_t left = mask; left; left &= left - 1) {
+		struct printer p = {.x = x, .lane = (unsigned int)__builtin_ctz(left)};
 
-		if (!area_read(x, op, p.lane, at[i], &addr, 8))
+		if (!assertion_read(x, op, p.lane, &a))
 			return bad_area(x);
-		if (!string_read(x, p.lane, addr, text[i], sizeof(text[i])))
-			snprintf(text[i], sizeof(text[i]), "?");
+		assertion_show(&p, &a);
 	}
-	if (!area_read(x, op, p.lane, 2 * GSB_EMU_CALL_ALIGN, &line, 4))
-		return bad_area(x);
-	n = snprintf(p.text, sizeof(p.text),
-		     "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
-		     text[1], line, text[2], c[0], c[1], c[2], x->warp->tid[0][p.lane],
-		     x->warp->tid[1][p.lane], x->warp->tid[2][p.lane], text[0]);
-	p.len = n > 0 ? (size_t)n : 0;
-	deliver(&p);
-	return gsb_emu_fail(x, CUDA_ERROR_ASSERT, 0, "assertion `%.60s` failed", text[0]);
+	return gsb_emu_fail(x, CUDA_ERROR_ASSERT, 0, "assertion `%.60s` failed", a.what);
 }

@@ -120,6 +120,8 @@ struct gsb_emu_block {
 	struct gsb_emu_storage *storage;
 	struct gsb_emu_warp *warps;
 	struct gsb_emu_barrier barriers[GSB_EMU_N_BARRIERS];
+	gsb_emu_on_print *on_print; /* NULL: dropped */
+	void *print_ctx;
 	struct gsb_emu_stats stats;
 	struct gsb_emu_fault fault;
 	uint32_t shape[3];	    /* of the block that the storage was made for */
