@@ -182,7 +182,8 @@ static void on_message(struct gsb_engine_process *p, const struct gsb_msg *m, si
 		on_gone(e, (const void *)m);
 	else if (m->type == GSB_CTL_STATUS_REPLY && n >= sizeof(struct gsb_ctl_status_reply))
 		on_status(e, (const void *)m);
-	else if (m->type != GSB_CTL_ADMITTED)
+	else if (!gsb_device_memory_message(&e->all->memory, p, m, n) &&
+		 m->type != GSB_CTL_ADMITTED)
 		gsb_log(GSB_LOG_WARN, TOPIC,
 			"%s: message %u of %zu bytes is not known: install gsbrokerd and "
 			"gsb-engine from one release",
@@ -243,6 +244,7 @@ static void on_end(struct gsb_engine_process *p, const char *how)
 		on_unasked_end(e, how);
 	}
 	forget_tenants(e);
+	gsb_device_memory_close(&all->memory, p);
 	p->state = GSB_ENGINE_DEAD;
 	p->pid = 0;
 	all->on_answer(all->survey, e, NULL, -EPIPE);
@@ -332,4 +334,9 @@ void gsb_engines_deliver(struct gsb_engines *all, struct gsb_arrival *a,
 	DL_APPEND(e->arrivals, a);
 	if (e->process.state == GSB_ENGINE_READY)
 		hand_over_all(e);
+}
+
+void gsb_engines_init(struct gsb_engines *all, struct gsb_supervisor *s)
+{
+	*all = (struct gsb_engines){.s = s, .memory.s = s};
 }

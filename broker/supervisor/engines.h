@@ -9,6 +9,7 @@
 #ifndef GSB_BROKER_SUPERVISOR_ENGINES_H
 #define GSB_BROKER_SUPERVISOR_ENGINES_H
 
+#include "broker/supervisor/device_memory.h"
 #include "broker/supervisor/engine_process.h"
 #include "broker/supervisor/tenants.h"
 
@@ -33,6 +34,7 @@ struct gsb_engines {
 	struct gsb_supervisor *s;
 	struct gsb_served_engine *at[GSB_ENGINES_MAX];
 	struct gsb_tenants tenants;
+	struct gsb_device_memory memory;
 	uint64_t last_survey; /* number of the last STATUS */
 
 	/* The survey's: an engine answered, or will not answer any more (status NULL, error). */
@@ -40,6 +42,8 @@ struct gsb_engines {
 			  const struct gsb_ctl_status_reply *status, int error);
 	void *survey;
 };
+
+void gsb_engines_init(struct gsb_engines *all, struct gsb_supervisor *s);
 
 /*
  * gsb_engines_deliver() - hand an arrival to the engine of its key, which is started if need be

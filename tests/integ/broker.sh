@@ -327,6 +327,56 @@ broker_finds_out_about_a_lost_goodbye() {
 	stop_broker
 }
 
+# ---- device memory ----
+
+# Each tenant has an engine of its own; the engines share a device of 1,000 MiB.
+memory_conf() {
+	write_conf '[engine]' 'isolation = process' '[device "emu:/memory"]' '[tenant "hoard"]' 'device_memory = 100M' \
+		'[tenant "large"]' 'device_memory = 600M' '[tenant "small"]' 'device_memory = 400M' \
+		'[tenant "byte"]' 'device_memory = 1'
+}
+
+broker_sells_the_memory_of_a_device_once() {
+	memory_conf
+	start_broker
+	hold --tenant large
+	expect_match "$answer" "^welcome 1 "
+	large=$client
+	engine=$(children_of "$broker")
+	expect_match "$(hello --tenant large)" "^refused -28 "
+	await_log "stub: refused memory, 419430400 of 1048576000 bytes are free"
+	hold --tenant small
+	expect_match "$answer" "^welcome 3 "
+	expect_match "$(hello --tenant byte)" "^refused -28 "
+	expect_match "$(gsbctl status --json)" '"device_mem_free_bytes": 0, "device_mem_total_bytes": 1048576000'
+	kill "$large"
+	await_log "emu:/memory \(pid $engine\) exited with status 0"
+	expect_match "$(hello --tenant large)" "^welcome "
+	stop_broker
+}
+
+broker_gets_back_the_memory_of_an_engine_that_was_killed() {
+	memory_conf
+	start_broker
+	hold --tenant large
+	engine=$(children_of "$broker")
+	hold --tenant small
+	kill -KILL "$engine"
+	await_log "was ended by signal 9"
+	expect_match "$(hello --tenant large)" "^welcome "
+	stop_broker
+}
+
+broker_does_not_wait_for_an_engine_that_is_deaf_to_a_recall() {
+	memory_conf
+	start_broker
+	hold --tenant hoard
+	expect_match "$(hello --tenant small)" "^refused -28 "
+	await_log "does not say what device memory it can spare: others go on without"
+	expect_match "$(hello --tenant byte)" "^refused -28 "
+	stop_broker
+}
+
 # ---- reload ----
 
 broker_reload_changes_limits_of_running_tenants() {
@@ -475,6 +525,9 @@ run_case broker_engine_that_was_killed_is_started_again
 run_case broker_engine_that_refuses_leaves_no_tenant
 run_case broker_status_does_not_wait_for_a_mute_engine
 run_case broker_finds_out_about_a_lost_goodbye
+run_case broker_sells_the_memory_of_a_device_once
+run_case broker_gets_back_the_memory_of_an_engine_that_was_killed
+run_case broker_does_not_wait_for_an_engine_that_is_deaf_to_a_recall
 run_case broker_reload_changes_limits_of_running_tenants
 run_case broker_bad_reload_changes_nothing
 run_case broker_reload_says_what_needs_a_restart
