@@ -16,6 +16,7 @@
  *      | <------------------ STATUS_REPLY ------------|
  *      | <------------------ MEMORY_ASK, _RETURN -----|
  *      | -- MEMORY_GRANT, _RECALL ------------------> |  see below
+ *      | -- END ------------------------------------> |  the tenant's process has exec'ed
  *      | <------------------ GONE --------------------|  all memory of the tenant is free again
  *      | -- SHUTDOWN, or end of file ---------------> |  exits 0
  *
@@ -47,6 +48,7 @@ enum gsb_ctl_type {
 	GSB_CTL_STATUS,	       /* gsbrokerd */
 	GSB_CTL_STATUS_REPLY,  /* engine: struct gsb_ctl_status_reply */
 	GSB_CTL_SHUTDOWN,      /* gsbrokerd */
+	GSB_CTL_END,	       /* gsbrokerd: struct gsb_ctl_end */
 	GSB_CTL_MEMORY_OPEN,   /* engine: struct gsb_ctl_memory */
 	GSB_CTL_MEMORY_ASK,    /* engine: struct gsb_ctl_memory */
 	GSB_CTL_MEMORY_RETURN, /* engine: struct gsb_ctl_memory_return */
@@ -111,7 +113,7 @@ struct gsb_ctl_refused {
 
 /* Why a tenant left. */
 enum gsb_gone_reason {
-	GSB_GONE_EXITED, /* its process ended */
+	GSB_GONE_EXITED, /* its process ended, or became another program */
 	GSB_GONE_CUT	 /* it broke the protocol: result and reason in the engine's log */
 };
 
@@ -119,6 +121,16 @@ struct gsb_ctl_gone {
 	struct gsb_msg msg;
 	uint32_t tenant_id;
 	uint32_t reason; /* enum gsb_gone_reason */
+};
+
+/*
+ * The process of a tenant has become another program (execve) and said hello again: the tenant that
+ * it was ends as if the process had ended, and GONE follows with EXITED. It comes before the ADMIT of
+ * the new tenant, which may be for another engine. One that has left already needs nothing.
+ */
+struct gsb_ctl_end {
+	struct gsb_msg msg;
+	uint32_t tenant_id, zero;
 };
 
 struct gsb_ctl_limits {

@@ -144,6 +144,8 @@ int gsb_channel_peer_pidfd(int fd, pid_t pid, int *pidfd)
 	socklen_t len = sizeof(*pidfd);
 	int got;
 
+	if (pid <= 0)
+		return -EINVAL;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &got, &len) == 0) {
 		*pidfd = got;
 		return 0;

@@ -69,7 +69,7 @@ static int check_rules(struct gsb_client *c, char why[GSB_REASON_MAX])
 	const struct gsb_tenants *tenants = &c->all->engines->tenants;
 	struct gsb_admission_request r = {
 		.peer = c->peer,
-		.n_tenants = tenants->n,
+		.n_tenants = gsb_tenants_counting(tenants),
 		.n_tenants_of_uid = gsb_tenants_of_uid(tenants, c->peer.uid),
 	};
 	gid_t *groups;
@@ -169,6 +169,7 @@ static void on_hello(struct gsb_client *c, struct gsb_msg_hello *h)
 		refuse_and_destroy(c, -ESHUTDOWN, "gsbrokerd is shutting down: start it again");
 		return;
 	}
+	gsb_engines_end_process(c->all->engines, &c->peer);
 	err = check_strings(h, why);
 	if (!err)
 		err = check_rules(c, why);

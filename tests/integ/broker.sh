@@ -192,6 +192,30 @@ broker_counts_tenants_against_their_limit() {
 	stop_broker
 }
 
+# One process all the time, of a user who may have one tenant.
+broker_ends_the_tenant_that_a_process_was_before_exec() {
+	write_conf '[device "emu:/ok"]' '[admission]' 'max_tenants_per_uid = 1'
+	start_broker
+	status_of hello --exec 100
+	expect_equal "$status" 0
+	expect_equal "$(grep -c '^welcome [0-9]* stub for hello' <<<"$output")" 101
+	await_log "tenant 100 'hello' \(pid [0-9]+\) has become another program"
+	await_log "tenant 101 'hello' has ended"
+	expect_equal "$(json_value "$(gsbctl status --json)" tenants)" 0
+	stop_broker
+}
+
+# The engine is not there yet when the second program says hello; the first one is not waited for.
+broker_forgets_an_arrival_whose_process_became_another_program() {
+	write_conf 'start_timeout_ms = 200' 'stop_timeout_ms = 10' '[device "emu:/hang"]'
+	start_broker
+	status_of hello --hasty --exec 1
+	expect_match "$output" "^refused -19 "
+	expect_equal "$(json_value "$(gsbctl status --json)" refused)" 1
+	stop_broker
+	expect_match "$(rest_of_log)" "tenant 1 'hello' \(pid [0-9]+\) has become another program"
+}
+
 broker_gives_another_uid_an_engine_of_its_own() {
 	write_conf 'socket_mode = 0666' '[device "emu:/ok"]'
 	start_broker
@@ -515,6 +539,8 @@ else
 	skip_case broker_gives_another_uid_an_engine_of_its_own
 	skip_case broker_gives_up_root_for_the_configured_user
 fi
+run_case broker_ends_the_tenant_that_a_process_was_before_exec
+run_case broker_forgets_an_arrival_whose_process_became_another_program
 run_case broker_gives_each_process_an_engine_with_isolation_process
 run_case broker_starts_engines_with_clean_environment_and_descriptors
 run_case broker_engine_that_fails_is_named_with_its_reason

@@ -202,6 +202,26 @@ static void on_limits(const struct gsb_ctl_limits *m)
 		(unsigned long long)m->limits.staging_bytes);
 }
 
+static void leave(unsigned i)
+{
+	if (!is("emu:/forget"))
+		say_gone(tenants[i].id);
+	memory.used -= is("emu:/memory") ? tenants[i].bytes : 0;
+	give_back(false);
+	close(tenants[i].client_fd);
+	close(tenants[i].pid_fd);
+	tenants[i] = tenants[--n_tenants];
+}
+
+static void on_end(uint32_t id)
+{
+	for (unsigned i = 0; i < n_tenants; i++)
+		if (tenants[i].id == id) {
+			leave(i);
+			return;
+		}
+}
+
 /* Return: false when it is time to end. */
 static bool on_control(void)
 {
@@ -221,6 +241,8 @@ static bool on_control(void)
 		on_status(((const struct gsb_ctl_status *)m)->number);
 	else if (m->type == GSB_CTL_LIMITS)
 		on_limits((const void *)m);
+	else if (m->type == GSB_CTL_END)
+		on_end(((const struct gsb_ctl_end *)m)->tenant_id);
 	else if (m->type == GSB_CTL_MEMORY_GRANT)
 		on_grant((const void *)m);
 	else if (m->type == GSB_CTL_MEMORY_RECALL)
@@ -228,17 +250,6 @@ static bool on_control(void)
 	else if (m->type == GSB_CTL_SHUTDOWN)
 		return is("emu:/hang") || is("emu:/mute");
 	return true;
-}
-
-static void on_exit_of(unsigned i)
-{
-	if (!is("emu:/forget"))
-		say_gone(tenants[i].id);
-	memory.used -= is("emu:/memory") ? tenants[i].bytes : 0;
-	give_back(false);
-	close(tenants[i].client_fd);
-	close(tenants[i].pid_fd);
-	tenants[i] = tenants[--n_tenants];
 }
 
 static void serve(void)
@@ -253,7 +264,7 @@ static void serve(void)
 			return;
 		for (unsigned i = n_tenants; i-- > 0;)
 			if (p[1 + i].revents)
-				on_exit_of(i);
+				leave(i);
 		if (p[0].revents && !on_control())
 			return;
 	}

@@ -180,6 +180,8 @@ static void test_peer_pidfd_is_of_the_process_that_connected(void **state)
 		close(probe);
 	assert_int_equal(gsb_channel_peer_pidfd(fd, exact ? getpid() : pid, &pidfd), 0);
 	assert_false(has_ended(pidfd));
+	assert_int_equal(gsb_channel_peer_pidfd(fd, 0, &probe),
+			 -EINVAL); /* a number we cannot see */
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	assert_true(has_ended(pidfd));
