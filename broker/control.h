@@ -8,18 +8,23 @@
  *
  *   gsbrokerd                                   gsb-engine
  *      | -- exec --control-fd N --device SPEC ------> |
+ *      | <------------------ MEMORY_OPEN -------------|
  *      | <------------------ READY or FAILED ---------|
  *      | -- ADMIT, fds: client socket, pidfd -------> |  engine -> client: WELCOME or REFUSED
  *      | <------------------ ADMITTED or REFUSED -----|
  *      | -- STATUS, LIMITS -------------------------> |
  *      | <------------------ STATUS_REPLY ------------|
+ *      | <------------------ MEMORY_ASK, _RETURN -----|
+ *      | -- MEMORY_GRANT, _RECALL ------------------> |  see below
+ *      | -- END ------------------------------------> |  the tenant's process has exec'ed
  *      | <------------------ GONE --------------------|  all memory of the tenant is free again
  *      | -- SHUTDOWN, or end of file ---------------> |  exits 0
  *
  * Both ends are of one build and trust each other; sizes are still checked, because a half-upgraded
  * installation may pair two builds. Messages begin with struct gsb_msg and travel by shm/channel.h.
  * Neither end ever blocks in a send: the engine drops GONE and STATUS_REPLY when the peer does not
- * read (gsbrokerd asks again), and gsbrokerd keeps an ADMIT that does not fit until it does.
+ * read (gsbrokerd asks again), and keeps what it has to say of memory; gsbrokerd keeps all that does
+ * not fit until it does.
  */
 #ifndef GSB_BROKER_CONTROL_H
 #define GSB_BROKER_CONTROL_H
@@ -33,16 +38,22 @@
 
 /* Numbers begin after those of wire.h, so that a message on the wrong socket is not understood. */
 enum gsb_ctl_type {
-	GSB_CTL_READY = 64,   /* engine: the device is open */
-	GSB_CTL_FAILED,	      /* engine: it is not; the engine exits 1 */
-	GSB_CTL_ADMIT,	      /* gsbrokerd, fds in this order: client socket, client's pidfd */
-	GSB_CTL_ADMITTED,     /* engine */
-	GSB_CTL_REFUSED,      /* engine; the client was told too */
-	GSB_CTL_GONE,	      /* engine: the tenant has left and nothing of it is left */
-	GSB_CTL_LIMITS,	      /* gsbrokerd: new limits for one tenant, after a reload */
-	GSB_CTL_STATUS,	      /* gsbrokerd */
-	GSB_CTL_STATUS_REPLY, /* engine: struct gsb_ctl_status_reply */
-	GSB_CTL_SHUTDOWN      /* gsbrokerd */
+	GSB_CTL_READY = 64,    /* engine: the device is open */
+	GSB_CTL_FAILED,	       /* engine: it is not; the engine exits 1 */
+	GSB_CTL_ADMIT,	       /* gsbrokerd, fds in this order: client socket, client's pidfd */
+	GSB_CTL_ADMITTED,      /* engine */
+	GSB_CTL_REFUSED,       /* engine; the client was told too */
+	GSB_CTL_GONE,	       /* engine: the tenant has left and nothing of it is left */
+	GSB_CTL_LIMITS,	       /* gsbrokerd: new limits for one tenant, after a reload */
+	GSB_CTL_STATUS,	       /* gsbrokerd */
+	GSB_CTL_STATUS_REPLY,  /* engine: struct gsb_ctl_status_reply */
+	GSB_CTL_SHUTDOWN,      /* gsbrokerd */
+	GSB_CTL_END,	       /* gsbrokerd: struct gsb_ctl_end */
+	GSB_CTL_MEMORY_OPEN,   /* engine: struct gsb_ctl_memory */
+	GSB_CTL_MEMORY_ASK,    /* engine: struct gsb_ctl_memory */
+	GSB_CTL_MEMORY_RETURN, /* engine: struct gsb_ctl_memory_return */
+	GSB_CTL_MEMORY_GRANT,  /* gsbrokerd: struct gsb_ctl_memory_grant */
+	GSB_CTL_MEMORY_RECALL  /* gsbrokerd: struct gsb_ctl_memory, bytes 0 */
 };
 
 /*
@@ -102,7 +113,7 @@ struct gsb_ctl_refused {
 
 /* Why a tenant left. */
 enum gsb_gone_reason {
-	GSB_GONE_EXITED, /* its process ended */
+	GSB_GONE_EXITED, /* its process ended, or became another program */
 	GSB_GONE_CUT	 /* it broke the protocol: result and reason in the engine's log */
 };
 
@@ -110,6 +121,16 @@ struct gsb_ctl_gone {
 	struct gsb_msg msg;
 	uint32_t tenant_id;
 	uint32_t reason; /* enum gsb_gone_reason */
+};
+
+/*
+ * The process of a tenant has become another program (execve) and said hello again: the tenant that
+ * it was ends as if the process had ended, and GONE follows with EXITED. It comes before the ADMIT of
+ * the new tenant, which may be for another engine. One that has left already needs nothing.
+ */
+struct gsb_ctl_end {
+	struct gsb_msg msg;
+	uint32_t tenant_id, zero;
 };
 
 struct gsb_ctl_limits {
@@ -181,6 +202,66 @@ enum gsb_shutdown_how { GSB_SHUTDOWN_DRAIN, GSB_SHUTDOWN_NOW };
 struct gsb_ctl_shutdown {
 	struct gsb_msg msg;
 	uint32_t how, zero; /* enum gsb_shutdown_how */
+};
+
+/*
+ * Device memory. All engines of a device draw on one ledger, gsbrokerd's, so that what they hold
+ * together is never more than the device has. An engine holds up to its grant,
+ *
+ *   grant = the bytes of all GRANTs that it received - those of all RETURNs that it decided on,
+ *
+ * of which `used` is what its tenants' allocations and modules take: used <= grant, always. A message
+ * says a difference, so that those on their way in both directions cannot contradict each other.
+ *
+ * The engine that is alone on its device is granted all of it, with keep set, and never asks: it
+ * allocates and frees within its grant. When a second engine comes, the first gets a RECALL and from
+ * then on each holds what it uses, and no more: it asks before it allocates and returns what is freed.
+ * When one is left, it is granted the rest, with keep set.
+ *
+ * What an engine does:
+ *
+ *   OPEN     Once, before READY, with the device memory that it offers (--mem-limit observed). An
+ *            engine that does not has no part in the ledger.
+ *   ASK      For an allocation of n bytes with used + n > grant: n - (grant - used) bytes. The call
+ *            waits for the answer, in a queue of the engine in which the calls of all its tenants stand
+ *            in the order of their records; one ASK is out at a time, for the head. The engine serves
+ *            everybody else meanwhile; virtual time stands still, as while a module is loaded. A call
+ *            whose tenant leaves is taken out.
+ *            An ASK of 0 bytes asks for the figures alone: cuMemGetInfo, when keep is not set. (With
+ *            keep set, free is grant - used.)
+ *            A module's globals are known once it is loaded: the engine asks for them then, and unloads
+ *            it again if they are refused.
+ *   GRANT    Adds its bytes to the grant, and replaces keep. If it answers an ASK: with error, the
+ *            call at the head fails with CUDA_ERROR_OUT_OF_MEMORY; without, and if the call fits now,
+ *            it is done; if not, because a RECALL came between, ASK again. What is then above used is
+ *            returned, unless keep is set.
+ *   RETURN   When keep is not set, whatever is above used and not needed by the head of the queue: at
+ *            once when memory is freed. Nothing at the end of the engine: its grant ends with it.
+ *   RECALL   keep is no longer set: RETURN all that is above used, with recall = 1, at once, and also
+ *            when that is 0 bytes. ASKs of others wait for this answer, for a second at most.
+ *
+ * ASK and RETURN must not be lost: what the socket does not take is sent when it does. The bytes of
+ * RETURNs that wait add up to one.
+ */
+struct gsb_ctl_memory {
+	struct gsb_msg msg;
+	uint64_t bytes;
+};
+
+struct gsb_ctl_memory_return {
+	struct gsb_msg msg;
+	uint64_t bytes;
+	uint32_t recall, zero; /* 1: this answers the RECALL */
+};
+
+struct gsb_ctl_memory_grant {
+	struct gsb_msg msg;
+	uint64_t bytes;			  /* added to the grant */
+	uint64_t free_bytes, total_bytes; /* of the device: granted to nobody; in all */
+	uint32_t answer;		  /* 1: this answers the ASK */
+	uint32_t keep;			  /* 1: memory that is freed stays in the grant */
+	int32_t error;			  /* -ENOMEM: there is not so much; bytes is 0 */
+	uint32_t zero;
 };
 
 /*

@@ -13,6 +13,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77 /* newer than the C library of Debian 12 */
+#endif
+
 static int copy_path(char *path, size_t size, const char *a, const char *b)
 {
 	int n = snprintf(path, size, "%s%s", a, b);
@@ -133,6 +137,20 @@ int gsb_pidfd_open(pid_t pid, int *fd)
 		return -errno;
 	*fd = f;
 	return 0;
+}
+
+int gsb_channel_peer_pidfd(int fd, pid_t pid, int *pidfd)
+{
+	socklen_t len = sizeof(*pidfd);
+	int got;
+
+	if (pid <= 0)
+		return -EINVAL;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &got, &len) == 0) {
+		*pidfd = got;
+		return 0;
+	}
+	return errno == ENOPROTOOPT ? gsb_pidfd_open(pid, pidfd) : -errno;
 }
 
 void gsb_msg_init(struct gsb_msg *msg, unsigned type, uint32_t size)

@@ -33,6 +33,17 @@ int gsb_channel_connect(const char *path,
 int gsb_channel_peer(int fd, struct gsb_peer *peer);
 int gsb_pidfd_open(pid_t pid, int *fd);
 
+/*
+ * gsb_channel_peer_pidfd() - a pidfd of the process that connected
+ * @pid: of it, as gsb_channel_peer() says    @pidfd: CLOEXEC, the caller's
+ *
+ * Exact where the kernel tells it (SO_PEERPIDFD, Linux 6.5). Before, the process is looked up by its
+ * number: call this as soon as the connection is accepted, because a process that ends in between,
+ * having left its socket to another, may see its number used again.
+ * Return: 0, -ESRCH, -EINVAL (it has ended, or is of a pid namespace that we cannot see), -errno.
+ */
+int gsb_channel_peer_pidfd(int fd, pid_t pid, int *pidfd);
+
 /* Fill a message's header in place; type is a gsb_msg_type, or one of broker/control.h. */
 void gsb_msg_init(struct gsb_msg *msg, unsigned type, uint32_t size);
 

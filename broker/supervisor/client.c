@@ -23,6 +23,7 @@ struct gsb_client {
 	struct gsb_loop_watch watch;
 	struct gsb_timer timer;
 	struct gsb_peer peer;
+	int pid_fd; /* of the peer; or -errno */
 	struct gsb_client *prev, *next;
 };
 
@@ -42,6 +43,8 @@ static int client_release(struct gsb_client *c)
 
 static void client_destroy(struct gsb_client *c)
 {
+	if (c->pid_fd >= 0)
+		close(c->pid_fd);
 	close(client_release(c));
 }
 
@@ -66,7 +69,7 @@ static int check_rules(struct gsb_client *c, char why[GSB_REASON_MAX])
 	const struct gsb_tenants *tenants = &c->all->engines->tenants;
 	struct gsb_admission_request r = {
 		.peer = c->peer,
-		.n_tenants = tenants->n,
+		.n_tenants = gsb_tenants_counting(tenants),
 		.n_tenants_of_uid = gsb_tenants_of_uid(tenants, c->peer.uid),
 	};
 	gid_t *groups;
@@ -136,22 +139,21 @@ static void deliver(struct gsb_client *c, const struct gsb_msg_hello *h,
 		    const struct gsb_tenant_config *t, const struct gsb_device_config *d)
 {
 	struct gsb_engines *engines = c->all->engines;
-	struct gsb_arrival *a = calloc(1, sizeof(*a));
-	int err;
+	struct gsb_arrival *a;
 
-	if (!a) {
-		refuse_and_destroy(c, -ENOMEM, "gsbrokerd is out of memory: try again");
-		return;
-	}
-	err = gsb_pidfd_open(c->peer.pid, &a->pid_fd);
-	if (err) { /* it died meanwhile, or it is of a pid namespace that we cannot see */
-		free(a);
-		refuse_and_destroy(c, err,
+	if (c->pid_fd < 0) { /* it died meanwhile, or it is of a pid namespace that we cannot see */
+		refuse_and_destroy(c, c->pid_fd,
 				   "gsbrokerd cannot see the process: run both in one pid "
 				   "namespace");
 		return;
 	}
+	a = calloc(1, sizeof(*a));
+	if (!a) {
+		refuse_and_destroy(c, -ENOMEM, "gsbrokerd is out of memory: try again");
+		return;
+	}
 	fill_admit(c, h, t, &a->admit);
+	a->pid_fd = c->pid_fd;
 	a->client_fd = client_release(c);
 	gsb_engines_deliver(engines, a, d);
 }
@@ -167,6 +169,7 @@ static void on_hello(struct gsb_client *c, struct gsb_msg_hello *h)
 		refuse_and_destroy(c, -ESHUTDOWN, "gsbrokerd is shutting down: start it again");
 		return;
 	}
+	gsb_engines_end_process(c->all->engines, &c->peer);
 	err = check_strings(h, why);
 	if (!err)
 		err = check_rules(c, why);
@@ -184,6 +187,8 @@ static void on_query(struct gsb_client *c, const struct gsb_query *q)
 	struct gsb_survey *survey = c->all->survey;
 	struct gsb_peer peer = c->peer;
 
+	if (c->pid_fd >= 0)
+		close(c->pid_fd);
 	gsb_survey_query(survey, client_release(c), &peer, q);
 }
 
@@ -297,6 +302,9 @@ static int client_create(struct gsb_clients *cs, int fd)
 		free(c);
 		return err;
 	}
+	err = gsb_channel_peer_pidfd(fd, c->peer.pid, &c->pid_fd);
+	if (err)
+		c->pid_fd = err; /* gsbctl may ask all the same */
 	gsb_timer_set(&s->loop, &c->timer, s->config->broker.hello_timeout_ms);
 	DL_APPEND(cs->list, c);
 	s->n_pending++;

@@ -59,6 +59,46 @@ static void refuse_arrivals(struct gsb_served_engine *e, int error, const char *
 	}
 }
 
+/* t has not been handed over: it never will be. */
+static void drop_arrival(struct gsb_admitted *t)
+{
+	struct gsb_arrival *a, *next;
+
+	DL_FOREACH_SAFE (t->engine->arrivals, a, next) {
+		if (a->admit.tenant_id != t->id)
+			continue;
+		DL_DELETE(t->engine->arrivals, a);
+		close(a->client_fd);
+		close(a->pid_fd);
+		free(a);
+	}
+}
+
+static void end_tenant(struct gsb_engines *all, struct gsb_admitted *t)
+{
+	struct gsb_ctl_end m = {.tenant_id = t->id};
+
+	gsb_log(GSB_LOG_INFO, TOPIC, "tenant %u '%s' (pid %d) has become another program", t->id,
+		t->name, (int)t->pid);
+	if (!t->delivered) {
+		drop_arrival(t);
+		gsb_tenants_remove(&all->tenants, t);
+		return;
+	}
+	gsb_msg_init(&m.msg, GSB_CTL_END, sizeof(m));
+	gsb_engine_process_send(&t->engine->process, &m.msg, NULL, 0);
+	t->ending = true;
+}
+
+void gsb_engines_end_process(struct gsb_engines *all, const struct gsb_peer *peer)
+{
+	struct gsb_admitted *t, *next;
+
+	DL_FOREACH_SAFE (all->tenants.list, t, next)
+		if (t->pid == peer->pid && t->uid == peer->uid && !t->ending)
+			end_tenant(all, t);
+}
+
 static void hand_over(struct gsb_served_engine *e, struct gsb_arrival *a)
 {
 	struct gsb_admitted *t = gsb_tenants_find(&e->all->tenants, e, a->admit.tenant_id);
@@ -182,7 +222,8 @@ static void on_message(struct gsb_engine_process *p, const struct gsb_msg *m, si
 		on_gone(e, (const void *)m);
 	else if (m->type == GSB_CTL_STATUS_REPLY && n >= sizeof(struct gsb_ctl_status_reply))
 		on_status(e, (const void *)m);
-	else if (m->type != GSB_CTL_ADMITTED)
+	else if (!gsb_device_memory_message(&e->all->memory, p, m, n) &&
+		 m->type != GSB_CTL_ADMITTED)
 		gsb_log(GSB_LOG_WARN, TOPIC,
 			"%s: message %u of %zu bytes is not known: install gsbrokerd and "
 			"gsb-engine from one release",
@@ -243,6 +284,7 @@ static void on_end(struct gsb_engine_process *p, const char *how)
 		on_unasked_end(e, how);
 	}
 	forget_tenants(e);
+	gsb_device_memory_close(&all->memory, p);
 	p->state = GSB_ENGINE_DEAD;
 	p->pid = 0;
 	all->on_answer(all->survey, e, NULL, -EPIPE);
@@ -332,4 +374,9 @@ void gsb_engines_deliver(struct gsb_engines *all, struct gsb_arrival *a,
 	DL_APPEND(e->arrivals, a);
 	if (e->process.state == GSB_ENGINE_READY)
 		hand_over_all(e);
+}
+
+void gsb_engines_init(struct gsb_engines *all, struct gsb_supervisor *s)
+{
+	*all = (struct gsb_engines){.s = s, .memory.s = s};
 }

@@ -9,8 +9,10 @@
 #ifndef GSB_BROKER_SUPERVISOR_ENGINES_H
 #define GSB_BROKER_SUPERVISOR_ENGINES_H
 
+#include "broker/supervisor/device_memory.h"
 #include "broker/supervisor/engine_process.h"
 #include "broker/supervisor/tenants.h"
+#include "shm/channel.h"
 
 #define GSB_ENGINES_MAX 256
 
@@ -33,6 +35,7 @@ struct gsb_engines {
 	struct gsb_supervisor *s;
 	struct gsb_served_engine *at[GSB_ENGINES_MAX];
 	struct gsb_tenants tenants;
+	struct gsb_device_memory memory;
 	uint64_t last_survey; /* number of the last STATUS */
 
 	/* The survey's: an engine answered, or will not answer any more (status NULL, error). */
@@ -41,6 +44,8 @@ struct gsb_engines {
 	void *survey;
 };
 
+void gsb_engines_init(struct gsb_engines *all, struct gsb_supervisor *s);
+
 /*
  * gsb_engines_deliver() - hand an arrival to the engine of its key, which is started if need be
  * @arrival: consumed
@@ -48,6 +53,14 @@ struct gsb_engines {
  */
 void gsb_engines_deliver(struct gsb_engines *all, struct gsb_arrival *arrival,
 			 const struct gsb_device_config *d);
+/*
+ * gsb_engines_end_process() - a process says hello: end the tenant that it is already
+ *
+ * It has become another program, which knows nothing of the first one's memory and streams. That
+ * the number is the process's own is sure, because both are watched by pidfd: a tenant of the same
+ * number whose process has ended is about to leave anyway.
+ */
+void gsb_engines_end_process(struct gsb_engines *all, const struct gsb_peer *peer);
 /* Ask all engines to stop; when none is left, the loop ends. */
 void gsb_engines_stop(struct gsb_engines *all, enum gsb_shutdown_how how);
 /* Tell engines the limits of their tenants that a reload changed. */

@@ -245,7 +245,7 @@ static void wire(struct gsbrokerd *d, struct gsb_config *config)
 	s->config = config;
 	s->start_ns = gsb_clock_ns();
 	d->signals.fd = d->lifeline.fd = -1;
-	d->engines.s = s;
+	gsb_engines_init(&d->engines, s);
 	gsb_survey_init(&d->survey, s, &d->engines);
 	d->survey.reload = on_reload;
 	d->survey.stop = on_stop;

@@ -6,8 +6,10 @@ libbrokerd_la_SOURCES = \
 	broker/supervisor/supervisor.h \
 	broker/supervisor/admission.c broker/supervisor/admission.h \
 	broker/supervisor/client.c broker/supervisor/client.h \
+	broker/supervisor/device_memory.c broker/supervisor/device_memory.h \
 	broker/supervisor/engine_process.c broker/supervisor/engine_process.h \
 	broker/supervisor/engines.c broker/supervisor/engines.h \
+	broker/supervisor/ledger.c broker/supervisor/ledger.h \
 	broker/supervisor/listen.c broker/supervisor/listen.h \
 	broker/supervisor/loop.c broker/supervisor/loop.h \
 	broker/supervisor/outbox.c broker/supervisor/outbox.h \
@@ -30,3 +32,8 @@ check_PROGRAMS += tests/unit/test_admission
 tests_unit_test_admission_SOURCES = tests/unit/test_admission.c
 tests_unit_test_admission_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_admission_LDADD = libbrokerd.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_ledger
+tests_unit_test_ledger_SOURCES = tests/unit/test_ledger.c
+tests_unit_test_ledger_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_ledger_LDADD = libbrokerd.la $(CMOCKA_LIBS)

@@ -9,6 +9,8 @@
  *       admission.c         who may come in: pure
  *     survey.c            answers to gsbctl
  *     engines.c           engines by device and trust domain; tenants on their way to them
+ *       device_memory.c     how much of a device's memory each engine may hold
+ *         ledger.c            the rule of that: pure
  *       engine_process.c    one engine: start, messages, end
  *         spawn.c             its arguments, environment, descriptors
  *       tenants.c           who was admitted and is not gone

@@ -163,6 +163,8 @@ static void push_engine(struct gsb_asker *c, const struct gsb_served_engine *e,
 		 p->config.isolation == GSB_ISOLATION_SHARED ? "shared" : "process");
 	if (status) {
 		memcpy(&a->status, status, status->msg.size);
+		gsb_device_memory_free(&c->v->engines->memory, p, &a->status.device_mem_free_bytes,
+				       &a->status.device_mem_total_bytes);
 		size += status->msg.size;
 	}
 	push(c, &a->answer, GSB_ANSWER_ENGINE, size);

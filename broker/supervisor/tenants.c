@@ -26,7 +26,17 @@ unsigned gsb_tenants_of_uid(const struct gsb_tenants *ts, uid_t uid)
 	unsigned n = 0;
 
 	DL_FOREACH (ts->list, t)
-		n += t->uid == uid;
+		n += t->uid == uid && !t->ending;
+	return n;
+}
+
+unsigned gsb_tenants_counting(const struct gsb_tenants *ts)
+{
+	const struct gsb_admitted *t;
+	unsigned n = 0;
+
+	DL_FOREACH (ts->list, t)
+		n += !t->ending;
 	return n;
 }
 
@@ -67,6 +77,7 @@ int gsb_tenants_add(struct gsb_tenants *ts, struct gsb_served_engine *e,
 		return -ENOMEM;
 	admit->tenant_id = ++ts->last_id;
 	t->id = admit->tenant_id;
+	t->pid = (pid_t)admit->pid;
 	t->uid = admit->uid;
 	memcpy(t->name, admit->tenant, sizeof(t->name));
 	t->limits = admit->limits;

@@ -15,11 +15,13 @@ struct gsb_served_engine; /* engines.h */
 
 struct gsb_admitted {
 	uint32_t id;
+	pid_t pid;
 	uid_t uid;
 	char name[GSB_TENANT_NAME_MAX];
 	struct gsb_tenant_limits limits;
 	struct gsb_served_engine *engine;
 	bool delivered;	 /* ADMIT is on its way; before, it waits for the engine to start */
+	bool ending;	 /* its engine was told so: it counts no longer */
 	uint64_t survey; /* last STATUS number before that: a later answer must list it */
 	struct gsb_admitted *prev, *next;
 };
@@ -38,6 +40,8 @@ void gsb_tenants_remove(struct gsb_tenants *ts, struct gsb_admitted *t);
 /* NULL: e has no tenant of that number. */
 struct gsb_admitted *gsb_tenants_find(const struct gsb_tenants *ts,
 				      const struct gsb_served_engine *e, uint32_t id);
+/* How many count against the limits: in all, and of one user. */
+unsigned gsb_tenants_counting(const struct gsb_tenants *ts);
 unsigned gsb_tenants_of_uid(const struct gsb_tenants *ts, uid_t uid);
 unsigned gsb_tenants_of_engine(const struct gsb_tenants *ts, const struct gsb_served_engine *e);
 

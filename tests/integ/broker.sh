@@ -192,6 +192,30 @@ broker_counts_tenants_against_their_limit() {
 	stop_broker
 }
 
+# One process all the time, of a user who may have one tenant.
+broker_ends_the_tenant_that_a_process_was_before_exec() {
+	write_conf '[device "emu:/ok"]' '[admission]' 'max_tenants_per_uid = 1'
+	start_broker
+	status_of hello --exec 100
+	expect_equal "$status" 0
+	expect_equal "$(grep -c '^welcome [0-9]* stub for hello' <<<"$output")" 101
+	await_log "tenant 100 'hello' \(pid [0-9]+\) has become another program"
+	await_log "tenant 101 'hello' has ended"
+	expect_equal "$(json_value "$(gsbctl status --json)" tenants)" 0
+	stop_broker
+}
+
+# The engine is not there yet when the second program says hello; the first one is not waited for.
+broker_forgets_an_arrival_whose_process_became_another_program() {
+	write_conf 'start_timeout_ms = 200' 'stop_timeout_ms = 10' '[device "emu:/hang"]'
+	start_broker
+	status_of hello --hasty --exec 1
+	expect_match "$output" "^refused -19 "
+	expect_equal "$(json_value "$(gsbctl status --json)" refused)" 1
+	stop_broker
+	expect_match "$(rest_of_log)" "tenant 1 'hello' \(pid [0-9]+\) has become another program"
+}
+
 broker_gives_another_uid_an_engine_of_its_own() {
 	write_conf 'socket_mode = 0666' '[device "emu:/ok"]'
 	start_broker
@@ -324,6 +348,56 @@ broker_finds_out_about_a_lost_goodbye() {
 	# The stub sees the end and says nothing; its answer to a question no longer lists the tenant.
 	until [ "$(json_value "$(gsbctl status --json)" n_tenants)" = 0 ]; do :; done
 	expect_match "$(hello)" "^welcome 2 "
+	stop_broker
+}
+
+# ---- device memory ----
+
+# Each tenant has an engine of its own; the engines share a device of 1,000 MiB.
+memory_conf() {
+	write_conf '[engine]' 'isolation = process' '[device "emu:/memory"]' '[tenant "hoard"]' 'device_memory = 100M' \
+		'[tenant "large"]' 'device_memory = 600M' '[tenant "small"]' 'device_memory = 400M' \
+		'[tenant "byte"]' 'device_memory = 1'
+}
+
+broker_sells_the_memory_of_a_device_once() {
+	memory_conf
+	start_broker
+	hold --tenant large
+	expect_match "$answer" "^welcome 1 "
+	large=$client
+	engine=$(children_of "$broker")
+	expect_match "$(hello --tenant large)" "^refused -28 "
+	await_log "stub: refused memory, 419430400 of 1048576000 bytes are free"
+	hold --tenant small
+	expect_match "$answer" "^welcome 3 "
+	expect_match "$(hello --tenant byte)" "^refused -28 "
+	expect_match "$(gsbctl status --json)" '"device_mem_free_bytes": 0, "device_mem_total_bytes": 1048576000'
+	kill "$large"
+	await_log "emu:/memory \(pid $engine\) exited with status 0"
+	expect_match "$(hello --tenant large)" "^welcome "
+	stop_broker
+}
+
+broker_gets_back_the_memory_of_an_engine_that_was_killed() {
+	memory_conf
+	start_broker
+	hold --tenant large
+	engine=$(children_of "$broker")
+	hold --tenant small
+	kill -KILL "$engine"
+	await_log "was ended by signal 9"
+	expect_match "$(hello --tenant large)" "^welcome "
+	stop_broker
+}
+
+broker_does_not_wait_for_an_engine_that_is_deaf_to_a_recall() {
+	memory_conf
+	start_broker
+	hold --tenant hoard
+	expect_match "$(hello --tenant small)" "^refused -28 "
+	await_log "does not say what device memory it can spare: others go on without"
+	expect_match "$(hello --tenant byte)" "^refused -28 "
 	stop_broker
 }
 
@@ -465,6 +539,8 @@ else
 	skip_case broker_gives_another_uid_an_engine_of_its_own
 	skip_case broker_gives_up_root_for_the_configured_user
 fi
+run_case broker_ends_the_tenant_that_a_process_was_before_exec
+run_case broker_forgets_an_arrival_whose_process_became_another_program
 run_case broker_gives_each_process_an_engine_with_isolation_process
 run_case broker_starts_engines_with_clean_environment_and_descriptors
 run_case broker_engine_that_fails_is_named_with_its_reason
@@ -475,6 +551,9 @@ run_case broker_engine_that_was_killed_is_started_again
 run_case broker_engine_that_refuses_leaves_no_tenant
 run_case broker_status_does_not_wait_for_a_mute_engine
 run_case broker_finds_out_about_a_lost_goodbye
+run_case broker_sells_the_memory_of_a_device_once
+run_case broker_gets_back_the_memory_of_an_engine_that_was_killed
+run_case broker_does_not_wait_for_an_engine_that_is_deaf_to_a_recall
 run_case broker_reload_changes_limits_of_running_tenants
 run_case broker_bad_reload_changes_nothing
 run_case broker_reload_says_what_needs_a_restart

@@ -3,12 +3,13 @@
  * of gsbrokerd's door.
  *
  *   hello SOCKET [--tenant NAME] [--program NAME] [--magic HEX] [--major N] [--size N] [--type N]
- *                [--silent] [--crowd N] [--fd] [--hold]
+ *                [--silent] [--crowd N] [--fd] [--hold] [--exec N] [--hasty]
  *
  * Prints "welcome TENANT-ID DEVICE-NAME", "refused ERRNO REASON", or "end" (end of file). --silent
  * sends nothing; --crowd makes N more connections, which send nothing; --fd sends a descriptor that
- * nobody asked for; --hold then stays until its standard input ends. Exits 0 after an answer, 1 when
- * there is no connection.
+ * nobody asked for; --hold then stays until its standard input ends; --exec becomes the same program
+ * again, N times, which says hello each time, with --hasty before there is an answer. Exits 0 after an
+ * answer, 1 when there is no connection.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -21,7 +22,7 @@
 #include "shm/channel.h"
 
 struct settings {
-	int silent, fd, hold, crowd;
+	int silent, fd, hold, crowd, execs, hasty;
 	unsigned long size;
 };
 
@@ -36,6 +37,8 @@ static const struct option options[] = {
 	{"fd", no_argument, NULL, 'f'},
 	{"hold", no_argument, NULL, 'h'},
 	{"crowd", required_argument, NULL, 'c'},
+	{"exec", required_argument, NULL, 'e'},
+	{"hasty", no_argument, NULL, 'H'},
 	{0},
 };
 
@@ -62,7 +65,12 @@ static void parse(int argc, char **argv, struct gsb_msg_hello *h, struct setting
 		case 'S': s->silent = 1; break;
 		case 'f': s->fd = 1; break;
 		case 'h': s->hold = 1; break;
+		case 'H': s->hasty = 1; break;
 		case 'c': s->crowd = atoi(optarg); break;
+		case 'e':
+			s->execs = atoi(optarg);
+			snprintf(optarg, strlen(optarg) + 1, "%d", s->execs - 1);
+			break;
 		default: exit(2);
 		}
 }
@@ -121,7 +129,10 @@ int main(int argc, char **argv)
 		printf("no connection: %s\n", strerror(-err));
 		return 1;
 	}
-	print_answer(fd);
+	if (!s.hasty || !s.execs)
+		print_answer(fd);
+	if (s.execs)
+		execv("/proc/self/exe", argv);
 	while (s.hold && read(STDIN_FILENO, &byte, 1) > 0)
 		;
 	return 0;

@@ -9,6 +9,8 @@
  *   emu:/hang     never READY, ignores SHUTDOWN
  *   emu:/mute     READY and WELCOME, then ignores STATUS and SHUTDOWN
  *   emu:/forget   as ok, but never says GONE: gsbrokerd must find out by STATUS
+ *   emu:/memory   as ok, on a device of 1,000 MiB: each tenant takes its device_memory before its
+ *                 WELCOME, or is refused; a tenant called hoard makes it deaf to RECALL
  *
  * It prints its arguments and environment on standard error as lines "stub: ...".
  */
@@ -28,7 +30,16 @@
 struct stub_tenant {
 	uint32_t id, pid;
 	int client_fd, pid_fd;
+	uint64_t bytes;
 };
+
+/* Device memory, as control.h has it; the head of the queue is an ADMIT that waits. */
+static struct {
+	bool keep, hoards, waits;
+	uint64_t grant, used;
+	struct gsb_ctl_admit admit;
+	int fds[2];
+} memory;
 
 static const char *device = "";
 static struct stub_tenant tenants[TENANTS_MAX];
@@ -80,7 +91,8 @@ static void welcome(const struct gsb_ctl_admit *a, const int fds[2])
 	struct gsb_msg_welcome w = {.tenant_id = a->tenant_id};
 	struct gsb_ctl_admitted m = {.tenant_id = a->tenant_id};
 
-	tenants[n_tenants++] = (struct stub_tenant){a->tenant_id, a->pid, fds[0], fds[1]};
+	tenants[n_tenants++] = (struct stub_tenant){a->tenant_id, a->pid, fds[0], fds[1],
+						    a->limits.device_mem_bytes};
 	gsb_msg_init(&w.msg, GSB_MSG_WELCOME, sizeof(w));
 	snprintf(w.device.name, sizeof(w.device.name), "stub for %s, %llu bytes", a->tenant,
 		 (unsigned long long)a->limits.staging_bytes);
@@ -89,8 +101,73 @@ static void welcome(const struct gsb_ctl_admit *a, const int fds[2])
 	gsb_channel_send(CONTROL_FD, &m.msg, NULL, 0);
 }
 
+/* ---- device memory ---- */
+
+static void say_memory(enum gsb_ctl_type type, uint64_t bytes)
+{
+	struct gsb_ctl_memory m = {.bytes = bytes};
+
+	gsb_msg_init(&m.msg, type, sizeof(m));
+	gsb_channel_send(CONTROL_FD, &m.msg, NULL, 0);
+}
+
+static void give_back(bool recall)
+{
+	struct gsb_ctl_memory_return m = {.bytes = memory.grant - memory.used, .recall = recall};
+
+	if (memory.keep || (!m.bytes && !recall))
+		return;
+	memory.grant = memory.used;
+	gsb_msg_init(&m.msg, GSB_CTL_MEMORY_RETURN, sizeof(m));
+	gsb_channel_send(CONTROL_FD, &m.msg, NULL, 0);
+}
+
+static void try_head(void)
+{
+	uint64_t bytes = memory.admit.limits.device_mem_bytes;
+
+	if (memory.used + bytes > memory.grant) {
+		say_memory(GSB_CTL_MEMORY_ASK, bytes - (memory.grant - memory.used));
+		return;
+	}
+	memory.waits = false;
+	memory.used += bytes;
+	memory.hoards = !strcmp(memory.admit.tenant, "hoard");
+	welcome(&memory.admit, memory.fds);
+}
+
+static void on_grant(const struct gsb_ctl_memory_grant *m)
+{
+	memory.grant += m->bytes;
+	memory.keep = m->keep;
+	if (m->answer && m->error) {
+		fprintf(stderr, "stub: refused memory, %llu of %llu bytes are free\n",
+			(unsigned long long)m->free_bytes, (unsigned long long)m->total_bytes);
+		memory.waits = false;
+		refuse(&memory.admit, memory.fds[0]);
+	} else if (m->answer) {
+		try_head();
+	}
+	give_back(false);
+}
+
+static void on_recall(void)
+{
+	if (memory.hoards)
+		return;
+	memory.keep = false;
+	give_back(true);
+}
+
 static void on_admit(const struct gsb_ctl_admit *a, const int fds[2])
 {
+	if (is("emu:/memory")) {
+		memory.admit = *a;
+		memcpy(memory.fds, fds, sizeof(memory.fds));
+		memory.waits = true;
+		try_head();
+		return;
+	}
 	if (is("emu:/refuse") || n_tenants == TENANTS_MAX)
 		refuse(a, fds[0]);
 	else
@@ -125,6 +202,26 @@ static void on_limits(const struct gsb_ctl_limits *m)
 		(unsigned long long)m->limits.staging_bytes);
 }
 
+static void leave(unsigned i)
+{
+	if (!is("emu:/forget"))
+		say_gone(tenants[i].id);
+	memory.used -= is("emu:/memory") ? tenants[i].bytes : 0;
+	give_back(false);
+	close(tenants[i].client_fd);
+	close(tenants[i].pid_fd);
+	tenants[i] = tenants[--n_tenants];
+}
+
+static void on_end(uint32_t id)
+{
+	for (unsigned i = 0; i < n_tenants; i++)
+		if (tenants[i].id == id) {
+			leave(i);
+			return;
+		}
+}
+
 /* Return: false when it is time to end. */
 static bool on_control(void)
 {
@@ -144,18 +241,15 @@ static bool on_control(void)
 		on_status(((const struct gsb_ctl_status *)m)->number);
 	else if (m->type == GSB_CTL_LIMITS)
 		on_limits((const void *)m);
+	else if (m->type == GSB_CTL_END)
+		on_end(((const struct gsb_ctl_end *)m)->tenant_id);
+	else if (m->type == GSB_CTL_MEMORY_GRANT)
+		on_grant((const void *)m);
+	else if (m->type == GSB_CTL_MEMORY_RECALL)
+		on_recall();
 	else if (m->type == GSB_CTL_SHUTDOWN)
 		return is("emu:/hang") || is("emu:/mute");
 	return true;
-}
-
-static void on_exit_of(unsigned i)
-{
-	if (!is("emu:/forget"))
-		say_gone(tenants[i].id);
-	close(tenants[i].client_fd);
-	close(tenants[i].pid_fd);
-	tenants[i] = tenants[--n_tenants];
 }
 
 static void serve(void)
@@ -170,7 +264,7 @@ static void serve(void)
 			return;
 		for (unsigned i = n_tenants; i-- > 0;)
 			if (p[1 + i].revents)
-				on_exit_of(i);
+				leave(i);
 		if (p[0].revents && !on_control())
 			return;
 	}
@@ -194,6 +288,8 @@ int main(int argc, char **argv)
 		say_failed();
 		return 1;
 	}
+	if (is("emu:/memory"))
+		say_memory(GSB_CTL_MEMORY_OPEN, 1000ull << 20);
 	if (!is("emu:/hang"))
 		say_ready();
 	serve();

@@ -7,10 +7,14 @@
 #include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "shm/channel.h"
@@ -132,6 +136,64 @@ static void test_path_prefers_argument_then_environment(void **state)
 	unsetenv("GSB_SOCKET");
 }
 
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+static bool has_ended(int pidfd)
+{
+	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+
+	return poll(&p, 1, 0) == 1;
+}
+
+/* A child that connected to path and stays. */
+static pid_t start_client(const char *path)
+{
+	pid_t pid = fork();
+	int fd;
+
+	if (pid)
+		return pid;
+	if (gsb_channel_connect(path, &fd))
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+/* Told the number of another process, as if it had been used again. */
+static void test_peer_pidfd_is_of_the_process_that_connected(void **state)
+{
+	char dir[] = "/tmp/gsb-test-XXXXXX", path[64];
+	int listener, fd, pidfd = -1, probe;
+	socklen_t len = sizeof(probe);
+	bool exact;
+	pid_t pid;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/s", dir);
+	assert_int_equal(gsb_channel_listen(path, &listener), 0);
+	pid = start_client(path);
+	fd = accept(listener, NULL, NULL);
+	exact = getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &probe, &len) == 0;
+	if (exact)
+		close(probe);
+	assert_int_equal(gsb_channel_peer_pidfd(fd, exact ? getpid() : pid, &pidfd), 0);
+	assert_false(has_ended(pidfd));
+	assert_int_equal(gsb_channel_peer_pidfd(fd, 0, &probe),
+			 -EINVAL); /* a number we cannot see */
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_true(has_ended(pidfd));
+	close(pidfd);
+	close(fd);
+	close(listener);
+	unlink(path);
+	rmdir(dir);
+	if (!exact)
+		skip(); /* the number was all there is */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +201,7 @@ int main(void)
 		cmocka_unit_test(test_recv_of_damaged_message_is_refused_and_leaks_no_fd),
 		cmocka_unit_test(test_listen_replaces_dead_socket_but_not_live_one),
 		cmocka_unit_test(test_path_prefers_argument_then_environment),
+		cmocka_unit_test(test_peer_pidfd_is_of_the_process_that_connected),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,123 @@
+/*
+ * ledger.c - see ledger.h.
+ */
+#include "broker/supervisor/ledger.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <utlist.h>
+
+uint64_t gsb_ledger_free(const struct gsb_ledger *l)
+{
+	return l->total > l->granted ? l->total - l->granted : 0;
+}
+
+static void give(struct gsb_ledger *l, struct gsb_ledger_account *a, uint64_t bytes, bool is_answer,
+		 int error)
+{
+	a->granted += bytes;
+	l->granted += bytes;
+	l->grant(l, a, bytes, is_answer, error);
+}
+
+static struct gsb_ledger_account *first_waiting(struct gsb_ledger *l)
+{
+	struct gsb_ledger_account *a, *first = NULL;
+
+	DL_FOREACH (l->accounts, a)
+		if (a->waits && (!first || a->waits < first->waits))
+			first = a;
+	return first;
+}
+
+static void answer(struct gsb_ledger *l, struct gsb_ledger_account *a)
+{
+	bool fits = a->asked <= gsb_ledger_free(l);
+
+	a->waits = 0;
+	give(l, a, fits ? a->asked : 0, true, fits ? 0 : -ENOMEM);
+}
+
+/* After each change: decide who waits, in their order, and give who is alone the rest. */
+static void settle(struct gsb_ledger *l)
+{
+	struct gsb_ledger_account *a;
+
+	if (l->n_owing)
+		return;
+	while ((a = first_waiting(l)))
+		answer(l, a);
+	a = l->accounts;
+	if (l->n_accounts == 1 && (!a->keeps || gsb_ledger_free(l))) {
+		a->keeps = true;
+		give(l, a, gsb_ledger_free(l), false, 0);
+	}
+}
+
+static void recall(struct gsb_ledger *l, struct gsb_ledger_account *a)
+{
+	a->keeps = false;
+	a->owes = true;
+	l->n_owing++;
+	l->recall(l, a);
+}
+
+static void forgive(struct gsb_ledger *l, struct gsb_ledger_account *a)
+{
+	l->n_owing -= a->owes;
+	a->owes = false;
+}
+
+void gsb_ledger_open(struct gsb_ledger *l, struct gsb_ledger_account *a, uint64_t total)
+{
+	struct gsb_ledger_account *other;
+
+	l->total = total;
+	DL_FOREACH (l->accounts, other)
+		if (other->keeps)
+			recall(l, other);
+	DL_APPEND(l->accounts, a);
+	l->n_accounts++;
+	settle(l);
+}
+
+void gsb_ledger_close(struct gsb_ledger *l, struct gsb_ledger_account *a)
+{
+	forgive(l, a);
+	DL_DELETE(l->accounts, a);
+	l->n_accounts--;
+	l->granted -= a->granted;
+	settle(l);
+}
+
+int gsb_ledger_ask(struct gsb_ledger *l, struct gsb_ledger_account *a, uint64_t bytes)
+{
+	if (a->waits)
+		return -EPROTO;
+	a->waits = ++l->n_asks;
+	a->asked = bytes;
+	settle(l);
+	return 0;
+}
+
+int gsb_ledger_return(struct gsb_ledger *l, struct gsb_ledger_account *a, uint64_t bytes,
+		      bool is_answer)
+{
+	if (bytes > a->granted)
+		return -EPROTO;
+	a->granted -= bytes;
+	l->granted -= bytes;
+	if (is_answer)
+		forgive(l, a);
+	settle(l);
+	return 0;
+}
+
+void gsb_ledger_expire(struct gsb_ledger *l)
+{
+	struct gsb_ledger_account *a;
+
+	DL_FOREACH (l->accounts, a)
+		forgive(l, a);
+	settle(l);
+}

@@ -1,0 +1,57 @@
+/*
+ * ledger.h - who holds how much of one device's memory: pure.
+ *
+ * The engines of a device have an account each. The bytes of all accounts are never more than the
+ * device has, whatever engines ask, and whenever they die. What the messages mean, and what an engine
+ * does on its side, stands in broker/control.h.
+ *
+ * The engine that is alone keeps all there is. When a second one comes, what the first does not use is
+ * recalled, and asks wait for its answer; from then on each account holds what its engine uses, so
+ * that an ask is granted if there is so much and refused if there is not, at once. When one is left,
+ * it keeps all there is again.
+ */
+#ifndef GSB_BROKER_SUPERVISOR_LEDGER_H
+#define GSB_BROKER_SUPERVISOR_LEDGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gsb_ledger_account {
+	uint64_t granted;
+	uint64_t asked; /* while it waits */
+	uint64_t waits; /* 0: no; else its turn: the lower the earlier */
+	bool keeps;	/* it was granted the rest, and returns nothing by itself */
+	bool owes;	/* it was sent a RECALL and has not answered */
+	struct gsb_ledger_account *prev, *next;
+};
+
+struct gsb_ledger {
+	uint64_t total, granted; /* granted <= total, unless a later engine offered less */
+	struct gsb_ledger_account *accounts;
+	unsigned n_accounts, n_owing;
+	uint64_t n_asks;
+
+	/* Messages to an engine, set by the owner. They must not call back into the ledger. */
+	void (*grant)(struct gsb_ledger *l, struct gsb_ledger_account *a, uint64_t bytes,
+		      bool is_answer, int error);
+	void (*recall)(struct gsb_ledger *l, struct gsb_ledger_account *a);
+};
+
+/* What no account holds. */
+uint64_t gsb_ledger_free(const struct gsb_ledger *l);
+
+/* A new engine, whose device has total bytes. a is zeroed, and the caller's until it is closed. */
+void gsb_ledger_open(struct gsb_ledger *l, struct gsb_ledger_account *a, uint64_t total);
+/* Its engine has ended: what it held is free. */
+void gsb_ledger_close(struct gsb_ledger *l, struct gsb_ledger_account *a);
+
+/* So many bytes more; 0: the figures. -EPROTO: it asks already. */
+int gsb_ledger_ask(struct gsb_ledger *l, struct gsb_ledger_account *a, uint64_t bytes);
+/* is_answer: to the RECALL. -EPROTO: it does not hold so much. */
+int gsb_ledger_return(struct gsb_ledger *l, struct gsb_ledger_account *a, uint64_t bytes,
+		      bool is_answer);
+
+/* Who owes an answer is waited for no longer: asks are decided by what is free without it. */
+void gsb_ledger_expire(struct gsb_ledger *l);
+
+#endif
