@@ -84,6 +84,9 @@ static void test_recv_of_damaged_message_is_refused_and_leaks_no_fd(void **state
 
 	assert_int_equal(gsb_channel_send(pair[0], &hello.msg, NULL, 0), 0);
 	assert_int_equal(gsb_channel_recv(pair[1], &got, 40, NULL, NULL), -EMSGSIZE);
+	hello.msg.size += 8; /* more than is sent */
+	assert_int_equal(send(pair[0], &hello, sizeof(hello), 0), sizeof(hello));
+	assert_int_equal(gsb_channel_recv(pair[1], &got, sizeof(got), NULL, NULL), -EPROTO);
 	assert_int_equal(send(pair[0], "short", 5, 0), 5);
 	assert_int_equal(gsb_channel_recv(pair[1], &got, sizeof(got), NULL, NULL), -EPROTO);
 

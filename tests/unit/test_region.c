@@ -44,11 +44,16 @@ static void test_region_is_sealed_against_resizing(void **state)
 
 static void test_attach_of_unsealed_or_short_memfd_is_eproto(void **state)
 {
-	struct gsb_region *r = NULL;
-	int fd = memfd_create("t", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct gsb_region *a, *r = NULL;
+	int sealed, fd = memfd_create("t", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
+	/* All of it is right but the seals. */
+	assert_int_equal(gsb_region_create(0, &a, &sealed), 0);
 	assert_int_equal(ftruncate(fd, sizeof(struct gsb_region)), 0);
+	assert_int_equal(pwrite(fd, &a->header, sizeof(a->header), 0), sizeof(a->header));
 	assert_int_equal(gsb_region_attach(fd, &r), -EPROTO);
+	munmap(a, sizeof(*a));
+	close(sealed);
 	close(fd);
 	assert_int_equal(gsb_memfd_create("t", 4096, &fd), 0);
 	assert_int_equal(gsb_region_attach(fd, &r), -EPROTO);

@@ -7,15 +7,18 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <fcntl.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "gsb/cuabi.h"
 #include "shm/ring.h"
 #include "shm/wait.h"
+#include "tests/unit/task.h"
 
 static int setup(void **state)
 {
@@ -82,6 +85,20 @@ static void test_wake_wakes_only_whose_condition_holds(void **state)
 	assert_int_equal(gsb_wake_waiters(r), 2);
 }
 
+static void test_wake_reaches_the_last_slot(void **state)
+{
+	const uint32_t last = GSB_N_THREADS - 1;
+	struct gsb_region *r = *state;
+
+	r->threads[last].wait_kind = GSB_WAIT_STREAM;
+	r->threads[last].wait_value = 1;
+	atomic_store(&r->threads[last].state, GSB_THREAD_BLOCKED);
+	atomic_store(&r->header.blocked[last / 64], 1ull << last % 64);
+	atomic_store(&r->streams[0], 1);
+	assert_int_equal(gsb_wake_waiters(r), 1);
+	assert_int_equal(atomic_load(&r->threads[last].state), GSB_THREAD_RUNNING);
+}
+
 static void test_wake_with_hostile_fields_reads_nothing_outside(void **state)
 {
 	struct gsb_region *r = *state;
@@ -112,6 +129,7 @@ static void test_wait_when_fatal_returns_epipe(void **state)
 struct ping {
 	struct gsb_region *region;
 	uint32_t slot;
+	_Atomic uint32_t tid; /* once it runs */
 };
 
 static void *waiter(void *arg)
@@ -148,9 +166,37 @@ static void *block_until_stream_9(void *arg)
 {
 	struct ping *p = arg;
 
+	atomic_store(&p->tid, (uint32_t)gettid());
 	gsb_thread_wait(p->region, p->slot, &(struct gsb_wait){GSB_WAIT_STREAM, 9, 1}, 0);
 	gsb_thread_release(p->region, p->slot);
 	return NULL;
+}
+
+static uint64_t cpu_ns(pthread_t thread)
+{
+	struct timespec ts = {0};
+	clockid_t clock;
+
+	assert_int_equal(pthread_getcpuclockid(thread, &clock), 0);
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* Until it sleeps, or has used a second of a processor without. */
+static void test_wait_sleeps_in_the_kernel(void **state)
+{
+	struct ping p = {.region = *state};
+	pthread_t thread;
+	bool slept;
+
+	assert_int_equal(gsb_thread_acquire(p.region, &p.slot), 0);
+	assert_int_equal(pthread_create(&thread, NULL, block_until_stream_9, &p), 0);
+	while (!(slept = task_is_asleep(atomic_load(&p.tid))) && cpu_ns(thread) < 1000000000)
+		sched_yield();
+	atomic_store(&p.region->streams[9], 1);
+	gsb_wake_waiters(p.region);
+	pthread_join(thread, NULL);
+	assert_true(slept);
 }
 
 /* Virtual time waits for threads to block: an engine that sleeps must hear of it. */
@@ -188,9 +234,11 @@ int main(void)
 		wait_test(test_acquire_gives_every_slot_once_then_eagain),
 		wait_test(test_wait_whose_condition_holds_does_not_block),
 		wait_test(test_wake_wakes_only_whose_condition_holds),
+		wait_test(test_wake_reaches_the_last_slot),
 		wait_test(test_wake_with_hostile_fields_reads_nothing_outside),
 		wait_test(test_wait_when_fatal_returns_epipe),
 		wait_test(test_wait_and_reply_never_lose_a_wakeup),
+		wait_test(test_wait_sleeps_in_the_kernel),
 		wait_test(test_wait_and_release_ring_only_when_the_gate_asked),
 	};
 
