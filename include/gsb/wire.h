@@ -202,7 +202,6 @@ enum gsb_place {
 	/* Source only: the bytes follow the body; address 0, rows as src_pitch says, at most
 	 * GSB_INLINE_COPY_MAX. */
 	GSB_PLACE_INLINE,
-	GSB_PLACE_VM, /* address in the tenant's pageable memory; only with GSB_FEATURE_VM_COPY */
 	GSB_N_PLACES
 };
 

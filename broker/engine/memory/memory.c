@@ -408,8 +408,6 @@ static int resolve(struct gsb_ctx *ctx, uint32_t place, uint64_t *addr, uint64_t
 					     *addr, bytes);
 		*addr += (uint64_t)(uintptr_t)t->staging;
 		return 0;
-	case GSB_PLACE_VM:
-		return gsb_violation(t, "copy of its own pages, which was not agreed at hello");
 	default: return gsb_violation(t, "copy with place %u, which there is not", place);
 	}
 }
