@@ -151,20 +151,17 @@ struct gsb_ctl_status {
  */
 enum gsb_tenant_state { GSB_TENANT_ADMITTED, GSB_TENANT_ACTIVE, GSB_TENANT_LEAVING };
 
-/* How pageable copies of a tenant travel. */
-enum gsb_copy_mode { GSB_COPY_STAGING, GSB_COPY_VM };
-
 /* One tenant, as `gsbctl ps` shows it. Counts are since admission, device times are device time. */
 struct gsb_ctl_tenant {
 	uint32_t tenant_id, slot;
 	uint32_t pid, uid;
 	char tenant[GSB_TENANT_NAME_MAX], program[GSB_TENANT_NAME_MAX];
-	uint32_t state;	    /* enum gsb_tenant_state */
-	uint32_t copy_mode; /* enum gsb_copy_mode */
+	uint32_t state; /* enum gsb_tenant_state */
 	uint32_t n_ctxs, n_streams, n_events, n_modules;
 	uint32_t queued;    /* records that wait in stream queues now */
 	uint32_t in_flight; /* commands on the device now */
-	uint64_t records;   /* consumed from the ring, all types */
+	uint32_t zero;
+	uint64_t records; /* consumed from the ring, all types */
 	uint64_t launches, copies, fills;
 	uint64_t kernels; /* launches that completed without error */
 	uint64_t bytes_h2d, bytes_d2h, bytes_d2d;

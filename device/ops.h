@@ -50,7 +50,7 @@ struct gsb_space_params {
 				   */
 };
 
-enum gsb_cmd_kind { GSB_CMD_LAUNCH, GSB_CMD_COPY, GSB_CMD_FILL, GSB_CMD_MARK };
+enum gsb_cmd_kind { GSB_CMD_LAUNCH, GSB_CMD_COPY, GSB_CMD_FILL };
 
 struct gsb_cmd_launch {
 	struct gsb_function *function;

@@ -31,7 +31,6 @@ enum kind {
 	KIND_LIMIT,  /* bytes, 0 = none */
 	KIND_TENANT, /* enum gsb_tenant_state */
 	KIND_ENGINE, /* enum gsb_engine_state */
-	KIND_COPY,   /* enum gsb_copy_mode */
 	KIND_CLOCK   /* enum gsb_clock_kind */
 };
 
@@ -72,7 +71,6 @@ static const struct field tenant_fields[] = {
 	T("PINNED", "host_mem_bytes", BYTES, host_mem_bytes),
 	T(NULL, "host_mem_peak_bytes", BYTES, host_mem_peak_bytes),
 	T(NULL, "host_mem_limit_bytes", LIMIT, host_mem_limit_bytes),
-	T("COPY", "copy_mode", COPY, copy_mode),
 	T(NULL, "contexts", U32, n_ctxs),
 	T(NULL, "events", U32, n_events),
 	T(NULL, "modules", U32, n_modules),
@@ -155,13 +153,11 @@ static const char *word_of(enum kind kind, uint32_t v)
 {
 	static const char *const tenant[] = {"admitted", "active", "leaving"};
 	static const char *const engine[] = {"starting", "ready", "stopping", "dead"};
-	static const char *const copy[] = {"staging", "vm"};
 	static const char *const clock[] = {"virtual", "real"};
 
 	switch (kind) {
 	case KIND_TENANT: return word(tenant, GSB_ARRAY_LEN(tenant), v);
 	case KIND_ENGINE: return word(engine, GSB_ARRAY_LEN(engine), v);
-	case KIND_COPY: return word(copy, GSB_ARRAY_LEN(copy), v);
 	case KIND_CLOCK: return word(clock, GSB_ARRAY_LEN(clock), v);
 	default: return NULL;
 	}

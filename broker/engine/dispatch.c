@@ -282,15 +282,6 @@ static int on_HostFunc(struct gsb_tenant *t, const struct gsb_rec *rec,
 		 : gsb_no_such(t, rec, "stream", rec->stream);
 }
 
-static int on_HostFuncDone(struct gsb_tenant *t, const struct gsb_rec *rec,
-			   const struct gsb_rec_host_func *b)
-{
-	if (gsb_host_func_done(t, b->cookie))
-		return gsb_violation(t, "host function %#" PRIx64 " done, which was not asked for",
-				     b->cookie);
-	return 0;
-}
-
 static int on_Nop(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_none *b)
 {
 	struct gsb_stream *s = gsb_stream_find(&t->queues, rec->stream);

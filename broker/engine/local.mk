@@ -26,6 +26,8 @@ libengine_la_SOURCES = \
 	broker/engine/tenant/host_func.c \
 	broker/engine/tenant/table.c broker/engine/tenant/table.h \
 	broker/engine/tenant/tenant.h \
+	broker/engine/memory/check.c \
+	broker/engine/memory/host.c broker/engine/memory/host.h \
 	broker/engine/memory/memory.c broker/engine/memory/memory.h \
 	broker/engine/code/code.h \
 	broker/engine/code/function.c \

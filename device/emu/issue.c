@@ -136,7 +136,6 @@ static int build_cmd(struct gsb_queue *queue, const struct gsb_cmd *from, struct
 	case GSB_CMD_LAUNCH: return prepare_launch(from->space, cmd, &from->launch);
 	case GSB_CMD_COPY: cmd->copy = from->copy; return check_transfer(from);
 	case GSB_CMD_FILL: cmd->fill = from->fill; return check_transfer(from);
-	case GSB_CMD_MARK: return 0;
 	}
 	return -EINVAL;
 }

@@ -202,7 +202,6 @@ enum gsb_place {
 	/* Source only: the bytes follow the body; address 0, rows as src_pitch says, at most
 	 * GSB_INLINE_COPY_MAX. */
 	GSB_PLACE_INLINE,
-	GSB_PLACE_VM, /* address in the tenant's pageable memory; only with GSB_FEATURE_VM_COPY */
 	GSB_N_PLACES
 };
 
@@ -416,9 +415,8 @@ struct gsb_msg_refused {
 };
 
 /*
- * Both ways: the engine asks for a host function, the tenant says that it has run. A tenant may
- * say so by HOST_FUNC_DONE in the ring as well; the library does not, because a ring that is full
- * behind the very function that its stream waits for has no room for it: this way is always open.
+ * Both ways: the engine asks for a host function, the tenant says that it has run. That is no record: a
+ * ring that is full behind the very function that its stream waits for would have no room for it.
  */
 struct gsb_msg_host_func {
 	struct gsb_msg msg;

@@ -313,7 +313,6 @@ static CUresult run_command(const struct gsb_cmd *cmd, uint64_t *addr)
 		memcpy(&inc, cmd->launch.params, sizeof(inc));
 		*addr = inc.p;
 		return run_inc(cmd->space, &inc);
-	case GSB_CMD_MARK: break;
 	}
 	return CUDA_SUCCESS;
 }

@@ -153,6 +153,14 @@ void kit_host_func(struct kit_tenant *kt, uint32_t stream, uint64_t cookie)
 	kit_post(kt, GSB_REC_HOST_FUNC, kit_stream(stream), &b, sizeof(b), NULL, 0);
 }
 
+bool kit_host_func_done(struct kit_tenant *kt, uint64_t cookie)
+{
+	struct gsb_msg_host_func m = {.cookie = cookie};
+
+	gsb_msg_init(&m.msg, GSB_MSG_HOST_FUNC, sizeof(m));
+	return !gsb_channel_send(kt->socket, &m.msg, NULL, 0);
+}
+
 uint64_t kit_alloc(struct kit_tenant *kt, uint64_t size)
 {
 	struct gsb_rec_mem_alloc b = {.ctx = kit_ctx(0), .size = size};

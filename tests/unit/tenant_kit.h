@@ -75,6 +75,8 @@ void kit_record(struct kit_tenant *kt, uint32_t stream, uint32_t event);
 void kit_wait(struct kit_tenant *kt, uint32_t stream, uint32_t event);
 void kit_nop(struct kit_tenant *kt, uint32_t stream);
 void kit_host_func(struct kit_tenant *kt, uint32_t stream, uint64_t cookie);
+/* Say that it has run; false when the engine has closed the socket. */
+bool kit_host_func_done(struct kit_tenant *kt, uint64_t cookie);
 uint64_t kit_alloc(struct kit_tenant *kt, uint64_t size);
 /* Load the image as module (index) and get its kernel "inc" as function (index). */
 CUresult kit_load(struct kit_tenant *kt, uint32_t module, uint32_t fn, const char *image,

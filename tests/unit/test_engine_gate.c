@@ -173,7 +173,6 @@ static void test_time_waits_for_a_thread_that_blocked_in_vain(void **state)
 static void test_time_waits_for_a_host_function(void **state)
 {
 	struct fixture *f = *state;
-	struct gsb_rec_host_func done = {.cookie = 5};
 
 	kit_host_func(&f->a, 0, 5);
 	block(&f->a, GSB_WAIT_STREAM, 0, 1);
@@ -181,7 +180,7 @@ static void test_time_waits_for_a_host_function(void **state)
 	block(&f->b, GSB_WAIT_STREAM, 0, 1);
 	kit_settle(&f->k);
 	assert_int_equal(f->k.dev->n_advances, 0); /* a thread of the library is at it */
-	kit_post(&f->a, GSB_REC_HOST_FUNC_DONE, 0, &done, sizeof(done), NULL, 0);
+	assert_true(kit_host_func_done(&f->a, 5));
 	kit_settle(&f->k);
 	assert_true(runs(&f->a));
 	block(&f->a, GSB_WAIT_NOTHING, 0, 0);

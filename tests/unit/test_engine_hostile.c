@@ -107,7 +107,6 @@ struct bad_record {
 		struct gsb_rec_copy copy;
 		struct gsb_rec_fill fill;
 		struct gsb_rec_event_record event_record;
-		struct gsb_rec_host_func host_func;
 	};
 	uint32_t tail_bytes;
 	const char *why;
@@ -243,9 +242,6 @@ static const struct bad_record bad_records[] = {
 	{"copy: into the record", GSB_REC_COPY, S0,
 	 .copy = {0, 0, 4, 1, .dst_place = GSB_PLACE_INLINE, .src_place = GSB_PLACE_STAGING},
 	 .why = "place 3"},
-	{"copy: own pages, not agreed", GSB_REC_COPY, S0,
-	 .copy = {MEM, 0x1000, 4, 1, .dst_place = GSB_PLACE_DEVICE, .src_place = GSB_PLACE_VM},
-	 .why = "not agreed"},
 	{"copy: inline longer than the record", GSB_REC_COPY, S0,
 	 .copy = {MEM, 0, 64, 1, .dst_place = GSB_PLACE_DEVICE, .src_place = GSB_PLACE_INLINE},
 	 .tail_bytes = 16, .why = "inline copy"},
@@ -258,8 +254,6 @@ static const struct bad_record bad_records[] = {
 	 .why = "fill of"},
 	{"fill: past the end", GSB_REC_FILL, S0, .fill = {MEM, 17, 1, 0, 0, 4},
 	 .why = "not its own"},
-	{"host function done unasked", GSB_REC_HOST_FUNC_DONE, .host_func = {5},
-	 .why = "not asked for"},
 };
 
 /* The tenant's own memory where the table says MEM. */
@@ -375,6 +369,14 @@ static void test_message_of_another_type_cuts_off(void **state)
 	gsb_msg_init(&m.msg, GSB_MSG_CONTROL, sizeof(m));
 	assert_int_equal(gsb_channel_send(f->bad.socket, &m.msg, NULL, 0), 0);
 	expect_cut(f, "message of type");
+}
+
+static void test_host_function_done_unasked_cuts_off(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_true(kit_host_func_done(&f->bad, 5));
+	expect_cut(f, "host function 0x5 done, which was not asked for");
 }
 
 static void test_garbage_on_the_socket_cuts_off(void **state)
@@ -666,6 +668,7 @@ int main(void)
 		hostile_test(test_event_record_out_of_number_cuts_off),
 		hostile_test(test_double_free_cuts_off),
 		hostile_test(test_message_of_another_type_cuts_off),
+		hostile_test(test_host_function_done_unasked_cuts_off),
 		hostile_test(test_garbage_on_the_socket_cuts_off),
 		hostile_test(test_message_that_is_too_long_cuts_off),
 		hostile_test(test_end_of_file_on_the_socket_is_no_death),

@@ -61,8 +61,6 @@ static void start_cmd(struct emu_clock *c, struct emu_cmd *cmd)
 		emu_cmd_end(c, cmd);
 	} else if (cmd->kind == GSB_CMD_LAUNCH) {
 		emu_launch_start(c, cmd);
-	} else if (cmd->kind == GSB_CMD_MARK) {
-		emu_cmd_end(c, cmd);
 	} else {
 		emu_copy_start(c, cmd);
 	}

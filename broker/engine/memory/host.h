@@ -1,0 +1,12 @@
+/*
+ * host.h - pinned host memory of a context that comes or goes, for memory.c.
+ */
+#ifndef GSB_BROKER_ENGINE_MEMORY_HOST_H
+#define GSB_BROKER_ENGINE_MEMORY_HOST_H
+
+struct gsb_ctx;
+
+int gsb_memory_host_ctx_init(struct gsb_ctx *ctx); /* -errno of the device */
+void gsb_memory_host_ctx_finish(struct gsb_ctx *ctx);
+
+#endif
