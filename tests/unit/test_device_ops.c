@@ -1288,7 +1288,7 @@ static void test_print_is_absent_where_nothing_executes(void **state)
 
 	assert_null(rig->dev->ops->print_read);
 	assert_null(rig->dev->ops->print_limit);
-	issue_mark(rig, rig->queue, 1);
+	issue_copy(rig, rig->queue, 1);
 	assert_false(collect_one(rig).printed);
 }
 
