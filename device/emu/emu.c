@@ -290,3 +290,8 @@ const struct gsb_device_ops gsb_emu_ops = {
 	.advance = emu_advance,
 	.advance_to = emu_advance_to,
 };
+
+uint64_t gsb_emu_frees_under_work(struct gsb_device *dev)
+{
+	return to_emu(dev)->n_frees_under_work;
+}

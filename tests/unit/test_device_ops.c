@@ -19,6 +19,7 @@
 
 #include "base/compiler.h"
 #include "device/emu/device.h"
+#include "device/emu/emu.h"
 #include "device/ops.h"
 #include "tests/unit/device_kernels.h"
 
@@ -918,6 +919,37 @@ static void test_cancel_ends_a_kernel_that_never_would(void **state)
 	rig->dev->ops->space_destroy(other.space);
 }
 
+static void test_free_under_work_is_noticed(void **state)
+{
+	struct rig *rig = *state, other = {.dev = rig->dev};
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	uint64_t a = alloc(rig, 4096), b = alloc(rig, 4096), c = alloc(rig, 4096), d;
+	struct gsb_module *module = load(rig, rig->space);
+	struct gsb_queue *second = another_queue(rig, 0);
+	struct gsb_completion done[2];
+
+	other.space = make_space(rig->dev, 1, 0);
+	d = alloc(&other, 4096);
+	assert_int_equal(ops->host_pin(rig->space, HOST_BASE, 4096), 0);
+	launch(rig, rig->queue, (struct shot){"spin", 1, 32, {a}, 0});
+	assert_int_equal(ops->mem_free(other.space, d), 0);
+	assert_int_equal(gsb_emu_frees_under_work(rig->dev), 0);
+	assert_int_equal(ops->mem_free(rig->space, b), 0); /* it has not even begun */
+	assert_int_equal(gsb_emu_frees_under_work(rig->dev), 1);
+	ops->advance_to(rig->dev, 1600);
+	wait_until_spinning(a);
+	assert_int_equal(ops->host_unpin(rig->space, HOST_BASE, 4096), 0);
+	assert_int_equal(gsb_emu_frees_under_work(rig->dev), 2);
+	ops->module_unload(module);
+	assert_int_equal(gsb_emu_frees_under_work(rig->dev), 3);
+	launch(rig, second, (struct shot){"set", 1, 1, {a, 1}, 1});
+	collect(rig, done, 2);
+	assert_int_equal(ops->mem_free(rig->space, c), 0);
+	ops->space_destroy(other.space);
+	ops->queue_destroy(second);
+	assert_int_equal(gsb_emu_frees_under_work(rig->dev), 3);
+}
+
 static void test_cancel_of_idle_space_does_nothing(void **state)
 {
 	struct rig *rig = *state;
@@ -1585,6 +1617,7 @@ int main(void)
 		ON_EMU(test_prepare_names_the_opcode_it_cannot_run),
 		ON_EMU(test_fault_ends_the_guilty_launch_and_nothing_else),
 		ON_EMU(test_cancel_ends_a_kernel_that_never_would),
+		ON_EMU(test_free_under_work_is_noticed),
 		ON_EMU(test_cancel_of_idle_space_does_nothing),
 		ON_EMU(test_time_stands_still_until_advance),
 		ON_EMU(test_not_before_delays_the_start),
