@@ -135,6 +135,9 @@ struct gsb_device_ops {
 	int (*module_load)(struct gsb_space *space, const void *image, size_t size,
 			   struct gsb_module **out, char *log, size_t log_size);
 	void (*module_unload)(struct gsb_module *module); /* nothing of it is in flight */
+	/* Host memory that the load has cost, for whoever charges its tenant: its image and what was made
+	 * of that, in full also where another load shares it. function_prepare makes it more. */
+	uint64_t (*module_bytes)(struct gsb_module *module);
 	int (*function_get)(
 		struct gsb_module *module, const char *name, struct gsb_function **out,
 		struct gsb_function_info *info); /* -ENOENT; lives as long as its module */

@@ -164,6 +164,19 @@ void emu_module_unload(struct gsb_module *m)
 	destroy(m);
 }
 
+/* Lowered code grows while the loader prepares. */
+uint64_t emu_module_bytes(struct gsb_module *m)
+{
+	uint64_t bytes = m->code_bytes;
+
+	pthread_mutex_lock(&m->lock);
+	for (const struct gsb_function *f = m->functions; f; f = f->next)
+		if (f->lowered)
+			bytes += gsb_emu_code_bytes(f->lowered);
+	pthread_mutex_unlock(&m->lock);
+	return bytes;
+}
+
 /* ---- functions ---- */
 
 static struct gsb_function *find_function(const struct gsb_module *m,

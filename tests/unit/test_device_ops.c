@@ -445,6 +445,37 @@ static void test_function_get_describes_parameters(void **state)
 	ops->module_unload(module);
 }
 
+/* In full for each load, though text is shared. */
+static void test_module_bytes_are_those_of_a_load(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct gsb_module *a = load(rig, rig->space), *b = load(rig, rig->space);
+	uint64_t bytes = ops->module_bytes(a);
+
+	assert_true(bytes > strlen(device_kernels_ptx));
+	assert_int_equal(ops->module_bytes(b), bytes);
+	ops->module_unload(a);
+	ops->module_unload(b);
+}
+
+static void test_module_bytes_grow_with_what_is_prepared(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_module *module = load(rig, rig->space);
+	uint64_t before = rig->dev->ops->module_bytes(module), one, two;
+
+	kernel(rig, module, "store");
+	one = rig->dev->ops->module_bytes(module);
+	kernel(rig, module, "loop");
+	two = rig->dev->ops->module_bytes(module);
+	kernel(rig, module, "loop");
+	assert_true(before < one && one < two);
+	assert_int_equal(rig->dev->ops->module_bytes(module), two);
+	rig->dev->ops->module_unload(module);
+	assert_int_equal(to_emu(rig->dev)->storage.used_bytes, 0);
+}
+
 static void test_global_get_gives_each_load_its_own(void **state)
 {
 	struct rig *rig = *state;
@@ -1597,6 +1628,8 @@ int main(void)
 		ON_ALL(test_marks_complete_in_order_of_issue),
 		ON_ALL(test_module_load_refuses_what_is_no_image),
 		ON_ALL(test_function_get_describes_parameters),
+		ON_ALL(test_module_bytes_are_those_of_a_load),
+		ON_EMU(test_module_bytes_grow_with_what_is_prepared),
 		ON_ALL(test_global_get_gives_each_load_its_own),
 		ON_ALL(test_host_pin_stays_in_window),
 		ON_ALL(test_space_destroy_frees_what_is_left),
