@@ -111,8 +111,8 @@ struct gsb_device_ops {
 	/* ---- spaces and memory ---- */
 	int (*space_create)(struct gsb_device *dev, const struct gsb_space_params *p,
 			    struct gsb_space **out);
-	/* Abandon what runs in the space (its tenant is dead): completions still come, as errors.
-	 * NULL = cannot. */
+	/* Abandon what runs in the space (its tenant is dead): completions still come, as errors, and until
+	 * then commands may still touch its memory. NULL = cannot. */
 	void (*space_cancel)(struct gsb_space *space);
 	/* Another mem_limit_bytes from now on; what there is above it stays. NULL = cannot. */
 	void (*space_limit)(struct gsb_space *space, uint64_t mem_limit_bytes);
@@ -122,8 +122,9 @@ struct gsb_device_ops {
 	/* Fresh memory reads as zero. -ENOMEM: device or window is full. -EDQUOT: the space's
 	 * limit. */
 	int (*mem_alloc)(struct gsb_space *space, uint64_t size, uint64_t *addr);
-	int (*mem_free)(struct gsb_space *space,
-			uint64_t addr); /* -EINVAL: not the start of an allocation */
+	/* No command that is in flight may touch it, or anything else that is given back: on a GPU that is
+	 * fatal for all. -EINVAL: not the start of an allocation. */
+	int (*mem_free)(struct gsb_space *space, uint64_t addr);
 	int (*host_pin)(struct gsb_space *space, uint64_t addr,
 			uint64_t size); /* within the host window */
 	int (*host_unpin)(struct gsb_space *space, uint64_t addr, uint64_t size);
@@ -134,6 +135,9 @@ struct gsb_device_ops {
 	int (*module_load)(struct gsb_space *space, const void *image, size_t size,
 			   struct gsb_module **out, char *log, size_t log_size);
 	void (*module_unload)(struct gsb_module *module); /* nothing of it is in flight */
+	/* Host memory that the load has cost, for whoever charges its tenant: its image and what was made
+	 * of that, in full also where another load shares it. function_prepare makes it more. */
+	uint64_t (*module_bytes)(struct gsb_module *module);
 	int (*function_get)(
 		struct gsb_module *module, const char *name, struct gsb_function **out,
 		struct gsb_function_info *info); /* -ENOENT; lives as long as its module */

@@ -21,6 +21,7 @@ struct emu_device {
 	struct emu_vram vram;
 	struct gsb_emu_storage storage; /* the sum */
 	struct emu_clock clock;
+	uint64_t n_frees_under_work; /* see emu.h */
 	struct {
 		uint64_t nth, n; /* which is spoilt, 0 = each; copies to the host so far */
 	} flip;			 /* see flip.c */
@@ -37,6 +38,12 @@ struct gsb_space {
 static inline struct emu_device *to_emu(struct gsb_device *dev)
 {
 	return (struct emu_device *)dev; /* base is first */
+}
+
+/* Something of the space goes back: see gsb_emu_frees_under_work(). */
+static inline void emu_note_free(struct gsb_space *space)
+{
+	space->dev->n_frees_under_work += emu_clock_is_busy(&space->dev->clock, space);
 }
 
 #endif

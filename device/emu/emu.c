@@ -274,6 +274,7 @@ const struct gsb_device_ops gsb_emu_ops = {
 	.host_unpin = emu_host_unpin,
 	.module_load = emu_module_load,
 	.module_unload = emu_module_unload,
+	.module_bytes = emu_module_bytes,
 	.function_get = emu_function_get,
 	.global_get = emu_global_get,
 	.function_name = emu_function_name,
@@ -290,3 +291,8 @@ const struct gsb_device_ops gsb_emu_ops = {
 	.advance = emu_advance,
 	.advance_to = emu_advance_to,
 };
+
+uint64_t gsb_emu_frees_under_work(struct gsb_device *dev)
+{
+	return to_emu(dev)->n_frees_under_work;
+}

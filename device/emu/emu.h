@@ -24,4 +24,11 @@
 
 extern const struct gsb_device_ops gsb_emu_ops;
 
+/*
+ * For tests: how often memory, pinned memory, a module or a space went back while a command of that space
+ * was in flight. Here the guard makes of it a fault of the one command, if any; on a GPU it ends all.
+ * From the thread that calls the operations.
+ */
+uint64_t gsb_emu_frees_under_work(struct gsb_device *dev);
+
 #endif

@@ -101,6 +101,35 @@ static int count_code(struct gsb_module *m, char *log, size_t log_size)
 	return -ENOMEM;
 }
 
+static void free_functions(struct gsb_module *m)
+{
+	struct gsb_function *f, *next;
+
+	for (f = m->functions; f; f = next) {
+		next = f->next;
+		gsb_emu_pool_finish(&f->pool);
+		if (f->lowered)
+			gsb_emu_storage_give(&m->space->storage, gsb_emu_code_bytes(f->lowered));
+		gsb_emu_code_destroy(f->lowered);
+		free(f);
+	}
+}
+
+static void destroy(struct gsb_module *m)
+{
+	free_functions(m);
+	if (m->globals)
+		emu_heap_free(&m->space->heap, m->globals);
+	pthread_mutex_lock(&m->space->dev->vram.lock);
+	LIST_REMOVE(m, link);
+	pthread_mutex_unlock(&m->space->dev->vram.lock);
+	atomic_fetch_sub(&m->space->storage.used_bytes, m->code_bytes);
+	gsb_code_put(m->code);
+	pthread_mutex_destroy(&m->lock);
+	free(m->var_addr);
+	free(m);
+}
+
 int emu_module_load(struct gsb_space *space, const void *image, size_t size,
 		    struct gsb_module **out, char *log, size_t log_size)
 {
@@ -120,42 +149,32 @@ int emu_module_load(struct gsb_space *space, const void *image, size_t size,
 	if (!err)
 		err = make_variables(m, log, log_size);
 	if (err) {
-		emu_module_unload(m);
+		destroy(m);
 		return err;
 	}
 	*out = m;
 	return 0;
 }
 
-static void free_functions(struct gsb_module *m)
-{
-	struct gsb_function *f, *next;
-
-	for (f = m->functions; f; f = next) {
-		next = f->next;
-		gsb_emu_pool_finish(&f->pool);
-		if (f->lowered)
-			gsb_emu_storage_give(&m->space->storage, gsb_emu_code_bytes(f->lowered));
-		gsb_emu_code_destroy(f->lowered);
-		free(f);
-	}
-}
-
 void emu_module_unload(struct gsb_module *m)
 {
 	if (!m)
 		return;
-	free_functions(m);
-	if (m->globals)
-		emu_heap_free(&m->space->heap, m->globals);
-	pthread_mutex_lock(&m->space->dev->vram.lock);
-	LIST_REMOVE(m, link);
-	pthread_mutex_unlock(&m->space->dev->vram.lock);
-	atomic_fetch_sub(&m->space->storage.used_bytes, m->code_bytes);
-	gsb_code_put(m->code);
-	pthread_mutex_destroy(&m->lock);
-	free(m->var_addr);
-	free(m);
+	emu_note_free(m->space);
+	destroy(m);
+}
+
+/* Lowered code grows while the loader prepares. */
+uint64_t emu_module_bytes(struct gsb_module *m)
+{
+	uint64_t bytes = m->code_bytes;
+
+	pthread_mutex_lock(&m->lock);
+	for (const struct gsb_function *f = m->functions; f; f = f->next)
+		if (f->lowered)
+			bytes += gsb_emu_code_bytes(f->lowered);
+	pthread_mutex_unlock(&m->lock);
+	return bytes;
 }
 
 /* ---- functions ---- */

@@ -51,6 +51,7 @@ void emu_space_destroy(struct gsb_space *space)
 {
 	if (!space)
 		return;
+	emu_note_free(space);
 	while (!LIST_EMPTY(&space->modules))
 		emu_module_unload(LIST_FIRST(&space->modules));
 	emu_fifo_finish(&space->fifo);
@@ -65,6 +66,7 @@ int emu_mem_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr)
 
 int emu_mem_free(struct gsb_space *space, uint64_t addr)
 {
+	emu_note_free(space);
 	return emu_heap_free(&space->heap, addr);
 }
 
@@ -75,6 +77,7 @@ int emu_host_pin(struct gsb_space *space, uint64_t addr, uint64_t size)
 
 int emu_host_unpin(struct gsb_space *space, uint64_t addr, uint64_t size)
 {
+	emu_note_free(space);
 	return emu_heap_unpin(&space->heap, addr, size);
 }
 

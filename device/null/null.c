@@ -265,6 +265,11 @@ static void null_module_unload(struct gsb_module *module)
 	free(module);
 }
 
+static uint64_t null_module_bytes(struct gsb_module *module)
+{
+	return gsb_code_bytes(module->code);
+}
+
 static int null_function_get(struct gsb_module *module, const char *name, struct gsb_function **out,
 			     struct gsb_function_info *info)
 {
@@ -370,6 +375,7 @@ const struct gsb_device_ops gsb_null_ops = {
 	.host_unpin = null_host_unpin,
 	.module_load = null_module_load,
 	.module_unload = null_module_unload,
+	.module_bytes = null_module_bytes,
 	.function_get = null_function_get,
 	.global_get = null_global_get,
 	.function_name = null_function_name,

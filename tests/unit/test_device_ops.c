@@ -19,6 +19,7 @@
 
 #include "base/compiler.h"
 #include "device/emu/device.h"
+#include "device/emu/emu.h"
 #include "device/ops.h"
 #include "tests/unit/device_kernels.h"
 
@@ -460,6 +461,37 @@ static void test_function_get_describes_parameters(void **state)
 	assert_string_equal(ops->function_name(module, 5), "shaped");
 	assert_null(ops->function_name(module, 6));
 	ops->module_unload(module);
+}
+
+/* In full for each load, though text is shared. */
+static void test_module_bytes_are_those_of_a_load(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct gsb_module *a = load(rig, rig->space), *b = load(rig, rig->space);
+	uint64_t bytes = ops->module_bytes(a);
+
+	assert_true(bytes > strlen(device_kernels_ptx));
+	assert_int_equal(ops->module_bytes(b), bytes);
+	ops->module_unload(a);
+	ops->module_unload(b);
+}
+
+static void test_module_bytes_grow_with_what_is_prepared(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_module *module = load(rig, rig->space);
+	uint64_t before = rig->dev->ops->module_bytes(module), one, two;
+
+	kernel(rig, module, "store");
+	one = rig->dev->ops->module_bytes(module);
+	kernel(rig, module, "loop");
+	two = rig->dev->ops->module_bytes(module);
+	kernel(rig, module, "loop");
+	assert_true(before < one && one < two);
+	assert_int_equal(rig->dev->ops->module_bytes(module), two);
+	rig->dev->ops->module_unload(module);
+	assert_int_equal(to_emu(rig->dev)->storage.used_bytes, 0);
 }
 
 static void test_global_get_gives_each_load_its_own(void **state)
@@ -934,6 +966,37 @@ static void test_cancel_ends_a_kernel_that_never_would(void **state)
 	assert_int_equal(word_at(rig, rig->space, a), 0);
 	rig->dev->ops->queue_destroy(other.queue);
 	rig->dev->ops->space_destroy(other.space);
+}
+
+static void test_free_under_work_is_noticed(void **state)
+{
+	struct rig *rig = *state, other = {.dev = rig->dev};
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	uint64_t a = alloc(rig, 4096), b = alloc(rig, 4096), c = alloc(rig, 4096), d;
+	struct gsb_module *module = load(rig, rig->space);
+	struct gsb_queue *second = another_queue(rig, 0);
+	struct gsb_completion done[2];
+
+	other.space = make_space(rig->dev, 1, 0);
+	d = alloc(&other, 4096);
+	assert_int_equal(ops->host_pin(rig->space, HOST_BASE, 4096), 0);
+	launch(rig, rig->queue, (struct shot){"spin", 1, 32, {a}, 0});
+	assert_int_equal(ops->mem_free(other.space, d), 0);
+	assert_int_equal(gsb_emu_frees_under_work(rig->dev), 0);
+	assert_int_equal(ops->mem_free(rig->space, b), 0); /* it has not even begun */
+	assert_int_equal(gsb_emu_frees_under_work(rig->dev), 1);
+	ops->advance_to(rig->dev, 1600);
+	wait_until_spinning(a);
+	assert_int_equal(ops->host_unpin(rig->space, HOST_BASE, 4096), 0);
+	assert_int_equal(gsb_emu_frees_under_work(rig->dev), 2);
+	ops->module_unload(module);
+	assert_int_equal(gsb_emu_frees_under_work(rig->dev), 3);
+	launch(rig, second, (struct shot){"set", 1, 1, {a, 1}, 1});
+	collect(rig, done, 2);
+	assert_int_equal(ops->mem_free(rig->space, c), 0);
+	ops->space_destroy(other.space);
+	ops->queue_destroy(second);
+	assert_int_equal(gsb_emu_frees_under_work(rig->dev), 3);
 }
 
 static void test_cancel_of_idle_space_does_nothing(void **state)
@@ -1588,6 +1651,8 @@ int main(void)
 		ON_ALL(test_one_queue_completes_in_order_of_issue),
 		ON_ALL(test_module_load_refuses_what_is_no_image),
 		ON_ALL(test_function_get_describes_parameters),
+		ON_ALL(test_module_bytes_are_those_of_a_load),
+		ON_EMU(test_module_bytes_grow_with_what_is_prepared),
 		ON_ALL(test_global_get_gives_each_load_its_own),
 		ON_ALL(test_host_pin_stays_in_window),
 		ON_ALL(test_space_destroy_frees_what_is_left),
@@ -1608,6 +1673,7 @@ int main(void)
 		ON_EMU(test_prepare_names_the_opcode_it_cannot_run),
 		ON_EMU(test_fault_ends_the_guilty_launch_and_nothing_else),
 		ON_EMU(test_cancel_ends_a_kernel_that_never_would),
+		ON_EMU(test_free_under_work_is_noticed),
 		ON_EMU(test_cancel_of_idle_space_does_nothing),
 		ON_EMU(test_time_stands_still_until_advance),
 		ON_EMU(test_not_before_delays_the_start),

@@ -217,6 +217,20 @@ void emu_clock_cancel(struct emu_clock *c, const struct gsb_space *space)
 	pthread_mutex_unlock(&c->lock);
 }
 
+bool emu_clock_is_busy(struct emu_clock *c, const struct gsb_space *space)
+{
+	const struct gsb_queue *queue;
+	const struct emu_cmd *cmd;
+	bool busy = false;
+
+	pthread_mutex_lock(&c->lock);
+	LIST_FOREACH(queue, &c->queues, link)
+	STAILQ_FOREACH(cmd, &queue->cmds, link)
+	busy |= cmd->space == space;
+	pthread_mutex_unlock(&c->lock);
+	return busy;
+}
+
 static void set_stats(struct emu_job *job)
 {
 	if (job->block)

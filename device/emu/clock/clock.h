@@ -36,6 +36,8 @@ int emu_clock_check(struct emu_clock *c, const struct gsb_machine_submit *submit
 int emu_clock_issue(struct emu_clock *c, struct emu_cmd *cmd);
 /* End all commands of the space. */
 void emu_clock_cancel(struct emu_clock *c, const struct gsb_space *space);
+/* A command of the space has been issued and is not complete. */
+bool emu_clock_is_busy(struct emu_clock *c, const struct gsb_space *space);
 unsigned emu_clock_poll(struct emu_clock *c, struct gsb_completion *out, unsigned max);
 
 uint64_t emu_clock_now_ns(struct emu_clock *c);
