@@ -40,13 +40,21 @@
  * has anything: above the sanitizers' shadow, below two thirds of the address space, where a position-independent
  * program and its heap begin, and far from the shared libraries at the end.
  */
-#define GSB_N_SLOTS		 64
+#define GSB_N_SLOTS 64
+#ifndef GSB_SMALL_WINDOWS
 #define GSB_HOST_WINDOW_BASE	 0x200000000000ull
 #define GSB_HOST_WINDOW_STRIDE	 0x4000000000ull /* 256 GiB */
 #define GSB_DEVICE_WINDOW_BASE	 0x300000000000ull
-#define GSB_DEVICE_WINDOW_STRIDE 0x8000000000ull /* 512 GiB */
-#define GSB_DEVICE_WINDOW_SIZE	 (GSB_DEVICE_WINDOW_STRIDE / 4 * 3)
+#define GSB_DEVICE_WINDOW_STRIDE 0x8000000000ull   /* 512 GiB */
 #define GSB_WINDOWS_END		 0x555555554000ull /* two thirds of 47 bits */
+#else /* for ThreadSanitizer, which leaves few numbers to the program */
+#define GSB_HOST_WINDOW_BASE	 0x7e8000000000ull
+#define GSB_HOST_WINDOW_STRIDE	 0x80000000ull /* 2 GiB */
+#define GSB_DEVICE_WINDOW_BASE	 0x7ea000000000ull
+#define GSB_DEVICE_WINDOW_STRIDE 0x100000000ull /* 4 GiB */
+#define GSB_WINDOWS_END		 0x7ee000000000ull
+#endif
+#define GSB_DEVICE_WINDOW_SIZE (GSB_DEVICE_WINDOW_STRIDE / 4 * 3)
 static_assert(GSB_HOST_WINDOW_BASE + GSB_N_SLOTS * GSB_HOST_WINDOW_STRIDE <=
 			      GSB_DEVICE_WINDOW_BASE &&
 		      GSB_DEVICE_WINDOW_BASE + GSB_N_SLOTS * GSB_DEVICE_WINDOW_STRIDE <=

@@ -456,7 +456,7 @@ static void test_many_contexts_have_windows_of_their_own(void **state)
 	f->k.dev->info.total_mem_bytes = 192ull << 30;
 	kit_tenant_init(&t, &f->k, NULL);
 	c = t.t->ctxs;
-	assert_int_equal(c[0]->window_size, 256ull << 30);
+	assert_int_equal(c[0]->window_size, GSB_DEVICE_WINDOW_STRIDE / 2);
 	for (uint32_t i = 1; i < 10; i++) {
 		end = c[i - 1]->window_base + c[i - 1]->window_size;
 		assert_int_equal(create_ctx(&t, i), CUDA_SUCCESS);
