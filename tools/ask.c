@@ -29,10 +29,14 @@ static bool engine_ok(const struct gsb_answer_engine *a, size_t n)
 
 static int take_engine(struct gsb_answers *out, const struct gsb_answer_engine *a, size_t n)
 {
-	struct gsb_answer_engine *copy;
+	struct gsb_answer_engine *copy, **grown;
 
-	if (!engine_ok(a, n) || out->n_engines == GSB_ASK_ENGINES_MAX)
+	if (!engine_ok(a, n))
 		return -EPROTO;
+	grown = realloc(out->engines, (out->n_engines + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	out->engines = grown;
 	copy = calloc(1, n < sizeof(*a) ? sizeof(*a) : n);
 	if (!copy)
 		return -ENOMEM;
@@ -99,6 +103,8 @@ void gsb_answers_finish(struct gsb_answers *a)
 {
 	for (unsigned i = 0; i < a->n_engines; i++)
 		free(a->engines[i]);
+	free(a->engines);
+	a->engines = NULL;
 	a->n_engines = 0;
 }
 

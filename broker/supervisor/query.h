@@ -46,10 +46,12 @@ struct gsb_answer_broker {
 };
 
 /*
+ *                     no tenant for idle_timeout_ms
  *   STARTING ---> READY ---> STOPPING ---> (gone)
  *      |            |
  *      +------------+---> DEAD ---> STARTING, at the next tenant of its key
- *        ended by itself
+ *        ended by itself   |
+ *                          +------> (gone), without one for as long
  */
 enum gsb_engine_state {
 	GSB_ENGINE_STARTING,

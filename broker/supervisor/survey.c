@@ -32,8 +32,8 @@ struct gsb_asker {
 	struct gsb_loop_watch watch;
 	struct gsb_timer timer;
 	struct gsb_peer peer;
-	uint64_t number; /* of its STATUS; 0 = none */
-	bool unanswered[GSB_ENGINES_MAX];
+	uint64_t number;		       /* of its STATUS; 0 = none */
+	struct gsb_served_engine **unanswered; /* n_unanswered engines that were asked */
 	unsigned n_unanswered;
 	struct gsb_outbox out;
 	bool ending; /* END is in out: close when it is empty */
@@ -50,6 +50,7 @@ static void asker_destroy(struct gsb_asker *c)
 	gsb_outbox_clear(&c->out);
 	close(fd);
 	DL_DELETE(c->v->askers, c);
+	free(c->unanswered);
 	free(c);
 }
 
@@ -174,11 +175,8 @@ static void on_engines_slow(struct gsb_timer *t)
 {
 	struct gsb_asker *c = gsb_container_of(t, struct gsb_asker, timer);
 
-	for (unsigned i = 0; i < GSB_ENGINES_MAX; i++)
-		if (c->unanswered[i]) {
-			push_engine(c, c->v->engines->at[i], NULL, -ETIMEDOUT);
-			c->unanswered[i] = false;
-		}
+	while (c->n_unanswered)
+		push_engine(c, c->unanswered[--c->n_unanswered], NULL, -ETIMEDOUT);
 	push_end(c, 0, "");
 	flush(c);
 }
@@ -187,17 +185,14 @@ static void ask_engines(struct gsb_asker *c)
 {
 	struct gsb_engines *all = c->v->engines;
 	struct gsb_ctl_status m = {.number = ++all->last_survey};
+	struct gsb_served_engine *e;
 
 	c->number = m.number;
+	c->unanswered = calloc(all->n, sizeof(struct gsb_served_engine *));
 	gsb_msg_init(&m.msg, GSB_CTL_STATUS, sizeof(m));
-	for (unsigned i = 0; i < GSB_ENGINES_MAX; i++) {
-		struct gsb_served_engine *e = all->at[i];
-
-		if (!e)
-			continue;
-		if (e->process.state == GSB_ENGINE_READY) {
-			c->unanswered[i] = true;
-			c->n_unanswered++;
+	DL_FOREACH (all->list, e) {
+		if (e->process.state == GSB_ENGINE_READY && c->unanswered) {
+			c->unanswered[c->n_unanswered++] = e;
 			gsb_engine_process_send(&e->process, &m.msg, NULL, 0);
 		} else {
 			push_engine(c, e, NULL, -EAGAIN);
@@ -218,6 +213,17 @@ static void on_status(struct gsb_asker *c)
 	flush(c);
 }
 
+/* Whether e was asked and has not answered; it is taken off the list. */
+static bool strike_off(struct gsb_asker *c, const struct gsb_served_engine *e)
+{
+	for (unsigned i = 0; i < c->n_unanswered; i++)
+		if (c->unanswered[i] == e) {
+			c->unanswered[i] = c->unanswered[--c->n_unanswered];
+			return true;
+		}
+	return false;
+}
+
 /* An engine answered, or will not answer any more (status NULL, error). */
 static void on_answer(void *survey, struct gsb_served_engine *e,
 		      const struct gsb_ctl_status_reply *status, int error)
@@ -226,11 +232,10 @@ static void on_answer(void *survey, struct gsb_served_engine *e,
 	struct gsb_asker *c, *next;
 
 	DL_FOREACH_SAFE (v->askers, c, next) {
-		if (!c->unanswered[e->index] || (status && c->number != status->number))
+		if ((status && c->number != status->number) || !strike_off(c, e))
 			continue;
-		c->unanswered[e->index] = false;
 		push_engine(c, e, status, error);
-		if (!--c->n_unanswered)
+		if (!c->n_unanswered)
 			push_end(c, 0, "");
 		flush(c);
 	}

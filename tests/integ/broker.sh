@@ -351,6 +351,56 @@ broker_finds_out_about_a_lost_goodbye() {
 	stop_broker
 }
 
+broker_engine_without_tenants_ends_and_is_forgotten() {
+	write_conf 'idle_timeout_ms = 50' '[device "emu:/ok"]'
+	start_broker
+	expect_match "$(hello)" "^welcome 1 "
+	await_log "emu:/ok for uid $(id -u) \(pid [0-9]+\) has had no tenant for long: it ends"
+	await_log "exited with status 0"
+	expect_match "$(gsbctl status --json)" '"engines": \[\]'
+	expect_match "$(hello)" "^welcome 2 "
+	stop_broker
+}
+
+broker_engine_with_a_tenant_is_not_idle() {
+	write_conf 'idle_timeout_ms = 50' '[device "emu:/ok"]' '[device "emu:/other"]' '[tenant "other"]' 'device = emu:/other'
+	start_broker
+	hello >/dev/null
+	hold
+	hello --tenant other >/dev/null
+	await_log "emu:/other .* has had no tenant" # by then the time of the first engine would have come
+	expect_match "$(gsbctl ps | tail -1)" " $client "
+	stop_broker
+}
+
+broker_dead_engine_is_forgotten() {
+	write_conf 'idle_timeout_ms = 50' '[device "emu:/crash"]'
+	start_broker
+	expect_match "$(hello)" "^refused -19 "
+	until [[ $(gsbctl status --json) == *'"engines": []'* ]]; do :; done
+	stop_broker
+}
+
+# 20 users, 15 devices: more pairs than there were places once.
+broker_serves_any_number_of_users_and_devices() {
+	local user i
+	write_conf 'socket_mode = 0666' 'idle_timeout_ms = 20' 'log = warn'
+	for i in $(seq 15); do
+		printf '%s\n' "[device \"emu:/ok$i\"]" "[tenant \"t$i\"]" "device = emu:/ok$i" >>"$dir/conf"
+	done
+	reachable tests/integ/hello >/dev/null
+	start_broker
+	cat <&"$log_fd" >/dev/null & # the stubs say more than a pipe holds
+	for user in $(seq 20); do
+		# shellcheck disable=SC2016 # for that shell
+		output=$(setpriv --reuid="$((20000 + user))" --regid=65534 --clear-groups sh -c \
+			'for i in $(seq 15); do "$0" "$1" --tenant "t$i"; done' "$dir/copy-of-hello" "$dir/s")
+		expect_equal "$(grep -c '^welcome ' <<<"$output")" 15
+	done
+	until [[ $(gsbctl status --json) == *'"engines": []'* ]]; do :; done
+	stop_broker
+}
+
 # ---- device memory ----
 
 # Each tenant has an engine of its own; the engines share a device of 1,000 MiB.
@@ -535,7 +585,9 @@ run_case broker_counts_tenants_against_their_limit
 if is_root; then
 	run_case broker_gives_another_uid_an_engine_of_its_own
 	run_case broker_gives_up_root_for_the_configured_user
+	run_case broker_serves_any_number_of_users_and_devices
 else
+	skip_case broker_serves_any_number_of_users_and_devices
 	skip_case broker_gives_another_uid_an_engine_of_its_own
 	skip_case broker_gives_up_root_for_the_configured_user
 fi
@@ -551,6 +603,9 @@ run_case broker_engine_that_was_killed_is_started_again
 run_case broker_engine_that_refuses_leaves_no_tenant
 run_case broker_status_does_not_wait_for_a_mute_engine
 run_case broker_finds_out_about_a_lost_goodbye
+run_case broker_engine_without_tenants_ends_and_is_forgotten
+run_case broker_engine_with_a_tenant_is_not_idle
+run_case broker_dead_engine_is_forgotten
 run_case broker_sells_the_memory_of_a_device_once
 run_case broker_gets_back_the_memory_of_an_engine_that_was_killed
 run_case broker_does_not_wait_for_an_engine_that_is_deaf_to_a_recall
