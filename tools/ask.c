@@ -45,6 +45,17 @@ static int take_engine(struct gsb_answers *out, const struct gsb_answer_engine *
 	return 0;
 }
 
+static int take_total(struct gsb_answers *out, const struct gsb_answer_total *a)
+{
+	struct gsb_total *grown = realloc(out->totals, (out->n_totals + 1) * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	out->totals = grown;
+	out->totals[out->n_totals++] = a->total;
+	return 0;
+}
+
 /* Return: 1 when that was the last, 0, -errno. */
 static int take(struct gsb_answers *out, const struct gsb_answer *a, size_t n)
 {
@@ -56,6 +67,8 @@ static int take(struct gsb_answers *out, const struct gsb_answer *a, size_t n)
 	}
 	if (a->kind == GSB_ANSWER_ENGINE && n >= offsetof(struct gsb_answer_engine, status))
 		return take_engine(out, (const void *)a, n);
+	if (a->kind == GSB_ANSWER_TOTAL && n == sizeof(struct gsb_answer_total))
+		return take_total(out, (const void *)a);
 	if (a->kind == GSB_ANSWER_END && n == sizeof(out->end)) {
 		memcpy(&out->end, a, n);
 		return 1;
@@ -104,8 +117,10 @@ void gsb_answers_finish(struct gsb_answers *a)
 	for (unsigned i = 0; i < a->n_engines; i++)
 		free(a->engines[i]);
 	free(a->engines);
+	free(a->totals);
 	a->engines = NULL;
-	a->n_engines = 0;
+	a->totals = NULL;
+	a->n_engines = a->n_totals = 0;
 }
 
 void gsb_ask_explain(int err, const char *path, char *out, size_t size)

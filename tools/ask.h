@@ -13,6 +13,8 @@ struct gsb_answers {
 	struct gsb_answer_broker broker; /* kind 0 unless STATUS was asked */
 	struct gsb_answer_engine **engines;
 	unsigned n_engines;
+	struct gsb_total *totals;
+	unsigned n_totals;
 	struct gsb_answer_end end;
 };
 

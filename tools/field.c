@@ -74,6 +74,12 @@ static void ns_text(uint64_t v, char *out)
 	snprintf(out, GSB_CELL_MAX, i ? "%.2f%s" : "%.0f%s", x, units[i]);
 }
 
+static void none_if(bool none, char *out)
+{
+	if (none)
+		strcpy(out, "-");
+}
+
 static void cell_text(const struct gsb_field *f, const void *base, char *out)
 {
 	const char *p = (const char *)base + f->offset;
@@ -88,10 +94,16 @@ static void cell_text(const struct gsb_field *f, const void *base, char *out)
 	case GSB_FIELD_BYTES: bytes_text(u64_at(p), out); break;
 	case GSB_FIELD_NS: ns_text(u64_at(p), out); break;
 	case GSB_FIELD_LIMIT:
-		if (u64_at(p))
-			bytes_text(u64_at(p), out);
-		else
-			strcpy(out, "-");
+		bytes_text(u64_at(p), out);
+		none_if(!u64_at(p), out);
+		break;
+	case GSB_FIELD_AGE:
+		ns_text(u64_at(p), out);
+		none_if(!u64_at(p), out);
+		break;
+	case GSB_FIELD_ID:
+		snprintf(out, GSB_CELL_MAX, "%" PRIu32, u32_at(p));
+		none_if(u32_at(p) == UINT32_MAX, out);
 		break;
 	default: snprintf(out, GSB_CELL_MAX, "%s", word_of(f->kind, u32_at(p)));
 	}
@@ -164,21 +176,31 @@ void gsb_json_string(const char *s)
 	putchar('"');
 }
 
+static void json_value(const struct gsb_field *f, const char *p)
+{
+	switch (f->kind) {
+	case GSB_FIELD_TEXT: gsb_json_string(p); break;
+	case GSB_FIELD_U32: printf("%" PRIu32, u32_at(p)); break;
+	case GSB_FIELD_I32: printf("%" PRId32, (int32_t)u32_at(p)); break;
+	case GSB_FIELD_U64:
+	case GSB_FIELD_BYTES:
+	case GSB_FIELD_NS:
+	case GSB_FIELD_AGE:
+	case GSB_FIELD_LIMIT: printf("%" PRIu64, u64_at(p)); break;
+	case GSB_FIELD_ID:
+		if (u32_at(p) == UINT32_MAX)
+			printf("null");
+		else
+			printf("%" PRIu32, u32_at(p));
+		break;
+	default: gsb_json_string(word_of(f->kind, u32_at(p)));
+	}
+}
+
 void gsb_json_fields(const struct gsb_field *f, unsigned n, const void *base, bool first)
 {
 	for (unsigned i = 0; i < n; i++, first = false) {
-		const char *p = (const char *)base + f[i].offset;
-
 		printf("%s\"%s\": ", first ? "" : ", ", f[i].key);
-		switch (f[i].kind) {
-		case GSB_FIELD_TEXT: gsb_json_string(p); break;
-		case GSB_FIELD_U32: printf("%" PRIu32, u32_at(p)); break;
-		case GSB_FIELD_I32: printf("%" PRId32, (int32_t)u32_at(p)); break;
-		case GSB_FIELD_U64:
-		case GSB_FIELD_BYTES:
-		case GSB_FIELD_NS:
-		case GSB_FIELD_LIMIT: printf("%" PRIu64, u64_at(p)); break;
-		default: gsb_json_string(word_of(f[i].kind, u32_at(p)));
-		}
+		json_value(&f[i], (const char *)base + f[i].offset);
 	}
 }

@@ -16,6 +16,7 @@
 static const char usage_text[] =
 	"usage: gsbctl [--socket PATH] status [--json]      the broker and its engines\n"
 	"       gsbctl [--socket PATH] ps [--json]          the tenants\n"
+	"       gsbctl [--socket PATH] totals [--json]      tenants that have left, by name\n"
 	"       gsbctl [--socket PATH] reload               read the configuration again\n"
 	"       gsbctl [--socket PATH] shutdown [--drain]   end now, or when the last tenant left\n"
 	"       gsbctl --version | --help\n"
@@ -34,6 +35,7 @@ struct command {
 static const struct command commands[] = {
 	{"status", GSB_QUERY_STATUS, gsb_show_status, gsb_show_status_json},
 	{"ps", GSB_QUERY_STATUS, gsb_show_ps, gsb_show_ps_json},
+	{"totals", GSB_QUERY_TOTALS, gsb_show_totals, gsb_show_totals_json},
 	{"reload", GSB_QUERY_RELOAD, NULL, NULL},
 	{"shutdown", GSB_QUERY_SHUTDOWN, NULL, NULL},
 };

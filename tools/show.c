@@ -22,7 +22,9 @@ static const struct gsb_field tenant_fields[] = {
 	T("STATE", "state", TENANT, state),
 	T("STREAMS", "streams", U32, n_streams),
 	T("QUEUED", "queued", U32, queued),
-	T(NULL, "in_flight", U32, in_flight),
+	T("IN-FLIGHT", "in_flight", U32, in_flight),
+	T("RUNNING", "running_kernel", TEXT, running_kernel),
+	T("AGE", "running_ns", AGE, running_ns),
 	T("KERNELS", "kernels", U64, kernels),
 	T(NULL, "launches", U64, launches),
 	T(NULL, "copies", U64, copies),
@@ -55,15 +57,20 @@ static const struct gsb_field tenant_fields[] = {
 	}
 /* What gsbrokerd knows of an engine. */
 static const struct gsb_field engine_fields[] = {
-	E("DEVICE", "device", TEXT, device), E("PID", "pid", U32, pid),
-	E("UID", "uid", U32, uid),	     E("STATE", "state", ENGINE, state),
-	E("POLICY", "policy", TEXT, policy), E("ISOLATION", "isolation", TEXT, isolation),
-	E("CLOCK", "clock", CLOCK, clock),   E("WAITING", "waiting", U32, n_waiting),
-	E(NULL, "starts", U32, n_starts),    E("DEATHS", "deaths", U32, n_deaths),
+	E("DEVICE", "device", TEXT, device),
+	E("PID", "pid", ID, pid),
+	E("UID", "uid", ID, uid),
+	E("STATE", "state", ENGINE, state),
+	E("POLICY", "policy", TEXT, policy),
+	E("ISOLATION", "isolation", TEXT, isolation),
+	E("CLOCK", "clock", CLOCK, clock),
+	E("WAITING", "waiting", U32, n_waiting),
+	E(NULL, "starts", U32, n_starts),
+	E("DEATHS", "deaths", U32, n_deaths),
 };
 /* What it answered itself; absent when it did not. */
 static const struct gsb_field engine_status_fields[] = {
-	E("TENANTS", "n_tenants", U32, status.n_tenants),
+	E("TENANTS", "n_tenants", U32, n_tenants),
 	E(NULL, "queues_busy", U32, status.n_queues_busy),
 	E("KERNELS", "kernels", U64, status.kernels),
 	E(NULL, "launches", U64, status.launches),
@@ -79,6 +86,31 @@ static const struct gsb_field engine_status_fields[] = {
 };
 #undef E
 
+#define L(heading, key, kind, member)                                              \
+	{                                                                          \
+		heading, key, GSB_FIELD_##kind, offsetof(struct gsb_total, member) \
+	}
+static const struct gsb_field total_fields[] = {
+	L("TENANT", "tenant", TEXT, tenant),
+	L("UID", "uid", ID, uid),
+	L("LEFT", "left", U64, n_left),
+	L("LOST", "lost", U64, n_lost),
+	L("KERNELS", "kernels", U64, kernels),
+	L(NULL, "launches", U64, launches),
+	L(NULL, "copies", U64, copies),
+	L(NULL, "fills", U64, fills),
+	L(NULL, "records", U64, records),
+	L("TO-DEV", "bytes_h2d", BYTES, bytes_h2d),
+	L("FROM-DEV", "bytes_d2h", BYTES, bytes_d2h),
+	L(NULL, "bytes_d2d", BYTES, bytes_d2d),
+	L("DEV-TIME", "device_ns", NS, device_ns),
+	L(NULL, "instructions", U64, instructions),
+	L("PEAK", "device_mem_peak_bytes", BYTES, device_mem_peak_bytes),
+	L("ERRORS", "errors", U64, n_errors),
+	L(NULL, "charged_ns", NS, charged_ns),
+};
+#undef L
+
 #define B(key, kind, member)                                                            \
 	{                                                                               \
 		NULL, key, GSB_FIELD_##kind, offsetof(struct gsb_answer_broker, member) \
@@ -92,6 +124,11 @@ static const struct gsb_field broker_fields[] = {
 	B("reloads", U64, n_reloads),
 };
 #undef B
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
 
 static void json_tenants(const struct gsb_answer_engine *e, const char *separator)
 {
@@ -135,9 +172,10 @@ void gsb_show_status(const struct gsb_answers *a)
 
 	printf("gsbrokerd %.31s, pid %u, uid %u, listens on %.107s since %.1f s\n", b->version,
 	       b->pid, b->uid, b->socket, (double)b->up_ns / 1e9);
-	printf("%u tenants; %" PRIu64 " admitted, %" PRIu64 " refused, %" PRIu64
-	       " engines died, %" PRIu64 " reloads so far\n\n",
-	       b->n_tenants, b->n_admitted, b->n_refused, b->n_engines_died, b->n_reloads);
+	printf("%u tenant%s; %" PRIu64 " admitted, %" PRIu64 " refused, %" PRIu64
+	       " engine%s died, %" PRIu64 " reload%s so far\n\n",
+	       b->n_tenants, plural(b->n_tenants), b->n_admitted, b->n_refused, b->n_engines_died,
+	       plural(b->n_engines_died), b->n_reloads, plural(b->n_reloads));
 	gsb_table_row(&t);
 	gsb_table_cells(&t, engine_fields, GSB_ARRAY_LEN(engine_fields), NULL);
 	gsb_table_cells(&t, engine_status_fields, GSB_ARRAY_LEN(engine_status_fields), NULL);
@@ -152,6 +190,16 @@ void gsb_show_status(const struct gsb_answers *a)
 	gsb_table_print(&t);
 }
 
+/* How many tenants of others there are, which who asks may not see. */
+static unsigned n_hidden(const struct gsb_answers *a)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < a->n_engines; i++)
+		n += a->engines[i]->is_hidden ? a->engines[i]->n_tenants : 0;
+	return n;
+}
+
 void gsb_show_ps_json(const struct gsb_answers *a)
 {
 	const char *separator = "";
@@ -162,7 +210,7 @@ void gsb_show_ps_json(const struct gsb_answers *a)
 		if (!a->engines[i]->error && a->engines[i]->status.n_tenants)
 			separator = ", ";
 	}
-	printf("]}\n");
+	printf("], \"hidden_tenants\": %u}\n", n_hidden(a));
 }
 
 void gsb_show_ps(const struct gsb_answers *a)
@@ -179,6 +227,32 @@ void gsb_show_ps(const struct gsb_answers *a)
 			gsb_table_cells(&t, tenant_fields, GSB_ARRAY_LEN(tenant_fields),
 					&e->status.tenants[j]);
 		}
+	}
+	gsb_table_print(&t);
+	if (n_hidden(a))
+		printf("and %u tenant%s of other users\n", n_hidden(a), plural(n_hidden(a)));
+}
+
+void gsb_show_totals_json(const struct gsb_answers *a)
+{
+	printf("{\"totals\": [");
+	for (unsigned i = 0; i < a->n_totals; i++) {
+		printf("%s{", i ? ", " : "");
+		gsb_json_fields(total_fields, GSB_ARRAY_LEN(total_fields), &a->totals[i], true);
+		putchar('}');
+	}
+	printf("]}\n");
+}
+
+void gsb_show_totals(const struct gsb_answers *a)
+{
+	struct gsb_text_table t = {0};
+
+	gsb_table_row(&t);
+	gsb_table_cells(&t, total_fields, GSB_ARRAY_LEN(total_fields), NULL);
+	for (unsigned i = 0; i < a->n_totals; i++) {
+		gsb_table_row(&t);
+		gsb_table_cells(&t, total_fields, GSB_ARRAY_LEN(total_fields), &a->totals[i]);
 	}
 	gsb_table_print(&t);
 }

@@ -52,7 +52,7 @@ struct gsb_broker_config {
 };
 
 struct gsb_admission_config {
-	struct gsb_id_list allow_uid, allow_gid, deny_uid, deny_gid, control_gid;
+	struct gsb_id_list allow_uid, allow_gid, deny_uid, deny_gid, control_gid, status_gid;
 	uint64_t max_tenants, max_tenants_per_uid;
 };
 

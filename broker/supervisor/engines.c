@@ -186,6 +186,14 @@ static void on_refused(struct gsb_served_engine *e, const struct gsb_ctl_refused
 	on_tenant_left(e);
 }
 
+/* Nothing is left of t; last: its row at the end, NULL when that is not known. */
+static void tenant_left(struct gsb_engines *all, struct gsb_admitted *t,
+			const struct gsb_ctl_tenant *last)
+{
+	gsb_totals_add(&all->totals, t->uid, t->name, last);
+	gsb_tenants_remove(&all->tenants, t);
+}
+
 static void on_gone(struct gsb_served_engine *e, const struct gsb_ctl_gone *m)
 {
 	struct gsb_admitted *t = gsb_tenants_find(&e->all->tenants, e, m->tenant_id);
@@ -194,7 +202,7 @@ static void on_gone(struct gsb_served_engine *e, const struct gsb_ctl_gone *m)
 		return;
 	gsb_log(GSB_LOG_INFO, TOPIC, "tenant %u '%s' %s", t->id, t->name,
 		m->reason == GSB_GONE_CUT ? "was cut off" : "has ended");
-	gsb_tenants_remove(&e->all->tenants, t);
+	tenant_left(e->all, t, &m->last);
 	on_tenant_left(e);
 }
 
@@ -219,7 +227,7 @@ static void on_status(struct gsb_served_engine *e, const struct gsb_ctl_status_r
 		return;
 	DL_FOREACH_SAFE (e->all->tenants.list, t, next)
 		if (t->engine == e && t->delivered && t->survey < m->number && !listed(m, t->id))
-			gsb_tenants_remove(&e->all->tenants, t);
+			tenant_left(e->all, t, NULL);
 	e->all->on_answer(e->all->survey, e, m, 0);
 	on_tenant_left(e);
 }
@@ -255,7 +263,7 @@ static void forget_tenants(struct gsb_served_engine *e)
 
 	DL_FOREACH_SAFE (e->all->tenants.list, t, next)
 		if (t->engine == e && t->delivered)
-			gsb_tenants_remove(&e->all->tenants, t);
+			tenant_left(e->all, t, NULL);
 }
 
 static void engine_destroy(struct gsb_served_engine *e)

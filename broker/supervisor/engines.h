@@ -13,6 +13,7 @@
 #include "broker/supervisor/device_memory.h"
 #include "broker/supervisor/engine_process.h"
 #include "broker/supervisor/tenants.h"
+#include "broker/supervisor/totals.h"
 #include "shm/channel.h"
 
 /* An admission on its way to an engine that is not ready yet. */
@@ -36,6 +37,7 @@ struct gsb_engines {
 	struct gsb_served_engine *list;
 	unsigned n;
 	struct gsb_tenants tenants;
+	struct gsb_totals totals; /* of those that have left */
 	struct gsb_device_memory memory;
 	uint64_t last_survey; /* number of the last STATUS */
 

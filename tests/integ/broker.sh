@@ -560,9 +560,57 @@ gsbctl_ps_and_json_show_the_tenants() {
 	write_conf '[device "emu:/ok"]'
 	start_broker
 	hold
-	expect_match "$(gsbctl ps | tail -1)" "^ *1 +t1 +$client +.* stub +admitted .* 7 .* 1\.50ms .* 0$"
+	expect_match "$(gsbctl ps | tail -1)" "^ *1 +t1 +$client +.* stub +admitted +0 +0 +3 +busy_kernel +2\.50us +7 .* 1\.50ms .* 0$"
 	expect_equal "$(json_value "$(gsbctl ps --json)" device_ns)" 1500000
+	expect_equal "$(json_value "$(gsbctl ps --json)" running_kernel)" busy_kernel
+	expect_match "$(gsbctl status)" "^1 tenant; 1 admitted, 0 refused, 0 engines died, 0 reloads so far"
 	expect_equal "$(json_value "$(gsbctl status --json)" version)" "$("$build/tools/gsbctl" --version | cut -d' ' -f2)"
+	stop_broker
+}
+
+gsbctl_totals_are_of_those_that_left_by_name() {
+	local i
+	write_conf '[device "emu:/ok"]'
+	start_broker
+	expect_equal "$(gsbctl totals | wc -l)" 1
+	hold --tenant stays
+	for i in 1 2 3; do hello --tenant a >/dev/null; done
+	hello --tenant b >/dev/null
+	await_log "tenant 5 'b' has ended"
+	expect_match "$(gsbctl totals)" "^a +$(id -u) +3 +0 +21 .* 4\.50ms "
+	expect_match "$(gsbctl totals)" "^b +$(id -u) +1 +0 +7 .* 1\.50ms "
+	expect_equal "$(gsbctl totals --json | grep -o '"tenant"' | wc -l)" 2
+	kill -KILL "$(children_of "$broker")"
+	await_log "was ended by signal 9"
+	expect_match "$(gsbctl totals)" "^stays +$(id -u) +1 +1 +0 "
+	stop_broker
+}
+
+# What nobody may see of root's tenants, as configured, and when his group is in status_gid.
+gsbctl_shows_others_tenants_only_to_whom_it_may() {
+	local see
+	write_conf 'socket_mode = 0666' '[device "emu:/ok"]'
+	start_broker
+	hello --tenant secret >/dev/null
+	await_log "tenant 1 'secret' has ended"
+	hold --tenant secret
+	exec {nobodys}< <(as_nobody "$(reachable tests/integ/hello)" "$dir/s" --hold <"$dir/hold")
+	clients="$clients $!"
+	read -r -t "$LIMIT_S" _ <&"$nobodys"
+	see="as_nobody $(reachable tools/gsbctl) --socket $dir/s"
+	expect_equal "$($see ps | grep -c ' stub ')" 1
+	expect_match "$($see ps)" "^and 1 tenant of other users"
+	expect_match "$($see ps --json)" '"hidden_tenants": 1'
+	expect_match "$($see status)" "^emu:/ok +- +- +ready .* 1 "
+	expect_match "$($see status --json)" '"pid": null, "uid": null'
+	expect_match "$($see totals)" "^- +- +1 +0 +7 "
+	expect_no_match "$($see status --json) $($see ps) $($see totals --json)" "secret|$client"
+	expect_equal "$(gsbctl ps | grep -c ' stub ')" 2
+	write_conf 'socket_mode = 0666' '[device "emu:/ok"]' '[admission]' 'status_gid = 65534'
+	gsbctl reload
+	expect_equal "$($see ps | grep -c ' stub ')" 2
+	expect_match "$($see totals)" "^secret +0 +1 "
+	expect_match "$($see shutdown 2>&1 || true)" "only root"
 	stop_broker
 }
 
@@ -585,8 +633,10 @@ run_case broker_counts_tenants_against_their_limit
 if is_root; then
 	run_case broker_gives_another_uid_an_engine_of_its_own
 	run_case broker_gives_up_root_for_the_configured_user
+	run_case gsbctl_shows_others_tenants_only_to_whom_it_may
 	run_case broker_serves_any_number_of_users_and_devices
 else
+	skip_case gsbctl_shows_others_tenants_only_to_whom_it_may
 	skip_case broker_serves_any_number_of_users_and_devices
 	skip_case broker_gives_another_uid_an_engine_of_its_own
 	skip_case broker_gives_up_root_for_the_configured_user
@@ -617,5 +667,6 @@ run_case broker_drain_waits_for_the_last_tenant
 run_case broker_ends_with_its_lifeline
 run_case broker_idle_is_never_scheduled
 run_case gsbctl_wrong_usage_exits_2
+run_case gsbctl_totals_are_of_those_that_left_by_name
 run_case gsbctl_ps_and_json_show_the_tenants
 [ "$failures" -eq 0 ]
