@@ -117,12 +117,6 @@ enum gsb_gone_reason {
 	GSB_GONE_CUT	 /* it broke the protocol: result and reason in the engine's log */
 };
 
-struct gsb_ctl_gone {
-	struct gsb_msg msg;
-	uint32_t tenant_id;
-	uint32_t reason; /* enum gsb_gone_reason */
-};
-
 /*
  * The process of a tenant has become another program (execve) and said hello again: the tenant that
  * it was ends as if the process had ended, and GONE follows with EXITED. It comes before the ADMIT of
@@ -151,6 +145,8 @@ struct gsb_ctl_status {
  */
 enum gsb_tenant_state { GSB_TENANT_ADMITTED, GSB_TENANT_ACTIVE, GSB_TENANT_LEAVING };
 
+#define GSB_KERNEL_NAME_SHOWN 64
+
 /* One tenant, as `gsbctl ps` shows it. Counts are since admission, device times are device time. */
 struct gsb_ctl_tenant {
 	uint32_t tenant_id, slot;
@@ -173,6 +169,16 @@ struct gsb_ctl_tenant {
 	int32_t last_error;  /* CUresult of the last one */
 	uint64_t charged_ns; /* virtual clock: charged for running too long; not 0 = this
 				       run is not repeatable */
+	/* Of its commands on the device, the kernel that was issued first; "": there is none. */
+	char running_kernel[GSB_KERNEL_NAME_SHOWN]; /* cut to what fits */
+	uint64_t running_ns;			    /* device time since it was issued */
+};
+
+struct gsb_ctl_gone {
+	struct gsb_msg msg;
+	uint32_t tenant_id;
+	uint32_t reason;	    /* enum gsb_gone_reason */
+	struct gsb_ctl_tenant last; /* its row at the end, for the totals by name */
 };
 
 struct gsb_ctl_status_reply {

@@ -29,15 +29,30 @@ static bool engine_ok(const struct gsb_answer_engine *a, size_t n)
 
 static int take_engine(struct gsb_answers *out, const struct gsb_answer_engine *a, size_t n)
 {
-	struct gsb_answer_engine *copy;
+	struct gsb_answer_engine *copy, **grown;
 
-	if (!engine_ok(a, n) || out->n_engines == GSB_ASK_ENGINES_MAX)
+	if (!engine_ok(a, n))
 		return -EPROTO;
+	grown = realloc(out->engines, (out->n_engines + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	out->engines = grown;
 	copy = calloc(1, n < sizeof(*a) ? sizeof(*a) : n);
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, a, n);
 	out->engines[out->n_engines++] = copy;
+	return 0;
+}
+
+static int take_total(struct gsb_answers *out, const struct gsb_answer_total *a)
+{
+	struct gsb_total *grown = realloc(out->totals, (out->n_totals + 1) * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	out->totals = grown;
+	out->totals[out->n_totals++] = a->total;
 	return 0;
 }
 
@@ -52,6 +67,8 @@ static int take(struct gsb_answers *out, const struct gsb_answer *a, size_t n)
 	}
 	if (a->kind == GSB_ANSWER_ENGINE && n >= offsetof(struct gsb_answer_engine, status))
 		return take_engine(out, (const void *)a, n);
+	if (a->kind == GSB_ANSWER_TOTAL && n == sizeof(struct gsb_answer_total))
+		return take_total(out, (const void *)a);
 	if (a->kind == GSB_ANSWER_END && n == sizeof(out->end)) {
 		memcpy(&out->end, a, n);
 		return 1;
@@ -99,7 +116,11 @@ void gsb_answers_finish(struct gsb_answers *a)
 {
 	for (unsigned i = 0; i < a->n_engines; i++)
 		free(a->engines[i]);
-	a->n_engines = 0;
+	free(a->engines);
+	free(a->totals);
+	a->engines = NULL;
+	a->totals = NULL;
+	a->n_engines = a->n_totals = 0;
 }
 
 void gsb_ask_explain(int err, const char *path, char *out, size_t size)

@@ -8,13 +8,13 @@
 
 #include "broker/supervisor/query.h"
 
-#define GSB_ASK_ENGINES_MAX 256
-
 /* All that came back; free it with gsb_answers_finish(). */
 struct gsb_answers {
 	struct gsb_answer_broker broker; /* kind 0 unless STATUS was asked */
-	struct gsb_answer_engine *engines[GSB_ASK_ENGINES_MAX];
+	struct gsb_answer_engine **engines;
 	unsigned n_engines;
+	struct gsb_total *totals;
+	unsigned n_totals;
 	struct gsb_answer_end end;
 };
 

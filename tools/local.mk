@@ -13,7 +13,11 @@ tools_gsb_bench_LDADD = libmodel.la libshm.la libbase.la
 
 ## gsbctl, gsbrun ######################################################################
 bin_PROGRAMS += tools/gsbctl
-tools_gsbctl_SOURCES = tools/gsbctl.c tools/ask.c tools/ask.h
+tools_gsbctl_SOURCES = \
+	tools/gsbctl.c \
+	tools/ask.c tools/ask.h \
+	tools/field.c tools/field.h \
+	tools/show.c tools/show.h
 tools_gsbctl_LDADD = libshm.la libbase.la
 
 bin_PROGRAMS += tools/gsbrun

@@ -47,12 +47,12 @@ struct gsb_broker_config {
 	char socket_group[GSB_CONFIG_WORD_MAX], user[GSB_CONFIG_WORD_MAX];
 	char engine[GSB_CONFIG_PATH_MAX];
 	uint64_t log; /* enum gsb_log_level */
-	uint64_t hello_timeout_ms, start_timeout_ms, stop_timeout_ms;
+	uint64_t hello_timeout_ms, start_timeout_ms, stop_timeout_ms, idle_timeout_ms;
 	uint64_t pending_max;
 };
 
 struct gsb_admission_config {
-	struct gsb_id_list allow_uid, allow_gid, deny_uid, deny_gid, control_gid;
+	struct gsb_id_list allow_uid, allow_gid, deny_uid, deny_gid, control_gid, status_gid;
 	uint64_t max_tenants, max_tenants_per_uid;
 };
 

@@ -54,6 +54,12 @@ bool gsb_admission_may_control(const struct gsb_admission_config *a,
 	return r->peer.uid == 0 || r->peer.uid == own_uid || any_group_in(&a->control_gid, r);
 }
 
+bool gsb_admission_may_see_all(const struct gsb_admission_config *a,
+			       const struct gsb_admission_request *r, uid_t own_uid)
+{
+	return gsb_admission_may_control(a, r, own_uid) || any_group_in(&a->status_gid, r);
+}
+
 int gsb_peer_groups(int fd, gid_t **out, unsigned *n)
 {
 	socklen_t bytes = 64 * sizeof(gid_t);

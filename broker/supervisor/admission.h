@@ -26,6 +26,9 @@ int gsb_admission_check(const struct gsb_admission_config *a, const struct gsb_a
 /* Whether the peer may reload and shut down. */
 bool gsb_admission_may_control(const struct gsb_admission_config *a,
 			       const struct gsb_admission_request *r, uid_t own_uid);
+/* Whether the peer sees the tenants of all users. */
+bool gsb_admission_may_see_all(const struct gsb_admission_config *a,
+			       const struct gsb_admission_request *r, uid_t own_uid);
 /* Supplementary groups of a socket's peer; free() them. A failure must refuse: deny_gid needs them. */
 int gsb_peer_groups(int fd, gid_t **groups, unsigned *n);
 

@@ -130,11 +130,28 @@ static unsigned tenants_in(const struct gsb_served_engine *e)
 	return gsb_tenants_of_engine(&e->all->tenants, e);
 }
 
-/* An engine of one process ends with it. */
+#define DEAD_MS 60000 /* what an engine's death leaves is shown so long, if engines stay */
+
+/* It has no tenant now: that may last idle_timeout_ms. */
+static void set_idle(struct gsb_served_engine *e)
+{
+	uint64_t ms = e->all->s->config->broker.idle_timeout_ms;
+
+	if (e->process.state == GSB_ENGINE_DEAD && !ms)
+		ms = DEAD_MS;
+	if (ms)
+		gsb_timer_set(&e->all->s->loop, &e->idle, ms);
+}
+
+/* An engine of one process ends with it; others may have a next tenant. */
 static void on_tenant_left(struct gsb_served_engine *e)
 {
-	if (e->only_pid && !tenants_in(e) && e->process.state == GSB_ENGINE_READY)
+	if (tenants_in(e) || e->process.state != GSB_ENGINE_READY)
+		return;
+	if (e->only_pid)
 		gsb_engine_process_shutdown(&e->process, GSB_SHUTDOWN_NOW);
+	else
+		set_idle(e);
 }
 
 static void on_ready(struct gsb_served_engine *e)
@@ -169,6 +186,14 @@ static void on_refused(struct gsb_served_engine *e, const struct gsb_ctl_refused
 	on_tenant_left(e);
 }
 
+/* Nothing is left of t; last: its row at the end, NULL when that is not known. */
+static void tenant_left(struct gsb_engines *all, struct gsb_admitted *t,
+			const struct gsb_ctl_tenant *last)
+{
+	gsb_totals_add(&all->totals, t->uid, t->name, last);
+	gsb_tenants_remove(&all->tenants, t);
+}
+
 static void on_gone(struct gsb_served_engine *e, const struct gsb_ctl_gone *m)
 {
 	struct gsb_admitted *t = gsb_tenants_find(&e->all->tenants, e, m->tenant_id);
@@ -177,7 +202,7 @@ static void on_gone(struct gsb_served_engine *e, const struct gsb_ctl_gone *m)
 		return;
 	gsb_log(GSB_LOG_INFO, TOPIC, "tenant %u '%s' %s", t->id, t->name,
 		m->reason == GSB_GONE_CUT ? "was cut off" : "has ended");
-	gsb_tenants_remove(&e->all->tenants, t);
+	tenant_left(e->all, t, &m->last);
 	on_tenant_left(e);
 }
 
@@ -202,7 +227,7 @@ static void on_status(struct gsb_served_engine *e, const struct gsb_ctl_status_r
 		return;
 	DL_FOREACH_SAFE (e->all->tenants.list, t, next)
 		if (t->engine == e && t->delivered && t->survey < m->number && !listed(m, t->id))
-			gsb_tenants_remove(&e->all->tenants, t);
+			tenant_left(e->all, t, NULL);
 	e->all->on_answer(e->all->survey, e, m, 0);
 	on_tenant_left(e);
 }
@@ -238,13 +263,28 @@ static void forget_tenants(struct gsb_served_engine *e)
 
 	DL_FOREACH_SAFE (e->all->tenants.list, t, next)
 		if (t->engine == e && t->delivered)
-			gsb_tenants_remove(&e->all->tenants, t);
+			tenant_left(e->all, t, NULL);
 }
 
 static void engine_destroy(struct gsb_served_engine *e)
 {
-	e->all->at[e->index] = NULL;
+	gsb_timer_clear(&e->all->s->loop, &e->idle);
+	DL_DELETE(e->all->list, e);
+	e->all->n--;
 	free(e);
+}
+
+static void on_idle(struct gsb_timer *t)
+{
+	struct gsb_served_engine *e = gsb_container_of(t, struct gsb_served_engine, idle);
+
+	if (e->process.state == GSB_ENGINE_DEAD) {
+		engine_destroy(e);
+		return;
+	}
+	gsb_log(GSB_LOG_INFO, TOPIC, "%s for uid %u (pid %d) has had no tenant for long: it ends",
+		e->process.spec, e->process.uid, (int)e->process.pid);
+	gsb_engine_process_shutdown(&e->process, GSB_SHUTDOWN_NOW);
 }
 
 /* It ended by itself: its tenants see it by their pidfd; who waited for it is told now. */
@@ -266,8 +306,10 @@ static void on_unasked_end(struct gsb_served_engine *e, const char *how)
 
 static bool any_engine_lives(const struct gsb_engines *all)
 {
-	for (unsigned i = 0; i < GSB_ENGINES_MAX; i++)
-		if (all->at[i] && all->at[i]->process.state != GSB_ENGINE_DEAD)
+	const struct gsb_served_engine *e;
+
+	DL_FOREACH (all->list, e)
+		if (e->process.state != GSB_ENGINE_DEAD)
 			return true;
 	return false;
 }
@@ -276,8 +318,9 @@ static void on_end(struct gsb_engine_process *p, const char *how)
 {
 	struct gsb_served_engine *e = gsb_container_of(p, struct gsb_served_engine, process);
 	struct gsb_engines *all = e->all;
+	bool asked = p->state == GSB_ENGINE_STOPPING;
 
-	if (p->state == GSB_ENGINE_STOPPING) {
+	if (asked) {
 		gsb_log(GSB_LOG_INFO, TOPIC, "%s (pid %d) %s", p->spec, (int)p->pid, how);
 		refuse_arrivals(e, -ESHUTDOWN, "gsbrokerd is shutting down: start it again");
 	} else {
@@ -288,19 +331,19 @@ static void on_end(struct gsb_engine_process *p, const char *how)
 	p->state = GSB_ENGINE_DEAD;
 	p->pid = 0;
 	all->on_answer(all->survey, e, NULL, -EPIPE);
-	if (e->only_pid || all->s->stopping)
+	if (asked || e->only_pid || all->s->stopping)
 		engine_destroy(e);
+	else
+		set_idle(e);
 	if (all->s->stopping && !any_engine_lives(all))
 		gsb_loop_stop(&all->s->loop);
 }
 
 void gsb_engines_stop(struct gsb_engines *all, enum gsb_shutdown_how how)
 {
-	for (unsigned i = 0; i < GSB_ENGINES_MAX; i++) {
-		struct gsb_served_engine *e = all->at[i];
+	struct gsb_served_engine *e, *next;
 
-		if (!e)
-			continue;
+	DL_FOREACH_SAFE (all->list, e, next) {
 		if (e->process.state == GSB_ENGINE_DEAD)
 			engine_destroy(e);
 		else
@@ -320,23 +363,18 @@ static pid_t only_pid(const struct gsb_arrival *a, const struct gsb_device_confi
 static struct gsb_served_engine *engine_create(struct gsb_engines *all, const struct gsb_arrival *a,
 					       const struct gsb_device_config *d)
 {
-	struct gsb_served_engine *e;
-	unsigned i;
+	struct gsb_served_engine *e = calloc(1, sizeof(*e));
 
-	for (i = 0; i < GSB_ENGINES_MAX && all->at[i]; i++)
-		;
-	if (i == GSB_ENGINES_MAX)
-		return NULL;
-	e = calloc(1, sizeof(*e));
 	if (!e)
 		return NULL;
 	e->all = all;
-	e->index = i;
+	e->idle.on_time = on_idle;
 	e->only_pid = only_pid(a, d);
 	gsb_engine_process_init(&e->process, all->s, d->spec, a->admit.uid);
 	e->process.on_message = on_message;
 	e->process.on_end = on_end;
-	all->at[i] = e;
+	DL_APPEND(all->list, e);
+	all->n++;
 	return e;
 }
 
@@ -344,13 +382,12 @@ static struct gsb_served_engine *engine_create(struct gsb_engines *all, const st
 static struct gsb_served_engine *engine_of(struct gsb_engines *all, const struct gsb_arrival *a,
 					   const struct gsb_device_config *d)
 {
-	for (unsigned i = 0; i < GSB_ENGINES_MAX; i++) {
-		struct gsb_served_engine *e = all->at[i];
+	struct gsb_served_engine *e;
 
-		if (e && e->process.uid == a->admit.uid && e->only_pid == only_pid(a, d) &&
+	DL_FOREACH (all->list, e)
+		if (e->process.uid == a->admit.uid && e->only_pid == only_pid(a, d) &&
 		    !strcmp(e->process.spec, d->spec) && e->process.state != GSB_ENGINE_STOPPING)
 			return e;
-	}
 	return engine_create(all, a, d);
 }
 
@@ -359,7 +396,7 @@ void gsb_engines_deliver(struct gsb_engines *all, struct gsb_arrival *a,
 {
 	struct gsb_served_engine *e = engine_of(all, a, d);
 	char why[GSB_REASON_MAX];
-	int err = e ? gsb_tenants_add(&all->tenants, e, &a->admit) : -EUSERS;
+	int err = e ? gsb_tenants_add(&all->tenants, e, &a->admit) : -ENOMEM;
 
 	if (!err && e->process.state == GSB_ENGINE_DEAD)
 		err = gsb_engine_process_start(&e->process, d);
@@ -371,6 +408,7 @@ void gsb_engines_deliver(struct gsb_engines *all, struct gsb_arrival *a,
 			engine_destroy(e);
 		return;
 	}
+	gsb_timer_clear(&all->s->loop, &e->idle);
 	DL_APPEND(e->arrivals, a);
 	if (e->process.state == GSB_ENGINE_READY)
 		hand_over_all(e);

@@ -3,8 +3,9 @@
  *
  * An engine belongs to a key: device and trust domain (a uid; with isolation = process, one process
  * of it). It is started when the first tenant of its key is admitted, before any device call, and
- * stays. One that ended by itself is kept as DEAD, with its counts, and started anew for the next
- * tenant; its tenants hear of its death by their own pidfd of it.
+ * stays until it has had no tenant for idle_timeout_ms. One that ended by itself is kept as DEAD for
+ * as long, with its counts, and started anew for the next tenant; its tenants hear of its death by
+ * their own pidfd of it.
  */
 #ifndef GSB_BROKER_SUPERVISOR_ENGINES_H
 #define GSB_BROKER_SUPERVISOR_ENGINES_H
@@ -12,9 +13,8 @@
 #include "broker/supervisor/device_memory.h"
 #include "broker/supervisor/engine_process.h"
 #include "broker/supervisor/tenants.h"
+#include "broker/supervisor/totals.h"
 #include "shm/channel.h"
-
-#define GSB_ENGINES_MAX 256
 
 /* An admission on its way to an engine that is not ready yet. */
 struct gsb_arrival {
@@ -25,7 +25,8 @@ struct gsb_arrival {
 
 struct gsb_served_engine {
 	struct gsb_engines *all;
-	unsigned index;			   /* in all->at */
+	struct gsb_served_engine *prev, *next;
+	struct gsb_timer idle;		   /* set while it has no tenant */
 	pid_t only_pid;			   /* isolation = process: its only tenant; else 0 */
 	struct gsb_engine_process process; /* with device and uid, the rest of the key */
 	struct gsb_arrival *arrivals;
@@ -33,12 +34,15 @@ struct gsb_served_engine {
 
 struct gsb_engines {
 	struct gsb_supervisor *s;
-	struct gsb_served_engine *at[GSB_ENGINES_MAX];
+	struct gsb_served_engine *list;
+	unsigned n;
 	struct gsb_tenants tenants;
+	struct gsb_totals totals; /* of those that have left */
 	struct gsb_device_memory memory;
 	uint64_t last_survey; /* number of the last STATUS */
 
-	/* The survey's: an engine answered, or will not answer any more (status NULL, error). */
+	/* The survey's: an engine answered, or will not answer any more (status NULL, error), after
+	 * which it may be gone. */
 	void (*on_answer)(void *survey, struct gsb_served_engine *e,
 			  const struct gsb_ctl_status_reply *status, int error);
 	void *survey;

@@ -19,6 +19,7 @@ libbrokerd_la_SOURCES = \
 	broker/supervisor/spawn.c broker/supervisor/spawn.h \
 	broker/supervisor/survey.c broker/supervisor/survey.h \
 	broker/supervisor/tenants.c broker/supervisor/tenants.h \
+	broker/supervisor/totals.c broker/supervisor/totals.h \
 	broker/supervisor/uid_limits.c broker/supervisor/uid_limits.h
 libbrokerd_la_LIBADD = libconfig.la libshm.la libbase.la
 

@@ -2,8 +2,13 @@
  * query.h - what gsbctl (and gsbrun) asks gsbrokerd, on the socket that tenants use.
  *
  * One GSB_MSG_CONTROL a connection. The answer is a run of GSB_MSG_CONTROL_REPLY messages: for
- * STATUS a BROKER, one ENGINE for each engine, and at the end always one END with the result. Both
- * ends are of one version (wire.h's major and minor); sizes are still checked.
+ * STATUS a BROKER and one ENGINE for each engine, for TOTALS one TOTAL for each name, and at the end
+ * always one END with the result. Both ends are of one version (wire.h's major and minor); sizes are
+ * still checked.
+ *
+ * Who asks sees his own tenants. Those of others he sees only as root, gsbrokerd's own user, or one of
+ * control_gid or status_gid; else an engine of another user has neither pid nor uid nor tenants, and
+ * the totals of all others are one sum.
  */
 #ifndef GSB_BROKER_SUPERVISOR_QUERY_H
 #define GSB_BROKER_SUPERVISOR_QUERY_H
@@ -16,8 +21,11 @@
 enum gsb_query_what {
 	GSB_QUERY_STATUS, /* anybody who can open the socket */
 	GSB_QUERY_RELOAD, /* this and SHUTDOWN: root, gsbrokerd's own user, control_gid */
-	GSB_QUERY_SHUTDOWN
+	GSB_QUERY_SHUTDOWN,
+	GSB_QUERY_TOTALS /* anybody, as STATUS */
 };
+
+#define GSB_HIDDEN UINT32_MAX /* a pid or uid that is not for who asks */
 
 struct gsb_query {
 	struct gsb_msg msg;
@@ -25,7 +33,7 @@ struct gsb_query {
 	uint32_t how;  /* SHUTDOWN: enum gsb_shutdown_how */
 };
 
-enum gsb_answer_kind { GSB_ANSWER_BROKER = 1, GSB_ANSWER_ENGINE, GSB_ANSWER_END };
+enum gsb_answer_kind { GSB_ANSWER_BROKER = 1, GSB_ANSWER_ENGINE, GSB_ANSWER_END, GSB_ANSWER_TOTAL };
 
 struct gsb_answer {
 	struct gsb_msg msg;
@@ -46,10 +54,12 @@ struct gsb_answer_broker {
 };
 
 /*
+ *                     no tenant for idle_timeout_ms
  *   STARTING ---> READY ---> STOPPING ---> (gone)
  *      |            |
  *      +------------+---> DEAD ---> STARTING, at the next tenant of its key
- *        ended by itself
+ *        ended by itself   |
+ *                          +------> (gone), without one for as long
  */
 enum gsb_engine_state {
 	GSB_ENGINE_STARTING,
@@ -68,12 +78,33 @@ struct gsb_answer_engine {
 	uint32_t n_starts, n_deaths; /* deaths: ended without being asked to */
 	int32_t error;		     /* 0: status follows; else why it does not, -errno */
 	uint32_t clock;		     /* enum gsb_clock_kind */
+	uint32_t n_tenants;	     /* in it, by its status; also those that are hidden */
+	uint32_t is_hidden;	     /* 1: it is another user's */
 	char device[128], policy[32], isolation[32];
 	struct gsb_ctl_status_reply status; /* with its tenants; not sent when error */
 };
 static_assert(sizeof(struct gsb_answer_engine) + GSB_N_SLOTS * sizeof(struct gsb_ctl_tenant) <=
 		      GSB_CHANNEL_MSG_MAX,
 	      "the status of a full engine is one message");
+
+/* Tenants of one name and user that have left. */
+struct gsb_total {
+	char tenant[GSB_TENANT_NAME_MAX]; /* "": of all others */
+	uint32_t uid;			  /* GSB_HIDDEN: likewise */
+	uint32_t zero;
+	uint64_t n_left;
+	uint64_t n_lost; /* of them: what they did is not known, because their engine died */
+	uint64_t records, launches, kernels, copies, fills;
+	uint64_t bytes_h2d, bytes_d2h, bytes_d2d;
+	uint64_t device_ns, instructions;
+	uint64_t device_mem_peak_bytes; /* of one tenant, the largest */
+	uint64_t n_errors, charged_ns;
+};
+
+struct gsb_answer_total {
+	struct gsb_answer answer;
+	struct gsb_total total;
+};
 
 struct gsb_answer_end {
 	struct gsb_answer answer;

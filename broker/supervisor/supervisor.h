@@ -14,6 +14,7 @@
  *       engine_process.c    one engine: start, messages, end
  *         spawn.c             its arguments, environment, descriptors
  *       tenants.c           who was admitted and is not gone
+ *       totals.c            what those had done who are: pure
  *     refuse.c            telling a client, and the log, why it is not let in
  *       uid_limits.c        how often each user may cause a line of the log: pure
  *     outbox.c, loop.c    messages and events

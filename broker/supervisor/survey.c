@@ -32,8 +32,9 @@ struct gsb_asker {
 	struct gsb_loop_watch watch;
 	struct gsb_timer timer;
 	struct gsb_peer peer;
-	uint64_t number; /* of its STATUS; 0 = none */
-	bool unanswered[GSB_ENGINES_MAX];
+	bool may_control, sees_all;
+	uint64_t number;		       /* of its STATUS; 0 = none */
+	struct gsb_served_engine **unanswered; /* n_unanswered engines that were asked */
 	unsigned n_unanswered;
 	struct gsb_outbox out;
 	bool ending; /* END is in out: close when it is empty */
@@ -50,6 +51,7 @@ static void asker_destroy(struct gsb_asker *c)
 	gsb_outbox_clear(&c->out);
 	close(fd);
 	DL_DELETE(c->v->askers, c);
+	free(c->unanswered);
 	free(c);
 }
 
@@ -139,6 +141,19 @@ static unsigned arrivals_at(const struct gsb_served_engine *e)
 	return n;
 }
 
+/* A hidden engine's tenants are a number. */
+static void copy_status(struct gsb_answer_engine *a, const struct gsb_ctl_status_reply *status,
+			bool hidden)
+{
+	uint32_t size = hidden ? sizeof(*status) : status->msg.size;
+
+	memcpy(&a->status, status, size);
+	a->status.msg.size = size;
+	a->n_tenants = status->n_tenants;
+	if (hidden)
+		a->status.n_tenants = 0;
+}
+
 /* One engine's row, with its own answer, or with the reason why there is none. */
 static void push_engine(struct gsb_asker *c, const struct gsb_served_engine *e,
 			const struct gsb_ctl_status_reply *status, int error)
@@ -146,11 +161,13 @@ static void push_engine(struct gsb_asker *c, const struct gsb_served_engine *e,
 	static _Alignas(16) char room[GSB_CHANNEL_MSG_MAX];
 	struct gsb_answer_engine *a = (struct gsb_answer_engine *)room;
 	const struct gsb_engine_process *p = &e->process;
+	bool hidden = !c->sees_all && p->uid != c->peer.uid;
 	uint32_t size = offsetof(struct gsb_answer_engine, status);
 
 	memset(a, 0, sizeof(*a));
-	a->pid = (uint32_t)p->pid;
-	a->uid = p->uid;
+	a->pid = hidden ? GSB_HIDDEN : (uint32_t)p->pid;
+	a->uid = hidden ? GSB_HIDDEN : p->uid;
+	a->is_hidden = hidden;
 	a->state = p->state;
 	a->n_waiting = arrivals_at(e);
 	a->n_starts = p->n_starts;
@@ -162,10 +179,10 @@ static void push_engine(struct gsb_asker *c, const struct gsb_served_engine *e,
 	snprintf(a->isolation, sizeof(a->isolation), "%s",
 		 p->config.isolation == GSB_ISOLATION_SHARED ? "shared" : "process");
 	if (status) {
-		memcpy(&a->status, status, status->msg.size);
+		copy_status(a, status, hidden);
 		gsb_device_memory_free(&c->v->engines->memory, p, &a->status.device_mem_free_bytes,
 				       &a->status.device_mem_total_bytes);
-		size += status->msg.size;
+		size += a->status.msg.size;
 	}
 	push(c, &a->answer, GSB_ANSWER_ENGINE, size);
 }
@@ -174,11 +191,8 @@ static void on_engines_slow(struct gsb_timer *t)
 {
 	struct gsb_asker *c = gsb_container_of(t, struct gsb_asker, timer);
 
-	for (unsigned i = 0; i < GSB_ENGINES_MAX; i++)
-		if (c->unanswered[i]) {
-			push_engine(c, c->v->engines->at[i], NULL, -ETIMEDOUT);
-			c->unanswered[i] = false;
-		}
+	while (c->n_unanswered)
+		push_engine(c, c->unanswered[--c->n_unanswered], NULL, -ETIMEDOUT);
 	push_end(c, 0, "");
 	flush(c);
 }
@@ -187,17 +201,14 @@ static void ask_engines(struct gsb_asker *c)
 {
 	struct gsb_engines *all = c->v->engines;
 	struct gsb_ctl_status m = {.number = ++all->last_survey};
+	struct gsb_served_engine *e;
 
 	c->number = m.number;
+	c->unanswered = calloc(all->n, sizeof(struct gsb_served_engine *));
 	gsb_msg_init(&m.msg, GSB_CTL_STATUS, sizeof(m));
-	for (unsigned i = 0; i < GSB_ENGINES_MAX; i++) {
-		struct gsb_served_engine *e = all->at[i];
-
-		if (!e)
-			continue;
-		if (e->process.state == GSB_ENGINE_READY) {
-			c->unanswered[i] = true;
-			c->n_unanswered++;
+	DL_FOREACH (all->list, e) {
+		if (e->process.state == GSB_ENGINE_READY && c->unanswered) {
+			c->unanswered[c->n_unanswered++] = e;
 			gsb_engine_process_send(&e->process, &m.msg, NULL, 0);
 		} else {
 			push_engine(c, e, NULL, -EAGAIN);
@@ -218,6 +229,17 @@ static void on_status(struct gsb_asker *c)
 	flush(c);
 }
 
+/* Whether e was asked and has not answered; it is taken off the list. */
+static bool strike_off(struct gsb_asker *c, const struct gsb_served_engine *e)
+{
+	for (unsigned i = 0; i < c->n_unanswered; i++)
+		if (c->unanswered[i] == e) {
+			c->unanswered[i] = c->unanswered[--c->n_unanswered];
+			return true;
+		}
+	return false;
+}
+
 /* An engine answered, or will not answer any more (status NULL, error). */
 static void on_answer(void *survey, struct gsb_served_engine *e,
 		      const struct gsb_ctl_status_reply *status, int error)
@@ -226,31 +248,43 @@ static void on_answer(void *survey, struct gsb_served_engine *e,
 	struct gsb_asker *c, *next;
 
 	DL_FOREACH_SAFE (v->askers, c, next) {
-		if (!c->unanswered[e->index] || (status && c->number != status->number))
+		if ((status && c->number != status->number) || !strike_off(c, e))
 			continue;
-		c->unanswered[e->index] = false;
 		push_engine(c, e, status, error);
-		if (!--c->n_unanswered)
+		if (!c->n_unanswered)
 			push_end(c, 0, "");
 		flush(c);
 	}
 }
 
-/* ---- reload, shutdown ---- */
+/* ---- totals ---- */
 
-static bool may_control(struct gsb_asker *c)
+static void push_total(struct gsb_asker *c, const struct gsb_total *t)
 {
-	struct gsb_admission_request r = {.peer = c->peer};
-	gid_t *groups;
-	bool may;
+	struct gsb_answer_total a = {.total = *t};
 
-	if (gsb_peer_groups(c->watch.fd, &groups, &r.n_groups))
-		return false;
-	r.groups = groups;
-	may = gsb_admission_may_control(&c->v->s->config->admission, &r, c->v->s->uid);
-	free(groups);
-	return may;
+	push(c, &a.answer, GSB_ANSWER_TOTAL, sizeof(a));
 }
+
+static void on_totals(struct gsb_asker *c)
+{
+	const struct gsb_totals *t = &c->v->engines->totals;
+	struct gsb_total others = t->others;
+
+	for (unsigned i = 0; i < t->n; i++) {
+		if (c->sees_all || t->at[i].sum.uid == c->peer.uid)
+			push_total(c, &t->at[i].sum);
+		else
+			gsb_total_add(&others, &t->at[i].sum);
+	}
+	others.uid = GSB_HIDDEN;
+	if (others.n_left)
+		push_total(c, &others);
+	push_end(c, 0, "");
+	flush(c);
+}
+
+/* ---- reload, shutdown ---- */
 
 static void on_reload(struct gsb_asker *c)
 {
@@ -272,11 +306,30 @@ static void on_shutdown(struct gsb_asker *c, uint32_t how)
 	v->stop(v, how == GSB_SHUTDOWN_DRAIN ? how : GSB_SHUTDOWN_NOW);
 }
 
+/* What it may, by who it is. Without its groups it is nobody. */
+static void find_rights(struct gsb_asker *c)
+{
+	const struct gsb_supervisor *s = c->v->s;
+	const struct gsb_admission_config *rules = &s->config->admission;
+	struct gsb_admission_request r = {.peer = c->peer};
+	gid_t *groups;
+
+	if (gsb_peer_groups(c->watch.fd, &groups, &r.n_groups))
+		return;
+	r.groups = groups;
+	c->may_control = gsb_admission_may_control(rules, &r, s->uid);
+	c->sees_all = gsb_admission_may_see_all(rules, &r, s->uid);
+	free(groups);
+}
+
 static void on_query(struct gsb_asker *c, const struct gsb_query *q)
 {
+	find_rights(c);
 	if (q->what == GSB_QUERY_STATUS) {
 		on_status(c);
-	} else if (!may_control(c)) {
+	} else if (q->what == GSB_QUERY_TOTALS) {
+		on_totals(c);
+	} else if (!c->may_control) {
 		push_end(c, -EPERM,
 			 "only root, the user of gsbrokerd and the groups of control_gid in "
 			 "gsbroker.conf may do that");

@@ -351,6 +351,56 @@ broker_finds_out_about_a_lost_goodbye() {
 	stop_broker
 }
 
+broker_engine_without_tenants_ends_and_is_forgotten() {
+	write_conf 'idle_timeout_ms = 50' '[device "emu:/ok"]'
+	start_broker
+	expect_match "$(hello)" "^welcome 1 "
+	await_log "emu:/ok for uid $(id -u) \(pid [0-9]+\) has had no tenant for long: it ends"
+	await_log "exited with status 0"
+	expect_match "$(gsbctl status --json)" '"engines": \[\]'
+	expect_match "$(hello)" "^welcome 2 "
+	stop_broker
+}
+
+broker_engine_with_a_tenant_is_not_idle() {
+	write_conf 'idle_timeout_ms = 50' '[device "emu:/ok"]' '[device "emu:/other"]' '[tenant "other"]' 'device = emu:/other'
+	start_broker
+	hello >/dev/null
+	hold
+	hello --tenant other >/dev/null
+	await_log "emu:/other .* has had no tenant" # by then the time of the first engine would have come
+	expect_match "$(gsbctl ps | tail -1)" " $client "
+	stop_broker
+}
+
+broker_dead_engine_is_forgotten() {
+	write_conf 'idle_timeout_ms = 50' '[device "emu:/crash"]'
+	start_broker
+	expect_match "$(hello)" "^refused -19 "
+	until [[ $(gsbctl status --json) == *'"engines": []'* ]]; do :; done
+	stop_broker
+}
+
+# 20 users, 15 devices: more pairs than there were places once.
+broker_serves_any_number_of_users_and_devices() {
+	local user i
+	write_conf 'socket_mode = 0666' 'idle_timeout_ms = 20' 'log = warn'
+	for i in $(seq 15); do
+		printf '%s\n' "[device \"emu:/ok$i\"]" "[tenant \"t$i\"]" "device = emu:/ok$i" >>"$dir/conf"
+	done
+	reachable tests/integ/hello >/dev/null
+	start_broker
+	cat <&"$log_fd" >/dev/null & # the stubs say more than a pipe holds
+	for user in $(seq 20); do
+		# shellcheck disable=SC2016 # for that shell
+		output=$(setpriv --reuid="$((20000 + user))" --regid=65534 --clear-groups sh -c \
+			'for i in $(seq 15); do "$0" "$1" --tenant "t$i"; done' "$dir/copy-of-hello" "$dir/s")
+		expect_equal "$(grep -c '^welcome ' <<<"$output")" 15
+	done
+	until [[ $(gsbctl status --json) == *'"engines": []'* ]]; do :; done
+	stop_broker
+}
+
 # ---- device memory ----
 
 # Each tenant has an engine of its own; the engines share a device of 1,000 MiB.
@@ -510,9 +560,57 @@ gsbctl_ps_and_json_show_the_tenants() {
 	write_conf '[device "emu:/ok"]'
 	start_broker
 	hold
-	expect_match "$(gsbctl ps | tail -1)" "^ *1 +t1 +$client +.* stub +admitted .* 7 .* 1\.50ms .* +0$"
+	expect_match "$(gsbctl ps | tail -1)" "^ *1 +t1 +$client +.* stub +admitted +0 +0 +3 +busy_kernel +2\.50us +7 .* 1\.50ms .* 0$"
 	expect_equal "$(json_value "$(gsbctl ps --json)" device_ns)" 1500000
+	expect_equal "$(json_value "$(gsbctl ps --json)" running_kernel)" busy_kernel
+	expect_match "$(gsbctl status)" "^1 tenant; 1 admitted, 0 refused, 0 engines died, 0 reloads so far"
 	expect_equal "$(json_value "$(gsbctl status --json)" version)" "$("$build/tools/gsbctl" --version | cut -d' ' -f2)"
+	stop_broker
+}
+
+gsbctl_totals_are_of_those_that_left_by_name() {
+	local i
+	write_conf '[device "emu:/ok"]'
+	start_broker
+	expect_equal "$(gsbctl totals | wc -l)" 1
+	hold --tenant stays
+	for i in 1 2 3; do hello --tenant a >/dev/null; done
+	hello --tenant b >/dev/null
+	await_log "tenant 5 'b' has ended"
+	expect_match "$(gsbctl totals)" "^a +$(id -u) +3 +0 +21 .* 4\.50ms "
+	expect_match "$(gsbctl totals)" "^b +$(id -u) +1 +0 +7 .* 1\.50ms "
+	expect_equal "$(gsbctl totals --json | grep -o '"tenant"' | wc -l)" 2
+	kill -KILL "$(children_of "$broker")"
+	await_log "was ended by signal 9"
+	expect_match "$(gsbctl totals)" "^stays +$(id -u) +1 +1 +0 "
+	stop_broker
+}
+
+# What nobody may see of root's tenants, as configured, and when his group is in status_gid.
+gsbctl_shows_others_tenants_only_to_whom_it_may() {
+	local see
+	write_conf 'socket_mode = 0666' '[device "emu:/ok"]'
+	start_broker
+	hello --tenant secret >/dev/null
+	await_log "tenant 1 'secret' has ended"
+	hold --tenant secret
+	exec {nobodys}< <(as_nobody "$(reachable tests/integ/hello)" "$dir/s" --hold <"$dir/hold")
+	clients="$clients $!"
+	read -r -t "$LIMIT_S" _ <&"$nobodys"
+	see="as_nobody $(reachable tools/gsbctl) --socket $dir/s"
+	expect_equal "$($see ps | grep -c ' stub ')" 1
+	expect_match "$($see ps)" "^and 1 tenant of other users"
+	expect_match "$($see ps --json)" '"hidden_tenants": 1'
+	expect_match "$($see status)" "^emu:/ok +- +- +ready .* 1 "
+	expect_match "$($see status --json)" '"pid": null, "uid": null'
+	expect_match "$($see totals)" "^- +- +1 +0 +7 "
+	expect_no_match "$($see status --json) $($see ps) $($see totals --json)" "secret|$client"
+	expect_equal "$(gsbctl ps | grep -c ' stub ')" 2
+	write_conf 'socket_mode = 0666' '[device "emu:/ok"]' '[admission]' 'status_gid = 65534'
+	gsbctl reload
+	expect_equal "$($see ps | grep -c ' stub ')" 2
+	expect_match "$($see totals)" "^secret +0 +1 "
+	expect_match "$($see shutdown 2>&1 || true)" "only root"
 	stop_broker
 }
 
@@ -535,7 +633,11 @@ run_case broker_counts_tenants_against_their_limit
 if is_root; then
 	run_case broker_gives_another_uid_an_engine_of_its_own
 	run_case broker_gives_up_root_for_the_configured_user
+	run_case gsbctl_shows_others_tenants_only_to_whom_it_may
+	run_case broker_serves_any_number_of_users_and_devices
 else
+	skip_case gsbctl_shows_others_tenants_only_to_whom_it_may
+	skip_case broker_serves_any_number_of_users_and_devices
 	skip_case broker_gives_another_uid_an_engine_of_its_own
 	skip_case broker_gives_up_root_for_the_configured_user
 fi
@@ -551,6 +653,9 @@ run_case broker_engine_that_was_killed_is_started_again
 run_case broker_engine_that_refuses_leaves_no_tenant
 run_case broker_status_does_not_wait_for_a_mute_engine
 run_case broker_finds_out_about_a_lost_goodbye
+run_case broker_engine_without_tenants_ends_and_is_forgotten
+run_case broker_engine_with_a_tenant_is_not_idle
+run_case broker_dead_engine_is_forgotten
 run_case broker_sells_the_memory_of_a_device_once
 run_case broker_gets_back_the_memory_of_an_engine_that_was_killed
 run_case broker_does_not_wait_for_an_engine_that_is_deaf_to_a_recall
@@ -562,5 +667,6 @@ run_case broker_drain_waits_for_the_last_tenant
 run_case broker_ends_with_its_lifeline
 run_case broker_idle_is_never_scheduled
 run_case gsbctl_wrong_usage_exits_2
+run_case gsbctl_totals_are_of_those_that_left_by_name
 run_case gsbctl_ps_and_json_show_the_tenants
 [ "$failures" -eq 0 ]

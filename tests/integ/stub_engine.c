@@ -68,7 +68,9 @@ static void say_failed(void)
 
 static void say_gone(uint32_t id)
 {
-	struct gsb_ctl_gone m = {.tenant_id = id, .reason = GSB_GONE_EXITED};
+	struct gsb_ctl_gone m = {.tenant_id = id,
+				 .reason = GSB_GONE_EXITED,
+				 .last = {.kernels = 7, .device_ns = 1500000}};
 
 	gsb_msg_init(&m.msg, GSB_CTL_GONE, sizeof(m));
 	gsb_channel_send(CONTROL_FD, &m.msg, NULL, 0);
@@ -189,6 +191,9 @@ static void on_status(uint64_t number)
 		r->tenants[i].pid = tenants[i].pid;
 		snprintf(r->tenants[i].tenant, GSB_TENANT_NAME_MAX, "t%u", tenants[i].id);
 		strcpy(r->tenants[i].program, "stub");
+		strcpy(r->tenants[i].running_kernel, "busy_kernel");
+		r->tenants[i].running_ns = 2500;
+		r->tenants[i].in_flight = 3;
 		r->tenants[i].kernels = 7;
 		r->tenants[i].device_ns = 1500000;
 	}

@@ -1,6 +1,6 @@
 /*
- * test_admission.c - who may come in and who may control, rule by rule; the order of a loop's timers
- * and what an outbox keeps.
+ * test_admission.c - who may come in, control and see, rule by rule; totals of those that left; limits of the
+ * log; the order of a loop's timers and what an outbox keeps.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -19,6 +20,7 @@
 #include "broker/supervisor/loop.h"
 #include "broker/supervisor/outbox.h"
 #include "broker/supervisor/query.h"
+#include "broker/supervisor/totals.h"
 #include "broker/supervisor/uid_limits.h"
 
 #define UID   1000
@@ -217,6 +219,66 @@ static void test_outbox_clear_closes_descriptors(void **state)
 	assert_int_equal(errno, EBADF);
 }
 
+static void test_admission_who_may_control_sees_all(void **state)
+{
+	struct gsb_admission_config a = rules();
+	struct gsb_admission_request r = request();
+
+	assert_false(gsb_admission_may_see_all(&a, &r, OTHER));
+	assert_true(gsb_admission_may_see_all(&a, &r, UID));
+	list_add(&a.status_gid, 55, 55);
+	assert_true(gsb_admission_may_see_all(&a, &r, OTHER));
+	assert_false(gsb_admission_may_control(&a, &r, OTHER));
+	a = rules();
+	list_add(&a.control_gid, 44, 44);
+	assert_true(gsb_admission_may_see_all(&a, &r, OTHER));
+}
+
+/* ---- totals ---- */
+
+static void test_totals_add_up_by_user_and_name(void **state)
+{
+	struct gsb_ctl_tenant last = {
+		.kernels = 3, .device_ns = 10, .n_errors = 1, .device_mem_peak_bytes = 100};
+	struct gsb_totals t = {.n = 0};
+
+	gsb_totals_add(&t, UID, "a", &last);
+	last.device_mem_peak_bytes = 50;
+	gsb_totals_add(&t, UID, "a", &last);
+	gsb_totals_add(&t, OTHER, "a", &last);
+	gsb_totals_add(&t, UID, "a", NULL);
+	assert_int_equal(t.n, 2);
+	assert_int_equal(t.at[0].sum.n_left, 3);
+	assert_int_equal(t.at[0].sum.n_lost, 1);
+	assert_int_equal(t.at[0].sum.kernels, 6);
+	assert_int_equal(t.at[0].sum.device_ns, 20);
+	assert_int_equal(t.at[0].sum.n_errors, 2);
+	assert_int_equal(t.at[0].sum.device_mem_peak_bytes, 100);
+	assert_int_equal(t.at[1].sum.uid, OTHER);
+	assert_int_equal(t.at[1].sum.kernels, 3);
+}
+
+static void test_totals_full_put_the_oldest_name_with_the_others(void **state)
+{
+	struct gsb_ctl_tenant last = {.kernels = 1};
+	struct gsb_totals t = {.n = 0};
+	unsigned n_left = 0;
+	char name[16];
+
+	for (unsigned i = 0; i < 2 * GSB_TOTALS_MAX; i++) {
+		snprintf(name, sizeof(name), "t%u", i);
+		gsb_totals_add(&t, UID, "often", &last);
+		gsb_totals_add(&t, UID, name, &last);
+	}
+	assert_int_equal(t.n, GSB_TOTALS_MAX);
+	assert_int_equal(t.others.n_left, GSB_TOTALS_MAX + 1);
+	for (unsigned i = 0; i < t.n; i++)
+		n_left += (unsigned)t.at[i].sum.n_left;
+	assert_int_equal(n_left + t.others.n_left, 4 * GSB_TOTALS_MAX);
+	assert_string_equal(t.at[0].sum.tenant, "often");
+	assert_int_equal(t.at[0].sum.kernels, 2 * GSB_TOTALS_MAX);
+}
+
 /* ---- limits of the log ---- */
 
 static void test_uid_limits_hold_back_the_noisy_user_alone(void **state)
@@ -260,6 +322,9 @@ int main(void)
 		cmocka_unit_test(test_loop_timer_may_clear_another_that_is_due),
 		cmocka_unit_test(test_outbox_keeps_order_across_a_full_socket),
 		cmocka_unit_test(test_outbox_clear_closes_descriptors),
+		cmocka_unit_test(test_admission_who_may_control_sees_all),
+		cmocka_unit_test(test_totals_add_up_by_user_and_name),
+		cmocka_unit_test(test_totals_full_put_the_oldest_name_with_the_others),
 		cmocka_unit_test(test_uid_limits_hold_back_the_noisy_user_alone),
 		cmocka_unit_test(test_uid_limits_full_forget_who_was_quiet_longest),
 	};

@@ -1,0 +1,33 @@
+/*
+ * totals.h - what the tenants that have left had done, by user and name: pure.
+ *
+ * Of so many names as there is room for; when one more comes, the name that was not heard of longest
+ * goes into the sum of the others.
+ */
+#ifndef GSB_BROKER_SUPERVISOR_TOTALS_H
+#define GSB_BROKER_SUPERVISOR_TOTALS_H
+
+#include <sys/types.h>
+
+#include "broker/supervisor/query.h"
+
+#define GSB_TOTALS_MAX 256
+
+struct gsb_totals {
+	unsigned n;
+	uint64_t n_added;
+	struct {
+		struct gsb_total sum;
+		uint64_t heard; /* n_added at that time */
+	} at[GSB_TOTALS_MAX];
+	struct gsb_total others;
+};
+
+/* One of uid has left; last: its row at the end, NULL when that is not known. */
+void gsb_totals_add(struct gsb_totals *t, uid_t uid, const char *name,
+		    const struct gsb_ctl_tenant *last);
+
+/* from into to, which keeps its name. */
+void gsb_total_add(struct gsb_total *to, const struct gsb_total *from);
+
+#endif
