@@ -398,6 +398,21 @@ static void test_matmul_of_small_whole_numbers_is_exact(void **state)
 	result_finish(&r);
 }
 
+/* (1 + 2^-12)^2 - 1 in one rounding is 2^-11 + 2^-24; the product alone would lose its last bit. */
+static void test_matmul_rounds_each_step_once(void **state)
+{
+	uint32_t a[256] = {bits_of(1), bits_of(1 + 0x1p-12f)}, b[256] = {bits_of(-1)};
+	struct data d = {
+		.sizes = {.matrix_n = 16},
+		.column = {[COLUMN_A] = column_of(a, 256), [COLUMN_B] = column_of(b, 256)}};
+	struct result r;
+
+	b[16] = bits_of(1 + 0x1p-12f);
+	assert_int_equal(reference_matmul(&d, &r), 0);
+	assert_int_equal(r.words[0], bits_of(0x1p-11f + 0x1p-24f));
+	result_finish(&r);
+}
+
 static void test_distance_in_a_3_4_5_triangle(void **state)
 {
 	uint32_t x[] = {bits_of(0), bits_of(3), bits_of(0)},
@@ -493,6 +508,7 @@ int main(void)
 		cmocka_unit_test(test_join3_multiplies_matches_and_keeps_the_largest_key),
 		cmocka_unit_test(test_md5_digest_gives_the_vectors_of_rfc_1321),
 		cmocka_unit_test(test_matmul_of_small_whole_numbers_is_exact),
+		cmocka_unit_test(test_matmul_rounds_each_step_once),
 		cmocka_unit_test(test_distance_in_a_3_4_5_triangle),
 		cmocka_unit_test(test_mix_words_sees_every_changed_bit_and_swap),
 		cmocka_unit_test(test_distance_any_changed_bit_changes_the_result),

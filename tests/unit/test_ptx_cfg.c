@@ -187,6 +187,20 @@ static void test_cfg_branch_table_goes_to_each_target_once(void **state)
 	drop(&g);
 }
 
+static void test_cfg_target_of_a_table_only_begins_a_block(void **state)
+{
+	struct graph g;
+
+	build(&g, ".reg .b32 %r<2>;\n"
+		  "t: .branchtargets a, b;\n"
+		  "brx.idx %r0, t;\n"
+		  "a: mov.u32 %r1, 1;\n"
+		  "b: mov.u32 %r1, 2;\n"
+		  "ret;\n");
+	assert_edges(&g, "0->1,2 1->2 2->X");
+	drop(&g);
+}
+
 static void test_cfg_of_a_declaration_is_invalid(void **state)
 {
 	struct gsb_ptx_module *m = parse(HEAD ".func f();");
@@ -264,6 +278,23 @@ static void test_live_pressure_counts_wide_registers_and_no_predicates(void **st
 	      "@%p0 st.global.v2.u64 [0], {%rd0, %rd1}; @%p1 st.global.v2.u64 [0], {%rd2, %rd3};\n"
 	      "st.global.v2.u64 [0], {%rd4, %rd5}; st.global.v2.u64 [0], {%rd6, %rd7};\n"
 	      "st.global.u32 [0], %r0;\n");
+	assert_int_equal(gsb_ptx_live_pressure(&g.cfg, &g.live, &g.arena, &regs), 0);
+	assert_int_equal(regs, 24);
+	drop(&g);
+}
+
+static void test_live_pressure_counts_results_that_nobody_reads(void **state)
+{
+	struct graph g;
+	uint32_t regs = 0;
+
+	/* 16 registers live around a result of one more: 17, rounded up to 24 */
+	build(&g, ".reg .b64 %rd<8>; .reg .b32 %r<1>;\n"
+		  "ld.global.v4.u64 {%rd0, %rd1, %rd2, %rd3}, [0];\n"
+		  "ld.global.v4.u64 {%rd4, %rd5, %rd6, %rd7}, [0];\n"
+		  "mov.u32 %r0, 1;\n"
+		  "st.global.v4.u64 [0], {%rd0, %rd1, %rd2, %rd3};\n"
+		  "st.global.v4.u64 [0], {%rd4, %rd5, %rd6, %rd7};\n");
 	assert_int_equal(gsb_ptx_live_pressure(&g.cfg, &g.live, &g.arena, &regs), 0);
 	assert_int_equal(regs, 24);
 	drop(&g);
@@ -486,11 +517,13 @@ int main(void)
 		cmocka_unit_test(test_cfg_guarded_exit_ends_no_block),
 		cmocka_unit_test(test_cfg_endless_loop_post_dominated_by_the_exit),
 		cmocka_unit_test(test_cfg_branch_table_goes_to_each_target_once),
+		cmocka_unit_test(test_cfg_target_of_a_table_only_begins_a_block),
 		cmocka_unit_test(test_cfg_of_a_declaration_is_invalid),
 		cmocka_unit_test(test_cfg_with_too_many_branch_targets_is_refused),
 		cmocka_unit_test(test_cfg_past_the_arena_says_no_memory),
 		cmocka_unit_test(test_live_guarded_write_keeps_the_old_value),
 		cmocka_unit_test(test_live_pressure_counts_wide_registers_and_no_predicates),
+		cmocka_unit_test(test_live_pressure_counts_results_that_nobody_reads),
 		cmocka_unit_test(test_dominators_of_random_graphs_equal_the_naive_ones),
 		cmocka_unit_test(test_live_in_of_random_graphs_equals_the_naive_one),
 		cmocka_unit_test(test_live_at_entry_of_compiled_functions_is_empty),

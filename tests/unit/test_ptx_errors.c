@@ -106,6 +106,7 @@ static const struct {
 	{".shared .u32 a = 1;", "only .global and .const variables have initial values"},
 	{".global .u32 a[-1];", "an array size must be an integer from 0 to 4294967296"},
 	{".global .u64 a[4294967296];", "the limit is 4294967296"},
+	{".global .u64 a[65536][65536][65536][65536];", "the limit is 4294967296"},
 	{".global .align 3 .u64 a;", ".align must be a power of two"},
 	{".global .align 4096 .u64 a;", ".align must be an integer from 1 to 1024"},
 	{".global a;", "expected a type before the name"},
@@ -203,6 +204,22 @@ static void test_errors_text_over_the_limit_is_refused_at_once(void **state)
 	memset(text, ' ', len);
 	assert_int_equal(gsb_ptx_parse(text, len, &m, &err), -EILSEQ);
 	assert_non_null(strstr(err.text, "bytes of text; the limit is 67108864"));
+	free(text);
+}
+
+static void test_errors_tokens_over_the_limit_end_the_reading(void **state)
+{
+	static const char head[] = HEAD ".section .x {";
+	size_t len = sizeof(head) - 1 + GSB_PTX_MAX_TOKENS;
+	char *text = malloc(len);
+	struct gsb_ptx_module *m = NULL;
+	struct gsb_ptx_error err = {0};
+
+	assert_non_null(text);
+	memset(text, ',', len);
+	memcpy(text, head, sizeof(head) - 1);
+	assert_int_equal(gsb_ptx_parse(text, len, &m, &err), -EILSEQ);
+	assert_non_null(strstr(err.text, "too many tokens"));
 	free(text);
 }
 
@@ -421,6 +438,7 @@ int main(void)
 		cmocka_unit_test(test_errors_of_the_head),
 		cmocka_unit_test(test_errors_place_is_found_in_a_long_line),
 		cmocka_unit_test(test_errors_text_over_the_limit_is_refused_at_once),
+		cmocka_unit_test(test_errors_tokens_over_the_limit_end_the_reading),
 		cmocka_unit_test(test_truncated_samples_never_crash),
 		cmocka_unit_test(test_mutated_samples_never_crash),
 		cmocka_unit_test(test_every_allocation_failing_is_reported),

@@ -242,6 +242,19 @@ static void test_fatbin_headers_that_lie_are_malformed(void **state)
 	}
 }
 
+static void test_fatbin_entry_past_its_container_is_never_given(void **state)
+{
+	struct gsb_fatbin_entry e;
+	struct fatbin f;
+	uint64_t at = 0;
+	uint8_t *h;
+
+	start(&f);
+	h = add_text(&f, 75, GSB_FATBIN_PLAIN, TEXT_75);
+	put(h + 8, f.size, 8);
+	assert_int_equal(gsb_fatbin_next(f.bytes, f.size, &at, &e), -EBADMSG);
+}
+
 static void test_fatbin_cut_anywhere_is_malformed(void **state)
 {
 	struct fatbin f;
@@ -463,6 +476,8 @@ static void test_locate_elf_ends_behind_the_program_headers(void **state)
 	write_cubin(&c);
 	c.sh[4].sh_size = UINT64_MAX - 4;
 	assert_int_equal(gsb_image_locate(c.bytes, &image), -EBADMSG);
+	c.sh[4].sh_size = GSB_IMAGE_MAX_BYTES;
+	assert_int_equal(gsb_image_locate(c.bytes, &image), -EBADMSG);
 	write_cubin(&c);
 	c.eh->e_shentsize = 8;
 	assert_int_equal(gsb_image_locate(c.bytes, &image), -EBADMSG);
@@ -600,6 +615,7 @@ int main(void)
 		CASE(test_find_elf_wants_the_major_version),
 		CASE(test_find_ptx_of_a_cubin_or_an_empty_fatbin_says_what_to_do),
 		CASE(test_fatbin_headers_that_lie_are_malformed),
+		CASE(test_fatbin_entry_past_its_container_is_never_given),
 		CASE(test_fatbin_cut_anywhere_is_malformed),
 		CASE(test_find_ptx_past_the_arena_says_no_memory),
 		CASE(test_locate_finds_the_end_of_each_form),

@@ -110,8 +110,9 @@ static void test_parse_constant_expressions_follow_c(void **state)
 		HEAD
 		".global .s64 v[] = {1 + 2 * 3, (1 + 2) * 3, -7 / 2, -7 % 3, 1 << 3 | 1, 7 & 3 ^ 8, "
 		"5 > 3 ? 10 : 20, !0, ~0, 1 && 0 || 1, 0x8000000000000000 / -1, 1 << 64, WARP_SZ, "
-		"(.s64)3, -1 >> 1, 10 - 4 - 3};");
-	static const int64_t want[] = {7, 9, -3, -1, 9, 11, 10, 1, -1, 1, 0, 0, 32, 3, -1, 3};
+		"(.s64)3, -1 >> 1, 10 - 4 - 3, -1 >> 64, -1 < 0, 0xffffffffffffffff < 0};");
+	static const int64_t want[] = {7, 9, -3, -1, 9,	 11, 10, 1, -1, 1,
+				       0, 0, 32, 3,  -1, 3,  -1, 1, 0};
 	const struct gsb_ptx_var *v = gsb_ptx_find_var(m, "v");
 
 	assert_int_equal(v->n_elems, sizeof(want) / sizeof(want[0]));
@@ -419,27 +420,159 @@ static void test_def_use_of_instructions(void **state)
 	gsb_ptx_module_destroy(m);
 }
 
+/* Functions and variables are one when their names are. */
+static bool same_name(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+static bool same_var_name(const struct gsb_ptx_var *a, const struct gsb_ptx_var *b)
+{
+	return same_name(a ? a->name : NULL, b ? b->name : NULL);
+}
+
+static bool same_func_name(const struct gsb_ptx_func *a, const struct gsb_ptx_func *b)
+{
+	return same_name(a ? a->name : NULL, b ? b->name : NULL);
+}
+
+static bool same_scalar(const struct gsb_ptx_operand *a, const struct gsb_ptx_operand *b)
+{
+	return a->kind == b->kind && a->form == b->form && a->sreg == b->sreg &&
+	       a->axis == b->axis && a->n == b->n && a->negated == b->negated && a->reg == b->reg &&
+	       a->reg2 == b->reg2 && a->label == b->label && a->table == b->table &&
+	       a->imm == b->imm && same_var_name(a->var, b->var) &&
+	       same_func_name(a->func, b->func);
+}
+
+static bool same_operand(const struct gsb_ptx_operand *a, const struct gsb_ptx_operand *b)
+{
+	bool same = same_scalar(a, b);
+
+	for (uint32_t i = 0; same && a->kind == GSB_PTX_OPERAND_VEC && i < a->n; i++)
+		same = same_scalar(&a->elems[i], &b->elems[i]);
+	return same;
+}
+
+static bool same_list(const struct gsb_ptx_operand *a, uint32_t n, const struct gsb_ptx_operand *b,
+		      uint32_t m)
+{
+	bool same = n == m;
+
+	for (uint32_t i = 0; same && i < n; i++)
+		same = same_operand(&a[i], &b[i]);
+	return same;
+}
+
+static bool same_call(const struct gsb_ptx_call *a, const struct gsb_ptx_call *b)
+{
+	if (!a || !b)
+		return a == b;
+	return same_operand(&a->target, &b->target) && a->table == b->table &&
+	       same_list(a->rets, a->n_rets, b->rets, b->n_rets) &&
+	       same_list(a->args, a->n_args, b->args, b->n_args) &&
+	       same_name(a->proto ? a->proto->name : NULL, b->proto ? b->proto->name : NULL);
+}
+
+static bool same_insn(const struct gsb_ptx_insn *a, const struct gsb_ptx_insn *b)
+{
+	return a->op == b->op && !strcmp(a->spelling, b->spelling) && a->space == b->space &&
+	       a->guard == b->guard && a->guard_negated == b->guard_negated &&
+	       same_list(a->operands, a->n_operands, b->operands, b->n_operands) &&
+	       same_call(a->call, b->call);
+}
+
+static bool same_reloc(const struct gsb_ptx_reloc *a, const struct gsb_ptx_reloc *b)
+{
+	return a->offset == b->offset && a->size == b->size && a->generic == b->generic &&
+	       a->mask == b->mask && a->addend == b->addend && same_var_name(a->var, b->var) &&
+	       same_func_name(a->func, b->func);
+}
+
+static bool same_init(const struct gsb_ptx_var *a, const struct gsb_ptx_var *b)
+{
+	bool same = !a->init == !b->init && a->n_relocs == b->n_relocs &&
+		    (!a->init || !memcmp(a->init, b->init, a->size_bytes));
+
+	for (uint32_t i = 0; same && i < a->n_relocs; i++)
+		same = same_reloc(&a->relocs[i], &b->relocs[i]);
+	return same;
+}
+
+static bool same_var(const struct gsb_ptx_var *a, const struct gsb_ptx_var *b)
+{
+	return same_name(a->name, b->name) && a->space == b->space && a->type == b->type &&
+	       a->linkage == b->linkage && a->vec == b->vec && a->align == b->align &&
+	       a->n_elems == b->n_elems && a->size_bytes == b->size_bytes &&
+	       a->is_array == b->is_array && a->unsized == b->unsized && a->managed == b->managed &&
+	       a->offset == b->offset && a->reg == b->reg && same_init(a, b);
+}
+
+static bool same_head(const struct gsb_ptx_func *a, const struct gsb_ptx_func *b)
+{
+	bool same = a->is_entry == b->is_entry && a->has_body == b->has_body &&
+		    a->linkage == b->linkage &&
+		    !memcmp(&a->tuning, &b->tuning, sizeof(a->tuning)) &&
+		    a->n_params == b->n_params && a->n_rets == b->n_rets &&
+		    a->param_bytes == b->param_bytes && same_func_name(a->alias_of, b->alias_of);
+
+	for (uint32_t i = 0; same && i < a->n_params; i++)
+		same = same_var(&a->params[i], &b->params[i]);
+	for (uint32_t i = 0; same && i < a->n_rets; i++)
+		same = same_var(&a->rets[i], &b->rets[i]);
+	return same;
+}
+
+static bool same_table(const struct gsb_ptx_table *a, const struct gsb_ptx_table *b)
+{
+	bool same = same_name(a->name, b->name) && a->n == b->n && !a->labels == !b->labels;
+
+	for (uint32_t i = 0; same && i < a->n; i++)
+		same = a->labels ? a->labels[i] == b->labels[i]
+				 : same_func_name(a->funcs[i], b->funcs[i]);
+	return same;
+}
+
+static bool same_frame(const struct gsb_ptx_func *a, const struct gsb_ptx_func *b)
+{
+	bool same = a->n_regs == b->n_regs && a->n_vars == b->n_vars &&
+		    a->n_labels == b->n_labels && a->n_tables == b->n_tables &&
+		    a->n_pragmas == b->n_pragmas && a->local_bytes == b->local_bytes;
+
+	for (uint32_t i = 0; same && i < a->n_regs; i++)
+		same = a->regs[i].type == b->regs[i].type &&
+		       a->regs[i].number == b->regs[i].number &&
+		       same_name(a->regs[i].base, b->regs[i].base);
+	for (uint32_t i = 0; same && i < a->n_labels; i++)
+		same = a->labels[i].insn == b->labels[i].insn &&
+		       same_name(a->labels[i].name, b->labels[i].name);
+	for (uint32_t i = 0; same && i < a->n_tables; i++)
+		same = same_table(&a->tables[i], &b->tables[i]);
+	for (uint32_t i = 0; same && i < a->n_pragmas; i++)
+		same = a->pragmas[i].insn == b->pragmas[i].insn &&
+		       same_name(a->pragmas[i].text, b->pragmas[i].text);
+	return same;
+}
+
 /* Everything that a reader can see of two modules is the same. */
 static void assert_same(const char *path, const struct gsb_ptx_module *a,
 			const struct gsb_ptx_module *b)
 {
 	assert_int_equal(a->n_funcs, b->n_funcs);
 	assert_int_equal(a->n_vars, b->n_vars);
+	for (uint32_t i = 0; i < a->n_vars; i++)
+		if (!same_var(a->vars[i], b->vars[i]))
+			fail_msg("%s: %s has changed", path, a->vars[i]->name);
 	for (uint32_t i = 0; i < a->n_funcs; i++) {
 		const struct gsb_ptx_func *f = gsb_ptx_find_func(a, a->funcs[i]->name);
 		const struct gsb_ptx_func *g = gsb_ptx_find_func(b, a->funcs[i]->name);
 
-		if (!g || f->n_insns != g->n_insns || f->n_regs != g->n_regs ||
-		    f->n_labels != g->n_labels || f->param_bytes != g->param_bytes ||
-		    f->local_bytes != g->local_bytes)
+		if (!g || !same_head(f, g) || !same_frame(f, g) || f->n_insns != g->n_insns)
 			fail_msg("%s: %s has changed", path, f->name);
-		for (uint32_t n = 0; n < f->n_insns; n++) {
-			const struct gsb_ptx_insn *x = &f->insns[n], *y = &g->insns[n];
-
-			if (x->op != y->op || x->guard != y->guard || x->space != y->space ||
-			    x->n_operands != y->n_operands || strcmp(x->spelling, y->spelling))
-				fail_msg("%s: %s: instruction %u has changed", path, f->name, n);
-		}
+		for (uint32_t n = 0; n < f->n_insns; n++)
+			if (!same_insn(&f->insns[n], &g->insns[n]))
+				fail_msg("%s: %s: instruction %u has changed: %s", path, f->name, n,
+					 f->insns[n].spelling);
 	}
 }
 
