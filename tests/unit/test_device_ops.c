@@ -1650,6 +1650,7 @@ static void test_open_takes_architecture_from_a_file(void **state)
 	rig = open_rig(&p);
 	assert_int_equal(rig->dev->ops->info(rig->dev)->attrs[16], 3);
 	assert_string_equal(rig->dev->ops->info(rig->dev)->arch.name, "small");
+	assert_int_equal(rig->dev->ops->print_limit(rig->space, 0), 512 << 10); /* the least */
 	close_rig(rig);
 	assert_int_equal(pwrite(fd, "wrong", 5, 0), 5);
 	snprintf(spec, sizeof(spec), "emu:%s", path);
