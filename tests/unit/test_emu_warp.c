@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -506,6 +507,20 @@ static void test_barrier_with_exited_threads(void **state)
 	t_gpu_finish(&g);
 }
 
+static uint32_t next_of(uint32_t i)
+{
+	return i + 1;
+}
+
+/* The upper half has nothing to do before the branches meet; the lower half waits for it in between. */
+static void test_barrier_inside_a_branch_does_not_wait_for_the_join(void **state)
+{
+	check_lanes(KERNEL("setp.ge.u32 %p1, %r0, 16; @%p1 bra $join; barrier.sync 0;\n"
+			   "$join: barrier.sync 0; add.u32 %r1, %r0, 1;\n"
+			   "st.global.u32 [%rd0], %r1;"),
+		    32, next_of);
+}
+
 static void test_barrier_that_cannot_end_is_a_hang(void **state)
 {
 	struct t_gpu g;
@@ -868,6 +883,43 @@ static void test_foreign_fault_is_passed_on(void **state)
 	t_gpu_finish(&g);
 }
 
+/* A bug of the program while a block executes: here the parameters lie where nobody may read. */
+static void run_without_parameters(struct t_gpu *g)
+{
+	struct gsb_emu_launch l = {
+		.memory = &g->memory, .grid = {1, 1, 1}, .block = {32, 1, 1}, .params_bytes = 8};
+	struct gsb_emu_block *block = NULL;
+	struct gsb_emu_code *code = NULL;
+
+	l.params = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (!gsb_emu_lower(g->module, gsb_ptx_find_func(g->module, "k"), g->var_addr, &code, g->log,
+			   sizeof(g->log))) {
+		l.code = code;
+		if (!gsb_emu_block_create(&l, (const uint32_t[3]){0}, 0, &block))
+			gsb_emu_block_run(block, UINT64_MAX / 2);
+	}
+}
+
+static void test_fault_of_the_program_is_not_the_kernels(void **state)
+{
+	struct t_gpu g;
+	pid_t pid;
+	int status;
+
+	t_gpu_init(&g, KERNEL(""));
+	pid = fork();
+	if (pid == 0) {
+		signal(SIGSEGV, SIG_DFL);
+		gsb_emu_guard_install();
+		run_without_parameters(&g);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGSEGV);
+	t_gpu_finish(&g);
+}
+
 /* ---- what is refused ---- */
 
 static void expect_refused(const char *text, const char *says)
@@ -887,6 +939,15 @@ static void test_unknown_opcode_is_refused_by_name_and_line(void **state)
 	expect_refused(KERNEL("\n\nfrobnicate.u32 %r1, %r0;"), "line 16: 'frobnicate.u32");
 	expect_refused(KERNEL(".reg .b128 %q<3>; atom.global.cas.b128 %q0, [%rd1], %q1, %q2;"),
 		       "'atom.global.cas.b128'");
+}
+
+static void test_read_behind_the_parameters_is_refused(void **state)
+{
+	expect_refused(KERNEL("ld.param.u64 %rd2, [io+8];"), "does not fit the parameters");
+	expect_refused(KERNEL("ld.param.u32 %r1, [io+4096];"), "does not fit the parameters");
+	expect_refused(KERNEL("ld.param.u32 %r1, [io+6];"), "does not fit the parameters");
+	expect_refused(KERNEL("ld.param.v2.u64 {%rd2, %rd3}, [io];"),
+		       "does not fit the parameters");
 }
 
 static void test_function_without_body_is_refused_by_name(void **state)
@@ -1001,6 +1062,7 @@ int main(void)
 		NVCC(test_reductions_of_a_warp, "redux"),
 		NVCC(test_barriers_count_and_combine, "warp"),
 		cmocka_unit_test(test_barrier_with_exited_threads),
+		cmocka_unit_test(test_barrier_inside_a_branch_does_not_wait_for_the_join),
 		cmocka_unit_test(test_barrier_that_cannot_end_is_a_hang),
 		BOTH(test_lock_between_lanes_of_a_warp, "diverge"),
 		BOTH(test_half_warps_and_collatz, "diverge"),
@@ -1021,6 +1083,8 @@ int main(void)
 		cmocka_unit_test(test_printf_of_a_bad_address),
 		cmocka_unit_test(test_printf_without_a_string_or_format),
 		cmocka_unit_test(test_foreign_fault_is_passed_on),
+		cmocka_unit_test(test_fault_of_the_program_is_not_the_kernels),
+		cmocka_unit_test(test_read_behind_the_parameters_is_refused),
 		cmocka_unit_test(test_unknown_opcode_is_refused_by_name_and_line),
 		cmocka_unit_test(test_function_without_body_is_refused_by_name),
 		cmocka_unit_test(test_storage_of_blocks_is_counted_and_limited),

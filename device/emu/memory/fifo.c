@@ -24,9 +24,18 @@ struct emu_fifo_text {
 	char bytes[];
 };
 
+static size_t size_for(uint64_t bytes)
+{
+	if (bytes < MIN_BYTES)
+		return MIN_BYTES;
+	return bytes < MAX_BYTES ? gsb_round_up(bytes, UNIT_BYTES) : MAX_BYTES;
+}
+
 void emu_fifo_init(struct emu_fifo *f, struct gsb_emu_storage *storage, size_t default_max)
 {
-	*f = (struct emu_fifo){.storage = storage, .max = default_max, .default_max = default_max};
+	size_t max = size_for(default_max);
+
+	*f = (struct emu_fifo){.storage = storage, .max = max, .default_max = max};
 	pthread_mutex_init(&f->lock, NULL);
 	TAILQ_INIT(&f->written);
 	TAILQ_INIT(&f->ready);
@@ -62,16 +71,14 @@ static bool make_room(struct emu_fifo *f, size_t cost, size_t bytes)
 
 uint64_t emu_fifo_limit(struct emu_fifo *f, uint64_t bytes)
 {
-	bytes = bytes < MAX_BYTES ? gsb_round_up(bytes, UNIT_BYTES) : MAX_BYTES;
+	size_t max = bytes ? size_for(bytes) : f->default_max;
+
 	pthread_mutex_lock(&f->lock);
-	if (!bytes)
-		bytes = f->default_max;
-	f->max = bytes > MIN_BYTES ? bytes : MIN_BYTES;
-	bytes = f->max;
-	while (f->used > f->max)
+	f->max = max;
+	while (f->used > max)
 		remove_text(f, TAILQ_FIRST(&f->written));
 	pthread_mutex_unlock(&f->lock);
-	return bytes;
+	return max;
 }
 
 void emu_fifo_write(struct emu_fifo *f, struct emu_fifo_part *part, const struct gsb_emu_text *t)

@@ -37,7 +37,7 @@ struct emu_fifo {
 	size_t used, max, default_max;	 /* bytes, by cost */
 };
 
-/* Starts at @default_max bytes. */
+/* Starts at @default_max bytes, or as near as there is. */
 void emu_fifo_init(struct emu_fifo *f, struct gsb_emu_storage *storage, size_t default_max);
 void emu_fifo_finish(struct emu_fifo *f); /* nobody writes */
 
