@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/memory/memory.h"
-#include "broker/engine/order/fence.h"
 #include "broker/engine/order/stream.h"
 #include "broker/engine/tenant/tenant.h"
 #include "shm/region.h"
@@ -136,24 +135,24 @@ void gsb_ctx_destroy(struct gsb_ctx *ctx)
 	free(ctx);
 }
 
-static bool end_done(struct gsb_order *o, const struct gsb_fence_job *job)
+static void on_end(struct gsb_order *o)
 {
 	struct gsb_ctx *ctx = gsb_ctx_of(o);
 	struct gsb_tenant *t = ctx->tenant;
+	struct gsb_rec call = ctx->end_call;
 
 	gsb_ctx_destroy(ctx);
-	gsb_tenant_reply(t, &job->call, CUDA_SUCCESS, 0);
-	return true;
+	gsb_tenant_reply(t, &call, CUDA_SUCCESS, 0);
 }
 
 int gsb_ctx_end(struct gsb_ctx *ctx, const struct gsb_rec *call)
 {
-	struct gsb_fence *fresh = gsb_fence_reserve(&ctx->tenant->queues);
+	int err = gsb_memory_ctx_retire(ctx);
 
-	if (!fresh)
-		return -EAGAIN;
+	if (err)
+		return err;
 	ctx->handle = 0; /* nothing of it can be named any more */
-	ctx->order.closed = true;
-	gsb_fence_close(&ctx->order, fresh, &(struct gsb_fence_job){end_done, 0, *call});
+	ctx->end_call = *call;
+	gsb_order_close(&ctx->order, on_end);
 	return 0;
 }

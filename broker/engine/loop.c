@@ -98,10 +98,10 @@ err_watches:
 	return err;
 }
 
-void gsb_engine_destroy(struct gsb_engine *e)
+int gsb_engine_destroy(struct gsb_engine *e)
 {
 	if (!e)
-		return;
+		return 0;
 	for (int i = 0; i < GSB_N_SLOTS; i++)
 		if (e->tenants[i])
 			gsb_tenant_dismiss(e->tenants[i], CUDA_ERROR_SYSTEM_NOT_READY,
@@ -109,10 +109,13 @@ void gsb_engine_destroy(struct gsb_engine *e)
 	while (e->n_tenants && !e->scheduler.lost)
 		if (!gsb_engine_turn(e))
 			gsb_engine_sleep(e);
+	if (e->scheduler.lost)
+		return -EIO;
 	gsb_scheduler_finish(&e->scheduler);
 	gsb_loader_stop(&e->loader);
 	gsb_watches_finish(&e->watches);
 	free(e);
+	return 0;
 }
 
 /* ---- the turn ---- */

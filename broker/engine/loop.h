@@ -17,8 +17,12 @@ struct gsb_engine_params;
  */
 int gsb_engine_create(struct gsb_device *dev, const struct gsb_engine_params *p,
 		      struct gsb_engine **out);
-/* Cuts off whoever is left, and waits until the device has let go of them. */
-void gsb_engine_destroy(struct gsb_engine *e);
+/*
+ * gsb_engine_destroy() - cut off whoever is left, and wait until the device has let go of them
+ * Return: 0, -EIO: the device is lost and never will. Nothing that it may still work with was given back; the
+ *         process is to end with the device open.
+ */
+int gsb_engine_destroy(struct gsb_engine *e);
 
 /* One turn: read rings, queue, issue, complete, wake. Returns whether there was anything to do. */
 bool gsb_engine_turn(struct gsb_engine *e);

@@ -162,17 +162,18 @@ static void run(struct gsb_engine *e, const struct gsb_control *c, const struct 
 	}
 }
 
+/* Consumes dev. */
 static int serve(struct gsb_device *dev, const struct arguments *a)
 {
 	struct gsb_engine *e = NULL;
 	struct gsb_control control;
 	struct signals signals;
-	int err = gsb_engine_create(dev, &a->engine, &e);
-	bool dead;
+	int err = gsb_engine_create(dev, &a->engine, &e), lost;
 
 	if (err) {
 		gsb_control_failed((int)a->control_fd, err,
 				   "the engine has no memory or descriptors");
+		dev->ops->close(dev);
 		return 1;
 	}
 	err = watch_signals(e, &signals);
@@ -180,10 +181,11 @@ static int serve(struct gsb_device *dev, const struct arguments *a)
 		err = gsb_control_init(&control, e, (int)a->control_fd);
 	if (!err)
 		run(e, &control, &signals);
-	dead = e->scheduler.lost;
-	gsb_engine_destroy(e);
+	lost = gsb_engine_destroy(e);
 	close(signals.watch.fd);
-	return err || dead;
+	if (!lost)
+		dev->ops->close(dev);
+	return err || lost;
 }
 
 int main(int argc, char **argv)
@@ -215,7 +217,5 @@ int main(int argc, char **argv)
 		gsb_control_failed((int)a.control_fd, err, why);
 		return 1;
 	}
-	err = serve(dev, &a);
-	dev->ops->close(dev);
-	return err;
+	return serve(dev, &a);
 }

@@ -101,6 +101,30 @@ static void push_done(struct kit_device *d, unsigned i, CUresult result, uint64_
 		d->now_ns = end_ns;
 }
 
+/* What is given back must be nothing that a command on the device still works with. */
+static void check_unused(const struct gsb_space *s, uint64_t addr, uint64_t size)
+{
+	const struct kit_device *d = s->dev;
+
+	for (unsigned i = 0; i < d->n_issued; i++) {
+		const struct kit_cmd *c = &d->log[i];
+
+		if (c->done || c->space != s || (c->addr - addr >= size && c->src - addr >= size))
+			continue;
+		fail_msg("%#llx+%llu is given back under command %u", (unsigned long long)addr,
+			 (unsigned long long)size, i);
+	}
+}
+
+static void check_not_running(const struct gsb_module *m)
+{
+	const struct kit_device *d = m->space->dev;
+
+	for (unsigned i = 0; i < d->n_issued; i++)
+		if (!d->log[i].done && d->log[i].module == m)
+			fail_msg("a module is unloaded under command %u", i);
+}
+
 void kit_device_forget(struct kit_device *d)
 {
 	assert_int_equal(d->n_open, 0);
@@ -166,6 +190,7 @@ static int kit_mem_free(struct gsb_space *s, uint64_t addr)
 
 	if (err)
 		return err;
+	check_unused(s, was.start, was.size);
 	s->used_bytes -= was.size;
 	s->dev->used_bytes -= was.size;
 	return 0;
@@ -173,6 +198,12 @@ static int kit_mem_free(struct gsb_space *s, uint64_t addr)
 
 static int kit_host_pin(struct gsb_space *s, uint64_t addr, uint64_t size)
 {
+	return 0;
+}
+
+static int kit_host_unpin(struct gsb_space *s, uint64_t addr, uint64_t size)
+{
+	check_unused(s, addr, size);
 	return 0;
 }
 
@@ -196,6 +227,7 @@ static void kit_module_unload(struct gsb_module *m)
 {
 	struct gsb_function *f, *next;
 
+	check_not_running(m);
 	for (f = m->functions; f; f = next) {
 		next = f->next;
 		free(f);
@@ -296,22 +328,24 @@ static CUresult run_inc(const struct gsb_space *s, const struct kit_inc *inc)
 }
 
 /* The bytes change at issue: what matters to the tests is that issue comes after all it waits for. */
-static CUresult run_command(const struct gsb_cmd *cmd, uint64_t *addr)
+static CUresult run_command(const struct gsb_cmd *cmd, struct kit_cmd *log)
 {
 	struct kit_inc inc;
 
 	switch (cmd->kind) {
 	case GSB_CMD_FILL:
 		run_fill(&cmd->fill);
-		*addr = cmd->fill.dst;
+		log->addr = cmd->fill.dst;
 		break;
 	case GSB_CMD_COPY:
 		run_copy(&cmd->copy);
-		*addr = cmd->copy.dst;
+		log->addr = cmd->copy.dst;
+		log->src = cmd->copy.src;
 		break;
 	case GSB_CMD_LAUNCH:
 		memcpy(&inc, cmd->launch.params, sizeof(inc));
-		*addr = inc.p;
+		log->addr = inc.p;
+		log->module = cmd->launch.function->module;
 		return run_inc(cmd->space, &inc);
 	}
 	return CUDA_SUCCESS;
@@ -337,7 +371,7 @@ static int kit_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
 		.cookie = cmd->cookie,
 		.not_before_ns = cmd->not_before_ns,
 	};
-	result = run_command(cmd, &log->addr);
+	result = run_command(cmd, log);
 	if (d->automatic)
 		push_done(d, d->n_issued - 1, result, d->now_ns);
 	return 0;
@@ -405,7 +439,7 @@ static const struct gsb_device_ops kit_ops = {
 	.mem_alloc = kit_mem_alloc,
 	.mem_free = kit_mem_free,
 	.host_pin = kit_host_pin,
-	.host_unpin = kit_host_pin,
+	.host_unpin = kit_host_unpin,
 	.module_load = kit_module_load,
 	.module_unload = kit_module_unload,
 	.function_get = kit_function_get,
@@ -465,7 +499,7 @@ void kit_engine_init(struct kit_engine *k, bool virtual_clock)
 
 void kit_engine_finish(struct kit_engine *k)
 {
-	gsb_engine_destroy(k->engine);
+	assert_int_equal(gsb_engine_destroy(k->engine), 0);
 	kit_device_destroy(k->dev);
 }
 

@@ -4,7 +4,8 @@
  *
  * The device has real memory behind its addresses, so that copies and fills can be checked, and one
  * kernel, "inc": it adds 1 to each of n words at p (struct kit_inc). By itself it completes nothing:
- * kit_complete() says what ends, when and how; kit_device_auto() makes it complete at once.
+ * kit_complete() says what ends, when and how; kit_device_auto() makes it complete at once. What the engine
+ * gives back to it, memory, a module or a space, must be nothing that a command on it still works with.
  * The engine's turns are taken by the test's thread, so an order seen once is seen always.
  */
 #ifndef GSB_TESTS_ENGINE_KIT_H
@@ -27,7 +28,9 @@ struct kit_cmd {
 	struct gsb_space *space;
 	struct gsb_queue *queue;
 	uint64_t cookie, not_before_ns;
-	uint64_t addr; /* COPY, FILL: destination; LAUNCH: p */
+	uint64_t addr;		   /* COPY, FILL: destination; LAUNCH: p */
+	uint64_t src;		   /* COPY */
+	struct gsb_module *module; /* LAUNCH */
 	bool done;
 };
 

@@ -133,13 +133,12 @@ static void destroy_module(struct gsb_tenant *t, struct gsb_code_module *m)
 	free(m);
 }
 
-static bool unload_done(struct gsb_order *o, const struct gsb_fence_job *job)
+static void unload_done(struct gsb_order *o, const struct gsb_fence_job *job)
 {
 	struct gsb_ctx *ctx = gsb_ctx_of(o);
 
 	destroy_module(ctx->tenant, (struct gsb_code_module *)(uintptr_t)job->object);
 	gsb_tenant_reply(ctx->tenant, &job->call, ctx->error, 0);
-	return false;
 }
 
 int gsb_code_module_unload(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t handle)

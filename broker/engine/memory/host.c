@@ -110,6 +110,8 @@ int gsb_memory_host_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 	return 0;
 }
 
+/* ---- the end of it ---- */
+
 /* Memory of one owner must not be read by the next: the pages go, new ones read as zero. */
 static void release_host(struct gsb_tenant *t, uint64_t addr)
 {
@@ -126,45 +128,155 @@ static void release_host(struct gsb_tenant *t, uint64_t addr)
 			"tenant %u: freed pinned memory keeps its pages: %m", t->id);
 }
 
-void gsb_memory_host_ctx_finish(struct gsb_ctx *ctx)
-{
-	struct gsb_ranges *owned = &ctx->host_owned;
-	struct gsb_range was;
+/*
+ * Pinned memory that nothing can name any more. It is given back when what every context had to do until then is
+ * done, and not only the one that allocated it: any of them may be copying from it.
+ */
+struct retired {
+	struct gsb_tenant *tenant;
+	struct gsb_ranges ranges;
+	unsigned n_left;      /* contexts that are not done, and one until all were asked */
+	struct gsb_ctx *home; /* who freed it, NULL: ends. Its error is the answer. */
+	struct gsb_rec call;  /* whom to answer; with home */
+	CUresult result;
+};
 
-	while (owned->n_items) {
-		gsb_ranges_remove(owned, owned->items[owned->n_items - 1].start, &was);
-		gsb_ranges_remove(&ctx->tenant->host_live, was.start, &was);
-		release_host(ctx->tenant, was.start);
-	}
-	gsb_ranges_finish(owned);
+static void release_retired(struct retired *r)
+{
+	struct gsb_tenant *t = r->tenant;
+
+	if (--r->n_left)
+		return;
+	for (size_t i = 0; i < r->ranges.n_items; i++)
+		release_host(t, r->ranges.items[i].start);
+	if (r->home)
+		gsb_tenant_reply(t, &r->call, r->result, 0);
+	gsb_ranges_finish(&r->ranges);
+	gsb_pool_free(&t->queues.pool, r);
 }
 
-static bool host_free_done(struct gsb_order *o, const struct gsb_fence_job *job)
+static void ctx_done(struct gsb_order *o, const struct gsb_fence_job *job)
 {
-	struct gsb_ctx *ctx = gsb_ctx_of(o);
+	struct retired *r = (struct retired *)(uintptr_t)job->object;
 
-	release_host(ctx->tenant, job->object);
-	gsb_tenant_reply(ctx->tenant, &job->call, ctx->error, 0);
-	return false;
+	if (gsb_ctx_of(o) == r->home)
+		r->result = r->home->error;
+	release_retired(r);
+}
+
+/* Room for a struct retired, and for a fence of each context. -EAGAIN. */
+static int reserve(struct gsb_tenant *t, struct retired **out, struct gsb_fence *fresh[GSB_N_CTXS])
+{
+	struct retired *r = gsb_pool_alloc(&t->queues.pool, sizeof(*r));
+	bool all = r;
+
+	for (uint32_t i = 0; i < GSB_N_CTXS; i++) {
+		fresh[i] = all && t->ctxs[i] ? gsb_fence_reserve(&t->queues) : NULL;
+		all &= !t->ctxs[i] || fresh[i];
+	}
+	if (all) {
+		*out = r;
+		return 0;
+	}
+	for (uint32_t i = 0; i < GSB_N_CTXS; i++)
+		gsb_fence_unreserve(&t->queues, fresh[i]);
+	gsb_pool_free(&t->queues.pool, r);
+	return -EAGAIN;
+}
+
+/* Have all contexts finish what they have, then release it. Consumes fresh. */
+static void retire(struct retired *r, struct gsb_fence *fresh[GSB_N_CTXS])
+{
+	struct gsb_fence_job job = {.run = ctx_done, .object = (uint64_t)(uintptr_t)r};
+
+	r->n_left = 1;
+	for (uint32_t i = 0; i < GSB_N_CTXS; i++)
+		r->n_left += fresh[i] != NULL;
+	for (uint32_t i = 0; i < GSB_N_CTXS; i++)
+		if (fresh[i])
+			gsb_fence_close(&r->tenant->ctxs[i]->order, fresh[i], &job);
+	release_retired(r);
+}
+
+/* Nothing may name them from now on. */
+static void forget(struct gsb_ctx *ctx, const struct gsb_ranges *ranges)
+{
+	struct gsb_range was;
+
+	for (size_t i = 0; i < ranges->n_items; i++) {
+		gsb_ranges_remove(&ctx->host_owned, ranges->items[i].start, &was);
+		gsb_ranges_remove(&ctx->tenant->host_live, ranges->items[i].start, &was);
+	}
+}
+
+/* The allocation at addr as the only one of a new map. -ENOENT, -ENOMEM. */
+static int pick(const struct gsb_ctx *ctx, uint64_t addr, struct gsb_ranges *out)
+{
+	const struct gsb_range *r = gsb_ranges_find(&ctx->host_owned, addr);
+
+	if (!r || r->start != addr)
+		return -ENOENT;
+	gsb_ranges_init(out, r->start, r->size);
+	return gsb_ranges_add(out, r->start, r->size);
 }
 
 int gsb_memory_host_free(struct gsb_tenant *t, const struct gsb_rec *rec,
 			 const struct gsb_rec_mem_free *body)
 {
 	struct gsb_ctx *ctx = gsb_ctx_find(t, body->ctx);
-	struct gsb_fence *fresh;
-	struct gsb_range was;
+	struct gsb_fence *fresh[GSB_N_CTXS];
+	struct gsb_ranges ranges;
+	struct retired *r;
+	int err;
 
 	if (!ctx)
 		return gsb_no_such(t, rec, "context", body->ctx);
-	fresh = gsb_fence_reserve(&t->queues);
-	if (!fresh)
-		return -EAGAIN;
-	if (gsb_ranges_remove(&ctx->host_owned, body->addr, &was) ||
-	    gsb_ranges_remove(&t->host_live, body->addr, &was))
+	err = pick(ctx, body->addr, &ranges);
+	if (err == -ENOENT)
 		return gsb_violation(t, "HostFree of %#" PRIx64 ", where no allocation begins",
 				     body->addr);
-	gsb_fence_close(&ctx->order, fresh,
-			&(struct gsb_fence_job){host_free_done, body->addr, *rec});
+	if (err)
+		return gsb_tenant_fail_call(t, rec, err);
+	err = reserve(t, &r, fresh);
+	if (err) {
+		gsb_ranges_finish(&ranges);
+		return err;
+	}
+	forget(ctx, &ranges);
+	*r = (struct retired){.tenant = t, .ranges = ranges, .home = ctx, .call = *rec};
+	retire(r, fresh);
 	return 0;
+}
+
+int gsb_memory_host_ctx_retire(struct gsb_ctx *ctx)
+{
+	struct gsb_tenant *t = ctx->tenant;
+	struct gsb_ranges ranges = ctx->host_owned;
+	struct gsb_fence *fresh[GSB_N_CTXS];
+	struct retired *r;
+	int err;
+
+	if (!ranges.n_items)
+		return 0;
+	err = reserve(t, &r, fresh);
+	if (err)
+		return err;
+	gsb_ranges_init(&ctx->host_owned, ranges.base, ranges.size);
+	forget(ctx, &ranges);
+	*r = (struct retired){.tenant = t, .ranges = ranges};
+	retire(r, fresh);
+	return 0;
+}
+
+/* Its tenant leaves, and nothing of that is queued or in flight any more. */
+void gsb_memory_host_ctx_finish(struct gsb_ctx *ctx)
+{
+	while (ctx->host_owned.n_items) {
+		struct gsb_range was;
+
+		gsb_ranges_remove(&ctx->host_owned, ctx->host_owned.items[0].start, &was);
+		gsb_ranges_remove(&ctx->tenant->host_live, was.start, &was);
+		release_host(ctx->tenant, was.start);
+	}
+	gsb_ranges_finish(&ctx->host_owned);
 }

@@ -6,7 +6,8 @@
 
 struct gsb_ctx;
 
-int gsb_memory_host_ctx_init(struct gsb_ctx *ctx); /* -errno of the device */
+int gsb_memory_host_ctx_init(struct gsb_ctx *ctx);   /* -errno of the device */
+int gsb_memory_host_ctx_retire(struct gsb_ctx *ctx); /* -EAGAIN */
 void gsb_memory_host_ctx_finish(struct gsb_ctx *ctx);
 
 #endif

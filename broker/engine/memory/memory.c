@@ -90,13 +90,12 @@ static void release(struct gsb_ctx *ctx, uint64_t addr)
 	t->dev->ops->mem_free(ctx->space, addr);
 }
 
-static bool free_done(struct gsb_order *o, const struct gsb_fence_job *job)
+static void free_done(struct gsb_order *o, const struct gsb_fence_job *job)
 {
 	struct gsb_ctx *ctx = gsb_ctx_of(o);
 
 	release(ctx, job->object);
 	gsb_tenant_reply(ctx->tenant, &job->call, ctx->error, 0);
-	return false;
 }
 
 int gsb_memory_free(struct gsb_tenant *t, const struct gsb_rec *rec,
@@ -129,8 +128,11 @@ static void start_free(struct gsb_op *op)
 	gsb_stream_pop(op->stream, op->ready_ns);
 }
 
-/* In a failed context everything passes; memory is still given back. */
-static const struct gsb_op_class free_class = {.start = start_free, .pass = start_free};
+/*
+ * In a failed context it passes without effect, ahead of what it was ordered behind: another stream may still work
+ * with the memory, which goes with the context.
+ */
+static const struct gsb_op_class free_class = {.start = start_free};
 
 int gsb_memory_free_async(struct gsb_tenant *t, const struct gsb_rec *rec,
 			  const struct gsb_rec_mem_free *body)
@@ -193,6 +195,11 @@ int gsb_memory_ctx_init(struct gsb_ctx *ctx)
 	gsb_ranges_init(&ctx->device_taken, ctx->window_base, ctx->window_size);
 	gsb_ranges_init(&ctx->device_live, ctx->window_base, ctx->window_size);
 	return gsb_memory_host_ctx_init(ctx);
+}
+
+int gsb_memory_ctx_retire(struct gsb_ctx *ctx)
+{
+	return gsb_memory_host_ctx_retire(ctx);
 }
 
 void gsb_memory_ctx_finish(struct gsb_ctx *ctx)

@@ -32,6 +32,8 @@ int gsb_memory_host_free(struct gsb_tenant *t, const struct gsb_rec *rec,
 			 const struct gsb_rec_mem_free *body);
 /* Of a context: its maps, and the pinned memory that its tenant has already. -errno. */
 int gsb_memory_ctx_init(struct gsb_ctx *ctx);
+/* Its end has begun: what is every context's goes when the work of all of them until now is done. -EAGAIN. */
+int gsb_memory_ctx_retire(struct gsb_ctx *ctx);
 /* What a context that ends has not freed; its work is done, its space still there. */
 void gsb_memory_ctx_finish(struct gsb_ctx *ctx);
 

@@ -12,20 +12,23 @@ struct gsb_fence *gsb_fence_reserve(struct gsb_queues *q)
 	return f;
 }
 
-/* Do the jobs of all closed fences at the front that are empty. The last one may end o. */
-static void flush(struct gsb_order *o)
+void gsb_fence_unreserve(struct gsb_queues *q, struct gsb_fence *fresh)
 {
-	for (;;) {
+	gsb_pool_free(&q->pool, fresh);
+}
+
+void gsb_fence_flush(struct gsb_order *o)
+{
+	while (!o->fence_first->n_open && o->fence_first->closed) {
 		struct gsb_fence *f = o->fence_first;
 		struct gsb_fence_job job = f->job;
 
-		if (f->n_open || !f->closed)
-			return;
 		o->fence_first = f->next;
 		gsb_pool_free(&o->queues->pool, f);
-		if (job.run(o, &job))
-			return; /* o is no more */
+		job.run(o, &job);
 	}
+	if (!o->fence_first->n_open && o->on_end)
+		o->on_end(o); /* o is no more */
 }
 
 void gsb_fence_close(struct gsb_order *o, struct gsb_fence *fresh, const struct gsb_fence_job *job)
@@ -36,7 +39,7 @@ void gsb_fence_close(struct gsb_order *o, struct gsb_fence *fresh, const struct 
 	f->job = *job;
 	f->next = fresh;
 	o->fence_last = fresh;
-	flush(o);
+	gsb_fence_flush(o);
 }
 
 struct gsb_fence *gsb_fence_hold(struct gsb_order *o)
@@ -48,5 +51,5 @@ struct gsb_fence *gsb_fence_hold(struct gsb_order *o)
 void gsb_fence_release(struct gsb_order *o, struct gsb_fence *f)
 {
 	f->n_open--;
-	flush(o);
+	gsb_fence_flush(o);
 }

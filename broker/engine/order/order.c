@@ -45,6 +45,13 @@ int gsb_order_init(struct gsb_order *o, struct gsb_queues *q)
 	return 0;
 }
 
+void gsb_order_close(struct gsb_order *o, void (*on_end)(struct gsb_order *o))
+{
+	o->closed = true;
+	o->on_end = on_end;
+	gsb_fence_flush(o);
+}
+
 void gsb_order_finish(struct gsb_order *o)
 {
 	struct gsb_queues *q = o->queues;

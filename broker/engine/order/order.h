@@ -14,6 +14,9 @@ void gsb_queues_finish(struct gsb_queues *q); /* nothing is queued; takes a zero
 int gsb_order_init(struct gsb_order *o,
 		   struct gsb_queues *q); /* -ENOMEM: the tenant's pool is empty */
 
+/* No handle of it is valid from now on. on_end destroys it when its work and all jobs of its fences are done: perhaps now. */
+void gsb_order_close(struct gsb_order *o, void (*on_end)(struct gsb_order *o));
+
 /* Nothing of it is queued: forget its streams, events and fences. */
 void gsb_order_finish(struct gsb_order *o);
 

@@ -59,7 +59,8 @@ struct gsb_queues {
 struct gsb_order {
 	struct gsb_queues *queues;
 	bool closed; /* no handle of it is valid any more; what is queued still runs */
-	bool failed; /* what is queued passes without effect */
+	void (*on_end)(struct gsb_order *o);	    /* closed, and all work and all jobs are done */
+	bool failed;				    /* what is queued passes without effect */
 	struct gsb_epoch *epoch_first, *epoch_last; /* NULL: nothing is queued */
 	uint64_t barrier_ns; /* device time when the last finished epoch was done */
 	uint64_t epoch_ns;   /* the same so far for the first epoch */

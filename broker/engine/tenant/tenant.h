@@ -40,7 +40,8 @@ struct gsb_ctx {
 	struct gsb_ranges host_owned; /* pinned memory that goes with it */
 	uint64_t window_base, window_size;
 	uint32_t index;
-	CUresult error; /* sticky; the tenant's word says the same */
+	CUresult error;		 /* sticky; the tenant's word says the same */
+	struct gsb_rec end_call; /* being destroyed: whom to answer */
 };
 
 struct gsb_tenant {
