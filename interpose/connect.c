@@ -197,7 +197,7 @@ static void block_device_window(const struct gsb_msg_welcome *m)
 			(unsigned long long)gsb_proc.device_base);
 }
 
-static int reserve_tables(void)
+static int make_tables(void)
 {
 	struct gsb_object_table *const tables[] = {&gsb_cu_ctxs,      &gsb_cu_streams,
 						   &gsb_cu_events,    &gsb_cu_modules,
@@ -206,6 +206,8 @@ static int reserve_tables(void)
 
 	for (unsigned i = 0; !r && i < GSB_ARRAY_LEN(tables); i++)
 		r = gsb_object_table_reserve(tables[i]);
+	if (!r)
+		gsb_cu_ctx_init();
 	return r;
 }
 
@@ -219,7 +221,7 @@ static int adopt(struct welcome *w)
 	if (!r)
 		r = map_staging(fds[1], w->msg.staging_bytes);
 	if (!r)
-		r = reserve_tables();
+		r = make_tables();
 	if (r) {
 		close_fds(w);
 		return r;

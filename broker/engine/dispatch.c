@@ -120,6 +120,12 @@ static int on_ImagePart(struct gsb_tenant *t, const struct gsb_rec *rec,
 	return gsb_code_image_part(t, rec, b);
 }
 
+static int on_ImageDrop(struct gsb_tenant *t, const struct gsb_rec *rec,
+			const struct gsb_rec_image_drop *b)
+{
+	return gsb_code_image_drop(t, b->image);
+}
+
 static int on_ModuleLoad(struct gsb_tenant *t, const struct gsb_rec *rec,
 			 const struct gsb_rec_module_load *b)
 {

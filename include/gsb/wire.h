@@ -138,6 +138,10 @@ struct gsb_rec_image_part {
 	uint64_t total; /* bytes of the whole image, at most the tenant's image limit */
 };
 
+struct gsb_rec_image_drop {
+	uint64_t image; /* no part of it is under way */
+};
+
 struct gsb_rec_module_load {
 	uint64_t module; /* new handle */
 	uint64_t ctx;

@@ -31,7 +31,8 @@ int gsb_object_table_reserve(struct gsb_object_table *t)
 	return 0;
 }
 
-/* Under the lock. */
+/* ---- free indices; under the lock ---- */
+
 static void append(struct gsb_object_table *t, struct gsb_object *o)
 {
 	o->next_free = 0;
@@ -86,7 +87,9 @@ static struct gsb_object *take_any_used(struct gsb_object_table *t)
 	return o;
 }
 
-void *gsb_object_take(struct gsb_object_table *t, uint64_t owner)
+/* ---- one object ---- */
+
+void *gsb_object_take(struct gsb_object_table *t, uint64_t owner, uint64_t parent)
 {
 	struct gsb_object *o;
 
@@ -96,78 +99,163 @@ void *gsb_object_take(struct gsb_object_table *t, uint64_t owner)
 		o = take_fresh(t);
 	if (!o)
 		o = take_any_used(t);
-	if (o)
+	if (o) {
+		o->name = gsb_handle_make(t->kind, o->index, gsb_handle_generation(o->name) + 1);
 		atomic_store_explicit(&o->owner, owner, memory_order_relaxed);
+		atomic_store_explicit(&o->parent, parent, memory_order_relaxed);
+		o->state = GSB_OBJECT_MAKING;
+		o->is_held = true;
+	}
 	pthread_mutex_unlock(&t->lock);
-	if (o)
-		gsb_object_rename(t, o);
 	return o;
 }
 
-void gsb_object_rename(const struct gsb_object_table *t, void *object)
+/* The rest is under the lock, up to the calls. */
+static void make_free(struct gsb_object_table *t, struct gsb_object *o)
 {
-	struct gsb_object *o = object;
-
-	o->name = gsb_handle_make(t->kind, o->index, gsb_handle_generation(o->name) + 1);
+	o->state = GSB_OBJECT_FREE;
+	append(t, o);
 }
 
-void gsb_object_publish(void *object)
+static void retire(struct gsb_object_table *t, struct gsb_object *o)
 {
-	struct gsb_object *o = object;
-
-	atomic_store_explicit(&o->handle, o->name, memory_order_release);
+	if (o->state != GSB_OBJECT_LIVE && o->state != GSB_OBJECT_MAKING)
+		return;
+	o->state = GSB_OBJECT_ENDING;
+	atomic_store_explicit(&o->handle, 0, memory_order_release);
 }
 
-bool gsb_object_retire(void *object, uint64_t handle)
+static void release(struct gsb_object_table *t, struct gsb_object *o)
 {
-	struct gsb_object *o = object;
-
-	return atomic_compare_exchange_strong(&o->handle, &handle, 0);
+	if (o->state != GSB_OBJECT_ENDING)
+		return;
+	if (o->is_held)
+		o->state = GSB_OBJECT_ORPHAN;
+	else
+		make_free(t, o);
 }
 
-void gsb_object_release(struct gsb_object_table *t, void *object)
+static void let_go(struct gsb_object_table *t, struct gsb_object *o)
+{
+	o->is_held = false;
+	if (o->state == GSB_OBJECT_ORPHAN)
+		make_free(t, o);
+}
+
+bool gsb_object_publish(struct gsb_object_table *t, void *object)
+{
+	struct gsb_object *o = object;
+	bool ok;
+
+	pthread_mutex_lock(&t->lock);
+	ok = o->state == GSB_OBJECT_MAKING;
+	if (ok) {
+		o->state = GSB_OBJECT_LIVE;
+		atomic_store_explicit(&o->handle, o->name, memory_order_release);
+	}
+	let_go(t, o);
+	pthread_mutex_unlock(&t->lock);
+	return ok;
+}
+
+void gsb_object_hide(struct gsb_object_table *t, void *object)
 {
 	pthread_mutex_lock(&t->lock);
-	append(t, object);
+	let_go(t, object);
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* The handle is read before the owner: if it is still the object's when it is retired, so was the owner. */
-static void retire_all(struct gsb_object_table *t, uint64_t owner)
+bool gsb_object_retire(struct gsb_object_table *t, uint64_t name)
 {
-	pthread_mutex_lock(&t->lock);
-	for (uint32_t i = 0; i < t->n_used; i++) {
-		struct gsb_object *o = gsb_object_at(t, i);
-		uint64_t handle = atomic_load_explicit(&o->handle, memory_order_acquire);
+	struct gsb_object *o = gsb_object_at(t, gsb_handle_index(name));
+	bool ok;
 
-		if (handle && gsb_object_owner(o) == owner && gsb_object_retire(o, handle))
-			o->next_free = GSB_OBJECT_RETIRED;
+	pthread_mutex_lock(&t->lock);
+	ok = o->name == name && o->state == GSB_OBJECT_LIVE;
+	if (ok)
+		retire(t, o);
+	pthread_mutex_unlock(&t->lock);
+	return ok;
+}
+
+void gsb_object_release(struct gsb_object_table *t, uint64_t name)
+{
+	struct gsb_object *o = gsb_object_at(t, gsb_handle_index(name));
+
+	pthread_mutex_lock(&t->lock);
+	if (o->name == name && (o->is_held || o->state == GSB_OBJECT_ENDING)) {
+		o->is_held = false;
+		make_free(t, o);
 	}
 	pthread_mutex_unlock(&t->lock);
 }
 
-static void release_all(struct gsb_object_table *t, uint64_t owner)
+/* ---- all of a context or parent ---- */
+
+typedef void visitor(struct gsb_object_table *t, struct gsb_object *o);
+
+static void visit_owned(uint64_t owner, visitor *visit)
+{
+	for (unsigned k = 0; k < GSB_N_HANDLE_KINDS; k++) {
+		struct gsb_object_table *t = tables[k];
+
+		if (!t)
+			continue;
+		pthread_mutex_lock(&t->lock);
+		for (uint32_t i = 0; i < t->n_used; i++) {
+			struct gsb_object *o = gsb_object_at(t, i);
+
+			if (gsb_object_owner(o) == owner)
+				visit(t, o);
+		}
+		pthread_mutex_unlock(&t->lock);
+	}
+}
+
+static void visit_children(struct gsb_object_table *t, uint64_t parent, visitor *visit)
 {
 	pthread_mutex_lock(&t->lock);
 	for (uint32_t i = 0; i < t->n_used; i++) {
 		struct gsb_object *o = gsb_object_at(t, i);
 
-		if (o->next_free == GSB_OBJECT_RETIRED && gsb_object_owner(o) == owner)
-			append(t, o);
+		if (gsb_object_parent(o) == parent)
+			visit(t, o);
 	}
 	pthread_mutex_unlock(&t->lock);
 }
 
 void gsb_objects_retire(uint64_t owner)
 {
-	for (unsigned i = 0; i < GSB_N_HANDLE_KINDS; i++)
-		if (tables[i])
-			retire_all(tables[i], owner);
+	visit_owned(owner, retire);
 }
 
 void gsb_objects_release(uint64_t owner)
 {
-	for (unsigned i = 0; i < GSB_N_HANDLE_KINDS; i++)
-		if (tables[i])
-			release_all(tables[i], owner);
+	visit_owned(owner, release);
+}
+
+void gsb_object_children_retire(struct gsb_object_table *t, uint64_t parent)
+{
+	visit_children(t, parent, retire);
+}
+
+void gsb_object_children_release(struct gsb_object_table *t, uint64_t parent)
+{
+	visit_children(t, parent, release);
+}
+
+uint64_t gsb_object_find_child(struct gsb_object_table *t, uint64_t parent, uint64_t owner)
+{
+	uint64_t found = 0;
+
+	pthread_mutex_lock(&t->lock);
+	for (uint32_t i = 0; !found && i < t->n_used; i++) {
+		const struct gsb_object *o = gsb_object_at(t, i);
+
+		if (o->state == GSB_OBJECT_LIVE && gsb_object_parent(o) == parent &&
+		    (!owner || gsb_object_owner(o) == owner))
+			found = o->name;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return found;
 }

@@ -30,26 +30,19 @@ GSB_COLD CUresult gsb_post_reserve_later(uint32_t bytes, uint64_t head, struct g
 	return CUDA_SUCCESS;
 }
 
-CUresult gsb_post(enum gsb_rec_type type, struct gsb_post_stream *stream, const void *body,
-		  uint32_t bytes, uint64_t *number)
+struct gsb_guard gsb_object_guard(const struct gsb_object_table *t, uint64_t handle, CUresult gone)
 {
-	struct gsb_post p;
-	CUresult result = gsb_post_begin(&p, type, stream, bytes);
+	static const _Atomic uint64_t never;
+	const struct gsb_object *o = gsb_object_get(t, handle);
 
-	if (result)
-		return result;
-	memcpy(p.body, body, bytes);
-	if (number)
-		*number = p.number;
-	gsb_post_end(&p);
-	return CUDA_SUCCESS;
+	return (struct gsb_guard){.word = o ? &o->handle : &never, .value = handle, .gone = gone};
 }
 
 CUresult gsb_post_if(enum gsb_rec_type type, const struct gsb_guard *guard, const void *body,
 		     uint32_t bytes)
 {
 	struct gsb_post p;
-	CUresult result = gsb_post_begin_if(&p, type, NULL, guard, bytes);
+	CUresult result = gsb_post_begin_if(&p, type, guard, bytes);
 
 	if (result)
 		return result;
@@ -58,29 +51,31 @@ CUresult gsb_post_if(enum gsb_rec_type type, const struct gsb_guard *guard, cons
 	return CUDA_SUCCESS;
 }
 
-/* Who retires it posts its end, under the lock: a context that ends meanwhile does not release it as well. */
-void gsb_post_destroy(enum gsb_rec_type type, struct gsb_object_table *t, void *object,
-		      uint64_t handle, const struct gsb_guard *guard)
+/* Who retires it posts its end, under the lock: a context that ends meanwhile does not end it as well. */
+CUresult gsb_post_destroy(enum gsb_rec_type type, struct gsb_object_table *t, uint64_t handle,
+			  CUresult gone)
 {
+	static const struct gsb_guard none;
 	struct gsb_post p;
+	CUresult result = gsb_post_begin_if(&p, type, &none, sizeof(struct gsb_rec_object));
 
-	if (gsb_post_begin_if(&p, type, NULL, guard, sizeof(struct gsb_rec_object)))
-		return;
-	if (!gsb_object_retire(object, handle)) {
+	if (result)
+		return result;
+	if (!gsb_object_retire(t, handle)) {
 		gsb_post_cancel();
-		return;
+		return gone;
 	}
 	*(struct gsb_rec_object *)p.body = (struct gsb_rec_object){.handle = handle};
 	gsb_post_end(&p);
-	gsb_object_release(t, object);
+	gsb_object_release(t, handle);
+	return CUDA_SUCCESS;
 }
 
 CUresult gsb_call(const struct gsb_call *c, const void **reply, uint32_t *reply_bytes)
 {
 	const struct gsb_thread *t;
 	struct gsb_post p;
-	CUresult result =
-		gsb_post_begin_if(&p, c->type, NULL, &c->guard, c->body_bytes + c->extra_bytes);
+	CUresult result = gsb_post_begin_if(&p, c->type, &c->guard, c->body_bytes + c->extra_bytes);
 
 	if (result)
 		return result;

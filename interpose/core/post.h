@@ -18,28 +18,42 @@
 #include "shm/ring.h"
 #include "shm/wait.h"
 
-/* A word that has this value while what a record names is there, in the program's eyes. */
+/*
+ * What a record names is there while a word has this value: the handle of an object, or the one by which the engine
+ * knows a context. It is compared under the ring's lock. Who ends the thing changes the word before he posts the end,
+ * so a record that names it is before its end in the ring, or not there at all.
+ */
 struct gsb_guard {
 	const _Atomic uint64_t *word; /* NULL: the record names nothing that could end */
-	uint64_t value;
+	uint64_t value;		      /* 0 is never right */
+	CUresult gone;		      /* what the caller gets instead */
 };
+
+static inline bool gsb_guard_holds(const struct gsb_guard *g)
+{
+	return !g->word ||
+	       (g->value && atomic_load_explicit(g->word, memory_order_relaxed) == g->value);
+}
+
+/* For records that name an object, by a handle that need not be one. */
+struct gsb_guard gsb_object_guard(const struct gsb_object_table *t, uint64_t handle, CUresult gone);
 
 /* What posting knows of a stream; struct gsb_cu_stream begins with it. */
 struct gsb_post_stream {
 	struct gsb_object obj;
-	struct gsb_guard guard;
 	/*
 	 * Number of the last record. Written under the ring's lock, read by waiters without it. It goes on
 	 * when the index changes its owner (gsb/wire.h).
 	 */
 	_Atomic uint64_t posted;
+	_Atomic uint32_t gone; /* CUresult of a record that comes after its end */
 };
 
 struct gsb_post {
 	struct gsb_rec *rec;
-	void *body; /* after the header, 16-aligned, to be filled by the caller */
-	struct gsb_post_stream *stream;
-	uint64_t number; /* STREAM: what the stream's done word will reach */
+	void *body;		  /* after the header, 16-aligned, to be filled by the caller */
+	_Atomic uint64_t *posted; /* of its stream; NULL: it is of none */
+	uint64_t number; /* STREAM, from gsb_post_end on: what the stream's done word will reach */
 };
 
 /* Wait until the ring, which is full, has room, and reserve it; the lock is free meanwhile. */
@@ -51,84 +65,95 @@ static inline void gsb_post_cancel(void)
 	gsb_lock_give(&gsb_proc.ring_lock);
 }
 
-static inline bool gsb_guard_holds(const struct gsb_guard *g)
-{
-	return !g->word || atomic_load_explicit(g->word, memory_order_relaxed) == g->value;
-}
-
-/* gsb_post_begin() for any class: stream may be NULL. */
 static inline __attribute__((always_inline)) CUresult
-gsb_post_begin_if(struct gsb_post *p, enum gsb_rec_type type, struct gsb_post_stream *stream,
-		  const struct gsb_guard *guard, uint32_t bytes)
+gsb_post_reserve(struct gsb_post *p, enum gsb_rec_type type, uint64_t stream, uint32_t bytes)
 {
-	CUresult result = gsb_self_enter();
+	CUresult entered = gsb_self_enter();
 	struct gsb_rec *rec;
 	uint64_t head;
 
-	if (gsb_unlikely(result))
-		return result;
+	if (gsb_unlikely(entered))
+		return entered;
 	bytes += (uint32_t)sizeof(*rec);
 	gsb_lock_take(&gsb_proc.ring_lock);
 	rec = gsb_ring_reserve(&gsb_proc.ring, bytes, &head);
 	if (gsb_unlikely(!rec)) {
-		result = gsb_post_reserve_later(bytes, head, &rec);
+		struct gsb_rec *later; /* so that rec stays in a register */
+		CUresult result = gsb_post_reserve_later(bytes, head, &later);
+
 		if (result)
 			return result;
-	}
-	if (gsb_unlikely(!gsb_guard_holds(guard))) {
-		gsb_post_cancel();
-		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+		rec = later;
 	}
 	rec->type = (uint16_t)type;
 	rec->thread = (uint16_t)gsb_self.slot;
-	rec->stream = stream ? gsb_object_name(stream) : 0;
+	rec->stream = stream;
 	rec->call = 0;
 	rec->zero = 0;
 	p->rec = rec;
 	p->body = rec + 1;
-	p->stream = stream;
-	p->number = stream ? atomic_load_explicit(&stream->posted, memory_order_relaxed) + 1 : 0;
 	gsb_fault_point(GSB_FAULT_RECORD);
 	return CUDA_SUCCESS;
 }
 
 /*
- * gsb_post_begin() - lock the ring and reserve a record
- * @stream: of the record, which is of class STREAM
- * @bytes:  of the body and its variable part; at most GSB_RECORD_MAX with the header
+ * gsb_post_begin() - lock the ring and reserve a record of a stream
+ * @s, @handle: the stream; if it no longer has this handle, its own error
+ * @bytes:      of the body and its variable part; at most GSB_RECORD_MAX with the header
  *
- * Waits while the ring is full; the lock is free meanwhile. On failure nothing is locked.
+ * Waits while the ring is full; the lock is free meanwhile. On failure nothing is locked. What else the record names
+ * the caller compares, too, and cancels.
  */
-static inline CUresult gsb_post_begin(struct gsb_post *p, enum gsb_rec_type type,
-				      struct gsb_post_stream *stream, uint32_t bytes)
+static inline __attribute__((always_inline)) CUresult
+gsb_post_begin(struct gsb_post *p, enum gsb_rec_type type, struct gsb_post_stream *s,
+	       uint64_t handle, uint32_t bytes)
 {
-	return gsb_post_begin_if(p, type, stream, &stream->guard, bytes);
+	CUresult result = gsb_post_reserve(p, type, handle, bytes);
+
+	if (gsb_unlikely(result))
+		return result;
+	p->posted = &s->posted;
+	if (gsb_unlikely(atomic_load_explicit(&s->obj.handle, memory_order_relaxed) != handle)) {
+		gsb_post_cancel();
+		return (CUresult)atomic_load_explicit(&s->gone, memory_order_relaxed);
+	}
+	return CUDA_SUCCESS;
+}
+
+/* The same for a record that is of no stream. */
+static inline CUresult gsb_post_begin_if(struct gsb_post *p, enum gsb_rec_type type,
+					 const struct gsb_guard *guard, uint32_t bytes)
+{
+	CUresult result = gsb_post_reserve(p, type, 0, bytes);
+
+	if (result)
+		return result;
+	if (!gsb_guard_holds(guard)) {
+		gsb_post_cancel();
+		return guard->gone;
+	}
+	p->posted = NULL;
+	return CUDA_SUCCESS;
 }
 
 static inline void gsb_post_end(struct gsb_post *p)
 {
-	if (p->stream)
-		atomic_store_explicit(&p->stream->posted, p->number, memory_order_release);
+	if (p->posted) {
+		p->number = atomic_load_explicit(p->posted, memory_order_relaxed) + 1;
+		atomic_store_explicit(p->posted, p->number, memory_order_release);
+	}
 	gsb_ring_commit(&gsb_proc.ring, p->rec);
 	gsb_fault_point(GSB_FAULT_POSTED);
 	gsb_lock_give(&gsb_proc.ring_lock);
 }
 
-/* A whole record of a stream, without variable part. number, when not NULL, receives the stream number. */
-CUresult gsb_post(enum gsb_rec_type type, struct gsb_post_stream *stream, const void *body,
-		  uint32_t bytes, uint64_t *number);
-
-/*
- * A record that names something of a context, which another thread may be destroying: whether the context is
- * still there is asked under the ring's lock, so that the record is before its end in the ring or not there at
- * all (CUDA_ERROR_CONTEXT_IS_DESTROYED). Records of a stream are asked likewise.
- */
+/* A whole record of no stream, without variable part. */
 CUresult gsb_post_if(enum gsb_rec_type type, const struct gsb_guard *guard, const void *body,
 		     uint32_t bytes);
 
-/* Post the end of a published object of t and release it, unless it or its context is gone already. */
-void gsb_post_destroy(enum gsb_rec_type type, struct gsb_object_table *t, void *object,
-		      uint64_t handle, const struct gsb_guard *guard);
+/* Post the end of a live object of t and release it; gone when it has ended already. */
+CUresult gsb_post_destroy(enum gsb_rec_type type, struct gsb_object_table *t, uint64_t handle,
+			  CUresult gone);
 
 struct gsb_call {
 	enum gsb_rec_type type;

@@ -5,6 +5,7 @@
 #include "interpose/cu/alloc.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct gsb_alloc *allocs;
 static size_t n_allocs, room;
 static uint64_t last_id, pool_now, pool_high;
+static _Atomic uint64_t n_removals; /* written under it */
 
 /* Index of the first allocation that begins above addr. */
 static size_t upper_bound(uint64_t addr)
@@ -89,30 +91,37 @@ bool gsb_alloc_find(uint64_t addr, struct gsb_alloc *out)
 	return a != NULL;
 }
 
-bool gsb_alloc_holds(uint64_t addr, uint64_t bytes, uint64_t wire_ctx)
+bool gsb_alloc_holds(uint64_t addr, uint64_t bytes, uint64_t wire)
 {
 	struct gsb_alloc a;
 
 	return !bytes || (gsb_alloc_find(addr, &a) && bytes <= a.size - (addr - a.addr) &&
-			  (a.kind == GSB_ALLOC_HOST || a.wire_ctx == wire_ctx));
+			  (a.kind == GSB_ALLOC_HOST || a.wire == wire));
 }
 
 static void remove_at(size_t i)
 {
 	if (allocs[i].is_from_pool)
 		pool_now -= allocs[i].size;
+	n_removals++;
 	n_allocs--;
 	memmove(&allocs[i], &allocs[i + 1], (n_allocs - i) * sizeof(*allocs));
 }
 
-CUresult gsb_alloc_remove(uint64_t addr, enum gsb_alloc_kind kind, struct gsb_alloc *out)
+uint64_t gsb_alloc_n_removals(void)
+{
+	return atomic_load_explicit(&n_removals, memory_order_acquire);
+}
+
+CUresult gsb_alloc_remove(uint64_t addr, enum gsb_alloc_kind kind, uint64_t wire,
+			  struct gsb_alloc *out)
 {
 	const struct gsb_alloc *a;
 	bool ok;
 
 	pthread_rwlock_wrlock(&lock);
 	a = find(addr);
-	ok = a && a->addr == addr && a->kind == kind;
+	ok = a && a->addr == addr && a->kind == kind && (!wire || a->wire == wire);
 	if (ok) {
 		*out = *a;
 		remove_at((size_t)(a - allocs));
@@ -127,11 +136,12 @@ void gsb_allocs_drop(uint64_t owner)
 
 	pthread_rwlock_wrlock(&lock);
 	for (size_t i = 0; i < n_allocs; i++) {
-		if (allocs[i].wire_ctx != owner && allocs[i].module != owner)
+		if (allocs[i].wire != owner && allocs[i].module != owner)
 			allocs[kept++] = allocs[i];
 		else if (allocs[i].is_from_pool)
 			pool_now -= allocs[i].size;
 	}
+	n_removals += n_allocs != kept;
 	n_allocs = kept;
 	pthread_rwlock_unlock(&lock);
 }

@@ -13,8 +13,6 @@
 
 #include "gsb/cuabi.h"
 
-struct gsb_cu_ctx;
-
 enum gsb_alloc_kind {
 	GSB_ALLOC_DEVICE, /* cuMemAlloc */
 	GSB_ALLOC_HOST,	  /* cuMemHostAlloc */
@@ -23,10 +21,9 @@ enum gsb_alloc_kind {
 
 struct gsb_alloc {
 	uint64_t addr, size; /* size > 0 */
-	struct gsb_cu_ctx *ctx;
-	uint64_t wire_ctx;
-	uint64_t module; /* GLOBAL: handle of the one whose variable it is; else 0 */
-	uint64_t id;	 /* cuPointerGetAttribute BUFFER_ID */
+	uint64_t wire;	     /* of the context that it goes with */
+	uint64_t module;     /* GLOBAL: handle of the one whose variable it is; else 0 */
+	uint64_t id;	     /* cuPointerGetAttribute BUFFER_ID */
 	enum gsb_alloc_kind kind;
 	uint32_t flags;	   /* CU_MEMHOSTALLOC_* */
 	bool is_from_pool; /* cuMemAllocAsync */
@@ -42,10 +39,18 @@ bool gsb_alloc_find(uint64_t addr, struct gsb_alloc *out);
  * Whether [addr, addr + bytes) lies inside one allocation that a stream of this context may use: device memory of
  * that context, or pinned memory of any. 0 bytes are inside everything.
  */
-bool gsb_alloc_holds(uint64_t addr, uint64_t bytes, uint64_t wire_ctx);
+bool gsb_alloc_holds(uint64_t addr, uint64_t bytes, uint64_t wire);
 
-/* Remove what begins at addr and has this kind. CUDA_ERROR_INVALID_VALUE when there is no such thing. */
-CUresult gsb_alloc_remove(uint64_t addr, enum gsb_alloc_kind kind, struct gsb_alloc *out);
+/*
+ * Remove what begins at addr and has this kind, and this context unless it is 0. CUDA_ERROR_INVALID_VALUE when there
+ * is no such thing. It is removed before the engine is told that it is free, so a record that names it is right if it
+ * was here while the ring's lock was held.
+ */
+CUresult gsb_alloc_remove(uint64_t addr, enum gsb_alloc_kind kind, uint64_t wire,
+			  struct gsb_alloc *out);
+
+/* How often something was removed: what was found at the same count is there still. */
+uint64_t gsb_alloc_n_removals(void);
 
 /* Remove all that belongs to a context (its wire handle) or to a module. */
 void gsb_allocs_drop(uint64_t owner);

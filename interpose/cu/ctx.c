@@ -5,12 +5,11 @@
 
 #include <string.h>
 
-#define PRIMARY_INDEX 0u
+#define PRIMARY_INDEX 0u /* the first one taken */
 
 struct gsb_object_table gsb_cu_ctxs =
-	GSB_OBJECT_TABLE(GSB_HANDLE_CTX, GSB_N_CTXS, struct gsb_cu_ctx, PRIMARY_INDEX + 1, NULL);
+	GSB_OBJECT_TABLE(GSB_HANDLE_CTX, GSB_N_CTXS, struct gsb_cu_ctx, NULL);
 
-static pthread_mutex_t primary_lock = PTHREAD_MUTEX_INITIALIZER; /* its first use */
 static pthread_mutex_t values_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static _Atomic(CUcontext)
@@ -33,21 +32,18 @@ void gsb_cu_ctx_reset(struct gsb_cu_ctx *ctx, uint32_t flags)
 	memcpy(ctx->limits, first_limits, sizeof(first_limits));
 }
 
+void gsb_cu_ctx_init(void)
+{
+	struct gsb_cu_ctx *ctx = gsb_object_take(&gsb_cu_ctxs, 0, 0);
+
+	ctx->is_primary = true;
+	gsb_cu_ctx_reset(ctx, 0);
+	gsb_object_publish(&gsb_cu_ctxs, ctx);
+}
+
 struct gsb_cu_ctx *gsb_cu_ctx_primary(void)
 {
-	struct gsb_cu_ctx *ctx = gsb_object_at(&gsb_cu_ctxs, PRIMARY_INDEX);
-
-	if (gsb_unlikely(!gsb_object_is_valid(ctx))) {
-		pthread_mutex_lock(&primary_lock);
-		if (!gsb_object_is_valid(ctx)) {
-			ctx->is_primary = true;
-			gsb_cu_ctx_reset(ctx, 0);
-			gsb_object_rename(&gsb_cu_ctxs, ctx);
-			gsb_object_publish(ctx);
-		}
-		pthread_mutex_unlock(&primary_lock);
-	}
-	return ctx;
+	return gsb_object_at(&gsb_cu_ctxs, PRIMARY_INDEX);
 }
 
 void gsb_cu_ctx_set_alias(CUcontext genuine)
@@ -71,12 +67,21 @@ struct gsb_cu_ctx *gsb_cu_ctx_find(CUcontext handle)
 	return gsb_object_get(&gsb_cu_ctxs, (uint64_t)handle);
 }
 
-CUresult gsb_cu_ctx_resolve(CUcontext handle, struct gsb_cu_ctx **out)
+CUresult gsb_cu_ctx_resolve(CUcontext handle, struct gsb_cu_ctx_life *out)
 {
+	struct gsb_cu_ctx *ctx;
+	uint64_t wire;
+
 	if (!handle)
-		return gsb_cu_ctx_current(out);
-	*out = gsb_cu_ctx_find(handle);
-	return *out ? gsb_cu_ctx_check(*out) : CUDA_ERROR_INVALID_CONTEXT;
+		return gsb_cu_ctx_live(out);
+	ctx = gsb_cu_ctx_find(handle);
+	if (!ctx)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	wire = atomic_load_explicit(&ctx->wire, memory_order_acquire);
+	if (!wire || gsb_cu_ctx_find(handle) != ctx)
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	*out = (struct gsb_cu_ctx_life){.ctx = ctx, .wire = wire};
+	return gsb_cu_wire_error(wire);
 }
 
 /* ---- values that libraries keep with a context ---- */

@@ -3,7 +3,8 @@
  *
  * Everything about "current" is local: NVIDIA's runtime asks for it at almost every call. A context has two
  * names: the handle that the program holds, which a primary context keeps for the life of the process, and
- * the wire handle, which is new each time the context is made in the engine.
+ * the wire handle, which is new each time the context is made in the engine. One such time is a life: what
+ * goes with a context (streams, events, modules, memory) goes with one of its lives.
  */
 #ifndef GSB_INTERPOSE_CU_CTX_H
 #define GSB_INTERPOSE_CU_CTX_H
@@ -21,8 +22,6 @@
 #define GSB_N_LIMITS 7
 #define GSB_CTX_KEYS 32 /* values that libraries may keep with a context */
 
-struct gsb_cu_stream;
-
 typedef void gsb_cu_ctx_dtor(CUcontext ctx, void *key, void *value);
 
 struct gsb_cu_ctx_value {
@@ -33,10 +32,11 @@ struct gsb_cu_ctx_value {
 
 struct gsb_cu_ctx {
 	struct gsb_object obj;
-	_Atomic uint64_t wire;	      /* 0: not active in the engine */
-	struct gsb_cu_stream *legacy; /* valid while wire is not 0 */
+	_Atomic uint64_t wire;	 /* 0: not active in the engine */
+	_Atomic uint64_t legacy; /* handle of the legacy stream of its latest life */
 	uint32_t flags;
 	uint32_t n_retained; /* primary */
+	uint32_t n_lives;    /* primary */
 	uint32_t api_version;
 	bool is_primary;
 	CUfunc_cache cache_config;
@@ -47,50 +47,79 @@ struct gsb_cu_ctx {
 
 extern struct gsb_object_table gsb_cu_ctxs;
 
+struct gsb_cu_ctx_life {
+	struct gsb_cu_ctx *ctx;
+	uint64_t wire;
+};
+
 /* A context by handle, checked; NULL is the current one. */
-CUresult gsb_cu_ctx_resolve(CUcontext handle, struct gsb_cu_ctx **out);
+CUresult gsb_cu_ctx_resolve(CUcontext handle, struct gsb_cu_ctx_life *out);
 
 /* What every later call of the context returns; 0: nothing has gone wrong. */
-static inline CUresult gsb_cu_ctx_error(const struct gsb_cu_ctx *ctx)
+static inline CUresult gsb_cu_wire_error(uint64_t wire)
 {
-	return (CUresult)atomic_load_explicit(&gsb_proc.region->ctxs[ctx->obj.index].error,
+	return (CUresult)atomic_load_explicit(&gsb_proc.region->ctxs[gsb_handle_index(wire)].error,
 					      memory_order_relaxed);
 }
 
-/* For records that name it: it is still the one that the engine knows by this handle. */
-static inline struct gsb_guard gsb_cu_ctx_guard(const struct gsb_cu_ctx *ctx, uint64_t wire)
+/* The same of the context that an object goes with. */
+static inline CUresult gsb_cu_error_of(const void *object)
 {
-	return (struct gsb_guard){.word = &ctx->wire, .value = wire};
+	return gsb_cu_wire_error(gsb_object_owner(object));
 }
 
-/* It is active and without a sticky error. */
-static inline CUresult gsb_cu_ctx_check(const struct gsb_cu_ctx *ctx)
+/* Of any of its lives, whether it is over or not. */
+static inline struct gsb_cu_ctx *gsb_cu_wire_ctx(uint64_t wire)
 {
-	if (gsb_unlikely(!atomic_load_explicit(&ctx->wire, memory_order_acquire)))
-		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-	return gsb_cu_ctx_error(ctx);
+	return gsb_object_at(&gsb_cu_ctxs, gsb_handle_index(wire));
 }
 
-/* The current context, checked. */
-static inline CUresult gsb_cu_ctx_current(struct gsb_cu_ctx **out)
+/* For records that name the context. */
+static inline struct gsb_guard gsb_cu_wire_guard(uint64_t wire)
 {
-	const struct gsb_cu_ctx_ref *top = &gsb_self.top;
+	return (struct gsb_guard){
+		.word = &gsb_cu_wire_ctx(wire)->wire,
+		.value = wire,
+		.gone = CUDA_ERROR_CONTEXT_IS_DESTROYED,
+	};
+}
 
-	if (gsb_unlikely(!top->ctx))
+/*
+ * The current context in its present life, checked. The wire handle is read before the program's: if that one is still
+ * the context's, the life is one of the context that was made current.
+ */
+static inline CUresult gsb_cu_ctx_live(struct gsb_cu_ctx_life *out)
+{
+	const struct gsb_cu_ctx_ref top = gsb_self.top;
+	uint64_t wire;
+
+	if (gsb_unlikely(!top.ctx))
 		return gsb_self.is_suspended ? CUDA_ERROR_NOT_PERMITTED
 					     : CUDA_ERROR_INVALID_CONTEXT;
-	if (gsb_unlikely(atomic_load_explicit(&top->ctx->obj.handle, memory_order_acquire) !=
-			 top->handle))
+	wire = atomic_load_explicit(&top.ctx->wire, memory_order_acquire);
+	if (gsb_unlikely(!gsb_object_is(top.ctx, top.handle) || !wire))
 		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-	*out = top->ctx;
-	return gsb_cu_ctx_check(top->ctx);
+	*out = (struct gsb_cu_ctx_life){.ctx = top.ctx, .wire = wire};
+	return gsb_cu_wire_error(wire);
+}
+
+/* The same for those who only look at its settings. */
+static inline CUresult gsb_cu_ctx_current(struct gsb_cu_ctx **out)
+{
+	struct gsb_cu_ctx_life life;
+	CUresult result = gsb_cu_ctx_live(&life);
+
+	if (!result)
+		*out = life.ctx;
+	return result;
 }
 
 /* The handle that the program holds, and back; NULL for what is no context. */
 CUcontext gsb_cu_ctx_public(const struct gsb_cu_ctx *ctx);
 struct gsb_cu_ctx *gsb_cu_ctx_find(CUcontext handle);
 
-/* The primary context, whether active or not. */
+/* The primary context, whether active or not; init makes it, before any other use. */
+void gsb_cu_ctx_init(void);
 struct gsb_cu_ctx *gsb_cu_ctx_primary(void);
 
 /* Values that libraries keep with a context, by key; get takes no lock. remove: whether it was there. */

@@ -18,21 +18,22 @@ static pthread_mutex_t primary_lock = PTHREAD_MUTEX_INITIALIZER;
 static CUresult activate(struct gsb_cu_ctx *ctx, uint64_t wire)
 {
 	struct gsb_rec_ctx_create body = {.ctx = wire, .flags = ctx->flags};
-	CUresult result = gsb_cu_stream_take(ctx, wire, CU_STREAM_DEFAULT, &ctx->legacy);
+	struct gsb_cu_stream *legacy;
+	CUresult result = gsb_cu_stream_take(wire, GSB_CU_STREAM_LEGACY, &legacy);
 
 	if (result)
 		return result;
-	ctx->legacy->is_default = true;
-	body.legacy = gsb_object_name(ctx->legacy);
+	body.legacy = gsb_object_name(legacy);
 	result = gsb_call(&(struct gsb_call){.type = GSB_REC_CTX_CREATE,
 					     .body = &body,
 					     .body_bytes = sizeof(body)},
 			  NULL, NULL);
 	if (result) {
-		gsb_object_release(&gsb_cu_streams, ctx->legacy);
+		gsb_object_release(&gsb_cu_streams, body.legacy);
 		return result;
 	}
-	gsb_object_publish(ctx->legacy);
+	gsb_object_publish(&gsb_cu_streams, legacy);
+	atomic_store_explicit(&ctx->legacy, body.legacy, memory_order_relaxed);
 	atomic_store_explicit(&ctx->wire, wire, memory_order_release);
 	return CUDA_SUCCESS;
 }
@@ -55,7 +56,7 @@ static void deactivate(struct gsb_cu_ctx *ctx)
 
 CUresult gsb_cu_ctx_create(uint32_t flags, struct gsb_cu_ctx **out)
 {
-	struct gsb_cu_ctx *ctx = gsb_object_take(&gsb_cu_ctxs, 0);
+	struct gsb_cu_ctx *ctx = gsb_object_take(&gsb_cu_ctxs, 0, 0);
 	CUresult result;
 
 	if (!ctx)
@@ -64,21 +65,26 @@ CUresult gsb_cu_ctx_create(uint32_t flags, struct gsb_cu_ctx **out)
 	gsb_cu_ctx_reset(ctx, flags);
 	result = activate(ctx, gsb_object_name(ctx));
 	if (result) {
-		gsb_object_release(&gsb_cu_ctxs, ctx);
+		gsb_object_release(&gsb_cu_ctxs, gsb_object_name(ctx));
 		return result;
 	}
-	gsb_object_publish(ctx);
+	gsb_object_publish(&gsb_cu_ctxs, ctx);
 	*out = ctx;
 	return CUDA_SUCCESS;
 }
 
-void gsb_cu_ctx_destroy(struct gsb_cu_ctx *ctx)
+CUresult gsb_cu_ctx_destroy(CUcontext handle)
 {
+	struct gsb_cu_ctx *ctx = gsb_cu_ctx_find(handle);
+
+	if (!ctx || ctx->is_primary)
+		return CUDA_ERROR_INVALID_CONTEXT;
 	gsb_cu_ctx_run_dtors(ctx);
-	if (!gsb_object_retire(ctx, gsb_object_name(ctx)))
-		return;
+	if (!gsb_object_retire(&gsb_cu_ctxs, (uint64_t)handle))
+		return CUDA_ERROR_INVALID_CONTEXT;
 	deactivate(ctx);
-	gsb_object_release(&gsb_cu_ctxs, ctx);
+	gsb_object_release(&gsb_cu_ctxs, (uint64_t)handle);
+	return CUDA_SUCCESS;
 }
 
 static bool is_active(const struct gsb_cu_ctx *ctx)
@@ -91,9 +97,8 @@ static CUresult retain(struct gsb_cu_ctx *ctx)
 	CUresult result;
 
 	if (!is_active(ctx)) {
-		/* Index 0 is never given out by the table, so its name is ours to change. */
-		gsb_object_rename(&gsb_cu_ctxs, ctx);
-		result = activate(ctx, gsb_object_name(ctx));
+		result = activate(ctx,
+				  gsb_handle_make(GSB_HANDLE_CTX, ctx->obj.index, ++ctx->n_lives));
 		if (result)
 			return result;
 	}
@@ -101,16 +106,16 @@ static CUresult retain(struct gsb_cu_ctx *ctx)
 	return CUDA_SUCCESS;
 }
 
-CUresult gsb_cu_ctx_primary_retain(struct gsb_cu_ctx **out)
+CUresult gsb_cu_ctx_primary_retain(uint64_t *wire)
 {
 	struct gsb_cu_ctx *ctx = gsb_cu_ctx_primary();
 	CUresult result;
 
 	pthread_mutex_lock(&primary_lock);
 	result = retain(ctx);
-	pthread_mutex_unlock(&primary_lock);
 	if (!result)
-		*out = ctx;
+		*wire = atomic_load_explicit(&ctx->wire, memory_order_relaxed);
+	pthread_mutex_unlock(&primary_lock);
 	return result;
 }
 
@@ -119,8 +124,12 @@ CUresult gsb_cu_ctx_primary_release(void)
 {
 	struct gsb_cu_ctx *ctx = gsb_cu_ctx_primary();
 	CUresult result = CUDA_SUCCESS;
+	bool is_last;
 
-	if (ctx->n_retained == 1)
+	pthread_mutex_lock(&primary_lock);
+	is_last = ctx->n_retained == 1;
+	pthread_mutex_unlock(&primary_lock);
+	if (is_last)
 		gsb_cu_ctx_run_dtors(ctx);
 	pthread_mutex_lock(&primary_lock);
 	if (!ctx->n_retained)

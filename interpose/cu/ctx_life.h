@@ -8,10 +8,11 @@
 #include "interpose/cu/ctx.h"
 
 CUresult gsb_cu_ctx_create(uint32_t flags, struct gsb_cu_ctx **out);
-void gsb_cu_ctx_destroy(struct gsb_cu_ctx *ctx); /* not for the primary one */
+/* CUDA_ERROR_INVALID_CONTEXT for what is none, or the primary one. */
+CUresult gsb_cu_ctx_destroy(CUcontext handle);
 
 /* A reference to the primary context, as cuDevicePrimaryCtxRetain and Release. */
-CUresult gsb_cu_ctx_primary_retain(struct gsb_cu_ctx **out);
+CUresult gsb_cu_ctx_primary_retain(uint64_t *wire);
 CUresult gsb_cu_ctx_primary_release(void);
 /* Ends it whoever holds references, which stay theirs to release; the next retain makes it anew. */
 void gsb_cu_ctx_primary_reset(void);

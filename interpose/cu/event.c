@@ -9,4 +9,4 @@ static bool is_idle(const void *object)
 }
 
 struct gsb_object_table gsb_cu_events =
-	GSB_OBJECT_TABLE(GSB_HANDLE_EVENT, GSB_N_EVENTS, struct gsb_cu_event, 0, is_idle);
+	GSB_OBJECT_TABLE(GSB_HANDLE_EVENT, GSB_N_EVENTS, struct gsb_cu_event, is_idle);

@@ -15,7 +15,6 @@
 
 struct gsb_cu_event {
 	struct gsb_object obj;
-	struct gsb_cu_ctx *ctx;
 	uint32_t flags; /* CU_EVENT_* */
 	uint64_t first; /* number that the index had reached when this event was made */
 	/* Number of the last record; above first once the event was recorded. Written under the ring's lock. */
@@ -44,12 +43,6 @@ static inline bool gsb_cu_event_is_done(const struct gsb_cu_event *e)
 {
 	return atomic_load_explicit(&gsb_cu_event_word(e)->done, memory_order_acquire) >=
 	       gsb_cu_event_number(e);
-}
-
-/* For records that name it: its context is there. */
-static inline struct gsb_guard gsb_cu_event_guard(const struct gsb_cu_event *e)
-{
-	return gsb_cu_ctx_guard(e->ctx, gsb_object_owner(e));
 }
 
 #endif

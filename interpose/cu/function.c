@@ -1,5 +1,8 @@
 /*
  * function.c - see function.h.
+ *
+ * Names and lists change under the lock only, so that a search may run while the parent ends and its objects are used
+ * again.
  */
 #include "interpose/cu/function.h"
 
@@ -10,18 +13,50 @@
 #include "base/log.h"
 
 struct gsb_object_table gsb_cu_functions =
-	GSB_OBJECT_TABLE(GSB_HANDLE_FUNCTION, GSB_N_FUNCTIONS, struct gsb_cu_function, 0, NULL);
+	GSB_OBJECT_TABLE(GSB_HANDLE_FUNCTION, GSB_N_FUNCTIONS, struct gsb_cu_function, NULL);
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all lists */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* names and lists */
+
+void gsb_cu_function_list_init(struct gsb_cu_function_list *list)
+{
+	pthread_mutex_lock(&lock);
+	list->first = NULL;
+	pthread_mutex_unlock(&lock);
+}
+
+/* Under the lock. */
+static uint64_t find(const struct gsb_cu_function_place *where, const char *name)
+{
+	const struct gsb_cu_function *f = NULL;
+
+	if (gsb_object_is(where->parent, where->handle))
+		f = where->list->first;
+	while (f && strcmp(f->name, name))
+		f = f->next;
+	return f ? gsb_object_name(f) : 0;
+}
+
+uint64_t gsb_cu_function_find(const struct gsb_cu_function_place *where, const char *name)
+{
+	uint64_t handle;
+
+	pthread_mutex_lock(&lock);
+	handle = find(where, name);
+	pthread_mutex_unlock(&lock);
+	return handle;
+}
 
 static CUresult set_name(struct gsb_cu_function *f, const char *name)
 {
-	char *copy = strdup(name);
+	char *copy = strdup(name), *old;
 
 	if (!copy)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	free(f->name);
+	pthread_mutex_lock(&lock);
+	old = f->name;
 	f->name = copy;
+	pthread_mutex_unlock(&lock);
+	free(old);
 	return CUDA_SUCCESS;
 }
 
@@ -33,26 +68,59 @@ static CUresult make_info(struct gsb_cu_function *f)
 	return f->info ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult gsb_cu_function_take(const char *name, uint64_t owner, struct gsb_cu_function **out)
+CUresult gsb_cu_function_take(const struct gsb_cu_function_place *where, const char *name,
+			      struct gsb_cu_function **out)
 {
-	struct gsb_cu_function *f = gsb_object_take(&gsb_cu_functions, owner);
+	struct gsb_cu_function *f = gsb_object_take(&gsb_cu_functions, where->owner, where->handle);
 	CUresult result = f ? set_name(f, name) : CUDA_ERROR_OUT_OF_MEMORY;
 
-	if (!result && owner)
+	if (!result && where->owner)
 		result = make_info(f);
 	if (result) {
 		if (f)
-			gsb_object_release(&gsb_cu_functions, f);
+			gsb_object_release(&gsb_cu_functions, gsb_object_name(f));
 		return result;
 	}
-	f->library = NULL;
-	f->module = NULL;
-	f->guard = (struct gsb_guard){0};
-	memset(f->is_set, 0, sizeof(f->is_set));
+	for (int i = 0; i < GSB_N_FUNCTION_ATTRS; i++)
+		atomic_store_explicit(&f->is_set[i], false, memory_order_relaxed);
 	atomic_store_explicit(&f->is_ready, false, memory_order_relaxed);
 	atomic_store_explicit(&f->bound, 0, memory_order_relaxed);
 	*out = f;
 	return CUDA_SUCCESS;
+}
+
+/* The engine knows one that came second as well, for as long as its module is loaded: nobody finds it. */
+uint64_t gsb_cu_function_publish(const struct gsb_cu_function_place *where,
+				 struct gsb_cu_function *f)
+{
+	uint64_t handle;
+
+	pthread_mutex_lock(&lock);
+	handle = find(where, f->name);
+	if (handle) {
+		gsb_object_hide(&gsb_cu_functions, f);
+	} else {
+		handle = gsb_object_name(f);
+		f->next = where->list->first;
+		if (gsb_object_publish(&gsb_cu_functions, f))
+			where->list->first = f;
+		else
+			handle = 0;
+	}
+	pthread_mutex_unlock(&lock);
+	return handle;
+}
+
+char *gsb_cu_function_name(uint64_t handle)
+{
+	const struct gsb_cu_function *f = gsb_cu_function_get(handle);
+	char *copy = NULL;
+
+	pthread_mutex_lock(&lock);
+	if (f && gsb_object_is(f, handle))
+		copy = strdup(f->name);
+	pthread_mutex_unlock(&lock);
+	return copy;
 }
 
 CUresult gsb_cu_function_fill(struct gsb_cu_function *f, const void *reply, uint32_t bytes)
@@ -73,86 +141,38 @@ CUresult gsb_cu_function_fill(struct gsb_cu_function *f, const void *reply, uint
 	return CUDA_SUCCESS;
 }
 
-/* ---- lists ---- */
-
-static struct gsb_cu_function *find(struct gsb_cu_function *list, const char *name)
-{
-	while (list && strcmp(list->name, name))
-		list = list->next;
-	return list;
-}
-
-struct gsb_cu_function *gsb_cu_function_find(struct gsb_cu_function **list, const char *name)
-{
-	struct gsb_cu_function *f;
-
-	pthread_mutex_lock(&lock);
-	f = find(*list, name);
-	pthread_mutex_unlock(&lock);
-	return f;
-}
-
-/*
- * Another thread may have made one of this name meanwhile: then that is the one. The engine knows ours as well, for as
- * long as the module is loaded, so its index stays taken until then: behind the first, where nobody finds it.
- */
-struct gsb_cu_function *gsb_cu_function_enlist(struct gsb_cu_function **list,
-					       struct gsb_cu_function *f)
-{
-	struct gsb_cu_function *first;
-
-	pthread_mutex_lock(&lock);
-	first = find(*list, f->name);
-	f->next = first ? first->next : *list;
-	*(first ? &first->next : list) = f;
-	gsb_object_publish(f);
-	pthread_mutex_unlock(&lock);
-	return first ? first : f;
-}
-
-void gsb_cu_functions_drop(struct gsb_cu_function **list)
-{
-	struct gsb_cu_function *f, *next;
-
-	pthread_mutex_lock(&lock);
-	f = *list;
-	*list = NULL;
-	pthread_mutex_unlock(&lock);
-	for (; f; f = next) {
-		next = f->next;
-		if (gsb_object_retire(f, gsb_object_name(f)))
-			gsb_object_release(&gsb_cu_functions, f);
-	}
-}
-
 /* ---- in the engine ---- */
 
-CUresult gsb_cu_function_prepare(struct gsb_cu_function *f)
+CUresult gsb_cu_function_prepare(uint64_t handle)
 {
-	const struct gsb_rec_object body = {.handle = gsb_object_name(f)};
+	const struct gsb_rec_object body = {.handle = handle};
+	struct gsb_cu_function *f = gsb_cu_function_get(handle);
 	const void *text = "";
 	uint32_t bytes = 0;
 	CUresult result = gsb_call(&(struct gsb_call){.type = GSB_REC_FUNCTION_PREPARE,
-						      .guard = f->guard,
+						      .guard = gsb_cu_function_guard(handle),
 						      .body = &body,
 						      .body_bytes = sizeof(body)},
 				   &text, &bytes);
 
-	if (result)
+	if (result && bytes)
 		gsb_log(GSB_LOG_ERROR, "module", "a launch is refused: %.*s", (int)bytes,
 			(const char *)text);
-	else
+	if (!result && f)
 		atomic_store_explicit(&f->is_ready, true, memory_order_relaxed);
 	return result;
 }
 
-CUresult gsb_cu_function_set(struct gsb_cu_function *f, CUfunction_attribute attr, int value)
+CUresult gsb_cu_function_set(uint64_t handle, CUfunction_attribute attr, int value)
 {
 	const struct gsb_rec_function_set body = {
-		.function = gsb_object_name(f), .attribute = attr, .value = value};
-	CUresult result = gsb_post_if(GSB_REC_FUNCTION_SET, &f->guard, &body, sizeof(body));
+		.function = handle, .attribute = attr, .value = value};
+	const struct gsb_guard guard = gsb_cu_function_guard(handle);
+	struct gsb_cu_function *f = gsb_cu_function_get(handle);
+	CUresult result = f ? gsb_post_if(GSB_REC_FUNCTION_SET, &guard, &body, sizeof(body))
+			    : CUDA_ERROR_INVALID_HANDLE;
 
 	if (!result)
-		f->info->attrs[attr] = value;
+		__atomic_store_n(&f->info->attrs[attr], value, __ATOMIC_RELAXED);
 	return result;
 }

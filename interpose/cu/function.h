@@ -19,45 +19,78 @@
 
 #define GSB_N_FUNCTIONS (1u << 20)
 
-struct gsb_cu_library;
-struct gsb_cu_module;
-
+/* Its parent is the module or library; a kernel has no owner. */
 struct gsb_cu_function {
-	struct gsb_object obj;		/* a kernel has no owner */
-	struct gsb_cu_library *library; /* of a kernel; NULL: a function */
-	struct gsb_cu_module *module;	/* of a function */
-	struct gsb_guard guard;		/* of a function */
-	_Atomic bool is_ready;		/* of a function: the engine has it ready to run */
+	struct gsb_object obj;
+	_Atomic bool is_ready;	/* of a function: the engine has it ready to run */
 	_Atomic uint64_t bound; /* of a kernel: handle of the function it was last resolved to */
 	struct gsb_cu_function *next; /* in its module or library */
 	char *name;
-	struct gsb_function_info *info;	   /* of a function; its last members may be cut off */
-	bool is_set[GSB_N_FUNCTION_ATTRS]; /* of a kernel: what cuKernelSetAttribute has set, */
-	int32_t set[GSB_N_FUNCTION_ATTRS]; /* for functions that it is resolved to later */
+	struct gsb_function_info *info; /* of a function; its last members may be cut off */
+	/* Of a kernel: what cuKernelSetAttribute has set, for functions that it is resolved to later. */
+	_Atomic bool is_set[GSB_N_FUNCTION_ATTRS];
+	_Atomic int32_t set[GSB_N_FUNCTION_ATTRS];
+};
+
+/* The functions of a module or the kernels of a library. */
+struct gsb_cu_function_list {
+	struct gsb_cu_function *first;
 };
 
 extern struct gsb_object_table gsb_cu_functions;
 
-/* An object of that name, in no list yet; owner: wire handle of its context, 0 for a kernel. CUDA_ERROR_OUT_OF_MEMORY. */
-CUresult gsb_cu_function_take(const char *name, uint64_t owner, struct gsb_cu_function **out);
+/* Where functions of one kind are found: in a module, which goes with a context, or in a library. */
+struct gsb_cu_function_place {
+	const void *parent; /* an object, live while it has this handle: */
+	uint64_t handle;
+	uint64_t owner; /* wire handle of its context; 0: of a library */
+	struct gsb_cu_function_list *list;
+};
+
+/* For a new module or library. */
+void gsb_cu_function_list_init(struct gsb_cu_function_list *list);
+
+/* The one of that name; 0: there is none. */
+uint64_t gsb_cu_function_find(const struct gsb_cu_function_place *where, const char *name);
+
+/* An object of that name, not to be found yet. CUDA_ERROR_OUT_OF_MEMORY. */
+CUresult gsb_cu_function_take(const struct gsb_cu_function_place *where, const char *name,
+			      struct gsb_cu_function **out);
+
+/* The one that is found by its name from now on: another thread may have been first. 0: the parent has ended. */
+uint64_t gsb_cu_function_publish(const struct gsb_cu_function_place *where,
+				 struct gsb_cu_function *f);
+
+/* A copy of its name, for the caller to free; NULL when it is stale, or there is no memory. */
+char *gsb_cu_function_name(uint64_t handle);
 
 /* What the engine said about a function; CUDA_ERROR_SYSTEM_DRIVER_MISMATCH for what is no such answer. */
 CUresult gsb_cu_function_fill(struct gsb_cu_function *f, const void *reply, uint32_t bytes);
 
-struct gsb_cu_function *gsb_cu_function_find(struct gsb_cu_function **list, const char *name);
-/* Publish it. Returns the one that is found by its name from now on: another thread may have been first. */
-struct gsb_cu_function *gsb_cu_function_enlist(struct gsb_cu_function **list,
-					       struct gsb_cu_function *f);
-/* All of a list become stale. */
-void gsb_cu_functions_drop(struct gsb_cu_function **list);
-
 /* Before the first launch. What the device cannot run is refused here, with its log line, and harms no context. */
-CUresult gsb_cu_function_prepare(struct gsb_cu_function *f);
-CUresult gsb_cu_function_set(struct gsb_cu_function *f, CUfunction_attribute attr, int value);
+CUresult gsb_cu_function_prepare(uint64_t handle);
+CUresult gsb_cu_function_set(uint64_t handle, CUfunction_attribute attr, int value);
 
-static inline struct gsb_cu_function *gsb_cu_function_get(const void *handle)
+/* For records that name a function. */
+static inline struct gsb_guard gsb_cu_function_guard(uint64_t handle)
 {
-	return gsb_object_get(&gsb_cu_functions, (uint64_t)handle);
+	return gsb_object_guard(&gsb_cu_functions, handle, CUDA_ERROR_INVALID_HANDLE);
+}
+
+/* Of a function. Another thread may be setting it. */
+static inline int gsb_cu_function_attr(const struct gsb_cu_function *f, CUfunction_attribute attr)
+{
+	return __atomic_load_n(&f->info->attrs[attr], __ATOMIC_RELAXED);
+}
+
+static inline bool gsb_cu_function_is_kernel(const struct gsb_cu_function *f)
+{
+	return !gsb_object_owner(f);
+}
+
+static inline struct gsb_cu_function *gsb_cu_function_get(uint64_t handle)
+{
+	return gsb_object_get(&gsb_cu_functions, handle);
 }
 
 #endif

@@ -22,6 +22,7 @@
 struct pending {
 	struct pending *next;
 	uint64_t cookie;
+	uint64_t wire; /* context of its stream */
 	struct gsb_host_call call;
 };
 
@@ -29,13 +30,17 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pending *first, **last = &first; /* lock */
 static uint64_t last_cookie;		       /* lock */
 
-static void enlist(struct pending *p)
+/* Its cookie. From the post on it may have run, and be gone. */
+static uint64_t enlist(struct pending *p)
 {
+	uint64_t cookie;
+
 	pthread_mutex_lock(&lock);
-	p->cookie = ++last_cookie;
+	cookie = p->cookie = ++last_cookie;
 	*last = p;
 	last = &p->next;
 	pthread_mutex_unlock(&lock);
+	return cookie;
 }
 
 static struct pending *take(uint64_t cookie)
@@ -54,7 +59,7 @@ static struct pending *take(uint64_t cookie)
 	return p;
 }
 
-CUresult gsb_host_call_post(struct gsb_cu_stream *s, const struct gsb_host_call *call)
+CUresult gsb_host_call_post(const struct gsb_cu_stream_ref *s, const struct gsb_host_call *call)
 {
 	struct pending *p = calloc(1, sizeof(*p));
 	struct gsb_rec_host_func body;
@@ -63,9 +68,9 @@ CUresult gsb_host_call_post(struct gsb_cu_stream *s, const struct gsb_host_call 
 	if (!p)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	p->call = *call;
-	enlist(p);
-	body = (struct gsb_rec_host_func){.cookie = p->cookie};
-	result = gsb_post(GSB_REC_HOST_FUNC, &s->post, &body, sizeof(body), NULL);
+	p->wire = s->wire;
+	body = (struct gsb_rec_host_func){.cookie = enlist(p)};
+	result = gsb_cu_stream_post(s, GSB_REC_HOST_FUNC, &body, sizeof(body), NULL);
 	if (result)
 		free(take(body.cookie));
 	return result;
@@ -75,9 +80,10 @@ CUresult gsb_host_call_post(struct gsb_cu_stream *s, const struct gsb_host_call 
  * After an error of its context a callback is called and learns of it, a host function is not called: so CUDA.
  * The interface is closed to it. Virtual time stands until the answer, so this thread needs no slot.
  */
-static void run(const struct gsb_host_call *c)
+static void run(const struct pending *p)
 {
-	CUresult status = gsb_cu_ctx_error(c->ctx);
+	const struct gsb_host_call *c = &p->call;
+	CUresult status = gsb_cu_wire_error(p->wire);
 
 	gsb_self_suspend();
 	if (c->callback)
@@ -96,7 +102,7 @@ void gsb_host_call_run(uint64_t cookie)
 		gsb_log(GSB_LOG_ERROR, "watch", "the engine names a host function that is not due");
 		return;
 	}
-	run(&p->call);
+	run(p);
 	free(p);
 	gsb_msg_init(&done.msg, GSB_MSG_HOST_FUNC, sizeof(done));
 	gsb_channel_send(gsb_proc.socket, &done.msg, NULL,

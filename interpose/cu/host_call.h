@@ -8,8 +8,7 @@
 
 #include "gsb/cuabi.h"
 
-struct gsb_cu_ctx;
-struct gsb_cu_stream;
+struct gsb_cu_stream_ref;
 
 /* fn(data), or callback(stream, status, data) with the context's status of that moment. */
 struct gsb_host_call {
@@ -17,11 +16,10 @@ struct gsb_host_call {
 	CUstreamCallback callback;
 	void *data;
 	CUstream stream; /* as the program named it */
-	struct gsb_cu_ctx *ctx;
 };
 
 /* Post a host function into a stream; the call is copied. */
-CUresult gsb_host_call_post(struct gsb_cu_stream *s, const struct gsb_host_call *call);
+CUresult gsb_host_call_post(const struct gsb_cu_stream_ref *s, const struct gsb_host_call *call);
 
 /* The engine says that it is due: run it, and tell the engine. */
 void gsb_host_call_run(uint64_t cookie);

@@ -19,7 +19,7 @@
 #include "interpose/cu/staging.h"
 
 struct gsb_object_table gsb_cu_modules =
-	GSB_OBJECT_TABLE(GSB_HANDLE_MODULE, GSB_N_MODULES, struct gsb_cu_module, 0, NULL);
+	GSB_OBJECT_TABLE(GSB_HANDLE_MODULE, GSB_N_MODULES, struct gsb_cu_module, NULL);
 
 /* ---- loading ---- */
 
@@ -57,6 +57,15 @@ static CUresult ship(const struct gsb_image *image, uint64_t *number)
 	return result;
 }
 
+/* Of a load that failed: the engine keeps what was shipped until it is loaded, or dropped. */
+static void drop_image(uint64_t number)
+{
+	static const struct gsb_guard none;
+	const struct gsb_rec_image_drop body = {.image = number};
+
+	gsb_post_if(GSB_REC_IMAGE_DROP, &none, &body, sizeof(body));
+}
+
 /* The size option's value is how much room there is; it comes back as how much was written, with NUL. */
 static void fill_log(char *to, size_t room, void **used, const char *text, uint32_t bytes)
 {
@@ -86,14 +95,13 @@ void gsb_jit_logs_fail(struct gsb_jit_logs *logs, const char *reason)
 	fill_logs(logs, true, reason, (uint32_t)strlen(reason));
 }
 
-static CUresult load(struct gsb_cu_module *m, uint64_t image, struct gsb_jit_logs *logs)
+static CUresult load(uint64_t module, uint64_t wire, uint64_t image, struct gsb_jit_logs *logs)
 {
-	const struct gsb_rec_module_load body = {
-		.module = gsb_object_name(m), .ctx = gsb_object_owner(m), .image = image};
+	const struct gsb_rec_module_load body = {.module = module, .ctx = wire, .image = image};
 	const void *text = "";
 	uint32_t bytes = 0;
 	CUresult result = gsb_call(&(struct gsb_call){.type = GSB_REC_MODULE_LOAD,
-						      .guard = m->guard,
+						      .guard = gsb_cu_wire_guard(wire),
 						      .body = &body,
 						      .body_bytes = sizeof(body)},
 				   &text, &bytes);
@@ -118,40 +126,40 @@ static CUresult check_size(const struct gsb_image *image, struct gsb_jit_logs *l
 	return CUDA_ERROR_INVALID_IMAGE;
 }
 
-static CUresult make(struct gsb_cu_ctx *ctx, struct gsb_cu_library *lib, uint64_t image,
-		     struct gsb_jit_logs *logs, struct gsb_cu_module **out)
+static CUresult make(uint64_t wire, uint64_t library, uint64_t image, struct gsb_jit_logs *logs,
+		     uint64_t *handle)
 {
-	uint64_t wire = atomic_load_explicit(&ctx->wire, memory_order_acquire);
-	struct gsb_cu_module *m = gsb_object_take(&gsb_cu_modules, wire);
+	struct gsb_cu_module *m = gsb_object_take(&gsb_cu_modules, wire, library);
+	uint64_t name;
 	CUresult result;
 
 	if (!m)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	m->ctx = ctx;
-	m->guard = gsb_cu_ctx_guard(ctx, wire);
-	m->library = lib;
-	m->functions = NULL;
-	result = load(m, image, logs);
+	gsb_cu_function_list_init(&m->functions);
+	name = gsb_object_name(m);
+	result = load(name, wire, image, logs);
 	if (result) {
-		gsb_object_release(&gsb_cu_modules, m);
+		gsb_object_release(&gsb_cu_modules, name);
 		return result;
 	}
-	gsb_object_publish(m);
-	*out = m;
-	return CUDA_SUCCESS;
+	*handle = name;
+	return gsb_object_publish(&gsb_cu_modules, m) ? CUDA_SUCCESS
+						      : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
-CUresult gsb_cu_module_load(struct gsb_cu_ctx *ctx, struct gsb_cu_library *lib,
-			    const struct gsb_image *image, struct gsb_jit_logs *logs,
-			    struct gsb_cu_module **out)
+CUresult gsb_cu_module_load(uint64_t wire, uint64_t library, const struct gsb_image *image,
+			    struct gsb_jit_logs *logs, uint64_t *handle)
 {
 	uint64_t number, start_ns = gsb_clock_ns();
 	CUresult result = check_size(image, logs);
 
+	if (result)
+		return result;
+	result = ship(image, &number);
 	if (!result)
-		result = ship(image, &number);
-	if (!result)
-		result = make(ctx, lib, number, logs, out);
+		result = make(wire, library, number, logs, handle);
+	if (result)
+		drop_image(number);
 	if (logs && logs->wall_time) {
 		float ms = (float)(gsb_clock_ns() - start_ns) / 1e6f;
 
@@ -162,32 +170,42 @@ CUresult gsb_cu_module_load(struct gsb_cu_ctx *ctx, struct gsb_cu_library *lib,
 
 /* ---- unloading ---- */
 
-void gsb_cu_module_unload(struct gsb_cu_module *m)
+/* Everything of it goes stale before the engine is told, so that no record behind its end names it. */
+CUresult gsb_cu_module_unload(uint64_t handle)
 {
-	const struct gsb_rec_object body = {.handle = gsb_object_name(m)};
+	const struct gsb_rec_object body = {.handle = handle};
+	const struct gsb_cu_module *m = gsb_object_get(&gsb_cu_modules, handle);
+	uint64_t wire = m ? gsb_object_owner(m) : 0;
 
-	/* Its variables first: once the engine has unloaded them, their addresses may be somebody else's. */
-	gsb_allocs_drop(body.handle);
+	if (!m || !gsb_object_retire(&gsb_cu_modules, handle))
+		return CUDA_ERROR_INVALID_HANDLE;
+	gsb_object_children_retire(&gsb_cu_functions, handle);
+	gsb_allocs_drop(handle);
 	if (gsb_call(&(struct gsb_call){.type = GSB_REC_MODULE_UNLOAD,
-					.guard = m->guard,
+					.guard = gsb_cu_wire_guard(wire),
 					.body = &body,
 					.body_bytes = sizeof(body)},
 		     NULL, NULL) == CUDA_ERROR_CONTEXT_IS_DESTROYED)
-		return; /* it went with its context */
-	gsb_cu_functions_drop(&m->functions);
-	if (gsb_object_retire(m, gsb_object_name(m)))
-		gsb_object_release(&gsb_cu_modules, m);
+		return CUDA_SUCCESS; /* it goes with its context, which releases it */
+	gsb_object_children_release(&gsb_cu_functions, handle);
+	gsb_object_release(&gsb_cu_modules, handle);
+	return CUDA_SUCCESS;
 }
 
-/* ---- functions ---- */
+/* ---- what is in it ---- */
 
-CUresult gsb_cu_module_kernel_name(const struct gsb_cu_module *m, unsigned i, char *name)
+static struct gsb_guard guard_of(uint64_t handle)
 {
-	const struct gsb_rec_function_name body = {.module = gsb_object_name(m), .index = i};
+	return gsb_object_guard(&gsb_cu_modules, handle, CUDA_ERROR_INVALID_HANDLE);
+}
+
+CUresult gsb_cu_module_kernel_name(uint64_t handle, unsigned i, char *name)
+{
+	const struct gsb_rec_function_name body = {.module = handle, .index = i};
 	const void *reply = NULL;
 	uint32_t bytes = 0;
 	CUresult result = gsb_call(&(struct gsb_call){.type = GSB_REC_FUNCTION_NAME,
-						      .guard = m->guard,
+						      .guard = guard_of(handle),
 						      .body = &body,
 						      .body_bytes = sizeof(body)},
 				   &reply, &bytes);
@@ -201,13 +219,13 @@ CUresult gsb_cu_module_kernel_name(const struct gsb_cu_module *m, unsigned i, ch
 	return CUDA_SUCCESS;
 }
 
-CUresult gsb_cu_module_count(const struct gsb_cu_module *m, unsigned *count)
+CUresult gsb_cu_module_count(uint64_t handle, unsigned *count)
 {
 	char name[GSB_NAME_MAX + 1];
 	unsigned n = 0;
 	CUresult result;
 
-	while (!(result = gsb_cu_module_kernel_name(m, n, name)))
+	while (!(result = gsb_cu_module_kernel_name(handle, n, name)))
 		n++;
 	if (result != CUDA_ERROR_NOT_FOUND)
 		return result;
@@ -215,82 +233,105 @@ CUresult gsb_cu_module_count(const struct gsb_cu_module *m, unsigned *count)
 	return CUDA_SUCCESS;
 }
 
-static CUresult fetch(const struct gsb_cu_module *m, struct gsb_cu_function *f)
+static CUresult fetch(uint64_t module, const char *name, struct gsb_cu_function *f)
 {
 	const struct gsb_rec_function_get body = {
 		.function = gsb_object_name(f),
-		.module = gsb_object_name(m),
-		.name_bytes = (uint32_t)strlen(f->name),
+		.module = module,
+		.name_bytes = (uint32_t)strlen(name),
 	};
 	const void *reply = NULL;
 	uint32_t bytes = 0;
 	CUresult result = gsb_call(&(struct gsb_call){.type = GSB_REC_FUNCTION_GET,
-						      .guard = m->guard,
+						      .guard = guard_of(module),
 						      .body = &body,
 						      .body_bytes = sizeof(body),
-						      .extra = f->name,
+						      .extra = name,
 						      .extra_bytes = body.name_bytes},
 				   &reply, &bytes);
 
 	return result ? result : gsb_cu_function_fill(f, reply, bytes);
 }
 
-CUresult gsb_cu_module_function(struct gsb_cu_module *m, const char *name,
-				struct gsb_cu_function **out)
+CUresult gsb_cu_module_function(uint64_t handle, const char *name, uint64_t *function)
 {
-	struct gsb_cu_function *f = gsb_cu_function_find(&m->functions, name);
+	struct gsb_cu_module *m = gsb_object_get(&gsb_cu_modules, handle);
+	struct gsb_cu_function_place here;
+	struct gsb_cu_function *f;
 	CUresult result;
 
-	if (f) {
-		*out = f;
+	if (!m)
+		return CUDA_ERROR_INVALID_HANDLE;
+	here = (struct gsb_cu_function_place){
+		.parent = m, .handle = handle, .owner = gsb_object_owner(m), .list = &m->functions};
+	*function = gsb_cu_function_find(&here, name);
+	if (*function)
 		return CUDA_SUCCESS;
-	}
 	if (strlen(name) > GSB_NAME_MAX)
 		return CUDA_ERROR_NOT_FOUND;
-	result = gsb_cu_function_take(name, gsb_object_owner(m), &f);
+	result = gsb_cu_function_take(&here, name, &f);
 	if (result)
 		return result;
-	f->module = m;
-	f->guard = m->guard;
-	result = fetch(m, f);
+	result = fetch(handle, name, f);
 	if (result) {
-		gsb_object_release(&gsb_cu_functions, f);
+		gsb_object_release(&gsb_cu_functions, gsb_object_name(f));
 		return result;
 	}
-	*out = gsb_cu_function_enlist(&m->functions, f);
-	return CUDA_SUCCESS;
+	*function = gsb_cu_function_publish(&here, f);
+	return *function ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult gsb_cu_module_global(const struct gsb_cu_module *m, const char *name, CUdeviceptr *ptr,
-			      size_t *bytes)
+/* Its module may be unloaded before the map knows of it: what was dropped by then is dropped again. */
+static CUresult add_global(struct gsb_alloc *a, const struct gsb_guard *guard)
 {
-	const struct gsb_rec_global_get body = {.module = gsb_object_name(m),
+	CUresult result = gsb_alloc_add(a);
+
+	if (!gsb_guard_holds(guard)) {
+		gsb_allocs_drop(a->module);
+		return guard->gone;
+	}
+	return result;
+}
+
+static CUresult find_global(uint64_t module, const char *name, struct gsb_alloc *a)
+{
+	const struct gsb_rec_global_get body = {.module = module,
 						.name_bytes = (uint32_t)strlen(name)};
-	struct gsb_alloc a = {.kind = GSB_ALLOC_GLOBAL,
-			      .ctx = m->ctx,
-			      .wire_ctx = gsb_object_owner(m),
-			      .module = body.module};
+	const struct gsb_guard guard = guard_of(module);
 	struct gsb_reply_range range;
 	CUresult result;
 
 	if (body.name_bytes > GSB_NAME_MAX)
 		return CUDA_ERROR_NOT_FOUND;
 	result = gsb_call_into(&(struct gsb_call){.type = GSB_REC_GLOBAL_GET,
-						  .guard = m->guard,
+						  .guard = guard,
 						  .body = &body,
 						  .body_bytes = sizeof(body),
 						  .extra = name,
 						  .extra_bytes = body.name_bytes},
 			       &range, sizeof(range));
-	a.addr = range.addr;
-	a.size = range.size;
-	if (!result && a.size)
-		result = gsb_alloc_add(&a);
+	if (result)
+		return result;
+	a->addr = range.addr;
+	a->size = range.size;
+	return a->size ? add_global(a, &guard) : CUDA_SUCCESS;
+}
+
+CUresult gsb_cu_module_global(uint64_t handle, const char *name, CUdeviceptr *ptr, size_t *bytes)
+{
+	const struct gsb_cu_module *m = gsb_object_get(&gsb_cu_modules, handle);
+	struct gsb_alloc a = {.kind = GSB_ALLOC_GLOBAL, .module = handle};
+	CUresult result;
+
+	if (!m)
+		return CUDA_ERROR_INVALID_HANDLE;
+	a.wire = gsb_object_owner(m);
+	result = find_global(handle, name, &a);
 	if (result)
 		return result;
 	if (ptr)
-		*ptr = range.addr;
+		*ptr = a.addr;
 	if (bytes)
-		*bytes = range.size;
+		*bytes = a.size;
 	return CUDA_SUCCESS;
 }

@@ -14,15 +14,10 @@
 
 #define GSB_N_MODULES 16384
 
-struct gsb_cu_ctx;
-struct gsb_cu_library;
-
+/* Its parent is the library of which it is a load, or 0. */
 struct gsb_cu_module {
 	struct gsb_object obj;
-	struct gsb_cu_ctx *ctx;
-	struct gsb_guard guard;		/* of ctx */
-	struct gsb_cu_library *library; /* NULL: loaded by itself */
-	struct gsb_cu_function *functions;
+	struct gsb_cu_function_list functions;
 };
 
 extern struct gsb_object_table gsb_cu_modules;
@@ -37,20 +32,21 @@ struct gsb_jit_logs {
 /* The reason of a failed load into the program's error log. */
 void gsb_jit_logs_fail(struct gsb_jit_logs *logs, const char *reason);
 
-/* lib: of which it is a load, or NULL. */
-CUresult gsb_cu_module_load(struct gsb_cu_ctx *ctx, struct gsb_cu_library *lib,
-			    const struct gsb_image *image, struct gsb_jit_logs *logs,
-			    struct gsb_cu_module **out);
-void gsb_cu_module_unload(struct gsb_cu_module *m);
+/* wire: context; library: handle of the one of which it is a load, or 0. */
+CUresult gsb_cu_module_load(uint64_t wire, uint64_t library, const struct gsb_image *image,
+			    struct gsb_jit_logs *logs, uint64_t *handle);
+CUresult gsb_cu_module_unload(uint64_t handle);
+
+/*
+ * What is asked of a module by its handle returns CUDA_ERROR_INVALID_HANDLE when it is none.
+ */
 
 /* Name of the i-th kernel, at most GSB_NAME_MAX + 1 bytes with NUL. CUDA_ERROR_NOT_FOUND behind the last. */
-CUresult gsb_cu_module_kernel_name(const struct gsb_cu_module *m, unsigned i, char *name);
-CUresult gsb_cu_module_count(const struct gsb_cu_module *m, unsigned *count);
+CUresult gsb_cu_module_kernel_name(uint64_t handle, unsigned i, char *name);
+CUresult gsb_cu_module_count(uint64_t handle, unsigned *count);
 
-/* The function of that name, the same object each time. */
-CUresult gsb_cu_module_function(struct gsb_cu_module *m, const char *name,
-				struct gsb_cu_function **out);
-CUresult gsb_cu_module_global(const struct gsb_cu_module *m, const char *name, CUdeviceptr *ptr,
-			      size_t *bytes);
+/* The function of that name, the same handle each time. */
+CUresult gsb_cu_module_function(uint64_t handle, const char *name, uint64_t *function);
+CUresult gsb_cu_module_global(uint64_t handle, const char *name, CUdeviceptr *ptr, size_t *bytes);
 
 #endif

@@ -105,9 +105,10 @@ void gsb_chunk_give_back(const struct gsb_chunk *c)
 	set_state(c, (struct chunk_state){0});
 }
 
-void gsb_chunk_lend(const struct gsb_chunk *c, const struct gsb_cu_stream *s, uint64_t number,
+void gsb_chunk_lend(const struct gsb_chunk *c, const struct gsb_cu_stream_ref *s, uint64_t number,
 		    bool keep)
 {
-	set_state(c, (struct chunk_state){
-			     .stream = s->post.obj.index, .is_held = keep, .number = number});
+	set_state(c, (struct chunk_state){.stream = gsb_handle_index(s->handle),
+					  .is_held = keep,
+					  .number = number});
 }

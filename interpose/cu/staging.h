@@ -10,7 +10,7 @@
 
 #include "gsb/cuabi.h"
 
-struct gsb_cu_stream;
+struct gsb_cu_stream_ref;
 
 struct gsb_chunk {
 	uint32_t index;
@@ -30,7 +30,7 @@ void gsb_chunk_give_back(const struct gsb_chunk *c);
  * The engine uses it until the stream reaches number.
  * @keep: the caller goes on holding it, to empty it then; else it comes back by itself
  */
-void gsb_chunk_lend(const struct gsb_chunk *c, const struct gsb_cu_stream *s, uint64_t number,
+void gsb_chunk_lend(const struct gsb_chunk *c, const struct gsb_cu_stream_ref *s, uint64_t number,
 		    bool keep);
 
 #endif

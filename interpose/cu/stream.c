@@ -4,105 +4,86 @@
 #include "interpose/cu/stream.h"
 
 #include <stdlib.h>
-
-#include "interpose/cu/ctx.h"
-#include "interpose/core/post.h"
+#include <string.h>
 
 static _Atomic uint64_t last_id;
 
-bool gsb_cu_stream_is_done(const struct gsb_cu_stream *s)
+static bool is_idle(const void *object)
 {
+	const struct gsb_cu_stream *s = object;
+
 	return atomic_load_explicit(&gsb_proc.region->streams[s->post.obj.index],
 				    memory_order_acquire) >=
 	       atomic_load_explicit(&s->post.posted, memory_order_acquire);
 }
 
-static bool is_idle(const void *object)
-{
-	return gsb_cu_stream_is_done(object);
-}
-
 struct gsb_object_table gsb_cu_streams =
-	GSB_OBJECT_TABLE(GSB_HANDLE_STREAM, GSB_N_STREAMS, struct gsb_cu_stream, 0, is_idle);
+	GSB_OBJECT_TABLE(GSB_HANDLE_STREAM, GSB_N_STREAMS, struct gsb_cu_stream, is_idle);
 
-CUresult gsb_cu_stream_take(struct gsb_cu_ctx *ctx, uint64_t wire, uint32_t flags,
-			    struct gsb_cu_stream **out)
+/* ---- made and destroyed ---- */
+
+CUresult gsb_cu_stream_take(uint64_t wire, enum gsb_cu_stream_kind kind, struct gsb_cu_stream **out)
 {
-	struct gsb_cu_stream *s = gsb_object_take(&gsb_cu_streams, wire);
+	struct gsb_cu_stream *s = gsb_object_take(&gsb_cu_streams, wire, 0);
 
 	if (!s)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	s->ctx = ctx;
-	s->post.guard = gsb_cu_ctx_guard(ctx, wire);
-	s->flags = flags;
+	s->kind = kind;
+	/* A default stream ends with its context, and the program never had its handle. */
+	s->post.gone = kind == GSB_CU_STREAM_MADE ? CUDA_ERROR_INVALID_HANDLE
+						  : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	s->flags = CU_STREAM_DEFAULT;
 	s->priority = 0;
-	s->is_default = false;
 	s->id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
 	*out = s;
 	return CUDA_SUCCESS;
 }
 
-static CUresult post_create(const struct gsb_cu_stream *s)
+CUresult gsb_cu_stream_create(uint64_t wire, const struct gsb_cu_stream_params *p, uint64_t *handle)
 {
-	const struct gsb_rec_stream_create body = {
-		.stream = gsb_object_name(s),
-		.ctx = gsb_object_owner(s),
-		.flags = s->flags & CU_STREAM_NON_BLOCKING ? GSB_STREAM_NON_BLOCKING : 0,
-		.priority = s->priority,
-	};
-
-	return gsb_post_if(GSB_REC_STREAM_CREATE, &s->post.guard, &body, sizeof(body));
-}
-
-CUresult gsb_cu_stream_create(struct gsb_cu_ctx *ctx, uint32_t flags, int priority, bool is_default,
-			      struct gsb_cu_stream **out)
-{
-	uint64_t wire = atomic_load_explicit(&ctx->wire, memory_order_acquire);
+	const struct gsb_guard guard = gsb_cu_wire_guard(wire);
+	struct gsb_rec_stream_create body;
 	struct gsb_cu_stream *s;
-	CUresult result = gsb_cu_stream_take(ctx, wire, flags, &s);
+	CUresult result = gsb_cu_stream_take(wire, p->kind, &s);
 
 	if (result)
 		return result;
-	s->priority = priority;
-	s->is_default = is_default;
-	result = post_create(s);
+	s->flags = p->flags;
+	s->priority = p->priority;
+	body = (struct gsb_rec_stream_create){
+		.stream = gsb_object_name(s),
+		.ctx = wire,
+		.flags = p->flags & CU_STREAM_NON_BLOCKING ? GSB_STREAM_NON_BLOCKING : 0,
+		.priority = p->priority,
+	};
+	result = gsb_post_if(GSB_REC_STREAM_CREATE, &guard, &body, sizeof(body));
 	if (result) {
-		gsb_object_release(&gsb_cu_streams, s);
+		gsb_object_release(&gsb_cu_streams, body.stream);
 		return result;
 	}
-	gsb_object_publish(s);
-	*out = s;
-	return CUDA_SUCCESS;
+	*handle = body.stream;
+	return gsb_object_publish(&gsb_cu_streams, s) ? CUDA_SUCCESS
+						      : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
-void gsb_cu_stream_destroy(struct gsb_cu_stream *s, uint64_t handle)
+CUresult gsb_cu_stream_destroy(uint64_t handle)
 {
-	gsb_post_destroy(GSB_REC_STREAM_DESTROY, &gsb_cu_streams, s, handle, &s->post.guard);
+	return gsb_post_destroy(GSB_REC_STREAM_DESTROY, &gsb_cu_streams, handle,
+				CUDA_ERROR_INVALID_HANDLE);
 }
 
 void gsb_cu_streams_destroy_own(struct gsb_self *self)
 {
-	for (uint32_t i = 0; i < self->n_streams; i++) {
-		struct gsb_cu_stream *s = gsb_object_get(&gsb_cu_streams, self->streams[i].stream);
-
-		if (s)
-			gsb_cu_stream_destroy(s, self->streams[i].stream);
-	}
+	for (uint32_t i = 0; i < self->n_streams; i++)
+		gsb_cu_stream_destroy(self->streams[i].stream);
 	self->n_streams = 0;
 }
 
 /* ---- by handle ---- */
 
-static struct gsb_cu_stream *find_own(uint64_t wire_ctx)
+static CUresult create_own(uint64_t wire, uint64_t *handle)
 {
-	for (uint32_t i = 0; i < gsb_self.n_streams; i++)
-		if (gsb_self.streams[i].ctx == wire_ctx)
-			return gsb_object_get(&gsb_cu_streams, gsb_self.streams[i].stream);
-	return NULL;
-}
-
-static CUresult create_own(struct gsb_cu_ctx *ctx, struct gsb_cu_stream **out)
-{
+	static const struct gsb_cu_stream_params params = {.kind = GSB_CU_STREAM_OWN};
 	struct gsb_thread_stream *grown =
 		realloc(gsb_self.streams, (gsb_self.n_streams + 1) * sizeof(*grown));
 	CUresult result;
@@ -110,78 +91,115 @@ static CUresult create_own(struct gsb_cu_ctx *ctx, struct gsb_cu_stream **out)
 	if (!grown)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	gsb_self.streams = grown;
-	result = gsb_cu_stream_create(ctx, CU_STREAM_DEFAULT, 0, true, out);
-	if (result)
-		return result;
-	gsb_self.streams[gsb_self.n_streams++] = (struct gsb_thread_stream){
-		.ctx = gsb_object_owner(*out),
-		.stream = gsb_object_name(*out),
-	};
-	return CUDA_SUCCESS;
+	result = gsb_cu_stream_create(wire, &params, handle);
+	if (!result)
+		gsb_self.streams[gsb_self.n_streams++] =
+			(struct gsb_thread_stream){.ctx = wire, .stream = *handle};
+	return result;
+}
+
+static CUresult find_own(uint64_t wire, uint64_t *handle)
+{
+	for (uint32_t i = 0; i < gsb_self.n_streams; i++)
+		if (gsb_self.streams[i].ctx == wire) {
+			*handle = gsb_self.streams[i].stream;
+			return CUDA_SUCCESS;
+		}
+	return create_own(wire, handle);
+}
+
+static struct gsb_cu_stream *at(uint64_t handle)
+{
+	return (struct gsb_cu_stream *)gsb_cu_streams.base + gsb_handle_index(handle);
 }
 
 /* CU_STREAM_PER_THREAD, or no handle at all. */
-static GSB_COLD CUresult resolve_rare(CUstream stream, struct gsb_cu_stream **out)
+static GSB_COLD CUresult resolve_rare(CUstream stream, struct gsb_cu_stream_ref *out)
 {
-	struct gsb_cu_ctx *ctx;
+	struct gsb_cu_ctx_life life;
 	CUresult result;
 
 	if (stream != CU_STREAM_PER_THREAD)
 		return CUDA_ERROR_INVALID_HANDLE;
 	result = gsb_self_enter();
 	if (!result)
-		result = gsb_cu_ctx_current(&ctx);
+		result = gsb_cu_ctx_live(&life);
 	if (result)
 		return result;
-	*out = find_own(atomic_load_explicit(&ctx->wire, memory_order_acquire));
-	return *out ? CUDA_SUCCESS : create_own(ctx, out);
+	result = find_own(life.wire, &out->handle);
+	if (result)
+		return result;
+	out->s = at(out->handle);
+	out->wire = life.wire;
+	return CUDA_SUCCESS;
 }
 
-CUresult gsb_cu_stream_resolve(CUstream stream, struct gsb_cu_stream **out)
+/*
+ * What is read of a stream or context that another thread ends meanwhile may be its successor's. It does no harm: a
+ * record is only posted while the stream has the handle under which it was found.
+ */
+CUresult gsb_cu_stream_resolve(CUstream stream, struct gsb_cu_stream_ref *out)
 {
 	struct gsb_cu_stream *s;
-	struct gsb_cu_ctx *ctx;
-	CUresult result;
 
 	if (!stream || stream == CU_STREAM_LEGACY) {
-		result = gsb_cu_ctx_current(&ctx);
-		if (!result)
-			*out = ctx->legacy;
-		return result;
+		struct gsb_cu_ctx_life life;
+		CUresult result = gsb_cu_ctx_live(&life);
+
+		if (gsb_unlikely(result))
+			return result;
+		out->handle = atomic_load_explicit(&life.ctx->legacy, memory_order_relaxed);
+		out->s = at(out->handle);
+		out->wire = life.wire;
+		return CUDA_SUCCESS;
 	}
 	s = gsb_object_get(&gsb_cu_streams, (uint64_t)stream);
 	if (gsb_unlikely(!s))
 		return resolve_rare(stream, out);
-	result = gsb_cu_ctx_error(s->ctx);
-	if (!result)
-		*out = s;
-	return result;
+	out->s = s;
+	out->handle = (uint64_t)stream;
+	out->wire = gsb_object_owner(s);
+	return gsb_cu_wire_error(out->wire);
+}
+
+CUresult gsb_cu_stream_post(const struct gsb_cu_stream_ref *ref, enum gsb_rec_type type,
+			    const void *body, uint32_t bytes, uint64_t *number)
+{
+	struct gsb_post p;
+	CUresult result = gsb_cu_stream_begin(ref, &p, type, bytes);
+
+	if (result)
+		return result;
+	memcpy(p.body, body, bytes);
+	gsb_post_end(&p);
+	if (number)
+		*number = p.number;
+	return CUDA_SUCCESS;
 }
 
 /* ---- waiting ---- */
 
-CUresult gsb_cu_stream_wait_for(const struct gsb_cu_stream *s, uint64_t number)
+CUresult gsb_cu_stream_wait_for(const struct gsb_cu_stream_ref *ref, uint64_t number)
 {
-	CUresult result = gsb_wait(GSB_WAIT_STREAM, s->post.obj.index, number);
+	CUresult result = gsb_wait(GSB_WAIT_STREAM, ref->s->post.obj.index, number);
 
-	return result ? result : gsb_cu_ctx_error(s->ctx);
+	return result ? result : gsb_cu_wire_error(ref->wire);
 }
 
-/* A stream of this context at this time of its life, without these flags, that has work; from index `from` on. */
+/* A stream of this context without these flags that has work, from index `from` on. */
 static const struct gsb_cu_stream *find_busy(uint64_t wire, uint32_t skip_flags, uint32_t from)
 {
 	for (uint32_t i = from; i < gsb_cu_streams.n_used; i++) {
 		const struct gsb_cu_stream *s = gsb_object_at(&gsb_cu_streams, i);
 
-		if (gsb_object_owner(s) == wire && !(s->flags & skip_flags) &&
-		    !gsb_cu_stream_is_done(s))
+		if (gsb_object_owner(s) == wire && !(s->flags & skip_flags) && !is_idle(s))
 			return s;
 	}
 	return NULL;
 }
 
 /* One at a time, lowest index first. */
-static CUresult wait_many(const struct gsb_cu_ctx *ctx, uint64_t wire, uint32_t skip_flags)
+static CUresult wait_many(uint64_t wire, uint32_t skip_flags)
 {
 	const struct gsb_cu_stream *s;
 	CUresult result = CUDA_SUCCESS;
@@ -190,24 +208,28 @@ static CUresult wait_many(const struct gsb_cu_ctx *ctx, uint64_t wire, uint32_t 
 	     i = s->post.obj.index + 1)
 		result = gsb_wait(GSB_WAIT_STREAM, s->post.obj.index,
 				  atomic_load_explicit(&s->post.posted, memory_order_acquire));
-	return result ? result : gsb_cu_ctx_error(ctx);
+	return result ? result : gsb_cu_wire_error(wire);
 }
 
-bool gsb_cu_stream_query(const struct gsb_cu_stream *s)
+static bool is_legacy(const struct gsb_cu_stream_ref *ref)
 {
-	return s->ctx->legacy == s ? !find_busy(gsb_object_owner(s), CU_STREAM_NON_BLOCKING, 0)
-				   : gsb_cu_stream_is_done(s);
+	return gsb_cu_wire_ctx(ref->wire)->legacy == ref->handle;
 }
 
-CUresult gsb_cu_stream_wait(struct gsb_cu_stream *s)
+bool gsb_cu_stream_query(const struct gsb_cu_stream_ref *ref)
 {
-	if (s->ctx->legacy == s)
-		return wait_many(s->ctx, gsb_object_owner(s), CU_STREAM_NON_BLOCKING);
-	return gsb_cu_stream_wait_for(s,
-				      atomic_load_explicit(&s->post.posted, memory_order_acquire));
+	return is_legacy(ref) ? !find_busy(ref->wire, CU_STREAM_NON_BLOCKING, 0) : is_idle(ref->s);
 }
 
-CUresult gsb_cu_streams_wait_all(struct gsb_cu_ctx *ctx)
+CUresult gsb_cu_stream_wait(const struct gsb_cu_stream_ref *ref)
 {
-	return wait_many(ctx, atomic_load_explicit(&ctx->wire, memory_order_acquire), 0);
+	return is_legacy(ref)
+		       ? wait_many(ref->wire, CU_STREAM_NON_BLOCKING)
+		       : gsb_cu_stream_wait_for(ref, atomic_load_explicit(&ref->s->post.posted,
+									  memory_order_acquire));
+}
+
+CUresult gsb_cu_streams_wait_all(uint64_t wire)
+{
+	return wait_many(wire, 0);
 }

@@ -12,50 +12,76 @@
 #include "interpose/core/object.h"
 #include "interpose/core/post.h"
 #include "interpose/core/thread.h"
+#include "interpose/cu/ctx.h"
 
-struct gsb_cu_ctx;
+enum gsb_cu_stream_kind {
+	GSB_CU_STREAM_MADE,   /* by the program, which may destroy it */
+	GSB_CU_STREAM_LEGACY, /* a context's default stream */
+	GSB_CU_STREAM_OWN     /* a thread's default stream in a context */
+};
 
 struct gsb_cu_stream {
-	struct gsb_post_stream post; /* its owner: the context's handle when the stream was made */
-	struct gsb_cu_ctx *ctx;
-	uint64_t id;	/* cuStreamGetId: never the same twice */
-	uint32_t flags; /* CU_STREAM_* */
+	struct gsb_post_stream post;
+	enum gsb_cu_stream_kind kind;
+	_Atomic uint32_t flags; /* CU_STREAM_* */
 	int32_t priority;
-	bool is_default; /* the legacy stream, or a thread's own: the program cannot destroy it */
+	uint64_t id; /* cuStreamGetId: never the same twice */
 };
 
 extern struct gsb_object_table gsb_cu_streams;
+
+/* A stream, as a call found it; another thread may end it at any time. */
+struct gsb_cu_stream_ref {
+	struct gsb_cu_stream *s;
+	uint64_t handle, wire; /* its own; of the context that it goes with */
+};
 
 /*
  * gsb_cu_stream_resolve() - the stream that a program means, and its context
  * NULL and CU_STREAM_LEGACY are the current context's legacy stream, CU_STREAM_PER_THREAD the calling
  * thread's stream there, made on first use. Also returns the context's sticky error.
  */
-CUresult gsb_cu_stream_resolve(CUstream stream, struct gsb_cu_stream **out);
+CUresult gsb_cu_stream_resolve(CUstream stream, struct gsb_cu_stream_ref *out);
 
-/* Post the creation of a stream in ctx. */
-CUresult gsb_cu_stream_create(struct gsb_cu_ctx *ctx, uint32_t flags, int priority, bool is_default,
-			      struct gsb_cu_stream **out);
-/* An object for a stream of priority 0 whose creation another record tells the engine; wire: the context's handle. */
-CUresult gsb_cu_stream_take(struct gsb_cu_ctx *ctx, uint64_t wire, uint32_t flags,
+struct gsb_cu_stream_params {
+	enum gsb_cu_stream_kind kind;
+	uint32_t flags;
+	int32_t priority;
+};
+
+/* Post the creation of a stream in a context. */
+CUresult gsb_cu_stream_create(uint64_t wire, const struct gsb_cu_stream_params *p,
+			      uint64_t *handle);
+/* An object for a stream whose creation another record tells the engine. */
+CUresult gsb_cu_stream_take(uint64_t wire, enum gsb_cu_stream_kind kind,
 			    struct gsb_cu_stream **out);
-void gsb_cu_stream_destroy(struct gsb_cu_stream *s, uint64_t handle);
+CUresult gsb_cu_stream_destroy(uint64_t handle);
 
 /* For a thread's end: its own streams are destroyed. */
 void gsb_cu_streams_destroy_own(struct gsb_self *self);
 
-bool gsb_cu_stream_is_done(const struct gsb_cu_stream *s);
-/* Likewise; for the legacy stream that includes the work of the streams that it waits for. */
-bool gsb_cu_stream_query(const struct gsb_cu_stream *s);
+/* Whether its work is done; for the legacy stream that includes the work of the streams that it waits for. */
+bool gsb_cu_stream_query(const struct gsb_cu_stream_ref *ref);
 
 /*
  * Wait for the work of one stream that was posted before. On the legacy stream that is also the work of the
  * streams that it waits for: all blocking ones of its context.
  */
-CUresult gsb_cu_stream_wait(struct gsb_cu_stream *s);
+CUresult gsb_cu_stream_wait(const struct gsb_cu_stream_ref *ref);
 /* Likewise for all streams of a context, those included that were destroyed with work in them. */
-CUresult gsb_cu_streams_wait_all(struct gsb_cu_ctx *ctx);
+CUresult gsb_cu_streams_wait_all(uint64_t wire);
 /* Wait for one record of a stream; also returns its context's sticky error. */
-CUresult gsb_cu_stream_wait_for(const struct gsb_cu_stream *s, uint64_t number);
+CUresult gsb_cu_stream_wait_for(const struct gsb_cu_stream_ref *ref, uint64_t number);
+
+/* gsb_post_begin() for a stream. */
+static inline CUresult gsb_cu_stream_begin(const struct gsb_cu_stream_ref *ref, struct gsb_post *p,
+					   enum gsb_rec_type type, uint32_t bytes)
+{
+	return gsb_post_begin(p, type, &ref->s->post, ref->handle, bytes);
+}
+
+/* A whole record of a stream, without variable part. number, when not NULL, receives the stream number. */
+CUresult gsb_cu_stream_post(const struct gsb_cu_stream_ref *ref, enum gsb_rec_type type,
+			    const void *body, uint32_t bytes, uint64_t *number);
 
 #endif

@@ -35,7 +35,8 @@ struct end {
 struct copy {
 	struct end dst, src;
 	uint64_t width, height; /* bytes, rows */
-	struct gsb_cu_stream *stream;
+	struct gsb_cu_stream_ref stream;
+	uint64_t n_removals; /* of allocations, before the ends were checked */
 	bool is_sync;
 };
 
@@ -66,12 +67,20 @@ static bool is_end_ok(const struct copy *c, const struct end *e)
 {
 	uint64_t span, last;
 
+	if (e->place == GSB_PLACE_STAGING)
+		return true; /* a chunk of our own */
 	if (c->height > 1 && e->pitch < c->width)
 		return false;
 	if (!span_of(c, e, &span) || gsb_add_overflows(e->addr, span, &last))
 		return false;
-	return e->place == PAGEABLE ? e->addr != 0
-				    : gsb_alloc_holds(e->addr, span, gsb_object_owner(c->stream));
+	return e->place == PAGEABLE ? e->addr != 0 : gsb_alloc_holds(e->addr, span, c->stream.wire);
+}
+
+/* Both ends, when something was freed since n_removals. */
+static bool is_still_ok(const struct copy *c)
+{
+	return c->n_removals == gsb_alloc_n_removals() ||
+	       (is_end_ok(c, &c->dst) && is_end_ok(c, &c->src));
 }
 
 static bool is_host(const struct end *e)
@@ -128,9 +137,27 @@ static void copy_rows(uint8_t *dst, uint64_t dst_pitch, const uint8_t *src, uint
 
 /* ---- records ---- */
 
+/* Another thread may free what was checked: memory that a record names is the program's until its end is in the ring. */
+static CUresult begin(const struct copy *c, struct gsb_post *p, enum gsb_rec_type type,
+		      uint32_t bytes)
+{
+	CUresult result = gsb_cu_stream_begin(&c->stream, p, type, bytes);
+
+	if (!result && !is_still_ok(c)) {
+		gsb_post_cancel();
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	return result;
+}
+
 static CUresult post_direct(const struct copy *c, uint64_t *number)
 {
-	const struct gsb_rec_copy body = {
+	struct gsb_post p;
+	CUresult result = begin(c, &p, GSB_REC_COPY, sizeof(struct gsb_rec_copy));
+
+	if (result)
+		return result;
+	*(struct gsb_rec_copy *)p.body = (struct gsb_rec_copy){
 		.dst = c->dst.addr,
 		.src = c->src.addr,
 		.width = c->width,
@@ -140,8 +167,9 @@ static CUresult post_direct(const struct copy *c, uint64_t *number)
 		.dst_place = c->dst.place,
 		.src_place = c->src.place,
 	};
-
-	return gsb_post(GSB_REC_COPY, &c->stream->post, &body, sizeof(body), number);
+	gsb_post_end(&p);
+	*number = p.number;
+	return CUDA_SUCCESS;
 }
 
 /* The source lies behind the body, linear. */
@@ -151,7 +179,7 @@ static CUresult post_inline(const struct copy *c, uint64_t *number)
 	const struct piece all = {.n_rows = c->height, .width = c->width};
 	struct gsb_rec_copy *body;
 	struct gsb_post p;
-	CUresult result = gsb_post_begin(&p, GSB_REC_COPY, &c->stream->post, sizeof(*body) + bytes);
+	CUresult result = begin(c, &p, GSB_REC_COPY, sizeof(*body) + bytes);
 
 	if (result)
 		return result;
@@ -167,8 +195,8 @@ static CUresult post_inline(const struct copy *c, uint64_t *number)
 	};
 	copy_rows((uint8_t *)(body + 1), c->width, (const uint8_t *)c->src.addr, c->src.pitch,
 		  &all);
-	*number = p.number;
 	gsb_post_end(&p);
+	*number = p.number;
 	return CUDA_SUCCESS;
 }
 
@@ -201,7 +229,7 @@ static CUresult stage_out(const struct copy *c, const struct piece *p, uint64_t 
 	if (result)
 		gsb_chunk_give_back(&chunk);
 	else
-		gsb_chunk_lend(&chunk, c->stream, *number, false);
+		gsb_chunk_lend(&chunk, &c->stream, *number, false);
 	return result;
 }
 
@@ -236,14 +264,14 @@ static CUresult send_for(const struct copy *c, const struct piece *p, struct inb
 	if (result)
 		gsb_chunk_give_back(&in->chunk);
 	else
-		gsb_chunk_lend(&in->chunk, c->stream, in->number, true);
+		gsb_chunk_lend(&in->chunk, &c->stream, in->number, true);
 	return result;
 }
 
 static CUresult empty(const struct copy *c, const struct inbound *in)
 {
 	const struct piece *p = &in->piece;
-	CUresult result = gsb_cu_stream_wait_for(c->stream, in->number);
+	CUresult result = gsb_cu_stream_wait_for(&c->stream, in->number);
 
 	if (!result)
 		copy_rows((uint8_t *)piece_addr(&c->dst, p), c->dst.pitch, in->chunk.bytes,
@@ -291,7 +319,7 @@ static CUresult copy_pageable(const struct copy *c)
 	CUresult result = CUDA_SUCCESS;
 
 	if (is_host(&c->dst) && is_host(&c->src)) {
-		result = gsb_cu_stream_wait(c->stream);
+		result = gsb_cu_stream_wait(&c->stream);
 		if (!result)
 			copy_rows((uint8_t *)c->dst.addr, c->dst.pitch,
 				  (const uint8_t *)c->src.addr, c->src.pitch, &all);
@@ -300,7 +328,7 @@ static CUresult copy_pageable(const struct copy *c)
 	if (c->dst.place == PAGEABLE)
 		return copy_in(c);
 	if (c->is_sync)
-		result = gsb_cu_stream_wait(c->stream);
+		result = gsb_cu_stream_wait(&c->stream);
 	return result ? result : copy_out(c);
 }
 
@@ -313,7 +341,7 @@ static CUresult copy_direct(const struct copy *c)
 		return result;
 	if (!c->is_sync && !(is_host(&c->dst) && is_host(&c->src)))
 		return result;
-	return gsb_cu_stream_wait_for(c->stream, number);
+	return gsb_cu_stream_wait_for(&c->stream, number);
 }
 
 static void make_linear(struct copy *c)
@@ -334,6 +362,7 @@ static CUresult run(struct copy *c, CUstream stream)
 		return result;
 	if (c->height == 1)
 		c->dst.pitch = c->src.pitch = c->width;
+	c->n_removals = gsb_alloc_n_removals();
 	if (!is_end_ok(c, &c->dst) || !is_end_ok(c, &c->src))
 		return CUDA_ERROR_INVALID_VALUE;
 	make_linear(c);
@@ -483,32 +512,46 @@ CUresult hook_cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream)
 
 /* ---- fills ---- */
 
-/* The synchronous forms fill pinned memory before they return, as CUDA documents it. */
-static CUresult fill(const struct gsb_fill *f, CUstream stream, bool is_sync)
+static CUresult post_fill(const struct copy *area, const struct gsb_fill *f, uint64_t *number)
 {
-	struct gsb_rec_fill body = {
+	struct gsb_post p;
+	CUresult result = begin(area, &p, GSB_REC_FILL, sizeof(struct gsb_rec_fill));
+
+	if (result)
+		return result;
+	*(struct gsb_rec_fill *)p.body = (struct gsb_rec_fill){
 		.dst = f->dst,
 		.width = f->width,
 		.height = f->height,
-		.pitch = f->height > 1 ? f->pitch : f->width * f->elem_bytes,
+		.pitch = area->dst.pitch,
 		.value = f->value,
 		.elem_bytes = f->elem_bytes,
 	};
-	struct copy area = {.height = f->height};
-	struct end dst = end_at(f->dst, body.pitch);
-	uint64_t number = 0;
+	gsb_post_end(&p);
+	*number = p.number;
+	return CUDA_SUCCESS;
+}
+
+/* Its area as the copy of nothing; the synchronous forms fill pinned memory before they return, as CUDA documents it. */
+static CUresult fill(const struct gsb_fill *f, CUstream stream, bool is_sync)
+{
+	uint64_t pitch = f->height > 1 ? f->pitch : f->width * f->elem_bytes, number = 0;
+	struct copy area = {.height = f->height,
+			    .dst = end_at(f->dst, pitch),
+			    .src = {.place = GSB_PLACE_STAGING},
+			    .n_removals = gsb_alloc_n_removals()};
 	CUresult result = gsb_cu_stream_resolve(stream, &area.stream);
 
 	if (result || !f->width || !f->height)
 		return result;
-	if (gsb_mul_overflows(f->width, f->elem_bytes, &area.width) || dst.place == PAGEABLE ||
+	if (gsb_mul_overflows(f->width, f->elem_bytes, &area.width) || area.dst.place == PAGEABLE ||
 	    f->dst % f->elem_bytes || (f->height > 1 && f->pitch % f->elem_bytes) ||
-	    !is_end_ok(&area, &dst))
+	    !is_end_ok(&area, &area.dst))
 		return CUDA_ERROR_INVALID_VALUE;
-	result = gsb_post(GSB_REC_FILL, &area.stream->post, &body, sizeof(body), &number);
-	if (result || !is_sync || dst.place != GSB_PLACE_HOST)
+	result = post_fill(&area, f, &number);
+	if (result || !is_sync || area.dst.place != GSB_PLACE_HOST)
 		return result;
-	return gsb_cu_stream_wait_for(area.stream, number);
+	return gsb_cu_stream_wait_for(&area.stream, number);
 }
 
 CUresult hook_cuMemset(const struct gsb_fill *f, CUstream stream)

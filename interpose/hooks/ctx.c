@@ -149,14 +149,11 @@ CUresult hook_cuCtxCreate_v4(CUcontext *ctx, CUctxCreateParams *params, unsigned
 
 CUresult hook_cuCtxDestroy(CUcontext handle)
 {
-	struct gsb_cu_ctx *ctx = handle ? gsb_cu_ctx_find(handle) : NULL;
+	CUresult result = gsb_cu_ctx_destroy(handle);
 
-	if (!ctx || ctx->is_primary)
-		return CUDA_ERROR_INVALID_CONTEXT;
-	gsb_cu_ctx_destroy(ctx);
-	if (gsb_self.top.handle == (uint64_t)handle)
+	if (!result && gsb_self.top.handle == (uint64_t)handle)
 		pop();
-	return CUDA_SUCCESS;
+	return result;
 }
 
 /* ---- the primary context ---- */
@@ -168,13 +165,13 @@ static CUresult check_device(CUdevice dev)
 
 CUresult hook_cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev)
 {
-	struct gsb_cu_ctx *primary;
+	uint64_t wire;
 	CUresult result = ctx ? check_device(dev) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		result = gsb_cu_ctx_primary_retain(&primary);
+		result = gsb_cu_ctx_primary_retain(&wire);
 	if (!result)
-		*ctx = gsb_cu_ctx_public(primary);
+		*ctx = gsb_cu_ctx_public(gsb_cu_ctx_primary());
 	return result;
 }
 
@@ -220,18 +217,18 @@ CUresult hook_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned *flags, int *act
 
 CUresult hook_cuCtxGetApiVersion(CUcontext handle, unsigned *version)
 {
-	struct gsb_cu_ctx *ctx;
-	CUresult result = version ? gsb_cu_ctx_resolve(handle, &ctx) : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_cu_ctx_life life;
+	CUresult result = version ? gsb_cu_ctx_resolve(handle, &life) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		*version = ctx->api_version;
+		*version = life.ctx->api_version;
 	return result;
 }
 
 CUresult hook_cuCtxGetDevice(CUdevice *dev, CUcontext handle)
 {
-	struct gsb_cu_ctx *ctx;
-	CUresult result = dev ? gsb_cu_ctx_resolve(handle, &ctx) : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_cu_ctx_life life;
+	CUresult result = dev ? gsb_cu_ctx_resolve(handle, &life) : CUDA_ERROR_INVALID_VALUE;
 
 	/* A primary context that is not active still has a device; a runtime asks before it retains. */
 	if (result == CUDA_ERROR_CONTEXT_IS_DESTROYED && (handle || gsb_self.top.ctx))
@@ -263,11 +260,11 @@ CUresult hook_cuCtxSetFlags(unsigned flags)
 
 CUresult hook_cuCtxGetId(CUcontext handle, unsigned long long *id)
 {
-	struct gsb_cu_ctx *ctx;
-	CUresult result = id ? gsb_cu_ctx_resolve(handle, &ctx) : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_cu_ctx_life life;
+	CUresult result = id ? gsb_cu_ctx_resolve(handle, &life) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		*id = atomic_load_explicit(&ctx->wire, memory_order_acquire);
+		*id = life.wire;
 	return result;
 }
 
@@ -362,8 +359,8 @@ CUresult hook_cuCtxResetPersistingL2Cache(void)
 
 CUresult hook_cuCtxSynchronize(CUcontext handle)
 {
-	struct gsb_cu_ctx *ctx;
-	CUresult result = gsb_cu_ctx_resolve(handle, &ctx);
+	struct gsb_cu_ctx_life life;
+	CUresult result = gsb_cu_ctx_resolve(handle, &life);
 
-	return result ? result : gsb_cu_streams_wait_all(ctx);
+	return result ? result : gsb_cu_streams_wait_all(life.wire);
 }

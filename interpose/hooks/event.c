@@ -1,41 +1,41 @@
 /*
  * hooks/event.c - events: recorded by posts; queries, waits and times come from the shared words.
  */
+#include <string.h>
+
 #include "interpose/cu/ctx.h"
 #include "interpose/cu/event.h"
 #include "interpose/hooks/hooks.h"
 #include "interpose/core/post.h"
 #include "interpose/cu/stream.h"
 
-static CUresult create(struct gsb_cu_ctx *ctx, unsigned flags, struct gsb_cu_event **out)
+static CUresult create(uint64_t wire, unsigned flags, uint64_t *handle)
 {
-	uint64_t wire = atomic_load_explicit(&ctx->wire, memory_order_acquire);
-	const struct gsb_guard guard = gsb_cu_ctx_guard(ctx, wire);
-	struct gsb_cu_event *e = gsb_object_take(&gsb_cu_events, wire);
+	const struct gsb_guard guard = gsb_cu_wire_guard(wire);
+	struct gsb_cu_event *e = gsb_object_take(&gsb_cu_events, wire, 0);
 	struct gsb_rec_event_create body;
 	CUresult result;
 
 	if (!e)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	e->ctx = ctx;
 	e->flags = flags;
 	e->first = gsb_cu_event_number(e);
 	body = (struct gsb_rec_event_create){
 		.event = gsb_object_name(e), .ctx = wire, .flags = flags};
 	result = gsb_post_if(GSB_REC_EVENT_CREATE, &guard, &body, sizeof(body));
 	if (result) {
-		gsb_object_release(&gsb_cu_events, e);
+		gsb_object_release(&gsb_cu_events, body.event);
 		return result;
 	}
-	gsb_object_publish(e);
-	*out = e;
-	return CUDA_SUCCESS;
+	*handle = body.event;
+	return gsb_object_publish(&gsb_cu_events, e) ? CUDA_SUCCESS
+						     : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
 CUresult hook_cuEventCreate(CUevent *event, unsigned flags)
 {
-	struct gsb_cu_event *e;
-	struct gsb_cu_ctx *ctx;
+	struct gsb_cu_ctx_life life;
+	uint64_t handle;
 	CUresult result;
 
 	if (!event || flags & ~(unsigned)(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING |
@@ -44,40 +44,38 @@ CUresult hook_cuEventCreate(CUevent *event, unsigned flags)
 	if (flags & CU_EVENT_INTERPROCESS)
 		return flags & CU_EVENT_DISABLE_TIMING ? CUDA_ERROR_NOT_SUPPORTED
 						       : CUDA_ERROR_INVALID_VALUE;
-	result = gsb_cu_ctx_current(&ctx);
+	result = gsb_cu_ctx_live(&life);
 	if (!result)
-		result = create(ctx, flags, &e);
+		result = create(life.wire, flags, &handle);
 	if (!result)
-		*event = (CUevent)gsb_object_name(e);
+		*event = (CUevent)handle;
 	return result;
 }
 
 CUresult hook_cuEventDestroy(CUevent event)
 {
-	struct gsb_cu_event *e = gsb_object_get(&gsb_cu_events, (uint64_t)event);
-	struct gsb_guard guard;
-
-	if (!e)
-		return CUDA_ERROR_INVALID_HANDLE;
-	guard = gsb_cu_event_guard(e);
-	gsb_post_destroy(GSB_REC_EVENT_DESTROY, &gsb_cu_events, e, (uint64_t)event, &guard);
-	return CUDA_SUCCESS;
+	return gsb_object_get(&gsb_cu_events, (uint64_t)event)
+		       ? gsb_post_destroy(GSB_REC_EVENT_DESTROY, &gsb_cu_events, (uint64_t)event,
+					  CUDA_ERROR_INVALID_HANDLE)
+		       : CUDA_ERROR_INVALID_HANDLE;
 }
 
 /* The event's number is counted inside the ring's lock, so that two threads' records have the ring's order. */
-static CUresult record(struct gsb_cu_event *e, struct gsb_cu_stream *s)
+static CUresult record(const struct gsb_cu_stream_ref *s, struct gsb_cu_event *e, uint64_t event)
 {
+	struct gsb_rec_event_record body = {.event = event};
 	struct gsb_post p;
-	CUresult result = gsb_post_begin(&p, GSB_REC_EVENT_RECORD, &s->post,
-					 sizeof(struct gsb_rec_event_record));
-	uint64_t number;
+	CUresult result = gsb_cu_stream_begin(s, &p, GSB_REC_EVENT_RECORD, sizeof(body));
 
 	if (result)
 		return result;
-	number = atomic_load_explicit(&e->recorded, memory_order_relaxed) + 1;
-	*(struct gsb_rec_event_record *)p.body =
-		(struct gsb_rec_event_record){.event = gsb_object_name(e), .number = number};
-	atomic_store_explicit(&e->recorded, number, memory_order_release);
+	if (!gsb_object_is(e, event)) {
+		gsb_post_cancel();
+		return CUDA_ERROR_INVALID_HANDLE;
+	}
+	body.number = atomic_load_explicit(&e->recorded, memory_order_relaxed) + 1;
+	memcpy(p.body, &body, sizeof(body));
+	atomic_store_explicit(&e->recorded, body.number, memory_order_release);
 	gsb_post_end(&p);
 	return CUDA_SUCCESS;
 }
@@ -85,7 +83,7 @@ static CUresult record(struct gsb_cu_event *e, struct gsb_cu_stream *s)
 CUresult hook_cuEventRecord(CUevent event, CUstream stream, unsigned flags)
 {
 	struct gsb_cu_event *e = gsb_object_get(&gsb_cu_events, (uint64_t)event);
-	struct gsb_cu_stream *s;
+	struct gsb_cu_stream_ref s;
 	CUresult result;
 
 	if (!e)
@@ -95,8 +93,8 @@ CUresult hook_cuEventRecord(CUevent event, CUstream stream, unsigned flags)
 	result = gsb_cu_stream_resolve(stream, &s);
 	if (result)
 		return result;
-	return gsb_object_owner(s) == gsb_object_owner(e) ? record(e, s)
-							  : CUDA_ERROR_INVALID_HANDLE;
+	return s.wire == gsb_object_owner(e) ? record(&s, e, (uint64_t)event)
+					     : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult hook_cuEventQuery(CUevent event)
@@ -107,13 +105,11 @@ CUresult hook_cuEventQuery(CUevent event)
 
 	if (!e)
 		return CUDA_ERROR_INVALID_HANDLE;
-	result = gsb_cu_ctx_error(e->ctx);
+	result = gsb_cu_error_of(e);
 	if (result || gsb_cu_event_is_done(e))
 		return result;
 	result = gsb_wait_progress(before);
-	return result			  ? result
-	       : gsb_cu_ctx_error(e->ctx) ? gsb_cu_ctx_error(e->ctx)
-					  : CUDA_ERROR_NOT_READY;
+	return result ? result : gsb_cu_error_of(e) ? gsb_cu_error_of(e) : CUDA_ERROR_NOT_READY;
 }
 
 CUresult hook_cuEventSynchronize(CUevent event)
@@ -124,7 +120,7 @@ CUresult hook_cuEventSynchronize(CUevent event)
 	if (!e)
 		return CUDA_ERROR_INVALID_HANDLE;
 	result = gsb_wait(GSB_WAIT_EVENT, e->obj.index, gsb_cu_event_number(e));
-	return result ? result : gsb_cu_ctx_error(e->ctx);
+	return result ? result : gsb_cu_error_of(e);
 }
 
 /*
@@ -157,7 +153,7 @@ CUresult hook_cuEventElapsedTime(float *ms, CUevent start, CUevent end)
 	    gsb_object_owner(a) != gsb_object_owner(b) || !gsb_cu_event_is_recorded(a) ||
 	    !gsb_cu_event_is_recorded(b))
 		return CUDA_ERROR_INVALID_HANDLE;
-	result = gsb_cu_ctx_error(a->ctx);
+	result = gsb_cu_error_of(a);
 	if (result)
 		return result;
 	if (!gsb_cu_event_is_done(a) || !gsb_cu_event_is_done(b)) {

@@ -8,30 +8,39 @@
 #include "interpose/cu/module.h"
 #include "interpose/core/post.h"
 
-/* The function that a handle of either kind stands for where the caller is. */
-static CUresult find_here(const void *handle, struct gsb_cu_function **out)
-{
-	struct gsb_cu_function *f = gsb_cu_function_get(handle);
+/* A function, as a call found it; another thread may unload its module at any time. */
+struct found {
+	const struct gsb_cu_function *f;
+	uint64_t handle;
+};
 
-	return f ? gsb_cu_function_here(f, out) : CUDA_ERROR_INVALID_HANDLE;
+/* The function that a handle of either kind stands for where the caller is. */
+static CUresult find_here(const void *handle, struct found *out)
+{
+	CUresult result = gsb_cu_function_here((uint64_t)handle, &out->handle);
+
+	if (result)
+		return result;
+	out->f = gsb_cu_function_get(out->handle);
+	return out->f ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-static CUresult find_kernel(CUkernel kernel, struct gsb_cu_function **out)
+static CUresult find_kernel(CUkernel kernel, const struct gsb_cu_function **out)
 {
-	*out = gsb_cu_function_get(kernel);
-	return *out && (*out)->library ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	*out = gsb_cu_function_get((uint64_t)kernel);
+	return *out && gsb_cu_function_is_kernel(*out) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 /* ---- attributes ---- */
 
 static CUresult get_attribute(int *value, CUfunction_attribute attr, const void *handle)
 {
-	struct gsb_cu_function *f;
-	CUresult result = value && attr < GSB_N_FUNCTION_ATTRS ? find_here(handle, &f)
+	struct found here;
+	CUresult result = value && attr < GSB_N_FUNCTION_ATTRS ? find_here(handle, &here)
 							       : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		*value = f->info->attrs[attr];
+		*value = gsb_cu_function_attr(here.f, attr);
 	return result;
 }
 
@@ -53,10 +62,8 @@ static CUresult check_setting(const struct gsb_cu_function *f, CUfunction_attrib
 
 	switch (attr) {
 	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-		return value >= 0 && value <= most - f->info->attrs
-							       [CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES]
-			       ? CUDA_SUCCESS
-			       : CUDA_ERROR_INVALID_VALUE;
+		most -= gsb_cu_function_attr(f, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+		return value >= 0 && value <= most ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
 		return value >= -1 && value <= 100 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
@@ -68,18 +75,19 @@ static CUresult check_setting(const struct gsb_cu_function *f, CUfunction_attrib
 
 static CUresult set_attribute(const void *handle, CUfunction_attribute attr, int value)
 {
-	struct gsb_cu_function *k = gsb_cu_function_get(handle), *f;
-	CUresult result = find_here(handle, &f);
+	struct gsb_cu_function *k = gsb_cu_function_get((uint64_t)handle);
+	struct found here;
+	CUresult result = k ? find_here(handle, &here) : CUDA_ERROR_INVALID_HANDLE;
 
 	if (!result)
-		result = check_setting(f, attr, value);
+		result = check_setting(here.f, attr, value);
 	if (result)
 		return result;
-	if (k->library) {
+	if (gsb_cu_function_is_kernel(k)) {
 		k->set[attr] = value;
 		k->is_set[attr] = true;
 	}
-	return gsb_cu_function_set(f, attr, value);
+	return gsb_cu_function_set(here.handle, attr, value);
 }
 
 CUresult hook_cuFuncSetAttribute(CUfunction fn, CUfunction_attribute attr, int value)
@@ -98,7 +106,7 @@ CUresult hook_cuFuncSetCacheConfig(CUfunction fn, CUfunc_cache config)
 {
 	if (config > CU_FUNC_CACHE_PREFER_EQUAL)
 		return CUDA_ERROR_INVALID_VALUE;
-	return gsb_cu_function_get(fn) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	return gsb_cu_function_get((uint64_t)fn) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult hook_cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev)
@@ -111,24 +119,24 @@ CUresult hook_cuFuncSetSharedMemConfig(CUfunction fn, CUsharedconfig config)
 {
 	if (config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE)
 		return CUDA_ERROR_INVALID_VALUE;
-	return gsb_cu_function_get(fn) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	return gsb_cu_function_get((uint64_t)fn) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 /* ---- what they are ---- */
 
 CUresult hook_cuFuncGetModule(CUmodule *mod, CUfunction fn)
 {
-	struct gsb_cu_function *f;
-	CUresult result = mod ? find_here(fn, &f) : CUDA_ERROR_INVALID_VALUE;
+	struct found here;
+	CUresult result = mod ? find_here(fn, &here) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		*mod = (CUmodule)gsb_object_name(f->module);
+		*mod = (CUmodule)gsb_object_parent(here.f);
 	return result;
 }
 
 CUresult hook_cuFuncGetName(const char **name, CUfunction fn)
 {
-	const struct gsb_cu_function *f = gsb_cu_function_get(fn);
+	const struct gsb_cu_function *f = gsb_cu_function_get((uint64_t)fn);
 
 	if (!name)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -145,38 +153,39 @@ CUresult hook_cuKernelGetName(const char **name, CUkernel kernel)
 
 CUresult hook_cuKernelGetFunction(CUfunction *fn, CUkernel kernel)
 {
-	struct gsb_cu_function *k, *f;
+	const struct gsb_cu_function *k;
+	uint64_t handle;
 	CUresult result = fn ? find_kernel(kernel, &k) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		result = gsb_cu_function_here(k, &f);
+		result = gsb_cu_function_here((uint64_t)kernel, &handle);
 	if (!result)
-		*fn = (CUfunction)gsb_object_name(f);
+		*fn = (CUfunction)handle;
 	return result;
 }
 
 CUresult hook_cuKernelGetLibrary(CUlibrary *lib, CUkernel kernel)
 {
-	struct gsb_cu_function *k;
+	const struct gsb_cu_function *k;
 	CUresult result = lib ? find_kernel(kernel, &k) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		*lib = (CUlibrary)gsb_object_name(k->library);
+		*lib = (CUlibrary)gsb_object_parent(k);
 	return result;
 }
 
 static CUresult param_info(const void *handle, size_t i, size_t *offset, size_t *size)
 {
-	struct gsb_cu_function *f;
-	CUresult result = offset ? find_here(handle, &f) : CUDA_ERROR_INVALID_VALUE;
+	struct found here;
+	CUresult result = offset ? find_here(handle, &here) : CUDA_ERROR_INVALID_VALUE;
 
-	if (!result && i >= f->info->n_params)
+	if (!result && i >= here.f->info->n_params)
 		result = CUDA_ERROR_INVALID_VALUE;
 	if (result)
 		return result;
-	*offset = f->info->params[i].offset;
+	*offset = here.f->info->params[i].offset;
 	if (size)
-		*size = f->info->params[i].size;
+		*size = here.f->info->params[i].size;
 	return CUDA_SUCCESS;
 }
 
@@ -192,37 +201,36 @@ CUresult hook_cuKernelGetParamInfo(CUkernel kernel, size_t i, size_t *offset, si
 
 CUresult hook_cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction fn)
 {
-	struct gsb_cu_function *f;
-	CUresult result = state ? find_here(fn, &f) : CUDA_ERROR_INVALID_VALUE;
+	struct found here;
+	CUresult result = state ? find_here(fn, &here) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		*state = f->is_ready ? CU_FUNCTION_LOADING_STATE_LOADED
-				     : CU_FUNCTION_LOADING_STATE_UNLOADED;
+		*state = here.f->is_ready ? CU_FUNCTION_LOADING_STATE_LOADED
+					  : CU_FUNCTION_LOADING_STATE_UNLOADED;
 	return result;
 }
 
 CUresult hook_cuFuncLoad(CUfunction fn)
 {
-	struct gsb_cu_function *f;
-	CUresult result = find_here(fn, &f);
+	struct found here;
+	CUresult result = find_here(fn, &here);
 
-	return result || f->is_ready ? result : gsb_cu_function_prepare(f);
+	return result || here.f->is_ready ? result : gsb_cu_function_prepare(here.handle);
 }
 
 /* ---- occupancy: the engine's device answers, because the answer is the device's ---- */
 
-static CUresult ask(const struct gsb_cu_function *f, uint32_t what, uint32_t block, uint64_t smem,
-		    uint64_t *out)
+static CUresult ask(uint64_t function, uint32_t what, uint32_t block, uint64_t smem, uint64_t *out)
 {
 	const struct gsb_rec_occupancy body = {
-		.function = gsb_object_name(f),
+		.function = function,
 		.smem = smem,
 		.block = block,
 		.what = what,
 	};
 	struct gsb_reply_number reply;
 	CUresult result = gsb_call_into(&(struct gsb_call){.type = GSB_REC_OCCUPANCY,
-							   .guard = f->guard,
+							   .guard = gsb_cu_function_guard(function),
 							   .body = &body,
 							   .body_bytes = sizeof(body)},
 					&reply, sizeof(reply));
@@ -236,13 +244,14 @@ CUresult hook_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, 
 								   int block_size, size_t smem,
 								   unsigned flags)
 {
-	struct gsb_cu_function *f;
+	struct found here;
 	uint64_t n = 0;
-	CUresult result = blocks && block_size > 0 && flags <= 1 ? find_here(fn, &f)
+	CUresult result = blocks && block_size > 0 && flags <= 1 ? find_here(fn, &here)
 								 : CUDA_ERROR_INVALID_VALUE;
 
-	if (!result && block_size <= f->info->attrs[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK])
-		result = ask(f, GSB_OCC_BLOCKS_PER_SM, (uint32_t)block_size, smem, &n);
+	if (!result &&
+	    block_size <= gsb_cu_function_attr(here.f, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK))
+		result = ask(here.handle, GSB_OCC_BLOCKS_PER_SM, (uint32_t)block_size, smem, &n);
 	if (!result)
 		*blocks = (int)n; /* a block that is too large: none fits */
 	return result;
@@ -251,13 +260,14 @@ CUresult hook_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, 
 CUresult hook_cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction fn, int blocks,
 						      int block_size)
 {
-	struct gsb_cu_function *f;
+	struct found here;
 	uint64_t n;
-	CUresult result = bytes && blocks > 0 && block_size > 0 ? find_here(fn, &f)
+	CUresult result = bytes && blocks > 0 && block_size > 0 ? find_here(fn, &here)
 								: CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		result = ask(f, GSB_OCC_AVAILABLE_SMEM, (uint32_t)block_size, (uint64_t)blocks, &n);
+		result = ask(here.handle, GSB_OCC_AVAILABLE_SMEM, (uint32_t)block_size,
+			     (uint64_t)blocks, &n);
 	if (!result)
 		*bytes = n;
 	return result;
@@ -268,12 +278,12 @@ CUresult hook_cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block,
 							const struct gsb_block_search *search)
 {
 	int limit, warp = gsb_proc.device.attrs[CU_DEVICE_ATTRIBUTE_WARP_SIZE], best = 0, n = 0;
-	struct gsb_cu_function *f;
-	CUresult result = grid && block ? find_here(search->fn, &f) : CUDA_ERROR_INVALID_VALUE;
+	struct found here;
+	CUresult result = grid && block ? find_here(search->fn, &here) : CUDA_ERROR_INVALID_VALUE;
 
 	if (result)
 		return result;
-	limit = f->info->attrs[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK];
+	limit = gsb_cu_function_attr(here.f, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
 	if (search->limit > 0 && search->limit < limit)
 		limit = search->limit;
 	for (int size = (limit + warp - 1) / warp * warp; size > 0; size -= warp) {

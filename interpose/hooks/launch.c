@@ -42,9 +42,9 @@ static bool is_block_ok(const uint32_t block[3])
 		       (uint64_t)device_attr(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
 }
 
-static CUresult check_geometry(const struct gsb_launch *l, const struct gsb_function_info *info)
+static CUresult check_geometry(const struct gsb_launch *l, const struct gsb_cu_function *f)
 {
-	const uint32_t *need = info->reqntid;
+	const uint32_t *need = f->info->reqntid;
 
 	if (gsb_unlikely(!is_grid_ok(l->grid) || !is_block_ok(l->block)))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -52,17 +52,18 @@ static CUresult check_geometry(const struct gsb_launch *l, const struct gsb_func
 				     l->block[2] != need[2])))
 		return CUDA_ERROR_INVALID_VALUE;
 	/* Registers or launch bounds leave room for fewer threads than the device could hold. */
-	if (gsb_unlikely(l->block[0] * l->block[1] * l->block[2] >
-			 (uint32_t)info->attrs[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK]))
+	if (gsb_unlikely(
+		    l->block[0] * l->block[1] * l->block[2] >
+		    (uint32_t)gsb_cu_function_attr(f, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)))
 		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-	if (gsb_unlikely(l->smem >
-			 (uint32_t)info->attrs[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES]))
+	if (gsb_unlikely(l->smem > (uint32_t)gsb_cu_function_attr(
+					   f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)))
 		return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;
 }
 
 /* All blocks of a cooperative grid must be resident at once, or its barriers would never open. */
-static CUresult check_cooperative(const struct gsb_launch *l, const struct gsb_cu_function *f)
+static CUresult check_cooperative(const struct gsb_launch *l, uint64_t function)
 {
 	int blocks, threads = (int)(l->block[0] * l->block[1] * l->block[2]);
 	CUresult result;
@@ -70,7 +71,7 @@ static CUresult check_cooperative(const struct gsb_launch *l, const struct gsb_c
 	if (!device_attr(CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH))
 		return CUDA_ERROR_NOT_SUPPORTED;
 	result = hook_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-		&blocks, (CUfunction)gsb_object_name(f), threads, l->smem, 0);
+		&blocks, (CUfunction)function, threads, l->smem, 0);
 	if (result)
 		return result;
 	return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2] >
@@ -130,20 +131,31 @@ static void pack(uint8_t *to, const struct gsb_function_info *info, void *const 
 
 /* ---- the launch ---- */
 
-static CUresult post_launch(const struct gsb_launch *l, const struct gsb_cu_function *f,
-			    struct gsb_cu_stream *s, const void *buffer)
+/* What is launched: the function that a program's handle stands for in the stream's context. */
+struct target {
+	const struct gsb_cu_function *f;
+	uint64_t handle;
+};
+
+/* Another thread may unload the function meanwhile. If it is there under the lock, it was all the time, and stays. */
+static CUresult post_launch(const struct gsb_launch *l, struct target t,
+			    const struct gsb_cu_stream_ref *s, const void *buffer)
 {
-	const struct gsb_function_info *info = f->info;
+	const struct gsb_function_info *info = t.f->info;
 	struct gsb_rec_launch *body;
 	struct gsb_post p;
-	CUresult result = gsb_post_begin(&p, GSB_REC_LAUNCH, &s->post,
-					 (uint32_t)sizeof(*body) + info->params_bytes);
+	CUresult result = gsb_cu_stream_begin(s, &p, GSB_REC_LAUNCH,
+					      (uint32_t)sizeof(*body) + info->params_bytes);
 
 	if (gsb_unlikely(result))
 		return result;
+	if (gsb_unlikely(!gsb_object_is(t.f, t.handle))) {
+		gsb_post_cancel();
+		return CUDA_ERROR_INVALID_HANDLE;
+	}
 	body = p.body;
 	*body = (struct gsb_rec_launch){
-		.function = gsb_object_name(f),
+		.function = t.handle,
 		.grid = {l->grid[0], l->grid[1], l->grid[2]},
 		.block = {l->block[0], l->block[1], l->block[2]},
 		.smem_bytes = l->smem,
@@ -159,27 +171,43 @@ static CUresult post_launch(const struct gsb_launch *l, const struct gsb_cu_func
 						      : CUDA_SUCCESS;
 }
 
+/* Of a kernel of a library, or a function of another context. */
+static GSB_COLD CUresult find_in(uint64_t wire, uint64_t handle, struct target *out)
+{
+	CUresult result = gsb_cu_function_in(handle, wire, &out->handle);
+
+	if (result)
+		return result;
+	out->f = gsb_cu_function_get(out->handle);
+	return out->f ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
 CUresult hook_cuLaunchKernel(const struct gsb_launch *l)
 {
-	struct gsb_cu_function *f = gsb_cu_function_get(l->fn);
+	uint64_t handle = (uint64_t)l->fn;
+	struct target t = {.f = gsb_cu_function_get(handle), .handle = handle};
+	struct gsb_cu_stream_ref s;
 	const void *buffer;
-	struct gsb_cu_stream *s;
 	CUresult result;
 
-	if (gsb_unlikely(!f))
+	if (gsb_unlikely(!t.f))
 		return CUDA_ERROR_INVALID_HANDLE;
 	result = gsb_cu_stream_resolve(l->stream, &s);
-	if (!result && gsb_unlikely(gsb_object_owner(f) != gsb_object_owner(s)))
-		result = gsb_cu_function_in(f, s->ctx, &f);
+	if (!result && gsb_unlikely(gsb_object_owner(t.f) != s.wire)) {
+		struct target other = t; /* so that t stays in registers */
+
+		result = find_in(s.wire, handle, &other);
+		t = other;
+	}
 	if (!result)
-		result = check_geometry(l, f->info);
+		result = check_geometry(l, t.f);
 	if (!result)
-		result = find_params(l, f->info, &buffer);
+		result = find_params(l, t.f->info, &buffer);
 	if (!result && gsb_unlikely(l->flags & GSB_LAUNCH_COOPERATIVE))
-		result = check_cooperative(l, f);
-	if (!result && gsb_unlikely(!atomic_load_explicit(&f->is_ready, memory_order_relaxed)))
-		result = gsb_cu_function_prepare(f);
-	return gsb_unlikely(result) ? result : post_launch(l, f, s, buffer);
+		result = check_cooperative(l, t.handle);
+	if (!result && gsb_unlikely(!atomic_load_explicit(&t.f->is_ready, memory_order_relaxed)))
+		result = gsb_cu_function_prepare(t.handle);
+	return gsb_unlikely(result) ? result : post_launch(l, t, &s, buffer);
 }
 
 /* ---- the extended form ---- */

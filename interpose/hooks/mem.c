@@ -12,39 +12,45 @@
 
 #define PITCH_ALIGN 512u /* bytes; what devices of this decade give */
 
-static CUresult allocate(enum gsb_rec_type type, uint64_t size, struct gsb_cu_ctx *ctx,
-			 struct gsb_alloc *a)
+/* Its context may end before the map knows of it: what was dropped by then is dropped again. */
+static CUresult add(struct gsb_alloc *a, const struct gsb_guard *guard)
 {
-	const struct gsb_rec_mem_alloc body = {
-		.ctx = atomic_load_explicit(&ctx->wire, memory_order_acquire),
-		.size = size,
-		.flags = a->flags,
-	};
+	CUresult result = gsb_alloc_add(a);
+
+	if (!gsb_guard_holds(guard)) {
+		gsb_allocs_drop(a->wire);
+		return guard->gone;
+	}
+	return result;
+}
+
+static CUresult allocate(enum gsb_rec_type type, uint64_t size, uint64_t wire, struct gsb_alloc *a)
+{
+	const struct gsb_rec_mem_alloc body = {.ctx = wire, .size = size, .flags = a->flags};
+	const struct gsb_guard guard = gsb_cu_wire_guard(wire);
 	struct gsb_reply_range range;
-	CUresult result = gsb_call_into(&(struct gsb_call){.type = type,
-							   .guard = gsb_cu_ctx_guard(ctx, body.ctx),
-							   .body = &body,
-							   .body_bytes = sizeof(body)},
-					&range, sizeof(range));
+	CUresult result = gsb_call_into(
+		&(struct gsb_call){
+			.type = type, .guard = guard, .body = &body, .body_bytes = sizeof(body)},
+		&range, sizeof(range));
 
 	if (result)
 		return result;
 	if (range.size < size)
 		return CUDA_ERROR_SYSTEM_DRIVER_MISMATCH;
 	a->addr = range.addr;
-	a->size =
-		size; /* what was asked for is what may be used, whatever the engine rounds up to */
-	a->ctx = ctx;
-	a->wire_ctx = body.ctx;
-	return gsb_alloc_add(a);
+	/* What was asked for is what may be used, whatever the engine rounds up to. */
+	a->size = size;
+	a->wire = wire;
+	return add(a, &guard);
 }
 
 static CUresult free_range(enum gsb_rec_type type, const struct gsb_alloc *a)
 {
-	const struct gsb_rec_mem_free body = {.ctx = a->wire_ctx, .addr = a->addr};
+	const struct gsb_rec_mem_free body = {.ctx = a->wire, .addr = a->addr};
 
 	return gsb_call(&(struct gsb_call){.type = type,
-					   .guard = gsb_cu_ctx_guard(a->ctx, a->wire_ctx),
+					   .guard = gsb_cu_wire_guard(a->wire),
 					   .body = &body,
 					   .body_bytes = sizeof(body)},
 			NULL, NULL);
@@ -55,11 +61,11 @@ static CUresult free_range(enum gsb_rec_type type, const struct gsb_alloc *a)
 CUresult hook_cuMemAlloc(CUdeviceptr *ptr, size_t n)
 {
 	struct gsb_alloc a = {.kind = GSB_ALLOC_DEVICE};
-	struct gsb_cu_ctx *ctx;
-	CUresult result = ptr && n ? gsb_cu_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_cu_ctx_life life;
+	CUresult result = ptr && n ? gsb_cu_ctx_live(&life) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		result = allocate(GSB_REC_MEM_ALLOC, n, ctx, &a);
+		result = allocate(GSB_REC_MEM_ALLOC, n, life.wire, &a);
 	if (!result)
 		*ptr = a.addr;
 	return result;
@@ -92,7 +98,7 @@ CUresult hook_cuMemFree(CUdeviceptr ptr)
 
 	if (result || !ptr)
 		return result;
-	result = gsb_alloc_remove(ptr, GSB_ALLOC_DEVICE, &a);
+	result = gsb_alloc_remove(ptr, GSB_ALLOC_DEVICE, 0, &a);
 	return result ? result : free_range(GSB_REC_MEM_FREE, &a);
 }
 
@@ -100,46 +106,56 @@ CUresult hook_cuMemFree(CUdeviceptr ptr)
 CUresult hook_cuMemAllocAsync(CUdeviceptr *ptr, size_t n, CUstream stream)
 {
 	struct gsb_alloc a = {.kind = GSB_ALLOC_DEVICE, .is_from_pool = true};
-	struct gsb_cu_stream *s;
+	struct gsb_cu_stream_ref s;
 	CUresult result = ptr && n ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		result = allocate(GSB_REC_MEM_ALLOC, n, s->ctx, &a);
+		result = allocate(GSB_REC_MEM_ALLOC, n, s.wire, &a);
 	if (!result)
 		*ptr = a.addr;
 	return result;
 }
 
-CUresult hook_cuMemFreeAsync(CUdeviceptr ptr, CUstream stream)
+/* Under the ring's lock: nobody may see it in the map once its end is in the ring, nor miss it when it is not. */
+static CUresult post_free(const struct gsb_cu_stream_ref *s, CUdeviceptr ptr)
 {
-	struct gsb_rec_mem_free body = {.addr = ptr};
-	struct gsb_alloc a;
-	struct gsb_cu_stream *s;
-	CUresult result = gsb_cu_stream_resolve(stream, &s);
+	const struct gsb_rec_mem_free body = {.ctx = s->wire, .addr = ptr};
+	struct gsb_alloc ignored;
+	struct gsb_post p;
+	CUresult result = gsb_cu_stream_begin(s, &p, GSB_REC_MEM_FREE_ASYNC, sizeof(body));
 
-	if (result || !ptr)
-		return result;
-	if (!gsb_alloc_holds(ptr, 1, gsb_object_owner(s)))
-		return CUDA_ERROR_INVALID_VALUE;
-	result = gsb_alloc_remove(ptr, GSB_ALLOC_DEVICE, &a);
 	if (result)
 		return result;
-	body.ctx = a.wire_ctx;
-	return gsb_post(GSB_REC_MEM_FREE_ASYNC, &s->post, &body, sizeof(body), NULL);
+	result = gsb_alloc_remove(ptr, GSB_ALLOC_DEVICE, s->wire, &ignored);
+	if (result) {
+		gsb_post_cancel();
+		return result;
+	}
+	memcpy(p.body, &body, sizeof(body));
+	gsb_post_end(&p);
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuMemFreeAsync(CUdeviceptr ptr, CUstream stream)
+{
+	struct gsb_cu_stream_ref s;
+	CUresult result = gsb_cu_stream_resolve(stream, &s);
+
+	return result || !ptr ? result : post_free(&s, ptr);
 }
 
 CUresult hook_cuMemGetInfo(size_t *free_bytes, size_t *total)
 {
 	struct gsb_reply_mem_info info;
+	struct gsb_cu_ctx_life life;
 	struct gsb_rec_ctx body;
-	struct gsb_cu_ctx *ctx;
-	CUresult result = free_bytes && total ? gsb_cu_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
+	CUresult result = free_bytes && total ? gsb_cu_ctx_live(&life) : CUDA_ERROR_INVALID_VALUE;
 
 	if (result)
 		return result;
-	body.ctx = atomic_load_explicit(&ctx->wire, memory_order_acquire);
+	body.ctx = life.wire;
 	result = gsb_call_into(&(struct gsb_call){.type = GSB_REC_MEM_INFO,
-						  .guard = gsb_cu_ctx_guard(ctx, body.ctx),
+						  .guard = gsb_cu_wire_guard(body.ctx),
 						  .body = &body,
 						  .body_bytes = sizeof(body)},
 			       &info, sizeof(info));
@@ -155,18 +171,18 @@ CUresult hook_cuMemGetInfo(size_t *free_bytes, size_t *total)
 CUresult hook_cuMemHostAlloc(void **ptr, size_t n, unsigned flags)
 {
 	struct gsb_alloc a = {.kind = GSB_ALLOC_HOST, .flags = flags};
-	struct gsb_cu_ctx *ctx;
+	struct gsb_cu_ctx_life life;
 	CUresult result;
 
 	if (!ptr || !n ||
 	    flags & ~(unsigned)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
 				CU_MEMHOSTALLOC_WRITECOMBINED))
 		return CUDA_ERROR_INVALID_VALUE;
-	result = gsb_cu_ctx_current(&ctx);
+	result = gsb_cu_ctx_live(&life);
 	if (!result && !gsb_proc.host_bytes)
 		result = CUDA_ERROR_OUT_OF_MEMORY;
 	if (!result)
-		result = allocate(GSB_REC_HOST_ALLOC, n, ctx, &a);
+		result = allocate(GSB_REC_HOST_ALLOC, n, life.wire, &a);
 	if (!result)
 		*ptr = (void *)a.addr;
 	return result;
@@ -179,7 +195,7 @@ CUresult hook_cuMemFreeHost(void *ptr)
 	CUresult result = gsb_cu_ctx_current(&ctx);
 
 	if (!result)
-		result = gsb_alloc_remove((uint64_t)ptr, GSB_ALLOC_HOST, &a);
+		result = gsb_alloc_remove((uint64_t)ptr, GSB_ALLOC_HOST, 0, &a);
 	return result ? result : free_range(GSB_REC_HOST_FREE, &a);
 }
 
@@ -313,7 +329,9 @@ static CUresult pointer_attribute(void *data, CUpointer_attribute attr, CUdevice
 				  const struct gsb_alloc *a)
 {
 	switch (attr) {
-	case CU_POINTER_ATTRIBUTE_CONTEXT: *(CUcontext *)data = gsb_cu_ctx_public(a->ctx); break;
+	case CU_POINTER_ATTRIBUTE_CONTEXT:
+		*(CUcontext *)data = gsb_cu_ctx_public(gsb_cu_wire_ctx(a->wire));
+		break;
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
 		*(unsigned *)data =
 			a->kind == GSB_ALLOC_HOST ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;

@@ -142,14 +142,14 @@ static CUresult read_file(const char *path, struct gsb_image *out)
 
 static CUresult load_module(CUmodule *mod, const struct gsb_image *image, struct gsb_jit_logs *logs)
 {
-	struct gsb_cu_module *m;
-	struct gsb_cu_ctx *ctx;
-	CUresult result = gsb_cu_ctx_current(&ctx);
+	struct gsb_cu_ctx_life life;
+	uint64_t handle;
+	CUresult result = gsb_cu_ctx_live(&life);
 
 	if (!result)
-		result = gsb_cu_module_load(ctx, NULL, image, logs, &m);
+		result = gsb_cu_module_load(life.wire, 0, image, logs, &handle);
 	if (!result)
-		*mod = (CUmodule)gsb_object_name(m);
+		*mod = (CUmodule)handle;
 	return result;
 }
 
@@ -180,60 +180,44 @@ CUresult hook_cuModuleLoad(CUmodule *mod, const char *path)
 	return result;
 }
 
-static struct gsb_cu_module *find_module(CUmodule mod)
-{
-	return gsb_object_get(&gsb_cu_modules, (uint64_t)mod);
-}
-
 CUresult hook_cuModuleUnload(CUmodule mod)
 {
-	struct gsb_cu_module *m = find_module(mod);
+	const struct gsb_cu_module *m = gsb_object_get(&gsb_cu_modules, (uint64_t)mod);
 
-	if (!m || m->library)
-		return CUDA_ERROR_INVALID_HANDLE;
-	gsb_cu_module_unload(m);
-	return CUDA_SUCCESS;
+	return m && !gsb_object_parent(m) ? gsb_cu_module_unload((uint64_t)mod)
+					  : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult hook_cuModuleGetFunction(CUfunction *fn, CUmodule mod, const char *name)
 {
-	struct gsb_cu_module *m = find_module(mod);
-	struct gsb_cu_function *f;
+	const struct gsb_cu_module *m = gsb_object_get(&gsb_cu_modules, (uint64_t)mod);
+	uint64_t handle;
 	CUresult result;
 
 	if (!fn || !name || !*name)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!m)
 		return CUDA_ERROR_INVALID_HANDLE;
-	result = gsb_cu_ctx_error(m->ctx);
+	result = gsb_cu_error_of(m);
 	if (!result)
-		result = gsb_cu_module_function(m, name, &f);
+		result = gsb_cu_module_function((uint64_t)mod, name, &handle);
 	if (!result)
-		*fn = (CUfunction)gsb_object_name(f);
+		*fn = (CUfunction)handle;
 	return result;
 }
 
 CUresult hook_cuModuleGetFunctionCount(unsigned *count, CUmodule mod)
 {
-	struct gsb_cu_module *m = find_module(mod);
-
-	if (!count)
-		return CUDA_ERROR_INVALID_VALUE;
-	return m ? gsb_cu_module_count(m, count) : CUDA_ERROR_INVALID_HANDLE;
+	return count ? gsb_cu_module_count((uint64_t)mod, count) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult hook_cuModuleEnumerateFunctions(CUfunction *fns, unsigned n, CUmodule mod)
 {
-	struct gsb_cu_module *m = find_module(mod);
 	char name[GSB_NAME_MAX + 1];
-	CUresult result = CUDA_SUCCESS;
+	CUresult result = fns && n ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 
-	if (!fns || !n)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!m)
-		return CUDA_ERROR_INVALID_HANDLE;
 	for (unsigned i = 0; !result && i < n; i++) {
-		result = gsb_cu_module_kernel_name(m, i, name);
+		result = gsb_cu_module_kernel_name((uint64_t)mod, i, name);
 		if (!result)
 			result = hook_cuModuleGetFunction(&fns[i], mod, name);
 	}
@@ -242,11 +226,9 @@ CUresult hook_cuModuleEnumerateFunctions(CUfunction *fns, unsigned n, CUmodule m
 
 CUresult hook_cuModuleGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUmodule mod, const char *name)
 {
-	struct gsb_cu_module *m = find_module(mod);
-
-	if (!name || !*name || (!ptr && !bytes))
-		return CUDA_ERROR_INVALID_VALUE;
-	return m ? gsb_cu_module_global(m, name, ptr, bytes) : CUDA_ERROR_INVALID_HANDLE;
+	return name && *name && (ptr || bytes)
+		       ? gsb_cu_module_global((uint64_t)mod, name, ptr, bytes)
+		       : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* ---- libraries ---- */
@@ -255,24 +237,22 @@ CUresult hook_cuModuleGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUmodule mod, c
 static CUresult load_library(CUlibrary *out, const struct gsb_image *image, bool is_preserved,
 			     struct gsb_jit_logs *logs)
 {
-	struct gsb_cu_library *lib;
-	struct gsb_cu_module *m;
-	struct gsb_cu_ctx *ctx;
-	CUresult result = gsb_cu_library_create(image, is_preserved, &lib);
+	struct gsb_cu_ctx_life life;
+	uint64_t handle, module;
+	CUresult result = gsb_cu_library_create(image, is_preserved, &handle);
 
 	if (result)
 		return result;
-	result = gsb_cu_ctx_current(&ctx);
+	result = gsb_cu_ctx_live(&life);
 	if (!result)
-		result = gsb_cu_library_module_in(lib, ctx, logs, &m);
+		result = gsb_cu_library_module_in(handle, life.wire, logs, &module);
 	else if (result == CUDA_ERROR_INVALID_CONTEXT)
 		result = CUDA_SUCCESS;
-	if (result) {
-		gsb_cu_library_destroy(lib);
-		return result;
-	}
-	*out = (CUlibrary)gsb_object_name(lib);
-	return CUDA_SUCCESS;
+	if (result)
+		gsb_cu_library_destroy(handle);
+	else
+		*out = (CUlibrary)handle;
+	return result;
 }
 
 CUresult hook_cuLibraryLoadData(CUlibrary *lib, const void *image, const struct gsb_load_options *o)
@@ -313,82 +293,64 @@ CUresult hook_cuLibraryLoadFromFile(CUlibrary *lib, const char *path,
 	return result;
 }
 
-static struct gsb_cu_library *find_library(CUlibrary lib)
+CUresult hook_cuLibraryUnload(CUlibrary lib)
 {
-	return gsb_object_get(&gsb_cu_libraries, (uint64_t)lib);
+	return gsb_cu_library_destroy((uint64_t)lib);
 }
 
-CUresult hook_cuLibraryUnload(CUlibrary handle)
+CUresult hook_cuLibraryGetKernel(CUkernel *kernel, CUlibrary lib, const char *name)
 {
-	struct gsb_cu_library *lib = find_library(handle);
+	uint64_t handle;
+	CUresult result = kernel && name && *name
+				  ? gsb_cu_library_kernel((uint64_t)lib, name, &handle)
+				  : CUDA_ERROR_INVALID_VALUE;
 
-	if (!lib)
-		return CUDA_ERROR_INVALID_HANDLE;
-	gsb_cu_library_destroy(lib);
-	return CUDA_SUCCESS;
-}
-
-CUresult hook_cuLibraryGetKernel(CUkernel *kernel, CUlibrary handle, const char *name)
-{
-	struct gsb_cu_library *lib = find_library(handle);
-	struct gsb_cu_function *k;
-	CUresult result;
-
-	if (!kernel || !name || !*name)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!lib)
-		return CUDA_ERROR_INVALID_HANDLE;
-	result = gsb_cu_library_kernel(lib, name, &k);
 	if (!result)
-		*kernel = (CUkernel)gsb_object_name(k);
+		*kernel = (CUkernel)handle;
 	return result;
 }
 
-static CUresult module_of(CUlibrary handle, struct gsb_cu_module **out)
+CUresult hook_cuLibraryGetModule(CUmodule *mod, CUlibrary lib)
 {
-	struct gsb_cu_library *lib = find_library(handle);
-
-	return lib ? gsb_cu_library_module(lib, out) : CUDA_ERROR_INVALID_HANDLE;
-}
-
-CUresult hook_cuLibraryGetModule(CUmodule *mod, CUlibrary handle)
-{
-	struct gsb_cu_module *m;
-	CUresult result = mod ? module_of(handle, &m) : CUDA_ERROR_INVALID_VALUE;
-
-	if (!result)
-		*mod = (CUmodule)gsb_object_name(m);
-	return result;
-}
-
-CUresult hook_cuLibraryGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUlibrary handle,
-				 const char *name)
-{
-	struct gsb_cu_module *m;
+	uint64_t handle;
 	CUresult result =
-		name && *name && (ptr || bytes) ? module_of(handle, &m) : CUDA_ERROR_INVALID_VALUE;
+		mod ? gsb_cu_library_module((uint64_t)lib, &handle) : CUDA_ERROR_INVALID_VALUE;
 
-	return result ? result : gsb_cu_module_global(m, name, ptr, bytes);
+	if (!result)
+		*mod = (CUmodule)handle;
+	return result;
 }
 
-CUresult hook_cuLibraryGetKernelCount(unsigned *count, CUlibrary handle)
+CUresult hook_cuLibraryGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUlibrary lib, const char *name)
 {
-	struct gsb_cu_module *m;
-	CUresult result = count ? module_of(handle, &m) : CUDA_ERROR_INVALID_VALUE;
+	uint64_t module;
+	CUresult result = name && *name && (ptr || bytes)
+				  ? gsb_cu_library_module((uint64_t)lib, &module)
+				  : CUDA_ERROR_INVALID_VALUE;
 
-	return result ? result : gsb_cu_module_count(m, count);
+	return result ? result : gsb_cu_module_global(module, name, ptr, bytes);
 }
 
-CUresult hook_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned n, CUlibrary handle)
+CUresult hook_cuLibraryGetKernelCount(unsigned *count, CUlibrary lib)
+{
+	uint64_t module;
+	CUresult result =
+		count ? gsb_cu_library_module((uint64_t)lib, &module) : CUDA_ERROR_INVALID_VALUE;
+
+	return result ? result : gsb_cu_module_count(module, count);
+}
+
+CUresult hook_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned n, CUlibrary lib)
 {
 	char name[GSB_NAME_MAX + 1];
-	struct gsb_cu_module *m;
-	CUresult result = kernels && n ? module_of(handle, &m) : CUDA_ERROR_INVALID_VALUE;
+	uint64_t module;
+	CUresult result = kernels && n ? gsb_cu_library_module((uint64_t)lib, &module)
+				       : CUDA_ERROR_INVALID_VALUE;
 
 	for (unsigned i = 0; !result && i < n; i++) {
-		result = gsb_cu_module_kernel_name(m, i, name);
+		result = gsb_cu_module_kernel_name(module, i, name);
 		if (!result)
-			result = hook_cuLibraryGetKernel(&kernels[i], handle, name);
+			result = hook_cuLibraryGetKernel(&kernels[i], lib, name);
 	}
 	return result == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : result;
 }

@@ -1,6 +1,8 @@
 /*
  * hooks/stream.c - streams: created and destroyed by posts, queried and waited for in the shared words.
  */
+#include <string.h>
+
 #include "interpose/cu/ctx.h"
 #include "interpose/cu/event.h"
 #include "interpose/hooks/hooks.h"
@@ -20,43 +22,45 @@ static int clamp_priority(int priority)
 
 CUresult hook_cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
 {
-	struct gsb_cu_stream *s;
-	struct gsb_cu_ctx *ctx;
+	const struct gsb_cu_stream_params params = {
+		.flags = flags,
+		.priority = clamp_priority(priority),
+	};
+	struct gsb_cu_ctx_life life;
+	uint64_t handle;
 	CUresult result;
 
 	if (!stream || flags & ~(unsigned)CU_STREAM_NON_BLOCKING)
 		return CUDA_ERROR_INVALID_VALUE;
-	result = gsb_cu_ctx_current(&ctx);
+	result = gsb_cu_ctx_live(&life);
 	if (!result)
-		result = gsb_cu_stream_create(ctx, flags, clamp_priority(priority), false, &s);
+		result = gsb_cu_stream_create(life.wire, &params, &handle);
 	if (!result)
-		*stream = (CUstream)gsb_object_name(s);
+		*stream = (CUstream)handle;
 	return result;
 }
 
 CUresult hook_cuStreamDestroy(CUstream stream)
 {
-	struct gsb_cu_stream *s = gsb_object_get(&gsb_cu_streams, (uint64_t)stream);
+	const struct gsb_cu_stream *s = gsb_object_get(&gsb_cu_streams, (uint64_t)stream);
 
-	if (!s || s->is_default)
-		return CUDA_ERROR_INVALID_HANDLE;
-	gsb_cu_stream_destroy(s, (uint64_t)stream);
-	return CUDA_SUCCESS;
+	return s && s->kind == GSB_CU_STREAM_MADE ? gsb_cu_stream_destroy((uint64_t)stream)
+						  : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult hook_cuStreamGetCtx(CUstream stream, CUcontext *ctx)
 {
-	struct gsb_cu_stream *s;
+	struct gsb_cu_stream_ref s;
 	CUresult result = ctx ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		*ctx = gsb_cu_ctx_public(s->ctx);
+		*ctx = gsb_cu_ctx_public(gsb_cu_wire_ctx(s.wire));
 	return result;
 }
 
 CUresult hook_cuStreamGetDevice(CUstream stream, CUdevice *dev)
 {
-	struct gsb_cu_stream *s;
+	struct gsb_cu_stream_ref s;
 	CUresult result = dev ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
@@ -66,38 +70,38 @@ CUresult hook_cuStreamGetDevice(CUstream stream, CUdevice *dev)
 
 CUresult hook_cuStreamGetFlags(CUstream stream, unsigned *flags)
 {
-	struct gsb_cu_stream *s;
+	struct gsb_cu_stream_ref s;
 	CUresult result = flags ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		*flags = s->flags;
+		*flags = s.s->flags;
 	return result;
 }
 
 CUresult hook_cuStreamGetPriority(CUstream stream, int *priority)
 {
-	struct gsb_cu_stream *s;
+	struct gsb_cu_stream_ref s;
 	CUresult result = priority ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		*priority = s->priority;
+		*priority = s.s->priority;
 	return result;
 }
 
 CUresult hook_cuStreamGetId(CUstream stream, unsigned long long *id)
 {
-	struct gsb_cu_stream *s;
+	struct gsb_cu_stream_ref s;
 	CUresult result = id ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		*id = s->id;
+		*id = s.s->id;
 	return result;
 }
 
 /* No capture can begin (cuStreamBeginCapture is refused), so none is ever active. */
 CUresult hook_cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
 {
-	struct gsb_cu_stream *s;
+	struct gsb_cu_stream_ref s;
 	CUresult result = status ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
@@ -124,40 +128,43 @@ CUresult hook_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 CUresult hook_cuStreamQuery(CUstream stream)
 {
 	uint64_t before = gsb_n_completed();
-	struct gsb_cu_stream *s;
+	struct gsb_cu_stream_ref s;
 	CUresult result = gsb_cu_stream_resolve(stream, &s);
+	bool is_done;
 
-	if (result || gsb_cu_stream_query(s))
-		return result ? result : gsb_cu_ctx_error(s->ctx);
-	result = gsb_wait_progress(before);
-	return result			  ? result
-	       : gsb_cu_ctx_error(s->ctx) ? gsb_cu_ctx_error(s->ctx)
-					  : CUDA_ERROR_NOT_READY;
+	if (result)
+		return result;
+	is_done = gsb_cu_stream_query(&s);
+	if (!is_done)
+		result = gsb_wait_progress(before);
+	if (!result)
+		result = gsb_cu_wire_error(s.wire);
+	return result || is_done ? result : CUDA_ERROR_NOT_READY;
 }
 
 CUresult hook_cuStreamSynchronize(CUstream stream)
 {
-	struct gsb_cu_stream *s;
+	struct gsb_cu_stream_ref s;
 	CUresult result = gsb_cu_stream_resolve(stream, &s);
 
-	return result ? result : gsb_cu_stream_wait(s);
+	return result ? result : gsb_cu_stream_wait(&s);
 }
 
 /* The event may be of another context than the stream. */
-static CUresult post_wait(struct gsb_cu_stream *s, const struct gsb_cu_event *e, uint64_t event)
+static CUresult post_wait(const struct gsb_cu_stream_ref *s, const struct gsb_cu_event *e,
+			  uint64_t event)
 {
-	const struct gsb_guard guard = gsb_cu_event_guard(e);
+	const struct gsb_rec_object body = {.handle = event};
 	struct gsb_post p;
-	CUresult result = gsb_post_begin(&p, GSB_REC_STREAM_WAIT_EVENT, &s->post,
-					 sizeof(struct gsb_rec_object));
+	CUresult result = gsb_cu_stream_begin(s, &p, GSB_REC_STREAM_WAIT_EVENT, sizeof(body));
 
 	if (result)
 		return result;
-	if (!gsb_guard_holds(&guard)) {
+	if (!gsb_object_is(e, event)) {
 		gsb_post_cancel();
-		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+		return CUDA_ERROR_INVALID_HANDLE;
 	}
-	*(struct gsb_rec_object *)p.body = (struct gsb_rec_object){.handle = event};
+	memcpy(p.body, &body, sizeof(body));
 	gsb_post_end(&p);
 	return CUDA_SUCCESS;
 }
@@ -165,7 +172,7 @@ static CUresult post_wait(struct gsb_cu_stream *s, const struct gsb_cu_event *e,
 CUresult hook_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 {
 	const struct gsb_cu_event *e = gsb_object_get(&gsb_cu_events, (uint64_t)event);
-	struct gsb_cu_stream *s;
+	struct gsb_cu_stream_ref s;
 	CUresult result;
 
 	if (!e)
@@ -175,28 +182,26 @@ CUresult hook_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 	result = gsb_cu_stream_resolve(stream, &s);
 	if (result || !gsb_cu_event_is_recorded(e))
 		return result;
-	return post_wait(s, e, (uint64_t)event);
+	return post_wait(&s, e, (uint64_t)event);
 }
 
 CUresult hook_cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *data)
 {
-	struct gsb_cu_stream *s;
+	struct gsb_cu_stream_ref s;
 	CUresult result = fn ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
 
 	return result ? result
-		      : gsb_host_call_post(
-				s, &(struct gsb_host_call){.fn = fn, .data = data, .ctx = s->ctx});
+		      : gsb_host_call_post(&s, &(struct gsb_host_call){.fn = fn, .data = data});
 }
 
 CUresult hook_cuStreamAddCallback(CUstream stream, CUstreamCallback fn, void *data, unsigned flags)
 {
-	struct gsb_cu_stream *s;
+	struct gsb_cu_stream_ref s;
 	CUresult result =
 		fn && !flags ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
 
 	return result ? result
-		      : gsb_host_call_post(s, &(struct gsb_host_call){.callback = fn,
-								      .data = data,
-								      .stream = stream,
-								      .ctx = s->ctx});
+		      : gsb_host_call_post(&s, &(struct gsb_host_call){.callback = fn,
+								       .data = data,
+								       .stream = stream});
 }

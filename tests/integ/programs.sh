@@ -59,6 +59,14 @@ semantics_of_a_memory_limit() {
 	end_broker
 }
 
+# Whatever threads do to each other with calls alone, each gets an answer; only garbage in the ring cuts a tenant off.
+races_between_threads_cut_nobody_off() {
+	start_real_broker '[engine]' 'clock = real'
+	run_program races "$build/tests/integ/races" "${GSB_CHECK_LONG:+20}"
+	expect_no_match "$(cat "$dir/broker.log")" "cut off"
+	end_broker
+}
+
 # held NAME COMMAND...: a program that says "ready" and ends with its standard input, $dir/go; its process is in $held.
 held() {
 	local name=$1
@@ -87,6 +95,7 @@ figures_of_ps_are_what_was_done() {
 run_case semantics_are_cudas_and_device_time_is_repeatable
 run_case semantics_of_a_memory_limit
 run_case figures_of_ps_are_what_was_done
+run_case races_between_threads_cut_nobody_off
 run_case badcode_is_refused_and_its_tenant_lives_on
 run_case badcode_over_the_limit_is_refused
 [ "$failures" -eq 0 ]

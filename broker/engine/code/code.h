@@ -58,6 +58,7 @@ struct gsb_kernel_fn {
 /* Handlers of records (dispatch.c has checked nothing but sizes). 0, -EPROTO, -EAGAIN: dispatch.h. */
 int gsb_code_image_part(struct gsb_tenant *t, const struct gsb_rec *rec,
 			const struct gsb_rec_image_part *body);
+int gsb_code_image_drop(struct gsb_tenant *t, uint64_t number);
 int gsb_code_module_load(struct gsb_tenant *t, const struct gsb_rec *rec,
 			 const struct gsb_rec_module_load *body);
 int gsb_code_module_unload(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t handle);

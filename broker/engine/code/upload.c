@@ -103,6 +103,17 @@ int gsb_code_image_part(struct gsb_tenant *t, const struct gsb_rec *rec,
 	return 0;
 }
 
+int gsb_code_image_drop(struct gsb_tenant *t, uint64_t number)
+{
+	struct gsb_upload *image = gsb_upload_find(t, number);
+
+	if (image && image->busy)
+		return gsb_violation(t, "ImageDrop of image %" PRIu64 ", which is in use", number);
+	if (image)
+		gsb_upload_drop(image);
+	return 0;
+}
+
 int gsb_uploads_init(struct gsb_tenant *t)
 {
 	t->uploads = calloc(GSB_N_UPLOADS, sizeof(*t->uploads));
