@@ -130,6 +130,7 @@ void gsb_ctx_destroy(struct gsb_ctx *ctx)
 	gsb_code_ctx_finish(ctx);
 	gsb_memory_ctx_finish(ctx);
 	t->dev->ops->space_destroy(ctx->space);
+	gsb_memory_unuse(ctx, ctx->device_used_bytes); /* went with the space */
 	gsb_order_finish(&ctx->order);
 	t->ctxs[ctx->index] = NULL;
 	t->stats.n_ctxs--;
@@ -154,6 +155,7 @@ int gsb_ctx_end(struct gsb_ctx *ctx, const struct gsb_rec *call)
 		return -EAGAIN;
 	ctx->handle = 0; /* nothing of it can be named any more */
 	ctx->order.closed = true;
+	gsb_memory_ctx_cancel(ctx);
 	gsb_fence_close(&ctx->order, fresh, &(struct gsb_fence_job){end_done, 0, *call});
 	return 0;
 }
