@@ -122,6 +122,9 @@ struct gsb_device_ops {
 	/* Fresh memory reads as zero. -ENOMEM: device or window is full. -EDQUOT: the space's
 	 * limit. */
 	int (*mem_alloc)(struct gsb_space *space, uint64_t size, uint64_t *addr);
+	/* Bytes of the device that an allocation of so many takes; UINT64_MAX when there can be no such.
+	 * NULL = just those. */
+	uint64_t (*mem_cost)(struct gsb_device *dev, uint64_t size);
 	/* No command that is in flight may touch it, or anything else that is given back: on a GPU that is
 	 * fatal for all. -EINVAL: not the start of an allocation. */
 	int (*mem_free)(struct gsb_space *space, uint64_t addr);

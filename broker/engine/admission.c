@@ -18,6 +18,7 @@
 #include "broker/engine/code/code.h"
 #include "broker/engine/context.h"
 #include "broker/engine/engine.h"
+#include "broker/engine/memory/memory.h"
 #include "broker/engine/trace/tp.h"
 #include "shm/region.h"
 #include "shm/wait.h"
@@ -258,6 +259,7 @@ static struct gsb_tenant *create_tenant(struct gsb_engine *e, const struct gsb_a
 	t->watches = &e->watches;
 	t->loader = &e->loader;
 	t->scheduler = &e->scheduler;
+	t->grant = &e->grant;
 	t->clock = &e->scheduler.clock;
 	t->slot = slot;
 	t->id = a->id;
@@ -345,6 +347,7 @@ void gsb_tenant_leave(struct gsb_tenant *t)
 		gsb_order_fail(&ctx->order);
 		if (t->dev->ops->space_cancel)
 			t->dev->ops->space_cancel(ctx->space);
+		gsb_memory_ctx_cancel(ctx);
 	}
 	gsb_host_func_drop(t);
 }

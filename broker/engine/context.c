@@ -129,6 +129,7 @@ void gsb_ctx_destroy(struct gsb_ctx *ctx)
 	gsb_code_ctx_finish(ctx);
 	gsb_memory_ctx_finish(ctx);
 	t->dev->ops->space_destroy(ctx->space);
+	gsb_memory_unuse(ctx, ctx->device_used_bytes); /* went with the space */
 	gsb_order_finish(&ctx->order);
 	t->ctxs[ctx->index] = NULL;
 	t->stats.n_ctxs--;
@@ -153,6 +154,7 @@ int gsb_ctx_end(struct gsb_ctx *ctx, const struct gsb_rec *call)
 		return err;
 	ctx->handle = 0; /* nothing of it can be named any more */
 	ctx->end_call = *call;
+	gsb_memory_ctx_cancel(ctx);
 	gsb_order_close(&ctx->order, on_end);
 	return 0;
 }

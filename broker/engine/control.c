@@ -1,5 +1,5 @@
 /*
- * engine_control.c - see engine_control.h. One handler a message; whatever is malformed is logged
+ * control.c - see control.h. One handler a message; whatever is malformed is logged
  * and dropped, because the peer is our own gsbrokerd of perhaps another build.
  */
 #include "broker/engine/control.h"
@@ -24,6 +24,8 @@ union message {
 	struct gsb_ctl_limits limits;
 	struct gsb_ctl_status status;
 	struct gsb_ctl_shutdown shutdown;
+	struct gsb_ctl_memory recall;
+	struct gsb_ctl_memory_grant grant;
 };
 
 static void init(struct gsb_msg *m, enum gsb_ctl_type type, size_t size)
@@ -136,6 +138,83 @@ static void on_shutdown(struct gsb_control *c, const struct gsb_ctl_shutdown *m)
 		c->stop = true;
 }
 
+/* ---- device memory ---- */
+
+static struct gsb_control *to_control(struct gsb_grant *g)
+{
+	struct gsb_engine *e = gsb_container_of(g, struct gsb_engine, grant);
+
+	return e->owner;
+}
+
+static bool send_return(struct gsb_control *c)
+{
+	struct gsb_ctl_memory_return m = {.bytes = c->return_bytes, .recall = c->is_recalled};
+
+	init(&m.msg, GSB_CTL_MEMORY_RETURN, sizeof(m));
+	return gsb_channel_send(c->watch.fd, &m.msg, NULL, 0) != -EAGAIN;
+}
+
+static bool send_memory(struct gsb_control *c, enum gsb_ctl_type type, uint64_t bytes)
+{
+	struct gsb_ctl_memory m = {.bytes = bytes};
+
+	init(&m.msg, type, sizeof(m));
+	return gsb_channel_send(c->watch.fd, &m.msg, NULL, 0) != -EAGAIN;
+}
+
+/* Say what is to be said of memory; what finds no room waits for it. A socket that is broken ends the engine. */
+static void tell(struct gsb_control *c)
+{
+	if (c->must_return && send_return(c)) {
+		c->must_return = c->is_recalled = false;
+		c->return_bytes = 0;
+	}
+	if (c->must_ask && send_memory(c, GSB_CTL_MEMORY_ASK, c->ask_bytes))
+		c->must_ask = false;
+	if (c->must_return || c->must_ask)
+		gsb_watches_add(&c->engine->watches, &c->watch, EPOLLIN | EPOLLOUT);
+}
+
+static void ask(struct gsb_grant *g, uint64_t bytes)
+{
+	struct gsb_control *c = to_control(g);
+
+	c->must_ask = true;
+	c->ask_bytes = bytes;
+	tell(c);
+}
+
+static void give_back(struct gsb_grant *g, uint64_t bytes, bool is_recalled)
+{
+	struct gsb_control *c = to_control(g);
+
+	c->must_return = true;
+	c->return_bytes += bytes;
+	c->is_recalled |= is_recalled;
+	tell(c);
+}
+
+/* Nothing is granted before gsbrokerd says so. */
+static void open_account(struct gsb_control *c)
+{
+	struct gsb_engine *e = c->engine;
+
+	e->grant = (struct gsb_grant){.ask = ask, .give_back = give_back};
+	send_memory(c, GSB_CTL_MEMORY_OPEN, e->info->total_mem_bytes);
+}
+
+static void on_grant(struct gsb_control *c, const struct gsb_ctl_memory_grant *m)
+{
+	gsb_grant_hear(&c->engine->grant, &(struct gsb_grant_news){
+						  .bytes = m->bytes,
+						  .free_bytes = m->free_bytes,
+						  .keep = m->keep,
+						  .is_answer = m->answer,
+						  .refused = m->error,
+					  });
+}
+
 /* ---- the socket ---- */
 
 static size_t expected_size(uint16_t type)
@@ -145,6 +224,8 @@ static size_t expected_size(uint16_t type)
 	case GSB_CTL_LIMITS: return sizeof(struct gsb_ctl_limits);
 	case GSB_CTL_STATUS: return sizeof(struct gsb_ctl_status);
 	case GSB_CTL_SHUTDOWN: return sizeof(struct gsb_ctl_shutdown);
+	case GSB_CTL_MEMORY_GRANT: return sizeof(struct gsb_ctl_memory_grant);
+	case GSB_CTL_MEMORY_RECALL: return sizeof(struct gsb_ctl_memory);
 	default: return 0;
 	}
 }
@@ -156,6 +237,8 @@ static void dispatch(struct gsb_control *c, union message *m, const int *fds, un
 	case GSB_CTL_LIMITS: on_limits(c, &m->limits); break;
 	case GSB_CTL_STATUS: on_status(c, &m->status); break;
 	case GSB_CTL_SHUTDOWN: on_shutdown(c, &m->shutdown); break;
+	case GSB_CTL_MEMORY_GRANT: on_grant(c, &m->grant); break;
+	case GSB_CTL_MEMORY_RECALL: gsb_grant_recall(&c->engine->grant); break;
 	default: break;
 	}
 	while (n_fds)
@@ -168,6 +251,10 @@ static void on_message(struct gsb_watch *w, uint32_t events)
 	int fds[ADMIT_FDS];
 	union message m;
 
+	if (events & EPOLLOUT) {
+		gsb_watches_add(&c->engine->watches, w, EPOLLIN);
+		tell(c);
+	}
 	for (;;) {
 		unsigned n_fds = ADMIT_FDS;
 		ssize_t n = gsb_channel_recv(w->fd, &m, sizeof(m), fds, &n_fds);
@@ -196,6 +283,7 @@ int gsb_control_init(struct gsb_control *c, struct gsb_engine *e, int fd)
 	e->owner = c;
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	open_account(c);
 	init(&m.msg, GSB_CTL_READY, sizeof(m));
 	post(c, &m.msg);
 	return gsb_watches_add(&e->watches, &c->watch, EPOLLIN);

@@ -1,5 +1,5 @@
 /*
- * engine_control.h - gsbrokerd's end of an engine: the messages of control.h, served.
+ * control.h - gsbrokerd's end of an engine: the messages of control.h, served.
  */
 #ifndef GSB_BROKER_ENGINE_CONTROL_H
 #define GSB_BROKER_ENGINE_CONTROL_H
@@ -12,6 +12,10 @@ struct gsb_control {
 	struct gsb_watch watch;
 	struct gsb_engine *engine;
 	bool stop; /* gsbrokerd said so, or is gone */
+	/* What the socket has had no room for: gsbrokerd must hear of all memory. */
+	bool must_return, must_ask;
+	bool is_recalled;
+	uint64_t return_bytes, ask_bytes;
 };
 
 /* Report READY and serve from now on. -errno: gsbrokerd cannot be reached. */

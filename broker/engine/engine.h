@@ -20,6 +20,7 @@
 
 #include "broker/control.h"
 #include "broker/engine/code/loader.h"
+#include "broker/engine/memory/grant.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/engine/watch.h"
 #include "broker/engine/work/scheduler.h"
@@ -49,6 +50,7 @@ struct gsb_engine {
 	unsigned n_tenants;
 	unsigned first_slot; /* whose ring is read first in the next turn */
 	struct gsb_loader loader;
+	struct gsb_grant grant;
 	struct gsb_stream *unsettled; /* streams whose head is to be looked at */
 	struct gsb_scheduler scheduler;
 

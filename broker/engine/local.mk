@@ -27,6 +27,7 @@ libengine_la_SOURCES = \
 	broker/engine/tenant/table.c broker/engine/tenant/table.h \
 	broker/engine/tenant/tenant.h \
 	broker/engine/memory/check.c \
+	broker/engine/memory/grant.c broker/engine/memory/grant.h \
 	broker/engine/memory/host.c broker/engine/memory/host.h \
 	broker/engine/memory/memory.c broker/engine/memory/memory.h \
 	broker/engine/code/code.h \
@@ -58,11 +59,12 @@ endif
 
 engine_tests = tests/unit/test_engine_stream tests/unit/test_engine_order \
 	tests/unit/test_engine_gate tests/unit/test_engine_hostile tests/unit/test_engine_fuzz \
-	tests/unit/test_engine_control tests/unit/test_engine_release tests/unit/test_pool \
-	tests/fuzz/replay_records
+	tests/unit/test_engine_control tests/unit/test_engine_memory tests/unit/test_engine_release \
+	tests/unit/test_grant tests/unit/test_pool tests/fuzz/replay_records
 check_PROGRAMS += $(engine_tests)
 tenant_kit = tests/unit/tenant_kit.c tests/unit/tenant_kit.h
 engine_kit = tests/unit/engine_kit.c tests/unit/engine_kit.h $(tenant_kit)
+control_kit = tests/unit/control_kit.c tests/unit/control_kit.h
 fuzz_session = tests/fuzz/session.c tests/fuzz/session.h
 engine_test_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 engine_test_libs = libengine.la $(CMOCKA_LIBS)
@@ -86,12 +88,19 @@ tests_fuzz_replay_records_SOURCES = tests/fuzz/fuzz_records.c tests/fuzz/replay.
 	$(fuzz_session) $(engine_kit)
 tests_fuzz_replay_records_CFLAGS = $(engine_test_cflags)
 tests_fuzz_replay_records_LDADD = $(engine_test_libs)
-tests_unit_test_engine_control_SOURCES = tests/unit/test_engine_control.c $(engine_kit)
+tests_unit_test_engine_control_SOURCES = tests/unit/test_engine_control.c $(engine_kit) $(control_kit)
 tests_unit_test_engine_control_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_control_LDADD = $(engine_test_libs)
 tests_unit_test_engine_release_SOURCES = tests/unit/test_engine_release.c $(engine_kit)
 tests_unit_test_engine_release_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_release_LDADD = $(engine_test_libs)
+tests_unit_test_engine_memory_SOURCES = tests/unit/test_engine_memory.c $(engine_kit) $(control_kit)
+tests_unit_test_engine_memory_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_memory_LDADD = $(engine_test_libs)
+# Both halves of the ledger: the only program that has them in one.
+tests_unit_test_grant_SOURCES = tests/unit/test_grant.c
+tests_unit_test_grant_CFLAGS = $(engine_test_cflags)
+tests_unit_test_grant_LDADD = libengine.la libbrokerd.la $(CMOCKA_LIBS)
 tests_unit_test_pool_SOURCES = tests/unit/test_pool.c
 tests_unit_test_pool_CFLAGS = $(engine_test_cflags)
 tests_unit_test_pool_LDADD = $(engine_test_libs)

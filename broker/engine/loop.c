@@ -79,6 +79,7 @@ int gsb_engine_create(struct gsb_device *dev, const struct gsb_engine_params *p,
 	if (err)
 		goto err_scheduler;
 	e->scheduler.clock.host_call_ns = p->host_call_ns;
+	gsb_grant_init(&e->grant, e->info->total_mem_bytes);
 	err = gsb_loader_start(&e->loader, e->ops);
 	if (err)
 		goto err_loader;

@@ -269,6 +269,7 @@ const struct gsb_device_ops gsb_emu_ops = {
 	.space_limit = emu_space_limit,
 	.space_destroy = emu_space_destroy,
 	.mem_alloc = emu_mem_alloc,
+	.mem_cost = emu_mem_cost,
 	.mem_free = emu_mem_free,
 	.host_pin = emu_host_pin,
 	.host_unpin = emu_host_unpin,

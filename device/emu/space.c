@@ -64,6 +64,11 @@ int emu_mem_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr)
 	return emu_heap_alloc(&space->heap, size, addr);
 }
 
+uint64_t emu_mem_cost(struct gsb_device *base, uint64_t size)
+{
+	return emu_heap_cost(size);
+}
+
 int emu_mem_free(struct gsb_space *space, uint64_t addr)
 {
 	emu_note_free(space);

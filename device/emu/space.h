@@ -12,6 +12,7 @@ void emu_space_cancel(struct gsb_space *space);
 void emu_space_limit(struct gsb_space *space, uint64_t mem_limit_bytes);
 void emu_space_destroy(struct gsb_space *space);
 int emu_mem_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr);
+uint64_t emu_mem_cost(struct gsb_device *base, uint64_t size);
 int emu_mem_free(struct gsb_space *space, uint64_t addr);
 int emu_host_pin(struct gsb_space *space, uint64_t addr, uint64_t size);
 int emu_host_unpin(struct gsb_space *space, uint64_t addr, uint64_t size);

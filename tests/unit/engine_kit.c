@@ -598,14 +598,21 @@ void kit_tenant_die(struct kit_tenant *kt)
 	kit_settle(kt->kit);
 }
 
-void kit_tenant_finish(struct kit_tenant *kt)
+void kit_tenant_free(struct kit_tenant *kt)
 {
-	kit_tenant_die(kt);
-	assert_true(kit_tenant_is_gone(kt));
+	if (kt->pidfd_write >= 0)
+		close(kt->pidfd_write);
 	munmap(kt->staging, kt->welcome.staging_bytes);
 	munmap(kt->region, sizeof(*kt->region));
 	close(kt->socket);
 	close(kt->doorbell);
+}
+
+void kit_tenant_finish(struct kit_tenant *kt)
+{
+	kit_tenant_die(kt);
+	assert_true(kit_tenant_is_gone(kt));
+	kit_tenant_free(kt);
 }
 
 void kit_load_inc(struct kit_tenant *kt, uint32_t module, uint32_t fn)

@@ -83,6 +83,7 @@ int kit_tenant_admit(struct kit_tenant *kt, struct kit_engine *k,
 		     const struct gsb_tenant_limits *limits, char *why, size_t why_size);
 void kit_tenant_die(struct kit_tenant *kt);    /* as a process dies: the pidfd becomes readable */
 void kit_tenant_finish(struct kit_tenant *kt); /* die, have it reaped, free this side */
+void kit_tenant_free(struct kit_tenant *kt);   /* this side alone, when the engine has ended */
 bool kit_tenant_is_gone(const struct kit_tenant *kt);
 
 /* Load a module (index) that this device takes, and get "inc" of it as function index. */

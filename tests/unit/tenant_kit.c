@@ -102,6 +102,17 @@ const void *kit_reply(const struct kit_tenant *kt)
 	return kt->region->replies[kt->slot];
 }
 
+void kit_block(struct kit_tenant *kt, enum gsb_wait_kind kind, uint32_t index, uint64_t value)
+{
+	struct gsb_thread *th = &kt->region->threads[kt->slot];
+
+	th->wait_kind = kind;
+	th->wait_index = index;
+	th->wait_value = value;
+	atomic_fetch_or(&kt->region->header.blocked[0], 1ull << kt->slot);
+	atomic_store(&th->state, GSB_THREAD_BLOCKED);
+}
+
 /* ---- what tests mostly do ---- */
 
 void kit_stream_create(struct kit_tenant *kt, uint32_t index, uint32_t flags)

@@ -67,6 +67,9 @@ CUresult kit_call(struct kit_tenant *kt, enum gsb_rec_type type, const void *bod
 		  uint32_t body_bytes, const void *tail, uint32_t tail_bytes);
 const void *kit_reply(const struct kit_tenant *kt);
 
+/* The tenant's only thread waits, as gsb_thread_wait would have it wait. */
+void kit_block(struct kit_tenant *kt, enum gsb_wait_kind kind, uint32_t index, uint64_t value);
+
 /* ---- what tests mostly do ---- */
 void kit_stream_create(struct kit_tenant *kt, uint32_t index, uint32_t flags);
 void kit_event_create(struct kit_tenant *kt, uint32_t index);

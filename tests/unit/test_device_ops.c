@@ -189,6 +189,9 @@ static void test_mem_alloc_is_counted_and_freed(void **state)
 	assert_true(a >= DEVICE_BASE && a < DEVICE_BASE + DEVICE_SIZE);
 	ops->mem_info(rig->dev, &free1, &total);
 	assert_true(free0 - free1 >= (1 << 20) + 100);
+	if (ops->mem_cost)
+		assert_int_equal(free0 - free1,
+				 ops->mem_cost(rig->dev, 1 << 20) + ops->mem_cost(rig->dev, 100));
 	assert_int_equal(ops->mem_free(rig->space, a + 512), -EINVAL);
 	assert_int_equal(ops->mem_free(rig->space, a), 0);
 	assert_int_equal(ops->mem_free(rig->space, a), -EINVAL);
@@ -207,6 +210,8 @@ static void test_mem_alloc_past_limit_is_edquot_past_window_enomem(void **state)
 	assert_int_equal(ops->mem_alloc(small, (1 << 20) + 1, &a), -EDQUOT);
 	assert_int_equal(ops->mem_alloc(rig->space, DEVICE_SIZE, &a), -ENOMEM);
 	assert_int_equal(ops->mem_alloc(rig->space, UINT64_MAX, &a), -ENOMEM);
+	if (ops->mem_cost)
+		assert_int_equal(ops->mem_cost(rig->dev, UINT64_MAX), UINT64_MAX);
 	assert_int_equal(ops->mem_alloc(rig->space, 0, &a), -EINVAL);
 	assert_int_equal(a, 7);
 	assert_int_equal(ops->mem_alloc(small, 1 << 19, &a), 0);

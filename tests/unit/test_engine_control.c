@@ -12,47 +12,22 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "broker/engine/control.h"
 #include "shm/channel.h"
-#include "tests/unit/engine_kit.h"
+#include "tests/unit/control_kit.h"
 
 struct fixture {
-	struct kit_engine k;
-	struct gsb_control control;
-	int brokerd;		 /* our end */
+	struct kit_control c;
 	int client, pidfd_write; /* a client's ends */
 };
-
-static void receive(struct fixture *f, enum gsb_ctl_type type, void *m, size_t size)
-{
-	struct gsb_msg *msg = m;
-
-	kit_settle(&f->k);
-	assert_true(gsb_channel_recv(f->brokerd, m, size, NULL, NULL) > 0);
-	assert_int_equal(msg->type, type);
-}
-
-static void send_message(struct fixture *f, struct gsb_msg *m, enum gsb_ctl_type type, size_t size)
-{
-	gsb_msg_init(m, (enum gsb_msg_type)type, (uint32_t)size);
-	assert_int_equal(gsb_channel_send(f->brokerd, m, NULL, 0), 0);
-}
 
 static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
-	struct gsb_ctl_ready ready;
-	int s[2];
 
-	kit_engine_init(&f->k, false);
-	kit_device_auto(f->k.dev);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, s), 0);
-	fcntl(s[0], F_SETFL, O_NONBLOCK);
-	f->brokerd = s[0];
+	kit_control_init(&f->c, false);
+	kit_control_grant_all(&f->c);
+	kit_device_auto(f->c.k.dev);
 	f->client = f->pidfd_write = -1;
-	assert_int_equal(gsb_control_init(&f->control, f->k.engine, s[1]), 0);
-	receive(f, GSB_CTL_READY, &ready, sizeof(ready));
-	assert_int_equal(ready.device.total_mem_bytes, f->k.dev->info.total_mem_bytes);
 	*state = f;
 	return 0;
 }
@@ -65,9 +40,7 @@ static int teardown(void **state)
 		close(f->client);
 	if (f->pidfd_write >= 0)
 		close(f->pidfd_write);
-	kit_engine_finish(&f->k);
-	close(f->brokerd);
-	close(f->control.watch.fd);
+	kit_control_finish(&f->c);
 	free(f);
 	return 0;
 }
@@ -86,7 +59,7 @@ static void hand_over(struct fixture *f, uint32_t id, uint64_t features)
 	strcpy(a.hello.program, "gpu_db");
 	gsb_msg_init(&a.msg, (enum gsb_msg_type)GSB_CTL_ADMIT, sizeof(a));
 	assert_int_equal(
-		gsb_channel_send(f->brokerd, &a.msg, (const int[]){sockets[1], pipes[0]}, 2), 0);
+		gsb_channel_send(f->c.brokerd, &a.msg, (const int[]){sockets[1], pipes[0]}, 2), 0);
 	close(sockets[1]);
 	close(pipes[0]);
 }
@@ -106,7 +79,7 @@ static void test_admitted_tenant_is_welcomed_shown_and_gone(void **state)
 	unsigned n_fds = GSB_CHANNEL_FDS_MAX;
 
 	hand_over(f, 31, GSB_FEATURE_STAGING);
-	receive(f, GSB_CTL_ADMITTED, &admitted, sizeof(admitted));
+	kit_control_receive(&f->c, GSB_CTL_ADMITTED, &admitted, sizeof(admitted));
 	assert_int_equal(admitted.tenant_id, 31);
 	assert_int_equal(gsb_channel_recv(f->client, &welcome, sizeof(welcome), fds, &n_fds),
 			 sizeof(welcome));
@@ -115,8 +88,8 @@ static void test_admitted_tenant_is_welcomed_shown_and_gone(void **state)
 	assert_int_equal(n_fds, 4); /* no host window was asked for */
 	while (n_fds)
 		close(fds[--n_fds]);
-	send_message(f, &ask.msg, GSB_CTL_STATUS, sizeof(ask));
-	receive(f, GSB_CTL_STATUS_REPLY, &status, sizeof(status));
+	kit_control_send(&f->c, &ask.msg, GSB_CTL_STATUS, sizeof(ask));
+	kit_control_receive(&f->c, GSB_CTL_STATUS_REPLY, &status, sizeof(status));
 	assert_int_equal(status.r.number, 5);
 	assert_int_equal(status.r.n_tenants, 1);
 	assert_string_equal(status.r.policy, "fifo");
@@ -125,7 +98,7 @@ static void test_admitted_tenant_is_welcomed_shown_and_gone(void **state)
 	assert_int_equal(status.r.tenants[0].pid, 77);
 	close(f->pidfd_write);
 	f->pidfd_write = -1;
-	receive(f, GSB_CTL_GONE, &gone, sizeof(gone));
+	kit_control_receive(&f->c, GSB_CTL_GONE, &gone, sizeof(gone));
 	assert_int_equal(gone.tenant_id, 31);
 	assert_int_equal(gone.reason, GSB_GONE_EXITED);
 }
@@ -137,7 +110,7 @@ static void test_library_of_another_build_is_refused_with_the_remedy(void **stat
 	struct gsb_msg_refused told;
 
 	hand_over(f, 32, GSB_FEATURE_STAGING | 1ull << 40);
-	receive(f, GSB_CTL_REFUSED, &refused, sizeof(refused));
+	kit_control_receive(&f->c, GSB_CTL_REFUSED, &refused, sizeof(refused));
 	assert_int_equal(refused.error, -EPROTONOSUPPORT);
 	assert_int_equal(gsb_channel_recv(f->client, &told, sizeof(told), NULL, NULL),
 			 sizeof(told));
@@ -151,11 +124,11 @@ static void test_draining_engine_refuses_and_says_so(void **state)
 	struct gsb_ctl_shutdown down = {.how = GSB_SHUTDOWN_DRAIN};
 	struct gsb_ctl_refused refused;
 
-	send_message(f, &down.msg, GSB_CTL_SHUTDOWN, sizeof(down));
-	kit_settle(&f->k);
-	assert_false(f->control.stop);
+	kit_control_send(&f->c, &down.msg, GSB_CTL_SHUTDOWN, sizeof(down));
+	kit_settle(&f->c.k);
+	assert_false(f->c.control.stop);
 	hand_over(f, 33, GSB_FEATURE_STAGING);
-	receive(f, GSB_CTL_REFUSED, &refused, sizeof(refused));
+	kit_control_receive(&f->c, GSB_CTL_REFUSED, &refused, sizeof(refused));
 	assert_int_equal(refused.error, -ESHUTDOWN);
 }
 
@@ -164,13 +137,13 @@ static void test_shutdown_now_and_end_of_file_stop_the_engine(void **state)
 	struct fixture *f = *state;
 	struct gsb_ctl_shutdown down = {.how = GSB_SHUTDOWN_NOW};
 
-	send_message(f, &down.msg, GSB_CTL_SHUTDOWN, sizeof(down));
-	kit_settle(&f->k);
-	assert_true(f->control.stop);
-	f->control.stop = false;
-	shutdown(f->brokerd, SHUT_WR);
-	kit_settle(&f->k);
-	assert_true(f->control.stop);
+	kit_control_send(&f->c, &down.msg, GSB_CTL_SHUTDOWN, sizeof(down));
+	kit_settle(&f->c.k);
+	assert_true(f->c.control.stop);
+	f->c.control.stop = false;
+	shutdown(f->c.brokerd, SHUT_WR);
+	kit_settle(&f->c.k);
+	assert_true(f->c.control.stop);
 }
 
 static void test_limits_change_a_tenant_that_is_there(void **state)
@@ -181,11 +154,11 @@ static void test_limits_change_a_tenant_that_is_there(void **state)
 				   .limits = {.device_mem_bytes = 4096, .queued_records = 7}};
 
 	hand_over(f, 34, GSB_FEATURE_STAGING);
-	receive(f, GSB_CTL_ADMITTED, &admitted, sizeof(admitted));
-	send_message(f, &m.msg, GSB_CTL_LIMITS, sizeof(m));
-	kit_settle(&f->k);
-	assert_int_equal(f->k.engine->tenants[admitted.slot]->limits.device_mem_bytes, 4096);
-	assert_int_equal(f->k.engine->tenants[admitted.slot]->limits.queued_records, 7);
+	kit_control_receive(&f->c, GSB_CTL_ADMITTED, &admitted, sizeof(admitted));
+	kit_control_send(&f->c, &m.msg, GSB_CTL_LIMITS, sizeof(m));
+	kit_settle(&f->c.k);
+	assert_int_equal(f->c.k.engine->tenants[admitted.slot]->limits.device_mem_bytes, 4096);
+	assert_int_equal(f->c.k.engine->tenants[admitted.slot]->limits.queued_records, 7);
 }
 
 /* Contexts were made with the limit of their time. */
@@ -197,12 +170,12 @@ static void test_raised_limit_reaches_contexts_that_are_there(void **state)
 	struct gsb_ctl_limits m = {.limits = {.device_mem_bytes = 1 << 20}};
 	struct kit_tenant t;
 
-	kit_tenant_init(&t, &f->k, &small);
+	kit_tenant_init(&t, &f->c.k, &small);
 	assert_int_equal(kit_call(&t, GSB_REC_MEM_ALLOC, &a, sizeof(a), NULL, 0),
 			 CUDA_ERROR_OUT_OF_MEMORY);
 	m.tenant_id = t.id;
-	send_message(f, &m.msg, GSB_CTL_LIMITS, sizeof(m));
-	kit_settle(&f->k);
+	kit_control_send(&f->c, &m.msg, GSB_CTL_LIMITS, sizeof(m));
+	kit_settle(&f->c.k);
 	assert_int_equal(kit_call(&t, GSB_REC_MEM_ALLOC, &a, sizeof(a), NULL, 0), CUDA_SUCCESS);
 	kit_tenant_finish(&t);
 }
@@ -212,10 +185,10 @@ static void test_message_of_a_wrong_size_is_dropped(void **state)
 	struct fixture *f = *state;
 	struct gsb_ctl_admit a = {0};
 
-	send_message(f, &a.msg, GSB_CTL_ADMIT, sizeof(struct gsb_ctl_status));
-	kit_settle(&f->k);
-	assert_int_equal(f->k.engine->n_tenants, 0);
-	assert_false(f->control.stop);
+	kit_control_send(&f->c, &a.msg, GSB_CTL_ADMIT, sizeof(struct gsb_ctl_status));
+	kit_settle(&f->c.k);
+	assert_int_equal(f->c.k.engine->n_tenants, 0);
+	assert_false(f->c.control.stop);
 }
 
 #define control_test(t) cmocka_unit_test_setup_teardown(t, setup, teardown)

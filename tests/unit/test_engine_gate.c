@@ -52,18 +52,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* The tenant's only thread waits, as gsb_thread_wait would have it wait. */
-static void block(struct kit_tenant *t, enum gsb_wait_kind kind, uint32_t index, uint64_t value)
-{
-	struct gsb_thread *th = &t->region->threads[t->slot];
-
-	th->wait_kind = kind;
-	th->wait_index = index;
-	th->wait_value = value;
-	atomic_fetch_or(&t->region->header.blocked[0], 1ull << t->slot);
-	atomic_store(&th->state, GSB_THREAD_BLOCKED);
-}
-
 static bool runs(const struct kit_tenant *t)
 {
 	return atomic_load(&t->region->threads[t->slot].state) == GSB_THREAD_RUNNING;
@@ -75,11 +63,11 @@ static void test_time_stands_while_a_thread_runs(void **state)
 	uint64_t now = f->k.dev->now_ns;
 
 	kit_fill(&f->a, 0, f->mem_a);
-	block(&f->a, GSB_WAIT_STREAM, 0, 1);
+	kit_block(&f->a, GSB_WAIT_STREAM, 0, 1);
 	kit_settle(&f->k);
 	assert_int_equal(f->k.dev->n_issued, 0); /* b runs */
 	assert_int_equal(f->k.dev->now_ns, now);
-	block(&f->b, GSB_WAIT_NOTHING, 0, 0);
+	kit_block(&f->b, GSB_WAIT_NOTHING, 0, 0);
 	kit_settle(&f->k);
 	assert_int_equal(f->k.dev->n_issued, 1);
 	assert_int_equal(kit_done(&f->a, 0), 1);
@@ -92,15 +80,15 @@ static void test_time_waits_for_a_thread_that_was_woken(void **state)
 {
 	struct fixture *f = *state;
 
-	block(&f->b, GSB_WAIT_NOTHING, 0, 0);
+	kit_block(&f->b, GSB_WAIT_NOTHING, 0, 0);
 	kit_fill(&f->a, 0, f->mem_a);
 	kit_fill(&f->a, 1, f->mem_a);
-	block(&f->a, GSB_WAIT_STREAM, 0, 1);
+	kit_block(&f->a, GSB_WAIT_STREAM, 0, 1);
 	kit_settle(&f->k);
 	assert_true(runs(&f->a));
 	assert_int_equal(kit_done(&f->a, 0), 1);
 	assert_int_equal(f->k.dev->n_issued, 1); /* stream 1 is ready, but a runs */
-	block(&f->a, GSB_WAIT_STREAM, 1, 1);
+	kit_block(&f->a, GSB_WAIT_STREAM, 1, 1);
 	kit_settle(&f->k);
 	assert_int_equal(kit_done(&f->a, 1), 1);
 }
@@ -113,8 +101,8 @@ static void test_host_work_costs_what_is_declared(void **state)
 	kit_nop(&f->a, 0);
 	kit_nop(&f->a, 0);
 	kit_fill(&f->a, 0, f->mem_a);
-	block(&f->a, GSB_WAIT_STREAM, 0, 3);
-	block(&f->b, GSB_WAIT_NOTHING, 0, 0);
+	kit_block(&f->a, GSB_WAIT_STREAM, 0, 3);
+	kit_block(&f->b, GSB_WAIT_NOTHING, 0, 0);
 	kit_settle(&f->k);
 	assert_int_equal(f->k.dev->log[0].not_before_ns, host + 3 * HOST_CALL_NS);
 }
@@ -124,12 +112,12 @@ static void test_event_times_are_device_times(void **state)
 	struct fixture *f = *state;
 	struct gsb_event_word *w = f->a.region->events;
 
-	block(&f->b, GSB_WAIT_NOTHING, 0, 0);
+	kit_block(&f->b, GSB_WAIT_NOTHING, 0, 0);
 	kit_record(&f->a, 1, 0);
 	kit_fill(&f->a, 1, f->mem_a);
 	kit_fill(&f->a, 1, f->mem_a);
 	kit_record(&f->a, 1, 1);
-	block(&f->a, GSB_WAIT_EVENT, 1, 1);
+	kit_block(&f->a, GSB_WAIT_EVENT, 1, 1);
 	kit_settle(&f->k);
 	/* The first fill is posted one call after the record; the second follows at once. */
 	assert_int_equal(w[1].time_ns - w[0].time_ns, HOST_CALL_NS + 2 * COMMAND_NS);
@@ -144,8 +132,8 @@ static void test_order_of_issue_does_not_depend_on_arrival(void **state)
 	kit_fill(&f->b, 0, f->mem_b);
 	kit_settle(&f->k);
 	kit_fill(&f->a, 0, f->mem_a);
-	block(&f->a, GSB_WAIT_STREAM, 0, 1);
-	block(&f->b, GSB_WAIT_STREAM, 0, 1);
+	kit_block(&f->a, GSB_WAIT_STREAM, 0, 1);
+	kit_block(&f->b, GSB_WAIT_STREAM, 0, 1);
 	kit_settle(&f->k);
 	assert_int_equal(f->k.dev->log[0].addr, f->mem_a);
 	assert_int_equal(f->k.dev->log[1].addr, f->mem_b);
@@ -163,8 +151,8 @@ static void test_time_waits_for_a_thread_that_blocked_in_vain(void **state)
 	kit_fill(&f->b, 0, f->mem_b);
 	kit_settle(&f->k);
 	f->a.t->queues.changed = false;
-	block(&f->a, GSB_WAIT_STREAM, 0, 1);
-	block(&f->b, GSB_WAIT_STREAM, 0, 1);
+	kit_block(&f->a, GSB_WAIT_STREAM, 0, 1);
+	kit_block(&f->b, GSB_WAIT_STREAM, 0, 1);
 	kit_settle(&f->k);
 	assert_true(runs(&f->a));
 	assert_int_equal(f->k.dev->n_advances, 0);
@@ -175,15 +163,15 @@ static void test_time_waits_for_a_host_function(void **state)
 	struct fixture *f = *state;
 
 	kit_host_func(&f->a, 0, 5);
-	block(&f->a, GSB_WAIT_STREAM, 0, 1);
+	kit_block(&f->a, GSB_WAIT_STREAM, 0, 1);
 	kit_fill(&f->b, 0, f->mem_b);
-	block(&f->b, GSB_WAIT_STREAM, 0, 1);
+	kit_block(&f->b, GSB_WAIT_STREAM, 0, 1);
 	kit_settle(&f->k);
 	assert_int_equal(f->k.dev->n_advances, 0); /* a thread of the library is at it */
 	assert_true(kit_host_func_done(&f->a, 5));
 	kit_settle(&f->k);
 	assert_true(runs(&f->a));
-	block(&f->a, GSB_WAIT_NOTHING, 0, 0);
+	kit_block(&f->a, GSB_WAIT_NOTHING, 0, 0);
 	kit_settle(&f->k);
 	assert_int_equal(kit_done(&f->b, 0), 1);
 }
@@ -194,7 +182,7 @@ static void test_tenant_that_runs_too_long_is_charged_and_time_goes_on(void **st
 	uint64_t now = f->k.dev->now_ns;
 
 	kit_fill(&f->a, 0, f->mem_a);
-	block(&f->a, GSB_WAIT_STREAM, 0, 1);
+	kit_block(&f->a, GSB_WAIT_STREAM, 0, 1);
 	while (!kit_done(&f->a, 0)) /* b never blocks: the engine's own timer ends this */
 		if (!gsb_engine_turn(f->k.engine))
 			gsb_engine_sleep(f->k.engine);
@@ -203,7 +191,7 @@ static void test_tenant_that_runs_too_long_is_charged_and_time_goes_on(void **st
 	assert_int_equal(f->k.dev->advanced_to_ns, now + 1000000);
 	/* From now on nobody waits for b, and it is not charged again, until it blocked once. */
 	kit_fill(&f->a, 0, f->mem_a);
-	block(&f->a, GSB_WAIT_STREAM, 0, 2);
+	kit_block(&f->a, GSB_WAIT_STREAM, 0, 2);
 	kit_settle(&f->k);
 	assert_int_equal(kit_done(&f->a, 0), 2);
 	assert_int_equal(f->b.t->stats.charged_ns, 1000000);
@@ -216,7 +204,7 @@ static void test_call_in_between_ends_the_charge(void **state)
 	uint32_t other;
 
 	kit_fill(&f->a, 0, f->mem_a);
-	block(&f->a, GSB_WAIT_STREAM, 0, 1);
+	kit_block(&f->a, GSB_WAIT_STREAM, 0, 1);
 	while (!kit_done(&f->a, 0))
 		if (!gsb_engine_turn(f->k.engine))
 			gsb_engine_sleep(f->k.engine);
@@ -229,12 +217,12 @@ static void test_call_in_between_ends_the_charge(void **state)
 	assert_false(f->b.t->charged);
 	f->k.engine->params.gate_timeout_ns = 100 * 1000000000ull;
 	kit_fill(&f->a, 0, f->mem_a);
-	block(&f->a, GSB_WAIT_STREAM, 0, 2);
+	kit_block(&f->a, GSB_WAIT_STREAM, 0, 2);
 	kit_settle(&f->k);
 	assert_int_equal(kit_done(&f->a, 0), 1);
 	kit_alloc(&f->b, 64); /* a waits: no call changes anything */
 	assert_true(f->b.t->running_since_ns);
-	block(&f->b, GSB_WAIT_NOTHING, 0, 0);
+	kit_block(&f->b, GSB_WAIT_NOTHING, 0, 0);
 	kit_settle(&f->k);
 	assert_int_equal(kit_done(&f->a, 0), 2);
 }
@@ -247,7 +235,7 @@ static void test_time_goes_on_beside_a_ring_that_is_never_empty(void **state)
 	struct gsb_rec_object drop = {.handle = kit_event(7)};
 
 	kit_fill(&f->a, 0, f->mem_a);
-	block(&f->a, GSB_WAIT_STREAM, 0, 1);
+	kit_block(&f->a, GSB_WAIT_STREAM, 0, 1);
 	for (int i = 0; i < 200000 && !kit_done(&f->a, 0); i++) {
 		for (int n = i ? 0 : -GSB_TURN_RECORDS; n < GSB_TURN_RECORDS; n += 2) {
 			kit_post(&f->b, GSB_REC_EVENT_CREATE, 0, &make, sizeof(make), NULL, 0);
@@ -269,9 +257,9 @@ static void test_time_goes_on_beside_a_load_that_takes_long(void **state)
 	kit_load_inc(&f->b, 0, 0);
 	pthread_mutex_lock(&f->k.dev->preparing);
 	call = kit_post_call(&f->b, GSB_REC_FUNCTION_PREPARE, &fn, sizeof(fn), NULL, 0);
-	block(&f->b, GSB_WAIT_REPLY, 0, call);
+	kit_block(&f->b, GSB_WAIT_REPLY, 0, call);
 	kit_fill(&f->a, 0, f->mem_a);
-	block(&f->a, GSB_WAIT_STREAM, 0, 1);
+	kit_block(&f->a, GSB_WAIT_STREAM, 0, 1);
 	alarm(20); /* without the engine's own timer this sleeps for ever */
 	while (!kit_done(&f->a, 0))
 		if (!gsb_engine_turn(f->k.engine))

@@ -20,7 +20,7 @@ struct gsb_job *gsb_job_create(struct gsb_tenant *t, struct gsb_ctx *ctx,
 	j->ctx = ctx;
 	j->fence = ctx ? gsb_fence_hold(&ctx->order) : NULL;
 	j->space = ctx ? ctx->space : NULL;
-	t->n_jobs++;
+	gsb_tenant_job_begin(t);
 	return j;
 }
 
@@ -29,8 +29,7 @@ void gsb_job_destroy(struct gsb_job *j)
 	struct gsb_ctx *ctx = j->ctx;
 	struct gsb_fence *fence = j->fence;
 
-	j->tenant->n_jobs--;
-	j->tenant->queues.stalled = false;
+	gsb_tenant_job_end(j->tenant);
 	free(j);
 	if (ctx)
 		gsb_fence_release(&ctx->order, fence);

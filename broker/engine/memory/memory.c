@@ -5,13 +5,57 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/checked.h"
 #include "base/err.h"
+#include "broker/engine/memory/grant.h"
 #include "broker/engine/memory/host.h"
 #include "broker/engine/order/fence.h"
 #include "broker/engine/order/stream.h"
 #include "broker/engine/tenant/tenant.h"
+
+/* ---- calls that wait for device memory ---- */
+
+/* A call that is answered when gsbrokerd has said whether there is so much. */
+struct waiting_call {
+	struct gsb_grant_wait wait;
+	struct gsb_ctx *ctx;
+	struct gsb_rec call;
+	uint64_t size;
+	void (*go_on)(struct gsb_ctx *ctx, const struct gsb_rec *call, uint64_t size);
+};
+
+static void waited(struct gsb_grant_wait *w, int err)
+{
+	struct waiting_call *c = gsb_container_of(w, struct waiting_call, wait);
+	struct gsb_tenant *t = c->ctx->tenant;
+
+	gsb_tenant_job_end(t);
+	if (err == -ECANCELED)
+		gsb_tenant_reply(t, &c->call, CUDA_ERROR_CONTEXT_IS_DESTROYED, 0);
+	else if (err)
+		gsb_tenant_fail_call(t, &c->call, err);
+	else
+		c->go_on(c->ctx, &c->call, c->size);
+	free(c);
+}
+
+/* A copy of want goes on when what it waits for is there. */
+static int wait_for_grant(const struct waiting_call *want)
+{
+	struct gsb_tenant *t = want->ctx->tenant;
+	struct waiting_call *c = malloc(sizeof(*c));
+
+	if (!c)
+		return gsb_tenant_fail_call(t, &want->call, -ENOMEM);
+	*c = *want;
+	c->wait.owner = c->ctx;
+	c->wait.done = waited;
+	gsb_tenant_job_begin(t);
+	gsb_grant_take(t->grant, &c->wait);
+	return 0;
+}
 
 /* ---- device memory ---- */
 
@@ -22,16 +66,45 @@ static bool over_limit(uint64_t used, uint64_t size, uint64_t limit)
 	return limit && (gsb_add_overflows(used, size, &sum) || sum > limit);
 }
 
-static int alloc_device(struct gsb_tenant *t, struct gsb_ctx *ctx, uint64_t size, uint64_t *addr)
+/* What an allocation takes of the device. */
+static uint64_t cost(const struct gsb_tenant *t, uint64_t size)
 {
-	const struct gsb_device_ops *ops = t->dev->ops;
-	int err;
+	return t->dev->ops->mem_cost ? t->dev->ops->mem_cost(t->dev, size) : size;
+}
 
-	if (!size)
-		return -EINVAL;
-	if (over_limit(t->device_used_bytes, size, t->limits.device_mem_bytes))
-		return -EDQUOT;
-	err = ops->mem_alloc(ctx->space, size, addr);
+static int check_limit(const struct gsb_tenant *t, uint64_t bytes)
+{
+	return over_limit(t->device_used_bytes, bytes, t->limits.device_mem_bytes) ? -EDQUOT : 0;
+}
+
+int gsb_memory_use(struct gsb_ctx *ctx, uint64_t bytes)
+{
+	struct gsb_tenant *t = ctx->tenant;
+	int err = check_limit(t, bytes);
+
+	if (err)
+		return err;
+	ctx->device_used_bytes += bytes;
+	t->device_used_bytes += bytes;
+	if (t->device_used_bytes > t->stats.device_mem_peak_bytes)
+		t->stats.device_mem_peak_bytes = t->device_used_bytes;
+	return 0;
+}
+
+void gsb_memory_unuse(struct gsb_ctx *ctx, uint64_t bytes)
+{
+	ctx->device_used_bytes -= bytes;
+	ctx->tenant->device_used_bytes -= bytes;
+	gsb_grant_give(ctx->tenant->grant, bytes);
+}
+
+/* What it takes is granted already. */
+static int alloc_device(struct gsb_ctx *ctx, uint64_t size, uint64_t *addr)
+{
+	struct gsb_tenant *t = ctx->tenant;
+	const struct gsb_device_ops *ops = t->dev->ops;
+	int err = ops->mem_alloc(ctx->space, size, addr);
+
 	if (err)
 		return err;
 	err = gsb_ranges_add(&ctx->device_taken, *addr, size);
@@ -40,10 +113,12 @@ static int alloc_device(struct gsb_tenant *t, struct gsb_ctx *ctx, uint64_t size
 	err = gsb_ranges_add(&ctx->device_live, *addr, size);
 	if (err)
 		goto err_live;
-	t->device_used_bytes += size;
-	if (t->device_used_bytes > t->stats.device_mem_peak_bytes)
-		t->stats.device_mem_peak_bytes = t->device_used_bytes;
+	err = gsb_memory_use(ctx, cost(t, size));
+	if (err)
+		goto err_use;
 	return 0;
+err_use:
+	gsb_ranges_remove(&ctx->device_live, *addr, &(struct gsb_range){0});
 err_live:
 	gsb_ranges_remove(&ctx->device_taken, *addr, &(struct gsb_range){0});
 err_taken:
@@ -51,19 +126,40 @@ err_taken:
 	return err;
 }
 
+static void alloc_granted(struct gsb_ctx *ctx, const struct gsb_rec *call, uint64_t size)
+{
+	struct gsb_reply_range range = {.size = size};
+	int err = alloc_device(ctx, size, &range.addr);
+
+	if (err) {
+		gsb_grant_give(ctx->tenant->grant, cost(ctx->tenant, size));
+		gsb_tenant_fail_call(ctx->tenant, call, err);
+		return;
+	}
+	gsb_tenant_reply_with(ctx->tenant, call, &range, sizeof(range));
+}
+
 int gsb_memory_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 		     const struct gsb_rec_mem_alloc *body)
 {
 	struct gsb_ctx *ctx = gsb_ctx_find(t, body->ctx);
-	struct gsb_reply_range range = {.size = body->size};
+	struct waiting_call want = {
+		.wait.bytes = cost(t, body->size),
+		.ctx = ctx,
+		.call = *rec,
+		.size = body->size,
+		.go_on = alloc_granted,
+	};
 	int err;
 
 	if (!ctx)
 		return gsb_no_such(t, rec, "context", body->ctx);
-	err = alloc_device(t, ctx, body->size, &range.addr);
+	err = body->size ? check_limit(t, want.wait.bytes) : -EINVAL;
 	if (err)
 		return gsb_tenant_fail_call(t, rec, err);
-	gsb_tenant_reply_with(t, rec, &range, sizeof(range));
+	if (!gsb_grant_try(t->grant, want.wait.bytes))
+		return wait_for_grant(&want);
+	alloc_granted(ctx, rec, body->size);
 	return 0;
 }
 
@@ -86,8 +182,8 @@ static void release(struct gsb_ctx *ctx, uint64_t addr)
 
 	if (gsb_ranges_remove(&ctx->device_taken, addr, &was))
 		return;
-	t->device_used_bytes -= was.size;
 	t->dev->ops->mem_free(ctx->space, addr);
+	gsb_memory_unuse(ctx, cost(t, was.size));
 }
 
 static void free_done(struct gsb_order *o, const struct gsb_fence_job *job)
@@ -160,21 +256,41 @@ int gsb_memory_free_async(struct gsb_tenant *t, const struct gsb_rec *rec,
 	return retire(t, ctx, body->addr);
 }
 
-int gsb_memory_info(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t ctx)
+static uint64_t least(uint64_t a, uint64_t b)
 {
-	struct gsb_reply_mem_info info;
-	uint64_t limit = t->limits.device_mem_bytes, left;
+	return a < b ? a : b;
+}
 
-	if (!gsb_ctx_find(t, ctx))
-		return gsb_no_such(t, rec, "context", ctx);
+/* What is left to the tenant of its limit, or to all of the device if that is less. */
+static void answer_info(struct gsb_ctx *ctx, const struct gsb_rec *call, uint64_t size)
+{
+	struct gsb_tenant *t = ctx->tenant;
+	struct gsb_reply_mem_info info;
+	uint64_t limit = t->limits.device_mem_bytes, granted = gsb_grant_free(t->grant), left;
+
 	t->dev->ops->mem_info(t->dev, &info.free_bytes, &info.total_bytes);
 	if (limit && limit < info.total_bytes)
 		info.total_bytes = limit;
 	left = info.total_bytes > t->device_used_bytes ? info.total_bytes - t->device_used_bytes
 						       : 0;
-	if (left < info.free_bytes)
-		info.free_bytes = left;
-	gsb_tenant_reply_with(t, rec, &info, sizeof(info));
+	info.free_bytes = least(info.free_bytes, least(left, granted));
+	gsb_tenant_reply_with(t, call, &info, sizeof(info));
+}
+
+int gsb_memory_info(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t handle)
+{
+	struct waiting_call want = {
+		.wait.figures = true,
+		.ctx = gsb_ctx_find(t, handle),
+		.call = *rec,
+		.go_on = answer_info,
+	};
+
+	if (!want.ctx)
+		return gsb_no_such(t, rec, "context", handle);
+	if (!t->grant->keep)
+		return wait_for_grant(&want);
+	answer_info(want.ctx, rec, 0);
 	return 0;
 }
 
@@ -202,11 +318,14 @@ int gsb_memory_ctx_retire(struct gsb_ctx *ctx)
 	return gsb_memory_host_ctx_retire(ctx);
 }
 
+void gsb_memory_ctx_cancel(struct gsb_ctx *ctx)
+{
+	gsb_grant_cancel(ctx->tenant->grant, ctx);
+}
+
 void gsb_memory_ctx_finish(struct gsb_ctx *ctx)
 {
 	gsb_memory_host_ctx_finish(ctx);
-	for (size_t i = 0; i < ctx->device_taken.n_items; i++)
-		ctx->tenant->device_used_bytes -= ctx->device_taken.items[i].size;
 	gsb_ranges_finish(&ctx->device_taken);
 	gsb_ranges_finish(&ctx->device_live);
 }

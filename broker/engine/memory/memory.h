@@ -5,6 +5,9 @@
  * Two maps a context and two a tenant: "taken" is what is allocated, "live" is what a record may
  * name. A free takes memory out of "live" when it is consumed and out of "taken" when the work
  * before it is done, so nothing can name memory that is about to go, and nothing reuses it before.
+ *
+ * A limit and the engine's grant (grant.h) are checked before the device is asked. Both count what the device
+ * says that an allocation takes, and the variables of modules, too.
  */
 #ifndef GSB_BROKER_ENGINE_MEMORY_MEMORY_H
 #define GSB_BROKER_ENGINE_MEMORY_MEMORY_H
@@ -34,8 +37,20 @@ int gsb_memory_host_free(struct gsb_tenant *t, const struct gsb_rec *rec,
 int gsb_memory_ctx_init(struct gsb_ctx *ctx);
 /* Its end has begun: what is every context's goes when the work of all of them until now is done. -EAGAIN. */
 int gsb_memory_ctx_retire(struct gsb_ctx *ctx);
+/* Its calls that wait for memory are answered now. */
+void gsb_memory_ctx_cancel(struct gsb_ctx *ctx);
 /* What a context that ends has not freed; its work is done, its space still there. */
 void gsb_memory_ctx_finish(struct gsb_ctx *ctx);
+
+/*
+ * gsb_memory_use() - count what an allocation or a module takes of the device
+ * @bytes: granted (grant.h), and if this fails still to be given back
+ *
+ * Return: 0, -EDQUOT: more than the tenant may have.
+ */
+int gsb_memory_use(struct gsb_ctx *ctx, uint64_t bytes);
+/* The device has them again: so has the grant. */
+void gsb_memory_unuse(struct gsb_ctx *ctx, uint64_t bytes);
 
 /* A variable of a module may be named in copies, too. */
 int gsb_memory_add_global(struct gsb_ctx *ctx, uint64_t addr, uint64_t size);

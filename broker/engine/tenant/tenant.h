@@ -25,6 +25,7 @@
 #include "shm/ring.h"
 
 struct gsb_engine;
+struct gsb_grant;
 struct gsb_upload;
 struct gsb_loader;
 struct gsb_scheduler;
@@ -39,6 +40,7 @@ struct gsb_ctx {
 		device_live;	      /* what copies may name: allocations not freed, and globals */
 	struct gsb_ranges host_owned; /* pinned memory that goes with it */
 	uint64_t window_base, window_size;
+	uint64_t device_used_bytes; /* as the device counts: allocations, variables of modules */
 	uint32_t index;
 	CUresult error;		 /* sticky; the tenant's word says the same */
 	struct gsb_rec end_call; /* being destroyed: whom to answer */
@@ -50,6 +52,7 @@ struct gsb_tenant {
 	struct gsb_watches *watches;
 	struct gsb_loader *loader;
 	struct gsb_scheduler *scheduler;
+	struct gsb_grant *grant;
 	const struct gsb_clock *clock;
 
 	uint32_t id, slot;
@@ -74,9 +77,11 @@ struct gsb_tenant {
 	struct gsb_table modules, functions;
 	struct gsb_upload *uploads; /* uploads under way: code/upload.c */
 
-	uint32_t n_in_flight, n_jobs, n_host_funcs;
-	uint64_t loader_round; /* of its last job */
-	uint64_t device_used_bytes, host_used_bytes;
+	uint32_t n_in_flight, n_host_funcs;
+	uint32_t n_jobs;	    /* calls that others work on: the loader, gsbrokerd */
+	uint64_t loader_round;	    /* of its last job */
+	uint64_t device_used_bytes; /* of its contexts */
+	uint64_t host_used_bytes;
 	uint64_t host_ns; /* virtual clock: when its last record was posted */
 	uint64_t
 		running_since_ns; /* real time since when it holds up virtual time; 0: it does not */
@@ -131,6 +136,18 @@ void gsb_host_func_wake(struct gsb_tenant *t);
 
 /* In virtual time: one call of the tenant's has taken its fixed time. */
 void gsb_tenant_charge_host(struct gsb_tenant *t);
+
+/* Somebody else has a call of it in hand: until the end it is not freed, and virtual time waits. */
+static inline void gsb_tenant_job_begin(struct gsb_tenant *t)
+{
+	t->n_jobs++;
+}
+
+static inline void gsb_tenant_job_end(struct gsb_tenant *t)
+{
+	t->n_jobs--;
+	t->queues.stalled = false;
+}
 
 static inline struct gsb_tenant *gsb_tenant_of(struct gsb_queues *q)
 {

@@ -118,8 +118,6 @@ void emu_heap_finish(struct emu_heap *heap)
 	free(heap->retired);
 }
 
-/* ---- allocations; vram->lock held ---- */
-
 /* What it costs: whole pages, whole large pages from one on. */
 static int committed_size(uint64_t size, uint64_t *out)
 {
@@ -130,6 +128,15 @@ static int committed_size(uint64_t size, uint64_t *out)
 	*out = gsb_round_up(size, unit);
 	return 0;
 }
+
+uint64_t emu_heap_cost(uint64_t size)
+{
+	uint64_t bytes;
+
+	return committed_size(size, &bytes) ? UINT64_MAX : bytes;
+}
+
+/* ---- allocations; vram->lock held ---- */
 
 static int charge(struct emu_heap *heap, uint64_t bytes)
 {

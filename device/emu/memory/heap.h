@@ -38,7 +38,8 @@ void emu_vram_init(struct emu_vram *vram, uint64_t total_bytes);
 void emu_vram_finish(struct emu_vram *vram); /* no heap is left */
 void emu_vram_info(struct emu_vram *vram, uint64_t *free_bytes, uint64_t *total_bytes);
 
-/* As ops.h says of space_create, space_limit, mem_alloc, mem_free, host_pin and host_unpin. */
+/* As ops.h says of mem_cost, space_create, space_limit, mem_alloc, mem_free, host_pin and host_unpin. */
+uint64_t emu_heap_cost(uint64_t size);
 int emu_heap_init(struct emu_heap *heap, struct emu_vram *vram, const struct gsb_space_params *p);
 void emu_heap_finish(struct emu_heap *heap); /* nothing touches it */
 void emu_heap_limit(struct emu_heap *heap, uint64_t limit_bytes);

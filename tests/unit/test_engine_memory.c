@@ -1,0 +1,446 @@
+/*
+ * test_engine_memory.c - device memory between an engine and gsbrokerd's ledger, which the test is: who waits, who
+ * does not, what is asked for and what is given back.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "shm/channel.h"
+#include "shm/region.h"
+#include "shm/wait.h"
+#include "tests/unit/control_kit.h"
+
+#define MB (1ull << 20)
+
+/* An engine that shares its device: nothing is granted that it did not ask for. Two tenants with a context each. */
+struct fixture {
+	struct kit_control c;
+	struct kit_tenant a, b;
+};
+
+static int start(void **state, bool virtual_clock)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	kit_control_init(&f->c, virtual_clock);
+	kit_tenant_init(&f->a, &f->c.k, NULL);
+	kit_tenant_init(&f->b, &f->c.k, NULL);
+	*state = f;
+	return 0;
+}
+
+static int setup(void **state)
+{
+	return start(state, false);
+}
+
+static int setup_virtual(void **state)
+{
+	return start(state, true);
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	if (f->c.k.engine) {
+		kit_tenant_finish(&f->a);
+		kit_tenant_finish(&f->b);
+	} else {
+		kit_tenant_free(&f->a);
+		kit_tenant_free(&f->b);
+	}
+	kit_control_finish(&f->c);
+	free(f);
+	return 0;
+}
+
+/* ---- gsbrokerd's part ---- */
+
+static void expect_ask(struct fixture *f, uint64_t bytes)
+{
+	struct gsb_ctl_memory m;
+
+	kit_control_receive(&f->c, GSB_CTL_MEMORY_ASK, &m, sizeof(m));
+	assert_int_equal(m.bytes, bytes);
+}
+
+static void expect_return(struct fixture *f, uint64_t bytes, bool is_recalled)
+{
+	struct gsb_ctl_memory_return m;
+
+	kit_control_receive(&f->c, GSB_CTL_MEMORY_RETURN, &m, sizeof(m));
+	assert_int_equal(m.bytes, bytes);
+	assert_int_equal(m.recall, is_recalled);
+}
+
+static void answer(struct fixture *f, uint64_t bytes, int error)
+{
+	struct gsb_ctl_memory_grant m = {
+		.bytes = bytes,
+		.free_bytes = 300 * MB,
+		.total_bytes = f->c.k.dev->info.total_mem_bytes,
+		.answer = 1,
+		.error = error,
+	};
+
+	kit_control_send(&f->c, &m.msg, GSB_CTL_MEMORY_GRANT, sizeof(m));
+	kit_settle(&f->c.k);
+}
+
+static void recall(struct fixture *f)
+{
+	struct gsb_ctl_memory m = {0};
+
+	kit_control_send(&f->c, &m.msg, GSB_CTL_MEMORY_RECALL, sizeof(m));
+}
+
+/* ---- a tenant's part ---- */
+
+static uint64_t post_alloc(struct kit_tenant *t, uint64_t size)
+{
+	struct gsb_rec_mem_alloc b = {.ctx = kit_ctx(0), .size = size};
+	uint64_t call = kit_post_call(t, GSB_REC_MEM_ALLOC, &b, sizeof(b), NULL, 0);
+
+	kit_settle(t->kit);
+	return call;
+}
+
+static CUresult status_of(const struct kit_tenant *t, uint64_t call)
+{
+	assert_true(kit_answered(t, call));
+	return (CUresult)t->region->threads[t->slot].status;
+}
+
+static uint64_t address(const struct kit_tenant *t)
+{
+	const struct gsb_reply_range *r = kit_reply(t);
+
+	return r->addr;
+}
+
+/* So many bytes, asked for and granted. */
+static uint64_t alloc_granted(struct fixture *f, struct kit_tenant *t, uint64_t size)
+{
+	uint64_t call = post_alloc(t, size);
+
+	expect_ask(f, size);
+	assert_false(kit_answered(t, call));
+	answer(f, size, 0);
+	assert_int_equal(status_of(t, call), CUDA_SUCCESS);
+	return address(t);
+}
+
+static void free_memory(struct kit_tenant *t, uint64_t addr)
+{
+	struct gsb_rec_mem_free b = {.ctx = kit_ctx(0), .addr = addr};
+
+	assert_int_equal(kit_call(t, GSB_REC_MEM_FREE, &b, sizeof(b), NULL, 0), CUDA_SUCCESS);
+}
+
+/* ---- alone ---- */
+
+static void test_alone_allocates_and_frees_without_a_message(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_alloc too_much = {.ctx = kit_ctx(0), .size = 1025 * MB};
+	struct gsb_rec_ctx ctx = {.ctx = kit_ctx(0)};
+	const struct gsb_reply_mem_info *info = kit_reply(&f->a);
+	uint64_t addr;
+
+	kit_control_grant_all(&f->c);
+	addr = kit_alloc(&f->a, 100 * MB);
+	assert_int_equal(kit_call(&f->a, GSB_REC_MEM_ALLOC, &too_much, sizeof(too_much), NULL, 0),
+			 CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(kit_call(&f->a, GSB_REC_MEM_INFO, &ctx, sizeof(ctx), NULL, 0),
+			 CUDA_SUCCESS);
+	assert_int_equal(info->free_bytes, 924 * MB);
+	assert_int_equal(info->total_bytes, 1024 * MB);
+	free_memory(&f->a, addr);
+	kit_control_receive_nothing(&f->c);
+}
+
+static void test_recall_returns_what_is_not_used_and_then_each_allocation_asks(void **state)
+{
+	struct fixture *f = *state;
+
+	kit_control_grant_all(&f->c);
+	kit_alloc(&f->a, 100 * MB);
+	recall(f);
+	expect_return(f, 924 * MB, true);
+	recall(f);
+	expect_return(f, 0, true);
+	alloc_granted(f, &f->a, 5 * MB);
+	kit_control_receive_nothing(&f->c);
+}
+
+/* ---- among several ---- */
+
+static void test_allocation_waits_for_its_answer_and_nothing_else_does(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t call;
+
+	kit_device_auto(f->c.k.dev);
+	call = post_alloc(&f->a, 10 * MB);
+	expect_ask(f, 10 * MB);
+	kit_nop(&f->a, 0);
+	kit_nop(&f->b, 0);
+	kit_settle(&f->c.k);
+	assert_false(kit_answered(&f->a, call));
+	assert_int_equal(kit_done(&f->a, 0), 1);
+	assert_int_equal(kit_done(&f->b, 0), 1);
+	answer(f, 10 * MB, 0);
+	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	kit_fill(&f->a, 0, address(&f->a));
+	kit_settle(&f->c.k);
+	assert_int_equal(kit_error(&f->a, 0), CUDA_SUCCESS);
+	kit_control_receive_nothing(&f->c);
+}
+
+static void test_refused_allocation_is_out_of_memory_and_the_next_one_asks(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t first = post_alloc(&f->a, 500 * MB), second = post_alloc(&f->b, 10 * MB);
+
+	expect_ask(f, 500 * MB);
+	kit_control_receive_nothing(&f->c); /* one question at a time */
+	answer(f, 0, -ENOMEM);
+	assert_int_equal(status_of(&f->a, first), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_false(kit_answered(&f->b, second));
+	expect_ask(f, 10 * MB);
+	answer(f, 10 * MB, 0);
+	assert_int_equal(status_of(&f->b, second), CUDA_SUCCESS);
+	kit_control_receive_nothing(&f->c);
+}
+
+static void test_freed_memory_is_returned_at_once(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t addr = alloc_granted(f, &f->a, 10 * MB);
+
+	alloc_granted(f, &f->a, 3 * MB);
+	free_memory(&f->a, addr);
+	expect_return(f, 10 * MB, false);
+	kit_tenant_die(&f->a);
+	expect_return(f, 3 * MB, false);
+}
+
+/* What a free gives while somebody waits is his; and what was too much to ask for may be no longer. */
+static void test_free_serves_who_waits_before_it_is_returned(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t addr = alloc_granted(f, &f->a, 10 * MB), small = alloc_granted(f, &f->a, 4 * MB);
+	uint64_t call = post_alloc(&f->b, 12 * MB);
+	struct gsb_ctl_gone gone;
+
+	expect_ask(f, 12 * MB);
+	free_memory(&f->a, small);
+	kit_control_receive_nothing(&f->c);
+	answer(f, 0, -ENOMEM);
+	expect_ask(f, 8 * MB);
+	assert_false(kit_answered(&f->b, call));
+	free_memory(&f->a, addr);
+	assert_int_equal(status_of(&f->b, call), CUDA_SUCCESS);
+	expect_return(f, 2 * MB, false);
+	answer(f, 8 * MB, 0); /* on its way when nobody needed it any more */
+	expect_return(f, 8 * MB, false);
+	kit_tenant_die(&f->b);
+	expect_return(f, 12 * MB, false);
+	kit_control_receive(&f->c, GSB_CTL_GONE, &gone, sizeof(gone));
+}
+
+static void test_recall_while_an_answer_is_on_its_way_asks_again(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t addr = alloc_granted(f, &f->a, 4 * MB), call;
+
+	call = post_alloc(&f->b, 12 * MB);
+	expect_ask(f, 12 * MB);
+	free_memory(&f->a, addr);
+	recall(f);
+	expect_return(f, 4 * MB, true);
+	answer(f, 8 * MB, 0);
+	expect_ask(f, 4 * MB);
+	answer(f, 4 * MB, 0);
+	assert_int_equal(status_of(&f->b, call), CUDA_SUCCESS);
+	kit_control_receive_nothing(&f->c);
+}
+
+static void test_mem_info_says_what_gsbrokerd_says(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_ctx ctx = {.ctx = kit_ctx(0)};
+	const struct gsb_reply_mem_info *info = kit_reply(&f->a);
+	uint64_t call;
+
+	alloc_granted(f, &f->a, 10 * MB);
+	call = kit_post_call(&f->a, GSB_REC_MEM_INFO, &ctx, sizeof(ctx), NULL, 0);
+	expect_ask(f, 0);
+	assert_false(kit_answered(&f->a, call));
+	answer(f, 0, 0);
+	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	assert_int_equal(info->free_bytes, 300 * MB);
+	assert_int_equal(info->total_bytes, 1024 * MB);
+	kit_control_receive_nothing(&f->c);
+}
+
+/* What the device takes for an allocation counts, not what the tenant asked for. */
+static uint64_t cost_in_megabytes(struct gsb_device *dev, uint64_t size)
+{
+	return (size + MB - 1) / MB * MB;
+}
+
+static void test_what_the_device_takes_is_asked_for_and_returned(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t call;
+
+	f->c.k.dev->ops.mem_cost = cost_in_megabytes;
+	call = post_alloc(&f->a, 100);
+	expect_ask(f, MB);
+	answer(f, MB, 0);
+	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	assert_int_equal(f->a.t->device_used_bytes, MB);
+	free_memory(&f->a, address(&f->a));
+	expect_return(f, MB, false);
+}
+
+/* ---- ends ---- */
+
+static void test_context_that_ends_answers_its_waiting_calls(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_object ctx = {.handle = kit_ctx(0)};
+	uint64_t call = post_alloc(&f->a, 10 * MB), end, next;
+	uint32_t thread = f->a.slot;
+
+	expect_ask(f, 10 * MB);
+	assert_int_equal(gsb_thread_acquire(f->a.region, &f->a.slot), 0);
+	end = kit_post_call(&f->a, GSB_REC_CTX_DESTROY, &ctx, sizeof(ctx), NULL, 0);
+	kit_settle(&f->c.k);
+	assert_int_equal(status_of(&f->a, end), CUDA_SUCCESS);
+	f->a.slot = thread;
+	assert_int_equal(status_of(&f->a, call), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+	next = post_alloc(&f->b, 4 * MB);
+	answer(f, 10 * MB, 0);
+	assert_int_equal(status_of(&f->b, next), CUDA_SUCCESS);
+	expect_return(f, 6 * MB, false);
+}
+
+static void test_refusal_of_who_has_left_is_not_the_next_ones(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_ctl_gone gone;
+	uint64_t next;
+
+	post_alloc(&f->a, 500 * MB);
+	expect_ask(f, 500 * MB);
+	next = post_alloc(&f->b, 600 * MB);
+	kit_tenant_die(&f->a);
+	assert_true(kit_tenant_is_gone(&f->a));
+	kit_control_receive(&f->c, GSB_CTL_GONE, &gone, sizeof(gone));
+	answer(f, 0, -ENOMEM);
+	assert_false(kit_answered(&f->b, next));
+	expect_ask(f, 600 * MB);
+	answer(f, 600 * MB, 0);
+	assert_int_equal(status_of(&f->b, next), CUDA_SUCCESS);
+}
+
+static void test_engine_that_ends_waits_for_no_answer(void **state)
+{
+	struct fixture *f = *state;
+
+	post_alloc(&f->a, 10 * MB);
+	expect_ask(f, 10 * MB);
+	post_alloc(&f->b, 10 * MB);
+	gsb_engine_destroy(f->c.k.engine);
+	f->c.k.engine = NULL;
+	assert_int_equal(atomic_load(&f->a.region->header.fatal), CUDA_ERROR_SYSTEM_NOT_READY);
+	assert_int_equal(atomic_load(&f->b.region->header.fatal), CUDA_ERROR_SYSTEM_NOT_READY);
+}
+
+/* ---- a gsbrokerd that does not read ---- */
+
+/* Until the engine's send finds no room. */
+static void fill_socket(struct fixture *f)
+{
+	struct gsb_ctl_memory m = {0};
+
+	gsb_msg_init(&m.msg, GSB_CTL_MEMORY_OPEN, sizeof(m));
+	while (!gsb_channel_send(f->c.control.watch.fd, &m.msg, NULL, 0))
+		;
+}
+
+static void empty_socket(struct fixture *f)
+{
+	struct gsb_ctl_memory m;
+
+	while (gsb_channel_recv(f->c.brokerd, &m, sizeof(m), NULL, NULL) > 0)
+		assert_int_equal(m.msg.type, GSB_CTL_MEMORY_OPEN);
+}
+
+static void test_full_socket_delays_and_adds_up(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t one = alloc_granted(f, &f->a, 10 * MB), two = alloc_granted(f, &f->a, 5 * MB);
+
+	fill_socket(f);
+	free_memory(&f->a, one);
+	free_memory(&f->a, two);
+	recall(f);
+	post_alloc(&f->b, 7 * MB);
+	empty_socket(f);
+	expect_return(f, 15 * MB, true);
+	expect_ask(f, 7 * MB);
+	kit_control_receive_nothing(&f->c);
+}
+
+/* ---- virtual time ---- */
+
+static void test_virtual_time_stands_still_while_a_call_waits(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t addr = alloc_granted(f, &f->b, MB), call;
+	struct gsb_rec_mem_alloc b = {.ctx = kit_ctx(0), .size = 10 * MB};
+
+	f->c.k.engine->params.gate_timeout_ns = UINT64_MAX / 100; /* however slow this machine */
+	kit_fill(&f->b, 0, addr);
+	call = kit_post_call(&f->a, GSB_REC_MEM_ALLOC, &b, sizeof(b), NULL, 0);
+	kit_block(&f->a, GSB_WAIT_REPLY, 0, call);
+	kit_block(&f->b, GSB_WAIT_STREAM, 0, 1);
+	expect_ask(f, 10 * MB);
+	assert_int_equal(f->c.k.dev->n_advances, 0);
+	answer(f, 10 * MB, 0);
+	assert_int_equal(f->c.k.dev->n_advances, 0); /* it runs now */
+}
+
+#define memory_test(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		memory_test(test_alone_allocates_and_frees_without_a_message),
+		memory_test(test_recall_returns_what_is_not_used_and_then_each_allocation_asks),
+		memory_test(test_allocation_waits_for_its_answer_and_nothing_else_does),
+		memory_test(test_refused_allocation_is_out_of_memory_and_the_next_one_asks),
+		memory_test(test_freed_memory_is_returned_at_once),
+		memory_test(test_free_serves_who_waits_before_it_is_returned),
+		memory_test(test_recall_while_an_answer_is_on_its_way_asks_again),
+		memory_test(test_mem_info_says_what_gsbrokerd_says),
+		memory_test(test_what_the_device_takes_is_asked_for_and_returned),
+		memory_test(test_context_that_ends_answers_its_waiting_calls),
+		memory_test(test_refusal_of_who_has_left_is_not_the_next_ones),
+		memory_test(test_engine_that_ends_waits_for_no_answer),
+		memory_test(test_full_socket_delays_and_adds_up),
+		cmocka_unit_test_setup_teardown(test_virtual_time_stands_still_while_a_call_waits,
+						setup_virtual, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
