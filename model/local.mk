@@ -61,6 +61,11 @@ tests_unit_test_occupancy_toolkit_SOURCES = tests/unit/test_occupancy_toolkit.c
 tests_unit_test_occupancy_toolkit_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -isystem $(CUDA_DIR)/include
 tests_unit_test_occupancy_toolkit_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_place
+tests_unit_test_place_SOURCES = tests/unit/test_place.c
+tests_unit_test_place_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_place_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_machine
 tests_unit_test_machine_SOURCES = tests/unit/test_machine.c
 tests_unit_test_machine_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
