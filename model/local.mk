@@ -12,7 +12,8 @@ libmodel_la_SOURCES += \
 # mathematics: linear programs, knapsacks
 libmodel_la_SOURCES += \
 	model/solvers/knapsack.c model/solvers/knapsack.h \
-	model/solvers/lp.c model/solvers/lp.h
+	model/solvers/lp.c model/solvers/lp.h \
+	model/solvers/multichoice.c model/solvers/multichoice.h
 
 # what fits: blocks on an SM, and SMs being filled
 libmodel_la_SOURCES += \
@@ -86,6 +87,11 @@ endif
 tests_unit_test_lp_glpk_SOURCES = tests/unit/test_lp_glpk.c
 tests_unit_test_lp_glpk_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_lp_glpk_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lglpk -lm
+
+check_PROGRAMS += tests/unit/test_multichoice
+tests_unit_test_multichoice_SOURCES = tests/unit/test_multichoice.c
+tests_unit_test_multichoice_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_multichoice_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
 
 check_PROGRAMS += tests/unit/test_batch
 tests_unit_test_batch_SOURCES = tests/unit/test_batch.c
