@@ -23,6 +23,7 @@ libmodel_la_SOURCES += \
 
 # the papers: pairs (Cruz), plans and batches (Li 2019)
 libmodel_la_SOURCES += \
+	model/papers/arrange.c model/papers/arrange.h \
 	model/papers/batch.c model/papers/batch.h \
 	model/papers/choice.c model/papers/choice.h \
 	model/papers/pair.c model/papers/pair.h \
