@@ -12,7 +12,8 @@ libmodel_la_SOURCES += \
 # mathematics: linear programs, knapsacks
 libmodel_la_SOURCES += \
 	model/solvers/knapsack.c model/solvers/knapsack.h \
-	model/solvers/lp.c model/solvers/lp.h
+	model/solvers/lp.c model/solvers/lp.h \
+	model/solvers/multichoice.c model/solvers/multichoice.h
 
 # what fits: blocks on an SM, and SMs being filled
 libmodel_la_SOURCES += \
@@ -22,6 +23,7 @@ libmodel_la_SOURCES += \
 
 # the papers: pairs (Cruz), plans and batches (Li 2019)
 libmodel_la_SOURCES += \
+	model/papers/arrange.c model/papers/arrange.h \
 	model/papers/batch.c model/papers/batch.h \
 	model/papers/choice.c model/papers/choice.h \
 	model/papers/pair.c model/papers/pair.h \
@@ -61,6 +63,11 @@ tests_unit_test_occupancy_toolkit_SOURCES = tests/unit/test_occupancy_toolkit.c
 tests_unit_test_occupancy_toolkit_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -isystem $(CUDA_DIR)/include
 tests_unit_test_occupancy_toolkit_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_place
+tests_unit_test_place_SOURCES = tests/unit/test_place.c
+tests_unit_test_place_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_place_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_machine
 tests_unit_test_machine_SOURCES = tests/unit/test_machine.c
 tests_unit_test_machine_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -81,6 +88,11 @@ endif
 tests_unit_test_lp_glpk_SOURCES = tests/unit/test_lp_glpk.c
 tests_unit_test_lp_glpk_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_lp_glpk_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lglpk -lm
+
+check_PROGRAMS += tests/unit/test_multichoice
+tests_unit_test_multichoice_SOURCES = tests/unit/test_multichoice.c
+tests_unit_test_multichoice_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_multichoice_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
 
 check_PROGRAMS += tests/unit/test_batch
 tests_unit_test_batch_SOURCES = tests/unit/test_batch.c

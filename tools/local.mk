@@ -9,7 +9,7 @@ tools_gsb_bench_SOURCES = \
 	tools/bench_tenant.c \
 	tools/bench_transport.c \
 	tools/gsb-bench.c
-tools_gsb_bench_LDADD = libmodel.la libshm.la libbase.la
+tools_gsb_bench_LDADD = libmodel.la libshm.la libbase.la -lm
 
 ## gsbctl, gsbrun ######################################################################
 bin_PROGRAMS += tools/gsbctl

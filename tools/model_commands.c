@@ -204,19 +204,36 @@ static const char *case_name(enum gsb_case when)
 	return names[when];
 }
 
-/* For two kernels with demands or times: what each costs the other. */
+static bool has_demand(const struct gsb_kernel_row *k)
+{
+	return k->demand.issue > 0 || k->demand.bandwidth > 0 || k->demand.saturation > 0;
+}
+
+/* For two kernels that say what they ask for, what each costs the other; for two with times, the end. */
 static void pair_contention(struct report *r, const struct model_input *in)
 {
-	const struct gsb_load pair[2] = {{in->kernels[0].plan.range.kernel, in->kernels[0].demand},
-					 {in->kernels[1].plan.range.kernel, in->kernels[1].demand}};
+	const struct gsb_kernel_row *k = in->kernels;
+	const struct gsb_load pair[2] = {{k[0].plan.range.kernel, k[0].demand},
+					 {k[1].plan.range.kernel, k[1].demand}};
+	const bool demands[2] = {has_demand(&k[0]), has_demand(&k[1])};
 	struct gsb_contention c;
 
 	if (in->rules->literal || gsb_contend(&in->arch, in->rules, pair, &in->capacity, &c))
 		return;
-	report_fact_number(r, "slowdown of the first with contention", "%.3f", c.slowdown[0]);
-	report_fact_number(r, "slowdown of the second with contention", "%.3f", c.slowdown[1]);
+	if (demands[0] && demands[1]) {
+		report_fact_number(r, "slowdown of the first with contention", "%.3f",
+				   c.slowdown[0]);
+		report_fact_number(r, "slowdown of the second with contention", "%.3f",
+				   c.slowdown[1]);
+	} else if (demands[0] || demands[1]) {
+		report_fact_text(r, "contention not known for lack of demands of",
+				 k[demands[0]].name);
+	}
 	if (c.makespan_ns > 0)
-		report_fact_number(r, "end of both us", "%.3f", c.makespan_ns / 1e3);
+		report_fact_number(r,
+				   demands[0] && demands[1] ? "end of both us"
+							    : "end of both by rounds alone us",
+				   "%.3f", c.makespan_ns / 1e3);
 }
 
 static void pair_row(struct report *r, const struct model_input *in, size_t i,
@@ -319,6 +336,9 @@ static void print_plan(const struct model_input *in, const struct gsb_plan *plan
 	report_fact_number(&r, "shared memory of a group", "%u", plan->smem_bytes);
 	if (plan->regs_mattered)
 		report_fact_text(&r, "registers", "decided: a plan without them would not fit");
+	report_fact_text(&r, "least shared memory",
+			 plan->exact ? "proven, for one geometry each and groups that are alike"
+				     : "not proven");
 	report_finish(&r);
 }
 
@@ -328,12 +348,16 @@ int model_command_plan(const struct model_input *in)
 	struct gsb_plan_input input = plan_input(in, kernels);
 	struct gsb_plan_work *work = gsb_plan_work_create();
 	struct gsb_plan plan;
-	int err = work ? gsb_plan_together(work, &input, &plan) : -ENOMEM;
+	int err;
+
+	input.max_steps = GSB_PLAN_STEPS_LONG;
+	err = work ? gsb_plan_together(work, &input, &plan) : -ENOMEM;
 
 	gsb_plan_work_destroy(work);
 	if (err == -ENOSPC) {
-		fprintf(stderr, "gsb-model: plan: these kernels cannot all be resident at once; "
-				"`gsb-model batch` splits them\n");
+		fprintf(stderr,
+			"gsb-model: plan: no geometries found in which these kernels are all "
+			"resident at once; `gsb-model batch` splits them\n");
 		return 1;
 	}
 	if (err)
@@ -354,6 +378,10 @@ static void print_batches(const struct model_input *in, const struct gsb_plan_ba
 	explain_estimates(&r, in);
 	report_fact_number(&r, "batches", "%u", b->n_batches);
 	report_fact_number(&r, "no fewer than", "%u", b->lower_bound);
+	report_fact_text(&r, "which holds for",
+			 "one geometry for each grid, each batch resident as a whole, whatever the "
+			 "placement");
+	report_fact_text(&r, "fewest", b->proven ? "proven" : "not proven");
 	for (uint32_t j = 0; j < b->n_batches; j++) {
 		for (size_t i = 0; i < in->n_kernels; i++) {
 			if (b->batch_of[i] != j)

@@ -20,9 +20,8 @@
 
 #include "model/solvers/lp.h"
 
-#define NODES_FIRST 300 /* of the short branch and bound: less than one step of column generation */
-#define NODES_MAX   10000 /* of the full one: a few milliseconds */
-#define ROUND_EPS   1e-6  /* an LP value this little above a whole number is that number */
+#define NODES_FIRST 1000 /* of the short branch and bound: about as long as column generation */
+#define ROUND_EPS   1e-6 /* an LP value this little above a whole number is that number */
 
 typedef uint8_t pattern_t[GSB_BATCH_ITEMS_MAX]; /* of each class, how many in this batch */
 
@@ -467,9 +466,24 @@ static int check(const struct gsb_batch_problem *p)
 		return -EINVAL;
 	for (uint32_t i = 0; i < p->n_items; i++)
 		for (int k = 0; k < GSB_BATCH_DIMS; k++)
-			if (p->size[i][k] > p->capacity[k] || p->capacity[k] > UINT32_MAX / 128)
+			if (p->size[i][k] > p->capacity[k] ||
+			    p->capacity[k] > GSB_BATCH_CAPACITY_MAX)
 				return -EINVAL;
 	return 0;
+}
+
+/* Column generation, a packing from its answer, and the full branch and bound. */
+static void solve_by_columns(struct gsb_batch_work *w, const struct gsb_batch_problem *problem,
+			     uint32_t *lower)
+{
+	const uint32_t nodes = problem->max_nodes ? problem->max_nodes : GSB_BATCH_NODES_MAX;
+
+	w->sack.max_nodes = problem->max_nodes;
+	generate_columns(w, lower);
+	if (w->upper > *lower)
+		pack_by_columns(w);
+	if (w->upper > *lower && branch_and_bound(w, *lower, nodes))
+		*lower = w->upper;
 }
 
 int gsb_batch_solve(struct gsb_batch_work *work, const struct gsb_batch_problem *problem,
@@ -488,15 +502,11 @@ int gsb_batch_solve(struct gsb_batch_work *work, const struct gsb_batch_problem 
 	lower = count_bound(&work->sack, work->sack.demand);
 	lower = lower ? lower : 1;
 	pack_heuristically(work, lower);
-	if (work->upper > lower && !problem->by_columns &&
+	if (work->upper > lower && problem->way != GSB_BATCH_COLUMNS_FIRST &&
 	    branch_and_bound(work, lower, NODES_FIRST))
 		lower = work->upper;
-	if (work->upper > lower)
-		generate_columns(work, &lower);
-	if (work->upper > lower)
-		pack_by_columns(work);
-	if (work->upper > lower && branch_and_bound(work, lower, NODES_MAX))
-		lower = work->upper;
+	if (work->upper > lower && problem->way != GSB_BATCH_NO_COLUMNS)
+		solve_by_columns(work, problem, &lower);
 	out->n_batches = work->upper;
 	out->lower_bound = lower;
 	out->proven = work->upper == lower;

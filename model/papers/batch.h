@@ -18,17 +18,28 @@
 
 #define GSB_BATCH_DIMS	    GSB_KNAPSACK_DIMS
 #define GSB_BATCH_ITEMS_MAX GSB_KNAPSACK_CLASSES_MAX
+#define GSB_BATCH_CAPACITY_MAX \
+	(UINT32_MAX / 128) /* so that all items of a dimension can be added */
+
+#define GSB_BATCH_NODES_MAX 10000 /* a few milliseconds */
+
+enum gsb_batch_way {
+	GSB_BATCH_COLUMNS_LAST,	 /* a short search first, which mostly does */
+	GSB_BATCH_COLUMNS_FIRST, /* column generation whenever there is a gap: as printed */
+	GSB_BATCH_NO_COLUMNS, /* the short search alone: for a packing, when the bound is known */
+};
 
 struct gsb_batch_problem {
 	uint32_t n_items; /* 1 .. GSB_BATCH_ITEMS_MAX */
 	uint32_t capacity[GSB_BATCH_DIMS];
 	uint32_t size[GSB_BATCH_ITEMS_MAX][GSB_BATCH_DIMS]; /* each at most the capacity */
-	bool by_columns; /* column generation even where a short search would do: as printed */
+	enum gsb_batch_way way;
+	uint32_t max_nodes; /* of the branch and bound; 0 = GSB_BATCH_NODES_MAX */
 };
 
 struct gsb_batch_solution {
 	uint32_t n_batches;
-	uint32_t lower_bound; /* no fewer are possible */
+	uint32_t lower_bound; /* no fewer hold these sizes */
 	bool proven;	      /* n_batches == lower_bound; else the search reached its limit */
 	double lp_bound;      /* of the column generation; 0 when it was not needed */
 	uint32_t n_columns;   /* patterns that it made */

@@ -5,72 +5,39 @@
 
 #include <errno.h>
 
-#include "base/checked.h"
-
-struct gsb_sm_unit gsb_sm_unit_of(const struct gsb_arch *arch, uint32_t n_sms)
+/* Divisions of 32-bit numbers are several times quicker, and this asks for a lot of them. */
+static bool is_multiple(uint64_t total, uint32_t n)
 {
-	return (struct gsb_sm_unit){
-		.n_units = arch->n_sms / n_sms,
-		.capacity = {arch->max_blocks * n_sms, arch->max_warps * n_sms, arch->regs * n_sms},
-		.smem = arch->smem_bytes * n_sms,
-	};
+	return total <= UINT32_MAX ? (uint32_t)total % n == 0 : total % n == 0;
 }
 
-static bool beats(const struct gsb_choice *a, const struct gsb_choice *b)
+static uint64_t quotient(uint64_t a, uint32_t b)
 {
-	for (int d = 0; d < GSB_PLAN_DIMS; d++)
-		if (a->use[d] > b->use[d])
-			return false;
-	return a->smem <= b->smem;
+	return a <= UINT32_MAX ? (uint32_t)a / b : a / b;
 }
 
-/* Keep the choice unless another one is as good in everything; drop those that it beats. */
-static void keep_choice(struct gsb_candidate *c, const struct gsb_choice *choice)
+/* Blocks of n_threads, if an SM holds one. -EINVAL: bad kernel. */
+static int add_cut(const struct gsb_plan_input *in, const struct gsb_geometry_range *range,
+		   uint32_t n_threads, struct gsb_cuts *cuts)
 {
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < c->n; i++)
-		if (beats(&c->choices[i], choice))
-			return;
-	for (uint32_t i = 0; i < c->n; i++)
-		if (!beats(choice, &c->choices[i]))
-			c->choices[kept++] = c->choices[i];
-	c->choices[kept] = *choice;
-	c->n = kept + 1;
-}
-
-/* Blocks of n_threads: kept when they fit the group in one round. -EINVAL: bad kernel. */
-static int try_threads(const struct gsb_plan_input *in, const struct gsb_sm_unit *unit,
-		       const struct gsb_geometry_range *range, uint32_t n_threads,
-		       struct gsb_candidate *c)
-{
-	const struct gsb_kernel *k = &range->kernel;
-	uint64_t total = k->n_blocks * k->threads_per_block; /* checked by check_input() */
-	uint64_t n_blocks = gsb_div_up(total, n_threads), per_group;
-	uint64_t smem = k->smem_bytes + (uint64_t)range->smem_per_thread_bytes * n_threads;
-	struct gsb_kernel cut = *k;
+	struct gsb_kernel k = range->kernel;
+	uint64_t total = k.n_blocks * k.threads_per_block; /* checked by check_input() */
+	uint64_t smem = k.smem_bytes + (uint64_t)range->smem_per_thread_bytes * n_threads;
 	struct gsb_block_need need;
-	struct gsb_choice choice;
 
-	per_group = gsb_div_up(n_blocks, unit->n_units);
-	if (per_group > unit->capacity[GSB_PLAN_BLOCKS] || smem > UINT32_MAX)
+	if (smem > UINT32_MAX)
 		return 0;
-	cut.threads_per_block = n_threads;
-	cut.smem_bytes = (uint32_t)smem;
-	if (gsb_block_need_on_checked(in->arch, &cut, in->rules, &need))
+	k.threads_per_block = n_threads;
+	k.smem_bytes = (uint32_t)smem;
+	if (gsb_block_need_on_checked(in->arch, &k, in->rules, &need))
 		return -EINVAL;
-	if (need.regs_per_warp == GSB_NEVER_FITS || need.smem_bytes == GSB_NEVER_FITS ||
-	    per_group * need.warps > unit->capacity[GSB_PLAN_WARPS] ||
-	    per_group * need.warps * need.regs_per_warp > unit->capacity[GSB_PLAN_REGS] ||
-	    per_group * need.smem_bytes > unit->smem)
+	if (need.regs_per_warp == GSB_NEVER_FITS || need.smem_bytes == GSB_NEVER_FITS)
 		return 0;
-	choice.geometry =
-		(struct gsb_plan_choice){n_threads, n_blocks, (uint32_t)per_group, (uint32_t)smem};
-	choice.use[GSB_PLAN_BLOCKS] = (uint32_t)per_group;
-	choice.use[GSB_PLAN_WARPS] = (uint32_t)per_group * need.warps;
-	choice.use[GSB_PLAN_REGS] = choice.use[GSB_PLAN_WARPS] * need.regs_per_warp;
-	choice.smem = (uint32_t)per_group * need.smem_bytes;
-	keep_choice(c, &choice);
+	cuts->geometries[cuts->n] =
+		(struct gsb_plan_choice){.threads_per_block = n_threads,
+					 .n_blocks = quotient(total + n_threads - 1, n_threads),
+					 .smem_bytes = (uint32_t)smem};
+	cuts->needs[cuts->n++] = need;
 	return 0;
 }
 
@@ -79,45 +46,110 @@ static bool threads_allowed(const struct gsb_plan_input *in, const struct gsb_ge
 {
 	const struct gsb_kernel *k = &range->kernel;
 
-	if (n_threads < range->min_threads ||
+	if (n_threads == k->threads_per_block || n_threads < range->min_threads ||
 	    (range->max_threads && n_threads > range->max_threads))
 		return false;
-	return in->threads == GSB_PLAN_COVER || k->n_blocks * k->threads_per_block % n_threads == 0;
+	return in->threads == GSB_PLAN_COVER ||
+	       is_multiple(k->n_blocks * k->threads_per_block, n_threads);
 }
 
-/* The original geometry first: of equal choices the first one stays. */
-int gsb_choices_list(const struct gsb_plan_input *in, const struct gsb_sm_unit *unit,
-		     const struct gsb_plan_kernel *k, bool original, struct gsb_candidate *c)
+int gsb_cuts_list(const struct gsb_plan_input *in, const struct gsb_plan_kernel *kernel,
+		  struct gsb_cuts *out)
 {
+	const struct gsb_geometry_range *range = &kernel->range;
+	uint32_t most = in->arch->max_threads_per_block;
 	int err;
 
-	c->n = 0;
-	err = try_threads(in, unit, &k->range, k->range.kernel.threads_per_block, c);
-	for (uint32_t t = GSB_WARP_SIZE;
-	     !err && !original && !k->fixed && t <= in->arch->max_threads_per_block && t <= 1024;
-	     t += GSB_WARP_SIZE)
-		if (threads_allowed(in, &k->range, t))
-			err = try_threads(in, unit, &k->range, t, c);
-	for (int d = 0; d < GSB_PLAN_DIMS && c->n; d++) {
-		c->least[d] = c->choices[0].use[d];
-		for (uint32_t i = 1; i < c->n; i++)
-			if (c->choices[i].use[d] < c->least[d])
-				c->least[d] = c->choices[i].use[d];
-	}
-	return err ? err : c->n ? 0 : -ENOSPC;
+	most = most < 32 * GSB_WARP_SIZE ? most : 32 * GSB_WARP_SIZE;
+	out->n = 0;
+	err = add_cut(in, range, range->kernel.threads_per_block, out);
+	out->original = out->n > 0;
+	for (uint32_t t = GSB_WARP_SIZE; !err && !kernel->fixed && t <= most; t += GSB_WARP_SIZE)
+		if (threads_allowed(in, range, t))
+			err = add_cut(in, range, t, out);
+	return err ? err : out->n ? 0 : -ENOSPC;
 }
 
-const struct gsb_choice *gsb_choice_smallest(const struct gsb_candidate *c)
+struct gsb_sm_unit gsb_sm_unit_of(const struct gsb_arch *arch, uint32_t n_sms)
 {
-	const struct gsb_choice *best = &c->choices[0];
+	const uint64_t n = n_sms;
 
-	for (uint32_t i = 1; i < c->n; i++) {
-		const struct gsb_choice *other = &c->choices[i];
+	return (struct gsb_sm_unit){
+		.n_units = arch->n_sms / n_sms,
+		.capacity = {arch->max_blocks * n, arch->max_warps * n, arch->regs * n,
+			     arch->smem_bytes * n},
+	};
+}
 
-		if (other->use[GSB_PLAN_WARPS] < best->use[GSB_PLAN_WARPS] ||
-		    (other->use[GSB_PLAN_WARPS] == best->use[GSB_PLAN_WARPS] &&
-		     other->smem < best->smem))
-			best = other;
-	}
-	return best;
+void gsb_unit_use(const struct gsb_sm_unit *unit, const struct gsb_plan_choice *geometry,
+		  const struct gsb_block_need *need, uint64_t use[GSB_PLAN_DIMS])
+{
+	const uint64_t blocks = quotient(geometry->n_blocks + unit->n_units - 1, unit->n_units);
+
+	use[GSB_PLAN_BLOCKS] = blocks;
+	use[GSB_PLAN_WARPS] = blocks * need->warps;
+	use[GSB_PLAN_REGS] = blocks * need->warps * need->regs_per_warp;
+	use[GSB_PLAN_SMEM] = blocks * need->smem_bytes;
+}
+
+static bool beats(const struct gsb_multichoice_option *a, const struct gsb_multichoice_option *b)
+{
+	for (int d = 0; d < GSB_MULTICHOICE_DIMS; d++)
+		if (a->use[d] > b->use[d])
+			return false;
+	return a->cost <= b->cost;
+}
+
+static void append(struct gsb_choices *c, uint8_t cut, const struct gsb_multichoice_option *option)
+{
+	c->cuts[c->n] = cut;
+	c->options[c->n++] = *option;
+}
+
+/* Keep the cut unless a choice is as good in everything; drop those that it beats. */
+static void append_if_best(struct gsb_choices *c, uint8_t cut,
+			   const struct gsb_multichoice_option *option)
+{
+	uint32_t n = c->n;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (beats(&c->options[i], option))
+			return;
+	c->n = 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (!beats(option, &c->options[i]))
+			append(c, c->cuts[i], &c->options[i]);
+	append(c, cut, option);
+}
+
+/* As an option of stage 1; false when the unit has not so much. */
+static bool make_option(const struct gsb_sm_unit *unit, const struct gsb_plan_choice *geometry,
+			const struct gsb_block_need *need, struct gsb_multichoice_option *out)
+{
+	uint64_t use[GSB_PLAN_DIMS];
+
+	if (geometry->n_blocks > unit->capacity[GSB_PLAN_BLOCKS] * unit->n_units)
+		return false; /* and the products stay small */
+	gsb_unit_use(unit, geometry, need, use);
+	for (int d = 0; d < GSB_PLAN_DIMS; d++)
+		if (use[d] > unit->capacity[d] || use[d] > UINT32_MAX)
+			return false;
+	for (int d = 0; d < GSB_MULTICHOICE_DIMS; d++)
+		out->use[d] = (uint32_t)use[d];
+	out->cost = (uint32_t)use[GSB_PLAN_SMEM];
+	return true;
+}
+
+int gsb_choices_list(const struct gsb_sm_unit *unit, const struct gsb_cuts *cuts,
+		     struct gsb_choices *out)
+{
+	struct gsb_multichoice_option option;
+
+	_Static_assert(GSB_MULTICHOICE_DIMS == (int)GSB_PLAN_SMEM,
+		       "all but shared memory, the cost");
+	out->n = 0;
+	for (uint32_t i = 0; i < cuts->n; i++)
+		if (make_option(unit, &cuts->geometries[i], &cuts->needs[i], &option))
+			append_if_best(out, (uint8_t)i, &option);
+	return out->n ? 0 : -ENOSPC;
 }

@@ -37,6 +37,30 @@ uint32_t gsb_sm_room_fit(const struct gsb_sm_room *room, const struct gsb_block_
 	return min_u32(n, warps / need->warps);
 }
 
+/* Do the registers of one more block fit? Each warp lies in one partition. */
+static bool has_regs(const struct gsb_sm_room *room, const struct gsb_block_need *need)
+{
+	/* Evenly spread: mostly true, and no division. */
+	uint32_t each = (need->warps + room->n_partitions - 1) / room->n_partitions;
+	uint64_t even = (uint64_t)each * need->regs_per_warp;
+	uint32_t warps = 0, p = 0;
+
+	while (p < room->n_partitions && room->regs[p] >= even)
+		p++;
+	if (p == room->n_partitions)
+		return true;
+	for (p = 0; p < room->n_partitions && warps < need->warps; p++)
+		warps += room->regs[p] / need->regs_per_warp;
+	return warps >= need->warps;
+}
+
+/* Does one more fit? gsb_sm_room_fit() would say so too, with more divisions. */
+static bool has_room(const struct gsb_sm_room *room, const struct gsb_block_need *need)
+{
+	return room->warps >= need->warps && room->blocks && room->smem_bytes >= need->smem_bytes &&
+	       (!need->regs_per_warp || has_regs(room, need));
+}
+
 static uint32_t freest_partition(const struct gsb_sm_room *room)
 {
 	uint32_t best = 0;
@@ -47,21 +71,54 @@ static uint32_t freest_partition(const struct gsb_sm_room *room)
 	return best;
 }
 
-int gsb_sm_room_take(struct gsb_sm_room *room, const struct gsb_block_need *need,
-		     struct gsb_block_place *place)
+/* One warp after the other to the partition with most registers free. */
+static void take_regs(struct gsb_sm_room *room, const struct gsb_block_need *need,
+		      struct gsb_block_place *place)
 {
-	if (!gsb_sm_room_fit(room, need))
-		return -ENOSPC;
-	memset(place, 0, sizeof(*place));
-	room->warps -= need->warps;
-	room->blocks--;
-	room->smem_bytes -= need->smem_bytes;
-	for (uint32_t w = 0; need->regs_per_warp && w < need->warps; w++) {
+	for (uint32_t w = 0; w < need->warps; w++) {
 		uint32_t p = freest_partition(room);
 
 		room->regs[p] -= need->regs_per_warp;
 		place->warps[p]++;
 	}
+}
+
+/* The same where it comes to as many warps for each partition; false: it does not. */
+static bool take_regs_evenly(struct gsb_sm_room *room, const struct gsb_block_need *need,
+			     struct gsb_block_place *place)
+{
+	uint32_t each = need->warps / room->n_partitions;
+
+	if (each * room->n_partitions != need->warps)
+		return false;
+	for (uint32_t p = 1; p < room->n_partitions; p++)
+		if (room->regs[p] != room->regs[0])
+			return false;
+	for (uint32_t p = 0; p < room->n_partitions; p++) {
+		room->regs[p] -= each * need->regs_per_warp;
+		place->warps[p] = (uint16_t)each;
+	}
+	return true;
+}
+
+/* A block that has room goes in. */
+static void take(struct gsb_sm_room *room, const struct gsb_block_need *need,
+		 struct gsb_block_place *place)
+{
+	memset(place, 0, sizeof(*place));
+	room->warps -= need->warps;
+	room->blocks--;
+	room->smem_bytes -= need->smem_bytes;
+	if (need->regs_per_warp && !take_regs_evenly(room, need, place))
+		take_regs(room, need, place);
+}
+
+int gsb_sm_room_take(struct gsb_sm_room *room, const struct gsb_block_need *need,
+		     struct gsb_block_place *place)
+{
+	if (!has_room(room, need))
+		return -ENOSPC;
+	take(room, need, place);
 	return 0;
 }
 
@@ -94,6 +151,16 @@ uint64_t gsb_sm_array_fit(const struct gsb_sm_array *a, const struct gsb_block_n
 	return n;
 }
 
+bool gsb_sm_array_has_room(const struct gsb_sm_array *a, const struct gsb_block_need *need,
+			   uint64_t n_blocks)
+{
+	uint64_t n = 0;
+
+	for (uint32_t g = 0; g < a->n_groups && n < n_blocks; g++)
+		n += (uint64_t)a->groups[g].n_sms * gsb_sm_room_fit(&a->groups[g].room, need);
+	return n >= n_blocks;
+}
+
 /* The first n_sms of group g become a group of their own, at index g; the rest follow. */
 static void split(struct gsb_sm_array *a, uint32_t g, uint32_t n_sms)
 {
@@ -111,35 +178,50 @@ static void fill(struct gsb_sm_array *a, uint32_t g, const struct gsb_block_need
 	struct gsb_block_place ignored;
 
 	for (uint32_t i = 0; i < n; i++)
-		gsb_sm_room_take(&a->groups[g].room, need, &ignored);
+		take(&a->groups[g].room, need, &ignored);
 	a->groups[g].blocks[a->n_kernels] += (uint16_t)n;
 }
 
-/* The group whose SMs have most warps free, of those with room; n_groups when none has. */
-static uint32_t freest_group(const struct gsb_sm_array *a, const struct gsb_block_need *need)
-{
-	uint32_t best = a->n_groups;
+/* Groups in which a block may fit: free warps and one, 0 when none fits. Kept apart, it is quick to scan. */
+struct free_groups {
+	uint32_t n;
+	uint32_t keys[GSB_PLACE_GROUPS_MAX];
+};
 
-	for (uint32_t g = 0; g < a->n_groups; g++) {
-		if (best < a->n_groups && a->groups[g].room.warps <= a->groups[best].room.warps)
-			continue; /* before the divisions of the question below */
-		if (gsb_sm_room_fit(&a->groups[g].room, need))
-			best = g;
+/* The group whose SMs have most warps free, of those with room; n_groups when none has. */
+static uint32_t freest_group(const struct gsb_sm_array *a, const struct gsb_block_need *need,
+			     struct free_groups *f)
+{
+	for (;;) {
+		uint32_t best = 0;
+
+		for (uint32_t g = 1; g < f->n; g++)
+			if (f->keys[g] > f->keys[best])
+				best = g;
+		if (!f->keys[best])
+			return a->n_groups;
+		if (has_room(&a->groups[best].room, need))
+			return best;
+		f->keys[best] = 0;
 	}
-	return best;
 }
 
 /* One block to each SM of the freest group, again and again. Only the last step can split. */
 static uint64_t place_breadth_first(struct gsb_sm_array *a, const struct gsb_block_need *need,
 				    uint64_t n_blocks)
 {
+	struct free_groups f;
 	uint64_t left = n_blocks;
 	uint32_t g;
 
-	while (left && (g = freest_group(a, need)) < a->n_groups) {
+	f.n = a->n_groups;
+	for (g = 0; g < f.n; g++)
+		f.keys[g] = a->groups[g].room.warps + 1;
+	while (left && (g = freest_group(a, need, &f)) < a->n_groups) {
 		if (left < a->groups[g].n_sms)
 			split(a, g, (uint32_t)left);
 		fill(a, g, need, 1);
+		f.keys[g] = a->groups[g].room.warps + 1;
 		left -= a->groups[g].n_sms;
 	}
 	return n_blocks - left;

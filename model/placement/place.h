@@ -27,7 +27,7 @@ struct gsb_sm_room {
 
 /* In which partitions the warps of one block lie: to give exactly that back. */
 struct gsb_block_place {
-	uint8_t warps[GSB_SM_PARTITIONS_MAX];
+	uint16_t warps[GSB_SM_PARTITIONS_MAX];
 };
 
 /* An empty SM. arch has passed gsb_arch_check(). */
@@ -60,6 +60,10 @@ void gsb_sm_array_init(struct gsb_sm_array *a, const struct gsb_arch *arch,
 		       const struct gsb_rules *rules, uint32_t n_sms);
 /* Blocks of one more kernel that would fit, all SMs together. */
 uint64_t gsb_sm_array_fit(const struct gsb_sm_array *a, const struct gsb_block_need *need);
+
+/* Would that many fit? Looks at no more SMs than it takes to know. */
+bool gsb_sm_array_has_room(const struct gsb_sm_array *a, const struct gsb_block_need *need,
+			   uint64_t n_blocks);
 
 /**
  * gsb_sm_array_place() - the next kernel's blocks go in, as many as fit

@@ -11,7 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-#define NODES_MAX    40000 /* some milliseconds; never seen where few items fit at once */
 #define WEIGHT_STEPS 8
 #define EPS	     1e-9
 
@@ -28,7 +27,7 @@ struct search {
 	uint8_t chosen[GSB_KNAPSACK_CLASSES_MAX];
 	uint8_t best[GSB_KNAPSACK_CLASSES_MAX];
 	double worth;
-	uint32_t n_nodes;
+	uint32_t n_nodes, max_nodes;
 };
 
 static void list_items(struct search *q, const uint8_t *most)
@@ -138,7 +137,7 @@ static void search(struct search *q, uint32_t i, const uint32_t *room, double sh
 		q->worth = worth;
 		memcpy(q->best, q->chosen, sizeof(q->best));
 	}
-	if (i == q->n || q->n_nodes > NODES_MAX || worth + bound(q, i, share) <= q->worth + EPS)
+	if (i == q->n || q->n_nodes > q->max_nodes || worth + bound(q, i, share) <= q->worth + EPS)
 		return;
 	q->n_nodes++;
 	n = gsb_knapsack_fit(q->s, item->class, room);
@@ -156,12 +155,13 @@ static void search(struct search *q, uint32_t i, const uint32_t *room, double sh
 
 bool gsb_knapsack_solve(struct gsb_knapsack *s, const uint8_t *most, double *worth)
 {
-	struct search q = {.s = s};
+	struct search q = {.s = s,
+			   .max_nodes = s->max_nodes ? s->max_nodes : GSB_KNAPSACK_NODES_MAX};
 
 	list_items(&q, most);
 	find_weights(&q);
 	search(&q, 0, s->capacity, 1, 0);
 	memcpy(s->best, q.best, sizeof(s->best));
 	*worth = q.worth;
-	return q.n_nodes <= NODES_MAX;
+	return q.n_nodes <= q.max_nodes;
 }

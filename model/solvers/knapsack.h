@@ -13,6 +13,7 @@
 
 #define GSB_KNAPSACK_DIMS	 4
 #define GSB_KNAPSACK_CLASSES_MAX 64
+#define GSB_KNAPSACK_NODES_MAX	 40000 /* some milliseconds; never seen where few items fit at once */
 
 struct gsb_knapsack {
 	uint32_t n; /* classes */
@@ -20,6 +21,7 @@ struct gsb_knapsack {
 	uint32_t size[GSB_KNAPSACK_CLASSES_MAX][GSB_KNAPSACK_DIMS];
 	uint8_t demand[GSB_KNAPSACK_CLASSES_MAX]; /* items of the class */
 	double value[GSB_KNAPSACK_CLASSES_MAX];	  /* >= 0, of one item */
+	uint32_t max_nodes;			  /* 0 = GSB_KNAPSACK_NODES_MAX */
 	uint8_t best[GSB_KNAPSACK_CLASSES_MAX];	  /* out: of each class */
 };
 

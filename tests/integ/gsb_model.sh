@@ -46,7 +46,7 @@ tables_are_read_and_planned() {
 	expect 0 '^batches: 2$' "$model" batch "@$dir/mix"
 	expect 0 '^ +[12] +A .*fills the GPU more than once$' "$model" batch "@$dir/mix"
 	expect 0 '^B +128 +132 ' "$model" plan "@$dir/mix:B"
-	expect 1 'cannot all be resident' "$model" plan "@$dir/mix"
+	expect 1 'no geometries found in which these kernels are all resident at once; .gsb-model batch' "$model" plan "@$dir/mix"
 }
 
 ptx_gives_registers_as_estimates() {

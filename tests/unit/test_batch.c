@@ -87,7 +87,8 @@ static void test_batch_beats_first_fit(void **state)
 /* Five of 4 in batches of 10: volume says 2, the columns say 2.5. */
 static void test_batch_bound_comes_from_the_columns(void **state)
 {
-	struct gsb_batch_problem p = {.n_items = 5, .capacity = {10, 0, 0, 0}, .by_columns = true};
+	struct gsb_batch_problem p = {
+		.n_items = 5, .capacity = {10, 0, 0, 0}, .way = GSB_BATCH_COLUMNS_FIRST};
 	struct gsb_batch_solution s;
 
 	for (int i = 0; i < 5; i++)
@@ -96,6 +97,27 @@ static void test_batch_bound_comes_from_the_columns(void **state)
 	assert_int_equal(s.n_batches, 3);
 	assert_true(s.proven);
 	assert_true(fabs(s.lp_bound - 2.5) < 1e-6);
+}
+
+/* Volume says 2, and no search but the columns' can show that it is 3. */
+static void test_batch_without_columns_claims_what_counting_shows(void **state)
+{
+	struct gsb_batch_problem p = {
+		.n_items = 64, .capacity = {100, 0, 0, 0}, .way = GSB_BATCH_NO_COLUMNS};
+	struct gsb_batch_solution s;
+
+	for (int i = 0; i < 64; i++)
+		p.size[i][0] = 26 + (uint32_t)i % 8;
+	assert_int_equal(gsb_batch_solve(*state, &p, &s), 0);
+	assert_packing_holds(&p, &s);
+	assert_int_equal(s.n_columns, 0);
+	assert_int_equal(s.lower_bound, 19);
+	assert_int_equal(s.n_batches, 22);
+	assert_false(s.proven);
+	p.way = GSB_BATCH_COLUMNS_LAST;
+	assert_int_equal(gsb_batch_solve(*state, &p, &s), 0);
+	assert_int_equal(s.n_batches, 22);
+	assert_true(s.proven && s.n_columns > 0);
 }
 
 static void test_batch_refuses_bad_input(void **state)
@@ -119,7 +141,8 @@ static void make_random(struct gsb_batch_problem *p, uint32_t n)
 	uint32_t kinds = 1 + rng(n);
 
 	memcpy(p->capacity, capacity, sizeof(capacity));
-	p->by_columns = false;
+	p->way = GSB_BATCH_COLUMNS_LAST;
+	p->max_nodes = 0;
 	p->n_items = n;
 	for (uint32_t i = 0; i < n; i++) {
 		if (i >= kinds) {
@@ -171,7 +194,7 @@ static void test_batch_equals_enumeration_on_small_instances(void **state)
 		make_random(&p, 2 + rng(8));
 		fewest = fewest_by_enumeration(&p);
 		for (int way = 0; way < 2; way++) {
-			p.by_columns = way;
+			p.way = way ? GSB_BATCH_COLUMNS_FIRST : GSB_BATCH_COLUMNS_LAST;
 			assert_int_equal(gsb_batch_solve(*state, &p, &s), 0);
 			assert_packing_holds(&p, &s);
 			assert_true(s.proven);
@@ -192,7 +215,8 @@ static void test_batch_large_instances_hold_and_print_their_gap(void **state)
 		struct gsb_batch_solution s;
 
 		make_random(&p, 16 + rng(49));
-		p.by_columns = round % 2;
+		p.way = round % 2 ? GSB_BATCH_COLUMNS_FIRST : GSB_BATCH_COLUMNS_LAST;
+		p.max_nodes = 0;
 		assert_int_equal(gsb_batch_solve(*state, &p, &s), 0);
 		assert_packing_holds(&p, &s);
 		assert_true(s.lower_bound <= s.n_batches);
@@ -239,7 +263,8 @@ static void test_batch_perfect_packings_are_found(void **state)
 		struct gsb_batch_solution s;
 		uint32_t optimum = make_perfect(&p);
 
-		p.by_columns = round % 2;
+		p.way = round % 2 ? GSB_BATCH_COLUMNS_FIRST : GSB_BATCH_COLUMNS_LAST;
+		p.max_nodes = 0;
 		assert_int_equal(gsb_batch_solve(*state, &p, &s), 0);
 		assert_packing_holds(&p, &s);
 		assert_true(s.lower_bound <= optimum && s.n_batches >= optimum);
@@ -273,7 +298,7 @@ static double worth_by_enumeration(const struct gsb_knapsack *s, uint32_t c, uin
 static void test_knapsack_equals_enumeration(void **state)
 {
 	for (int round = 0; round < 400; round++) {
-		struct gsb_knapsack s = {.n = 1 + rng(7)};
+		struct gsb_knapsack s = {.n = 1 + rng(7), .max_nodes = 0};
 		double worth, sum = 0;
 
 		for (int k = 0; k < GSB_BATCH_DIMS; k++)
@@ -298,6 +323,7 @@ int main(void)
 		cmocka_unit_test(test_batch_complementary_items_share),
 		cmocka_unit_test(test_batch_beats_first_fit),
 		cmocka_unit_test(test_batch_bound_comes_from_the_columns),
+		cmocka_unit_test(test_batch_without_columns_claims_what_counting_shows),
 		cmocka_unit_test(test_batch_refuses_bad_input),
 		cmocka_unit_test(test_batch_equals_enumeration_on_small_instances),
 		cmocka_unit_test(test_batch_large_instances_hold_and_print_their_gap),
