@@ -7,6 +7,9 @@ libbase_la_SOURCES = \
 	base/log.c base/log.h \
 	base/compiler.h
 
+noinst_LTLIBRARIES += libprogram.la
+libprogram_la_SOURCES = base/program.c base/program.h
+
 check_PROGRAMS += tests/unit/test_base
 tests_unit_test_base_SOURCES = tests/unit/test_base.c
 tests_unit_test_base_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

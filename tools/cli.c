@@ -5,17 +5,14 @@
  * the rest, in any order. Both know all options, so that --plot beside a command without it is named as
  * what it is; help shows those that belong.
  */
-#include <config.h>
-
 #include "tools/cli.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include "base/program.h"
 
 #define DOC_MAX	  384
 #define NAMES_MAX 256
@@ -37,38 +34,6 @@ struct table {
 	char docs[GSB_CLI_OPTIONS_MAX][DOC_MAX];
 	unsigned int n;
 };
-
-static const char *program;
-
-static void report_output(const char *why)
-{
-	fprintf(stderr, "%s: standard output: %s\n", program, why);
-	_exit(1);
-}
-
-/* A descriptor that was never open is nobody's loss when nothing was written. */
-static void close_output(void)
-{
-	bool failed = ferror(stdout);
-
-	errno = 0;
-	if (fflush(stdout) || failed)
-		report_output(errno ? strerror(errno) : "not written whole");
-	if (fclose(stdout) && errno != EBADF)
-		report_output(strerror(errno));
-}
-
-void gsb_cli_init(const char *name, char **argv)
-{
-	static char version[64];
-
-	program = name;
-	argv[0] = (char *)name;
-	snprintf(version, sizeof(version), "%s %s", name, PACKAGE_VERSION);
-	argp_program_version = version;
-	argp_err_exit_status = GSB_CLI_WRONG_USAGE;
-	atexit(close_output);
-}
 
 static bool belongs(const struct gsb_cli_option *o, unsigned int command)
 {
@@ -136,7 +101,7 @@ static error_t set_option(struct parse *p, int key, char *value)
 			continue;
 		p->given[i] = true;
 		if (p->cli->set(p->input, key, value))
-			exit(GSB_CLI_WRONG_USAGE);
+			exit(GSB_WRONG_USAGE);
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;

@@ -14,9 +14,6 @@
 #define GSB_CLI_OPTIONS_MAX  32
 #define GSB_CLI_COMMANDS_MAX 32
 
-/* Exit status of a wrong command line, in all tools. */
-#define GSB_CLI_WRONG_USAGE 2
-
 struct gsb_cli_command {
 	const char *name;
 	const char *args; /* what follows it, as the synopsis says it: "KERNEL..." */
@@ -32,7 +29,7 @@ struct gsb_cli {
 	const char *name, *doc;
 	const struct gsb_cli_command *commands; /* ends with a NULL name */
 	const struct gsb_cli_option *options;	/* ends with a key of 0 */
-	/* An option is set: 0; else the program ends with GSB_CLI_WRONG_USAGE, @set has said why. */
+	/* An option is set: 0; else the program ends with GSB_WRONG_USAGE, @set has said why. */
 	int (*set)(void *input, int key, char *value);
 };
 
@@ -41,15 +38,6 @@ struct gsb_cli_call {
 	int n_words;
 	char **words; /* what is neither option nor command, in order; part of argv */
 };
-
-/**
- * gsb_cli_init() - first thing in main(): for programs with commands and for those that use argp alone
- * @argv: its first word becomes @name, which is what messages of getopt and argp begin with
- *
- * Sets what --version prints and the exit status of wrong usage. At exit, standard output that could not be
- * written (a full disk) is reported, and the status is 1.
- */
-void gsb_cli_init(const char *name, char **argv);
 
 /* Options to @input, the rest to @call. Ends the program for --help, --version and wrong usage. */
 void gsb_cli_parse(const struct gsb_cli *cli, int argc, char **argv, void *input,

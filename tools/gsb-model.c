@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/program.h"
 #include "tools/cli.h"
 #include "tools/model_commands.h"
 
@@ -138,7 +139,7 @@ int main(int argc, char **argv)
 	static struct model_input in;
 	struct gsb_cli_call call;
 
-	gsb_cli_init(cli.name, argv);
+	gsb_program_init(cli.name, argv);
 	in.arch = *gsb_arch_find("h200");
 	in.rules = &gsb_rules_hardware;
 	in.capacity = gsb_capacity_full;

@@ -16,9 +16,10 @@ bin_PROGRAMS += tools/gsbctl
 tools_gsbctl_SOURCES = \
 	tools/gsbctl.c \
 	tools/ask.c tools/ask.h \
+	tools/cli.c tools/cli.h \
 	tools/field.c tools/field.h \
 	tools/show.c tools/show.h
-tools_gsbctl_LDADD = libshm.la libbase.la
+tools_gsbctl_LDADD = libprogram.la libshm.la libbase.la
 
 bin_PROGRAMS += tools/gsbrun
 tools_gsbrun_SOURCES = \
@@ -39,7 +40,7 @@ tools_gsb_model_SOURCES = \
 	tools/model_input.c tools/model_input.h \
 	tools/model_plot.c \
 	tools/model_report.c tools/model_report.h
-tools_gsb_model_LDADD = libmodel.la libptx.la libbase.la -ldl
+tools_gsb_model_LDADD = libprogram.la libmodel.la libptx.la libbase.la -ldl
 dist_man_MANS += doc/gsb-model.1
 EXTRA_DIST += doc/model.md
 

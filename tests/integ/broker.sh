@@ -547,13 +547,52 @@ broker_idle_is_never_scheduled() {
 
 # ---- gsbctl ----
 
+# wrong MESSAGE ARGUMENT...: what gsbctl says to a wrong command line
+wrong() {
+	local message=$1
+	shift
+	status_of gsbctl "$@"
+	expect_equal "$status" 2
+	expect_match "$output" "^gsbctl$message"
+}
+
 gsbctl_wrong_usage_exits_2() {
-	for arguments in "" "fly" "status ps" "ps --drain" "reload --json" "--nope"; do
+	wrong ": no command given"
+	wrong ": no command 'fly'; there are status, ps, totals, reload, shutdown" fly
+	wrong ": no command 'kill'" kill 3
+	wrong ": status takes no argument: what is 'extra'" status extra
+	wrong " ps: --drain is not an option of this command; it belongs to: shutdown" ps --drain
+	wrong " reload: --json is not an option of this command; it belongs to: status, ps, totals" reload --json
+	wrong " status: unrecognized option '--nope'" status --nope
+}
+
+gsbctl_takes_options_anywhere() {
+	write_conf '[device "emu:/ok"]'
+	start_broker
+	for arguments in "--socket $dir/s --json status" "status --json --socket $dir/s" "--json status --socket=$dir/s"; do
 		# shellcheck disable=SC2086 # words
-		status_of gsbctl $arguments
-		expect_equal "$status" 2
-		expect_match "$output" "usage: gsbctl"
+		status_of "$build/tools/gsbctl" $arguments
+		expect_equal "$status" 0
+		expect_match "$output" '^\{"broker": '
 	done
+	stop_broker
+}
+
+# Every command that prints something says when that did not reach its file.
+tools_say_when_standard_output_is_full() {
+	local program command
+	[ -c /dev/full ] || return 0
+	write_conf '[device "emu:/ok"]'
+	start_broker
+	for command in "tools/gsbctl --socket $dir/s status" "tools/gsbctl --socket $dir/s ps --json" "tools/gsbctl --version"; do
+		program=${command%% *}
+		status=0
+		# shellcheck disable=SC2086 # words
+		output=$({ "$build/"$command >/dev/full; } 2>&1) || status=$?
+		expect_equal "$command: $status" "$command: 1"
+		expect_match "$output" "^${program##*/}: standard output: No space left on device$"
+	done
+	stop_broker
 }
 
 gsbctl_ps_and_json_show_the_tenants() {
@@ -667,6 +706,8 @@ run_case broker_drain_waits_for_the_last_tenant
 run_case broker_ends_with_its_lifeline
 run_case broker_idle_is_never_scheduled
 run_case gsbctl_wrong_usage_exits_2
+run_case gsbctl_takes_options_anywhere
+run_case tools_say_when_standard_output_is_full
 run_case gsbctl_totals_are_of_those_that_left_by_name
 run_case gsbctl_ps_and_json_show_the_tenants
 [ "$failures" -eq 0 ]
