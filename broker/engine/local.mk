@@ -40,6 +40,7 @@ libengine_la_SOURCES = \
 	broker/engine/work/complete.c \
 	broker/engine/work/issue.c \
 	broker/engine/work/item.c \
+	broker/engine/work/ready.c broker/engine/work/ready.h \
 	broker/engine/work/scheduler.h \
 	broker/engine/trace/tp.c broker/engine/trace/tp.h broker/engine/trace/gsb_tp.h
 libengine_la_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_PKGLIBDIR='"$(pkglibdir)"'
@@ -59,8 +60,8 @@ endif
 
 engine_tests = tests/unit/test_engine_stream tests/unit/test_engine_order \
 	tests/unit/test_engine_gate tests/unit/test_engine_hostile tests/unit/test_engine_fuzz \
-	tests/unit/test_engine_control tests/unit/test_engine_memory tests/unit/test_engine_release \
-	tests/unit/test_grant tests/unit/test_pool tests/fuzz/replay_records
+	tests/unit/test_engine_control tests/unit/test_engine_memory tests/unit/test_engine_policy \
+	tests/unit/test_engine_release tests/unit/test_grant tests/unit/test_pool tests/fuzz/replay_records
 check_PROGRAMS += $(engine_tests)
 tenant_kit = tests/unit/tenant_kit.c tests/unit/tenant_kit.h
 engine_kit = tests/unit/engine_kit.c tests/unit/engine_kit.h $(tenant_kit)
@@ -91,6 +92,9 @@ tests_fuzz_replay_records_LDADD = $(engine_test_libs)
 tests_unit_test_engine_control_SOURCES = tests/unit/test_engine_control.c $(engine_kit) $(control_kit)
 tests_unit_test_engine_control_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_control_LDADD = $(engine_test_libs)
+tests_unit_test_engine_policy_SOURCES = tests/unit/test_engine_policy.c $(engine_kit)
+tests_unit_test_engine_policy_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_policy_LDADD = $(engine_test_libs)
 tests_unit_test_engine_release_SOURCES = tests/unit/test_engine_release.c $(engine_kit)
 tests_unit_test_engine_release_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_release_LDADD = $(engine_test_libs)

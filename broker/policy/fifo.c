@@ -1,5 +1,5 @@
 /*
- * policy_fifo.c - plain streams: what is ready first goes first, and nothing is held. This is what
+ * fifo.c - plain streams: what is ready first goes first, and nothing is held. This is what
  * a GPU does with the streams of one process, and what the other policies are measured against.
  */
 #include "broker/policy/policy.h"

@@ -3,8 +3,12 @@
  *
  * The engine shows a policy what is ready and what runs (the view) and gets back what to issue now,
  * in order. A policy has no clock, no memory of its own and no side effect, so the same function
- * runs live, in a replay of a trace, and in tests. What it does not name is held, and shown again
- * when anything changed. Nothing may be held while the device is idle: the engine checks that.
+ * runs live, in a replay of a trace, and in tests. What it does not name is held, and it is asked again
+ * when anything has become ready or has completed. Nothing may be held while the device is idle: then it is
+ * asked once more, with must set, and if it still names nothing the oldest goes.
+ *
+ * Nothing that is ready is hidden from it, so that what is urgent need not wait for what is held. There may
+ * be thousands: what looks at all of them does so only when it has to.
  *
  * Order inside a stream, events and barriers are not a policy's business: what it sees is free to
  * run at once, each entry beside all others.
@@ -18,8 +22,7 @@
 #include "gsb/arch.h"
 #include "gsb/kernel.h"
 
-#define GSB_VIEW_READY_MAX 64 /* the oldest; more are shown when these are gone */
-#define GSB_N_QUEUES	   32 /* commands on the device at a time: real GPUs have 32 connections */
+#define GSB_N_QUEUES 32 /* commands on the device at a time: real GPUs have 32 connections */
 
 enum gsb_work_kind { GSB_WORK_KERNEL, GSB_WORK_COPY, GSB_WORK_FILL };
 
@@ -35,12 +38,13 @@ struct gsb_work {
 
 struct gsb_view {
 	const struct gsb_arch *arch;
-	uint64_t now_ns;	      /* device time */
-	const struct gsb_work *ready; /* in the order in which it became ready */
+	uint64_t now_ns;		     /* device time */
+	const struct gsb_work *const *ready; /* all of it, in the order in which it became ready */
 	unsigned n_ready;
-	const struct gsb_work *running;
+	const struct gsb_work *const *running;
 	unsigned n_running;
-	unsigned n_free_queues;
+	unsigned n_free_queues; /* at most GSB_N_QUEUES */
+	bool must;		/* the device is idle and all was held: name what goes first */
 };
 
 struct gsb_decision {

@@ -487,8 +487,13 @@ void kit_device_destroy(struct kit_device *d)
 
 void kit_engine_init(struct kit_engine *k, bool virtual_clock)
 {
+	kit_engine_init_with(k, virtual_clock, &gsb_policy_fifo);
+}
+
+void kit_engine_init_with(struct kit_engine *k, bool virtual_clock, const struct gsb_policy *policy)
+{
 	struct gsb_engine_params p = {
-		.policy = &gsb_policy_fifo,
+		.policy = policy,
 		.host_call_ns = 100,
 		.gate_timeout_ns = 1000000,
 	};

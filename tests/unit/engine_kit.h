@@ -69,7 +69,9 @@ struct kit_engine {
 	uint32_t next_id;
 };
 
-void kit_engine_init(struct kit_engine *k, bool virtual_clock);
+void kit_engine_init(struct kit_engine *k, bool virtual_clock); /* with the policy fifo */
+void kit_engine_init_with(struct kit_engine *k, bool virtual_clock,
+			  const struct gsb_policy *policy);
 void kit_engine_finish(struct kit_engine *k); /* asserts that nothing is left on the device */
 void kit_settle(struct kit_engine *k);	      /* turns until there is nothing to do */
 

@@ -60,6 +60,7 @@ static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)
 	stream = item->op.stream;
 	t = gsb_tenant_of(stream->queues);
 	f->item = NULL;
+	gsb_issue_ended(item);
 	f->abandoned = false;
 	s->clock.n_in_flight--;
 	t->n_in_flight--;
@@ -123,7 +124,7 @@ static struct gsb_flight *next_overdue(struct gsb_scheduler *s, uint64_t *left)
 		struct gsb_flight *f = &s->flights[i];
 		uint64_t ns;
 
-		if (!f->item || f->abandoned || f->work.kind != GSB_WORK_KERNEL)
+		if (!f->item || f->abandoned || f->item->cmd.kind != GSB_CMD_LAUNCH)
 			continue;
 		ns = left_ns(s, f);
 		if (next && ns >= *left)

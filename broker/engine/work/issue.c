@@ -1,12 +1,8 @@
 /*
- * issue.c - from ready items to the device: the heap, the policy, the queues.
- *
- * With a real clock what became ready first stands first; with a virtual clock order must not depend on
- * which process the kernel ran first, so it goes by device time, then tenant, then stream.
+ * issue.c - from ready items to the device: the view, the policy, the queues.
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -15,90 +11,9 @@
 #include "broker/engine/trace/tp.h"
 #include "broker/engine/work/scheduler.h"
 
-#define HEAP_MAX (GSB_N_SLOTS * GSB_N_STREAMS) /* a stream has one head */
-
-/* ---- the heap ---- */
-
 static struct gsb_tenant *tenant_of(const struct gsb_item *item)
 {
 	return gsb_tenant_of(item->op.order->queues);
-}
-
-static bool is_before(const struct gsb_item *a, const struct gsb_item *b)
-{
-	if (!a->scheduler->clock.is_virtual)
-		return a->ready_order < b->ready_order;
-	if (a->op.ready_ns != b->op.ready_ns)
-		return a->op.ready_ns < b->op.ready_ns;
-	if (a->op.order->queues != b->op.order->queues)
-		return tenant_of(a)->id < tenant_of(b)->id;
-	return a->op.stream->index < b->op.stream->index;
-}
-
-static void put_at(struct gsb_item **heap, unsigned i, struct gsb_item *item)
-{
-	heap[i] = item;
-	item->heap_index = i;
-}
-
-static void sift_up(struct gsb_item **heap, unsigned i)
-{
-	struct gsb_item *item = heap[i];
-
-	while (i && is_before(item, heap[(i - 1) / 2])) {
-		put_at(heap, i, heap[(i - 1) / 2]);
-		i = (i - 1) / 2;
-	}
-	put_at(heap, i, item);
-}
-
-static void sift_down(struct gsb_item **heap, unsigned n, unsigned i)
-{
-	struct gsb_item *item = heap[i];
-
-	for (unsigned child; (child = 2 * i + 1) < n; i = child) {
-		if (child + 1 < n && is_before(heap[child + 1], heap[child]))
-			child++;
-		if (!is_before(heap[child], item))
-			break;
-		put_at(heap, i, heap[child]);
-	}
-	put_at(heap, i, item);
-}
-
-static void push(struct gsb_scheduler *s, struct gsb_item *item)
-{
-	s->heap[s->clock.n_ready] = item;
-	sift_up(s->heap, s->clock.n_ready++);
-}
-
-static void remove_at(struct gsb_scheduler *s, unsigned i)
-{
-	struct gsb_item *last = s->heap[--s->clock.n_ready];
-
-	if (i == s->clock.n_ready)
-		return;
-	s->heap[i] = last;
-	sift_up(s->heap, i);
-	sift_down(s->heap, s->clock.n_ready, last->heap_index);
-}
-
-void gsb_issue_ready(struct gsb_item *item)
-{
-	struct gsb_scheduler *s = item->scheduler;
-
-	item->ready = true;
-	item->ready_order = s->ready_order++;
-	push(s, item);
-}
-
-void gsb_issue_unready(struct gsb_item *item)
-{
-	struct gsb_scheduler *s = item->scheduler;
-
-	item->ready = false;
-	if (item->heap_index < s->clock.n_ready && s->heap[item->heap_index] == item)
-		remove_at(s, item->heap_index); /* else it is being decided on */
 }
 
 /* ---- the view ---- */
@@ -130,14 +45,58 @@ static void describe(const struct gsb_item *item, struct gsb_work *w)
 	}
 }
 
-static unsigned list_running(const struct gsb_scheduler *s, struct gsb_work *out)
+static unsigned list_running(const struct gsb_scheduler *s, const struct gsb_work **out)
 {
 	unsigned n = 0;
 
-	for (int i = 0; i < GSB_N_QUEUES; i++)
+	for (int i = 0; n < s->clock.n_in_flight; i++)
 		if (s->flights[i].item)
-			out[n++] = s->flights[i].work;
+			out[n++] = &s->flights[i].item->head->work;
 	return n;
+}
+
+/* ---- heads ---- */
+
+/* There is something new to decide on. */
+static void note_change(struct gsb_scheduler *s)
+{
+	s->clock.n_ready = s->ready.n;
+	s->changed = true;
+}
+
+void gsb_issue_ready(struct gsb_item *item)
+{
+	struct gsb_scheduler *s = item->scheduler;
+
+	item->ready = true;
+	item->head = gsb_head_create(&s->ready, item);
+	describe(item, &item->head->work);
+	gsb_ready_add(&s->ready, item->head);
+	note_change(s);
+}
+
+static void take_out(struct gsb_item *item)
+{
+	struct gsb_scheduler *s = item->scheduler;
+
+	item->ready = false;
+	gsb_ready_remove(&s->ready, item->head);
+	note_change(s);
+}
+
+void gsb_issue_unready(struct gsb_item *item)
+{
+	take_out(item);
+	gsb_issue_ended(item);
+}
+
+void gsb_issue_ended(struct gsb_item *item)
+{
+	struct gsb_scheduler *s = item->scheduler;
+
+	gsb_head_destroy(&s->ready, item->head);
+	item->head = NULL;
+	s->changed = true;
 }
 
 /* ---- the queues ---- */
@@ -191,16 +150,17 @@ static void refuse(struct gsb_item *item, int err)
 
 	snprintf(what, sizeof(what), "the device refused a %s of stream %u",
 		 gsb_rec_name(type_of(&item->cmd)), stream->index);
-	item->ready = false;
+	gsb_issue_ended(item);
 	gsb_ctx_fail(gsb_ctx_of(item->op.order), gsb_cuda_result(err), what);
 	gsb_stream_retry(stream);
 }
 
-static void start(struct gsb_scheduler *s, struct gsb_item *item, const struct gsb_work *w)
+static void start(struct gsb_scheduler *s, struct gsb_item *item)
 {
 	struct gsb_flight *f = find_queue(s, item->op.stream->priority);
 	int err;
 
+	take_out(item);
 	if (!f) {
 		refuse(item, -ENOMEM);
 		return;
@@ -212,11 +172,9 @@ static void start(struct gsb_scheduler *s, struct gsb_item *item, const struct g
 		refuse(item, err);
 		return;
 	}
-	item->ready = false;
 	f->item = item;
-	f->work = *w;
-	f->work.since_ns = gsb_scheduler_now_ns(s);
 	f->since_run_ns = s->run_ns;
+	item->head->work.since_ns = gsb_scheduler_now_ns(s);
 	tenant_of(item)->n_in_flight++;
 	s->clock.n_in_flight++;
 	gsb_tp(issue, tenant_of(item)->id, type_of(&item->cmd), item->op.stream->index, f->cookie);
@@ -224,36 +182,43 @@ static void start(struct gsb_scheduler *s, struct gsb_item *item, const struct g
 
 /* ---- the decision ---- */
 
-/* One view, one decision. Returns how many it let go. */
-static unsigned decide(struct gsb_scheduler *s, const struct gsb_policy *policy)
+/* What the policy names now. Returns how many. */
+static unsigned ask(struct gsb_scheduler *s, bool must, struct gsb_decision out[GSB_N_QUEUES])
 {
-	struct gsb_item *ready[GSB_VIEW_READY_MAX];
-	struct gsb_work works[GSB_VIEW_READY_MAX], running[GSB_N_QUEUES];
-	struct gsb_decision out[GSB_VIEW_READY_MAX];
+	const struct gsb_work *running[GSB_N_QUEUES];
 	struct gsb_view view = {
-		.arch = &s->ops->info(s->dev)->arch,
+		.arch = s->arch,
 		.now_ns = gsb_scheduler_now_ns(s),
-		.ready = works,
+		.ready = gsb_ready_works(&s->ready),
+		.n_ready = s->ready.n,
 		.running = running,
 		.n_running = list_running(s, running),
 		.n_free_queues = GSB_N_QUEUES - s->clock.n_in_flight,
+		.must = must,
 	};
-	unsigned n;
+	unsigned n = s->policy->decide(&view, out);
 
-	while (view.n_ready < GSB_VIEW_READY_MAX && s->clock.n_ready) {
-		ready[view.n_ready] = s->heap[0];
-		describe(s->heap[0], &works[view.n_ready++]);
-		remove_at(s, 0);
-	}
-	n = policy->decide(&view, out);
 	gsb_tp(decision, view.now_ns, view.n_ready, view.n_running, n);
+	if (n || !must)
+		return n;
+	out[0] = (struct gsb_decision){.ready = 0};
+	return 1;
+}
+
+/* One view, one decision; whether it let anything go. */
+static bool decide(struct gsb_scheduler *s, bool must)
+{
+	struct gsb_decision out[GSB_N_QUEUES];
+	struct gsb_item *items[GSB_N_QUEUES];
+	unsigned n = ask(s, must, out);
+
+	/* Indices are of now: each that goes moves those behind it. */
+	for (unsigned i = 0; i < n; i++)
+		items[i] = gsb_head_of(gsb_ready_works(&s->ready)[out[i].ready])->item;
 	/* A refused command fails its context, and then items of it are ready no more. */
 	for (unsigned i = 0; i < n; i++)
-		if (ready[out[i].ready]->ready)
-			start(s, ready[out[i].ready], &works[out[i].ready]);
-	for (unsigned i = 0; i < view.n_ready; i++)
-		if (ready[i]->ready)
-			push(s, ready[i]);
+		if (items[i]->ready)
+			start(s, items[i]);
 	return n;
 }
 
@@ -261,13 +226,9 @@ bool gsb_issue_all(struct gsb_scheduler *s)
 {
 	bool any = false;
 
-	while (s->clock.n_ready && s->clock.n_in_flight < GSB_N_QUEUES) {
-		if (!decide(s, s->policy)) {
-			if (s->clock.n_in_flight)
-				break;
-			decide(s, &gsb_policy_fifo); /* nothing is held while the device is idle */
-		}
-		any = true;
+	while (s->changed && s->ready.n && s->clock.n_in_flight < GSB_N_QUEUES) {
+		s->changed = false;
+		any |= decide(s, false) || (!s->clock.n_in_flight && decide(s, true));
 	}
 	return any;
 }
@@ -284,9 +245,9 @@ int gsb_scheduler_init(struct gsb_scheduler *s, struct gsb_device *dev,
 		.clock.is_virtual = dev->ops->advance != NULL,
 		.kernel_limit_ns = kernel_limit_ns,
 		.run_from_ns = gsb_clock_ns(),
-		.heap = calloc(HEAP_MAX, sizeof(struct gsb_item *)), /* pages appear when touched */
+		.arch = &dev->ops->info(dev)->arch,
 	};
-	return s->heap ? 0 : -ENOMEM;
+	return gsb_ready_init(&s->ready, s->clock.is_virtual);
 }
 
 void gsb_scheduler_finish(struct gsb_scheduler *s)
@@ -294,5 +255,5 @@ void gsb_scheduler_finish(struct gsb_scheduler *s)
 	for (int i = 0; i < GSB_N_QUEUES; i++)
 		if (s->flights[i].queue)
 			s->ops->queue_destroy(s->flights[i].queue);
-	free(s->heap);
+	gsb_ready_finish(&s->ready);
 }

@@ -2,7 +2,8 @@
  * scheduler.h - from heads that are free to run to the device, and back.
  *
  *   item.c      a record of a launch, copy or fill becomes an item: an operation with a command
- *   issue.c     items whose turn has come wait in a heap; the policy says which go to the device now
+ *   ready.c     items whose turn has come, described for the policy
+ *   issue.c     the policy says which of them go to the device now
  *   complete.c  what the device reports: counts, errors, and the next head of the stream
  *
  * A command on the device is a flight. A device queue holds one at a time: only heads are issued, so it
@@ -16,6 +17,7 @@
 
 #include "broker/engine/order/clock.h"
 #include "broker/engine/order/stream.h"
+#include "broker/engine/work/ready.h"
 #include "broker/policy/policy.h"
 #include "device/ops.h"
 
@@ -31,7 +33,6 @@ struct gsb_flight {
 	uint64_t cookie;
 	uint64_t since_run_ns; /* the scheduler's run_ns when it was issued */
 	bool abandoned;	       /* it ran past the limit */
-	struct gsb_work work;
 };
 
 struct gsb_scheduler {
@@ -40,8 +41,10 @@ struct gsb_scheduler {
 	const struct gsb_policy *policy;
 	struct gsb_clock clock;
 
-	struct gsb_item **heap; /* ready, next to issue first: clock.n_ready of them */
-	uint64_t ready_order;
+	const struct gsb_arch *arch;
+
+	struct gsb_ready ready; /* clock.n_ready of them */
+	bool changed;		/* something became ready or ended since the policy was asked */
 	struct gsb_flight flights[GSB_N_QUEUES]; /* clock.n_in_flight of them */
 	uint64_t next_cookie;
 	bool rang; /* the device must be polled, whatever is in flight: only that silences it */
@@ -57,9 +60,8 @@ struct gsb_item {
 	struct gsb_op op;
 	struct gsb_scheduler *scheduler;
 	struct gsb_kernel_fn *fn;     /* LAUNCH */
-	uint64_t ready_order;	      /* real clock: how the heap is sorted */
-	unsigned heap_index;	      /* while ready */
-	bool ready;		      /* in the heap; else not started, or in flight */
+	struct gsb_head *head;	      /* NULL: not started */
+	bool ready;		      /* waits for the policy; else not started, or in flight */
 	uint8_t src_place, dst_place; /* COPY */
 	struct gsb_cmd cmd;
 	_Alignas(16) uint8_t payload[]; /* parameters, inline bytes */
@@ -79,7 +81,8 @@ int gsb_item_fill(struct gsb_tenant *t, const struct gsb_rec *rec, const struct 
 /* ---- issue.c ---- */
 
 void gsb_issue_ready(struct gsb_item *item);   /* it may run now */
-void gsb_issue_unready(struct gsb_item *item); /* take it out of the heap again */
+void gsb_issue_unready(struct gsb_item *item); /* it was ready and never will run */
+void gsb_issue_ended(struct gsb_item *item);   /* it was on the device and is no more */
 bool gsb_issue_all(struct gsb_scheduler *s);   /* what the policy lets go; whether any */
 
 /* ---- complete.c ---- */
