@@ -92,6 +92,11 @@ tests_unit_test_pool_SOURCES = tests/unit/test_pool.c
 tests_unit_test_pool_CFLAGS = $(engine_test_cflags)
 tests_unit_test_pool_LDADD = $(engine_test_libs)
 
+check_PROGRAMS += tests/unit/test_engine_turn
+tests_unit_test_engine_turn_SOURCES = tests/unit/test_engine_turn.c $(engine_kit)
+tests_unit_test_engine_turn_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_turn_LDADD = $(engine_test_libs)
+
 # The records' fuzz target for libFuzzer, beside those of ptx: `make fuzz`.
 fuzz: tests/fuzz/fuzz_records
 tests/fuzz/fuzz_records: $(libengine_la_SOURCES) tests/fuzz/fuzz_records.c $(fuzz_session) $(engine_kit)

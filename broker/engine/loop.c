@@ -117,18 +117,27 @@ void gsb_engine_destroy(struct gsb_engine *e)
 
 /* ---- the turn ---- */
 
-/* Each turn begins with another tenant, so that none is always read first. */
+/* The slot of the first tenant from slot on, all around; slot itself when there is none. */
+static unsigned slot_from(const struct gsb_engine *e, unsigned slot)
+{
+	for (unsigned i = 0; i < GSB_N_SLOTS; i++)
+		if (e->tenants[(slot + i) % GSB_N_SLOTS])
+			return (slot + i) % GSB_N_SLOTS;
+	return slot;
+}
+
+/* Each turn begins with the next tenant, so that none is always read first. */
 static bool read_rings(struct gsb_engine *e)
 {
 	bool any = false;
 
+	e->first_slot = slot_from(e, e->first_slot + 1);
 	for (unsigned i = 0; i < GSB_N_SLOTS; i++) {
 		struct gsb_tenant *t = e->tenants[(e->first_slot + i) % GSB_N_SLOTS];
 
 		if (t && gsb_dispatch_ring(t, GSB_TURN_RECORDS))
 			any = true;
 	}
-	e->first_slot++;
 	return any;
 }
 
