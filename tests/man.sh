@@ -44,6 +44,7 @@ options() { # options PROGRAM PAGE: what --help names, the page has, and the oth
 check man_pages_pass_mandoc_lint lint
 check man_page_has_every_configuration_key_with_its_default keys
 check man_page_has_every_option_of_gsbrokerd options broker/gsbrokerd gsbrokerd.8
+check man_page_has_every_option_of_gsb_engine options broker/gsb-engine gsb-engine.8
 check man_page_has_every_option_of_gsbrun options tools/gsbrun gsbrun.1
 check man_page_has_every_option_of_gsbctl options tools/gsbctl gsbctl.1
 [ "$failures" -eq 0 ]

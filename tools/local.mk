@@ -28,7 +28,7 @@ tools_gsbrun_SOURCES = \
 	tools/private_broker.c tools/private_broker.h
 tools_gsbrun_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DGSB_SBINDIR='"$(sbindir)"' -DGSB_PRIVDIR='"$(gsbprivdir)"'
-tools_gsbrun_LDADD = libshm.la libbase.la
+tools_gsbrun_LDADD = libprogram.la libshm.la libbase.la
 
 ## gsb-model ###########################################################################
 bin_PROGRAMS += tools/gsb-model

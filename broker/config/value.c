@@ -171,16 +171,6 @@ static bool is_plain(const char *s)
 	return true;
 }
 
-bool gsb_tenant_name_ok(const char *name)
-{
-	const char *s = name;
-
-	for (; *s; s++)
-		if (!isalnum((unsigned char)*s) && !strchr("_-.@:+", *s))
-			return false;
-	return s != name && s - name < GSB_TENANT_NAME_MAX;
-}
-
 static int parse_string(const struct gsb_config_key *k, const char *text, char *field, char *why)
 {
 	if (strlen(text) > k->max)
