@@ -222,8 +222,8 @@ static void close_fd(int fd)
 		close(fd);
 }
 
-/* Everything that admission made, in any state of completion, but not socket and pidfd. */
-static void free_tenant(struct gsb_tenant *t)
+/* Everything that admission made, in any state of completion, but not socket, pidfd and the struct itself. */
+static void release_all(struct gsb_tenant *t)
 {
 	gsb_watches_remove(t->watches, &t->doorbell);
 	gsb_watches_remove(t->watches, &t->socket);
@@ -244,7 +244,6 @@ static void free_tenant(struct gsb_tenant *t)
 	close_fd(t->staging_fd);
 	close_fd(t->host_fd);
 	close_fd(t->doorbell.fd);
-	free(t);
 }
 
 static struct gsb_tenant *create_tenant(struct gsb_engine *e, const struct gsb_admission *a,
@@ -304,7 +303,8 @@ int gsb_tenant_admit(struct gsb_engine *e, const struct gsb_admission *a, struct
 		err = send_welcome(t);
 	if (err) {
 		if (t)
-			free_tenant(t);
+			release_all(t);
+		free(t);
 		return refuse(why, why_size, err,
 			      "the engine cannot make the tenant's shared memory");
 	}
@@ -388,7 +388,6 @@ static void account_gone(struct gsb_engine *e, const struct gsb_tenant *t)
 bool gsb_tenant_reap(struct gsb_tenant *t)
 {
 	struct gsb_engine *e = t->engine;
-	int socket = t->socket.fd, pidfd = t->pidfd.fd;
 
 	if (t->state != GSB_TENANT_LEAVING || t->n_in_flight || t->n_jobs || t->queues.n_queued)
 		return false;
@@ -400,10 +399,11 @@ bool gsb_tenant_reap(struct gsb_tenant *t)
 	e->tenants[t->slot] = NULL;
 	e->n_tenants--;
 	gsb_log(GSB_LOG_INFO, "tenant", "%u (%s, pid %u) has left", t->id, t->name, t->pid);
-	if (e->on_gone)
+	release_all(t);
+	close_fd(t->socket.fd);
+	close_fd(t->pidfd.fd);
+	if (e->on_gone) /* its place is free: another may have it from here on */
 		e->on_gone(e, t);
-	free_tenant(t);
-	close_fd(socket);
-	close_fd(pidfd);
+	free(t);
 	return true;
 }

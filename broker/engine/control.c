@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "base/log.h"
 #include "broker/engine/admission.h"
@@ -24,6 +25,7 @@ union message {
 	struct gsb_ctl_limits limits;
 	struct gsb_ctl_status status;
 	struct gsb_ctl_shutdown shutdown;
+	struct gsb_ctl_end end;
 	struct gsb_ctl_memory recall;
 	struct gsb_ctl_memory_grant grant;
 };
@@ -88,6 +90,71 @@ static int admit(struct gsb_control *c, struct gsb_ctl_admit *a, int client, int
 	return 0;
 }
 
+static void admit_and_close(struct gsb_control *c, struct gsb_ctl_admit *a, int client, int pidfd)
+{
+	if (!admit(c, a, client, pidfd))
+		return;
+	close(client);
+	close(pidfd);
+}
+
+/* ---- who waits for another to be gone ---- */
+
+struct gsb_waiting_admit {
+	struct gsb_waiting_admit *next;
+	struct gsb_ctl_admit admit;
+	int client, pidfd;
+};
+
+/*
+ * Somebody who is leaving has to be gone first: what this process was before it executed another program, whose
+ * memory it may want to have; or anybody, if all places are taken.
+ */
+static bool must_wait(const struct gsb_engine *e, const struct gsb_ctl_admit *a)
+{
+	bool is_full = true, leaving = false;
+
+	if (e->draining)
+		return false; /* it is refused at once */
+	for (int i = 0; i < GSB_N_SLOTS; i++) {
+		const struct gsb_tenant *t = e->tenants[i];
+
+		if (!t)
+			is_full = false;
+		else if (t->state == GSB_TENANT_LEAVING && t->pid == a->pid)
+			return true;
+		else
+			leaving |= t->state == GSB_TENANT_LEAVING;
+	}
+	return is_full && leaving;
+}
+
+static bool wait_for_end(struct gsb_control *c, const struct gsb_ctl_admit *a, int client,
+			 int pidfd)
+{
+	struct gsb_waiting_admit *w = malloc(sizeof(*w));
+
+	if (!w)
+		return false;
+	*w = (struct gsb_waiting_admit){.admit = *a, .client = client, .pidfd = pidfd};
+	LL_APPEND(c->waiting, w);
+	return true;
+}
+
+static void admit_waiting(struct gsb_control *c)
+{
+	struct gsb_waiting_admit *w, *next;
+
+	LL_FOREACH_SAFE(c->waiting, w, next)
+	{
+		if (must_wait(c->engine, &w->admit))
+			continue;
+		LL_DELETE(c->waiting, w);
+		admit_and_close(c, &w->admit, w->client, w->pidfd);
+		free(w);
+	}
+}
+
 static void on_admit(struct gsb_control *c, struct gsb_ctl_admit *a, const int *fds, unsigned n_fds)
 {
 	a->tenant[sizeof(a->tenant) - 1] = 0;
@@ -95,10 +162,8 @@ static void on_admit(struct gsb_control *c, struct gsb_ctl_admit *a, const int *
 	if (n_fds != ADMIT_FDS)
 		return;
 	fcntl(fds[0], F_SETFL, O_NONBLOCK); /* no send of ours ever waits for a tenant */
-	if (!admit(c, a, fds[0], fds[1]))
-		return;
-	close(fds[0]);
-	close(fds[1]);
+	if (!must_wait(c->engine, a) || !wait_for_end(c, a, fds[0], fds[1]))
+		admit_and_close(c, a, fds[0], fds[1]);
 }
 
 static void on_gone(struct gsb_engine *e, const struct gsb_tenant *t)
@@ -110,17 +175,40 @@ static void on_gone(struct gsb_engine *e, const struct gsb_tenant *t)
 
 	init(&m.msg, GSB_CTL_GONE, sizeof(m));
 	post(e->owner, &m.msg);
+	admit_waiting(e->owner);
 }
 
-static void on_limits(struct gsb_control *c, const struct gsb_ctl_limits *m)
+/* ---- what concerns one tenant ---- */
+
+/* NULL: it has left. */
+static struct gsb_tenant *find_tenant(const struct gsb_control *c, uint32_t id)
 {
 	for (int i = 0; i < GSB_N_SLOTS; i++) {
 		struct gsb_tenant *t = c->engine->tenants[i];
 
-		if (t && t->id == m->tenant_id)
-			gsb_tenant_relimit(t, &m->limits);
+		if (t && t->id == id)
+			return t;
 	}
+	return NULL;
 }
+
+static void on_end(struct gsb_control *c, const struct gsb_ctl_end *m)
+{
+	struct gsb_tenant *t = find_tenant(c, m->tenant_id);
+
+	if (t)
+		gsb_tenant_leave(t);
+}
+
+static void on_limits(struct gsb_control *c, const struct gsb_ctl_limits *m)
+{
+	struct gsb_tenant *t = find_tenant(c, m->tenant_id);
+
+	if (t)
+		gsb_tenant_relimit(t, &m->limits);
+}
+
+/* ---- the engine ---- */
 
 static void on_status(struct gsb_control *c, const struct gsb_ctl_status *m)
 {
@@ -224,6 +312,7 @@ static size_t expected_size(uint16_t type)
 	case GSB_CTL_LIMITS: return sizeof(struct gsb_ctl_limits);
 	case GSB_CTL_STATUS: return sizeof(struct gsb_ctl_status);
 	case GSB_CTL_SHUTDOWN: return sizeof(struct gsb_ctl_shutdown);
+	case GSB_CTL_END: return sizeof(struct gsb_ctl_end);
 	case GSB_CTL_MEMORY_GRANT: return sizeof(struct gsb_ctl_memory_grant);
 	case GSB_CTL_MEMORY_RECALL: return sizeof(struct gsb_ctl_memory);
 	default: return 0;
@@ -237,6 +326,7 @@ static void dispatch(struct gsb_control *c, union message *m, const int *fds, un
 	case GSB_CTL_LIMITS: on_limits(c, &m->limits); break;
 	case GSB_CTL_STATUS: on_status(c, &m->status); break;
 	case GSB_CTL_SHUTDOWN: on_shutdown(c, &m->shutdown); break;
+	case GSB_CTL_END: on_end(c, &m->end); break;
 	case GSB_CTL_MEMORY_GRANT: on_grant(c, &m->grant); break;
 	case GSB_CTL_MEMORY_RECALL: gsb_grant_recall(&c->engine->grant); break;
 	default: break;
@@ -287,6 +377,12 @@ int gsb_control_init(struct gsb_control *c, struct gsb_engine *e, int fd)
 	init(&m.msg, GSB_CTL_READY, sizeof(m));
 	post(c, &m.msg);
 	return gsb_watches_add(&e->watches, &c->watch, EPOLLIN);
+}
+
+void gsb_control_finish(struct gsb_control *c)
+{
+	c->engine->draining = true;
+	admit_waiting(c);
 }
 
 void gsb_control_failed(int fd, int err, const char *reason)

@@ -8,10 +8,14 @@
 
 #include "broker/engine/engine.h"
 
+struct gsb_waiting_admit;
+
 struct gsb_control {
 	struct gsb_watch watch;
 	struct gsb_engine *engine;
 	bool stop; /* gsbrokerd said so, or is gone */
+	struct gsb_waiting_admit
+		*waiting; /* for the place of a tenant that is leaving; oldest first */
 	/* What the socket has had no room for: gsbrokerd must hear of all memory. */
 	bool must_return, must_ask;
 	bool is_recalled;
@@ -20,6 +24,8 @@ struct gsb_control {
 
 /* Report READY and serve from now on. -errno: gsbrokerd cannot be reached. */
 int gsb_control_init(struct gsb_control *c, struct gsb_engine *e, int fd);
+/* The engine ends: whoever waits is refused. */
+void gsb_control_finish(struct gsb_control *c);
 
 /* The device cannot be opened: say why. */
 void gsb_control_failed(int fd, int err, const char *reason);

@@ -179,8 +179,10 @@ static int serve(struct gsb_device *dev, const struct arguments *a)
 	err = watch_signals(e, &signals);
 	if (!err)
 		err = gsb_control_init(&control, e, (int)a->control_fd);
-	if (!err)
+	if (!err) {
 		run(e, &control, &signals);
+		gsb_control_finish(&control);
+	}
 	lost = gsb_engine_destroy(e);
 	close(signals.watch.fd);
 	if (!lost)

@@ -2,7 +2,7 @@
 # They know only the driver's API, and open the library by the name that all programs use.
 integ_cppflags = $(AM_CPPFLAGS) -DGSB_LIBRARY='"libcuda.so.1"'
 
-noinst_PROGRAMS += tests/integ/misuse tests/integ/hoard
+noinst_PROGRAMS += tests/integ/misuse tests/integ/hoard tests/integ/reexec
 tests_integ_misuse_SOURCES = tests/integ/misuse.c tests/unit/tenant.h
 tests_integ_misuse_CPPFLAGS = $(integ_cppflags)
 tests_integ_misuse_LDADD = -ldl
@@ -10,6 +10,10 @@ tests_integ_misuse_LDADD = -ldl
 tests_integ_hoard_SOURCES = tests/integ/hoard.c tests/unit/tenant.h
 tests_integ_hoard_CPPFLAGS = $(integ_cppflags)
 tests_integ_hoard_LDADD = -ldl
+
+tests_integ_reexec_SOURCES = tests/integ/reexec.c tests/unit/tenant.h
+tests_integ_reexec_CPPFLAGS = $(integ_cppflags)
+tests_integ_reexec_LDADD = -ldl
 
 # Programs of cmocka cases.
 if HAVE_CMOCKA

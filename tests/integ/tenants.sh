@@ -150,6 +150,15 @@ tenants_beyond_the_last_place_are_refused() {
 	end_broker
 }
 
+# One process, a hundred programs: the memory of two of them would not fit, and an engine has 64 places.
+tenants_program_that_executes_itself_leaves_nothing() {
+	start_real_broker 'memory = 1G' 'clock = real'
+	status_of tenant again "$build/tests/integ/reexec" 100 600
+	expect_equal "$output" "all generations served"
+	await_no_tenants
+	end_broker
+}
+
 tenants_engine_killed_is_told_to_all_and_a_new_one_serves() {
 	make_data
 	start_real_broker
@@ -218,6 +227,7 @@ run_case tenants_flipped_bit_fails_every_query
 run_case tenants_same_module_has_a_counter_for_each
 run_case tenants_illegal_address_is_for_the_guilty_alone
 run_case tenants_beyond_the_last_place_are_refused
+run_case tenants_program_that_executes_itself_leaves_nothing
 run_case tenants_engine_killed_is_told_to_all_and_a_new_one_serves
 run_case tenants_log_that_nobody_reads_stops_nobody
 run_case tenants_idle_broker_engine_and_tenant_do_not_switch

@@ -46,12 +46,13 @@ static int teardown(void **state)
 }
 
 /* A client that gsbrokerd admitted, handed over. */
-static void hand_over(struct fixture *f, uint32_t id, uint64_t features)
+static void hand_over_process(struct fixture *f, uint32_t pid, uint32_t id, uint64_t features)
 {
-	struct gsb_ctl_admit a = {.tenant_id = id, .pid = 77, .uid = 1000, .tenant = "etl"};
+	struct gsb_ctl_admit a = {.tenant_id = id, .pid = pid, .uid = 1000, .tenant = "etl"};
 	int sockets[2], pipes[2];
 
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sockets), 0);
 	assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
 	f->client = sockets[0];
 	f->pidfd_write = pipes[1];
@@ -62,6 +63,11 @@ static void hand_over(struct fixture *f, uint32_t id, uint64_t features)
 		gsb_channel_send(f->c.brokerd, &a.msg, (const int[]){sockets[1], pipes[0]}, 2), 0);
 	close(sockets[1]);
 	close(pipes[0]);
+}
+
+static void hand_over(struct fixture *f, uint32_t id, uint64_t features)
+{
+	hand_over_process(f, 1000 + id, id, features);
 }
 
 static void test_admitted_tenant_is_welcomed_shown_and_gone(void **state)
@@ -95,7 +101,7 @@ static void test_admitted_tenant_is_welcomed_shown_and_gone(void **state)
 	assert_string_equal(status.r.policy, "fifo");
 	assert_string_equal(status.r.tenants[0].tenant, "etl");
 	assert_string_equal(status.r.tenants[0].program, "gpu_db");
-	assert_int_equal(status.r.tenants[0].pid, 77);
+	assert_int_equal(status.r.tenants[0].pid, 1031);
 	close(f->pidfd_write);
 	f->pidfd_write = -1;
 	kit_control_receive(&f->c, GSB_CTL_GONE, &gone, sizeof(gone));
@@ -144,6 +150,133 @@ static void test_shutdown_now_and_end_of_file_stop_the_engine(void **state)
 	shutdown(f->c.brokerd, SHUT_WR);
 	kit_settle(&f->c.k);
 	assert_true(f->c.control.stop);
+}
+
+static void end_tenant(struct fixture *f, uint32_t id)
+{
+	struct gsb_ctl_end m = {.tenant_id = id};
+
+	kit_control_send(&f->c, &m.msg, GSB_CTL_END, sizeof(m));
+}
+
+/* Its process lives on, as another program. */
+static void test_tenant_whose_process_executed_another_program_ends(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_ctl_admitted admitted;
+	struct gsb_ctl_gone gone;
+
+	hand_over(f, 34, GSB_FEATURE_STAGING);
+	kit_control_receive(&f->c, GSB_CTL_ADMITTED, &admitted, sizeof(admitted));
+	end_tenant(f, 35); /* has left already */
+	end_tenant(f, 34);
+	kit_control_receive(&f->c, GSB_CTL_GONE, &gone, sizeof(gone));
+	assert_int_equal(gone.tenant_id, 34);
+	assert_int_equal(gone.reason, GSB_GONE_EXITED);
+	assert_int_equal(f->c.k.engine->n_tenants, 0);
+}
+
+/* Else its first allocation could be refused for what is just being given back. */
+static void test_process_that_executed_another_program_waits_for_its_own_end(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_ctl_admitted admitted;
+	struct gsb_ctl_gone gone;
+	struct gsb_tenant *was;
+
+	hand_over_process(f, 77, 34, GSB_FEATURE_STAGING);
+	kit_control_receive(&f->c, GSB_CTL_ADMITTED, &admitted, sizeof(admitted));
+	close(f->client);
+	close(f->pidfd_write);
+	was = f->c.k.engine->tenants[admitted.slot];
+	was->n_jobs++; /* so it cannot be gone yet */
+	end_tenant(f, 34);
+	hand_over_process(f, 77, 35, GSB_FEATURE_STAGING);
+	kit_control_receive_nothing(&f->c);
+	was->n_jobs--;
+	kit_control_receive(&f->c, GSB_CTL_GONE, &gone, sizeof(gone));
+	assert_int_equal(gone.tenant_id, 34);
+	kit_control_receive(&f->c, GSB_CTL_ADMITTED, &admitted, sizeof(admitted));
+	assert_int_equal(admitted.tenant_id, 35);
+}
+
+struct ends {
+	int client, pidfd_write;
+};
+
+static struct ends take_ends(struct fixture *f)
+{
+	struct ends e = {f->client, f->pidfd_write};
+
+	f->client = f->pidfd_write = -1;
+	return e;
+}
+
+/* Every place is taken, and one who comes takes that of one who is about to go: but only that. */
+static void test_who_comes_waits_for_the_place_of_who_leaves(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_ctl_admitted admitted;
+	struct gsb_ctl_refused refused;
+	struct gsb_ctl_gone gone;
+	struct ends ends[GSB_N_SLOTS + 2];
+
+	for (uint32_t i = 0; i < GSB_N_SLOTS; i++) {
+		hand_over(f, i, GSB_FEATURE_STAGING);
+		ends[i] = take_ends(f);
+		kit_control_receive(&f->c, GSB_CTL_ADMITTED, &admitted, sizeof(admitted));
+	}
+	end_tenant(f, 7);
+	for (uint32_t i = GSB_N_SLOTS; i < GSB_N_SLOTS + 2; i++) {
+		hand_over(f, i, GSB_FEATURE_STAGING);
+		ends[i] = take_ends(f);
+	}
+	kit_control_receive(&f->c, GSB_CTL_GONE, &gone, sizeof(gone));
+	assert_int_equal(gone.tenant_id, 7);
+	kit_control_receive(&f->c, GSB_CTL_ADMITTED, &admitted, sizeof(admitted));
+	assert_int_equal(admitted.tenant_id, GSB_N_SLOTS);
+	assert_int_equal(admitted.slot, 7);
+	kit_control_receive(&f->c, GSB_CTL_REFUSED, &refused, sizeof(refused));
+	assert_int_equal(refused.tenant_id, GSB_N_SLOTS + 1);
+	assert_int_equal(refused.error, -EUSERS);
+	for (uint32_t i = 0; i < GSB_N_SLOTS + 2; i++) {
+		close(ends[i].client);
+		close(ends[i].pidfd_write);
+	}
+	kit_settle(&f->c.k);
+	assert_int_equal(f->c.k.engine->n_tenants, 0);
+}
+
+static void test_who_waits_for_a_place_is_refused_when_the_engine_ends(void **state)
+{
+	struct fixture *f = *state;
+	struct ends ends[GSB_N_SLOTS + 1];
+	struct gsb_msg_refused told;
+	struct gsb_tenant *t;
+
+	for (uint32_t i = 0; i <= GSB_N_SLOTS; i++) {
+		if (i == GSB_N_SLOTS) {
+			t = f->c.k.engine->tenants[0];
+			t->n_jobs++; /* so it does not get away */
+			end_tenant(f, 0);
+		}
+		hand_over(f, i, GSB_FEATURE_STAGING);
+		ends[i] = take_ends(f);
+		kit_settle(&f->c.k);
+	}
+	assert_int_equal(
+		gsb_channel_recv(ends[GSB_N_SLOTS].client, &told, sizeof(told), NULL, NULL),
+		-EAGAIN);
+	gsb_control_finish(&f->c.control);
+	assert_int_equal(
+		gsb_channel_recv(ends[GSB_N_SLOTS].client, &told, sizeof(told), NULL, NULL),
+		sizeof(told));
+	assert_int_equal(told.error, -ESHUTDOWN);
+	t->n_jobs--;
+	for (uint32_t i = 0; i <= GSB_N_SLOTS; i++) {
+		close(ends[i].client);
+		close(ends[i].pidfd_write);
+	}
 }
 
 static void test_limits_change_a_tenant_that_is_there(void **state)
@@ -200,6 +333,10 @@ int main(void)
 		control_test(test_library_of_another_build_is_refused_with_the_remedy),
 		control_test(test_draining_engine_refuses_and_says_so),
 		control_test(test_shutdown_now_and_end_of_file_stop_the_engine),
+		control_test(test_tenant_whose_process_executed_another_program_ends),
+		control_test(test_process_that_executed_another_program_waits_for_its_own_end),
+		control_test(test_who_comes_waits_for_the_place_of_who_leaves),
+		control_test(test_who_waits_for_a_place_is_refused_when_the_engine_ends),
 		control_test(test_limits_change_a_tenant_that_is_there),
 		control_test(test_raised_limit_reaches_contexts_that_are_there),
 		control_test(test_message_of_a_wrong_size_is_dropped),
