@@ -1,5 +1,5 @@
 /*
- * device.c - finds the device that a spec names. The table of devices stands here and nowhere else.
+ * device.c - finds the device that a spec names, among those of devices.def.
  */
 #include "device/ops.h"
 
@@ -12,8 +12,9 @@
 #include "device/null/null.h"
 
 static const struct gsb_device_ops *const devices[] = {
-	&gsb_emu_ops,
-	&gsb_null_ops,
+#define GSB_DEVICE(scheme, takes) &gsb_##scheme##_ops,
+#include "device/devices.def"
+#undef GSB_DEVICE
 };
 
 static const struct gsb_device_ops *find_ops(const char *spec)

@@ -1,7 +1,7 @@
 # device: the vtable and its devices.
 noinst_LTLIBRARIES += libdevice.la
 libdevice_la_SOURCES = \
-	device/ops.h device/device.c \
+	device/ops.h device/device.c device/devices.def \
 	device/attrs.def device/info.c device/info.h \
 	device/code.c device/code.h \
 	device/done.c device/done.h \

@@ -211,17 +211,33 @@ static int make_tables(void)
 	return r;
 }
 
+/* What stays open for the life of the process; the program may close it without knowing. */
+static int keep_descriptors(int *event_fd, int *pidfd)
+{
+	int r = gsb_keep_init(&gsb_proc.keep);
+
+	if (!r)
+		r = gsb_keep_add(&gsb_proc.keep, &gsb_proc.socket);
+	if (!r)
+		r = gsb_keep_add(&gsb_proc.keep, event_fd);
+	if (!r)
+		r = gsb_keep_add(&gsb_proc.keep, pidfd);
+	return r;
+}
+
 /* Consumes the descriptors, whatever happens. */
 static int adopt(struct welcome *w)
 {
 	bool has_window = w->msg.features & GSB_FEATURE_HOST_WINDOW;
-	int *fds = w->fds, event_fd = fds[2 + has_window];
+	int *fds = w->fds, *event_fd = &fds[2 + has_window], *pidfd = &fds[3 + has_window];
 	int r = gsb_region_attach(fds[0], &gsb_proc.region);
 
 	if (!r)
 		r = map_staging(fds[1], w->msg.staging_bytes);
 	if (!r)
 		r = make_tables();
+	if (!r)
+		r = keep_descriptors(event_fd, pidfd);
 	if (r) {
 		close_fds(w);
 		return r;
@@ -230,8 +246,8 @@ static int adopt(struct welcome *w)
 	if (has_window)
 		map_host_window(fds[2], &w->msg);
 	block_device_window(&w->msg);
-	gsb_ring_producer_init(&gsb_proc.ring, gsb_proc.region, event_fd);
-	gsb_proc.engine_pidfd = fds[3 + has_window];
+	gsb_ring_producer_init(&gsb_proc.ring, gsb_proc.region, *event_fd, &gsb_proc.keep);
+	gsb_proc.engine_pidfd = *pidfd;
 	for (int i = 0; i < 2 + has_window; i++)
 		close(fds[i]);
 	return 0;

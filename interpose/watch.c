@@ -53,7 +53,10 @@ static void on_engine_death(void)
 	gsb_process_set_fatal(CUDA_ERROR_SYSTEM_NOT_READY);
 }
 
-/* The last messages are read before a death counts: they may say why. */
+/*
+ * The last messages are read before a death counts: they may say why. A file that the program closes stays open for as
+ * long as poll looks at it, so what was sent and the engine's death are noticed all the same.
+ */
 static void *watch(void *arg)
 {
 	struct pollfd fds[2] = {
@@ -64,6 +67,8 @@ static void *watch(void *arg)
 	for (;;) {
 		if (poll(fds, 2, -1) < 0)
 			continue;
+		if (!gsb_process_has(gsb_proc.socket) || !gsb_process_has(gsb_proc.engine_pidfd))
+			return NULL;
 		if (fds[0].revents && !on_message())
 			fds[0].fd = -1;
 		else if (fds[1].revents && !fds[0].revents)

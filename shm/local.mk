@@ -1,6 +1,7 @@
 noinst_LTLIBRARIES += libshm.la
 libshm_la_SOURCES = \
 	shm/channel.c shm/channel.h \
+	shm/keep.c shm/keep.h \
 	shm/region.c shm/region.h \
 	shm/ring.c shm/ring.h \
 	shm/wait.c shm/wait.h

@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/log.h"
+#include "gsb/cuabi.h"
 
 struct rec_kind {
 	const char *name;
@@ -46,13 +48,14 @@ const char *gsb_rec_name(uint16_t type)
 
 /* ---- tenant ---- */
 
-void gsb_ring_producer_init(struct gsb_ring_producer *p, struct gsb_region *region, int event_fd)
+void gsb_ring_producer_init(struct gsb_ring_producer *p, struct gsb_region *region, int event_fd,
+			    const struct gsb_keep *keep)
 {
-	*p = (struct gsb_ring_producer){
-		.header = &region->header,
-		.ring = region->ring,
-	};
-	atomic_store_explicit(&region->header.doorbell, (uint32_t)event_fd + 1,
+	struct gsb_region_header *h = &region->header;
+
+	*p = (struct gsb_ring_producer){.header = h, .ring = region->ring};
+	atomic_store_explicit(&h->doorbell, (uint32_t)event_fd + 1, memory_order_relaxed);
+	atomic_store_explicit(&h->keep, keep ? (uint32_t)keep->epoll_fd + 1 : 0,
 			      memory_order_relaxed);
 }
 
@@ -105,22 +108,44 @@ struct gsb_rec *gsb_ring_reserve_rare(struct gsb_ring_producer *p, uint32_t size
 	return rec;
 }
 
-void gsb_ring_doorbell(struct gsb_region_header *header)
+/* Not write(2) of libc: that is a cancellation point, and the caller may hold the ring's lock. */
+static void ring(int fd)
 {
-	uint32_t doorbell = atomic_load_explicit(&header->doorbell, memory_order_relaxed);
 	const uint64_t one = 1;
+
+	while (syscall(SYS_write, fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+}
+
+void gsb_ring_closed(struct gsb_region_header *header)
+{
+	uint32_t none = 0;
+
+	if (atomic_compare_exchange_strong(&header->fatal, &none, CUDA_ERROR_SYSTEM_NOT_READY))
+		gsb_log(GSB_LOG_ERROR, "connect",
+			"this program has closed the descriptors of its connection to the broker: "
+			"every further call fails with CUDA_ERROR_SYSTEM_NOT_READY; have it close "
+			"descriptors before it calls cuInit, or none that are not its own");
+}
+
+bool gsb_ring_doorbell(struct gsb_region_header *header)
+{
+	int fd = (int)atomic_load_explicit(&header->doorbell, memory_order_relaxed) - 1;
+	struct gsb_keep keep = {(int)atomic_load_explicit(&header->keep, memory_order_relaxed) - 1};
+	bool has;
 	int saved;
 
 	/* Who takes the flag down rings; the engine is on its way for all that follows until it sleeps again. */
-	if (!atomic_exchange_explicit(&header->engine_sleeps, 0, memory_order_seq_cst))
-		return;
+	if (!atomic_exchange_explicit(&header->engine_sleeps, 0, memory_order_seq_cst) || fd < 0)
+		return true;
 	saved = errno;
-	/* Not write(2) of libc: that is a cancellation point, and the caller holds the ring's lock. */
-	if (doorbell)
-		while (syscall(SYS_write, (int)(doorbell - 1), &one, sizeof(one)) < 0 &&
-		       errno == EINTR)
-			;
+	has = gsb_keep_has(&keep, fd);
+	if (has)
+		ring(fd);
+	else
+		gsb_ring_closed(header);
 	errno = saved;
+	return has;
 }
 
 /* ---- engine ---- */

@@ -14,6 +14,7 @@
 
 #include "base/compiler.h"
 #include "gsb/wire.h"
+#include "shm/keep.h"
 
 /* ---- tenant ---- */
 
@@ -24,11 +25,21 @@ struct gsb_ring_producer {
 	uint64_t head_seen; /* cached head: read again only when the ring looks full */
 };
 
-/* event_fd: the engine's doorbell as WELCOME brought it; it is noted in the region for those who block, too. */
-void gsb_ring_producer_init(struct gsb_ring_producer *p, struct gsb_region *region, int event_fd);
+/*
+ * event_fd: the engine's doorbell as WELCOME brought it; it is noted in the region for those who block, too.
+ * keep: where it was added; NULL: it is not asked after.
+ */
+void gsb_ring_producer_init(struct gsb_ring_producer *p, struct gsb_region *region, int event_fd,
+			    const struct gsb_keep *keep);
 
-/* Wake the engine, for those who saw engine_sleeps set. Keeps errno. */
-void gsb_ring_doorbell(struct gsb_region_header *header);
+/* A kept descriptor is not there: say so once, and set header.fatal. Who waits must be woken then. */
+void gsb_ring_closed(struct gsb_region_header *header);
+
+/*
+ * gsb_ring_doorbell() - wake the engine, for those who saw engine_sleeps set
+ * Keeps errno. False: the program has closed the doorbell, see gsb_ring_closed().
+ */
+bool gsb_ring_doorbell(struct gsb_region_header *header);
 
 /* gsb_ring_reserve() where the ring ends or looks full. */
 struct gsb_rec *gsb_ring_reserve_rare(struct gsb_ring_producer *p, uint32_t size,
@@ -56,14 +67,14 @@ static inline struct gsb_rec *gsb_ring_reserve(struct gsb_ring_producer *p, uint
 	return rec;
 }
 
-/* Publish the reserved record; wakes the engine if it sleeps (the only system call, and rare). */
-static inline void gsb_ring_commit(struct gsb_ring_producer *p, const struct gsb_rec *rec)
+/* Publish the reserved record; rings if the engine sleeps (the only system calls, and rare), and returns as that. */
+static inline bool gsb_ring_commit(struct gsb_ring_producer *p, const struct gsb_rec *rec)
 {
 	p->tail += rec->size;
 	atomic_store_explicit(&p->header->tail, p->tail, memory_order_release);
 	atomic_thread_fence(memory_order_seq_cst);
-	if (gsb_unlikely(atomic_load_explicit(&p->header->engine_sleeps, memory_order_relaxed)))
-		gsb_ring_doorbell(p->header);
+	return gsb_likely(!atomic_load_explicit(&p->header->engine_sleeps, memory_order_relaxed)) ||
+	       gsb_ring_doorbell(p->header);
 }
 
 /* ---- engine ---- */

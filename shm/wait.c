@@ -100,8 +100,9 @@ static void tell_gate(struct gsb_region *region)
 {
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(&region->header.engine_sleeps, memory_order_relaxed) &
-	    GSB_SLEEPS_UNTIL_BLOCKED)
-		gsb_ring_doorbell(&region->header);
+		    GSB_SLEEPS_UNTIL_BLOCKED &&
+	    !gsb_ring_doorbell(&region->header))
+		gsb_wake_waiters(region);
 }
 
 void gsb_thread_release(struct gsb_region *region, uint32_t slot)

@@ -6,10 +6,13 @@
 #include "tools/ask.h"
 
 #include <errno.h>
+#include <grp.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -123,6 +126,30 @@ void gsb_answers_finish(struct gsb_answers *a)
 	a->n_engines = a->n_totals = 0;
 }
 
+/* Whose the socket is, and what its administrator can do: membership in its group is often not the remedy. */
+static void explain_access(const char *path, char *out, size_t size)
+{
+	const struct passwd *pw;
+	const struct group *gr;
+	struct stat st;
+
+	if (stat(path, &st) < 0) {
+		snprintf(
+			out, size,
+			"no permission to connect to %s: its folder is closed to you: give another "
+			"socket",
+			path);
+		return;
+	}
+	pw = getpwuid(st.st_uid);
+	gr = getgrgid(st.st_gid);
+	snprintf(out, size,
+		 "no permission to connect to %s (user %.32s, group %.32s, mode %04o): its "
+		 "administrator can let you in by allow_uid or allow_gid in gsbroker.conf, or, if "
+		 "socket_mode is set there, by socket_group; or give another socket",
+		 path, pw ? pw->pw_name : "?", gr ? gr->gr_name : "?", st.st_mode & 07777u);
+}
+
 void gsb_ask_explain(int err, const char *path, char *out, size_t size)
 {
 	switch (err) {
@@ -133,12 +160,7 @@ void gsb_ask_explain(int err, const char *path, char *out, size_t size)
 			 "GSB_SOCKET",
 			 path);
 		break;
-	case -EACCES:
-		snprintf(out, size,
-			 "no permission to connect to %s: ask for membership in its group, or give "
-			 "another socket",
-			 path);
-		break;
+	case -EACCES: explain_access(path, out, size); break;
 	case -EPROTO:
 		snprintf(out, size,
 			 "what listens on %s is no gsbrokerd of release " PACKAGE_VERSION, path);

@@ -168,6 +168,13 @@ const struct gsb_device_config *gsb_config_device(const struct gsb_config *c,
 	return NULL;
 }
 
+unsigned gsb_config_socket_mode(const struct gsb_config *c)
+{
+	if (c->broker.socket_mode != GSB_MODE_BY_LISTS)
+		return (unsigned)c->broker.socket_mode;
+	return c->admission.allow_uid.n || c->admission.allow_gid.n ? 0666 : 0660;
+}
+
 bool gsb_id_list_has(const struct gsb_id_list *l, uint32_t id)
 {
 	for (uint32_t i = 0; i < l->n; i++)

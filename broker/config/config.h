@@ -30,6 +30,8 @@
 #define GSB_CONFIG_PATH_MAX    256
 #define GSB_CONFIG_WORD_MAX    32
 
+#define GSB_MODE_BY_LISTS UINT64_MAX /* gsb_config_socket_mode() says what that is */
+
 struct gsb_id_list {
 	uint32_t n;
 	struct {
@@ -42,8 +44,8 @@ enum gsb_clock_kind { GSB_CLOCK_VIRTUAL, GSB_CLOCK_REAL };
 
 /* Fields are of one width for each type of key: text, uint64_t for numbers and words, lists. */
 struct gsb_broker_config {
-	char socket[108]; /* sun_path */
-	uint64_t socket_mode;
+	char socket[108];     /* sun_path */
+	uint64_t socket_mode; /* or GSB_MODE_BY_LISTS */
 	char socket_group[GSB_CONFIG_WORD_MAX], user[GSB_CONFIG_WORD_MAX];
 	char engine[GSB_CONFIG_PATH_MAX];
 	uint64_t log; /* enum gsb_log_level */
@@ -120,6 +122,9 @@ const struct gsb_tenant_config *gsb_config_tenant(const struct gsb_config *c, co
 /* The device of a tenant's section. NULL: it names one that has no [device] section. */
 const struct gsb_device_config *gsb_config_device(const struct gsb_config *c,
 						  const struct gsb_tenant_config *t);
+
+/* The permissions of the socket. Without a configured one: where a list says who may come in, all may knock. */
+unsigned gsb_config_socket_mode(const struct gsb_config *c);
 
 /* The words of policy and log. */
 const char *gsb_config_policy_name(uint64_t policy);

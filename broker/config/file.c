@@ -195,7 +195,9 @@ static void on_header(struct parser *p, char *text)
 	s += strspn(s, " \t");
 	if (*s == '"') {
 		n = 0;
-		if (sscanf(s, "\"%127[^\"\r\n]\"%n", argument, &n) < 1 || !n)
+		if (s[1] == '"')
+			n = 2; /* no name: argument_ok() says so */
+		else if (sscanf(s, "\"%127[^\"\r\n]\"%n", argument, &n) < 1 || !n)
 			goto malformed;
 		s += n;
 		s += strspn(s, " \t");

@@ -54,7 +54,7 @@ int gsb_config_parse_value(const struct gsb_config_key *k, const char *text, voi
 			   char why[GSB_CONFIG_WHY_MAX]);
 /* Whether text is a device spec that some device of this build could be asked for. */
 bool gsb_config_spec_ok(const char *text, char why[GSB_CONFIG_WHY_MAX]);
-/* Print "key = value\n", for a list one line an entry, and none for an empty list. */
+/* Print "key = value\n", for a list one line an entry. */
 void gsb_config_print_value(const struct gsb_config_key *k, const void *field, FILE *f);
 
 /* Defaults into one section's struct. */

@@ -78,6 +78,10 @@ static int parse_mode(const struct gsb_config_key *k, const char *text, uint64_t
 	const char *end;
 	uint64_t v;
 
+	if (!*text) {
+		*field = GSB_MODE_BY_LISTS;
+		return 0;
+	}
 	if (!parse_digits(text, 8, &v, &end) || *end || v < k->min || v > k->max)
 		return wrong(why, "must be an octal mode such as 0660");
 	*field = v;
@@ -198,21 +202,69 @@ static int parse_path(const struct gsb_config_key *k, const char *text, char *fi
 	return 0;
 }
 
-/* An emulated device by its architecture's name or file, the n-th real one, or none at all. */
+enum { GSB_DEVICE_NOTHING, GSB_DEVICE_ARCH };
+
+static const struct {
+	const char *scheme;
+	int takes;
+} devices[] = {
+#define GSB_DEVICE(scheme, takes) {#scheme, takes},
+#include "device/devices.def"
+#undef GSB_DEVICE
+};
+
 static bool is_known_device(const char *text)
 {
-	if (!strncmp(text, "emu:", 4))
-		return text[4] == '/' || gsb_arch_find(text + 4);
-	if (!strncmp(text, "cuda:", 5))
-		return text[5] && !text[5 + strspn(text + 5, "0123456789")];
-	return !strcmp(text, "null");
+	size_t n = strcspn(text, ":");
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(devices); i++) {
+		if (strlen(devices[i].scheme) != n || strncmp(devices[i].scheme, text, n) != 0)
+			continue;
+		if (devices[i].takes == GSB_DEVICE_NOTHING)
+			return !text[n];
+		return text[n] && (text[n + 1] == '/' || gsb_arch_find(text + n + 1));
+	}
+	return false;
+}
+
+GSB_PRINTF(4, 5)
+static size_t append(char *out, size_t n, size_t size, const char *fmt, ...)
+{
+	va_list ap;
+	int more;
+
+	va_start(ap, fmt);
+	more = vsnprintf(out + n, size - n, fmt, ap);
+	va_end(ap);
+	return more < 0 || (size_t)more >= size - n ? n : n + (size_t)more;
+}
+
+/* "emu:NAME, emu:/FILE or null; NAME is one of h100, h200": from the two lists. */
+static void list_devices(char *out, size_t size)
+{
+	const struct gsb_arch *arch;
+	size_t n = 0;
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(devices); i++) {
+		const char *scheme = devices[i].scheme;
+		bool last = i && i + 1 == GSB_ARRAY_LEN(devices);
+
+		n = append(out, n, size, "%s%s", !i ? "" : last ? " or " : ", ", scheme);
+		if (devices[i].takes == GSB_DEVICE_ARCH)
+			n = append(out, n, size, ":NAME, %s:/FILE", scheme);
+	}
+	for (size_t i = 0; (arch = gsb_arch_at(i)); i++)
+		n = append(out, n, size, "%s%s", i ? ", " : "; NAME is one of ", arch->name);
 }
 
 bool gsb_config_spec_ok(const char *text, char why[GSB_CONFIG_WHY_MAX])
 {
+	char list[GSB_CONFIG_WHY_MAX - 16];
+
 	if (is_known_device(text) && is_plain(text) && strlen(text) < GSB_CONFIG_SPEC_MAX)
 		return true;
-	wrong(why, "must be emu:ARCHITECTURE (h200, a100, ...), emu:/FILE, cuda:NUMBER or null");
+	list_devices(list, sizeof(list));
+	wrong(why, "must be %s", list);
 	return false;
 }
 
@@ -298,6 +350,8 @@ static int parse_ids(const struct gsb_config_key *k, const char *text, struct gs
 
 static void print_ids(const struct gsb_config_key *k, const struct gsb_id_list *l, FILE *f)
 {
+	if (!l->n)
+		fprintf(f, "%s =\n", k->name);
 	for (uint32_t i = 0; i < l->n; i++) {
 		fprintf(f, "%s = %" PRIu32, k->name, l->at[i].lo);
 		if (l->at[i].hi != l->at[i].lo)
@@ -342,7 +396,12 @@ void gsb_config_print_value(const struct gsb_config_key *k, const void *field, F
 		size_text(*v, size, sizeof(size));
 		fprintf(f, "%s = %s\n", k->name, size);
 		break;
-	case GSB_TYPE_MODE: fprintf(f, "%s = %04" PRIo64 "\n", k->name, *v); break;
+	case GSB_TYPE_MODE:
+		if (*v == GSB_MODE_BY_LISTS)
+			fprintf(f, "%s =\n", k->name);
+		else
+			fprintf(f, "%s = %04" PRIo64 "\n", k->name, *v);
+		break;
 	case GSB_TYPE_IDS_USER:
 	case GSB_TYPE_IDS_GROUP: print_ids(k, field, f); break;
 	case GSB_TYPE_LEVEL:

@@ -115,6 +115,7 @@ static int reload(struct gsbrokerd *d, char *text, size_t size)
 	s->n_reloads++;
 	gsb_log_init("gsbrokerd", (enum gsb_log_level)next->broker.log);
 	gsb_log(GSB_LOG_INFO, TOPIC, "%s was read again", d->config_path);
+	gsb_listener_reload(&d->listener);
 	gsb_engines_relimit(&d->engines);
 	return 0;
 }

@@ -126,9 +126,19 @@ static int set_owner(const struct gsb_listener *l)
 		if (*l->made_dir && chown(l->made_dir, uid, (gid_t)-1) < 0)
 			return -errno;
 	}
-	if (chown(s->socket, uid, gid) < 0 || chmod(s->socket, (mode_t)b->socket_mode) < 0)
+	if (chown(s->socket, uid, gid) < 0 ||
+	    chmod(s->socket, (mode_t)gsb_config_socket_mode(s->config)) < 0)
 		return -errno;
 	return 0;
+}
+
+void gsb_listener_reload(struct gsb_listener *l)
+{
+	const struct gsb_supervisor *s = l->s;
+
+	if (l->watch.fd >= 0 && chmod(s->socket, (mode_t)gsb_config_socket_mode(s->config)) < 0)
+		gsb_log(GSB_LOG_WARN, TOPIC, "the permissions of %s stay as they are: %m",
+			s->socket);
 }
 
 /* ---- who comes ---- */
@@ -164,6 +174,19 @@ static void on_ready(struct gsb_loop_watch *w, uint32_t events)
 }
 
 /* ---- start and end ---- */
+
+/* What is safe by default is of little use to a service. */
+static void warn_if_only_root(const struct gsb_supervisor *s)
+{
+	const struct gsb_broker_config *b = &s->config->broker;
+
+	if (geteuid() == 0 && b->socket_mode == GSB_MODE_BY_LISTS && !*b->socket_group &&
+	    gsb_config_socket_mode(s->config) == 0660)
+		gsb_log(GSB_LOG_WARN, TOPIC,
+			"only root can open %s: say who else may in [admission] allow_uid or "
+			"allow_gid, or in [broker] socket_group",
+			s->socket);
+}
 
 void gsb_listener_init(struct gsb_listener *l, struct gsb_supervisor *s)
 {
@@ -218,8 +241,10 @@ int gsb_listener_start(struct gsb_listener *l)
 	}
 	if (!err)
 		err = gsb_loop_watch_start(&s->loop, &l->watch, fd, EPOLLIN);
-	if (!err)
+	if (!err) {
+		warn_if_only_root(s);
 		return 0;
+	}
 	explain(s, err, owner);
 	if (fd >= 0) {
 		close(fd);

@@ -21,6 +21,8 @@ struct gsb_listener {
 
 void gsb_listener_init(struct gsb_listener *l, struct gsb_supervisor *s);
 int gsb_listener_start(struct gsb_listener *l); /* logs what is wrong */
+/* The configuration was read again: who may open the socket may have changed. */
+void gsb_listener_reload(struct gsb_listener *l);
 void gsb_listener_stop(struct gsb_listener *l); /* no new clients; the files are removed */
 
 #endif

@@ -340,8 +340,8 @@ struct gsb_region_header {
 	 * after a thread's state became BLOCKED or FREE: only then does virtual time go on.
 	 */
 	_Atomic uint32_t engine_sleeps; /* GSB_SLEEPS_* */
-	/* T, at attach: its number of the eventfd + 1; only T reads it. */
-	_Atomic uint32_t doorbell;
+	/* T, at attach: its number of the eventfd + 1, and its gsb_keep's number + 1; only T reads them. */
+	_Atomic uint32_t doorbell, keep;
 	/* E: stream records completed so far, all streams; rel / T acq. */
 	_Atomic uint64_t n_completed;
 	/* T: bit i is set from before thread i is BLOCKED until after it runs again. E only reads. */

@@ -142,7 +142,8 @@ static inline void gsb_post_end(struct gsb_post *p)
 		p->number = atomic_load_explicit(p->posted, memory_order_relaxed) + 1;
 		atomic_store_explicit(p->posted, p->number, memory_order_release);
 	}
-	gsb_ring_commit(&gsb_proc.ring, p->rec);
+	if (gsb_unlikely(!gsb_ring_commit(&gsb_proc.ring, p->rec)))
+		gsb_wake_waiters(gsb_proc.region);
 	gsb_fault_point(GSB_FAULT_POSTED);
 	gsb_lock_give(&gsb_proc.ring_lock);
 }

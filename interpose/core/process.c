@@ -31,6 +31,15 @@ bool gsb_process_is_orphan(void)
 	return gsb_alive != &never && !gsb_is_alive();
 }
 
+bool gsb_process_has(int fd)
+{
+	if (gsb_keep_has(&gsb_proc.keep, fd))
+		return true;
+	gsb_ring_closed(&gsb_proc.region->header);
+	gsb_wake_waiters(gsb_proc.region);
+	return false;
+}
+
 void gsb_process_set_fatal(CUresult result)
 {
 	uint32_t none = 0;

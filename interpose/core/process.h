@@ -12,6 +12,7 @@
 #include "gsb/cuabi.h"
 #include "gsb/wire.h"
 #include "interpose/core/lock.h"
+#include "shm/keep.h"
 #include "shm/ring.h"
 
 struct gsb_process {
@@ -26,6 +27,7 @@ struct gsb_process {
 	bool virtual_time;     /* the device's clock stands still while a thread of ours runs */
 	bool launch_blocking;  /* CUDA_LAUNCH_BLOCKING */
 	bool device_is_hidden; /* CUDA_VISIBLE_DEVICES names no device of ours */
+	struct gsb_keep keep;  /* of the descriptors that follow, and the doorbell */
 	int socket, engine_pidfd;
 	struct gsb_device_info device;
 
@@ -49,6 +51,12 @@ bool gsb_process_is_orphan(void);
 
 /* The engine is gone or has cut this process off: every later call gets result, waiters wake. */
 void gsb_process_set_fatal(CUresult result);
+
+/*
+ * Whether fd is still ours, to be asked before it is used. The program may have closed it, and everything else: then
+ * that is said once, and is as fatal as the engine's death.
+ */
+bool gsb_process_has(int fd);
 
 static inline bool gsb_is_alive(void)
 {

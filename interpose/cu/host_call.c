@@ -105,6 +105,7 @@ void gsb_host_call_run(uint64_t cookie)
 	run(p);
 	free(p);
 	gsb_msg_init(&done.msg, GSB_MSG_HOST_FUNC, sizeof(done));
-	gsb_channel_send(gsb_proc.socket, &done.msg, NULL,
-			 0); /* fails only when the engine is gone */
+	if (gsb_process_has(gsb_proc.socket))
+		gsb_channel_send(gsb_proc.socket, &done.msg, NULL,
+				 0); /* fails only when the engine is gone */
 }

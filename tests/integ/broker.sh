@@ -94,7 +94,7 @@ broker_without_permission_to_connect_says_so() {
 	if is_root; then as=as_nobody; fi
 	status_of $as "$(reachable tools/gsbctl)" --socket "$dir/s" status
 	expect_equal "$status" 1
-	expect_match "$output" "no permission to connect to $dir/s"
+	expect_match "$output" "no permission to connect to $dir/s \(user $(id -un), group $(id -gn), mode 0000\): its administrator can let you in by allow_uid or allow_gid"
 	stop_broker
 }
 
@@ -177,6 +177,37 @@ broker_refuses_a_barred_uid_until_a_reload_lets_it_in() {
 	write_conf '[device "emu:/ok"]' '[admission]' "allow_uid = 4242"
 	gsbctl reload
 	expect_match "$(hello)" "^refused -13 uid $(id -u) is not in allow_uid"
+	stop_broker
+}
+
+# The sample of README.md, as root starts it; the group that it names is the reader's, so here it is one that is there.
+broker_readme_sample_admits_the_group_that_it_names() {
+	local group=65534
+	sed -n '/^## Configuration/,/^## /s/^    //p' "$srcdir/README.md" | sed -E "s/^(allow_gid *= *)[a-z]+/\1$group/" >"$dir/sample"
+	grep -qx '\[device "emu:h200"\].*' "$dir/sample"
+	grep -qE "^allow_gid *= *$group" "$dir/sample"
+	cp "$dir/sample" "$dir/conf"
+	start_broker
+	reachable tests/integ/hello >/dev/null
+	expect_match "$(setpriv --reuid=65533 --regid=$group --clear-groups "$dir/copy-of-hello" "$dir/s")" "^welcome 1 .*H200"
+	expect_match "$(setpriv --reuid=65533 --regid=65533 --groups=$group "$dir/copy-of-hello" "$dir/s")" "^welcome 2 .*H200"
+	expect_match "$(setpriv --reuid=65533 --regid=65533 --clear-groups "$dir/copy-of-hello" "$dir/s")" \
+		"^refused -13 uid 65533 is not in allow_uid or allow_gid"
+	stop_broker
+}
+
+broker_reload_that_names_who_may_come_opens_the_socket() {
+	write_conf '[device "emu:/ok"]'
+	start_broker
+	await_log "only root can open $dir/s: say who else may in \[admission\] allow_uid or allow_gid"
+	reachable tests/integ/hello >/dev/null
+	expect_match "$(as_nobody "$dir/copy-of-hello" "$dir/s")" "^no connection: Permission denied"
+	write_conf '[device "emu:/ok"]' '[admission]' 'allow_uid = 65534'
+	gsbctl reload
+	expect_match "$(as_nobody "$dir/copy-of-hello" "$dir/s")" "^welcome "
+	write_conf '[device "emu:/ok"]'
+	gsbctl reload
+	expect_match "$(as_nobody "$dir/copy-of-hello" "$dir/s")" "^no connection: Permission denied"
 	stop_broker
 }
 
@@ -672,9 +703,13 @@ run_case broker_counts_tenants_against_their_limit
 if is_root; then
 	run_case broker_gives_another_uid_an_engine_of_its_own
 	run_case broker_gives_up_root_for_the_configured_user
+	run_case broker_readme_sample_admits_the_group_that_it_names
+	run_case broker_reload_that_names_who_may_come_opens_the_socket
 	run_case gsbctl_shows_others_tenants_only_to_whom_it_may
 	run_case broker_serves_any_number_of_users_and_devices
 else
+	skip_case broker_readme_sample_admits_the_group_that_it_names
+	skip_case broker_reload_that_names_who_may_come_opens_the_socket
 	skip_case gsbctl_shows_others_tenants_only_to_whom_it_may
 	skip_case broker_serves_any_number_of_users_and_devices
 	skip_case broker_gives_another_uid_an_engine_of_its_own

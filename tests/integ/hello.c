@@ -111,7 +111,11 @@ static int send_hello(int fd, struct gsb_msg_hello *h, const struct settings *s)
 
 int main(int argc, char **argv)
 {
-	struct gsb_msg_hello h = {.pid = (uint32_t)getpid(), .program = "hello"};
+	struct gsb_msg_hello h = {
+		.features_wanted = GSB_FEATURE_STAGING | GSB_FEATURE_HOST_WINDOW,
+		.pid = (uint32_t)getpid(),
+		.program = "hello",
+	};
 	struct settings s = {.size = sizeof(h)};
 	char byte;
 	int fd, err;

@@ -642,6 +642,35 @@ static void test_eight_threads_at_once(void **state)
 	assert_int_equal(n, 200);
 }
 
+/* Loads and unloads the module; how many loads failed. */
+static void *one_loader(void *arg)
+{
+	uintptr_t bad = cu.cuCtxSetCurrent(ctx) != CUDA_SUCCESS;
+	CUmodule m;
+
+	(void)arg;
+	for (unsigned round = 0; round < 5; round++)
+		if (cu.cuModuleLoadData(&m, ptx) || cu.cuModuleUnload(m))
+			bad++;
+	return (void *)bad;
+}
+
+static void test_sixty_four_threads_load_modules_at_once(void **state)
+{
+	pthread_t threads[64];
+	uintptr_t n_bad = 0;
+	void *bad;
+
+	(void)state;
+	for (int i = 0; i < 64; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, one_loader, NULL), 0);
+	for (int i = 0; i < 64; i++) {
+		assert_int_equal(pthread_join(threads[i], &bad), 0);
+		n_bad += (uintptr_t)bad;
+	}
+	assert_int_equal(n_bad, 0);
+}
+
 /* ---- contexts and modules ---- */
 
 static void test_contexts_do_not_share_handles(void **state)
@@ -919,6 +948,7 @@ int main(int argc, char **argv)
 		SEMANTICS(test_mem_info_falls_and_comes_back),
 		SEMANTICS(test_two_hundred_streams_at_once),
 		SEMANTICS(test_eight_threads_at_once),
+		SEMANTICS(test_sixty_four_threads_load_modules_at_once),
 		SEMANTICS(test_contexts_do_not_share_handles),
 		SEMANTICS(test_legacy_streams_of_two_contexts_are_independent),
 		SEMANTICS(test_many_contexts_work_side_by_side),

@@ -26,7 +26,7 @@ void kit_tenant_attach(struct kit_tenant *kt, int fds[KIT_N_FDS])
 	assert_int_equal(gsb_memfd_map(fds[1], kt->welcome.staging_bytes, &p), 0);
 	kt->staging = p;
 	kt->doorbell = fds[3];
-	gsb_ring_producer_init(&kt->producer, kt->region, kt->doorbell);
+	gsb_ring_producer_init(&kt->producer, kt->region, kt->doorbell, NULL);
 	assert_int_equal(gsb_thread_acquire(kt->region, &kt->slot), 0);
 }
 

@@ -149,14 +149,20 @@ static void test_config_damaged_header_skips_its_keys_only(void **state)
 	expect("[]\n", "f:1: '[]' is no section header: write [name] or [name \"argument\"]\n");
 }
 
+#define MUST_BE_DEVICE                                                                            \
+	"must be emu:NAME, emu:/FILE or null; NAME is one of c2070, gtx680, k40, titanx-pascal, " \
+	"v100, a100, l4, h100, h200, b200\n"
+
 static void test_config_section_argument_is_checked(void **state)
 {
 	char text[256], want[512];
 
 	expect("[device]\n", "f:1: section [device] needs a name, as in [device \"emu:h200\"]\n");
 	expect("[engine \"x\"]\n", "f:1: section [engine] takes no name\n");
-	expect("[device \"gpu0\"]\n",
-	       "f:1: device \"gpu0\" must be emu:ARCHITECTURE (h200, a100, ...), emu:/FILE, cuda:NUMBER or null\n");
+	expect("[device \"gpu0\"]\n", "f:1: device \"gpu0\" " MUST_BE_DEVICE);
+	expect("[device \"cuda:0\"]\n", "f:1: device \"cuda:0\" " MUST_BE_DEVICE);
+	expect("[device \"null:1\"]\n", "f:1: device \"null:1\" " MUST_BE_DEVICE);
+	expect("[tenant \"\"]\n", "f:1: section [tenant] needs a name, as in [tenant \"alice\"]\n");
 	expect("[tenant \"a b\"]\n",
 	       "f:1: tenant name \"a b\" must be 1 to 63 letters, digits and any of _-.@:+\n");
 	snprintf(text, sizeof(text), "[tenant \"%064d\"]\n", 0);
@@ -364,6 +370,46 @@ static void test_config_print_reads_back_the_same(void **state)
 	free(again);
 }
 
+static void test_config_print_names_every_key(void **state)
+{
+	struct gsb_config *c = gsb_config_create();
+	char *text = NULL, line[64];
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+
+	gsb_config_print(c, f);
+	fclose(f);
+	for (unsigned i = 0; i < gsb_n_config_keys; i++) {
+		snprintf(line, sizeof(line), "\n%s =", gsb_config_keys[i].name);
+		if (!strstr(text, line))
+			fail_msg("%s is not printed", gsb_config_keys[i].name);
+	}
+	free(text);
+	free(c);
+}
+
+static void test_config_socket_mode_follows_the_lists(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned mode;
+	} cases[] = {
+		{"", 0660},
+		{"[admission]\nallow_uid = 5\n", 0666},
+		{"[admission]\nallow_gid = 5\n", 0666},
+		{"[admission]\ndeny_uid = 5\n", 0660},
+		{"[broker]\nsocket_mode = 0600\n[admission]\nallow_uid = 5\n", 0600},
+		{"[broker]\nsocket_mode =\n[admission]\nallow_uid = 5\n", 0666},
+	};
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(cases); i++) {
+		struct gsb_config *c = accept_text(cases[i].text);
+
+		assert_int_equal(gsb_config_socket_mode(c), cases[i].mode);
+		free(c);
+	}
+}
+
 static void test_config_reload_keeps_and_reports_what_needs_a_restart(void **state)
 {
 	struct gsb_config *now = accept_text("[broker]\nsocket = /run/a\nlog = warn\n");
@@ -529,6 +575,8 @@ int main(void)
 		cmocka_unit_test(test_config_comments_bom_and_cr_are_taken),
 		cmocka_unit_test(test_config_device_of_a_tenant_is_found),
 		cmocka_unit_test(test_config_print_reads_back_the_same),
+		cmocka_unit_test(test_config_print_names_every_key),
+		cmocka_unit_test(test_config_socket_mode_follows_the_lists),
 		cmocka_unit_test(test_config_reload_keeps_and_reports_what_needs_a_restart),
 		cmocka_unit_test(test_config_reload_of_the_same_says_nothing),
 		cmocka_unit_test(test_nearest_takes_small_slips_only),

@@ -89,6 +89,40 @@ static void test_async_copy_from_pageable_returns_when_staged(void **state)
 	assert_int_equal(r->sum, sum);
 }
 
+#define ALL_STAGING (4u << 20)
+#define CHUNK	    (ALL_STAGING / 64)
+
+static CUresult call_htod_behind_all(void *arg)
+{
+	return cu.cuMemcpyHtoDAsync_v2(dev + ALL_STAGING, host + ALL_STAGING, CHUNK, NULL);
+}
+
+/* The stream's word is one short of the first chunk's copy: none of them is free. */
+static void test_staging_is_taken_again_only_when_its_copy_is_done(void **state)
+{
+	struct waiter w;
+
+	fill_host();
+	assert_int_equal(engine->staging_bytes, ALL_STAGING);
+	assert_cu(cu.cuMemsetD8Async(dev, 1, 16, NULL));
+	assert_cu(cu.cuStreamSynchronize(NULL));
+	engine->hold = true;
+	assert_cu(cu.cuMemcpyHtoDAsync_v2(dev, host, ALL_STAGING, NULL));
+	while (engine->n_blocked) /* this thread was: the engine looks from time to time */
+		sched_yield();
+	waiter_start(&w, call_htod_behind_all, NULL);
+	while (!engine->n_blocked && !w.is_back)
+		sched_yield();
+	assert_false(w.is_back);
+	engine->hold = false;
+	assert_cu(waiter_join(&w));
+	assert_cu(cu.cuStreamSynchronize(NULL));
+	assert_int_equal(count(GSB_REC_COPY), 65);
+	for (unsigned i = mark, n = 0; i < engine->n_logged; i++)
+		if (engine->log[i].rec.type == GSB_REC_COPY)
+			assert_int_equal(engine->log[i].sum, sum_of(host + CHUNK * n++, CHUNK));
+}
+
 static CUresult call_htod(void *arg)
 {
 	return cu.cuMemcpyHtoD_v2(dev, host, 64);
@@ -406,6 +440,8 @@ int main(void)
 		cmocka_unit_test_setup(test_large_copy_to_device_arrives_whole_and_in_order,
 				       set_up),
 		cmocka_unit_test_setup(test_async_copy_from_pageable_returns_when_staged, set_up),
+		cmocka_unit_test_setup(test_staging_is_taken_again_only_when_its_copy_is_done,
+				       set_up),
 		cmocka_unit_test_setup(test_sync_copy_from_pageable_waits_for_its_stream_first,
 				       set_up),
 		cmocka_unit_test_setup(test_rectangle_from_pageable_is_gathered, set_up),

@@ -169,10 +169,10 @@ static void test_one_turn_reads_no_more_of_a_ring_than_its_share(void **state)
 	kit_complete(f->k.dev, 0, CUDA_SUCCESS, 0);
 }
 
-/* More heads than a policy is shown: the oldest is the next, whatever was shown before. */
+/* More heads than there are queues: the oldest is the next, whatever was shown before. */
 static void test_what_is_ready_first_is_issued_first(void **state)
 {
-	enum { N = 3 * GSB_VIEW_READY_MAX };
+	enum { N = 6 * GSB_N_QUEUES };
 	struct fixture *f = *state;
 
 	for (uint32_t i = 0; i < N; i++) {

@@ -54,7 +54,7 @@ static int setup(void **state)
 	m->region = aligned_alloc(4096, sizeof(*m->region));
 	memset(m->region, 0, sizeof(*m->region));
 	m->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	gsb_ring_producer_init(&m->producer, m->region, m->event_fd);
+	gsb_ring_producer_init(&m->producer, m->region, m->event_fd, NULL);
 	gsb_ring_consumer_init(&m->consumer, m->region);
 	m->cold[0] = calloc(2, COLD_BYTES);
 	m->cold[1] = m->cold[0] + COLD_BYTES;

@@ -629,6 +629,28 @@ static void test_plan_never_refuses_what_is_resident_as_given(void **state)
 	assert_true(resident > rounds / 3);
 }
 
+/* Eleven kernels that fill a K40 as they came: the search ends before it finds another way. */
+static void test_plan_takes_as_it_came_what_the_search_misses(void **state)
+{
+	struct gsb_plan_kernel kernels[] = {
+		kernel(384, 13, 10124, 12), kernel(64, 58, 0, 1),      kernel(64, 12, 0, 2),
+		kernel(512, 37, 0, 8),	    kernel(64, 8, 0, 9),       kernel(384, 57, 0, 11),
+		kernel(512, 61, 11348, 4),  kernel(256, 63, 4490, 12), kernel(384, 13, 0, 10),
+		kernel(32, 12, 0, 11),	    kernel(128, 39, 8108, 8)};
+	struct gsb_plan_input in = {.arch = gsb_arch_find("k40"),
+				    .rules = &gsb_rules_hardware,
+				    .kernels = kernels,
+				    .n_kernels = 11};
+	struct gsb_plan plan;
+
+	assert_true(is_resident_as_given(&in));
+	assert_int_equal(gsb_plan_together(*state, &in, &plan), 0);
+	check_plan(&in, &plan);
+	for (uint32_t i = 0; i < in.n_kernels; i++)
+		assert_int_equal(plan.choices[i].threads_per_block,
+				 kernels[i].range.kernel.threads_per_block);
+}
+
 /* In some order, in some cut of each: by trying them all on the SMs. */
 static bool can_be_resident(const struct gsb_plan_input *in, const struct gsb_sm_array *before,
 			    uint32_t left)
@@ -878,6 +900,7 @@ int main(void)
 		cmocka_unit_test(test_plan_batches_bound_holds_whatever_the_placement),
 		cmocka_unit_test(test_plan_batches_by_hand),
 		cmocka_unit_test(test_plan_never_refuses_what_is_resident_as_given),
+		cmocka_unit_test(test_plan_takes_as_it_came_what_the_search_misses),
 		cmocka_unit_test(test_plan_finds_one_wherever_there_is_one),
 		cmocka_unit_test(test_plan_batches_claim_only_what_holds),
 		cmocka_unit_test(test_plan_work_is_bounded_and_more_of_it_is_never_worse),

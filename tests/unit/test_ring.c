@@ -36,7 +36,7 @@ static int setup(void **state)
 	f->region = aligned_alloc(4096, sizeof(*f->region));
 	memset(f->region, 0, sizeof(*f->region));
 	f->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	gsb_ring_producer_init(&f->producer, f->region, f->event_fd);
+	gsb_ring_producer_init(&f->producer, f->region, f->event_fd, NULL);
 	gsb_ring_consumer_init(&f->consumer, f->region);
 	*state = f;
 	return 0;

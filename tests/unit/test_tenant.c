@@ -7,7 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -317,6 +320,97 @@ static void test_death_of_the_engine_wakes_waiters_with_an_error(void **state)
 	assert_said_once("engine", "start the program again");
 }
 
+/* ---- descriptors ---- */
+
+#define N_FDS 1024
+
+/* How many there are from now on, as many as N_FDS. */
+static unsigned limit_numbers(void)
+{
+	struct rlimit limit;
+
+	CHECK(!getrlimit(RLIMIT_NOFILE, &limit));
+	if (limit.rlim_cur > N_FDS)
+		limit.rlim_cur = N_FDS;
+	CHECK(!setrlimit(RLIMIT_NOFILE, &limit));
+	return (unsigned)limit.rlim_cur;
+}
+
+/* Every free number becomes a file of the program's: an eventfd, or a file. */
+static unsigned take_all_numbers(int *fds)
+{
+	unsigned n = 0;
+	int fd;
+
+	while ((fd = n % 2 ? memfd_create("mine", MFD_CLOEXEC)
+			   : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) >= 0)
+		fds[n++] = fd;
+	return n;
+}
+
+static void check_untouched(const int *fds, unsigned n)
+{
+	struct stat st;
+	uint64_t count;
+
+	for (unsigned i = 0; i < n; i++)
+		if (i % 2)
+			CHECK(!fstat(fds[i], &st) && !st.st_size);
+		else
+			CHECK(read(fds[i], &count, sizeof(count)) < 0);
+}
+
+/* As a program does that becomes a daemon after its first call. The engine, and so the doorbell, sleep in between. */
+static void body_closes_all(void)
+{
+	unsigned limit = limit_numbers(), n;
+	static int fds[N_FDS];
+	CUresult r = CUDA_SUCCESS;
+	size_t a, b;
+
+	start_tenant();
+	CHECK(!close_range(3, ~0u, 0));
+	n = take_all_numbers(fds);
+	CHECK(n > limit - 10);
+	while (!r)
+		r = cu.cuMemGetInfo_v2(&a, &b);
+	CHECK(r == CUDA_ERROR_SYSTEM_NOT_READY);
+	CHECK(cu.cuCtxSynchronize() == CUDA_ERROR_SYSTEM_NOT_READY);
+	check_untouched(fds, n);
+}
+
+static void test_closed_descriptors_are_noticed_and_nobody_elses_are_written(void **state)
+{
+	run_case(body_closes_all);
+	assert_said_once("closed the descriptors", "before it calls cuInit");
+}
+
+/* Numbers that programs use first stay free for them, and nothing of ours outlives execve. */
+static void body_descriptors(void)
+{
+	int high = (int)limit_numbers() * 9 / 10, n = 0;
+	static bool was_open[N_FDS];
+
+	for (int fd = 0; fd < N_FDS; fd++)
+		was_open[fd] = fcntl(fd, F_GETFD) >= 0;
+	start_tenant();
+	for (int fd = 0; fd < N_FDS; fd++) {
+		int flags = fcntl(fd, F_GETFD);
+
+		if (flags < 0 || was_open[fd])
+			continue;
+		CHECK(fd > high && flags & FD_CLOEXEC);
+		n++;
+	}
+	CHECK(n == 4); /* socket, doorbell, the engine's pidfd, and what tells them from others */
+	fake_engine_kill(engine);
+}
+
+static void test_descriptors_lie_high_and_end_with_execve(void **state)
+{
+	run_case(body_descriptors);
+}
+
 /* ---- thread keys ---- */
 
 static void body_no_keys(void)
@@ -408,6 +502,8 @@ int main(void)
 		cmocka_unit_test(test_forked_child_is_not_initialized_and_reaches_nobody),
 		cmocka_unit_test(test_child_forked_before_init_may_be_a_tenant),
 		cmocka_unit_test(test_death_of_the_engine_wakes_waiters_with_an_error),
+		cmocka_unit_test(test_closed_descriptors_are_noticed_and_nobody_elses_are_written),
+		cmocka_unit_test(test_descriptors_lie_high_and_end_with_execve),
 		cmocka_unit_test(test_process_without_thread_keys_is_told_and_keeps_its_own),
 		cmocka_unit_test(test_failing_query_waits_for_progress_in_virtual_time),
 		cmocka_unit_test(test_blocking_launches_return_when_complete),

@@ -209,7 +209,7 @@ static void test_wait_and_release_ring_only_when_the_gate_asked(void **state)
 	uint64_t count = 0;
 	pthread_t thread;
 
-	gsb_ring_producer_init(&producer, p.region, fd);
+	gsb_ring_producer_init(&producer, p.region, fd, NULL);
 	gsb_ring_consumer_init(&consumer, p.region);
 	assert_int_equal(gsb_thread_acquire(p.region, &p.slot), 0);
 	gsb_ring_prepare_gate(&consumer);

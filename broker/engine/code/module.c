@@ -58,7 +58,7 @@ static void loaded(struct gsb_job *j)
 	struct gsb_tenant *t = j->tenant;
 	uint32_t bytes = (uint32_t)strnlen(j->log, sizeof(j->log));
 
-	gsb_upload_drop(j->image);
+	gsb_upload_destroy(t, j->image);
 	if (j->err) {
 		gsb_log(GSB_LOG_INFO, "code", "tenant %u: module refused: %s", t->id, j->log);
 		free_module(t, j->module);

@@ -26,9 +26,9 @@
 
 struct gsb_engine;
 struct gsb_grant;
-struct gsb_upload;
 struct gsb_loader;
 struct gsb_scheduler;
+struct gsb_uploads;
 
 struct gsb_ctx {
 	uint64_t handle; /* 0: being destroyed */
@@ -75,7 +75,7 @@ struct gsb_tenant {
 	struct gsb_queues queues;
 	struct gsb_ctx *ctxs[GSB_N_CTXS];
 	struct gsb_table modules, functions;
-	struct gsb_upload *uploads; /* uploads under way: code/upload.c */
+	struct gsb_uploads *uploads; /* under way: code/upload.h */
 
 	uint32_t n_in_flight, n_host_funcs;
 	uint32_t n_jobs;	    /* calls that others work on: the loader, gsbrokerd */
