@@ -171,7 +171,9 @@ struct gsb_ctl_tenant {
 				       run is not repeatable */
 	/* Of its commands on the device, the kernel that was issued first; "": there is none. */
 	char running_kernel[GSB_KERNEL_NAME_SHOWN]; /* cut to what fits */
-	uint64_t running_ns;			    /* device time since it was issued */
+	/* How long it has been executed: real time, because virtual time stands still meanwhile; where the
+	 * device does not know, device time since it was issued. */
+	uint64_t running_ns;
 };
 
 struct gsb_ctl_gone {

@@ -173,6 +173,7 @@ static void on_gone(struct gsb_engine *e, const struct gsb_tenant *t)
 		.reason = t->cut ? GSB_GONE_CUT : GSB_GONE_EXITED,
 	};
 
+	gsb_status_row(t, &m.last);
 	init(&m.msg, GSB_CTL_GONE, sizeof(m));
 	post(e->owner, &m.msg);
 	admit_waiting(e->owner);

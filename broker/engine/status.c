@@ -8,9 +8,37 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "broker/engine/code/code.h"
 #include "broker/engine/engine.h"
 
-static void fill_row(const struct gsb_tenant *t, struct gsb_ctl_tenant *row)
+/* The kernel of t that has been on the device longest; NULL: none is there. */
+static const struct gsb_flight *oldest_kernel(const struct gsb_tenant *t)
+{
+	const struct gsb_flight *oldest = NULL;
+
+	for (int i = 0; i < GSB_N_QUEUES; i++) {
+		const struct gsb_flight *f = &t->scheduler->flights[i];
+
+		if (f->item && f->item->fn && f->item->op.order->queues == &t->queues &&
+		    (!oldest || f->cookie < oldest->cookie))
+			oldest = f;
+	}
+	return oldest;
+}
+
+static void fill_running(const struct gsb_tenant *t, struct gsb_ctl_tenant *row)
+{
+	const struct gsb_device_ops *ops = t->dev->ops;
+	const struct gsb_flight *f = oldest_kernel(t);
+
+	if (!f)
+		return;
+	memcpy(row->running_kernel, f->item->fn->name, sizeof(row->running_kernel));
+	row->running_ns = ops->ran_ns ? ops->ran_ns(f->queue)
+				      : ops->now_ns(t->dev) - f->item->head->work.since_ns;
+}
+
+void gsb_status_row(const struct gsb_tenant *t, struct gsb_ctl_tenant *row)
 {
 	*row = t->stats;
 	row->tenant_id = t->id;
@@ -28,6 +56,7 @@ static void fill_row(const struct gsb_tenant *t, struct gsb_ctl_tenant *row)
 	row->device_mem_limit_bytes = t->limits.device_mem_bytes;
 	row->host_mem_bytes = t->host_used_bytes;
 	row->host_mem_limit_bytes = t->limits.host_mem_bytes;
+	fill_running(t, row);
 }
 
 static void add_totals(struct gsb_ctl_status_reply *r, const struct gsb_ctl_tenant *row)
@@ -62,7 +91,7 @@ struct gsb_ctl_status_reply *gsb_status_make(struct gsb_engine *e, uint64_t numb
 	r->n_queues_busy = e->scheduler.clock.n_in_flight;
 	for (int i = 0; i < GSB_N_SLOTS; i++)
 		if (e->tenants[i]) {
-			fill_row(e->tenants[i], &r->tenants[r->n_tenants]);
+			gsb_status_row(e->tenants[i], &r->tenants[r->n_tenants]);
 			add_totals(r, &r->tenants[r->n_tenants++]);
 		}
 	return r;

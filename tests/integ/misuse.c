@@ -3,9 +3,11 @@
  *
  *   misuse illegal-address          a kernel writes where nothing is; prints what each call then says
  *   misuse wait-then-allocate       prints "ready", waits for a line on stdin, allocates, prints the result
+ *   misuse run-for-ever             a kernel that never ends; prints "ready" when it runs, and waits for a line
  *
  * Exits 0 when the calls could be made, whatever they returned; 2 when the set-up failed.
  */
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,9 @@
 static const char kernel_ptx[] =
 	".version 6.4\n.target sm_50\n.address_size 64\n"
 	".visible .entry store(.param .u64 p)\n{\n\t.reg .b64 %a;\n\tld.param.u64 %a, [p];\n"
-	"\tst.global.u32 [%a], 1;\n\tret;\n}\n";
+	"\tst.global.u32 [%a], 1;\n\tret;\n}\n"
+	".visible .entry spin(.param .u64 p)\n{\n\t.reg .b64 %a;\n\tld.param.u64 %a, [p];\n"
+	"\tst.volatile.global.u32 [%a], 1;\nL:\n\tbra L;\n}\n";
 
 static struct cu cu;
 
@@ -36,7 +40,7 @@ static void need(const char *what, CUresult r)
 	exit(2);
 }
 
-static CUfunction set_up(void)
+static CUfunction set_up(const char *kernel)
 {
 	CUcontext ctx;
 	CUmodule module;
@@ -47,7 +51,7 @@ static CUfunction set_up(void)
 	need("context", cu.cuDevicePrimaryCtxRetain(&ctx, 0));
 	need("context", cu.cuCtxSetCurrent(ctx));
 	need("module", cu.cuModuleLoadData(&module, kernel_ptx));
-	need("function", cu.cuModuleGetFunction(&f, module, "store"));
+	need("function", cu.cuModuleGetFunction(&f, module, kernel));
 	return f;
 }
 
@@ -64,14 +68,30 @@ static void write_where_nothing_is(CUfunction f)
 	say("next call", cu.cuMemAlloc_v2(&p, 4096));
 }
 
-static void wait_then_allocate(void)
+static void wait_for_line(void)
 {
-	CUdeviceptr p;
-
 	printf("ready\n");
 	fflush(stdout);
 	setvbuf(stdin, NULL, _IONBF, 0); /* others may wait for their line at the same pipe */
 	getchar();
+}
+
+static void run_for_ever(CUfunction f)
+{
+	void *host, *params[] = {&host};
+
+	need("memory", cu.cuMemHostAlloc(&host, 4096, 0));
+	need("launch", cu.cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+	while (!*(volatile int *)host)
+		sched_yield();
+	wait_for_line();
+}
+
+static void wait_then_allocate(void)
+{
+	CUdeviceptr p;
+
+	wait_for_line();
 	say("allocate", cu.cuMemAlloc_v2(&p, 4096));
 }
 
@@ -81,8 +101,10 @@ int main(int argc, char **argv)
 
 	if (argc != 2)
 		return 2;
-	f = set_up();
-	if (!strcmp(argv[1], "illegal-address"))
+	f = set_up(strcmp(argv[1], "run-for-ever") ? "store" : "spin");
+	if (!strcmp(argv[1], "run-for-ever"))
+		run_for_ever(f);
+	else if (!strcmp(argv[1], "illegal-address"))
 		write_where_nothing_is(f);
 	else if (!strcmp(argv[1], "wait-then-allocate"))
 		wait_then_allocate();

@@ -118,14 +118,27 @@ tenants_illegal_address_is_for_the_guilty_alone() {
 	end_broker
 }
 
-# hold_tenant NAME: a tenant that has memory, module and context and waits for a line at $go; its process is in $held.
+# hold_tenant NAME [MODE]: a tenant that has memory, module and context and waits for a line at $go; its process is in $held.
 hold_tenant() {
 	[ -p "$dir/go" ] || mkfifo "$dir/go"
 	[ -n "${go-}" ] || exec {go}<>"$dir/go"
-	tenant "$1" "$build/tests/integ/misuse" wait-then-allocate <"$dir/go" >"$dir/$1.out" 2>&1 &
+	tenant "$1" "$build/tests/integ/misuse" "${2-wait-then-allocate}" <"$dir/go" >"$dir/$1.out" 2>&1 &
 	held=$!
 	timeout "$LIMIT_S" grep -q -m 1 ready < <(tail -n +1 -F "$dir/$1.out" --pid="$held" 2>/dev/null) ||
 		fail "tenant $1 did not start: $(cat "$dir/$1.out")"
+}
+
+tenants_kernel_that_runs_is_shown() {
+	local ps
+	start_real_broker 'clock = real'
+	hold_tenant spinner run-for-ever
+	ps=$(gsbctl ps --json)
+	expect_equal "$(json_value "$ps" in_flight) $(json_value "$ps" running_kernel)" "1 spin"
+	[ "$(json_value "$ps" running_ns)" -gt 0 ] || fail "it has not run: $ps"
+	echo >&"$go"
+	wait "$held" || fail "$(cat "$dir/spinner.out")"
+	await_no_tenants
+	end_broker
 }
 
 # An engine has 64 places (the address windows of include/gsb/wire.h): the next one is told so, nobody is disturbed.
@@ -242,6 +255,7 @@ run_case tenants_one_killed_each_round_others_verify
 run_case tenants_flipped_bit_fails_every_query
 run_case tenants_same_module_has_a_counter_for_each
 run_case tenants_illegal_address_is_for_the_guilty_alone
+run_case tenants_kernel_that_runs_is_shown
 run_case tenants_beyond_the_last_place_are_refused
 run_case tenants_program_that_executes_itself_leaves_nothing
 run_case tenants_engine_killed_is_told_to_all_and_a_new_one_serves

@@ -109,6 +109,87 @@ static void test_admitted_tenant_is_welcomed_shown_and_gone(void **state)
 	assert_int_equal(gone.reason, GSB_GONE_EXITED);
 }
 
+static struct gsb_ctl_tenant shown(struct fixture *f)
+{
+	struct gsb_ctl_status ask = {.number = 6};
+	union {
+		struct gsb_ctl_status_reply r;
+		uint8_t room[GSB_CHANNEL_MSG_MAX];
+	} status;
+
+	kit_control_send(&f->c, &ask.msg, GSB_CTL_STATUS, sizeof(ask));
+	kit_control_receive(&f->c, GSB_CTL_STATUS_REPLY, &status, sizeof(status));
+	assert_int_equal(status.r.n_tenants, 1);
+	return status.r.tenants[0];
+}
+
+static uint64_t ran_for_a_second(struct gsb_queue *queue)
+{
+	return 1000000000;
+}
+
+static void test_what_runs_is_shown_and_in_the_end_what_ran(void **state)
+{
+	struct fixture *f = *state;
+	struct kit_device *d = f->c.k.dev;
+	struct gsb_ctl_gone gone;
+	struct kit_tenant t;
+	uint64_t p;
+
+	kit_tenant_init(&t, &f->c.k, NULL);
+	kit_load_inc(&t, 0, 0);
+	p = kit_alloc(&t, 64);
+	d->automatic = false;
+	kit_stream_create(&t, 1, GSB_STREAM_NON_BLOCKING);
+	kit_fill(&t, 1, p);
+	assert_string_equal(shown(f).running_kernel, ""); /* a fill is no kernel */
+	assert_int_equal(shown(f).in_flight, 1);
+	kit_launch_inc(&t, 0, 0, p, 1);
+	kit_settle(&f->c.k);
+	d->now_ns += 2500;
+	assert_int_equal(shown(f).in_flight, 2);
+	assert_string_equal(shown(f).running_kernel, "inc");
+	assert_int_equal(shown(f).running_ns, 2500);
+	d->ops.ran_ns = ran_for_a_second;
+	assert_int_equal(shown(f).running_ns, 1000000000);
+	kit_complete(d, 1, CUDA_SUCCESS, d->now_ns);
+	assert_string_equal(shown(f).running_kernel, "");
+	assert_int_equal(shown(f).running_ns, 0);
+	kit_complete(d, 0, CUDA_SUCCESS, d->now_ns);
+	kit_tenant_finish(&t);
+	kit_control_receive(&f->c, GSB_CTL_GONE, &gone, sizeof(gone));
+	assert_string_equal(gone.last.tenant, "kit");
+	assert_int_equal(gone.last.kernels, 1);
+	assert_int_equal(gone.last.fills, 1);
+}
+
+static void test_kernel_that_was_issued_first_is_shown(void **state)
+{
+	struct fixture *f = *state;
+	struct kit_device *d = f->c.k.dev;
+	struct kit_tenant t;
+	uint64_t p;
+
+	kit_tenant_init(&t, &f->c.k, NULL);
+	kit_load_inc(&t, 0, 0);
+	p = kit_alloc(&t, 64);
+	d->automatic = false;
+	for (uint32_t i = 1; i < 4; i++) {
+		kit_stream_create(&t, i, GSB_STREAM_NON_BLOCKING);
+		kit_launch_inc(&t, i, 0, p, 1);
+		kit_settle(&f->c.k);
+		d->now_ns += 100;
+	}
+	kit_complete(d, 0, CUDA_SUCCESS, d->now_ns);
+	kit_launch_inc(&t, 1, 0, p, 1); /* in the place of the first */
+	kit_settle(&f->c.k);
+	assert_int_equal(shown(f).running_ns, 200);
+	kit_device_auto(d);
+	for (unsigned i = 1; i < 4; i++)
+		kit_complete(d, i, CUDA_SUCCESS, d->now_ns);
+	kit_tenant_finish(&t);
+}
+
 static void test_library_of_another_build_is_refused_with_the_remedy(void **state)
 {
 	struct fixture *f = *state;
@@ -330,6 +411,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		control_test(test_admitted_tenant_is_welcomed_shown_and_gone),
+		control_test(test_what_runs_is_shown_and_in_the_end_what_ran),
+		control_test(test_kernel_that_was_issued_first_is_shown),
 		control_test(test_library_of_another_build_is_refused_with_the_remedy),
 		control_test(test_draining_engine_refuses_and_says_so),
 		control_test(test_shutdown_now_and_end_of_file_stop_the_engine),

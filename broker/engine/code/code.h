@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "broker/control.h"
 #include "device/ops.h"
 #include "gsb/kernel.h"
 #include "gsb/wire.h"
@@ -49,8 +50,9 @@ struct gsb_kernel_fn {
 	struct gsb_kernel_fn *next; /* of the same module */
 	struct gsb_function *function;
 	enum gsb_fn_state state;
-	int prepare_err;	    /* FAILED: -errno */
-	struct gsb_stream *waiters; /* their heads launch it while it is PREPARING */
+	int prepare_err;		  /* FAILED: -errno */
+	struct gsb_stream *waiters;	  /* their heads launch it while it is PREPARING */
+	char name[GSB_KERNEL_NAME_SHOWN]; /* cut to what fits */
 	uint32_t params_bytes, regs, static_smem_bytes;
 	int32_t max_dynamic_smem_bytes; /* what FunctionSet said, or the driver's default */
 };

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -44,6 +45,7 @@ static void got(struct gsb_job *j)
 		return;
 	}
 	fn->function = j->got;
+	snprintf(fn->name, sizeof(fn->name), "%.*s", (int)sizeof(fn->name) - 1, j->name);
 	fn->params_bytes = j->info.params_bytes;
 	fn->regs = (uint32_t)j->info.attrs[GSB_ATTR_NUM_REGS];
 	fn->static_smem_bytes = (uint32_t)j->info.attrs[GSB_ATTR_SHARED_BYTES];
