@@ -122,7 +122,7 @@ GSB_COLD void gsb_ring_closed(struct gsb_region_header *header)
 bool gsb_ring_doorbell(struct gsb_region_header *header)
 {
 	const uint64_t one = 1;
-	int saved, fd;
+	int *error, saved, fd;
 
 	/* Who takes the flag down rings; the engine is on its way for all that follows until it sleeps again. */
 	if (!atomic_exchange_explicit(&header->engine_sleeps, 0, memory_order_seq_cst))
@@ -130,16 +130,17 @@ bool gsb_ring_doorbell(struct gsb_region_header *header)
 	fd = (int)header->doorbell - 1;
 	if (fd < 0)
 		return true;
-	saved = errno;
+	error = &errno; /* asked for once: that is a call */
+	saved = *error;
 	if (gsb_unlikely(!gsb_keep_has((struct gsb_keep){(int)header->keep - 1}, fd))) {
 		gsb_ring_closed(header);
-		errno = saved;
+		*error = saved;
 		return false;
 	}
 	/* Not write(2) of libc: that is a cancellation point, and the caller may hold the ring's lock. */
-	while (gsb_unlikely(syscall(SYS_write, fd, &one, sizeof(one)) < 0) && errno == EINTR)
+	while (gsb_unlikely(syscall(SYS_write, fd, &one, sizeof(one)) < 0) && *error == EINTR)
 		;
-	errno = saved;
+	*error = saved;
 	return true;
 }
 
