@@ -59,7 +59,7 @@ static void test_arch_parse_faults_name_line_and_reason(void **state)
 		{"base = k40\nn_sms = -3\n", 2, "whole number"},
 		{"base = k40\nn_sms = 99999999999999999999999\n", 2, "whole number"},
 		{"base = k40\n\n# x\nn_sms 3\n", 4, "key = value"},
-		{"base = k4000\n", 1, "unknown base"},
+		{"base = k4000\n", 1, "unknown base GPU 'k4000'; there are c2070, gtx680, k40,"},
 		{"name = x\nbase = k40\n", 2, "first key"},
 		{"n_sms = 3\n", 0, "no 'name'"},
 		{"name = x\nn_sms = 3\n", 0, "missing"},
