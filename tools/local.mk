@@ -41,7 +41,7 @@ tools_gsb_model_SOURCES = \
 	tools/model_plot.c \
 	tools/model_report.c tools/model_report.h
 tools_gsb_model_LDADD = libprogram.la libmodel.la libptx.la libbase.la -ldl
-dist_man_MANS += doc/gsb-model.1
+dist_man_MANS += doc/man/gsb-model.1
 EXTRA_DIST += doc/model.md doc/results/2026-11-22-bench-model.txt
 
 check_SCRIPTS += tests/integ/gsb_model.sh
