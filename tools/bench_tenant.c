@@ -17,7 +17,7 @@
 #include "gsb/cuabi.h"
 #include "tools/bench.h"
 
-#define THREADS_MAX 64
+#define THREADS_MAX 128
 
 static const char kernel_ptx[] =
 	".version 6.4\n.target sm_50\n.address_size 64\n"
