@@ -83,7 +83,8 @@ struct gsb_tenant {
 	uint64_t loader_round;	    /* of its last job */
 	uint64_t device_used_bytes; /* of its contexts */
 	uint64_t host_used_bytes;
-	uint64_t host_ns; /* virtual clock: when its last record was posted */
+	uint64_t code_used_bytes; /* host memory of its modules */
+	uint64_t host_ns;	  /* virtual clock: when its last record was posted */
 	uint64_t
 		running_since_ns; /* real time since when it holds up virtual time; 0: it does not */
 	bool charged;  /* it did so for too long: time goes on without it until it blocks */
