@@ -48,7 +48,9 @@ void gsb_log_init(const char *program, enum gsb_log_level level)
 
 	log_program = program;
 	log_level = level;
-	if (env && !gsb_log_level_parse(env, &log_level))
+	if (env && !strcmp(env, "quiet"))
+		log_level = GSB_LOG_OFF;
+	else if (env && !gsb_log_level_parse(env, &log_level))
 		log_level = GSB_LOG_DEBUG; /* GSB_DEBUG=1, the usual form */
 }
 
@@ -148,28 +150,51 @@ static void blank_control(char *text, int n)
 			text[i] = ' ';
 }
 
+/* The text behind the n bytes that are in line already; it is cut where the line is full. */
+static void emit_text(char line[LINE_MAX_BYTES], int n, const char *fmt, va_list ap)
+{
+	int m;
+
+	if (n < 0 || n >= LINE_MAX_BYTES - 1)
+		n = 0;
+	m = vsnprintf(line + n, LINE_MAX_BYTES - 1 - (size_t)n, fmt, ap);
+	n += m < 0 ? 0 : m;
+	if (n > LINE_MAX_BYTES - 2)
+		n = LINE_MAX_BYTES - 2;
+	blank_control(line, n);
+	line[n++] = '\n';
+	emit(line, (size_t)n);
+}
+
 void gsb_log(enum gsb_log_level level, const char *topic, const char *fmt, ...)
 {
-	int saved = errno;
+	int n, saved = errno;
 	char line[LINE_MAX_BYTES];
 	va_list ap;
-	int n, m;
 
 	if (!gsb_log_enabled(level) || level == GSB_LOG_OFF)
 		return;
 	n = snprintf(line, sizeof(line), "%s: %s: %s: ", log_program, level_names[level], topic);
-	if (n < 0 || n >= (int)sizeof(line) - 1)
-		n = 0;
 	va_start(ap, fmt);
 	errno = saved; /* for %m */
-	m = vsnprintf(line + n, sizeof(line) - 1 - (size_t)n, fmt, ap);
+	emit_text(line, n, fmt, ap);
 	va_end(ap);
-	n += m < 0 ? 0 : m;
-	if (n > (int)sizeof(line) - 2)
-		n = (int)sizeof(line) - 2;
-	blank_control(line, n);
-	line[n++] = '\n';
-	emit(line, (size_t)n);
+	errno = saved;
+}
+
+void gsb_log_say(const char *fmt, ...)
+{
+	int n, saved = errno;
+	char line[LINE_MAX_BYTES];
+	va_list ap;
+
+	if (log_level == GSB_LOG_OFF)
+		return;
+	n = snprintf(line, sizeof(line), "%s: ", log_program);
+	va_start(ap, fmt);
+	errno = saved;
+	emit_text(line, n, fmt, ap);
+	va_end(ap);
 	errno = saved;
 }
 

@@ -22,7 +22,7 @@ enum gsb_log_level { GSB_LOG_OFF, GSB_LOG_ERROR, GSB_LOG_WARN, GSB_LOG_INFO, GSB
  * gsb_log_init() - name the program and set the level
  * @program: prefix of each line, kept (not copied)
  * @level:   lines above it are dropped; GSB_DEBUG=<off|error|warn|info|debug> in the environment
- * wins, except in a setuid program
+ * wins, except in a setuid program; quiet is another word for off there
  */
 void gsb_log_init(const char *program, enum gsb_log_level level);
 
@@ -39,6 +39,9 @@ void gsb_log_never_wait(void);
 /* Write "<program>: <level>: <topic>: <text>\n" when level is enabled. It is one line whatever the text:
  * control characters become blanks, lines over 1,000 bytes are cut. */
 void gsb_log(enum gsb_log_level level, const char *topic, const char *fmt, ...) GSB_PRINTF(3, 4);
+
+/* "<program>: <text>\n": what who runs the program must know, unless the level is off. */
+void gsb_log_say(const char *fmt, ...) GSB_PRINTF(1, 2);
 
 bool gsb_log_enabled(enum gsb_log_level level);
 

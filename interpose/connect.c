@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "interpose/core/fault.h"
@@ -55,8 +56,40 @@ static void close_fds(struct welcome *w)
 	w->n_fds = 0;
 }
 
+/* A service that was stopped, or is busy beyond reason, must not stop the program as well. */
+#define TIMEOUT_MS 10000
+
+static uint64_t timeout_ms(void)
+{
+	const char *text = secure_getenv("GSB_CONNECT_TIMEOUT_MS");
+	unsigned long ms;
+	char *end;
+
+	if (!text)
+		return TIMEOUT_MS;
+	errno = 0;
+	ms = strtoul(text, &end, 10);
+	if (*text >= '0' && *text <= '9' && !*end && !errno && ms && ms <= UINT32_MAX)
+		return ms;
+	gsb_log(GSB_LOG_ERROR, "connect",
+		"GSB_CONNECT_TIMEOUT_MS=%s is no number of milliseconds from 1 to %u: %d is used",
+		text, UINT32_MAX, TIMEOUT_MS);
+	return TIMEOUT_MS;
+}
+
+static CUresult say_no_answer(void)
+{
+	gsb_log(GSB_LOG_ERROR, "connect",
+		"the broker gives no answer: it is stopped, or its engine does not come up; see its log, "
+		"or set GSB_CONNECT_TIMEOUT_MS for more than %d to wait longer",
+		TIMEOUT_MS);
+	return CUDA_ERROR_SYSTEM_NOT_READY;
+}
+
 static CUresult say_no_broker(const char *path, int err)
 {
+	if (err == -ETIMEDOUT)
+		return say_no_answer();
 	if (err == -EACCES)
 		gsb_log(GSB_LOG_ERROR, "connect",
 			"no permission to use the broker at %s: ask its administrator to admit user %u",
@@ -71,6 +104,8 @@ static CUresult say_no_broker(const char *path, int err)
 
 static CUresult say_no_hello(ssize_t err)
 {
+	if (err == -ETIMEDOUT)
+		return say_no_answer();
 	if (err == -EPROTONOSUPPORT)
 		gsb_log(GSB_LOG_ERROR, "connect",
 			"the broker speaks another version than this library (%d.%d): install the same "
@@ -124,23 +159,34 @@ static CUresult check_welcome(const struct welcome *w, ssize_t n)
 	return CUDA_SUCCESS;
 }
 
+/* As gsb_channel_recv(), into w. */
+static ssize_t receive_welcome(int fd, uint64_t deadline_ns, struct welcome *w)
+{
+	ssize_t n = gsb_channel_await(fd, deadline_ns);
+
+	w->n_fds = GSB_CHANNEL_FDS_MAX;
+	if (!n)
+		n = gsb_channel_recv(fd, &w->msg, sizeof(w->msg), w->fds, &w->n_fds);
+	if (n <= 0)
+		w->n_fds = 0;
+	return n;
+}
+
 static CUresult exchange_hello(struct welcome *w)
 {
+	uint64_t deadline_ns = gsb_clock_ns() + timeout_ms() * 1000000;
 	char path[108];
 	ssize_t n;
 	CUresult result;
 	int fd, r = gsb_channel_path(NULL, path, sizeof(path));
 
 	if (!r)
-		r = gsb_channel_connect(path, &fd);
+		r = gsb_channel_connect_until(path, deadline_ns, &fd);
 	if (r)
 		return say_no_broker(path, r);
 	r = send_hello(fd);
 	gsb_fault_point(GSB_FAULT_HELLO);
-	w->n_fds = GSB_CHANNEL_FDS_MAX;
-	n = r ? r : gsb_channel_recv(fd, &w->msg, sizeof(w->msg), w->fds, &w->n_fds);
-	if (n <= 0)
-		w->n_fds = 0;
+	n = r ? r : receive_welcome(fd, deadline_ns, w);
 	result = n <= 0 ? say_no_hello(n) : check_welcome(w, n);
 	if (result) {
 		close_fds(w);

@@ -38,7 +38,8 @@ extern const unsigned gsb_n_entries;
  */
 int gsb_entry_find(const char *name, int version, bool per_thread, const struct gsb_entry **out);
 
-/* Say once a symbol that it is not carried. CUDA_ERROR_NOT_SUPPORTED. */
+/* Say once of a symbol that is called, not of one that is only looked up, that it is not carried.
+ * CUDA_ERROR_NOT_SUPPORTED. */
 CUresult gsb_entry_refuse(const char *symbol, _Atomic bool *said);
 
 #define GSB_CU(class, symbol, name, since, pt, params, call) GSB_EXPORT CUresult symbol params;

@@ -6,6 +6,7 @@
  * the order of the file, so a name is found by binary search and its rows stand together.
  */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -82,10 +83,9 @@ CUresult hook_cuGetProcAddress(const char *name, void **fn, int version, cuuint6
 
 CUresult gsb_entry_refuse(const char *symbol, _Atomic bool *said)
 {
-	if (!*said) {
-		*said = true;
-		gsb_log(GSB_LOG_WARN, "interpose",
-			"%s is not carried yet; it returns CUDA_ERROR_NOT_SUPPORTED", symbol);
-	}
+	if (!atomic_exchange(said, true))
+		gsb_log_say("%s is not carried: it returns CUDA_ERROR_NOT_SUPPORTED "
+			    "(said once; GSB_DEBUG=quiet silences this)",
+			    symbol);
 	return CUDA_ERROR_NOT_SUPPORTED;
 }

@@ -4,14 +4,19 @@
 #include "shm/channel.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77 /* newer than the C library of Debian 12 */
@@ -51,8 +56,40 @@ static int open_socket(int *fd)
 	return *fd < 0 ? -errno : 0;
 }
 
-int gsb_channel_connect(const char *path, int *fd)
+/* What is left until a deadline, at least 1 us: 0 would mean for ever. False: nothing is. */
+static bool time_left(uint64_t deadline_ns, struct timeval *left)
 {
+	uint64_t now = gsb_clock_ns(), us;
+
+	if (now >= deadline_ns)
+		return false;
+	us = (deadline_ns - now) / 1000 + 1;
+	*left = (struct timeval){.tv_sec = (time_t)(us / 1000000),
+				 .tv_usec = (suseconds_t)(us % 1000000)};
+	return true;
+}
+
+/* With a deadline each attempt has what is left, also after a signal. */
+static int connect_until(int s, const struct sockaddr_un *addr, uint64_t deadline_ns)
+{
+	struct timeval left;
+
+	for (;;) {
+		if (deadline_ns != UINT64_MAX) {
+			if (!time_left(deadline_ns, &left))
+				return -ETIMEDOUT;
+			setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &left, sizeof(left));
+		}
+		if (connect(s, (const struct sockaddr *)addr, sizeof(*addr)) == 0)
+			return 0;
+		if (errno != EINTR)
+			return errno == EAGAIN ? -ETIMEDOUT : -errno;
+	}
+}
+
+int gsb_channel_connect_until(const char *path, uint64_t deadline_ns, int *fd)
+{
+	const struct timeval none = {0};
 	struct sockaddr_un addr;
 	int s, r = make_address(path, &addr);
 
@@ -61,15 +98,35 @@ int gsb_channel_connect(const char *path, int *fd)
 	r = open_socket(&s);
 	if (r)
 		return r;
-	do
-		r = connect(s, (struct sockaddr *)&addr, sizeof(addr)) < 0 ? -errno : 0;
-	while (r == -EINTR);
+	r = connect_until(s, &addr, deadline_ns);
 	if (r) {
 		close(s);
 		return r;
 	}
+	setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &none, sizeof(none));
 	*fd = s;
 	return 0;
+}
+
+int gsb_channel_connect(const char *path, int *fd)
+{
+	return gsb_channel_connect_until(path, UINT64_MAX, fd);
+}
+
+int gsb_channel_await(int fd, uint64_t deadline_ns)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	struct timeval left;
+	struct timespec t;
+	int n;
+
+	do {
+		if (!time_left(deadline_ns, &left))
+			return -ETIMEDOUT;
+		t = (struct timespec){left.tv_sec, left.tv_usec * 1000};
+		n = ppoll(&p, 1, &t, NULL);
+	} while (n == 0 || (n < 0 && errno == EINTR));
+	return n < 0 ? -errno : 0;
 }
 
 /*

@@ -30,6 +30,14 @@ int gsb_channel_path(const char *arg, char *path, size_t size);
 int gsb_channel_listen(const char *path, int *fd);
 int gsb_channel_connect(const char *path,
 			int *fd); /* -ENOENT, -ECONNREFUSED, -EACCES: broker absent or barred */
+
+/*
+ * gsb_channel_connect_until() - the same, but no longer than to a time of gsb_clock_ns() (UINT64_MAX: any)
+ * -ETIMEDOUT: somebody listens there and accepts nobody.
+ */
+int gsb_channel_connect_until(const char *path, uint64_t deadline_ns, int *fd);
+/* Until something can be received. 0, -ETIMEDOUT, -errno. */
+int gsb_channel_await(int fd, uint64_t deadline_ns);
 int gsb_channel_peer(int fd, struct gsb_peer *peer);
 int gsb_pidfd_open(pid_t pid, int *fd);
 

@@ -51,13 +51,3 @@ int gsb_keep_add(struct gsb_keep *k, int *fd)
 	move_up(fd);
 	return epoll_ctl(k->epoll_fd, EPOLL_CTL_ADD, *fd, &nothing) < 0 ? -errno : 0;
 }
-
-bool gsb_keep_has(const struct gsb_keep *k, int fd)
-{
-	struct epoll_event nothing = {0};
-	int saved = errno;
-	bool has = k->epoll_fd < 0 || !epoll_ctl(k->epoll_fd, EPOLL_CTL_MOD, fd, &nothing);
-
-	errno = saved;
-	return has;
-}

@@ -10,6 +10,7 @@
 #define GSB_SHM_KEEP_H
 
 #include <stdbool.h>
+#include <sys/epoll.h>
 
 struct gsb_keep {
 	int epoll_fd; /* kept like the rest; -1: nothing is, and whatever is asked after is there */
@@ -20,7 +21,12 @@ int gsb_keep_init(struct gsb_keep *k); /* -errno */
 /* Move *fd to a high number and remember it. -errno; *fd is the caller's as before, under its old or its new number. */
 int gsb_keep_add(struct gsb_keep *k, int *fd);
 
-/* Whether fd is still the file that was added. Keeps errno. */
-bool gsb_keep_has(const struct gsb_keep *k, int fd);
+/* Whether fd is still the file that was added. Changes errno if not. */
+static inline bool gsb_keep_has(struct gsb_keep k, int fd)
+{
+	struct epoll_event nothing = {0};
+
+	return k.epoll_fd < 0 || !epoll_ctl(k.epoll_fd, EPOLL_CTL_MOD, fd, &nothing);
+}
 
 #endif

@@ -108,16 +108,7 @@ struct gsb_rec *gsb_ring_reserve_rare(struct gsb_ring_producer *p, uint32_t size
 	return rec;
 }
 
-/* Not write(2) of libc: that is a cancellation point, and the caller may hold the ring's lock. */
-static void ring(int fd)
-{
-	const uint64_t one = 1;
-
-	while (syscall(SYS_write, fd, &one, sizeof(one)) < 0 && errno == EINTR)
-		;
-}
-
-void gsb_ring_closed(struct gsb_region_header *header)
+GSB_COLD void gsb_ring_closed(struct gsb_region_header *header)
 {
 	uint32_t none = 0;
 
@@ -130,22 +121,27 @@ void gsb_ring_closed(struct gsb_region_header *header)
 
 bool gsb_ring_doorbell(struct gsb_region_header *header)
 {
-	int fd = (int)atomic_load_explicit(&header->doorbell, memory_order_relaxed) - 1;
-	struct gsb_keep keep = {(int)atomic_load_explicit(&header->keep, memory_order_relaxed) - 1};
-	bool has;
-	int saved;
+	const uint64_t one = 1;
+	int *error, saved, fd;
 
 	/* Who takes the flag down rings; the engine is on its way for all that follows until it sleeps again. */
-	if (!atomic_exchange_explicit(&header->engine_sleeps, 0, memory_order_seq_cst) || fd < 0)
+	if (!atomic_exchange_explicit(&header->engine_sleeps, 0, memory_order_seq_cst))
 		return true;
-	saved = errno;
-	has = gsb_keep_has(&keep, fd);
-	if (has)
-		ring(fd);
-	else
+	fd = (int)header->doorbell - 1;
+	if (fd < 0)
+		return true;
+	error = &errno; /* asked for once: that is a call */
+	saved = *error;
+	if (gsb_unlikely(!gsb_keep_has((struct gsb_keep){(int)header->keep - 1}, fd))) {
 		gsb_ring_closed(header);
-	errno = saved;
-	return has;
+		*error = saved;
+		return false;
+	}
+	/* Not write(2) of libc: that is a cancellation point, and the caller may hold the ring's lock. */
+	while (gsb_unlikely(syscall(SYS_write, fd, &one, sizeof(one)) < 0) && *error == EINTR)
+		;
+	*error = saved;
+	return true;
 }
 
 /* ---- engine ---- */

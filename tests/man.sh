@@ -38,12 +38,14 @@ keys() {
 
 options() { # options PROGRAM PAGE: what --help names, the page has, and the other way round
 	diff <("$1" --help | grep -oE -e '--[a-z-]+' | sort -u) \
-		<(grep -oE -e 'Fl -[a-z-]+|, Fl -[a-z-]+' "$src/doc/man/$2" | grep -oE -e '-[a-z-]+' | sed 's/^/-/' | sort -u | grep -v '^--$')
+		<(grep -oE -e '(Fl|,) -[a-z-]+' "$src/doc/man/$2" | grep -oE -e '-[a-z-]+' | sed 's/^/-/' | sort -u | grep -v '^--$')
 }
 
 check man_pages_pass_mandoc_lint lint
 check man_page_has_every_configuration_key_with_its_default keys
 check man_page_has_every_option_of_gsbrokerd options broker/gsbrokerd gsbrokerd.8
+check man_page_has_every_option_of_gsb_engine options broker/gsb-engine gsb-engine.8
 check man_page_has_every_option_of_gsbrun options tools/gsbrun gsbrun.1
 check man_page_has_every_option_of_gsbctl options tools/gsbctl gsbctl.1
+check man_page_has_every_option_of_gsb_model options tools/gsb-model gsb-model.1
 [ "$failures" -eq 0 ]

@@ -9,10 +9,8 @@
  * Exit status: the program's; if it was ended by a signal, gsbrun ends by the same. 125: gsbrun
  * itself failed, 126: the program cannot be run, 127: it is not found, 2: wrong usage.
  */
-#include <config.h>
-
+#include <argp.h>
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,6 +22,8 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/program.h"
+#include "gsb/tenant_name.h"
 #include "tools/ask.h"
 #include "tools/private_broker.h"
 
@@ -292,77 +292,70 @@ static int run(const struct arguments *a)
 
 /* ---- arguments ---- */
 
-static const char usage_text[] =
-	"usage: gsbrun [options] [--] command [argument...]\n"
-	"\n"
-	"  --tenant NAME    name of the tenant, for its section in gsbroker.conf and gsbctl ps\n"
-	"  --socket PATH    of the broker to use; it must run\n"
-	"  --device SPEC    device of a private broker (default emu:h200)\n"
-	"  --policy NAME    policy of a private broker (default fifo)\n"
-	"  --config FILE    configuration of a private broker\n"
-	"  --private        start a private broker although one runs\n"
-	"  --fallback       without a broker, run the command as it is\n"
-	"  --version, --help\n"
-	"\n"
-	"Uses the broker that runs on $GSB_SOCKET or the usual path, else a private one that ends\n"
-	"with the command. See gsbrun(1).\n";
+enum { OPT_POLICY = 256, OPT_FALLBACK, OPT_PRIVATE };
 
-enum { OPT_TENANT = 256, OPT_SOCKET, OPT_DEVICE, OPT_POLICY, OPT_CONFIG };
+static const struct argp_option options[] = {
+	{"tenant", 't', "NAME", 0,
+	 "name of the tenant, for its section in gsbroker.conf and gsbctl ps", 0},
+	{"socket", 's', "PATH", 0, "of the broker to use; it must run", 0},
+	{"private", OPT_PRIVATE, NULL, 0, "start a private broker although one runs", 0},
+	{"device", 'd', "SPEC", 0, "device of a private broker (default emu:h200)", 0},
+	{"policy", OPT_POLICY, "NAME", 0, "policy of a private broker (default fifo)", 0},
+	{"config", 'c', "FILE", 0, "configuration of a private broker", 0},
+	{"fallback", OPT_FALLBACK, NULL, 0, "without a broker, run the command as it is", 0},
+	{0},
+};
 
-static void parse_arguments(int argc, char **argv, struct arguments *a)
+/* Options that contradict each other, and a name that nobody would take. */
+static void check_together(struct argp_state *state, const struct arguments *a)
 {
-	static const struct option options[] = {
-		{"tenant", required_argument, NULL, OPT_TENANT},
-		{"socket", required_argument, NULL, OPT_SOCKET},
-		{"device", required_argument, NULL, OPT_DEVICE},
-		{"policy", required_argument, NULL, OPT_POLICY},
-		{"config", required_argument, NULL, OPT_CONFIG},
-		{"private", no_argument, NULL, 'p'},
-		{"fallback", no_argument, NULL, 'f'},
-		{"version", no_argument, NULL, 'v'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
-	int c;
-
-	while ((c = getopt_long(argc, argv, "+", options, NULL)) != -1)
-		switch (c) {
-		case OPT_TENANT: a->tenant = optarg; break;
-		case OPT_SOCKET: a->socket = optarg; break;
-		case OPT_DEVICE: a->device = optarg; break;
-		case OPT_POLICY: a->policy = optarg; break;
-		case OPT_CONFIG: a->config = optarg; break;
-		case 'p': a->private = true; break;
-		case 'f': a->fallback = true; break;
-		case 'v': puts("gsbrun " PACKAGE_VERSION); exit(0);
-		case 'h': fputs(usage_text, stdout); exit(0);
-		default: fputs(usage_text, stderr); exit(2);
-		}
-	a->command = argv + optind;
+	if (!a->command)
+		argp_error(state, "there is no command");
+	if (a->config && (a->device || a->policy))
+		argp_error(state, "--config says device and policy already");
+	if (a->socket && (a->private || a->config))
+		argp_error(state, "--socket is for a broker that runs, --private and --config "
+				  "start one");
+	if (a->tenant && !gsb_tenant_name_ok(a->tenant))
+		argp_error(state, "--tenant %.80s: must be " GSB_TENANT_NAME_RULE, a->tenant);
 }
 
-/* Options that contradict each other; NULL when none do. */
-static const char *contradiction(const struct arguments *a)
+static error_t on_option(int key, char *arg, struct argp_state *state)
 {
-	if (!*a->command)
-		return "there is no command";
-	if (a->config && (a->device || a->policy))
-		return "--config says device and policy already";
-	if (a->socket && (a->private || a->config))
-		return "--socket is for a broker that runs, --private and --config start one";
-	return NULL;
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case 't': a->tenant = arg; return 0;
+	case 's': a->socket = arg; return 0;
+	case 'd': a->device = arg; return 0;
+	case 'c': a->config = arg; return 0;
+	case OPT_POLICY: a->policy = arg; return 0;
+	case OPT_PRIVATE: a->private = true; return 0;
+	case OPT_FALLBACK: a->fallback = true; return 0;
+	case ARGP_KEY_ARG: /* the rest is the command's */
+		a->command = state->argv + state->next - 1;
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_END: check_together(state, a); return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
 }
 
 int main(int argc, char **argv)
 {
+	static const struct argp argp = {
+		.options = options,
+		.parser = on_option,
+		.args_doc = "[--] COMMAND [ARGUMENT...]",
+		.doc = "Run a CUDA program as a tenant of a GPU broker."
+		       "\vIt uses the broker that runs on $GSB_SOCKET or the usual path, else a "
+		       "private one that ends with the command. Exit status: the command's; 125 when "
+		       "gsbrun itself failed, 126 when the command cannot be run, 127 when it is not "
+		       "found, 2 for wrong usage. See gsbrun(1).",
+	};
 	struct arguments a = {0};
-	const char *problem;
 
-	parse_arguments(argc, argv, &a);
-	problem = contradiction(&a);
-	if (problem) {
-		fprintf(stderr, "gsbrun: %s\n%s", problem, usage_text);
-		return 2;
-	}
+	gsb_program_init("gsbrun", argv);
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &a);
 	return run(&a);
 }

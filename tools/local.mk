@@ -28,7 +28,7 @@ tools_gsbrun_SOURCES = \
 	tools/private_broker.c tools/private_broker.h
 tools_gsbrun_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DGSB_SBINDIR='"$(sbindir)"' -DGSB_PRIVDIR='"$(gsbprivdir)"'
-tools_gsbrun_LDADD = libshm.la libbase.la
+tools_gsbrun_LDADD = libprogram.la libshm.la libbase.la
 
 ## gsb-model ###########################################################################
 bin_PROGRAMS += tools/gsb-model
@@ -41,7 +41,7 @@ tools_gsb_model_SOURCES = \
 	tools/model_plot.c \
 	tools/model_report.c tools/model_report.h
 tools_gsb_model_LDADD = libprogram.la libmodel.la libptx.la libbase.la -ldl
-dist_man_MANS += doc/gsb-model.1
+dist_man_MANS += doc/man/gsb-model.1
 EXTRA_DIST += doc/model.md doc/results/2026-11-22-bench-model.txt
 
 check_SCRIPTS += tests/integ/gsb_model.sh

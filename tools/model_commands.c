@@ -10,7 +10,47 @@
 
 #include "tools/model_report.h"
 
-/* A refusal of model/ in words. */
+/* Which limit of the GPU a kernel passes, whatever its geometry if it may be re-cut: told, true. */
+static bool explain(const struct model_input *in, const struct gsb_kernel_row *row, bool recut)
+{
+	const struct gsb_arch *a = &in->arch;
+	const struct gsb_kernel *k = &row->plan.range.kernel;
+	const uint32_t warps = (k->threads_per_block + GSB_WARP_SIZE - 1) / GSB_WARP_SIZE;
+	const uint64_t regs = (uint64_t)k->regs_per_thread * warps * GSB_WARP_SIZE;
+	enum { REGS_OF_BLOCK = 2 };
+	const struct {
+		const char *key, *of;
+		uint64_t value, limit;
+	} limits[] = {
+		{"threads", "threads in a block", k->threads_per_block, a->max_threads_per_block},
+		{"regs", "registers in a thread", k->regs_per_thread, a->max_regs_per_thread},
+		{"regs x threads", "registers in a block", regs, a->max_regs_per_block},
+		{"smem", "bytes of shared memory in a block", k->smem_bytes,
+		 a->smem_per_block_optin_bytes},
+	};
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(limits); i++) {
+		if (limits[i].value <= limits[i].limit || (i == REGS_OF_BLOCK && recut))
+			continue;
+		fprintf(stderr,
+			"gsb-model: %s: %s = %" PRIu64 ", but %s has at most %" PRIu64 " %s\n",
+			row->name, limits[i].key, limits[i].value, a->name, limits[i].limit,
+			limits[i].of);
+		return true;
+	}
+	return false;
+}
+
+/* The same for commands about several kernels at once, of which any may be the reason. */
+static bool explain_any(const struct model_input *in, bool recut)
+{
+	for (size_t i = 0; i < in->n_kernels; i++)
+		if (explain(in, &in->kernels[i], recut && !in->kernels[i].plan.fixed))
+			return true;
+	return false;
+}
+
+/* A refusal of model/ in words, where no single limit is the reason. */
 static int refuse(const char *what, int err)
 {
 	const char *why = err == -ENOSPC ? "not one of its blocks fits an SM of this GPU"
@@ -123,7 +163,7 @@ static int occupancy_row(struct report *r, const struct model_input *in,
 	int err = gsb_occupancy(&in->arch, kernel, in->rules, &o);
 
 	if (err)
-		return refuse(k->name, err);
+		return explain(in, k, false) ? 1 : refuse(k->name, err);
 	report_text(r, k->name);
 	report_number(r, "%u", kernel->threads_per_block);
 	report_regs(r, k);
@@ -180,7 +220,7 @@ int model_command_best_block(const struct model_input *in)
 		int err = gsb_best_geometry(&in->arch, &k->plan.range, in->rules, &best);
 
 		if (err)
-			return refuse(k->name, err);
+			return explain(in, k, !k->plan.fixed) ? 1 : refuse(k->name, err);
 		report_text(&r, k->name);
 		report_number(&r, "%u", threads);
 		if (gsb_geometry_at(&in->arch, &k->plan.range, threads, in->rules, &now))
@@ -275,7 +315,7 @@ int model_command_pair(const struct model_input *in)
 		kernels[i] = in->kernels[i].plan.range.kernel;
 	err = gsb_coreside(&in->arch, in->rules, kernels, (uint32_t)in->n_kernels, cs);
 	if (err)
-		return refuse("pair", err);
+		return explain_any(in, false) ? 1 : refuse("pair", err);
 	report_init(&r, in->json, columns, GSB_ARRAY_LEN(columns));
 	facts(&r, in);
 	explain_estimates(&r, in);
@@ -354,6 +394,8 @@ int model_command_plan(const struct model_input *in)
 	err = work ? gsb_plan_together(work, &input, &plan) : -ENOMEM;
 
 	gsb_plan_work_destroy(work);
+	if (err && explain_any(in, true))
+		return 1;
 	if (err == -ENOSPC) {
 		fprintf(stderr,
 			"gsb-model: plan: no geometries found in which these kernels are all "
@@ -407,7 +449,7 @@ int model_command_batch(const struct model_input *in)
 
 	gsb_plan_work_destroy(work);
 	if (err)
-		return refuse("batch", err);
+		return explain_any(in, true) ? 1 : refuse("batch", err);
 	print_batches(in, &batches);
 	return 0;
 }

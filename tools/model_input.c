@@ -93,8 +93,8 @@ static int arch_from_file(const char *path, struct gsb_arch *out)
 int model_input_arch(struct model_input *in, const char *word)
 {
 	const struct gsb_arch *known = gsb_arch_find(word);
+	char names[GSB_ARCH_NAMES_MAX], rest;
 	unsigned int device = 0;
-	char rest;
 
 	if (known) {
 		in->arch = *known;
@@ -103,10 +103,11 @@ int model_input_arch(struct model_input *in, const char *word)
 	if (!strcmp(word, "driver") || sscanf(word, "driver:%u%c", &device, &rest) == 1)
 		return model_driver_arch(device, &in->arch);
 	if (!strpbrk(word, "./")) {
+		gsb_arch_names(names, sizeof(names));
 		fprintf(stderr,
-			"gsb-model: unknown GPU '%s': neither one of `gsb-model arch`, nor \"driver\", "
-			"nor a file (write ./%s)\n",
-			word, word);
+			"gsb-model: unknown GPU '%s': there are %s; a file has to be written ./%s, and "
+			"a GPU of this host driver or driver:N\n",
+			word, names, word);
 		return -1;
 	}
 	return arch_from_file(word, &in->arch);

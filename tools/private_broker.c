@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,39 +40,22 @@ static int make_dir(struct gsb_private_broker *b)
 	return err;
 }
 
-/* The configuration as a file without a name, at its beginning. */
-static int make_config(const struct gsb_private_settings *s, int *out)
+static void add_option(const char **argv, const char *option, const char *value)
 {
-	int fd = memfd_create("gsbroker.conf", MFD_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	dprintf(fd, "[broker]\nlog = warn\nsocket_mode = 0600\n");
-	if (s->policy)
-		dprintf(fd, "[engine]\npolicy = %s\n", s->policy);
-	if (s->device)
-		dprintf(fd, "[device \"%s\"]\n", s->device);
-	if (lseek(fd, 0, SEEK_SET) < 0) {
-		close(fd);
-		return -EIO;
-	}
-	*out = fd;
-	return 0;
+	if (!value)
+		return;
+	while (*argv)
+		argv++;
+	argv[0] = option;
+	argv[1] = value;
 }
 
 /* keep[]: the two descriptors that gsbrokerd gets under the numbers that they have here. */
-static int spawn(struct gsb_private_broker *b, const struct gsb_private_settings *s, int config_fd,
+static int spawn(struct gsb_private_broker *b, const struct gsb_private_settings *s,
 		 const int keep[2])
 {
 	char ready[32], lifeline[32];
-	char *argv[] = {(char *)"gsbrokerd",
-			(char *)"--config",
-			(char *)(s->config ? s->config : "-"),
-			(char *)"--private",
-			b->dir,
-			ready,
-			lifeline,
-			NULL};
+	const char *argv[12] = {"gsbrokerd", "--private", b->dir, ready, lifeline};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	sigset_t none;
@@ -81,18 +63,20 @@ static int spawn(struct gsb_private_broker *b, const struct gsb_private_settings
 
 	snprintf(ready, sizeof(ready), "--ready-fd=%d", keep[0]);
 	snprintf(lifeline, sizeof(lifeline), "--lifeline-fd=%d", keep[1]);
+	add_option(argv, "--config", s->config);
+	add_option(argv, "--device", s->device);
+	add_option(argv, "--policy", s->policy);
 	sigemptyset(&none);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawnattr_init(&attr);
-	if (config_fd >= 0)
-		posix_spawn_file_actions_adddup2(&actions, config_fd, STDIN_FILENO);
-	/* Standard output is the command's alone. */
+	/* Standard input and output are the command's alone. */
+	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
 	/* A group of its own: the terminal's Ctrl-C is for the command, the broker ends after it. */
 	posix_spawnattr_setpgroup(&attr, 0);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-	err = posix_spawn(&b->pid, s->program, &actions, &attr, argv, environ);
+	err = posix_spawn(&b->pid, s->program, &actions, &attr, (char **)argv, environ);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&actions);
 	return -err;
@@ -119,8 +103,8 @@ static void close_pair(int pair[2])
 	close(pair[1]);
 }
 
-/* With config_fd open and both pipes made: spawn, close the ends that are not ours, wait. */
-static int launch(struct gsb_private_broker *b, const struct gsb_private_settings *s, int config_fd)
+/* Make both pipes, spawn, close the ends that are not ours, wait. */
+static int launch(struct gsb_private_broker *b, const struct gsb_private_settings *s)
 {
 	int ready[2], lifeline[2], keep[2], err;
 
@@ -135,7 +119,7 @@ static int launch(struct gsb_private_broker *b, const struct gsb_private_setting
 	keep[1] = lifeline[0];
 	fcntl(keep[0], F_SETFD, 0);
 	fcntl(keep[1], F_SETFD, 0);
-	err = spawn(b, s, config_fd, keep);
+	err = spawn(b, s, keep);
 	close(keep[0]);
 	close(keep[1]);
 	if (!err) {
@@ -154,18 +138,13 @@ static int launch(struct gsb_private_broker *b, const struct gsb_private_setting
 
 int gsb_private_broker_start(struct gsb_private_broker *b, const struct gsb_private_settings *s)
 {
-	int config_fd = -1, err;
+	int err;
 
 	*b = (struct gsb_private_broker){.lifeline_fd = -1};
 	err = make_dir(b);
 	if (err)
 		return err;
-	if (!s->config)
-		err = make_config(s, &config_fd);
-	if (!err)
-		err = launch(b, s, config_fd);
-	if (config_fd >= 0)
-		close(config_fd);
+	err = launch(b, s);
 	if (err) {
 		rmdir(b->dir);
 		fprintf(stderr, "gsbrun: a private broker (%s) did not start: %s\n", s->program,

@@ -3,6 +3,7 @@
  */
 #include "broker/config/key.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +65,35 @@ struct gsb_config *gsb_config_create(void)
 	c->devices[0] = c->engine;
 	strcpy(c->devices[0].spec, DEFAULT_DEVICE);
 	return c;
+}
+
+int gsb_config_use_device(struct gsb_config *c, const char *spec, char why[GSB_CONFIG_WHY_MAX])
+{
+	if (!gsb_config_spec_ok(spec, why))
+		return -EINVAL;
+	c->n_devices = 1;
+	c->devices[0] = c->engine;
+	strcpy(c->devices[0].spec, spec);
+	return 0;
+}
+
+static const struct gsb_config_key *find_key(enum gsb_config_section section, const char *name)
+{
+	const struct gsb_config_key *k = gsb_config_keys;
+
+	while (k->section != section || strcmp(k->name, name) != 0)
+		k++;
+	return k;
+}
+
+int gsb_config_use_policy(struct gsb_config *c, const char *name, char why[GSB_CONFIG_WHY_MAX])
+{
+	int err = gsb_config_parse_value(find_key(GSB_SECTION_ENGINE, "policy"), name,
+					 &c->engine.policy, why);
+
+	for (uint32_t i = 0; !err && i < c->n_devices; i++)
+		c->devices[i].policy = c->engine.policy;
+	return err;
 }
 
 /* ---- printing ---- */

@@ -29,6 +29,7 @@
 #define GSB_CONFIG_SPEC_MAX    128
 #define GSB_CONFIG_PATH_MAX    256
 #define GSB_CONFIG_WORD_MAX    32
+#define GSB_CONFIG_WHY_MAX     256 /* room for what is wrong with a value */
 
 #define GSB_MODE_BY_LISTS UINT64_MAX /* gsb_config_socket_mode() says what that is */
 
@@ -106,6 +107,10 @@ int gsb_config_read(FILE *f, const char *name, gsb_config_report *report, void *
 int gsb_config_load(const char *path, gsb_config_report *report, void *ctx,
 		    struct gsb_config **out);
 
+/* One device and no other; its policy. -EINVAL: why is "must be ...". */
+int gsb_config_use_device(struct gsb_config *c, const char *spec, char why[GSB_CONFIG_WHY_MAX]);
+int gsb_config_use_policy(struct gsb_config *c, const char *name, char why[GSB_CONFIG_WHY_MAX]);
+
 /* Every key with its value and its help as comment: valid input that reads back the same. */
 void gsb_config_print(const struct gsb_config *c, FILE *f);
 
@@ -129,9 +134,6 @@ unsigned gsb_config_socket_mode(const struct gsb_config *c);
 /* The words of policy and log. */
 const char *gsb_config_policy_name(uint64_t policy);
 const char *gsb_config_level_name(uint64_t level);
-
-/* What a tenant may be called: 1 to 63 letters, digits and any of _-.@:+ */
-bool gsb_tenant_name_ok(const char *name);
 
 /* Whether id lies in the list. */
 bool gsb_id_list_has(const struct gsb_id_list *l, uint32_t id);

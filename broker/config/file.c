@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gsb/tenant_name.h"
+
 #define SECTIONS_MAX	(4 + GSB_CONFIG_DEVICES_MAX + GSB_CONFIG_TENANTS_MAX)
 #define REPORT_LINE_MAX 512
 #define NAMES_MAX	(32 + GSB_CONFIG_DEVICES_MAX)
@@ -119,9 +121,8 @@ static bool argument_ok(struct parser *p, enum kind kind, const char *argument)
 		return false;
 	}
 	if (kind == KIND_TENANT && !gsb_tenant_name_ok(argument)) {
-		error_at(p, p->line,
-			 "tenant name \"%.80s\" must be 1 to %d letters, digits and any of _-.@:+",
-			 argument, GSB_TENANT_NAME_MAX - 1);
+		error_at(p, p->line, "tenant name \"%.80s\" must be " GSB_TENANT_NAME_RULE,
+			 argument);
 		return false;
 	}
 	if (kind == KIND_DEVICE && !gsb_config_spec_ok(argument, why)) {

@@ -46,8 +46,6 @@ struct gsb_config_key {
 extern const struct gsb_config_key gsb_config_keys[];
 extern const unsigned gsb_n_config_keys;
 
-#define GSB_CONFIG_WHY_MAX 256 /* room for what is wrong with a value */
-
 /* Parse text into the field. -EINVAL with "must be ..." in why. Lists grow, other values are
  * replaced. */
 int gsb_config_parse_value(const struct gsb_config_key *k, const char *text, void *field,

@@ -171,16 +171,6 @@ static bool is_plain(const char *s)
 	return true;
 }
 
-bool gsb_tenant_name_ok(const char *name)
-{
-	const char *s = name;
-
-	for (; *s; s++)
-		if (!isalnum((unsigned char)*s) && !strchr("_-.@:+", *s))
-			return false;
-	return s != name && s - name < GSB_TENANT_NAME_MAX;
-}
-
 static int parse_string(const struct gsb_config_key *k, const char *text, char *field, char *why)
 {
 	if (strlen(text) > k->max)
@@ -242,7 +232,7 @@ static size_t append(char *out, size_t n, size_t size, const char *fmt, ...)
 /* "emu:NAME, emu:/FILE or null; NAME is one of h100, h200": from the two lists. */
 static void list_devices(char *out, size_t size)
 {
-	const struct gsb_arch *arch;
+	char names[GSB_ARCH_NAMES_MAX];
 	size_t n = 0;
 
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(devices); i++) {
@@ -253,8 +243,8 @@ static void list_devices(char *out, size_t size)
 		if (devices[i].takes == GSB_DEVICE_ARCH)
 			n = append(out, n, size, ":NAME, %s:/FILE", scheme);
 	}
-	for (size_t i = 0; (arch = gsb_arch_at(i)); i++)
-		n = append(out, n, size, "%s%s", i ? ", " : "; NAME is one of ", arch->name);
+	gsb_arch_names(names, sizeof(names));
+	append(out, n, size, "; NAME is one of %s", names);
 }
 
 bool gsb_config_spec_ok(const char *text, char why[GSB_CONFIG_WHY_MAX])

@@ -262,9 +262,7 @@ static int on_EventRecord(struct gsb_tenant *t, const struct gsb_rec *rec,
 				     e->number);
 	if (!s)
 		return gsb_no_such(t, rec, "stream", rec->stream);
-	/* Its time is what the tenant asks for, so here a real clock is read. */
-	return gsb_event_record(e, s,
-				t->clock->is_virtual ? t->host_ns : gsb_engine_now_ns(t->engine));
+	return gsb_event_record(e, s, gsb_tenant_now_ns(t));
 }
 
 static int on_StreamWaitEvent(struct gsb_tenant *t, const struct gsb_rec *rec,

@@ -49,7 +49,7 @@ libengine_la_LIBADD = libpolicy.la libdevice.la libmodel.la libshm.la libbase.la
 
 libexec_PROGRAMS += broker/gsb-engine
 broker_gsb_engine_SOURCES = broker/engine/main.c
-broker_gsb_engine_LDADD = libengine.la
+broker_gsb_engine_LDADD = libengine.la libprogram.la
 
 if HAVE_LTTNG
 pkglib_LTLIBRARIES += broker/gsb-tp.la

@@ -187,8 +187,11 @@ static bool reap_tenants(struct gsb_engine *e)
 
 bool gsb_engine_turn(struct gsb_engine *e)
 {
-	bool any = gsb_loader_collect(&e->loader) > 0;
+	bool any;
 
+	if (!e->scheduler.clock.is_virtual)
+		e->scheduler.clock.turn_ns = gsb_engine_now_ns(e);
+	any = gsb_loader_collect(&e->loader) > 0;
 	any |= read_rings(e);
 	any |= work(e);
 	wake_tenants(e);

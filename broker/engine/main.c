@@ -1,12 +1,11 @@
 /*
- * engine_main.c - gsb-engine: arguments, signals, and the loop of turns and sleeps.
+ * main.c - gsb-engine: arguments, signals, and the loop of turns and sleeps.
  *
- * Started by gsbrokerd only (control.h says with what), so it has no --help of its own beyond
- * naming that. It exits 0 when it was told to, 1 when the device could not be opened or was lost,
- * 2 for arguments that it does not understand.
+ * Started by gsbrokerd only (control.h says with what). It exits 0 when it was told to, 1 when the
+ * device could not be opened or was lost, 2 for arguments that it does not understand.
  */
+#include <argp.h>
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/program.h"
 #include "broker/engine/engine.h"
 #include "broker/engine/control.h"
 #include "broker/engine/loop.h"
@@ -34,7 +34,7 @@ struct arguments {
 };
 
 enum argument {
-	OPT_CONTROL_FD = 1,
+	OPT_CONTROL_FD = 256,
 	OPT_DEVICE,
 	OPT_POLICY,
 	OPT_WORKERS,
@@ -45,22 +45,25 @@ enum argument {
 	OPT_KERNEL_LIMIT_MS,
 	OPT_FLIP,
 	OPT_TRACE,
-	OPT_LOG_LEVEL
+	OPT_LOG_LEVEL,
+	OPT_END
 };
 
-static const struct option options[] = {
-	{"control-fd", required_argument, NULL, OPT_CONTROL_FD},
-	{"device", required_argument, NULL, OPT_DEVICE},
-	{"policy", required_argument, NULL, OPT_POLICY},
-	{"workers", required_argument, NULL, OPT_WORKERS},
-	{"mem-limit", required_argument, NULL, OPT_MEM_LIMIT},
-	{"real-clock", no_argument, NULL, OPT_REAL_CLOCK},
-	{"host-call-ns", required_argument, NULL, OPT_HOST_CALL_NS},
-	{"gate-timeout-ms", required_argument, NULL, OPT_GATE_TIMEOUT_MS},
-	{"kernel-limit-ms", required_argument, NULL, OPT_KERNEL_LIMIT_MS},
-	{"flip", required_argument, NULL, OPT_FLIP},
-	{"trace", no_argument, NULL, OPT_TRACE},
-	{"log-level", required_argument, NULL, OPT_LOG_LEVEL},
+/* In the order of the enumeration. */
+static const struct argp_option options[] = {
+	{"control-fd", OPT_CONTROL_FD, "N", 0, "its end of the socket pair", 0},
+	{"device", OPT_DEVICE, "SPEC", 0, "emu:NAME, emu:/FILE or null", 0},
+	{"policy", OPT_POLICY, "NAME", 0, "order of issue", 0},
+	{"workers", OPT_WORKERS, "N", 0, "threads that execute blocks; 0: one for each CPU", 0},
+	{"mem-limit", OPT_MEM_LIMIT, "BYTES", 0, "device memory to offer; 0: what there is", 0},
+	{"real-clock", OPT_REAL_CLOCK, NULL, 0, "device time is real time", 0},
+	{"host-call-ns", OPT_HOST_CALL_NS, "N", 0, "virtual time: what a driver call costs", 0},
+	{"gate-timeout-ms", OPT_GATE_TIMEOUT_MS, "N", 0,
+	 "virtual time: how long a busy tenant is waited for", 0},
+	{"kernel-limit-ms", OPT_KERNEL_LIMIT_MS, "N", 0, "a kernel that runs longer is ended", 0},
+	{"flip", OPT_FLIP, "SPEC", 0, "fault injection, for tests", 0},
+	{"trace", OPT_TRACE, NULL, 0, "offer LTTng-UST events", 0},
+	{"log-level", OPT_LOG_LEVEL, "LEVEL", 0, "off, error, warn, info or debug", 0},
 	{0},
 };
 
@@ -94,27 +97,34 @@ static int set_option(struct arguments *a, enum argument opt, const char *value)
 	case OPT_FLIP: a->device.flip = value; return 0;
 	case OPT_TRACE: a->trace = true; return 0;
 	case OPT_LOG_LEVEL: return gsb_log_level_parse(value, &a->level) ? 0 : -EINVAL;
+	case OPT_END: break;
 	}
 	return -EINVAL;
 }
 
-static int parse(int argc, char **argv, struct arguments *a)
+static error_t on_option(int key, char *value, struct argp_state *state)
 {
-	int opt, index = 0;
+	struct arguments *a = state->input;
 
-	while ((opt = getopt_long(argc, argv, "", options, &index)) > 0) {
-		if (opt != '?' && !set_option(a, (enum argument)opt, optarg))
-			continue;
-		if (opt != '?')
-			fprintf(stderr, "gsb-engine: --%s %s: not a valid value\n",
-				options[index].name, optarg);
-		return -EINVAL;
-	}
-	if (optind == argc && a->control_fd && a->device.spec)
-		return 0;
-	fprintf(stderr, "gsb-engine is started by gsbrokerd: --control-fd N --device SPEC ...\n");
-	return -EINVAL;
+	if (key == ARGP_KEY_ARG)
+		argp_error(state, "'%s' is no option", value);
+	if (key == ARGP_KEY_END && (!a->control_fd || !a->device.spec))
+		argp_error(state, "it is started by gsbrokerd, with --control-fd and --device");
+	if (key < OPT_CONTROL_FD || key >= OPT_END)
+		return ARGP_ERR_UNKNOWN;
+	if (set_option(a, (enum argument)key, value))
+		argp_error(state, "--%s %s: not a valid value", options[key - OPT_CONTROL_FD].name,
+			   value);
+	return 0;
 }
+
+static const struct argp argp = {
+	.options = options,
+	.parser = on_option,
+	.doc = "Own one device and serve the tenants of one trust domain."
+	       "\vgsbrokerd starts it; see gsb-engine(8). Exit status: 0 when it was told to end, 1 when "
+	       "the device could not be opened or was lost, 2 for wrong usage.",
+};
 
 /* ---- signals ---- */
 
@@ -202,10 +212,9 @@ int main(int argc, char **argv)
 	sigset_t set;
 	int err;
 
+	gsb_program_init("gsb-engine", argv);
 	block_signals(&set);
-	gsb_log_init("gsb-engine", a.level);
-	if (parse(argc, argv, &a))
-		return 2;
+	argp_parse(&argp, argc, argv, 0, NULL, &a);
 	gsb_log_init("gsb-engine", a.level);
 	gsb_log_never_wait();
 	if (a.trace)

@@ -13,6 +13,7 @@
 
 #include "base/compiler.h"
 #include "base/log.h"
+#include "gsb/tenant_name.h"
 #include "broker/supervisor/admission.h"
 #include "broker/supervisor/refuse.h"
 
@@ -99,9 +100,8 @@ static int check_strings(struct gsb_msg_hello *h, char why[GSB_REASON_MAX])
 	if (named && (!*h->tenant || gsb_tenant_name_ok(h->tenant)))
 		return 0;
 	snprintf(why, GSB_REASON_MAX,
-		 "the tenant name must be 1 to %d letters, digits and any of _-.@:+: check "
-		 "GSB_TENANT or gsbrun --tenant",
-		 GSB_TENANT_NAME_MAX - 1);
+		 "the tenant name must be " GSB_TENANT_NAME_RULE
+		 ": check GSB_TENANT or gsbrun --tenant");
 	return -EINVAL;
 }
 

@@ -12,9 +12,6 @@
 #include <config.h>
 
 #include <errno.h>
-#include <fcntl.h>
-#include <getopt.h>
-#include <limits.h>
 #include <linux/close_range.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,6 +26,8 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/log.h"
+#include "base/program.h"
+#include "broker/supervisor/arguments.h"
 #include "broker/supervisor/client.h"
 #include "broker/supervisor/engines.h"
 #include "broker/supervisor/listen.h"
@@ -36,8 +35,7 @@
 #include "broker/supervisor/service.h"
 #include "broker/supervisor/survey.h"
 
-#define TOPIC	       "supervisor"
-#define DEFAULT_CONFIG GSB_SYSCONFDIR "/gsbroker.conf"
+#define TOPIC "supervisor"
 
 /* The whole of it. */
 struct gsbrokerd {
@@ -48,12 +46,6 @@ struct gsbrokerd {
 	struct gsb_engines engines;
 	struct gsb_loop_watch signals, lifeline;
 	const char *config_path; /* NULL: defaults */
-};
-
-struct arguments {
-	const char *config, *socket, *private_dir;
-	bool check_config, print_config;
-	int ready_fd, lifeline_fd; /* -1 = none */
 };
 
 /* ---- configuration ---- */
@@ -79,15 +71,39 @@ static void report_reload(void *ctx, const char *line)
 	r->used = n < 0 || r->used + (size_t)n >= r->size ? r->size - 1 : r->used + (size_t)n;
 }
 
-static int load_config(const char *path, struct gsb_config **out)
+static int say(const char *option, const char *value, const char *why)
 {
-	if (!path) {
-		*out = gsb_config_create();
-		return *out ? 0 : -ENOMEM;
-	}
-	if (!strcmp(path, "-"))
+	fprintf(stderr, "gsbrokerd: %s %s: %s\n", option, value, why);
+	return -EINVAL;
+}
+
+/* What stands on the command line instead of a configuration. */
+static int use_arguments(const struct gsb_arguments *a, struct gsb_config *c)
+{
+	char why[GSB_CONFIG_WHY_MAX];
+
+	if (a->policy && gsb_config_use_policy(c, a->policy, why))
+		return say("--policy", a->policy, why);
+	if (a->device && gsb_config_use_device(c, a->device, why))
+		return say("--device", a->device, why);
+	return 0;
+}
+
+static int load_config(const struct gsb_arguments *a, struct gsb_config **out)
+{
+	int err;
+
+	if (a->config && !strcmp(a->config, "-"))
 		return gsb_config_read(stdin, "standard input", report_to_stderr, NULL, out);
-	return gsb_config_load(path, report_to_stderr, NULL, out);
+	if (a->config)
+		return gsb_config_load(a->config, report_to_stderr, NULL, out);
+	*out = gsb_config_create();
+	if (!*out)
+		return -ENOMEM;
+	err = use_arguments(a, *out);
+	if (err)
+		free(*out);
+	return err;
 }
 
 /* Read the configuration again. Return 0, or -errno with the reports in text. */
@@ -256,7 +272,7 @@ static void wire(struct gsbrokerd *d, struct gsb_config *config)
 	d->listener.make_room = make_room;
 }
 
-static int serve(struct gsbrokerd *d, const struct arguments *a)
+static int serve(struct gsbrokerd *d, const struct gsb_arguments *a)
 {
 	struct gsb_supervisor *s = &d->shared;
 	int err = gsb_loop_init(&s->loop);
@@ -287,7 +303,7 @@ out:
 	return err;
 }
 
-static int find_paths(struct gsbrokerd *d, const struct arguments *a)
+static int find_paths(struct gsbrokerd *d, const struct gsb_arguments *a)
 {
 	struct gsb_supervisor *s = &d->shared;
 	int err;
@@ -302,7 +318,7 @@ static int find_paths(struct gsbrokerd *d, const struct arguments *a)
 	return err ? err : gsb_paths_find_engine(s);
 }
 
-static int run(const struct arguments *a, struct gsb_config *config)
+static int run(const struct gsb_arguments *a, struct gsb_config *config)
 {
 	static struct gsbrokerd d;
 	int err;
@@ -319,100 +335,39 @@ static int run(const struct arguments *a, struct gsb_config *config)
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* ---- arguments ---- */
-
-static const char usage_text[] =
-	"usage: gsbrokerd [--config FILE] [--socket PATH]\n"
-	"       gsbrokerd [--config FILE] --check-config | --print-config\n"
-	"\n"
-	"  --config FILE      configuration (default " DEFAULT_CONFIG "; - reads standard input)\n"
-	"  --check-config     report every error of it and exit\n"
-	"  --print-config     print it with all defaults, as valid input, and exit\n"
-	"  --socket PATH      listen there, whatever the configuration says\n"
-	"  --private DIR      listen on DIR/socket and remove DIR at the end (gsbrun)\n"
-	"  --ready-fd N       write a line to N when listening, then close it\n"
-	"  --lifeline-fd N    end when N reaches its end of file\n"
-	"  --version, --help\n"
-	"\n"
-	"SIGHUP reads the configuration again, SIGTERM ends. See gsbrokerd(8), gsbroker.conf(5).\n";
-
-enum {
-	OPT_CONFIG = 256,
-	OPT_CHECK,
-	OPT_PRINT,
-	OPT_SOCKET,
-	OPT_PRIVATE,
-	OPT_READY,
-	OPT_LIFELINE,
-	OPT_VERSION,
-	OPT_HELP
-};
-
-static const struct option options[] = {
-	{"config", required_argument, NULL, OPT_CONFIG},
-	{"check-config", no_argument, NULL, OPT_CHECK},
-	{"print-config", no_argument, NULL, OPT_PRINT},
-	{"socket", required_argument, NULL, OPT_SOCKET},
-	{"private", required_argument, NULL, OPT_PRIVATE},
-	{"ready-fd", required_argument, NULL, OPT_READY},
-	{"lifeline-fd", required_argument, NULL, OPT_LIFELINE},
-	{"version", no_argument, NULL, OPT_VERSION},
-	{"help", no_argument, NULL, OPT_HELP},
-	{0},
-};
-
-static int descriptor(const char *text, const char *option)
+/* Whoever runs one program on a broker of its own wants to read that program. */
+static void make_private(struct gsb_config *config)
 {
-	char *end;
-	long n = strtol(text, &end, 10);
-
-	if (end == text || *end || n < 0 || n > INT_MAX || fcntl((int)n, F_GETFD) < 0) {
-		fprintf(stderr, "gsbrokerd: %s %s: must be the number of an open descriptor\n",
-			option, text);
-		exit(2);
-	}
-	return (int)n;
+	config->broker.socket_mode = 0600;
+	if (config->broker.log > GSB_LOG_WARN)
+		config->broker.log = GSB_LOG_WARN;
 }
 
-static void parse_arguments(int argc, char **argv, struct arguments *a)
+static int check(const struct gsb_arguments *a, struct gsb_config *config)
 {
-	int c;
-
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1)
-		switch (c) {
-		case OPT_CONFIG: a->config = optarg; break;
-		case OPT_CHECK: a->check_config = true; break;
-		case OPT_PRINT: a->print_config = true; break;
-		case OPT_SOCKET: a->socket = optarg; break;
-		case OPT_PRIVATE: a->private_dir = optarg; break;
-		case OPT_READY: a->ready_fd = descriptor(optarg, "--ready-fd"); break;
-		case OPT_LIFELINE: a->lifeline_fd = descriptor(optarg, "--lifeline-fd"); break;
-		case OPT_VERSION: puts("gsbrokerd " PACKAGE_VERSION); exit(0);
-		case OPT_HELP: fputs(usage_text, stdout); exit(0);
-		default: fputs(usage_text, stderr); exit(2);
-		}
-	if (optind < argc) {
-		fprintf(stderr, "gsbrokerd: '%s' is no option\n%s", argv[optind], usage_text);
-		exit(2);
-	}
+	if (a->print_config)
+		gsb_config_print(config, stdout);
+	else
+		printf("%s: OK\n", a->config ? a->config : "built-in defaults");
+	free(config);
+	return EXIT_SUCCESS;
 }
 
 int main(int argc, char **argv)
 {
-	struct arguments a = {.ready_fd = -1, .lifeline_fd = -1};
+	struct gsb_arguments a;
 	struct gsb_config *config;
 
-	parse_arguments(argc, argv, &a);
-	if (!a.config && access(DEFAULT_CONFIG, F_OK) == 0)
-		a.config = DEFAULT_CONFIG;
-	if (load_config(a.config, &config))
+	gsb_program_init("gsbrokerd", argv);
+	gsb_arguments_parse(argc, argv, &a);
+	if (!a.config && !a.device && !a.policy && !a.private_dir &&
+	    access(GSB_DEFAULT_CONFIG, F_OK) == 0)
+		a.config = GSB_DEFAULT_CONFIG;
+	if (load_config(&a, &config))
 		return EXIT_FAILURE;
-	if (!a.check_config && !a.print_config)
-		return run(&a, config);
-	if (a.print_config)
-		gsb_config_print(config, stdout);
-	else
-		printf("%s: OK\n", a.config ? a.config : "built-in defaults");
-	free(config);
-	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+	if (a.check_config || a.print_config)
+		return check(&a, config);
+	if (a.private_dir)
+		make_private(config);
+	return run(&a, config);
 }

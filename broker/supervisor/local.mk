@@ -24,10 +24,13 @@ libbrokerd_la_SOURCES = \
 libbrokerd_la_LIBADD = libconfig.la libshm.la libbase.la
 
 sbin_PROGRAMS += broker/gsbrokerd
-broker_gsbrokerd_SOURCES = broker/supervisor/gsbrokerd.c broker/supervisor/paths.c broker/supervisor/paths.h
+broker_gsbrokerd_SOURCES = \
+	broker/supervisor/gsbrokerd.c \
+	broker/supervisor/arguments.c broker/supervisor/arguments.h \
+	broker/supervisor/paths.c broker/supervisor/paths.h
 broker_gsbrokerd_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DGSB_SYSCONFDIR='"$(sysconfdir)"' -DGSB_LIBEXECDIR='"$(libexecdir)"'
-broker_gsbrokerd_LDADD = libbrokerd.la
+broker_gsbrokerd_LDADD = libbrokerd.la libprogram.la
 
 check_PROGRAMS += tests/unit/test_admission
 tests_unit_test_admission_SOURCES = tests/unit/test_admission.c

@@ -1,7 +1,8 @@
 /*
  * supervisor.h - what the parts of gsbrokerd share, and which way they call each other.
  *
- *   gsbrokerd.c         the program: its arguments, signals, reload, shutdown; wires the rest
+ *   gsbrokerd.c         the program: signals, reload, shutdown; wires the rest
+ *     arguments.c         its command line
  *     paths.c             where its engine and its socket are
  *     service.c           giving up root; telling the service manager
  *     listen.c            the socket: its lock, owner and mode; who comes

@@ -70,30 +70,18 @@ static int arch_from_file(const char *path, struct gsb_arch *arch, char *err, si
 	return res;
 }
 
-/* "c2070, gtx680, ...": what could have been written. */
-static void list_archs(char *buf, size_t size)
-{
-	const struct gsb_arch *arch;
-	size_t used = 0;
-
-	buf[0] = '\0';
-	for (size_t i = 0; (arch = gsb_arch_at(i)) && used < size; i++)
-		used += (size_t)snprintf(buf + used, size - used, "%s%s", i ? ", " : "",
-					 arch->name);
-}
-
 static int find_arch(const char *spec, struct gsb_arch *arch, char *err, size_t err_size)
 {
 	const char *name = strchr(spec, ':');
 	const struct gsb_arch *known;
-	char names[256];
+	char names[GSB_ARCH_NAMES_MAX];
 
 	name = name ? name + 1 : DEFAULT_ARCH;
 	if (strchr(name, '/'))
 		return arch_from_file(name, arch, err, err_size);
 	known = gsb_arch_find(name);
 	if (!known) {
-		list_archs(names, sizeof(names));
+		gsb_arch_names(names, sizeof(names));
 		snprintf(err, err_size,
 			 "device '%s': no such architecture; there are %s, or a file "
 			 "by its path",

@@ -5,5 +5,6 @@ noinst_HEADERS += \
 	include/gsb/device_info.h \
 	include/gsb/handle.h \
 	include/gsb/kernel.h \
+	include/gsb/tenant_name.h \
 	include/gsb/wire.h \
 	include/gsb/wire_records.def

@@ -143,7 +143,7 @@ static inline void gsb_post_end(struct gsb_post *p)
 		atomic_store_explicit(p->posted, p->number, memory_order_release);
 	}
 	if (gsb_unlikely(!gsb_ring_commit(&gsb_proc.ring, p->rec)))
-		gsb_wake_waiters(gsb_proc.region);
+		gsb_process_give_up();
 	gsb_fault_point(GSB_FAULT_POSTED);
 	gsb_lock_give(&gsb_proc.ring_lock);
 }

@@ -11,7 +11,7 @@
 struct gsb_process gsb_proc = {.socket = -1};
 
 static _Atomic uint32_t never;
-_Atomic uint32_t *gsb_alive = &never;
+_Atomic uint32_t *gsb_tenancy = &never;
 
 CUresult gsb_process_come_alive(void)
 {
@@ -21,22 +21,36 @@ CUresult gsb_process_come_alive(void)
 
 	if (word == MAP_FAILED || madvise(word, (size_t)page, MADV_WIPEONFORK))
 		return CUDA_ERROR_OPERATING_SYSTEM;
-	atomic_store_explicit(word, 1, memory_order_release);
-	gsb_alive = word;
+	atomic_store_explicit(word, GSB_TENANT_SERVED, memory_order_release);
+	gsb_tenancy = word;
 	return CUDA_SUCCESS;
 }
 
 bool gsb_process_is_orphan(void)
 {
-	return gsb_alive != &never && !gsb_is_alive();
+	return gsb_tenancy != &never && !gsb_is_alive();
+}
+
+GSB_COLD CUresult gsb_enter_refused(void)
+{
+	return gsb_is_alive() ? gsb_fatal() : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+CUresult gsb_process_give_up(void)
+{
+	uint32_t served = GSB_TENANT_SERVED;
+
+	atomic_compare_exchange_strong(gsb_tenancy, &served, GSB_TENANT_GIVEN_UP);
+	gsb_wake_waiters(gsb_proc.region);
+	return gsb_fatal();
 }
 
 bool gsb_process_has(int fd)
 {
-	if (gsb_keep_has(&gsb_proc.keep, fd))
+	if (gsb_keep_has(gsb_proc.keep, fd))
 		return true;
 	gsb_ring_closed(&gsb_proc.region->header);
-	gsb_wake_waiters(gsb_proc.region);
+	gsb_process_give_up();
 	return false;
 }
 
@@ -45,5 +59,5 @@ void gsb_process_set_fatal(CUresult result)
 	uint32_t none = 0;
 
 	atomic_compare_exchange_strong(&gsb_proc.region->header.fatal, &none, (uint32_t)result);
-	gsb_wake_waiters(gsb_proc.region);
+	gsb_process_give_up();
 }

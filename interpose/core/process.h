@@ -38,10 +38,15 @@ struct gsb_process {
 extern struct gsb_process gsb_proc;
 
 /*
- * 1 while this process is a connected tenant. It points into a page that the kernel wipes in a forked
- * child: the child must not touch the shared memory, which is not even mapped there.
+ * Whether this process is a tenant. It points into a page that the kernel wipes in a forked child: the child must not
+ * touch the shared memory, which is not even mapped there.
  */
-extern _Atomic uint32_t *gsb_alive;
+enum gsb_tenancy {
+	GSB_TENANT_NONE,
+	GSB_TENANT_SERVED,
+	GSB_TENANT_GIVEN_UP /* header.fatal says why */
+};
+extern _Atomic uint32_t *gsb_tenancy;
 
 /* From now on, until it forks, this process is a tenant. CUDA_ERROR_OPERATING_SYSTEM. */
 CUresult gsb_process_come_alive(void);
@@ -52,6 +57,9 @@ bool gsb_process_is_orphan(void);
 /* The engine is gone or has cut this process off: every later call gets result, waiters wake. */
 void gsb_process_set_fatal(CUresult result);
 
+/* The same after header.fatal was set; returns what it says. */
+CUresult gsb_process_give_up(void);
+
 /*
  * Whether fd is still ours, to be asked before it is used. The program may have closed it, and everything else: then
  * that is said once, and is as fatal as the engine's death.
@@ -60,7 +68,7 @@ bool gsb_process_has(int fd);
 
 static inline bool gsb_is_alive(void)
 {
-	return atomic_load_explicit(gsb_alive, memory_order_acquire) != 0;
+	return atomic_load_explicit(gsb_tenancy, memory_order_acquire) != GSB_TENANT_NONE;
 }
 
 static inline CUresult gsb_fatal(void)
@@ -74,9 +82,14 @@ static inline CUresult gsb_enter(void)
 	return gsb_likely(gsb_is_alive()) ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
+GSB_COLD CUresult gsb_enter_refused(void);
+
 static inline CUresult gsb_enter_engine(void)
 {
-	return gsb_likely(gsb_is_alive()) ? gsb_fatal() : CUDA_ERROR_NOT_INITIALIZED;
+	return gsb_likely(atomic_load_explicit(gsb_tenancy, memory_order_acquire) ==
+			  GSB_TENANT_SERVED)
+		       ? CUDA_SUCCESS
+		       : gsb_enter_refused();
 }
 
 static inline bool gsb_in_host_window(uint64_t addr)

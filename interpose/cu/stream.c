@@ -110,13 +110,8 @@ static CUresult find_own(uint64_t wire, uint64_t *handle)
 	return create_own(wire, handle);
 }
 
-static struct gsb_cu_stream *at(uint64_t handle)
-{
-	return (struct gsb_cu_stream *)gsb_cu_streams.base + gsb_handle_index(handle);
-}
-
 /* CU_STREAM_PER_THREAD, or no handle at all. */
-static GSB_COLD CUresult resolve_rare(CUstream stream, struct gsb_cu_stream_ref *out)
+GSB_COLD CUresult gsb_cu_stream_resolve_rare(CUstream stream, struct gsb_cu_stream_ref *out)
 {
 	struct gsb_cu_ctx_life life;
 	CUresult result;
@@ -131,37 +126,14 @@ static GSB_COLD CUresult resolve_rare(CUstream stream, struct gsb_cu_stream_ref 
 	result = find_own(life.wire, &out->handle);
 	if (result)
 		return result;
-	out->s = at(out->handle);
+	out->s = gsb_cu_stream_at(out->handle);
 	out->wire = life.wire;
 	return CUDA_SUCCESS;
 }
 
-/*
- * What is read of a stream or context that another thread ends meanwhile may be its successor's. It does no harm: a
- * record is only posted while the stream has the handle under which it was found.
- */
 CUresult gsb_cu_stream_resolve(CUstream stream, struct gsb_cu_stream_ref *out)
 {
-	struct gsb_cu_stream *s;
-
-	if (!stream || stream == CU_STREAM_LEGACY) {
-		struct gsb_cu_ctx_life life;
-		CUresult result = gsb_cu_ctx_live(&life);
-
-		if (gsb_unlikely(result))
-			return result;
-		out->handle = atomic_load_explicit(&life.ctx->legacy, memory_order_relaxed);
-		out->s = at(out->handle);
-		out->wire = life.wire;
-		return CUDA_SUCCESS;
-	}
-	s = gsb_object_get(&gsb_cu_streams, (uint64_t)stream);
-	if (gsb_unlikely(!s))
-		return resolve_rare(stream, out);
-	out->s = s;
-	out->handle = (uint64_t)stream;
-	out->wire = gsb_object_owner(s);
-	return gsb_cu_wire_error(out->wire);
+	return gsb_cu_stream_resolve_inline(stream, out);
 }
 
 CUresult gsb_cu_stream_post(const struct gsb_cu_stream_ref *ref, enum gsb_rec_type type,

@@ -43,6 +43,47 @@ struct gsb_cu_stream_ref {
  */
 CUresult gsb_cu_stream_resolve(CUstream stream, struct gsb_cu_stream_ref *out);
 
+/* The place of a stream, whether it is there or not. */
+static inline struct gsb_cu_stream *gsb_cu_stream_at(uint64_t handle)
+{
+	return (struct gsb_cu_stream *)gsb_cu_streams.base + gsb_handle_index(handle);
+}
+
+/* CU_STREAM_PER_THREAD, or no handle at all. */
+CUresult gsb_cu_stream_resolve_rare(CUstream stream, struct gsb_cu_stream_ref *out);
+
+/*
+ * The same for the launch path. What is read of a stream or context that another thread ends meanwhile may be its
+ * successor's. It does no harm: a record is only posted while the stream has the handle under which it was found.
+ */
+static inline __attribute__((always_inline)) CUresult
+gsb_cu_stream_resolve_inline(CUstream stream, struct gsb_cu_stream_ref *out)
+{
+	struct gsb_cu_ctx_life life;
+	CUresult result;
+
+	if (stream && stream != CU_STREAM_LEGACY) {
+		out->s = gsb_object_get(&gsb_cu_streams, (uint64_t)stream);
+		if (gsb_unlikely(!out->s)) {
+			struct gsb_cu_stream_ref rare = {0}; /* *out may stay in registers */
+
+			result = gsb_cu_stream_resolve_rare(stream, &rare);
+			*out = rare;
+			return result;
+		}
+		out->handle = (uint64_t)stream;
+		out->wire = gsb_object_owner(out->s);
+		return gsb_cu_wire_error(out->wire);
+	}
+	result = gsb_cu_ctx_live(&life);
+	if (gsb_unlikely(result))
+		return result;
+	out->handle = atomic_load_explicit(&life.ctx->legacy, memory_order_relaxed);
+	out->s = gsb_cu_stream_at(out->handle);
+	out->wire = life.wire;
+	return CUDA_SUCCESS;
+}
+
 struct gsb_cu_stream_params {
 	enum gsb_cu_stream_kind kind;
 	uint32_t flags;

@@ -137,6 +137,11 @@ struct target {
 	uint64_t handle;
 };
 
+static GSB_COLD CUresult wait_for(struct gsb_cu_stream_ref s, uint64_t number)
+{
+	return gsb_cu_stream_wait_for(&s, number);
+}
+
 /* Another thread may unload the function meanwhile. If it is there under the lock, it was all the time, and stays. */
 static CUresult post_launch(const struct gsb_launch *l, struct target t,
 			    const struct gsb_cu_stream_ref *s, const void *buffer)
@@ -167,8 +172,7 @@ static CUresult post_launch(const struct gsb_launch *l, struct target t,
 	else
 		pack((uint8_t *)(body + 1), info, l->params);
 	gsb_post_end(&p);
-	return gsb_unlikely(gsb_proc.launch_blocking) ? gsb_cu_stream_wait_for(s, p.number)
-						      : CUDA_SUCCESS;
+	return gsb_unlikely(gsb_proc.launch_blocking) ? wait_for(*s, p.number) : CUDA_SUCCESS;
 }
 
 /* Of a kernel of a library, or a function of another context. */
@@ -192,7 +196,7 @@ CUresult hook_cuLaunchKernel(const struct gsb_launch *l)
 
 	if (gsb_unlikely(!t.f))
 		return CUDA_ERROR_INVALID_HANDLE;
-	result = gsb_cu_stream_resolve(l->stream, &s);
+	result = gsb_cu_stream_resolve_inline(l->stream, &s);
 	if (!result && gsb_unlikely(gsb_object_owner(t.f) != s.wire)) {
 		struct target other = t; /* so that t stays in registers */
 

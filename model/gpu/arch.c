@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -322,6 +323,16 @@ const struct gsb_arch *gsb_arch_find(const char *name)
 	return NULL;
 }
 
+void gsb_arch_names(char *out, size_t size)
+{
+	size_t n = 0;
+
+	if (size)
+		*out = '\0';
+	for (size_t i = 0; i < GSB_ARRAY_LEN(archs) && n < size; i++)
+		n += (size_t)snprintf(out + n, size - n, "%s%s", i ? ", " : "", archs[i].name);
+}
+
 /* Bounds of the fields that the models use; offsets keep this and the parser one list. */
 struct field {
 	const char *key;
@@ -417,12 +428,15 @@ static int set_base(struct gsb_arch *arch, const char *value, unsigned int line,
 		    struct gsb_text_error *err)
 {
 	const struct gsb_arch *base = gsb_arch_find(value);
+	char names[GSB_ARCH_NAMES_MAX];
 
 	if (arch->name[0])
 		return gsb_text_refuse(err, line, "'base' must be the first key");
-	if (!base)
-		return gsb_text_refuse(
-			err, line, "unknown base GPU '%.40s'; `gsb-model arch` lists them", value);
+	if (!base) {
+		gsb_arch_names(names, sizeof(names));
+		return gsb_text_refuse(err, line, "unknown base GPU '%.40s'; there are %s", value,
+				       names);
+	}
 	*arch = *base;
 	return 0;
 }

@@ -16,6 +16,9 @@
 const struct gsb_arch *gsb_arch_find(const char *name);
 /* The i-th of the table; NULL past its end. */
 const struct gsb_arch *gsb_arch_at(size_t i);
+#define GSB_ARCH_NAMES_MAX 128
+/* "c2070, gtx680, ...": the names of the table for a message, cut to @size. */
+void gsb_arch_names(char *out, size_t size);
 
 /**
  * gsb_arch_check() - is this a GPU that the models can work with?

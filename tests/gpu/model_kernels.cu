@@ -239,7 +239,7 @@ extern "C" __global__ void factor_tile(volatile unsigned *started, const float *
 /*
  * ---- shapes of Li et al. 2014: any block size; T x B is constant ----
  *
- * Rounds foretell the time of a kernel that waits: each of these but the last waits for its own loads in every
+ * Rounds predict the time of a kernel that waits: each of these but the last waits for its own loads in every
  * pass, each block at a place of its own. nested_tiled is there for contrast: it keeps the SM's arithmetic busy at
  * any residency.
  */

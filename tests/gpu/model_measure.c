@@ -11,7 +11,7 @@
  *   model_measure contending PTX     the same kernels beside six of them that fill half of every SM
  *   model_measure rounds PTX         kernels at every block size                  (Li et al. 2014, Table II)
  *
- * registers, curves and solo are what the models are given; the others what they must foretell.
+ * registers, curves and solo are what the models are given; the others what they must predict.
  * Output: tab-separated rows on stdout, comments begin with #.
  */
 #include <math.h>

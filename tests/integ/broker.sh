@@ -26,12 +26,44 @@ broker_print_config_is_valid_input_that_prints_the_same() {
 	grep -qx 'staging = 3M' "$dir/first"
 }
 
-broker_unknown_option_exits_2() {
-	status_of "$build/broker/gsbrokerd" --no-such-option
+# refused MESSAGE ARGUMENT...: what gsbrokerd says to a wrong command line
+refused() {
+	local message=$1
+	shift
+	status_of "$build/broker/gsbrokerd" "$@"
 	expect_equal "$status" 2
-	status_of "$build/broker/gsbrokerd" --ready-fd 99
-	expect_equal "$status" 2
-	expect_match "$output" "number of an open descriptor"
+	expect_match "$output" "^gsbrokerd: $message"
+}
+
+broker_wrong_usage_exits_2() {
+	refused "unrecognized option '--no-such-option'" --no-such-option
+	refused "--ready-fd 99: must be the number of an open descriptor" --ready-fd 99
+	refused "'extra' is no option" --check-config extra
+	refused "--config says device and policy already" --config /x --device null
+	refused "--socket and --private both say where to listen" --socket /x --private /y
+	refused "--check-config or --print-config, not both" --check-config --print-config
+}
+
+engine_wrong_usage_exits_2() {
+	local i arguments=("" "--control-fd 3" "--control-fd 3 --device null extra" "--control-fd 3 --device null --workers many")
+	local messages=("it is started by gsbrokerd, with --control-fd and --device" "it is started by gsbrokerd"
+		"'extra' is no option" "--workers many: not a valid value")
+	for i in "${!arguments[@]}"; do
+		# shellcheck disable=SC2086 # words
+		status_of "$build/broker/gsb-engine" ${arguments[i]}
+		expect_equal "$status" 2
+		expect_match "$output" "^gsb-engine: ${messages[i]}"
+	done
+}
+
+broker_takes_device_and_policy_instead_of_a_configuration() {
+	status_of "$build/broker/gsbrokerd" --device null --policy fifo --print-config
+	expect_equal "$status" 0
+	expect_match "$output" '^\[device "null"\]$'
+	expect_no_match "$output" '^\[device "emu'
+	status_of "$build/broker/gsbrokerd" --device cuda:0 --check-config
+	expect_equal "$status" 1
+	expect_match "$output" "^gsbrokerd: --device cuda:0: must be emu:NAME"
 }
 
 # ---- the socket ----
@@ -615,7 +647,9 @@ tools_say_when_standard_output_is_full() {
 	[ -c /dev/full ] || return 0
 	write_conf '[device "emu:/ok"]'
 	start_broker
-	for command in "tools/gsbctl --socket $dir/s status" "tools/gsbctl --socket $dir/s ps --json" "tools/gsbctl --version"; do
+	for command in "tools/gsbctl --socket $dir/s status" "tools/gsbctl --socket $dir/s ps --json" "tools/gsbctl --version" \
+		"tools/gsbrun --help" "broker/gsbrokerd --print-config" "broker/gsbrokerd --check-config" "broker/gsbrokerd --version" \
+		"broker/gsb-engine --version"; do
 		program=${command%% *}
 		status=0
 		# shellcheck disable=SC2086 # words
@@ -686,7 +720,9 @@ gsbctl_shows_others_tenants_only_to_whom_it_may() {
 
 run_case broker_check_config_prints_all_errors_and_exits_1
 run_case broker_print_config_is_valid_input_that_prints_the_same
-run_case broker_unknown_option_exits_2
+run_case broker_wrong_usage_exits_2
+run_case engine_wrong_usage_exits_2
+run_case broker_takes_device_and_policy_instead_of_a_configuration
 run_case broker_absent_is_said_with_the_remedy
 run_case broker_second_on_one_socket_is_told_whose_it_is
 run_case broker_replaces_the_socket_of_a_killed_one

@@ -65,6 +65,28 @@ a_gpu_can_be_a_file() {
 	expect 2 "bad\.txt:2: unknown key 'n_smz'" "$model" -a "$dir/bad.txt" occupancy threads=256,blocks=1
 }
 
+contention_is_said_of_kernels_that_say_what_they_ask_for() {
+	local k=threads=256,blocks=132 out
+	expect 0 '^slowdown of the first with contention: ' "$model" pair $k,issue=.5 $k,bandwidth=.5
+	for other in $k,issue=.5 $k,solo_us=5 $k; do
+		out=$("$model" pair "$other" $k) || exit 1
+		! grep 'with contention' <<<"$out" || exit 1
+	done
+	expect 0 '^contention not known for lack of demands of: k2$' "$model" pair $k,issue=.5 $k
+	expect 0 '^end of both by rounds alone us: 100.000$' "$model" pair $k,solo_us=100 $k,solo_us=50
+}
+
+claims_say_what_they_cover() {
+	local half=threads=256,regs=16,smem=204800,blocks=66,fixed=yes
+	expect 0 '^no fewer than: 2$' "$model" batch $half $half $half
+	expect 0 '^which holds for: one geometry for each grid, each batch resident as a whole' "$model" batch $half $half $half
+	expect 0 '^fewest: proven$' "$model" batch $half $half $half
+	expect 0 '^least shared memory: proven, for one geometry each' "$model" plan threads=128,regs=16,blocks=528
+	# 20 grids of 6 blocks of 704 threads, one to an SM: placed one after the other
+	# shellcheck disable=SC2046 # twenty words
+	expect 0 '^least shared memory: not proven$' "$model" plan $(printf 'threads=64,regs=16,smem=204800,blocks=66 %.0s' {1..20})
+}
+
 fraction_says_hold_or_not() {
 	expect 0 '^verdict: hold$' "$model" fraction \
 		threads=256,blocks=1,solo_us=10000,issue=1,saturation=0.5 threads=256,blocks=1,solo_us=10000,bandwidth=1,saturation=0.5
@@ -74,7 +96,8 @@ fraction_says_hold_or_not() {
 }
 
 what_is_wrong_is_named() {
-	expect 2 "unknown GPU 'h300'" "$model" -a h300 arch
+	expect 2 "unknown GPU 'h300': there are c2070, .*, h200, b200; a file has to be written ./h300" "$model" -a h300 arch
+	expect 1 "unknown GPU 'h300': there are" "$model" arch h300
 	expect 2 "unknown rules" "$model" -r none arch
 	expect 2 "no command 'ocupancy'" "$model" ocupancy
 	expect 2 "unknown key 'thread'" "$model" plan thread=3
@@ -82,8 +105,12 @@ what_is_wrong_is_named() {
 	expect 2 'blocks \(of the grid\) not given' "$model" plan threads=32
 	expect 2 'pair takes 2 to 64 kernels, not 1' "$model" pair threads=32,blocks=1
 	expect 2 'No such file' "$model" plan "@$dir/none"
-	expect 1 'not one of its blocks fits' "$model" batch threads=1024,regs=200,blocks=1,fixed=yes
-	expect 1 'cannot have' "$model" occupancy threads=1025,blocks=1
+	expect 1 'k1: regs x threads = 204800, but h200 has at most 65536 registers in a block' \
+		"$model" batch threads=1024,regs=200,blocks=1,fixed=yes
+	expect 1 'k1: threads = 2000, but h200 has at most 1024 threads in a block' "$model" occupancy threads=2000,blocks=1
+	expect 1 'B: threads = 2000, but k40 has' "$model" -a k40 plan threads=32,blocks=1 name=B,threads=2000,blocks=1
+	expect 1 'k1: smem = 300000, but h200 has at most 232448 bytes' "$model" best-block threads=96,smem=300000,blocks=3
+	expect 1 'k2: regs = 300, but h200 has at most 255 registers in a thread' "$model" pair threads=32,blocks=3 threads=64,regs=300,blocks=3
 	printf 'name threads blocks\nA 32\n' >"$dir/cells"
 	expect 2 "cells:2: no cell for column 'blocks'" "$model" plan "@$dir/cells"
 	head -c 64 /dev/zero >"$dir/zeros"
@@ -158,6 +185,7 @@ plot_is_written_whole() {
 }
 
 for c in pair_gives_the_papers_slowdown tables_are_read_and_planned ptx_gives_registers_as_estimates a_gpu_can_be_a_file \
+	contention_is_said_of_kernels_that_say_what_they_ask_for claims_say_what_they_cover \
 	fraction_says_hold_or_not what_is_wrong_is_named options_stand_anywhere_and_none_is_ignored \
 	help_and_version_are_everywhere output_that_is_lost_is_an_error json_is_json_whatever_the_names the_driver_describes_its_gpu plot_is_written_whole; do
 	run_case "$c"

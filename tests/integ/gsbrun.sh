@@ -21,13 +21,30 @@ expect_no_private_broker() {
 	expect_equal "$(find "$dir" -name 'gsbrun-*' | wc -l)" 0
 }
 
+# wrong MESSAGE ARGUMENT...: what gsbrun says to a wrong command line
+wrong() {
+	local message=$1
+	shift
+	status_of "$build/tools/gsbrun" "$@"
+	expect_equal "$status" 2
+	expect_match "$output" "^gsbrun: $message"
+}
+
 gsbrun_wrong_usage_exits_2() {
-	for arguments in "" "--no-such-option true" "--socket /x --private true" "--config /x --device null true"; do
-		# shellcheck disable=SC2086 # words
-		status_of "$build/tools/gsbrun" $arguments
-		expect_equal "$status" 2
-		expect_match "$output" "usage: gsbrun"
-	done
+	wrong "there is no command"
+	wrong "there is no command" --private --
+	wrong "unrecognized option '--no-such-option'" --no-such-option true
+	wrong "--socket is for a broker that runs, --private and --config start one" --socket /x --private true
+	wrong "--config says device and policy already" --config /x --device null true
+	wrong "--tenant a b: must be 1 to 63 letters, digits and any of _-\.@:\+" --tenant 'a b' true
+	wrong "--tenant 0{64}: must be 1 to 63 letters" --tenant "$(printf '%064d' 0)" true
+}
+
+gsbrun_stops_at_the_command() {
+	prepare
+	status_of private echo --socket --version
+	expect_equal "$status" 0
+	expect_match "$output" "^--socket --version$"
 }
 
 gsbrun_returns_the_status_of_the_command() {
@@ -115,6 +132,30 @@ gsbrun_private_broker_that_cannot_start_is_explained() {
 	expect_no_private_broker
 }
 
+gsbrun_device_or_policy_that_is_not_there_is_named() {
+	prepare
+	status_of env TMPDIR="$dir" "$build/tools/gsbrun" --private --device emu:h300 echo ran
+	expect_equal "$status" 125
+	expect_match "$output" "^gsbrokerd: --device emu:h300: must be emu:NAME, emu:/FILE or null; NAME is one of .*h200"
+	expect_no_match "$output" "standard input|^ran"
+	status_of env TMPDIR="$dir" "$build/tools/gsbrun" --private --policy nonsense echo ran
+	expect_equal "$status" 125
+	expect_match "$output" "^gsbrokerd: --policy nonsense: must be fifo"
+	expect_no_private_broker
+}
+
+# The command's standard error is its own: a private broker says what is wrong, and nothing else.
+gsbrun_private_broker_is_quiet() {
+	write_conf 'log = debug' '[device "emu:/ok"]'
+	# shellcheck disable=SC2016
+	status_of private -- sh -c '"$0" "$GSB_SOCKET"' "$build/tests/integ/hello"
+	expect_match "$output" "^welcome 1 "
+	expect_no_match "$output" "^gsbrokerd: "
+	expect_match "$output" "^stub: argument --log-level=warn"
+	status_of env GSB_DEBUG=info TMPDIR="$dir" "$build/tools/gsbrun" --config "$dir/conf" true
+	expect_match "$output" "^gsbrokerd: info: supervisor: listening on "
+}
+
 # A command that says its process and its broker's, then waits to be ended.
 # shellcheck disable=SC2016
 waiting='"$1" "$GSB_SOCKET" >/dev/null
@@ -168,6 +209,9 @@ gsbrun_cleans_up_after_a_killed_private_broker() {
 }
 
 run_case gsbrun_wrong_usage_exits_2
+run_case gsbrun_stops_at_the_command
+run_case gsbrun_device_or_policy_that_is_not_there_is_named
+run_case gsbrun_private_broker_is_quiet
 run_case gsbrun_returns_the_status_of_the_command
 run_case gsbrun_command_reaches_its_private_broker
 run_case gsbrun_adds_to_preload_and_library_path

@@ -85,6 +85,8 @@ tenants_flipped_bit_fails_every_query() {
 		expect_equal "$q $status" "$q 1"
 		grep -q FAILED "$dir/$q.out" || fail "$q did not say FAILED: $(cat "$dir/$q.out")"
 	done
+	# the first word that is fetched here is a column's sum
+	expect_match "$(cat "$dir/q1.out")" 'column r_key in device memory: checksum'
 	end_broker
 }
 
@@ -206,6 +208,20 @@ tenants_log_that_nobody_reads_stops_nobody() {
 	expect_match "$(cat <&"$rest")" "^gsbrokerd: warn: log: [0-9]+ lines were dropped$"
 }
 
+tenants_draining_broker_is_not_ready_for_new_ones() {
+	start_real_broker
+	hold_tenant old
+	gsbctl shutdown --drain
+	status_of env GSB_SOCKET="$dir/s" ASAN_OPTIONS=$tenant_asan LD_PRELOAD="$build/interpose/libgsbroker.so" \
+		"$build/tests/integ/misuse" illegal-address
+	expect_match "$output" "refused this process: gsbrokerd is shutting down: start it again"
+	expect_match "$output" "cuInit: CUDA_ERROR_SYSTEM_NOT_READY"
+	echo >&"$go"
+	wait "$held" || fail "$(cat "$dir/old.out")"
+	expect_match "$(cat "$dir/old.out")" "allocate: CUDA_SUCCESS"
+	wait "$broker"
+}
+
 tenants_idle_broker_engine_and_tenant_do_not_switch() {
 	local pids pid before after
 	start_real_broker
@@ -244,6 +260,7 @@ run_case tenants_beyond_the_last_place_are_refused
 run_case tenants_program_that_executes_itself_leaves_nothing
 run_case tenants_engine_killed_is_told_to_all_and_a_new_one_serves
 run_case tenants_log_that_nobody_reads_stops_nobody
+run_case tenants_draining_broker_is_not_ready_for_new_ones
 run_case tenants_idle_broker_engine_and_tenant_do_not_switch
 run_case tenants_without_a_broker_are_told_how_to_start_one
 [ "$failures" -eq 0 ]

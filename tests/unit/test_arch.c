@@ -59,7 +59,7 @@ static void test_arch_parse_faults_name_line_and_reason(void **state)
 		{"base = k40\nn_sms = -3\n", 2, "whole number"},
 		{"base = k40\nn_sms = 99999999999999999999999\n", 2, "whole number"},
 		{"base = k40\n\n# x\nn_sms 3\n", 4, "key = value"},
-		{"base = k4000\n", 1, "unknown base"},
+		{"base = k4000\n", 1, "unknown base GPU 'k4000'; there are c2070, gtx680, k40,"},
 		{"name = x\nbase = k40\n", 2, "first key"},
 		{"n_sms = 3\n", 0, "no 'name'"},
 		{"name = x\nn_sms = 3\n", 0, "missing"},
@@ -116,6 +116,21 @@ static void test_arch_parse_mutated_text_never_yields_a_bad_arch(void **state)
 	assert_in_range(accepted, 1, 19999);
 }
 
+static void test_arch_names_are_all_of_the_table_and_cut_to_size(void **state)
+{
+	char names[GSB_ARCH_NAMES_MAX], few[9];
+	size_t n = 0;
+
+	(void)state;
+	gsb_arch_names(names, sizeof(names));
+	for (; gsb_arch_at(n); n++)
+		assert_non_null(strstr(names, gsb_arch_at(n)->name));
+	assert_true(n >= 10);
+	assert_string_equal(names + strlen(names) - 5, " b200");
+	gsb_arch_names(few, sizeof(few));
+	assert_string_equal(few, "c2070, g");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -125,6 +140,7 @@ int main(void)
 		cmocka_unit_test(test_arch_parse_faults_name_line_and_reason),
 		cmocka_unit_test(test_arch_parse_binary_and_long_lines_are_refused),
 		cmocka_unit_test(test_arch_parse_mutated_text_never_yields_a_bad_arch),
+		cmocka_unit_test(test_arch_names_are_all_of_the_table_and_cut_to_size),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

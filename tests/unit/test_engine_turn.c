@@ -332,6 +332,79 @@ static void test_charge_ends_when_the_tenant_blocks(void **state)
 	assert_int_equal(kit_done(&f->a, 0), 3);
 }
 
+/* ---- a real clock ---- */
+
+static unsigned n_reads;
+
+/* Each look at the clock takes its time. */
+static uint64_t ticking_now(struct gsb_device *dev)
+{
+	n_reads++;
+	return ((struct kit_device *)dev)->now_ns += 1000;
+}
+
+static void tick(struct fixture *f)
+{
+	n_reads = 0;
+	f->k.dev->ops.now_ns = ticking_now;
+}
+
+static void test_real_clock_is_read_once_a_turn(void **state)
+{
+	struct fixture *f = *state;
+
+	kit_device_auto(f->k.dev);
+	tick(f);
+	for (uint32_t i = 0; i < GSB_TURN_RECORDS; i++)
+		kit_fill(&f->a, i % 2, f->mem_a);
+	gsb_engine_turn(f->k.engine);
+	assert_int_equal(kit_done(&f->a, 0) + kit_done(&f->a, 1), GSB_TURN_RECORDS);
+	assert_int_equal(n_reads, 1);
+}
+
+/* What a tenant measures is not as coarse as a turn. */
+static void test_two_events_of_one_turn_have_times_of_their_own(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t now = f->k.dev->now_ns;
+
+	kit_event_create(&f->a, 1);
+	tick(f);
+	kit_record(&f->a, 1, 0);
+	kit_record(&f->a, 1, 1);
+	gsb_engine_turn(f->k.engine);
+	assert_int_equal(f->a.region->events[0].time_ns, now + 2000);
+	assert_int_equal(f->a.region->events[1].time_ns, now + 3000);
+}
+
+static void test_event_behind_a_host_function_tells_when_that_was_done(void **state)
+{
+	struct fixture *f = *state;
+
+	kit_host_func(&f->a, 1, 7);
+	kit_record(&f->a, 1, 0);
+	kit_settle(&f->k);
+	f->k.dev->now_ns += 5000000;
+	assert_true(kit_host_func_done(&f->a, 7));
+	kit_settle(&f->k);
+	assert_int_equal(atomic_load(&f->a.region->events[0].done), 1);
+	assert_int_equal(f->a.region->events[0].time_ns, f->k.dev->now_ns);
+}
+
+/* What a policy goes by: since when work is ready, and since when it runs. */
+static void test_ready_and_running_work_tells_since_when(void **state)
+{
+	struct fixture *f = *state;
+	const struct gsb_flight *flight = &f->k.engine->scheduler.flights[0];
+
+	f->k.dev->now_ns += 1000;
+	kit_fill(&f->a, 1, f->mem_a);
+	kit_settle(&f->k);
+	assert_int_equal(flight->item->op.ready_ns, f->k.dev->now_ns);
+	assert_int_equal(flight->item->head->work.since_ns, f->k.dev->now_ns);
+	kit_complete(f->k.dev, 0, CUDA_SUCCESS, 0);
+}
+
 #define turn_test(t)	cmocka_unit_test_setup_teardown(t, setup, teardown)
 #define virtual_test(t) cmocka_unit_test_setup_teardown(t, setup_virtual, teardown)
 
@@ -344,6 +417,10 @@ int main(void)
 		turn_test(test_one_turn_reads_no_more_of_a_ring_than_its_share),
 		turn_test(test_what_is_ready_first_is_issued_first),
 		turn_test(test_nothing_is_held_while_the_device_is_idle),
+		turn_test(test_real_clock_is_read_once_a_turn),
+		turn_test(test_two_events_of_one_turn_have_times_of_their_own),
+		turn_test(test_event_behind_a_host_function_tells_when_that_was_done),
+		turn_test(test_ready_and_running_work_tells_since_when),
 		turn_test(test_queue_is_used_again_for_its_own_priority_only),
 		turn_test(test_completion_that_comes_twice_is_for_nobody),
 		virtual_test(test_time_waits_for_what_was_posted_before),

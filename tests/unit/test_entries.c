@@ -6,7 +6,10 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/unit/tenant.h"
 
@@ -158,6 +161,68 @@ static void test_refused_entry_is_not_supported(void **state)
 	assert_int_equal(cu.cuGraphCreate(), CUDA_ERROR_NOT_SUPPORTED);
 }
 
+/* The program that said_under() runs: what a caller of refused entries says. */
+static int call_refused(void)
+{
+	void *fn;
+	int n = 0;
+
+	n += cu.cuGetProcAddress_v2("cuStreamBeginCapture", &fn, 13000, 0, NULL) != CUDA_SUCCESS;
+	for (int i = 0; i < 3; i++)
+		n += cu.cuGraphCreate() != CUDA_ERROR_NOT_SUPPORTED;
+	n += cu.cuArrayCreate_v2() != CUDA_ERROR_NOT_SUPPORTED;
+	return n;
+}
+
+/* Its standard error with this GSB_DEBUG, NULL for none: the library reads it once, when it is loaded. */
+static void said_under(const char *debug, char *said, size_t size)
+{
+	int ends[2], status = -1;
+	size_t n = 0;
+	ssize_t got;
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	if (!pid) {
+		dup2(ends[1], STDERR_FILENO);
+		unsetenv("GSB_DEBUG");
+		if (debug)
+			setenv("GSB_DEBUG", debug, 1);
+		execl("/proc/self/exe", "test_entries", "call", NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	while (n < size - 1 && (got = read(ends[0], said + n, size - 1 - n)) > 0)
+		n += (size_t)got;
+	said[n] = 0;
+	close(ends[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void test_refused_entry_is_named_once_when_called(void **state)
+{
+	char said[1024];
+
+	said_under(NULL, said, sizeof(said));
+	assert_string_equal(
+		said, "gsbroker: cuGraphCreate is not carried: it returns "
+		      "CUDA_ERROR_NOT_SUPPORTED (said once; GSB_DEBUG=quiet silences this)\n"
+		      "gsbroker: cuArrayCreate_v2 is not carried: it returns "
+		      "CUDA_ERROR_NOT_SUPPORTED (said once; GSB_DEBUG=quiet silences this)\n");
+}
+
+static void test_refused_entry_is_not_named_when_quiet(void **state)
+{
+	char said[1024];
+
+	said_under("quiet", said, sizeof(said));
+	assert_string_equal(said, "");
+	said_under("off", said, sizeof(said));
+	assert_string_equal(said, "");
+}
+
 static void test_calls_before_init_are_not_initialized(void **state)
 {
 	CUdeviceptr ptr;
@@ -192,7 +257,7 @@ static void test_export_table_of_unknown_uuid_is_refused(void **state)
 	assert_null(table);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_entries_are_sorted_and_unique),
@@ -205,11 +270,15 @@ int main(void)
 		cmocka_unit_test(test_proc_address_asked_at_two_versions_gives_two_symbols),
 		cmocka_unit_test(test_proc_address_with_bad_arguments_is_refused),
 		cmocka_unit_test(test_refused_entry_is_not_supported),
+		cmocka_unit_test(test_refused_entry_is_named_once_when_called),
+		cmocka_unit_test(test_refused_entry_is_not_named_when_quiet),
 		cmocka_unit_test(test_calls_before_init_are_not_initialized),
 		cmocka_unit_test(test_error_names_are_the_drivers),
 		cmocka_unit_test(test_export_table_of_unknown_uuid_is_refused),
 	};
 
 	cu_load(&cu);
+	if (argc > 1)
+		return call_refused();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

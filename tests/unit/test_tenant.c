@@ -10,9 +10,12 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "shm/channel.h"
 
 #define CHECK(ok) ((ok) ? (void)0 : failed(#ok, __LINE__))
 
@@ -101,6 +104,62 @@ static void test_without_a_broker_one_line_says_how_to_start_one(void **state)
 	run_case(body_no_broker);
 	assert_said_once("/tmp/gsb-no-such-socket", "gsbrokerd");
 	assert_non_null(strstr(said, "gsbrun"));
+}
+
+/* A broker that was stopped: it listens, and that is all. n_waiting: others who are not accepted either. */
+static void connect_to_stopped_broker(int n_waiting)
+{
+	char path[64];
+	int fd, other;
+
+	snprintf(path, sizeof(path), "/tmp/gsb-stopped-%d.socket", (int)getpid());
+	CHECK(!gsb_channel_listen(path, &fd));
+	if (n_waiting)
+		CHECK(!listen(fd, n_waiting - 1));
+	for (int i = 0; i < n_waiting; i++)
+		CHECK(!gsb_channel_connect(path, &other));
+	setenv("GSB_SOCKET", path, 1);
+	cu_load(&cu);
+	CHECK(cu.cuInit(0) == CUDA_ERROR_SYSTEM_NOT_READY);
+	unlink(path);
+}
+
+static void body_stopped_broker(void)
+{
+	setenv("GSB_CONNECT_TIMEOUT_MS", "20", 1);
+	connect_to_stopped_broker(0);
+}
+
+static void body_stopped_broker_with_a_queue(void)
+{
+	setenv("GSB_CONNECT_TIMEOUT_MS", "20", 1);
+	connect_to_stopped_broker(1);
+}
+
+static void test_stopped_broker_is_not_waited_for_for_ever(void **state)
+{
+	run_case(body_stopped_broker);
+	assert_said_once("no answer", "GSB_CONNECT_TIMEOUT_MS");
+	run_case(body_stopped_broker_with_a_queue);
+	assert_said_once("no answer", "GSB_CONNECT_TIMEOUT_MS");
+}
+
+static void body_bad_timeout(void)
+{
+	setenv("GSB_CONNECT_TIMEOUT_MS", "10s", 1);
+	engine = fake_engine_create();
+	engine->refuse = "not today";
+	fake_engine_start(engine);
+	cu_load(&cu);
+	CHECK(cu.cuInit(0) == CUDA_ERROR_NOT_PERMITTED);
+	fake_engine_kill(engine);
+}
+
+static void test_timeout_that_is_no_number_is_named(void **state)
+{
+	run_case(body_bad_timeout);
+	assert_non_null(strstr(said, "GSB_CONNECT_TIMEOUT_MS=10s"));
+	assert_non_null(strstr(said, "not today"));
 }
 
 static void body_other_version(void)
@@ -492,6 +551,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_without_a_broker_one_line_says_how_to_start_one),
+		cmocka_unit_test(test_stopped_broker_is_not_waited_for_for_ever),
+		cmocka_unit_test(test_timeout_that_is_no_number_is_named),
 		cmocka_unit_test(test_broker_of_another_version_is_named),
 		cmocka_unit_test(test_feature_that_is_not_known_is_refused),
 		cmocka_unit_test(test_refusal_gives_the_brokers_reason),

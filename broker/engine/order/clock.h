@@ -1,9 +1,13 @@
 /*
  * clock.h - device time, and whether work waits for it.
  *
- * A real clock runs by itself. A virtual one stands still until the engine lets it go on, and it may only
- * while every tenant waits (gate.c): so whoever answers a tenant, or lets work become ready, must know
- * whether anything waits for time now.
+ * A real clock runs by itself. To read it costs as much as a part of a launch, so it is read once a turn: since
+ * when something is ready or runs need not be known more precisely. What a tenant measures, its events, is
+ * read anew, or comes from the device.
+ *
+ * A virtual one stands still until the engine lets it go on, and it may only while every tenant waits
+ * (gate.c): so whoever answers a tenant, or lets work become ready, must know whether anything waits for
+ * time now.
  */
 #ifndef GSB_BROKER_ENGINE_ORDER_CLOCK_H
 #define GSB_BROKER_ENGINE_ORDER_CLOCK_H
@@ -13,6 +17,7 @@
 
 struct gsb_clock {
 	bool is_virtual;
+	uint64_t turn_ns;      /* real: device time when the turn began */
 	uint64_t host_call_ns; /* virtual: the host work of one record */
 	bool advancing;	       /* virtual: time was let run and no completion came yet */
 	unsigned n_ready;      /* heads that may go to the device */

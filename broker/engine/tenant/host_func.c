@@ -100,7 +100,7 @@ int gsb_host_func_done(struct gsb_tenant *t, uint64_t cookie)
 		if (!h || h->cookie != cookie)
 			continue;
 		t->n_host_funcs--;
-		gsb_stream_pop(h->op.stream, gsb_later_ns(h->op.ready_ns, t->host_ns));
+		gsb_stream_pop(h->op.stream, gsb_later_ns(h->op.ready_ns, gsb_tenant_now_ns(t)));
 		return 0;
 	}
 	return -ENOENT;

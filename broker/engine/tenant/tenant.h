@@ -171,10 +171,16 @@ static inline uint32_t gsb_rec_tail_bytes(const struct gsb_rec *rec)
 	return rec->size - gsb_rec_min_size(rec->type);
 }
 
-/* When a record that is consumed now was posted, as far as is known: a real clock is not asked. */
+/* Device time of what the tenant asks for at hand; with a real clock, when the turn that takes it began. */
 static inline uint64_t gsb_tenant_post_ns(const struct gsb_tenant *t)
 {
-	return t->clock->is_virtual ? t->host_ns : 0;
+	return t->clock->is_virtual ? t->host_ns : t->clock->turn_ns;
+}
+
+/* The same exactly, for what the tenant measures. */
+static inline uint64_t gsb_tenant_now_ns(const struct gsb_tenant *t)
+{
+	return t->clock->is_virtual ? t->host_ns : t->dev->ops->now_ns(t->dev);
 }
 
 #endif

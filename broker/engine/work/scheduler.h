@@ -94,10 +94,10 @@ void gsb_complete_overdue(struct gsb_scheduler *s);
 /* Nanoseconds until a kernel is, as things are; UINT64_MAX for never. */
 uint64_t gsb_complete_due_ns(struct gsb_scheduler *s);
 
-/* Device time now. */
-static inline uint64_t gsb_scheduler_now_ns(struct gsb_scheduler *s)
+/* Device time now; with a real clock as of the beginning of the turn. */
+static inline uint64_t gsb_scheduler_now_ns(const struct gsb_scheduler *s)
 {
-	return s->ops->now_ns(s->dev);
+	return s->clock.is_virtual ? s->ops->now_ns(s->dev) : s->clock.turn_ns;
 }
 
 #endif
