@@ -67,6 +67,7 @@ struct gsb_tenant_limits {
 	uint64_t host_mem_bytes;  /* pinned host memory: size of the host window */
 	uint64_t staging_bytes;	  /* staging memory of pageable copies */
 	uint64_t image_max_bytes; /* of one module image */
+	uint64_t code_mem_bytes;  /* host memory of its loaded modules */
 	uint64_t queued_bytes;	  /* records in the stream queues, with their inline bytes */
 	uint32_t queued_records;
 	uint32_t zero;
@@ -75,6 +76,7 @@ struct gsb_tenant_limits {
 #define GSB_DEFAULT_HOST_MEM_BYTES  (4ull << 30) /* numbers only: pages appear when allocated */
 #define GSB_DEFAULT_STAGING_BYTES   (16ull << 20)
 #define GSB_DEFAULT_IMAGE_MAX_BYTES (256ull << 20)
+#define GSB_DEFAULT_CODE_MEM_BYTES  (1ull << 30)
 #define GSB_DEFAULT_QUEUED_BYTES    (8ull << 20)
 #define GSB_DEFAULT_QUEUED_RECORDS  16384u
 

@@ -141,6 +141,8 @@ struct gsb_device_ops {
 	/* Host memory that the load has cost, for whoever charges its tenant: its image and what was made
 	 * of that, in full also where another load shares it. function_prepare makes it more. */
 	uint64_t (*module_bytes)(struct gsb_module *module);
+	/* Bytes of the device that its variables take. NULL = none. */
+	uint64_t (*module_cost)(struct gsb_module *module);
 	int (*function_get)(
 		struct gsb_module *module, const char *name, struct gsb_function **out,
 		struct gsb_function_info *info); /* -ENOENT; lives as long as its module */

@@ -20,6 +20,7 @@ interpose_sources = \
 	interpose/cu/host_call.c interpose/cu/host_call.h \
 	interpose/cu/library.c interpose/cu/library.h \
 	interpose/cu/module.c interpose/cu/module.h \
+	interpose/cu/print.c interpose/cu/print.h \
 	interpose/cu/staging.c interpose/cu/staging.h \
 	interpose/cu/stream.c interpose/cu/stream.h \
 	interpose/hooks/hooks.h \

@@ -67,9 +67,9 @@ struct gsb_device_config {
 };
 
 struct gsb_tenant_config {
-	char name[GSB_TENANT_NAME_MAX];				 /* "" in [default] */
-	char device[GSB_CONFIG_SPEC_MAX];			 /* "" = the first one */
-	uint64_t device_memory, host_memory, staging, image_max; /* bytes */
+	char name[GSB_TENANT_NAME_MAX];	  /* "" in [default] */
+	char device[GSB_CONFIG_SPEC_MAX]; /* "" = the first one */
+	uint64_t device_memory, host_memory, staging, image_max, code_memory; /* bytes */
 	uint64_t queued_records, queued_bytes;
 };
 

@@ -106,6 +106,8 @@ static void apply_defaults(struct gsb_tenant_limits *l)
 		l->staging_bytes = GSB_DEFAULT_STAGING_BYTES;
 	if (!l->image_max_bytes)
 		l->image_max_bytes = GSB_DEFAULT_IMAGE_MAX_BYTES;
+	if (!l->code_mem_bytes)
+		l->code_mem_bytes = GSB_DEFAULT_CODE_MEM_BYTES;
 	if (!l->queued_bytes)
 		l->queued_bytes = GSB_DEFAULT_QUEUED_BYTES;
 	if (!l->queued_records)

@@ -294,6 +294,20 @@ static int on_Nop(struct gsb_tenant *t, const struct gsb_rec *rec, const struct 
 		 : gsb_no_such(t, rec, "stream", rec->stream);
 }
 
+/* ---- what kernels say ---- */
+
+static int on_PrintRead(struct gsb_tenant *t, const struct gsb_rec *rec,
+			const struct gsb_rec_none *b)
+{
+	return gsb_print_read(t, rec);
+}
+
+static int on_PrintLimit(struct gsb_tenant *t, const struct gsb_rec *rec,
+			 const struct gsb_rec_print_limit *b)
+{
+	return gsb_print_limit(t, rec, b);
+}
+
 /* ---- the table ---- */
 
 typedef int handler(struct gsb_tenant *t, const struct gsb_rec *rec);

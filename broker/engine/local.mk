@@ -24,6 +24,7 @@ libengine_la_SOURCES = \
 	broker/engine/tenant/answer.c \
 	broker/engine/tenant/ctx.c \
 	broker/engine/tenant/host_func.c \
+	broker/engine/tenant/print.c \
 	broker/engine/tenant/table.c broker/engine/tenant/table.h \
 	broker/engine/tenant/tenant.h \
 	broker/engine/memory/check.c \

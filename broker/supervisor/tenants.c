@@ -15,6 +15,7 @@ void gsb_tenant_limits(const struct gsb_tenant_config *t, struct gsb_tenant_limi
 		.host_mem_bytes = t->host_memory,
 		.staging_bytes = t->staging,
 		.image_max_bytes = t->image_max,
+		.code_mem_bytes = t->code_memory,
 		.queued_bytes = t->queued_bytes,
 		.queued_records = (uint32_t)t->queued_records,
 	};

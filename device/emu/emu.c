@@ -264,6 +264,7 @@ const struct gsb_device_ops gsb_emu_ops = {
 	.module_load = emu_module_load,
 	.module_unload = emu_module_unload,
 	.module_bytes = emu_module_bytes,
+	.module_cost = emu_module_cost,
 	.function_get = emu_function_get,
 	.global_get = emu_global_get,
 	.function_name = emu_function_name,

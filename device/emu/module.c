@@ -61,6 +61,7 @@ static int make_variables(struct gsb_module *m, char *log, size_t log_size)
 			 (unsigned long long)total);
 		return err;
 	}
+	m->global_bytes = total;
 	for (uint32_t i = 0; i < ptx->n_vars; i++)
 		if (gsb_code_has_memory(ptx->vars[i]))
 			m->var_addr[i] += m->globals;
@@ -175,6 +176,11 @@ uint64_t emu_module_bytes(struct gsb_module *m)
 			bytes += gsb_emu_code_bytes(f->lowered);
 	pthread_mutex_unlock(&m->lock);
 	return bytes;
+}
+
+uint64_t emu_module_cost(struct gsb_module *m)
+{
+	return m->global_bytes ? emu_heap_cost(m->global_bytes) : 0;
 }
 
 /* ---- functions ---- */

@@ -21,7 +21,8 @@ struct gsb_module {
 	size_t code_bytes;    /* what it counts for in the space's storage */
 	pthread_mutex_t lock; /* functions and what they have lowered: the loader calls too */
 	struct gsb_function *functions;
-	uint64_t globals;   /* one allocation for all variables; 0 = none */
+	uint64_t globals; /* one allocation for all variables; 0 = none */
+	uint64_t global_bytes;
 	uint64_t *var_addr; /* by var->index */
 };
 
@@ -29,6 +30,7 @@ int emu_module_load(struct gsb_space *space, const void *image, size_t size,
 		    struct gsb_module **out, char *log, size_t log_size);
 void emu_module_unload(struct gsb_module *module);
 uint64_t emu_module_bytes(struct gsb_module *module);
+uint64_t emu_module_cost(struct gsb_module *module);
 int emu_function_get(struct gsb_module *module, const char *name, struct gsb_function **out,
 		     struct gsb_function_info *info);
 int emu_global_get(struct gsb_module *module, const char *name, uint64_t *addr, uint64_t *size);

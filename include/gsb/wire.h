@@ -239,6 +239,11 @@ struct gsb_rec_host_func {
 	uint64_t cookie; /* the library's; comes back in struct gsb_msg_host_func */
 };
 
+struct gsb_rec_print_limit {
+	uint64_t ctx;
+	uint64_t bytes; /* CU_LIMIT_PRINTF_FIFO_SIZE; the answer is what it is now */
+};
+
 /* ---- answers ---- */
 
 struct gsb_reply_range {
@@ -251,6 +256,18 @@ struct gsb_reply_number {
 
 struct gsb_reply_mem_info {
 	uint64_t free_bytes, total_bytes; /* of the tenant's share */
+};
+
+/*
+ * Text of printf and of failed assertions in kernels; the device keeps it until it is read, as much of it as
+ * the limit says. All of an answer is for one file, and an answer without text says that there is no more.
+ */
+#define GSB_PRINT_TEXT_MAX (GSB_REPLY_BYTES - 8)
+
+struct gsb_reply_print {
+	uint32_t to_stderr; /* else to stdout */
+	uint32_t bytes;
+	char text[GSB_PRINT_TEXT_MAX]; /* the first `bytes` are sent */
 };
 
 struct gsb_reply_function {
@@ -348,7 +365,8 @@ struct gsb_region_header {
 	_Alignas(64) _Atomic uint64_t blocked[GSB_N_THREADS / 64];
 	/* E: CUresult of a tenant that was cut off, for every later call; 0 = none. rel / T acq */
 	_Atomic uint32_t fatal;
-	uint32_t zero3;
+	/* E: commands that have completed and have said something; rel before their done word / T acq */
+	_Atomic uint32_t n_printed;
 };
 
 struct gsb_region {
@@ -373,6 +391,7 @@ static_assert(GSB_NAME_MAX <= GSB_REPLY_BYTES, "a name fits its slot");
 static_assert(sizeof(struct gsb_rec) + sizeof(struct gsb_rec_function_get) + GSB_NAME_MAX <=
 		      GSB_RECORD_MAX,
 	      "a name fits a record");
+static_assert(sizeof(struct gsb_reply_print) <= GSB_REPLY_BYTES, "an answer fits its slot");
 static_assert(GSB_RECORD_MAX <= GSB_RING_BYTES / 4, "a producer never needs more than the ring");
 
 /* ---- messages on the unix socket (SOCK_SEQPACKET) ---- */

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "interpose/cu/alloc.h"
+#include "interpose/cu/print.h"
 #include "interpose/cu/stream.h"
 
 /*
@@ -44,6 +45,7 @@ static void deactivate(struct gsb_cu_ctx *ctx)
 	uint64_t wire = atomic_load_explicit(&ctx->wire, memory_order_acquire);
 	const struct gsb_rec_object body = {.handle = wire};
 
+	gsb_cu_streams_wait_all(wire); /* what its kernels say goes with it */
 	atomic_store_explicit(&ctx->wire, 0, memory_order_release);
 	gsb_objects_retire(wire);
 	gsb_allocs_drop(wire);
@@ -149,4 +151,17 @@ void gsb_cu_ctx_primary_reset(void)
 	if (is_active(ctx))
 		deactivate(ctx);
 	pthread_mutex_unlock(&primary_lock);
+}
+
+void gsb_cu_ctxs_at_exit(void)
+{
+	if (!gsb_is_alive() || gsb_self.is_suspended || !gsb_print_is_possible())
+		return;
+	for (uint32_t i = 0; i < GSB_N_CTXS; i++) {
+		const struct gsb_cu_ctx *ctx = gsb_object_at(&gsb_cu_ctxs, i);
+		uint64_t wire = atomic_load_explicit(&ctx->wire, memory_order_acquire);
+
+		if (wire)
+			gsb_cu_streams_wait_all(wire);
+	}
 }

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "interpose/cu/alloc.h"
 #include "interpose/cu/ctx.h"
+#include "interpose/cu/print.h"
 #include "interpose/core/post.h"
 #include "interpose/cu/staging.h"
 
@@ -158,6 +159,8 @@ CUresult gsb_cu_module_load(uint64_t wire, uint64_t library, const struct gsb_im
 	result = ship(image, &number);
 	if (!result)
 		result = make(wire, library, number, logs, handle);
+	if (!result)
+		gsb_print_look_at(image->bytes, image->size);
 	if (result)
 		drop_image(number);
 	if (logs && logs->wall_time) {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/cu/print.h"
+
 static _Atomic uint64_t last_id;
 
 static bool is_idle(const void *object)
@@ -155,6 +157,7 @@ CUresult gsb_cu_stream_wait_for(const struct gsb_cu_stream_ref *ref, uint64_t nu
 {
 	CUresult result = gsb_wait(GSB_WAIT_STREAM, ref->s->post.obj.index, number);
 
+	gsb_print_flush();
 	return result ? result : gsb_cu_wire_error(ref->wire);
 }
 
@@ -180,6 +183,7 @@ static CUresult wait_many(uint64_t wire, uint32_t skip_flags)
 	     i = s->post.obj.index + 1)
 		result = gsb_wait(GSB_WAIT_STREAM, s->post.obj.index,
 				  atomic_load_explicit(&s->post.posted, memory_order_acquire));
+	gsb_print_flush();
 	return result ? result : gsb_cu_wire_error(wire);
 }
 

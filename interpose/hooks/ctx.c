@@ -280,17 +280,37 @@ CUresult hook_cuCtxGetLimit(size_t *value, CUlimit limit)
 	return result;
 }
 
+/* The device has a least, a most and a unit: what it is now is its to say. */
+static CUresult set_printf_size(const struct gsb_cu_ctx_life *life, size_t bytes)
+{
+	const struct gsb_rec_print_limit body = {.ctx = life->wire, .bytes = bytes};
+	struct gsb_reply_number now;
+	CUresult result = gsb_call_into(&(struct gsb_call){.type = GSB_REC_PRINT_LIMIT,
+							   .guard = gsb_cu_wire_guard(life->wire),
+							   .body = &body,
+							   .body_bytes = sizeof(body)},
+					&now, sizeof(now));
+
+	if (!result)
+		life->ctx->limits[CU_LIMIT_PRINTF_FIFO_SIZE] = now.number;
+	return result;
+}
+
 /*
  * Honest, not obedient: what is asked for may be less than what is there already, and the stack is as large
  * as a kernel needs. More than that is not to be had, and saying yes would be a lie.
  */
 CUresult hook_cuCtxSetLimit(CUlimit limit, size_t value)
 {
+	struct gsb_cu_ctx_life life;
 	struct gsb_cu_ctx *ctx;
-	CUresult result = gsb_cu_ctx_current(&ctx);
+	CUresult result = gsb_cu_ctx_live(&life);
 
 	if (result)
 		return result;
+	ctx = life.ctx;
+	if (limit == CU_LIMIT_PRINTF_FIFO_SIZE)
+		return set_printf_size(&life, value);
 	if (limit >= GSB_N_LIMITS || (limit != CU_LIMIT_STACK_SIZE && value > ctx->limits[limit]))
 		return CUDA_ERROR_UNSUPPORTED_LIMIT;
 	if (limit == CU_LIMIT_STACK_SIZE)

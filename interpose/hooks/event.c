@@ -5,6 +5,7 @@
 
 #include "interpose/cu/ctx.h"
 #include "interpose/cu/event.h"
+#include "interpose/cu/print.h"
 #include "interpose/hooks/hooks.h"
 #include "interpose/core/post.h"
 #include "interpose/cu/stream.h"
@@ -120,6 +121,7 @@ CUresult hook_cuEventSynchronize(CUevent event)
 	if (!e)
 		return CUDA_ERROR_INVALID_HANDLE;
 	result = gsb_wait(GSB_WAIT_EVENT, e->obj.index, gsb_cu_event_number(e));
+	gsb_print_flush();
 	return result ? result : gsb_cu_error_of(e);
 }
 

@@ -236,6 +236,16 @@ static void kit_module_unload(struct gsb_module *m)
 	free(m);
 }
 
+static uint64_t kit_module_bytes(struct gsb_module *m)
+{
+	return m->space->dev->module_bytes;
+}
+
+static uint64_t kit_module_cost(struct gsb_module *m)
+{
+	return m->space->dev->module_cost;
+}
+
 static int kit_function_get(struct gsb_module *m, const char *name, struct gsb_function **out,
 			    struct gsb_function_info *info)
 {
@@ -442,6 +452,8 @@ static const struct gsb_device_ops kit_ops = {
 	.host_unpin = kit_host_unpin,
 	.module_load = kit_module_load,
 	.module_unload = kit_module_unload,
+	.module_bytes = kit_module_bytes,
+	.module_cost = kit_module_cost,
 	.function_get = kit_function_get,
 	.global_get = kit_global_get,
 	.function_name = kit_function_name,

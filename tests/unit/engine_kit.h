@@ -48,6 +48,8 @@ struct kit_device {
 	unsigned n_spaces, n_modules, n_cancels, n_advances;
 	pthread_mutex_t preparing; /* a test that holds it holds up function_prepare */
 	uint64_t used_bytes, advanced_to_ns;
+	uint64_t module_bytes,
+		module_cost; /* of each: host memory; device memory, which is not in used_bytes */
 };
 
 struct kit_device *kit_device_create(bool virtual_clock);

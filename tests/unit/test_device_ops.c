@@ -482,6 +482,21 @@ static void test_module_bytes_are_those_of_a_load(void **state)
 	ops->module_unload(b);
 }
 
+static void test_module_cost_is_what_the_device_has_less(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	uint64_t before, after, total;
+	struct gsb_module *module;
+
+	ops->mem_info(rig->dev, &before, &total);
+	module = load(rig, rig->space);
+	ops->mem_info(rig->dev, &after, &total);
+	assert_true(after < before);
+	assert_int_equal(ops->module_cost(module), before - after);
+	ops->module_unload(module);
+}
+
 static void test_module_bytes_grow_with_what_is_prepared(void **state)
 {
 	struct rig *rig = *state;
@@ -1725,6 +1740,7 @@ int main(void)
 		ON_ALL(test_module_load_refuses_what_is_no_image),
 		ON_ALL(test_function_get_describes_parameters),
 		ON_ALL(test_module_bytes_are_those_of_a_load),
+		ON_EMU(test_module_cost_is_what_the_device_has_less),
 		ON_EMU(test_module_bytes_grow_with_what_is_prepared),
 		ON_ALL(test_global_get_gives_each_load_its_own),
 		ON_ALL(test_host_pin_stays_in_window),

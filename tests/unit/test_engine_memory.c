@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "shm/channel.h"
@@ -311,6 +312,116 @@ static void test_what_the_device_takes_is_asked_for_and_returned(void **state)
 	expect_return(f, MB, false);
 }
 
+/* ---- modules ---- */
+
+static uint64_t post_load(struct kit_tenant *t, uint32_t module)
+{
+	struct gsb_rec_image_part part = {.image = module + 1, .length = 4, .total = 4};
+	struct gsb_rec_module_load load = {
+		.module = kit_module(module), .ctx = kit_ctx(0), .image = module + 1};
+	uint64_t call;
+
+	memcpy(t->staging, "good", 4);
+	assert_int_equal(kit_call(t, GSB_REC_IMAGE_PART, &part, sizeof(part), NULL, 0),
+			 CUDA_SUCCESS);
+	call = kit_post_call(t, GSB_REC_MODULE_LOAD, &load, sizeof(load), NULL, 0);
+	kit_settle(t->kit);
+	return call;
+}
+
+static void unload(struct kit_tenant *t, uint32_t module)
+{
+	struct gsb_rec_object b = {.handle = kit_module(module)};
+
+	assert_int_equal(kit_call(t, GSB_REC_MODULE_UNLOAD, &b, sizeof(b), NULL, 0), CUDA_SUCCESS);
+}
+
+static void test_variables_of_a_module_are_asked_for_and_returned(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t call;
+
+	f->c.k.dev->module_cost = 3 * MB;
+	call = post_load(&f->a, 0);
+	expect_ask(f, 3 * MB);
+	assert_false(kit_answered(&f->a, call));
+	answer(f, 3 * MB, 0);
+	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	assert_int_equal(f->a.t->device_used_bytes, 3 * MB);
+	unload(&f->a, 0);
+	expect_return(f, 3 * MB, false);
+	assert_int_equal(f->a.t->device_used_bytes, 0);
+}
+
+/* It is unloaded when nothing of its context is on the device: the device of the tests looks at that. */
+static void test_module_that_is_refused_its_variables_is_unloaded_in_order(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t addr = alloc_granted(f, &f->a, MB), call;
+
+	f->c.k.dev->module_cost = 3 * MB;
+	kit_fill(&f->a, 0, addr);
+	call = post_load(&f->a, 0);
+	expect_ask(f, 3 * MB);
+	answer(f, 0, -ENOMEM);
+	assert_false(kit_answered(&f->a, call));
+	assert_int_equal(f->c.k.dev->n_modules, 1);
+	kit_complete(f->c.k.dev, 0, CUDA_SUCCESS, 2000000);
+	kit_settle(&f->c.k);
+	assert_int_equal(status_of(&f->a, call), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(f->c.k.dev->n_modules, 0);
+	f->c.k.dev->module_cost = 0;
+	assert_int_equal(status_of(&f->a, post_load(&f->a, 0)),
+			 CUDA_SUCCESS); /* its name is free */
+}
+
+static void test_context_that_ends_refuses_a_module_that_waits(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_object ctx = {.handle = kit_ctx(0)};
+	uint32_t thread = f->a.slot;
+	uint64_t call, end;
+
+	f->c.k.dev->module_cost = 3 * MB;
+	call = post_load(&f->a, 0);
+	expect_ask(f, 3 * MB);
+	assert_int_equal(gsb_thread_acquire(f->a.region, &f->a.slot), 0);
+	end = kit_post_call(&f->a, GSB_REC_CTX_DESTROY, &ctx, sizeof(ctx), NULL, 0);
+	kit_settle(&f->c.k);
+	assert_int_equal(status_of(&f->a, end), CUDA_SUCCESS);
+	f->a.slot = thread;
+	assert_int_equal(status_of(&f->a, call), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+	assert_int_equal(f->c.k.dev->n_modules, 0);
+	answer(f, 3 * MB, 0);
+	expect_return(f, 3 * MB, false);
+}
+
+static void test_modules_past_code_memory_are_out_of_memory(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t limit = f->a.t->limits.code_mem_bytes;
+
+	f->c.k.dev->module_bytes = limit / 2;
+	assert_int_equal(status_of(&f->a, post_load(&f->a, 0)), CUDA_SUCCESS);
+	assert_int_equal(status_of(&f->a, post_load(&f->a, 1)), CUDA_SUCCESS);
+	assert_int_equal(status_of(&f->a, post_load(&f->a, 2)), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(f->a.t->code_used_bytes, limit);
+	assert_int_equal(status_of(&f->b, post_load(&f->b, 0)), CUDA_SUCCESS);
+	unload(&f->a, 0);
+	assert_int_equal(status_of(&f->a, post_load(&f->a, 2)), CUDA_SUCCESS);
+}
+
+static void test_kernel_that_takes_modules_past_code_memory_is_out_of_memory(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_object fn = {.handle = kit_fn(0)};
+
+	kit_load_inc(&f->a, 0, 0);
+	f->c.k.dev->module_bytes = f->a.t->limits.code_mem_bytes + 1;
+	assert_int_equal(kit_call(&f->a, GSB_REC_FUNCTION_PREPARE, &fn, sizeof(fn), NULL, 0),
+			 CUDA_ERROR_OUT_OF_MEMORY);
+}
+
 /* ---- ends ---- */
 
 static void test_context_that_ends_answers_its_waiting_calls(void **state)
@@ -434,6 +545,11 @@ int main(void)
 		memory_test(test_recall_while_an_answer_is_on_its_way_asks_again),
 		memory_test(test_mem_info_says_what_gsbrokerd_says),
 		memory_test(test_what_the_device_takes_is_asked_for_and_returned),
+		memory_test(test_variables_of_a_module_are_asked_for_and_returned),
+		memory_test(test_module_that_is_refused_its_variables_is_unloaded_in_order),
+		memory_test(test_context_that_ends_refuses_a_module_that_waits),
+		memory_test(test_modules_past_code_memory_are_out_of_memory),
+		memory_test(test_kernel_that_takes_modules_past_code_memory_is_out_of_memory),
 		memory_test(test_context_that_ends_answers_its_waiting_calls),
 		memory_test(test_refusal_of_who_has_left_is_not_the_next_ones),
 		memory_test(test_engine_that_ends_waits_for_no_answer),

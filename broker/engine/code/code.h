@@ -34,8 +34,11 @@ struct gsb_tenant;
 struct gsb_code_module {
 	uint64_t handle;
 	struct gsb_ctx *ctx;
-	struct gsb_module *module;	 /* NULL: still loading */
-	struct gsb_kernel_fn *functions; /* got from it */
+	struct gsb_module *module;	   /* NULL: still loading */
+	struct gsb_kernel_fn *functions;   /* got from it */
+	uint64_t device_bytes, host_bytes; /* what it is charged for */
+	CUresult refused;		   /* it is to be unloaded: there is no memory for it */
+	uint32_t reason_bytes;		   /* of the text in its caller's reply slot */
 	uint64_t globals
 		[GSB_N_GLOBALS_MAX]; /* addresses that were added to the context's live map */
 	uint32_t n_globals;
@@ -81,6 +84,9 @@ int gsb_code_prepare(struct gsb_tenant *t, struct gsb_kernel_fn *fn);
 
 struct gsb_code_module *gsb_code_find_module(struct gsb_tenant *t, uint64_t handle);
 struct gsb_kernel_fn *gsb_code_find_function(struct gsb_tenant *t, uint64_t handle);
+
+/* What it takes of the host now. -ENOMEM: it has become more, and more than its tenant may have. */
+int gsb_code_charge(struct gsb_tenant *t, struct gsb_code_module *m);
 
 /* Its context ends, all work is done: unload its modules. */
 void gsb_code_ctx_finish(struct gsb_ctx *ctx);

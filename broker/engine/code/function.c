@@ -109,6 +109,12 @@ static void prepared(struct gsb_job *j)
 	struct gsb_tenant *t = j->tenant;
 	uint32_t bytes = (uint32_t)strnlen(j->log, sizeof(j->log));
 
+	if (!j->err && gsb_code_charge(t, fn->module)) {
+		j->err = -ENOMEM;
+		snprintf(j->log, sizeof(j->log),
+			 "no memory for more code: its tenant's modules are past code_memory");
+		bytes = (uint32_t)strlen(j->log);
+	}
 	fn->state = j->err ? GSB_FN_FAILED : GSB_FN_READY;
 	fn->prepare_err = j->err;
 	if (j->err)

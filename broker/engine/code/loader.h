@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "broker/engine/memory/grant.h"
 #include "device/ops.h"
 #include "gsb/wire.h"
 
@@ -42,8 +43,10 @@ struct gsb_job {
 	const uint8_t *src;	 /* ImagePart: in the staging memory */
 	uint64_t offset, length; /* ImagePart */
 	int err;
-	struct gsb_module *loaded; /* ModuleLoad */
-	struct gsb_function *got;  /* FunctionGet */
+	struct gsb_module *loaded;  /* ModuleLoad */
+	struct gsb_grant_wait wait; /* ModuleLoad: for what its variables take */
+	struct gsb_fence *fresh;    /* ModuleLoad: to unload it again */
+	struct gsb_function *got;   /* FunctionGet */
 	struct gsb_function_info info;
 	char name[GSB_NAME_MAX + 1];
 	char log[GSB_LOAD_LOG_MAX];

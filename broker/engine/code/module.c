@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,58 +54,6 @@ static void load(struct gsb_job *j, const struct gsb_device_ops *ops)
 				  sizeof(j->log));
 }
 
-static void loaded(struct gsb_job *j)
-{
-	struct gsb_tenant *t = j->tenant;
-	uint32_t bytes = (uint32_t)strnlen(j->log, sizeof(j->log));
-
-	gsb_upload_destroy(t, j->image);
-	if (j->err) {
-		gsb_log(GSB_LOG_INFO, "code", "tenant %u: module refused: %s", t->id, j->log);
-		free_module(t, j->module);
-	} else {
-		j->module->module = j->loaded;
-		t->stats.n_modules++;
-	}
-	memcpy(t->region->replies[j->call.thread], j->log, bytes);
-	gsb_tenant_reply(t, &j->call, gsb_cuda_result(j->err), bytes);
-	gsb_job_destroy(j);
-}
-
-int gsb_code_module_load(struct gsb_tenant *t, const struct gsb_rec *rec,
-			 const struct gsb_rec_module_load *b)
-{
-	struct gsb_ctx *ctx = gsb_ctx_find(t, b->ctx);
-	struct gsb_upload *image = gsb_upload_find(t, b->image);
-	struct gsb_code_module *m;
-	struct gsb_job *j;
-	int err;
-
-	if (!ctx || !image || image->busy || image->filled != image->total)
-		return gsb_violation(t,
-				     "ModuleLoad of image %" PRIu64 " in context %#" PRIx64
-				     ": no such context, or the image is not all there",
-				     b->image, b->ctx);
-	if (gsb_handle_kind(b->module) != GSB_HANDLE_MODULE)
-		return gsb_no_such(t, rec, "module", b->module);
-	err = create_module(t, ctx, b->module, &m);
-	if (err == -EEXIST || err == -ERANGE)
-		return gsb_violation(t, "ModuleLoad as %#" PRIx64 ", which is taken", b->module);
-	j = err ? NULL : gsb_job_create(t, ctx, rec);
-	if (!j) {
-		if (!err)
-			free_module(t, m);
-		return gsb_tenant_fail_call(t, rec, -ENOMEM);
-	}
-	image->busy = true;
-	j->run = load;
-	j->done = loaded;
-	j->image = image;
-	j->module = m;
-	gsb_job_give(j);
-	return 0;
-}
-
 static void forget_globals(struct gsb_code_module *m)
 {
 	for (uint32_t i = 0; i < m->n_globals; i++)
@@ -128,9 +77,167 @@ static void destroy_module(struct gsb_tenant *t, struct gsb_code_module *m)
 		t->dev->ops->module_unload(m->module);
 		t->stats.n_modules--;
 	}
+	if (m->device_bytes)
+		gsb_memory_unuse(m->ctx, m->device_bytes);
+	t->code_used_bytes -= m->host_bytes;
 	if (m->handle)
 		gsb_table_remove(&t->modules, m->handle);
 	free(m);
+}
+
+/* ---- what a load costs ---- */
+
+int gsb_code_charge(struct gsb_tenant *t, struct gsb_code_module *m)
+{
+	const struct gsb_device_ops *ops = t->dev->ops;
+	uint64_t was = m->host_bytes;
+
+	m->host_bytes = ops->module_bytes ? ops->module_bytes(m->module) : 0;
+	t->code_used_bytes += m->host_bytes - was;
+	return m->host_bytes > was && t->code_used_bytes > t->limits.code_mem_bytes ? -ENOMEM : 0;
+}
+
+static int charge_device(struct gsb_code_module *m, uint64_t bytes)
+{
+	int err = gsb_memory_use(m->ctx, bytes);
+
+	if (err)
+		gsb_grant_give(m->ctx->tenant->grant, bytes);
+	else
+		m->device_bytes = bytes;
+	return err;
+}
+
+static void answer(struct gsb_job *j)
+{
+	struct gsb_tenant *t = j->tenant;
+	uint32_t bytes = (uint32_t)strnlen(j->log, sizeof(j->log));
+
+	memcpy(t->region->replies[j->call.thread], j->log, bytes);
+	gsb_tenant_reply(t, &j->call, gsb_cuda_result(j->err), bytes);
+	gsb_job_destroy(j);
+}
+
+static void refused(struct gsb_order *o, const struct gsb_fence_job *job)
+{
+	struct gsb_code_module *m = (struct gsb_code_module *)(uintptr_t)job->object;
+	struct gsb_tenant *t = m->ctx->tenant;
+	CUresult result = m->refused;
+	uint32_t bytes = m->reason_bytes;
+
+	destroy_module(t, m);
+	gsb_tenant_reply(t, &job->call, result, bytes);
+}
+
+/* It is there, and must go again: like any other, when nothing of its context is on the device. */
+static void refuse(struct gsb_job *j, int err)
+{
+	struct gsb_tenant *t = j->tenant;
+	struct gsb_code_module *m = j->module;
+
+	snprintf(j->log, sizeof(j->log),
+		 err == -ECANCELED ? "its context ends"
+				   : "no memory for it: its tenant has %" PRIu64
+				     " MiB of device memory and modules of %" PRIu64
+				     " MiB (device_memory, code_memory of the broker)",
+		 t->device_used_bytes >> 20, t->code_used_bytes >> 20);
+	gsb_log(GSB_LOG_INFO, "code", "tenant %u: module refused: %s", t->id, j->log);
+	m->refused = err == -ECANCELED ? CUDA_ERROR_CONTEXT_IS_DESTROYED : gsb_cuda_result(err);
+	m->reason_bytes = (uint32_t)strlen(j->log);
+	memcpy(t->region->replies[j->call.thread], j->log, m->reason_bytes);
+	gsb_table_remove(&t->modules, m->handle);
+	m->handle = 0;
+	gsb_fence_close(&m->ctx->order, j->fresh,
+			&(struct gsb_fence_job){refused, (uint64_t)(uintptr_t)m, j->call});
+	gsb_job_destroy(j);
+}
+
+/* Whether the device has memory for its variables is known. */
+static void granted(struct gsb_grant_wait *w, int err)
+{
+	struct gsb_job *j = gsb_container_of(w, struct gsb_job, wait);
+	struct gsb_tenant *t = j->tenant;
+	struct gsb_code_module *m = j->module;
+
+	m->module = j->loaded;
+	t->stats.n_modules++;
+	if (!err)
+		err = charge_device(m, w->bytes);
+	if (!err)
+		err = gsb_code_charge(t, m);
+	if (err) {
+		refuse(j, err);
+		return;
+	}
+	gsb_fence_unreserve(&t->queues, j->fresh);
+	answer(j);
+}
+
+static void loaded(struct gsb_job *j)
+{
+	struct gsb_tenant *t = j->tenant;
+	const struct gsb_device_ops *ops = t->dev->ops;
+
+	gsb_upload_destroy(t, j->image);
+	if (j->err) {
+		gsb_log(GSB_LOG_INFO, "code", "tenant %u: module refused: %s", t->id, j->log);
+		gsb_fence_unreserve(&t->queues, j->fresh);
+		free_module(t, j->module);
+		answer(j);
+		return;
+	}
+	j->wait = (struct gsb_grant_wait){
+		.owner = j->ctx,
+		.bytes = ops->module_cost ? ops->module_cost(j->loaded) : 0,
+		.done = granted,
+	};
+	if (t->state == GSB_TENANT_LEAVING || j->ctx->order.closed)
+		granted(&j->wait, -ECANCELED);
+	else if (!j->wait.bytes || gsb_grant_try(t->grant, j->wait.bytes))
+		granted(&j->wait, 0);
+	else
+		gsb_grant_take(t->grant, &j->wait);
+}
+
+int gsb_code_module_load(struct gsb_tenant *t, const struct gsb_rec *rec,
+			 const struct gsb_rec_module_load *b)
+{
+	struct gsb_ctx *ctx = gsb_ctx_find(t, b->ctx);
+	struct gsb_upload *image = gsb_upload_find(t, b->image);
+	struct gsb_code_module *m;
+	struct gsb_fence *fresh;
+	struct gsb_job *j;
+	int err;
+
+	if (!ctx || !image || image->busy || image->filled != image->total)
+		return gsb_violation(t,
+				     "ModuleLoad of image %" PRIu64 " in context %#" PRIx64
+				     ": no such context, or the image is not all there",
+				     b->image, b->ctx);
+	if (gsb_handle_kind(b->module) != GSB_HANDLE_MODULE)
+		return gsb_no_such(t, rec, "module", b->module);
+	fresh = gsb_fence_reserve(&t->queues);
+	if (!fresh)
+		return -EAGAIN;
+	err = create_module(t, ctx, b->module, &m);
+	j = err ? NULL : gsb_job_create(t, ctx, rec);
+	if (!j) {
+		gsb_fence_unreserve(&t->queues, fresh);
+		if (!err)
+			free_module(t, m);
+		if (err == -EEXIST || err == -ERANGE)
+			return gsb_violation(t, "ModuleLoad as %#" PRIx64 ", which is taken",
+					     b->module);
+		return gsb_tenant_fail_call(t, rec, -ENOMEM);
+	}
+	image->busy = true;
+	j->run = load;
+	j->done = loaded;
+	j->image = image;
+	j->module = m;
+	j->fresh = fresh;
+	gsb_job_give(j);
+	return 0;
 }
 
 static void unload_done(struct gsb_order *o, const struct gsb_fence_job *job)

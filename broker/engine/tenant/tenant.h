@@ -79,10 +79,12 @@ struct gsb_tenant {
 
 	uint32_t n_in_flight, n_host_funcs;
 	uint32_t n_jobs;	    /* calls that others work on: the loader, gsbrokerd */
+	uint32_t n_printed;	    /* what the region says */
 	uint64_t loader_round;	    /* of its last job */
 	uint64_t device_used_bytes; /* of its contexts */
 	uint64_t host_used_bytes;
-	uint64_t host_ns; /* virtual clock: when its last record was posted */
+	uint64_t code_used_bytes; /* host memory of its modules */
+	uint64_t host_ns;	  /* virtual clock: when its last record was posted */
 	uint64_t
 		running_since_ns; /* real time since when it holds up virtual time; 0: it does not */
 	bool charged;  /* it did so for too long: time goes on without it until it blocks */
@@ -131,6 +133,15 @@ void gsb_host_func_drop(struct gsb_tenant *t);
 
 /* The socket can be written to again. */
 void gsb_host_func_wake(struct gsb_tenant *t);
+
+/* ---- what its kernels say ---- */
+
+/* A command has said something: before its done word says that it is complete. */
+void gsb_print_note(struct gsb_tenant *t);
+/* CALLs, answered at once. */
+int gsb_print_read(struct gsb_tenant *t, const struct gsb_rec *rec);
+int gsb_print_limit(struct gsb_tenant *t, const struct gsb_rec *rec,
+		    const struct gsb_rec_print_limit *body);
 
 /* ---- small things ---- */
 

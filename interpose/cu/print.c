@@ -1,0 +1,62 @@
+/*
+ * print.c - see print.h.
+ */
+#include "interpose/cu/print.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "interpose/core/post.h"
+
+_Atomic uint32_t gsb_print_n_seen;
+
+static _Atomic bool possible;
+static pthread_mutex_t lock =
+	PTHREAD_MUTEX_INITIALIZER; /* texts are written in the order of reading */
+
+/* The next piece; whether there was one. */
+static bool write_some(void)
+{
+	const struct gsb_call call = {.type = GSB_REC_PRINT_READ};
+	const void *reply = NULL;
+	const struct gsb_reply_print *p;
+	uint32_t bytes = 0, n;
+	FILE *to;
+
+	if (gsb_call(&call, &reply, &bytes) || bytes < offsetof(struct gsb_reply_print, text))
+		return false;
+	p = reply;
+	n = bytes - (uint32_t)offsetof(struct gsb_reply_print, text);
+	to = p->to_stderr ? stderr : stdout;
+	fwrite(p->text, 1, n, to);
+	if (!n)
+		fflush(stdout);
+	return n > 0;
+}
+
+void gsb_print_write(void)
+{
+	int saved = errno;
+	uint32_t n;
+
+	pthread_mutex_lock(&lock);
+	n = atomic_load_explicit(&gsb_proc.region->header.n_printed, memory_order_acquire);
+	while (write_some())
+		;
+	atomic_store_explicit(&gsb_print_n_seen, n, memory_order_relaxed);
+	pthread_mutex_unlock(&lock);
+	errno = saved;
+}
+
+void gsb_print_look_at(const void *image, size_t size)
+{
+	if (memmem(image, size, "vprintf", 7) || memmem(image, size, "__assertfail", 12))
+		atomic_store_explicit(&possible, true, memory_order_relaxed);
+}
+
+bool gsb_print_is_possible(void)
+{
+	return atomic_load_explicit(&possible, memory_order_relaxed);
+}

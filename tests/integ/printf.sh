@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# printf.sh - what kernels say with printf and assert, as it comes out of the program under a real broker.
+# Usage: from the build folder: srcdir=... tests/integ/printf.sh
+# shellcheck disable=SC2119 # start_real_broker may take lines of configuration
+srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+# shellcheck source=tests/integ/lib.sh
+. "$srcdir/tests/integ/lib.sh"
+# shellcheck source=tests/integ/real.sh
+. "$srcdir/tests/integ/real.sh"
+
+# Of the kernel "say" of tests/kernels/print.cu, for 10, 20 and 30.
+text='0:    10 a word 5.000 1400000000 %
+1:    20 b word 10.000 2800000000 %
+2:    30 c word 15.000 3c00000000 %
+no arguments'
+
+# printer MODE: its standard output is in $dir/out, its standard error in $dir/err.
+printer() {
+	tenant printer "$build/tests/integ/printer" "$srcdir/tests/ptx/print.nvcc.ptx" "$1" >"$dir/out" 2>"$dir/err" ||
+		fail "$1: status $?: $(cat "$dir/out" "$dir/err")"
+}
+
+# with_broker MODE EXPECTED
+with_broker() {
+	start_real_broker
+	printer "$1"
+	expect_equal "$(cat "$dir/out")" "$2"
+	expect_equal "$(cat "$dir/err")" ""
+	end_broker
+}
+
+printf_comes_when_the_program_synchronises() {
+	with_broker sync "host: before
+$text
+host: after"
+}
+
+printf_comes_at_the_end_of_a_context() {
+	with_broker destroy "host: before
+$text
+host: after"
+}
+
+printf_comes_at_exit() {
+	with_broker exit "host: before
+host: after
+$text"
+}
+
+# The oldest is lost, and what is left is whole lines up to the last.
+printf_beyond_the_buffer_loses_the_oldest() {
+	local lines
+	start_real_broker
+	printer overflow
+	expect_equal "$(head -n 1 "$dir/out")" "host: before"
+	expect_equal "$(tail -n 1 "$dir/out")" "buffer of 524288"
+	expect_equal "$(tail -n 5 "$dir/out" | head -n 4)" "$text"
+	lines=$(($(wc -l <"$dir/out") - 2))
+	[ "$lines" -gt 4000 ] || fail "$lines lines are left"
+	[ "$lines" -lt 24000 ] || fail "nothing is lost of 24000 lines in a buffer of 512 KiB"
+	end_broker
+}
+
+printf_of_a_failed_assertion_is_on_stderr() {
+	start_real_broker
+	printer assert
+	expect_equal "$(cat "$dir/out")" "host: before
+host: CUDA_ERROR_ASSERT"
+	expect_match "$(cat "$dir/err")" "17.*run.*n > 2"
+	end_broker
+}
+
+run_case printf_comes_when_the_program_synchronises
+run_case printf_comes_at_the_end_of_a_context
+run_case printf_comes_at_exit
+run_case printf_beyond_the_buffer_loses_the_oldest
+run_case printf_of_a_failed_assertion_is_on_stderr
+[ "$failures" -eq 0 ]
