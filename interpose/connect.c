@@ -23,7 +23,6 @@
 #include "interpose/core/process.h"
 #include "interpose/core/thread.h"
 #include "interpose/cu/ctx.h"
-#include "interpose/cu/ctx_life.h"
 #include "interpose/cu/event.h"
 #include "interpose/cu/library.h"
 #include "interpose/cu/module.h"
@@ -357,7 +356,6 @@ static void read_environment(void)
 static CUresult start(void)
 {
 	gsb_self_at_end(gsb_cu_streams_destroy_own);
-	atexit(gsb_cu_ctxs_at_exit); /* without it, what is printed after the last wait is lost: no reason to fail */
 	if (gsb_watch_start()) {
 		gsb_log(GSB_LOG_ERROR, "connect", "cannot start a thread: %s", strerror(errno));
 		return CUDA_ERROR_OPERATING_SYSTEM;

@@ -6,7 +6,6 @@
 #include <pthread.h>
 
 #include "interpose/cu/alloc.h"
-#include "interpose/cu/print.h"
 #include "interpose/cu/stream.h"
 
 /*
@@ -151,17 +150,4 @@ void gsb_cu_ctx_primary_reset(void)
 	if (is_active(ctx))
 		deactivate(ctx);
 	pthread_mutex_unlock(&primary_lock);
-}
-
-void gsb_cu_ctxs_at_exit(void)
-{
-	if (!gsb_is_alive() || gsb_self.is_suspended || !gsb_print_is_possible())
-		return;
-	for (uint32_t i = 0; i < GSB_N_CTXS; i++) {
-		const struct gsb_cu_ctx *ctx = gsb_object_at(&gsb_cu_ctxs, i);
-		uint64_t wire = atomic_load_explicit(&ctx->wire, memory_order_acquire);
-
-		if (wire)
-			gsb_cu_streams_wait_all(wire);
-	}
 }

@@ -17,7 +17,4 @@ CUresult gsb_cu_ctx_primary_release(void);
 /* Ends it whoever holds references, which stay theirs to release; the next retain makes it anew. */
 void gsb_cu_ctx_primary_reset(void);
 
-/* The program ends: what kernels of it may still have to say is waited for, and written. */
-void gsb_cu_ctxs_at_exit(void);
-
 #endif

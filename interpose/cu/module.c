@@ -15,7 +15,6 @@
 #include "base/log.h"
 #include "interpose/cu/alloc.h"
 #include "interpose/cu/ctx.h"
-#include "interpose/cu/print.h"
 #include "interpose/core/post.h"
 #include "interpose/cu/staging.h"
 
@@ -159,8 +158,6 @@ CUresult gsb_cu_module_load(uint64_t wire, uint64_t library, const struct gsb_im
 	result = ship(image, &number);
 	if (!result)
 		result = make(wire, library, number, logs, handle);
-	if (!result)
-		gsb_print_look_at(image->bytes, image->size);
 	if (result)
 		drop_image(number);
 	if (logs && logs->wall_time) {

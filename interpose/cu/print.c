@@ -5,14 +5,14 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "interpose/core/post.h"
 
 _Atomic uint32_t gsb_print_n_seen;
 
-static _Atomic bool possible;
 static pthread_mutex_t lock =
 	PTHREAD_MUTEX_INITIALIZER; /* texts are written in the order of reading */
 
@@ -48,15 +48,4 @@ void gsb_print_write(void)
 	atomic_store_explicit(&gsb_print_n_seen, n, memory_order_relaxed);
 	pthread_mutex_unlock(&lock);
 	errno = saved;
-}
-
-void gsb_print_look_at(const void *image, size_t size)
-{
-	if (memmem(image, size, "vprintf", 7) || memmem(image, size, "__assertfail", 12))
-		atomic_store_explicit(&possible, true, memory_order_relaxed);
-}
-
-bool gsb_print_is_possible(void)
-{
-	return atomic_load_explicit(&possible, memory_order_relaxed);
 }

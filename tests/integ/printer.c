@@ -81,11 +81,14 @@ static void overflow(CUfunction f)
 {
 	size_t bytes;
 
+	need(cu.cuCtxGetLimit(&bytes, CU_LIMIT_PRINTF_FIFO_SIZE));
+	printf("buffer of %zu\n", bytes);
 	need(cu.cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 1));
 	need(cu.cuCtxGetLimit(&bytes, CU_LIMIT_PRINTF_FIFO_SIZE));
 	say(f, 6000);
 	need(cu.cuCtxSynchronize());
-	printf("buffer of %zu\n", bytes);
+	printf("buffer of %zu, to be set before: %s\n", bytes,
+	       name_of(cu.cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 1 << 20)));
 }
 
 static void fail_assertion(void)

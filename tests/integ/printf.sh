@@ -41,10 +41,9 @@ $text
 host: after"
 }
 
-printf_comes_at_exit() {
+printf_of_what_nobody_waited_for_ends_with_the_program() {
 	with_broker exit "host: before
-host: after
-$text"
+host: after"
 }
 
 # The oldest is lost, and what is left is whole lines up to the last.
@@ -52,10 +51,11 @@ printf_beyond_the_buffer_loses_the_oldest() {
 	local lines
 	start_real_broker
 	printer overflow
-	expect_equal "$(head -n 1 "$dir/out")" "host: before"
-	expect_equal "$(tail -n 1 "$dir/out")" "buffer of 524288"
+	expect_equal "$(head -n 2 "$dir/out")" "host: before
+buffer of 8650752"
+	expect_equal "$(tail -n 1 "$dir/out")" "buffer of 524288, to be set before: CUDA_ERROR_INVALID_VALUE"
 	expect_equal "$(tail -n 5 "$dir/out" | head -n 4)" "$text"
-	lines=$(($(wc -l <"$dir/out") - 2))
+	lines=$(($(wc -l <"$dir/out") - 3))
 	[ "$lines" -gt 4000 ] || fail "$lines lines are left"
 	[ "$lines" -lt 24000 ] || fail "nothing is lost of 24000 lines in a buffer of 512 KiB"
 	end_broker
@@ -72,7 +72,7 @@ host: CUDA_ERROR_ASSERT"
 
 run_case printf_comes_when_the_program_synchronises
 run_case printf_comes_at_the_end_of_a_context
-run_case printf_comes_at_exit
+run_case printf_of_what_nobody_waited_for_ends_with_the_program
 run_case printf_beyond_the_buffer_loses_the_oldest
 run_case printf_of_a_failed_assertion_is_on_stderr
 [ "$failures" -eq 0 ]

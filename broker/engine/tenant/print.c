@@ -4,13 +4,17 @@
  * Nothing is pushed, so nobody waits for a tenant that does not read: its device's buffer is as large as its limit,
  * and what is written over that takes the place of the oldest.
  */
+#include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
 #include "broker/engine/tenant/tenant.h"
 
-void gsb_print_note(struct gsb_tenant *t)
+void gsb_print_note(struct gsb_ctx *ctx)
 {
+	struct gsb_tenant *t = ctx->tenant;
+
+	ctx->printed = true;
 	atomic_store_explicit(&t->region->header.n_printed, ++t->n_printed, memory_order_release);
 }
 
@@ -49,6 +53,8 @@ int gsb_print_limit(struct gsb_tenant *t, const struct gsb_rec *rec,
 
 	if (!ctx)
 		return gsb_no_such(t, rec, "context", body->ctx);
+	if (ctx->printed) /* as on a GPU */
+		return gsb_tenant_fail_call(t, rec, -EINVAL);
 	if (ops->print_limit)
 		answer.number = ops->print_limit(ctx->space, body->bytes);
 	gsb_tenant_reply_with(t, rec, &answer, sizeof(answer));

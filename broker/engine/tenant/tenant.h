@@ -43,6 +43,7 @@ struct gsb_ctx {
 	uint64_t device_used_bytes; /* as the device counts: allocations, variables of modules */
 	uint32_t index;
 	CUresult error;		 /* sticky; the tenant's word says the same */
+	bool printed;		 /* a kernel of it has said something */
 	struct gsb_rec end_call; /* being destroyed: whom to answer */
 };
 
@@ -137,7 +138,7 @@ void gsb_host_func_wake(struct gsb_tenant *t);
 /* ---- what its kernels say ---- */
 
 /* A command has said something: before its done word says that it is complete. */
-void gsb_print_note(struct gsb_tenant *t);
+void gsb_print_note(struct gsb_ctx *ctx);
 /* CALLs, answered at once. */
 int gsb_print_read(struct gsb_tenant *t, const struct gsb_rec *rec);
 int gsb_print_limit(struct gsb_tenant *t, const struct gsb_rec *rec,

@@ -67,7 +67,7 @@ static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)
 	gsb_tp(complete, t->id, stream->index, c->cookie, c->result, c->start_ns, c->end_ns);
 	count(&t->stats, item, c);
 	if (c->printed)
-		gsb_print_note(t);
+		gsb_print_note(gsb_ctx_of(item->op.order));
 	if (c->result != CUDA_SUCCESS)
 		gsb_ctx_fail(gsb_ctx_of(item->op.order), c->result, c->detail);
 	gsb_stream_pop(stream, c->end_ns);
