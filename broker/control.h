@@ -22,9 +22,8 @@
  *
  * Both ends are of one build and trust each other; sizes are still checked, because a half-upgraded
  * installation may pair two builds. Messages begin with struct gsb_msg and travel by shm/channel.h.
- * Neither end ever blocks in a send: the engine drops GONE and STATUS_REPLY when the peer does not
- * read (gsbrokerd asks again), and keeps what it has to say of memory; gsbrokerd keeps all that does
- * not fit until it does.
+ * Neither end ever blocks in a send, and each keeps what does not fit until it does; only a STATUS_REPLY
+ * is dropped by an engine whose peer does not read (gsbrokerd asks again).
  */
 #ifndef GSB_BROKER_CONTROL_H
 #define GSB_BROKER_CONTROL_H

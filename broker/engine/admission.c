@@ -338,7 +338,9 @@ void gsb_tenant_leave(struct gsb_tenant *t)
 	if (t->state == GSB_TENANT_LEAVING)
 		return;
 	t->state = GSB_TENANT_LEAVING;
+	t->running_since_ns = 0; /* nobody waits for it */
 	gsb_watches_remove(t->watches, &t->pidfd);
+	gsb_watches_remove(t->watches, &t->socket);
 	for (uint32_t i = 0; i < GSB_N_CTXS; i++) {
 		struct gsb_ctx *ctx = t->ctxs[i];
 

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,13 +36,57 @@ static void init(struct gsb_msg *m, enum gsb_ctl_type type, size_t size)
 	gsb_msg_init(m, (enum gsb_msg_type)type, (uint32_t)size);
 }
 
+/* ---- to gsbrokerd ---- */
+
+/* A message that the socket has had no room for. */
+struct gsb_kept_message {
+	struct gsb_kept_message *next;
+	struct gsb_msg msg; /* and the rest of msg.size bytes */
+};
+
+/* Whether that is done with; false: it has to wait for room. A socket that is broken ends the engine. */
+static bool send_now(struct gsb_control *c, const struct gsb_msg *m)
+{
+	return gsb_channel_send(c->watch.fd, m, NULL, 0) != -EAGAIN;
+}
+
+static void want_room(struct gsb_control *c)
+{
+	gsb_watches_add(&c->engine->watches, &c->watch, EPOLLIN | EPOLLOUT);
+}
+
+static void note_lost(const struct gsb_msg *m, const char *why)
+{
+	gsb_log(GSB_LOG_WARN, "control", "message %u to gsbrokerd is lost: %s", m->type, why);
+}
+
+static void keep(struct gsb_control *c, const struct gsb_msg *m)
+{
+	struct gsb_kept_message *k = malloc(offsetof(struct gsb_kept_message, msg) + m->size);
+
+	if (!k) {
+		note_lost(m, "out of memory");
+		return;
+	}
+	k->next = NULL;
+	memcpy(&k->msg, m, m->size);
+	LL_APPEND(c->kept, k);
+	want_room(c);
+}
+
+/* What gsbrokerd must hear, in this order. Of an engine that ends it expects no more. */
 static void post(struct gsb_control *c, const struct gsb_msg *m)
 {
-	int err = gsb_channel_send(c->watch.fd, m, NULL, 0);
+	if ((c->kept || !send_now(c, m)) && !c->finished)
+		keep(c, m);
+}
 
-	if (err)
-		gsb_log(GSB_LOG_WARN, "control", "message %u to gsbrokerd is lost: %s", m->type,
-			strerror(-err));
+static void drop_first(struct gsb_control *c)
+{
+	struct gsb_kept_message *k = c->kept;
+
+	LL_DELETE(c->kept, k);
+	free(k);
 }
 
 /* ---- tenants ---- */
@@ -211,12 +256,13 @@ static void on_limits(struct gsb_control *c, const struct gsb_ctl_limits *m)
 
 /* ---- the engine ---- */
 
+/* gsbrokerd asks again. An answer must not come before a GONE that happened before it. */
 static void on_status(struct gsb_control *c, const struct gsb_ctl_status *m)
 {
 	struct gsb_ctl_status_reply *r = gsb_status_make(c->engine, m->number);
 
-	if (r)
-		post(c, &r->msg);
+	if (r && (c->kept || !send_now(c, &r->msg)))
+		note_lost(&r->msg, "it does not read what it is told");
 	free(r);
 }
 
@@ -241,7 +287,7 @@ static bool send_return(struct gsb_control *c)
 	struct gsb_ctl_memory_return m = {.bytes = c->return_bytes, .recall = c->is_recalled};
 
 	init(&m.msg, GSB_CTL_MEMORY_RETURN, sizeof(m));
-	return gsb_channel_send(c->watch.fd, &m.msg, NULL, 0) != -EAGAIN;
+	return send_now(c, &m.msg);
 }
 
 static bool send_memory(struct gsb_control *c, enum gsb_ctl_type type, uint64_t bytes)
@@ -249,20 +295,20 @@ static bool send_memory(struct gsb_control *c, enum gsb_ctl_type type, uint64_t 
 	struct gsb_ctl_memory m = {.bytes = bytes};
 
 	init(&m.msg, type, sizeof(m));
-	return gsb_channel_send(c->watch.fd, &m.msg, NULL, 0) != -EAGAIN;
+	return send_now(c, &m.msg);
 }
 
-/* Say what is to be said of memory; what finds no room waits for it. A socket that is broken ends the engine. */
+/* Say what is to be said of memory; what finds no room waits for it. What is asked for counts on what is returned. */
 static void tell(struct gsb_control *c)
 {
 	if (c->must_return && send_return(c)) {
 		c->must_return = c->is_recalled = false;
 		c->return_bytes = 0;
 	}
-	if (c->must_ask && send_memory(c, GSB_CTL_MEMORY_ASK, c->ask_bytes))
+	if (c->must_ask && !c->must_return && send_memory(c, GSB_CTL_MEMORY_ASK, c->ask_bytes))
 		c->must_ask = false;
 	if (c->must_return || c->must_ask)
-		gsb_watches_add(&c->engine->watches, &c->watch, EPOLLIN | EPOLLOUT);
+		want_room(c);
 }
 
 static void ask(struct gsb_grant *g, uint64_t bytes)
@@ -336,16 +382,24 @@ static void dispatch(struct gsb_control *c, union message *m, const int *fds, un
 		close(fds[--n_fds]);
 }
 
+static void on_room(struct gsb_control *c)
+{
+	gsb_watches_add(&c->engine->watches, &c->watch, EPOLLIN);
+	while (c->kept && send_now(c, &c->kept->msg))
+		drop_first(c);
+	if (c->kept)
+		want_room(c);
+	tell(c);
+}
+
 static void on_message(struct gsb_watch *w, uint32_t events)
 {
 	struct gsb_control *c = gsb_container_of(w, struct gsb_control, watch);
 	int fds[ADMIT_FDS];
 	union message m;
 
-	if (events & EPOLLOUT) {
-		gsb_watches_add(&c->engine->watches, w, EPOLLIN);
-		tell(c);
-	}
+	if (events & EPOLLOUT)
+		on_room(c);
 	for (;;) {
 		unsigned n_fds = ADMIT_FDS;
 		ssize_t n = gsb_channel_recv(w->fd, &m, sizeof(m), fds, &n_fds);
@@ -383,7 +437,10 @@ int gsb_control_init(struct gsb_control *c, struct gsb_engine *e, int fd)
 void gsb_control_finish(struct gsb_control *c)
 {
 	c->engine->draining = true;
+	c->finished = true;
 	admit_waiting(c);
+	while (c->kept)
+		drop_first(c);
 }
 
 void gsb_control_failed(int fd, int err, const char *reason)

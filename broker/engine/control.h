@@ -8,6 +8,7 @@
 
 #include "broker/engine/engine.h"
 
+struct gsb_kept_message;
 struct gsb_waiting_admit;
 
 struct gsb_control {
@@ -16,7 +17,9 @@ struct gsb_control {
 	bool stop; /* gsbrokerd said so, or is gone */
 	struct gsb_waiting_admit
 		*waiting; /* for the place of a tenant that is leaving; oldest first */
-	/* What the socket has had no room for: gsbrokerd must hear of all memory. */
+	/* What the socket has had no room for: gsbrokerd must hear of who left, and of all memory. */
+	struct gsb_kept_message *kept; /* oldest first */
+	bool finished;		       /* nothing more is kept */
 	bool must_return, must_ask;
 	bool is_recalled;
 	uint64_t return_bytes, ask_bytes;

@@ -233,6 +233,49 @@ static void test_shutdown_now_and_end_of_file_stop_the_engine(void **state)
 	assert_true(f->c.control.stop);
 }
 
+/* Ask for status until the engine's answers find no room. */
+static void fill_socket(struct fixture *f)
+{
+	struct gsb_ctl_status ask = {.number = 7};
+
+	for (unsigned i = 0; i < 400; i++) {
+		kit_control_send(&f->c, &ask.msg, GSB_CTL_STATUS, sizeof(ask));
+		kit_settle(&f->c.k);
+	}
+}
+
+/* Else it would count against its user's limit, and keep its engine from being idle, until somebody asks. */
+static void test_gone_is_said_when_the_socket_has_room_again(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_ctl_admitted admitted;
+	union {
+		struct gsb_msg msg;
+		struct gsb_ctl_gone gone;
+		uint8_t room[GSB_CHANNEL_MSG_MAX];
+	} m;
+	unsigned n_answers = 0;
+
+	hand_over(f, 34, GSB_FEATURE_STAGING);
+	kit_control_receive(&f->c, GSB_CTL_ADMITTED, &admitted, sizeof(admitted));
+	fill_socket(f);
+	close(f->pidfd_write);
+	f->pidfd_write = -1;
+	kit_settle(&f->c.k);
+	assert_int_equal(f->c.k.engine->n_tenants, 0);
+	for (;;) {
+		assert_true(gsb_channel_recv(f->c.brokerd, &m, sizeof(m), NULL, NULL) > 0);
+		if (m.msg.type != (uint16_t)GSB_CTL_STATUS_REPLY)
+			break;
+		n_answers++;
+		kit_settle(&f->c.k);
+	}
+	assert_true(n_answers > 0 && n_answers < 400);
+	assert_int_equal(m.msg.type, GSB_CTL_GONE);
+	assert_int_equal(m.gone.tenant_id, 34);
+	kit_control_receive_nothing(&f->c);
+}
+
 static void end_tenant(struct fixture *f, uint32_t id)
 {
 	struct gsb_ctl_end m = {.tenant_id = id};
@@ -416,6 +459,7 @@ int main(void)
 		control_test(test_library_of_another_build_is_refused_with_the_remedy),
 		control_test(test_draining_engine_refuses_and_says_so),
 		control_test(test_shutdown_now_and_end_of_file_stop_the_engine),
+		control_test(test_gone_is_said_when_the_socket_has_room_again),
 		control_test(test_tenant_whose_process_executed_another_program_ends),
 		control_test(test_process_that_executed_another_program_waits_for_its_own_end),
 		control_test(test_who_comes_waits_for_the_place_of_who_leaves),

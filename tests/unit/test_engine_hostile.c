@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "shm/channel.h"
@@ -446,6 +447,26 @@ static void test_death_drops_the_queue_and_frees_everything(void **state)
 	expect_good_works(f);
 }
 
+static void say_nonsense(struct fixture *f)
+{
+	assert_int_equal(send(f->bad.socket, "garbage", 7, MSG_NOSIGNAL), 7);
+}
+
+/* It is cut off, and says more meanwhile: nobody reads that, so it must wake nobody either. */
+static void test_socket_of_who_leaves_does_not_keep_the_engine_awake(void **state)
+{
+	struct fixture *f = *state;
+	struct epoll_event event;
+
+	f->bad.t->n_jobs++; /* so it cannot be gone yet */
+	say_nonsense(f);
+	say_nonsense(f);
+	kit_settle(&f->k);
+	assert_int_equal(f->bad.t->state, GSB_TENANT_LEAVING);
+	assert_int_equal(epoll_wait(f->k.engine->watches.epoll_fd, &event, 1, 0), 0);
+	f->bad.t->n_jobs--;
+}
+
 static void test_death_while_a_host_function_runs(void **state)
 {
 	struct fixture *f = *state;
@@ -676,6 +697,7 @@ int main(void)
 		hostile_test(test_flood_of_calls_for_the_loader_is_kept_small),
 		hostile_test(test_scribbled_region_changes_nothing_for_others),
 		hostile_test(test_death_drops_the_queue_and_frees_everything),
+		hostile_test(test_socket_of_who_leaves_does_not_keep_the_engine_awake),
 		hostile_test(test_death_while_a_host_function_runs),
 		hostile_test(test_death_with_calls_pending),
 		hostile_test(test_kernel_past_the_limit_is_abandoned),

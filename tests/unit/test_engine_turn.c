@@ -332,6 +332,27 @@ static void test_charge_ends_when_the_tenant_blocks(void **state)
 	assert_int_equal(kit_done(&f->a, 0), 3);
 }
 
+/* It ran for longer than anybody is waited for, and is gone now: time must not jump on for those who are there. */
+static void test_who_leaves_is_not_charged(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t now = f->k.dev->now_ns;
+
+	f->k.engine->params.gate_timeout_ns = 100 * 1000000000ull;
+	kit_fill(&f->a, 0, f->mem_a);
+	kit_settle(&f->k); /* work waits for time, and that for both */
+	f->b.t->n_jobs++;  /* so it cannot be gone yet */
+	kit_tenant_die(&f->b);
+	f->b.t->running_since_ns = f->b.t->running_since_ns ? 1 : 0; /* long ago */
+	kit_settle(&f->k);
+	assert_int_equal(f->k.dev->now_ns, now);
+	assert_int_equal(kit_done(&f->a, 0), 0); /* a runs */
+	f->b.t->n_jobs--;
+	block(&f->a, GSB_WAIT_STREAM, 0, 1);
+	kit_settle(&f->k);
+	assert_int_equal(kit_done(&f->a, 0), 1);
+}
+
 /* ---- a real clock ---- */
 
 static unsigned n_reads;
@@ -425,6 +446,7 @@ int main(void)
 		turn_test(test_completion_that_comes_twice_is_for_nobody),
 		virtual_test(test_time_waits_for_what_was_posted_before),
 		virtual_test(test_charge_ends_when_the_tenant_blocks),
+		virtual_test(test_who_leaves_is_not_charged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
