@@ -4,7 +4,7 @@
 # cmocka's lines. A case fails when a command in it fails (set -e) or by `fail`. Nothing waits for a
 # time: brokers say when they are ready, log lines and ends of processes are waited for, with a limit
 # that only a broken run reaches. After each case its processes, sockets and shared memory are gone,
-# or it has failed.
+# or it has failed. GSB_CASES names the cases to run; all are without it.
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # status, output, answer: for those who source this
 
@@ -159,8 +159,13 @@ expect_no_processes() {
 	return "$left"
 }
 
+is_wanted() { # is_wanted CASE
+	[ -z "${GSB_CASES-}" ] || [[ " $GSB_CASES " == *" $1 "* ]]
+}
+
 run_case() {
 	local name=$1 status
+	is_wanted "$name" || return 0
 	echo "[ RUN      ] $name"
 	dir=$(mktemp -d) # short: a socket's address holds 107 characters
 	chmod 0711 "$dir"
@@ -186,5 +191,5 @@ run_case() {
 }
 
 skip_case() {
-	echo "[  SKIPPED ] $1"
+	! is_wanted "$1" || echo "[  SKIPPED ] $1"
 }

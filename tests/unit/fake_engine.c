@@ -22,6 +22,7 @@
 #include "shm/region.h"
 #include "shm/ring.h"
 #include "shm/wait.h"
+#include "tests/unit/temp.h"
 
 #define CHECK(ok) ((ok) ? (void)0 : die(#ok, __LINE__))
 
@@ -412,11 +413,12 @@ static void engine_main(int listener, const char *path)
 
 void fake_engine_start(struct fake_engine *engine)
 {
-	char path[64];
+	char name[32], path[TEMP_PATH_MAX];
 	int listener;
 	pid_t pid;
 
-	snprintf(path, sizeof(path), "/tmp/gsb-fake-%d.socket", (int)getpid());
+	snprintf(name, sizeof(name), "gsb-fake-%d.socket", (int)getpid());
+	temp_path(path, name);
 	CHECK(!gsb_channel_listen(path, &listener));
 	setenv("GSB_SOCKET", path, 1);
 	e = engine;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "shm/channel.h"
+#include "tests/unit/temp.h"
 
 static unsigned count_fds(void)
 {
@@ -98,10 +99,11 @@ static void test_recv_of_damaged_message_is_refused_and_leaks_no_fd(void **state
 
 static void test_listen_replaces_dead_socket_but_not_live_one(void **state)
 {
-	char dir[] = "/tmp/gsb-test-XXXXXX", path[64];
+	char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX + 8];
 	struct gsb_peer peer;
 	int a, b, client, server;
 
+	temp_path(dir, "gsb-test-XXXXXX");
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/s", dir);
 	assert_int_equal(gsb_channel_connect(path, &client), -ENOENT);
@@ -167,12 +169,13 @@ static pid_t start_client(const char *path)
 /* Told the number of another process, as if it had been used again. */
 static void test_peer_pidfd_is_of_the_process_that_connected(void **state)
 {
-	char dir[] = "/tmp/gsb-test-XXXXXX", path[64];
+	char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX + 8];
 	int listener, fd, pidfd = -1, probe;
 	socklen_t len = sizeof(probe);
 	bool exact;
 	pid_t pid;
 
+	temp_path(dir, "gsb-test-XXXXXX");
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/s", dir);
 	assert_int_equal(gsb_channel_listen(path, &listener), 0);

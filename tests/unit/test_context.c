@@ -2,6 +2,7 @@
  * test_context.c - the device, contexts, modules and libraries, functions, memory: all that is not a stream.
  */
 #include "tests/unit/interpose.h"
+#include "tests/unit/temp.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -399,11 +400,13 @@ static void test_module_images_that_are_none_are_refused_here(void **state)
 
 static void test_module_from_a_file(void **state)
 {
-	char path[] = "/tmp/gsb-module-XXXXXX";
-	int fd = mkstemp(path);
+	char path[TEMP_PATH_MAX];
+	int fd;
 	CUlibrary lib;
 	CUmodule mod;
 
+	temp_path(path, "gsb-module-XXXXXX");
+	fd = mkstemp(path);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, PTX, strlen(PTX)), strlen(PTX));
 	close(fd);

@@ -22,6 +22,7 @@
 #include "device/emu/emu.h"
 #include "device/ops.h"
 #include "tests/unit/device_kernels.h"
+#include "tests/unit/temp.h"
 
 #ifdef __SANITIZE_THREAD__ /* its runtime leaves programs no addresses but low ones */
 #define DEVICE_BASE 0x1000000000ull
@@ -1658,12 +1659,14 @@ static void test_open_names_what_is_wrong(void **state)
 
 static void test_open_takes_architecture_from_a_file(void **state)
 {
-	char path[] = "/tmp/gsb-arch-XXXXXX", spec[64];
+	char path[TEMP_PATH_MAX], spec[TEMP_PATH_MAX + 8];
 	struct gsb_device_params p = {.spec = spec, .n_workers = 1};
 	const char *text = "base = k40\nname = small\nn_sms = 3\n";
-	int fd = mkstemp(path);
 	struct rig *rig;
+	int fd;
 
+	temp_path(path, "gsb-arch-XXXXXX");
+	fd = mkstemp(path);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	snprintf(spec, sizeof(spec), "emu:%s", path);

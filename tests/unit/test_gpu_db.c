@@ -17,20 +17,21 @@
 #include "examples/gpu_db/data.h"
 #include "examples/gpu_db/mix.h"
 #include "examples/gpu_db/reference.h"
+#include "tests/unit/temp.h"
 
 /* ---- a folder for column files, and a data set in memory ---- */
 
-static char dir[64];
+static char dir[TEMP_PATH_MAX];
 
 static int make_dir(void **state)
 {
-	snprintf(dir, sizeof(dir), "/tmp/test_gpu_db.XXXXXX");
+	temp_path(dir, "test_gpu_db.XXXXXX");
 	return mkdtemp(dir) ? 0 : -1;
 }
 
 static const char *path_of(enum column_id id)
 {
-	static char path[128];
+	static char path[256];
 
 	snprintf(path, sizeof(path), "%s/%s.col", dir, column_name(id));
 	return path;
@@ -248,7 +249,7 @@ static void test_column_read_wrong_length_is_refused(void **state)
 
 static void test_column_read_renamed_file_is_refused(void **state)
 {
-	char from[128];
+	char from[256];
 
 	write_column(SCALE_MIN, 1, COLUMN_S_VAL);
 	snprintf(from, sizeof(from), "%s", path_of(COLUMN_S_VAL));
