@@ -66,12 +66,12 @@ static_assert(GSB_HOST_WINDOW_BASE + GSB_N_SLOTS * GSB_HOST_WINDOW_STRIDE <=
 #define GSB_N_CTXS	    64
 #define GSB_N_STREAMS	    4096  /* live streams of one process, default streams included */
 #define GSB_N_EVENTS	    65536 /* live events of one process */
-#define GSB_REPLY_BYTES	    4096
+#define GSB_REPLY_BYTES	    16384
 #define GSB_RING_BYTES	    (1u << 18)
 #define GSB_RECORD_MAX	    65536 /* bytes of one record; at most a quarter of the ring */
 #define GSB_RECORD_ALIGN    16
-#define GSB_INLINE_COPY_MAX 2048 /* bytes of a copy that travel in the record itself */
-#define GSB_NAME_MAX	    2048 /* bytes of a kernel's or variable's name, C++ mangling included */
+#define GSB_INLINE_COPY_MAX 2048  /* bytes of a copy that travel in the record itself */
+#define GSB_NAME_MAX	    16384 /* bytes of a kernel's or variable's name, C++ mangling included */
 #define GSB_TENANT_NAME_MAX 64
 
 /* ---- records ---- */
@@ -369,6 +369,10 @@ struct gsb_region {
 	_Alignas(4096) uint8_t ring[GSB_RING_BYTES]; /* T, before tail / E after it */
 };
 static_assert(sizeof(struct gsb_reply_function) <= GSB_REPLY_BYTES, "an answer fits its slot");
+static_assert(GSB_NAME_MAX <= GSB_REPLY_BYTES, "a name fits its slot");
+static_assert(sizeof(struct gsb_rec) + sizeof(struct gsb_rec_function_get) + GSB_NAME_MAX <=
+		      GSB_RECORD_MAX,
+	      "a name fits a record");
 static_assert(GSB_RECORD_MAX <= GSB_RING_BYTES / 4, "a producer never needs more than the ring");
 
 /* ---- messages on the unix socket (SOCK_SEQPACKET) ---- */

@@ -199,38 +199,63 @@ static struct gsb_guard guard_of(uint64_t handle)
 	return gsb_object_guard(&gsb_cu_modules, handle, CUDA_ERROR_INVALID_HANDLE);
 }
 
-CUresult gsb_cu_module_kernel_name(uint64_t handle, unsigned i, char *name)
+static CUresult ask_name(uint64_t handle, unsigned i, const void **name, uint32_t *bytes)
 {
 	const struct gsb_rec_function_name body = {.module = handle, .index = i};
-	const void *reply = NULL;
-	uint32_t bytes = 0;
 	CUresult result = gsb_call(&(struct gsb_call){.type = GSB_REC_FUNCTION_NAME,
 						      .guard = guard_of(handle),
 						      .body = &body,
 						      .body_bytes = sizeof(body)},
-				   &reply, &bytes);
+				   name, bytes);
 
-	if (result)
-		return result;
-	if (bytes > GSB_NAME_MAX)
-		return CUDA_ERROR_SYSTEM_DRIVER_MISMATCH;
-	memcpy(name, reply, bytes);
-	name[bytes] = 0;
-	return CUDA_SUCCESS;
+	return !result && *bytes > GSB_NAME_MAX ? CUDA_ERROR_SYSTEM_DRIVER_MISMATCH : result;
 }
 
+CUresult gsb_cu_module_kernel_name(uint64_t handle, unsigned i, char **name)
+{
+	const void *reply = NULL;
+	uint32_t bytes = 0;
+	CUresult result = ask_name(handle, i, &reply, &bytes);
+
+	if (result == CUDA_ERROR_NOT_SUPPORTED)
+		gsb_log(GSB_LOG_ERROR, "module",
+			"kernel %u of a module has a name of over %d bytes, which is the limit: "
+			"it cannot be used by a program under the broker",
+			i, GSB_NAME_MAX);
+	if (result)
+		return result;
+	*name = strndup(reply, bytes);
+	return *name ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* One whose name is too long is counted like the rest. */
 CUresult gsb_cu_module_count(uint64_t handle, unsigned *count)
 {
-	char name[GSB_NAME_MAX + 1];
+	const void *reply = NULL;
+	uint32_t bytes = 0;
 	unsigned n = 0;
 	CUresult result;
 
-	while (!(result = gsb_cu_module_kernel_name(handle, n, name)))
+	while (!(result = ask_name(handle, n, &reply, &bytes)) ||
+	       result == CUDA_ERROR_NOT_SUPPORTED)
 		n++;
 	if (result != CUDA_ERROR_NOT_FOUND)
 		return result;
 	*count = n;
 	return CUDA_SUCCESS;
+}
+
+static CUresult check_name(const char *name)
+{
+	size_t bytes = strlen(name);
+
+	if (bytes <= GSB_NAME_MAX)
+		return CUDA_SUCCESS;
+	gsb_log(GSB_LOG_ERROR, "module",
+		"%.64s... is a name of %zu bytes, and the limit is %d: shorten it, for example by "
+		"fewer template arguments",
+		name, bytes, GSB_NAME_MAX);
+	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 static CUresult fetch(uint64_t module, const char *name, struct gsb_cu_function *f)
@@ -267,9 +292,9 @@ CUresult gsb_cu_module_function(uint64_t handle, const char *name, uint64_t *fun
 	*function = gsb_cu_function_find(&here, name);
 	if (*function)
 		return CUDA_SUCCESS;
-	if (strlen(name) > GSB_NAME_MAX)
-		return CUDA_ERROR_NOT_FOUND;
-	result = gsb_cu_function_take(&here, name, &f);
+	result = check_name(name);
+	if (!result)
+		result = gsb_cu_function_take(&here, name, &f);
 	if (result)
 		return result;
 	result = fetch(handle, name, f);
@@ -301,8 +326,9 @@ static CUresult find_global(uint64_t module, const char *name, struct gsb_alloc 
 	struct gsb_reply_range range;
 	CUresult result;
 
-	if (body.name_bytes > GSB_NAME_MAX)
-		return CUDA_ERROR_NOT_FOUND;
+	result = check_name(name);
+	if (result)
+		return result;
 	result = gsb_call_into(&(struct gsb_call){.type = GSB_REC_GLOBAL_GET,
 						  .guard = guard,
 						  .body = &body,

@@ -41,8 +41,11 @@ CUresult gsb_cu_module_unload(uint64_t handle);
  * What is asked of a module by its handle returns CUDA_ERROR_INVALID_HANDLE when it is none.
  */
 
-/* Name of the i-th kernel, at most GSB_NAME_MAX + 1 bytes with NUL. CUDA_ERROR_NOT_FOUND behind the last. */
-CUresult gsb_cu_module_kernel_name(uint64_t handle, unsigned i, char *name);
+/*
+ * Name of the i-th kernel, for the caller to free. CUDA_ERROR_NOT_FOUND behind the last, CUDA_ERROR_NOT_SUPPORTED for a
+ * name over GSB_NAME_MAX, which is said. So do the two that find a name.
+ */
+CUresult gsb_cu_module_kernel_name(uint64_t handle, unsigned i, char **name);
 CUresult gsb_cu_module_count(uint64_t handle, unsigned *count);
 
 /* The function of that name, the same handle each time. */

@@ -213,13 +213,15 @@ CUresult hook_cuModuleGetFunctionCount(unsigned *count, CUmodule mod)
 
 CUresult hook_cuModuleEnumerateFunctions(CUfunction *fns, unsigned n, CUmodule mod)
 {
-	char name[GSB_NAME_MAX + 1];
 	CUresult result = fns && n ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 
 	for (unsigned i = 0; !result && i < n; i++) {
-		result = gsb_cu_module_kernel_name((uint64_t)mod, i, name);
+		char *name = NULL;
+
+		result = gsb_cu_module_kernel_name((uint64_t)mod, i, &name);
 		if (!result)
 			result = hook_cuModuleGetFunction(&fns[i], mod, name);
+		free(name);
 	}
 	return result == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : result;
 }
@@ -342,15 +344,17 @@ CUresult hook_cuLibraryGetKernelCount(unsigned *count, CUlibrary lib)
 
 CUresult hook_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned n, CUlibrary lib)
 {
-	char name[GSB_NAME_MAX + 1];
 	uint64_t module;
 	CUresult result = kernels && n ? gsb_cu_library_module((uint64_t)lib, &module)
 				       : CUDA_ERROR_INVALID_VALUE;
 
 	for (unsigned i = 0; !result && i < n; i++) {
-		result = gsb_cu_module_kernel_name(module, i, name);
+		char *name = NULL;
+
+		result = gsb_cu_module_kernel_name(module, i, &name);
 		if (!result)
 			result = hook_cuLibraryGetKernel(&kernels[i], lib, name);
+		free(name);
 	}
 	return result == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : result;
 }

@@ -20,9 +20,11 @@
 #define assert_cu_is(want, call) assert_int_equal(call, want)
 
 #define HEAD ".version 8.0\n.target sm_75\n.address_size 64\n"
-#define STORE                                                                                 \
-	".visible .entry store(.param .u64 p)\n{\n\t.reg .b64 %a;\n\tld.param.u64 %a, [p];\n" \
-	"\tst.global.u32 [%a], 7;\n\tret;\n}\n"
+#define STORE_BODY(value)                                                \
+	"(.param .u64 p)\n{\n\t.reg .b64 %a;\n\tld.param.u64 %a, [p];\n" \
+	"\tst.global.u32 [%a], " value ";\n\tret;\n}\n"
+#define STORE	".visible .entry store" STORE_BODY("7")
+#define LONGEST 16384 /* bytes of a name */
 #define STRANGE ".visible .entry strange(.param .u64 p)\n{\n\tfrobnicate.sync.u32 1;\n\tret;\n}\n"
 
 static struct cu cu;
@@ -222,6 +224,88 @@ static void test_badcode_names_that_are_not_there_are_not_found(void **state)
 	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuModuleUnload(module));
 }
 
+/* ---- names ---- */
+
+/* A kernel and a variable with names of n bytes, as templates make them, and one whose name is short. */
+static void with_long_names(char *text, size_t size, char *name, size_t n)
+{
+	memset(name, 'x', n);
+	name[0] = '_';
+	name[n] = 0;
+	snprintf(text, size, "%s.visible .global .u32 v%s = 5;\n.visible .entry %s%s%s", HEAD,
+		 name + 1, name, STORE_BODY("11"), STORE);
+}
+
+static void expect_runs(CUfunction f)
+{
+	uint32_t value = 0;
+	CUdeviceptr p;
+
+	assert_cu(cu.cuMemAlloc_v2(&p, 4));
+	assert_cu(launch(f, p));
+	assert_cu(cu.cuMemcpyDtoH_v2(&value, p, 4));
+	assert_int_equal(value, 11);
+	assert_cu(cu.cuMemFree_v2(p));
+}
+
+static void expect_listed(CUmodule module, CUfunction f, const char *name)
+{
+	CUfunction all[2];
+	const char *told;
+	unsigned n;
+
+	assert_cu(cu.cuFuncGetName(&told, f));
+	assert_string_equal(told, name);
+	assert_cu(cu.cuModuleGetFunctionCount(&n, module));
+	assert_int_equal(n, 2);
+	assert_cu(cu.cuModuleEnumerateFunctions(all, 2, module));
+	assert_true(all[0] == f || all[1] == f);
+}
+
+static void test_badcode_kernel_with_a_long_name_runs(void **state)
+{
+	static char text[50000], name[LONGEST + 1];
+	const size_t lengths[] = {2049, 5000, LONGEST};
+
+	(void)state;
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(lengths); i++) {
+		uint32_t value = 0;
+		CUmodule module;
+		CUfunction f;
+		CUdeviceptr v;
+
+		with_long_names(text, sizeof(text), name, lengths[i]);
+		f = function(&module, text, name);
+		expect_runs(f);
+		expect_listed(module, f, name);
+		name[0] = 'v';
+		assert_cu(cu.cuModuleGetGlobal_v2(&v, NULL, module, name));
+		assert_cu(cu.cuMemcpyDtoH_v2(&value, v, 4));
+		assert_int_equal(value, 5);
+		assert_cu(cu.cuModuleUnload(module));
+	}
+}
+
+/* The kernel beside it is not harmed; programs.sh looks for what is said. */
+static void test_badcode_name_over_the_limit_is_refused_by_name(void **state)
+{
+	static char text[50000], name[LONGEST + 2];
+	CUfunction f, all[2];
+	CUmodule module;
+	CUdeviceptr p;
+	unsigned n;
+
+	(void)state;
+	with_long_names(text, sizeof(text), name, LONGEST + 1);
+	function(&module, text, "store");
+	assert_cu_is(CUDA_ERROR_NOT_SUPPORTED, cu.cuModuleGetFunction(&f, module, name));
+	assert_cu_is(CUDA_ERROR_NOT_SUPPORTED, cu.cuModuleGetGlobal_v2(&p, NULL, module, name));
+	assert_cu(cu.cuModuleGetFunctionCount(&n, module));
+	assert_int_equal(n, 2);
+	assert_cu_is(CUDA_ERROR_NOT_SUPPORTED, cu.cuModuleEnumerateFunctions(all, 2, module));
+	assert_cu(cu.cuModuleUnload(module));
+}
+
 /* ---- over the limit ---- */
 
 static void test_badcode_module_over_the_tenants_limit_is_refused_with_the_limit(void **state)
@@ -250,6 +334,8 @@ int main(int argc, char **argv)
 		BADCODE(test_badcode_corrupt_fatbin_is_answered_whatever_changed),
 		BADCODE(test_badcode_unknown_opcode_is_refused_at_its_launch_only),
 		BADCODE(test_badcode_names_that_are_not_there_are_not_found),
+		BADCODE(test_badcode_kernel_with_a_long_name_runs),
+		BADCODE(test_badcode_name_over_the_limit_is_refused_by_name),
 	};
 	const struct CMUnitTest oversized[] = {
 		BADCODE(test_badcode_module_over_the_tenants_limit_is_refused_with_the_limit),

@@ -186,8 +186,8 @@ int gsb_code_function_name(struct gsb_tenant *t, const struct gsb_rec *rec,
 	name = b->index <= UINT_MAX ? t->dev->ops->function_name(m->module, (unsigned)b->index)
 				    : NULL;
 	bytes = name ? strlen(name) : 0;
-	if (!name || bytes > GSB_REPLY_BYTES)
-		return gsb_tenant_fail_call(t, rec, -ENOENT);
+	if (!name || bytes > GSB_NAME_MAX)
+		return gsb_tenant_fail_call(t, rec, name ? -ENOTSUP : -ENOENT);
 	gsb_tenant_reply_with(t, rec, name, (uint32_t)bytes);
 	return 0;
 }
