@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -299,12 +300,26 @@ static int adopt(struct welcome *w)
 	return 0;
 }
 
+/* One for each processor that it may use, and one processor for the engine, wherever that runs. */
+static uint32_t n_spinners(void)
+{
+	long n_online = sysconf(_SC_NPROCESSORS_ONLN);
+	cpu_set_t mine;
+	long n = sched_getaffinity(getpid(), sizeof(mine), &mine) ? n_online : CPU_COUNT(&mine);
+
+	if (n > n_online - 1)
+		n = n_online - 1;
+	return n > 0 ? (uint32_t)n : 0;
+}
+
 static void adopt_device(const struct gsb_msg_welcome *m)
 {
 	gsb_proc.device = m->device;
 	gsb_proc.device.name[sizeof(m->device.name) - 1] = 0;
 	gsb_proc.image_max_bytes = m->image_max_bytes;
-	gsb_proc.spin_ns = m->device.clock_is_virtual ? 0 : m->spin_ns;
+	gsb_proc.spins = !m->device.clock_is_virtual && m->spin_ns;
+	gsb_proc.spin = (struct gsb_spin_room){
+		.spin_ns = m->spin_ns, .n_max = n_spinners(), .now_ns = gsb_clock_ns};
 	gsb_proc.virtual_time = m->device.clock_is_virtual;
 }
 

@@ -13,11 +13,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/compiler.h"
 #include "shm/ring.h"
 
 #define SPINS_PER_CLOCK_READ 64
+#define MISSED_ALL	     256
+#define LEARN_BY	     8	/* of what is left to all or none */
+#define TRY_EVERY	     16 /* waits of a thread that does not spin */
 
 /* Shared between processes, so never FUTEX_PRIVATE. */
 static void futex_wait(_Atomic uint32_t *word, uint32_t expected)
@@ -113,9 +115,9 @@ void gsb_thread_release(struct gsb_region *region, uint32_t slot)
 }
 
 static bool spin(struct gsb_region *region, uint32_t slot, const struct gsb_wait *w,
-		 uint32_t spin_ns)
+		 const struct gsb_spin_room *room)
 {
-	uint64_t end = gsb_clock_ns() + spin_ns;
+	uint64_t end = room->now_ns() + room->spin_ns;
 
 	do {
 		for (int i = 0; i < SPINS_PER_CLOCK_READ; i++) {
@@ -123,8 +125,26 @@ static bool spin(struct gsb_region *region, uint32_t slot, const struct gsb_wait
 				return true;
 			gsb_cpu_relax();
 		}
-	} while (!is_fatal(region) && gsb_clock_ns() < end);
+	} while (!is_fatal(region) && room->now_ns() < end);
 	return false;
+}
+
+/* others: of its process, that wait already. */
+static bool should_spin(const struct gsb_spin_room *room, struct gsb_spin *self, uint32_t others)
+{
+	if (others >= room->n_max)
+		return false;
+	return self->missed < MISSED_ALL / 2 || ++self->n_not % TRY_EVERY == 0;
+}
+
+/* Whether the wait is over. */
+static bool spin_and_learn(struct gsb_region *region, uint32_t slot, const struct gsb_wait *w,
+			   const struct gsb_spin_room *room, struct gsb_spin *self)
+{
+	bool hit = spin(region, slot, w, room);
+
+	self->missed += hit ? -(self->missed / LEARN_BY) : (MISSED_ALL - self->missed) / LEARN_BY;
+	return hit;
 }
 
 /* One sleep, or none when the condition came true first. State is RUNNING before and after. */
@@ -145,14 +165,31 @@ static void block_once(struct gsb_region *region, uint32_t slot, const struct gs
 	clear_blocked(region, slot);
 }
 
+static void wait_long(struct gsb_region *region, uint32_t slot, const struct gsb_wait *w)
+{
+	while (!gsb_wait_holds(region, slot, w) && !is_fatal(region))
+		block_once(region, slot, w);
+}
+
+static void wait_in(struct gsb_region *region, uint32_t slot, const struct gsb_wait *w,
+		    struct gsb_spin_room *room, struct gsb_spin *self)
+{
+	uint32_t others = atomic_fetch_add_explicit(&room->n_waiting, 1, memory_order_relaxed);
+
+	if (!should_spin(room, self, others) || !spin_and_learn(region, slot, w, room, self))
+		wait_long(region, slot, w);
+	atomic_fetch_sub_explicit(&room->n_waiting, 1, memory_order_relaxed);
+}
+
 int gsb_thread_wait(struct gsb_region *region, uint32_t slot, const struct gsb_wait *w,
-		    uint32_t spin_ns)
+		    struct gsb_spin_room *room, struct gsb_spin *self)
 {
 	int saved = errno;
 
-	if (!gsb_wait_holds(region, slot, w) && !(spin_ns && spin(region, slot, w, spin_ns)))
-		while (!gsb_wait_holds(region, slot, w) && !is_fatal(region))
-			block_once(region, slot, w);
+	if (!room)
+		wait_long(region, slot, w);
+	else if (!gsb_wait_holds(region, slot, w))
+		wait_in(region, slot, w, room, self);
 	errno = saved;
 	return is_fatal(region) ? -EPIPE : 0;
 }

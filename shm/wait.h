@@ -23,11 +23,30 @@ int gsb_thread_acquire(struct gsb_region *region, uint32_t *slot);
 void gsb_thread_release(struct gsb_region *region, uint32_t slot);
 
 /*
- * gsb_thread_wait() - spin at most spin_ns, then sleep, until the condition holds
+ * Spinning before a sleep saves a short wait two system calls, and costs a processor. So a thread spins while that has
+ * ended most of its recent waits, and looks now and then whether it would again; and only while fewer threads of its
+ * process wait than there are processors for them.
+ */
+struct gsb_spin_room {		  /* of the process */
+	uint32_t spin_ns;	  /* at most so long */
+	uint32_t n_max;		  /* threads that may wait at the same time, and one still spins */
+	uint64_t (*now_ns)(void); /* gsb_clock_ns */
+	_Atomic uint32_t n_waiting;
+};
+struct gsb_spin { /* of a thread; zeroed is fresh */
+	uint16_t
+		missed; /* share of its spins that ended without what it waited for, newest most, of 256 */
+	uint16_t n_not; /* waits that it did not spin for because of them */
+};
+
+/*
+ * gsb_thread_wait() - spin if it pays, then sleep, until the condition holds
+ * @room: NULL: sleep at once; then self is not read
+ * @self: the calling thread's
  * Returns 0; -EPIPE when header.fatal was set (the engine cut the tenant off, or died).
  */
 int gsb_thread_wait(struct gsb_region *region, uint32_t slot, const struct gsb_wait *w,
-		    uint32_t spin_ns);
+		    struct gsb_spin_room *room, struct gsb_spin *self);
 
 /* ---- both ---- */
 

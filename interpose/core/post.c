@@ -117,7 +117,8 @@ CUresult gsb_wait(enum gsb_wait_kind kind, uint32_t index, uint64_t value)
 	if (result)
 		return result;
 	gsb_fault_point(GSB_FAULT_WAITING);
-	return gsb_thread_wait(gsb_proc.region, gsb_self.slot, &w, gsb_proc.spin_ns)
+	return gsb_thread_wait(gsb_proc.region, gsb_self.slot, &w,
+			       gsb_proc.spins ? &gsb_proc.spin : NULL, &gsb_self.spin)
 		       ? gsb_process_give_up()
 		       : CUDA_SUCCESS;
 }

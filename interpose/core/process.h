@@ -14,6 +14,7 @@
 #include "interpose/core/lock.h"
 #include "shm/keep.h"
 #include "shm/ring.h"
+#include "shm/wait.h"
 
 struct gsb_process {
 	/* Set by connect.c, constant after it. */
@@ -23,7 +24,7 @@ struct gsb_process {
 	uint64_t host_base, host_bytes; /* window of pinned host memory; 0 bytes: there is none */
 	uint64_t device_base, device_bytes; /* window of device memory */
 	uint64_t image_max_bytes;
-	uint32_t spin_ns;
+	bool spins;	       /* threads that wait may spin */
 	bool virtual_time;     /* the device's clock stands still while a thread of ours runs */
 	bool launch_blocking;  /* CUDA_LAUNCH_BLOCKING */
 	bool device_is_hidden; /* CUDA_VISIBLE_DEVICES names no device of ours */
@@ -31,6 +32,7 @@ struct gsb_process {
 	int socket, engine_pidfd;
 	struct gsb_device_info device;
 
+	GSB_CACHE_ALIGNED struct gsb_spin_room spin;
 	GSB_CACHE_ALIGNED struct gsb_lock ring_lock;
 	struct gsb_ring_producer ring; /* ring_lock */
 };

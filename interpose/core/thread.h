@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "gsb/cuabi.h"
+#include "shm/wait.h"
 
 struct gsb_cu_ctx;
 
@@ -36,7 +37,8 @@ struct gsb_self {
 	uint8_t capture_mode; /* CUstreamCaptureMode */
 	uint32_t depth, room; /* of stack */
 	uint32_t n_streams;
-	uint64_t call;		      /* number of the last call */
+	uint64_t call; /* number of the last call */
+	struct gsb_spin spin;
 	struct gsb_cu_ctx_ref top;    /* the current context; ctx NULL: none */
 	struct gsb_cu_ctx_ref *stack; /* what is below it */
 	struct gsb_thread_stream *streams;

@@ -107,7 +107,7 @@ static void *watch_engine(void *arg)
 
 static void wait_for(struct rogue *r, const struct gsb_wait *w)
 {
-	if (gsb_thread_wait(r->kt.region, r->kt.slot, w, 0))
+	if (gsb_thread_wait(r->kt.region, r->kt.slot, w, NULL, NULL))
 		rogue_await_cut(r);
 }
 

@@ -260,7 +260,7 @@ static void test_release_and_gate_never_miss_each_other(void **state)
 static void wait_for_reply(struct meeting *m)
 {
 	gsb_thread_wait(m->region, m->slot,
-			&(struct gsb_wait){.kind = GSB_WAIT_REPLY, .value = m->begun}, 0);
+			&(struct gsb_wait){.kind = GSB_WAIT_REPLY, .value = m->begun}, NULL, NULL);
 }
 
 static bool reply_and_wake(struct meeting *m)

@@ -225,7 +225,7 @@ static void *producer_thread(void *arg)
 			if (gsb_ring_reserve(&f->producer, 1024, &wait_for))
 				continue; /* emptied in between; nothing is committed */
 			w.value = wait_for;
-			gsb_thread_wait(f->region, slot, &w, 0);
+			gsb_thread_wait(f->region, slot, &w, NULL, NULL);
 		}
 	gsb_thread_release(f->region, slot);
 	return NULL;

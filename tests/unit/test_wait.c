@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "gsb/cuabi.h"
 #include "shm/ring.h"
 #include "shm/wait.h"
@@ -55,8 +56,9 @@ static void test_wait_whose_condition_holds_does_not_block(void **state)
 
 	assert_int_equal(gsb_thread_acquire(r, &slot), 0);
 	atomic_store(&r->streams[5], 10);
-	assert_int_equal(gsb_thread_wait(r, slot, &(struct gsb_wait){GSB_WAIT_STREAM, 5, 10}, 0),
-			 0);
+	assert_int_equal(
+		gsb_thread_wait(r, slot, &(struct gsb_wait){GSB_WAIT_STREAM, 5, 10}, NULL, NULL),
+		0);
 	assert_int_equal(atomic_load(&r->threads[slot].state), GSB_THREAD_RUNNING);
 }
 
@@ -120,8 +122,9 @@ static void test_wait_when_fatal_returns_epipe(void **state)
 
 	assert_int_equal(gsb_thread_acquire(r, &slot), 0);
 	atomic_store(&r->header.fatal, CUDA_ERROR_SYSTEM_NOT_READY);
-	assert_int_equal(gsb_thread_wait(r, slot, &(struct gsb_wait){GSB_WAIT_REPLY, 0, 1}, 0),
-			 -EPIPE);
+	assert_int_equal(
+		gsb_thread_wait(r, slot, &(struct gsb_wait){GSB_WAIT_REPLY, 0, 1}, NULL, NULL),
+		-EPIPE);
 }
 
 #define N_ROUNDS 20000
@@ -134,12 +137,14 @@ struct ping {
 
 static void *waiter(void *arg)
 {
+	struct gsb_spin_room room = {.spin_ns = 1000, .n_max = 1, .now_ns = gsb_clock_ns};
+	struct gsb_spin self = {0};
 	struct ping *p = arg;
 
 	for (uint64_t i = 1; i <= N_ROUNDS; i++) {
 		atomic_store(&p->region->streams[9], i); /* asks */
 		gsb_thread_wait(p->region, p->slot, &(struct gsb_wait){GSB_WAIT_REPLY, 0, i},
-				i % 3 ? 0 : 1000);
+				i % 3 ? NULL : &room, &self);
 	}
 	return NULL;
 }
@@ -167,7 +172,7 @@ static void *block_until_stream_9(void *arg)
 	struct ping *p = arg;
 
 	atomic_store(&p->tid, (uint32_t)gettid());
-	gsb_thread_wait(p->region, p->slot, &(struct gsb_wait){GSB_WAIT_STREAM, 9, 1}, 0);
+	gsb_thread_wait(p->region, p->slot, &(struct gsb_wait){GSB_WAIT_STREAM, 9, 1}, NULL, NULL);
 	gsb_thread_release(p->region, p->slot);
 	return NULL;
 }
@@ -226,6 +231,139 @@ static void test_wait_and_release_ring_only_when_the_gate_asked(void **state)
 	close(fd);
 }
 
+/* ---- when a thread spins ---- */
+
+/*
+ * Waits of one thread, and another that ends each by waking it once it sleeps. The clock of the spins is asked once
+ * when a spin begins and once more: then the wait is over if spins are to hit, else the time is up.
+ */
+static struct spins {
+	struct gsb_region *region;
+	struct gsb_spin_room room;
+	struct gsb_spin self;
+	uint32_t slot;
+	bool hit;
+	unsigned n_asked;
+	_Atomic uint64_t n_waits; /* which wait is under way; also the number that ends it */
+	_Atomic unsigned n_sleeps, n_counted;
+	_Atomic bool stop;
+} spins;
+
+static uint64_t spins_now_ns(void)
+{
+	bool second = spins.n_asked++ % 2;
+
+	if (second && spins.hit)
+		atomic_store(&spins.region->streams[9], spins.n_waits);
+	return second && !spins.hit ? spins.room.spin_ns : 0;
+}
+
+static void *wake_sleeper(void *arg)
+{
+	while (!atomic_load(&spins.stop)) {
+		if (atomic_load(&spins.region->threads[spins.slot].state) == GSB_THREAD_BLOCKED) {
+			atomic_store(&spins.n_counted, atomic_load(&spins.room.n_waiting));
+			spins.n_sleeps++;
+			atomic_store(&spins.region->streams[9], spins.n_waits);
+			gsb_wake_waiters(spins.region);
+		}
+		sched_yield();
+	}
+	return NULL;
+}
+
+static pthread_t spins_begin(struct gsb_region *region, uint32_t n_max)
+{
+	pthread_t waker;
+
+	memset(&spins, 0, sizeof(spins));
+	spins.region = region;
+	spins.room =
+		(struct gsb_spin_room){.spin_ns = 20000, .n_max = n_max, .now_ns = spins_now_ns};
+	assert_int_equal(gsb_thread_acquire(region, &spins.slot), 0);
+	assert_int_equal(pthread_create(&waker, NULL, wake_sleeper, NULL), 0);
+	return waker;
+}
+
+static void spins_end(pthread_t waker)
+{
+	atomic_store(&spins.stop, true);
+	pthread_join(waker, NULL);
+}
+
+/* Returns how often it spun; *n_sleeps how often it slept. */
+static unsigned wait_often(unsigned n, bool hit, unsigned *n_sleeps)
+{
+	spins.hit = hit;
+	spins.n_asked = 0;
+	spins.n_sleeps = 0;
+	for (unsigned i = 0; i < n; i++) {
+		struct gsb_wait w = {GSB_WAIT_STREAM, 9, ++spins.n_waits};
+
+		assert_int_equal(
+			gsb_thread_wait(spins.region, spins.slot, &w, &spins.room, &spins.self), 0);
+	}
+	*n_sleeps = spins.n_sleeps;
+	return spins.n_asked / 2;
+}
+
+static void test_wait_spins_while_that_ends_its_waits(void **state)
+{
+	pthread_t waker = spins_begin(*state, 1);
+	unsigned n_sleeps;
+
+	assert_int_equal(wait_often(100, true, &n_sleeps), 100);
+	assert_int_equal(n_sleeps, 0);
+	spins_end(waker);
+}
+
+static void test_wait_that_spinning_does_not_end_spins_seldom(void **state)
+{
+	pthread_t waker = spins_begin(*state, 1);
+	unsigned n_sleeps;
+
+	assert_int_equal(wait_often(6 + 160, false, &n_sleeps), 6 + 10); /* one of 16, to see */
+	assert_int_equal(n_sleeps, 6 + 160);
+	spins_end(waker);
+}
+
+static void test_wait_spins_again_once_that_ends_its_waits(void **state)
+{
+	pthread_t waker = spins_begin(*state, 1);
+	unsigned n_sleeps;
+
+	wait_often(1000, false, &n_sleeps);
+	assert_in_range(wait_often(160, true, &n_sleeps), 10, 159);
+	assert_int_equal(wait_often(100, true, &n_sleeps), 100);
+	assert_int_equal(n_sleeps, 0);
+	spins_end(waker);
+}
+
+static void test_wait_beside_as_many_others_does_not_spin(void **state)
+{
+	pthread_t waker = spins_begin(*state, 3);
+	unsigned n_sleeps;
+
+	spins.room.n_waiting = 2; /* other threads */
+	assert_int_equal(wait_often(10, true, &n_sleeps), 10);
+	spins.room.n_waiting = 3;
+	assert_int_equal(wait_often(10, true, &n_sleeps), 0);
+	assert_int_equal(n_sleeps, 10);
+	assert_int_equal(spins.n_counted, 4); /* with itself, while it slept */
+	assert_int_equal(spins.room.n_waiting, 3);
+	spins_end(waker);
+}
+
+static void test_wait_without_a_processor_to_spare_never_spins(void **state)
+{
+	pthread_t waker = spins_begin(*state, 0);
+	unsigned n_sleeps;
+
+	assert_int_equal(wait_often(100, true, &n_sleeps), 0);
+	assert_int_equal(n_sleeps, 100);
+	spins_end(waker);
+}
+
 #define wait_test(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 
 int main(void)
@@ -239,6 +377,11 @@ int main(void)
 		wait_test(test_wait_when_fatal_returns_epipe),
 		wait_test(test_wait_and_reply_never_lose_a_wakeup),
 		wait_test(test_wait_sleeps_in_the_kernel),
+		wait_test(test_wait_spins_while_that_ends_its_waits),
+		wait_test(test_wait_that_spinning_does_not_end_spins_seldom),
+		wait_test(test_wait_spins_again_once_that_ends_its_waits),
+		wait_test(test_wait_beside_as_many_others_does_not_spin),
+		wait_test(test_wait_without_a_processor_to_spare_never_spins),
 		wait_test(test_wait_and_release_ring_only_when_the_gate_asked),
 	};
 
