@@ -8,6 +8,7 @@
 /* Return: exit status 0 measured, 1 a measurement failed, 2 usage. */
 int gsb_bench_transport(int argc, char **argv);
 int gsb_bench_memory(int argc, char **argv);
+int gsb_bench_threads(int argc, char **argv);
 int gsb_bench_model(int argc, char **argv);
 /* Not for the user: what transport and memory run inside a tenant. */
 int gsb_bench_tenant(int argc, char **argv);

@@ -13,6 +13,8 @@ static const struct {
 } parts[] = {
 	{"transport", "time in cuLaunchKernel and launches per second, ours beside native",
 	 gsb_bench_transport},
+	{"threads", "launches per second of threads that wait for each of theirs",
+	 gsb_bench_threads},
 	{"memory", "resident memory of the library, the broker and an engine", gsb_bench_memory},
 	{"model", "time to plan: stage 1, stage 2, pairs; beside the papers' figures",
 	 gsb_bench_model},

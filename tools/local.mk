@@ -7,6 +7,7 @@ tools_gsb_bench_SOURCES = \
 	tools/bench_model.c \
 	tools/bench_run.c tools/bench_run.h \
 	tools/bench_tenant.c \
+	tools/bench_threads.c \
 	tools/bench_transport.c \
 	tools/gsb-bench.c
 tools_gsb_bench_LDADD = libmodel.la libshm.la libbase.la -lm
