@@ -24,6 +24,7 @@ tests_integ_rogue_LDADD = libshm.la libbase.la $(CMOCKA_LIBS)
 check_SCRIPTS += tests/integ/broker.sh tests/integ/gsbrun.sh
 EXTRA_DIST += tests/integ/lib.sh tests/integ/hostile.sh tests/integ/broker.sh tests/integ/gsbrun.sh
 
-dist_man_MANS += doc/man/gsbrokerd.8 doc/man/gsb-engine.8 doc/man/gsbroker.conf.5 doc/man/gsbrun.1 doc/man/gsbctl.1
+dist_man_MANS += doc/man/gsbrokerd.8 doc/man/gsb-engine.8 doc/man/gsbroker.conf.5 doc/man/gsbrun.1 doc/man/gsbctl.1 \
+	doc/man/gsb-bench.1
 check_SCRIPTS += tests/man.sh
 EXTRA_DIST += tests/man.sh

@@ -17,8 +17,16 @@ check() { # check NAME COMMAND...: passes when it succeeds and prints nothing
 	fi
 }
 
-lint() {
-	cd "$src/doc/man" && mandoc -Tlint ./*.[0-9] # from there it finds the pages that they refer to
+lint() { # from there it finds the pages that they refer to
+	cd "$src/doc/man" && mandoc -Tlint ./*.[0-9] ../../examples/gpu_db/gpu_db.1
+}
+
+# Every page of a program says what its exit statuses mean.
+exit_statuses() {
+	local page
+	for page in "$src"/doc/man/*.[18] "$src/examples/gpu_db/gpu_db.1"; do
+		grep -q '^\.Sh EXIT STATUS' "$page" || echo "${page##*/} has no EXIT STATUS"
+	done
 }
 
 # "key default when" of each key, from the one list and from the page.
@@ -36,16 +44,22 @@ keys() {
 	diff <(keys_of_list) <(keys_of_page)
 }
 
-options() { # options PROGRAM PAGE: what --help names, the page has, and the other way round
-	diff <("$1" --help | grep -oE -e '--[a-z-]+' | sort -u) \
-		<(grep -oE -e '(Fl|,) -[a-z-]+' "$src/doc/man/$2" | grep -oE -e '-[a-z-]+' | sed 's/^/-/' | sort -u | grep -v '^--$')
+options() { # options PAGE COMMAND...: what --help of the commands names, the page has, and the other way round
+	local page=$1
+	shift
+	diff <(for command; do $command --help; done | grep -oE -e '--[a-z-]+' | sort -u) \
+		<(grep -oE -e '(Fl|,) -[a-z-]+' "$src/$page" | grep -oE -e '-[a-z-]+' | sed 's/^/-/' | sort -u | grep -v '^--$')
 }
 
 check man_pages_pass_mandoc_lint lint
 check man_page_has_every_configuration_key_with_its_default keys
-check man_page_has_every_option_of_gsbrokerd options broker/gsbrokerd gsbrokerd.8
-check man_page_has_every_option_of_gsb_engine options broker/gsb-engine gsb-engine.8
-check man_page_has_every_option_of_gsbrun options tools/gsbrun gsbrun.1
-check man_page_has_every_option_of_gsbctl options tools/gsbctl gsbctl.1
-check man_page_has_every_option_of_gsb_model options tools/gsb-model gsb-model.1
+check man_pages_say_their_exit_statuses exit_statuses
+check man_page_has_every_option_of_gsbrokerd options doc/man/gsbrokerd.8 broker/gsbrokerd
+check man_page_has_every_option_of_gsb_engine options doc/man/gsb-engine.8 broker/gsb-engine
+check man_page_has_every_option_of_gsbrun options doc/man/gsbrun.1 tools/gsbrun
+check man_page_has_every_option_of_gsbctl options doc/man/gsbctl.1 tools/gsbctl
+check man_page_has_every_option_of_gsb_model options doc/man/gsb-model.1 tools/gsb-model
+check man_page_has_every_option_of_gsb_bench options doc/man/gsb-bench.1 tools/gsb-bench \
+	"tools/gsb-bench transport" "tools/gsb-bench threads" "tools/gsb-bench memory" "tools/gsb-bench model"
+check man_page_has_every_option_of_gpu_db options examples/gpu_db/gpu_db.1 examples/gpu_db/gpu_db
 [ "$failures" -eq 0 ]

@@ -1,6 +1,6 @@
 /*
  * bench.h - the parts of gsb-bench. Each measures one thing, native and ours in the same run where both
- * exist, and prints an aligned table. argv[0] is the part's name.
+ * exist, and prints an aligned table. argv[0] is "gsb-bench PART".
  */
 #ifndef GSB_TOOLS_BENCH_H
 #define GSB_TOOLS_BENCH_H

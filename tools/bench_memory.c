@@ -3,8 +3,10 @@
  *
  * Budgets (doc/design.md): 4 MiB for the library, staging memory apart; 30 MiB for broker and engine.
  */
+#include <argp.h>
 #include <dirent.h>
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,19 +97,38 @@ static int print_broker(void)
 	return 0;
 }
 
+static const struct argp_option options[] = {
+	{"inside", 'i', NULL, OPTION_HIDDEN, "what this program runs under gsbrun", 0},
+	{0},
+};
+
+static error_t on_option(int key, char *arg, struct argp_state *state)
+{
+	bool *inside = state->input;
+
+	switch (key) {
+	case 'i': *inside = true; return 0;
+	case ARGP_KEY_ARG: argp_error(state, "'%s' is no option", arg); return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
 int gsb_bench_memory(int argc, char **argv)
 {
 	static const char *const tenant[] = {"tenant", "-n", "10000", NULL};
 	static const char *const broker[] = {"memory", "--inside", NULL};
+	static const struct argp argp = {
+		.options = options,
+		.parser = on_option,
+		.doc = "Resident memory of the library, the broker and an engine.",
+	};
 	unsigned long added, broker_kb, engine_kb;
+	bool inside = false;
 	char line[512], *at;
 
-	if (argc == 2 && !strcmp(argv[1], "--inside"))
+	argp_parse(&argp, argc, argv, 0, NULL, &inside);
+	if (inside)
 		return print_broker();
-	if (argc != 1) {
-		printf("usage: gsb-bench memory\n");
-		return strcmp(argv[1], "--help") ? 2 : 0;
-	}
 	if (!gsb_bench_self("emu:h200", tenant, line, sizeof(line)) ||
 	    !(at = strstr(line, "added_kb=")) || sscanf(at, "added_kb=%lu", &added) != 1 ||
 	    !gsb_bench_self("emu:h200", broker, line, sizeof(line)) ||

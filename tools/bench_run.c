@@ -3,14 +3,50 @@
  */
 #include "tools/bench_run.h"
 
+#include <argp.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ARGS_MAX 8
+#define ARGS_MAX     8
+#define LAUNCHES_MAX 100000000ul
+
+static const struct argp_option options[] = {
+	{"launches", 'n', "N", 0, "how many", 0},
+	{"device", 'd', "SPEC", 0, "of the broker: null (default), emu:h200, ...", 0},
+	{0},
+};
+
+static error_t on_option(int key, char *arg, struct argp_state *state)
+{
+	struct gsb_bench_settings *s = state->input;
+	unsigned long n;
+	char *end;
+
+	switch (key) {
+	case 'n':
+		n = strtoul(arg, &end, 10);
+		if (*arg < '0' || *arg > '9' || *end || !n || n > LAUNCHES_MAX)
+			argp_error(state, "--launches %s: must be a number from 1 to %lu", arg,
+				   LAUNCHES_MAX);
+		s->launches = arg;
+		return 0;
+	case 'd': s->device = arg; return 0;
+	case ARGP_KEY_ARG: argp_error(state, "'%s' is no option", arg); return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+void gsb_bench_parse(int argc, char **argv, struct gsb_bench_settings *s)
+{
+	static const struct argp argp = {.options = options, .parser = on_option};
+
+	argp_parse(&argp, argc, argv, 0, NULL, s);
+}
 
 /* The path of a program that lies beside this one. */
 static void sibling(const char *name, char *path, size_t size)
@@ -65,6 +101,7 @@ bool gsb_bench_self(const char *device, const char *const *args, char *line, int
 	sibling("gsb-bench", self, sizeof(self));
 	if (device) {
 		argv[n++] = gsbrun;
+		argv[n++] = "--private"; /* whoever else runs one here */
 		argv[n++] = "--device";
 		argv[n++] = device;
 		argv[n++] = "--";

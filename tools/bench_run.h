@@ -6,9 +6,17 @@
 
 #include <stdbool.h>
 
+/* What is measured, and on what: the defaults of the part, until it is parsed. */
+struct gsb_bench_settings {
+	const char *launches, *device;
+};
+
+/* The command line of a part that has these two options. Ends the program for --help and wrong usage. */
+void gsb_bench_parse(int argc, char **argv, struct gsb_bench_settings *s);
+
 /*
  * gsb_bench_self() - run `gsb-bench ARGS...` and read its first line of output
- * @device: run it under `gsbrun --device DEVICE`; NULL = plainly
+ * @device: run it under `gsbrun --private --device DEVICE`; NULL = plainly
  * @args:   NULL-terminated, at most 8
  * Returns false when it did not start or did not exit with 0.
  */

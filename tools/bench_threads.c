@@ -4,7 +4,6 @@
  * Under a private broker on the null device, which completes at once: what is measured is how a thread waits. Each
  * number of threads is run several times, in turns with the others, because one run says little on a busy machine.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -36,46 +35,18 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int usage(int status)
-{
-	fprintf(status ? stderr : stdout,
-		"usage: gsb-bench threads [--launches N] [--device null|emu:h200|...]\n");
-	return status;
-}
-
-/* -1 to go on, else the exit status. */
-static int parse(int argc, char **argv, const char **n, const char **device)
-{
-	static const struct option options[] = {{"launches", required_argument, NULL, 'n'},
-						{"device", required_argument, NULL, 'd'},
-						{"help", no_argument, NULL, 'h'},
-						{NULL, 0, NULL, 0}};
-	int c;
-
-	while ((c = getopt_long(argc, argv, "n:d:h", options, NULL)) != -1)
-		switch (c) {
-		case 'n': *n = optarg; break;
-		case 'd': *device = optarg; break;
-		case 'h': return usage(0);
-		default: return usage(2);
-		}
-	return optind == argc ? -1 : usage(2);
-}
-
 int gsb_bench_threads(int argc, char **argv)
 {
 	double got[GSB_ARRAY_LEN(counts)][N_RUNS];
-	const char *n = "20000", *device = "null";
-	int r = parse(argc, argv, &n, &device);
+	struct gsb_bench_settings s = {.launches = "20000", .device = "null"};
 
-	if (r >= 0)
-		return r;
+	gsb_bench_parse(argc, argv, &s);
 	for (unsigned j = 0; j < N_RUNS; j++)
 		for (unsigned i = 0; i < GSB_ARRAY_LEN(counts); i++)
-			if (!run(device, n, counts[i], &got[i][j])) {
+			if (!run(s.device, s.launches, counts[i], &got[i][j])) {
 				fprintf(stderr,
 					"gsb-bench: the run under gsbrun --device %s failed\n",
-					device);
+					s.device);
 				return 1;
 			}
 	printf("%8s %38s\n%8s %12s %12s %12s\n", "threads",
@@ -85,6 +56,6 @@ int gsb_bench_threads(int argc, char **argv)
 		printf("%8s %12.1f %12.1f %12.1f\n", counts[i], got[i][N_RUNS / 2] / 1e3,
 		       got[i][0] / 1e3, got[i][N_RUNS - 1] / 1e3);
 	}
-	printf("%s launches a run, %d runs each, on %s\n", n, N_RUNS, device);
+	printf("%s launches a run, %d runs each, on %s\n", s.launches, N_RUNS, s.device);
 	return 0;
 }

@@ -4,7 +4,6 @@
  * Ours: under a private broker on the null device, which completes at once, so the figures are those of
  * library, ring and engine. Native: the same program without the preload, where there is a driver.
  */
-#include <getopt.h>
 #include <stdio.h>
 
 #include "tools/bench.h"
@@ -27,32 +26,6 @@ static bool run_tenant(const char *broker_device, const char *n, struct figures 
 		      out->device) == 5;
 }
 
-static int usage(int status)
-{
-	fprintf(status ? stderr : stdout,
-		"usage: gsb-bench transport [--launches N] [--device null|emu:h200|...]\n");
-	return status;
-}
-
-/* -1 to go on, else the exit status. */
-static int parse(int argc, char **argv, const char **n, const char **device)
-{
-	static const struct option options[] = {{"launches", required_argument, NULL, 'n'},
-						{"device", required_argument, NULL, 'd'},
-						{"help", no_argument, NULL, 'h'},
-						{NULL, 0, NULL, 0}};
-	int c;
-
-	while ((c = getopt_long(argc, argv, "n:d:h", options, NULL)) != -1)
-		switch (c) {
-		case 'n': *n = optarg; break;
-		case 'd': *device = optarg; break;
-		case 'h': return usage(0);
-		default: return usage(2);
-		}
-	return optind == argc ? -1 : usage(2);
-}
-
 static void print_row(const char *what, double native, double ours)
 {
 	if (native > 0)
@@ -63,17 +36,15 @@ static void print_row(const char *what, double native, double ours)
 
 int gsb_bench_transport(int argc, char **argv)
 {
-	const char *n = "100000", *device = "null";
+	struct gsb_bench_settings s = {.launches = "100000", .device = "null"};
 	struct figures ours, native = {0};
-	int r = parse(argc, argv, &n, &device);
 
-	if (r >= 0)
-		return r;
-	if (!run_tenant(device, n, &ours)) {
-		fprintf(stderr, "gsb-bench: the run under gsbrun --device %s failed\n", device);
+	gsb_bench_parse(argc, argv, &s);
+	if (!run_tenant(s.device, s.launches, &ours)) {
+		fprintf(stderr, "gsb-bench: the run under gsbrun --device %s failed\n", s.device);
 		return 1;
 	}
-	if (!run_tenant(NULL, n, &native)) {
+	if (!run_tenant(NULL, s.launches, &native)) {
 		native = (struct figures){0};
 		printf("no native figure: no GPU driver on this machine\n");
 	}

@@ -1,45 +1,81 @@
 /*
- * gsb-bench.c - measurements: one table of parts, each in its own file.
+ * gsb-bench.c - measurements: one table of parts, each in its own file with a command line of its own.
  */
+#include <argp.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/program.h"
 #include "tools/bench.h"
 
 static const struct {
-	const char *name, *help;
+	const char *name;
 	int (*run)(int argc, char **argv);
 } parts[] = {
-	{"transport", "time in cuLaunchKernel and launches per second, ours beside native",
-	 gsb_bench_transport},
-	{"threads", "launches per second of threads that wait for each of theirs",
-	 gsb_bench_threads},
-	{"memory", "resident memory of the library, the broker and an engine", gsb_bench_memory},
-	{"model", "time to plan: stage 1, stage 2, pairs; beside the papers' figures",
-	 gsb_bench_model},
-	{"tenant", NULL, gsb_bench_tenant},
+	{"transport", gsb_bench_transport}, {"threads", gsb_bench_threads},
+	{"memory", gsb_bench_memory},	    {"model", gsb_bench_model},
+	{"tenant", gsb_bench_tenant}, /* not for the user: not in the help */
 };
 
-static int usage(FILE *to, int status)
+/* The part, and where it stands in argv. */
+struct choice {
+	unsigned part;
+	int at;
+};
+
+static void choose(struct choice *c, const char *name, struct argp_state *state)
 {
-	fprintf(to, "usage: gsb-bench PART [option...]\n");
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(parts); i++)
-		if (parts[i].help)
-			fprintf(to, "  %-10s %s\n", parts[i].name, parts[i].help);
-	fprintf(to, "gsb-bench PART --help shows the options of a part.\n");
-	return status;
+		if (!strcmp(parts[i].name, name)) {
+			*c = (struct choice){i, state->next - 1};
+			state->next = state->argc; /* the rest is for the part */
+			return;
+		}
+	argp_error(state, "no part '%s'; there are transport, threads, memory and model", name);
+}
+
+static error_t on_option(int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case ARGP_KEY_ARG: choose(state->input, arg, state); return 0;
+	case ARGP_KEY_NO_ARGS: argp_error(state, "no part given"); return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
 }
 
 int main(int argc, char **argv)
 {
-	if (argc < 2)
-		return usage(stderr, 2);
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-		return usage(stdout, 0);
-	for (unsigned i = 0; i < GSB_ARRAY_LEN(parts); i++)
-		if (!strcmp(parts[i].name, argv[1]))
-			return parts[i].run(argc - 1, argv + 1);
-	fprintf(stderr, "gsb-bench: no part '%s'\n", argv[1]);
-	return usage(stderr, 2);
+	static const struct argp_option help[] = {
+		{.doc = "Parts:"},
+		{.name = "transport",
+		 .flags = OPTION_DOC | OPTION_NO_USAGE,
+		 .doc = "time in cuLaunchKernel and launches per second, ours beside native"},
+		{.name = "threads",
+		 .flags = OPTION_DOC | OPTION_NO_USAGE,
+		 .doc = "launches per second of threads that wait for each of theirs"},
+		{.name = "memory",
+		 .flags = OPTION_DOC | OPTION_NO_USAGE,
+		 .doc = "resident memory of the library, the broker and an engine"},
+		{.name = "model",
+		 .flags = OPTION_DOC | OPTION_NO_USAGE,
+		 .doc = "time to plan: stage 1, stage 2, pairs; beside the papers' figures"},
+		{0},
+	};
+	static const struct argp argp = {
+		.options = help,
+		.parser = on_option,
+		.args_doc = "PART [OPTION...]",
+		.doc = "Measure gsbroker, native beside ours in one run."
+		       "\vgsb-bench PART --help shows the options of a part. Exit status: 0 "
+		       "measured, 1 a measurement failed, 2 wrong usage. See gsb-bench(1).",
+	};
+	struct choice c = {0};
+	char name[64];
+
+	gsb_program_init("gsb-bench", argv);
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &c);
+	snprintf(name, sizeof(name), "gsb-bench %s", parts[c.part].name);
+	argv[c.at] = name; /* what its messages begin with */
+	return parts[c.part].run(argc - c.at, argv + c.at);
 }

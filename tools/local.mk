@@ -10,7 +10,7 @@ tools_gsb_bench_SOURCES = \
 	tools/bench_threads.c \
 	tools/bench_transport.c \
 	tools/gsb-bench.c
-tools_gsb_bench_LDADD = libmodel.la libshm.la libbase.la -lm
+tools_gsb_bench_LDADD = libprogram.la libmodel.la libshm.la libbase.la -lm
 
 ## gsbctl, gsbrun ######################################################################
 bin_PROGRAMS += tools/gsbctl

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "run.h"
 
@@ -18,6 +19,7 @@ static const char help[] =
 	"usage: gpu_db gen --data DIR [--scale S] [--seed N]\n"
 	"       gpu_db run --data DIR --query q1|q2|q3|q4|q5|all [option...]\n"
 	"       gpu_db counter [--n N] [--batch B]\n"
+	"       gpu_db --version | --help\n"
 	"\n"
 	"gen: write the columns of a data set to DIR\n"
 	"  --scale S       1 is the size of the published benchmark; a number or a fraction, 1/1024 to\n"
@@ -55,6 +57,7 @@ enum {
 	OPT_QUIET,
 	OPT_N,
 	OPT_BATCH,
+	OPT_VERSION,
 	OPT_HELP
 };
 
@@ -78,6 +81,7 @@ static const struct {
 	{{"quiet", no_argument, NULL, OPT_QUIET}, GEN | RUN},
 	{{"n", required_argument, NULL, OPT_N}, COUNTER},
 	{{"batch", required_argument, NULL, OPT_BATCH}, COUNTER},
+	{{"version", no_argument, NULL, OPT_VERSION}, GEN | RUN | COUNTER},
 	{{"help", no_argument, NULL, OPT_HELP}, GEN | RUN | COUNTER},
 };
 
@@ -177,15 +181,46 @@ static void set_option(struct command_line *c, int option)
 	case OPT_QUIET: c->run.form = REPORT_QUIET; break;
 	case OPT_N: c->n = parse_count("n", optarg, 0, UINT64_C(1) << 40); break;
 	case OPT_BATCH: c->batch = (unsigned)parse_count("batch", optarg, 1, 1024); break;
+	case OPT_VERSION: puts("gpu_db " GPU_DB_VERSION); exit(EXIT_SUCCESS);
 	case OPT_HELP: fputs(help, stdout); exit(EXIT_SUCCESS);
 	default: break;
 	}
 }
 
-static void parse(int argc, char **argv, int command, struct command_line *c)
+/* Options may stand before the command: whether it has them is seen when it is known. */
+static int find_command(const char *name)
+{
+	if (strcmp(name, "help") == 0)
+		set_option(NULL, OPT_HELP);
+	if (strcmp(name, "gen") == 0)
+		return GEN;
+	if (strcmp(name, "run") == 0)
+		return RUN;
+	if (strcmp(name, "counter") == 0)
+		return COUNTER;
+	die("%s: gen, run or counter (gpu_db --help)", name);
+}
+
+static void check(const struct command_line *c, int command, const bool *given)
+{
+	for (size_t i = 0; i < N_OPTIONS; i++)
+		if (given[i] && !(option_table[i].commands & command))
+			die("--%s: no such option of this command (gpu_db --help)",
+			    option_table[i].option.name);
+	if (command & (GEN | RUN) && !c->run.data_dir)
+		die("--data DIR is missing (gpu_db --help)");
+	if (command == RUN && !c->run.query)
+		die("--query is missing: q1, q2, q3, q4, q5 or all");
+	if (c->run.loop_s > 0 && c->repeat_given)
+		die("--repeat and --loop: one or the other");
+}
+
+/* Return: the command. */
+static int parse(int argc, char **argv, struct command_line *c)
 {
 	struct option options[N_OPTIONS + 1] = {0};
-	int option;
+	bool given[N_OPTIONS] = {false};
+	int option, command, i;
 
 	*c = (struct command_line){
 		.scale = SCALE_DEFAULT,
@@ -193,25 +228,26 @@ static void parse(int argc, char **argv, int command, struct command_line *c)
 		.n = 100000,
 		.batch = 1,
 		.run = {.repeat = 1, .session = {.image = "ptx", .n_streams = 2}}};
-	for (size_t i = 0, n = 0; i < N_OPTIONS; i++) {
-		if (option_table[i].commands & command)
-			options[n++] = option_table[i].option;
-	}
+	for (size_t n = 0; n < N_OPTIONS; n++)
+		options[n] = option_table[n].option;
 	opterr = 0; /* we say it */
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":h", options, &i)) != -1) {
 		if (option == '?' || option == ':')
 			die("%s: %s (gpu_db --help)", argv[optind - 1],
 			    option == ':' ? "needs a value" : "no such option of this command");
-		set_option(c, option == 'h' ? OPT_HELP : option);
+		if (option == 'h')
+			option = OPT_HELP;
+		else
+			given[i] = true;
+		set_option(c, option);
 	}
+	if (optind == argc)
+		die("gen, run or counter? (gpu_db --help)");
+	command = find_command(argv[optind++]);
 	if (optind < argc)
 		die("%s: not an option (gpu_db --help)", argv[optind]);
-	if (command & (GEN | RUN) && !c->run.data_dir)
-		die("--data DIR is missing (gpu_db --help)");
-	if (command == RUN && !c->run.query)
-		die("--query is missing: q1, q2, q3, q4, q5 or all");
-	if (c->run.loop_s > 0 && c->repeat_given)
-		die("--repeat and --loop: one or the other");
+	check(c, command, given);
+	return command;
 }
 
 static int gen_main(const struct command_line *c)
@@ -242,26 +278,27 @@ static int gen_main(const struct command_line *c)
 	return EXIT_SUCCESS;
 }
 
+/* At the end, whatever ended it: what did not reach its file must not look done. */
+static void close_output(void)
+{
+	bool failed = ferror(stdout);
+
+	errno = 0;
+	if (fflush(stdout) || failed) {
+		fprintf(stderr, "gpu_db: standard output: %s\n",
+			errno ? strerror(errno) : "not written whole");
+		_exit(2);
+	}
+}
+
 int main(int argc, char **argv)
 {
-	const char *name = argc > 1 ? argv[1] : "";
 	struct command_line c;
 
-	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
-		fputs(help, stdout);
-		return EXIT_SUCCESS;
+	atexit(close_output);
+	switch (parse(argc, argv, &c)) {
+	case GEN: return gen_main(&c);
+	case RUN: return run_main(&c.run);
+	default: return counter_main(c.n, c.batch);
 	}
-	if (strcmp(name, "gen") == 0) {
-		parse(argc - 1, argv + 1, GEN, &c);
-		return gen_main(&c);
-	}
-	if (strcmp(name, "run") == 0) {
-		parse(argc - 1, argv + 1, RUN, &c);
-		return run_main(&c.run);
-	}
-	if (strcmp(name, "counter") == 0) {
-		parse(argc - 1, argv + 1, COUNTER, &c);
-		return counter_main(c.n, c.batch);
-	}
-	die("%s%s (gpu_db --help)", name, *name ? ": gen, run or counter" : "gen, run or counter?");
 }

@@ -34,7 +34,7 @@ examples_gpu_db_gpu_db_SOURCES = \
 	examples/gpu_db/session.c examples/gpu_db/session.h \
 	examples/gpu_db/table.c examples/gpu_db/table.h
 nodist_examples_gpu_db_gpu_db_SOURCES = examples/gpu_db/images.c
-examples_gpu_db_gpu_db_CPPFLAGS = -D_GNU_SOURCE -I$(srcdir)/examples/gpu_db
+examples_gpu_db_gpu_db_CPPFLAGS = -D_GNU_SOURCE -DGPU_DB_VERSION='"$(PACKAGE_VERSION)"' -I$(srcdir)/examples/gpu_db
 examples_gpu_db_gpu_db_LDADD = examples/gpu_db/libgpudata.la -ldl -lm
 CLEANFILES += examples/gpu_db/images.c
 
@@ -47,6 +47,7 @@ GPU_DB_PTX = $(GPU_DB_KERNELS:%=examples/gpu_db/kernels/%.ptx)
 GPU_DB_SHIPPED = $(GPU_DB_KERNELS:%=examples/gpu_db/ptx/%.ptx)
 
 EXTRA_DIST += $(GPU_DB_CU) $(GPU_DB_SHIPPED) examples/gpu_db/kernels/kernel.h examples/gpu_db/README.md \
+	examples/gpu_db/gpu_db.1 \
 	doc/results/2026-11-20-gpu_db-native-h200.txt
 CLEANFILES += $(GPU_DB_PTX)
 

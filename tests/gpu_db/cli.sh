@@ -43,10 +43,31 @@ test_gen_is_deterministic() {
 
 test_help_is_on_stdout() {
 	"$gpu_db" --help 2>err | grep -q '^usage: gpu_db gen' && [ ! -s err ] || return 1
+	"$gpu_db" help 2>err | grep -q '^Exit status' && [ ! -s err ] || return 1
 	"$gpu_db" run --help 2>err | grep -q '^Exit status' && [ ! -s err ]
 }
 
+test_options_stand_anywhere() {
+	"$gpu_db" --scale 1/512 --data early gen --seed 3 --quiet >/dev/null || return 1
+	diff -r one early
+}
+
+test_version_is_said() {
+	"$gpu_db" --version | grep -qE '^gpu_db [0-9.]+$' && "$gpu_db" run --version | grep -qE '^gpu_db [0-9.]+$'
+}
+
+test_full_disk_is_said() {
+	local arguments
+	[ -c /dev/full ] || return 0
+	for arguments in "--help" "--version" "gen --data full --scale 1/1024"; do
+		# shellcheck disable=SC2086 # words
+		"$gpu_db" $arguments >/dev/full 2>err
+		[ $? = 2 ] && grep -qx 'gpu_db: standard output: No space left on device' err || return 1
+	done
+}
+
 test_usage_errors() {
+	refuses '--query: no such option' --query q1 gen --data x || return 1
 	refuses 'gen, run or counter?' || return 1
 	refuses 'frob: gen, run or counter' frob || return 1
 	refuses '--data DIR is missing' gen || return 1
@@ -93,6 +114,12 @@ test_gen_is_deterministic
 result test_gpu_db_gen_is_deterministic $?
 test_help_is_on_stdout
 result test_gpu_db_help_is_on_stdout $?
+test_options_stand_anywhere
+result test_gpu_db_options_stand_anywhere $?
+test_version_is_said
+result test_gpu_db_version_is_said $?
+test_full_disk_is_said
+result test_gpu_db_full_disk_is_said $?
 test_usage_errors
 result test_gpu_db_usage_errors $?
 test_data_errors

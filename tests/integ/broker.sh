@@ -649,7 +649,7 @@ tools_say_when_standard_output_is_full() {
 	start_broker
 	for command in "tools/gsbctl --socket $dir/s status" "tools/gsbctl --socket $dir/s ps --json" "tools/gsbctl --version" \
 		"tools/gsbrun --help" "broker/gsbrokerd --print-config" "broker/gsbrokerd --check-config" "broker/gsbrokerd --version" \
-		"broker/gsb-engine --version"; do
+		"broker/gsb-engine --version" "tools/gsb-bench --help"; do
 		program=${command%% *}
 		status=0
 		# shellcheck disable=SC2086 # words

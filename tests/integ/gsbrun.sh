@@ -40,6 +40,18 @@ gsbrun_wrong_usage_exits_2() {
 	wrong "--tenant 0{64}: must be 1 to 63 letters" --tenant "$(printf '%064d' 0)" true
 }
 
+bench_wrong_usage_exits_2() {
+	local i arguments=("" "fly" "--no-such-option" "transport --launches 0" "transport --launches 1x" "transport extra" "memory 3")
+	local messages=("no part given" "no part 'fly'; there are transport, threads, memory and model" "unrecognized option"
+		"--launches 0: must be a number" "--launches 1x: must be a number" "'extra' is no option" "'3' is no option")
+	for i in "${!arguments[@]}"; do
+		# shellcheck disable=SC2086 # words
+		status_of "$build/tools/gsb-bench" ${arguments[i]}
+		expect_equal "$status" 2
+		expect_match "$output" "^gsb-bench( transport| memory)?: ${messages[i]}"
+	done
+}
+
 gsbrun_stops_at_the_command() {
 	prepare
 	status_of private echo --socket --version
@@ -209,6 +221,7 @@ gsbrun_cleans_up_after_a_killed_private_broker() {
 }
 
 run_case gsbrun_wrong_usage_exits_2
+run_case bench_wrong_usage_exits_2
 run_case gsbrun_stops_at_the_command
 run_case gsbrun_device_or_policy_that_is_not_there_is_named
 run_case gsbrun_private_broker_is_quiet

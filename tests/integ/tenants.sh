@@ -186,6 +186,17 @@ tenants_engine_killed_is_told_to_all_and_a_new_one_serves() {
 	end_broker
 }
 
+# It measures on a broker of its own, whatever runs here.
+tenants_bench_runs_beside_a_broker() {
+	start_real_broker
+	status_of env GSB_SOCKET="$dir/s" ASAN_OPTIONS=$tenant_asan TMPDIR="$dir" "$build/tools/gsb-bench" transport --launches 1000
+	expect_equal "$status" 0
+	expect_match "$output" "^time in cuLaunchKernel, ns  .*"
+	expect_match "$output" "^1000 launches; ours on Null "
+	expect_equal "$(json_value "$(gsbctl status --json)" admitted)" 0
+	end_broker
+}
+
 # A pipe as standard error of broker and engine, full from the beginning, that nobody reads.
 tenants_log_that_nobody_reads_stops_nobody() {
 	local i rest
@@ -259,6 +270,7 @@ run_case tenants_kernel_that_runs_is_shown
 run_case tenants_beyond_the_last_place_are_refused
 run_case tenants_program_that_executes_itself_leaves_nothing
 run_case tenants_engine_killed_is_told_to_all_and_a_new_one_serves
+run_case tenants_bench_runs_beside_a_broker
 run_case tenants_log_that_nobody_reads_stops_nobody
 run_case tenants_draining_broker_is_not_ready_for_new_ones
 run_case tenants_idle_broker_engine_and_tenant_do_not_switch
