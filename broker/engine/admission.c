@@ -400,6 +400,7 @@ bool gsb_tenant_reap(struct gsb_tenant *t)
 	gsb_tp(gone, t->id, t->cut);
 	e->tenants[t->slot] = NULL;
 	e->n_tenants--;
+	gsb_tenant_log_end(t);
 	gsb_log(GSB_LOG_INFO, "tenant", "%u (%s, pid %u) has left", t->id, t->name, t->pid);
 	release_all(t);
 	close_fd(t->socket.fd);

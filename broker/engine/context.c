@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/log.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/memory/memory.h"
 #include "broker/engine/order/stream.h"
@@ -70,7 +69,8 @@ static int create_space(struct gsb_ctx *ctx)
 	}
 	err = t->dev->ops->space_create(t->dev, &p, &ctx->space);
 	if (err == -EEXIST)
-		gsb_log(GSB_LOG_ERROR, "tenant",
+		gsb_tenant_log(
+			t, GSB_LOG_ERROR, "tenant",
 			"%u (%s, pid %u): no context: addresses from %#" PRIx64
 			" are in use in the engine: GSB_DEVICE_WINDOW_BASE does not suit this machine",
 			t->id, t->name, t->pid, ctx->window_base);

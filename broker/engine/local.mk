@@ -24,6 +24,7 @@ libengine_la_SOURCES = \
 	broker/engine/tenant/answer.c \
 	broker/engine/tenant/ctx.c \
 	broker/engine/tenant/host_func.c \
+	broker/engine/tenant/log.c \
 	broker/engine/tenant/print.c \
 	broker/engine/tenant/table.c broker/engine/tenant/table.h \
 	broker/engine/tenant/tenant.h \
@@ -61,9 +62,9 @@ endif
 
 engine_tests = tests/unit/test_engine_stream tests/unit/test_engine_order \
 	tests/unit/test_engine_gate tests/unit/test_engine_hostile tests/unit/test_engine_fuzz \
-	tests/unit/test_engine_control tests/unit/test_engine_memory tests/unit/test_engine_policy \
-	tests/unit/test_engine_release tests/unit/test_engine_upload tests/unit/test_grant \
-	tests/unit/test_pool tests/fuzz/replay_records
+	tests/unit/test_engine_control tests/unit/test_engine_log tests/unit/test_engine_memory \
+	tests/unit/test_engine_policy tests/unit/test_engine_release tests/unit/test_engine_upload \
+	tests/unit/test_grant tests/unit/test_pool tests/fuzz/replay_records
 check_PROGRAMS += $(engine_tests)
 tenant_kit = tests/unit/tenant_kit.c tests/unit/tenant_kit.h
 engine_kit = tests/unit/engine_kit.c tests/unit/engine_kit.h $(tenant_kit)
@@ -110,6 +111,9 @@ tests_unit_test_grant_LDADD = libengine.la libbrokerd.la $(CMOCKA_LIBS)
 tests_unit_test_engine_upload_SOURCES = tests/unit/test_engine_upload.c $(engine_kit)
 tests_unit_test_engine_upload_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_upload_LDADD = $(engine_test_libs)
+tests_unit_test_engine_log_SOURCES = tests/unit/test_engine_log.c $(engine_kit)
+tests_unit_test_engine_log_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_log_LDADD = $(engine_test_libs)
 tests_unit_test_pool_SOURCES = tests/unit/test_pool.c
 tests_unit_test_pool_CFLAGS = $(engine_test_cflags)
 tests_unit_test_pool_LDADD = $(engine_test_libs)

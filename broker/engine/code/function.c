@@ -10,7 +10,6 @@
 #include <utlist.h>
 
 #include "base/err.h"
-#include "base/log.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/code/job.h"
 #include "broker/engine/order/stream.h"
@@ -118,7 +117,7 @@ static void prepared(struct gsb_job *j)
 	fn->state = j->err ? GSB_FN_FAILED : GSB_FN_READY;
 	fn->prepare_err = j->err;
 	if (j->err)
-		gsb_log(GSB_LOG_WARN, "code", "tenant %u: %s", t->id, j->log);
+		gsb_tenant_log(t, GSB_LOG_WARN, "code", "tenant %u: %s", t->id, j->log);
 	gsb_stream_wake_list(&fn->waiters);
 	if (j->call.type == GSB_REC_FUNCTION_PREPARE) { /* and not a launch that found it new */
 		memcpy(t->region->replies[j->call.thread], j->log, bytes);

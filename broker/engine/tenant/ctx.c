@@ -2,7 +2,6 @@
  * ctx.c - contexts as the rooms above find them, and how one fails. context.c makes and ends them.
  */
 #include "base/err.h"
-#include "base/log.h"
 #include "broker/engine/tenant/tenant.h"
 
 struct gsb_ctx *gsb_ctx_find(struct gsb_tenant *t, uint64_t handle)
@@ -28,7 +27,8 @@ void gsb_ctx_fail(struct gsb_ctx *ctx, CUresult result, const char *detail)
 	ctx->error = result;
 	t->stats.n_errors++;
 	t->stats.last_error = result;
-	gsb_log(GSB_LOG_WARN, "tenant",
+	gsb_tenant_log(
+		t, GSB_LOG_WARN, "tenant",
 		"%u (%s, pid %u): context %u failed with %s%s%s; its later calls return this",
 		t->id, t->name, t->pid, ctx->index, name ? name : "an unknown error",
 		detail && *detail ? ": " : "", detail ? detail : "");

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "base/log.h"
 #include "broker/control.h"
 #include "broker/engine/order/clock.h"
 #include "broker/engine/order/order.h"
@@ -87,8 +88,9 @@ struct gsb_tenant {
 	uint64_t host_ns;	  /* virtual clock: when its last record was posted */
 	uint64_t
 		running_since_ns; /* real time since when it holds up virtual time; 0: it does not */
-	bool charged;  /* it did so for too long: time goes on without it until it blocks */
-	char why[256]; /* why it is cut off */
+	bool charged; /* it did so for too long: time goes on without it until it blocks */
+	struct gsb_log_limit log;    /* of what it causes */
+	char why[256];		     /* why it is cut off */
 	struct gsb_ctl_tenant stats; /* counts only; gsb_status_make fills in the rest */
 };
 
@@ -119,6 +121,13 @@ int gsb_violation(struct gsb_tenant *t, const char *fmt, ...) GSB_PRINTF(2, 3);
 
 /* The record names something of that kind, by handle h, that there is not. */
 int gsb_no_such(struct gsb_tenant *t, const struct gsb_rec *rec, const char *what, uint64_t h);
+
+/* ---- the log ---- */
+
+/* As gsb_log, for what the tenant can cause as often as it likes: GSB_LOG_BURST lines, then one a second. */
+void gsb_tenant_log(struct gsb_tenant *t, enum gsb_log_level level, const char *topic,
+		    const char *fmt, ...) GSB_PRINTF(4, 5);
+void gsb_tenant_log_end(struct gsb_tenant *t); /* it leaves: say how many lines were held back */
 
 /* ---- host functions ---- */
 

@@ -1,0 +1,136 @@
+/*
+ * test_engine_log.c - what a tenant can have the engine log as often as it likes is limited, and what is held back is
+ * counted.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "tests/unit/engine_kit.h"
+
+#define N 100
+
+/* stderr goes to a file until it is read. */
+struct log {
+	FILE *file;
+	int saved;
+	uint64_t begun_ns;
+};
+
+static void begin_log(struct log *l)
+{
+	l->file = tmpfile();
+	assert_non_null(l->file);
+	fflush(stderr);
+	l->saved = dup(STDERR_FILENO);
+	l->begun_ns = gsb_clock_ns();
+	dup2(fileno(l->file), STDERR_FILENO);
+}
+
+/* Lines with text in it; and how many were held back, as the log says. */
+static unsigned end_log(struct log *l, const char *text, unsigned *n_held)
+{
+	unsigned n = 0;
+	char line[2048];
+
+	dup2(l->saved, STDERR_FILENO);
+	close(l->saved);
+	rewind(l->file);
+	*n_held = 0;
+	while (fgets(line, sizeof(line), l->file)) {
+		const char *held = strstr(line, "... and ");
+
+		n += strstr(line, text) != NULL;
+		if (held && strstr(held, "lines more"))
+			*n_held += (unsigned)strtoul(held + strlen("... and "), NULL, 10);
+	}
+	fclose(l->file);
+	return n;
+}
+
+/* A burst, and one for each second that it took. */
+static unsigned most(const struct log *l)
+{
+	return GSB_LOG_BURST + 1 + (unsigned)((gsb_clock_ns() - l->begun_ns) / GSB_LOG_EVERY_NS);
+}
+
+static void fault_in_a_new_context(struct kit_engine *k, struct kit_tenant *t)
+{
+	struct gsb_rec_ctx_create create = {.ctx = kit_ctx(1), .legacy = kit_stream(9)};
+	struct gsb_rec_mem_alloc alloc = {.ctx = kit_ctx(1), .size = 64};
+	struct gsb_rec_object destroy = {.handle = kit_ctx(1)};
+
+	assert_int_equal(kit_call(t, GSB_REC_CTX_CREATE, &create, sizeof(create), NULL, 0), 0);
+	assert_int_equal(kit_call(t, GSB_REC_MEM_ALLOC, &alloc, sizeof(alloc), NULL, 0), 0);
+	kit_fill(t, 9, ((const struct gsb_reply_range *)kit_reply(t))->addr);
+	kit_settle(k);
+	kit_complete(k->dev, k->dev->n_issued - 1, CUDA_ERROR_ILLEGAL_ADDRESS, 0);
+	kit_settle(k);
+	assert_int_equal(kit_call(t, GSB_REC_CTX_DESTROY, &destroy, sizeof(destroy), NULL, 0), 0);
+}
+
+static void test_faults_of_a_tenant_are_logged_now_and_then(void **state)
+{
+	struct kit_engine k;
+	struct kit_tenant t;
+	struct log log;
+	unsigned n, n_held, max;
+
+	kit_engine_init(&k, false);
+	kit_tenant_init(&t, &k, NULL);
+	begin_log(&log);
+	for (int i = 0; i < N; i++)
+		fault_in_a_new_context(&k, &t);
+	max = most(&log);
+	kit_tenant_finish(&t);
+	n = end_log(&log, "failed with CUDA_ERROR_ILLEGAL_ADDRESS", &n_held);
+	assert_in_range(n, GSB_LOG_BURST, max);
+	assert_int_equal(n + n_held, N);
+	kit_engine_finish(&k);
+}
+
+static void test_refusals_of_a_tenant_are_logged_now_and_then(void **state)
+{
+	struct gsb_rec_object fn = {.handle = kit_fn(0)};
+	struct kit_engine k;
+	struct kit_tenant t, other;
+	struct log log;
+	unsigned n, n_held, max;
+
+	kit_engine_init(&k, false);
+	k.dev->prepare_err = -ENOTSUP;
+	kit_tenant_init(&t, &k, NULL);
+	kit_tenant_init(&other, &k, NULL);
+	kit_load_inc(&t, 0, 0);
+	kit_load_inc(&other, 0, 0);
+	begin_log(&log);
+	for (int i = 0; i < N; i++)
+		kit_call(&t, GSB_REC_FUNCTION_PREPARE, &fn, sizeof(fn), NULL, 0);
+	max = most(&log) + 1;
+	kit_call(&other, GSB_REC_FUNCTION_PREPARE, &fn, sizeof(fn), NULL, 0); /* has its own */
+	kit_tenant_finish(&t);
+	n = end_log(&log, "opcode frobnicate", &n_held);
+	assert_in_range(n, GSB_LOG_BURST + 1, max);
+	assert_int_equal(n + n_held, N + 1);
+	kit_tenant_finish(&other);
+	kit_engine_finish(&k);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_faults_of_a_tenant_are_logged_now_and_then),
+		cmocka_unit_test(test_refusals_of_a_tenant_are_logged_now_and_then),
+	};
+
+	gsb_log_init("test_engine_log", GSB_LOG_WARN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
