@@ -7,6 +7,7 @@ interpose_sources = \
 	interpose/genuine.c interpose/tables.c interpose/tables.h \
 	interpose/watch.c interpose/watch.h \
 	interpose/core/fault.h \
+	interpose/core/helper.c interpose/core/helper.h \
 	interpose/core/lock.c interpose/core/lock.h \
 	interpose/core/object.c interpose/core/object.h \
 	interpose/core/post.c interpose/core/post.h \

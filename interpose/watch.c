@@ -1,16 +1,16 @@
 /*
  * watch.c - see watch.h.
  *
- * The engine's death is seen by pidfd: the socket's end would not come while a forked child holds it too.
+ * It only listens, so nothing that the program does keeps it: functions of the program run on a thread of their
+ * own (cu/host_call.c). The engine's death is seen by pidfd: the socket's end would not come while a forked child holds it too.
  */
 #include "interpose/watch.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 
 #include "base/log.h"
+#include "interpose/core/helper.h"
 #include "interpose/core/process.h"
 #include "interpose/cu/host_call.h"
 #include "shm/channel.h"
@@ -38,7 +38,7 @@ static bool on_message(void)
 	if (n <= 0)
 		return n == -EINTR || n == -EAGAIN;
 	if (m.msg.type == GSB_MSG_HOST_FUNC && (size_t)n >= sizeof(m.host_func))
-		gsb_host_call_run(m.host_func.cookie);
+		gsb_host_call_due(m.host_func.cookie);
 	else if (m.msg.type == GSB_MSG_CUT && (size_t)n >= sizeof(m.cut))
 		on_cut(&m.cut);
 	return true;
@@ -80,17 +80,5 @@ static void *watch(void *arg)
 
 int gsb_watch_start(void)
 {
-	sigset_t all, before;
-	pthread_attr_t attr;
-	pthread_t thread;
-	int r;
-
-	sigfillset(&all);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&thread, &attr, watch, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
-	return -r;
+	return gsb_helper_start(watch);
 }

@@ -21,7 +21,7 @@ struct gsb_host_call {
 /* Post a host function into a stream; the call is copied. */
 CUresult gsb_host_call_post(const struct gsb_cu_stream_ref *s, const struct gsb_host_call *call);
 
-/* The engine says that it is due: run it, and tell the engine. */
-void gsb_host_call_run(uint64_t cookie);
+/* The engine says that it is due: have it run, and the engine told. Returns at once. */
+void gsb_host_call_due(uint64_t cookie);
 
 #endif

@@ -373,6 +373,42 @@ static void body_engine_dies(void)
 	CHECK(cu.cuMemsetD8_v2(dev, 0, 64) == CUDA_ERROR_SYSTEM_NOT_READY);
 }
 
+/* A function of the program that runs until it is told to end. */
+struct blocking {
+	int began[2], end[2];
+};
+
+static void block(void *data)
+{
+	struct blocking *b = data;
+	char byte = 0;
+
+	CHECK(write(b->began[1], &byte, 1) == 1);
+	CHECK(read(b->end[0], &byte, 1) == 1);
+}
+
+static void body_engine_dies_beside_a_host_function(void)
+{
+	struct blocking b;
+	struct waiter w;
+	char byte = 0;
+
+	CHECK(!pipe(b.began) && !pipe(b.end));
+	start_tenant();
+	CHECK(!cu.cuLaunchHostFunc(NULL, block, &b));
+	CHECK(read(b.began[0], &byte, 1) == 1);
+	waiter_start(&w, wait_for_stream, NULL);
+	fake_engine_kill(engine);
+	CHECK(waiter_join(&w) == CUDA_ERROR_SYSTEM_NOT_READY);
+	CHECK(write(b.end[1], &byte, 1) == 1);
+}
+
+static void test_death_of_the_engine_is_seen_while_a_host_function_blocks(void **state)
+{
+	run_case(body_engine_dies_beside_a_host_function);
+	assert_said_once("engine", "start the program again");
+}
+
 static void test_death_of_the_engine_wakes_waiters_with_an_error(void **state)
 {
 	run_case(body_engine_dies);
@@ -563,6 +599,7 @@ int main(void)
 		cmocka_unit_test(test_forked_child_is_not_initialized_and_reaches_nobody),
 		cmocka_unit_test(test_child_forked_before_init_may_be_a_tenant),
 		cmocka_unit_test(test_death_of_the_engine_wakes_waiters_with_an_error),
+		cmocka_unit_test(test_death_of_the_engine_is_seen_while_a_host_function_blocks),
 		cmocka_unit_test(test_closed_descriptors_are_noticed_and_nobody_elses_are_written),
 		cmocka_unit_test(test_descriptors_lie_high_and_end_with_execve),
 		cmocka_unit_test(test_process_without_thread_keys_is_told_and_keeps_its_own),
