@@ -211,6 +211,30 @@ static void on_admit(struct gsb_control *c, struct gsb_ctl_admit *a, const int *
 		admit_and_close(c, a, fds[0], fds[1]);
 }
 
+/* NULL: it does not wait. */
+static struct gsb_waiting_admit *find_waiting(const struct gsb_control *c, uint32_t id)
+{
+	struct gsb_waiting_admit *w;
+
+	LL_FOREACH (c->waiting, w)
+		if (w->admit.tenant_id == id)
+			break;
+	return w;
+}
+
+/* It is over before it has begun. */
+static void drop_waiting(struct gsb_control *c, struct gsb_waiting_admit *w)
+{
+	struct gsb_ctl_gone m = {.tenant_id = w->admit.tenant_id, .reason = GSB_GONE_EXITED};
+
+	LL_DELETE(c->waiting, w);
+	close(w->client);
+	close(w->pidfd);
+	free(w);
+	init(&m.msg, GSB_CTL_GONE, sizeof(m));
+	post(c, &m.msg);
+}
+
 static void on_gone(struct gsb_engine *e, const struct gsb_tenant *t)
 {
 	struct gsb_ctl_gone m = {
@@ -241,17 +265,23 @@ static struct gsb_tenant *find_tenant(const struct gsb_control *c, uint32_t id)
 static void on_end(struct gsb_control *c, const struct gsb_ctl_end *m)
 {
 	struct gsb_tenant *t = find_tenant(c, m->tenant_id);
+	struct gsb_waiting_admit *w = find_waiting(c, m->tenant_id);
 
 	if (t)
 		gsb_tenant_leave(t);
+	if (w)
+		drop_waiting(c, w);
 }
 
 static void on_limits(struct gsb_control *c, const struct gsb_ctl_limits *m)
 {
 	struct gsb_tenant *t = find_tenant(c, m->tenant_id);
+	struct gsb_waiting_admit *w = find_waiting(c, m->tenant_id);
 
 	if (t)
 		gsb_tenant_relimit(t, &m->limits);
+	if (w)
+		w->admit.limits = m->limits;
 }
 
 /* ---- the engine ---- */

@@ -18,6 +18,7 @@
 struct fixture {
 	struct kit_control c;
 	int client, pidfd_write; /* a client's ends */
+	int others[2];
 };
 
 static int setup(void **state)
@@ -40,6 +41,9 @@ static int teardown(void **state)
 		close(f->client);
 	if (f->pidfd_write >= 0)
 		close(f->pidfd_write);
+	for (int i = 0; i < GSB_N_SLOTS; i++) /* who failed held somebody up */
+		if (f->c.k.engine->tenants[i])
+			f->c.k.engine->tenants[i]->n_jobs = 0;
 	kit_control_finish(&f->c);
 	free(f);
 	return 0;
@@ -324,6 +328,43 @@ static void test_process_that_executed_another_program_waits_for_its_own_end(voi
 	assert_int_equal(admitted.tenant_id, 35);
 }
 
+/* The process goes on and on: who waits for its own end may be over before it has begun. */
+static void test_who_waits_for_its_own_end_may_end_itself(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_ctl_limits limits = {.tenant_id = 36, .limits = {.device_mem_bytes = 4096}};
+	struct gsb_ctl_admitted admitted;
+	struct gsb_ctl_gone gone;
+	struct gsb_tenant *was;
+
+	for (uint32_t id = 34; id <= 36; id++) {
+		hand_over_process(f, 77, id, GSB_FEATURE_STAGING);
+		if (id == 34)
+			kit_control_receive(&f->c, GSB_CTL_ADMITTED, &admitted, sizeof(admitted));
+		was = f->c.k.engine->tenants[admitted.slot];
+		was->n_jobs = 1; /* so it cannot be gone yet */
+		if (id < 36) {
+			f->others[id - 34] = f->client; /* a child has it still */
+			close(f->pidfd_write);
+			end_tenant(f, id);
+			kit_settle(&f->c.k);
+		}
+	}
+	kit_control_send(&f->c, &limits.msg, GSB_CTL_LIMITS, sizeof(limits));
+	kit_control_receive(&f->c, GSB_CTL_GONE, &gone, sizeof(gone));
+	assert_int_equal(gone.tenant_id, 35);
+	assert_int_equal(gone.reason, GSB_GONE_EXITED);
+	was->n_jobs = 0;
+	kit_control_receive(&f->c, GSB_CTL_GONE, &gone, sizeof(gone));
+	assert_int_equal(gone.tenant_id, 34);
+	kit_control_receive(&f->c, GSB_CTL_ADMITTED, &admitted, sizeof(admitted));
+	assert_int_equal(admitted.tenant_id, 36);
+	assert_int_equal(f->c.k.engine->tenants[admitted.slot]->limits.device_mem_bytes, 4096);
+	kit_control_receive_nothing(&f->c);
+	close(f->others[0]);
+	close(f->others[1]);
+}
+
 struct ends {
 	int client, pidfd_write;
 };
@@ -462,6 +503,7 @@ int main(void)
 		control_test(test_gone_is_said_when_the_socket_has_room_again),
 		control_test(test_tenant_whose_process_executed_another_program_ends),
 		control_test(test_process_that_executed_another_program_waits_for_its_own_end),
+		control_test(test_who_waits_for_its_own_end_may_end_itself),
 		control_test(test_who_comes_waits_for_the_place_of_who_leaves),
 		control_test(test_who_waits_for_a_place_is_refused_when_the_engine_ends),
 		control_test(test_limits_change_a_tenant_that_is_there),
