@@ -200,12 +200,20 @@ static void admit_waiting(struct gsb_control *c)
 	}
 }
 
+static void close_all(const int *fds, unsigned n_fds)
+{
+	while (n_fds)
+		close(fds[--n_fds]);
+}
+
 static void on_admit(struct gsb_control *c, struct gsb_ctl_admit *a, const int *fds, unsigned n_fds)
 {
 	a->tenant[sizeof(a->tenant) - 1] = 0;
 	a->hello.program[sizeof(a->hello.program) - 1] = 0;
-	if (n_fds != ADMIT_FDS)
+	if (n_fds != ADMIT_FDS) {
+		close_all(fds, n_fds);
 		return;
+	}
 	fcntl(fds[0], F_SETFL, O_NONBLOCK); /* no send of ours ever waits for a tenant */
 	if (!must_wait(c->engine, a) || !wait_for_end(c, a, fds[0], fds[1]))
 		admit_and_close(c, a, fds[0], fds[1]);
@@ -408,8 +416,7 @@ static void dispatch(struct gsb_control *c, union message *m, const int *fds, un
 	case GSB_CTL_MEMORY_RECALL: gsb_grant_recall(&c->engine->grant); break;
 	default: break;
 	}
-	while (n_fds)
-		close(fds[--n_fds]);
+	close_all(fds, n_fds);
 }
 
 static void on_room(struct gsb_control *c)
@@ -441,11 +448,12 @@ static void on_message(struct gsb_watch *w, uint32_t events)
 			gsb_watches_remove(&c->engine->watches, w);
 			return;
 		}
-		if (n < 0 || (size_t)n != expected_size(m.msg.type))
-			gsb_log(GSB_LOG_ERROR, "control",
-				"a message that this build does not know");
-		else
+		if (n >= 0 && (size_t)n == expected_size(m.msg.type)) {
 			dispatch(c, &m, fds, n_fds);
+			continue;
+		}
+		gsb_log(GSB_LOG_ERROR, "control", "a message that this build does not know");
+		close_all(fds, n < 0 ? 0 : n_fds);
 	}
 }
 

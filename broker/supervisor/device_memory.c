@@ -142,7 +142,7 @@ static void on_open(struct gsb_device_memory *dm, struct gsb_engine_process *p, 
 	h = calloc(1, sizeof(*h));
 	if (!d && h)
 		d = ledger_create(dm, p->spec);
-	if (!d) {
+	if (!d || !h) {
 		gsb_log(GSB_LOG_ERROR, TOPIC, "%s gets no device memory: out of memory", p->spec);
 		free(h);
 		return;

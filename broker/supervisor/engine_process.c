@@ -133,9 +133,12 @@ static void on_late(struct gsb_timer *t)
 {
 	struct gsb_engine_process *p = gsb_container_of(t, struct gsb_engine_process, timer);
 
-	snprintf(p->failure, sizeof(p->failure), "it was not ready within start_timeout_ms");
+	bool starts = p->state == GSB_ENGINE_STARTING;
+
+	snprintf(p->failure, sizeof(p->failure), "it %s",
+		 starts ? "was not ready within start_timeout_ms" : "did not stop in time");
 	gsb_log(GSB_LOG_ERROR, TOPIC, "%s (pid %d) did not %s in time: it is killed", p->spec,
-		(int)p->pid, p->state == GSB_ENGINE_STARTING ? "become ready" : "stop");
+		(int)p->pid, starts ? "become ready" : "stop");
 	kill(p->pid, SIGKILL); /* not reaped yet, so the number is still its own */
 }
 

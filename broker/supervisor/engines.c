@@ -150,7 +150,7 @@ static void on_tenant_left(struct gsb_served_engine *e)
 		return;
 	if (e->only_pid)
 		gsb_engine_process_shutdown(&e->process, GSB_SHUTDOWN_NOW);
-	else
+	else if (!e->idle.at_ns) /* who only asks for status does not keep it */
 		set_idle(e);
 }
 
@@ -164,6 +164,7 @@ static void on_ready(struct gsb_served_engine *e)
 	p->state = GSB_ENGINE_READY;
 	gsb_log(GSB_LOG_INFO, TOPIC, "%s (pid %d) is ready", p->spec, (int)p->pid);
 	hand_over_all(e);
+	on_tenant_left(e); /* whoever it was started for may be gone */
 }
 
 static void on_failed(struct gsb_engine_process *p, const struct gsb_ctl_failed *m)
@@ -406,6 +407,8 @@ void gsb_engines_deliver(struct gsb_engines *all, struct gsb_arrival *a,
 		refuse_arrival(all, e, a, err, why);
 		if (e && e->only_pid)
 			engine_destroy(e);
+		else if (e && e->process.state == GSB_ENGINE_DEAD && !e->idle.at_ns)
+			set_idle(e);
 		return;
 	}
 	gsb_timer_clear(&all->s->loop, &e->idle);

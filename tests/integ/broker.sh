@@ -414,6 +414,20 @@ broker_finds_out_about_a_lost_goodbye() {
 	stop_broker
 }
 
+# Who looks on does not keep it: each answer is far from the next timeout, all of them together are not.
+broker_idle_engine_ends_although_somebody_looks_on() {
+	local i
+	write_conf 'idle_timeout_ms = 300' '[device "emu:/ok"]'
+	start_broker
+	expect_match "$(hello)" "^welcome 1 "
+	for ((i = 0; i < 2000; i++)); do
+		gsbctl status >/dev/null
+		! grep -q "has had no tenant for long" "$dir/broker.log" || break
+	done
+	expect_match "$(cat "$dir/broker.log")" "has had no tenant for long: it ends"
+	stop_broker
+}
+
 broker_engine_without_tenants_ends_and_is_forgotten() {
 	write_conf 'idle_timeout_ms = 50' '[device "emu:/ok"]'
 	start_broker
@@ -764,6 +778,7 @@ run_case broker_engine_that_refuses_leaves_no_tenant
 run_case broker_status_does_not_wait_for_a_mute_engine
 run_case broker_finds_out_about_a_lost_goodbye
 run_case broker_engine_without_tenants_ends_and_is_forgotten
+run_case broker_idle_engine_ends_although_somebody_looks_on
 run_case broker_engine_with_a_tenant_is_not_idle
 run_case broker_dead_engine_is_forgotten
 run_case broker_sells_the_memory_of_a_device_once

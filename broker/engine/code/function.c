@@ -158,12 +158,20 @@ int gsb_code_function_prepare(struct gsb_tenant *t, const struct gsb_rec *rec, u
 	return prepare(t, fn, rec) ? gsb_tenant_fail_call(t, rec, -ENOMEM) : 0;
 }
 
+static uint32_t at_most_32_bits(uint64_t n)
+{
+	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+}
+
+/* A tenant may ask for more than any device has: the device says so, and until then a policy must not see less. */
 struct gsb_kernel gsb_code_needs(const struct gsb_kernel_fn *fn, const struct gsb_cmd_launch *l)
 {
 	return (struct gsb_kernel){
-		.threads_per_block = l->block[0] * l->block[1] * l->block[2],
+		.threads_per_block = at_most_32_bits(
+			(uint64_t)at_most_32_bits((uint64_t)l->block[0] * l->block[1]) *
+			l->block[2]),
 		.regs_per_thread = fn->regs,
-		.smem_bytes = fn->static_smem_bytes + l->smem_bytes,
+		.smem_bytes = at_most_32_bits((uint64_t)fn->static_smem_bytes + l->smem_bytes),
 		.n_blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
 	};
 }
