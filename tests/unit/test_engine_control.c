@@ -333,7 +333,7 @@ static void test_who_waits_for_its_own_end_may_end_itself(void **state)
 {
 	struct fixture *f = *state;
 	struct gsb_ctl_limits limits = {.tenant_id = 36, .limits = {.device_mem_bytes = 4096}};
-	struct gsb_ctl_admitted admitted;
+	struct gsb_ctl_admitted admitted = {0};
 	struct gsb_ctl_gone gone;
 	struct gsb_tenant *was;
 
