@@ -179,7 +179,7 @@ broker_crowd_of_one_process_drops_its_own() {
 	write_conf 'hello_timeout_ms = 500' 'pending_max = 2' '[device "emu:/ok"]'
 	start_broker
 	exec {silent_fd}< <(exec "$build/tests/integ/hello" "$dir/s" --silent)
-	until [ "$(json_value "$(gsbctl status --json)" pending)" = 1 ]; do :; done
+	await_status '"pending": 1,'
 	expect_match "$(hello --silent --crowd 9)" "^refused -16 too many connections"
 	read -r -t "$LIMIT_S" answer <&"$silent_fd"
 	expect_match "$answer" "^refused -110 no hello arrived"
@@ -409,7 +409,7 @@ broker_finds_out_about_a_lost_goodbye() {
 	kill "$client"
 	await_end "$client"
 	# The stub sees the end and says nothing; its answer to a question no longer lists the tenant.
-	until [ "$(json_value "$(gsbctl status --json)" n_tenants)" = 0 ]; do :; done
+	await_status '"n_tenants": 0,'
 	expect_match "$(hello)" "^welcome 2 "
 	stop_broker
 }
@@ -454,7 +454,7 @@ broker_dead_engine_is_forgotten() {
 	write_conf 'idle_timeout_ms = 50' '[device "emu:/crash"]'
 	start_broker
 	expect_match "$(hello)" "^refused -19 "
-	until [[ $(gsbctl status --json) == *'"engines": []'* ]]; do :; done
+	await_status '"engines": \[\]'
 	stop_broker
 }
 
@@ -474,7 +474,7 @@ broker_serves_any_number_of_users_and_devices() {
 			'for i in $(seq 15); do "$0" "$1" --tenant "t$i"; done' "$dir/copy-of-hello" "$dir/s")
 		expect_equal "$(grep -c '^welcome ' <<<"$output")" 15
 	done
-	until [[ $(gsbctl status --json) == *'"engines": []'* ]]; do :; done
+	await_status '"engines": \[\]'
 	stop_broker
 }
 
@@ -574,7 +574,7 @@ broker_sigterm_leaves_nothing() {
 	start_broker
 	hold
 	exec {silent_fd}< <(exec "$build/tests/integ/hello" "$dir/s" --silent)
-	until [ "$(json_value "$(gsbctl status --json)" pending)" = 1 ]; do :; done
+	await_status '"pending": 1,'
 	stop_broker
 	read -r -t "$LIMIT_S" answer <&"$silent_fd"
 	expect_match "$answer" "^refused -108 gsbrokerd is shutting down"

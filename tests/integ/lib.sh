@@ -99,7 +99,16 @@ stop_broker() {
 
 # hello [OPTION...]: one hello to the broker; its answer on standard output.
 hello() {
-	"$build/tests/integ/hello" "$dir/s" "$@"
+	timeout "$LIMIT_S" "$build/tests/integ/hello" "$dir/s" "$@"
+}
+
+# await_status PATTERN: ask for the status again and again until it matches; each question is an answered message.
+await_status() {
+	local i
+	for i in $(seq 5000); do
+		if grep -qE -e "$1" <<<"$(gsbctl status --json)"; then return; fi
+	done
+	fail "the status never said '$1' in $i answers: $(gsbctl status --json)"
 }
 
 # hold [OPTION...]: a client that stays; its answer is in $answer, its process in $client.
