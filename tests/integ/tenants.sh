@@ -209,7 +209,8 @@ tenants_log_that_nobody_reads_stops_nobody() {
 	broker=$!
 	read -r -t "$LIMIT_S" _ <"$dir/ready"
 	for i in 1 2 3; do
-		status_of timeout "$LIMIT_S" "$build/tools/gsbrun" --socket "$dir/s" -- "$build/tests/integ/misuse" illegal-address
+		status_of env ASAN_OPTIONS="$tenant_asan" timeout "$LIMIT_S" "$build/tools/gsbrun" --socket "$dir/s" -- \
+			"$build/tests/integ/misuse" illegal-address
 		expect_match "$output" "launch, then synchronize: CUDA_ERROR_ILLEGAL_ADDRESS"
 	done
 	query good q3 || fail "$(cat "$dir/good.out")"
