@@ -31,9 +31,8 @@
 
 struct gsb_engine_params {
 	const struct gsb_policy *policy;
-	uint64_t host_call_ns; /* virtual clock: the host work of one record */
-	uint64_t
-		gate_timeout_ns; /* virtual clock: real time after which a running tenant is charged */
+	uint64_t host_call_ns;	  /* virtual clock: the host work of one record */
+	uint64_t gate_timeout_ns; /* virtual clock: real time until a running tenant is charged */
 	uint64_t kernel_limit_ns; /* real time; 0 = none */
 };
 

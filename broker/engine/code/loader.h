@@ -27,8 +27,7 @@ struct gsb_tenant;
 /* Made and freed by the engine's thread. */
 struct gsb_job {
 	struct gsb_job *next;
-	uint64_t
-		round; /* jobs are done in ascending order; at least one more than its tenant's last */
+	uint64_t round; /* ascending is the order of jobs; more than its tenant's last */
 	struct gsb_tenant *tenant;
 	struct gsb_ctx *ctx;	 /* NULL: of no context (ImagePart) */
 	struct gsb_fence *fence; /* held; NULL with ctx */

@@ -37,9 +37,8 @@ struct gsb_ctx {
 	struct gsb_space *space;
 	struct gsb_order order;
 	struct gsb_ranges device_taken; /* allocations */
-	struct gsb_ranges
-		device_live;	      /* what copies may name: allocations not freed, and globals */
-	struct gsb_ranges host_owned; /* pinned memory that goes with it */
+	struct gsb_ranges device_live;	/* not freed, and globals: what copies may name */
+	struct gsb_ranges host_owned;	/* pinned memory that goes with it */
 	uint64_t window_base, window_size;
 	uint64_t device_used_bytes; /* as the device counts: allocations, variables of modules */
 	uint32_t index;
@@ -85,10 +84,9 @@ struct gsb_tenant {
 	uint64_t loader_round;	    /* of its last job */
 	uint64_t device_used_bytes; /* of its contexts */
 	uint64_t host_used_bytes;
-	uint64_t code_used_bytes; /* host memory of its modules */
-	uint64_t host_ns;	  /* virtual clock: when its last record was posted */
-	uint64_t
-		running_since_ns; /* real time since when it holds up virtual time; 0: it does not */
+	uint64_t code_used_bytes;  /* host memory of its modules */
+	uint64_t host_ns;	   /* virtual clock: when its last record was posted */
+	uint64_t running_since_ns; /* real time; since then it holds up virtual time; 0: not */
 	bool charged; /* it did so for too long: time goes on without it until it blocks */
 	struct gsb_log_limit log;    /* of what it causes */
 	char why[256];		     /* why it is cut off */
