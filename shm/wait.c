@@ -83,11 +83,24 @@ bool gsb_wait_holds(struct gsb_region *region, uint32_t slot, const struct gsb_w
 
 /* ---- tenant ---- */
 
+/* E looks no further: so before anything that it must see. */
+static void note_used(struct gsb_region *region, uint32_t n)
+{
+	_Atomic uint32_t *used = &region->header.n_threads;
+	uint32_t seen = atomic_load_explicit(used, memory_order_relaxed);
+
+	while (seen < n && !atomic_compare_exchange_weak(used, &seen, n))
+		;
+}
+
 int gsb_thread_acquire(struct gsb_region *region, uint32_t *slot)
 {
 	for (uint32_t i = 0; i < GSB_N_THREADS; i++) {
 		struct gsb_thread *t = &region->threads[i];
 
+		if (atomic_load_explicit(&t->state, memory_order_relaxed) != GSB_THREAD_FREE)
+			continue;
+		note_used(region, i + 1);
 		if (!cas_state(t, GSB_THREAD_FREE, GSB_THREAD_RUNNING))
 			continue;
 		t->tid = (uint32_t)syscall(SYS_gettid);
@@ -196,6 +209,13 @@ int gsb_thread_wait(struct gsb_region *region, uint32_t slot, const struct gsb_w
 
 /* ---- engine ---- */
 
+static uint32_t n_used(struct gsb_region *region)
+{
+	uint32_t n = atomic_load_explicit(&region->header.n_threads, memory_order_acquire);
+
+	return n < GSB_N_THREADS ? n : GSB_N_THREADS;
+}
+
 static bool wake_if_due(struct gsb_region *region, uint32_t slot, bool fatal)
 {
 	struct gsb_thread *t = &region->threads[slot];
@@ -220,10 +240,12 @@ static bool wake_if_due(struct gsb_region *region, uint32_t slot, bool fatal)
 unsigned gsb_wake_waiters(struct gsb_region *region)
 {
 	bool fatal = is_fatal(region);
+	uint32_t n_words;
 	unsigned n = 0;
 
 	atomic_thread_fence(memory_order_seq_cst);
-	for (uint32_t word = 0; word < GSB_N_THREADS / 64; word++) {
+	n_words = (n_used(region) + 63) / 64;
+	for (uint32_t word = 0; word < n_words; word++) {
 		uint64_t bits =
 			atomic_load_explicit(&region->header.blocked[word], memory_order_seq_cst);
 
@@ -236,7 +258,9 @@ unsigned gsb_wake_waiters(struct gsb_region *region)
 
 bool gsb_threads_others_blocked(struct gsb_region *region, uint32_t slot)
 {
-	for (uint32_t i = 0; i < GSB_N_THREADS; i++)
+	uint32_t n = n_used(region);
+
+	for (uint32_t i = 0; i < n; i++)
 		if (i != slot && atomic_load_explicit(&region->threads[i].state,
 						      memory_order_acquire) == GSB_THREAD_RUNNING)
 			return false;

@@ -27,12 +27,12 @@
 #include "gsb/handle.h"
 
 #define GSB_WIRE_MAGIC 0x31576b72425347ffull /* also tells the byte order */
-#define GSB_WIRE_MAJOR 1		     /* differs: no understanding */
+#define GSB_WIRE_MAJOR 2		     /* differs: no understanding */
 #define GSB_WIRE_MINOR 0		     /* higher: more records, same layout */
 
 /* Feature bits of hello; a bit that a side does not know is refused by name. */
 #define GSB_FEATURE_STAGING	(1ull << 0) /* copies through the staging memfd: always there */
-#define GSB_FEATURE_HOST_WINDOW (1ull << 2) /* pinned host memory at one address on both sides */
+#define GSB_FEATURE_HOST_WINDOW (1ull << 1) /* pinned host memory at one address on both sides */
 #define GSB_FEATURES_KNOWN	(GSB_FEATURE_STAGING | GSB_FEATURE_HOST_WINDOW)
 
 /*
@@ -62,7 +62,7 @@ static_assert(GSB_HOST_WINDOW_BASE + GSB_N_SLOTS * GSB_HOST_WINDOW_STRIDE <=
 	      "no window of a slot meets another or a program");
 
 /* Sizes of the region's tables. */
-#define GSB_N_THREADS	    128 /* threads of one process that can call at the same time */
+#define GSB_N_THREADS	    1024 /* calls of one process that can wait at the same time */
 #define GSB_N_CTXS	    64
 #define GSB_N_STREAMS	    4096  /* live streams of one process, default streams included */
 #define GSB_N_EVENTS	    65536 /* live events of one process */
@@ -72,6 +72,7 @@ static_assert(GSB_HOST_WINDOW_BASE + GSB_N_SLOTS * GSB_HOST_WINDOW_STRIDE <=
 #define GSB_RECORD_ALIGN    16
 #define GSB_INLINE_COPY_MAX 2048  /* bytes of a copy that travel in the record itself */
 #define GSB_NAME_MAX	    16384 /* bytes of a kernel's or variable's name, C++ mangling included */
+#define GSB_LOG_TEXT_MAX    2048  /* bytes of a log text that the library takes */
 #define GSB_TENANT_NAME_MAX 64
 
 /* ---- records ---- */
@@ -275,8 +276,10 @@ struct gsb_reply_function {
 };
 
 /*
- * A thread of the tenant. The state word is its futex, its answer to "may virtual time go on", and
- * the place where it says what it waits for.
+ * A slot of a thread of the tenant, which takes it at its first call and mostly keeps it until it
+ * ends; when there are more threads than slots, one that is in no call lends its own to one that is.
+ * The state word is the thread's futex, its answer to "may virtual time go on", and the place where
+ * it says what it waits for.
  *
  *        T: CAS at its first call       T: release, after the wait fields
  *   FREE ------------------------> RUNNING ------------------------> BLOCKED
@@ -309,7 +312,7 @@ struct gsb_thread {
 	_Atomic uint32_t state;	     /* T and E, see above */
 	_Atomic uint32_t wait_kind;  /* T writes before BLOCKED; E reads after acq of state */
 	_Atomic uint32_t wait_index; /* likewise */
-	uint32_t tid;		     /* T: kernel thread id, for gsbctl ps; not trusted */
+	_Atomic uint32_t tid;	     /* T: kernel thread id, for gsbctl ps; not trusted */
 	_Atomic uint64_t wait_value; /* as wait_kind */
 	/* E: number of the last answered call; rel after status, size and the reply bytes / T acq */
 	_Atomic uint64_t call;
@@ -361,6 +364,8 @@ struct gsb_region_header {
 	_Atomic uint32_t doorbell, keep;
 	/* E: stream records completed so far, all streams; rel / T acq. */
 	_Atomic uint64_t n_completed;
+	/* T: slots from here on were never taken. E only reads, and never more than GSB_N_THREADS. */
+	_Alignas(64) _Atomic uint32_t n_threads;
 	/* T: bit i is set from before thread i is BLOCKED until after it runs again. E only reads. */
 	_Alignas(64) _Atomic uint64_t blocked[GSB_N_THREADS / 64];
 	/* E: CUresult of a tenant that was cut off, for every later call; 0 = none. rel / T acq */

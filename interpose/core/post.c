@@ -71,9 +71,9 @@ CUresult gsb_post_destroy(enum gsb_rec_type type, struct gsb_object_table *t, ui
 	return CUDA_SUCCESS;
 }
 
-CUresult gsb_call(const struct gsb_call *c, const void **reply, uint32_t *reply_bytes)
+/* The slot is ours until its answer is copied. */
+static CUresult post_call(const struct gsb_call *c)
 {
-	const struct gsb_thread *t;
 	struct gsb_post p;
 	CUresult result = gsb_post_begin_if(&p, c->type, &c->guard, c->body_bytes + c->extra_bytes);
 
@@ -84,43 +84,62 @@ CUresult gsb_call(const struct gsb_call *c, const void **reply, uint32_t *reply_
 	if (c->extra_bytes)
 		memcpy((uint8_t *)p.body + c->body_bytes, c->extra, c->extra_bytes);
 	gsb_post_end(&p);
-	result = gsb_wait(GSB_WAIT_REPLY, 0, gsb_self.call);
-	if (result)
-		return result;
-	t = &gsb_proc.region->threads[gsb_self.slot];
-	if (reply) {
-		*reply = gsb_proc.region->replies[gsb_self.slot];
-		*reply_bytes = t->reply_bytes > GSB_REPLY_BYTES ? GSB_REPLY_BYTES : t->reply_bytes;
+	return gsb_wait(GSB_WAIT_REPLY, 0, gsb_self.call);
+}
+
+static CUresult copy_answer(struct gsb_reply_room *a)
+{
+	const struct gsb_thread *t = &gsb_proc.region->threads[gsb_self.slot];
+
+	if (a) {
+		a->n = t->reply_bytes < a->room ? t->reply_bytes : a->room;
+		memcpy(a->bytes, gsb_proc.region->replies[gsb_self.slot], a->n);
 	}
 	return (CUresult)t->status;
 }
 
+CUresult gsb_call(const struct gsb_call *c, struct gsb_reply_room *answer)
+{
+	CUresult result = gsb_self_take_slot();
+
+	if (answer)
+		answer->n = 0;
+	if (result)
+		return result;
+	result = post_call(c);
+	if (!result)
+		result = copy_answer(answer);
+	gsb_self_give_slot();
+	return result;
+}
+
 CUresult gsb_call_into(const struct gsb_call *c, void *out, uint32_t out_bytes)
 {
-	const void *reply = NULL;
-	uint32_t bytes = 0;
-	CUresult result = gsb_call(c, &reply, &bytes);
+	uint8_t bytes[64];
+	struct gsb_reply_room answer = {.bytes = bytes, .room = sizeof(bytes)};
+	CUresult result = gsb_call(c, &answer);
 
 	if (result)
 		return result;
-	if (bytes != out_bytes)
+	if (answer.n != out_bytes)
 		return CUDA_ERROR_SYSTEM_DRIVER_MISMATCH;
-	memcpy(out, reply, out_bytes);
+	memcpy(out, bytes, out_bytes);
 	return CUDA_SUCCESS;
 }
 
 CUresult gsb_wait(enum gsb_wait_kind kind, uint32_t index, uint64_t value)
 {
 	const struct gsb_wait w = {.kind = kind, .index = index, .value = value};
-	CUresult result = gsb_self_enter();
+	CUresult result = gsb_self_take_slot();
 
 	if (result)
 		return result;
 	gsb_fault_point(GSB_FAULT_WAITING);
-	return gsb_thread_wait(gsb_proc.region, gsb_self.slot, &w,
-			       gsb_proc.spins ? &gsb_proc.spin : NULL, &gsb_self.spin)
-		       ? gsb_process_give_up()
-		       : CUDA_SUCCESS;
+	if (gsb_thread_wait(gsb_proc.region, gsb_self.slot, &w,
+			    gsb_proc.spins ? &gsb_proc.spin : NULL, &gsb_self.spin))
+		result = gsb_process_give_up();
+	gsb_self_give_slot();
+	return result;
 }
 
 uint64_t gsb_n_completed(void)

@@ -163,14 +163,20 @@ struct gsb_call {
 	uint32_t body_bytes, extra_bytes;
 };
 
+/* Room for what the engine answers; it is the thread's own, because its slot may be another's after the call. */
+struct gsb_reply_room {
+	void *bytes;
+	uint32_t room, n; /* n: how many came, at most room */
+};
+
 /*
  * gsb_call() - post and wait for the answer
- * @reply: the answer in shared memory, valid until this thread's next call; NULL when nothing is wanted
- * Return: the engine's result, or why there is none.
+ * @answer: NULL when nothing is wanted
+ * Return: the engine's result, or why there is none; then nothing came.
  */
-CUresult gsb_call(const struct gsb_call *c, const void **reply, uint32_t *reply_bytes);
+CUresult gsb_call(const struct gsb_call *c, struct gsb_reply_room *answer);
 
-/* The answer copied out; one of another size is CUDA_ERROR_SYSTEM_DRIVER_MISMATCH. */
+/* An answer of a known size; another one is CUDA_ERROR_SYSTEM_DRIVER_MISMATCH. */
 CUresult gsb_call_into(const struct gsb_call *c, void *out, uint32_t out_bytes);
 
 /* Sleep until a word of the region is there. Fails only when the engine is gone. */

@@ -30,14 +30,16 @@ struct gsb_thread_stream {
  * the heap. The model is initial-exec, so that reading it never allocates.
  */
 struct gsb_self {
-	uint32_t slot;	      /* in the region, valid with is_known */
-	bool is_known;	      /* slot is ours */
+	uint32_t slot;	      /* in the region, ours while we use it; see gsb_self_take_slot() */
+	uint32_t id;	      /* whose slots are, never the same twice; 0: not known yet */
+	uint16_t n_uses;      /* of the slot, one inside the other */
+	bool is_known;	      /* this thread's end will be noticed */
 	bool was_known;	      /* while suspended */
 	bool is_suspended;    /* in a host function: CUDA closes its interface there */
 	uint8_t capture_mode; /* CUstreamCaptureMode */
 	uint32_t depth, room; /* of stack */
 	uint32_t n_streams;
-	uint64_t call; /* number of the last call */
+	uint64_t call; /* number of the last call in this slot */
 	struct gsb_spin spin;
 	struct gsb_cu_ctx_ref top;    /* the current context; ctx NULL: none */
 	struct gsb_cu_ctx_ref *stack; /* what is below it */
@@ -49,8 +51,17 @@ extern __thread struct gsb_self gsb_self __attribute__((tls_model("initial-exec"
 /* Have end(self) called when a thread of the tenant ends, while its slot is still its own. */
 void gsb_self_at_end(void (*end)(struct gsb_self *self));
 
-/* Give this thread a slot of the region. CUDA_ERROR_OUT_OF_MEMORY when all are taken, and says so. */
+/* Have this thread's end noticed, and give it a slot of the region if one is free. CUDA_ERROR_OUT_OF_MEMORY. */
 CUresult gsb_self_register(void);
+
+/*
+ * gsb_self_take_slot() - a slot for a call that waits, until gsb_self_give_slot()
+ * A thread's own, if it still has one; else one that is free, or another thread's that is in no call. When all are in
+ * calls this waits for the first that returns. A thread that lent its slot is not seen by virtual time until its next
+ * call. CUDA_ERROR_NOT_PERMITTED, CUDA_ERROR_OUT_OF_MEMORY as registering.
+ */
+CUresult gsb_self_take_slot(void);
+void gsb_self_give_slot(void);
 
 /* Keep the slot and refuse every call that would use it, with CUDA_ERROR_NOT_PERMITTED. */
 void gsb_self_suspend(void);

@@ -27,7 +27,7 @@ static CUresult activate(struct gsb_cu_ctx *ctx, uint64_t wire)
 	result = gsb_call(&(struct gsb_call){.type = GSB_REC_CTX_CREATE,
 					     .body = &body,
 					     .body_bytes = sizeof(body)},
-			  NULL, NULL);
+			  NULL);
 	if (result) {
 		gsb_object_release(&gsb_cu_streams, body.legacy);
 		return result;
@@ -51,7 +51,7 @@ static void deactivate(struct gsb_cu_ctx *ctx)
 	gsb_call(&(struct gsb_call){.type = GSB_REC_CTX_DESTROY,
 				    .body = &body,
 				    .body_bytes = sizeof(body)},
-		 NULL, NULL);
+		 NULL);
 	gsb_objects_release(wire);
 }
 

@@ -147,17 +147,16 @@ CUresult gsb_cu_function_prepare(uint64_t handle)
 {
 	const struct gsb_rec_object body = {.handle = handle};
 	struct gsb_cu_function *f = gsb_cu_function_get(handle);
-	const void *text = "";
-	uint32_t bytes = 0;
+	char text[GSB_LOG_TEXT_MAX];
+	struct gsb_reply_room log = {.bytes = text, .room = sizeof(text)};
 	CUresult result = gsb_call(&(struct gsb_call){.type = GSB_REC_FUNCTION_PREPARE,
 						      .guard = gsb_cu_function_guard(handle),
 						      .body = &body,
 						      .body_bytes = sizeof(body)},
-				   &text, &bytes);
+				   &log);
 
-	if (result && bytes)
-		gsb_log(GSB_LOG_ERROR, "module", "a launch is refused: %.*s", (int)bytes,
-			(const char *)text);
+	if (result && log.n)
+		gsb_log(GSB_LOG_ERROR, "module", "a launch is refused: %.*s", (int)log.n, text);
 	if (!result && f)
 		atomic_store_explicit(&f->is_ready, true, memory_order_relaxed);
 	return result;

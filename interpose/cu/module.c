@@ -35,7 +35,7 @@ static CUresult ship_piece(struct gsb_rec_image_part *body, const uint8_t *bytes
 	result = gsb_call(&(struct gsb_call){.type = GSB_REC_IMAGE_PART,
 					     .body = body,
 					     .body_bytes = sizeof(*body)},
-			  NULL, NULL);
+			  NULL);
 	gsb_chunk_give_back(&chunk);
 	return result;
 }
@@ -98,18 +98,18 @@ void gsb_jit_logs_fail(struct gsb_jit_logs *logs, const char *reason)
 static CUresult load(uint64_t module, uint64_t wire, uint64_t image, struct gsb_jit_logs *logs)
 {
 	const struct gsb_rec_module_load body = {.module = module, .ctx = wire, .image = image};
-	const void *text = "";
-	uint32_t bytes = 0;
+	char text[GSB_LOG_TEXT_MAX];
+	struct gsb_reply_room log = {.bytes = text, .room = sizeof(text)};
 	CUresult result = gsb_call(&(struct gsb_call){.type = GSB_REC_MODULE_LOAD,
 						      .guard = gsb_cu_wire_guard(wire),
 						      .body = &body,
 						      .body_bytes = sizeof(body)},
-				   &text, &bytes);
+				   &log);
 
-	fill_logs(logs, result != CUDA_SUCCESS, text, bytes);
+	fill_logs(logs, result != CUDA_SUCCESS, text, log.n);
 	if (result)
 		gsb_log(GSB_LOG_WARN, "module", "the engine did not load an image: %.*s",
-			(int)bytes, (const char *)text);
+			(int)log.n, text);
 	return result;
 }
 
@@ -185,7 +185,7 @@ CUresult gsb_cu_module_unload(uint64_t handle)
 					.guard = gsb_cu_wire_guard(wire),
 					.body = &body,
 					.body_bytes = sizeof(body)},
-		     NULL, NULL) == CUDA_ERROR_CONTEXT_IS_DESTROYED)
+		     NULL) == CUDA_ERROR_CONTEXT_IS_DESTROYED)
 		return CUDA_SUCCESS; /* it goes with its context, which releases it */
 	gsb_object_children_release(&gsb_cu_functions, handle);
 	gsb_object_release(&gsb_cu_modules, handle);
@@ -199,45 +199,43 @@ static struct gsb_guard guard_of(uint64_t handle)
 	return gsb_object_guard(&gsb_cu_modules, handle, CUDA_ERROR_INVALID_HANDLE);
 }
 
-static CUresult ask_name(uint64_t handle, unsigned i, const void **name, uint32_t *bytes)
+static CUresult ask_name(uint64_t handle, unsigned i, struct gsb_reply_room *name)
 {
 	const struct gsb_rec_function_name body = {.module = handle, .index = i};
-	CUresult result = gsb_call(&(struct gsb_call){.type = GSB_REC_FUNCTION_NAME,
-						      .guard = guard_of(handle),
-						      .body = &body,
-						      .body_bytes = sizeof(body)},
-				   name, bytes);
 
-	return !result && *bytes > GSB_NAME_MAX ? CUDA_ERROR_SYSTEM_DRIVER_MISMATCH : result;
+	return gsb_call(&(struct gsb_call){.type = GSB_REC_FUNCTION_NAME,
+					   .guard = guard_of(handle),
+					   .body = &body,
+					   .body_bytes = sizeof(body)},
+			name);
 }
 
 CUresult gsb_cu_module_kernel_name(uint64_t handle, unsigned i, char **name)
 {
-	const void *reply = NULL;
-	uint32_t bytes = 0;
-	CUresult result = ask_name(handle, i, &reply, &bytes);
+	struct gsb_reply_room answer = {.bytes = malloc(GSB_NAME_MAX + 1), .room = GSB_NAME_MAX};
+	CUresult result = answer.bytes ? ask_name(handle, i, &answer) : CUDA_ERROR_OUT_OF_MEMORY;
 
 	if (result == CUDA_ERROR_NOT_SUPPORTED)
 		gsb_log(GSB_LOG_ERROR, "module",
 			"kernel %u of a module has a name of over %d bytes, which is the limit: "
 			"it cannot be used by a program under the broker",
 			i, GSB_NAME_MAX);
-	if (result)
+	if (result) {
+		free(answer.bytes);
 		return result;
-	*name = strndup(reply, bytes);
-	return *name ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	*name = answer.bytes;
+	(*name)[answer.n] = 0;
+	return CUDA_SUCCESS;
 }
 
 /* One whose name is too long is counted like the rest. */
 CUresult gsb_cu_module_count(uint64_t handle, unsigned *count)
 {
-	const void *reply = NULL;
-	uint32_t bytes = 0;
 	unsigned n = 0;
 	CUresult result;
 
-	while (!(result = ask_name(handle, n, &reply, &bytes)) ||
-	       result == CUDA_ERROR_NOT_SUPPORTED)
+	while (!(result = ask_name(handle, n, NULL)) || result == CUDA_ERROR_NOT_SUPPORTED)
 		n++;
 	if (result != CUDA_ERROR_NOT_FOUND)
 		return result;
@@ -265,17 +263,17 @@ static CUresult fetch(uint64_t module, const char *name, struct gsb_cu_function 
 		.module = module,
 		.name_bytes = (uint32_t)strlen(name),
 	};
-	const void *reply = NULL;
-	uint32_t bytes = 0;
+	struct gsb_function_info info;
+	struct gsb_reply_room answer = {.bytes = &info, .room = sizeof(info)};
 	CUresult result = gsb_call(&(struct gsb_call){.type = GSB_REC_FUNCTION_GET,
 						      .guard = guard_of(module),
 						      .body = &body,
 						      .body_bytes = sizeof(body),
 						      .extra = name,
 						      .extra_bytes = body.name_bytes},
-				   &reply, &bytes);
+				   &answer);
 
-	return result ? result : gsb_cu_function_fill(f, reply, bytes);
+	return result ? result : gsb_cu_function_fill(f, &info, answer.n);
 }
 
 CUresult gsb_cu_module_function(uint64_t handle, const char *name, uint64_t *function)

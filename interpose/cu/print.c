@@ -16,21 +16,19 @@ _Atomic uint32_t gsb_print_n_seen;
 static pthread_mutex_t lock =
 	PTHREAD_MUTEX_INITIALIZER; /* texts are written in the order of reading */
 
+static struct gsb_reply_print piece; /* lock */
+
 /* The next piece; whether there was one. */
 static bool write_some(void)
 {
 	const struct gsb_call call = {.type = GSB_REC_PRINT_READ};
-	const void *reply = NULL;
-	const struct gsb_reply_print *p;
-	uint32_t bytes = 0, n;
-	FILE *to;
+	struct gsb_reply_room reply = {.bytes = &piece, .room = sizeof(piece)};
+	uint32_t n;
 
-	if (gsb_call(&call, &reply, &bytes) || bytes < offsetof(struct gsb_reply_print, text))
+	if (gsb_call(&call, &reply) || reply.n < offsetof(struct gsb_reply_print, text))
 		return false;
-	p = reply;
-	n = bytes - (uint32_t)offsetof(struct gsb_reply_print, text);
-	to = p->to_stderr ? stderr : stdout;
-	fwrite(p->text, 1, n, to);
+	n = reply.n - (uint32_t)offsetof(struct gsb_reply_print, text);
+	fwrite(piece.text, 1, n, piece.to_stderr ? stderr : stdout);
 	if (!n)
 		fflush(stdout);
 	return n > 0;

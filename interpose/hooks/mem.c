@@ -53,7 +53,7 @@ static CUresult free_range(enum gsb_rec_type type, const struct gsb_alloc *a)
 					   .guard = gsb_cu_wire_guard(a->wire),
 					   .body = &body,
 					   .body_bytes = sizeof(body)},
-			NULL, NULL);
+			NULL);
 }
 
 /* ---- device memory ---- */

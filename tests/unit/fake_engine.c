@@ -316,7 +316,7 @@ static void look_at_threads(void)
 {
 	unsigned n = 0;
 
-	for (int i = 0; i < GSB_N_THREADS; i++) {
+	for (uint32_t i = 0; i < region->header.n_threads; i++) {
 		if (region->threads[i].state != GSB_THREAD_BLOCKED)
 			continue;
 		n++;

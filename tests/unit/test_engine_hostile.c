@@ -339,7 +339,7 @@ static void test_thread_that_there_is_not_cuts_off(void **state)
 
 	rec->thread = GSB_N_THREADS;
 	gsb_ring_commit(&f->bad.producer, rec);
-	expect_cut(f, "thread 128");
+	expect_cut(f, "thread 1024");
 }
 
 static void test_event_record_out_of_number_cuts_off(void **state)

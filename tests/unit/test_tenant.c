@@ -506,6 +506,79 @@ static void test_descriptors_lie_high_and_end_with_execve(void **state)
 	run_case(body_descriptors);
 }
 
+/* ---- more threads than slots ---- */
+
+#define N_CALLERS (GSB_N_THREADS + 80)
+
+static pthread_barrier_t all_called;
+
+struct caller {
+	pthread_t thread;
+	CUdeviceptr common, own;
+	CUresult result;
+};
+
+/* All wait for held work at once, then all for an answer; before, each has made a call, and so has had a slot. */
+static void *caller_main(void *arg)
+{
+	struct caller *c = arg;
+	size_t a, b;
+
+	c->result = cu.cuCtxSetCurrent(context);
+	if (!c->result)
+		c->result = cu.cuMemGetInfo_v2(&a, &b);
+	pthread_barrier_wait(&all_called);
+	if (!c->result)
+		c->result = cu.cuMemsetD8Async(c->common, 0, 64, NULL);
+	if (!c->result)
+		c->result = cu.cuStreamSynchronize(NULL);
+	pthread_barrier_wait(&all_called); /* what is held next is not what they waited for */
+	pthread_barrier_wait(&all_called);
+	if (!c->result)
+		c->result = cu.cuMemAlloc_v2(&c->own, 64);
+	return NULL;
+}
+
+/* Until as many wait as there are slots; then the others wait for a slot. */
+static void await_full(_Atomic bool *held)
+{
+	*held = true;
+	pthread_barrier_wait(&all_called);
+	while (engine->n_blocked < GSB_N_THREADS)
+		sched_yield();
+	*held = false;
+}
+
+static void body_many_threads(void)
+{
+	static struct caller callers[N_CALLERS];
+	pthread_attr_t small;
+	CUdeviceptr dev;
+
+	start_tenant();
+	CHECK(!cu.cuMemAlloc_v2(&dev, 64));
+	CHECK(!pthread_barrier_init(&all_called, NULL, N_CALLERS + 1));
+	CHECK(!pthread_attr_init(&small) && !pthread_attr_setstacksize(&small, 1 << 18));
+	for (int i = 0; i < N_CALLERS; i++) {
+		callers[i].common = dev;
+		CHECK(!pthread_create(&callers[i].thread, &small, caller_main, &callers[i]));
+	}
+	await_full(&engine->hold);
+	pthread_barrier_wait(&all_called);
+	await_full(&engine->ignore_ring);
+	for (int i = 0; i < N_CALLERS; i++) {
+		CHECK(!pthread_join(callers[i].thread, NULL) && !callers[i].result);
+		for (int j = 0; j < i; j++)
+			CHECK(callers[i].own != callers[j].own);
+	}
+}
+
+static void test_more_threads_than_slots_all_get_their_answers(void **state)
+{
+	run_case(body_many_threads);
+	assert_string_equal(said, "");
+}
+
 /* ---- thread keys ---- */
 
 static void body_no_keys(void)
@@ -602,6 +675,7 @@ int main(void)
 		cmocka_unit_test(test_death_of_the_engine_is_seen_while_a_host_function_blocks),
 		cmocka_unit_test(test_closed_descriptors_are_noticed_and_nobody_elses_are_written),
 		cmocka_unit_test(test_descriptors_lie_high_and_end_with_execve),
+		cmocka_unit_test(test_more_threads_than_slots_all_get_their_answers),
 		cmocka_unit_test(test_process_without_thread_keys_is_told_and_keeps_its_own),
 		cmocka_unit_test(test_failing_query_waits_for_progress_in_virtual_time),
 		cmocka_unit_test(test_blocking_launches_return_when_complete),

@@ -25,6 +25,7 @@ static int setup(void **state)
 {
 	*state = aligned_alloc(4096, sizeof(struct gsb_region));
 	memset(*state, 0, sizeof(struct gsb_region));
+	((struct gsb_region *)*state)->header.n_threads = GSB_N_THREADS; /* set by hand here */
 	return 0;
 }
 
