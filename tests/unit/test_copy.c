@@ -144,6 +144,32 @@ static void test_sync_copy_from_pageable_waits_for_its_stream_first(void **state
 	assert_int_equal(count(GSB_REC_COPY), 1);
 }
 
+static CUresult call_htod_to(void *arg)
+{
+	return cu.cuMemcpyHtoD_v2(*(CUdeviceptr *)arg, host, 64);
+}
+
+/* Another thread frees the destination while the copy waits for its stream. */
+static void test_copy_to_memory_that_is_freed_meanwhile_is_refused(void **state)
+{
+	CUdeviceptr freed;
+	struct waiter w;
+
+	assert_cu(cu.cuMemAlloc_v2(&freed, 4096));
+	engine->hold = true;
+	assert_cu(cu.cuMemsetD8Async(dev, 1, 16, NULL));
+	while (engine->n_blocked) /* this thread was: the engine looks from time to time */
+		sched_yield();
+	waiter_start(&w, call_htod_to, &freed);
+	while (!engine->n_blocked && !w.is_back)
+		sched_yield();
+	assert_false(w.is_back);
+	assert_cu(cu.cuMemFree_v2(freed));
+	engine->hold = false;
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, waiter_join(&w));
+	assert_int_equal(count(GSB_REC_COPY), 0);
+}
+
 static void test_rectangle_from_pageable_is_gathered(void **state)
 {
 	const CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_HOST,
@@ -443,6 +469,8 @@ int main(void)
 		cmocka_unit_test_setup(test_staging_is_taken_again_only_when_its_copy_is_done,
 				       set_up),
 		cmocka_unit_test_setup(test_sync_copy_from_pageable_waits_for_its_stream_first,
+				       set_up),
+		cmocka_unit_test_setup(test_copy_to_memory_that_is_freed_meanwhile_is_refused,
 				       set_up),
 		cmocka_unit_test_setup(test_rectangle_from_pageable_is_gathered, set_up),
 		cmocka_unit_test_setup(test_rows_wider_than_a_chunk_are_cut, set_up),
