@@ -38,11 +38,18 @@ int gsb_admission_check(const struct gsb_admission_config *a, const struct gsb_a
 			 r->peer.uid);
 		return -EACCES;
 	}
-	if (r->n_tenants >= a->max_tenants || r->n_tenants_of_uid >= a->max_tenants_per_uid) {
+	if (r->n_tenants >= a->max_tenants) {
 		snprintf(why, GSB_REASON_MAX,
-			 "%u tenants are running, %u of them of uid %u: wait until one ends, or "
-			 "raise max_tenants or max_tenants_per_uid in gsbroker.conf",
-			 r->n_tenants, r->n_tenants_of_uid, r->peer.uid);
+			 "max_tenants is reached (%u of %u): wait until a tenant ends, or raise it "
+			 "in gsbroker.conf",
+			 r->n_tenants, (unsigned)a->max_tenants);
+		return -EUSERS;
+	}
+	if (r->n_tenants_of_uid >= a->max_tenants_per_uid) {
+		snprintf(why, GSB_REASON_MAX,
+			 "max_tenants_per_uid is reached (%u of %u for uid %u): wait until one of "
+			 "them ends, or raise it in gsbroker.conf",
+			 r->n_tenants_of_uid, (unsigned)a->max_tenants_per_uid, r->peer.uid);
 		return -EUSERS;
 	}
 	return 0;

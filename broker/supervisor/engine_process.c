@@ -197,7 +197,7 @@ int gsb_engine_process_start(struct gsb_engine_process *p, const struct gsb_devi
 	p->state = GSB_ENGINE_STARTING;
 	p->n_starts++;
 	gsb_timer_set(&p->s->loop, &p->timer, p->s->config->broker.start_timeout_ms);
-	gsb_log(GSB_LOG_INFO, TOPIC, "%s for uid %u started: pid %d, start %u, %u deaths so far",
+	gsb_log(GSB_LOG_INFO, TOPIC, "%s for uid %u started: pid %d, start %u, deaths so far: %u",
 		p->spec, p->uid, (int)p->pid, p->n_starts, p->n_deaths);
 	return 0;
 err_spawn:

@@ -297,8 +297,8 @@ static void on_unasked_end(struct gsb_served_engine *e, const char *how)
 	p->n_deaths++;
 	p->s->n_engines_died++;
 	gsb_log(GSB_LOG_ERROR, TOPIC,
-		"%s (pid %d) %s with %u tenants%s%s; death %u; the next tenant gets a new engine",
-		p->spec, (int)p->pid, how, tenants_in(e), *p->failure ? ": " : "", p->failure,
+		"%s (pid %d) %s%s%s; tenants lost: %u; death %u; the next tenant gets a new engine",
+		p->spec, (int)p->pid, how, *p->failure ? ": " : "", p->failure, tenants_in(e),
 		p->n_deaths);
 	snprintf(why, sizeof(why), "the engine of %.80s %.50s%s%.100s", p->spec, how,
 		 *p->failure ? ": " : "", p->failure);

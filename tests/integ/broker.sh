@@ -248,7 +248,7 @@ broker_counts_tenants_against_their_limit() {
 	start_broker
 	hold
 	expect_match "$answer" "^welcome 1 "
-	expect_match "$(hello)" "^refused -87 1 tenants are running"
+	expect_match "$(hello)" "^refused -87 max_tenants is reached \(1 of 1\): wait until a tenant ends"
 	kill "$client"
 	await_log "tenant 1 'hello' has ended"
 	expect_match "$(hello)" "^welcome "
@@ -375,7 +375,7 @@ broker_engine_that_was_killed_is_started_again() {
 	hold
 	engine=$(children_of "$broker")
 	kill -KILL "$engine"
-	await_log "emu:/ok \(pid $engine\) was ended by signal 9 \(Killed\) with 1 tenants; death 1; the next tenant gets a new engine"
+	await_log "emu:/ok \(pid $engine\) was ended by signal 9 \(Killed\); tenants lost: 1; death 1; the next tenant gets a new engine"
 	expect_equal "$(json_value "$(gsbctl status --json)" tenants)" 0
 	expect_match "$(hello)" "^welcome 2 "
 	status=$(gsbctl status --json)
