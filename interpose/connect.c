@@ -118,9 +118,9 @@ static CUresult say_no_hello(ssize_t err)
 							 : CUDA_ERROR_SYSTEM_NOT_READY;
 }
 
-static void copy_name(char *to, const char *from)
+static void copy_name(char *to, const char *from, size_t n)
 {
-	strncpy(to, from ? from : "", GSB_TENANT_NAME_MAX - 1);
+	strncpy(to, from ? from : "", n);
 }
 
 static int send_hello(int fd)
@@ -130,8 +130,9 @@ static int send_hello(int fd)
 	gsb_msg_init(&hello.msg, GSB_MSG_HELLO, sizeof(hello));
 	hello.features_wanted = GSB_FEATURE_STAGING | GSB_FEATURE_HOST_WINDOW;
 	hello.pid = (uint32_t)getpid();
-	copy_name(hello.tenant, secure_getenv("GSB_TENANT"));
-	copy_name(hello.program, program_invocation_short_name);
+	/* A name that is too long fills its room without an end, and is refused: cut, it would be another's. */
+	copy_name(hello.tenant, secure_getenv("GSB_TENANT"), GSB_TENANT_NAME_MAX);
+	copy_name(hello.program, program_invocation_short_name, GSB_TENANT_NAME_MAX - 1);
 	return gsb_channel_send(fd, &hello.msg, NULL, 0);
 }
 

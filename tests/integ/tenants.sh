@@ -186,6 +186,15 @@ tenants_engine_killed_is_told_to_all_and_a_new_one_serves() {
 	end_broker
 }
 
+tenants_name_that_is_too_long_is_refused() {
+	start_real_broker
+	status_of env GSB_TENANT="$(printf '%064d' 0)" GSB_SOCKET="$dir/s" ASAN_OPTIONS=$tenant_asan \
+		LD_PRELOAD="$build/interpose/libgsbroker.so" "$gpu_db" counter --n 1
+	expect_equal "$status" 2
+	expect_match "$output" "refused this process: the tenant name must be 1 to 63 letters, digits and any of _-.@:\+: check GSB_TENANT"
+	end_broker
+}
+
 # It measures on a broker of its own, whatever runs here.
 tenants_bench_runs_beside_a_broker() {
 	start_real_broker
@@ -271,6 +280,7 @@ run_case tenants_kernel_that_runs_is_shown
 run_case tenants_beyond_the_last_place_are_refused
 run_case tenants_program_that_executes_itself_leaves_nothing
 run_case tenants_engine_killed_is_told_to_all_and_a_new_one_serves
+run_case tenants_name_that_is_too_long_is_refused
 run_case tenants_bench_runs_beside_a_broker
 run_case tenants_log_that_nobody_reads_stops_nobody
 run_case tenants_draining_broker_is_not_ready_for_new_ones
