@@ -2,7 +2,8 @@
  * emu_watch.h - how many instructions of the processor touch a page: a count that does not depend on time.
  *
  * The page is closed; an instruction that touches it faults, is counted, and is executed alone with the page
- * open (the trap flag ends that). x86-64 only; elsewhere t_watch_start() says no.
+ * open (the trap flag ends that). x86-64 only, and not under ThreadSanitizer, whose own operations would be
+ * counted; elsewhere t_watch_start() says no.
  */
 #ifndef GSB_TESTS_EMU_WATCH_H
 #define GSB_TESTS_EMU_WATCH_H

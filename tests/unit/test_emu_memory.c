@@ -574,11 +574,11 @@ static void test_vector_that_releases_brings_what_was_before(void **state)
 		     ".reg .b64 %rd<4>;\nld.param.u64 %rd0, [io]; mov.u32 %r0, %tid.x;\n"
 		     "mov.u32 %r1, %ctaid.x; mad.wide.u32 %rd1, %r0, 64, %rd0; mov.u32 %r2, 1;\n"
 		     "setp.eq.u32 %p0, %r1, 1; @%p0 bra reader;\n"
-		     "writer: st.global.u32 [%rd1+256], %r2;\n"
+		     "writer: st.relaxed.gpu.global.u32 [%rd1+256], %r2;\n"
 		     "st.release.gpu.global.v4.u32 [%rd1+272], {%r2, %r2, %r2, %r2};\n"
 		     "add.u32 %r2, %r2, 1; setp.le.u32 %p1, %r2, 4000; @%p1 bra writer; ret;\n"
 		     "reader: ld.acquire.gpu.global.v4.u32 {%r5, %r6, %r7, %r8}, [%rd1+272];\n"
-		     "ld.global.u32 %r9, [%rd1+256]; setp.lt.u32 %p2, %r9, %r8;\n"
+		     "ld.relaxed.gpu.global.u32 %r9, [%rd1+256]; setp.lt.u32 %p2, %r9, %r8;\n"
 		     "@%p2 red.global.add.u32 [%rd0], 1;\n"
 		     "setp.lt.u32 %p1, %r8, 4000; @%p1 bra reader; ret;\n}\n";
 	struct t_launch l = {.kernel = "k", .grid = {2}, .block = {32}};
