@@ -14,7 +14,7 @@ libemuexec_la_SOURCES = \
 	device/emu/exec/fault.c device/emu/exec/fault.h device/emu/exec/flow.c device/emu/exec/guard.c \
 	device/emu/exec/guard.h device/emu/exec/isa.c device/emu/exec/isa.h device/emu/exec/lane.h \
 	device/emu/exec/mem.h device/emu/exec/moves.c device/emu/exec/moves.h device/emu/exec/print.c \
-	device/emu/exec/print.h device/emu/exec/split.c device/emu/exec/split.h device/emu/exec/state.h \
+	device/emu/exec/print.h device/emu/exec/single.h device/emu/exec/split.c device/emu/exec/split.h device/emu/exec/state.h \
 	device/emu/exec/sync.c device/emu/exec/sync.h \
 	device/emu/memory/address.h device/emu/memory/fifo.c device/emu/memory/fifo.h \
 	device/emu/memory/storage.c device/emu/memory/storage.h
@@ -62,6 +62,12 @@ check_PROGRAMS += tests/unit/test_emu_ops
 tests_unit_test_emu_ops_SOURCES = tests/unit/test_emu_ops.c $(emu_rows) $(emu_harness)
 tests_unit_test_emu_ops_CFLAGS = $(emu_test_cflags)
 tests_unit_test_emu_ops_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_memory
+tests_unit_test_emu_memory_SOURCES = tests/unit/test_emu_memory.c tests/unit/emu_threads.c tests/unit/emu_threads.h \
+	tests/unit/emu_watch.c tests/unit/emu_watch.h $(emu_harness)
+tests_unit_test_emu_memory_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_memory_LDADD = $(emu_test_ldadd)
 
 check_PROGRAMS += tests/unit/test_emu_db
 tests_unit_test_emu_db_SOURCES = tests/unit/test_emu_db.c $(emu_harness)
