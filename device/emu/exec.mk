@@ -53,6 +53,11 @@ tests_unit_test_emu_exec_SOURCES = tests/unit/test_emu_exec.c $(emu_harness)
 tests_unit_test_emu_exec_CFLAGS = $(emu_test_cflags)
 tests_unit_test_emu_exec_LDADD = $(emu_test_ldadd)
 
+check_PROGRAMS += tests/unit/test_emu_members
+tests_unit_test_emu_members_SOURCES = tests/unit/test_emu_members.c $(emu_harness)
+tests_unit_test_emu_members_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_members_LDADD = $(emu_test_ldadd)
+
 check_PROGRAMS += tests/unit/test_emu_warp
 tests_unit_test_emu_warp_SOURCES = tests/unit/test_emu_warp.c $(emu_harness)
 tests_unit_test_emu_warp_CFLAGS = $(emu_test_cflags)

@@ -13,11 +13,6 @@
 #include "device/emu/exec/split.h"
 #include "device/emu/exec/sync.h"
 
-static const struct gsb_emu_op *no_memory(struct gsb_emu_exec *x)
-{
-	return gsb_emu_fail(x, CUDA_ERROR_OUT_OF_MEMORY, 0, "no memory for the emulated warp");
-}
-
 static const struct gsb_emu_op *jump(struct gsb_emu_exec *x, const struct gsb_emu_op *from,
 				     uint32_t target)
 {
@@ -70,7 +65,7 @@ GSB_EMU_HANDLER(gsb_emu_do_BRA_IF)
 	if (taken == mask)
 		return jump(x, op, op->d);
 	if (!gsb_emu_join_at(x, op->e) || !gsb_emu_send(x, taken, op->d))
-		return no_memory(x);
+		return gsb_emu_no_memory(x);
 	gsb_emu_set_mask(x, mask & ~taken);
 	return op + 1;
 }
@@ -97,7 +92,7 @@ GSB_EMU_HANDLER(gsb_emu_do_BRX)
 			return jump(x, op, targets[at]);
 		}
 		if (!gsb_emu_join_at(x, op->e) || !gsb_emu_send(x, same, targets[at]))
-			return no_memory(x);
+			return gsb_emu_no_memory(x);
 		left &= ~same;
 	}
 }
@@ -167,7 +162,7 @@ static bool call_split(struct gsb_emu_exec *x, uint16_t call, uint16_t n, uint32
 	    frame + func->frame_bytes > GSB_EMU_MAX_ROWS)
 		return overflow(x);
 	if (n == GSB_EMU_NODE_NONE || !rows_reserve(x, frame + func->frame_bytes)) {
-		no_memory(x);
+		gsb_emu_no_memory(x);
 		return false;
 	}
 	w->nodes[n] = (struct gsb_emu_node){
@@ -197,7 +192,7 @@ GSB_EMU_HANDLER(gsb_emu_do_CALL)
 	uint16_t call = call_node(x, gsb_emu_index_of(x, op) + 1);
 
 	if (call == GSB_EMU_NODE_NONE)
-		return no_memory(x);
+		return gsb_emu_no_memory(x);
 	if (!call_split(x, call, x->warp->current, op->d, mask))
 		return NULL;
 	return call_enter(x);
@@ -223,7 +218,7 @@ GSB_EMU_HANDLER(gsb_emu_do_CALL_ADDRESS)
 	memcpy(target, row, sizeof(target)); /* rows may move */
 	call = call_node(x, gsb_emu_index_of(x, op) + 1);
 	if (call == GSB_EMU_NODE_NONE)
-		return no_memory(x);
+		return gsb_emu_no_memory(x);
 	while (left) {
 		uint64_t at = target[__builtin_ctz(left)];
 		uint32_t f = func_at(x->block->code, at), same = 0;
