@@ -411,42 +411,57 @@ static inline void store_cells(const struct access *acc, const struct cells *cel
 		return op + 1;                                                            \
 	}
 
+#define SWAPPERS(T)                                                                       \
+	static inline bool swap_##T(VAL_##T *p, VAL_##T *old, VAL_##T next)               \
+	{                                                                                 \
+		return __atomic_compare_exchange_n(p, old, next, false, __ATOMIC_SEQ_CST, \
+						   __ATOMIC_RELAXED);                     \
+	}
+SWAPPERS(u16)
+SWAPPERS(u32)
+SWAPPERS(u64)
+#undef SWAPPERS
+
+static inline bool swap_u128(u128 *p, u128 *old, u128 next)
+{
+	return single_swap16(p, old, next);
+}
+
 /* Other threads may be at the same word, other than in shared memory. */
-#define GSB_EMU_ATOM(id, sub, types, T, expr)                                                 \
-	static inline VAL_##T atom_at_##id(VAL_##T *p, VAL_##T b, VAL_##T c, bool alone)      \
-	{                                                                                     \
-		VAL_##T old = __atomic_load_n(p, __ATOMIC_RELAXED), next;                     \
-                                                                                              \
-		(void)c;                                                                      \
-		if (alone) {                                                                  \
-			*p = (VAL_##T)(expr);                                                 \
-			return old;                                                           \
-		}                                                                             \
-		do {                                                                          \
-			next = (VAL_##T)(expr);                                               \
-		} while (!__atomic_compare_exchange_n(p, &old, next, false, __ATOMIC_SEQ_CST, \
-						      __ATOMIC_RELAXED));                     \
-		return old;                                                                   \
-	}                                                                                     \
-	static GSB_EMU_HANDLER(mem_##id)                                                      \
-	{                                                                                     \
-		const LANE_##T *row_b = (const void *)(r + op->b),                            \
-			       *row_c = (const void *)(r + op->c);                            \
-		const bool alone = op->n == GSB_PTX_SPACE_SHARED;                             \
-		LANE_##T *row_d = (void *)(r + op->d);                                        \
-		struct access acc;                                                            \
-                                                                                              \
-		acc.len = (uint32_t)sizeof(VAL_##T);                                          \
-		acc.write = true;                                                             \
-		if (!reach(x, &acc, op, r, mask))                                             \
-			return NULL;                                                          \
-		spread(&acc);                                                                 \
-		for (uint32_t left = mask; left; left &= left - 1) {                          \
-			unsigned int i = first_lane(left);                                    \
-			row_d[i] = atom_at_##id((void *)acc.p[i], (VAL_##T)row_b[i],          \
-						(VAL_##T)row_c[i], alone);                    \
-		}                                                                             \
-		return op + 1;                                                                \
+#define GSB_EMU_ATOM(id, sub, types, T, expr)                                            \
+	static inline VAL_##T atom_at_##id(VAL_##T *p, VAL_##T b, VAL_##T c, bool alone) \
+	{                                                                                \
+		VAL_##T old = load_##T((const void *)p, true), next;                     \
+                                                                                         \
+		(void)c;                                                                 \
+		if (alone) {                                                             \
+			*p = (VAL_##T)(expr);                                            \
+			return old;                                                      \
+		}                                                                        \
+		do {                                                                     \
+			next = (VAL_##T)(expr);                                          \
+		} while (!swap_##T(p, &old, next));                                      \
+		return old;                                                              \
+	}                                                                                \
+	static GSB_EMU_HANDLER(mem_##id)                                                 \
+	{                                                                                \
+		const LANE_##T *row_b = (const void *)(r + op->b),                       \
+			       *row_c = (const void *)(r + op->c);                       \
+		const bool alone = op->n == GSB_PTX_SPACE_SHARED;                        \
+		LANE_##T *row_d = (void *)(r + op->d);                                   \
+		struct access acc;                                                       \
+                                                                                         \
+		acc.len = (uint32_t)sizeof(VAL_##T);                                     \
+		acc.write = true;                                                        \
+		if (!reach(x, &acc, op, r, mask))                                        \
+			return NULL;                                                     \
+		spread(&acc);                                                            \
+		for (uint32_t left = mask; left; left &= left - 1) {                     \
+			unsigned int i = first_lane(left);                               \
+			row_d[i] = atom_at_##id((void *)acc.p[i], (VAL_##T)row_b[i],     \
+						(VAL_##T)row_c[i], alone);               \
+		}                                                                        \
+		return op + 1;                                                           \
 	}
 
 #include "device/emu/code/forms.def"
