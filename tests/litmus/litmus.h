@@ -158,4 +158,21 @@ struct litmus_result {
 bool litmus_run(struct litmus_machine *m, const struct litmus_case *c, uint64_t n, uint32_t seed,
 		struct litmus_result *out);
 
+/* ---- programs: locks, barriers, counters, look-back ---- */
+
+/* As it stands in programs.def. */
+struct litmus_task {
+	const char *name, *why;
+	const char *body; /* PTX, between what every kernel begins and ends with */
+	uint32_t grid, block;
+	bool (*check)(const struct litmus_launch *l, char *log, size_t size);
+};
+
+extern const struct litmus_task litmus_tasks[];
+extern const unsigned int litmus_n_tasks;
+
+/* About @n turns of all threads together; @n_done: how many it were. False: it went wrong, see @log. */
+bool litmus_task_run(struct litmus_machine *m, const struct litmus_task *t, uint64_t n,
+		     uint64_t *n_done, char *log, size_t size);
+
 #endif
