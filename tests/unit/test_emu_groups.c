@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/compiler.h"
+#include "device/emu/exec/exec.h"
 #include "tests/unit/device_kit.h"
 
 #define GRID	    3
@@ -466,6 +467,7 @@ static void test_grid_workspace_is_fresh_and_given_back(void **state)
 {
 	struct rig *rig = *state;
 
+	assert_int_equal(gsb_emu_guard_install(), 0); /* cmocka has taken the signals */
 	for (int i = 0; i < 3; i++) {
 		struct t_device_launch l = grid_launch("workspace", 1, 1);
 		struct t_device_launch peek = {.kernel = "peek", .grid = 1, .block = 1};
