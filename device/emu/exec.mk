@@ -10,6 +10,7 @@ libemuexec_la_SOURCES = \
 	device/emu/lower/lowering.c device/emu/lower/lowering.h device/emu/lower/operand.c \
 	device/emu/lower/operand.h device/emu/lower/operate.c device/emu/lower/operate.h \
 	device/emu/lower/rows.c device/emu/lower/rows.h device/emu/lower/select.c device/emu/lower/select.h \
+	device/emu/lower/spin.c device/emu/lower/spin.h \
 	device/emu/exec/alu.h device/emu/exec/block.c device/emu/exec/convert.c device/emu/exec/exec.h \
 	device/emu/exec/fault.c device/emu/exec/fault.h device/emu/exec/flow.c device/emu/exec/guard.c \
 	device/emu/exec/guard.h device/emu/exec/isa.c device/emu/exec/isa.h device/emu/exec/lane.h \
@@ -57,6 +58,11 @@ check_PROGRAMS += tests/unit/test_emu_members
 tests_unit_test_emu_members_SOURCES = tests/unit/test_emu_members.c $(emu_harness)
 tests_unit_test_emu_members_CFLAGS = $(emu_test_cflags)
 tests_unit_test_emu_members_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_spin
+tests_unit_test_emu_spin_SOURCES = tests/unit/test_emu_spin.c $(emu_harness)
+tests_unit_test_emu_spin_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_spin_LDADD = $(emu_test_ldadd)
 
 check_PROGRAMS += tests/unit/test_emu_warp
 tests_unit_test_emu_warp_SOURCES = tests/unit/test_emu_warp.c $(emu_harness)
