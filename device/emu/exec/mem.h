@@ -383,7 +383,7 @@ static inline void store_u128(unsigned char *p, u128 v, bool strong)
 		LANE_##T *row_d = (void *)(r + op->d);                                        \
 		struct access acc;                                                            \
                                                                                               \
-		acc.len = (uint32_t)sizeof(VAL_##T);                                          \
+		acc.len = op->e ? op->e : (uint32_t)sizeof(VAL_##T); /* e: of a vector */     \
 		acc.write = true;                                                             \
 		if (!reach(x, &acc, op, r, mask))                                             \
 			return NULL;                                                          \
