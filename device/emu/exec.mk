@@ -8,6 +8,8 @@ libemuexec_la_SOURCES = \
 	device/emu/lower/access.c device/emu/lower/access.h device/emu/lower/call.c device/emu/lower/call.h \
 	device/emu/lower/frame.c device/emu/lower/frame.h device/emu/lower/lower.c device/emu/lower/lower.h \
 	device/emu/lower/lowering.c device/emu/lower/lowering.h device/emu/lower/operand.c \
+	device/emu/code/video.h device/emu/lower/video.c device/emu/lower/video.h device/emu/exec/video.c \
+	device/emu/exec/half.h \
 	device/emu/lower/operand.h device/emu/lower/operate.c device/emu/lower/operate.h \
 	device/emu/lower/rows.c device/emu/lower/rows.h device/emu/lower/select.c device/emu/lower/select.h \
 	device/emu/lower/spin.c device/emu/lower/spin.h \

@@ -428,40 +428,40 @@ static inline bool swap_u128(u128 *p, u128 *old, u128 next)
 }
 
 /* Other threads may be at the same word, other than in shared memory. */
-#define GSB_EMU_ATOM(id, sub, types, T, expr)                                            \
-	static inline VAL_##T atom_at_##id(VAL_##T *p, VAL_##T b, VAL_##T c, bool alone) \
-	{                                                                                \
-		VAL_##T old = load_##T((const void *)p, true), next;                     \
-                                                                                         \
-		(void)c;                                                                 \
-		if (alone) {                                                             \
-			*p = (VAL_##T)(expr);                                            \
-			return old;                                                      \
-		}                                                                        \
-		do {                                                                     \
-			next = (VAL_##T)(expr);                                          \
-		} while (!swap_##T(p, &old, next));                                      \
-		return old;                                                              \
-	}                                                                                \
-	static GSB_EMU_HANDLER(mem_##id)                                                 \
-	{                                                                                \
-		const LANE_##T *row_b = (const void *)(r + op->b),                       \
-			       *row_c = (const void *)(r + op->c);                       \
-		const bool alone = op->n == GSB_PTX_SPACE_SHARED;                        \
-		LANE_##T *row_d = (void *)(r + op->d);                                   \
-		struct access acc;                                                       \
-                                                                                         \
-		acc.len = (uint32_t)sizeof(VAL_##T);                                     \
-		acc.write = true;                                                        \
-		if (!reach(x, &acc, op, r, mask))                                        \
-			return NULL;                                                     \
-		spread(&acc);                                                            \
-		for (uint32_t left = mask; left; left &= left - 1) {                     \
-			unsigned int i = first_lane(left);                               \
-			row_d[i] = atom_at_##id((void *)acc.p[i], (VAL_##T)row_b[i],     \
-						(VAL_##T)row_c[i], alone);               \
-		}                                                                        \
-		return op + 1;                                                           \
+#define GSB_EMU_ATOM(id, sub, types, T, expr)                                             \
+	static inline VAL_##T atom_at_##id(VAL_##T *p, VAL_##T b, VAL_##T c, bool alone)  \
+	{                                                                                 \
+		VAL_##T old = load_##T((const void *)p, true), next;                      \
+                                                                                          \
+		(void)c;                                                                  \
+		if (alone) {                                                              \
+			*p = (VAL_##T)(expr);                                             \
+			return old;                                                       \
+		}                                                                         \
+		do {                                                                      \
+			next = (VAL_##T)(expr);                                           \
+		} while (!swap_##T(p, &old, next));                                       \
+		return old;                                                               \
+	}                                                                                 \
+	static GSB_EMU_HANDLER(mem_##id)                                                  \
+	{                                                                                 \
+		const LANE_##T *row_b = (const void *)(r + op->b),                        \
+			       *row_c = (const void *)(r + op->c);                        \
+		const bool alone = op->n == GSB_PTX_SPACE_SHARED;                         \
+		LANE_##T *row_d = (void *)(r + op->d);                                    \
+		struct access acc;                                                        \
+                                                                                          \
+		acc.len = op->e ? op->e : (uint32_t)sizeof(VAL_##T); /* e: of a vector */ \
+		acc.write = true;                                                         \
+		if (!reach(x, &acc, op, r, mask))                                         \
+			return NULL;                                                      \
+		spread(&acc);                                                             \
+		for (uint32_t left = mask; left; left &= left - 1) {                      \
+			unsigned int i = first_lane(left);                                \
+			row_d[i] = atom_at_##id((void *)acc.p[i], (VAL_##T)row_b[i],      \
+						(VAL_##T)row_c[i], alone);                \
+		}                                                                         \
+		return op + 1;                                                            \
 	}
 
 #include "device/emu/code/forms.def"
