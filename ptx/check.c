@@ -12,7 +12,7 @@ struct want {
 	enum gsb_ptx_type type; /* NONE: a predicate is not wanted, see bytes */
 	uint32_t bytes;		/* of a register; 0 = any */
 	bool or_wider;
-	bool result, pair, vector, symbol, pred, sreg, imm, memory;
+	bool result, pair, vector, symbol, pred, sreg, imm, memory, part;
 };
 
 /* The place and the instruction that an error is about. */
@@ -101,7 +101,18 @@ static struct want want_of(char letter, const struct gsb_ptx_insn *in)
 		set_source(&w, in->type[0]);
 		w.vector = w.symbol = true;
 		break;
-	case 'g': set_source(&w, GSB_PTX_TYPE_B64); break;
+	case 'g':
+	case 'P': set_source(&w, GSB_PTX_TYPE_B64); break;
+	case 'e': set_source(&w, GSB_PTX_TYPE_F32); break;
+	case 'i': set_source(&w, GSB_PTX_TYPE_U32); break;
+	case 'X':
+		set_result(&w, GSB_PTX_TYPE_B32);
+		w.part = true;
+		break;
+	case 'Y':
+		set_source(&w, GSB_PTX_TYPE_U32);
+		w.part = true;
+		break;
 	case 'm': w.memory = true; break;
 	default: break;
 	}
@@ -219,6 +230,14 @@ static void check_symbol(const struct context *c, const struct want *w)
 		fail(c, "the address of a symbol does not go here");
 }
 
+/* What may stand before an operand. */
+static char sign_of(char letter, const struct gsb_ptx_insn *in)
+{
+	if (letter == 'p')
+		return '!';
+	return letter == 'Y' && in->op == GSB_PTX_OP_VMAD ? '-' : 0;
+}
+
 /* Everything that an operand may look like, against the one thing that this place wants. */
 static void check_operand(const struct context *c, char letter, struct gsb_ptx_insn *in,
 			  struct gsb_ptx_operand *o)
@@ -231,8 +250,16 @@ static void check_operand(const struct context *c, char letter, struct gsb_ptx_i
 		check_address(c, in, o);
 		return;
 	}
-	if (o->negated && letter != 'p') {
-		fail(c, "'!' does not go here");
+	if (o->negated && o->negated != sign_of(letter, in)) {
+		fail(c, o->negated == '!' ? "'!' does not go here" : "'-' does not go here");
+		return;
+	}
+	if (letter == 'i' && o->kind != GSB_PTX_OPERAND_IMM) {
+		fail(c, "a constant is needed");
+		return;
+	}
+	if (o->part && !w.part) {
+		fail(c, "a part of a register does not go here");
 		return;
 	}
 	if (letter == 'g' && o->kind == GSB_PTX_OPERAND_REG &&
@@ -288,7 +315,7 @@ static bool count_ok(const struct gsb_ptx_insn *in, uint32_t least, uint32_t mos
 void gsb_ptx_check_insn(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in,
 			const struct gsb_ptx_token *tok)
 {
-	const char *shape = gsb_ptx_op_rows[in->op].shape;
+	const char *shape = gsb_ptx_insn_shape(in);
 	struct context c = {.p = p, .tok = tok, .in = in};
 	uint32_t least, most;
 

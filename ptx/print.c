@@ -82,9 +82,13 @@ static void print_address(FILE *f, const struct gsb_ptx_func *fn, const struct g
 static void print_scalar(FILE *f, const struct gsb_ptx_func *fn, const struct gsb_ptx_operand *o)
 {
 	if (o->negated)
-		fputc('!', f);
+		fputc(o->negated, f);
 	switch (o->kind) {
-	case GSB_PTX_OPERAND_REG: print_reg(f, fn, o->reg); break;
+	case GSB_PTX_OPERAND_REG:
+		print_reg(f, fn, o->reg);
+		if (o->part)
+			fprintf(f, ".%c%0*x", o->part, o->n_parts, o->parts);
+		break;
 	case GSB_PTX_OPERAND_PAIR:
 		print_reg(f, fn, o->reg);
 		fputc('|', f);

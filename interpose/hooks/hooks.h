@@ -211,7 +211,7 @@ CUresult hook_cuEventQuery(CUevent event);
 CUresult hook_cuEventSynchronize(CUevent event);
 CUresult hook_cuEventElapsedTime(float *ms, CUevent start, CUevent end);
 
-/* tables.c */
-CUresult hook_cuGetExportTable(const void **table, const CUuuid *id);
+/* tables.c. asker: the code that calls. */
+CUresult hook_cuGetExportTable(const void **table, const CUuuid *id, const void *asker);
 
 #endif

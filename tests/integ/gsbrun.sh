@@ -91,7 +91,16 @@ gsbrun_adds_to_preload_and_library_path() {
 	status_of env LD_PRELOAD=libc.so.6 LD_LIBRARY_PATH=/nonexistent TMPDIR="$dir" "$build/tools/gsbrun" \
 		--config "$dir/conf" sh -c 'echo "$LD_PRELOAD"; echo "$LD_LIBRARY_PATH"'
 	expect_match "$output" "^libc\.so\.6:$build/interpose/libgsbroker\.so$"
-	expect_match "$output" "^$build/interpose:/nonexistent$"
+	expect_match "$output" "^$build/cudart/lib:$build/interpose:/nonexistent$"
+}
+
+gsbrun_verbose_says_whose_runtime_the_command_gets() {
+	prepare
+	status_of private --verbose true
+	expect_equal "$status" 0
+	expect_match "$output" "^gsbrun: the device is emulated: libcudart.so.12 and .13 are gsbroker's, in $build/cudart/lib$"
+	status_of private true
+	expect_equal "$output" ""
 }
 
 gsbrun_within_gsbrun_uses_the_outer_broker_and_adds_once() {
@@ -230,6 +239,7 @@ run_case gsbrun_private_broker_is_quiet
 run_case gsbrun_returns_the_status_of_the_command
 run_case gsbrun_command_reaches_its_private_broker
 run_case gsbrun_adds_to_preload_and_library_path
+run_case gsbrun_verbose_says_whose_runtime_the_command_gets
 run_case gsbrun_within_gsbrun_uses_the_outer_broker_and_adds_once
 run_case gsbrun_uses_a_running_broker
 run_case gsbrun_refuses_a_running_broker_with_another_device
