@@ -13,12 +13,15 @@ libemuexec_la_SOURCES = \
 	device/emu/lower/operand.h device/emu/lower/operate.c device/emu/lower/operate.h \
 	device/emu/lower/rows.c device/emu/lower/rows.h device/emu/lower/select.c device/emu/lower/select.h \
 	device/emu/lower/spin.c device/emu/lower/spin.h \
+	device/emu/lower/texture.c device/emu/lower/texture.h \
 	device/emu/exec/alu.h device/emu/exec/block.c device/emu/exec/convert.c device/emu/exec/exec.h \
 	device/emu/exec/fault.c device/emu/exec/fault.h device/emu/exec/flow.c device/emu/exec/guard.c \
 	device/emu/exec/guard.h device/emu/exec/isa.c device/emu/exec/isa.h device/emu/exec/lane.h \
 	device/emu/exec/mem.h device/emu/exec/moves.c device/emu/exec/moves.h device/emu/exec/print.c \
 	device/emu/exec/print.h device/emu/exec/single.h device/emu/exec/split.c device/emu/exec/split.h device/emu/exec/state.h \
 	device/emu/exec/sync.c device/emu/exec/sync.h \
+	device/emu/exec/texel.c device/emu/exec/texel.h \
+	device/emu/exec/texture.c \
 	device/emu/memory/address.h device/emu/memory/fifo.c device/emu/memory/fifo.h \
 	device/emu/memory/storage.c device/emu/memory/storage.h
 emu_handler_flags = $(AM_CFLAGS) -fwrapv -ffp-contract=off -fno-trapping-math -fno-math-errno -Wno-pass-failed
