@@ -681,8 +681,6 @@ static void run_refusals(void)
 {
 	CUDA_ARRAY3D_DESCRIPTOR cube = {8, 4, 6, F32, 1, CUDA_ARRAY3D_CUBEMAP},
 				three = {8, 8, 0, F32, 3, 0};
-	CUDA_RESOURCE_DESC r = {.resType = CU_RESOURCE_TYPE_LINEAR,
-				.res.linear = {4096, F32, 1, 1024}};
 	CUDA_TEXTURE_DESC d = {0};
 	CUtexObject t;
 	CUarray a;
@@ -690,7 +688,6 @@ static void run_refusals(void)
 
 	wrong += cu.cuArray3DCreate_v2(&a, &cube) != CUDA_ERROR_INVALID_VALUE;
 	wrong += cu.cuArray3DCreate_v2(&a, &three) != CUDA_ERROR_INVALID_VALUE;
-	wrong += cu.cuTexObjectCreate(&t, &r, &d, NULL) != CUDA_ERROR_INVALID_VALUE;
 	wrong += cu.cuTexObjectCreate(&t, NULL, &d, NULL) != CUDA_ERROR_INVALID_VALUE;
 	say("refusals", wrong);
 }
@@ -715,6 +712,10 @@ static void run_trap(void)
 /* A handle that is none: of nothing, of memory that is no descriptor, of one that says it lies elsewhere. */
 static void run_forged(void)
 {
+	CUDA_RESOURCE_DESC nowhere = {.resType = CU_RESOURCE_TYPE_LINEAR,
+				      .res.linear = {4096, F32, 1, 1024}};
+	CUDA_TEXTURE_DESC d = {0};
+	CUtexObject t;
 	int wrong = 0;
 
 	for (int i = 0; i < 3; i++) {
@@ -736,6 +737,7 @@ static void run_forged(void)
 		need(cu.cuModuleLoadData(&module, ptx), "cuModuleLoadData");
 		need(cu.cuMemAlloc_v2(&p, 4096), "cuMemAlloc");
 		need(cu.cuMemcpyHtoD_v2(p, &view, sizeof(view)), "cuMemcpyHtoD");
+		wrong += cu.cuTexObjectCreate(&t, &nowhere, &d, NULL) != CUDA_ERROR_INVALID_VALUE;
 		handle = i ? p : 64;
 		need(cu.cuModuleGetFunction(&f, module, "sample_2d"), "sample_2d");
 		need(cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), "sample_2d");
