@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "ptx/fit.h"
 
 /* R(x) in ops.def: the field is allowed and must be set. The upper half of 64 bits says "must". */
 #undef R
@@ -411,7 +412,7 @@ static bool decode_modifiers(const struct gsb_ptx_op_row *row, const char *s, si
 			return false;
 	}
 	return (set & row->needed) == row->needed && (!row->types || in->type[0]) &&
-	       (!row->types2 || in->type[1]) && combination_ok(in);
+	       (!row->types2 || in->type[1]) && combination_ok(in) && gsb_ptx_modifiers_fit(in);
 }
 
 bool gsb_ptx_insn_decode(const char *spelling, size_t len, struct gsb_ptx_insn *insn)
