@@ -110,8 +110,10 @@ static struct num read_float(uint64_t a, enum gsb_ptx_type type, uint64_t key)
 
 	switch (type) {
 	case GSB_PTX_TYPE_F64: n.real = double_of(a); break;
-	case GSB_PTX_TYPE_F16: n.real = unpack_float((uint32_t)a & 0xffff, 5, 10); break;
-	case GSB_PTX_TYPE_BF16: n.real = unpack_float((uint32_t)a & 0xffff, 8, 7); break;
+	case GSB_PTX_TYPE_F16:
+		n.real = (double)canon32(gsb_emu_half_to_float((uint32_t)a & 0xffff));
+		break;
+	case GSB_PTX_TYPE_BF16: n.real = (double)gsb_emu_bfloat_to_float((uint32_t)a); break;
 	default: n.real = (double)slow_in32(float_of((uint32_t)a), key); break;
 	}
 	return n;
@@ -251,7 +253,8 @@ uint64_t gsb_emu_convert(uint64_t a, uint64_t key)
 	struct num n = read_number(a, from, key);
 
 	if (n.is_float && gsb_ptx_type_is_float(to) && is_rint(key))
-		n.real = copysign(round_to_integer(n.real, fe_rounding(key)), n.real);
+		n.real = signed64(n.real,
+				  copysign(round_to_integer(n.real, fe_rounding(key)), n.real));
 	switch (to) {
 	case GSB_PTX_TYPE_F16: return to_small(n, 5, 10, key);
 	case GSB_PTX_TYPE_BF16: return to_small(n, 8, 7, key);
