@@ -68,6 +68,13 @@ tests_unit_test_emu_forms_SOURCES = tests/unit/test_emu_forms.c $(emu_rows)
 tests_unit_test_emu_forms_CFLAGS = $(emu_test_cflags)
 tests_unit_test_emu_forms_LDADD = $(emu_test_ldadd)
 
+check_PROGRAMS += tests/unit/test_emu_random
+tests_unit_test_emu_random_SOURCES = tests/unit/test_emu_random.c $(emu_harness) \
+	tests/oracle/random_program.c tests/oracle/random_program.h tests/oracle/reference.c \
+	tests/oracle/reference.h tests/oracle/reference_parse.c tests/oracle/reference_compute.c
+tests_unit_test_emu_random_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_random_LDADD = $(emu_test_ldadd)
+
 check_PROGRAMS += tests/unit/test_emu_db
 tests_unit_test_emu_db_SOURCES = tests/unit/test_emu_db.c $(emu_harness)
 tests_unit_test_emu_db_CFLAGS = $(emu_test_cflags)

@@ -1,6 +1,6 @@
 /*
  * emu_oracle.c - the interpreter held against a real GPU: the rows of tests/oracle/rows and ordinary kernels run on
- * both, from the same PTX and the same bytes, and every result that is not the same bits is told.
+ * both, from the same PTX and the same bytes, and every result that is not the same bits is told; and so do random programs.
  *
  * A row runs on its own values and on random ones. What differs is sorted: another NaN pattern, another
  * value. For approximations the largest distance in units of the last place is printed, since a table in
@@ -18,18 +18,20 @@
 
 #include "base/compiler.h"
 #include "gpu.h"
+#include "tests/oracle/random_program.h"
 #include "tests/unit/emu_harness.h"
 #include "tests/unit/emu_rows.h"
 
 #define N_RANDOM     16384	/* values of a row; whole blocks of T_ROW_THREADS */
 #define BUFFER_BYTES (1u << 18) /* of an array of an ordinary kernel: 65 words a thread */
 #define LOG_BYTES    1024
+#define N_PROGRAMS   300
 
 static uint64_t rng = 1;
 static unsigned long n_examples = 4;
 static struct {
 	unsigned int n_rows, n_refused, n_near, n_differ, n_nan_only, n_wrong, n_kernels,
-		n_kernels_differ;
+		n_kernels_differ, n_programs, n_programs_differ;
 	uint64_t n_results, n_values, n_nans;
 } total;
 
@@ -356,6 +358,61 @@ static void run_kernel(const struct kernel *k)
 	gpu_unload(module);
 }
 
+/* ---- random programs ---- */
+
+#define PROGRAM_THREADS (RANDOM_N_BLOCKS * 96)
+#define PROGRAM_BYTES	(2 * RANDOM_THREAD_BYTES * PROGRAM_THREADS + RANDOM_COUNTER_BYTES)
+
+/* One array on either side: input of all threads, their output, the counters. */
+static void run_program(uint64_t seed)
+{
+	static struct random_program p;
+	static char text[RANDOM_MAX_LINES * 100], log[LOG_BYTES];
+	static unsigned char theirs[PROGRAM_BYTES];
+	const size_t at[3] = {0, (size_t)RANDOM_THREAD_BYTES * PROGRAM_THREADS,
+			      PROGRAM_BYTES - RANDOM_COUNTER_BYTES};
+	uint64_t ours[3], on_gpu[3];
+	void *args[3] = {&on_gpu[0], &on_gpu[1], &on_gpu[2]};
+	struct t_launch l = {
+		.kernel = "k", .grid = {RANDOM_N_BLOCKS}, .args = {&ours[0], &ours[1], &ours[2]}};
+	unsigned char *bytes;
+	CUdeviceptr base;
+	CUmodule module;
+	struct t_gpu g;
+
+	random_program_make(&p, seed);
+	random_program_text(&p, NULL, text, sizeof(text));
+	if (!gpu_compile(text, &module, log, sizeof(log))) {
+		printf("program %" PRIu64 ": refused: %s\n", seed, log);
+		total.n_refused++;
+		return;
+	}
+	t_gpu_init(&g, text);
+	bytes = t_alloc(&g, PROGRAM_BYTES);
+	for (size_t i = 0; i + 8 <= PROGRAM_BYTES; i += 8) {
+		uint64_t v = i >= at[1] && i < at[2] ? 0 : rnd();
+
+		memcpy(bytes + i, &v, 8);
+	}
+	base = gpu_copy_in(bytes, PROGRAM_BYTES);
+	for (int i = 0; i < 3; i++) {
+		ours[i] = (uintptr_t)bytes + at[i];
+		on_gpu[i] = base + at[i];
+	}
+	l.block[0] = p.threads;
+	gpu_call(module, &(struct gpu_call){"k", {RANDOM_N_BLOCKS, 1}, {p.threads, 1}, 0, args});
+	gpu_copy_out(theirs, base, PROGRAM_BYTES);
+	if (t_launch(&g, &l))
+		printf("program %" PRIu64 ": %s\n", seed, g.fault.text);
+	total.n_programs++;
+	if (memcmp(bytes, theirs, PROGRAM_BYTES) != 0) {
+		printf("program %" PRIu64 " of %u threads differs\n", seed, p.threads);
+		total.n_programs_differ++;
+	}
+	t_gpu_finish(&g);
+	gpu_unload(module);
+}
+
 int main(int argc, char **argv)
 {
 	const struct t_row *rows;
@@ -371,6 +428,8 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < GSB_ARRAY_LEN(kernels); i++)
 		run_kernel(&kernels[i]);
+	for (uint64_t seed = 1; seed <= N_PROGRAMS && argc < 3; seed++)
+		run_program(seed);
 	printf("# %u rows: %u refused, %u approximations differ, %u others differ, %u in NaN patterns only; "
 	       "%u are not as their rows say\n",
 	       total.n_rows, total.n_refused, total.n_near, total.n_differ, total.n_nan_only,
@@ -378,5 +437,6 @@ int main(int argc, char **argv)
 	printf("# %" PRIu64 " results: %" PRIu64 " other values, %" PRIu64 " other NaN patterns\n",
 	       total.n_results, total.n_values, total.n_nans);
 	printf("# %u kernels: %u differ\n", total.n_kernels, total.n_kernels_differ);
+	printf("# %u random programs: %u differ\n", total.n_programs, total.n_programs_differ);
 	return 0;
 }
