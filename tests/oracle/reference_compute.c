@@ -241,15 +241,20 @@ static wide quotient(wide a, wide b)
 	return b ? a / b : -1;
 }
 
+/* Of two unsigned numbers of 64 bits the product fills 128. */
 static wide product(const struct ref_insn *in, wide a, wide b)
 {
-	unsigned __int128 all = (unsigned __int128)(a * b);
+	unsigned __int128 all = (unsigned __int128)a * (unsigned __int128)b;
 
-	/* two unsigned numbers of 64 bits fill 128: shifted as such */
 	if (!ref_has(in, REF_hi))
-		return a * b;
-	return in->type[0].kind == 's' ? a * b >> in->type[0].bits
+		return (wide)all;
+	return in->type[0].kind == 's' ? (wide)all >> in->type[0].bits
 				       : (wide)(all >> in->type[0].bits);
+}
+
+static wide sum(wide a, wide b)
+{
+	return (wide)((unsigned __int128)a + (unsigned __int128)b);
 }
 
 static bool arithmetic(const struct ref_insn *in, const uint64_t *v, uint64_t *out)
@@ -264,7 +269,7 @@ static bool arithmetic(const struct ref_insn *in, const uint64_t *v, uint64_t *o
 	else if (ref_is(in, "mul"))
 		r = product(in, a, b);
 	else if (ref_is(in, "mad"))
-		r = product(in, a, b) + (ref_has(in, REF_wide) ? ref_number(v[2], twice) : c);
+		r = sum(product(in, a, b), ref_has(in, REF_wide) ? ref_number(v[2], twice) : c);
 	else if (ref_is(in, "div"))
 		r = quotient(a, b);
 	else if (ref_is(in, "rem"))
@@ -293,17 +298,17 @@ static bool carry_chain(const struct ref_insn *in, const uint64_t *v, bool *carr
 	bool with = ref_is(in, "addc") || ref_is(in, "subc") || ref_is(in, "madc");
 	bool minus = ref_is(in, "sub") || ref_is(in, "subc");
 	uint64_t x = v[0], y = minus ? ones - ref_cut(v[1], bits) : v[1];
-	unsigned __int128 sum;
+	unsigned __int128 total;
 
 	if (ref_is(in, "mad") || ref_is(in, "madc")) {
 		x = (uint64_t)product(in, ref_number(v[0], in->type[0]),
 				      ref_number(v[1], in->type[0]));
 		y = v[2];
 	}
-	sum = (unsigned __int128)ref_cut(x, bits) + ref_cut(y, bits) + (with ? *carry : minus);
+	total = (unsigned __int128)ref_cut(x, bits) + ref_cut(y, bits) + (with ? *carry : minus);
 	if (ref_has(in, REF_cc))
-		*carry = sum >> bits & 1;
-	*out = (uint64_t)sum;
+		*carry = total >> bits & 1;
+	*out = (uint64_t)total;
 	return true;
 }
 
@@ -437,12 +442,12 @@ static uint64_t reversed(uint64_t a, unsigned int bits)
 
 static uint64_t dot(const struct ref_insn *in, const uint64_t *v)
 {
-	wide sum = ref_number(v[2], in->type[0]);
+	wide total = ref_number(v[2], in->type[0]);
 	struct ref_type a = {in->type[0].kind, 8}, b = {in->type[1].kind, 8};
 
 	for (int i = 0; i < 32; i += 8)
-		sum += ref_number(v[0] >> i, a) * ref_number(v[1] >> i, b);
-	return (uint64_t)sum;
+		total += ref_number(v[0] >> i, a) * ref_number(v[1] >> i, b);
+	return (uint64_t)total;
 }
 
 bool ref_compare(const struct ref_insn *in, struct ref_type t, uint64_t va, uint64_t vb)

@@ -126,6 +126,7 @@ static void read_group(char *s)
 	}
 	if (n < 3)
 		give_up("a group needs text, result and columns");
+	free(g->text);
 	*g = (struct t_row){.text = need(strdup(field[0]))};
 	if (strcmp(field[1], "pred") != 0)
 		g->bytes = (unsigned int)strtoul(field[1] + 1, NULL, 10) / 8;
@@ -205,6 +206,8 @@ static void read_file(const char *path)
 		read_line(in.text);
 	}
 	fclose(f);
+	free(in.group.text);
+	in.group.text = NULL;
 }
 
 const struct t_row *t_rows_load(size_t *n)
