@@ -70,8 +70,8 @@ tests_unit_test_emu_forms_LDADD = $(emu_test_ldadd)
 
 check_PROGRAMS += tests/unit/test_emu_random
 tests_unit_test_emu_random_SOURCES = tests/unit/test_emu_random.c $(emu_harness) \
-	tests/oracle/random_program.c tests/oracle/random_program.h tests/oracle/reference.c \
-	tests/oracle/reference.h tests/oracle/reference_parse.c tests/oracle/reference_compute.c
+	tests/random/random_program.c tests/random/random_program.h tests/random/reference.c \
+	tests/random/reference.h tests/random/reference_parse.c tests/random/reference_compute.c
 tests_unit_test_emu_random_CFLAGS = $(emu_test_cflags)
 tests_unit_test_emu_random_LDADD = $(emu_test_ldadd)
 

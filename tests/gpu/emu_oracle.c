@@ -18,7 +18,7 @@
 
 #include "base/compiler.h"
 #include "gpu.h"
-#include "tests/oracle/random_program.h"
+#include "tests/random/random_program.h"
 #include "tests/unit/emu_harness.h"
 #include "tests/unit/emu_rows.h"
 

@@ -12,7 +12,7 @@ EXTRA_DIST += tests/gpu/model_kernels.cu tests/gpu/model_kernels.ptx tests/gpu/b
 if HAVE_CMOCKA
 noinst_PROGRAMS += tests/gpu/emu_oracle
 tests_gpu_emu_oracle_SOURCES = tests/gpu/emu_oracle.c tests/gpu/gpu.c tests/gpu/gpu.h $(emu_rows) $(emu_harness) \
-	tests/oracle/random_program.c tests/oracle/random_program.h
+	tests/random/random_program.c tests/random/random_program.h
 tests_gpu_emu_oracle_CFLAGS = $(emu_test_cflags)
 tests_gpu_emu_oracle_LDADD = $(emu_test_ldadd)
 endif

@@ -1,6 +1,6 @@
 /*
- * test_emu_random.c - random programs (tests/oracle/random_program.h) on the interpreter and on a reference that shares nothing with it
- * (tests/oracle/reference.h): every byte of memory must be the same.
+ * test_emu_random.c - random programs (tests/random/random_program.h) on the interpreter and on a reference that shares nothing with it
+ * (tests/random/reference.h): every byte of memory must be the same.
  *
  * A program that comes out differently is made smaller by leaving out statements and lines as long as it still does, and
  * written to a file. Each one runs on one instruction set, with slices of some length and with one or two resident blocks, which its
@@ -20,8 +20,8 @@
 #include <cmocka.h>
 
 #include "device/emu/exec/isa.h"
-#include "tests/oracle/random_program.h"
-#include "tests/oracle/reference.h"
+#include "tests/random/random_program.h"
+#include "tests/random/reference.h"
 #include "tests/unit/emu_harness.h"
 
 #define TEXT_BYTES   (RANDOM_MAX_LINES * 100)

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tests/oracle/reference.h"
+#include "tests/random/reference.h"
 
 typedef __int128 wide;
 

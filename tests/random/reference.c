@@ -4,7 +4,7 @@
  * A block is run in rounds: each thread goes on until it leaves or comes to an instruction at which it waits for others. When all that
  * live wait, the warp-wide instructions whose members are all there are done; when there are none, the barrier is.
  */
-#include "tests/oracle/reference.h"
+#include "tests/random/reference.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/oracle/reference.h"
+#include "tests/random/reference.h"
 
 static const char *const words[] = {
 #define REF_WORD(w) #w,

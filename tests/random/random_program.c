@@ -6,7 +6,7 @@
  * the lanes that are known to come, %m of the depth: all at first, in an arm of a branch those that a vote before it counted, in
  * a loop those that another vote lets go on.
  */
-#include "tests/oracle/random_program.h"
+#include "tests/random/random_program.h"
 
 #include <stdarg.h>
 #include <stdio.h>
