@@ -1,9 +1,9 @@
 """columns - the inputs: lists of bits by name, which the forms share.
 
-x32.a, x32.b, x32.c (and x16, x64) are integers for operations of two or three: the first two hold all pairs of edge values, then numbers of
-all sizes. u32 (and u8.., s8..) are for operations of one. n32: counts and positions, beyond every width. f32.a.. and f32 are
-the same for floats: zeros, infinities, NaNs with payloads, subnormals, halfway cases, overflow, and what is just below the least
-normal number; .fa and .fb are few pairs.
+x32.a, x32.b, x32.c (and x16, x64): integers for operations of two or three; the first two hold all pairs of edge values, then numbers of all
+sizes. f32.a, f32.b, f32.c, f32 (and f64, f16, bf16): the same for floats, and for operations of one: zeros, infinities, NaNs with payloads,
+subnormals, halfway cases, overflow, and what is just below the least normal number. .fa and .fb: few pairs. i8 .. i64 and
+f32.cvt: for conversions. n32, m32: counts and positions, beyond every width; pos and len: all pairs of them.
 """
 from ieee import BF16, F16, F32, F64
 
@@ -94,7 +94,8 @@ def float_columns(f):
     pairs += [(f.one, half), (ulp, half), (f.one, half + 1), (f.one, half | f.sign), (ulp, ulp), (ulp, ulp | f.sign),
               (f.largest, f.largest), (f.largest, exact(f, (1, f.bias - p - 1))[0]), (f.largest, exact(f, (1, f.bias - p - 1))[0] - 1),
               (f.one - 1, 1 << p), (f.one - 1, f.sign | 1 << p), ((1 << p) + 1, f.one - 2), (1 << p, f.one >> 1),
-              (f.sign | 1 << p, 1 << p | 1), (3, f.one - (1 << p)), (f.one - (1 << p), 3), (f.largest, 1), (1, f.largest)]
+              (f.sign | 1 << p, 1 << p | 1), (3, f.one - (1 << p)), (f.one - (1 << p), 3), (f.largest, 1), (1, f.largest),
+              (f.one, exact(f, (3, f.bias - 2))[0]), (f.largest, exact(f, (-3, f.bias - 2))[0]), (ulp, exact(f, (1, f.bias - 1))[0])]
     for _ in range(20):
         near = f.one + ((rng.bits(16) % 40 - 20) << p)
         pairs.append((near | rng.bits(p) | rng.bits(1) * f.sign, near | rng.bits(p) | rng.bits(1) * f.sign))
@@ -147,7 +148,10 @@ for width in (16, 32, 64):
 for width in (8, 16, 32, 64):
     one_integer(width, max(width, 32) if width == 8 else width)
 column("n32", 32, [0, 1, 4, 5, 8, 15, 16, 17, 30, 31, 32, 33, 47, 63, 64, 65, 127, 128, 255, 256, 257, 0x80000000, 0xFFFFFFFF])
-column("m32", 32, [0, 3, 1, 31, 9, 32, 64, 33, 7, 255, 16, 63, 300, 0xFFFFFFFE, 8, 24, 2, 12, 0x7FFFFFFF])
+column("m32", 32, [0, 3, 1, 31, 9, 32, 64, 33, 7, 255, 16, 63, 300, 0xFFFFFFFE, 8, 24, 2, 12, 0x7FFFFFFF, 0x104, 0x10000207])
+POSITIONS, LENGTHS = (0, 1, 5, 16, 30, 31, 32, 33, 255, 256), (0, 1, 8, 31, 32, 33, 64, 0xFFFFFFFF)
+column("pos", 32, [p for p in POSITIONS for _ in LENGTHS])
+column("len", 32, [n for _ in POSITIONS for n in LENGTHS])
 column("yes", 32, [1, 0, 5, 0, 0, 0xFFFFFFFF, 0x80000000])
 for fmt in (F32, F64, F16, BF16):
     float_columns(fmt)

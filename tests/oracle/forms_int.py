@@ -217,7 +217,7 @@ def add_shifts(add):
     for mode, count in (("wrap", lambda n: n & 31), ("clamp", lambda n: min(n, 32))):
         add(f"shf.l.{mode}.b32", "{} d, a, b, c", ("x32.a", "x32.b", "n32"), lambda a, b, n, f=count: (b << 32 | a) << f(n) >> 32)
         add(f"shf.r.{mode}.b32", "{} d, a, b, c", ("x32.a", "x32.b", "n32"), lambda a, b, n, f=count: (b << 32 | a) >> f(n))
-        add(f"bmsk.{mode}.b32", "{} d, a, b", ("n32", "m32"),
+        add(f"bmsk.{mode}.b32", "{} d, a, b", ("pos", "len"),
             lambda pos, n, f=count: ((1 << f(n)) - 1 << f(pos)) if f(pos) < 32 else 0)
         for t in ("u32", "s32"):
             add(f"szext.{mode}.{t}", "{} d, a, b", ("x32.a", "n32"),
@@ -242,6 +242,10 @@ def add_bits(add):
     cols = columns_of(32, 3)
     add("prmt.b32", "{} d, a, b, c", ("x32.b", "x32.a", "x32.c"), permute)
     add("prmt.b32", "{} d, a, b, 0x9c3e", cols[:2], lambda a, b: permute(a, b, 0x9C3E))
+    add("bfe.s32", "{} d, 0x80ff7f01, a, b", ("pos", "len"), lambda pos, n: bit_field(0x80FF7F01, pos & 255, n & 255, 32, True))
+    add("bfe.u64", "{} d, 0x80ff7f0180ff7f01, a, b", ("pos", "len"), lambda pos, n: bit_field(0x80FF7F0180FF7F01, pos, n, 64, False), "b64")
+    add("bfi.b32", "{} d, 0x80ff7f01, 0x5a5aa5a5, a, b", ("pos", "len"),
+        lambda pos, n: insert_field(0x80FF7F01, 0x5A5AA5A5, pos & 255, n & 255, 32))
     for mode in PERMUTATIONS:
         add(f"prmt.b32.{mode}", "{} d, a, b, c", cols, named_permutation(mode))
     add("fns.b32", "{} d, a, b, c", ("x32.a", "n32", "m32"), find_nth)
