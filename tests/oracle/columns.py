@@ -156,4 +156,4 @@ column("yes", 32, [1, 0, 5, 0, 0, 0xFFFFFFFF, 0x80000000])
 for fmt in (F32, F64, F16, BF16):
     float_columns(fmt)
     for_conversion(fmt)
-    few(fmt.name, fmt.bits, [fmt.sign, 1, fmt.sign | fmt.one, fmt.inf, fmt.inf | fmt.quiet])
+    few(fmt.name, fmt.bits, [fmt.sign, 1, fmt.sign | fmt.one, fmt.inf, fmt.inf | fmt.quiet, fmt.sign | fmt.inf | 2])

@@ -57,7 +57,7 @@ def to_integers(add):
     for name, f in FORMATS.items():
         for to in INTEGERS[2:] if f is BF16 else INTEGERS:
             wide = f is F64 or bits_of(to) == 64
-            nan = 1 << bits_of(to) - 1 if wide else 0
+            nan = cut(1 << bits_of(to) - 1, to) if wide else 0
             for mode in MODES:
                 for words in ("", ".ftz", ".sat", ".ftz.sat") if f is F32 else ("", ".sat")[:1 if f is BF16 else 2]:
                     add(f"cvt.{mode}i{words}.{to}.{name}", "{} d, a", (f"{name}.cvt",),
@@ -66,16 +66,19 @@ def to_integers(add):
 
 
 def nan_between(f, to, a, plain):
-    """What is left of a NaN. plain: neither rounded to an integer nor flushed; then a double that stays one is only moved."""
+    """What is left of a NaN. plain: neither rounded to an integer nor flushed; then a float or double that stays one is only moved."""
     if f is to and plain:
-        return F32.nan if f is F32 else a if f is F64 else to.nan
+        return a if f in (F32, F64) else to.nan
+    # of a double, and of a half that becomes one: quiet, with the top of what it carries
+    if f is F64 or (f is F16 and to is F64):
+        carried = a & (1 << f.man) - 1
+        carried = carried >> f.man - to.man if f.man > to.man else carried << to.man - f.man
+        return to.zero(f.is_negative(a)) | to.inf | to.quiet | carried
     if to in (F16, BF16):
         return to.nan
-    if f is F64:
-        return a | F64.quiet if to is F64 else (a >> 32) & F32.sign | F32.inf | F32.quiet | a >> 29 & (1 << 23) - 1
     if f is to:
         return F32.nan
-    # the narrow formats by way of single precision: a half has lost its payload there, the other is the upper half of a single
+    # the other narrow format is the upper half of a single, and a half has lost what it carried there
     single = F32.nan if f is F16 or not plain else a << 16 if f is BF16 else a
     if to is F32:
         return single
@@ -84,7 +87,7 @@ def nan_between(f, to, a, plain):
 
 def float_to_float(f, to, mode, ftz, sat, integral):
     def give(a):
-        if ftz and f is F32:
+        if ftz and f is F32 and to is not F16:  # a half is made of what is there
             a = f.flush(a)
         if f.is_nan(a):
             return 0 if sat else nan_between(f, to, a, not ftz and not integral)

@@ -153,10 +153,9 @@ def div_near(a, b, ftz):
 
 
 def upper(b):
-    """Only the upper half is read and given; a subnormal is zero."""
-    if F64.is_nan(b):
-        return 0x7FFFFFFF00000000
-    return F64.flush(b >> 32 << 32)
+    """Only the upper half is read and given; a subnormal is zero, and a NaN without a bit there an infinity."""
+    b = b >> 32 << 32
+    return 0x7FFFFFFF00000000 if F64.is_nan(b) else F64.flush(b)
 
 
 def add_approximations(add):

@@ -48,8 +48,8 @@ def spaces(add):
 
 def loads(add):
     both = ("x64.a", "x64.b")
-    for words, at in [*PLACES.items(), (".global.nc", "m")]:
-        space = words.replace(".nc", "")
+    for words, at in PLACES.items():
+        space = words
         fill = f"st{space}.b64 [{at}], a; st{space}.b64 [{at}+8], b; "
         for t in TYPES:
             bits = width(t)
@@ -68,8 +68,22 @@ def loads(add):
                     used = ", ".join("d" if i == k else names[i] for i in range(n))
                     add(f"ld{words}.v{n}.{t}", f"{{ .reg .b{reg} t<{n}>; {fill}{{}} {{{used}}}, [{at}]; }}", both,
                         lambda a, b, k=k, f=extend, bits=bits: f((b << 64 | a) >> k * bits), f"b{reg}")
-        if ".nc" not in words:
-            add(f"ld{words}.b128", f"{{ .reg .b128 t; .reg .b64 u; {fill}{{}} t, [{at}]; mov.b128 {{u, d}}, t; }}", both, lambda a, b: b, "b64")
+        add(f"ld{words}.b128", f"{{ .reg .b128 t; .reg .b64 u; {fill}{{}} t, [{at}]; mov.b128 {{u, d}}, t; }}", both, lambda a, b: b, "b64")
+
+
+def constant_loads(add):
+    """.nc is of memory that the kernel does not write: [i], the thread's value of the last column."""
+    for t in TYPES:
+        bits, reg = width(t), register(t)
+        extend = (lambda v, b=bits: signed(v, b)) if t[0] == "s" else (lambda v, b=bits: v % (1 << b))
+        last = 8 - bits // 8
+        add(f"ld.global.nc.{t}", f"{{}} d, [i+{last}]", ("x64.a",), lambda a, o=last, f=extend: f(a >> 8 * o),
+            f"b{max(reg, 32) if bits == 8 else reg}")
+        for n in (2, 4):
+            if n * bits <= 64:
+                names = ", ".join([f"t{k}" for k in range(n - 1)] + ["d"])
+                add(f"ld.global.nc.v{n}.{t}", f"{{ .reg .b{reg} t<{n}>; {{}} {{{names}}}, [i]; }}", ("x64.a",),
+                    lambda a, n=n, f=extend, bits=bits: f(a >> (n - 1) * bits), f"b{reg}")
 
 
 def stores(add):
@@ -116,12 +130,22 @@ def integer_atomics():
     yield "dec", "u32", lambda old, b: b if old == 0 or old > b else old - 1
 
 
+def add_doubles(shared):
+    """Of two NaNs memory's is left; at global memory as it stands, at shared memory quiet."""
+    def give(old, b):
+        for nan in (old, b):
+            if F64.is_nan(nan):
+                return nan | F64.quiet if shared else nan
+        return F64.add(old, b)
+    return give
+
+
 def atomics(add):
     for space in ("", ".global", ".shared"):
         at = PLACES[space]
         # in global memory single precision is flushed, in shared memory not
         flush = space != ".shared"
-        floats = [("add", "f32", lambda old, b, z=flush: F32.add(old, b, ftz=z)), ("add", "f64", F64.add),
+        floats = [("add", "f32", lambda old, b, z=flush: F32.add(old, b, ftz=z)), ("add", "f64", add_doubles(not flush)),
                   ("add.noftz", "f16", F16.add), ("add.noftz", "bf16", BF16.add)]
         for op, t, f in [*integer_atomics(), *floats]:
             bits = width(t)
@@ -146,5 +170,6 @@ def forms(add):
     moves(add)
     spaces(add)
     loads(add)
+    constant_loads(add)
     stores(add)
     atomics(add)

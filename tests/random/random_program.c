@@ -73,8 +73,9 @@ static void end_block(unsigned int first)
 /* ---- one instruction ---- */
 
 /*
- * Opcode, a choice where braces are, and operands: p h r d registers of 1, 16, 32, 64 bits; H R D the same or a number; n a count;
- * t a table of lop3. The first is the result.
+ * Opcode, a choice where braces are, and operands: p h r d registers of 1, 16, 32, 64 bits; H R D the same or a number; n a count, k one
+ * below the width when it is a number, for the assembler folds others otherwise than the instruction does; t a table of lop3. The
+ * first is the result.
  */
 static const char *const forms[] = {
 	"{add,sub,min,max,mul.lo,mul.hi}.{u32,s32} rRR",
@@ -104,10 +105,10 @@ static const char *const forms[] = {
 	"{shl.b64,shr.u64,shr.s64} ddn",
 	"{shl.b16,shr.u16,shr.s16} hhn",
 	"shf.{l,r}.{wrap,clamp}.b32 rrrn",
-	"bfe.{u32,s32} rrnn",
-	"bfe.{u64,s64} ddnn",
-	"bfi.b32 rrrnn",
-	"bfi.b64 dddnn",
+	"bfe.{u32,s32} rrkk",
+	"bfe.{u64,s64} ddkk",
+	"bfi.b32 rrrkk",
+	"bfi.b64 dddkk",
 	"{popc,clz,brev}.b32 rr",
 	"{popc,clz}.b64 rd",
 	"brev.b64 dd",
@@ -206,8 +207,9 @@ static void put_operand(char letter, char *out, size_t size)
 			snprintf(out, size, "%%p%u|%%p%u", below(3), 3 + below(3));
 		return;
 	case 'n':
+	case 'k':
 		if (literal)
-			snprintf(out, size, "%u", below(70));
+			snprintf(out, size, "%u", below(letter == 'n' ? 70 : 32));
 		else
 			snprintf(out, size, "%%r%u", below(16));
 		return;
@@ -225,6 +227,18 @@ static void put_operand(char letter, char *out, size_t size)
 		snprintf(out, size, "%%r%u", below(16));
 	else
 		snprintf(out, size, "%%d%u", below(8));
+}
+
+/*
+ * Of two NaNs double precision gives the last one, and of a sum the assembler may turn the operands about, or leave a sign to the next
+ * instruction: so every NaN of a double becomes the same here.
+ */
+static void put_one_nan(const char *text)
+{
+	const char *result = strchr(text, '%');
+
+	line(false, "setp.nan.f64 %%q4, %.3s, %.3s;", result, result);
+	line(false, "@%%q4 mov.b64 %.3s, 0x7ff8000000000000;", result);
 }
 
 static void put_plain(void)
@@ -245,6 +259,8 @@ static void put_plain(void)
 			 s == letters ? " " : ", ", operand);
 	}
 	line(true, "%s%s;", guard, text);
+	if (letters[0] == 'd' && strstr(text, ".f64 "))
+		put_one_nan(text);
 }
 
 /* A sum of several words: nothing may stand between its parts, that the flag is what they mean. */

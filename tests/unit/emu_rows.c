@@ -323,14 +323,14 @@ static void __attribute__((format(printf, 2, 3))) put(struct writer *w, const ch
 		abort();
 }
 
-/* Registers m, s and l are the thread's places in global, shared and local memory. */
+/* Registers m, s and l are the thread's places in global, shared and local memory, i that of its last input. */
 static void put_head(struct writer *w, const struct t_row *r, const char *kernel)
 {
 	put(w, ".visible .entry %s(", kernel);
 	for (int i = 0; i < T_ROW_ARGS; i++)
 		put(w, "%s.param .u64 p%d", i ? ", " : "", i);
 	put(w,
-	    ") {\n.reg .pred p, q, %%s;\n.reg .b32 %%r<4>;\n.reg .b64 %%rd<4>, m, s, l;\n"
+	    ") {\n.reg .pred p, q, %%s;\n.reg .b32 %%r<4>;\n.reg .b64 %%rd<4>, m, s, l, i;\n"
 	    ".shared .align 16 .b8 sh[%d];\n.local .align 16 .b8 lo[%d];\n",
 	    T_ROW_THREADS * T_SCRATCH_BYTES, T_SCRATCH_BYTES);
 	if (r->bytes)
@@ -350,6 +350,7 @@ static void put_head(struct writer *w, const struct t_row *r, const char *kernel
 		    "ld.param.u64 %%rd1, [p%u]; mad.wide.u32 %%rd1, %%r0, %u, %%rd1;\n"
 		    "ld.global.b%u %c, [%%rd1];\n",
 		    k + 1, r->inputs[k]->bytes, r->inputs[k]->bytes * 8, "abce"[k]);
+	put(w, "mov.u64 i, %%rd1;\n");
 }
 
 static void put_body(struct writer *w, const struct t_row *r)

@@ -183,7 +183,8 @@ static inline double upper_half(double d)
 	uint64_t bits = bits_of64(d) & UINT64_C(0xffffffff00000000);
 	bool subnormal = !(bits & UINT64_C(0x7ff0000000000000));
 
-	if (d != d)
+	/* a NaN whose lower half alone says so is read as an infinity */
+	if (double_of(bits) != double_of(bits))
 		return double_of(UINT64_C(0x7fffffff00000000));
 	return double_of(subnormal ? bits & UINT64_C(0x8000000000000000) : bits);
 }
@@ -272,6 +273,16 @@ static inline uint32_t atom_add32(uint32_t old, uint32_t b, bool shared)
 			   : flush32(flush32(float_of(old)) + flush32(float_of(b)));
 
 	return bits_of32(canon32(sum));
+}
+
+/* Of two NaNs memory's is left; at global memory as it stands, at shared memory quiet. */
+static inline uint64_t atom_add64(uint64_t old, uint64_t b, bool shared)
+{
+	uint64_t nan = double_of(old) != double_of(old) ? old : b;
+
+	if (double_of(nan) != double_of(nan))
+		return shared ? bits_of64(quiet64(double_of(nan))) : nan;
+	return bits_of64(double_of(old) + double_of(b));
 }
 
 /* ---- integers ---- */
