@@ -363,6 +363,25 @@ static void run_kernel(const struct kernel *k)
 #define PROGRAM_THREADS (RANDOM_N_BLOCKS * 96)
 #define PROGRAM_BYTES	(2 * RANDOM_THREAD_BYTES * PROGRAM_THREADS + RANDOM_COUNTER_BYTES)
 
+/* The first words that differ; what lies at which byte of a thread's output, random_program.c says at its end. */
+static void show_program(const unsigned char *ours, const unsigned char *theirs, size_t output)
+{
+	unsigned long left = n_examples;
+
+	for (size_t i = output; i < PROGRAM_BYTES && left; i += 8) {
+		uint64_t p, q;
+
+		memcpy(&p, theirs + i, 8);
+		memcpy(&q, ours + i, 8);
+		if (p == q)
+			continue;
+		left--;
+		printf("\tthread %zu byte %zu: gpu 0x%016" PRIx64 " ours 0x%016" PRIx64 "\n",
+		       (i - output) / RANDOM_THREAD_BYTES, (i - output) % RANDOM_THREAD_BYTES, p,
+		       q);
+	}
+}
+
 /* One array on either side: input of all threads, their output, the counters. */
 static void run_program(uint64_t seed)
 {
@@ -407,6 +426,7 @@ static void run_program(uint64_t seed)
 	total.n_programs++;
 	if (memcmp(bytes, theirs, PROGRAM_BYTES) != 0) {
 		printf("program %" PRIu64 " of %u threads differs\n", seed, p.threads);
+		show_program(bytes, theirs, at[1]);
 		total.n_programs_differ++;
 	}
 	t_gpu_finish(&g);

@@ -149,7 +149,7 @@ for width in (8, 16, 32, 64):
     one_integer(width, max(width, 32) if width == 8 else width)
 column("n32", 32, [0, 1, 4, 5, 8, 15, 16, 17, 30, 31, 32, 33, 47, 63, 64, 65, 127, 128, 255, 256, 257, 0x80000000, 0xFFFFFFFF])
 column("m32", 32, [0, 3, 1, 31, 9, 32, 64, 33, 7, 255, 16, 63, 300, 0xFFFFFFFE, 8, 24, 2, 12, 0x7FFFFFFF, 0x104, 0x10000207])
-POSITIONS, LENGTHS = (0, 1, 5, 16, 30, 31, 32, 33, 255, 256), (0, 1, 8, 31, 32, 33, 64, 0xFFFFFFFF)
+POSITIONS, LENGTHS = (0, 1, 5, 16, 30, 31, 32, 33, 255, 256), (0, 1, 8, 31, 32, 33, 64, 0x104, 0xFFFFFFFF)
 column("pos", 32, [p for p in POSITIONS for _ in LENGTHS])
 column("len", 32, [n for _ in POSITIONS for n in LENGTHS])
 column("yes", 32, [1, 0, 5, 0, 0, 0xFFFFFFFF, 0x80000000])
