@@ -26,6 +26,7 @@
 #define BUFFER_BYTES (1u << 18) /* of an array of an ordinary kernel: 65 words a thread */
 #define LOG_BYTES    1024
 #define N_PROGRAMS   300
+#define MAX_REDUCED  20 /* of those that differ */
 
 static uint64_t rng = 1;
 static unsigned long n_examples = 4;
@@ -382,34 +383,38 @@ static void show_program(const unsigned char *ours, const unsigned char *theirs,
 	}
 }
 
-/* One array on either side: input of all threads, their output, the counters. */
-static void run_program(uint64_t seed)
+static struct random_program program;
+static char program_text[RANDOM_MAX_LINES * 100];
+
+/* On both sides, without some lines: 1 when they differ, 0 when they do not, -1 when the driver refuses it. */
+static int try_program(uint64_t seed, const bool *dropped, bool show)
 {
-	static struct random_program p;
-	static char text[RANDOM_MAX_LINES * 100], log[LOG_BYTES];
 	static unsigned char theirs[PROGRAM_BYTES];
+	/* one array: input of all threads, their output, the counters */
 	const size_t at[3] = {0, (size_t)RANDOM_THREAD_BYTES * PROGRAM_THREADS,
 			      PROGRAM_BYTES - RANDOM_COUNTER_BYTES};
-	uint64_t ours[3], on_gpu[3];
+	uint64_t ours[3], on_gpu[3], state = seed;
 	void *args[3] = {&on_gpu[0], &on_gpu[1], &on_gpu[2]};
-	struct t_launch l = {
-		.kernel = "k", .grid = {RANDOM_N_BLOCKS}, .args = {&ours[0], &ours[1], &ours[2]}};
+	struct t_launch l = {.kernel = "k",
+			     .grid = {RANDOM_N_BLOCKS},
+			     .block = {program.threads},
+			     .args = {&ours[0], &ours[1], &ours[2]}};
+	char log[LOG_BYTES];
 	unsigned char *bytes;
 	CUdeviceptr base;
 	CUmodule module;
 	struct t_gpu g;
+	int differs;
 
-	random_program_make(&p, seed);
-	random_program_text(&p, NULL, text, sizeof(text));
-	if (!gpu_compile(text, &module, log, sizeof(log))) {
+	random_program_text(&program, dropped, program_text, sizeof(program_text));
+	if (!gpu_compile(program_text, &module, log, sizeof(log))) {
 		printf("program %" PRIu64 ": refused: %s\n", seed, log);
-		total.n_refused++;
-		return;
+		return -1;
 	}
-	t_gpu_init(&g, text);
+	t_gpu_init(&g, program_text);
 	bytes = t_alloc(&g, PROGRAM_BYTES);
 	for (size_t i = 0; i + 8 <= PROGRAM_BYTES; i += 8) {
-		uint64_t v = i >= at[1] && i < at[2] ? 0 : rnd();
+		uint64_t v = i >= at[1] && i < at[2] ? 0 : random_next(&state);
 
 		memcpy(bytes + i, &v, 8);
 	}
@@ -418,19 +423,71 @@ static void run_program(uint64_t seed)
 		ours[i] = (uintptr_t)bytes + at[i];
 		on_gpu[i] = base + at[i];
 	}
-	l.block[0] = p.threads;
-	gpu_call(module, &(struct gpu_call){"k", {RANDOM_N_BLOCKS, 1}, {p.threads, 1}, 0, args});
+	gpu_call(module,
+		 &(struct gpu_call){"k", {RANDOM_N_BLOCKS, 1}, {program.threads, 1}, 0, args});
 	gpu_copy_out(theirs, base, PROGRAM_BYTES);
 	if (t_launch(&g, &l))
 		printf("program %" PRIu64 ": %s\n", seed, g.fault.text);
-	total.n_programs++;
-	if (memcmp(bytes, theirs, PROGRAM_BYTES) != 0) {
-		printf("program %" PRIu64 " of %u threads differs\n", seed, p.threads);
+	differs = memcmp(bytes, theirs, PROGRAM_BYTES) != 0;
+	if (differs && show)
 		show_program(bytes, theirs, at[1]);
-		total.n_programs_differ++;
-	}
 	t_gpu_finish(&g);
 	gpu_unload(module);
+	return differs;
+}
+
+static bool drop_lines(uint64_t seed, bool *dropped, unsigned int first, unsigned int end)
+{
+	bool kept[RANDOM_MAX_LINES], any = false;
+
+	memcpy(kept, dropped, sizeof(kept));
+	for (unsigned int i = first; i < end; i++) {
+		any |= !dropped[i];
+		dropped[i] = true;
+	}
+	if (any && try_program(seed, dropped, false) == 1)
+		return true;
+	memcpy(dropped, kept, sizeof(kept));
+	return false;
+}
+
+/* What is left of a program when all has gone that can go, and it still differs. */
+static void reduce_program(uint64_t seed)
+{
+	static bool dropped[RANDOM_MAX_LINES];
+
+	random_program_make(&program, seed);
+	memset(dropped, 0, sizeof(dropped));
+	for (int pass = 0; pass < 2; pass++) {
+		for (unsigned int i = program.n_blocks; i-- > 0;)
+			drop_lines(seed, dropped, program.blocks[i].first, program.blocks[i].end);
+		for (unsigned int i = program.n_lines; i-- > 0;) {
+			if (program.may_drop[i])
+				drop_lines(seed, dropped, i, i + 1);
+		}
+	}
+	printf("program %" PRIu64 ", made smaller:\n", seed);
+	if (try_program(seed, dropped, true) == 1)
+		printf("%s", program_text);
+	fflush(stdout);
+}
+
+static uint64_t differing[MAX_REDUCED];
+
+static void run_program(uint64_t seed)
+{
+	int outcome;
+
+	random_program_make(&program, seed);
+	outcome = try_program(seed, NULL, false);
+	total.n_refused += outcome < 0;
+	total.n_programs += outcome >= 0;
+	if (outcome != 1)
+		return;
+	printf("program %" PRIu64 " of %u threads differs\n", seed, program.threads);
+	if (total.n_programs_differ < MAX_REDUCED)
+		differing[total.n_programs_differ] = seed;
+	total.n_programs_differ++;
 }
 
 int main(int argc, char **argv)
@@ -458,5 +515,8 @@ int main(int argc, char **argv)
 	       total.n_results, total.n_values, total.n_nans);
 	printf("# %u kernels: %u differ\n", total.n_kernels, total.n_kernels_differ);
 	printf("# %u random programs: %u differ\n", total.n_programs, total.n_programs_differ);
+	fflush(stdout);
+	for (unsigned int i = 0; i < MAX_REDUCED && i < total.n_programs_differ; i++)
+		reduce_program(differing[i]);
 	return 0;
 }
