@@ -55,6 +55,12 @@ static bool bf16_fits(const struct gsb_ptx_insn *in, enum gsb_ptx_type other)
 	return !(in->flags & GSB_PTX_F_SAT) && gsb_ptx_type_bytes(other) > 1;
 }
 
+/* The types of which the rules below speak; newer and packed ones have rows of their own in ops.def. */
+static bool is_plain(enum gsb_ptx_type type)
+{
+	return (type >= GSB_PTX_TYPE_U8 && type <= GSB_PTX_TYPE_F64) || type == GSB_PTX_TYPE_BF16;
+}
+
 /* Integers are cut, or saturated where that means something; floats are rounded where bits are lost. */
 static bool conversion_fits(const struct gsb_ptx_insn *in)
 {
@@ -62,6 +68,8 @@ static bool conversion_fits(const struct gsb_ptx_insn *in)
 	uint32_t n = gsb_ptx_type_bytes(to), m = gsb_ptx_type_bytes(from);
 	bool to_integer = in->rnd >= GSB_PTX_RND_RNI, to_float = in->rnd && !to_integer;
 
+	if (!is_plain(to) || !is_plain(from))
+		return true;
 	if (in->flags & GSB_PTX_F_FTZ && to != GSB_PTX_TYPE_F32 && from != GSB_PTX_TYPE_F32)
 		return false;
 	if ((to == GSB_PTX_TYPE_BF16 && !bf16_fits(in, from)) ||
@@ -84,11 +92,13 @@ static bool arithmetic_fits(const struct gsb_ptx_insn *in)
 	bool ftz = in->flags & GSB_PTX_F_FTZ, of_f32 = in->type[1] == GSB_PTX_TYPE_F32;
 	bool approx = in->flags & GSB_PTX_F_APPROX, full = in->flags & GSB_PTX_F_FULL;
 
-	if (in->rnd >= GSB_PTX_RND_RNI || approx + full + (in->rnd != 0) > 1)
+	if (is_between(in->rnd, GSB_PTX_RND_RNI, GSB_PTX_RND_RPI) ||
+	    approx + full + (in->rnd != 0) > 1)
 		return false;
 	if (in->flags & GSB_PTX_F_CC && !is_integer(in->type[0]))
 		return false;
-	if (ftz && (in->type[1] == GSB_PTX_TYPE_F64 || (in->op == GSB_PTX_OP_SLCT && !of_f32)))
+	if (ftz && ((in->type[1] == GSB_PTX_TYPE_F64 && !approx) ||
+		    (in->op == GSB_PTX_OP_SLCT && !of_f32)))
 		return false;
 	if (in->type[0] != GSB_PTX_TYPE_F64 || of_f32)
 		return true;

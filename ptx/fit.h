@@ -8,7 +8,7 @@
 
 #include "ptx/ptx.h"
 
-/* Of an instruction whose words the opcode takes each for itself; its second type is NONE where it names one. */
+/* Of an instruction whose words the opcode takes each for itself; its second type is the first where it names one. */
 bool gsb_ptx_modifiers_fit(const struct gsb_ptx_insn *insn);
 
 #endif

@@ -29,8 +29,8 @@
 /* What two spellings of one form have in common. */
 struct form {
 	uint16_t op;
-	uint8_t types[2];
-	uint8_t space, vec, sub, unused;
+	uint8_t types[3];
+	uint8_t space, vec, sub;
 	uint64_t key;
 };
 
@@ -48,7 +48,7 @@ static unsigned int n_places;
 
 static const struct {
 	const char *spelling;
-	uint32_t field;
+	uint64_t field;
 } words[] = {
 #define GSB_PTX_WORD(field, id, spelling) {spelling, GSB_PTX_FIELD_BIT(field)},
 #include "ptx/words.def"
@@ -61,7 +61,7 @@ static const char *const spaces[] = {
 
 static const struct {
 	const char *spelling;
-	uint32_t field;
+	uint64_t field;
 } flags[] = {
 #define GSB_PTX_FLAG(id, spelling) {spelling, GSB_PTX_FIELD_FLAG_BIT(id)},
 #include "ptx/words.def"
@@ -136,7 +136,7 @@ static bool form_of(const char *spelling, size_t len, struct form *f)
 	if (!gsb_ptx_insn_decode(spelling, len, &in) || !is_carried(&in, &key))
 		return false;
 	*f = (struct form){.op = in.op,
-			   .types = {in.type[0], in.type[1]},
+			   .types = {in.type[0], in.type[1], in.type[2]},
 			   .space = in.space,
 			   .vec = in.vec,
 			   .sub = in.sub,
@@ -239,7 +239,7 @@ struct walk {
 
 static void with_types(struct walk *w, unsigned int nth)
 {
-	uint32_t set = nth ? w->row->types2 : w->row->types;
+	uint64_t set = nth ? w->row->types2 : w->row->types;
 	size_t len = strlen(w->text);
 
 	if (nth == 2) {
@@ -249,7 +249,7 @@ static void with_types(struct walk *w, unsigned int nth)
 	if (!set)
 		with_types(w, nth + 1);
 	for (int t = 1; t < GSB_PTX_N_TYPES; t++) {
-		if (!(set & 1u << t))
+		if (!(set & UINT64_C(1) << t))
 			continue;
 		snprintf(w->text + len, sizeof(w->text) - len, ".%s", gsb_ptx_type_name(t));
 		with_types(w, nth + 1);
@@ -297,7 +297,7 @@ static void with_space(struct walk *w)
 /* The fields of words.def in this order; a field is left out, or each of its words is taken. */
 static void with_words(struct walk *w, unsigned int nth)
 {
-	static const uint32_t fields[] = {M_RND, M_CMP, M_SUB, M_MODE, M_MUL, M_SCOPE};
+	static const uint64_t fields[] = {M_RND, M_CMP, M_SUB, M_MODE, M_MUL, M_SCOPE};
 	size_t len = strlen(w->text);
 	bool memory = w->row->fields & M_SPACE;
 
@@ -321,10 +321,10 @@ static void with_words(struct walk *w, unsigned int nth)
 static void test_forms_every_carried_one_has_a_row_or_a_reason(void **state)
 {
 	(void)state;
-	for (unsigned int op = 1; op < GSB_PTX_N_OPS; op++) {
-		struct walk w = {.row = &gsb_ptx_op_rows[op]};
+	for (unsigned int row = 1; row < gsb_ptx_n_op_rows; row++) {
+		struct walk w = {.row = &gsb_ptx_op_rows[row]};
 
-		snprintf(w.text, sizeof(w.text), "%s", w.row->name);
+		snprintf(w.text, sizeof(w.text), "%s", gsb_ptx_op_name(w.row->op));
 		with_words(&w, 0);
 	}
 	print_message("%u forms: %zu with rows of their own, the others elsewhere\n", n_forms,
