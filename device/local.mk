@@ -23,6 +23,8 @@ libdevice_la_SOURCES = \
 	device/emu/clock/worker.c device/emu/clock/worker.h \
 	device/emu/memory/heap.c device/emu/memory/heap.h
 
+EXTRA_DIST += doc/emulated-device.md
+
 include device/emu/exec.mk
 libdevice_la_LIBADD += libmodel.la
 

@@ -50,7 +50,7 @@ libemuexec_la_LIBADD += libemuplain.la
 endif
 
 emu_harness = tests/unit/emu_harness.c tests/unit/emu_harness.h
-emu_rows = tests/unit/emu_rows.c tests/unit/emu_rows.h tests/unit/emu_reference.h tests/unit/emu_ops.def
+emu_rows = tests/unit/emu_rows.c tests/unit/emu_rows.h
 emu_test_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -ffp-contract=off -frounding-math
 emu_test_ldadd = libemuexec.la $(CMOCKA_LIBS) -lm
 
@@ -78,6 +78,18 @@ check_PROGRAMS += tests/unit/test_emu_ops
 tests_unit_test_emu_ops_SOURCES = tests/unit/test_emu_ops.c $(emu_rows) $(emu_harness)
 tests_unit_test_emu_ops_CFLAGS = $(emu_test_cflags)
 tests_unit_test_emu_ops_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_forms
+tests_unit_test_emu_forms_SOURCES = tests/unit/test_emu_forms.c $(emu_rows)
+tests_unit_test_emu_forms_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_forms_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_random
+tests_unit_test_emu_random_SOURCES = tests/unit/test_emu_random.c $(emu_harness) \
+	tests/random/random_program.c tests/random/random_program.h tests/random/reference.c \
+	tests/random/reference.h tests/random/reference_parse.c tests/random/reference_compute.c
+tests_unit_test_emu_random_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_random_LDADD = $(emu_test_ldadd)
 
 check_PROGRAMS += tests/unit/test_emu_memory
 tests_unit_test_emu_memory_SOURCES = tests/unit/test_emu_memory.c tests/unit/emu_threads.c tests/unit/emu_threads.h \
