@@ -427,6 +427,7 @@ static enum gsb_emu_state run_warps(struct gsb_emu_block *b, uint64_t target)
 		if (!w && release_all(b))
 			continue;
 		if (!w) {
+			b->x.mask = 0; /* nobody more than others */
 			gsb_emu_fail(&b->x, CUDA_ERROR_LAUNCH_TIMEOUT, 0,
 				     "hang: each of %u threads waits for another", b->live_threads);
 			return GSB_EMU_FAULT;
@@ -450,11 +451,7 @@ enum gsb_emu_state gsb_emu_block_run(struct gsb_emu_block *block, uint64_t quant
 	if (sigsetjmp(env, 0) == 0) {
 		block->state = run_warps(block, x->n_insns + quantum);
 	} else {
-		uint64_t addr = gsb_emu_guard_address();
-
-		gsb_emu_fail(x, CUDA_ERROR_ILLEGAL_ADDRESS, addr,
-			     "access to address 0x%llx, which is not allocated",
-			     (unsigned long long)addr);
+		gsb_emu_fail_unmapped(x, gsb_emu_guard_address());
 		block->state = GSB_EMU_FAULT;
 	}
 	gsb_emu_guard_leave();

@@ -116,6 +116,7 @@ void emu_heap_finish(struct emu_heap *heap)
 	gsb_ranges_finish(&heap->device);
 	gsb_ranges_finish(&heap->host);
 	free(heap->retired);
+	emu_freed_finish(&heap->freed);
 }
 
 /* What it costs: whole pages, whole large pages from one on. */
@@ -194,6 +195,8 @@ int emu_heap_alloc(struct emu_heap *heap, uint64_t size, uint64_t *addr)
 		err = map_new(heap, bytes, &at);
 		if (err)
 			discharge(heap, bytes);
+		else
+			gsb_ranges_set_used(&heap->device, at, size);
 	}
 	pthread_mutex_unlock(lock);
 	if (!err)
@@ -208,6 +211,7 @@ static void scrub(struct emu_heap *heap, const struct gsb_range *r)
 	if (madvise(to_pointer(r->start), r->size, MADV_DONTNEED))
 		gsb_log(GSB_LOG_ERROR, "emu", "freed memory at %#llx is not scrubbed: %m",
 			(unsigned long long)r->start);
+	emu_freed_add(&heap->freed, r->start, r->used);
 	discharge(heap, r->size);
 }
 
@@ -352,15 +356,26 @@ void emu_heap_touch_end(struct emu_heap *heap)
 
 int emu_heap_pin(struct emu_heap *heap, uint64_t addr, uint64_t size)
 {
-	return gsb_ranges_add(&heap->host, addr, size);
+	int err;
+
+	pthread_mutex_lock(&heap->vram->lock);
+	err = gsb_ranges_add(&heap->host, addr, size);
+	pthread_mutex_unlock(&heap->vram->lock);
+	return err;
 }
 
 int emu_heap_unpin(struct emu_heap *heap, uint64_t addr, uint64_t size)
 {
 	struct gsb_range was;
-	const struct gsb_range *r = gsb_ranges_find(&heap->host, addr);
+	const struct gsb_range *r;
+	int err = -EINVAL;
 
-	if (!r || r->start != addr || r->size != size)
-		return -EINVAL;
-	return gsb_ranges_remove(&heap->host, addr, &was);
+	pthread_mutex_lock(&heap->vram->lock);
+	r = gsb_ranges_find(&heap->host, addr);
+	if (r && r->start == addr && r->size == size)
+		err = gsb_ranges_remove(&heap->host, addr, &was);
+	if (!err)
+		emu_freed_add(&heap->freed, addr, size);
+	pthread_mutex_unlock(&heap->vram->lock);
+	return err;
 }

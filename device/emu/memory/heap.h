@@ -1,8 +1,7 @@
 /*
  * heap.h - device memory: what the emulated card has in all, and what one space has of it.
  *
- * One lock, the card's, guards both and is a leaf. Functions are for any thread, but those of pinned
- * memory, which the engine's one thread calls.
+ * One lock, the card's, guards both and is a leaf. Functions are for any thread.
  */
 #ifndef GSB_DEVICE_EMU_MEMORY_HEAP_H
 #define GSB_DEVICE_EMU_MEMORY_HEAP_H
@@ -12,6 +11,7 @@
 #include <stdint.h>
 
 #include "device/emu/memory/address.h"
+#include "device/emu/memory/near.h"
 #include "device/ops.h"
 #include "device/range.h"
 
@@ -32,6 +32,7 @@ struct emu_heap {
 	struct gsb_range *retired; /* freed while a copy was running; scrubbed after it */
 	size_t n_retired, retired_capacity;
 	unsigned n_touching; /* copies that are running */
+	struct emu_freed freed;
 };
 
 void emu_vram_init(struct emu_vram *vram, uint64_t total_bytes);
