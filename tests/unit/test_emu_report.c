@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "device/emu/emu.h"
 #include "device/ops.h"
 
 #define DEVICE_BASE ((uint64_t)0x400000000000)
@@ -398,6 +399,65 @@ static void test_report_is_told_once_of_many_blocks(void **state)
 	assert_non_null(strstr(r.text, "block (0,0,0), thread"));
 }
 
+/* ---- checks that are asked for ---- */
+
+static void test_bounds_are_checked_to_the_byte_when_asked_for(void **state)
+{
+	static const char text[] = KERNEL("st.global.u32 [%rd1], %r0;");
+	char what[256], where[256];
+	uint64_t a;
+
+	open_rig();
+	a = alloc(100);
+	run(text, &one_warp, a);
+	assert_int_equal(r.c.result, CUDA_SUCCESS);
+	gsb_emu_watch_launches(r.dev, GSB_EMU_WATCH_BOUNDS);
+	run(text, &one_warp, a);
+	assert_int_equal(r.c.result, CUDA_ERROR_ILLEGAL_ADDRESS);
+	EXPECT(say(what, "write of 4 bytes at 0x%" PRIx64 ", not allocated", a + 100),
+	       say(where, "0 bytes behind the end of the 100 bytes allocated at 0x%" PRIx64, a),
+	       "st.global.u32 in line 12 of its PTX",
+	       "block (0,0,0), thread (25,0,0), the first of 7 of its warp");
+	gsb_emu_watch_launches(r.dev, 0);
+	run(text, &one_warp, a);
+	assert_int_equal(r.c.result, CUDA_SUCCESS);
+}
+
+static void test_write_to_a_constant_is_found_when_asked_for(void **state)
+{
+	static const char text[] = HEAD
+		".const .align 4 .b8 c[64];\n.visible .entry k(.param .u64 p)\n{\n" REGS
+		"mov.u64 %rd2, c;\ncvta.const.u64 %rd2, %rd2;\nst.u32 [%rd2+60], %r0;\nret;\n}\n";
+
+	open_rig();
+	gsb_emu_watch_launches(r.dev, GSB_EMU_WATCH_BOUNDS);
+	run(text, &one_warp, 0);
+	assert_int_equal(r.c.result, CUDA_ERROR_INVALID_ADDRESS_SPACE);
+	assert_non_null(strstr(r.text, ", where a .const variable is\n"));
+	assert_non_null(strstr(r.text, "thread (0,0,0), the first of 32 of its warp\n"));
+}
+
+static void test_profile_is_of_all_launches_since_the_last_look(void **state)
+{
+	static const char text[] = KERNEL("st.global.u32 [%rd1], %r0;");
+	const struct shape shape = {{5, 1, 1}, {32, 1, 1}, 0};
+	struct gsb_emu_profile p;
+	uint64_t a;
+
+	open_rig();
+	a = alloc(4096);
+	run(text, &shape, a);
+	gsb_emu_watch_launches(r.dev, GSB_EMU_WATCH_PROFILE);
+	run(text, &shape, a);
+	run(text, &shape, a);
+	assert_int_equal(r.c.n_blocks, 5);
+	p = gsb_emu_profile(r.dev);
+	assert_int_equal(p.n_blocks, 10);
+	assert_int_equal(p.n_insns, 2 * r.c.n_instructions);
+	assert_int_equal(p.traffic[GSB_EMU_MEMORY_GLOBAL][GSB_EMU_TRAFFIC_STORE].n_sectors, 40);
+	assert_int_equal(gsb_emu_profile(r.dev).n_blocks, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -421,6 +481,12 @@ int main(void)
 		cmocka_unit_test_teardown(test_report_of_a_hang_blames_nobody, close_rig),
 		cmocka_unit_test_teardown(test_report_has_the_line_of_the_source, close_rig),
 		cmocka_unit_test_teardown(test_report_is_told_once_of_many_blocks, close_rig),
+		cmocka_unit_test_teardown(test_bounds_are_checked_to_the_byte_when_asked_for,
+					  close_rig),
+		cmocka_unit_test_teardown(test_write_to_a_constant_is_found_when_asked_for,
+					  close_rig),
+		cmocka_unit_test_teardown(test_profile_is_of_all_launches_since_the_last_look,
+					  close_rig),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

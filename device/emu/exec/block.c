@@ -17,6 +17,7 @@
 #include "device/emu/exec/isa.h"
 #include "device/emu/exec/moves.h"
 #include "device/emu/exec/split.h"
+#include "device/emu/exec/watch.h"
 
 #define WARP_SLICE  4096 /* instructions; when other splits of the warp can run: */
 #define SPLIT_SLICE 256
@@ -41,6 +42,7 @@ static void block_free(struct gsb_emu_block *b)
 	free(b->warps);
 	free(b->shared);
 	free(b->local);
+	gsb_emu_watch_drop(b);
 	free(b);
 }
 
@@ -237,7 +239,7 @@ static int block_start(struct gsb_emu_block *b, const struct gsb_emu_launch *l)
 		if (warp_start(b, &b->warps[i]))
 			return -ENOMEM;
 	}
-	return 0;
+	return gsb_emu_watch_begin(b);
 }
 
 int gsb_emu_block_create(const struct gsb_emu_launch *launch, const uint32_t ctaid[3],
@@ -297,10 +299,28 @@ const struct gsb_emu_fault *gsb_emu_block_fault(const struct gsb_emu_block *bloc
 
 /* ---- running ---- */
 
+/* The same with somebody who looks at each op before it executes. */
+static GSB_NOINLINE void execute_watched(struct gsb_emu_exec *x)
+{
+	const struct gsb_emu_op *op = x->op;
+
+	do {
+		x->op = op;
+		x->n_insns += !(op->flags & GSB_EMU_F_PSEUDO);
+		if (!gsb_emu_watch_op(x, op, x->rows, x->mask))
+			return;
+		op = x->handlers[op->form](x, op, x->rows, x->mask);
+	} while (op);
+}
+
 static void execute(struct gsb_emu_exec *x)
 {
 	const struct gsb_emu_op *op = x->op;
 
+	if (gsb_unlikely(x->block->watched)) {
+		execute_watched(x);
+		return;
+	}
 	do {
 		x->op = op;
 		x->n_insns += !(op->flags & GSB_EMU_F_PSEUDO);
@@ -456,5 +476,7 @@ enum gsb_emu_state gsb_emu_block_run(struct gsb_emu_block *block, uint64_t quant
 	}
 	gsb_emu_guard_leave();
 	block->stats.n_insns = x->n_insns;
+	if (block->watched && block->state == GSB_EMU_DONE)
+		gsb_emu_watch_end(block);
 	return block->state;
 }

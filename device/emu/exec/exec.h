@@ -39,6 +39,7 @@
 
 struct gsb_emu_code;
 struct gsb_emu_block;
+struct gsb_emu_watch;
 
 /* Blocks of one code that are done, kept for their storage. Any thread. */
 struct gsb_emu_pool {
@@ -66,6 +67,7 @@ struct gsb_emu_launch {
 	uint64_t grid_id;
 	uint32_t n_sms, max_warps; /* %nsmid, %nwarpid */
 	uint32_t envreg[GSB_EMU_N_ENVREGS];
+	struct gsb_emu_watch *watch; /* NULL: nobody looks */
 };
 
 enum gsb_emu_state {
