@@ -26,8 +26,8 @@ static bool read_head(struct file *f)
 		return false;
 	memcpy(&f->head, f->bytes, sizeof(f->head));
 	return !memcmp(f->head.e_ident, ELFMAG, SELFMAG) &&
-	       f->head.e_ident[EI_CLASS] == ELFCLASS64 &&
-	       f->head.e_ident[EI_DATA] == ELFDATA2LSB && f->head.e_machine != EM_CUDA_NUMBER;
+	       f->head.e_ident[EI_CLASS] == ELFCLASS64 && f->head.e_ident[EI_DATA] == ELFDATA2LSB &&
+	       f->head.e_machine != EM_CUDA_NUMBER;
 }
 
 bool gsb_program_is(const void *bytes, size_t size)

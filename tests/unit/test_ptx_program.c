@@ -43,10 +43,8 @@ static void make(struct elf *e)
 	memcpy(e->bytes + at, NAMES, sizeof(NAMES));
 	at = (at + sizeof(NAMES) + 7) / 8 * 8;
 	e->sections = (void *)(e->bytes + at);
-	e->sections[1] = (Elf64_Shdr){.sh_name = 1,
-				      .sh_type = SHT_STRTAB,
-				      .sh_offset = names,
-				      .sh_size = sizeof(NAMES)};
+	e->sections[1] = (Elf64_Shdr){
+		.sh_name = 1, .sh_type = SHT_STRTAB, .sh_offset = names, .sh_size = sizeof(NAMES)};
 	e->sections[2] = (Elf64_Shdr){.sh_name = 11,
 				      .sh_type = SHT_PROGBITS,
 				      .sh_offset = e->first,
