@@ -48,6 +48,7 @@ struct gsb_space_params {
 	uint64_t host_base, host_size; /* pinned host memory, mapped by the engine; size 0 = none */
 	uint64_t mem_limit_bytes; /* device memory that this space may have; 0 = no limit of its own
 				   */
+	uint64_t owner; /* spaces of one owner may be told of each other's memory; 0 = nobody's */
 };
 
 enum gsb_cmd_kind { GSB_CMD_LAUNCH, GSB_CMD_COPY, GSB_CMD_FILL };

@@ -19,6 +19,7 @@
 #define DEVICE_SIZE ((uint64_t)1 << 30)
 #define HOST_BASE   ((uint64_t)0x500000000000)
 #define HOST_SIZE   ((uint64_t)1 << 30)
+#define OWNER	    7
 #define PAGE	    4096
 #define TEXT_BYTES  4096
 
@@ -55,7 +56,8 @@ static void open_rig(void)
 	const struct gsb_space_params s = {.device_base = DEVICE_BASE,
 					   .device_size = DEVICE_SIZE,
 					   .host_base = HOST_BASE,
-					   .host_size = HOST_SIZE};
+					   .host_size = HOST_SIZE,
+					   .owner = OWNER};
 	char err[256];
 
 	memset(&r, 0, sizeof(r));
@@ -259,6 +261,42 @@ static void test_report_without_any_memory(void **state)
 	EXPECT("write of 4 bytes at 0x10, not allocated", "nothing is allocated in this context",
 	       "st.u32 in line 13 of its PTX",
 	       "block (0,0,0), thread (0,0,0), the first of 32 of its warp");
+}
+
+/* One window for each space, this far apart. */
+static struct gsb_space *another_space(unsigned nth, uint64_t owner, uint64_t *addr)
+{
+	const struct gsb_space_params s = {.device_base = DEVICE_BASE + nth * 2 * DEVICE_SIZE,
+					   .device_size = DEVICE_SIZE,
+					   .owner = owner};
+	struct gsb_space *space;
+
+	assert_int_equal(r.ops->space_create(r.dev, &s, &space), 0);
+	assert_int_equal(r.ops->mem_alloc(space, PAGE, addr), 0);
+	return space;
+}
+
+static void test_report_tells_of_the_owners_other_context_and_of_no_stranger(void **state)
+{
+	struct gsb_space *ours, *stranger;
+	char what[256], where[256];
+	uint64_t a, b;
+
+	open_rig();
+	ours = another_space(1, OWNER, &a);
+	stranger = another_space(2, OWNER + 1, &b);
+	run(KERNEL("ld.global.u32 %r1, [%rd0+8];"), &one_warp, a);
+	EXPECT(say(what, "read of 4 bytes at 0x%" PRIx64 ", not allocated", a + 8),
+	       say(where, "at byte 8 of the 4096 bytes allocated in another context at 0x%" PRIx64,
+		   a),
+	       "ld.global.u32 in line 12 of its PTX",
+	       "block (0,0,0), thread (0,0,0), the first of 32 of its warp");
+	run(KERNEL("ld.global.u32 %r1, [%rd0+8];"), &one_warp, b);
+	EXPECT(say(what, "read of 4 bytes at 0x%" PRIx64 ", not allocated", b + 8),
+	       "nothing is allocated in this context", "ld.global.u32 in line 12 of its PTX",
+	       "block (0,0,0), thread (0,0,0), the first of 32 of its warp");
+	r.ops->space_destroy(ours);
+	r.ops->space_destroy(stranger);
 }
 
 /* The engine maps what it pins, and nothing is mapped behind it. */
@@ -472,6 +510,9 @@ int main(void)
 					  close_rig),
 		cmocka_unit_test_teardown(test_report_of_freed_memory_says_so, close_rig),
 		cmocka_unit_test_teardown(test_report_without_any_memory, close_rig),
+		cmocka_unit_test_teardown(
+			test_report_tells_of_the_owners_other_context_and_of_no_stranger,
+			close_rig),
 		cmocka_unit_test_teardown(test_report_of_pinned_memory, close_rig),
 		cmocka_unit_test_teardown(test_report_of_a_misaligned_access, close_rig),
 		cmocka_unit_test_teardown(test_report_of_a_shared_overrun, close_rig),

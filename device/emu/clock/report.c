@@ -112,6 +112,7 @@ static const char *near_name(enum emu_near_kind kind)
 	switch (kind) {
 	case EMU_NEAR_FREED: return "freed before";
 	case EMU_NEAR_PINNED: return "of pinned host memory";
+	case EMU_NEAR_OTHER: return "allocated in another context";
 	default: return "allocated";
 	}
 }

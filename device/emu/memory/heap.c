@@ -63,6 +63,7 @@ void emu_vram_init(struct emu_vram *vram, uint64_t total_bytes)
 {
 	*vram = (struct emu_vram){.total_bytes = total_bytes, .max_allocs = most_allocs()};
 	pthread_mutex_init(&vram->lock, NULL);
+	LIST_INIT(&vram->heaps);
 }
 
 void emu_vram_finish(struct emu_vram *vram)
@@ -93,9 +94,13 @@ int emu_heap_init(struct emu_heap *heap, struct emu_vram *vram, const struct gsb
 		.memory = {.device = {p->device_base, p->device_size},
 			   .host = {p->host_base, p->host_size}},
 		.limit_bytes = p->mem_limit_bytes ? p->mem_limit_bytes : UINT64_MAX,
+		.owner = p->owner,
 	};
 	gsb_ranges_init(&heap->device, p->device_base, p->device_size);
 	gsb_ranges_init(&heap->host, p->host_base, p->host_size);
+	pthread_mutex_lock(&vram->lock);
+	LIST_INSERT_HEAD(&vram->heaps, heap, link);
+	pthread_mutex_unlock(&vram->lock);
 	return 0;
 }
 
@@ -110,6 +115,7 @@ void emu_heap_finish(struct emu_heap *heap)
 {
 	munmap(to_pointer(heap->memory.device.base), heap->memory.device.size);
 	pthread_mutex_lock(&heap->vram->lock);
+	LIST_REMOVE(heap, link);
 	heap->vram->used_bytes -= heap->used_bytes;
 	heap->vram->n_allocs -= heap->n_allocs;
 	pthread_mutex_unlock(&heap->vram->lock);

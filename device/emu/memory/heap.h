@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "device/emu/memory/address.h"
 #include "device/emu/memory/near.h"
@@ -18,6 +19,7 @@
 /* All device memory. */
 struct emu_vram {
 	pthread_mutex_t lock;
+	LIST_HEAD(emu_heaps, emu_heap) heaps;
 	uint64_t total_bytes, used_bytes;
 	size_t max_allocs, n_allocs;
 };
@@ -25,6 +27,8 @@ struct emu_vram {
 /* One space's. */
 struct emu_heap {
 	struct emu_vram *vram;
+	LIST_ENTRY(emu_heap) link;
+	uint64_t owner;		      /* as in gsb_space_params */
 	struct gsb_emu_memory memory; /* what the interpreter checks against */
 	struct gsb_ranges device, host;
 	uint64_t limit_bytes, used_bytes;

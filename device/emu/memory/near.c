@@ -38,6 +38,26 @@ static bool find_freed(const struct emu_freed *freed, uint64_t addr, struct emu_
 	return false;
 }
 
+/* In a window of another space of this owner. */
+static bool find_other(const struct emu_heap *heap, uint64_t addr, struct emu_near *out)
+{
+	const struct emu_heap *other;
+
+	LIST_FOREACH(other, &heap->vram->heaps, link)
+	{
+		const struct gsb_range *r;
+
+		if (other == heap || !heap->owner || other->owner != heap->owner ||
+		    addr - other->memory.device.base >= other->memory.device.size)
+			continue;
+		r = gsb_ranges_nearest(&other->device, addr);
+		if (r)
+			*out = (struct emu_near){EMU_NEAR_OTHER, r->start, r->used};
+		return r;
+	}
+	return false;
+}
+
 /* What is allocated at the address comes first, then what was freed there, then what is near. */
 static struct emu_near find(const struct emu_heap *heap, uint64_t addr)
 {
@@ -46,7 +66,8 @@ static struct emu_near find(const struct emu_heap *heap, uint64_t addr)
 	const struct gsb_range *r = gsb_ranges_nearest(pinned ? &heap->host : &heap->device, addr);
 	struct emu_near near = {EMU_NEAR_NONE, 0, 0};
 
-	if ((!r || addr - r->start >= r->used) && find_freed(&heap->freed, addr, &near))
+	if ((!r || addr - r->start >= r->used) &&
+	    (find_freed(&heap->freed, addr, &near) || find_other(heap, addr, &near)))
 		return near;
 	if (r)
 		near = (struct emu_near){pinned ? EMU_NEAR_PINNED : EMU_NEAR_ALIVE, r->start,
