@@ -235,6 +235,7 @@ static int issue(struct emu_launch *l, const struct emu_options *o)
 			      .space = l->space,
 			      .launch = {.function = l->function,
 					 .smem_bytes = o->smem_bytes,
+					 .cooperative = o->cooperative,
 					 .params = l->params,
 					 .params_bytes = l->info.params_bytes}};
 	int err;
@@ -245,8 +246,9 @@ static int issue(struct emu_launch *l, const struct emu_options *o)
 	if (!err)
 		return 0;
 	fprintf(stderr, "gsb-emu: %s cannot be launched so: %s\n", l->kernel.entry->name,
-		err == -E2BIG ? "its registers, threads or shared memory do not fit into an SM"
-			      : strerror(-err));
+		err != -E2BIG	 ? strerror(-err)
+		: o->cooperative ? "its blocks cannot all be resident at once"
+				 : "its registers, threads or shared memory do not fit into an SM");
 	return -1;
 }
 

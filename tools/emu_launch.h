@@ -18,7 +18,7 @@ struct emu_options {
 	uint32_t grid[3], block[3]; /* 0: not given */
 	uint32_t smem_bytes, n_workers;
 	unsigned int watch; /* enum gsb_emu_watch_what */
-	bool json, demands;
+	bool json, demands, cooperative;
 	const char *print[EMU_PRINTS_MAX];
 	size_t n_prints;
 };

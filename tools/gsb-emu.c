@@ -24,7 +24,7 @@ static const struct gsb_cli_command commands[] = {
 	{NULL, NULL, NULL},
 };
 
-enum { OPT_ARGS = 256, OPT_PRINT, OPT_UNINIT, OPT_BOUNDS, OPT_DEMANDS };
+enum { OPT_ARGS = 256, OPT_COOPERATIVE, OPT_PRINT, OPT_UNINIT, OPT_BOUNDS, OPT_DEMANDS };
 
 static const struct gsb_cli_option options[] = {
 	{{"arch", 'a', "GPU", 0, "a name, or the path of a file with a '/' (default h200)", 0}, 0},
@@ -33,6 +33,7 @@ static const struct gsb_cli_option options[] = {
 	{{"grid", 'g', "X[,Y[,Z]]", 0, "blocks (default 1)", 0}, LAUNCHES},
 	{{"block", 'b', "X[,Y[,Z]]", 0, "threads of a block (default 1)", 0}, LAUNCHES},
 	{{"shared", 's', "BYTES", 0, "dynamic shared memory of a block", 0}, LAUNCHES},
+	{{"cooperative", OPT_COOPERATIVE, NULL, 0, "all blocks are resident at once", 0}, LAUNCHES},
 	{{"args", OPT_ARGS, NULL, 0, "what follows are arguments; may be left out", 0}, LAUNCHES},
 	{{"print", OPT_PRINT, "NAME[:RANGE]", 0, "show the memory of an argument afterwards", 0},
 	 LAUNCHES},
@@ -106,6 +107,7 @@ static int set_option(void *input, int key, char *value)
 	case 'b': return set_dims("block", value, o->block);
 	case 's': return set_number("shared", value, UINT32_MAX, &o->smem_bytes);
 	case OPT_ARGS: return 0;
+	case OPT_COOPERATIVE: o->cooperative = true; return 0;
 	case OPT_PRINT: return add_print(o, value);
 	case OPT_UNINIT: o->watch |= GSB_EMU_WATCH_UNINIT; return 0;
 	case OPT_BOUNDS: o->watch |= GSB_EMU_WATCH_BOUNDS; return 0;
@@ -117,21 +119,32 @@ static int set_option(void *input, int key, char *value)
 
 /* ---- list ---- */
 
+/* ".u64 .u64 .b8[16]" */
+static void say_parameters(const struct gsb_ptx_func *f, char *out, size_t size)
+{
+	size_t n = 0;
+
+	*out = '\0';
+	for (uint32_t i = 0; i < f->n_params && n < size; i++) {
+		const struct gsb_ptx_var *p = &f->params[i];
+
+		n += (size_t)snprintf(out + n, size - n, "%s.%s", i ? " " : "",
+				      gsb_ptx_type_name(p->type));
+		if (p->is_array && n < size)
+			n += (size_t)snprintf(out + n, size - n, "[%" PRIu64 "]", p->n_elems);
+	}
+}
+
 static void row_of(struct report *r, const struct emu_kernel *k)
 {
 	const struct gsb_ptx_func *f = k->entry;
-	struct gsb_ptx_kernel layout;
+	struct gsb_ptx_kernel layout = {0};
 	struct gsb_arena arena;
-	char params[1024] = "";
-	size_t n = 0;
+	char params[1024];
 
-	for (uint32_t i = 0; i < f->n_params && n < sizeof(params); i++)
-		n += (size_t)snprintf(params + n, sizeof(params) - n,
-				      f->params[i].is_array ? "%s.%s[%" PRIu64 "]" : "%s.%s",
-				      i ? " " : "", gsb_ptx_type_name(f->params[i].type),
-				      f->params[i].n_elems);
-	report_text(r, f->name);
+	say_parameters(f, params, sizeof(params));
 	gsb_arena_init(&arena, (size_t)1 << 30);
+	report_text(r, f->name);
 	if (gsb_ptx_kernel_build(k->module->ptx, f, &arena, &layout)) {
 		for (int i = 0; i < 4; i++)
 			report_none(r);
@@ -141,14 +154,18 @@ static void row_of(struct report *r, const struct emu_kernel *k)
 		report_number(r, "%" PRIu64, layout.local_bytes);
 		report_number(r, "%u", layout.max_threads);
 	}
-	gsb_arena_finish(&arena);
 	report_text(r, params);
+	if (layout.refused)
+		report_text(r, layout.refused->spelling);
+	else
+		report_none(r);
+	gsb_arena_finish(&arena);
 }
 
 static int list(const struct emu_options *o, const char *path)
 {
-	static const char *const columns[] = {"kernel", "regs",	       "smem",
-					      "local",	"max threads", "parameters"};
+	static const char *const columns[] = {"kernel",	     "regs",	   "smem",	 "local",
+					      "max threads", "parameters", "not carried"};
 	static struct emu_file file;
 	struct gsb_device *dev;
 	struct emu_kernel k;

@@ -38,11 +38,14 @@ metric() {
 
 emu_list_shows_kernels() {
 	ok "$emu" list "$ptx/vadd.nvcc.ptx"
-	expect_match "$output" '^scale_mixed +[0-9]+ +0 +0 +0  \.u64 \.u64 \.u64 \.b8\[16\] \.u32$'
+	expect_match "$output" '^scale_mixed +[0-9]+ +0 +0 +0  \.u64 \.u64 \.u64 \.b8\[16\] \.u32 +-$'
 	ok "$emu" list "$ptx/matmul.nvcc.ptx"
 	expect_match "$output" '^matmul +[0-9]+ +2048 +0 +256  '
 	ok "$emu" list --json "$ptx/vadd.nvcc.ptx"
 	expect_equal "$(grep -c '"kernel": ' <<<"$output")" 3
+	kernel "$dir/k.ptx" 'wgmma.fence.sync.aligned;'
+	ok "$emu" list "$dir/k.ptx"
+	expect_match "$output" '^k +[0-9]+ +4096 +0 +0  \.u64 +wgmma'
 }
 
 emu_run_prints_what_a_kernel_has_written() {
@@ -196,6 +199,7 @@ emu_names_what_is_wrong() {
 	wrong 1 'block of 1025 in x: h200 has at most 1024' "$emu" run "$v" -k vadd -b 1025 u64:0 u64:0 u64:0 u32:0
 	wrong 1 'block of 1056 threads: vadd may have at most 1024' "$emu" run "$v" -k vadd -b 33,32 u64:0 u64:0 u64:0 u32:0
 	wrong 1 'a block of h200 has at most 232448' "$emu" run "$v" -k vadd -s 240000 u64:0 u64:0 u64:0 u32:0
+	wrong 1 'its blocks cannot all be resident at once' "$emu" run "$v" -k vadd -g 100000 -b 1024 --cooperative u64:0 u64:0 u64:0 u32:0
 	wrong 2 'no such architecture' "$emu" list -a h2000 "$v"
 	wrong 2 'No such file' "$emu" list "$dir/none"
 	wrong 2 'neither PTX nor a fatbin nor a program' "$emu" list "$srcdir/README.md"
@@ -215,6 +219,7 @@ emu_output_that_is_lost_is_an_error() {
 	wrong 1 '/dev/full: No space left' "$emu" run "$ptx/vadd.nvcc.ptx" -k vadd out:/dev/full:f32:4 u64:0 u64:0 u32:0
 	ok "$emu" --version
 	ok "$emu" stat --help
+	ok "$emu" run "$ptx/vadd.nvcc.ptx" -k vadd -g 4 --cooperative u64:0 u64:0 u64:0 u32:0
 }
 
 run_case emu_list_shows_kernels
