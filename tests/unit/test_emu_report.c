@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #include "device/emu/emu.h"
+#include "device/emu/memory/near.h"
 #include "device/ops.h"
 
 #define DEVICE_BASE ((uint64_t)0x400000000000)
@@ -252,6 +253,25 @@ static void test_report_of_freed_memory_says_so(void **state)
 	       "st.global.u32 in line 12 of its PTX",
 	       "block (0,0,0), thread (0,0,0), the first of 32 of its warp");
 	assert_int_equal(r.ops->mem_free(r.space, b), 0);
+}
+
+/* One more than is remembered: of the first nobody knows any more, of the second all is known. */
+static void test_report_remembers_so_many_frees(void **state)
+{
+	uint64_t first = 0, second = 0;
+
+	open_rig();
+	for (unsigned i = 0; i <= EMU_FREED_MAX; i++) {
+		uint64_t a = alloc(64);
+
+		first = i == 0 ? a : first;
+		second = i == 1 ? a : second;
+		assert_int_equal(r.ops->mem_free(r.space, a), 0);
+	}
+	run(KERNEL("ld.global.u32 %r1, [%rd0];"), &one_warp, second);
+	assert_non_null(strstr(r.text, "at byte 0 of the 64 bytes freed before at 0x"));
+	run(KERNEL("ld.global.u32 %r1, [%rd0];"), &one_warp, first);
+	assert_non_null(strstr(r.text, "nothing is allocated in this context"));
 }
 
 static void test_report_without_any_memory(void **state)
@@ -509,6 +529,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_report_says_before_and_of_several_the_nearest,
 					  close_rig),
 		cmocka_unit_test_teardown(test_report_of_freed_memory_says_so, close_rig),
+		cmocka_unit_test_teardown(test_report_remembers_so_many_frees, close_rig),
 		cmocka_unit_test_teardown(test_report_without_any_memory, close_rig),
 		cmocka_unit_test_teardown(
 			test_report_tells_of_the_owners_other_context_and_of_no_stranger,
