@@ -360,7 +360,8 @@ static void test_uninit_read_of_shared_memory_is_found(void **state)
 	expect_fault(CUDA_ERROR_LAUNCH_FAILED,
 		     "read of 4 bytes at 0x0 of shared memory, which no thread has written",
 		     GSB_EMU_ALL);
-	run_as(GSB_EMU_WATCH_UNINIT, KERNEL("atom.shared.add.u32 %r2, [%r1+64], 1;"), 1, 1);
+	run_as(GSB_EMU_WATCH_UNINIT,
+	       KERNEL("prefetch.global.L1 [%rd1];\natom.shared.add.u32 %r2, [%r1+64], 1;"), 1, 1);
 	expect_fault(CUDA_ERROR_LAUNCH_FAILED,
 		     "read of 4 bytes at 0x40 of shared memory, which no thread has written", 1);
 }

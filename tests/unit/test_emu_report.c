@@ -428,6 +428,21 @@ static void test_report_of_what_is_no_access(void **state)
 	assert_non_null(strstr(r.text, "block (0,0,0), thread (0,0,0)\n"));
 }
 
+static void test_report_of_a_bad_format_is_of_one_thread(void **state)
+{
+	open_rig();
+	alloc(PAGE);
+	run(HEAD ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
+		 ".visible .entry k(.param .u64 p)\n{\n" REGS
+		 ".param .b64 f; .param .b64 a; .param .b32 r;\nmov.u64 %rd2, 64;\n"
+		 "st.param.b64 [f], %rd2;\nst.param.b64 [a], %rd2;\ncall (r), vprintf, (f, a);\n"
+		 "ret;\n}\n",
+	    &one_warp, 0);
+	assert_int_equal(r.c.result, CUDA_ERROR_ILLEGAL_ADDRESS);
+	EXPECT("printf of a bad address", "call in line 17 of its PTX",
+	       "block (0,0,0), thread (0,0,0)");
+}
+
 static void test_report_of_a_hang_blames_nobody(void **state)
 {
 	open_rig();
@@ -540,6 +555,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_report_of_bad_generic_addresses, close_rig),
 		cmocka_unit_test_teardown(test_report_of_a_local_overflow, close_rig),
 		cmocka_unit_test_teardown(test_report_of_what_is_no_access, close_rig),
+		cmocka_unit_test_teardown(test_report_of_a_bad_format_is_of_one_thread, close_rig),
 		cmocka_unit_test_teardown(test_report_of_a_hang_blames_nobody, close_rig),
 		cmocka_unit_test_teardown(test_report_has_the_line_of_the_source, close_rig),
 		cmocka_unit_test_teardown(test_report_is_told_once_of_many_blocks, close_rig),

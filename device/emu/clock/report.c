@@ -138,7 +138,9 @@ static void say_where(struct emu_heap *heap, const struct blame *b, char out[PAR
 	const struct gsb_emu_fault *f = b->fault;
 	struct emu_near n;
 
-	if (f->result != CUDA_ERROR_ILLEGAL_ADDRESS)
+	/* Of what is no access of its own only the processor's word is sure to be about global memory. */
+	if (f->result != CUDA_ERROR_ILLEGAL_ADDRESS ||
+	    (f->access.kind == GSB_EMU_ACCESS_NONE && !f->unmapped))
 		return;
 	if (f->limit[0]) {
 		snprintf(out, PART_BYTES, "%s", f->limit);

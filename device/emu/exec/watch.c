@@ -285,6 +285,22 @@ static bool check_written(struct gsb_emu_exec *x, const struct gsb_emu_access *a
 	return false;
 }
 
+/*
+ * An instruction with an address that is none of the accesses known here: what it writes, and when, cannot be seen.
+ * From then on all counts as written, for a check that says nothing is better than one that says wrong things.
+ */
+static void give_up(const struct gsb_emu_exec *x, const struct gsb_emu_op *op)
+{
+	const struct gsb_emu_block *b = x->block;
+	const struct gsb_ptx_insn *in = b->code->origin[gsb_emu_index_of(x, op)];
+
+	if (op->flags & GSB_EMU_F_PSEUDO || op->form == GSB_EMU_FORM_NOP || !in)
+		return;
+	for (unsigned int i = 0; i < in->n_operands; i++)
+		if (in->operands[i].kind == GSB_PTX_OPERAND_ADDR)
+			memset(b->watched->written, 1, b->shared_bytes);
+}
+
 /* ---- global memory, to the byte ---- */
 
 static bool check_bounds(struct gsb_emu_exec *x, const struct gsb_emu_access *a)
@@ -322,6 +338,8 @@ bool gsb_emu_watch_op(struct gsb_emu_exec *x, const struct gsb_emu_op *op, const
 
 	if (what & GSB_EMU_WATCH_PROFILE)
 		count(x, op, r, mask, &a);
+	if (!found && what & GSB_EMU_WATCH_UNINIT)
+		give_up(x, op);
 	if (!found)
 		return true;
 	if (what & GSB_EMU_WATCH_BOUNDS && !check_bounds(x, &a))
