@@ -336,11 +336,31 @@ static void test_nothing_is_counted_unless_asked_for(void **state)
 
 /* ---- checks ---- */
 
-static void expect_fault(CUresult result, const char *what, uint32_t lanes)
+static uint32_t find_first_shared(void)
 {
-	assert_int_equal(g.fault.result, result);
-	assert_string_equal(g.fault.what, what);
-	assert_int_equal(g.fault.lanes, lanes);
+	uint32_t *io, first;
+
+	t_gpu_init(&g, KERNEL("st.global.u32 [%rd1], %r1;"));
+	io = t_alloc(&g, 4);
+	assert_int_equal(t_launch(&g, &(struct t_launch){.kernel = "k", .args = {&io}}),
+			 CUDA_SUCCESS);
+	first = *io;
+	t_gpu_finish(&g);
+	return first;
+}
+
+/* The last run ended at a read of so many bytes, from there on in s. */
+static void expect_unwritten(unsigned int n_bytes, unsigned int at, uint32_t lanes)
+{
+	const struct gsb_emu_fault fault = g.fault;
+	char what[128];
+
+	snprintf(what, sizeof(what),
+		 "read of %u bytes at 0x%x of shared memory, which no thread has written", n_bytes,
+		 find_first_shared() + at);
+	assert_int_equal(fault.result, CUDA_ERROR_LAUNCH_FAILED);
+	assert_string_equal(fault.what, what);
+	assert_int_equal(fault.lanes, lanes);
 }
 
 static void test_uninit_read_of_shared_memory_is_found(void **state)
@@ -350,20 +370,15 @@ static void test_uninit_read_of_shared_memory_is_found(void **state)
 		      "@%p1 st.shared.u16 [%r2], %h1;\nbar.sync 0;\n"
 		      "@%p1 st.shared.u8 [%r2+2], %h1;\nld.shared.u16 %h2, [%r2];"),
 	       1, 32);
-	expect_fault(CUDA_ERROR_LAUNCH_FAILED,
-		     "read of 2 bytes at 0x78 of shared memory, which no thread has written",
-		     3u << 30);
+	expect_unwritten(2, 0x78, 3u << 30);
 	run_as(GSB_EMU_WATCH_UNINIT,
 	       KERNEL("mad.lo.u32 %r2, %r0, 4, %r1;\nst.shared.u16 [%r2], %h1;\n"
 		      "st.shared.u8 [%r2+2], %h1;\nld.shared.u32 %r3, [%r2];"),
 	       1, 32);
-	expect_fault(CUDA_ERROR_LAUNCH_FAILED,
-		     "read of 4 bytes at 0x0 of shared memory, which no thread has written",
-		     GSB_EMU_ALL);
+	expect_unwritten(4, 0x0, GSB_EMU_ALL);
 	run_as(GSB_EMU_WATCH_UNINIT,
 	       KERNEL("prefetch.global.L1 [%rd1];\natom.shared.add.u32 %r2, [%r1+64], 1;"), 1, 1);
-	expect_fault(CUDA_ERROR_LAUNCH_FAILED,
-		     "read of 4 bytes at 0x40 of shared memory, which no thread has written", 1);
+	expect_unwritten(4, 0x40, 1);
 }
 
 /* In each block anew: what one of them has written is not there for the next in its storage. */
@@ -380,9 +395,8 @@ static void test_uninit_is_not_what_a_thread_has_written(void **state)
 	       KERNEL("mov.u32 %r2, %ctaid.x;\nsetp.eq.u32 %p1, %r2, 0;\n"
 		      "@%p1 st.shared.u32 [%r1], %r0;\nld.shared.u32 %r3, [%r1];"),
 	       2, 1);
-	expect_fault(CUDA_ERROR_LAUNCH_FAILED,
-		     "read of 4 bytes at 0x0 of shared memory, which no thread has written", 1);
 	assert_int_equal(g.fault.ctaid[0], 1);
+	expect_unwritten(4, 0x0, 1);
 }
 
 int main(void)

@@ -358,29 +358,51 @@ static void test_report_of_a_misaligned_access(void **state)
 	       "block (0,0,0), thread (30,0,0), the first of 2 of its warp");
 }
 
+/* Where the first shared variable of a kernel is. */
+static uint32_t first_shared(void)
+{
+	uint64_t a = alloc(4);
+
+	run(KERNEL(".shared .align 4 .b8 s[64];\nmov.u32 %r1, s;\nst.global.u32 [%rd0], %r1;"),
+	    &one_warp, a);
+	assert_int_equal(r.c.result, CUDA_SUCCESS);
+	return *(const uint32_t *)(uintptr_t)a;
+}
+
 static void test_report_of_a_shared_overrun(void **state)
 {
 	const struct shape shape = {{1, 1, 1}, {8, 2, 2}, 32};
+	char what[256], where[256];
+	uint32_t first;
 
 	open_rig();
+	first = first_shared();
 	run(KERNEL(".shared .align 4 .b8 s[64];\nmov.u32 %r2, %tid.z;\nmov.u32 %r3, s;\n"
 		   "setp.eq.u32 %p1, %r2, 1;\n@%p1 st.shared.u32 [%r3+96], %r0;"),
 	    &shape, 0);
 	assert_int_equal(r.c.result, CUDA_ERROR_ILLEGAL_ADDRESS);
-	EXPECT("write of 4 bytes at 0x60, outside of shared memory",
-	       "the block has 96 bytes of shared memory, 32 of them dynamic",
+	EXPECT(say(what, "write of 4 bytes at 0x%x, outside of shared memory", first + 96),
+	       say(where,
+		   "the block has 96 bytes of shared memory from 0x%x on, 32 of them dynamic",
+		   first),
 	       "st.shared.u32 in line 16 of its PTX",
 	       "block (0,0,0), thread (0,0,1), the first of 16 of its warp");
 }
 
 static void test_report_of_bad_generic_addresses(void **state)
 {
+	char what[256], where[256];
+	uint32_t first;
+
 	open_rig();
+	first = first_shared();
 	run(KERNEL(".shared .align 4 .b8 s[64];\nmov.u64 %rd2, s;\ncvta.shared.u64 %rd2, %rd2;\n"
 		   "ld.u32 %r1, [%rd2+64];"),
 	    &one_warp, 0);
-	EXPECT("read of 4 bytes at 0x800000000040, outside of shared memory",
-	       "the block has 64 bytes of shared memory, 0 of them dynamic",
+	EXPECT(say(what, "read of 4 bytes at 0x%" PRIx64 ", outside of shared memory",
+		   (uint64_t)0x800000000000 + first + 64),
+	       say(where, "the block has 64 bytes of shared memory from 0x%x on, 0 of them dynamic",
+		   first),
 	       "ld.u32 in line 15 of its PTX",
 	       "block (0,0,0), thread (0,0,0), the first of 32 of its warp");
 	run(KERNEL("mov.u64 %rd2, 0x800200000000;\nst.u32 [%rd2], %r0;"), &one_warp, 0);

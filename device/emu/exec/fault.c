@@ -105,6 +105,15 @@ static enum gsb_ptx_space space_of(const struct gsb_emu_access *a, unsigned int 
 	return a->space == GSB_PTX_SPACE_GENERIC ? gsb_emu_access_space(a->at[lane]) : a->space;
 }
 
+/* What the kernel has of a block's shared memory; it is the end of it. */
+static uint32_t own_shared(const struct gsb_emu_block *b)
+{
+	const struct gsb_ptx_kernel *k = &b->code->kernel;
+	const uint32_t dynamic = b->launch->smem_bytes;
+
+	return (uint32_t)(dynamic ? k->dynamic_offset + dynamic : k->static_shared_bytes);
+}
+
 static void find_limit(const struct gsb_emu_exec *x, struct gsb_emu_fault *f)
 {
 	const struct gsb_emu_block *b = x->block;
@@ -115,8 +124,8 @@ static void find_limit(const struct gsb_emu_exec *x, struct gsb_emu_fault *f)
 	switch (space_of(a, (unsigned int)__builtin_ctz(f->lanes))) {
 	case GSB_PTX_SPACE_SHARED:
 		snprintf(f->limit, sizeof(f->limit),
-			 "the block has %u bytes of shared memory, %u of them dynamic",
-			 b->shared_bytes, b->launch->smem_bytes);
+			 "the block has %u bytes of shared memory from 0x%x on, %u of them dynamic",
+			 own_shared(b), b->shared_bytes - own_shared(b), b->launch->smem_bytes);
 		break;
 	case GSB_PTX_SPACE_LOCAL:
 		snprintf(f->limit, sizeof(f->limit), "a thread has %u bytes of local memory",
