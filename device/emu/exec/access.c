@@ -66,6 +66,8 @@ bool gsb_emu_access_find(const struct gsb_emu_exec *x, const struct gsb_emu_op *
 	out->len = shapes[op->form].bytes;
 	if (out->kind != GSB_EMU_ACCESS_ATOM)
 		out->len *= op->e;
+	else if (op->e) /* of a vector */
+		out->len = op->e;
 	out->space = op->n;
 	out->mask = mask;
 	if (out->kind == GSB_EMU_ACCESS_LOAD)

@@ -188,6 +188,11 @@ void gsb_emu_fail_unmapped(struct gsb_emu_exec *x, uint64_t address)
 	fail(x);
 }
 
+const struct gsb_emu_op *gsb_emu_no_memory(struct gsb_emu_exec *x)
+{
+	return gsb_emu_fail(x, CUDA_ERROR_OUT_OF_MEMORY, 0, "no memory for the emulated warp");
+}
+
 /* ---- generic addresses ---- */
 
 unsigned char *gsb_emu_generic(struct gsb_emu_exec *x, unsigned int lane, uint64_t addr,

@@ -15,6 +15,9 @@ const struct gsb_emu_op *gsb_emu_fail(struct gsb_emu_exec *x, CUresult result, u
 /* The same for an access that the processor has found to be bad. */
 void gsb_emu_fail_unmapped(struct gsb_emu_exec *x, uint64_t address);
 
+/* The same, because the process has no memory for what the warp is about to have. */
+const struct gsb_emu_op *gsb_emu_no_memory(struct gsb_emu_exec *x);
+
 /*
  * The byte that a generic address means for @lane, @len bytes from there checked; NULL when the
  * kernel may not touch them. @write: constant parameters are refused.
