@@ -121,10 +121,11 @@ static void show_occupancy(struct stat *s, const struct emu_launch *l, const str
 static void show_instructions(struct stat *s)
 {
 	static const char *const names[GSB_EMU_N_UNITS] = {
-		[GSB_EMU_UNIT_ALU] = "ALU",   [GSB_EMU_UNIT_FMA] = "FMA",
-		[GSB_EMU_UNIT_FP64] = "FP64", [GSB_EMU_UNIT_XU] = "XU",
-		[GSB_EMU_UNIT_LSU] = "LSU",   [GSB_EMU_UNIT_ADU] = "ADU",
-		[GSB_EMU_UNIT_CBU] = "CBU",   [GSB_EMU_UNIT_OTHER] = "other",
+		[GSB_EMU_UNIT_ALU] = "ALU",	[GSB_EMU_UNIT_FMA] = "FMA",
+		[GSB_EMU_UNIT_FP64] = "FP64",	[GSB_EMU_UNIT_XU] = "XU",
+		[GSB_EMU_UNIT_LSU] = "LSU",	[GSB_EMU_UNIT_TEX] = "TEX",
+		[GSB_EMU_UNIT_ADU] = "ADU",	[GSB_EMU_UNIT_CBU] = "CBU",
+		[GSB_EMU_UNIT_OTHER] = "other",
 	};
 
 	s->section = "Instruction Statistics";

@@ -304,6 +304,7 @@ static void test_unit_of_an_instruction(void **state)
 		{"st.shared.u32 [%r1], %r0", GSB_EMU_UNIT_LSU},
 		{"atom.global.add.u32 %r2, [%rd1], 1", GSB_EMU_UNIT_LSU},
 		{"shfl.sync.idx.b32 %r2, %r0, 0, 31, -1", GSB_EMU_UNIT_LSU},
+		{"tex.1d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%rd1, {%f0}]", GSB_EMU_UNIT_TEX},
 		{"ld.param.u64 %rd2, [io]", GSB_EMU_UNIT_ADU},
 		{"bar.sync 0", GSB_EMU_UNIT_ADU},
 		{"bar.warp.sync -1", GSB_EMU_UNIT_CBU},

@@ -21,6 +21,7 @@ enum gsb_emu_unit {
 	GSB_EMU_UNIT_FP64, /* fp64 arithmetic */
 	GSB_EMU_UNIT_XU,   /* transcendental functions, conversions of floats, counts of bits */
 	GSB_EMU_UNIT_LSU,  /* loads, stores, atomics, shuffles */
+	GSB_EMU_UNIT_TEX,  /* textures and surfaces */
 	GSB_EMU_UNIT_ADU,  /* block barriers, constant loads, parameters */
 	GSB_EMU_UNIT_CBU,  /* branches, calls, exits, barriers of a warp */
 	GSB_EMU_UNIT_OTHER,

@@ -90,6 +90,7 @@ enum gsb_emu_unit gsb_emu_unit_of(const struct gsb_ptx_insn *in)
 	case GSB_PTX_CLASS_MEM: return unit_of_memory(in);
 	case GSB_PTX_CLASS_ATOM:
 	case GSB_PTX_CLASS_FENCE: return GSB_EMU_UNIT_LSU;
+	case GSB_PTX_CLASS_TEX: return GSB_EMU_UNIT_TEX;
 	case GSB_PTX_CLASS_BARRIER: return GSB_EMU_UNIT_ADU;
 	case GSB_PTX_CLASS_WARP: return unit_of_warp(in);
 	case GSB_PTX_CLASS_BRANCH:

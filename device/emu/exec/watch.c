@@ -294,7 +294,8 @@ static void give_up(const struct gsb_emu_exec *x, const struct gsb_emu_op *op)
 	const struct gsb_emu_block *b = x->block;
 	const struct gsb_ptx_insn *in = b->code->origin[gsb_emu_index_of(x, op)];
 
-	if (op->flags & GSB_EMU_F_PSEUDO || op->form == GSB_EMU_FORM_NOP || !in)
+	if (op->flags & GSB_EMU_F_PSEUDO || op->form == GSB_EMU_FORM_NOP || !in ||
+	    gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_TEX)
 		return;
 	for (unsigned int i = 0; i < in->n_operands; i++)
 		if (in->operands[i].kind == GSB_PTX_OPERAND_ADDR)
