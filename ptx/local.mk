@@ -14,6 +14,7 @@ libptx_la_SOURCES = \
 	ptx/print.c ptx/print.h \
 	ptx/fatbin.c ptx/fatbin.h \
 	ptx/cubin.c ptx/cubin.h \
+	ptx/program.c ptx/program.h \
 	ptx/ptx.h
 libptx_la_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(LZ4_CFLAGS)
 libptx_la_LIBADD = libimage.la libbase.la $(ZSTD_LIBS) $(LZ4_LIBS)
@@ -54,6 +55,11 @@ check_PROGRAMS += tests/unit/test_ptx_image
 tests_unit_test_ptx_image_SOURCES = tests/unit/test_ptx_image.c tests/unit/ptx_text.h
 tests_unit_test_ptx_image_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(ZSTD_CFLAGS) $(LZ4_CFLAGS)
 tests_unit_test_ptx_image_LDADD = libptx.la $(CMOCKA_LIBS) $(ZSTD_LIBS) $(LZ4_LIBS)
+
+check_PROGRAMS += tests/unit/test_ptx_program
+tests_unit_test_ptx_program_SOURCES = tests/unit/test_ptx_program.c tests/unit/fatbin.h
+tests_unit_test_ptx_program_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_ptx_program_LDADD = libptx.la $(CMOCKA_LIBS)
 
 # With a toolkit, what nvcc makes is read too: one fatbin for each way to compress it.
 if HAVE_CUDA

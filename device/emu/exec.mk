@@ -14,12 +14,14 @@ libemuexec_la_SOURCES = \
 	device/emu/lower/rows.c device/emu/lower/rows.h device/emu/lower/select.c device/emu/lower/select.h \
 	device/emu/lower/spin.c device/emu/lower/spin.h \
 	device/emu/lower/texture.c device/emu/lower/texture.h \
+	device/emu/exec/access.c device/emu/exec/access.h \
 	device/emu/exec/alu.h device/emu/exec/block.c device/emu/exec/convert.c device/emu/exec/exec.h \
 	device/emu/exec/fault.c device/emu/exec/fault.h device/emu/exec/flow.c device/emu/exec/guard.c \
 	device/emu/exec/guard.h device/emu/exec/isa.c device/emu/exec/isa.h device/emu/exec/lane.h \
 	device/emu/exec/mem.h device/emu/exec/moves.c device/emu/exec/moves.h device/emu/exec/print.c \
 	device/emu/exec/print.h device/emu/exec/single.h device/emu/exec/split.c device/emu/exec/split.h device/emu/exec/state.h \
-	device/emu/exec/sync.c device/emu/exec/sync.h \
+	device/emu/exec/profile.h device/emu/exec/sync.c device/emu/exec/sync.h device/emu/exec/unit.c \
+	device/emu/exec/unit.h device/emu/exec/watch.c device/emu/exec/watch.h \
 	device/emu/exec/texel.c device/emu/exec/texel.h \
 	device/emu/exec/texture.c \
 	device/emu/memory/address.h device/emu/memory/fifo.c device/emu/memory/fifo.h \
@@ -101,3 +103,8 @@ check_PROGRAMS += tests/unit/test_emu_db
 tests_unit_test_emu_db_SOURCES = tests/unit/test_emu_db.c $(emu_harness)
 tests_unit_test_emu_db_CFLAGS = $(emu_test_cflags)
 tests_unit_test_emu_db_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_profile
+tests_unit_test_emu_profile_SOURCES = tests/unit/test_emu_profile.c tests/unit/ptx_text.h $(emu_harness)
+tests_unit_test_emu_profile_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_profile_LDADD = $(emu_test_ldadd)
