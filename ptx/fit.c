@@ -66,9 +66,8 @@ static bool conversion_fits(const struct gsb_ptx_insn *in)
 		return true;
 	if (in->flags & GSB_PTX_F_FTZ && to != GSB_PTX_TYPE_F32 && from != GSB_PTX_TYPE_F32)
 		return false;
-	/* bf16 is not saturated, and bytes are not made of it. */
-	if ((to == GSB_PTX_TYPE_BF16 || from == GSB_PTX_TYPE_BF16) &&
-	    (in->flags & GSB_PTX_F_SAT || n == 1 || m == 1))
+	/* bf16 is not saturated. */
+	if ((to == GSB_PTX_TYPE_BF16 || from == GSB_PTX_TYPE_BF16) && in->flags & GSB_PTX_F_SAT)
 		return false;
 	if (is_integer(to) && is_integer(from))
 		return !in->rnd && !(in->flags & GSB_PTX_F_SAT && holds(to, from));
