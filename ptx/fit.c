@@ -6,7 +6,7 @@
  */
 #include "ptx/fit.h"
 
-static bool is_between(unsigned int word, enum gsb_ptx_word first, enum gsb_ptx_word last)
+static bool is_between(unsigned int word, unsigned int first, unsigned int last)
 {
 	return word >= first && word <= last;
 }
@@ -49,16 +49,10 @@ static bool is_integer(enum gsb_ptx_type type)
 	return !gsb_ptx_type_is_float(type);
 }
 
-/* bf16 is not saturated, and bytes are not made of it. */
-static bool bf16_fits(const struct gsb_ptx_insn *in, enum gsb_ptx_type other)
+/* Pairs, tf32 and floats of 8 bits: their rows say all that there is to say. */
+static bool has_own_row(enum gsb_ptx_type type)
 {
-	return !(in->flags & GSB_PTX_F_SAT) && gsb_ptx_type_bytes(other) > 1;
-}
-
-/* The types of which the rules below speak; newer and packed ones have rows of their own in ops.def. */
-static bool is_plain(enum gsb_ptx_type type)
-{
-	return (type >= GSB_PTX_TYPE_U8 && type <= GSB_PTX_TYPE_F64) || type == GSB_PTX_TYPE_BF16;
+	return is_between(type, GSB_PTX_TYPE_F16X2, GSB_PTX_TYPE_E5M2X2);
 }
 
 /* Integers are cut, or saturated where that means something; floats are rounded where bits are lost. */
@@ -68,12 +62,12 @@ static bool conversion_fits(const struct gsb_ptx_insn *in)
 	uint32_t n = gsb_ptx_type_bytes(to), m = gsb_ptx_type_bytes(from);
 	bool to_integer = in->rnd >= GSB_PTX_RND_RNI, to_float = in->rnd && !to_integer;
 
-	if (!is_plain(to) || !is_plain(from))
+	if (has_own_row(to) || has_own_row(from))
 		return true;
 	if (in->flags & GSB_PTX_F_FTZ && to != GSB_PTX_TYPE_F32 && from != GSB_PTX_TYPE_F32)
 		return false;
-	if ((to == GSB_PTX_TYPE_BF16 && !bf16_fits(in, from)) ||
-	    (from == GSB_PTX_TYPE_BF16 && !bf16_fits(in, to)))
+	/* bf16 is not saturated. */
+	if ((to == GSB_PTX_TYPE_BF16 || from == GSB_PTX_TYPE_BF16) && in->flags & GSB_PTX_F_SAT)
 		return false;
 	if (is_integer(to) && is_integer(from))
 		return !in->rnd && !(in->flags & GSB_PTX_F_SAT && holds(to, from));

@@ -20,6 +20,7 @@
 #include "base/compiler.h"
 #include "device/emu/code/code.h"
 #include "device/emu/lower/select.h"
+#include "device/emu/lower/video.h"
 #include "ptx/ops.h"
 #include "tests/unit/emu_rows.h"
 
@@ -30,7 +31,7 @@
 struct form {
 	uint16_t op;
 	uint8_t types[3];
-	uint8_t space, vec, sub;
+	uint8_t space, vec, sub, unused;
 	uint64_t key;
 };
 
@@ -93,15 +94,22 @@ static void take(struct forms *forms, const struct form *f)
 	forms->at[forms->n++] = *f;
 }
 
-/* A comparison is carried for the type that it compares. */
-static bool compares(const struct gsb_ptx_insn *insn)
+/* Pairs are compared as two single ones. */
+static uint8_t single(uint8_t type)
+{
+	return type == GSB_PTX_TYPE_F16X2    ? GSB_PTX_TYPE_F16
+	       : type == GSB_PTX_TYPE_BF16X2 ? GSB_PTX_TYPE_BF16
+					     : type;
+}
+
+/* A comparison is carried for the type that it compares; the key is that of setp. */
+static bool compares(const struct gsb_ptx_insn *insn, uint64_t *key)
 {
 	struct gsb_ptx_insn in = *insn;
-	uint64_t key;
 
 	in.op = GSB_PTX_OP_SETP;
-	in.type[0] = in.type[1] = insn->type[1];
-	return gsb_emu_select(&in, &key);
+	in.type[0] = in.type[1] = single(insn->type[1]);
+	return gsb_emu_select(&in, key);
 }
 
 static bool is_carried(const struct gsb_ptx_insn *in, uint64_t *key)
@@ -114,13 +122,16 @@ static bool is_carried(const struct gsb_ptx_insn *in, uint64_t *key)
 	case GSB_PTX_OP_ST: return true;
 	case GSB_PTX_OP_ATOM:
 	case GSB_PTX_OP_RED: return gsb_emu_select_atom(in->sub, in->type[0]) != GSB_EMU_NONE;
-	case GSB_PTX_OP_SET: return row && compares(in);
+	case GSB_PTX_OP_SET:
+	case GSB_PTX_OP_SETP: return compares(in, key);
 	default: break;
 	}
 	switch (gsb_ptx_op_class(in->op)) {
 	case GSB_PTX_CLASS_ALU:
 	case GSB_PTX_CLASS_CMP:
-	case GSB_PTX_CLASS_CVT: return row || in->type[0] == GSB_PTX_TYPE_PRED || !in->type[0];
+	case GSB_PTX_CLASS_CVT:
+		return row || in->type[0] == GSB_PTX_TYPE_PRED || !in->type[0] ||
+		       gsb_emu_is_video(in);
 	default: return true;
 	}
 }
@@ -242,7 +253,7 @@ static void with_types(struct walk *w, unsigned int nth)
 	uint64_t set = nth ? w->row->types2 : w->row->types;
 	size_t len = strlen(w->text);
 
-	if (nth == 2) {
+	if (nth == (w->row->fields & M_TYPE3 ? 3 : 2)) {
 		check_spelling(w->text);
 		return;
 	}
@@ -321,8 +332,8 @@ static void with_words(struct walk *w, unsigned int nth)
 static void test_forms_every_carried_one_has_a_row_or_a_reason(void **state)
 {
 	(void)state;
-	for (unsigned int row = 1; row < gsb_ptx_n_op_rows; row++) {
-		struct walk w = {.row = &gsb_ptx_op_rows[row]};
+	for (unsigned int i = 1; i < gsb_ptx_n_op_rows; i++) {
+		struct walk w = {.row = &gsb_ptx_op_rows[i]};
 
 		snprintf(w.text, sizeof(w.text), "%s", gsb_ptx_op_name(w.row->op));
 		with_words(&w, 0);
@@ -333,6 +344,186 @@ static void test_forms_every_carried_one_has_a_row_or_a_reason(void **state)
 		fail_msg("%u forms of %u have no row: tests/oracle/generate says how to add one",
 			 n_missing, n_forms);
 	assert_true(n_forms > 3000);
+}
+
+/* ---- the page ---- */
+
+static const char *const classes[GSB_PTX_N_OPS] = {
+#define GSB_PTX_OP(id, spelling, cls, ...) [GSB_PTX_OP_##id] = #cls,
+#include "ptx/ops.def"
+};
+
+/* A word of the table, or none, that the row takes; NULL: not for this row. */
+static const char *nth_word(const struct gsb_ptx_op_row *row, size_t i)
+{
+	return !i ? "" : row->fields & words[i - 1].field ? words[i - 1].spelling : NULL;
+}
+
+static const char *nth_flag(const struct gsb_ptx_op_row *row, size_t i)
+{
+	return !i						 ? ""
+	       : row->fields & ~row->needed & flags[i - 1].field ? flags[i - 1].spelling
+								 : NULL;
+}
+
+/* What all spellings of a row have: its name and the flags that it needs. */
+static void put_head(const struct gsb_ptx_op_row *row, char *head, size_t size)
+{
+	size_t n = (size_t)snprintf(head, size, "%s", gsb_ptx_op_name(row->op));
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(flags); i++) {
+		if (row->needed & flags[i].field)
+			n += (size_t)snprintf(head + n, size - n, ".%s", flags[i].spelling);
+	}
+	if (row->needed & M_SPACE)
+		n += (size_t)snprintf(head + n, size - n, ".global");
+	if (row->needed & M_VEC)
+		snprintf(head + n, size - n, ".v2");
+}
+
+/* Some spelling of a row with these types: two words and a flag are all that any form needs. */
+static bool spelled(const struct gsb_ptx_op_row *row, int type, int type2, struct gsb_ptx_insn *in)
+{
+	char head[96], types[48] = "", text[192];
+	const char *w, *v, *flag;
+
+	put_head(row, head, sizeof(head));
+	for (int m = 0; type && m < (row->fields & M_TYPE3 ? 3 : type2 ? 2 : 1); m++)
+		snprintf(types + strlen(types), sizeof(types) - strlen(types), ".%s",
+			 gsb_ptx_type_name(m ? type2 : type));
+	for (size_t i = 0; i <= GSB_ARRAY_LEN(words); i++) {
+		w = nth_word(row, i);
+		for (size_t k = 0; w && k <= GSB_ARRAY_LEN(words); k++) {
+			v = nth_word(row, k);
+			for (size_t f = 0; v && f <= GSB_ARRAY_LEN(flags); f++) {
+				flag = nth_flag(row, f);
+				if (!flag)
+					continue;
+				snprintf(text, sizeof(text), "%s%s%s%s%s%s%s%s", head, i ? "." : "",
+					 w, k ? "." : "", v, f ? "." : "", flag, types);
+				if (gsb_ptx_insn_decode(text, strlen(text), in))
+					return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* The types of a set, those that no handler is for in a second list. */
+static void put_types(FILE *f, const struct gsb_ptx_op_row *row)
+{
+	char refused[256] = "";
+	struct gsb_ptx_insn in;
+	uint64_t key;
+
+	for (int t = 1; t < GSB_PTX_N_TYPES; t++) {
+		bool found = false, carried = false;
+
+		if (!(row->types & UINT64_C(1) << t))
+			continue;
+		for (int u = 0; u < GSB_PTX_N_TYPES && !carried; u++) {
+			if (u ? !(row->types2 & UINT64_C(1) << u) : row->types2 != 0)
+				continue;
+			memset(&in, 0, sizeof(in));
+			if (!spelled(row, t, u, &in))
+				continue;
+			found = true;
+			carried = is_carried(&in, &key);
+		}
+		if (carried)
+			fprintf(f, " %s", gsb_ptx_type_name(t));
+		else if (found)
+			snprintf(refused + strlen(refused), sizeof(refused) - strlen(refused),
+				 " %s", gsb_ptx_type_name(t));
+	}
+	for (int t = 1; t < GSB_PTX_N_TYPES; t++) {
+		if (row->types2 & UINT64_C(1) << t)
+			fprintf(f, "%s %s", row->types2 & ((UINT64_C(1) << t) - 1) ? "" : "; of",
+				gsb_ptx_type_name(t));
+	}
+	fprintf(f, " |%s |", refused);
+}
+
+/* What a field is called where all of its words may stand. */
+static void put_modifiers(FILE *f, const struct gsb_ptx_op_row *row)
+{
+	static const struct {
+		uint64_t field;
+		const char *name;
+	} fields[] = {{M_RND, "rounding"}, {M_CMP, "comparison"}, {M_SUB, "operation"},
+		      {M_MODE, "mode"},	   {M_MUL, "part"},	  {M_SEM, "semantics"},
+		      {M_SCOPE, "scope"},  {M_SPACE, "space"},	  {M_VEC, "vector"},
+		      {M_HINT, "hints"}};
+	uint64_t rn = GSB_PTX_FIELD_BIT(ONLY_RN);
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(fields); i++) {
+		if (row->fields & fields[i].field)
+			fprintf(f, " %s%s",
+				fields[i].field == M_RND && row->fields & rn ? ".rn"
+									     : fields[i].name,
+				row->needed & fields[i].field ? "!" : "");
+	}
+	for (size_t i = 0; i < GSB_ARRAY_LEN(flags); i++) {
+		if (row->fields & flags[i].field)
+			fprintf(f, " .%s%s", flags[i].spelling,
+				row->needed & flags[i].field ? "!" : "");
+	}
+	fputs(" |\n", f);
+}
+
+static void put_page(FILE *f)
+{
+	fputs("# What of PTX the emulated device carries\n\n"
+	      "Made from ptx/ops.def by `srcdir=. build/tests/unit/test_emu_forms --page >doc/ptx-coverage.md`; a test says\n"
+	      "that it is up to date. A kernel that needs more is refused when it is first launched, with its name, the line of the\n"
+	      "PTX, the opcode, and what to do without it; the rest of its module runs.\n\n"
+	      "## Carried\n\n"
+	      "A line is a form: an opcode with the types of its result and, after \"of\", of its sources. Operands are letters as the\n"
+	      "head of ptx/ops.def explains them; a modifier with ! must be there.\n\n"
+	      "| opcode | unit class | operands | types | not carried | modifiers |\n| --- | --- | --- | --- | --- | --- |\n",
+	      f);
+	for (unsigned int op = 1; op < GSB_PTX_N_OPS; op++) {
+		for (unsigned int i = op; i < gsb_ptx_n_op_rows;
+		     i = i < GSB_PTX_N_OPS ? GSB_PTX_N_OPS : i + 1) {
+			const struct gsb_ptx_op_row *row = &gsb_ptx_op_rows[i];
+
+			if (row->op != op)
+				continue;
+			fprintf(f, "| %s | %s | %s |", gsb_ptx_op_name(op), classes[op],
+				row->shape);
+			put_types(f, row);
+			put_modifiers(f, row);
+		}
+	}
+	fputs("\n## Known, and refused\n\n| opcode | what it is |\n| --- | --- |\n"
+#define GSB_PTX_REFUSED(spelling, what) "| " spelling " | " what " |\n"
+#include "ptx/ops.def"
+	      ,
+	      f);
+}
+
+static void test_forms_page_is_up_to_date(void **state)
+{
+	const char *dir = getenv("srcdir");
+	char path[512], *page = NULL, *shipped;
+	size_t size = 0;
+	FILE *f = open_memstream(&page, &size);
+
+	(void)state;
+	assert_non_null(f);
+	put_page(f);
+	assert_int_equal(fclose(f), 0);
+	snprintf(path, sizeof(path), "%s/doc/ptx-coverage.md", dir ? dir : ".");
+	shipped = calloc(1, size + 2);
+	assert_non_null(shipped);
+	f = fopen(path, "r");
+	if (!f)
+		fail_msg("%s: no such file", path);
+	if (fread(shipped, 1, size + 1, f) != size || memcmp(shipped, page, size))
+		fail_msg("%s is not what its head says how to make", path);
+	fclose(f);
+	free(shipped);
+	free(page);
 }
 
 /* Runs behind the other, which looks every form up. */
@@ -353,12 +544,17 @@ static int setup(void **state)
 	return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_forms_every_carried_one_has_a_row_or_a_reason),
 		cmocka_unit_test(test_elsewhere_no_line_without_a_form),
+		cmocka_unit_test(test_forms_page_is_up_to_date),
 	};
 
+	if (argc > 1 && !strcmp(argv[1], "--page")) {
+		put_page(stdout);
+		return 0;
+	}
 	return cmocka_run_group_tests(tests, setup, NULL);
 }

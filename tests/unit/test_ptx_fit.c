@@ -67,11 +67,11 @@ static void test_modifiers_fit_flag_without_a_meaning_refused(void **state)
 {
 	static const char *const no[] = {
 		"cvt.sat.u32.u8",      "cvt.sat.s64.s64",     "cvt.ftz.f64.f64",
-		"cvt.rni.ftz.s32.f64", "cvt.rn.sat.bf16.f32", "cvt.rni.u8.bf16",
-		"add.sat.f64",	       "mul.ftz.f64",	      "add.cc.f32",
-		"div.rn.full.f32",     "div.approx.full.f32", "rcp.approx.f64",
-		"sqrt.approx.ftz.f64", "rcp.rn.approx.f32",   "slct.ftz.u32.s32",
-		"setp.lt.ftz.f64",     "add.rni.f32",
+		"cvt.rni.ftz.s32.f64", "cvt.rn.sat.bf16.f32", "add.sat.f64",
+		"mul.ftz.f64",	       "add.cc.f32",	      "div.rn.full.f32",
+		"div.approx.full.f32", "rcp.approx.f64",      "sqrt.approx.ftz.f64",
+		"rcp.rn.approx.f32",   "slct.ftz.u32.s32",    "setp.lt.ftz.f64",
+		"add.rni.f32",
 	};
 	static const char *const yes[] = {
 		"cvt.sat.u8.u32",     "cvt.sat.s32.u32",     "cvt.rn.sat.f32.s32",
