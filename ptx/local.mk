@@ -4,6 +4,7 @@ libimage_la_SOURCES = ptx/image.c ptx/image.h ptx/bytes.h
 
 libptx_la_SOURCES = \
 	ptx/ops.c ptx/ops.h ptx/ops.def ptx/words.def \
+	ptx/fit.c ptx/fit.h \
 	ptx/lex.c ptx/lex.h \
 	ptx/names.c ptx/names.h \
 	ptx/parse.h ptx/parser.c ptx/module.c ptx/vars.c ptx/consts.c ptx/body.c ptx/insn.c ptx/check.c \
@@ -43,6 +44,11 @@ tests_unit_test_ptx_cfg_LDADD = libptx.la $(CMOCKA_LIBS)
 tests_unit_test_ptx_kernel_SOURCES = tests/unit/test_ptx_kernel.c tests/unit/ptx_text.h
 tests_unit_test_ptx_kernel_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_ptx_kernel_LDADD = libptx.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_ptx_fit
+tests_unit_test_ptx_fit_SOURCES = tests/unit/test_ptx_fit.c
+tests_unit_test_ptx_fit_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_ptx_fit_LDADD = libptx.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_ptx_image
 tests_unit_test_ptx_image_SOURCES = tests/unit/test_ptx_image.c tests/unit/ptx_text.h

@@ -46,7 +46,7 @@ libemuexec_la_LIBADD += libemuplain.la
 endif
 
 emu_harness = tests/unit/emu_harness.c tests/unit/emu_harness.h
-emu_rows = tests/unit/emu_rows.c tests/unit/emu_rows.h tests/unit/emu_reference.h tests/unit/emu_ops.def
+emu_rows = tests/unit/emu_rows.c tests/unit/emu_rows.h
 emu_test_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -ffp-contract=off -frounding-math
 emu_test_ldadd = libemuexec.la $(CMOCKA_LIBS) -lm
 
@@ -54,6 +54,11 @@ check_PROGRAMS += tests/unit/test_emu_exec
 tests_unit_test_emu_exec_SOURCES = tests/unit/test_emu_exec.c $(emu_harness)
 tests_unit_test_emu_exec_CFLAGS = $(emu_test_cflags)
 tests_unit_test_emu_exec_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_opcodes
+tests_unit_test_emu_opcodes_SOURCES = tests/unit/test_emu_opcodes.c $(emu_harness)
+tests_unit_test_emu_opcodes_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_opcodes_LDADD = $(emu_test_ldadd)
 
 check_PROGRAMS += tests/unit/test_emu_warp
 tests_unit_test_emu_warp_SOURCES = tests/unit/test_emu_warp.c $(emu_harness)
@@ -64,6 +69,11 @@ check_PROGRAMS += tests/unit/test_emu_ops
 tests_unit_test_emu_ops_SOURCES = tests/unit/test_emu_ops.c $(emu_rows) $(emu_harness)
 tests_unit_test_emu_ops_CFLAGS = $(emu_test_cflags)
 tests_unit_test_emu_ops_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_forms
+tests_unit_test_emu_forms_SOURCES = tests/unit/test_emu_forms.c $(emu_rows)
+tests_unit_test_emu_forms_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_forms_LDADD = $(emu_test_ldadd)
 
 check_PROGRAMS += tests/unit/test_emu_db
 tests_unit_test_emu_db_SOURCES = tests/unit/test_emu_db.c $(emu_harness)

@@ -6,7 +6,7 @@
  * Every source is brought to one of two forms without loss, a 64-bit integer with its sign or a double,
  * and from there to the destination.
  */
-#include "device/emu/exec/lane.h"
+#include "device/emu/exec/half.h"
 
 struct num {
 	bool is_float;
@@ -134,8 +134,8 @@ static struct num read_float(uint64_t a, enum gsb_ptx_type type, uint64_t key)
 
 	switch (type) {
 	case GSB_PTX_TYPE_F64: n.real = double_of(a); break;
-	case GSB_PTX_TYPE_F16: n.real = unpack_float((uint32_t)a & 0xffff, 5, 10); break;
-	case GSB_PTX_TYPE_BF16: n.real = unpack_float((uint32_t)a & 0xffff, 8, 7); break;
+	case GSB_PTX_TYPE_F16: n.real = (double)canon32(f16_value((uint32_t)a)); break;
+	case GSB_PTX_TYPE_BF16: n.real = (double)bf16_value((uint32_t)a); break;
 	case GSB_PTX_TYPE_E5M2: n.real = unpack_float((uint32_t)a & 0xff, 5, 2); break;
 	case GSB_PTX_TYPE_E4M3: n.real = unpack_e4m3((uint32_t)a & 0xff); break;
 	default: n.real = (double)slow_in32(float_of((uint32_t)a), key); break;
@@ -265,8 +265,7 @@ static uint32_t to_small(struct num n, unsigned int n_exp, unsigned int n_man, u
 	}
 	if (key & GSB_PTX_F_SAT)
 		d = d > 0 ? (d < 1 ? d : 1) : 0;
-	return pack_float(relu(d, key), n_exp, n_man, rounding_of(key),
-			  key & GSB_PTX_F_SATFINITE);
+	return pack_float(relu(d, key), n_exp, n_man, rounding_of(key), key & GSB_PTX_F_SATFINITE);
 }
 
 /* A single of 10 bits of fraction; the others are zero. */
@@ -289,7 +288,8 @@ uint64_t gsb_emu_convert(uint64_t a, uint64_t key)
 	struct num n = read_number(a, from, key);
 
 	if (n.is_float && gsb_ptx_type_is_float(to) && is_rint(key))
-		n.real = copysign(round_to_integer(n.real, fe_rounding(key)), n.real);
+		n.real = signed64(n.real,
+				  copysign(round_to_integer(n.real, fe_rounding(key)), n.real));
 	switch (to) {
 	case GSB_PTX_TYPE_F16: return to_small(n, 5, 10, key);
 	case GSB_PTX_TYPE_BF16: return to_small(n, 8, 7, key);
@@ -319,7 +319,8 @@ static enum gsb_ptx_type element_of(enum gsb_ptx_type pair)
 uint32_t gsb_emu_convert_two(uint32_t a, uint32_t b, uint64_t key)
 {
 	enum gsb_ptx_type to = element_of(key_to(key)), from = element_of(key_from(key));
-	uint64_t each = (key & UINT64_C(0xffffffffffff)) | (uint64_t)to << 48 | (uint64_t)from << 56;
+	uint64_t each =
+		(key & UINT64_C(0xffffffffffff)) | (uint64_t)to << 48 | (uint64_t)from << 56;
 
 	return (uint32_t)(gsb_emu_convert(a, each) << bits_in(to) | gsb_emu_convert(b, each));
 }
