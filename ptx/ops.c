@@ -381,6 +381,11 @@ static bool combination_ok(const struct gsb_ptx_insn *in)
 		return !(in->flags & GSB_PTX_F_RELU) || !(type & GSB_PTX_TYPE_BIT(U16X2));
 	case GSB_PTX_OP_LOP3:
 		return !in->sub || in->sub == GSB_PTX_SUB_AND || in->sub == GSB_PTX_SUB_OR;
+	case GSB_PTX_OP_SHF_L:
+	case GSB_PTX_OP_SHF_R:
+	case GSB_PTX_OP_BMSK:
+	case GSB_PTX_OP_SZEXT:
+		return !(in->flags & GSB_PTX_F_CLAMP) != !(in->flags & GSB_PTX_F_WRAP);
 	case GSB_PTX_OP_CVT: return cvt_ok(in, type, type2);
 	case GSB_PTX_OP_CVT_PACK:
 		return type2 == T_S32 && (type & T_I16 || in->type[2] == GSB_PTX_TYPE_B32);

@@ -60,6 +60,11 @@ tests_unit_test_emu_opcodes_SOURCES = tests/unit/test_emu_opcodes.c $(emu_harnes
 tests_unit_test_emu_opcodes_CFLAGS = $(emu_test_cflags)
 tests_unit_test_emu_opcodes_LDADD = $(emu_test_ldadd)
 
+check_PROGRAMS += tests/unit/test_emu_half
+tests_unit_test_emu_half_SOURCES = tests/unit/test_emu_half.c $(emu_harness)
+tests_unit_test_emu_half_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_half_LDADD = $(emu_test_ldadd)
+
 check_PROGRAMS += tests/unit/test_emu_warp
 tests_unit_test_emu_warp_SOURCES = tests/unit/test_emu_warp.c $(emu_harness)
 tests_unit_test_emu_warp_CFLAGS = $(emu_test_cflags)

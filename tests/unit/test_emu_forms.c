@@ -346,6 +346,186 @@ static void test_forms_every_carried_one_has_a_row_or_a_reason(void **state)
 	assert_true(n_forms > 3000);
 }
 
+/* ---- the page ---- */
+
+static const char *const classes[GSB_PTX_N_OPS] = {
+#define GSB_PTX_OP(id, spelling, cls, ...) [GSB_PTX_OP_##id] = #cls,
+#include "ptx/ops.def"
+};
+
+/* A word of the table, or none, that the row takes; NULL: not for this row. */
+static const char *nth_word(const struct gsb_ptx_op_row *row, size_t i)
+{
+	return !i ? "" : row->fields & words[i - 1].field ? words[i - 1].spelling : NULL;
+}
+
+static const char *nth_flag(const struct gsb_ptx_op_row *row, size_t i)
+{
+	return !i						 ? ""
+	       : row->fields & ~row->needed & flags[i - 1].field ? flags[i - 1].spelling
+								 : NULL;
+}
+
+/* What all spellings of a row have: its name and the flags that it needs. */
+static void put_head(const struct gsb_ptx_op_row *row, char *head, size_t size)
+{
+	size_t n = (size_t)snprintf(head, size, "%s", gsb_ptx_op_name(row->op));
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(flags); i++) {
+		if (row->needed & flags[i].field)
+			n += (size_t)snprintf(head + n, size - n, ".%s", flags[i].spelling);
+	}
+	if (row->needed & M_SPACE)
+		n += (size_t)snprintf(head + n, size - n, ".global");
+	if (row->needed & M_VEC)
+		snprintf(head + n, size - n, ".v2");
+}
+
+/* Some spelling of a row with these types: two words and a flag are all that any form needs. */
+static bool spelled(const struct gsb_ptx_op_row *row, int type, int type2, struct gsb_ptx_insn *in)
+{
+	char head[96], types[48] = "", text[192];
+	const char *w, *v, *flag;
+
+	put_head(row, head, sizeof(head));
+	for (int m = 0; type && m < (row->fields & M_TYPE3 ? 3 : type2 ? 2 : 1); m++)
+		snprintf(types + strlen(types), sizeof(types) - strlen(types), ".%s",
+			 gsb_ptx_type_name(m ? type2 : type));
+	for (size_t i = 0; i <= GSB_ARRAY_LEN(words); i++) {
+		w = nth_word(row, i);
+		for (size_t k = 0; w && k <= GSB_ARRAY_LEN(words); k++) {
+			v = nth_word(row, k);
+			for (size_t f = 0; v && f <= GSB_ARRAY_LEN(flags); f++) {
+				flag = nth_flag(row, f);
+				if (!flag)
+					continue;
+				snprintf(text, sizeof(text), "%s%s%s%s%s%s%s%s", head, i ? "." : "",
+					 w, k ? "." : "", v, f ? "." : "", flag, types);
+				if (gsb_ptx_insn_decode(text, strlen(text), in))
+					return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* The types of a set, those that no handler is for in a second list. */
+static void put_types(FILE *f, const struct gsb_ptx_op_row *row)
+{
+	char refused[256] = "";
+	struct gsb_ptx_insn in;
+	uint64_t key;
+
+	for (int t = 1; t < GSB_PTX_N_TYPES; t++) {
+		bool found = false, carried = false;
+
+		if (!(row->types & UINT64_C(1) << t))
+			continue;
+		for (int u = 0; u < GSB_PTX_N_TYPES && !carried; u++) {
+			if (u ? !(row->types2 & UINT64_C(1) << u) : row->types2 != 0)
+				continue;
+			memset(&in, 0, sizeof(in));
+			if (!spelled(row, t, u, &in))
+				continue;
+			found = true;
+			carried = is_carried(&in, &key);
+		}
+		if (carried)
+			fprintf(f, " %s", gsb_ptx_type_name(t));
+		else if (found)
+			snprintf(refused + strlen(refused), sizeof(refused) - strlen(refused),
+				 " %s", gsb_ptx_type_name(t));
+	}
+	for (int t = 1; t < GSB_PTX_N_TYPES; t++) {
+		if (row->types2 & UINT64_C(1) << t)
+			fprintf(f, "%s %s", row->types2 & ((UINT64_C(1) << t) - 1) ? "" : "; of",
+				gsb_ptx_type_name(t));
+	}
+	fprintf(f, " |%s |", refused);
+}
+
+/* What a field is called where all of its words may stand. */
+static void put_modifiers(FILE *f, const struct gsb_ptx_op_row *row)
+{
+	static const struct {
+		uint64_t field;
+		const char *name;
+	} fields[] = {{M_RND, "rounding"}, {M_CMP, "comparison"}, {M_SUB, "operation"},
+		      {M_MODE, "mode"},	   {M_MUL, "part"},	  {M_SEM, "semantics"},
+		      {M_SCOPE, "scope"},  {M_SPACE, "space"},	  {M_VEC, "vector"},
+		      {M_HINT, "hints"}};
+	uint64_t rn = GSB_PTX_FIELD_BIT(ONLY_RN);
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(fields); i++) {
+		if (row->fields & fields[i].field)
+			fprintf(f, " %s%s",
+				fields[i].field == M_RND && row->fields & rn ? ".rn"
+									     : fields[i].name,
+				row->needed & fields[i].field ? "!" : "");
+	}
+	for (size_t i = 0; i < GSB_ARRAY_LEN(flags); i++) {
+		if (row->fields & flags[i].field)
+			fprintf(f, " .%s%s", flags[i].spelling,
+				row->needed & flags[i].field ? "!" : "");
+	}
+	fputs(" |\n", f);
+}
+
+static void put_page(FILE *f)
+{
+	fputs("# What of PTX the emulated device carries\n\n"
+	      "Made from ptx/ops.def by `srcdir=. build/tests/unit/test_emu_forms --page >doc/ptx-coverage.md`; a test says\n"
+	      "that it is up to date. A kernel that needs more is refused when it is first launched, with its name, the line of the\n"
+	      "PTX, the opcode, and what to do without it; the rest of its module runs.\n\n"
+	      "## Carried\n\n"
+	      "A line is a form: an opcode with the types of its result and, after \"of\", of its sources. Operands are letters as the\n"
+	      "head of ptx/ops.def explains them; a modifier with ! must be there.\n\n"
+	      "| opcode | unit class | operands | types | not carried | modifiers |\n| --- | --- | --- | --- | --- | --- |\n",
+	      f);
+	for (unsigned int op = 1; op < GSB_PTX_N_OPS; op++) {
+		for (unsigned int i = op; i < gsb_ptx_n_op_rows;
+		     i = i < GSB_PTX_N_OPS ? GSB_PTX_N_OPS : i + 1) {
+			const struct gsb_ptx_op_row *row = &gsb_ptx_op_rows[i];
+
+			if (row->op != op)
+				continue;
+			fprintf(f, "| %s | %s | %s |", gsb_ptx_op_name(op), classes[op],
+				row->shape);
+			put_types(f, row);
+			put_modifiers(f, row);
+		}
+	}
+	fputs("\n## Known, and refused\n\n| opcode | what it is |\n| --- | --- |\n"
+#define GSB_PTX_REFUSED(spelling, what) "| " spelling " | " what " |\n"
+#include "ptx/ops.def"
+	      ,
+	      f);
+}
+
+static void test_forms_page_is_up_to_date(void **state)
+{
+	const char *dir = getenv("srcdir");
+	char path[512], *page = NULL, *shipped;
+	size_t size = 0;
+	FILE *f = open_memstream(&page, &size);
+
+	(void)state;
+	assert_non_null(f);
+	put_page(f);
+	assert_int_equal(fclose(f), 0);
+	snprintf(path, sizeof(path), "%s/doc/ptx-coverage.md", dir ? dir : ".");
+	shipped = calloc(1, size + 2);
+	assert_non_null(shipped);
+	f = fopen(path, "r");
+	if (!f)
+		fail_msg("%s: no such file", path);
+	if (fread(shipped, 1, size + 1, f) != size || memcmp(shipped, page, size))
+		fail_msg("%s is not what its head says how to make", path);
+	fclose(f);
+	free(shipped);
+	free(page);
+}
+
 /* Runs behind the other, which looks every form up. */
 static void test_elsewhere_no_line_without_a_form(void **state)
 {
@@ -364,12 +544,17 @@ static int setup(void **state)
 	return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_forms_every_carried_one_has_a_row_or_a_reason),
 		cmocka_unit_test(test_elsewhere_no_line_without_a_form),
+		cmocka_unit_test(test_forms_page_is_up_to_date),
 	};
 
+	if (argc > 1 && !strcmp(argv[1], "--page")) {
+		put_page(stdout);
+		return 0;
+	}
 	return cmocka_run_group_tests(tests, setup, NULL);
 }
