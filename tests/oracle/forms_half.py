@@ -68,6 +68,18 @@ def arithmetic(add):
                 lambda a, b, n=name, m=nan, z=ftz: xorsign(F32, a, b, n == "max", m, z))
 
 
+def ties(add):
+    """Products halfway between two bfloats, and an addend so far below them that only it decides: a double does not hold both."""
+    products = [(7, 37), (9, 29), (5, 53), (3, 89), (7, 73), (-7, 37), (-3, 89), (5, 51)]
+    addends = [Fraction(s) * Fraction(2) ** e for e in (-60, -126, -45) for s in (1, -1)] + [Fraction(0), Fraction(1, 4)]
+    rows = [(BF16.round(Fraction(a)), BF16.round(Fraction(b)), BF16.round(c)) for a, b in products for c in addends]
+    for i, k in enumerate("abc"):
+        column(f"bf16.t{k}", 16, [r[i] for r in rows])
+        column(f"bf16x2.t{k}", 32, [r[i] << 16 | rows[n * 5 % len(rows)][i] for n, r in enumerate(rows)])
+    add("fma.rn.bf16", "{} d, a, b, c", ("bf16.ta", "bf16.tb", "bf16.tc"), BF16.fma, "b16")
+    add("fma.rn.bf16x2", "{} d, a, b, c", ("bf16x2.ta", "bf16x2.tb", "bf16x2.tc"), both(BF16.fma))
+
+
 def each(add, f, form, text, letters, op):
     """One, and the pair."""
     cols = tuple(f".{k}" for k in letters) or ("",)
@@ -295,6 +307,7 @@ def forms(add):
     for f in (F16, BF16):
         pairs_of(f)
     arithmetic(add)
+    ties(add)
     comparisons(add)
     sets_of_others(add)
     near(add)
