@@ -181,6 +181,36 @@ static void parse_vector(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
 	o->elems = kept;
 }
 
+/* texel = "[" register "," (vector | scalar) "]" */
+static void parse_texel(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
+{
+	struct gsb_ptx_token tok;
+	struct gsb_ptx_operand at = {.reg = GSB_PTX_NONE, .reg2 = GSB_PTX_NONE}, *one;
+
+	gsb_ptx_expect(p, "[");
+	if (!gsb_ptx_expect_word(p, "the handle of a texture or surface", &tok))
+		return;
+	name_operand(p, &tok, o);
+	if (!p->err && o->kind != GSB_PTX_OPERAND_REG)
+		gsb_ptx_fail(p, &tok, "'%.*s' is no register with a handle",
+			     GSB_PTX_TOKEN_ARGS(&tok));
+	gsb_ptx_expect(p, ",");
+	if (gsb_ptx_is(p, "{")) {
+		parse_vector(p, &at);
+	} else {
+		one = gsb_ptx_alloc(p, 1, sizeof(*one));
+		if (!one)
+			return;
+		parse_scalar(p, one);
+		at.elems = one;
+		at.n = 1;
+	}
+	o->kind = GSB_PTX_OPERAND_ADDR;
+	o->elems = at.elems;
+	o->n = at.n;
+	gsb_ptx_expect(p, "]");
+}
+
 static void parse_table_name(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
 {
 	struct gsb_ptx_token tok;
@@ -211,6 +241,8 @@ static void parse_operand(struct gsb_ptx_parser *p, char letter, struct gsb_ptx_
 		gsb_ptx_refer_label(p, &tok, &o->label);
 	} else if (letter == 't') {
 		parse_table_name(p, o);
+	} else if (letter == 'T' && gsb_ptx_is(p, "[")) {
+		parse_texel(p, o);
 	} else if (gsb_ptx_is(p, "[")) {
 		parse_address(p, o);
 	} else if (gsb_ptx_is(p, "{")) {

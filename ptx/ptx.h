@@ -61,6 +61,7 @@ enum gsb_ptx_class {
 	GSB_PTX_CLASS_CVT,
 	GSB_PTX_CLASS_MEM,
 	GSB_PTX_CLASS_ATOM,
+	GSB_PTX_CLASS_TEX,
 	GSB_PTX_CLASS_FENCE,
 	GSB_PTX_CLASS_BARRIER,
 	GSB_PTX_CLASS_WARP,
@@ -179,7 +180,7 @@ enum gsb_ptx_operand_kind {
 	GSB_PTX_OPERAND_SREG, /* sreg, axis */
 	GSB_PTX_OPERAND_VAR,  /* address of var, + imm; in a call list: the parameter itself */
 	GSB_PTX_OPERAND_FUNC, /* func: address, or call target */
-	GSB_PTX_OPERAND_ADDR, /* [reg + imm], [var + imm], [imm] */
+	GSB_PTX_OPERAND_ADDR, /* [reg + imm], [var + imm], [imm]; of textures [reg, elems[n]] */
 	GSB_PTX_OPERAND_VEC,  /* elems[n]: REG, IMM, NONE */
 	GSB_PTX_OPERAND_LABEL, /* label: index into func->labels */
 	GSB_PTX_OPERAND_TABLE, /* table: index into func->tables */
@@ -197,7 +198,7 @@ struct gsb_ptx_operand {
 	uint8_t form; /* IMM */
 	uint8_t sreg; /* SREG */
 	uint8_t axis; /* SREG: 0..3 for .x .y .z .w, or the number of %envreg */
-	uint8_t n;    /* VEC */
+	uint8_t n;    /* VEC; ADDR: coordinates, 0 but for textures and surfaces */
 	char negated; /* '!' of !p, '-' of -r in vmad; 0 = neither */
 	char part;    /* REG of a video instruction: 'b' or 'h' for r.b3210, r.h1; 0 = all of it */
 	uint8_t n_parts;

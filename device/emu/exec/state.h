@@ -95,6 +95,7 @@ struct gsb_emu_exec {
 	uint32_t rejoin; /* op where the split joins its parent; NONE = nowhere */
 	uint32_t local;	 /* frame in local memory */
 	uint64_t n_insns, limit;
+	uint32_t n_spins; /* branches back in loops that only wait, of the split since it runs */
 	uint64_t lanes_since; /* n_insns when split_mask last changed */
 	uint64_t turn_start;  /* n_insns when the turn of the warp began */
 	struct gsb_emu_warp *warp;
