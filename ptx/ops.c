@@ -17,16 +17,14 @@
 typedef unsigned __int128 modifiers;
 #undef R
 #define R(f) ((modifiers)M_##f << 64 | M_##f)
-#define FORM(id, operands, type1, type2, mods)                             \
-	.op = GSB_PTX_OP_##id, .shape = operands, .types = (type1),        \
-	.types2 = (type2), .fields = (uint64_t)(modifiers)(mods),          \
-	.needed = (uint64_t)((modifiers)(mods) >> 64)
+#define FORM(id, operands, type1, type2, mods)                                         \
+	.op = GSB_PTX_OP_##id, .shape = operands, .types = (type1), .types2 = (type2), \
+	.fields = (uint64_t)(modifiers)(mods), .needed = (uint64_t)((modifiers)(mods) >> 64)
 
 const struct gsb_ptx_op_row gsb_ptx_op_rows[] = {
 	[GSB_PTX_OP_UNSUPPORTED] = {.name = "unsupported"},
 #define GSB_PTX_OP(id, spelling, cls, ...) \
-	[GSB_PTX_OP_##id] = {              \
-		.name = spelling, .class = GSB_PTX_CLASS_##cls, FORM(id, __VA_ARGS__)},
+	[GSB_PTX_OP_##id] = {.name = spelling, .class = GSB_PTX_CLASS_##cls, FORM(id, __VA_ARGS__)},
 #include "ptx/ops.def"
 #define GSB_PTX_ALSO(id, ...) {FORM(id, __VA_ARGS__)},
 #include "ptx/ops.def"
@@ -278,9 +276,9 @@ static uint64_t atom_types(const struct gsb_ptx_insn *in)
 	enum gsb_ptx_word sub = in->sub;
 
 	if (in->vec > 1)
-		return sub == GSB_PTX_SUB_ADD		       ? T_F32 | T_F16 | T_16X2
+		return sub == GSB_PTX_SUB_ADD				  ? T_F32 | T_F16 | T_16X2
 		       : sub == GSB_PTX_SUB_MIN || sub == GSB_PTX_SUB_MAX ? T_F16 | T_16X2
-								      : 0;
+									  : 0;
 
 	switch (sub) {
 	case GSB_PTX_SUB_ADD: return T_I32_64 | T_F | T_F16 | T_16X2;
@@ -303,14 +301,25 @@ static bool atom_space_ok(uint8_t space)
 	       space == GSB_PTX_SPACE_SHARED;
 }
 
+/* Halves never flush, and the name says so. Vectors are of global memory and of 16 bytes at most. */
+static bool atom_ok(const struct gsb_ptx_insn *in, uint64_t type)
+{
+	if (in->vec > 1 &&
+	    (in->space == GSB_PTX_SPACE_SHARED || in->vec * gsb_ptx_type_bytes(in->type[0]) > 16))
+		return false;
+	return atom_space_ok(in->space) && type & atom_types(in) &&
+	       !(type & (T_F16 | T_16X2)) == !(in->flags & GSB_PTX_F_NOFTZ);
+}
+
 /* Small floats: .relu and .satfinite with two roundings only. RNA is for tf32, which has but three. */
 static bool cvt_ok(const struct gsb_ptx_insn *in, uint64_t type, uint64_t type2)
 {
 	bool nearest_or_zero = in->rnd == GSB_PTX_RND_RN || in->rnd == GSB_PTX_RND_RZ;
 
+	if (type == T_TF32 && in->rnd == GSB_PTX_RND_RNA)
+		return !(in->flags & GSB_PTX_F_RELU);
 	if (type == T_TF32)
-		return nearest_or_zero ||
-		       (in->rnd == GSB_PTX_RND_RNA && !(in->flags & GSB_PTX_F_RELU));
+		return nearest_or_zero && !(in->flags & GSB_PTX_F_SATFINITE);
 	if (type & T_16X2 && type2 == T_F32)
 		return nearest_or_zero;
 	if (in->flags & (GSB_PTX_F_RELU | GSB_PTX_F_SATFINITE) && type & T_F16)
@@ -323,7 +332,8 @@ static bool video_ok(const struct gsb_ptx_insn *in)
 	bool plain = in->op <= GSB_PTX_OP_VSET;
 
 	switch (in->op) {
-	case GSB_PTX_OP_VMAD: return !(in->flags & GSB_PTX_F_SHR7) || !(in->flags & GSB_PTX_F_SHR15);
+	case GSB_PTX_OP_VMAD:
+		return !(in->flags & GSB_PTX_F_SHR7) || !(in->flags & GSB_PTX_F_SHR15);
 	case GSB_PTX_OP_VSHL:
 	case GSB_PTX_OP_VSHR:
 		if (in->type[2] != GSB_PTX_TYPE_U32 ||
@@ -344,8 +354,6 @@ static bool combination_ok(const struct gsb_ptx_insn *in)
 {
 	uint64_t type = UINT64_C(1) << in->type[0], type2 = UINT64_C(1) << in->type[1];
 
-	if (in->op != GSB_PTX_OP_CVT && in->rnd > GSB_PTX_RND_RP)
-		return false;
 	if (in->op >= GSB_PTX_OP_VADD && in->op <= GSB_PTX_OP_VSET4)
 		return video_ok(in);
 	switch (in->op) {
@@ -360,19 +368,27 @@ static bool combination_ok(const struct gsb_ptx_insn *in)
 	case GSB_PTX_OP_MAD24:
 	case GSB_PTX_OP_DP2A: return in->mul != GSB_PTX_MUL_WIDE;
 	case GSB_PTX_OP_ST: return in->space != GSB_PTX_SPACE_CONST;
-	case GSB_PTX_OP_ATOM: return atom_space_ok(in->space) && type & atom_types(in);
+	case GSB_PTX_OP_ATOM: return atom_ok(in, type);
 	case GSB_PTX_OP_RED:
-		return atom_space_ok(in->space) && in->sub != GSB_PTX_SUB_CAS &&
-		       in->sub != GSB_PTX_SUB_EXCH && type & atom_types(in);
+		return in->sub != GSB_PTX_SUB_CAS && in->sub != GSB_PTX_SUB_EXCH &&
+		       atom_ok(in, type);
 	case GSB_PTX_OP_REDUX:
 		return (in->sub >= GSB_PTX_SUB_AND && in->sub <= GSB_PTX_SUB_XOR)
 			       ? type == T_B32
 			       : in->sub <= GSB_PTX_SUB_MAX && type & T_I32;
 	case GSB_PTX_OP_MIN:
-	case GSB_PTX_OP_MAX: return !(in->flags & GSB_PTX_F_RELU) || !(type & GSB_PTX_TYPE_BIT(U16X2));
-	case GSB_PTX_OP_LOP3: return !in->sub || in->sub == GSB_PTX_SUB_AND || in->sub == GSB_PTX_SUB_OR;
+	case GSB_PTX_OP_MAX:
+		return !(in->flags & GSB_PTX_F_RELU) || !(type & GSB_PTX_TYPE_BIT(U16X2));
+	case GSB_PTX_OP_LOP3:
+		return !in->sub || in->sub == GSB_PTX_SUB_AND || in->sub == GSB_PTX_SUB_OR;
+	case GSB_PTX_OP_SHF_L:
+	case GSB_PTX_OP_SHF_R:
+	case GSB_PTX_OP_BMSK:
+	case GSB_PTX_OP_SZEXT:
+		return !(in->flags & GSB_PTX_F_CLAMP) != !(in->flags & GSB_PTX_F_WRAP);
 	case GSB_PTX_OP_CVT: return cvt_ok(in, type, type2);
-	case GSB_PTX_OP_CVT_PACK: return type2 == T_S32 && (type & T_I16 || in->type[2] == GSB_PTX_TYPE_B32);
+	case GSB_PTX_OP_CVT_PACK:
+		return type2 == T_S32 && (type & T_I16 || in->type[2] == GSB_PTX_TYPE_B32);
 	case GSB_PTX_OP_BAR_RED:
 	case GSB_PTX_OP_BARRIER_RED: return type == (in->sub == GSB_PTX_SUB_POPC ? T_U32 : T_PRED);
 	case GSB_PTX_OP_VOTE: return type == (in->mode == GSB_PTX_MODE_BALLOT ? T_B32 : T_PRED);
@@ -385,6 +401,7 @@ static bool combination_ok(const struct gsb_ptx_insn *in)
 	case GSB_PTX_OP_SET:
 		return (!in->sub || in->sub <= GSB_PTX_SUB_XOR) &&
 		       (!(type & T_16X2) || type == type2) &&
+		       !(in->type[0] == GSB_PTX_TYPE_F16 && in->type[1] == GSB_PTX_TYPE_BF16) &&
 		       (!((type | type2) & T_BFLOAT) || !(in->flags & GSB_PTX_F_FTZ));
 	default: return gsb_ptx_op_class(in->op) != GSB_PTX_CLASS_TEX || in->vec == 4;
 	}
@@ -505,7 +522,7 @@ static bool decode_modifiers(const struct gsb_ptx_op_row *row, const char *s, si
 	}
 	set |= in->type[2] ? M_TYPE3 : 0;
 	if ((set & row->needed) != row->needed || (row->types && !in->type[0]) ||
-	    (row->types2 && !in->type[1]))
+	    (row->types2 && !in->type[1]) || !gsb_ptx_modifiers_fit(in))
 		return false;
 	for (int i = 1; i < 3; i++)
 		in->type[i] = in->type[i] ? in->type[i] : in->type[i - 1];
@@ -515,10 +532,12 @@ static bool decode_modifiers(const struct gsb_ptx_op_row *row, const char *s, si
 /* The first form of the opcode that takes all of it. */
 static bool decode_as(enum gsb_ptx_op op, const char *s, size_t len, struct gsb_ptx_insn *out)
 {
-	for (unsigned int i = op; i < gsb_ptx_n_op_rows; i = i < GSB_PTX_N_OPS ? GSB_PTX_N_OPS : i + 1) {
+	for (unsigned int i = op; i < gsb_ptx_n_op_rows;
+	     i = i < GSB_PTX_N_OPS ? GSB_PTX_N_OPS : i + 1) {
 		struct gsb_ptx_insn in = {.vec = 1, .op = (uint16_t)op, .row = (uint16_t)i};
 
-		if (gsb_ptx_op_rows[i].op == op && decode_modifiers(&gsb_ptx_op_rows[i], s, len, &in)) {
+		if (gsb_ptx_op_rows[i].op == op &&
+		    decode_modifiers(&gsb_ptx_op_rows[i], s, len, &in)) {
 			*out = in;
 			return true;
 		}

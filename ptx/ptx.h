@@ -203,7 +203,7 @@ struct gsb_ptx_operand {
 	char part;    /* REG of a video instruction: 'b' or 'h' for r.b3210, r.h1; 0 = all of it */
 	uint8_t n_parts;
 	uint16_t parts; /* their numbers, 4 bits each, the last one written lowest */
-	uint32_t reg; /* REG, PAIR; ADDR: the base register or GSB_PTX_NONE */
+	uint32_t reg;	/* REG, PAIR; ADDR: the base register or GSB_PTX_NONE */
 	uint32_t reg2;
 	uint32_t label;			 /* LABEL */
 	uint32_t table;			 /* TABLE */

@@ -61,6 +61,16 @@ tests_unit_test_emu_exec_SOURCES = tests/unit/test_emu_exec.c $(emu_harness)
 tests_unit_test_emu_exec_CFLAGS = $(emu_test_cflags)
 tests_unit_test_emu_exec_LDADD = $(emu_test_ldadd)
 
+check_PROGRAMS += tests/unit/test_emu_opcodes
+tests_unit_test_emu_opcodes_SOURCES = tests/unit/test_emu_opcodes.c $(emu_harness)
+tests_unit_test_emu_opcodes_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_opcodes_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_half
+tests_unit_test_emu_half_SOURCES = tests/unit/test_emu_half.c $(emu_harness)
+tests_unit_test_emu_half_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_half_LDADD = $(emu_test_ldadd)
+
 check_PROGRAMS += tests/unit/test_emu_members
 tests_unit_test_emu_members_SOURCES = tests/unit/test_emu_members.c $(emu_harness)
 tests_unit_test_emu_members_CFLAGS = $(emu_test_cflags)

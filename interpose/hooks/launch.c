@@ -226,9 +226,10 @@ static CUresult check_cluster(const CUlaunchAttribute *a)
 	if (a->value.clusterDim.x <= 1 && a->value.clusterDim.y <= 1 && a->value.clusterDim.z <= 1)
 		return CUDA_SUCCESS;
 	if (!atomic_exchange(&said, true))
-		gsb_log_say("a launch in clusters of %ux%ux%u blocks is not carried: it returns "
-			    "CUDA_ERROR_NOT_SUPPORTED; launch without cluster dimensions, or with 1",
-			    a->value.clusterDim.x, a->value.clusterDim.y, a->value.clusterDim.z);
+		gsb_log_say(
+			"a launch in clusters of %ux%ux%u blocks is not carried: it returns "
+			"CUDA_ERROR_NOT_SUPPORTED; launch without cluster dimensions, or with 1",
+			a->value.clusterDim.x, a->value.clusterDim.y, a->value.clusterDim.z);
 	return CUDA_ERROR_NOT_SUPPORTED;
 }
 

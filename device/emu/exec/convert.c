@@ -6,7 +6,7 @@
  * Every source is brought to one of two forms without loss, a 64-bit integer with its sign or a double,
  * and from there to the destination.
  */
-#include "device/emu/exec/lane.h"
+#include "device/emu/exec/half.h"
 
 struct num {
 	bool is_float;

@@ -78,7 +78,8 @@ static inline float flush16(float half)
 /* .ftz: subnormals of the source are zero of their sign. */
 static inline float small_in(float f, uint64_t key, unsigned int n_exp)
 {
-	return key & GSB_PTX_F_FTZ && fabsf(f) < (float)least_normal(n_exp) ? copysignf(0.0f, f) : f;
+	return key & GSB_PTX_F_FTZ && fabsf(f) < (float)least_normal(n_exp) ? copysignf(0.0f, f)
+									    : f;
 }
 
 /*
@@ -121,28 +122,27 @@ static inline float order_f32(float a, float b, bool max, uint64_t key)
 }
 
 /* One operation for both formats and for their pairs; expr reads a, b, c and key. */
-#define SMALL_OP_OF(f, name, W, expr)                                                        \
-	static inline uint32_t f##_##name(uint32_t x, uint32_t y, uint32_t z, uint64_t key)  \
-	{                                                                                    \
-		const float GSB_UNUSED a = small_in(f##_value(x), key, SMALL_FIRST(W)),        \
-				       b = small_in(f##_value(y), key, SMALL_FIRST(W)),        \
-				       c = small_in(f##_value(z), key, SMALL_FIRST(W));        \
-                                                                                             \
-		return small_out(expr, key, W);                                              \
-	}                                                                                    \
+#define SMALL_OP_OF(f, name, n_exp, n_man, expr)                                              \
+	static inline uint32_t f##_##name(uint32_t x, uint32_t y, uint32_t z, uint64_t key)   \
+	{                                                                                     \
+		const float GSB_UNUSED a = small_in(f##_value(x), key, n_exp),                \
+				       b = small_in(f##_value(y), key, n_exp),                \
+				       c = small_in(f##_value(z), key, n_exp);                \
+                                                                                              \
+		return small_out(expr, key, n_exp, n_man);                                    \
+	}                                                                                     \
 	static inline uint32_t f##x2_##name(uint32_t x, uint32_t y, uint32_t z, uint64_t key) \
-	{                                                                                    \
-		return f##_##name(x & 0xffff, y & 0xffff, z & 0xffff, key) |                 \
-		       f##_##name(x >> 16, y >> 16, z >> 16, key) << 16;                     \
+	{                                                                                     \
+		return f##_##name(x & 0xffff, y & 0xffff, z & 0xffff, key) |                  \
+		       f##_##name(x >> 16, y >> 16, z >> 16, key) << 16;                      \
 	}
-#define SMALL_FIRST(n_exp, n_man) n_exp
-#define SMALL_OP(name, expr)                      \
-	SMALL_OP_OF(f16, name, F16_WIDTHS, expr)  \
-	SMALL_OP_OF(bf16, name, BF16_WIDTHS, expr)
+#define SMALL_OP(name, expr)                \
+	SMALL_OP_OF(f16, name, 5, 10, expr) \
+	SMALL_OP_OF(bf16, name, 8, 7, expr)
 SMALL_OP(add, odd_sum(a, b))
 SMALL_OP(sub, odd_sum(a, -b))
 SMALL_OP(mul, (double)a *b)
-SMALL_OP(fma, odd_sum((double)a * b, c))
+SMALL_OP(fma, odd_sum((double)a *b, c))
 SMALL_OP(abs, fabsf(a))
 SMALL_OP(neg, -a)
 SMALL_OP(min, order_floats(a, b, false, key))
@@ -151,7 +151,6 @@ SMALL_OP(ex2, exp2f(a))
 SMALL_OP(tanh, tanhf(a))
 #undef SMALL_OP
 #undef SMALL_OP_OF
-#undef SMALL_FIRST
 
 /* ---- pairs of integers of 16 bits ---- */
 

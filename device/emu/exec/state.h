@@ -47,9 +47,9 @@ struct gsb_emu_node {
 struct gsb_emu_warp {
 	char *rows;
 	uint32_t rows_bytes;
-	uint32_t live;	/* lanes that exist and have not exited */
-	uint32_t born;	/* lanes that exist */
-	uint32_t carry; /* CC.CF of each lane */
+	uint32_t live;	  /* lanes that exist and have not exited */
+	uint32_t born;	  /* lanes that exist */
+	uint32_t carry;	  /* CC.CF of each lane */
 	uint32_t arrived; /* lanes: at the cluster's barrier, in the phase that is not over */
 	struct gsb_emu_node *nodes;
 	uint16_t n_nodes, cap_nodes; /* used once, allocated */

@@ -107,11 +107,9 @@ static uint32_t video(const struct gsb_emu_video *v, uint32_t a, uint32_t b, uin
 	if (v->op == GSB_PTX_OP_VMAD)
 		return multiply_add(v, pair, c);
 	for (unsigned int i = 0; i < v->n; i++) {
-		wide t = operate(v,
-				 element(pair, v->a_at[i], v->a_bits,
-					 v->flags & GSB_EMU_VIDEO_A_SIGNED),
-				 element(pair, v->b_at[i], v->b_bits,
-					 v->flags & GSB_EMU_VIDEO_B_SIGNED));
+		wide t = operate(
+			v, element(pair, v->a_at[i], v->a_bits, v->flags & GSB_EMU_VIDEO_A_SIGNED),
+			element(pair, v->b_at[i], v->b_bits, v->flags & GSB_EMU_VIDEO_B_SIGNED));
 
 		if (!(v->mask >> i & 1))
 			continue;

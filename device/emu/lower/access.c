@@ -150,7 +150,7 @@ static void lower_vector_atom(struct gsb_emu_lowering *l, uint32_t form, bool ha
 	struct place p = place_of(l, &o[has_result]);
 	struct gsb_emu_op *op;
 
-	if (form == GSB_EMU_NONE || p.space == GSB_PTX_SPACE_PARAM || bytes * in->vec > 16) {
+	if (form == GSB_EMU_NONE || p.space == GSB_PTX_SPACE_PARAM) {
 		gsb_emu_not_carried(l);
 		return;
 	}

@@ -95,10 +95,9 @@ static void refuse_call(struct gsb_emu_lowering *l, const char *name)
 	bool launches = !strncmp(name, "cudaCDP2", 8) || !strncmp(name, "cudaLaunchDevice", 16) ||
 			!strncmp(name, "cudaGetParameterBuffer", 22);
 
-	gsb_emu_lower_fail(l, -ENOTSUP, "call of '%s', which has no body and is not carried%s",
-			   name,
-			   launches ? ": dynamic parallelism needs a real GPU; launch from the host"
-				    : "");
+	gsb_emu_lower_fail(
+		l, -ENOTSUP, "call of '%s', which has no body and is not carried%s", name,
+		launches ? ": dynamic parallelism needs a real GPU; launch from the host" : "");
 }
 
 static void emit_call(struct gsb_emu_lowering *l, const struct gsb_ptx_func *target, uint32_t local)

@@ -88,10 +88,7 @@ static void lower_body(struct gsb_emu_lowering *l, uint32_t i)
 		break;
 	case GSB_PTX_OP_EXIT: gsb_emu_emit(l, GSB_EMU_FORM_EXIT, true); break;
 	case GSB_PTX_OP_TRAP: gsb_emu_emit(l, GSB_EMU_FORM_TRAP, true); break;
-	case GSB_PTX_OP_UNSUPPORTED:
-		gsb_emu_lower_fail(l, -ENOTSUP, "'%s' is not carried by the emulated device",
-				   in->spelling);
-		break;
+	case GSB_PTX_OP_UNSUPPORTED: gsb_emu_not_carried(l); break;
 	default: gsb_emu_lower_operation(l); break;
 	}
 }

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/checked.h"
 
@@ -35,8 +36,13 @@ void gsb_emu_lower_no_memory(struct gsb_emu_lowering *l)
 
 void gsb_emu_not_carried(struct gsb_emu_lowering *l)
 {
-	gsb_emu_lower_fail(l, -ENOTSUP, "'%s' is not carried by the emulated device",
-			   l->insn->spelling);
+	const char *spelling = l->insn->spelling, *what = gsb_ptx_refused_what(spelling);
+
+	gsb_emu_lower_fail(l, -ENOTSUP, "'%.*s' is not carried by the emulated device: %s",
+			   (int)strcspn(spelling, " \t\r\n"), spelling,
+			   what ? what
+				: "doc/ptx-coverage.md lists what is; build the kernel without it, "
+				  "or use a real GPU");
 }
 
 /* Room for one more element of an array that doubles; false: the error is set. */

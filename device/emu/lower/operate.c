@@ -325,8 +325,8 @@ static void lower_mapa(struct gsb_emu_lowering *l)
 	uint32_t bytes = gsb_emu_lane_bytes(in->type[0]);
 	uint32_t a = gsb_emu_src(l, &in->operands[1], bytes),
 		 d = gsb_emu_dest(l, &in->operands[0], bytes);
-	struct gsb_emu_op *op = gsb_emu_emit(
-		l, bytes == 8 ? GSB_EMU_FORM_MOV_64 : GSB_EMU_FORM_MOV_32, true);
+	struct gsb_emu_op *op =
+		gsb_emu_emit(l, bytes == 8 ? GSB_EMU_FORM_MOV_64 : GSB_EMU_FORM_MOV_32, true);
 
 	op->d = d;
 	op->a = a;
@@ -336,8 +336,8 @@ static void lower_constant(struct gsb_emu_lowering *l, uint64_t value, uint32_t 
 {
 	uint32_t a = gsb_emu_const_row(l, value, bytes),
 		 d = gsb_emu_dest(l, &l->insn->operands[0], bytes);
-	struct gsb_emu_op *op = gsb_emu_emit(
-		l, bytes == 8 ? GSB_EMU_FORM_MOV_64 : GSB_EMU_FORM_MOV_32, true);
+	struct gsb_emu_op *op =
+		gsb_emu_emit(l, bytes == 8 ? GSB_EMU_FORM_MOV_64 : GSB_EMU_FORM_MOV_32, true);
 
 	op->d = d;
 	op->a = a;

@@ -19,8 +19,8 @@ bool gsb_emu_is_video(const struct gsb_ptx_insn *in)
 static void set_form(struct gsb_emu_video *v, unsigned int op)
 {
 	static const uint16_t families[] = {
-		GSB_PTX_OP_VADD,     GSB_PTX_OP_VSUB, GSB_PTX_OP_VAVRG2, GSB_PTX_OP_VABSDIFF,
-		GSB_PTX_OP_VMIN,     GSB_PTX_OP_VMAX, GSB_PTX_OP_VSET,
+		GSB_PTX_OP_VADD, GSB_PTX_OP_VSUB, GSB_PTX_OP_VAVRG2, GSB_PTX_OP_VABSDIFF,
+		GSB_PTX_OP_VMIN, GSB_PTX_OP_VMAX, GSB_PTX_OP_VSET,
 	};
 
 	v->n = op < GSB_PTX_OP_VADD2 ? 1 : op < GSB_PTX_OP_VADD4 ? 2 : 4;
@@ -121,6 +121,10 @@ static bool describe(struct gsb_emu_video *v, const struct gsb_ptx_insn *in)
 
 	set_form(v, in->op);
 	set_flags(v, in);
+	if (v->flags & GSB_EMU_VIDEO_NEG_C && v->flags & (GSB_EMU_VIDEO_NEG_AB | GSB_EMU_VIDEO_PO))
+		return false;
+	if (v->flags & GSB_EMU_VIDEO_PO && v->flags & GSB_EMU_VIDEO_NEG_AB)
+		return false;
 	if (!set_parts(v, o))
 		return false;
 	merge = v->n > 1 ? !in->sub : o[0].part != 0;
