@@ -20,6 +20,7 @@ interpose_sources = \
 	interpose/cu/function.c interpose/cu/function.h \
 	interpose/cu/host_call.c interpose/cu/host_call.h \
 	interpose/cu/library.c interpose/cu/library.h \
+	interpose/cu/link.c interpose/cu/link.h \
 	interpose/cu/module.c interpose/cu/module.h \
 	interpose/cu/print.c interpose/cu/print.h \
 	interpose/cu/staging.c interpose/cu/staging.h \
@@ -30,7 +31,9 @@ interpose_sources = \
 	interpose/hooks/event.c \
 	interpose/hooks/function.c \
 	interpose/hooks/init.c \
+	interpose/hooks/input.c interpose/hooks/input.h \
 	interpose/hooks/launch.c \
+	interpose/hooks/link.c \
 	interpose/hooks/mem.c \
 	interpose/hooks/module.c \
 	interpose/hooks/stream.c

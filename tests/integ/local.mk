@@ -20,7 +20,7 @@ tests_integ_reexec_LDADD = -ldl
 
 # Programs of cmocka cases.
 if HAVE_CMOCKA
-noinst_PROGRAMS += tests/integ/badcode tests/integ/races tests/integ/semantics
+noinst_PROGRAMS += tests/integ/badcode tests/integ/linking tests/integ/races tests/integ/semantics
 check_SCRIPTS += tests/integ/programs.sh
 endif
 integ_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -29,6 +29,10 @@ tests_integ_badcode_SOURCES = tests/integ/badcode.c tests/unit/fatbin.h tests/un
 tests_integ_badcode_CPPFLAGS = $(integ_cppflags)
 tests_integ_badcode_CFLAGS = $(integ_cflags)
 tests_integ_badcode_LDADD = $(integ_ldadd)
+tests_integ_linking_SOURCES = tests/integ/linking.c tests/unit/tenant.h
+tests_integ_linking_CPPFLAGS = $(integ_cppflags)
+tests_integ_linking_CFLAGS = $(integ_cflags)
+tests_integ_linking_LDADD = $(integ_ldadd)
 tests_integ_races_SOURCES = tests/integ/races.c tests/unit/tenant.h
 tests_integ_races_CPPFLAGS = $(integ_cppflags)
 tests_integ_races_CFLAGS = $(integ_cflags)
