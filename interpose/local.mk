@@ -70,7 +70,7 @@ install-data-hook:
 	$(LN_S) -f libgsbroker.so $(DESTDIR)$(gsbprivdir)/libcuda.so.1
 uninstall-hook:
 	rm -f $(DESTDIR)$(gsbprivdir)/libcuda.so $(DESTDIR)$(gsbprivdir)/libcuda.so.1
-	rmdir $(DESTDIR)$(gsbprivdir) 2>/dev/null || :
+	rmdir $(DESTDIR)$(gsbprivdir)/cudart $(DESTDIR)$(gsbprivdir) 2>/dev/null || :
 
 # Tests open the built library by its path, and serve it with a small engine of their own. They need it to run, not to
 # link: EXTRA_..._DEPENDENCIES.

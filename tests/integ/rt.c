@@ -268,6 +268,24 @@ static void test_rt_calls_that_are_wrong_say_how(void **state)
 	assert_string_equal(rt.error_name(INVALID_CONFIGURATION), "cudaErrorInvalidConfiguration");
 }
 
+/* The forms whose default stream is the thread's own know it by NULL; the others by its number. */
+static void test_rt_null_stream_is_the_one_of_the_form(void **state)
+{
+	int (*id_of)(void *stream, unsigned long long *id),
+		(*id_pt)(void *stream, unsigned long long *id);
+	unsigned long long legacy, own, null, null_pt;
+
+	find(&id_of, "cudaStreamGetId");
+	find(&id_pt, "cudaStreamGetId_ptsz");
+	assert_rt(id_of((void *)1, &legacy));
+	assert_rt(id_of((void *)2, &own));
+	assert_rt(id_of(NULL, &null));
+	assert_rt(id_pt(NULL, &null_pt));
+	assert_int_not_equal(legacy, own);
+	assert_int_equal(null, legacy);
+	assert_int_equal(null_pt, own);
+}
+
 static void *last_error(void *out)
 {
 	*(int *)out = rt.peek();
@@ -381,6 +399,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_rt_properties_fill_their_structure_and_no_more),
 		cmocka_unit_test(test_rt_old_properties_are_shorter),
 		cmocka_unit_test(test_rt_calls_that_are_wrong_say_how),
+		cmocka_unit_test(test_rt_null_stream_is_the_one_of_the_form),
 		cmocka_unit_test(test_rt_last_error_is_the_threads_own_and_taken_once),
 		cmocka_unit_test(test_rt_configurations_are_a_stack),
 		cmocka_unit_test(test_rt_broken_context_is_mended_by_a_reset),
