@@ -90,6 +90,8 @@ static void test_units_variables_are_one_whatever_comes_first(void **state)
 		     ".visible .global .align 16 .u32 x = 5;\n",
 		HEAD ".visible .global .align 16 .u32 x = 5;\n" HEAD
 		     ".extern .global .align 4 .u32 x;\n",
+		HEAD ".extern .global .align 16 .u32 x;\n" HEAD
+		     ".visible .global .align 4 .u32 x = 5;\n",
 	};
 
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(texts); i++) {
