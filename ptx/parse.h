@@ -44,6 +44,7 @@ struct gsb_ptx_parser {
 	struct gsb_ptx_vec funcs, vars, pragmas;
 	struct gsb_ptx_vec param_toks; /* names of the parameters read last, as tokens */
 	struct gsb_ptx_vec hidden;     /* names that belong to the modules before this one alone */
+	uint32_t n_renamed;	       /* of those, what got another name so far */
 	uint32_t unit_line;	       /* where the module that is read began; 0: it is the first */
 	struct gsb_ptx_body body;
 	uint32_t scope_mark; /* names.n where the innermost scope began */

@@ -2,11 +2,14 @@
  * units.c - linked text: several modules one behind the other, each from its .version on, read as one.
  *
  * That is what cuLink makes of PTX. Names of one module that are neither .visible nor .weak nor .extern are its own:
- * they are hidden while the next is read, and found again from outside where nothing else has the name. A declaration
- * (.extern) in one module means the definition in any other, before it or behind it. Of several .weak definitions the
- * first counts, and a .visible one counts before all of them.
+ * they are hidden while the next is read, and found again from outside, by another name where something else has theirs
+ * by then. A declaration (.extern) in one module means the definition in any other, before it or behind it. Of several
+ * .weak definitions the first counts, and a .visible one counts before all of them.
  */
 #include "ptx/parse.h"
+
+#include <stdio.h>
+#include <string.h>
 
 static uint8_t linkage_of(const struct gsb_ptx_name *e)
 {
@@ -61,12 +64,36 @@ void gsb_ptx_begin_unit(struct gsb_ptx_parser *p)
 	gsb_ptx_vec_finish(&shared);
 }
 
+/*
+ * "x$1", "y$2" ..: what nothing has, for in print all modules are one. The number only grows, so that no text makes this
+ * search long.
+ */
+static void rename_thing(struct gsb_ptx_parser *p, struct gsb_ptx_name *e)
+{
+	size_t room = e->len + 12;
+	char *name = gsb_ptx_alloc(p, 1, room);
+
+	if (!name)
+		return;
+	do {
+		snprintf(name, room, "%s$%u", e->text, ++p->n_renamed);
+	} while (gsb_ptx_names_get(&p->names, name, strlen(name)));
+	if (e->kind == GSB_PTX_NAME_VAR)
+		((struct gsb_ptx_var *)e->p)->name = name;
+	else
+		((struct gsb_ptx_func *)e->p)->name = name;
+	e->text = name;
+	e->len = strlen(name);
+}
+
 void gsb_ptx_finish_units(struct gsb_ptx_parser *p)
 {
 	for (uint32_t i = 0; i < p->hidden.n && !p->err; i++) {
-		const struct gsb_ptx_name *e = ((struct gsb_ptx_name **)p->hidden.items)[i];
+		struct gsb_ptx_name *e = ((struct gsb_ptx_name **)p->hidden.items)[i];
 
-		if (!gsb_ptx_names_get(&p->names, e->text, e->len))
+		if (gsb_ptx_names_get(&p->names, e->text, e->len))
+			rename_thing(p, e);
+		if (!p->err)
 			add_again(p, e);
 	}
 }

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <errno.h>
 
+#include "ptx/print.h"
 #include "tests/unit/ptx_text.h"
 
 #define HEAD_32 ".version 7.0\n.target sm_75\n.address_size 32\n"
@@ -68,6 +69,32 @@ static void test_units_names_that_are_not_shared_stay_apart(void **state)
 			     func(m, "b")->insns[0].call->target.func);
 	assert_int_equal(m->vars[0]->init[0], 1);
 	assert_int_equal(m->vars[1]->init[0], 2);
+	assert_string_equal(m->vars[0]->name, "x$1");
+	assert_int_equal(gsb_ptx_find_var(m, "x")->init[0], 2);
+	gsb_ptx_module_destroy(m);
+}
+
+/* In print they are one module, and mean the same. */
+static void test_units_printed_parse_again(void **state)
+{
+	struct gsb_ptx_module *m =
+		parse(HEAD ".func f() { ret; }\n.global .u32 x = 1;\n"
+			   ".visible .entry a() { call f; ret; }\n" HEAD
+			   ".func f() { bar.sync 0; ret; }\n.global .u32 x = 2;\n"
+			   ".visible .entry b() { call f; ret; }\n" HEAD ".global .u32 x = 3;\n");
+	struct gsb_ptx_module *again;
+	char *text;
+	size_t len;
+
+	assert_int_equal(gsb_ptx_print(m, &text, &len), 0);
+	again = parse_len(text, len);
+	assert_int_equal(again->n_vars, 3);
+	assert_int_equal(func(again, "a")->insns[0].call->target.func->n_insns, 1);
+	assert_int_equal(func(again, "b")->insns[0].call->target.func->n_insns, 2);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(again->vars[i]->init[0], m->vars[i]->init[0]);
+	free(text);
+	gsb_ptx_module_destroy(again);
 	gsb_ptx_module_destroy(m);
 }
 
@@ -164,6 +191,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_units_declaration_means_the_definition_before_and_behind),
 		cmocka_unit_test(test_units_names_that_are_not_shared_stay_apart),
+		cmocka_unit_test(test_units_printed_parse_again),
 		cmocka_unit_test(test_units_hidden_name_is_found_from_outside),
 		cmocka_unit_test(test_units_variables_are_one_whatever_comes_first),
 		cmocka_unit_test(test_units_weak_definitions_yield),
