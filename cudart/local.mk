@@ -36,3 +36,16 @@ cudart/lib/libcudart.so.13: libcudart13.la
 	$(link_cudart)
 	$(link_cudart_lib) -Wl,--whole-archive .libs/libcudart13.a -Wl,--no-whole-archive -ldl
 CLEANFILES += $(gsbcudart_DATA) cudart/lib/libcudart.so.12.map cudart/lib/libcudart.so.13.map
+
+# Against the toolkit, where there is one of the version that ours has.
+if HAVE_CUDA
+check_PROGRAMS += tests/unit/test_rtabi
+endif
+tests_unit_test_rtabi_SOURCES = tests/unit/test_rtabi.c tests/unit/rtabi_toolkit.c tests/unit/cuabi.h \
+	tests/unit/rtabi_list.def
+tests_unit_test_rtabi_CPPFLAGS = $(AM_CPPFLAGS) -isystem $(CUDA_DIR)/include -DGSB_CUDART=13 \
+	-DGSB_CUDART_13='"$(abs_top_builddir)/cudart/lib/libcudart.so.13"' \
+	-DGSB_CUDA_CUDART='"$(CUDA_DIR)/lib64/libcudart.so.13"'
+tests_unit_test_rtabi_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_rtabi_LDADD = $(CMOCKA_LIBS)
+EXTRA_tests_unit_test_rtabi_DEPENDENCIES = cudart/lib/libcudart.so.13

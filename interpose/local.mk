@@ -21,6 +21,7 @@ interpose_sources = \
 	interpose/cu/function.c interpose/cu/function.h \
 	interpose/cu/host_call.c interpose/cu/host_call.h \
 	interpose/cu/library.c interpose/cu/library.h \
+	interpose/cu/link.c interpose/cu/link.h \
 	interpose/cu/module.c interpose/cu/module.h \
 	interpose/cu/print.c interpose/cu/print.h \
 	interpose/cu/staging.c interpose/cu/staging.h \
@@ -32,7 +33,9 @@ interpose_sources = \
 	interpose/hooks/event.c \
 	interpose/hooks/function.c \
 	interpose/hooks/init.c \
+	interpose/hooks/input.c interpose/hooks/input.h \
 	interpose/hooks/launch.c \
+	interpose/hooks/link.c \
 	interpose/hooks/mem.c \
 	interpose/hooks/module.c \
 	interpose/hooks/stream.c
@@ -69,7 +72,7 @@ install-data-hook:
 	$(LN_S) -f libgsbroker.so $(DESTDIR)$(gsbprivdir)/libcuda.so.1
 uninstall-hook:
 	rm -f $(DESTDIR)$(gsbprivdir)/libcuda.so $(DESTDIR)$(gsbprivdir)/libcuda.so.1
-	rmdir $(DESTDIR)$(gsbprivdir) 2>/dev/null || :
+	rmdir $(DESTDIR)$(gsbprivdir)/cudart $(DESTDIR)$(gsbprivdir) 2>/dev/null || :
 
 # Tests open the built library by its path, and serve it with a small engine of their own. They need it to run, not to
 # link: EXTRA_..._DEPENDENCIES.

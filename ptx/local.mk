@@ -7,7 +7,7 @@ libptx_la_SOURCES = \
 	ptx/fit.c ptx/fit.h \
 	ptx/lex.c ptx/lex.h \
 	ptx/names.c ptx/names.h \
-	ptx/parse.h ptx/parser.c ptx/module.c ptx/vars.c ptx/consts.c ptx/body.c ptx/insn.c ptx/check.c \
+	ptx/parse.h ptx/parser.c ptx/module.c ptx/units.c ptx/vars.c ptx/consts.c ptx/body.c ptx/insn.c ptx/check.c \
 	ptx/cfg.c ptx/cfg.h \
 	ptx/live.c ptx/live.h \
 	ptx/kernel.c ptx/kernel.h \
@@ -31,6 +31,11 @@ tests_unit_test_ptx_lex_LDADD = libptx.la $(CMOCKA_LIBS)
 tests_unit_test_ptx_parse_SOURCES = tests/unit/test_ptx_parse.c tests/unit/ptx_text.h
 tests_unit_test_ptx_parse_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_ptx_parse_LDADD = libptx.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_ptx_units
+tests_unit_test_ptx_units_SOURCES = tests/unit/test_ptx_units.c tests/unit/ptx_text.h
+tests_unit_test_ptx_units_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_ptx_units_LDADD = libptx.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_ptx_errors
 tests_unit_test_ptx_errors_SOURCES = tests/unit/test_ptx_errors.c tests/unit/ptx_text.h

@@ -93,7 +93,7 @@ bool gsb_ptx_parse_debug(struct gsb_ptx_parser *p)
 	return true;
 }
 
-/* version = ".version" major "." minor, which the lexer takes for a fraction */
+/* version = ".version" major "." minor, which the lexer takes for a fraction. Of linked modules the newest counts. */
 static void parse_version(struct gsb_ptx_parser *p)
 {
 	const char *c = p->tok.at, *end = c + p->tok.len;
@@ -110,12 +110,15 @@ static void parse_version(struct gsb_ptx_parser *p)
 	}
 	if (p->tok.kind != GSB_PTX_TOKEN_NUMBER || i != 1 || c != end)
 		gsb_ptx_fail(p, &p->tok, "expected a version as in 7.0");
-	p->m->version_major = part[0];
-	p->m->version_minor = part[1];
+	if (part[0] > p->m->version_major ||
+	    (part[0] == p->m->version_major && part[1] > p->m->version_minor)) {
+		p->m->version_major = part[0];
+		p->m->version_minor = part[1];
+	}
 	gsb_ptx_advance(p);
 }
 
-/* target = ".target" word ("," word)* */
+/* target = ".target" word ("," word)*. Of linked modules the one that asks for most counts. */
 static void parse_target(struct gsb_ptx_parser *p)
 {
 	struct gsb_ptx_token first, tok;
@@ -135,6 +138,8 @@ static void parse_target(struct gsb_ptx_parser *p)
 	for (uint32_t i = 3;
 	     i < first.len && first.at[i] >= '0' && first.at[i] <= '9' && sm < 10000; i++)
 		sm = sm * 10 + (uint32_t)(first.at[i] - '0');
+	if (p->m->target && sm <= p->m->target_sm)
+		return;
 	p->m->target_sm = sm;
 	p->m->target = gsb_ptx_strndup(p, first.at, (size_t)(tok.at + tok.len - first.at));
 }
@@ -146,6 +151,8 @@ static void parse_address_size(struct gsb_ptx_parser *p)
 
 	if (bits != 32 && bits != 64)
 		gsb_ptx_fail(p, &at, ".address_size must be 32 or 64");
+	if (p->unit_line && bits != p->m->address_bits)
+		gsb_ptx_fail(p, &at, "modules of 32 and of 64 bits cannot be linked");
 	p->m->address_bits = (uint32_t)bits;
 }
 
@@ -296,7 +303,8 @@ static void parse_func(struct gsb_ptx_parser *p, uint8_t linkage, bool is_entry)
 	uint32_t n_rets = 0, n_params = 0;
 	uint64_t bytes = 0;
 	struct gsb_ptx_token name;
-	struct gsb_ptx_func *f;
+	struct gsb_ptx_func *f, *second;
+	struct gsb_ptx_tuning tuning = {0};
 
 	p->param_toks.n = 0;
 	skip_attribute(p);
@@ -310,8 +318,13 @@ static void parse_func(struct gsb_ptx_parser *p, uint8_t linkage, bool is_entry)
 	bytes = 0;
 	if (gsb_ptx_is(p, "("))
 		gsb_ptx_parse_params(p, f, &params, &n_params, &bytes);
-	while (parse_tuning(p, &f->tuning))
+	if (!f->has_body)
+		tuning = f->tuning;
+	while (parse_tuning(p, &tuning))
 		;
+	second = f->has_body && !gsb_ptx_is(p, ";") ? gsb_ptx_second_func(p, f, linkage) : NULL;
+	if (second)
+		f = second;
 	if (f->has_body) {
 		if (!gsb_ptx_accept(p, ";"))
 			gsb_ptx_fail(p, &name, "'%.*s' already has a body in line %u",
@@ -319,8 +332,11 @@ static void parse_func(struct gsb_ptx_parser *p, uint8_t linkage, bool is_entry)
 		return;
 	}
 	set_linkage(f, linkage);
+	f->tuning = tuning;
 	for (uint32_t i = 0; i < n_rets && !p->err; i++)
 		rets[i].func = f;
+	for (uint32_t i = 0; i < n_params && !p->err; i++)
+		params[i].func = f;
 	f->rets = rets;
 	f->n_rets = n_rets;
 	f->params = params;
@@ -351,7 +367,11 @@ static void parse_item(struct gsb_ptx_parser *p)
 
 	if (gsb_ptx_parse_debug(p))
 		return;
-	if (gsb_ptx_accept(p, ".target")) {
+	if (gsb_ptx_is(p, ".version")) {
+		gsb_ptx_begin_unit(p);
+		gsb_ptx_advance(p);
+		parse_version(p);
+	} else if (gsb_ptx_accept(p, ".target")) {
 		parse_target(p);
 	} else if (gsb_ptx_accept(p, ".address_size")) {
 		parse_address_size(p);
@@ -374,7 +394,7 @@ static void parse_item(struct gsb_ptx_parser *p)
 	}
 }
 
-/* module = ".version" n item* */
+/* module = ".version" n item*, and any number of modules behind it (units.c) */
 void gsb_ptx_parse_module(struct gsb_ptx_parser *p)
 {
 	p->m->address_bits = 64;

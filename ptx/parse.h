@@ -43,6 +43,9 @@ struct gsb_ptx_parser {
 	struct gsb_ptx_names names;
 	struct gsb_ptx_vec funcs, vars, pragmas, files;
 	struct gsb_ptx_vec param_toks; /* names of the parameters read last, as tokens */
+	struct gsb_ptx_vec hidden;     /* names that belong to the modules before this one alone */
+	uint32_t n_renamed;	       /* of those, what got another name so far */
+	uint32_t unit_line;	       /* where the module that is read began; 0: it is the first */
 	struct gsb_ptx_body body;
 	uint32_t scope_mark; /* names.n where the innermost scope began */
 	uint32_t nesting;    /* of expressions and initialisers */
@@ -131,6 +134,18 @@ void gsb_ptx_check_insn(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in,
 			const struct gsb_ptx_token *tok);
 void gsb_ptx_check_call(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in,
 			const struct gsb_ptx_token *tok);
+
+/* units.c: text that is several modules, linked. */
+void gsb_ptx_begin_unit(struct gsb_ptx_parser *p);
+void gsb_ptx_finish_units(struct gsb_ptx_parser *p);
+/*
+ * What a second definition of f or v is read into: itself, emptied, when the second counts; something that is thrown
+ * away when the first does. NULL: there may be no second one.
+ */
+struct gsb_ptx_func *gsb_ptx_second_func(struct gsb_ptx_parser *p, struct gsb_ptx_func *f,
+					 uint8_t linkage);
+struct gsb_ptx_var *gsb_ptx_second_var(struct gsb_ptx_parser *p, struct gsb_ptx_var *v,
+				       uint8_t linkage);
 
 /* module.c */
 void gsb_ptx_parse_module(struct gsb_ptx_parser *p);

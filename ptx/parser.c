@@ -277,6 +277,7 @@ static void finish_module(struct gsb_ptx_parser *p)
 {
 	struct gsb_ptx_module *m = p->m;
 
+	gsb_ptx_finish_units(p);
 	m->n_funcs = p->funcs.n;
 	m->funcs = gsb_ptx_vec_copy(p, &p->funcs, sizeof(*m->funcs));
 	m->n_vars = p->vars.n;
@@ -327,6 +328,7 @@ int gsb_ptx_parse(const char *text, size_t len, struct gsb_ptx_module **out,
 	gsb_ptx_vec_finish(&p.pragmas);
 	gsb_ptx_vec_finish(&p.files);
 	gsb_ptx_vec_finish(&p.param_toks);
+	gsb_ptx_vec_finish(&p.hidden);
 	if (p.err) {
 		gsb_ptx_module_destroy(p.m);
 		return p.err;

@@ -340,14 +340,20 @@ static void parse_declarator(struct gsb_ptx_parser *p, struct gsb_ptx_var *v)
 }
 
 /* A new variable of the module, or the one that an .extern declaration of this name has made. */
-static struct gsb_ptx_var *module_var(struct gsb_ptx_parser *p, const struct gsb_ptx_token *tok)
+static struct gsb_ptx_var *module_var(struct gsb_ptx_parser *p, const struct gsb_ptx_token *tok,
+				      const struct gsb_ptx_decl *d)
 {
 	struct gsb_ptx_name *e = gsb_ptx_names_get(&p->names, tok->at, tok->len);
 	struct gsb_ptx_var *v, **slot;
 
 	if (e && e->kind == GSB_PTX_NAME_VAR) {
 		v = e->p;
-		if (v->linkage == GSB_PTX_LINK_EXTERN)
+		if (v->linkage != GSB_PTX_LINK_EXTERN)
+			v = gsb_ptx_second_var(p, v, d->linkage);
+		if (v && v->space && v->space != d->space)
+			gsb_ptx_fail(p, tok, "'%.*s' was declared in another space in line %u",
+				     GSB_PTX_TOKEN_ARGS(tok), v->line);
+		if (v)
 			return v;
 	}
 	v = gsb_ptx_alloc(p, 1, sizeof(*v));
@@ -368,6 +374,7 @@ void gsb_ptx_parse_module_vars(struct gsb_ptx_parser *p, uint8_t linkage)
 	struct gsb_ptx_decl d = {.linkage = linkage};
 	struct gsb_ptx_token tok;
 	struct gsb_ptx_var *v;
+	uint32_t align;
 
 	gsb_ptx_parse_decl(p, &d);
 	if (d.space != GSB_PTX_SPACE_GLOBAL && d.space != GSB_PTX_SPACE_CONST &&
@@ -376,10 +383,13 @@ void gsb_ptx_parse_module_vars(struct gsb_ptx_parser *p, uint8_t linkage)
 	do {
 		if (!gsb_ptx_expect_word(p, "a variable's name", &tok))
 			return;
-		v = module_var(p, &tok);
+		v = module_var(p, &tok, &d);
 		if (!v)
 			return;
+		align = v->align;
 		init_var(v, &d, tok.line);
+		if (v->align < align) /* code before here may rely on it */
+			v->align = align;
 		parse_declarator(p, v);
 	} while (gsb_ptx_accept(p, ","));
 	gsb_ptx_expect(p, ";");

@@ -27,5 +27,5 @@ format:
 # What a machine with a GPU needs, and nothing else there: programs, their libraries, kernels. GPU_BUNDLE is ignored by git.
 GPU_BUNDLE = $(abs_top_srcdir)/.bundle
 .PHONY: gpu-bundle
-gpu-bundle: all
+gpu-bundle: all $(gpu_bundle_needs)
 	@$(top_srcdir)/tests/gpu/bundle $(abs_top_builddir) $(GPU_BUNDLE)

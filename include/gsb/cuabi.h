@@ -30,6 +30,7 @@ typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 typedef struct CUarray_st *CUarray;
 typedef struct CUmemPoolHandle_st *CUmemoryPool;
+typedef struct CUlinkState_st *CUlinkState;
 
 typedef void (*CUhostFn)(void *data);
 typedef void (*CUstreamCallback)(CUstream stream, CUresult status, void *data);
@@ -143,6 +144,13 @@ typedef enum CUjit_option_enum {
 	CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
 	CU_JIT_NUM_OPTIONS = 35
 } CUjit_option;
+
+typedef enum CUjitInputType_enum {
+	CU_JIT_INPUT_CUBIN = 0,
+	CU_JIT_INPUT_PTX = 1,
+	CU_JIT_INPUT_LIBRARY = 4,
+	CU_JIT_NUM_INPUT_TYPES = 6
+} CUjitInputType;
 
 typedef enum CUlibraryOption_enum {
 	CU_LIBRARY_BINARY_IS_PRESERVED = 1,

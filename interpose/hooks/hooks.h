@@ -116,6 +116,13 @@ CUresult hook_cuLibraryGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUlibrary hand
 CUresult hook_cuLibraryGetKernelCount(unsigned *count, CUlibrary handle);
 CUresult hook_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned n, CUlibrary handle);
 
+/* hooks/link.c */
+CUresult hook_cuLinkCreate(unsigned n, CUjit_option *options, void **values, CUlinkState *out);
+CUresult hook_cuLinkAddData(CUlinkState state, CUjitInputType type, const void *data, size_t size);
+CUresult hook_cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path);
+CUresult hook_cuLinkComplete(CUlinkState state, void **cubin, size_t *size);
+CUresult hook_cuLinkDestroy(CUlinkState state);
+
 /* hooks/function.c */
 CUresult hook_cuFuncGetAttribute(int *value, CUfunction_attribute attr, CUfunction fn);
 CUresult hook_cuKernelGetAttribute(int *value, CUfunction_attribute attr, CUkernel kernel,

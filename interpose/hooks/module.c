@@ -1,17 +1,14 @@
 /*
  * hooks/module.c - modules and libraries: loading, unloading, and what is in them.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "base/log.h"
 #include "interpose/cu/ctx.h"
 #include "interpose/hooks/hooks.h"
+#include "interpose/hooks/input.h"
 #include "interpose/cu/library.h"
 #include "interpose/cu/module.h"
 
@@ -27,44 +24,7 @@ CUresult hook_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
 	return CUDA_SUCCESS;
 }
 
-/* ---- options ---- */
-
-/*
- * Options that steer the compiler (registers, optimisation, targets) are its business, not the program's
- * correctness: they are accepted and not passed on. The logs are the program's and are filled.
- */
-static CUresult read_option(CUjit_option option, void **value, struct gsb_jit_logs *logs)
-{
-	switch (option) {
-	case CU_JIT_WALL_TIME: logs->wall_time = value; break;
-	case CU_JIT_INFO_LOG_BUFFER: logs->info = *value; break;
-	case CU_JIT_ERROR_LOG_BUFFER: logs->error = *value; break;
-	case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
-		logs->info_room = (unsigned)(uintptr_t)*value;
-		logs->info_used = value;
-		break;
-	case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
-		logs->error_room = (unsigned)(uintptr_t)*value;
-		logs->error_used = value;
-		break;
-	default: return option < CU_JIT_NUM_OPTIONS ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-	}
-	return CUDA_SUCCESS;
-}
-
-static CUresult read_options(unsigned n, const CUjit_option *options, void **values,
-			     struct gsb_jit_logs *logs)
-{
-	CUresult result = CUDA_SUCCESS;
-
-	if (n && (!options || !values))
-		return CUDA_ERROR_INVALID_VALUE;
-	for (unsigned i = 0; !result && i < n; i++)
-		result = read_option(options[i], &values[i], logs);
-	return result;
-}
-
-static CUresult read_library_options(const struct gsb_load_options *o, bool *is_preserved)
+static CUresult library_options(const struct gsb_load_options *o, bool *is_preserved)
 {
 	if (o->n && (!o->options || !o->values))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -83,59 +43,6 @@ static CUresult refuse_image(struct gsb_jit_logs *logs)
 	gsb_jit_logs_fail(logs, "it is neither PTX text nor a fatbin nor a cubin, or its header "
 				"is broken");
 	return CUDA_ERROR_INVALID_IMAGE;
-}
-
-/* ---- files ---- */
-
-static int read_all(int fd, char *to, size_t size)
-{
-	while (size) {
-		ssize_t n = read(fd, to, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		to += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
-static CUresult read_open_file(int fd, struct gsb_image *out)
-{
-	char *bytes = NULL;
-	struct stat st;
-	int err = 0;
-
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    (uint64_t)st.st_size > GSB_IMAGE_MAX_BYTES)
-		err = -EINVAL;
-	if (!err)
-		bytes = malloc((size_t)st.st_size + 1);
-	if (!err)
-		err = bytes ? read_all(fd, bytes, (size_t)st.st_size) : -ENOMEM;
-	if (err) {
-		free(bytes);
-		return err == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_FILE_NOT_FOUND;
-	}
-	bytes[st.st_size] = 0;
-	*out = (struct gsb_image){.kind = gsb_image_kind(bytes, (size_t)st.st_size),
-				  .bytes = bytes,
-				  .size = (size_t)st.st_size};
-	return CUDA_SUCCESS;
-}
-
-/* The file's bytes and a NUL, to be freed by the caller. The program's errno is not ours to change. */
-static CUresult read_file(const char *path, struct gsb_image *out)
-{
-	int saved = errno, fd = open(path, O_RDONLY | O_CLOEXEC);
-	CUresult result = fd < 0 ? CUDA_ERROR_FILE_NOT_FOUND : read_open_file(fd, out);
-
-	if (fd >= 0)
-		close(fd);
-	errno = saved;
-	return result;
 }
 
 /* ---- modules ---- */
@@ -158,8 +65,8 @@ CUresult hook_cuModuleLoadDataEx(CUmodule *mod, const void *image, unsigned n,
 {
 	struct gsb_jit_logs logs = {0};
 	struct gsb_image where;
-	CUresult result =
-		mod && image ? read_options(n, options, values, &logs) : CUDA_ERROR_INVALID_VALUE;
+	CUresult result = mod && image ? gsb_input_options(n, options, values, &logs)
+				       : CUDA_ERROR_INVALID_VALUE;
 
 	if (result)
 		return result;
@@ -171,7 +78,7 @@ CUresult hook_cuModuleLoadDataEx(CUmodule *mod, const void *image, unsigned n,
 CUresult hook_cuModuleLoad(CUmodule *mod, const char *path)
 {
 	struct gsb_image image;
-	CUresult result = mod && path ? read_file(path, &image) : CUDA_ERROR_INVALID_VALUE;
+	CUresult result = mod && path ? gsb_input_file(path, &image) : CUDA_ERROR_INVALID_VALUE;
 
 	if (result)
 		return result;
@@ -262,11 +169,11 @@ CUresult hook_cuLibraryLoadData(CUlibrary *lib, const void *image, const struct 
 	struct gsb_jit_logs logs = {0};
 	struct gsb_image where;
 	bool is_preserved = false;
-	CUresult result = lib && image ? read_options(o->n_jit, o->jit, o->jit_values, &logs)
+	CUresult result = lib && image ? gsb_input_options(o->n_jit, o->jit, o->jit_values, &logs)
 				       : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		result = read_library_options(o, &is_preserved);
+		result = library_options(o, &is_preserved);
 	if (result)
 		return result;
 	if (gsb_image_locate(image, &where))
@@ -280,13 +187,13 @@ CUresult hook_cuLibraryLoadFromFile(CUlibrary *lib, const char *path,
 	struct gsb_jit_logs logs = {0};
 	struct gsb_image image;
 	bool ignored;
-	CUresult result = lib && path ? read_options(o->n_jit, o->jit, o->jit_values, &logs)
+	CUresult result = lib && path ? gsb_input_options(o->n_jit, o->jit, o->jit_values, &logs)
 				      : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		result = read_library_options(o, &ignored);
+		result = library_options(o, &ignored);
 	if (!result)
-		result = read_file(path, &image);
+		result = gsb_input_file(path, &image);
 	if (result)
 		return result;
 	result = image.kind == GSB_IMAGE_NONE ? refuse_image(&logs)

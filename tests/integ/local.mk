@@ -23,7 +23,7 @@ tests_integ_reexec_LDADD = -ldl
 
 # Programs of cmocka cases.
 if HAVE_CMOCKA
-noinst_PROGRAMS += tests/integ/badcode tests/integ/races tests/integ/semantics
+noinst_PROGRAMS += tests/integ/badcode tests/integ/linking tests/integ/races tests/integ/rt tests/integ/semantics
 check_SCRIPTS += tests/integ/programs.sh
 endif
 integ_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -32,10 +32,17 @@ tests_integ_badcode_SOURCES = tests/integ/badcode.c tests/unit/fatbin.h tests/un
 tests_integ_badcode_CPPFLAGS = $(integ_cppflags)
 tests_integ_badcode_CFLAGS = $(integ_cflags)
 tests_integ_badcode_LDADD = $(integ_ldadd)
+tests_integ_linking_SOURCES = tests/integ/linking.c tests/unit/tenant.h
+tests_integ_linking_CPPFLAGS = $(integ_cppflags)
+tests_integ_linking_CFLAGS = $(integ_cflags)
+tests_integ_linking_LDADD = $(integ_ldadd)
 tests_integ_races_SOURCES = tests/integ/races.c tests/unit/tenant.h
 tests_integ_races_CPPFLAGS = $(integ_cppflags)
 tests_integ_races_CFLAGS = $(integ_cflags)
 tests_integ_races_LDADD = $(integ_ldadd)
+tests_integ_rt_SOURCES = tests/integ/rt.c tests/unit/fatbin.h
+tests_integ_rt_CFLAGS = $(integ_cflags)
+tests_integ_rt_LDADD = $(integ_ldadd)
 tests_integ_semantics_SOURCES = tests/integ/semantics.c tests/unit/tenant.h
 tests_integ_semantics_CPPFLAGS = $(integ_cppflags)
 tests_integ_semantics_CFLAGS = $(integ_cflags)

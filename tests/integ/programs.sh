@@ -33,6 +33,12 @@ badcode_is_refused_and_its_tenant_lives_on() {
 	end_broker
 }
 
+linking_of_ptx_runs_and_says_what_does_not_fit() {
+	start_real_broker
+	run_program linking "$build/tests/integ/linking"
+	end_broker
+}
+
 badcode_over_the_limit_is_refused() {
 	start_real_broker '[default]' 'image_max = 64K'
 	run_program badcode "$build/tests/integ/badcode" oversized
@@ -102,4 +108,5 @@ run_case figures_of_ps_are_what_was_done
 run_case races_between_threads_cut_nobody_off
 run_case badcode_is_refused_and_its_tenant_lives_on
 run_case badcode_over_the_limit_is_refused
+run_case linking_of_ptx_runs_and_says_what_does_not_fit
 [ "$failures" -eq 0 ]

@@ -48,6 +48,24 @@ runtime_inside_a_program_is_refused_with_the_remedy() {
 	end_broker
 }
 
+# The interface alone, of both versions: made without nvcc.
+runtime_of_each_version_by_its_interface() {
+	local version
+	for version in 12 13; do
+		start_real_broker
+		status=0
+		env ASAN_OPTIONS="$tenant_asan" timeout "$LIMIT_S" "$build/tools/gsbrun" --socket "$dir/s" -- "$build/tests/integ/rt" \
+			"$version" 2>"$dir/err" || status=$?
+		[ "$status" -eq 0 ] || fail "rt $version ended with $status: $(cat "$dir/err")"
+		expect_equal "$(grep -c '^gsbroker: cudaGraphCreate is not carried' "$dir/err")" 1
+		end_broker
+		rm "$dir/ready"
+	done
+}
+
+if [ -x "$build/tests/integ/rt" ]; then
+	run_case runtime_of_each_version_by_its_interface
+fi
 names=$(for name in $programs errors print; do echo "runtime_$name"; done)
 for name in $names runtime_inside_a_program_is_refused_with_the_remedy; do
 	if [ -x "$build/tests/runtime/static" ]; then

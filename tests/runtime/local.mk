@@ -6,24 +6,30 @@ EXTRA_DIST += tests/runtime/check.h tests/runtime/callbacks.cu tests/runtime/coo
 	tests/runtime/errors.cu tests/runtime/launch_ex.cu tests/runtime/occupancy.cu tests/runtime/overlap.cu \
 	tests/runtime/parts.cu tests/runtime/parts_more.cu tests/runtime/pools.cu tests/runtime/print.cu \
 	tests/runtime/rects.cu tests/runtime/reduce.cu tests/runtime/streams.cu tests/runtime/symbols.cu \
-	tests/runtime/threads.cu
+	tests/runtime/threads.cu tests/runtime/threads_pt.cu
 check_SCRIPTS += tests/integ/runtime.sh
 EXTRA_DIST += tests/integ/runtime.sh
 
 if HAVE_CUDA
 check_DATA += $(runtime_programs:%=tests/runtime/%) tests/runtime/static
 endif
-CLEANFILES += $(runtime_programs:%=tests/runtime/%) tests/runtime/static
-runtime_nvcc = $(AM_V_GEN)$(MKDIR_P) tests/runtime && $(NVCC) -ccbin g++ -O1 -cudart shared -o $@
+CLEANFILES += $(runtime_programs:%=tests/runtime/%) $(runtime_programs:%=tests/runtime/native/%) tests/runtime/static
+
+tests/runtime/parts tests/runtime/native/parts: runtime_more = $(srcdir)/tests/runtime/parts_more.cu
+tests/runtime/device tests/runtime/native/device: runtime_more = -L$(CUDA_DIR)/lib64/stubs -lcuda
+tests/runtime/threads_pt tests/runtime/native/threads_pt: runtime_more = --default-stream per-thread
+runtime_nvcc = $(AM_V_GEN)$(MKDIR_P) $(@D) && $(NVCC) -ccbin g++ -O1 -o $@ $< $(runtime_more) -cudart
 
 tests/runtime/%: $(srcdir)/tests/runtime/%.cu $(srcdir)/tests/runtime/check.h
-	$(runtime_nvcc) $<
-tests/runtime/parts: $(srcdir)/tests/runtime/parts.cu $(srcdir)/tests/runtime/parts_more.cu $(srcdir)/tests/runtime/check.h
-	$(runtime_nvcc) $< $(srcdir)/tests/runtime/parts_more.cu
-tests/runtime/device: $(srcdir)/tests/runtime/device.cu $(srcdir)/tests/runtime/check.h
-	$(runtime_nvcc) $< -L$(CUDA_DIR)/lib64/stubs -lcuda
-tests/runtime/threads_pt: $(srcdir)/tests/runtime/threads.cu $(srcdir)/tests/runtime/check.h
-	$(runtime_nvcc) --default-stream per-thread $<
-# NVIDIA's runtime inside the program.
+	$(runtime_nvcc) shared
+# NVIDIA's runtime inside the program: refused on an emulated device.
 tests/runtime/static: $(srcdir)/tests/runtime/reduce.cu $(srcdir)/tests/runtime/check.h
-	$(AM_V_GEN)$(MKDIR_P) tests/runtime && $(NVCC) -ccbin g++ -O1 -cudart static -o $@ $<
+	$(runtime_nvcc) static
+# All of them like that, for a machine with a GPU (make gpu-bundle): what they expect must hold there, too.
+tests/runtime/native/%: $(srcdir)/tests/runtime/%.cu $(srcdir)/tests/runtime/check.h
+	$(runtime_nvcc) static
+.PHONY: runtime-native
+runtime-native: $(runtime_programs:%=tests/runtime/native/%)
+if HAVE_CUDA
+gpu_bundle_needs = runtime-native
+endif

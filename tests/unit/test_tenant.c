@@ -293,7 +293,7 @@ static void body_runtime_without_driver(void)
 static void test_runtime_without_a_driver_gets_one_clear_line(void **state)
 {
 	run_case(body_runtime_without_driver);
-	assert_said_once("NVIDIA's CUDA runtime", "driver API");
+	assert_said_once("NVIDIA's CUDA runtime linked in", "-cudart shared");
 }
 
 /* ---- forks ---- */

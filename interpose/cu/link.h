@@ -1,0 +1,21 @@
+/*
+ * link.h - what cuLink has gathered so far.
+ */
+#ifndef GSB_INTERPOSE_CU_LINK_H
+#define GSB_INTERPOSE_CU_LINK_H
+
+#include "interpose/cu/module.h"
+
+#define GSB_N_LINKS 4096
+
+struct gsb_cu_link {
+	struct gsb_object obj;
+	struct gsb_jit_logs
+		logs; /* the program keeps what it points to until the link is destroyed */
+	char *text;   /* with a NUL behind its n bytes */
+	size_t n;
+};
+
+extern struct gsb_object_table gsb_cu_links;
+
+#endif
