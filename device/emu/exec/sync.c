@@ -389,8 +389,10 @@ static void barrier_check(struct gsb_emu_block *b, uint32_t id)
 
 void gsb_emu_barrier_recheck(struct gsb_emu_block *b)
 {
-	for (uint32_t id = 0; id < GSB_EMU_N_BARRIERS; id++)
-		barrier_check(b, id);
+	for (uint32_t id = 0; id < GSB_EMU_N_BARRIERS; id++) {
+		if (b->barriers[id].in_use)
+			barrier_check(b, id);
+	}
 }
 
 /* A count is of whole warps: lanes that do not live count with the last that does. */
