@@ -9,14 +9,20 @@ libemuexec_la_SOURCES = \
 	device/emu/lower/access.c device/emu/lower/access.h device/emu/lower/call.c device/emu/lower/call.h \
 	device/emu/lower/frame.c device/emu/lower/frame.h device/emu/lower/lower.c device/emu/lower/lower.h \
 	device/emu/lower/lowering.c device/emu/lower/lowering.h device/emu/lower/operand.c \
+	device/emu/code/video.h device/emu/lower/video.c device/emu/lower/video.h device/emu/exec/video.c \
+	device/emu/exec/half.h \
 	device/emu/lower/operand.h device/emu/lower/operate.c device/emu/lower/operate.h \
 	device/emu/lower/rows.c device/emu/lower/rows.h device/emu/lower/select.c device/emu/lower/select.h \
+	device/emu/lower/spin.c device/emu/lower/spin.h \
+	device/emu/lower/texture.c device/emu/lower/texture.h \
 	device/emu/exec/alu.h device/emu/exec/atom.h device/emu/exec/block.c device/emu/exec/convert.c device/emu/exec/exec.h \
 	device/emu/exec/fault.c device/emu/exec/fault.h device/emu/exec/flow.c device/emu/exec/guard.c \
 	device/emu/exec/guard.h device/emu/exec/isa.c device/emu/exec/isa.h device/emu/exec/lane.h \
 	device/emu/exec/mem.h device/emu/exec/moves.c device/emu/exec/moves.h device/emu/exec/print.c \
 	device/emu/exec/print.h device/emu/exec/reach.h device/emu/exec/single.h device/emu/exec/split.c device/emu/exec/split.h device/emu/exec/state.h \
 	device/emu/exec/sync.c device/emu/exec/sync.h \
+	device/emu/exec/texel.c device/emu/exec/texel.h \
+	device/emu/exec/texture.c \
 	device/emu/memory/address.h device/emu/memory/fifo.c device/emu/memory/fifo.h \
 	device/emu/memory/storage.c device/emu/memory/storage.h
 emu_handler_flags = $(AM_CFLAGS) -ftree-vectorize -fwrapv -ffp-contract=off -fno-trapping-math -fno-math-errno -Wno-pass-failed
@@ -53,6 +59,16 @@ check_PROGRAMS += tests/unit/test_emu_exec
 tests_unit_test_emu_exec_SOURCES = tests/unit/test_emu_exec.c $(emu_harness)
 tests_unit_test_emu_exec_CFLAGS = $(emu_test_cflags)
 tests_unit_test_emu_exec_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_members
+tests_unit_test_emu_members_SOURCES = tests/unit/test_emu_members.c $(emu_harness)
+tests_unit_test_emu_members_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_members_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_spin
+tests_unit_test_emu_spin_SOURCES = tests/unit/test_emu_spin.c $(emu_harness)
+tests_unit_test_emu_spin_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_spin_LDADD = $(emu_test_ldadd)
 
 check_PROGRAMS += tests/unit/test_emu_warp
 tests_unit_test_emu_warp_SOURCES = tests/unit/test_emu_warp.c $(emu_harness)

@@ -9,7 +9,7 @@
 #ifndef GSB_DEVICE_EMU_EXEC_ATOM_H
 #define GSB_DEVICE_EMU_EXEC_ATOM_H
 
-#include "device/emu/exec/reach.h"
+#include "device/emu/exec/mem.h"
 
 /* What the processor has an instruction for; @form is a constant. False: it has none. */
 #define FETCH(T)                                                                          \
@@ -51,8 +51,27 @@ FETCH(u32)
 FETCH(u64)
 #undef FETCH
 
-#define EXCHANGE(p, old, next) \
-	__atomic_compare_exchange_n(p, old, next, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)
+static inline bool fetch_u128(unsigned int form, u128 *p, u128 b, u128 c, u128 *old)
+{
+	(void)form, (void)p, (void)b, (void)c, (void)old;
+	return false;
+}
+
+#define SWAPPERS(T)                                                                       \
+	static inline bool swap_##T(VAL_##T *p, VAL_##T *old, VAL_##T next)               \
+	{                                                                                 \
+		return __atomic_compare_exchange_n(p, old, next, false, __ATOMIC_SEQ_CST, \
+						   __ATOMIC_RELAXED);                     \
+	}
+SWAPPERS(u16)
+SWAPPERS(u32)
+SWAPPERS(u64)
+#undef SWAPPERS
+
+static inline bool swap_u128(u128 *p, u128 *old, u128 next)
+{
+	return single_swap16(p, old, next);
+}
 
 #define GSB_EMU_ATOM(id, sub, types, T, expr)                                                      \
 	static inline VAL_##T after_##id(VAL_##T old, VAL_##T b, VAL_##T c)                        \
@@ -67,12 +86,12 @@ FETCH(u64)
                                                                                                    \
 		if (fetch_##T(GSB_EMU_FORM_##id, p, b, c, &old))                                   \
 			return old;                                                                \
-		old = __atomic_load_n(p, __ATOMIC_RELAXED);                                        \
+		old = load_##T((const void *)p, true);                                             \
 		do {                                                                               \
 			next = after_##id(old, b, c);                                              \
 			if (next == old && !strong) /* min, max: mostly */                         \
 				return old;                                                        \
-		} while (!EXCHANGE(p, &old, next));                                                \
+		} while (!swap_##T(p, &old, next));                                                \
 		return old;                                                                        \
 	}                                                                                          \
 	/* The turns of all lanes at one place that was @old: what it becomes. */                  \
@@ -91,12 +110,12 @@ FETCH(u64)
 					       const LANE_##T *row_c, LANE_##T *row_d, bool alone) \
 	{                                                                                          \
 		const uint32_t mask = acc->mask;                                                   \
-		VAL_##T *p = (void *)acc->p[0], old = __atomic_load_n(p, __ATOMIC_RELAXED), next;  \
+		VAL_##T *p = (void *)acc->p[0], old = load_##T(acc->p[0], true), next;             \
 		LANE_##T was[GSB_EMU_LANES] = {0};                                                 \
                                                                                                    \
 		do {                                                                               \
 			next = turns_##id(acc, old, row_b, row_c, was);                            \
-		} while (!alone && !EXCHANGE(p, &old, next));                                      \
+		} while (!alone && !swap_##T(p, &old, next));                                      \
 		if (alone)                                                                         \
 			*p = next;                                                                 \
 		EACH_LANE(i) row_d[i] = mask & lane_bit[i] ? was[i] : row_d[i];                    \
@@ -130,7 +149,7 @@ FETCH(u64)
 		const bool alone = op->n == GSB_PTX_SPACE_SHARED;                                  \
 		struct access acc;                                                                 \
                                                                                                    \
-		acc.len = (uint32_t)sizeof(VAL_##T);                                               \
+		acc.len = op->e ? op->e : (uint32_t)sizeof(VAL_##T); /* e: of a vector */          \
 		acc.write = true;                                                                  \
 		if (!reach(x, &acc, op, r, mask))                                                  \
 			return NULL;                                                               \
@@ -142,7 +161,5 @@ FETCH(u64)
 	}
 
 #include "device/emu/code/forms.def"
-
-#undef EXCHANGE
 
 #endif

@@ -326,8 +326,10 @@ static inline bool reach_shape(struct gsb_emu_exec *x, struct access *acc)
 
 	if (!find_shape(acc))
 		return false;
-	acc->line += imm;
-	acc->runs += imm;
+	if (acc->shape == SHAPE_LINE)
+		acc->line += imm;
+	else
+		acc->runs += imm;
 	switch (acc->op->n) {
 	case GSB_PTX_SPACE_SHARED: return reach_shared(x, acc);
 	case GSB_PTX_SPACE_LOCAL: return reach_local(x, acc);

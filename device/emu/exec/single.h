@@ -38,6 +38,12 @@ static inline void single_store16(unsigned char *p, single16 v)
 {
 	__atomic_store_n((single16 *)(void *)p, v, __ATOMIC_RELEASE);
 }
+
+/* As the compiler's compare-and-exchange: *old is what was there. */
+static inline int single_swap16(single16 *p, single16 *old, single16 next)
+{
+	return __atomic_compare_exchange_n(p, old, next, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
 #elif defined(__AVX__)
 /* Written out, because a compiler may move a variable of 16 bytes in two halves. */
 typedef long long single_vector __attribute__((vector_size(16)));
@@ -72,6 +78,16 @@ static inline void single_store16(unsigned char *p, single16 v)
 
 	while ((now = __sync_val_compare_and_swap(at, was, v)) != was)
 		was = now;
+}
+#endif
+
+#if !defined(SINGLE_BY_COMPILER)
+static inline int single_swap16(single16 *p, single16 *old, single16 next)
+{
+	single16 was = *old;
+
+	*old = __sync_val_compare_and_swap(p, was, next);
+	return *old == was;
 }
 #endif
 
