@@ -11,6 +11,14 @@
 
 #include "ptx/print.h"
 
+/* The operand passes for a register as long as the instruction is read; nobody will see it. */
+static void meet_unknown(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
+{
+	p->meets_unknown = true;
+	o->kind = GSB_PTX_OPERAND_REG;
+	o->reg = 0;
+}
+
 /* What a name in an operand stands for; an error when it stands for nothing. */
 static void name_operand(struct gsb_ptx_parser *p, const struct gsb_ptx_token *tok,
 			 struct gsb_ptx_operand *o)
@@ -21,6 +29,8 @@ static void name_operand(struct gsb_ptx_parser *p, const struct gsb_ptx_token *t
 	if (!e) {
 		if (gsb_ptx_sreg_lookup(tok->at, tok->len, &o->sreg, &o->axis))
 			o->kind = GSB_PTX_OPERAND_SREG;
+		else if (gsb_ptx_may_be_unknown(p, tok))
+			meet_unknown(p, o);
 		else
 			gsb_ptx_fail(p, tok, "'%.*s' is not declared", GSB_PTX_TOKEN_ARGS(tok));
 		return;
@@ -184,10 +194,13 @@ static void parse_operand(struct gsb_ptx_parser *p, char letter, struct gsb_ptx_
 		parse_table_name(p, o);
 	} else if (gsb_ptx_is(p, "[")) {
 		parse_address(p, o);
-	} else if (gsb_ptx_is(p, "{")) {
-		parse_vector(p, o);
 	} else {
-		parse_scalar(p, o);
+		p->reads = !gsb_ptx_shape_is_def(letter);
+		if (gsb_ptx_is(p, "{"))
+			parse_vector(p, o);
+		else
+			parse_scalar(p, o);
+		p->reads = false;
 	}
 }
 
@@ -289,7 +302,7 @@ static void parse_guard(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in)
 		return;
 	at = p->tok;
 	parse_scalar(p, &o);
-	if (p->err)
+	if (p->err || p->meets_unknown)
 		return;
 	if (o.kind != GSB_PTX_OPERAND_REG ||
 	    ((struct gsb_ptx_reg *)p->body.regs.items)[o.reg].type != GSB_PTX_TYPE_PRED) {
@@ -318,20 +331,18 @@ static void print_word(struct gsb_ptx_parser *p, FILE *f)
 		fwrite(p->tok.at, 1, p->tok.len, f);
 }
 
-/* What is not understood: its text up to the semicolon, names as they will be printed. */
-static void keep_text(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in,
-		      const struct gsb_ptx_token *op)
+const char *gsb_ptx_keep_text(struct gsb_ptx_parser *p, const struct gsb_ptx_token *first)
 {
-	const char *end = op->at + op->len;
+	const char *end = first->at + first->len, *kept = "";
 	char *text = NULL;
 	size_t size = 0;
 	FILE *f = open_memstream(&text, &size);
 
 	if (!f) {
 		gsb_ptx_fail_memory(p);
-		return;
+		return kept;
 	}
-	fwrite(op->at, 1, op->len, f);
+	fwrite(first->at, 1, first->len, f);
 	while (!gsb_ptx_is(p, ";") && !gsb_ptx_at_end(p)) {
 		fwrite(end, 1, (size_t)(p->tok.at - end), f);
 		print_word(p, f);
@@ -339,10 +350,41 @@ static void keep_text(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in,
 		gsb_ptx_advance(p);
 	}
 	if (fclose(f) == 0)
-		in->spelling = gsb_ptx_strndup(p, text, size);
+		kept = gsb_ptx_strndup(p, text, size);
 	else
 		gsb_ptx_fail_memory(p);
 	free(text);
+	return kept;
+}
+
+/* The operands of an opcode that is known, with their checks; false: they name something unknown. */
+static bool parse_known(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in,
+			const struct gsb_ptx_token *op)
+{
+	struct gsb_ptx_lexer lx = p->lx;
+	struct gsb_ptx_token tok = p->tok, next = p->next;
+
+	in->spelling = gsb_ptx_strndup(p, op->at, op->len);
+	if (in->op == GSB_PTX_OP_CALL)
+		parse_call(p, in);
+	else
+		parse_operands(p, in);
+	if (!p->meets_unknown || p->err) {
+		if (in->op == GSB_PTX_OP_CALL)
+			gsb_ptx_check_call(p, in, op);
+		else
+			gsb_ptx_check_insn(p, in, op);
+		return true;
+	}
+	p->lx = lx;
+	p->tok = tok;
+	p->next = next;
+	*in = (struct gsb_ptx_insn){.vec = 1,
+				    .guard = in->guard,
+				    .guard_negated = in->guard_negated,
+				    .line = in->line,
+				    .column = in->column};
+	return false;
 }
 
 /* insn = guard? opcode operands ";" */
@@ -351,23 +393,14 @@ void gsb_ptx_parse_insn(struct gsb_ptx_parser *p)
 	struct gsb_ptx_insn in = {.vec = 1}, *slot;
 	struct gsb_ptx_token op;
 
+	p->meets_unknown = false;
 	parse_guard(p, &in);
 	if (!gsb_ptx_expect_word(p, "an instruction", &op))
 		return;
 	in.line = op.line;
 	in.column = (uint32_t)(op.at - op.line_at) + 1;
-	if (!gsb_ptx_insn_decode(op.at, op.len, &in)) {
-		keep_text(p, &in, &op);
-	} else {
-		in.spelling = gsb_ptx_strndup(p, op.at, op.len);
-		if (in.op == GSB_PTX_OP_CALL) {
-			parse_call(p, &in);
-			gsb_ptx_check_call(p, &in, &op);
-		} else {
-			parse_operands(p, &in);
-			gsb_ptx_check_insn(p, &in, &op);
-		}
-	}
+	if (!gsb_ptx_insn_decode(op.at, op.len, &in) || !parse_known(p, &in, &op))
+		in.spelling = gsb_ptx_keep_text(p, &op);
 	gsb_ptx_expect(p, ";");
 	slot = gsb_ptx_push(p, &p->body.insns, sizeof(in), "instructions", GSB_PTX_MAX_INSNS);
 	if (slot)

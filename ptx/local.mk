@@ -6,7 +6,7 @@ libptx_la_SOURCES = \
 	ptx/ops.c ptx/ops.h ptx/ops.def ptx/words.def \
 	ptx/lex.c ptx/lex.h \
 	ptx/names.c ptx/names.h \
-	ptx/parse.h ptx/parser.c ptx/module.c ptx/vars.c ptx/consts.c ptx/body.c ptx/insn.c ptx/check.c \
+	ptx/parse.h ptx/parser.c ptx/module.c ptx/vars.c ptx/consts.c ptx/body.c ptx/insn.c ptx/check.c ptx/unknown.c \
 	ptx/cfg.c ptx/cfg.h \
 	ptx/live.c ptx/live.h \
 	ptx/kernel.c ptx/kernel.h \

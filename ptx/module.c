@@ -284,7 +284,8 @@ static void parse_func(struct gsb_ptx_parser *p, uint8_t linkage, bool is_entry)
 	bytes = 0;
 	if (gsb_ptx_is(p, "("))
 		gsb_ptx_parse_params(p, f, &params, &n_params, &bytes);
-	while (parse_tuning(p, &f->tuning))
+	p->unknown_tuning.kind = GSB_PTX_TOKEN_END;
+	while (parse_tuning(p, &f->tuning) || gsb_ptx_skip_unknown_tuning(p))
 		;
 	if (f->has_body) {
 		if (!gsb_ptx_accept(p, ";"))
@@ -339,6 +340,8 @@ static void parse_item(struct gsb_ptx_parser *p)
 			parse_func(p, linkage, true);
 		else if (gsb_ptx_accept(p, ".func"))
 			parse_func(p, linkage, false);
+		else if (p->tok.kind == GSB_PTX_TOKEN_DOT && gsb_ptx_declares_unknown(p))
+			gsb_ptx_skip_unknown(p);
 		else if (p->tok.kind == GSB_PTX_TOKEN_DOT)
 			gsb_ptx_parse_module_vars(p, linkage);
 		else

@@ -8,9 +8,9 @@
  * indices. What is here has been checked: operands have the number, kind and width that ops.def
  * asks for; symbols and labels exist; a reader needs no check of its own.
  *
- * An opcode, modifier or type that is not in ops.def does not spoil the module: the instruction has
- * op GSB_PTX_OP_UNSUPPORTED and its text, and func->unsupported says so. It is for the caller to
- * refuse such a kernel when it is launched.
+ * An opcode, modifier, type, special register or directive that is not known does not spoil the module:
+ * the instruction that uses it, or stands for it, has op GSB_PTX_OP_UNSUPPORTED and its text, and
+ * func->unsupported says so. It is for the caller to refuse such a kernel when it is launched.
  */
 #ifndef GSB_PTX_PTX_H
 #define GSB_PTX_PTX_H
@@ -321,6 +321,8 @@ struct gsb_ptx_module {
 	uint32_t n_vars;
 	const char *const *pragmas; /* at module level */
 	uint32_t n_pragmas;
+	const char *const *unknown; /* items of the module that are not understood, as text */
+	uint32_t n_unknown;
 	void *names; /* the parser's name table; gsb_ptx_module_find_*() */
 };
 
