@@ -194,14 +194,17 @@ static void parse_operand(struct gsb_ptx_parser *p, char letter, struct gsb_ptx_
 		parse_table_name(p, o);
 	} else if (gsb_ptx_is(p, "[")) {
 		parse_address(p, o);
+	} else if (gsb_ptx_is(p, "{")) {
+		parse_vector(p, o);
 	} else {
-		p->reads = !gsb_ptx_shape_is_def(letter);
-		if (gsb_ptx_is(p, "{"))
-			parse_vector(p, o);
-		else
-			parse_scalar(p, o);
-		p->reads = false;
+		parse_scalar(p, o);
 	}
+}
+
+/* PTX reads special registers by mov and cvt. */
+static bool reads_sregs(const struct gsb_ptx_insn *in)
+{
+	return in->op == GSB_PTX_OP_MOV || in->op == GSB_PTX_OP_CVT;
 }
 
 /* operands = (operand ("," operand)*)? */
@@ -225,7 +228,9 @@ static void parse_operands(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in)
 			return;
 		while (*shape == '?')
 			shape++;
+		p->reads = reads_sregs(in) && !gsb_ptx_shape_is_def(*shape);
 		parse_operand(p, *shape++, &in->operands[in->n_operands++]);
+		p->reads = false;
 	} while (gsb_ptx_accept(p, ","));
 }
 

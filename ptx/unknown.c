@@ -91,6 +91,8 @@ void gsb_ptx_skip_unknown(struct gsb_ptx_parser *p)
 		 (depth || p->tok.kind != GSB_PTX_TOKEN_DOT || p->tok.line == line));
 	if (depth)
 		gsb_ptx_fail(p, &p->tok, "a '{' has no closing '}'");
+	else if (!ends && gsb_ptx_at_end(p)) /* a text that was cut short looks so */
+		gsb_ptx_fail(p, &p->tok, "the text ends in a directive that is not known");
 	slot = gsb_ptx_push(p, &p->unknown, sizeof(*slot), "unknown directives",
 			    GSB_PTX_MAX_SYMBOLS);
 	if (slot)

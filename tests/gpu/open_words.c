@@ -22,12 +22,13 @@
 #define HEAD(target) ".version 9.0\n.target " target "\n.address_size 64\n"
 
 /* A kernel that writes one word a lane; %r1 is 100 and the lane's number, %r2 is what it writes. */
-#define LANES(body)                                                                            \
-	HEAD("sm_90") ".visible .entry k(.param .u64 io) {\n"                                  \
-		      ".reg .pred %p<6>; .reg .b32 %r<12>; .reg .b64 %rd<4>;\n"                \
-		      "ld.param.u64 %rd1, [io]; mov.u32 %r0, %tid.x;\n"                        \
-		      "mad.wide.u32 %rd0, %r0, 4, %rd1; ld.global.u32 %r1, [%rd0];\n"          \
-		      "mov.u32 %r2, 0xffffffff;\n" body "\nst.global.u32 [%rd0], %r2; ret; }\n"
+#define LANES(body)                                                     \
+	HEAD("sm_90")                                                   \
+	".visible .entry k(.param .u64 io) {\n"                         \
+	".reg .pred %p<6>; .reg .b32 %r<12>; .reg .b64 %rd<4>;\n"       \
+	"ld.param.u64 %rd1, [io]; mov.u32 %r0, %tid.x;\n"               \
+	"mad.wide.u32 %rd0, %r0, 4, %rd1; ld.global.u32 %r1, [%rd0];\n" \
+	"mov.u32 %r2, 0xffffffff;\n" body "\nst.global.u32 [%rd0], %r2; ret; }\n"
 
 /* A kernel that writes what one thread reads: up to 8 words. */
 #define WORD(n, what) "mov.u32 %r1, " what "; st.global.u32 [%rd1+" #n "], %r1;\n"
@@ -72,9 +73,11 @@ static const struct {
 	{"reserved shared memory: begin end cap offset_0 offset_1",
 	 HEAD("sm_90") ".visible .entry k(.param .u64 io) {\n"
 		       ".reg .b32 %r<4>; .reg .b64 %rd<4>; ld.param.u64 %rd1, [io];\n" WORD(
-			       0, "%reserved_smem_offset_begin") WORD(4, "%reserved_smem_offset_end")
-			       WORD(8, "%reserved_smem_offset_cap") WORD(12, "%reserved_smem_offset_0")
-				       WORD(16, "%reserved_smem_offset_1") "ret; }\n"},
+			       0, "%reserved_smem_offset_begin") WORD(4,
+								      "%reserved_smem_offset_end")
+			       WORD(8, "%reserved_smem_offset_cap")
+				       WORD(12, "%reserved_smem_offset_0")
+					       WORD(16, "%reserved_smem_offset_1") "ret; }\n"},
 	{"shared: address of the first variable, total, dynamic, aggregate; envreg1, envreg2",
 	 HEAD("sm_90") ".visible .entry k(.param .u64 io) {\n"
 		       ".reg .b32 %r<4>; .reg .b64 %rd<4>; .shared .align 8 .b8 own[24];\n"
@@ -155,10 +158,9 @@ static void run_groups(const char *file, const char *kernel, unsigned int block)
 	gpu_call(module, &call);
 	gpu_copy_out(theirs, on_gpu[1], sizeof(theirs));
 	gpu_free(on_gpu[0]);
-	if (t_launch(&g, &(struct t_launch){.kernel = kernel,
-					    .grid = {2},
-					    .block = {block},
-					    .args = {&in, &out}}))
+	if (t_launch(&g,
+		     &(struct t_launch){
+			     .kernel = kernel, .grid = {2}, .block = {block}, .args = {&in, &out}}))
 		printf("fault\t%s %s\t%s\n", file, kernel, g.fault.text);
 	for (uint32_t i = 0; i < BUFFER_BYTES / 4; i++)
 		n += theirs[i] != out[i];
