@@ -207,6 +207,7 @@ static int warp_start(struct gsb_emu_block *b, struct gsb_emu_warp *w)
 {
 	w->live = w->born;
 	w->carry = 0;
+	w->arrived = 0;
 	w->n_insns = 0;
 	w->asleep = false;
 	w->n_nodes = 0;

@@ -21,6 +21,7 @@
 
 #define GSB_EMU_NODE_NONE  UINT16_MAX
 #define GSB_EMU_N_BARRIERS 16
+#define GSB_EMU_CLUSTER_ID GSB_EMU_N_BARRIERS /* of nodes that wait at the cluster's barrier */
 
 enum gsb_emu_node_state {
 	GSB_EMU_NODE_FREE,
@@ -49,6 +50,7 @@ struct gsb_emu_warp {
 	uint32_t live;	/* lanes that exist and have not exited */
 	uint32_t born;	/* lanes that exist */
 	uint32_t carry; /* CC.CF of each lane */
+	uint32_t arrived; /* lanes: at the cluster's barrier, in the phase that is not over */
 	struct gsb_emu_node *nodes;
 	uint16_t n_nodes, cap_nodes; /* used once, allocated */
 	uint16_t free_node;

@@ -438,10 +438,35 @@ static void barrier_check(struct gsb_emu_block *b, uint32_t id)
 		barrier_release(b, id);
 }
 
+/*
+ * The cluster's barrier has two halves, arrive and wait, and a lane may do anything between them, up to its exit. So
+ * it is known by lane who has arrived; when all that live have, the phase is over for all at once.
+ */
+static void cluster_check(struct gsb_emu_block *b)
+{
+	for (uint32_t i = 0; i < b->n_warps; i++) {
+		if (b->warps[i].live & ~b->warps[i].arrived)
+			return;
+	}
+	for (uint32_t i = 0; i < b->n_warps; i++) {
+		struct gsb_emu_warp *w = &b->warps[i];
+
+		w->arrived = 0;
+		for (uint16_t k = 0; k < w->n_nodes; k++) {
+			if (!waits_at(&w->nodes[k], GSB_EMU_CLUSTER_ID))
+				continue;
+			w->nodes[k].state = GSB_EMU_NODE_RUN;
+			w->nodes[k].pc++;
+			b->stats.n_barriers++;
+		}
+	}
+}
+
 void gsb_emu_barrier_recheck(struct gsb_emu_block *b)
 {
 	for (uint32_t id = 0; id < GSB_EMU_N_BARRIERS; id++)
 		barrier_check(b, id);
+	cluster_check(b);
 }
 
 /* A count is of whole warps: lanes that do not live count with the last that does. */
@@ -497,5 +522,23 @@ GSB_EMU_HANDLER(gsb_emu_do_BARRIER)
 	gsb_emu_node_of(x)->state = GSB_EMU_NODE_BARRIER;
 	gsb_emu_node_of(x)->need = id;
 	barrier_check(x->block, id);
+	return gsb_emu_stop(x, GSB_EMU_STOP_SWITCH);
+}
+
+GSB_EMU_HANDLER(gsb_emu_do_CLUSTER_ARRIVE)
+{
+	x->warp->arrived |= mask;
+	cluster_check(x->block);
+	return op + 1;
+}
+
+/* Lanes that have not arrived wait for nothing. */
+GSB_EMU_HANDLER(gsb_emu_do_CLUSTER_WAIT)
+{
+	if (!(x->warp->arrived & mask))
+		return op + 1;
+	gsb_emu_leave(x, gsb_emu_index_of(x, op));
+	gsb_emu_node_of(x)->state = GSB_EMU_NODE_BARRIER;
+	gsb_emu_node_of(x)->need = GSB_EMU_CLUSTER_ID;
 	return gsb_emu_stop(x, GSB_EMU_STOP_SWITCH);
 }

@@ -90,6 +90,17 @@ static unsigned int builtin_form(const char *name)
 	return 0;
 }
 
+static void refuse_call(struct gsb_emu_lowering *l, const char *name)
+{
+	bool launches = !strncmp(name, "cudaCDP2", 8) || !strncmp(name, "cudaLaunchDevice", 16) ||
+			!strncmp(name, "cudaGetParameterBuffer", 22);
+
+	gsb_emu_lower_fail(l, -ENOTSUP, "call of '%s', which has no body and is not carried%s",
+			   name,
+			   launches ? ": dynamic parallelism needs a real GPU; launch from the host"
+				    : "");
+}
+
 static void emit_call(struct gsb_emu_lowering *l, const struct gsb_ptx_func *target, uint32_t local)
 {
 	const struct gsb_ptx_operand *o = &l->insn->call->target;
@@ -100,9 +111,7 @@ static void emit_call(struct gsb_emu_lowering *l, const struct gsb_ptx_func *tar
 		unsigned int form = builtin_form(target->name);
 
 		if (!form) {
-			gsb_emu_lower_fail(l, -ENOTSUP,
-					   "call of '%s', which has no body and is not carried",
-					   target->name);
+			refuse_call(l, target->name);
 			return;
 		}
 		op = gsb_emu_emit(l, form, true);
