@@ -203,7 +203,7 @@ struct gsb_ptx_operand {
 	char part;    /* REG of a video instruction: 'b' or 'h' for r.b3210, r.h1; 0 = all of it */
 	uint8_t n_parts;
 	uint16_t parts; /* their numbers, 4 bits each, the last one written lowest */
-	uint32_t reg; /* REG, PAIR; ADDR: the base register or GSB_PTX_NONE */
+	uint32_t reg;	/* REG, PAIR; ADDR: the base register or GSB_PTX_NONE */
 	uint32_t reg2;
 	uint32_t label;			 /* LABEL */
 	uint32_t table;			 /* TABLE */
@@ -361,6 +361,9 @@ enum gsb_ptx_class gsb_ptx_op_class(enum gsb_ptx_op op);
 const char *gsb_ptx_insn_shape(const struct gsb_ptx_insn *insn);
 /* Of an unsupported instruction: what it is and what to do without it; NULL when nothing is known of it. */
 const char *gsb_ptx_refused_what(const char *spelling);
+/* How much of the text of an unsupported instruction tells what is not known: its opcode; all of it when that is
+ * known, and what it names is not, or when it is a directive. */
+size_t gsb_ptx_unknown_len(const char *spelling);
 const char *gsb_ptx_type_name(enum gsb_ptx_type type);
 uint32_t gsb_ptx_type_bytes(enum gsb_ptx_type type);
 bool gsb_ptx_type_is_float(enum gsb_ptx_type type);

@@ -54,6 +54,16 @@ void gsb_ptx_add_unsupported(struct gsb_ptx_parser *p, const struct gsb_ptx_toke
 	in->column = (uint32_t)(tok->at - tok->line_at) + 1;
 }
 
+size_t gsb_ptx_unknown_len(const char *spelling)
+{
+	size_t opcode = strcspn(spelling, " \t\r\n");
+	struct gsb_ptx_insn in = {0};
+
+	if (*spelling == '.' || gsb_ptx_insn_decode(spelling, opcode, &in))
+		return strlen(spelling);
+	return opcode;
+}
+
 /* unknown-statement = directive anything ";" */
 void gsb_ptx_parse_unknown(struct gsb_ptx_parser *p)
 {
