@@ -288,6 +288,8 @@ static void parse_statement(struct gsb_ptx_parser *p)
 		return;
 	else if (gsb_ptx_accept(p, ".pragma"))
 		parse_pragma(p);
+	else if (p->tok.kind == GSB_PTX_TOKEN_DOT && gsb_ptx_declares_unknown(p))
+		gsb_ptx_parse_unknown(p);
 	else if (gsb_ptx_is(p, ".reg"))
 		parse_regs(p);
 	else if (p->tok.kind == GSB_PTX_TOKEN_DOT)
@@ -410,6 +412,11 @@ static void start_body(struct gsb_ptx_parser *p, struct gsb_ptx_func *f)
 	b->tables.n = b->protos.n = b->pragmas.n = b->locs.n = b->refs.n = 0;
 	if (gsb_ptx_names_init(&b->spelled, p->arena))
 		gsb_ptx_fail_memory(p);
+	p->unknown_in_body = false;
+	if (p->unknown_tuning.kind == GSB_PTX_TOKEN_DOT)
+		gsb_ptx_add_unsupported(
+			p, &p->unknown_tuning,
+			gsb_ptx_strndup(p, p->unknown_tuning.at, p->unknown_tuning.len));
 }
 
 void gsb_ptx_parse_body(struct gsb_ptx_parser *p, struct gsb_ptx_func *f, struct gsb_ptx_var *rets,

@@ -11,6 +11,14 @@
 
 #include "ptx/print.h"
 
+/* The operand passes for a register as long as the instruction is read; nobody will see it. */
+static void meet_unknown(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
+{
+	p->meets_unknown = true;
+	o->kind = GSB_PTX_OPERAND_REG;
+	o->reg = 0;
+}
+
 /*
  * name.b3210, name.h1: the name, and which bytes or halves of it. The last digit is the lowest part. False when
  * the token does not end so.
@@ -46,6 +54,8 @@ static void name_operand(struct gsb_ptx_parser *p, const struct gsb_ptx_token *t
 	if (!e) {
 		if (gsb_ptx_sreg_lookup(tok->at, tok->len, &o->sreg, &o->axis))
 			o->kind = GSB_PTX_OPERAND_SREG;
+		else if (gsb_ptx_may_be_unknown(p, tok))
+			meet_unknown(p, o);
 		else
 			gsb_ptx_fail(p, tok, "'%.*s' is not declared", GSB_PTX_TOKEN_ARGS(tok));
 		return;
@@ -181,29 +191,6 @@ static void parse_vector(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
 	o->elems = kept;
 }
 
-/*
- * Whether the handle that comes is in a register. The name of a .texref or .samplerref variable stands for a texture that
- * the host binds: such an instruction is kept as text.
- */
-static bool has_handle_in_register(const struct gsb_ptx_parser *p)
-{
-	struct gsb_ptx_lexer ahead;
-	struct gsb_ptx_token tok;
-	struct gsb_ptx_name *e;
-	uint32_t index;
-
-	gsb_ptx_lex_init(&ahead, p->tok.at, (size_t)(p->lx.end - p->tok.at));
-	do {
-		gsb_ptx_lex_next(&ahead, &tok);
-		if (tok.kind == GSB_PTX_TOKEN_END || tok.kind == GSB_PTX_TOKEN_BAD ||
-		    *tok.at == ';')
-			return true; /* wrong in another way, which will be said */
-	} while (*tok.at != '[');
-	gsb_ptx_lex_next(&ahead, &tok);
-	e = gsb_ptx_names_find(&p->names, tok.at, tok.len, &index);
-	return !e || e->kind == GSB_PTX_NAME_REG || e->kind == GSB_PTX_NAME_RANGE;
-}
-
 /* texel = "[" register "," (vector | scalar) "]" */
 static void parse_texel(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
 {
@@ -214,9 +201,8 @@ static void parse_texel(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
 	if (!gsb_ptx_expect_word(p, "the handle of a texture or surface", &tok))
 		return;
 	name_operand(p, &tok, o);
-	if (!p->err && o->kind != GSB_PTX_OPERAND_REG)
-		gsb_ptx_fail(p, &tok, "'%.*s' is no register with a handle",
-			     GSB_PTX_TOKEN_ARGS(&tok));
+	if (o->kind != GSB_PTX_OPERAND_REG)
+		p->meets_unknown = true; /* a .texref: a texture that the host binds */
 	gsb_ptx_expect(p, ",");
 	if (gsb_ptx_is(p, "{")) {
 		parse_vector(p, &at);
@@ -275,6 +261,12 @@ static void parse_operand(struct gsb_ptx_parser *p, char letter, struct gsb_ptx_
 	}
 }
 
+/* PTX reads special registers by mov and cvt. */
+static bool reads_sregs(const struct gsb_ptx_insn *in)
+{
+	return in->op == GSB_PTX_OP_MOV || in->op == GSB_PTX_OP_CVT;
+}
+
 /* operands = (operand ("," operand)*)? */
 static void parse_operands(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in)
 {
@@ -296,7 +288,9 @@ static void parse_operands(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in)
 			return;
 		while (*shape == '?')
 			shape++;
+		p->reads = reads_sregs(in) && !gsb_ptx_shape_is_def(*shape);
 		parse_operand(p, *shape++, &in->operands[in->n_operands++]);
+		p->reads = false;
 	} while (gsb_ptx_accept(p, ","));
 }
 
@@ -373,7 +367,7 @@ static void parse_guard(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in)
 		return;
 	at = p->tok;
 	parse_scalar(p, &o);
-	if (p->err)
+	if (p->err || p->meets_unknown)
 		return;
 	if (o.kind != GSB_PTX_OPERAND_REG || o.negated == '-' ||
 	    ((struct gsb_ptx_reg *)p->body.regs.items)[o.reg].type != GSB_PTX_TYPE_PRED) {
@@ -402,20 +396,18 @@ static void print_word(struct gsb_ptx_parser *p, FILE *f)
 		fwrite(p->tok.at, 1, p->tok.len, f);
 }
 
-/* What is not understood: its text up to the semicolon, names as they will be printed. */
-static void keep_text(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in,
-		      const struct gsb_ptx_token *op)
+const char *gsb_ptx_keep_text(struct gsb_ptx_parser *p, const struct gsb_ptx_token *first)
 {
-	const char *end = op->at + op->len;
+	const char *end = first->at + first->len, *kept = "";
 	char *text = NULL;
 	size_t size = 0;
 	FILE *f = open_memstream(&text, &size);
 
 	if (!f) {
 		gsb_ptx_fail_memory(p);
-		return;
+		return kept;
 	}
-	fwrite(op->at, 1, op->len, f);
+	fwrite(first->at, 1, first->len, f);
 	while (!gsb_ptx_is(p, ";") && !gsb_ptx_at_end(p)) {
 		fwrite(end, 1, (size_t)(p->tok.at - end), f);
 		print_word(p, f);
@@ -423,10 +415,41 @@ static void keep_text(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in,
 		gsb_ptx_advance(p);
 	}
 	if (fclose(f) == 0)
-		in->spelling = gsb_ptx_strndup(p, text, size);
+		kept = gsb_ptx_strndup(p, text, size);
 	else
 		gsb_ptx_fail_memory(p);
 	free(text);
+	return kept;
+}
+
+/* The operands of an opcode that is known, with their checks; false: they name something unknown. */
+static bool parse_known(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in,
+			const struct gsb_ptx_token *op)
+{
+	struct gsb_ptx_lexer lx = p->lx;
+	struct gsb_ptx_token tok = p->tok, next = p->next;
+
+	in->spelling = gsb_ptx_strndup(p, op->at, op->len);
+	if (in->op == GSB_PTX_OP_CALL)
+		parse_call(p, in);
+	else
+		parse_operands(p, in);
+	if (!p->meets_unknown || p->err) {
+		if (in->op == GSB_PTX_OP_CALL)
+			gsb_ptx_check_call(p, in, op);
+		else
+			gsb_ptx_check_insn(p, in, op);
+		return true;
+	}
+	p->lx = lx;
+	p->tok = tok;
+	p->next = next;
+	*in = (struct gsb_ptx_insn){.vec = 1,
+				    .guard = in->guard,
+				    .guard_negated = in->guard_negated,
+				    .line = in->line,
+				    .column = in->column};
+	return false;
 }
 
 /* insn = guard? opcode operands ";" */
@@ -435,25 +458,14 @@ void gsb_ptx_parse_insn(struct gsb_ptx_parser *p)
 	struct gsb_ptx_insn in = {.vec = 1}, *slot;
 	struct gsb_ptx_token op;
 
+	p->meets_unknown = false;
 	parse_guard(p, &in);
 	if (!gsb_ptx_expect_word(p, "an instruction", &op))
 		return;
 	in.line = op.line;
 	in.column = (uint32_t)(op.at - op.line_at) + 1;
-	if (!gsb_ptx_insn_decode(op.at, op.len, &in) ||
-	    (gsb_ptx_op_class(in.op) == GSB_PTX_CLASS_TEX && !has_handle_in_register(p))) {
-		in.op = GSB_PTX_OP_UNSUPPORTED;
-		keep_text(p, &in, &op);
-	} else {
-		in.spelling = gsb_ptx_strndup(p, op.at, op.len);
-		if (in.op == GSB_PTX_OP_CALL) {
-			parse_call(p, &in);
-			gsb_ptx_check_call(p, &in, &op);
-		} else {
-			parse_operands(p, &in);
-			gsb_ptx_check_insn(p, &in, &op);
-		}
-	}
+	if (!gsb_ptx_insn_decode(op.at, op.len, &in) || !parse_known(p, &in, &op))
+		in.spelling = gsb_ptx_keep_text(p, &op);
 	gsb_ptx_expect(p, ";");
 	slot = gsb_ptx_push(p, &p->body.insns, sizeof(in), "instructions", GSB_PTX_MAX_INSNS);
 	if (slot)

@@ -8,6 +8,7 @@ libptx_la_SOURCES = \
 	ptx/lex.c ptx/lex.h \
 	ptx/names.c ptx/names.h \
 	ptx/parse.h ptx/parser.c ptx/module.c ptx/units.c ptx/vars.c ptx/consts.c ptx/body.c ptx/insn.c ptx/check.c \
+	ptx/unknown.c \
 	ptx/cfg.c ptx/cfg.h \
 	ptx/live.c ptx/live.h \
 	ptx/kernel.c ptx/kernel.h \

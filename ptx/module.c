@@ -320,7 +320,8 @@ static void parse_func(struct gsb_ptx_parser *p, uint8_t linkage, bool is_entry)
 		gsb_ptx_parse_params(p, f, &params, &n_params, &bytes);
 	if (!f->has_body)
 		tuning = f->tuning;
-	while (parse_tuning(p, &tuning))
+	p->unknown_tuning.kind = GSB_PTX_TOKEN_END;
+	while (parse_tuning(p, &tuning) || gsb_ptx_skip_unknown_tuning(p))
 		;
 	second = f->has_body && !gsb_ptx_is(p, ";") ? gsb_ptx_second_func(p, f, linkage) : NULL;
 	if (second)
@@ -385,6 +386,8 @@ static void parse_item(struct gsb_ptx_parser *p)
 			parse_func(p, linkage, true);
 		else if (gsb_ptx_accept(p, ".func"))
 			parse_func(p, linkage, false);
+		else if (p->tok.kind == GSB_PTX_TOKEN_DOT && gsb_ptx_declares_unknown(p))
+			gsb_ptx_skip_unknown(p);
 		else if (p->tok.kind == GSB_PTX_TOKEN_DOT)
 			gsb_ptx_parse_module_vars(p, linkage);
 		else

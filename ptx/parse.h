@@ -41,7 +41,7 @@ struct gsb_ptx_parser {
 	struct gsb_ptx_module *m;
 	struct gsb_arena *arena; /* of the module */
 	struct gsb_ptx_names names;
-	struct gsb_ptx_vec funcs, vars, pragmas, files;
+	struct gsb_ptx_vec funcs, vars, pragmas, files, unknown;
 	struct gsb_ptx_vec param_toks; /* names of the parameters read last, as tokens */
 	struct gsb_ptx_vec hidden;     /* names that belong to the modules before this one alone */
 	uint32_t n_renamed;	       /* of those, what got another name so far */
@@ -49,8 +49,13 @@ struct gsb_ptx_parser {
 	struct gsb_ptx_body body;
 	uint32_t scope_mark; /* names.n where the innermost scope began */
 	uint32_t nesting;    /* of expressions and initialisers */
-	uint32_t n_symbols;  /* declared so far, GSB_PTX_MAX_SYMBOLS at most */
-	int err;	     /* 0, or the first -errno */
+	bool reads;	     /* the operand at hand is a source that may be a special register */
+	bool meets_unknown;  /* the instruction at hand names something unknown */
+	/* Something unknown may have declared names. */
+	bool unknown_in_body, unknown_in_module;
+	struct gsb_ptx_token unknown_tuning; /* of the function at hand; no kind: none */
+	uint32_t n_symbols;		     /* declared so far, GSB_PTX_MAX_SYMBOLS at most */
+	int err;			     /* 0, or the first -errno */
 	struct gsb_ptx_error *report;
 };
 
@@ -107,6 +112,8 @@ struct gsb_ptx_decl { /* what stands before the names */
 	bool managed;
 };
 void gsb_ptx_parse_decl(struct gsb_ptx_parser *p, struct gsb_ptx_decl *d);
+/* A directive that no declaration begins with, or one that has a type or qualifier which is not known. */
+bool gsb_ptx_declares_unknown(struct gsb_ptx_parser *p);
 void gsb_ptx_parse_module_vars(struct gsb_ptx_parser *p, uint8_t linkage);
 void gsb_ptx_parse_local_vars(struct gsb_ptx_parser *p);
 /* "(" parameters ")": lays them out from offset 0. Names are not declared: that needs a body. */
@@ -128,6 +135,17 @@ void gsb_ptx_refer_label(struct gsb_ptx_parser *p, const struct gsb_ptx_token *t
 
 /* insn.c: one instruction, from guard to semicolon. */
 void gsb_ptx_parse_insn(struct gsb_ptx_parser *p);
+/* What is not understood: the text of @first and what follows up to a semicolon, names as they will be
+ * printed. The token after @first is at hand. */
+const char *gsb_ptx_keep_text(struct gsb_ptx_parser *p, const struct gsb_ptx_token *first);
+
+/* unknown.c: what is not known refuses the functions that use it. */
+bool gsb_ptx_may_be_unknown(const struct gsb_ptx_parser *p, const struct gsb_ptx_token *tok);
+void gsb_ptx_add_unsupported(struct gsb_ptx_parser *p, const struct gsb_ptx_token *tok,
+			     const char *text);
+void gsb_ptx_parse_unknown(struct gsb_ptx_parser *p);
+void gsb_ptx_skip_unknown(struct gsb_ptx_parser *p);
+bool gsb_ptx_skip_unknown_tuning(struct gsb_ptx_parser *p);
 
 /* check.c: operands against the shape of their row; converts immediates to the operand's type. */
 void gsb_ptx_check_insn(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in,

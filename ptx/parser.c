@@ -286,6 +286,8 @@ static void finish_module(struct gsb_ptx_parser *p)
 	m->pragmas = gsb_ptx_vec_copy(p, &p->pragmas, sizeof(*m->pragmas));
 	m->n_files = p->files.n;
 	m->files = gsb_ptx_vec_copy(p, &p->files, sizeof(*m->files));
+	m->n_unknown = p->unknown.n;
+	m->unknown = gsb_ptx_vec_copy(p, &p->unknown, sizeof(*m->unknown));
 	m->names = gsb_ptx_alloc(p, 1, sizeof(p->names));
 	if (m->names)
 		*(struct gsb_ptx_names *)m->names = p->names;
@@ -327,6 +329,7 @@ int gsb_ptx_parse(const char *text, size_t len, struct gsb_ptx_module **out,
 	gsb_ptx_vec_finish(&p.vars);
 	gsb_ptx_vec_finish(&p.pragmas);
 	gsb_ptx_vec_finish(&p.files);
+	gsb_ptx_vec_finish(&p.unknown);
 	gsb_ptx_vec_finish(&p.param_toks);
 	gsb_ptx_vec_finish(&p.hidden);
 	if (p.err) {

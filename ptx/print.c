@@ -396,6 +396,8 @@ static void print_module(FILE *f, const struct gsb_ptx_module *m)
 		m->version_minor, m->target, m->address_bits);
 	for (uint32_t i = 0; i < m->n_pragmas; i++)
 		fprintf(f, ".pragma \"%s\";\n", m->pragmas[i]);
+	for (uint32_t i = 0; i < m->n_unknown; i++)
+		fprintf(f, "%s\n", m->unknown[i]);
 	for (uint32_t i = 0; i < m->n_funcs; i++) { /* all are declared before any is used */
 		if (m->funcs[i]->is_entry && m->funcs[i]->has_body)
 			continue;

@@ -8,9 +8,9 @@
  * indices. What is here has been checked: operands have the number, kind and width that ops.def
  * asks for; symbols and labels exist; a reader needs no check of its own.
  *
- * An opcode, modifier or type that is not in ops.def does not spoil the module: the instruction has
- * op GSB_PTX_OP_UNSUPPORTED and its text, and func->unsupported says so. It is for the caller to
- * refuse such a kernel when it is launched.
+ * An opcode, modifier, type, special register or directive that is not known does not spoil the module:
+ * the instruction that uses it, or stands for it, has op GSB_PTX_OP_UNSUPPORTED and its text, and
+ * func->unsupported says so. It is for the caller to refuse such a kernel when it is launched.
  */
 #ifndef GSB_PTX_PTX_H
 #define GSB_PTX_PTX_H
@@ -341,6 +341,8 @@ struct gsb_ptx_module {
 	uint32_t n_pragmas;
 	const struct gsb_ptx_file *files;
 	uint32_t n_files;
+	const char *const *unknown; /* items of the module that are not understood, as text */
+	uint32_t n_unknown;
 	void *names; /* the parser's name table; gsb_ptx_module_find_*() */
 };
 
@@ -381,6 +383,9 @@ enum gsb_ptx_class gsb_ptx_op_class(enum gsb_ptx_op op);
 const char *gsb_ptx_insn_shape(const struct gsb_ptx_insn *insn);
 /* Of an unsupported instruction: what it is and what to do without it; NULL when nothing is known of it. */
 const char *gsb_ptx_refused_what(const char *spelling);
+/* How much of the text of an unsupported instruction tells what is not known: its opcode; all of it when that is
+ * known, and what it names is not, or when it is a directive. */
+size_t gsb_ptx_unknown_len(const char *spelling);
 const char *gsb_ptx_type_name(enum gsb_ptx_type type);
 uint32_t gsb_ptx_type_bytes(enum gsb_ptx_type type);
 bool gsb_ptx_type_is_float(enum gsb_ptx_type type);

@@ -83,6 +83,43 @@ static bool parse_type_word(struct gsb_ptx_parser *p, struct gsb_ptx_decl *d)
 	return true;
 }
 
+static bool is_type_word(const struct gsb_ptx_parser *p)
+{
+	static const char *const others[] = {".v2",	 ".v4",	 ".texref",   ".samplerref",
+					     ".surfref", ".ptr", ".attribute"};
+	const char *w = p->tok.at + 1;
+	size_t len = p->tok.len - 1;
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(others); i++) {
+		if (gsb_ptx_is(p, others[i]))
+			return true;
+	}
+	return gsb_ptx_space_lookup(w, len) || gsb_ptx_type_lookup(w, len);
+}
+
+/* Looks ahead, and goes back. An .attribute is for the parser: it ends the look. */
+bool gsb_ptx_declares_unknown(struct gsb_ptx_parser *p)
+{
+	struct gsb_ptx_lexer lx = p->lx;
+	struct gsb_ptx_token tok = p->tok, next = p->next;
+	bool unknown = false;
+
+	while (p->tok.kind == GSB_PTX_TOKEN_DOT && !unknown && !gsb_ptx_is(p, ".attribute")) {
+		if (gsb_ptx_accept(p, ".align")) {
+			gsb_ptx_advance(p); /* the number */
+			continue;
+		}
+		unknown = !is_type_word(p);
+		gsb_ptx_advance(p);
+	}
+	if (p->err)
+		return false;
+	p->lx = lx;
+	p->tok = tok;
+	p->next = next;
+	return unknown;
+}
+
 /* decl = (space | type | ".v2" | ".v4" | ".align" n | ".ptr" ... | ".attribute" ...)+ */
 void gsb_ptx_parse_decl(struct gsb_ptx_parser *p, struct gsb_ptx_decl *d)
 {

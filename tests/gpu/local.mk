@@ -15,6 +15,11 @@ tests_gpu_emu_oracle_SOURCES = tests/gpu/emu_oracle.c tests/gpu/gpu.c tests/gpu/
 	tests/random/random_program.c tests/random/random_program.h
 tests_gpu_emu_oracle_CFLAGS = $(emu_test_cflags)
 tests_gpu_emu_oracle_LDADD = $(emu_test_ldadd)
+
+noinst_PROGRAMS += tests/gpu/open_words
+tests_gpu_open_words_SOURCES = tests/gpu/open_words.c tests/gpu/gpu.c tests/gpu/gpu.h $(emu_harness)
+tests_gpu_open_words_CFLAGS = $(emu_test_cflags)
+tests_gpu_open_words_LDADD = $(emu_test_ldadd)
 endif
 
 # The litmus tests of tests/litmus.

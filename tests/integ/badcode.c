@@ -103,6 +103,34 @@ static void test_badcode_syntax_error_names_its_line(void **state)
 	expect_refused(HEAD ".visible .entry f()\n{\n\tret\n}\n", CUDA_ERROR_INVALID_PTX, "7:");
 }
 
+/* As the driver's compiler says it, at the load; not at a launch, and not without a reason. */
+static void test_badcode_too_much_static_shared_memory_is_refused_at_the_load(void **state)
+{
+	(void)state;
+	expect_refused(HEAD ".visible .entry f()\n{\n\t.shared .b8 a[240000];\n\t.reg .b32 %r;\n"
+			    "\tmov.u32 %r, a;\n\tret;\n}\n",
+		       CUDA_ERROR_INVALID_PTX, "kernel f: line 4: too much static shared memory");
+}
+
+static void test_badcode_unknown_register_is_refused_at_its_launch_only(void **state)
+{
+	CUmodule module;
+	CUfunction f = function(&module,
+				HEAD STORE ".visible .entry strange(.param .u64 p)\n{\n"
+					   "\t.reg .b32 %r;\n\tmov.u32 %r, %newest_counter;\n"
+					   "\tret;\n}\n",
+				"strange");
+	CUdeviceptr p;
+
+	(void)state;
+	assert_cu(cu.cuMemAlloc_v2(&p, 4));
+	assert_cu_is(CUDA_ERROR_NOT_SUPPORTED, launch(f, p));
+	assert_cu(cu.cuModuleGetFunction(&f, module, "store"));
+	assert_cu(launch(f, p));
+	assert_cu(cu.cuMemFree_v2(p));
+	assert_cu(cu.cuModuleUnload(module));
+}
+
 static void test_badcode_truncated_ptx_is_refused_wherever_it_ends(void **state)
 {
 	static const char whole[] = HEAD STORE;
@@ -325,6 +353,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		BADCODE(test_badcode_text_that_is_no_ptx_is_no_image),
 		BADCODE(test_badcode_syntax_error_names_its_line),
+		BADCODE(test_badcode_too_much_static_shared_memory_is_refused_at_the_load),
+		BADCODE(test_badcode_unknown_register_is_refused_at_its_launch_only),
 		BADCODE(test_badcode_truncated_ptx_is_refused_wherever_it_ends),
 		BADCODE(test_badcode_ptx_without_a_version_is_refused),
 		BADCODE(test_badcode_ptx_for_a_newer_gpu_is_refused),

@@ -39,6 +39,29 @@ static const char ptx[] =
 	"DONE:\n\tatom.global.add.u32 %at, [%log], 1;\n\tmul.wide.u32 %to, %at, 4;\n"
 	"\tadd.u64 %to, %to, %log;\n\tst.global.u32 [%to+4], %id;\n\tret;\n}\n";
 
+/*
+ * rounds: as a grid barrier is compiled. Each block adds 1 to a word of its own and waits for all; after 3 rounds it
+ * writes the word of the block behind it, which is 3 if nobody went on alone.
+ */
+static const char grid_ptx[] =
+	".version 7.8\n.target sm_75\n.address_size 64\n"
+	".visible .entry rounds(.param .u64 words, .param .u64 seen)\n{\n"
+	"\t.reg .pred %p<3>;\n\t.reg .b32 %r<16>;\n\t.reg .b64 %rd<12>;\n"
+	"\tld.param.u64 %rd1, [words];\n\tld.param.u64 %rd2, [seen];\n"
+	"\tmov.u32 %r1, %envreg1;\n\tmov.u32 %r2, %envreg2;\n\tmov.b64 %rd3, {%r2, %r1};\n"
+	"\tmov.u32 %r3, %ctaid.x;\n\tmov.u32 %r4, %nctaid.x;\n\tmul.wide.u32 %rd4, %r3, 4;\n"
+	"\tadd.u64 %rd5, %rd1, %rd4;\n\tmov.u32 %r5, 0;\n"
+	"\tsub.u32 %r6, 0x80000001, %r4;\n\tsetp.eq.u32 %p1, %r3, 0;\n"
+	"\tselp.u32 %r6, %r6, 1, %p1;\n"
+	"ROUND:\n\tadd.u32 %r5, %r5, 1;\n\tst.global.u32 [%rd5], %r5;\n\tmembar.gl;\n"
+	"\tatom.add.release.gpu.u32 %r7, [%rd3+4], %r6;\n"
+	"WAIT:\n\tld.acquire.gpu.u32 %r8, [%rd3+4];\n\txor.b32 %r9, %r7, %r8;\n"
+	"\tsetp.ge.s32 %p2, %r9, 0;\n\t@%p2 bra WAIT;\n"
+	"\tsetp.lt.u32 %p2, %r5, 3;\n\t@%p2 bra ROUND;\n"
+	"\tadd.u32 %r10, %r3, 1;\n\trem.u32 %r10, %r10, %r4;\n\tmul.wide.u32 %rd6, %r10, 4;\n"
+	"\tadd.u64 %rd6, %rd1, %rd6;\n\tld.global.u32 %r11, [%rd6];\n"
+	"\tadd.u64 %rd7, %rd2, %rd4;\n\tst.global.u32 [%rd7], %r11;\n\tret;\n}\n";
+
 static struct cu cu;
 static CUcontext ctx;
 static CUmodule module;
@@ -89,6 +112,63 @@ static int begin(void **state)
 	assert_cu(cu.cuMemsetD32_v2(device_log, 0, N_LOG));
 	assert_cu(cu.cuCtxSynchronize());
 	return 0;
+}
+
+/* ---- cooperative grids ---- */
+
+#define MAX_GRID 4300
+
+static CUresult launch_rounds(CUfunction f, uint32_t grid, bool extended, CUdeviceptr words,
+			      CUdeviceptr seen)
+{
+	void *params[] = {&words, &seen};
+	CUlaunchAttribute attr = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
+	CUlaunchConfig config = {.gridDimX = grid,
+				 .gridDimY = 1,
+				 .gridDimZ = 1,
+				 .blockDimX = 1,
+				 .blockDimY = 1,
+				 .blockDimZ = 1,
+				 .attrs = &attr,
+				 .numAttrs = 1};
+
+	if (extended)
+		return cu.cuLaunchKernelEx(&config, f, params, NULL);
+	return cu.cuLaunchCooperativeKernel(f, grid, 1, 1, 1, 1, 1, 0, NULL, params);
+}
+
+/* Both calls; up to as many blocks as the occupancy allows, and not one more. */
+static void test_cooperative_grid_waits_for_all_its_blocks(void **state)
+{
+	static uint32_t got[MAX_GRID];
+	int per_sm = 0, n_sms = 0, version = 0;
+	CUdeviceptr words, seen;
+	CUmodule m;
+	CUfunction f;
+
+	assert_cu(cu.cuModuleLoadData(&m, grid_ptx));
+	assert_cu(cu.cuModuleGetFunction(&f, m, "rounds"));
+	assert_cu(cu.cuFuncGetAttribute(&version, CU_FUNC_ATTRIBUTE_PTX_VERSION, f));
+	assert_int_equal(version, 75);
+	assert_cu(cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, f, 1, 0));
+	assert_cu(cu.cuDeviceGetAttribute(&n_sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
+	assert_true(per_sm * n_sms < MAX_GRID);
+	assert_cu(cu.cuMemAlloc_v2(&words, sizeof(got)));
+	assert_cu(cu.cuMemAlloc_v2(&seen, sizeof(got)));
+	for (int i = 0; i < 4; i++) {
+		uint32_t grid = i < 2 ? 5 : (uint32_t)(per_sm * n_sms);
+
+		assert_cu(cu.cuMemsetD32_v2(seen, 0, MAX_GRID));
+		assert_cu(launch_rounds(f, grid, i & 1, words, seen));
+		assert_cu(cu.cuMemcpyDtoH_v2(got, seen, sizeof(got)));
+		for (uint32_t k = 0; k < MAX_GRID; k++)
+			assert_int_equal(got[k], k < grid ? 3 : 0);
+		assert_cu_is(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+			     launch_rounds(f, (uint32_t)(per_sm * n_sms) + 1, i & 1, words, seen));
+	}
+	assert_cu(cu.cuMemFree_v2(words));
+	assert_cu(cu.cuMemFree_v2(seen));
+	assert_cu(cu.cuModuleUnload(m));
 }
 
 /* ---- order ---- */
@@ -956,6 +1036,7 @@ int main(int argc, char **argv)
 		SEMANTICS(test_pinned_memory_ends_with_its_context),
 		SEMANTICS(test_unload_waits_for_the_kernels_of_the_module),
 		SEMANTICS(test_primary_context_goes_with_its_work_and_comes_back),
+		SEMANTICS(test_cooperative_grid_waits_for_all_its_blocks),
 	};
 	const struct CMUnitTest limit[] = {
 		SEMANTICS(test_tenant_gets_its_limit_and_lives_on_after_it),

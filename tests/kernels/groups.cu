@@ -98,7 +98,7 @@ KERNEL coalesced(const int *in, unsigned int *out, unsigned int *counters)
 
 	if (in[i] % 3 == 0) {
 		auto g = cg::coalesced_threads();
-		unsigned int first;
+		unsigned int first = 0;
 
 		group_words(g, in[i], out + 6 * i);
 		if (g.thread_rank() == 0)

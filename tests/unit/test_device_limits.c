@@ -121,6 +121,57 @@ static void test_dynamic_shared_memory_has_the_devices_limit(void **state)
 	assert_int_equal(t_device_issue(d, &l), -EINVAL);
 }
 
+/* ---- what is not known ---- */
+
+/* Of each, kernel k uses something new, and is refused by the name of it; plain is not concerned. */
+static void test_unknown_words_refuse_the_kernel_not_the_module(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} cases[] = {
+		{".visible .entry k() { .reg .b32 %r<2>; mov.u32 %r1, %new_counter_3; ret; }\n",
+		 "mov.u32 %r1, %new_counter_3"},
+		{".visible .entry k() { .reg .b32 %r<2>; mov.u32 %r1, %newid.x; ret; }\n",
+		 "%newid.x"},
+		{".visible .entry k() { .reg .b32 %r<4>; frob.u32 %r1, %r2, {%r3}; ret; }\n",
+		 "frob.u32"},
+		{".visible .entry k() { .reg .b32 %r<4>; add.newmode.u32 %r1, %r2, %r3; ret; }\n",
+		 "add.newmode.u32"},
+		{".visible .entry k() { .reg .b32 %r<4>; add.q12 %r1, %r2, %r3; ret; }\n",
+		 "add.q12"},
+		{".visible .entry k() { .reg .q12 %q<4>; mov.u32 %q1, %q2; ret; }\n",
+		 ".reg .q12 %q<4>"},
+		{".visible .entry k() { .shared .align 8 .q12 s[4]; .reg .b64 %rd<2>;\n"
+		 "mov.u64 %rd1, s; ret; }\n",
+		 ".shared .align 8 .q12 s[4]"},
+		{".visible .entry k() { .reg .b32 %r<2>; .newdirective 1, 2; ret; }\n",
+		 ".newdirective 1, 2"},
+		{".visible .entry k() .newlimit 3, 4\n{ ret; }\n", ".newlimit"},
+		{".global .q12 g[4];\n.visible .entry k() { .reg .b64 %rd<2>; mov.u64 %rd1, g; ret; }\n",
+		 "mov.u64 %rd1, g"},
+		{".newitem a, { b, { c } }\n.newline 7\n"
+		 ".visible .entry k() { .reg .b64 %rd<2>; ld.global.u64 %rd1, [a+8]; ret; }\n",
+		 "[a+8]"},
+		{".func f() { .reg .b32 %r<2>; mov.u32 %r1, %new_counter; ret; }\n"
+		 ".visible .entry k() { call f; ret; }\n",
+		 "%new_counter"},
+	};
+	struct t_device *d = *state;
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(cases); i++) {
+		struct t_device_launch l = {.kernel = "k", .grid = 1, .block = 32};
+		char text[1024];
+
+		snprintf(text, sizeof(text), MODULE("sm_90", "%s" PLAIN), cases[i].text);
+		load(d, text);
+		assert_int_equal(t_device_issue(d, &l), -ENOTSUP);
+		if (!strstr(d->log, cases[i].says) || !strstr(d->log, "kernel k"))
+			fail_msg("'%s' does not say '%s'", d->log, cases[i].says);
+		l.kernel = "plain";
+		assert_int_equal(t_device_run(d, &l).result, CUDA_SUCCESS);
+	}
+}
+
 #define ON(device)                                                                       \
 	{                                                                                \
 		const struct CMUnitTest tests[] = {                                      \
@@ -135,6 +186,7 @@ int main(void)
 {
 	const struct CMUnitTest emulated[] = {
 		CASE(test_dynamic_shared_memory_has_the_devices_limit, "emu:h200"),
+		CASE(test_unknown_words_refuse_the_kernel_not_the_module, "emu:h200"),
 	};
 	int failed = cmocka_run_group_tests_name("launches", emulated, NULL, NULL);
 

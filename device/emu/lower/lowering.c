@@ -34,12 +34,15 @@ void gsb_emu_lower_no_memory(struct gsb_emu_lowering *l)
 	gsb_emu_lower_fail(l, -ENOMEM, "no memory to lower it");
 }
 
+#define MOST_SHOWN 80 /* characters of an instruction, in a line of the log */
+
 void gsb_emu_not_carried(struct gsb_emu_lowering *l)
 {
 	const char *spelling = l->insn->spelling, *what = gsb_ptx_refused_what(spelling);
+	size_t len = gsb_ptx_unknown_len(spelling);
 
 	gsb_emu_lower_fail(l, -ENOTSUP, "'%.*s' is not carried by the emulated device: %s",
-			   (int)strcspn(spelling, " \t\r\n"), spelling,
+			   (int)(len < MOST_SHOWN ? len : MOST_SHOWN), spelling,
 			   what ? what
 				: "doc/ptx-coverage.md lists what is; build the kernel without it, "
 				  "or use a real GPU");
