@@ -184,10 +184,10 @@ enum gsb_ptx_type gsb_ptx_type_lookup(const char *word, size_t len)
 
 enum gsb_ptx_space gsb_ptx_space_lookup(const char *word, size_t len)
 {
-	const char *sub =
-		memchr(word, ':', len); /* shared::cta and param::entry are what they begin with */
+	const char *sub = memchr(word, ':', len); /* param::entry is what it begins with */
 
 	if (sub && (!strncmp(sub, "::cta", len - (size_t)(sub - word)) ||
+		    !strncmp(sub, "::cluster", len - (size_t)(sub - word)) ||
 		    !strncmp(sub, "::entry", len - (size_t)(sub - word)) ||
 		    !strncmp(sub, "::func", len - (size_t)(sub - word))))
 		len = (size_t)(sub - word);
@@ -267,6 +267,12 @@ static bool atom_space_ok(uint8_t space)
 	       space == GSB_PTX_SPACE_SHARED;
 }
 
+/* An mbarrier is in shared memory. */
+static bool shared_ok(uint8_t space)
+{
+	return space == GSB_PTX_SPACE_GENERIC || space == GSB_PTX_SPACE_SHARED;
+}
+
 /* Rules between type and modifier that a row cannot say. */
 static bool combination_ok(const struct gsb_ptx_insn *in)
 {
@@ -295,9 +301,13 @@ static bool combination_ok(const struct gsb_ptx_insn *in)
 	case GSB_PTX_OP_BAR_RED:
 	case GSB_PTX_OP_BARRIER_RED: return type == (in->sub == GSB_PTX_SUB_POPC ? T_U32 : T_PRED);
 	case GSB_PTX_OP_VOTE: return type == (in->mode == GSB_PTX_MODE_BALLOT ? T_B32 : T_PRED);
+	case GSB_PTX_OP_CP_ASYNC_ARRIVE:
+	case GSB_PTX_OP_CP_ASYNC_ARRIVE_NOINC: return shared_ok(in->space);
 	case GSB_PTX_OP_SETP:
 	case GSB_PTX_OP_SET: return !in->sub || in->sub <= GSB_PTX_SUB_XOR;
-	default: return true;
+	default:
+		return in->op < GSB_PTX_OP_MBAR_INIT || in->op > GSB_PTX_OP_MBAR_PENDING ||
+		       shared_ok(in->space);
 	}
 }
 

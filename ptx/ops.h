@@ -12,7 +12,8 @@
 /* What ops.def calls the sets of types. */
 #define T_PRED	 GSB_PTX_TYPE_BIT(PRED)
 #define T_B32	 GSB_PTX_TYPE_BIT(B32)
-#define T_B32_64 (T_B32 | GSB_PTX_TYPE_BIT(B64))
+#define T_B64	 GSB_PTX_TYPE_BIT(B64)
+#define T_B32_64 (T_B32 | T_B64)
 #define T_B16_64 (T_B32_64 | GSB_PTX_TYPE_BIT(B16))
 #define T_B128	 GSB_PTX_TYPE_BIT(B128)
 #define T_U32	 GSB_PTX_TYPE_BIT(U32)

@@ -68,6 +68,7 @@ enum gsb_ptx_class {
 	GSB_PTX_CLASS_CALL,
 	GSB_PTX_CLASS_LEAVE,
 	GSB_PTX_CLASS_MISC,
+	GSB_PTX_CLASS_ASYNC,
 };
 
 /* 0 is "names none" in each of these. */

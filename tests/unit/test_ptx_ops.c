@@ -24,7 +24,7 @@ static void test_op_rows_shapes_have_known_letters_and_results_first(void **stat
 
 		assert_true(strlen(shape) < GSB_PTX_SHAPE_MAX);
 		for (const char *s = shape; *s; s++) {
-			assert_non_null(strchr("dwrqQSVMcabAuCpvsgmltf?", *s));
+			assert_non_null(strchr("dwrqQSVMcabAuCpvsgxmholtf?", *s));
 			if (*s == '?') {
 				assert_false(gsb_ptx_shape_is_def(s[-1]));
 				continue;
@@ -212,8 +212,10 @@ static void test_decode_unknown_or_missing_word_is_unsupported(void **state)
 	static const char *const forms[] = {
 		"tex.2d.v4.f32.s32",
 		"wmma.load.a.sync",
-		"cp.async.ca.shared.global",
-		"mbarrier.init.shared.b64",
+		"cp.async.ca.global.shared",
+		"cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+		"mbarrier.init.global.b64",
+		"mbarrier.init.shared.b32",
 		"add",
 		"add.f16",
 		"add.b32",

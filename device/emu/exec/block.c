@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "device/emu/exec/async.h"
 #include "device/emu/exec/fault.h"
 #include "device/emu/exec/guard.h"
 #include "device/emu/exec/isa.h"
@@ -31,6 +32,7 @@ static void warp_finish(struct gsb_emu_warp *w)
 {
 	free(w->rows);
 	free(w->nodes);
+	gsb_emu_async_finish(w);
 }
 
 static void block_free(struct gsb_emu_block *b)
@@ -208,6 +210,7 @@ static int warp_start(struct gsb_emu_block *b, struct gsb_emu_warp *w)
 	w->carry = 0;
 	w->n_insns = 0;
 	w->asleep = false;
+	gsb_emu_async_reset(w);
 	w->n_nodes = 0;
 	w->free_node = GSB_EMU_NODE_NONE;
 	w->current = gsb_emu_node_new(w);
@@ -225,6 +228,7 @@ static int block_start(struct gsb_emu_block *b, const struct gsb_emu_launch *l)
 	b->isa = gsb_emu_isa_best();
 	b->live_threads = b->n_threads;
 	b->next_warp = 0;
+	b->n_reports = 0;
 	b->state = GSB_EMU_RUNNING;
 	b->clock = b->globaltimer = b->clock_insns = 0;
 	b->on_print = NULL;

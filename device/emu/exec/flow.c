@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/emu/exec/async.h"
 #include "device/emu/exec/fault.h"
 #include "device/emu/exec/moves.h"
 #include "device/emu/exec/print.h"
@@ -268,6 +269,8 @@ static const struct gsb_emu_op *exit_lanes(struct gsb_emu_exec *x, const struct 
 {
 	const struct gsb_emu_op *next;
 
+	if (!gsb_emu_async_leave(x, mask))
+		return NULL;
 	x->warp->live &= ~mask;
 	x->block->live_threads -= (uint32_t)__builtin_popcount(mask);
 	next = lanes_left(x, op, mask);

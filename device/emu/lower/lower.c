@@ -68,7 +68,9 @@ static bool is_control(const struct gsb_ptx_insn *in)
 	case GSB_PTX_CLASS_WARP:
 	case GSB_PTX_CLASS_CALL: return true;
 	case GSB_PTX_CLASS_BRANCH: return in->op != GSB_PTX_OP_BRA;
-	default: return in->op == GSB_PTX_OP_NANOSLEEP;
+	default:
+		return in->op == GSB_PTX_OP_NANOSLEEP || in->op == GSB_PTX_OP_MBAR_TRY ||
+		       in->op == GSB_PTX_OP_MBAR_TRY_PARITY;
 	}
 }
 

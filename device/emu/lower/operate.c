@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "device/emu/lower/access.h"
+#include "device/emu/lower/async.h"
 #include "device/emu/lower/operand.h"
 #include "device/emu/lower/rows.h"
 #include "device/emu/lower/select.h"
@@ -306,6 +307,9 @@ void gsb_emu_lower_operation(struct gsb_emu_lowering *l)
 		lower_predicate(l);
 	else if (gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_BARRIER)
 		gsb_emu_lower_barrier(l);
+	else if (gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_ASYNC &&
+		 in->op != GSB_PTX_OP_MBAR_PENDING)
+		gsb_emu_lower_async(l);
 	else if (in->op == GSB_PTX_OP_ACTIVEMASK || in->op == GSB_PTX_OP_BAR_WARP_SYNC ||
 		 gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_FENCE ||
 		 gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_MISC)
