@@ -10,6 +10,7 @@
 #include "device/emu/clock/clock.h"
 #include "device/emu/memory/fifo.h"
 #include "device/emu/memory/heap.h"
+#include "device/emu/memory/malloc.h"
 #include "device/emu/memory/storage.h"
 #include "device/ops.h"
 
@@ -32,6 +33,8 @@ struct gsb_space {
 	struct emu_heap heap;
 	struct gsb_emu_storage storage;
 	struct emu_fifo fifo;
+	struct gsb_emu_malloc kernel_heap; /* has memory from the first launch that needs it */
+	uint64_t kernel_heap_bytes;	   /* how much it is to have */
 	LIST_HEAD(emu_modules, gsb_module) modules; /* under vram.lock: the loader loads, too */
 };
 

@@ -11,7 +11,9 @@ libemuexec_la_SOURCES = \
 	device/emu/lower/operand.h device/emu/lower/operate.c device/emu/lower/operate.h \
 	device/emu/lower/rows.c device/emu/lower/rows.h device/emu/lower/select.c device/emu/lower/select.h \
 	device/emu/exec/async.c device/emu/exec/async.h device/emu/exec/mbarrier.c device/emu/exec/mbarrier.h \
-	device/emu/lower/async.c device/emu/lower/async.h \
+	device/emu/lower/async.c device/emu/lower/async.h device/emu/exec/alloc.c device/emu/exec/builtin.h \
+	device/emu/memory/malloc.c device/emu/memory/malloc.h \
+	device/emu/exec/stack.c device/emu/exec/stack.h device/emu/lower/stack.c device/emu/lower/stack.h \
 	device/emu/exec/alu.h device/emu/exec/block.c device/emu/exec/convert.c device/emu/exec/exec.h \
 	device/emu/exec/fault.c device/emu/exec/fault.h device/emu/exec/flow.c device/emu/exec/guard.c \
 	device/emu/exec/guard.h device/emu/exec/isa.c device/emu/exec/isa.h device/emu/exec/lane.h \
@@ -74,3 +76,8 @@ check_PROGRAMS += tests/unit/test_emu_async
 tests_unit_test_emu_async_SOURCES = tests/unit/test_emu_async.c $(emu_harness)
 tests_unit_test_emu_async_CFLAGS = $(emu_test_cflags)
 tests_unit_test_emu_async_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_heap
+tests_unit_test_emu_heap_SOURCES = tests/unit/test_emu_heap.c $(emu_harness)
+tests_unit_test_emu_heap_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_heap_LDADD = $(emu_test_ldadd)

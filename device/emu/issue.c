@@ -12,6 +12,7 @@
 #include "device/emu/clock/command.h"
 #include "device/emu/clock/run.h"
 #include "device/emu/module.h"
+#include "device/emu/space.h"
 
 static bool dims_ok(const uint32_t dims[3], uint64_t x_max, uint64_t y_max, uint64_t z_max)
 {
@@ -85,6 +86,7 @@ static void fill_launch(struct gsb_space *space, struct emu_cmd *cmd,
 	launch->code = l->function->lowered;
 	launch->pool = &l->function->pool;
 	launch->memory = &cmd->heap->memory;
+	launch->heap = &space->kernel_heap;
 	launch->storage = &space->storage;
 	memcpy(launch->grid, l->grid, sizeof(launch->grid));
 	memcpy(launch->block, l->block, sizeof(launch->block));
@@ -106,6 +108,8 @@ static int prepare_launch(struct gsb_space *space, struct emu_cmd *cmd,
 	if (emu_clock_check(&space->dev->clock, &cmd->submit))
 		return -E2BIG;
 	err = emu_function_prepare(l->function, log, sizeof(log));
+	if (!err && l->function->lowered->uses_heap)
+		err = emu_space_start_heap(space);
 	if (err)
 		return err;
 	fill_launch(space, cmd, l);

@@ -211,6 +211,8 @@ static int warp_start(struct gsb_emu_block *b, struct gsb_emu_warp *w)
 	w->n_insns = 0;
 	w->asleep = false;
 	gsb_emu_async_reset(w);
+	for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
+		w->stack[i] = b->local_bytes;
 	w->n_nodes = 0;
 	w->free_node = GSB_EMU_NODE_NONE;
 	w->current = gsb_emu_node_new(w);

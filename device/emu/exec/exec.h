@@ -38,6 +38,7 @@
 
 struct gsb_emu_code;
 struct gsb_emu_block;
+struct gsb_emu_malloc;
 
 /* Blocks of one code that are done, kept for their storage. Any thread. */
 struct gsb_emu_pool {
@@ -56,6 +57,7 @@ struct gsb_emu_launch {
 	const struct gsb_emu_code *code;
 	struct gsb_emu_pool *pool; /* of the code; NULL: none */
 	const struct gsb_emu_memory *memory;
+	struct gsb_emu_malloc *heap;	 /* for malloc; NULL: it gives none */
 	struct gsb_emu_storage *storage; /* outlives the pool; NULL: not counted */
 	uint32_t grid[3], block[3];	 /* each >= 1; block multiplied <= GSB_EMU_MAX_THREADS */
 	uint32_t smem_bytes;		 /* dynamic shared memory */

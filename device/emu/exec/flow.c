@@ -12,6 +12,7 @@
 #include "device/emu/exec/moves.h"
 #include "device/emu/exec/print.h"
 #include "device/emu/exec/split.h"
+#include "device/emu/exec/stack.h"
 #include "device/emu/exec/sync.h"
 
 static const struct gsb_emu_op *no_memory(struct gsb_emu_exec *x)
@@ -164,7 +165,7 @@ static bool call_split(struct gsb_emu_exec *x, uint16_t call, uint16_t n, uint32
 	uint32_t frame = w->nodes[call].frame + x->op->c;
 	uint32_t local = w->nodes[call].local + (uint32_t)x->op->imm;
 
-	if (local + func->local_bytes > x->block->local_bytes ||
+	if ((uint64_t)local + func->local_bytes > gsb_emu_stack_end(x, lanes) ||
 	    frame + func->frame_bytes > GSB_EMU_MAX_ROWS)
 		return overflow(x);
 	if (n == GSB_EMU_NODE_NONE || !rows_reserve(x, frame + func->frame_bytes)) {

@@ -9,7 +9,7 @@
  * themselves, so that a lane which spins for one of them sees it move.
  *
  * Files, from the bottom: fault.c (what ends a block), guard.c (signals), split.c (the tree), moves.c,
- * sync.c, mbarrier.c, async.c, print.c, flow.c (handlers by subject), alu.h and mem.h (handlers made of forms.def, built for
+ * sync.c, mbarrier.c, async.c, print.c, alloc.c, stack.c, flow.c (handlers by subject), alu.h and mem.h (handlers made of forms.def, built for
  * each instruction set by handlers.c), block.c (storage, and who runs next).
  */
 #ifndef GSB_DEVICE_EMU_EXEC_STATE_H
@@ -57,7 +57,8 @@ struct gsb_emu_warp {
 	uint64_t n_insns;     /* executed before its present turn */
 	unsigned char *local; /* lane i's memory is at local + i * block->local_bytes */
 	uint32_t tid[3][GSB_EMU_LANES];
-	struct gsb_emu_async *async; /* copies that are pending; NULL: there was never one */
+	uint32_t stack[GSB_EMU_LANES]; /* local memory from here on is what alloca has given */
+	struct gsb_emu_async *async;   /* copies that are pending; NULL: there was never one */
 };
 
 struct gsb_emu_barrier {

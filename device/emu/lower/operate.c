@@ -11,6 +11,7 @@
 #include "device/emu/lower/operand.h"
 #include "device/emu/lower/rows.h"
 #include "device/emu/lower/select.h"
+#include "device/emu/lower/stack.h"
 #include "device/emu/memory/address.h"
 
 /* ---- arithmetic ---- */
@@ -290,6 +291,9 @@ static void lower_by_op(struct gsb_emu_lowering *l)
 	case GSB_PTX_OP_MATCH: gsb_emu_lower_members(l, GSB_EMU_FORM_MATCH); break;
 	case GSB_PTX_OP_REDUX: gsb_emu_lower_members(l, GSB_EMU_FORM_REDUX); break;
 	case GSB_PTX_OP_ELECT: gsb_emu_lower_members(l, GSB_EMU_FORM_ELECT); break;
+	case GSB_PTX_OP_ALLOCA:
+	case GSB_PTX_OP_STACKSAVE:
+	case GSB_PTX_OP_STACKRESTORE: gsb_emu_lower_stack(l); break;
 	case GSB_PTX_OP_PREFETCH:
 	case GSB_PTX_OP_PREFETCHU: lower_simple(l); break;
 	default: lower_table(l, in); break;
