@@ -11,6 +11,7 @@
 #include "base/compiler.h"
 #include "device/emu/clock/command.h"
 #include "device/emu/clock/run.h"
+#include "device/emu/code/code.h"
 #include "device/emu/module.h"
 #include "device/emu/space.h"
 
