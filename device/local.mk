@@ -36,6 +36,11 @@ tests_unit_test_device_ops_SOURCES = tests/unit/test_device_ops.c tests/unit/dev
 tests_unit_test_device_ops_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_device_ops_LDADD = libdevice.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_emu_workers
+tests_unit_test_emu_workers_SOURCES = tests/unit/test_emu_workers.c
+tests_unit_test_emu_workers_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_emu_workers_LDADD = libdevice.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_device_code
 tests_unit_test_device_code_SOURCES = tests/unit/test_device_code.c
 tests_unit_test_device_code_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

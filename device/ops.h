@@ -201,10 +201,13 @@ struct gsb_device_ops {
 
 	/*
 	 * CU_LIMIT_MALLOC_HEAP_SIZE of the space from now on; *now is what it was made, the device has a unit.
-	 * -ENOMEM: more than it can have. -EBUSY: a kernel that calls malloc has been launched. NULL: kernels of
-	 * this device have no heap.
+	 * -ENOMEM: more than it can have. -EINVAL: a kernel that calls malloc has been launched. NULL: kernels
+	 * of this device have no heap.
 	 */
 	int (*heap_size)(struct gsb_space *space, uint64_t bytes, uint64_t *now);
+	/* CU_LIMIT_STACK_SIZE, of kernels that are issued from now on: at least so much for recursion and
+	 * alloca. NULL: the device gives what they need. */
+	void (*stack_size)(struct gsb_space *space, uint64_t bytes);
 
 	/* ---- time ---- */
 	uint64_t (*now_ns)(struct gsb_device *dev);

@@ -279,6 +279,7 @@ const struct gsb_device_ops gsb_emu_ops = {
 	.print_read = emu_print_read,
 	.print_limit = emu_print_limit,
 	.heap_size = emu_heap_size,
+	.stack_size = emu_stack_size,
 	.now_ns = emu_now_ns,
 	.advance = emu_advance,
 	.advance_to = emu_advance_to,

@@ -88,6 +88,7 @@ static void fill_launch(struct gsb_space *space, struct emu_cmd *cmd,
 	launch->pool = &l->function->pool;
 	launch->memory = &cmd->heap->memory;
 	launch->heap = &space->kernel_heap;
+	launch->stack_bytes = space->stack_bytes;
 	launch->storage = &space->storage;
 	memcpy(launch->grid, l->grid, sizeof(launch->grid));
 	memcpy(launch->block, l->block, sizeof(launch->block));

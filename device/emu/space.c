@@ -7,10 +7,12 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "device/emu/code/code.h"
 #include "device/emu/device.h"
 #include "device/emu/module.h"
 
 #define DEFAULT_KERNEL_HEAP (8ull << 20) /* CUDA's */
+#define STACK_FACTOR	    4
 
 /* As on an H200: 32 bytes for each thread that can be resident. */
 static size_t fifo_bytes(const struct gsb_arch *arch)
@@ -105,12 +107,24 @@ uint64_t emu_print_limit(struct gsb_space *space, uint64_t bytes)
 int emu_heap_size(struct gsb_space *space, uint64_t bytes, uint64_t *now)
 {
 	if (space->kernel_heap.base)
-		return -EBUSY;
+		return -EINVAL;
 	if (bytes > GSB_EMU_HEAP_MAX_SIZE || bytes > space->dev->info.total_mem_bytes)
 		return -ENOMEM;
 	space->kernel_heap_bytes = gsb_round_up(bytes ? bytes : 1, GSB_EMU_HEAP_PAGE);
 	*now = space->kernel_heap_bytes;
 	return 0;
+}
+
+/*
+ * Frames here are larger than a GPU's: each argument takes 16 bytes, and each part of a frame begins at a
+ * multiple of 64. What is asked for is meant for a GPU's, and a kernel that fits there shall run here.
+ */
+void emu_stack_size(struct gsb_space *space, uint64_t bytes)
+{
+	uint64_t most = GSB_EMU_MAX_LOCAL / STACK_FACTOR;
+
+	bytes = (bytes < most ? bytes : most) * STACK_FACTOR;
+	space->stack_bytes = bytes > GSB_EMU_DEFAULT_STACK ? (uint32_t)bytes : 0;
 }
 
 int emu_space_start_heap(struct gsb_space *space)
