@@ -230,6 +230,18 @@ static void check_symbol(const struct context *c, const struct want *w)
 		fail(c, "the address of a symbol does not go here");
 }
 
+/* How many registers of which width: that is for who executes it. */
+static void check_fragment(const struct context *c, const struct gsb_ptx_operand *o)
+{
+	bool ok = o->kind == GSB_PTX_OPERAND_VEC;
+
+	for (uint32_t i = 0; ok && i < o->n; i++)
+		ok = o->elems[i].kind == GSB_PTX_OPERAND_REG && !o->elems[i].negated &&
+		     reg_of(c, o->elems[i].reg)->type != GSB_PTX_TYPE_PRED;
+	if (!ok)
+		fail(c, "the fragment of a matrix is registers in { }");
+}
+
 /* Everything that an operand may look like, against the one thing that this place wants. */
 static void check_operand(const struct context *c, char letter, struct gsb_ptx_insn *in,
 			  struct gsb_ptx_operand *o)
@@ -238,6 +250,10 @@ static void check_operand(const struct context *c, char letter, struct gsb_ptx_i
 
 	if (letter == 'l' || letter == 't')
 		return; /* read as what they must be */
+	if (letter == 'X' || letter == 'Y') {
+		check_fragment(c, o);
+		return;
+	}
 	if (w.memory) {
 		check_address(c, letter, in, o);
 		return;

@@ -10,6 +10,7 @@ libptx_la_SOURCES = \
 	ptx/cfg.c ptx/cfg.h \
 	ptx/live.c ptx/live.h \
 	ptx/kernel.c ptx/kernel.h \
+	ptx/matrix.c ptx/matrix.h \
 	ptx/print.c ptx/print.h \
 	ptx/fatbin.c ptx/fatbin.h \
 	ptx/cubin.c ptx/cubin.h \

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "ptx/matrix.h"
 
 /* R(x) in ops.def: the field is allowed and must be set. The upper half of 64 bits says "must". */
 #undef R
@@ -240,7 +241,7 @@ bool gsb_ptx_sreg_lookup(const char *word, size_t len, uint8_t *sreg, uint8_t *a
 
 bool gsb_ptx_shape_is_def(char letter)
 {
-	return letter && strchr("dwrqQSVMc", letter);
+	return letter && strchr("dwrqQSVMcX", letter);
 }
 
 /* What each operation of atom and red works on. */
@@ -424,14 +425,27 @@ static bool decode_modifiers(const struct gsb_ptx_op_row *row, const char *s, si
 	       (!row->types2 || in->type[1]) && combination_ok(in);
 }
 
+/* What is understood there by matrix.c; the space is for the check of the address. */
+static bool decode_matrix(const char *spelling, size_t len, struct gsb_ptx_insn *in)
+{
+	struct gsb_ptx_matrix m;
+
+	if (!gsb_ptx_matrix_decode(spelling, len, &m))
+		return false;
+	in->space = m.space;
+	return true;
+}
+
 bool gsb_ptx_insn_decode(const char *spelling, size_t len, struct gsb_ptx_insn *insn)
 {
 	struct gsb_ptx_insn in = {.vec = 1, .guard = GSB_PTX_NONE};
 	size_t used;
 
 	in.op = (uint16_t)gsb_ptx_op_lookup(spelling, len, &used);
-	if (!in.op ||
-	    !decode_modifiers(&gsb_ptx_op_rows[in.op], spelling + used, len - used, &in)) {
+	if (!in.op || (gsb_ptx_op_class(in.op) == GSB_PTX_CLASS_MATRIX
+			       ? !decode_matrix(spelling, len, &in)
+			       : !decode_modifiers(&gsb_ptx_op_rows[in.op], spelling + used,
+						   len - used, &in))) {
 		insn->op = GSB_PTX_OP_UNSUPPORTED;
 		return false;
 	}

@@ -13,6 +13,7 @@ libemuexec_la_SOURCES = \
 	device/emu/exec/async.c device/emu/exec/async.h device/emu/exec/mbarrier.c device/emu/exec/mbarrier.h \
 	device/emu/lower/async.c device/emu/lower/async.h device/emu/exec/alloc.c device/emu/exec/builtin.h \
 	device/emu/memory/malloc.c device/emu/memory/malloc.h \
+	device/emu/exec/matrix.c device/emu/lower/matrix.c device/emu/lower/matrix.h \
 	device/emu/exec/stack.c device/emu/exec/stack.h device/emu/lower/stack.c device/emu/lower/stack.h \
 	device/emu/exec/alu.h device/emu/exec/block.c device/emu/exec/convert.c device/emu/exec/exec.h \
 	device/emu/exec/fault.c device/emu/exec/fault.h device/emu/exec/flow.c device/emu/exec/guard.c \
@@ -81,3 +82,8 @@ check_PROGRAMS += tests/unit/test_emu_heap
 tests_unit_test_emu_heap_SOURCES = tests/unit/test_emu_heap.c $(emu_harness)
 tests_unit_test_emu_heap_CFLAGS = $(emu_test_cflags)
 tests_unit_test_emu_heap_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_matrix
+tests_unit_test_emu_matrix_SOURCES = tests/unit/test_emu_matrix.c $(emu_harness)
+tests_unit_test_emu_matrix_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_matrix_LDADD = $(emu_test_ldadd)

@@ -67,6 +67,7 @@ static bool is_control(const struct gsb_ptx_insn *in)
 	switch (gsb_ptx_op_class(in->op)) {
 	case GSB_PTX_CLASS_BARRIER:
 	case GSB_PTX_CLASS_WARP:
+	case GSB_PTX_CLASS_MATRIX:
 	case GSB_PTX_CLASS_CALL: return true;
 	case GSB_PTX_CLASS_BRANCH: return in->op != GSB_PTX_OP_BRA;
 	default:

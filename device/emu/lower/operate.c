@@ -8,6 +8,7 @@
 
 #include "device/emu/lower/access.h"
 #include "device/emu/lower/async.h"
+#include "device/emu/lower/matrix.h"
 #include "device/emu/lower/operand.h"
 #include "device/emu/lower/rows.h"
 #include "device/emu/lower/select.h"
@@ -314,6 +315,8 @@ void gsb_emu_lower_operation(struct gsb_emu_lowering *l)
 	else if (gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_ASYNC &&
 		 in->op != GSB_PTX_OP_MBAR_PENDING)
 		gsb_emu_lower_async(l);
+	else if (gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_MATRIX)
+		gsb_emu_lower_matrix(l);
 	else if (in->op == GSB_PTX_OP_ACTIVEMASK || in->op == GSB_PTX_OP_BAR_WARP_SYNC ||
 		 gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_FENCE ||
 		 gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_MISC)
