@@ -288,6 +288,73 @@ static void test_blocks_with_barriers_and_pipelines(void **state)
 	}
 }
 
+/* ---- time ---- */
+
+/* Each thread: timer and clock, %r1 turns of a loop, a sleep of %r2 ns, timer and clock again. */
+static const char time_ptx[] =
+	".version 7.8\n.target sm_90\n.address_size 64\n"
+	".visible .entry times(.param .u64 out, .param .u64 turns, .param .u64 sleep) {\n"
+	".reg .pred %p<2>; .reg .b32 %r<8>; .reg .b64 %rd<12>;\n"
+	"ld.param.u64 %rd1, [out]; ld.param.u32 %r1, [turns]; ld.param.u32 %r2, [sleep];\n"
+	"mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mov.u32 %r5, %tid.x;\n"
+	"mad.lo.u32 %r3, %r3, %r4, %r5; mad.wide.u32 %rd1, %r3, 32, %rd1;\n"
+	"mov.u64 %rd2, %globaltimer; mov.u64 %rd3, %clock64;\n"
+	"again: sub.u32 %r1, %r1, 1; setp.gt.s32 %p1, %r1, 0; @%p1 bra again;\n"
+	"setp.ne.u32 %p1, %r2, 0; @%p1 nanosleep.u32 %r2;\n"
+	"mov.u64 %rd4, %globaltimer; mov.u64 %rd5, %clock64;\n"
+	"st.global.v2.u64 [%rd1], {%rd2, %rd3}; st.global.v2.u64 [%rd1+16], {%rd4, %rd5}; ret; }\n";
+
+struct times {
+	uint64_t timer0, clock0, timer1, clock1;
+};
+
+/* One launch: what its threads read lies in it, and no clock stands still. -> its end */
+static uint64_t check_times(struct rig *r, struct times *t, uint32_t grid, uint32_t block,
+			    uint64_t turns, uint64_t sleep, uint64_t from)
+{
+	const uint64_t khz = r->ops->info(r->dev)->arch.clock_khz;
+	struct gsb_completion c;
+
+	memset(t, 0, sizeof(*t) * grid * block);
+	assert_int_equal(launch(r, "times", grid, block, (uint64_t[]){A(t), turns, sleep}, &c), 0);
+	assert_int_equal(c.result, CUDA_SUCCESS);
+	assert_true(c.start_ns >= from);
+	for (uint32_t i = 0; i < grid * block; i++) {
+		uint64_t ns = t[i].timer1 - t[i].timer0, cycles = t[i].clock1 - t[i].clock0;
+		uint64_t want = ns * khz / 1000000;
+
+		assert_true(t[i].timer0 >= c.start_ns && t[i].timer1 >= t[i].timer0);
+		assert_true(t[i].timer1 <= c.end_ns);
+		assert_true(t[i].clock1 > t[i].clock0);
+		/* to a microsecond: the timer has whole ns, and a clock that is read moves on */
+		assert_true(cycles <= want + khz / 1000 && want <= cycles + khz / 1000);
+		if (block <= 32) {
+			assert_true(ns >= sleep);
+			assert_true(cycles >= turns * 3);
+		}
+	}
+	return c.end_ns;
+}
+
+static void test_clocks_of_kernels_agree_with_device_time(void **state)
+{
+	for (size_t i = 0; i < GSB_ARRAY_LEN(workers); i++) {
+		uint64_t end = 0;
+		struct times *t;
+		struct rig r;
+
+		open_rig(&r, workers[i], 0);
+		load(&r, time_ptx);
+		t = alloc(&r, sizeof(*t) * 8192);
+		end = check_times(&r, t, 1, 32, 1000, 0, end);
+		end = check_times(&r, t, 1, 1, 10, 50000, end);
+		end = check_times(&r, t, 8, 1024, 3000, 0, end);
+		end = check_times(&r, t, 8, 1024, 10, 2000, end);
+		check_times(&r, t, 1, 32, 1, 0, end);
+		close_rig(&r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +364,7 @@ int main(void)
 		cmocka_unit_test(test_heap_of_another_space_is_out_of_reach),
 		cmocka_unit_test(test_stack_size_is_for_kernels_that_come),
 		cmocka_unit_test(test_blocks_with_barriers_and_pipelines),
+		cmocka_unit_test(test_clocks_of_kernels_agree_with_device_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -232,7 +232,8 @@ static int block_start(struct gsb_emu_block *b, const struct gsb_emu_launch *l)
 	b->next_warp = 0;
 	b->n_reports = 0;
 	b->state = GSB_EMU_RUNNING;
-	b->clock = b->globaltimer = b->clock_insns = 0;
+	b->clock = b->globaltimer = b->clock_insns = b->last_clock = 0;
+	b->elapsed = NULL;
 	b->on_print = NULL;
 	b->stats = (struct gsb_emu_stats){0};
 	b->fault = (struct gsb_emu_fault){0};
@@ -283,6 +284,14 @@ void gsb_emu_block_set_time(struct gsb_emu_block *block, uint64_t clock, uint64_
 	block->clock = clock;
 	block->globaltimer = globaltimer_ns;
 	block->clock_insns = block->x.n_insns;
+}
+
+void gsb_emu_block_set_pace(struct gsb_emu_block *block, gsb_emu_elapsed *elapsed, void *ctx,
+			    uint64_t clock_khz)
+{
+	block->elapsed = elapsed;
+	block->elapsed_ctx = ctx;
+	block->clock_khz = clock_khz;
 }
 
 void gsb_emu_block_set_print(struct gsb_emu_block *block, gsb_emu_on_print *on_print, void *ctx)

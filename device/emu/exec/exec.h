@@ -114,6 +114,14 @@ void gsb_emu_block_destroy(struct gsb_emu_block *block);
  * cycle each. */
 void gsb_emu_block_set_time(struct gsb_emu_block *block, uint64_t clock, uint64_t globaltimer_ns);
 
+/*
+ * Instead of one cycle and one ns each: how long the block runs that has done so much, in ns from the time
+ * that was set. It grows with each count. Called in gsb_emu_block_run().
+ */
+typedef uint64_t gsb_emu_elapsed(void *ctx, const struct gsb_emu_stats *done);
+void gsb_emu_block_set_pace(struct gsb_emu_block *block, gsb_emu_elapsed *elapsed, void *ctx,
+			    uint64_t clock_khz);
+
 /* Where the block's printf goes, and its assertions that fail: called in gsb_emu_block_run(). Until then
  * it is dropped. */
 typedef void gsb_emu_on_print(void *ctx, const struct gsb_emu_text *text);

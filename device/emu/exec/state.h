@@ -112,6 +112,9 @@ struct gsb_emu_block {
 	uint32_t smid;
 	uint64_t clock, globaltimer; /* at clock_insns */
 	uint64_t clock_insns;
+	gsb_emu_elapsed *elapsed; /* NULL: by instructions */
+	void *elapsed_ctx;
+	uint64_t clock_khz, last_clock; /* what a thread has last read */
 	uint32_t n_threads, n_warps, live_threads;
 	uint32_t shared_bytes, local_bytes;
 	uint32_t next_warp;
