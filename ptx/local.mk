@@ -18,7 +18,7 @@ libptx_la_SOURCES = \
 libptx_la_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(LZ4_CFLAGS)
 libptx_la_LIBADD = libimage.la libbase.la $(ZSTD_LIBS) $(LZ4_LIBS)
 
-EXTRA_DIST += tests/kernels tests/ptx doc/ptx.md
+EXTRA_DIST += tests/kernels tests/ptx doc/ptx.md doc/kernel-state.md
 
 check_PROGRAMS += tests/unit/test_ptx_ops tests/unit/test_ptx_lex tests/unit/test_ptx_parse
 tests_unit_test_ptx_ops_SOURCES = tests/unit/test_ptx_ops.c

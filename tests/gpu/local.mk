@@ -14,6 +14,10 @@ noinst_PROGRAMS += tests/gpu/emu_oracle
 tests_gpu_emu_oracle_SOURCES = tests/gpu/emu_oracle.c tests/gpu/gpu.c tests/gpu/gpu.h $(emu_rows) $(emu_harness)
 tests_gpu_emu_oracle_CFLAGS = $(emu_test_cflags)
 tests_gpu_emu_oracle_LDADD = $(emu_test_ldadd)
+noinst_PROGRAMS += tests/gpu/emu_state
+tests_gpu_emu_state_SOURCES = tests/gpu/emu_state.c tests/gpu/gpu.c tests/gpu/gpu.h $(emu_harness)
+tests_gpu_emu_state_CFLAGS = $(emu_test_cflags)
+tests_gpu_emu_state_LDADD = $(emu_test_ldadd)
 endif
 
 noinst_PROGRAMS += tests/gpu/model_tables

@@ -288,6 +288,49 @@ static void test_blocks_with_barriers_and_pipelines(void **state)
 	}
 }
 
+/* A barrier that nobody ends, on the only worker: another space's kernel runs all the same. */
+static const char endless_ptx[] =
+	".version 7.8\n.target sm_90\n.address_size 64\n"
+	".visible .entry endless(.param .u64 a, .param .u64 b, .param .u64 c) {\n"
+	".reg .pred %p; .shared .align 8 .b64 bar; mbarrier.init.shared.b64 [bar], 1000;\n"
+	"wait: mbarrier.try_wait.parity.shared.b64 %p, [bar], 0; @!%p bra wait; ret; }\n";
+
+static void test_wait_for_ever_keeps_nobody_else(void **state)
+{
+	struct gsb_space_params s = {.device_base = DEVICE_BASE + DEVICE_SIZE,
+				     .device_size = DEVICE_SIZE};
+	struct gsb_cmd cmd = {.kind = GSB_CMD_LAUNCH,
+			      .cookie = 77,
+			      .launch = {.grid = {4, 1, 1}, .block = {64, 1, 1}}};
+	static struct gsb_function_info info;
+	struct gsb_completion c;
+	struct rig r, other;
+	uint64_t args[3] = {0};
+	int *out;
+
+	open_file(&r, 1, "tests/ptx/async.80.nvcc.ptx");
+	other = r;
+	assert_int_equal(r.ops->space_create(r.dev, &s, &other.space), 0);
+	assert_int_equal(r.ops->queue_create(r.dev, 0, &other.queue), 0);
+	load(&other, endless_ptx);
+	assert_int_equal(r.ops->function_get(other.module, "endless", &cmd.launch.function, &info),
+			 0);
+	cmd.space = other.space;
+	cmd.launch.params = args;
+	cmd.launch.params_bytes = sizeof(args);
+	assert_int_equal(r.ops->issue(other.queue, &cmd), 0);
+	out = alloc(&r, 4 * 128);
+	run(&r, "barrier_drop", 1, 100, (uint64_t[]){A(out), 5, 0});
+	assert_int_equal(out[0], 80);
+	r.ops->space_cancel(other.space);
+	c = complete(&r);
+	assert_int_equal(c.cookie, 77);
+	assert_int_not_equal(c.result, CUDA_SUCCESS);
+	r.ops->queue_destroy(other.queue);
+	r.ops->space_destroy(other.space);
+	close_rig(&r);
+}
+
 /* ---- time ---- */
 
 /* Each thread: timer and clock, %r1 turns of a loop, a sleep of %r2 ns, timer and clock again. */
@@ -364,6 +407,7 @@ int main(void)
 		cmocka_unit_test(test_heap_of_another_space_is_out_of_reach),
 		cmocka_unit_test(test_stack_size_is_for_kernels_that_come),
 		cmocka_unit_test(test_blocks_with_barriers_and_pipelines),
+		cmocka_unit_test(test_wait_for_ever_keeps_nobody_else),
 		cmocka_unit_test(test_clocks_of_kernels_agree_with_device_time),
 	};
 

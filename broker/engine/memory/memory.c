@@ -379,6 +379,8 @@ int gsb_memory_of_kernels(struct gsb_tenant *t, const struct gsb_rec *rec,
 
 	if (!ctx)
 		return gsb_no_such(t, rec, "context", body->ctx);
+	if (body->which >= GSB_N_KERNEL_MEMORIES)
+		return gsb_no_such(t, rec, "memory of kernels", body->which);
 	return body->which == GSB_KERNEL_HEAP ? limit_heap(ctx, rec, body->bytes)
 					      : limit_stack(ctx, rec, body->bytes);
 }
