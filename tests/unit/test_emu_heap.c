@@ -348,6 +348,50 @@ static CUresult run_stack(struct t_gpu *g, const char *text, uint64_t *out)
 	return result;
 }
 
+#define CALLEE                                                                        \
+	".version 7.8\n.target sm_90\n.address_size 64\n"                             \
+	".func f(.param .b64 n) {\n.reg .b64 %rd<4>; .local .b8 own[8192];\n"         \
+	"ld.param.u64 %rd1, [n]; alloca.u64 %rd2, %rd1; st.local.u64 [%rd2], %rd1;\n" \
+	"st.local.u64 [own], %rd1; ret; }\n"
+
+/* What a function takes is given back by its ret. */
+static void test_alloca_is_given_back_at_the_return(void **state)
+{
+	struct t_gpu g;
+	uint64_t out;
+
+	assert_int_equal(
+		run_stack(
+			&g,
+			CALLEE
+			".visible .entry k(.param .u64 io) {\n.reg .pred %p<2>; .reg .b32 %r<4>;\n"
+			".reg .b64 %rd<4>; .param .b64 a;\nld.param.u64 %rd1, [io]; mov.u32 %r1, 0;\n"
+			"again: st.param.b64 [a], 4000; call f, (a);\n"
+			"add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 1000; @%p1 bra again;\n"
+			"st.global.u64 [%rd1], 1; ret; }\n",
+			&out),
+		CUDA_SUCCESS);
+	assert_int_equal(out, 1);
+	t_gpu_finish(&g);
+}
+
+/* The frame of a call does not reach into what its caller took. */
+static void test_frames_end_where_alloca_begins(void **state)
+{
+	struct t_gpu g;
+	uint64_t out;
+
+	assert_int_equal(
+		run_stack(&g,
+			  CALLEE
+			  ".visible .entry k(.param .u64 io) {\n.reg .b64 %rd<4>; .param .b64 a;\n"
+			  "alloca.u64 %rd2, 24000; st.param.b64 [a], 8; call f, (a); ret; }\n",
+			  &out),
+		CUDA_ERROR_HARDWARE_STACK_ERROR);
+	assert_non_null(strstr(g.fault.text, "call stack overflow"));
+	t_gpu_finish(&g);
+}
+
 static void test_stackrestore_takes_what_stacksave_gave(void **state)
 {
 	struct t_gpu g;
@@ -398,6 +442,8 @@ int main(void)
 		cmocka_unit_test(test_alloca_of_another_size_in_each_lane),
 		cmocka_unit_test(test_alloca_of_each_call_lives_until_it_returns),
 		cmocka_unit_test(test_stack_that_is_overrun_ends_the_kernel_with_the_reason),
+		cmocka_unit_test(test_alloca_is_given_back_at_the_return),
+		cmocka_unit_test(test_frames_end_where_alloca_begins),
 		cmocka_unit_test(test_stackrestore_takes_what_stacksave_gave),
 	};
 

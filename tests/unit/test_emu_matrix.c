@@ -350,6 +350,13 @@ static void test_decode_takes_words_in_their_order_only(void **state)
 	assert_false(DECODE("wmma.load.a.sync.aligned.col.m32n8k16"));
 	assert_false(DECODE("wmma.load.a.sync.aligned.col.m32n8k16.f16.f16"));
 	assert_false(DECODE("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32.satfinite"));
+	/* nor types, shapes and layouts that do not fit together */
+	assert_false(DECODE("wmma.load.a.sync.aligned.row.m16n16k16.global.tf32"));
+	assert_false(DECODE("wmma.load.a.sync.aligned.row.m16n16k8.global.f16"));
+	assert_false(DECODE("wmma.load.b.sync.aligned.row.m8n8k32.s4"));
+	assert_false(DECODE("wmma.load.c.sync.aligned.row.m8n8k4.f32"));
+	assert_false(DECODE("wmma.mma.sync.aligned.row.col.m16n16k16.f16.bf16.bf16.f16"));
+	assert_false(DECODE("wmma.mma.sync.aligned.row.row.m8n8k32.s32.s4.s4.s32"));
 	assert_false(DECODE("wmma.load.a"));
 	assert_false(DECODE("wmma."));
 	assert_false(DECODE("wmma"));

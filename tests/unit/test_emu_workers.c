@@ -344,7 +344,8 @@ static const char time_ptx[] =
 	"mov.u64 %rd2, %globaltimer; mov.u64 %rd3, %clock64;\n"
 	"again: sub.u32 %r1, %r1, 1; setp.gt.s32 %p1, %r1, 0; @%p1 bra again;\n"
 	"setp.ne.u32 %p1, %r2, 0; @%p1 nanosleep.u32 %r2;\n"
-	"mov.u64 %rd4, %globaltimer; mov.u64 %rd5, %clock64;\n"
+	"mov.u64 %rd4, %globaltimer; mov.u64 %rd5, %clock64; mov.u64 %rd6, %clock64;\n"
+	"setp.le.u64 %p1, %rd6, %rd5; @%p1 trap;\n"
 	"st.global.v2.u64 [%rd1], {%rd2, %rd3}; st.global.v2.u64 [%rd1+16], {%rd4, %rd5}; ret; }\n";
 
 struct times {
