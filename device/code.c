@@ -115,6 +115,8 @@ static int parse(struct gsb_code *code, char *log, size_t log_size)
 			 code->module->target, cc);
 		err = -EILSEQ;
 	}
+	if (!err)
+		err = gsb_ptx_check_shared(code->module, log, log_size);
 	gsb_arena_finish(&unpacked);
 	return err;
 }
@@ -425,7 +427,7 @@ static void fill_attrs(const struct gsb_code_kernel *k, const struct gsb_arch *a
 	attrs[ATTR_CONST_SIZE_BYTES] = (int32_t)l->const_bytes;
 	attrs[ATTR_LOCAL_SIZE_BYTES] = (int32_t)l->local_bytes;
 	attrs[ATTR_NUM_REGS] = (int32_t)gsb_code_regs(k, arch, l->max_threads ? threads : 1);
-	attrs[ATTR_PTX_VERSION] = (int32_t)version;
+	attrs[ATTR_PTX_VERSION] = (int32_t)l->target_sm;
 	attrs[ATTR_BINARY_VERSION] = (int32_t)version;
 	if (l->static_shared_bytes < arch->smem_per_block_bytes)
 		attrs[ATTR_MAX_DYNAMIC_SHARED_SIZE_BYTES] =

@@ -41,10 +41,26 @@ tests_unit_test_emu_workers_SOURCES = tests/unit/test_emu_workers.c
 tests_unit_test_emu_workers_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_emu_workers_LDADD = libdevice.la $(CMOCKA_LIBS)
 
+device_kit = tests/unit/device_kit.c tests/unit/device_kit.h
+check_PROGRAMS += tests/unit/test_emu_groups
+tests_unit_test_emu_groups_SOURCES = tests/unit/test_emu_groups.c $(device_kit)
+tests_unit_test_emu_groups_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_emu_groups_LDADD = libdevice.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_device_limits
+tests_unit_test_device_limits_SOURCES = tests/unit/test_device_limits.c $(device_kit)
+tests_unit_test_device_limits_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_device_limits_LDADD = libdevice.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_device_code
 tests_unit_test_device_code_SOURCES = tests/unit/test_device_code.c
 tests_unit_test_device_code_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_device_code_LDADD = libdevice.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_emu_repeat
+tests_unit_test_emu_repeat_SOURCES = tests/unit/test_emu_repeat.c
+tests_unit_test_emu_repeat_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_emu_repeat_LDADD = libdevice.la $(CMOCKA_LIBS)
 
 if HAVE_CUDA
 check_PROGRAMS += tests/unit/test_device_attrs

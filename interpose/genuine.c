@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,8 +37,9 @@ static const char *const paths[] = {
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static table_fn *get_table; /* NULL: there is no driver that could serve */
-static CUdevice device;	    /* the broker's, as that driver counts */
+static table_fn *get_table;		 /* NULL: there is no driver that could serve */
+static CUdevice device;			 /* the broker's, as that driver counts */
+static _Thread_local const void *asking; /* for open_once */
 
 /* An administrator may have put our own library where the driver is looked for. */
 static bool is_ours(void *library)
@@ -76,24 +78,47 @@ static bool find_device(void *library)
 	return false;
 }
 
+/*
+ * The runtime is a library of its own where the program's path to it comes before ours (DT_RPATH, or an absolute name);
+ * else it is a part of the file that asks.
+ */
+static void refuse_runtime(const char *reason)
+{
+	Dl_info from = {0};
+	const char *file = dladdr(asking, &from) && from.dli_fname && *from.dli_fname
+				   ? from.dli_fname
+				   : "this program";
+
+	if (strstr(file, "libcudart.so"))
+		gsb_log(GSB_LOG_ERROR, "runtime",
+			"%s is NVIDIA's CUDA runtime, which works only with %s: start the program with "
+			"gsbrun, and without a path of its own to that library, so that it finds "
+			"gsbroker's",
+			file, reason);
+	else
+		gsb_log(GSB_LOG_ERROR, "runtime",
+			"%s has NVIDIA's CUDA runtime linked in, which works only with %s: link it with "
+			"-cudart shared (an option of nvcc) and start it with gsbrun, which brings a "
+			"runtime of gsbroker's",
+			file, reason);
+}
+
 static void open_once(void)
 {
 	void *library = open_driver();
 	init_fn *init = library ? (init_fn *)dlsym(library, "cuInit") : NULL;
+	char reason[320];
 
-	if (!init || init(0))
-		gsb_log(GSB_LOG_ERROR, "runtime",
-			"this program contains NVIDIA's CUDA runtime, which only works beside NVIDIA's "
-			"driver, and none works here: run it on a host with a GPU, or use a program on "
-			"the driver API");
-	else if (!find_device(library))
-		gsb_log(GSB_LOG_ERROR, "runtime",
-			"this program contains NVIDIA's CUDA runtime, which only works with a device of "
-			"NVIDIA's driver, and the broker's device (%s) is none: use a program on the "
-			"driver API, or a broker on the real GPU",
-			gsb_proc.device.name);
-	else
+	if (!init || init(0)) {
+		refuse_runtime("NVIDIA's driver, and none works here");
+	} else if (!find_device(library)) {
+		snprintf(reason, sizeof(reason),
+			 "a device of NVIDIA's driver, and the broker's (%s) is none",
+			 gsb_proc.device.name);
+		refuse_runtime(reason);
+	} else {
 		get_table = (table_fn *)dlsym(library, "cuGetExportTable");
+	}
 }
 
 /* A runtime takes this handle for the primary context from the table itself. */
@@ -107,13 +132,14 @@ static void learn_primary(const void *const *table)
 		gsb_cu_ctx_set_alias(ctx);
 }
 
-CUresult gsb_genuine_table(const void **table, const CUuuid *id)
+CUresult gsb_genuine_table(const void **table, const CUuuid *id, const void *asker)
 {
 	static const unsigned char interface[4] = {0x6b, 0xd5, 0xfb, 0x6c};
 	CUresult result = gsb_enter();
 
 	if (result)
 		return result;
+	asking = asker;
 	pthread_once(&once, open_once);
 	if (!get_table)
 		return CUDA_ERROR_NOT_SUPPORTED;

@@ -165,7 +165,7 @@ static const struct {
 	 NULL},
 };
 
-CUresult hook_cuGetExportTable(const void **table, const CUuuid *id)
+CUresult hook_cuGetExportTable(const void **table, const CUuuid *id, const void *asker)
 {
 	if (!table || !id)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -174,7 +174,7 @@ CUresult hook_cuGetExportTable(const void **table, const CUuuid *id)
 		if (memcmp(tables[i].id, id->bytes, sizeof(id->bytes)))
 			continue;
 		if (!tables[i].table)
-			return gsb_genuine_table(table, id);
+			return gsb_genuine_table(table, id, asker);
 		*table = tables[i].table;
 		return CUDA_SUCCESS;
 	}

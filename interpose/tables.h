@@ -10,8 +10,9 @@
  * gsb_genuine_table() - a table of the genuine driver's
  *
  * Opens that driver privately by its absolute path, once, and makes no context in it. Without one, or with
- * one that does not know the broker's device, says so in one line: this program cannot run here.
+ * one that does not know the broker's device, says so in one line: what cannot run here, why, and what helps.
+ * @asker: the code that asks: NVIDIA's runtime, which is in some file
  */
-CUresult gsb_genuine_table(const void **table, const CUuuid *id);
+CUresult gsb_genuine_table(const void **table, const CUuuid *id, const void *asker);
 
 #endif

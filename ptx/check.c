@@ -12,7 +12,7 @@ struct want {
 	enum gsb_ptx_type type; /* NONE: a predicate is not wanted, see bytes */
 	uint32_t bytes;		/* of a register; 0 = any */
 	bool or_wider;
-	bool result, pair, vector, symbol, pred, sreg, imm, memory;
+	bool result, pair, vector, symbol, pred, sreg, imm, memory, part;
 };
 
 /* The place and the instruction that an error is about. */
@@ -101,7 +101,18 @@ static struct want want_of(char letter, const struct gsb_ptx_insn *in)
 		set_source(&w, in->type[0]);
 		w.vector = w.symbol = true;
 		break;
-	case 'g': set_source(&w, GSB_PTX_TYPE_B64); break;
+	case 'g':
+	case 'P': set_source(&w, GSB_PTX_TYPE_B64); break;
+	case 'e': set_source(&w, GSB_PTX_TYPE_F32); break;
+	case 'i': set_source(&w, GSB_PTX_TYPE_U32); break;
+	case 'X':
+		set_result(&w, GSB_PTX_TYPE_B32);
+		w.part = true;
+		break;
+	case 'Y':
+		set_source(&w, GSB_PTX_TYPE_U32);
+		w.part = true;
+		break;
 	case 'x': set_source(&w, GSB_PTX_TYPE_U32); break;
 	case 'm':
 	case 'h':
@@ -208,6 +219,55 @@ static void check_address(const struct context *c, char letter, struct gsb_ptx_i
 	}
 }
 
+static void check_coordinate(const struct context *c, struct gsb_ptx_operand *o,
+			     enum gsb_ptx_type type)
+{
+	struct want w = {0};
+
+	set_source(&w, type);
+	w.sreg = false;
+	if (o->kind == GSB_PTX_OPERAND_REG && !o->negated)
+		check_reg(c, &w, o->reg);
+	else if (o->kind == GSB_PTX_OPERAND_IMM)
+		check_imm(c, &w, o);
+	else
+		fail(c, "coordinates are registers or constants");
+}
+
+/* Layers and what a surface is indexed by are integers; all of it is 32 bits wide. */
+static void check_texel(const struct context *c, struct gsb_ptx_operand *o)
+{
+	struct gsb_ptx_operand *at = (struct gsb_ptx_operand *)o->elems;
+	const char *geometry = strrchr(gsb_ptx_op_name(c->in->op), '.') + 1;
+	bool is_layered = *geometry == 'a', is_surface = c->in->op >= GSB_PTX_OP_SULD_1D;
+	uint32_t least = is_layered + (!strcmp(geometry + is_layered, "1d")   ? 1
+				       : !strcmp(geometry + is_layered, "2d") ? 2
+									      : 3);
+
+	if (o->kind != GSB_PTX_OPERAND_ADDR || !o->n) {
+		fail(c, "a handle and coordinates in [ ] are needed");
+		return;
+	}
+	if (gsb_ptx_type_bytes(reg_of(c, o->reg)->type) != 8)
+		fail(c, "a handle is a register of 64 bits");
+	else if (o->n < least || o->n > 4)
+		fail(c, "these are not the coordinates of this geometry");
+	for (uint32_t i = 0; i < o->n && !c->p->err; i++)
+		check_coordinate(c, &at[i],
+				 is_surface || (is_layered && i == 0) ? GSB_PTX_TYPE_S32
+								      : c->in->type[1]);
+}
+
+static void check_gradient(const struct context *c, struct gsb_ptx_operand *o)
+{
+	struct gsb_ptx_operand *elems =
+		(struct gsb_ptx_operand *)(o->kind == GSB_PTX_OPERAND_VEC ? o->elems : o);
+	uint32_t n = o->kind == GSB_PTX_OPERAND_VEC ? o->n : 1;
+
+	for (uint32_t i = 0; i < n && !c->p->err; i++)
+		check_coordinate(c, &elems[i], GSB_PTX_TYPE_F32);
+}
+
 static void check_pair(const struct context *c, const struct want *w,
 		       const struct gsb_ptx_operand *o)
 {
@@ -242,6 +302,19 @@ static void check_fragment(const struct context *c, const struct gsb_ptx_operand
 		fail(c, "the fragment of a matrix is registers in { }");
 }
 
+static bool is_predicate(const struct context *c, const struct gsb_ptx_operand *o)
+{
+	return o->kind == GSB_PTX_OPERAND_REG && reg_of(c, o->reg)->type == GSB_PTX_TYPE_PRED;
+}
+
+/* What may stand before an operand. */
+static char sign_of(char letter, const struct gsb_ptx_insn *in)
+{
+	if (letter == 'p' || letter == 'x')
+		return '!';
+	return letter == 'Y' && in->op == GSB_PTX_OP_VMAD ? '-' : 0;
+}
+
 /* Everything that an operand may look like, against the one thing that this place wants. */
 static void check_operand(const struct context *c, char letter, struct gsb_ptx_insn *in,
 			  struct gsb_ptx_operand *o)
@@ -250,7 +323,15 @@ static void check_operand(const struct context *c, char letter, struct gsb_ptx_i
 
 	if (letter == 'l' || letter == 't')
 		return; /* read as what they must be */
-	if (letter == 'X' || letter == 'Y') {
+	if (letter == 'T') {
+		check_texel(c, o);
+		return;
+	}
+	if (letter == 'G') {
+		check_gradient(c, o);
+		return;
+	}
+	if (letter == 'F' || letter == 'N') {
 		check_fragment(c, o);
 		return;
 	}
@@ -258,11 +339,22 @@ static void check_operand(const struct context *c, char letter, struct gsb_ptx_i
 		check_address(c, letter, in, o);
 		return;
 	}
-	if (letter == 'x' && o->kind == GSB_PTX_OPERAND_REG &&
-	    reg_of(c, o->reg)->type == GSB_PTX_TYPE_PRED)
+	if (letter == 'x' && is_predicate(c, o))
 		set_source(&w, GSB_PTX_TYPE_PRED);
-	if (o->negated && letter != 'p' && !(letter == 'x' && w.pred)) {
+	if (o->negated && o->negated != sign_of(letter, in)) {
+		fail(c, o->negated == '!' ? "'!' does not go here" : "'-' does not go here");
+		return;
+	}
+	if (letter == 'x' && o->negated && !w.pred) {
 		fail(c, "'!' does not go here");
+		return;
+	}
+	if (letter == 'i' && o->kind != GSB_PTX_OPERAND_IMM) {
+		fail(c, "a constant is needed");
+		return;
+	}
+	if (o->part && !w.part) {
+		fail(c, "a part of a register does not go here");
 		return;
 	}
 	if (letter == 'g' && o->kind == GSB_PTX_OPERAND_REG &&
@@ -318,7 +410,7 @@ static bool count_ok(const struct gsb_ptx_insn *in, uint32_t least, uint32_t mos
 void gsb_ptx_check_insn(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in,
 			const struct gsb_ptx_token *tok)
 {
-	const char *shape = gsb_ptx_op_rows[in->op].shape;
+	const char *shape = gsb_ptx_insn_shape(in);
 	struct context c = {.p = p, .tok = tok, .in = in};
 	uint32_t least, most;
 

@@ -255,6 +255,11 @@ static int64_t f32_bits(float f)
 	return bits;
 }
 
+static bool is_small_float(enum gsb_ptx_type type)
+{
+	return gsb_ptx_type_is_float(type) && type != GSB_PTX_TYPE_F32 && type != GSB_PTX_TYPE_F64;
+}
+
 bool gsb_ptx_const_to_type(const struct gsb_ptx_const *c, enum gsb_ptx_type type, uint8_t *form,
 			   int64_t *bits)
 {
@@ -265,7 +270,7 @@ bool gsb_ptx_const_to_type(const struct gsb_ptx_const *c, enum gsb_ptx_type type
 	*bits = c->i;
 	if (!want_float)
 		return true;
-	if (size != 4 && size != 8) /* half floats come as integers */
+	if ((size != 4 && size != 8) || is_small_float(type)) /* these come as integers */
 		return c->form == GSB_PTX_IMM_INT;
 	*form = size == 4 ? GSB_PTX_IMM_F32 : GSB_PTX_IMM_F64;
 	if (c->form != *form) /* the same form keeps its bits, NaN payloads too */

@@ -11,13 +11,38 @@
 
 #include "ptx/print.h"
 
+/*
+ * name.b3210, name.h1: the name, and which bytes or halves of it. The last digit is the lowest part. False when
+ * the token does not end so.
+ */
+static bool split_part(struct gsb_ptx_token *tok, struct gsb_ptx_operand *o)
+{
+	const char *dot = memrchr(tok->at, '.', tok->len), *end = tok->at + tok->len;
+	size_t n = dot ? (size_t)(end - dot) - 1 : 0;
+
+	if (n < 2 || n > 5 || (dot[1] != 'b' && dot[1] != 'h'))
+		return false;
+	for (const char *digit = dot + 2; digit < end; digit++) {
+		if (*digit < '0' || *digit > '7')
+			return false;
+		o->parts = (uint16_t)(o->parts << 4 | (*digit - '0'));
+	}
+	o->part = dot[1];
+	o->n_parts = (uint8_t)(n - 1);
+	tok->len = (size_t)(dot - tok->at);
+	return true;
+}
+
 /* What a name in an operand stands for; an error when it stands for nothing. */
 static void name_operand(struct gsb_ptx_parser *p, const struct gsb_ptx_token *tok,
 			 struct gsb_ptx_operand *o)
 {
 	uint32_t index = 0;
 	struct gsb_ptx_name *e = gsb_ptx_names_find(&p->names, tok->at, tok->len, &index);
+	struct gsb_ptx_token whole = *tok;
 
+	if (!e && split_part(&whole, o))
+		e = gsb_ptx_names_find(&p->names, whole.at, whole.len, &index);
 	if (!e) {
 		if (gsb_ptx_sreg_lookup(tok->at, tok->len, &o->sreg, &o->axis))
 			o->kind = GSB_PTX_OPERAND_SREG;
@@ -41,6 +66,9 @@ static void name_operand(struct gsb_ptx_parser *p, const struct gsb_ptx_token *t
 		break;
 	default: gsb_ptx_fail(p, tok, "'%.*s' is a label, not a value", GSB_PTX_TOKEN_ARGS(tok));
 	}
+	if (o->part && o->kind != GSB_PTX_OPERAND_REG)
+		gsb_ptx_fail(p, tok, "'%.*s' names a part of what is no register",
+			     GSB_PTX_TOKEN_ARGS(tok));
 }
 
 static void parse_const_operand(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
@@ -113,12 +141,13 @@ static void parse_name(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
 	o->reg2 = other.reg;
 }
 
-/* scalar = "!"? name | constant */
+/* scalar = ("!" | "-")? name | constant; a register after "-" is one of vmad's */
 static void parse_scalar(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
 {
 	*o = (struct gsb_ptx_operand){.reg = GSB_PTX_NONE, .reg2 = GSB_PTX_NONE};
-	if (gsb_ptx_is(p, "!") && p->next.kind == GSB_PTX_TOKEN_WORD) {
-		o->negated = true;
+	if ((gsb_ptx_is(p, "!") || gsb_ptx_is(p, "-")) && p->next.kind == GSB_PTX_TOKEN_WORD &&
+	    !gsb_ptx_next_is(p, "WARP_SZ")) {
+		o->negated = *p->tok.at;
 		gsb_ptx_advance(p);
 	}
 	if (p->tok.kind == GSB_PTX_TOKEN_WORD && !gsb_ptx_is(p, "WARP_SZ"))
@@ -152,6 +181,36 @@ static void parse_vector(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
 	o->elems = kept;
 }
 
+/* texel = "[" register "," (vector | scalar) "]" */
+static void parse_texel(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
+{
+	struct gsb_ptx_token tok;
+	struct gsb_ptx_operand at = {.reg = GSB_PTX_NONE, .reg2 = GSB_PTX_NONE}, *one;
+
+	gsb_ptx_expect(p, "[");
+	if (!gsb_ptx_expect_word(p, "the handle of a texture or surface", &tok))
+		return;
+	name_operand(p, &tok, o);
+	if (!p->err && o->kind != GSB_PTX_OPERAND_REG)
+		gsb_ptx_fail(p, &tok, "'%.*s' is no register with a handle",
+			     GSB_PTX_TOKEN_ARGS(&tok));
+	gsb_ptx_expect(p, ",");
+	if (gsb_ptx_is(p, "{")) {
+		parse_vector(p, &at);
+	} else {
+		one = gsb_ptx_alloc(p, 1, sizeof(*one));
+		if (!one)
+			return;
+		parse_scalar(p, one);
+		at.elems = one;
+		at.n = 1;
+	}
+	o->kind = GSB_PTX_OPERAND_ADDR;
+	o->elems = at.elems;
+	o->n = at.n;
+	gsb_ptx_expect(p, "]");
+}
+
 static void parse_table_name(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
 {
 	struct gsb_ptx_token tok;
@@ -182,6 +241,8 @@ static void parse_operand(struct gsb_ptx_parser *p, char letter, struct gsb_ptx_
 		gsb_ptx_refer_label(p, &tok, &o->label);
 	} else if (letter == 't') {
 		parse_table_name(p, o);
+	} else if (letter == 'T' && gsb_ptx_is(p, "[")) {
+		parse_texel(p, o);
 	} else if (gsb_ptx_is(p, "[")) {
 		parse_address(p, o);
 	} else if (gsb_ptx_is(p, "{")) {
@@ -194,7 +255,7 @@ static void parse_operand(struct gsb_ptx_parser *p, char letter, struct gsb_ptx_
 /* operands = (operand ("," operand)*)? */
 static void parse_operands(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in)
 {
-	const char *shape = gsb_ptx_op_rows[in->op].shape;
+	const char *shape = gsb_ptx_insn_shape(in);
 	uint32_t max = 0;
 
 	for (const char *c = shape; *c; c++)
@@ -291,13 +352,13 @@ static void parse_guard(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in)
 	parse_scalar(p, &o);
 	if (p->err)
 		return;
-	if (o.kind != GSB_PTX_OPERAND_REG ||
+	if (o.kind != GSB_PTX_OPERAND_REG || o.negated == '-' ||
 	    ((struct gsb_ptx_reg *)p->body.regs.items)[o.reg].type != GSB_PTX_TYPE_PRED) {
 		gsb_ptx_fail(p, &at, "a guard must be a predicate register");
 		return;
 	}
 	in->guard = o.reg;
-	in->guard_negated = o.negated;
+	in->guard_negated = o.negated == '!';
 }
 
 /* The name that a word of the text has when all scopes are one; the word itself for most. */

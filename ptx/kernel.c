@@ -4,6 +4,7 @@
 #include "ptx/kernel.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -319,15 +320,12 @@ static void sum_metadata(const struct gsb_ptx_module *m, struct gsb_ptx_kernel *
 	}
 }
 
-int gsb_ptx_kernel_build(const struct gsb_ptx_module *m, const struct gsb_ptx_func *entry,
-			 struct gsb_arena *arena, struct gsb_ptx_kernel *out)
+/* What the entry reaches, and where its shared memory lies. */
+static int reach(const struct gsb_ptx_module *m, struct gsb_arena *arena, struct gsb_ptx_kernel *k)
 {
-	struct gsb_ptx_kernel k = {.entry = entry};
-	struct walk w = {.m = m, .k = &k, .arena = arena};
+	struct walk w = {.m = m, .k = k, .arena = arena};
 	int err;
 
-	if (!entry->is_entry || !entry->has_body)
-		return -EINVAL;
 	w.funcs = gsb_arena_alloc_array(arena, m->n_funcs, sizeof(*w.funcs));
 	w.visit = gsb_arena_alloc_array(arena, m->n_funcs, sizeof(*w.visit));
 	w.depth_bytes = gsb_arena_alloc_array(arena, m->n_funcs, sizeof(*w.depth_bytes));
@@ -335,13 +333,80 @@ int gsb_ptx_kernel_build(const struct gsb_ptx_module *m, const struct gsb_ptx_fu
 	if (!w.funcs || !w.visit || !w.depth_bytes || !w.path)
 		return -ENOMEM;
 	err = walk_calls(&w);
-	if (!err)
-		err = layout_shared(m, arena, &k);
+	return err ? err : layout_shared(m, arena, k);
+}
+
+int gsb_ptx_kernel_build(const struct gsb_ptx_module *m, const struct gsb_ptx_func *entry,
+			 struct gsb_arena *arena, struct gsb_ptx_kernel *out)
+{
+	struct gsb_ptx_kernel k = {.entry = entry, .target_sm = m->target_sm};
+	int err;
+
+	if (!entry->is_entry || !entry->has_body)
+		return -EINVAL;
+	err = reach(m, arena, &k);
 	if (!err)
 		err = estimate_regs(&k);
 	if (err)
 		return err;
 	sum_metadata(m, &k);
 	*out = k;
+	return 0;
+}
+
+/* ---- what a block holds ---- */
+
+static uint64_t most_shared(const struct gsb_ptx_module *m)
+{
+	const char *end = m->target + strcspn(m->target, ", \t");
+
+	return end[-1] == 'a' ? GSB_PTX_MAX_SHARED_ARCH : GSB_PTX_MAX_SHARED;
+}
+
+/* At most, with all padding; UINT64_MAX when it is more than that. */
+static uint64_t sum_shared(struct gsb_ptx_var *const *vars, uint32_t n, uint64_t sum)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (vars[i]->space == GSB_PTX_SPACE_SHARED &&
+		    gsb_add_overflows(sum, vars[i]->size_bytes + vars[i]->align, &sum))
+			return UINT64_MAX;
+	}
+	return sum;
+}
+
+static int check_entry(const struct gsb_ptx_module *m, const struct gsb_ptx_func *f, uint64_t most,
+		       char *log, size_t log_size)
+{
+	struct gsb_ptx_kernel k = {.entry = f};
+	struct gsb_arena scratch;
+	int err;
+
+	gsb_arena_init(&scratch, GSB_PTX_MAX_ARENA_BYTES);
+	err = reach(m, &scratch, &k);
+	gsb_arena_finish(&scratch);
+	if (err || k.static_shared_bytes <= most)
+		return err;
+	snprintf(
+		log, log_size,
+		"kernel %s: line %u: too much static shared memory: %llu bytes, %llu are the most; "
+		"what is more must be dynamic",
+		f->name, f->line, (unsigned long long)k.static_shared_bytes,
+		(unsigned long long)most);
+	return -EILSEQ;
+}
+
+int gsb_ptx_check_shared(const struct gsb_ptx_module *m, char *log, size_t log_size)
+{
+	uint64_t sum = sum_shared(m->vars, m->n_vars, 0), most = most_shared(m);
+
+	for (uint32_t i = 0; i < m->n_funcs && sum <= most; i++)
+		sum = sum_shared(m->funcs[i]->vars, m->funcs[i]->n_vars, sum);
+	for (uint32_t i = 0; i < m->n_funcs && sum > most; i++) {
+		const struct gsb_ptx_func *f = m->funcs[i];
+		int err = f->is_entry && f->has_body ? check_entry(m, f, most, log, log_size) : 0;
+
+		if (err)
+			return err;
+	}
 	return 0;
 }

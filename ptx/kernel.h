@@ -9,6 +9,11 @@
 
 #include "ptx/ptx.h"
 
+/* Static shared memory of a block: what the compiler takes, for any target and for those of one architecture only
+ * (sm_90a). */
+#define GSB_PTX_MAX_SHARED	((uint64_t)48 << 10)
+#define GSB_PTX_MAX_SHARED_ARCH ((uint64_t)227 << 10)
+
 struct gsb_ptx_shared {
 	const struct gsb_ptx_var *var;
 	uint64_t offset; /* in the block's shared memory; all unsized ones share dynamic_offset */
@@ -26,6 +31,7 @@ struct gsb_ptx_kernel {
 	uint64_t local_bytes;	 /* deepest chain of frames without recursion */
 	uint64_t const_bytes;	 /* .const variables of the module */
 	uint32_t regs;		 /* estimate, the largest of the functions; live.h */
+	uint32_t target_sm;	 /* the module's: 75 */
 	uint32_t max_threads;	 /* .maxntid or .reqntid, multiplied; 0 = no limit given */
 	bool recursive;		 /* a cycle of calls */
 	bool indirect; /* an indirect call: all functions whose address is taken are reachable */
@@ -41,5 +47,14 @@ struct gsb_ptx_kernel {
  */
 int gsb_ptx_kernel_build(const struct gsb_ptx_module *m, const struct gsb_ptx_func *entry,
 			 struct gsb_arena *arena, struct gsb_ptx_kernel *out);
+
+/**
+ * gsb_ptx_check_shared() - does a block hold the static shared memory of every entry?
+ * @log: when not, one line: which entry, how much, what to do
+ *
+ * Context: pure; next to nothing when all variables of the module together are small enough.
+ * Return: 0, -EILSEQ (one has too much), -ENOMEM.
+ */
+int gsb_ptx_check_shared(const struct gsb_ptx_module *m, char *log, size_t log_size);
 
 #endif

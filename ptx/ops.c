@@ -13,22 +13,25 @@
 #include "base/compiler.h"
 #include "ptx/matrix.h"
 
-/* R(x) in ops.def: the field is allowed and must be set. The upper half of 64 bits says "must". */
+/* R(x) in ops.def: the field is allowed and must be set. The upper half of 128 bits says "must". */
+typedef unsigned __int128 modifiers;
 #undef R
-#define R(f) ((uint64_t)M_##f << 32 | M_##f)
+#define R(f) ((modifiers)M_##f << 64 | M_##f)
+#define FORM(id, operands, type1, type2, mods)                             \
+	.op = GSB_PTX_OP_##id, .shape = operands, .types = (type1),        \
+	.types2 = (type2), .fields = (uint64_t)(modifiers)(mods),          \
+	.needed = (uint64_t)((modifiers)(mods) >> 64)
 
-const struct gsb_ptx_op_row gsb_ptx_op_rows[GSB_PTX_N_OPS] = {
+const struct gsb_ptx_op_row gsb_ptx_op_rows[] = {
 	[GSB_PTX_OP_UNSUPPORTED] = {.name = "unsupported"},
-#define GSB_PTX_OP(id, spelling, cls, operands, type1, type2, mods) \
-	[GSB_PTX_OP_##id] = {.name = spelling,                      \
-			     .shape = operands,                     \
-			     .class = GSB_PTX_CLASS_##cls,          \
-			     .types = (type1),                      \
-			     .types2 = (type2),                     \
-			     .fields = (uint32_t)(mods),            \
-			     .needed = (uint32_t)((uint64_t)(mods) >> 32)},
+#define GSB_PTX_OP(id, spelling, cls, ...) \
+	[GSB_PTX_OP_##id] = {              \
+		.name = spelling, .class = GSB_PTX_CLASS_##cls, FORM(id, __VA_ARGS__)},
+#include "ptx/ops.def"
+#define GSB_PTX_ALSO(id, ...) {FORM(id, __VA_ARGS__)},
 #include "ptx/ops.def"
 };
+const unsigned int gsb_ptx_n_op_rows = GSB_ARRAY_LEN(gsb_ptx_op_rows);
 
 static const struct {
 	const char *name;
@@ -85,8 +88,9 @@ static const struct {
 #include "ptx/words.def"
 };
 
-static_assert(GSB_PTX_N_TYPES <= 32, "type sets are 32 bits");
-static_assert(GSB_PTX_FIELD_FLAGS + GSB_PTX_N_FLAGS <= 32, "field sets are 32 bits");
+static_assert(GSB_PTX_N_TYPES <= 64, "type sets are 64 bits");
+static_assert(GSB_PTX_FIELD_FLAGS + GSB_PTX_N_FLAGS <= 64, "field sets are 64 bits");
+static_assert(GSB_PTX_N_FLAGS <= 32, "the flags of an instruction are 32 bits");
 static_assert(GSB_PTX_N_WORDS <= 256, "words are kept in a byte");
 
 const char *gsb_ptx_op_name(enum gsb_ptx_op op)
@@ -99,9 +103,9 @@ enum gsb_ptx_class gsb_ptx_op_class(enum gsb_ptx_op op)
 	return gsb_ptx_op_rows[op].class;
 }
 
-const char *gsb_ptx_op_shape(enum gsb_ptx_op op)
+const char *gsb_ptx_insn_shape(const struct gsb_ptx_insn *insn)
 {
-	return gsb_ptx_op_rows[op].shape;
+	return gsb_ptx_op_rows[insn->row].shape;
 }
 
 const char *gsb_ptx_type_name(enum gsb_ptx_type type)
@@ -155,6 +159,13 @@ static bool same(const char *name, const char *word, size_t len)
 }
 
 /* Whole words only: "barrier.sync" does not begin with "bar". */
+static bool begins(const char *spelling, size_t len, const char *with)
+{
+	size_t n = strlen(with);
+
+	return n <= len && !memcmp(with, spelling, n) && (n == len || spelling[n] == '.');
+}
+
 enum gsb_ptx_op gsb_ptx_op_lookup(const char *spelling, size_t len, size_t *used)
 {
 	enum gsb_ptx_op best = GSB_PTX_OP_UNSUPPORTED;
@@ -163,15 +174,30 @@ enum gsb_ptx_op gsb_ptx_op_lookup(const char *spelling, size_t len, size_t *used
 	for (size_t i = 0; i < GSB_ARRAY_LEN(spellings); i++) {
 		size_t n = strlen(spellings[i].name);
 
-		if (n <= best_len || n > len || memcmp(spellings[i].name, spelling, n))
-			continue;
-		if (n < len && spelling[n] != '.')
+		if (n <= best_len || !begins(spelling, len, spellings[i].name))
 			continue;
 		best = spellings[i].op;
 		best_len = n;
 	}
 	*used = best_len;
 	return best;
+}
+
+const char *gsb_ptx_refused_what(const char *spelling)
+{
+	static const struct {
+		const char *name, *what;
+	} refused[] = {
+#define GSB_PTX_REFUSED(name, what) {name, what},
+#include "ptx/ops.def"
+	};
+	size_t len = strcspn(spelling, " \t\n\r");
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(refused); i++) {
+		if (begins(spelling, len, refused[i].name))
+			return refused[i].what;
+	}
+	return NULL;
 }
 
 enum gsb_ptx_type gsb_ptx_type_lookup(const char *word, size_t len)
@@ -185,7 +211,9 @@ enum gsb_ptx_type gsb_ptx_type_lookup(const char *word, size_t len)
 
 enum gsb_ptx_space gsb_ptx_space_lookup(const char *word, size_t len)
 {
-	const char *sub = memchr(word, ':', len); /* param::entry is what it begins with */
+	const char *sub =
+		memchr(word, ':', len); /* shared::cta and param::entry are what they begin with;
+					   a cluster is one block */
 
 	if (sub && (!strncmp(sub, "::cta", len - (size_t)(sub - word)) ||
 		    !strncmp(sub, "::cluster", len - (size_t)(sub - word)) ||
@@ -241,14 +269,21 @@ bool gsb_ptx_sreg_lookup(const char *word, size_t len, uint8_t *sreg, uint8_t *a
 
 bool gsb_ptx_shape_is_def(char letter)
 {
-	return letter && strchr("dwrqQSVMcX", letter);
+	return letter && strchr("dwrqQSVMcXF", letter);
 }
 
 /* What each operation of atom and red works on. */
-static uint32_t atom_types(enum gsb_ptx_word sub)
+static uint64_t atom_types(const struct gsb_ptx_insn *in)
 {
+	enum gsb_ptx_word sub = in->sub;
+
+	if (in->vec > 1)
+		return sub == GSB_PTX_SUB_ADD		       ? T_F32 | T_F16 | T_16X2
+		       : sub == GSB_PTX_SUB_MIN || sub == GSB_PTX_SUB_MAX ? T_F16 | T_16X2
+								      : 0;
+
 	switch (sub) {
-	case GSB_PTX_SUB_ADD: return T_I32_64 | T_F | T_F16;
+	case GSB_PTX_SUB_ADD: return T_I32_64 | T_F | T_F16 | T_16X2;
 	case GSB_PTX_SUB_MIN:
 	case GSB_PTX_SUB_MAX: return T_I32_64;
 	case GSB_PTX_SUB_INC:
@@ -274,15 +309,55 @@ static bool shared_ok(uint8_t space)
 	return space == GSB_PTX_SPACE_GENERIC || space == GSB_PTX_SPACE_SHARED;
 }
 
+/* Small floats: .relu and .satfinite with two roundings only. RNA is for tf32, which has but three. */
+static bool cvt_ok(const struct gsb_ptx_insn *in, uint64_t type, uint64_t type2)
+{
+	bool nearest_or_zero = in->rnd == GSB_PTX_RND_RN || in->rnd == GSB_PTX_RND_RZ;
+
+	if (type == T_TF32)
+		return nearest_or_zero ||
+		       (in->rnd == GSB_PTX_RND_RNA && !(in->flags & GSB_PTX_F_RELU));
+	if (type & T_16X2 && type2 == T_F32)
+		return nearest_or_zero;
+	if (in->flags & (GSB_PTX_F_RELU | GSB_PTX_F_SATFINITE) && type & T_F16)
+		return nearest_or_zero;
+	return in->rnd != GSB_PTX_RND_RNA;
+}
+
+static bool video_ok(const struct gsb_ptx_insn *in)
+{
+	bool plain = in->op <= GSB_PTX_OP_VSET;
+
+	switch (in->op) {
+	case GSB_PTX_OP_VMAD: return !(in->flags & GSB_PTX_F_SHR7) || !(in->flags & GSB_PTX_F_SHR15);
+	case GSB_PTX_OP_VSHL:
+	case GSB_PTX_OP_VSHR:
+		if (in->type[2] != GSB_PTX_TYPE_U32 ||
+		    !(in->flags & GSB_PTX_F_CLAMP) == !(in->flags & GSB_PTX_F_WRAP))
+			return false;
+		break;
+	default: break;
+	}
+	if (in->cmp && in->cmp > GSB_PTX_CMP_GE)
+		return false;
+	if (!plain)
+		return !in->sub || (in->sub == GSB_PTX_SUB_ADD && !(in->flags & GSB_PTX_F_SAT));
+	return !in->sub || (in->sub >= GSB_PTX_SUB_ADD && in->sub <= GSB_PTX_SUB_MAX);
+}
+
 /* Rules between type and modifier that a row cannot say. */
 static bool combination_ok(const struct gsb_ptx_insn *in)
 {
-	uint32_t type = 1u << in->type[0];
+	uint64_t type = UINT64_C(1) << in->type[0], type2 = UINT64_C(1) << in->type[1];
 
+	if (in->op != GSB_PTX_OP_CVT && in->rnd > GSB_PTX_RND_RP)
+		return false;
+	if (in->op >= GSB_PTX_OP_VADD && in->op <= GSB_PTX_OP_VSET4)
+		return video_ok(in);
 	switch (in->op) {
 	case GSB_PTX_OP_MUL:
 	case GSB_PTX_OP_MAD:
-		if (type & T_F)
+		if (gsb_ptx_type_is_float(in->type[0]))
 			return !in->mul;
 		return in->mul &&
 		       (in->mul != GSB_PTX_MUL_WIDE || gsb_ptx_type_bytes(in->type[0]) <= 4);
@@ -291,24 +366,38 @@ static bool combination_ok(const struct gsb_ptx_insn *in)
 	case GSB_PTX_OP_MAD24:
 	case GSB_PTX_OP_DP2A: return in->mul != GSB_PTX_MUL_WIDE;
 	case GSB_PTX_OP_ST: return in->space != GSB_PTX_SPACE_CONST;
-	case GSB_PTX_OP_ATOM: return atom_space_ok(in->space) && type & atom_types(in->sub);
+	case GSB_PTX_OP_ATOM: return atom_space_ok(in->space) && type & atom_types(in);
 	case GSB_PTX_OP_RED:
 		return atom_space_ok(in->space) && in->sub != GSB_PTX_SUB_CAS &&
-		       in->sub != GSB_PTX_SUB_EXCH && type & atom_types(in->sub);
+		       in->sub != GSB_PTX_SUB_EXCH && type & atom_types(in);
 	case GSB_PTX_OP_REDUX:
 		return (in->sub >= GSB_PTX_SUB_AND && in->sub <= GSB_PTX_SUB_XOR)
 			       ? type == T_B32
 			       : in->sub <= GSB_PTX_SUB_MAX && type & T_I32;
+	case GSB_PTX_OP_MIN:
+	case GSB_PTX_OP_MAX: return !(in->flags & GSB_PTX_F_RELU) || !(type & GSB_PTX_TYPE_BIT(U16X2));
+	case GSB_PTX_OP_LOP3: return !in->sub || in->sub == GSB_PTX_SUB_AND || in->sub == GSB_PTX_SUB_OR;
+	case GSB_PTX_OP_CVT: return cvt_ok(in, type, type2);
+	case GSB_PTX_OP_CVT_PACK: return type2 == T_S32 && (type & T_I16 || in->type[2] == GSB_PTX_TYPE_B32);
 	case GSB_PTX_OP_BAR_RED:
 	case GSB_PTX_OP_BARRIER_RED: return type == (in->sub == GSB_PTX_SUB_POPC ? T_U32 : T_PRED);
 	case GSB_PTX_OP_VOTE: return type == (in->mode == GSB_PTX_MODE_BALLOT ? T_B32 : T_PRED);
 	case GSB_PTX_OP_CP_ASYNC_ARRIVE:
 	case GSB_PTX_OP_CP_ASYNC_ARRIVE_NOINC: return shared_ok(in->space);
+	case GSB_PTX_OP_SULD_1D ... GSB_PTX_OP_SUST_A2D:
+		return (in->flags & GSB_PTX_F_CLAMP
+				? !in->mode
+				: in->mode == GSB_PTX_MODE_TRAP || in->mode == GSB_PTX_MODE_ZERO) &&
+		       in->vec <= 4;
 	case GSB_PTX_OP_SETP:
-	case GSB_PTX_OP_SET: return !in->sub || in->sub <= GSB_PTX_SUB_XOR;
+	case GSB_PTX_OP_SET:
+		return (!in->sub || in->sub <= GSB_PTX_SUB_XOR) &&
+		       (!(type & T_16X2) || type == type2) &&
+		       (!((type | type2) & T_BFLOAT) || !(in->flags & GSB_PTX_F_FTZ));
 	default:
-		return in->op < GSB_PTX_OP_MBAR_INIT || in->op > GSB_PTX_OP_MBAR_PENDING ||
-		       shared_ok(in->space);
+		if (in->op >= GSB_PTX_OP_MBAR_INIT && in->op <= GSB_PTX_OP_MBAR_PENDING)
+			return shared_ok(in->space);
+		return gsb_ptx_op_class(in->op) != GSB_PTX_CLASS_TEX || in->vec == 4;
 	}
 }
 
@@ -338,18 +427,21 @@ static uint8_t *word_field(struct gsb_ptx_insn *in, enum gsb_ptx_field field)
  * fields of the row are looked at: so "lo" is a comparison in setp and half a product in mul.
  */
 static bool decode_word(const struct gsb_ptx_op_row *row, const char *w, size_t len,
-			struct gsb_ptx_insn *in, uint32_t *set)
+			struct gsb_ptx_insn *in, uint64_t *set)
 {
 	for (int i = 1; i < GSB_PTX_N_WORDS; i++) {
-		uint32_t bit = 1u << words[i].field;
+		uint64_t bit = UINT64_C(1) << words[i].field;
+		uint64_t only_rn = row->fields & GSB_PTX_FIELD_BIT(ONLY_RN);
 
 		if (!(row->fields & bit) || !same(words[i].name, w, len))
 			continue;
-		*set |= bit;
+		if (bit == M_RND && only_rn && i != GSB_PTX_RND_RN)
+			return false;
+		*set |= bit | (bit == M_RND ? only_rn : 0);
 		return set_word(word_field(in, words[i].field), i);
 	}
 	for (int i = 0; i < GSB_PTX_N_FLAGS; i++) {
-		uint32_t bit = 1u << (GSB_PTX_FIELD_FLAGS + i);
+		uint64_t bit = UINT64_C(1) << (GSB_PTX_FIELD_FLAGS + i);
 
 		if (!(row->fields & bit) || !same(flags[i], w, len))
 			continue;
@@ -368,10 +460,10 @@ static bool decode_word(const struct gsb_ptx_op_row *row, const char *w, size_t 
 static bool decode_type(const struct gsb_ptx_op_row *row, enum gsb_ptx_type type,
 			struct gsb_ptx_insn *in)
 {
-	int nth = in->type[0] != GSB_PTX_TYPE_NONE;
-	uint32_t allowed = nth ? row->types2 : row->types;
+	int nth = !in->type[0] ? 0 : !in->type[1] ? 1 : 2, n = row->fields & M_TYPE3 ? 3 : 2;
+	uint64_t allowed = nth ? row->types2 : row->types;
 
-	if (in->type[1] || !(allowed & 1u << type))
+	if (nth == n || in->type[n - 1] || !(allowed & UINT64_C(1) << type))
 		return false;
 	in->type[nth] = (uint8_t)type;
 	return true;
@@ -386,7 +478,7 @@ static uint8_t vector_width(const char *w, size_t len)
 }
 
 static bool decode_modifier(const struct gsb_ptx_op_row *row, const char *w, size_t len,
-			    struct gsb_ptx_insn *in, uint32_t *set)
+			    struct gsb_ptx_insn *in, uint64_t *set)
 {
 	enum gsb_ptx_type type = gsb_ptx_type_lookup(w, len);
 	enum gsb_ptx_space space = gsb_ptx_space_lookup(w, len);
@@ -399,6 +491,7 @@ static bool decode_modifier(const struct gsb_ptx_op_row *row, const char *w, siz
 	}
 	if (row->fields & M_VEC && in->vec == 1 && vector_width(w, len)) {
 		in->vec = vector_width(w, len);
+		*set |= M_VEC;
 		return true;
 	}
 	return decode_word(row, w, len, in, set);
@@ -411,7 +504,7 @@ static bool decode_modifier(const struct gsb_ptx_op_row *row, const char *w, siz
 static bool decode_modifiers(const struct gsb_ptx_op_row *row, const char *s, size_t len,
 			     struct gsb_ptx_insn *in)
 {
-	uint32_t set = 0;
+	uint64_t set = 0;
 	size_t word;
 
 	for (size_t at = 0; at < len; at += word) {
@@ -421,38 +514,57 @@ static bool decode_modifiers(const struct gsb_ptx_op_row *row, const char *s, si
 		if (s[at] != '.' || !decode_modifier(row, s + at + 1, word - 1, in, &set))
 			return false;
 	}
-	return (set & row->needed) == row->needed && (!row->types || in->type[0]) &&
-	       (!row->types2 || in->type[1]) && combination_ok(in);
+	set |= in->type[2] ? M_TYPE3 : 0;
+	if ((set & row->needed) != row->needed || (row->types && !in->type[0]) ||
+	    (row->types2 && !in->type[1]))
+		return false;
+	for (int i = 1; i < 3; i++)
+		in->type[i] = in->type[i] ? in->type[i] : in->type[i - 1];
+	return combination_ok(in);
+}
+
+/* The first form of the opcode that takes all of it. */
+static bool decode_as(enum gsb_ptx_op op, const char *s, size_t len, struct gsb_ptx_insn *out)
+{
+	for (unsigned int i = op; i < gsb_ptx_n_op_rows; i = i < GSB_PTX_N_OPS ? GSB_PTX_N_OPS : i + 1) {
+		struct gsb_ptx_insn in = {.vec = 1, .op = (uint16_t)op, .row = (uint16_t)i};
+
+		if (gsb_ptx_op_rows[i].op == op && decode_modifiers(&gsb_ptx_op_rows[i], s, len, &in)) {
+			*out = in;
+			return true;
+		}
+	}
+	return false;
 }
 
 /* What is understood there by matrix.c; the space is for the check of the address. */
-static bool decode_matrix(const char *spelling, size_t len, struct gsb_ptx_insn *in)
+static bool decode_matrix(enum gsb_ptx_op op, const char *spelling, size_t len,
+			  struct gsb_ptx_insn *in)
 {
 	struct gsb_ptx_matrix m;
 
 	if (!gsb_ptx_matrix_decode(spelling, len, &m))
 		return false;
-	in->space = m.space;
+	*in = (struct gsb_ptx_insn){
+		.vec = 1, .op = (uint16_t)op, .row = (uint16_t)op, .space = m.space};
 	return true;
 }
 
 bool gsb_ptx_insn_decode(const char *spelling, size_t len, struct gsb_ptx_insn *insn)
 {
-	struct gsb_ptx_insn in = {.vec = 1, .guard = GSB_PTX_NONE};
+	struct gsb_ptx_insn in;
 	size_t used;
+	enum gsb_ptx_op op = gsb_ptx_op_lookup(spelling, len, &used);
 
-	in.op = (uint16_t)gsb_ptx_op_lookup(spelling, len, &used);
-	if (!in.op || (gsb_ptx_op_class(in.op) == GSB_PTX_CLASS_MATRIX
-			       ? !decode_matrix(spelling, len, &in)
-			       : !decode_modifiers(&gsb_ptx_op_rows[in.op], spelling + used,
-						   len - used, &in))) {
+	if (!op || (gsb_ptx_op_class(op) == GSB_PTX_CLASS_MATRIX
+			    ? !decode_matrix(op, spelling, len, &in)
+			    : !decode_as(op, spelling + used, len - used, &in))) {
 		insn->op = GSB_PTX_OP_UNSUPPORTED;
 		return false;
 	}
-	if (!in.type[1])
-		in.type[1] = in.type[0];
 	/* The caller has set guard and place already: only what a spelling says is written. */
 	insn->op = in.op;
+	insn->row = in.row;
 	memcpy(insn->type, in.type, sizeof(in.type));
 	insn->space = in.space;
 	insn->vec = in.vec;
@@ -473,21 +585,27 @@ static void visit(uint32_t reg, gsb_ptx_reg_fn *fn, void *ctx)
 		fn(ctx, reg);
 }
 
+static void visit_elems(const struct gsb_ptx_operand *o, gsb_ptx_reg_fn *fn, void *ctx)
+{
+	for (int i = 0; i < o->n; i++) {
+		if (o->elems[i].kind == GSB_PTX_OPERAND_REG)
+			visit(o->elems[i].reg, fn, ctx);
+	}
+}
+
 static void visit_operand(const struct gsb_ptx_operand *o, gsb_ptx_reg_fn *fn, void *ctx)
 {
 	switch (o->kind) {
-	case GSB_PTX_OPERAND_REG:
-	case GSB_PTX_OPERAND_ADDR: visit(o->reg, fn, ctx); break;
+	case GSB_PTX_OPERAND_REG: visit(o->reg, fn, ctx); break;
+	case GSB_PTX_OPERAND_ADDR:
+		visit(o->reg, fn, ctx);
+		visit_elems(o, fn, ctx);
+		break;
 	case GSB_PTX_OPERAND_PAIR:
 		visit(o->reg, fn, ctx);
 		visit(o->reg2, fn, ctx);
 		break;
-	case GSB_PTX_OPERAND_VEC:
-		for (int i = 0; i < o->n; i++) {
-			if (o->elems[i].kind == GSB_PTX_OPERAND_REG)
-				visit(o->elems[i].reg, fn, ctx);
-		}
-		break;
+	case GSB_PTX_OPERAND_VEC: visit_elems(o, fn, ctx); break;
 	default: break;
 	}
 }
@@ -495,7 +613,7 @@ static void visit_operand(const struct gsb_ptx_operand *o, gsb_ptx_reg_fn *fn, v
 /* Results come first in every shape, and no shape has an optional result. */
 static uint32_t n_results(const struct gsb_ptx_insn *insn)
 {
-	const char *shape = gsb_ptx_op_rows[insn->op].shape;
+	const char *shape = gsb_ptx_insn_shape(insn);
 	uint32_t n = 0;
 
 	while (n < insn->n_operands && gsb_ptx_shape_is_def(shape[n]))

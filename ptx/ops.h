@@ -7,7 +7,7 @@
 
 #include "ptx/ptx.h"
 
-#define GSB_PTX_TYPE_BIT(t) (1u << GSB_PTX_TYPE_##t)
+#define GSB_PTX_TYPE_BIT(t) (UINT64_C(1) << GSB_PTX_TYPE_##t)
 
 /* What ops.def calls the sets of types. */
 #define T_PRED	 GSB_PTX_TYPE_BIT(PRED)
@@ -28,7 +28,22 @@
 #define T_F32	 GSB_PTX_TYPE_BIT(F32)
 #define T_F	 (T_F32 | GSB_PTX_TYPE_BIT(F64))
 #define T_LDST	 (T_I8_64 | T_B16_64 | T_F | T_F16 | GSB_PTX_TYPE_BIT(B8) | T_B128)
-#define T_ATOM	 (T_I32_64 | T_B16_64 | T_B128 | T_F | T_F16)
+#define T_ATOM	 (T_I32_64 | T_B16_64 | T_B128 | T_F | T_F16 | T_16X2)
+#define T_I16	 (GSB_PTX_TYPE_BIT(U16) | GSB_PTX_TYPE_BIT(S16))
+#define T_I16_32 (T_I16 | T_I32)
+#define T_I16X2	 (GSB_PTX_TYPE_BIT(U16X2) | GSB_PTX_TYPE_BIT(S16X2))
+#define T_I2_8                                                                        \
+	(GSB_PTX_TYPE_BIT(U2) | GSB_PTX_TYPE_BIT(S2) | GSB_PTX_TYPE_BIT(U4) |         \
+	 GSB_PTX_TYPE_BIT(S4) | GSB_PTX_TYPE_BIT(U8) | GSB_PTX_TYPE_BIT(S8))
+#define T_F16X2	 GSB_PTX_TYPE_BIT(F16X2)
+#define T_HALF	 (GSB_PTX_TYPE_BIT(F16) | T_F16X2)
+#define T_BFLOAT (GSB_PTX_TYPE_BIT(BF16) | GSB_PTX_TYPE_BIT(BF16X2))
+#define T_16X2	 (T_F16X2 | GSB_PTX_TYPE_BIT(BF16X2))
+#define T_8X2	 (GSB_PTX_TYPE_BIT(E4M3X2) | GSB_PTX_TYPE_BIT(E5M2X2))
+#define T_TF32	 GSB_PTX_TYPE_BIT(TF32)
+#define T_TEXEL	 (T_I32 | T_F32)
+#define T_TEXPOS (T_S32 | T_F32) /* coordinates */
+#define T_SURF	 (GSB_PTX_TYPE_BIT(B8) | T_B16_64)
 
 /* Fields that a modifier may set: one bit each, and R() for those that must be set. */
 enum gsb_ptx_field {
@@ -42,11 +57,13 @@ enum gsb_ptx_field {
 	GSB_PTX_FIELD_SPACE,
 	GSB_PTX_FIELD_VEC,
 	GSB_PTX_FIELD_HINT,
+	GSB_PTX_FIELD_ONLY_RN, /* beside RND */
+	GSB_PTX_FIELD_TYPE3,
 	GSB_PTX_FIELD_FLAGS, /* first of the flags, in the order of words.def */
 };
 
-#define GSB_PTX_FIELD_BIT(f)	  (1u << GSB_PTX_FIELD_##f)
-#define GSB_PTX_FIELD_FLAG_BIT(f) (1u << (GSB_PTX_FIELD_FLAGS + GSB_PTX_FLAG_BIT_##f))
+#define GSB_PTX_FIELD_BIT(f)	  (UINT64_C(1) << GSB_PTX_FIELD_##f)
+#define GSB_PTX_FIELD_FLAG_BIT(f) (UINT64_C(1) << (GSB_PTX_FIELD_FLAGS + GSB_PTX_FLAG_BIT_##f))
 
 #define M_RND	   GSB_PTX_FIELD_BIT(RND)
 #define M_CMP	   GSB_PTX_FIELD_BIT(CMP)
@@ -58,6 +75,8 @@ enum gsb_ptx_field {
 #define M_SPACE	   GSB_PTX_FIELD_BIT(SPACE)
 #define M_VEC	   GSB_PTX_FIELD_BIT(VEC)
 #define M_HINT	   GSB_PTX_FIELD_BIT(HINT)
+#define M_RN	   (M_RND | GSB_PTX_FIELD_BIT(ONLY_RN))
+#define M_TYPE3	   GSB_PTX_FIELD_BIT(TYPE3)
 #define M_SAT	   GSB_PTX_FIELD_FLAG_BIT(SAT)
 #define M_FTZ	   GSB_PTX_FIELD_FLAG_BIT(FTZ)
 #define M_APPROX   GSB_PTX_FIELD_FLAG_BIT(APPROX)
@@ -73,18 +92,29 @@ enum gsb_ptx_field {
 #define M_NC	   GSB_PTX_FIELD_FLAG_BIT(NC)
 #define M_NOFTZ	   GSB_PTX_FIELD_FLAG_BIT(NOFTZ)
 #define M_NANPROP  GSB_PTX_FIELD_FLAG_BIT(NANPROP)
+#define M_RELU	   GSB_PTX_FIELD_FLAG_BIT(RELU)
+#define M_SATFINITE GSB_PTX_FIELD_FLAG_BIT(SATFINITE)
+#define M_XORSIGN  GSB_PTX_FIELD_FLAG_BIT(XORSIGN)
+#define M_ABS	   GSB_PTX_FIELD_FLAG_BIT(ABS)
+#define M_POLICY   GSB_PTX_FIELD_FLAG_BIT(POLICY)
+#define M_PO	   GSB_PTX_FIELD_FLAG_BIT(PO)
+#define M_SHR7	   GSB_PTX_FIELD_FLAG_BIT(SHR7)
+#define M_SHR15	   GSB_PTX_FIELD_FLAG_BIT(SHR15)
 
 #define GSB_PTX_SHAPE_MAX 8 /* letters of a row, the NUL included */
 
 struct gsb_ptx_op_row {
-	const char *name;
+	const char *name; /* of an opcode's own row */
 	char shape[GSB_PTX_SHAPE_MAX];
 	uint8_t class;		 /* enum gsb_ptx_class */
-	uint32_t types, types2;	 /* sets of 1 << enum gsb_ptx_type; 0 = the opcode names none */
-	uint32_t fields, needed; /* sets of 1 << enum gsb_ptx_field */
+	uint16_t op;		 /* enum gsb_ptx_op */
+	uint64_t types, types2;	 /* sets of 1 << enum gsb_ptx_type; 0 = the opcode names none */
+	uint64_t fields, needed; /* sets of 1 << enum gsb_ptx_field */
 };
 
-extern const struct gsb_ptx_op_row gsb_ptx_op_rows[GSB_PTX_N_OPS];
+/* Each opcode's own row at its number, then the further forms. */
+extern const struct gsb_ptx_op_row gsb_ptx_op_rows[];
+extern const unsigned int gsb_ptx_n_op_rows;
 
 /*
  * The opcode that a spelling begins with, words separated by dots: the longest that is in the

@@ -61,6 +61,7 @@ enum gsb_ptx_class {
 	GSB_PTX_CLASS_CVT,
 	GSB_PTX_CLASS_MEM,
 	GSB_PTX_CLASS_ATOM,
+	GSB_PTX_CLASS_TEX,
 	GSB_PTX_CLASS_FENCE,
 	GSB_PTX_CLASS_BARRIER,
 	GSB_PTX_CLASS_WARP,
@@ -181,7 +182,7 @@ enum gsb_ptx_operand_kind {
 	GSB_PTX_OPERAND_SREG, /* sreg, axis */
 	GSB_PTX_OPERAND_VAR,  /* address of var, + imm; in a call list: the parameter itself */
 	GSB_PTX_OPERAND_FUNC, /* func: address, or call target */
-	GSB_PTX_OPERAND_ADDR, /* [reg + imm], [var + imm], [imm] */
+	GSB_PTX_OPERAND_ADDR, /* [reg + imm], [var + imm], [imm]; of textures [reg, elems[n]] */
 	GSB_PTX_OPERAND_VEC,  /* elems[n]: REG, IMM, NONE */
 	GSB_PTX_OPERAND_LABEL, /* label: index into func->labels */
 	GSB_PTX_OPERAND_TABLE, /* table: index into func->tables */
@@ -199,8 +200,11 @@ struct gsb_ptx_operand {
 	uint8_t form; /* IMM */
 	uint8_t sreg; /* SREG */
 	uint8_t axis; /* SREG: 0..3 for .x .y .z .w, or the number of %envreg */
-	uint8_t n;    /* VEC */
-	bool negated; /* !p */
+	uint8_t n;    /* VEC; ADDR: coordinates, 0 but for textures and surfaces */
+	char negated; /* '!' of !p, '-' of -r in vmad; 0 = neither */
+	char part;    /* REG of a video instruction: 'b' or 'h' for r.b3210, r.h1; 0 = all of it */
+	uint8_t n_parts;
+	uint16_t parts; /* their numbers, 4 bits each, the last one written lowest */
 	uint32_t reg; /* REG, PAIR; ADDR: the base register or GSB_PTX_NONE */
 	uint32_t reg2;
 	uint32_t label;			 /* LABEL */
@@ -229,8 +233,9 @@ struct gsb_ptx_call {
 
 struct gsb_ptx_insn {
 	uint16_t op;	 /* enum gsb_ptx_op */
-	uint8_t type[2]; /* as written: result first (cvt.f32.s32: F32, S32); one named: type[1] ==
-			    type[0] */
+	uint16_t row;	 /* of ops.def: the form of the opcode */
+	uint8_t type[3]; /* as written: result first (cvt.f32.s32: F32, S32); those not named are as
+			    the last that is */
 	uint8_t space;	 /* enum gsb_ptx_space */
 	uint8_t vec;	 /* 1, 2, 4, 8 */
 	uint8_t rnd, cmp, sub, mode, mul, sem, scope; /* enum gsb_ptx_word, or 0 */
@@ -353,7 +358,9 @@ const struct gsb_ptx_var *gsb_ptx_find_var(const struct gsb_ptx_module *m, const
 /* What ops.def and words.def say. Spellings are without the dot; "" for 0. */
 const char *gsb_ptx_op_name(enum gsb_ptx_op op);
 enum gsb_ptx_class gsb_ptx_op_class(enum gsb_ptx_op op);
-const char *gsb_ptx_op_shape(enum gsb_ptx_op op);
+const char *gsb_ptx_insn_shape(const struct gsb_ptx_insn *insn);
+/* Of an unsupported instruction: what it is and what to do without it; NULL when nothing is known of it. */
+const char *gsb_ptx_refused_what(const char *spelling);
 const char *gsb_ptx_type_name(enum gsb_ptx_type type);
 uint32_t gsb_ptx_type_bytes(enum gsb_ptx_type type);
 bool gsb_ptx_type_is_float(enum gsb_ptx_type type);

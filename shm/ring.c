@@ -119,10 +119,11 @@ GSB_COLD void gsb_ring_closed(struct gsb_region_header *header)
 			"descriptors before it calls cuInit, or none that are not its own");
 }
 
+/* The program's errno stays as it is unless something here fails, which only ends what it was asked to begin. */
 bool gsb_ring_doorbell(struct gsb_region_header *header)
 {
 	const uint64_t one = 1;
-	int *error, saved, fd;
+	int fd;
 
 	/* Who takes the flag down rings; the engine is on its way for all that follows until it sleeps again. */
 	if (!atomic_exchange_explicit(&header->engine_sleeps, 0, memory_order_seq_cst))
@@ -130,17 +131,13 @@ bool gsb_ring_doorbell(struct gsb_region_header *header)
 	fd = (int)header->doorbell - 1;
 	if (fd < 0)
 		return true;
-	error = &errno; /* asked for once: that is a call */
-	saved = *error;
 	if (gsb_unlikely(!gsb_keep_has((struct gsb_keep){(int)header->keep - 1}, fd))) {
 		gsb_ring_closed(header);
-		*error = saved;
 		return false;
 	}
 	/* Not write(2) of libc: that is a cancellation point, and the caller may hold the ring's lock. */
-	while (gsb_unlikely(syscall(SYS_write, fd, &one, sizeof(one)) < 0) && *error == EINTR)
+	while (gsb_unlikely(syscall(SYS_write, fd, &one, sizeof(one)) < 0) && errno == EINTR)
 		;
-	*error = saved;
 	return true;
 }
 

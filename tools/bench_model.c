@@ -12,7 +12,7 @@
  * single instances, each solved a few times and the fastest taken, so that the figure is the
  * model's and not the scheduler's. Tables are warm, as they are in an engine.
  */
-#include <getopt.h>
+#include <argp.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -330,51 +330,70 @@ static unsigned measure_row(struct bench *b, unsigned row, unsigned n)
 	return t.worse;
 }
 
-static int usage(int status)
+struct settings {
+	const struct gsb_arch *arch;
+	unsigned instances, seed;
+};
+
+static const struct argp_option options[] = {
+	{"instances", 'n', "N", 0, "mixes of each kind, 1 to 1000 (default 500)", 0},
+	{"arch", 'a', "GPU", 0, "a name that \"gsb-model arch\" lists (default h200)", 0},
+	{"seed", 's', "N", 0, "of the random mixes, from 1 (default 1)", 0},
+	{0},
+};
+
+static unsigned number(const char *option, const char *arg, unsigned long max,
+		       struct argp_state *state)
 {
-	fprintf(status ? stderr : stdout,
-		"usage: gsb-bench model [--instances N] [--arch NAME] [--seed N]\n");
-	return status;
+	char *end;
+	unsigned long n = strtoul(arg, &end, 10);
+
+	if (*arg < '0' || *arg > '9' || *end || !n || n > max)
+		argp_error(state, "--%s %s: must be a number from 1 to %lu", option, arg, max);
+	return (unsigned)n;
 }
 
-/* -1 to go on, else the exit status. */
-static int parse(int argc, char **argv, struct bench *b, unsigned *n)
+static error_t on_option(int key, char *arg, struct argp_state *state)
 {
-	static const struct option options[] = {{"instances", required_argument, NULL, 'n'},
-						{"arch", required_argument, NULL, 'a'},
-						{"seed", required_argument, NULL, 's'},
-						{"help", no_argument, NULL, 'h'},
-						{NULL, 0, NULL, 0}};
-	int c;
+	struct settings *s = state->input;
 
-	while ((c = getopt_long(argc, argv, "n:a:s:h", options, NULL)) != -1)
-		switch (c) {
-		case 'n': *n = (unsigned)strtoul(optarg, NULL, 10); break;
-		case 'a': b->arch = gsb_arch_find(optarg); break;
-		case 's': b->rng = (uint32_t)strtoul(optarg, NULL, 10); break;
-		case 'h': return usage(0);
-		default: return usage(2);
-		}
-	return optind == argc && b->arch && *n && *n <= INSTANCES_MAX ? -1 : usage(2);
+	switch (key) {
+	case 'n': s->instances = number("instances", arg, INSTANCES_MAX, state); return 0;
+	case 's': s->seed = number("seed", arg, UINT32_MAX, state); return 0;
+	case 'a':
+		s->arch = gsb_arch_find(arg);
+		if (!s->arch)
+			argp_error(state, "--arch %s: no such GPU; \"gsb-model arch\" lists them",
+				   arg);
+		return 0;
+	case ARGP_KEY_ARG: argp_error(state, "'%s' is no option", arg); return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
 }
 
 int gsb_bench_model(int argc, char **argv)
 {
-	struct bench b = {.arch = gsb_arch_find("h200"), .rng = 1};
-	unsigned n = 500, worse = 0;
-	int status = parse(argc, argv, &b, &n);
+	static const struct argp argp = {
+		.options = options,
+		.parser = on_option,
+		.doc = "How long the models take to plan, on random mixes.",
+	};
+	struct settings set = {gsb_arch_find("h200"), 500, 1};
+	struct bench b = {0};
+	unsigned worse = 0;
 
-	if (status >= 0)
-		return status;
+	argp_parse(&argp, argc, argv, 0, NULL, &set);
+	b.arch = set.arch;
+	b.rng = set.seed;
 	b.work = gsb_plan_work_create();
 	if (!b.work) {
 		fprintf(stderr, "gsb-bench model: no memory\n");
 		return 1;
 	}
 	printf("%-40s %9s %9s %9s %9s %7s   (us, %u instances on %s)\n", "", "fastest", "median",
-	       "99 %", "slowest", "aim", n, b.arch->name);
+	       "99 %", "slowest", "aim", set.instances, b.arch->name);
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(rows); i++)
-		worse += measure_row(&b, i, n);
+		worse += measure_row(&b, i, set.instances);
 	printf("%-40s %9.2f %9s %9s %9.2f           mean 571\n",
 	       "Li, Tu, Zeng 2019, both stages (printed)", 82.0, "", "", 1487.0);
 	gsb_plan_work_destroy(b.work);

@@ -34,7 +34,7 @@
 
 struct arguments {
 	const char *policy, *tenant, *device, *socket, *config;
-	bool fallback, private;
+	bool fallback, private, verbose;
 	char **command;
 };
 
@@ -91,6 +91,45 @@ static void add_to_list(const char *name, const char *item, bool first)
 	free(list);
 }
 
+/* ---- NVIDIA's runtime works with NVIDIA's driver only: on a device of ours, ours stands in for it ---- */
+
+static bool is_emulated(const char *device)
+{
+	return !strncmp(device, "emu:", 4) || !strcmp(device, "emu") || !strcmp(device, "null");
+}
+
+/* A broker that does not answer now is the library's to report. */
+static bool has_emulated_device(const char *socket)
+{
+	struct gsb_answers answers = {0};
+	bool is = !gsb_ask(socket, GSB_QUERY_STATUS, 0, &answers) &&
+		  is_emulated(answers.broker.device);
+
+	gsb_answers_finish(&answers);
+	return is;
+}
+
+/* First of all: the program's own folders may have NVIDIA's. */
+static void put_runtime_in_place(const struct arguments *a)
+{
+	char library[PATH_BYTES];
+
+	if (!locate("cudart/lib/libcudart.so.13", GSB_PRIVDIR "/cudart/libcudart.so.13", library)) {
+		fprintf(stderr,
+			"gsbrun: %s is not there: a program with a shared CUDA runtime will get "
+			"NVIDIA's, which needs NVIDIA's driver\n",
+			library);
+		return;
+	}
+	*strrchr(library, '/') = 0;
+	add_to_list("LD_LIBRARY_PATH", library, true);
+	if (a->verbose)
+		fprintf(stderr,
+			"gsbrun: the device is emulated: libcudart.so.12 and .13 are gsbroker's, "
+			"in %s\n",
+			library);
+}
+
 static int prepare_environment(const struct arguments *a, const char *socket)
 {
 	char library[PATH_BYTES], dir[PATH_BYTES];
@@ -115,6 +154,8 @@ static int prepare_environment(const struct arguments *a, const char *socket)
 	add_to_list("LD_PRELOAD", library, false);
 	/* Ours first: a program that opens libcuda.so by name must not find another. */
 	add_to_list("LD_LIBRARY_PATH", dir, true);
+	if (has_emulated_device(socket))
+		put_runtime_in_place(a);
 	setenv("GSB_SOCKET", socket, 1);
 	if (a->tenant)
 		setenv("GSB_TENANT", a->tenant, 1);
@@ -302,6 +343,7 @@ static const struct argp_option options[] = {
 	{"device", 'd', "SPEC", 0, "device of a private broker (default emu:h200)", 0},
 	{"policy", OPT_POLICY, "NAME", 0, "policy of a private broker (default fifo)", 0},
 	{"config", 'c', "FILE", 0, "configuration of a private broker", 0},
+	{"verbose", 'v', NULL, 0, "say what the command finds in place of NVIDIA's libraries", 0},
 	{"fallback", OPT_FALLBACK, NULL, 0, "without a broker, run the command as it is", 0},
 	{0},
 };
@@ -329,6 +371,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 	case 's': a->socket = arg; return 0;
 	case 'd': a->device = arg; return 0;
 	case 'c': a->config = arg; return 0;
+	case 'v': a->verbose = true; return 0;
 	case OPT_POLICY: a->policy = arg; return 0;
 	case OPT_PRIVATE: a->private = true; return 0;
 	case OPT_FALLBACK: a->fallback = true; return 0;

@@ -65,6 +65,16 @@ static int take_message(struct gsb_tenant *t, const struct gsb_msg_host_func *m,
 	return 0;
 }
 
+/*
+ * Nobody holds the other end: the process is ending, closed it, or executes a program that may never call CUDA.
+ * All of the library's descriptors end with an execve; a child that still holds them keeps the tenant as it is.
+ */
+static void on_hangup(struct gsb_tenant *t)
+{
+	gsb_tenant_dismiss(t, CUDA_ERROR_SYSTEM_NOT_READY,
+			   "the program has closed its connection to the broker");
+}
+
 static void read_socket(struct gsb_tenant *t)
 {
 	struct gsb_msg_host_func m;
@@ -74,15 +84,15 @@ static void read_socket(struct gsb_tenant *t)
 		n = gsb_channel_recv(t->socket.fd, &m, sizeof(m), NULL, NULL);
 		if (n == -EAGAIN)
 			return;
-		if (n <= 0 && !is_garbage(n))
-			break;
+		if (n <= 0 && !is_garbage(n)) {
+			on_hangup(t);
+			return;
+		}
 		if (take_message(t, &m, n)) {
 			gsb_tenant_cut(t, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH);
 			return;
 		}
 	}
-	/* The end of file is no death (a child may hold the other end): the pidfd tells. */
-	gsb_watches_remove(t->watches, &t->socket);
 }
 
 static void on_socket(struct gsb_watch *w, uint32_t events)

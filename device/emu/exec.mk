@@ -8,6 +8,8 @@ libemuexec_la_SOURCES = \
 	device/emu/lower/access.c device/emu/lower/access.h device/emu/lower/call.c device/emu/lower/call.h \
 	device/emu/lower/frame.c device/emu/lower/frame.h device/emu/lower/lower.c device/emu/lower/lower.h \
 	device/emu/lower/lowering.c device/emu/lower/lowering.h device/emu/lower/operand.c \
+	device/emu/code/video.h device/emu/lower/video.c device/emu/lower/video.h device/emu/exec/video.c \
+	device/emu/exec/half.h \
 	device/emu/lower/operand.h device/emu/lower/operate.c device/emu/lower/operate.h \
 	device/emu/lower/rows.c device/emu/lower/rows.h device/emu/lower/select.c device/emu/lower/select.h \
 	device/emu/exec/async.c device/emu/exec/async.h device/emu/exec/mbarrier.c device/emu/exec/mbarrier.h \
@@ -15,12 +17,16 @@ libemuexec_la_SOURCES = \
 	device/emu/memory/malloc.c device/emu/memory/malloc.h \
 	device/emu/exec/matrix.c device/emu/lower/matrix.c device/emu/lower/matrix.h \
 	device/emu/exec/stack.c device/emu/exec/stack.h device/emu/lower/stack.c device/emu/lower/stack.h \
+	device/emu/lower/spin.c device/emu/lower/spin.h \
+	device/emu/lower/texture.c device/emu/lower/texture.h \
 	device/emu/exec/alu.h device/emu/exec/block.c device/emu/exec/convert.c device/emu/exec/exec.h \
 	device/emu/exec/fault.c device/emu/exec/fault.h device/emu/exec/flow.c device/emu/exec/guard.c \
 	device/emu/exec/guard.h device/emu/exec/isa.c device/emu/exec/isa.h device/emu/exec/lane.h \
 	device/emu/exec/mem.h device/emu/exec/moves.c device/emu/exec/moves.h device/emu/exec/print.c \
-	device/emu/exec/print.h device/emu/exec/split.c device/emu/exec/split.h device/emu/exec/state.h \
+	device/emu/exec/print.h device/emu/exec/single.h device/emu/exec/split.c device/emu/exec/split.h device/emu/exec/state.h \
 	device/emu/exec/sync.c device/emu/exec/sync.h \
+	device/emu/exec/texel.c device/emu/exec/texel.h \
+	device/emu/exec/texture.c \
 	device/emu/memory/address.h device/emu/memory/fifo.c device/emu/memory/fifo.h \
 	device/emu/memory/storage.c device/emu/memory/storage.h
 emu_handler_flags = $(AM_CFLAGS) -fwrapv -ffp-contract=off -fno-trapping-math -fno-math-errno -Wno-pass-failed
@@ -58,6 +64,16 @@ tests_unit_test_emu_exec_SOURCES = tests/unit/test_emu_exec.c $(emu_harness)
 tests_unit_test_emu_exec_CFLAGS = $(emu_test_cflags)
 tests_unit_test_emu_exec_LDADD = $(emu_test_ldadd)
 
+check_PROGRAMS += tests/unit/test_emu_members
+tests_unit_test_emu_members_SOURCES = tests/unit/test_emu_members.c $(emu_harness)
+tests_unit_test_emu_members_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_members_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_spin
+tests_unit_test_emu_spin_SOURCES = tests/unit/test_emu_spin.c $(emu_harness)
+tests_unit_test_emu_spin_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_spin_LDADD = $(emu_test_ldadd)
+
 check_PROGRAMS += tests/unit/test_emu_warp
 tests_unit_test_emu_warp_SOURCES = tests/unit/test_emu_warp.c $(emu_harness)
 tests_unit_test_emu_warp_CFLAGS = $(emu_test_cflags)
@@ -67,6 +83,12 @@ check_PROGRAMS += tests/unit/test_emu_ops
 tests_unit_test_emu_ops_SOURCES = tests/unit/test_emu_ops.c $(emu_rows) $(emu_harness)
 tests_unit_test_emu_ops_CFLAGS = $(emu_test_cflags)
 tests_unit_test_emu_ops_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_memory
+tests_unit_test_emu_memory_SOURCES = tests/unit/test_emu_memory.c tests/unit/emu_threads.c tests/unit/emu_threads.h \
+	tests/unit/emu_watch.c tests/unit/emu_watch.h $(emu_harness)
+tests_unit_test_emu_memory_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_memory_LDADD = $(emu_test_ldadd)
 
 check_PROGRAMS += tests/unit/test_emu_db
 tests_unit_test_emu_db_SOURCES = tests/unit/test_emu_db.c $(emu_harness)

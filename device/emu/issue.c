@@ -15,6 +15,11 @@
 #include "device/emu/module.h"
 #include "device/emu/space.h"
 
+enum {
+	ENVREG_WORKSPACE_HI = 1,
+	ENVREG_WORKSPACE_LO = 2,
+};
+
 static bool dims_ok(const uint32_t dims[3], uint64_t x_max, uint64_t y_max, uint64_t z_max)
 {
 	return dims[0] && dims[1] && dims[2] && dims[0] <= x_max && dims[1] <= y_max &&
@@ -97,6 +102,30 @@ static void fill_launch(struct gsb_space *space, struct emu_cmd *cmd,
 	launch->max_warps = space->dev->info.arch.max_warps;
 }
 
+/*
+ * What a grid that waits for all its blocks counts them in. Compiled code finds the address, high half
+ * first, in two registers of the driver's, and takes 0 for a launch that may not wait. The layout is that
+ * of the toolkit's cooperative groups.
+ */
+static int give_workspace(struct emu_cmd *cmd, const struct gsb_cmd_launch *l)
+{
+	struct {
+		uint32_t size, barrier;
+	} * workspace;
+	int err;
+
+	if (!l->cooperative)
+		return 0;
+	err = emu_heap_lend(cmd->heap, &cmd->workspace);
+	if (err)
+		return err;
+	workspace = (void *)(uintptr_t)cmd->workspace;
+	workspace->size = sizeof(*workspace);
+	cmd->launch.envreg[ENVREG_WORKSPACE_HI] = (uint32_t)(cmd->workspace >> 32);
+	cmd->launch.envreg[ENVREG_WORKSPACE_LO] = (uint32_t)cmd->workspace;
+	return 0;
+}
+
 static int prepare_launch(struct gsb_space *space, struct emu_cmd *cmd,
 			  const struct gsb_cmd_launch *l)
 {
@@ -115,7 +144,8 @@ static int prepare_launch(struct gsb_space *space, struct emu_cmd *cmd,
 	if (err)
 		return err;
 	fill_launch(space, cmd, l);
-	return copy_params(cmd, l);
+	err = give_workspace(cmd, l);
+	return err ? err : copy_params(cmd, l);
 }
 
 static int check_transfer(const struct gsb_cmd *cmd)

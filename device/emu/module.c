@@ -246,19 +246,36 @@ const char *emu_function_name(struct gsb_module *m, unsigned i)
 	return gsb_code_kernel_name(m->code, i);
 }
 
+/* The first instruction that is in no table: kernel, line, opcode, and what to do without it. */
+static void refuse(const struct gsb_code_kernel *k, char *log, size_t log_size)
+{
+	const struct gsb_ptx_insn *in = k->layout.refused;
+	const char *what = gsb_ptx_refused_what(in->spelling);
+
+	snprintf(log, log_size, "kernel %s: line %u: '%.*s' is not carried by the emulated device: %s",
+		 k->entry->name, in->line, (int)strcspn(in->spelling, " \t\r\n"), in->spelling,
+		 what ? what
+		      : "doc/ptx-coverage.md lists what is; build the kernel without it, or use a real "
+			"GPU");
+}
+
 /* What the interpreter does not see, because it is asked of the launch. */
 static int check_supported(const struct gsb_code_kernel *k, char *log, size_t log_size)
 {
 	const struct gsb_ptx_tuning *t = &k->entry->tuning;
 
 	if (k->layout.refused) {
-		snprintf(log, log_size, "kernel %s: line %u: %s is not supported", k->entry->name,
-			 k->layout.refused->line, k->layout.refused->spelling);
+		refuse(k, log, log_size);
 		return -ENOTSUP;
 	}
-	if (t->explicit_cluster || t->blocks_are_clusters || t->reqnctapercluster[0]) {
-		snprintf(log, log_size, "kernel %s: thread block clusters are not supported",
-			 k->entry->name);
+	/* A launch that asks for more has been refused where it was called. */
+	if (t->reqnctapercluster[0] > 1 || t->reqnctapercluster[1] > 1 ||
+	    t->reqnctapercluster[2] > 1) {
+		snprintf(log, log_size,
+			 "kernel %s: clusters of %ux%ux%u blocks are not carried by the emulated "
+			 "device: build it without .reqnctapercluster (__cluster_dims__), or with 1",
+			 k->entry->name, t->reqnctapercluster[0], t->reqnctapercluster[1],
+			 t->reqnctapercluster[2]);
 		return -ENOTSUP;
 	}
 	return 0;

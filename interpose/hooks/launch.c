@@ -5,8 +5,10 @@
  * posted; what is posted can only fail on the device. This is the path that must stay short: a lookup of the
  * stream and of the function, compares, one lock, and the parameters copied straight into the ring.
  */
+#include <stdatomic.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "interpose/cu/ctx.h"
 #include "interpose/hooks/hooks.h"
 #include "interpose/cu/library.h"
@@ -216,6 +218,20 @@ CUresult hook_cuLaunchKernel(const struct gsb_launch *l)
 
 /* ---- the extended form ---- */
 
+/* A block is a cluster by itself; larger ones are refused, by name the first time. */
+static CUresult check_cluster(const CUlaunchAttribute *a)
+{
+	static _Atomic bool said;
+
+	if (a->value.clusterDim.x <= 1 && a->value.clusterDim.y <= 1 && a->value.clusterDim.z <= 1)
+		return CUDA_SUCCESS;
+	if (!atomic_exchange(&said, true))
+		gsb_log_say("a launch in clusters of %ux%ux%u blocks is not carried: it returns "
+			    "CUDA_ERROR_NOT_SUPPORTED; launch without cluster dimensions, or with 1",
+			    a->value.clusterDim.x, a->value.clusterDim.y, a->value.clusterDim.z);
+	return CUDA_ERROR_NOT_SUPPORTED;
+}
+
 static CUresult read_attribute(const CUlaunchAttribute *a, struct gsb_launch *l)
 {
 	switch (a->id) {
@@ -224,11 +240,7 @@ static CUresult read_attribute(const CUlaunchAttribute *a, struct gsb_launch *l)
 			l->flags |= GSB_LAUNCH_COOPERATIVE;
 		return CUDA_SUCCESS;
 	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-	case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
-		return a->value.clusterDim.x <= 1 && a->value.clusterDim.y <= 1 &&
-				       a->value.clusterDim.z <= 1
-			       ? CUDA_SUCCESS
-			       : CUDA_ERROR_NOT_SUPPORTED;
+	case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION: return check_cluster(a);
 	/* Hints, and permissions that need not be used: the plain order of the stream satisfies them. */
 	case CU_LAUNCH_ATTRIBUTE_IGNORE:
 	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:

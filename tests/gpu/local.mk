@@ -20,6 +20,11 @@ tests_gpu_emu_state_CFLAGS = $(emu_test_cflags)
 tests_gpu_emu_state_LDADD = $(emu_test_ldadd)
 endif
 
+# The litmus tests of tests/litmus.
+noinst_PROGRAMS += tests/gpu/litmus
+tests_gpu_litmus_SOURCES = tests/gpu/litmus.c tests/gpu/gpu.c tests/gpu/gpu.h $(litmus_sources)
+tests_gpu_litmus_LDADD = libbase.la
+
 noinst_PROGRAMS += tests/gpu/model_tables
 tests_gpu_model_tables_SOURCES = tests/gpu/model_tables.c tests/gpu/tsv.c tests/gpu/tsv.h
 tests_gpu_model_tables_LDADD = libmodel.la libbase.la -lm

@@ -41,14 +41,16 @@ gsbrun_wrong_usage_exits_2() {
 }
 
 bench_wrong_usage_exits_2() {
-	local i arguments=("" "fly" "--no-such-option" "transport --launches 0" "transport --launches 1x" "transport extra" "memory 3")
+	local i arguments=("" "fly" "--no-such-option" "transport --launches 0" "transport --launches 1x" "transport extra" "memory 3"
+		"model --instances 1001" "model --seed x" "model --arch h300" "model x")
 	local messages=("no part given" "no part 'fly'; there are transport, threads, memory and model" "unrecognized option"
-		"--launches 0: must be a number" "--launches 1x: must be a number" "'extra' is no option" "'3' is no option")
+		"--launches 0: must be a number" "--launches 1x: must be a number" "'extra' is no option" "'3' is no option"
+		"--instances 1001: must be a number from 1 to 1000" "--seed x: must be a number" "--arch h300: no such GPU" "'x' is no option")
 	for i in "${!arguments[@]}"; do
 		# shellcheck disable=SC2086 # words
 		status_of "$build/tools/gsb-bench" ${arguments[i]}
 		expect_equal "$status" 2
-		expect_match "$output" "^gsb-bench( transport| memory)?: ${messages[i]}"
+		expect_match "$output" "^gsb-bench( transport| memory| model)?: ${messages[i]}"
 	done
 }
 
@@ -89,7 +91,16 @@ gsbrun_adds_to_preload_and_library_path() {
 	status_of env LD_PRELOAD=libc.so.6 LD_LIBRARY_PATH=/nonexistent TMPDIR="$dir" "$build/tools/gsbrun" \
 		--config "$dir/conf" sh -c 'echo "$LD_PRELOAD"; echo "$LD_LIBRARY_PATH"'
 	expect_match "$output" "^libc\.so\.6:$build/interpose/libgsbroker\.so$"
-	expect_match "$output" "^$build/interpose:/nonexistent$"
+	expect_match "$output" "^$build/cudart/lib:$build/interpose:/nonexistent$"
+}
+
+gsbrun_verbose_says_whose_runtime_the_command_gets() {
+	prepare
+	status_of private --verbose true
+	expect_equal "$status" 0
+	expect_match "$output" "^gsbrun: the device is emulated: libcudart.so.12 and .13 are gsbroker's, in $build/cudart/lib$"
+	status_of private true
+	expect_equal "$output" ""
 }
 
 gsbrun_within_gsbrun_uses_the_outer_broker_and_adds_once() {
@@ -228,6 +239,7 @@ run_case gsbrun_private_broker_is_quiet
 run_case gsbrun_returns_the_status_of_the_command
 run_case gsbrun_command_reaches_its_private_broker
 run_case gsbrun_adds_to_preload_and_library_path
+run_case gsbrun_verbose_says_whose_runtime_the_command_gets
 run_case gsbrun_within_gsbrun_uses_the_outer_broker_and_adds_once
 run_case gsbrun_uses_a_running_broker
 run_case gsbrun_refuses_a_running_broker_with_another_device

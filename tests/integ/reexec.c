@@ -1,7 +1,9 @@
 /*
  * reexec.c - a tenant that executes itself again and again: the same process, another program each time.
  *
- *   reexec N MIB    N times; each allocates so many MiB and leaves with a kernel running that never ends
+ *   reexec N MIB [PROGRAM ARG...]
+ *      N times; each allocates so many MiB and leaves with a kernel running that never ends. After the last,
+ *      PROGRAM is executed in the same way.
  *
  * Prints "generation G: RESULT" when a call fails and exits 1, "all generations served" at the end.
  */
@@ -57,7 +59,7 @@ int main(int argc, char **argv)
 {
 	char next[16];
 
-	if (argc != 3)
+	if (argc < 3)
 		return 2;
 	generation = atoi(argv[1]);
 	if (!generation) {
@@ -67,7 +69,12 @@ int main(int argc, char **argv)
 	cu_load(&cu);
 	live(strtoul(argv[2], NULL, 10) << 20);
 	snprintf(next, sizeof(next), "%d", generation - 1);
-	execl("/proc/self/exe", argv[0], next, argv[2], (char *)NULL);
-	perror("execl");
+	if (generation == 1 && argv[3]) {
+		execv(argv[3], argv + 3);
+	} else {
+		argv[1] = next;
+		execv("/proc/self/exe", argv);
+	}
+	perror("execv");
 	return 1;
 }

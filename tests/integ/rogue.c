@@ -5,13 +5,14 @@
  *
  * Each round is a process of its own with the next seed, which decides all it does. It prints how its attack
  * ended, the last line counts the ends. Exits 0 when broker and engine behaved in every round: the attack
- * was harmless and the engine still answers, or the culprit was cut off with a reason. It never hangs: the
- * end of the engine ends a round at once, and a limit ends one that nobody answers.
+ * was harmless and the engine still answers, or the culprit was cut off with a reason, or it hung up and was
+ * let go. It never hangs: the end of the engine ends a round at once, and a limit ends one that nobody answers.
  */
 #include "tests/integ/rogue.h"
 
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,10 +27,8 @@
 #define LIMIT_S 60
 
 static const char *const end_names[ROGUE_N_ENDS] = {
-	[ROGUE_ANSWERED] = "answered",
-	[ROGUE_FAILED] = "FAILED",
-	[ROGUE_CUT] = "cut off",
-	[ROGUE_REFUSED] = "refused",
+	[ROGUE_ANSWERED] = "answered", [ROGUE_FAILED] = "FAILED",   [ROGUE_CUT] = "cut off",
+	[ROGUE_LET_GO] = "let go",     [ROGUE_REFUSED] = "refused",
 };
 
 const char rogue_ptx[] =
@@ -91,6 +90,15 @@ void rogue_await_cut(struct rogue *r)
 		n = gsb_channel_recv(r->kt.socket, &m, sizeof(m), NULL, NULL);
 	while (n > 0 && m.msg.type != GSB_MSG_CUT);
 	rogue_end(r, ROGUE_CUT, n > 0 ? m.cut.reason : "without a word");
+}
+
+void rogue_await_farewell(struct rogue *r)
+{
+	const _Atomic uint32_t *fatal = &r->kt.region->header.fatal;
+
+	while (!atomic_load(fatal))
+		sched_yield();
+	rogue_end(r, ROGUE_LET_GO, "");
 }
 
 /* ---- life with the engine ---- */

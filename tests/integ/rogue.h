@@ -17,6 +17,7 @@ enum rogue_end {
 	ROGUE_ANSWERED, /* the engine still answers: what was done is harmless */
 	ROGUE_FAILED,	/* neither broker nor engine behaved */
 	ROGUE_CUT,	/* the engine cut it off, and said why */
+	ROGUE_LET_GO,	/* it hung up: it is a tenant no more, and no culprit */
 	ROGUE_REFUSED,	/* gsbrokerd refused it at its door, or hung up */
 	ROGUE_N_ENDS
 };
@@ -68,6 +69,8 @@ void rogue_answer_host_func(struct rogue *r, uint64_t cookie);
 
 /* End by the engine's last message; it is waited for. */
 _Noreturn void rogue_await_cut(struct rogue *r);
+/* End by hanging up, when the engine has noticed. */
+_Noreturn void rogue_await_farewell(struct rogue *r);
 /* A call that the engine answers unless it cut this tenant off; does not return when it did. */
 void rogue_probe(struct rogue *r);
 /* Until the legacy stream has done all that was posted. */

@@ -124,7 +124,7 @@ static void attack_socket(struct rogue *r)
 /* Right in every word, but without end: its own queue is what fills. Then it hangs up, which is no crime. */
 static void attack_flood(struct rogue *r)
 {
-	r->allowed = ROGUE_MAY(ROGUE_ANSWERED);
+	r->allowed = ROGUE_MAY(ROGUE_LET_GO);
 	for (uint64_t round = 0; round < 4; round++) {
 		for (uint64_t i = 0; i < 500; i++)
 			kit_host_func(&r->kt, 0, i);
@@ -136,6 +136,7 @@ static void attack_flood(struct rogue *r)
 		shutdown(r->kt.socket, SHUT_RDWR);
 	else
 		send_raw(r, r->kt.socket, "", 0, 0);
+	rogue_await_farewell(r);
 }
 
 /* ---- at the door ---- */

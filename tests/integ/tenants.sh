@@ -174,6 +174,22 @@ tenants_program_that_executes_itself_leaves_nothing() {
 	end_broker
 }
 
+# It runs on, as something else: what it held as a tenant is given back all the same.
+tenants_program_that_executes_one_without_cuda_leaves() {
+	local pid
+
+	start_real_broker 'memory = 1G' 'clock = real'
+	GSB_SOCKET=$dir/s ASAN_OPTIONS=$tenant_asan LD_PRELOAD=$build/interpose/libgsbroker.so \
+		"$build/tests/integ/reexec" 1 600 "$(command -v sleep)" 1000 &
+	pid=$!
+	until [ "$(cat "/proc/$pid/comm")" = sleep ]; do
+		kill -0 "$pid" || fail "it did not come to execute sleep"
+	done
+	await_no_tenants
+	kill "$pid"
+	end_broker
+}
+
 tenants_engine_killed_is_told_to_all_and_a_new_one_serves() {
 	make_data
 	start_real_broker
@@ -279,6 +295,7 @@ run_case tenants_illegal_address_is_for_the_guilty_alone
 run_case tenants_kernel_that_runs_is_shown
 run_case tenants_beyond_the_last_place_are_refused
 run_case tenants_program_that_executes_itself_leaves_nothing
+run_case tenants_program_that_executes_one_without_cuda_leaves
 run_case tenants_engine_killed_is_told_to_all_and_a_new_one_serves
 run_case tenants_name_that_is_too_long_is_refused
 run_case tenants_bench_runs_beside_a_broker

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -398,15 +399,23 @@ static void test_message_that_is_too_long_cuts_off(void **state)
 	expect_cut(f, "too long");
 }
 
-/* A child that the tenant forked may still hold the other end; only its pidfd says that it is dead. */
-static void test_end_of_file_on_the_socket_is_no_death(void **state)
+/* Its process lives on, as another program or without the descriptors: there is nobody to be served. */
+static void test_end_of_file_on_the_socket_ends_the_tenant(void **state)
 {
 	struct fixture *f = *state;
+	int childs = dup(f->bad.socket);
 
-	assert_int_equal(shutdown(f->bad.socket, SHUT_RDWR), 0);
+	assert_true(childs >= 0);
+	close(f->bad.socket);
+	f->bad.socket = childs;
 	kit_fill(&f->bad, 0, f->bad_mem);
 	kit_settle(&f->k);
-	assert_int_equal(kit_done(&f->bad, 0), 1);
+	assert_int_equal(kit_done(&f->bad, 0), 1); /* a child that holds the other end keeps it */
+	assert_int_equal(shutdown(childs, SHUT_RDWR), 0);
+	kit_settle(&f->k);
+	assert_int_equal(atomic_load(&f->bad.region->header.fatal), CUDA_ERROR_SYSTEM_NOT_READY);
+	assert_int_equal(f->k.engine->n_tenants, 1);
+	assert_int_equal(f->k.engine->n_cut, 0);
 }
 
 /* Words that the engine writes may be overwritten: it has its own copies. */
@@ -692,7 +701,7 @@ int main(void)
 		hostile_test(test_host_function_done_unasked_cuts_off),
 		hostile_test(test_garbage_on_the_socket_cuts_off),
 		hostile_test(test_message_that_is_too_long_cuts_off),
-		hostile_test(test_end_of_file_on_the_socket_is_no_death),
+		hostile_test(test_end_of_file_on_the_socket_ends_the_tenant),
 		hostile_test(test_queue_of_loads_of_one_tenant_does_not_stand_before_another),
 		hostile_test(test_flood_of_calls_for_the_loader_is_kept_small),
 		hostile_test(test_scribbled_region_changes_nothing_for_others),

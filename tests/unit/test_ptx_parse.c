@@ -339,7 +339,7 @@ static void test_parse_unknown_opcode_is_kept_and_the_rest_works(void **state)
 			   ".entry bad() { .reg .b32 %r<2>; .reg .f32 %f<5>; { .reg .b32 %r<2>;\n"
 			   "mov.u32 %r1, 0;\n"
 			   "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [tex, {%r1}]; }\n"
-			   "add.f16 %r1, %r1, %r1; ret; }\n"
+			   "add.q16 %r1, %r1, %r1; ret; }\n"
 			   ".entry good() { ret; }");
 	const struct gsb_ptx_func *f = func(m, "bad");
 

@@ -12,6 +12,8 @@
 
 void emu_cmd_destroy(struct emu_cmd *cmd)
 {
+	if (cmd->workspace)
+		emu_heap_take_back(cmd->heap, cmd->workspace);
 	free(cmd->big_params);
 	free(cmd);
 }

@@ -53,8 +53,9 @@ struct emu_cmd {
 	struct gsb_emu_launch launch;
 	struct gsb_machine_submit submit;
 	struct gsb_machine_grid *grid; /* NULL before submit and after the last end */
+	uint64_t workspace;	       /* of a cooperative grid, lent by the heap; 0 = none */
 	uint8_t *big_params;	       /* NULL: inline_params */
-	uint8_t inline_params[EMU_PARAMS_INLINE];
+	_Alignas(16) uint8_t inline_params[EMU_PARAMS_INLINE];
 	/* copy, fill */
 	struct gsb_cmd_copy copy;
 	struct gsb_cmd_fill fill;

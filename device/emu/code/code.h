@@ -25,13 +25,19 @@
 #define GSB_EMU_NONE	  UINT32_MAX
 #define GSB_EMU_CODE_STEP 16 /* between the addresses of two functions */
 
-#define GSB_EMU_MAX_OPS	    ((uint32_t)1 << 23)
-#define GSB_EMU_MAX_FRAME   ((uint32_t)32 << 20)  /* rows of one function */
-#define GSB_EMU_MAX_ROWS    ((uint32_t)64 << 20)  /* rows of all active calls of one warp */
-#define GSB_EMU_MAX_LOCAL   ((uint32_t)512 << 10) /* local memory of a thread */
-#define GSB_EMU_MAX_SHARED  ((uint32_t)1 << 20)
-#define GSB_EMU_CALL_ALIGN  16 /* of each argument in local memory */
-#define GSB_EMU_FRAME_ALIGN 64 /* of a frame there */
+#define GSB_EMU_MAX_OPS	   ((uint32_t)1 << 23)
+#define GSB_EMU_MAX_FRAME  ((uint32_t)32 << 20)	 /* rows of one function */
+#define GSB_EMU_MAX_ROWS   ((uint32_t)64 << 20)	 /* rows of all active calls of one warp */
+#define GSB_EMU_MAX_LOCAL  ((uint32_t)512 << 10) /* local memory of a thread */
+#define GSB_EMU_MAX_SHARED ((uint32_t)1 << 20)
+/*
+ * What the system has of a block's shared memory lies before the program's, as on an H200, where the second
+ * of its two parts is where cooperative groups of several warps meet, and takes 288 bytes for that.
+ */
+#define GSB_EMU_RESERVED_SHARED 1024
+#define GSB_EMU_RESERVED_PART	(GSB_EMU_RESERVED_SHARED - 288)
+#define GSB_EMU_CALL_ALIGN	16 /* of each argument in local memory */
+#define GSB_EMU_FRAME_ALIGN	64 /* of a frame there */
 
 /* Frame: this many bytes of scratch row for results that nobody wants, then the scratch predicates. */
 #define GSB_EMU_SCRATCH_ROW  0
@@ -43,6 +49,18 @@ enum gsb_emu_form {
 #define GSB_EMU_FORM(id) GSB_EMU_FORM_##id,
 #include "device/emu/code/forms.def"
 	GSB_EMU_N_FORMS,
+};
+
+/* What the coordinates of a texture or surface mean. */
+enum gsb_emu_geometry {
+	GSB_EMU_GEOM_1D,
+	GSB_EMU_GEOM_2D,
+	GSB_EMU_GEOM_3D,
+	GSB_EMU_GEOM_A1D, /* layers of 1D */
+	GSB_EMU_GEOM_A2D,
+	GSB_EMU_GEOM_CUBE,
+	GSB_EMU_GEOM_ACUBE,
+	GSB_EMU_N_GEOMS
 };
 
 /* Keys of forms.def: flags below, then rounding, then one more word; conversions add their types. */

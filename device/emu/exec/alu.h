@@ -8,6 +8,7 @@
 #ifndef GSB_DEVICE_EMU_EXEC_ALU_H
 #define GSB_DEVICE_EMU_EXEC_ALU_H
 
+#include "device/emu/exec/half.h"
 #include "device/emu/exec/lane.h"
 #include "device/emu/exec/state.h"
 
@@ -41,6 +42,8 @@ typedef unsigned __int128 u128;
 #define LANE_s64  int64_t
 #define LANE_f64  double
 #define LANE_u128 u128
+#define LANE_f16  uint32_t
+#define LANE_bf16 uint32_t
 #define VAL_u8	  uint8_t
 #define VAL_s8	  int8_t
 #define VAL_u16	  uint16_t
@@ -67,6 +70,8 @@ typedef unsigned __int128 u128;
 #define ROW_s64(r, off)	  ROW_OF(s64, r, off)
 #define ROW_f64(r, off)	  ROW_OF(f64, r, off)
 #define ROW_u128(r, off)  ROW_OF(u128, r, off)
+#define ROW_f16(r, off)	  ROW_OF(f16, r, off)
+#define ROW_bf16(r, off)  ROW_OF(bf16, r, off)
 #define ROW_p(r, off)	  uint32_t row_##off = *(const uint32_t *)((r) + op->off)
 #define GET_OF(T, off)	  const VAL_##T GSB_UNUSED off = (VAL_##T)row_##off[i]
 #define GET(T, off)	  GET_##T(off)
@@ -81,6 +86,8 @@ typedef unsigned __int128 u128;
 #define GET_s64(off)	  GET_OF(s64, off)
 #define GET_f64(off)	  GET_OF(f64, off)
 #define GET_u128(off)	  GET_OF(u128, off)
+#define GET_f16(off)	  const float GSB_UNUSED off = f16_value(row_##off[i])
+#define GET_bf16(off)	  const float GSB_UNUSED off = bf16_value(row_##off[i])
 #define GET_p(off)	  const bool off = row_##off & lane_bit[i]
 
 /* Two handlers of a form: rows and lanes of the sources are given by ROWS and VALUES. */

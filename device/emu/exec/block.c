@@ -93,6 +93,7 @@ static int find_needs(const struct gsb_emu_launch *l, struct needs *out)
 	}
 	if (l->smem_bytes)
 		shared = code->kernel.dynamic_offset + l->smem_bytes;
+	shared += GSB_EMU_RESERVED_SHARED;
 	if (code->grows)
 		local += l->stack_bytes ? l->stack_bytes : GSB_EMU_DEFAULT_STACK;
 	if (local > GSB_EMU_MAX_LOCAL)
@@ -208,6 +209,7 @@ static int warp_start(struct gsb_emu_block *b, struct gsb_emu_warp *w)
 {
 	w->live = w->born;
 	w->carry = 0;
+	w->arrived = 0;
 	w->n_insns = 0;
 	w->asleep = false;
 	gsb_emu_async_reset(w);

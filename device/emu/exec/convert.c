@@ -31,19 +31,39 @@ static unsigned int bits_in(enum gsb_ptx_type type)
 }
 
 /* A float format by its widths: 1 sign bit, n_exp, n_man. */
-static double unpack_float(uint32_t bits, unsigned int n_exp, unsigned int n_man)
+static double finite_value(uint32_t bits, unsigned int n_exp, unsigned int n_man)
 {
 	uint32_t exp = bits >> n_man & ((1u << n_exp) - 1), man = bits & ((1u << n_man) - 1);
 	int bias = (1 << (n_exp - 1)) - 1;
-	double mag;
+	double mag = exp == 0 ? ldexp(man, 1 - bias - (int)n_man)
+			      : ldexp(man + (1u << n_man), (int)exp - bias - (int)n_man);
 
-	if (exp == (1u << n_exp) - 1)
-		mag = man ? (double)NAN : (double)INFINITY;
-	else if (exp == 0)
-		mag = ldexp(man, 1 - bias - (int)n_man);
-	else
-		mag = ldexp(man + (1u << n_man), (int)exp - bias - (int)n_man);
 	return bits >> (n_exp + n_man) & 1 ? -mag : mag;
+}
+
+static double unpack_float(uint32_t bits, unsigned int n_exp, unsigned int n_man)
+{
+	uint32_t inf = ((1u << n_exp) - 1) << n_man, mag = bits & ((1u << (n_exp + n_man)) - 1);
+
+	if (mag < inf)
+		return finite_value(bits, n_exp, n_man);
+	if (mag > inf)
+		return (double)NAN;
+	return bits >> (n_exp + n_man) & 1 ? -(double)INFINITY : (double)INFINITY;
+}
+
+/* Has no infinity: what others have for it is a number, but for one NaN of each sign. */
+static double unpack_e4m3(uint32_t bits)
+{
+	return (bits & 0x7f) == 0x7f ? (double)NAN : finite_value(bits, 4, 3);
+}
+
+/* Beside the modes of fenv.h: to nearest, ties away from zero. */
+#define ROUND_AWAY 0x10000
+
+static int rounding_of(uint64_t key)
+{
+	return (key >> 32 & 0xff) == GSB_PTX_RND_RNA ? ROUND_AWAY : fe_rounding(key);
 }
 
 /* An integer of the rounding that the mode asks for; ties to even. */
@@ -53,55 +73,59 @@ static double round_to_integer(double d, int rounding)
 	case FE_TOWARDZERO: return trunc(d);
 	case FE_DOWNWARD: return floor(d);
 	case FE_UPWARD: return ceil(d);
+	case ROUND_AWAY: return round(d);
 	default: return nearbyint(d);
 	}
 }
 
-static uint32_t pack_float(double d, unsigned int n_exp, unsigned int n_man, int rounding)
+/* The magnitude as its encoding would be if exponents had no end, up to @over. */
+static uint32_t magnitude(double d, unsigned int n_exp, unsigned int n_man, int rounding,
+			  uint32_t over)
 {
 	int bias = (1 << (n_exp - 1)) - 1, exp;
-	uint32_t sign = (uint32_t)(bits_of64(d) >> 63) << (n_exp + n_man);
-	uint32_t inf = ((1u << n_exp) - 1) << n_man, out;
 	double quantum;
+	uint32_t out;
 
-	if (d != d)
-		return inf | ((1u << n_man) - 1);
 	if (isinf(d))
-		return sign | inf;
+		return over;
 	frexp(d, &exp);
 	exp = exp - 1 < 1 - bias ? 1 - bias : exp - 1;
+	if (exp > bias + 1)
+		return over;
 	quantum = round_to_integer(ldexp(d, (int)n_man - exp), rounding);
 	/* The integer's own carry moves it into the next exponent, and the largest into infinity. */
 	out = (uint32_t)fabs(quantum);
 	if (out >= 1u << n_man)
 		out += (uint32_t)(exp + bias - 1) << n_man;
-	if (out >= inf) {
-		bool away =
-			rounding == FE_TONEAREST || rounding == (sign ? FE_DOWNWARD : FE_UPWARD);
+	return out < over ? out : over;
+}
 
-		out = away ? inf : inf - 1;
-	}
+/* .satfinite: the largest number instead of infinity, and of more than it. */
+static uint32_t pack_float(double d, unsigned int n_exp, unsigned int n_man, int rounding,
+			   bool finite)
+{
+	uint32_t sign = (uint32_t)(bits_of64(d) >> 63) << (n_exp + n_man);
+	uint32_t inf = ((1u << n_exp) - 1) << n_man, out;
+
+	if (d != d)
+		return inf | ((1u << n_man) - 1);
+	out = magnitude(d, n_exp, n_man, rounding, inf);
+	if (out == inf && finite)
+		out--;
+	if (out == inf && !isinf(d) && rounding != FE_TONEAREST && rounding != ROUND_AWAY &&
+	    rounding != (sign ? FE_DOWNWARD : FE_UPWARD))
+		out--;
 	return sign | out;
 }
 
-float gsb_emu_half_to_float(uint32_t half)
+static uint32_t pack_e4m3(double d)
 {
-	return (float)unpack_float(half, 5, 10);
-}
+	uint32_t sign = (uint32_t)(bits_of64(d) >> 63) << 7;
 
-uint32_t gsb_emu_half_of(double d)
-{
-	return pack_float(d, 5, 10, FE_TONEAREST);
-}
-
-float gsb_emu_bfloat_to_float(uint32_t bfloat)
-{
-	return float_of(bfloat << 16);
-}
-
-uint32_t gsb_emu_bfloat_of(double d)
-{
-	return pack_float(d, 8, 7, FE_TONEAREST);
+	if (d != d)
+		return 0x7f;
+	d = fmin(fabs(d), 448);
+	return sign | magnitude(d, 4, 3, FE_TONEAREST, 0x7e);
 }
 
 static struct num read_float(uint64_t a, enum gsb_ptx_type type, uint64_t key)
@@ -112,6 +136,8 @@ static struct num read_float(uint64_t a, enum gsb_ptx_type type, uint64_t key)
 	case GSB_PTX_TYPE_F64: n.real = double_of(a); break;
 	case GSB_PTX_TYPE_F16: n.real = unpack_float((uint32_t)a & 0xffff, 5, 10); break;
 	case GSB_PTX_TYPE_BF16: n.real = unpack_float((uint32_t)a & 0xffff, 8, 7); break;
+	case GSB_PTX_TYPE_E5M2: n.real = unpack_float((uint32_t)a & 0xff, 5, 2); break;
+	case GSB_PTX_TYPE_E4M3: n.real = unpack_e4m3((uint32_t)a & 0xff); break;
 	default: n.real = (double)slow_in32(float_of((uint32_t)a), key); break;
 	}
 	return n;
@@ -217,6 +243,11 @@ static uint64_t to_f64(struct num n, uint64_t key)
 	return bits_of64(d);
 }
 
+static double relu(double d, uint64_t key)
+{
+	return key & GSB_PTX_F_RELU && d <= 0 ? 0 : d;
+}
+
 /* A 64-bit integer loses bits in a double, but never across a rounding boundary of 11 bits that is
  * not one of the double's, except by a tie that sticky rounding keeps apart. */
 static uint32_t to_small(struct num n, unsigned int n_exp, unsigned int n_man, uint64_t key)
@@ -234,7 +265,14 @@ static uint32_t to_small(struct num n, unsigned int n_exp, unsigned int n_man, u
 	}
 	if (key & GSB_PTX_F_SAT)
 		d = d > 0 ? (d < 1 ? d : 1) : 0;
-	return pack_float(d, n_exp, n_man, fe_rounding(key));
+	return pack_float(relu(d, key), n_exp, n_man, rounding_of(key),
+			  key & GSB_PTX_F_SATFINITE);
+}
+
+/* A single of 10 bits of fraction; the others are zero. */
+static uint32_t to_tf32(struct num n, uint64_t key)
+{
+	return n.real != n.real ? GSB_EMU_NAN_BITS32 : to_small(n, 8, 10, key) << 13;
 }
 
 /* f32.f32 and f64.f64 with .rni and its like: to an integer of the same type. */
@@ -255,6 +293,9 @@ uint64_t gsb_emu_convert(uint64_t a, uint64_t key)
 	switch (to) {
 	case GSB_PTX_TYPE_F16: return to_small(n, 5, 10, key);
 	case GSB_PTX_TYPE_BF16: return to_small(n, 8, 7, key);
+	case GSB_PTX_TYPE_TF32: return to_tf32(n, key);
+	case GSB_PTX_TYPE_E5M2: return to_small(n, 5, 2, key);
+	case GSB_PTX_TYPE_E4M3: return pack_e4m3(relu(n.real, key));
 	case GSB_PTX_TYPE_F32: return to_f32(n, key);
 	case GSB_PTX_TYPE_F64: return to_f64(n, key);
 	default: break;
@@ -262,4 +303,30 @@ uint64_t gsb_emu_convert(uint64_t a, uint64_t key)
 	if (n.is_float)
 		return float_to_int(n.real, to, from, key);
 	return int_to_int(n, to, key & GSB_PTX_F_SAT);
+}
+
+static enum gsb_ptx_type element_of(enum gsb_ptx_type pair)
+{
+	switch (pair) {
+	case GSB_PTX_TYPE_F16X2: return GSB_PTX_TYPE_F16;
+	case GSB_PTX_TYPE_BF16X2: return GSB_PTX_TYPE_BF16;
+	case GSB_PTX_TYPE_E4M3X2: return GSB_PTX_TYPE_E4M3;
+	case GSB_PTX_TYPE_E5M2X2: return GSB_PTX_TYPE_E5M2;
+	default: return pair;
+	}
+}
+
+uint32_t gsb_emu_convert_two(uint32_t a, uint32_t b, uint64_t key)
+{
+	enum gsb_ptx_type to = element_of(key_to(key)), from = element_of(key_from(key));
+	uint64_t each = (key & UINT64_C(0xffffffffffff)) | (uint64_t)to << 48 | (uint64_t)from << 56;
+
+	return (uint32_t)(gsb_emu_convert(a, each) << bits_in(to) | gsb_emu_convert(b, each));
+}
+
+uint32_t gsb_emu_convert_pair(uint32_t a, uint64_t key)
+{
+	unsigned int bits = bits_in(element_of(key_from(key)));
+
+	return gsb_emu_convert_two(a >> bits, a, key);
 }

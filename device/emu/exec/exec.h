@@ -62,7 +62,7 @@ struct gsb_emu_launch {
 	uint32_t grid[3], block[3];	 /* each >= 1; block multiplied <= GSB_EMU_MAX_THREADS */
 	uint32_t smem_bytes;		 /* dynamic shared memory */
 	uint32_t stack_bytes;		 /* for recursion, a thread; 0 = GSB_EMU_DEFAULT_STACK */
-	const void *params; /* at least the entry's param_bytes long: params_bytes says */
+	const void *params; /* at 16; at least the entry's param_bytes long: params_bytes says */
 	uint32_t params_bytes;
 	uint64_t grid_id;
 	uint32_t n_sms, max_warps; /* %nsmid, %nwarpid */

@@ -29,6 +29,11 @@ const struct gsb_emu_op *gsb_emu_fail(struct gsb_emu_exec *x, CUresult result, u
 	return gsb_emu_stop(x, GSB_EMU_STOP_FAULT);
 }
 
+const struct gsb_emu_op *gsb_emu_no_memory(struct gsb_emu_exec *x)
+{
+	return gsb_emu_fail(x, CUDA_ERROR_OUT_OF_MEMORY, 0, "no memory for the emulated warp");
+}
+
 unsigned char *gsb_emu_generic(struct gsb_emu_exec *x, unsigned int lane, uint64_t addr,
 			       uint32_t len, bool write)
 {

@@ -11,6 +11,9 @@
 const struct gsb_emu_op *gsb_emu_fail(struct gsb_emu_exec *x, CUresult result, uint64_t address,
 				      const char *fmt, ...) GSB_PRINTF(4, 5);
 
+/* The same, because the process has no memory for what the warp is about to have. */
+const struct gsb_emu_op *gsb_emu_no_memory(struct gsb_emu_exec *x);
+
 /*
  * The byte that a generic address means for @lane, @len bytes from there checked; NULL when the
  * kernel may not touch them. @write: constant parameters are refused.

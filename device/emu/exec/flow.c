@@ -15,20 +15,19 @@
 #include "device/emu/exec/stack.h"
 #include "device/emu/exec/sync.h"
 
-static const struct gsb_emu_op *no_memory(struct gsb_emu_exec *x)
-{
-	return gsb_emu_fail(x, CUDA_ERROR_OUT_OF_MEMORY, 0, "no memory for the emulated warp");
-}
+/* Turns of a loop that only waits, before another block gets its chance to be what it waits for. */
+#define MAX_SPINS 16
 
 static const struct gsb_emu_op *jump(struct gsb_emu_exec *x, const struct gsb_emu_op *from,
 				     uint32_t target)
 {
 	const struct gsb_emu_op *to = &x->ops[target];
+	bool tired = from->n && ++x->n_spins >= MAX_SPINS;
 
-	if (to > from || x->n_insns < x->limit)
+	if (to > from || (x->n_insns < x->limit && !tired))
 		return to;
 	gsb_emu_leave(x, target);
-	return gsb_emu_stop(x, GSB_EMU_STOP_SLICE);
+	return gsb_emu_stop(x, tired ? GSB_EMU_STOP_SLEEP : GSB_EMU_STOP_SLICE);
 }
 
 GSB_EMU_HANDLER(gsb_emu_do_JOIN)
@@ -72,7 +71,7 @@ GSB_EMU_HANDLER(gsb_emu_do_BRA_IF)
 	if (taken == mask)
 		return jump(x, op, op->d);
 	if (!gsb_emu_join_at(x, op->e) || !gsb_emu_send(x, taken, op->d))
-		return no_memory(x);
+		return gsb_emu_no_memory(x);
 	gsb_emu_set_mask(x, mask & ~taken);
 	return op + 1;
 }
@@ -99,7 +98,7 @@ GSB_EMU_HANDLER(gsb_emu_do_BRX)
 			return jump(x, op, targets[at]);
 		}
 		if (!gsb_emu_join_at(x, op->e) || !gsb_emu_send(x, same, targets[at]))
-			return no_memory(x);
+			return gsb_emu_no_memory(x);
 		left &= ~same;
 	}
 }
@@ -169,7 +168,7 @@ static bool call_split(struct gsb_emu_exec *x, uint16_t call, uint16_t n, uint32
 	    frame + func->frame_bytes > GSB_EMU_MAX_ROWS)
 		return overflow(x);
 	if (n == GSB_EMU_NODE_NONE || !rows_reserve(x, frame + func->frame_bytes)) {
-		no_memory(x);
+		gsb_emu_no_memory(x);
 		return false;
 	}
 	w->nodes[n] = (struct gsb_emu_node){
@@ -199,7 +198,7 @@ GSB_EMU_HANDLER(gsb_emu_do_CALL)
 	uint16_t call = call_node(x, gsb_emu_index_of(x, op) + 1);
 
 	if (call == GSB_EMU_NODE_NONE)
-		return no_memory(x);
+		return gsb_emu_no_memory(x);
 	if (!call_split(x, call, x->warp->current, op->d, mask))
 		return NULL;
 	return call_enter(x);
@@ -225,7 +224,7 @@ GSB_EMU_HANDLER(gsb_emu_do_CALL_ADDRESS)
 	memcpy(target, row, sizeof(target)); /* rows may move */
 	call = call_node(x, gsb_emu_index_of(x, op) + 1);
 	if (call == GSB_EMU_NODE_NONE)
-		return no_memory(x);
+		return gsb_emu_no_memory(x);
 	while (left) {
 		uint64_t at = target[__builtin_ctz(left)];
 		uint32_t f = func_at(x->block->code, at), same = 0;

@@ -554,13 +554,21 @@ static inline uint32_t trunc_u32(float f)
 	return !(f > 0.0f) ? 0 : f >= 0x1p32f ? UINT32_MAX : (uint32_t)(int64_t)f;
 }
 
-/* Half and bfloat in the low 16 bits; to nearest. In convert.c. */
-float gsb_emu_half_to_float(uint32_t half);
-uint32_t gsb_emu_half_of(double d);
-float gsb_emu_bfloat_to_float(uint32_t bfloat);
-uint32_t gsb_emu_bfloat_of(double d);
+/* cvt.pack: a and b, each to the range of @bits bits, under the low bits of c. */
+static inline uint32_t pack_sat(int32_t a, int32_t b, uint32_t c, unsigned int bits, int32_t min,
+				int32_t max)
+{
+	uint32_t field = (1u << bits) - 1;
+	uint32_t high = (uint32_t)(a < min ? min : a > max ? max : a) & field;
+	uint32_t low = (uint32_t)(b < min ? min : b > max ? max : b) & field;
 
-/* cvt of any two types: bits in, bits out; types, rounding, .sat and .ftz are in the key. */
+	return (bits < 16 ? c << 2 * bits : 0) | high << bits | low;
+}
+
+/* cvt of any two types: bits in, bits out; types, rounding, .sat, .ftz, .relu and .satfinite are in the key. In convert.c. */
 uint64_t gsb_emu_convert(uint64_t a, uint64_t key);
+/* To a pair: of two, the first one high; of a pair. */
+uint32_t gsb_emu_convert_two(uint32_t a, uint32_t b, uint64_t key);
+uint32_t gsb_emu_convert_pair(uint32_t a, uint64_t key);
 
 #endif

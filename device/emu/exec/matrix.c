@@ -14,7 +14,7 @@
 
 #include "base/checked.h"
 #include "device/emu/exec/fault.h"
-#include "device/emu/exec/lane.h"
+#include "device/emu/exec/half.h"
 #include "ptx/matrix.h"
 
 #define MAX_ELEMENTS 1024 /* 8 x 128 bits */
@@ -190,8 +190,8 @@ GSB_EMU_HANDLER(gsb_emu_do_MATRIX_MOVE)
 static double float_value(uint64_t bits, uint32_t type)
 {
 	switch (type) {
-	case GSB_PTX_MATRIX_F16: return (double)gsb_emu_half_to_float((uint32_t)bits);
-	case GSB_PTX_MATRIX_BF16: return (double)gsb_emu_bfloat_to_float((uint32_t)bits);
+	case GSB_PTX_MATRIX_F16: return (double)f16_value((uint32_t)bits);
+	case GSB_PTX_MATRIX_BF16: return (double)bf16_value((uint32_t)bits);
 	case GSB_PTX_MATRIX_TF32: return (double)float_of((uint32_t)bits & 0xffffe000);
 	case GSB_PTX_MATRIX_F32: return (double)float_of((uint32_t)bits);
 	default: return double_of(bits);
@@ -201,7 +201,7 @@ static double float_value(uint64_t bits, uint32_t type)
 static uint64_t float_bits(double v, uint32_t type)
 {
 	switch (type) {
-	case GSB_PTX_MATRIX_F16: return gsb_emu_half_of(v) & 0xffff;
+	case GSB_PTX_MATRIX_F16: return small_of(v, F16_WIDTHS);
 	case GSB_PTX_MATRIX_F32: return bits_of32(canon32((float)v));
 	default: return bits_of64(v);
 	}

@@ -7,15 +7,17 @@
  * lanes one after the other in memory, or all at one place. What a check finds, and what falls into a
  * hole of the ranges later (a signal), ends the block as CUDA_ERROR_ILLEGAL_ADDRESS.
  *
- * Other blocks run on other threads, so global memory changes under our feet: plain loads and stores
- * tear no more than a GPU's do (each lane's element is aligned and moved at once), strong ones and
- * atomics are the compiler's __atomic operations. Shared and local memory belong to the block alone.
+ * Other blocks run on other threads, so global memory changes under our feet: what a lane moves is moved
+ * by one access, an aligned vector or .b128 as a whole (single.h), weak or strong; plain loads and stores
+ * of whole rows rest on compilers moving aligned elements at once. Atomics are the compiler's __atomic
+ * operations. Shared and local memory belong to the block alone.
  */
 #ifndef GSB_DEVICE_EMU_EXEC_MEM_H
 #define GSB_DEVICE_EMU_EXEC_MEM_H
 
 #include "device/emu/exec/alu.h"
 #include "device/emu/exec/fault.h"
+#include "device/emu/exec/single.h"
 
 #define SECTOR_SHIFT 5 /* memory is moved in sectors of 32 bytes */
 
@@ -257,18 +259,18 @@ static inline uint32_t element(const struct gsb_emu_exec *x, const struct gsb_em
 	return op->e == 1 ? op->d : x->block->code->lists[op->d + k];
 }
 
-/* One lane's element; a strong access is one access. u128 is moved in halves. */
+/* One lane's element; a strong access is one access. */
 #define MOVERS(M)                                                              \
 	static inline VAL_##M load_##M(const unsigned char *p, bool strong)    \
 	{                                                                      \
 		const VAL_##M *at = (const void *)p;                           \
-		return strong ? __atomic_load_n(at, __ATOMIC_SEQ_CST) : *at;   \
+		return strong ? __atomic_load_n(at, __ATOMIC_ACQUIRE) : *at;   \
 	}                                                                      \
 	static inline void store_##M(unsigned char *p, VAL_##M v, bool strong) \
 	{                                                                      \
 		VAL_##M *at = (void *)p;                                       \
 		if (strong)                                                    \
-			__atomic_store_n(at, v, __ATOMIC_SEQ_CST);             \
+			__atomic_store_n(at, v, __ATOMIC_RELEASE);             \
 		else                                                           \
 			*at = v;                                               \
 	}
@@ -283,117 +285,183 @@ MOVERS(u64)
 
 static inline u128 load_u128(const unsigned char *p, bool strong)
 {
-	return (u128)load_u64(p + 8, strong) << 64 | load_u64(p, strong);
+	(void)strong;
+	return single_load16(p);
 }
 
 static inline void store_u128(unsigned char *p, u128 v, bool strong)
 {
-	store_u64(p, (uint64_t)v, strong);
-	store_u64(p + 8, (uint64_t)(v >> 64), strong);
+	(void)strong;
+	single_store16(p, v);
 }
 
-#define GSB_EMU_LOAD(id, types, M, D)                                                           \
-	static inline void load_row_##id(const struct access *acc, unsigned int k, bool strong, \
-					 LANE_##D *row)                                         \
-	{                                                                                       \
-		const unsigned int at = k * (unsigned int)sizeof(VAL_##M);                      \
-		const uint32_t mask = acc->mask;                                                \
-                                                                                                \
-		if (acc->contiguous && !strong && k == 0) {                                     \
-			const VAL_##M *from = (const void *)acc->p[0];                          \
-			EACH_LANE(i) row[i] = (LANE_##D)from[i];                                \
-			return;                                                                 \
-		}                                                                               \
-		if (acc->uniform) {                                                             \
-			LANE_##D v = (LANE_##D)load_##M(acc->p[acc->first] + at, strong);       \
-			EACH_LANE(i) row[i] = mask & lane_bit[i] ? v : row[i];                  \
-			return;                                                                 \
-		}                                                                               \
-		for (uint32_t left = mask; left; left &= left - 1) {                            \
-			unsigned int i = first_lane(left);                                      \
-			row[i] = (LANE_##D)load_##M(acc->p[i] + at, strong);                    \
-		}                                                                               \
-	}                                                                                       \
-	static GSB_EMU_HANDLER(mem_##id)                                                        \
-	{                                                                                       \
-		const bool strong = op->flags & GSB_EMU_F_STRONG;                               \
-		struct access acc;                                                              \
-                                                                                                \
-		acc.len = (uint32_t)sizeof(VAL_##M) * op->e;                                    \
-		acc.write = false;                                                              \
-		if (!reach(x, &acc, op, r, mask))                                               \
-			return NULL;                                                            \
-		if (acc.contiguous && (op->e > 1 || strong))                                    \
-			spread(&acc);                                                           \
-		for (unsigned int k = 0; k < op->e; k++)                                        \
-			load_row_##id(&acc, k, strong, (void *)(r + element(x, op, k)));        \
-		return op + 1;                                                                  \
+/* What the lanes of a vector access move, lane after lane, as it lies in memory. */
+struct cells {
+	_Alignas(64) unsigned char at[GSB_EMU_LANES * GSB_PTX_MAX_VECTOR * sizeof(u128)];
+};
+
+static inline void load_cells(const struct access *acc, struct cells *cells)
+{
+	for (uint32_t left = acc->mask; left; left &= left - 1) {
+		unsigned int i = first_lane(left);
+		single_load(cells->at + (size_t)i * acc->len, acc->p[i], acc->len);
+	}
+}
+
+static inline void store_cells(const struct access *acc, const struct cells *cells)
+{
+	for (uint32_t left = acc->mask; left; left &= left - 1) {
+		unsigned int i = first_lane(left);
+		single_store(acc->p[i], cells->at + (size_t)i * acc->len, acc->len);
+	}
+}
+
+#define GSB_EMU_LOAD(id, types, M, D)                                                            \
+	static inline void load_row_##id(const struct access *acc, bool strong, LANE_##D *row)   \
+	{                                                                                        \
+		const uint32_t mask = acc->mask;                                                 \
+                                                                                                 \
+		if (acc->contiguous && !strong) {                                                \
+			const VAL_##M *from = (const void *)acc->p[0];                           \
+			EACH_LANE(i) row[i] = (LANE_##D)from[i];                                 \
+			return;                                                                  \
+		}                                                                                \
+		if (acc->uniform) {                                                              \
+			LANE_##D v = (LANE_##D)load_##M(acc->p[acc->first], strong);             \
+			EACH_LANE(i) row[i] = mask & lane_bit[i] ? v : row[i];                   \
+			return;                                                                  \
+		}                                                                                \
+		for (uint32_t left = mask; left; left &= left - 1) {                             \
+			unsigned int i = first_lane(left);                                       \
+			row[i] = (LANE_##D)load_##M(acc->p[i], strong);                          \
+		}                                                                                \
+	}                                                                                        \
+	static inline void load_vector_##id(struct gsb_emu_exec *x, struct access *acc, char *r) \
+	{                                                                                        \
+		const uint32_t mask = acc->mask, n = acc->op->e;                                 \
+		struct cells cells;                                                              \
+		const VAL_##M *from = (const void *)cells.at;                                    \
+                                                                                                 \
+		spread(acc);                                                                     \
+		load_cells(acc, &cells);                                                         \
+		for (unsigned int k = 0; k < n; k++) {                                           \
+			LANE_##D *row = (void *)(r + element(x, acc->op, k));                    \
+			EACH_LANE(i)                                                             \
+			row[i] = mask & lane_bit[i] ? (LANE_##D)from[i * n + k] : row[i];        \
+		}                                                                                \
+	}                                                                                        \
+	static GSB_EMU_HANDLER(mem_##id)                                                         \
+	{                                                                                        \
+		const bool strong = op->flags & GSB_EMU_F_STRONG;                                \
+		struct access acc;                                                               \
+                                                                                                 \
+		acc.len = (uint32_t)sizeof(VAL_##M) * op->e;                                     \
+		acc.write = false;                                                               \
+		if (!reach(x, &acc, op, r, mask))                                                \
+			return NULL;                                                             \
+		if (op->e > 1) {                                                                 \
+			load_vector_##id(x, &acc, r);                                            \
+			return op + 1;                                                           \
+		}                                                                                \
+		if (acc.contiguous && (strong || sizeof(VAL_##M) > 8))                           \
+			spread(&acc);                                                            \
+		load_row_##id(&acc, strong, (void *)(r + op->d));                                \
+		return op + 1;                                                                   \
 	}
 
-#define GSB_EMU_STORE(id, types, M, A)                                                   \
-	static GSB_EMU_HANDLER(mem_##id)                                                 \
-	{                                                                                \
-		const bool strong = op->flags & GSB_EMU_F_STRONG;                        \
-		const unsigned int size = (unsigned int)sizeof(VAL_##M);                 \
-		struct access acc;                                                       \
-                                                                                         \
-		acc.len = size * op->e;                                                  \
-		acc.write = true;                                                        \
-		if (!reach(x, &acc, op, r, mask))                                        \
-			return NULL;                                                     \
-		if (acc.contiguous && op->e == 1 && !strong) {                           \
-			const LANE_##A *row = (const void *)(r + op->d);                 \
-			VAL_##M *to = (void *)acc.p[0];                                  \
-			EACH_LANE(i) to[i] = (VAL_##M)row[i];                            \
-			return op + 1;                                                   \
-		}                                                                        \
-		spread(&acc);                                                            \
-		for (unsigned int k = 0; k < op->e; k++) {                               \
-			const LANE_##A *row = (const void *)(r + element(x, op, k));     \
-			for (uint32_t left = mask; left; left &= left - 1) {             \
-				unsigned int i = first_lane(left);                       \
-				store_##M(acc.p[i] + k * size, (VAL_##M)row[i], strong); \
-			}                                                                \
-		}                                                                        \
-		return op + 1;                                                           \
+#define GSB_EMU_STORE(id, types, M, A)                                                    \
+	static inline void store_vector_##id(struct gsb_emu_exec *x, struct access *acc,  \
+					     const char *r)                               \
+	{                                                                                 \
+		const uint32_t n = acc->op->e;                                            \
+		struct cells cells;                                                       \
+		VAL_##M *to = (void *)cells.at;                                           \
+                                                                                          \
+		for (unsigned int k = 0; k < n; k++) {                                    \
+			const LANE_##A *row = (const void *)(r + element(x, acc->op, k)); \
+			EACH_LANE(i) to[i * n + k] = (VAL_##M)row[i];                     \
+		}                                                                         \
+		spread(acc);                                                              \
+		store_cells(acc, &cells);                                                 \
+	}                                                                                 \
+	static GSB_EMU_HANDLER(mem_##id)                                                  \
+	{                                                                                 \
+		const bool strong = op->flags & GSB_EMU_F_STRONG;                         \
+		const LANE_##A *row = (const void *)(r + op->d);                          \
+		struct access acc;                                                        \
+                                                                                          \
+		acc.len = (uint32_t)sizeof(VAL_##M) * op->e;                              \
+		acc.write = true;                                                         \
+		if (!reach(x, &acc, op, r, mask))                                         \
+			return NULL;                                                      \
+		if (op->e > 1) {                                                          \
+			store_vector_##id(x, &acc, r);                                    \
+			return op + 1;                                                    \
+		}                                                                         \
+		if (acc.contiguous && !strong && sizeof(VAL_##M) <= 8) {                  \
+			VAL_##M *to = (void *)acc.p[0];                                   \
+			EACH_LANE(i) to[i] = (VAL_##M)row[i];                             \
+			return op + 1;                                                    \
+		}                                                                         \
+		spread(&acc);                                                             \
+		for (uint32_t left = mask; left; left &= left - 1) {                      \
+			unsigned int i = first_lane(left);                                \
+			store_##M(acc.p[i], (VAL_##M)row[i], strong);                     \
+		}                                                                         \
+		return op + 1;                                                            \
 	}
+
+#define SWAPPERS(T)                                                                       \
+	static inline bool swap_##T(VAL_##T *p, VAL_##T *old, VAL_##T next)               \
+	{                                                                                 \
+		return __atomic_compare_exchange_n(p, old, next, false, __ATOMIC_SEQ_CST, \
+						   __ATOMIC_RELAXED);                     \
+	}
+SWAPPERS(u16)
+SWAPPERS(u32)
+SWAPPERS(u64)
+#undef SWAPPERS
+
+static inline bool swap_u128(u128 *p, u128 *old, u128 next)
+{
+	return single_swap16(p, old, next);
+}
 
 /* Other threads may be at the same word, other than in shared memory. */
-#define GSB_EMU_ATOM(id, sub, types, T, expr)                                                 \
-	static inline VAL_##T atom_at_##id(VAL_##T *p, VAL_##T b, VAL_##T c, bool alone)      \
-	{                                                                                     \
-		VAL_##T old = __atomic_load_n(p, __ATOMIC_RELAXED), next;                     \
-                                                                                              \
-		(void)c;                                                                      \
-		if (alone) {                                                                  \
-			*p = (VAL_##T)(expr);                                                 \
-			return old;                                                           \
-		}                                                                             \
-		do {                                                                          \
-			next = (VAL_##T)(expr);                                               \
-		} while (!__atomic_compare_exchange_n(p, &old, next, false, __ATOMIC_SEQ_CST, \
-						      __ATOMIC_RELAXED));                     \
-		return old;                                                                   \
-	}                                                                                     \
-	static GSB_EMU_HANDLER(mem_##id)                                                      \
-	{                                                                                     \
-		const LANE_##T *row_b = (const void *)(r + op->b),                            \
-			       *row_c = (const void *)(r + op->c);                            \
-		const bool alone = op->n == GSB_PTX_SPACE_SHARED;                             \
-		LANE_##T *row_d = (void *)(r + op->d);                                        \
-		struct access acc;                                                            \
-                                                                                              \
-		acc.len = (uint32_t)sizeof(VAL_##T);                                          \
-		acc.write = true;                                                             \
-		if (!reach(x, &acc, op, r, mask))                                             \
-			return NULL;                                                          \
-		spread(&acc);                                                                 \
-		for (uint32_t left = mask; left; left &= left - 1) {                          \
-			unsigned int i = first_lane(left);                                    \
-			row_d[i] = atom_at_##id((void *)acc.p[i], (VAL_##T)row_b[i],          \
-						(VAL_##T)row_c[i], alone);                    \
-		}                                                                             \
-		return op + 1;                                                                \
+#define GSB_EMU_ATOM(id, sub, types, T, expr)                                             \
+	static inline VAL_##T atom_at_##id(VAL_##T *p, VAL_##T b, VAL_##T c, bool alone)  \
+	{                                                                                 \
+		VAL_##T old = load_##T((const void *)p, true), next;                      \
+                                                                                          \
+		(void)c;                                                                  \
+		if (alone) {                                                              \
+			*p = (VAL_##T)(expr);                                             \
+			return old;                                                       \
+		}                                                                         \
+		do {                                                                      \
+			next = (VAL_##T)(expr);                                           \
+		} while (!swap_##T(p, &old, next));                                       \
+		return old;                                                               \
+	}                                                                                 \
+	static GSB_EMU_HANDLER(mem_##id)                                                  \
+	{                                                                                 \
+		const LANE_##T *row_b = (const void *)(r + op->b),                        \
+			       *row_c = (const void *)(r + op->c);                        \
+		const bool alone = op->n == GSB_PTX_SPACE_SHARED;                         \
+		LANE_##T *row_d = (void *)(r + op->d);                                    \
+		struct access acc;                                                        \
+                                                                                          \
+		acc.len = op->e ? op->e : (uint32_t)sizeof(VAL_##T); /* e: of a vector */ \
+		acc.write = true;                                                         \
+		if (!reach(x, &acc, op, r, mask))                                         \
+			return NULL;                                                      \
+		spread(&acc);                                                             \
+		for (uint32_t left = mask; left; left &= left - 1) {                      \
+			unsigned int i = first_lane(left);                                \
+			row_d[i] = atom_at_##id((void *)acc.p[i], (VAL_##T)row_b[i],      \
+						(VAL_##T)row_c[i], alone);                \
+		}                                                                         \
+		return op + 1;                                                            \
 	}
 
 #include "device/emu/code/forms.def"

@@ -251,7 +251,15 @@ static uint64_t timer_now(const struct gsb_emu_exec *x)
 
 static uint64_t sreg_memory(const struct gsb_emu_block *b, unsigned int reg)
 {
-	return reg == GSB_PTX_SREG_DYNAMIC_SMEM_SIZE ? b->launch->smem_bytes : b->shared_bytes;
+	switch (reg) {
+	case GSB_PTX_SREG_DYNAMIC_SMEM_SIZE: return b->launch->smem_bytes;
+	case GSB_PTX_SREG_TOTAL_SMEM_SIZE: return b->shared_bytes - GSB_EMU_RESERVED_SHARED;
+	case GSB_PTX_SREG_AGGR_SMEM_SIZE: return b->shared_bytes;
+	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_BEGIN:
+	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_0: return 0;
+	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_1: return GSB_EMU_RESERVED_PART;
+	default: return GSB_EMU_RESERVED_SHARED; /* END, CAP */
+	}
 }
 
 /* Those that differ from lane to lane. */
@@ -307,7 +315,12 @@ static uint64_t sreg_warp(const struct gsb_emu_exec *x, const struct gsb_emu_op 
 	case GSB_PTX_SREG_ENVREG: return l->envreg[op->e % GSB_EMU_N_ENVREGS];
 	case GSB_PTX_SREG_DYNAMIC_SMEM_SIZE:
 	case GSB_PTX_SREG_TOTAL_SMEM_SIZE:
-	case GSB_PTX_SREG_AGGR_SMEM_SIZE: return sreg_memory(b, op->n);
+	case GSB_PTX_SREG_AGGR_SMEM_SIZE:
+	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_BEGIN:
+	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_END:
+	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_CAP:
+	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_0:
+	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_1: return sreg_memory(b, op->n);
 	case GSB_PTX_SREG_CLUSTER_NCTAID:
 	case GSB_PTX_SREG_CLUSTER_NCTARANK: return 1;
 	default: return 0; /* CLUSTER_CTAID, CLUSTER_CTARANK, IS_EXPLICIT_CLUSTER */

@@ -107,6 +107,7 @@ void gsb_emu_enter(struct gsb_emu_exec *x, uint16_t n)
 	struct gsb_emu_node *node = &w->nodes[n];
 
 	w->current = n;
+	x->n_spins = 0;
 	x->rows = w->rows + node->frame;
 	x->local = node->local;
 	x->op = &x->ops[node->pc];
@@ -168,25 +169,57 @@ bool gsb_emu_join_at(struct gsb_emu_exec *x, uint32_t rejoin)
 	return true;
 }
 
-bool gsb_emu_send(struct gsb_emu_exec *x, uint32_t lanes, uint32_t target)
+uint16_t gsb_emu_split_off(struct gsb_emu_exec *x, uint32_t lanes, uint32_t pc)
 {
 	struct gsb_emu_warp *w = x->warp;
-	struct gsb_emu_node *node = gsb_emu_node_of(x);
-	uint16_t n, parent = node->parent;
+	uint16_t n = gsb_emu_node_new(w), parent = gsb_emu_node_of(x)->parent;
 
-	if (target == x->rejoin) {
-		gsb_emu_arrive(x, parent, lanes);
-		return true;
-	}
-	n = gsb_emu_node_new(w);
 	if (n == GSB_EMU_NODE_NONE)
-		return false;
-	node = gsb_emu_node_of(x);
-	w->nodes[n] = *node;
+		return n;
+	w->nodes[n] = *gsb_emu_node_of(x);
 	w->nodes[n].state = GSB_EMU_NODE_RUN;
 	w->nodes[n].mask = lanes;
-	w->nodes[n].pc = target;
+	w->nodes[n].pc = pc;
 	if (parent != GSB_EMU_NODE_NONE)
 		w->nodes[parent].children++;
+	return n;
+}
+
+bool gsb_emu_send(struct gsb_emu_exec *x, uint32_t lanes, uint32_t target)
+{
+	if (target != x->rejoin)
+		return gsb_emu_split_off(x, lanes, target) != GSB_EMU_NODE_NONE;
+	gsb_emu_arrive(x, gsb_emu_node_of(x)->parent, lanes);
 	return true;
+}
+
+bool gsb_emu_side_by_side(const struct gsb_emu_warp *w, uint16_t n, uint16_t other, uint32_t pc)
+{
+	const struct gsb_emu_node *a = &w->nodes[n], *b = &w->nodes[other];
+
+	return n != other && b->state == GSB_EMU_NODE_RUN && b->pc == pc && a->frame == b->frame &&
+	       a->parent == b->parent;
+}
+
+uint32_t gsb_emu_take_lanes(struct gsb_emu_warp *w, uint16_t n)
+{
+	uint32_t lanes = w->nodes[n].mask;
+
+	if (w->nodes[n].parent != GSB_EMU_NODE_NONE)
+		w->nodes[w->nodes[n].parent].children--;
+	gsb_emu_node_free(w, n);
+	return lanes;
+}
+
+void gsb_emu_absorb(struct gsb_emu_exec *x, uint32_t pc)
+{
+	struct gsb_emu_warp *w = x->warp;
+	uint32_t mask = x->split_mask;
+
+	for (uint16_t k = 0; k < w->n_nodes; k++) {
+		if (gsb_emu_side_by_side(w, w->current, k, pc))
+			mask |= gsb_emu_take_lanes(w, k);
+	}
+	if (mask != x->split_mask)
+		gsb_emu_set_mask(x, mask);
 }

@@ -60,6 +60,17 @@ const struct gsb_emu_op *gsb_emu_vanish(struct gsb_emu_exec *x);
  */
 bool gsb_emu_join_at(struct gsb_emu_exec *x, uint32_t rejoin);
 
+/* Lanes of the running split become one of their own beside it, at op @pc: its node, or NODE_NONE without
+ * memory. The mask of the running split is for the caller to change. */
+uint16_t gsb_emu_split_off(struct gsb_emu_exec *x, uint32_t lanes, uint32_t pc);
+
+/* Could node @other, which runs at @pc, be one with @n, which is there too? */
+bool gsb_emu_side_by_side(const struct gsb_emu_warp *w, uint16_t n, uint16_t other, uint32_t pc);
+/* Node @n goes, for another has its lanes: these. */
+uint32_t gsb_emu_take_lanes(struct gsb_emu_warp *w, uint16_t n);
+/* The running split goes on at op @pc, and takes along all that are there beside it. */
+void gsb_emu_absorb(struct gsb_emu_exec *x, uint32_t pc);
+
 /* Send lanes of the running split to another op, as a split of their own or to the join. */
 bool gsb_emu_send(struct gsb_emu_exec *x, uint32_t lanes, uint32_t target);
 

@@ -21,6 +21,7 @@
 
 #define GSB_EMU_NODE_NONE  UINT16_MAX
 #define GSB_EMU_N_BARRIERS 16
+#define GSB_EMU_CLUSTER_ID GSB_EMU_N_BARRIERS /* of nodes that wait at the cluster's barrier */
 
 enum gsb_emu_node_state {
 	GSB_EMU_NODE_FREE,
@@ -49,6 +50,7 @@ struct gsb_emu_warp {
 	uint32_t live;	/* lanes that exist and have not exited */
 	uint32_t born;	/* lanes that exist */
 	uint32_t carry; /* CC.CF of each lane */
+	uint32_t arrived; /* lanes: at the cluster's barrier, in the phase that is not over */
 	struct gsb_emu_node *nodes;
 	uint16_t n_nodes, cap_nodes; /* used once, allocated */
 	uint16_t free_node;
@@ -95,6 +97,7 @@ struct gsb_emu_exec {
 	uint32_t rejoin; /* op where the split joins its parent; NONE = nowhere */
 	uint32_t local;	 /* frame in local memory */
 	uint64_t n_insns, limit;
+	uint32_t n_spins; /* branches back in loops that only wait, of the split since it runs */
 	uint64_t lanes_since; /* n_insns when split_mask last changed */
 	uint64_t turn_start;  /* n_insns when the turn of the warp began */
 	struct gsb_emu_warp *warp;

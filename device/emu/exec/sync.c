@@ -1,10 +1,11 @@
 /*
  * sync.c - where lanes wait for each other: block barriers, and warp-wide operations with a member mask.
  *
- * A warp-wide op reads from its lanes, computes, writes to them. The lanes need not come together: a
- * split that arrives waits until all members that still live are at such an op, be it the same one or
- * another, and the last one does it for all. Hence three steps, each of which can be done for several
- * splits: gather, compute, scatter.
+ * A warp-wide op reads from its lanes, computes, writes to them. Each lane names the members of its own
+ * group; lanes that name the same ones at the same kind of op are a group, however many groups there are
+ * in a warp. The lanes of one need not come together: those that arrive wait, split off if need be, until
+ * all members that still live are at such an op, be it the same one or another, and the last one does it
+ * for all. Hence three steps, each of which can be done for several splits: gather, compute, scatter.
  */
 #include "device/emu/exec/sync.h"
 
@@ -16,8 +17,8 @@
 /* ---- warp-wide operations ---- */
 
 struct warp_io {
-	uint32_t members; /* lanes that take part */
-	uint64_t a[GSB_EMU_LANES];
+	uint32_t members;	   /* lanes that take part */
+	uint64_t a[GSB_EMU_LANES]; /* 0 of a lane that has not come: what shfl reads from it */
 	uint32_t b[GSB_EMU_LANES], c[GSB_EMU_LANES];
 	uint32_t p;
 	uint64_t d[GSB_EMU_LANES];
@@ -183,28 +184,44 @@ static bool waits_with(const struct gsb_emu_exec *x, const struct gsb_emu_node *
 /* Splits that are side by side again are one. The split that executes has no place yet. */
 static void merge(struct gsb_emu_warp *w, uint16_t n)
 {
-	struct gsb_emu_node *node = &w->nodes[n];
-
-	for (uint16_t k = 0; k < n; k++) {
-		struct gsb_emu_node *other = &w->nodes[k];
-
-		if (k == w->current || other->state != GSB_EMU_NODE_RUN || other->pc != node->pc ||
-		    other->frame != node->frame || other->parent != node->parent)
+	for (uint16_t k = 0; k < w->n_nodes; k++) {
+		if (k == w->current || !gsb_emu_side_by_side(w, n, k, w->nodes[n].pc))
 			continue;
-		other->mask |= node->mask;
-		if (node->parent != GSB_EMU_NODE_NONE)
-			w->nodes[node->parent].children--;
-		gsb_emu_node_free(w, n);
+		w->nodes[k].mask |= gsb_emu_take_lanes(w, n);
 		return;
 	}
 }
 
-/* If all living members of the group that waits like @op are there, do it for them. */
-static void group_try(struct gsb_emu_exec *x, const struct gsb_emu_op *op, uint32_t need)
+/* Those of the group that wait have what they waited for. */
+static void group_release(struct gsb_emu_exec *x, const struct gsb_emu_op *op, uint32_t need,
+			  const struct warp_io *io)
 {
 	struct gsb_emu_warp *w = x->warp;
-	struct warp_io io = {0};
 
+	for (uint16_t k = 0; k < w->n_nodes; k++) {
+		struct gsb_emu_node *n = &w->nodes[k];
+
+		if (!waits_with(x, n, op, need))
+			continue;
+		scatter(&x->ops[n->pc], w->rows + n->frame, n->mask, io);
+		n->state = GSB_EMU_NODE_RUN;
+		n->pc++;
+		merge(w, k);
+	}
+}
+
+/*
+ * If all living members of the group that waits like @op are there, do it for them. Some may be @lanes of
+ * the running split: *here is what these bring, and they are the caller's when it is not done yet.
+ */
+static bool group_try(struct gsb_emu_exec *x, const struct gsb_emu_op *op, uint32_t need,
+		      const struct warp_io *here, char *r, uint32_t lanes)
+{
+	struct gsb_emu_warp *w = x->warp;
+	struct warp_io io = *here;
+
+	io.members = lanes;
+	io.p &= lanes;
 	for (uint16_t k = 0; k < w->n_nodes; k++) {
 		struct gsb_emu_node *n = &w->nodes[k];
 
@@ -212,66 +229,93 @@ static void group_try(struct gsb_emu_exec *x, const struct gsb_emu_op *op, uint3
 			gather(&x->ops[n->pc], w->rows + n->frame, n->mask, &io);
 	}
 	if (need & w->live & ~io.members)
-		return;
+		return false;
 	compute(op, &io);
-	for (uint16_t k = 0; k < w->n_nodes; k++) {
-		struct gsb_emu_node *n = &w->nodes[k];
-
-		if (!waits_with(x, n, op, need))
-			continue;
-		scatter(&x->ops[n->pc], w->rows + n->frame, n->mask, &io);
-		n->state = GSB_EMU_NODE_RUN;
-		n->pc++;
-		merge(w, k);
-	}
+	if (lanes)
+		scatter(op, r, lanes, &io);
+	group_release(x, op, need, &io);
+	return true;
 }
 
 void gsb_emu_sync_recheck(struct gsb_emu_exec *x)
 {
+	static const struct warp_io nobody;
 	struct gsb_emu_warp *w = x->warp;
 
 	for (uint16_t k = 0; k < w->n_nodes; k++) {
 		if (w->nodes[k].state == GSB_EMU_NODE_SYNC)
-			group_try(x, &x->ops[w->nodes[k].pc], w->nodes[k].need);
+			group_try(x, &x->ops[w->nodes[k].pc], w->nodes[k].need, &nobody, NULL, 0);
 	}
 }
 
-static const struct gsb_emu_op *wait_for(struct gsb_emu_exec *x, const struct gsb_emu_op *op,
-					 uint32_t need)
+/* Of @lanes, those that name the same members as the first. */
+static uint32_t group_of(const uint32_t *members, uint32_t lanes)
 {
-	struct gsb_emu_node *n = gsb_emu_node_of(x);
+	uint32_t need = members[__builtin_ctz(lanes)], same = 0;
 
-	gsb_emu_leave(x, gsb_emu_index_of(x, op));
-	n->state = GSB_EMU_NODE_SYNC;
-	n->need = need;
-	x->warp->current = GSB_EMU_NODE_NONE;
-	group_try(x, op, need);
-	return gsb_emu_stop(x, GSB_EMU_STOP_SWITCH);
+	for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
+		same |= (uint32_t)(members[i] == need) << i;
+	return same & lanes;
 }
 
-/* All members that live are in the split; else it has to wait, and has been stopped. */
-static bool members_here(struct gsb_emu_exec *x, const struct gsb_emu_op *op, const char *r,
-			 uint32_t mask, uint32_t members_row)
+/* @lanes of the running split wait at @op from now on; it goes on with @rest, or is what waits. */
+static bool group_wait(struct gsb_emu_exec *x, const struct gsb_emu_op *op, uint32_t lanes,
+		       uint32_t rest, uint32_t need)
 {
-	const uint32_t *members = (const void *)(r + members_row);
-	uint32_t need;
+	uint16_t n = x->warp->current;
 
-	if (op->flags & GSB_EMU_F_WARP)
-		return true;
-	need = members[__builtin_ctz(mask)];
-	if (!(need & x->warp->live & ~mask))
-		return true;
-	wait_for(x, op, need);
-	return false;
+	if (rest) {
+		n = gsb_emu_split_off(x, lanes, gsb_emu_index_of(x, op));
+		gsb_emu_set_mask(x, rest);
+	} else {
+		gsb_emu_leave(x, gsb_emu_index_of(x, op));
+	}
+	if (n == GSB_EMU_NODE_NONE)
+		return false;
+	x->warp->nodes[n].state = GSB_EMU_NODE_SYNC;
+	x->warp->nodes[n].need = need;
+	return true;
+}
+
+/* Group by group: what is complete is done, the others wait. The next op, or NULL when no lane goes on. */
+static const struct gsb_emu_op *by_groups(struct gsb_emu_exec *x, const struct gsb_emu_op *op,
+					  char *r, uint32_t mask, const uint32_t *members)
+{
+	uint32_t stay = mask, lanes;
+	struct warp_io here = {0};
+
+	gather(op, r, mask, &here);
+	for (uint32_t left = mask; left; left &= ~lanes) {
+		uint32_t need = members[__builtin_ctz(left)];
+
+		lanes = group_of(members, left);
+		if (group_try(x, op, need, &here, r, lanes))
+			continue;
+		stay &= ~lanes;
+		if (!group_wait(x, op, lanes, stay, need))
+			return gsb_emu_no_memory(x);
+	}
+	if (!stay)
+		return gsb_emu_stop(x, GSB_EMU_STOP_SWITCH);
+	gsb_emu_absorb(x, gsb_emu_index_of(x, op) + 1);
+	return op + 1;
+}
+
+/* All lanes that live are here, or the op names no members: there is nobody to wait for. */
+static bool all_here(const struct gsb_emu_exec *x, const struct gsb_emu_op *op, uint32_t mask)
+{
+	return op->flags & GSB_EMU_F_WARP || mask == x->warp->live;
 }
 
 static const struct gsb_emu_op *warp_wide(struct gsb_emu_exec *x, const struct gsb_emu_op *op,
-					  char *r, uint32_t mask, uint32_t members_row)
+					  char *r, uint32_t mask)
 {
+	const uint32_t *members = (const void *)(r + op->b);
 	struct warp_io io;
 
-	if (!members_here(x, op, r, mask, members_row))
-		return NULL;
+	if (!all_here(x, op, mask) ||
+	    (!(op->flags & GSB_EMU_F_WARP) && group_of(members, mask) != mask))
+		return by_groups(x, op, r, mask, members);
 	memset(&io, 0, sizeof(io));
 	gather(op, r, mask, &io);
 	compute(op, &io);
@@ -281,18 +325,25 @@ static const struct gsb_emu_op *warp_wide(struct gsb_emu_exec *x, const struct g
 
 GSB_EMU_HANDLER(gsb_emu_do_BAR_WARP)
 {
-	return warp_wide(x, op, r, mask, op->b);
+	return warp_wide(x, op, r, mask);
 }
 
-/* The commonest of them: straight from row to row when no lane is elsewhere. */
+/*
+ * The commonest of them: straight from row to row when no lane is elsewhere. PTX leaves open what comes
+ * from a lane that is not in the member mask or not at the instruction. Here, as far as is known of
+ * hardware, the mask says only who is waited for: a lane at the instruction gives its value to all, and
+ * any other gives 0.
+ */
 GSB_EMU_HANDLER(gsb_emu_do_SHFL)
 {
 	const uint32_t *b = (const void *)(r + op->b), *c = (const void *)(r + op->c);
+	const uint32_t *from_row = (const void *)(r + op->a);
 	uint32_t *d = (void *)(r + op->d), a[GSB_EMU_LANES], q = 0;
 
-	if (!members_here(x, op, r, mask, (uint32_t)op->imm))
-		return NULL;
-	memcpy(a, r + op->a, sizeof(a));
+	if (!all_here(x, op, mask))
+		return by_groups(x, op, r, mask, (const void *)(r + op->imm));
+	for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
+		a[i] = mask >> i & 1 ? from_row[i] : 0;
 	for (uint32_t left = mask; left; left &= left - 1) {
 		int i = __builtin_ctz(left), from;
 		bool found = shfl_source(op->n, i, b[i], c[i], &from);
@@ -306,22 +357,22 @@ GSB_EMU_HANDLER(gsb_emu_do_SHFL)
 
 GSB_EMU_HANDLER(gsb_emu_do_VOTE)
 {
-	return warp_wide(x, op, r, mask, op->b);
+	return warp_wide(x, op, r, mask);
 }
 
 GSB_EMU_HANDLER(gsb_emu_do_MATCH)
 {
-	return warp_wide(x, op, r, mask, op->b);
+	return warp_wide(x, op, r, mask);
 }
 
 GSB_EMU_HANDLER(gsb_emu_do_REDUX)
 {
-	return warp_wide(x, op, r, mask, op->b);
+	return warp_wide(x, op, r, mask);
 }
 
 GSB_EMU_HANDLER(gsb_emu_do_ELECT)
 {
-	return warp_wide(x, op, r, mask, op->b);
+	return warp_wide(x, op, r, mask);
 }
 
 GSB_EMU_HANDLER(gsb_emu_do_ACTIVEMASK)
@@ -387,10 +438,35 @@ static void barrier_check(struct gsb_emu_block *b, uint32_t id)
 		barrier_release(b, id);
 }
 
+/*
+ * The cluster's barrier has two halves, arrive and wait, and a lane may do anything between them, up to its exit. So
+ * it is known by lane who has arrived; when all that live have, the phase is over for all at once.
+ */
+static void cluster_check(struct gsb_emu_block *b)
+{
+	for (uint32_t i = 0; i < b->n_warps; i++) {
+		if (b->warps[i].live & ~b->warps[i].arrived)
+			return;
+	}
+	for (uint32_t i = 0; i < b->n_warps; i++) {
+		struct gsb_emu_warp *w = &b->warps[i];
+
+		w->arrived = 0;
+		for (uint16_t k = 0; k < w->n_nodes; k++) {
+			if (!waits_at(&w->nodes[k], GSB_EMU_CLUSTER_ID))
+				continue;
+			w->nodes[k].state = GSB_EMU_NODE_RUN;
+			w->nodes[k].pc++;
+			b->stats.n_barriers++;
+		}
+	}
+}
+
 void gsb_emu_barrier_recheck(struct gsb_emu_block *b)
 {
 	for (uint32_t id = 0; id < GSB_EMU_N_BARRIERS; id++)
 		barrier_check(b, id);
+	cluster_check(b);
 }
 
 /* A count is of whole warps: lanes that do not live count with the last that does. */
@@ -446,5 +522,23 @@ GSB_EMU_HANDLER(gsb_emu_do_BARRIER)
 	gsb_emu_node_of(x)->state = GSB_EMU_NODE_BARRIER;
 	gsb_emu_node_of(x)->need = id;
 	barrier_check(x->block, id);
+	return gsb_emu_stop(x, GSB_EMU_STOP_SWITCH);
+}
+
+GSB_EMU_HANDLER(gsb_emu_do_CLUSTER_ARRIVE)
+{
+	x->warp->arrived |= mask;
+	cluster_check(x->block);
+	return op + 1;
+}
+
+/* Lanes that have not arrived wait for nothing. */
+GSB_EMU_HANDLER(gsb_emu_do_CLUSTER_WAIT)
+{
+	if (!(x->warp->arrived & mask))
+		return op + 1;
+	gsb_emu_leave(x, gsb_emu_index_of(x, op));
+	gsb_emu_node_of(x)->state = GSB_EMU_NODE_BARRIER;
+	gsb_emu_node_of(x)->need = GSB_EMU_CLUSTER_ID;
 	return gsb_emu_stop(x, GSB_EMU_STOP_SWITCH);
 }

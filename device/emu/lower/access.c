@@ -138,6 +138,41 @@ void gsb_emu_lower_access(struct gsb_emu_lowering *l, bool store)
 		op->d = l->lists[row];
 }
 
+/*
+ * Each element is atomic by itself, so they are done one after the other; the first op asks for the alignment and
+ * the bytes of all. The old values wait in rows of their own, for a result may be another element's source.
+ */
+static void lower_vector_atom(struct gsb_emu_lowering *l, uint32_t form, bool has_result)
+{
+	const struct gsb_ptx_insn *in = l->insn;
+	const struct gsb_ptx_operand *o = in->operands;
+	uint32_t bytes = gsb_ptx_type_bytes(in->type[0]), d = 0, b, old[GSB_PTX_MAX_VECTOR];
+	struct place p = place_of(l, &o[has_result]);
+	struct gsb_emu_op *op;
+
+	if (form == GSB_EMU_NONE || p.space == GSB_PTX_SPACE_PARAM || bytes * in->vec > 16) {
+		gsb_emu_not_carried(l);
+		return;
+	}
+	b = gsb_emu_vector_rows(l, &o[has_result + 1], 4, false);
+	if (has_result)
+		d = gsb_emu_vector_rows(l, &o[0], 4, true);
+	for (unsigned int i = 0; i < in->vec && !l->err; i++) {
+		old[i] = has_result ? gsb_emu_temp_row(l) : GSB_EMU_SCRATCH_ROW;
+		op = gsb_emu_emit(l, form, i == 0);
+		set_place(op, in, &p);
+		op->imm += i * bytes;
+		op->d = old[i];
+		op->b = l->lists[b + i];
+		op->e = i ? 0 : bytes * in->vec;
+	}
+	for (unsigned int i = 0; has_result && i < in->vec && !l->err; i++) {
+		op = gsb_emu_emit(l, GSB_EMU_FORM_MOV_32, false);
+		op->d = l->lists[d + i];
+		op->a = old[i];
+	}
+}
+
 void gsb_emu_lower_atom(struct gsb_emu_lowering *l, bool has_result)
 {
 	const struct gsb_ptx_insn *in = l->insn;
@@ -148,6 +183,10 @@ void gsb_emu_lower_atom(struct gsb_emu_lowering *l, bool has_result)
 	struct gsb_emu_op *op;
 	struct place p;
 
+	if (in->vec > 1) {
+		lower_vector_atom(l, form, has_result);
+		return;
+	}
 	if (form == GSB_EMU_NONE) {
 		gsb_emu_not_carried(l);
 		return;
@@ -158,7 +197,7 @@ void gsb_emu_lower_atom(struct gsb_emu_lowering *l, bool has_result)
 		return;
 	}
 	b = gsb_emu_src(l, &o[at + 1], bytes);
-	if (in->n_operands > at + 2)
+	if (in->sub == GSB_PTX_SUB_CAS)
 		c = gsb_emu_src(l, &o[at + 2], bytes);
 	if (has_result)
 		d = gsb_emu_dest(l, &o[0], bytes);
@@ -171,7 +210,7 @@ void gsb_emu_lower_atom(struct gsb_emu_lowering *l, bool has_result)
 
 /* ---- waiting ---- */
 
-void gsb_emu_lower_barrier(struct gsb_emu_lowering *l)
+static void lower_block_barrier(struct gsb_emu_lowering *l)
 {
 	const struct gsb_ptx_insn *in = l->insn;
 	bool red = in->op == GSB_PTX_OP_BAR_RED || in->op == GSB_PTX_OP_BARRIER_RED;
@@ -194,6 +233,16 @@ void gsb_emu_lower_barrier(struct gsb_emu_lowering *l)
 	op->d = d;
 	op->n = red ? in->sub : 0;
 	op->flags |= flags;
+}
+
+void gsb_emu_lower_barrier(struct gsb_emu_lowering *l)
+{
+	if (l->insn->op == GSB_PTX_OP_CLUSTER_ARRIVE)
+		gsb_emu_emit(l, GSB_EMU_FORM_CLUSTER_ARRIVE, true);
+	else if (l->insn->op == GSB_PTX_OP_CLUSTER_WAIT)
+		gsb_emu_emit(l, GSB_EMU_FORM_CLUSTER_WAIT, true);
+	else
+		lower_block_barrier(l);
 }
 
 static uint32_t members_of(struct gsb_emu_lowering *l, unsigned int at, uint8_t *flags)

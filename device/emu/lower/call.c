@@ -110,6 +110,17 @@ bool gsb_emu_allocates(const char *name)
 	return b && b->heap;
 }
 
+static void refuse_call(struct gsb_emu_lowering *l, const char *name)
+{
+	bool launches = !strncmp(name, "cudaCDP2", 8) || !strncmp(name, "cudaLaunchDevice", 16) ||
+			!strncmp(name, "cudaGetParameterBuffer", 22);
+
+	gsb_emu_lower_fail(l, -ENOTSUP, "call of '%s', which has no body and is not carried%s",
+			   name,
+			   launches ? ": dynamic parallelism needs a real GPU; launch from the host"
+				    : "");
+}
+
 static void emit_call(struct gsb_emu_lowering *l, const struct gsb_ptx_func *target, uint32_t local)
 {
 	const struct gsb_ptx_operand *o = &l->insn->call->target;
@@ -120,9 +131,7 @@ static void emit_call(struct gsb_emu_lowering *l, const struct gsb_ptx_func *tar
 		const struct builtin *b = builtin_of(target->name);
 
 		if (!b) {
-			gsb_emu_lower_fail(l, -ENOTSUP,
-					   "call of '%s', which has no body and is not carried",
-					   target->name);
+			refuse_call(l, target->name);
 			return;
 		}
 		l->code->uses_heap |= b->heap;

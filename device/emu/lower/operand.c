@@ -19,10 +19,10 @@ uint64_t gsb_emu_shared_offset(struct gsb_emu_lowering *l, const struct gsb_ptx_
 	const struct gsb_ptx_kernel *k = &l->code->kernel;
 
 	if (var->unsized)
-		return k->dynamic_offset;
+		return GSB_EMU_RESERVED_SHARED + k->dynamic_offset;
 	for (uint32_t i = 0; i < k->n_shared; i++) {
 		if (k->shared[i].var == var)
-			return k->shared[i].offset;
+			return GSB_EMU_RESERVED_SHARED + k->shared[i].offset;
 	}
 	gsb_emu_lower_fail(l, -EINVAL, "shared variable '%s' has no place", var->name);
 	return 0;

@@ -18,6 +18,7 @@ uint32_t gsb_emu_dest(struct gsb_emu_lowering *l, const struct gsb_ptx_operand *
 /* Second result of p|q and d|p. */
 uint32_t gsb_emu_dest_second(struct gsb_emu_lowering *l, const struct gsb_ptx_operand *o);
 uint32_t gsb_emu_reg_bytes(const struct gsb_emu_lowering *l, uint32_t reg);
+/* In all of the block's shared memory, what is reserved included. */
 uint64_t gsb_emu_shared_offset(struct gsb_emu_lowering *l, const struct gsb_ptx_var *var);
 
 #endif

@@ -13,6 +13,8 @@
 #include "device/emu/lower/rows.h"
 #include "device/emu/lower/select.h"
 #include "device/emu/lower/stack.h"
+#include "device/emu/lower/texture.h"
+#include "device/emu/lower/video.h"
 #include "device/emu/memory/address.h"
 
 /* ---- arithmetic ---- */
@@ -40,6 +42,20 @@ static void lower_table(struct gsb_emu_lowering *l, const struct gsb_ptx_insn *i
 	op->imm = (int64_t)key;
 }
 
+static void combine(struct gsb_emu_lowering *l, uint32_t p, uint32_t q, unsigned int nth);
+
+/* The second result: that the first is not zero, combined with the predicate at the end. */
+static void lower_lop3_predicate(struct gsb_emu_lowering *l, uint32_t row)
+{
+	uint32_t zero = gsb_emu_const_row(l, 0, 4);
+	struct gsb_emu_op *op = gsb_emu_emit(l, GSB_EMU_FORM_SETP_NE_u32, false);
+
+	op->d = GSB_EMU_SCRATCH_PRED;
+	op->a = row;
+	op->b = zero;
+	combine(l, gsb_emu_dest_second(l, &l->insn->operands[0]), GSB_EMU_SCRATCH_PRED + 8, 5);
+}
+
 /* The table is an immediate, the same for all lanes: it goes where other forms have their key. */
 static void lower_lop3(struct gsb_emu_lowering *l)
 {
@@ -50,8 +66,11 @@ static void lower_lop3(struct gsb_emu_lowering *l)
 		return;
 	}
 	lower_table(l, l->insn);
-	if (!l->err)
-		l->ops[l->n_ops - 1].imm = table->imm & 0xff;
+	if (l->err)
+		return;
+	l->ops[l->n_ops - 1].imm = table->imm & 0xff;
+	if (l->insn->sub)
+		lower_lop3_predicate(l, l->ops[l->n_ops - 1].d);
 }
 
 static void lower_selp(struct gsb_emu_lowering *l)
@@ -70,8 +89,20 @@ static void lower_selp(struct gsb_emu_lowering *l)
 	lower_table(l, &in);
 }
 
-/* A comparison into the scratch predicate, or straight into @d. */
-static void compare(struct gsb_emu_lowering *l, enum gsb_ptx_type type, uint32_t d)
+/* A row of 4-byte lanes shifted down to its upper halves. */
+static uint32_t upper_half_row(struct gsb_emu_lowering *l, uint32_t row)
+{
+	uint32_t by = gsb_emu_const_row(l, 16, 4), to = gsb_emu_temp_row(l);
+	struct gsb_emu_op *op = gsb_emu_emit(l, GSB_EMU_FORM_SHR_U32, false);
+
+	op->d = to;
+	op->a = row;
+	op->b = by;
+	return to;
+}
+
+/* A comparison into the scratch predicate, or straight into @d; @upper: of the upper halves of pairs. */
+static void compare(struct gsb_emu_lowering *l, enum gsb_ptx_type type, uint32_t d, bool upper)
 {
 	struct gsb_ptx_insn in = *l->insn;
 	const struct gsb_emu_form_row *row;
@@ -88,18 +119,23 @@ static void compare(struct gsb_emu_lowering *l, enum gsb_ptx_type type, uint32_t
 	}
 	a = gsb_emu_src(l, &in.operands[1], row->src[0]);
 	b = gsb_emu_src(l, &in.operands[2], row->src[1]);
+	if (upper) {
+		a = upper_half_row(l, a);
+		b = upper_half_row(l, b);
+	}
 	op = gsb_emu_emit(l, row->form, true);
 	op->d = d;
 	op->a = a;
 	op->b = b;
 }
 
-static void combine(struct gsb_emu_lowering *l, uint32_t p, uint32_t q)
+/* With the predicate that is operand @nth, if the instruction says how. */
+static void combine(struct gsb_emu_lowering *l, uint32_t p, uint32_t q, unsigned int nth)
 {
 	const struct gsb_ptx_insn *in = l->insn;
 	uint8_t flags = 0;
-	uint32_t c = in->sub && in->n_operands > 3
-			     ? gsb_emu_src_predicate(l, &in->operands[3], &flags)
+	uint32_t c = in->sub && in->n_operands > nth
+			     ? gsb_emu_src_predicate(l, &in->operands[nth], &flags)
 			     : GSB_EMU_SCRATCH_PRED;
 	struct gsb_emu_op *op = gsb_emu_emit(l, GSB_EMU_FORM_PRED_PAIR, false);
 
@@ -111,17 +147,70 @@ static void combine(struct gsb_emu_lowering *l, uint32_t p, uint32_t q)
 	op->flags |= flags;
 }
 
+/* Of a pair: what is compared as single ones; NONE for other types. */
+static enum gsb_ptx_type half_of(enum gsb_ptx_type type)
+{
+	switch (type) {
+	case GSB_PTX_TYPE_F16X2: return GSB_PTX_TYPE_F16;
+	case GSB_PTX_TYPE_BF16X2: return GSB_PTX_TYPE_BF16;
+	default: return GSB_PTX_TYPE_NONE;
+	}
+}
+
+/* Where the two comparisons of a pair end before they are told to anybody: a result may be the operand c. */
+#define PAIR_LOW  (GSB_EMU_SCRATCH_PRED + 8)
+#define PAIR_HIGH (GSB_EMU_SCRATCH_PRED + 12)
+
+static void compare_pair(struct gsb_emu_lowering *l, enum gsb_ptx_type half)
+{
+	compare(l, half, GSB_EMU_SCRATCH_PRED, false);
+	combine(l, PAIR_LOW, GSB_EMU_SCRATCH_PRED + 4, 3);
+	compare(l, half, GSB_EMU_SCRATCH_PRED, true);
+	combine(l, PAIR_HIGH, GSB_EMU_SCRATCH_PRED + 4, 3);
+}
+
+static void copy_predicate(struct gsb_emu_lowering *l, uint32_t to, uint32_t from)
+{
+	struct gsb_emu_op *op = gsb_emu_emit(l, GSB_EMU_FORM_PRED_MOV, false);
+
+	op->d = to;
+	op->a = from;
+}
+
 static void lower_setp(struct gsb_emu_lowering *l)
 {
 	const struct gsb_ptx_insn *in = l->insn;
 	uint32_t p = gsb_emu_dest(l, &in->operands[0], 0);
 
-	if (!in->sub && in->operands[0].kind != GSB_PTX_OPERAND_PAIR) {
-		compare(l, in->type[0], p);
+	if (half_of(in->type[0])) {
+		compare_pair(l, half_of(in->type[0]));
+		copy_predicate(l, p, PAIR_LOW);
+		copy_predicate(l, gsb_emu_dest_second(l, &in->operands[0]), PAIR_HIGH);
 		return;
 	}
-	compare(l, in->type[0], GSB_EMU_SCRATCH_PRED);
-	combine(l, p, gsb_emu_dest_second(l, &in->operands[0]));
+	if (!in->sub && in->operands[0].kind != GSB_PTX_OPERAND_PAIR) {
+		compare(l, in->type[0], p, false);
+		return;
+	}
+	compare(l, in->type[0], GSB_EMU_SCRATCH_PRED, false);
+	combine(l, p, gsb_emu_dest_second(l, &in->operands[0]), 3);
+}
+
+/* All ones or one for each half of the result. */
+static void lower_set_pair(struct gsb_emu_lowering *l)
+{
+	const struct gsb_ptx_insn *in = l->insn;
+	uint32_t d = gsb_emu_dest(l, &in->operands[0], 4);
+	struct gsb_emu_op *op;
+
+	compare_pair(l, half_of(in->type[1]));
+	op = gsb_emu_emit(l, GSB_EMU_FORM_SET_PAIR, false);
+	op->d = d;
+	op->a = PAIR_LOW;
+	op->b = PAIR_HIGH;
+	op->imm = in->type[0] == GSB_PTX_TYPE_F16X2    ? 0x3c00
+		  : in->type[0] == GSB_PTX_TYPE_BF16X2 ? 0x3f80
+						       : 0xffff;
 }
 
 static void lower_set(struct gsb_emu_lowering *l)
@@ -129,11 +218,16 @@ static void lower_set(struct gsb_emu_lowering *l)
 	const struct gsb_emu_form_row *row;
 	struct gsb_emu_op *op;
 	uint64_t key;
-	uint32_t d = gsb_emu_dest(l, &l->insn->operands[0], 4);
+	uint32_t d;
 
-	compare(l, l->insn->type[1], GSB_EMU_SCRATCH_PRED);
+	if (half_of(l->insn->type[1])) {
+		lower_set_pair(l);
+		return;
+	}
+	d = gsb_emu_dest(l, &l->insn->operands[0], 4);
+	compare(l, l->insn->type[1], GSB_EMU_SCRATCH_PRED, false);
 	if (l->insn->sub)
-		combine(l, GSB_EMU_SCRATCH_PRED, GSB_EMU_SCRATCH_PRED + 4);
+		combine(l, GSB_EMU_SCRATCH_PRED, GSB_EMU_SCRATCH_PRED + 4, 3);
 	row = gsb_emu_select(l->insn, &key);
 	if (!row) {
 		gsb_emu_not_carried(l);
@@ -227,6 +321,31 @@ static void lower_cvta(struct gsb_emu_lowering *l)
 							    : (int64_t)GSB_EMU_LOCAL_WINDOW;
 }
 
+/* A cluster is one block: its shared memory is where it is, and its rank is 0. */
+static void lower_mapa(struct gsb_emu_lowering *l)
+{
+	const struct gsb_ptx_insn *in = l->insn;
+	uint32_t bytes = gsb_emu_lane_bytes(in->type[0]);
+	uint32_t a = gsb_emu_src(l, &in->operands[1], bytes),
+		 d = gsb_emu_dest(l, &in->operands[0], bytes);
+	struct gsb_emu_op *op = gsb_emu_emit(
+		l, bytes == 8 ? GSB_EMU_FORM_MOV_64 : GSB_EMU_FORM_MOV_32, true);
+
+	op->d = d;
+	op->a = a;
+}
+
+static void lower_constant(struct gsb_emu_lowering *l, uint64_t value, uint32_t bytes)
+{
+	uint32_t a = gsb_emu_const_row(l, value, bytes),
+		 d = gsb_emu_dest(l, &l->insn->operands[0], bytes);
+	struct gsb_emu_op *op = gsb_emu_emit(
+		l, bytes == 8 ? GSB_EMU_FORM_MOV_64 : GSB_EMU_FORM_MOV_32, true);
+
+	op->d = d;
+	op->a = a;
+}
+
 static void lower_isspacep(struct gsb_emu_lowering *l)
 {
 	const struct gsb_ptx_operand *o = l->insn->operands;
@@ -241,6 +360,9 @@ static void lower_isspacep(struct gsb_emu_lowering *l)
 }
 
 /* ---- the instruction ---- */
+
+/* A cache policy is a hint that only loads and stores read, and they read none here. */
+#define CACHE_POLICY (UINT64_C(1) << 60)
 
 static void lower_simple(struct gsb_emu_lowering *l)
 {
@@ -296,8 +418,20 @@ static void lower_by_op(struct gsb_emu_lowering *l)
 	case GSB_PTX_OP_STACKSAVE:
 	case GSB_PTX_OP_STACKRESTORE: gsb_emu_lower_stack(l); break;
 	case GSB_PTX_OP_PREFETCH:
-	case GSB_PTX_OP_PREFETCHU: lower_simple(l); break;
-	default: lower_table(l, in); break;
+	case GSB_PTX_OP_PREFETCHU:
+	case GSB_PTX_OP_DISCARD: /* what lies there may be anything from now on, so also what it was */
+	case GSB_PTX_OP_APPLYPRIORITY: lower_simple(l); break;
+	case GSB_PTX_OP_CREATEPOLICY_FRACTIONAL:
+	case GSB_PTX_OP_CREATEPOLICY_RANGE:
+	case GSB_PTX_OP_CREATEPOLICY_CVT: lower_constant(l, CACHE_POLICY, 8); break;
+	case GSB_PTX_OP_MAPA: lower_mapa(l); break;
+	case GSB_PTX_OP_GETCTARANK: lower_constant(l, 0, 4); break;
+	default:
+		if (gsb_emu_is_video(in))
+			gsb_emu_lower_video(l);
+		else
+			lower_table(l, in);
+		break;
 	}
 }
 
@@ -310,6 +444,8 @@ void gsb_emu_lower_operation(struct gsb_emu_lowering *l)
 	l->used_temps = 0;
 	if (in->type[0] == GSB_PTX_TYPE_PRED && gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_ALU)
 		lower_predicate(l);
+	else if (gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_TEX)
+		gsb_emu_lower_texture(l);
 	else if (gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_BARRIER)
 		gsb_emu_lower_barrier(l);
 	else if (gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_ASYNC &&

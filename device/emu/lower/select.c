@@ -12,11 +12,11 @@
 #define CMP(w)	GSB_EMU_KEY_WORD(GSB_PTX_CMP_##w)
 #define MODE(w) GSB_EMU_KEY_WORD(GSB_PTX_MODE_##w)
 #define FL(f)	((uint64_t)GSB_PTX_F_##f)
-#define T(t)	(1u << GSB_PTX_TYPE_##t)
+#define T(t)	(UINT64_C(1) << GSB_PTX_TYPE_##t)
 #define I16	(T(U16) | T(S16))
 #define I32	(T(U32) | T(S32))
 #define I64	(T(U64) | T(S64))
-#define N32	(T(U8) | T(S8) | I16 | I32 | T(F16) | T(BF16) | T(F32))
+#define N32	(T(U8) | T(S8) | I16 | I32 | T(F16) | T(BF16) | T(TF32) | T(F32))
 #define N64	(I64 | T(F64))
 
 enum lane_bytes {
@@ -31,6 +31,8 @@ enum lane_bytes {
 	BYTES_s64 = 8,
 	BYTES_f64 = 8,
 	BYTES_u128 = 16,
+	BYTES_f16 = 4,
+	BYTES_bf16 = 4,
 	BYTES_p = 0,
 };
 
@@ -111,8 +113,8 @@ static bool row_fits(const struct gsb_emu_form_row *row, const struct gsb_ptx_in
 {
 	uint64_t types = GSB_EMU_KEY_TO(0xff) | GSB_EMU_KEY_FROM(0xff);
 
-	return row->op == in->op && row->types & 1u << in->type[0] &&
-	       (!row->types2 || row->types2 & 1u << in->type[1]) &&
+	return row->op == in->op && row->types & UINT64_C(1) << in->type[0] &&
+	       (!row->types2 || row->types2 & UINT64_C(1) << in->type[1]) &&
 	       (row->key == ANY || row->key == (key & ~types));
 }
 
@@ -130,14 +132,15 @@ const struct gsb_emu_form_row *gsb_emu_select(const struct gsb_ptx_insn *insn, u
 
 struct memory_form {
 	uint16_t form;
-	uint32_t types, bytes;
+	uint64_t types;
+	uint32_t bytes;
 };
 
 static uint32_t memory_form(const struct memory_form *form, size_t n, enum gsb_ptx_type type,
 			    uint32_t bytes)
 {
 	for (size_t i = 0; i < n; i++, form++) {
-		if (form->types & 1u << type && form->bytes == bytes)
+		if (form->types & UINT64_C(1) << type && form->bytes == bytes)
 			return form->form;
 	}
 	return GSB_EMU_NONE;
@@ -167,14 +170,14 @@ uint32_t gsb_emu_select_atom(enum gsb_ptx_word sub, enum gsb_ptx_type type)
 {
 	static const struct {
 		uint16_t form, sub;
-		uint32_t types;
+		uint64_t types;
 	} atoms[] = {
 #define GSB_EMU_ATOM(id, sub, types, T_, expr) {GSB_EMU_FORM_##id, GSB_PTX_SUB_##sub, types},
 #include "device/emu/code/forms.def"
 	};
 
 	for (size_t i = 0; i < GSB_ARRAY_LEN(atoms); i++) {
-		if (atoms[i].sub == sub && atoms[i].types & 1u << type)
+		if (atoms[i].sub == sub && atoms[i].types & UINT64_C(1) << type)
 			return atoms[i].form;
 	}
 	return GSB_EMU_NONE;

@@ -10,7 +10,7 @@
 struct gsb_emu_form_row {
 	uint16_t form;
 	uint16_t op;		/* enum gsb_ptx_op */
-	uint32_t types, types2; /* sets of 1 << type; types2 0 = any */
+	uint64_t types, types2; /* sets of 1 << type; types2 0 = any */
 	uint64_t key;
 	uint8_t n_src;
 	uint8_t d, src[4]; /* lane bytes; 0 = predicate */

@@ -202,12 +202,17 @@ int emu_heap_alloc(struct emu_heap *heap, uint64_t size, uint64_t *addr)
 }
 
 /* The order matters: first nobody can write any more, then the contents go. */
-static void scrub(struct emu_heap *heap, const struct gsb_range *r)
+static void unmap(const struct gsb_range *r)
 {
 	mprotect(to_pointer(r->start), r->size, PROT_NONE);
 	if (madvise(to_pointer(r->start), r->size, MADV_DONTNEED))
 		gsb_log(GSB_LOG_ERROR, "emu", "freed memory at %#llx is not scrubbed: %m",
 			(unsigned long long)r->start);
+}
+
+static void scrub(struct emu_heap *heap, const struct gsb_range *r)
+{
+	unmap(r);
 	discharge(heap, r->size);
 }
 
@@ -258,6 +263,28 @@ int emu_heap_free(struct emu_heap *heap, uint64_t addr)
 	err = free_locked(heap, addr);
 	pthread_mutex_unlock(&heap->vram->lock);
 	return err;
+}
+
+/* ---- what the device needs itself ---- */
+
+int emu_heap_lend(struct emu_heap *heap, uint64_t *addr)
+{
+	int err;
+
+	pthread_mutex_lock(&heap->vram->lock);
+	err = map_new(heap, PAGE_BYTES, addr);
+	pthread_mutex_unlock(&heap->vram->lock);
+	return err;
+}
+
+void emu_heap_take_back(struct emu_heap *heap, uint64_t addr)
+{
+	struct gsb_range was;
+
+	pthread_mutex_lock(&heap->vram->lock);
+	if (!gsb_ranges_remove(&heap->device, addr, &was))
+		unmap(&was);
+	pthread_mutex_unlock(&heap->vram->lock);
 }
 
 /* ---- what copies touch ---- */

@@ -45,6 +45,9 @@ void emu_heap_finish(struct emu_heap *heap); /* nothing touches it */
 void emu_heap_limit(struct emu_heap *heap, uint64_t limit_bytes);
 int emu_heap_alloc(struct emu_heap *heap, uint64_t size, uint64_t *addr);
 int emu_heap_free(struct emu_heap *heap, uint64_t addr);
+/* A page that the device needs to serve the space, zeroed: nobody is charged for it. @addr is given back once. */
+int emu_heap_lend(struct emu_heap *heap, uint64_t *addr);
+void emu_heap_take_back(struct emu_heap *heap, uint64_t addr);
 int emu_heap_pin(struct emu_heap *heap, uint64_t addr, uint64_t size);
 int emu_heap_unpin(struct emu_heap *heap, uint64_t addr, uint64_t size);
 

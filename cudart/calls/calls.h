@@ -1,0 +1,121 @@
+/*
+ * calls.h - the functions of the runtime that are more than one call of the driver. entries.def says who calls
+ * them. `cu` is the driver's table of the form that was called (driver.h).
+ */
+#ifndef GSB_CUDART_CALLS_CALLS_H
+#define GSB_CUDART_CALLS_CALLS_H
+
+#include "cudart/driver.h"
+
+/* Arguments that are too many for a call. */
+struct gsb_rt_rect {
+	void *dst;
+	const void *src;
+	size_t dst_pitch, src_pitch, width, height;
+	enum cudaMemcpyKind kind;
+};
+
+struct gsb_rt_shape {
+	dim3 grid, block;
+	size_t smem;
+};
+
+/* device.c */
+cudaError_t rt_cudaDriverGetVersion(int *version);
+cudaError_t rt_cudaRuntimeGetVersion(int *version);
+cudaError_t rt_cudaGetDeviceCount(int *count);
+cudaError_t rt_cudaGetDevice(int *device);
+cudaError_t rt_cudaInitDevice(int device, unsigned flags, unsigned how);
+cudaError_t rt_cudaSetValidDevices(const int *devices, int n);
+cudaError_t rt_cudaChooseDevice(int *device, const struct cudaDeviceProp *prop);
+cudaError_t rt_cudaGetDeviceFlags(unsigned *flags);
+cudaError_t rt_cudaSetDeviceFlags(unsigned flags);
+cudaError_t rt_cudaDeviceGetAttribute(int *value, int attr, int device);
+cudaError_t rt_cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device);
+#if GSB_CUDART == 12
+/* For programs of CUDA 11 and before, whose structure ends earlier. */
+cudaError_t rt_cudaGetDeviceProperties_11(struct cudaDeviceProp *prop, int device);
+#endif
+cudaError_t rt_cudaGetDriverEntryPoint(const struct gsb_rt_driver *cu, const char *name, void **fn,
+				       unsigned version, unsigned long long flags,
+				       CUdriverProcAddressQueryResult *status);
+
+/* memory.c */
+cudaError_t rt_cudaMalloc(void **ptr, size_t n);
+cudaError_t rt_cudaMallocPitch(void **ptr, size_t *pitch, size_t width, size_t height);
+cudaError_t rt_cudaMalloc3D(struct cudaPitchedPtr *ptr, struct cudaExtent extent);
+cudaError_t rt_cudaFree(void *ptr);
+cudaError_t rt_cudaHostAlloc(void **ptr, size_t n, unsigned flags);
+cudaError_t rt_cudaFreeHost(void *ptr);
+cudaError_t rt_cudaMallocAsync(const struct gsb_rt_driver *cu, void **ptr, size_t n,
+			       cudaStream_t stream);
+cudaError_t rt_cudaFreeAsync(const struct gsb_rt_driver *cu, void *ptr, cudaStream_t stream);
+cudaError_t rt_cudaPointerGetAttributes(struct cudaPointerAttributes *out, const void *ptr);
+struct cudaMemLocation gsb_rt_location(int device);
+
+/* copy.c */
+cudaError_t gsb_rt_copy(const struct gsb_rt_driver *cu, void *dst, const void *src, size_t n,
+			enum cudaMemcpyKind kind);
+cudaError_t gsb_rt_copy_async(const struct gsb_rt_driver *cu, void *dst, const void *src, size_t n,
+			      enum cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t gsb_rt_copy_rect(const struct gsb_rt_driver *cu, const struct gsb_rt_rect *rect);
+cudaError_t gsb_rt_copy_rect_async(const struct gsb_rt_driver *cu, const struct gsb_rt_rect *rect,
+				   cudaStream_t stream);
+cudaError_t rt_cudaMemcpy3D(const struct gsb_rt_driver *cu, const struct cudaMemcpy3DParms *p);
+cudaError_t rt_cudaMemcpy3DAsync(const struct gsb_rt_driver *cu, const struct cudaMemcpy3DParms *p,
+				 cudaStream_t stream);
+cudaError_t rt_cudaMemcpyPeer(void *dst, int dst_device, const void *src, int src_device, size_t n);
+cudaError_t rt_cudaMemcpyPeerAsync(void *dst, int dst_device, const void *src, int src_device,
+				   size_t n, cudaStream_t stream);
+cudaError_t rt_cudaMemset3D(const struct gsb_rt_driver *cu, struct cudaPitchedPtr ptr, int value,
+			    struct cudaExtent extent);
+cudaError_t rt_cudaMemset3DAsync(const struct gsb_rt_driver *cu, struct cudaPitchedPtr ptr,
+				 int value, struct cudaExtent extent, cudaStream_t stream);
+
+/* symbol.c */
+cudaError_t rt_cudaGetSymbolAddress(void **ptr, const void *symbol);
+cudaError_t rt_cudaGetSymbolSize(size_t *n, const void *symbol);
+cudaError_t rt_cudaMemcpyToSymbol(const struct gsb_rt_driver *cu, const void *symbol,
+				  const void *src, size_t n, size_t offset,
+				  enum cudaMemcpyKind kind);
+cudaError_t rt_cudaMemcpyToSymbolAsync(const struct gsb_rt_driver *cu, const void *symbol,
+				       const void *src, size_t n, size_t offset,
+				       enum cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t rt_cudaMemcpyFromSymbol(const struct gsb_rt_driver *cu, void *dst, const void *symbol,
+				    size_t n, size_t offset, enum cudaMemcpyKind kind);
+cudaError_t rt_cudaMemcpyFromSymbolAsync(const struct gsb_rt_driver *cu, void *dst,
+					 const void *symbol, size_t n, size_t offset,
+					 enum cudaMemcpyKind kind, cudaStream_t stream);
+
+/* launch.c */
+cudaError_t gsb_rt_launch(const struct gsb_rt_driver *cu, const void *func,
+			  const struct gsb_rt_shape *shape, void **args, cudaStream_t stream);
+cudaError_t gsb_rt_launch_cooperative(const struct gsb_rt_driver *cu, const void *func,
+				      const struct gsb_rt_shape *shape, void **args,
+				      cudaStream_t stream);
+cudaError_t rt_cudaLaunchKernelExC(const struct gsb_rt_driver *cu, const cudaLaunchConfig_t *config,
+				   const void *func, void **args);
+/* The driver's form of a configuration. */
+CUlaunchConfig gsb_rt_launch_config(const cudaLaunchConfig_t *c);
+cudaError_t rt_cudaStreamGetCaptureInfo(const struct gsb_rt_driver *cu, cudaStream_t stream,
+					CUstreamCaptureStatus *status, unsigned long long *id);
+
+/* function.c */
+cudaError_t rt_cudaFuncGetAttributes(struct cudaFuncAttributes *out, const void *func);
+cudaError_t rt_cudaFuncSetAttribute(const void *func, CUfunction_attribute attr, int value);
+cudaError_t rt_cudaFuncSetCacheConfig(const void *func, CUfunc_cache config);
+cudaError_t rt_cudaFuncSetSharedMemConfig(const void *func, CUsharedconfig config);
+cudaError_t rt_cudaFuncGetName(const char **name, const void *func);
+cudaError_t rt_cudaFuncGetParamInfo(const void *func, size_t i, size_t *offset, size_t *size);
+cudaError_t rt_cudaGetFuncBySymbol(cudaFunction_t *fn, const void *symbol);
+cudaError_t rt_cudaGetKernel(cudaKernel_t *kernel, const void *func);
+cudaError_t rt_cudaOccupancyMaxActiveBlocks(int *blocks, const void *func, int block_size,
+					    size_t smem, unsigned flags);
+cudaError_t rt_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *n, const void *func, int blocks,
+							 int block_size);
+cudaError_t rt_cudaOccupancyMaxActiveClusters(int *clusters, const void *func,
+					      const cudaLaunchConfig_t *config);
+cudaError_t rt_cudaOccupancyMaxPotentialClusterSize(int *size, const void *func,
+						    const cudaLaunchConfig_t *config);
+
+#endif

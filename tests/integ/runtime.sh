@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# runtime.sh - programs of the CUDA runtime under gsbrun on the emulated H200: those of tests/runtime, made by nvcc with
+# -cudart shared, each of which checks its own results; and one that has NVIDIA's runtime inside, which is refused.
+# Usage: from the build folder: srcdir=... tests/integ/runtime.sh
+srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+# shellcheck source=tests/integ/lib.sh
+. "$srcdir/tests/integ/lib.sh"
+# shellcheck source=tests/integ/real.sh
+. "$srcdir/tests/integ/real.sh"
+
+programs="callbacks cooperative device launch_ex occupancy overlap parts pools rects reduce streams symbols threads threads_pt"
+
+# run_program NAME: its output is in $output; it must end with 0.
+run_program() {
+	start_real_broker
+	status=0
+	output=$(timeout "$LIMIT_S" env ASAN_OPTIONS="$tenant_asan" "$build/tools/gsbrun" --socket "$dir/s" -- \
+		"$build/tests/runtime/$1" 2>"$dir/err") || status=$?
+	[ "$status" -eq 0 ] || fail "$1 ended with $status: $output $(cat "$dir/err")"
+	end_broker
+}
+
+# A program with a case of its own, by its name.
+for name in $programs; do
+	eval "runtime_$name() { run_program $name; expect_equal \"\$(cat \"\$dir/err\")\" ''; }"
+done
+
+runtime_errors() {
+	run_program errors
+	expect_match "$(cat "$dir/broker.log")" "write to address 0x10: '_Z5writePii'"
+}
+
+runtime_print() {
+	local i
+	run_program print
+	expect_equal "$output" "$(for i in 0 1 2; do
+		printf 'thread 0 of block 0 says %d.00 hello\nthread 1 of block 0 says %d.25 hello\nhost %d\n' "$i" "$i" "$i"
+	done)"
+}
+
+runtime_inside_a_program_is_refused_with_the_remedy() {
+	start_real_broker
+	status_of "$build/tools/gsbrun" --socket "$dir/s" -- "$build/tests/runtime/static"
+	expect_equal "$status" 1
+	expect_equal "$(grep -c '^gsbroker' <<<"$output")" 1
+	expect_match "$output" "runtime: $build/tests/runtime/static has NVIDIA's CUDA runtime linked in"
+	expect_match "$output" "link it with -cudart shared"
+	end_broker
+}
+
+names=$(for name in $programs errors print; do echo "runtime_$name"; done)
+for name in $names runtime_inside_a_program_is_refused_with_the_remedy; do
+	if [ -x "$build/tests/runtime/static" ]; then
+		run_case "$name"
+	else
+		skip_case "$name"
+	fi
+done
+[ "$failures" -eq 0 ]

@@ -1,0 +1,84 @@
+/* What a program asks about the device, in two ways that must agree; versions; the driver's functions by name. */
+#include <cstring>
+#include <cuda.h>
+
+#include "check.h"
+
+static int attribute(cudaDeviceAttr a)
+{
+	int value = -1;
+
+	CHECK(cudaDeviceGetAttribute(&value, a, 0));
+	return value;
+}
+
+static void properties()
+{
+	cudaDeviceProp p;
+	size_t room, total;
+
+	memset(&p, 0xee, sizeof(p));
+	CHECK(cudaGetDeviceProperties(&p, 0));
+	EXPECT(strlen(p.name) > 0);
+	EXPECT(p.major == attribute(cudaDevAttrComputeCapabilityMajor));
+	EXPECT(p.minor == attribute(cudaDevAttrComputeCapabilityMinor));
+	EXPECT(p.multiProcessorCount == attribute(cudaDevAttrMultiProcessorCount));
+	EXPECT(p.warpSize == 32 && p.maxThreadsPerBlock == attribute(cudaDevAttrMaxThreadsPerBlock));
+	EXPECT(p.maxThreadsDim[2] == attribute(cudaDevAttrMaxBlockDimZ));
+	EXPECT(p.maxGridSize[0] == attribute(cudaDevAttrMaxGridDimX));
+	EXPECT(p.sharedMemPerBlock == (size_t)attribute(cudaDevAttrMaxSharedMemoryPerBlock));
+	EXPECT(p.sharedMemPerBlockOptin == (size_t)attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+	EXPECT(p.regsPerMultiprocessor == attribute(cudaDevAttrMaxRegistersPerMultiprocessor));
+	EXPECT(p.l2CacheSize == attribute(cudaDevAttrL2CacheSize));
+	EXPECT(p.memoryPoolsSupported == attribute(cudaDevAttrMemoryPoolsSupported));
+	EXPECT(p.cooperativeLaunch == 1 && p.unifiedAddressing == 1);
+	CHECK(cudaMemGetInfo(&room, &total));
+	EXPECT(room > 0 && room <= total && total <= p.totalGlobalMem);
+}
+
+static void the_rest()
+{
+	int n = 0, runtime = 0, driver = 0, device = -1;
+	cudaDriverEntryPointQueryResult found;
+	CUresult (*get_count)(int *) = NULL;
+	char id[32];
+
+	CHECK(cudaGetDeviceCount(&n));
+	EXPECT(n == 1);
+	CHECK(cudaRuntimeGetVersion(&runtime));
+	CHECK(cudaDriverGetVersion(&driver));
+	EXPECT(runtime == CUDART_VERSION / 1000 * 1000 && driver >= runtime);
+	CHECK(cudaDeviceGetPCIBusId(id, sizeof(id), 0));
+	CHECK(cudaDeviceGetByPCIBusId(&device, id));
+	EXPECT(device == 0);
+	CHECK(cudaGetDriverEntryPointByVersion("cuDeviceGetCount", (void **)&get_count, 12000, cudaEnableDefault, &found));
+	EXPECT(found == cudaDriverEntryPointSuccess && get_count && !get_count(&n) && n == 1);
+	CHECK(cudaGetDriverEntryPointByVersion("cuNoSuchThing", (void **)&get_count, 12000, cudaEnableDefault, &found));
+	EXPECT(found == cudaDriverEntryPointSymbolNotFound && !get_count);
+}
+
+/* A context that the program has made itself with the driver's calls is the one that the runtime works in. */
+static void beside_the_driver()
+{
+	CUcontext own, now;
+	void *x;
+
+	EXPECT(!cuInit(0));
+#if CUDA_VERSION >= 13000
+	EXPECT(!cuCtxCreate(&own, NULL, 0, 0));
+#else
+	EXPECT(!cuCtxCreate(&own, 0, 0));
+#endif
+	CHECK(cudaMalloc(&x, 64));
+	EXPECT(!cuPointerGetAttribute(&now, CU_POINTER_ATTRIBUTE_CONTEXT, (CUdeviceptr)x) && now == own);
+	EXPECT(!cuCtxDestroy(own));
+	CHECK(cudaMalloc(&x, 64));
+	EXPECT(!cuPointerGetAttribute(&now, CU_POINTER_ATTRIBUTE_CONTEXT, (CUdeviceptr)x) && now != own);
+}
+
+int main()
+{
+	properties();
+	the_rest();
+	beside_the_driver();
+}

@@ -1,0 +1,90 @@
+/* Errors: what is refused at once and with what, what a kernel breaks, what stays broken, and how it is mended. */
+#include <cstring>
+#include <thread>
+
+#include "check.h"
+
+__global__ void write(int *x, int value)
+{
+	x[threadIdx.x] = value;
+}
+
+static void at_once()
+{
+	int *x, value, device;
+
+	CHECK_IS(cudaSetDevice(99), cudaErrorInvalidDevice);
+	CHECK_IS(cudaMalloc(&x, (size_t)1 << 50), cudaErrorMemoryAllocation);
+	CHECK_IS(cudaMemcpy(&value, &value, 4, (cudaMemcpyKind)17), cudaErrorInvalidMemcpyDirection);
+	CHECK_IS(cudaDeviceGetAttribute(&value, (cudaDeviceAttr)100000, 0), cudaErrorInvalidValue);
+	CHECK_IS(cudaStreamDestroy((cudaStream_t)(size_t)0x1234567), cudaErrorInvalidResourceHandle);
+	CHECK_IS(cudaGetLastError(), cudaErrorInvalidResourceHandle);
+	CHECK(cudaGetLastError());
+	CHECK(cudaMalloc(&x, 0));
+	EXPECT(!x);
+	CHECK(cudaFree(x));
+	CHECK(cudaGetDevice(&device));
+	EXPECT(device == 0);
+}
+
+static void launches()
+{
+	int *x;
+
+	CHECK(cudaMalloc(&x, 4096));
+	write<<<1, 2048>>>(x, 1);
+	CHECK_IS(cudaPeekAtLastError(), cudaErrorInvalidConfiguration);
+	CHECK_IS(cudaGetLastError(), cudaErrorInvalidConfiguration);
+	write<<<0, 1>>>(x, 1);
+	CHECK_IS(cudaGetLastError(), cudaErrorInvalidConfiguration);
+	write<<<1, 1, 1 << 20>>>(x, 1);
+	CHECK_IS(cudaGetLastError(), cudaErrorInvalidValue);
+	CHECK_IS(cudaLaunchKernel((const void *)launches, dim3(1), dim3(1), NULL, 0, 0), cudaErrorInvalidDeviceFunction);
+	CHECK_IS(cudaGetLastError(), cudaErrorInvalidDeviceFunction);
+	CHECK(cudaDeviceSynchronize());
+	CHECK(cudaFree(x));
+}
+
+/* Each thread has its own last error. */
+static void per_thread()
+{
+	CHECK_IS(cudaSetDevice(-1), cudaErrorInvalidDevice);
+	std::thread([] { CHECK(cudaGetLastError()); }).join();
+	CHECK_IS(cudaGetLastError(), cudaErrorInvalidDevice);
+}
+
+static void names()
+{
+	EXPECT(!strcmp(cudaGetErrorName(cudaErrorInvalidConfiguration), "cudaErrorInvalidConfiguration"));
+	EXPECT(!strcmp(cudaGetErrorString(cudaSuccess), "no error"));
+	EXPECT(!strcmp(cudaGetErrorString(cudaErrorInvalidValue), "invalid argument"));
+	EXPECT(!strcmp(cudaGetErrorName((cudaError_t)-7), "unrecognized error code"));
+}
+
+/* A bad address breaks the context for all calls; a reset gives a new one. */
+static void broken_and_mended()
+{
+	int *x, value = 0;
+
+	write<<<1, 1>>>((int *)0x10, 1);
+	CHECK(cudaGetLastError());
+	CHECK_IS(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+	CHECK_IS(cudaMalloc(&x, 4), cudaErrorIllegalAddress);
+	CHECK_IS(cudaGetLastError(), cudaErrorIllegalAddress);
+	CHECK_IS(cudaGetLastError(), cudaErrorIllegalAddress);
+	CHECK(cudaDeviceReset());
+	CHECK(cudaGetLastError());
+	CHECK(cudaMalloc(&x, 4));
+	write<<<1, 1>>>(x, 42);
+	CHECK(cudaMemcpy(&value, x, 4, cudaMemcpyDeviceToHost));
+	EXPECT(value == 42);
+}
+
+int main()
+{
+	at_once();
+	launches();
+	per_thread();
+	names();
+	broken_and_mended();
+}

@@ -1,0 +1,48 @@
+/* Memory in the order of streams: allocated, used and freed without a wait between; the device's pool. */
+#include <cstdint>
+
+#include "check.h"
+
+__global__ void fill(int *x, int n, int value)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < n)
+		x[i] = value + i;
+}
+
+int main()
+{
+	const int n = 10000;
+	cudaMemPool_t pool;
+	cudaStream_t s;
+	uint64_t keep = UINT64_MAX, used = 1;
+	int *x, *host, supported = 0;
+
+	CHECK(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, 0));
+	EXPECT(supported == 1);
+	CHECK(cudaStreamCreate(&s));
+	CHECK(cudaMallocHost(&host, n * sizeof(int)));
+	CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
+	CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
+	for (int round = 0; round < 8; round++) {
+		if (round % 2)
+			CHECK(cudaMallocAsync(&x, n * sizeof(int), s));
+		else
+			CHECK(cudaMallocFromPoolAsync(&x, n * sizeof(int), pool, s));
+		fill<<<(n + 255) / 256, 256, 0, s>>>(x, n, round);
+		CHECK(cudaMemcpyAsync(host, x, n * sizeof(int), cudaMemcpyDeviceToHost, s));
+		CHECK(cudaFreeAsync(x, s));
+		CHECK(cudaStreamSynchronize(s));
+		for (int i = 0; i < n; i++)
+			EXPECT(host[i] == round + i);
+	}
+	CHECK(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used));
+	EXPECT(used == 0);
+	CHECK(cudaMemPoolTrimTo(pool, 0));
+	CHECK(cudaMallocAsync(&x, 0, s));
+	EXPECT(!x);
+	CHECK(cudaFreeAsync(x, s));
+	CHECK(cudaFreeHost(host));
+	CHECK(cudaStreamDestroy(s));
+}

@@ -1,0 +1,611 @@
+/*
+ * test_emu_memory.c - loads and stores: every width, vector, space and strength on every pattern of addresses
+ * and lanes, against plain C; that a lane's access is one access, counted and seen from other threads.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/compiler.h"
+#include "device/emu/exec/isa.h"
+#include "tests/unit/emu_harness.h"
+#include "tests/unit/emu_threads.h"
+#include "tests/unit/emu_watch.h"
+
+#define HEAD ".version 8.3\n.target sm_90\n.address_size 64\n"
+
+/* ---- an access in words ---- */
+
+struct form {
+	const char *type;
+	uint32_t bytes, n; /* of an element; elements */
+	uint32_t reg;	   /* bytes of its register */
+	bool is_signed;
+};
+
+static const struct form forms[] = {
+	{"u8", 1, 1, 4, false},	 {"s8", 1, 1, 8, true},	     {"b8", 1, 2, 4, false},
+	{"u8", 1, 4, 8, false},	 {"u16", 2, 1, 4, false},    {"s16", 2, 1, 4, true},
+	{"b16", 2, 2, 4, false}, {"s16", 2, 4, 8, true},     {"u32", 4, 1, 4, false},
+	{"f32", 4, 2, 4, false}, {"b32", 4, 4, 4, false},    {"s32", 4, 1, 8, true},
+	{"u32", 4, 2, 8, false}, {"s32", 4, 4, 8, true},     {"u64", 8, 1, 8, false},
+	{"f64", 8, 2, 8, false}, {"b128", 16, 1, 16, false},
+};
+
+struct place {
+	const char *space; /* as it is written */
+	bool shared;	   /* in shared memory */
+};
+
+static const struct place places[] = {
+	{".global", false},
+	{"", false},
+	{".shared", true},
+	{"", true},
+};
+
+static const struct {
+	const char *load, *store;
+} strengths[] = {
+	{"", ""},
+	{".volatile", ".volatile"},
+	{".relaxed.gpu", ".relaxed.cta"},
+	{".acquire.sys", ".release.gpu"},
+};
+
+/* ---- the text ---- */
+
+#define REGION_BYTES 2048 /* that the accesses of a block lie in */
+
+struct text {
+	char at[8192];
+	size_t n;
+};
+
+__attribute__((format(printf, 2, 3))) static void put(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	t->n += (size_t)vsnprintf(t->at + t->n, sizeof(t->at) - t->n, fmt, ap);
+	va_end(ap);
+	assert_true(t->n < sizeof(t->at));
+}
+
+static void put_list(struct text *t, const struct form *f)
+{
+	if (f->n == 1)
+		put(t, "%%v0");
+	else if (f->n == 2)
+		put(t, "{%%v0, %%v1}");
+	else
+		put(t, "{%%v0, %%v1, %%v2, %%v3}");
+}
+
+/* The registers' values, to or from [%rd5]. */
+static void put_values(struct text *t, const struct form *f, bool load)
+{
+	for (uint32_t k = 0; k < f->n; k++) {
+		if (f->reg < 16 && load)
+			put(t, "ld.global.b%u %%v%u, [%%rd5+%u];\n", f->reg * 8, k, k * f->reg);
+		else if (f->reg < 16)
+			put(t, "st.global.b%u [%%rd5+%u], %%v%u;\n", f->reg * 8, k * f->reg, k);
+		else if (load)
+			put(t, "ld.global.u64 %%rd6, [%%rd5]; ld.global.u64 %%rd7, [%%rd5+8];\n"
+			       "mov.b128 %%v0, {%%rd6, %%rd7};\n");
+		else
+			put(t, "mov.b128 {%%rd6, %%rd7}, %%v0;\n"
+			       "st.global.u64 [%%rd5], %%rd6; st.global.u64 [%%rd5+8], %%rd7;\n");
+	}
+}
+
+/* The block's region, at %rd2, to or from shared memory. */
+static void put_copy(struct text *t, bool in)
+{
+	put(t,
+	    "bar.sync 0; shl.b32 %%r3, %%r0, 2; shl.b32 %%r6, %%r1, 2;\ncopy%d: cvt.u64.u32 %%rd8, %%r3;\n"
+	    "add.u64 %%rd8, %%rd8, %%rd2; mov.u32 %%r4, room; add.u32 %%r4, %%r4, %%r3;\n%s"
+	    "add.u32 %%r3, %%r3, %%r6; setp.lt.u32 %%q, %%r3, %u; @%%q bra copy%d;\nbar.sync 0;\n",
+	    in,
+	    in ? "ld.global.u32 %r5, [%rd8]; st.shared.u32 [%r4], %r5;\n"
+	       : "ld.shared.u32 %r5, [%r4]; st.global.u32 [%rd8], %r5;\n",
+	    REGION_BYTES, in);
+}
+
+static void put_head(struct text *t, const struct form *f)
+{
+	put(t,
+	    HEAD ".visible .entry k(.param .u64 region, .param .u64 at, .param .u64 on,\n"
+		 ".param .u64 values) {\n.shared .align 16 .b8 room[%u];\n.reg .pred %%p, %%q;\n"
+		 ".reg .b32 %%r<8>;\n.reg .b64 %%rd<12>;\n.reg .b%u %%v<4>;\n",
+	    REGION_BYTES, f->reg * 8);
+	put(t,
+	    "mov.u32 %%r0, %%tid.x; mov.u32 %%r1, %%ntid.x; mov.u32 %%r2, %%ctaid.x;\n"
+	    "ld.param.u64 %%rd2, [region]; mad.wide.u32 %%rd2, %%r2, %u, %%rd2;\n"
+	    "mad.lo.u32 %%r2, %%r2, %%r1, %%r0;\n"
+	    "ld.param.u64 %%rd3, [at]; mad.wide.u32 %%rd3, %%r2, 4, %%rd3;\n"
+	    "ld.global.u32 %%rd3, [%%rd3];\n"
+	    "ld.param.u64 %%rd4, [on]; mad.wide.u32 %%rd4, %%r2, 4, %%rd4;\n"
+	    "ld.global.u32 %%r4, [%%rd4]; setp.ne.u32 %%p, %%r4, 0;\n"
+	    "ld.param.u64 %%rd5, [values]; mad.wide.u32 %%rd5, %%r2, %u, %%rd5;\n",
+	    REGION_BYTES, f->n * f->reg);
+}
+
+/* k(region, at, on, values): lane i moves values[i] from or to region + at[i], where on[i] is not 0; each
+ * block has its own region. */
+static void access_text(struct text *t, const struct form *f, const struct place *p,
+			const char *strength, bool load)
+{
+	static const char *const vec[] = {"", "", ".v2", "", ".v4"};
+
+	t->n = 0;
+	put_head(t, f);
+	if (p->shared)
+		put_copy(t, true);
+	put_values(t, f, true);
+	if (p->shared)
+		put(t, "mov.u64 %%rd9, room; %s add.u64 %%rd9, %%rd9, %%rd3;\n",
+		    p->space[0] ? "" : "cvta.shared.u64 %rd9, %rd9;");
+	else
+		put(t, "add.u64 %%rd9, %%rd2, %%rd3;\n");
+	put(t, "@%%p %s%s%s%s.%s ", load ? "ld" : "st", strength, p->space, vec[f->n], f->type);
+	if (load)
+		put_list(t, f);
+	put(t, load ? ", [%%rd9];\n" : "[%%rd9], ");
+	if (!load)
+		put_list(t, f);
+	put(t, ";\n");
+	if (load)
+		put_values(t, f, false);
+	else if (p->shared)
+		put_copy(t, false);
+	put(t, "ret;\n}\n");
+}
+
+/* ---- patterns ---- */
+
+#define N_THREADS 40 /* a whole warp, and one that is not */
+
+static uint32_t in_order(uint32_t i)
+{
+	return i;
+}
+
+static uint32_t in_order_later(uint32_t i)
+{
+	return i + 3;
+}
+
+static uint32_t every_second(uint32_t i)
+{
+	return i * 2;
+}
+
+static uint32_t every_third(uint32_t i)
+{
+	return i * 3 + 1;
+}
+
+static uint32_t backwards(uint32_t i)
+{
+	return N_THREADS - 1 - i;
+}
+
+static uint32_t one_place(uint32_t i)
+{
+	(void)i;
+	return 5;
+}
+
+static uint32_t one_place_each_half(uint32_t i)
+{
+	return i / 16 * 3;
+}
+
+static uint32_t two_rows(uint32_t i)
+{
+	return i % 16 + i / 16 * 50;
+}
+
+static uint32_t same_row_twice(uint32_t i)
+{
+	return i % 16;
+}
+
+static uint32_t mixed(uint32_t i)
+{
+	return i * 7 % N_THREADS;
+}
+
+/* All in order but the last lane of a warp. */
+static uint32_t one_astray(uint32_t i)
+{
+	return i % 32 == 31 ? 100 : i;
+}
+
+static uint32_t (*const patterns[])(uint32_t) = {
+	in_order, in_order_later,      every_second, every_third,    backwards,	 one_place,
+	two_rows, one_place_each_half, mixed,	     same_row_twice, one_astray,
+};
+
+static bool all(uint32_t i)
+{
+	(void)i;
+	return true;
+}
+
+static bool odd(uint32_t i)
+{
+	return i % 2;
+}
+
+static bool only_one(uint32_t i)
+{
+	return i == 13 || i == 33;
+}
+
+static bool the_first(uint32_t i)
+{
+	return i < 20;
+}
+
+static bool the_last(uint32_t i)
+{
+	return i % 32 >= 7;
+}
+
+static bool (*const masks[])(uint32_t) = {all, odd, only_one, the_first, the_last};
+
+enum { N_PATTERNS = GSB_ARRAY_LEN(patterns), N_BLOCKS = N_PATTERNS * GSB_ARRAY_LEN(masks) };
+enum { N_ALL = N_BLOCKS * N_THREADS };
+
+/* ---- what is moved, and what must come of it ---- */
+
+struct scene {
+	struct t_gpu gpu;
+	const struct form *form;
+	uint32_t len; /* bytes of a lane */
+	unsigned char *region, *values, *region_was, *values_was;
+	uint32_t *at, *on;
+};
+
+static void fill(unsigned char *to, size_t n, uint32_t step)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] = (unsigned char)(i * step ^ i >> 7 ^ 0x80);
+}
+
+static void scene_init(struct scene *s, const struct form *f, const char *text)
+{
+	t_gpu_init(&s->gpu, text);
+	s->form = f;
+	s->len = f->bytes * f->n;
+	s->region = t_alloc(&s->gpu, N_BLOCKS * REGION_BYTES);
+	s->values = t_alloc(&s->gpu, (size_t)N_ALL * f->reg * f->n);
+	s->at = t_alloc(&s->gpu, N_ALL * 4);
+	s->on = t_alloc(&s->gpu, N_ALL * 4);
+	for (uint32_t i = 0; i < N_ALL; i++) {
+		uint32_t block = i / N_THREADS, thread = i % N_THREADS;
+
+		s->at[i] = patterns[block % N_PATTERNS](thread) * s->len;
+		s->on[i] = masks[block / N_PATTERNS](thread);
+	}
+	s->region_was = malloc(N_BLOCKS * REGION_BYTES);
+	s->values_was = malloc((size_t)N_ALL * f->reg * f->n);
+	assert_true(s->region_was && s->values_was);
+	fill(s->region_was, N_BLOCKS * REGION_BYTES, 37);
+	fill(s->values_was, (size_t)N_ALL * f->reg * f->n, 91);
+}
+
+static void scene_finish(struct scene *s)
+{
+	free(s->region_was);
+	free(s->values_was);
+	t_gpu_finish(&s->gpu);
+}
+
+static void scene_run(struct scene *s, const char *what)
+{
+	size_t value_bytes = (size_t)N_ALL * s->form->reg * s->form->n;
+	struct t_launch l = {.kernel = "k",
+			     .grid = {N_BLOCKS},
+			     .block = {N_THREADS},
+			     .args = {&s->region, &s->at, &s->on, &s->values}};
+
+	memcpy(s->region, s->region_was, N_BLOCKS * REGION_BYTES);
+	memcpy(s->values, s->values_was, value_bytes);
+	if (t_launch(&s->gpu, &l))
+		fail_msg("%s: %s", what, s->gpu.fault.text);
+}
+
+/* An element as its register holds it. */
+static void extend(const struct form *f, const unsigned char *from, unsigned char *reg)
+{
+	memset(reg, f->is_signed && from[f->bytes - 1] & 0x80 ? 0xff : 0, f->reg);
+	memcpy(reg, from, f->bytes);
+}
+
+static void check_loads(const struct scene *s, const char *what)
+{
+	const struct form *f = s->form;
+
+	for (uint32_t i = 0; i < N_ALL; i++) {
+		const unsigned char *from =
+			s->region_was + (size_t)i / N_THREADS * REGION_BYTES + s->at[i];
+		unsigned char want[64];
+
+		memcpy(want, s->values_was + (size_t)i * f->reg * f->n, f->reg * f->n);
+		for (uint32_t k = 0; s->on[i] && k < f->n; k++)
+			extend(f, from + k * f->bytes, want + k * f->reg);
+		if (memcmp(want, s->values + (size_t)i * f->reg * f->n, f->reg * f->n))
+			fail_msg("%s: block %u thread %u", what, i / N_THREADS, i % N_THREADS);
+	}
+}
+
+/* Whether what lies at the place of thread @i is what this thread has stored, as a whole. */
+static bool is_from(const struct scene *s, uint32_t i, const unsigned char *place)
+{
+	const struct form *f = s->form;
+	const unsigned char *value = s->values + (size_t)i * f->reg * f->n;
+
+	for (uint32_t k = 0; k < f->n; k++) {
+		if (memcmp(place + k * f->bytes, value + k * f->reg, f->bytes))
+			return false;
+	}
+	return true;
+}
+
+static bool is_from_any(const struct scene *s, uint32_t block, uint32_t at,
+			const unsigned char *place)
+{
+	bool stored = false;
+
+	for (uint32_t i = block * N_THREADS; i < (block + 1) * N_THREADS; i++) {
+		if (!s->on[i] || s->at[i] != at)
+			continue;
+		if (is_from(s, i, place))
+			return true;
+		stored = true;
+	}
+	return !stored && !memcmp(place, s->region_was + (size_t)block * REGION_BYTES + at, s->len);
+}
+
+static void check_stores(const struct scene *s, const char *what)
+{
+	for (uint32_t block = 0; block < N_BLOCKS; block++) {
+		for (uint32_t at = 0; at < REGION_BYTES; at += s->len) {
+			if (!is_from_any(s, block, at,
+					 s->region + (size_t)block * REGION_BYTES + at))
+				fail_msg("%s: block %u offset %u", what, block, at);
+		}
+	}
+}
+
+static void check_access(const struct form *f, const struct place *p, const char *strength,
+			 bool load)
+{
+	static struct text text;
+	struct scene s;
+	char what[96];
+
+	access_text(&text, f, p, strength, load);
+	scene_init(&s, f, text.at);
+	for (s.gpu.isa = 0; gsb_emu_isa_nth(s.gpu.isa); s.gpu.isa++) {
+		snprintf(what, sizeof(what), "%s%s%s.v%u.%s of b%u, %s", load ? "ld" : "st",
+			 strength, p->space, f->n, f->type, f->reg * 8,
+			 gsb_emu_isa_nth(s.gpu.isa)->name);
+		scene_run(&s, what);
+		if (load)
+			check_loads(&s, what);
+		else
+			check_stores(&s, what);
+	}
+	scene_finish(&s);
+}
+
+static void test_accesses_of_each_form_and_pattern_move_each_lane(void **state)
+{
+	(void)state;
+	for (size_t f = 0; f < GSB_ARRAY_LEN(forms); f++) {
+		for (size_t p = 0; p < GSB_ARRAY_LEN(places); p++) {
+			for (size_t k = 0; k < GSB_ARRAY_LEN(strengths); k++) {
+				check_access(&forms[f], &places[p], strengths[k].load, true);
+				check_access(&forms[f], &places[p], strengths[k].store, false);
+			}
+		}
+	}
+}
+
+static void test_load_over_its_own_address_reads_all_before(void **state)
+{
+	static const uint64_t want[] = {7, 11};
+	struct t_gpu g;
+	uint64_t *io;
+
+	(void)state;
+	t_gpu_init(&g,
+		   HEAD ".visible .entry k(.param .u64 io) {\n.reg .b64 %rd<4>;\n.reg .b32 %r<2>;\n"
+			"ld.param.u64 %rd1, [io]; mov.u32 %r0, %tid.x;\n"
+			"mad.wide.u32 %rd1, %r0, 16, %rd1; mov.u64 %rd3, %rd1;\n"
+			"ld.global.v2.u64 {%rd1, %rd2}, [%rd1];\n"
+			"add.u64 %rd1, %rd1, 1; st.global.v2.u64 [%rd3], {%rd2, %rd1};\nret;\n}\n");
+	io = t_alloc(&g, 64 * 16);
+	for (int i = 0; i < 64; i++) {
+		io[2 * i] = want[0] + (uint64_t)i;
+		io[2 * i + 1] = want[1] + (uint64_t)i;
+	}
+	assert_int_equal(
+		t_launch(&g, &(struct t_launch){.kernel = "k", .block = {64}, .args = {&io}}), 0);
+	for (int i = 0; i < 64; i++) {
+		assert_int_equal(io[2 * i], want[1] + (uint64_t)i);
+		assert_int_equal(io[2 * i + 1], want[0] + (uint64_t)i + 1);
+	}
+	t_gpu_finish(&g);
+}
+
+/* ---- one access ---- */
+
+/* Instructions of this processor that touch the place, when one thread moves a value of the form. */
+static unsigned long count_touches(const struct form *f, const struct place *p,
+				   const char *strength, bool load, unsigned int isa)
+{
+	static struct text text;
+	struct t_gpu g;
+	unsigned char *region, *values;
+	uint32_t *at, *on;
+	unsigned long n;
+
+	access_text(&text, f, p, strength, load);
+	t_gpu_init(&g, text.at);
+	g.isa = isa;
+	values = t_alloc(&g, (size_t)f->n * f->reg);
+	at = t_alloc(&g, 4);
+	on = t_alloc(&g, 4);
+	*on = 1;
+	region = t_alloc(&g, 2 * T_WATCH_PAGE);
+	region += -(uintptr_t)region % T_WATCH_PAGE;
+	if (!t_watch_start(region, T_WATCH_PAGE))
+		skip();
+	assert_int_equal(t_launch(&g, &(struct t_launch){.kernel = "k",
+							 .args = {&region, &at, &on, &values}}),
+			 0);
+	n = t_watch_stop();
+	t_gpu_finish(&g);
+	return n;
+}
+
+static void test_access_of_a_lane_is_one_access(void **state)
+{
+	(void)state;
+	for (size_t f = 0; f < GSB_ARRAY_LEN(forms); f++) {
+		for (size_t p = 0; p < GSB_ARRAY_LEN(places); p++) {
+			for (unsigned int isa = 0; gsb_emu_isa_nth(isa); isa++) {
+				const char *strong = strengths[2].load;
+
+				if (places[p].shared)
+					continue; /* it belongs to one thread of ours */
+				assert_int_equal(
+					count_touches(&forms[f], &places[p], "", true, isa), 1);
+				assert_int_equal(
+					count_touches(&forms[f], &places[p], "", false, isa), 1);
+				assert_int_equal(
+					count_touches(&forms[f], &places[p], strong, true, isa), 1);
+				assert_int_equal(
+					count_touches(&forms[f], &places[p], strong, false, isa),
+					1);
+			}
+		}
+	}
+}
+
+/* Even blocks write equal words into 32 places, odd ones read them and count the unequal in io[0]. */
+#define RACE(store, load, unequal)                                                          \
+	HEAD ".visible .entry k(.param .u64 io) {\n.reg .pred %p<4>;\n.reg .b32 %r<12>;\n"  \
+	     ".reg .b64 %rd<12>;\n.reg .b128 %q;\n"                                         \
+	     "ld.param.u64 %rd0, [io]; mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x;\n"       \
+	     "mad.wide.u32 %rd1, %r0, 16, %rd0; add.u64 %rd1, %rd1, 256; mov.u32 %r2, 0;\n" \
+	     "and.b32 %r3, %r1, 1; setp.eq.u32 %p0, %r3, 1; @%p0 bra reader;\n"             \
+	     "writer: mad.lo.u32 %r4, %r2, 32, %r0; add.u32 %r4, %r4, %r1;\n"               \
+	     "cvt.u64.u32 %rd4, %r4;\n" store "\nadd.u32 %r2, %r2, 1;\n"                    \
+	     "setp.lt.u32 %p1, %r2, 4000; @%p1 bra writer; ret;\n"                          \
+	     "reader: " load "\n" unequal "\n"                                              \
+	     "@%p2 red.global.add.u32 [%rd0], 1;\n"                                         \
+	     "add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 4000; @%p1 bra reader; ret;\n}\n"
+#define UNEQUAL2 "setp.ne.u32 %p2, %r5, %r6;"
+#define UNEQUAL4                                                          \
+	"setp.ne.u32 %p2, %r5, %r6; setp.ne.or.u32 %p2, %r5, %r7, %p2;\n" \
+	"setp.ne.or.u32 %p2, %r5, %r8, %p2;"
+#define UNEQUAL8 "setp.ne.u64 %p2, %rd5, %rd6;"
+
+static const char *const races[] = {
+	RACE("st.relaxed.gpu.global.v2.u32 [%rd1], {%r4, %r4};",
+	     "ld.relaxed.gpu.global.v2.u32 {%r5, %r6}, [%rd1];", UNEQUAL2),
+	RACE("st.release.gpu.global.v2.u32 [%rd1], {%r4, %r4};",
+	     "ld.acquire.gpu.v2.u32 {%r5, %r6}, [%rd1];", UNEQUAL2),
+	RACE("st.relaxed.gpu.v4.u32 [%rd1], {%r4, %r4, %r4, %r4};",
+	     "ld.relaxed.gpu.global.v4.u32 {%r5, %r6, %r7, %r8}, [%rd1];", UNEQUAL4),
+	RACE("st.global.v4.u32 [%rd1], {%r4, %r4, %r4, %r4};",
+	     "ld.global.v4.u32 {%r5, %r6, %r7, %r8}, [%rd1];", UNEQUAL4),
+	RACE("st.volatile.global.v2.u64 [%rd1], {%rd4, %rd4};",
+	     "ld.volatile.v2.u64 {%rd5, %rd6}, [%rd1];", UNEQUAL8),
+	RACE("mov.b128 %q, {%rd4, %rd4}; st.relaxed.gpu.global.b128 [%rd1], %q;",
+	     "ld.relaxed.gpu.global.b128 %q, [%rd1]; mov.b128 {%rd5, %rd6}, %q;", UNEQUAL8),
+	RACE("st.release.gpu.global.v2.u64 [%rd1], {%rd4, %rd4};",
+	     "ld.acquire.gpu.global.b128 %q, [%rd1]; mov.b128 {%rd5, %rd6}, %q;", UNEQUAL8),
+};
+
+static void check_race(const char *text, unsigned int n_workers)
+{
+	struct t_launch l = {.kernel = "k", .grid = {8}, .block = {32}};
+	struct t_gpu g;
+	uint32_t *io;
+
+	t_gpu_init(&g, text);
+	io = t_alloc(&g, 4096);
+	l.args[0] = &io;
+	for (g.isa = 0; gsb_emu_isa_nth(g.isa); g.isa++) {
+		assert_int_equal(t_launch_on(&g, &l, n_workers), 0);
+		if (io[0])
+			fail_msg("%u of %u reads saw half of a store, on %u workers: %s", io[0],
+				 4 * 32 * 4000, n_workers, strstr(text, "reader: "));
+	}
+	t_gpu_finish(&g);
+}
+
+static void test_vectors_are_never_seen_half_written(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < GSB_ARRAY_LEN(races); i++) {
+		check_race(races[i], 1);
+		check_race(races[i], 2);
+		check_race(races[i], 4);
+	}
+}
+
+/* Block 0 writes data, then a vector whose second word says so; block 1 waits for it, then reads the data. */
+static void test_vector_that_releases_brings_what_was_before(void **state)
+{
+	static const char text[] =
+		HEAD ".visible .entry k(.param .u64 io) {\n.reg .pred %p<4>;\n.reg .b32 %r<12>;\n"
+		     ".reg .b64 %rd<4>;\nld.param.u64 %rd0, [io]; mov.u32 %r0, %tid.x;\n"
+		     "mov.u32 %r1, %ctaid.x; mad.wide.u32 %rd1, %r0, 64, %rd0; mov.u32 %r2, 1;\n"
+		     "setp.eq.u32 %p0, %r1, 1; @%p0 bra reader;\n"
+		     "writer: st.relaxed.gpu.global.u32 [%rd1+256], %r2;\n"
+		     "st.release.gpu.global.v4.u32 [%rd1+272], {%r2, %r2, %r2, %r2};\n"
+		     "add.u32 %r2, %r2, 1; setp.le.u32 %p1, %r2, 4000; @%p1 bra writer; ret;\n"
+		     "reader: ld.acquire.gpu.global.v4.u32 {%r5, %r6, %r7, %r8}, [%rd1+272];\n"
+		     "ld.relaxed.gpu.global.u32 %r9, [%rd1+256]; setp.lt.u32 %p2, %r9, %r8;\n"
+		     "@%p2 red.global.add.u32 [%rd0], 1;\n"
+		     "setp.lt.u32 %p1, %r8, 4000; @%p1 bra reader; ret;\n}\n";
+	struct t_launch l = {.kernel = "k", .grid = {2}, .block = {32}};
+	struct t_gpu g;
+	uint32_t *io;
+
+	(void)state;
+	t_gpu_init(&g, text);
+	io = t_alloc(&g, 4096);
+	l.args[0] = &io;
+	for (unsigned int n = 2; n <= 4; n += 2) {
+		memset(io, 0, 4096);
+		assert_int_equal(t_launch_on(&g, &l, n), 0);
+		assert_int_equal(io[0], 0);
+	}
+	t_gpu_finish(&g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_accesses_of_each_form_and_pattern_move_each_lane),
+		cmocka_unit_test(test_load_over_its_own_address_reads_all_before),
+		cmocka_unit_test(test_access_of_a_lane_is_one_access),
+		cmocka_unit_test(test_vectors_are_never_seen_half_written),
+		cmocka_unit_test(test_vector_that_releases_brings_what_was_before),
+	};
+
+	return cmocka_run_group_tests_name("emu_memory", tests, NULL, NULL);
+}
