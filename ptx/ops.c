@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "ptx/fit.h"
 #include "ptx/matrix.h"
 
 /* R(x) in ops.def: the field is allowed and must be set. The upper half of 128 bits says "must". */
@@ -520,7 +521,7 @@ static bool decode_modifiers(const struct gsb_ptx_op_row *row, const char *s, si
 		return false;
 	for (int i = 1; i < 3; i++)
 		in->type[i] = in->type[i] ? in->type[i] : in->type[i - 1];
-	return combination_ok(in);
+	return combination_ok(in) && gsb_ptx_modifiers_fit(in);
 }
 
 /* The first form of the opcode that takes all of it. */

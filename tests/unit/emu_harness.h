@@ -26,8 +26,9 @@ struct t_gpu {
 	uint32_t stack_bytes;
 	struct gsb_emu_malloc heap; /* for kernels; t_heap() */
 	bool has_heap;
-	unsigned int isa;	    /* number for gsb_emu_isa_nth() */
-	struct gsb_emu_stats stats; /* of the last launch, all blocks */
+	struct gsb_emu_watch *watch; /* of launches; NULL: none */
+	unsigned int isa;	     /* number for gsb_emu_isa_nth() */
+	struct gsb_emu_stats stats;  /* of the last launch, all blocks */
 	struct gsb_emu_fault fault;
 };
 

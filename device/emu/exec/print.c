@@ -239,6 +239,7 @@ const struct gsb_emu_op *gsb_emu_print(struct gsb_emu_exec *x, const struct gsb_
 		uint64_t addr;
 		int32_t result;
 
+		x->mask = UINT32_C(1) << p.lane; /* who is to blame for a bad address */
 		if (!gsb_emu_area_read(x, op, p.lane, GSB_EMU_CALL_ALIGN, &addr, 8) ||
 		    !gsb_emu_area_read(x, op, p.lane, 2 * GSB_EMU_CALL_ALIGN, &p.args, 8))
 			return bad_area(x);
@@ -248,6 +249,7 @@ const struct gsb_emu_op *gsb_emu_print(struct gsb_emu_exec *x, const struct gsb_
 		result = addr ? p.n_args : -1;
 		gsb_emu_area_write(x, op, p.lane, &result, sizeof(result));
 	}
+	x->mask = mask;
 	return op + 1;
 }
 
