@@ -40,6 +40,11 @@ tests_unit_test_device_ops_SOURCES = tests/unit/test_device_ops.c tests/unit/dev
 tests_unit_test_device_ops_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_device_ops_LDADD = libdevice.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_emu_workers
+tests_unit_test_emu_workers_SOURCES = tests/unit/test_emu_workers.c
+tests_unit_test_emu_workers_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_emu_workers_LDADD = libdevice.la $(CMOCKA_LIBS)
+
 device_kit = tests/unit/device_kit.c tests/unit/device_kit.h
 check_PROGRAMS += tests/unit/test_emu_groups
 tests_unit_test_emu_groups_SOURCES = tests/unit/test_emu_groups.c $(device_kit)

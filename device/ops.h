@@ -146,6 +146,9 @@ struct gsb_device_ops {
 	uint64_t (*module_bytes)(struct gsb_module *module);
 	/* Bytes of the device that its variables take. NULL = none. */
 	uint64_t (*module_cost)(struct gsb_module *module);
+	/* Bytes of the device that the heap of its space takes, if its kernels call malloc; they are taken at
+	 * the first launch of one. 0: they do not. NULL = none does. */
+	uint64_t (*module_heap)(struct gsb_module *module);
 	int (*function_get)(
 		struct gsb_module *module, const char *name, struct gsb_function **out,
 		struct gsb_function_info *info); /* -ENOENT; lives as long as its module */
@@ -199,6 +202,16 @@ struct gsb_device_ops {
 	 * the device has a least, a most and a unit. NULL when print_read is.
 	 */
 	uint64_t (*print_limit)(struct gsb_space *space, uint64_t bytes);
+
+	/*
+	 * CU_LIMIT_MALLOC_HEAP_SIZE of the space from now on; *now is what it was made, the device has a unit.
+	 * -ENOMEM: more than it can have. -EINVAL: a kernel that calls malloc has been launched. NULL: kernels
+	 * of this device have no heap.
+	 */
+	int (*heap_size)(struct gsb_space *space, uint64_t bytes, uint64_t *now);
+	/* CU_LIMIT_STACK_SIZE, of kernels that are issued from now on: at least so much for recursion and
+	 * alloca. NULL: the device gives what they need. */
+	void (*stack_size)(struct gsb_space *space, uint64_t bytes);
 
 	/* ---- time ---- */
 	uint64_t (*now_ns)(struct gsb_device *dev);

@@ -113,7 +113,10 @@ static struct want want_of(char letter, const struct gsb_ptx_insn *in)
 		set_source(&w, GSB_PTX_TYPE_U32);
 		w.part = true;
 		break;
-	case 'm': w.memory = true; break;
+	case 'x': set_source(&w, GSB_PTX_TYPE_U32); break;
+	case 'm':
+	case 'h':
+	case 'o': w.memory = true; break;
 	default: break;
 	}
 	return w;
@@ -181,25 +184,33 @@ static void check_vector(const struct context *c, const struct want *w, struct g
 	}
 }
 
-/* Which spaces an opcode's address may be in. */
-static bool space_matches(const struct gsb_ptx_insn *in, const struct gsb_ptx_var *v)
+/* Which space an address is in: the letter's, or what the instruction says. */
+static uint8_t space_of(char letter, const struct gsb_ptx_insn *in)
 {
-	return in->space == GSB_PTX_SPACE_GENERIC || in->space == v->space;
+	return letter == 'h'   ? GSB_PTX_SPACE_SHARED
+	       : letter == 'o' ? GSB_PTX_SPACE_GLOBAL
+			       : in->space;
 }
 
-static void check_address(const struct context *c, struct gsb_ptx_insn *in,
+static bool space_matches(uint8_t space, const struct gsb_ptx_var *v)
+{
+	return space == GSB_PTX_SPACE_GENERIC || space == v->space;
+}
+
+static void check_address(const struct context *c, char letter, struct gsb_ptx_insn *in,
 			  struct gsb_ptx_operand *o)
 {
+	uint8_t space = space_of(letter, in);
 	uint32_t bytes;
 
 	if (o->kind != GSB_PTX_OPERAND_ADDR) {
 		fail(c, "an address in [ ] is needed");
 		return;
 	}
-	if (o->var && !space_matches(in, o->var)) {
+	if (o->var && !space_matches(space, o->var)) {
 		gsb_ptx_fail(c->p, c->tok, "operand %u of %s: '%.64s' is in .%s", c->number,
 			     in->spelling, o->var->name, gsb_ptx_space_name(o->var->space));
-	} else if (o->var) {
+	} else if (o->var && letter == 'm') {
 		in->space = o->var->space; /* no space written: that of the variable */
 	} else if (o->reg != GSB_PTX_NONE) {
 		bytes = gsb_ptx_type_bytes(reg_of(c, o->reg)->type);
@@ -279,10 +290,27 @@ static void check_symbol(const struct context *c, const struct want *w)
 		fail(c, "the address of a symbol does not go here");
 }
 
+/* How many registers of which width: that is for who executes it. */
+static void check_fragment(const struct context *c, const struct gsb_ptx_operand *o)
+{
+	bool ok = o->kind == GSB_PTX_OPERAND_VEC;
+
+	for (uint32_t i = 0; ok && i < o->n; i++)
+		ok = o->elems[i].kind == GSB_PTX_OPERAND_REG && !o->elems[i].negated &&
+		     reg_of(c, o->elems[i].reg)->type != GSB_PTX_TYPE_PRED;
+	if (!ok)
+		fail(c, "the fragment of a matrix is registers in { }");
+}
+
+static bool is_predicate(const struct context *c, const struct gsb_ptx_operand *o)
+{
+	return o->kind == GSB_PTX_OPERAND_REG && reg_of(c, o->reg)->type == GSB_PTX_TYPE_PRED;
+}
+
 /* What may stand before an operand. */
 static char sign_of(char letter, const struct gsb_ptx_insn *in)
 {
-	if (letter == 'p')
+	if (letter == 'p' || letter == 'x')
 		return '!';
 	return letter == 'Y' && in->op == GSB_PTX_OP_VMAD ? '-' : 0;
 }
@@ -303,12 +331,22 @@ static void check_operand(const struct context *c, char letter, struct gsb_ptx_i
 		check_gradient(c, o);
 		return;
 	}
-	if (w.memory) {
-		check_address(c, in, o);
+	if (letter == 'F' || letter == 'N') {
+		check_fragment(c, o);
 		return;
 	}
+	if (w.memory) {
+		check_address(c, letter, in, o);
+		return;
+	}
+	if (letter == 'x' && is_predicate(c, o))
+		set_source(&w, GSB_PTX_TYPE_PRED);
 	if (o->negated && o->negated != sign_of(letter, in)) {
 		fail(c, o->negated == '!' ? "'!' does not go here" : "'-' does not go here");
+		return;
+	}
+	if (letter == 'x' && o->negated && !w.pred) {
+		fail(c, "'!' does not go here");
 		return;
 	}
 	if (letter == 'i' && o->kind != GSB_PTX_OPERAND_IMM) {

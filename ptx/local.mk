@@ -12,6 +12,7 @@ libptx_la_SOURCES = \
 	ptx/cfg.c ptx/cfg.h \
 	ptx/live.c ptx/live.h \
 	ptx/kernel.c ptx/kernel.h \
+	ptx/matrix.c ptx/matrix.h \
 	ptx/print.c ptx/print.h \
 	ptx/fatbin.c ptx/fatbin.h \
 	ptx/cubin.c ptx/cubin.h \
@@ -20,7 +21,7 @@ libptx_la_SOURCES = \
 libptx_la_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(LZ4_CFLAGS)
 libptx_la_LIBADD = libimage.la libbase.la $(ZSTD_LIBS) $(LZ4_LIBS)
 
-EXTRA_DIST += tests/kernels tests/ptx doc/ptx.md doc/ptx-coverage.md
+EXTRA_DIST += tests/kernels tests/ptx doc/ptx.md doc/ptx-coverage.md doc/kernel-state.md
 
 check_PROGRAMS += tests/unit/test_ptx_ops tests/unit/test_ptx_lex tests/unit/test_ptx_parse
 tests_unit_test_ptx_ops_SOURCES = tests/unit/test_ptx_ops.c

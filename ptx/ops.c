@@ -12,6 +12,7 @@
 
 #include "base/compiler.h"
 #include "ptx/fit.h"
+#include "ptx/matrix.h"
 
 /* R(x) in ops.def: the field is allowed and must be set. The upper half of 128 bits says "must". */
 typedef unsigned __int128 modifiers;
@@ -267,7 +268,7 @@ bool gsb_ptx_sreg_lookup(const char *word, size_t len, uint8_t *sreg, uint8_t *a
 
 bool gsb_ptx_shape_is_def(char letter)
 {
-	return letter && strchr("dwrqQSVMcX", letter);
+	return letter && strchr("dwrqQSVMcXF", letter);
 }
 
 /* What each operation of atom and red works on. */
@@ -309,6 +310,12 @@ static bool atom_ok(const struct gsb_ptx_insn *in, uint64_t type)
 		return false;
 	return atom_space_ok(in->space) && type & atom_types(in) &&
 	       !(type & (T_F16 | T_16X2)) == !(in->flags & GSB_PTX_F_NOFTZ);
+}
+
+/* An mbarrier is in shared memory. */
+static bool shared_ok(uint8_t space)
+{
+	return space == GSB_PTX_SPACE_GENERIC || space == GSB_PTX_SPACE_SHARED;
 }
 
 /* Small floats: .relu and .satfinite with two roundings only. RNA is for tf32, which has but three. */
@@ -392,6 +399,8 @@ static bool combination_ok(const struct gsb_ptx_insn *in)
 	case GSB_PTX_OP_BAR_RED:
 	case GSB_PTX_OP_BARRIER_RED: return type == (in->sub == GSB_PTX_SUB_POPC ? T_U32 : T_PRED);
 	case GSB_PTX_OP_VOTE: return type == (in->mode == GSB_PTX_MODE_BALLOT ? T_B32 : T_PRED);
+	case GSB_PTX_OP_CP_ASYNC_ARRIVE:
+	case GSB_PTX_OP_CP_ASYNC_ARRIVE_NOINC: return shared_ok(in->space);
 	case GSB_PTX_OP_SULD_1D ... GSB_PTX_OP_SUST_A2D:
 		return (in->flags & GSB_PTX_F_CLAMP
 				? !in->mode
@@ -403,7 +412,10 @@ static bool combination_ok(const struct gsb_ptx_insn *in)
 		       (!(type & T_16X2) || type == type2) &&
 		       !(in->type[0] == GSB_PTX_TYPE_F16 && in->type[1] == GSB_PTX_TYPE_BF16) &&
 		       (!((type | type2) & T_BFLOAT) || !(in->flags & GSB_PTX_F_FTZ));
-	default: return gsb_ptx_op_class(in->op) != GSB_PTX_CLASS_TEX || in->vec == 4;
+	default:
+		if (in->op >= GSB_PTX_OP_MBAR_INIT && in->op <= GSB_PTX_OP_MBAR_PENDING)
+			return shared_ok(in->space);
+		return gsb_ptx_op_class(in->op) != GSB_PTX_CLASS_TEX || in->vec == 4;
 	}
 }
 
@@ -545,13 +557,28 @@ static bool decode_as(enum gsb_ptx_op op, const char *s, size_t len, struct gsb_
 	return false;
 }
 
+/* What is understood there by matrix.c; the space is for the check of the address. */
+static bool decode_matrix(enum gsb_ptx_op op, const char *spelling, size_t len,
+			  struct gsb_ptx_insn *in)
+{
+	struct gsb_ptx_matrix m;
+
+	if (!gsb_ptx_matrix_decode(spelling, len, &m))
+		return false;
+	*in = (struct gsb_ptx_insn){
+		.vec = 1, .op = (uint16_t)op, .row = (uint16_t)op, .space = m.space};
+	return true;
+}
+
 bool gsb_ptx_insn_decode(const char *spelling, size_t len, struct gsb_ptx_insn *insn)
 {
 	struct gsb_ptx_insn in;
 	size_t used;
 	enum gsb_ptx_op op = gsb_ptx_op_lookup(spelling, len, &used);
 
-	if (!op || !decode_as(op, spelling + used, len - used, &in)) {
+	if (!op || (gsb_ptx_op_class(op) == GSB_PTX_CLASS_MATRIX
+			    ? !decode_matrix(op, spelling, len, &in)
+			    : !decode_as(op, spelling + used, len - used, &in))) {
 		insn->op = GSB_PTX_OP_UNSUPPORTED;
 		return false;
 	}

@@ -12,7 +12,8 @@
 /* What ops.def calls the sets of types. */
 #define T_PRED	 GSB_PTX_TYPE_BIT(PRED)
 #define T_B32	 GSB_PTX_TYPE_BIT(B32)
-#define T_B32_64 (T_B32 | GSB_PTX_TYPE_BIT(B64))
+#define T_B64	 GSB_PTX_TYPE_BIT(B64)
+#define T_B32_64 (T_B32 | T_B64)
 #define T_B16_64 (T_B32_64 | GSB_PTX_TYPE_BIT(B16))
 #define T_B128	 GSB_PTX_TYPE_BIT(B128)
 #define T_U32	 GSB_PTX_TYPE_BIT(U32)
@@ -28,7 +29,6 @@
 #define T_F	 (T_F32 | GSB_PTX_TYPE_BIT(F64))
 #define T_LDST	 (T_I8_64 | T_B16_64 | T_F | T_F16 | GSB_PTX_TYPE_BIT(B8) | T_B128)
 #define T_ATOM	 (T_I32_64 | T_B16_64 | T_B128 | T_F | T_F16 | T_16X2)
-#define T_B64	 GSB_PTX_TYPE_BIT(B64)
 #define T_I16	 (GSB_PTX_TYPE_BIT(U16) | GSB_PTX_TYPE_BIT(S16))
 #define T_I16_32 (T_I16 | T_I32)
 #define T_I16X2	 (GSB_PTX_TYPE_BIT(U16X2) | GSB_PTX_TYPE_BIT(S16X2))

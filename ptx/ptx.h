@@ -69,6 +69,8 @@ enum gsb_ptx_class {
 	GSB_PTX_CLASS_CALL,
 	GSB_PTX_CLASS_LEAVE,
 	GSB_PTX_CLASS_MISC,
+	GSB_PTX_CLASS_ASYNC,
+	GSB_PTX_CLASS_MATRIX,
 };
 
 /* 0 is "names none" in each of these. */

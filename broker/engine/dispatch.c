@@ -308,6 +308,12 @@ static int on_PrintLimit(struct gsb_tenant *t, const struct gsb_rec *rec,
 	return gsb_print_limit(t, rec, b);
 }
 
+static int on_KernelMemory(struct gsb_tenant *t, const struct gsb_rec *rec,
+			   const struct gsb_rec_kernel_memory *b)
+{
+	return gsb_memory_of_kernels(t, rec, b);
+}
+
 /* ---- the table ---- */
 
 typedef int handler(struct gsb_tenant *t, const struct gsb_rec *rec);

@@ -11,6 +11,7 @@
 #include "device/emu/exec/watch.h"
 #include "device/emu/memory/fifo.h"
 #include "device/emu/memory/heap.h"
+#include "device/emu/memory/malloc.h"
 #include "device/emu/memory/storage.h"
 #include "device/ops.h"
 
@@ -34,6 +35,9 @@ struct gsb_space {
 	struct emu_heap heap;
 	struct gsb_emu_storage storage;
 	struct emu_fifo fifo;
+	struct gsb_emu_malloc kernel_heap; /* has memory from the first launch that needs it */
+	uint64_t kernel_heap_bytes;	   /* how much it is to have */
+	uint32_t stack_bytes;		   /* of a thread, as gsb_emu_launch has it */
 	LIST_HEAD(emu_modules, gsb_module) modules; /* under vram.lock: the loader loads, too */
 };
 

@@ -13,6 +13,11 @@ libemuexec_la_SOURCES = \
 	device/emu/exec/half.h \
 	device/emu/lower/operand.h device/emu/lower/operate.c device/emu/lower/operate.h \
 	device/emu/lower/rows.c device/emu/lower/rows.h device/emu/lower/select.c device/emu/lower/select.h \
+	device/emu/exec/async.c device/emu/exec/async.h device/emu/exec/mbarrier.c device/emu/exec/mbarrier.h \
+	device/emu/lower/async.c device/emu/lower/async.h device/emu/exec/alloc.c device/emu/exec/builtin.h \
+	device/emu/memory/malloc.c device/emu/memory/malloc.h \
+	device/emu/exec/matrix.c device/emu/lower/matrix.c device/emu/lower/matrix.h \
+	device/emu/exec/stack.c device/emu/exec/stack.h device/emu/lower/stack.c device/emu/lower/stack.h \
 	device/emu/lower/spin.c device/emu/lower/spin.h \
 	device/emu/lower/texture.c device/emu/lower/texture.h \
 	device/emu/exec/access.c device/emu/exec/access.h \
@@ -114,6 +119,21 @@ check_PROGRAMS += tests/unit/test_emu_db
 tests_unit_test_emu_db_SOURCES = tests/unit/test_emu_db.c $(emu_harness)
 tests_unit_test_emu_db_CFLAGS = $(emu_test_cflags)
 tests_unit_test_emu_db_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_async
+tests_unit_test_emu_async_SOURCES = tests/unit/test_emu_async.c $(emu_harness)
+tests_unit_test_emu_async_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_async_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_heap
+tests_unit_test_emu_heap_SOURCES = tests/unit/test_emu_heap.c $(emu_harness)
+tests_unit_test_emu_heap_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_heap_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_matrix
+tests_unit_test_emu_matrix_SOURCES = tests/unit/test_emu_matrix.c $(emu_harness)
+tests_unit_test_emu_matrix_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_matrix_LDADD = $(emu_test_ldadd)
 
 check_PROGRAMS += tests/unit/test_emu_profile
 tests_unit_test_emu_profile_SOURCES = tests/unit/test_emu_profile.c tests/unit/ptx_text.h $(emu_harness)

@@ -11,7 +11,9 @@
 #include "base/compiler.h"
 #include "device/emu/clock/command.h"
 #include "device/emu/clock/run.h"
+#include "device/emu/code/code.h"
 #include "device/emu/module.h"
+#include "device/emu/space.h"
 
 enum {
 	ENVREG_WORKSPACE_HI = 1,
@@ -90,6 +92,8 @@ static void fill_launch(struct gsb_space *space, struct emu_cmd *cmd,
 	launch->code = l->function->lowered;
 	launch->pool = &l->function->pool;
 	launch->memory = &cmd->heap->memory;
+	launch->heap = &space->kernel_heap;
+	launch->stack_bytes = space->stack_bytes;
 	launch->storage = &space->storage;
 	memcpy(launch->grid, l->grid, sizeof(launch->grid));
 	memcpy(launch->block, l->block, sizeof(launch->block));
@@ -136,6 +140,8 @@ static int prepare_launch(struct gsb_space *space, struct emu_cmd *cmd,
 	if (emu_clock_check(&space->dev->clock, &cmd->submit))
 		return -E2BIG;
 	err = emu_function_prepare(l->function, log, sizeof(log));
+	if (!err && l->function->lowered->uses_heap)
+		err = emu_space_start_heap(space);
 	if (err)
 		return err;
 	fill_launch(space, cmd, l);

@@ -183,6 +183,16 @@ uint64_t emu_module_cost(struct gsb_module *m)
 	return m->global_bytes ? emu_heap_cost(m->global_bytes) : 0;
 }
 
+uint64_t emu_module_heap(struct gsb_module *m)
+{
+	const struct gsb_ptx_module *ptx = gsb_code_module(m->code);
+
+	for (uint32_t i = 0; i < ptx->n_funcs; i++)
+		if (!ptx->funcs[i]->has_body && gsb_emu_allocates(ptx->funcs[i]->name))
+			return emu_heap_cost(m->space->kernel_heap_bytes);
+	return 0;
+}
+
 /* ---- functions ---- */
 
 static struct gsb_function *find_function(const struct gsb_module *m,

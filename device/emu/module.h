@@ -31,6 +31,7 @@ int emu_module_load(struct gsb_space *space, const void *image, size_t size,
 void emu_module_unload(struct gsb_module *module);
 uint64_t emu_module_bytes(struct gsb_module *module);
 uint64_t emu_module_cost(struct gsb_module *module);
+uint64_t emu_module_heap(struct gsb_module *module);
 int emu_function_get(struct gsb_module *module, const char *name, struct gsb_function **out,
 		     struct gsb_function_info *info);
 int emu_global_get(struct gsb_module *module, const char *name, uint64_t *addr, uint64_t *size);

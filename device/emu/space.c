@@ -6,8 +6,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/checked.h"
+#include "device/emu/code/code.h"
 #include "device/emu/device.h"
 #include "device/emu/module.h"
+
+#define DEFAULT_KERNEL_HEAP (8ull << 20) /* CUDA's */
+#define STACK_FACTOR	    4
 
 /* As on an H200: 32 bytes for each thread that can be resident. */
 static size_t fifo_bytes(const struct gsb_arch *arch)
@@ -31,6 +36,8 @@ int emu_space_create(struct gsb_device *base, const struct gsb_space_params *p,
 	}
 	space->dev = dev;
 	space->storage.sum = &dev->storage;
+	gsb_emu_malloc_init(&space->kernel_heap, &space->storage);
+	space->kernel_heap_bytes = DEFAULT_KERNEL_HEAP;
 	emu_fifo_init(&space->fifo, &space->storage, fifo_bytes(&dev->info.arch));
 	LIST_INIT(&space->modules);
 	*out = space;
@@ -55,6 +62,7 @@ void emu_space_destroy(struct gsb_space *space)
 	while (!LIST_EMPTY(&space->modules))
 		emu_module_unload(LIST_FIRST(&space->modules));
 	emu_fifo_finish(&space->fifo);
+	gsb_emu_malloc_finish(&space->kernel_heap);
 	emu_heap_finish(&space->heap);
 	free(space);
 }
@@ -94,4 +102,42 @@ size_t emu_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_
 uint64_t emu_print_limit(struct gsb_space *space, uint64_t bytes)
 {
 	return emu_fifo_limit(&space->fifo, bytes);
+}
+
+int emu_heap_size(struct gsb_space *space, uint64_t bytes, uint64_t *now)
+{
+	if (space->kernel_heap.base)
+		return -EINVAL;
+	if (bytes > GSB_EMU_HEAP_MAX_SIZE || bytes > space->dev->info.total_mem_bytes)
+		return -ENOMEM;
+	space->kernel_heap_bytes = gsb_round_up(bytes ? bytes : 1, GSB_EMU_HEAP_PAGE);
+	*now = space->kernel_heap_bytes;
+	return 0;
+}
+
+/*
+ * Frames here are larger than a GPU's: each argument takes 16 bytes, and each part of a frame begins at a
+ * multiple of 64. What is asked for is meant for a GPU's, and a kernel that fits there shall run here.
+ */
+void emu_stack_size(struct gsb_space *space, uint64_t bytes)
+{
+	uint64_t most = GSB_EMU_MAX_LOCAL / STACK_FACTOR;
+
+	bytes = (bytes < most ? bytes : most) * STACK_FACTOR;
+	space->stack_bytes = bytes > GSB_EMU_DEFAULT_STACK ? (uint32_t)bytes : 0;
+}
+
+int emu_space_start_heap(struct gsb_space *space)
+{
+	uint64_t addr;
+	int err;
+
+	if (space->kernel_heap.base)
+		return 0;
+	if (emu_heap_alloc(&space->heap, space->kernel_heap_bytes, &addr))
+		return -ENOMEM;
+	err = gsb_emu_malloc_start(&space->kernel_heap, addr, space->kernel_heap_bytes);
+	if (err)
+		emu_heap_free(&space->heap, addr);
+	return err;
 }

@@ -18,5 +18,10 @@ int emu_host_pin(struct gsb_space *space, uint64_t addr, uint64_t size);
 int emu_host_unpin(struct gsb_space *space, uint64_t addr, uint64_t size);
 size_t emu_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_stderr);
 uint64_t emu_print_limit(struct gsb_space *space, uint64_t bytes);
+int emu_heap_size(struct gsb_space *space, uint64_t bytes, uint64_t *now);
+void emu_stack_size(struct gsb_space *space, uint64_t bytes);
+
+/* A kernel that calls malloc is to run: its heap has memory from now on. Return: 0, -ENOMEM. */
+int emu_space_start_heap(struct gsb_space *space);
 
 #endif

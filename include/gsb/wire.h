@@ -245,6 +245,17 @@ struct gsb_rec_print_limit {
 	uint64_t bytes; /* CU_LIMIT_PRINTF_FIFO_SIZE; the answer is what it is now */
 };
 
+/* Memory that kernels of a context take themselves. */
+enum gsb_kernel_memory { GSB_KERNEL_HEAP, GSB_KERNEL_STACK, GSB_N_KERNEL_MEMORIES };
+
+struct gsb_rec_kernel_memory {
+	uint64_t ctx;
+	uint64_t
+		bytes; /* CU_LIMIT_MALLOC_HEAP_SIZE, CU_LIMIT_STACK_SIZE; the answer is what it is now */
+	uint32_t which; /* enum gsb_kernel_memory */
+	uint32_t zero;
+};
+
 /* ---- answers ---- */
 
 struct gsb_reply_range {

@@ -296,26 +296,45 @@ static CUresult set_printf_size(const struct gsb_cu_ctx_life *life, size_t bytes
 	return result;
 }
 
+/* What kernels take themselves: how much that can be the device knows. */
+static CUresult set_kernel_memory(const struct gsb_cu_ctx_life *life, CUlimit limit, size_t bytes)
+{
+	const struct gsb_rec_kernel_memory body = {
+		.ctx = life->wire,
+		.bytes = bytes,
+		.which = limit == CU_LIMIT_STACK_SIZE ? GSB_KERNEL_STACK : GSB_KERNEL_HEAP};
+	struct gsb_reply_number now;
+	CUresult result = gsb_call_into(&(struct gsb_call){.type = GSB_REC_KERNEL_MEMORY,
+							   .guard = gsb_cu_wire_guard(life->wire),
+							   .body = &body,
+							   .body_bytes = sizeof(body)},
+					&now, sizeof(now));
+
+	if (!result)
+		life->ctx->limits[limit] = now.number;
+	return result;
+}
+
 /*
- * Honest, not obedient: what is asked for may be less than what is there already, and the stack is as large
- * as a kernel needs. More than that is not to be had, and saying yes would be a lie.
+ * Honest, not obedient: of the other limits, what is asked for may be less than what is there already. More
+ * than that is not to be had, and saying yes would be a lie.
  */
 CUresult hook_cuCtxSetLimit(CUlimit limit, size_t value)
 {
 	struct gsb_cu_ctx_life life;
-	struct gsb_cu_ctx *ctx;
 	CUresult result = gsb_cu_ctx_live(&life);
 
 	if (result)
 		return result;
-	ctx = life.ctx;
-	if (limit == CU_LIMIT_PRINTF_FIFO_SIZE)
-		return set_printf_size(&life, value);
-	if (limit >= GSB_N_LIMITS || (limit != CU_LIMIT_STACK_SIZE && value > ctx->limits[limit]))
-		return CUDA_ERROR_UNSUPPORTED_LIMIT;
-	if (limit == CU_LIMIT_STACK_SIZE)
-		ctx->limits[limit] = (value + 15) & ~(size_t)15;
-	return CUDA_SUCCESS;
+	switch (limit) {
+	case CU_LIMIT_PRINTF_FIFO_SIZE: return set_printf_size(&life, value);
+	case CU_LIMIT_STACK_SIZE:
+	case CU_LIMIT_MALLOC_HEAP_SIZE: return set_kernel_memory(&life, limit, value);
+	default: break;
+	}
+	return limit >= GSB_N_LIMITS || value > life.ctx->limits[limit]
+		       ? CUDA_ERROR_UNSUPPORTED_LIMIT
+		       : CUDA_SUCCESS;
 }
 
 CUresult hook_cuCtxGetCacheConfig(CUfunc_cache *config)

@@ -20,6 +20,11 @@ noinst_PROGRAMS += tests/gpu/open_words
 tests_gpu_open_words_SOURCES = tests/gpu/open_words.c tests/gpu/gpu.c tests/gpu/gpu.h $(emu_harness)
 tests_gpu_open_words_CFLAGS = $(emu_test_cflags)
 tests_gpu_open_words_LDADD = $(emu_test_ldadd)
+
+noinst_PROGRAMS += tests/gpu/emu_state
+tests_gpu_emu_state_SOURCES = tests/gpu/emu_state.c tests/gpu/gpu.c tests/gpu/gpu.h $(emu_harness)
+tests_gpu_emu_state_CFLAGS = $(emu_test_cflags)
+tests_gpu_emu_state_LDADD = $(emu_test_ldadd)
 endif
 
 # The litmus tests of tests/litmus.

@@ -3,6 +3,12 @@
 integ_cppflags = $(AM_CPPFLAGS) -DGSB_LIBRARY='"libcuda.so.1"'
 
 noinst_PROGRAMS += tests/integ/misuse tests/integ/hoard tests/integ/printer tests/integ/reexec tests/integ/textures
+# Programs whose kernels allocate.
+noinst_PROGRAMS += tests/integ/heap
+check_SCRIPTS += tests/integ/heap.sh
+tests_integ_heap_SOURCES = tests/integ/heap.c tests/unit/tenant.h
+tests_integ_heap_CPPFLAGS = $(integ_cppflags)
+tests_integ_heap_LDADD = -ldl
 tests_integ_misuse_SOURCES = tests/integ/misuse.c tests/unit/tenant.h
 tests_integ_misuse_CPPFLAGS = $(integ_cppflags)
 tests_integ_misuse_LDADD = -ldl
@@ -49,4 +55,4 @@ tests_integ_semantics_CFLAGS = $(integ_cflags)
 tests_integ_semantics_LDADD = $(integ_ldadd)
 
 check_SCRIPTS += tests/integ/tenants.sh tests/integ/memory.sh tests/integ/printf.sh tests/integ/textures.sh tests/integ/launch_path.sh
-EXTRA_DIST += tests/integ/tenants.sh tests/integ/memory.sh tests/integ/printf.sh tests/integ/textures.sh tests/integ/launch_path.sh tests/integ/programs.sh tests/integ/real.sh
+EXTRA_DIST += tests/integ/heap.sh tests/integ/tenants.sh tests/integ/memory.sh tests/integ/printf.sh tests/integ/textures.sh tests/integ/launch_path.sh tests/integ/programs.sh tests/integ/real.sh

@@ -92,6 +92,8 @@ void t_gpu_init_file(struct t_gpu *g, const char *path)
 
 void t_gpu_finish(struct t_gpu *g)
 {
+	if (g->has_heap)
+		gsb_emu_malloc_finish(&g->heap);
 	munmap((void *)(uintptr_t)g->memory.device.base, g->memory.device.size);
 	gsb_ptx_module_destroy(g->module);
 	free(g->var_addr);
@@ -111,6 +113,15 @@ void *t_alloc(struct t_gpu *g, uint64_t bytes)
 void *t_copy(struct t_gpu *g, const void *from, uint64_t bytes)
 {
 	return memcpy(t_alloc(g, bytes), from, bytes);
+}
+
+void t_heap(struct t_gpu *g, uint64_t bytes)
+{
+	uint64_t base = gsb_round_up((uintptr_t)t_alloc(g, bytes + PAGE), PAGE);
+
+	gsb_emu_malloc_init(&g->heap, NULL);
+	assert_int_equal(gsb_emu_malloc_start(&g->heap, base, bytes), 0);
+	g->has_heap = true;
 }
 
 void *t_var(struct t_gpu *g, const char *name)
@@ -247,6 +258,7 @@ CUresult t_launch(struct t_gpu *g, const struct t_launch *l)
 	d.launch = (struct gsb_emu_launch){.code = code,
 					   .pool = &d.pool,
 					   .memory = &g->memory,
+					   .heap = g->has_heap ? &g->heap : NULL,
 					   .smem_bytes = l->smem_bytes,
 					   .stack_bytes = g->stack_bytes,
 					   .params = params,

@@ -8,6 +8,7 @@
 
 #include "device/emu/exec/exec.h"
 #include "device/emu/lower/lower.h"
+#include "device/emu/memory/malloc.h"
 
 #define T_MEMORY_BYTES ((uint64_t)256 << 20)
 #define T_MAX_ARGS     24
@@ -23,6 +24,8 @@ struct t_gpu {
 	uint64_t quantum;		/* of one slice; 0 = each block to its end */
 	uint32_t resident;		/* blocks that take turns; 0 = 1 */
 	uint32_t stack_bytes;
+	struct gsb_emu_malloc heap; /* for kernels; t_heap() */
+	bool has_heap;
 	struct gsb_emu_watch *watch; /* of launches; NULL: none */
 	unsigned int isa;	     /* number for gsb_emu_isa_nth() */
 	struct gsb_emu_stats stats;  /* of the last launch, all blocks */
@@ -45,6 +48,8 @@ void t_gpu_finish(struct t_gpu *g);
 /* Memory of the device, zeroed, aligned to 256. */
 void *t_alloc(struct t_gpu *g, uint64_t bytes);
 void *t_copy(struct t_gpu *g, const void *from, uint64_t bytes);
+/* A heap of so many bytes for the malloc of kernels. */
+void t_heap(struct t_gpu *g, uint64_t bytes);
 /* A module variable by name. */
 void *t_var(struct t_gpu *g, const char *name);
 

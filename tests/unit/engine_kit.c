@@ -246,6 +246,19 @@ static uint64_t kit_module_cost(struct gsb_module *m)
 	return m->space->dev->module_cost;
 }
 
+static uint64_t kit_module_heap(struct gsb_module *m)
+{
+	return m->space->dev->module_heap;
+}
+
+static int kit_heap_size(struct gsb_space *space, uint64_t bytes, uint64_t *now)
+{
+	if (space->dev->heap_in_use)
+		return -EINVAL;
+	space->dev->heap_size = *now = bytes;
+	return 0;
+}
+
 static int kit_function_get(struct gsb_module *m, const char *name, struct gsb_function **out,
 			    struct gsb_function_info *info)
 {
@@ -454,6 +467,8 @@ static const struct gsb_device_ops kit_ops = {
 	.module_unload = kit_module_unload,
 	.module_bytes = kit_module_bytes,
 	.module_cost = kit_module_cost,
+	.module_heap = kit_module_heap,
+	.heap_size = kit_heap_size,
 	.function_get = kit_function_get,
 	.global_get = kit_global_get,
 	.function_name = kit_function_name,

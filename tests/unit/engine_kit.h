@@ -50,6 +50,9 @@ struct kit_device {
 	uint64_t used_bytes, advanced_to_ns;
 	uint64_t module_bytes,
 		module_cost; /* of each: host memory; device memory, which is not in used_bytes */
+	uint64_t module_heap,
+		heap_size; /* what kernels allocate themselves; heap_size: as it was set */
+	bool heap_in_use;
 };
 
 struct kit_device *kit_device_create(bool virtual_clock);

@@ -167,6 +167,13 @@ static void create_ctx(const struct gsb_rec *rec, const struct gsb_rec_ctx_creat
 	answer(rec, CUDA_SUCCESS, NULL, 0);
 }
 
+static void echo_size(const struct gsb_rec *rec, const struct gsb_rec_kernel_memory *b)
+{
+	const struct gsb_reply_number number = {.number = (b->bytes + 15) & ~15ull};
+
+	answer(rec, CUDA_SUCCESS, &number, sizeof(number));
+}
+
 static void on_call(const struct gsb_rec *rec, const void *body)
 {
 	const struct gsb_reply_mem_info mem = {.free_bytes = 1 << 30, .total_bytes = 1ull << 33};
@@ -190,6 +197,7 @@ static void on_call(const struct gsb_rec *rec, const void *body)
 	case GSB_REC_OCCUPANCY: answer(rec, CUDA_SUCCESS, &number, sizeof(number)); break;
 	case GSB_REC_MEM_ALLOC: answer_range(rec, &device_next, alloc->size); break;
 	case GSB_REC_HOST_ALLOC: answer_range(rec, &host_next, alloc->size); break;
+	case GSB_REC_KERNEL_MEMORY: echo_size(rec, body); break;
 	case GSB_REC_MEM_INFO: answer(rec, CUDA_SUCCESS, &mem, sizeof(mem)); break;
 	default: answer(rec, CUDA_SUCCESS, NULL, 0); break;
 	}

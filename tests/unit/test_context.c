@@ -291,9 +291,17 @@ static void test_context_limits_are_honest(void **state)
 	assert_cu(cu.cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 5000));
 	assert_cu(cu.cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE));
 	assert_true(value >= 5000);
-	assert_cu(cu.cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 4096));
-	assert_cu_is(CUDA_ERROR_UNSUPPORTED_LIMIT,
+	assert_cu(cu.cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 4090));
+	assert_cu(cu.cuCtxGetLimit(&value, CU_LIMIT_MALLOC_HEAP_SIZE));
+	assert_int_equal(value, 4096); /* as the engine says */
+	engine->fail_type = GSB_REC_KERNEL_MEMORY;
+	engine->fail_result = CUDA_ERROR_OUT_OF_MEMORY;
+	assert_cu_is(CUDA_ERROR_OUT_OF_MEMORY,
 		     cu.cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, (size_t)1 << 40));
+	assert_cu(cu.cuCtxGetLimit(&value, CU_LIMIT_MALLOC_HEAP_SIZE));
+	assert_int_equal(value, 4096);
+	assert_cu_is(CUDA_ERROR_UNSUPPORTED_LIMIT,
+		     cu.cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, (size_t)1 << 40));
 	assert_cu_is(CUDA_ERROR_UNSUPPORTED_LIMIT, cu.cuCtxGetLimit(&value, (CUlimit)99));
 	assert_cu(cu.cuCtxGetApiVersion(NULL, &version));
 	assert_cu(cu.cuCtxGetDevice_v2(&d, context));

@@ -952,10 +952,10 @@ static void test_read_behind_the_parameters_is_refused(void **state)
 
 static void test_function_without_body_is_refused_by_name(void **state)
 {
-	expect_refused(HEAD ".extern .func (.param .b64 r) malloc(.param .b64 n);\n"
+	expect_refused(HEAD ".extern .func (.param .b64 r) calloc(.param .b64 n);\n"
 			    ".visible .entry k(.param .u64 io) { .param .b64 n, r;\n"
-			    "st.param.b64 [n], 8; call (r), malloc, (n); ret; }",
-		       "'malloc'");
+			    "st.param.b64 [n], 8; call (r), calloc, (n); ret; }",
+		       "'calloc'");
 }
 
 /* One owner of blocks takes no more than it leaves to another. */

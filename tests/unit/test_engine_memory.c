@@ -353,6 +353,85 @@ static void test_variables_of_a_module_are_asked_for_and_returned(void **state)
 	assert_int_equal(f->a.t->device_used_bytes, 0);
 }
 
+static uint64_t post_heap(struct kit_tenant *t, uint64_t bytes)
+{
+	struct gsb_rec_kernel_memory b = {
+		.ctx = kit_ctx(0), .bytes = bytes, .which = GSB_KERNEL_HEAP};
+	uint64_t call = kit_post_call(t, GSB_REC_KERNEL_MEMORY, &b, sizeof(b), NULL, 0);
+
+	kit_settle(t->kit);
+	return call;
+}
+
+/* The first module whose kernels allocate brings it, and it stays when that goes. */
+static void test_heap_of_kernels_is_charged_once_a_context(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t call;
+
+	f->c.k.dev->module_heap = 8 * MB;
+	call = post_load(&f->a, 0);
+	expect_ask(f, 8 * MB);
+	answer(f, 8 * MB, 0);
+	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	assert_int_equal(f->a.t->device_used_bytes, 8 * MB);
+	assert_int_equal(status_of(&f->a, post_load(&f->a, 1)), CUDA_SUCCESS);
+	unload(&f->a, 0);
+	unload(&f->a, 1);
+	assert_int_equal(f->a.t->device_used_bytes, 8 * MB);
+}
+
+static void test_heap_size_is_free_until_a_module_needs_it(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t call;
+
+	assert_int_equal(status_of(&f->a, post_heap(&f->a, 64 * MB)), CUDA_SUCCESS);
+	assert_int_equal(f->c.k.dev->heap_size, 64 * MB);
+	assert_int_equal(f->a.t->device_used_bytes, 0);
+	f->c.k.dev->module_heap = 8 * MB;
+	call = post_load(&f->a, 0);
+	expect_ask(f, 8 * MB);
+	answer(f, 8 * MB, 0);
+	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	/* more of it is asked for */
+	call = post_heap(&f->a, 20 * MB);
+	expect_ask(f, 12 * MB);
+	assert_false(kit_answered(&f->a, call));
+	answer(f, 12 * MB, 0);
+	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	assert_int_equal(f->a.t->device_used_bytes, 20 * MB);
+	assert_int_equal(f->c.k.dev->heap_size, 20 * MB);
+	/* less is returned */
+	assert_int_equal(status_of(&f->a, post_heap(&f->a, 4 * MB)), CUDA_SUCCESS);
+	expect_return(f, 16 * MB, false);
+	assert_int_equal(f->a.t->device_used_bytes, 4 * MB);
+	/* and none when it is in use */
+	f->c.k.dev->heap_in_use = true;
+	assert_int_equal(status_of(&f->a, post_heap(&f->a, 2 * MB)), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(f->a.t->device_used_bytes, 4 * MB);
+}
+
+static void test_heap_that_is_refused_stays_as_it_was(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t call;
+
+	f->c.k.dev->module_heap = 8 * MB;
+	call = post_load(&f->a, 0);
+	expect_ask(f, 8 * MB);
+	answer(f, 8 * MB, 0);
+	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	for (int i = 0; i < 2; i++) {
+		call = post_heap(&f->a, 100 * MB);
+		expect_ask(f, 92 * MB);
+		answer(f, 0, -ENOMEM);
+		assert_int_equal(status_of(&f->a, call), CUDA_ERROR_OUT_OF_MEMORY);
+	}
+	assert_int_equal(f->a.t->device_used_bytes, 8 * MB);
+	assert_int_equal(f->c.k.dev->heap_size, 0);
+}
+
 /* It is unloaded when nothing of its context is on the device: the device of the tests looks at that. */
 static void test_module_that_is_refused_its_variables_is_unloaded_in_order(void **state)
 {
@@ -546,6 +625,9 @@ int main(void)
 		memory_test(test_mem_info_says_what_gsbrokerd_says),
 		memory_test(test_what_the_device_takes_is_asked_for_and_returned),
 		memory_test(test_variables_of_a_module_are_asked_for_and_returned),
+		memory_test(test_heap_of_kernels_is_charged_once_a_context),
+		memory_test(test_heap_size_is_free_until_a_module_needs_it),
+		memory_test(test_heap_that_is_refused_stays_as_it_was),
 		memory_test(test_module_that_is_refused_its_variables_is_unloaded_in_order),
 		memory_test(test_context_that_ends_refuses_a_module_that_waits),
 		memory_test(test_modules_past_code_memory_are_out_of_memory),

@@ -24,7 +24,7 @@ static void test_op_rows_shapes_have_known_letters_and_results_first(void **stat
 
 		assert_true(strlen(shape) < GSB_PTX_SHAPE_MAX);
 		for (const char *s = shape; *s; s++) {
-			assert_non_null(strchr("dwrqQSVMcXabAuCpvsgmltfPieYTG?", *s));
+			assert_non_null(strchr("dwrqQSVMcXFabAuCpvsgmltfPieYTGxhoN?", *s));
 			if (*s == '?') {
 				assert_false(gsb_ptx_shape_is_def(s[-1]));
 				continue;
@@ -259,8 +259,10 @@ static void test_decode_accepts_the_forms_compilers_write(void **state)
 static const char *const no_forms[] = {
 	"tex.2d.v2.f32.s32",
 	"wmma.load.a.sync",
-	"cp.async.ca.shared.global",
-	"mbarrier.init.shared.b64",
+	"cp.async.ca.global.shared",
+	"cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+	"mbarrier.init.global.b64",
+	"mbarrier.init.shared.b32",
 	"add",
 	"add.rz.f16",
 	"add.ftz.bf16",

@@ -44,6 +44,7 @@ struct gsb_job {
 	int err;
 	struct gsb_module *loaded;  /* ModuleLoad */
 	struct gsb_grant_wait wait; /* ModuleLoad: for what its variables take */
+	uint64_t heap_bytes;	    /* of what it waits for: what kernels allocate themselves */
 	struct gsb_fence *fresh;    /* ModuleLoad: to unload it again */
 	struct gsb_function *got;   /* FunctionGet */
 	struct gsb_function_info info;

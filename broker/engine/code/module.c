@@ -97,15 +97,35 @@ int gsb_code_charge(struct gsb_tenant *t, struct gsb_code_module *m)
 	return m->host_bytes > was && t->code_used_bytes > t->limits.code_mem_bytes ? -ENOMEM : 0;
 }
 
-static int charge_device(struct gsb_code_module *m, uint64_t bytes)
+/*
+ * @bytes are granted: for its variables, and @heap of them for what its kernels allocate. The heap is its
+ * context's, and stays when the module goes.
+ */
+static int charge_device(struct gsb_code_module *m, uint64_t bytes, uint64_t heap)
 {
-	int err = gsb_memory_use(m->ctx, bytes);
+	int err;
 
-	if (err)
+	if (heap && m->ctx->heap_bytes) { /* another load was faster */
+		gsb_grant_give(m->ctx->tenant->grant, heap);
+		bytes -= heap;
+		heap = 0;
+	}
+	err = gsb_memory_use(m->ctx, bytes);
+	if (err) {
 		gsb_grant_give(m->ctx->tenant->grant, bytes);
-	else
-		m->device_bytes = bytes;
-	return err;
+		return err;
+	}
+	m->device_bytes = bytes - heap;
+	m->ctx->heap_bytes += heap;
+	return 0;
+}
+
+/* What the heap of its context takes, when it is the first to need one. */
+static uint64_t heap_cost(const struct gsb_job *j)
+{
+	const struct gsb_device_ops *ops = j->tenant->dev->ops;
+
+	return ops->module_heap && !j->ctx->heap_bytes ? ops->module_heap(j->loaded) : 0;
 }
 
 static void answer(struct gsb_job *j)
@@ -162,7 +182,7 @@ static void granted(struct gsb_grant_wait *w, int err)
 	m->module = j->loaded;
 	t->stats.n_modules++;
 	if (!err)
-		err = charge_device(m, w->bytes);
+		err = charge_device(m, w->bytes, j->heap_bytes);
 	if (!err)
 		err = gsb_code_charge(t, m);
 	if (err) {
@@ -186,9 +206,10 @@ static void loaded(struct gsb_job *j)
 		answer(j);
 		return;
 	}
+	j->heap_bytes = heap_cost(j);
 	j->wait = (struct gsb_grant_wait){
 		.owner = j->ctx,
-		.bytes = ops->module_cost ? ops->module_cost(j->loaded) : 0,
+		.bytes = (ops->module_cost ? ops->module_cost(j->loaded) : 0) + j->heap_bytes,
 		.done = granted,
 	};
 	if (t->state == GSB_TENANT_LEAVING || j->ctx->order.closed)

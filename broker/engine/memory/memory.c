@@ -15,6 +15,8 @@
 #include "broker/engine/order/stream.h"
 #include "broker/engine/tenant/tenant.h"
 
+#define STACK_UNIT 16
+
 /* ---- calls that wait for device memory ---- */
 
 /* A call that is answered when gsbrokerd has said whether there is so much. */
@@ -23,6 +25,7 @@ struct waiting_call {
 	struct gsb_ctx *ctx;
 	struct gsb_rec call;
 	uint64_t size;
+	bool *waits; /* true until it does no longer; NULL: nobody asks */
 	void (*go_on)(struct gsb_ctx *ctx, const struct gsb_rec *call, uint64_t size);
 };
 
@@ -32,6 +35,8 @@ static void waited(struct gsb_grant_wait *w, int err)
 	struct gsb_tenant *t = c->ctx->tenant;
 
 	gsb_tenant_job_end(t);
+	if (c->waits)
+		*c->waits = false;
 	if (err == -ECANCELED)
 		gsb_tenant_reply(t, &c->call, CUDA_ERROR_CONTEXT_IS_DESTROYED, 0);
 	else if (err)
@@ -50,6 +55,8 @@ static int wait_for_grant(const struct waiting_call *want)
 	if (!c)
 		return gsb_tenant_fail_call(t, &want->call, -ENOMEM);
 	*c = *want;
+	if (c->waits)
+		*c->waits = true;
 	c->wait.owner = c->ctx;
 	c->wait.done = waited;
 	gsb_tenant_job_begin(t);
@@ -292,6 +299,90 @@ int gsb_memory_info(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t ha
 		return wait_for_grant(&want);
 	answer_info(want.ctx, rec, 0);
 	return 0;
+}
+
+/* ---- memory that kernels take themselves ---- */
+
+static uint64_t heap_growth(const struct gsb_ctx *ctx, uint64_t size)
+{
+	uint64_t bytes = cost(ctx->tenant, size);
+
+	return ctx->heap_bytes && bytes > ctx->heap_bytes ? bytes - ctx->heap_bytes : 0;
+}
+
+/* What it takes more than now is granted. A heap that nothing needs yet takes nothing. */
+static void resize_heap(struct gsb_ctx *ctx, const struct gsb_rec *call, uint64_t size)
+{
+	struct gsb_tenant *t = ctx->tenant;
+	uint64_t more = heap_growth(ctx, size), bytes;
+	struct gsb_reply_number answer;
+	int err = gsb_memory_use(ctx, more);
+
+	if (err) {
+		gsb_grant_give(t->grant, more);
+		gsb_tenant_fail_call(t, call, err);
+		return;
+	}
+	ctx->heap_bytes += more;
+	err = t->dev->ops->heap_size(ctx->space, size, &answer.number);
+	bytes = err ? ctx->heap_bytes - more : cost(t, answer.number);
+	if (ctx->heap_bytes > bytes) {
+		gsb_memory_unuse(ctx, ctx->heap_bytes - bytes);
+		ctx->heap_bytes = bytes;
+	}
+	if (err)
+		gsb_tenant_fail_call(t, call, err);
+	else
+		gsb_tenant_reply_with(t, call, &answer, sizeof(answer));
+}
+
+static int limit_heap(struct gsb_ctx *ctx, const struct gsb_rec *rec, uint64_t size)
+{
+	struct gsb_tenant *t = ctx->tenant;
+	struct waiting_call want = {.wait.bytes = heap_growth(ctx, size),
+				    .ctx = ctx,
+				    .call = *rec,
+				    .size = size,
+				    .waits = &ctx->heap_grows,
+				    .go_on = resize_heap};
+	int err = check_limit(t, want.wait.bytes);
+
+	if (!t->dev->ops->heap_size)
+		err = -ENOTSUP;
+	else if (ctx->heap_grows) /* by another thread's call */
+		err = -ENOMEM;
+	if (err)
+		return gsb_tenant_fail_call(t, rec, err);
+	if (want.wait.bytes && !gsb_grant_try(t->grant, want.wait.bytes))
+		return wait_for_grant(&want);
+	resize_heap(ctx, rec, size);
+	return 0;
+}
+
+static int limit_stack(struct gsb_ctx *ctx, const struct gsb_rec *rec, uint64_t bytes)
+{
+	const struct gsb_device_ops *ops = ctx->tenant->dev->ops;
+	struct gsb_reply_number answer = {.number = bytes};
+
+	if (gsb_range_ok(bytes, STACK_UNIT, UINT64_MAX))
+		answer.number = gsb_round_up(bytes, STACK_UNIT);
+	if (ops->stack_size)
+		ops->stack_size(ctx->space, answer.number);
+	gsb_tenant_reply_with(ctx->tenant, rec, &answer, sizeof(answer));
+	return 0;
+}
+
+int gsb_memory_of_kernels(struct gsb_tenant *t, const struct gsb_rec *rec,
+			  const struct gsb_rec_kernel_memory *body)
+{
+	struct gsb_ctx *ctx = gsb_ctx_find(t, body->ctx);
+
+	if (!ctx)
+		return gsb_no_such(t, rec, "context", body->ctx);
+	if (body->which >= GSB_N_KERNEL_MEMORIES)
+		return gsb_no_such(t, rec, "memory of kernels", body->which);
+	return body->which == GSB_KERNEL_HEAP ? limit_heap(ctx, rec, body->bytes)
+					      : limit_stack(ctx, rec, body->bytes);
 }
 
 int gsb_memory_add_global(struct gsb_ctx *ctx, uint64_t addr, uint64_t size)

@@ -52,6 +52,10 @@ int gsb_memory_use(struct gsb_ctx *ctx, uint64_t bytes);
 /* The device has them again: so has the grant. */
 void gsb_memory_unuse(struct gsb_ctx *ctx, uint64_t bytes);
 
+/* CU_LIMIT_MALLOC_HEAP_SIZE and CU_LIMIT_STACK_SIZE of a context. */
+int gsb_memory_of_kernels(struct gsb_tenant *t, const struct gsb_rec *rec,
+			  const struct gsb_rec_kernel_memory *body);
+
 /* A variable of a module may be named in copies, too. */
 int gsb_memory_add_global(struct gsb_ctx *ctx, uint64_t addr, uint64_t size);
 void gsb_memory_remove_global(struct gsb_ctx *ctx, uint64_t addr);

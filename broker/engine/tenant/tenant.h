@@ -40,7 +40,10 @@ struct gsb_ctx {
 	struct gsb_ranges device_live;	/* not freed, and globals: what copies may name */
 	struct gsb_ranges host_owned;	/* pinned memory that goes with it */
 	uint64_t window_base, window_size;
-	uint64_t device_used_bytes; /* as the device counts: allocations, variables of modules */
+	uint64_t
+		device_used_bytes; /* as the device counts: allocations, variables of modules, heap */
+	uint64_t heap_bytes;	   /* of it, for malloc of its kernels; 0: no module calls it yet */
+	bool heap_grows;	   /* waits for a grant */
 	uint32_t index;
 	CUresult error;		 /* sticky; the tenant's word says the same */
 	bool printed;		 /* a kernel of it has said something */

@@ -247,7 +247,7 @@ static void slice_done(struct emu_clock *c, struct emu_job *job)
 		return;
 	}
 	set_stats(job);
-	job->bound_ns = job->start_ns + emu_launch_block_time(c, job);
+	job->bound_ns = job->start_ns + emu_launch_block_time(job, &job->stats);
 	emu_worker_add(&c->workers, job);
 	if (was_blocker)
 		step(c);
@@ -267,7 +267,7 @@ static void block_executed(struct emu_clock *c, struct emu_job *job)
 	emu_job_close(c, job);
 	gsb_machine_set_end(c->machine, job->slot,
 			    c->real ? gsb_clock_ns()
-				    : job->start_ns + emu_launch_block_time(c, job));
+				    : job->start_ns + emu_launch_block_time(job, &job->stats));
 }
 
 static void job_done(struct emu_clock *c, struct emu_job *job)

@@ -50,6 +50,7 @@ static void start_block(struct emu_clock *c, const struct gsb_machine_block *b)
 	}
 	job->slot = b->slot;
 	job->sm = b->sm;
+	job->arch = c->arch;
 	job->start_ns = c->now_ns;
 	job->start_cycle = c->now_ns / 1000 * c->arch->clock_khz / 1000;
 	job->bound_ns = c->now_ns + 1;
@@ -73,17 +74,17 @@ void emu_launch_place(struct emu_clock *c)
 	}
 }
 
-uint64_t emu_launch_block_time(const struct emu_clock *c, const struct emu_job *job)
+uint64_t emu_launch_block_time(const struct emu_job *job, const struct gsb_emu_stats *done)
 {
 	const struct gsb_block_work work = {
 		.n_warps = warps_of(job->cmd),
-		.n_insns = job->stats.n_insns,
-		.n_mem_insns = job->stats.n_mem_insns,
-		.n_bytes = job->stats.n_sectors * SECTOR_BYTES,
-		.sleep_ns = job->stats.sleep_ns,
+		.n_insns = done->n_insns,
+		.n_mem_insns = done->n_mem_insns,
+		.n_bytes = done->n_sectors * SECTOR_BYTES,
+		.sleep_ns = done->sleep_ns,
 	};
 
-	return gsb_block_time_ns(c->arch, &work, &job->company);
+	return gsb_block_time_ns(job->arch, &work, &job->company);
 }
 
 void emu_launch_fail(struct emu_clock *c, struct emu_cmd *cmd, CUresult result, const char *detail)

@@ -12,8 +12,8 @@ void emu_launch_start(struct emu_clock *c, struct emu_cmd *cmd);
  * workers get it: in the order of placement, which is that of block numbers. */
 void emu_launch_place(struct emu_clock *c);
 
-/* What the block takes, by what it has executed so far. */
-uint64_t emu_launch_block_time(const struct emu_clock *c, const struct emu_job *job);
+/* What the block takes that has done so much, in ns. Any thread that has the job. */
+uint64_t emu_launch_block_time(const struct emu_job *job, const struct gsb_emu_stats *done);
 
 void emu_launch_end_block(struct emu_clock *c, const struct gsb_machine_block *b);
 

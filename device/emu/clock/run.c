@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/emu/clock/launch.h"
 #include "device/emu/clock/report.h"
 
 /* Warp instructions: a millisecond or so. Long enough that a change of block does not count, short
@@ -65,6 +66,12 @@ static void on_print(void *ctx, const struct gsb_emu_text *text)
 	emu_fifo_write(job->cmd->fifo, &job->said, text);
 }
 
+/* What kernels read never passes the end of their block, which is made of the same counts. */
+static uint64_t elapsed(void *ctx, const struct gsb_emu_stats *done)
+{
+	return emu_launch_block_time(ctx, done);
+}
+
 static bool begin_block(struct emu_job *job)
 {
 	const struct emu_cmd *cmd = job->cmd;
@@ -77,6 +84,7 @@ static bool begin_block(struct emu_job *job)
 	}
 	gsb_emu_block_set_print(job->block, on_print, job);
 	gsb_emu_block_set_time(job->block, job->start_cycle, job->start_ns);
+	gsb_emu_block_set_pace(job->block, elapsed, job, job->arch->clock_khz);
 	return true;
 }
 

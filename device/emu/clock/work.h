@@ -84,6 +84,7 @@ struct emu_job {
 	uint32_t slot, sm; /* slot: of the machine; also while it is not open any more */
 	uint64_t start_ns, start_cycle;
 	struct gsb_block_company company;
+	const struct gsb_arch *arch;
 	struct gsb_emu_block *block; /* NULL before its first slice */
 	struct gsb_emu_stats stats;  /* after its last slice */
 	uint32_t ctaid[3];

@@ -122,7 +122,9 @@ struct gsb_emu_code {
 	uint32_t chain_local_bytes;	/* local memory that is enough without recursion */
 	uint32_t tail_local_bytes;	/* of that, for calls of built-ins */
 	uint64_t const_base, const_end; /* .const variables of the module lie in here */
-	bool grows;			/* recursion: the launch's stack comes on top */
+	bool grows;			/* recursion, alloca: the launch's stack comes on top */
+	bool uses_heap;			/* malloc, free */
+	bool uses_stack;		/* alloca */
 };
 
 size_t gsb_emu_code_bytes(const struct gsb_emu_code *code);

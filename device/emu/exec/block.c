@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "device/emu/exec/async.h"
 #include "device/emu/exec/fault.h"
 #include "device/emu/exec/guard.h"
 #include "device/emu/exec/isa.h"
@@ -32,6 +33,7 @@ static void warp_finish(struct gsb_emu_warp *w)
 {
 	free(w->rows);
 	free(w->nodes);
+	gsb_emu_async_finish(w);
 }
 
 static void block_free(struct gsb_emu_block *b)
@@ -212,6 +214,9 @@ static int warp_start(struct gsb_emu_block *b, struct gsb_emu_warp *w)
 	w->arrived = 0;
 	w->n_insns = 0;
 	w->asleep = false;
+	gsb_emu_async_reset(w);
+	for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
+		w->stack[i] = b->local_bytes;
 	w->n_nodes = 0;
 	w->free_node = GSB_EMU_NODE_NONE;
 	w->current = gsb_emu_node_new(w);
@@ -229,8 +234,10 @@ static int block_start(struct gsb_emu_block *b, const struct gsb_emu_launch *l)
 	b->isa = gsb_emu_isa_best();
 	b->live_threads = b->n_threads;
 	b->next_warp = 0;
+	b->n_reports = 0;
 	b->state = GSB_EMU_RUNNING;
-	b->clock = b->globaltimer = b->clock_insns = 0;
+	b->clock = b->globaltimer = b->clock_insns = b->last_clock = 0;
+	b->elapsed = NULL;
 	b->on_print = NULL;
 	b->stats = (struct gsb_emu_stats){0};
 	b->paths = (struct gsb_emu_paths){0};
@@ -282,6 +289,14 @@ void gsb_emu_block_set_time(struct gsb_emu_block *block, uint64_t clock, uint64_
 	block->clock = clock;
 	block->globaltimer = globaltimer_ns;
 	block->clock_insns = block->x.n_insns;
+}
+
+void gsb_emu_block_set_pace(struct gsb_emu_block *block, gsb_emu_elapsed *elapsed, void *ctx,
+			    uint64_t clock_khz)
+{
+	block->elapsed = elapsed;
+	block->elapsed_ctx = ctx;
+	block->clock_khz = clock_khz;
 }
 
 void gsb_emu_block_set_print(struct gsb_emu_block *block, gsb_emu_on_print *on_print, void *ctx)

@@ -40,6 +40,7 @@
 
 struct gsb_emu_code;
 struct gsb_emu_block;
+struct gsb_emu_malloc;
 struct gsb_emu_watch;
 
 /* Blocks of one code that are done, kept for their storage. Any thread. */
@@ -59,6 +60,7 @@ struct gsb_emu_launch {
 	const struct gsb_emu_code *code;
 	struct gsb_emu_pool *pool; /* of the code; NULL: none */
 	const struct gsb_emu_memory *memory;
+	struct gsb_emu_malloc *heap;	 /* for malloc; NULL: it gives none */
 	struct gsb_emu_storage *storage; /* outlives the pool; NULL: not counted */
 	uint32_t grid[3], block[3];	 /* each >= 1; block multiplied <= GSB_EMU_MAX_THREADS */
 	uint32_t smem_bytes;		 /* dynamic shared memory */
@@ -138,6 +140,14 @@ void gsb_emu_block_destroy(struct gsb_emu_block *block);
 /* What %clock64 and %globaltimer read from now on; the instructions that follow count on from it, one
  * cycle each. */
 void gsb_emu_block_set_time(struct gsb_emu_block *block, uint64_t clock, uint64_t globaltimer_ns);
+
+/*
+ * Instead of one cycle and one ns each: how long the block runs that has done so much, in ns from the time
+ * that was set. It grows with each count. Called in gsb_emu_block_run().
+ */
+typedef uint64_t gsb_emu_elapsed(void *ctx, const struct gsb_emu_stats *done);
+void gsb_emu_block_set_pace(struct gsb_emu_block *block, gsb_emu_elapsed *elapsed, void *ctx,
+			    uint64_t clock_khz);
 
 /* Where the block's printf goes, and its assertions that fail: called in gsb_emu_block_run(). Until then
  * it is dropped. */

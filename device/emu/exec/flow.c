@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/emu/exec/async.h"
 #include "device/emu/exec/fault.h"
 #include "device/emu/exec/moves.h"
 #include "device/emu/exec/print.h"
 #include "device/emu/exec/split.h"
+#include "device/emu/exec/stack.h"
 #include "device/emu/exec/sync.h"
 
 /* Turns of a loop that only waits, before another block gets its chance to be what it waits for. */
@@ -164,7 +166,7 @@ static bool call_split(struct gsb_emu_exec *x, uint16_t call, uint16_t n, uint32
 	uint32_t frame = w->nodes[call].frame + x->op->c;
 	uint32_t local = w->nodes[call].local + (uint32_t)x->op->imm;
 
-	if (local + func->local_bytes > x->block->local_bytes ||
+	if ((uint64_t)local + func->local_bytes > gsb_emu_stack_end(x, lanes) ||
 	    frame + func->frame_bytes > GSB_EMU_MAX_ROWS)
 		return overflow(x);
 	if (n == GSB_EMU_NODE_NONE || !rows_reserve(x, frame + func->frame_bytes)) {
@@ -271,6 +273,8 @@ static const struct gsb_emu_op *exit_lanes(struct gsb_emu_exec *x, const struct 
 {
 	const struct gsb_emu_op *next;
 
+	if (!gsb_emu_async_leave(x, mask))
+		return NULL;
 	x->warp->live &= ~mask;
 	x->block->live_threads -= (uint32_t)__builtin_popcount(mask);
 	next = lanes_left(x, op, mask);

@@ -221,14 +221,32 @@ GSB_EMU_HANDLER(gsb_emu_do_COPY_LOCAL)
 
 /* ---- special registers ---- */
 
+static uint64_t elapsed_ns(const struct gsb_emu_exec *x)
+{
+	struct gsb_emu_block *b = x->block;
+
+	if (!b->elapsed)
+		return x->n_insns - b->clock_insns;
+	b->stats.n_insns = x->n_insns;
+	return b->elapsed(b->elapsed_ctx, &b->stats);
+}
+
+/* Never the same twice: programs divide by differences of it. */
 static uint64_t clock_now(const struct gsb_emu_exec *x)
 {
-	return x->block->clock + (x->n_insns - x->block->clock_insns);
+	struct gsb_emu_block *b = x->block;
+	uint64_t now = b->clock + elapsed_ns(x);
+
+	if (b->elapsed)
+		now = b->clock +
+		      (uint64_t)((unsigned __int128)elapsed_ns(x) * b->clock_khz / 1000000);
+	b->last_clock = now > b->last_clock ? now : b->last_clock + 1;
+	return b->last_clock;
 }
 
 static uint64_t timer_now(const struct gsb_emu_exec *x)
 {
-	return x->block->globaltimer + (x->n_insns - x->block->clock_insns);
+	return x->block->globaltimer + elapsed_ns(x);
 }
 
 static uint64_t sreg_memory(const struct gsb_emu_block *b, unsigned int reg)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "device/emu/exec/builtin.h"
 #include "device/emu/exec/fault.h"
 
 #define MAX_TEXT   8192 /* of one call of one thread; the rest is cut */
@@ -27,28 +28,6 @@ struct printer {
 	char text[MAX_TEXT];
 	size_t len;
 };
-
-/* A word of the call area of a lane; false: the area is not all there. */
-static bool area_read(struct gsb_emu_exec *x, const struct gsb_emu_op *op, unsigned int lane,
-		      uint32_t at, void *out, uint32_t len)
-{
-	uint64_t where = (uint64_t)x->local + op->a + at;
-
-	if (!gsb_range_ok(where, len, x->block->local_bytes))
-		return false;
-	memcpy(out, x->warp->local + (size_t)lane * x->block->local_bytes + where, len);
-	return true;
-}
-
-static void area_write(struct gsb_emu_exec *x, const struct gsb_emu_op *op, unsigned int lane,
-		       int32_t value)
-{
-	uint64_t where = (uint64_t)x->local + op->a;
-
-	if (gsb_range_ok(where, sizeof(value), x->block->local_bytes))
-		memcpy(x->warp->local + (size_t)lane * x->block->local_bytes + where, &value,
-		       sizeof(value));
-}
 
 /* A string of the kernel's, cut at the buffer's size. */
 static bool string_read(struct gsb_emu_exec *x, unsigned int lane, uint64_t addr, char *out,
@@ -258,15 +237,17 @@ const struct gsb_emu_op *gsb_emu_print(struct gsb_emu_exec *x, const struct gsb_
 	for (uint32_t left = mask; left; left &= left - 1) {
 		struct printer p = {.x = x, .lane = (unsigned int)__builtin_ctz(left)};
 		uint64_t addr;
+		int32_t result;
 
 		x->mask = UINT32_C(1) << p.lane; /* who is to blame for a bad address */
-		if (!area_read(x, op, p.lane, GSB_EMU_CALL_ALIGN, &addr, 8) ||
-		    !area_read(x, op, p.lane, 2 * GSB_EMU_CALL_ALIGN, &p.args, 8))
+		if (!gsb_emu_area_read(x, op, p.lane, GSB_EMU_CALL_ALIGN, &addr, 8) ||
+		    !gsb_emu_area_read(x, op, p.lane, 2 * GSB_EMU_CALL_ALIGN, &p.args, 8))
 			return bad_area(x);
 		if (addr && !print_format(&p, addr))
 			return gsb_emu_fail(x, CUDA_ERROR_ILLEGAL_ADDRESS, addr,
 					    "printf of a bad address");
-		area_write(x, op, p.lane, addr ? p.n_args : -1);
+		result = addr ? p.n_args : -1;
+		gsb_emu_area_write(x, op, p.lane, &result, sizeof(result));
 	}
 	x->mask = mask;
 	return op + 1;
@@ -290,12 +271,12 @@ static bool assertion_read(struct gsb_emu_exec *x, const struct gsb_emu_op *op, 
 
 		if (!to[i])
 			continue;
-		if (!area_read(x, op, lane, i * GSB_EMU_CALL_ALIGN, &addr, 8))
+		if (!gsb_emu_area_read(x, op, lane, i * GSB_EMU_CALL_ALIGN, &addr, 8))
 			return false;
 		if (!string_read(x, lane, addr, to[i], sizeof(a->what)))
 			strcpy(to[i], "?");
 	}
-	return area_read(x, op, lane, 2 * GSB_EMU_CALL_ALIGN, &a->line, 4);
+	return gsb_emu_area_read(x, op, lane, 2 * GSB_EMU_CALL_ALIGN, &a->line, 4);
 }
 
 static void assertion_show(struct printer *p, const struct assertion *a)

@@ -9,8 +9,9 @@
  * themselves, so that a lane which spins for one of them sees it move.
  *
  * Files, from the bottom: fault.c (what ends a block), guard.c (signals), split.c (the tree), moves.c,
- * sync.c, print.c, flow.c (handlers by subject), alu.h, mem.h and atom.h (handlers made of forms.def, built
- * for each instruction set by handlers.c; the latter two on reach.h), block.c (storage, and who runs next).
+ * sync.c, mbarrier.c, async.c, print.c, alloc.c, stack.c, flow.c (handlers by subject), alu.h, mem.h and atom.h
+ * (handlers made of forms.def, built for each instruction set by handlers.c; the latter two on reach.h), block.c
+ * (storage, and who runs next).
  */
 #ifndef GSB_DEVICE_EMU_EXEC_STATE_H
 #define GSB_DEVICE_EMU_EXEC_STATE_H
@@ -59,6 +60,8 @@ struct gsb_emu_warp {
 	uint64_t n_insns;     /* executed before its present turn */
 	unsigned char *local; /* lane i's memory is at local + i * block->local_bytes */
 	uint32_t tid[3][GSB_EMU_LANES];
+	uint32_t stack[GSB_EMU_LANES]; /* local memory from here on is what alloca has given */
+	struct gsb_emu_async *async;   /* copies that are pending; NULL: there was never one */
 };
 
 struct gsb_emu_barrier {
@@ -113,6 +116,9 @@ struct gsb_emu_block {
 	uint32_t smid;
 	uint64_t clock, globaltimer; /* at clock_insns */
 	uint64_t clock_insns;
+	gsb_emu_elapsed *elapsed; /* NULL: by instructions */
+	void *elapsed_ctx;
+	uint64_t clock_khz, last_clock; /* what a thread has last read */
 	uint32_t n_threads, n_warps, live_threads;
 	uint32_t shared_bytes, local_bytes;
 	uint32_t next_warp;
@@ -123,6 +129,7 @@ struct gsb_emu_block {
 	struct gsb_emu_storage *storage;
 	struct gsb_emu_warp *warps;
 	struct gsb_emu_barrier barriers[GSB_EMU_N_BARRIERS];
+	uint32_t n_reports;	    /* pending copies and arrivals that report to an mbarrier */
 	gsb_emu_on_print *on_print; /* NULL: dropped */
 	void *print_ctx;
 	struct gsb_emu_stats stats;

@@ -11,6 +11,7 @@
 
 #include "base/checked.h"
 #include "device/emu/lower/frame.h"
+#include "device/emu/lower/lower.h"
 #include "device/emu/lower/operand.h"
 #include "device/emu/lower/rows.h"
 #include "device/emu/lower/select.h"
@@ -80,14 +81,33 @@ static void pass(struct gsb_emu_lowering *l, const struct gsb_ptx_operand *o,
 	frame_access(l, !result, &(struct slot){v->type, row, bytes, area});
 }
 
-/* Functions without a body that the interpreter has. */
-static unsigned int builtin_form(const char *name)
+/* Functions without a body that the interpreter has; NULL: it has none of this name. */
+static const struct builtin {
+	const char *name;
+	uint16_t form;
+	bool heap, aligned;
+} * builtin_of(const char *name)
 {
-	if (!strcmp(name, "vprintf"))
-		return GSB_EMU_FORM_PRINT;
-	if (!strcmp(name, "__assertfail"))
-		return GSB_EMU_FORM_ASSERT_FAIL;
-	return 0;
+	static const struct builtin all[] = {
+		{"vprintf", GSB_EMU_FORM_PRINT, false, false},
+		{"__assertfail", GSB_EMU_FORM_ASSERT_FAIL, false, false},
+		{"malloc", GSB_EMU_FORM_MALLOC, true, false},
+		{"__cuda_syscall_aligned_malloc", GSB_EMU_FORM_MALLOC, true, true},
+		{"free", GSB_EMU_FORM_FREE, true, false},
+	};
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(all); i++) {
+		if (!strcmp(name, all[i].name))
+			return &all[i];
+	}
+	return NULL;
+}
+
+bool gsb_emu_allocates(const char *name)
+{
+	const struct builtin *b = builtin_of(name);
+
+	return b && b->heap;
 }
 
 static void refuse_call(struct gsb_emu_lowering *l, const char *name)
@@ -107,14 +127,16 @@ static void emit_call(struct gsb_emu_lowering *l, const struct gsb_ptx_func *tar
 	uint32_t row = 0;
 
 	if (target && !target->has_body) {
-		unsigned int form = builtin_form(target->name);
+		const struct builtin *b = builtin_of(target->name);
 
-		if (!form) {
+		if (!b) {
 			refuse_call(l, target->name);
 			return;
 		}
-		op = gsb_emu_emit(l, form, true);
+		l->code->uses_heap |= b->heap;
+		op = gsb_emu_emit(l, b->form, true);
 		op->a = local;
+		op->e = b->aligned;
 		return;
 	}
 	if (!target)
@@ -196,7 +218,7 @@ uint32_t gsb_emu_builtin_area(struct gsb_emu_lowering *l, const struct gsb_ptx_m
 		struct gsb_ptx_proto p = gsb_emu_proto_of(m->funcs[i]);
 		uint32_t size;
 
-		if (m->funcs[i]->has_body || !builtin_form(m->funcs[i]->name))
+		if (m->funcs[i]->has_body || !builtin_of(m->funcs[i]->name))
 			continue;
 		size = gsb_emu_area_offset(l, &p, GSB_EMU_NONE);
 		most = size > most ? size : most;

@@ -19,6 +19,7 @@
 #include "device/emu/lower/operate.h"
 #include "device/emu/lower/rows.h"
 #include "device/emu/lower/spin.h"
+#include "device/emu/lower/stack.h"
 
 #define SCRATCH_LIMIT ((size_t)1 << 30)
 #define CODE_LIMIT    ((size_t)1 << 31)
@@ -68,9 +69,12 @@ static bool is_control(const struct gsb_ptx_insn *in)
 	switch (gsb_ptx_op_class(in->op)) {
 	case GSB_PTX_CLASS_BARRIER:
 	case GSB_PTX_CLASS_WARP:
+	case GSB_PTX_CLASS_MATRIX:
 	case GSB_PTX_CLASS_CALL: return true;
 	case GSB_PTX_CLASS_BRANCH: return in->op != GSB_PTX_OP_BRA;
-	default: return in->op == GSB_PTX_OP_NANOSLEEP;
+	default:
+		return in->op == GSB_PTX_OP_NANOSLEEP || in->op == GSB_PTX_OP_MBAR_TRY ||
+		       in->op == GSB_PTX_OP_MBAR_TRY_PARITY;
 	}
 }
 
@@ -84,6 +88,7 @@ static void lower_body(struct gsb_emu_lowering *l, uint32_t i)
 	case GSB_PTX_OP_CALL: gsb_emu_lower_call(l); break;
 	case GSB_PTX_OP_RET:
 		gsb_emu_move_reg_params(l, true);
+		gsb_emu_stack_leave(l);
 		gsb_emu_emit(l, GSB_EMU_FORM_RET, true);
 		break;
 	case GSB_PTX_OP_EXIT: gsb_emu_emit(l, GSB_EMU_FORM_EXIT, true); break;
@@ -239,6 +244,7 @@ static void lower_insns(struct gsb_emu_lowering *l)
 	if (l->is_join[n])
 		gsb_emu_emit(l, GSB_EMU_FORM_JOIN, false);
 	gsb_emu_move_reg_params(l, true);
+	gsb_emu_stack_leave(l);
 	gsb_emu_emit(l, GSB_EMU_FORM_RET, false);
 }
 
@@ -264,6 +270,7 @@ static void lower_func(struct gsb_emu_lowering *l, uint32_t nth)
 	if (nth > 0)
 		gsb_emu_emit(l, GSB_EMU_FORM_PROLOGUE, false)->d = nth;
 	gsb_emu_move_reg_params(l, false);
+	gsb_emu_stack_begin(l);
 	lower_insns(l);
 	if (l->err)
 		goto out;

@@ -19,4 +19,7 @@
 int gsb_emu_lower(const struct gsb_ptx_module *m, const struct gsb_ptx_func *entry,
 		  const uint64_t *var_addr, struct gsb_emu_code **out, char *log, size_t log_size);
 
+/* Calls of a function of this name, which has no body, need the heap of the space. */
+bool gsb_emu_allocates(const char *name);
+
 #endif

@@ -110,7 +110,7 @@ uint32_t gsb_emu_list_new(struct gsb_emu_lowering *l, uint32_t n)
 
 /* ---- the frame ---- */
 
-static uint32_t new_row(struct gsb_emu_lowering *l, uint32_t bytes)
+uint32_t gsb_emu_new_row(struct gsb_emu_lowering *l, uint32_t bytes)
 {
 	uint32_t row = (uint32_t)gsb_round_up(l->frame_end, bytes > 4 ? 64 : 4);
 
@@ -151,7 +151,7 @@ uint32_t gsb_emu_const_row(struct gsb_emu_lowering *l, uint64_t value, uint32_t 
 		return 0;
 	c = &l->consts[l->n_consts++];
 	*c = (struct gsb_emu_const){.value = value, .bytes = bytes};
-	c->row = new_row(l, bytes ? bytes * GSB_EMU_LANES : 4);
+	c->row = gsb_emu_new_row(l, bytes ? bytes * GSB_EMU_LANES : 4);
 	l->const_next[at] = *head;
 	*head = at + 1;
 	return c->row;
@@ -165,6 +165,6 @@ uint32_t gsb_emu_temp_row(struct gsb_emu_lowering *l)
 		return 0;
 	}
 	if (l->used_temps == l->n_temps)
-		l->temps[l->n_temps++] = new_row(l, 8 * GSB_EMU_LANES);
+		l->temps[l->n_temps++] = gsb_emu_new_row(l, 8 * GSB_EMU_LANES);
 	return l->temps[l->used_temps++];
 }

@@ -51,6 +51,7 @@ struct gsb_emu_lowering {
 	uint32_t const_head[GSB_EMU_CONST_BUCKETS];
 	struct gsb_emu_fixup *fixups;
 	uint32_t n_fixups, cap_fixups;
+	uint32_t stack_row; /* where the stack ended when the function began; NONE: it takes none */
 	uint32_t temps[GSB_EMU_MAX_TEMPS];
 	uint32_t n_temps, used_temps;
 
@@ -74,6 +75,8 @@ uint32_t gsb_emu_list_new(struct gsb_emu_lowering *l, uint32_t n);
 /* Rows: of a constant, for the moment. bytes: of a lane, 0 = predicate (constants only). */
 uint32_t gsb_emu_const_row(struct gsb_emu_lowering *l, uint64_t value, uint32_t bytes);
 uint32_t gsb_emu_temp_row(struct gsb_emu_lowering *l);
+/* A row of so many bytes for the whole function. */
+uint32_t gsb_emu_new_row(struct gsb_emu_lowering *l, uint32_t bytes);
 
 static inline const struct gsb_ptx_func *gsb_emu_body_of(const struct gsb_ptx_func *f)
 {

@@ -7,9 +7,12 @@
 #include <string.h>
 
 #include "device/emu/lower/access.h"
+#include "device/emu/lower/async.h"
+#include "device/emu/lower/matrix.h"
 #include "device/emu/lower/operand.h"
 #include "device/emu/lower/rows.h"
 #include "device/emu/lower/select.h"
+#include "device/emu/lower/stack.h"
 #include "device/emu/lower/texture.h"
 #include "device/emu/lower/video.h"
 #include "device/emu/memory/address.h"
@@ -411,6 +414,9 @@ static void lower_by_op(struct gsb_emu_lowering *l)
 	case GSB_PTX_OP_MATCH: gsb_emu_lower_members(l, GSB_EMU_FORM_MATCH); break;
 	case GSB_PTX_OP_REDUX: gsb_emu_lower_members(l, GSB_EMU_FORM_REDUX); break;
 	case GSB_PTX_OP_ELECT: gsb_emu_lower_members(l, GSB_EMU_FORM_ELECT); break;
+	case GSB_PTX_OP_ALLOCA:
+	case GSB_PTX_OP_STACKSAVE:
+	case GSB_PTX_OP_STACKRESTORE: gsb_emu_lower_stack(l); break;
 	case GSB_PTX_OP_PREFETCH:
 	case GSB_PTX_OP_PREFETCHU:
 	case GSB_PTX_OP_DISCARD: /* what lies there may be anything from now on, so also what it was */
@@ -442,6 +448,11 @@ void gsb_emu_lower_operation(struct gsb_emu_lowering *l)
 		gsb_emu_lower_texture(l);
 	else if (gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_BARRIER)
 		gsb_emu_lower_barrier(l);
+	else if (gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_ASYNC &&
+		 in->op != GSB_PTX_OP_MBAR_PENDING)
+		gsb_emu_lower_async(l);
+	else if (gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_MATRIX)
+		gsb_emu_lower_matrix(l);
 	else if (in->op == GSB_PTX_OP_ACTIVEMASK || in->op == GSB_PTX_OP_BAR_WARP_SYNC ||
 		 gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_FENCE ||
 		 gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_MISC)
