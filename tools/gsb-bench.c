@@ -13,8 +13,11 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } parts[] = {
-	{"transport", gsb_bench_transport}, {"threads", gsb_bench_threads},
-	{"memory", gsb_bench_memory},	    {"model", gsb_bench_model},
+	{"transport", gsb_bench_transport},
+	{"threads", gsb_bench_threads},
+	{"memory", gsb_bench_memory},
+	{"model", gsb_bench_model},
+	{"emu", gsb_bench_emu},
 	{"tenant", gsb_bench_tenant}, /* not for the user: not in the help */
 };
 
@@ -32,7 +35,8 @@ static void choose(struct choice *c, const char *name, struct argp_state *state)
 			state->next = state->argc; /* the rest is for the part */
 			return;
 		}
-	argp_error(state, "no part '%s'; there are transport, threads, memory and model", name);
+	argp_error(state, "no part '%s'; there are transport, threads, memory, model and emu",
+		   name);
 }
 
 static error_t on_option(int key, char *arg, struct argp_state *state)
@@ -60,6 +64,9 @@ int main(int argc, char **argv)
 		{.name = "model",
 		 .flags = OPTION_DOC | OPTION_NO_USAGE,
 		 .doc = "time to plan: stage 1, stage 2, pairs; beside the papers' figures"},
+		{.name = "emu",
+		 .flags = OPTION_DOC | OPTION_NO_USAGE,
+		 .doc = "lane instructions per second of the emulated device, by class of work"},
 		{0},
 	};
 	static const struct argp argp = {

@@ -3,6 +3,7 @@
 bin_PROGRAMS += tools/gsb-bench
 tools_gsb_bench_SOURCES = \
 	tools/bench.h \
+	tools/bench_emu.c \
 	tools/bench_memory.c \
 	tools/bench_model.c \
 	tools/bench_run.c tools/bench_run.h \
@@ -10,7 +11,19 @@ tools_gsb_bench_SOURCES = \
 	tools/bench_threads.c \
 	tools/bench_transport.c \
 	tools/gsb-bench.c
-tools_gsb_bench_LDADD = libprogram.la libmodel.la libshm.la libbase.la -lm
+tools_gsb_bench_LDADD = libprogram.la libdevice.la libmodel.la libshm.la libbase.la -lm
+
+# The kernels of `gsb-bench emu`, as a string: shipped as text, so that building them needs no nvcc.
+EXTRA_DIST += tools/bench_emu.cu tools/bench_emu.ptx
+tools/bench_emu.$(OBJEXT): tools/bench_emu_ptx.h
+CLEANFILES += tools/bench_emu_ptx.h
+tools/bench_emu_ptx.h: tools/bench_emu.ptx
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && { echo 'static const char bench_emu_ptx[] ='; \
+		sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' $<; echo ';'; } >$@
+# Needs nvcc.
+.PHONY: bench-emu-ptx
+bench-emu-ptx:
+	$(NVCC) -ptx -arch=compute_75 -o $(srcdir)/tools/bench_emu.ptx $(srcdir)/tools/bench_emu.cu
 
 ## gsbctl, gsbrun ######################################################################
 bin_PROGRAMS += tools/gsbctl
@@ -45,5 +58,5 @@ tools_gsb_model_LDADD = libprogram.la libmodel.la libptx.la libbase.la -ldl
 dist_man_MANS += doc/man/gsb-model.1
 EXTRA_DIST += doc/model.md doc/results/2026-11-22-bench-model.txt
 
-check_SCRIPTS += tests/integ/gsb_model.sh
-EXTRA_DIST += tests/integ/gsb_model.sh
+check_SCRIPTS += tests/integ/bench_emu.sh tests/integ/gsb_model.sh
+EXTRA_DIST += tests/integ/bench_emu.sh tests/integ/gsb_model.sh doc/results/2026-11-22-emu-speed.txt

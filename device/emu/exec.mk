@@ -1,5 +1,6 @@
 # The PTX interpreter: a library of its own, which libdevice takes in. The handlers are built once for
-# each x86-64 level, and the best one is taken at run time; elsewhere there is one plain build.
+# each x86-64 level, and the best one is taken at run time; elsewhere there is one plain build. Rows are vector
+# code whatever the level of optimisation: the tests count that.
 # They do without -frounding-math, which keeps fma from becoming vector code: where they change the mode,
 # they pin the operands themselves. clang says of loops that call libm that they are no vector code.
 noinst_LTLIBRARIES += libemuexec.la
@@ -13,15 +14,15 @@ libemuexec_la_SOURCES = \
 	device/emu/lower/operand.h device/emu/lower/operate.c device/emu/lower/operate.h \
 	device/emu/lower/rows.c device/emu/lower/rows.h device/emu/lower/select.c device/emu/lower/select.h \
 	device/emu/lower/spin.c device/emu/lower/spin.h \
-	device/emu/exec/alu.h device/emu/exec/block.c device/emu/exec/convert.c device/emu/exec/exec.h \
+	device/emu/exec/alu.h device/emu/exec/atom.h device/emu/exec/block.c device/emu/exec/convert.c device/emu/exec/exec.h \
 	device/emu/exec/fault.c device/emu/exec/fault.h device/emu/exec/flow.c device/emu/exec/guard.c \
 	device/emu/exec/guard.h device/emu/exec/isa.c device/emu/exec/isa.h device/emu/exec/lane.h \
 	device/emu/exec/mem.h device/emu/exec/moves.c device/emu/exec/moves.h device/emu/exec/print.c \
-	device/emu/exec/print.h device/emu/exec/single.h device/emu/exec/split.c device/emu/exec/split.h device/emu/exec/state.h \
+	device/emu/exec/print.h device/emu/exec/reach.h device/emu/exec/single.h device/emu/exec/split.c device/emu/exec/split.h device/emu/exec/state.h \
 	device/emu/exec/sync.c device/emu/exec/sync.h \
 	device/emu/memory/address.h device/emu/memory/fifo.c device/emu/memory/fifo.h \
 	device/emu/memory/storage.c device/emu/memory/storage.h
-emu_handler_flags = $(AM_CFLAGS) -fwrapv -ffp-contract=off -fno-trapping-math -fno-math-errno -Wno-pass-failed
+emu_handler_flags = $(AM_CFLAGS) -ftree-vectorize -fwrapv -ffp-contract=off -fno-trapping-math -fno-math-errno -Wno-pass-failed
 libemuexec_la_CFLAGS = $(AM_CFLAGS) -fwrapv -ffp-contract=off -frounding-math
 libemuexec_la_LIBADD = libptx.la libbase.la -lm
 libdevice_la_LIBADD = libemuexec.la

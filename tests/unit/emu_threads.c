@@ -20,7 +20,20 @@ struct crowd {
 	const struct gsb_emu_isa *isa; /* NULL: the best */
 	uint32_t n_blocks, next;
 	CUresult result;
+	pthread_mutex_t lock;
+	struct gsb_emu_paths paths;
 };
+
+static void add_paths(struct crowd *c, const struct gsb_emu_paths *p)
+{
+	pthread_mutex_lock(&c->lock);
+	c->paths.in_order += p->in_order;
+	c->paths.one_place += p->one_place;
+	c->paths.stride += p->stride;
+	c->paths.runs += p->runs;
+	c->paths.lanes += p->lanes;
+	pthread_mutex_unlock(&c->lock);
+}
 
 static void *worker(void *arg)
 {
@@ -37,6 +50,7 @@ static void *worker(void *arg)
 				b->isa = c->isa;
 			gsb_emu_block_run(b, UINT64_MAX / 2);
 			result = gsb_emu_block_fault(b)->result;
+			add_paths(c, gsb_emu_block_paths(b));
 			gsb_emu_block_destroy(b);
 		}
 		if (result)
@@ -45,14 +59,17 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-CUresult t_launch_on(struct t_gpu *g, const struct t_launch *l, unsigned int n_workers)
+CUresult t_launch_on(struct t_gpu *g, const struct t_launch *l, unsigned int n_workers,
+		     struct gsb_emu_paths *paths)
 {
 	const struct gsb_ptx_func *f = gsb_ptx_find_func(g->module, l->kernel);
 	_Alignas(16) unsigned char params[256] = {0};
 	pthread_t threads[MAX_WORKERS];
 	struct gsb_emu_code *code;
 	struct gsb_emu_pool pool;
-	struct crowd c = {.n_blocks = l->grid[0], .isa = gsb_emu_isa_nth(g->isa)};
+	struct crowd c = {.n_blocks = l->grid[0],
+			  .isa = gsb_emu_isa_nth(g->isa),
+			  .lock = PTHREAD_MUTEX_INITIALIZER};
 
 	assert_non_null(f);
 	assert_true(f->param_bytes <= sizeof(params) && n_workers <= MAX_WORKERS);
@@ -69,12 +86,15 @@ CUresult t_launch_on(struct t_gpu *g, const struct t_launch *l, unsigned int n_w
 					   .grid = {l->grid[0], 1, 1},
 					   .block = {l->block[0], 1, 1},
 					   .n_sms = 132,
-					   .max_warps = 64};
+					   .max_warps = 64,
+					   .count_paths = paths};
 	for (unsigned int i = 0; i < n_workers; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, worker, &c), 0);
 	for (unsigned int i = 0; i < n_workers; i++)
 		pthread_join(threads[i], NULL);
 	gsb_emu_pool_finish(&pool);
 	gsb_emu_code_destroy(code);
+	if (paths)
+		*paths = c.paths;
 	return c.result;
 }

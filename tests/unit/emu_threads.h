@@ -7,7 +7,9 @@
 
 #include "tests/unit/emu_harness.h"
 
-/* As t_launch(), on @n_workers threads; a block runs to its end before its thread takes another. */
-CUresult t_launch_on(struct t_gpu *g, const struct t_launch *l, unsigned int n_workers);
+/* As t_launch(), on @n_workers threads; a block runs to its end before its thread takes another. Grid and block along
+ * x. @paths, which may be NULL: how all of them went to memory. */
+CUresult t_launch_on(struct t_gpu *g, const struct t_launch *l, unsigned int n_workers,
+		     struct gsb_emu_paths *paths);
 
 #endif

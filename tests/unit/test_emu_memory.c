@@ -447,30 +447,209 @@ static void test_load_over_its_own_address_reads_all_before(void **state)
 	t_gpu_finish(&g);
 }
 
+/* Changes of sector from lane to lane; those that are not there stand where the first is. */
+static uint64_t sectors_of(const struct scene *s, uint32_t from, uint32_t to)
+{
+	uint64_t n = 0, last = 0;
+	uint32_t first = from;
+
+	while (first < to && !s->on[first])
+		first++;
+	if (first == to)
+		return 0;
+	for (uint32_t i = from; i < from + 32; i++) {
+		const unsigned char *p = s->region + (size_t)from / N_THREADS * REGION_BYTES;
+		uint64_t at = (uintptr_t)p + s->at[i < to && s->on[i] ? i : first];
+
+		n += i == from || at / 32 != last;
+		last = at / 32;
+	}
+	return n;
+}
+
+static void test_sectors_are_those_that_the_lanes_touch(void **state)
+{
+	static const struct form some[] = {
+		{"u8", 1, 1, 4, false},
+		{"u32", 4, 1, 4, false},
+		{"f64", 8, 2, 8, false},
+	};
+	static struct text text;
+
+	(void)state;
+	for (size_t f = 0; f < GSB_ARRAY_LEN(some); f++) {
+		uint64_t all, want = 0;
+		struct scene s;
+
+		access_text(&text, &some[f], &places[0], "", true);
+		scene_init(&s, &some[f], text.at);
+		for (uint32_t block = 0; block < N_ALL; block += N_THREADS)
+			want += sectors_of(&s, block, block + 32) +
+				sectors_of(&s, block + 32, block + N_THREADS);
+		scene_run(&s, "with");
+		all = s.gpu.stats.n_sectors;
+		memset(s.on, 0, N_ALL * sizeof(*s.on));
+		scene_run(&s, "without");
+		assert_int_equal(all - s.gpu.stats.n_sectors, want);
+		scene_finish(&s);
+	}
+}
+
+/* ---- what is wrong ---- */
+
+/* What comes of one warp by a pattern of words, the highest of which ends @shift bytes behind the end of memory. */
+static CUresult reach_to(const struct place *p, bool load, uint32_t (*pattern)(uint32_t), int shift,
+			 unsigned int isa)
+{
+	static const struct form word = {"u32", 4, 1, 4, false};
+	static struct text text;
+	uint32_t at[32], on[32], *in_at, *in_on, high = 0;
+	unsigned char *region, *values;
+	struct t_gpu g;
+	CUresult result;
+
+	access_text(&text, &word, p, "", load);
+	t_gpu_init(&g, text.at);
+	g.isa = isa;
+	for (uint32_t i = 0; i < 32; i++)
+		high = pattern(i) > high ? pattern(i) : high;
+	for (uint32_t i = 0; i < 32; i++) {
+		at[i] = REGION_BYTES + (pattern(i) - high - 1) * 4 + (uint32_t)shift;
+		on[i] = 1;
+	}
+	values = t_alloc(&g, 32 * 4);
+	in_at = t_copy(&g, at, sizeof(at));
+	in_on = t_copy(&g, on, sizeof(on));
+	region = t_alloc(&g, REGION_BYTES);
+	t_alloc(&g, 4096); /* so that nothing but the range says no */
+	g.memory.host = (struct gsb_emu_range){g.memory.device.base,
+					       (uintptr_t)region - g.memory.device.base};
+	g.memory.device = (struct gsb_emu_range){(uintptr_t)region, REGION_BYTES};
+	result = t_launch(&g, &(struct t_launch){.kernel = "k",
+						 .block = {32},
+						 .args = {&region, &in_at, &in_on, &values}});
+	g.memory.device = (struct gsb_emu_range){g.memory.host.base, T_MEMORY_BYTES};
+	t_gpu_finish(&g);
+	return result;
+}
+
+static void test_one_lane_behind_the_end_is_found_in_each_pattern(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N_PATTERNS; i++) {
+		for (size_t p = 0; p < GSB_ARRAY_LEN(places); p++) {
+			for (unsigned int way = 0; gsb_emu_isa_nth(way / 2); way++) {
+				const struct place *at = &places[p];
+				const bool load = way & 1;
+
+				assert_int_equal(reach_to(at, load, patterns[i], 0, way / 2), 0);
+				assert_int_equal(reach_to(at, load, patterns[i], 4, way / 2),
+						 CUDA_ERROR_ILLEGAL_ADDRESS);
+				assert_int_equal(reach_to(at, load, patterns[i], -2, way / 2),
+						 CUDA_ERROR_MISALIGNED_ADDRESS);
+			}
+		}
+	}
+}
+
+/* Lanes that are not there would be in a hole, just behind the last that is. */
+static void test_lanes_that_are_not_there_touch_nothing(void **state)
+{
+	static const struct form word = {"u32", 4, 1, 4, false};
+	static struct text text;
+
+	(void)state;
+	for (unsigned int way = 0; gsb_emu_isa_nth(way / 2); way++) {
+		uint32_t *at, *on, n = 20;
+		unsigned char *region, *values, *page;
+		struct t_gpu g;
+
+		access_text(&text, &word, &places[0], "", way & 1);
+		t_gpu_init(&g, text.at);
+		g.isa = way / 2;
+		values = t_alloc(&g, n * 4);
+		at = t_alloc(&g, n * 4);
+		on = t_alloc(&g, n * 4);
+		page = t_alloc(&g, T_WATCH_PAGE);
+		page += -(uintptr_t)page % T_WATCH_PAGE; /* the last that is mapped */
+		region = page;
+		for (uint32_t i = 0; i < n; i++) {
+			at[i] = T_WATCH_PAGE - (n - i) * 4;
+			on[i] = 1;
+		}
+		assert_int_equal(g.memory.device.base + g.used <= (uintptr_t)page + T_WATCH_PAGE,
+				 1);
+		assert_int_equal(
+			t_launch(&g, &(struct t_launch){.kernel = "k",
+							.block = {n},
+							.args = {&region, &at, &on, &values}}),
+			0);
+		t_gpu_finish(&g);
+	}
+}
+
+static void test_special_registers_of_some_lanes_leave_the_others(void **state)
+{
+	struct t_gpu g;
+	uint32_t *io;
+
+	(void)state;
+	t_gpu_init(&g,
+		   HEAD ".visible .entry k(.param .u64 io) {\n.reg .b64 %rd<4>;\n.reg .b32 %r<4>;\n"
+			".reg .pred %p;\nld.param.u64 %rd1, [io]; mov.u32 %r0, %tid.x;\n"
+			"and.b32 %r1, %r0, 1; setp.eq.u32 %p, %r1, 1; mov.u32 %r2, 1000;\n"
+			"mov.u32 %r3, 2000; @%p mov.u32 %r2, %tid.x; @%p mov.u32 %r3, %ntid.x;\n"
+			"mad.wide.u32 %rd1, %r0, 8, %rd1; st.global.v2.u32 [%rd1], {%r2, %r3};\n"
+			"ret;\n}\n");
+	io = t_alloc(&g, 64 * 8);
+	assert_int_equal(
+		t_launch(&g, &(struct t_launch){.kernel = "k", .block = {64}, .args = {&io}}), 0);
+	for (uint32_t i = 0; i < 64; i++) {
+		assert_int_equal(io[2 * i], i & 1 ? i : 1000);
+		assert_int_equal(io[2 * i + 1], i & 1 ? 64 : 2000);
+	}
+	t_gpu_finish(&g);
+}
+
 /* ---- one access ---- */
 
-/* Instructions of this processor that touch the place, when one thread moves a value of the form. */
-static unsigned long count_touches(const struct form *f, const struct place *p,
-				   const char *strength, bool load, unsigned int isa)
+/* An access by the first @n threads of a warp, in places by a pattern, on an instruction set. */
+struct touch {
+	const struct form *form;
+	const struct place *place;
+	const char *strength;
+	bool load;
+	uint32_t n;
+	uint32_t (*pattern)(uint32_t);
+	unsigned int isa;
+};
+
+/* Instructions of this processor that touch what is accessed. */
+static unsigned long count_touches(const struct touch *t)
 {
+	const struct form *f = t->form;
 	static struct text text;
 	struct t_gpu g;
 	unsigned char *region, *values;
 	uint32_t *at, *on;
 	unsigned long n;
 
-	access_text(&text, f, p, strength, load);
+	access_text(&text, f, t->place, t->strength, t->load);
 	t_gpu_init(&g, text.at);
-	g.isa = isa;
-	values = t_alloc(&g, (size_t)f->n * f->reg);
-	at = t_alloc(&g, 4);
-	on = t_alloc(&g, 4);
-	*on = 1;
+	g.isa = t->isa;
+	values = t_alloc(&g, (size_t)t->n * f->n * f->reg);
+	at = t_alloc(&g, t->n * sizeof(*at));
+	on = t_alloc(&g, t->n * sizeof(*on));
+	for (uint32_t i = 0; i < t->n; i++) {
+		on[i] = 1;
+		at[i] = t->pattern(i) * f->bytes * f->n;
+	}
 	region = t_alloc(&g, 2 * T_WATCH_PAGE);
 	region += -(uintptr_t)region % T_WATCH_PAGE;
 	if (!t_watch_start(region, T_WATCH_PAGE))
 		skip();
 	assert_int_equal(t_launch(&g, &(struct t_launch){.kernel = "k",
+							 .block = {t->n},
 							 .args = {&region, &at, &on, &values}}),
 			 0);
 	n = t_watch_stop();
@@ -482,25 +661,282 @@ static void test_access_of_a_lane_is_one_access(void **state)
 {
 	(void)state;
 	for (size_t f = 0; f < GSB_ARRAY_LEN(forms); f++) {
-		for (size_t p = 0; p < GSB_ARRAY_LEN(places); p++) {
-			for (unsigned int isa = 0; gsb_emu_isa_nth(isa); isa++) {
-				const char *strong = strengths[2].load;
+		struct touch t = {.form = &forms[f], .n = 1, .pattern = in_order};
 
-				if (places[p].shared)
-					continue; /* it belongs to one thread of ours */
-				assert_int_equal(
-					count_touches(&forms[f], &places[p], "", true, isa), 1);
-				assert_int_equal(
-					count_touches(&forms[f], &places[p], "", false, isa), 1);
-				assert_int_equal(
-					count_touches(&forms[f], &places[p], strong, true, isa), 1);
-				assert_int_equal(
-					count_touches(&forms[f], &places[p], strong, false, isa),
-					1);
+		for (t.isa = 0; gsb_emu_isa_nth(t.isa); t.isa++) {
+			for (int way = 0; way < 8; way++) {
+				t.place = &places[way &
+						  1]; /* shared memory is one thread's of ours */
+				t.strength = way & 2 ? strengths[2].load : "";
+				t.load = way & 4;
+				assert_int_equal(count_touches(&t), 1);
 			}
 		}
 	}
 }
+
+#if defined(__SANITIZE_ADDRESS__) /* it looks at each lane, and so each is moved by itself */
+#define WHOLE_ROW 32
+#else
+#define WHOLE_ROW 8
+#endif
+
+/* Rows are moved by what moves most, which no instruction set makes less than 16 bytes; one place is moved once. */
+static void test_rows_with_a_pattern_take_few_accesses(void **state)
+{
+	static const struct {
+		uint32_t (*pattern)(uint32_t);
+		uint32_t n;
+		unsigned long most;
+	} rows[] = {
+		{in_order, 32, WHOLE_ROW}, {in_order_later, 32, WHOLE_ROW}, {one_place, 32, 1},
+		{one_place, 20, 1},	   {one_place_each_half, 32, 4},
+	};
+	static const struct form word = {"u32", 4, 1, 4, false};
+
+	(void)state;
+	for (size_t i = 0; i < GSB_ARRAY_LEN(rows); i++) {
+		struct touch t = {
+			.form = &word, .strength = "", .n = rows[i].n, .pattern = rows[i].pattern};
+
+		for (t.isa = 0; gsb_emu_isa_nth(t.isa); t.isa++) {
+			t.place = &places[t.isa & 1];
+			t.load = true;
+			assert_in_range(count_touches(&t), 1, rows[i].most);
+			t.load = false;
+			assert_in_range(count_touches(&t), 1, rows[i].most);
+		}
+	}
+}
+
+static void test_paths_are_counted_when_asked_for(void **state)
+{
+	static const struct {
+		uint32_t (*pattern)(uint32_t);
+		size_t path;
+	} rows[] = {
+		{in_order, offsetof(struct gsb_emu_paths, in_order)},
+		{one_place, offsetof(struct gsb_emu_paths, one_place)},
+		{every_third, offsetof(struct gsb_emu_paths, stride)},
+		{backwards, offsetof(struct gsb_emu_paths, stride)},
+		{two_rows, offsetof(struct gsb_emu_paths, runs)},
+		{one_place_each_half, offsetof(struct gsb_emu_paths, runs)},
+		{mixed, offsetof(struct gsb_emu_paths, lanes)},
+		{one_astray, offsetof(struct gsb_emu_paths, lanes)},
+	};
+	static const struct form word = {"u32", 4, 1, 4, false};
+	static struct text text;
+
+	(void)state;
+	access_text(&text, &word, &places[0], "", true);
+	for (size_t i = 0; i < GSB_ARRAY_LEN(rows); i++) {
+		/* The kernel's own four accesses are in order. */
+		struct gsb_emu_paths paths, want = {.in_order = 2 * 4};
+		struct t_launch l = {.kernel = "k", .grid = {2}, .block = {32}};
+		struct scene s;
+
+		scene_init(&s, &word, text.at);
+		for (uint32_t k = 0; k < 2 * 32; k++) {
+			s.at[k] = rows[i].pattern(k % 32) * 4;
+			s.on[k] = 1;
+		}
+		l.args[0] = &s.region;
+		l.args[1] = &s.at;
+		l.args[2] = &s.on;
+		l.args[3] = &s.values;
+		*(uint64_t *)(void *)((char *)&want + rows[i].path) += 2;
+		assert_int_equal(t_launch_on(&s.gpu, &l, 1, &paths), 0);
+		assert_memory_equal(&paths, &want, sizeof(want));
+		scene_finish(&s);
+	}
+}
+
+/* ---- atomics ---- */
+
+#define ATOMS(M)                                                                              \
+	M(add_u32, "add.u32", 4, old + b)                                                     \
+	M(add_u64, "add.u64", 8, old + b)                                                     \
+	M(min_u32, "min.u32", 4, (uint32_t)old < (uint32_t)b ? old : b)                       \
+	M(min_s32, "min.s32", 4, (int32_t)old < (int32_t)b ? old : b)                         \
+	M(min_s64, "min.s64", 8, (int64_t)old < (int64_t)b ? old : b)                         \
+	M(max_u32, "max.u32", 4, (uint32_t)old > (uint32_t)b ? old : b)                       \
+	M(max_s32, "max.s32", 4, (int32_t)old > (int32_t)b ? old : b)                         \
+	M(max_u64, "max.u64", 8, old > b ? old : b)                                           \
+	M(and_b32, "and.b32", 4, old &b)                                                      \
+	M(and_b64, "and.b64", 8, old &b)                                                      \
+	M(or_b32, "or.b32", 4, old | b)                                                       \
+	M(or_b64, "or.b64", 8, old | b)                                                       \
+	M(xor_b32, "xor.b32", 4, old ^ b)                                                     \
+	M(xor_b64, "xor.b64", 8, old ^ b)                                                     \
+	M(inc_u32, "inc.u32", 4, (uint32_t)old >= (uint32_t)b ? 0 : old + 1)                  \
+	M(dec_u32, "dec.u32", 4, !(uint32_t)old || (uint32_t)old > (uint32_t)b ? b : old - 1) \
+	M(exch_b32, "exch.b32", 4, b)                                                         \
+	M(exch_b64, "exch.b64", 8, b)                                                         \
+	M(cas_b32, "cas.b32", 4, (uint32_t)old == (uint32_t)b ? c : old)                      \
+	M(cas_b64, "cas.b64", 8, old == b ? c : old)
+
+#define AFTER(id, text, bytes, expr)                                     \
+	static uint64_t after_##id(uint64_t old, uint64_t b, uint64_t c) \
+	{                                                                \
+		(void)old, (void)b, (void)c;                             \
+		return (expr);                                           \
+	}
+ATOMS(AFTER)
+
+#define ATOM(id, text, bytes, expr) {text, bytes, after_##id},
+static const struct atom {
+	const char *op;
+	uint32_t bytes;
+	uint64_t (*after)(uint64_t old, uint64_t b, uint64_t c);
+} atoms[] = {ATOMS(ATOM)};
+
+static bool is_cas(const struct atom *a)
+{
+	return !strncmp(a->op, "cas", 3);
+}
+
+/* As access_text(): values[i] are what was there before, b, c, and nothing. */
+static void atom_text(struct text *t, const struct atom *a, const struct place *p, bool strong,
+		      bool result)
+{
+	const struct form f = {"", a->bytes, 4, a->bytes, false};
+
+	t->n = 0;
+	put_head(t, &f);
+	if (p->shared)
+		put_copy(t, true);
+	put_values(t, &f, true);
+	if (p->shared)
+		put(t, "mov.u64 %%rd9, room; %s add.u64 %%rd9, %%rd9, %%rd3;\n",
+		    p->space[0] ? "" : "cvta.shared.u64 %rd9, %rd9;");
+	else
+		put(t, "add.u64 %%rd9, %%rd2, %%rd3;\n");
+	put(t, "@%%p %s%s%s.%s %s [%%rd9], %%v1%s;\n", result ? "atom" : "red",
+	    strong ? ".acq_rel.gpu" : "", p->space, a->op, result ? "%v0," : "",
+	    is_cas(a) ? ", %v2" : "");
+	put_values(t, &f, false);
+	if (p->shared)
+		put_copy(t, false);
+	put(t, "ret;\n}\n");
+}
+
+static uint64_t word_at(const unsigned char *p, uint32_t bytes)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, p, bytes);
+	return v;
+}
+
+/* The threads take their turns in order, which no atomic promises but this device keeps on one thread. */
+static void check_turns(struct scene *s, const struct atom *a, bool result, const char *what)
+{
+	for (uint32_t i = 0; i < N_ALL; i++) {
+		unsigned char *place =
+			s->region_was + (size_t)i / N_THREADS * REGION_BYTES + s->at[i];
+		unsigned char *values = s->values_was + (size_t)i * 4 * a->bytes;
+		uint64_t old = word_at(place, a->bytes), next;
+
+		if (!s->on[i])
+			continue;
+		next = a->after(old, word_at(values + a->bytes, a->bytes),
+				word_at(values + 2 * a->bytes, a->bytes));
+		memcpy(place, &next, a->bytes);
+		if (result)
+			memcpy(values, &old, a->bytes);
+	}
+	if (memcmp(s->region, s->region_was, N_BLOCKS * REGION_BYTES))
+		fail_msg("%s: memory", what);
+	if (memcmp(s->values, s->values_was, (size_t)N_ALL * 4 * a->bytes))
+		fail_msg("%s: what was there before", what);
+}
+
+/* Of words and operands that differ in their top and lowest bits only, so that comparisons go both ways. */
+static void few_values(const struct scene *s, uint32_t bytes)
+{
+	for (size_t i = 0; i < N_BLOCKS * REGION_BYTES; i++)
+		s->region_was[i] = i % bytes == 0	    ? i / bytes % 3
+				   : i % bytes == bytes - 1 ? 0x80
+							    : 0;
+	for (size_t i = 0; i < (size_t)N_ALL * 4 * bytes; i++)
+		s->values_was[i] = i % bytes == 0	    ? i / bytes % 5
+				   : i % bytes == bytes - 1 ? (i / bytes % 2) * 0x80
+							    : 0;
+}
+
+static void check_atom(const struct atom *a, const struct place *p, bool strong, bool result)
+{
+	const struct form f = {"", a->bytes, 4, a->bytes, false};
+	static struct text text;
+	struct scene s;
+	char what[96];
+
+	atom_text(&text, a, p, strong, result);
+	scene_init(&s, &f, text.at);
+	for (uint32_t i = 0; i < N_ALL; i++)
+		s.at[i] /= 4; /* patterns of one word, not of four */
+	for (s.gpu.isa = 0; gsb_emu_isa_nth(s.gpu.isa); s.gpu.isa++) {
+		snprintf(what, sizeof(what), "%s%s.%s, %s, %s", result ? "atom" : "red", p->space,
+			 a->op, strong ? "strong" : "relaxed", gsb_emu_isa_nth(s.gpu.isa)->name);
+		few_values(&s, a->bytes);
+		scene_run(&s, what);
+		check_turns(&s, a, result, what);
+	}
+	scene_finish(&s);
+}
+
+static void test_atomics_of_each_pattern_take_turns(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < GSB_ARRAY_LEN(atoms); i++) {
+		for (size_t p = 0; p < GSB_ARRAY_LEN(places); p++) {
+			bool has_red = !is_cas(&atoms[i]) && strncmp(atoms[i].op, "exch", 4) != 0;
+
+			check_atom(&atoms[i], &places[p], p & 1, true);
+			if (has_red)
+				check_atom(&atoms[i], &places[p], !(p & 1), false);
+		}
+	}
+}
+
+/* Each thread adds to one place that all share, and to one of 16, and takes tickets from a third: none is lost and
+ * none is given twice. */
+static void test_atomics_of_several_threads_lose_nothing(void **state)
+{
+	static const char text[] = HEAD
+		".visible .entry k(.param .u64 io) {\n.reg .pred %p<4>;\n.reg .b32 %r<12>;\n"
+		".reg .b64 %rd<8>;\nld.param.u64 %rd0, [io]; mov.u32 %r0, %tid.x; mov.u32 %r2, 0;\n"
+		"and.b32 %r1, %r0, 15; mad.wide.u32 %rd1, %r1, 4, %rd0;\n"
+		"again: red.global.add.u32 [%rd0], 1; red.global.add.u32 [%rd1+64], 1;\n"
+		"atom.global.add.u32 %r3, [%rd0+128], 1; mad.wide.u32 %rd2, %r3, 4, %rd0;\n"
+		"red.global.xor.b32 [%rd2+256], 1; atom.global.inc.u32 %r4, [%rd0+132], 0xffffffff;\n"
+		"red.global.max.u32 [%rd0+136], %r3;\n"
+		"add.u32 %r2, %r2, 1; setp.lt.u32 %p0, %r2, 100; @%p0 bra again;\nret;\n}\n";
+	enum { N = 8 * 64 * 100 };
+	struct t_launch l = {.kernel = "k", .grid = {8}, .block = {64}};
+	struct t_gpu g;
+	uint32_t *io;
+
+	(void)state;
+	t_gpu_init(&g, text);
+	io = t_alloc(&g, 256 + 4 * N);
+	l.args[0] = &io;
+	for (unsigned int n = 1; n <= 4; n *= 2) {
+		memset(io, 0, 256 + 4 * N);
+		assert_int_equal(t_launch_on(&g, &l, n, NULL), 0);
+		assert_int_equal(io[0], N);
+		for (int i = 0; i < 16; i++)
+			assert_int_equal(io[16 + i], N / 16);
+		assert_int_equal(io[32], N);
+		assert_int_equal(io[33], N);
+		assert_int_equal(io[34], N - 1);
+		for (int i = 0; i < N; i++)
+			assert_int_equal(io[64 + i], 1);
+	}
+	t_gpu_finish(&g);
+}
+
+/* ---- several threads ---- */
 
 /* Even blocks write equal words into 32 places, odd ones read them and count the unequal in io[0]. */
 #define RACE(store, load, unequal)                                                          \
@@ -548,7 +984,7 @@ static void check_race(const char *text, unsigned int n_workers)
 	io = t_alloc(&g, 4096);
 	l.args[0] = &io;
 	for (g.isa = 0; gsb_emu_isa_nth(g.isa); g.isa++) {
-		assert_int_equal(t_launch_on(&g, &l, n_workers), 0);
+		assert_int_equal(t_launch_on(&g, &l, n_workers, NULL), 0);
 		if (io[0])
 			fail_msg("%u of %u reads saw half of a store, on %u workers: %s", io[0],
 				 4 * 32 * 4000, n_workers, strstr(text, "reader: "));
@@ -591,7 +1027,7 @@ static void test_vector_that_releases_brings_what_was_before(void **state)
 	l.args[0] = &io;
 	for (unsigned int n = 2; n <= 4; n += 2) {
 		memset(io, 0, 4096);
-		assert_int_equal(t_launch_on(&g, &l, n), 0);
+		assert_int_equal(t_launch_on(&g, &l, n, NULL), 0);
 		assert_int_equal(io[0], 0);
 	}
 	t_gpu_finish(&g);
@@ -602,7 +1038,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_accesses_of_each_form_and_pattern_move_each_lane),
 		cmocka_unit_test(test_load_over_its_own_address_reads_all_before),
+		cmocka_unit_test(test_one_lane_behind_the_end_is_found_in_each_pattern),
+		cmocka_unit_test(test_lanes_that_are_not_there_touch_nothing),
+		cmocka_unit_test(test_special_registers_of_some_lanes_leave_the_others),
+		cmocka_unit_test(test_sectors_are_those_that_the_lanes_touch),
 		cmocka_unit_test(test_access_of_a_lane_is_one_access),
+		cmocka_unit_test(test_rows_with_a_pattern_take_few_accesses),
+		cmocka_unit_test(test_paths_are_counted_when_asked_for),
+		cmocka_unit_test(test_atomics_of_each_pattern_take_turns),
+		cmocka_unit_test(test_atomics_of_several_threads_lose_nothing),
 		cmocka_unit_test(test_vectors_are_never_seen_half_written),
 		cmocka_unit_test(test_vector_that_releases_brings_what_was_before),
 	};

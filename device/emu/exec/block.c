@@ -232,6 +232,7 @@ static int block_start(struct gsb_emu_block *b, const struct gsb_emu_launch *l)
 	b->clock = b->globaltimer = b->clock_insns = 0;
 	b->on_print = NULL;
 	b->stats = (struct gsb_emu_stats){0};
+	b->paths = (struct gsb_emu_paths){0};
 	b->fault = (struct gsb_emu_fault){0};
 	b->x = (struct gsb_emu_exec){.block = b, .ops = b->code->ops};
 	memset(b->barriers, 0, sizeof(b->barriers));
@@ -291,6 +292,11 @@ void gsb_emu_block_set_print(struct gsb_emu_block *block, gsb_emu_on_print *on_p
 const struct gsb_emu_stats *gsb_emu_block_stats(const struct gsb_emu_block *block)
 {
 	return &block->stats;
+}
+
+const struct gsb_emu_paths *gsb_emu_block_paths(const struct gsb_emu_block *block)
+{
+	return &block->paths;
 }
 
 const struct gsb_emu_fault *gsb_emu_block_fault(const struct gsb_emu_block *block)

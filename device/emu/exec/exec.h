@@ -23,6 +23,7 @@
 #define GSB_DEVICE_EMU_EXEC_EXEC_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -65,6 +66,7 @@ struct gsb_emu_launch {
 	uint64_t grid_id;
 	uint32_t n_sms, max_warps; /* %nsmid, %nwarpid */
 	uint32_t envreg[GSB_EMU_N_ENVREGS];
+	bool count_paths; /* gsb_emu_block_paths() */
 };
 
 enum gsb_emu_state {
@@ -84,6 +86,16 @@ struct gsb_emu_stats {
 	uint64_t n_shared;    /* warp-wide accesses of shared memory */
 	uint64_t n_barriers;  /* block barriers that were passed, once a warp */
 	uint64_t sleep_ns;    /* asked for by nanosleep, once a warp */
+};
+
+/* How the warp-wide accesses of memory were done, parameters apart: by whole rows, or by each lane. */
+struct gsb_emu_paths {
+	uint64_t in_order;  /* lane after lane */
+	uint64_t one_place; /* all lanes at one */
+	uint64_t
+		stride; /* another step from lane to lane; so are the lanes of local memory apart */
+	uint64_t runs;	/* eight lanes and eight lanes, each in one of these ways */
+	uint64_t lanes; /* lane by lane: no such pattern, or several windows of addresses */
 };
 
 struct gsb_emu_fault {
@@ -129,6 +141,8 @@ void gsb_emu_block_set_print(struct gsb_emu_block *block, gsb_emu_on_print *on_p
 enum gsb_emu_state gsb_emu_block_run(struct gsb_emu_block *block, uint64_t quantum);
 
 const struct gsb_emu_stats *gsb_emu_block_stats(const struct gsb_emu_block *block);
+/* What it has counted so far, if its launch asked for that; else all 0. */
+const struct gsb_emu_paths *gsb_emu_block_paths(const struct gsb_emu_block *block);
 const struct gsb_emu_fault *gsb_emu_block_fault(const struct gsb_emu_block *block);
 
 /**

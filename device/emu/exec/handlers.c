@@ -3,6 +3,7 @@
  * suffix of the table's name (v2, v3, v4: the x86-64 levels; plain: whatever the compiler's default is).
  */
 #include "device/emu/exec/alu.h"
+#include "device/emu/exec/atom.h"
 #include "device/emu/exec/mem.h"
 
 #define PASTE(a, b)	a##b

@@ -309,11 +309,32 @@ static uint64_t sreg_warp(const struct gsb_emu_exec *x, const struct gsb_emu_op 
 	}
 }
 
+/* Whole rows of what blocks begin with: the numbers of threads and blocks. */
+static bool sreg_row(const struct gsb_emu_exec *x, const struct gsb_emu_op *op, uint32_t *row)
+{
+	uint32_t value;
+
+	if (op->n == GSB_PTX_SREG_TID && op->e < 3) {
+		memcpy(row, x->warp->tid[op->e], sizeof(x->warp->tid[0]));
+		return true;
+	}
+	if (sreg_is_lane(op->n))
+		return false;
+	value = (uint32_t)sreg_warp(x, op);
+	for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
+		row[i] = value;
+	return true;
+}
+
 GSB_EMU_HANDLER(gsb_emu_do_SREG)
 {
 	bool by_lane = sreg_is_lane(op->n);
-	uint64_t value = by_lane ? 0 : sreg_warp(x, op);
+	uint64_t value;
 
+	if (mask == GSB_EMU_ALL && !(op->flags & GSB_EMU_F_ADDR64) &&
+	    sreg_row(x, op, (void *)(r + op->d)))
+		return op + 1;
+	value = by_lane ? 0 : sreg_warp(x, op);
 	for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
 		lane_set(r, op, mask, i, by_lane ? sreg_lane(x, op, i) : value);
 	return op + 1;

@@ -9,8 +9,8 @@
  * themselves, so that a lane which spins for one of them sees it move.
  *
  * Files, from the bottom: fault.c (what ends a block), guard.c (signals), split.c (the tree), moves.c,
- * sync.c, print.c, flow.c (handlers by subject), alu.h and mem.h (handlers made of forms.def, built for
- * each instruction set by handlers.c), block.c (storage, and who runs next).
+ * sync.c, print.c, flow.c (handlers by subject), alu.h, mem.h and atom.h (handlers made of forms.def, built
+ * for each instruction set by handlers.c; the latter two on reach.h), block.c (storage, and who runs next).
  */
 #ifndef GSB_DEVICE_EMU_EXEC_STATE_H
 #define GSB_DEVICE_EMU_EXEC_STATE_H
@@ -126,6 +126,7 @@ struct gsb_emu_block {
 	gsb_emu_on_print *on_print; /* NULL: dropped */
 	void *print_ctx;
 	struct gsb_emu_stats stats;
+	struct gsb_emu_paths paths;
 	struct gsb_emu_fault fault;
 	uint32_t shape[3];	    /* of the block that the storage was made for */
 	struct gsb_emu_block *next; /* in the pool */

@@ -464,8 +464,10 @@ static void cluster_check(struct gsb_emu_block *b)
 
 void gsb_emu_barrier_recheck(struct gsb_emu_block *b)
 {
-	for (uint32_t id = 0; id < GSB_EMU_N_BARRIERS; id++)
-		barrier_check(b, id);
+	for (uint32_t id = 0; id < GSB_EMU_N_BARRIERS; id++) {
+		if (b->barriers[id].in_use)
+			barrier_check(b, id);
+	}
 	cluster_check(b);
 }
 

@@ -203,6 +203,7 @@ void gsb_emu_lower_atom(struct gsb_emu_lowering *l, bool has_result)
 		d = gsb_emu_dest(l, &o[0], bytes);
 	op = gsb_emu_emit(l, form, true);
 	set_place(op, in, &p);
+	op->flags |= d == GSB_EMU_SCRATCH_ROW ? GSB_EMU_F_NO_RESULT : 0;
 	op->d = d;
 	op->b = b;
 	op->c = c;

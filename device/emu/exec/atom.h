@@ -1,0 +1,176 @@
+/*
+ * atom.h - handlers of atomics, made of the rows of forms.def. Included by handlers.c only, built once for each
+ * instruction set.
+ *
+ * The lanes of a row take their turns in order. Where all are at one place, they take them here, and memory sees
+ * one exchange with what has come of it: nobody else could have been between them. Shared memory belongs to the
+ * block's worker alone.
+ */
+#ifndef GSB_DEVICE_EMU_EXEC_ATOM_H
+#define GSB_DEVICE_EMU_EXEC_ATOM_H
+
+#include "device/emu/exec/reach.h"
+#include "device/emu/exec/single.h"
+
+/* What the processor has an instruction for; @form is a constant. False: it has none. */
+#define FETCH(T)                                                                          \
+	static inline bool fetch_##T(unsigned int form, VAL_##T *p, VAL_##T b, VAL_##T c, \
+				     VAL_##T *old)                                        \
+	{                                                                                 \
+		switch (form) {                                                           \
+		case GSB_EMU_FORM_ATOM_ADD_32:                                            \
+		case GSB_EMU_FORM_ATOM_ADD_64:                                            \
+			*old = __atomic_fetch_add(p, b, __ATOMIC_SEQ_CST);                \
+			return true;                                                      \
+		case GSB_EMU_FORM_ATOM_AND_32:                                            \
+		case GSB_EMU_FORM_ATOM_AND_64:                                            \
+			*old = __atomic_fetch_and(p, b, __ATOMIC_SEQ_CST);                \
+			return true;                                                      \
+		case GSB_EMU_FORM_ATOM_OR_32:                                             \
+		case GSB_EMU_FORM_ATOM_OR_64:                                             \
+			*old = __atomic_fetch_or(p, b, __ATOMIC_SEQ_CST);                 \
+			return true;                                                      \
+		case GSB_EMU_FORM_ATOM_XOR_32:                                            \
+		case GSB_EMU_FORM_ATOM_XOR_64:                                            \
+			*old = __atomic_fetch_xor(p, b, __ATOMIC_SEQ_CST);                \
+			return true;                                                      \
+		case GSB_EMU_FORM_ATOM_EXCH_32:                                           \
+		case GSB_EMU_FORM_ATOM_EXCH_64:                                           \
+			*old = __atomic_exchange_n(p, b, __ATOMIC_SEQ_CST);               \
+			return true;                                                      \
+		case GSB_EMU_FORM_ATOM_CAS_32:                                            \
+		case GSB_EMU_FORM_ATOM_CAS_64:                                            \
+			*old = b;                                                         \
+			__atomic_compare_exchange_n(p, old, c, false, __ATOMIC_SEQ_CST,   \
+						    __ATOMIC_SEQ_CST);                    \
+			return true;                                                      \
+		default: return false;                                                    \
+		}                                                                         \
+	}
+FETCH(u16)
+FETCH(u32)
+FETCH(u64)
+#undef FETCH
+
+/* 16 bytes have compare-and-swap alone. */
+static inline bool fetch_u128(unsigned int form, u128 *p, u128 b, u128 c, u128 *old)
+{
+	(void)form, (void)p, (void)b, (void)c, (void)old;
+	return false;
+}
+
+#define SWAP(T)                                                                           \
+	static inline VAL_##T peek_##T(const VAL_##T *p)                                  \
+	{                                                                                 \
+		return __atomic_load_n(p, __ATOMIC_RELAXED);                              \
+	}                                                                                 \
+	static inline bool swap_##T(VAL_##T *p, VAL_##T *old, VAL_##T next)               \
+	{                                                                                 \
+		return __atomic_compare_exchange_n(p, old, next, false, __ATOMIC_SEQ_CST, \
+						   __ATOMIC_RELAXED);                     \
+	}
+SWAP(u16)
+SWAP(u32)
+SWAP(u64)
+#undef SWAP
+
+static inline u128 peek_u128(const u128 *p)
+{
+	return single_load16((const void *)p);
+}
+
+static inline bool swap_u128(u128 *p, u128 *old, u128 next)
+{
+	return single_swap16(p, old, next);
+}
+
+#define GSB_EMU_ATOM(id, sub, types, T, expr)                                                      \
+	static inline VAL_##T after_##id(VAL_##T old, VAL_##T b, VAL_##T c)                        \
+	{                                                                                          \
+		(void)old, (void)b, (void)c;                                                       \
+		return (VAL_##T)(expr);                                                            \
+	}                                                                                          \
+	/* Other threads may be at the same word. */                                               \
+	static inline VAL_##T atom_at_##id(VAL_##T *p, VAL_##T b, VAL_##T c, bool strong)          \
+	{                                                                                          \
+		VAL_##T old, next;                                                                 \
+                                                                                                   \
+		if (fetch_##T(GSB_EMU_FORM_##id, p, b, c, &old))                                   \
+			return old;                                                                \
+		old = peek_##T(p);                                                                 \
+		do {                                                                               \
+			next = after_##id(old, b, c);                                              \
+			if (next == old && !strong) /* min, max: mostly */                         \
+				return old;                                                        \
+		} while (!swap_##T(p, &old, next));                                                \
+		return old;                                                                        \
+	}                                                                                          \
+	/* The turns of all lanes at one place that was @old: what it becomes. */                  \
+	static inline VAL_##T turns_##id(const struct access *acc, VAL_##T old,                    \
+					 const LANE_##T *row_b, const LANE_##T *row_c,             \
+					 LANE_##T *was)                                            \
+	{                                                                                          \
+		for (uint32_t left = acc->mask; left; left &= left - 1) {                          \
+			unsigned int i = first_lane(left);                                         \
+			was[i] = old;                                                              \
+			old = after_##id(old, (VAL_##T)row_b[i], (VAL_##T)row_c[i]);               \
+		}                                                                                  \
+		return old;                                                                        \
+	}                                                                                          \
+	static inline void atom_one_place_##id(const struct access *acc, const LANE_##T *row_b,    \
+					       const LANE_##T *row_c, LANE_##T *row_d, bool alone) \
+	{                                                                                          \
+		const uint32_t mask = acc->mask;                                                   \
+		VAL_##T *p = (void *)acc->p[0], old = peek_##T(p), next;                           \
+		LANE_##T was[GSB_EMU_LANES] = {0};                                                 \
+                                                                                                   \
+		do {                                                                               \
+			next = turns_##id(acc, old, row_b, row_c, was);                            \
+		} while (!alone && !swap_##T(p, &old, next));                                      \
+		if (alone)                                                                         \
+			*p = next;                                                                 \
+		EACH_LANE(i) row_d[i] = mask & lane_bit[i] ? was[i] : row_d[i];                    \
+	}                                                                                          \
+	static inline void atom_lanes_##id(const struct access *acc, const LANE_##T *row_b,        \
+					   const LANE_##T *row_c, LANE_##T *row_d, bool alone)     \
+	{                                                                                          \
+		const bool strong = acc->op->flags & GSB_EMU_F_STRONG;                             \
+		const bool no_result = acc->op->flags & GSB_EMU_F_NO_RESULT;                       \
+                                                                                                   \
+		for (uint32_t left = acc->mask; left; left &= left - 1) {                          \
+			unsigned int i = first_lane(left);                                         \
+			VAL_##T *p = (void *)place_of_lane(acc, i), old;                           \
+			VAL_##T b = (VAL_##T)row_b[i], c = (VAL_##T)row_c[i];                      \
+                                                                                                   \
+			if (alone) {                                                               \
+				old = *p;                                                          \
+				*p = after_##id(old, b, c);                                        \
+				row_d[i] = old;                                                    \
+			} else if (no_result) { /* and, or, xor are then one instruction */        \
+				atom_at_##id(p, b, c, strong);                                     \
+			} else {                                                                   \
+				row_d[i] = atom_at_##id(p, b, c, strong);                          \
+			}                                                                          \
+		}                                                                                  \
+	}                                                                                          \
+	static GSB_EMU_HANDLER(mem_##id)                                                           \
+	{                                                                                          \
+		const LANE_##T *row_b = (const void *)(r + op->b),                                 \
+			       *row_c = (const void *)(r + op->c);                                 \
+		const bool alone = op->n == GSB_PTX_SPACE_SHARED;                                  \
+		struct access acc;                                                                 \
+                                                                                                   \
+		acc.len = op->e ? op->e : (uint32_t)sizeof(VAL_##T); /* e: of a vector */          \
+		acc.write = true;                                                                  \
+		if (!reach(x, &acc, op, r, mask))                                                  \
+			return NULL;                                                               \
+		if (is_one_place(&acc))                                                            \
+			atom_one_place_##id(&acc, row_b, row_c, (void *)(r + op->d), alone);       \
+		else                                                                               \
+			atom_lanes_##id(&acc, row_b, row_c, (void *)(r + op->d), alone);           \
+		return op + 1;                                                                     \
+	}
+
+#include "device/emu/code/forms.def"
+
+#endif

@@ -1,0 +1,310 @@
+/*
+ * bench_emu.c - how fast the emulated device executes kernels, by class of work: million lane instructions per
+ * second on one worker, on two, and on as many as asked for, beside the figures of the last release.
+ *
+ * The device is opened in this process and driven as an engine with blocked tenants drives it: blocks are placed,
+ * timed and handed to the workers as they are for a tenant. A launch is timed from issue to completion; the classes
+ * take turns, so that what else the machine does falls on all of them.
+ */
+#include <argp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "device/ops.h"
+#include "tools/bench.h"
+#include "tools/bench_emu_ptx.h"
+
+#define LANES	     32 /* of a warp; they stay together in all kernels of bench_emu.cu */
+#define WORDS	     (1u << 20)
+#define THREADS	     256 /* of a block */
+#define RUNS_MAX     101
+#define WORKERS_MAX  256
+#define N_COLUMNS    3 /* numbers of workers */
+#define DEVICE_BASE  0x400000000000ull
+#define DEVICE_BYTES (1ull << 32)
+
+/* A class: blocks, the kernel's n; the last release on one worker, from other kernels of the class, 0 = not known. */
+static const struct {
+	const char *kernel, *what;
+	uint32_t blocks, n, last_release;
+} classes[] = {
+	{"multiply_add", "fused multiply-add in registers", 128, 256, 8657},
+	{"xorshift", "integers in registers", 128, 256, 9649},
+	{"gather", "loads, each lane somewhere", 128, 64, 1518},
+	{"stride", "loads at a stride of 33 words", 128, 64, 0},
+	{"stream", "a = b + 3 c, one word a thread", WORDS / THREADS, WORDS, 722},
+	{"stream4", "the same in vectors of four", WORDS / THREADS / 4, WORDS, 0},
+	{"matmul", "16 x 16 tiles in shared memory", 256, 256, 842},
+	{"reduce", "sums of blocks, in a tree", 256, WORDS, 0},
+	{"bins", "atomics in shared memory, 256 places", 128, 64, 0},
+	{"histogram", "atomics in 65,536 places", 128, 64, 1000},
+	{"counter", "atomics in one place", 128, 64, 0},
+};
+
+enum { N_CLASSES = GSB_ARRAY_LEN(classes) };
+
+struct settings {
+	unsigned runs, workers[N_COLUMNS], n_columns;
+	const char *only; /* a class; NULL = all */
+	bool cpu;	  /* by processor time */
+};
+
+struct rig {
+	struct gsb_device *dev;
+	struct gsb_space *space;
+	struct gsb_queue *queue;
+	struct gsb_module *module;
+	struct gsb_function *functions[N_CLASSES];
+	uint64_t buffers[3];
+};
+
+/* ---- the device ---- */
+
+static void close_rig(struct rig *r)
+{
+	if (r->queue)
+		r->dev->ops->queue_destroy(r->queue);
+	if (r->space)
+		r->dev->ops->space_destroy(r->space);
+	if (r->dev)
+		r->dev->ops->close(r->dev);
+}
+
+static bool load(struct rig *r, char *err, size_t size)
+{
+	const struct gsb_device_ops *ops = r->dev->ops;
+	struct gsb_function_info info;
+
+	if (ops->module_load(r->space, bench_emu_ptx, sizeof(bench_emu_ptx), &r->module, err, size))
+		return false;
+	for (unsigned i = 0; i < N_CLASSES; i++) {
+		if (ops->function_get(r->module, classes[i].kernel, &r->functions[i], &info) ||
+		    ops->function_prepare(r->functions[i], err, size))
+			return false;
+	}
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(r->buffers); i++) {
+		if (ops->mem_alloc(r->space, WORDS * sizeof(uint32_t), &r->buffers[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool open_rig(struct rig *r, unsigned n_workers, char *err, size_t size)
+{
+	struct gsb_device_params device = {.spec = "emu:h200", .n_workers = n_workers};
+	struct gsb_space_params space = {.device_base = DEVICE_BASE, .device_size = DEVICE_BYTES};
+
+	*r = (struct rig){0};
+	if (gsb_device_open(&device, &r->dev, err, size))
+		return false;
+	if (r->dev->ops->space_create(r->dev, &space, &r->space) ||
+	    r->dev->ops->queue_create(r->dev, 0, &r->queue) || !load(r, err, size)) {
+		close_rig(r);
+		return false;
+	}
+	return true;
+}
+
+static void wait_for(struct rig *r, struct gsb_completion *out)
+{
+	const struct gsb_device_ops *ops = r->dev->ops;
+	struct pollfd fd = {.fd = ops->event_fd(r->dev), .events = POLLIN};
+
+	while (!ops->poll(r->dev, out, 1)) {
+		ops->advance(r->dev);
+		if (ops->poll(r->dev, out, 1))
+			return;
+		poll(&fd, 1, -1);
+	}
+}
+
+static uint64_t now_ns(bool cpu)
+{
+	struct timespec t;
+
+	if (!cpu)
+		return gsb_clock_ns();
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Million lane instructions per second of one launch; negative: it failed. */
+static double measure(struct rig *r, unsigned i, bool cpu)
+{
+	struct {
+		uint64_t a, b, c;
+		uint32_t n;
+	} params = {r->buffers[0], r->buffers[1], r->buffers[2], classes[i].n};
+	struct gsb_cmd cmd = {
+		.kind = GSB_CMD_LAUNCH,
+		.space = r->space,
+		.launch = {.function = r->functions[i],
+			   .grid = {classes[i].blocks, 1, 1},
+			   .block = {THREADS, 1, 1},
+			   .params = &params,
+			   .params_bytes = sizeof(params)},
+	};
+	struct gsb_completion done;
+	uint64_t from = now_ns(cpu);
+
+	if (r->dev->ops->issue(r->queue, &cmd))
+		return -1;
+	wait_for(r, &done);
+	if (done.result) {
+		fprintf(stderr, "gsb-bench emu: %s: %s\n", classes[i].kernel, done.detail);
+		return -1;
+	}
+	return (double)done.n_instructions * LANES * 1e3 / (double)(now_ns(cpu) - from);
+}
+
+/* ---- the table ---- */
+
+struct figures {
+	double of[N_CLASSES][N_COLUMNS][RUNS_MAX];
+};
+
+static bool is_wanted(const struct settings *s, unsigned i)
+{
+	return !s->only || !strcmp(s->only, classes[i].kernel);
+}
+
+static bool measure_column(const struct settings *s, unsigned column, struct figures *f)
+{
+	char err[512] = "no memory";
+	bool ok = true;
+	struct rig r;
+
+	if (!open_rig(&r, s->workers[column], err, sizeof(err))) {
+		fprintf(stderr, "gsb-bench emu: %s\n", err);
+		return false;
+	}
+	for (unsigned run = 0; ok && run <= s->runs; run++) { /* the first warms up */
+		for (unsigned i = 0; ok && i < N_CLASSES; i++) {
+			double v = is_wanted(s, i) ? measure(&r, i, s->cpu) : 0;
+
+			ok = v >= 0;
+			f->of[i][column][run ? run - 1 : 0] = v;
+		}
+	}
+	close_rig(&r);
+	return ok;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void print_row(const struct settings *s, unsigned i, struct figures *f)
+{
+	double one = 0;
+
+	printf("%-14s", classes[i].kernel);
+	for (unsigned c = 0; c < s->n_columns; c++) {
+		double *of = f->of[i][c], median;
+		char spread[32];
+
+		qsort(of, s->runs, sizeof(*of), ascending);
+		median = of[s->runs / 2];
+		one = c ? one : median;
+		snprintf(spread, sizeof(spread), "(%.0f-%.0f)", of[0], of[s->runs - 1]);
+		printf(" %7.0f %-15s", median, spread);
+		if (c)
+			printf(" %5.2f", median / one);
+	}
+	if (classes[i].last_release)
+		printf(" %7u", classes[i].last_release);
+	else
+		printf(" %7s", "-");
+	printf("  %s\n", classes[i].what);
+}
+
+static void print_table(const struct settings *s, struct figures *f)
+{
+	printf("million lane instructions per second%s: median of %u runs (least-most), times one "
+	       "worker\n%-14s",
+	       s->cpu ? " of processor time" : "", s->runs, "");
+	for (unsigned c = 0; c < s->n_columns; c++)
+		printf(" %7u %-*s", s->workers[c], c ? 21 : 15,
+		       s->workers[c] > 1 ? "workers" : "worker");
+	printf(" %7s\n", "before");
+	for (unsigned i = 0; i < N_CLASSES; i++) {
+		if (is_wanted(s, i))
+			print_row(s, i, f);
+	}
+	printf("before: one worker, release of 2026-11-21, other kernels of the class\n");
+}
+
+/* ---- the command line ---- */
+
+static const struct argp_option options[] = {
+	{"workers", 'w', "N", 0, "measure this number of threads too, besides 1 and 2", 0},
+	{"runs", 'r', "N", 0, "of each kernel (default 9)", 0},
+	{"class", 'c', "NAME", 0, "this one alone", 0},
+	{"cpu", 'p', NULL, 0, "per second of processor time, for machines that are busy", 0},
+	{0},
+};
+
+static unsigned number(struct argp_state *state, const char *option, const char *arg, unsigned max)
+{
+	char *end;
+	unsigned long n = strtoul(arg, &end, 10);
+
+	if (*arg < '0' || *arg > '9' || *end || !n || n > max)
+		argp_error(state, "--%s %s: must be a number from 1 to %u", option, arg, max);
+	return (unsigned)n;
+}
+
+static void choose_class(struct argp_state *state, struct settings *s, const char *arg)
+{
+	for (unsigned i = 0; i < N_CLASSES; i++) {
+		if (!strcmp(classes[i].kernel, arg))
+			s->only = classes[i].kernel;
+	}
+	if (!s->only)
+		argp_error(state, "--class %s: there is no such class; without it all are shown",
+			   arg);
+}
+
+static error_t on_option(int key, char *arg, struct argp_state *state)
+{
+	struct settings *s = state->input;
+
+	switch (key) {
+	case 'w':
+		s->workers[2] = number(state, "workers", arg, WORKERS_MAX);
+		s->n_columns = s->workers[2] > 2 ? 3 : 2;
+		return 0;
+	case 'r': s->runs = number(state, "runs", arg, RUNS_MAX); return 0;
+	case 'c': choose_class(state, s, arg); return 0;
+	case 'p': s->cpu = true; return 0;
+	case ARGP_KEY_ARG: argp_error(state, "'%s' is no option", arg); return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int gsb_bench_emu(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = on_option,
+		.doc = "How fast the emulated device executes kernels, by class of work.",
+	};
+	struct settings s = {.runs = 9, .workers = {1, 2}, .n_columns = 2};
+	static struct figures f;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &s);
+	for (unsigned c = 0; c < s.n_columns; c++) {
+		if (!measure_column(&s, c, &f))
+			return 1;
+	}
+	print_table(&s, &f);
+	return 0;
+}
