@@ -151,6 +151,7 @@ static void blank_control(char *text, int n)
 }
 
 /* The text behind the n bytes that are in line already; it is cut where the line is full. */
+GSB_PRINTF(3, 0)
 static void emit_text(char line[LINE_MAX_BYTES], int n, const char *fmt, va_list ap)
 {
 	int m;

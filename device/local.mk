@@ -21,7 +21,11 @@ libdevice_la_SOURCES = \
 	device/emu/clock/state.h \
 	device/emu/clock/work.h \
 	device/emu/clock/worker.c device/emu/clock/worker.h \
-	device/emu/memory/heap.c device/emu/memory/heap.h
+	device/emu/clock/report.c device/emu/clock/report.h \
+	device/emu/memory/heap.c device/emu/memory/heap.h \
+	device/emu/memory/near.c device/emu/memory/near.h
+
+EXTRA_DIST += doc/emulated-device.md
 
 include device/emu/exec.mk
 libdevice_la_LIBADD += libmodel.la
@@ -63,3 +67,8 @@ endif
 tests_unit_test_device_attrs_SOURCES = tests/unit/test_device_attrs.c
 tests_unit_test_device_attrs_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -isystem $(CUDA_DIR)/include
 tests_unit_test_device_attrs_LDADD = libdevice.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_emu_report
+tests_unit_test_emu_report_SOURCES = tests/unit/test_emu_report.c
+tests_unit_test_emu_report_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_emu_report_LDADD = libdevice.la $(CMOCKA_LIBS)

@@ -48,6 +48,7 @@ struct gsb_space_params {
 	uint64_t host_base, host_size; /* pinned host memory, mapped by the engine; size 0 = none */
 	uint64_t mem_limit_bytes; /* device memory that this space may have; 0 = no limit of its own
 				   */
+	uint64_t owner; /* spaces of one owner may be told of each other's memory; 0 = nobody's */
 };
 
 enum gsb_cmd_kind { GSB_CMD_LAUNCH, GSB_CMD_COPY, GSB_CMD_FILL };
@@ -88,6 +89,8 @@ struct gsb_cmd {
 	};
 };
 
+#define GSB_DETAIL_BYTES 640
+
 struct gsb_completion {
 	uint64_t cookie;
 	CUresult result; /* CUDA_SUCCESS, or what the kernel died of; sticky for its context */
@@ -95,7 +98,7 @@ struct gsb_completion {
 	uint64_t n_blocks,
 		n_instructions; /* executed; instructions of one warp count once; 0 = not known */
 	bool printed;		/* it has said something: print_read() of its space */
-	char detail[160];	/* one line for the log when result is an error; else "" */
+	char detail[GSB_DETAIL_BYTES]; /* one line for the log when result is an error; else "" */
 };
 
 struct gsb_device_ops {
@@ -183,7 +186,8 @@ struct gsb_device_ops {
 	 * read, also when it failed or was cancelled: so a caller who reads before he tells the tenant of
 	 * the end gives it the text first, as CUDA documents. What a thread says is in its order, commands
 	 * of a queue in theirs, blocks in that in which they end. What a command that is not done has said
-	 * may be there or not.
+	 * may be there or not. What the device itself has to say of a kernel that it has ended for a fault is
+	 * several lines for stderr, behind what the kernel has said.
 	 *
 	 * NULL = kernels of this device say nothing.
 	 */

@@ -50,6 +50,33 @@ const struct gsb_range *gsb_ranges_find(const struct gsb_ranges *r, uint64_t add
 	return &r->items[i - 1];
 }
 
+void gsb_ranges_set_used(struct gsb_ranges *r, uint64_t start, uint64_t used)
+{
+	size_t i = upper_bound(r, start);
+
+	if (i && r->items[i - 1].start == start)
+		r->items[i - 1].used = used;
+}
+
+static uint64_t distance(const struct gsb_range *r, uint64_t addr)
+{
+	if (addr < r->start)
+		return r->start - addr;
+	return addr - r->start < r->used ? 0 : addr - r->start - r->used + 1;
+}
+
+const struct gsb_range *gsb_ranges_nearest(const struct gsb_ranges *r, uint64_t addr)
+{
+	size_t i = upper_bound(r, addr);
+
+	if (!r->n_items)
+		return NULL;
+	if (i == r->n_items ||
+	    (i && distance(&r->items[i - 1], addr) <= distance(&r->items[i], addr)))
+		i--;
+	return &r->items[i];
+}
+
 static int reserve_item(struct gsb_ranges *r)
 {
 	size_t capacity = r->capacity ? r->capacity * 2 : CAPACITY_MIN;
@@ -73,7 +100,7 @@ static int insert(struct gsb_ranges *r, uint64_t start, uint64_t size)
 	if (err)
 		return err;
 	memmove(&r->items[at + 1], &r->items[at], (r->n_items - at) * sizeof(*r->items));
-	r->items[at] = (struct gsb_range){start, size};
+	r->items[at] = (struct gsb_range){start, size, size};
 	r->n_items++;
 	return 0;
 }

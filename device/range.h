@@ -17,6 +17,7 @@
 
 struct gsb_range {
 	uint64_t start, size; /* bytes; size as asked for, not rounded; > 0 */
+	uint64_t used; /* its first bytes that mean something to its owner; all, unless told */
 };
 
 struct gsb_ranges {
@@ -46,6 +47,12 @@ int gsb_ranges_add(struct gsb_ranges *r, uint64_t start, uint64_t size);
 
 /* Give back the range that begins at start; -EINVAL when none does. *was: what it was. */
 int gsb_ranges_remove(struct gsb_ranges *r, uint64_t start, struct gsb_range *was);
+
+/* Of the range that begins at start only the first bytes are used. */
+void gsb_ranges_set_used(struct gsb_ranges *r, uint64_t start, uint64_t used);
+
+/* The range whose used bytes hold addr or are the nearest to it; NULL when there is no range. O(log n). */
+const struct gsb_range *gsb_ranges_nearest(const struct gsb_ranges *r, uint64_t addr);
 
 /* The range that holds addr, NULL when none does. O(log n). Valid until the next change. */
 const struct gsb_range *gsb_ranges_find(const struct gsb_ranges *r, uint64_t addr);

@@ -14,6 +14,7 @@ interpose_sources = \
 	interpose/core/process.c interpose/core/process.h \
 	interpose/core/thread.c interpose/core/thread.h \
 	interpose/cu/alloc.c interpose/cu/alloc.h \
+	interpose/cu/array.c interpose/cu/array.h \
 	interpose/cu/ctx.c interpose/cu/ctx.h \
 	interpose/cu/ctx_life.c interpose/cu/ctx_life.h \
 	interpose/cu/event.c interpose/cu/event.h \
@@ -25,6 +26,7 @@ interpose_sources = \
 	interpose/cu/staging.c interpose/cu/staging.h \
 	interpose/cu/stream.c interpose/cu/stream.h \
 	interpose/hooks/hooks.h \
+	interpose/hooks/array.c \
 	interpose/hooks/copy.c \
 	interpose/hooks/ctx.c \
 	interpose/hooks/event.c \

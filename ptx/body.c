@@ -284,7 +284,7 @@ static void parse_statement(struct gsb_ptx_parser *p)
 {
 	if (gsb_ptx_is(p, "{"))
 		parse_block(p);
-	else if (gsb_ptx_accept(p, ";") || gsb_ptx_skip_debug(p))
+	else if (gsb_ptx_accept(p, ";") || gsb_ptx_parse_debug(p))
 		return;
 	else if (gsb_ptx_accept(p, ".pragma"))
 		parse_pragma(p);
@@ -389,6 +389,8 @@ static void keep_body(struct gsb_ptx_parser *p, struct gsb_ptx_func *f)
 	f->protos = gsb_ptx_vec_copy(p, &b->protos, sizeof(*f->protos));
 	f->n_pragmas = b->pragmas.n;
 	f->pragmas = gsb_ptx_vec_copy(p, &b->pragmas, sizeof(*f->pragmas));
+	f->n_locs = b->locs.n;
+	f->locs = gsb_ptx_vec_copy(p, &b->locs, sizeof(*f->locs));
 	for (uint32_t i = 0; i < f->n_insns && !p->err; i++) {
 		if (f->insns[i].op != GSB_PTX_OP_UNSUPPORTED)
 			continue;
@@ -405,7 +407,7 @@ static void start_body(struct gsb_ptx_parser *p, struct gsb_ptx_func *f)
 	b->depth = 0;
 	b->call_param_at = 0;
 	b->insns.n = b->regs.n = b->vars.n = b->labels.n = 0;
-	b->tables.n = b->protos.n = b->pragmas.n = b->refs.n = 0;
+	b->tables.n = b->protos.n = b->pragmas.n = b->locs.n = b->refs.n = 0;
 	if (gsb_ptx_names_init(&b->spelled, p->arena))
 		gsb_ptx_fail_memory(p);
 }
@@ -447,5 +449,6 @@ void gsb_ptx_body_finish(struct gsb_ptx_body *b)
 	gsb_ptx_vec_finish(&b->tables);
 	gsb_ptx_vec_finish(&b->protos);
 	gsb_ptx_vec_finish(&b->pragmas);
+	gsb_ptx_vec_finish(&b->locs);
 	gsb_ptx_vec_finish(&b->refs);
 }

@@ -208,6 +208,55 @@ static void check_address(const struct context *c, struct gsb_ptx_insn *in,
 	}
 }
 
+static void check_coordinate(const struct context *c, struct gsb_ptx_operand *o,
+			     enum gsb_ptx_type type)
+{
+	struct want w = {0};
+
+	set_source(&w, type);
+	w.sreg = false;
+	if (o->kind == GSB_PTX_OPERAND_REG && !o->negated)
+		check_reg(c, &w, o->reg);
+	else if (o->kind == GSB_PTX_OPERAND_IMM)
+		check_imm(c, &w, o);
+	else
+		fail(c, "coordinates are registers or constants");
+}
+
+/* Layers and what a surface is indexed by are integers; all of it is 32 bits wide. */
+static void check_texel(const struct context *c, struct gsb_ptx_operand *o)
+{
+	struct gsb_ptx_operand *at = (struct gsb_ptx_operand *)o->elems;
+	const char *geometry = strrchr(gsb_ptx_op_name(c->in->op), '.') + 1;
+	bool is_layered = *geometry == 'a', is_surface = c->in->op >= GSB_PTX_OP_SULD_1D;
+	uint32_t least = is_layered + (!strcmp(geometry + is_layered, "1d")   ? 1
+				       : !strcmp(geometry + is_layered, "2d") ? 2
+									      : 3);
+
+	if (o->kind != GSB_PTX_OPERAND_ADDR || !o->n) {
+		fail(c, "a handle and coordinates in [ ] are needed");
+		return;
+	}
+	if (gsb_ptx_type_bytes(reg_of(c, o->reg)->type) != 8)
+		fail(c, "a handle is a register of 64 bits");
+	else if (o->n < least || o->n > 4)
+		fail(c, "these are not the coordinates of this geometry");
+	for (uint32_t i = 0; i < o->n && !c->p->err; i++)
+		check_coordinate(c, &at[i],
+				 is_surface || (is_layered && i == 0) ? GSB_PTX_TYPE_S32
+								      : c->in->type[1]);
+}
+
+static void check_gradient(const struct context *c, struct gsb_ptx_operand *o)
+{
+	struct gsb_ptx_operand *elems =
+		(struct gsb_ptx_operand *)(o->kind == GSB_PTX_OPERAND_VEC ? o->elems : o);
+	uint32_t n = o->kind == GSB_PTX_OPERAND_VEC ? o->n : 1;
+
+	for (uint32_t i = 0; i < n && !c->p->err; i++)
+		check_coordinate(c, &elems[i], GSB_PTX_TYPE_F32);
+}
+
 static void check_pair(const struct context *c, const struct want *w,
 		       const struct gsb_ptx_operand *o)
 {
@@ -246,6 +295,14 @@ static void check_operand(const struct context *c, char letter, struct gsb_ptx_i
 
 	if (letter == 'l' || letter == 't')
 		return; /* read as what they must be */
+	if (letter == 'T') {
+		check_texel(c, o);
+		return;
+	}
+	if (letter == 'G') {
+		check_gradient(c, o);
+		return;
+	}
 	if (w.memory) {
 		check_address(c, in, o);
 		return;

@@ -181,6 +181,59 @@ static void parse_vector(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
 	o->elems = kept;
 }
 
+/*
+ * Whether the handle that comes is in a register. The name of a .texref or .samplerref variable stands for a texture that
+ * the host binds: such an instruction is kept as text.
+ */
+static bool has_handle_in_register(const struct gsb_ptx_parser *p)
+{
+	struct gsb_ptx_lexer ahead;
+	struct gsb_ptx_token tok;
+	struct gsb_ptx_name *e;
+	uint32_t index;
+
+	gsb_ptx_lex_init(&ahead, p->tok.at, (size_t)(p->lx.end - p->tok.at));
+	do {
+		gsb_ptx_lex_next(&ahead, &tok);
+		if (tok.kind == GSB_PTX_TOKEN_END || tok.kind == GSB_PTX_TOKEN_BAD ||
+		    *tok.at == ';')
+			return true; /* wrong in another way, which will be said */
+	} while (*tok.at != '[');
+	gsb_ptx_lex_next(&ahead, &tok);
+	e = gsb_ptx_names_find(&p->names, tok.at, tok.len, &index);
+	return !e || e->kind == GSB_PTX_NAME_REG || e->kind == GSB_PTX_NAME_RANGE;
+}
+
+/* texel = "[" register "," (vector | scalar) "]" */
+static void parse_texel(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
+{
+	struct gsb_ptx_token tok;
+	struct gsb_ptx_operand at = {.reg = GSB_PTX_NONE, .reg2 = GSB_PTX_NONE}, *one;
+
+	gsb_ptx_expect(p, "[");
+	if (!gsb_ptx_expect_word(p, "the handle of a texture or surface", &tok))
+		return;
+	name_operand(p, &tok, o);
+	if (!p->err && o->kind != GSB_PTX_OPERAND_REG)
+		gsb_ptx_fail(p, &tok, "'%.*s' is no register with a handle",
+			     GSB_PTX_TOKEN_ARGS(&tok));
+	gsb_ptx_expect(p, ",");
+	if (gsb_ptx_is(p, "{")) {
+		parse_vector(p, &at);
+	} else {
+		one = gsb_ptx_alloc(p, 1, sizeof(*one));
+		if (!one)
+			return;
+		parse_scalar(p, one);
+		at.elems = one;
+		at.n = 1;
+	}
+	o->kind = GSB_PTX_OPERAND_ADDR;
+	o->elems = at.elems;
+	o->n = at.n;
+	gsb_ptx_expect(p, "]");
+}
+
 static void parse_table_name(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
 {
 	struct gsb_ptx_token tok;
@@ -211,6 +264,8 @@ static void parse_operand(struct gsb_ptx_parser *p, char letter, struct gsb_ptx_
 		gsb_ptx_refer_label(p, &tok, &o->label);
 	} else if (letter == 't') {
 		parse_table_name(p, o);
+	} else if (letter == 'T' && gsb_ptx_is(p, "[")) {
+		parse_texel(p, o);
 	} else if (gsb_ptx_is(p, "[")) {
 		parse_address(p, o);
 	} else if (gsb_ptx_is(p, "{")) {
@@ -385,7 +440,9 @@ void gsb_ptx_parse_insn(struct gsb_ptx_parser *p)
 		return;
 	in.line = op.line;
 	in.column = (uint32_t)(op.at - op.line_at) + 1;
-	if (!gsb_ptx_insn_decode(op.at, op.len, &in)) {
+	if (!gsb_ptx_insn_decode(op.at, op.len, &in) ||
+	    (gsb_ptx_op_class(in.op) == GSB_PTX_CLASS_TEX && !has_handle_in_register(p))) {
+		in.op = GSB_PTX_OP_UNSUPPORTED;
 		keep_text(p, &in, &op);
 	} else {
 		in.spelling = gsb_ptx_strndup(p, op.at, op.len);

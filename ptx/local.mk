@@ -4,6 +4,7 @@ libimage_la_SOURCES = ptx/image.c ptx/image.h ptx/bytes.h
 
 libptx_la_SOURCES = \
 	ptx/ops.c ptx/ops.h ptx/ops.def ptx/words.def \
+	ptx/fit.c ptx/fit.h \
 	ptx/lex.c ptx/lex.h \
 	ptx/names.c ptx/names.h \
 	ptx/parse.h ptx/parser.c ptx/module.c ptx/vars.c ptx/consts.c ptx/body.c ptx/insn.c ptx/check.c \
@@ -13,6 +14,7 @@ libptx_la_SOURCES = \
 	ptx/print.c ptx/print.h \
 	ptx/fatbin.c ptx/fatbin.h \
 	ptx/cubin.c ptx/cubin.h \
+	ptx/program.c ptx/program.h \
 	ptx/ptx.h
 libptx_la_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(LZ4_CFLAGS)
 libptx_la_LIBADD = libimage.la libbase.la $(ZSTD_LIBS) $(LZ4_LIBS)
@@ -44,10 +46,20 @@ tests_unit_test_ptx_kernel_SOURCES = tests/unit/test_ptx_kernel.c tests/unit/ptx
 tests_unit_test_ptx_kernel_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_ptx_kernel_LDADD = libptx.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_ptx_fit
+tests_unit_test_ptx_fit_SOURCES = tests/unit/test_ptx_fit.c
+tests_unit_test_ptx_fit_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_ptx_fit_LDADD = libptx.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_ptx_image
 tests_unit_test_ptx_image_SOURCES = tests/unit/test_ptx_image.c tests/unit/ptx_text.h
 tests_unit_test_ptx_image_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(ZSTD_CFLAGS) $(LZ4_CFLAGS)
 tests_unit_test_ptx_image_LDADD = libptx.la $(CMOCKA_LIBS) $(ZSTD_LIBS) $(LZ4_LIBS)
+
+check_PROGRAMS += tests/unit/test_ptx_program
+tests_unit_test_ptx_program_SOURCES = tests/unit/test_ptx_program.c tests/unit/fatbin.h
+tests_unit_test_ptx_program_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_ptx_program_LDADD = libptx.la $(CMOCKA_LIBS)
 
 # With a toolkit, what nvcc makes is read too: one fatbin for each way to compress it.
 if HAVE_CUDA

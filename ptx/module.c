@@ -7,11 +7,30 @@
 
 #define MAX_TUNING UINT32_MAX
 
-/* ".loc" file line column ("," word (word | "+" | number)*)* */
-static void skip_loc(struct gsb_ptx_parser *p)
+/* The last of several in one place counts. */
+static void keep_loc(struct gsb_ptx_parser *p, uint64_t file, uint64_t line)
 {
-	for (int i = 0; i < 3; i++)
-		gsb_ptx_parse_uint(p, "a .loc number", 0, UINT64_MAX);
+	struct gsb_ptx_body *b = &p->body;
+	struct gsb_ptx_loc *locs = b->locs.items, *loc;
+
+	if (p->err || !b->depth || file > UINT32_MAX || line > UINT32_MAX)
+		return;
+	if (b->locs.n && locs[b->locs.n - 1].insn == b->insns.n)
+		loc = &locs[b->locs.n - 1];
+	else
+		loc = gsb_ptx_push(p, &b->locs, sizeof(*loc), "places", GSB_PTX_MAX_INSNS + 1);
+	if (loc)
+		*loc = (struct gsb_ptx_loc){b->insns.n, (uint32_t)file, (uint32_t)line};
+}
+
+/* ".loc" file line column ("," word (word | "+" | number)*)* */
+static void parse_loc(struct gsb_ptx_parser *p)
+{
+	uint64_t file = gsb_ptx_parse_uint(p, "a .loc number", 0, UINT64_MAX);
+	uint64_t line = gsb_ptx_parse_uint(p, "a .loc number", 0, UINT64_MAX);
+
+	gsb_ptx_parse_uint(p, "a .loc number", 0, UINT64_MAX); /* the column */
+	keep_loc(p, file, line);
 	while (gsb_ptx_accept(p, ",")) {
 		struct gsb_ptx_token what;
 
@@ -25,14 +44,21 @@ static void skip_loc(struct gsb_ptx_parser *p)
 }
 
 /* ".file" number string ("," number)* */
-static void skip_file(struct gsb_ptx_parser *p)
+static void parse_file(struct gsb_ptx_parser *p)
 {
+	uint64_t number = gsb_ptx_parse_uint(p, "a file number", 0, UINT64_MAX);
+	struct gsb_ptx_file *file;
 	const char *name;
 
-	gsb_ptx_parse_uint(p, "a file number", 0, UINT64_MAX);
-	gsb_ptx_expect_string(p, &name);
+	if (!gsb_ptx_expect_string(p, &name))
+		return;
 	while (gsb_ptx_accept(p, ","))
 		gsb_ptx_parse_uint(p, "a file attribute", 0, UINT64_MAX);
+	if (number > UINT32_MAX)
+		return;
+	file = gsb_ptx_push(p, &p->files, sizeof(*file), "files", GSB_PTX_MAX_SYMBOLS);
+	if (file)
+		*file = (struct gsb_ptx_file){(uint32_t)number, name};
 }
 
 /* ".section" name "{" anything "}" */
@@ -54,12 +80,12 @@ static void skip_section(struct gsb_ptx_parser *p)
 		gsb_ptx_fail(p, &p->tok, "the section has no closing '}'");
 }
 
-bool gsb_ptx_skip_debug(struct gsb_ptx_parser *p)
+bool gsb_ptx_parse_debug(struct gsb_ptx_parser *p)
 {
 	if (gsb_ptx_accept(p, ".loc"))
-		skip_loc(p);
+		parse_loc(p);
 	else if (gsb_ptx_accept(p, ".file"))
-		skip_file(p);
+		parse_file(p);
 	else if (gsb_ptx_accept(p, ".section"))
 		skip_section(p);
 	else
@@ -323,7 +349,7 @@ static void parse_item(struct gsb_ptx_parser *p)
 {
 	uint8_t linkage;
 
-	if (gsb_ptx_skip_debug(p))
+	if (gsb_ptx_parse_debug(p))
 		return;
 	if (gsb_ptx_accept(p, ".target")) {
 		parse_target(p);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "ptx/fit.h"
 
 /* R(x) in ops.def: the field is allowed and must be set. The upper half of 128 bits says "must". */
 typedef unsigned __int128 modifiers;
@@ -375,12 +376,17 @@ static bool combination_ok(const struct gsb_ptx_insn *in)
 	case GSB_PTX_OP_BAR_RED:
 	case GSB_PTX_OP_BARRIER_RED: return type == (in->sub == GSB_PTX_SUB_POPC ? T_U32 : T_PRED);
 	case GSB_PTX_OP_VOTE: return type == (in->mode == GSB_PTX_MODE_BALLOT ? T_B32 : T_PRED);
+	case GSB_PTX_OP_SULD_1D ... GSB_PTX_OP_SUST_A2D:
+		return (in->flags & GSB_PTX_F_CLAMP
+				? !in->mode
+				: in->mode == GSB_PTX_MODE_TRAP || in->mode == GSB_PTX_MODE_ZERO) &&
+		       in->vec <= 4;
 	case GSB_PTX_OP_SETP:
 	case GSB_PTX_OP_SET:
 		return (!in->sub || in->sub <= GSB_PTX_SUB_XOR) &&
 		       (!(type & T_16X2) || type == type2) &&
 		       (!((type | type2) & T_BFLOAT) || !(in->flags & GSB_PTX_F_FTZ));
-	default: return true;
+	default: return gsb_ptx_op_class(in->op) != GSB_PTX_CLASS_TEX || in->vec == 4;
 	}
 }
 
@@ -503,7 +509,7 @@ static bool decode_modifiers(const struct gsb_ptx_op_row *row, const char *s, si
 		return false;
 	for (int i = 1; i < 3; i++)
 		in->type[i] = in->type[i] ? in->type[i] : in->type[i - 1];
-	return combination_ok(in);
+	return combination_ok(in) && gsb_ptx_modifiers_fit(in);
 }
 
 /* The first form of the opcode that takes all of it. */
@@ -553,21 +559,27 @@ static void visit(uint32_t reg, gsb_ptx_reg_fn *fn, void *ctx)
 		fn(ctx, reg);
 }
 
+static void visit_elems(const struct gsb_ptx_operand *o, gsb_ptx_reg_fn *fn, void *ctx)
+{
+	for (int i = 0; i < o->n; i++) {
+		if (o->elems[i].kind == GSB_PTX_OPERAND_REG)
+			visit(o->elems[i].reg, fn, ctx);
+	}
+}
+
 static void visit_operand(const struct gsb_ptx_operand *o, gsb_ptx_reg_fn *fn, void *ctx)
 {
 	switch (o->kind) {
-	case GSB_PTX_OPERAND_REG:
-	case GSB_PTX_OPERAND_ADDR: visit(o->reg, fn, ctx); break;
+	case GSB_PTX_OPERAND_REG: visit(o->reg, fn, ctx); break;
+	case GSB_PTX_OPERAND_ADDR:
+		visit(o->reg, fn, ctx);
+		visit_elems(o, fn, ctx);
+		break;
 	case GSB_PTX_OPERAND_PAIR:
 		visit(o->reg, fn, ctx);
 		visit(o->reg2, fn, ctx);
 		break;
-	case GSB_PTX_OPERAND_VEC:
-		for (int i = 0; i < o->n; i++) {
-			if (o->elems[i].kind == GSB_PTX_OPERAND_REG)
-				visit(o->elems[i].reg, fn, ctx);
-		}
-		break;
+	case GSB_PTX_OPERAND_VEC: visit_elems(o, fn, ctx); break;
 	default: break;
 	}
 }

@@ -41,6 +41,9 @@
 #define T_16X2	 (T_F16X2 | GSB_PTX_TYPE_BIT(BF16X2))
 #define T_8X2	 (GSB_PTX_TYPE_BIT(E4M3X2) | GSB_PTX_TYPE_BIT(E5M2X2))
 #define T_TF32	 GSB_PTX_TYPE_BIT(TF32)
+#define T_TEXEL	 (T_I32 | T_F32)
+#define T_TEXPOS (T_S32 | T_F32) /* coordinates */
+#define T_SURF	 (GSB_PTX_TYPE_BIT(B8) | T_B16_64)
 
 /* Fields that a modifier may set: one bit each, and R() for those that must be set. */
 enum gsb_ptx_field {

@@ -31,7 +31,7 @@ struct gsb_ptx_body {
 	struct gsb_ptx_names spelled; /* every name given out in this function, all scopes */
 	uint32_t depth;		      /* of { } inside the body */
 	uint64_t call_param_at;	      /* end of the .param locals that are in scope */
-	struct gsb_ptx_vec insns, regs, vars, labels, tables, protos, pragmas, refs;
+	struct gsb_ptx_vec insns, regs, vars, labels, tables, protos, pragmas, locs, refs;
 };
 
 struct gsb_ptx_parser {
@@ -41,7 +41,7 @@ struct gsb_ptx_parser {
 	struct gsb_ptx_module *m;
 	struct gsb_arena *arena; /* of the module */
 	struct gsb_ptx_names names;
-	struct gsb_ptx_vec funcs, vars, pragmas;
+	struct gsb_ptx_vec funcs, vars, pragmas, files;
 	struct gsb_ptx_vec param_toks; /* names of the parameters read last, as tokens */
 	struct gsb_ptx_body body;
 	uint32_t scope_mark; /* names.n where the innermost scope began */
@@ -134,7 +134,7 @@ void gsb_ptx_check_call(struct gsb_ptx_parser *p, struct gsb_ptx_insn *in,
 
 /* module.c */
 void gsb_ptx_parse_module(struct gsb_ptx_parser *p);
-/* .loc, .file, .section: skipped; false when none is here. */
-bool gsb_ptx_skip_debug(struct gsb_ptx_parser *p);
+/* .loc, .file: kept; .section: skipped; false when none is here. */
+bool gsb_ptx_parse_debug(struct gsb_ptx_parser *p);
 
 #endif

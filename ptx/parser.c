@@ -283,6 +283,8 @@ static void finish_module(struct gsb_ptx_parser *p)
 	m->vars = gsb_ptx_vec_copy(p, &p->vars, sizeof(*m->vars));
 	m->n_pragmas = p->pragmas.n;
 	m->pragmas = gsb_ptx_vec_copy(p, &p->pragmas, sizeof(*m->pragmas));
+	m->n_files = p->files.n;
+	m->files = gsb_ptx_vec_copy(p, &p->files, sizeof(*m->files));
 	m->names = gsb_ptx_alloc(p, 1, sizeof(p->names));
 	if (m->names)
 		*(struct gsb_ptx_names *)m->names = p->names;
@@ -323,6 +325,7 @@ int gsb_ptx_parse(const char *text, size_t len, struct gsb_ptx_module **out,
 	gsb_ptx_vec_finish(&p.funcs);
 	gsb_ptx_vec_finish(&p.vars);
 	gsb_ptx_vec_finish(&p.pragmas);
+	gsb_ptx_vec_finish(&p.files);
 	gsb_ptx_vec_finish(&p.param_toks);
 	if (p.err) {
 		gsb_ptx_module_destroy(p.m);
@@ -357,4 +360,30 @@ const struct gsb_ptx_func *gsb_ptx_find_func(const struct gsb_ptx_module *m, con
 const struct gsb_ptx_var *gsb_ptx_find_var(const struct gsb_ptx_module *m, const char *name)
 {
 	return find(m, name, GSB_PTX_NAME_VAR);
+}
+
+/* A text may give a number several names: the first is as good as another. */
+static const char *file_name(const struct gsb_ptx_module *m, uint32_t number)
+{
+	for (uint32_t i = 0; i < m->n_files; i++)
+		if (m->files[i].number == number)
+			return m->files[i].name;
+	return "";
+}
+
+uint32_t gsb_ptx_source_line(const struct gsb_ptx_module *m, const struct gsb_ptx_func *f,
+			     uint32_t insn, const char **file)
+{
+	uint32_t lo = 0, hi = f->n_locs;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (f->locs[mid].insn <= insn)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	*file = lo ? file_name(m, f->locs[lo - 1].file) : "";
+	return lo ? f->locs[lo - 1].line : 0;
 }

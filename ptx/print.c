@@ -108,17 +108,28 @@ static void print_scalar(FILE *f, const struct gsb_ptx_func *fn, const struct gs
 	}
 }
 
-static void print_operand(FILE *f, const struct gsb_ptx_func *fn, const struct gsb_ptx_operand *o)
+static void print_elems(FILE *f, const struct gsb_ptx_func *fn, const struct gsb_ptx_operand *o)
 {
-	if (o->kind != GSB_PTX_OPERAND_VEC) {
-		print_scalar(f, fn, o);
-		return;
-	}
 	for (int i = 0; i < o->n; i++) {
 		fputs(i ? ", " : "{", f);
 		print_scalar(f, fn, &o->elems[i]);
 	}
 	fputc('}', f);
+}
+
+static void print_operand(FILE *f, const struct gsb_ptx_func *fn, const struct gsb_ptx_operand *o)
+{
+	if (o->kind == GSB_PTX_OPERAND_VEC) {
+		print_elems(f, fn, o);
+	} else if (o->kind == GSB_PTX_OPERAND_ADDR && o->n) {
+		fputc('[', f);
+		print_reg(f, fn, o->reg);
+		fputs(", ", f);
+		print_elems(f, fn, o);
+		fputc(']', f);
+	} else {
+		print_scalar(f, fn, o);
+	}
 }
 
 static void print_call_list(FILE *f, const struct gsb_ptx_func *fn,

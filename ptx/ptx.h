@@ -61,6 +61,7 @@ enum gsb_ptx_class {
 	GSB_PTX_CLASS_CVT,
 	GSB_PTX_CLASS_MEM,
 	GSB_PTX_CLASS_ATOM,
+	GSB_PTX_CLASS_TEX,
 	GSB_PTX_CLASS_FENCE,
 	GSB_PTX_CLASS_BARRIER,
 	GSB_PTX_CLASS_WARP,
@@ -179,7 +180,7 @@ enum gsb_ptx_operand_kind {
 	GSB_PTX_OPERAND_SREG, /* sreg, axis */
 	GSB_PTX_OPERAND_VAR,  /* address of var, + imm; in a call list: the parameter itself */
 	GSB_PTX_OPERAND_FUNC, /* func: address, or call target */
-	GSB_PTX_OPERAND_ADDR, /* [reg + imm], [var + imm], [imm] */
+	GSB_PTX_OPERAND_ADDR, /* [reg + imm], [var + imm], [imm]; of textures [reg, elems[n]] */
 	GSB_PTX_OPERAND_VEC,  /* elems[n]: REG, IMM, NONE */
 	GSB_PTX_OPERAND_LABEL, /* label: index into func->labels */
 	GSB_PTX_OPERAND_TABLE, /* table: index into func->tables */
@@ -197,7 +198,7 @@ struct gsb_ptx_operand {
 	uint8_t form; /* IMM */
 	uint8_t sreg; /* SREG */
 	uint8_t axis; /* SREG: 0..3 for .x .y .z .w, or the number of %envreg */
-	uint8_t n;    /* VEC */
+	uint8_t n;    /* VEC; ADDR: coordinates, 0 but for textures and surfaces */
 	char negated; /* '!' of !p, '-' of -r in vmad; 0 = neither */
 	char part;    /* REG of a video instruction: 'b' or 'h' for r.b3210, r.h1; 0 = all of it */
 	uint8_t n_parts;
@@ -265,6 +266,17 @@ struct gsb_ptx_pragma {
 	const char *text; /* without the quotes */
 };
 
+/* .loc in a body: where the instructions from here to the next one come from. */
+struct gsb_ptx_loc {
+	uint32_t insn;
+	uint32_t file, line; /* file: a number of module->files; line 0: not known */
+};
+
+struct gsb_ptx_file {
+	uint32_t number;
+	const char *name; /* as the text has it: any bytes but a NUL */
+};
+
 /* Performance directives; 0 = not given. Axes are x, y, z. */
 struct gsb_ptx_tuning {
 	uint32_t maxntid[3];
@@ -307,6 +319,8 @@ struct gsb_ptx_func {
 	uint32_t n_protos;
 	const struct gsb_ptx_pragma *pragmas;
 	uint32_t n_pragmas;
+	const struct gsb_ptx_loc *locs; /* in ascending order of insn, each its own */
+	uint32_t n_locs;
 
 	uint32_t unsupported; /* first instruction with op UNSUPPORTED, or GSB_PTX_NONE */
 	const struct gsb_ptx_func *alias_of; /* .alias name, target; its body is the one to run */
@@ -325,6 +339,8 @@ struct gsb_ptx_module {
 	uint32_t n_vars;
 	const char *const *pragmas; /* at module level */
 	uint32_t n_pragmas;
+	const struct gsb_ptx_file *files;
+	uint32_t n_files;
 	void *names; /* the parser's name table; gsb_ptx_module_find_*() */
 };
 
@@ -351,6 +367,13 @@ void gsb_ptx_module_destroy(struct gsb_ptx_module *m);
  */
 const struct gsb_ptx_func *gsb_ptx_find_func(const struct gsb_ptx_module *m, const char *name);
 const struct gsb_ptx_var *gsb_ptx_find_var(const struct gsb_ptx_module *m, const char *name);
+
+/*
+ * The line of the compiler's input that instruction @insn of @f comes from, by its debug lines; 0 when they do
+ * not say. *file: as written there, never NULL; "" when it has no name.
+ */
+uint32_t gsb_ptx_source_line(const struct gsb_ptx_module *m, const struct gsb_ptx_func *f,
+			     uint32_t insn, const char **file);
 
 /* What ops.def and words.def say. Spellings are without the dot; "" for 0. */
 const char *gsb_ptx_op_name(enum gsb_ptx_op op);

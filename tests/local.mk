@@ -1,7 +1,7 @@
 EXTRA_DIST += tests/summary tests/skips tests/run-all tests/lint tests/rooms tests/long-functions \
-	tests/cppcheck.suppress tests/demo tests/mutants
+	tests/cppcheck.suppress tests/demo tests/mutants tests/oracle
 
-check_SCRIPTS += tests/lint
+check_SCRIPTS += tests/lint tests/oracle/fresh
 
 # The long counts (random instances, mutations, rounds) and make distcheck: before a release, or before an issue is closed.
 .PHONY: check-long

@@ -60,3 +60,19 @@ EXTRA_DIST += doc/model.md doc/results/2026-11-22-bench-model.txt
 
 check_SCRIPTS += tests/integ/bench_emu.sh tests/integ/gsb_model.sh
 EXTRA_DIST += tests/integ/bench_emu.sh tests/integ/gsb_model.sh doc/results/2026-11-22-emu-speed.txt
+
+## gsb-emu #############################################################################
+bin_PROGRAMS += tools/gsb-emu
+tools_gsb_emu_SOURCES = \
+	tools/cli.c tools/cli.h \
+	tools/emu_args.c tools/emu_args.h \
+	tools/emu_file.c tools/emu_file.h \
+	tools/emu_launch.c tools/emu_launch.h \
+	tools/emu_stat.c tools/emu_stat.h \
+	tools/gsb-emu.c \
+	tools/model_report.c tools/model_report.h
+tools_gsb_emu_LDADD = libprogram.la libdevice.la libmodel.la libptx.la libbase.la
+dist_man_MANS += doc/man/gsb-emu.1
+
+check_SCRIPTS += tests/integ/gsb_emu.sh
+EXTRA_DIST += tests/integ/gsb_emu.sh

@@ -53,7 +53,7 @@ static int read_stream(FILE *f, struct file *out)
 
 static int read_file(const char *path, struct file *out)
 {
-	FILE *f = fopen(path, "rb");
+	FILE *f = strcmp(path, "-") ? fopen(path, "rb") : stdin;
 	int err = f ? read_stream(f, out) : -errno;
 
 	out->path = path;

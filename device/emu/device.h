@@ -8,6 +8,7 @@
 
 #include "device/code.h"
 #include "device/emu/clock/clock.h"
+#include "device/emu/exec/watch.h"
 #include "device/emu/memory/fifo.h"
 #include "device/emu/memory/heap.h"
 #include "device/emu/memory/storage.h"
@@ -22,6 +23,7 @@ struct emu_device {
 	struct gsb_emu_storage storage; /* the sum */
 	struct emu_clock clock;
 	uint64_t n_frees_under_work; /* see emu.h */
+	struct gsb_emu_watch watch;  /* of launches, when it is asked for */
 	struct {
 		uint64_t nth, n; /* which is spoilt, 0 = each; copies to the host so far */
 	} flip;			 /* see flip.c */

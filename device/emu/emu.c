@@ -165,6 +165,7 @@ static int emu_open(const struct gsb_device_params *p, struct gsb_device **out, 
 		goto err_dev;
 	}
 	emu_vram_init(&dev->vram, dev->info.total_mem_bytes);
+	pthread_mutex_init(&dev->watch.lock, NULL);
 	*out = &dev->base;
 	return 0;
 
@@ -180,6 +181,7 @@ static void emu_close(struct gsb_device *base)
 	emu_clock_finish(&dev->clock);
 	gsb_code_cache_destroy(dev->codes);
 	emu_vram_finish(&dev->vram);
+	pthread_mutex_destroy(&dev->watch.lock);
 	free(dev);
 }
 
@@ -285,4 +287,27 @@ const struct gsb_device_ops gsb_emu_ops = {
 uint64_t gsb_emu_frees_under_work(struct gsb_device *dev)
 {
 	return to_emu(dev)->n_frees_under_work;
+}
+
+static bool holds(const struct gsb_emu_memory *m, uint64_t addr, uint64_t len)
+{
+	struct emu_heap *heap =
+		gsb_container_of((struct gsb_emu_memory *)(uintptr_t)m, struct emu_heap, memory);
+
+	return emu_near_holds(heap, addr, len);
+}
+
+void gsb_emu_watch_launches(struct gsb_device *dev, unsigned int what)
+{
+	to_emu(dev)->watch.holds = holds;
+	to_emu(dev)->watch.what = what;
+}
+
+struct gsb_emu_profile gsb_emu_profile(struct gsb_device *dev)
+{
+	struct gsb_emu_watch *w = &to_emu(dev)->watch;
+	struct gsb_emu_profile p = w->profile;
+
+	w->profile = (struct gsb_emu_profile){0};
+	return p;
 }

@@ -20,6 +20,8 @@
 #ifndef GSB_DEVICE_EMU_EMU_H
 #define GSB_DEVICE_EMU_EMU_H
 
+#include "device/emu/exec/profile.h"
+#include "device/emu/exec/watch.h"
 #include "device/ops.h"
 
 extern const struct gsb_device_ops gsb_emu_ops;
@@ -30,5 +32,13 @@ extern const struct gsb_device_ops gsb_emu_ops;
  * From the thread that calls the operations.
  */
 uint64_t gsb_emu_frees_under_work(struct gsb_device *dev);
+
+/*
+ * For tools: launches issued from now on are counted or checked, as the bits of gsb_emu_watch_what say; 0 = not
+ * any more. They take about ten times as long. gsb_emu_profile() is what has been counted since the last call, of
+ * blocks that are done. Both from the thread that calls the operations, when nothing is in flight.
+ */
+void gsb_emu_watch_launches(struct gsb_device *dev, unsigned int what);
+struct gsb_emu_profile gsb_emu_profile(struct gsb_device *dev);
 
 #endif

@@ -14,12 +14,17 @@ libemuexec_la_SOURCES = \
 	device/emu/lower/operand.h device/emu/lower/operate.c device/emu/lower/operate.h \
 	device/emu/lower/rows.c device/emu/lower/rows.h device/emu/lower/select.c device/emu/lower/select.h \
 	device/emu/lower/spin.c device/emu/lower/spin.h \
+	device/emu/lower/texture.c device/emu/lower/texture.h \
+	device/emu/exec/access.c device/emu/exec/access.h \
 	device/emu/exec/alu.h device/emu/exec/atom.h device/emu/exec/block.c device/emu/exec/convert.c device/emu/exec/exec.h \
 	device/emu/exec/fault.c device/emu/exec/fault.h device/emu/exec/flow.c device/emu/exec/guard.c \
 	device/emu/exec/guard.h device/emu/exec/isa.c device/emu/exec/isa.h device/emu/exec/lane.h \
 	device/emu/exec/mem.h device/emu/exec/moves.c device/emu/exec/moves.h device/emu/exec/print.c \
 	device/emu/exec/print.h device/emu/exec/reach.h device/emu/exec/single.h device/emu/exec/split.c device/emu/exec/split.h device/emu/exec/state.h \
-	device/emu/exec/sync.c device/emu/exec/sync.h \
+	device/emu/exec/profile.h device/emu/exec/sync.c device/emu/exec/sync.h device/emu/exec/unit.c \
+	device/emu/exec/unit.h device/emu/exec/watch.c device/emu/exec/watch.h \
+	device/emu/exec/texel.c device/emu/exec/texel.h \
+	device/emu/exec/texture.c \
 	device/emu/memory/address.h device/emu/memory/fifo.c device/emu/memory/fifo.h \
 	device/emu/memory/storage.c device/emu/memory/storage.h
 emu_handler_flags = $(AM_CFLAGS) -ftree-vectorize -fwrapv -ffp-contract=off -fno-trapping-math -fno-math-errno -Wno-pass-failed
@@ -48,7 +53,7 @@ libemuexec_la_LIBADD += libemuplain.la
 endif
 
 emu_harness = tests/unit/emu_harness.c tests/unit/emu_harness.h
-emu_rows = tests/unit/emu_rows.c tests/unit/emu_rows.h tests/unit/emu_reference.h tests/unit/emu_ops.def
+emu_rows = tests/unit/emu_rows.c tests/unit/emu_rows.h
 emu_test_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -ffp-contract=off -frounding-math
 emu_test_ldadd = libemuexec.la $(CMOCKA_LIBS) -lm
 
@@ -77,6 +82,18 @@ tests_unit_test_emu_ops_SOURCES = tests/unit/test_emu_ops.c $(emu_rows) $(emu_ha
 tests_unit_test_emu_ops_CFLAGS = $(emu_test_cflags)
 tests_unit_test_emu_ops_LDADD = $(emu_test_ldadd)
 
+check_PROGRAMS += tests/unit/test_emu_forms
+tests_unit_test_emu_forms_SOURCES = tests/unit/test_emu_forms.c $(emu_rows)
+tests_unit_test_emu_forms_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_forms_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_random
+tests_unit_test_emu_random_SOURCES = tests/unit/test_emu_random.c $(emu_harness) \
+	tests/random/random_program.c tests/random/random_program.h tests/random/reference.c \
+	tests/random/reference.h tests/random/reference_parse.c tests/random/reference_compute.c
+tests_unit_test_emu_random_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_random_LDADD = $(emu_test_ldadd)
+
 check_PROGRAMS += tests/unit/test_emu_memory
 tests_unit_test_emu_memory_SOURCES = tests/unit/test_emu_memory.c tests/unit/emu_threads.c tests/unit/emu_threads.h \
 	tests/unit/emu_watch.c tests/unit/emu_watch.h $(emu_harness)
@@ -87,3 +104,8 @@ check_PROGRAMS += tests/unit/test_emu_db
 tests_unit_test_emu_db_SOURCES = tests/unit/test_emu_db.c $(emu_harness)
 tests_unit_test_emu_db_CFLAGS = $(emu_test_cflags)
 tests_unit_test_emu_db_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_profile
+tests_unit_test_emu_profile_SOURCES = tests/unit/test_emu_profile.c tests/unit/ptx_text.h $(emu_harness)
+tests_unit_test_emu_profile_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_profile_LDADD = $(emu_test_ldadd)

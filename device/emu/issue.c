@@ -96,6 +96,7 @@ static void fill_launch(struct gsb_space *space, struct emu_cmd *cmd,
 	launch->smem_bytes = l->smem_bytes;
 	launch->n_sms = space->dev->info.arch.n_sms;
 	launch->max_warps = space->dev->info.arch.max_warps;
+	launch->watch = space->dev->watch.what ? &space->dev->watch : NULL;
 }
 
 /*

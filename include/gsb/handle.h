@@ -24,6 +24,8 @@ enum gsb_handle_kind {
 	GSB_HANDLE_EVENT,
 	GSB_HANDLE_LIBRARY, /* the library's own: never on the wire */
 	GSB_HANDLE_POOL,    /* likewise */
+	GSB_HANDLE_ARRAY,   /* likewise */
+	GSB_HANDLE_TEXTURE, /* likewise; the program's handle is an address */
 	GSB_N_HANDLE_KINDS
 };
 

@@ -6,5 +6,6 @@ noinst_HEADERS += \
 	include/gsb/handle.h \
 	include/gsb/kernel.h \
 	include/gsb/tenant_name.h \
+	include/gsb/texture.h \
 	include/gsb/wire.h \
 	include/gsb/wire_records.def

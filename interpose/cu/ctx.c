@@ -81,7 +81,7 @@ CUresult gsb_cu_ctx_resolve(CUcontext handle, struct gsb_cu_ctx_life *out)
 	if (!wire || gsb_cu_ctx_find(handle) != ctx)
 		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	*out = (struct gsb_cu_ctx_life){.ctx = ctx, .wire = wire};
-	return gsb_cu_wire_error(wire);
+	return gsb_cu_wire_check(wire);
 }
 
 /* ---- values that libraries keep with a context ---- */

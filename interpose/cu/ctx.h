@@ -18,6 +18,7 @@
 #include "interpose/core/post.h"
 #include "interpose/core/process.h"
 #include "interpose/core/thread.h"
+#include "interpose/cu/print.h"
 
 #define GSB_N_LIMITS 7
 #define GSB_CTX_KEYS 32 /* values that libraries may keep with a context */
@@ -62,6 +63,18 @@ static inline CUresult gsb_cu_wire_error(uint64_t wire)
 					      memory_order_relaxed);
 }
 
+/* The same for a call that ends there: what the device says of the fault goes out, if nobody has waited for it yet. */
+static inline CUresult gsb_cu_wire_check(uint64_t wire)
+{
+	CUresult result = gsb_cu_wire_error(wire);
+
+	if (gsb_unlikely(result)) {
+		atomic_thread_fence(memory_order_acquire); /* the text was there before the error */
+		gsb_print_flush();
+	}
+	return result;
+}
+
 /* The same of the context that an object goes with. */
 static inline CUresult gsb_cu_error_of(const void *object)
 {
@@ -100,7 +113,7 @@ static inline CUresult gsb_cu_ctx_live(struct gsb_cu_ctx_life *out)
 	if (gsb_unlikely(!gsb_object_is(top.ctx, top.handle) || !wire))
 		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	*out = (struct gsb_cu_ctx_life){.ctx = top.ctx, .wire = wire};
-	return gsb_cu_wire_error(wire);
+	return gsb_cu_wire_check(wire);
 }
 
 /* The same for those who only look at its settings. */

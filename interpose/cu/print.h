@@ -2,7 +2,8 @@
  * print.h - what kernels say with printf and assert: it goes to the program's own stdout and stderr.
  *
  * As CUDA documents, when the program synchronises: it waits for a stream, an event or a context, or a copy; or when a
- * context ends. What it has not waited for when it exits is not written, as on a GPU.
+ * context ends. What it has not waited for when it exits is not written, as on a GPU. What the emulated device says of a
+ * fault comes the same way, at the latest from the first call that returns the error.
  */
 #ifndef GSB_INTERPOSE_CU_PRINT_H
 #define GSB_INTERPOSE_CU_PRINT_H

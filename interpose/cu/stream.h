@@ -73,7 +73,7 @@ gsb_cu_stream_resolve_inline(CUstream stream, struct gsb_cu_stream_ref *out)
 		}
 		out->handle = (uint64_t)stream;
 		out->wire = gsb_object_owner(out->s);
-		return gsb_cu_wire_error(out->wire);
+		return gsb_cu_wire_check(out->wire);
 	}
 	result = gsb_cu_ctx_live(&life);
 	if (gsb_unlikely(result))

@@ -18,6 +18,7 @@
 
 #include "base/checked.h"
 #include "interpose/cu/alloc.h"
+#include "interpose/cu/array.h"
 #include "interpose/cu/ctx.h"
 #include "interpose/hooks/hooks.h"
 #include "interpose/core/post.h"
@@ -449,24 +450,53 @@ CUresult hook_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream
 	return run_linear(end_at(dst, 0), end_at(src, 0), n, stream, false);
 }
 
-/* ---- rectangles ---- */
+/* ---- rectangles and boxes ---- */
 
 struct rect_end {
 	CUmemorytype type;
 	const void *host;
 	CUdeviceptr device;
-	size_t x, y, pitch;
+	CUarray array;
+	size_t x, y, z, pitch, n_rows; /* n_rows: from slice to slice */
 };
 
-static CUresult rect_end(const struct rect_end *r, const CUDA_MEMCPY2D *copy, struct end *out)
+struct box {
+	struct rect_end dst, src;
+	size_t width, height, depth; /* bytes, rows, slices */
+};
+
+static CUresult array_end(const struct box *b, const struct rect_end *r, struct end *out)
 {
-	size_t pitch = r->pitch ? r->pitch : copy->WidthInBytes;
+	const struct gsb_cu_array *a = gsb_cu_array_get(r->array);
+
+	if (!a)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (!gsb_range_ok(r->x, b->width, a->row_bytes) ||
+	    !gsb_range_ok(r->y, b->height, a->n_rows) || r->z >= a->n_slices)
+		return CUDA_ERROR_INVALID_VALUE;
+	*out = end_at(a->addr + r->z * a->slice_bytes + r->y * a->pitch_bytes + r->x,
+		      a->pitch_bytes);
+	return CUDA_SUCCESS;
+}
+
+/* Bytes from the base to where it begins; false: they are too many to count. */
+static bool offset_of(const struct rect_end *r, size_t pitch, uint64_t *offset)
+{
+	return !gsb_mul_overflows(r->z, r->n_rows, offset) &&
+	       !gsb_add_overflows(*offset, r->y, offset) &&
+	       !gsb_mul_overflows(*offset, pitch, offset) &&
+	       !gsb_add_overflows(*offset, r->x, offset);
+}
+
+static CUresult rect_end(const struct box *b, const struct rect_end *r, struct end *out)
+{
+	size_t pitch = r->pitch ? r->pitch : b->width;
 	uint64_t offset, base;
 
 	if (r->type == CU_MEMORYTYPE_ARRAY)
-		return CUDA_ERROR_NOT_SUPPORTED;
+		return array_end(b, r, out);
 	if (r->type < CU_MEMORYTYPE_HOST || r->type > CU_MEMORYTYPE_UNIFIED ||
-	    gsb_mul_overflows(r->y, pitch, &offset) || gsb_add_overflows(offset, r->x, &offset))
+	    !offset_of(r, pitch, &offset))
 		return CUDA_ERROR_INVALID_VALUE;
 	base = r->type == CU_MEMORYTYPE_HOST ? (uint64_t)r->host : r->device;
 	if (!base || gsb_add_overflows(base, offset, &base))
@@ -478,26 +508,63 @@ static CUresult rect_end(const struct rect_end *r, const CUDA_MEMCPY2D *copy, st
 	return CUDA_SUCCESS;
 }
 
-static CUresult run_rect(const CUDA_MEMCPY2D *copy, CUstream stream, bool is_sync)
+/* The slice that is z from the first one. */
+static CUresult slice_of(const struct box *b, size_t z, struct copy *c)
+{
+	struct rect_end dst = b->dst, src = b->src;
+	CUresult result;
+
+	if (gsb_add_overflows(dst.z, z, &dst.z) || gsb_add_overflows(src.z, z, &src.z))
+		return CUDA_ERROR_INVALID_VALUE;
+	c->width = b->width;
+	c->height = b->height;
+	result = rect_end(b, &src, &c->src);
+	return result ? result : rect_end(b, &dst, &c->dst);
+}
+
+/* The last slice is looked at first: a box that does not fit copies nothing. */
+static CUresult run_box(const struct box *b, CUstream stream, bool is_sync)
 {
 	struct copy c = {.is_sync = is_sync};
 	CUresult result;
 
+	if (!b->width || !b->height || !b->depth)
+		return run(&c, stream);
+	result = slice_of(b, b->depth - 1, &c);
+	for (size_t z = 0; !result && z < b->depth; z++) {
+		result = slice_of(b, z, &c);
+		if (!result)
+			result = run(&c, stream);
+	}
+	return result;
+}
+
+static CUresult run_rect(const CUDA_MEMCPY2D *copy, CUstream stream, bool is_sync)
+{
+	struct box b;
+
 	if (!copy)
 		return CUDA_ERROR_INVALID_VALUE;
-	c.width = copy->WidthInBytes;
-	c.height = copy->Height;
-	if (!c.width || !c.height)
-		return run(&c, stream);
-	result = rect_end(&(struct rect_end){copy->srcMemoryType, copy->srcHost, copy->srcDevice,
-					     copy->srcXInBytes, copy->srcY, copy->srcPitch},
-			  copy, &c.src);
-	if (!result)
-		result = rect_end(&(struct rect_end){copy->dstMemoryType, copy->dstHost,
-						     copy->dstDevice, copy->dstXInBytes, copy->dstY,
-						     copy->dstPitch},
-				  copy, &c.dst);
-	return result ? result : run(&c, stream);
+	b = (struct box){
+		.width = copy->WidthInBytes,
+		.height = copy->Height,
+		.depth = 1,
+		.src = {.type = copy->srcMemoryType,
+			.host = copy->srcHost,
+			.device = copy->srcDevice,
+			.array = copy->srcArray,
+			.x = copy->srcXInBytes,
+			.y = copy->srcY,
+			.pitch = copy->srcPitch},
+		.dst = {.type = copy->dstMemoryType,
+			.host = copy->dstHost,
+			.device = copy->dstDevice,
+			.array = copy->dstArray,
+			.x = copy->dstXInBytes,
+			.y = copy->dstY,
+			.pitch = copy->dstPitch},
+	};
+	return run_box(&b, stream, is_sync);
 }
 
 CUresult hook_cuMemcpy2D(const CUDA_MEMCPY2D *copy, CUstream stream)
@@ -508,6 +575,117 @@ CUresult hook_cuMemcpy2D(const CUDA_MEMCPY2D *copy, CUstream stream)
 CUresult hook_cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream)
 {
 	return run_rect(copy, stream, false);
+}
+
+static CUresult run_copy3d(const CUDA_MEMCPY3D *copy, CUstream stream, bool is_sync)
+{
+	struct box b;
+
+	if (!copy || copy->srcLOD || copy->dstLOD)
+		return CUDA_ERROR_INVALID_VALUE;
+	b = (struct box){
+		.width = copy->WidthInBytes,
+		.height = copy->Height,
+		.depth = copy->Depth,
+		.src = {.type = copy->srcMemoryType,
+			.host = copy->srcHost,
+			.device = copy->srcDevice,
+			.array = copy->srcArray,
+			.x = copy->srcXInBytes,
+			.y = copy->srcY,
+			.z = copy->srcZ,
+			.pitch = copy->srcPitch,
+			.n_rows = copy->srcHeight ? copy->srcHeight : copy->Height},
+		.dst = {.type = copy->dstMemoryType,
+			.host = copy->dstHost,
+			.device = copy->dstDevice,
+			.array = copy->dstArray,
+			.x = copy->dstXInBytes,
+			.y = copy->dstY,
+			.z = copy->dstZ,
+			.pitch = copy->dstPitch,
+			.n_rows = copy->dstHeight ? copy->dstHeight : copy->Height},
+	};
+	return run_box(&b, stream, is_sync);
+}
+
+CUresult hook_cuMemcpy3D(const CUDA_MEMCPY3D *copy, CUstream stream)
+{
+	return run_copy3d(copy, stream, true);
+}
+
+CUresult hook_cuMemcpy3DAsync(const CUDA_MEMCPY3D *copy, CUstream stream)
+{
+	return run_copy3d(copy, stream, false);
+}
+
+/* ---- a part of an array's row ---- */
+
+static struct rect_end in_array(CUarray array, size_t offset)
+{
+	return (struct rect_end){.type = CU_MEMORYTYPE_ARRAY, .array = array, .x = offset};
+}
+
+static CUresult run_row(struct rect_end dst, struct rect_end src, size_t n, CUstream stream,
+			bool is_sync)
+{
+	const struct box b = {.dst = dst, .src = src, .width = n, .height = 1, .depth = 1};
+
+	return run_box(&b, stream, is_sync);
+}
+
+CUresult hook_cuMemcpyAtoA(CUarray dst, size_t dst_offset, CUarray src, size_t src_offset, size_t n,
+			   CUstream stream)
+{
+	return run_row(in_array(dst, dst_offset), in_array(src, src_offset), n, stream, true);
+}
+
+CUresult hook_cuMemcpyAtoD(CUdeviceptr dst, CUarray src, size_t offset, size_t n, CUstream stream)
+{
+	return run_row((struct rect_end){.type = CU_MEMORYTYPE_DEVICE, .device = dst},
+		       in_array(src, offset), n, stream, true);
+}
+
+CUresult hook_cuMemcpyDtoA(CUarray dst, size_t offset, CUdeviceptr src, size_t n, CUstream stream)
+{
+	return run_row(in_array(dst, offset),
+		       (struct rect_end){.type = CU_MEMORYTYPE_DEVICE, .device = src}, n, stream,
+		       true);
+}
+
+static CUresult atoh(void *dst, CUarray src, size_t offset, size_t n, CUstream stream, bool is_sync)
+{
+	return run_row((struct rect_end){.type = CU_MEMORYTYPE_HOST, .host = dst},
+		       in_array(src, offset), n, stream, is_sync);
+}
+
+static CUresult htoa(CUarray dst, size_t offset, const void *src, size_t n, CUstream stream,
+		     bool is_sync)
+{
+	return run_row(in_array(dst, offset),
+		       (struct rect_end){.type = CU_MEMORYTYPE_HOST, .host = src}, n, stream,
+		       is_sync);
+}
+
+CUresult hook_cuMemcpyAtoH(void *dst, CUarray src, size_t offset, size_t n, CUstream stream)
+{
+	return atoh(dst, src, offset, n, stream, true);
+}
+
+CUresult hook_cuMemcpyAtoHAsync(void *dst, CUarray src, size_t offset, size_t n, CUstream stream)
+{
+	return atoh(dst, src, offset, n, stream, false);
+}
+
+CUresult hook_cuMemcpyHtoA(CUarray dst, size_t offset, const void *src, size_t n, CUstream stream)
+{
+	return htoa(dst, offset, src, n, stream, true);
+}
+
+CUresult hook_cuMemcpyHtoAAsync(CUarray dst, size_t offset, const void *src, size_t n,
+				CUstream stream)
+{
+	return htoa(dst, offset, src, n, stream, false);
 }
 
 /* ---- fills ---- */

@@ -182,6 +182,33 @@ CUresult hook_cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream stre
 CUresult hook_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream stream);
 CUresult hook_cuMemcpy2D(const CUDA_MEMCPY2D *copy, CUstream stream);
 CUresult hook_cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream);
+CUresult hook_cuMemcpy3D(const CUDA_MEMCPY3D *copy, CUstream stream);
+CUresult hook_cuMemcpy3DAsync(const CUDA_MEMCPY3D *copy, CUstream stream);
+CUresult hook_cuMemcpyAtoA(CUarray dst, size_t dst_offset, CUarray src, size_t src_offset, size_t n,
+			   CUstream stream);
+CUresult hook_cuMemcpyAtoD(CUdeviceptr dst, CUarray src, size_t offset, size_t n, CUstream stream);
+CUresult hook_cuMemcpyDtoA(CUarray dst, size_t offset, CUdeviceptr src, size_t n, CUstream stream);
+CUresult hook_cuMemcpyAtoH(void *dst, CUarray src, size_t offset, size_t n, CUstream stream);
+CUresult hook_cuMemcpyAtoHAsync(void *dst, CUarray src, size_t offset, size_t n, CUstream stream);
+CUresult hook_cuMemcpyHtoA(CUarray dst, size_t offset, const void *src, size_t n, CUstream stream);
+CUresult hook_cuMemcpyHtoAAsync(CUarray dst, size_t offset, const void *src, size_t n,
+				CUstream stream);
+/* array.c */
+CUresult hook_cuArrayCreate(CUarray *array, const CUDA_ARRAY_DESCRIPTOR *desc);
+CUresult hook_cuArray3DCreate(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *desc);
+CUresult hook_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *desc, CUarray array);
+CUresult hook_cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *desc, CUarray array);
+CUresult hook_cuArrayDestroy(CUarray array);
+CUresult hook_cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *resource,
+				const CUDA_TEXTURE_DESC *texture,
+				const CUDA_RESOURCE_VIEW_DESC *view);
+CUresult hook_cuTexObjectDestroy(CUtexObject object);
+CUresult hook_cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *out, CUtexObject object);
+CUresult hook_cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *out, CUtexObject object);
+CUresult hook_cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *out, CUtexObject object);
+CUresult hook_cuSurfObjectCreate(CUsurfObject *object, const CUDA_RESOURCE_DESC *resource);
+CUresult hook_cuSurfObjectDestroy(CUsurfObject object);
+CUresult hook_cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *out, CUsurfObject object);
 CUresult hook_cuMemset(const struct gsb_fill *f, CUstream stream);
 CUresult hook_cuMemsetAsync(const struct gsb_fill *f, CUstream stream);
 

@@ -1,14 +1,14 @@
 /*
- * emu_oracle.c - the interpreter held against a real GPU: the rows of emu_ops.def and ordinary kernels run on
- * both, from the same PTX and the same bytes, and every result that is not the same bits is told.
+ * emu_oracle.c - the interpreter held against a real GPU: the rows of tests/oracle/rows and ordinary kernels run on
+ * both, from the same PTX and the same bytes, and every result that is not the same bits is told; and so do random programs.
  *
- * A row runs on its edge values and on random ones. What differs is sorted: another NaN pattern, another
+ * A row runs on its own values and on random ones. What differs is sorted: another NaN pattern, another
  * value. For approximations the largest distance in units of the last place is printed, since a table in
- * hardware and a library function need not round alike. The C reference of the unit tests is held against
- * the GPU as well: it is what keeps the interpreter right where no GPU is.
+ * hardware and a library function need not round alike. The results that the rows hold are compared with
+ * the GPU's as well: they are what keeps the interpreter right where no GPU is.
  *
- * Usage: emu_oracle [EXAMPLES]: so many differing results are printed per run of a row. Needs to be started where
- * tests/ptx lies, or with srcdir set; without a driver it exits 77.
+ * Usage: emu_oracle [EXAMPLES [FORM]]: so many differing results are printed per run of a row; only rows whose forms have FORM in
+ * them. Needs to be started where tests/ptx and tests/oracle lie, or with srcdir set; without a driver it exits 77.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -18,18 +18,21 @@
 
 #include "base/compiler.h"
 #include "gpu.h"
+#include "tests/random/random_program.h"
 #include "tests/unit/emu_harness.h"
 #include "tests/unit/emu_rows.h"
 
 #define N_RANDOM     16384	/* values of a row; whole blocks of T_ROW_THREADS */
 #define BUFFER_BYTES (1u << 18) /* of an array of an ordinary kernel: 65 words a thread */
 #define LOG_BYTES    1024
+#define N_PROGRAMS   300
+#define MAX_REDUCED  20 /* of those that differ */
 
 static uint64_t rng = 1;
 static unsigned long n_examples = 4;
 static struct {
-	unsigned int n_rows, n_refused, n_near, n_differ, n_nan_only, n_reference, n_kernels,
-		n_kernels_differ;
+	unsigned int n_rows, n_refused, n_near, n_differ, n_nan_only, n_wrong, n_kernels,
+		n_kernels_differ, n_programs, n_programs_differ;
 	uint64_t n_results, n_values, n_nans;
 } total;
 
@@ -47,170 +50,178 @@ static uint64_t rnd(void)
 
 /* What one kernel gave, on both sides. */
 struct outcome {
-	uint64_t n, n_values, n_nans, n_reference;
-	uint64_t max_ulp;
+	uint64_t n, n_values, n_nans, n_wrong;
+	uint64_t max_ulp, ulp_at;
 	double max_off; /* the largest difference */
-	union t_value ulp_at;
 };
 
-/* Every second one is of a size that programs compute with: bits alone are mostly huge or tiny, and seldom NaNs. */
-static union t_value random_value(enum t_type t)
-{
-	uint64_t bits = rnd();
-	union t_value v = {.u64 = bits};
+/* A row at work: arrays of the columns, ours and theirs. */
+struct run {
+	const struct t_row *row;
+	const char *name;
+	uint32_t n;
+	void *column[T_ROW_ARGS]; /* results, inputs, memory of the threads */
+	void *theirs;
+	bool known; /* the row has the results of these inputs */
+};
 
-	if (t_types[t].is_float && (bits >> 8 & 31) == 0)
-		v.u64 |= t == T_F32 ? 0x7f800000 : UINT64_C(0x7ff) << 52;
-	else if (bits & 1)
-		return v;
-	else if (t == T_F32)
-		v.f32 = ldexpf((float)((int64_t)bits >> 32), (int)(bits >> 1 & 31) - 47);
-	else if (t == T_F64)
-		v.f64 = ldexp((double)(int64_t)bits, (int)(bits >> 1 & 31) - 79);
+static bool is_float(const struct t_column *c)
+{
+	return c->name[0] == 'f' && c->bytes >= 4;
+}
+
+/* Every second one is of a size that programs compute with: bits alone are mostly huge or tiny, and seldom NaNs. */
+static uint64_t random_value(const struct t_column *c)
+{
+	uint64_t bits = rnd(), v = bits;
+	int e = (int)(bits >> 1 & 31);
+	double d = ldexp((double)(int64_t)bits, e - 79);
+	float f = ldexpf((float)((int64_t)bits >> 32), e - 47);
+
+	if (is_float(c) && (bits >> 8 & 31) == 0)
+		return bits | (c->bytes == 4 ? 0x7f800000 : UINT64_C(0x7ff) << 52);
+	if (bits & 1)
+		return bits;
+	if (!is_float(c))
+		return (bits >> 8 & 1 ? bits : ~bits) >> (bits >> 1 & 63);
+	if (c->bytes == 4)
+		memcpy(&v, &f, 4);
 	else
-		v.u64 = (bits >> 8 & 1 ? bits : ~bits) >> (bits >> 1 & 63);
+		memcpy(&v, &d, 8);
 	return v;
 }
 
-static void fill_random(const struct t_row *r, void *const column[4])
+static void fill(struct run *run)
 {
-	for (uint32_t i = 0; i < N_RANDOM; i++) {
-		for (int k = 1; k < 4; k++) {
-			union t_value v = random_value(r->type[k]);
-			unsigned int bytes = t_types[r->type[k]].bytes;
+	const struct t_row *r = run->row;
 
-			memcpy((char *)column[k] + (size_t)i * bytes, &v, bytes);
-		}
+	for (unsigned int k = 0; k < r->n_inputs; k++) {
+		for (uint32_t i = 0; i < run->n; i++)
+			t_value_put(run->column[k + 1], r->inputs[k]->bytes, i,
+				    run->known ? t_row_input(r, k, i) : random_value(r->inputs[k]));
 	}
 }
 
-static bool is_nan(enum t_type t, union t_value v)
+static uint64_t input_at(const struct run *run, unsigned int k, uint32_t i)
 {
-	return (t == T_F32 && isnan(v.f32)) || (t == T_F64 && isnan(v.f64));
+	return k < run->row->n_inputs
+		       ? t_value_at(run->column[k + 1], run->row->inputs[k]->bytes, i)
+		       : 0;
 }
 
-static double real(enum t_type t, union t_value v)
+static bool both_nan(const struct run *run, uint64_t p, uint64_t q)
 {
-	return t == T_F32 ? (double)v.f32 : v.f64;
+	unsigned int bytes = run->row->bytes;
+
+	return run->row->n_inputs && is_float(run->row->inputs[0]) && bytes >= 4 &&
+	       t_is_nan(bytes, p) && t_is_nan(bytes, q);
 }
 
-/* Floats in the order of their values: the distance counts those between. */
-static uint64_t ulps(enum t_type t, union t_value p, union t_value q)
+static void note(const struct run *run, struct outcome *o, uint32_t i)
 {
-	int64_t i = t == T_F32 ? p.s32 : p.s64, j = t == T_F32 ? q.s32 : q.s64;
-	int64_t low = t == T_F32 ? INT32_MIN : INT64_MIN;
+	const struct t_row *r = run->row;
+	unsigned int bytes = t_row_result_bytes(r);
+	uint64_t gpu = t_value_at(run->theirs, bytes, i),
+		 ours = t_value_at(run->column[0], bytes, i);
+	bool nans = both_nan(run, gpu, ours);
 
-	i = i < 0 ? (int64_t)((uint64_t)low - (uint64_t)i) : i;
-	j = j < 0 ? (int64_t)((uint64_t)low - (uint64_t)j) : j;
-	return i > j ? (uint64_t)i - (uint64_t)j : (uint64_t)j - (uint64_t)i;
-}
-
-static void note(const struct t_row *r, struct outcome *o, const union t_value v[4],
-		 union t_value ours)
-{
-	enum t_type t = r->type[0];
-	union t_value want = {.u64 = 0};
-	bool nans = is_nan(t, v[0]) && is_nan(t, ours), differ = v[0].u64 != ours.u64;
-	bool is_float = t_types[t].is_float && !is_nan(t, v[0]) && !is_nan(t, ours);
-
-	r->expect(&v[1], &v[2], &v[3], &want);
-	o->n_reference += !t_row_agrees(r, &v[0], &want);
 	o->n++;
-	if (!differ)
+	o->n_wrong += run->known && !t_row_agrees(r, gpu, t_row_result(r, i));
+	if (gpu == ours)
 		return;
 	o->n_nans += nans;
 	o->n_values += !nans;
-	if (!is_float)
+	if (r->ulps == 0 || nans)
 		return;
-	if (ulps(t, v[0], ours) > o->max_ulp) {
-		o->max_ulp = ulps(t, v[0], ours);
-		o->ulp_at = v[1];
+	if (t_ulps(bytes, gpu, ours) > o->max_ulp) {
+		o->max_ulp = t_ulps(bytes, gpu, ours);
+		o->ulp_at = input_at(run, 0, i);
 	}
-	o->max_off = fmax(o->max_off, fabs(real(t, v[0]) - real(t, ours)));
+	o->max_off = fmax(o->max_off, fabs(t_as_real(bytes, gpu) - t_as_real(bytes, ours)));
 }
 
-/* Runs a kernel of n values on both; @theirs gets what the GPU gave. */
-static void run_both(struct t_gpu *g, CUmodule module, const char *kernel, void *const column[4],
-		     uint32_t n, void *theirs)
+/* Runs a kernel on both sides. */
+static void run_both(struct run *run, struct t_gpu *g, CUmodule module, const char *kernel)
 {
-	size_t bytes = sizeof(union t_value) * n;
-	CUdeviceptr on_gpu[4];
-	void *args[] = {&on_gpu[0], &on_gpu[1], &on_gpu[2], &on_gpu[3]};
-	struct t_launch l = {.kernel = kernel,
-			     .grid = {n / T_ROW_THREADS},
-			     .block = {T_ROW_THREADS},
-			     .args = {&column[0], &column[1], &column[2], &column[3]}};
+	size_t bytes = (size_t)T_SCRATCH_BYTES * run->n;
+	CUdeviceptr on_gpu[T_ROW_ARGS];
+	void *args[T_ROW_ARGS];
+	unsigned int blocks = run->n / T_ROW_THREADS;
+	struct t_launch l = {.kernel = kernel, .grid = {blocks}, .block = {T_ROW_THREADS}};
 
-	memset(column[0], 0xa5, bytes);
-	for (int k = 0; k < 4; k++)
-		on_gpu[k] = gpu_copy_in(column[k], bytes);
-	gpu_call(module,
-		 &(struct gpu_call){kernel, {n / T_ROW_THREADS, 1}, {T_ROW_THREADS, 1}, 0, args});
-	gpu_copy_out(theirs, on_gpu[0], bytes);
-	for (int k = 1; k < 4; k++)
+	memset(run->column[0], 0xa5, bytes);
+	for (int k = 0; k < T_ROW_ARGS; k++) {
+		on_gpu[k] = gpu_copy_in(run->column[k], bytes);
+		args[k] = &on_gpu[k];
+		l.args[k] = &run->column[k];
+	}
+	gpu_call(module, &(struct gpu_call){kernel, {blocks, 1}, {T_ROW_THREADS, 1}, 0, args});
+	gpu_copy_out(run->theirs, on_gpu[0], bytes);
+	for (int k = 1; k < T_ROW_ARGS; k++)
 		gpu_free(on_gpu[k]);
 	if (t_launch(g, &l)) {
-		fprintf(stderr, "emu_oracle: %s: %s\n", kernel, g->fault.text);
+		fprintf(stderr, "emu_oracle: %s: %s\n", run->row->text, g->fault.text);
 		exit(1);
 	}
 }
 
-static struct outcome compare(const struct t_row *r, void *const column[4], const void *theirs,
-			      uint32_t n)
+/* The first results that differ, NaNs and others; and those that are not what the row holds. */
+static void show(const struct run *run)
 {
-	struct outcome o = {0};
-
-	for (uint32_t i = 0; i < n; i++) {
-		union t_value v[4] = {t_row_at(r, theirs, 0, i)};
-
-		for (unsigned int k = 1; k < 4; k++)
-			v[k] = t_row_at(r, column[k], k, i);
-		note(r, &o, v, t_row_at(r, column[0], 0, i));
-	}
-	return o;
-}
-
-/* The first results that differ, those of other values apart from NaNs. */
-static void show(const struct t_row *r, void *const column[4], const void *theirs, uint32_t n)
-{
+	const struct t_row *r = run->row;
 	unsigned long left[2] = {n_examples, n_examples};
 
-	for (uint32_t i = 0; i < n && (left[0] || left[1]); i++) {
-		union t_value gpu = t_row_at(r, theirs, 0, i), ours = t_row_at(r, column[0], 0, i);
-		bool nans = is_nan(r->type[0], gpu) && is_nan(r->type[0], ours);
+	for (uint32_t i = 0; i < run->n && (left[0] || left[1]); i++) {
+		unsigned int bytes = t_row_result_bytes(r);
+		uint64_t gpu = t_value_at(run->theirs, bytes, i),
+			 ours = t_value_at(run->column[0], bytes, i);
+		bool nans = both_nan(run, gpu, ours);
+		bool wrong = run->known && !t_row_agrees(r, gpu, t_row_result(r, i));
 
-		if (gpu.u64 == ours.u64 || !left[nans])
+		if ((gpu == ours && !wrong) || !left[nans])
 			continue;
 		left[nans]--;
-		printf("\ta 0x%" PRIx64 " b 0x%" PRIx64 " c 0x%" PRIx64 ": gpu 0x%" PRIx64
-		       " ours 0x%" PRIx64 "\n",
-		       t_row_at(r, column[1], 1, i).u64, t_row_at(r, column[2], 2, i).u64,
-		       t_row_at(r, column[3], 3, i).u64, gpu.u64, ours.u64);
+		printf("\ta 0x%" PRIx64 " b 0x%" PRIx64 " c 0x%" PRIx64 " e 0x%" PRIx64
+		       ": gpu 0x%" PRIx64 " ours 0x%" PRIx64,
+		       input_at(run, 0, i), input_at(run, 1, i), input_at(run, 2, i),
+		       input_at(run, 3, i), gpu, ours);
+		if (wrong)
+			printf(" row 0x%" PRIx64, t_row_result(r, i));
+		putchar('\n');
 	}
 }
 
-static void tell(const struct t_row *r, const char *run, const struct outcome *o)
+static void tell(const struct run *run, const struct outcome *o)
 {
 	total.n_results += o->n;
 	total.n_values += o->n_values;
 	total.n_nans += o->n_nans;
-	if (!o->n_values && !o->n_nans && !o->n_reference)
+	if (!o->n_values && !o->n_nans && !o->n_wrong)
 		return;
 	printf("%s [%s]: of %" PRIu64 ": values %" PRIu64 ", NaN patterns %" PRIu64
-	       ", not as the reference %" PRIu64,
-	       r->text, run, o->n, o->n_values, o->n_nans, o->n_reference);
+	       ", not as the row says %" PRIu64,
+	       run->row->text, run->name, o->n, o->n_values, o->n_nans, o->n_wrong);
 	if (o->max_ulp)
-		printf("; at most %" PRIu64 " ulp (a 0x%" PRIx64 "), %.3g", o->max_ulp,
-		       o->ulp_at.u64, o->max_off);
+		printf("; at most %" PRIu64 " ulp (a 0x%" PRIx64 "), %.3g", o->max_ulp, o->ulp_at,
+		       o->max_off);
 	putchar('\n');
+	show(run);
+}
+
+static void count(const struct t_row *r, const struct outcome *all)
+{
+	total.n_near += r->ulps > 0 && all->n_values;
+	total.n_differ += r->ulps == 0 && all->n_values;
+	total.n_nan_only += !all->n_values && all->n_nans;
+	total.n_wrong += all->n_wrong > 0;
 }
 
 static void run_row(const struct t_row *r)
 {
-	static const char *const runs[] = {"full", "split", "random"};
+	static const char *const names[] = {"full", "split", "random"};
 	char text[T_TEXT_BYTES], log[LOG_BYTES];
-	struct outcome o, all = {0};
-	void *column[4], *theirs;
+	struct run run = {.row = r};
+	struct outcome all = {0};
 	CUmodule module;
 	struct t_gpu g;
 
@@ -222,27 +233,25 @@ static void run_row(const struct t_row *r)
 		return;
 	}
 	t_gpu_init(&g, text);
-	for (int k = 0; k < 4; k++)
-		column[k] = t_alloc(&g, sizeof(union t_value) * N_RANDOM);
-	theirs = t_alloc(&g, sizeof(union t_value) * N_RANDOM);
-	t_row_fill_edges(r, column);
+	for (int k = 0; k < T_ROW_ARGS; k++)
+		run.column[k] = t_alloc(&g, T_SCRATCH_BYTES * N_RANDOM);
+	run.theirs = t_alloc(&g, T_SCRATCH_BYTES * N_RANDOM);
 	for (int i = 0; i < 3; i++) {
-		uint32_t n = i == 2 ? N_RANDOM : t_n_edges;
+		struct outcome o = {0};
 
-		if (i == 2)
-			fill_random(r, column);
-		run_both(&g, module, runs[i == 1], column, n, theirs);
-		o = compare(r, column, theirs, n);
-		tell(r, runs[i], &o);
-		show(r, column, theirs, n);
+		run.name = names[i];
+		run.known = i < 2;
+		run.n = run.known ? t_row_threads(r) : N_RANDOM;
+		fill(&run);
+		run_both(&run, &g, module, names[i == 1]);
+		for (uint32_t at = 0; at < run.n; at++)
+			note(&run, &o, at);
+		tell(&run, &o);
 		all.n_values += o.n_values;
 		all.n_nans += o.n_nans;
-		all.n_reference += o.n_reference;
+		all.n_wrong += o.n_wrong;
 	}
-	total.n_near += r->near && all.n_values;
-	total.n_differ += !r->near && all.n_values;
-	total.n_nan_only += !all.n_values && all.n_nans;
-	total.n_reference += !r->near && all.n_reference;
+	count(r, &all);
 	t_gpu_finish(&g);
 	gpu_unload(module);
 }
@@ -350,21 +359,164 @@ static void run_kernel(const struct kernel *k)
 	gpu_unload(module);
 }
 
+/* ---- random programs ---- */
+
+#define PROGRAM_THREADS (RANDOM_N_BLOCKS * 96)
+#define PROGRAM_BYTES	(2 * RANDOM_THREAD_BYTES * PROGRAM_THREADS + RANDOM_COUNTER_BYTES)
+
+/* The first words that differ; what lies at which byte of a thread's output, random_program.c says at its end. */
+static void show_program(const unsigned char *ours, const unsigned char *theirs, size_t output)
+{
+	unsigned long left = n_examples;
+
+	for (size_t i = output; i < PROGRAM_BYTES && left; i += 8) {
+		uint64_t p, q;
+
+		memcpy(&p, theirs + i, 8);
+		memcpy(&q, ours + i, 8);
+		if (p == q)
+			continue;
+		left--;
+		printf("\tthread %zu byte %zu: gpu 0x%016" PRIx64 " ours 0x%016" PRIx64 "\n",
+		       (i - output) / RANDOM_THREAD_BYTES, (i - output) % RANDOM_THREAD_BYTES, p,
+		       q);
+	}
+}
+
+static struct random_program program;
+static char program_text[RANDOM_MAX_LINES * 100];
+
+/* On both sides, without some lines: 1 when they differ, 0 when they do not, -1 when the driver refuses it. */
+static int try_program(uint64_t seed, const bool *dropped, bool show)
+{
+	static unsigned char theirs[PROGRAM_BYTES];
+	/* one array: input of all threads, their output, the counters */
+	const size_t at[3] = {0, (size_t)RANDOM_THREAD_BYTES * PROGRAM_THREADS,
+			      PROGRAM_BYTES - RANDOM_COUNTER_BYTES};
+	uint64_t ours[3], on_gpu[3], state = seed;
+	void *args[3] = {&on_gpu[0], &on_gpu[1], &on_gpu[2]};
+	struct t_launch l = {.kernel = "k",
+			     .grid = {RANDOM_N_BLOCKS},
+			     .block = {program.threads},
+			     .args = {&ours[0], &ours[1], &ours[2]}};
+	char log[LOG_BYTES];
+	unsigned char *bytes;
+	CUdeviceptr base;
+	CUmodule module;
+	struct t_gpu g;
+	int differs;
+
+	random_program_text(&program, dropped, program_text, sizeof(program_text));
+	if (!gpu_compile(program_text, &module, log, sizeof(log))) {
+		printf("program %" PRIu64 ": refused: %s\n", seed, log);
+		return -1;
+	}
+	t_gpu_init(&g, program_text);
+	bytes = t_alloc(&g, PROGRAM_BYTES);
+	for (size_t i = 0; i + 8 <= PROGRAM_BYTES; i += 8) {
+		uint64_t v = i >= at[1] && i < at[2] ? 0 : random_next(&state);
+
+		memcpy(bytes + i, &v, 8);
+	}
+	base = gpu_copy_in(bytes, PROGRAM_BYTES);
+	for (int i = 0; i < 3; i++) {
+		ours[i] = (uintptr_t)bytes + at[i];
+		on_gpu[i] = base + at[i];
+	}
+	gpu_call(module,
+		 &(struct gpu_call){"k", {RANDOM_N_BLOCKS, 1}, {program.threads, 1}, 0, args});
+	gpu_copy_out(theirs, base, PROGRAM_BYTES);
+	if (t_launch(&g, &l))
+		printf("program %" PRIu64 ": %s\n", seed, g.fault.text);
+	differs = memcmp(bytes, theirs, PROGRAM_BYTES) != 0;
+	if (differs && show)
+		show_program(bytes, theirs, at[1]);
+	t_gpu_finish(&g);
+	gpu_unload(module);
+	return differs;
+}
+
+static bool drop_lines(uint64_t seed, bool *dropped, unsigned int first, unsigned int end)
+{
+	bool kept[RANDOM_MAX_LINES], any = false;
+
+	memcpy(kept, dropped, sizeof(kept));
+	for (unsigned int i = first; i < end; i++) {
+		any |= !dropped[i];
+		dropped[i] = true;
+	}
+	if (any && try_program(seed, dropped, false) == 1)
+		return true;
+	memcpy(dropped, kept, sizeof(kept));
+	return false;
+}
+
+/* What is left of a program when all has gone that can go, and it still differs. */
+static void reduce_program(uint64_t seed)
+{
+	static bool dropped[RANDOM_MAX_LINES];
+
+	random_program_make(&program, seed);
+	memset(dropped, 0, sizeof(dropped));
+	for (int pass = 0; pass < 2; pass++) {
+		for (unsigned int i = program.n_blocks; i-- > 0;)
+			drop_lines(seed, dropped, program.blocks[i].first, program.blocks[i].end);
+		for (unsigned int i = program.n_lines; i-- > 0;) {
+			if (program.may_drop[i])
+				drop_lines(seed, dropped, i, i + 1);
+		}
+	}
+	printf("program %" PRIu64 ", made smaller:\n", seed);
+	if (try_program(seed, dropped, true) == 1)
+		printf("%s", program_text);
+	fflush(stdout);
+}
+
+static uint64_t differing[MAX_REDUCED];
+
+static void run_program(uint64_t seed)
+{
+	int outcome;
+
+	random_program_make(&program, seed);
+	outcome = try_program(seed, NULL, false);
+	total.n_refused += outcome < 0;
+	total.n_programs += outcome >= 0;
+	if (outcome != 1)
+		return;
+	printf("program %" PRIu64 " of %u threads differs\n", seed, program.threads);
+	if (total.n_programs_differ < MAX_REDUCED)
+		differing[total.n_programs_differ] = seed;
+	total.n_programs_differ++;
+}
+
 int main(int argc, char **argv)
 {
+	const struct t_row *rows;
+	size_t n;
+
 	if (argc > 1)
 		n_examples = strtoul(argv[1], NULL, 10);
 	gpu_start("");
-	for (size_t i = 0; i < t_n_rows; i++)
-		run_row(&t_rows[i]);
+	rows = t_rows_load(&n);
+	for (size_t i = 0; i < n; i++) {
+		if (argc < 3 || strstr(rows[i].forms, argv[2]))
+			run_row(&rows[i]);
+	}
 	for (size_t i = 0; i < GSB_ARRAY_LEN(kernels); i++)
 		run_kernel(&kernels[i]);
+	for (uint64_t seed = 1; seed <= N_PROGRAMS && argc < 3; seed++)
+		run_program(seed);
 	printf("# %u rows: %u refused, %u approximations differ, %u others differ, %u in NaN patterns only; "
-	       "%u of the others are not as the reference\n",
+	       "%u are not as their rows say\n",
 	       total.n_rows, total.n_refused, total.n_near, total.n_differ, total.n_nan_only,
-	       total.n_reference);
+	       total.n_wrong);
 	printf("# %" PRIu64 " results: %" PRIu64 " other values, %" PRIu64 " other NaN patterns\n",
 	       total.n_results, total.n_values, total.n_nans);
 	printf("# %u kernels: %u differ\n", total.n_kernels, total.n_kernels_differ);
+	printf("# %u random programs: %u differ\n", total.n_programs, total.n_programs_differ);
+	fflush(stdout);
+	for (unsigned int i = 0; i < MAX_REDUCED && i < total.n_programs_differ; i++)
+		reduce_program(differing[i]);
 	return 0;
 }

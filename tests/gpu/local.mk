@@ -11,7 +11,8 @@ EXTRA_DIST += tests/gpu/model_kernels.cu tests/gpu/model_kernels.ptx tests/gpu/b
 # The interpreter beside the GPU, in the harness of its unit tests: names of device/emu/exec.mk.
 if HAVE_CMOCKA
 noinst_PROGRAMS += tests/gpu/emu_oracle
-tests_gpu_emu_oracle_SOURCES = tests/gpu/emu_oracle.c tests/gpu/gpu.c tests/gpu/gpu.h $(emu_rows) $(emu_harness)
+tests_gpu_emu_oracle_SOURCES = tests/gpu/emu_oracle.c tests/gpu/gpu.c tests/gpu/gpu.h $(emu_rows) $(emu_harness) \
+	tests/random/random_program.c tests/random/random_program.h
 tests_gpu_emu_oracle_CFLAGS = $(emu_test_cflags)
 tests_gpu_emu_oracle_LDADD = $(emu_test_ldadd)
 endif

@@ -2,7 +2,7 @@
 # They know only the driver's API, and open the library by the name that all programs use.
 integ_cppflags = $(AM_CPPFLAGS) -DGSB_LIBRARY='"libcuda.so.1"'
 
-noinst_PROGRAMS += tests/integ/misuse tests/integ/hoard tests/integ/printer tests/integ/reexec
+noinst_PROGRAMS += tests/integ/misuse tests/integ/hoard tests/integ/printer tests/integ/reexec tests/integ/textures
 tests_integ_misuse_SOURCES = tests/integ/misuse.c tests/unit/tenant.h
 tests_integ_misuse_CPPFLAGS = $(integ_cppflags)
 tests_integ_misuse_LDADD = -ldl
@@ -14,6 +14,9 @@ tests_integ_hoard_LDADD = -ldl
 tests_integ_printer_SOURCES = tests/integ/printer.c tests/unit/tenant.h
 tests_integ_printer_CPPFLAGS = $(integ_cppflags)
 tests_integ_printer_LDADD = -ldl
+tests_integ_textures_SOURCES = tests/integ/textures.c tests/unit/tenant.h
+tests_integ_textures_CPPFLAGS = $(integ_cppflags)
+tests_integ_textures_LDADD = -ldl -lm
 tests_integ_reexec_SOURCES = tests/integ/reexec.c tests/unit/tenant.h
 tests_integ_reexec_CPPFLAGS = $(integ_cppflags)
 tests_integ_reexec_LDADD = -ldl
@@ -38,5 +41,5 @@ tests_integ_semantics_CPPFLAGS = $(integ_cppflags)
 tests_integ_semantics_CFLAGS = $(integ_cflags)
 tests_integ_semantics_LDADD = $(integ_ldadd)
 
-check_SCRIPTS += tests/integ/tenants.sh tests/integ/memory.sh tests/integ/printf.sh tests/integ/launch_path.sh
-EXTRA_DIST += tests/integ/tenants.sh tests/integ/memory.sh tests/integ/printf.sh tests/integ/printf.sh tests/integ/launch_path.sh tests/integ/programs.sh tests/integ/real.sh
+check_SCRIPTS += tests/integ/tenants.sh tests/integ/memory.sh tests/integ/printf.sh tests/integ/textures.sh tests/integ/launch_path.sh
+EXTRA_DIST += tests/integ/tenants.sh tests/integ/memory.sh tests/integ/printf.sh tests/integ/textures.sh tests/integ/launch_path.sh tests/integ/programs.sh tests/integ/real.sh

@@ -5,8 +5,11 @@
  *   printer PTX exit      no call that synchronises
  *   printer PTX destroy   the context is destroyed
  *   printer PTX overflow  more than the buffer holds: the least there is; prints what cuCtxGetLimit says
+ *   printer PTX fault     a kernel that writes where nothing is; prints what cuCtxSynchronize says
+ *   printer PTX late      the same, seen first by a call that does not wait
  *   printer PTX assert    a kernel whose assertion fails; prints what cuCtxSynchronize says
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,6 +105,30 @@ static void fail_assertion(void)
 	printf("host: %s\n", name_of(cu.cuCtxSynchronize()));
 }
 
+/* The place for an argument is not what matters: the page behind the buffer has nothing. */
+static const char fault_ptx[] =
+	".version 6.4\n.target sm_50\n.address_size 64\n.file 1 \"stray\033[1m.cu\"\n"
+	".visible .entry stray(.param .u64 p)\n{\n\t.reg .b64 %a;\n\tld.param.u64 %a, [p];\n"
+	"\t.loc 1 40 2\n\tst.global.u32 [%a+4096], 1;\n\tret;\n}\n";
+
+static void stray(bool late)
+{
+	CUresult r = CUDA_SUCCESS;
+	CUdeviceptr p, q;
+	CUmodule module;
+	CUfunction f;
+	void *params[] = {&p};
+
+	need(cu.cuModuleLoadData(&module, fault_ptx));
+	need(cu.cuModuleGetFunction(&f, module, "stray"));
+	need(cu.cuMemAlloc_v2(&p, 4096));
+	need(cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+	while (late && !r)
+		r = cu.cuMemAlloc_v2(&q, 4096);
+	printf("host: %s\n", name_of(late ? r : cu.cuCtxSynchronize()));
+	printf("host: %s\n", name_of(cu.cuCtxSynchronize()));
+}
+
 int main(int argc, char **argv)
 {
 	CUfunction f;
@@ -117,6 +144,8 @@ int main(int argc, char **argv)
 		overflow(f);
 	} else if (!strcmp(argv[2], "assert")) {
 		fail_assertion();
+	} else if (!strcmp(argv[2], "fault") || !strcmp(argv[2], "late")) {
+		stray(!strcmp(argv[2], "late"));
 	} else {
 		say(f, 1);
 		if (!strcmp(argv[2], "sync"))

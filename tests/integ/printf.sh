@@ -70,9 +70,40 @@ host: CUDA_ERROR_ASSERT"
 	end_broker
 }
 
+# $1: the mode. The program's user reads it once, and whoever runs the broker has it in one line.
+expect_fault_told() {
+	local code=CUDA_ERROR_ILLEGAL_ADDRESS
+	printer "$1"
+	expect_equal "$(cat "$dir/out")" "host: before
+host: $code
+host: $code"
+	expect_equal "$(sed 's/0x[0-9a-f]*/ADDR/g' "$dir/err")" \
+		"gsbroker: kernel 'stray': write of 4 bytes at ADDR, not allocated
+gsbroker:     0 bytes behind the end of the 4096 bytes allocated at ADDR
+gsbroker:     st.global.u32 in line 10 of its PTX (stray?[1m.cu:40)
+gsbroker:     block (0,0,0), thread (0,0,0)"
+	expect_equal "$(grep -c "failed with $code: kernel 'stray': write of 4 bytes at 0x.*thread (0,0,0); its later" \
+		"$dir/broker.log")" 1
+}
+
+printf_of_a_fault_is_on_stderr_once() {
+	start_real_broker
+	expect_fault_told fault
+	end_broker
+}
+
+# Real time: the kernel ends although nobody waits for it.
+printf_of_a_fault_comes_with_the_first_call_that_fails() {
+	start_real_broker 'clock = real'
+	expect_fault_told late
+	end_broker
+}
+
 run_case printf_comes_when_the_program_synchronises
 run_case printf_comes_at_the_end_of_a_context
 run_case printf_of_what_nobody_waited_for_ends_with_the_program
 run_case printf_beyond_the_buffer_loses_the_oldest
 run_case printf_of_a_failed_assertion_is_on_stderr
+run_case printf_of_a_fault_is_on_stderr_once
+run_case printf_of_a_fault_comes_with_the_first_call_that_fails
 [ "$failures" -eq 0 ]

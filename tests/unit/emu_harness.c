@@ -251,6 +251,7 @@ CUresult t_launch(struct t_gpu *g, const struct t_launch *l)
 					   .stack_bytes = g->stack_bytes,
 					   .params = params,
 					   .params_bytes = (uint32_t)f->param_bytes,
+					   .watch = g->watch,
 					   .n_sms = 132,
 					   .max_warps = 64};
 	for (int i = 0; i < 3; i++) {

@@ -23,8 +23,9 @@ struct t_gpu {
 	uint64_t quantum;		/* of one slice; 0 = each block to its end */
 	uint32_t resident;		/* blocks that take turns; 0 = 1 */
 	uint32_t stack_bytes;
-	unsigned int isa;	    /* number for gsb_emu_isa_nth() */
-	struct gsb_emu_stats stats; /* of the last launch, all blocks */
+	struct gsb_emu_watch *watch; /* of launches; NULL: none */
+	unsigned int isa;	     /* number for gsb_emu_isa_nth() */
+	struct gsb_emu_stats stats;  /* of the last launch, all blocks */
 	struct gsb_emu_fault fault;
 };
 

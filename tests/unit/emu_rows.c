@@ -1,309 +1,385 @@
 /*
- * emu_rows.c - see emu_rows.h.
+ * emu_rows.c - see emu_rows.h. The format of the files is explained in tests/oracle/generate.
  */
 #include "tests/unit/emu_rows.h"
 
+#include <glob.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/compiler.h"
-#include "tests/unit/emu_reference.h"
+#define MAX_LINE    16384
+#define MAX_COLUMNS 64
+#define MAX_OUTS    2048
+#define MAX_VALUES  256
 
-/* ---- the inputs ---- */
+/* ---- reading ---- */
 
-static const uint64_t ints[] = {
-	0,
-	1,
-	2,
-	3,
-	5,
-	7,
-	8,
-	9,
-	15,
-	16,
-	17,
-	31,
-	32,
-	33,
-	63,
-	64,
-	100,
-	127,
-	128,
-	255,
-	256,
-	32767,
-	32768,
-	65535,
-	65536,
-	0x3210,
-	0x5678,
-	0x80ff7f01,
-	0x7fffffff,
-	0x80000000,
-	0x80000001,
-	0xfffffffe,
-	0xffffffff,
-	0x100000000,
-	0x123456789abcdef0,
-	INT64_MAX,
-	UINT64_C(1) << 63,
-	UINT64_MAX - 1,
-	UINT64_MAX,
+struct out {
+	uint32_t n;
+	uint64_t *values;
 };
 
-static const double reals[] = {
-	0.0,
-	-0.0,
-	1,
-	-1,
-	0.5,
-	1.5,
-	2.5,
-	-2.5,
-	-0.25,
-	3.14159,
-	1e-3,
-	1.0 / 3,
-	100.75,
-	255.5,
-	-128.5,
-	65504,
-	65519,
-	65520,
-	1e5,
-	-7e4,
-	0x1p31,
-	-0x1p31,
-	0x1p32,
-	0x1p63,
-	-0x1p63,
-	0x1p64,
-	1e30,
-	-1e-30,
-	FLT_MIN,
-	0x1p-149,
-	-0x1p-140,
-	FLT_MAX,
-	-FLT_MAX,
-	0x1p126,
-	0x1p127,
-	6e-8,
-	0x1p-25,
-	0x1.8p-24,
-	NAN,
-	INFINITY,
-	-INFINITY,
-	0x1.fffffep-127,
-	0x1p-1030,
-	1e300,
-	0x1.0000010000001p0,
-	0x1.000001p0,
-	0x1.ffffffp127,
-	-4.4e-310,
-	0x1.fffffep-1,
-	0x1.ffffffffp-127,
-};
+static struct reader {
+	const char *path;
+	unsigned int line;
+	char text[MAX_LINE];
+	struct t_column *columns; /* of the file; rows keep pointers to them */
+	unsigned int n_columns, n_outs;
+	struct out outs[MAX_OUTS];
+	struct t_row group; /* what the rows of a group share; its text has {} for the form */
+	struct t_row *rows;
+	size_t n_rows;
+} in;
 
-enum { N_INTS = GSB_ARRAY_LEN(ints), N_REALS = GSB_ARRAY_LEN(reals) };
-/* All pairs of the first two, rounded up to whole warps; the third walks along. */
-enum {
-	MAX_EDGE = N_REALS > N_INTS ? N_REALS : N_INTS,
-	N_EDGES = (MAX_EDGE * MAX_EDGE + T_ROW_THREADS - 1) / T_ROW_THREADS * T_ROW_THREADS
-};
-
-const uint32_t t_n_edges = N_EDGES;
-
-const struct t_type_words t_types[] = {
-	[T_NONE] = {"", "", 0},
-	[T_U16] = {"b16", "u16", 2},
-	[T_S16] = {"b16", "u16", 2},
-	[T_U32] = {"b32", "u32", 4},
-	[T_S32] = {"b32", "u32", 4},
-	[T_U64] = {"b64", "u64", 8},
-	[T_S64] = {"b64", "u64", 8},
-	[T_F32] = {"f32", "f32", 4, true},
-	[T_F64] = {"f64", "f64", 8, true},
-	[T_PRED] = {"b32", "u32", 4},
-};
-
-static void fill(void *to, enum t_type t, uint32_t i)
+static void __attribute__((noreturn)) give_up(const char *what)
 {
-	float f = (float)reals[i % N_REALS];
-	double d = reals[i % N_REALS];
-	const void *from = t == T_F32	? (const void *)&f
-			   : t == T_F64 ? (const void *)&d
-					: &ints[i % N_INTS];
-
-	memcpy(to, from, t_types[t].bytes);
+	fprintf(stderr, "%s:%u: %s\n", in.path, in.line, what);
+	exit(1);
 }
 
-void t_row_fill_edges(const struct t_row *r, void *const column[4])
+static void *need(void *p)
 {
-	uint32_t n_a = t_types[r->type[1]].is_float ? N_REALS : N_INTS;
+	if (!p)
+		give_up("out of memory");
+	return p;
+}
 
-	for (uint32_t i = 0; i < N_EDGES; i++) {
-		const uint32_t nth[4] = {0, i % n_a, i / n_a, i * 7 + i / n_a};
+/* Hexadecimal numbers up to the end of the line, or two of them, a colon and digits that choose. */
+static uint32_t read_values(const char *from, uint64_t **out)
+{
+	uint64_t values[MAX_VALUES];
+	uint32_t n = 0;
+	char *end;
 
-		for (int k = 1; k < 4; k++)
-			fill((char *)column[k] + (size_t)i * t_types[r->type[k]].bytes, r->type[k],
-			     nth[k]);
+	for (;; from = end) {
+		uint64_t v = strtoull(from, &end, 16);
+
+		if (end == from)
+			break;
+		if (n == MAX_VALUES)
+			give_up("too many values");
+		values[n++] = v;
+	}
+	from += strspn(from, " ");
+	if (*from == ':' && n == 2) {
+		const uint64_t pick[2] = {values[0], values[1]};
+
+		for (from += 2, n = 0; *from == '0' || *from == '1'; from++) {
+			if (n == MAX_VALUES)
+				give_up("too many values");
+			values[n++] = pick[*from - '0'];
+		}
+	}
+	if (*from || !n)
+		give_up("no such values");
+	*out = need(calloc(n, sizeof(**out)));
+	memcpy(*out, values, n * sizeof(**out));
+	return n;
+}
+
+static void read_column(const char *s)
+{
+	struct t_column *c = &in.columns[in.n_columns++];
+	unsigned int bits;
+	int used = 0;
+
+	if (in.n_columns > MAX_COLUMNS || sscanf(s, "%15s %u %n", c->name, &bits, &used) < 2)
+		give_up("no column");
+	c->bytes = bits / 8;
+	c->n = read_values(s + used, &c->values);
+}
+
+static void read_out(const char *s)
+{
+	char *end;
+	unsigned long number = strtoul(s, &end, 10);
+
+	if (number != in.n_outs || number >= MAX_OUTS)
+		give_up("results out of order");
+	in.outs[number].n = read_values(end, &in.outs[number].values);
+	in.n_outs++;
+}
+
+static const struct t_column *find_column(const char *name)
+{
+	for (unsigned int i = 0; i < in.n_columns; i++) {
+		if (!strcmp(in.columns[i].name, name))
+			return &in.columns[i];
+	}
+	give_up("no such column");
+}
+
+/* "TEXT | RESULT | COLUMNS [| ulp=N abs=X]" */
+static void read_group(char *s)
+{
+	struct t_row *g = &in.group;
+	char *field[4] = {s}, *save = NULL;
+	int n = 1;
+
+	for (char *bar; n < 4 && (bar = strstr(field[n - 1], " | ")); n++) {
+		*bar = 0;
+		field[n] = bar + 3;
+	}
+	if (n < 3)
+		give_up("a group needs text, result and columns");
+	free(g->text);
+	*g = (struct t_row){.text = need(strdup(field[0]))};
+	if (strcmp(field[1], "pred") != 0)
+		g->bytes = (unsigned int)strtoul(field[1] + 1, NULL, 10) / 8;
+	if (n == 4 && sscanf(field[3], "ulp=%lf abs=%lf", &g->ulps, &g->absolute) != 2)
+		give_up("no bound");
+	for (char *c = strtok_r(field[2], " ", &save); c; c = strtok_r(NULL, " ", &save)) {
+		if (g->n_inputs == T_MAX_INPUTS)
+			give_up("too many columns");
+		g->inputs[g->n_inputs++] = find_column(c);
 	}
 }
 
-union t_value t_row_at(const struct t_row *r, const void *column, unsigned int k, uint32_t i)
+/* The text with the first of the forms in place of {}. */
+static char *expand(const char *text, const char *forms)
 {
-	unsigned int bytes = t_types[r->type[k]].bytes;
-	union t_value v = {.u64 = 0};
+	int form = (int)strcspn(forms, " ");
+	char out[T_TEXT_BYTES] = "";
+	size_t n = 0;
 
-	memcpy(&v, (const char *)column + (size_t)i * bytes, bytes);
+	for (const char *at; n < sizeof(out) && (at = strstr(text, "{}")); text = at + 2)
+		n += (size_t)snprintf(out + n, sizeof(out) - n, "%.*s%.*s", (int)(at - text), text,
+				      form, forms);
+	if (n < sizeof(out))
+		n += (size_t)snprintf(out + n, sizeof(out) - n, "%s", text);
+	if (n >= sizeof(out))
+		give_up("a text is too long");
+	return need(strdup(out));
+}
+
+/* "FORMS OUT" */
+static void read_row(char *s)
+{
+	char *last = strrchr(s, ' ');
+	struct t_row *r;
+	unsigned long out;
+
+	if (!last || !in.group.text)
+		give_up("not a row");
+	*last = 0;
+	out = strtoul(last + 1, NULL, 10);
+	if (out >= in.n_outs)
+		give_up("no such results");
+	in.rows = need(realloc(in.rows, (in.n_rows + 1) * sizeof(*in.rows)));
+	r = &in.rows[in.n_rows++];
+	*r = in.group;
+	r->forms = need(strdup(s));
+	r->text = expand(in.group.text, r->forms);
+	r->n = in.outs[out].n;
+	r->results = in.outs[out].values;
+}
+
+static void read_line(char *s)
+{
+	s[strcspn(s, "\n")] = 0;
+	if (!strncmp(s, "in ", 3))
+		read_column(s + 3);
+	else if (!strncmp(s, "out ", 4))
+		read_out(s + 4);
+	else if (!strncmp(s, "rows ", 5))
+		read_group(s + 5);
+	else if (*s && *s != '#')
+		read_row(s);
+}
+
+static void read_file(const char *path)
+{
+	FILE *f = fopen(path, "r");
+
+	in.path = path;
+	in.line = in.n_columns = in.n_outs = 0;
+	in.columns = need(calloc(MAX_COLUMNS + 1, sizeof(*in.columns)));
+	in.group = (struct t_row){0};
+	if (!f)
+		give_up("cannot be read");
+	while (fgets(in.text, sizeof(in.text), f)) {
+		in.line++;
+		read_line(in.text);
+	}
+	fclose(f);
+	free(in.group.text);
+	in.group.text = NULL;
+}
+
+const struct t_row *t_rows_load(size_t *n)
+{
+	const char *dir = getenv("srcdir");
+	char pattern[1024];
+	glob_t found;
+
+	in.path = pattern;
+	snprintf(pattern, sizeof(pattern), "%s/tests/oracle/rows/*.rows", dir ? dir : ".");
+	if (glob(pattern, 0, NULL, &found))
+		give_up("no rows: set srcdir");
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		read_file(found.gl_pathv[i]);
+	globfree(&found);
+	*n = in.n_rows;
+	return in.rows;
+}
+
+/* ---- values ---- */
+
+uint32_t t_row_threads(const struct t_row *r)
+{
+	return (r->n + T_ROW_THREADS - 1) / T_ROW_THREADS * T_ROW_THREADS;
+}
+
+uint64_t t_row_input(const struct t_row *r, unsigned int k, uint32_t i)
+{
+	return r->inputs[k]->values[i % r->n % r->inputs[k]->n];
+}
+
+uint64_t t_row_result(const struct t_row *r, uint32_t i)
+{
+	return r->results[i % r->n];
+}
+
+unsigned int t_row_result_bytes(const struct t_row *r)
+{
+	return r->bytes ? r->bytes : 4;
+}
+
+uint64_t t_value_at(const void *array, unsigned int bytes, uint32_t i)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, (const char *)array + (size_t)i * bytes, bytes);
 	return v;
 }
 
-/* ---- the rows ---- */
+void t_value_put(void *array, unsigned int bytes, uint32_t i, uint64_t value)
+{
+	memcpy((char *)array + (size_t)i * bytes, &value, bytes);
+}
 
-#define ROW(D, A, B, C, expr, line)                                                 \
-	static void expect_##line(const union t_value *a_, const union t_value *b_, \
-				  const union t_value *c_, union t_value *d_)       \
-	{                                                                           \
-		__typeof__(a_->A) a = a_->A;                                        \
-		__typeof__(b_->B) b = b_->B;                                        \
-		__typeof__(c_->C) c = c_->C;                                        \
-		(void)a, (void)b, (void)c;                                          \
-		d_->D = (expr);                                                     \
-	}
-#define ROW_AT(D, A, B, C, expr, line) ROW(D, A, B, C, expr, line)
-#define OP(D, A, B, C, text, expr)     ROW_AT(D, A, B, C, expr, __LINE__)
-#define NEAR(D, A, B, C, text, expr)   ROW_AT(D, A, B, C, expr, __LINE__)
-#include "tests/unit/emu_ops.def"
+double t_as_real(unsigned int bytes, uint64_t bits)
+{
+	uint32_t low = (uint32_t)bits;
+	double d;
+	float f;
 
-/* The columns' types as emu_ops.def spells them. */
-#define TYPE_x	  T_NONE
-#define TYPE_u16  T_U16
-#define TYPE_s16  T_S16
-#define TYPE_u32  T_U32
-#define TYPE_s32  T_S32
-#define TYPE_u64  T_U64
-#define TYPE_s64  T_S64
-#define TYPE_f32  T_F32
-#define TYPE_f64  T_F64
-#define TYPE_pred T_PRED
-#define TYPES(D, A, B, C)                              \
-	{                                              \
-		TYPE_##D, TYPE_##A, TYPE_##B, TYPE_##C \
-	}
-#define NAME(line)    expect_##line
-#define NAME_AT(line) NAME(line)
-const struct t_row t_rows[] = {
-#define OP(D, A, B, C, text, expr)   {TYPES(D, A, B, C), text, NAME_AT(__LINE__), false},
-#define NEAR(D, A, B, C, text, expr) {TYPES(D, A, B, C), text, NAME_AT(__LINE__), true},
-#include "tests/unit/emu_ops.def"
-};
-const size_t t_n_rows = GSB_ARRAY_LEN(t_rows);
+	memcpy(&d, &bits, 8);
+	memcpy(&f, &low, 4);
+	return bytes == 8 ? d : (double)f;
+}
+
+bool t_is_nan(unsigned int bytes, uint64_t bits)
+{
+	return isnan(t_as_real(bytes, bits));
+}
+
+/* Floats in the order of their values. */
+static int64_t rank(unsigned int bytes, uint64_t bits)
+{
+	int64_t v = bytes == 8 ? (int64_t)bits : (int32_t)bits;
+	int64_t low = bytes == 8 ? INT64_MIN : INT32_MIN;
+
+	return v < 0 ? (int64_t)((uint64_t)low - (uint64_t)v) : v;
+}
+
+uint64_t t_ulps(unsigned int bytes, uint64_t p, uint64_t q)
+{
+	int64_t i = rank(bytes, p), j = rank(bytes, q);
+
+	return i > j ? (uint64_t)i - (uint64_t)j : (uint64_t)j - (uint64_t)i;
+}
+
+bool t_row_agrees(const struct t_row *r, uint64_t got, uint64_t want)
+{
+	if (got == want)
+		return true;
+	if (r->ulps == 0 || t_is_nan(r->bytes, got) || t_is_nan(r->bytes, want) ||
+	    isinf(t_as_real(r->bytes, got)) != isinf(t_as_real(r->bytes, want)))
+		return false;
+	return (double)t_ulps(r->bytes, got, want) <= r->ulps ||
+	       fabs(t_as_real(r->bytes, got) - t_as_real(r->bytes, want)) <= r->absolute;
+}
 
 /* ---- the text ---- */
 
-static size_t declare(char *out, size_t size, const struct t_row *r)
-{
-	size_t n = 0;
+struct writer {
+	char *out;
+	size_t size, n;
+};
 
-	for (int i = 0; i < 4; i++) {
-		if (r->type[i])
-			n += (size_t)snprintf(out + n, size - n, ".reg .%s %c;\n",
-					      t_types[r->type[i]].reg, "dabc"[i]);
-	}
-	return n;
+static void __attribute__((format(printf, 2, 3))) put(struct writer *w, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	w->n += (size_t)vsnprintf(w->out + w->n, w->size - w->n, format, args);
+	va_end(args);
+	if (w->n >= w->size)
+		abort();
 }
 
-static size_t load(char *out, size_t size, const struct t_row *r)
+/* Registers m, s and l are the thread's places in global, shared and local memory, i that of its last input. */
+static void put_head(struct writer *w, const struct t_row *r, const char *kernel)
 {
-	size_t n = 0;
+	put(w, ".visible .entry %s(", kernel);
+	for (int i = 0; i < T_ROW_ARGS; i++)
+		put(w, "%s.param .u64 p%d", i ? ", " : "", i);
+	put(w,
+	    ") {\n.reg .pred p, q, %%s;\n.reg .b32 %%r<4>;\n.reg .b64 %%rd<4>, m, s, l, i;\n"
+	    ".shared .align 16 .b8 sh[%d];\n.local .align 16 .b8 lo[%d];\n",
+	    T_ROW_THREADS * T_SCRATCH_BYTES, T_SCRATCH_BYTES);
+	if (r->bytes)
+		put(w, ".reg .b%u d;\n", r->bytes * 8);
+	else
+		put(w, ".reg .b32 d;\n");
+	for (unsigned int k = 0; k < r->n_inputs; k++)
+		put(w, ".reg .b%u %c;\n", r->inputs[k]->bytes * 8, "abce"[k]);
+	put(w,
+	    "mov.u32 %%r0, %%ctaid.x; mov.u32 %%r1, %%ntid.x; mov.u32 %%r2, %%tid.x;\n"
+	    "mad.lo.u32 %%r0, %%r0, %%r1, %%r2;\n"
+	    "ld.param.u64 m, [p%d]; mad.wide.u32 m, %%r0, %d, m;\n"
+	    "mov.u64 s, sh; mad.wide.u32 s, %%r2, %d, s; mov.u64 l, lo;\n",
+	    T_ROW_ARGS - 1, T_SCRATCH_BYTES, T_SCRATCH_BYTES);
+	for (unsigned int k = 0; k < r->n_inputs; k++)
+		put(w,
+		    "ld.param.u64 %%rd1, [p%u]; mad.wide.u32 %%rd1, %%r0, %u, %%rd1;\n"
+		    "ld.global.b%u %c, [%%rd1];\n",
+		    k + 1, r->inputs[k]->bytes, r->inputs[k]->bytes * 8, "abce"[k]);
+	put(w, "mov.u64 i, %%rd1;\n");
+}
 
-	for (int i = 1; i < 4; i++) {
-		const struct t_type_words *t = &t_types[r->type[i]];
-
-		if (!r->type[i])
-			continue;
-		n += (size_t)snprintf(
-			out + n, size - n,
-			"ld.param.u64 %%rd1, [p%d]; mad.wide.u32 %%rd1, %%r0, %u, %%rd1;\n"
-			"ld.global.%s %c, [%%rd1];\n",
-			i, t->bytes, t->mem, "dabc"[i]);
-	}
-	return n;
+static void put_body(struct writer *w, const struct t_row *r)
+{
+	put(w, "%s%s\n", r->text, r->text[0] == '{' ? "" : ";");
+	if (!r->bytes)
+		put(w, "selp.u32 d, 1, 0, p;\n");
 }
 
 /* In the split kernel no lane is alone and none are all. */
 void t_row_text(const struct t_row *r, char *out, size_t size)
 {
-	const char *select = r->type[0] == T_PRED ? "selp.u32 d, 1, 0, p;" : "";
-	const char *stop = r->text[0] == '{' ? "" : ";";
-	size_t n = (size_t)snprintf(out, size, ".version 8.6\n.target sm_90\n.address_size 64\n");
+	struct writer w = {.out = out, .size = size};
 
+	put(&w, ".version 8.6\n.target sm_90\n.address_size 64\n");
 	for (int split = 0; split < 2; split++) {
-		n += (size_t)snprintf(out + n, size - n,
-				      ".visible .entry %s(.param .u64 p0, .param .u64 p1,\n"
-				      ".param .u64 p2, .param .u64 p3) {\n.reg .pred p, q, %%s;\n"
-				      ".reg .b32 %%r<4>;\n.reg .b64 %%rd<4>;\n",
-				      split ? "split" : "full");
-		n += declare(out + n, size - n, r);
-		n += (size_t)snprintf(
-			out + n, size - n,
-			"mov.u32 %%r0, %%ctaid.x; mov.u32 %%r1, %%ntid.x;\n"
-			"mov.u32 %%r2, %%tid.x; mad.lo.u32 %%r0, %%r0, %%r1, %%r2;\n");
-		n += load(out + n, size - n, r);
+		put_head(&w, r, split ? "split" : "full");
 		if (split)
-			n += (size_t)snprintf(out + n, size - n,
-					      "rem.u32 %%r3, %%r0, 3; setp.eq.u32 %%s, %%r3, 1;\n"
-					      "@%%s bra other;\n");
-		n += (size_t)snprintf(out + n, size - n, "%s%s\n%s\n", r->text, stop, select);
-		if (split)
-			n += (size_t)snprintf(out + n, size - n,
-					      "bra out;\nother: %s%s\n%s\nout:\n", r->text, stop,
-					      select);
-		n += (size_t)snprintf(
-			out + n, size - n,
-			"ld.param.u64 %%rd2, [p0]; mad.wide.u32 %%rd2, %%r0, %u, %%rd2;\n"
-			"st.global.%s [%%rd2], d;\nret;\n}\n",
-			t_types[r->type[0]].bytes, t_types[r->type[0]].mem);
+			put(&w,
+			    "rem.u32 %%r3, %%r0, 3; setp.eq.u32 %%s, %%r3, 1; @%%s bra other;\n");
+		put_body(&w, r);
+		if (split) {
+			put(&w, "bra out;\nother:\n");
+			put_body(&w, r);
+			put(&w, "out:\n");
+		}
+		put(&w,
+		    "ld.param.u64 %%rd2, [p0]; mad.wide.u32 %%rd2, %%r0, %u, %%rd2;\n"
+		    "st.global.b%u [%%rd2], d;\nret;\n}\n",
+		    t_row_result_bytes(r), t_row_result_bytes(r) * 8);
 	}
-	if (n >= size)
-		abort();
-}
-
-/* ---- comparison ---- */
-
-/* Single precision arithmetic gives one NaN; moves, and conversions of other widths, keep what they can. */
-static bool gives_one_nan(const struct t_row *r)
-{
-	static const char *const plain[] = {
-		"cvt.rni", "cvt.rzi", "cvt.rmi", "cvt.rpi", "cvt.f32.f16", "add", "sub", "mul",
-		"fma",	   "div",     "rcp",	 "sqrt",    "min",	   "max", "abs", "neg"};
-
-	for (size_t i = 0; i < GSB_ARRAY_LEN(plain); i++) {
-		if (r->type[0] == T_F32 && !strncmp(r->text, plain[i], strlen(plain[i])))
-			return true;
-	}
-	return false;
-}
-
-static bool same_bits(const struct t_row *r, const union t_value *got, const union t_value *want)
-{
-	if (gives_one_nan(r) && isnan(want->f32))
-		return bits_of(got->f32) == bits_of(one_nan());
-	return !memcmp(got, want, t_types[r->type[0]].bytes);
-}
-
-static bool close_enough(const struct t_row *r, const union t_value *got, const union t_value *want)
-{
-	double g = r->type[0] == T_F32 ? (double)got->f32 : got->f64;
-	double w = r->type[0] == T_F32 ? (double)want->f32 : want->f64;
-
-	return g == w || fabs(g - w) <= fabs(w) * 0x1p-20 || (isnan(g) && isnan(w));
-}
-
-bool t_row_agrees(const struct t_row *r, const union t_value *got, const union t_value *want)
-{
-	return r->near ? close_enough(r, got, want) : same_bits(r, got, want);
 }

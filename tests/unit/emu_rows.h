@@ -1,7 +1,7 @@
 /*
- * emu_rows.h - the rows of emu_ops.def as a table that programs walk: the PTX of a row, its edge values,
- * and what its C expression gives. One caller runs them on the interpreter (test_emu_ops.c), another
- * on a GPU (tests/gpu/emu_oracle.c), so that both run the same text on the same inputs.
+ * emu_rows.h - the rows of tests/oracle/rows: what each opcode form gives, as tests/oracle/generate computed it. A row is a PTX
+ * text over registers d, a, b, c, e, columns of inputs, and the results. One caller runs them on the interpreter
+ * (test_emu_ops.c), another on a GPU (tests/gpu/emu_oracle.c), so that both run the same text on the same inputs.
  */
 #ifndef GSB_TESTS_EMU_ROWS_H
 #define GSB_TESTS_EMU_ROWS_H
@@ -10,55 +10,50 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The values of a column; T_NONE is the x of emu_ops.def. */
-enum t_type { T_NONE, T_U16, T_S16, T_U32, T_S32, T_U64, T_S64, T_F32, T_F64, T_PRED };
-
-struct t_type_words {
-	const char *reg, *mem;
+struct t_column {
+	char name[16];
 	unsigned int bytes;
-	bool is_float;
+	uint32_t n;
+	uint64_t *values;
 };
 
-extern const struct t_type_words t_types[];
-
-union t_value {
-	uint16_t u16;
-	int16_t s16;
-	uint32_t u32;
-	int32_t s32;
-	uint64_t u64;
-	int64_t s64;
-	float f32;
-	double f64;
-	uint32_t pred;
-	char x;
-};
-
-typedef void t_reference(const union t_value *a, const union t_value *b, const union t_value *c,
-			 union t_value *d);
+#define T_MAX_INPUTS 4
 
 struct t_row {
-	enum t_type type[4]; /* of d, a, b, c */
-	const char *text;
-	t_reference *expect;
-	bool near; /* an approximation */
+	char *forms; /* spellings, by spaces, that it is evidence for */
+	char *text;
+	unsigned int bytes; /* of the result; 0: a predicate */
+	unsigned int n_inputs;
+	const struct t_column *inputs[T_MAX_INPUTS];
+	uint32_t n; /* results; a shorter column begins anew */
+	const uint64_t *results;
+	double ulps, absolute; /* an approximation may lie so far off; 0, 0: the bits themselves */
 };
 
-extern const struct t_row t_rows[];
-extern const size_t t_n_rows;
+/* All rows, for good; what cannot be read ends the program with a message. */
+const struct t_row *t_rows_load(size_t *n);
 
-#define T_TEXT_BYTES  8192
-#define T_ROW_THREADS 128
-extern const uint32_t
-	t_n_edges; /* results of a row on edge values: whole blocks of T_ROW_THREADS */
+#define T_TEXT_BYTES	8192
+#define T_ROW_THREADS	128
+#define T_ROW_ARGS	(T_MAX_INPUTS + 2) /* results, inputs, 16 bytes of memory a thread */
+#define T_SCRATCH_BYTES 16
 
-/* The row's two kernels: "full", all lanes at once; "split", in two arms of a branch. Both take the columns' addresses. */
+/* The row's two kernels: "full", all lanes at once; "split", in two arms of a branch. Both take T_ROW_ARGS addresses. */
 void t_row_text(const struct t_row *r, char *out, size_t size);
-/* Columns 1..3 of the row, t_n_edges values each: all pairs of the first two, the third walks along. */
-void t_row_fill_edges(const struct t_row *r, void *const column[4]);
-/* The i-th value of the row's k-th column. */
-union t_value t_row_at(const struct t_row *r, const void *column, unsigned int k, uint32_t i);
-/* Whether @got is as good as @want: approximations to 2^-20, NaNs of the one pattern where there is one. */
-bool t_row_agrees(const struct t_row *r, const union t_value *got, const union t_value *want);
+/* Threads for a row: whole blocks of T_ROW_THREADS; those beyond its values repeat them. */
+uint32_t t_row_threads(const struct t_row *r);
+/* Input @k, or the result, of thread @i. */
+uint64_t t_row_input(const struct t_row *r, unsigned int k, uint32_t i);
+uint64_t t_row_result(const struct t_row *r, uint32_t i);
+unsigned int t_row_result_bytes(const struct t_row *r); /* in memory: of a predicate, a word */
+/* The @i-th value of an array of values of @bytes. */
+uint64_t t_value_at(const void *array, unsigned int bytes, uint32_t i);
+void t_value_put(void *array, unsigned int bytes, uint32_t i, uint64_t value);
+
+bool t_is_nan(unsigned int bytes, uint64_t bits);
+double t_as_real(unsigned int bytes, uint64_t bits);
+/* How many floats lie between two. */
+uint64_t t_ulps(unsigned int bytes, uint64_t p, uint64_t q);
+bool t_row_agrees(const struct t_row *r, uint64_t got, uint64_t want);
 
 #endif

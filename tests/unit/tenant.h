@@ -16,9 +16,9 @@ struct cu {
 #include "interpose/entries.def"
 };
 
-static inline void cu_load(struct cu *cu)
+static inline void cu_load_from(struct cu *cu, const char *path)
 {
-	void *library = dlopen(GSB_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
 	if (!library) {
 		fprintf(stderr, "%s\n", dlerror());
@@ -28,6 +28,11 @@ static inline void cu_load(struct cu *cu)
 	*(void **)&cu->symbol = dlsym(library, #symbol);
 #define GSB_CU_REFUSED(symbol, name, since, pt) *(void **)&cu->symbol = dlsym(library, #symbol);
 #include "interpose/entries.def"
+}
+
+static inline void cu_load(struct cu *cu)
+{
+	cu_load_from(cu, GSB_LIBRARY);
 }
 
 #endif

@@ -1572,6 +1572,18 @@ static void test_print_limit_says_what_it_made_of_it(void **state)
 		assert_int_equal(rig->dev->ops->print_limit(rig->space, want[i][0]), want[i][1]);
 }
 
+/* The texts for one of the two up to the first for the other. */
+static char *read_some(struct rig *rig, bool want_stderr)
+{
+	char *text = calloc(1, 65537);
+	bool to_stderr;
+
+	assert_non_null(text);
+	assert_true(rig->dev->ops->print_read(rig->space, text, 65536, &to_stderr) > 0);
+	assert_int_equal(to_stderr, want_stderr);
+	return text;
+}
+
 static void test_print_before_a_fault_is_not_lost(void **state)
 {
 	struct gsb_device_params p = {.spec = "emu:h200", .n_workers = 2};
@@ -1584,8 +1596,11 @@ static void test_print_before_a_fault_is_not_lost(void **state)
 	c = collect_one(rig);
 	assert_int_equal(c.result, CUDA_ERROR_ILLEGAL_ADDRESS);
 	assert_true(c.printed);
-	text = read_print(rig, rig->space, 65536, false);
+	text = read_some(rig, false);
 	assert_non_null(strstr(text, "3.0.7\n3.1.7\n"));
+	free(text);
+	text = read_print(rig, rig->space, 65536, true); /* what the device says, behind it */
+	assert_non_null(strstr(text, "block (3,0,0), thread (0,0,0)"));
 	free(text);
 	close_rig(rig);
 }

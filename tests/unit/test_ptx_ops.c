@@ -24,7 +24,7 @@ static void test_op_rows_shapes_have_known_letters_and_results_first(void **stat
 
 		assert_true(strlen(shape) < GSB_PTX_SHAPE_MAX);
 		for (const char *s = shape; *s; s++) {
-			assert_non_null(strchr("dwrqQSVMcXabAuCpvsgmltfPieY?", *s));
+			assert_non_null(strchr("dwrqQSVMcXabAuCpvsgmltfPieYTG?", *s));
 			if (*s == '?') {
 				assert_false(gsb_ptx_shape_is_def(s[-1]));
 				continue;
@@ -256,7 +256,7 @@ static void test_decode_accepts_the_forms_compilers_write(void **state)
 static void test_decode_unknown_or_missing_word_is_unsupported(void **state)
 {
 	static const char *const forms[] = {
-		"tex.2d.v4.f32.s32",
+		"tex.2d.v2.f32.s32",
 		"wmma.load.a.sync",
 		"cp.async.ca.shared.global",
 		"mbarrier.init.shared.b64",

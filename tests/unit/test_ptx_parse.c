@@ -23,6 +23,33 @@ static void test_parse_module_head(void **state)
 	gsb_ptx_module_destroy(m);
 }
 
+static void expect_line(const struct gsb_ptx_module *m, uint32_t insn, uint32_t line,
+			const char *name)
+{
+	const char *file;
+
+	assert_int_equal(gsb_ptx_source_line(m, m->funcs[0], insn, &file), line);
+	assert_string_equal(file, name);
+}
+
+/* A .loc holds up to the next; of two in one place the last; files may be named behind the code. */
+static void test_source_line_is_that_of_the_last_loc_before(void **state)
+{
+	struct gsb_ptx_module *m = parse(
+		HEAD ".visible .entry k()\n{\n\t.reg .b32 %r<2>;\n\tmov.u32 %r0, 1;\n"
+		     "\t.loc 1 10 2\n\t.loc 2 20 9, function_name L, inlined_at 1 10 2\n"
+		     "\tmov.u32 %r0, 2;\n\tmov.u32 %r0, 3;\n\t.loc 1 11 2\n\tmov.u32 %r0, 4;\n"
+		     "\t.loc 7 12 2\n\tret;\n}\n.file 1 \"a.cu\"\n.file 2 \"b.h\", 5, 6\n");
+
+	assert_int_equal(m->funcs[0]->n_locs, 3);
+	expect_line(m, 0, 0, "");
+	expect_line(m, 1, 20, "b.h");
+	expect_line(m, 2, 20, "b.h");
+	expect_line(m, 3, 11, "a.cu");
+	expect_line(m, 4, 12, "");
+	gsb_ptx_module_destroy(m);
+}
+
 static void test_parse_params_are_laid_out_as_c_does(void **state)
 {
 	/* (char, double, float *, struct {char; double; short}, short, int): offsets nvcc's cubin has. */
@@ -672,6 +699,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parse_module_head),
+		cmocka_unit_test(test_source_line_is_that_of_the_last_loc_before),
 		cmocka_unit_test(test_parse_params_are_laid_out_as_c_does),
 		cmocka_unit_test(test_parse_tuning_directives),
 		cmocka_unit_test(test_parse_initialisers_become_bytes_and_relocations),

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device/emu/clock/report.h"
+
 #define LAUNCH_LATENCY_NS 1500 /* from the head of a queue to its first block, as on an H200 */
 
 void emu_cmd_destroy(struct emu_cmd *cmd)
@@ -15,6 +17,7 @@ void emu_cmd_destroy(struct emu_cmd *cmd)
 	if (cmd->workspace)
 		emu_heap_take_back(cmd->heap, cmd->workspace);
 	free(cmd->big_params);
+	free(cmd->report);
 	free(cmd);
 }
 
@@ -41,11 +44,27 @@ void emu_head_changed(struct emu_clock *c, struct gsb_queue *queue)
 		queue->ready_ns += LAUNCH_LATENCY_NS;
 }
 
+/* Behind all that its blocks have said, and once: of all its faults one has counted. */
+static void tell(struct emu_cmd *cmd)
+{
+	const char *text = cmd->report ? cmd->report->text : "";
+	const struct gsb_emu_text t = {
+		.bytes = text, .len = strlen(text), .cost = strlen(text), .to_stderr = true};
+	struct emu_fifo_part part = TAILQ_HEAD_INITIALIZER(part);
+
+	if (!t.len)
+		return;
+	emu_fifo_write(cmd->fifo, &part, &t);
+	emu_fifo_release(cmd->fifo, &part);
+	cmd->printed = true;
+}
+
 /* Room in c->done was reserved at issue. */
 static void complete(struct emu_clock *c, struct emu_cmd *cmd)
 {
 	struct gsb_completion *done = gsb_done_push(&c->done);
 
+	tell(cmd);
 	done->cookie = cmd->cookie;
 	done->result = cmd->result;
 	done->start_ns = cmd->start_ns;
@@ -96,7 +115,7 @@ struct emu_job *emu_job_new(struct emu_clock *c, struct emu_cmd *cmd)
 		job = malloc(sizeof(*job));
 	if (!job)
 		return NULL;
-	*job = (struct emu_job){.cmd = cmd};
+	*job = (struct emu_job){.cmd = cmd, .detail = ""};
 	TAILQ_INIT(&job->said);
 	cmd->n_jobs++;
 	TAILQ_INSERT_TAIL(&c->open, job, open);
@@ -109,6 +128,7 @@ void emu_job_free(struct emu_clock *c, struct emu_job *job)
 		emu_fifo_release(job->cmd->fifo, &job->said);
 		job->cmd->printed = true;
 	}
+	free(job->report);
 	TAILQ_INSERT_HEAD(&c->free_jobs, job, open);
 }
 

@@ -4,6 +4,7 @@
 #include "device/emu/clock/launch.h"
 
 #include "device/emu/clock/command.h"
+#include "device/emu/clock/report.h"
 
 #define SECTOR_BYTES 32 /* what gsb_emu_stats counts */
 
@@ -93,14 +94,17 @@ void emu_launch_fail(struct emu_clock *c, struct emu_cmd *cmd, CUresult result, 
 }
 
 /* What blocks of a failed launch have done depends on the workers' pace: they do not count. */
-static void count_block(struct emu_clock *c, struct emu_cmd *cmd, const struct emu_job *job)
+static void count_block(struct emu_clock *c, struct emu_cmd *cmd, struct emu_job *job)
 {
 	if (cmd->result != CUDA_SUCCESS)
 		return;
 	cmd->n_blocks++;
 	cmd->n_insns += job->stats.n_insns;
-	if (job->result != CUDA_SUCCESS)
-		emu_launch_fail(c, cmd, job->result, job->detail);
+	if (job->result == CUDA_SUCCESS)
+		return;
+	cmd->report = job->report;
+	job->report = NULL;
+	emu_launch_fail(c, cmd, job->result, cmd->report ? cmd->report->line : job->detail);
 }
 
 void emu_launch_end_block(struct emu_clock *c, const struct gsb_machine_block *b)

@@ -4,8 +4,10 @@
 #include "device/emu/clock/run.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "device/emu/clock/report.h"
 
 /* Warp instructions: a millisecond or so. Long enough that a change of block does not count, short
  * enough that a dead tenant's kernel is gone soon. */
@@ -46,10 +48,13 @@ bool emu_run_fill(struct emu_job *job)
 	return false;
 }
 
-static void set_fault(struct emu_job *job, CUresult result, const char *text)
+/* Without memory for the report there is still the code of the fault. */
+static void set_fault(struct emu_job *job, const struct gsb_emu_fault *fault)
 {
-	job->result = result;
-	snprintf(job->detail, sizeof(job->detail), "%s", text);
+	job->result = fault->result;
+	job->report = malloc(sizeof(*job->report));
+	if (job->report)
+		emu_report_make(job->cmd->heap, &job->cmd->launch, fault, job->report);
 }
 
 static void on_print(void *ctx, const struct gsb_emu_text *text)
@@ -66,8 +71,8 @@ static bool begin_block(struct emu_job *job)
 	int err = gsb_emu_block_create(&cmd->launch, job->ctaid, job->sm, &job->block);
 
 	if (err) {
-		set_fault(job, err == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_LAUNCH_FAILED,
-			  "no host memory for the state of a block");
+		job->result = err == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_LAUNCH_FAILED;
+		job->detail = "no host memory for the state of a block";
 		return false;
 	}
 	gsb_emu_block_set_print(job->block, on_print, job);
@@ -78,14 +83,11 @@ static bool begin_block(struct emu_job *job)
 bool emu_run_block(struct emu_job *job)
 {
 	enum gsb_emu_state state;
-	const struct gsb_emu_fault *fault;
 
 	if (!job->block && !begin_block(job))
 		return false;
 	state = gsb_emu_block_run(job->block, QUANTUM);
-	if (state == GSB_EMU_FAULT) {
-		fault = gsb_emu_block_fault(job->block);
-		set_fault(job, fault->result, fault->text);
-	}
+	if (state == GSB_EMU_FAULT)
+		set_fault(job, gsb_emu_block_fault(job->block));
 	return state == GSB_EMU_RUNNING || state == GSB_EMU_YIELDED;
 }

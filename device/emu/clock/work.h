@@ -26,6 +26,7 @@ enum emu_cmd_state {
 
 /* Execute one slice of a job; true when there is another. */
 struct emu_job;
+struct emu_report;
 typedef bool emu_run(struct emu_job *job);
 
 struct emu_cmd {
@@ -48,7 +49,8 @@ struct emu_cmd {
 	uint64_t ran_from_ns; /* real time since when it is not 0 */
 	bool printed;	      /* a block of it has */
 	CUresult result;
-	char detail[160];
+	char detail[GSB_DETAIL_BYTES];
+	struct emu_report *report; /* of its fault; NULL: none */
 	/* launch */
 	struct gsb_emu_launch launch;
 	struct gsb_machine_submit submit;
@@ -88,7 +90,8 @@ struct emu_job {
 	struct emu_fifo_part said; /* with the fifo's lock */
 	bool printed;		   /* something was, at any time */
 	CUresult result;
-	char detail[160];
+	const char *detail;	   /* "": there is a report, or nothing to say */
+	struct emu_report *report; /* of the block's fault; NULL: none, or no memory for it */
 };
 
 TAILQ_HEAD(emu_jobs, emu_job);

@@ -51,6 +51,18 @@ enum gsb_emu_form {
 	GSB_EMU_N_FORMS,
 };
 
+/* What the coordinates of a texture or surface mean. */
+enum gsb_emu_geometry {
+	GSB_EMU_GEOM_1D,
+	GSB_EMU_GEOM_2D,
+	GSB_EMU_GEOM_3D,
+	GSB_EMU_GEOM_A1D, /* layers of 1D */
+	GSB_EMU_GEOM_A2D,
+	GSB_EMU_GEOM_CUBE,
+	GSB_EMU_GEOM_ACUBE,
+	GSB_EMU_N_GEOMS
+};
+
 /* Keys of forms.def: flags below, then rounding, then one more word; conversions add their types. */
 #define GSB_EMU_KEY_RND(w)     ((uint64_t)(w) << 32)
 #define GSB_EMU_KEY_WORD(w)    ((uint64_t)(w) << 40)

@@ -85,9 +85,9 @@ static inline bool swap_u128(u128 *p, u128 *old, u128 next)
 }
 
 #define GSB_EMU_ATOM(id, sub, types, T, expr)                                                      \
-	static inline VAL_##T after_##id(VAL_##T old, VAL_##T b, VAL_##T c)                        \
+	static inline VAL_##T after_##id(VAL_##T old, VAL_##T b, VAL_##T c, bool alone)            \
 	{                                                                                          \
-		(void)old, (void)b, (void)c;                                                       \
+		(void)old, (void)b, (void)c, (void)alone;                                          \
 		return (VAL_##T)(expr);                                                            \
 	}                                                                                          \
 	/* Other threads may be at the same word. */                                               \
@@ -99,7 +99,7 @@ static inline bool swap_u128(u128 *p, u128 *old, u128 next)
 			return old;                                                                \
 		old = peek_##T(p);                                                                 \
 		do {                                                                               \
-			next = after_##id(old, b, c);                                              \
+			next = after_##id(old, b, c, false);                                       \
 			if (next == old && !strong) /* min, max: mostly */                         \
 				return old;                                                        \
 		} while (!swap_##T(p, &old, next));                                                \
@@ -108,12 +108,12 @@ static inline bool swap_u128(u128 *p, u128 *old, u128 next)
 	/* The turns of all lanes at one place that was @old: what it becomes. */                  \
 	static inline VAL_##T turns_##id(const struct access *acc, VAL_##T old,                    \
 					 const LANE_##T *row_b, const LANE_##T *row_c,             \
-					 LANE_##T *was)                                            \
+					 LANE_##T *was, bool alone)                                \
 	{                                                                                          \
 		for (uint32_t left = acc->mask; left; left &= left - 1) {                          \
 			unsigned int i = first_lane(left);                                         \
 			was[i] = old;                                                              \
-			old = after_##id(old, (VAL_##T)row_b[i], (VAL_##T)row_c[i]);               \
+			old = after_##id(old, (VAL_##T)row_b[i], (VAL_##T)row_c[i], alone);        \
 		}                                                                                  \
 		return old;                                                                        \
 	}                                                                                          \
@@ -125,7 +125,7 @@ static inline bool swap_u128(u128 *p, u128 *old, u128 next)
 		LANE_##T was[GSB_EMU_LANES] = {0};                                                 \
                                                                                                    \
 		do {                                                                               \
-			next = turns_##id(acc, old, row_b, row_c, was);                            \
+			next = turns_##id(acc, old, row_b, row_c, was, alone);                     \
 		} while (!alone && !swap_##T(p, &old, next));                                      \
 		if (alone)                                                                         \
 			*p = next;                                                                 \
@@ -144,7 +144,7 @@ static inline bool swap_u128(u128 *p, u128 *old, u128 next)
                                                                                                    \
 			if (alone) {                                                               \
 				old = *p;                                                          \
-				*p = after_##id(old, b, c);                                        \
+				*p = after_##id(old, b, c, true);                                  \
 				row_d[i] = old;                                                    \
 			} else if (no_result) { /* and, or, xor are then one instruction */        \
 				atom_at_##id(p, b, c, strong);                                     \

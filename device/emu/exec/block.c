@@ -17,6 +17,7 @@
 #include "device/emu/exec/isa.h"
 #include "device/emu/exec/moves.h"
 #include "device/emu/exec/split.h"
+#include "device/emu/exec/watch.h"
 
 #define WARP_SLICE  4096 /* instructions; when other splits of the warp can run: */
 #define SPLIT_SLICE 256
@@ -42,6 +43,7 @@ static void block_free(struct gsb_emu_block *b)
 	free(b->warps);
 	free(b->shared);
 	free(b->local);
+	gsb_emu_watch_drop(b);
 	free(b);
 }
 
@@ -241,7 +243,7 @@ static int block_start(struct gsb_emu_block *b, const struct gsb_emu_launch *l)
 		if (warp_start(b, &b->warps[i]))
 			return -ENOMEM;
 	}
-	return 0;
+	return gsb_emu_watch_begin(b);
 }
 
 int gsb_emu_block_create(const struct gsb_emu_launch *launch, const uint32_t ctaid[3],
@@ -306,10 +308,28 @@ const struct gsb_emu_fault *gsb_emu_block_fault(const struct gsb_emu_block *bloc
 
 /* ---- running ---- */
 
+/* The same with somebody who looks at each op before it executes. */
+static GSB_NOINLINE void execute_watched(struct gsb_emu_exec *x)
+{
+	const struct gsb_emu_op *op = x->op;
+
+	do {
+		x->op = op;
+		x->n_insns += !(op->flags & GSB_EMU_F_PSEUDO);
+		if (!gsb_emu_watch_op(x, op, x->rows, x->mask))
+			return;
+		op = x->handlers[op->form](x, op, x->rows, x->mask);
+	} while (op);
+}
+
 static void execute(struct gsb_emu_exec *x)
 {
 	const struct gsb_emu_op *op = x->op;
 
+	if (gsb_unlikely(x->block->watched)) {
+		execute_watched(x);
+		return;
+	}
 	do {
 		x->op = op;
 		x->n_insns += !(op->flags & GSB_EMU_F_PSEUDO);
@@ -436,6 +456,7 @@ static enum gsb_emu_state run_warps(struct gsb_emu_block *b, uint64_t target)
 		if (!w && release_all(b))
 			continue;
 		if (!w) {
+			b->x.mask = 0; /* nobody more than others */
 			gsb_emu_fail(&b->x, CUDA_ERROR_LAUNCH_TIMEOUT, 0,
 				     "hang: each of %u threads waits for another", b->live_threads);
 			return GSB_EMU_FAULT;
@@ -459,14 +480,12 @@ enum gsb_emu_state gsb_emu_block_run(struct gsb_emu_block *block, uint64_t quant
 	if (sigsetjmp(env, 0) == 0) {
 		block->state = run_warps(block, x->n_insns + quantum);
 	} else {
-		uint64_t addr = gsb_emu_guard_address();
-
-		gsb_emu_fail(x, CUDA_ERROR_ILLEGAL_ADDRESS, addr,
-			     "access to address 0x%llx, which is not allocated",
-			     (unsigned long long)addr);
+		gsb_emu_fail_unmapped(x, gsb_emu_guard_address());
 		block->state = GSB_EMU_FAULT;
 	}
 	gsb_emu_guard_leave();
 	block->stats.n_insns = x->n_insns;
+	if (block->watched && block->state == GSB_EMU_DONE)
+		gsb_emu_watch_end(block);
 	return block->state;
 }

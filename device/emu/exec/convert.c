@@ -135,7 +135,9 @@ static struct num read_float(uint64_t a, enum gsb_ptx_type type, uint64_t key)
 	switch (type) {
 	case GSB_PTX_TYPE_F64: n.real = double_of(a); break;
 	case GSB_PTX_TYPE_F16: n.real = unpack_float((uint32_t)a & 0xffff, 5, 10); break;
-	case GSB_PTX_TYPE_BF16: n.real = unpack_float((uint32_t)a & 0xffff, 8, 7); break;
+	case GSB_PTX_TYPE_BF16:
+		n.real = (double)float_of((uint32_t)a << 16);
+		break; /* its NaN, too */
 	case GSB_PTX_TYPE_E5M2: n.real = unpack_float((uint32_t)a & 0xff, 5, 2); break;
 	case GSB_PTX_TYPE_E4M3: n.real = unpack_e4m3((uint32_t)a & 0xff); break;
 	default: n.real = (double)slow_in32(float_of((uint32_t)a), key); break;
@@ -190,7 +192,9 @@ static uint64_t float_to_int(double d, enum gsb_ptx_type to, enum gsb_ptx_type f
 	bool wide = from == GSB_PTX_TYPE_F64 || bits == 64;
 
 	if (d != d)
-		return wide ? UINT64_C(1) << (bits - 1) : 0;
+		return !wide			    ? 0
+		       : gsb_ptx_type_is_signed(to) ? (uint64_t)type_min(to)
+						    : UINT64_C(1) << (bits - 1);
 	d = round_to_integer(d, fe_rounding(key));
 	if (d < (double)type_min(to))
 		return (uint64_t)type_min(to);
@@ -265,8 +269,7 @@ static uint32_t to_small(struct num n, unsigned int n_exp, unsigned int n_man, u
 	}
 	if (key & GSB_PTX_F_SAT)
 		d = d > 0 ? (d < 1 ? d : 1) : 0;
-	return pack_float(relu(d, key), n_exp, n_man, rounding_of(key),
-			  key & GSB_PTX_F_SATFINITE);
+	return pack_float(relu(d, key), n_exp, n_man, rounding_of(key), key & GSB_PTX_F_SATFINITE);
 }
 
 /* A single of 10 bits of fraction; the others are zero. */
@@ -283,13 +286,49 @@ static bool is_rint(uint64_t key)
 	return rnd >= GSB_PTX_RND_RNI && rnd <= GSB_PTX_RND_RPI;
 }
 
+/* A NaN of a double in fewer bits: quiet, with the top of what it carries. */
+static uint32_t narrow_nan(uint64_t a, unsigned int n_exp, unsigned int n_man)
+{
+	uint32_t sign = (uint32_t)(a >> 63) << (n_exp + n_man);
+	uint32_t carried = (uint32_t)((a & (UINT64_MAX >> 12)) >> (52 - n_man));
+
+	return sign | ((1u << n_exp) - 1) << n_man | 1u << (n_man - 1) | carried;
+}
+
+/* NaNs that hardware takes over: of a double and to one, and where nothing is converted. Others become the one of their type. */
+static bool nan_stays(uint64_t a, uint64_t key, uint64_t *out)
+{
+	enum gsb_ptx_type to = key_to(key), from = key_from(key);
+
+	if (key & GSB_PTX_F_SAT)
+		return false;
+	if (from == GSB_PTX_TYPE_F64 && double_of(a) != double_of(a) &&
+	    (to == GSB_PTX_TYPE_F16 || to == GSB_PTX_TYPE_BF16)) {
+		*out = to == GSB_PTX_TYPE_F16 ? narrow_nan(a, 5, 10) : narrow_nan(a, 8, 7);
+		return true;
+	}
+	if (from == GSB_PTX_TYPE_F16 && to == GSB_PTX_TYPE_F64 && (a & 0x7fff) > 0x7c00) {
+		*out = (a & 0x8000) << 48 | UINT64_C(0x7ff8) << 48 | (a & 0x3ff) << 42;
+		return true;
+	}
+	*out = a;
+	return from == GSB_PTX_TYPE_F32 && to == from && key << 16 == 0;
+}
+
 uint64_t gsb_emu_convert(uint64_t a, uint64_t key)
 {
 	enum gsb_ptx_type to = key_to(key), from = key_from(key);
-	struct num n = read_number(a, from, key);
+	struct num n;
+	uint64_t nan;
 
+	if (to == GSB_PTX_TYPE_F16) /* nothing of a half is flushed, before or after */
+		key &= ~(uint64_t)GSB_PTX_F_FTZ;
+	if (nan_stays(a, key, &nan))
+		return nan;
+	n = read_number(a, from, key);
 	if (n.is_float && gsb_ptx_type_is_float(to) && is_rint(key))
-		n.real = copysign(round_to_integer(n.real, fe_rounding(key)), n.real);
+		n.real = signed64(n.real,
+				  copysign(round_to_integer(n.real, fe_rounding(key)), n.real));
 	switch (to) {
 	case GSB_PTX_TYPE_F16: return to_small(n, 5, 10, key);
 	case GSB_PTX_TYPE_BF16: return to_small(n, 8, 7, key);
@@ -319,7 +358,8 @@ static enum gsb_ptx_type element_of(enum gsb_ptx_type pair)
 uint32_t gsb_emu_convert_two(uint32_t a, uint32_t b, uint64_t key)
 {
 	enum gsb_ptx_type to = element_of(key_to(key)), from = element_of(key_from(key));
-	uint64_t each = (key & UINT64_C(0xffffffffffff)) | (uint64_t)to << 48 | (uint64_t)from << 56;
+	uint64_t each =
+		(key & UINT64_C(0xffffffffffff)) | (uint64_t)to << 48 | (uint64_t)from << 56;
 
 	return (uint32_t)(gsb_emu_convert(a, each) << bits_in(to) | gsb_emu_convert(b, each));
 }

@@ -27,6 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "device/emu/exec/access.h"
 #include "device/emu/memory/address.h"
 #include "device/emu/memory/fifo.h"
 #include "device/emu/memory/storage.h"
@@ -39,6 +40,7 @@
 
 struct gsb_emu_code;
 struct gsb_emu_block;
+struct gsb_emu_watch;
 
 /* Blocks of one code that are done, kept for their storage. Any thread. */
 struct gsb_emu_pool {
@@ -67,6 +69,7 @@ struct gsb_emu_launch {
 	uint32_t n_sms, max_warps; /* %nsmid, %nwarpid */
 	uint32_t envreg[GSB_EMU_N_ENVREGS];
 	bool count_paths; /* gsb_emu_block_paths() */
+	struct gsb_emu_watch *watch; /* NULL: nobody looks */
 };
 
 enum gsb_emu_state {
@@ -98,11 +101,23 @@ struct gsb_emu_paths {
 	uint64_t lanes; /* lane by lane: no such pattern, or several windows of addresses */
 };
 
+/* Strings that are pointed to live as long as the code. */
 struct gsb_emu_fault {
 	CUresult result;
 	uint64_t address; /* of a bad access; else 0 */
 	uint32_t line;	  /* of the PTX text */
-	char text[160];	  /* one line: what, kernel, instruction and line, thread, address */
+	char text[256];	  /* one line: what, kernel, instruction and line, block, thread */
+	char what[96];	  /* the first of these alone */
+	const char *kernel;
+	const char *spelling;	   /* of the instruction; "": none is to blame */
+	const char *file;	   /* of the compiler's input, by the debug lines of the PTX: any */
+	uint32_t source_line;	   /* bytes; 0, "": they do not say */
+	uint32_t ctaid[3], tid[3]; /* the first lane to blame */
+	uint32_t first_thread;	   /* of its warp, in the block */
+	uint32_t lanes;		   /* of its warp to blame; 0: nobody more than others */
+	struct gsb_emu_access access; /* kind NONE: another kind of fault */
+	bool unmapped; /* the processor has found it: lanes behind the first may be to blame, too */
+	char limit[128]; /* what there is of a memory that is not global; "": it is */
 };
 
 /**

@@ -7,9 +7,13 @@
 #include "device/emu/exec/state.h"
 
 /* End the block. Returns NULL, what a handler returns to stop. The text begins with what went wrong;
- * kernel, instruction and line are added. */
+ * kernel, instruction, line and thread are added: of an access the first lane whose own is bad, else the first
+ * that takes part. */
 const struct gsb_emu_op *gsb_emu_fail(struct gsb_emu_exec *x, CUresult result, uint64_t address,
 				      const char *fmt, ...) GSB_PRINTF(4, 5);
+
+/* The same for an access that the processor has found to be bad. */
+void gsb_emu_fail_unmapped(struct gsb_emu_exec *x, uint64_t address);
 
 /* The same, because the process has no memory for what the warp is about to have. */
 const struct gsb_emu_op *gsb_emu_no_memory(struct gsb_emu_exec *x);

@@ -86,10 +86,12 @@ GSB_EMU_HANDLER(gsb_emu_do_BRX)
 		for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
 			same |= (uint32_t)(row[i] == at) << i;
 		same &= left;
-		if (at >= (uint64_t)op->imm)
+		if (at >= (uint64_t)op->imm) {
+			x->mask = same;
 			return gsb_emu_fail(x, CUDA_ERROR_LAUNCH_FAILED, 0,
 					    "index %u of a branch table of %lld", at,
 					    (long long)op->imm);
+		}
 		if (same == left) {
 			if (left != x->split_mask)
 				gsb_emu_set_mask(x, left);
@@ -229,10 +231,12 @@ GSB_EMU_HANDLER(gsb_emu_do_CALL_ADDRESS)
 
 		for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
 			same |= (uint32_t)(target[i] == at) << i;
-		if (f == GSB_EMU_NONE)
+		if (f == GSB_EMU_NONE) {
+			x->mask = same & left;
 			return gsb_emu_fail(x, CUDA_ERROR_INVALID_PC, at,
 					    "call of 0x%llx, which is no function",
 					    (unsigned long long)at);
+		}
 		if (!call_split(x, call, n, f, same & left))
 			return NULL;
 		left &= ~same;

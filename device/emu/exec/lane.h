@@ -183,7 +183,8 @@ static inline double upper_half(double d)
 	uint64_t bits = bits_of64(d) & UINT64_C(0xffffffff00000000);
 	bool subnormal = !(bits & UINT64_C(0x7ff0000000000000));
 
-	if (d != d)
+	/* a NaN whose lower half alone says so is read as an infinity */
+	if (double_of(bits) != double_of(bits))
 		return double_of(UINT64_C(0x7fffffff00000000));
 	return double_of(subnormal ? bits & UINT64_C(0x8000000000000000) : bits);
 }
@@ -214,6 +215,12 @@ static inline float slow_out32(float f, uint64_t key)
 	return slow_in32(canon32(f), key);
 }
 
+/* As flush_tiny(), in any rounding mode. */
+static inline float slow_tiny(float f, float scaled, uint64_t key)
+{
+	return key & GSB_PTX_F_FTZ && fabsf(scaled) < 0x1p-62f ? copysignf(0.0f, f) : f;
+}
+
 /* An operation of two or three floats in the rounding mode of the key. */
 #define GSB_EMU_SLOW(name, T, in, out, expr)                   \
 	static inline T name##_at(T a, T b, T c, uint64_t key) \
@@ -234,9 +241,10 @@ static inline float slow_out32(float f, uint64_t key)
 	}
 #define GSB_EMU_AS_IS(v, key) (v)
 GSB_EMU_SLOW(slow_add32, float, slow_in32, slow_out32, a + b)
-GSB_EMU_SLOW(slow_mul32, float, slow_in32, slow_out32, a *b)
+GSB_EMU_SLOW(slow_mul32, float, slow_in32, slow_out32, slow_tiny(a *b, a * 0x1p64f * b, key))
 GSB_EMU_SLOW(slow_div32, float, slow_in32, slow_out32, a / b)
-GSB_EMU_SLOW(slow_fma32, float, slow_in32, slow_out32, fmaf(a, b, c))
+GSB_EMU_SLOW(slow_fma32, float, slow_in32, slow_out32,
+	     slow_tiny(fmaf(a, b, c), fmaf(a * 0x1p64f, b, c * 0x1p64f), key))
 GSB_EMU_SLOW(slow_sqrt32, float, slow_in32, slow_out32, sqrtf(a))
 GSB_EMU_SLOW(slow_add64, double, GSB_EMU_AS_IS, GSB_EMU_AS_IS, last_nan(b, a + b))
 GSB_EMU_SLOW(slow_sub64, double, GSB_EMU_AS_IS, GSB_EMU_AS_IS, last_nan(b, a - b))
@@ -257,6 +265,25 @@ GSB_EMU_SLOW(slow_sqrt64, double, GSB_EMU_AS_IS, GSB_EMU_AS_IS, sqrt(a))
 #define slow_div64(a, b, key)	 slow_div64_at(a, b, 0, key)
 #define slow_fma64(a, b, c, key) slow_fma64_at(a, b, c, key)
 #define slow_sqrt64(a, key)	 slow_sqrt64_at(a, 0, 0, key)
+
+/* What an atomic addition leaves: units at global memory flush subnormals, those at shared memory do not. */
+static inline uint32_t atom_add32(uint32_t old, uint32_t b, bool shared)
+{
+	float sum = shared ? float_of(old) + float_of(b)
+			   : flush32(flush32(float_of(old)) + flush32(float_of(b)));
+
+	return bits_of32(canon32(sum));
+}
+
+/* Of two NaNs memory's is left; at global memory as it stands, at shared memory quiet. */
+static inline uint64_t atom_add64(uint64_t old, uint64_t b, bool shared)
+{
+	uint64_t nan = double_of(old) != double_of(old) ? old : b;
+
+	if (double_of(nan) != double_of(nan))
+		return shared ? bits_of64(quiet64(double_of(nan))) : nan;
+	return bits_of64(double_of(old) + double_of(b));
+}
 
 /* ---- integers ---- */
 

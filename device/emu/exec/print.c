@@ -259,6 +259,7 @@ const struct gsb_emu_op *gsb_emu_print(struct gsb_emu_exec *x, const struct gsb_
 		struct printer p = {.x = x, .lane = (unsigned int)__builtin_ctz(left)};
 		uint64_t addr;
 
+		x->mask = UINT32_C(1) << p.lane; /* who is to blame for a bad address */
 		if (!area_read(x, op, p.lane, GSB_EMU_CALL_ALIGN, &addr, 8) ||
 		    !area_read(x, op, p.lane, 2 * GSB_EMU_CALL_ALIGN, &p.args, 8))
 			return bad_area(x);
@@ -267,6 +268,7 @@ const struct gsb_emu_op *gsb_emu_print(struct gsb_emu_exec *x, const struct gsb_
 					    "printf of a bad address");
 		area_write(x, op, p.lane, addr ? p.n_args : -1);
 	}
+	x->mask = mask;
 	return op + 1;
 }
 

@@ -128,8 +128,9 @@ struct gsb_emu_block {
 	struct gsb_emu_stats stats;
 	struct gsb_emu_paths paths;
 	struct gsb_emu_fault fault;
-	uint32_t shape[3];	    /* of the block that the storage was made for */
-	struct gsb_emu_block *next; /* in the pool */
+	struct gsb_emu_watched *watched; /* NULL: its launch is not watched */
+	uint32_t shape[3];		 /* of the block that the storage was made for */
+	struct gsb_emu_block *next;	 /* in the pool */
 };
 
 static inline struct gsb_emu_node *gsb_emu_node_of(struct gsb_emu_exec *x)

@@ -10,6 +10,7 @@
 #include "device/emu/lower/operand.h"
 #include "device/emu/lower/rows.h"
 #include "device/emu/lower/select.h"
+#include "device/emu/lower/texture.h"
 #include "device/emu/lower/video.h"
 #include "device/emu/memory/address.h"
 
@@ -437,6 +438,8 @@ void gsb_emu_lower_operation(struct gsb_emu_lowering *l)
 	l->used_temps = 0;
 	if (in->type[0] == GSB_PTX_TYPE_PRED && gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_ALU)
 		lower_predicate(l);
+	else if (gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_TEX)
+		gsb_emu_lower_texture(l);
 	else if (gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_BARRIER)
 		gsb_emu_lower_barrier(l);
 	else if (in->op == GSB_PTX_OP_ACTIVEMASK || in->op == GSB_PTX_OP_BAR_WARP_SYNC ||

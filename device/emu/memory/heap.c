@@ -63,6 +63,7 @@ void emu_vram_init(struct emu_vram *vram, uint64_t total_bytes)
 {
 	*vram = (struct emu_vram){.total_bytes = total_bytes, .max_allocs = most_allocs()};
 	pthread_mutex_init(&vram->lock, NULL);
+	LIST_INIT(&vram->heaps);
 }
 
 void emu_vram_finish(struct emu_vram *vram)
@@ -93,9 +94,13 @@ int emu_heap_init(struct emu_heap *heap, struct emu_vram *vram, const struct gsb
 		.memory = {.device = {p->device_base, p->device_size},
 			   .host = {p->host_base, p->host_size}},
 		.limit_bytes = p->mem_limit_bytes ? p->mem_limit_bytes : UINT64_MAX,
+		.owner = p->owner,
 	};
 	gsb_ranges_init(&heap->device, p->device_base, p->device_size);
 	gsb_ranges_init(&heap->host, p->host_base, p->host_size);
+	pthread_mutex_lock(&vram->lock);
+	LIST_INSERT_HEAD(&vram->heaps, heap, link);
+	pthread_mutex_unlock(&vram->lock);
 	return 0;
 }
 
@@ -110,12 +115,14 @@ void emu_heap_finish(struct emu_heap *heap)
 {
 	munmap(to_pointer(heap->memory.device.base), heap->memory.device.size);
 	pthread_mutex_lock(&heap->vram->lock);
+	LIST_REMOVE(heap, link);
 	heap->vram->used_bytes -= heap->used_bytes;
 	heap->vram->n_allocs -= heap->n_allocs;
 	pthread_mutex_unlock(&heap->vram->lock);
 	gsb_ranges_finish(&heap->device);
 	gsb_ranges_finish(&heap->host);
 	free(heap->retired);
+	emu_freed_finish(&heap->freed);
 }
 
 /* What it costs: whole pages, whole large pages from one on. */
@@ -194,6 +201,8 @@ int emu_heap_alloc(struct emu_heap *heap, uint64_t size, uint64_t *addr)
 		err = map_new(heap, bytes, &at);
 		if (err)
 			discharge(heap, bytes);
+		else
+			gsb_ranges_set_used(&heap->device, at, size);
 	}
 	pthread_mutex_unlock(lock);
 	if (!err)
@@ -213,6 +222,7 @@ static void unmap(const struct gsb_range *r)
 static void scrub(struct emu_heap *heap, const struct gsb_range *r)
 {
 	unmap(r);
+	emu_freed_add(&heap->freed, r->start, r->used);
 	discharge(heap, r->size);
 }
 
@@ -379,15 +389,26 @@ void emu_heap_touch_end(struct emu_heap *heap)
 
 int emu_heap_pin(struct emu_heap *heap, uint64_t addr, uint64_t size)
 {
-	return gsb_ranges_add(&heap->host, addr, size);
+	int err;
+
+	pthread_mutex_lock(&heap->vram->lock);
+	err = gsb_ranges_add(&heap->host, addr, size);
+	pthread_mutex_unlock(&heap->vram->lock);
+	return err;
 }
 
 int emu_heap_unpin(struct emu_heap *heap, uint64_t addr, uint64_t size)
 {
 	struct gsb_range was;
-	const struct gsb_range *r = gsb_ranges_find(&heap->host, addr);
+	const struct gsb_range *r;
+	int err = -EINVAL;
 
-	if (!r || r->start != addr || r->size != size)
-		return -EINVAL;
-	return gsb_ranges_remove(&heap->host, addr, &was);
+	pthread_mutex_lock(&heap->vram->lock);
+	r = gsb_ranges_find(&heap->host, addr);
+	if (r && r->start == addr && r->size == size)
+		err = gsb_ranges_remove(&heap->host, addr, &was);
+	if (!err)
+		emu_freed_add(&heap->freed, addr, size);
+	pthread_mutex_unlock(&heap->vram->lock);
+	return err;
 }

@@ -1,8 +1,7 @@
 /*
  * heap.h - device memory: what the emulated card has in all, and what one space has of it.
  *
- * One lock, the card's, guards both and is a leaf. Functions are for any thread, but those of pinned
- * memory, which the engine's one thread calls.
+ * One lock, the card's, guards both and is a leaf. Functions are for any thread.
  */
 #ifndef GSB_DEVICE_EMU_MEMORY_HEAP_H
 #define GSB_DEVICE_EMU_MEMORY_HEAP_H
@@ -10,14 +9,17 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "device/emu/memory/address.h"
+#include "device/emu/memory/near.h"
 #include "device/ops.h"
 #include "device/range.h"
 
 /* All device memory. */
 struct emu_vram {
 	pthread_mutex_t lock;
+	LIST_HEAD(emu_heaps, emu_heap) heaps;
 	uint64_t total_bytes, used_bytes;
 	size_t max_allocs, n_allocs;
 };
@@ -25,6 +27,8 @@ struct emu_vram {
 /* One space's. */
 struct emu_heap {
 	struct emu_vram *vram;
+	LIST_ENTRY(emu_heap) link;
+	uint64_t owner;		      /* as in gsb_space_params */
 	struct gsb_emu_memory memory; /* what the interpreter checks against */
 	struct gsb_ranges device, host;
 	uint64_t limit_bytes, used_bytes;
@@ -32,6 +36,7 @@ struct emu_heap {
 	struct gsb_range *retired; /* freed while a copy was running; scrubbed after it */
 	size_t n_retired, retired_capacity;
 	unsigned n_touching; /* copies that are running */
+	struct emu_freed freed;
 };
 
 void emu_vram_init(struct emu_vram *vram, uint64_t total_bytes);

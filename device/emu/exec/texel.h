@@ -1,0 +1,52 @@
+/*
+ * texel.h - what a texture gives at a coordinate: addressing, filtering, conversion.
+ *
+ * After the appendix on texture fetching of the CUDA programming guide. Linear filtering weighs with fractions of 8 bits,
+ * as the hardware's fixed-point unit does; sums are formed in double precision and rounded once, so that the last bit of
+ * a filtered value may differ from a GPU's. There is one level of detail.
+ */
+#ifndef GSB_DEVICE_EMU_EXEC_TEXEL_H
+#define GSB_DEVICE_EMU_EXEC_TEXEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "device/emu/code/code.h"
+#include "gsb/texture.h"
+
+struct gsb_emu_texel_place {
+	float x, y, z;	/* or integers of the same value, when is_integer */
+	int64_t i[3];	/* is_integer: texels, never normalised, never filtered */
+	uint32_t layer; /* of the geometries that have layers */
+	bool is_integer;
+};
+
+/* Memory of the tenant: copies len bytes from addr; false when the kernel may not read them. */
+typedef bool gsb_emu_texel_read(void *ctx, uint64_t addr, void *to, uint32_t len);
+
+struct gsb_emu_sampler {
+	struct gsb_texture t; /* gsb_emu_texture_ok() holds */
+	enum gsb_emu_geometry geometry;
+	gsb_emu_texel_read *read;
+	void *ctx;
+};
+
+/* Whether a descriptor, which a kernel may have written, says something that can be read. */
+bool gsb_emu_texture_ok(const struct gsb_texture *t);
+
+/* Four channels as the register's bits: floats, or integers widened to 32 bits. False: a texel could not be read. */
+bool gsb_emu_texel_sample(const struct gsb_emu_sampler *s, const struct gsb_emu_texel_place *at,
+			  uint32_t out[4]);
+
+/* One channel of the four texels that a bilinear filter would use, in the order (0,1) (1,1) (1,0) (0,0). */
+bool gsb_emu_texel_gather(const struct gsb_emu_sampler *s, const struct gsb_emu_texel_place *at,
+			  unsigned int channel, uint32_t out[4]);
+
+/*
+ * The address of a surface's element: x in bytes, y and z (slice or layer) in texels. CLAMP moves what is outside to the
+ * edge; else false says that it is outside.
+ */
+bool gsb_emu_surface_address(const struct gsb_texture *t, int64_t x, int64_t y, int64_t z,
+			     uint32_t bytes, bool clamp, uint64_t *addr);
+
+#endif

@@ -1,0 +1,199 @@
+/*
+ * array.c - see array.h.
+ */
+#include "interpose/cu/array.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "interpose/cu/alloc.h"
+
+#define PITCH_ALIGN   32u  /* bytes: CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT */
+#define TEXTURE_ALIGN 512u /* CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT */
+#define CUBE_FACES    6
+#define FLAGS_KNOWN                                                                          \
+	(unsigned)(CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP | \
+		   CUDA_ARRAY3D_TEXTURE_GATHER | CUDA_ARRAY3D_COLOR_ATTACHMENT)
+
+/* In texels; of compute capability 9.0. */
+#define WIDTH_MAX	 131072
+#define HEIGHT_MAX	 65536
+#define SIDE_3D_MAX	 16384
+#define LAYERED_MAX	 32768
+#define LAYERS_MAX	 2048
+#define WIDTH_LINEAR_MAX (1u << 28)
+
+struct gsb_object_table gsb_cu_arrays =
+	GSB_OBJECT_TABLE(GSB_HANDLE_ARRAY, GSB_N_ARRAYS, struct gsb_cu_array, NULL);
+struct gsb_object_table gsb_cu_textures =
+	GSB_OBJECT_TABLE(GSB_HANDLE_TEXTURE, GSB_N_TEXTURES, struct gsb_cu_texture, NULL);
+
+static bool is_format_ok(CUarray_format format, unsigned n_channels)
+{
+	return gsb_texel_channel_bytes(format) &&
+	       (n_channels == 1 || n_channels == 2 || n_channels == 4);
+}
+
+static bool is_shape_ok(const CUDA_ARRAY3D_DESCRIPTOR *d)
+{
+	bool layered = d->Flags & CUDA_ARRAY3D_LAYERED, cube = d->Flags & CUDA_ARRAY3D_CUBEMAP;
+
+	if (!d->Width)
+		return false;
+	if (cube)
+		return d->Width == d->Height && d->Width <= LAYERED_MAX && d->Depth &&
+		       d->Depth % CUBE_FACES == 0 && d->Depth <= LAYERS_MAX &&
+		       (layered || d->Depth == CUBE_FACES);
+	if (layered)
+		return d->Depth && d->Depth <= LAYERS_MAX && d->Width <= LAYERED_MAX &&
+		       d->Height <= LAYERED_MAX;
+	if (d->Depth)
+		return d->Height && d->Width <= SIDE_3D_MAX && d->Height <= SIDE_3D_MAX &&
+		       d->Depth <= SIDE_3D_MAX;
+	return d->Width <= WIDTH_MAX && d->Height <= HEIGHT_MAX;
+}
+
+CUresult gsb_cu_array_lay_out(const CUDA_ARRAY3D_DESCRIPTOR *desc, struct gsb_cu_array *a,
+			      uint64_t *bytes)
+{
+	if (desc->Flags & ~FLAGS_KNOWN)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	if (!is_format_ok(desc->Format, desc->NumChannels) || !is_shape_ok(desc))
+		return CUDA_ERROR_INVALID_VALUE;
+	a->desc = *desc;
+	a->n_rows = desc->Height ? desc->Height : 1;
+	a->n_slices = desc->Depth ? desc->Depth : 1;
+	a->row_bytes = desc->Width * gsb_texel_channel_bytes(desc->Format) * desc->NumChannels;
+	a->pitch_bytes = gsb_round_up(a->row_bytes, PITCH_ALIGN);
+	a->slice_bytes = a->pitch_bytes * a->n_rows;
+	*bytes = a->slice_bytes * a->n_slices;
+	return CUDA_SUCCESS;
+}
+
+/* Few programs have many, and none looks one up often. */
+struct gsb_cu_texture *gsb_cu_texture_find(uint64_t addr, bool is_surface)
+{
+	uint32_t n = atomic_load_explicit(&gsb_cu_textures.n_used, memory_order_acquire);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct gsb_cu_texture *t = gsb_object_at(&gsb_cu_textures, i);
+
+		if (atomic_load_explicit(&t->obj.handle, memory_order_acquire) && t->addr == addr &&
+		    t->is_surface == is_surface)
+			return t;
+	}
+	return NULL;
+}
+
+/* ---- views ---- */
+
+static CUresult view_array(CUarray array, struct gsb_texture *out)
+{
+	const struct gsb_cu_array *a = gsb_cu_array_get(array);
+
+	if (!a)
+		return CUDA_ERROR_INVALID_HANDLE;
+	*out = (struct gsb_texture){
+		.base = a->addr,
+		.pitch_bytes = a->pitch_bytes,
+		.slice_bytes = a->slice_bytes,
+		.width = (uint32_t)a->desc.Width,
+		.height = (uint32_t)a->n_rows,
+		.depth = (uint32_t)a->n_slices,
+		.format = (uint8_t)a->desc.Format,
+		.n_channels = (uint8_t)a->desc.NumChannels,
+	};
+	return CUDA_SUCCESS;
+}
+
+struct rows {
+	CUdeviceptr addr;
+	CUarray_format format;
+	unsigned n_channels;
+	uint64_t width, height, pitch; /* texels, rows, bytes */
+};
+
+static CUresult view_rows(const struct rows *r, uint64_t wire, struct gsb_texture *out)
+{
+	uint64_t texel = gsb_texel_channel_bytes(r->format) * r->n_channels, bytes;
+
+	if (!r->width || !r->height || r->addr % TEXTURE_ALIGN ||
+	    gsb_mul_overflows(r->pitch, r->height - 1, &bytes) ||
+	    gsb_add_overflows(bytes, r->width * texel, &bytes) ||
+	    !gsb_alloc_holds(r->addr, bytes, wire))
+		return CUDA_ERROR_INVALID_VALUE;
+	*out = (struct gsb_texture){
+		.base = r->addr,
+		.pitch_bytes = r->pitch,
+		.slice_bytes = r->pitch * r->height,
+		.width = (uint32_t)r->width,
+		.height = (uint32_t)r->height,
+		.depth = 1,
+		.format = (uint8_t)r->format,
+		.n_channels = (uint8_t)r->n_channels,
+	};
+	return CUDA_SUCCESS;
+}
+
+static CUresult view_linear(const CUDA_RESOURCE_DESC *d, uint64_t wire, struct gsb_texture *out)
+{
+	struct rows r = {.addr = d->res.linear.devPtr,
+			 .format = d->res.linear.format,
+			 .n_channels = d->res.linear.numChannels,
+			 .height = 1,
+			 .pitch = d->res.linear.sizeInBytes};
+
+	if (!is_format_ok(r.format, r.n_channels))
+		return CUDA_ERROR_INVALID_VALUE;
+	r.width = d->res.linear.sizeInBytes / (gsb_texel_channel_bytes(r.format) * r.n_channels);
+	return r.width <= WIDTH_LINEAR_MAX ? view_rows(&r, wire, out) : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult view_pitched(const CUDA_RESOURCE_DESC *d, uint64_t wire, struct gsb_texture *out)
+{
+	struct rows r = {.addr = d->res.pitch2D.devPtr,
+			 .format = d->res.pitch2D.format,
+			 .n_channels = d->res.pitch2D.numChannels,
+			 .width = d->res.pitch2D.width,
+			 .height = d->res.pitch2D.height,
+			 .pitch = d->res.pitch2D.pitchInBytes};
+
+	if (!is_format_ok(r.format, r.n_channels) || r.width > WIDTH_MAX || r.height > HEIGHT_MAX ||
+	    r.pitch % PITCH_ALIGN ||
+	    r.pitch < r.width * gsb_texel_channel_bytes(r.format) * r.n_channels)
+		return CUDA_ERROR_INVALID_VALUE;
+	return view_rows(&r, wire, out);
+}
+
+CUresult gsb_cu_texture_view(const CUDA_RESOURCE_DESC *resource, uint64_t wire,
+			     struct gsb_texture *out)
+{
+	CUresult result;
+
+	if (resource->flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	switch (resource->resType) {
+	case CU_RESOURCE_TYPE_ARRAY: result = view_array(resource->res.array.hArray, out); break;
+	case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY: return CUDA_ERROR_NOT_SUPPORTED;
+	case CU_RESOURCE_TYPE_LINEAR: result = view_linear(resource, wire, out); break;
+	case CU_RESOURCE_TYPE_PITCH2D: result = view_pitched(resource, wire, out); break;
+	default: return CUDA_ERROR_INVALID_VALUE;
+	}
+	out->mark = GSB_TEXTURE_MARK;
+	return result;
+}
+
+CUresult gsb_cu_texture_sample(const CUDA_TEXTURE_DESC *texture, struct gsb_texture *out)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		if ((unsigned)texture->addressMode[i] > CU_TR_ADDRESS_MODE_BORDER)
+			return CUDA_ERROR_INVALID_VALUE;
+		out->address[i] = (uint8_t)texture->addressMode[i];
+	}
+	if ((unsigned)texture->filterMode > CU_TR_FILTER_MODE_LINEAR)
+		return CUDA_ERROR_INVALID_VALUE;
+	out->filter = (uint8_t)texture->filterMode;
+	out->flags = (uint8_t)texture->flags;
+	memcpy(out->border, texture->borderColor, sizeof(out->border));
+	return CUDA_SUCCESS;
+}

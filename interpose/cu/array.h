@@ -1,0 +1,62 @@
+/*
+ * array.h - CUDA arrays and the objects that view memory: textures and surfaces.
+ *
+ * An array is linear device memory of ours: rows at a pitch, slices (or layers, or faces) one behind the other. A texture
+ * or surface is a descriptor in device memory (gsb/texture.h), and its handle is that descriptor's address.
+ */
+#ifndef GSB_INTERPOSE_CU_ARRAY_H
+#define GSB_INTERPOSE_CU_ARRAY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gsb/cuabi.h"
+#include "gsb/texture.h"
+#include "interpose/core/object.h"
+
+#define GSB_N_ARRAYS   65536
+#define GSB_N_TEXTURES 65536
+
+struct gsb_cu_array {
+	struct gsb_object obj;
+	CUDA_ARRAY3D_DESCRIPTOR desc;
+	uint64_t addr, pitch_bytes, slice_bytes;
+	uint64_t row_bytes;	   /* what is used of a pitch */
+	uint64_t n_rows, n_slices; /* each at least 1 */
+};
+
+extern struct gsb_object_table gsb_cu_arrays;
+
+/* NULL: no array. */
+static inline struct gsb_cu_array *gsb_cu_array_get(CUarray array)
+{
+	return gsb_object_get(&gsb_cu_arrays, (uint64_t)array);
+}
+
+/* Fill in the layout of what is asked for, and its size. CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED. */
+CUresult gsb_cu_array_lay_out(const CUDA_ARRAY3D_DESCRIPTOR *desc, struct gsb_cu_array *a,
+			      uint64_t *bytes);
+
+struct gsb_cu_texture {
+	struct gsb_object obj;
+	uint64_t addr; /* of the descriptor: the handle that the program has */
+	CUDA_RESOURCE_DESC resource;
+	CUDA_TEXTURE_DESC texture; /* of textures */
+	bool is_surface;
+};
+
+extern struct gsb_object_table gsb_cu_textures;
+
+/* The texture or surface of this handle, or NULL. */
+struct gsb_cu_texture *gsb_cu_texture_find(uint64_t addr, bool is_surface);
+
+/*
+ * What the device is to see of a resource that a context of this wire handle may use. CUDA_ERROR_INVALID_VALUE, _INVALID_HANDLE,
+ * _NOT_SUPPORTED (mipmaps).
+ */
+CUresult gsb_cu_texture_view(const CUDA_RESOURCE_DESC *resource, uint64_t wire,
+			     struct gsb_texture *out);
+/* How it is read. */
+CUresult gsb_cu_texture_sample(const CUDA_TEXTURE_DESC *texture, struct gsb_texture *out);
+
+#endif

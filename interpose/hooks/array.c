@@ -1,0 +1,249 @@
+/*
+ * hooks/array.c - arrays, texture and surface objects.
+ */
+#include <string.h>
+
+#include "interpose/cu/array.h"
+#include "interpose/cu/ctx.h"
+#include "interpose/hooks/hooks.h"
+
+/* ---- arrays ---- */
+
+static CUresult make_array(const CUDA_ARRAY3D_DESCRIPTOR *desc, uint64_t wire, CUarray *array)
+{
+	struct gsb_cu_array *a = gsb_object_take(&gsb_cu_arrays, wire, 0);
+	uint64_t bytes, name;
+	CUdeviceptr addr;
+	CUresult result;
+
+	if (!a)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	name = gsb_object_name(a);
+	result = gsb_cu_array_lay_out(desc, a, &bytes);
+	if (!result)
+		result = hook_cuMemAlloc(&addr, bytes);
+	if (result) {
+		gsb_object_release(&gsb_cu_arrays, name);
+		return result;
+	}
+	a->addr = addr;
+	if (!gsb_object_publish(&gsb_cu_arrays, a))
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED; /* and the memory with it */
+	*array = (CUarray)name;
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuArray3DCreate(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *desc)
+{
+	struct gsb_cu_ctx_life life;
+	CUresult result = array && desc ? gsb_cu_ctx_live(&life) : CUDA_ERROR_INVALID_VALUE;
+
+	return result ? result : make_array(desc, life.wire, array);
+}
+
+CUresult hook_cuArrayCreate(CUarray *array, const CUDA_ARRAY_DESCRIPTOR *desc)
+{
+	if (!desc)
+		return CUDA_ERROR_INVALID_VALUE;
+	return hook_cuArray3DCreate(array, &(CUDA_ARRAY3D_DESCRIPTOR){
+						   .Width = desc->Width,
+						   .Height = desc->Height,
+						   .Format = desc->Format,
+						   .NumChannels = desc->NumChannels,
+					   });
+}
+
+CUresult hook_cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *desc, CUarray array)
+{
+	const struct gsb_cu_array *a = gsb_cu_array_get(array);
+
+	if (!a || !desc)
+		return a ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
+	*desc = a->desc;
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *desc, CUarray array)
+{
+	CUDA_ARRAY3D_DESCRIPTOR d;
+	CUresult result = desc ? hook_cuArray3DGetDescriptor(&d, array) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		*desc = (CUDA_ARRAY_DESCRIPTOR){d.Width, d.Height, d.Format, d.NumChannels};
+	return result;
+}
+
+CUresult hook_cuArrayDestroy(CUarray array)
+{
+	struct gsb_cu_array *a = gsb_cu_array_get(array);
+	uint64_t name = (uint64_t)array;
+	CUresult result;
+
+	if (!a || !gsb_object_retire(&gsb_cu_arrays, name))
+		return CUDA_ERROR_INVALID_HANDLE;
+	result = hook_cuMemFree(a->addr);
+	gsb_object_release(&gsb_cu_arrays, name);
+	return result;
+}
+
+/* ---- textures and surfaces ---- */
+
+/* The descriptor is in the device's memory when this returns: any stream may be the first to use it. */
+static CUresult place_descriptor(const struct gsb_texture *view, CUdeviceptr *addr)
+{
+	CUresult result = hook_cuMemAlloc(addr, sizeof(*view));
+
+	if (result)
+		return result;
+	result = hook_cuMemcpyHtoD(*addr, view, sizeof(*view), CU_STREAM_LEGACY);
+	if (result)
+		hook_cuMemFree(*addr);
+	return result;
+}
+
+static CUresult make_texture(const struct gsb_cu_texture *what, const struct gsb_texture *view,
+			     uint64_t wire, unsigned long long *handle)
+{
+	struct gsb_cu_texture *t = gsb_object_take(&gsb_cu_textures, wire, 0);
+	CUdeviceptr addr;
+	CUresult result;
+
+	if (!t)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	result = place_descriptor(view, &addr);
+	if (result) {
+		gsb_object_release(&gsb_cu_textures, gsb_object_name(t));
+		return result;
+	}
+	t->addr = addr;
+	t->resource = what->resource;
+	t->texture = what->texture;
+	t->is_surface = what->is_surface;
+	if (!gsb_object_publish(&gsb_cu_textures, t))
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	*handle = addr;
+	return CUDA_SUCCESS;
+}
+
+static bool is_whole(const CUDA_RESOURCE_VIEW_DESC *view)
+{
+	return !view || view->format == CU_RES_VIEW_FORMAT_NONE;
+}
+
+/* Linear memory has no edge that could be repeated: what is outside is 0, whatever the address mode. */
+static void read_nothing_outside(struct gsb_texture *t)
+{
+	memset(t->address, CU_TR_ADDRESS_MODE_BORDER, sizeof(t->address));
+	memset(t->border, 0, sizeof(t->border));
+}
+
+CUresult hook_cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *resource,
+				const CUDA_TEXTURE_DESC *texture,
+				const CUDA_RESOURCE_VIEW_DESC *view)
+{
+	struct gsb_cu_texture what = {0};
+	struct gsb_cu_ctx_life life;
+	struct gsb_texture t;
+	CUresult result =
+		object && resource && texture ? gsb_cu_ctx_live(&life) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result && !is_whole(view))
+		result = CUDA_ERROR_NOT_SUPPORTED;
+	if (!result)
+		result = gsb_cu_texture_view(resource, life.wire, &t);
+	if (!result)
+		result = gsb_cu_texture_sample(texture, &t);
+	if (!result && resource->resType == CU_RESOURCE_TYPE_LINEAR)
+		read_nothing_outside(&t);
+	if (result)
+		return result;
+	what.resource = *resource;
+	what.texture = *texture;
+	return make_texture(&what, &t, life.wire, object);
+}
+
+CUresult hook_cuSurfObjectCreate(CUsurfObject *object, const CUDA_RESOURCE_DESC *resource)
+{
+	struct gsb_cu_texture what = {.is_surface = true};
+	const struct gsb_cu_array *a;
+	struct gsb_cu_ctx_life life;
+	struct gsb_texture t;
+	CUresult result = object && resource ? gsb_cu_ctx_live(&life) : CUDA_ERROR_INVALID_VALUE;
+
+	if (result)
+		return result;
+	if (resource->resType != CU_RESOURCE_TYPE_ARRAY)
+		return CUDA_ERROR_INVALID_VALUE;
+	a = gsb_cu_array_get(resource->res.array.hArray);
+	if (!a)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (!(a->desc.Flags & CUDA_ARRAY3D_SURFACE_LDST))
+		return CUDA_ERROR_INVALID_VALUE;
+	result = gsb_cu_texture_view(resource, life.wire, &t);
+	if (result)
+		return result;
+	what.resource = *resource;
+	return make_texture(&what, &t, life.wire, object);
+}
+
+static CUresult destroy(uint64_t addr, bool is_surface)
+{
+	struct gsb_cu_texture *t = gsb_cu_texture_find(addr, is_surface);
+	uint64_t name;
+	CUresult result;
+
+	if (!t)
+		return CUDA_ERROR_INVALID_VALUE;
+	name = gsb_object_name(t);
+	if (!gsb_object_retire(&gsb_cu_textures, name))
+		return CUDA_ERROR_INVALID_VALUE;
+	result = hook_cuMemFree(addr);
+	gsb_object_release(&gsb_cu_textures, name);
+	return result;
+}
+
+CUresult hook_cuTexObjectDestroy(CUtexObject object)
+{
+	return destroy(object, false);
+}
+
+CUresult hook_cuSurfObjectDestroy(CUsurfObject object)
+{
+	return destroy(object, true);
+}
+
+static CUresult get_resource(CUDA_RESOURCE_DESC *out, uint64_t object, bool is_surface)
+{
+	const struct gsb_cu_texture *t = gsb_cu_texture_find(object, is_surface);
+
+	if (!t || !out)
+		return CUDA_ERROR_INVALID_VALUE;
+	*out = t->resource;
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *out, CUtexObject object)
+{
+	return get_resource(out, object, false);
+}
+
+CUresult hook_cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *out, CUsurfObject object)
+{
+	return get_resource(out, object, true);
+}
+
+CUresult hook_cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *out, CUtexObject object)
+{
+	const struct gsb_cu_texture *t = gsb_cu_texture_find(object, false);
+
+	if (!t || !out)
+		return CUDA_ERROR_INVALID_VALUE;
+	*out = t->texture;
+	return CUDA_SUCCESS;
+}
+
+/* None was given. */
+CUresult hook_cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *out, CUtexObject object)
+{
+	return CUDA_ERROR_INVALID_VALUE;
+}

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# textures.sh - a program that reads textures and writes surfaces of every kind, on the emulated device.
+# Usage: from the build folder: srcdir=... tests/integ/textures.sh
+srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+# shellcheck source=tests/integ/lib.sh
+. "$srcdir/tests/integ/lib.sh"
+# shellcheck source=tests/integ/real.sh
+. "$srcdir/tests/integ/real.sh"
+
+textures_give_what_the_programming_guide_says() {
+	start_real_broker
+	status_of env ASAN_OPTIONS="$tenant_asan" GSB_SOCKET="$dir/s" LD_PRELOAD="$build/interpose/libgsbroker.so" \
+		"$build/tests/integ/textures" "$srcdir/tests/ptx/texture.nvcc.ptx"
+	expect_match "$output" $'\n0 wrong$'
+	expect_equal "$status" 0
+	end_broker
+}
+
+# What a handle names is the program's to write: only its own context ends.
+textures_of_a_forged_handle_end_their_context_alone() {
+	start_real_broker
+	status_of env ASAN_OPTIONS="$tenant_asan" GSB_SOCKET="$dir/s" LD_PRELOAD="$build/interpose/libgsbroker.so" \
+		"$build/tests/integ/textures" "$srcdir/tests/ptx/texture.nvcc.ptx" --forge
+	expect_match "$output" "^forged: 0 wrong$"
+	expect_match "$(cat "$dir/broker.log")" "is no texture or surface object of this context"
+	make_data
+	query again q3 || fail "$(cat "$dir/again.out")"
+	end_broker
+}
+
+run_case textures_give_what_the_programming_guide_says
+run_case textures_of_a_forged_handle_end_their_context_alone
+[ "$failures" -eq 0 ]
