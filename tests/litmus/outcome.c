@@ -42,7 +42,7 @@ struct term {
 /* The next term; *other: it begins another list. False at the end, and *at is NULL where there is rubbish. */
 static bool next_term(const char **at, struct term *t, bool *other)
 {
-	char name[2];
+	char name[3];
 	int n = 0;
 
 	*other = false;

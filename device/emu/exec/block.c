@@ -22,7 +22,8 @@
 
 #define WARP_SLICE  4096 /* instructions; when other splits of the warp can run: */
 #define SPLIT_SLICE 256
-#define JOIN_WAIT   16384 /* instructions of a warp that its lanes wait at most for others to join */
+#define JOIN_WAIT   16384 /* instructions of a warp that its lanes wait at most for others to join, */
+#define SLEEP_WAIT  512	  /* and where those sleep: likely they wait for a lane at the join */
 
 #define MAX_POOL       16 /* blocks of a kernel kept for reuse, and their bytes */
 #define MAX_POOL_BYTES ((size_t)8 << 20)
@@ -417,7 +418,7 @@ static bool run_warp(struct gsb_emu_exec *x, struct gsb_emu_warp *w, uint64_t ta
 	w->n_insns += x->n_insns - x->turn_start;
 	x->turn_start = x->n_insns;
 	if (ok)
-		gsb_emu_release(x, w, JOIN_WAIT);
+		gsb_emu_release(x, w, w->asleep ? SLEEP_WAIT : JOIN_WAIT);
 	return ok;
 }
 
