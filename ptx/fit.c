@@ -86,8 +86,7 @@ static bool arithmetic_fits(const struct gsb_ptx_insn *in)
 	bool ftz = in->flags & GSB_PTX_F_FTZ, of_f32 = in->type[1] == GSB_PTX_TYPE_F32;
 	bool approx = in->flags & GSB_PTX_F_APPROX, full = in->flags & GSB_PTX_F_FULL;
 
-	if (is_between(in->rnd, GSB_PTX_RND_RNI, GSB_PTX_RND_RPI) ||
-	    approx + full + (in->rnd != 0) > 1)
+	if (in->rnd >= GSB_PTX_RND_RNI || approx + full + (in->rnd != 0) > 1)
 		return false;
 	if (in->flags & GSB_PTX_F_CC && !is_integer(in->type[0]))
 		return false;

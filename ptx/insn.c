@@ -386,14 +386,21 @@ static void print_word(struct gsb_ptx_parser *p, FILE *f)
 		p->tok.kind == GSB_PTX_TOKEN_WORD
 			? gsb_ptx_names_find(&p->names, p->tok.at, p->tok.len, &index)
 			: NULL;
-	const struct gsb_ptx_reg *reg = p->body.regs.items;
-
-	if (e && e->kind == GSB_PTX_NAME_VAR)
-		fputs(((struct gsb_ptx_var *)e->p)->name, f);
-	else if (e && (e->kind == GSB_PTX_NAME_REG || e->kind == GSB_PTX_NAME_RANGE))
-		gsb_ptx_print_reg_name(&reg[index], f);
-	else
-		fwrite(p->tok.at, 1, p->tok.len, f);
+	switch (e && !p->err ? e->kind : -1) {
+	case GSB_PTX_NAME_VAR: fputs(((struct gsb_ptx_var *)e->p)->name, f); break;
+	case GSB_PTX_NAME_REG:
+	case GSB_PTX_NAME_RANGE:
+		gsb_ptx_print_reg_name((struct gsb_ptx_reg *)p->body.regs.items + index, f);
+		break;
+	case GSB_PTX_NAME_PROTO: fputs(((struct gsb_ptx_proto *)e->p)->name, f); break;
+	case GSB_PTX_NAME_TABLE:
+		fputs(((struct gsb_ptx_table *)p->body.tables.items)[e->index].name, f);
+		break;
+	case GSB_PTX_NAME_LABEL:
+		fputs(((struct gsb_ptx_label *)p->body.labels.items)[e->index].name, f);
+		break;
+	default: fwrite(p->tok.at, 1, p->tok.len, f);
+	}
 }
 
 const char *gsb_ptx_keep_text(struct gsb_ptx_parser *p, const struct gsb_ptx_token *first)

@@ -27,7 +27,7 @@ done
 
 runtime_errors() {
 	run_program errors
-	expect_match "$(cat "$dir/broker.log")" "write to address 0x10: '_Z5writePii'"
+	expect_match "$(cat "$dir/broker.log")" "kernel '_Z5writePii': write of 4 bytes at 0x10, not allocated"
 }
 
 runtime_print() {

@@ -103,7 +103,7 @@ static const char device_unsupported_ptx[] =
 	".address_size 64\n"
 	".visible .entry later(.param .u64 p)\n"
 	"{\n"
-	"	griddepcontrol.wait;\n"
+	"	wgmma.fence.sync.aligned;\n"
 	"	ret;\n"
 	"}\n";
 

@@ -165,7 +165,7 @@ static void test_unknown_words_refuse_the_kernel_not_the_module(void **state)
 		snprintf(text, sizeof(text), MODULE("sm_90", "%s" PLAIN), cases[i].text);
 		load(d, text);
 		assert_int_equal(t_device_issue(d, &l), -ENOTSUP);
-		if (!strstr(d->log, cases[i].says) || !strstr(d->log, "kernel k"))
+		if (!strstr(d->log, cases[i].says) || !strstr(d->log, "kernel 'k'"))
 			fail_msg("'%s' does not say '%s'", d->log, cases[i].says);
 		l.kernel = "plain";
 		assert_int_equal(t_device_run(d, &l).result, CUDA_SUCCESS);

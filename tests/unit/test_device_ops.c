@@ -876,7 +876,7 @@ static void test_prepare_names_the_opcode_it_cannot_run(void **state)
 			 0);
 	assert_int_equal(ops->function_get(module, "later", &f, &info), 0);
 	assert_int_equal(ops->function_prepare(f, log, sizeof(log)), -ENOTSUP);
-	assert_non_null(strstr(log, "griddepcontrol.wait"));
+	assert_non_null(strstr(log, "wgmma.fence.sync.aligned"));
 	assert_non_null(strstr(log, "later"));
 	cmd.launch.function = f;
 	assert_int_equal(ops->issue(rig->queue, &cmd), -ENOTSUP);

@@ -937,7 +937,7 @@ static void test_unknown_opcode_is_refused_by_name_and_line(void **state)
 {
 	expect_refused(KERNEL("wgmma.fence.sync.aligned;"), "wgmma.fence.sync.aligned");
 	expect_refused(KERNEL("\n\nfrobnicate.u32 %r1, %r0;"), "line 16: 'frobnicate.u32");
-	expect_refused(KERNEL("atom.global.min.f32 %f0, [%rd1], %f1;"), "'atom.global.min.f32 ");
+	expect_refused(KERNEL("atom.global.min.f32 %f0, [%rd1], %f1;"), "'atom.global.min.f32'");
 }
 
 static void test_read_behind_the_parameters_is_refused(void **state)
