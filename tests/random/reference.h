@@ -89,12 +89,15 @@ bool ref_run(const struct ref_program *program, const struct ref_launch *launch,
 
 /* ---- between the files of the reference ---- */
 
+/* It does not come to rest on this list. */
+/* clang-format off */
 /* Words of an opcode but the first, types and comparisons; a word is a bit of ref_insn.words. */
 #define REF_WORDS(X)                                                                               \
 	X(lo)                                                                                      \
 	X(hi)                                                                                      \
 	X(wide)                                                                                    \
-	X(cc) X(sat) X(rn) X(rz) X(rm) X(rp) X(rni) X(rzi) X(rmi) X(rpi) X(and) X(or) X(xor) X(up) \
+	X(cc)                                                                                      \
+	X(sat) X(rn) X(rz) X(rm) X(rp) X(rni) X(rzi) X(rmi) X(rpi) X(and) X(or) X(xor) X(up)       \
 		X(down) X(bfly) X(idx) X(all) X(any) X(uni) X(ballot) X(add) X(min) X(max) X(popc) \
 			X(sync) X(global) X(shared) X(local) X(param) X(v2) X(v4) X(l) X(r)        \
 				X(clamp) X(wrap) X(warp)
@@ -103,6 +106,7 @@ enum ref_word {
 	REF_WORDS(REF_WORD)
 #undef REF_WORD
 };
+/* clang-format on */
 
 static inline bool ref_has(const struct ref_insn *in, enum ref_word w)
 {
