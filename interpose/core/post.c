@@ -80,7 +80,8 @@ static CUresult post_call(const struct gsb_call *c)
 	if (result)
 		return result;
 	p.rec->call = ++gsb_self.call;
-	memcpy(p.body, c->body, c->body_bytes);
+	if (c->body_bytes)
+		memcpy(p.body, c->body, c->body_bytes);
 	if (c->extra_bytes)
 		memcpy((uint8_t *)p.body + c->body_bytes, c->extra, c->extra_bytes);
 	gsb_post_end(&p);

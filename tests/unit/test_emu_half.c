@@ -214,7 +214,7 @@ static void check_dpx(const int32_t *out, int32_t a, int32_t b, int32_t c)
 	for (int k = 0; k < 4; k++) {
 		int d = (int)((uint32_t)a >> 8 * k & 255) - (int)((uint32_t)b >> 8 * k & 255);
 
-		bytes |= (d < 0 ? -d : d) << 8 * k;
+		bytes |= (int)((uint32_t)(d < 0 ? -d : d) << 8 * k);
 	}
 	assert_int_equal(out[7], flags + (bytes & ~3));
 }
