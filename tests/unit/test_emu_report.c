@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/compiler.h"
 #include "device/emu/emu.h"
 #include "device/emu/memory/near.h"
 #include "device/ops.h"
@@ -146,6 +147,7 @@ static void expect_text(const char *what, const char *const lines[3])
 
 #define EXPECT(what, ...) expect_text(what, (const char *const[3]){__VA_ARGS__})
 
+GSB_PRINTF(2, 3)
 static const char *say(char *buf, const char *fmt, ...)
 {
 	va_list ap;
