@@ -681,11 +681,24 @@ static void run_refusals(void)
 {
 	CUDA_ARRAY3D_DESCRIPTOR cube = {8, 4, 6, F32, 1, CUDA_ARRAY3D_CUBEMAP},
 				three = {8, 8, 0, F32, 3, 0};
+	CUDA_ARRAY_DESCRIPTOR narrow = {100, 2, CU_AD_FORMAT_UNSIGNED_INT8, 1};
+	uint8_t bytes[100] = {0};
+	CUDA_MEMCPY2D past_a_row = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+				    .srcHost = bytes,
+				    .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+				    .dstXInBytes = 50,
+				    .WidthInBytes = 51,
+				    .Height = 1};
 	CUDA_TEXTURE_DESC d = {0};
 	CUtexObject t;
 	CUarray a;
 	int wrong = 0;
 
+	need(cu.cuArrayCreate_v2(&a, &narrow), "cuArrayCreate");
+	past_a_row.dstArray = a;
+	wrong += cu.cuMemcpy2D_v2(&past_a_row) != CUDA_ERROR_INVALID_VALUE;
+	wrong += cu.cuMemcpyHtoA_v2(a, 50, bytes, 51) != CUDA_ERROR_INVALID_VALUE;
+	need(cu.cuArrayDestroy(a), "cuArrayDestroy");
 	wrong += cu.cuArray3DCreate_v2(&a, &cube) != CUDA_ERROR_INVALID_VALUE;
 	wrong += cu.cuArray3DCreate_v2(&a, &three) != CUDA_ERROR_INVALID_VALUE;
 	wrong += cu.cuTexObjectCreate(&t, NULL, &d, NULL) != CUDA_ERROR_INVALID_VALUE;
@@ -709,7 +722,10 @@ static void run_trap(void)
 	say("a surface's edge", cu.cuCtxSynchronize() == CUDA_SUCCESS);
 }
 
-/* A handle that is none: of nothing, of memory that is no descriptor, of one that says it lies elsewhere. */
+/*
+ * A handle that is none: of nothing, of memory that is no descriptor but would be one of real texels, of a descriptor
+ * whose texels are elsewhere.
+ */
 static void run_forged(void)
 {
 	CUDA_RESOURCE_DESC nowhere = {.resType = CU_RESOURCE_TYPE_LINEAR,
@@ -736,6 +752,8 @@ static void run_forged(void)
 		need(cu.cuCtxCreate_v2(&ctx, 0, 0), "cuCtxCreate");
 		need(cu.cuModuleLoadData(&module, ptx), "cuModuleLoadData");
 		need(cu.cuMemAlloc_v2(&p, 4096), "cuMemAlloc");
+		if (i == 1)
+			view.base = p + 1024;
 		need(cu.cuMemcpyHtoD_v2(p, &view, sizeof(view)), "cuMemcpyHtoD");
 		wrong += cu.cuTexObjectCreate(&t, &nowhere, &d, NULL) != CUDA_ERROR_INVALID_VALUE;
 		handle = i ? p : 64;
