@@ -241,6 +241,7 @@ static int block_start(struct gsb_emu_block *b, const struct gsb_emu_launch *l)
 	b->elapsed = NULL;
 	b->on_print = NULL;
 	b->stats = (struct gsb_emu_stats){0};
+	b->count_paths = l->count_paths || (l->watch && l->watch->what & GSB_EMU_WATCH_PROFILE);
 	b->paths = (struct gsb_emu_paths){0};
 	b->fault = (struct gsb_emu_fault){0};
 	b->x = (struct gsb_emu_exec){.block = b, .ops = b->code->ops};
