@@ -122,6 +122,7 @@ struct gsb_emu_code {
 	uint32_t chain_local_bytes;	/* local memory that is enough without recursion */
 	uint32_t tail_local_bytes;	/* of that, for calls of built-ins */
 	uint64_t const_base, const_end; /* .const variables of the module lie in here */
+	uint32_t least_insns;		/* that a warp executes, unless it fails: least.h */
 	bool grows;			/* recursion, alloca: the launch's stack comes on top */
 	bool uses_heap;			/* malloc, free */
 	bool uses_stack;		/* alloca */

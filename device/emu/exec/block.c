@@ -286,6 +286,11 @@ void gsb_emu_block_destroy(struct gsb_emu_block *block)
 		block_free(block);
 }
 
+uint32_t gsb_emu_code_least_insns(const struct gsb_emu_code *code)
+{
+	return code->least_insns;
+}
+
 void gsb_emu_block_set_time(struct gsb_emu_block *block, uint64_t clock, uint64_t globaltimer_ns)
 {
 	block->clock = clock;
