@@ -522,11 +522,13 @@ static void test_barrier_inside_a_branch_does_not_wait_for_the_join(void **state
 }
 
 /* Two warps: even threads meet at barrier 1, odd ones at barrier 2, and read what one of the other warp has written. */
+/* Then all meet again, so that one that is forgotten keeps all. */
 #define TWO_BARRIERS(barrier)                                                                  \
 	KERNEL(".shared .b32 s[64];\nmov.u32 %r1, s; mad.lo.u32 %r1, %r0, 4, %r1;\n"           \
 	       "add.u32 %r2, %r0, 100; and.b32 %r3, %r0, 1; add.u32 %r3, %r3, 1;\n"            \
 	       "st.shared.u32 [%r1], %r2;\n" barrier "xor.b32 %r4, %r0, 32; mov.u32 %r5, s;\n" \
-	       "mad.lo.u32 %r5, %r4, 4, %r5; ld.shared.u32 %r6, [%r5]; st.global.u32 [%rd0], %r6;")
+	       "mad.lo.u32 %r5, %r4, 4, %r5; ld.shared.u32 %r6, [%r5]; barrier.sync 0;\n"      \
+	       "st.global.u32 [%rd0], %r6;")
 
 static uint32_t of_the_other_warp(uint32_t i)
 {
