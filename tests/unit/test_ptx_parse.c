@@ -709,6 +709,20 @@ static void test_parse_range_beside_a_register_or_variable_of_its_name(void **st
 		HEAD ".entry k() { .shared .b32 s; .reg .b32 s<3>; st.shared.u32 [s], s2; ret; }"));
 }
 
+static void test_print_query_of_a_handle_is_a_fixed_point(void **state)
+{
+	const char *text =
+		HEAD ".entry k(.param .u64 t) {\n.reg .b32 %r<4>; .reg .b64 %rd<4>;\n"
+		     "ld.param.u64 %rd1, [t]; txq.width.b32 %r1, [%rd1];\n"
+		     "txq.level.width.b32 %r2, [%rd1], %r1; suq.height.b32 %r3, [%rd1]; }";
+	struct gsb_ptx_module *m = parse(text);
+
+	assert_int_equal(func(m, "k")->unsupported, GSB_PTX_NONE);
+	assert_int_equal(func(m, "k")->insns[1].operands[1].kind, GSB_PTX_OPERAND_ADDR);
+	gsb_ptx_module_destroy(m);
+	round_trip("text", text, strlen(text));
+}
+
 static void test_print_special_things_is_a_fixed_point(void **state)
 {
 	const char *text = HEAD
@@ -755,6 +769,7 @@ int main(void)
 		cmocka_unit_test(test_print_is_taken_by_the_assembler),
 #endif
 		cmocka_unit_test(test_parse_range_beside_a_register_or_variable_of_its_name),
+		cmocka_unit_test(test_print_query_of_a_handle_is_a_fixed_point),
 		cmocka_unit_test(test_print_special_things_is_a_fixed_point),
 	};
 

@@ -63,6 +63,17 @@ enum gsb_emu_geometry {
 	GSB_EMU_N_GEOMS
 };
 
+/* What a query of a texture or surface asks for. */
+enum gsb_emu_query {
+	GSB_EMU_QUERY_WIDTH,
+	GSB_EMU_QUERY_HEIGHT,
+	GSB_EMU_QUERY_DEPTH,
+	GSB_EMU_QUERY_LAYERS,
+	GSB_EMU_QUERY_NORMALIZED,
+	GSB_EMU_QUERY_LEVELS,
+	GSB_EMU_N_QUERIES
+};
+
 /* Keys of forms.def: flags below, then rounding, then one more word; conversions add their types. */
 #define GSB_EMU_KEY_RND(w)     ((uint64_t)(w) << 32)
 #define GSB_EMU_KEY_WORD(w)    ((uint64_t)(w) << 40)
