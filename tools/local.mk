@@ -59,7 +59,8 @@ dist_man_MANS += doc/man/gsb-model.1
 EXTRA_DIST += doc/model.md doc/results/2026-11-22-bench-model.txt
 
 check_SCRIPTS += tests/integ/bench_emu.sh tests/integ/gsb_model.sh
-EXTRA_DIST += tests/integ/bench_emu.sh tests/integ/gsb_model.sh doc/results/2026-11-22-emu-speed.txt
+EXTRA_DIST += tests/integ/bench_emu.sh tests/integ/gsb_model.sh doc/results/2026-11-22-emu-speed.txt \
+	doc/results/2026-11-22-emu-scaling.txt
 
 ## gsb-emu #############################################################################
 bin_PROGRAMS += tools/gsb-emu

@@ -102,6 +102,7 @@ static CUresult view_array(CUarray array, struct gsb_texture *out)
 		.depth = (uint32_t)a->n_slices,
 		.format = (uint8_t)a->desc.Format,
 		.n_channels = (uint8_t)a->desc.NumChannels,
+		.is_layered = (a->desc.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)) != 0,
 	};
 	return CUDA_SUCCESS;
 }

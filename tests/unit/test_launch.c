@@ -198,7 +198,9 @@ static void test_launch_ex_reads_attributes(void **state)
 	assert_cu(cu.cuLaunchKernelEx(&config, fn, NULL, NULL));
 	assert_int_equal(last_body(LAUNCH, launch)->flags, GSB_LAUNCH_COOPERATIVE);
 	attrs[0] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
-				       .value.clusterDim = {2, 1, 1}};
+				       .value.clusterDim = {1, 1, 1}};
+	assert_cu(cu.cuLaunchKernelEx(&config, fn, NULL, NULL));
+	attrs[0].value.clusterDim.x = 2;
 	assert_cu_is(CUDA_ERROR_NOT_SUPPORTED, cu.cuLaunchKernelEx(&config, fn, NULL, NULL));
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuLaunchKernelEx(NULL, fn, NULL, NULL));
 }

@@ -63,6 +63,17 @@ enum gsb_emu_geometry {
 	GSB_EMU_N_GEOMS
 };
 
+/* What a query of a texture or surface asks for. */
+enum gsb_emu_query {
+	GSB_EMU_QUERY_WIDTH,
+	GSB_EMU_QUERY_HEIGHT,
+	GSB_EMU_QUERY_DEPTH,
+	GSB_EMU_QUERY_LAYERS,
+	GSB_EMU_QUERY_NORMALIZED,
+	GSB_EMU_QUERY_LEVELS,
+	GSB_EMU_N_QUERIES
+};
+
 /* Keys of forms.def: flags below, then rounding, then one more word; conversions add their types. */
 #define GSB_EMU_KEY_RND(w)     ((uint64_t)(w) << 32)
 #define GSB_EMU_KEY_WORD(w)    ((uint64_t)(w) << 40)
@@ -122,6 +133,7 @@ struct gsb_emu_code {
 	uint32_t chain_local_bytes;	/* local memory that is enough without recursion */
 	uint32_t tail_local_bytes;	/* of that, for calls of built-ins */
 	uint64_t const_base, const_end; /* .const variables of the module lie in here */
+	uint32_t least_insns;		/* that a warp executes, unless it fails: least.h */
 	bool grows;			/* recursion, alloca: the launch's stack comes on top */
 	bool uses_heap;			/* malloc, free */
 	bool uses_stack;		/* alloca */

@@ -241,6 +241,7 @@ static int block_start(struct gsb_emu_block *b, const struct gsb_emu_launch *l)
 	b->elapsed = NULL;
 	b->on_print = NULL;
 	b->stats = (struct gsb_emu_stats){0};
+	b->count_paths = l->count_paths || (l->watch && l->watch->what & GSB_EMU_WATCH_PROFILE);
 	b->paths = (struct gsb_emu_paths){0};
 	b->fault = (struct gsb_emu_fault){0};
 	b->x = (struct gsb_emu_exec){.block = b, .ops = b->code->ops};
@@ -283,6 +284,11 @@ void gsb_emu_block_destroy(struct gsb_emu_block *block)
 	/* Recursion may have made the rows of its warps very long. */
 	if (block && (block->code->grows || !pool_give(block->launch->pool, block)))
 		block_free(block);
+}
+
+uint32_t gsb_emu_code_least_insns(const struct gsb_emu_code *code)
+{
+	return code->least_insns;
 }
 
 void gsb_emu_block_set_time(struct gsb_emu_block *block, uint64_t clock, uint64_t globaltimer_ns)
