@@ -260,9 +260,10 @@ static uint64_t sreg_memory(const struct gsb_emu_block *b, unsigned int reg)
 		return gsb_round_up(b->shared_bytes - GSB_EMU_RESERVED_SHARED, SHARED_UNIT);
 	case GSB_PTX_SREG_AGGR_SMEM_SIZE: return b->shared_bytes;
 	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_BEGIN:
-	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_0: return 0;
-	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_1: return GSB_EMU_RESERVED_PART;
-	default: return GSB_EMU_RESERVED_SHARED; /* END, CAP */
+	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_0:
+	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_1: return 0;
+	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_END: return GSB_EMU_RESERVED_USED;
+	default: return GSB_EMU_RESERVED_SHARED; /* CAP */
 	}
 }
 
