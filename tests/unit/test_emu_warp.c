@@ -707,6 +707,25 @@ static void test_grid_barrier_of_resident_blocks(void **state)
 	t_gpu_finish(&g);
 }
 
+/* The second warp computes the address that it looks at, so that its loop is not taken for one that only waits. */
+static void test_warp_that_spins_for_one_that_sleeps(void **state)
+{
+	struct t_gpu g;
+	uint32_t *io;
+
+	t_gpu_init(&g,
+		   KERNEL("setp.ge.u32 %p1, %r0, 32; @%p1 bra spin;\n"
+			  "nanosleep.u32 100; nanosleep.u32 100;\n"
+			  "st.release.gpu.global.u32 [%rd1], 7; bra out;\n"
+			  "spin: add.u64 %rd2, %rd1, 0; ld.acquire.gpu.global.u32 %r2, [%rd2];\n"
+			  "setp.ne.u32 %p2, %r2, 7; @%p2 bra spin;\nout:"));
+	g.quantum = 10000000;
+	io = t_alloc(&g, 4);
+	assert_int_equal(run(&g, io, 1, 64), CUDA_SUCCESS);
+	assert_true(g.stats.n_insns < g.quantum / 10);
+	t_gpu_finish(&g);
+}
+
 /* Any slice gives the same results and counts the same instructions. */
 static void test_slices_do_not_change_results(void **state)
 {
@@ -1136,6 +1155,7 @@ int main(void)
 		BOTH(test_half_warps_and_collatz, "diverge"),
 		NVCC(test_blocks_that_wait_for_each_other, "atomics"),
 		cmocka_unit_test(test_grid_barrier_of_resident_blocks),
+		cmocka_unit_test(test_warp_that_spins_for_one_that_sleeps),
 		cmocka_unit_test(test_slices_do_not_change_results),
 		cmocka_unit_test(test_statistics_count_instructions_and_sectors),
 		cmocka_unit_test(test_clock_goes_on_from_what_the_device_says),

@@ -31,11 +31,11 @@
 #define GSB_EMU_MAX_LOCAL  ((uint32_t)512 << 10) /* local memory of a thread */
 #define GSB_EMU_MAX_SHARED ((uint32_t)1 << 20)
 /*
- * What the system has of a block's shared memory lies before the program's, as on an H200, where the second
- * of its two parts is where cooperative groups of several warps meet, and takes 288 bytes for that.
+ * What the system has of a block's shared memory lies before the program's. As on an H200 it uses the first bytes of it only:
+ * the second of its two parts, where cooperative groups of several warps meet; the first is empty.
  */
 #define GSB_EMU_RESERVED_SHARED 1024
-#define GSB_EMU_RESERVED_PART	(GSB_EMU_RESERVED_SHARED - 288)
+#define GSB_EMU_RESERVED_USED	288
 #define GSB_EMU_CALL_ALIGN	16 /* of each argument in local memory */
 #define GSB_EMU_FRAME_ALIGN	64 /* of a frame there */
 
