@@ -8,7 +8,8 @@ srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=tests/integ/real.sh
 . "$srcdir/tests/integ/real.sh"
 
-programs="callbacks cooperative device launch_ex occupancy overlap parts pools rects reduce streams symbols threads threads_pt"
+programs="array_errors arrays callbacks cooperative device launch_ex occupancy overlap parts pools rects reduce streams surfaces
+	symbols textures threads threads_pt volumes"
 
 # run_program NAME: its output is in $output; it must end with 0.
 run_program() {
