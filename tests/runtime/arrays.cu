@@ -2,7 +2,9 @@
  * Arrays: what they say of themselves, and copies to, from and between them in one, two and three dimensions, parts of them,
  * in a stream and not.
  */
+#include <atomic>
 #include <cstring>
+#include <sched.h>
 #include <vector>
 
 #include "check.h"
@@ -142,6 +144,43 @@ static void runs()
 	CHECK(cudaFreeArray(b));
 }
 
+static void CUDART_CB wait_for(void *flag)
+{
+	while (!*(std::atomic<bool> *)flag)
+		sched_yield();
+}
+
+/* A copy waits for what is before it in its stream. */
+static void in_order()
+{
+	const int w = 16, h = 4;
+	std::vector<unsigned char> zeros(w * h), in = pattern(w * h, 5);
+	cudaArray_t a = filled(zeros, w, h), b = filled(zeros, w, h);
+	std::atomic<bool> go(false);
+	cudaMemcpy3DParms p = {};
+	unsigned char *pinned;
+	cudaStream_t s;
+
+	CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+	CHECK(cudaMallocHost(&pinned, w * h));
+	memcpy(pinned, in.data(), w * h);
+	CHECK(cudaLaunchHostFunc(s, wait_for, &go));
+	CHECK(cudaMemcpy2DToArrayAsync(a, 0, 0, pinned, w, w, h, cudaMemcpyHostToDevice, s));
+	p.srcPtr = make_cudaPitchedPtr(pinned, w, w, h);
+	p.dstArray = b;
+	p.extent = make_cudaExtent(w, h, 1);
+	p.kind = cudaMemcpyHostToDevice;
+	CHECK(cudaMemcpy3DAsync(&p, s));
+	EXPECT(contents(a, w, h) == zeros && contents(b, w, h) == zeros);
+	go = true;
+	CHECK(cudaStreamSynchronize(s));
+	EXPECT(contents(a, w, h) == in && contents(b, w, h) == in);
+	CHECK(cudaStreamDestroy(s));
+	CHECK(cudaFreeHost(pinned));
+	CHECK(cudaFreeArray(a));
+	CHECK(cudaFreeArray(b));
+}
+
 /* ---- three dimensions ---- */
 
 typedef int volume[5][6][7];
@@ -265,6 +304,7 @@ int main()
 	rectangles();
 	device_memory();
 	runs();
+	in_order();
 	boxes();
 	peers();
 }
