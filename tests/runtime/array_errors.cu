@@ -18,6 +18,37 @@ static void making()
 	CHECK_IS(cudaMalloc3DArray(&a, &good, cube_that_is_none, cudaArrayCubemap), cudaErrorInvalidValue);
 }
 
+static cudaError_t make(cudaExtent extent, unsigned flags)
+{
+	cudaChannelFormatDesc c = cudaCreateChannelDesc<unsigned char>();
+	cudaArray_t a;
+	cudaError_t error = cudaMalloc3DArray(&a, &c, extent, flags);
+
+	return error ? error : cudaFreeArray(a);
+}
+
+/* What the device says that it can do, it does, and no more. */
+static void limits()
+{
+	cudaDeviceProp p;
+
+	CHECK(cudaGetDeviceProperties(&p, 0));
+	EXPECT(p.texturePitchAlignment > 0 && p.textureAlignment > 0 && p.surfaceAlignment > 0);
+	CHECK(make(make_cudaExtent(p.maxTexture1D, 0, 0), 0));
+	CHECK_IS(make(make_cudaExtent(p.maxTexture1D + 1, 0, 0), 0), cudaErrorInvalidValue);
+	CHECK(make(make_cudaExtent(p.maxTexture2D[0], 2, 0), 0));
+	CHECK(make(make_cudaExtent(2, p.maxTexture2D[1], 0), 0));
+	CHECK_IS(make(make_cudaExtent(p.maxTexture2D[0] + 1, 2, 0), 0), cudaErrorInvalidValue);
+	CHECK_IS(make(make_cudaExtent(2, p.maxTexture2D[1] + 1, 0), 0), cudaErrorInvalidValue);
+	CHECK_IS(make(make_cudaExtent(p.maxTexture2DGather[0] + 1, 2, 0), cudaArrayTextureGather),
+		 cudaErrorInvalidValue);
+	CHECK(make(make_cudaExtent(2, 2, p.maxTexture3D[2]), 0));
+	CHECK_IS(make(make_cudaExtent(2, 2, p.maxTexture3D[2] + 1), 0), cudaErrorInvalidValue);
+	CHECK(make(make_cudaExtent(2, 2, p.maxTexture2DLayered[2]), cudaArrayLayered));
+	CHECK_IS(make(make_cudaExtent(2, 2, p.maxTexture2DLayered[2] + 1), cudaArrayLayered), cudaErrorInvalidValue);
+	CHECK(make(make_cudaExtent(2, 2, p.maxTextureCubemapLayered[1]), cudaArrayCubemap | cudaArrayLayered));
+}
+
 static void copying()
 {
 	cudaChannelFormatDesc byte = cudaCreateChannelDesc<unsigned char>(), word = cudaCreateChannelDesc<int>();
@@ -79,6 +110,7 @@ static void reading()
 int main()
 {
 	making();
+	limits();
 	copying();
 	reading();
 	CHECK_IS(cudaGetLastError(), cudaErrorInvalidChannelDescriptor);
