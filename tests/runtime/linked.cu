@@ -33,7 +33,7 @@ static void expect_all(const int *dev, int (*want)(int))
 		EXPECT(host[i] == want(i));
 }
 
-int main()
+static void run()
 {
 	int host[32], n = 0, seven = 7, *dev;
 	unary_pointer *f;
@@ -61,4 +61,12 @@ int main()
 	through_pointer<<<1, 32>>>(f, dev);
 	expect_all(dev, [](int i) { return 3 * i; });
 	CHECK(cudaFree(dev));
+}
+
+/* After a reset the code is loaded anew. */
+int main()
+{
+	run();
+	CHECK(cudaDeviceReset());
+	run();
 }
