@@ -39,10 +39,11 @@ static cudaError_t look_at(struct end *e)
 	return error;
 }
 
-/* Bytes of the row that is copied, and from where: what is too much to count is wrong. */
-static cudaError_t measure(const struct end *e, size_t row_bytes, size_t *x_bytes)
+/* Where a row begins that is copied; one row alone needs no pitch. What is too much to count is wrong. */
+static cudaError_t measure(const struct end *e, const CUDA_MEMCPY3D *copy, size_t *x_bytes)
 {
-	if (!e->array && e->memory->pitch < row_bytes)
+	if (!e->array && e->memory->pitch < copy->WidthInBytes &&
+	    (copy->Height > 1 || copy->Depth > 1))
 		return cudaErrorInvalidPitchValue;
 	if (__builtin_mul_overflow(e->at->x, e->array ? e->texel_bytes : 1, x_bytes))
 		return cudaErrorInvalidValue;
@@ -93,8 +94,8 @@ static cudaError_t describe(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *co
 		return cudaErrorInvalidValue;
 	fill_source(&src, p->kind, copy);
 	fill_target(&dst, p->kind, copy);
-	error = measure(&src, copy->WidthInBytes, &copy->srcXInBytes);
-	return error ? error : measure(&dst, copy->WidthInBytes, &copy->dstXInBytes);
+	error = measure(&src, copy, &copy->srcXInBytes);
+	return error ? error : measure(&dst, copy, &copy->dstXInBytes);
 }
 
 cudaError_t rt_cudaMemcpy3D(const struct gsb_rt_driver *cu, const struct cudaMemcpy3DParms *p,

@@ -33,12 +33,18 @@ static bool stays_on_device(enum cudaMemcpyKind kind)
 
 /* ---- rectangles ---- */
 
+/* One row has no pitch: programs pass 0. */
+static bool is_pitch_ok(const struct gsb_rt_rect *r, size_t pitch)
+{
+	return r->width <= pitch || r->height <= 1;
+}
+
 cudaError_t rt_cudaMemcpy2DToArray(const struct gsb_rt_driver *cu, const struct gsb_rt_spot *to,
 				   const struct gsb_rt_rect *r, const cudaStream_t *order)
 {
 	if (!writes_device(r->kind))
 		return cudaErrorInvalidMemcpyDirection;
-	if (r->width > r->src_pitch)
+	if (!is_pitch_ok(r, r->src_pitch))
 		return cudaErrorInvalidPitchValue;
 	return copy_rect(cu,
 			 &(CUDA_MEMCPY2D){.srcMemoryType = gsb_rt_source(r->kind),
@@ -59,7 +65,7 @@ cudaError_t rt_cudaMemcpy2DFromArray(const struct gsb_rt_driver *cu, const struc
 {
 	if (!reads_device(r->kind))
 		return cudaErrorInvalidMemcpyDirection;
-	if (r->width > r->dst_pitch)
+	if (!is_pitch_ok(r, r->dst_pitch))
 		return cudaErrorInvalidPitchValue;
 	return copy_rect(cu,
 			 &(CUDA_MEMCPY2D){.srcMemoryType = CU_MEMORYTYPE_ARRAY,

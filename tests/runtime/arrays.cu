@@ -103,6 +103,19 @@ static void rectangles()
 	CHECK(cudaFreeArray(b));
 }
 
+/* One row has no pitch. */
+static void one_row()
+{
+	const int w = 40;
+	std::vector<unsigned char> zeros(w * 2), in = pattern(w, 4), back(w);
+	cudaArray_t a = filled(zeros, w, 2);
+
+	CHECK(cudaMemcpy2DToArray(a, 0, 1, in.data(), 0, w, 1, cudaMemcpyHostToDevice));
+	CHECK(cudaMemcpy2DFromArray(back.data(), 0, a, 0, 1, w, 1, cudaMemcpyDeviceToHost));
+	EXPECT(back == in);
+	CHECK(cudaFreeArray(a));
+}
+
 /* Between an array and memory of the device. */
 static void device_memory()
 {
@@ -302,6 +315,7 @@ int main()
 {
 	information();
 	rectangles();
+	one_row();
 	device_memory();
 	runs();
 	in_order();
