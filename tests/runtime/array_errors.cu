@@ -98,12 +98,12 @@ static void reading()
 	CHECK_IS(cudaCreateSurfaceObject(&s, &r), cudaErrorInvalidValue); /* not made for one */
 	r.resType = cudaResourceTypeLinear;
 	r.res.linear.desc = c;
-	r.res.linear.devPtr = NULL;
+	r.res.linear.desc.x = 24;
+	CHECK(cudaMalloc(&r.res.linear.devPtr, 64));
 	r.res.linear.sizeInBytes = 64;
 	d.filterMode = cudaFilterModePoint;
-	CHECK_IS(cudaCreateTextureObject(&t, &r, &d, NULL), cudaErrorInvalidValue);
-	r.res.linear.desc.x = 24;
 	CHECK_IS(cudaCreateTextureObject(&t, &r, &d, NULL), cudaErrorInvalidChannelDescriptor);
+	CHECK(cudaFree(r.res.linear.devPtr));
 	CHECK(cudaFreeArray(a));
 }
 
