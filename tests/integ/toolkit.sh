@@ -19,6 +19,7 @@ run_toolkit() { # run_toolkit [FOLDER]
 toolkit_cubins_are_ptx_and_run() {
 	run_toolkit
 	expect_equal "$(grep -c '^gsbroker: warn: nvJitLink: an input has neither PTX nor LTO-IR' "$dir/err")" 1
+	expect_equal "$(grep -c '^gsbroker: error: module: the engine did not load an image: a cubin has no PTX' "$dir/err")" 1
 }
 
 toolkit_of_nvidia_links_to_what_runs() {
