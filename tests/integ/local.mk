@@ -43,6 +43,7 @@ tests_integ_linking_SOURCES = tests/integ/linking.c tests/unit/tenant.h
 tests_integ_linking_CPPFLAGS = $(integ_cppflags)
 tests_integ_linking_CFLAGS = $(integ_cflags)
 tests_integ_linking_LDADD = $(integ_ldadd)
+check_SCRIPTS += tests/integ/python.sh
 # Programs that compile while they run; and what stands in for NVRTC and nvJitLink, by their names.
 fake_toolkit = tests/integ/fake_toolkit/libnvrtc.so.13 tests/integ/fake_toolkit/libnvJitLink.so.13
 tests_integ_toolkit_SOURCES = tests/integ/toolkit.c tests/unit/tenant.h
@@ -57,6 +58,7 @@ tests/integ/fake_toolkit/libnvrtc.so.13: $(srcdir)/tests/integ/fake_nvrtc.c
 tests/integ/fake_toolkit/libnvJitLink.so.13: $(srcdir)/tests/integ/fake_nvjitlink.c
 	$(fake_toolkit_lib) $(srcdir)/tests/integ/fake_nvjitlink.c
 CLEANFILES += $(fake_toolkit)
+EXTRA_DIST += tests/integ/python.sh tests/integ/python
 EXTRA_DIST += tests/integ/toolkit.sh tests/integ/fake_nvrtc.c tests/integ/fake_nvjitlink.c
 tests_integ_races_SOURCES = tests/integ/races.c tests/unit/tenant.h
 tests_integ_races_CPPFLAGS = $(integ_cppflags)
