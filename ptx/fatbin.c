@@ -326,8 +326,10 @@ int gsb_image_find_ptx(const void *bytes, size_t size, uint32_t cc, struct gsb_a
 	case GSB_IMAGE_FATBIN:
 		return find_ptx_in_fatbin(bytes, size, &w, arena, text, len, err, err_size);
 	case GSB_IMAGE_ELF:
-		snprintf(err, err_size, "a cubin has no PTX: compile with %s",
-			 "-gencode arch=compute_75,code=compute_75");
+		snprintf(
+			err, err_size, "a cubin has no PTX: compile with %s",
+			"-gencode arch=compute_75,code=compute_75 (NVRTC: -arch=compute_75; nvcc -cubin: "
+			"-ptx in its place)");
 		return -ENOEXEC;
 	default: return malformed(err, err_size, "image (no PTX, fatbin or cubin)");
 	}

@@ -5,7 +5,7 @@
  * that the bytes can be sent; it trusts the program's own memory, as the driver does. Everything else
  * of ptx/ gets bytes with a length, from anyone, and trusts nothing.
  *
- * This file and image.c stand alone (libimage.la): the preloaded library takes no more of ptx/.
+ * This file, texts.h and their .c stand alone (libimage.la): the preloaded libraries take no more of ptx/.
  */
 #ifndef GSB_PTX_IMAGE_H
 #define GSB_PTX_IMAGE_H
