@@ -32,8 +32,9 @@ tools_gsbctl_SOURCES = \
 	tools/ask.c tools/ask.h \
 	tools/cli.c tools/cli.h \
 	tools/field.c tools/field.h \
-	tools/show.c tools/show.h
-tools_gsbctl_LDADD = libprogram.la libshm.la libbase.la
+	tools/show.c tools/show.h \
+	tools/trace_command.c tools/trace_command.h
+tools_gsbctl_LDADD = libprogram.la libtrace.la libshm.la libbase.la
 
 bin_PROGRAMS += tools/gsbrun
 tools_gsbrun_SOURCES = \

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/engine.h"
+#include "broker/engine/tracing.h"
 
 /* The kernel of t that has been on the device longest; NULL: none is there. */
 static const struct gsb_flight *oldest_kernel(const struct gsb_tenant *t)
@@ -87,6 +88,7 @@ struct gsb_ctl_status_reply *gsb_status_make(struct gsb_engine *e, uint64_t numb
 	r->n_admitted = e->n_admitted;
 	r->n_refused = e->n_refused;
 	r->n_cut = e->n_cut;
+	gsb_tracing_state(&r->trace);
 	snprintf(r->policy, sizeof(r->policy), "%s", e->params.policy->name);
 	r->n_queues_busy = e->scheduler.clock.n_in_flight;
 	for (int i = 0; i < GSB_N_SLOTS; i++)
