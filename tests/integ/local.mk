@@ -61,8 +61,8 @@ EXTRA_DIST += tests/integ/heap.sh tests/integ/tenants.sh tests/integ/memory.sh t
 noinst_PROGRAMS += tests/integ/trace_check
 tests_integ_trace_check_SOURCES = tests/integ/trace_check.c
 tests_integ_trace_check_LDADD = libtrace.la libbase.la
-check_SCRIPTS += tests/integ/trace.sh
-EXTRA_DIST += tests/integ/trace.sh doc/trace-events.txt
+check_SCRIPTS += tests/integ/trace.sh tests/integ/trace_lttng.sh
+EXTRA_DIST += tests/integ/trace.sh tests/integ/trace_lttng.sh doc/trace-events.txt
 .PHONY: trace-events
 trace-events: tools/gsbctl
 	tools/gsbctl trace events >$(srcdir)/doc/trace-events.txt

@@ -16,12 +16,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "broker/engine/tell.h"
 #include "broker/engine/trace/trace.h"
 #include "tests/unit/engine_kit.h"
 #include "trace/read.h"
 
 #define EVENTS_MAX 512
+#define SLACK_NS   1000000
 
 struct fixture {
 	struct kit_engine k;
@@ -47,6 +49,7 @@ static void record(struct fixture *f)
 
 	assert_int_equal(gsb_trace_record(dup(f->file), &about), 0);
 	gsb_tell_all(f->k.engine);
+	gsb_tenant_trace(f->t.t);
 }
 
 static void await_done(void)
@@ -162,6 +165,33 @@ static void test_launch_all_events_have_its_serial_in_order(void **state)
 	assert_int_equal(event(f, GSB_TRACE_FINISHED, 0)->finished.end_device_ns, 77);
 	assert_int_equal(event(f, GSB_TRACE_COMPLETED, 0)->completed.device_ns, 77);
 	assert_int_equal(event(f, GSB_TRACE_COMPLETED, 0)->completed.number, 1);
+	end(f);
+}
+
+static void test_posting_time_is_the_tenants_and_not_the_turns(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t before, after, fill, taken;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	kit_device_auto(f->k.dev);
+	kit_fill(&f->t, 0, f->mem); /* it knows nothing of a recording */
+	record(f);
+	before = gsb_clock_ns();
+	kit_fill(&f->t, 0, f->mem);
+	kit_stream_create(&f->t, 1, 0);
+	after = gsb_clock_ns();
+	kit_settle(&f->k);
+	read_back(f);
+	assert_int_equal(event(f, GSB_TRACE_QUEUED, 0)->queued.posted_ns, 0);
+	fill = event(f, GSB_TRACE_QUEUED, 1)->queued.posted_ns;
+	taken = event(f, GSB_TRACE_TAKEN, 0)->taken.posted_ns;
+	assert_in_range(fill, before - SLACK_NS, after + SLACK_NS);
+	assert_in_range(taken, fill - SLACK_NS, after + SLACK_NS);
+	assert_true(fill <= event(f, GSB_TRACE_QUEUED, 1)->head.time_ns);
+	assert_int_equal(event(f, GSB_TRACE_TAKEN, 0)->taken.record, GSB_REC_STREAM_CREATE);
+	gsb_tenant_trace(f->t.t);
+	assert_int_equal(f->t.region->header.is_traced, 0);
 	end(f);
 }
 
@@ -628,6 +658,7 @@ int main(void)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(test_launch_all_events_have_its_serial_in_order),
+		CASE(test_posting_time_is_the_tenants_and_not_the_turns),
 		CASE(test_serials_are_never_given_twice),
 		CASE(test_copies_and_fills_say_bytes_and_places),
 		CASE(test_parked_on_an_event_names_the_recording),
