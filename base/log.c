@@ -29,7 +29,8 @@ static enum {
 	SINK_OWN     /* a second, non-blocking opening of stderr's file */
 } sink = SINK_SHARED;
 static int sink_fd = STDERR_FILENO;
-static atomic_uint n_dropped;
+static atomic_uint n_dropped; /* and not said yet */
+static atomic_ullong n_dropped_ever;
 static atomic_bool is_torn; /* a line was taken in part: the next begins with the end of it */
 
 bool gsb_log_level_parse(const char *word, enum gsb_log_level *out)
@@ -112,6 +113,11 @@ static ssize_t put(const char *text, size_t n)
 	return done;
 }
 
+uint64_t gsb_log_n_dropped(void)
+{
+	return atomic_load(&n_dropped_ever);
+}
+
 /* What must be said before the next line. */
 static size_t make_note(char note[NOTE_MAX_BYTES], unsigned dropped, bool torn)
 {
@@ -138,6 +144,7 @@ static void emit(const char *line, size_t n)
 	if (done == (ssize_t)(note + n))
 		return;
 	atomic_fetch_add(&n_dropped, dropped + 1);
+	atomic_fetch_add(&n_dropped_ever, 1);
 	if (torn || done > 0)
 		atomic_store(&is_torn, true);
 }

@@ -43,6 +43,9 @@ void gsb_log(enum gsb_log_level level, const char *topic, const char *fmt, ...) 
 /* "<program>: <text>\n": what who runs the program must know, unless the level is off. */
 void gsb_log_say(const char *fmt, ...) GSB_PRINTF(1, 2);
 
+/* Lines of this process that stderr has not taken, so far. */
+uint64_t gsb_log_n_dropped(void);
+
 bool gsb_log_enabled(enum gsb_log_level level);
 
 /* "off", "error", ...; returns false and leaves *out alone when the word is none of them. */

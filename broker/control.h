@@ -12,8 +12,8 @@
  *      | <------------------ READY or FAILED ---------|
  *      | -- ADMIT, fds: client socket, pidfd -------> |  engine -> client: WELCOME or REFUSED
  *      | <------------------ ADMITTED or REFUSED -----|
- *      | -- STATUS, LIMITS -------------------------> |
- *      | <------------------ STATUS_REPLY ------------|
+ *      | -- STATUS, LIMITS, TRACE ------------------> |
+ *      | <------------------ STATUS_REPLY, TRACE_REPLY|
  *      | <------------------ MEMORY_ASK, _RETURN -----|
  *      | -- MEMORY_GRANT, _RECALL ------------------> |  see below
  *      | -- END ------------------------------------> |  the tenant's process has exec'ed
@@ -52,7 +52,9 @@ enum gsb_ctl_type {
 	GSB_CTL_MEMORY_ASK,    /* engine: struct gsb_ctl_memory */
 	GSB_CTL_MEMORY_RETURN, /* engine: struct gsb_ctl_memory_return */
 	GSB_CTL_MEMORY_GRANT,  /* gsbrokerd: struct gsb_ctl_memory_grant */
-	GSB_CTL_MEMORY_RECALL  /* gsbrokerd: struct gsb_ctl_memory, bytes 0 */
+	GSB_CTL_MEMORY_RECALL, /* gsbrokerd: struct gsb_ctl_memory, bytes 0 */
+	GSB_CTL_TRACE,	       /* gsbrokerd, RECORD with the file: struct gsb_ctl_trace */
+	GSB_CTL_TRACE_REPLY    /* engine: struct gsb_ctl_trace_reply */
 };
 
 /*
@@ -184,6 +186,35 @@ struct gsb_ctl_gone {
 	struct gsb_ctl_tenant last; /* its row at the end, for the totals by name */
 };
 
+/* What an engine records of itself (broker/engine/trace). Counts are of the recording that is, or was last. */
+struct gsb_ctl_trace_state {
+	uint32_t recording; /* 1: to a file */
+	uint32_t lttng;	    /* 1: LTTng sessions may enable its events */
+	int32_t error;	    /* why the last recording ended early, -errno; 0: it did not */
+	uint32_t zero;
+	uint64_t n_events, n_lost, n_bytes;
+};
+
+/* STOP is answered when the file is whole, the others at once. */
+enum gsb_trace_what { GSB_TRACE_WHAT_RECORD, GSB_TRACE_WHAT_STOP, GSB_TRACE_WHAT_LTTNG };
+
+struct gsb_ctl_trace {
+	struct gsb_msg msg;
+	uint64_t
+		number; /* comes back in the reply; 0: nobody waits for it, but a failure is logged */
+	uint32_t what; /* enum gsb_trace_what */
+	uint32_t zero;
+};
+
+struct gsb_ctl_trace_reply {
+	struct gsb_msg msg;
+	uint64_t number;
+	int32_t error; /* -errno */
+	uint32_t zero;
+	struct gsb_ctl_trace_state state;
+	char reason[256]; /* of an error: a sentence */
+};
+
 struct gsb_ctl_status_reply {
 	struct gsb_msg msg;
 	uint64_t number;
@@ -193,6 +224,7 @@ struct gsb_ctl_status_reply {
 	uint64_t records, launches, kernels; /* of tenants that are gone, too */
 	uint64_t device_busy_ns; /* sum of kernel times, of tenants that are gone, too */
 	uint64_t n_admitted, n_refused, n_cut;
+	struct gsb_ctl_trace_state trace;
 	char policy[32];
 	uint32_t n_queues_busy;		 /* device queues with work now */
 	uint32_t n_tenants;		 /* rows that follow */
@@ -283,7 +315,7 @@ struct gsb_ctl_memory_grant {
  *   --gate-timeout-ms N  virtual clock: real time after which a running tenant is charged
  *   --kernel-limit-ms N  a kernel that runs longer in real time is abandoned; 0 = never
  *   --flip SPEC          fault injection of the device, for tests (gsb-engine(8))
- *   --trace              open gsb-tp.so: LTTng-UST events gsb:*
+ *   --trace              load gsb-tp.so at once: LTTng-UST events gsb:*
  *   --log-level LEVEL    off error warn info debug
  *
  * It ignores SIGINT and SIGHUP (gsbrokerd's terminal), and leaves on SIGTERM as on SHUTDOWN now.

@@ -72,6 +72,10 @@ static int take(struct gsb_answers *out, const struct gsb_answer *a, size_t n)
 		return take_engine(out, (const void *)a, n);
 	if (a->kind == GSB_ANSWER_TOTAL && n == sizeof(struct gsb_answer_total))
 		return take_total(out, (const void *)a);
+	if (a->kind == GSB_ANSWER_TRACE && n == sizeof(out->trace)) {
+		memcpy(&out->trace, a, n);
+		return 0;
+	}
 	if (a->kind == GSB_ANSWER_END && n == sizeof(out->end)) {
 		memcpy(&out->end, a, n);
 		return 1;
@@ -98,6 +102,12 @@ static int take_all(int fd, struct gsb_answers *out)
 
 int gsb_ask(const char *path, enum gsb_query_what what, uint32_t how, struct gsb_answers *out)
 {
+	return gsb_ask_with(path, what, how, -1, out);
+}
+
+int gsb_ask_with(const char *path, enum gsb_query_what what, uint32_t how, int file,
+		 struct gsb_answers *out)
+{
 	struct timeval patience = {.tv_sec = PATIENCE_S};
 	struct gsb_query q = {.what = what, .how = how};
 	int fd, err;
@@ -108,7 +118,7 @@ int gsb_ask(const char *path, enum gsb_query_what what, uint32_t how, struct gsb
 		return err;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	gsb_msg_init(&q.msg, GSB_MSG_CONTROL, sizeof(q));
-	err = gsb_channel_send(fd, &q.msg, NULL, 0);
+	err = gsb_channel_send(fd, &q.msg, &file, file >= 0);
 	if (!err)
 		err = take_all(fd, out);
 	close(fd);
@@ -170,4 +180,24 @@ void gsb_ask_explain(int err, const char *path, char *out, size_t size)
 		break;
 	default: snprintf(out, size, "%s: %s", path, strerror(-err));
 	}
+}
+
+int gsb_ask_or_say(const char *socket, enum gsb_query_what what, uint32_t how, int file,
+		   struct gsb_answers *out)
+{
+	char path[128] = "", why[512];
+	int err = gsb_channel_path(socket, path, sizeof(path));
+
+	memset(out, 0, sizeof(*out));
+	if (!err)
+		err = gsb_ask_with(path, what, how, file, out);
+	if (err) {
+		gsb_ask_explain(err, socket && err == -ENAMETOOLONG ? socket : path, why,
+				sizeof(why));
+		fprintf(stderr, "gsbctl: %s\n", why);
+		return err;
+	}
+	if (*out->end.text)
+		fprintf(stderr, "gsbctl: %.511s\n", out->end.text);
+	return out->end.error;
 }

@@ -5,18 +5,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/program.h"
 #include "tools/ask.h"
 #include "tools/cli.h"
 #include "tools/show.h"
+#include "tools/trace_command.h"
 
-enum { STATUS, PS, TOTALS, RELOAD, SHUTDOWN };
+enum { STATUS, PS, TOTALS, TRACE, RELOAD, SHUTDOWN };
 
 static const struct gsb_cli_command commands[] = {
 	[STATUS] = {"status", "", "The broker and its engines."},
 	[PS] = {"ps", "", "The tenants."},
 	[TOTALS] = {"totals", "", "What tenants that have left had done, by name."},
+	[TRACE] = {"trace", GSB_TRACE_COMMAND_ARGS, "Record what an engine does, and read it."},
 	[RELOAD] = {"reload", "", "Read the configuration again."},
 	[SHUTDOWN] = {"shutdown", "", "End now, or when the last tenant has left."},
 	{NULL, NULL, NULL},
@@ -43,6 +46,8 @@ static const struct gsb_cli_option options[] = {
 	 1u << STATUS | 1u << PS | 1u << TOTALS},
 	{{"drain", 'd', NULL, 0, "admit nobody any more, and end when the last tenant has left", 0},
 	 1u << SHUTDOWN},
+	{{"engine", 'e', "PID", 0, "which engine, where more than one runs (gsbctl status)", 0},
+	 1u << TRACE},
 	{{NULL, 0, NULL, 0, NULL, 0}, 0},
 };
 
@@ -50,8 +55,24 @@ struct question {
 	const char *socket;
 	enum gsb_query_what what;
 	bool json, drain;
+	uint32_t engine;
 	void (*show)(const struct gsb_answers *a);
 };
+
+static int set_engine(struct question *q, const char *value)
+{
+	char *end;
+	unsigned long pid;
+
+	errno = 0;
+	pid = strtoul(value, &end, 10);
+	if (errno || !pid || *end || pid > INT32_MAX) {
+		fprintf(stderr, "gsbctl: --engine %s: not a process number\n", value);
+		return -1;
+	}
+	q->engine = (uint32_t)pid;
+	return 0;
+}
 
 static int set_option(void *input, int key, char *value)
 {
@@ -61,6 +82,7 @@ static int set_option(void *input, int key, char *value)
 	case 's': q->socket = value; return 0;
 	case 'j': q->json = true; return 0;
 	case 'd': q->drain = true; return 0;
+	case 'e': return set_engine(q, value);
 	default: return -1;
 	}
 }
@@ -68,23 +90,13 @@ static int set_option(void *input, int key, char *value)
 static int run(const struct question *a)
 {
 	struct gsb_answers answers = {0};
-	char path[128] = "", why[512];
-	int err = gsb_channel_path(a->socket, path, sizeof(path));
+	int err = gsb_ask_or_say(a->socket, a->what,
+				 a->drain ? GSB_SHUTDOWN_DRAIN : GSB_SHUTDOWN_NOW, -1, &answers);
 
-	if (!err)
-		err = gsb_ask(path, a->what, a->drain ? GSB_SHUTDOWN_DRAIN : GSB_SHUTDOWN_NOW,
-			      &answers);
-	if (err) {
-		gsb_ask_explain(err, a->socket && err == -ENAMETOOLONG ? a->socket : path, why,
-				sizeof(why));
-		fprintf(stderr, "gsbctl: %s\n", why);
-	} else if (*answers.end.text) {
-		fprintf(stderr, "gsbctl: %.511s\n", answers.end.text);
-	}
-	if (!err && !answers.end.error && a->show)
+	if (!err && a->show)
 		a->show(&answers);
 	gsb_answers_finish(&answers);
-	return err || answers.end.error ? 1 : 0;
+	return err ? 1 : 0;
 }
 
 int main(int argc, char **argv)
@@ -102,6 +114,9 @@ int main(int argc, char **argv)
 
 	gsb_program_init(cli.name, argv);
 	gsb_cli_parse(&cli, argc, argv, &q, &call);
+	if (call.command == TRACE)
+		return gsb_trace_command(
+			&(struct gsb_trace_question){q.socket, q.engine, call.words, call.n_words});
 	if (call.n_words) {
 		fprintf(stderr, "gsbctl: %s takes no argument: what is '%s'?\n",
 			commands[call.command].name, call.words[0]);

@@ -32,8 +32,11 @@ tools_gsbctl_SOURCES = \
 	tools/ask.c tools/ask.h \
 	tools/cli.c tools/cli.h \
 	tools/field.c tools/field.h \
-	tools/show.c tools/show.h
-tools_gsbctl_LDADD = libprogram.la libshm.la libbase.la
+	tools/show.c tools/show.h \
+	tools/lttng_session.c tools/lttng_session.h \
+	tools/trace_command.c tools/trace_command.h
+tools_gsbctl_CFLAGS = $(AM_CFLAGS) $(LTTNG_CTL_CFLAGS)
+tools_gsbctl_LDADD = libprogram.la libtrace.la libshm.la libbase.la $(LTTNG_CTL_LIBS)
 
 bin_PROGRAMS += tools/gsbrun
 tools_gsbrun_SOURCES = \

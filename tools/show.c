@@ -83,6 +83,12 @@ static const struct gsb_field engine_status_fields[] = {
 	E(NULL, "admitted", U64, status.n_admitted),
 	E(NULL, "refused", U64, status.n_refused),
 	E(NULL, "cut", U64, status.n_cut),
+	E(NULL, "trace_recording", U32, status.trace.recording),
+	E(NULL, "trace_lttng", U32, status.trace.lttng),
+	E(NULL, "trace_events", U64, status.trace.n_events),
+	E(NULL, "trace_lost", U64, status.trace.n_lost),
+	E(NULL, "trace_bytes", BYTES, status.trace.n_bytes),
+	E(NULL, "trace_error", I32, status.trace.error),
 };
 #undef E
 
@@ -121,7 +127,7 @@ static const struct gsb_field broker_fields[] = {
 	B("up_ns", NS, up_ns),	      B("tenants", U32, n_tenants),
 	B("pending", U32, n_pending), B("admitted", U64, n_admitted),
 	B("refused", U64, n_refused), B("engines_died", U64, n_engines_died),
-	B("reloads", U64, n_reloads),
+	B("reloads", U64, n_reloads), B("trace_waits", U32, trace_waits),
 };
 #undef B
 

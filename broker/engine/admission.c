@@ -19,7 +19,7 @@
 #include "broker/engine/context.h"
 #include "broker/engine/engine.h"
 #include "broker/engine/memory/memory.h"
-#include "broker/engine/trace/tp.h"
+#include "broker/engine/tell.h"
 #include "shm/region.h"
 #include "shm/wait.h"
 
@@ -273,7 +273,7 @@ static struct gsb_tenant *create_tenant(struct gsb_engine *e, const struct gsb_a
 	t->grant = &e->grant;
 	t->clock = &e->scheduler.clock;
 	t->slot = slot;
-	t->id = a->id;
+	t->id = t->queues.tenant_id = a->id;
 	t->pid = a->pid;
 	t->uid = a->uid;
 	snprintf(t->name, sizeof(t->name), "%s", a->tenant);
@@ -323,9 +323,16 @@ int gsb_tenant_admit(struct gsb_engine *e, const struct gsb_admission *a, struct
 	e->tenants[slot] = t;
 	e->n_tenants++;
 	e->n_admitted++;
-	gsb_tp(admit, t->id, t->pid, t->slot, t->name);
+	gsb_tell_tenant(t, false);
+	gsb_tenant_trace(t);
 	*out = t;
 	return 0;
+}
+
+void gsb_tenant_trace(struct gsb_tenant *t)
+{
+	atomic_store_explicit(&t->region->header.is_traced, gsb_trace_on != 0,
+			      memory_order_relaxed);
 }
 
 void gsb_tenant_relimit(struct gsb_tenant *t, const struct gsb_tenant_limits *limits)
@@ -339,6 +346,9 @@ void gsb_tenant_relimit(struct gsb_tenant *t, const struct gsb_tenant_limits *li
 	if (limits->queued_records)
 		t->limits.queued_records = t->queues.max_queued = limits->queued_records;
 	t->queues.stalled = false;
+	gsb_trace(TENANT_LIMITS, tenant_limits, t->id,
+		  .device_mem_limit_bytes = t->limits.device_mem_bytes,
+		  .queued_limit = t->limits.queued_records);
 }
 
 /* ---- the end ---- */
@@ -409,10 +419,10 @@ bool gsb_tenant_reap(struct gsb_tenant *t)
 		if (t->ctxs[i])
 			gsb_ctx_destroy(t->ctxs[i]);
 	account_gone(e, t);
-	gsb_tp(gone, t->id, t->cut);
 	e->tenants[t->slot] = NULL;
 	e->n_tenants--;
 	gsb_tenant_log_end(t);
+	gsb_tell_gone(t);
 	gsb_log(GSB_LOG_INFO, "tenant", "%u (%s, pid %u) has left", t->id, t->name, t->pid);
 	release_all(t);
 	close_fd(t->socket.fd);

@@ -10,6 +10,7 @@
 #include "broker/engine/code/code.h"
 #include "broker/engine/memory/memory.h"
 #include "broker/engine/order/stream.h"
+#include "broker/engine/tell.h"
 #include "broker/engine/tenant/tenant.h"
 #include "shm/region.h"
 
@@ -111,6 +112,7 @@ int gsb_ctx_create(struct gsb_tenant *t, const struct gsb_rec_ctx_create *body,
 	ctx->handle = body->ctx;
 	t->ctxs[ctx->index] = ctx;
 	t->stats.n_ctxs++;
+	gsb_tell_stream(legacy, false);
 	atomic_store_explicit(&t->region->ctxs[ctx->index].error, 0, memory_order_release);
 	*out = ctx;
 	return 0;

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "broker/engine/admission.h"
 #include "broker/engine/status.h"
+#include "broker/engine/tell.h"
 
 #define ADMIT_FDS 2 /* client socket, pidfd */
 
@@ -29,6 +30,7 @@ union message {
 	struct gsb_ctl_end end;
 	struct gsb_ctl_memory recall;
 	struct gsb_ctl_memory_grant grant;
+	struct gsb_ctl_trace trace;
 };
 
 static void init(struct gsb_msg *m, enum gsb_ctl_type type, size_t size)
@@ -98,6 +100,7 @@ static void refuse(struct gsb_control *c, const struct gsb_ctl_admit *a, int cli
 	struct gsb_ctl_refused m = {.tenant_id = a->tenant_id, .error = err};
 
 	c->engine->n_refused++;
+	gsb_tell_refused(a->tenant_id, a->pid, a->uid, err, why);
 	snprintf(to_client.reason, sizeof(to_client.reason), "%s", why);
 	snprintf(m.reason, sizeof(m.reason), "%s", why);
 	gsb_msg_init(&to_client.msg, GSB_MSG_REFUSED, sizeof(to_client));
@@ -388,6 +391,16 @@ static void on_grant(struct gsb_control *c, const struct gsb_ctl_memory_grant *m
 					  });
 }
 
+/* ---- the trace ---- */
+
+static void on_traced(struct gsb_tracing *t, struct gsb_ctl_trace_reply *m)
+{
+	struct gsb_control *c = gsb_container_of(t, struct gsb_control, tracing);
+
+	init(&m->msg, GSB_CTL_TRACE_REPLY, sizeof(*m));
+	post(c, &m->msg);
+}
+
 /* ---- the socket ---- */
 
 static size_t expected_size(uint16_t type)
@@ -398,6 +411,7 @@ static size_t expected_size(uint16_t type)
 	case GSB_CTL_STATUS: return sizeof(struct gsb_ctl_status);
 	case GSB_CTL_SHUTDOWN: return sizeof(struct gsb_ctl_shutdown);
 	case GSB_CTL_END: return sizeof(struct gsb_ctl_end);
+	case GSB_CTL_TRACE: return sizeof(struct gsb_ctl_trace);
 	case GSB_CTL_MEMORY_GRANT: return sizeof(struct gsb_ctl_memory_grant);
 	case GSB_CTL_MEMORY_RECALL: return sizeof(struct gsb_ctl_memory);
 	default: return 0;
@@ -408,6 +422,11 @@ static void dispatch(struct gsb_control *c, union message *m, const int *fds, un
 {
 	switch ((enum gsb_ctl_type)m->msg.type) {
 	case GSB_CTL_ADMIT: on_admit(c, &m->admit, fds, n_fds); return;
+	case GSB_CTL_TRACE:
+		if (n_fds != (m->trace.what == GSB_TRACE_WHAT_RECORD))
+			break;
+		gsb_tracing_ask(&c->tracing, &m->trace, n_fds ? fds[0] : -1);
+		return;
 	case GSB_CTL_LIMITS: on_limits(c, &m->limits); break;
 	case GSB_CTL_STATUS: on_status(c, &m->status); break;
 	case GSB_CTL_SHUTDOWN: on_shutdown(c, &m->shutdown); break;
@@ -466,6 +485,7 @@ int gsb_control_init(struct gsb_control *c, struct gsb_engine *e, int fd)
 	e->owner = c;
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	gsb_tracing_init(&c->tracing, e, on_traced);
 	open_account(c);
 	init(&m.msg, GSB_CTL_READY, sizeof(m));
 	post(c, &m.msg);
@@ -476,6 +496,7 @@ void gsb_control_finish(struct gsb_control *c)
 {
 	c->engine->draining = true;
 	c->finished = true;
+	gsb_tracing_finish(&c->tracing);
 	admit_waiting(c);
 	while (c->kept)
 		drop_first(c);

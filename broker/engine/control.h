@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "broker/engine/engine.h"
+#include "broker/engine/tracing.h"
 
 struct gsb_kept_message;
 struct gsb_waiting_admit;
@@ -20,6 +21,7 @@ struct gsb_control {
 	/* What the socket has had no room for: gsbrokerd must hear of who left, and of all memory. */
 	struct gsb_kept_message *kept; /* oldest first */
 	bool finished;		       /* nothing more is kept */
+	struct gsb_tracing tracing;
 	bool must_return, must_ask;
 	bool is_recalled;
 	uint64_t return_bytes, ask_bytes;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "broker/engine/admission.h"
 #include "broker/engine/code/code.h"
@@ -16,7 +17,7 @@
 #include "broker/engine/memory/memory.h"
 #include "broker/engine/order/event.h"
 #include "broker/engine/order/stream.h"
-#include "broker/engine/trace/tp.h"
+#include "broker/engine/tell.h"
 
 #define GSB_REC(NAME, Name, class, body)                                      \
 	static int on_##Name(struct gsb_tenant *t, const struct gsb_rec *rec, \
@@ -75,7 +76,10 @@ static int on_StreamCreate(struct gsb_tenant *t, const struct gsb_rec *rec,
 	if (!ctx)
 		return gsb_no_such(t, rec, "context", b->ctx);
 	err = gsb_stream_create(&ctx->order, b->stream, b->flags, b->priority, &s);
-	return err ? bad_handle(t, rec, err, b->stream) : 0;
+	if (err)
+		return bad_handle(t, rec, err, b->stream);
+	gsb_tell_stream(s, false);
+	return 0;
 }
 
 static int on_StreamDestroy(struct gsb_tenant *t, const struct gsb_rec *rec,
@@ -330,6 +334,15 @@ static handler *const handlers[GSB_N_RECS] = {
 #include "gsb/wire_records.def"
 };
 
+/* What the trace says of the record, if it is taken now. The stamp is what the tenant says. */
+static GSB_COLD void note_posting(struct gsb_tenant *t, const struct gsb_rec *rec)
+{
+	struct gsb_clock_pair now = gsb_clock_pair();
+
+	t->queues.thread = rec->thread;
+	t->queues.posted_ns = gsb_clock_of_stamp(&t->engine->started, &now, rec->stamp);
+}
+
 static int dispatch(struct gsb_tenant *t, const struct gsb_rec *rec)
 {
 	uint64_t host_ns = t->host_ns;
@@ -339,11 +352,14 @@ static int dispatch(struct gsb_tenant *t, const struct gsb_rec *rec)
 		return gsb_violation(t, "%s of thread %u, which there is not",
 				     gsb_rec_name(rec->type), rec->thread);
 	gsb_tenant_charge_host(t);
+	if (gsb_unlikely(gsb_trace_on))
+		note_posting(t, rec);
 	err = handlers[rec->type](t, rec);
 	if (err)
 		t->host_ns = host_ns; /* it comes again */
-	else
-		gsb_tp(record, t->id, rec->type, gsb_handle_index(rec->stream));
+	else if (gsb_rec_class(rec->type) != GSB_CLASS_STREAM)
+		gsb_trace(TAKEN, taken, t->id, .posted_ns = t->queues.posted_ns,
+			  .thread = rec->thread, .record = rec->type);
 	return err;
 }
 
@@ -380,10 +396,15 @@ unsigned gsb_dispatch_ring(struct gsb_tenant *t, unsigned max)
 		t->state = GSB_TENANT_ACTIVE;
 		gsb_queues_touch(&t->queues); /* the ring has room again */
 	}
-	if (r == -EAGAIN)
+	if (r == -EAGAIN) {
 		t->queues.stalled = true;
-	else if (r < 0)
+		gsb_trace(STALLED, stalled, t->id, .queued_bytes = t->queues.queued_bytes,
+			  .n_queued = t->queues.n_queued, .n_jobs = (uint16_t)t->n_jobs,
+			  .why = t->n_jobs < GSB_N_JOBS_MAX ? GSB_TRACE_STALL_QUEUES
+							    : GSB_TRACE_STALL_JOBS);
+	} else if (r < 0) {
 		gsb_tenant_cut(t, r == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY
 					       : CUDA_ERROR_SYSTEM_DRIVER_MISMATCH);
+	}
 	return n;
 }

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "broker/engine/engine.h"
+#include "broker/engine/tell.h"
 #include "shm/wait.h"
 
 /* Loads are the engine's own work, and long on a slow machine: they get this many timeouts. */
@@ -28,7 +29,7 @@ static bool is_running(struct gsb_tenant *t)
 {
 	if (t->n_host_funcs || t->n_jobs)
 		return true;
-	gsb_wake_waiters(t->region); /* whoever is due counts as running from here on */
+	gsb_tell_woken(t, gsb_wake_waiters(t->region)); /* who is due runs from here on */
 	if (!gsb_threads_all_blocked(t->region))
 		return true;
 	/* After the threads: what one posted before it blocked is seen here. */
@@ -48,8 +49,12 @@ bool gsb_gate_is_open(struct gsb_engine *e)
 			t->running_since_ns = 0;
 			t->charged = false;
 		} else if (!t->charged) {
-			if (!t->running_since_ns)
+			if (!t->running_since_ns) {
 				t->running_since_ns = gsb_clock_ns();
+				gsb_trace(GATE_HELD, gate_held, t->id,
+					  .device_ns = gsb_engine_now_ns(e), .n_jobs = t->n_jobs,
+					  .n_host_funcs = t->n_host_funcs);
+			}
 			open = false;
 		}
 	}
@@ -111,8 +116,13 @@ bool gsb_gate_turn(struct gsb_engine *e)
 		return false;
 	charged = !gsb_gate_is_open(e) && charge(e);
 	if (charged) {
+		uint64_t from_ns;
+
 		gsb_issue_all(&e->scheduler);
-		e->ops->advance_to(e->dev, gsb_engine_now_ns(e) + e->params.gate_timeout_ns);
+		from_ns = gsb_engine_now_ns(e);
+		e->ops->advance_to(e->dev, from_ns + e->params.gate_timeout_ns);
+		gsb_trace(TIME_STEP, time_step, 0, .from_device_ns = from_ns,
+			  .to_device_ns = gsb_engine_now_ns(e), .why = GSB_TRACE_STEP_CHARGE);
 		gsb_complete_poll(&e->scheduler);
 		return true;
 	}
@@ -121,6 +131,7 @@ bool gsb_gate_turn(struct gsb_engine *e)
 	gsb_issue_all(&e->scheduler);
 	if (!gsb_complete_poll(&e->scheduler) && e->scheduler.clock.n_in_flight) {
 		e->scheduler.clock.advancing = true;
+		e->scheduler.clock.step_from_ns = gsb_engine_now_ns(e);
 		e->ops->advance(e->dev);
 		gsb_complete_poll(&e->scheduler);
 	}

@@ -11,6 +11,8 @@ libengine_la_SOURCES = \
 	broker/engine/gate.c broker/engine/gate.h \
 	broker/engine/loop.c broker/engine/loop.h \
 	broker/engine/status.c broker/engine/status.h \
+	broker/engine/tell.c broker/engine/tell.h \
+	broker/engine/tracing.c broker/engine/tracing.h \
 	broker/engine/watch.c broker/engine/watch.h \
 	broker/engine/order/clock.h \
 	broker/engine/order/epoch.c broker/engine/order/epoch.h \
@@ -44,9 +46,11 @@ libengine_la_SOURCES = \
 	broker/engine/work/item.c \
 	broker/engine/work/ready.c broker/engine/work/ready.h \
 	broker/engine/work/scheduler.h \
-	broker/engine/trace/tp.c broker/engine/trace/tp.h broker/engine/trace/gsb_tp.h
+	broker/engine/trace/buffer.c broker/engine/trace/buffer.h \
+	broker/engine/trace/provider.c broker/engine/trace/provider.h \
+	broker/engine/trace/trace.c broker/engine/trace/trace.h
 libengine_la_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_PKGLIBDIR='"$(pkglibdir)"'
-libengine_la_LIBADD = libpolicy.la libdevice.la libmodel.la libshm.la libbase.la
+libengine_la_LIBADD = libtrace.la libpolicy.la libdevice.la libmodel.la libshm.la libbase.la
 
 libexec_PROGRAMS += broker/gsb-engine
 broker_gsb_engine_SOURCES = broker/engine/main.c
@@ -54,7 +58,7 @@ broker_gsb_engine_LDADD = libengine.la libprogram.la
 
 if HAVE_LTTNG
 pkglib_LTLIBRARIES += broker/gsb-tp.la
-broker_gsb_tp_la_SOURCES = broker/engine/trace/gsb_tp.c broker/engine/trace/gsb_tp.h
+broker_gsb_tp_la_SOURCES = broker/engine/trace/gsb_tp.c broker/engine/trace/gsb_tp.h broker/engine/trace/provider.h
 broker_gsb_tp_la_CFLAGS = $(AM_CFLAGS) $(LTTNG_UST_CFLAGS)
 broker_gsb_tp_la_LDFLAGS = -module -avoid-version -shared
 broker_gsb_tp_la_LIBADD = $(LTTNG_UST_LIBS)
@@ -123,6 +127,14 @@ tests_unit_test_engine_turn_SOURCES = tests/unit/test_engine_turn.c $(engine_kit
 tests_unit_test_engine_turn_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_turn_LDADD = $(engine_test_libs)
 
+check_PROGRAMS += tests/unit/test_engine_trace tests/unit/test_trace_buffer
+tests_unit_test_engine_trace_SOURCES = tests/unit/test_engine_trace.c $(engine_kit)
+tests_unit_test_engine_trace_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_trace_LDADD = $(engine_test_libs)
+tests_unit_test_trace_buffer_SOURCES = tests/unit/test_trace_buffer.c
+tests_unit_test_trace_buffer_CFLAGS = $(engine_test_cflags)
+tests_unit_test_trace_buffer_LDADD = $(engine_test_libs)
+
 # The records' fuzz target for libFuzzer, beside those of ptx: `make fuzz`.
 fuzz: tests/fuzz/fuzz_records
 tests/fuzz/fuzz_records: $(libengine_la_SOURCES) tests/fuzz/fuzz_records.c $(fuzz_session) $(engine_kit)
@@ -130,7 +142,7 @@ tests/fuzz/fuzz_records: $(libengine_la_SOURCES) tests/fuzz/fuzz_records.c $(fuz
 	$(CLANG) $(AM_CPPFLAGS) $(GSB_CFLAGS) $(CMOCKA_CFLAGS) -g -O1 -fsanitize=fuzzer,address,undefined \
 		-o $@ $(srcdir)/tests/fuzz/fuzz_records.c \
 		$(addprefix $(srcdir)/,$(filter %.c,$(fuzz_session) $(engine_kit))) \
-		$(addprefix $(srcdir)/,$(filter %.c,$(libengine_la_SOURCES) $(libmodel_la_SOURCES) \
+		$(addprefix $(srcdir)/,$(filter %.c,$(libengine_la_SOURCES) $(libtrace_la_SOURCES) $(libmodel_la_SOURCES) \
 			$(libshm_la_SOURCES) $(libbase_la_SOURCES)) device/range.c) $(CMOCKA_LIBS) -lm
 CLEANFILES += tests/fuzz/fuzz_records
 

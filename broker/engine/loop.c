@@ -14,6 +14,7 @@
 #include "broker/engine/engine.h"
 #include "broker/engine/gate.h"
 #include "broker/engine/order/stream.h"
+#include "broker/engine/tell.h"
 #include "shm/wait.h"
 
 #define COMPLETION_ROUNDS \
@@ -70,7 +71,7 @@ int gsb_engine_create(struct gsb_device *dev, const struct gsb_engine_params *p,
 		.ops = dev->ops,
 		.info = dev->ops->info(dev),
 		.params = *p,
-		.started_ns = gsb_clock_ns(),
+		.started = gsb_clock_pair(),
 	};
 	err = gsb_watches_init(&e->watches);
 	if (err)
@@ -170,7 +171,7 @@ static void wake_tenants(struct gsb_engine *e)
 
 		if (t && t->queues.changed) {
 			t->queues.changed = false;
-			gsb_wake_waiters(t->region);
+			gsb_tell_woken(t, gsb_wake_waiters(t->region));
 		}
 	}
 }
@@ -198,6 +199,8 @@ bool gsb_engine_turn(struct gsb_engine *e)
 	any |= gsb_gate_turn(e);
 	gsb_complete_overdue(&e->scheduler);
 	any |= reap_tenants(e);
+	if (gsb_unlikely(gsb_trace_on))
+		gsb_tell_lines();
 	return any;
 }
 

@@ -20,7 +20,7 @@
 #include "broker/engine/engine.h"
 #include "broker/engine/control.h"
 #include "broker/engine/loop.h"
-#include "broker/engine/trace/tp.h"
+#include "broker/engine/trace/trace.h"
 
 #define TURNS_PER_LISTEN 64 /* a busy engine looks at its descriptors this often */
 
@@ -144,6 +144,7 @@ static void block_signals(sigset_t *set)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a trace that may not grow is an error of its recording */
 	sigemptyset(set);
 	sigaddset(set, SIGTERM);
 	pthread_sigmask(SIG_BLOCK, set, NULL);
@@ -194,6 +195,7 @@ static int serve(struct gsb_device *dev, const struct arguments *a)
 		gsb_control_finish(&control);
 	}
 	lost = gsb_engine_destroy(e);
+	gsb_trace_finish(); /* who was dismissed is in the file, too */
 	close(signals.watch.fd);
 	if (!lost)
 		dev->ops->close(dev);
@@ -218,7 +220,7 @@ int main(int argc, char **argv)
 	gsb_log_init("gsb-engine", a.level);
 	gsb_log_never_wait();
 	if (a.trace)
-		gsb_tp_start(); /* without events is still better than without an engine */
+		gsb_trace_offer_lttng(); /* without events is still better than without an engine */
 	a.device.n_workers = (unsigned)a.n_workers;
 	a.engine.gate_timeout_ns = a.gate_timeout_ms * 1000000;
 	a.engine.kernel_limit_ns = a.kernel_limit_ms * 1000000;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/engine.h"
+#include "broker/engine/tracing.h"
 
 /* The kernel of t that has been on the device longest; NULL: none is there. */
 static const struct gsb_flight *oldest_kernel(const struct gsb_tenant *t)
@@ -77,7 +78,7 @@ struct gsb_ctl_status_reply *gsb_status_make(struct gsb_engine *e, uint64_t numb
 		return NULL;
 	gsb_msg_init(&r->msg, (enum gsb_msg_type)GSB_CTL_STATUS_REPLY, (uint32_t)bytes);
 	r->number = number;
-	r->real_ns = gsb_clock_ns() - e->started_ns;
+	r->real_ns = gsb_clock_ns() - e->started.ns;
 	r->device_ns = gsb_engine_now_ns(e);
 	e->ops->mem_info(e->dev, &r->device_mem_free_bytes, &r->device_mem_total_bytes);
 	r->records = e->gone_records;
@@ -87,6 +88,7 @@ struct gsb_ctl_status_reply *gsb_status_make(struct gsb_engine *e, uint64_t numb
 	r->n_admitted = e->n_admitted;
 	r->n_refused = e->n_refused;
 	r->n_cut = e->n_cut;
+	gsb_tracing_state(&r->trace);
 	snprintf(r->policy, sizeof(r->policy), "%s", e->params.policy->name);
 	r->n_queues_busy = e->scheduler.clock.n_in_flight;
 	for (int i = 0; i < GSB_N_SLOTS; i++)

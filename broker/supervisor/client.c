@@ -182,14 +182,15 @@ static void on_hello(struct gsb_client *c, struct gsb_msg_hello *h)
 		deliver(c, h, t, d);
 }
 
-static void on_query(struct gsb_client *c, const struct gsb_query *q)
+/* fd: the file of a TRACE_RECORD, else -1. */
+static void on_query(struct gsb_client *c, const struct gsb_query *q, int fd)
 {
 	struct gsb_survey *survey = c->all->survey;
 	struct gsb_peer peer = c->peer;
 
 	if (c->pid_fd >= 0)
 		close(c->pid_fd);
-	gsb_survey_query(survey, client_release(c), &peer, q);
+	gsb_survey_query(survey, client_release(c), &peer, q, fd);
 }
 
 /* ---- the first message ---- */
@@ -229,7 +230,9 @@ static void on_first_message(struct gsb_loop_watch *w, uint32_t events)
 {
 	struct gsb_client *c = gsb_container_of(w, struct gsb_client, watch);
 	union first_message m = {0};
-	ssize_t n = gsb_channel_recv(w->fd, &m, sizeof(m), NULL, NULL);
+	unsigned n_fds = 1;
+	int fd = -1;
+	ssize_t n = gsb_channel_recv(w->fd, &m, sizeof(m), &fd, &n_fds);
 
 	if (n == -EAGAIN)
 		return;
@@ -237,12 +240,19 @@ static void on_first_message(struct gsb_loop_watch *w, uint32_t events)
 		client_destroy(c); /* a probe: gsbrun looks whether somebody listens */
 		return;
 	}
-	if (n > 0 && m.msg.type == GSB_MSG_HELLO && n == sizeof(m.hello))
+	if (n < 0 || !n_fds)
+		fd = -1;
+	if (n > 0 && m.msg.type == GSB_MSG_HELLO && n == sizeof(m.hello) && fd < 0) {
 		on_hello(c, &m.hello);
-	else if (n > 0 && m.msg.type == GSB_MSG_CONTROL && n == sizeof(m.query))
-		on_query(c, &m.query);
-	else
+	} else if (n > 0 && m.msg.type == GSB_MSG_CONTROL && n == sizeof(m.query) &&
+		   (fd >= 0) == (m.query.what == GSB_QUERY_TRACE_RECORD)) {
+		on_query(c, &m.query, fd);
+	} else if (fd >= 0) { /* a descriptor that nobody wants */
+		close(fd);
+		on_bad_message(c, -EMSGSIZE, &m.msg);
+	} else {
 		on_bad_message(c, n > 0 ? -EPROTO : (int)n, &m.msg);
+	}
 }
 
 /* ---- those who say nothing ---- */

@@ -154,6 +154,18 @@ static void on_tenant_left(struct gsb_served_engine *e)
 		set_idle(e);
 }
 
+/* Messages keep their order: it records before it hears of its first tenant. */
+static void record_from_beginning(struct gsb_served_engine *e)
+{
+	struct gsb_ctl_trace m = {.what = GSB_TRACE_WHAT_RECORD};
+	int file = gsb_waiting_trace_take(&e->all->waiting_trace, e->process.uid);
+
+	if (file < 0)
+		return;
+	gsb_msg_init(&m.msg, GSB_CTL_TRACE, sizeof(m));
+	gsb_engine_process_send(&e->process, &m.msg, &file, 1);
+}
+
 static void on_ready(struct gsb_served_engine *e)
 {
 	struct gsb_engine_process *p = &e->process;
@@ -162,6 +174,7 @@ static void on_ready(struct gsb_served_engine *e)
 		return;
 	gsb_timer_clear(&p->s->loop, &p->timer);
 	p->state = GSB_ENGINE_READY;
+	record_from_beginning(e);
 	gsb_log(GSB_LOG_INFO, TOPIC, "%s (pid %d) is ready", p->spec, (int)p->pid);
 	hand_over_all(e);
 	on_tenant_left(e); /* whoever it was started for may be gone */
@@ -248,6 +261,8 @@ static void on_message(struct gsb_engine_process *p, const struct gsb_msg *m, si
 		on_gone(e, (const void *)m);
 	else if (m->type == GSB_CTL_STATUS_REPLY && n >= sizeof(struct gsb_ctl_status_reply))
 		on_status(e, (const void *)m);
+	else if (m->type == GSB_CTL_TRACE_REPLY && n == sizeof(struct gsb_ctl_trace_reply))
+		e->all->on_traced(e->all->survey, e, (const void *)m);
 	else if (!gsb_device_memory_message(&e->all->memory, p, m, n) &&
 		 m->type != GSB_CTL_ADMITTED)
 		gsb_log(GSB_LOG_WARN, TOPIC,
@@ -419,5 +434,10 @@ void gsb_engines_deliver(struct gsb_engines *all, struct gsb_arrival *a,
 
 void gsb_engines_init(struct gsb_engines *all, struct gsb_supervisor *s)
 {
-	*all = (struct gsb_engines){.s = s, .memory.s = s};
+	*all = (struct gsb_engines){.s = s, .memory.s = s, .waiting_trace.fd = -1};
+}
+
+void gsb_engines_finish(struct gsb_engines *all)
+{
+	gsb_waiting_trace_drop(&all->waiting_trace);
 }

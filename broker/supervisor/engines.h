@@ -14,6 +14,7 @@
 #include "broker/supervisor/engine_process.h"
 #include "broker/supervisor/tenants.h"
 #include "broker/supervisor/totals.h"
+#include "broker/supervisor/waiting_trace.h"
 #include "shm/channel.h"
 
 /* An admission on its way to an engine that is not ready yet. */
@@ -39,16 +40,21 @@ struct gsb_engines {
 	struct gsb_tenants tenants;
 	struct gsb_totals totals; /* of those that have left */
 	struct gsb_device_memory memory;
-	uint64_t last_survey; /* number of the last STATUS */
+	struct gsb_waiting_trace waiting_trace;
+	uint64_t last_survey; /* number of the last STATUS or TRACE */
 
 	/* The survey's: an engine answered, or will not answer any more (status NULL, error), after
 	 * which it may be gone. */
 	void (*on_answer)(void *survey, struct gsb_served_engine *e,
 			  const struct gsb_ctl_status_reply *status, int error);
+	/* It has answered a TRACE. */
+	void (*on_traced)(void *survey, struct gsb_served_engine *e,
+			  const struct gsb_ctl_trace_reply *m);
 	void *survey;
 };
 
 void gsb_engines_init(struct gsb_engines *all, struct gsb_supervisor *s);
+void gsb_engines_finish(struct gsb_engines *all); /* the loop has ended */
 
 /*
  * gsb_engines_deliver() - hand an arrival to the engine of its key, which is started if need be

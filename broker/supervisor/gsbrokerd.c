@@ -296,6 +296,7 @@ static int serve(struct gsbrokerd *d, const struct gsb_arguments *a)
 	}
 	gsb_clients_finish(&d->clients);
 	gsb_survey_finish(&d->survey);
+	gsb_engines_finish(&d->engines);
 	gsb_listener_stop(&d->listener);
 	gsb_log(GSB_LOG_INFO, TOPIC, "ended");
 out:

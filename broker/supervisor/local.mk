@@ -20,7 +20,8 @@ libbrokerd_la_SOURCES = \
 	broker/supervisor/survey.c broker/supervisor/survey.h \
 	broker/supervisor/tenants.c broker/supervisor/tenants.h \
 	broker/supervisor/totals.c broker/supervisor/totals.h \
-	broker/supervisor/uid_limits.c broker/supervisor/uid_limits.h
+	broker/supervisor/uid_limits.c broker/supervisor/uid_limits.h \
+	broker/supervisor/waiting_trace.c broker/supervisor/waiting_trace.h
 libbrokerd_la_LIBADD = libconfig.la libshm.la libbase.la
 
 sbin_PROGRAMS += broker/gsbrokerd

@@ -2,8 +2,8 @@
  * query.h - what gsbctl (and gsbrun) asks gsbrokerd, on the socket that tenants use.
  *
  * One GSB_MSG_CONTROL a connection. The answer is a run of GSB_MSG_CONTROL_REPLY messages: for
- * STATUS a BROKER and one ENGINE for each engine, for TOTALS one TOTAL for each name, and at the end
- * always one END with the result. Both ends are of one version (wire.h's major and minor); sizes are
+ * STATUS a BROKER and one ENGINE for each engine, for TOTALS one TOTAL for each name, for what is asked of a
+ * trace one TRACE, and at the end always one END with the result. Both ends are of one version (wire.h's major and minor); sizes are
  * still checked.
  *
  * Who asks sees his own tenants. Those of others he sees only as root, gsbrokerd's own user, or one of
@@ -22,7 +22,11 @@ enum gsb_query_what {
 	GSB_QUERY_STATUS, /* anybody who can open the socket */
 	GSB_QUERY_RELOAD, /* this and SHUTDOWN: root, gsbrokerd's own user, control_gid */
 	GSB_QUERY_SHUTDOWN,
-	GSB_QUERY_TOTALS /* anybody, as STATUS */
+	GSB_QUERY_TOTALS, /* anybody, as STATUS */
+	/* Of one engine: its own user, and who may SHUTDOWN. RECORD comes with the file, open for writing. */
+	GSB_QUERY_TRACE_RECORD,
+	GSB_QUERY_TRACE_STOP,
+	GSB_QUERY_TRACE_LTTNG
 };
 
 #define GSB_HIDDEN UINT32_MAX /* a pid or uid that is not for who asks */
@@ -30,10 +34,17 @@ enum gsb_query_what {
 struct gsb_query {
 	struct gsb_msg msg;
 	uint32_t what; /* enum gsb_query_what */
-	uint32_t how;  /* SHUTDOWN: enum gsb_shutdown_how */
+	uint32_t
+		how; /* SHUTDOWN: enum gsb_shutdown_how; TRACE_*: pid of the engine, 0: the only one */
 };
 
-enum gsb_answer_kind { GSB_ANSWER_BROKER = 1, GSB_ANSWER_ENGINE, GSB_ANSWER_END, GSB_ANSWER_TOTAL };
+enum gsb_answer_kind {
+	GSB_ANSWER_BROKER = 1,
+	GSB_ANSWER_ENGINE,
+	GSB_ANSWER_END,
+	GSB_ANSWER_TOTAL,
+	GSB_ANSWER_TRACE
+};
 
 struct gsb_answer {
 	struct gsb_msg msg;
@@ -49,6 +60,8 @@ struct gsb_answer_broker {
 	uint64_t n_engines_died;	/* ended without being asked to */
 	uint64_t n_reloads;
 	uint32_t n_tenants, n_pending; /* now */
+	uint32_t trace_waits;	       /* 1: the next engine is recorded from its beginning */
+	uint32_t zero;
 	char version[32], socket[108];
 	char device[128], policy[32]; /* of a tenant without a section of its own */
 };
@@ -104,6 +117,13 @@ struct gsb_total {
 struct gsb_answer_total {
 	struct gsb_answer answer;
 	struct gsb_total total;
+};
+
+struct gsb_answer_trace {
+	struct gsb_answer answer;
+	uint32_t pid; /* of the engine; 0: none yet, the next one is recorded from its beginning */
+	uint32_t zero;
+	struct gsb_ctl_trace_state state;
 };
 
 struct gsb_answer_end {

@@ -25,6 +25,7 @@
 
 #define TOPIC	  "control"
 #define ANSWER_MS 1000	/* for the engines to answer */
+#define TRACE_MS  12000 /* for an engine to write the end of a trace */
 #define READ_MS	  10000 /* for the asker to read */
 
 struct gsb_asker {
@@ -33,7 +34,8 @@ struct gsb_asker {
 	struct gsb_timer timer;
 	struct gsb_peer peer;
 	bool may_control, sees_all;
-	uint64_t number;		       /* of its STATUS; 0 = none */
+	uint64_t number;		       /* of its STATUS or TRACE; 0 = none */
+	bool traces;			       /* it is a TRACE, for the only one of unanswered */
 	struct gsb_served_engine **unanswered; /* n_unanswered engines that were asked */
 	unsigned n_unanswered;
 	struct gsb_outbox out;
@@ -122,6 +124,7 @@ static void push_broker(struct gsb_asker *c)
 		.n_reloads = s->n_reloads,
 		.n_tenants = c->v->engines->tenants.n,
 		.n_pending = s->n_pending,
+		.trace_waits = c->v->engines->waiting_trace.fd >= 0,
 	};
 
 	d = gsb_config_device(s->config, &s->config->tenant);
@@ -248,11 +251,135 @@ static void on_answer(void *survey, struct gsb_served_engine *e,
 	struct gsb_asker *c, *next;
 
 	DL_FOREACH_SAFE (v->askers, c, next) {
-		if ((status && c->number != status->number) || !strike_off(c, e))
+		if ((status && (c->traces || c->number != status->number)) || !strike_off(c, e))
 			continue;
+		if (c->traces) {
+			push_end(c, error, "the engine has ended: what it recorded may end early");
+			flush(c);
+			continue;
+		}
 		push_engine(c, e, status, error);
 		if (!c->n_unanswered)
 			push_end(c, 0, "");
+		flush(c);
+	}
+}
+
+/* ---- traces ---- */
+
+static bool may_trace(const struct gsb_asker *c, const struct gsb_served_engine *e)
+{
+	return c->may_control || e->process.uid == c->peer.uid;
+}
+
+/* The engine of that pid, or the only one; *n: how many there are to choose from. */
+static struct gsb_served_engine *pick_engine(const struct gsb_asker *c, uint32_t pid, unsigned *n)
+{
+	struct gsb_served_engine *e, *found = NULL;
+
+	*n = 0;
+	DL_FOREACH (c->v->engines->list, e) {
+		if (e->process.state != GSB_ENGINE_READY || !may_trace(c, e) ||
+		    (pid && pid != (uint32_t)e->process.pid))
+			continue;
+		found = e;
+		++*n;
+	}
+	return *n == 1 ? found : NULL;
+}
+
+static void push_trace(struct gsb_asker *c, uint32_t pid, const struct gsb_ctl_trace_state *state)
+{
+	struct gsb_answer_trace a = {.pid = pid};
+
+	if (state)
+		a.state = *state;
+	push(c, &a.answer, GSB_ANSWER_TRACE, sizeof(a));
+}
+
+static void on_engine_slow(struct gsb_timer *t)
+{
+	struct gsb_asker *c = gsb_container_of(t, struct gsb_asker, timer);
+
+	c->n_unanswered = 0;
+	push_end(c, -ETIMEDOUT, "the engine still writes: ask gsbctl trace status");
+	flush(c);
+}
+
+static void ask_engine(struct gsb_asker *c, struct gsb_served_engine *e, enum gsb_trace_what what,
+		       int file)
+{
+	struct gsb_ctl_trace m = {.number = ++c->v->engines->last_survey, .what = what};
+
+	c->unanswered = calloc(1, sizeof(struct gsb_served_engine *));
+	if (!c->unanswered) {
+		if (file >= 0)
+			close(file);
+		push_end(c, -ENOMEM, "gsbrokerd is out of memory");
+		return;
+	}
+	c->number = m.number;
+	c->traces = true;
+	c->unanswered[c->n_unanswered++] = e;
+	gsb_msg_init(&m.msg, GSB_CTL_TRACE, sizeof(m));
+	gsb_engine_process_send(&e->process, &m.msg, &file, file >= 0);
+	c->timer.on_time = on_engine_slow;
+	gsb_timer_set(&c->v->s->loop, &c->timer, TRACE_MS);
+}
+
+/* No engine runs: the next one that may be traced is recorded from its beginning, or that is taken back. */
+static void ask_later(struct gsb_asker *c, enum gsb_trace_what what, int file)
+{
+	struct gsb_waiting_trace *w = &c->v->engines->waiting_trace;
+	bool is_own = w->uid == c->peer.uid || c->may_control;
+
+	if (what == GSB_TRACE_WHAT_RECORD &&
+	    gsb_waiting_trace_set(w, file, c->peer.uid, c->may_control)) {
+		push_end(c, -EBUSY, "a recording waits for the next engine already: stop it first");
+	} else if (what == GSB_TRACE_WHAT_RECORD) {
+		push_trace(c, 0, NULL);
+		push_end(c, 0, "");
+	} else if (what == GSB_TRACE_WHAT_STOP && w->fd >= 0 && is_own) {
+		gsb_waiting_trace_drop(w);
+		push_trace(c, 0, NULL);
+		push_end(c, 0, "");
+	} else {
+		push_end(c, -ENOENT, "no engine runs that you may trace: start a tenant first");
+	}
+}
+
+static void on_trace(struct gsb_asker *c, const struct gsb_query *q, int file)
+{
+	enum gsb_trace_what what = (enum gsb_trace_what)(q->what - GSB_QUERY_TRACE_RECORD);
+	unsigned n;
+	struct gsb_served_engine *e = pick_engine(c, q->how, &n);
+
+	if (e) {
+		ask_engine(c, e, what, file);
+	} else if (n || q->how) {
+		if (file >= 0)
+			close(file);
+		push_end(c, n ? -EINVAL : -ESRCH,
+			 n ? "more than one engine runs: name one by --engine PID (gsbctl status)"
+			   : "there is no engine of that pid that you may trace (gsbctl status)");
+	} else {
+		ask_later(c, what, file);
+	}
+	flush(c);
+}
+
+/* An engine has answered. */
+static void on_traced(void *survey, struct gsb_served_engine *e,
+		      const struct gsb_ctl_trace_reply *m)
+{
+	struct gsb_survey *v = survey;
+	struct gsb_asker *c, *next;
+
+	DL_FOREACH_SAFE (v->askers, c, next) {
+		if (!c->traces || c->number != m->number || !strike_off(c, e))
+			continue;
+		push_trace(c, (uint32_t)e->process.pid, &m->state);
+		push_end(c, m->error, m->reason);
 		flush(c);
 	}
 }
@@ -322,13 +449,15 @@ static void find_rights(struct gsb_asker *c)
 	free(groups);
 }
 
-static void on_query(struct gsb_asker *c, const struct gsb_query *q)
+static void on_query(struct gsb_asker *c, const struct gsb_query *q, int file)
 {
 	find_rights(c);
 	if (q->what == GSB_QUERY_STATUS) {
 		on_status(c);
 	} else if (q->what == GSB_QUERY_TOTALS) {
 		on_totals(c);
+	} else if (q->what >= GSB_QUERY_TRACE_RECORD && q->what <= GSB_QUERY_TRACE_LTTNG) {
+		on_trace(c, q, file);
 	} else if (!c->may_control) {
 		push_end(c, -EPERM,
 			 "only root, the user of gsbrokerd and the groups of control_gid in "
@@ -366,17 +495,19 @@ static int asker_create(struct gsb_survey *v, int fd, const struct gsb_peer *pee
 }
 
 void gsb_survey_query(struct gsb_survey *v, int fd, const struct gsb_peer *peer,
-		      const struct gsb_query *q)
+		      const struct gsb_query *q, int file)
 {
 	struct gsb_asker *c;
 	int err = asker_create(v, fd, peer, &c);
 
 	if (!err) {
-		on_query(c, q);
+		on_query(c, q, file);
 		return;
 	}
 	gsb_log(GSB_LOG_WARN, TOPIC, "a request of pid %d was dropped: %s", (int)peer->pid,
 		strerror(-err));
+	if (file >= 0)
+		close(file);
 	close(fd);
 }
 
@@ -384,6 +515,7 @@ void gsb_survey_init(struct gsb_survey *v, struct gsb_supervisor *s, struct gsb_
 {
 	*v = (struct gsb_survey){.s = s, .engines = engines};
 	engines->on_answer = on_answer;
+	engines->on_traced = on_traced;
 	engines->survey = v;
 }
 

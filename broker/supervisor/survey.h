@@ -24,8 +24,8 @@ void gsb_survey_init(struct gsb_survey *v, struct gsb_supervisor *s, struct gsb_
 /* Drop all who ask. */
 void gsb_survey_finish(struct gsb_survey *v);
 
-/* Answer q, which came on fd (consumed) from peer. */
+/* Answer q, which came on fd (consumed) from peer, with a file (consumed) or -1. */
 void gsb_survey_query(struct gsb_survey *v, int fd, const struct gsb_peer *peer,
-		      const struct gsb_query *q);
+		      const struct gsb_query *q, int file);
 
 #endif

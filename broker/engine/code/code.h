@@ -94,6 +94,9 @@ void gsb_code_ctx_finish(struct gsb_ctx *ctx);
 int gsb_uploads_init(struct gsb_tenant *t); /* -ENOMEM */
 void gsb_uploads_finish(struct gsb_tenant *t);
 
+/* For the trace: a launch may name it. @name: as long as it is known. */
+void gsb_code_tell_function(const struct gsb_kernel_fn *fn, const char *name, bool before);
+
 struct gsb_kernel gsb_code_needs(const struct gsb_kernel_fn *fn, const struct gsb_cmd_launch *l);
 
 #endif

@@ -29,6 +29,22 @@ static uint32_t info_bytes(const struct gsb_function_info *info)
 			  info->n_params * sizeof(info->params[0]));
 }
 
+void gsb_code_tell_function(const struct gsb_kernel_fn *fn, const char *name, bool before)
+{
+	struct gsb_trace_kernel e = {
+		.head = {GSB_TRACE_KERNEL, sizeof(e), fn->module->ctx->tenant->id},
+		.function = fn->handle,
+		.module = fn->module->handle,
+		.regs = fn->regs,
+		.static_smem_bytes = fn->static_smem_bytes,
+		.params_bytes = fn->params_bytes,
+		.before = before,
+	};
+
+	snprintf(e.name, sizeof(e.name), "%.*s", (int)sizeof(e.name) - 1, name);
+	gsb_trace_put(&e.head);
+}
+
 static void got(struct gsb_job *j)
 {
 	struct gsb_kernel_fn *fn = j->fn;
@@ -49,6 +65,8 @@ static void got(struct gsb_job *j)
 	fn->regs = (uint32_t)j->info.attrs[GSB_ATTR_NUM_REGS];
 	fn->static_smem_bytes = (uint32_t)j->info.attrs[GSB_ATTR_SHARED_BYTES];
 	fn->max_dynamic_smem_bytes = j->info.attrs[GSB_ATTR_MAX_DYNAMIC_SMEM];
+	if (gsb_trace_on)
+		gsb_code_tell_function(fn, j->name, false);
 	gsb_tenant_reply_with(t, &j->call, &j->info, info_bytes(&j->info));
 	gsb_job_destroy(j);
 }
@@ -116,6 +134,8 @@ static void prepared(struct gsb_job *j)
 	}
 	fn->state = j->err ? GSB_FN_FAILED : GSB_FN_READY;
 	fn->prepare_err = j->err;
+	gsb_trace(KERNEL_READY, kernel_ready, t->id, .function = fn->handle,
+		  .asked_ns = j->asked_ns, .error = j->err);
 	if (j->err)
 		gsb_tenant_log(t, GSB_LOG_WARN, "code", "tenant %u: %s", t->id, j->log);
 	gsb_stream_wake_list(&fn->waiters);

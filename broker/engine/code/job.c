@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "broker/engine/order/fence.h"
 #include "broker/engine/tenant/tenant.h"
 
@@ -17,6 +18,7 @@ struct gsb_job *gsb_job_create(struct gsb_tenant *t, struct gsb_ctx *ctx,
 		return NULL;
 	j->tenant = t;
 	j->call = *call;
+	j->asked_ns = gsb_clock_ns();
 	j->ctx = ctx;
 	j->fence = ctx ? gsb_fence_hold(&ctx->order) : NULL;
 	j->space = ctx ? ctx->space : NULL;

@@ -36,6 +36,7 @@ struct gsb_job {
 		    const struct gsb_device_ops *ops); /* on the loader's thread */
 	void (*done)(struct gsb_job *j); /* on the engine's, afterwards: answer, and destroy it */
 	struct gsb_rec call;		 /* whom to answer */
+	uint64_t asked_ns;		 /* real time, for the trace */
 	struct gsb_code_module *module;
 	struct gsb_kernel_fn *fn;
 	struct gsb_upload *image;

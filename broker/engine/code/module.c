@@ -77,6 +77,8 @@ static void destroy_module(struct gsb_tenant *t, struct gsb_code_module *m)
 		t->dev->ops->module_unload(m->module);
 		t->stats.n_modules--;
 	}
+	gsb_trace(MODULE_UNLOADED, module_unloaded, t->id, .device_bytes = m->device_bytes,
+		  .host_bytes = m->host_bytes);
 	if (m->device_bytes)
 		gsb_memory_unuse(m->ctx, m->device_bytes);
 	t->code_used_bytes -= m->host_bytes;
@@ -172,6 +174,12 @@ static void refuse(struct gsb_job *j, int err)
 	gsb_job_destroy(j);
 }
 
+static void tell_loaded(const struct gsb_job *j, int err)
+{
+	gsb_trace(MODULE_LOADED, module_loaded, j->tenant->id, .module = j->module->handle,
+		  .image_bytes = j->length, .asked_ns = j->asked_ns, .error = err);
+}
+
 /* Whether the device has memory for its variables is known. */
 static void granted(struct gsb_grant_wait *w, int err)
 {
@@ -186,10 +194,12 @@ static void granted(struct gsb_grant_wait *w, int err)
 	if (!err)
 		err = gsb_code_charge(t, m);
 	if (err) {
+		tell_loaded(j, err);
 		refuse(j, err);
 		return;
 	}
 	gsb_fence_unreserve(&t->queues, j->fresh);
+	tell_loaded(j, 0);
 	answer(j);
 }
 
@@ -198,10 +208,12 @@ static void loaded(struct gsb_job *j)
 	struct gsb_tenant *t = j->tenant;
 	const struct gsb_device_ops *ops = t->dev->ops;
 
+	j->length = j->image->total;
 	gsb_upload_destroy(t, j->image);
 	if (j->err) {
 		gsb_log(GSB_LOG_INFO, "code", "tenant %u: module refused: %s", t->id, j->log);
 		gsb_fence_unreserve(&t->queues, j->fresh);
+		tell_loaded(j, j->err);
 		free_module(t, j->module);
 		answer(j);
 		return;

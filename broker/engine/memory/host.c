@@ -104,6 +104,8 @@ int gsb_memory_host_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 	if (!ctx)
 		return gsb_no_such(t, rec, "context", body->ctx);
 	err = alloc_host(ctx, body->size, &range.addr);
+	gsb_trace(ALLOCATED, allocated, t->id, .addr = err ? 0 : range.addr, .bytes = body->size,
+		  .error = err, .memory = GSB_TRACE_MEMORY_PINNED);
 	if (err)
 		return gsb_tenant_fail_call(t, rec, err);
 	gsb_tenant_reply_with(t, rec, &range, sizeof(range));
@@ -122,6 +124,8 @@ static void release_host(struct gsb_tenant *t, uint64_t addr)
 		return;
 	unpin_spaces(t, addr, was.size, GSB_N_CTXS);
 	t->host_used_bytes -= was.size;
+	gsb_trace(FREED, freed, t->id, .addr = addr, .bytes = was.size,
+		  .memory = GSB_TRACE_MEMORY_PINNED);
 	if (fallocate(t->host_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(addr - base),
 		      (off_t)was.size))
 		gsb_log(GSB_LOG_WARN, "memory",

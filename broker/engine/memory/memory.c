@@ -35,6 +35,8 @@ static void waited(struct gsb_grant_wait *w, int err)
 	struct gsb_tenant *t = c->ctx->tenant;
 
 	gsb_tenant_job_end(t);
+	gsb_trace(GRANT_ANSWERED, grant_answered, t->id, .bytes = w->bytes,
+		  .granted_bytes = t->grant->granted, .error = err);
 	if (c->waits)
 		*c->waits = false;
 	if (err == -ECANCELED)
@@ -60,6 +62,8 @@ static int wait_for_grant(const struct waiting_call *want)
 	c->wait.owner = c->ctx;
 	c->wait.done = waited;
 	gsb_tenant_job_begin(t);
+	gsb_trace(GRANT_ASKED, grant_asked, t->id, .bytes = c->wait.bytes,
+		  .granted_bytes = t->grant->granted);
 	gsb_grant_take(t->grant, &c->wait);
 	return 0;
 }
@@ -81,7 +85,17 @@ static uint64_t cost(const struct gsb_tenant *t, uint64_t size)
 
 static int check_limit(const struct gsb_tenant *t, uint64_t bytes)
 {
-	return over_limit(t->device_used_bytes, bytes, t->limits.device_mem_bytes) ? -EDQUOT : 0;
+	if (!over_limit(t->device_used_bytes, bytes, t->limits.device_mem_bytes))
+		return 0;
+	gsb_trace(QUOTA, quota, t->id, .bytes = bytes, .used_bytes = t->device_used_bytes,
+		  .limit_bytes = t->limits.device_mem_bytes);
+	return -EDQUOT;
+}
+
+static void tell_used(const struct gsb_tenant *t)
+{
+	gsb_trace(USED, used, t->id, .used_bytes = t->device_used_bytes,
+		  .limit_bytes = t->limits.device_mem_bytes, .granted_bytes = t->grant->granted);
 }
 
 int gsb_memory_use(struct gsb_ctx *ctx, uint64_t bytes)
@@ -95,6 +109,7 @@ int gsb_memory_use(struct gsb_ctx *ctx, uint64_t bytes)
 	t->device_used_bytes += bytes;
 	if (t->device_used_bytes > t->stats.device_mem_peak_bytes)
 		t->stats.device_mem_peak_bytes = t->device_used_bytes;
+	tell_used(t);
 	return 0;
 }
 
@@ -103,6 +118,7 @@ void gsb_memory_unuse(struct gsb_ctx *ctx, uint64_t bytes)
 	ctx->device_used_bytes -= bytes;
 	ctx->tenant->device_used_bytes -= bytes;
 	gsb_grant_give(ctx->tenant->grant, bytes);
+	tell_used(ctx->tenant);
 }
 
 /* What it takes is granted already. */
@@ -133,11 +149,18 @@ err_taken:
 	return err;
 }
 
+static void tell_allocated(const struct gsb_tenant *t, uint64_t addr, uint64_t bytes, int err)
+{
+	gsb_trace(ALLOCATED, allocated, t->id, .addr = addr, .bytes = bytes, .error = err,
+		  .memory = GSB_TRACE_MEMORY_DEVICE);
+}
+
 static void alloc_granted(struct gsb_ctx *ctx, const struct gsb_rec *call, uint64_t size)
 {
 	struct gsb_reply_range range = {.size = size};
 	int err = alloc_device(ctx, size, &range.addr);
 
+	tell_allocated(ctx->tenant, err ? 0 : range.addr, size, err);
 	if (err) {
 		gsb_grant_give(ctx->tenant->grant, cost(ctx->tenant, size));
 		gsb_tenant_fail_call(ctx->tenant, call, err);
@@ -162,8 +185,10 @@ int gsb_memory_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 	if (!ctx)
 		return gsb_no_such(t, rec, "context", body->ctx);
 	err = body->size ? check_limit(t, want.wait.bytes) : -EINVAL;
-	if (err)
+	if (err) {
+		tell_allocated(t, 0, body->size, err);
 		return gsb_tenant_fail_call(t, rec, err);
+	}
 	if (!gsb_grant_try(t->grant, want.wait.bytes))
 		return wait_for_grant(&want);
 	alloc_granted(ctx, rec, body->size);
@@ -181,8 +206,8 @@ static int retire(struct gsb_tenant *t, struct gsb_ctx *ctx, uint64_t addr)
 	return 0;
 }
 
-/* Give a retired allocation back to the device. */
-static void release(struct gsb_ctx *ctx, uint64_t addr)
+/* Give a retired allocation back to the device. serial: of the operation that says so; 0: a call does. */
+static void release(struct gsb_ctx *ctx, uint64_t addr, uint64_t serial)
 {
 	struct gsb_tenant *t = ctx->tenant;
 	struct gsb_range was;
@@ -190,6 +215,8 @@ static void release(struct gsb_ctx *ctx, uint64_t addr)
 	if (gsb_ranges_remove(&ctx->device_taken, addr, &was))
 		return;
 	t->dev->ops->mem_free(ctx->space, addr);
+	gsb_trace(FREED, freed, t->id, .addr = addr, .bytes = was.size, .serial = serial,
+		  .memory = GSB_TRACE_MEMORY_DEVICE);
 	gsb_memory_unuse(ctx, cost(t, was.size));
 }
 
@@ -197,7 +224,7 @@ static void free_done(struct gsb_order *o, const struct gsb_fence_job *job)
 {
 	struct gsb_ctx *ctx = gsb_ctx_of(o);
 
-	release(ctx, job->object);
+	release(ctx, job->object, 0);
 	gsb_tenant_reply(ctx->tenant, &job->call, ctx->error, 0);
 }
 
@@ -227,7 +254,7 @@ struct free_op {
 
 static void start_free(struct gsb_op *op)
 {
-	release(gsb_ctx_of(op->order), gsb_container_of(op, struct free_op, op)->addr);
+	release(gsb_ctx_of(op->order), gsb_container_of(op, struct free_op, op)->addr, op->serial);
 	gsb_stream_pop(op->stream, op->ready_ns);
 }
 
@@ -235,7 +262,7 @@ static void start_free(struct gsb_op *op)
  * In a failed context it passes without effect, ahead of what it was ordered behind: another stream may still work
  * with the memory, which goes with the context.
  */
-static const struct gsb_op_class free_class = {.start = start_free};
+static const struct gsb_op_class free_class = {.kind = GSB_TRACE_OP_FREE, .start = start_free};
 
 int gsb_memory_free_async(struct gsb_tenant *t, const struct gsb_rec *rec,
 			  const struct gsb_rec_mem_free *body)

@@ -14,8 +14,9 @@
 struct gsb_epoch {
 	struct gsb_epoch *next; /* later */
 	struct gsb_stream *waiters;
-	uint32_t n_open; /* operations */
-	bool legacy;	 /* of the legacy stream; else of blocking streams */
+	uint64_t last_serial; /* of the operation that joined last */
+	uint32_t n_open;      /* operations */
+	bool legacy;	      /* of the legacy stream; else of blocking streams */
 };
 
 /* The epoch that a new operation of s belongs to; *out NULL for a non-blocking stream. -EAGAIN: no room. */

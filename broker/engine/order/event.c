@@ -124,6 +124,7 @@ static void finish_record(struct gsb_op *op, uint64_t time_ns)
 }
 
 static const struct gsb_op_class record_class = {
+	.kind = GSB_TRACE_OP_EVENT_RECORD,
 	.start = start_record,
 	.finish = finish_record,
 };
@@ -147,6 +148,9 @@ int gsb_event_record(struct gsb_event *e, struct gsb_stream *s, uint64_t post_ns
 		return err;
 	}
 	release(q, e->latest);
+	r->point->serial = r->op.serial;
+	gsb_trace(RECORDS, records, q->tenant_id, .serial = r->op.serial, .number = r->number,
+		  .event = r->event);
 	e->latest = hold(r->point);
 	e->number = r->number;
 	return 0;
@@ -159,7 +163,7 @@ static void start_wait(struct gsb_op *op)
 	struct gsb_point *p = to_event(op)->point;
 
 	if (p && !p->done)
-		gsb_stream_park(op->stream, &p->waiters);
+		gsb_stream_park(op->stream, &p->waiters, GSB_TRACE_PARK_EVENT, p->serial);
 	else
 		gsb_stream_pop(op->stream, gsb_later_ns(op->ready_ns, p ? p->time_ns : 0));
 }
@@ -170,6 +174,7 @@ static void finish_wait(struct gsb_op *op, uint64_t time_ns)
 }
 
 static const struct gsb_op_class wait_class = {
+	.kind = GSB_TRACE_OP_EVENT_WAIT,
 	.start = start_wait,
 	.finish = finish_wait,
 };
@@ -187,6 +192,10 @@ int gsb_event_wait(struct gsb_event *e, struct gsb_stream *s, uint64_t post_ns)
 	if (err) {
 		release(s->queues, w->point);
 		gsb_op_discard(s->queues, &w->op);
+		return err;
 	}
-	return err;
+	gsb_trace(WAITS_FOR, waits_for, s->queues->tenant_id, .serial = w->op.serial,
+		  .on_serial = w->point ? w->point->serial : 0,
+		  .event = gsb_handle_index(e->handle));
+	return 0;
 }

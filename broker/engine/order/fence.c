@@ -25,6 +25,8 @@ void gsb_fence_flush(struct gsb_order *o)
 
 		o->fence_first = f->next;
 		gsb_pool_free(&o->queues->pool, f);
+		gsb_trace(FENCE_PASSED, fence_passed, o->queues->tenant_id, .object = job.object,
+			  .thread = job.call.thread, .record = job.call.type);
 		job.run(o, &job);
 	}
 	if (!o->fence_first->n_open && o->on_end)
@@ -39,6 +41,8 @@ void gsb_fence_close(struct gsb_order *o, struct gsb_fence *fresh, const struct 
 	f->job = *job;
 	f->next = fresh;
 	o->fence_last = fresh;
+	gsb_trace(FENCED, fenced, o->queues->tenant_id, .object = job->object, .n_open = f->n_open,
+		  .record = job->call.type, .thread = job->call.thread);
 	gsb_fence_flush(o);
 }
 

@@ -50,6 +50,8 @@ int gsb_stream_create(struct gsb_order *o, uint64_t handle, uint32_t flags, int3
 
 void gsb_stream_destroy(struct gsb_stream *s)
 {
+	if (s->handle)
+		gsb_trace(STREAM_ENDED, stream_ended, s->queues->tenant_id, .stream = s->index);
 	s->queues->n_streams -= s->handle != 0;
 	s->handle = 0;
 }
@@ -97,10 +99,23 @@ void gsb_op_discard(struct gsb_queues *q, struct gsb_op *op)
 	gsb_pool_free(&q->pool, op);
 }
 
+void gsb_op_tell(const struct gsb_op *op, uint8_t before)
+{
+	const struct gsb_queues *q = op->stream->queues;
+
+	gsb_trace(QUEUED, queued, q->tenant_id, .serial = op->serial,
+		  .posted_ns = before ? 0 : q->posted_ns, .post_device_ns = op->post_ns,
+		  .stream = op->stream->index, .thread = before ? 0 : q->thread,
+		  .kind = op->class->kind, .before = before);
+}
+
 int gsb_stream_push(struct gsb_stream *s, struct gsb_op *op)
 {
 	if (gsb_epoch_join(s, &op->epoch))
 		return -EAGAIN;
+	op->serial = gsb_trace_next_serial();
+	if (op->epoch)
+		op->epoch->last_serial = op->serial;
 	op->stream = s;
 	op->order = s->order;
 	op->fence = gsb_fence_hold(s->order);
@@ -109,6 +124,8 @@ int gsb_stream_push(struct gsb_stream *s, struct gsb_op *op)
 	else
 		s->first = op;
 	s->last = op;
+	if (gsb_unlikely(gsb_trace_on))
+		gsb_op_tell(op, 0);
 	if (s->state == GSB_STREAM_EMPTY)
 		gsb_stream_retry(s);
 	return 0;
@@ -119,7 +136,7 @@ static void start_nop(struct gsb_op *op)
 	gsb_stream_pop(op->stream, op->ready_ns);
 }
 
-static const struct gsb_op_class nop_class = {.start = start_nop};
+static const struct gsb_op_class nop_class = {.kind = GSB_TRACE_OP_NOP, .start = start_nop};
 
 int gsb_stream_push_nop(struct gsb_stream *s, uint64_t post_ns)
 {
@@ -162,6 +179,8 @@ void gsb_stream_pop(struct gsb_stream *s, uint64_t time_ns)
 	if (op->class->finish)
 		op->class->finish(op, time_ns);
 	publish(s);
+	gsb_trace(COMPLETED, completed, q->tenant_id, .serial = op->serial, .device_ns = time_ns,
+		  .number = s->n_done, .stream = s->index, .failed = o->failed);
 	if (op->epoch)
 		gsb_epoch_leave(o, op->epoch, time_ns);
 	gsb_op_discard(q, op);
@@ -186,7 +205,8 @@ static void settle(struct gsb_stream *s)
 	if (!op)
 		return;
 	if (!op->order->failed && op->epoch && op->epoch != op->order->epoch_first) {
-		gsb_stream_park(s, &op->epoch->waiters);
+		gsb_stream_park(s, &op->epoch->waiters, GSB_TRACE_PARK_EPOCH,
+				op->order->epoch_first->last_serial);
 		return;
 	}
 	op->ready_ns = ready_ns(s, op);

@@ -30,6 +30,7 @@
 #include <stdint.h>
 
 #include "broker/engine/order/pool.h"
+#include "broker/engine/trace/trace.h"
 #include "gsb/handle.h"
 #include "gsb/wire.h"
 
@@ -42,6 +43,9 @@ struct gsb_stream;
 /* The queues of one tenant: its streams and events, memory for what is queued, and the words that it reads. */
 struct gsb_queues {
 	struct gsb_region *region; /* its words; shared with the tenant */
+	uint32_t tenant_id;	   /* for the trace, as what is known of the record at hand: */
+	uint16_t thread;
+	uint64_t posted_ns;
 	struct gsb_pool pool;
 	struct gsb_stream *streams[GSB_N_STREAMS]; /* by handle index; NULL: never used */
 	struct gsb_event *events;		   /* GSB_N_EVENTS */
@@ -69,6 +73,7 @@ struct gsb_order {
 
 /* What an operation does; its owner defines one for each kind. */
 struct gsb_op_class {
+	enum gsb_trace_op kind; /* for the trace */
 	/*
 	 * Nothing is before it. The class sees to it that gsb_stream_pop() is called when it has completed, here
 	 * or later; or it parks the stream and is started again.
@@ -89,6 +94,7 @@ struct gsb_op {
 	struct gsb_order *order;
 	struct gsb_epoch *epoch; /* NULL: of a non-blocking stream */
 	struct gsb_fence *fence;
+	uint64_t serial;   /* its number in the engine, for the trace */
 	uint64_t post_ns;  /* device time from which it may start */
 	uint64_t ready_ns; /* once started: device time since when nothing was before it */
 	uint32_t bytes;	   /* taken from the tenant's allowance */

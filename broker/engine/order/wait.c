@@ -24,8 +24,11 @@ void gsb_stream_retry(struct gsb_stream *s)
 	put_on(s, s->queues->unsettled, GSB_STREAM_UNSETTLED);
 }
 
-void gsb_stream_park(struct gsb_stream *s, struct gsb_stream **list)
+void gsb_stream_park(struct gsb_stream *s, struct gsb_stream **list, enum gsb_trace_park on,
+		     uint64_t on_serial)
 {
+	gsb_trace(PARKED, parked, s->queues->tenant_id, .serial = s->first->serial,
+		  .on_serial = on_serial, .stream = s->index, .on = (uint8_t)on);
 	put_on(s, list, GSB_STREAM_PARKED);
 }
 

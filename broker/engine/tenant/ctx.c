@@ -1,6 +1,8 @@
 /*
  * ctx.c - contexts as the rooms above find them, and how one fails. context.c makes and ends them.
  */
+#include <stdio.h>
+
 #include "base/err.h"
 #include "broker/engine/tenant/tenant.h"
 
@@ -17,6 +19,18 @@ struct gsb_ctx *gsb_ctx_of(struct gsb_order *o)
 	return gsb_container_of(o, struct gsb_ctx, order);
 }
 
+static GSB_COLD void trace_fault(const struct gsb_ctx *ctx, CUresult result, const char *detail)
+{
+	struct gsb_trace_fault e = {
+		.head = {GSB_TRACE_FAULT, sizeof(e), ctx->tenant->id},
+		.result = (int32_t)result,
+		.context = ctx->index,
+	};
+
+	snprintf(e.detail, sizeof(e.detail), "%s", detail ? detail : "");
+	gsb_trace_put(&e.head);
+}
+
 void gsb_ctx_fail(struct gsb_ctx *ctx, CUresult result, const char *detail)
 {
 	struct gsb_tenant *t = ctx->tenant;
@@ -27,6 +41,8 @@ void gsb_ctx_fail(struct gsb_ctx *ctx, CUresult result, const char *detail)
 	ctx->error = result;
 	t->stats.n_errors++;
 	t->stats.last_error = result;
+	if (gsb_trace_on)
+		trace_fault(ctx, result, detail);
 	gsb_tenant_log(
 		t, GSB_LOG_WARN, "tenant",
 		"%u (%s, pid %u): context %u failed with %s%s%s; its later calls return this",

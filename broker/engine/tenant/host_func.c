@@ -47,7 +47,7 @@ static void start(struct gsb_op *op)
 
 	gsb_msg_init(&m.msg, GSB_MSG_HOST_FUNC, sizeof(m));
 	if (gsb_channel_send(t->socket.fd, &m.msg, NULL, 0) == -EAGAIN) {
-		gsb_stream_park(op->stream, &t->socket_waiters);
+		gsb_stream_park(op->stream, &t->socket_waiters, GSB_TRACE_PARK_SOCKET, 0);
 		want_socket(t);
 		return;
 	}
@@ -64,7 +64,8 @@ static void pass(struct gsb_op *op)
 		start(op);
 }
 
-static const struct gsb_op_class host_func_class = {.start = start, .pass = pass};
+static const struct gsb_op_class host_func_class = {
+	.kind = GSB_TRACE_OP_HOST_FUNC, .start = start, .pass = pass};
 
 int gsb_host_func_push(struct gsb_stream *s, uint64_t cookie, uint64_t post_ns)
 {

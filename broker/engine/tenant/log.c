@@ -12,9 +12,11 @@
 
 static void say_held(const struct gsb_tenant *t, unsigned n_held)
 {
-	if (n_held)
-		gsb_log(GSB_LOG_WARN, "tenant", "%u (%s, pid %u): ... and %u lines more", t->id,
-			t->name, t->pid, n_held);
+	if (!n_held)
+		return;
+	gsb_trace(LINES_DROPPED, lines_dropped, t->id, .n_lines = n_held);
+	gsb_log(GSB_LOG_WARN, "tenant", "%u (%s, pid %u): ... and %u lines more", t->id, t->name,
+		t->pid, n_held);
 }
 
 void gsb_tenant_log(struct gsb_tenant *t, enum gsb_log_level level, const char *topic,

@@ -19,6 +19,7 @@
 #include "broker/engine/order/clock.h"
 #include "broker/engine/order/order.h"
 #include "broker/engine/tenant/table.h"
+#include "broker/engine/trace/trace.h"
 #include "broker/engine/watch.h"
 #include "device/ops.h"
 #include "device/range.h"

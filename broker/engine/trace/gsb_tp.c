@@ -1,5 +1,23 @@
 /*
- * gsb_tp.c - gsb-tp.so: the probes of the events in gsb_tp.h.
+ * gsb_tp.c - gsb-tp.so: records become LTTng-UST events.
  */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
+#define LTTNG_UST_TRACEPOINT_DEFINE
 #include "broker/engine/trace/gsb_tp.h"
+
+#include "base/compiler.h"
+#include "broker/engine/trace/provider.h"
+
+GSB_EXPORT gsb_trace_provider gsb_tp_emit;
+
+GSB_EXPORT void gsb_tp_emit(const struct gsb_trace_head *record)
+{
+	switch (record->type) {
+#define GSB_TRACE_EVENT(NAME, name, doc, fields)                                          \
+	case GSB_TRACE_##NAME:                                                            \
+		lttng_ust_tracepoint(gsb, name, (const struct gsb_trace_##name *)record); \
+		break;
+#include "trace/events.def"
+	default: break;
+	}
+}

@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "broker/engine/tenant/tenant.h"
-#include "broker/engine/trace/tp.h"
 #include "broker/engine/work/scheduler.h"
 
 #define POLL_BATCH 64
@@ -64,7 +63,10 @@ static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)
 	f->abandoned = false;
 	s->clock.n_in_flight--;
 	t->n_in_flight--;
-	gsb_tp(complete, t->id, stream->index, c->cookie, c->result, c->start_ns, c->end_ns);
+	gsb_trace(FINISHED, finished, t->id, .serial = item->op.serial,
+		  .start_device_ns = c->start_ns, .end_device_ns = c->end_ns,
+		  .n_blocks = c->n_blocks, .n_instructions = c->n_instructions,
+		  .stream = stream->index, .result = (int32_t)c->result);
 	count(&t->stats, item, c);
 	if (c->printed)
 		gsb_print_note(gsb_ctx_of(item->op.order));
@@ -88,8 +90,11 @@ bool gsb_complete_poll(struct gsb_scheduler *s)
 			complete(s, &batch[i]);
 		any |= n > 0;
 	} while (n == POLL_BATCH);
-	if (any)
+	if (any && s->clock.advancing) {
 		s->clock.advancing = false;
+		gsb_trace(TIME_STEP, time_step, 0, .from_device_ns = s->clock.step_from_ns,
+			  .to_device_ns = s->ops->now_ns(s->dev), .why = GSB_TRACE_STEP_COMPLETION);
+	}
 	return any;
 }
 

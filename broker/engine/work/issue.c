@@ -8,7 +8,6 @@
 #include "base/err.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/tenant/tenant.h"
-#include "broker/engine/trace/tp.h"
 #include "broker/engine/work/scheduler.h"
 
 static struct gsb_tenant *tenant_of(const struct gsb_item *item)
@@ -70,8 +69,12 @@ void gsb_issue_ready(struct gsb_item *item)
 
 	item->ready = true;
 	item->head = gsb_head_create(&s->ready, item);
+	item->head->told = false;
 	describe(item, &item->head->work);
 	gsb_ready_add(&s->ready, item->head);
+	gsb_trace(READY, ready, tenant_of(item)->id, .serial = item->op.serial,
+		  .ready_device_ns = item->op.ready_ns, .stream = item->op.stream->index,
+		  .n_ready = s->ready.n);
 	note_change(s);
 }
 
@@ -177,10 +180,65 @@ static void start(struct gsb_scheduler *s, struct gsb_item *item)
 	item->head->work.since_ns = gsb_scheduler_now_ns(s);
 	tenant_of(item)->n_in_flight++;
 	s->clock.n_in_flight++;
-	gsb_tp(issue, tenant_of(item)->id, type_of(&item->cmd), item->op.stream->index, f->cookie);
+	gsb_trace(ISSUED, issued, tenant_of(item)->id, .serial = item->op.serial,
+		  .device_ns = item->head->work.since_ns, .stream = item->op.stream->index,
+		  .queue = (uint32_t)(f - s->flights));
 }
 
 /* ---- the decision ---- */
+
+static uint64_t serial_of(const struct gsb_work *w)
+{
+	return gsb_head_of(w)->item->op.serial;
+}
+
+static void tell_one(const struct gsb_scheduler *s, const struct gsb_view *view,
+		     const struct gsb_work *w, enum gsb_trace_verdict verdict,
+		     enum gsb_trace_reason reason)
+{
+	struct gsb_trace_decided e = {
+		.head = {GSB_TRACE_DECIDED, sizeof(e), w->tenant},
+		.serial = serial_of(w),
+		.decision = s->n_decisions,
+		.device_ns = view->now_ns,
+		.stream = w->stream,
+		.n_ready = view->n_ready,
+		.n_running = (uint16_t)view->n_running,
+		.verdict = (uint8_t)verdict,
+		.reason = (uint8_t)reason,
+	};
+
+	if (w->kind == GSB_WORK_KERNEL) {
+		e.n_blocks = e.n_blocks_after = w->kernel.n_blocks;
+		e.threads_per_block = w->kernel.threads_per_block;
+	}
+	for (unsigned i = 0; i < view->n_running && i < GSB_ARRAY_LEN(e.beside); i++)
+		e.beside[i] = serial_of(view->running[i]);
+	gsb_trace_put(&e.head);
+}
+
+/* What was decided of each: what is held is told once. */
+static GSB_COLD void tell(const struct gsb_scheduler *s, const struct gsb_view *view,
+			  const struct gsb_decision *out, unsigned n, bool forced)
+{
+	enum gsb_trace_reason held =
+		n == view->n_free_queues ? GSB_TRACE_REASON_QUEUES : GSB_TRACE_REASON_POLICY;
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct gsb_work *w = view->ready[out[i].ready];
+
+		tell_one(s, view, w, GSB_TRACE_VERDICT_ISSUE,
+			 forced ? GSB_TRACE_REASON_FORCED : GSB_TRACE_REASON_POLICY);
+		gsb_head_of(w)->told = true;
+	}
+	for (unsigned i = 0; i < view->n_ready; i++) {
+		struct gsb_head *h = gsb_head_of(view->ready[i]);
+
+		if (!h->told)
+			tell_one(s, view, &h->work, GSB_TRACE_VERDICT_HOLD, held);
+		h->told = true;
+	}
+}
 
 /* What the policy names now. Returns how many. */
 static unsigned ask(struct gsb_scheduler *s, bool must, struct gsb_decision out[GSB_N_QUEUES])
@@ -197,12 +255,14 @@ static unsigned ask(struct gsb_scheduler *s, bool must, struct gsb_decision out[
 		.must = must,
 	};
 	unsigned n = s->policy->decide(&view, out);
+	bool forced = !n && must;
 
-	gsb_tp(decision, view.now_ns, view.n_ready, view.n_running, n);
-	if (n || !must)
-		return n;
-	out[0] = (struct gsb_decision){.ready = 0};
-	return 1;
+	if (forced)
+		out[n++] = (struct gsb_decision){.ready = 0};
+	s->n_decisions++;
+	if (gsb_unlikely(gsb_trace_on))
+		tell(s, &view, out, n, forced);
+	return n;
 }
 
 /* One view, one decision; whether it let anything go. */

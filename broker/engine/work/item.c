@@ -27,7 +27,7 @@ static void start_launch(struct gsb_op *op)
 	struct gsb_kernel_fn *fn = to_item(op)->fn;
 
 	if (fn->state == GSB_FN_PREPARING)
-		gsb_stream_park(op->stream, &fn->waiters);
+		gsb_stream_park(op->stream, &fn->waiters, GSB_TRACE_PARK_CODE, 0);
 	else if (fn->state == GSB_FN_READY)
 		start(op);
 	else {
@@ -47,8 +47,50 @@ static bool withdraw(struct gsb_op *op)
 	return was_ready;
 }
 
-static const struct gsb_op_class launch_class = {.start = start_launch, .withdraw = withdraw};
-static const struct gsb_op_class transfer_class = {.start = start, .withdraw = withdraw};
+static const struct gsb_op_class launch_class = {
+	.kind = GSB_TRACE_OP_LAUNCH, .start = start_launch, .withdraw = withdraw};
+static const struct gsb_op_class copy_class = {
+	.kind = GSB_TRACE_OP_COPY, .start = start, .withdraw = withdraw};
+static const struct gsb_op_class fill_class = {
+	.kind = GSB_TRACE_OP_FILL, .start = start, .withdraw = withdraw};
+
+/* ---- the trace ---- */
+
+static GSB_COLD void tell_launch(const struct gsb_item *item, uint32_t tenant_id)
+{
+	const struct gsb_cmd_launch *l = &item->cmd.launch;
+
+	gsb_trace(LAUNCH, launch, tenant_id, .serial = item->op.serial,
+		  .function = item->fn->handle, .n_blocks = gsb_code_needs(item->fn, l).n_blocks,
+		  .grid_x = l->grid[0], .grid_y = l->grid[1], .grid_z = l->grid[2],
+		  .block_x = l->block[0], .block_y = l->block[1], .block_z = l->block[2],
+		  .smem_bytes = l->smem_bytes, .is_cooperative = l->cooperative);
+}
+
+static GSB_COLD void tell_copy(const struct gsb_item *item, uint32_t tenant_id)
+{
+	const struct gsb_cmd_copy *c = &item->cmd.copy;
+
+	gsb_trace(COPY, copy, tenant_id, .serial = item->op.serial, .bytes = c->width * c->height,
+		  .dst = c->dst, .src = c->src,
+		  .n_rows = c->height < UINT32_MAX ? (uint32_t)c->height : UINT32_MAX,
+		  .to = item->dst_place, .from = item->src_place);
+}
+
+GSB_COLD void gsb_item_tell(const struct gsb_item *item)
+{
+	const struct gsb_cmd_fill *f = &item->cmd.fill;
+	uint32_t tenant_id = item->op.stream->queues->tenant_id;
+
+	switch (item->cmd.kind) {
+	case GSB_CMD_LAUNCH: tell_launch(item, tenant_id); break;
+	case GSB_CMD_COPY: tell_copy(item, tenant_id); break;
+	case GSB_CMD_FILL:
+		gsb_trace(FILL, fill, tenant_id, .serial = item->op.serial,
+			  .bytes = f->width * f->height * f->elem_bytes, .dst = f->dst);
+		break;
+	}
+}
 
 /* ---- records ---- */
 
@@ -75,6 +117,8 @@ static int push(struct gsb_stream *s, struct gsb_item *item)
 
 	if (err)
 		gsb_op_discard(s->queues, &item->op);
+	else if (gsb_unlikely(gsb_trace_on))
+		gsb_item_tell(item);
 	return err;
 }
 
@@ -146,7 +190,7 @@ int gsb_item_copy(struct gsb_tenant *t, const struct gsb_rec *rec, const struct 
 
 	if (!b->width || !b->height)
 		return push_nothing(t, rec);
-	err = begin(t, rec, &transfer_class, payload, &s, &item);
+	err = begin(t, rec, &copy_class, payload, &s, &item);
 	if (err)
 		return err;
 	item->cmd.kind = GSB_CMD_COPY;
@@ -172,7 +216,7 @@ int gsb_item_fill(struct gsb_tenant *t, const struct gsb_rec *rec, const struct 
 
 	if (!b->width || !b->height)
 		return push_nothing(t, rec);
-	err = begin(t, rec, &transfer_class, 0, &s, &item);
+	err = begin(t, rec, &fill_class, 0, &s, &item);
 	if (err)
 		return err;
 	item->cmd.kind = GSB_CMD_FILL;

@@ -20,6 +20,7 @@ struct gsb_head {
 	struct gsb_work work;
 	struct gsb_item *item;
 	uint64_t number;       /* heads before it */
+	bool told;	       /* of it as held, in the trace */
 	struct gsb_head *next; /* while it is nobody's */
 };
 

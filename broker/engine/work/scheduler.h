@@ -47,6 +47,7 @@ struct gsb_scheduler {
 	bool changed;		/* something became ready or ended since the policy was asked */
 	struct gsb_flight flights[GSB_N_QUEUES]; /* clock.n_in_flight of them */
 	uint64_t next_cookie;
+	uint64_t n_decisions;
 	bool rang; /* the device must be polled, whatever is in flight: only that silences it */
 
 	uint64_t kernel_limit_ns; /* real time that a kernel may run; 0 = no limit */
@@ -77,6 +78,8 @@ int gsb_item_launch(struct gsb_tenant *t, const struct gsb_rec *rec,
 		    const struct gsb_rec_launch *body);
 int gsb_item_copy(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_copy *body);
 int gsb_item_fill(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_fill *body);
+
+void gsb_item_tell(const struct gsb_item *item); /* for the trace: what it is */
 
 /* ---- issue.c ---- */
 

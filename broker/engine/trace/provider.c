@@ -1,15 +1,11 @@
 /*
- * tp.c - the engine's side of its trace points, and gsb-tp.so, which brings them to life.
+ * provider.c - see provider.h: finds and opens the module.
  */
 #ifdef HAVE_CONFIG_H
 #include <config.h> /* of configure; broker/config/config.h is another */
 #endif
 
-#ifdef HAVE_LTTNG
-#define LTTNG_UST_TRACEPOINT_DEFINE
-#define LTTNG_UST_TRACEPOINT_PROBE_DYNAMIC_LINKAGE
-#endif
-#include "broker/engine/trace/tp.h"
+#include "broker/engine/trace/provider.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,7 +18,7 @@
 #ifdef HAVE_LTTNG
 
 /* Beside the program in the build tree, else where it is installed. */
-static void *open_provider(void)
+static void *open_module(void)
 {
 	char path[4096];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - sizeof("/.libs/gsb-tp.so"));
@@ -38,19 +34,24 @@ static void *open_provider(void)
 	return dlopen(GSB_PKGLIBDIR "/gsb-tp.so", RTLD_NOW | RTLD_LOCAL);
 }
 
-int gsb_tp_start(void)
+int gsb_trace_load_provider(gsb_trace_provider **out)
 {
-	if (open_provider())
-		return 0;
-	gsb_log(GSB_LOG_ERROR, "trace", "no trace events: %s", dlerror());
-	return -ENOENT;
+	void *module = open_module();
+	void *symbol = module ? dlsym(module, GSB_TRACE_PROVIDER_SYMBOL) : NULL;
+
+	if (!symbol) {
+		gsb_log(GSB_LOG_ERROR, "trace", "no LTTng events: %s", dlerror());
+		return -ENOENT;
+	}
+	memcpy(out, &symbol, sizeof(symbol)); /* ISO C has no cast from data to code */
+	return 0;
 }
 
 #else
 
-int gsb_tp_start(void)
+int gsb_trace_load_provider(gsb_trace_provider **out)
 {
-	gsb_log(GSB_LOG_ERROR, "trace", "no trace events: this build was configured without LTTng");
+	gsb_log(GSB_LOG_ERROR, "trace", "no LTTng events: this build was configured without LTTng");
 	return -ENOTSUP;
 }
 

@@ -1,0 +1,141 @@
+/*
+ * tell.c - see tell.h.
+ */
+#include "broker/engine/tell.h"
+
+#include <stdio.h>
+
+#include "base/log.h"
+#include "broker/engine/code/code.h"
+#include "broker/engine/engine.h"
+#include "broker/engine/order/stream.h"
+#include "broker/engine/trace/trace.h"
+
+static GSB_COLD void tell_tenant(const struct gsb_tenant *t, bool before)
+{
+	struct gsb_trace_tenant_come e = {
+		.head = {GSB_TRACE_TENANT_COME, sizeof(e), t->id},
+		.device_mem_limit_bytes = t->limits.device_mem_bytes,
+		.queued_limit_bytes = t->limits.queued_bytes,
+		.pid = t->pid,
+		.uid = t->uid,
+		.slot = t->slot,
+		.before = before,
+	};
+
+	snprintf(e.name, sizeof(e.name), "%s", t->name);
+	snprintf(e.program, sizeof(e.program), "%s", t->program);
+	gsb_trace_put(&e.head);
+}
+
+void gsb_tell_tenant(const struct gsb_tenant *t, bool before)
+{
+	if (gsb_trace_on)
+		tell_tenant(t, before);
+}
+
+void gsb_tell_stream(const struct gsb_stream *s, bool before)
+{
+	gsb_trace(STREAM_MADE, stream_made, s->queues->tenant_id, .stream = s->index,
+		  .priority = s->priority, .is_blocking = s->blocking, .is_legacy = s->legacy,
+		  .before = before);
+}
+
+static GSB_COLD void tell_refused(uint32_t tenant_id, uint32_t pid, uint32_t uid, int err,
+				  const char *why)
+{
+	struct gsb_trace_tenant_refused e = {
+		.head = {GSB_TRACE_TENANT_REFUSED, sizeof(e), tenant_id},
+		.pid = pid,
+		.uid = uid,
+		.error = err,
+	};
+
+	snprintf(e.why, sizeof(e.why), "%s", why);
+	gsb_trace_put(&e.head);
+}
+
+void gsb_tell_refused(uint32_t tenant_id, uint32_t pid, uint32_t uid, int err, const char *why)
+{
+	if (gsb_trace_on)
+		tell_refused(tenant_id, pid, uid, err, why);
+}
+
+void gsb_tell_gone(const struct gsb_tenant *t)
+{
+	const struct gsb_ctl_tenant *n = &t->stats;
+
+	gsb_trace(TENANT_GONE, tenant_gone, t->id, .n_records = n->records,
+		  .n_launches = n->launches, .n_kernels = n->kernels, .n_copies = n->copies,
+		  .n_fills = n->fills, .kernels_device_ns = n->device_ns,
+		  .peak_bytes = n->device_mem_peak_bytes, .is_cut = t->cut,
+		  .n_errors = n->n_errors);
+}
+
+void gsb_tell_woken(const struct gsb_tenant *t, unsigned n_threads)
+{
+	if (n_threads)
+		gsb_trace(WOKEN, woken, t->id, .n_completed = t->queues.n_completed,
+			  .n_threads = n_threads);
+}
+
+void gsb_tell_lines(void)
+{
+	static uint64_t n_told;
+	uint64_t n = gsb_log_n_dropped();
+
+	if (n != n_told)
+		gsb_trace(LINES_DROPPED, lines_dropped, 0, .n_lines = n - n_told);
+	n_told = n;
+}
+
+/* ---- what is there already ---- */
+
+static void tell_item(const struct gsb_item *item)
+{
+	gsb_op_tell(&item->op, !item->head ? 1 : item->ready ? 2 : 3);
+	gsb_item_tell(item);
+}
+
+static void tell_queue(const struct gsb_stream *s)
+{
+	for (const struct gsb_op *op = s->first; op; op = op->next)
+		if (op->class->kind <= GSB_TRACE_OP_FILL)
+			tell_item(gsb_container_of(op, struct gsb_item, op));
+		else
+			gsb_op_tell(op, 1);
+}
+
+static void tell_functions(const struct gsb_tenant *t)
+{
+	for (uint32_t i = 0; i < t->functions.capacity; i++) {
+		const struct gsb_kernel_fn *fn = t->functions.items[i];
+
+		if (fn && fn->function)
+			gsb_code_tell_function(fn, fn->name, true);
+	}
+}
+
+static void tell_all_of(const struct gsb_tenant *t)
+{
+	gsb_tell_tenant(t, true);
+	tell_functions(t);
+	for (uint32_t i = 0; i < GSB_N_STREAMS; i++) {
+		const struct gsb_stream *s = t->queues.streams[i];
+
+		if (!s)
+			continue;
+		if (s->handle)
+			gsb_tell_stream(s, true);
+		tell_queue(s);
+	}
+}
+
+void gsb_tell_all(struct gsb_engine *e)
+{
+	gsb_trace(CLOCK, clock, 0, .device_ns = gsb_engine_now_ns(e),
+		  .is_virtual = e->scheduler.clock.is_virtual);
+	for (int i = 0; i < GSB_N_SLOTS; i++)
+		if (e->tenants[i])
+			tell_all_of(e->tenants[i]);
+}

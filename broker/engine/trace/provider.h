@@ -1,0 +1,17 @@
+/*
+ * provider.h - gsb-tp.so, which makes LTTng-UST events of records. It is a module of its own, so that a process that is
+ * not traced has neither the library of LTTng nor its threads.
+ */
+#ifndef GSB_BROKER_ENGINE_TRACE_PROVIDER_H
+#define GSB_BROKER_ENGINE_TRACE_PROVIDER_H
+
+#include "trace/event.h"
+
+/* What the module exports as GSB_TRACE_PROVIDER_SYMBOL: one record to whatever sessions have enabled its event. */
+typedef void gsb_trace_provider(const struct gsb_trace_head *record);
+#define GSB_TRACE_PROVIDER_SYMBOL "gsb_tp_emit"
+
+/* Logged; -ENOENT, -ENOTSUP (this build has none). */
+int gsb_trace_load_provider(gsb_trace_provider **out);
+
+#endif

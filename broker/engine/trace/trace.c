@@ -1,0 +1,292 @@
+/*
+ * trace.c - see trace.h: who listens, and the thread that writes the file.
+ *
+ * The writer looks into the buffer ten times a second, and when the engine says that a quarter of it is full: so the
+ * engine makes one system call for thousands of events. It is joined when it has said on done_fd that it is done, so that
+ * the engine never waits for a disk.
+ */
+#include "broker/engine/trace/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "broker/engine/trace/buffer.h"
+#include "broker/engine/trace/provider.h"
+#include "trace/write.h"
+
+#define LOOK_EVERY_MS 100
+#define CHUNK_BYTES   (GSB_TRACE_CHUNK_MAX / 4)
+
+uint32_t gsb_trace_on;
+uint64_t gsb_trace_last_serial;
+
+struct recorder {
+	bool running; /* the thread is to be joined */
+	pthread_t thread;
+	struct gsb_trace_buffer buffer;
+	struct gsb_trace_writer writer; /* the thread's */
+	uint8_t *chunk;			/* likewise */
+	int work_fd;			/* eventfd: look now */
+	bool rang; /* the engine has said so, and the buffer has not been emptier since */
+	_Atomic bool stop;
+	_Atomic int error;
+	_Atomic uint64_t n_bytes;
+};
+
+static struct recorder recorder = {.work_fd = -1};
+static int done_fd = -1;
+static gsb_trace_provider *provider;
+
+/* ---- the thread that writes ---- */
+
+static void ring_bell(int fd)
+{
+	const uint64_t one = 1;
+
+	while (write(fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+}
+
+static void silence(int fd)
+{
+	uint64_t count;
+
+	while (read(fd, &count, sizeof(count)) < 0 && errno == EINTR)
+		;
+}
+
+static int write_chunk(struct recorder *r, const void *records, uint32_t bytes)
+{
+	int err = gsb_trace_write_chunk(&r->writer, records, bytes);
+
+	atomic_store(&r->n_bytes, r->writer.n_bytes);
+	return err;
+}
+
+static int drain(struct recorder *r)
+{
+	uint32_t bytes;
+	int err = 0;
+
+	while (!err && (bytes = gsb_trace_buffer_take(&r->buffer, r->chunk, CHUNK_BYTES)))
+		err = write_chunk(r, r->chunk, bytes);
+	return err;
+}
+
+static void wait_for_work(struct recorder *r)
+{
+	struct pollfd p = {.fd = r->work_fd, .events = POLLIN};
+
+	if (poll(&p, 1, LOOK_EVERY_MS) > 0)
+		silence(r->work_fd);
+}
+
+/* All of it is there; the engine puts no more. */
+static int write_end(struct recorder *r)
+{
+	struct gsb_trace_lost lost;
+	int err = drain(r);
+
+	if (!err && gsb_trace_buffer_last_words(&r->buffer, &lost))
+		err = write_chunk(r, &lost, sizeof(lost));
+	return err ? err : write_chunk(r, NULL, 0);
+}
+
+static void *writer_main(void *arg)
+{
+	struct recorder *r = arg;
+	int err = 0;
+
+	while (!err && !atomic_load(&r->stop)) {
+		wait_for_work(r);
+		err = drain(r);
+	}
+	if (!err)
+		err = write_end(r);
+	if (close(r->writer.fd) < 0 && !err)
+		err = -errno;
+	atomic_store(&r->error, err);
+	ring_bell(done_fd);
+	return NULL;
+}
+
+/* ---- events ---- */
+
+static void put_into_buffer(struct recorder *r, const struct gsb_trace_head *record)
+{
+	gsb_trace_buffer_put(&r->buffer, record);
+	if (gsb_likely(gsb_trace_buffer_used(&r->buffer) < r->buffer.size / 4))
+		return;
+	/* It looks full because nobody has looked: head_seen may be old. */
+	r->buffer.head_seen = atomic_load_explicit(&r->buffer.head, memory_order_acquire);
+	if (gsb_trace_buffer_used(&r->buffer) < r->buffer.size / 4) {
+		r->rang = false;
+	} else if (!r->rang) {
+		r->rang = true;
+		ring_bell(r->work_fd);
+	}
+}
+
+void gsb_trace_put(struct gsb_trace_head *record)
+{
+	record->time_ns = gsb_clock_ns();
+	if (gsb_trace_on & GSB_TRACE_TO_FILE)
+		put_into_buffer(&recorder, record);
+	if (gsb_trace_on & GSB_TRACE_TO_LTTNG)
+		provider(record);
+}
+
+/* ---- recordings ---- */
+
+static void free_recorder(struct recorder *r)
+{
+	gsb_trace_buffer_finish(&r->buffer);
+	free(r->chunk);
+	r->chunk = NULL;
+	if (r->work_fd >= 0)
+		close(r->work_fd);
+	r->work_fd = -1;
+}
+
+static int make_recorder(struct recorder *r)
+{
+	int err;
+
+	*r = (struct recorder){.work_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+	r->chunk = malloc(CHUNK_BYTES);
+	err = r->work_fd < 0 ? -errno : r->chunk ? 0 : -ENOMEM;
+	if (!err)
+		err = gsb_trace_buffer_init(&r->buffer, GSB_TRACE_BUFFER_BYTES);
+	if (err)
+		free_recorder(r);
+	return err;
+}
+
+/* Nothing else is written to: a pipe that nobody reads would hold the writer up for ever. */
+static int check_file(int fd)
+{
+	struct stat st;
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	return S_ISREG(st.st_mode) && (flags & O_ACCMODE) != O_RDONLY ? 0 : -EINVAL;
+}
+
+static uint64_t real_clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static int begin(struct recorder *r, int fd, const struct gsb_trace_header *about)
+{
+	struct gsb_trace_header header = *about;
+	int err;
+
+	header.mono_ns = gsb_clock_ns();
+	header.real_ns = real_clock_ns();
+	err = gsb_trace_write_header(&r->writer, fd, &header);
+	if (err)
+		return err;
+	err = pthread_create(&r->thread, NULL, writer_main, r);
+	return -err;
+}
+
+int gsb_trace_record(int fd, const struct gsb_trace_header *about)
+{
+	int err = recorder.running ? -EBUSY : check_file(fd);
+
+	if (!err && gsb_trace_done_fd() < 0)
+		err = gsb_trace_done_fd();
+	if (!err)
+		err = make_recorder(&recorder);
+	if (err)
+		goto err_file;
+	err = begin(&recorder, fd, about);
+	if (err)
+		goto err_recorder;
+	recorder.running = true;
+	gsb_trace_on |= GSB_TRACE_TO_FILE;
+	return 0;
+err_recorder:
+	free_recorder(&recorder);
+err_file:
+	close(fd);
+	return err;
+}
+
+bool gsb_trace_stop(void)
+{
+	if (!recorder.running)
+		return false;
+	gsb_trace_on &= ~GSB_TRACE_TO_FILE;
+	atomic_store(&recorder.stop, true);
+	ring_bell(recorder.work_fd);
+	return true;
+}
+
+int gsb_trace_done_fd(void)
+{
+	if (done_fd < 0)
+		done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return done_fd < 0 ? -errno : done_fd;
+}
+
+bool gsb_trace_collect(void)
+{
+	int err;
+
+	silence(done_fd);
+	if (!recorder.running)
+		return false;
+	gsb_trace_on &= ~GSB_TRACE_TO_FILE;
+	pthread_join(recorder.thread, NULL);
+	recorder.running = false;
+	free_recorder(&recorder);
+	err = atomic_load(&recorder.error);
+	if (err)
+		gsb_log(GSB_LOG_ERROR, "trace", "the recording has ended early: errno %d", -err);
+	return true;
+}
+
+void gsb_trace_finish(void)
+{
+	if (gsb_trace_stop())
+		gsb_trace_collect();
+}
+
+void gsb_trace_get_state(struct gsb_trace_state *out)
+{
+	*out = (struct gsb_trace_state){
+		.recording = recorder.running,
+		.lttng = gsb_trace_on & GSB_TRACE_TO_LTTNG,
+		.error = atomic_load(&recorder.error),
+		.n_events = atomic_load(&recorder.buffer.n_records),
+		.n_lost = atomic_load(&recorder.buffer.n_lost),
+		.n_bytes = atomic_load(&recorder.n_bytes),
+	};
+}
+
+/* ---- LTTng ---- */
+
+int gsb_trace_offer_lttng(void)
+{
+	int err = provider ? 0 : gsb_trace_load_provider(&provider);
+
+	if (!err)
+		gsb_trace_on |= GSB_TRACE_TO_LTTNG;
+	return err;
+}

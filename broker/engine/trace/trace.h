@@ -1,0 +1,81 @@
+/*
+ * trace.h - how the engine says what it does: gsb_trace(QUEUED, queued, tenant, .serial = ...), with the fields that
+ * trace/events.def gives the event. While nobody listens an event costs a load and a branch.
+ *
+ * Two may listen: a file (gsb_trace_record) and LTTng (gsb_trace_offer_lttng). One process has one trace, as it has one
+ * log. The engine's thread alone calls what is here; a second thread writes the file.
+ */
+#ifndef GSB_BROKER_ENGINE_TRACE_TRACE_H
+#define GSB_BROKER_ENGINE_TRACE_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "trace/event.h"
+#include "trace/format.h"
+
+#define GSB_TRACE_TO_FILE  1u
+#define GSB_TRACE_TO_LTTNG 2u
+extern uint32_t gsb_trace_on; /* who listens; written by the functions below only */
+
+/* Give a record, whose time is filled in here, to who listens. */
+void gsb_trace_put(struct gsb_trace_head *record);
+
+/* @tenant_id: 0 for what concerns none. */
+#define gsb_trace(NAME, name, tenant_id, ...)                                               \
+	do {                                                                                \
+		if (gsb_unlikely(gsb_trace_on))                                             \
+			gsb_trace_put(&(struct gsb_trace_##name){                           \
+				.head = {GSB_TRACE_##NAME, sizeof(struct gsb_trace_##name), \
+					 (tenant_id)},                                      \
+				__VA_ARGS__}                                                \
+					       .head);                                      \
+	} while (0)
+
+/* The number of the next operation. */
+static inline uint64_t gsb_trace_next_serial(void)
+{
+	extern uint64_t gsb_trace_last_serial;
+
+	return ++gsb_trace_last_serial;
+}
+
+/* ---- a file ---- */
+
+#define GSB_TRACE_BUFFER_BYTES (16ull << 20)
+
+struct gsb_trace_state {
+	bool recording;			    /* or still writing what was recorded */
+	bool lttng;			    /* the provider is there */
+	int error;			    /* of the last recording: -errno of a write; 0: none */
+	uint64_t n_events, n_lost, n_bytes; /* of the last recording */
+};
+
+/*
+ * gsb_trace_record() - write events to a file from now on
+ * @fd:    a regular file, open for writing; consumed, also by a failure
+ * @about: its header, as trace/write.h wants it; the clocks in it are filled in here
+ *
+ * Return: 0, -EBUSY (it records already), -EINVAL (not such a file), -errno.
+ */
+int gsb_trace_record(int fd, const struct gsb_trace_header *about);
+
+/* End it; the file is whole when gsb_trace_done_fd() is readable. False: nothing is recorded. */
+bool gsb_trace_stop(void);
+
+/* Readable when a recording has ended, because it was asked to or because it failed: call gsb_trace_collect(). */
+int gsb_trace_done_fd(void); /* -errno */
+bool gsb_trace_collect(void);
+
+/* The process ends: stop, and wait until the file is whole. */
+void gsb_trace_finish(void);
+
+void gsb_trace_get_state(struct gsb_trace_state *out);
+
+/* ---- LTTng ---- */
+
+/* Load the provider, so that a session can enable the events gsb:*; for good. Logged; -ENOENT, -ENOTSUP. */
+int gsb_trace_offer_lttng(void);
+
+#endif

@@ -1,0 +1,102 @@
+/*
+ * print.c - a record as a line of text.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "trace/read.h"
+
+static uint64_t u64_at(const uint8_t *at)
+{
+	uint64_t v;
+
+	memcpy(&v, at, sizeof(v));
+	return v;
+}
+
+static uint32_t u32_at(const uint8_t *at)
+{
+	uint32_t v;
+
+	memcpy(&v, at, sizeof(v));
+	return v;
+}
+
+static uint16_t u16_at(const uint8_t *at)
+{
+	uint16_t v;
+
+	memcpy(&v, at, sizeof(v));
+	return v;
+}
+
+uint64_t gsb_trace_value(const void *record, const struct gsb_trace_field *f)
+{
+	const uint8_t *at = (const uint8_t *)record + f->offset;
+
+	switch (f->type) {
+	case GSB_TRACE_FIELD_U64: return u64_at(at);
+	case GSB_TRACE_FIELD_U32: return u32_at(at);
+	case GSB_TRACE_FIELD_I32: return (uint64_t)(int64_t)(int32_t)u32_at(at);
+	case GSB_TRACE_FIELD_U16: return u16_at(at);
+	case GSB_TRACE_FIELD_U8:
+	case GSB_TRACE_FIELD_PICK: return *at;
+	default: return 0;
+	}
+}
+
+/* What a terminal would act on, and what would end the text, becomes a question mark. */
+static void print_text(FILE *to, const char *text, size_t room)
+{
+	size_t n = strnlen(text, room);
+
+	putc('"', to);
+	for (size_t i = 0; i < n; i++)
+		putc(text[i] < ' ' || text[i] > '~' || text[i] == '"' ? '?' : text[i], to);
+	putc('"', to);
+}
+
+static void print_serials(FILE *to, const uint8_t *at, unsigned n)
+{
+	putc('[', to);
+	for (unsigned i = 0; i < n && u64_at(at + i * 8ul); i++)
+		fprintf(to, "%s%" PRIu64, i ? "," : "", u64_at(at + i * 8ul));
+	putc(']', to);
+}
+
+static void print_pick(FILE *to, const struct gsb_trace_field *f, unsigned value)
+{
+	const char *name = f->choice ? gsb_trace_choice_name(f->choice, value) : NULL;
+
+	if (name)
+		fputs(name, to);
+	else
+		fprintf(to, "%u", value);
+}
+
+static void print_field(FILE *to, const void *record, const struct gsb_trace_field *f)
+{
+	const uint8_t *at = (const uint8_t *)record + f->offset;
+	uint64_t value = gsb_trace_value(record, f);
+
+	if (f->type == GSB_TRACE_FIELD_PAD)
+		return;
+	fprintf(to, " %s=", f->name);
+	switch (f->type) {
+	case GSB_TRACE_FIELD_TEXT: print_text(to, (const char *)at, f->bytes); break;
+	case GSB_TRACE_FIELD_SERIALS: print_serials(to, at, f->bytes / 8u); break;
+	case GSB_TRACE_FIELD_PICK: print_pick(to, f, (unsigned)value); break;
+	case GSB_TRACE_FIELD_I32: fprintf(to, "%" PRId64, (int64_t)value); break;
+	default: fprintf(to, "%" PRIu64, value);
+	}
+}
+
+void gsb_trace_print(FILE *to, const struct gsb_trace_reader *r, const struct gsb_trace_record *rec)
+{
+	double s = (double)(int64_t)(rec->any->head.time_ns - gsb_trace_header(r)->mono_ns) / 1e9;
+
+	fprintf(to, "%.9f tenant=%" PRIu32 " %s", s, rec->any->head.tenant, rec->event->name);
+	for (unsigned i = 0; i < rec->event->n_fields; i++)
+		print_field(to, rec->bytes, &rec->event->fields[i]);
+	putc('\n', to);
+}
