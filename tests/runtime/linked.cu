@@ -3,7 +3,7 @@
  * used in the other, and what is static in each is its own: linked_more.cu.
  */
 #include "check.h"
-#include "linked.h"
+#include "linked.cuh"
 
 __device__ int calls;
 static __device__ int own = 100;

@@ -1,6 +1,6 @@
 /* The other file of linked.cu. */
 #include "check.h"
-#include "linked.h"
+#include "linked.cuh"
 
 __constant__ int factor = 5;
 static __device__ int own = 1000;

@@ -5,7 +5,7 @@ runtime_programs = array_errors arrays callbacks cooperative device errors launc
 	reduce streams surfaces symbols textures threads threads_pt volumes
 EXTRA_DIST += tests/runtime/check.h tests/runtime/array_errors.cu tests/runtime/arrays.cu tests/runtime/callbacks.cu \
 	tests/runtime/cooperative.cu tests/runtime/device.cu \
-	tests/runtime/errors.cu tests/runtime/launch_ex.cu tests/runtime/linked.h tests/runtime/linked.cu \
+	tests/runtime/errors.cu tests/runtime/launch_ex.cu tests/runtime/linked.cuh tests/runtime/linked.cu \
 	tests/runtime/linked_more.cu tests/runtime/linked_ptx.cu tests/runtime/occupancy.cu tests/runtime/overlap.cu \
 	tests/runtime/parts.cu tests/runtime/parts_more.cu tests/runtime/pools.cu tests/runtime/print.cu \
 	tests/runtime/rects.cu tests/runtime/reduce.cu tests/runtime/streams.cu tests/runtime/symbols.cu \
@@ -23,7 +23,7 @@ CLEANFILES += $(runtime_programs:%=tests/runtime/%) $(runtime_programs:%=tests/r
 tests/runtime/parts tests/runtime/native/parts: runtime_more = $(srcdir)/tests/runtime/parts_more.cu
 linked_programs = tests/runtime/linked tests/runtime/linked_ptx tests/runtime/native/linked tests/runtime/native/linked_ptx
 $(linked_programs): runtime_more = $(srcdir)/tests/runtime/linked_more.cu -rdc=true $(linked_for)
-$(linked_programs): $(srcdir)/tests/runtime/linked_more.cu $(srcdir)/tests/runtime/linked.h
+$(linked_programs): $(srcdir)/tests/runtime/linked_more.cu $(srcdir)/tests/runtime/linked.cuh
 tests/runtime/linked_ptx tests/runtime/native/linked_ptx: linked_for = -gencode arch=compute_75,code=compute_75
 tests/runtime/device tests/runtime/native/device: runtime_more = -L$(CUDA_DIR)/lib64/stubs -lcuda
 tests/runtime/threads_pt tests/runtime/native/threads_pt: runtime_more = --default-stream per-thread
@@ -36,7 +36,7 @@ tests/runtime/static: $(srcdir)/tests/runtime/reduce.cu $(srcdir)/tests/runtime/
 	$(runtime_nvcc) static
 # Without PTX, which is what is linked here.
 tests/runtime/linked_machine_code: $(srcdir)/tests/runtime/linked.cu $(srcdir)/tests/runtime/linked_more.cu \
-		$(srcdir)/tests/runtime/linked.h $(srcdir)/tests/runtime/check.h
+		$(srcdir)/tests/runtime/linked.cuh $(srcdir)/tests/runtime/check.h
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(NVCC) -ccbin g++ -O1 -o $@ $< $(srcdir)/tests/runtime/linked_more.cu -rdc=true \
 		-gencode arch=compute_90,code=sm_90 -cudart shared
 # All of them like that, for a machine with a GPU (make gpu-bundle): what they expect must hold there, too.

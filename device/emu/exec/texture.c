@@ -142,7 +142,7 @@ static uint32_t answer(const struct gsb_texture *t, enum gsb_emu_query query)
 GSB_EMU_HANDLER(gsb_emu_do_TEX_QUERY)
 {
 	struct reader reader = {.x = x};
-	uint32_t results[GSB_EMU_LANES], *to = (void *)(r + op->d);
+	uint32_t results[GSB_EMU_LANES] = {0}, *to = (void *)(r + op->d);
 	struct gsb_texture t;
 	uint64_t handle = 0;
 
