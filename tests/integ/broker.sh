@@ -635,7 +635,7 @@ wrong() {
 
 gsbctl_wrong_usage_exits_2() {
 	wrong ": no command given"
-	wrong ": no command 'fly'; there are status, ps, totals, reload, shutdown" fly
+	wrong ": no command 'fly'; there are status, ps, totals, top, trace, reload, shutdown" fly
 	wrong ": no command 'kill'" kill 3
 	wrong ": status takes no argument: what is 'extra'" status extra
 	wrong " ps: --drain is not an option of this command; it belongs to: shutdown" ps --drain
