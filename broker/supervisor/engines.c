@@ -124,6 +124,33 @@ static void hand_over_all(struct gsb_served_engine *e)
 	}
 }
 
+/* ---- what is asked of engines ---- */
+
+uint64_t gsb_engines_ask(struct gsb_engines *all)
+{
+	struct gsb_ctl_status m = {.number = ++all->last_survey};
+	struct gsb_served_engine *e;
+
+	gsb_msg_init(&m.msg, GSB_CTL_STATUS, sizeof(m));
+	DL_FOREACH (all->list, e) {
+		if (e->process.state != GSB_ENGINE_READY)
+			continue;
+		e->asked = m.number;
+		gsb_engine_process_send(&e->process, &m.msg, NULL, 0);
+	}
+	return m.number;
+}
+
+bool gsb_engines_have_answered(const struct gsb_engines *all, uint64_t number)
+{
+	const struct gsb_served_engine *e;
+
+	DL_FOREACH (all->list, e)
+		if (e->process.state == GSB_ENGINE_READY && e->asked == number && e->heard < number)
+			return false;
+	return true;
+}
+
 /* ---- what an engine says ---- */
 
 static unsigned tenants_in(const struct gsb_served_engine *e)
@@ -247,6 +274,12 @@ static void look_up(struct gsb_engines *all, struct gsb_admitted *t,
 		tenant_left(all, t, NULL);
 }
 
+static void tell_heard(const struct gsb_engines *all)
+{
+	if (all->on_heard)
+		all->on_heard(all->metrics);
+}
+
 static void on_status(struct gsb_served_engine *e, const struct gsb_ctl_status_reply *m)
 {
 	struct gsb_admitted *t, *next;
@@ -257,7 +290,10 @@ static void on_status(struct gsb_served_engine *e, const struct gsb_ctl_status_r
 	DL_FOREACH_SAFE (e->all->tenants.list, t, next)
 		if (t->engine == e)
 			look_up(e->all, t, m);
+	e->heard = m->number;
+	e->seen = *m;
 	e->all->on_answer(e->all->survey, e, m, 0);
+	tell_heard(e->all);
 	on_tenant_left(e);
 }
 
@@ -362,6 +398,7 @@ static void on_end(struct gsb_engine_process *p, const char *how)
 	p->state = GSB_ENGINE_DEAD;
 	p->pid = 0;
 	all->on_answer(all->survey, e, NULL, -EPIPE);
+	tell_heard(all);
 	if (asked || e->only_pid || all->s->stopping)
 		engine_destroy(e);
 	else

@@ -38,7 +38,7 @@ void gsb_total_add(struct gsb_total *to, const struct gsb_total *from)
 	raise_to(&to->host_mem_peak_bytes, from->host_mem_peak_bytes);
 }
 
-struct gsb_total gsb_total_of(const struct gsb_ctl_tenant *t)
+static struct gsb_total total_of(const struct gsb_ctl_tenant *t)
 {
 	struct gsb_total sum = {
 		.records = t->records,
@@ -64,13 +64,21 @@ struct gsb_total gsb_total_of(const struct gsb_ctl_tenant *t)
 	return sum;
 }
 
+unsigned gsb_totals_index(const struct gsb_totals *t, uid_t uid, const char *name)
+{
+	unsigned i = 0;
+
+	while (i < t->n && (t->at[i].sum.uid != uid || strcmp(t->at[i].sum.tenant, name) != 0))
+		i++;
+	return i;
+}
+
 /* The sum of that name; NULL: there is none. */
 static struct gsb_named_total *find(struct gsb_totals *t, uid_t uid, const char *name)
 {
-	for (unsigned i = 0; i < t->n; i++)
-		if (t->at[i].sum.uid == uid && !strcmp(t->at[i].sum.tenant, name))
-			return &t->at[i];
-	return NULL;
+	unsigned i = gsb_totals_index(t, uid, name);
+
+	return i < t->n ? &t->at[i] : NULL;
 }
 
 /* That of the name that was not heard of longest goes into the sum of the others. */
@@ -103,10 +111,20 @@ void gsb_totals_add(struct gsb_totals *t, uid_t uid, const char *name,
 		    const struct gsb_ctl_tenant *last, bool is_known)
 {
 	struct gsb_named_total *at = find_or_make(t, uid, name);
-	struct gsb_total one = gsb_total_of(last);
+	struct gsb_total one = total_of(last);
 
 	one.n_left = 1;
 	one.n_lost = !is_known;
+	at->heard = ++t->n_added;
+	gsb_total_add(&at->sum, &one);
+}
+
+void gsb_totals_add_living(struct gsb_totals *t, uid_t uid, const char *name,
+			   const struct gsb_ctl_tenant *now)
+{
+	struct gsb_named_total *at = find_or_make(t, uid, name);
+	struct gsb_total one = total_of(now);
+
 	at->heard = ++t->n_added;
 	gsb_total_add(&at->sum, &one);
 }

@@ -30,11 +30,15 @@ struct gsb_totals {
 void gsb_totals_add(struct gsb_totals *t, uid_t uid, const char *name,
 		    const struct gsb_ctl_tenant *last, bool is_known);
 
+/* One of uid that has not left: its counts so far. */
+void gsb_totals_add_living(struct gsb_totals *t, uid_t uid, const char *name,
+			   const struct gsb_ctl_tenant *now);
+
+/* The place of a name; t->n: among the others. */
+unsigned gsb_totals_index(const struct gsb_totals *t, uid_t uid, const char *name);
+
 /* One of uid was not let in. A refusal makes no room for its name: those of others would make way for it. */
 void gsb_totals_refused(struct gsb_totals *t, uid_t uid, const char *name);
-
-/* The counts of one tenant, of nobody's name, that has not left. */
-struct gsb_total gsb_total_of(const struct gsb_ctl_tenant *t);
 
 /* from into to, which keeps its name. */
 void gsb_total_add(struct gsb_total *to, const struct gsb_total *from);

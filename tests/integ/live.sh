@@ -140,9 +140,176 @@ live_top_on_a_terminal_sorts_helps_and_ends() {
 	end_broker
 }
 
+# start_metrics: a broker with metrics on $address.
+start_metrics() {
+	address=unix:$dir/metrics
+	start_real_broker '[metrics]' "listen = $address"
+}
+
+scrape() {
+	"$build/tests/integ/scrape" "$address" "$@"
+}
+
+# value TEXT SERIES: of one sample; the series as it is written.
+value() {
+	awk -v series="$2" '$1 == series {print $2}' <<<"$1"
+}
+
+# ns SECONDS: as a count of nanoseconds.
+ns() {
+	local whole=${1%.*} part=${1#*.}
+	echo $((whole * 1000000000 + 10#$part))
+}
+
+# expect_metrics TEXT I TOTAL: what metrics say of tenant i; all of it is in that object of JSON, too.
+expect_metrics() {
+	local labels="tenant=\"${names[$2]}\",uid=\"$uid\"" row series
+	for row in launches:launches kernels:kernels copies:copies fills:fills records:records faults:errors \
+		memory_refusals:memory_refused warp_instructions:instructions; do
+		series="gsb_tenant_${row%:*}_total{$labels}"
+		expect_equal "$series $(value "$1" "$series")" "$series $(json_value "$3" "${row#*:}")"
+	done
+	for row in to_device:bytes_h2d from_device:bytes_d2h on_device:bytes_d2d; do
+		series="gsb_tenant_copied_bytes_total{$labels,direction=\"${row%:*}\"}"
+		expect_equal "$series $(value "$1" "$series")" "$series $(json_value "$3" "${row#*:}")"
+	done
+	for row in order event code policy device; do
+		series="gsb_tenant_wait_seconds_total{$labels,cause=\"$row\"}"
+		expect_equal "$series $(ns "$(value "$1" "$series")")" "$series $(json_value "$3" "wait_${row}_ns")"
+	done
+	for row in kernel:device copy:copy sm:sm charged:charged; do
+		series="gsb_tenant_${row%:*}_seconds_total{$labels}"
+		expect_equal "$series $(ns "$(value "$1" "$series")")" "$series $(json_value "$3" "${row#*:}_ns")"
+	done
+	series="gsb_tenant_device_memory_peak_bytes{$labels}"
+	expect_equal "$series $(value "$1" "$series")" "$series $(json_value "$3" device_mem_peak_bytes)"
+}
+
+live_metrics_are_what_five_tenants_did() {
+	local i text later ps totals labels
+	start_metrics
+	hold_five
+	ps=$(gsbctl ps --json)
+	text=$(scrape)
+	for i in "${!names[@]}"; do
+		expect_metrics "$text" "$i" "$(object "$ps" "${names[i]}")"
+		labels="{tenant=\"${names[i]}\",uid=\"$uid\"}"
+		expect_equal "$(value "$text" "gsb_tenant_processes$labels")" 1
+		expect_equal "$(value "$text" "gsb_tenant_left_total$labels")" 0
+		expect_equal "$(value "$text" "gsb_tenant_device_memory_bytes$labels")" \
+			"$(json_value "$(object "$ps" "${names[i]}")" device_mem_bytes)"
+	done
+	expect_equal "$(value "$text" gsb_broker_tenants)" 5
+	expect_equal "$(value "$text" 'gsb_device_sms{device="emu:h200"}')" 132
+	let_go
+	totals=$(gsbctl totals --json)
+	later=$(scrape)
+	for i in "${!names[@]}"; do
+		expect_metrics "$later" "$i" "$(object "$totals" "${names[i]}")"
+		labels="{tenant=\"${names[i]}\",uid=\"$uid\"}"
+		expect_equal "$(value "$later" "gsb_tenant_launches_total$labels")" "$(value "$text" "gsb_tenant_launches_total$labels")"
+		expect_equal "$(value "$later" "gsb_tenant_processes$labels")" 0
+		expect_equal "$(value "$later" "gsb_tenant_left_total$labels")" 1
+	done
+	expect_equal "$(value "$later" gsb_broker_tenants)" 0
+	end_broker
+	[ ! -e "$dir/metrics" ] || fail "the socket of the metrics is left"
+}
+
+live_metrics_never_fall_when_an_engine_dies() {
+	local text later labels
+	start_metrics
+	hold_five
+	text=$(scrape)
+	kill -KILL "$(engine_pid)"
+	exec {stay}>&-
+	await_no_tenants
+	later=$(scrape)
+	for name in "${names[@]}"; do
+		labels="{tenant=\"$name\",uid=\"$uid\"}"
+		expect_equal "$(value "$later" "gsb_tenant_launches_total$labels")" "$(value "$text" "gsb_tenant_launches_total$labels")"
+		expect_equal "$(value "$later" "gsb_tenant_lost_total$labels")" 1
+	done
+	expect_equal "$(value "$later" gsb_broker_engine_deaths_total)" 1
+	expect_no_match "$later" '^gsb_engine_'
+	end_broker
+}
+
+live_metrics_of_an_engine_that_is_mute_come_all_the_same() {
+	address=unix:$dir/metrics
+	write_conf '[device "emu:/mute"]' '[metrics]' "listen = $address"
+	start_broker
+	hold --tenant silent
+	expect_equal "$(value "$(scrape)" "gsb_tenant_processes{tenant=\"silent\",uid=\"$uid\"}")" 1
+	kill -KILL "$(children_of "$broker")"
+	await_log "was ended by signal 9"
+	stop_broker
+}
+
+live_metrics_refuse_strangers_and_serve_others() {
+	local held
+	start_metrics
+	expect_match "$(printf 'GET / HTTP/1.1\r\n\r\n' | scrape --raw)" '^HTTP/1.1 404 Not Found'
+	expect_match "$(printf 'POST /metrics HTTP/1.1\r\n\r\n' | scrape --raw)" '^Allow: GET, HEAD'
+	expect_match "$(head -c 100000 /dev/zero | tr '\0' a | scrape --raw)" '^HTTP/1.1 431 '
+	expect_match "$(head -c 5000 /dev/urandom | scrape --raw)" '^HTTP/1.1 4[03][01] '
+	expect_equal "$(printf 'GET /metrics HTTP' | scrape --raw)" ""
+	expect_equal "$(printf 'HEAD /metrics HTTP/1.1\r\n\r\n' | scrape --raw | tail -n 1)" $'\r'
+	expect_match "$(printf 'GET /metrics HTTP/1.0\n\n' | scrape --raw)" '^gsb_broker_tenants 0$'
+	# More silent ones than there is room for: they are dropped after their time, and all that time gsbctl is served.
+	exec {held}< <(scrape --hold 40)
+	read -r -t "$LIMIT_S" line <&"$held"
+	expect_equal "$line" held
+	gsbctl status >/dev/null
+	expect_equal "$(value "$(scrape)" gsb_broker_tenants)" 0 # it waits for its turn
+	read -r -t "$LIMIT_S" line <&"$held"
+	expect_equal "$line" closed
+	end_broker
+}
+
+live_metrics_at_a_port_are_checked_by_promtool() {
+	local port text
+	for port in $(shuf -i 20000-60000 -n 20); do
+		address=127.0.0.1:$port
+		write_conf '[device "emu:/ok"]' '[metrics]' "listen = $address"
+		status_of timeout "$LIMIT_S" "$build/broker/gsbrokerd" --config "$dir/conf" --check-config
+		expect_equal "$status" 0
+		if ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then break; fi
+	done
+	start_broker
+	hold --tenant t1
+	text=$(scrape)
+	expect_equal "$(value "$text" "gsb_tenant_processes{tenant=\"t1\",uid=\"$uid\"}")" 1
+	promtool check metrics <<<"$text" >"$dir/promtool" 2>&1 || fail "$(cat "$dir/promtool")"
+	expect_equal "$(cat "$dir/promtool")" ""
+	stop_broker
+}
+
+live_metrics_that_cannot_be_are_said() {
+	touch "$dir/file"
+	for address in "unix:$dir/file" "unix:$dir/none/metrics"; do
+		write_conf '[device "emu:/ok"]' '[metrics]' "listen = $address"
+		status_of "$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s"
+		expect_equal "$status" 1
+		expect_match "$output" "\[metrics\] listen = $address: "
+		[ ! -e "$dir/s" ] || fail "the socket is left"
+	done
+	[ -f "$dir/file" ] || fail "a file was removed for a socket"
+}
+
 run_case live_totals_are_what_five_tenants_did
 run_case live_totals_of_a_killed_engine_keep_what_was_seen
 run_case live_top_batch_shows_the_tenants_in_order
 run_case live_top_says_what_is_wrong
 run_case live_top_on_a_terminal_sorts_helps_and_ends
+run_case live_metrics_are_what_five_tenants_did
+run_case live_metrics_never_fall_when_an_engine_dies
+run_case live_metrics_of_an_engine_that_is_mute_come_all_the_same
+run_case live_metrics_refuse_strangers_and_serve_others
+if command -v promtool >/dev/null; then
+	run_case live_metrics_at_a_port_are_checked_by_promtool
+else
+	skip_case live_metrics_at_a_port_are_checked_by_promtool
+fi
+run_case live_metrics_that_cannot_be_are_said
 [ "$failures" -eq 0 ]
