@@ -33,14 +33,15 @@ tools_gsbctl_SOURCES = \
 	tools/cli.c tools/cli.h \
 	tools/field.c tools/field.h \
 	tools/show.c tools/show.h \
+	tools/lttng_session.c tools/lttng_session.h \
 	tools/top.c tools/top.h \
 	tools/top_rows.c tools/top_rows.h \
 	tools/trace_command.c tools/trace_command.h
 if HAVE_NCURSES
 tools_gsbctl_SOURCES += tools/top_screen.c
 endif
-tools_gsbctl_CFLAGS = $(AM_CFLAGS) $(NCURSES_CFLAGS)
-tools_gsbctl_LDADD = libprogram.la libtrace.la libshm.la libbase.la $(NCURSES_LIBS)
+tools_gsbctl_CFLAGS = $(AM_CFLAGS) $(LTTNG_CTL_CFLAGS) $(NCURSES_CFLAGS)
+tools_gsbctl_LDADD = libprogram.la libtrace.la libshm.la libbase.la $(LTTNG_CTL_LIBS) $(NCURSES_LIBS)
 
 check_PROGRAMS += tests/unit/test_top
 tests_unit_test_top_SOURCES = tests/unit/test_top.c tools/field.c tools/field.h tools/top_rows.c tools/top_rows.h
