@@ -10,17 +10,19 @@
 #include "base/program.h"
 #include "tools/ask.h"
 #include "tools/cli.h"
+#include "tools/events_command.h"
 #include "tools/show.h"
 #include "tools/top.h"
 #include "tools/trace_command.h"
 
-enum { STATUS, PS, TOTALS, TOP, TRACE, RELOAD, SHUTDOWN };
+enum { STATUS, PS, TOTALS, TOP, EVENTS, TRACE, RELOAD, SHUTDOWN };
 
 static const struct gsb_cli_command commands[] = {
 	[STATUS] = {"status", "", "The broker and its engines."},
 	[PS] = {"ps", "", "The tenants."},
 	[TOTALS] = {"totals", "", "What tenants that have left had done, by name."},
 	[TOP] = {"top", "", "The tenants, again and again."},
+	[EVENTS] = {"events", "", "What an engine does, as it does it."},
 	[TRACE] = {"trace", GSB_TRACE_COMMAND_ARGS, "Record what an engine does, and read it."},
 	[RELOAD] = {"reload", "", "Read the configuration again."},
 	[SHUTDOWN] = {"shutdown", "", "End now, or when the last tenant has left."},
@@ -39,15 +41,20 @@ static const struct {
 	[SHUTDOWN] = {GSB_QUERY_SHUTDOWN, NULL, NULL},
 };
 
-enum { OPTION_DELAY = 256, OPTION_SORT }; /* without a letter */
+enum { OPTION_DELAY = 256, OPTION_SORT, OPTION_EVENT }; /* without a letter */
 
 static const struct gsb_cli_option options[] = {
 	{{"socket", 's', "PATH", 0,
 	  "where gsbrokerd listens; else $GSB_SOCKET, else the user's own, else " GSB_SOCKET_DEFAULT,
 	  0},
 	 0},
-	{{"json", 'j', NULL, 0, "print one JSON object with every field", 0},
-	 1u << STATUS | 1u << PS | 1u << TOTALS},
+	{{"json", 'j', NULL, 0, "print one JSON object with every field; events: one a line", 0},
+	 1u << STATUS | 1u << PS | 1u << TOTALS | 1u << EVENTS},
+	{{"follow", 'f', NULL, 0, "until the engine ends", 0}, 1u << EVENTS},
+	{{"tenant", 't', "NAME", 0, "only of tenants of that name, or of that number", 0},
+	 1u << EVENTS},
+	{{"event", OPTION_EVENT, "NAME,...", 0, "only these (gsbctl trace events lists them)", 0},
+	 1u << EVENTS},
 	{{"drain", 'd', NULL, 0, "admit nobody any more, and end when the last tenant has left", 0},
 	 1u << SHUTDOWN},
 	{{"batch", 'b', NULL, 0, "as plain text, one round behind the other", 0}, 1u << TOP},
@@ -58,13 +65,14 @@ static const struct gsb_cli_option options[] = {
 	  "share, memory, queue, slowdown, name or id; default share", 0},
 	 1u << TOP},
 	{{"engine", 'e', "PID", 0, "which engine, where more than one runs (gsbctl status)", 0},
-	 1u << TRACE},
+	 1u << TRACE | 1u << EVENTS},
 	{{NULL, 0, NULL, 0, NULL, 0}, 0},
 };
 
 struct question {
 	const char *socket;
 	struct gsb_top_question top;
+	struct gsb_events_question events;
 	enum gsb_query_what what;
 	bool json, drain;
 	uint32_t engine;
@@ -136,6 +144,9 @@ static int set_option(void *input, int key, char *value)
 	case 'b': q->top.batch = true; return 0;
 	case 'n': return set_rounds(q, value);
 	case OPTION_DELAY: return set_delay(q, value);
+	case 'f': q->events.follow = true; return 0;
+	case 't': q->events.tenant = value; return 0;
+	case OPTION_EVENT: q->events.events = value; return 0;
 	case OPTION_SORT: return set_sort(q, value);
 	default: return -1;
 	}
@@ -175,6 +186,12 @@ int main(int argc, char **argv)
 		fprintf(stderr, "gsbctl: %s takes no argument: what is '%s'?\n",
 			commands[call.command].name, call.words[0]);
 		return GSB_WRONG_USAGE;
+	}
+	if (call.command == EVENTS) {
+		q.events.socket = q.socket;
+		q.events.engine = q.engine;
+		q.events.json = q.json;
+		return gsb_events_command(&q.events);
 	}
 	if (call.command == TOP) {
 		q.top.socket = q.socket;

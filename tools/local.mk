@@ -31,6 +31,7 @@ tools_gsbctl_SOURCES = \
 	tools/gsbctl.c \
 	tools/ask.c tools/ask.h \
 	tools/cli.c tools/cli.h \
+	tools/events_command.c tools/events_command.h \
 	tools/field.c tools/field.h \
 	tools/show.c tools/show.h \
 	tools/lttng_session.c tools/lttng_session.h \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # live.sh - what a broker shows while it runs and of tenants that have left: five tenants, of which all is known, on the
-# emulated device; ps, totals and top must say exactly what they did.
+# emulated device; ps, totals, top, metrics and events must say exactly what they did.
 # Usage: from the build folder: srcdir=... tests/integ/live.sh
 srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=tests/integ/lib.sh
@@ -32,6 +32,7 @@ hold_five() {
 
 let_go() {
 	exec {stay}>&-
+	stay=
 	await_no_tenants
 }
 
@@ -297,6 +298,135 @@ live_metrics_that_cannot_be_are_said() {
 	[ -f "$dir/file" ] || fail "a file was removed for a socket"
 }
 
+# follow OPTION...: gsbctl events in the background, its output in $dir/followed; $follower is its process. It follows an
+# engine that starts later, or, with the first event seen, one that runs.
+follow() {
+	gsbctl_events "$@" >"$dir/followed" 2>"$dir/followed.err" &
+	follower=$!
+}
+
+gsbctl_events() {
+	[ -z "${stay-}" ] || exec {stay}>&- # it would keep the tenants
+	exec "$build/tools/gsbctl" --socket "$dir/s" events --follow "$@"
+}
+
+await_text() { # await_text FILE PATTERN
+	timeout "$LIMIT_S" grep -qE -m 1 -e "$2" <(exec tail -n +1 -s 0.02 -F "$1" 2>/dev/null) || fail "$1 never said '$2': $(tail -n 5 "$1")"
+}
+
+live_events_are_those_of_a_recording() {
+	local i name
+	start_real_broker
+	follow
+	await_text "$dir/followed.err" 'no engine runs: the next one is followed from its beginning'
+	hold_five
+	let_go
+	for i in "${!names[@]}"; do await_text "$dir/followed" "tenant=$((i + 1)) tenant_gone "; done
+	end_broker # and with it the engine
+	wait "$follower" || fail "it ended with status $?: $(cat "$dir/followed.err")"
+	for i in "${!names[@]}"; do
+		expect_equal "$(grep -c " tenant=$((i + 1)) queued .* kind=launch" "$dir/followed")" "$(launches_of "$i")"
+		expect_equal "$(grep -c " tenant=$((i + 1)) copy " "$dir/followed")" 3
+		expect_equal "$(grep -cE " tenant=$((i + 1)) allocated .* error=-[0-9]+" "$dir/followed")" 1
+	done
+	expect_no_match "$(cat "$dir/followed")" ' lost '
+}
+
+live_events_are_filtered_by_tenant_and_event() {
+	start_real_broker
+	hold_five # they are there before
+	follow --json --tenant t9 --event tenant_come,queued,tenant_gone
+	gsbctl trace status >/dev/null
+	for _ in $(seq 3000); do
+		grep -q 'recording' <<<"$(gsbctl trace status)" && break
+	done
+	tenant t8 "$build/tests/integ/counted" 5 1024 >/dev/null
+	tenant t9 "$build/tests/integ/counted" 7 1024 >/dev/null
+	await_text "$dir/followed" '"event":"tenant_gone"'
+	let_go
+	end_broker
+	wait "$follower" || fail "it ended with status $?: $(cat "$dir/followed.err")"
+	expect_equal "$(grep -c '"event":"queued".*"kind":"launch"' "$dir/followed")" 7
+	expect_equal "$(grep -c '"event":"tenant_come".*"name":"t9"' "$dir/followed")" 1
+	expect_equal "$(sed -E 's/.*"event":"([a-z_]+)".*/\1/' "$dir/followed" | sort -u | xargs)" "queued tenant_come tenant_gone"
+	expect_equal "$(sed -E 's/.*"tenant":([0-9]+).*/\1/' "$dir/followed" | sort -u)" 7
+	! command -v python3 >/dev/null || python3 -c 'import json, sys; [json.loads(line) for line in sys.stdin]' <"$dir/followed"
+}
+
+# It does not read, and the engine serves its tenants; then it does, and is told what it has missed.
+live_events_of_a_slow_reader_are_lost_and_counted() {
+	local shown lost
+	start_real_broker
+	follow
+	await_text "$dir/followed.err" 'no engine runs'
+	kill -STOP "$follower"
+	tenant many "$build/tests/integ/counted" 60000 1024 >/dev/null # they are more than socket and buffer hold
+	kill -CONT "$follower"
+	for _ in $(seq 100); do # until it has caught up
+		tenant few "$build/tests/integ/counted" 1 1024 >/dev/null
+		! grep -q tenant_gone "$dir/followed" || break
+	done
+	end_broker
+	wait "$follower" || fail "it ended with status $?: $(cat "$dir/followed.err")"
+	lost=$(awk '/ lost here/ {n += $2} END {print n + 0}' "$dir/followed.err")
+	[ "$lost" -gt 0 ] || fail "nothing was lost: $(wc -l <"$dir/followed") events"
+	expect_equal "$(awk '/ lost n_events=/ {split($4, a, "="); n += a[2]} END {print n + 0}' "$dir/followed")" "$lost"
+	shown=$(grep -c ' queued .* kind=launch' "$dir/followed")
+	[ "$shown" -lt 60000 ] || fail "all launches were shown"
+}
+
+live_events_end_with_who_follows() {
+	start_real_broker
+	hold_five
+	follow
+	await_text "$dir/followed" 'tenant_come'
+	status_of gsbctl_once
+	expect_equal "$status" 1
+	expect_match "$output" "recorded or followed already"
+	kill "$follower"
+	wait "$follower" || true
+	for _ in $(seq 3000); do
+		grep -q 'not recorded\|was recorded' <<<"$(gsbctl trace status)" && break
+	done
+	follow # another one may, now
+	await_text "$dir/followed" 'tenant_come'
+	let_go
+	end_broker
+	wait "$follower" || fail "it ended with status $?"
+	expect_no_match "$(cat "$dir/broker.log")" 'ended early'
+}
+
+gsbctl_once() {
+	gsbctl events --follow
+}
+
+# Nobody who has left keeps others from following the next engine.
+live_events_for_the_next_engine_go_to_who_is_there() {
+	start_real_broker
+	follow
+	await_text "$dir/followed.err" 'no engine runs'
+	kill "$follower"
+	wait "$follower" || true
+	follow
+	await_text "$dir/followed.err" 'no engine runs'
+	tenant t1 "$build/tests/integ/counted" 1 1024 >/dev/null
+	await_text "$dir/followed" 'tenant_gone'
+	end_broker
+	wait "$follower" || fail "it ended with status $?"
+}
+
+live_events_say_what_is_wrong() {
+	status_of gsbctl events
+	expect_equal "$status" 2
+	expect_match "$output" "events needs --follow"
+	status_of gsbctl events --follow --event queued,luck
+	expect_equal "$status" 2
+	expect_match "$output" "there is no event 'luck'"
+	status_of gsbctl events --follow
+	expect_equal "$status" 1
+	expect_match "$output" "no gsbrokerd listens"
+}
+
 run_case live_totals_are_what_five_tenants_did
 run_case live_totals_of_a_killed_engine_keep_what_was_seen
 run_case live_top_batch_shows_the_tenants_in_order
@@ -312,4 +442,10 @@ else
 	skip_case live_metrics_at_a_port_are_checked_by_promtool
 fi
 run_case live_metrics_that_cannot_be_are_said
+run_case live_events_are_those_of_a_recording
+run_case live_events_are_filtered_by_tenant_and_event
+run_case live_events_of_a_slow_reader_are_lost_and_counted
+run_case live_events_end_with_who_follows
+run_case live_events_for_the_next_engine_go_to_who_is_there
+run_case live_events_say_what_is_wrong
 [ "$failures" -eq 0 ]
