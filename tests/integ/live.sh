@@ -218,7 +218,7 @@ live_metrics_are_what_five_tenants_did() {
 }
 
 live_metrics_never_fall_when_an_engine_dies() {
-	local text later labels
+	local i text later labels
 	start_metrics
 	hold_five
 	text=$(scrape)
@@ -226,9 +226,10 @@ live_metrics_never_fall_when_an_engine_dies() {
 	exec {stay}>&-
 	await_no_tenants
 	later=$(scrape)
-	for name in "${names[@]}"; do
-		labels="{tenant=\"$name\",uid=\"$uid\"}"
-		expect_equal "$(value "$later" "gsb_tenant_launches_total$labels")" "$(value "$text" "gsb_tenant_launches_total$labels")"
+	for i in "${!names[@]}"; do
+		labels="{tenant=\"${names[i]}\",uid=\"$uid\"}"
+		expect_equal "$(value "$text" "gsb_tenant_launches_total$labels")" "$(launches_of "$i")"
+		expect_equal "$(value "$later" "gsb_tenant_launches_total$labels")" "$(launches_of "$i")"
 		expect_equal "$(value "$later" "gsb_tenant_lost_total$labels")" 1
 	done
 	expect_equal "$(value "$later" gsb_broker_engine_deaths_total)" 1
