@@ -148,6 +148,19 @@ struct gsb_ctl_status {
  */
 enum gsb_tenant_state { GSB_TENANT_ADMITTED, GSB_TENANT_ACTIVE, GSB_TENANT_LEAVING };
 
+/*
+ * What the heads of a tenant's streams have waited for. What stands behind work of its own stream waits for nobody
+ * else, and counts nowhere here.
+ */
+enum gsb_waited {
+	GSB_WAITED_ORDER, /* device time: the other side of "legacy stream against blocking streams" */
+	GSB_WAITED_EVENT, /* device time: an event that another stream records */
+	GSB_WAITED_CODE,  /* real time: its kernel was being made ready */
+	GSB_WAITED_POLICY, /* device time: ready, and held by the policy or for want of a device queue */
+	GSB_WAITED_DEVICE, /* device time: issued, and no room on the device yet */
+	GSB_N_WAITED
+};
+
 #define GSB_KERNEL_NAME_SHOWN 64
 
 /* One tenant, as `gsbctl ps` shows it. Counts are since admission, device times are device time. */
@@ -164,7 +177,12 @@ struct gsb_ctl_tenant {
 	uint64_t launches, copies, fills;
 	uint64_t kernels; /* launches that completed without error */
 	uint64_t bytes_h2d, bytes_d2h, bytes_d2d;
-	uint64_t device_ns;    /* sum over kernels, first block placed to last block ended */
+	uint64_t device_ns; /* sum over kernels, first block placed to last block ended */
+	uint64_t copy_ns;   /* the same over copies and fills */
+	uint64_t sm_ns;	    /* gsb_code_sm_ns(): kernels, one SM for one nanosecond counts 1 */
+	uint64_t wait_ns[GSB_N_WAITED];
+	uint64_t
+		n_mem_refused; /* allocations, device and pinned, that it asked for and has not got */
 	uint64_t instructions; /* of warps; 0 where the device does not count */
 	uint64_t device_mem_bytes, device_mem_peak_bytes, device_mem_limit_bytes;
 	uint64_t host_mem_bytes, host_mem_peak_bytes, host_mem_limit_bytes;
@@ -226,8 +244,10 @@ struct gsb_ctl_status_reply {
 	uint64_t n_admitted, n_refused, n_cut;
 	struct gsb_ctl_trace_state trace;
 	char policy[32];
-	uint32_t n_queues_busy;		 /* device queues with work now */
-	uint32_t n_tenants;		 /* rows that follow */
+	uint32_t n_sms;		/* of the device */
+	uint32_t n_queues_busy; /* device queues with work now */
+	uint32_t n_tenants;	/* rows that follow */
+	uint32_t zero;
 	struct gsb_ctl_tenant tenants[]; /* at most GSB_N_SLOTS */
 };
 static_assert(sizeof(struct gsb_ctl_status_reply) + GSB_N_SLOTS * sizeof(struct gsb_ctl_tenant) <=

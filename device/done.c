@@ -50,7 +50,7 @@ struct gsb_completion *gsb_done_push(struct gsb_done *d)
 	c->cookie = 0;
 	c->result = CUDA_SUCCESS;
 	c->start_ns = c->end_ns = 0;
-	c->n_blocks = c->n_instructions = 0;
+	c->n_blocks = c->n_instructions = c->blocks_ns = 0;
 	c->printed = false;
 	c->detail[0] = '\0';
 	return c;

@@ -97,6 +97,7 @@ struct gsb_completion {
 	uint64_t start_ns, end_ns; /* device time: first block placed, last block ended */
 	uint64_t n_blocks,
 		n_instructions; /* executed; instructions of one warp count once; 0 = not known */
+	uint64_t blocks_ns;	/* sum over blocks of the device time on their SM; 0 = not known */
 	bool printed;		/* it has said something: print_read() of its space */
 	char detail[GSB_DETAIL_BYTES]; /* one line for the log when result is an error; else "" */
 };

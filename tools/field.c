@@ -28,6 +28,14 @@ static uint64_t u64_at(const void *p)
 	return v;
 }
 
+static double double_at(const void *p)
+{
+	double v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
 static const char *word(const char *const *words, unsigned n, uint32_t i)
 {
 	return i < n ? words[i] : "?";
@@ -105,6 +113,14 @@ static void cell_text(const struct gsb_field *f, const void *base, char *out)
 		snprintf(out, GSB_CELL_MAX, "%" PRIu32, u32_at(p));
 		none_if(u32_at(p) == UINT32_MAX, out);
 		break;
+	case GSB_FIELD_PERCENT:
+		snprintf(out, GSB_CELL_MAX, "%.1f%%", 100 * double_at(p));
+		none_if(double_at(p) < 0, out);
+		break;
+	case GSB_FIELD_TIMES:
+		snprintf(out, GSB_CELL_MAX, "%.2f", double_at(p));
+		none_if(double_at(p) < 0, out);
+		break;
 	default: snprintf(out, GSB_CELL_MAX, "%s", word_of(f->kind, u32_at(p)));
 	}
 }
@@ -145,6 +161,11 @@ void gsb_table_cells(struct gsb_text_table *t, const struct gsb_field *f, unsign
 
 void gsb_table_print(struct gsb_text_table *t)
 {
+	gsb_table_write(t, stdout);
+}
+
+void gsb_table_write(struct gsb_text_table *t, FILE *f)
+{
 	int width[GSB_COLUMNS_MAX] = {0};
 
 	for (unsigned r = 0; r < t->n_rows; r++)
@@ -156,7 +177,7 @@ void gsb_table_print(struct gsb_text_table *t)
 			bool last = c + 1 == t->n_columns;
 			int w = t->left[c] ? (last ? 0 : -width[c]) : width[c];
 
-			printf("%*s%s", w, t->cells[r][c], last ? "\n" : "  ");
+			fprintf(f, "%*s%s", w, t->cells[r][c], last ? "\n" : "  ");
 		}
 	free(t->cells);
 }
@@ -187,6 +208,13 @@ static void json_value(const struct gsb_field *f, const char *p)
 	case GSB_FIELD_NS:
 	case GSB_FIELD_AGE:
 	case GSB_FIELD_LIMIT: printf("%" PRIu64, u64_at(p)); break;
+	case GSB_FIELD_PERCENT:
+	case GSB_FIELD_TIMES:
+		if (double_at(p) < 0)
+			printf("null");
+		else
+			printf("%.6g", double_at(p));
+		break;
 	case GSB_FIELD_ID:
 		if (u32_at(p) == UINT32_MAX)
 			printf("null");

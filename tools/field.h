@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #define GSB_CELL_MAX	64
 #define GSB_COLUMNS_MAX 24
@@ -20,14 +21,16 @@ enum gsb_field_kind {
 	GSB_FIELD_U32,
 	GSB_FIELD_I32,
 	GSB_FIELD_U64,
-	GSB_FIELD_BYTES,  /* uint64_t */
-	GSB_FIELD_NS,	  /* uint64_t */
-	GSB_FIELD_LIMIT,  /* bytes, 0 = none */
-	GSB_FIELD_AGE,	  /* ns, 0 = none */
-	GSB_FIELD_ID,	  /* uint32_t, UINT32_MAX = hidden: null in JSON */
-	GSB_FIELD_TENANT, /* enum gsb_tenant_state */
-	GSB_FIELD_ENGINE, /* enum gsb_engine_state */
-	GSB_FIELD_CLOCK	  /* enum gsb_clock_kind */
+	GSB_FIELD_BYTES,   /* uint64_t */
+	GSB_FIELD_NS,	   /* uint64_t */
+	GSB_FIELD_LIMIT,   /* bytes, 0 = none */
+	GSB_FIELD_AGE,	   /* ns, 0 = none */
+	GSB_FIELD_ID,	   /* uint32_t, UINT32_MAX = hidden: null in JSON */
+	GSB_FIELD_PERCENT, /* double, 1 = 100 %; negative = not known */
+	GSB_FIELD_TIMES,   /* double; likewise */
+	GSB_FIELD_TENANT,  /* enum gsb_tenant_state */
+	GSB_FIELD_ENGINE,  /* enum gsb_engine_state */
+	GSB_FIELD_CLOCK	   /* enum gsb_clock_kind */
 };
 
 struct gsb_field {
@@ -51,6 +54,7 @@ void gsb_table_cells(struct gsb_text_table *t, const struct gsb_field *f, unsign
 		     const void *base);
 /* Print it and free it. */
 void gsb_table_print(struct gsb_text_table *t);
+void gsb_table_write(struct gsb_text_table *t, FILE *f);
 
 void gsb_json_string(const char *s);
 /* "key": value, ...; a comma first unless it is the first in its object. */

@@ -31,12 +31,23 @@ tools_gsbctl_SOURCES = \
 	tools/gsbctl.c \
 	tools/ask.c tools/ask.h \
 	tools/cli.c tools/cli.h \
+	tools/events_command.c tools/events_command.h \
 	tools/field.c tools/field.h \
 	tools/show.c tools/show.h \
 	tools/lttng_session.c tools/lttng_session.h \
+	tools/top.c tools/top.h \
+	tools/top_rows.c tools/top_rows.h \
 	tools/trace_command.c tools/trace_command.h
-tools_gsbctl_CFLAGS = $(AM_CFLAGS) $(LTTNG_CTL_CFLAGS)
-tools_gsbctl_LDADD = libprogram.la libtrace.la libshm.la libbase.la $(LTTNG_CTL_LIBS)
+if HAVE_NCURSES
+tools_gsbctl_SOURCES += tools/top_screen.c
+endif
+tools_gsbctl_CFLAGS = $(AM_CFLAGS) $(LTTNG_CTL_CFLAGS) $(NCURSES_CFLAGS)
+tools_gsbctl_LDADD = libprogram.la libtrace.la libshm.la libbase.la $(LTTNG_CTL_LIBS) $(NCURSES_LIBS)
+
+check_PROGRAMS += tests/unit/test_top
+tests_unit_test_top_SOURCES = tests/unit/test_top.c tools/field.c tools/field.h tools/top_rows.c tools/top_rows.h
+tests_unit_test_top_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_top_LDADD = $(CMOCKA_LIBS)
 
 bin_PROGRAMS += tools/gsbrun
 tools_gsbrun_SOURCES = \

@@ -317,6 +317,11 @@ const struct gsb_trace_header *gsb_trace_header(const struct gsb_trace_reader *r
 	return &r->header;
 }
 
+bool gsb_trace_must_wait(const struct gsb_trace_reader *r)
+{
+	return r->at == r->bytes;
+}
+
 enum gsb_trace_ending gsb_trace_ending(const struct gsb_trace_reader *r)
 {
 	return r->ending;

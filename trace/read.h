@@ -74,6 +74,13 @@ uint64_t gsb_trace_n_lost(const struct gsb_trace_reader *r);
 /* The value of a number or pick; a text or serials: 0. */
 uint64_t gsb_trace_value(const void *record, const struct gsb_trace_field *f);
 
+/* Whether the next record has still to come from the file. */
+bool gsb_trace_must_wait(const struct gsb_trace_reader *r);
+
+/* One line, a JSON object: time_ns (CLOCK_MONOTONIC), tenant, event, and its fields; choices by name. */
+void gsb_trace_print_json(FILE *to, const struct gsb_trace_reader *r,
+			  const struct gsb_trace_record *rec);
+
 /* One line: time since the header's, tenant, name, fields. What a text holds cannot harm a terminal. */
 void gsb_trace_print(FILE *to, const struct gsb_trace_reader *r,
 		     const struct gsb_trace_record *rec);

@@ -31,7 +31,7 @@ static int write_all(struct gsb_trace_writer *w, const void *bytes, size_t size)
 	const uint8_t *at = bytes;
 
 	while (size) {
-		ssize_t n = write(w->fd, at, size);
+		ssize_t n = w->put ? w->put(w, at, size) : write(w->fd, at, size);
 
 		if (n < 0 && errno != EINTR)
 			return -errno;
@@ -82,6 +82,12 @@ static struct list *make_list(void)
 
 int gsb_trace_write_header(struct gsb_trace_writer *w, int fd, const struct gsb_trace_header *about)
 {
+	return gsb_trace_write_header_by(w, fd, NULL, about);
+}
+
+int gsb_trace_write_header_by(struct gsb_trace_writer *w, int fd, gsb_trace_put_bytes *put,
+			      const struct gsb_trace_header *about)
+{
 	struct gsb_trace_header h = *about;
 	struct list *l = make_list();
 	uint32_t events, fields;
@@ -89,7 +95,7 @@ int gsb_trace_write_header(struct gsb_trace_writer *w, int fd, const struct gsb_
 
 	if (!l)
 		return -ENOMEM;
-	*w = (struct gsb_trace_writer){.fd = fd};
+	*w = (struct gsb_trace_writer){.fd = fd, .put = put};
 	memcpy(h.magic, GSB_TRACE_MAGIC, sizeof(h.magic));
 	h.byte_order = GSB_TRACE_BYTE_ORDER;
 	h.major = GSB_TRACE_MAJOR;

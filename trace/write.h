@@ -7,11 +7,18 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "trace/format.h"
 
+struct gsb_trace_writer;
+
+/* As write(2). */
+typedef ssize_t gsb_trace_put_bytes(struct gsb_trace_writer *w, const void *bytes, size_t size);
+
 struct gsb_trace_writer {
 	int fd;
+	gsb_trace_put_bytes *put;   /* NULL: write(2) */
 	uint64_t n_chunks, n_bytes; /* so far */
 };
 
@@ -23,6 +30,9 @@ struct gsb_trace_writer {
  */
 int gsb_trace_write_header(struct gsb_trace_writer *w, int fd,
 			   const struct gsb_trace_header *about);
+/* The same by put instead of write(2). */
+int gsb_trace_write_header_by(struct gsb_trace_writer *w, int fd, gsb_trace_put_bytes *put,
+			      const struct gsb_trace_header *about);
 
 /* Whole records, at most GSB_TRACE_CHUNK_MAX bytes; 0 bytes: the file ends here. 0, -errno. */
 int gsb_trace_write_chunk(struct gsb_trace_writer *w, const void *records, uint32_t bytes);

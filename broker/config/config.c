@@ -13,6 +13,7 @@
 
 /* Section name -> its struct. */
 #define STRUCT_BROKER	 struct gsb_broker_config
+#define STRUCT_METRICS	 struct gsb_metrics_config
 #define STRUCT_ADMISSION struct gsb_admission_config
 #define STRUCT_ENGINE	 struct gsb_device_config
 #define STRUCT_DEFAULT	 struct gsb_tenant_config
@@ -58,6 +59,7 @@ struct gsb_config *gsb_config_create(void)
 	if (!c)
 		return NULL;
 	gsb_config_defaults(GSB_SECTION_BROKER, &c->broker);
+	gsb_config_defaults(GSB_SECTION_METRICS, &c->metrics);
 	gsb_config_defaults(GSB_SECTION_ADMISSION, &c->admission);
 	gsb_config_defaults(GSB_SECTION_ENGINE, &c->engine);
 	gsb_config_defaults(GSB_SECTION_DEFAULT, &c->tenant);
@@ -128,6 +130,8 @@ void gsb_config_print(const struct gsb_config *c, FILE *f)
 {
 	fputs("[broker]\n", f);
 	print_section(GSB_SECTION_BROKER, &c->broker, true, f);
+	fputs("\n[metrics]\n", f);
+	print_section(GSB_SECTION_METRICS, &c->metrics, true, f);
 	fputs("\n[admission]\n", f);
 	print_section(GSB_SECTION_ADMISSION, &c->admission, true, f);
 	fputs("\n[engine]\n", f);
@@ -153,6 +157,15 @@ static bool engines_differ(const struct gsb_config *a, const struct gsb_config *
 	       memcmp(a->devices, b->devices, a->n_devices * sizeof(a->devices[0])) != 0;
 }
 
+/* Where the sections lie that have keys that need a restart; the others have no name. */
+static const struct {
+	const char *name;
+	size_t offset;
+} fixed[GSB_SECTION_DEFAULT + 1] = {
+	[GSB_SECTION_BROKER] = {"broker", offsetof(struct gsb_config, broker)},
+	[GSB_SECTION_METRICS] = {"metrics", offsetof(struct gsb_config, metrics)},
+};
+
 void gsb_config_reload(const struct gsb_config *current, struct gsb_config *next,
 		       gsb_config_report *report, void *ctx)
 {
@@ -160,16 +173,17 @@ void gsb_config_reload(const struct gsb_config *current, struct gsb_config *next
 
 	for (unsigned i = 0; i < gsb_n_config_keys; i++) {
 		const struct gsb_config_key *k = &gsb_config_keys[i];
-		const void *old = field_of(k, &current->broker);
-		char *new = (char *)&next->broker + k->offset;
+		size_t at = fixed[k->section].offset + k->offset;
+		const char *old = (const char *)current + at;
+		char *new = (char *)next + at;
 
-		if (k->section != GSB_SECTION_BROKER || k->when != GSB_WHEN_RESTART ||
+		if (!fixed[k->section].name || k->when != GSB_WHEN_RESTART ||
 		    !memcmp(old, new, k->size))
 			continue;
 		memcpy(new, old, k->size);
 		snprintf(line, sizeof(line),
-			 "[broker] %s has changed: it takes effect when gsbrokerd is restarted",
-			 k->name);
+			 "[%s] %s has changed: it takes effect when gsbrokerd is restarted",
+			 fixed[k->section].name, k->name);
 		report(ctx, line);
 	}
 	if (engines_differ(current, next))

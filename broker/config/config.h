@@ -54,6 +54,12 @@ struct gsb_broker_config {
 	uint64_t pending_max;
 };
 
+#define GSB_CONFIG_ADDRESS_MAX 113 /* unix: and a sun_path */
+
+struct gsb_metrics_config {
+	char listen[GSB_CONFIG_ADDRESS_MAX]; /* "": nowhere */
+};
+
 struct gsb_admission_config {
 	struct gsb_id_list allow_uid, allow_gid, deny_uid, deny_gid, control_gid, status_gid;
 	uint64_t max_tenants, max_tenants_per_uid;
@@ -75,6 +81,7 @@ struct gsb_tenant_config {
 
 struct gsb_config {
 	struct gsb_broker_config broker;
+	struct gsb_metrics_config metrics;
 	struct gsb_admission_config admission;
 	struct gsb_device_config engine; /* defaults of the devices */
 	struct gsb_tenant_config tenant; /* defaults of the tenants */

@@ -20,7 +20,7 @@
 
 #include "gsb/tenant_name.h"
 
-#define SECTIONS_MAX	(4 + GSB_CONFIG_DEVICES_MAX + GSB_CONFIG_TENANTS_MAX)
+#define SECTIONS_MAX	(5 + GSB_CONFIG_DEVICES_MAX + GSB_CONFIG_TENANTS_MAX)
 #define REPORT_LINE_MAX 512
 #define NAMES_MAX	(32 + GSB_CONFIG_DEVICES_MAX)
 
@@ -31,7 +31,15 @@ enum {
 	N_KEYS
 };
 
-enum kind { KIND_BROKER, KIND_ADMISSION, KIND_ENGINE, KIND_DEVICE, KIND_DEFAULT, KIND_TENANT };
+enum kind {
+	KIND_BROKER,
+	KIND_METRICS,
+	KIND_ADMISSION,
+	KIND_ENGINE,
+	KIND_DEVICE,
+	KIND_DEFAULT,
+	KIND_TENANT
+};
 
 static const struct {
 	const char *name;
@@ -39,6 +47,7 @@ static const struct {
 	const char *argument; /* what stands in quotes; NULL: nothing may */
 } kinds[] = {
 	[KIND_BROKER] = {"broker", GSB_SECTION_BROKER, NULL},
+	[KIND_METRICS] = {"metrics", GSB_SECTION_METRICS, NULL},
 	[KIND_ADMISSION] = {"admission", GSB_SECTION_ADMISSION, NULL},
 	[KIND_ENGINE] = {"engine", GSB_SECTION_ENGINE, NULL},
 	[KIND_DEVICE] = {"device", GSB_SECTION_ENGINE, "emu:h200"},
@@ -100,8 +109,8 @@ static int find_kind(struct parser *p, const char *word)
 		error_at(p, p->line, "unknown section [%.40s]; did you mean [%s]?", word, near);
 	else
 		error_at(p, p->line,
-			 "unknown section [%.40s]; sections are [broker], [admission], [engine], "
-			 "[device \"SPEC\"], [default] and [tenant \"NAME\"]",
+			 "unknown section [%.40s]; sections are [broker], [metrics], [admission], "
+			 "[engine], [device \"SPEC\"], [default] and [tenant \"NAME\"]",
 			 word);
 	return -1;
 }
@@ -137,6 +146,7 @@ static void *section_base(struct gsb_config *c, enum kind kind, const char *argu
 {
 	switch (kind) {
 	case KIND_BROKER: return &c->broker;
+	case KIND_METRICS: return &c->metrics;
 	case KIND_ADMISSION: return &c->admission;
 	case KIND_ENGINE: return &c->engine;
 	case KIND_DEFAULT: return &c->tenant;

@@ -9,6 +9,7 @@
 
 enum gsb_config_section {
 	GSB_SECTION_BROKER,
+	GSB_SECTION_METRICS,
 	GSB_SECTION_ADMISSION,
 	GSB_SECTION_ENGINE, /* also [device "SPEC"] */
 	GSB_SECTION_DEFAULT /* also [tenant "NAME"] */
@@ -18,6 +19,7 @@ enum gsb_config_type {
 	GSB_TYPE_STRING,
 	GSB_TYPE_PATH,
 	GSB_TYPE_SPEC,
+	GSB_TYPE_ADDRESS,
 	GSB_TYPE_UINT,
 	GSB_TYPE_SIZE,
 	GSB_TYPE_MODE,

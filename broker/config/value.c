@@ -192,6 +192,35 @@ static int parse_path(const struct gsb_config_key *k, const char *text, char *fi
 	return 0;
 }
 
+/* A path for a socket, or a port of this machine alone. */
+static bool is_address(const char *text)
+{
+	static const char *const hosts[] = {"127.0.0.1:", "[::1]:"};
+	const char *end;
+	uint64_t port;
+
+	if (!strncmp(text, "unix:/", 6))
+		return is_plain(text);
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(hosts); i++) {
+		size_t n = strlen(hosts[i]);
+
+		if (!strncmp(text, hosts[i], n))
+			return parse_digits(text + n, 10, &port, &end) && !*end && port &&
+			       port <= UINT16_MAX;
+	}
+	return false;
+}
+
+static int parse_address(const struct gsb_config_key *k, const char *text, char *field, char *why)
+{
+	if (strlen(text) > k->max)
+		return wrong(why, "must have at most %" PRIu64 " characters", k->max);
+	if (*text && !is_address(text))
+		return wrong(why, "must be unix:/PATH, 127.0.0.1:PORT or [::1]:PORT");
+	strcpy(field, text);
+	return 0;
+}
+
 enum { GSB_DEVICE_NOTHING, GSB_DEVICE_ARCH };
 
 static const struct {
@@ -359,6 +388,7 @@ int gsb_config_parse_value(const struct gsb_config_key *k, const char *text, voi
 	case GSB_TYPE_STRING: return parse_string(k, text, field, why);
 	case GSB_TYPE_PATH: return parse_path(k, text, field, why);
 	case GSB_TYPE_SPEC: return parse_spec(k, text, field, why);
+	case GSB_TYPE_ADDRESS: return parse_address(k, text, field, why);
 	case GSB_TYPE_UINT: return parse_uint(k, text, field, why);
 	case GSB_TYPE_SIZE: return parse_size(k, text, field, why);
 	case GSB_TYPE_MODE: return parse_mode(k, text, field, why);
@@ -380,6 +410,7 @@ void gsb_config_print_value(const struct gsb_config_key *k, const void *field, F
 	switch (k->type) {
 	case GSB_TYPE_STRING:
 	case GSB_TYPE_PATH:
+	case GSB_TYPE_ADDRESS:
 	case GSB_TYPE_SPEC: fprintf(f, "%s = %s\n", k->name, (const char *)field); break;
 	case GSB_TYPE_UINT: fprintf(f, "%s = %" PRIu64 "\n", k->name, *v); break;
 	case GSB_TYPE_SIZE:

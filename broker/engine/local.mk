@@ -66,7 +66,7 @@ endif
 
 engine_tests = tests/unit/test_engine_stream tests/unit/test_engine_order \
 	tests/unit/test_engine_gate tests/unit/test_engine_hostile tests/unit/test_engine_fuzz \
-	tests/unit/test_engine_control tests/unit/test_engine_log tests/unit/test_engine_memory \
+	tests/unit/test_engine_control tests/unit/test_engine_counts tests/unit/test_engine_log tests/unit/test_engine_memory \
 	tests/unit/test_engine_policy tests/unit/test_engine_release tests/unit/test_engine_upload \
 	tests/unit/test_grant tests/unit/test_pool tests/fuzz/replay_records
 check_PROGRAMS += $(engine_tests)
@@ -85,6 +85,9 @@ tests_unit_test_engine_order_LDADD = $(engine_test_libs)
 tests_unit_test_engine_gate_SOURCES = tests/unit/test_engine_gate.c $(engine_kit)
 tests_unit_test_engine_gate_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_gate_LDADD = $(engine_test_libs)
+tests_unit_test_engine_counts_SOURCES = tests/unit/test_engine_counts.c $(engine_kit)
+tests_unit_test_engine_counts_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_counts_LDADD = $(engine_test_libs)
 tests_unit_test_engine_hostile_SOURCES = tests/unit/test_engine_hostile.c $(engine_kit)
 tests_unit_test_engine_hostile_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_hostile_LDADD = $(engine_test_libs)

@@ -53,6 +53,8 @@ void gsb_status_row(const struct gsb_tenant *t, struct gsb_ctl_tenant *row)
 	row->n_events = t->queues.n_events;
 	row->queued = t->queues.n_queued - t->n_in_flight;
 	row->in_flight = t->n_in_flight;
+	row->wait_ns[GSB_WAITED_ORDER] = t->queues.order_wait_ns;
+	row->wait_ns[GSB_WAITED_EVENT] = t->queues.event_wait_ns;
 	row->device_mem_bytes = t->device_used_bytes;
 	row->device_mem_limit_bytes = t->limits.device_mem_bytes;
 	row->host_mem_bytes = t->host_used_bytes;
@@ -90,6 +92,7 @@ struct gsb_ctl_status_reply *gsb_status_make(struct gsb_engine *e, uint64_t numb
 	r->n_cut = e->n_cut;
 	gsb_tracing_state(&r->trace);
 	snprintf(r->policy, sizeof(r->policy), "%s", e->params.policy->name);
+	r->n_sms = e->info->arch.n_sms;
 	r->n_queues_busy = e->scheduler.clock.n_in_flight;
 	for (int i = 0; i < GSB_N_SLOTS; i++)
 		if (e->tenants[i]) {

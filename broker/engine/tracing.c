@@ -57,8 +57,9 @@ static const char *explain_record(int err)
 {
 	switch (err) {
 	case 0: return "";
-	case -EBUSY: return "this engine is recorded already: gsbctl trace stop ends that";
-	case -EINVAL: return "a trace is written to a plain file only";
+	case -EBUSY:
+		return "this engine is recorded or followed already: gsbctl trace stop ends that";
+	case -EINVAL: return "a trace is written to a plain file or a socket only";
 	default: return strerror(-err);
 	}
 }

@@ -176,10 +176,13 @@ static void on_hello(struct gsb_client *c, struct gsb_msg_hello *h)
 	t = gsb_config_tenant(c->all->s->config, tenant_name(h));
 	if (!err)
 		err = find_device(c, t, &d, why);
-	if (err)
-		refuse_and_destroy(c, err, why);
-	else
+	if (!err) {
 		deliver(c, h, t, d);
+		return;
+	}
+	if (err != -EINVAL) /* else what it calls itself is no name */
+		gsb_totals_refused(&c->all->engines->totals, c->peer.uid, tenant_name(h));
+	refuse_and_destroy(c, err, why);
 }
 
 /* fd: the file of a TRACE_RECORD, else -1. */

@@ -42,6 +42,7 @@ static void refuse_arrival(struct gsb_engines *all, struct gsb_served_engine *e,
 	struct gsb_peer peer = {.pid = (pid_t)a->admit.pid, .uid = a->admit.uid};
 
 	gsb_refuse(all->s, a->client_fd, &peer, error, reason);
+	gsb_totals_refused(&all->totals, peer.uid, a->admit.tenant);
 	if (t)
 		gsb_tenants_remove(&all->tenants, t);
 	close(a->client_fd);
@@ -123,6 +124,33 @@ static void hand_over_all(struct gsb_served_engine *e)
 	}
 }
 
+/* ---- what is asked of engines ---- */
+
+uint64_t gsb_engines_ask(struct gsb_engines *all)
+{
+	struct gsb_ctl_status m = {.number = ++all->last_survey};
+	struct gsb_served_engine *e;
+
+	gsb_msg_init(&m.msg, GSB_CTL_STATUS, sizeof(m));
+	DL_FOREACH (all->list, e) {
+		if (e->process.state != GSB_ENGINE_READY)
+			continue;
+		e->asked = m.number;
+		gsb_engine_process_send(&e->process, &m.msg, NULL, 0);
+	}
+	return m.number;
+}
+
+bool gsb_engines_have_answered(const struct gsb_engines *all, uint64_t number)
+{
+	const struct gsb_served_engine *e;
+
+	DL_FOREACH (all->list, e)
+		if (e->process.state == GSB_ENGINE_READY && e->asked == number && e->heard < number)
+			return false;
+	return true;
+}
+
 /* ---- what an engine says ---- */
 
 static unsigned tenants_in(const struct gsb_served_engine *e)
@@ -195,6 +223,7 @@ static void on_refused(struct gsb_served_engine *e, const struct gsb_ctl_refused
 	snprintf(line, sizeof(line), "tenant %u '%s' was refused by the engine of %s: %.255s",
 		 t->id, t->name, e->process.spec, m->reason);
 	gsb_refuse_note(e->all->s, t->uid, line);
+	gsb_totals_refused(&e->all->totals, t->uid, t->name);
 	e->all->s->n_admitted--;
 	gsb_tenants_remove(&e->all->tenants, t);
 	on_tenant_left(e);
@@ -204,7 +233,7 @@ static void on_refused(struct gsb_served_engine *e, const struct gsb_ctl_refused
 static void tenant_left(struct gsb_engines *all, struct gsb_admitted *t,
 			const struct gsb_ctl_tenant *last)
 {
-	gsb_totals_add(&all->totals, t->uid, t->name, last);
+	gsb_totals_add(&all->totals, t->uid, t->name, last ? last : &t->seen, last != NULL);
 	gsb_tenants_remove(&all->tenants, t);
 }
 
@@ -220,18 +249,37 @@ static void on_gone(struct gsb_served_engine *e, const struct gsb_ctl_gone *m)
 	on_tenant_left(e);
 }
 
-static bool listed(const struct gsb_ctl_status_reply *m, uint32_t tenant_id)
+static const struct gsb_ctl_tenant *row_of(const struct gsb_ctl_status_reply *m, uint32_t tenant_id)
 {
 	for (uint32_t i = 0; i < m->n_tenants; i++)
 		if (m->tenants[i].tenant_id == tenant_id)
-			return true;
-	return false;
+			return &m->tenants[i];
+	return NULL;
 }
 
 /*
+ * Its row is kept: should the engine die, that much is known of it.
+ *
  * GONE may have been dropped by an engine that found its socket full. Messages keep their order: who
  * was delivered before the question and is not in the answer, is gone.
  */
+static void look_up(struct gsb_engines *all, struct gsb_admitted *t,
+		    const struct gsb_ctl_status_reply *m)
+{
+	const struct gsb_ctl_tenant *row = row_of(m, t->id);
+
+	if (row)
+		t->seen = *row;
+	else if (t->delivered && t->survey < m->number)
+		tenant_left(all, t, NULL);
+}
+
+static void tell_heard(const struct gsb_engines *all)
+{
+	if (all->on_heard)
+		all->on_heard(all->metrics);
+}
+
 static void on_status(struct gsb_served_engine *e, const struct gsb_ctl_status_reply *m)
 {
 	struct gsb_admitted *t, *next;
@@ -240,9 +288,12 @@ static void on_status(struct gsb_served_engine *e, const struct gsb_ctl_status_r
 	if (m->n_tenants > GSB_N_SLOTS || m->n_tenants != rows)
 		return;
 	DL_FOREACH_SAFE (e->all->tenants.list, t, next)
-		if (t->engine == e && t->delivered && t->survey < m->number && !listed(m, t->id))
-			tenant_left(e->all, t, NULL);
+		if (t->engine == e)
+			look_up(e->all, t, m);
+	e->heard = m->number;
+	e->seen = *m;
 	e->all->on_answer(e->all->survey, e, m, 0);
+	tell_heard(e->all);
 	on_tenant_left(e);
 }
 
@@ -347,6 +398,7 @@ static void on_end(struct gsb_engine_process *p, const char *how)
 	p->state = GSB_ENGINE_DEAD;
 	p->pid = 0;
 	all->on_answer(all->survey, e, NULL, -EPIPE);
+	tell_heard(all);
 	if (asked || e->only_pid || all->s->stopping)
 		engine_destroy(e);
 	else

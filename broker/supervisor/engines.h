@@ -31,6 +31,8 @@ struct gsb_served_engine {
 	pid_t only_pid;			   /* isolation = process: its only tenant; else 0 */
 	struct gsb_engine_process process; /* with device and uid, the rest of the key */
 	struct gsb_arrival *arrivals;
+	uint64_t asked, heard; /* numbers of the last STATUS, and of its last answer; 0: none */
+	struct gsb_ctl_status_reply seen; /* that answer, without its tenants: those have theirs */
 };
 
 struct gsb_engines {
@@ -51,6 +53,9 @@ struct gsb_engines {
 	void (*on_traced)(void *survey, struct gsb_served_engine *e,
 			  const struct gsb_ctl_trace_reply *m);
 	void *survey;
+	/* The metrics': one has answered, or will not. NULL: nobody wants to know. */
+	void (*on_heard)(void *metrics);
+	void *metrics;
 };
 
 void gsb_engines_init(struct gsb_engines *all, struct gsb_supervisor *s);
@@ -73,6 +78,10 @@ void gsb_engines_deliver(struct gsb_engines *all, struct gsb_arrival *arrival,
 void gsb_engines_end_process(struct gsb_engines *all, const struct gsb_peer *peer);
 /* Ask all engines to stop; when none is left, the loop ends. */
 void gsb_engines_stop(struct gsb_engines *all, enum gsb_shutdown_how how);
+/* Put STATUS to all that are ready. Returns its number. */
+uint64_t gsb_engines_ask(struct gsb_engines *all);
+/* Whether all that it was put to have answered it, or are no more. */
+bool gsb_engines_have_answered(const struct gsb_engines *all, uint64_t number);
 /* Tell engines the limits of their tenants that a reload changed. */
 void gsb_engines_relimit(struct gsb_engines *all);
 

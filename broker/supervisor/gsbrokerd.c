@@ -31,6 +31,7 @@
 #include "broker/supervisor/client.h"
 #include "broker/supervisor/engines.h"
 #include "broker/supervisor/listen.h"
+#include "broker/supervisor/metrics.h"
 #include "broker/supervisor/paths.h"
 #include "broker/supervisor/service.h"
 #include "broker/supervisor/survey.h"
@@ -44,6 +45,7 @@ struct gsbrokerd {
 	struct gsb_clients clients;
 	struct gsb_survey survey;
 	struct gsb_engines engines;
+	struct gsb_metrics metrics;
 	struct gsb_loop_watch signals, lifeline;
 	const char *config_path; /* NULL: defaults */
 };
@@ -264,6 +266,7 @@ static void wire(struct gsbrokerd *d, struct gsb_config *config)
 	d->signals.fd = d->lifeline.fd = -1;
 	gsb_engines_init(&d->engines, s);
 	gsb_survey_init(&d->survey, s, &d->engines);
+	gsb_metrics_init(&d->metrics, s, &d->engines);
 	d->survey.reload = on_reload;
 	d->survey.stop = on_stop;
 	d->clients = (struct gsb_clients){.s = s, .engines = &d->engines, .survey = &d->survey};
@@ -289,13 +292,16 @@ static int serve(struct gsbrokerd *d, const struct gsb_arguments *a)
 	err = gsb_listener_start(&d->listener);
 	if (err)
 		goto out;
-	err = gsb_privileges_drop(s->config->broker.user, &s->uid);
+	err = gsb_metrics_start(&d->metrics);
+	if (!err)
+		err = gsb_privileges_drop(s->config->broker.user, &s->uid);
 	if (!err) {
 		tell_ready(s, a->ready_fd);
 		err = gsb_loop_run(&s->loop);
 	}
 	gsb_clients_finish(&d->clients);
 	gsb_survey_finish(&d->survey);
+	gsb_metrics_stop(&d->metrics);
 	gsb_engines_finish(&d->engines);
 	gsb_listener_stop(&d->listener);
 	gsb_log(GSB_LOG_INFO, TOPIC, "ended");

@@ -9,9 +9,12 @@ libbrokerd_la_SOURCES = \
 	broker/supervisor/device_memory.c broker/supervisor/device_memory.h \
 	broker/supervisor/engine_process.c broker/supervisor/engine_process.h \
 	broker/supervisor/engines.c broker/supervisor/engines.h \
+	broker/supervisor/exposition.c broker/supervisor/exposition.h \
+	broker/supervisor/http.c broker/supervisor/http.h \
 	broker/supervisor/ledger.c broker/supervisor/ledger.h \
 	broker/supervisor/listen.c broker/supervisor/listen.h \
 	broker/supervisor/loop.c broker/supervisor/loop.h \
+	broker/supervisor/metrics.c broker/supervisor/metrics.h \
 	broker/supervisor/outbox.c broker/supervisor/outbox.h \
 	broker/supervisor/query.h \
 	broker/supervisor/refuse.c broker/supervisor/refuse.h \
@@ -37,6 +40,11 @@ check_PROGRAMS += tests/unit/test_admission
 tests_unit_test_admission_SOURCES = tests/unit/test_admission.c
 tests_unit_test_admission_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_admission_LDADD = libbrokerd.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_exposition
+tests_unit_test_exposition_SOURCES = tests/unit/test_exposition.c tests/unit/prometheus.c tests/unit/prometheus.h
+tests_unit_test_exposition_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_exposition_LDADD = libbrokerd.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_ledger
 tests_unit_test_ledger_SOURCES = tests/unit/test_ledger.c

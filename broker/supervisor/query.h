@@ -100,18 +100,20 @@ static_assert(sizeof(struct gsb_answer_engine) + GSB_N_SLOTS * sizeof(struct gsb
 		      GSB_CHANNEL_MSG_MAX,
 	      "the status of a full engine is one message");
 
-/* Tenants of one name and user that have left. */
+/* Tenants of one name and user that have left; the counts are sums of those of struct gsb_ctl_tenant. */
 struct gsb_total {
 	char tenant[GSB_TENANT_NAME_MAX]; /* "": of all others */
 	uint32_t uid;			  /* GSB_HIDDEN: likewise */
 	uint32_t zero;
 	uint64_t n_left;
-	uint64_t n_lost; /* of them: what they did is not known, because their engine died */
+	uint64_t n_lost; /* of them: what they did since gsbrokerd last heard of it is not known */
+	uint64_t n_refused; /* that were not let in */
 	uint64_t records, launches, kernels, copies, fills;
 	uint64_t bytes_h2d, bytes_d2h, bytes_d2d;
-	uint64_t device_ns, instructions;
-	uint64_t device_mem_peak_bytes; /* of one tenant, the largest */
-	uint64_t n_errors, charged_ns;
+	uint64_t device_ns, copy_ns, sm_ns, instructions;
+	uint64_t wait_ns[GSB_N_WAITED];
+	uint64_t device_mem_peak_bytes, host_mem_peak_bytes; /* of one tenant, the largest */
+	uint64_t n_mem_refused, n_errors, charged_ns;
 };
 
 struct gsb_answer_total {

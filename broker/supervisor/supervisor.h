@@ -9,6 +9,9 @@
  *     client.c            a connection until it is handed to an engine or to the survey, or dropped
  *       admission.c         who may come in: pure
  *     survey.c            answers to gsbctl
+ *     metrics.c           answers to Prometheus
+ *       exposition.c        their text: pure
+ *       http.c              what was asked: pure
  *     engines.c           engines by device and trust domain; tenants on their way to them
  *       device_memory.c     how much of a device's memory each engine may hold
  *         ledger.c            the rule of that: pure

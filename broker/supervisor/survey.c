@@ -405,7 +405,7 @@ static void on_totals(struct gsb_asker *c)
 			gsb_total_add(&others, &t->at[i].sum);
 	}
 	others.uid = GSB_HIDDEN;
-	if (others.n_left)
+	if (others.n_left || others.n_refused)
 		push_total(c, &others);
 	push_end(c, 0, "");
 	flush(c);

@@ -23,6 +23,7 @@ struct gsb_admitted {
 	bool delivered;	 /* ADMIT is on its way; before, it waits for the engine to start */
 	bool ending;	 /* its engine was told so: it counts no longer */
 	uint64_t survey; /* last STATUS number before that: a later answer must list it */
+	struct gsb_ctl_tenant seen; /* its row in the last answer; zeroed before */
 	struct gsb_admitted *prev, *next;
 };
 

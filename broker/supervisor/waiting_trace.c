@@ -4,10 +4,21 @@
 #include "broker/supervisor/waiting_trace.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <unistd.h>
+
+/* Of a socket: nobody reads it any more. */
+static bool is_dead(int fd)
+{
+	struct pollfd p = {.fd = fd};
+
+	return poll(&p, 1, 0) > 0 && p.revents & (POLLHUP | POLLERR);
+}
 
 int gsb_waiting_trace_set(struct gsb_waiting_trace *w, int fd, uid_t uid, bool any)
 {
+	if (w->fd >= 0 && is_dead(w->fd))
+		gsb_waiting_trace_drop(w);
 	if (w->fd >= 0) {
 		close(fd);
 		return -EBUSY;

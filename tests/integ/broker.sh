@@ -635,11 +635,11 @@ wrong() {
 
 gsbctl_wrong_usage_exits_2() {
 	wrong ": no command given"
-	wrong ": no command 'fly'; there are status, ps, totals, reload, shutdown" fly
+	wrong ": no command 'fly'; there are status, ps, totals, top, events, trace, reload, shutdown" fly
 	wrong ": no command 'kill'" kill 3
 	wrong ": status takes no argument: what is 'extra'" status extra
 	wrong " ps: --drain is not an option of this command; it belongs to: shutdown" ps --drain
-	wrong " reload: --json is not an option of this command; it belongs to: status, ps, totals" reload --json
+	wrong " reload: --json is not an option of this command; it belongs to: status, ps, totals, events" reload --json
 	wrong " status: unrecognized option '--nope'" status --nope
 }
 

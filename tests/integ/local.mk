@@ -3,6 +3,16 @@
 integ_cppflags = $(AM_CPPFLAGS) -DGSB_LIBRARY='"libcuda.so.1"'
 
 noinst_PROGRAMS += tests/integ/misuse tests/integ/hoard tests/integ/printer tests/integ/reexec tests/integ/textures
+# A tenant of which all is known.
+noinst_PROGRAMS += tests/integ/counted
+check_SCRIPTS += tests/integ/live.sh
+EXTRA_DIST += tests/integ/live.sh
+# Asks for metrics, and is strict about what it gets.
+noinst_PROGRAMS += tests/integ/scrape
+tests_integ_scrape_SOURCES = tests/integ/scrape.c tests/unit/prometheus.c tests/unit/prometheus.h
+tests_integ_counted_SOURCES = tests/integ/counted.c tests/unit/tenant.h
+tests_integ_counted_CPPFLAGS = $(integ_cppflags)
+tests_integ_counted_LDADD = -ldl
 # Programs whose kernels allocate.
 noinst_PROGRAMS += tests/integ/heap
 check_SCRIPTS += tests/integ/heap.sh

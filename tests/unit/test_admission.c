@@ -242,20 +242,74 @@ static void test_totals_add_up_by_user_and_name(void **state)
 		.kernels = 3, .device_ns = 10, .n_errors = 1, .device_mem_peak_bytes = 100};
 	struct gsb_totals t = {.n = 0};
 
-	gsb_totals_add(&t, UID, "a", &last);
+	gsb_totals_add(&t, UID, "a", &last, true);
 	last.device_mem_peak_bytes = 50;
-	gsb_totals_add(&t, UID, "a", &last);
-	gsb_totals_add(&t, OTHER, "a", &last);
-	gsb_totals_add(&t, UID, "a", NULL);
+	gsb_totals_add(&t, UID, "a", &last, true);
+	gsb_totals_add(&t, OTHER, "a", &last, true);
+	gsb_totals_add(&t, UID, "a", &last, false);
 	assert_int_equal(t.n, 2);
 	assert_int_equal(t.at[0].sum.n_left, 3);
 	assert_int_equal(t.at[0].sum.n_lost, 1);
-	assert_int_equal(t.at[0].sum.kernels, 6);
-	assert_int_equal(t.at[0].sum.device_ns, 20);
-	assert_int_equal(t.at[0].sum.n_errors, 2);
+	assert_int_equal(t.at[0].sum.kernels, 9);
+	assert_int_equal(t.at[0].sum.device_ns, 30);
+	assert_int_equal(t.at[0].sum.n_errors, 3);
 	assert_int_equal(t.at[0].sum.device_mem_peak_bytes, 100);
 	assert_int_equal(t.at[1].sum.uid, OTHER);
+	assert_int_equal(t.at[1].sum.n_lost, 0);
 	assert_int_equal(t.at[1].sum.kernels, 3);
+}
+
+/* Each count has a value of its own: one that is added to another, or forgotten, shows. */
+static void test_totals_of_every_count_add_up(void **state)
+{
+	const struct gsb_ctl_tenant row = {
+		.records = 1,
+		.launches = 2,
+		.kernels = 3,
+		.copies = 4,
+		.fills = 5,
+		.bytes_h2d = 6,
+		.bytes_d2h = 7,
+		.bytes_d2d = 8,
+		.device_ns = 9,
+		.copy_ns = 10,
+		.sm_ns = 11,
+		.instructions = 12,
+		.wait_ns = {13, 14, 15, 16, 17},
+		.n_mem_refused = 18,
+		.n_errors = 19,
+		.charged_ns = 20,
+		.device_mem_peak_bytes = 21,
+		.host_mem_peak_bytes = 22,
+	};
+	const struct gsb_total twice = {
+		.uid = UID,
+		.n_left = 2,
+		.records = 2,
+		.launches = 4,
+		.kernels = 6,
+		.copies = 8,
+		.fills = 10,
+		.bytes_h2d = 12,
+		.bytes_d2h = 14,
+		.bytes_d2d = 16,
+		.device_ns = 18,
+		.copy_ns = 20,
+		.sm_ns = 22,
+		.instructions = 24,
+		.wait_ns = {26, 28, 30, 32, 34},
+		.n_mem_refused = 36,
+		.n_errors = 38,
+		.charged_ns = 40,
+		.device_mem_peak_bytes = 21,
+		.host_mem_peak_bytes = 22,
+	};
+	struct gsb_totals t = {.n = 0};
+
+	gsb_totals_add(&t, UID, "", &row, true);
+	gsb_totals_add(&t, UID, "", &row, true);
+	assert_int_equal(t.n, 1);
+	assert_memory_equal(&t.at[0].sum, &twice, sizeof(twice));
 }
 
 static void test_totals_full_put_the_oldest_name_with_the_others(void **state)
@@ -267,8 +321,8 @@ static void test_totals_full_put_the_oldest_name_with_the_others(void **state)
 
 	for (unsigned i = 0; i < 2 * GSB_TOTALS_MAX; i++) {
 		snprintf(name, sizeof(name), "t%u", i);
-		gsb_totals_add(&t, UID, "often", &last);
-		gsb_totals_add(&t, UID, name, &last);
+		gsb_totals_add(&t, UID, "often", &last, true);
+		gsb_totals_add(&t, UID, name, &last, true);
 	}
 	assert_int_equal(t.n, GSB_TOTALS_MAX);
 	assert_int_equal(t.others.n_left, GSB_TOTALS_MAX + 1);
@@ -277,6 +331,27 @@ static void test_totals_full_put_the_oldest_name_with_the_others(void **state)
 	assert_int_equal(n_left + t.others.n_left, 4 * GSB_TOTALS_MAX);
 	assert_string_equal(t.at[0].sum.tenant, "often");
 	assert_int_equal(t.at[0].sum.kernels, 2 * GSB_TOTALS_MAX);
+}
+
+static void test_totals_refused_take_no_name_its_place(void **state)
+{
+	struct gsb_ctl_tenant last = {.kernels = 1};
+	struct gsb_totals t = {.n = 0};
+	char name[16];
+
+	gsb_totals_refused(&t, OTHER, "stranger");
+	for (unsigned i = 1; i < GSB_TOTALS_MAX; i++) {
+		snprintf(name, sizeof(name), "t%u", i);
+		gsb_totals_add(&t, UID, name, &last, true);
+	}
+	gsb_totals_refused(&t, OTHER, "stranger");
+	gsb_totals_refused(&t, OTHER, "another");
+	assert_int_equal(t.at[0].sum.n_refused, 2);
+	assert_int_equal(t.others.n_refused, 1);
+	assert_int_equal(t.others.n_left, 0);
+	gsb_totals_add(&t, UID, "new", &last, true);
+	assert_string_equal(t.at[0].sum.tenant, "new");
+	assert_int_equal(t.others.n_refused, 3);
 }
 
 /* ---- limits of the log ---- */
@@ -324,7 +399,9 @@ int main(void)
 		cmocka_unit_test(test_outbox_clear_closes_descriptors),
 		cmocka_unit_test(test_admission_who_may_control_sees_all),
 		cmocka_unit_test(test_totals_add_up_by_user_and_name),
+		cmocka_unit_test(test_totals_of_every_count_add_up),
 		cmocka_unit_test(test_totals_full_put_the_oldest_name_with_the_others),
+		cmocka_unit_test(test_totals_refused_take_no_name_its_place),
 		cmocka_unit_test(test_uid_limits_hold_back_the_noisy_user_alone),
 		cmocka_unit_test(test_uid_limits_full_forget_who_was_quiet_longest),
 	};

@@ -81,7 +81,7 @@ static void test_config_unknown_section_names_the_nearest_even_when_empty(void *
 {
 	expect("[brokr]\n", "f:1: unknown section [brokr]; did you mean [broker]?\n");
 	expect("\n[quite-other]\nkey = 1\n",
-	       "f:2: unknown section [quite-other]; sections are [broker], [admission], [engine], "
+	       "f:2: unknown section [quite-other]; sections are [broker], [metrics], [admission], [engine], "
 	       "[device \"SPEC\"], [default] and [tenant \"NAME\"]\n");
 }
 
@@ -228,7 +228,7 @@ static void test_config_reports_all_errors_at_once(void **state)
 	expect("[engine]\nworkers = x\nclock = y\n[nonsense]\na = 1\n[broker]\nb\n",
 	       "f:2: workers = x: must be a number from 0 to 256\n"
 	       "f:3: clock = y: must be virtual or real\n"
-	       "f:4: unknown section [nonsense]; sections are [broker], [admission], [engine], "
+	       "f:4: unknown section [nonsense]; sections are [broker], [metrics], [admission], [engine], "
 	       "[device \"SPEC\"], [default] and [tenant \"NAME\"]\n"
 	       "f:7: expected 'key = value', '[section]' or a comment\n");
 }
@@ -410,6 +410,47 @@ static void test_config_socket_mode_follows_the_lists(void **state)
 	}
 }
 
+static void test_config_metrics_listen_is_of_this_machine(void **state)
+{
+	static const char *const good[] = {"", "unix:/run/m", "127.0.0.1:9100", "[::1]:65535"};
+	static const char *const bad[] = {"0.0.0.0:9100",   "127.0.0.1:0",     "127.0.0.1:65536",
+					  "127.0.0.1:",	    "127.0.0.1:80x",   "localhost:9100",
+					  "unix:relative",  "unix:",	       "/run/m",
+					  "127.0.0.1:-1",   "127.0.0.2:9100",  "[::]:9100",
+					  "127.0.0.1:0x50", "127.0.0.1: 9100", ":9100"};
+	char text[256], want[256];
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(good); i++) {
+		struct gsb_config *c;
+
+		snprintf(text, sizeof(text), "[metrics]\nlisten = %s\n", good[i]);
+		c = accept_text(text);
+		assert_string_equal(c->metrics.listen, good[i]);
+		free(c);
+	}
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(bad); i++) {
+		snprintf(text, sizeof(text), "[metrics]\nlisten = %s\n", bad[i]);
+		snprintf(want, sizeof(want),
+			 "f:2: listen = %s: must be unix:/PATH, 127.0.0.1:PORT or [::1]:PORT\n",
+			 bad[i]);
+		expect(text, want);
+	}
+}
+
+static void test_config_reload_keeps_where_metrics_are(void **state)
+{
+	struct gsb_config *now = accept_text("[metrics]\nlisten = 127.0.0.1:1\n");
+	struct gsb_config *next = accept_text("[metrics]\nlisten = 127.0.0.1:2\n");
+	struct reports r = {.n = 0};
+
+	gsb_config_reload(now, next, collect, &r);
+	assert_string_equal(next->metrics.listen, "127.0.0.1:1");
+	assert_string_equal(r.text, "[metrics] listen has changed: it takes effect when gsbrokerd "
+				    "is restarted\n");
+	free(now);
+	free(next);
+}
+
 static void test_config_reload_keeps_and_reports_what_needs_a_restart(void **state)
 {
 	struct gsb_config *now = accept_text("[broker]\nsocket = /run/a\nlog = warn\n");
@@ -578,6 +619,8 @@ int main(void)
 		cmocka_unit_test(test_config_print_names_every_key),
 		cmocka_unit_test(test_config_socket_mode_follows_the_lists),
 		cmocka_unit_test(test_config_reload_keeps_and_reports_what_needs_a_restart),
+		cmocka_unit_test(test_config_metrics_listen_is_of_this_machine),
+		cmocka_unit_test(test_config_reload_keeps_where_metrics_are),
 		cmocka_unit_test(test_config_reload_of_the_same_says_nothing),
 		cmocka_unit_test(test_nearest_takes_small_slips_only),
 		cmocka_unit_test(test_config_random_files_are_refused_or_round_trip),

@@ -721,6 +721,7 @@ static void test_launch_runs_every_thread_of_every_block(void **state)
 	assert_int_equal(c.result, CUDA_SUCCESS);
 	assert_string_equal(c.detail, "");
 	assert_int_equal(c.n_blocks, BLOCKS);
+	assert_in_range(c.blocks_ns, c.end_ns - c.start_ns, BLOCKS * (c.end_ns - c.start_ns));
 	assert_true(c.n_instructions >= BLOCKS * (THREADS / 32) * 10);
 	assert_true(c.start_ns < c.end_ns);
 	copy(rig, rig->space, to_addr(out), a, sizeof(out));

@@ -245,6 +245,44 @@ static void test_print_text_holds_nothing_for_a_terminal(void **state)
 	close(fd);
 }
 
+static void test_print_json_escapes_what_json_must(void **state)
+{
+	struct gsb_trace_fault fault = {
+		.head = {GSB_TRACE_FAULT, sizeof(fault), 3, 1500000000},
+		.result = -5,
+		.detail = "a\n\"\\\xff",
+	};
+	struct gsb_trace_decided decided = {
+		.head = {GSB_TRACE_DECIDED, sizeof(decided), 3, 1500000001},
+		.beside = {7, 8},
+		.verdict = GSB_TRACE_VERDICT_HOLD,
+	};
+	struct gsb_trace_writer w;
+	struct gsb_trace_reader *r;
+	struct gsb_trace_record rec;
+	char *text;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+	int fd = make_file();
+
+	gsb_trace_write_header(&w, fd, &about);
+	gsb_trace_write_chunk(&w, &fault, sizeof(fault));
+	gsb_trace_write_chunk(&w, &decided, sizeof(decided));
+	assert_int_equal(open_again(fd, &r), 0);
+	while (gsb_trace_next(r, &rec) > 0)
+		gsb_trace_print_json(to, r, &rec);
+	fclose(to);
+	assert_ptr_equal(strstr(text, "{\"time_ns\":1500000000,\"tenant\":3,\"event\":\"fault\","
+				      "\"result\":-5,\"context\":0,"
+				      "\"detail\":\"a\\u000a\\\"\\\\\\u00ff\"}\n"),
+			 text);
+	assert_non_null(strstr(text, ",\"beside\":[7,8],"));
+	assert_non_null(strstr(text, ",\"verdict\":\"hold\","));
+	free(text);
+	gsb_trace_close(r);
+	close(fd);
+}
+
 /* ---- other versions ---- */
 
 struct other {
@@ -521,6 +559,7 @@ int main(void)
 		cmocka_unit_test(test_read_of_what_was_written_is_the_same),
 		cmocka_unit_test(test_read_lost_events_are_counted),
 		cmocka_unit_test(test_print_text_holds_nothing_for_a_terminal),
+		cmocka_unit_test(test_print_json_escapes_what_json_must),
 		cmocka_unit_test(test_read_of_another_version_finds_fields_by_name),
 		cmocka_unit_test(test_open_what_it_cannot_understand_is_refused),
 		cmocka_unit_test(test_open_list_that_lies_is_refused),

@@ -99,4 +99,15 @@ void gsb_code_tell_function(const struct gsb_kernel_fn *fn, const char *name, bo
 
 struct gsb_kernel gsb_code_needs(const struct gsb_kernel_fn *fn, const struct gsb_cmd_launch *l);
 
+/*
+ * gsb_code_sm_ns() - SM time of a launch that has ended: SMs that it held, times how long
+ *
+ * A block holds its SM as one of as many blocks of its kernel as an empty SM has room for: of three that fit, each holds
+ * a third. Kernels that need different things can so hold more than there is together. Where the device does not
+ * say how long its blocks were there (also of launches that failed), as many as there is room for count for all of its
+ * time: then it is a bound.
+ */
+uint64_t gsb_code_sm_ns(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn,
+			const struct gsb_cmd_launch *l, const struct gsb_completion *c);
+
 #endif

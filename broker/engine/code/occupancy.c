@@ -62,3 +62,21 @@ int gsb_code_occupancy(struct gsb_tenant *t, const struct gsb_rec *rec,
 	gsb_tenant_reply_with(t, rec, &reply, sizeof(reply));
 	return 0;
 }
+
+/* ---- what a kernel has held of the device ---- */
+
+uint64_t gsb_code_sm_ns(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn,
+			const struct gsb_cmd_launch *l, const struct gsb_completion *c)
+{
+	struct gsb_kernel kernel = gsb_code_needs(fn, l);
+	uint64_t took = c->end_ns - c->start_ns, n, places;
+
+	if (blocks_per_sm(arch, fn, kernel.threads_per_block, l->smem_bytes, &n) || !n)
+		n = 1; /* one has run */
+	places = n * arch->n_sms;
+	if (c->blocks_ns)
+		return c->blocks_ns / n;
+	if (kernel.n_blocks < places)
+		places = kernel.n_blocks;
+	return took / n * places + took % n * places / n;
+}

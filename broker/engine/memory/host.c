@@ -104,6 +104,7 @@ int gsb_memory_host_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 	if (!ctx)
 		return gsb_no_such(t, rec, "context", body->ctx);
 	err = alloc_host(ctx, body->size, &range.addr);
+	t->stats.n_mem_refused += err != 0;
 	gsb_trace(ALLOCATED, allocated, t->id, .addr = err ? 0 : range.addr, .bytes = body->size,
 		  .error = err, .memory = GSB_TRACE_MEMORY_PINNED);
 	if (err)

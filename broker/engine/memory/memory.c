@@ -29,6 +29,15 @@ struct waiting_call {
 	void (*go_on)(struct gsb_ctx *ctx, const struct gsb_rec *call, uint64_t size);
 };
 
+static void alloc_granted(struct gsb_ctx *ctx, const struct gsb_rec *call, uint64_t size);
+
+static void note_allocated(struct gsb_tenant *t, uint64_t addr, uint64_t bytes, int err)
+{
+	t->stats.n_mem_refused += err != 0;
+	gsb_trace(ALLOCATED, allocated, t->id, .addr = addr, .bytes = bytes, .error = err,
+		  .memory = GSB_TRACE_MEMORY_DEVICE);
+}
+
 static void waited(struct gsb_grant_wait *w, int err)
 {
 	struct waiting_call *c = gsb_container_of(w, struct waiting_call, wait);
@@ -39,6 +48,8 @@ static void waited(struct gsb_grant_wait *w, int err)
 		  .granted_bytes = t->grant->granted, .error = err);
 	if (c->waits)
 		*c->waits = false;
+	if (err && err != -ECANCELED && c->go_on == alloc_granted)
+		note_allocated(t, 0, c->size, err);
 	if (err == -ECANCELED)
 		gsb_tenant_reply(t, &c->call, CUDA_ERROR_CONTEXT_IS_DESTROYED, 0);
 	else if (err)
@@ -149,18 +160,12 @@ err_taken:
 	return err;
 }
 
-static void tell_allocated(const struct gsb_tenant *t, uint64_t addr, uint64_t bytes, int err)
-{
-	gsb_trace(ALLOCATED, allocated, t->id, .addr = addr, .bytes = bytes, .error = err,
-		  .memory = GSB_TRACE_MEMORY_DEVICE);
-}
-
 static void alloc_granted(struct gsb_ctx *ctx, const struct gsb_rec *call, uint64_t size)
 {
 	struct gsb_reply_range range = {.size = size};
 	int err = alloc_device(ctx, size, &range.addr);
 
-	tell_allocated(ctx->tenant, err ? 0 : range.addr, size, err);
+	note_allocated(ctx->tenant, err ? 0 : range.addr, size, err);
 	if (err) {
 		gsb_grant_give(ctx->tenant->grant, cost(ctx->tenant, size));
 		gsb_tenant_fail_call(ctx->tenant, call, err);
@@ -186,7 +191,7 @@ int gsb_memory_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 		return gsb_no_such(t, rec, "context", body->ctx);
 	err = body->size ? check_limit(t, want.wait.bytes) : -EINVAL;
 	if (err) {
-		tell_allocated(t, 0, body->size, err);
+		note_allocated(t, 0, body->size, err);
 		return gsb_tenant_fail_call(t, rec, err);
 	}
 	if (!gsb_grant_try(t->grant, want.wait.bytes))

@@ -162,6 +162,33 @@ static void publish(struct gsb_stream *s)
 	gsb_queues_touch(q);
 }
 
+/* Since when op has been the head of s. */
+static uint64_t head_ns(const struct gsb_stream *s, const struct gsb_op *op)
+{
+	return gsb_later_ns(op->post_ns, s->time_ns);
+}
+
+/* When the head of s may start, as far as its own stream and its context's barrier say. */
+static uint64_t ready_ns(const struct gsb_stream *s, const struct gsb_op *op)
+{
+	uint64_t t = head_ns(s, op);
+
+	return op->epoch ? gsb_later_ns(t, op->order->barrier_ns) : t;
+}
+
+/* A head is done; the stream's time is still that of the one before it. */
+static void count_wait(const struct gsb_stream *s, const struct gsb_op *op, uint64_t time_ns)
+{
+	struct gsb_queues *q = s->queues;
+	uint64_t since = head_ns(s, op), ready = ready_ns(s, op);
+
+	if (op->order->failed)
+		return;
+	q->order_wait_ns += ready - since;
+	if (op->class->kind == GSB_TRACE_OP_EVENT_WAIT && time_ns > ready)
+		q->event_wait_ns += time_ns - ready;
+}
+
 void gsb_stream_pop(struct gsb_stream *s, uint64_t time_ns)
 {
 	struct gsb_op *op = s->first;
@@ -169,6 +196,7 @@ void gsb_stream_pop(struct gsb_stream *s, uint64_t time_ns)
 	struct gsb_queues *q = s->queues;
 	struct gsb_fence *fence = op->fence;
 
+	count_wait(s, op, time_ns);
 	s->time_ns = gsb_later_ns(s->time_ns, time_ns);
 	s->first = op->next;
 	if (!s->first)
@@ -189,14 +217,6 @@ void gsb_stream_pop(struct gsb_stream *s, uint64_t time_ns)
 }
 
 /* ---- heads ---- */
-
-/* When the head of s may start, as far as its own stream and its context's barrier say. */
-static uint64_t ready_ns(const struct gsb_stream *s, const struct gsb_op *op)
-{
-	uint64_t t = gsb_later_ns(op->post_ns, s->time_ns);
-
-	return op->epoch ? gsb_later_ns(t, op->order->barrier_ns) : t;
-}
 
 static void settle(struct gsb_stream *s)
 {

@@ -53,7 +53,8 @@ struct gsb_queues {
 	uint32_t n_streams, n_events;		   /* live */
 	uint32_t n_queued, max_queued;		   /* operations */
 	uint64_t queued_bytes, max_queued_bytes;
-	uint64_t n_completed; /* what the region says */
+	uint64_t n_completed;		       /* what the region says */
+	uint64_t order_wait_ns, event_wait_ns; /* device time: GSB_WAITED_ORDER, GSB_WAITED_EVENT */
 	bool stalled; /* the tenant's next record finds no room now; it is read again after a pop */
 	bool changed; /* words changed since its threads were last looked at */
 	struct gsb_stream **unsettled; /* the engine's list: heads that are to be looked at */

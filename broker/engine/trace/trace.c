@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +26,7 @@
 #include "trace/write.h"
 
 #define LOOK_EVERY_MS 100
+#define LATE_MAX      10 /* times LOOK_EVERY_MS, for who reads what is left */
 #define CHUNK_BYTES   (GSB_TRACE_CHUNK_MAX / 4)
 
 uint32_t gsb_trace_on;
@@ -37,7 +39,9 @@ struct recorder {
 	struct gsb_trace_writer writer; /* the thread's */
 	uint8_t *chunk;			/* likewise */
 	int work_fd;			/* eventfd: look now */
-	bool rang; /* the engine has said so, and the buffer has not been emptier since */
+	bool rang;	 /* the engine has said so, and the buffer has not been emptier since */
+	bool is_patient; /* of a socket: who reads is waited for */
+	unsigned n_late; /* how often, since it is to end */
 	_Atomic bool stop;
 	_Atomic int error;
 	_Atomic uint64_t n_bytes;
@@ -65,6 +69,33 @@ static void silence(int fd)
 		;
 }
 
+/*
+ * To a socket, and so without regard to its flags, which its other end shares: no call waits for who reads. Once the
+ * recording is to end, or is not the thread's yet, it is given up when he does not.
+ */
+static bool wait_for_reader(struct recorder *r)
+{
+	struct pollfd p = {.fd = r->writer.fd, .events = POLLOUT};
+
+	if (!r->is_patient || (atomic_load(&r->stop) && ++r->n_late > LATE_MAX))
+		return false;
+	poll(&p, 1, LOOK_EVERY_MS);
+	return true;
+}
+
+static ssize_t put_to_socket(struct gsb_trace_writer *w, const void *bytes, size_t size)
+{
+	struct recorder *r = gsb_container_of(w, struct recorder, writer);
+	ssize_t n;
+
+	while ((n = send(w->fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL)) < 0 && errno == EAGAIN)
+		if (!wait_for_reader(r)) {
+			errno = ETIMEDOUT;
+			break;
+		}
+	return n;
+}
+
 static int write_chunk(struct recorder *r, const void *records, uint32_t bytes)
 {
 	int err = gsb_trace_write_chunk(&r->writer, records, bytes);
@@ -83,12 +114,17 @@ static int drain(struct recorder *r)
 	return err;
 }
 
-static void wait_for_work(struct recorder *r)
+/* -EPIPE: who reads is gone, which nothing else says while there is nothing to write. */
+static int wait_for_work(struct recorder *r)
 {
-	struct pollfd p = {.fd = r->work_fd, .events = POLLIN};
+	struct pollfd p[] = {{.fd = r->work_fd, .events = POLLIN},
+			     {.fd = r->writer.put ? r->writer.fd : -1}};
 
-	if (poll(&p, 1, LOOK_EVERY_MS) > 0)
+	if (poll(p, 2, LOOK_EVERY_MS) <= 0)
+		return 0;
+	if (p[0].revents)
 		silence(r->work_fd);
+	return p[1].revents ? -EPIPE : 0;
 }
 
 /* All of it is there; the engine puts no more. */
@@ -108,13 +144,16 @@ static void *writer_main(void *arg)
 	int err = 0;
 
 	while (!err && !atomic_load(&r->stop)) {
-		wait_for_work(r);
-		err = drain(r);
+		err = wait_for_work(r);
+		if (!err)
+			err = drain(r);
 	}
 	if (!err)
 		err = write_end(r);
 	if (close(r->writer.fd) < 0 && !err)
 		err = -errno;
+	if (err == -EPIPE && r->writer.put) /* he had enough */
+		err = 0;
 	atomic_store(&r->error, err);
 	ring_bell(done_fd);
 	return NULL;
@@ -173,14 +212,15 @@ static int make_recorder(struct recorder *r)
 }
 
 /* Nothing else is written to: a pipe that nobody reads would hold the writer up for ever. */
-static int check_file(int fd)
+static int check_file(int fd, bool *is_socket)
 {
 	struct stat st;
 	int flags = fcntl(fd, F_GETFL);
 
 	if (flags < 0 || fstat(fd, &st) < 0)
 		return -errno;
-	return S_ISREG(st.st_mode) && (flags & O_ACCMODE) != O_RDONLY ? 0 : -EINVAL;
+	*is_socket = S_ISSOCK(st.st_mode);
+	return (*is_socket || S_ISREG(st.st_mode)) && (flags & O_ACCMODE) != O_RDONLY ? 0 : -EINVAL;
 }
 
 static uint64_t real_clock_ns(void)
@@ -191,23 +231,26 @@ static uint64_t real_clock_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static int begin(struct recorder *r, int fd, const struct gsb_trace_header *about)
+static int begin(struct recorder *r, int fd, gsb_trace_put_bytes *put,
+		 const struct gsb_trace_header *about)
 {
 	struct gsb_trace_header header = *about;
 	int err;
 
 	header.mono_ns = gsb_clock_ns();
 	header.real_ns = real_clock_ns();
-	err = gsb_trace_write_header(&r->writer, fd, &header);
+	err = gsb_trace_write_header_by(&r->writer, fd, put, &header);
 	if (err)
 		return err;
+	r->is_patient = true;
 	err = pthread_create(&r->thread, NULL, writer_main, r);
 	return -err;
 }
 
 int gsb_trace_record(int fd, const struct gsb_trace_header *about)
 {
-	int err = recorder.running ? -EBUSY : check_file(fd);
+	bool is_socket = false;
+	int err = recorder.running ? -EBUSY : check_file(fd, &is_socket);
 
 	if (!err && gsb_trace_done_fd() < 0)
 		err = gsb_trace_done_fd();
@@ -215,7 +258,7 @@ int gsb_trace_record(int fd, const struct gsb_trace_header *about)
 		err = make_recorder(&recorder);
 	if (err)
 		goto err_file;
-	err = begin(&recorder, fd, about);
+	err = begin(&recorder, fd, is_socket ? put_to_socket : NULL, about);
 	if (err)
 		goto err_recorder;
 	recorder.running = true;

@@ -54,7 +54,8 @@ struct gsb_trace_state {
 
 /*
  * gsb_trace_record() - write events to a file from now on
- * @fd:    a regular file, open for writing; consumed, also by a failure
+ * @fd:    a regular file, open for writing, or a stream socket, whose reader loses what it is too slow for; consumed,
+ *         also by a failure
  * @about: its header, as trace/write.h wants it; the clocks in it are filled in here
  *
  * Return: 0, -EBUSY (it records already), -EINVAL (not such a file), -errno.

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "broker/engine/code/code.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/engine/work/scheduler.h"
 
@@ -29,18 +30,33 @@ static void count_copy(struct gsb_ctl_tenant *stats, const struct gsb_item *item
 		stats->bytes_d2h += bytes;
 }
 
-static void count(struct gsb_ctl_tenant *stats, const struct gsb_item *item,
-		  const struct gsb_completion *c)
+/* A command may be issued before it may start, and a failed one may never have started. */
+static void count_waits(struct gsb_ctl_tenant *stats, const struct gsb_item *item,
+			const struct gsb_completion *c)
 {
+	uint64_t ready = item->op.ready_ns, issued = gsb_later_ns(ready, item->issued_ns);
+
+	stats->wait_ns[GSB_WAITED_POLICY] += issued - ready;
+	stats->wait_ns[GSB_WAITED_DEVICE] += gsb_later_ns(issued, c->start_ns) - issued;
+}
+
+static void count(struct gsb_scheduler *s, struct gsb_ctl_tenant *stats,
+		  const struct gsb_item *item, const struct gsb_completion *c)
+{
+	uint64_t took = c->end_ns - c->start_ns;
+
+	count_waits(stats, item, c);
 	switch (item->cmd.kind) {
 	case GSB_CMD_LAUNCH:
-		stats->device_ns += c->end_ns - c->start_ns;
+		stats->device_ns += took;
+		stats->sm_ns += gsb_code_sm_ns(s->arch, item->fn, &item->cmd.launch, c);
 		stats->instructions += c->n_instructions;
 		stats->kernels += c->result == CUDA_SUCCESS;
-		break;
+		return;
 	case GSB_CMD_COPY: count_copy(stats, item); break;
 	default: stats->fills++; break;
 	}
+	stats->copy_ns += took;
 }
 
 static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)
@@ -67,7 +83,7 @@ static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)
 		  .start_device_ns = c->start_ns, .end_device_ns = c->end_ns,
 		  .n_blocks = c->n_blocks, .n_instructions = c->n_instructions,
 		  .stream = stream->index, .result = (int32_t)c->result);
-	count(&t->stats, item, c);
+	count(s, &t->stats, item, c);
 	if (c->printed)
 		gsb_print_note(gsb_ctx_of(item->op.order));
 	if (c->result != CUDA_SUCCESS)

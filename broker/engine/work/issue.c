@@ -177,7 +177,7 @@ static void start(struct gsb_scheduler *s, struct gsb_item *item)
 	}
 	f->item = item;
 	f->since_run_ns = s->run_ns;
-	item->head->work.since_ns = gsb_scheduler_now_ns(s);
+	item->issued_ns = item->head->work.since_ns = gsb_scheduler_now_ns(s);
 	tenant_of(item)->n_in_flight++;
 	s->clock.n_in_flight++;
 	gsb_trace(ISSUED, issued, tenant_of(item)->id, .serial = item->op.serial,

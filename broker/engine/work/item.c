@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/memory/memory.h"
@@ -22,15 +23,34 @@ static void start(struct gsb_op *op)
 	gsb_issue_ready(to_item(op));
 }
 
+static void park_on_code(struct gsb_item *item)
+{
+	item->code_wait_from_ns = gsb_clock_ns();
+	gsb_stream_park(item->op.stream, &item->fn->waiters, GSB_TRACE_PARK_CODE, 0);
+}
+
+/* With a real clock the time of the device went on meanwhile: it was not the policy that held it. */
+static void end_code_wait(struct gsb_item *item)
+{
+	struct gsb_tenant *t = gsb_tenant_of(item->op.stream->queues);
+
+	t->stats.wait_ns[GSB_WAITED_CODE] += gsb_clock_ns() - item->code_wait_from_ns;
+	if (!t->clock->is_virtual)
+		item->op.ready_ns = gsb_later_ns(item->op.ready_ns, t->clock->turn_ns);
+}
+
 static void start_launch(struct gsb_op *op)
 {
-	struct gsb_kernel_fn *fn = to_item(op)->fn;
+	struct gsb_item *item = to_item(op);
+	struct gsb_kernel_fn *fn = item->fn;
 
-	if (fn->state == GSB_FN_PREPARING)
-		gsb_stream_park(op->stream, &fn->waiters, GSB_TRACE_PARK_CODE, 0);
-	else if (fn->state == GSB_FN_READY)
+	if (fn->state == GSB_FN_PREPARING) {
+		park_on_code(item);
+	} else if (fn->state == GSB_FN_READY) {
+		if (item->code_wait_from_ns)
+			end_code_wait(item);
 		start(op);
-	else {
+	} else {
 		gsb_ctx_fail(gsb_ctx_of(op->order), gsb_cuda_result(fn->prepare_err),
 			     "a kernel that the device cannot run was launched");
 		gsb_stream_retry(op->stream);

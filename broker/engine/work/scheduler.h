@@ -64,6 +64,9 @@ struct gsb_item {
 	struct gsb_head *head;	      /* NULL: not started */
 	bool ready;		      /* waits for the policy; else not started, or in flight */
 	uint8_t src_place, dst_place; /* COPY */
+	uint64_t
+		code_wait_from_ns; /* real time since when it waits for its kernel; 0: it does not */
+	uint64_t issued_ns;	   /* device time when it went to its queue */
 	struct gsb_cmd cmd;
 	_Alignas(16) uint8_t payload[]; /* parameters, inline bytes */
 };

@@ -71,6 +71,7 @@ static void complete(struct emu_clock *c, struct emu_cmd *cmd)
 	done->end_ns = cmd->end_ns;
 	done->n_blocks = cmd->n_blocks;
 	done->n_instructions = cmd->n_insns;
+	done->blocks_ns = cmd->blocks_ns;
 	done->printed = cmd->printed;
 	memcpy(done->detail, cmd->detail, sizeof(done->detail));
 	STAILQ_REMOVE_HEAD(&cmd->queue->cmds, link);

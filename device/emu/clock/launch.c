@@ -123,6 +123,7 @@ static void count_block(struct emu_clock *c, struct emu_cmd *cmd, struct emu_job
 		return;
 	cmd->n_blocks++;
 	cmd->n_insns += job->stats.n_insns;
+	cmd->blocks_ns += c->now_ns - job->start_ns;
 	if (job->result == CUDA_SUCCESS)
 		return;
 	cmd->report = job->report;

@@ -43,6 +43,7 @@ struct emu_cmd {
 	uint64_t not_before;	    /* device time */
 	uint64_t start_ns, end_ns;  /* end: copies know it from the start */
 	uint64_t n_blocks, n_insns; /* of blocks that have ended */
+	uint64_t blocks_ns;	    /* likewise: their times on an SM */
 	unsigned n_jobs;	    /* that exist; 0 = no worker is or will be at it */
 	unsigned n_running;	    /* of them, which a worker has */
 	uint64_t ran_ns;      /* real time with n_running > 0, up to the last time that it was 0 */
