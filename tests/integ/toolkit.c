@@ -380,8 +380,8 @@ struct program {
 		      const char **names);
 	int (*compile)(void *program, int n, const char **options);
 	int (*destroy)(void **program);
-	int (*lto_size)(void *program, size_t *size);
-	int (*get_lto)(void *program, char *to);
+	int (*lto_size)(const void *program, size_t *size);
+	int (*get_lto)(const void *program, char *to);
 };
 
 static void *compile(const struct program *p, const char *text, const char *how)
@@ -394,8 +394,8 @@ static void *compile(const struct program *p, const char *text, const char *how)
 	return program;
 }
 
-static char *result_of(void *program, int (*get_size)(void *, size_t *), int (*get)(void *, char *),
-		       size_t *size)
+static char *result_of(const void *program, int (*get_size)(const void *, size_t *),
+		       int (*get)(const void *, char *), size_t *size)
 {
 	char *to;
 
@@ -410,8 +410,8 @@ static void add_compiled(const struct program *p, void *handle, const char *text
 	bool is_lto = type == INPUT_LTOIR;
 	void *program = compile(p, text, is_lto ? "-dlto" : "-rdc=true");
 	size_t n;
-	char *image = result_of(program, is_lto ? p->lto_size : (void *)cubin_size,
-				is_lto ? p->get_lto : (void *)get_cubin, &n);
+	char *image = result_of(program, is_lto ? p->lto_size : cubin_size,
+				is_lto ? p->get_lto : get_cubin, &n);
 
 	assert_int_equal(plain.add_data(handle, type, image, n, "input"), 0);
 	free(image);
