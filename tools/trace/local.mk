@@ -1,0 +1,25 @@
+# tools/trace: gsb-trace, which says what a recorded trace means.
+
+noinst_LTLIBRARIES += libtracetool.la
+libtracetool_la_SOURCES = \
+	tools/trace/account.c tools/trace/account.h \
+	tools/trace/amounts.c tools/trace/amounts.h \
+	tools/trace/check.c \
+	tools/trace/commands.h \
+	tools/trace/map.c tools/trace/map.h \
+	tools/trace/source.c tools/trace/source.h \
+	tools/trace/summary.c \
+	tools/trace/traced.c tools/trace/traced.h \
+	tools/field.c tools/field.h
+# field.c is in gsbctl, too, and there it is no library object
+libtracetool_la_CFLAGS = $(AM_CFLAGS)
+libtracetool_la_LIBADD = libtrace.la libbase.la -lm
+
+bin_PROGRAMS += tools/trace/gsb-trace
+tools_trace_gsb_trace_SOURCES = tools/trace/gsb-trace.c tools/cli.c tools/cli.h
+tools_trace_gsb_trace_LDADD = libprogram.la libtracetool.la libtrace.la libbase.la
+
+check_PROGRAMS += tests/unit/test_traced
+tests_unit_test_traced_SOURCES = tests/unit/test_traced.c tests/unit/trace_kit.c tests/unit/trace_kit.h
+tests_unit_test_traced_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_traced_LDADD = libtracetool.la $(CMOCKA_LIBS)
