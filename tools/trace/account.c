@@ -54,7 +54,7 @@ static uint64_t completion(const struct gsb_traced_op *op, uint64_t if_not)
 	return op && gsb_traced_has(op, GSB_STEP_COMPLETED) ? op->completed_ns : if_not;
 }
 
-static enum gsb_wait wait_of_park(const struct gsb_traced_park *p)
+enum gsb_wait gsb_wait_of_park(const struct gsb_traced_park *p)
 {
 	return p->on <= GSB_TRACE_PARK_SOCKET ? GSB_WAIT_EPOCH + p->on : GSB_WAIT_STREAM;
 }
@@ -68,7 +68,7 @@ static void wait_in_stream(const struct gsb_traced *t, const struct gsb_traced_o
 	if (op->previous != GSB_TRACED_NONE)
 		wait_for(waits, GSB_WAIT_STREAM, at, completion(&t->ops[op->previous], 0), limit);
 	for (unsigned i = 0; i < op->n_parks; i++) {
-		last = wait_of_park(&op->parks[i]);
+		last = gsb_wait_of_park(&op->parks[i]);
 		wait_for(waits, last, at,
 			 completion(gsb_traced_find(t, op->parks[i].on_serial), limit), limit);
 	}

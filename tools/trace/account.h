@@ -30,6 +30,8 @@ enum gsb_wait {
 const char *gsb_wait_name(enum gsb_wait w); /* "stream" */
 const char *gsb_wait_text(enum gsb_wait w); /* "earlier work of its stream" */
 
+enum gsb_wait gsb_wait_of_park(const struct gsb_traced_park *p);
+
 /* What one operation waited for, in ns; of one that is not completed: as far as it was told. */
 void gsb_account_waits(const struct gsb_traced *t, const struct gsb_traced_op *op,
 		       uint64_t waits[GSB_N_WAITS]);

@@ -8,29 +8,49 @@
 #include "base/program.h"
 #include "tools/cli.h"
 #include "tools/trace/commands.h"
+#include "tools/trace/export.h"
 #include "tools/trace/source.h"
 
-enum { SUMMARY, CHECK };
+enum { SUMMARY, EXPLAIN, CRITICAL, MODEL_ERROR, CHECK, TIMELINE, PERFETTO, PROFILE };
 
 static const struct gsb_cli_command commands[] = {
 	[SUMMARY] = {"summary", "FILE", "what each tenant and kernel took and waited for"},
+	[EXPLAIN] = {"explain", "FILE TENANT|KERNEL|SERIAL",
+		     "why it was held, re-sized, put beside whom, and how long it waited for what"},
+	[CRITICAL] = {"critical", "FILE [TENANT|KERNEL|SERIAL]",
+		      "the chain of waits that made it end when it did"},
+	[MODEL_ERROR] = {"model-error", "FILE", "what the policy predicted, against what was"},
 	[CHECK] = {"check", "FILE", "is every operation's chain of events complete and in order?"},
+	[TIMELINE] = {"timeline", "FILE",
+		      "a page for a browser: streams as rows, SMs in use over time"},
+	[PERFETTO] = {"perfetto", "FILE", "JSON for ui.perfetto.dev and chrome://tracing"},
+	[PROFILE] = {"profile", "FILE", "a folder of TAU profiles, for pprof and ParaProf"},
 	{NULL, NULL, NULL},
 };
 
-/* How many words a command takes behind the file, and what it does with them. */
+/* How many words a command takes, and what it does with them. */
 static const struct {
-	int n_words;
+	int least, most;
 	int (*run)(const struct gsb_traced *t, const struct gsb_trace_request *q);
 } runners[] = {
-	[SUMMARY] = {1, gsb_trace_summary},
-	[CHECK] = {1, NULL},
+	[SUMMARY] = {1, 1, gsb_trace_summary},
+	[EXPLAIN] = {2, 2, gsb_trace_explain},
+	[CRITICAL] = {1, 2, gsb_trace_critical},
+	[MODEL_ERROR] = {1, 1, gsb_trace_model_error},
+	[CHECK] = {1, 1, NULL},
+	[TIMELINE] = {1, 1, gsb_trace_timeline},
+	[PERFETTO] = {1, 1, gsb_trace_perfetto},
+	[PROFILE] = {1, 1, gsb_trace_profile},
 };
 
 #define OF(command) (1u << (command))
+#define OUTPUTS	    (OF(TIMELINE) | OF(PERFETTO) | OF(PROFILE))
 
 static const struct gsb_cli_option options[] = {
-	{{"json", 'j', NULL, 0, "print one JSON object", 0}, OF(SUMMARY) | OF(CHECK)},
+	{{"json", 'j', NULL, 0, "print one JSON object", 0},
+	 OF(SUMMARY) | OF(CRITICAL) | OF(MODEL_ERROR) | OF(CHECK)},
+	{{"all", 'A', NULL, 0, "the short steps, too", 0}, OF(CRITICAL)},
+	{{"output", 'o', "FILE", 0, "where to write it", 0}, OUTPUTS},
 	{{NULL, 0, NULL, 0, NULL, 0}, 0},
 };
 
@@ -40,6 +60,8 @@ static int set_option(void *input, int key, char *value)
 
 	switch (key) {
 	case 'j': q->json = true; return 0;
+	case 'o': q->output = value; return 0;
+	case 'A': q->all = true; return 0;
 	}
 	return -1;
 }
@@ -59,6 +81,13 @@ static int run(unsigned command, const struct gsb_trace_request *q)
 	return status;
 }
 
+static int wrong_usage(unsigned command, const char *more)
+{
+	fprintf(stderr, "gsb-trace: usage: gsb-trace %s%s %s\n", commands[command].name, more,
+		commands[command].args);
+	return GSB_WRONG_USAGE;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct gsb_cli cli = {
@@ -74,11 +103,10 @@ int main(int argc, char **argv)
 
 	gsb_program_init(cli.name, argv);
 	gsb_cli_parse(&cli, argc, argv, &q, &call);
-	if (call.n_words != runners[call.command].n_words) {
-		fprintf(stderr, "gsb-trace: usage: gsb-trace %s %s\n", commands[call.command].name,
-			commands[call.command].args);
-		return GSB_WRONG_USAGE;
-	}
+	if (call.n_words < runners[call.command].least || call.n_words > runners[call.command].most)
+		return wrong_usage(call.command, "");
+	if (!q.output && OUTPUTS >> call.command & 1)
+		return wrong_usage(call.command, " -o OUTPUT");
 	q.path = call.words[0];
 	q.word = call.n_words > 1 ? call.words[1] : NULL;
 	return run(call.command, &q);
