@@ -74,6 +74,19 @@ static int stop(const struct gsb_trace_question *q)
 	return err ? 1 : 0;
 }
 
+static int lttng(const struct gsb_trace_question *q)
+{
+	struct gsb_answers a;
+	int err = gsb_ask_or_say(q->socket, GSB_QUERY_TRACE_LTTNG, q->engine, -1, &a);
+
+	if (!err)
+		printf("engine %" PRIu32
+		       " offers its events to LTTng: lttng enable-event -u 'gsb:*'\n",
+		       a.trace.pid);
+	gsb_answers_finish(&a);
+	return err ? 1 : 0;
+}
+
 static void show_engine(const struct gsb_answer_engine *e)
 {
 	const struct gsb_ctl_trace_state *s = &e->status.trace;
@@ -199,8 +212,8 @@ static const struct {
 	int n_words;
 	int (*run)(const struct gsb_trace_question *q);
 } verbs[] = {
-	{"record", 2, record}, {"stop", 1, stop},     {"status", 1, status},
-	{"dump", 2, dump},     {"events", 1, events},
+	{"record", 2, record}, {"stop", 1, stop}, {"status", 1, status},
+	{"lttng", 1, lttng},   {"dump", 2, dump}, {"events", 1, events},
 };
 
 int gsb_trace_command(const struct gsb_trace_question *q)
@@ -209,6 +222,6 @@ int gsb_trace_command(const struct gsb_trace_question *q)
 		if (!strcmp(q->words[0], verbs[i].name) && q->n_words == verbs[i].n_words)
 			return verbs[i].run(q);
 	fprintf(stderr,
-		"gsbctl: trace takes one of: record FILE, stop, status, dump FILE, events\n");
+		"gsbctl: trace takes one of: record FILE, stop, status, lttng, dump FILE, events\n");
 	return GSB_WRONG_USAGE;
 }

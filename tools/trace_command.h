@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define GSB_TRACE_COMMAND_ARGS "record FILE\nstop\nstatus\ndump FILE\nevents"
+#define GSB_TRACE_COMMAND_ARGS "record FILE\nstop\nstatus\nlttng\ndump FILE\nevents"
 
 struct gsb_trace_question {
 	const char *socket;

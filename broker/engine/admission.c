@@ -324,8 +324,15 @@ int gsb_tenant_admit(struct gsb_engine *e, const struct gsb_admission *a, struct
 	e->n_tenants++;
 	e->n_admitted++;
 	gsb_tell_tenant(t, false);
+	gsb_tenant_trace(t);
 	*out = t;
 	return 0;
+}
+
+void gsb_tenant_trace(struct gsb_tenant *t)
+{
+	atomic_store_explicit(&t->region->header.is_traced, gsb_trace_on != 0,
+			      memory_order_relaxed);
 }
 
 void gsb_tenant_relimit(struct gsb_tenant *t, const struct gsb_tenant_limits *limits)

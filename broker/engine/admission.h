@@ -42,6 +42,9 @@ void gsb_tenant_dismiss(struct gsb_tenant *t, CUresult result, const char *why);
 /* The same for one that broke the protocol, as gsb_violation() noted; goes to the log, too. */
 void gsb_tenant_cut(struct gsb_tenant *t, CUresult result);
 
+/* Events are recorded, or no longer: the tenant stamps its records, or not. */
+void gsb_tenant_trace(struct gsb_tenant *t);
+
 /* What a reload of the configuration changes of a tenant that is there. */
 void gsb_tenant_relimit(struct gsb_tenant *t, const struct gsb_tenant_limits *limits);
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "broker/engine/admission.h"
 #include "broker/engine/code/code.h"
@@ -333,6 +334,15 @@ static handler *const handlers[GSB_N_RECS] = {
 #include "gsb/wire_records.def"
 };
 
+/* What the trace says of the record, if it is taken now. The stamp is what the tenant says. */
+static GSB_COLD void note_posting(struct gsb_tenant *t, const struct gsb_rec *rec)
+{
+	struct gsb_clock_pair now = gsb_clock_pair();
+
+	t->queues.thread = rec->thread;
+	t->queues.posted_ns = gsb_clock_of_stamp(&t->engine->started, &now, rec->stamp);
+}
+
 static int dispatch(struct gsb_tenant *t, const struct gsb_rec *rec)
 {
 	uint64_t host_ns = t->host_ns;
@@ -342,7 +352,8 @@ static int dispatch(struct gsb_tenant *t, const struct gsb_rec *rec)
 		return gsb_violation(t, "%s of thread %u, which there is not",
 				     gsb_rec_name(rec->type), rec->thread);
 	gsb_tenant_charge_host(t);
-	t->queues.thread = rec->thread;
+	if (gsb_unlikely(gsb_trace_on))
+		note_posting(t, rec);
 	err = handlers[rec->type](t, rec);
 	if (err)
 		t->host_ns = host_ns; /* it comes again */

@@ -127,6 +127,14 @@ tests_unit_test_engine_turn_SOURCES = tests/unit/test_engine_turn.c $(engine_kit
 tests_unit_test_engine_turn_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_turn_LDADD = $(engine_test_libs)
 
+check_PROGRAMS += tests/unit/test_engine_trace tests/unit/test_trace_buffer
+tests_unit_test_engine_trace_SOURCES = tests/unit/test_engine_trace.c $(engine_kit)
+tests_unit_test_engine_trace_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_trace_LDADD = $(engine_test_libs)
+tests_unit_test_trace_buffer_SOURCES = tests/unit/test_trace_buffer.c
+tests_unit_test_trace_buffer_CFLAGS = $(engine_test_cflags)
+tests_unit_test_trace_buffer_LDADD = $(engine_test_libs)
+
 # The records' fuzz target for libFuzzer, beside those of ptx: `make fuzz`.
 fuzz: tests/fuzz/fuzz_records
 tests/fuzz/fuzz_records: $(libengine_la_SOURCES) tests/fuzz/fuzz_records.c $(fuzz_session) $(engine_kit)

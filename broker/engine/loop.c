@@ -71,7 +71,7 @@ int gsb_engine_create(struct gsb_device *dev, const struct gsb_engine_params *p,
 		.ops = dev->ops,
 		.info = dev->ops->info(dev),
 		.params = *p,
-		.started_ns = gsb_clock_ns(),
+		.started = gsb_clock_pair(),
 	};
 	err = gsb_watches_init(&e->watches);
 	if (err)

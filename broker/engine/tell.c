@@ -91,13 +91,19 @@ void gsb_tell_lines(void)
 
 /* ---- what is there already ---- */
 
+static void tell_item(const struct gsb_item *item)
+{
+	gsb_op_tell(&item->op, !item->head ? 1 : item->ready ? 2 : 3);
+	gsb_item_tell(item);
+}
+
 static void tell_queue(const struct gsb_stream *s)
 {
-	for (const struct gsb_op *op = s->first; op; op = op->next) {
-		gsb_op_tell(op, true);
+	for (const struct gsb_op *op = s->first; op; op = op->next)
 		if (op->class->kind <= GSB_TRACE_OP_FILL)
-			gsb_item_tell(gsb_container_of(op, struct gsb_item, op));
-	}
+			tell_item(gsb_container_of(op, struct gsb_item, op));
+		else
+			gsb_op_tell(op, 1);
 }
 
 static void tell_functions(const struct gsb_tenant *t)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "broker/engine/admission.h"
 #include "broker/engine/engine.h"
 #include "broker/engine/tell.h"
 #include "broker/engine/trace/trace.h"
@@ -42,6 +43,14 @@ static void answer(struct gsb_tracing *t, uint64_t number, int err, const char *
 	if (err)
 		gsb_log(GSB_LOG_WARN, "trace", "%s", reason);
 	t->reply(t, &m);
+}
+
+/* Whoever listens or does not any more: tenants stamp their records for them. */
+static void tell_tenants(struct gsb_engine *e)
+{
+	for (int i = 0; i < GSB_N_SLOTS; i++)
+		if (e->tenants[i])
+			gsb_tenant_trace(e->tenants[i]);
 }
 
 /* ---- to a file ---- */
@@ -79,9 +88,11 @@ static int record(struct gsb_tracing *t, int file)
 		return err;
 	}
 	err = gsb_trace_record(file, &about);
-	if (!err)
-		gsb_tell_all(e);
-	return err;
+	if (err)
+		return err;
+	gsb_tell_all(e);
+	tell_tenants(e);
+	return 0;
 }
 
 static void stop(struct gsb_tracing *t, uint64_t number)
@@ -94,6 +105,7 @@ static void stop(struct gsb_tracing *t, uint64_t number)
 		       "this engine is not recorded: gsbctl trace record begins");
 	else
 		t->stop_number = number;
+	tell_tenants(t->engine);
 }
 
 static void on_done(struct gsb_watch *w, uint32_t events)
@@ -101,8 +113,10 @@ static void on_done(struct gsb_watch *w, uint32_t events)
 	struct gsb_tracing *t = gsb_container_of(w, struct gsb_tracing, done);
 	struct gsb_trace_state s;
 	uint64_t number = t->stop_number;
+	bool ended = gsb_trace_collect();
 
-	if (!gsb_trace_collect() || !number)
+	tell_tenants(t->engine);
+	if (!ended || !number)
 		return;
 	t->stop_number = 0;
 	gsb_trace_get_state(&s);
@@ -121,6 +135,7 @@ void gsb_tracing_ask(struct gsb_tracing *t, const struct gsb_ctl_trace *m, int f
 	case GSB_TRACE_WHAT_STOP: stop(t, m->number); return;
 	case GSB_TRACE_WHAT_LTTNG:
 		err = gsb_trace_offer_lttng();
+		tell_tenants(t->engine);
 		answer(t, m->number, err,
 		       err ? "this engine has no LTTng events: its log says why" : "");
 		return;

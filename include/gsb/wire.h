@@ -91,7 +91,8 @@ struct gsb_rec {
 	uint32_t size;	 /* bytes with header and variable part, a multiple of GSB_RECORD_ALIGN */
 	uint64_t stream; /* STREAM: handle; else 0 */
 	uint64_t call;	 /* CALL: number, one more than the thread's last; else 0 */
-	uint64_t zero;
+	uint64_t
+		stamp; /* gsb_clock_stamp() when it was posted, if header.is_traced was seen; else 0 */
 };
 static_assert(sizeof(struct gsb_rec) == 32, "the record header is ABI");
 
@@ -358,7 +359,8 @@ struct gsb_region_header {
 	uint32_t ring_offset, ring_bytes; /* power of two */
 	uint32_t threads_offset, replies_offset;
 	uint32_t streams_offset, events_offset;
-	uint32_t ctxs_offset, zero0;
+	uint32_t ctxs_offset;
+	_Atomic uint32_t is_traced; /* E: records are to be stamped; T relaxed */
 	uint64_t zero1[1];
 
 	/* The ring: T owns tail, E owns head; each counts bytes from 0 and never wraps. */

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "gsb/cuabi.h"
 #include "gsb/wire.h"
 #include "interpose/core/fault.h"
@@ -89,7 +90,10 @@ gsb_post_reserve(struct gsb_post *p, enum gsb_rec_type type, uint64_t stream, ui
 	rec->thread = (uint16_t)gsb_self.slot;
 	rec->stream = stream;
 	rec->call = 0;
-	rec->zero = 0;
+	rec->stamp = 0;
+	if (gsb_unlikely(
+		    atomic_load_explicit(&gsb_proc.ring.header->is_traced, memory_order_relaxed)))
+		rec->stamp = gsb_clock_stamp();
 	p->rec = rec;
 	p->body = rec + 1;
 	gsb_fault_point(GSB_FAULT_RECORD);

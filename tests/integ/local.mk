@@ -56,3 +56,13 @@ tests_integ_semantics_LDADD = $(integ_ldadd)
 
 check_SCRIPTS += tests/integ/tenants.sh tests/integ/memory.sh tests/integ/printf.sh tests/integ/textures.sh tests/integ/launch_path.sh
 EXTRA_DIST += tests/integ/heap.sh tests/integ/tenants.sh tests/integ/memory.sh tests/integ/printf.sh tests/integ/textures.sh tests/integ/launch_path.sh tests/integ/programs.sh tests/integ/real.sh
+
+# Recordings of engines, and what checks one of them.
+noinst_PROGRAMS += tests/integ/trace_check
+tests_integ_trace_check_SOURCES = tests/integ/trace_check.c
+tests_integ_trace_check_LDADD = libtrace.la libbase.la
+check_SCRIPTS += tests/integ/trace.sh tests/integ/trace_lttng.sh
+EXTRA_DIST += tests/integ/trace.sh tests/integ/trace_lttng.sh doc/trace-events.txt
+.PHONY: trace-events
+trace-events: tools/gsbctl
+	tools/gsbctl trace events >$(srcdir)/doc/trace-events.txt

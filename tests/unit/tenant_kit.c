@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "shm/channel.h"
 #include "shm/region.h"
 #include "shm/wait.h"
@@ -44,6 +45,7 @@ static struct gsb_rec *reserve(struct kit_tenant *kt, uint32_t bytes)
 	assert_non_null(rec);
 	memset((uint8_t *)rec + 8, 0, rec->size - 8);
 	rec->thread = 0;
+	rec->stamp = kt->region->header.is_traced ? gsb_clock_stamp() : 0; /* as the library does */
 	return rec;
 }
 

@@ -358,6 +358,30 @@ static void test_log_limit_saves_no_more_than_a_burst(void **state)
 	assert_int_equal(pass_many(&l, 1000000 * GSB_LOG_EVERY_NS, 100, &held), GSB_LOG_BURST);
 }
 
+static void test_stamp_is_a_time_between_base_and_now(void **state)
+{
+	const struct gsb_clock_pair base = {1000, 50000}, now = {3000, 54000};
+
+	assert_int_equal(gsb_clock_of_stamp(&base, &now, 0), 0);
+	assert_int_equal(gsb_clock_of_stamp(&base, &now, 52000), 2000);
+	assert_int_equal(gsb_clock_of_stamp(&base, &now, 53998), 2999);
+	assert_int_equal(gsb_clock_of_stamp(&base, &now, 54000), 3000);
+	assert_int_equal(gsb_clock_of_stamp(&base, &now, UINT64_MAX), 3000);
+	assert_int_equal(gsb_clock_of_stamp(&base, &now, 50000), 1000);
+	assert_int_equal(gsb_clock_of_stamp(&base, &now, 1), 1000);
+}
+
+static void test_stamp_of_now_lies_between_the_clocks_around_it(void **state)
+{
+	struct gsb_clock_pair base = gsb_clock_pair();
+	uint64_t before = gsb_clock_ns(), stamp = gsb_clock_stamp(), after = gsb_clock_ns();
+	struct gsb_clock_pair now = gsb_clock_pair();
+	uint64_t slack = now.ns - base.ns; /* the pairs are not of one moment */
+
+	assert_true(stamp);
+	assert_in_range(gsb_clock_of_stamp(&base, &now, stamp), before - slack, after + slack);
+}
+
 static void test_clock_never_goes_back(void **state)
 {
 	uint64_t last = gsb_clock_ns();
@@ -389,6 +413,8 @@ int main(void)
 		cmocka_unit_test(test_log_of_threads_counts_every_line),
 		cmocka_unit_test(test_log_limit_passes_a_burst_then_one_a_period),
 		cmocka_unit_test(test_log_limit_saves_no_more_than_a_burst),
+		cmocka_unit_test(test_stamp_is_a_time_between_base_and_now),
+		cmocka_unit_test(test_stamp_of_now_lies_between_the_clocks_around_it),
 		cmocka_unit_test(test_clock_never_goes_back),
 	};
 

@@ -99,7 +99,7 @@ void gsb_op_discard(struct gsb_queues *q, struct gsb_op *op)
 	gsb_pool_free(&q->pool, op);
 }
 
-void gsb_op_tell(const struct gsb_op *op, bool before)
+void gsb_op_tell(const struct gsb_op *op, uint8_t before)
 {
 	const struct gsb_queues *q = op->stream->queues;
 
@@ -125,7 +125,7 @@ int gsb_stream_push(struct gsb_stream *s, struct gsb_op *op)
 		s->first = op;
 	s->last = op;
 	if (gsb_unlikely(gsb_trace_on))
-		gsb_op_tell(op, false);
+		gsb_op_tell(op, 0);
 	if (s->state == GSB_STREAM_EMPTY)
 		gsb_stream_retry(s);
 	return 0;

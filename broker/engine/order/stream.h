@@ -27,8 +27,8 @@ void *gsb_op_create(struct gsb_queues *q, const struct gsb_op_class *class, uint
 		    uint32_t payload);
 void gsb_op_discard(struct gsb_queues *q, struct gsb_op *op); /* not pushed yet */
 
-/* For the trace: it is queued, or was before the recording began. */
-void gsb_op_tell(const struct gsb_op *op, bool before);
+/* For the trace. @before: as the event queued has it. */
+void gsb_op_tell(const struct gsb_op *op, uint8_t before);
 
 /* Append op to the stream's queue; consumes it. -EAGAIN: no room, the operation is still the caller's. */
 int gsb_stream_push(struct gsb_stream *s, struct gsb_op *op);

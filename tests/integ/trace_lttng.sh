@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# trace_lttng.sh - an engine's events as LTTng-UST sees them: plain `lttng enable-event -u 'gsb:*'`, without kernel modules,
+# and as many of each as a recording of the same run has.
+# Usage: from the build folder: srcdir=... tests/integ/trace_lttng.sh
+# shellcheck disable=SC2119 # start_real_broker may take lines of configuration
+srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+# shellcheck source=tests/integ/lib.sh
+. "$srcdir/tests/integ/lib.sh"
+# shellcheck source=tests/integ/real.sh
+. "$srcdir/tests/integ/real.sh"
+
+# A session daemon of our own, if nobody's runs; root's is the one that an engine of root registers with.
+start_sessiond() {
+	lttng --no-sessiond list >/dev/null 2>&1 && return
+	lttng-sessiond --daemonize --no-kernel >"$dir/sessiond.log" 2>&1 || fail "$(cat "$dir/sessiond.log")"
+	sessiond=$(cat /var/run/lttng/lttng-sessiond.pid)
+}
+
+end_sessiond() {
+	[ -z "${sessiond-}" ] || { kill "$sessiond" && await_end "$sessiond"; }
+}
+
+# counts: "event number" of each event that lines of text name, sorted.
+counts() {
+	sort | uniq -c | awk '{ print $2, $1 }'
+}
+
+trace_lttng_has_the_events_of_a_recording() {
+	session=gsb-test-$$ # not local: the trap wants it
+	start_sessiond
+	trap 'lttng destroy "$session" >/dev/null 2>&1 || true; end_sessiond; clean_up' EXIT
+	make_data
+	start_real_broker 'trace = 1'
+	gsbctl trace record "$dir/t.gsb" >/dev/null
+	lttng create "$session" --output="$dir/lttng" >/dev/null
+	lttng enable-channel -u --subbuf-size=4M --num-subbuf=4 gsb >/dev/null
+	lttng enable-event -u -c gsb 'gsb:*' >/dev/null
+	lttng start >/dev/null
+	query q3 q3 || fail "$(cat "$dir/q3.out")"
+	query q5 q5 || fail "$(cat "$dir/q5.out")"
+	await_no_tenants
+	gsbctl trace stop >/dev/null
+	lttng stop >"$dir/stop.out" 2>&1
+	expect_no_match "$(cat "$dir/stop.out")" 'discarded'
+	babeltrace2 "$dir/lttng" >"$dir/lttng.txt"
+	gsbctl trace dump "$dir/t.gsb" >"$dir/dump.txt"
+	diff <(grep -oE ' gsb:[a-z_]+' "$dir/lttng.txt" | sed 's/ gsb://' | counts) \
+		<(awk '{ print $3 }' "$dir/dump.txt" | counts) || fail "the two differ"
+	# fields, too
+	diff <(sed -nE 's/.* gsb:launch: .*serial = ([0-9]+), function = ([0-9]+), n_blocks = ([0-9]+).*/\1 \2 \3/p' "$dir/lttng.txt") \
+		<(sed -nE 's/.* launch serial=([0-9]+) function=([0-9]+) n_blocks=([0-9]+).*/\1 \2 \3/p' "$dir/dump.txt") || fail "launches differ"
+	expect_match "$(cat "$dir/lttng.txt")" 'gsb:tenant_come: .*name = "q3"'
+	lttng destroy "$session" >/dev/null
+	end_broker
+}
+
+trace_lttng_is_offered_when_it_is_asked_for() {
+	start_real_broker
+	hold --tenant a
+	! grep -q lttng "/proc/$(engine_pid)/maps" || fail "the engine has LTTng before anybody asked"
+	expect_match "$(gsbctl trace lttng)" "^engine $(engine_pid) offers its events"
+	grep -q gsb-tp.so "/proc/$(engine_pid)/maps" || fail "the provider is not there"
+	expect_match "$(gsbctl trace status)" 'LTTng events gsb:\*'
+	end_broker
+}
+
+if ! grep -q '^#define HAVE_LTTNG 1' "$build/config.h"; then
+	skip_case trace_lttng_is_offered_when_it_is_asked_for
+	skip_case trace_lttng_has_the_events_of_a_recording
+	exit 0
+fi
+run_case trace_lttng_is_offered_when_it_is_asked_for
+if is_root && command -v lttng-sessiond lttng babeltrace2 >/dev/null; then
+	run_case trace_lttng_has_the_events_of_a_recording
+else
+	skip_case trace_lttng_has_the_events_of_a_recording
+fi
+[ "$failures" -eq 0 ]

@@ -1,0 +1,681 @@
+/*
+ * test_engine_trace.c - what an engine says of what it does: the chain of each operation, why one waits, what the policy
+ * decided; and recordings that begin late, end early, or may not be.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "broker/engine/tell.h"
+#include "broker/engine/trace/trace.h"
+#include "tests/unit/engine_kit.h"
+#include "trace/read.h"
+
+#define EVENTS_MAX 512
+#define SLACK_NS   1000000
+
+struct fixture {
+	struct kit_engine k;
+	struct kit_tenant t;
+	uint64_t mem;
+	int file;
+	union gsb_trace_any events[EVENTS_MAX];
+	unsigned n_events;
+};
+
+static void begin_with(struct fixture *f, bool virtual_clock, const struct gsb_policy *policy)
+{
+	kit_engine_init_with(&f->k, virtual_clock, policy);
+	kit_tenant_init(&f->t, &f->k, NULL);
+	f->mem = kit_alloc(&f->t, 4096);
+	f->file = memfd_create("trace", MFD_CLOEXEC);
+	f->n_events = 0;
+}
+
+static void record(struct fixture *f)
+{
+	const struct gsb_trace_header about = {.device = "kit"};
+
+	assert_int_equal(gsb_trace_record(dup(f->file), &about), 0);
+	gsb_tell_all(f->k.engine);
+	gsb_tenant_trace(f->t.t);
+}
+
+static void await_done(void)
+{
+	struct pollfd p = {.fd = gsb_trace_done_fd(), .events = POLLIN};
+
+	assert_int_equal(poll(&p, 1, 60000), 1);
+	assert_true(gsb_trace_collect());
+}
+
+/* End the recording and read it into f->events. */
+static void read_back(struct fixture *f)
+{
+	struct gsb_trace_reader *r;
+	struct gsb_trace_record rec;
+	char why[GSB_TRACE_WHY_MAX];
+
+	assert_true(gsb_trace_stop());
+	await_done();
+	lseek(f->file, 0, SEEK_SET);
+	assert_int_equal(gsb_trace_open_fd(dup(f->file), &r, why), 0);
+	f->n_events = 0;
+	while (gsb_trace_next(r, &rec) > 0) {
+		assert_in_range(f->n_events, 0, EVENTS_MAX - 1);
+		f->events[f->n_events++] = *rec.any;
+	}
+	assert_int_equal(gsb_trace_ending(r), GSB_TRACE_COMPLETE);
+	gsb_trace_close(r);
+}
+
+static void end(struct fixture *f)
+{
+	kit_device_auto(f->k.dev);
+	kit_settle(&f->k);
+	kit_tenant_finish(&f->t);
+	kit_engine_finish(&f->k);
+	close(f->file);
+}
+
+/* The i-th event of that type; it must be there. */
+static const union gsb_trace_any *event(const struct fixture *f, enum gsb_trace_type type,
+					unsigned i)
+{
+	for (unsigned at = 0; at < f->n_events; at++)
+		if (f->events[at].head.type == type && !i--)
+			return &f->events[at];
+	fail_msg("there is no event %s", gsb_trace_event(type)->name);
+	return NULL;
+}
+
+static unsigned count(const struct fixture *f, enum gsb_trace_type type)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < f->n_events; i++)
+		n += f->events[i].head.type == type;
+	return n;
+}
+
+/* All that is said of an operation, in order; its serial is the first field of all these. */
+static void expect_chain(const struct fixture *f, uint64_t serial, const enum gsb_trace_type *types,
+			 unsigned n)
+{
+	unsigned seen = 0;
+
+	for (unsigned i = 0; i < f->n_events; i++) {
+		const union gsb_trace_any *e = &f->events[i];
+
+		if (e->head.type < GSB_TRACE_QUEUED || e->head.type > GSB_TRACE_COMPLETED ||
+		    e->queued.serial != serial)
+			continue;
+		assert_true(seen < n);
+		assert_string_equal(gsb_trace_event(e->head.type)->name,
+				    gsb_trace_event(types[seen])->name);
+		assert_int_equal(e->head.tenant, f->t.id);
+		seen++;
+	}
+	assert_int_equal(seen, n);
+}
+
+#define EXPECT_CHAIN(f, serial, ...)                                        \
+	expect_chain(f, serial, (const enum gsb_trace_type[]){__VA_ARGS__}, \
+		     sizeof((const enum gsb_trace_type[]){__VA_ARGS__}) /   \
+			     sizeof(enum gsb_trace_type))
+
+/* ---- operations ---- */
+
+static void test_launch_all_events_have_its_serial_in_order(void **state)
+{
+	struct fixture *f = *state;
+	const union gsb_trace_any *e;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	kit_load_inc(&f->t, 1, 1);
+	record(f);
+	kit_stream_create(&f->t, 3, 1);
+	kit_launch_inc(&f->t, 3, 1, f->mem, 1);
+	kit_settle(&f->k);
+	kit_complete(f->k.dev, 0, CUDA_SUCCESS, 77);
+	kit_settle(&f->k);
+	read_back(f);
+	e = event(f, GSB_TRACE_QUEUED, 0);
+	assert_int_equal(e->queued.kind, GSB_TRACE_OP_LAUNCH);
+	assert_int_equal(e->queued.stream, 3);
+	assert_int_equal(e->queued.before, 0);
+	/* the first launch of a kernel waits until it is ready to run */
+	EXPECT_CHAIN(f, e->queued.serial, GSB_TRACE_QUEUED, GSB_TRACE_LAUNCH, GSB_TRACE_PARKED,
+		     GSB_TRACE_READY, GSB_TRACE_DECIDED, GSB_TRACE_ISSUED, GSB_TRACE_FINISHED,
+		     GSB_TRACE_COMPLETED);
+	assert_int_equal(event(f, GSB_TRACE_PARKED, 0)->parked.on, GSB_TRACE_PARK_CODE);
+	assert_int_equal(event(f, GSB_TRACE_LAUNCH, 0)->launch.function, kit_fn(1));
+	assert_int_equal(event(f, GSB_TRACE_KERNEL_READY, 0)->kernel_ready.function, kit_fn(1));
+	assert_int_equal(event(f, GSB_TRACE_FINISHED, 0)->finished.end_device_ns, 77);
+	assert_int_equal(event(f, GSB_TRACE_COMPLETED, 0)->completed.device_ns, 77);
+	assert_int_equal(event(f, GSB_TRACE_COMPLETED, 0)->completed.number, 1);
+	end(f);
+}
+
+static void test_posting_time_is_the_tenants_and_not_the_turns(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t before, after, fill, taken;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	kit_device_auto(f->k.dev);
+	kit_fill(&f->t, 0, f->mem); /* it knows nothing of a recording */
+	record(f);
+	before = gsb_clock_ns();
+	kit_fill(&f->t, 0, f->mem);
+	kit_stream_create(&f->t, 1, 0);
+	after = gsb_clock_ns();
+	kit_settle(&f->k);
+	read_back(f);
+	assert_int_equal(event(f, GSB_TRACE_QUEUED, 0)->queued.posted_ns, 0);
+	fill = event(f, GSB_TRACE_QUEUED, 1)->queued.posted_ns;
+	taken = event(f, GSB_TRACE_TAKEN, 0)->taken.posted_ns;
+	assert_in_range(fill, before - SLACK_NS, after + SLACK_NS);
+	assert_in_range(taken, fill - SLACK_NS, after + SLACK_NS);
+	assert_true(fill <= event(f, GSB_TRACE_QUEUED, 1)->head.time_ns);
+	assert_int_equal(event(f, GSB_TRACE_TAKEN, 0)->taken.record, GSB_REC_STREAM_CREATE);
+	gsb_tenant_trace(f->t.t);
+	assert_int_equal(f->t.region->header.is_traced, 0);
+	end(f);
+}
+
+static void test_serials_are_never_given_twice(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t last = 0;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	kit_device_auto(f->k.dev);
+	record(f);
+	for (unsigned i = 0; i < 20; i++) {
+		kit_fill(&f->t, 0, f->mem);
+		kit_nop(&f->t, 0);
+		kit_settle(&f->k);
+	}
+	read_back(f);
+	assert_int_equal(count(f, GSB_TRACE_QUEUED), 40);
+	for (unsigned i = 0; i < 40; i++) {
+		uint64_t serial = event(f, GSB_TRACE_QUEUED, i)->queued.serial;
+
+		assert_true(serial > last);
+		last = serial;
+	}
+	end(f);
+}
+
+static void test_copies_and_fills_say_bytes_and_places(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_copy copy = {.dst = 0,
+				    .width = 16,
+				    .height = 2,
+				    .src_pitch = 16,
+				    .dst_pitch = 64,
+				    .src_place = GSB_PLACE_INLINE};
+	const uint8_t bytes[32] = {1};
+
+	begin_with(f, false, &gsb_policy_fifo);
+	kit_device_auto(f->k.dev);
+	record(f);
+	copy.dst = f->mem;
+	kit_post(&f->t, GSB_REC_COPY, kit_stream(0), &copy, sizeof(copy), bytes, sizeof(bytes));
+	kit_fill(&f->t, 0, f->mem);
+	kit_settle(&f->k);
+	read_back(f);
+	assert_int_equal(event(f, GSB_TRACE_COPY, 0)->copy.bytes, 32);
+	assert_int_equal(event(f, GSB_TRACE_COPY, 0)->copy.n_rows, 2);
+	assert_int_equal(event(f, GSB_TRACE_COPY, 0)->copy.from, GSB_TRACE_PLACE_INLINE);
+	assert_int_equal(event(f, GSB_TRACE_COPY, 0)->copy.to, GSB_TRACE_PLACE_DEVICE);
+	assert_int_equal(event(f, GSB_TRACE_FILL, 0)->fill.bytes, 4);
+	assert_int_equal(event(f, GSB_TRACE_FILL, 0)->fill.dst, f->mem);
+	end(f);
+}
+
+/* ---- why one waits ---- */
+
+static void test_parked_on_an_event_names_the_recording(void **state)
+{
+	struct fixture *f = *state;
+	const union gsb_trace_any *parked;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	record(f);
+	kit_stream_create(&f->t, 1, 1);
+	kit_stream_create(&f->t, 2, 1);
+	kit_event_create(&f->t, 5);
+	kit_fill(&f->t, 1, f->mem);
+	kit_record(&f->t, 1, 5);
+	kit_wait(&f->t, 2, 5);
+	kit_settle(&f->k);
+	kit_complete(f->k.dev, 0, CUDA_SUCCESS, 9);
+	kit_settle(&f->k);
+	read_back(f);
+	parked = event(f, GSB_TRACE_PARKED, 0);
+	assert_int_equal(parked->parked.on, GSB_TRACE_PARK_EVENT);
+	assert_int_equal(parked->parked.stream, 2);
+	assert_int_equal(parked->parked.on_serial, event(f, GSB_TRACE_RECORDS, 0)->records.serial);
+	assert_int_equal(event(f, GSB_TRACE_WAITS_FOR, 0)->waits_for.serial, parked->parked.serial);
+	assert_int_equal(event(f, GSB_TRACE_WAITS_FOR, 0)->waits_for.on_serial,
+			 parked->parked.on_serial);
+	assert_int_equal(event(f, GSB_TRACE_WAITS_FOR, 0)->waits_for.event, 5);
+	EXPECT_CHAIN(f, parked->parked.serial, GSB_TRACE_QUEUED, GSB_TRACE_WAITS_FOR,
+		     GSB_TRACE_PARKED, GSB_TRACE_COMPLETED);
+	end(f);
+}
+
+static void test_parked_on_the_legacy_stream_names_what_is_before(void **state)
+{
+	struct fixture *f = *state;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	record(f);
+	kit_stream_create(&f->t, 1, 0);
+	kit_fill(&f->t, 1, f->mem);
+	kit_fill(&f->t, 0, f->mem);
+	kit_settle(&f->k);
+	kit_complete(f->k.dev, 0, CUDA_SUCCESS, 9);
+	kit_settle(&f->k);
+	kit_complete(f->k.dev, 1, CUDA_SUCCESS, 9);
+	kit_settle(&f->k);
+	read_back(f);
+	assert_int_equal(event(f, GSB_TRACE_PARKED, 0)->parked.on, GSB_TRACE_PARK_EPOCH);
+	assert_int_equal(event(f, GSB_TRACE_PARKED, 0)->parked.stream, 0);
+	assert_int_equal(event(f, GSB_TRACE_PARKED, 0)->parked.on_serial,
+			 event(f, GSB_TRACE_QUEUED, 0)->queued.serial);
+	assert_int_equal(count(f, GSB_TRACE_PARKED), 1);
+	end(f);
+}
+
+static void test_free_waits_for_its_fence(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_free b = {.ctx = kit_ctx(0)};
+	uint64_t call;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	record(f);
+	b.addr = f->mem;
+	kit_fill(&f->t, 0, f->mem);
+	call = kit_post_call(&f->t, GSB_REC_MEM_FREE, &b, sizeof(b), NULL, 0);
+	kit_settle(&f->k);
+	assert_false(kit_answered(&f->t, call));
+	kit_complete(f->k.dev, 0, CUDA_SUCCESS, 9);
+	kit_settle(&f->k);
+	read_back(f);
+	assert_int_equal(event(f, GSB_TRACE_FENCED, 0)->fenced.n_open, 1);
+	assert_int_equal(event(f, GSB_TRACE_FENCED, 0)->fenced.record, GSB_REC_MEM_FREE);
+	assert_int_equal(event(f, GSB_TRACE_FENCED, 0)->fenced.object, f->mem);
+	assert_int_equal(event(f, GSB_TRACE_FREED, 0)->freed.addr, f->mem);
+	assert_int_equal(event(f, GSB_TRACE_FREED, 0)->freed.bytes, 4096);
+	assert_true(event(f, GSB_TRACE_COMPLETED, 0) < event(f, GSB_TRACE_FENCE_PASSED, 0));
+	assert_true(event(f, GSB_TRACE_FENCE_PASSED, 0) < event(f, GSB_TRACE_FREED, 0));
+	end(f);
+}
+
+static void test_tenant_with_too_much_queued_is_stalled(void **state)
+{
+	struct fixture *f = *state;
+	const struct gsb_tenant_limits limits = {.queued_records = 4};
+
+	begin_with(f, false, &gsb_policy_fifo);
+	kit_tenant_finish(&f->t);
+	kit_tenant_init(&f->t, &f->k, &limits);
+	f->mem = kit_alloc(&f->t, 4096);
+	record(f);
+	for (int i = 0; i < 6; i++)
+		kit_fill(&f->t, 0, f->mem);
+	kit_settle(&f->k);
+	read_back(f);
+	assert_int_equal(event(f, GSB_TRACE_STALLED, 0)->stalled.why, GSB_TRACE_STALL_QUEUES);
+	assert_int_equal(event(f, GSB_TRACE_STALLED, 0)->stalled.n_queued, 4);
+	end(f);
+}
+
+/* ---- decisions ---- */
+
+static unsigned hold_all(const struct gsb_view *view, struct gsb_decision *out)
+{
+	return 0;
+}
+
+static const struct gsb_policy holder = {.name = "holder", .decide = hold_all};
+
+static void test_decision_names_what_is_held_once_and_what_is_forced(void **state)
+{
+	struct fixture *f = *state;
+	const struct gsb_trace_decided *d;
+
+	begin_with(f, false, &holder);
+	record(f);
+	kit_stream_create(&f->t, 1, 1);
+	kit_stream_create(&f->t, 2, 1);
+	kit_fill(&f->t, 1, f->mem);
+	kit_fill(&f->t, 2, f->mem);
+	kit_settle(&f->k); /* one is forced, because the device is idle */
+	kit_stream_create(&f->t, 3, 1);
+	kit_fill(&f->t, 3, f->mem);
+	kit_settle(&f->k);
+	read_back(f);
+	/* asked first, it holds both; asked with must, too: the oldest goes; then it holds the third */
+	assert_int_equal(count(f, GSB_TRACE_DECIDED), 4);
+	for (unsigned i = 0; i < 2; i++) {
+		d = &event(f, GSB_TRACE_DECIDED, i)->decided;
+		assert_int_equal(d->verdict, GSB_TRACE_VERDICT_HOLD);
+		assert_int_equal(d->reason, GSB_TRACE_REASON_POLICY);
+		assert_int_equal(d->n_ready, 2);
+		assert_int_equal(d->n_running, 0);
+	}
+	d = &event(f, GSB_TRACE_DECIDED, 2)->decided;
+	assert_int_equal(d->verdict, GSB_TRACE_VERDICT_ISSUE);
+	assert_int_equal(d->reason, GSB_TRACE_REASON_FORCED);
+	assert_int_equal(d->serial, event(f, GSB_TRACE_QUEUED, 0)->queued.serial);
+	assert_int_equal(d->decision, event(f, GSB_TRACE_DECIDED, 0)->decided.decision + 1);
+	d = &event(f, GSB_TRACE_DECIDED, 3)->decided;
+	assert_int_equal(d->verdict, GSB_TRACE_VERDICT_HOLD);
+	assert_int_equal(d->serial, event(f, GSB_TRACE_QUEUED, 2)->queued.serial);
+	assert_int_equal(d->n_running, 1);
+	assert_int_equal(d->beside[0], event(f, GSB_TRACE_QUEUED, 0)->queued.serial);
+	assert_int_equal(d->beside[1], 0);
+	end(f);
+}
+
+static void test_decision_without_free_queues_says_so(void **state)
+{
+	struct fixture *f = *state;
+	unsigned n_held = 0;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	record(f);
+	for (uint32_t i = 1; i <= GSB_N_QUEUES + 3; i++)
+		kit_stream_create(&f->t, i, 1);
+	kit_settle(&f->k);
+	for (uint32_t i = 1; i <= GSB_N_QUEUES + 3; i++) /* in one turn */
+		kit_fill(&f->t, i, f->mem);
+	kit_settle(&f->k);
+	read_back(f);
+	for (unsigned i = 0; i < count(f, GSB_TRACE_DECIDED); i++) {
+		const struct gsb_trace_decided *d = &event(f, GSB_TRACE_DECIDED, i)->decided;
+
+		if (d->verdict == GSB_TRACE_VERDICT_HOLD)
+			assert_int_equal(d->reason, GSB_TRACE_REASON_QUEUES);
+		n_held += d->verdict == GSB_TRACE_VERDICT_HOLD;
+	}
+	assert_int_equal(n_held, 3);
+	assert_int_equal(count(f, GSB_TRACE_ISSUED), GSB_N_QUEUES);
+	end(f);
+}
+
+/* ---- faults, ends ---- */
+
+static void test_fault_ends_the_chains_of_its_context(void **state)
+{
+	struct fixture *f = *state;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	record(f);
+	kit_fill(&f->t, 0, f->mem);
+	kit_fill(&f->t, 0, f->mem);
+	kit_settle(&f->k);
+	kit_complete(f->k.dev, 0, CUDA_ERROR_ILLEGAL_ADDRESS, 9);
+	kit_settle(&f->k);
+	read_back(f);
+	assert_int_equal(event(f, GSB_TRACE_FAULT, 0)->fault.result, CUDA_ERROR_ILLEGAL_ADDRESS);
+	EXPECT_CHAIN(f, event(f, GSB_TRACE_QUEUED, 0)->queued.serial, GSB_TRACE_QUEUED,
+		     GSB_TRACE_FILL, GSB_TRACE_READY, GSB_TRACE_DECIDED, GSB_TRACE_ISSUED,
+		     GSB_TRACE_FINISHED, GSB_TRACE_COMPLETED);
+	EXPECT_CHAIN(f, event(f, GSB_TRACE_QUEUED, 1)->queued.serial, GSB_TRACE_QUEUED,
+		     GSB_TRACE_FILL, GSB_TRACE_COMPLETED);
+	assert_int_equal(event(f, GSB_TRACE_FINISHED, 0)->finished.result,
+			 CUDA_ERROR_ILLEGAL_ADDRESS);
+	assert_int_equal(event(f, GSB_TRACE_COMPLETED, 1)->completed.failed, 1);
+	end(f);
+}
+
+static void test_tenant_that_has_gone_leaves_its_counts(void **state)
+{
+	struct fixture *f = *state;
+	const struct gsb_trace_tenant_gone *g;
+	uint64_t n_records;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	kit_device_auto(f->k.dev);
+	kit_load_inc(&f->t, 1, 1);
+	kit_launch_inc(&f->t, 0, 1, f->mem, 1);
+	kit_fill(&f->t, 0, f->mem);
+	kit_settle(&f->k);
+	n_records = f->t.t->stats.records;
+	record(f);
+	kit_tenant_finish(&f->t);
+	read_back(f);
+	g = &event(f, GSB_TRACE_TENANT_GONE, 0)->tenant_gone;
+	assert_int_equal(g->n_records, n_records);
+	assert_int_equal(g->n_launches, 1);
+	assert_int_equal(g->n_kernels, 1);
+	assert_int_equal(g->n_fills, 1);
+	assert_int_equal(g->n_copies, 0);
+	assert_int_equal(g->is_cut, 0);
+	assert_int_equal(count(f, GSB_TRACE_TENANT_COME), 1);
+	kit_engine_finish(&f->k);
+	close(f->file);
+}
+
+static void test_quota_is_said_with_its_figures(void **state)
+{
+	struct fixture *f = *state;
+	const struct gsb_tenant_limits limits = {.device_mem_bytes = 8192};
+	struct gsb_rec_mem_alloc b = {.ctx = kit_ctx(0), .size = 8000};
+
+	begin_with(f, false, &gsb_policy_fifo);
+	kit_tenant_finish(&f->t);
+	kit_tenant_init(&f->t, &f->k, &limits);
+	f->mem = kit_alloc(&f->t, 4096);
+	record(f);
+	assert_int_equal(kit_call(&f->t, GSB_REC_MEM_ALLOC, &b, sizeof(b), NULL, 0),
+			 CUDA_ERROR_OUT_OF_MEMORY);
+	read_back(f);
+	assert_int_equal(event(f, GSB_TRACE_QUOTA, 0)->quota.bytes, 8000);
+	assert_int_equal(event(f, GSB_TRACE_QUOTA, 0)->quota.used_bytes, 4096);
+	assert_int_equal(event(f, GSB_TRACE_QUOTA, 0)->quota.limit_bytes, 8192);
+	assert_int_equal(event(f, GSB_TRACE_ALLOCATED, 0)->allocated.error, -EDQUOT);
+	assert_int_equal(event(f, GSB_TRACE_ALLOCATED, 0)->allocated.addr, 0);
+	end(f);
+}
+
+/* ---- virtual time ---- */
+
+static void test_virtual_time_says_who_holds_it_and_each_step(void **state)
+{
+	struct fixture *f = *state;
+	const struct gsb_trace_time_step *step;
+
+	begin_with(f, true, &gsb_policy_fifo);
+	kit_device_auto(f->k.dev);
+	record(f);
+	kit_fill(&f->t, 0, f->mem);
+	kit_settle(&f->k); /* its thread runs */
+	kit_block(&f->t, GSB_WAIT_STREAM, 0, 1);
+	kit_settle(&f->k);
+	read_back(f);
+	assert_int_equal(event(f, GSB_TRACE_GATE_HELD, 0)->head.tenant, f->t.id);
+	assert_int_equal(count(f, GSB_TRACE_GATE_HELD), 1);
+	assert_true(event(f, GSB_TRACE_GATE_HELD, 0) < event(f, GSB_TRACE_ISSUED, 0));
+	assert_int_equal(event(f, GSB_TRACE_WOKEN, 0)->woken.n_threads, 1);
+	assert_int_equal(event(f, GSB_TRACE_CLOCK, 0)->clock.is_virtual, 1);
+	if (count(f, GSB_TRACE_TIME_STEP)) {
+		step = &event(f, GSB_TRACE_TIME_STEP, 0)->time_step;
+		assert_true(step->to_device_ns >= step->from_device_ns);
+	}
+	end(f);
+}
+
+/* ---- recordings ---- */
+
+static void test_record_that_begins_late_tells_what_is_there(void **state)
+{
+	struct fixture *f = *state;
+	const union gsb_trace_any *e;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	kit_load_inc(&f->t, 1, 1);
+	kit_stream_create(&f->t, 3, 0);
+	kit_launch_inc(&f->t, 3, 1, f->mem, 1);
+	kit_fill(&f->t, 3, f->mem);
+	kit_settle(&f->k);
+	record(f);
+	kit_complete(f->k.dev, 0, CUDA_SUCCESS, 5);
+	kit_settle(&f->k);
+	read_back(f);
+	assert_int_equal(event(f, GSB_TRACE_TENANT_COME, 0)->tenant_come.before, 1);
+	assert_int_equal(count(f, GSB_TRACE_STREAM_MADE), 2);
+	assert_int_equal(event(f, GSB_TRACE_STREAM_MADE, 0)->stream_made.is_legacy, 1);
+	assert_int_equal(event(f, GSB_TRACE_STREAM_MADE, 1)->stream_made.stream, 3);
+	e = event(f, GSB_TRACE_KERNEL, 0);
+	assert_int_equal(e->kernel.function, kit_fn(1));
+	assert_string_equal(e->kernel.name, "inc");
+	assert_int_equal(e->kernel.before, 1);
+	e = event(f, GSB_TRACE_QUEUED, 0);
+	assert_int_equal(e->queued.before, 3);
+	EXPECT_CHAIN(f, e->queued.serial, GSB_TRACE_QUEUED, GSB_TRACE_LAUNCH, GSB_TRACE_FINISHED,
+		     GSB_TRACE_COMPLETED); /* it was on the device already */
+	e = event(f, GSB_TRACE_QUEUED, 1);
+	assert_int_equal(e->queued.before, 1);
+	EXPECT_CHAIN(f, e->queued.serial, GSB_TRACE_QUEUED, GSB_TRACE_FILL, GSB_TRACE_READY,
+		     GSB_TRACE_DECIDED, GSB_TRACE_ISSUED);
+	end(f);
+}
+
+static void test_record_after_stop_begins_a_file_of_its_own(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_trace_state s;
+	unsigned n;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	kit_device_auto(f->k.dev);
+	record(f);
+	kit_fill(&f->t, 0, f->mem);
+	kit_settle(&f->k);
+	read_back(f);
+	n = f->n_events;
+	gsb_trace_get_state(&s);
+	assert_int_equal(s.n_events, n);
+	assert_int_equal(s.n_bytes, lseek(f->file, 0, SEEK_END));
+	assert_int_equal(s.error, 0);
+	assert_false(s.recording);
+	kit_fill(&f->t, 0, f->mem); /* nobody listens */
+	kit_settle(&f->k);
+	assert_int_equal(gsb_trace_on, 0);
+	close(f->file);
+	f->file = memfd_create("trace", MFD_CLOEXEC);
+	record(f);
+	read_back(f);
+	assert_int_equal(count(f, GSB_TRACE_FILL), 0);
+	assert_int_equal(count(f, GSB_TRACE_TENANT_COME), 1);
+	end(f);
+}
+
+static void test_record_what_is_no_plain_file_to_write_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	const struct gsb_trace_header about = {.pid = 1};
+	int pipes[2];
+
+	begin_with(f, false, &gsb_policy_fifo);
+	assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+	assert_int_equal(gsb_trace_record(pipes[1], &about), -EINVAL);
+	assert_int_equal(fcntl(pipes[1], F_GETFD), -1); /* it is consumed all the same */
+	assert_int_equal(gsb_trace_record(open("/proc/self/exe", O_RDONLY | O_CLOEXEC), &about),
+			 -EINVAL);
+	assert_int_equal(gsb_trace_on, 0);
+	record(f);
+	assert_int_equal(gsb_trace_record(dup(f->file), &about), -EBUSY);
+	read_back(f);
+	assert_false(gsb_trace_stop());
+	close(pipes[0]);
+	end(f);
+}
+
+/* A disk that is full, as near as a test can come. */
+static void test_record_that_cannot_be_written_ends_and_the_engine_goes_on(void **state)
+{
+	struct fixture *f = *state;
+	struct rlimit was, small;
+	struct gsb_trace_state s;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	kit_device_auto(f->k.dev);
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &was);
+	record(f);
+	small = was;
+	small.rlim_cur = 1;
+	setrlimit(RLIMIT_FSIZE, &small);
+	kit_fill(&f->t, 0, f->mem);
+	kit_settle(&f->k);
+	await_done();
+	setrlimit(RLIMIT_FSIZE, &was);
+	signal(SIGXFSZ, SIG_DFL);
+	gsb_trace_get_state(&s);
+	assert_int_equal(s.error, -EFBIG);
+	assert_false(s.recording);
+	assert_int_equal(gsb_trace_on, 0);
+	kit_fill(&f->t, 0, f->mem);
+	kit_settle(&f->k);
+	assert_int_equal(kit_done(&f->t, 0), 2);
+	end(f);
+}
+
+static int setup(void **state)
+{
+	*state = calloc(1, sizeof(struct fixture));
+	return *state ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	free(*state);
+	return 0;
+}
+
+int main(void)
+{
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(test_launch_all_events_have_its_serial_in_order),
+		CASE(test_posting_time_is_the_tenants_and_not_the_turns),
+		CASE(test_serials_are_never_given_twice),
+		CASE(test_copies_and_fills_say_bytes_and_places),
+		CASE(test_parked_on_an_event_names_the_recording),
+		CASE(test_parked_on_the_legacy_stream_names_what_is_before),
+		CASE(test_free_waits_for_its_fence),
+		CASE(test_tenant_with_too_much_queued_is_stalled),
+		CASE(test_decision_names_what_is_held_once_and_what_is_forced),
+		CASE(test_decision_without_free_queues_says_so),
+		CASE(test_fault_ends_the_chains_of_its_context),
+		CASE(test_tenant_that_has_gone_leaves_its_counts),
+		CASE(test_quota_is_said_with_its_figures),
+		CASE(test_virtual_time_says_who_holds_it_and_each_step),
+		CASE(test_record_that_begins_late_tells_what_is_there),
+		CASE(test_record_after_stop_begins_a_file_of_its_own),
+		CASE(test_record_what_is_no_plain_file_to_write_is_refused),
+		CASE(test_record_that_cannot_be_written_ends_and_the_engine_goes_on),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,204 @@
+/*
+ * test_trace_buffer.c - the ring between the engine's thread and the one that writes: nothing comes out that was not put
+ * in, in another order, or twice; and what found no room is counted to the last record.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/engine/trace/buffer.h"
+
+#define N_RACED 400000
+
+static struct gsb_trace_buffer buffer;
+
+static int setup(void **state)
+{
+	return gsb_trace_buffer_init(&buffer, 4096);
+}
+
+static int teardown(void **state)
+{
+	gsb_trace_buffer_finish(&buffer);
+	return 0;
+}
+
+static struct gsb_trace_ready ready(uint64_t serial)
+{
+	return (struct gsb_trace_ready){
+		.head = {GSB_TRACE_READY, sizeof(struct gsb_trace_ready), 1, serial},
+		.serial = serial,
+		.stream = (uint32_t)serial * 3,
+	};
+}
+
+static bool put(uint64_t serial)
+{
+	struct gsb_trace_ready r = ready(serial);
+
+	return gsb_trace_buffer_put(&buffer, &r.head);
+}
+
+/* Takes n records, which must be those of serial first on. */
+static void take(uint64_t first, unsigned n)
+{
+	struct gsb_trace_ready got[128];
+
+	assert_in_range(n, 1, 128);
+	assert_int_equal(gsb_trace_buffer_take(&buffer, got, (uint32_t)(n * sizeof(got[0]))),
+			 n * sizeof(got[0]));
+	for (unsigned i = 0; i < n; i++) {
+		struct gsb_trace_ready want = ready(first + i);
+
+		assert_memory_equal(&got[i], &want, sizeof(want));
+	}
+}
+
+static void test_take_of_what_was_put_is_the_same_around_the_end(void **state)
+{
+	uint64_t next = 0;
+
+	for (unsigned n = 1; n <= 100;
+	     n++) { /* 40 bytes do not divide 4096: the seam is everywhere */
+		for (unsigned i = 0; i < n; i++)
+			assert_true(put(next + i));
+		take(next, n);
+		next += n;
+	}
+	assert_int_equal(gsb_trace_buffer_take(&buffer, &next, sizeof(next)), 0);
+	assert_int_equal(buffer.n_records, next);
+	assert_int_equal(buffer.n_lost, 0);
+}
+
+static void test_take_with_little_room_takes_whole_records(void **state)
+{
+	uint8_t to[100];
+
+	put(1);
+	put(2);
+	put(3);
+	assert_int_equal(gsb_trace_buffer_take(&buffer, to, sizeof(to)),
+			 2 * sizeof(struct gsb_trace_ready));
+	take(3, 1);
+}
+
+static void test_put_without_room_is_counted_and_said_before_the_next(void **state)
+{
+	const unsigned fits = 4096 / sizeof(struct gsb_trace_ready);
+	struct {
+		struct gsb_trace_lost lost;
+		struct gsb_trace_ready after;
+	} got;
+	uint8_t rest[4096];
+
+	for (unsigned i = 0; i < fits; i++)
+		assert_true(put(i));
+	for (unsigned i = 0; i < 7; i++)
+		assert_false(put(1000 + i));
+	assert_int_equal(buffer.n_lost, 7);
+	take(0, 1);
+	assert_false(put(1007)); /* room for it, and not for what was lost before */
+	take(1, 1);
+	assert_true(put(2000));
+	gsb_trace_buffer_take(&buffer, rest, (fits - 2) * sizeof(struct gsb_trace_ready));
+	assert_int_equal(gsb_trace_buffer_take(&buffer, &got, sizeof(got)), sizeof(got));
+	assert_int_equal(got.lost.head.type, GSB_TRACE_LOST);
+	assert_int_equal(got.lost.n_events, 8);
+	assert_int_equal(got.after.serial, 2000);
+	assert_int_equal(buffer.n_lost, 8);
+	assert_int_equal(buffer.n_records, fits + 2);
+	assert_true(put(2001)); /* said once */
+	take(2001, 1);
+}
+
+static void test_last_words_say_what_was_lost_at_the_end(void **state)
+{
+	struct gsb_trace_lost lost;
+
+	assert_false(gsb_trace_buffer_last_words(&buffer, &lost));
+	while (put(1))
+		;
+	assert_true(gsb_trace_buffer_last_words(&buffer, &lost));
+	assert_int_equal(lost.n_events, 1);
+	assert_false(gsb_trace_buffer_last_words(&buffer, &lost));
+}
+
+/* ---- two threads ---- */
+
+static _Atomic bool ended;
+
+static void *produce(void *unused)
+{
+	for (uint64_t i = 1; i <= N_RACED; i++)
+		put(i);
+	atomic_store(&ended, true);
+	return NULL;
+}
+
+struct seen {
+	uint64_t last, n, n_lost; /* serial; records of the producer; said to be lost */
+};
+
+static void look(struct seen *seen, const uint8_t *at, uint32_t bytes)
+{
+	for (uint32_t i = 0; i < bytes;) {
+		struct gsb_trace_head head;
+		struct gsb_trace_ready r;
+		struct gsb_trace_lost lost;
+
+		memcpy(&head, at + i, sizeof(head));
+		if (head.type == GSB_TRACE_LOST) {
+			memcpy(&lost, at + i, sizeof(lost));
+			seen->n_lost += lost.n_events;
+		} else {
+			struct gsb_trace_ready want;
+
+			memcpy(&r, at + i, sizeof(r));
+			want = ready(r.serial);
+			assert_memory_equal(&r, &want, sizeof(r));
+			/* what is missing was said to be lost, no more and no less */
+			assert_int_equal(r.serial, seen->n + seen->n_lost + 1);
+			seen->n++;
+		}
+		i += head.bytes;
+	}
+}
+
+static void test_put_beside_take_loses_nothing_that_it_does_not_count(void **state)
+{
+	struct seen seen = {0};
+	struct gsb_trace_lost lost;
+	pthread_t producer;
+	uint8_t chunk[512];
+	uint32_t bytes;
+
+	assert_int_equal(pthread_create(&producer, NULL, produce, NULL), 0);
+	while (!atomic_load(&ended))
+		look(&seen, chunk, gsb_trace_buffer_take(&buffer, chunk, sizeof(chunk)));
+	pthread_join(producer, NULL);
+	while ((bytes = gsb_trace_buffer_take(&buffer, chunk, sizeof(chunk))))
+		look(&seen, chunk, bytes);
+	if (gsb_trace_buffer_last_words(&buffer, &lost))
+		seen.n_lost += lost.n_events;
+	assert_int_equal(seen.n + seen.n_lost, N_RACED);
+	assert_int_equal(seen.n_lost, buffer.n_lost);
+	assert_true(seen.n > 100);
+}
+
+int main(void)
+{
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(test_take_of_what_was_put_is_the_same_around_the_end),
+		CASE(test_take_with_little_room_takes_whole_records),
+		CASE(test_put_without_room_is_counted_and_said_before_the_next),
+		CASE(test_last_words_say_what_was_lost_at_the_end),
+		CASE(test_put_beside_take_loses_nothing_that_it_does_not_count),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
