@@ -11,6 +11,12 @@
 void gsb_ns_text(uint64_t ns, char out[GSB_AMOUNT_MAX]);       /* "1.23 ms" */
 void gsb_bytes_text(uint64_t bytes, char out[GSB_AMOUNT_MAX]); /* "4.0 KiB" */
 
+/* A moment in ms since another, which may be the later one. */
+static inline double gsb_ms_since(uint64_t ns, uint64_t begin_ns)
+{
+	return (double)(int64_t)(ns - begin_ns) / 1e6;
+}
+
 static inline double gsb_us(uint64_t ns)
 {
 	return (double)ns / 1000;

@@ -288,8 +288,8 @@ static void show_step(const struct gsb_traced *t, const struct gsb_critical_step
 
 	gsb_traced_name(t, &t->ops[s->op], name, sizeof(name));
 	gsb_ns_text(s->to_ns - s->from_ns, text);
-	printf("  %14.6f  %10s  serial %" PRIu64 ", %s: ", (double)s->from_ns / 1e6, text,
-	       t->ops[s->op].serial, name);
+	printf("  %14.6f  %10s  serial %" PRIu64 ", %s: ",
+	       gsb_ms_since(s->from_ns, t->header.device_ns), text, t->ops[s->op].serial, name);
 	switch (s->cause) {
 	case GSB_CRITICAL_KERNEL: printf("ran\n"); break;
 	case GSB_CRITICAL_COPY: printf("moved\n"); break;

@@ -20,10 +20,10 @@ static const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
-/* "3.870645 ms": moments need all digits, so that they can be found in a dump. */
-static void print_moment(uint64_t ns)
+/* "3.870645 ms", since the recording began: to the nanosecond, as moments are compared. */
+static void print_moment(const struct gsb_traced *t, uint64_t ns)
 {
-	printf("%" PRIu64 ".%06" PRIu64 " ms", ns / 1000000, ns % 1000000);
+	printf("%.6f ms", gsb_ms_since(ns, t->header.device_ns));
 }
 
 static void print_ns(uint64_t ns)
@@ -66,7 +66,7 @@ static void explain_what(const struct gsb_traced *t, const struct gsb_traced_op 
 		       op->grid[0], op->grid[1], op->grid[2], op->block[0], op->block[1],
 		       op->block[2], op->smem_bytes);
 	printf("  posted      at ");
-	print_moment(op->post_ns);
+	print_moment(t, op->post_ns);
 	printf(" of device time\n");
 }
 
@@ -105,10 +105,10 @@ static void explain_waits(const struct gsb_traced *t, const struct gsb_traced_op
 		printf("  waited      for nothing\n");
 }
 
-static void explain_ready(const struct gsb_traced_op *op)
+static void explain_ready(const struct gsb_traced *t, const struct gsb_traced_op *op)
 {
 	printf("  ready       at ");
-	print_moment(op->ready_ns);
+	print_moment(t, op->ready_ns);
 	printf("; the policy saw %u operation%s ready and %u command%s on the device\n",
 	       op->n_ready, plural(op->n_ready), op->n_running, plural(op->n_running));
 }
@@ -126,13 +126,13 @@ static void explain_decision(const struct gsb_traced *t, const struct gsb_traced
 {
 	if (op->n_holds) {
 		printf("  held        since ");
-		print_moment(op->held_ns);
+		print_moment(t, op->held_ns);
 		printf(", ");
 		print_ns(op->decided_ns > op->held_ns ? op->decided_ns - op->held_ns : 0);
 		printf(": %s\n", reason_text(op->hold_reason));
 	}
 	printf("  issued      at ");
-	print_moment(op->issued_ns);
+	print_moment(t, op->issued_ns);
 	printf(" to device queue %" PRIu32 " by decision %" PRIu64 " of %s: %s\n", op->queue,
 	       op->decision, t->header.policy, reason_text(op->reason));
 	if (op->kind != GSB_TRACE_OP_LAUNCH)
@@ -182,9 +182,9 @@ static void explain_run(const struct gsb_traced *t, const struct gsb_accounts *a
 	double reference = gsb_accounts_reference(a, t, op);
 
 	printf("  ran         ");
-	print_moment(op->start_ns);
+	print_moment(t, op->start_ns);
 	printf(" to ");
-	print_moment(op->end_ns);
+	print_moment(t, op->end_ns);
 	printf(", ");
 	print_ns(ns);
 	if (op->kind == GSB_TRACE_OP_LAUNCH) {
@@ -205,14 +205,14 @@ static void explain_run(const struct gsb_traced *t, const struct gsb_accounts *a
 		printf("  slowdown    not known: no such launch ran alone in this trace\n");
 }
 
-static void explain_end(const struct gsb_traced_op *op)
+static void explain_end(const struct gsb_traced *t, const struct gsb_traced_op *op)
 {
 	if (!gsb_traced_has(op, GSB_STEP_COMPLETED)) {
 		printf("  not completed in this trace\n");
 		return;
 	}
 	printf("  completed   at ");
-	print_moment(op->completed_ns);
+	print_moment(t, op->completed_ns);
 	if (op->result)
 		printf(", with error %d", op->result);
 	printf(op->failed ? "; its context has failed\n" : "\n");
@@ -228,7 +228,7 @@ static void explain_op(const struct gsb_traced *t, const struct gsb_accounts *a,
 	explain_what(t, op);
 	explain_waits(t, op);
 	if (gsb_traced_has(op, GSB_STEP_READY))
-		explain_ready(op);
+		explain_ready(t, op);
 	if (gsb_traced_has(op, GSB_STEP_ISSUED)) {
 		explain_decision(t, op);
 		explain_beside(t, op);
@@ -236,7 +236,7 @@ static void explain_op(const struct gsb_traced *t, const struct gsb_accounts *a,
 	}
 	if (gsb_traced_ran(op))
 		explain_run(t, a, op);
-	explain_end(op);
+	explain_end(t, op);
 }
 
 /* ---- many ---- */

@@ -44,3 +44,6 @@ check_PROGRAMS += tests/unit/test_trace_reports
 tests_unit_test_trace_reports_SOURCES = tests/unit/test_trace_reports.c tests/unit/trace_kit.c tests/unit/trace_kit.h
 tests_unit_test_trace_reports_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_trace_reports_LDADD = libtracetool.la $(CMOCKA_LIBS)
+
+check_SCRIPTS += tests/integ/gsb_trace.sh
+EXTRA_DIST += tests/integ/gsb_trace.sh tests/integ/page_probe.js
