@@ -45,5 +45,6 @@ tests_unit_test_trace_reports_SOURCES = tests/unit/test_trace_reports.c tests/un
 tests_unit_test_trace_reports_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_trace_reports_LDADD = libtracetool.la $(CMOCKA_LIBS)
 
+dist_man_MANS += doc/man/gsb-trace.1
 check_SCRIPTS += tests/integ/gsb_trace.sh
 EXTRA_DIST += tests/integ/gsb_trace.sh tests/integ/page_probe.js
