@@ -7,6 +7,7 @@ libtracetool_la_SOURCES = \
 	tools/trace/check.c \
 	tools/trace/commands.h \
 	tools/trace/critical.c tools/trace/critical.h \
+	tools/trace/ctf_folder.h \
 	tools/trace/explain.c \
 	tools/trace/export.c tools/trace/export.h \
 	tools/trace/find.c tools/trace/find.h \
@@ -21,7 +22,23 @@ libtracetool_la_SOURCES = \
 	tools/field.c tools/field.h
 # field.c is in gsbctl, too, and there it is no library object
 libtracetool_la_CFLAGS = $(AM_CFLAGS)
-libtracetool_la_LIBADD = libtrace.la libbase.la -lm
+libtracetool_la_LIBADD = -lm
+
+# Traces of LTTng, and gsb-trace for those who use babeltrace2.
+if HAVE_BABELTRACE
+libtracetool_la_SOURCES += \
+	tools/trace/ctf.c tools/trace/ctf.h \
+	tools/trace/ctf_folder.c
+libtracetool_la_CFLAGS += $(BABELTRACE_CFLAGS)
+libtracetool_la_LIBADD += $(BABELTRACE_LIBS)
+
+pkglib_LTLIBRARIES += tools/trace/babeltrace-plugin-gsb.la
+tools_trace_babeltrace_plugin_gsb_la_SOURCES = tools/trace/plugin.c
+# babeltrace2 finds what it looks for by name: plugin.c defines nothing else
+tools_trace_babeltrace_plugin_gsb_la_CFLAGS = $(AM_CFLAGS) $(BABELTRACE_CFLAGS) -fvisibility=default
+tools_trace_babeltrace_plugin_gsb_la_LDFLAGS = -module -avoid-version -shared
+tools_trace_babeltrace_plugin_gsb_la_LIBADD = libtracetool.la libtrace.la $(BABELTRACE_LIBS)
+endif
 
 # The page of `gsb-trace timeline`, as a string.
 EXTRA_DIST += tools/trace/timeline.html
@@ -38,12 +55,12 @@ tools_trace_gsb_trace_LDADD = libprogram.la libtracetool.la libtrace.la libbase.
 check_PROGRAMS += tests/unit/test_traced
 tests_unit_test_traced_SOURCES = tests/unit/test_traced.c tests/unit/trace_kit.c tests/unit/trace_kit.h
 tests_unit_test_traced_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_traced_LDADD = libtracetool.la $(CMOCKA_LIBS)
+tests_unit_test_traced_LDADD = libtracetool.la libtrace.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_trace_reports
 tests_unit_test_trace_reports_SOURCES = tests/unit/test_trace_reports.c tests/unit/trace_kit.c tests/unit/trace_kit.h
 tests_unit_test_trace_reports_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_trace_reports_LDADD = libtracetool.la $(CMOCKA_LIBS)
+tests_unit_test_trace_reports_LDADD = libtracetool.la libtrace.la $(CMOCKA_LIBS)
 
 dist_man_MANS += doc/man/gsb-trace.1
 check_SCRIPTS += tests/integ/gsb_trace.sh

@@ -1,6 +1,8 @@
 /*
  * source.c - see source.h.
  */
+#include <config.h>
+
 #include "tools/trace/source.h"
 
 #include <errno.h>
@@ -8,7 +10,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "tools/trace/ctf_folder.h"
 #include "trace/read.h"
 
 static int read_all(struct gsb_traced *t, struct gsb_trace_reader *r, char *why)
@@ -48,17 +53,36 @@ int gsb_traced_load_fd(struct gsb_traced *t, int fd, char *why)
 	return err;
 }
 
+/* What LTTng wrote is a folder. */
+static int load_folder(struct gsb_traced *t, const char *path, char *why)
+{
+#ifdef HAVE_BABELTRACE
+	return gsb_ctf_load(t, path, why);
+#else
+	snprintf(why, GSB_TRACE_WHY_MAX,
+		 "is a folder; this gsb-trace was built without libbabeltrace2 and reads files of "
+		 "gsbctl trace record alone");
+	return -EISDIR;
+#endif
+}
+
 int gsb_traced_load(struct gsb_traced *t, const char *path)
 {
 	char why[GSB_TRACE_WHY_MAX] = "";
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
+	struct stat st;
 
 	if (fd < 0) {
 		err = -errno;
 		fprintf(stderr, "gsb-trace: %s: %s\n", path, strerror(-err));
 		return err;
 	}
-	err = gsb_traced_load_fd(t, fd, why);
+	if (!fstat(fd, &st) && S_ISDIR(st.st_mode)) {
+		close(fd);
+		err = load_folder(t, path, why);
+	} else {
+		err = gsb_traced_load_fd(t, fd, why);
+	}
 	if (err)
 		fprintf(stderr, "gsb-trace: %s: %s\n", path, why);
 	return err;

@@ -1,5 +1,5 @@
 /*
- * source.h - where events come from: a file of `gsbctl trace record`. What is wrong with it is said once, on stderr, and what
+ * source.h - where events come from: a file of `gsbctl trace record`, or a folder that LTTng wrote. What is wrong with it is said once, on stderr, and what
  * could be read is used.
  */
 #ifndef GSB_TOOLS_TRACE_SOURCE_H
@@ -8,7 +8,7 @@
 #include "tools/trace/traced.h"
 
 /*
- * gsb_traced_load() - all events of a file into @t
+ * gsb_traced_load() - all events of a file or folder into @t
  * @t: zeroed but for on_done and its arg
  *
  * Return: 0, also for a file that ends early or is damaged (t->ending); -errno: it is no trace, or there is no memory. It
