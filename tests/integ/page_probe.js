@@ -31,7 +31,7 @@
     say("dark", matchMedia("(prefers-color-scheme: dark)").matches);
     say("page_is_dark", rgb(rows, 2, 10).split(",").every(v => v < 80));
 
-    /* the longest kernel: what is there, by its colour and by its details */
+    /* the longest kernel: what is there, by its colour (where no letter is) and by its details */
     let i = -1;
     for (let k = 0; k < N; k++) if (D.kind[k] === 0 && (i < 0 || D.end[k] - D.start[k] > D.end[i] - D.start[i])) i = k;
     const middle = (D.start[i] + D.end[i]) / 2, owner = D.tenants[D.rows[D.row[i]].tenant].name;
@@ -39,7 +39,7 @@
     send("pointermove", at_x(middle), at_y(i));
     say("pointed_at", title());
     say("pointed_serial", D.serial[i]);
-    say("colour_is_the_tenants", near(rgb(rows, at_x(D.start[i]) + 3, at_y(i) - 5), swatch(owner)));
+    say("colour_is_the_tenants", near(rgb(rows, at_x(D.start[i]) + 2, at_y(i) - 7), swatch(owner)));
     send("pointermove", 5, 10);
     say("over_the_names", title().slice(0, 8));
     send("pointerdown", at_x(middle), at_y(i)); send("pointerup", at_x(middle), at_y(i));
@@ -57,6 +57,7 @@
     wheel(x, -400); draw();
     say("wheel_zooms_in", span() < before * .5);
     say("wheel_keeps_its_place", Math.abs(at_x(middle) - x) < 1.5);
+    set_view(D.span * .4, D.span * .6); draw(); /* where there is room on both sides */
     const from = view.from;
     send("pointerdown", 600, 10); send("pointermove", 500, 10); send("pointerup", 500, 10); draw();
     say("drag_moves", Math.abs((view.from - from) / span() * (rows.clientWidth - 168) - 100) < 1.5);
