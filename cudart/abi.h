@@ -30,7 +30,11 @@ typedef CUmemoryPool cudaMemPool_t;
 typedef CUkernel cudaKernel_t;
 typedef CUlibrary cudaLibrary_t;
 typedef CUfunction cudaFunction_t;
-typedef struct cudaArray *cudaArray_t;
+typedef CUarray cudaArray_t;
+typedef CUarray cudaArray_const_t;
+typedef CUmipmappedArray cudaMipmappedArray_t;
+typedef CUtexObject cudaTextureObject_t;
+typedef CUsurfObject cudaSurfaceObject_t;
 
 typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, void *data);
 
@@ -81,9 +85,87 @@ struct cudaMemcpy3DParms {
 	enum cudaMemcpyKind kind;
 };
 
+struct cudaMemcpy3DPeerParms {
+	cudaArray_t srcArray;
+	struct cudaPos srcPos;
+	struct cudaPitchedPtr srcPtr;
+	int srcDevice;
+	cudaArray_t dstArray;
+	struct cudaPos dstPos;
+	struct cudaPitchedPtr dstPtr;
+	int dstDevice;
+	struct cudaExtent extent;
+};
+
+enum cudaChannelFormatKind {
+	cudaChannelFormatKindSigned = 0,
+	cudaChannelFormatKindUnsigned = 1,
+	cudaChannelFormatKindFloat = 2,
+	cudaChannelFormatKindNone = 3,
+	cudaChannelFormatKindNV12 = 4, /* from here on: planar, normalized, compressed */
+	cudaChannelFormatKindUnsignedNormalized1010102 = 31
+};
+
 struct cudaChannelFormatDesc {
 	int x, y, z, w;
-	int f; /* cudaChannelFormatKind */
+	enum cudaChannelFormatKind f;
+};
+
+/* Flags of arrays, kinds of resources, address and filter modes are the driver's numbers. */
+struct cudaResourceDesc {
+	CUresourcetype resType;
+	union {
+		struct {
+			cudaArray_t array;
+		} array;
+		struct {
+			cudaMipmappedArray_t mipmap;
+		} mipmap;
+		struct {
+			void *devPtr;
+			struct cudaChannelFormatDesc desc;
+			size_t sizeInBytes;
+		} linear;
+		struct {
+			void *devPtr;
+			struct cudaChannelFormatDesc desc;
+			size_t width, height, pitchInBytes;
+		} pitch2D;
+#if GSB_CUDART >= 13
+		struct {
+			int reserved[32];
+		} reserved;
+#endif
+	} res;
+#if GSB_CUDART >= 13
+	unsigned flags;
+#endif
+};
+
+struct cudaResourceViewDesc {
+	CUresourceViewFormat format;
+	size_t width, height, depth;
+	unsigned firstMipmapLevel, lastMipmapLevel;
+	unsigned firstLayer, lastLayer;
+#if GSB_CUDART >= 13
+	unsigned reserved[16];
+#endif
+};
+
+enum cudaTextureReadMode { cudaReadModeElementType = 0, cudaReadModeNormalizedFloat = 1 };
+
+struct cudaTextureDesc {
+	CUaddress_mode addressMode[3];
+	CUfilter_mode filterMode;
+	enum cudaTextureReadMode readMode;
+	int sRGB;
+	float borderColor[4];
+	int normalizedCoords;
+	unsigned maxAnisotropy;
+	CUfilter_mode mipmapFilterMode;
+	float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
+	int disableTrilinearOptimization;
+	int seamlessCubemap;
 };
 
 struct cudaMemLocation {

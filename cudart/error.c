@@ -43,30 +43,11 @@ cudaError_t gsb_rt_error_last(void)
 	return last;
 }
 
-/* Those after which a context answers every call alike, until it is reset. */
-static bool breaks_context(cudaError_t error)
-{
-	switch (error) {
-	case cudaErrorIllegalAddress:
-	case cudaErrorLaunchTimeout:
-	case cudaErrorAssert:
-	case cudaErrorHardwareStackError:
-	case cudaErrorIllegalInstruction:
-	case cudaErrorMisalignedAddress:
-	case cudaErrorInvalidAddressSpace:
-	case cudaErrorInvalidPc:
-	case cudaErrorLaunchFailure:
-	case cudaErrorECCUncorrectable: return true;
-	default: return false;
-	}
-}
-
 cudaError_t gsb_rt_error_take(void)
 {
 	cudaError_t error = last;
 
-	if (!breaks_context(error))
-		last = cudaSuccess;
+	last = cudaSuccess;
 	return error;
 }
 

@@ -27,7 +27,7 @@ static inline cudaError_t gsb_rt_keep(cudaError_t error)
 
 cudaError_t gsb_rt_error_last(void);
 
-/* The last error, which is then forgotten, unless it is one that the context is broken by. */
+/* The last error, which is then forgotten: a context that is broken says so at the next call. */
 cudaError_t gsb_rt_error_take(void);
 
 /* What broke the context went with it. */

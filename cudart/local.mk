@@ -7,14 +7,18 @@ cudart_sources = \
 	cudart/error.c cudart/error.h \
 	cudart/exports.c cudart/exports.h \
 	cudart/registry.c cudart/registry.h \
-	cudart/calls/calls.h \
+	cudart/calls/calls.h cudart/calls/kind.h \
+	cudart/calls/array.c \
+	cudart/calls/box.c \
 	cudart/calls/compiler.c cudart/calls/compiler.h \
 	cudart/calls/copy.c \
+	cudart/calls/copy_array.c \
 	cudart/calls/device.c \
 	cudart/calls/function.c \
 	cudart/calls/launch.c \
 	cudart/calls/memory.c \
-	cudart/calls/symbol.c
+	cudart/calls/symbol.c \
+	cudart/calls/texture.c
 noinst_LTLIBRARIES += libcudart12.la libcudart13.la
 libcudart12_la_SOURCES = $(cudart_sources)
 libcudart12_la_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_CUDART=12

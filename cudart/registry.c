@@ -10,12 +10,17 @@
 #include <stdlib.h>
 #include <uthash.h>
 
+#include "base/compiler.h"
+#include "base/log.h"
 #include "cudart/driver.h"
 #include "cudart/error.h"
+
+#define REASON_BYTES 512
 
 struct gsb_rt_image {
 	const void *code;
 	pthread_mutex_t loading;
+	bool is_said; /* why it cannot be loaded; loading */
 	_Atomic(CUlibrary) library;
 };
 
@@ -107,14 +112,27 @@ void gsb_rt_image_unregister(struct gsb_rt_image *image)
 
 /* ---- loading ---- */
 
+/* What the compiler's code registers has nobody else to tell it; each use tries again. Called under image->loading. */
+static void say_why(struct gsb_rt_image *image, const char *reason)
+{
+	if (*reason && !image->is_said)
+		gsb_log_say("device code of this program is not loaded: %s", reason);
+	image->is_said = true;
+}
+
 static cudaError_t load(struct gsb_rt_image *image, CUlibrary *library)
 {
+	char reason[REASON_BYTES] = "";
+	CUjit_option jit[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+	void *jit_values[] = {reason, (void *)sizeof(reason)};
 	CUlibraryOption option = CU_LIBRARY_BINARY_IS_PRESERVED;
 	void *value = (void *)1;
 	cudaError_t error = gsb_rt_error(gsb_rt_drivers->cuLibraryLoadData(
-		library, image->code, NULL, NULL, 0, &option, &value, 1));
+		library, image->code, jit, jit_values, GSB_ARRAY_LEN(jit), &option, &value, 1));
 
-	if (!error)
+	if (error)
+		say_why(image, reason);
+	else
 		atomic_store_explicit(&image->library, *library, memory_order_release);
 	return error;
 }

@@ -61,6 +61,16 @@ tests_unit_test_device_code_SOURCES = tests/unit/test_device_code.c
 tests_unit_test_device_code_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_device_code_LDADD = libdevice.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_emu_cluster
+tests_unit_test_emu_cluster_SOURCES = tests/unit/test_emu_cluster.c $(device_kit)
+tests_unit_test_emu_cluster_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_emu_cluster_LDADD = libdevice.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_emu_order
+tests_unit_test_emu_order_SOURCES = tests/unit/test_emu_order.c $(device_kit)
+tests_unit_test_emu_order_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_emu_order_LDADD = libdevice.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_emu_repeat
 tests_unit_test_emu_repeat_SOURCES = tests/unit/test_emu_repeat.c
 tests_unit_test_emu_repeat_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

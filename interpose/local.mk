@@ -38,6 +38,7 @@ interpose_sources = \
 	interpose/hooks/link.c \
 	interpose/hooks/mem.c \
 	interpose/hooks/module.c \
+	interpose/hooks/setup.c \
 	interpose/hooks/stream.c
 libinterpose_la_SOURCES = $(interpose_sources)
 libinterpose_la_LIBADD = libshm.la libimage.la libbase.la

@@ -234,6 +234,14 @@ static void check_coordinate(const struct context *c, struct gsb_ptx_operand *o,
 		fail(c, "coordinates are registers or constants");
 }
 
+static void check_handle(const struct context *c, const struct gsb_ptx_operand *o)
+{
+	if (o->kind != GSB_PTX_OPERAND_ADDR)
+		fail(c, "a handle in [ ] is needed");
+	else if (gsb_ptx_type_bytes(reg_of(c, o->reg)->type) != 8)
+		fail(c, "a handle is a register of 64 bits");
+}
+
 /* Layers and what a surface is indexed by are integers; all of it is 32 bits wide. */
 static void check_texel(const struct context *c, struct gsb_ptx_operand *o)
 {
@@ -248,9 +256,8 @@ static void check_texel(const struct context *c, struct gsb_ptx_operand *o)
 		fail(c, "a handle and coordinates in [ ] are needed");
 		return;
 	}
-	if (gsb_ptx_type_bytes(reg_of(c, o->reg)->type) != 8)
-		fail(c, "a handle is a register of 64 bits");
-	else if (o->n < least || o->n > 4)
+	check_handle(c, o);
+	if (!c->p->err && (o->n < least || o->n > 4))
 		fail(c, "these are not the coordinates of this geometry");
 	for (uint32_t i = 0; i < o->n && !c->p->err; i++)
 		check_coordinate(c, &at[i],
@@ -325,6 +332,10 @@ static void check_operand(const struct context *c, char letter, struct gsb_ptx_i
 		return; /* read as what they must be */
 	if (letter == 'T') {
 		check_texel(c, o);
+		return;
+	}
+	if (letter == 'H') {
+		check_handle(c, o);
 		return;
 	}
 	if (letter == 'G') {

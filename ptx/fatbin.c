@@ -204,12 +204,119 @@ static int find_in_fatbin(const void *bytes, size_t size, const struct wanted *w
 	return ret;
 }
 
+/* ---- the PTX of linked programs ---- */
+
+struct parts {
+	const uint8_t *at, *end;
+	const struct wanted *wanted;
+};
+
+/* The next part that has what is wanted, in *e. 1, 0 (no more), -EBADMSG. */
+static int next_part(struct parts *p, struct gsb_fatbin_entry *e)
+{
+	char ignored[GSB_FATBIN_ERROR_BYTES];
+	uint64_t size;
+
+	while (p->end - p->at >= 4 && gsb_le32(p->at) == GSB_IMAGE_FATBIN_MAGIC) {
+		int ret;
+
+		if (!container_end(p->at, (size_t)(p->end - p->at), &size))
+			return -EBADMSG;
+		ret = choose(p->at, size, p->wanted, e, ignored, sizeof(ignored));
+		p->at += size;
+		if (ret != -ENOEXEC)
+			return ret ? ret : 1;
+	}
+	return 0;
+}
+
+/* Bytes that all of it takes, each text with an end of its last line. */
+static int measure_parts(struct parts p, uint64_t *bytes)
+{
+	struct gsb_fatbin_entry e;
+	int more;
+
+	for (*bytes = 0; (more = next_part(&p, &e)) > 0;)
+		if (gsb_add_overflows(*bytes, e.raw_size + 1, bytes) ||
+		    *bytes > GSB_FATBIN_MAX_RAW_BYTES)
+			return -EBADMSG;
+	return more;
+}
+
+/* A plain entry is padded with NULs. */
+static void append_text(char *to, size_t *len, const char *text, size_t n)
+{
+	n = strnlen(text, n);
+	memcpy(to + *len, text, n);
+	to[*len + n] = '\n';
+	*len += n + 1;
+}
+
+/* One text behind the other, as cuLink has it. */
+static int join_parts(struct parts *p, struct gsb_arena *arena, char *to, size_t *len)
+{
+	struct gsb_fatbin_entry e;
+	const void *text;
+	size_t n;
+	int ret;
+
+	*len = 0;
+	while ((ret = next_part(p, &e)) > 0) {
+		ret = gsb_fatbin_unpack(&e, arena, &text, &n);
+		if (ret)
+			return ret;
+		append_text(to, len, text, n);
+	}
+	return ret;
+}
+
+/* What is behind the first container; -ENOEXEC: nothing that has PTX. */
+static int find_in_parts(const void *bytes, size_t size, const struct wanted *w,
+			 struct gsb_arena *arena, const char **text, size_t *len, char *err,
+			 size_t err_size)
+{
+	struct parts p = {bytes, (const uint8_t *)bytes + size, w};
+	uint64_t total = 0;
+	char *joined;
+	int ret = measure_parts(p, &total);
+
+	if (!ret && !total)
+		return -ENOEXEC;
+	joined = ret ? NULL : gsb_arena_alloc(arena, total);
+	if (!ret)
+		ret = joined ? join_parts(&p, arena, joined, len) : -ENOMEM;
+	if (ret == -EBADMSG)
+		return malformed(err, err_size, "part of a linked program");
+	if (ret) {
+		snprintf(err, err_size, "out of memory: the linked program takes %llu bytes",
+			 (unsigned long long)total);
+		return ret;
+	}
+	*text = joined;
+	return 0;
+}
+
+static int find_ptx_in_fatbin(const void *bytes, size_t size, const struct wanted *w,
+			      struct gsb_arena *arena, const char **text, size_t *len, char *err,
+			      size_t err_size)
+{
+	const void *found;
+	int ret = find_in_fatbin(bytes, size, w, arena, &found, len, err, err_size), joined;
+
+	if (!ret) {
+		*text = found;
+		return 0;
+	}
+	if (ret != -ENOEXEC)
+		return ret;
+	joined = find_in_parts(bytes, size, w, arena, text, len, err, err_size);
+	return joined == -ENOEXEC ? ret : joined;
+}
+
 int gsb_image_find_ptx(const void *bytes, size_t size, uint32_t cc, struct gsb_arena *arena,
 		       const char **text, size_t *len, char *err, size_t err_size)
 {
 	struct wanted w = {GSB_FATBIN_PTX, cc};
-	const void *found;
-	int ret;
 
 	switch (gsb_image_kind(bytes, size)) {
 	case GSB_IMAGE_PTX:
@@ -217,13 +324,12 @@ int gsb_image_find_ptx(const void *bytes, size_t size, uint32_t cc, struct gsb_a
 		*len = size;
 		return 0;
 	case GSB_IMAGE_FATBIN:
-		ret = find_in_fatbin(bytes, size, &w, arena, &found, len, err, err_size);
-		if (!ret)
-			*text = found;
-		return ret;
+		return find_ptx_in_fatbin(bytes, size, &w, arena, text, len, err, err_size);
 	case GSB_IMAGE_ELF:
-		snprintf(err, err_size, "a cubin has no PTX: compile with %s",
-			 "-gencode arch=compute_75,code=compute_75");
+		snprintf(
+			err, err_size, "a cubin has no PTX: compile with %s",
+			"-gencode arch=compute_75,code=compute_75 (NVRTC: -arch=compute_75; nvcc -cubin: "
+			"-ptx in its place)");
 		return -ENOEXEC;
 	default: return malformed(err, err_size, "image (no PTX, fatbin or cubin)");
 	}

@@ -46,7 +46,9 @@ int gsb_fatbin_unpack(const struct gsb_fatbin_entry *e, struct gsb_arena *arena,
 
 /**
  * gsb_image_find_ptx() - the PTX of an image for a GPU
- * @bytes, @size: PTX text (returned as it is), or a fatbin
+ * @bytes, @size: PTX text (returned as it is), or a fatbin, with the parts of a linked program behind it, if it was linked
+ *         (gsb_image_gather): their PTX is joined where the linked fatbin has none, as
+ *         far as they have any: the device runtime is one of them, used or not
  * @cc:    compute capability: 90. The newest PTX not above it is taken; arch-specific ones only at it
  * @arena: for what is decompressed
  * @text, @len: not NUL-terminated; written only on success

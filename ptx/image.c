@@ -6,6 +6,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -14,7 +15,10 @@
 
 #define FATBIN_HEADER_BYTES 16
 #define FATBIN_SIZE_AT	    8
+#define WRAPPER_VERSION_AT  4
 #define WRAPPER_DATA_AT	    8
+#define WRAPPER_PARTS_AT    16
+#define WRAPPER_LINKED	    2	 /* the version of a wrapper that names parts */
 #define MAX_BLANKS	    4096 /* of text, comments apart, before the first directive */
 
 /* Raises *end to off + len; false when that is no size of an image. */
@@ -109,6 +113,72 @@ int gsb_image_locate(const void *code, struct gsb_image *out)
 		return locate_elf(p, out);
 	return locate_text((const char *)p, out);
 }
+
+/* ---- linked programs ---- */
+
+/* The fatbins of the parts, as the compiler's code lists them: NULL is the end. NULL: there is no list. */
+static const void *const *parts_of(const void *code)
+{
+	const uint8_t *p = code;
+	uintptr_t parts;
+
+	if (!p || !begins_with(p, GSB_IMAGE_WRAPPER_MAGIC) ||
+	    gsb_le32(p + WRAPPER_VERSION_AT) != WRAPPER_LINKED)
+		return NULL;
+	memcpy(&parts, p + WRAPPER_PARTS_AT, sizeof(parts));
+	return (const void *const *)parts;
+}
+
+/* Of all parts, together with the size of what they were linked to. */
+static int size_with_parts(const struct gsb_image *linked, const void *const *parts, uint64_t *size)
+{
+	struct gsb_image part;
+
+	*size = linked->size;
+	for (; *parts; parts++) {
+		int err = gsb_image_locate(*parts, &part);
+
+		if (err || part.kind != GSB_IMAGE_FATBIN || !extend(size, *size, part.size))
+			return -EBADMSG;
+	}
+	return 0;
+}
+
+static void append(uint8_t **end, const struct gsb_image *image)
+{
+	memcpy(*end, image->bytes, image->size);
+	*end += image->size;
+}
+
+int gsb_image_gather(const void *code, struct gsb_image *out, void **made)
+{
+	const void *const *parts = parts_of(code);
+	struct gsb_image linked, part;
+	int err = gsb_image_locate(code, &linked);
+	uint64_t size;
+	uint8_t *end;
+
+	*made = NULL;
+	if (!err && parts && linked.kind == GSB_IMAGE_FATBIN)
+		err = size_with_parts(&linked, parts, &size);
+	else
+		parts = NULL;
+	if (err)
+		return err;
+	if (!parts) {
+		*out = linked;
+		return 0;
+	}
+	end = *made = malloc(size);
+	if (!end)
+		return -ENOMEM;
+	*out = (struct gsb_image){GSB_IMAGE_FATBIN, end, size};
+	for (append(&end, &linked); *parts && !gsb_image_locate(*parts, &part); parts++)
+		append(&end, &part);
+	return 0;
+}
+
+/* ---- kinds ---- */
 
 /* Past blanks and comments; false when there are more than any compiler writes. */
 static const uint8_t *skip_blanks(const uint8_t *p, const uint8_t *end)

@@ -5,7 +5,7 @@
  * that the bytes can be sent; it trusts the program's own memory, as the driver does. Everything else
  * of ptx/ gets bytes with a length, from anyone, and trusts nothing.
  *
- * This file and image.c stand alone (libimage.la): the preloaded library takes no more of ptx/.
+ * This file, texts.h and their .c stand alone (libimage.la): the preloaded libraries take no more of ptx/.
  */
 #ifndef GSB_PTX_IMAGE_H
 #define GSB_PTX_IMAGE_H
@@ -42,6 +42,18 @@ struct gsb_image {
  * headers that contradict themselves or GSB_IMAGE_MAX_BYTES).
  */
 int gsb_image_locate(const void *code, struct gsb_image *out);
+
+/**
+ * gsb_image_gather() - the same, with the parts of a program that nvcc has linked (-rdc=true)
+ * @code: as above; a wrapper of such a program names the fatbin of each part beside the linked one
+ * @out:  the image; of a linked program: all of its fatbins one behind the other, the linked one first
+ * @made: what out then lies in, for free(); NULL: it lies in the program's memory
+ *
+ * The linked fatbin has machine code alone; PTX is what the parts have (fatbin.h joins it).
+ *
+ * Return: as above, or -ENOMEM.
+ */
+int gsb_image_gather(const void *code, struct gsb_image *out, void **made);
 
 /*
  * The kind of an image whose size is known; NONE when it is none of them. Text counts as PTX when its

@@ -192,17 +192,10 @@ static void parse_vector(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
 }
 
 /* texel = "[" register "," (vector | scalar) "]" */
-static void parse_texel(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
+static void parse_coordinates(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
 {
-	struct gsb_ptx_token tok;
 	struct gsb_ptx_operand at = {.reg = GSB_PTX_NONE, .reg2 = GSB_PTX_NONE}, *one;
 
-	gsb_ptx_expect(p, "[");
-	if (!gsb_ptx_expect_word(p, "the handle of a texture or surface", &tok))
-		return;
-	name_operand(p, &tok, o);
-	if (o->kind != GSB_PTX_OPERAND_REG)
-		p->meets_unknown = true; /* a .texref: a texture that the host binds */
 	gsb_ptx_expect(p, ",");
 	if (gsb_ptx_is(p, "{")) {
 		parse_vector(p, &at);
@@ -214,9 +207,23 @@ static void parse_texel(struct gsb_ptx_parser *p, struct gsb_ptx_operand *o)
 		at.elems = one;
 		at.n = 1;
 	}
-	o->kind = GSB_PTX_OPERAND_ADDR;
 	o->elems = at.elems;
 	o->n = at.n;
+}
+
+static void parse_texel(struct gsb_ptx_parser *p, bool has_coordinates, struct gsb_ptx_operand *o)
+{
+	struct gsb_ptx_token tok;
+
+	gsb_ptx_expect(p, "[");
+	if (!gsb_ptx_expect_word(p, "the handle of a texture or surface", &tok))
+		return;
+	name_operand(p, &tok, o);
+	if (o->kind != GSB_PTX_OPERAND_REG)
+		p->meets_unknown = true; /* a .texref: a texture that the host binds */
+	if (has_coordinates)
+		parse_coordinates(p, o);
+	o->kind = GSB_PTX_OPERAND_ADDR;
 	gsb_ptx_expect(p, "]");
 }
 
@@ -250,8 +257,8 @@ static void parse_operand(struct gsb_ptx_parser *p, char letter, struct gsb_ptx_
 		gsb_ptx_refer_label(p, &tok, &o->label);
 	} else if (letter == 't') {
 		parse_table_name(p, o);
-	} else if (letter == 'T' && gsb_ptx_is(p, "[")) {
-		parse_texel(p, o);
+	} else if ((letter == 'T' || letter == 'H') && gsb_ptx_is(p, "[")) {
+		parse_texel(p, letter == 'T', o);
 	} else if (gsb_ptx_is(p, "[")) {
 		parse_address(p, o);
 	} else if (gsb_ptx_is(p, "{")) {

@@ -1,6 +1,6 @@
-# libimage.la: kind and length of an image, all that the preloaded library needs. libptx.la has it too.
+# libimage.la: kind and length of an image, and linked texts: all that the preloaded library needs. libptx.la has it too.
 noinst_LTLIBRARIES += libimage.la libptx.la
-libimage_la_SOURCES = ptx/image.c ptx/image.h ptx/bytes.h
+libimage_la_SOURCES = ptx/image.c ptx/image.h ptx/texts.c ptx/texts.h ptx/bytes.h
 
 libptx_la_SOURCES = \
 	ptx/ops.c ptx/ops.h ptx/ops.def ptx/words.def \

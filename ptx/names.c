@@ -92,14 +92,27 @@ struct gsb_ptx_name *gsb_ptx_names_add(struct gsb_ptx_names *t, const char *text
 	return e;
 }
 
-struct gsb_ptx_name *gsb_ptx_names_get(const struct gsb_ptx_names *t, const char *text, size_t len)
+static struct gsb_ptx_name *get(const struct gsb_ptx_names *t, const char *text, size_t len,
+				bool range)
 {
 	uint64_t hash = hash_of(t, text, len);
 	struct gsb_ptx_name *e = t->buckets[hash & (t->n_buckets - 1)];
 
-	while (e && (e->hash != hash || e->len != len || memcmp(e->text, text, len)))
+	while (e && (e->hash != hash || e->len != len || memcmp(e->text, text, len) ||
+		     (e->kind == GSB_PTX_NAME_RANGE) != range))
 		e = e->below;
 	return e;
+}
+
+struct gsb_ptx_name *gsb_ptx_names_get(const struct gsb_ptx_names *t, const char *text, size_t len)
+{
+	return get(t, text, len, false);
+}
+
+struct gsb_ptx_name *gsb_ptx_names_range(const struct gsb_ptx_names *t, const char *text,
+					 size_t len)
+{
+	return get(t, text, len, true);
 }
 
 /* The number in text[at..len): up to MAX_DIGITS digits, no leading zero. */
@@ -127,8 +140,8 @@ static struct gsb_ptx_name *find_range(const struct gsb_ptx_names *t, const char
 
 		if (!tail_number(text, at, len, &number))
 			continue;
-		e = gsb_ptx_names_get(t, text, at);
-		if (!e || e->kind != GSB_PTX_NAME_RANGE || number >= e->count)
+		e = gsb_ptx_names_range(t, text, at);
+		if (!e || number >= e->count)
 			continue;
 		*index = e->index + number;
 		return e;
@@ -139,11 +152,9 @@ static struct gsb_ptx_name *find_range(const struct gsb_ptx_names *t, const char
 struct gsb_ptx_name *gsb_ptx_names_find(const struct gsb_ptx_names *t, const char *text, size_t len,
 					uint32_t *index)
 {
-	struct gsb_ptx_name *exact = gsb_ptx_names_get(t, text, len), *range;
+	struct gsb_ptx_name *exact = gsb_ptx_names_get(t, text, len);
+	struct gsb_ptx_name *range = find_range(t, text, len, index);
 
-	if (exact && exact->kind == GSB_PTX_NAME_RANGE)
-		exact = NULL;
-	range = find_range(t, text, len, index);
 	if (range && (!exact || range->order > exact->order))
 		return range;
 	if (exact)

@@ -48,8 +48,11 @@ void gsb_ptx_names_leave(struct gsb_ptx_names *t, uint32_t mark);
 /* A new entry that hides any other of this name; the text is copied. NULL without memory. */
 struct gsb_ptx_name *gsb_ptx_names_add(struct gsb_ptx_names *t, const char *text, size_t len);
 
-/* Exactly this name, or NULL. */
+/* Exactly this name, or NULL. "%r<50>" declares %r0 to %r49 and says nothing of %r, which may be declared beside it. */
 struct gsb_ptx_name *gsb_ptx_names_get(const struct gsb_ptx_names *t, const char *text, size_t len);
+/* The range of exactly this name, or NULL. */
+struct gsb_ptx_name *gsb_ptx_names_range(const struct gsb_ptx_names *t, const char *text,
+					 size_t len);
 
 /* This name, or the range that covers it; *index is then the register. */
 struct gsb_ptx_name *gsb_ptx_names_find(const struct gsb_ptx_names *t, const char *text, size_t len,

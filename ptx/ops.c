@@ -406,6 +406,7 @@ static bool combination_ok(const struct gsb_ptx_insn *in)
 				? !in->mode
 				: in->mode == GSB_PTX_MODE_TRAP || in->mode == GSB_PTX_MODE_ZERO) &&
 		       in->vec <= 4;
+	case GSB_PTX_OP_TXQ_WIDTH ... GSB_PTX_OP_SUQ_LAYERS: return true;
 	case GSB_PTX_OP_SETP:
 	case GSB_PTX_OP_SET:
 		return (!in->sub || in->sub <= GSB_PTX_SUB_XOR) &&

@@ -251,7 +251,9 @@ void gsb_ptx_vec_finish(struct gsb_ptx_vec *v)
 struct gsb_ptx_name *gsb_ptx_declare(struct gsb_ptx_parser *p, const struct gsb_ptx_token *tok,
 				     enum gsb_ptx_name_kind kind)
 {
-	struct gsb_ptx_name *e = gsb_ptx_names_get(&p->names, tok->at, tok->len);
+	struct gsb_ptx_name *e = kind == GSB_PTX_NAME_RANGE
+					 ? gsb_ptx_names_range(&p->names, tok->at, tok->len)
+					 : gsb_ptx_names_get(&p->names, tok->at, tok->len);
 
 	if (e && e->order >= p->scope_mark) {
 		gsb_ptx_fail(p, tok, "'%.*s' is already declared in line %u",

@@ -27,8 +27,8 @@ static bool looks_declared(const struct gsb_ptx_parser *p, const struct gsb_ptx_
 
 	while (base > 1 && is_digit(tok->at[base - 1]))
 		base--;
-	e = gsb_ptx_names_get(&p->names, tok->at, base);
-	return (e && e->kind == GSB_PTX_NAME_RANGE) || (base < tok->len && base <= 1 + MAX_LETTERS);
+	e = gsb_ptx_names_range(&p->names, tok->at, base);
+	return e || (base < tok->len && base <= 1 + MAX_LETTERS);
 }
 
 bool gsb_ptx_may_be_unknown(const struct gsb_ptx_parser *p, const struct gsb_ptx_token *tok)

@@ -3,8 +3,8 @@
  * second on one worker, on two, and on as many as asked for, beside the figures of the last release.
  *
  * The device is opened in this process and driven as an engine with blocked tenants drives it: blocks are placed,
- * timed and handed to the workers as they are for a tenant. A launch is timed from issue to completion; the classes
- * take turns, so that what else the machine does falls on all of them.
+ * timed and handed to the workers as they are for a tenant. A launch is timed from issue to completion; classes and
+ * numbers of workers take turns, so that what else the machine does falls on all of them.
  */
 #include <argp.h>
 #include <poll.h>
@@ -32,9 +32,11 @@
 static const struct {
 	const char *kernel, *what;
 	uint32_t blocks, n, last_release;
+	bool one_place; /* workers wait for each other, as SMs do */
 } classes[] = {
 	{"multiply_add", "fused multiply-add in registers", 128, 256, 8657},
 	{"xorshift", "integers in registers", 128, 256, 9649},
+	{"uneven", "the same, blocks of different lengths", 3000, 32, 0},
 	{"gather", "loads, each lane somewhere", 128, 64, 1518},
 	{"stride", "loads at a stride of 33 words", 128, 64, 0},
 	{"stream", "a = b + 3 c, one word a thread", WORDS / THREADS, WORDS, 722},
@@ -43,7 +45,7 @@ static const struct {
 	{"reduce", "sums of blocks, in a tree", 256, WORDS, 0},
 	{"bins", "atomics in shared memory, 256 places", 128, 64, 0},
 	{"histogram", "atomics in 65,536 places", 128, 64, 1000},
-	{"counter", "atomics in one place", 128, 64, 0},
+	{"counter", "atomics in one place", 128, 64, 0, true},
 };
 
 enum { N_CLASSES = GSB_ARRAY_LEN(classes) };
@@ -52,6 +54,7 @@ struct settings {
 	unsigned runs, workers[N_COLUMNS], n_columns;
 	const char *only; /* a class; NULL = all */
 	bool cpu;	  /* by processor time */
+	double scaling;	  /* that two workers are to reach; 0 = any */
 };
 
 struct rig {
@@ -94,10 +97,11 @@ static bool load(struct rig *r, char *err, size_t size)
 	return true;
 }
 
-static bool open_rig(struct rig *r, unsigned n_workers, char *err, size_t size)
+static bool open_rig(struct rig *r, unsigned nth, unsigned n_workers, char *err, size_t size)
 {
 	struct gsb_device_params device = {.spec = "emu:h200", .n_workers = n_workers};
-	struct gsb_space_params space = {.device_base = DEVICE_BASE, .device_size = DEVICE_BYTES};
+	struct gsb_space_params space = {.device_base = DEVICE_BASE + nth * DEVICE_BYTES,
+					 .device_size = DEVICE_BYTES};
 
 	*r = (struct rig){0};
 	if (gsb_device_open(&device, &r->dev, err, size))
@@ -173,25 +177,35 @@ static bool is_wanted(const struct settings *s, unsigned i)
 	return !s->only || !strcmp(s->only, classes[i].kernel);
 }
 
-static bool measure_column(const struct settings *s, unsigned column, struct figures *f)
+static bool measure_class(const struct settings *s, struct rig *rigs, unsigned i, unsigned run,
+			  struct figures *f)
 {
+	for (unsigned c = 0; c < s->n_columns; c++) {
+		double v = measure(&rigs[c], i, s->cpu);
+
+		if (v < 0)
+			return false;
+		f->of[i][c][run] = v;
+	}
+	return true;
+}
+
+static bool measure_all(const struct settings *s, struct figures *f)
+{
+	struct rig rigs[N_COLUMNS] = {0};
 	char err[512] = "no memory";
 	bool ok = true;
-	struct rig r;
 
-	if (!open_rig(&r, s->workers[column], err, sizeof(err))) {
+	for (unsigned c = 0; ok && c < s->n_columns; c++)
+		ok = open_rig(&rigs[c], c, s->workers[c], err, sizeof(err));
+	if (!ok)
 		fprintf(stderr, "gsb-bench emu: %s\n", err);
-		return false;
-	}
 	for (unsigned run = 0; ok && run <= s->runs; run++) { /* the first warms up */
-		for (unsigned i = 0; ok && i < N_CLASSES; i++) {
-			double v = is_wanted(s, i) ? measure(&r, i, s->cpu) : 0;
-
-			ok = v >= 0;
-			f->of[i][column][run ? run - 1 : 0] = v;
-		}
+		for (unsigned i = 0; ok && i < N_CLASSES; i++)
+			ok = !is_wanted(s, i) || measure_class(s, rigs, i, run ? run - 1 : 0, f);
 	}
-	close_rig(&r);
+	for (unsigned c = 0; c < s->n_columns; c++)
+		close_rig(&rigs[c]);
 	return ok;
 }
 
@@ -226,6 +240,23 @@ static void print_row(const struct settings *s, unsigned i, struct figures *f)
 	printf("  %s\n", classes[i].what);
 }
 
+/* Whether two workers are so many times as fast as one, in all classes in which they can be. */
+static bool check_scaling(const struct settings *s, struct figures *f)
+{
+	bool ok = true;
+
+	for (unsigned i = 0; i < N_CLASSES && s->scaling > 0; i++) {
+		double ratio = f->of[i][1][s->runs / 2] / f->of[i][0][s->runs / 2];
+
+		if (!is_wanted(s, i) || classes[i].one_place || ratio >= s->scaling)
+			continue;
+		printf("%s: %.2f times as fast on two workers, not %.2f\n", classes[i].kernel,
+		       ratio, s->scaling);
+		ok = false;
+	}
+	return ok;
+}
+
 static void print_table(const struct settings *s, struct figures *f)
 {
 	printf("million lane instructions per second%s: median of %u runs (least-most), times one "
@@ -248,6 +279,8 @@ static const struct argp_option options[] = {
 	{"workers", 'w', "N", 0, "measure this number of threads too, besides 1 and 2", 0},
 	{"runs", 'r', "N", 0, "of each kernel (default 9)", 0},
 	{"class", 'c', "NAME", 0, "this one alone", 0},
+	{"scaling", 's', "X", 0,
+	 "fail unless two workers are X times as fast as one, atomics in one place apart", 0},
 	{"cpu", 'p', NULL, 0, "per second of processor time, for machines that are busy", 0},
 	{0},
 };
@@ -260,6 +293,16 @@ static unsigned number(struct argp_state *state, const char *option, const char 
 	if (*arg < '0' || *arg > '9' || *end || !n || n > max)
 		argp_error(state, "--%s %s: must be a number from 1 to %u", option, arg, max);
 	return (unsigned)n;
+}
+
+static double factor(struct argp_state *state, const char *arg)
+{
+	char *end;
+	double v = strtod(arg, &end);
+
+	if (*arg < '0' || *arg > '9' || *end || !(v > 0) || v > WORKERS_MAX)
+		argp_error(state, "--scaling %s: must be a number, as 1.8", arg);
+	return v;
 }
 
 static void choose_class(struct argp_state *state, struct settings *s, const char *arg)
@@ -285,6 +328,12 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 	case 'r': s->runs = number(state, "runs", arg, RUNS_MAX); return 0;
 	case 'c': choose_class(state, s, arg); return 0;
 	case 'p': s->cpu = true; return 0;
+	case 's': s->scaling = factor(state, arg); return 0;
+	case ARGP_KEY_END:
+		if (s->cpu && s->scaling > 0)
+			argp_error(state,
+				   "--scaling: processor time does not show it; leave --cpu out");
+		return 0;
 	case ARGP_KEY_ARG: argp_error(state, "'%s' is no option", arg); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
@@ -301,10 +350,8 @@ int gsb_bench_emu(int argc, char **argv)
 	static struct figures f;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &s);
-	for (unsigned c = 0; c < s.n_columns; c++) {
-		if (!measure_column(&s, c, &f))
-			return 1;
-	}
+	if (!measure_all(&s, &f))
+		return 1;
 	print_table(&s, &f);
-	return 0;
+	return !check_scaling(&s, &f);
 }

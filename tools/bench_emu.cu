@@ -36,6 +36,19 @@ KERNEL(xorshift)
 	a[ME] = v;
 }
 
+/* Blocks of different lengths, more than are resident at once: a new one starts where and when another has ended. */
+KERNEL(uneven)
+{
+	unsigned v = ME * 2 + 1, rounds = n / 4 + (blockIdx.x * 2654435761u >> 16) % n;
+
+	for (unsigned i = 0; i < rounds; i++) {
+		v ^= v << 13;
+		v ^= v >> 17;
+		v ^= v << 5;
+	}
+	a[ME] = v;
+}
+
 /* Each lane reads somewhere else. */
 KERNEL(gather)
 {

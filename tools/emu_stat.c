@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "model/placement/occupancy.h"
 #include "tools/model_report.h"
 
@@ -196,6 +197,32 @@ static void show_memory(struct stat *s)
 	}
 }
 
+/* How the emulation did the accesses: where "Lane by Lane" is most, it is the slow way. */
+static void show_paths(struct stat *s)
+{
+	const struct gsb_emu_paths *n = &s->p->paths;
+	const struct {
+		const char *count, *share;
+		uint64_t n;
+	} paths[] = {
+		{"In Order", "In Order Share", n->in_order},
+		{"One Place", "One Place Share", n->one_place},
+		{"Stride", "Stride Share", n->stride},
+		{"Runs", "Runs Share", n->runs},
+		{"Lane by Lane", "Lane by Lane Share", n->lanes},
+	};
+	const uint64_t all = n->in_order + n->one_place + n->stride + n->runs + n->lanes;
+
+	s->section = "Emulated Access Paths";
+	if (!all && !s->report.json)
+		return;
+	sum(s, "Accesses", "access", all);
+	for (size_t i = 0; i < GSB_ARRAY_LEN(paths); i++) {
+		sum(s, paths[i].count, "access", paths[i].n);
+		ratio(s, paths[i].share, "%", 100, paths[i].n, all);
+	}
+}
+
 void emu_stat_show(struct emu_launch *l, const struct emu_options *o,
 		   const struct gsb_emu_profile *p)
 {
@@ -206,6 +233,7 @@ void emu_stat_show(struct emu_launch *l, const struct emu_options *o,
 	show_occupancy(&s, l, o);
 	show_instructions(&s);
 	show_memory(&s);
+	show_paths(&s);
 	report_fact_text(&s.report, "kernel", l->kernel.entry->name);
 	report_fact_text(&s.report, "arch", s.arch->name);
 	report_finish(&s.report);

@@ -130,6 +130,30 @@ static void put_runtime_in_place(const struct arguments *a)
 			library);
 }
 
+/*
+ * A cubin is of no use there. Of the compilers that a program brings with it, those that answer by their names are
+ * answered by a library of ours; CuPy, which opens them by their files, has a documented variable.
+ */
+static void put_toolkit_in_place(const struct arguments *a)
+{
+	char library[PATH_BYTES];
+
+	if (!locate("toolkit/libgsbtoolkit.so", GSB_PRIVDIR "/libgsbtoolkit.so", library)) {
+		fprintf(stderr,
+			"gsbrun: %s is not there: a cubin of NVRTC or nvJitLink will be machine code, "
+			"which an emulated device cannot run\n",
+			library);
+		return;
+	}
+	add_to_list("LD_PRELOAD", library, false);
+	setenv("CUPY_COMPILE_WITH_PTX", "1", 0);
+	if (a->verbose)
+		fprintf(stderr,
+			"gsbrun: the device is emulated: cubins of NVRTC and nvJitLink are PTX, by %s "
+			"and CUPY_COMPILE_WITH_PTX=%s\n",
+			library, getenv("CUPY_COMPILE_WITH_PTX"));
+}
+
 static int prepare_environment(const struct arguments *a, const char *socket)
 {
 	char library[PATH_BYTES], dir[PATH_BYTES];
@@ -154,8 +178,10 @@ static int prepare_environment(const struct arguments *a, const char *socket)
 	add_to_list("LD_PRELOAD", library, false);
 	/* Ours first: a program that opens libcuda.so by name must not find another. */
 	add_to_list("LD_LIBRARY_PATH", dir, true);
-	if (has_emulated_device(socket))
+	if (has_emulated_device(socket)) {
 		put_runtime_in_place(a);
+		put_toolkit_in_place(a);
+	}
 	setenv("GSB_SOCKET", socket, 1);
 	if (a->tenant)
 		setenv("GSB_TENANT", a->tenant, 1);

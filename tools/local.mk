@@ -33,8 +33,10 @@ tools_gsbctl_SOURCES = \
 	tools/cli.c tools/cli.h \
 	tools/field.c tools/field.h \
 	tools/show.c tools/show.h \
+	tools/lttng_session.c tools/lttng_session.h \
 	tools/trace_command.c tools/trace_command.h
-tools_gsbctl_LDADD = libprogram.la libtrace.la libshm.la libbase.la
+tools_gsbctl_CFLAGS = $(AM_CFLAGS) $(LTTNG_CTL_CFLAGS)
+tools_gsbctl_LDADD = libprogram.la libtrace.la libshm.la libbase.la $(LTTNG_CTL_LIBS)
 
 bin_PROGRAMS += tools/gsbrun
 tools_gsbrun_SOURCES = \
@@ -60,7 +62,8 @@ dist_man_MANS += doc/man/gsb-model.1
 EXTRA_DIST += doc/model.md doc/results/2026-11-22-bench-model.txt
 
 check_SCRIPTS += tests/integ/bench_emu.sh tests/integ/gsb_model.sh
-EXTRA_DIST += tests/integ/bench_emu.sh tests/integ/gsb_model.sh doc/results/2026-11-22-emu-speed.txt
+EXTRA_DIST += tests/integ/bench_emu.sh tests/integ/gsb_model.sh doc/results/2026-11-22-emu-speed.txt \
+	doc/results/2026-11-22-emu-scaling.txt
 
 ## gsb-emu #############################################################################
 bin_PROGRAMS += tools/gsb-emu

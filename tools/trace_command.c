@@ -8,14 +8,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
 #include "base/program.h"
 #include "tools/ask.h"
+#include "tools/lttng_session.h"
 #include "trace/read.h"
 
 /* ---- recordings ---- */
@@ -61,18 +65,7 @@ static int record(const struct gsb_trace_question *q)
 	return err ? 1 : 0;
 }
 
-static int stop(const struct gsb_trace_question *q)
-{
-	struct gsb_answers a;
-	int err = gsb_ask_or_say(q->socket, GSB_QUERY_TRACE_STOP, q->engine, -1, &a);
-
-	if (!err && a.trace.pid)
-		show_counts(&a.trace.state);
-	else if (!err)
-		printf("no engine is going to be recorded any more\n");
-	gsb_answers_finish(&a);
-	return err ? 1 : 0;
-}
+/* ---- sessions of LTTng ---- */
 
 static int lttng(const struct gsb_trace_question *q)
 {
@@ -83,6 +76,81 @@ static int lttng(const struct gsb_trace_question *q)
 		printf("engine %" PRIu32
 		       " offers its events to LTTng: lttng enable-event -u 'gsb:*'\n",
 		       a.trace.pid);
+	gsb_answers_finish(&a);
+	return err ? 1 : 0;
+}
+
+static int fail(const char *why)
+{
+	fprintf(stderr, "gsbctl: %s\n", why);
+	return 1;
+}
+
+static int start_session(const struct gsb_trace_question *q, bool flight)
+{
+	char why[GSB_LTTNG_WHY_MAX], dir[PATH_MAX];
+
+	if (mkdir(q->words[1], 0777) < 0 || !realpath(q->words[1], dir)) {
+		fprintf(stderr, "gsbctl: the folder %s cannot be made: %s\n", q->words[1],
+			strerror(errno));
+		return 1;
+	}
+	if (lttng(q)) { /* it has said why */
+		rmdir(dir);
+		return 1;
+	}
+	if (gsb_lttng_start(dir, flight, why)) {
+		rmdir(dir);
+		return fail(why);
+	}
+	printf(flight ? "gsbctl trace snapshot writes the newest events to %s\n"
+		      : "LTTng writes to %s; gsbctl trace stop ends it\n",
+	       dir);
+	return 0;
+}
+
+static int start(const struct gsb_trace_question *q)
+{
+	return start_session(q, false);
+}
+
+static int flight(const struct gsb_trace_question *q)
+{
+	return start_session(q, true);
+}
+
+static int snapshot(const struct gsb_trace_question *q)
+{
+	char why[GSB_LTTNG_WHY_MAX];
+
+	return gsb_lttng_snapshot(why) ? fail(why) : 0;
+}
+
+static int stop_session(void)
+{
+	char why[GSB_LTTNG_WHY_MAX];
+	uint64_t n_lost;
+
+	if (gsb_lttng_stop(&n_lost, why))
+		return fail(why);
+	printf("the session of LTTng has ended, %" PRIu64 " event%s lost\n", n_lost,
+	       plural(n_lost));
+	return 0;
+}
+
+static int stop(const struct gsb_trace_question *q)
+{
+	struct gsb_answers a;
+	int err;
+
+	if (gsb_lttng_is_on())
+		return stop_session();
+	err = gsb_ask_or_say(q->socket, GSB_QUERY_TRACE_STOP, q->engine, -1, &a);
+
+	if (!err && a.trace.pid)
+		show_counts(&a.trace.state);
+	else if (!err)
+		printf("no engine is going to be recorded any more\n");
 	gsb_answers_finish(&a);
 	return err ? 1 : 0;
 }
@@ -212,8 +280,9 @@ static const struct {
 	int n_words;
 	int (*run)(const struct gsb_trace_question *q);
 } verbs[] = {
-	{"record", 2, record}, {"stop", 1, stop}, {"status", 1, status},
-	{"lttng", 1, lttng},   {"dump", 2, dump}, {"events", 1, events},
+	{"record", 2, record}, {"stop", 1, stop},     {"status", 1, status},
+	{"start", 2, start},   {"flight", 2, flight}, {"snapshot", 1, snapshot},
+	{"lttng", 1, lttng},   {"dump", 2, dump},     {"events", 1, events},
 };
 
 int gsb_trace_command(const struct gsb_trace_question *q)
@@ -222,6 +291,7 @@ int gsb_trace_command(const struct gsb_trace_question *q)
 		if (!strcmp(q->words[0], verbs[i].name) && q->n_words == verbs[i].n_words)
 			return verbs[i].run(q);
 	fprintf(stderr,
-		"gsbctl: trace takes one of: record FILE, stop, status, lttng, dump FILE, events\n");
+		"gsbctl: trace takes one of: record FILE, start DIR, flight DIR, snapshot, stop, "
+		"status, lttng, dump FILE, events\n");
 	return GSB_WRONG_USAGE;
 }

@@ -6,7 +6,8 @@
 
 #include <stdint.h>
 
-#define GSB_TRACE_COMMAND_ARGS "record FILE\nstop\nstatus\nlttng\ndump FILE\nevents"
+#define GSB_TRACE_COMMAND_ARGS \
+	"record FILE\nstart DIR\nflight DIR\nsnapshot\nstop\nstatus\nlttng\ndump FILE\nevents"
 
 struct gsb_trace_question {
 	const char *socket;

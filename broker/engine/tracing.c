@@ -1,9 +1,7 @@
 /*
  * tracing.c - see tracing.h.
  */
-#ifdef HAVE_CONFIG_H
 #include <config.h> /* of configure; broker/config/config.h is another */
-#endif
 
 #include "broker/engine/tracing.h"
 

@@ -247,9 +247,10 @@ static void on_first_message(struct gsb_loop_watch *w, uint32_t events)
 	} else if (n > 0 && m.msg.type == GSB_MSG_CONTROL && n == sizeof(m.query) &&
 		   (fd >= 0) == (m.query.what == GSB_QUERY_TRACE_RECORD)) {
 		on_query(c, &m.query, fd);
+	} else if (fd >= 0) { /* a descriptor that nobody wants */
+		close(fd);
+		on_bad_message(c, -EMSGSIZE, &m.msg);
 	} else {
-		if (fd >= 0)
-			close(fd);
 		on_bad_message(c, n > 0 ? -EPROTO : (int)n, &m.msg);
 	}
 }

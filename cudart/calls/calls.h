@@ -15,6 +15,12 @@ struct gsb_rt_rect {
 	enum cudaMemcpyKind kind;
 };
 
+/* A place in an array: bytes into a row, rows. */
+struct gsb_rt_spot {
+	cudaArray_t array;
+	size_t x, y;
+};
+
 struct gsb_rt_shape {
 	dim3 grid, block;
 	size_t smem;
@@ -61,16 +67,72 @@ cudaError_t gsb_rt_copy_async(const struct gsb_rt_driver *cu, void *dst, const v
 cudaError_t gsb_rt_copy_rect(const struct gsb_rt_driver *cu, const struct gsb_rt_rect *rect);
 cudaError_t gsb_rt_copy_rect_async(const struct gsb_rt_driver *cu, const struct gsb_rt_rect *rect,
 				   cudaStream_t stream);
-cudaError_t rt_cudaMemcpy3D(const struct gsb_rt_driver *cu, const struct cudaMemcpy3DParms *p);
-cudaError_t rt_cudaMemcpy3DAsync(const struct gsb_rt_driver *cu, const struct cudaMemcpy3DParms *p,
-				 cudaStream_t stream);
 cudaError_t rt_cudaMemcpyPeer(void *dst, int dst_device, const void *src, int src_device, size_t n);
 cudaError_t rt_cudaMemcpyPeerAsync(void *dst, int dst_device, const void *src, int src_device,
 				   size_t n, cudaStream_t stream);
+
+/*
+ * What follows takes how it is ordered as its last argument: in *order, a stream; with NULL it is the synchronous form.
+ */
+
+/* copy_array.c */
+cudaError_t rt_cudaMemcpy2DToArray(const struct gsb_rt_driver *cu, const struct gsb_rt_spot *to,
+				   const struct gsb_rt_rect *r, const cudaStream_t *order);
+cudaError_t rt_cudaMemcpy2DFromArray(const struct gsb_rt_driver *cu, const struct gsb_rt_rect *r,
+				     const struct gsb_rt_spot *from, const cudaStream_t *order);
+cudaError_t rt_cudaMemcpy2DArrayToArray(const struct gsb_rt_driver *cu,
+					const struct gsb_rt_spot *to,
+					const struct gsb_rt_spot *from,
+					const struct gsb_rt_rect *r);
+cudaError_t rt_cudaMemcpyToArray(const struct gsb_rt_driver *cu, const struct gsb_rt_spot *at,
+				 const void *src, size_t n, enum cudaMemcpyKind kind,
+				 const cudaStream_t *order);
+cudaError_t rt_cudaMemcpyFromArray(const struct gsb_rt_driver *cu, void *dst,
+				   const struct gsb_rt_spot *at, size_t n, enum cudaMemcpyKind kind,
+				   const cudaStream_t *order);
+cudaError_t rt_cudaMemcpyArrayToArray(const struct gsb_rt_driver *cu, const struct gsb_rt_spot *dst,
+				      const struct gsb_rt_spot *src, size_t n,
+				      enum cudaMemcpyKind kind);
+
+/* box.c */
+cudaError_t rt_cudaMemcpy3D(const struct gsb_rt_driver *cu, const struct cudaMemcpy3DParms *p,
+			    const cudaStream_t *order);
+cudaError_t rt_cudaMemcpy3DPeer(const struct gsb_rt_driver *cu,
+				const struct cudaMemcpy3DPeerParms *p, const cudaStream_t *order);
 cudaError_t rt_cudaMemset3D(const struct gsb_rt_driver *cu, struct cudaPitchedPtr ptr, int value,
-			    struct cudaExtent extent);
-cudaError_t rt_cudaMemset3DAsync(const struct gsb_rt_driver *cu, struct cudaPitchedPtr ptr,
-				 int value, struct cudaExtent extent, cudaStream_t stream);
+			    struct cudaExtent extent, const cudaStream_t *order);
+
+/* array.c */
+struct gsb_rt_array_shape {
+	size_t texel_bytes, row_bytes, n_rows; /* of one slice */
+};
+cudaError_t gsb_rt_array_shape(cudaArray_t array, struct gsb_rt_array_shape *out);
+/* A texel's description, as the driver gives it, and back. cudaErrorInvalidChannelDescriptor, cudaErrorNotSupported. */
+cudaError_t gsb_rt_format(const struct cudaChannelFormatDesc *desc, CUarray_format *format,
+			  unsigned *n);
+struct cudaChannelFormatDesc gsb_rt_channels(CUarray_format format, unsigned n);
+cudaError_t rt_cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
+				 struct cudaExtent extent, unsigned flags);
+cudaError_t rt_cudaFreeArray(cudaArray_t array);
+cudaError_t rt_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
+				unsigned *flags, cudaArray_t array);
+cudaError_t rt_cudaGetChannelDesc(struct cudaChannelFormatDesc *desc, cudaArray_t array);
+
+/* texture.c */
+cudaError_t rt_cudaCreateTextureObject(cudaTextureObject_t *object,
+				       const struct cudaResourceDesc *resource,
+				       const struct cudaTextureDesc *texture,
+				       const struct cudaResourceViewDesc *view);
+cudaError_t rt_cudaCreateSurfaceObject(cudaSurfaceObject_t *object,
+				       const struct cudaResourceDesc *resource);
+cudaError_t rt_cudaGetTextureObjectResourceDesc(struct cudaResourceDesc *out,
+						cudaTextureObject_t object);
+cudaError_t rt_cudaGetSurfaceObjectResourceDesc(struct cudaResourceDesc *out,
+						cudaSurfaceObject_t object);
+cudaError_t rt_cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *out,
+					       cudaTextureObject_t object);
+cudaError_t rt_cudaGetTextureObjectResourceViewDesc(struct cudaResourceViewDesc *out,
+						    cudaTextureObject_t object);
 
 /* symbol.c */
 cudaError_t rt_cudaGetSymbolAddress(void **ptr, const void *symbol);

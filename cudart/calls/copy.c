@@ -1,10 +1,9 @@
 /*
- * calls/copy.c - copies in one, two and three dimensions, and fills in three. A copy says by its kind where its ends
- * are; cudaMemcpyDefault leaves that to the addresses. A box is copied slice by slice, in the order of its stream.
+ * calls/copy.c - copies in one and two dimensions. A copy says by its kind where its ends are; cudaMemcpyDefault leaves
+ * that to the addresses.
  */
-#include <stdbool.h>
-
 #include "cudart/calls/calls.h"
+#include "cudart/calls/kind.h"
 #include "cudart/context.h"
 #include "cudart/error.h"
 
@@ -44,35 +43,18 @@ cudaError_t gsb_rt_copy_async(const struct gsb_rt_driver *cu, void *dst, const v
 
 /* ---- two dimensions ---- */
 
-static CUmemorytype place(bool is_host, enum cudaMemcpyKind kind)
-{
-	return kind == cudaMemcpyDefault ? CU_MEMORYTYPE_UNIFIED
-	       : is_host		 ? CU_MEMORYTYPE_HOST
-					 : CU_MEMORYTYPE_DEVICE;
-}
-
-static bool reads_host(enum cudaMemcpyKind kind)
-{
-	return kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice;
-}
-
-static bool writes_host(enum cudaMemcpyKind kind)
-{
-	return kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost;
-}
-
 static cudaError_t describe(const struct gsb_rt_rect *r, CUDA_MEMCPY2D *out)
 {
-	if (r->kind < cudaMemcpyHostToHost || r->kind > cudaMemcpyDefault)
+	if (!gsb_rt_is_kind(r->kind))
 		return cudaErrorInvalidMemcpyDirection;
 	if (r->width > r->dst_pitch || r->width > r->src_pitch)
 		return cudaErrorInvalidPitchValue;
 	*out = (CUDA_MEMCPY2D){
-		.srcMemoryType = place(reads_host(r->kind), r->kind),
+		.srcMemoryType = gsb_rt_source(r->kind),
 		.srcHost = r->src,
 		.srcDevice = (CUdeviceptr)r->src,
 		.srcPitch = r->src_pitch,
-		.dstMemoryType = place(writes_host(r->kind), r->kind),
+		.dstMemoryType = gsb_rt_target(r->kind),
 		.dstHost = r->dst,
 		.dstDevice = (CUdeviceptr)r->dst,
 		.dstPitch = r->dst_pitch,
@@ -101,110 +83,6 @@ cudaError_t gsb_rt_copy_rect_async(const struct gsb_rt_driver *cu, const struct 
 	if (error || !rect->width || !rect->height)
 		return error;
 	return gsb_rt_error(cu->cuMemcpy2DAsync(&copy, stream));
-}
-
-/* ---- three dimensions ---- */
-
-/* Of pitched memory: rows of pitch bytes, slices of ysize rows; x in bytes. Checked like a size, for it is the program's. */
-static cudaError_t slice_at(const struct cudaPitchedPtr *p, const struct cudaPos *at, size_t z,
-			    char **out)
-{
-	size_t row, bytes;
-
-	if (__builtin_add_overflow(at->z, z, &row) || __builtin_mul_overflow(row, p->ysize, &row) ||
-	    __builtin_add_overflow(row, at->y, &row) ||
-	    __builtin_mul_overflow(row, p->pitch, &bytes) ||
-	    __builtin_add_overflow(bytes, at->x, &bytes))
-		return cudaErrorInvalidValue;
-	*out = (char *)p->ptr + bytes;
-	return cudaSuccess;
-}
-
-static cudaError_t slice_of(const struct cudaMemcpy3DParms *p, size_t z, struct gsb_rt_rect *out)
-{
-	char *src = NULL, *dst = NULL;
-	cudaError_t error = slice_at(&p->srcPtr, &p->srcPos, z, &src);
-
-	if (!error)
-		error = slice_at(&p->dstPtr, &p->dstPos, z, &dst);
-	*out = (struct gsb_rt_rect){
-		dst,	src, p->dstPtr.pitch, p->srcPtr.pitch, p->extent.width, p->extent.height,
-		p->kind};
-	return error;
-}
-
-static cudaError_t check_box(const struct cudaMemcpy3DParms *p)
-{
-	if (!p)
-		return cudaErrorInvalidValue;
-	if (p->srcArray || p->dstArray)
-		return cudaErrorNotSupported;
-	return p->srcPtr.ptr && p->dstPtr.ptr ? cudaSuccess : cudaErrorInvalidValue;
-}
-
-/* Whether there is nothing to copy: then the number of slices means nothing. */
-static bool is_empty(const struct cudaExtent *e)
-{
-	return !e->width || !e->height || !e->depth;
-}
-
-cudaError_t rt_cudaMemcpy3D(const struct gsb_rt_driver *cu, const struct cudaMemcpy3DParms *p)
-{
-	struct gsb_rt_rect rect;
-	cudaError_t error = check_box(p);
-
-	for (size_t z = 0; !error && !is_empty(&p->extent) && z < p->extent.depth; z++) {
-		error = slice_of(p, z, &rect);
-		if (!error)
-			error = gsb_rt_copy_rect(cu, &rect);
-	}
-	return error;
-}
-
-cudaError_t rt_cudaMemcpy3DAsync(const struct gsb_rt_driver *cu, const struct cudaMemcpy3DParms *p,
-				 cudaStream_t stream)
-{
-	struct gsb_rt_rect rect;
-	cudaError_t error = check_box(p);
-
-	for (size_t z = 0; !error && !is_empty(&p->extent) && z < p->extent.depth; z++) {
-		error = slice_of(p, z, &rect);
-		if (!error)
-			error = gsb_rt_copy_rect_async(cu, &rect, stream);
-	}
-	return error;
-}
-
-cudaError_t rt_cudaMemset3D(const struct gsb_rt_driver *cu, struct cudaPitchedPtr ptr, int value,
-			    struct cudaExtent extent)
-{
-	char *slice;
-	cudaError_t error = cudaSuccess;
-
-	for (size_t z = 0; !error && !is_empty(&extent) && z < extent.depth; z++) {
-		error = slice_at(&ptr, &(struct cudaPos){0}, z, &slice);
-		if (!error)
-			error = gsb_rt_error(cu->cuMemsetD2D8((CUdeviceptr)slice, ptr.pitch,
-							      (unsigned char)value, extent.width,
-							      extent.height));
-	}
-	return error;
-}
-
-cudaError_t rt_cudaMemset3DAsync(const struct gsb_rt_driver *cu, struct cudaPitchedPtr ptr,
-				 int value, struct cudaExtent extent, cudaStream_t stream)
-{
-	char *slice;
-	cudaError_t error = cudaSuccess;
-
-	for (size_t z = 0; !error && !is_empty(&extent) && z < extent.depth; z++) {
-		error = slice_at(&ptr, &(struct cudaPos){0}, z, &slice);
-		if (!error)
-			error = gsb_rt_error(cu->cuMemsetD2D8Async(
-				(CUdeviceptr)slice, ptr.pitch, (unsigned char)value, extent.width,
-				extent.height, stream));
-	}
-	return error;
 }
 
 /* ---- between devices: they share one space of addresses ---- */

@@ -41,9 +41,10 @@ static bool is_possible(const struct gsb_rt_shape *s)
 	       (uint64_t)s->block.x * s->block.y * s->block.z <= (uint64_t)threads;
 }
 
+/* From release 13 on NVIDIA's runtime no longer tells an impossible shape from other wrong values. */
 GSB_COLD static cudaError_t explain(CUresult result, const struct gsb_rt_shape *shape)
 {
-	if (result == CUDA_ERROR_INVALID_VALUE && !is_possible(shape))
+	if (CUDART_VERSION < 13000 && result == CUDA_ERROR_INVALID_VALUE && !is_possible(shape))
 		return cudaErrorInvalidConfiguration;
 	if (result == CUDA_ERROR_INVALID_HANDLE)
 		return cudaErrorInvalidResourceHandle;

@@ -7,7 +7,7 @@ noinst_LTLIBRARIES += libemuexec.la
 libemuexec_la_SOURCES = \
 	device/emu/code/code.c device/emu/code/code.h device/emu/code/forms.def \
 	device/emu/lower/access.c device/emu/lower/access.h device/emu/lower/call.c device/emu/lower/call.h \
-	device/emu/lower/frame.c device/emu/lower/frame.h device/emu/lower/lower.c device/emu/lower/lower.h \
+	device/emu/lower/frame.c device/emu/lower/frame.h device/emu/lower/least.c device/emu/lower/least.h device/emu/lower/lower.c device/emu/lower/lower.h \
 	device/emu/lower/lowering.c device/emu/lower/lowering.h device/emu/lower/operand.c \
 	device/emu/code/video.h device/emu/lower/video.c device/emu/lower/video.h device/emu/exec/video.c \
 	device/emu/exec/half.h \

@@ -27,7 +27,7 @@ struct gsb_texture {
 	uint8_t address[3];	       /* CUaddress_mode of x, y, z */
 	uint8_t filter;		       /* CUfilter_mode */
 	uint8_t flags;		       /* CU_TRSF_* */
-	uint8_t zero;
+	uint8_t is_layered;	       /* bool: z counts layers or faces, not slices */
 	float border[4];
 	uint8_t reserved[40];
 };

@@ -15,13 +15,16 @@
 	(unsigned)(CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP | \
 		   CUDA_ARRAY3D_TEXTURE_GATHER | CUDA_ARRAY3D_COLOR_ATTACHMENT)
 
-/* In texels; of compute capability 9.0. */
+/* In texels; of compute capability 9.0, as device/attrs.def has them for programs that ask. */
 #define WIDTH_MAX	 131072
 #define HEIGHT_MAX	 65536
 #define SIDE_3D_MAX	 16384
 #define LAYERED_MAX	 32768
 #define LAYERS_MAX	 2048
+#define GATHER_MAX	 32768
 #define WIDTH_LINEAR_MAX (1u << 28)
+#define HEIGHT_ROWS_MAX	 65000	 /* of pitched memory */
+#define PITCH_ROWS_MAX	 2097120 /* bytes */
 
 struct gsb_object_table gsb_cu_arrays =
 	GSB_OBJECT_TABLE(GSB_HANDLE_ARRAY, GSB_N_ARRAYS, struct gsb_cu_array, NULL);
@@ -39,6 +42,9 @@ static bool is_shape_ok(const CUDA_ARRAY3D_DESCRIPTOR *d)
 	bool layered = d->Flags & CUDA_ARRAY3D_LAYERED, cube = d->Flags & CUDA_ARRAY3D_CUBEMAP;
 
 	if (!d->Width)
+		return false;
+	if (d->Flags & CUDA_ARRAY3D_TEXTURE_GATHER &&
+	    (d->Width > GATHER_MAX || d->Height > GATHER_MAX))
 		return false;
 	if (cube)
 		return d->Width == d->Height && d->Width <= LAYERED_MAX && d->Depth &&
@@ -102,6 +108,7 @@ static CUresult view_array(CUarray array, struct gsb_texture *out)
 		.depth = (uint32_t)a->n_slices,
 		.format = (uint8_t)a->desc.Format,
 		.n_channels = (uint8_t)a->desc.NumChannels,
+		.is_layered = (a->desc.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)) != 0,
 	};
 	return CUDA_SUCCESS;
 }
@@ -158,8 +165,8 @@ static CUresult view_pitched(const CUDA_RESOURCE_DESC *d, uint64_t wire, struct 
 			 .height = d->res.pitch2D.height,
 			 .pitch = d->res.pitch2D.pitchInBytes};
 
-	if (!is_format_ok(r.format, r.n_channels) || r.width > WIDTH_MAX || r.height > HEIGHT_MAX ||
-	    r.pitch % PITCH_ALIGN ||
+	if (!is_format_ok(r.format, r.n_channels) || r.width > WIDTH_MAX ||
+	    r.height > HEIGHT_ROWS_MAX || r.pitch > PITCH_ROWS_MAX || r.pitch % PITCH_ALIGN ||
 	    r.pitch < r.width * gsb_texel_channel_bytes(r.format) * r.n_channels)
 		return CUDA_ERROR_INVALID_VALUE;
 	return view_rows(&r, wire, out);

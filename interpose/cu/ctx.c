@@ -26,6 +26,7 @@ static const size_t first_limits[GSB_N_LIMITS] = {
 void gsb_cu_ctx_reset(struct gsb_cu_ctx *ctx, uint32_t flags)
 {
 	ctx->flags = flags;
+	ctx->n_attached = 0;
 	ctx->api_version = 3020; /* of cuCtxCreate_v2 and all later forms */
 	ctx->cache_config = CU_FUNC_CACHE_PREFER_NONE;
 	ctx->smem_config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;

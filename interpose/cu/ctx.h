@@ -36,8 +36,9 @@ struct gsb_cu_ctx {
 	_Atomic uint64_t wire;	 /* 0: not active in the engine */
 	_Atomic uint64_t legacy; /* handle of the legacy stream of its latest life */
 	uint32_t flags;
-	uint32_t n_retained; /* primary */
-	uint32_t n_lives;    /* primary */
+	uint32_t n_retained;	     /* primary */
+	uint32_t n_lives;	     /* primary */
+	_Atomic uint32_t n_attached; /* beyond who created it */
 	uint32_t api_version;
 	bool is_primary;
 	CUfunc_cache cache_config;

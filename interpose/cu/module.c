@@ -95,6 +95,12 @@ void gsb_jit_logs_fail(struct gsb_jit_logs *logs, const char *reason)
 	fill_logs(logs, true, reason, (uint32_t)strlen(reason));
 }
 
+/* Who compiled for a GPU alone has nothing to look at but this; other reasons are in the text that was compiled. */
+static enum gsb_log_level level_of(CUresult result)
+{
+	return result == CUDA_ERROR_NO_BINARY_FOR_GPU ? GSB_LOG_ERROR : GSB_LOG_WARN;
+}
+
 static CUresult load(uint64_t module, uint64_t wire, uint64_t image, struct gsb_jit_logs *logs)
 {
 	const struct gsb_rec_module_load body = {.module = module, .ctx = wire, .image = image};
@@ -108,7 +114,7 @@ static CUresult load(uint64_t module, uint64_t wire, uint64_t image, struct gsb_
 
 	fill_logs(logs, result != CUDA_SUCCESS, text, log.n);
 	if (result)
-		gsb_log(GSB_LOG_WARN, "module", "the engine did not load an image: %.*s",
+		gsb_log(level_of(result), "module", "the engine did not load an image: %.*s",
 			(int)log.n, text);
 	return result;
 }

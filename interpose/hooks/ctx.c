@@ -1,6 +1,7 @@
 /*
  * hooks/ctx.c - contexts: the thread's stack of them, the primary one, and their settings.
  */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,6 +155,32 @@ CUresult hook_cuCtxDestroy(CUcontext handle)
 	if (!result && gsb_self.top.handle == (uint64_t)handle)
 		pop();
 	return result;
+}
+
+/* Who attaches is one more that detaches: the last of them destroys. Both mean the current context. */
+CUresult hook_cuCtxAttach(CUcontext *ctx, unsigned flags)
+{
+	struct gsb_cu_ctx_life life;
+	CUresult result = ctx && !flags ? gsb_cu_ctx_live(&life) : CUDA_ERROR_INVALID_VALUE;
+
+	if (result)
+		return result;
+	atomic_fetch_add(&life.ctx->n_attached, 1);
+	*ctx = gsb_cu_ctx_public(life.ctx);
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuCtxDetach(CUcontext handle)
+{
+	struct gsb_cu_ctx *ctx = gsb_cu_ctx_find(handle);
+	uint32_t n = ctx ? atomic_load(&ctx->n_attached) : 0;
+
+	if (!ctx || gsb_self.top.ctx != ctx)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	while (n)
+		if (atomic_compare_exchange_weak(&ctx->n_attached, &n, n - 1))
+			return CUDA_SUCCESS;
+	return hook_cuCtxDestroy(handle);
 }
 
 /* ---- the primary context ---- */

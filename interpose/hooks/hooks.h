@@ -74,6 +74,8 @@ CUresult hook_cuCtxCreate_v3(CUcontext *ctx, CUexecAffinityParam *affinity, int 
 CUresult hook_cuCtxCreate_v4(CUcontext *ctx, CUctxCreateParams *params, unsigned flags,
 			     CUdevice dev);
 CUresult hook_cuCtxDestroy(CUcontext handle);
+CUresult hook_cuCtxAttach(CUcontext *ctx, unsigned flags);
+CUresult hook_cuCtxDetach(CUcontext handle);
 CUresult hook_cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev);
 CUresult hook_cuDevicePrimaryCtxRelease(CUdevice dev);
 CUresult hook_cuDevicePrimaryCtxReset(CUdevice dev);
@@ -154,6 +156,13 @@ CUresult hook_cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block,
 CUresult hook_cuLaunchKernel(const struct gsb_launch *l);
 CUresult hook_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fn, void **params,
 			       void **extra, CUstream default_stream);
+
+/* hooks/setup.c */
+CUresult hook_cuFuncSetBlockShape(CUfunction fn, int x, int y, int z);
+CUresult hook_cuFuncSetSharedSize(CUfunction fn, unsigned bytes);
+CUresult hook_cuParamSetSize(CUfunction fn, unsigned bytes);
+CUresult hook_cuParamSetv(CUfunction fn, int offset, const void *bytes, unsigned n);
+CUresult hook_cuLaunchGrid(CUfunction fn, int width, int height, CUstream stream);
 
 /* hooks/mem.c */
 CUresult hook_cuMemAlloc(CUdeviceptr *ptr, size_t n);

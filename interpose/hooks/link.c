@@ -6,7 +6,6 @@
  * it go again. The program's own load finds it parsed.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "interpose/cu/ctx.h"
 #include "interpose/cu/link.h"
@@ -34,27 +33,9 @@ CUresult hook_cuLinkCreate(unsigned n, CUjit_option *options, void **values, CUl
 	if (!link)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	link->logs = logs;
-	link->text = NULL;
-	link->n = 0;
+	link->texts = (struct gsb_ptx_texts){0};
 	*out = (CUlinkState)gsb_object_name(link);
 	gsb_object_publish(&gsb_cu_links, link);
-	return CUDA_SUCCESS;
-}
-
-/* Each text ends its last line, and the whole ends with a NUL that is not counted. */
-static CUresult append(struct gsb_cu_link *link, const char *text, size_t n)
-{
-	char *grown;
-
-	if (n > GSB_IMAGE_MAX_BYTES - 2 - link->n)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	grown = realloc(link->text, link->n + n + 2);
-	if (!grown)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	memcpy(grown + link->n, text, n);
-	memcpy(grown + link->n + n, "\n", 2);
-	link->text = grown;
-	link->n += n + 1;
 	return CUDA_SUCCESS;
 }
 
@@ -62,6 +43,11 @@ static CUresult refuse_input(struct gsb_cu_link *link, const char *reason)
 {
 	gsb_jit_logs_fail(&link->logs, reason);
 	return CUDA_ERROR_NO_BINARY_FOR_GPU;
+}
+
+static CUresult appended(int err)
+{
+	return err ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
 /* What was linked here before is a cubin for whoever links it again. */
@@ -73,14 +59,13 @@ static CUresult add(CUlinkState state, CUjitInputType type, const void *data, si
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!data || !size || type >= CU_JIT_NUM_INPUT_TYPES)
 		return CUDA_ERROR_INVALID_VALUE;
-	/* From a library only what is missing is taken: if that is anything, completing names it. */
 	if (type == CU_JIT_INPUT_LIBRARY)
-		return CUDA_SUCCESS;
+		return appended(gsb_ptx_texts_add_library(&link->texts));
 	if (type > CU_JIT_INPUT_PTX)
 		return refuse_input(link, "only PTX can be linked for this device: compile to PTX "
 					  "instead of an object or LTO-IR");
 	if (gsb_image_kind(data, size) == GSB_IMAGE_PTX)
-		return append(link, data, strnlen(data, size));
+		return appended(gsb_ptx_texts_add(&link->texts, data, size));
 	if (type == CU_JIT_INPUT_CUBIN)
 		return refuse_input(link, "a cubin of NVIDIA's compiler cannot be linked for this "
 					  "device: compile to PTX");
@@ -108,7 +93,7 @@ CUresult hook_cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *
 static CUresult try_load(struct gsb_cu_link *link)
 {
 	const struct gsb_image image = {
-		.kind = GSB_IMAGE_PTX, .bytes = link->text, .size = link->n};
+		.kind = GSB_IMAGE_PTX, .bytes = link->texts.text, .size = link->texts.n};
 	struct gsb_cu_ctx_life life;
 	uint64_t module;
 	CUresult result = gsb_cu_ctx_live(&life);
@@ -125,14 +110,14 @@ CUresult hook_cuLinkComplete(CUlinkState state, void **cubin, size_t *size)
 
 	if (!link)
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (!cubin || !link->n)
+	if (!cubin || !link->texts.n)
 		return CUDA_ERROR_INVALID_VALUE;
 	result = try_load(link);
 	if (result)
 		return result;
-	*cubin = link->text;
+	*cubin = link->texts.text;
 	if (size)
-		*size = link->n + 1;
+		*size = link->texts.n + 1;
 	return CUDA_SUCCESS;
 }
 
@@ -142,7 +127,7 @@ CUresult hook_cuLinkDestroy(CUlinkState state)
 
 	if (!link || !gsb_object_retire(&gsb_cu_links, (uint64_t)state))
 		return CUDA_ERROR_INVALID_HANDLE;
-	free(link->text);
+	gsb_ptx_texts_finish(&link->texts);
 	gsb_object_release(&gsb_cu_links, (uint64_t)state);
 	return CUDA_SUCCESS;
 }

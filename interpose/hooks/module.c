@@ -1,6 +1,7 @@
 /*
  * hooks/module.c - modules and libraries: loading, unloading, and what is in them.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,16 @@ static CUresult refuse_image(struct gsb_jit_logs *logs)
 	return CUDA_ERROR_INVALID_IMAGE;
 }
 
+static CUresult gather(const void *image, struct gsb_image *out, void **made,
+		       struct gsb_jit_logs *logs)
+{
+	int err = gsb_image_gather(image, out, made);
+
+	if (err == -ENOMEM)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	return err ? refuse_image(logs) : CUDA_SUCCESS;
+}
+
 /* ---- modules ---- */
 
 static CUresult load_module(CUmodule *mod, const struct gsb_image *image, struct gsb_jit_logs *logs)
@@ -65,14 +76,17 @@ CUresult hook_cuModuleLoadDataEx(CUmodule *mod, const void *image, unsigned n,
 {
 	struct gsb_jit_logs logs = {0};
 	struct gsb_image where;
+	void *made;
 	CUresult result = mod && image ? gsb_input_options(n, options, values, &logs)
 				       : CUDA_ERROR_INVALID_VALUE;
 
+	if (!result)
+		result = gather(image, &where, &made, &logs);
 	if (result)
 		return result;
-	if (gsb_image_locate(image, &where))
-		return refuse_image(&logs);
-	return load_module(mod, &where, &logs);
+	result = load_module(mod, &where, &logs);
+	free(made);
+	return result;
 }
 
 CUresult hook_cuModuleLoad(CUmodule *mod, const char *path)
@@ -169,16 +183,19 @@ CUresult hook_cuLibraryLoadData(CUlibrary *lib, const void *image, const struct 
 	struct gsb_jit_logs logs = {0};
 	struct gsb_image where;
 	bool is_preserved = false;
+	void *made;
 	CUresult result = lib && image ? gsb_input_options(o->n_jit, o->jit, o->jit_values, &logs)
 				       : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
 		result = library_options(o, &is_preserved);
+	if (!result)
+		result = gather(image, &where, &made, &logs);
 	if (result)
 		return result;
-	if (gsb_image_locate(image, &where))
-		return refuse_image(&logs);
-	return load_library(lib, &where, is_preserved, &logs);
+	result = load_library(lib, &where, is_preserved && !made, &logs);
+	free(made);
+	return result;
 }
 
 CUresult hook_cuLibraryLoadFromFile(CUlibrary *lib, const char *path,

@@ -3,8 +3,8 @@
  *
  * Waiting grids stand in one list in the order in which they may place blocks; only its first element
  * is ever looked at. Placed blocks live in slots, one for each block slot of the GPU; those whose end
- * is known are in a binary heap. What the head finds on an SM is kept until that SM changes, so that
- * a placement costs a look at one number of each SM.
+ * is known are in a binary heap. What the head finds on the SMs is kept in a tournament of them, in
+ * which an SM plays again when it changes, so that a placement does not look at all SMs.
  */
 #include "model/placement/machine.h"
 
@@ -15,6 +15,7 @@
 #include "base/checked.h"
 #include "model/gpu/arch.h"
 #include "model/placement/place.h"
+#include "model/placement/tournament.h"
 
 struct gsb_machine_grid {
 	struct gsb_machine_grid *next; /* in the list of waiting grids */
@@ -38,7 +39,9 @@ struct gsb_machine {
 	struct gsb_arch arch;
 	const struct gsb_rules *rules;
 	struct gsb_sm_room empty, *sms;
-	uint32_t *score; /* by SM: 1 + free warps when the head's next block fits, else 0 */
+	struct gsb_tournament
+		scores; /* SMs: 1 + free warps when the head's next block fits, else 0 */
+	bool stale;	/* the scores are not the head's */
 	struct gsb_machine_grid *waiting;
 	struct slot *slots;
 	uint32_t *heap; /* slots by (end, order) */
@@ -47,7 +50,6 @@ struct gsb_machine {
 };
 
 #define NO_SLOT UINT32_MAX
-#define STALE	UINT32_MAX /* a score that has to be found again */
 
 /* ---- the heap of known ends ---- */
 
@@ -87,12 +89,6 @@ static uint32_t heap_pop(struct gsb_machine *m)
 
 /* ---- waiting grids ---- */
 
-/* A new head fits other SMs than the old one. */
-static void head_changed(struct gsb_machine *m)
-{
-	memset(m->score, 0xff, m->arch.n_sms * sizeof(*m->score)); /* STALE */
-}
-
 static void list_insert(struct gsb_machine *m, struct gsb_machine_grid *grid)
 {
 	struct gsb_machine_grid **at = &m->waiting;
@@ -100,7 +96,7 @@ static void list_insert(struct gsb_machine *m, struct gsb_machine_grid *grid)
 	while (*at && (*at)->priority <= grid->priority)
 		at = &(*at)->next;
 	if (at == &m->waiting)
-		head_changed(m);
+		m->stale = true; /* a new head fits other SMs */
 	grid->next = *at;
 	if (grid->next)
 		grid->next->link = &grid->next;
@@ -111,7 +107,7 @@ static void list_insert(struct gsb_machine *m, struct gsb_machine_grid *grid)
 static void list_remove(struct gsb_machine *m, struct gsb_machine_grid *grid)
 {
 	if (m->waiting == grid)
-		head_changed(m);
+		m->stale = true;
 	*grid->link = grid->next;
 	if (grid->next)
 		grid->next->link = grid->link;
@@ -127,28 +123,28 @@ static bool all_fit(const struct gsb_machine *m, const struct gsb_machine_grid *
 	return n >= grid->n_blocks;
 }
 
-static uint32_t score_of(const struct gsb_machine *m, uint32_t sm,
-			 const struct gsb_machine_grid *head)
+static void find_score(struct gsb_machine *m, uint32_t sm)
 {
-	return gsb_sm_room_fit(&m->sms[sm], &head->need) ? 1 + m->sms[sm].warps : 0;
+	const struct gsb_sm_room *room = &m->sms[sm];
+
+	gsb_tournament_set(&m->scores, sm,
+			   gsb_sm_room_has(room, &m->waiting->need) ? 1 + room->warps : 0);
+}
+
+static void sm_changed(struct gsb_machine *m, uint32_t sm)
+{
+	if (!m->stale)
+		find_score(m, sm);
 }
 
 /* Where the head's next block goes; n_sms when it fits nowhere. */
-static uint32_t choose_sm(struct gsb_machine *m, const struct gsb_machine_grid *head)
+static uint32_t choose_sm(struct gsb_machine *m)
 {
-	uint32_t best = m->arch.n_sms, best_score = 0;
-
-	for (uint32_t sm = 0; sm < m->arch.n_sms; sm++) {
-		if (m->score[sm] == STALE)
-			m->score[sm] = score_of(m, sm, head);
-		if (m->score[sm] <= best_score)
-			continue;
-		if (m->rules->placement == GSB_DEPTH_FIRST)
-			return sm;
-		best = sm;
-		best_score = m->score[sm];
-	}
-	return best;
+	for (uint32_t sm = 0; m->stale && sm < m->arch.n_sms; sm++)
+		find_score(m, sm);
+	m->stale = false;
+	return m->rules->placement == GSB_DEPTH_FIRST ? gsb_tournament_first(&m->scores)
+						      : gsb_tournament_best(&m->scores);
 }
 
 static bool may_start(const struct gsb_machine *m, const struct gsb_machine_grid *grid)
@@ -167,7 +163,7 @@ static uint32_t take_slot(struct gsb_machine *m, struct gsb_machine_grid *grid, 
 
 	m->first_free = s->next_free;
 	gsb_sm_room_take(&m->sms[sm], &grid->need, &s->place);
-	m->score[sm] = STALE;
+	sm_changed(m, sm);
 	s->grid = grid;
 	s->sm = sm;
 	s->order = m->order++;
@@ -199,7 +195,7 @@ bool gsb_machine_place(struct gsb_machine *m, struct gsb_machine_block *out)
 
 	if (!head || !may_start(m, head))
 		return false;
-	sm = choose_sm(m, head);
+	sm = choose_sm(m);
 	if (sm == m->arch.n_sms)
 		return false;
 	fill_block(m, take_slot(m, head, sm), out);
@@ -232,7 +228,7 @@ static void release(struct gsb_machine *m, uint32_t slot)
 	struct slot *s = &m->slots[slot];
 
 	gsb_sm_room_give(&m->sms[s->sm], &s->grid->need, &s->place);
-	m->score[s->sm] = STALE;
+	sm_changed(m, s->sm);
 	s->grid = NULL;
 	s->next_free = m->first_free;
 	m->first_free = slot;
@@ -316,7 +312,7 @@ static void init_slots(struct gsb_machine *m)
 	gsb_sm_room_init(&m->empty, &m->arch, m->rules);
 	for (uint32_t sm = 0; sm < m->arch.n_sms; sm++)
 		m->sms[sm] = m->empty;
-	head_changed(m);
+	m->stale = true;
 }
 
 int gsb_machine_create(const struct gsb_arch *arch, const struct gsb_rules *rules,
@@ -333,10 +329,9 @@ int gsb_machine_create(const struct gsb_arch *arch, const struct gsb_rules *rule
 	m->rules = rules;
 	m->n_slots = arch->n_sms * slots_per_sm(arch);
 	m->sms = calloc(arch->n_sms, sizeof(*m->sms));
-	m->score = calloc(arch->n_sms, sizeof(*m->score));
 	m->slots = calloc(m->n_slots, sizeof(*m->slots));
 	m->heap = calloc(m->n_slots, sizeof(*m->heap));
-	if (!m->sms || !m->score || !m->slots || !m->heap) {
+	if (!m->sms || !m->slots || !m->heap || gsb_tournament_init(&m->scores, arch->n_sms)) {
 		gsb_machine_destroy(m);
 		return -ENOMEM;
 	}
@@ -369,7 +364,7 @@ void gsb_machine_destroy(struct gsb_machine *m)
 	if (m->slots)
 		free_grids(m);
 	free(m->sms);
-	free(m->score);
+	gsb_tournament_finish(&m->scores);
 	free(m->slots);
 	free(m->heap);
 	free(m);

@@ -54,8 +54,7 @@ static bool has_regs(const struct gsb_sm_room *room, const struct gsb_block_need
 	return warps >= need->warps;
 }
 
-/* Does one more fit? gsb_sm_room_fit() would say so too, with more divisions. */
-static bool has_room(const struct gsb_sm_room *room, const struct gsb_block_need *need)
+bool gsb_sm_room_has(const struct gsb_sm_room *room, const struct gsb_block_need *need)
 {
 	return room->warps >= need->warps && room->blocks && room->smem_bytes >= need->smem_bytes &&
 	       (!need->regs_per_warp || has_regs(room, need));
@@ -116,7 +115,7 @@ static void take(struct gsb_sm_room *room, const struct gsb_block_need *need,
 int gsb_sm_room_take(struct gsb_sm_room *room, const struct gsb_block_need *need,
 		     struct gsb_block_place *place)
 {
-	if (!has_room(room, need))
+	if (!gsb_sm_room_has(room, need))
 		return -ENOSPC;
 	take(room, need, place);
 	return 0;
@@ -200,7 +199,7 @@ static uint32_t freest_group(const struct gsb_sm_array *a, const struct gsb_bloc
 				best = g;
 		if (!f->keys[best])
 			return a->n_groups;
-		if (has_room(&a->groups[best].room, need))
+		if (gsb_sm_room_has(&a->groups[best].room, need))
 			return best;
 		f->keys[best] = 0;
 	}

@@ -35,6 +35,8 @@ void gsb_sm_room_init(struct gsb_sm_room *room, const struct gsb_arch *arch,
 		      const struct gsb_rules *rules);
 /* How many more such blocks fit. */
 uint32_t gsb_sm_room_fit(const struct gsb_sm_room *room, const struct gsb_block_need *need);
+/* Does one more fit? gsb_sm_room_fit() would say so too, with more divisions. */
+bool gsb_sm_room_has(const struct gsb_sm_room *room, const struct gsb_block_need *need);
 /* One block goes in: 0, or -ENOSPC and nothing changed. Each warp goes where most registers are
  * free. */
 int gsb_sm_room_take(struct gsb_sm_room *room, const struct gsb_block_need *need,

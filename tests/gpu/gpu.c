@@ -109,7 +109,8 @@ void gpu_start(const char *header)
 	check(cuDeviceGetAttribute(&gpu_n_sms, 16, 0), "number of SMs");
 	check(cuDeviceGetName(name, sizeof(name), 0), "name");
 	check(cuDriverGetVersion(&version), "version");
-	printf("# %s, %d SMs, driver API %d\n%s", name, gpu_n_sms, version, header);
+	if (header)
+		printf("# %s, %d SMs, driver API %d\n%s", name, gpu_n_sms, version, header);
 }
 
 void gpu_start_memory(void)

@@ -27,7 +27,8 @@ struct grid {
 
 extern int gpu_n_sms;
 
-void gpu_start(const char *header);  /* prints which GPU this is as a comment; header follows it */
+/* Prints which GPU this is as a comment, and the header behind it; NULL: nothing. */
+void gpu_start(const char *header);
 void gpu_start_memory(void);	     /* arrays, streams, events: all that runs kernels */
 CUmodule gpu_load(const char *text); /* PTX; the caller unloads */
 CUmodule gpu_load_file(const char *path);

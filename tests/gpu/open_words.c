@@ -3,13 +3,22 @@
  * lanes that are elsewhere, masks that leave out their own lane, what of shared memory is reserved; and the programs
  * of cooperative groups on both.
  *
- * Usage: open_words. Start it where tests/ptx lies, or with srcdir set; without a driver it exits 77. One row of
- * words each: those that differ are marked. A kernel that might hang comes last, and says so before it starts.
+ * The idea: a question may hang a GPU, or the interpreter. So each is put by a process of its own that has some time
+ * for it, and its answer stands in the output before the next is put.
+ *
+ * Usage: open_words [WORD]: all questions, or those that have WORD in them. Start it where tests/ptx lies, or with srcdir set;
+ * without a driver it exits 77. One row of words each: those that differ are marked.
  */
+#include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/compiler.h"
 #include "gpu.h"
@@ -18,6 +27,7 @@
 #define N_WORDS	     64
 #define BUFFER_BYTES (1u << 18)
 #define LOG_BYTES    1024
+#define LIMIT_S	     60 /* of a question: start of the driver, its compiler, the interpreter */
 
 #define HEAD(target) ".version 9.0\n.target " target "\n.address_size 64\n"
 
@@ -84,10 +94,9 @@ static const struct {
 		       "ld.param.u64 %rd1, [io];\n" WORD(0, "own") WORD(4, "%total_smem_size")
 			       WORD(8, "%dynamic_smem_size") WORD(12, "%aggr_smem_size")
 				       WORD(16, "%envreg1") WORD(20, "%envreg2") "ret; }\n"},
-	/* these might wait for ever on a GPU */
-	{"shfl.idx from lane 5, mask 0, all at the instruction (may hang)",
+	{"shfl.idx from lane 5, mask 0, all at the instruction",
 	 LANES("mov.u32 %r4, 0; shfl.sync.idx.b32 %r2, %r1, 5, 31, %r4;")},
-	{"vote.ballot of all lanes, mask 3 (may hang)",
+	{"vote.ballot of all lanes, mask 3",
 	 LANES("setp.lt.u32 %p1, %r0, 4; vote.sync.ballot.b32 %r2, %p1, 3;")},
 };
 
@@ -114,8 +123,6 @@ static void run_open(const char *what, const char *text)
 	CUmodule module;
 	struct t_gpu g;
 
-	printf("# %s\n", what);
-	fflush(stdout);
 	for (uint32_t i = 0; i < N_WORDS; i++)
 		start[i] = 100 + i;
 	if (!gpu_compile(text, &module, log, sizeof(log))) {
@@ -169,23 +176,93 @@ static void run_groups(const char *file, const char *kernel, unsigned int block)
 	t_gpu_finish(&g);
 }
 
-int main(void)
-{
-	static const char *const files[] = {"tests/ptx/groups.nvcc.ptx",
-					    "tests/ptx/groups.sm90.nvcc.ptx"};
-	static const struct {
-		const char *kernel;
-		unsigned int block;
-	} groups[] = {{"tile_1", 128},	 {"tile_2", 128},   {"tile_4", 128},  {"tile_8", 128},
-		      {"tile_16", 128},	 {"tile_32", 128},  {"tile_64", 512}, {"tile_128", 512},
-		      {"tile_256", 512}, {"tile_512", 512}, {"labels", 128},  {"block_sync", 320}};
+/* ---- each in a process of its own ---- */
 
-	gpu_start("verdict\twhat\twords");
-	for (size_t f = 0; f < GSB_ARRAY_LEN(files); f++) {
-		for (size_t i = 0; i < GSB_ARRAY_LEN(groups); i++)
-			run_groups(files[f], groups[i].kernel, groups[i].block);
+static const char *const group_files[] = {"tests/ptx/groups.nvcc.ptx",
+					  "tests/ptx/groups.sm90.nvcc.ptx"};
+static const struct {
+	const char *kernel;
+	unsigned int block;
+} groups[] = {{"tile_1", 128},	 {"tile_2", 128},   {"tile_4", 128},  {"tile_8", 128},
+	      {"tile_16", 128},	 {"tile_32", 128},  {"tile_64", 512}, {"tile_128", 512},
+	      {"tile_256", 512}, {"tile_512", 512}, {"labels", 128},  {"block_sync", 320}};
+
+#define N_GROUPS    (GSB_ARRAY_LEN(group_files) * GSB_ARRAY_LEN(groups))
+#define N_QUESTIONS (GSB_ARRAY_LEN(open) + N_GROUPS)
+
+static void name_question(size_t nth, char *out, size_t size)
+{
+	size_t k = nth - GSB_ARRAY_LEN(open);
+
+	if (nth < GSB_ARRAY_LEN(open))
+		snprintf(out, size, "%s", open[nth].what);
+	else
+		snprintf(out, size, "%s %s", group_files[k / GSB_ARRAY_LEN(groups)],
+			 groups[k % GSB_ARRAY_LEN(groups)].kernel);
+}
+
+static void put_question(size_t nth)
+{
+	size_t k = nth - GSB_ARRAY_LEN(open);
+
+	gpu_start(NULL);
+	if (nth < GSB_ARRAY_LEN(open))
+		run_open(open[nth].what, open[nth].text);
+	else
+		run_groups(group_files[k / GSB_ARRAY_LEN(groups)],
+			   groups[k % GSB_ARRAY_LEN(groups)].kernel,
+			   groups[k % GSB_ARRAY_LEN(groups)].block);
+}
+
+/* Its exit status; -1: it was killed, for its time was up or by a fault. */
+static int await(pid_t child)
+{
+	struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, child, 0), .events = POLLIN};
+	int status;
+
+	if (end.fd < 0 || poll(&end, 1, LIMIT_S * 1000) != 1)
+		kill(child, SIGKILL);
+	close(end.fd);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* False: there is no GPU to ask. */
+static bool ask(size_t nth)
+{
+	char what[128];
+	pid_t child;
+	int status;
+
+	name_question(nth, what, sizeof(what));
+	fflush(stdout);
+	child = fork();
+	if (child == 0) {
+		put_question(nth);
+		exit(0);
 	}
-	for (size_t i = 0; i < GSB_ARRAY_LEN(open); i++)
-		run_open(open[i].what, open[i].text);
+	status = child < 0 ? -1 : await(child);
+	if (status && status != 77)
+		printf("%s\t%s\n", status < 0 ? "KILLED" : "FAILED", what);
+	fflush(stdout);
+	return status != 77;
+}
+
+static bool is_asked(size_t nth, const char *word)
+{
+	char what[128];
+
+	name_question(nth, what, sizeof(what));
+	return !word || strstr(what, word);
+}
+
+int main(int argc, char **argv)
+{
+	printf("verdict\twhat\twords\n");
+	for (size_t i = 0; i < N_QUESTIONS; i++) {
+		if (is_asked(i, argc > 1 ? argv[1] : NULL) && !ask(i))
+			return 77;
+	}
 	return 0;
 }

@@ -35,10 +35,21 @@ emu_measures_one_class_by_processor_time() {
 	grep -q 'of processor time' <<<"$out" && [ "$(grep -cE '^[a-z_0-9]+ +[0-9]+ +\(' <<<"$out")" = 1 ]
 }
 
+# No machine scales so; a class of atomics in one place is not asked to.
+emu_says_which_class_does_not_scale() {
+	local out status=0
+	out=$("$bench" emu --runs 1 --class xorshift --scaling 200) || status=$?
+	[ "$status" = 1 ] || return 1
+	grep -qE '^xorshift: [0-9]+\.[0-9]+ times as fast on two workers, not 200\.00$' <<<"$out" || return 1
+	"$bench" emu --runs 1 --class xorshift --scaling 0.0001 >/dev/null || return 1
+	"$bench" emu --runs 1 --class counter --scaling 200 >/dev/null
+}
+
 emu_says_what_is_wrong_with_an_option() {
 	local option out
-	for option in --runs=0 --workers=x --class=none extra; do
-		out=$("$bench" emu "$option" 2>&1)
+	for option in --runs=0 --workers=x --class=none --scaling=fast '--cpu --scaling=2' extra; do
+		# shellcheck disable=SC2086 # one of them is two
+		out=$("$bench" emu $option 2>&1)
 		[ $? = 2 ] && grep -q "^gsb-bench emu: " <<<"$out" && continue
 		printf '%s: %s\n' "$option" "$out"
 		return 1
@@ -70,6 +81,7 @@ emu_kernels_are_what_nvcc_makes() {
 
 run_case emu_measures_every_class
 run_case emu_measures_one_class_by_processor_time
+run_case emu_says_which_class_does_not_scale
 run_case emu_says_what_is_wrong_with_an_option
 run_case emu_kernels_are_what_nvcc_makes
 [ "$failures" -eq 0 ]

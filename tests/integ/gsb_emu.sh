@@ -144,6 +144,29 @@ emu_stat_counts_what_a_hand_can_count() {
 	expect_equal "$(metric Occupancy 'Block Limit Warps')" '32 null'
 }
 
+# 4 warps again: words one behind the other, every second one, one for all, eight and eight, and squares.
+emu_stat_says_how_accesses_were_done() {
+	kernel "$dir/k.ptx" 'mad.wide.u32 %rd2, %r0, 4, %rd1; ld.global.u32 %r1, [%rd2]; st.global.u32 [%rd2], %r1;
+		mad.wide.u32 %rd3, %r0, 8, %rd1; ld.global.u32 %r1, [%rd3]; ld.global.u32 %r1, [%rd1];
+		shr.u32 %r2, %r0, 3; mad.wide.u32 %rd4, %r2, 1024, %rd2; ld.global.u32 %r1, [%rd4];
+		mul.lo.u32 %r3, %r0, %r0; mad.wide.u32 %rd5, %r3, 4, %rd1; ld.global.u32 %r1, [%rd5];
+		red.global.add.u32 [%rd5], 1; mov.u32 %r4, s; add.u32 %r4, %r4, %r0; st.shared.u8 [%r4], %r0;'
+	ok "$emu" stat "$dir/k.ptx" -g 2 -b 64 --json buf:u32:8192
+	expect_equal "$(metric 'Emulated Access Paths' Accesses)" '32 16'
+	expect_equal "$(metric 'Emulated Access Paths' 'In Order')" '12 6'
+	expect_equal "$(metric 'Emulated Access Paths' 'In Order Share')" '37.5 null'
+	expect_equal "$(metric 'Emulated Access Paths' 'One Place')" '4 2'
+	expect_equal "$(metric 'Emulated Access Paths' 'Stride')" '4 2'
+	expect_equal "$(metric 'Emulated Access Paths' 'Runs')" '4 2'
+	expect_equal "$(metric 'Emulated Access Paths' 'Lane by Lane')" '8 4'
+	expect_equal "$(metric 'Emulated Access Paths' 'Lane by Lane Share')" '25 null'
+	ok "$emu" stat "$dir/k.ptx" -g 2 -b 64 buf:u32:8192
+	expect_match "$output" '^Emulated Access Paths +Lane by Lane Share +% +25 +-$'
+	kernel "$dir/k.ptx" ''
+	ok "$emu" stat "$dir/k.ptx" buf:u32:1
+	expect_no_match "$output" '^Emulated Access Paths'
+}
+
 emu_stat_is_the_same_on_any_number_of_workers() {
 	local args=(stat "$ptx/histogram.nvcc.ptx" -g 40 -b 256 buf:b8:100000:rand buf:u32:256 u32:100000)
 	ok "$emu" "${args[@]}" -w 1
@@ -230,6 +253,7 @@ run_case emu_run_lets_the_kernel_speak
 run_case emu_run_takes_dynamic_shared_memory_and_the_grid
 run_case emu_run_finds_kernels_in_a_program
 run_case emu_stat_counts_what_a_hand_can_count
+run_case emu_stat_says_how_accesses_were_done
 run_case emu_stat_is_the_same_on_any_number_of_workers
 run_case emu_stat_gives_demands_that_gsb_model_reads
 run_case emu_says_of_a_fault_who_and_where

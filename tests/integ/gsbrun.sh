@@ -90,7 +90,7 @@ gsbrun_adds_to_preload_and_library_path() {
 	# shellcheck disable=SC2016
 	status_of env LD_PRELOAD=libc.so.6 LD_LIBRARY_PATH=/nonexistent TMPDIR="$dir" "$build/tools/gsbrun" \
 		--config "$dir/conf" sh -c 'echo "$LD_PRELOAD"; echo "$LD_LIBRARY_PATH"'
-	expect_match "$output" "^libc\.so\.6:$build/interpose/libgsbroker\.so$"
+	expect_match "$output" "^libc\.so\.6:$build/interpose/libgsbroker\.so:$build/toolkit/libgsbtoolkit\.so$"
 	expect_match "$output" "^$build/cudart/lib:$build/interpose:/nonexistent$"
 }
 
@@ -108,7 +108,7 @@ gsbrun_within_gsbrun_uses_the_outer_broker_and_adds_once() {
 	# shellcheck disable=SC2016
 	status_of private -- "$build/tools/gsbrun" sh -c 'echo "$LD_PRELOAD $GSB_SOCKET"'
 	expect_equal "$status" 0
-	expect_match "$output" "^$build/interpose/libgsbroker\.so $dir/gsbrun-......./?socket$"
+	expect_match "$output" "^$build/interpose/libgsbroker\.so:$build/toolkit/libgsbtoolkit\.so $dir/gsbrun-......./?socket$"
 	expect_no_private_broker
 }
 

@@ -29,8 +29,9 @@ tests_integ_reexec_LDADD = -ldl
 
 # Programs of cmocka cases.
 if HAVE_CMOCKA
-noinst_PROGRAMS += tests/integ/badcode tests/integ/linking tests/integ/races tests/integ/rt tests/integ/semantics
-check_SCRIPTS += tests/integ/programs.sh
+noinst_PROGRAMS += tests/integ/badcode tests/integ/linking tests/integ/races tests/integ/rt tests/integ/semantics \
+	tests/integ/toolkit
+check_SCRIPTS += tests/integ/programs.sh tests/integ/toolkit.sh
 endif
 integ_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 integ_ldadd = $(CMOCKA_LIBS) -ldl
@@ -42,6 +43,23 @@ tests_integ_linking_SOURCES = tests/integ/linking.c tests/unit/tenant.h
 tests_integ_linking_CPPFLAGS = $(integ_cppflags)
 tests_integ_linking_CFLAGS = $(integ_cflags)
 tests_integ_linking_LDADD = $(integ_ldadd)
+check_SCRIPTS += tests/integ/python.sh
+# Programs that compile while they run; and what stands in for NVRTC and nvJitLink, by their names.
+fake_toolkit = tests/integ/fake_toolkit/libnvrtc.so.13 tests/integ/fake_toolkit/libnvJitLink.so.13
+tests_integ_toolkit_SOURCES = tests/integ/toolkit.c tests/unit/tenant.h
+tests_integ_toolkit_CPPFLAGS = $(integ_cppflags) -DGSB_FAKE_TOOLKIT='"$(abs_top_builddir)/tests/integ/fake_toolkit"'
+tests_integ_toolkit_CFLAGS = $(integ_cflags)
+tests_integ_toolkit_LDADD = $(integ_ldadd)
+EXTRA_tests_integ_toolkit_DEPENDENCIES = $(fake_toolkit)
+fake_toolkit_lib = $(AM_V_CCLD)$(MKDIR_P) tests/integ/fake_toolkit && \
+	$(CC) $(AM_CPPFLAGS) $(AM_CFLAGS) -fvisibility=default $(CFLAGS) -shared -fPIC -Wl,-Bsymbolic -o $@
+tests/integ/fake_toolkit/libnvrtc.so.13: $(srcdir)/tests/integ/fake_nvrtc.c
+	$(fake_toolkit_lib) $(srcdir)/tests/integ/fake_nvrtc.c
+tests/integ/fake_toolkit/libnvJitLink.so.13: $(srcdir)/tests/integ/fake_nvjitlink.c
+	$(fake_toolkit_lib) $(srcdir)/tests/integ/fake_nvjitlink.c
+CLEANFILES += $(fake_toolkit)
+EXTRA_DIST += tests/integ/python.sh tests/integ/python
+EXTRA_DIST += tests/integ/toolkit.sh tests/integ/fake_nvrtc.c tests/integ/fake_nvjitlink.c
 tests_integ_races_SOURCES = tests/integ/races.c tests/unit/tenant.h
 tests_integ_races_CPPFLAGS = $(integ_cppflags)
 tests_integ_races_CFLAGS = $(integ_cflags)

@@ -26,6 +26,7 @@ enum { /* of cudaError */
        INVALID_CONFIGURATION = 9,
        INVALID_SYMBOL = 13,
        INVALID_DIRECTION = 21,
+       INVALID_FILTER = 26,
        MISSING_CONFIGURATION = 52,
        DEPTH_EXCEEDED = 65,
        INVALID_FUNCTION = 98,
@@ -246,6 +247,7 @@ static void test_rt_calls_that_are_wrong_say_how(void **state)
 	uint32_t word = 0;
 	void *args[2] = {&word, &word};
 	const dim3 one = {1, 1, 1};
+	const int impossible = version < 13 ? INVALID_CONFIGURATION : INVALID_VALUE;
 
 	assert_rt_is(INVALID_SYMBOL, rt.to_symbol(&not_registered, &word, 4, 0, TO_DEVICE));
 	assert_rt_is(INVALID_SYMBOL, rt.to_symbol(&scale_stub, &word, 4, 0, TO_DEVICE));
@@ -257,10 +259,8 @@ static void test_rt_calls_that_are_wrong_say_how(void **state)
 	assert_rt_is(INVALID_FUNCTION, rt.launch(&factor_host, one, one, args, 0, NULL));
 	assert_rt_is(INVALID_FUNCTION, rt.launch(&nowhere_stub, one, one, args, 0, NULL));
 	assert_rt_is(INVALID_HANDLE, rt.launch(&scale_stub, one, one, args, 0, &word));
-	assert_rt_is(INVALID_CONFIGURATION,
-		     rt.launch(&scale_stub, (dim3){0, 1, 1}, one, args, 0, NULL));
-	assert_rt_is(INVALID_CONFIGURATION,
-		     rt.launch(&scale_stub, one, (dim3){32, 33, 1}, args, 0, NULL));
+	assert_rt_is(impossible, rt.launch(&scale_stub, (dim3){0, 1, 1}, one, args, 0, NULL));
+	assert_rt_is(impossible, rt.launch(&scale_stub, one, (dim3){32, 33, 1}, args, 0, NULL));
 	assert_rt_is(INVALID_VALUE, rt.launch(&scale_stub, one, one, args, 1 << 20, NULL));
 	assert_rt_is(INVALID_VALUE, rt.launch(&scale_stub, one, one, args, (size_t)1 << 32, NULL));
 	assert_rt_is(INVALID_VALUE, rt.last());
@@ -337,7 +337,8 @@ static void test_rt_broken_context_is_mended_by_a_reset(void **state)
 	assert_rt_is(ILLEGAL_ADDRESS, rt.synchronize());
 	assert_rt_is(ILLEGAL_ADDRESS, rt.memcpy(&word, &word, 4, DEFAULT));
 	assert_rt_is(ILLEGAL_ADDRESS, rt.last());
-	assert_rt_is(ILLEGAL_ADDRESS, rt.last());
+	assert_rt(rt.last());
+	assert_rt_is(ILLEGAL_ADDRESS, rt.synchronize());
 	assert_rt(rt.reset());
 	assert_rt(rt.last());
 	expect_scaled(3); /* the variables begin anew, too */
@@ -385,6 +386,85 @@ static void test_rt_what_is_not_carried_is_refused(void **state)
 	assert_rt_is(NOT_SUPPORTED, rt.last());
 }
 
+/* A resource's description begins with its type, and the array or the memory follows; it ends elsewhere in the versions. */
+union resource {
+	struct {
+		int type;
+		uint64_t array;
+	};
+	struct {
+		int type_;
+		void *memory;
+		struct channels {
+			int x, y, z, w, kind;
+		} channels;
+		size_t width, height, pitch;
+	};
+	uint8_t bytes[256];
+};
+
+struct texture {
+	int address[3], filter, read_mode, srgb;
+	float border[4];
+	int normalized;
+	uint8_t rest[28];
+	uint8_t behind[64];
+};
+
+static void test_rt_arrays_and_textures_have_the_layout_of_the_version(void **state)
+{
+	int (*malloc_array)(uint64_t * array, const struct channels *c, size_t w, size_t h,
+			    unsigned flags);
+	int (*to_array)(uint64_t array, size_t x, size_t y, const void *src, size_t pitch, size_t w,
+			size_t h, int kind);
+	int (*run_from)(void *dst, uint64_t array, size_t x, size_t y, size_t n, int kind);
+	int (*free_array)(uint64_t array), (*destroy)(uint64_t texture);
+	int (*create)(uint64_t * texture, const union resource *r, const struct texture *t,
+		      const void *view);
+	int (*get_resource)(union resource * out, uint64_t texture);
+	int (*get_texture)(struct texture * out, uint64_t texture);
+	const struct channels two_shorts = {16, 16, 0, 0, 0};
+	size_t end = version == 12 ? 64 : 144;
+	uint16_t texels[6][8], back[20];
+	struct texture t = {.address = {1, 1, 1}, .filter = 1, .read_mode = 1, .normalized = 5},
+		       got_t;
+	union resource r, got;
+	uint64_t array, texture;
+
+	find(&malloc_array, "cudaMallocArray");
+	find(&to_array, "cudaMemcpy2DToArray");
+	find(&run_from, "cudaMemcpyFromArray");
+	find(&free_array, "cudaFreeArray");
+	find(&create, "cudaCreateTextureObject");
+	find(&destroy, "cudaDestroyTextureObject");
+	find(&get_resource, "cudaGetTextureObjectResourceDesc");
+	find(&get_texture, "cudaGetTextureObjectTextureDesc");
+	for (int i = 0; i < 48; i++)
+		texels[i / 8][i % 8] = (uint16_t)(i * 999);
+	assert_rt(malloc_array(&array, &two_shorts, 4, 6, 0));
+	assert_rt(to_array(array, 0, 0, texels, 16, 16, 6, TO_DEVICE));
+	assert_rt(run_from(back, array, 6, 2, sizeof(back), TO_HOST));
+	assert_memory_equal(back, &texels[2][3], sizeof(back));
+	memset(&r, 0xa5, sizeof(r));
+	memset(r.bytes, 0, end);
+	r.array = array;
+	assert_rt(create(&texture, &r, &t, NULL));
+	memset(&got, 0xa5, sizeof(got));
+	assert_rt(get_resource(&got, texture));
+	assert_memory_equal(&got, &r, sizeof(r));
+	memset(&got_t, 0xa5, sizeof(got_t));
+	assert_rt(get_texture(&got_t, texture));
+	t.normalized = 1;
+	assert_memory_equal(&got_t, &t, offsetof(struct texture, behind));
+	assert_int_equal(got_t.behind[0], 0xa5);
+	assert_rt(destroy(texture));
+	t.read_mode = 0;
+	assert_rt_is(INVALID_FILTER, create(&texture, &r, &t, NULL));
+	assert_rt(free_array(array));
+	assert_rt_is(INVALID_HANDLE, free_array(array));
+	rt.last();
+}
+
 static int begin(void **state)
 {
 	image = register_program(ptx);
@@ -399,6 +479,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_rt_properties_fill_their_structure_and_no_more),
 		cmocka_unit_test(test_rt_old_properties_are_shorter),
 		cmocka_unit_test(test_rt_calls_that_are_wrong_say_how),
+		cmocka_unit_test(test_rt_arrays_and_textures_have_the_layout_of_the_version),
 		cmocka_unit_test(test_rt_null_stream_is_the_one_of_the_form),
 		cmocka_unit_test(test_rt_last_error_is_the_threads_own_and_taken_once),
 		cmocka_unit_test(test_rt_configurations_are_a_stack),

@@ -8,7 +8,8 @@ srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=tests/integ/real.sh
 . "$srcdir/tests/integ/real.sh"
 
-programs="callbacks cooperative device launch_ex occupancy overlap parts pools rects reduce streams symbols threads threads_pt"
+programs="array_errors arrays callbacks cooperative device launch_ex linked linked_ptx occupancy overlap parts pools rects reduce
+	streams surfaces symbols textures threads threads_pt volumes"
 
 # run_program NAME: its output is in $output; it must end with 0.
 run_program() {
@@ -48,6 +49,16 @@ runtime_inside_a_program_is_refused_with_the_remedy() {
 	end_broker
 }
 
+runtime_linked_without_ptx_is_refused_with_the_remedy() {
+	start_real_broker
+	status_of "$build/tools/gsbrun" --socket "$dir/s" -- "$build/tests/runtime/linked_machine_code"
+	expect_equal "$status" 1
+	expect_match "$output" 'cudaErrorNoKernelImageForDevice'
+	expect_equal "$(grep -c '^gsbroker: device code of this program is not loaded: ' <<<"$output")" 1
+	expect_match "$output" 'no PTX for compute capability 9.0 .it has sm_90 cubin.: compile with -gencode'
+	end_broker
+}
+
 # The interface alone, of both versions: made without nvcc.
 runtime_of_each_version_by_its_interface() {
 	local version
@@ -67,7 +78,8 @@ if [ -x "$build/tests/integ/rt" ]; then
 	run_case runtime_of_each_version_by_its_interface
 fi
 names=$(for name in $programs errors print; do echo "runtime_$name"; done)
-for name in $names runtime_inside_a_program_is_refused_with_the_remedy; do
+for name in $names runtime_inside_a_program_is_refused_with_the_remedy \
+	runtime_linked_without_ptx_is_refused_with_the_remedy; do
 	if [ -x "$build/tests/runtime/static" ]; then
 		run_case "$name"
 	else

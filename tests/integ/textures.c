@@ -647,6 +647,70 @@ static void run_layers(void)
 	free(texels);
 }
 
+/* ---- queries ---- */
+
+static int ask(const struct texture *t, const unsigned want[11])
+{
+	CUarray a = array_of(t, CUDA_ARRAY3D_SURFACE_LDST);
+	CUDA_RESOURCE_DESC r = {.resType = CU_RESOURCE_TYPE_ARRAY, .res.array.hArray = a};
+	CUDA_TEXTURE_DESC d = {.flags = t->flags};
+	unsigned got[11];
+	CUtexObject texture;
+	CUsurfObject surface = surface_of(a);
+	CUdeviceptr out;
+	void *params[] = {&texture, &surface, &out};
+	int wrong = 0;
+
+	need(cu.cuTexObjectCreate(&texture, &r, &d, NULL), "cuTexObjectCreate");
+	need(cu.cuMemAlloc_v2(&out, sizeof(got)), "cuMemAlloc");
+	launch("queries", 1, 1, 40, 1, params);
+	need(cu.cuMemcpyDtoH_v2(got, out, sizeof(got)), "cuMemcpyDtoH");
+	for (int i = 0; i < 11; i++) {
+		if (got[i] != want[i])
+			printf("%s: word %d is %u, not %u\n", t->name, i, got[i], want[i]);
+		wrong += got[i] != want[i];
+	}
+	need(cu.cuMemFree_v2(out), "cuMemFree");
+	need(cu.cuTexObjectDestroy(texture), "cuTexObjectDestroy");
+	need(cu.cuSurfObjectDestroy(surface), "cuSurfObjectDestroy");
+	need(cu.cuArrayDestroy(a), "cuArrayDestroy");
+	return wrong;
+}
+
+static void run_queries(void)
+{
+	static const struct {
+		struct texture t;
+		unsigned want
+			[11]; /* width, height, depth, layers; normalised, levels, width; of the surface the first four */
+	} rows[] = {
+		{{.name = "query of rows",
+		  .kind = ROWS,
+		  .width = 37,
+		  .height = 19,
+		  .flags = CU_TRSF_NORMALIZED_COORDINATES},
+		 {37, 19, 1, 1, 1, 1, 37, 37, 19, 1, 1}},
+		{{.name = "query of a line", .kind = ROWS, .width = 50},
+		 {50, 1, 1, 1, 0, 1, 50, 50, 1, 1, 1}},
+		{{.name = "query of layers", .kind = LAYERS, .width = 64, .height = 8, .depth = 5},
+		 {64, 8, 1, 5, 0, 1, 64, 64, 8, 1, 5}},
+		{{.name = "query of slices", .kind = VOLUME, .width = 12, .height = 9, .depth = 3},
+		 {12, 9, 3, 1, 0, 1, 12, 12, 9, 3, 1}},
+	};
+	int wrong = 0;
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(rows); i++) {
+		struct texture t = rows[i].t;
+
+		t.format = F32;
+		t.n_channels = 1;
+		fill(&t);
+		wrong += ask(&t, rows[i].want);
+		free(texels);
+	}
+	say("queries", wrong);
+}
+
 /* ---- parts of arrays, and what is refused ---- */
 
 static void run_parts(void)
@@ -681,11 +745,24 @@ static void run_refusals(void)
 {
 	CUDA_ARRAY3D_DESCRIPTOR cube = {8, 4, 6, F32, 1, CUDA_ARRAY3D_CUBEMAP},
 				three = {8, 8, 0, F32, 3, 0};
+	CUDA_ARRAY_DESCRIPTOR narrow = {100, 2, CU_AD_FORMAT_UNSIGNED_INT8, 1};
+	uint8_t bytes[100] = {0};
+	CUDA_MEMCPY2D past_a_row = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+				    .srcHost = bytes,
+				    .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+				    .dstXInBytes = 50,
+				    .WidthInBytes = 51,
+				    .Height = 1};
 	CUDA_TEXTURE_DESC d = {0};
 	CUtexObject t;
 	CUarray a;
 	int wrong = 0;
 
+	need(cu.cuArrayCreate_v2(&a, &narrow), "cuArrayCreate");
+	past_a_row.dstArray = a;
+	wrong += cu.cuMemcpy2D_v2(&past_a_row) != CUDA_ERROR_INVALID_VALUE;
+	wrong += cu.cuMemcpyHtoA_v2(a, 50, bytes, 51) != CUDA_ERROR_INVALID_VALUE;
+	need(cu.cuArrayDestroy(a), "cuArrayDestroy");
 	wrong += cu.cuArray3DCreate_v2(&a, &cube) != CUDA_ERROR_INVALID_VALUE;
 	wrong += cu.cuArray3DCreate_v2(&a, &three) != CUDA_ERROR_INVALID_VALUE;
 	wrong += cu.cuTexObjectCreate(&t, NULL, &d, NULL) != CUDA_ERROR_INVALID_VALUE;
@@ -709,7 +786,30 @@ static void run_trap(void)
 	say("a surface's edge", cu.cuCtxSynchronize() == CUDA_SUCCESS);
 }
 
-/* A handle that is none: of nothing, of memory that is no descriptor, of one that says it lies elsewhere. */
+/* Queries of memory that is no descriptor. */
+static CUresult ask_nobody(void)
+{
+	CUdeviceptr p, handle;
+	void *params[] = {&handle, &handle, &p};
+	CUfunction f;
+	CUcontext ctx;
+	CUresult result;
+
+	need(cu.cuCtxCreate_v2(&ctx, 0, 0), "cuCtxCreate");
+	need(cu.cuModuleLoadData(&module, ptx), "cuModuleLoadData");
+	need(cu.cuMemAlloc_v2(&p, 4096), "cuMemAlloc");
+	handle = p + 1024;
+	need(cu.cuModuleGetFunction(&f, module, "queries"), "queries");
+	need(cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), "queries");
+	result = cu.cuCtxSynchronize();
+	cu.cuCtxDestroy_v2(ctx);
+	return result;
+}
+
+/*
+ * A handle that is none: of nothing, of memory that is no descriptor but would be one of real texels, of a descriptor
+ * whose texels are elsewhere.
+ */
 static void run_forged(void)
 {
 	CUDA_RESOURCE_DESC nowhere = {.resType = CU_RESOURCE_TYPE_LINEAR,
@@ -736,6 +836,8 @@ static void run_forged(void)
 		need(cu.cuCtxCreate_v2(&ctx, 0, 0), "cuCtxCreate");
 		need(cu.cuModuleLoadData(&module, ptx), "cuModuleLoadData");
 		need(cu.cuMemAlloc_v2(&p, 4096), "cuMemAlloc");
+		if (i == 1)
+			view.base = p + 1024;
 		need(cu.cuMemcpyHtoD_v2(p, &view, sizeof(view)), "cuMemcpyHtoD");
 		wrong += cu.cuTexObjectCreate(&t, &nowhere, &d, NULL) != CUDA_ERROR_INVALID_VALUE;
 		handle = i ? p : 64;
@@ -744,6 +846,7 @@ static void run_forged(void)
 		wrong += cu.cuCtxSynchronize() == CUDA_SUCCESS;
 		cu.cuCtxDestroy_v2(ctx);
 	}
+	wrong += ask_nobody() == CUDA_SUCCESS;
 	say("forged", wrong);
 }
 
@@ -786,6 +889,7 @@ int main(int argc, char **argv)
 	run_flip();
 	run_shift();
 	run_layers();
+	run_queries();
 	run_parts();
 	run_refusals();
 	run_trap();

@@ -89,6 +89,28 @@ trace_lttng_session_means_what_the_recording_means() {
 	end_broker
 }
 
+trace_sessions_are_begun_and_ended_by_gsbctl() {
+	start_sessiond
+	trap '"$build/tools/gsbctl" trace stop >/dev/null 2>&1 || true; end_sessiond; clean_up' EXIT
+	start_real_broker
+	hold --tenant a
+	expect_match "$(gsbctl trace start "$dir/session")" "LTTng writes to $dir/session"
+	status_of gsbctl trace start "$dir/second"
+	expect_equal "$status" 1
+	expect_match "$output" 'the session gsbctl cannot be made'
+	[ ! -e "$dir/second" ] || fail "a folder is left of what was refused"
+	tenant b "$gpu_db" counter --n 100 >/dev/null
+	await_status '"n_tenants": 1|"tenants": 1'
+	expect_match "$(gsbctl trace stop)" 'the session of LTTng has ended, 0 events lost'
+	expect_match "$(babeltrace2 "$dir/session")" 'gsb:tenant_gone: '
+	gsbctl trace flight "$dir/flight" >/dev/null
+	tenant c "$gpu_db" counter --n 100 >/dev/null
+	gsbctl trace snapshot
+	expect_match "$(babeltrace2 "$dir/flight")" 'gsb:tenant_come: .*name = "c"'
+	gsbctl trace stop >/dev/null
+	end_broker
+}
+
 trace_lttng_is_offered_when_it_is_asked_for() {
 	start_real_broker
 	hold --tenant a
@@ -103,13 +125,20 @@ if ! grep -q '^#define HAVE_LTTNG 1' "$build/config.h"; then
 	skip_case trace_lttng_is_offered_when_it_is_asked_for
 	skip_case trace_lttng_has_the_events_of_a_recording
 	skip_case trace_lttng_session_means_what_the_recording_means
+	skip_case trace_sessions_are_begun_and_ended_by_gsbctl
 	exit 0
 fi
 run_case trace_lttng_is_offered_when_it_is_asked_for
 if is_root && command -v lttng-sessiond lttng babeltrace2 >/dev/null; then
 	run_case trace_lttng_has_the_events_of_a_recording
+	if grep -q '^#define HAVE_LTTNG_CTL 1' "$build/config.h"; then
+		run_case trace_sessions_are_begun_and_ended_by_gsbctl
+	else
+		skip_case trace_sessions_are_begun_and_ended_by_gsbctl
+	fi
 else
 	skip_case trace_lttng_has_the_events_of_a_recording
+	skip_case trace_sessions_are_begun_and_ended_by_gsbctl
 fi
 if is_root && command -v lttng-sessiond lttng babeltrace2 >/dev/null && grep -q '^#define HAVE_BABELTRACE 1' "$build/config.h"; then
 	run_case trace_lttng_session_means_what_the_recording_means

@@ -53,6 +53,32 @@ KERNEL layers(cudaSurfaceObject_t s, int n)
 	surf2DLayeredwrite((unsigned char)(v + CTA_X + 1), s, TID_X, TID_Y, CTA_X);
 }
 
+/* What the objects are; CUDA C++ has no words for it. */
+#define ASK(what, object)                                                        \
+	({                                                                        \
+		unsigned int v;                                                   \
+		asm volatile(what ".b32 %0, [%1];" : "=r"(v) : "l"(object));       \
+		v;                                                                \
+	})
+
+KERNEL queries(cudaTextureObject_t t, cudaSurfaceObject_t s, unsigned int *out)
+{
+	unsigned int width;
+
+	out[0] = ASK("txq.width", t);
+	out[1] = ASK("txq.height", t);
+	out[2] = ASK("txq.depth", t);
+	out[3] = ASK("txq.array_size", t);
+	out[4] = ASK("txq.normalized_coords", t);
+	out[5] = ASK("txq.num_mipmap_levels", t);
+	asm volatile("txq.level.width.b32 %0, [%1], %2;" : "=r"(width) : "l"(t), "r"(0));
+	out[6] = width;
+	out[7] = ASK("suq.width", s);
+	out[8] = ASK("suq.height", s);
+	out[9] = ASK("suq.depth", s);
+	out[10] = ASK("suq.array_size", s);
+}
+
 KERNEL trap_1d(cudaSurfaceObject_t s, int x)
 {
 	surf1Dwrite(1.0f, s, x * 4);

@@ -199,6 +199,8 @@ def away(f, v):
 
 def narrow(f, source, a, mode, finite, cut):
     """One value to format f; what has no format here is e4m3."""
+    if source.is_nan(a) and mode == "rna":  # cut, even to an infinity; one less where that and more is to be finite
+        return (a >> 13) - finite
     if source.is_nan(a):
         return 0x7F if f is None else 0x7FFFFFFF >> 13 if f is TF32 else f.nan
     negative = source.is_negative(a)
@@ -251,7 +253,7 @@ def conversions(add):
 
 def small_singles():
     """Singles on and beside the numbers of the narrow formats, the ties between them, and the ends of their ranges."""
-    out = [0, 0x80000000, 1, 0x7F800000, 0xFF800000, 0x7FC00001, 0xFF800005, 0x7F7FFFFF, 0xFF7FFFFF, 0x3F800000, 0xBF800000]
+    out = [0, 0x80000000, 1, 0x7F800000, 0xFF800000, 0x7FC00001, 0xFF800005, 0xFFC47FFF, 0x7F7FFFFF, 0xFF7FFFFF, 0x3F800000, 0xBF800000]
     for f in (F16, BF16, E5M2, TF32):
         for b in (1, 2, 3, (1 << f.man) - 1, 1 << f.man, f.one + 1, f.one + 2, f.largest, f.largest - 1):
             here, above = F32.round(f.value(b)), F32.round(f.value(b) + (f.value(b) - f.value(b - 1)) / 2)

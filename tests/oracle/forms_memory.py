@@ -131,9 +131,9 @@ def integer_atomics():
 
 
 def add_doubles(shared):
-    """Of two NaNs memory's is left; at global memory as it stands, at shared memory quiet."""
+    """Of two NaNs shared memory's is left, quiet; at global memory the operand's, as it stands."""
     def give(old, b):
-        for nan in (old, b):
+        for nan in (old, b) if shared else (b, old):
             if F64.is_nan(nan):
                 return nan | F64.quiet if shared else nan
         return F64.add(old, b)

@@ -84,41 +84,76 @@ def scalar_ops():
             yield "vset", "." + name, ("", *k), op
 
 
+# A GPU of today has none of these: its assembler makes them of other instructions, and what stands here about scalar forms is what
+# these give, where that is not what the manual prints. doc/emulated-device.md has both.
+
+
+def saturated(name, t, bits, is_signed):
+    """A shift does not heed what part is written, of a part everything outside of 0 and the greatest becomes the greatest, and
+    32 unsigned bits have no upper end."""
+    if name == "vshl":
+        t = signed(t % (1 << 34), 34)
+    if name in ("vshl", "vshr") or is_signed and bits == 32:
+        return clamp(t, 32, is_signed)
+    most = (1 << bits - is_signed) - 1
+    return max(t, 0) if bits == 32 else t if 0 <= t <= most else most
+
+
+def secondary(name, which, t, c, sat, is_signed):
+    """Operands of 64 bits are compared: c of the result's type, and t either whole or its 32 bits, which then have a sign."""
+    if which == ".add":
+        return t + c & MASK
+    if name in ("vadd", "vsub") or sat and name in ("vshl", "vshr"):
+        t = signed(t & MASK, 32)
+    x, y = (signed(t % (1 << 64), 64), signed(c, 32)) if is_signed else (t % (1 << 64), c)
+    return (min if which == ".min" else max)(x, y) & MASK
+
+
+def merged(t, c, name):
+    """The upper half is written with the upper half of t."""
+    bits, at = PARTS[name]
+    field = (1 << bits) - 1 << at
+    return c & ~field | (t if name == ".h1" else t << at) & field
+
+
 def scalar(add):
-    """Each combination with parts taken in turn: of the sources, and of the result where it is merged."""
+    """Each combination with parts taken in turn: of the sources, and of the result where it is merged. And .sat of whole registers."""
     sel = Numbers(5)
 
     def any_part():
         return list(PARTS)[sel.bits(16) % len(PARTS)]
 
-    for name, words, (kd, ka, kb), op in scalar_ops():
-        types = "".join(f".{k}32" for k in (kd, ka, kb) if k)
-        for sat in ("", ".sat") if kd else ("",):
+    def one(name, words, types, op, sat, second, pa, pb, pd):
+        kd, ka, kb = types
+        is_signed = (kd or ka) == "s"
+
+        def value(a, b, c=0):
+            t = int(op(part(a, pa, ka == "s"), part(b, pb, kb == "s")))
+            if sat:
+                t = saturated(name, t, PARTS[pd][0], is_signed)
+            if second == "merge":
+                return merged(t, c, pd)
+            return secondary(name, second, t, c, sat, is_signed) if second else t & MASK
+
+        cols = ("video.a", "video.n" if name in ("vshl", "vshr") else "video.b")
+        form = f"{name}{''.join(f'.{k}32' for k in types if k)}{sat}{words}{second if second != 'merge' else ''}"
+        if second:
+            add(form, f"{{}} d{pd}, a{pa}, b{pb}, c", (*cols, "video.c"), value)
+        else:
+            add(form, f"{{}} d, a{pa}, b{pb}", cols, value)
+
+    for name, words, types, op in scalar_ops():
+        for sat in ("", ".sat") if types[0] else ("",):
             for second in ("", ".add", ".min", ".max", "merge"):
                 pa, pb = any_part(), "" if name in ("vshl", "vshr") else any_part()
                 pd = [p for p in PARTS if p][sel.bits(16) % 6] if second == "merge" else ""
-
-                def value(a, b, c=0, op=op, pa=pa, pb=pb, pd=pd, ka=ka, kb=kb, kd=kd, sat=sat, second=second):
-                    t = int(op(part(a, pa, ka == "s"), part(b, pb, kb == "s")))
-                    bits, at = PARTS[pd]
-                    if sat:
-                        t = clamp(t, bits, kd == "s")
-                    if second == "merge":
-                        field = (1 << bits) - 1 << at
-                        return c & ~field | t << at & field
-                    t &= MASK
-                    order = (lambda v: signed(v, 32)) if kd == "s" else (lambda v: v)
-                    return {"": t, ".add": t + c & MASK, ".min": min(t, c, key=order), ".max": max(t, c, key=order)}[second]
-
-                cols = ("video.a", "video.n" if name in ("vshl", "vshr") else "video.b")
-                form = f"{name}{types}{sat}{words}{second if second != 'merge' else ''}"
-                if second:
-                    add(form, f"{{}} d{pd}, a{pa}, b{pb}, c", (*cols, "video.c"), value)
-                else:
-                    add(form, f"{{}} d, a{pa}, b{pb}", cols, value)
+                one(name, words, types, op, sat, second, pa, pb, pd)
+                if sat and second != ".add" and (pa or pb):
+                    one(name, words, types, op, sat, second, "", "", pd)
 
 
 def multiply(add):
+    """32 bits of a, b and c have a sign, whatever is said of them."""
     sel = Numbers(11)
     for ka, kb in kinds(2):
         for kd in "us":
@@ -129,11 +164,10 @@ def multiply(add):
 
                         def value(a, b, c, ka=ka, kb=kb, down=down, sat=sat, signs=signs, pa=pa, pb=pb):
                             final = "s" in (ka, kb) or signs in ("ab", "c")
-                            product = part(a, pa, ka == "s") * part(b, pb, kb == "s")
-                            addend = signed(c, 32) if final else c
-                            if signs == "c":
-                                addend = signed(c ^ MASK, 32) + 1
-                            t = (-product if signs == "ab" else product) + addend + (signs == ".po") >> down
+                            product = signed(part(a, pa, ka == "s") & MASK, 32) * signed(part(b, pb, kb == "s") & MASK, 32)
+                            addend = signed(c ^ MASK, 32) + 1 if signs == "c" else signed(c, 32)
+                            t = (-product if signs == "ab" else product) + addend + (signs == ".po")
+                            t = (t if final or not down else t % (1 << 64)) >> down
                             return (clamp(t, 32, final) if sat else t) & MASK
 
                         po = signs if signs == ".po" else ""

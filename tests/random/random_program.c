@@ -231,14 +231,25 @@ static void put_operand(char letter, char *out, size_t size)
 
 /*
  * Of two NaNs double precision gives the last one, and of a sum the assembler may turn the operands about, or leave a sign to the next
- * instruction: so every NaN of a double becomes the same here.
+ * instruction; in single precision it makes a move of min x, a, a, and a part of the next instruction of abs. So every NaN that
+ * was computed becomes the same here.
  */
-static void put_one_nan(const char *text)
+static void put_one_nan(const char *text, const char *type, const char *nan)
 {
 	const char *result = strchr(text, '%');
+	int n = (int)strcspn(result, ",");
 
-	line(false, "setp.nan.f64 %%q4, %.3s, %.3s;", result, result);
-	line(false, "@%%q4 mov.b64 %.3s, 0x7ff8000000000000;", result);
+	line(false, "setp.nan.f%s %%q4, %.*s, %.*s;", type, n, result, n, result);
+	line(false, "@%%q4 mov.b%s %.*s, %s;", type, n, result, nan);
+}
+
+/*
+ * A register that a float was computed into is an integer's from here on: where an instruction takes it for one of another size, a
+ * count or what is stored, the assembler would convert the float's value.
+ */
+static void put_integer(const char *name)
+{
+	line(false, "not.b%s %s, %s;", name[1] == 'd' ? "64" : "32", name, name);
 }
 
 static void put_plain(void)
@@ -248,6 +259,9 @@ static void put_plain(void)
 
 	if (one_in(6))
 		snprintf(guard, sizeof(guard), "@%s%%p%u ", one_in(2) ? "!" : "", below(6));
+	/* of set.f32 the assembler converts what is there already, where the guard is false */
+	if (!strncmp(text, "set.", 4))
+		guard[0] = 0;
 	for (const char *s = letters; *s; s++) {
 		char operand[24];
 
@@ -255,12 +269,17 @@ static void put_plain(void)
 		/* the first source is a register: nothing is known before the program runs */
 		if (s == letters + 1 && operand[0] != '%')
 			snprintf(operand, sizeof(operand), "%%%c%u", *s | 32, below(8));
+		if (strchr("nk", *s) && operand[0] == '%' && letters[0] != 'r')
+			put_integer(operand);
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
 			 s == letters ? " " : ", ", operand);
 	}
 	line(true, "%s%s;", guard, text);
 	if (letters[0] == 'd' && strstr(text, ".f64 "))
-		put_one_nan(text);
+		put_one_nan(text, "64", "0x7ff8000000000000");
+	if (letters[0] == 'r' && strstr(text, ".f32 ") && strncmp(text, "set", 3) &&
+	    strncmp(text, "cvt", 3))
+		put_one_nan(text, "32", "0x7fffffff");
 }
 
 /* A sum of several words: nothing may stand between its parts, that the flag is what they mean. */
@@ -299,6 +318,11 @@ static const struct {
 		{"b64", 'd', 8, 1},    {"v2.b32", 'r', 4, 2}, {"v4.b32", 'r', 4, 4},
 		{"v2.b64", 'd', 8, 2}, {"v4.u8", 'r', 1, 4},  {"v2.u16", 'h', 2, 2}};
 
+static unsigned int reg_bytes(char reg)
+{
+	return reg == 'd' ? 8 : reg == 'r' ? 4 : 2;
+}
+
 static void put_access(const char *op, const char *base, unsigned int room, bool store)
 {
 	unsigned int k = below(sizeof(accesses) / sizeof(*accesses));
@@ -307,9 +331,15 @@ static void put_access(const char *op, const char *base, unsigned int room, bool
 	unsigned int r = below(accesses[k].reg == 'r' ? 16 - n : 8 - n);
 	char value[64] = "";
 
-	for (unsigned int i = 0; i < n; i++)
-		snprintf(value + strlen(value), sizeof(value) - strlen(value), "%s%%%c%u",
-			 i ? ", " : "", accesses[k].reg, r + i);
+	for (unsigned int i = 0; i < n; i++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "%%%c%u", accesses[k].reg, r + i);
+		if (store && accesses[k].bytes < reg_bytes(accesses[k].reg))
+			put_integer(name);
+		snprintf(value + strlen(value), sizeof(value) - strlen(value), "%s%s",
+			 i ? ", " : "", name);
+	}
 	if (store)
 		line(true, "%s.%s [%s+%u], %s%s%s;", op, accesses[k].type, base, at,
 		     n > 1 ? "{" : "", value, n > 1 ? "}" : "");

@@ -23,7 +23,7 @@ template <typename T> static void run(cudaStream_t stream)
 	T host[n], *in, *out;
 	wide w;
 	cudaLaunchConfig_t config = {};
-	cudaLaunchAttribute attribute[2] = {};
+	cudaLaunchAttribute attribute[3] = {};
 	cudaFunction_t fn;
 	cudaKernel_t kernel;
 
@@ -43,7 +43,9 @@ template <typename T> static void run(cudaStream_t stream)
 	attribute[1].id = cudaLaunchAttributeCooperative;
 	attribute[1].val.cooperative = 0;
 	config.attrs = attribute;
-	config.numAttrs = 2;
+	attribute[2].id = cudaLaunchAttributeClusterDimension;
+	attribute[2].val.clusterDim.x = attribute[2].val.clusterDim.y = attribute[2].val.clusterDim.z = 1;
+	config.numAttrs = 3;
 	CHECK(cudaLaunchKernelEx(&config, combine<T>, out, w, (char)7, (const T *)in, (short)-9));
 	CHECK(cudaStreamSynchronize(stream));
 	CHECK(cudaMemcpy(host, out, sizeof(host), cudaMemcpyDeviceToHost));

@@ -1,21 +1,30 @@
 # tests/runtime: ordinary programs of the CUDA runtime, made by nvcc and run by tests/integ/runtime.sh. Where there is no
 # nvcc they are not made, and the script skips them.
-runtime_programs = callbacks cooperative device errors launch_ex occupancy overlap parts pools print rects reduce streams \
-	symbols threads threads_pt
-EXTRA_DIST += tests/runtime/check.h tests/runtime/callbacks.cu tests/runtime/cooperative.cu tests/runtime/device.cu \
-	tests/runtime/errors.cu tests/runtime/launch_ex.cu tests/runtime/occupancy.cu tests/runtime/overlap.cu \
+runtime_programs = array_errors arrays callbacks cooperative device errors launch_ex linked linked_ptx occupancy overlap parts \
+	pools print rects \
+	reduce streams surfaces symbols textures threads threads_pt volumes
+EXTRA_DIST += tests/runtime/check.h tests/runtime/array_errors.cu tests/runtime/arrays.cu tests/runtime/callbacks.cu \
+	tests/runtime/cooperative.cu tests/runtime/device.cu \
+	tests/runtime/errors.cu tests/runtime/launch_ex.cu tests/runtime/linked.h tests/runtime/linked.cu \
+	tests/runtime/linked_more.cu tests/runtime/linked_ptx.cu tests/runtime/occupancy.cu tests/runtime/overlap.cu \
 	tests/runtime/parts.cu tests/runtime/parts_more.cu tests/runtime/pools.cu tests/runtime/print.cu \
 	tests/runtime/rects.cu tests/runtime/reduce.cu tests/runtime/streams.cu tests/runtime/symbols.cu \
-	tests/runtime/threads.cu tests/runtime/threads_pt.cu
+	tests/runtime/surfaces.cu tests/runtime/textures.cu tests/runtime/threads.cu tests/runtime/threads_pt.cu \
+	tests/runtime/volumes.cu
 check_SCRIPTS += tests/integ/runtime.sh
 EXTRA_DIST += tests/integ/runtime.sh
 
 if HAVE_CUDA
-check_DATA += $(runtime_programs:%=tests/runtime/%) tests/runtime/static
+check_DATA += $(runtime_programs:%=tests/runtime/%) tests/runtime/static tests/runtime/linked_machine_code
 endif
-CLEANFILES += $(runtime_programs:%=tests/runtime/%) $(runtime_programs:%=tests/runtime/native/%) tests/runtime/static
+CLEANFILES += $(runtime_programs:%=tests/runtime/%) $(runtime_programs:%=tests/runtime/native/%) tests/runtime/static \
+	tests/runtime/linked_machine_code
 
 tests/runtime/parts tests/runtime/native/parts: runtime_more = $(srcdir)/tests/runtime/parts_more.cu
+linked_programs = tests/runtime/linked tests/runtime/linked_ptx tests/runtime/native/linked tests/runtime/native/linked_ptx
+$(linked_programs): runtime_more = $(srcdir)/tests/runtime/linked_more.cu -rdc=true $(linked_for)
+$(linked_programs): $(srcdir)/tests/runtime/linked_more.cu $(srcdir)/tests/runtime/linked.h
+tests/runtime/linked_ptx tests/runtime/native/linked_ptx: linked_for = -gencode arch=compute_75,code=compute_75
 tests/runtime/device tests/runtime/native/device: runtime_more = -L$(CUDA_DIR)/lib64/stubs -lcuda
 tests/runtime/threads_pt tests/runtime/native/threads_pt: runtime_more = --default-stream per-thread
 runtime_nvcc = $(AM_V_GEN)$(MKDIR_P) $(@D) && $(NVCC) -ccbin g++ -O1 -o $@ $< $(runtime_more) -cudart
@@ -25,6 +34,11 @@ tests/runtime/%: $(srcdir)/tests/runtime/%.cu $(srcdir)/tests/runtime/check.h
 # NVIDIA's runtime inside the program: refused on an emulated device.
 tests/runtime/static: $(srcdir)/tests/runtime/reduce.cu $(srcdir)/tests/runtime/check.h
 	$(runtime_nvcc) static
+# Without PTX, which is what is linked here.
+tests/runtime/linked_machine_code: $(srcdir)/tests/runtime/linked.cu $(srcdir)/tests/runtime/linked_more.cu \
+		$(srcdir)/tests/runtime/linked.h $(srcdir)/tests/runtime/check.h
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(NVCC) -ccbin g++ -O1 -o $@ $< $(srcdir)/tests/runtime/linked_more.cu -rdc=true \
+		-gencode arch=compute_90,code=sm_90 -cudart shared
 # All of them like that, for a machine with a GPU (make gpu-bundle): what they expect must hold there, too.
 tests/runtime/native/%: $(srcdir)/tests/runtime/%.cu $(srcdir)/tests/runtime/check.h
 	$(runtime_nvcc) static

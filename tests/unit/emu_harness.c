@@ -205,6 +205,14 @@ static struct gsb_emu_block *place(struct grid *d)
 	return b;
 }
 
+/* Of every kernel that any test executes: what its warps do least is not more than they have done. */
+static void check_least(const struct gsb_emu_block *b)
+{
+	const uint64_t least = (uint64_t)gsb_emu_code_least_insns(b->code) * b->n_warps;
+
+	assert_true(gsb_emu_block_stats(b)->n_insns >= least);
+}
+
 /* Blocks take turns as they would on a device; in ascending order, as it places them. */
 static CUresult run_grid(struct grid *d)
 {
@@ -231,6 +239,8 @@ static CUresult run_grid(struct grid *d)
 				d->g->fault = *gsb_emu_block_fault(*b);
 				result = d->g->fault.result;
 			}
+			if (state == GSB_EMU_DONE)
+				check_least(*b);
 			add_stats(&d->g->stats, gsb_emu_block_stats(*b));
 			gsb_emu_block_destroy(*b);
 			*b = NULL;

@@ -11,6 +11,24 @@
 
 /* ---- the device ---- */
 
+static void test_context_that_was_attached_ends_with_the_last_that_detaches(void **state)
+{
+	CUcontext ctx, same, other;
+
+	assert_cu(cu.cuCtxCreate_v2(&ctx, 0, 0));
+	assert_cu(cu.cuCtxAttach(&same, 0));
+	assert_ptr_equal(same, ctx);
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuCtxAttach(&same, 1));
+	assert_cu(cu.cuCtxDetach(ctx));
+	assert_cu(cu.cuCtxSynchronize());
+	assert_cu(cu.cuCtxCreate_v2(&other, 0, 0));
+	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxDetach(ctx)); /* not the current one */
+	assert_cu(cu.cuCtxDetach(other));
+	assert_cu(cu.cuCtxDetach(ctx));
+	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxDetach(ctx));
+	assert_int_equal(count(GSB_REC_CTX_DESTROY), 2);
+}
+
 static void test_device_queries_answer_from_the_welcome(void **state)
 {
 	int n, major, minor;
@@ -818,6 +836,8 @@ static void test_context_storage_keeps_values_until_the_context_ends(void **stat
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(
+			test_context_that_was_attached_ends_with_the_last_that_detaches, set_up),
 		cmocka_unit_test_setup(test_device_queries_answer_from_the_welcome, set_up),
 		cmocka_unit_test_setup(test_device_queries_refuse_what_is_not_there, set_up),
 		cmocka_unit_test_setup(test_created_context_is_pushed_and_popped, set_up),

@@ -602,18 +602,21 @@ static void test_special_registers_of_some_lanes_leave_the_others(void **state)
 
 	(void)state;
 	t_gpu_init(&g,
-		   HEAD ".visible .entry k(.param .u64 io) {\n.reg .b64 %rd<4>;\n.reg .b32 %r<4>;\n"
+		   HEAD ".visible .entry k(.param .u64 io) {\n.reg .b64 %rd<4>;\n.reg .b32 %r<6>;\n"
 			".reg .pred %p;\nld.param.u64 %rd1, [io]; mov.u32 %r0, %tid.x;\n"
 			"and.b32 %r1, %r0, 1; setp.eq.u32 %p, %r1, 1; mov.u32 %r2, 1000;\n"
 			"mov.u32 %r3, 2000; @%p mov.u32 %r2, %tid.x; @%p mov.u32 %r3, %ntid.x;\n"
+			"mov.u32 %r4, 1000; mov.u32 %r5, 2000; @!%p bra even;\n"
+			"mov.u32 %r4, %tid.x; mov.u32 %r5, %ntid.x; even:\n"
+			"add.u32 %r2, %r2, %r4; add.u32 %r3, %r3, %r5;\n"
 			"mad.wide.u32 %rd1, %r0, 8, %rd1; st.global.v2.u32 [%rd1], {%r2, %r3};\n"
 			"ret;\n}\n");
 	io = t_alloc(&g, 64 * 8);
 	assert_int_equal(
 		t_launch(&g, &(struct t_launch){.kernel = "k", .block = {64}, .args = {&io}}), 0);
 	for (uint32_t i = 0; i < 64; i++) {
-		assert_int_equal(io[2 * i], i & 1 ? i : 1000);
-		assert_int_equal(io[2 * i + 1], i & 1 ? 64 : 2000);
+		assert_int_equal(io[2 * i], 2 * (i & 1 ? i : 1000));
+		assert_int_equal(io[2 * i + 1], 2 * (i & 1 ? 64 : 2000));
 	}
 	t_gpu_finish(&g);
 }
@@ -906,19 +909,33 @@ static void test_atomics_of_each_pattern_take_turns(void **state)
 	}
 }
 
+/*
+ * Blocks that race wait for each other, each even one and the next, whenever %r2 is a multiple of @every: else one might be
+ * done before a busy machine begins the other. Flags of all blocks at [%rd0 + @flags]; wants %r9, %r10, %rd8, %rd9, %p3.
+ */
+#define MEET(every, flags)                                                      \
+	"rem.u32 %r9, %r2, " #every "; setp.ne.u32 %p3, %r9, 0; @%p3 bra go;\n" \
+	"mov.u32 %r9, %ctaid.x; xor.b32 %r10, %r9, 1;\n"                        \
+	"mad.wide.u32 %rd8, %r9, 4, %rd0; mad.wide.u32 %rd9, %r10, 4, %rd0;\n"  \
+	"add.u32 %r9, %r2, 1; st.volatile.global.u32 [%rd8+" #flags "], %r9;\n" \
+	"meet: ld.volatile.global.u32 %r10, [%rd9+" #flags "];\n"               \
+	"setp.lt.u32 %p3, %r10, %r9; @%p3 bra meet;\ngo:\n"
+
 /* Each thread adds to one place that all share, and to one of 16, and takes tickets from a third: none is lost and
  * none is given twice. */
 static void test_atomics_of_several_threads_lose_nothing(void **state)
 {
 	static const char text[] = HEAD
 		".visible .entry k(.param .u64 io) {\n.reg .pred %p<4>;\n.reg .b32 %r<12>;\n"
-		".reg .b64 %rd<8>;\nld.param.u64 %rd0, [io]; mov.u32 %r0, %tid.x; mov.u32 %r2, 0;\n"
+		".reg .b64 %rd<12>;\nld.param.u64 %rd0, [io]; mov.u32 %r0, %tid.x; mov.u32 %r2, 0;\n"
 		"and.b32 %r1, %r0, 15; mad.wide.u32 %rd1, %r1, 4, %rd0;\n"
-		"again: red.global.add.u32 [%rd0], 1; red.global.add.u32 [%rd1+64], 1;\n"
-		"atom.global.add.u32 %r3, [%rd0+128], 1; mad.wide.u32 %rd2, %r3, 4, %rd0;\n"
-		"red.global.xor.b32 [%rd2+256], 1; atom.global.inc.u32 %r4, [%rd0+132], 0xffffffff;\n"
-		"red.global.max.u32 [%rd0+136], %r3;\n"
-		"add.u32 %r2, %r2, 1; setp.lt.u32 %p0, %r2, 100; @%p0 bra again;\nret;\n}\n";
+		"again:\n" MEET(
+			4,
+			160) "red.global.add.u32 [%rd0], 1; red.global.add.u32 [%rd1+64], 1;\n"
+			     "atom.global.add.u32 %r3, [%rd0+128], 1; mad.wide.u32 %rd2, %r3, 4, %rd0;\n"
+			     "red.global.xor.b32 [%rd2+256], 1; atom.global.inc.u32 %r4, [%rd0+132], 0xffffffff;\n"
+			     "red.global.max.u32 [%rd0+136], %r3;\n"
+			     "add.u32 %r2, %r2, 1; setp.lt.u32 %p0, %r2, 100; @%p0 bra again;\nret;\n}\n";
 	enum { N = 8 * 64 * 100 };
 	struct t_launch l = {.kernel = "k", .grid = {8}, .block = {64}};
 	struct t_gpu g;
@@ -951,13 +968,16 @@ static void test_atomics_of_several_threads_lose_nothing(void **state)
 	     ".reg .b64 %rd<12>;\n.reg .b128 %q;\n"                                         \
 	     "ld.param.u64 %rd0, [io]; mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x;\n"       \
 	     "mad.wide.u32 %rd1, %r0, 16, %rd0; add.u64 %rd1, %rd1, 256; mov.u32 %r2, 0;\n" \
-	     "and.b32 %r3, %r1, 1; setp.eq.u32 %p0, %r3, 1; @%p0 bra reader;\n"             \
-	     "writer: mad.lo.u32 %r4, %r2, 32, %r0; add.u32 %r4, %r4, %r1;\n"               \
-	     "cvt.u64.u32 %rd4, %r4;\n" store "\nadd.u32 %r2, %r2, 1;\n"                    \
-	     "setp.lt.u32 %p1, %r2, 4000; @%p1 bra writer; ret;\n"                          \
-	     "reader: " load "\n" unequal "\n"                                              \
-	     "@%p2 red.global.add.u32 [%rd0], 1;\n"                                         \
-	     "add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 4000; @%p1 bra reader; ret;\n}\n"
+	     "and.b32 %r3, %r1, 1; setp.eq.u32 %p0, %r3, 1;\n"                              \
+	     "loop:\n" MEET(                                                                \
+		     64,                                                                    \
+		     2048) "@%p0 bra reader;\n"                                             \
+			   "writer: mad.lo.u32 %r4, %r2, 32, %r0; add.u32 %r4, %r4, %r1;\n" \
+			   "cvt.u64.u32 %rd4, %r4;\n" store "\nadd.u32 %r2, %r2, 1;\n"      \
+			   "setp.lt.u32 %p1, %r2, 4000; @%p1 bra loop; ret;\n"              \
+			   "reader: " load "\n" unequal "\n"                                \
+			   "@%p2 red.global.add.u32 [%rd0], 1;\n"                           \
+			   "add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 4000; @%p1 bra loop; ret;\n}\n"
 #define UNEQUAL2 "setp.ne.u32 %p2, %r5, %r6;"
 #define UNEQUAL4                                                          \
 	"setp.ne.u32 %p2, %r5, %r6; setp.ne.or.u32 %p2, %r5, %r7, %p2;\n" \
@@ -991,6 +1011,7 @@ static void check_race(const char *text, unsigned int n_workers)
 	io = t_alloc(&g, 4096);
 	l.args[0] = &io;
 	for (g.isa = 0; gsb_emu_isa_nth(g.isa); g.isa++) {
+		memset(io, 0, 4096);
 		assert_int_equal(t_launch_on(&g, &l, n_workers, NULL), 0);
 		if (io[0])
 			fail_msg("%u of %u reads saw half of a store, on %u workers: %s", io[0],

@@ -335,6 +335,31 @@ static void test_nothing_is_counted_unless_asked_for(void **state)
 	assert_int_equal(p.n_blocks, 1);
 }
 
+/* 2 blocks of 2 warps: in order twice, a stride of two words, one place, eight and eight, squares twice. */
+#define ACCESSES                                                                                     \
+	"mad.wide.u32 %rd2, %r0, 4, %rd1;\nld.global.u32 %r2, [%rd2];\nst.global.u32 [%rd2], %r2;\n" \
+	"mad.wide.u32 %rd3, %r0, 8, %rd1;\nld.global.u32 %r2, [%rd3];\nld.global.u32 %r2, [%rd1];\n" \
+	"shr.u32 %r3, %r0, 3;\nmad.wide.u32 %rd4, %r3, 1024, %rd2;\nld.global.u32 %r2, [%rd4];\n"    \
+	"mul.lo.u32 %r4, %r0, %r0;\nmad.wide.u32 %rd5, %r4, 4, %rd1;\nld.global.u32 %r2, [%rd5];\n"  \
+	"red.global.add.u32 [%rd5], 1;"
+
+static void test_paths_of_accesses_add_up_over_blocks(void **state)
+{
+	const struct gsb_emu_paths want = {
+		.in_order = 8, .one_place = 4, .stride = 4, .runs = 4, .lanes = 8};
+
+	count(KERNEL(ACCESSES), 2, 64);
+	assert_memory_equal(&p.paths, &want, sizeof(want));
+}
+
+static void test_paths_are_not_counted_unless_asked_for(void **state)
+{
+	const struct gsb_emu_paths none = {0};
+
+	assert_int_equal(run_as(GSB_EMU_WATCH_UNINIT, KERNEL(ACCESSES), 1, 64), CUDA_SUCCESS);
+	assert_memory_equal(&p.paths, &none, sizeof(none));
+}
+
 /* ---- checks ---- */
 
 static uint32_t find_first_shared(void)
@@ -419,6 +444,8 @@ int main(void)
 		cmocka_unit_test(test_counts_of_all_blocks_and_warps_add_up),
 		cmocka_unit_test(test_unit_of_an_instruction),
 		cmocka_unit_test(test_nothing_is_counted_unless_asked_for),
+		cmocka_unit_test(test_paths_of_accesses_add_up_over_blocks),
+		cmocka_unit_test(test_paths_are_not_counted_unless_asked_for),
 		cmocka_unit_test(test_uninit_read_of_shared_memory_is_found),
 		cmocka_unit_test(test_uninit_is_not_what_a_thread_has_written),
 	};

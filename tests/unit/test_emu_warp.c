@@ -521,6 +521,70 @@ static void test_barrier_inside_a_branch_does_not_wait_for_the_join(void **state
 		    32, next_of);
 }
 
+/* Two warps: even threads meet at barrier 1, odd ones at barrier 2, and read what one of the other warp has written. */
+/* Then all meet again, so that one that is forgotten keeps all. */
+#define TWO_BARRIERS(barrier)                                                                  \
+	KERNEL(".shared .b32 s[64];\nmov.u32 %r1, s; mad.lo.u32 %r1, %r0, 4, %r1;\n"           \
+	       "add.u32 %r2, %r0, 100; and.b32 %r3, %r0, 1; add.u32 %r3, %r3, 1;\n"            \
+	       "st.shared.u32 [%r1], %r2;\n" barrier "xor.b32 %r4, %r0, 32; mov.u32 %r5, s;\n" \
+	       "mad.lo.u32 %r5, %r4, 4, %r5; ld.shared.u32 %r6, [%r5]; barrier.sync 0;\n"      \
+	       "st.global.u32 [%rd0], %r6;")
+
+static uint32_t of_the_other_warp(uint32_t i)
+{
+	return (i ^ 32) + 100;
+}
+
+static void test_barrier_numbers_of_the_lanes_of_a_warp_count_each(void **state)
+{
+	check_lanes(TWO_BARRIERS("barrier.sync %r3, 32;\n"), 64, of_the_other_warp);
+	check_lanes(TWO_BARRIERS("bar.sync %r3, 32;\n"), 64, of_the_other_warp);
+}
+
+/* Of 128 threads each fourth is at a barrier; multiples of 8 say yes, which are at barrier 0 alone. */
+static uint32_t yes_at_barrier(uint32_t i)
+{
+	return i % 4 ? 0 : 16;
+}
+
+static void test_barrier_reductions_are_of_those_at_the_barrier(void **state)
+{
+	check_lanes(KERNEL("and.b32 %r1, %r0, 3; and.b32 %r2, %r0, 7; setp.eq.u32 %p1, %r2, 0;\n"
+			   "barrier.red.popc.u32 %r3, %r1, 32, %p1; st.global.u32 [%rd0], %r3;"),
+		    128, yes_at_barrier);
+}
+
+/* Even lanes only arrive, at the barrier of their half; odd ones wait there. */
+static uint32_t arrived_half(uint32_t i)
+{
+	return i % 2 ? i + 1 : 0;
+}
+
+static void test_barrier_arrivals_count_at_the_number_of_each_lane(void **state)
+{
+	check_lanes(
+		KERNEL("shr.u32 %r1, %r0, 4; and.b32 %r1, %r1, 1; and.b32 %r2, %r0, 1;\n"
+		       "setp.eq.u32 %p1, %r2, 0; @%p1 bra arrive;\n"
+		       "barrier.sync %r1, 32; add.u32 %r3, %r0, 1; st.global.u32 [%rd0], %r3; ret;\n"
+		       "arrive: barrier.arrive %r1, 32;"),
+		64, arrived_half);
+}
+
+/* What each warp does least is less than what stands behind the call: f() ends the thread. */
+static uint32_t nothing(uint32_t i)
+{
+	return 0;
+}
+
+static void test_thread_that_ends_in_a_function_does_less_than_its_kernel_says(void **state)
+{
+	check_lanes(HEAD ".func f() { exit; }\n.visible .entry k(.param .u64 io) {\n" REGS
+			 "ld.param.u64 %rd1, [io];\ncall f;\n"
+			 "add.u32 %r1, %r1, 1; add.u32 %r1, %r1, 1; add.u32 %r1, %r1, 1;\n"
+			 "st.global.u32 [%rd1], 7; ret; }\n",
+		    32, nothing);
+}
+
 static void test_barrier_that_cannot_end_is_a_hang(void **state)
 {
 	struct t_gpu g;
@@ -640,6 +704,25 @@ static void test_grid_barrier_of_resident_blocks(void **state)
 	for (uint32_t i = 0; i < 40 * 33; i++)
 		assert_int_equal(io[1 + i], 40);
 	assert_true(g.stats.sleep_ns >= 4000);
+	t_gpu_finish(&g);
+}
+
+/* The second warp computes the address that it looks at, so that its loop is not taken for one that only waits. */
+static void test_warp_that_spins_for_one_that_sleeps(void **state)
+{
+	struct t_gpu g;
+	uint32_t *io;
+
+	t_gpu_init(&g,
+		   KERNEL("setp.ge.u32 %p1, %r0, 32; @%p1 bra spin;\n"
+			  "nanosleep.u32 100; nanosleep.u32 100;\n"
+			  "st.release.gpu.global.u32 [%rd1], 7; bra out;\n"
+			  "spin: add.u64 %rd2, %rd1, 0; ld.acquire.gpu.global.u32 %r2, [%rd2];\n"
+			  "setp.ne.u32 %p2, %r2, 7; @%p2 bra spin;\nout:"));
+	g.quantum = 10000000;
+	io = t_alloc(&g, 4);
+	assert_int_equal(run(&g, io, 1, 64), CUDA_SUCCESS);
+	assert_true(g.stats.n_insns < g.quantum / 10);
 	t_gpu_finish(&g);
 }
 
@@ -1062,11 +1145,17 @@ int main(void)
 		NVCC(test_barriers_count_and_combine, "warp"),
 		cmocka_unit_test(test_barrier_with_exited_threads),
 		cmocka_unit_test(test_barrier_inside_a_branch_does_not_wait_for_the_join),
+		cmocka_unit_test(test_barrier_numbers_of_the_lanes_of_a_warp_count_each),
+		cmocka_unit_test(test_barrier_reductions_are_of_those_at_the_barrier),
+		cmocka_unit_test(test_barrier_arrivals_count_at_the_number_of_each_lane),
+		cmocka_unit_test(
+			test_thread_that_ends_in_a_function_does_less_than_its_kernel_says),
 		cmocka_unit_test(test_barrier_that_cannot_end_is_a_hang),
 		BOTH(test_lock_between_lanes_of_a_warp, "diverge"),
 		BOTH(test_half_warps_and_collatz, "diverge"),
 		NVCC(test_blocks_that_wait_for_each_other, "atomics"),
 		cmocka_unit_test(test_grid_barrier_of_resident_blocks),
+		cmocka_unit_test(test_warp_that_spins_for_one_that_sleeps),
 		cmocka_unit_test(test_slices_do_not_change_results),
 		cmocka_unit_test(test_statistics_count_instructions_and_sectors),
 		cmocka_unit_test(test_clock_goes_on_from_what_the_device_says),

@@ -85,6 +85,66 @@ static void test_launch_with_extra_takes_the_buffer_as_it_is(void **state)
 		     cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra));
 }
 
+/* What is set stays for the function's launches, and is nobody else's. */
+static void test_launch_in_pieces_posts_what_was_set(void **state)
+{
+	CUfunction f = function_with_params();
+	struct triple t = {1, 2, 3};
+	const uint8_t *block;
+	double d = 2.5;
+
+	assert_cu(cu.cuFuncSetBlockShape(f, 8, 4, 2));
+	assert_cu(cu.cuFuncSetSharedSize(f, 256));
+	assert_cu(cu.cuParamSeti(f, 0, 'x'));
+	assert_cu(cu.cuParamSetf(f, 4, 1.5f));
+	assert_cu(cu.cuParamSetv(f, 8, &d, sizeof(d)));
+	assert_cu(cu.cuParamSetv(f, 16, &t, sizeof(t)));
+	assert_cu(cu.cuParamSetSize(f, 42));
+	assert_cu(cu.cuFuncSetBlockShape(fn, 1, 1, 1));
+	assert_cu(cu.cuLaunchGrid(f, 5, 6));
+	assert_cu(cu.cuLaunch(f));
+	assert_int_equal(count(GSB_REC_LAUNCH), 2);
+	assert_int_equal(last_body(LAUNCH, launch)->grid[0], 1);
+	assert_int_equal(last_body(LAUNCH, launch)->grid[1], 1);
+	assert_cu(cu.cuLaunchGridAsync(f, 7, 9, NULL));
+	assert_int_equal(last_body(LAUNCH, launch)->grid[0], 7);
+	assert_int_equal(last_body(LAUNCH, launch)->grid[1], 9);
+	assert_int_equal(last_body(LAUNCH, launch)->block[0], 8);
+	assert_int_equal(last_body(LAUNCH, launch)->block[1], 4);
+	assert_int_equal(last_body(LAUNCH, launch)->block[2], 2);
+	assert_int_equal(last_body(LAUNCH, launch)->smem_bytes, 256);
+	block = last(GSB_REC_LAUNCH)->body + sizeof(struct gsb_rec_launch);
+	assert_int_equal(block[0], 'x');
+	assert_int_equal(block[7], 0x3f); /* of 1.5f */
+	assert_memory_equal(block + 8, &d, 8);
+	assert_memory_equal(block + 16, &t, 24);
+}
+
+static void test_launch_in_pieces_refuses_what_the_driver_does(void **state)
+{
+	CUfunction f = function_with_params();
+	CUmodule module = load_module();
+	CUfunction stale;
+	char bytes[8] = "";
+
+	assert_cu(cu.cuModuleGetFunction(&stale, module, FAKE_KERNEL));
+	assert_cu(cu.cuFuncSetBlockShape(stale, 2, 1, 1));
+	assert_cu(cu.cuModuleUnload(module));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuLaunch(stale));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuFuncSetBlockShape(stale, 2, 1, 1));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuFuncSetBlockShape(f, 0, 1, 1));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuFuncSetBlockShape(f, 1, -1, 1));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuParamSetSize(f, 4097));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuParamSetv(f, 4089, bytes, 8));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuParamSetv(f, -1, bytes, 8));
+	assert_cu(cu.cuParamSetv(f, 4088, bytes, 8));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuLaunchGrid(f, 0, 1));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuLaunch(f)); /* no size: no parameters */
+	assert_cu(cu.cuParamSetSize(f, 42));
+	assert_cu(cu.cuLaunch(f));
+	assert_int_equal(count(GSB_REC_LAUNCH), 1);
+}
+
 static void test_launch_without_or_with_both_parameter_forms_is_refused(void **state)
 {
 	CUfunction f = function_with_params();
@@ -198,7 +258,9 @@ static void test_launch_ex_reads_attributes(void **state)
 	assert_cu(cu.cuLaunchKernelEx(&config, fn, NULL, NULL));
 	assert_int_equal(last_body(LAUNCH, launch)->flags, GSB_LAUNCH_COOPERATIVE);
 	attrs[0] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
-				       .value.clusterDim = {2, 1, 1}};
+				       .value.clusterDim = {1, 1, 1}};
+	assert_cu(cu.cuLaunchKernelEx(&config, fn, NULL, NULL));
+	attrs[0].value.clusterDim.x = 2;
 	assert_cu_is(CUDA_ERROR_NOT_SUPPORTED, cu.cuLaunchKernelEx(&config, fn, NULL, NULL));
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuLaunchKernelEx(NULL, fn, NULL, NULL));
 }
@@ -289,6 +351,8 @@ int main(void)
 		cmocka_unit_test_setup(test_launch_posts_geometry_and_function, set_up),
 		cmocka_unit_test_setup(test_launch_packs_parameters_at_their_offsets, set_up),
 		cmocka_unit_test_setup(test_launch_with_extra_takes_the_buffer_as_it_is, set_up),
+		cmocka_unit_test_setup(test_launch_in_pieces_posts_what_was_set, set_up),
+		cmocka_unit_test_setup(test_launch_in_pieces_refuses_what_the_driver_does, set_up),
 		cmocka_unit_test_setup(test_launch_without_or_with_both_parameter_forms_is_refused,
 				       set_up),
 		cmocka_unit_test_setup(

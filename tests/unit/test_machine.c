@@ -15,6 +15,7 @@
 #include "base/compiler.h"
 #include "model/gpu/arch.h"
 #include "model/placement/machine.h"
+#include "model/placement/place.h"
 
 #define MAX_GRIDS 256
 
@@ -536,6 +537,78 @@ static void random_grid(struct run *r, const struct gsb_arch *a)
 	g->submit.priority = -(rand() % 3);
 }
 
+/* The rules' SM for a block, by a look at all of them; n_sms: it fits nowhere. */
+static uint32_t choose_naively(const struct gsb_arch *a, const struct gsb_rules *rules,
+			       const struct gsb_sm_room *rooms, const struct gsb_block_need *need)
+{
+	uint32_t best = a->n_sms;
+
+	for (uint32_t sm = 0; sm < a->n_sms; sm++) {
+		if (!gsb_sm_room_fit(&rooms[sm], need))
+			continue;
+		if (rules->placement == GSB_DEPTH_FIRST)
+			return sm;
+		if (best == a->n_sms || rooms[sm].warps > rooms[best].warps)
+			best = sm;
+	}
+	return best;
+}
+
+/* Blocks of three kernels that come, fill the GPU and end one by one, in any order. */
+static void check_choices(const char *name, const struct gsb_rules *rules)
+{
+	const struct gsb_arch *a = gsb_arch_find(name);
+	struct gsb_sm_room *rooms = calloc(a->n_sms, sizeof(*rooms));
+	struct gsb_block_place places[4096];
+	struct gsb_block_need needs[3];
+	struct gsb_machine_block b;
+	struct gsb_machine *m;
+	uint64_t now = 0;
+
+	assert_int_equal(gsb_machine_create(a, rules, &m), 0);
+	for (uint32_t sm = 0; sm < a->n_sms; sm++)
+		gsb_sm_room_init(&rooms[sm], a, rules);
+	for (uint32_t i = 0; i < 3; i++) {
+		struct gsb_machine_submit s = {.kernel = {.threads_per_block = 64u << i,
+							  .regs_per_thread = 20 + 12 * i,
+							  .smem_bytes = 1024 * i,
+							  .n_blocks = 1500},
+					       .owner = &needs[i]};
+		struct gsb_machine_grid *grid;
+
+		assert_int_equal(gsb_block_need(a, &s.kernel, rules, &needs[i]), 0);
+		assert_int_equal(gsb_machine_submit(m, &s, &grid), 0);
+	}
+	do {
+		while (gsb_machine_place(m, &b)) {
+			assert_int_equal(b.sm, choose_naively(a, rules, rooms, b.owner));
+			assert_true(b.slot < GSB_ARRAY_LEN(places));
+			gsb_sm_room_take(&rooms[b.sm], b.owner, &places[b.slot]);
+			gsb_machine_set_end(m, b.slot, now + 1 + (uint64_t)rand() % 1000);
+		}
+		if (!gsb_machine_next_end(m, &now))
+			break;
+		while (gsb_machine_end(m, now, &b))
+			gsb_sm_room_give(&rooms[b.sm], b.owner, &places[b.slot]);
+	} while (true);
+	assert_int_equal(now > 0, true);
+	gsb_machine_destroy(m);
+	free(rooms);
+}
+
+static void test_each_block_goes_where_a_look_at_all_sms_would_put_it(void **state)
+{
+	static const char *const names[] = {"h200", "k40", "gtx680", "v100", "c2070"};
+	struct gsb_rules deep = gsb_rules_hardware;
+
+	deep.placement = GSB_DEPTH_FIRST;
+	srand(43);
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(names); i++) {
+		check_choices(names[i], &gsb_rules_hardware);
+		check_choices(names[i], &deep);
+	}
+}
+
 /* Fills the GPU and takes the next ends; false when nothing is left. */
 static bool step_random(struct run *r, const struct gsb_arch *a, struct load *sms)
 {
@@ -617,6 +690,7 @@ int main(void)
 		cmocka_unit_test(test_kill_ends_known_and_open_blocks_now),
 		cmocka_unit_test(test_kill_of_waiting_grid_is_gone_at_once),
 		cmocka_unit_test(test_destroy_with_work_left_frees_it),
+		cmocka_unit_test(test_each_block_goes_where_a_look_at_all_sms_would_put_it),
 		cmocka_unit_test(test_random_grids_stay_within_limits),
 	};
 

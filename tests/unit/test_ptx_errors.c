@@ -71,6 +71,7 @@ static const struct {
 	{".entry k() { { inner: } bra inner; }", "there is no label 'inner' here"},
 	{".entry k() { x: x: ret; }", "4:17: 'x' is already declared in line 4"},
 	{".entry k() { .reg .b32 a, a; }", "'a' is already declared in line 4"},
+	{".entry k() { .reg .b32 a<3>; .reg .b64 a<4>; }", "'a' is already declared in line 4"},
 	{".entry k() { .reg .b32 %r<2000000>; }", "expected a number of registers up to 1048576"},
 	{".entry k() { .reg .v2 .b32 a; }", "registers of vector type are not supported"},
 	{".entry k() { .reg .b32 a; atom.global.cas.b32 a, [0], 1; }",

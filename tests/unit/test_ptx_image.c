@@ -606,6 +606,104 @@ static void test_fatbins_of_nvcc_are_read(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* ---- linked programs ---- */
+
+#define N_PARTS 3
+
+/* What nvcc -rdc=true makes: machine code that is linked, and the parts, of which one has no PTX. */
+static struct program {
+	struct {
+		uint32_t magic, version;
+		const void *data, *parts;
+	} wrapper;
+	const void *list[N_PARTS + 1];
+	struct fatbin linked, parts[N_PARTS];
+} program;
+
+static void link_program(struct program *p)
+{
+	p->wrapper.magic = GSB_IMAGE_WRAPPER_MAGIC;
+	p->wrapper.version = 2;
+	p->wrapper.data = p->linked.bytes;
+	p->wrapper.parts = p->list;
+	start(&p->linked);
+	add_entry(&p->linked, GSB_FATBIN_ELF, 90, GSB_FATBIN_PLAIN, "code", 4);
+	for (int i = 0; i < N_PARTS; i++) {
+		start(&p->parts[i]);
+		p->list[i] = p->parts[i].bytes;
+	}
+	p->list[N_PARTS] = NULL;
+	add_text(&p->parts[0], 75, GSB_FATBIN_PLAIN, TEXT_75);
+	add_entry(&p->parts[1], GSB_FATBIN_ELF, 90, GSB_FATBIN_PLAIN, "code", 4);
+	add_text(&p->parts[2], 75, GSB_FATBIN_ZSTD, TEXT_75);
+	add_text(&p->parts[2], 80, GSB_FATBIN_ZSTD, TEXT_80);
+}
+
+static void test_gather_takes_all_parts_of_a_linked_program(void **state)
+{
+	struct gsb_image image;
+	size_t size;
+	void *made;
+
+	link_program(&program);
+	size = program.linked.size + program.parts[0].size + program.parts[1].size +
+	       program.parts[2].size;
+	assert_int_equal(gsb_image_gather(&program.wrapper, &image, &made), 0);
+	assert_int_equal(image.kind, GSB_IMAGE_FATBIN);
+	assert_int_equal(image.size, size);
+	assert_ptr_equal(image.bytes, made);
+	assert_memory_equal(made, program.linked.bytes, program.linked.size);
+	assert_string_equal(find(image.bytes, image.size, 90), TEXT_75 "\n" TEXT_80 "\n");
+	assert_string_equal(find(image.bytes, image.size, 75), TEXT_75 "\n" TEXT_75 "\n");
+	assert_begins(find(image.bytes, image.size, 70), "-8 the fatbin has no PTX");
+	for (size_t cut = 1; cut < size - program.linked.size; cut++)
+		find(image.bytes, image.size - cut, 90);
+	assert_begins(find(image.bytes, image.size - 8, 90), "-74 malformed part");
+	free(made);
+}
+
+static void test_gather_leaves_other_images_where_they_are(void **state)
+{
+	struct gsb_image image;
+	void *made = &image;
+
+	link_program(&program);
+	program.wrapper.version = 1; /* the last word is something else then */
+	assert_int_equal(gsb_image_gather(&program.wrapper, &image, &made), 0);
+	assert_ptr_equal(image.bytes, program.linked.bytes);
+	assert_int_equal(image.size, program.linked.size);
+	assert_null(made);
+	assert_int_equal(gsb_image_gather(TEXT_75, &image, &made), 0);
+	assert_int_equal(image.kind, GSB_IMAGE_PTX);
+	assert_null(made);
+	assert_int_equal(gsb_image_gather(NULL, &image, &made), -EINVAL);
+}
+
+static void test_gather_refuses_a_part_that_is_no_fatbin(void **state)
+{
+	struct gsb_image image = {.size = 7};
+	void *made;
+
+	link_program(&program);
+	program.list[1] = TEXT_75;
+	assert_int_equal(gsb_image_gather(&program.wrapper, &image, &made), -EBADMSG);
+	assert_int_equal(image.size, 7);
+	assert_null(made);
+}
+
+/* Its own PTX is the whole program. */
+static void test_find_ptx_of_a_linked_fatbin_goes_before_that_of_its_parts(void **state)
+{
+	struct gsb_image image;
+	void *made;
+
+	link_program(&program);
+	add_text(&program.linked, 75, GSB_FATBIN_PLAIN, TEXT_75);
+	assert_int_equal(gsb_image_gather(&program.wrapper, &image, &made), 0);
+	assert_string_equal(find(image.bytes, image.size, 90), TEXT_75);
+	free(made);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -620,6 +718,10 @@ int main(void)
 		CASE(test_find_ptx_past_the_arena_says_no_memory),
 		CASE(test_locate_finds_the_end_of_each_form),
 		CASE(test_locate_refuses_what_is_no_image),
+		CASE(test_gather_takes_all_parts_of_a_linked_program),
+		CASE(test_gather_leaves_other_images_where_they_are),
+		CASE(test_gather_refuses_a_part_that_is_no_fatbin),
+		CASE(test_find_ptx_of_a_linked_fatbin_goes_before_that_of_its_parts),
 		CASE(test_cubin_tells_of_its_kernel),
 		CASE(test_cubin_of_an_older_abi_has_its_version_elsewhere),
 		CASE(test_locate_elf_ends_behind_the_program_headers),

@@ -221,6 +221,21 @@ static void test_names_find_prefers_the_later_of_range_and_single(void **state)
 	assert_int_equal(index, 9);
 }
 
+static void test_names_of_a_range_and_of_a_single_are_apart(void **state)
+{
+	struct gsb_ptx_names *t = *state;
+	struct gsb_ptx_name *single = add(t, "%k", GSB_PTX_NAME_REG, 7, 1);
+	struct gsb_ptx_name *range = add(t, "%k", GSB_PTX_NAME_RANGE, 100, 15);
+	uint32_t index;
+
+	assert_ptr_equal(gsb_ptx_names_get(t, "%k", 2), single);
+	assert_ptr_equal(gsb_ptx_names_range(t, "%k", 2), range);
+	assert_ptr_equal(gsb_ptx_names_find(t, "%k", 2, &index), single);
+	assert_int_equal(index, 7);
+	assert_ptr_equal(gsb_ptx_names_find(t, "%k14", 4, &index), range);
+	assert_int_equal(index, 114);
+}
+
 static void test_names_past_the_arena_say_no_memory(void **state)
 {
 	struct gsb_ptx_names t;
@@ -250,6 +265,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_names_find_prefers_the_later_of_range_and_single, setup_names,
 			teardown_names),
+		cmocka_unit_test_setup_teardown(test_names_of_a_range_and_of_a_single_are_apart,
+						setup_names, teardown_names),
 		cmocka_unit_test(test_names_past_the_arena_say_no_memory),
 	};
 

@@ -24,7 +24,7 @@ static void test_op_rows_shapes_have_known_letters_and_results_first(void **stat
 
 		assert_true(strlen(shape) < GSB_PTX_SHAPE_MAX);
 		for (const char *s = shape; *s; s++) {
-			assert_non_null(strchr("dwrqQSVMcXFabAuCpvsgmltfPieYTGxhoN?", *s));
+			assert_non_null(strchr("dwrqQSVMcXFabAuCpvsgmltfPieYTHGxhoN?", *s));
 			if (*s == '?') {
 				assert_false(gsb_ptx_shape_is_def(s[-1]));
 				continue;
@@ -241,6 +241,9 @@ static const char *const written_forms[] = {
 	"brkpt",
 	"exit",
 	"fns.b32",
+	"txq.width.b32",
+	"txq.level.depth.b32",
+	"suq.array_size.b32",
 	"sad.u16",
 	"dp2a.hi.u32.s32",
 };
@@ -257,6 +260,10 @@ static void test_decode_accepts_the_forms_compilers_write(void **state)
 
 /* A word too many, one too few, or words that do not go together. */
 static const char *const no_forms[] = {
+	"txq.width.u32",
+	"txq.channel_order.b32",
+	"txq.level.array_size.b32",
+	"suq.normalized_coords.b32",
 	"tex.2d.v2.f32.s32",
 	"wmma.load.a.sync",
 	"cp.async.ca.global.shared",

@@ -677,6 +677,52 @@ static void test_parse_samples_of_both_compilers_have_no_unknown_opcode(void **s
 	each_sample("*.clang.ptx", no_unsupported);
 }
 
+/* As the assembler takes it: %k<15> is %k0 to %k14, whatever %k is. */
+static void test_parse_range_beside_a_register_or_variable_of_its_name(void **state)
+{
+	static const char *const decls[] = {
+		".reg .b32 %k; .reg .b32 %k<15>;",
+		".reg .b32 %k<15>; .reg .b32 %k;",
+		".reg .b32 %k, %k<15>;",
+		".reg .b32 %k<15>; { .reg .b32 %k; ",
+		".reg .b32 %k; { .reg .b32 %k<15>;",
+	};
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(decls); i++) {
+		const bool nested = strchr(decls[i], '{');
+		char text[512];
+		struct gsb_ptx_module *m;
+		const struct gsb_ptx_insn *in;
+		const struct gsb_ptx_reg *regs;
+
+		snprintf(text, sizeof(text), HEAD ".entry k() { %s mov.u32 %%k, %%k3; ret; %s}",
+			 decls[i], nested ? "}" : "");
+		m = parse(text);
+		in = func(m, "k")->insns;
+		regs = func(m, "k")->regs;
+		assert_int_equal(regs[in->operands[0].reg].number, GSB_PTX_NONE);
+		assert_int_equal(regs[in->operands[1].reg].number, 3);
+		gsb_ptx_module_destroy(m);
+		round_trip("text", text, strlen(text));
+	}
+	gsb_ptx_module_destroy(parse(
+		HEAD ".entry k() { .shared .b32 s; .reg .b32 s<3>; st.shared.u32 [s], s2; ret; }"));
+}
+
+static void test_print_query_of_a_handle_is_a_fixed_point(void **state)
+{
+	const char *text =
+		HEAD ".entry k(.param .u64 t) {\n.reg .b32 %r<4>; .reg .b64 %rd<4>;\n"
+		     "ld.param.u64 %rd1, [t]; txq.width.b32 %r1, [%rd1];\n"
+		     "txq.level.width.b32 %r2, [%rd1], %r1; suq.height.b32 %r3, [%rd1]; }";
+	struct gsb_ptx_module *m = parse(text);
+
+	assert_int_equal(func(m, "k")->unsupported, GSB_PTX_NONE);
+	assert_int_equal(func(m, "k")->insns[1].operands[1].kind, GSB_PTX_OPERAND_ADDR);
+	gsb_ptx_module_destroy(m);
+	round_trip("text", text, strlen(text));
+}
+
 static void test_print_special_things_is_a_fixed_point(void **state)
 {
 	const char *text = HEAD
@@ -722,6 +768,8 @@ int main(void)
 #ifdef TEST_PTXAS
 		cmocka_unit_test(test_print_is_taken_by_the_assembler),
 #endif
+		cmocka_unit_test(test_parse_range_beside_a_register_or_variable_of_its_name),
+		cmocka_unit_test(test_print_query_of_a_handle_is_a_fixed_point),
 		cmocka_unit_test(test_print_special_things_is_a_fixed_point),
 	};
 

@@ -434,6 +434,39 @@ static void test_read_of_a_flipped_bit_is_never_believed(void **state)
 	free(records);
 }
 
+/* Its sum is right: only the record itself is not. */
+static void test_read_of_a_record_that_does_not_fit_is_damaged(void **state)
+{
+	const struct gsb_trace_head good = {7, 56, 5, 0}, longer = {7, 64, 5, 0},
+				    unknown = {8, 56, 5, 0};
+	const struct {
+		struct gsb_trace_head head;
+		uint32_t bytes; /* of the chunk */
+		int next;
+	} cases[] = {
+		{good, 56, 1},		{good, 48, -EBADMSG},	 {good, 8, -EBADMSG},
+		{longer, 64, -EBADMSG}, {unknown, 56, -EBADMSG},
+	};
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(cases); i++) {
+		uint64_t records[8] = {0};
+		struct gsb_trace_reader *r;
+		struct gsb_trace_record rec;
+		int fd = make_file();
+
+		memcpy(records, &cases[i].head, sizeof(cases[i].head));
+		write_other(fd, other_version, records, cases[i].bytes);
+		assert_int_equal(open_again(fd, &r), 0);
+		assert_int_equal(gsb_trace_next(r, &rec), cases[i].next);
+		if (cases[i].next < 0) {
+			assert_int_equal(gsb_trace_ending(r), GSB_TRACE_DAMAGED);
+			assert_int_equal(gsb_trace_next(r, &rec), -EBADMSG); /* and stays so */
+		}
+		gsb_trace_close(r);
+		close(fd);
+	}
+}
+
 /* Sums that fit, so that all that is behind them is tried, too. */
 static void test_read_of_a_forged_file_stays_inside(void **state)
 {
@@ -493,6 +526,7 @@ int main(void)
 		cmocka_unit_test(test_open_list_that_lies_is_refused),
 		cmocka_unit_test(test_read_of_every_beginning_ends_torn),
 		cmocka_unit_test(test_read_of_a_flipped_bit_is_never_believed),
+		cmocka_unit_test(test_read_of_a_record_that_does_not_fit_is_damaged),
 		cmocka_unit_test(test_read_of_a_forged_file_stays_inside),
 		cmocka_unit_test(test_open_no_trace_says_so),
 	};

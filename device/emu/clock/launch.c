@@ -53,23 +53,45 @@ static void start_block(struct emu_clock *c, const struct gsb_machine_block *b)
 	job->arch = c->arch;
 	job->start_ns = c->now_ns;
 	job->start_cycle = c->now_ns / 1000 * c->arch->clock_khz / 1000;
-	job->bound_ns = c->now_ns + 1;
 	set_ctaid(job, b->index);
+}
+
+/*
+ * A block that fails may stop early, but not end so: what it takes least is known before it is executed, and time may
+ * pass so far beside it. Without that, blocks that start one by one would be executed one by one.
+ */
+static void set_least(struct emu_job *job, const struct emu_job *before)
+{
+	const struct gsb_emu_stats least = {
+		.n_insns = (uint64_t)gsb_emu_code_least_insns(job->cmd->launch.code) *
+			   warps_of(job->cmd),
+	};
+
+	/* Mostly the one placed before it has the same to do in the same company. */
+	if (before && before->cmd == job->cmd &&
+	    before->company.sm_warps == job->company.sm_warps &&
+	    before->company.device_warps == job->company.device_warps)
+		job->least_ns = before->least_ns;
+	else
+		job->least_ns = emu_launch_block_time(job, &least);
+	job->took_ns = job->least_ns;
+	job->bound_ns = job->start_ns + job->least_ns;
 }
 
 /* A block's company is all that was placed in its instant, whichever came first. Only then do the
  * workers get it: in the order of placement, which is that of block numbers. */
 void emu_launch_place(struct emu_clock *c)
 {
-	struct emu_job *job = TAILQ_LAST(&c->open, emu_jobs);
+	struct emu_job *job = TAILQ_LAST(&c->open, emu_jobs), *before = NULL;
 	struct gsb_machine_block b;
 
 	while (gsb_machine_place(c->machine, &b))
 		start_block(c, &b);
 	for (job = job ? TAILQ_NEXT(job, open) : TAILQ_FIRST(&c->open); job;
-	     job = TAILQ_NEXT(job, open)) {
+	     before = job, job = TAILQ_NEXT(job, open)) {
 		job->company.sm_warps = gsb_machine_sm_warps(c->machine, job->sm);
 		job->company.device_warps = c->resident_warps;
+		set_least(job, before);
 		emu_worker_add(&c->workers, job);
 	}
 }

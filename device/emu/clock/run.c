@@ -88,6 +88,16 @@ static bool begin_block(struct emu_job *job)
 	return true;
 }
 
+/* Here, and not with the clock's lock, for which the other workers wait. */
+static void set_stats(struct emu_job *job)
+{
+	uint64_t ns;
+
+	job->stats = *gsb_emu_block_stats(job->block);
+	ns = emu_launch_block_time(job, &job->stats);
+	job->took_ns = ns > job->least_ns ? ns : job->least_ns;
+}
+
 bool emu_run_block(struct emu_job *job)
 {
 	enum gsb_emu_state state;
@@ -97,5 +107,10 @@ bool emu_run_block(struct emu_job *job)
 	state = gsb_emu_block_run(job->block, QUANTUM);
 	if (state == GSB_EMU_FAULT)
 		set_fault(job, gsb_emu_block_fault(job->block));
-	return state == GSB_EMU_RUNNING || state == GSB_EMU_YIELDED;
+	set_stats(job);
+	if (state == GSB_EMU_RUNNING || state == GSB_EMU_YIELDED)
+		return true;
+	gsb_emu_block_destroy(job->block);
+	job->block = NULL;
+	return false;
 }

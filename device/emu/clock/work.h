@@ -86,7 +86,9 @@ struct emu_job {
 	struct gsb_block_company company;
 	const struct gsb_arch *arch;
 	struct gsb_emu_block *block; /* NULL before its first slice */
-	struct gsb_emu_stats stats;  /* after its last slice */
+	struct gsb_emu_stats stats;  /* after its last slice, written by the worker that has it */
+	uint64_t least_ns;	     /* that it takes, whatever happens in it */
+	uint64_t took_ns;	     /* as of the stats, at least that */
 	uint32_t ctaid[3];
 	struct emu_fifo_part said; /* with the fifo's lock */
 	bool printed;		   /* something was, at any time */

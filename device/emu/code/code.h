@@ -31,11 +31,11 @@
 #define GSB_EMU_MAX_LOCAL  ((uint32_t)512 << 10) /* local memory of a thread */
 #define GSB_EMU_MAX_SHARED ((uint32_t)1 << 20)
 /*
- * What the system has of a block's shared memory lies before the program's, as on an H200, where the second
- * of its two parts is where cooperative groups of several warps meet, and takes 288 bytes for that.
+ * What the system has of a block's shared memory lies before the program's. As on an H200 it uses the first bytes of it only:
+ * the second of its two parts, where cooperative groups of several warps meet; the first is empty.
  */
 #define GSB_EMU_RESERVED_SHARED 1024
-#define GSB_EMU_RESERVED_PART	(GSB_EMU_RESERVED_SHARED - 288)
+#define GSB_EMU_RESERVED_USED	288
 #define GSB_EMU_CALL_ALIGN	16 /* of each argument in local memory */
 #define GSB_EMU_FRAME_ALIGN	64 /* of a frame there */
 
@@ -61,6 +61,17 @@ enum gsb_emu_geometry {
 	GSB_EMU_GEOM_CUBE,
 	GSB_EMU_GEOM_ACUBE,
 	GSB_EMU_N_GEOMS
+};
+
+/* What a query of a texture or surface asks for. */
+enum gsb_emu_query {
+	GSB_EMU_QUERY_WIDTH,
+	GSB_EMU_QUERY_HEIGHT,
+	GSB_EMU_QUERY_DEPTH,
+	GSB_EMU_QUERY_LAYERS,
+	GSB_EMU_QUERY_NORMALIZED,
+	GSB_EMU_QUERY_LEVELS,
+	GSB_EMU_N_QUERIES
 };
 
 /* Keys of forms.def: flags below, then rounding, then one more word; conversions add their types. */
@@ -122,6 +133,7 @@ struct gsb_emu_code {
 	uint32_t chain_local_bytes;	/* local memory that is enough without recursion */
 	uint32_t tail_local_bytes;	/* of that, for calls of built-ins */
 	uint64_t const_base, const_end; /* .const variables of the module lie in here */
+	uint32_t least_insns;		/* that a warp executes, unless it fails: least.h */
 	bool grows;			/* recursion, alloca: the launch's stack comes on top */
 	bool uses_heap;			/* malloc, free */
 	bool uses_stack;		/* alloca */

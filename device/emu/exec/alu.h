@@ -12,10 +12,12 @@
 #include "device/emu/exec/lane.h"
 #include "device/emu/exec/state.h"
 
+/* clang unrolls a loop this short before it looks for vectors, and then sees that rows might overlap. */
 #if defined(__clang__)
-#define EACH_LANE(i)                                                                               \
-	_Pragma("clang loop vectorize(assume_safety)") for (unsigned int i = 0; i < GSB_EMU_LANES; \
-							    i++)
+#define EACH_LANE(i)                                                                            \
+	_Pragma("clang loop vectorize(assume_safety) unroll(disable)") for (unsigned int i = 0; \
+									    i < GSB_EMU_LANES;  \
+									    i++)
 #else
 #define EACH_LANE(i) _Pragma("GCC ivdep") for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
 #endif

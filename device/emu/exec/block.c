@@ -24,6 +24,7 @@
 #define SPLIT_SLICE 256
 #define JOIN_WAIT   16384 /* instructions of a warp that its lanes wait at most for others to join, */
 #define SLEEP_WAIT  512	  /* and where those sleep: likely they wait for a lane at the join */
+#define SLEEP_LIMIT 16384 /* instructions of a block that its warps sleep at most */
 
 #define MAX_POOL       16 /* blocks of a kernel kept for reuse, and their bytes */
 #define MAX_POOL_BYTES ((size_t)8 << 20)
@@ -241,6 +242,7 @@ static int block_start(struct gsb_emu_block *b, const struct gsb_emu_launch *l)
 	b->elapsed = NULL;
 	b->on_print = NULL;
 	b->stats = (struct gsb_emu_stats){0};
+	b->count_paths = l->count_paths || (l->watch && l->watch->what & GSB_EMU_WATCH_PROFILE);
 	b->paths = (struct gsb_emu_paths){0};
 	b->fault = (struct gsb_emu_fault){0};
 	b->x = (struct gsb_emu_exec){.block = b, .ops = b->code->ops};
@@ -283,6 +285,11 @@ void gsb_emu_block_destroy(struct gsb_emu_block *block)
 	/* Recursion may have made the rows of its warps very long. */
 	if (block && (block->code->grows || !pool_give(block->launch->pool, block)))
 		block_free(block);
+}
+
+uint32_t gsb_emu_code_least_insns(const struct gsb_emu_code *code)
+{
+	return code->least_insns;
 }
 
 void gsb_emu_block_set_time(struct gsb_emu_block *block, uint64_t clock, uint64_t globaltimer_ns)
@@ -458,14 +465,26 @@ static bool release_all(struct gsb_emu_block *b)
 	return any;
 }
 
-static enum gsb_emu_state run_warps(struct gsb_emu_block *b, uint64_t target)
+/* Those that sleep may be whom the others wait for, in a loop that does not look like one that waits. */
+static void wake_warps(struct gsb_emu_block *b)
 {
 	for (uint32_t i = 0; i < b->n_warps; i++)
 		b->warps[i].asleep = false;
-	while (b->live_threads) {
-		bool asleep;
-		struct gsb_emu_warp *w = next_warp(b, &asleep);
+}
 
+static enum gsb_emu_state run_warps(struct gsb_emu_block *b, uint64_t target)
+{
+	uint64_t wake_at = b->x.n_insns;
+
+	while (b->live_threads) {
+		struct gsb_emu_warp *w;
+		bool asleep;
+
+		if (b->x.n_insns >= wake_at) {
+			wake_warps(b);
+			wake_at = b->x.n_insns + SLEEP_LIMIT;
+		}
+		w = next_warp(b, &asleep);
 		if (!w && asleep)
 			return GSB_EMU_YIELDED;
 		if (!w && release_all(b))

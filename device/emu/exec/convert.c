@@ -272,10 +272,17 @@ static uint32_t to_small(struct num n, unsigned int n_exp, unsigned int n_man, u
 	return pack_float(relu(d, key), n_exp, n_man, rounding_of(key), key & GSB_PTX_F_SATFINITE);
 }
 
-/* A single of 10 bits of fraction; the others are zero. */
-static uint32_t to_tf32(struct num n, uint64_t key)
+/*
+ * A single of 10 bits of fraction; the others are zero. What rounds ties away from zero is no conversion in hardware but
+ * arithmetic on the bits: a NaN loses those that are cut, and counts as an infinity where that is made finite.
+ */
+static uint32_t to_tf32(struct num n, uint32_t a, uint64_t key)
 {
-	return n.real != n.real ? GSB_EMU_NAN_BITS32 : to_small(n, 8, 10, key) << 13;
+	if (n.real == n.real)
+		return to_small(n, 8, 10, key) << 13;
+	if (rounding_of(key) != ROUND_AWAY)
+		return GSB_EMU_NAN_BITS32;
+	return (a & 0xffffe000) - (key & GSB_PTX_F_SATFINITE ? 0x2000 : 0);
 }
 
 /* f32.f32 and f64.f64 with .rni and its like: to an integer of the same type. */
@@ -332,7 +339,7 @@ uint64_t gsb_emu_convert(uint64_t a, uint64_t key)
 	switch (to) {
 	case GSB_PTX_TYPE_F16: return to_small(n, 5, 10, key);
 	case GSB_PTX_TYPE_BF16: return to_small(n, 8, 7, key);
-	case GSB_PTX_TYPE_TF32: return to_tf32(n, key);
+	case GSB_PTX_TYPE_TF32: return to_tf32(n, (uint32_t)a, key);
 	case GSB_PTX_TYPE_E5M2: return to_small(n, 5, 2, key);
 	case GSB_PTX_TYPE_E4M3: return pack_e4m3(relu(n.real, key));
 	case GSB_PTX_TYPE_F32: return to_f32(n, key);

@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "device/emu/exec/access.h"
+#include "device/emu/exec/profile.h"
 #include "device/emu/memory/address.h"
 #include "device/emu/memory/fifo.h"
 #include "device/emu/memory/storage.h"
@@ -70,7 +71,7 @@ struct gsb_emu_launch {
 	uint64_t grid_id;
 	uint32_t n_sms, max_warps; /* %nsmid, %nwarpid */
 	uint32_t envreg[GSB_EMU_N_ENVREGS];
-	bool count_paths;	     /* gsb_emu_block_paths() */
+	bool count_paths;	     /* gsb_emu_block_paths(), also without a watch */
 	struct gsb_emu_watch *watch; /* NULL: nobody looks */
 };
 
@@ -80,6 +81,9 @@ enum gsb_emu_state {
 	GSB_EMU_DONE,
 	GSB_EMU_FAULT,
 };
+
+/* Instructions that each warp of a kernel executes, unless the block fails: at least so many. */
+uint32_t gsb_emu_code_least_insns(const struct gsb_emu_code *code);
 
 /* What a block has done so far: the input of the block-time model. */
 struct gsb_emu_stats {
@@ -91,16 +95,6 @@ struct gsb_emu_stats {
 	uint64_t n_shared;    /* warp-wide accesses of shared memory */
 	uint64_t n_barriers;  /* block barriers that were passed, once a warp */
 	uint64_t sleep_ns;    /* asked for by nanosleep, once a warp */
-};
-
-/* How the warp-wide accesses of memory were done, parameters apart: by whole rows, or by each lane. */
-struct gsb_emu_paths {
-	uint64_t in_order;  /* lane after lane */
-	uint64_t one_place; /* all lanes at one */
-	uint64_t
-		stride; /* another step from lane to lane; so are the lanes of local memory apart */
-	uint64_t runs;	/* eight lanes and eight lanes, each in one of these ways */
-	uint64_t lanes; /* lane by lane: no such pattern, or several windows of addresses */
 };
 
 /* Strings that are pointed to live as long as the code. */
@@ -166,7 +160,7 @@ void gsb_emu_block_set_print(struct gsb_emu_block *block, gsb_emu_on_print *on_p
 enum gsb_emu_state gsb_emu_block_run(struct gsb_emu_block *block, uint64_t quantum);
 
 const struct gsb_emu_stats *gsb_emu_block_stats(const struct gsb_emu_block *block);
-/* What it has counted so far, if its launch asked for that; else all 0. */
+/* What it has counted so far, if its launch asked for that or is watched for its profile; else all 0. */
 const struct gsb_emu_paths *gsb_emu_block_paths(const struct gsb_emu_block *block);
 const struct gsb_emu_fault *gsb_emu_block_fault(const struct gsb_emu_block *block);
 

@@ -275,10 +275,11 @@ static inline uint32_t atom_add32(uint32_t old, uint32_t b, bool shared)
 	return bits_of32(canon32(sum));
 }
 
-/* Of two NaNs memory's is left; at global memory as it stands, at shared memory quiet. */
+/* Of two NaNs shared memory's is left, made quiet; at global memory the operand's, as it stands. */
 static inline uint64_t atom_add64(uint64_t old, uint64_t b, bool shared)
 {
-	uint64_t nan = double_of(old) != double_of(old) ? old : b;
+	uint64_t first = shared ? old : b, last = shared ? b : old;
+	uint64_t nan = double_of(first) != double_of(first) ? first : last;
 
 	if (double_of(nan) != double_of(nan))
 		return shared ? bits_of64(quiet64(double_of(nan))) : nan;

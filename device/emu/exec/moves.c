@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/checked.h"
 #include "device/emu/exec/fault.h"
 
 void gsb_emu_const_fill(char *r, const struct gsb_emu_const *c, uint32_t mask)
@@ -249,16 +250,20 @@ static uint64_t timer_now(const struct gsb_emu_exec *x)
 	return x->block->globaltimer + elapsed_ns(x);
 }
 
+#define SHARED_UNIT 128 /* bytes that shared memory is given out in, and a program is told of */
+
 static uint64_t sreg_memory(const struct gsb_emu_block *b, unsigned int reg)
 {
 	switch (reg) {
 	case GSB_PTX_SREG_DYNAMIC_SMEM_SIZE: return b->launch->smem_bytes;
-	case GSB_PTX_SREG_TOTAL_SMEM_SIZE: return b->shared_bytes - GSB_EMU_RESERVED_SHARED;
+	case GSB_PTX_SREG_TOTAL_SMEM_SIZE:
+		return gsb_round_up(b->shared_bytes - GSB_EMU_RESERVED_SHARED, SHARED_UNIT);
 	case GSB_PTX_SREG_AGGR_SMEM_SIZE: return b->shared_bytes;
 	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_BEGIN:
-	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_0: return 0;
-	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_1: return GSB_EMU_RESERVED_PART;
-	default: return GSB_EMU_RESERVED_SHARED; /* END, CAP */
+	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_0:
+	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_1: return 0;
+	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_END: return GSB_EMU_RESERVED_USED;
+	default: return GSB_EMU_RESERVED_SHARED; /* CAP */
 	}
 }
 

@@ -56,6 +56,19 @@ struct gsb_emu_traffic {
 	uint64_t n_addresses, n_most_at_one;
 };
 
+/*
+ * How the emulation did the warp-wide accesses of memory, parameters apart: by whole rows, or by each lane. No GPU
+ * has such a figure; it says why a kernel is slow here.
+ */
+struct gsb_emu_paths {
+	uint64_t in_order;  /* lane after lane */
+	uint64_t one_place; /* all lanes at one */
+	/* another step from lane to lane; so are the lanes of local memory apart */
+	uint64_t stride;
+	uint64_t runs;	/* eight lanes and eight lanes, each in one of these ways */
+	uint64_t lanes; /* lane by lane: no such pattern, or several windows of addresses */
+};
+
 /* Of all blocks that are done. Members are uint64_t and nothing else. */
 struct gsb_emu_profile {
 	uint64_t n_blocks;
@@ -66,6 +79,7 @@ struct gsb_emu_profile {
 	uint64_t n_branches, n_divergent; /* divergent: lanes went to different places */
 	uint64_t n_barriers;		  /* block barriers, once a warp */
 	struct gsb_emu_traffic traffic[GSB_EMU_N_MEMORIES][GSB_EMU_N_TRAFFICS];
+	struct gsb_emu_paths paths;
 };
 
 #endif

@@ -509,7 +509,7 @@ static GSB_NOINLINE bool reach(struct gsb_emu_exec *x, struct access *acc,
 	acc->last = GSB_EMU_LANES - 1 - (unsigned int)__builtin_clz(mask);
 	if (!reach_shape(x, acc) && !reach_lanes(x, acc))
 		return false;
-	if (gsb_unlikely(x->block->launch->count_paths))
+	if (gsb_unlikely(x->block->count_paths))
 		count_path(x, acc);
 	return true;
 }

@@ -133,6 +133,7 @@ struct gsb_emu_block {
 	gsb_emu_on_print *on_print; /* NULL: dropped */
 	void *print_ctx;
 	struct gsb_emu_stats stats;
+	bool count_paths;
 	struct gsb_emu_paths paths;
 	struct gsb_emu_fault fault;
 	struct gsb_emu_watched *watched; /* NULL: its launch is not watched */

@@ -258,9 +258,9 @@ static uint32_t group_of(const uint32_t *members, uint32_t lanes)
 	return same & lanes;
 }
 
-/* @lanes of the running split wait at @op from now on; it goes on with @rest, or is what waits. */
+/* @lanes of the running split wait so at @op from now on; it goes on with @rest, or is what waits. */
 static bool group_wait(struct gsb_emu_exec *x, const struct gsb_emu_op *op, uint32_t lanes,
-		       uint32_t rest, uint32_t need)
+		       uint32_t rest, enum gsb_emu_node_state how, uint32_t need)
 {
 	uint16_t n = x->warp->current;
 
@@ -272,7 +272,7 @@ static bool group_wait(struct gsb_emu_exec *x, const struct gsb_emu_op *op, uint
 	}
 	if (n == GSB_EMU_NODE_NONE)
 		return false;
-	x->warp->nodes[n].state = GSB_EMU_NODE_SYNC;
+	x->warp->nodes[n].state = how;
 	x->warp->nodes[n].need = need;
 	return true;
 }
@@ -292,7 +292,7 @@ static const struct gsb_emu_op *by_groups(struct gsb_emu_exec *x, const struct g
 		if (group_try(x, op, need, &here, r, lanes))
 			continue;
 		stay &= ~lanes;
-		if (!group_wait(x, op, lanes, stay, need))
+		if (!group_wait(x, op, lanes, stay, GSB_EMU_NODE_SYNC, need))
 			return gsb_emu_no_memory(x);
 	}
 	if (!stay)
@@ -508,23 +508,37 @@ static void barrier_arrive(struct gsb_emu_exec *x, const struct gsb_emu_op *op, 
 	bar->arrived += arrivals(x, bar, id, mask);
 }
 
+/* All have arrived and wait before the first barrier is looked at: what is over goes on at once. */
+static void barriers_check(struct gsb_emu_block *b, uint32_t ids)
+{
+	for (; ids; ids &= ids - 1)
+		barrier_check(b, (uint32_t)__builtin_ctz(ids));
+}
+
+/*
+ * Threads are counted, not warps: each lane names its barrier, and those of a warp that name different ones wait
+ * apart. The counts are those of the first lane of each.
+ */
 GSB_EMU_HANDLER(gsb_emu_do_BARRIER)
 {
-	uint32_t id = ((const uint32_t *)(const void *)(r + op->a))[__builtin_ctz(mask)];
+	const uint32_t *numbers = (const void *)(r + op->a);
+	uint32_t ids = 0, lanes;
 
-	if (id >= GSB_EMU_N_BARRIERS)
-		return gsb_emu_fail(x, CUDA_ERROR_LAUNCH_FAILED, 0, "barrier %u does not exist",
-				    id);
-	barrier_arrive(x, op, r, mask, id);
-	if (op->flags & GSB_EMU_F_NO_RESULT) {
-		barrier_check(x->block, id);
-		return op + 1;
+	for (uint32_t left = mask; left; left &= ~lanes) {
+		uint32_t id = numbers[__builtin_ctz(left)];
+
+		if (id >= GSB_EMU_N_BARRIERS)
+			return gsb_emu_fail(x, CUDA_ERROR_LAUNCH_FAILED, 0,
+					    "barrier %u does not exist", id);
+		lanes = group_of(numbers, left);
+		barrier_arrive(x, op, r, lanes, id);
+		ids |= UINT32_C(1) << id;
+		if (!(op->flags & GSB_EMU_F_NO_RESULT) &&
+		    !group_wait(x, op, lanes, left & ~lanes, GSB_EMU_NODE_BARRIER, id))
+			return gsb_emu_no_memory(x);
 	}
-	gsb_emu_leave(x, gsb_emu_index_of(x, op));
-	gsb_emu_node_of(x)->state = GSB_EMU_NODE_BARRIER;
-	gsb_emu_node_of(x)->need = id;
-	barrier_check(x->block, id);
-	return gsb_emu_stop(x, GSB_EMU_STOP_SWITCH);
+	barriers_check(x->block, ids);
+	return op->flags & GSB_EMU_F_NO_RESULT ? op + 1 : gsb_emu_stop(x, GSB_EMU_STOP_SWITCH);
 }
 
 GSB_EMU_HANDLER(gsb_emu_do_CLUSTER_ARRIVE)

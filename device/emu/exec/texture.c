@@ -124,6 +124,42 @@ GSB_EMU_HANDLER(gsb_emu_do_TEX)
 	return op + 1;
 }
 
+/* ---- queries ---- */
+
+/* Of layers the depth counts none; what has no layers is one. */
+static uint32_t answer(const struct gsb_texture *t, enum gsb_emu_query query)
+{
+	switch (query) {
+	case GSB_EMU_QUERY_WIDTH: return t->width;
+	case GSB_EMU_QUERY_HEIGHT: return t->height;
+	case GSB_EMU_QUERY_DEPTH: return t->is_layered ? 1 : t->depth;
+	case GSB_EMU_QUERY_LAYERS: return t->is_layered ? t->depth : 1;
+	case GSB_EMU_QUERY_NORMALIZED: return (t->flags & CU_TRSF_NORMALIZED_COORDINATES) != 0;
+	default: return 1; /* level */
+	}
+}
+
+GSB_EMU_HANDLER(gsb_emu_do_TEX_QUERY)
+{
+	struct reader reader = {.x = x};
+	uint32_t results[GSB_EMU_LANES], *to = (void *)(r + op->d);
+	struct gsb_texture t;
+	uint64_t handle = 0;
+
+	for (uint32_t left = mask; left; left &= left - 1) {
+		reader.lane = (unsigned int)__builtin_ctz(left);
+		if (left == mask || handle_at(r, op->a, reader.lane) != handle) {
+			handle = handle_at(r, op->a, reader.lane);
+			if (!load_descriptor(&reader, handle, &t))
+				return NULL;
+		}
+		results[reader.lane] = answer(&t, op->n);
+	}
+	for (uint32_t left = mask; left; left &= left - 1)
+		to[__builtin_ctz(left)] = results[__builtin_ctz(left)];
+	return op + 1;
+}
+
 /* ---- surfaces ---- */
 
 struct element {

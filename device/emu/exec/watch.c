@@ -56,6 +56,7 @@ void gsb_emu_watch_end(struct gsb_emu_block *b)
 	uint64_t *to = (void *)&by->profile;
 
 	b->watched->profile.n_blocks = 1;
+	b->watched->profile.paths = b->paths;
 	pthread_mutex_lock(&by->lock);
 	for (size_t i = 0; i < sizeof(by->profile) / sizeof(*to); i++)
 		to[i] += from[i];

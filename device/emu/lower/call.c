@@ -112,12 +112,16 @@ bool gsb_emu_allocates(const char *name)
 
 static void refuse_call(struct gsb_emu_lowering *l, const char *name)
 {
-	bool launches = !strncmp(name, "cudaCDP2", 8) || !strncmp(name, "cudaLaunchDevice", 16) ||
+	bool launches = strstr(name, "cudaCDP2") || !strncmp(name, "cudaLaunchDevice", 16) ||
 			!strncmp(name, "cudaGetParameterBuffer", 22);
+	bool is_systems = !strncmp(name, "__", 2) || !strncmp(name, "cuda", 4);
 
 	gsb_emu_lower_fail(
 		l, -ENOTSUP, "call of '%s', which has no body and is not carried%s", name,
-		launches ? ": dynamic parallelism needs a real GPU; launch from the host" : "");
+		launches ? ": dynamic parallelism needs a real GPU; launch from the host"
+		: is_systems
+			? ""
+			: ": where another file of the program has it, compile that one to PTX, too");
 }
 
 static void emit_call(struct gsb_emu_lowering *l, const struct gsb_ptx_func *target, uint32_t local)

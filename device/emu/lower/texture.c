@@ -105,11 +105,35 @@ static void lower_surface(struct gsb_emu_lowering *l, bool store)
 	op->imm = lane_bytes;
 }
 
+static void lower_query(struct gsb_emu_lowering *l)
+{
+	static const char *const names[GSB_EMU_N_QUERIES] = {
+		[GSB_EMU_QUERY_WIDTH] = "width",
+		[GSB_EMU_QUERY_HEIGHT] = "height",
+		[GSB_EMU_QUERY_DEPTH] = "depth",
+		[GSB_EMU_QUERY_LAYERS] = "array_size",
+		[GSB_EMU_QUERY_NORMALIZED] = "normalized_coords",
+		[GSB_EMU_QUERY_LEVELS] = "num_mipmap_levels",
+	};
+	const char *word = strrchr(gsb_ptx_op_name(l->insn->op), '.') + 1;
+	uint32_t d = gsb_emu_dest(l, &l->insn->operands[0], 4), query = 0;
+	struct gsb_emu_op *op;
+
+	while (strcmp(names[query], word))
+		query++;
+	op = gsb_emu_emit(l, GSB_EMU_FORM_TEX_QUERY, true);
+	op->d = d;
+	op->a = l->rows[l->insn->operands[1].reg];
+	op->n = (uint8_t)query;
+}
+
 void gsb_emu_lower_texture(struct gsb_emu_lowering *l)
 {
 	unsigned int op = l->insn->op;
 
-	if (op < GSB_PTX_OP_SULD_1D)
+	if (op >= GSB_PTX_OP_TXQ_WIDTH)
+		lower_query(l);
+	else if (op < GSB_PTX_OP_SULD_1D)
 		lower_sample(l);
 	else
 		lower_surface(l, op >= GSB_PTX_OP_SUST_1D);

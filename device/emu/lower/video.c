@@ -34,13 +34,13 @@ static bool is_signed(const struct gsb_ptx_insn *in, unsigned int nth)
 	return gsb_ptx_type_is_signed(in->type[nth]);
 }
 
-/* vset names no type of the result, which is unsigned. */
+/* vset names no type of the result: it is compared with c as one of a's. */
 static void set_flags(struct gsb_emu_video *v, const struct gsb_ptx_insn *in)
 {
 	const struct gsb_ptx_operand *o = in->operands;
 	bool names_result = v->op != GSB_PTX_OP_VSET;
 
-	v->flags |= names_result && is_signed(in, 0) ? GSB_EMU_VIDEO_D_SIGNED : 0;
+	v->flags |= is_signed(in, 0) ? GSB_EMU_VIDEO_D_SIGNED : 0;
 	v->flags |= is_signed(in, names_result) ? GSB_EMU_VIDEO_A_SIGNED : 0;
 	v->flags |= is_signed(in, names_result + 1u) ? GSB_EMU_VIDEO_B_SIGNED : 0;
 	v->flags |= in->flags & GSB_PTX_F_SAT ? GSB_EMU_VIDEO_SAT : 0;

@@ -1,0 +1,165 @@
+/*
+ * calls/box.c - copies and fills in three dimensions. An end is an array or pitched memory; lengths count an array's texels
+ * where there is an array, and bytes otherwise; a place counts the elements of its own end.
+ */
+#include <stdbool.h>
+
+#include "cudart/calls/calls.h"
+#include "cudart/calls/kind.h"
+#include "cudart/context.h"
+#include "cudart/error.h"
+
+struct end {
+	cudaArray_t array;
+	const struct cudaPitchedPtr *memory;
+	const struct cudaPos *at;
+	size_t texel_bytes; /* 0: memory */
+};
+
+/* Whether there is nothing in it: then the other lengths mean nothing. */
+static bool is_empty(const struct cudaExtent *e)
+{
+	return !e->width || !e->height || !e->depth;
+}
+
+/* ---- copies ---- */
+
+static cudaError_t look_at(struct end *e)
+{
+	struct gsb_rt_array_shape shape;
+	cudaError_t error;
+
+	if (!e->array == !e->memory->ptr) /* one of the two */
+		return cudaErrorInvalidValue;
+	if (!e->array)
+		return cudaSuccess;
+	error = gsb_rt_array_shape(e->array, &shape);
+	if (!error)
+		e->texel_bytes = shape.texel_bytes;
+	return error;
+}
+
+/* Where a row begins that is copied; one row alone needs no pitch. What is too much to count is wrong. */
+static cudaError_t measure(const struct end *e, const CUDA_MEMCPY3D *copy, size_t *x_bytes)
+{
+	if (!e->array && e->memory->pitch < copy->WidthInBytes &&
+	    (copy->Height > 1 || copy->Depth > 1))
+		return cudaErrorInvalidPitchValue;
+	if (__builtin_mul_overflow(e->at->x, e->array ? e->texel_bytes : 1, x_bytes))
+		return cudaErrorInvalidValue;
+	return cudaSuccess;
+}
+
+static void fill_source(const struct end *e, enum cudaMemcpyKind kind, CUDA_MEMCPY3D *copy)
+{
+	copy->srcMemoryType = e->array ? CU_MEMORYTYPE_ARRAY : gsb_rt_source(kind);
+	copy->srcArray = e->array;
+	copy->srcHost = e->memory->ptr;
+	copy->srcDevice = (CUdeviceptr)e->memory->ptr;
+	copy->srcPitch = e->memory->pitch;
+	copy->srcHeight = e->memory->ysize;
+	copy->srcY = e->at->y;
+	copy->srcZ = e->at->z;
+}
+
+static void fill_target(const struct end *e, enum cudaMemcpyKind kind, CUDA_MEMCPY3D *copy)
+{
+	copy->dstMemoryType = e->array ? CU_MEMORYTYPE_ARRAY : gsb_rt_target(kind);
+	copy->dstArray = e->array;
+	copy->dstHost = e->memory->ptr;
+	copy->dstDevice = (CUdeviceptr)e->memory->ptr;
+	copy->dstPitch = e->memory->pitch;
+	copy->dstHeight = e->memory->ysize;
+	copy->dstY = e->at->y;
+	copy->dstZ = e->at->z;
+}
+
+static cudaError_t describe(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *copy)
+{
+	struct end src = {p->srcArray, &p->srcPtr, &p->srcPos, 0},
+		   dst = {p->dstArray, &p->dstPtr, &p->dstPos, 0};
+	size_t unit;
+	cudaError_t error =
+		gsb_rt_is_kind(p->kind) ? look_at(&src) : cudaErrorInvalidMemcpyDirection;
+
+	if (!error)
+		error = look_at(&dst);
+	if (error)
+		return error;
+	if (src.array && dst.array && src.texel_bytes != dst.texel_bytes)
+		return cudaErrorInvalidValue;
+	unit = src.array ? src.texel_bytes : dst.array ? dst.texel_bytes : 1;
+	*copy = (CUDA_MEMCPY3D){.Height = p->extent.height, .Depth = p->extent.depth};
+	if (__builtin_mul_overflow(p->extent.width, unit, &copy->WidthInBytes))
+		return cudaErrorInvalidValue;
+	fill_source(&src, p->kind, copy);
+	fill_target(&dst, p->kind, copy);
+	error = measure(&src, copy, &copy->srcXInBytes);
+	return error ? error : measure(&dst, copy, &copy->dstXInBytes);
+}
+
+cudaError_t rt_cudaMemcpy3D(const struct gsb_rt_driver *cu, const struct cudaMemcpy3DParms *p,
+			    const cudaStream_t *order)
+{
+	CUDA_MEMCPY3D copy;
+	cudaError_t error = p ? describe(p, &copy) : cudaErrorInvalidValue;
+
+	if (error || is_empty(&p->extent))
+		return error;
+	return gsb_rt_error(order ? cu->cuMemcpy3DAsync(&copy, *order) : cu->cuMemcpy3D(&copy));
+}
+
+/* Devices share one space of addresses. */
+cudaError_t rt_cudaMemcpy3DPeer(const struct gsb_rt_driver *cu,
+				const struct cudaMemcpy3DPeerParms *p, const cudaStream_t *order)
+{
+	cudaError_t error = p ? gsb_rt_check_device(p->srcDevice) : cudaErrorInvalidValue;
+
+	if (!error)
+		error = gsb_rt_check_device(p->dstDevice);
+	return error ? error
+		     : rt_cudaMemcpy3D(
+			       cu,
+			       &(struct cudaMemcpy3DParms){.srcArray = p->srcArray,
+							   .srcPos = p->srcPos,
+							   .srcPtr = p->srcPtr,
+							   .dstArray = p->dstArray,
+							   .dstPos = p->dstPos,
+							   .dstPtr = p->dstPtr,
+							   .extent = p->extent,
+							   .kind = cudaMemcpyDeviceToDevice},
+			       order);
+}
+
+/* ---- fills ---- */
+
+/* Slices have ysize rows. Checked like a size, for it is the program's. */
+static cudaError_t slice_at(const struct cudaPitchedPtr *p, size_t z, CUdeviceptr *out)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(z, p->ysize, &bytes) ||
+	    __builtin_mul_overflow(bytes, p->pitch, &bytes))
+		return cudaErrorInvalidValue;
+	*out = (CUdeviceptr)p->ptr + bytes;
+	return cudaSuccess;
+}
+
+cudaError_t rt_cudaMemset3D(const struct gsb_rt_driver *cu, struct cudaPitchedPtr ptr, int value,
+			    struct cudaExtent extent, const cudaStream_t *order)
+{
+	unsigned char byte = (unsigned char)value;
+	cudaError_t error = cudaSuccess;
+	CUdeviceptr at;
+
+	for (size_t z = 0; !error && !is_empty(&extent) && z < extent.depth; z++) {
+		error = slice_at(&ptr, z, &at);
+		if (error)
+			break;
+		error = gsb_rt_error(
+			order ? cu->cuMemsetD2D8Async(at, ptr.pitch, byte, extent.width,
+						      extent.height, *order)
+			      : cu->cuMemsetD2D8(at, ptr.pitch, byte, extent.width, extent.height));
+	}
+	return error;
+}

@@ -1,0 +1,210 @@
+/*
+ * test_emu_order.c - blocks of different lengths, over several waves: they can be executed beside each other, and in
+ * whatever order that is done, device time is the same.
+ *
+ * A hand takes the place of the worker threads and executes the jobs one by one, so that what there is to be had for
+ * a second worker can be counted, and the order chosen.
+ */
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/compiler.h"
+#include "device/emu/device.h"
+#include "tests/unit/device_kit.h"
+
+#define GRID  1500 /* 2 blocks an SM: five or six waves */
+#define BLOCK 1024
+
+enum order { OLDEST_FIRST, NEWEST_FIRST, IN_TURN, N_ORDERS };
+
+/*
+ * A block does 20 multiply-adds, then 8 to 71 rounds of a loop, as its number says. The block of number %r9, if there
+ * is one, then writes where no memory is; with .early it does that before anything else.
+ */
+static const char *kernel_text(unsigned bad_block, bool early)
+{
+	static char text[4096];
+	int n = snprintf(
+		text, sizeof(text),
+		".version 8.0\n.target sm_90\n.address_size 64\n"
+		".visible .entry k(.param .u64 p) {\n"
+		".reg .pred %%p<4>;\n.reg .b32 %%r<12>;\n.reg .b64 %%rd<4>;\n"
+		"ld.param.u64 %%rd1, [p];\nmov.u32 %%r0, %%tid.x;\nmov.u32 %%r1, %%ctaid.x;\n"
+		"mov.u64 %%rd3, 16;\nsetp.eq.u32 %%p2, %%r1, %u;\n%s",
+		bad_block, early ? "@%p2 st.global.u32 [%rd3], %r0;\n" : "");
+
+	for (int i = 0; i < 20; i++)
+		n += snprintf(text + n, sizeof(text) - (size_t)n,
+			      "mad.lo.u32 %%r0, %%r0, 3, %%r1;\n");
+	snprintf(
+		text + n, sizeof(text) - (size_t)n,
+		"mul.lo.u32 %%r2, %%r1, 7;\nrem.u32 %%r2, %%r2, 64;\nadd.u32 %%r2, %%r2, 8;\n"
+		"loop:\nmad.lo.u32 %%r0, %%r0, 5, %%r2;\nsub.u32 %%r2, %%r2, 1;\n"
+		"setp.ne.u32 %%p1, %%r2, 0;\n@%%p1 bra loop;\n"
+		"@%%p2 st.global.u32 [%%rd3], %%r0;\n"
+		"mul.wide.u32 %%rd2, %%r1, 4;\nadd.u64 %%rd2, %%rd2, %%rd1;\nst.global.u32 [%%rd2], %%r0;\n"
+		"ret;\n}\n");
+	return text;
+}
+
+/* ---- the hand ---- */
+
+struct hand {
+	struct emu_workers *w;
+	enum order order;
+	unsigned n_taken, n_beside; /* jobs; of them, taken while there was another */
+};
+
+/* From the threads, which end. */
+static void hand_take_over(struct hand *h, struct t_device *d, enum order order)
+{
+	struct emu_workers *w = &to_emu(d->dev)->clock.workers;
+	pthread_mutex_t *lock = w->lock;
+	emu_on_slice *on_slice = w->on_slice;
+	void *ctx = w->ctx;
+
+	emu_workers_finish(w);
+	emu_workers_init(w, lock, on_slice, ctx);
+	*h = (struct hand){.w = w, .order = order};
+}
+
+static struct emu_job *choose_job(struct hand *h)
+{
+	bool newest = h->order == NEWEST_FIRST || (h->order == IN_TURN && h->n_taken % 2);
+
+	return newest ? TAILQ_LAST(&h->w->ready, emu_jobs) : TAILQ_FIRST(&h->w->ready);
+}
+
+static void hand_execute(struct hand *h)
+{
+	struct emu_job *job;
+	bool more;
+
+	pthread_mutex_lock(h->w->lock);
+	job = choose_job(h);
+	if (!job) {
+		pthread_mutex_unlock(h->w->lock);
+		return;
+	}
+	h->n_taken++;
+	h->n_beside += TAILQ_FIRST(&h->w->ready) != TAILQ_LAST(&h->w->ready, emu_jobs);
+	emu_worker_remove(h->w, job);
+	job->running = true;
+	pthread_mutex_unlock(h->w->lock);
+	more = job->cmd->run(job);
+	pthread_mutex_lock(h->w->lock);
+	job->running = false;
+	h->w->on_slice(h->w->ctx, job, more);
+	pthread_mutex_unlock(h->w->lock);
+}
+
+/* ---- runs ---- */
+
+static struct gsb_completion run_by_hand(const char *text, enum order order, struct hand *h)
+{
+	struct t_device_launch l = {.kernel = "k", .grid = GRID, .block = BLOCK};
+	struct gsb_function_info info;
+	struct gsb_completion c;
+	struct t_device d;
+
+	t_device_open(&d, "emu:h200", 1);
+	assert_int_equal(t_device_load(&d, text), 0);
+	l.args[0] = (uint64_t)(uintptr_t)t_device_alloc(&d, 4 * GRID);
+	t_device_function(&d, "k", &info);
+	hand_take_over(h, &d, order);
+	assert_int_equal(t_device_issue(&d, &l), 0);
+	d.ops->advance(d.dev);
+	while (!d.ops->poll(d.dev, &c, 1))
+		hand_execute(h);
+	t_device_close(&d);
+	return c;
+}
+
+static struct gsb_completion run_by_threads(const char *text, unsigned n_workers)
+{
+	struct t_device_launch l = {.kernel = "k", .grid = GRID, .block = BLOCK};
+	struct gsb_completion c;
+	struct t_device d;
+
+	t_device_open(&d, "emu:h200", n_workers);
+	assert_int_equal(t_device_load(&d, text), 0);
+	l.args[0] = (uint64_t)(uintptr_t)t_device_alloc(&d, 4 * GRID);
+	c = t_device_run(&d, &l);
+	t_device_close(&d);
+	return c;
+}
+
+static void expect_same(const struct gsb_completion *a, const struct gsb_completion *b)
+{
+	assert_int_equal(a->result, b->result);
+	assert_int_equal(a->start_ns, b->start_ns);
+	assert_int_equal(a->end_ns, b->end_ns);
+	assert_int_equal(a->n_blocks, b->n_blocks);
+	assert_int_equal(a->n_instructions, b->n_instructions);
+	assert_string_equal(a->detail, b->detail);
+}
+
+static void expect_same_in_any_order(const char *text, CUresult result)
+{
+	static const unsigned workers[] = {1, 2, 4};
+	struct hand h;
+	const struct gsb_completion first = run_by_hand(text, OLDEST_FIRST, &h);
+
+	assert_int_equal(first.result, result);
+	for (enum order order = NEWEST_FIRST; order < N_ORDERS; order++) {
+		const struct gsb_completion c = run_by_hand(text, order, &h);
+
+		expect_same(&first, &c);
+	}
+	for (size_t i = 0; i < GSB_ARRAY_LEN(workers); i++) {
+		const struct gsb_completion c = run_by_threads(text, workers[i]);
+
+		expect_same(&first, &c);
+	}
+}
+
+/* Ends come one by one, and with each of them a new block: hardly any would find another one to run beside, if time
+ * waited for each to be executed. */
+static void test_blocks_that_start_one_by_one_leave_work_for_a_second_worker(void **state)
+{
+	struct hand h;
+	const struct gsb_completion c = run_by_hand(kernel_text(GRID, false), OLDEST_FIRST, &h);
+
+	(void)state;
+	assert_int_equal(c.result, CUDA_SUCCESS);
+	assert_int_equal(c.n_blocks, GRID);
+	assert_int_equal(h.n_taken, GRID);
+	if (h.n_beside < GRID * 95 / 100)
+		fail_msg("only %u of %u blocks had another beside them", h.n_beside, GRID);
+}
+
+static void test_time_is_the_same_in_any_order_of_execution(void **state)
+{
+	(void)state;
+	expect_same_in_any_order(kernel_text(GRID, false), CUDA_SUCCESS);
+}
+
+/* The fault is found in real time before or after blocks that end before it in device time. */
+static void test_time_of_a_fault_is_the_same_in_any_order(void **state)
+{
+	(void)state;
+	expect_same_in_any_order(kernel_text(700, false), CUDA_ERROR_ILLEGAL_ADDRESS);
+	expect_same_in_any_order(kernel_text(700, true), CUDA_ERROR_ILLEGAL_ADDRESS);
+	expect_same_in_any_order(kernel_text(0, true), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_blocks_that_start_one_by_one_leave_work_for_a_second_worker),
+		cmocka_unit_test(test_time_is_the_same_in_any_order_of_execution),
+		cmocka_unit_test(test_time_of_a_fault_is_the_same_in_any_order),
+	};
+
+	return cmocka_run_group_tests_name("emu_order", tests, NULL, NULL);
+}
