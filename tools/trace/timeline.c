@@ -257,11 +257,12 @@ static void write_data(const struct drawing *d)
 	fprintf(d->to, ", \"policy\": ");
 	gsb_export_string(d->to, h->policy);
 	fprintf(d->to,
-		", \"n_sms\": %" PRIu32 ", \"is_virtual\": %s, \"n_lost\": %" PRIu64
+		", \"n_sms\": %" PRIu32
+		", \"sms_told\": %s, \"is_virtual\": %s, \"n_lost\": %" PRIu64
 		", \"ending\": \"%s\", \"t0\": %" PRId64 ", \"span\": %" PRIu64,
-		h->n_sms ? h->n_sms : 1, h->is_virtual ? "true" : "false", d->t->n_lost,
-		endings[d->t->ending], (int64_t)(d->t0 - h->device_ns),
-		d->end > d->t0 ? d->end - d->t0 : 1);
+		h->n_sms ? h->n_sms : 1, h->n_sms ? "true" : "false",
+		h->is_virtual ? "true" : "false", d->t->n_lost, endings[d->t->ending],
+		(int64_t)(d->t0 - h->device_ns), d->end > d->t0 ? d->end - d->t0 : 1);
 	write_tenants(d);
 	write_names(d);
 	write_columns(d);
