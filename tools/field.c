@@ -3,6 +3,7 @@
  */
 #include "tools/field.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,6 +122,10 @@ static void cell_text(const struct gsb_field *f, const void *base, char *out)
 		snprintf(out, GSB_CELL_MAX, "%.2f", double_at(p));
 		none_if(double_at(p) < 0, out);
 		break;
+	case GSB_FIELD_PPM:
+		snprintf(out, GSB_CELL_MAX, "%.2f", (double)u64_at(p) / 1e6);
+		none_if(!u64_at(p), out);
+		break;
 	default: snprintf(out, GSB_CELL_MAX, "%s", word_of(f->kind, u32_at(p)));
 	}
 }
@@ -133,7 +138,7 @@ void gsb_table_row(struct gsb_text_table *t)
 		t->room = t->room ? 2 * t->room : 16;
 		t->cells = realloc(t->cells, t->room * sizeof(*t->cells));
 		if (!t->cells) {
-			fputs("gsbctl: out of memory\n", stderr);
+			fprintf(stderr, "%s: out of memory\n", program_invocation_short_name);
 			exit(1);
 		}
 	}
@@ -220,6 +225,12 @@ static void json_value(const struct gsb_field *f, const char *p)
 			printf("null");
 		else
 			printf("%" PRIu32, u32_at(p));
+		break;
+	case GSB_FIELD_PPM:
+		if (u64_at(p))
+			printf("%.6f", (double)u64_at(p) / 1e6);
+		else
+			printf("null");
 		break;
 	default: gsb_json_string(word_of(f->kind, u32_at(p)));
 	}

@@ -54,6 +54,41 @@ trace_lttng_has_the_events_of_a_recording() {
 	end_broker
 }
 
+# steps TRACE: the chain of waits of q5, without what LTTng does not know of the engine
+steps() {
+	"$build/tools/trace/gsb-trace" critical --json "$1" q5 | sed 's/^.*"tenant":/"tenant":/'
+}
+
+trace_lttng_session_means_what_the_recording_means() {
+	local gsb_trace=$build/tools/trace/gsb-trace
+	session=gsb-test-$$ # not local: the trap wants it
+	start_sessiond
+	trap 'lttng destroy "$session" >/dev/null 2>&1 || true; end_sessiond; clean_up' EXIT
+	make_data
+	start_real_broker 'trace = 1'
+	gsbctl trace record "$dir/t.gsb" >/dev/null
+	lttng create "$session" --output="$dir/lttng" >/dev/null
+	lttng enable-channel -u --subbuf-size=4M --num-subbuf=4 gsb >/dev/null
+	lttng enable-event -u -c gsb 'gsb:*' >/dev/null
+	lttng start >/dev/null
+	query q5 q5 || fail "$(cat "$dir/q5.out")"
+	await_no_tenants
+	gsbctl trace stop >/dev/null
+	lttng stop >/dev/null 2>&1
+	lttng destroy "$session" >/dev/null
+	expect_equal "$("$gsb_trace" check "$dir/lttng")" "$("$gsb_trace" check "$dir/t.gsb")"
+	expect_match "$(steps "$dir/lttng")" '"steps": \[\{'
+	expect_equal "$(steps "$dir/lttng")" "$(steps "$dir/t.gsb")"
+	# and as a plug-in of babeltrace2
+	expect_equal "$(babeltrace2 --plugin-path="$build/tools/trace/.libs" "$dir/lttng" --component=sink.gsb.summary)" \
+		"$("$gsb_trace" summary "$dir/lttng")"
+	status_of babeltrace2 --plugin-path="$build/tools/trace/.libs" "$dir/lttng" --component=sink.gsb.timeline
+	expect_match "$output" "it needs --params='output="
+	status_of "$gsb_trace" check "$dir/data"
+	expect_equal "$status $output" "1 gsb-trace: $dir/data: no trace in it: it has no file \`metadata\`"
+	end_broker
+}
+
 trace_sessions_are_begun_and_ended_by_gsbctl() {
 	start_sessiond
 	trap '"$build/tools/gsbctl" trace stop >/dev/null 2>&1 || true; end_sessiond; clean_up' EXIT
@@ -89,6 +124,7 @@ trace_lttng_is_offered_when_it_is_asked_for() {
 if ! grep -q '^#define HAVE_LTTNG 1' "$build/config.h"; then
 	skip_case trace_lttng_is_offered_when_it_is_asked_for
 	skip_case trace_lttng_has_the_events_of_a_recording
+	skip_case trace_lttng_session_means_what_the_recording_means
 	skip_case trace_sessions_are_begun_and_ended_by_gsbctl
 	exit 0
 fi
@@ -103,5 +139,10 @@ if is_root && command -v lttng-sessiond lttng babeltrace2 >/dev/null; then
 else
 	skip_case trace_lttng_has_the_events_of_a_recording
 	skip_case trace_sessions_are_begun_and_ended_by_gsbctl
+fi
+if is_root && command -v lttng-sessiond lttng babeltrace2 >/dev/null && grep -q '^#define HAVE_BABELTRACE 1' "$build/config.h"; then
+	run_case trace_lttng_session_means_what_the_recording_means
+else
+	skip_case trace_lttng_session_means_what_the_recording_means
 fi
 [ "$failures" -eq 0 ]

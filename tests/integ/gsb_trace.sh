@@ -1,0 +1,202 @@
+#!/usr/bin/env bash
+# gsb_trace.sh - gsb-trace on recordings of whole engines: its sums are the broker's own, its chains add up, its files are
+# what they say they are; and its page, in a browser.
+# Usage: from the build folder: srcdir=... tests/integ/gsb_trace.sh
+# shellcheck disable=SC2119 # start_real_broker may take lines of configuration
+srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+# shellcheck source=tests/integ/lib.sh
+. "$srcdir/tests/integ/lib.sh"
+# shellcheck source=tests/integ/real.sh
+. "$srcdir/tests/integ/real.sh"
+
+gsb_trace() {
+	"$build/tools/trace/gsb-trace" "$@"
+}
+
+# record_five: the five queries at once, in $dir/t.gsb; the broker's totals in $dir/totals.
+record_five() {
+	local q pids=()
+	make_data
+	start_real_broker
+	gsbctl trace record "$dir/t.gsb" >/dev/null
+	for q in q1 q2 q3 q4 q5; do
+		query "$q" "$q" &
+		pids+=($!)
+	done
+	for q in "${pids[@]}"; do
+		wait "$q" || fail "a query failed"
+	done
+	await_no_tenants
+	gsbctl trace stop >/dev/null
+	gsbctl totals --json | sed 's/{"tenant"/\n&/g' >"$dir/totals"
+	end_broker
+}
+
+# row FILE TENANT: the line of a tenant in JSON of one object a line
+row() {
+	sed 's/{"id"/\n&/g' "$1" | grep -m 1 "\"tenant\": \"$2\""
+}
+
+gsb_trace_of_five_tenants_has_the_sums_of_the_broker() {
+	local q total
+	record_five
+	status_of gsb_trace check "$dir/t.gsb"
+	expect_equal "$status $(tail -n 1 <<<"$output")" '0 every chain is complete and in order'
+	expect_match "$output" '^5 of 5 tenants compared with the broker.s counters: 0 differences$'
+	gsb_trace summary --json "$dir/t.gsb" >"$dir/summary"
+	for q in q1 q2 q3 q4 q5; do
+		total=$(grep "\"tenant\": \"$q\"" "$dir/totals")
+		expect_equal "$(json_value "$(row "$dir/summary" "$q")" launches)" "$(json_value "$total" launches)"
+		expect_equal "$(json_value "$(row "$dir/summary" "$q")" copies)" "$(json_value "$total" copies)"
+		expect_equal "$(json_value "$(row "$dir/summary" "$q")" bytes_h2d)" "$(json_value "$total" bytes_h2d)"
+		expect_equal "$(json_value "$(row "$dir/summary" "$q")" bytes_d2h)" "$(json_value "$total" bytes_d2h)"
+		expect_equal "$(($(json_value "$(row "$dir/summary" "$q")" alone_ns) + $(json_value "$(row "$dir/summary" "$q")" shared_ns)))" \
+			"$(json_value "$total" device_ns)"
+	done
+	expect_match "$(gsb_trace summary "$dir/t.gsb")" '^ 2  |^ 1  q'
+}
+
+gsb_trace_explains_and_follows_chains() {
+	local serial
+	record_five
+	gsb_trace critical --json "$dir/t.gsb" q2 >"$dir/chain"
+	# the steps join: each begins where the one before it ended
+	grep -oE '"from_ns": [0-9]+, "ns": [0-9]+' "$dir/chain" |
+		awk -F '[ ,]+' 'NR > 1 && $2 != next_ns { print "a gap at " $2 } { next_ns = $2 + $4 }' >"$dir/gaps"
+	[ ! -s "$dir/gaps" ] || fail "$(cat "$dir/gaps")"
+	expect_equal "$(grep -c from_ns "$dir/chain")" 1
+	expect_match "$(gsb_trace critical "$dir/t.gsb" q2)" '^q2 \(tenant [0-9]+\): .* kernels|kernels'
+	serial=$(json_value "$(cat "$dir/chain")" last_serial)
+	status_of gsb_trace explain "$dir/t.gsb" "$serial"
+	expect_equal "$status" 0
+	expect_match "$output" "^serial $serial: .* of q2 \(tenant [0-9]+, gpu_db\), "
+	expect_match "$output" '^  completed   at '
+	expect_match "$(gsb_trace explain "$dir/t.gsb" join_write)" '^join_write: 15 operations, 15 of them launches'
+	expect_match "$(gsb_trace explain "$dir/t.gsb" q3)" '^The one that waited longest:$'
+	expect_match "$(gsb_trace model-error "$dir/t.gsb")" '^fifo predicts nothing'
+}
+
+gsb_trace_profile_has_a_file_for_each_stream_that_ran() {
+	record_five
+	gsb_trace profile -o "$dir/tau" "$dir/t.gsb"
+	expect_equal "$(sed -nE 's/^"join_write" ([0-9]+) .*/\1/p' "$dir"/tau/profile.* | awk '{ n += $1 } END { print n }')" 15
+	expect_equal "$(head -qn 1 "$dir"/tau/profile.* | sort -u | grep -vcE '^[0-9]+ templated_functions_MULTI_TIME$')" 0
+	gsb_trace perfetto -o "$dir/out.json" "$dir/t.gsb"
+	expect_equal "$(grep -c '"ph": "X"' "$dir/out.json")" "$(gsbctl trace dump "$dir/t.gsb" | grep -c ' finished ')"
+}
+
+gsb_trace_wrong_words_are_told() {
+	status_of gsb_trace summary
+	expect_equal "$status" 2
+	expect_match "$output" '^gsb-trace: usage: gsb-trace summary FILE$'
+	status_of gsb_trace timeline "$dir/t.gsb"
+	expect_equal "$status" 2
+	expect_match "$output" 'gsb-trace timeline -o OUTPUT FILE$'
+	status_of gsb_trace check "$dir/none"
+	expect_equal "$status $output" "1 gsb-trace: $dir/none: No such file or directory"
+	echo 'this is no trace' >"$dir/text"
+	status_of gsb_trace summary "$dir/text"
+	expect_equal "$status" 1
+	expect_match "$output" "^gsb-trace: $dir/text: "
+	status_of gsb_trace summary --all "$dir/text"
+	expect_equal "$status" 2
+}
+
+gsb_trace_a_torn_or_damaged_file_is_read_as_far_as_it_goes() {
+	local size
+	record_five
+	size=$(stat -c %s "$dir/t.gsb")
+	head -c $((size - 24)) "$dir/t.gsb" >"$dir/torn"
+	status_of gsb_trace check "$dir/torn"
+	expect_match "$output" '^[1-9][0-9]* events, '
+	status_of gsb_trace summary "$dir/torn"
+	expect_equal "$status" 0
+	expect_match "$output" 'has no end: its engine still writes it, or was killed'
+	printf 'x' | dd of="$dir/t.gsb" bs=1 seek=$((size - 100)) conv=notrunc status=none
+	status_of gsb_trace check "$dir/t.gsb"
+	expect_equal "$status $(tail -n 1 <<<"$output")" '1 not in order'
+	status_of gsb_trace summary "$dir/t.gsb"
+	expect_match "$output" 'damaged after [0-9]+ events'
+}
+
+## In a browser ########################################################################
+
+# browse PAGE [OPTION...]: what is in $dir/dom after the probe has had its hands on a copy of the page
+browse() {
+	local page=$1
+	shift
+	{ cat "$page" && echo '<script>' && cat "$srcdir/tests/integ/page_probe.js" && echo '</script>'; } >"$dir/probed.html"
+	timeout -k 5 "$LIMIT_S" "$chromium" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$dir/profile" \
+		--window-size=1400,800 --dump-dom "$@" "file://$dir/probed.html" >"$dir/dom" 2>"$dir/chromium.log" || fail "$(tail -n 3 "$dir/chromium.log")"
+	expect_no_match "$(grep '^error=' "$dir/dom" || true)" .
+	grep -q '^end=reached' "$dir/dom" || fail "the probe did not end: $(tail -n 5 "$dir/chromium.log")"
+}
+
+probed() { # probed KEY: what the probe saw
+	sed -nE "s/^$1=//p" "$dir/dom"
+}
+
+expect_probed() { # expect_probed KEY VALUE
+	expect_equal "$1 $(probed "$1")" "$1 $2"
+}
+
+gsb_trace_timeline_shows_points_zooms_and_finds() {
+	local key
+	record_five
+	gsb_trace timeline -o "$dir/page.html" "$dir/t.gsb"
+	browse "$dir/page.html"
+	expect_probed operations "$(gsbctl trace dump "$dir/t.gsb" | grep -c ' finished ')"
+	expect_equal "$(probed legend | tr ' ' '\n' | sort | xargs)" 'q1 q2 q3 q4 q5'
+	expect_match "$(gsb_trace explain "$dir/t.gsb" "$(probed pointed_serial)")" "^serial $(probed pointed_serial): $(probed pointed_at) "
+	expect_probed chosen "$(probed pointed_serial)"
+	expect_probed over_the_names 'Point at'
+	expect_probed tenants_with_sms 5
+	expect_probed escape_chooses_none none
+	expect_probed found_nothing '0 matches'
+	expect_match "$(probed found)" '^[1-9][0-9]* match'
+	expect_equal "$(probed found_first | sed 's/ of .*//')" "$(probed pointed_at | sed 's/ of .*//')"
+	expect_match "$(probed status)" "$(probed operations) of $(probed operations) operations"
+	for key in colour_is_the_tenants most_sms_ok wheel_zooms_in wheel_keeps_its_place drag_moves home_shows_all right_is_the_next \
+		left_is_back down_is_a_row_below plus_zooms found_is_in_view pressed; do
+		expect_probed "$key" true
+	done
+	expect_probed page_is_dark false
+	browse "$dir/page.html" --force-dark-mode
+	expect_probed dark true
+	expect_probed page_is_dark true
+	expect_probed colour_is_the_tenants true
+}
+
+gsb_trace_timeline_of_100000_launches_is_shown() {
+	printf '%s\n' '[device "null"]' >"$dir/conf"
+	mkfifo "$dir/ready"
+	"$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s" --ready-fd 9 9>"$dir/ready" 2>"$dir/broker.log" &
+	broker=$!
+	read -r _ <"$dir/ready" || fail "gsbrokerd did not start"
+	gsbctl trace record "$dir/t.gsb" >/dev/null
+	"$build/tools/gsbrun" --socket "$dir/s" --tenant bench -- "$build/tools/gsb-bench" tenant -n 100000 -b 100 >"$dir/bench"
+	await_no_tenants
+	gsbctl trace stop >/dev/null
+	end_broker
+	gsb_trace check "$dir/t.gsb" >"$dir/checked" || fail "$(cat "$dir/checked")"
+	gsb_trace timeline -o "$dir/page.html" "$dir/t.gsb"
+	browse "$dir/page.html"
+	[ "$(probed operations)" -ge 100000 ] || fail "$(probed operations) operations"
+	expect_match "$(probed status)" "$(probed operations) of $(probed operations) operations"
+	expect_probed home_shows_all true
+}
+
+run_case gsb_trace_of_five_tenants_has_the_sums_of_the_broker
+run_case gsb_trace_explains_and_follows_chains
+run_case gsb_trace_profile_has_a_file_for_each_stream_that_ran
+run_case gsb_trace_wrong_words_are_told
+run_case gsb_trace_a_torn_or_damaged_file_is_read_as_far_as_it_goes
+chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
+for case in gsb_trace_timeline_shows_points_zooms_and_finds gsb_trace_timeline_of_100000_launches_is_shown; do
+	if [ -n "$chromium" ]; then
+		run_case "$case"
+	else
+		skip_case "$case"
+	fi
+done
+[ "$failures" -eq 0 ]

@@ -1,0 +1,184 @@
+/*
+ * model_error.c - gsb-trace model-error: what the policy predicted against what was measured, kernel by kernel. Beside the
+ * slowdown stands the simplest prediction there is, always 1: a model that loses to it is of no use.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/field.h"
+#include "tools/trace/account.h"
+#include "tools/trace/commands.h"
+
+/* Relative errors: (predicted - measured) / measured. */
+struct errors {
+	uint64_t n;
+	double sum, sum_absolute, sum_squares, largest;
+};
+
+struct row {
+	const char *name, *tenant;
+	struct errors time, slowdown, one;
+};
+
+static void add(struct errors *e, double predicted, double measured)
+{
+	double error = (predicted - measured) / measured;
+
+	e->n++;
+	e->sum += error;
+	e->sum_absolute += fabs(error);
+	e->sum_squares += error * error;
+	e->largest = fmax(e->largest, fabs(error));
+}
+
+static double mean(const struct errors *e)
+{
+	return e->n ? e->sum / (double)e->n : 0;
+}
+
+static double mean_absolute(const struct errors *e)
+{
+	return e->n ? e->sum_absolute / (double)e->n : 0;
+}
+
+static double deviation(const struct errors *e)
+{
+	return e->n ? sqrt(fmax(0, e->sum_squares / (double)e->n - mean(e) * mean(e))) : 0;
+}
+
+static void add_launch(struct row *r, const struct gsb_traced *t, const struct gsb_accounts *a,
+		       const struct gsb_traced_op *op)
+{
+	double ns = (double)(op->end_ns - op->start_ns);
+	double reference = gsb_accounts_reference(a, t, op);
+
+	if (ns <= 0)
+		return;
+	if (op->predicted_ns)
+		add(&r->time, (double)op->predicted_ns, ns);
+	if (op->predicted_slowdown_ppm && reference > 0) {
+		add(&r->slowdown, op->predicted_slowdown_ppm / 1e6, ns / reference);
+		add(&r->one, 1, ns / reference);
+	}
+}
+
+/* ---- output ---- */
+
+static void print_errors(const struct errors *e)
+{
+	if (e->n)
+		printf("  %7" PRIu64 " %+8.2f %8.2f %8.2f %8.2f", e->n, 100 * mean(e),
+		       100 * mean_absolute(e), 100 * deviation(e), 100 * e->largest);
+	else
+		printf("  %7d %8s %8s %8s %8s", 0, "-", "-", "-", "-");
+}
+
+static void print_row(const struct row *r)
+{
+	print_errors(&r->time);
+	print_errors(&r->slowdown);
+	if (r->one.n)
+		printf("  %8.2f", 100 * mean_absolute(&r->one));
+	else
+		printf("  %8s", "-");
+	printf("  %s%s%s\n", r->name, *r->tenant ? " of " : "", r->tenant);
+}
+
+static void print_table(const struct gsb_traced *t, const struct row *rows, uint32_t n,
+			const struct row *all)
+{
+	if (!all->time.n && !all->slowdown.n) {
+		printf("%s predicts nothing, or nothing of what it predicted was measured: "
+		       "there is no error to show\n",
+		       t->header.policy);
+		return;
+	}
+	printf("errors in %% of what was measured: mean, mean without sign, standard deviation, "
+	       "largest\n");
+	printf("  %43s  %43s  %8s\n", "time", "slowdown", "always 1");
+	for (unsigned i = 0; i < 2; i++)
+		printf("  %7s %8s %8s %8s %8s", "n", "mean", "abs", "sd", "largest");
+	printf("  %8s  kernel\n", "abs");
+	for (uint32_t i = 0; i < n; i++)
+		if (rows[i].time.n || rows[i].slowdown.n)
+			print_row(&rows[i]);
+	print_row(all);
+}
+
+static void json_errors(const char *key, const struct errors *e)
+{
+	printf(", \"%s\": {\"n\": %" PRIu64 ", \"mean\": %.6f, \"mean_absolute\": %.6f, "
+	       "\"deviation\": %.6f, \"largest\": %.6f}",
+	       key, e->n, mean(e), mean_absolute(e), deviation(e), e->largest);
+}
+
+static void json_row(const struct row *r)
+{
+	printf("{\"kernel\": ");
+	gsb_json_string(r->name);
+	printf(", \"tenant\": ");
+	gsb_json_string(r->tenant);
+	json_errors("time", &r->time);
+	json_errors("slowdown", &r->slowdown);
+	json_errors("always_1", &r->one);
+	putchar('}');
+}
+
+static void print_json(const struct gsb_traced *t, const struct row *rows, uint32_t n,
+		       const struct row *all)
+{
+	putchar('{');
+	gsb_trace_json_about(t);
+	printf(", \"all\": ");
+	json_row(all);
+	printf(", \"kernels\": [");
+	for (uint32_t i = 0; i < n; i++) {
+		printf("%s", i ? ", " : "");
+		json_row(&rows[i]);
+	}
+	printf("]}\n");
+}
+
+static int report(const struct gsb_traced *t, const struct gsb_accounts *a, bool json)
+{
+	struct row all = {.name = "all kernels", .tenant = ""}, *rows;
+
+	rows = calloc((size_t)t->n_kernels + 1, sizeof(*rows));
+	if (!rows)
+		return -1;
+	for (uint32_t i = 0; i < t->n_kernels; i++) {
+		rows[i].name = t->kernels[i].name;
+		rows[i].tenant = t->tenants[t->kernels[i].tenant].name;
+	}
+	for (uint32_t i = 0; i < t->n_ops; i++) {
+		const struct gsb_traced_op *op = &t->ops[i];
+
+		if (op->kernel == GSB_TRACED_NONE || !gsb_traced_ran(op))
+			continue;
+		add_launch(&rows[op->kernel], t, a, op);
+		add_launch(&all, t, a, op);
+	}
+	if (json)
+		print_json(t, rows, t->n_kernels, &all);
+	else
+		print_table(t, rows, t->n_kernels, &all);
+	free(rows);
+	return 0;
+}
+
+int gsb_trace_model_error(const struct gsb_traced *t, const struct gsb_trace_request *q)
+{
+	struct gsb_accounts a;
+	int err = gsb_accounts_make(&a, t);
+
+	if (!err) {
+		err = report(t, &a, q->json);
+		gsb_accounts_finish(&a);
+	}
+	if (err)
+		fprintf(stderr, "gsb-trace: out of memory\n");
+	return err ? 1 : 0;
+}
