@@ -1,6 +1,6 @@
 /*
  * calls/box.c - copies and fills in three dimensions. An end is an array or pitched memory; lengths count an array's texels
- * where there is an array, and bytes otherwise; a place counts the elements of its own end.
+ * where there is an array, and bytes otherwise, and so do places, those in memory, too.
  */
 #include <stdbool.h>
 
@@ -39,15 +39,36 @@ static cudaError_t look_at(struct end *e)
 	return error;
 }
 
-/* Where a row begins that is copied; one row alone needs no pitch. What is too much to count is wrong. */
-static cudaError_t measure(const struct end *e, const CUDA_MEMCPY3D *copy, size_t *x_bytes)
+/* Whether `n` of a row's bytes, or of a slice's rows, lie inside from `at` on; of a single one the length may be untold. */
+static bool lies_inside(size_t at, size_t n, size_t length)
 {
-	if (!e->array && e->memory->pitch < copy->WidthInBytes &&
-	    (copy->Height > 1 || copy->Depth > 1))
+	size_t end;
+
+	return !__builtin_add_overflow(at, n, &end) && (end <= length || !length);
+}
+
+/* A pitch is for more than one row, and a height for more than one slice; what is told of one must hold, too. */
+static cudaError_t measure_memory(const struct end *e, const CUDA_MEMCPY3D *copy, size_t x_bytes)
+{
+	const struct cudaPitchedPtr *p = e->memory;
+
+	if ((copy->Height > 1 || copy->Depth > 1) && p->pitch < copy->WidthInBytes)
 		return cudaErrorInvalidPitchValue;
-	if (__builtin_mul_overflow(e->at->x, e->array ? e->texel_bytes : 1, x_bytes))
+	if (copy->Depth > 1 && p->ysize < copy->Height)
+		return cudaErrorInvalidPitchValue;
+	return lies_inside(x_bytes, copy->WidthInBytes, p->pitch) &&
+			       lies_inside(e->at->y, copy->Height, p->ysize)
+		       ? cudaSuccess
+		       : cudaErrorInvalidValue;
+}
+
+/* Where a row begins that is copied. What is too much to count is wrong. */
+static cudaError_t measure(const struct end *e, const CUDA_MEMCPY3D *copy, size_t unit,
+			   size_t *x_bytes)
+{
+	if (__builtin_mul_overflow(e->at->x, unit, x_bytes))
 		return cudaErrorInvalidValue;
-	return cudaSuccess;
+	return e->array ? cudaSuccess : measure_memory(e, copy, *x_bytes);
 }
 
 static void fill_source(const struct end *e, enum cudaMemcpyKind kind, CUDA_MEMCPY3D *copy)
@@ -94,8 +115,8 @@ static cudaError_t describe(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *co
 		return cudaErrorInvalidValue;
 	fill_source(&src, p->kind, copy);
 	fill_target(&dst, p->kind, copy);
-	error = measure(&src, copy, &copy->srcXInBytes);
-	return error ? error : measure(&dst, copy, &copy->dstXInBytes);
+	error = measure(&src, copy, unit, &copy->srcXInBytes);
+	return error ? error : measure(&dst, copy, unit, &copy->dstXInBytes);
 }
 
 cudaError_t rt_cudaMemcpy3D(const struct gsb_rt_driver *cu, const struct cudaMemcpy3DParms *p,

@@ -153,14 +153,34 @@ static bool reads_floats(CUarray_format format, enum cudaTextureReadMode mode)
 	}
 }
 
-static cudaError_t check_filter(const CUDA_RESOURCE_DESC *r, const struct cudaTextureDesc *t)
+/* Only integers of 8 and 16 bits become fractions. */
+static bool has_fractions(CUarray_format format)
+{
+	return format == CU_AD_FORMAT_UNSIGNED_INT8 || format == CU_AD_FORMAT_UNSIGNED_INT16 ||
+	       format == CU_AD_FORMAT_SIGNED_INT8 || format == CU_AD_FORMAT_SIGNED_INT16;
+}
+
+static bool is_cube(const CUDA_RESOURCE_DESC *r)
+{
+	CUDA_ARRAY3D_DESCRIPTOR d;
+
+	return r->resType == CU_RESOURCE_TYPE_ARRAY &&
+	       !gsb_rt_drivers->cuArray3DGetDescriptor(&d, r->res.array.hArray) &&
+	       d.Flags & CUDA_ARRAY3D_CUBEMAP;
+}
+
+static cudaError_t check_reading(const CUDA_RESOURCE_DESC *r, const struct cudaTextureDesc *t)
 {
 	CUarray_format format;
 	cudaError_t error = format_of(r, &format);
 
-	if (error || t->filterMode != CU_TR_FILTER_MODE_LINEAR || reads_floats(format, t->readMode))
+	if (error)
 		return error;
-	return cudaErrorInvalidFilterSetting;
+	if (t->filterMode == CU_TR_FILTER_MODE_LINEAR && !reads_floats(format, t->readMode))
+		return cudaErrorInvalidFilterSetting;
+	if (t->readMode == cudaReadModeNormalizedFloat && !has_fractions(format))
+		return cudaErrorInvalidNormSetting;
+	return t->seamlessCubemap && !is_cube(r) ? cudaErrorInvalidValue : cudaSuccess;
 }
 
 static CUDA_RESOURCE_VIEW_DESC to_view(const struct cudaResourceViewDesc *v)
@@ -185,11 +205,12 @@ cudaError_t rt_cudaCreateTextureObject(cudaTextureObject_t *object,
 	CUDA_RESOURCE_VIEW_DESC v;
 	CUDA_RESOURCE_DESC r;
 	CUDA_TEXTURE_DESC t;
-	cudaError_t error =
-		object && resource && texture ? to_resource(resource, &r) : cudaErrorInvalidValue;
+	cudaError_t error = object && resource ? to_resource(resource, &r) : cudaErrorInvalidValue;
 
+	if (!error && !texture)
+		error = cudaErrorInvalidResourceHandle; /* as NVIDIA's says */
 	if (!error)
-		error = check_filter(&r, texture);
+		error = check_reading(&r, texture);
 	if (error)
 		return error;
 	t = to_texture(texture);

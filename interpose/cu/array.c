@@ -18,7 +18,10 @@
 /* In texels; of compute capability 9.0, as device/attrs.def has them for programs that ask. */
 #define WIDTH_MAX	 131072
 #define HEIGHT_MAX	 65536
+#define SURFACE_ROW_MAX	 32768 /* of one dimension */
 #define SIDE_3D_MAX	 16384
+#define SIDE_DEEP_MAX	 8192 /* of the alternate limits */
+#define DEPTH_DEEP_MAX	 32768
 #define LAYERED_MAX	 32768
 #define LAYERS_MAX	 2048
 #define GATHER_MAX	 32768
@@ -37,15 +40,25 @@ static bool is_format_ok(CUarray_format format, unsigned n_channels)
 	       (n_channels == 1 || n_channels == 2 || n_channels == 4);
 }
 
+/* Either set of limits will do; a surface has the first only. */
+static bool is_volume_ok(const CUDA_ARRAY3D_DESCRIPTOR *d)
+{
+	if (!d->Height)
+		return false;
+	if (d->Width <= SIDE_3D_MAX && d->Height <= SIDE_3D_MAX && d->Depth <= SIDE_3D_MAX)
+		return true;
+	return !(d->Flags & CUDA_ARRAY3D_SURFACE_LDST) && d->Width <= SIDE_DEEP_MAX &&
+	       d->Height <= SIDE_DEEP_MAX && d->Depth <= DEPTH_DEEP_MAX;
+}
+
 static bool is_shape_ok(const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
 	bool layered = d->Flags & CUDA_ARRAY3D_LAYERED, cube = d->Flags & CUDA_ARRAY3D_CUBEMAP;
 
 	if (!d->Width)
 		return false;
-	if (d->Flags & CUDA_ARRAY3D_TEXTURE_GATHER &&
-	    (d->Width > GATHER_MAX || d->Height > GATHER_MAX))
-		return false;
+	if (d->Flags & CUDA_ARRAY3D_TEXTURE_GATHER)
+		return !d->Depth && d->Height && d->Width <= GATHER_MAX && d->Height <= GATHER_MAX;
 	if (cube)
 		return d->Width == d->Height && d->Width <= LAYERED_MAX && d->Depth &&
 		       d->Depth % CUBE_FACES == 0 && d->Depth <= LAYERS_MAX &&
@@ -54,8 +67,9 @@ static bool is_shape_ok(const CUDA_ARRAY3D_DESCRIPTOR *d)
 		return d->Depth && d->Depth <= LAYERS_MAX && d->Width <= LAYERED_MAX &&
 		       d->Height <= LAYERED_MAX;
 	if (d->Depth)
-		return d->Height && d->Width <= SIDE_3D_MAX && d->Height <= SIDE_3D_MAX &&
-		       d->Depth <= SIDE_3D_MAX;
+		return is_volume_ok(d);
+	if (!d->Height && d->Flags & CUDA_ARRAY3D_SURFACE_LDST)
+		return d->Width <= SURFACE_ROW_MAX;
 	return d->Width <= WIDTH_MAX && d->Height <= HEIGHT_MAX;
 }
 

@@ -162,10 +162,10 @@ CUresult hook_cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *r
 	return make_texture(&what, &t, life.wire, object);
 }
 
+/* Of an array that was not made for it, too: a GPU does not mind. */
 CUresult hook_cuSurfObjectCreate(CUsurfObject *object, const CUDA_RESOURCE_DESC *resource)
 {
 	struct gsb_cu_texture what = {.is_surface = true};
-	const struct gsb_cu_array *a;
 	struct gsb_cu_ctx_life life;
 	struct gsb_texture t;
 	CUresult result = object && resource ? gsb_cu_ctx_live(&life) : CUDA_ERROR_INVALID_VALUE;
@@ -173,11 +173,6 @@ CUresult hook_cuSurfObjectCreate(CUsurfObject *object, const CUDA_RESOURCE_DESC 
 	if (result)
 		return result;
 	if (resource->resType != CU_RESOURCE_TYPE_ARRAY)
-		return CUDA_ERROR_INVALID_VALUE;
-	a = gsb_cu_array_get(resource->res.array.hArray);
-	if (!a)
-		return CUDA_ERROR_INVALID_HANDLE;
-	if (!(a->desc.Flags & CUDA_ARRAY3D_SURFACE_LDST))
 		return CUDA_ERROR_INVALID_VALUE;
 	result = gsb_cu_texture_view(resource, life.wire, &t);
 	if (result)

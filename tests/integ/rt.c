@@ -426,7 +426,11 @@ static void test_rt_arrays_and_textures_have_the_layout_of_the_version(void **st
 	const struct channels two_shorts = {16, 16, 0, 0, 0};
 	size_t end = version == 12 ? 64 : 144;
 	uint16_t texels[6][8], back[20];
-	struct texture t = {.address = {1, 1, 1}, .filter = 1, .read_mode = 1, .normalized = 5},
+	struct texture t = {.address = {1, 1, 1},
+			    .filter = 1,
+			    .read_mode = 1,
+			    .border = {0.25f, 0.5f, 0.75f, 1},
+			    .normalized = 5},
 		       got_t;
 	union resource r, got;
 	uint64_t array, texture;

@@ -27,6 +27,27 @@ static cudaError_t make(cudaExtent extent, unsigned flags)
 	return error ? error : cudaFreeArray(a);
 }
 
+/* Of a volume's two sets of limits either will do, but for a surface, which has one. */
+static void volumes(const int n[3], const int alt[3], int surface)
+{
+	EXPECT(alt[2] > n[2] && alt[0] < n[0] && surface == n[2]);
+	CHECK(make(make_cudaExtent(2, 2, n[2]), 0));
+	CHECK(make(make_cudaExtent(n[0], 2, 2), 0));
+	CHECK(make(make_cudaExtent(2, n[1], 2), 0));
+	CHECK(make(make_cudaExtent(alt[0], 2, alt[2]), 0));
+	CHECK(make(make_cudaExtent(2, alt[1], n[2] + 1), 0));
+	CHECK_IS(make(make_cudaExtent(n[0] + 1, 2, 2), 0), cudaErrorInvalidValue);
+	CHECK_IS(make(make_cudaExtent(2, n[1] + 1, 2), 0), cudaErrorInvalidValue);
+	CHECK_IS(make(make_cudaExtent(2, 2, alt[2] + 1), 0), cudaErrorInvalidValue);
+	CHECK_IS(make(make_cudaExtent(alt[0] + 1, 2, n[2] + 1), 0), cudaErrorInvalidValue);
+	CHECK_IS(make(make_cudaExtent(2, alt[1] + 1, n[2] + 1), 0), cudaErrorInvalidValue);
+	CHECK(make(make_cudaExtent(2, 2, surface), cudaArraySurfaceLoadStore));
+	CHECK_IS(make(make_cudaExtent(2, 2, surface + 1), cudaArraySurfaceLoadStore), cudaErrorInvalidValue);
+	CHECK_IS(make(make_cudaExtent(8, 8, 8), cudaArrayTextureGather), cudaErrorInvalidValue);
+	CHECK_IS(make(make_cudaExtent(8, 8, 4), cudaArrayTextureGather | cudaArrayLayered), cudaErrorInvalidValue);
+	CHECK_IS(make(make_cudaExtent(8, 0, 0), cudaArrayTextureGather), cudaErrorInvalidValue);
+}
+
 /* What the device says that it can do, it does, and no more. */
 static void limits()
 {
@@ -36,14 +57,15 @@ static void limits()
 	EXPECT(p.texturePitchAlignment > 0 && p.textureAlignment > 0 && p.surfaceAlignment > 0);
 	CHECK(make(make_cudaExtent(p.maxTexture1D, 0, 0), 0));
 	CHECK_IS(make(make_cudaExtent(p.maxTexture1D + 1, 0, 0), 0), cudaErrorInvalidValue);
+	CHECK_IS(make(make_cudaExtent(p.maxSurface1D + 1, 0, 0), cudaArraySurfaceLoadStore), cudaErrorInvalidValue);
 	CHECK(make(make_cudaExtent(p.maxTexture2D[0], 2, 0), 0));
+	CHECK(make(make_cudaExtent(p.maxSurface2D[0], 2, 0), cudaArraySurfaceLoadStore));
 	CHECK(make(make_cudaExtent(2, p.maxTexture2D[1], 0), 0));
 	CHECK_IS(make(make_cudaExtent(p.maxTexture2D[0] + 1, 2, 0), 0), cudaErrorInvalidValue);
 	CHECK_IS(make(make_cudaExtent(2, p.maxTexture2D[1] + 1, 0), 0), cudaErrorInvalidValue);
 	CHECK_IS(make(make_cudaExtent(p.maxTexture2DGather[0] + 1, 2, 0), cudaArrayTextureGather),
 		 cudaErrorInvalidValue);
-	CHECK(make(make_cudaExtent(2, 2, p.maxTexture3D[2]), 0));
-	CHECK_IS(make(make_cudaExtent(2, 2, p.maxTexture3D[2] + 1), 0), cudaErrorInvalidValue);
+	volumes(p.maxTexture3D, p.maxTexture3DAlt, p.maxSurface3D[2]);
 	CHECK(make(make_cudaExtent(2, 2, p.maxTexture2DLayered[2]), cudaArrayLayered));
 	CHECK_IS(make(make_cudaExtent(2, 2, p.maxTexture2DLayered[2] + 1), cudaArrayLayered), cudaErrorInvalidValue);
 	CHECK(make(make_cudaExtent(2, 2, p.maxTextureCubemapLayered[1]), cudaArrayCubemap | cudaArrayLayered));
@@ -76,6 +98,27 @@ static void copying()
 	p.dstArray = a;
 	p.srcPtr = make_cudaPitchedPtr(host, 16, 16, 4);
 	CHECK_IS(cudaMemcpy3D(&p), cudaErrorInvalidValue); /* from two places */
+	p.srcArray = NULL;
+	p.kind = cudaMemcpyHostToDevice;
+	CHECK(cudaMemcpy3D(&p));
+	p.srcPos.x = 13;
+	CHECK_IS(cudaMemcpy3D(&p), cudaErrorInvalidValue); /* past the end of its rows */
+	p.srcPos = make_cudaPos(0, 1, 0);
+	CHECK_IS(cudaMemcpy3D(&p), cudaErrorInvalidValue); /* past the last of them */
+	p.extent = make_cudaExtent(16, 1, 1);
+	p.srcPtr = make_cudaPitchedPtr(host, 15, 16, 4);
+	CHECK_IS(cudaMemcpy3D(&p), cudaErrorInvalidValue);
+	p.srcPtr = make_cudaPitchedPtr(host, 0, 0, 0);
+	CHECK(cudaMemcpy3D(&p)); /* one row has no pitch */
+	p.extent.height = 2;
+	CHECK_IS(cudaMemcpy3D(&p), cudaErrorInvalidPitchValue);
+	CHECK(cudaFreeArray(b));
+	CHECK(cudaMalloc3DArray(&b, &byte, make_cudaExtent(16, 4, 2)));
+	p.dstArray = b;
+	p.srcPtr = make_cudaPitchedPtr(host, 16, 16, 3);
+	p.srcPos = make_cudaPos(0, 0, 0);
+	p.extent = make_cudaExtent(16, 4, 2);
+	CHECK_IS(cudaMemcpy3D(&p), cudaErrorInvalidPitchValue); /* slices that lie in each other */
 	CHECK(cudaFreeArray(a));
 	CHECK(cudaFreeArray(b));
 }
@@ -92,16 +135,26 @@ static void reading()
 	CHECK(cudaMallocArray(&a, &c, 16, 4));
 	r.resType = cudaResourceTypeArray;
 	r.res.array.array = a;
-	CHECK_IS(cudaCreateTextureObject(&t, &r, NULL, NULL), cudaErrorInvalidValue);
+	CHECK_IS(cudaCreateTextureObject(&t, &r, NULL, NULL), cudaErrorInvalidResourceHandle);
 	d.filterMode = cudaFilterModeLinear;
 	CHECK_IS(cudaCreateTextureObject(&t, &r, &d, NULL), cudaErrorInvalidFilterSetting);
-	CHECK_IS(cudaCreateSurfaceObject(&s, &r), cudaErrorInvalidValue); /* not made for one */
+	d.readMode = cudaReadModeNormalizedFloat;
+	CHECK_IS(cudaCreateTextureObject(&t, &r, &d, NULL), cudaErrorInvalidFilterSetting);
+	d.filterMode = cudaFilterModePoint;
+	CHECK_IS(cudaCreateTextureObject(&t, &r, &d, NULL), cudaErrorInvalidNormSetting); /* too wide */
+	d.readMode = cudaReadModeElementType;
+	d.seamlessCubemap = 1;
+	CHECK_IS(cudaCreateTextureObject(&t, &r, &d, NULL), cudaErrorInvalidValue); /* no cube */
+	d.seamlessCubemap = 0;
+	CHECK(cudaDestroyTextureObject(0));
+	CHECK(cudaDestroySurfaceObject(0));
+	CHECK(cudaCreateSurfaceObject(&s, &r)); /* although not made for one */
+	CHECK(cudaDestroySurfaceObject(s));
 	r.resType = cudaResourceTypeLinear;
 	r.res.linear.desc = c;
 	r.res.linear.desc.x = 24;
 	CHECK(cudaMalloc(&r.res.linear.devPtr, 64));
 	r.res.linear.sizeInBytes = 64;
-	d.filterMode = cudaFilterModePoint;
 	CHECK_IS(cudaCreateTextureObject(&t, &r, &d, NULL), cudaErrorInvalidChannelDescriptor);
 	CHECK(cudaFree(r.res.linear.devPtr));
 	CHECK(cudaFreeArray(a));

@@ -85,6 +85,7 @@ static void rectangles()
 	CHECK(cudaMemcpy2DToArrayAsync(a, 5, 3, in.data(), w, 20, 6, cudaMemcpyHostToDevice, s));
 	CHECK(cudaStreamSynchronize(s));
 	CHECK(cudaMemcpy2DArrayToArray(b, 9, 1, a, 5, 3, 20, 6));
+	CHECK(cudaDeviceSynchronize()); /* no copy within the device is waited for, by the stream neither */
 	memset(back, 0xee, sizeof(back));
 	CHECK(cudaMemcpy2DFromArrayAsync(back, 32, b, 9, 1, 20, 6, cudaMemcpyDefault, s));
 	CHECK(cudaStreamSynchronize(s));
@@ -240,8 +241,8 @@ static void expect_volume(cudaArray_t a, const volume &in, const int from[3], co
 }
 
 /*
- * A box of 3x2x4, from the host to pitched memory, to one array, to another, each time to another place. Places in memory
- * are bytes, places in arrays texels; lengths are texels as soon as an array takes part.
+ * A box of 3x2x4, from the host to pitched memory, to one array, to another, and back, each time to another place. Places
+ * and lengths are texels as soon as an array takes part, also those in memory, and bytes otherwise.
  */
 static void boxes()
 {
@@ -250,7 +251,7 @@ static void boxes()
 	cudaArray_t a = volume_of_zeros(), b = volume_of_zeros();
 	cudaMemcpy3DParms p = {};
 	cudaPitchedPtr dev;
-	volume in;
+	volume in, out = {};
 
 	for (int i = 0; i < 5 * 6 * 7; i++)
 		(&in[0][0][0])[i] = i + 1;
@@ -265,7 +266,7 @@ static void boxes()
 	CHECK(cudaMemcpy3D(&p));
 	p = {};
 	p.srcPtr = dev;
-	p.srcPos = make_cudaPos(4 * word, 1, 1);
+	p.srcPos = make_cudaPos(4, 1, 1);
 	p.dstArray = a;
 	p.dstPos = make_cudaPos(1, 2, 0);
 	p.extent = make_cudaExtent(3, 2, 4);
@@ -281,6 +282,15 @@ static void boxes()
 	p.kind = cudaMemcpyDeviceToDevice;
 	CHECK(cudaMemcpy3D(&p));
 	expect_volume(b, in, from, last, size);
+	p = {};
+	p.srcArray = b;
+	p.srcPos = make_cudaPos(4, 0, 1);
+	p.dstPtr = make_cudaPitchedPtr(out, 7 * word, 7, 6);
+	p.dstPos = make_cudaPos(2, 3, 1);
+	p.extent = make_cudaExtent(3, 2, 4);
+	p.kind = cudaMemcpyDeviceToHost;
+	CHECK(cudaMemcpy3D(&p));
+	expect_box(out, in, from, from, size);
 	CHECK(cudaFreeArray(a));
 	CHECK(cudaFreeArray(b));
 	CHECK(cudaFree(dev.ptr));

@@ -304,33 +304,89 @@ static bool fetch_corner(const struct gsb_emu_sampler *s, const struct view *v, 
 	return fetch(s, at, out);
 }
 
-static double weight_of(const struct view *v, unsigned int up)
+/* Of a weight, the part of the texel above; half a unit goes where HALF says. */
+static int32_t share(int32_t weight, int32_t part, bool half)
 {
-	double w = 1;
+	return (weight * part + FRACTION_ONE / 2 - !half) >> FRACTION_BITS;
+}
 
-	for (unsigned int i = 0; i < v->n_axes; i++)
-		w *= (up >> i & 1 ? v->spot[i].weight : FRACTION_ONE - v->spot[i].weight) /
-		     (double)FRACTION_ONE;
-	return w;
+/*
+ * The weights of a slice's four corners, which come to WHOLE: the unit has 8 bits for a weight, so each division rounds,
+ * first right from left, then up from down. The order, and where a half goes, are an H200's.
+ */
+static void divide(const struct view *v, int32_t whole, int32_t w[4])
+{
+	int32_t x = v->spot[0].weight, y = v->n_axes > 1 ? v->spot[1].weight : 0;
+
+	w[1] = share(whole, x, true);
+	w[0] = whole - w[1];
+	w[2] = share(w[0], y, false);
+	w[3] = share(w[1], y, true);
+	w[0] -= w[2];
+	w[1] -= w[3];
+}
+
+static void find_weights(const struct view *v, int32_t w[8])
+{
+	int32_t z = v->n_axes > 2 ? v->spot[2].weight : 0;
+
+	divide(v, FRACTION_ONE - z, w);
+	divide(v, z, w + 4);
+}
+
+/* Filters count small integers, as fractions, in these steps: they have 16 bits there. 0: they are floats. */
+static double steps_of(const struct gsb_texture *t)
+{
+	switch (t->format) {
+	case CU_AD_FORMAT_UNSIGNED_INT8: return t->flags & CU_TRSF_SRGB ? 0 : 65535;
+	case CU_AD_FORMAT_UNSIGNED_INT16: return 65535;
+	case CU_AD_FORMAT_SIGNED_INT8:
+	case CU_AD_FORMAT_SIGNED_INT16: return 32767;
+	default: return 0;
+	}
+}
+
+/* To so many bits, none below 2^LEAST; the middle of two goes away from zero. */
+static double round_to(double v, int bits, int least)
+{
+	double unit;
+	int exponent;
+
+	if (!isfinite(v))
+		return v;
+	frexp(v, &exponent);
+	unit = ldexp(1, exponent - bits > least ? exponent - bits : least);
+	return round(v / unit) * unit;
+}
+
+/* A sum of texels is what a texel could be: a half, a fraction of 16 bits, or a float. */
+static double round_sum(const struct gsb_texture *t, double sum)
+{
+	double steps = steps_of(t);
+
+	if (steps != 0)
+		return round(sum) / steps;
+	return t->format == CU_AD_FORMAT_HALF ? round_to(sum, 11, -24) : round_to(sum, 24, -149);
 }
 
 static bool filter(const struct gsb_emu_sampler *s, const struct view *v, uint32_t out[4])
 {
-	double sum[4] = {0};
+	double sum[4] = {0}, steps = steps_of(&s->t);
+	int32_t w[8];
 
-	for (unsigned int up = 0; up < 1u << v->n_axes; up++) {
-		double w = weight_of(v, up);
+	find_weights(v, w);
+	for (unsigned int up = 0; up < 8; up++) {
 		struct color c;
 
-		if (w == 0)
+		if (!w[up])
 			continue;
 		if (!fetch_corner(s, v, up, &c))
 			return false;
 		for (unsigned int i = 0; i < 4; i++)
-			sum[i] += w * c.c[i];
+			sum[i] += w[up] * (steps != 0 ? round(c.c[i] * steps) : c.c[i]);
 	}
 	for (unsigned int i = 0; i < 4; i++)
-		out[i] = float_bits(sum[i]);
+		out[i] = float_bits(round_sum(&s->t, sum[i] / FRACTION_ONE));
 	return true;
 }
 

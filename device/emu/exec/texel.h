@@ -1,9 +1,9 @@
 /*
  * texel.h - what a texture gives at a coordinate: addressing, filtering, conversion.
  *
- * After the appendix on texture fetching of the CUDA programming guide. Linear filtering weighs with fractions of 8 bits,
- * as the hardware's fixed-point unit does; sums are formed in double precision and rounded once, so that the last bit of
- * a filtered value may differ from a GPU's. There is one level of detail.
+ * After the appendix on texture fetching of the CUDA programming guide. Linear filtering weighs with fractions of 8 bits
+ * and rounds weights and sums as an H200 does; doc/emulated-device.md says where last bits differ. There is one
+ * level of detail.
  */
 #ifndef GSB_DEVICE_EMU_EXEC_TEXEL_H
 #define GSB_DEVICE_EMU_EXEC_TEXEL_H
