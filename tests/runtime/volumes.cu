@@ -131,11 +131,13 @@ static double rounded(double sum)
 static double blend(const struct texels &t, float4 p, int n_axes, int z)
 {
 	const float at[3] = {p.x, p.y, p.z};
+	const int size[3] = {t.w, t.h, t.d};
 	int low[3] = {0, 0, z}, f[3] = {}, w[8];
 	double sum = 0;
 
 	for (int i = 0; i < n_axes; i++) {
-		double place = round((at[i] - 0.5) * 256) / 256;
+		/* nothing is weighed beyond the middle of the last texel */
+		double inside = fmin(fmax(at[i], 0.5), size[i] - 0.5), place = round((inside - 0.5) * 256) / 256;
 
 		low[i] = (int)floor(place);
 		f[i] = (int)((place - low[i]) * 256);

@@ -178,6 +178,15 @@ static int64_t inside(const struct gsb_texture *t, unsigned int axis, int64_t i,
 	return i < 0 ? 0 : n - 1;
 }
 
+/* Beyond the middle of the outermost texel, where it is repeated, it has the whole weight: there is nothing to round. */
+static void weigh_repeated(const struct gsb_texture *t, unsigned int axis, uint32_t n,
+			   struct spot *s)
+{
+	if ((s->low < 0 || s->low >= (int64_t)n - 1) &&
+	    inside(t, axis, s->low, n) == inside(t, axis, s->low + 1, n))
+		s->weight = 0;
+}
+
 /* ---- texels ---- */
 
 static bool border(const struct gsb_texture *t, struct color *out)
@@ -290,6 +299,7 @@ static void find_view(const struct gsb_emu_sampler *s, const struct gsb_emu_texe
 		else
 			v->spot[i] =
 				find_spot(&t, to_texels(&t, i, x[i], extent(&t, i)), is_linear);
+		weigh_repeated(&t, i, extent(&t, i), &v->spot[i]);
 	}
 }
 
