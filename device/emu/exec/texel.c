@@ -135,18 +135,21 @@ static void convert(const struct gsb_texture *t, const uint8_t *texel, struct co
 
 /* ---- coordinates ---- */
 
+static bool is_mirrored(const struct gsb_texture *t, unsigned int axis)
+{
+	return t->address[axis] == CU_TR_ADDRESS_MODE_MIRROR &&
+	       t->flags & CU_TRSF_NORMALIZED_COORDINATES;
+}
+
 static float to_texels(const struct gsb_texture *t, unsigned int axis, float x, uint32_t n)
 {
-	float whole;
-
 	if (isnan(x))
 		return 0;
 	if (t->flags & CU_TRSF_NORMALIZED_COORDINATES) {
 		if (t->address[axis] == CU_TR_ADDRESS_MODE_WRAP) {
 			x -= floorf(x);
 		} else if (t->address[axis] == CU_TR_ADDRESS_MODE_MIRROR) {
-			whole = floorf(x);
-			x = fmodf(whole, 2) != 0 ? 1 - (x - whole) : x - whole;
+			x -= 2 * floorf(x / 2); /* what is mirrored is the texel */
 		}
 		x *= (float)n;
 	}
@@ -175,14 +178,21 @@ static int64_t inside(const struct gsb_texture *t, unsigned int axis, int64_t i,
 		return -1;
 	if (t->address[axis] == CU_TR_ADDRESS_MODE_WRAP && normalized)
 		return ((i % n) + n) % n;
+	if (is_mirrored(t, axis)) {
+		i = ((i % (2 * (int64_t)n)) + 2 * (int64_t)n) % (2 * (int64_t)n);
+		return i < n ? i : 2 * (int64_t)n - 1 - i;
+	}
 	return i < 0 ? 0 : n - 1;
 }
 
-/* Beyond the middle of the outermost texel, where it is repeated, it has the whole weight: there is nothing to round. */
+/*
+ * Beyond the middle of the outermost texel, clamped, it has the whole weight: there is nothing to round. A mirrored one is
+ * weighed with itself.
+ */
 static void weigh_repeated(const struct gsb_texture *t, unsigned int axis, uint32_t n,
 			   struct spot *s)
 {
-	if ((s->low < 0 || s->low >= (int64_t)n - 1) &&
+	if (!is_mirrored(t, axis) && (s->low < 0 || s->low >= (int64_t)n - 1) &&
 	    inside(t, axis, s->low, n) == inside(t, axis, s->low + 1, n))
 		s->weight = 0;
 }
