@@ -98,7 +98,7 @@ trace_that_begins_and_ends_in_the_middle_can_be_read() {
 	await_status '"launches": [1-9]'
 	expect_match "$(gsbctl trace record "$dir/t.gsb")" "^recording engine $(engine_pid);"
 	expect_match "$(gsbctl trace status)" "engine $(engine_pid) .*: recording: "
-	expect_match "$(gsbctl trace record "$dir/second" 2>&1)" 'recorded already'
+	expect_match "$(gsbctl trace record "$dir/second" 2>&1)" 'recorded or followed already'
 	[ ! -e "$dir/second" ] || fail "a file is left of what was refused"
 	await_status '"trace_events": [0-9]{4}'
 	gsbctl trace stop >/dev/null
