@@ -252,7 +252,7 @@ static void explain(int err, const struct gsb_trace_header *h, char *why)
 		snprintf(why, GSB_TRACE_WHY_MAX,
 			 "it is a trace of format %u, this program reads %u: use the tools of the "
 			 "release that recorded it",
-			 (unsigned)h->major, GSB_TRACE_MAJOR);
+			 (unsigned int)h->major, (unsigned int)GSB_TRACE_MAJOR);
 	else if (err == -EBADMSG)
 		snprintf(why, GSB_TRACE_WHY_MAX,
 			 "it is no trace of gsbroker, or its beginning is damaged: record one with "

@@ -125,9 +125,9 @@ static int hold(const char *address, int n)
 
 int main(int argc, char **argv)
 {
-	char *answer = malloc(ANSWER_MAX);
+	static char answer[ANSWER_MAX];
 
-	if (argc < 2 || !answer)
+	if (argc < 2)
 		return 2;
 	if (argc == 2)
 		return get(argv[1], answer);
