@@ -50,16 +50,16 @@ static const char device_kernels_ptx[] =
 	"	ret;\n"
 	"}\n"
 
-	/* p[1] = 1, then until p[0] is not 0 */
+	/* p[1] = 1 again and again until p[0] is not 0 */
 	".visible .entry spin(.param .u64 p)\n"
 	"{\n"
 	"	.reg .pred %p<2>;\n"
 	"	.reg .b32 %r<2>;\n"
 	"	.reg .b64 %rd<2>;\n"
 	"	ld.param.u64 %rd1, [p];\n"
+	"$again:\n"
 	"	mov.u32 %r1, 1;\n"
 	"	st.volatile.global.u32 [%rd1+4], %r1;\n"
-	"$again:\n"
 	"	ld.volatile.global.u32 %r1, [%rd1];\n"
 	"	setp.eq.s32 %p1, %r1, 0;\n"
 	"	@%p1 bra $again;\n"

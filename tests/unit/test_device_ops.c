@@ -990,6 +990,26 @@ static void test_cancel_ends_a_kernel_that_never_would(void **state)
 	rig->dev->ops->space_destroy(other.space);
 }
 
+/* Until then the caller may not free what the kernel writes to; afterwards nothing is written there. */
+static void test_completion_of_what_is_cancelled_is_behind_its_last_access(void **state)
+{
+	enum { N = 50, APART = 64 };
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	uint64_t a = alloc(rig, N * APART);
+
+	for (unsigned i = 0; i < N; i++) {
+		launch(rig, rig->queue, (struct shot){"spin", 1, 32, {a + i * APART}, i});
+		ops->advance_to(rig->dev, ops->now_ns(rig->dev) + 1600);
+		wait_until_spinning(a + i * APART);
+		ops->space_cancel(rig->space);
+		assert_int_equal(collect_one(rig).result, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+		*(volatile uint32_t *)(uintptr_t)(a + i * APART + 4) = 0;
+	}
+	for (unsigned i = 0; i < N; i++)
+		assert_int_equal(word_at(rig, rig->space, a + i * APART + 4), 0);
+}
+
 static void test_free_under_work_is_noticed(void **state)
 {
 	struct rig *rig = *state, other = {.dev = rig->dev};
@@ -1781,6 +1801,7 @@ int main(void)
 		ON_EMU(test_prepare_names_the_opcode_it_cannot_run),
 		ON_EMU(test_fault_ends_the_guilty_launch_and_nothing_else),
 		ON_EMU(test_cancel_ends_a_kernel_that_never_would),
+		ON_EMU(test_completion_of_what_is_cancelled_is_behind_its_last_access),
 		ON_EMU(test_free_under_work_is_noticed),
 		ON_EMU(test_cancel_of_idle_space_does_nothing),
 		ON_EMU(test_time_stands_still_until_advance),

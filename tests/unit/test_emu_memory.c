@@ -2,6 +2,7 @@
  * test_emu_memory.c - loads and stores: every width, vector, space and strength on every pattern of addresses
  * and lanes, against plain C; that a lane's access is one access, counted and seen from other threads.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -960,6 +961,57 @@ static void test_atomics_of_several_threads_lose_nothing(void **state)
 	t_gpu_finish(&g);
 }
 
+/* Adds to the first 33 words from the other side of the device, until it is told to stop. */
+struct meddler {
+	uint32_t *io;
+	bool stop;
+	uint32_t n; /* rounds */
+};
+
+static void *meddle(void *arg)
+{
+	struct meddler *m = arg;
+
+	while (!__atomic_load_n(&m->stop, __ATOMIC_RELAXED)) {
+		for (int i = 0; i < 33; i++)
+			__atomic_fetch_add(m->io + i, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&m->n, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+/* As above, against a thread that does nothing else: one that is always between a read and a write of ours. */
+static void test_atomics_beside_a_busy_thread_lose_nothing(void **state)
+{
+	static const char text[] = HEAD
+		".visible .entry k(.param .u64 io) {\n.reg .pred %p<4>;\n.reg .b32 %r<12>;\n"
+		".reg .b64 %rd<12>;\nld.param.u64 %rd0, [io]; mov.u32 %r0, %tid.x; mov.u32 %r2, 0;\n"
+		"mad.wide.u32 %rd1, %r0, 4, %rd0;\n"
+		"again: red.global.add.u32 [%rd0], 1; atom.global.add.u32 %r3, [%rd1+4], 1;\n"
+		"add.u32 %r2, %r2, 1; setp.lt.u32 %p0, %r2, 1000; @%p0 bra again;\nret;\n}\n";
+	struct t_launch l = {.kernel = "k", .grid = {1}, .block = {32}};
+	struct meddler m = {0};
+	uint32_t n_launches = 0;
+	pthread_t thread;
+	struct t_gpu g;
+
+	(void)state;
+	t_gpu_init(&g, text);
+	m.io = t_alloc(&g, 256);
+	l.args[0] = &m.io;
+	assert_int_equal(pthread_create(&thread, NULL, meddle, &m), 0);
+	while (n_launches < 4 || __atomic_load_n(&m.n, __ATOMIC_RELAXED) < 300000) {
+		assert_int_equal(t_launch_on(&g, &l, 1, NULL), 0);
+		n_launches++;
+	}
+	__atomic_store_n(&m.stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	assert_int_equal(m.io[0], m.n + 32 * 1000 * n_launches);
+	for (int i = 1; i < 33; i++)
+		assert_int_equal(m.io[i], m.n + 1000 * n_launches);
+	t_gpu_finish(&g);
+}
+
 /* ---- several threads ---- */
 
 /* Even blocks write equal words into 32 places, odd ones read them and count the unequal in io[0]. */
@@ -1075,6 +1127,7 @@ int main(void)
 		cmocka_unit_test(test_paths_are_counted_when_asked_for),
 		cmocka_unit_test(test_atomics_of_each_pattern_take_turns),
 		cmocka_unit_test(test_atomics_of_several_threads_lose_nothing),
+		cmocka_unit_test(test_atomics_beside_a_busy_thread_lose_nothing),
 		cmocka_unit_test(test_vectors_are_never_seen_half_written),
 		cmocka_unit_test(test_vector_that_releases_brings_what_was_before),
 	};
