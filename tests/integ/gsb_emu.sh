@@ -83,7 +83,10 @@ emu_run_lets_the_kernel_speak() {
 emu_run_takes_dynamic_shared_memory_and_the_grid() {
 	ok "$emu" run "$ptx/reduce.lines.ptx" -k tree -g 3,1,1 -b 64 -s 256 buf:s32:1000:2 sum=buf:s32:3 u32:1000 --print sum
 	expect_match "$output" '^sum\[0\]: [0-9]+'
-	wrong 1 'outside of shared memory' "$emu" run "$ptx/reduce.lines.ptx" -k tree -g 3 -b 64 -s 252 buf:s32:1000:2 buf:s32:3 u32:1000
+	wrong 1 'outside of shared memory' "$emu" run "$ptx/reduce.lines.ptx" -k tree -g 3 -b 64 -s 128 buf:s32:1000:2 buf:s32:3 u32:1000
+	expect_match "$output" '^gsbroker:     the block has 128 bytes of shared memory from 0x[0-9a-f]+ on, 128 of them dynamic$'
+	ok "$emu" run "$ptx/reduce.lines.ptx" -k tree -g 3 -b 64 -s 252 buf:s32:1000:2 buf:s32:3 u32:1000
+	wrong 1 'outside of shared memory' "$emu" run "$ptx/reduce.lines.ptx" -k tree -g 3 -b 64 -s 252 --check-bounds buf:s32:1000:2 buf:s32:3 u32:1000
 	expect_match "$output" '^gsbroker:     the block has 252 bytes of shared memory from 0x[0-9a-f]+ on, 252 of them dynamic$'
 }
 
