@@ -70,6 +70,30 @@ static void add_regs(struct gsb_ptx_parser *p, const char *base, uint8_t type, u
 	}
 }
 
+/*
+ * "%r3" and "%r<10>" do not stand in one scope, whichever comes first: here, the range. It looks each of its registers up,
+ * so that a text costs no more than it has registers.
+ */
+static void check_range(struct gsb_ptx_parser *p, const struct gsb_ptx_token *tok, uint32_t count)
+{
+	char *name = gsb_ptx_alloc(p, 1, tok->len + SUFFIX_BYTES);
+
+	if (!name)
+		return;
+	memcpy(name, tok->at, tok->len);
+	for (uint32_t i = 0; i < count; i++) {
+		int n = snprintf(name + tok->len, SUFFIX_BYTES, "%u", i);
+		const struct gsb_ptx_name *e =
+			gsb_ptx_names_get(&p->names, name, tok->len + (size_t)n);
+
+		if (!e || e->order < p->scope_mark ||
+		    (e->kind != GSB_PTX_NAME_REG && e->kind != GSB_PTX_NAME_VAR))
+			continue;
+		gsb_ptx_fail(p, tok, "'%s' is already declared in line %u", e->text, e->line);
+		return;
+	}
+}
+
 /* reg = name ("<" count ">")? */
 static void parse_reg(struct gsb_ptx_parser *p, uint8_t type)
 {
@@ -94,6 +118,8 @@ static void parse_reg(struct gsb_ptx_parser *p, uint8_t type)
 		gsb_ptx_advance(p);
 		gsb_ptx_expect(p, ">");
 		count = (uint32_t)at.value;
+		if (!p->err)
+			check_range(p, &tok, count);
 	}
 	if (p->err)
 		return;

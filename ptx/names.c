@@ -126,9 +126,12 @@ static bool tail_number(const char *text, size_t at, size_t len, uint32_t *numbe
 	return true;
 }
 
-/* The range that has "%r42": of "%r" mostly, but "%r4<10>" has it too; the longest tail is tried first. */
+/*
+ * The range that has "%r42": of "%r" mostly, but "%r4<10>" has it too; the longest tail is tried first. Those declared
+ * before @mark do not count.
+ */
 static struct gsb_ptx_name *find_range(const struct gsb_ptx_names *t, const char *text, size_t len,
-				       uint32_t *index)
+				       uint32_t mark, uint32_t *index)
 {
 	size_t first = len;
 	uint32_t number;
@@ -141,7 +144,7 @@ static struct gsb_ptx_name *find_range(const struct gsb_ptx_names *t, const char
 		if (!tail_number(text, at, len, &number))
 			continue;
 		e = gsb_ptx_names_range(t, text, at);
-		if (!e || number >= e->count)
+		if (!e || number >= e->count || e->order < mark)
 			continue;
 		*index = e->index + number;
 		return e;
@@ -153,11 +156,19 @@ struct gsb_ptx_name *gsb_ptx_names_find(const struct gsb_ptx_names *t, const cha
 					uint32_t *index)
 {
 	struct gsb_ptx_name *exact = gsb_ptx_names_get(t, text, len);
-	struct gsb_ptx_name *range = find_range(t, text, len, index);
+	struct gsb_ptx_name *range = find_range(t, text, len, 0, index);
 
 	if (range && (!exact || range->order > exact->order))
 		return range;
 	if (exact)
 		*index = exact->index;
 	return exact;
+}
+
+struct gsb_ptx_name *gsb_ptx_names_covering(const struct gsb_ptx_names *t, const char *text,
+					    size_t len, uint32_t mark)
+{
+	uint32_t index;
+
+	return find_range(t, text, len, mark, &index);
 }

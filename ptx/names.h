@@ -54,6 +54,10 @@ struct gsb_ptx_name *gsb_ptx_names_get(const struct gsb_ptx_names *t, const char
 struct gsb_ptx_name *gsb_ptx_names_range(const struct gsb_ptx_names *t, const char *text,
 					 size_t len);
 
+/* A range that has this name and was declared at @mark or later, or NULL. */
+struct gsb_ptx_name *gsb_ptx_names_covering(const struct gsb_ptx_names *t, const char *text,
+					    size_t len, uint32_t mark);
+
 /* This name, or the range that covers it; *index is then the register. */
 struct gsb_ptx_name *gsb_ptx_names_find(const struct gsb_ptx_names *t, const char *text, size_t len,
 					uint32_t *index);

@@ -247,15 +247,30 @@ void gsb_ptx_vec_finish(struct gsb_ptx_vec *v)
 	*v = (struct gsb_ptx_vec){0};
 }
 
-/* Order tells the scope: what was declared before the mark is of a scope around this one, and hidden. */
-struct gsb_ptx_name *gsb_ptx_declare(struct gsb_ptx_parser *p, const struct gsb_ptx_token *tok,
-				     enum gsb_ptx_name_kind kind)
+/*
+ * What keeps the innermost scope from declaring this name. Order tells the scope: what was declared before the mark is
+ * of a scope around this one, and hidden.
+ */
+static struct gsb_ptx_name *taken_by(const struct gsb_ptx_parser *p,
+				     const struct gsb_ptx_token *tok, enum gsb_ptx_name_kind kind)
 {
 	struct gsb_ptx_name *e = kind == GSB_PTX_NAME_RANGE
 					 ? gsb_ptx_names_range(&p->names, tok->at, tok->len)
 					 : gsb_ptx_names_get(&p->names, tok->at, tok->len);
 
-	if (e && e->order >= p->scope_mark) {
+	if (e && e->order >= p->scope_mark)
+		return e;
+	if (kind != GSB_PTX_NAME_REG && kind != GSB_PTX_NAME_VAR)
+		return NULL;
+	return gsb_ptx_names_covering(&p->names, tok->at, tok->len, p->scope_mark);
+}
+
+struct gsb_ptx_name *gsb_ptx_declare(struct gsb_ptx_parser *p, const struct gsb_ptx_token *tok,
+				     enum gsb_ptx_name_kind kind)
+{
+	struct gsb_ptx_name *e = taken_by(p, tok, kind);
+
+	if (e) {
 		gsb_ptx_fail(p, tok, "'%.*s' is already declared in line %u",
 			     GSB_PTX_TOKEN_ARGS(tok), e->line);
 		return NULL;

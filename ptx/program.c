@@ -5,13 +5,15 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
 #include "ptx/bytes.h"
 
 #define EM_CUDA_NUMBER 190
-#define SECTION	       ".nv_fatbin"
+#define FATBINS	       ".nv_fatbin"
+#define PARTS	       "__nv_relfatbin"
 #define FATBIN_HEAD    16 /* magic, version, size of this head, size of what follows */
 
 struct file {
@@ -49,14 +51,15 @@ static bool read_section(const struct file *f, uint32_t i, Elf64_Shdr *out)
 	return out->sh_type == SHT_NOBITS || gsb_range_ok(out->sh_offset, out->sh_size, f->size);
 }
 
-static bool is_named(const struct file *f, const Elf64_Shdr *names, const Elf64_Shdr *s)
+static bool is_named(const struct file *f, const Elf64_Shdr *names, const Elf64_Shdr *s,
+		     const char *name)
 {
-	return gsb_range_ok(s->sh_name, sizeof(SECTION), names->sh_size) &&
-	       !memcmp(f->bytes + names->sh_offset + s->sh_name, SECTION, sizeof(SECTION));
+	return gsb_range_ok(s->sh_name, strlen(name) + 1, names->sh_size) &&
+	       !memcmp(f->bytes + names->sh_offset + s->sh_name, name, strlen(name) + 1);
 }
 
 /* 1, 0: the file has none, -EBADMSG. */
-static int find_fatbins(const struct file *f, Elf64_Shdr *out)
+static int find_section(const struct file *f, const char *name, Elf64_Shdr *out)
 {
 	Elf64_Shdr names;
 
@@ -67,7 +70,7 @@ static int find_fatbins(const struct file *f, Elf64_Shdr *out)
 	for (uint32_t i = 0; i < f->head.e_shnum; i++) {
 		if (!read_section(f, i, out))
 			return -EBADMSG;
-		if (out->sh_type != SHT_NOBITS && is_named(f, &names, out))
+		if (out->sh_type != SHT_NOBITS && is_named(f, &names, out, name))
 			return 1;
 	}
 	return 0;
@@ -81,7 +84,9 @@ static uint64_t skip_zeroes(const uint8_t *bytes, uint64_t at, uint64_t size)
 	return at;
 }
 
-int gsb_program_next(const void *bytes, size_t size, uint64_t *at, struct gsb_image *out)
+/* The next fatbin of a section, as gsb_program_next() gives it. */
+static int next_in(const char *name, const void *bytes, size_t size, uint64_t *at,
+		   struct gsb_image *out)
 {
 	struct file f = {.bytes = bytes, .size = size};
 	Elf64_Shdr section;
@@ -91,7 +96,7 @@ int gsb_program_next(const void *bytes, size_t size, uint64_t *at, struct gsb_im
 
 	if (!read_head(&f))
 		return -EBADMSG;
-	got = find_fatbins(&f, &section);
+	got = find_section(&f, name, &section);
 	if (got <= 0)
 		return got;
 	*at = skip_zeroes(f.bytes + section.sh_offset, *at, section.sh_size);
@@ -105,5 +110,40 @@ int gsb_program_next(const void *bytes, size_t size, uint64_t *at, struct gsb_im
 		return -EBADMSG;
 	*out = (struct gsb_image){GSB_IMAGE_FATBIN, p, len};
 	*at += len;
+	return 1;
+}
+
+int gsb_program_next(const void *bytes, size_t size, uint64_t *at, struct gsb_image *out)
+{
+	return next_in(FATBINS, bytes, size, at, out);
+}
+
+/* In place of the linked fatbin stands one with nothing in it, so that what is looked for is found in the parts. */
+static uint8_t *put_empty_fatbin(uint8_t *to)
+{
+	static const uint8_t empty[FATBIN_HEAD] = {0x50, 0xed, 0x55, 0xba, 1, 0, FATBIN_HEAD};
+
+	return mempcpy(to, empty, sizeof(empty));
+}
+
+int gsb_program_parts(const void *bytes, size_t size, struct gsb_image *out, void **made)
+{
+	struct gsb_image part;
+	uint64_t at = 0, total = FATBIN_HEAD;
+	uint8_t *end;
+	int got;
+
+	*made = NULL;
+	while ((got = next_in(PARTS, bytes, size, &at, &part)) > 0)
+		total += part.size; /* they lie in the file, each in a place of its own */
+	if (got < 0 || total == FATBIN_HEAD)
+		return got;
+	*made = malloc(total);
+	if (!*made)
+		return -ENOMEM;
+	end = put_empty_fatbin(*made);
+	for (at = 0; next_in(PARTS, bytes, size, &at, &part) > 0;)
+		end = mempcpy(end, part.bytes, part.size);
+	*out = (struct gsb_image){GSB_IMAGE_FATBIN, *made, total};
 	return 1;
 }

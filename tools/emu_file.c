@@ -86,6 +86,32 @@ static int add_image(struct emu_file *f, const struct gsb_image *image, uint32_t
 	return err ? err : add_text(f, text, len);
 }
 
+/* One of several: that it has no PTX is no error yet. */
+static int add_if_any(struct emu_file *f, const struct gsb_image *image, uint32_t cc,
+		      char why[GSB_FATBIN_ERROR_BYTES])
+{
+	int err = add_image(f, image, cc, why);
+
+	if (err && err != -1 && err != -ENOEXEC)
+		fprintf(stderr, "gsb-emu: %s: %s\n", f->path, why);
+	return err && err != -ENOEXEC ? -1 : 0;
+}
+
+/* What nvcc has linked is one module. */
+static int add_parts(struct emu_file *f, uint32_t cc, char why[GSB_FATBIN_ERROR_BYTES])
+{
+	struct gsb_image image;
+	void *made;
+	int got = gsb_program_parts(f->bytes, f->size, &image, &made);
+
+	if (got == -ENOMEM)
+		fprintf(stderr, "gsb-emu: %s: %s\n", f->path, strerror(ENOMEM));
+	if (got > 0 && add_if_any(f, &image, cc, why))
+		got = -ENOMEM;
+	free(made);
+	return got;
+}
+
 /* Parts of a program may have none: those that nvcc links in have cubins only. */
 static int add_program(struct emu_file *f, uint32_t cc)
 {
@@ -95,14 +121,13 @@ static int add_program(struct emu_file *f, uint32_t cc)
 	uint64_t at = 0;
 	int got;
 
-	while ((got = gsb_program_next(f->bytes, f->size, &at, &image)) > 0) {
-		int err = add_image(f, &image, cc, why);
-
-		if (err && err != -1 && err != -ENOEXEC)
-			fprintf(stderr, "gsb-emu: %s: %s\n", f->path, why);
-		if (err && err != -ENOEXEC)
+	while ((got = gsb_program_next(f->bytes, f->size, &at, &image)) > 0)
+		if (add_if_any(f, &image, cc, why))
 			return -1;
-	}
+	if (got == 0)
+		got = add_parts(f, cc, why);
+	if (got == -ENOMEM)
+		return -1; /* told */
 	if (got < 0)
 		snprintf(why, sizeof(why), "its section of device code is damaged");
 	if (got < 0 || !f->n_modules)

@@ -39,7 +39,7 @@ static const struct gsb_cli_option options[] = {
 	 LAUNCHES},
 	{{"check-uninit", OPT_UNINIT, NULL, 0, "reads of shared memory that nobody wrote fail", 0},
 	 LAUNCHES},
-	{{"check-bounds", OPT_BOUNDS, NULL, 0, "global accesses outside by a byte fail", 0},
+	{{"check-bounds", OPT_BOUNDS, NULL, 0, "accesses outside by a byte fail", 0},
 	 LAUNCHES},
 	{{"json", 'j', NULL, 0, "print one JSON object", 0}, OF(LIST) | OF(STAT)},
 	{{"demands", OPT_DEMANDS, NULL, 0, "print a table that gsb-model reads", 0}, OF(STAT)},

@@ -83,33 +83,61 @@ emu_run_lets_the_kernel_speak() {
 emu_run_takes_dynamic_shared_memory_and_the_grid() {
 	ok "$emu" run "$ptx/reduce.lines.ptx" -k tree -g 3,1,1 -b 64 -s 256 buf:s32:1000:2 sum=buf:s32:3 u32:1000 --print sum
 	expect_match "$output" '^sum\[0\]: [0-9]+'
-	wrong 1 'outside of shared memory' "$emu" run "$ptx/reduce.lines.ptx" -k tree -g 3 -b 64 -s 252 buf:s32:1000:2 buf:s32:3 u32:1000
+	wrong 1 'outside of shared memory' "$emu" run "$ptx/reduce.lines.ptx" -k tree -g 3 -b 64 -s 128 buf:s32:1000:2 buf:s32:3 u32:1000
+	expect_match "$output" '^gsbroker:     the block has 128 bytes of shared memory from 0x[0-9a-f]+ on, 128 of them dynamic$'
+	ok "$emu" run "$ptx/reduce.lines.ptx" -k tree -g 3 -b 64 -s 252 buf:s32:1000:2 buf:s32:3 u32:1000
+	wrong 1 'outside of shared memory' "$emu" run "$ptx/reduce.lines.ptx" -k tree -g 3 -b 64 -s 252 --check-bounds buf:s32:1000:2 buf:s32:3 u32:1000
 	expect_match "$output" '^gsbroker:     the block has 252 bytes of shared memory from 0x[0-9a-f]+ on, 252 of them dynamic$'
 }
 
 emu_run_finds_kernels_in_a_program() {
-	local size
 	kernel "$dir/k.ptx" 'st.global.u32 [%rd1], 77;'
-	size=$(($(wc -c <"$dir/k.ptx") + 1))
-	{
-		printf '\x50\xed\x55\xba\x01\x00\x10\x00'
-		le 8 $((size + 64))
-		le 2 1
-		le 2 257
-		le 4 64
-		le 8 $size
-		le 12 0
-		le 4 75
-		le 32 0
-		cat "$dir/k.ptx"
-		le 1 0
-	} >"$dir/fat"
+	fatbin "$dir/k.ptx" >"$dir/fat"
 	ok "$emu" run "$dir/fat" buf:u32:1 --print 0
 	expect_equal "$output" '0[0]: 77'
 	objcopy --add-section ".nv_fatbin=$dir/fat" "$(type -P true)" "$dir/program"
 	ok "$emu" run "$dir/program" buf:u32:1 --print 0
 	expect_equal "$output" '0[0]: 77'
 	wrong 2 'without device code of its own' "$emu" list "$(type -P true)"
+}
+
+# As nvcc leaves it with -rdc=true: what was linked has machine code alone, and the parts lie beside it.
+emu_run_joins_the_parts_of_a_linked_program() {
+	local head='.version 8.0\n.target sm_75\n.address_size 64\n'
+	# shellcheck disable=SC2059 # the format has the ends of lines
+	printf "$head"'.extern .func (.param .b32 r) seven();
+		.visible .entry k(.param .u64 p) { .reg .b64 %%rd1; .reg .b32 %%r1; .param .b32 got;
+		ld.param.u64 %%rd1, [p]; call (got), seven; ld.param.b32 %%r1, [got];
+		st.global.u32 [%%rd1], %%r1; ret; }\n' >"$dir/a.ptx"
+	# shellcheck disable=SC2059
+	printf "$head"'.visible .func (.param .b32 r) seven() { st.param.b32 [r], 7; ret; }\n' >"$dir/b.ptx"
+	{
+		fatbin "$dir/a.ptx"
+		le 5 0
+		fatbin "$dir/b.ptx"
+	} >"$dir/parts"
+	fatbin /dev/null >"$dir/linked"
+	objcopy --add-section ".nv_fatbin=$dir/linked" --add-section "__nv_relfatbin=$dir/parts" "$(type -P true)" "$dir/program"
+	ok "$emu" run "$dir/program" buf:u32:1 --print 0
+	expect_equal "$output" '0[0]: 7'
+}
+
+# fatbin FILE: one with this PTX, for sm_75, as what a part was compiled to; with no PTX at all when FILE is empty
+fatbin() {
+	local size
+	size=$(wc -c <"$1")
+	printf '\x50\xed\x55\xba\x01\x00\x10\x00'
+	le 8 $((size ? size + 65 : 0))
+	[ "$size" -gt 0 ] || return 0
+	le 2 1
+	le 2 257
+	le 4 64
+	le 8 $((size + 1))
+	le 12 0
+	le 4 75
+	le 32 0
+	cat "$1"
+	le 1 0
 }
 
 # le BYTES NUMBER: in little-endian order
@@ -252,6 +280,7 @@ run_case emu_run_fills_at_random_but_the_same
 run_case emu_run_lets_the_kernel_speak
 run_case emu_run_takes_dynamic_shared_memory_and_the_grid
 run_case emu_run_finds_kernels_in_a_program
+run_case emu_run_joins_the_parts_of_a_linked_program
 run_case emu_stat_counts_what_a_hand_can_count
 run_case emu_stat_says_how_accesses_were_done
 run_case emu_stat_is_the_same_on_any_number_of_workers

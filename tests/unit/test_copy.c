@@ -128,6 +128,11 @@ static CUresult call_htod(void *arg)
 	return cu.cuMemcpyHtoD_v2(dev, host, 64);
 }
 
+static CUresult call_htod_of_two_chunks(void *arg)
+{
+	return cu.cuMemcpyHtoD_v2(dev, host, 65537);
+}
+
 static void test_sync_copy_from_pageable_waits_for_its_stream_first(void **state)
 {
 	struct waiter w;
@@ -142,6 +147,26 @@ static void test_sync_copy_from_pageable_waits_for_its_stream_first(void **state
 	engine->hold = false;
 	assert_cu(waiter_join(&w));
 	assert_int_equal(count(GSB_REC_COPY), 1);
+}
+
+/* Streams that wait for no other use it at once. */
+static void test_sync_copy_from_pageable_above_64_kib_returns_when_complete(void **state)
+{
+	struct waiter w;
+
+	engine->hold = true;
+	assert_cu(cu.cuMemcpyHtoD_v2(dev, host, 65536));
+	assert_false(last(GSB_REC_COPY)->is_done);
+	engine->hold = false;
+	assert_cu(cu.cuStreamSynchronize(NULL));
+	engine->hold = true;
+	waiter_start(&w, call_htod_of_two_chunks, NULL);
+	await_record(GSB_REC_COPY, 3);
+	flush();
+	assert_false(w.is_back);
+	engine->hold = false;
+	assert_cu(waiter_join(&w));
+	assert_true(last(GSB_REC_COPY)->is_done);
 }
 
 static CUresult call_htod_to(void *arg)
@@ -468,6 +493,8 @@ int main(void)
 		cmocka_unit_test_setup(test_async_copy_from_pageable_returns_when_staged, set_up),
 		cmocka_unit_test_setup(test_staging_is_taken_again_only_when_its_copy_is_done,
 				       set_up),
+		cmocka_unit_test_setup(
+			test_sync_copy_from_pageable_above_64_kib_returns_when_complete, set_up),
 		cmocka_unit_test_setup(test_sync_copy_from_pageable_waits_for_its_stream_first,
 				       set_up),
 		cmocka_unit_test_setup(test_copy_to_memory_that_is_freed_meanwhile_is_refused,

@@ -380,15 +380,49 @@ static void test_report_of_a_shared_overrun(void **state)
 	open_rig();
 	first = first_shared();
 	run(KERNEL(".shared .align 4 .b8 s[64];\nmov.u32 %r2, %tid.z;\nmov.u32 %r3, s;\n"
-		   "setp.eq.u32 %p1, %r2, 1;\n@%p1 st.shared.u32 [%r3+96], %r0;"),
+		   "setp.eq.u32 %p1, %r2, 1;\n@%p1 st.shared.u32 [%r3+128], %r0;"),
 	    &shape, 0);
 	assert_int_equal(r.c.result, CUDA_ERROR_ILLEGAL_ADDRESS);
-	EXPECT(say(what, "write of 4 bytes at 0x%x, outside of shared memory", first + 96),
+	EXPECT(say(what, "write of 4 bytes at 0x%x, outside of shared memory", first + 128),
 	       say(where,
 		   "the block has 96 bytes of shared memory from 0x%x on, 32 of them dynamic",
 		   first),
 	       "st.shared.u32 in line 16 of its PTX",
 	       "block (0,0,0), thread (0,0,1), the first of 16 of its warp");
+}
+
+/* What a launch with so many bytes of dynamic shared memory reads at an offset into it. */
+static CUresult read_dynamic(uint32_t smem_bytes, uint32_t at)
+{
+	const struct shape shape = {{1, 1, 1}, {32, 1, 1}, smem_bytes};
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		 HEAD ".extern .shared .align 16 .b8 d[];\n.visible .entry k(.param .u64 p)\n{\n"
+		      ".reg .b32 %%r<2>;\nmov.u32 %%r0, d;\nld.shared.u32 %%r1, [%%r0+%u];\n"
+		      "ret;\n}\n",
+		 at);
+	run(text, &shape, 0);
+	return r.c.result;
+}
+
+/* Programs read behind their last byte, and a GPU lets them as far as it has given out. */
+static void test_shared_memory_is_given_out_in_units(void **state)
+{
+	open_rig();
+	assert_int_equal(read_dynamic(28, 124), CUDA_SUCCESS);
+	assert_int_equal(read_dynamic(28, 128), CUDA_ERROR_ILLEGAL_ADDRESS);
+	assert_int_equal(read_dynamic(128, 124), CUDA_SUCCESS);
+	assert_int_equal(read_dynamic(128, 128), CUDA_ERROR_ILLEGAL_ADDRESS);
+	assert_int_equal(read_dynamic(132, 252), CUDA_SUCCESS);
+}
+
+static void test_bounds_of_shared_memory_are_exact_on_request(void **state)
+{
+	open_rig();
+	gsb_emu_watch_launches(r.dev, GSB_EMU_WATCH_BOUNDS);
+	assert_int_equal(read_dynamic(28, 24), CUDA_SUCCESS);
+	assert_int_equal(read_dynamic(28, 28), CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
 static void test_report_of_bad_generic_addresses(void **state)
@@ -399,10 +433,10 @@ static void test_report_of_bad_generic_addresses(void **state)
 	open_rig();
 	first = first_shared();
 	run(KERNEL(".shared .align 4 .b8 s[64];\nmov.u64 %rd2, s;\ncvta.shared.u64 %rd2, %rd2;\n"
-		   "ld.u32 %r1, [%rd2+64];"),
+		   "ld.u32 %r1, [%rd2+128];"),
 	    &one_warp, 0);
 	EXPECT(say(what, "read of 4 bytes at 0x%" PRIx64 ", outside of shared memory",
-		   (uint64_t)0x800000000000 + first + 64),
+		   (uint64_t)0x800000000000 + first + 128),
 	       say(where, "the block has 64 bytes of shared memory from 0x%x on, 0 of them dynamic",
 		   first),
 	       "ld.u32 in line 15 of its PTX",
@@ -576,6 +610,9 @@ int main(void)
 		cmocka_unit_test_teardown(test_report_of_pinned_memory, close_rig),
 		cmocka_unit_test_teardown(test_report_of_a_misaligned_access, close_rig),
 		cmocka_unit_test_teardown(test_report_of_a_shared_overrun, close_rig),
+		cmocka_unit_test_teardown(test_shared_memory_is_given_out_in_units, close_rig),
+		cmocka_unit_test_teardown(test_bounds_of_shared_memory_are_exact_on_request,
+					  close_rig),
 		cmocka_unit_test_teardown(test_report_of_bad_generic_addresses, close_rig),
 		cmocka_unit_test_teardown(test_report_of_a_local_overflow, close_rig),
 		cmocka_unit_test_teardown(test_report_of_what_is_no_access, close_rig),

@@ -709,6 +709,27 @@ static void test_parse_range_beside_a_register_or_variable_of_its_name(void **st
 		HEAD ".entry k() { .shared .b32 s; .reg .b32 s<3>; st.shared.u32 [s], s2; ret; }"));
 }
 
+/* Labels are no variables, ranges may overlap, and an inner scope hides what is around it. */
+static void test_parse_names_that_a_range_has_where_the_assembler_takes_them(void **state)
+{
+	static const char *const bodies[] = {
+		".reg .b32 %k<15>; .reg .b32 %k15;",
+		".reg .b32 %k<15>; { .reg .b32 %k3; mov.u32 %k3, 1; }",
+		".reg .b32 %k3; { .reg .b32 %k<15>; mov.u32 %k3, 1; }",
+		".reg .b32 %k<15>; .reg .b32 %k1<3>;",
+		".reg .b32 %k<15>; %k3: mov.u32 %k1, 1;",
+		".reg .b32 %k<0>; .reg .b32 %k0;",
+	};
+	char text[512];
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(bodies); i++) {
+		snprintf(text, sizeof(text), HEAD ".entry k() { %s ret; }", bodies[i]);
+		gsb_ptx_module_destroy(parse(text));
+		round_trip("text", text, strlen(text));
+	}
+	gsb_ptx_module_destroy(parse(HEAD ".global .b32 k3; .entry k() { .reg .b32 k<15>; ret; }"));
+}
+
 static void test_print_query_of_a_handle_is_a_fixed_point(void **state)
 {
 	const char *text =
@@ -769,6 +790,7 @@ int main(void)
 		cmocka_unit_test(test_print_is_taken_by_the_assembler),
 #endif
 		cmocka_unit_test(test_parse_range_beside_a_register_or_variable_of_its_name),
+		cmocka_unit_test(test_parse_names_that_a_range_has_where_the_assembler_takes_them),
 		cmocka_unit_test(test_print_query_of_a_handle_is_a_fixed_point),
 		cmocka_unit_test(test_print_special_things_is_a_fixed_point),
 	};

@@ -15,7 +15,7 @@
 
 #define FIRST  ".version 7.0\n"
 #define SECOND ".version 8.0\n.target sm_90\n"
-#define NAMES  "\0.shstrtab\0.nv_fatbin"
+#define NAMES  "\0.shstrtab\0.nv_fatbin\0__nv_relfatbin"
 
 struct elf {
 	uint8_t bytes[4096];
@@ -87,6 +87,33 @@ static void test_program_next_gives_each_fatbin(void **state)
 	assert_int_equal(gsb_program_next(e.bytes, e.size, &at, &image), 1);
 	assert_ptr_equal(image.bytes, e.bytes + e.second);
 	assert_int_equal(gsb_program_next(e.bytes, e.size, &at, &image), 0);
+}
+
+/* The same section as nvcc names it when it has linked. */
+static void test_program_parts_are_one_image_behind_an_empty_fatbin(void **state)
+{
+	const size_t first = 16 + 64 + sizeof(FIRST), second = 16 + 64 + sizeof(SECOND);
+	struct gsb_image image;
+	const uint8_t *p;
+	struct elf e;
+	void *made;
+
+	make(&e);
+	assert_int_equal(gsb_program_parts(e.bytes, e.size, &image, &made), 0);
+	assert_null(made);
+	e.sections[2].sh_name = 22;
+	assert_int_equal(count(e.bytes, e.size), 0);
+	assert_int_equal(gsb_program_parts(e.bytes, e.size, &image, &made), 1);
+	assert_int_equal(image.kind, GSB_IMAGE_FATBIN);
+	assert_int_equal(image.size, 16 + first + second);
+	p = image.bytes;
+	assert_memory_equal(p, "\x50\xed\x55\xba\1\0\x10\0\0\0\0\0\0\0\0\0", 16);
+	assert_memory_equal(p + 16, e.bytes + e.first, first);
+	assert_memory_equal(p + 16 + first, e.bytes + e.second, second);
+	free(made);
+	e.bytes[e.second] ^= 1;
+	assert_int_equal(gsb_program_parts(e.bytes, e.size, &image, &made), -EBADMSG);
+	assert_null(made);
 }
 
 static void test_program_without_device_code_has_none(void **state)
@@ -166,6 +193,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_program_next_gives_each_fatbin),
+		cmocka_unit_test(test_program_parts_are_one_image_behind_an_empty_fatbin),
 		cmocka_unit_test(test_program_without_device_code_has_none),
 		cmocka_unit_test(test_program_is_no_cubin_and_no_text),
 		cmocka_unit_test(test_program_that_lies_is_refused),

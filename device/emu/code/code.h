@@ -36,8 +36,9 @@
  */
 #define GSB_EMU_RESERVED_SHARED 1024
 #define GSB_EMU_RESERVED_USED	288
-#define GSB_EMU_CALL_ALIGN	16 /* of each argument in local memory */
-#define GSB_EMU_FRAME_ALIGN	64 /* of a frame there */
+#define GSB_EMU_SHARED_UNIT	128 /* bytes that it is given out in, and a program is told of */
+#define GSB_EMU_CALL_ALIGN	16  /* of each argument in local memory */
+#define GSB_EMU_FRAME_ALIGN	64  /* of a frame there */
 
 /* Frame: this many bytes of scratch row for results that nobody wants, then the scratch predicates. */
 #define GSB_EMU_SCRATCH_ROW  0

@@ -87,17 +87,16 @@ struct needs {
 static int find_needs(const struct gsb_emu_launch *l, struct needs *out)
 {
 	const struct gsb_emu_code *code = l->code;
-	uint64_t shared = code->kernel.static_shared_bytes, local = code->chain_local_bytes;
-	uint64_t threads = 1;
+	uint64_t shared = GSB_EMU_RESERVED_SHARED + gsb_emu_own_shared(l);
+	uint64_t local = code->chain_local_bytes, threads = 1;
 
 	for (int i = 0; i < 3; i++) {
 		if (!l->grid[i] || !l->block[i] || l->block[i] > GSB_EMU_MAX_THREADS)
 			return -EINVAL;
 		threads *= l->block[i];
 	}
-	if (l->smem_bytes)
-		shared = code->kernel.dynamic_offset + l->smem_bytes;
-	shared += GSB_EMU_RESERVED_SHARED;
+	if (!(l->watch && l->watch->what & GSB_EMU_WATCH_BOUNDS))
+		shared = gsb_round_up(shared, GSB_EMU_SHARED_UNIT);
 	if (code->grows)
 		local += l->stack_bytes ? l->stack_bytes : GSB_EMU_DEFAULT_STACK;
 	if (local > GSB_EMU_MAX_LOCAL)

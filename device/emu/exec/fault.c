@@ -105,15 +105,6 @@ static enum gsb_ptx_space space_of(const struct gsb_emu_access *a, unsigned int 
 	return a->space == GSB_PTX_SPACE_GENERIC ? gsb_emu_access_space(a->at[lane]) : a->space;
 }
 
-/* What the kernel has of a block's shared memory; it is the end of it. */
-static uint32_t own_shared(const struct gsb_emu_block *b)
-{
-	const struct gsb_ptx_kernel *k = &b->code->kernel;
-	const uint32_t dynamic = b->launch->smem_bytes;
-
-	return (uint32_t)(dynamic ? k->dynamic_offset + dynamic : k->static_shared_bytes);
-}
-
 static void find_limit(const struct gsb_emu_exec *x, struct gsb_emu_fault *f)
 {
 	const struct gsb_emu_block *b = x->block;
@@ -125,7 +116,8 @@ static void find_limit(const struct gsb_emu_exec *x, struct gsb_emu_fault *f)
 	case GSB_PTX_SPACE_SHARED:
 		snprintf(f->limit, sizeof(f->limit),
 			 "the block has %u bytes of shared memory from 0x%x on, %u of them dynamic",
-			 own_shared(b), b->shared_bytes - own_shared(b), b->launch->smem_bytes);
+			 (uint32_t)gsb_emu_own_shared(b->launch), GSB_EMU_RESERVED_SHARED,
+			 b->launch->smem_bytes);
 		break;
 	case GSB_PTX_SPACE_LOCAL:
 		snprintf(f->limit, sizeof(f->limit), "a thread has %u bytes of local memory",

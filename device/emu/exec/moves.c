@@ -250,15 +250,14 @@ static uint64_t timer_now(const struct gsb_emu_exec *x)
 	return x->block->globaltimer + elapsed_ns(x);
 }
 
-#define SHARED_UNIT 128 /* bytes that shared memory is given out in, and a program is told of */
-
 static uint64_t sreg_memory(const struct gsb_emu_block *b, unsigned int reg)
 {
 	switch (reg) {
 	case GSB_PTX_SREG_DYNAMIC_SMEM_SIZE: return b->launch->smem_bytes;
 	case GSB_PTX_SREG_TOTAL_SMEM_SIZE:
-		return gsb_round_up(b->shared_bytes - GSB_EMU_RESERVED_SHARED, SHARED_UNIT);
-	case GSB_PTX_SREG_AGGR_SMEM_SIZE: return b->shared_bytes;
+		return gsb_round_up(gsb_emu_own_shared(b->launch), GSB_EMU_SHARED_UNIT);
+	case GSB_PTX_SREG_AGGR_SMEM_SIZE:
+		return GSB_EMU_RESERVED_SHARED + gsb_emu_own_shared(b->launch);
 	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_BEGIN:
 	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_0:
 	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_1: return 0;

@@ -120,7 +120,8 @@ struct gsb_emu_block {
 	void *elapsed_ctx;
 	uint64_t clock_khz, last_clock; /* what a thread has last read */
 	uint32_t n_threads, n_warps, live_threads;
-	uint32_t shared_bytes, local_bytes;
+	uint32_t shared_bytes; /* given out: reserved, own, and up to the next unit */
+	uint32_t local_bytes;
 	uint32_t next_warp;
 	enum gsb_emu_state state;
 	unsigned char *shared;
@@ -140,6 +141,14 @@ struct gsb_emu_block {
 	uint32_t shape[3];		 /* of the block that the storage was made for */
 	struct gsb_emu_block *next;	 /* in the pool */
 };
+
+/* Of a block's shared memory, what the kernel has asked for. */
+static inline uint64_t gsb_emu_own_shared(const struct gsb_emu_launch *l)
+{
+	const struct gsb_ptx_kernel *k = &l->code->kernel;
+
+	return l->smem_bytes ? k->dynamic_offset + l->smem_bytes : k->static_shared_bytes;
+}
 
 static inline struct gsb_emu_node *gsb_emu_node_of(struct gsb_emu_exec *x)
 {
