@@ -19,6 +19,12 @@
 #define GSB_TRACE_TO_LTTNG 2u
 extern uint32_t gsb_trace_on; /* who listens; written by the functions below only */
 
+/* Before anything else here: event times are the better, the longer ago that is. */
+void gsb_trace_init(void);
+
+/* When a tenant took a stamp (gsb_clock_stamp()); 0 for stamp 0. */
+uint64_t gsb_trace_time_of(uint64_t stamp);
+
 /* Give a record, whose time is filled in here, to who listens. */
 void gsb_trace_put(struct gsb_trace_head *record);
 
@@ -43,7 +49,13 @@ static inline uint64_t gsb_trace_next_serial(void)
 
 /* ---- a file ---- */
 
-#define GSB_TRACE_BUFFER_BYTES (16ull << 20)
+#define GSB_TRACE_BUFFER_BYTES (64ull << 20)
+
+/*
+ * Once a turn: where processors are few and tenants flood the engine, the thread that writes gets none while the engine has
+ * one. So an engine whose buffer is half full offers its own to whoever waits for one; it does not wait.
+ */
+void gsb_trace_give_way(void);
 
 struct gsb_trace_state {
 	bool recording;			    /* or still writing what was recorded */
