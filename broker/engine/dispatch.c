@@ -350,7 +350,7 @@ static int dispatch(struct gsb_tenant *t, const struct gsb_rec *rec)
 		return gsb_violation(t, "%s of thread %u, which there is not",
 				     gsb_rec_name(rec->type), rec->thread);
 	gsb_tenant_charge_host(t);
-	if (gsb_unlikely(gsb_trace_on))
+	if (gsb_trace_is_on())
 		note_posting(t, rec);
 	err = handlers[rec->type](t, rec);
 	if (err)

@@ -200,7 +200,7 @@ bool gsb_engine_turn(struct gsb_engine *e)
 	any |= gsb_gate_turn(e);
 	gsb_complete_overdue(&e->scheduler);
 	any |= reap_tenants(e);
-	if (gsb_unlikely(gsb_trace_on)) {
+	if (gsb_trace_is_on()) {
 		gsb_tell_lines();
 		gsb_trace_give_way();
 	}

@@ -74,6 +74,38 @@ trace_a_million_events_are_whole() {
 	end_broker
 }
 
+# flood LAUNCHES: four tenants at once, each as fast as it can; the ring is as large as it is for everybody.
+flood() {
+	local i pids=()
+	printf '%s\n' '[device "null"]' >"$dir/conf"
+	mkfifo "$dir/ready"
+	"$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s" --ready-fd 9 9>"$dir/ready" 2>"$dir/broker.log" &
+	broker=$!
+	read -r _ <"$dir/ready" || fail "gsbrokerd did not start"
+	gsbctl trace record "$dir/t.gsb" >/dev/null
+	for i in 1 2 3 4; do
+		"$build/tools/gsbrun" --socket "$dir/s" --tenant "b$i" -- "$build/tools/gsb-bench" tenant -n "$1" -b 1000 >"$dir/bench$i" &
+		pids+=($!)
+	done
+	for i in "${pids[@]}"; do
+		wait "$i" || fail "a tenant failed"
+	done
+	await_no_tenants
+	expect_match "$(gsbctl trace stop)" ', 0 lost, '
+	check_trace "$dir/t.gsb"
+	expect_sums_of_broker b1 b2 b3 b4
+	expect_equal "$(sum b4 launches)" $(($1 + 1000))
+	end_broker
+}
+
+trace_of_flooding_tenants_loses_nothing() {
+	flood 50000
+}
+
+trace_of_a_million_launches_loses_nothing() {
+	flood 300000
+}
+
 trace_killed_tenants_leave_complete_chains() {
 	local state
 	make_data
@@ -209,6 +241,10 @@ trace_events_that_are_documented_are_those_of_the_list() {
 
 run_case trace_five_tenants_have_complete_chains_and_the_counts_of_the_broker
 run_case trace_a_million_events_are_whole
+run_case trace_of_flooding_tenants_loses_nothing
+if [ -n "${GSB_CHECK_LONG-}" ]; then
+	run_case trace_of_a_million_launches_loses_nothing
+fi
 run_case trace_killed_tenants_leave_complete_chains
 run_case trace_that_begins_and_ends_in_the_middle_can_be_read
 run_case trace_of_a_killed_engine_is_read_up_to_its_end

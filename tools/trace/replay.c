@@ -142,12 +142,10 @@ static void say_when(const struct making *m, const struct gsb_traced_op *op, str
 	to->think_ns = to->post_ns > from ? to->post_ns - from : 0;
 }
 
-/* What was measured; nothing of an operation whose times make no sense. */
+/* What was measured. */
 static void say_times(const struct making *m, const struct gsb_traced_op *op,
 		      struct gsb_load_op *to)
 {
-	if (op->flaws >> GSB_FLAW_TIMES & 1)
-		return;
 	if (gsb_traced_ran(op)) {
 		to->start_ns = since(m, op->start_ns);
 		to->end_ns = since(m, op->end_ns);

@@ -36,7 +36,7 @@ static bool has_room(struct gsb_trace_buffer *b, uint64_t bytes)
 	return b->tail_next + bytes - b->head_seen <= b->size;
 }
 
-static void append(struct gsb_trace_buffer *b, const struct gsb_trace_head *record)
+static inline void append(struct gsb_trace_buffer *b, const struct gsb_trace_head *record)
 {
 	uint64_t at = b->tail_next & (b->size - 1), first = b->size - at;
 
@@ -65,23 +65,32 @@ static void count(_Atomic uint64_t *n, uint64_t more)
 			      memory_order_relaxed);
 }
 
+static GSB_COLD bool lose(struct gsb_trace_buffer *b)
+{
+	b->n_lost_now++;
+	count(&b->n_lost, 1);
+	return false;
+}
+
+static GSB_COLD void append_lost(struct gsb_trace_buffer *b, uint64_t time_ns)
+{
+	struct gsb_trace_lost lost;
+
+	fill_lost(b, &lost, time_ns);
+	append(b, &lost.head);
+	count(&b->n_records, 1);
+}
+
 bool gsb_trace_buffer_put(struct gsb_trace_buffer *b, const struct gsb_trace_head *record)
 {
 	uint32_t lost_bytes = b->n_lost_now ? sizeof(struct gsb_trace_lost) : 0;
 
-	if (gsb_unlikely(!has_room(b, record->bytes + lost_bytes))) {
-		b->n_lost_now++;
-		count(&b->n_lost, 1);
-		return false;
-	}
-	if (gsb_unlikely(lost_bytes)) {
-		struct gsb_trace_lost lost;
-
-		fill_lost(b, &lost, record->time_ns);
-		append(b, &lost.head);
-	}
+	if (gsb_unlikely(!has_room(b, record->bytes + lost_bytes)))
+		return lose(b);
+	if (gsb_unlikely(lost_bytes))
+		append_lost(b, record->time_ns);
 	append(b, record);
-	count(&b->n_records, lost_bytes ? 2 : 1);
+	count(&b->n_records, 1);
 	atomic_store_explicit(&b->tail, b->tail_next, memory_order_release);
 	return true;
 }

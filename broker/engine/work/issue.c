@@ -55,8 +55,8 @@ static unsigned list_running(const struct gsb_scheduler *s, const struct gsb_wor
 }
 
 /* What a policy sees; running is room for GSB_N_QUEUES. */
-static struct gsb_view look(const struct gsb_scheduler *s, const struct gsb_work **running,
-			    bool must)
+static inline struct gsb_view look(const struct gsb_scheduler *s, const struct gsb_work **running,
+				   bool must)
 {
 	return (struct gsb_view){
 		.arch = s->arch,
@@ -103,13 +103,22 @@ static void tell_one(const struct gsb_scheduler *s, const struct gsb_view *view,
 }
 
 /* No policy is asked while all queues have work: that is why it waits, and nobody else says so. */
-static GSB_COLD void tell_no_queue(const struct gsb_scheduler *s, struct gsb_head *h)
+static void tell_no_queue(const struct gsb_scheduler *s, struct gsb_head *h)
 {
 	const struct gsb_work *running[GSB_N_QUEUES];
 	struct gsb_view view = look(s, running, false);
 
 	tell_one(s, &view, &h->work, GSB_TRACE_VERDICT_HOLD, GSB_TRACE_REASON_QUEUES);
 	h->told = true;
+}
+
+static GSB_COLD void tell_ready(const struct gsb_scheduler *s, const struct gsb_item *item)
+{
+	gsb_trace(READY, ready, tenant_of(item)->id, .serial = item->op.serial,
+		  .ready_device_ns = item->op.ready_ns, .stream = item->op.stream->index,
+		  .n_ready = s->ready.n);
+	if (s->clock.n_in_flight == GSB_N_QUEUES)
+		tell_no_queue(s, item->head);
 }
 
 /* ---- heads ---- */
@@ -130,11 +139,8 @@ void gsb_issue_ready(struct gsb_item *item)
 	item->head->told = false;
 	describe(item, &item->head->work);
 	gsb_ready_add(&s->ready, item->head);
-	gsb_trace(READY, ready, tenant_of(item)->id, .serial = item->op.serial,
-		  .ready_device_ns = item->op.ready_ns, .stream = item->op.stream->index,
-		  .n_ready = s->ready.n);
-	if (gsb_unlikely(gsb_trace_on) && s->clock.n_in_flight == GSB_N_QUEUES)
-		tell_no_queue(s, item->head);
+	if (gsb_trace_is_on())
+		tell_ready(s, item);
 	note_change(s);
 }
 
@@ -281,7 +287,7 @@ static unsigned ask(struct gsb_scheduler *s, bool must, struct gsb_decision out[
 	if (forced)
 		out[n++] = (struct gsb_decision){.ready = 0};
 	s->n_decisions++;
-	if (gsb_unlikely(gsb_trace_on))
+	if (gsb_trace_is_on())
 		tell(s, &view, out, n, forced);
 	return n;
 }
