@@ -56,6 +56,29 @@ trace_five_tenants_have_complete_chains_and_the_counts_of_the_broker() {
 	end_broker
 }
 
+# Three tenants beside each other, with grids of all sizes: placed, and timed, as the model says, block by block.
+trace_virtual_times_are_those_of_the_machine_model() {
+	local i pids=()
+	start_real_broker
+	gsbctl trace record "$dir/t.gsb" >/dev/null
+	for i in 1 2 3; do
+		tenant "s$i" "$build/tests/integ/spinner" "$i" 60 &
+		pids+=($!)
+	done
+	for i in "${pids[@]}"; do
+		wait "$i" || fail "a tenant failed"
+	done
+	await_no_tenants
+	expect_match "$(gsbctl trace stop)" ', 0 lost, '
+	check_trace "$dir/t.gsb"
+	status_of "$build/tests/integ/trace_machine" h200 "$dir/t.gsb"
+	expect_match "$output" '^launches=180 copies=[1-9][0-9]* different=0$'
+	expect_equal "$status" 0
+	# they did meet
+	expect_match "$("$build/tools/trace/gsb-trace" summary --json "$dir/t.gsb")" '"shared_ns": [1-9]'
+	end_broker
+}
+
 trace_a_million_events_are_whole() {
 	local n=150000
 	printf '%s\n' '[device "null"]' >"$dir/conf"
@@ -240,6 +263,7 @@ trace_events_that_are_documented_are_those_of_the_list() {
 }
 
 run_case trace_five_tenants_have_complete_chains_and_the_counts_of_the_broker
+run_case trace_virtual_times_are_those_of_the_machine_model
 run_case trace_a_million_events_are_whole
 run_case trace_of_flooding_tenants_loses_nothing
 if [ -n "${GSB_CHECK_LONG-}" ]; then
