@@ -15,7 +15,7 @@ uint64_t gsb_clock_ns(void);
 /*
  * gsb_clock_stamp() - a count that is cheap to read, and the same in all processes; never 0
  *
- * Where the processor has none it is gsb_clock_ns(). gsb_clock_of_stamp() makes a time of it.
+ * Where the processor has none it is gsb_clock_ns(). struct gsb_stamp_clock makes a time of it.
  */
 static inline uint64_t gsb_clock_stamp(void)
 {
@@ -26,19 +26,29 @@ static inline uint64_t gsb_clock_stamp(void)
 #endif
 }
 
-/* How stamps run against gsb_clock_ns(): one moment of both. Zeroed is not set. */
+/* One moment of both. Zeroed is not set. */
 struct gsb_clock_pair {
 	uint64_t ns, stamp;
 };
 struct gsb_clock_pair gsb_clock_pair(void);
 
 /*
- * gsb_clock_of_stamp() - when a stamp was taken
- * @base: some time ago: the longer, the better is known how stamps run    @now: after the stamp
- * Return: ns as of gsb_clock_ns(), in [base->ns, now->ns]; 0 for stamp 0, which is none.
+ * gsb_clock_ns() for who reads it again and again: a stamp, made a time of by how stamps have run since the clock began. Both
+ * are compared anew every millisecond, so that it stays with the other. Never goes back. Zeroed is one that begins when it is
+ * read first. One owner.
  */
-uint64_t gsb_clock_of_stamp(const struct gsb_clock_pair *base, const struct gsb_clock_pair *now,
-			    uint64_t stamp);
+struct gsb_stamp_clock {
+	struct gsb_clock_pair base, at; /* when it began; compared last */
+	uint64_t n_between;		/* stamps until they are compared again */
+	uint64_t rate;			/* ns a stamp, by 2^32; 0: not known yet */
+	uint64_t last_ns;
+};
+
+void gsb_stamp_clock_begin(struct gsb_stamp_clock *c); /* the longer ago, the better it runs */
+uint64_t gsb_stamp_clock_ns(struct gsb_stamp_clock *c);
+
+/* When a stamp was taken, wherever it comes from: between the clock's beginning and now; 0 for stamp 0, which is none. */
+uint64_t gsb_stamp_clock_of(struct gsb_stamp_clock *c, uint64_t stamp);
 
 /* CPU time of the calling thread in ns. */
 uint64_t gsb_clock_thread_ns(void);

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "interpose/core/fault.h"
 #include "interpose/core/object.h"
+#include "interpose/core/probe.h"
 #include "interpose/core/process.h"
 #include "interpose/core/thread.h"
 #include "interpose/cu/array.h"
@@ -359,6 +360,7 @@ static void read_environment(void)
 
 static CUresult start(void)
 {
+	gsb_probe_load();
 	gsb_self_at_end(gsb_cu_streams_destroy_own);
 	if (gsb_watch_start()) {
 		gsb_log(GSB_LOG_ERROR, "connect", "cannot start a thread: %s", strerror(errno));

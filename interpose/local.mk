@@ -11,6 +11,7 @@ interpose_sources = \
 	interpose/core/lock.c interpose/core/lock.h \
 	interpose/core/object.c interpose/core/object.h \
 	interpose/core/post.c interpose/core/post.h \
+	interpose/core/probe.c interpose/core/probe.h \
 	interpose/core/process.c interpose/core/process.h \
 	interpose/core/thread.c interpose/core/thread.h \
 	interpose/cu/alloc.c interpose/cu/alloc.h \
@@ -52,6 +53,15 @@ interpose/libgsbroker.so: libinterpose.la $(srcdir)/interpose/libgsbroker.map
 	$(link_interpose) -Wl,--whole-archive .libs/libinterpose.a -Wl,--no-whole-archive -ldl
 EXTRA_DIST += interpose/libgsbroker.map
 CLEANFILES += interpose/libgsbroker.so interpose/libcuda.so interpose/libcuda.so.1
+
+# LTTng events of a tenant that asks for them (core/probe.h): beside the library.
+if HAVE_LTTNG
+gsbpriv_LTLIBRARIES = interpose/gsb-tenant-tp.la
+interpose_gsb_tenant_tp_la_SOURCES = interpose/probe/gsb_tenant_tp.c interpose/probe/gsb_tenant_tp.h
+interpose_gsb_tenant_tp_la_CFLAGS = $(AM_CFLAGS) $(LTTNG_UST_CFLAGS)
+interpose_gsb_tenant_tp_la_LDFLAGS = -module -avoid-version -shared
+interpose_gsb_tenant_tp_la_LIBADD = $(LTTNG_UST_LIBS)
+endif
 
 # The same with points at which a test can have it die (core/fault.h): never installed.
 check_LTLIBRARIES = libfaults.la

@@ -9,33 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/at.h"
 #include "base/compiler.h"
 
 /* ---- values ---- */
-
-static uint32_t u32_at(const void *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static uint64_t u64_at(const void *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static double double_at(const void *p)
-{
-	double v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
 
 static const char *word(const char *const *words, unsigned n, uint32_t i)
 {
@@ -97,36 +74,36 @@ static void cell_text(const struct gsb_field *f, const void *base, char *out)
 	case GSB_FIELD_TEXT:
 		snprintf(out, GSB_CELL_MAX, "%.*s", GSB_CELL_MAX - 1, *p ? p : "-");
 		break;
-	case GSB_FIELD_U32: snprintf(out, GSB_CELL_MAX, "%" PRIu32, u32_at(p)); break;
-	case GSB_FIELD_I32: snprintf(out, GSB_CELL_MAX, "%" PRId32, (int32_t)u32_at(p)); break;
-	case GSB_FIELD_U64: snprintf(out, GSB_CELL_MAX, "%" PRIu64, u64_at(p)); break;
-	case GSB_FIELD_BYTES: bytes_text(u64_at(p), out); break;
-	case GSB_FIELD_NS: ns_text(u64_at(p), out); break;
+	case GSB_FIELD_U32: snprintf(out, GSB_CELL_MAX, "%" PRIu32, gsb_u32_at(p)); break;
+	case GSB_FIELD_I32: snprintf(out, GSB_CELL_MAX, "%" PRId32, (int32_t)gsb_u32_at(p)); break;
+	case GSB_FIELD_U64: snprintf(out, GSB_CELL_MAX, "%" PRIu64, gsb_u64_at(p)); break;
+	case GSB_FIELD_BYTES: bytes_text(gsb_u64_at(p), out); break;
+	case GSB_FIELD_NS: ns_text(gsb_u64_at(p), out); break;
 	case GSB_FIELD_LIMIT:
-		bytes_text(u64_at(p), out);
-		none_if(!u64_at(p), out);
+		bytes_text(gsb_u64_at(p), out);
+		none_if(!gsb_u64_at(p), out);
 		break;
 	case GSB_FIELD_AGE:
-		ns_text(u64_at(p), out);
-		none_if(!u64_at(p), out);
+		ns_text(gsb_u64_at(p), out);
+		none_if(!gsb_u64_at(p), out);
 		break;
 	case GSB_FIELD_ID:
-		snprintf(out, GSB_CELL_MAX, "%" PRIu32, u32_at(p));
-		none_if(u32_at(p) == UINT32_MAX, out);
+		snprintf(out, GSB_CELL_MAX, "%" PRIu32, gsb_u32_at(p));
+		none_if(gsb_u32_at(p) == UINT32_MAX, out);
 		break;
 	case GSB_FIELD_PERCENT:
-		snprintf(out, GSB_CELL_MAX, "%.1f%%", 100 * double_at(p));
-		none_if(double_at(p) < 0, out);
+		snprintf(out, GSB_CELL_MAX, "%.1f%%", 100 * gsb_double_at(p));
+		none_if(gsb_double_at(p) < 0, out);
 		break;
 	case GSB_FIELD_TIMES:
-		snprintf(out, GSB_CELL_MAX, "%.2f", double_at(p));
-		none_if(double_at(p) < 0, out);
+		snprintf(out, GSB_CELL_MAX, "%.2f", gsb_double_at(p));
+		none_if(gsb_double_at(p) < 0, out);
 		break;
 	case GSB_FIELD_PPM:
-		snprintf(out, GSB_CELL_MAX, "%.2f", (double)u64_at(p) / 1e6);
-		none_if(!u64_at(p), out);
+		snprintf(out, GSB_CELL_MAX, "%.2f", (double)gsb_u64_at(p) / 1e6);
+		none_if(!gsb_u64_at(p), out);
 		break;
-	default: snprintf(out, GSB_CELL_MAX, "%s", word_of(f->kind, u32_at(p)));
+	default: snprintf(out, GSB_CELL_MAX, "%s", word_of(f->kind, gsb_u32_at(p)));
 	}
 }
 
@@ -206,33 +183,33 @@ static void json_value(const struct gsb_field *f, const char *p)
 {
 	switch (f->kind) {
 	case GSB_FIELD_TEXT: gsb_json_string(p); break;
-	case GSB_FIELD_U32: printf("%" PRIu32, u32_at(p)); break;
-	case GSB_FIELD_I32: printf("%" PRId32, (int32_t)u32_at(p)); break;
+	case GSB_FIELD_U32: printf("%" PRIu32, gsb_u32_at(p)); break;
+	case GSB_FIELD_I32: printf("%" PRId32, (int32_t)gsb_u32_at(p)); break;
 	case GSB_FIELD_U64:
 	case GSB_FIELD_BYTES:
 	case GSB_FIELD_NS:
 	case GSB_FIELD_AGE:
-	case GSB_FIELD_LIMIT: printf("%" PRIu64, u64_at(p)); break;
+	case GSB_FIELD_LIMIT: printf("%" PRIu64, gsb_u64_at(p)); break;
 	case GSB_FIELD_PERCENT:
 	case GSB_FIELD_TIMES:
-		if (double_at(p) < 0)
+		if (gsb_double_at(p) < 0)
 			printf("null");
 		else
-			printf("%.6g", double_at(p));
+			printf("%.6g", gsb_double_at(p));
 		break;
 	case GSB_FIELD_ID:
-		if (u32_at(p) == UINT32_MAX)
+		if (gsb_u32_at(p) == UINT32_MAX)
 			printf("null");
 		else
-			printf("%" PRIu32, u32_at(p));
+			printf("%" PRIu32, gsb_u32_at(p));
 		break;
 	case GSB_FIELD_PPM:
-		if (u64_at(p))
-			printf("%.6f", (double)u64_at(p) / 1e6);
+		if (gsb_u64_at(p))
+			printf("%.6f", (double)gsb_u64_at(p) / 1e6);
 		else
 			printf("null");
 		break;
-	default: gsb_json_string(word_of(f->kind, u32_at(p)));
+	default: gsb_json_string(word_of(f->kind, gsb_u32_at(p)));
 	}
 }
 

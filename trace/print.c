@@ -4,41 +4,18 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/at.h"
 #include "trace/read.h"
-
-static uint64_t u64_at(const uint8_t *at)
-{
-	uint64_t v;
-
-	memcpy(&v, at, sizeof(v));
-	return v;
-}
-
-static uint32_t u32_at(const uint8_t *at)
-{
-	uint32_t v;
-
-	memcpy(&v, at, sizeof(v));
-	return v;
-}
-
-static uint16_t u16_at(const uint8_t *at)
-{
-	uint16_t v;
-
-	memcpy(&v, at, sizeof(v));
-	return v;
-}
 
 uint64_t gsb_trace_value(const void *record, const struct gsb_trace_field *f)
 {
 	const uint8_t *at = (const uint8_t *)record + f->offset;
 
 	switch (f->type) {
-	case GSB_TRACE_FIELD_U64: return u64_at(at);
-	case GSB_TRACE_FIELD_U32: return u32_at(at);
-	case GSB_TRACE_FIELD_I32: return (uint64_t)(int64_t)(int32_t)u32_at(at);
-	case GSB_TRACE_FIELD_U16: return u16_at(at);
+	case GSB_TRACE_FIELD_U64: return gsb_u64_at(at);
+	case GSB_TRACE_FIELD_U32: return gsb_u32_at(at);
+	case GSB_TRACE_FIELD_I32: return (uint64_t)(int64_t)(int32_t)gsb_u32_at(at);
+	case GSB_TRACE_FIELD_U16: return gsb_u16_at(at);
 	case GSB_TRACE_FIELD_U8:
 	case GSB_TRACE_FIELD_PICK: return *at;
 	default: return 0;
@@ -59,8 +36,8 @@ static void print_text(FILE *to, const char *text, size_t room)
 static void print_serials(FILE *to, const uint8_t *at, unsigned n)
 {
 	putc('[', to);
-	for (unsigned i = 0; i < n && u64_at(at + i * 8ul); i++)
-		fprintf(to, "%s%" PRIu64, i ? "," : "", u64_at(at + i * 8ul));
+	for (unsigned i = 0; i < n && gsb_u64_at(at + i * 8ul); i++)
+		fprintf(to, "%s%" PRIu64, i ? "," : "", gsb_u64_at(at + i * 8ul));
 	putc(']', to);
 }
 

@@ -331,7 +331,7 @@ int gsb_tenant_admit(struct gsb_engine *e, const struct gsb_admission *a, struct
 
 void gsb_tenant_trace(struct gsb_tenant *t)
 {
-	atomic_store_explicit(&t->region->header.is_traced, gsb_trace_on != 0,
+	atomic_store_explicit(&t->region->header.is_traced, gsb_trace_is_on(),
 			      memory_order_relaxed);
 }
 

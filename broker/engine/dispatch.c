@@ -337,10 +337,8 @@ static handler *const handlers[GSB_N_RECS] = {
 /* What the trace says of the record, if it is taken now. The stamp is what the tenant says. */
 static GSB_COLD void note_posting(struct gsb_tenant *t, const struct gsb_rec *rec)
 {
-	struct gsb_clock_pair now = gsb_clock_pair();
-
 	t->queues.thread = rec->thread;
-	t->queues.posted_ns = gsb_clock_of_stamp(&t->engine->started, &now, rec->stamp);
+	t->queues.posted_ns = gsb_trace_time_of(rec->stamp);
 }
 
 static int dispatch(struct gsb_tenant *t, const struct gsb_rec *rec)
@@ -352,7 +350,7 @@ static int dispatch(struct gsb_tenant *t, const struct gsb_rec *rec)
 		return gsb_violation(t, "%s of thread %u, which there is not",
 				     gsb_rec_name(rec->type), rec->thread);
 	gsb_tenant_charge_host(t);
-	if (gsb_unlikely(gsb_trace_on))
+	if (gsb_trace_is_on())
 		note_posting(t, rec);
 	err = handlers[rec->type](t, rec);
 	if (err)

@@ -60,7 +60,7 @@ struct gsb_engine {
 	void (*on_gone)(struct gsb_engine *e, const struct gsb_tenant *t);
 	void *owner;
 
-	struct gsb_clock_pair started;
+	uint64_t started_ns; /* real time */
 	uint64_t n_admitted, n_refused, n_cut;
 	uint64_t gone_records, gone_launches, gone_kernels, gone_device_ns;
 	_Alignas(64) uint8_t record[GSB_RECORD_MAX]; /* the record at hand */

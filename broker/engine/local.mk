@@ -64,6 +64,20 @@ broker_gsb_tp_la_LDFLAGS = -module -avoid-version -shared
 broker_gsb_tp_la_LIBADD = $(LTTNG_UST_LIBS)
 endif
 
+# What events cost an engine: the same program with them, and with an engine that was built without.
+check_PROGRAMS += tests/integ/engine_path tests/integ/engine_path_untraced
+check_SCRIPTS += tests/integ/engine_path.sh
+EXTRA_DIST += tests/integ/engine_path.sh doc/results/2026-11-22-trace-cost.txt
+tests_integ_engine_path_SOURCES = tests/integ/engine_path.c $(engine_kit)
+tests_integ_engine_path_CFLAGS = $(engine_test_cflags)
+tests_integ_engine_path_LDFLAGS = -Wl,--wrap=gsb_pidfd_open
+tests_integ_engine_path_LDADD = $(engine_test_libs)
+tests_integ_engine_path_untraced_SOURCES = tests/integ/engine_path.c $(engine_kit) $(libengine_la_SOURCES)
+tests_integ_engine_path_untraced_CPPFLAGS = $(libengine_la_CPPFLAGS) -DGSB_TRACE_NEVER
+tests_integ_engine_path_untraced_CFLAGS = $(engine_test_cflags)
+tests_integ_engine_path_untraced_LDFLAGS = -Wl,--wrap=gsb_pidfd_open
+tests_integ_engine_path_untraced_LDADD = $(libengine_la_LIBADD) $(CMOCKA_LIBS)
+
 engine_tests = tests/unit/test_engine_stream tests/unit/test_engine_order \
 	tests/unit/test_engine_gate tests/unit/test_engine_hostile tests/unit/test_engine_fuzz \
 	tests/unit/test_engine_control tests/unit/test_engine_counts tests/unit/test_engine_log tests/unit/test_engine_memory \

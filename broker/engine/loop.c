@@ -66,12 +66,13 @@ int gsb_engine_create(struct gsb_device *dev, const struct gsb_engine_params *p,
 
 	if (!e)
 		return -ENOMEM;
+	gsb_trace_init();
 	*e = (struct gsb_engine){
 		.dev = dev,
 		.ops = dev->ops,
 		.info = dev->ops->info(dev),
 		.params = *p,
-		.started = gsb_clock_pair(),
+		.started_ns = gsb_clock_ns(),
 	};
 	err = gsb_watches_init(&e->watches);
 	if (err)
@@ -199,8 +200,10 @@ bool gsb_engine_turn(struct gsb_engine *e)
 	any |= gsb_gate_turn(e);
 	gsb_complete_overdue(&e->scheduler);
 	any |= reap_tenants(e);
-	if (gsb_unlikely(gsb_trace_on))
+	if (gsb_trace_is_on()) {
 		gsb_tell_lines();
+		gsb_trace_give_way();
+	}
 	return any;
 }
 

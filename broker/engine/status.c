@@ -80,7 +80,7 @@ struct gsb_ctl_status_reply *gsb_status_make(struct gsb_engine *e, uint64_t numb
 		return NULL;
 	gsb_msg_init(&r->msg, (enum gsb_msg_type)GSB_CTL_STATUS_REPLY, (uint32_t)bytes);
 	r->number = number;
-	r->real_ns = gsb_clock_ns() - e->started.ns;
+	r->real_ns = gsb_clock_ns() - e->started_ns;
 	r->device_ns = gsb_engine_now_ns(e);
 	e->ops->mem_info(e->dev, &r->device_mem_free_bytes, &r->device_mem_total_bytes);
 	r->records = e->gone_records;

@@ -30,7 +30,7 @@ static GSB_COLD void tell_tenant(const struct gsb_tenant *t, bool before)
 
 void gsb_tell_tenant(const struct gsb_tenant *t, bool before)
 {
-	if (gsb_trace_on)
+	if (gsb_trace_is_on())
 		tell_tenant(t, before);
 }
 
@@ -57,7 +57,7 @@ static GSB_COLD void tell_refused(uint32_t tenant_id, uint32_t pid, uint32_t uid
 
 void gsb_tell_refused(uint32_t tenant_id, uint32_t pid, uint32_t uid, int err, const char *why)
 {
-	if (gsb_trace_on)
+	if (gsb_trace_is_on())
 		tell_refused(tenant_id, pid, uid, err, why);
 }
 

@@ -128,6 +128,13 @@ CUresult gsb_call_into(const struct gsb_call *c, void *out, uint32_t out_bytes)
 	return CUDA_SUCCESS;
 }
 
+GSB_COLD void gsb_post_tell(const struct gsb_post *p)
+{
+	gsb_probe->posted(p->rec->type, p->rec->thread,
+			  p->rec->stream ? gsb_handle_index(p->rec->stream) : 0,
+			  p->posted ? p->number : 0);
+}
+
 CUresult gsb_wait(enum gsb_wait_kind kind, uint32_t index, uint64_t value)
 {
 	const struct gsb_wait w = {.kind = kind, .index = index, .value = value};
@@ -135,10 +142,14 @@ CUresult gsb_wait(enum gsb_wait_kind kind, uint32_t index, uint64_t value)
 
 	if (result)
 		return result;
+	if (gsb_unlikely(gsb_probe != NULL))
+		gsb_probe->waits(kind, index, value);
 	gsb_fault_point(GSB_FAULT_WAITING);
 	if (gsb_thread_wait(gsb_proc.region, gsb_self.slot, &w,
 			    gsb_proc.spins ? &gsb_proc.spin : NULL, &gsb_self.spin))
 		result = gsb_process_give_up();
+	if (gsb_unlikely(gsb_probe != NULL))
+		gsb_probe->goes_on(kind, index, value, result);
 	gsb_self_give_slot();
 	return result;
 }

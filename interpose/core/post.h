@@ -14,6 +14,7 @@
 #include "gsb/wire.h"
 #include "interpose/core/fault.h"
 #include "interpose/core/object.h"
+#include "interpose/core/probe.h"
 #include "interpose/core/process.h"
 #include "interpose/core/thread.h"
 #include "shm/ring.h"
@@ -140,12 +141,17 @@ static inline CUresult gsb_post_begin_if(struct gsb_post *p, enum gsb_rec_type t
 	return CUDA_SUCCESS;
 }
 
+/* For the probe, before the engine can know of it. */
+void gsb_post_tell(const struct gsb_post *p);
+
 static inline void gsb_post_end(struct gsb_post *p)
 {
 	if (p->posted) {
 		p->number = atomic_load_explicit(p->posted, memory_order_relaxed) + 1;
 		atomic_store_explicit(p->posted, p->number, memory_order_release);
 	}
+	if (gsb_unlikely(gsb_probe != NULL))
+		gsb_post_tell(p);
 	if (gsb_unlikely(!gsb_ring_commit(&gsb_proc.ring, p->rec)))
 		gsb_process_give_up();
 	gsb_fault_point(GSB_FAULT_POSTED);

@@ -85,6 +85,44 @@ gsb_trace_profile_has_a_file_for_each_stream_that_ran() {
 	expect_equal "$(grep -c '"ph": "X"' "$dir/out.json")" "$(gsbctl trace dump "$dir/t.gsb" | grep -c ' finished ')"
 }
 
+gsb_trace_replay_is_a_load_of_all_that_was_posted() {
+	local q id
+	record_five
+	gsb_trace replay -o "$dir/load" "$dir/t.gsb"
+	expect_equal "$(head -n 1 "$dir/load")" 'gsb-load version=1'
+	expect_equal "$(tail -n 1 "$dir/load")" "end lines=$(($(wc -l <"$dir/load") - 1))"
+	expect_match "$(gsb_trace check "$dir/t.gsb")" " $(grep -c '^op ' "$dir/load") operations, "
+	for q in q1 q2 q3 q4 q5; do
+		id=$(sed -nE "s/^tenant id=([0-9]+) name=$q .*/\1/p" "$dir/load")
+		expect_equal "$q $(grep -c "^op .* tenant=$id .*kind=launch .*kernel=" "$dir/load")" \
+			"$q $(json_value "$(grep "\"tenant\": \"$q\"" "$dir/totals")" launches)"
+	done
+	# it waits for what it copies back, and goes on from there
+	expect_match "$(grep 'kind=launch' "$dir/load")" ' after=[0-9]+ think=[0-9]+ '
+	expect_match "$(cat "$dir/load")" '^kernel id=[0-9]+ tenant=[0-9]+ name=join_write regs=[1-9]'
+	"$build/tests/fuzz/replay_load" "$dir/load" >/dev/null || fail "it does not come back as it is"
+	status_of gsb_trace replay "$dir/t.gsb"
+	expect_equal "$status" 2
+}
+
+# One tenant alone, twice: virtual times are the same, and so is what it had waited for.
+gsb_trace_replay_of_the_same_run_is_the_same_load() {
+	local run
+	make_data
+	for run in 1 2; do
+		start_real_broker
+		gsbctl trace record "$dir/t$run.gsb" >/dev/null
+		query q3 q3 || fail "the query failed"
+		await_no_tenants
+		gsbctl trace stop >/dev/null
+		end_broker
+		gsb_trace replay -o "$dir/load$run" "$dir/t$run.gsb"
+		rm -f "$dir/ready"
+	done
+	grep -q '^op .* after=' "$dir/load1" || fail "nothing waited"
+	diff "$dir/load1" "$dir/load2" || fail "the two differ"
+}
+
 gsb_trace_wrong_words_are_told() {
 	status_of gsb_trace summary
 	expect_equal "$status" 2
@@ -189,6 +227,8 @@ gsb_trace_timeline_of_100000_launches_is_shown() {
 run_case gsb_trace_of_five_tenants_has_the_sums_of_the_broker
 run_case gsb_trace_explains_and_follows_chains
 run_case gsb_trace_profile_has_a_file_for_each_stream_that_ran
+run_case gsb_trace_replay_is_a_load_of_all_that_was_posted
+run_case gsb_trace_replay_of_the_same_run_is_the_same_load
 run_case gsb_trace_wrong_words_are_told
 run_case gsb_trace_a_torn_or_damaged_file_is_read_as_far_as_it_goes
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)

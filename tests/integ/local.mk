@@ -89,6 +89,13 @@ EXTRA_DIST += tests/integ/heap.sh tests/integ/tenants.sh tests/integ/memory.sh t
 noinst_PROGRAMS += tests/integ/trace_check
 tests_integ_trace_check_SOURCES = tests/integ/trace_check.c
 tests_integ_trace_check_LDADD = libtrace.la libbase.la
+# Another holds virtual times to the machine model, on what a tenant does whose kernels touch no memory.
+noinst_PROGRAMS += tests/integ/trace_machine tests/integ/spinner
+tests_integ_trace_machine_SOURCES = tests/integ/trace_machine.c
+tests_integ_trace_machine_LDADD = libtrace.la libmodel.la libbase.la
+tests_integ_spinner_SOURCES = tests/integ/spinner.c tests/unit/tenant.h
+tests_integ_spinner_CPPFLAGS = $(integ_cppflags)
+tests_integ_spinner_LDADD = -ldl
 check_SCRIPTS += tests/integ/trace.sh tests/integ/trace_lttng.sh
 EXTRA_DIST += tests/integ/trace.sh tests/integ/trace_lttng.sh doc/trace-events.txt
 .PHONY: trace-events

@@ -56,6 +56,29 @@ trace_five_tenants_have_complete_chains_and_the_counts_of_the_broker() {
 	end_broker
 }
 
+# Three tenants beside each other, with grids of all sizes: placed, and timed, as the model says, block by block.
+trace_virtual_times_are_those_of_the_machine_model() {
+	local i pids=()
+	start_real_broker
+	gsbctl trace record "$dir/t.gsb" >/dev/null
+	for i in 1 2 3; do
+		tenant "s$i" "$build/tests/integ/spinner" "$i" 60 &
+		pids+=($!)
+	done
+	for i in "${pids[@]}"; do
+		wait "$i" || fail "a tenant failed"
+	done
+	await_no_tenants
+	expect_match "$(gsbctl trace stop)" ', 0 lost, '
+	check_trace "$dir/t.gsb"
+	status_of "$build/tests/integ/trace_machine" h200 "$dir/t.gsb"
+	expect_match "$output" '^launches=180 copies=[1-9][0-9]* different=0$'
+	expect_equal "$status" 0
+	# they did meet
+	expect_match "$("$build/tools/trace/gsb-trace" summary --json "$dir/t.gsb")" '"shared_ns": [1-9]'
+	end_broker
+}
+
 trace_a_million_events_are_whole() {
 	local n=150000
 	printf '%s\n' '[device "null"]' >"$dir/conf"
@@ -72,6 +95,38 @@ trace_a_million_events_are_whole() {
 	expect_equal "$(sum bench launches)" $((n + 100))
 	[ "$(sed -nE 's/^events=([0-9]+).*/\1/p' "$dir/sums")" -gt 1000000 ] || fail "$(tail -n 1 "$dir/sums")"
 	end_broker
+}
+
+# flood LAUNCHES: four tenants at once, each as fast as it can; the ring is as large as it is for everybody.
+flood() {
+	local i pids=()
+	printf '%s\n' '[device "null"]' >"$dir/conf"
+	mkfifo "$dir/ready"
+	"$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s" --ready-fd 9 9>"$dir/ready" 2>"$dir/broker.log" &
+	broker=$!
+	read -r _ <"$dir/ready" || fail "gsbrokerd did not start"
+	gsbctl trace record "$dir/t.gsb" >/dev/null
+	for i in 1 2 3 4; do
+		"$build/tools/gsbrun" --socket "$dir/s" --tenant "b$i" -- "$build/tools/gsb-bench" tenant -n "$1" -b 1000 >"$dir/bench$i" &
+		pids+=($!)
+	done
+	for i in "${pids[@]}"; do
+		wait "$i" || fail "a tenant failed"
+	done
+	await_no_tenants
+	expect_match "$(gsbctl trace stop)" ', 0 lost, '
+	check_trace "$dir/t.gsb"
+	expect_sums_of_broker b1 b2 b3 b4
+	expect_equal "$(sum b4 launches)" $(($1 + 1000))
+	end_broker
+}
+
+trace_of_flooding_tenants_loses_nothing() {
+	flood 50000
+}
+
+trace_of_a_million_launches_loses_nothing() {
+	flood 300000
 }
 
 trace_killed_tenants_leave_complete_chains() {
@@ -208,7 +263,12 @@ trace_events_that_are_documented_are_those_of_the_list() {
 }
 
 run_case trace_five_tenants_have_complete_chains_and_the_counts_of_the_broker
+run_case trace_virtual_times_are_those_of_the_machine_model
 run_case trace_a_million_events_are_whole
+run_case trace_of_flooding_tenants_loses_nothing
+if [ -n "${GSB_CHECK_LONG-}" ]; then
+	run_case trace_of_a_million_launches_loses_nothing
+fi
 run_case trace_killed_tenants_leave_complete_chains
 run_case trace_that_begins_and_ends_in_the_middle_can_be_read
 run_case trace_of_a_killed_engine_is_read_up_to_its_end

@@ -37,7 +37,7 @@ static struct {
 	struct chain *chains; /* by serial */
 	uint64_t n_chains;
 	struct sums *tenants; /* by number */
-	uint64_t n_events, n_flights, last_ns, last_step_ns, last_serial, n_bad;
+	uint64_t n_events, n_flights, last_ns, last_step_ns, last_end_ns, last_serial, n_bad;
 	bool begun;
 } all;
 
@@ -214,6 +214,8 @@ static void on_finished(const struct gsb_trace_record *rec)
 	all.n_flights--;
 	pass_time(rec, c, f->start_device_ns);
 	pass_time(rec, c, f->end_device_ns);
+	if (f->end_device_ns > all.last_end_ns)
+		all.last_end_ns = f->end_device_ns;
 	s->instructions += c->kind == GSB_TRACE_OP_LAUNCH ? f->n_instructions : 0;
 	s->device_ns += c->kind == GSB_TRACE_OP_LAUNCH ? f->end_device_ns - f->start_device_ns : 0;
 	s->kernels += c->kind == GSB_TRACE_OP_LAUNCH && !f->result;
@@ -270,6 +272,9 @@ static void on_time_step(const struct gsb_trace_record *rec)
 
 	if (t->to_device_ns < t->from_device_ns || t->from_device_ns < all.last_step_ns)
 		bad(rec, "virtual time goes back");
+	/* It went on to where something ended, and no further. */
+	if (t->why == GSB_TRACE_STEP_COMPLETION && t->to_device_ns != all.last_end_ns)
+		bad(rec, "nothing ended when it did");
 	all.last_step_ns = t->to_device_ns;
 }
 

@@ -121,7 +121,54 @@ trace_lttng_is_offered_when_it_is_asked_for() {
 	end_broker
 }
 
+# Which files the loader brought into a process, from its very beginning on.
+loaded_files() {
+	cat "$dir"/ld.* | sed -nE 's/.*file=([^ ]+) .*/\1/p' | sort -u
+	rm -f "$dir"/ld.*
+}
+
+trace_tenant_has_lttng_only_if_it_asks() {
+	start_real_broker 'trace = 1'
+	LD_DEBUG=files LD_DEBUG_OUTPUT=$dir/ld GSB_TENANT=a GSB_SOCKET=$dir/s LD_PRELOAD=$build/interpose/libgsbroker.so \
+		"$gpu_db" counter --n 100 >/dev/null
+	loaded_files >"$dir/without"
+	expect_match "$(cat "$dir/without")" libgsbroker
+	expect_no_match "$(cat "$dir/without")" lttng
+	LD_DEBUG=files LD_DEBUG_OUTPUT=$dir/ld GSB_LTTNG=1 GSB_TENANT=a GSB_SOCKET=$dir/s LD_PRELOAD=$build/interpose/libgsbroker.so \
+		LTTNG_UST_REGISTER_TIMEOUT=0 "$gpu_db" counter --n 100 >/dev/null
+	expect_match "$(loaded_files)" 'liblttng-ust\.so'
+	end_broker
+}
+
+# As many records as the broker took from it, and as many ends of waits as beginnings.
+trace_tenant_that_asks_has_events_of_its_own() {
+	session=gsb-test-$$ # not local: the trap wants it
+	start_sessiond
+	trap 'lttng destroy "$session" >/dev/null 2>&1 || true; end_sessiond; clean_up' EXIT
+	make_data
+	start_real_broker
+	lttng create "$session" --output="$dir/lttng" >/dev/null
+	lttng enable-channel -u --subbuf-size=4M --num-subbuf=4 gsb >/dev/null
+	lttng enable-event -u -c gsb 'gsb_tenant:*' >/dev/null
+	lttng add-context -u -c gsb -t vpid >/dev/null
+	lttng start >/dev/null
+	GSB_LTTNG=1 query q3 q3 || fail "$(cat "$dir/q3.out")"
+	query q5 q5 || fail "$(cat "$dir/q5.out")"
+	await_no_tenants
+	lttng stop >/dev/null 2>&1
+	babeltrace2 "$dir/lttng" >"$dir/lttng.txt"
+	lttng destroy "$session" >/dev/null
+	gsbctl totals --json | sed 's/{"tenant"/\n&/g' >"$dir/totals"
+	expect_equal "$(grep -c ' gsb_tenant:posted: ' "$dir/lttng.txt")" "$(json_value "$(grep '"tenant": "q3"' "$dir/totals")" records)"
+	expect_equal "$(grep -c ' gsb_tenant:waits: ' "$dir/lttng.txt")" "$(grep -c ' gsb_tenant:goes_on: .* result = 0 ' "$dir/lttng.txt")"
+	expect_match "$(cat "$dir/lttng.txt")" 'gsb_tenant:posted: .* number = [1-9]'
+	expect_equal "$(grep -oE 'vpid = [0-9]+' "$dir/lttng.txt" | sort -u | wc -l)" 1 # q5 did not ask
+	end_broker
+}
+
 if ! grep -q '^#define HAVE_LTTNG 1' "$build/config.h"; then
+	skip_case trace_tenant_has_lttng_only_if_it_asks
+	skip_case trace_tenant_that_asks_has_events_of_its_own
 	skip_case trace_lttng_is_offered_when_it_is_asked_for
 	skip_case trace_lttng_has_the_events_of_a_recording
 	skip_case trace_lttng_session_means_what_the_recording_means
@@ -129,7 +176,9 @@ if ! grep -q '^#define HAVE_LTTNG 1' "$build/config.h"; then
 	exit 0
 fi
 run_case trace_lttng_is_offered_when_it_is_asked_for
+run_case trace_tenant_has_lttng_only_if_it_asks
 if is_root && command -v lttng-sessiond lttng babeltrace2 >/dev/null; then
+	run_case trace_tenant_that_asks_has_events_of_its_own
 	run_case trace_lttng_has_the_events_of_a_recording
 	if grep -q '^#define HAVE_LTTNG_CTL 1' "$build/config.h"; then
 		run_case trace_sessions_are_begun_and_ended_by_gsbctl
@@ -137,6 +186,7 @@ if is_root && command -v lttng-sessiond lttng babeltrace2 >/dev/null; then
 		skip_case trace_sessions_are_begun_and_ended_by_gsbctl
 	fi
 else
+	skip_case trace_tenant_that_asks_has_events_of_its_own
 	skip_case trace_lttng_has_the_events_of_a_recording
 	skip_case trace_sessions_are_begun_and_ended_by_gsbctl
 fi

@@ -358,28 +358,62 @@ static void test_log_limit_saves_no_more_than_a_burst(void **state)
 	assert_int_equal(pass_many(&l, 1000000 * GSB_LOG_EVERY_NS, 100, &held), GSB_LOG_BURST);
 }
 
-static void test_stamp_is_a_time_between_base_and_now(void **state)
+static void test_stamp_clock_runs_with_the_clock_and_never_back(void **state)
 {
-	const struct gsb_clock_pair base = {1000, 50000}, now = {3000, 54000};
+	struct gsb_stamp_clock c = {0};
+	uint64_t last = 0;
+	const uint64_t slack = 1000000; /* somebody else may have the processor */
 
-	assert_int_equal(gsb_clock_of_stamp(&base, &now, 0), 0);
-	assert_int_equal(gsb_clock_of_stamp(&base, &now, 52000), 2000);
-	assert_int_equal(gsb_clock_of_stamp(&base, &now, 53998), 2999);
-	assert_int_equal(gsb_clock_of_stamp(&base, &now, 54000), 3000);
-	assert_int_equal(gsb_clock_of_stamp(&base, &now, UINT64_MAX), 3000);
-	assert_int_equal(gsb_clock_of_stamp(&base, &now, 50000), 1000);
-	assert_int_equal(gsb_clock_of_stamp(&base, &now, 1), 1000);
+	for (int i = 0; i < 200000; i++) {
+		uint64_t before = gsb_clock_ns(), ns = gsb_stamp_clock_ns(&c);
+
+		assert_in_range(ns, before - slack, gsb_clock_ns() + slack);
+		assert_true(ns >= last);
+		last = ns;
+	}
 }
 
-static void test_stamp_of_now_lies_between_the_clocks_around_it(void **state)
+static void test_stamp_is_a_time_between_the_beginning_and_now(void **state)
 {
-	struct gsb_clock_pair base = gsb_clock_pair();
-	uint64_t before = gsb_clock_ns(), stamp = gsb_clock_stamp(), after = gsb_clock_ns();
-	struct gsb_clock_pair now = gsb_clock_pair();
-	uint64_t slack = now.ns - base.ns; /* the pairs are not of one moment */
+	struct gsb_stamp_clock c;
+	uint64_t before, stamp, after, ns;
+	const uint64_t slack = 1000000;
 
+	gsb_stamp_clock_begin(&c);
+	while (gsb_stamp_clock_ns(&c) < c.base.ns + 2 * slack)
+		;
+	before = gsb_clock_ns();
+	stamp = gsb_clock_stamp();
+	after = gsb_clock_ns();
 	assert_true(stamp);
-	assert_in_range(gsb_clock_of_stamp(&base, &now, stamp), before - slack, after + slack);
+	assert_in_range(gsb_stamp_clock_of(&c, stamp), before - slack, after + slack);
+	assert_int_equal(gsb_stamp_clock_of(&c, 0), 0);
+	assert_int_equal(gsb_stamp_clock_of(&c, 1), c.base.ns);
+	ns = gsb_stamp_clock_of(&c, UINT64_MAX);
+	assert_int_equal(ns, c.last_ns);
+	ns = gsb_stamp_clock_of(&c, gsb_clock_stamp() + 100000);
+	assert_int_equal(ns, c.last_ns);
+}
+
+/* Of one that runs as it is told: 2 stamps a ns, compared last at stamp 54000. */
+static void test_stamp_clock_goes_by_the_rate_that_was_seen(void **state)
+{
+	struct gsb_stamp_clock c = {
+		.base = {1000, 50000},
+		.at = {3000, 54000},
+		.n_between = UINT64_MAX - 54000,
+		.rate = 1ull << 31,
+		.last_ns = UINT64_MAX, /* any time is before now */
+	};
+
+	assert_int_equal(gsb_stamp_clock_of(&c, 52000), 2000);
+	assert_int_equal(gsb_stamp_clock_of(&c, 53998), 2999);
+	assert_int_equal(gsb_stamp_clock_of(&c, 54000), 3000);
+	assert_int_equal(gsb_stamp_clock_of(&c, 54400), 3200);
+	assert_int_equal(gsb_stamp_clock_of(&c, 49000), 1000);
+	c.n_between = 1; /* long ago: compared now, and yet not back */
+	assert_int_equal(gsb_stamp_clock_ns(&c), UINT64_MAX);
+	assert_true(c.at.ns > 3000);
 }
 
 static void test_clock_never_goes_back(void **state)
@@ -413,8 +447,9 @@ int main(void)
 		cmocka_unit_test(test_log_of_threads_counts_every_line),
 		cmocka_unit_test(test_log_limit_passes_a_burst_then_one_a_period),
 		cmocka_unit_test(test_log_limit_saves_no_more_than_a_burst),
-		cmocka_unit_test(test_stamp_is_a_time_between_base_and_now),
-		cmocka_unit_test(test_stamp_of_now_lies_between_the_clocks_around_it),
+		cmocka_unit_test(test_stamp_clock_runs_with_the_clock_and_never_back),
+		cmocka_unit_test(test_stamp_is_a_time_between_the_beginning_and_now),
+		cmocka_unit_test(test_stamp_clock_goes_by_the_rate_that_was_seen),
 		cmocka_unit_test(test_clock_never_goes_back),
 	};
 

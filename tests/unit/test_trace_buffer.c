@@ -43,14 +43,26 @@ static bool put(uint64_t serial)
 	return gsb_trace_buffer_put(&buffer, &r.head);
 }
 
+/* What is oldest, at most room bytes of it, out of the ring. */
+static uint32_t take_bytes(void *to, uint32_t room)
+{
+	struct gsb_trace_part parts[2];
+	uint32_t bytes = gsb_trace_buffer_look(&buffer, room, parts);
+
+	assert_int_equal(parts[0].size + parts[1].size, bytes);
+	memcpy(to, parts[0].bytes, parts[0].size);
+	memcpy((uint8_t *)to + parts[0].size, parts[1].bytes, parts[1].size);
+	gsb_trace_buffer_drop(&buffer, bytes);
+	return bytes;
+}
+
 /* Takes n records, which must be those of serial first on. */
 static void take(uint64_t first, unsigned n)
 {
 	struct gsb_trace_ready got[128];
 
 	assert_in_range(n, 1, 128);
-	assert_int_equal(gsb_trace_buffer_take(&buffer, got, (uint32_t)(n * sizeof(got[0]))),
-			 n * sizeof(got[0]));
+	assert_int_equal(take_bytes(got, (uint32_t)(n * sizeof(got[0]))), n * sizeof(got[0]));
 	for (unsigned i = 0; i < n; i++) {
 		struct gsb_trace_ready want = ready(first + i);
 
@@ -69,7 +81,7 @@ static void test_take_of_what_was_put_is_the_same_around_the_end(void **state)
 		take(next, n);
 		next += n;
 	}
-	assert_int_equal(gsb_trace_buffer_take(&buffer, &next, sizeof(next)), 0);
+	assert_int_equal(take_bytes(&next, sizeof(next)), 0);
 	assert_int_equal(buffer.n_records, next);
 	assert_int_equal(buffer.n_lost, 0);
 }
@@ -81,9 +93,23 @@ static void test_take_with_little_room_takes_whole_records(void **state)
 	put(1);
 	put(2);
 	put(3);
-	assert_int_equal(gsb_trace_buffer_take(&buffer, to, sizeof(to)),
-			 2 * sizeof(struct gsb_trace_ready));
+	assert_int_equal(take_bytes(to, sizeof(to)), 2 * sizeof(struct gsb_trace_ready));
 	take(3, 1);
+}
+
+static void test_look_leaves_what_is_not_dropped_as_it_is(void **state)
+{
+	const unsigned fits = 4096 / sizeof(struct gsb_trace_ready);
+	struct gsb_trace_part parts[2];
+	struct gsb_trace_ready want = ready(0);
+
+	for (unsigned i = 0; i < fits; i++)
+		assert_true(put(i));
+	assert_int_equal(gsb_trace_buffer_look(&buffer, 4096, parts), fits * sizeof(want));
+	assert_false(put(1000)); /* the writer is at it */
+	assert_memory_equal(parts[0].bytes, &want, sizeof(want));
+	gsb_trace_buffer_drop(&buffer, 2 * sizeof(want));
+	take(2, fits - 2);
 }
 
 static void test_put_without_room_is_counted_and_said_before_the_next(void **state)
@@ -104,8 +130,8 @@ static void test_put_without_room_is_counted_and_said_before_the_next(void **sta
 	assert_false(put(1007)); /* room for it, and not for what was lost before */
 	take(1, 1);
 	assert_true(put(2000));
-	gsb_trace_buffer_take(&buffer, rest, (fits - 2) * sizeof(struct gsb_trace_ready));
-	assert_int_equal(gsb_trace_buffer_take(&buffer, &got, sizeof(got)), sizeof(got));
+	take_bytes(rest, (fits - 2) * sizeof(struct gsb_trace_ready));
+	assert_int_equal(take_bytes(&got, sizeof(got)), sizeof(got));
 	assert_int_equal(got.lost.head.type, GSB_TRACE_LOST);
 	assert_int_equal(got.lost.n_events, 8);
 	assert_int_equal(got.after.serial, 2000);
@@ -178,9 +204,9 @@ static void test_put_beside_take_loses_nothing_that_it_does_not_count(void **sta
 
 	assert_int_equal(pthread_create(&producer, NULL, produce, NULL), 0);
 	while (!atomic_load(&ended))
-		look(&seen, chunk, gsb_trace_buffer_take(&buffer, chunk, sizeof(chunk)));
+		look(&seen, chunk, take_bytes(chunk, sizeof(chunk)));
 	pthread_join(producer, NULL);
-	while ((bytes = gsb_trace_buffer_take(&buffer, chunk, sizeof(chunk))))
+	while ((bytes = take_bytes(chunk, sizeof(chunk))))
 		look(&seen, chunk, bytes);
 	if (gsb_trace_buffer_last_words(&buffer, &lost))
 		seen.n_lost += lost.n_events;
@@ -195,6 +221,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(test_take_of_what_was_put_is_the_same_around_the_end),
 		CASE(test_take_with_little_room_takes_whole_records),
+		CASE(test_look_leaves_what_is_not_dropped_as_it_is),
 		CASE(test_put_without_room_is_counted_and_said_before_the_next),
 		CASE(test_last_words_say_what_was_lost_at_the_end),
 		CASE(test_put_beside_take_loses_nothing_that_it_does_not_count),

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "model/input/load.h"
 #include "tests/unit/temp.h"
 #include "tests/unit/trace_kit.h"
 #include "tools/trace/critical.h"
@@ -588,6 +589,114 @@ static void test_perfetto_is_json_with_every_run_and_arrow(void **state)
 	unload(&l);
 }
 
+/* ---- the load ---- */
+
+/* What was exported, as whoever replays it reads it: it must be a load, whatever the trace was. */
+static void read_load(const struct gsb_traced *t, const struct gsb_accounts *a,
+		      struct gsb_load *out)
+{
+	struct gsb_text_error err = {0};
+	char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	assert_int_equal(gsb_export_load(to, t, a), 0);
+	fclose(to);
+	if (gsb_load_parse(text, size, out, &err))
+		fail_msg("line %u: %s", err.line, err.what);
+	free(text);
+}
+
+static void test_load_has_what_was_posted_and_what_was_measured(void **state)
+{
+	struct gsb_load got;
+	struct loaded l;
+
+	load_story(&l);
+	read_load(&l.t, &l.a, &got);
+	assert_string_equal(got.device.name, "emu:h200");
+	assert_int_equal(got.n_tenants, 2);
+	assert_int_equal(got.n_streams, 3);
+	assert_int_equal(got.n_kernels, 3);
+	assert_int_equal(got.n_ops, 6);
+	assert_int_equal(got.ops[0].kind, GSB_LOAD_COPY);
+	assert_int_equal(got.ops[0].bytes, 1 << 20);
+	assert_int_equal(got.ops[0].from, GSB_LOAD_HOST);
+	assert_int_equal(got.ops[0].post_ns, 400);
+	assert_int_equal(got.ops[0].think_ns, 400);
+	assert_string_equal(got.kernels[got.ops[1].kernel_at].name, "scan");
+	assert_int_equal(got.kernels[got.ops[1].kernel_at].regs, 32);
+	assert_int_equal(got.ops[1].grid[0], 64);
+	assert_int_equal(got.ops[1].block[0], 128);
+	assert_int_equal(got.ops[1].start_ns, 1000);
+	assert_int_equal(got.ops[1].end_ns, 2000);
+	assert_int_equal(got.ops[1].alone_ns, 1000);
+	assert_int_equal(got.ops[2].alone_ns, 1000); /* such a one ran alone before */
+	assert_int_equal(got.ops[4].alone_ns, 300);
+	gsb_load_finish(&got);
+	unload(&l);
+}
+
+/* A launch of 8 blocks that runs from start to start + 100, completed at once. */
+static void put_run(struct trace_kit *k, uint32_t tenant, uint64_t serial, uint64_t post,
+		    uint64_t start)
+{
+	trace_kit_op(k, &(struct kit_op){.tenant = tenant,
+					 .stream = 1,
+					 .serial = serial,
+					 .kernel = 0xa1,
+					 .n_blocks = 8,
+					 .post = post,
+					 .ready = post,
+					 .issued = post,
+					 .start = start,
+					 .end = start + 100});
+}
+
+/* What completes at once. */
+static void put_instant(struct trace_kit *k, uint32_t tenant, uint64_t serial, uint64_t ns)
+{
+	PUT(k, QUEUED, queued, tenant, .serial = serial, .stream = 1,
+	    .kind = GSB_TRACE_OP_EVENT_RECORD, .post_device_ns = ns);
+	PUT(k, RECORDS, records, tenant, .serial = serial, .number = 1);
+	PUT(k, COMPLETED, completed, tenant, .serial = serial, .device_ns = ns,
+	    .number = ++k->numbers[(tenant * 8 + 1) % 64], .stream = 1);
+}
+
+/* Who waits goes on after a command of his own; who never waits has all times from when he came. */
+static void test_load_names_what_the_program_had_waited_for(void **state)
+{
+	static const struct {
+		uint64_t after, think_ns;
+	} want[] = {{0, 50}, {1, 20}, {0, 210}, {1, 30}, {1, 40}, {5, 40}, {1, 100}};
+	struct trace_kit k = {0};
+	struct gsb_load got;
+	struct loaded l;
+
+	trace_kit_tenant(&k, 1, "alice");
+	trace_kit_tenant(&k, 2, "bob");
+	trace_kit_kernel(&k, 1, 0xa1, "scan");
+	trace_kit_kernel(&k, 2, 0xa1, "scan");
+	put_run(&k, 1, 1, 50, 100);
+	put_instant(&k, 1, 2, 220);  /* an event on an idle stream */
+	put_run(&k, 2, 3, 210, 300); /* of bob, of whom nothing is done */
+	put_run(&k, 1, 4, 230, 400);
+	put_run(&k, 1, 5, 240, 500); /* posted before 4 was done */
+	put_run(&k, 1, 6, 640, 700);
+	/* posted before that was done, as device time tells */
+	put_run(&k, 1, 7, 300, 800);
+	load(&l, &k);
+	read_load(&l.t, &l.a, &got);
+	assert_int_equal(got.n_ops, 7);
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(want); i++) {
+		assert_int_equal(got.ops[i].serial, i + 1);
+		assert_int_equal(got.ops[i].after, want[i].after);
+		assert_int_equal(got.ops[i].think_ns, want[i].think_ns);
+	}
+	gsb_load_finish(&got);
+	unload(&l);
+}
+
 /* The data of the page: a copy. */
 static char *page_data(const char *page)
 {
@@ -725,6 +834,7 @@ static void report_all(struct gsb_traced *t, const char *dir)
 	static const char *const words[] = {"alice", "join", "4", "6"};
 	struct gsb_trace_request q = {.path = "trace", .word = NULL, .output = "/dev/null"};
 	struct gsb_accounts a;
+	struct gsb_load got;
 
 	gsb_traced_warn(t, "trace");
 	for (unsigned json = 0; json < 2; json++) {
@@ -739,6 +849,8 @@ static void report_all(struct gsb_traced *t, const char *dir)
 		gsb_trace_critical(t, &q);
 	}
 	assert_int_equal(gsb_accounts_make(&a, t), 0);
+	read_load(t, &a, &got);
+	gsb_load_finish(&got);
 	if (t->n_tenants < 4)
 		gsb_export_tau(dir, t, &a);
 	gsb_accounts_finish(&a);
@@ -845,6 +957,8 @@ int main(void)
 		cmocka_unit_test(test_perfetto_is_json_with_every_run_and_arrow),
 		cmocka_unit_test(test_timeline_holds_the_trace_as_json),
 		cmocka_unit_test(test_timeline_names_cannot_leave_the_data),
+		cmocka_unit_test(test_load_has_what_was_posted_and_what_was_measured),
+		cmocka_unit_test(test_load_names_what_the_program_had_waited_for),
 		cmocka_unit_test(test_exports_of_an_empty_trace_are_whole),
 		cmocka_unit_test(test_reports_survive_records_of_any_content),
 		cmocka_unit_test(test_reports_survive_files_of_any_bytes),

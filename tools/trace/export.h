@@ -17,6 +17,9 @@ int gsb_export_timeline(FILE *to, const struct gsb_traced *t, const struct gsb_a
 
 int gsb_export_perfetto(FILE *to, const struct gsb_traced *t, const struct gsb_accounts *a);
 
+/* The load, as model/input/load.h has it. */
+int gsb_export_load(FILE *to, const struct gsb_traced *t, const struct gsb_accounts *a);
+
 /*
  * gsb_export_tau() - TAU profile files, profile.0.CONTEXT.THREAD: a context for each tenant, a thread for each stream
  * @dir: is made if it is not there; profiles of the same names are replaced
@@ -34,6 +37,7 @@ void gsb_export_string(FILE *to, const char *s);
 /* The commands: q->output says where to. */
 int gsb_trace_timeline(const struct gsb_traced *t, const struct gsb_trace_request *q);
 int gsb_trace_perfetto(const struct gsb_traced *t, const struct gsb_trace_request *q);
+int gsb_trace_replay(const struct gsb_traced *t, const struct gsb_trace_request *q);
 int gsb_trace_profile(const struct gsb_traced *t, const struct gsb_trace_request *q);
 
 #endif

@@ -11,7 +11,7 @@
 #include "tools/trace/export.h"
 #include "tools/trace/source.h"
 
-enum { SUMMARY, EXPLAIN, CRITICAL, MODEL_ERROR, CHECK, TIMELINE, PERFETTO, PROFILE };
+enum { SUMMARY, EXPLAIN, CRITICAL, MODEL_ERROR, CHECK, TIMELINE, PERFETTO, PROFILE, REPLAY };
 
 static const struct gsb_cli_command commands[] = {
 	[SUMMARY] = {"summary", "FILE", "what each tenant and kernel took and waited for"},
@@ -25,6 +25,7 @@ static const struct gsb_cli_command commands[] = {
 		      "a page for a browser: streams as rows, SMs in use over time"},
 	[PERFETTO] = {"perfetto", "FILE", "JSON for ui.perfetto.dev and chrome://tracing"},
 	[PROFILE] = {"profile", "FILE", "a folder of TAU profiles, for pprof and ParaProf"},
+	[REPLAY] = {"replay", "FILE", "the load itself: who posted what, and after which wait"},
 	{NULL, NULL, NULL},
 };
 
@@ -41,10 +42,11 @@ static const struct {
 	[TIMELINE] = {1, 1, gsb_trace_timeline},
 	[PERFETTO] = {1, 1, gsb_trace_perfetto},
 	[PROFILE] = {1, 1, gsb_trace_profile},
+	[REPLAY] = {1, 1, gsb_trace_replay},
 };
 
 #define OF(command) (1u << (command))
-#define OUTPUTS	    (OF(TIMELINE) | OF(PERFETTO) | OF(PROFILE))
+#define OUTPUTS	    (OF(TIMELINE) | OF(PERFETTO) | OF(PROFILE) | OF(REPLAY))
 
 static const struct gsb_cli_option options[] = {
 	{{"json", 'j', NULL, 0, "print one JSON object", 0},

@@ -14,6 +14,7 @@ libtracetool_la_SOURCES = \
 	tools/trace/map.c tools/trace/map.h \
 	tools/trace/model_error.c \
 	tools/trace/perfetto.c \
+	tools/trace/replay.c \
 	tools/trace/source.c tools/trace/source.h \
 	tools/trace/summary.c \
 	tools/trace/tau.c \
@@ -37,7 +38,7 @@ tools_trace_babeltrace_plugin_gsb_la_SOURCES = tools/trace/plugin.c
 # babeltrace2 finds what it looks for by name: plugin.c defines nothing else
 tools_trace_babeltrace_plugin_gsb_la_CFLAGS = $(AM_CFLAGS) $(BABELTRACE_CFLAGS) -fvisibility=default
 tools_trace_babeltrace_plugin_gsb_la_LDFLAGS = -module -avoid-version -shared
-tools_trace_babeltrace_plugin_gsb_la_LIBADD = libtracetool.la libtrace.la $(BABELTRACE_LIBS)
+tools_trace_babeltrace_plugin_gsb_la_LIBADD = libtracetool.la libtrace.la libmodel.la $(BABELTRACE_LIBS)
 endif
 
 # The page of `gsb-trace timeline`, as a string.
@@ -50,17 +51,17 @@ tools/trace/timeline_html.c: tools/trace/timeline.html
 
 bin_PROGRAMS += tools/trace/gsb-trace
 tools_trace_gsb_trace_SOURCES = tools/trace/gsb-trace.c tools/cli.c tools/cli.h
-tools_trace_gsb_trace_LDADD = libprogram.la libtracetool.la libtrace.la libbase.la
+tools_trace_gsb_trace_LDADD = libprogram.la libtracetool.la libtrace.la libmodel.la libbase.la
 
 check_PROGRAMS += tests/unit/test_traced
 tests_unit_test_traced_SOURCES = tests/unit/test_traced.c tests/unit/trace_kit.c tests/unit/trace_kit.h
 tests_unit_test_traced_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_traced_LDADD = libtracetool.la libtrace.la $(CMOCKA_LIBS)
+tests_unit_test_traced_LDADD = libtracetool.la libtrace.la libmodel.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_trace_reports
 tests_unit_test_trace_reports_SOURCES = tests/unit/test_trace_reports.c tests/unit/trace_kit.c tests/unit/trace_kit.h
 tests_unit_test_trace_reports_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_trace_reports_LDADD = libtracetool.la libtrace.la $(CMOCKA_LIBS)
+tests_unit_test_trace_reports_LDADD = libtracetool.la libtrace.la libmodel.la $(CMOCKA_LIBS)
 
 dist_man_MANS += doc/man/gsb-trace.1
 check_SCRIPTS += tests/integ/gsb_trace.sh

@@ -155,4 +155,5 @@ SINK(model_error, NULL, "what the policy predicted, against what was");
 SINK(timeline, "output", "a page for a browser");
 SINK(perfetto, "output", "JSON for ui.perfetto.dev");
 SINK(profile, "output", "a folder of TAU profiles");
+SINK(replay, "output", "the load itself: who posted what");
 /* clang-format on */

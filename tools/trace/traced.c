@@ -186,6 +186,22 @@ static void forget(struct gsb_traced *t, struct gsb_traced_op *op)
 	t->free_op = (uint32_t)(op - t->ops);
 }
 
+/* The latest that was over when it was posted: with a virtual clock by device time, else by the real one. */
+static uint64_t released_by(const struct gsb_traced *t, const struct gsb_traced_tenant *it,
+			    const struct gsb_trace_queued *e)
+{
+	uint64_t posted_ns = e->posted_ns ? e->posted_ns : e->head.time_ns;
+
+	for (unsigned i = 0; i < GSB_TRACED_RELEASES; i++) {
+		const struct gsb_traced_release *r = &it->releases[i];
+
+		if (r->done_ns <= e->post_device_ns &&
+		    (t->header.is_virtual || r->real_ns <= posted_ns))
+			return r->serial;
+	}
+	return 0;
+}
+
 static int on_queued(struct gsb_traced *t, const struct gsb_trace_queued *e)
 {
 	uint32_t who, where;
@@ -214,6 +230,7 @@ static int on_queued(struct gsb_traced *t, const struct gsb_trace_queued *e)
 	op->posted_real_ns = e->posted_ns;
 	op->queued_real_ns = e->head.time_ns;
 	op->post_ns = e->post_device_ns;
+	op->after = released_by(t, owner, e);
 	s->last = (uint32_t)(op - t->ops);
 	t->n_queued++;
 	owner->n_queued++;
@@ -237,6 +254,7 @@ static int on_launch(struct gsb_traced *t, const struct gsb_trace_launch *e)
 	memcpy(op->grid, (uint32_t[]){e->grid_x, e->grid_y, e->grid_z}, sizeof(op->grid));
 	memcpy(op->block, (uint32_t[]){e->block_x, e->block_y, e->block_z}, sizeof(op->block));
 	op->smem_bytes = e->smem_bytes;
+	op->is_cooperative = e->is_cooperative != 0;
 	return 0;
 }
 
@@ -401,6 +419,16 @@ static void count_completed(struct gsb_traced_tenant *it, const struct gsb_trace
 		it->kernels_ns += op->end_ns - op->start_ns;
 }
 
+static void note_done(struct gsb_traced *t, const struct gsb_traced_op *op)
+{
+	struct gsb_traced_release *r = t->tenants[op->tenant].releases;
+
+	if (!gsb_traced_is_command(op))
+		return;
+	memmove(r + 1, r, (GSB_TRACED_RELEASES - 1) * sizeof(*r));
+	*r = (struct gsb_traced_release){op->serial, op->completed_real_ns, op->completed_ns};
+}
+
 static void on_completed(struct gsb_traced *t, const struct gsb_trace_completed *e)
 {
 	struct gsb_traced_op *op = at_step(t, e->serial, GSB_STEP_COMPLETED);
@@ -417,6 +445,7 @@ static void on_completed(struct gsb_traced *t, const struct gsb_trace_completed 
 		flaw(t, op, GSB_FLAW_TIMES);
 	check_stream(t, op, e->number);
 	count_completed(&t->tenants[op->tenant], op);
+	note_done(t, op);
 	t->n_completed++;
 	if (!t->on_done)
 		return;
@@ -454,6 +483,7 @@ static int on_stream_made(struct gsb_traced *t, const struct gsb_trace_stream_ma
 		return -ENOMEM;
 	s->priority = e->priority;
 	s->is_legacy = e->is_legacy != 0;
+	s->is_blocking = e->is_blocking != 0;
 	return 0;
 }
 

@@ -67,16 +67,27 @@ struct gsb_traced_op {
 	uint8_t hold_reason;
 	uint16_t thread, n_running;
 	uint32_t grid[3], block[3], smem_bytes;
+	bool is_cooperative;
 	uint32_t n_ready, predicted_slowdown_ppm, trust_ppm, threads_after;
 	uint32_t queue, n_holds;
 	int32_t result;
 	uint64_t n_blocks, n_blocks_after, n_instructions;
 	uint64_t bytes, waits_for;
+	uint64_t after; /* serial: its program had waited for that one of its own; 0: for none */
 	uint64_t decision, beside[4], predicted_ns;
 	uint64_t posted_real_ns, queued_real_ns, completed_real_ns;
 	uint64_t post_ns, held_ns, ready_ns, decided_ns, issued_ns, start_ns, end_ns, completed_ns;
 	struct gsb_traced_park parks[GSB_TRACED_PARKS_MAX]; /* the first of them */
 };
+
+/*
+ * What a program may have waited for: a command of its own that was completed. With a virtual clock that is exact: time, and so
+ * a command, goes on only while the program waits. What completes at once, as an event on an idle stream, is no wait.
+ */
+struct gsb_traced_release {
+	uint64_t serial, real_ns, done_ns;
+};
+#define GSB_TRACED_RELEASES 4
 
 struct gsb_traced_tenant {
 	uint32_t number; /* as in the trace */
@@ -90,13 +101,15 @@ struct gsb_traced_tenant {
 	/* what its events add up to */
 	uint64_t n_taken, n_queued, n_launches, n_kernels, n_copies, n_fills, kernels_ns;
 	uint64_t n_faults, n_allocations, allocated_bytes, n_stalls, peak_bytes;
-	struct gsb_trace_tenant_gone counters; /* the broker's own, once gone */
+	struct gsb_trace_tenant_gone counters;			 /* the broker's own, once gone */
+	struct gsb_traced_release done;				 /* the last to complete */
+	struct gsb_traced_release releases[GSB_TRACED_RELEASES]; /* the latest first */
 };
 
 struct gsb_traced_stream {
 	uint32_t tenant, number;
 	int32_t priority;
-	bool is_legacy;
+	bool is_legacy, is_blocking;
 	uint32_t last;			/* index of its last operation */
 	uint64_t n_queued, n_completed; /* places given and passed */
 	uint64_t last_number;		/* what its word said last; 0: nothing yet */

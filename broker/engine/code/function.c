@@ -65,7 +65,7 @@ static void got(struct gsb_job *j)
 	fn->regs = (uint32_t)j->info.attrs[GSB_ATTR_NUM_REGS];
 	fn->static_smem_bytes = (uint32_t)j->info.attrs[GSB_ATTR_SHARED_BYTES];
 	fn->max_dynamic_smem_bytes = j->info.attrs[GSB_ATTR_MAX_DYNAMIC_SMEM];
-	if (gsb_trace_on)
+	if (gsb_trace_is_on())
 		gsb_code_tell_function(fn, j->name, false);
 	gsb_tenant_reply_with(t, &j->call, &j->info, info_bytes(&j->info));
 	gsb_job_destroy(j);

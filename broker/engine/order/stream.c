@@ -124,7 +124,7 @@ int gsb_stream_push(struct gsb_stream *s, struct gsb_op *op)
 	else
 		s->first = op;
 	s->last = op;
-	if (gsb_unlikely(gsb_trace_on))
+	if (gsb_trace_is_on())
 		gsb_op_tell(op, 0);
 	if (s->state == GSB_STREAM_EMPTY)
 		gsb_stream_retry(s);

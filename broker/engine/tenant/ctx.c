@@ -41,7 +41,7 @@ void gsb_ctx_fail(struct gsb_ctx *ctx, CUresult result, const char *detail)
 	ctx->error = result;
 	t->stats.n_errors++;
 	t->stats.last_error = result;
-	if (gsb_trace_on)
+	if (gsb_trace_is_on())
 		trace_fault(ctx, result, detail);
 	gsb_tenant_log(
 		t, GSB_LOG_WARN, "tenant",

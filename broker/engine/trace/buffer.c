@@ -11,9 +11,7 @@
 
 int gsb_trace_buffer_init(struct gsb_trace_buffer *b, uint64_t size)
 {
-	/* Pages appear when they are first written to: here, not in the producer. */
-	void *ring = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	void *ring = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (ring == MAP_FAILED)
 		return -ENOMEM;
@@ -38,7 +36,7 @@ static bool has_room(struct gsb_trace_buffer *b, uint64_t bytes)
 	return b->tail_next + bytes - b->head_seen <= b->size;
 }
 
-static void append(struct gsb_trace_buffer *b, const struct gsb_trace_head *record)
+static inline void append(struct gsb_trace_buffer *b, const struct gsb_trace_head *record)
 {
 	uint64_t at = b->tail_next & (b->size - 1), first = b->size - at;
 
@@ -67,23 +65,32 @@ static void count(_Atomic uint64_t *n, uint64_t more)
 			      memory_order_relaxed);
 }
 
+static GSB_COLD bool lose(struct gsb_trace_buffer *b)
+{
+	b->n_lost_now++;
+	count(&b->n_lost, 1);
+	return false;
+}
+
+static GSB_COLD void append_lost(struct gsb_trace_buffer *b, uint64_t time_ns)
+{
+	struct gsb_trace_lost lost;
+
+	fill_lost(b, &lost, time_ns);
+	append(b, &lost.head);
+	count(&b->n_records, 1);
+}
+
 bool gsb_trace_buffer_put(struct gsb_trace_buffer *b, const struct gsb_trace_head *record)
 {
 	uint32_t lost_bytes = b->n_lost_now ? sizeof(struct gsb_trace_lost) : 0;
 
-	if (gsb_unlikely(!has_room(b, record->bytes + lost_bytes))) {
-		b->n_lost_now++;
-		count(&b->n_lost, 1);
-		return false;
-	}
-	if (gsb_unlikely(lost_bytes)) {
-		struct gsb_trace_lost lost;
-
-		fill_lost(b, &lost, record->time_ns);
-		append(b, &lost.head);
-	}
+	if (gsb_unlikely(!has_room(b, record->bytes + lost_bytes)))
+		return lose(b);
+	if (gsb_unlikely(lost_bytes))
+		append_lost(b, record->time_ns);
 	append(b, record);
-	count(&b->n_records, lost_bytes ? 2 : 1);
+	count(&b->n_records, 1);
 	atomic_store_explicit(&b->tail, b->tail_next, memory_order_release);
 	return true;
 }
@@ -99,34 +106,50 @@ bool gsb_trace_buffer_last_words(struct gsb_trace_buffer *b, struct gsb_trace_lo
 
 /* ---- consumer ---- */
 
-/* Bytes of whole records from position at on, at most room. */
+void gsb_trace_buffer_touch(struct gsb_trace_buffer *b)
+{
+#ifdef MADV_POPULATE_WRITE
+	/* An old kernel refuses, and then they appear one by one. */
+	madvise(b->ring, b->size, MADV_POPULATE_WRITE);
+#endif
+}
+
+/* Bytes of whole records from position at on, at most most. */
 static uint32_t whole_records(const struct gsb_trace_buffer *b, uint64_t at, uint64_t end,
-			      uint32_t room)
+			      uint32_t most)
 {
 	uint32_t bytes = 0;
 
-	while (at + bytes < end) {
+	if (end - at <= most)
+		return (uint32_t)(end - at);
+	for (;;) {
 		struct gsb_trace_head head;
 
 		memcpy(&head, b->ring + ((at + bytes) & (b->size - 1)), 8);
-		if (bytes + head.bytes > room)
-			break;
+		if (bytes + head.bytes > most)
+			return bytes;
 		bytes += head.bytes;
 	}
-	return bytes;
 }
 
-uint32_t gsb_trace_buffer_take(struct gsb_trace_buffer *b, void *to, uint32_t room)
+uint32_t gsb_trace_buffer_look(struct gsb_trace_buffer *b, uint32_t most,
+			       struct gsb_trace_part parts[2])
 {
 	uint64_t head = atomic_load_explicit(&b->head, memory_order_relaxed);
 	uint64_t tail = atomic_load_explicit(&b->tail, memory_order_acquire);
-	uint32_t bytes = whole_records(b, head, tail, room);
+	uint32_t bytes = whole_records(b, head, tail, most);
 	uint64_t at = head & (b->size - 1), first = b->size - at;
 
 	if (first > bytes)
 		first = bytes;
-	memcpy(to, b->ring + at, first);
-	memcpy((uint8_t *)to + first, b->ring, bytes - first);
-	atomic_store_explicit(&b->head, head + bytes, memory_order_release);
+	parts[0] = (struct gsb_trace_part){b->ring + at, (uint32_t)first};
+	parts[1] = (struct gsb_trace_part){b->ring, (uint32_t)(bytes - first)};
 	return bytes;
+}
+
+void gsb_trace_buffer_drop(struct gsb_trace_buffer *b, uint32_t bytes)
+{
+	uint64_t head = atomic_load_explicit(&b->head, memory_order_relaxed);
+
+	atomic_store_explicit(&b->head, head + bytes, memory_order_release);
 }

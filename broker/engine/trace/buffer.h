@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "trace/event.h"
+#include "trace/write.h"
 
 struct gsb_trace_buffer {
 	uint8_t *ring;
@@ -26,7 +27,7 @@ struct gsb_trace_buffer {
 
 	_Alignas(64) _Atomic uint64_t tail; /* producer: rel after the records / consumer acq */
 	_Atomic uint64_t n_records, n_lost; /* producer: so far; anybody reads */
-	_Alignas(64) _Atomic uint64_t head; /* consumer: rel after it has copied / producer acq */
+	_Alignas(64) _Atomic uint64_t head; /* consumer: rel after it has read / producer acq */
 };
 
 int gsb_trace_buffer_init(struct gsb_trace_buffer *b, uint64_t size); /* a power of two; -ENOMEM */
@@ -42,11 +43,17 @@ static inline uint64_t gsb_trace_buffer_used(const struct gsb_trace_buffer *b)
 }
 
 /*
- * gsb_trace_buffer_take() - consumer: copy whole records out, oldest first
- * @room: bytes, at least one record's
- * Return: bytes taken; 0: there are none.
+ * gsb_trace_buffer_look() - consumer: whole records where they lie, oldest first
+ * @most:  bytes, at least one record's
+ * @parts: the ring's end may lie between; the second is mostly empty
+ * Return: bytes, which are there until they are dropped; 0: there are none.
  */
-uint32_t gsb_trace_buffer_take(struct gsb_trace_buffer *b, void *to, uint32_t room);
+uint32_t gsb_trace_buffer_look(struct gsb_trace_buffer *b, uint32_t most,
+			       struct gsb_trace_part parts[2]);
+void gsb_trace_buffer_drop(struct gsb_trace_buffer *b, uint32_t bytes);
+
+/* Consumer: pages appear when they are first touched: here, so that it need not be in the producer. */
+void gsb_trace_buffer_touch(struct gsb_trace_buffer *b);
 
 /* The producer has ended: a record of what it had no more chance to say. False: there was nothing. */
 bool gsb_trace_buffer_last_words(struct gsb_trace_buffer *b, struct gsb_trace_lost *out);

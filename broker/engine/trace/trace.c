@@ -11,8 +11,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -27,7 +27,8 @@
 
 #define LOOK_EVERY_MS 100
 #define LATE_MAX      10 /* times LOOK_EVERY_MS, for who reads what is left */
-#define CHUNK_BYTES   (GSB_TRACE_CHUNK_MAX / 4)
+#define NAP_NS	      50000
+#define NAPS_NS	      100000000u /* in sum, while the thread gets nothing done */
 
 uint32_t gsb_trace_on;
 uint64_t gsb_trace_last_serial;
@@ -37,17 +38,19 @@ struct recorder {
 	pthread_t thread;
 	struct gsb_trace_buffer buffer;
 	struct gsb_trace_writer writer; /* the thread's */
-	uint8_t *chunk;			/* likewise */
 	int work_fd;			/* eventfd: look now */
-	bool rang;	 /* the engine has said so, and the buffer has not been emptier since */
-	bool is_patient; /* of a socket: who reads is waited for */
-	unsigned n_late; /* how often, since it is to end */
+	bool rang;	    /* the engine has said so, and the buffer has not been emptier since */
+	bool is_patient;    /* of a socket: who reads is waited for */
+	unsigned n_late;    /* how often, since it is to end */
+	uint64_t nap_head;  /* head, when the engine napped last */
+	uint64_t napped_ns; /* since it was there */
 	_Atomic bool stop;
 	_Atomic int error;
 	_Atomic uint64_t n_bytes;
 };
 
 static struct recorder recorder = {.work_fd = -1};
+static struct gsb_stamp_clock stamps; /* what events are timed by */
 static int done_fd = -1;
 static gsb_trace_provider *provider;
 
@@ -96,21 +99,25 @@ static ssize_t put_to_socket(struct gsb_trace_writer *w, const void *bytes, size
 	return n;
 }
 
-static int write_chunk(struct recorder *r, const void *records, uint32_t bytes)
+static int write_chunk(struct recorder *r, const struct gsb_trace_part parts[2])
 {
-	int err = gsb_trace_write_chunk(&r->writer, records, bytes);
+	int err = gsb_trace_write_parts(&r->writer, parts);
 
 	atomic_store(&r->n_bytes, r->writer.n_bytes);
 	return err;
 }
 
+/* From the buffer as it lies there. */
 static int drain(struct recorder *r)
 {
+	struct gsb_trace_part parts[2];
 	uint32_t bytes;
 	int err = 0;
 
-	while (!err && (bytes = gsb_trace_buffer_take(&r->buffer, r->chunk, CHUNK_BYTES)))
-		err = write_chunk(r, r->chunk, bytes);
+	while (!err && (bytes = gsb_trace_buffer_look(&r->buffer, GSB_TRACE_CHUNK_MAX, parts))) {
+		err = write_chunk(r, parts);
+		gsb_trace_buffer_drop(&r->buffer, bytes);
+	}
 	return err;
 }
 
@@ -131,11 +138,12 @@ static int wait_for_work(struct recorder *r)
 static int write_end(struct recorder *r)
 {
 	struct gsb_trace_lost lost;
+	const struct gsb_trace_part words[2] = {{&lost, sizeof(lost)}}, nothing[2] = {{0}};
 	int err = drain(r);
 
 	if (!err && gsb_trace_buffer_last_words(&r->buffer, &lost))
-		err = write_chunk(r, &lost, sizeof(lost));
-	return err ? err : write_chunk(r, NULL, 0);
+		err = write_chunk(r, words);
+	return err ? err : write_chunk(r, nothing);
 }
 
 static void *writer_main(void *arg)
@@ -143,6 +151,7 @@ static void *writer_main(void *arg)
 	struct recorder *r = arg;
 	int err = 0;
 
+	gsb_trace_buffer_touch(&r->buffer);
 	while (!err && !atomic_load(&r->stop)) {
 		err = wait_for_work(r);
 		if (!err)
@@ -178,11 +187,52 @@ static void put_into_buffer(struct recorder *r, const struct gsb_trace_head *rec
 
 void gsb_trace_put(struct gsb_trace_head *record)
 {
-	record->time_ns = gsb_clock_ns();
+	record->time_ns = gsb_stamp_clock_ns(&stamps);
 	if (gsb_trace_on & GSB_TRACE_TO_FILE)
 		put_into_buffer(&recorder, record);
 	if (gsb_trace_on & GSB_TRACE_TO_LTTNG)
 		provider(record);
+}
+
+void gsb_trace_init(void)
+{
+	gsb_stamp_clock_begin(&stamps);
+}
+
+uint64_t gsb_trace_time_of(uint64_t stamp)
+{
+	return gsb_stamp_clock_of(&stamps, stamp);
+}
+
+/* The fuller, the longer: from NAP_NS at three quarters to 128 times that. */
+static GSB_COLD void nap(struct recorder *r, uint64_t used)
+{
+	const struct timespec ts = {.tv_nsec = NAP_NS << (used - r->buffer.size / 4 * 3) /
+								 (r->buffer.size / 32)};
+
+	if (r->nap_head != r->buffer.head_seen) {
+		r->nap_head = r->buffer.head_seen;
+		r->napped_ns = 0;
+	}
+	if (r->napped_ns >= NAPS_NS)
+		return;
+	r->napped_ns += (uint64_t)ts.tv_nsec;
+	nanosleep(&ts, NULL);
+}
+
+void gsb_trace_give_way(void)
+{
+	struct recorder *r = &recorder;
+	uint64_t used = gsb_trace_buffer_used(&r->buffer);
+
+	if (gsb_likely(used <= r->buffer.size / 2))
+		return;
+	r->buffer.head_seen = atomic_load_explicit(&r->buffer.head, memory_order_acquire);
+	used = gsb_trace_buffer_used(&r->buffer);
+	if (used > r->buffer.size / 4 * 3 && !r->writer.put)
+		nap(r, used);
+	else if (used > r->buffer.size / 2)
+		sched_yield();
 }
 
 /* ---- recordings ---- */
@@ -190,22 +240,19 @@ void gsb_trace_put(struct gsb_trace_head *record)
 static void free_recorder(struct recorder *r)
 {
 	gsb_trace_buffer_finish(&r->buffer);
-	free(r->chunk);
-	r->chunk = NULL;
 	if (r->work_fd >= 0)
 		close(r->work_fd);
 	r->work_fd = -1;
 }
 
-static int make_recorder(struct recorder *r)
+static int make_recorder(struct recorder *r, uint64_t buffer_bytes)
 {
 	int err;
 
 	*r = (struct recorder){.work_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-	r->chunk = malloc(CHUNK_BYTES);
-	err = r->work_fd < 0 ? -errno : r->chunk ? 0 : -ENOMEM;
+	err = r->work_fd < 0 ? -errno : 0;
 	if (!err)
-		err = gsb_trace_buffer_init(&r->buffer, GSB_TRACE_BUFFER_BYTES);
+		err = gsb_trace_buffer_init(&r->buffer, buffer_bytes);
 	if (err)
 		free_recorder(r);
 	return err;
@@ -237,7 +284,7 @@ static int begin(struct recorder *r, int fd, gsb_trace_put_bytes *put,
 	struct gsb_trace_header header = *about;
 	int err;
 
-	header.mono_ns = gsb_clock_ns();
+	header.mono_ns = gsb_stamp_clock_ns(&stamps);
 	header.real_ns = real_clock_ns();
 	err = gsb_trace_write_header_by(&r->writer, fd, put, &header);
 	if (err)
@@ -255,7 +302,8 @@ int gsb_trace_record(int fd, const struct gsb_trace_header *about)
 	if (!err && gsb_trace_done_fd() < 0)
 		err = gsb_trace_done_fd();
 	if (!err)
-		err = make_recorder(&recorder);
+		err = make_recorder(&recorder,
+				    is_socket ? GSB_TRACE_FOLLOWED_BYTES : GSB_TRACE_BUFFER_BYTES);
 	if (err)
 		goto err_file;
 	err = begin(&recorder, fd, is_socket ? put_to_socket : NULL, about);

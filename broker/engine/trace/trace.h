@@ -19,13 +19,29 @@
 #define GSB_TRACE_TO_LTTNG 2u
 extern uint32_t gsb_trace_on; /* who listens; written by the functions below only */
 
+/* GSB_TRACE_NEVER: an engine without traces, with which tests/integ/engine_path.sh compares what they cost. */
+static inline bool gsb_trace_is_on(void)
+{
+#ifdef GSB_TRACE_NEVER
+	return false;
+#else
+	return gsb_unlikely(gsb_trace_on);
+#endif
+}
+
+/* Before anything else here: event times are the better, the longer ago that is. */
+void gsb_trace_init(void);
+
+/* When a tenant took a stamp (gsb_clock_stamp()); 0 for stamp 0. */
+uint64_t gsb_trace_time_of(uint64_t stamp);
+
 /* Give a record, whose time is filled in here, to who listens. */
 void gsb_trace_put(struct gsb_trace_head *record);
 
 /* @tenant_id: 0 for what concerns none. */
 #define gsb_trace(NAME, name, tenant_id, ...)                                               \
 	do {                                                                                \
-		if (gsb_unlikely(gsb_trace_on))                                             \
+		if (gsb_trace_is_on())                                                      \
 			gsb_trace_put(&(struct gsb_trace_##name){                           \
 				.head = {GSB_TRACE_##NAME, sizeof(struct gsb_trace_##name), \
 					 (tenant_id)},                                      \
@@ -38,12 +54,24 @@ static inline uint64_t gsb_trace_next_serial(void)
 {
 	extern uint64_t gsb_trace_last_serial;
 
+#ifdef GSB_TRACE_NEVER
+	return 0;
+#endif
 	return ++gsb_trace_last_serial;
 }
 
 /* ---- a file ---- */
 
-#define GSB_TRACE_BUFFER_BYTES (16ull << 20)
+#define GSB_TRACE_BUFFER_BYTES	 (64ull << 20)
+#define GSB_TRACE_FOLLOWED_BYTES (16ull << 20) /* for a socket, whose reader may be slow */
+
+/*
+ * Once a turn: where processors are few and tenants flood the engine, the thread that writes gets none while the engine has
+ * one. So an engine whose buffer is half full offers its own to whoever waits for one; with three quarters full of what goes to
+ * a file it sleeps for a moment, but not for more than a tenth of a second in which nothing is written: a disk that stands
+ * still is not waited for, and neither is a reader.
+ */
+void gsb_trace_give_way(void);
 
 struct gsb_trace_state {
 	bool recording;			    /* or still writing what was recorded */

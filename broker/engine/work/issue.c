@@ -54,6 +54,73 @@ static unsigned list_running(const struct gsb_scheduler *s, const struct gsb_wor
 	return n;
 }
 
+/* What a policy sees; running is room for GSB_N_QUEUES. */
+static inline struct gsb_view look(const struct gsb_scheduler *s, const struct gsb_work **running,
+				   bool must)
+{
+	return (struct gsb_view){
+		.arch = s->arch,
+		.now_ns = gsb_scheduler_now_ns(s),
+		.ready = gsb_ready_works(&s->ready),
+		.n_ready = s->ready.n,
+		.running = running,
+		.n_running = list_running(s, running),
+		.n_free_queues = GSB_N_QUEUES - s->clock.n_in_flight,
+		.must = must,
+	};
+}
+
+/* ---- the trace ---- */
+
+static uint64_t serial_of(const struct gsb_work *w)
+{
+	return gsb_head_of(w)->item->op.serial;
+}
+
+static void tell_one(const struct gsb_scheduler *s, const struct gsb_view *view,
+		     const struct gsb_work *w, enum gsb_trace_verdict verdict,
+		     enum gsb_trace_reason reason)
+{
+	struct gsb_trace_decided e = {
+		.head = {GSB_TRACE_DECIDED, sizeof(e), w->tenant},
+		.serial = serial_of(w),
+		.decision = s->n_decisions,
+		.device_ns = view->now_ns,
+		.stream = w->stream,
+		.n_ready = view->n_ready,
+		.n_running = (uint16_t)view->n_running,
+		.verdict = (uint8_t)verdict,
+		.reason = (uint8_t)reason,
+	};
+
+	if (w->kind == GSB_WORK_KERNEL) {
+		e.n_blocks = e.n_blocks_after = w->kernel.n_blocks;
+		e.threads_per_block = w->kernel.threads_per_block;
+	}
+	for (unsigned i = 0; i < view->n_running && i < GSB_ARRAY_LEN(e.beside); i++)
+		e.beside[i] = serial_of(view->running[i]);
+	gsb_trace_put(&e.head);
+}
+
+/* No policy is asked while all queues have work: that is why it waits, and nobody else says so. */
+static void tell_no_queue(const struct gsb_scheduler *s, struct gsb_head *h)
+{
+	const struct gsb_work *running[GSB_N_QUEUES];
+	struct gsb_view view = look(s, running, false);
+
+	tell_one(s, &view, &h->work, GSB_TRACE_VERDICT_HOLD, GSB_TRACE_REASON_QUEUES);
+	h->told = true;
+}
+
+static GSB_COLD void tell_ready(const struct gsb_scheduler *s, const struct gsb_item *item)
+{
+	gsb_trace(READY, ready, tenant_of(item)->id, .serial = item->op.serial,
+		  .ready_device_ns = item->op.ready_ns, .stream = item->op.stream->index,
+		  .n_ready = s->ready.n);
+	if (s->clock.n_in_flight == GSB_N_QUEUES)
+		tell_no_queue(s, item->head);
+}
+
 /* ---- heads ---- */
 
 /* There is something new to decide on. */
@@ -72,9 +139,8 @@ void gsb_issue_ready(struct gsb_item *item)
 	item->head->told = false;
 	describe(item, &item->head->work);
 	gsb_ready_add(&s->ready, item->head);
-	gsb_trace(READY, ready, tenant_of(item)->id, .serial = item->op.serial,
-		  .ready_device_ns = item->op.ready_ns, .stream = item->op.stream->index,
-		  .n_ready = s->ready.n);
+	if (gsb_trace_is_on())
+		tell_ready(s, item);
 	note_change(s);
 }
 
@@ -187,36 +253,6 @@ static void start(struct gsb_scheduler *s, struct gsb_item *item)
 
 /* ---- the decision ---- */
 
-static uint64_t serial_of(const struct gsb_work *w)
-{
-	return gsb_head_of(w)->item->op.serial;
-}
-
-static void tell_one(const struct gsb_scheduler *s, const struct gsb_view *view,
-		     const struct gsb_work *w, enum gsb_trace_verdict verdict,
-		     enum gsb_trace_reason reason)
-{
-	struct gsb_trace_decided e = {
-		.head = {GSB_TRACE_DECIDED, sizeof(e), w->tenant},
-		.serial = serial_of(w),
-		.decision = s->n_decisions,
-		.device_ns = view->now_ns,
-		.stream = w->stream,
-		.n_ready = view->n_ready,
-		.n_running = (uint16_t)view->n_running,
-		.verdict = (uint8_t)verdict,
-		.reason = (uint8_t)reason,
-	};
-
-	if (w->kind == GSB_WORK_KERNEL) {
-		e.n_blocks = e.n_blocks_after = w->kernel.n_blocks;
-		e.threads_per_block = w->kernel.threads_per_block;
-	}
-	for (unsigned i = 0; i < view->n_running && i < GSB_ARRAY_LEN(e.beside); i++)
-		e.beside[i] = serial_of(view->running[i]);
-	gsb_trace_put(&e.head);
-}
-
 /* What was decided of each: what is held is told once. */
 static GSB_COLD void tell(const struct gsb_scheduler *s, const struct gsb_view *view,
 			  const struct gsb_decision *out, unsigned n, bool forced)
@@ -244,23 +280,14 @@ static GSB_COLD void tell(const struct gsb_scheduler *s, const struct gsb_view *
 static unsigned ask(struct gsb_scheduler *s, bool must, struct gsb_decision out[GSB_N_QUEUES])
 {
 	const struct gsb_work *running[GSB_N_QUEUES];
-	struct gsb_view view = {
-		.arch = s->arch,
-		.now_ns = gsb_scheduler_now_ns(s),
-		.ready = gsb_ready_works(&s->ready),
-		.n_ready = s->ready.n,
-		.running = running,
-		.n_running = list_running(s, running),
-		.n_free_queues = GSB_N_QUEUES - s->clock.n_in_flight,
-		.must = must,
-	};
+	struct gsb_view view = look(s, running, must);
 	unsigned n = s->policy->decide(&view, out);
 	bool forced = !n && must;
 
 	if (forced)
 		out[n++] = (struct gsb_decision){.ready = 0};
 	s->n_decisions++;
-	if (gsb_unlikely(gsb_trace_on))
+	if (gsb_trace_is_on())
 		tell(s, &view, out, n, forced);
 	return n;
 }

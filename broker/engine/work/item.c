@@ -137,7 +137,7 @@ static int push(struct gsb_stream *s, struct gsb_item *item)
 
 	if (err)
 		gsb_op_discard(s->queues, &item->op);
-	else if (gsb_unlikely(gsb_trace_on))
+	else if (gsb_trace_is_on())
 		gsb_item_tell(item);
 	return err;
 }
