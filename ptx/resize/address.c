@@ -39,9 +39,9 @@ static uint64_t used(struct walk *w, const struct gsb_ptx_operand *o)
 static uint64_t var_base(const struct gsb_ptx_var *v)
 {
 	return v->space == GSB_PTX_SPACE_SHARED || v->space == GSB_PTX_SPACE_LOCAL ||
-			       v->space == GSB_PTX_SPACE_PARAM ?
-		       GSB_RESIZE_BASE_OWN :
-		       GSB_RESIZE_BASE_VAR;
+			       v->space == GSB_PTX_SPACE_PARAM
+		       ? GSB_RESIZE_BASE_OWN
+		       : GSB_RESIZE_BASE_VAR;
 }
 
 /* ---- results ---- */
@@ -84,8 +84,7 @@ static void set(struct walk *w, const struct gsb_ptx_operand *o, uint64_t mask)
 {
 	if (o->kind != GSB_PTX_OPERAND_REG ||
 	    gsb_ptx_type_bytes(w->f->func->regs[o->reg].type) != w->bytes ||
-	    gsb_ptx_type_is_float(w->f->func->regs[o->reg].type) ||
-	    !(mask & ~w->reg[o->reg]))
+	    gsb_ptx_type_is_float(w->f->func->regs[o->reg].type) || !(mask & ~w->reg[o->reg]))
 		return;
 	w->reg[o->reg] |= mask;
 	gsb_resize_queue_users(&w->q, w->f, o->reg);
@@ -125,8 +124,8 @@ static uint64_t result_mask(struct walk *w, const struct gsb_ptx_insn *in)
 	case GSB_PTX_CLASS_ALU:
 		if (!is_product(in))
 			return operands(w, in, 1);
-		return in->op == GSB_PTX_OP_MAD || in->op == GSB_PTX_OP_MADC ? operands(w, in, 3) :
-									      0;
+		return in->op == GSB_PTX_OP_MAD || in->op == GSB_PTX_OP_MADC ? operands(w, in, 3)
+									     : 0;
 	case GSB_PTX_CLASS_MOV: return operands(w, in, 1);
 	case GSB_PTX_CLASS_CVT:
 		return gsb_ptx_type_bytes(in->type[1]) == w->bytes ? operands(w, in, 1) : 0;
@@ -265,8 +264,7 @@ static void on_insn(struct walk *w, const struct gsb_ptx_insn *in)
 static void list_pointers(struct walk *w)
 {
 	struct gsb_resize_facts *out = w->f->a->out;
-	struct gsb_resize_pointer *list =
-		gsb_resize_alloc(w->f->a, w->n_slots, sizeof(*list));
+	struct gsb_resize_pointer *list = gsb_resize_alloc(w->f->a, w->n_slots, sizeof(*list));
 
 	for (uint32_t i = 0; list && i < w->n_slots; i++)
 		if (w->slots[i].access & ~(uint32_t)GSB_RESIZE_ESCAPES)

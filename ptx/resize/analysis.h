@@ -31,8 +31,8 @@ struct gsb_resize_analysis {
 	struct gsb_resize_summary *of;			     /* by function index */
 	uint64_t steps;
 	bool called_writes; /* some called function stores to global memory */
-	bool around; /* some threads wait at a barrier that others go round, in the entry */
-	int err;     /* 0, -ENOMEM, -E2BIG; sticky */
+	bool around;	    /* some threads wait at a barrier that others go round, in the entry */
+	int err;	    /* 0, -ENOMEM, -E2BIG; sticky */
 };
 
 /* One function, with who reads and who writes each register. */
@@ -40,8 +40,9 @@ struct gsb_resize_flow {
 	struct gsb_resize_analysis *a;
 	const struct gsb_ptx_func *func;
 	struct gsb_ptx_cfg cfg;
-	uint32_t n_regs;		  /* of the function, and the carry */
-	const uint32_t *user_at, *users;  /* instructions that read register r: users[user_at[r]] .. */
+	uint32_t n_regs; /* of the function, and the carry */
+	const uint32_t *user_at,
+		*users; /* instructions that read register r: users[user_at[r]] .. */
 	const uint32_t *writer_at, *writers;
 	uint32_t *region;    /* room for block numbers: of gsb_resize_region() */
 	uint32_t *mark, now; /* by block: == now while it is in the region */
@@ -100,8 +101,8 @@ static inline bool gsb_resize_is_leave(const struct gsb_ptx_insn *in)
 {
 	return in->op == GSB_PTX_OP_RET || in->op == GSB_PTX_OP_EXIT;
 }
-bool gsb_resize_is_barrier(const struct gsb_ptx_insn *in);   /* of the block */
-bool gsb_resize_is_warp_op(const struct gsb_ptx_insn *in);   /* that waits for lanes */
+bool gsb_resize_is_barrier(const struct gsb_ptx_insn *in);    /* of the block */
+bool gsb_resize_is_warp_op(const struct gsb_ptx_insn *in);    /* that waits for lanes */
 bool gsb_resize_is_plain(const struct gsb_ptx_insn *barrier); /* sync 0, all threads */
 /* The operand that is an address, NULL: it has none. */
 const struct gsb_ptx_operand *gsb_resize_address(const struct gsb_ptx_insn *in);

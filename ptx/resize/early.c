@@ -22,8 +22,8 @@ static const struct gsb_resize_summary *callee(const struct gsb_resize_analysis 
 
 	if (!in->call || in->call->target.kind != GSB_PTX_OPERAND_FUNC)
 		return NULL;
-	f = in->call->target.func->alias_of ? in->call->target.func->alias_of :
-					      in->call->target.func;
+	f = in->call->target.func->alias_of ? in->call->target.func->alias_of
+					    : in->call->target.func;
 	return &a->of[f->index];
 }
 
@@ -211,8 +211,7 @@ static void add_exit(struct early *e, uint32_t insn)
 
 	x->place = (struct gsb_resize_place){e->f->func, insn};
 	x->same = level_of(e, insn);
-	x->early = x->same != GSB_RESIZE_BLOCK &&
-		   (a->around || a->found[GSB_RESIZE_RULE_E3].n);
+	x->early = x->same != GSB_RESIZE_BLOCK && (a->around || a->found[GSB_RESIZE_RULE_E3].n);
 }
 
 /* An arrival that nobody waits for would be met by the next tile, whoever leaves when. */

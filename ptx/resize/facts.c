@@ -49,8 +49,8 @@ uint32_t gsb_resize_line(const struct gsb_resize_place *place)
 {
 	if (!place->func)
 		return 0;
-	return place->insn == GSB_PTX_NONE ? place->func->line :
-					     place->func->insns[place->insn].line;
+	return place->insn == GSB_PTX_NONE ? place->func->line
+					   : place->func->insns[place->insn].line;
 }
 
 /* ---- findings ---- */
@@ -98,8 +98,7 @@ static void analyse(struct gsb_resize_analysis *a)
 
 static void list_findings(struct gsb_resize_analysis *a)
 {
-	struct gsb_resize_finding *list =
-		gsb_resize_alloc(a, GSB_RESIZE_N_RULES, sizeof(*list));
+	struct gsb_resize_finding *list = gsb_resize_alloc(a, GSB_RESIZE_N_RULES, sizeof(*list));
 
 	if (!list)
 		return;
@@ -260,8 +259,8 @@ const char *gsb_resize_reshape_refused(const struct gsb_resize_facts *f,
 		if (why)
 			return why;
 	}
-	if (f->whole_warps && (!is_one_row(from) || !is_one_row(to) || from->block[0] % 32 ||
-			       to->block[0] % 32))
+	if (f->whole_warps &&
+	    (!is_one_row(from) || !is_one_row(to) || from->block[0] % 32 || to->block[0] % 32))
 		return "warps have to stay the same: blocks of one row, a multiple of 32";
 	return block_refused(f, to, max_threads);
 }

@@ -176,7 +176,8 @@ static bool may_write(const struct gsb_ptx_insn *in)
 {
 	enum gsb_ptx_class class = gsb_ptx_op_class(in->op);
 
-	return (gsb_resize_is_global(in) && (in->op == GSB_PTX_OP_ST || class == GSB_PTX_CLASS_ATOM)) ||
+	return (gsb_resize_is_global(in) &&
+		(in->op == GSB_PTX_OP_ST || class == GSB_PTX_CLASS_ATOM)) ||
 	       class == GSB_PTX_CLASS_MATRIX || class == GSB_PTX_CLASS_ASYNC ||
 	       class == GSB_PTX_CLASS_TEX;
 }
@@ -230,9 +231,9 @@ static void close_over_calls(struct gsb_resize_analysis *a)
 
 				if (!call || call->target.kind != GSB_PTX_OPERAND_FUNC)
 					continue;
-				to = &a->of[call->target.func->alias_of ?
-						    call->target.func->alias_of->index :
-						    call->target.func->index];
+				to = &a->of[call->target.func->alias_of
+						    ? call->target.func->alias_of->index
+						    : call->target.func->index];
 				s->barrier |= to->barrier;
 				s->warp_op |= to->warp_op;
 				s->looks |= to->looks;
@@ -266,7 +267,8 @@ static void on_shared(struct gsb_resize_analysis *a)
 		a->out->shared |= v->unsized ? GSB_RESIZE_SHARED_DYNAMIC : GSB_RESIZE_SHARED_STATIC;
 		if (v->func && v->func != a->k->entry)
 			a->out->shared |= GSB_RESIZE_SHARED_CALLED;
-		gsb_resize_find_detail(a, GSB_RESIZE_RULE_SHARED, a->k->entry, GSB_PTX_NONE, v->name);
+		gsb_resize_find_detail(a, GSB_RESIZE_RULE_SHARED, a->k->entry, GSB_PTX_NONE,
+				       v->name);
 	}
 }
 
@@ -319,8 +321,8 @@ void gsb_resize_features(struct gsb_resize_analysis *a)
 		scan(a, a->k->funcs[i]);
 	close_over_calls(a);
 	for (uint32_t i = 0; i < a->k->n_funcs; i++)
-		a->called_writes |= a->k->funcs[i] != a->k->entry &&
-				    a->of[a->k->funcs[i]->index].writes;
+		a->called_writes |=
+			a->k->funcs[i] != a->k->entry && a->of[a->k->funcs[i]->index].writes;
 	on_directives(a);
 	on_shared(a);
 	find_callers(a);

@@ -231,8 +231,8 @@ const struct gsb_ptx_operand *gsb_resize_address(const struct gsb_ptx_insn *in)
 
 bool gsb_resize_is_global(const struct gsb_ptx_insn *in)
 {
-	return gsb_resize_address(in) && (in->space == GSB_PTX_SPACE_GLOBAL ||
-					  in->space == GSB_PTX_SPACE_GENERIC);
+	return gsb_resize_address(in) &&
+	       (in->space == GSB_PTX_SPACE_GLOBAL || in->space == GSB_PTX_SPACE_GENERIC);
 }
 
 /* ".cv" of ld.global.cv: hints are no fields of an instruction, and this one is more than a hint. */

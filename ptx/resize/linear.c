@@ -125,8 +125,7 @@ static struct value add(const struct proof *p, struct value a, struct value b, i
 
 	if (a.kind == NONE || b.kind == NONE)
 		return alone(NONE);
-	if (!is_form(&a) || !is_form(&b) ||
-	    __builtin_add_overflow(a.tid, sign * b.tid, &tid) ||
+	if (!is_form(&a) || !is_form(&b) || __builtin_add_overflow(a.tid, sign * b.tid, &tid) ||
 	    __builtin_add_overflow(a.block, sign * b.block, &block))
 		return mixed(p);
 	return form(tid, block, false);
@@ -144,8 +143,8 @@ static struct value scale(const struct proof *p, struct value v, int64_t by, boo
 
 	if (wide && !v.pure)
 		return mixed(p);
-	if (by < (wide ? 0 : INT32_MIN) || by > (wide ? INT32_MAX : UINT32_MAX) || __builtin_mul_overflow(v.tid, by, &tid) ||
-	    __builtin_mul_overflow(v.block, by, &block))
+	if (by < (wide ? 0 : INT32_MIN) || by > (wide ? INT32_MAX : UINT32_MAX) ||
+	    __builtin_mul_overflow(v.tid, by, &tid) || __builtin_mul_overflow(v.block, by, &block))
 		return mixed(p);
 	return form(tid, block, false);
 }
@@ -251,8 +250,7 @@ static struct value derive(struct proof *p, const struct gsb_ptx_insn *in)
 		if (!is_wide_int(in->type[0]) || in->flags & GSB_PTX_F_SAT)
 			return mixed(p);
 		return add(p, operand_value(p, &in->operands[1]),
-			   operand_value(p, &in->operands[2]),
-			   in->op == GSB_PTX_OP_ADD ? 1 : -1);
+			   operand_value(p, &in->operands[2]), in->op == GSB_PTX_OP_ADD ? 1 : -1);
 	case GSB_PTX_OP_MUL: return multiply(p, in);
 	case GSB_PTX_OP_MAD: return multiply_add(p, in);
 	case GSB_PTX_OP_SHL: return shift_left(p, in);

@@ -36,9 +36,9 @@ static uint8_t sreg_level(const struct gsb_ptx_operand *o)
 {
 	switch (o->sreg) {
 	case GSB_PTX_SREG_TID:
-		return o->axis == 0 ? GSB_RESIZE_LANE :
-		       o->axis == 3 ? GSB_RESIZE_BLOCK :
-				      GSB_RESIZE_WARP;
+		return o->axis == 0   ? GSB_RESIZE_LANE
+		       : o->axis == 3 ? GSB_RESIZE_BLOCK
+				      : GSB_RESIZE_WARP;
 	case GSB_PTX_SREG_NTID:
 	case GSB_PTX_SREG_CTAID:
 	case GSB_PTX_SREG_NCTAID:
@@ -132,8 +132,7 @@ static bool reads_parameter(const struct state *s, const struct gsb_ptx_insn *in
 	const struct gsb_ptx_operand *o = gsb_resize_address(in);
 
 	return in->op == GSB_PTX_OP_LD && in->space == GSB_PTX_SPACE_PARAM && o && o->var &&
-	       s->f->func->is_entry && o->var->func == s->f->func &&
-	       o->var >= s->f->func->params &&
+	       s->f->func->is_entry && o->var->func == s->f->func && o->var >= s->f->func->params &&
 	       o->var < s->f->func->params + s->f->func->n_params;
 }
 
@@ -191,15 +190,15 @@ static uint8_t result_level(struct state *s, const struct gsb_ptx_insn *in)
 	case GSB_PTX_CLASS_CMP:
 	case GSB_PTX_CLASS_CVT: return same_in_warp(s, in) ? GSB_RESIZE_WARP : level;
 	case GSB_PTX_CLASS_MOV:
-		return in->op == GSB_PTX_OP_MOV || in->op == GSB_PTX_OP_CVTA ? level :
-									       GSB_RESIZE_LANE;
+		return in->op == GSB_PTX_OP_MOV || in->op == GSB_PTX_OP_CVTA ? level
+									     : GSB_RESIZE_LANE;
 	case GSB_PTX_CLASS_MEM: return load_level(s, in, level);
 	case GSB_PTX_CLASS_WARP:
 		return is_broadcast(s, in) ? broadcast_level(s, in) : GSB_RESIZE_LANE;
 	case GSB_PTX_CLASS_BARRIER:
-		return !reduces_block(in)	  ? GSB_RESIZE_LANE :
-		       in->guard == GSB_PTX_NONE ? GSB_RESIZE_BLOCK :
-						   s->reg[in->guard];
+		return !reduces_block(in)	   ? GSB_RESIZE_LANE
+		       : in->guard == GSB_PTX_NONE ? GSB_RESIZE_BLOCK
+						   : s->reg[in->guard];
 	default: return GSB_RESIZE_LANE;
 	}
 }

@@ -26,13 +26,14 @@ struct waits {
 	struct gsb_resize_flow *f;
 	const struct gsb_resize_bases *b; /* NULL in a called function: nothing is known */
 	uint32_t *order;		  /* of a block in reverse post-order; NONE: unreachable */
-	uint32_t *in_loop, loop_now;	  /* by block: == loop_now while it is in the loop at hand */
-	uint32_t *tainted, taint_now;	  /* by register, likewise */
+	uint32_t *in_loop, loop_now;  /* by block: == loop_now while it is in the loop at hand */
+	uint32_t *tainted, taint_now; /* by register, likewise */
 	uint32_t *progress, *ahead, *behind; /* by block: == taint_now; see ways_out() */
-	uint32_t *queue, n_queue;	  /* registers to follow */
+	uint32_t *queue, n_queue;	     /* registers to follow */
 	bool memory_tainted;
 	uint32_t *blocks;
-	uint8_t *own; /* by register: made from the block's number, a ticket or shared memory; 2: from %nctaid */
+	uint8_t *
+		own; /* by register: made from the block's number, a ticket or shared memory; 2: from %nctaid */
 	struct loop loop;
 	bool changed;
 	uint8_t as;
@@ -71,8 +72,8 @@ static bool calls_looker(const struct waits *w, const struct gsb_ptx_insn *in)
 		return false;
 	if (in->call->target.kind != GSB_PTX_OPERAND_FUNC)
 		return true;
-	f = in->call->target.func->alias_of ? in->call->target.func->alias_of :
-					      in->call->target.func;
+	f = in->call->target.func->alias_of ? in->call->target.func->alias_of
+					    : in->call->target.func;
 	return a->of[f->index].looks;
 }
 
@@ -93,8 +94,7 @@ static bool is_weak_look(const struct waits *w, const struct gsb_ptx_insn *in)
 	if (class == GSB_PTX_CLASS_TEX)
 		return true;
 	return (in->op == GSB_PTX_OP_LD || in->op == GSB_PTX_OP_LDU) && gsb_resize_is_global(in) &&
-	       !(in->flags & GSB_PTX_F_NC) && !gsb_resize_is_strong(in) &&
-	       !is_own_memory(w, in);
+	       !(in->flags & GSB_PTX_F_NC) && !gsb_resize_is_strong(in) && !is_own_memory(w, in);
 }
 
 /* No store or atomic of this kernel may reach what is loaded. */
@@ -241,7 +241,7 @@ static bool written_inside(const struct waits *w, uint32_t reg)
 /* What a look means for a loop. */
 struct ways {
 	bool tainted; /* it decides about a way out, or about going round again before one is reached */
-	bool other;   /* each turn comes by a way out that goes on without it: a counter */
+	bool other; /* each turn comes by a way out that goes on without it: a counter */
 };
 
 static void judge_way_out(struct waits *w, uint32_t i, struct ways *ways)
@@ -549,9 +549,9 @@ static uint8_t own_source(const struct gsb_ptx_insn *in)
 	for (uint32_t i = 0; i < in->n_operands; i++) {
 		if (in->operands[i].kind != GSB_PTX_OPERAND_SREG)
 			continue;
-		as |= in->operands[i].sreg == GSB_PTX_SREG_CTAID	 ? 1 :
-		      in->operands[i].sreg == GSB_PTX_SREG_NCTAID ? 2 :
-								     0;
+		as |= in->operands[i].sreg == GSB_PTX_SREG_CTAID    ? 1
+		      : in->operands[i].sreg == GSB_PTX_SREG_NCTAID ? 2
+								    : 0;
 	}
 	return as;
 }
@@ -629,8 +629,8 @@ static void judge_weak(struct waits *w, uint32_t i)
 static void survey(struct waits *w, uint32_t i)
 {
 	const struct gsb_ptx_insn *in = insn(w, i);
-	bool wide_fence = gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_FENCE &&
-			  in->scope != GSB_PTX_SCOPE_CTA;
+	bool wide_fence =
+		gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_FENCE && in->scope != GSB_PTX_SCOPE_CTA;
 
 	w->loop.fence |= wide_fence || (gsb_resize_is_global(in) && gsb_resize_is_strong(in) &&
 					in->scope != GSB_PTX_SCOPE_CTA);
