@@ -211,7 +211,7 @@ static void add_exit(struct early *e, uint32_t insn)
 
 	x->place = (struct gsb_resize_place){e->f->func, insn};
 	x->same = level_of(e, insn);
-	x->early = x->same != GSB_RESIZE_BLOCK && (a->around || a->found[GSB_RESIZE_RULE_E3].n);
+	x->early = a->around || a->found[GSB_RESIZE_RULE_E3].n;
 }
 
 /* An arrival that nobody waits for would be met by the next tile, whoever leaves when. */

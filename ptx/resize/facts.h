@@ -55,10 +55,11 @@ enum gsb_resize_early { GSB_RESIZE_E0, GSB_RESIZE_E1, GSB_RESIZE_E2, GSB_RESIZE_
 /* Whether all threads come the same way: 0 all of a block, 1 all of a warp, 2 not proven. */
 enum gsb_resize_same { GSB_RESIZE_BLOCK, GSB_RESIZE_WARP, GSB_RESIZE_LANE };
 
-struct gsb_resize_exit { /* ret, exit, trap: reachable ones */
+struct gsb_resize_exit { /* ret or exit of the entry that can be reached; a trap ends all */
 	struct gsb_resize_place place;
-	enum gsb_resize_same same; /* who takes it together; a trap is as good as none */
-	bool early; /* a barrier or an operation of the warp may still come for the others */
+	enum gsb_resize_same
+		same; /* who decides alike to take it; when they come is another matter */
+	bool early; /* others may still be on their way to a barrier, or to an operation of the warp */
 };
 
 struct gsb_resize_barrier { /* of the block */

@@ -145,12 +145,12 @@ static uint8_t load_level(const struct state *s, const struct gsb_ptx_insn *in, 
 }
 
 /* What all lanes of a converged warp get alike. shfl.idx of one lane, over the whole warp, is a broadcast. */
-static bool is_broadcast(const struct state *s, const struct gsb_ptx_insn *in)
+static bool is_broadcast(const struct gsb_ptx_insn *in)
 {
 	int64_t clamp;
 
 	switch (in->op) {
-	case GSB_PTX_OP_VOTE: return s->level <= GSB_RESIZE_LANE;
+	case GSB_PTX_OP_VOTE:
 	case GSB_PTX_OP_REDUX:
 	case GSB_PTX_OP_ACTIVEMASK: return true;
 	case GSB_PTX_OP_MATCH: return in->mode == GSB_PTX_MODE_ALL;
@@ -193,8 +193,7 @@ static uint8_t result_level(struct state *s, const struct gsb_ptx_insn *in)
 		return in->op == GSB_PTX_OP_MOV || in->op == GSB_PTX_OP_CVTA ? level
 									     : GSB_RESIZE_LANE;
 	case GSB_PTX_CLASS_MEM: return load_level(s, in, level);
-	case GSB_PTX_CLASS_WARP:
-		return is_broadcast(s, in) ? broadcast_level(s, in) : GSB_RESIZE_LANE;
+	case GSB_PTX_CLASS_WARP: return is_broadcast(in) ? broadcast_level(s, in) : GSB_RESIZE_LANE;
 	case GSB_PTX_CLASS_BARRIER:
 		return !reduces_block(in)	   ? GSB_RESIZE_LANE
 		       : in->guard == GSB_PTX_NONE ? GSB_RESIZE_BLOCK

@@ -15,6 +15,8 @@
 
 #include "ptx/resize/analysis.h"
 
+#define MAX_DEPTH 8 /* of what an address is computed from in a loop: at most 4^8 registers */
+
 struct loop {
 	uint32_t header;
 	const uint32_t *blocks;
@@ -35,7 +37,7 @@ struct waits {
 	uint8_t *
 		own; /* by register: made from the block's number, a ticket or shared memory; 2: from %nctaid */
 	struct loop loop;
-	bool changed;
+	bool changed, retries, alone;
 	uint8_t as;
 };
 
@@ -97,15 +99,18 @@ static bool is_weak_look(const struct waits *w, const struct gsb_ptx_insn *in)
 	       !(in->flags & GSB_PTX_F_NC) && !gsb_resize_is_strong(in) && !is_own_memory(w, in);
 }
 
-/* No store or atomic of this kernel may reach what is loaded. */
+/*
+ * No store or atomic of this kernel may reach what is loaded. Without a fence in the loop an ordinary load does not see what
+ * others write meanwhile, if nothing races; then a pointer from memory is taken not to lead to what is written by name.
+ */
 static bool reads_unwritten(const struct waits *w, const struct gsb_ptx_insn *in)
 {
-	uint64_t base;
+	uint64_t base, doubtful = GSB_RESIZE_BASE_LOADED | GSB_RESIZE_BASE_VAR;
 
 	if (!w->b || !w->b->known || !gsb_resize_address(in))
 		return false;
 	base = gsb_resize_base_of(w->b, in);
-	return !(base & (w->b->written | GSB_RESIZE_BASE_LOADED | GSB_RESIZE_BASE_VAR));
+	return !(base & (w->b->written | (w->loop.fence || w->loop.calls ? doubtful : 0)));
 }
 
 /* ---- following a value through the loop ---- */
@@ -286,6 +291,17 @@ static void spread(struct waits *w, uint32_t *mark, bool forward)
 	}
 }
 
+/* From here the header can be reached again without progress. */
+static bool leads_round(const struct waits *w, uint32_t block)
+{
+	const struct gsb_ptx_block *b = &w->f->cfg.blocks[block];
+
+	for (uint32_t i = 0; i < b->n_succ; i++)
+		if (inside(w, b->succ[i]) && w->behind[b->succ[i]] == w->taint_now)
+			return true;
+	return false;
+}
+
 /* A branch that the look decides, on a way round that comes by no progress. */
 static bool goes_round(struct waits *w)
 {
@@ -296,14 +312,13 @@ static bool goes_round(struct waits *w)
 	spread(w, w->ahead, true);
 	spread(w, w->behind, false);
 	for (uint32_t n = 0; n < w->loop.n; n++) {
-		const struct gsb_ptx_block *b = &w->f->cfg.blocks[w->loop.blocks[n]];
-		uint32_t last = b->first + b->n_insns - 1;
+		uint32_t block = w->loop.blocks[n];
+		const struct gsb_ptx_block *b = &w->f->cfg.blocks[block];
+		const struct gsb_ptx_insn *last = insn(w, b->first + b->n_insns - 1);
 
-		deciding_regs(insn(w, last), regs);
-		if (w->ahead[w->loop.blocks[n]] == w->taint_now &&
-		    gsb_resize_is_branch(insn(w, last)) &&
-		    (is_tainted(w, regs[0]) || is_tainted(w, regs[1])) &&
-		    w->behind[w->loop.blocks[n]] == w->taint_now)
+		deciding_regs(last, regs);
+		if (w->ahead[block] == w->taint_now && gsb_resize_is_branch(last) &&
+		    (is_tainted(w, regs[0]) || is_tainted(w, regs[1])) && leads_round(w, block))
 			return true;
 	}
 	return false;
@@ -449,11 +464,54 @@ static bool success_leaves(const struct waits *w, uint32_t setp)
 	return false;
 }
 
+/* What is computed anew in each turn, from what stays; with @loads also what ordinary loads of such addresses bring. */
+struct stays {
+	const struct waits *w;
+	uint32_t depth;
+	bool loads, ok;
+};
+
+static bool register_stays(const struct waits *w, uint32_t reg, bool loads, uint32_t depth);
+
+static void on_operand(void *ctx, uint32_t reg)
+{
+	struct stays *s = ctx;
+
+	s->ok = s->ok && register_stays(s->w, reg, s->loads, s->depth);
+}
+
+static bool is_computed(const struct waits *w, const struct gsb_ptx_insn *in, bool loads)
+{
+	switch (gsb_ptx_op_class(in->op)) {
+	case GSB_PTX_CLASS_ALU:
+	case GSB_PTX_CLASS_CMP:
+	case GSB_PTX_CLASS_MOV:
+	case GSB_PTX_CLASS_CVT: return true;
+	case GSB_PTX_CLASS_MEM: return loads && in->op == GSB_PTX_OP_LD && !is_strong_look(w, in);
+	default: return false;
+	}
+}
+
+static bool register_stays(const struct waits *w, uint32_t reg, bool loads, uint32_t depth)
+{
+	struct stays s = {w, depth + 1, loads, true};
+	uint32_t writer = single_writer(w, reg);
+
+	if (!written_inside(w, reg))
+		return true;
+	if (depth == MAX_DEPTH || !gsb_resize_steps(w->f->a, 1))
+		return loads; /* on the safe side of either question */
+	if (writer == GSB_PTX_NONE || !is_computed(w, insn(w, writer), loads))
+		return false;
+	gsb_resize_each_use(w->f, insn(w, writer), on_operand, &s);
+	return s.ok;
+}
+
 static bool address_stays(const struct waits *w, const struct gsb_ptx_insn *in)
 {
 	const struct gsb_ptx_operand *o = gsb_resize_address(in);
 
-	return o && (o->reg == GSB_PTX_NONE || !written_inside(w, o->reg));
+	return o && (o->reg == GSB_PTX_NONE || register_stays(w, o->reg, false, 0));
 }
 
 /* old = CAS(p, expected, new); expected = old; until old was expected. */
@@ -597,15 +655,35 @@ static void judge_strong(struct waits *w, uint32_t i)
 {
 	const struct gsb_ptx_insn *in = insn(w, i);
 
-	if (!is_strong_look(w, in) || is_retry(w, i) || is_claim(w, i) || !ways_after(w, i).tainted)
+	if (!is_strong_look(w, in) || is_claim(w, i) || !ways_after(w, i).tainted)
 		return;
 	w->changed = true;
 	if (in->call)
 		find(w, GSB_RESIZE_RULE_SPIN_CALL, i);
-	else if (is_own_place(w, in) && w->f->func->is_entry)
+	else if (in->op == GSB_PTX_OP_LD && is_own_place(w, in) && w->f->func->is_entry)
 		find(w, GSB_RESIZE_RULE_LOOK_BACK, i);
 	else
 		find(w, GSB_RESIZE_RULE_SPIN, i);
+}
+
+static void judge_stays(struct waits *w, uint32_t i)
+{
+	uint32_t regs[2];
+
+	if (!is_way_out(w, i))
+		return;
+	deciding_regs(insn(w, i), regs);
+	for (int r = 0; r < 2; r++)
+		if (regs[r] != GSB_PTX_NONE)
+			w->alone = w->alone && register_stays(w, regs[r], true, 0);
+}
+
+/* As long as memory stays as it is, each turn is like the last: somebody is waited for, if not in this grid. */
+static bool waits_alone(struct waits *w)
+{
+	w->alone = true;
+	each_in_loop(w, judge_stays);
+	return w->alone;
 }
 
 static void judge_weak(struct waits *w, uint32_t i)
@@ -618,7 +696,7 @@ static void judge_weak(struct waits *w, uint32_t i)
 	ways = ways_after(w, i);
 	if (!ways.tainted)
 		return;
-	if (reads_unwritten(w, in) && !(address_stays(w, in) && !ways.other))
+	if (reads_unwritten(w, in) && !waits_alone(w))
 		return;
 	if (w->loop.fence || w->loop.calls || !ways.other) {
 		w->changed = true;
@@ -644,9 +722,18 @@ static void find_sleep(struct waits *w, uint32_t i)
 		find(w, GSB_RESIZE_RULE_SPIN_SLEEP, i);
 }
 
+static void look_for_retry(struct waits *w, uint32_t i)
+{
+	w->retries = w->retries || is_retry(w, i);
+}
+
+/* A loop that tries a compare-and-swap again ends by itself, whatever else it looks at. */
 static void judge_loop(struct waits *w)
 {
-	w->changed = false;
+	w->changed = w->retries = false;
+	each_in_loop(w, look_for_retry);
+	if (w->retries)
+		return;
 	each_in_loop(w, survey);
 	each_in_loop(w, judge_strong);
 	each_in_loop(w, judge_weak);
