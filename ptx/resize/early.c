@@ -187,10 +187,9 @@ static bool is_named(const struct gsb_ptx_insn *in)
 {
 	int64_t number;
 	uint32_t at = in->op == GSB_PTX_OP_BAR_RED || in->op == GSB_PTX_OP_BARRIER_RED;
-	bool counted = in->n_operands > (at ? 3u : 1u);
+	bool counted = in->n_operands > (at ? 3u : 1u); /* an arrival always is */
 
-	return in->op == GSB_PTX_OP_BAR_ARRIVE || in->op == GSB_PTX_OP_BARRIER_ARRIVE || counted ||
-	       in->n_operands <= at || !gsb_resize_is_imm(&in->operands[at], &number);
+	return counted || in->n_operands <= at || !gsb_resize_is_imm(&in->operands[at], &number);
 }
 
 static void add_barrier(struct early *e, uint32_t insn)

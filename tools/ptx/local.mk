@@ -8,3 +8,7 @@ tools_ptx_gsb_ptx_SOURCES = \
 	tools/ptx/commands.h \
 	tools/ptx/gsb-ptx.c
 tools_ptx_gsb_ptx_LDADD = libprogram.la libresize.la libptx.la libbase.la
+dist_man_MANS += doc/man/gsb-ptx.1
+
+check_SCRIPTS += tests/integ/gsb_ptx.sh
+EXTRA_DIST += tests/integ/gsb_ptx.sh
