@@ -88,37 +88,14 @@ emu_run_takes_dynamic_shared_memory_and_the_grid() {
 }
 
 emu_run_finds_kernels_in_a_program() {
-	local size
 	kernel "$dir/k.ptx" 'st.global.u32 [%rd1], 77;'
-	size=$(($(wc -c <"$dir/k.ptx") + 1))
-	{
-		printf '\x50\xed\x55\xba\x01\x00\x10\x00'
-		le 8 $((size + 64))
-		le 2 1
-		le 2 257
-		le 4 64
-		le 8 $size
-		le 12 0
-		le 4 75
-		le 32 0
-		cat "$dir/k.ptx"
-		le 1 0
-	} >"$dir/fat"
+	fatbin_of "$dir/k.ptx" >"$dir/fat"
 	ok "$emu" run "$dir/fat" buf:u32:1 --print 0
 	expect_equal "$output" '0[0]: 77'
 	objcopy --add-section ".nv_fatbin=$dir/fat" "$(type -P true)" "$dir/program"
 	ok "$emu" run "$dir/program" buf:u32:1 --print 0
 	expect_equal "$output" '0[0]: 77'
 	wrong 2 'without device code of its own' "$emu" list "$(type -P true)"
-}
-
-# le BYTES NUMBER: in little-endian order
-le() {
-	local i
-	for ((i = 0; i < $1; i++)); do
-		# shellcheck disable=SC2059 # the format is the byte
-		printf "\\x$(printf '%02x' $(($2 >> (8 * i) & 255)))"
-	done
 }
 
 # 2 blocks of 64 threads are 4 warps. The sectors of 32 words one after the other are 4, 8 with every second word.

@@ -55,12 +55,17 @@ classify_why_shows_the_line_of_ptx() {
 	expect_match "$output" '^  parameter 1: written$'
 }
 
-# The PTX of a program is found in it, as gsb-emu finds it.
-classify_reads_programs() {
-	ok "$tool" classify "$build/examples/gpu_db/gpu_db"
+# The PTX of a fatbin, and of a program, is found in it, as gsb-emu finds it.
+classify_reads_fatbins_and_programs() {
+	fatbin_of "$srcdir/examples/gpu_db/ptx/join.ptx" >"$dir/fat"
+	ok "$tool" classify "$dir/fat"
 	expect_match "$output" '^hash_build +reshape slice persistent'
-	ok "$tool" classify "$build/examples/gpu_db/gpu_db" --why -k atom_distances
+	objcopy --add-section ".nv_fatbin=$dir/fat" "$(type -P true)" "$dir/program"
+	ok "$tool" classify "$dir/program"
+	expect_match "$output" '^scan_tiles +slice persistent +E0'
+	ok "$tool" classify "$dir/program" --why -k scan_tiles
 	expect_match "$output" '\[shared\]$'
+	wrong 2 'gsb-ptx: .*without device code of its own' "$tool" classify "$(type -P true)"
 }
 
 wrong_words_are_refused() {
@@ -110,13 +115,13 @@ runtime_programs_are_classified() {
 		classify_program "$name" "$build/tests/runtime/$name"
 	done
 	classify_program cooperative "$build/tests/runtime/cooperative"
-	expect_match "$output" ' leave .*%envreg'
+	expect_match "$output" ' leave .*waits in a loop'
 }
 
 run_case classify_prints_a_row_a_kernel
 run_case classify_json_is_one_object
 run_case classify_why_shows_the_line_of_ptx
-run_case classify_reads_programs
+run_case classify_reads_fatbins_and_programs
 run_case wrong_words_are_refused
 if [ -x "$build/tests/algorithms/cub_75" ]; then
 	run_case algorithms_of_nvidia_are_classified
