@@ -33,6 +33,11 @@ static void close_output(void)
 		report_output(strerror(errno));
 }
 
+const char *gsb_program_name(void)
+{
+	return program;
+}
+
 void gsb_program_init(const char *name, char **argv)
 {
 	static char version[64];

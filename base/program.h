@@ -17,4 +17,7 @@
  */
 void gsb_program_init(const char *name, char **argv);
 
+/* That name, for messages of what several programs share. */
+const char *gsb_program_name(void);
+
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/program.h"
 #include "ptx/fatbin.h"
 #include "ptx/program.h"
 
@@ -50,7 +51,7 @@ int emu_read_file(const char *path, char **bytes, size_t *size)
 		return 0;
 	free(*bytes);
 	*bytes = NULL;
-	fprintf(stderr, "gsb-emu: %s: %s\n", path, strerror(-err));
+	fprintf(stderr, "%s: %s: %s\n", gsb_program_name(), path, strerror(-err));
 	return -1;
 }
 
@@ -62,12 +63,14 @@ static int add_text(struct emu_file *f, const char *text, size_t len)
 	struct gsb_ptx_error err;
 
 	if (f->n_modules == EMU_MODULES_MAX) {
-		fprintf(stderr, "gsb-emu: %s: more than %d modules\n", f->path, EMU_MODULES_MAX);
+		fprintf(stderr, "%s: %s: more than %d modules\n", gsb_program_name(), f->path,
+			EMU_MODULES_MAX);
 		return -1;
 	}
 	*m = (struct emu_module_text){.text = text, .len = len};
 	if (gsb_ptx_parse(text, len, &m->ptx, &err)) {
-		fprintf(stderr, "gsb-emu: %s:%s%s\n", f->path, err.line ? "" : " ", err.text);
+		fprintf(stderr, "%s: %s:%s%s\n", gsb_program_name(), f->path, err.line ? "" : " ",
+			err.text);
 		return -1;
 	}
 	f->n_modules++;
@@ -93,7 +96,7 @@ static int add_if_any(struct emu_file *f, const struct gsb_image *image, uint32_
 	int err = add_image(f, image, cc, why);
 
 	if (err && err != -1 && err != -ENOEXEC)
-		fprintf(stderr, "gsb-emu: %s: %s\n", f->path, why);
+		fprintf(stderr, "%s: %s: %s\n", gsb_program_name(), f->path, why);
 	return err && err != -ENOEXEC ? -1 : 0;
 }
 
@@ -105,7 +108,7 @@ static int add_parts(struct emu_file *f, uint32_t cc, char why[GSB_FATBIN_ERROR_
 	int got = gsb_program_parts(f->bytes, f->size, &image, &made);
 
 	if (got == -ENOMEM)
-		fprintf(stderr, "gsb-emu: %s: %s\n", f->path, strerror(ENOMEM));
+		fprintf(stderr, "%s: %s: %s\n", gsb_program_name(), f->path, strerror(ENOMEM));
 	if (got > 0 && add_if_any(f, &image, cc, why))
 		got = -ENOMEM;
 	free(made);
@@ -131,7 +134,7 @@ static int add_program(struct emu_file *f, uint32_t cc)
 	if (got < 0)
 		snprintf(why, sizeof(why), "its section of device code is damaged");
 	if (got < 0 || !f->n_modules)
-		fprintf(stderr, "gsb-emu: %s: %s\n", f->path, why);
+		fprintf(stderr, "%s: %s: %s\n", gsb_program_name(), f->path, why);
 	return got < 0 || !f->n_modules ? -1 : 0;
 }
 
@@ -142,7 +145,7 @@ static int add_alone(struct emu_file *f, uint32_t cc)
 	int err = add_image(f, &image, cc, why);
 
 	if (err && err != -1)
-		fprintf(stderr, "gsb-emu: %s: %s\n", f->path, why);
+		fprintf(stderr, "%s: %s: %s\n", gsb_program_name(), f->path, why);
 	return err ? -1 : 0;
 }
 
@@ -152,7 +155,8 @@ static int add_any(struct emu_file *f, uint32_t cc)
 		return add_program(f, cc);
 	if (gsb_image_kind(f->bytes, f->size) != GSB_IMAGE_NONE)
 		return add_alone(f, cc);
-	fprintf(stderr, "gsb-emu: %s: neither PTX nor a fatbin nor a program\n", f->path);
+	fprintf(stderr, "%s: %s: neither PTX nor a fatbin nor a program\n", gsb_program_name(),
+		f->path);
 	return -1;
 }
 
@@ -220,10 +224,10 @@ static void tell_kernels(const struct emu_file *f, const char *name)
 
 	for (size_t i = 0; emu_file_kernel(f, i, &k); i++)
 		if (fits(k.entry->name, name, false) && n++ < NAMES_TOLD)
-			fprintf(stderr, "gsb-emu:     %s\n", k.entry->name);
+			fprintf(stderr, "%s:     %s\n", gsb_program_name(), k.entry->name);
 	if (n > NAMES_TOLD)
-		fprintf(stderr, "gsb-emu:     and %zu more: gsb-emu list %s\n", n - NAMES_TOLD,
-			f->path);
+		fprintf(stderr, "%s:     and %zu more: gsb-emu list %s\n", gsb_program_name(),
+			n - NAMES_TOLD, f->path);
 }
 
 int emu_file_find(const struct emu_file *f, const char *name, struct emu_kernel *out)
@@ -235,15 +239,16 @@ int emu_file_find(const struct emu_file *f, const char *name, struct emu_kernel 
 	if (n == 1)
 		return 0;
 	if (!find_all(f, NULL, false, out))
-		fprintf(stderr, "gsb-emu: %s: no kernels in it\n", f->path);
+		fprintf(stderr, "%s: %s: no kernels in it\n", gsb_program_name(), f->path);
 	else if (!n)
-		fprintf(stderr, "gsb-emu: %s: no kernel '%s'; there are\n", f->path, name);
-	else if (name)
-		fprintf(stderr, "gsb-emu: %s: %zu kernels have '%s' in their names:\n", f->path, n,
+		fprintf(stderr, "%s: %s: no kernel '%s'; there are\n", gsb_program_name(), f->path,
 			name);
+	else if (name)
+		fprintf(stderr, "%s: %s: %zu kernels have '%s' in their names:\n",
+			gsb_program_name(), f->path, n, name);
 	else
-		fprintf(stderr, "gsb-emu: %s: which of its %zu kernels? --kernel NAME\n", f->path,
-			n);
+		fprintf(stderr, "%s: %s: which of its %zu kernels? --kernel NAME\n",
+			gsb_program_name(), f->path, n);
 	tell_kernels(f, n ? name : NULL);
 	return -1;
 }

@@ -92,7 +92,7 @@ emu_run_takes_dynamic_shared_memory_and_the_grid() {
 
 emu_run_finds_kernels_in_a_program() {
 	kernel "$dir/k.ptx" 'st.global.u32 [%rd1], 77;'
-	fatbin "$dir/k.ptx" >"$dir/fat"
+	fatbin_of "$dir/k.ptx" >"$dir/fat"
 	ok "$emu" run "$dir/fat" buf:u32:1 --print 0
 	expect_equal "$output" '0[0]: 77'
 	objcopy --add-section ".nv_fatbin=$dir/fat" "$(type -P true)" "$dir/program"
@@ -112,41 +112,14 @@ emu_run_joins_the_parts_of_a_linked_program() {
 	# shellcheck disable=SC2059
 	printf "$head"'.visible .func (.param .b32 r) seven() { st.param.b32 [r], 7; ret; }\n' >"$dir/b.ptx"
 	{
-		fatbin "$dir/a.ptx"
+		fatbin_of "$dir/a.ptx"
 		le 5 0
-		fatbin "$dir/b.ptx"
+		fatbin_of "$dir/b.ptx"
 	} >"$dir/parts"
-	fatbin /dev/null >"$dir/linked"
+	fatbin_of /dev/null >"$dir/linked"
 	objcopy --add-section ".nv_fatbin=$dir/linked" --add-section "__nv_relfatbin=$dir/parts" "$(type -P true)" "$dir/program"
 	ok "$emu" run "$dir/program" buf:u32:1 --print 0
 	expect_equal "$output" '0[0]: 7'
-}
-
-# fatbin FILE: one with this PTX, for sm_75, as what a part was compiled to; with no PTX at all when FILE is empty
-fatbin() {
-	local size
-	size=$(wc -c <"$1")
-	printf '\x50\xed\x55\xba\x01\x00\x10\x00'
-	le 8 $((size ? size + 65 : 0))
-	[ "$size" -gt 0 ] || return 0
-	le 2 1
-	le 2 257
-	le 4 64
-	le 8 $((size + 1))
-	le 12 0
-	le 4 75
-	le 32 0
-	cat "$1"
-	le 1 0
-}
-
-# le BYTES NUMBER: in little-endian order
-le() {
-	local i
-	for ((i = 0; i < $1; i++)); do
-		# shellcheck disable=SC2059 # the format is the byte
-		printf "\\x$(printf '%02x' $(($2 >> (8 * i) & 255)))"
-	done
 }
 
 # 2 blocks of 64 threads are 4 warps. The sectors of 32 words one after the other are 4, 8 with every second word.

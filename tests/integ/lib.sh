@@ -202,3 +202,30 @@ run_case() {
 skip_case() {
 	! is_wanted "$1" || echo "[  SKIPPED ] $1"
 }
+
+# le BYTES NUMBER: in little-endian order
+le() {
+	local i
+	for ((i = 0; i < $1; i++)); do
+		# shellcheck disable=SC2059 # the format is the byte
+		printf "\\x$(printf '%02x' $(($2 >> (8 * i) & 255)))"
+	done
+}
+
+# fatbin_of FILE: a fatbin with the PTX of a file, for sm_75; with no PTX at all when the file is empty
+fatbin_of() {
+	local size
+	size=$(wc -c <"$1")
+	printf '\x50\xed\x55\xba\x01\x00\x10\x00'
+	le 8 $((size ? size + 65 : 0))
+	[ "$size" -gt 0 ] || return 0
+	le 2 1
+	le 2 257
+	le 4 64
+	le 8 $((size + 1))
+	le 12 0
+	le 4 75
+	le 32 0
+	cat "$1"
+	le 1 0
+}
