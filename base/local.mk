@@ -5,6 +5,7 @@ libbase_la_SOURCES = \
 	base/checked.h \
 	base/clock.c base/clock.h \
 	base/err.c base/err.h \
+	base/genuine.c base/genuine.h \
 	base/log.c base/log.h \
 	base/compiler.h
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "device/cuda/cuda.h"
 #include "device/emu/emu.h"
 #include "device/null/null.h"
 
@@ -33,7 +34,8 @@ int gsb_device_open(const struct gsb_device_params *p, struct gsb_device **out, 
 	const struct gsb_device_ops *ops = find_ops(p->spec);
 
 	if (!ops) {
-		snprintf(err, err_size, "device '%s': no such kind of device; try emu:h200 or null",
+		snprintf(err, err_size,
+			 "device '%s': no such kind of device; try cuda:0, emu:h200 or null",
 			 p->spec);
 		return -ENODEV;
 	}

@@ -6,6 +6,17 @@ libdevice_la_SOURCES = \
 	device/code.c device/code.h \
 	device/done.c device/done.h \
 	device/range.c device/range.h \
+	device/cuda/cuda.c device/cuda/cuda.h \
+	device/cuda/device.h \
+	device/cuda/driver.c device/cuda/driver.h device/cuda/driver.def \
+	device/cuda/helper.c device/cuda/helper.h \
+	device/cuda/host.c device/cuda/host.h \
+	device/cuda/image.c device/cuda/image.h \
+	device/cuda/info.c device/cuda/info.h \
+	device/cuda/memory.c device/cuda/memory.h \
+	device/cuda/module.c device/cuda/module.h \
+	device/cuda/queue.c device/cuda/queue.h \
+	device/cuda/send.c device/cuda/send.h \
 	device/null/null.c device/null/null.h \
 	device/emu/emu.c device/emu/emu.h \
 	device/emu/device.h \

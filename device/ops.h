@@ -111,6 +111,9 @@ struct gsb_device_ops {
 	void (*close)(struct gsb_device *dev); /* all spaces and queues are gone by then */
 	const struct gsb_device_info *(*info)(struct gsb_device *dev);
 	void (*mem_info)(struct gsb_device *dev, uint64_t *free_bytes, uint64_t *total_bytes);
+	/* What a fault has ended the device with, for all spaces and for good: all that was in flight completes with it, and
+	 * so does what is issued from then on. CUDA_SUCCESS: it works. NULL: a fault ends no more than its command. */
+	CUresult (*lost)(struct gsb_device *dev);
 
 	/* ---- spaces and memory ---- */
 	int (*space_create)(struct gsb_device *dev, const struct gsb_space_params *p,
@@ -135,6 +138,10 @@ struct gsb_device_ops {
 	int (*host_pin)(struct gsb_space *space, uint64_t addr,
 			uint64_t size); /* within the host window */
 	int (*host_unpin)(struct gsb_space *space, uint64_t addr, uint64_t size);
+	/* Memory of the engine that many copies will name, until buffer_unshare; it is unmapped behind that. Without this, copies
+	 * from and to it are slower where the hardware makes them itself. NULL = no difference. */
+	void (*buffer_share)(struct gsb_device *dev, void *addr, uint64_t size);
+	void (*buffer_unshare)(struct gsb_device *dev, void *addr);
 
 	/* ---- code (loader too) ---- */
 	/* Image: PTX text, fatbin or cubin of exactly size bytes. log gets the reason of a failure:
@@ -174,6 +181,9 @@ struct gsb_device_ops {
 	 * themselves need not signal it: poll once more after them, before sleeping. -1: must be
 	 * polled. */
 	int (*event_fd)(struct gsb_device *dev);
+	/* Asked before each sleep on event_fd. True: do not, but poll again; something is likely to complete before a sleeper
+	 * would be awake. NULL = never. */
+	bool (*stay_awake)(struct gsb_device *dev);
 
 	/* Real time that the command at the head of the queue has been executed so far: a wait for others
 	 * that are executed does not count. NULL = not known. */

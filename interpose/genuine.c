@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/compiler.h"
+#include "base/genuine.h"
 #include "base/log.h"
 #include "interpose/cu/ctx.h"
 #include "interpose/entries.h"
@@ -26,41 +26,10 @@ typedef CUresult count_fn(int *count);
 typedef CUresult uuid_fn(CUuuid *uuid, CUdevice dev);
 typedef CUresult primary_fn(CUcontext *ctx, CUdevice dev);
 
-static const char *const paths[] = {
-	"/usr/lib/x86_64-linux-gnu/libcuda.so.1",
-	"/usr/lib/aarch64-linux-gnu/libcuda.so.1",
-	"/usr/lib64/libcuda.so.1",
-	"/usr/lib/libcuda.so.1",
-	"/usr/local/nvidia/lib64/libcuda.so.1",
-	"/usr/lib/wsl/lib/libcuda.so.1",
-	"/run/opengl-driver/lib/libcuda.so.1",
-};
-
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static table_fn *get_table;		 /* NULL: there is no driver that could serve */
 static CUdevice device;			 /* the broker's, as that driver counts */
 static _Thread_local const void *asking; /* for open_once */
-
-/* An administrator may have put our own library where the driver is looked for. */
-static bool is_ours(void *library)
-{
-	return dlsym(library, "cuInit") == (void *)cuInit;
-}
-
-static void *open_driver(void)
-{
-	const char *given = secure_getenv("GSB_REAL_LIBCUDA");
-
-	if (given)
-		return dlopen(given, RTLD_NOW | RTLD_LOCAL);
-	for (unsigned i = 0; i < GSB_ARRAY_LEN(paths); i++) {
-		void *library = dlopen(paths[i], RTLD_NOW | RTLD_LOCAL);
-
-		if (library && !is_ours(library))
-			return library;
-	}
-	return NULL;
-}
 
 static bool find_device(void *library)
 {
@@ -105,7 +74,7 @@ static void refuse_runtime(const char *reason)
 
 static void open_once(void)
 {
-	void *library = open_driver();
+	void *library = gsb_genuine_open((const void *)cuInit, NULL, 0);
 	init_fn *init = library ? (init_fn *)dlsym(library, "cuInit") : NULL;
 	char reason[320];
 

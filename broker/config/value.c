@@ -221,7 +221,7 @@ static int parse_address(const struct gsb_config_key *k, const char *text, char 
 	return 0;
 }
 
-enum { GSB_DEVICE_NOTHING, GSB_DEVICE_ARCH };
+enum { GSB_DEVICE_NOTHING, GSB_DEVICE_ARCH, GSB_DEVICE_NUMBER };
 
 static const struct {
 	const char *scheme;
@@ -232,6 +232,13 @@ static const struct {
 #undef GSB_DEVICE
 };
 
+static bool is_device_number(const char *text)
+{
+	size_t n = strspn(text, "0123456789");
+
+	return n && n <= 3 && !text[n];
+}
+
 static bool is_known_device(const char *text)
 {
 	size_t n = strcspn(text, ":");
@@ -241,6 +248,8 @@ static bool is_known_device(const char *text)
 			continue;
 		if (devices[i].takes == GSB_DEVICE_NOTHING)
 			return !text[n];
+		if (devices[i].takes == GSB_DEVICE_NUMBER)
+			return text[n] && is_device_number(text + n + 1);
 		return text[n] && (text[n + 1] == '/' || gsb_arch_find(text + n + 1));
 	}
 	return false;
@@ -258,7 +267,7 @@ static size_t append(char *out, size_t n, size_t size, const char *fmt, ...)
 	return more < 0 || (size_t)more >= size - n ? n : n + (size_t)more;
 }
 
-/* "emu:NAME, emu:/FILE or null; NAME is one of h100, h200": from the two lists. */
+/* "emu:NAME, emu:/FILE, cuda:N or null; NAME is one of h100, h200": from the two lists. */
 static void list_devices(char *out, size_t size)
 {
 	char names[GSB_ARCH_NAMES_MAX];
@@ -271,6 +280,8 @@ static void list_devices(char *out, size_t size)
 		n = append(out, n, size, "%s%s", !i ? "" : last ? " or " : ", ", scheme);
 		if (devices[i].takes == GSB_DEVICE_ARCH)
 			n = append(out, n, size, ":NAME, %s:/FILE", scheme);
+		else if (devices[i].takes == GSB_DEVICE_NUMBER)
+			n = append(out, n, size, ":N");
 	}
 	gsb_arch_names(names, sizeof(names));
 	append(out, n, size, "; NAME is one of %s", names);

@@ -146,6 +146,8 @@ static int make_staging(struct gsb_tenant *t)
 	if (!err)
 		err = gsb_memfd_map(t->staging_fd, t->limits.staging_bytes, &p);
 	t->staging = p;
+	if (!err && t->dev->ops->buffer_share)
+		t->dev->ops->buffer_share(t->dev, p, t->limits.staging_bytes);
 	return err;
 }
 
@@ -248,6 +250,8 @@ static void release_all(struct gsb_tenant *t)
 	gsb_ranges_finish(&t->host_live);
 	if (t->host_fd >= 0)
 		gsb_window_unmap(gsb_host_window_base(t->slot), t->limits.host_mem_bytes);
+	if (t->staging && t->dev->ops->buffer_unshare)
+		t->dev->ops->buffer_unshare(t->dev, t->staging);
 	if (t->staging)
 		munmap(t->staging, t->limits.staging_bytes);
 	if (t->region)

@@ -4,11 +4,15 @@
 #include "broker/engine/loop.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/compiler.h"
+#include "base/err.h"
+#include "base/log.h"
 #include "broker/engine/admission.h"
 #include "broker/engine/dispatch.h"
 #include "broker/engine/engine.h"
@@ -187,6 +191,30 @@ static bool reap_tenants(struct gsb_engine *e)
 	return any;
 }
 
+/* The device has ended, for everybody: this process is of no use any more. */
+static GSB_COLD void end_all(struct gsb_engine *e, CUresult result)
+{
+	char why[128];
+
+	snprintf(
+		why, sizeof(why),
+		"the GPU has stopped for all programs of this engine after a fault of one of them (%s)",
+		gsb_cuda_error_name(result));
+	gsb_log(GSB_LOG_ERROR, "device", "%s; the engine ends", why);
+	for (int i = 0; i < GSB_N_SLOTS; i++)
+		if (e->tenants[i])
+			gsb_tenant_dismiss(e->tenants[i], result, why);
+	e->scheduler.lost = true;
+}
+
+static void look_for_loss(struct gsb_engine *e)
+{
+	CUresult result = e->ops->lost ? e->ops->lost(e->dev) : CUDA_SUCCESS;
+
+	if (gsb_unlikely(result && !e->scheduler.lost))
+		end_all(e, result);
+}
+
 bool gsb_engine_turn(struct gsb_engine *e)
 {
 	bool any;
@@ -196,6 +224,7 @@ bool gsb_engine_turn(struct gsb_engine *e)
 	any = gsb_loader_collect(&e->loader) > 0;
 	any |= read_rings(e);
 	any |= work(e);
+	look_for_loss(e);
 	wake_tenants(e);
 	any |= gsb_gate_turn(e);
 	gsb_complete_overdue(&e->scheduler);
@@ -267,6 +296,10 @@ static int timeout_ms(struct gsb_engine *e)
 
 void gsb_engine_sleep(struct gsb_engine *e)
 {
+	if (e->ops->stay_awake && e->ops->stay_awake(e->dev)) {
+		gsb_cpu_relax();
+		return;
+	}
 	prepare_sleep(e);
 	gsb_engine_listen(e, has_work(e) ? 0 : timeout_ms(e));
 	awake(e);

@@ -52,7 +52,7 @@ enum argument {
 /* In the order of the enumeration. */
 static const struct argp_option options[] = {
 	{"control-fd", OPT_CONTROL_FD, "N", 0, "its end of the socket pair", 0},
-	{"device", OPT_DEVICE, "SPEC", 0, "emu:NAME, emu:/FILE or null", 0},
+	{"device", OPT_DEVICE, "SPEC", 0, "cuda:N, emu:NAME, emu:/FILE or null", 0},
 	{"policy", OPT_POLICY, "NAME", 0, "order of issue", 0},
 	{"workers", OPT_WORKERS, "N", 0, "threads that execute blocks; 0: one for each CPU", 0},
 	{"mem-limit", OPT_MEM_LIMIT, "BYTES", 0, "device memory to offer; 0: what there is", 0},
@@ -210,7 +210,7 @@ int main(int argc, char **argv)
 		.level = GSB_LOG_WARN,
 	};
 	struct gsb_device *dev;
-	char why[256] = "";
+	char why[640] = "";
 	sigset_t set;
 	int err;
 

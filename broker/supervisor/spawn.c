@@ -73,9 +73,9 @@ static void fill_args(const struct gsb_spawn *p, struct args *a)
  * nothing that re-directs the driver.
  */
 static const char *const kept_env[] = {
-	"PATH=",	 "HOME=",	   "LANG=",	    "LC_ALL=",
-	"TZ=",		 "TMPDIR=",	   "GSB_DEBUG=",    "LTTNG_HOME=",
-	"ASAN_OPTIONS=", "UBSAN_OPTIONS=", "TSAN_OPTIONS=", "LSAN_OPTIONS="};
+	"PATH=",	  "HOME=",	   "LANG=",	   "LC_ALL=",		"TZ=",
+	"TMPDIR=",	  "GSB_DEBUG=",	   "LTTNG_HOME=",  "GSB_REAL_LIBCUDA=", "ASAN_OPTIONS=",
+	"UBSAN_OPTIONS=", "TSAN_OPTIONS=", "LSAN_OPTIONS="};
 
 static void fill_env(char *env[GSB_ARRAY_LEN(kept_env) + 1])
 {

@@ -159,7 +159,7 @@ gsbrun_device_or_policy_that_is_not_there_is_named() {
 	prepare
 	status_of env TMPDIR="$dir" "$build/tools/gsbrun" --private --device emu:h300 echo ran
 	expect_equal "$status" 125
-	expect_match "$output" "^gsbrokerd: --device emu:h300: must be emu:NAME, emu:/FILE or null; NAME is one of .*h200"
+	expect_match "$output" "^gsbrokerd: --device emu:h300: must be emu:NAME, emu:/FILE, cuda:N or null; NAME is one of .*h200"
 	expect_no_match "$output" "standard input|^ran"
 	status_of env TMPDIR="$dir" "$build/tools/gsbrun" --private --policy nonsense echo ran
 	expect_equal "$status" 125

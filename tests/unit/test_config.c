@@ -149,8 +149,8 @@ static void test_config_damaged_header_skips_its_keys_only(void **state)
 	expect("[]\n", "f:1: '[]' is no section header: write [name] or [name \"argument\"]\n");
 }
 
-#define MUST_BE_DEVICE                                                                            \
-	"must be emu:NAME, emu:/FILE or null; NAME is one of c2070, gtx680, k40, titanx-pascal, " \
+#define MUST_BE_DEVICE                                                                                    \
+	"must be emu:NAME, emu:/FILE, cuda:N or null; NAME is one of c2070, gtx680, k40, titanx-pascal, " \
 	"v100, a100, l4, h100, h200, b200\n"
 
 static void test_config_section_argument_is_checked(void **state)

@@ -432,7 +432,8 @@ void gsb_memory_remove_global(struct gsb_ctx *ctx, uint64_t addr)
 int gsb_memory_ctx_init(struct gsb_ctx *ctx)
 {
 	gsb_ranges_init(&ctx->device_taken, ctx->window_base, ctx->window_size);
-	gsb_ranges_init(&ctx->device_live, ctx->window_base, ctx->window_size);
+	gsb_ranges_init(&ctx->device_live, 0,
+			UINT64_MAX); /* variables lie where the device has put them */
 	return gsb_memory_host_ctx_init(ctx);
 }
 

@@ -1,0 +1,204 @@
+/*
+ * cuda.c - the table of operations, and the life of a device. See cuda.h for how the parts fit.
+ */
+#include "device/cuda/cuda.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/cuda/device.h"
+#include "device/cuda/host.h"
+#include "device/cuda/info.h"
+#include "device/cuda/memory.h"
+#include "device/cuda/module.h"
+#include "device/cuda/queue.h"
+
+#define SCHEME "cuda"
+
+/* "cuda:N". */
+static int parse_spec(const char *spec, int *ordinal, char *err, size_t err_size)
+{
+	const char *text = spec + strlen(SCHEME);
+	char *end;
+	long n;
+
+	if (*text == ':' && text[1] >= '0' && text[1] <= '9') {
+		errno = 0;
+		n = strtol(text + 1, &end, 10);
+		if (!errno && !*end && n <= INT32_MAX) {
+			*ordinal = (int)n;
+			return 0;
+		}
+	}
+	snprintf(err, err_size, "device '%s': write cuda:N, N is the GPU's number, from 0 on",
+		 spec);
+	return -ENODEV;
+}
+
+static int find_device(struct cuda_device *dev, int ordinal, char *err, size_t err_size)
+{
+	int n = 0;
+	CUresult result = dev->cu.cuDeviceGetCount(&n);
+
+	if (!result && ordinal < n)
+		result = dev->cu.cuDeviceGet(&dev->id, ordinal);
+	if (result || ordinal >= n) {
+		snprintf(err, err_size, "device 'cuda:%d': NVIDIA's driver has %d devices%s%s",
+			 ordinal, n, result ? ", " : "", result ? cuda_name(result) : "");
+		return -ENODEV;
+	}
+	return 0;
+}
+
+/* The context of the work is the device's primary one: partitions of it work in no other. */
+static int make_contexts(struct cuda_device *dev, char *err, size_t err_size)
+{
+	const struct cuda_driver *cu = &dev->cu;
+	CUresult result = cu->cuDevicePrimaryCtxRetain(&dev->ctx, dev->id);
+
+	if (!result)
+		result = cu->cuCtxCreate_v2(&dev->host_ctx, CU_CTX_MAP_HOST, dev->id);
+	if (!result)
+		result = cu->cuCtxSetCurrent(dev->ctx);
+	if (!result)
+		return 0;
+	snprintf(err, err_size, "device 'cuda:%d' gives no context: %s", dev->id,
+		 cuda_name(result));
+	return -ENODEV;
+}
+
+static int make_streams(struct cuda_device *dev)
+{
+	const struct cuda_driver *cu = &dev->cu;
+
+	if (cu->cuStreamCreateWithPriority(&dev->zero_stream, CU_STREAM_NON_BLOCKING,
+					   dev->info.priority_greatest) ||
+	    cu->cuEventCreate(&dev->zeroed, CU_EVENT_DISABLE_TIMING))
+		return -ENOMEM;
+	return 0;
+}
+
+static void destroy(struct cuda_device *dev)
+{
+	const struct cuda_driver *cu = &dev->cu;
+
+	cuda_work_finish(dev);
+	cuda_bounces_finish(dev);
+	if (dev->zeroed)
+		cu->cuEventDestroy_v2(dev->zeroed);
+	if (dev->zero_stream)
+		cu->cuStreamDestroy_v2(dev->zero_stream);
+	if (dev->host_ctx)
+		cu->cuCtxDestroy_v2(dev->host_ctx);
+	if (dev->ctx)
+		cu->cuDevicePrimaryCtxRelease_v2(dev->id);
+	gsb_ranges_finish(&dev->known);
+	pthread_mutex_destroy(&dev->code_lock);
+	free(dev);
+}
+
+static int build(struct cuda_device *dev, const struct gsb_device_params *p, int ordinal, char *err,
+		 size_t err_size)
+{
+	int res = cuda_driver_open(&dev->cu, err, err_size);
+
+	if (!res)
+		res = find_device(dev, ordinal, err, err_size);
+	if (!res)
+		res = make_contexts(dev, err, err_size);
+	if (!res)
+		res = cuda_info_fill(dev, err, err_size);
+	if (res)
+		return res;
+	if (p->mem_limit_bytes && p->mem_limit_bytes < dev->info.total_mem_bytes)
+		dev->info.total_mem_bytes = p->mem_limit_bytes;
+	res = make_streams(dev);
+	if (!res)
+		res = cuda_bounces_init(dev);
+	if (!res)
+		res = cuda_work_init(dev);
+	if (!res)
+		res = cuda_helper_start(&dev->helper);
+	if (res)
+		snprintf(err, err_size, "device '%s': %s", p->spec, strerror(-res));
+	return res;
+}
+
+static int cuda_open(const struct gsb_device_params *p, struct gsb_device **out, char *err,
+		     size_t err_size)
+{
+	struct cuda_device *dev;
+	int ordinal, res;
+
+	res = parse_spec(p->spec, &ordinal, err, err_size);
+	if (res)
+		return res;
+	dev = calloc(1, sizeof(*dev));
+	if (!dev)
+		return -ENOMEM;
+	dev->base.ops = &gsb_cuda_ops;
+	dev->timer_fd = -1;
+	pthread_mutex_init(&dev->code_lock, NULL);
+	gsb_ranges_init(&dev->known, 0, UINT64_MAX);
+	res = build(dev, p, ordinal, err, err_size);
+	if (res) {
+		destroy(dev);
+		return res;
+	}
+	*out = &dev->base;
+	return 0;
+}
+
+static void cuda_close(struct gsb_device *base)
+{
+	struct cuda_device *dev = to_cuda(base);
+
+	cuda_images_finish(dev);
+	cuda_helper_stop(&dev->helper);
+	destroy(dev);
+}
+
+static const struct gsb_device_info *cuda_info(struct gsb_device *dev)
+{
+	return &to_cuda(dev)->info;
+}
+
+static CUresult cuda_has_lost(struct gsb_device *dev)
+{
+	return cuda_lost(to_cuda(dev));
+}
+
+const struct gsb_device_ops gsb_cuda_ops = {
+	.scheme = SCHEME,
+	.open = cuda_open,
+	.close = cuda_close,
+	.info = cuda_info,
+	.lost = cuda_has_lost,
+	.mem_info = cuda_mem_info,
+	.space_create = cuda_space_create,
+	.space_limit = cuda_space_limit,
+	.space_destroy = cuda_space_destroy,
+	.mem_alloc = cuda_mem_alloc,
+	.mem_cost = cuda_mem_cost,
+	.mem_free = cuda_mem_free,
+	.host_pin = cuda_host_pin,
+	.host_unpin = cuda_host_unpin,
+	.buffer_share = cuda_buffer_share,
+	.buffer_unshare = cuda_buffer_unshare,
+	.module_load = cuda_module_load,
+	.module_unload = cuda_module_unload,
+	.module_bytes = cuda_module_bytes,
+	.function_get = cuda_function_get,
+	.global_get = cuda_global_get,
+	.function_name = cuda_function_name,
+	.function_prepare = cuda_function_prepare,
+	.queue_create = cuda_queue_create,
+	.queue_destroy = cuda_queue_destroy,
+	.issue = cuda_issue,
+	.poll = cuda_poll,
+	.event_fd = cuda_event_fd,
+	.stay_awake = cuda_stay_awake,
+	.now_ns = cuda_now_ns,
+};

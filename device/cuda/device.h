@@ -1,0 +1,124 @@
+/*
+ * device.h - the structs of device/cuda, for its own files.
+ *
+ * Three threads come here: the engine's, its loader (code), and the helper. The engine's alone issues, polls and owns memory
+ * and queues; modules and the helper's jobs are under locks of their own.
+ */
+#ifndef GSB_DEVICE_CUDA_DEVICE_H
+#define GSB_DEVICE_CUDA_DEVICE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <uthash.h>
+
+#include "base/compiler.h"
+#include "device/cuda/driver.h"
+#include "device/cuda/helper.h"
+#include "device/done.h"
+#include "device/ops.h"
+#include "device/range.h"
+
+#define CUDA_CHUNK_BYTES  (2ull << 20) /* the unit in which the driver maps memory */
+#define CUDA_BOUNCE_BYTES (64u << 10)
+#define CUDA_N_BOUNCES	  64
+#define CUDA_N_QUEUES	  1024 /* completion words */
+
+struct cuda_chunk;
+struct cuda_flight;
+struct cuda_image;
+struct cuda_shared;
+
+/* Host memory that the driver knows: windows' parts, by how many spaces have pinned them. */
+struct cuda_pin {
+	uint64_t addr, size;
+	unsigned n_spaces;
+	UT_hash_handle hh;
+};
+
+/* Pinned memory for a small copy from or to memory that the driver does not know. */
+struct cuda_bounce {
+	struct cuda_bounce *next;
+	uint8_t *bytes;
+};
+
+/* A moment of the device's clock and of ours. Commands are timed from it: their distance in a float is exact enough
+ * only while it is short. */
+struct cuda_moment {
+	CUevent event;
+	uint64_t ns;
+};
+
+struct cuda_device {
+	struct gsb_device base;
+	struct gsb_device_info info;
+	struct cuda_driver cu;
+	CUdevice id;
+	CUcontext ctx, host_ctx; /* for work; for registering host memory */
+	uint64_t used_bytes;
+	_Atomic int lost; /* CUresult that ended the context; any thread */
+
+	/* ---- zeroing: a stream of its own, and an event behind the latest ---- */
+	CUstream zero_stream;
+	CUevent zeroed;
+	uint64_t n_zeroed;
+
+	/* ---- host memory ---- */
+	struct cuda_pin *pins;
+	struct gsb_ranges known; /* pins and shared buffers that are registered */
+	struct cuda_shared *shared;
+	unsigned n_unknown; /* of shared */
+	void *bounce_memory;
+	struct cuda_bounce bounces[CUDA_N_BOUNCES], *free_bounces;
+
+	/* ---- code ---- */
+	pthread_mutex_t code_lock; /* images, and the modules of all spaces */
+	struct cuda_image *images; /* that loads may share, last used first */
+	struct cuda_helper helper;
+
+	/* ---- work ---- */
+	volatile uint32_t *words; /* the device writes here */
+	uint64_t words_taken[CUDA_N_QUEUES / 64];
+	struct gsb_queue *busy;
+	struct cuda_flight *free_flights;
+	struct gsb_done done; /* what never came to the device */
+	unsigned n_in_flight;
+	int timer_fd;
+	bool timer_armed;
+	uint64_t active_ns;  /* when something was issued or completed last */
+	uint64_t checked_ns; /* when the context was asked for its health last */
+	struct cuda_moment moment, next_moment;
+	bool moment_pending;
+};
+
+struct gsb_space {
+	struct cuda_device *dev;
+	uint64_t base, size, limit_bytes, used_bytes;
+	struct gsb_ranges window; /* chunks */
+	struct cuda_chunk *chunks, *slabs;
+	unsigned n_empty_slabs;
+	struct gsb_ranges host; /* what it has pinned */
+	struct gsb_ranges globals;
+	struct gsb_module *modules;
+};
+
+static inline struct cuda_device *to_cuda(struct gsb_device *dev)
+{
+	return gsb_container_of(dev, struct cuda_device, base);
+}
+
+/* The result, after a look whether it is the context's end. */
+static inline CUresult cuda_note(struct cuda_device *dev, CUresult result)
+{
+	int none = 0;
+
+	if (gsb_unlikely(result && cuda_is_fatal(result)))
+		atomic_compare_exchange_strong(&dev->lost, &none, (int)result);
+	return result;
+}
+
+static inline CUresult cuda_lost(struct cuda_device *dev)
+{
+	return (CUresult)atomic_load_explicit(&dev->lost, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,96 @@
+/*
+ * driver.c - see driver.h.
+ */
+#include "device/cuda/driver.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/err.h"
+#include "base/genuine.h"
+
+#define TRIED_BYTES 512
+
+static const struct {
+	const char *name;
+	size_t offset;
+} functions[] = {
+#define GSB_DRIVER(name, parameters) {#name, offsetof(struct cuda_driver, name)},
+#include "device/cuda/driver.def"
+};
+
+const char *cuda_name(CUresult result)
+{
+	const char *name = gsb_cuda_error_name(result);
+
+	return name ? name : "an error without a name";
+}
+
+bool cuda_is_fatal(CUresult result)
+{
+	switch (result) {
+	case CUDA_ERROR_DEVICE_UNAVAILABLE:
+	case CUDA_ERROR_ECC_UNCORRECTABLE:
+	case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+	case CUDA_ERROR_CONTAINED:
+	case CUDA_ERROR_ILLEGAL_ADDRESS:
+	case CUDA_ERROR_LAUNCH_TIMEOUT:
+	case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+	case CUDA_ERROR_ASSERT:
+	case CUDA_ERROR_HARDWARE_STACK_ERROR:
+	case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+	case CUDA_ERROR_MISALIGNED_ADDRESS:
+	case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+	case CUDA_ERROR_INVALID_PC:
+	case CUDA_ERROR_LAUNCH_FAILED:
+	case CUDA_ERROR_TENSOR_MEMORY_LEAK:
+	case CUDA_ERROR_MPS_RPC_FAILURE:
+	case CUDA_ERROR_MPS_CLIENT_TERMINATED:
+	case CUDA_ERROR_EXTERNAL_DEVICE:
+	case CUDA_ERROR_UNKNOWN: return true;
+	default: return false;
+	}
+}
+
+static int find_functions(struct cuda_driver *d, void *library, char *err, size_t err_size)
+{
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(functions); i++) {
+		void *f = dlsym(library, functions[i].name);
+
+		if (!f) {
+			snprintf(err, err_size,
+				 "NVIDIA's driver here has no %s: it is too old; one of CUDA 12.4 "
+				 "or later is needed",
+				 functions[i].name);
+			return -ENODEV;
+		}
+		memcpy((char *)d + functions[i].offset, &f, sizeof(f));
+	}
+	return 0;
+}
+
+int cuda_driver_open(struct cuda_driver *d, char *err, size_t err_size)
+{
+	char tried[TRIED_BYTES];
+	void *library = gsb_genuine_open(NULL, tried, sizeof(tried));
+	CUresult result;
+
+	if (!library) {
+		snprintf(err, err_size,
+			 "NVIDIA's driver is not here (tried %s): install it, or choose emu:h200",
+			 tried);
+		return -ENODEV;
+	}
+	if (find_functions(d, library, err, err_size))
+		return -ENODEV;
+	result = d->cuInit(0);
+	if (result) {
+		snprintf(err, err_size, "NVIDIA's driver does not start: cuInit says %s",
+			 cuda_name(result));
+		return -ENODEV;
+	}
+	return 0;
+}

@@ -1,0 +1,26 @@
+/*
+ * driver.h - NVIDIA's driver as a table of functions, opened at run time: nothing of CUDA is linked or needed to build.
+ */
+#ifndef GSB_DEVICE_CUDA_DRIVER_H
+#define GSB_DEVICE_CUDA_DRIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "gsb/cuabi.h"
+
+struct cuda_driver {
+#define GSB_DRIVER(name, parameters) CUresult(*name) parameters;
+#include "device/cuda/driver.def"
+};
+
+/* 0, -ENODEV: none is there, it lacks a call, or its cuInit failed; @err then has one line that says which. */
+int cuda_driver_open(struct cuda_driver *d, char *err, size_t err_size);
+
+/* "CUDA_ERROR_OUT_OF_MEMORY", or some words for a code without a name. */
+const char *cuda_name(CUresult result);
+
+/* The context that returned it is of no use any more, and so is the process: docs of each code say so. */
+bool cuda_is_fatal(CUresult result);
+
+#endif

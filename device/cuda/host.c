@@ -1,0 +1,249 @@
+/*
+ * host.c - see host.h.
+ *
+ * All registering is done in a context of its own: in the context of the work it would stop launches, and unregistering
+ * would wait for kernels. A registration made there is good for all contexts, and the GPU's address of a byte is ours.
+ *
+ * Shared buffers are registered by the helper, since that takes half a millisecond per MiB the first time: until then copies
+ * from and to them go the slow way. Pinning has to be done when it returns.
+ */
+#include "device/cuda/host.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+#define REGISTER_FLAGS (CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP)
+
+static void *to_pointer(uint64_t addr)
+{
+	return (void *)(uintptr_t)addr;
+}
+
+/* ---- spaces' windows ---- */
+
+static int register_pin(struct cuda_device *dev, struct cuda_pin *pin)
+{
+	CUresult result;
+
+	dev->cu.cuCtxSetCurrent(dev->host_ctx);
+	result = cuda_note(dev, dev->cu.cuMemHostRegister_v2(to_pointer(pin->addr), pin->size,
+							     REGISTER_FLAGS));
+	dev->cu.cuCtxSetCurrent(dev->ctx);
+	if (!result)
+		return gsb_ranges_add(&dev->known, pin->addr, pin->size);
+	gsb_log(GSB_LOG_WARN, "cuda", "%llu bytes of host memory cannot be pinned: %s",
+		(unsigned long long)pin->size, cuda_name(result));
+	return -ENOMEM;
+}
+
+static void unregister_pin(struct cuda_device *dev, struct cuda_pin *pin)
+{
+	struct gsb_range was;
+
+	gsb_ranges_remove(&dev->known, pin->addr, &was);
+	dev->cu.cuCtxSetCurrent(dev->host_ctx);
+	cuda_note(dev, dev->cu.cuMemHostUnregister(to_pointer(pin->addr)));
+	dev->cu.cuCtxSetCurrent(dev->ctx);
+}
+
+static int add_pin(struct cuda_device *dev, uint64_t addr, uint64_t size)
+{
+	struct cuda_pin *pin;
+	int err;
+
+	HASH_FIND(hh, dev->pins, &addr, sizeof(addr), pin);
+	if (pin) {
+		pin->n_spaces++;
+		return 0;
+	}
+	pin = calloc(1, sizeof(*pin));
+	if (!pin)
+		return -ENOMEM;
+	*pin = (struct cuda_pin){.addr = addr, .size = size, .n_spaces = 1};
+	err = register_pin(dev, pin);
+	if (err) {
+		free(pin);
+		return err;
+	}
+	HASH_ADD(hh, dev->pins, addr, sizeof(pin->addr), pin);
+	return 0;
+}
+
+static void drop_pin(struct cuda_device *dev, uint64_t addr)
+{
+	struct cuda_pin *pin;
+
+	HASH_FIND(hh, dev->pins, &addr, sizeof(addr), pin);
+	if (!pin || --pin->n_spaces)
+		return;
+	unregister_pin(dev, pin);
+	HASH_DELETE(hh, dev->pins, pin);
+	free(pin);
+}
+
+int cuda_host_pin(struct gsb_space *space, uint64_t addr, uint64_t size)
+{
+	struct gsb_range was;
+	int err = gsb_ranges_add(&space->host, addr, size);
+
+	if (err)
+		return err;
+	err = add_pin(space->dev, addr, size);
+	if (err)
+		gsb_ranges_remove(&space->host, addr, &was);
+	return err;
+}
+
+int cuda_host_unpin(struct gsb_space *space, uint64_t addr, uint64_t size)
+{
+	const struct gsb_range *r = gsb_ranges_find(&space->host, addr);
+	struct gsb_range was;
+
+	if (!r || r->start != addr || r->size != size)
+		return -EINVAL;
+	gsb_ranges_remove(&space->host, addr, &was);
+	drop_pin(space->dev, addr);
+	return 0;
+}
+
+void cuda_host_unpin_all(struct gsb_space *space)
+{
+	while (space->host.n_items)
+		cuda_host_unpin(space, space->host.items[0].start, space->host.items[0].size);
+}
+
+/* ---- shared buffers ---- */
+
+/*
+ *   shared --helper registers--> registered --engine looks--> known --unshared--> helper unregisters, freed
+ *
+ * Its owner unmaps it as soon as it is unshared, which the driver suffers; the next buffer at that address is
+ * registered behind the end of this one, for the helper does one job after the other.
+ */
+struct cuda_shared {
+	struct cuda_job share, unshare;
+	struct cuda_device *dev;
+	uint64_t addr, size;
+	_Atomic bool registered; /* written by the helper */
+	_Atomic bool ended;	 /* written by the engine */
+	bool known;		 /* is in dev->known */
+	UT_hash_handle hh;
+};
+
+static void run_share(struct cuda_job *job)
+{
+	struct cuda_shared *b = gsb_container_of(job, struct cuda_shared, share);
+	const struct cuda_driver *cu = &b->dev->cu;
+	CUresult result;
+
+	if (atomic_load_explicit(&b->ended, memory_order_acquire))
+		return;
+	cu->cuCtxSetCurrent(b->dev->host_ctx);
+	result = cuda_note(b->dev,
+			   cu->cuMemHostRegister_v2(to_pointer(b->addr), b->size, REGISTER_FLAGS));
+	if (result)
+		gsb_log(GSB_LOG_WARN, "cuda",
+			"staging memory of a tenant cannot be pinned, its copies will be slow: %s",
+			cuda_name(result));
+	else
+		atomic_store_explicit(&b->registered, true, memory_order_release);
+}
+
+static void run_unshare(struct cuda_job *job)
+{
+	struct cuda_shared *b = gsb_container_of(job, struct cuda_shared, unshare);
+	const struct cuda_driver *cu = &b->dev->cu;
+
+	cu->cuCtxSetCurrent(b->dev->host_ctx);
+	if (b->registered)
+		cuda_note(b->dev, cu->cuMemHostUnregister(to_pointer(b->addr)));
+	free(b);
+}
+
+void cuda_buffer_share(struct gsb_device *base, void *addr, uint64_t size)
+{
+	struct cuda_device *dev = to_cuda(base);
+	struct cuda_shared *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return; /* it is slow, and no more */
+	b->share.run = run_share;
+	b->unshare.run = run_unshare;
+	b->dev = dev;
+	b->addr = (uint64_t)(uintptr_t)addr;
+	b->size = size;
+	HASH_ADD(hh, dev->shared, addr, sizeof(b->addr), b);
+	dev->n_unknown++;
+	cuda_helper_give(&dev->helper, &b->share);
+}
+
+void cuda_buffer_unshare(struct gsb_device *base, void *at)
+{
+	struct cuda_device *dev = to_cuda(base);
+	uint64_t addr = (uint64_t)(uintptr_t)at;
+	struct cuda_shared *b;
+	struct gsb_range was;
+
+	HASH_FIND(hh, dev->shared, &addr, sizeof(addr), b);
+	if (!b)
+		return;
+	HASH_DELETE(hh, dev->shared, b);
+	if (b->known)
+		gsb_ranges_remove(&dev->known, addr, &was);
+	else
+		dev->n_unknown--;
+	atomic_store_explicit(&b->ended, true, memory_order_release);
+	cuda_helper_give(&dev->helper, &b->unshare);
+}
+
+void cuda_host_learn(struct cuda_device *dev)
+{
+	for (struct cuda_shared *b = dev->shared; b; b = b->hh.next) {
+		if (b->known || !atomic_load_explicit(&b->registered, memory_order_acquire) ||
+		    gsb_ranges_add(&dev->known, b->addr, b->size))
+			continue;
+		b->known = true;
+		dev->n_unknown--;
+	}
+}
+
+/* ---- small copies of memory that the driver does not know ---- */
+
+int cuda_bounces_init(struct cuda_device *dev)
+{
+	if (dev->cu.cuMemHostAlloc(&dev->bounce_memory, CUDA_N_BOUNCES * (size_t)CUDA_BOUNCE_BYTES,
+				   CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP))
+		return -ENOMEM;
+	for (unsigned i = 0; i < CUDA_N_BOUNCES; i++) {
+		dev->bounces[i].bytes =
+			(uint8_t *)dev->bounce_memory + i * (size_t)CUDA_BOUNCE_BYTES;
+		cuda_bounce_give(dev, &dev->bounces[i]);
+	}
+	return 0;
+}
+
+void cuda_bounces_finish(struct cuda_device *dev)
+{
+	if (dev->bounce_memory)
+		dev->cu.cuMemFreeHost(dev->bounce_memory);
+}
+
+struct cuda_bounce *cuda_bounce_take(struct cuda_device *dev)
+{
+	struct cuda_bounce *b = dev->free_bounces;
+
+	if (b)
+		dev->free_bounces = b->next;
+	return b;
+}
+
+void cuda_bounce_give(struct cuda_device *dev, struct cuda_bounce *b)
+{
+	if (!b)
+		return;
+	b->next = dev->free_bounces;
+	dev->free_bounces = b;
+}

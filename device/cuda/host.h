@@ -1,0 +1,23 @@
+/*
+ * host.h - host memory that the GPU may reach: parts of spaces' host windows, buffers that engine and tenant share, and a
+ * little of the device's own. The first functions are those of ops.h.
+ */
+#ifndef GSB_DEVICE_CUDA_HOST_H
+#define GSB_DEVICE_CUDA_HOST_H
+
+#include "device/cuda/device.h"
+
+int cuda_host_pin(struct gsb_space *space, uint64_t addr, uint64_t size);
+int cuda_host_unpin(struct gsb_space *space, uint64_t addr, uint64_t size);
+void cuda_host_unpin_all(struct gsb_space *space);
+void cuda_buffer_share(struct gsb_device *dev, void *addr, uint64_t size);
+void cuda_buffer_unshare(struct gsb_device *dev, void *addr);
+/* What the helper has registered meanwhile is known from here on. */
+void cuda_host_learn(struct cuda_device *dev);
+
+int cuda_bounces_init(struct cuda_device *dev); /* -ENOMEM */
+void cuda_bounces_finish(struct cuda_device *dev);
+struct cuda_bounce *cuda_bounce_take(struct cuda_device *dev);	       /* NULL: all are in use */
+void cuda_bounce_give(struct cuda_device *dev, struct cuda_bounce *b); /* NULL is fine */
+
+#endif

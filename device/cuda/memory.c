@@ -1,0 +1,340 @@
+/*
+ * memory.c - see memory.h.
+ *
+ * A space reserves its window's addresses once. Memory is mapped there in chunks of 2 MiB or more: a large allocation has a
+ * chunk of its own, small ones share slabs of one unit. None of these calls waits for kernels, and none stops
+ * their launches; cuMemFree would do both.
+ *
+ * Fresh memory is zeroed on a stream of its own, of high priority; who issues the next command lets its queue
+ * wait for that (queue.c), nobody else does.
+ */
+#include "device/cuda/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "base/checked.h"
+#include "base/log.h"
+#include "device/cuda/host.h"
+#include "device/cuda/module.h"
+
+#define ALIGN_BYTES	512 /* of an allocation, as the driver's are */
+#define SMALL_MAX	(CUDA_CHUNK_BYTES / 2)
+#define EMPTY_SLABS_MAX 1 /* kept, so that one allocation that comes and goes costs no mapping */
+
+struct cuda_chunk {
+	uint64_t start, size; /* mapped */
+	CUmemGenericAllocationHandle handle;
+	uint64_t bytes;			/* of a large allocation; 0: a slab */
+	struct gsb_ranges parts;	/* of a slab */
+	struct cuda_chunk *prev, *next; /* slabs, those with room first */
+	UT_hash_handle hh;
+};
+
+/* ---- zeroing ---- */
+
+static int zero(struct cuda_device *dev, uint64_t addr, uint64_t size)
+{
+	if (cuda_note(dev, dev->cu.cuMemsetD8Async(addr, 0, size, dev->zero_stream)) ||
+	    cuda_note(dev, dev->cu.cuEventRecord(dev->zeroed, dev->zero_stream)))
+		return -EIO;
+	dev->n_zeroed++;
+	return 0;
+}
+
+/* Before memory goes: it may have been allocated so shortly before that it is still being zeroed. */
+static void finish_zeroing(struct cuda_device *dev)
+{
+	if (dev->cu.cuEventQuery(dev->zeroed) == CUDA_ERROR_NOT_READY)
+		cuda_note(dev, dev->cu.cuStreamSynchronize(dev->zero_stream));
+}
+
+/* ---- chunks ---- */
+
+static int map_chunk(struct cuda_device *dev, struct cuda_chunk *c)
+{
+	const CUmemAllocationProp prop = {
+		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = {CU_MEM_LOCATION_TYPE_DEVICE, dev->id},
+	};
+	const CUmemAccessDesc access = {prop.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	const struct cuda_driver *cu = &dev->cu;
+
+	if (cuda_note(dev, cu->cuMemCreate(&c->handle, c->size, &prop, 0)))
+		return -ENOMEM;
+	if (cuda_note(dev, cu->cuMemMap(c->start, c->size, 0, c->handle, 0)))
+		goto err_map;
+	if (cuda_note(dev, cu->cuMemSetAccess(c->start, c->size, &access, 1)))
+		goto err_access;
+	return 0;
+err_access:
+	cu->cuMemUnmap(c->start, c->size);
+err_map:
+	cu->cuMemRelease(c->handle);
+	return -ENOMEM;
+}
+
+static int add_chunk(struct gsb_space *space, uint64_t size, struct cuda_chunk **out)
+{
+	struct cuda_chunk *c = calloc(1, sizeof(*c));
+	struct gsb_range was;
+	int err;
+
+	if (!c)
+		return -ENOMEM;
+	c->size = size;
+	/* A gap behind a large one: what runs off its end meets nothing. */
+	err = gsb_ranges_alloc(&space->window, size, CUDA_CHUNK_BYTES,
+			       size > CUDA_CHUNK_BYTES ? CUDA_CHUNK_BYTES : 0, &c->start);
+	if (err)
+		goto err_chunk;
+	err = map_chunk(space->dev, c);
+	if (err)
+		goto err_map;
+	HASH_ADD(hh, space->chunks, start, sizeof(c->start), c);
+	*out = c;
+	return 0;
+err_map:
+	gsb_ranges_remove(&space->window, c->start, &was);
+err_chunk:
+	free(c);
+	return err;
+}
+
+static void remove_chunk(struct gsb_space *space, struct cuda_chunk *c)
+{
+	struct cuda_device *dev = space->dev;
+	struct gsb_range was;
+
+	finish_zeroing(dev);
+	cuda_note(dev, dev->cu.cuMemUnmap(c->start, c->size));
+	cuda_note(dev, dev->cu.cuMemRelease(c->handle));
+	gsb_ranges_remove(&space->window, c->start, &was);
+	gsb_ranges_finish(&c->parts);
+	HASH_DELETE(hh, space->chunks, c);
+	free(c);
+}
+
+/* The chunk that holds addr, NULL: none does. */
+static struct cuda_chunk *find_chunk(struct gsb_space *space, uint64_t addr)
+{
+	const struct gsb_range *r = gsb_ranges_find(&space->window, addr);
+	struct cuda_chunk *c = NULL;
+
+	if (r)
+		HASH_FIND(hh, space->chunks, &r->start, sizeof(r->start), c);
+	return c;
+}
+
+/* ---- small allocations ---- */
+
+static int alloc_part(struct gsb_space *space, uint64_t size, uint64_t *addr)
+{
+	struct cuda_chunk *slab;
+	int err;
+
+	DL_FOREACH (space->slabs, slab) {
+		bool was_empty = !slab->parts.n_items;
+
+		if (gsb_ranges_alloc(&slab->parts, size, ALIGN_BYTES, 0, addr))
+			continue;
+		space->n_empty_slabs -= was_empty;
+		return 0;
+	}
+	err = add_chunk(space, CUDA_CHUNK_BYTES, &slab);
+	if (err)
+		return err;
+	gsb_ranges_init(&slab->parts, slab->start, slab->size);
+	DL_PREPEND(space->slabs, slab);
+	err = gsb_ranges_alloc(&slab->parts, size, ALIGN_BYTES, 0, addr);
+	space->n_empty_slabs += err != 0;
+	return err;
+}
+
+static int free_part(struct gsb_space *space, struct cuda_chunk *slab, uint64_t addr,
+		     uint64_t *bytes)
+{
+	struct gsb_range was;
+
+	if (gsb_ranges_remove(&slab->parts, addr, &was))
+		return -EINVAL;
+	*bytes = was.size;
+	DL_DELETE(space->slabs, slab);
+	if (!slab->parts.n_items && space->n_empty_slabs >= EMPTY_SLABS_MAX) {
+		remove_chunk(space, slab);
+		return 0;
+	}
+	space->n_empty_slabs += !slab->parts.n_items;
+	DL_PREPEND(space->slabs, slab);
+	return 0;
+}
+
+/* ---- allocations ---- */
+
+uint64_t cuda_mem_cost(struct gsb_device *dev, uint64_t size)
+{
+	uint64_t unit = size > SMALL_MAX ? CUDA_CHUNK_BYTES : ALIGN_BYTES;
+
+	return gsb_range_ok(size, unit, UINT64_MAX) ? gsb_round_up(size, unit) : UINT64_MAX;
+}
+
+static int alloc_large(struct gsb_space *space, uint64_t size, uint64_t cost, uint64_t *addr)
+{
+	struct cuda_chunk *c;
+	int err = add_chunk(space, cost, &c);
+
+	if (err)
+		return err;
+	c->bytes = size;
+	*addr = c->start;
+	return 0;
+}
+
+int cuda_mem_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr)
+{
+	struct cuda_device *dev = space->dev;
+	uint64_t cost = cuda_mem_cost(&dev->base, size), at;
+	int err;
+
+	if (!size)
+		return -EINVAL;
+	if (cost > dev->info.total_mem_bytes - dev->used_bytes)
+		return -ENOMEM;
+	if (space->used_bytes > space->limit_bytes || cost > space->limit_bytes - space->used_bytes)
+		return -EDQUOT;
+	err = size > SMALL_MAX ? alloc_large(space, size, cost, &at) : alloc_part(space, cost, &at);
+	if (err)
+		return err;
+	space->used_bytes += cost;
+	dev->used_bytes += cost;
+	err = zero(dev, at, cost);
+	if (err) {
+		cuda_mem_free(space, at);
+		return err;
+	}
+	*addr = at;
+	return 0;
+}
+
+int cuda_mem_free(struct gsb_space *space, uint64_t addr)
+{
+	struct cuda_chunk *c = find_chunk(space, addr);
+	uint64_t cost;
+
+	if (!c)
+		return -EINVAL;
+	if (c->bytes) {
+		if (c->start != addr)
+			return -EINVAL;
+		cost = c->size;
+		remove_chunk(space, c);
+	} else if (free_part(space, c, addr, &cost)) {
+		return -EINVAL;
+	}
+	space->used_bytes -= cost;
+	space->dev->used_bytes -= cost;
+	return 0;
+}
+
+void cuda_mem_info(struct gsb_device *base, uint64_t *free_bytes, uint64_t *total_bytes)
+{
+	struct cuda_device *dev = to_cuda(base);
+
+	*total_bytes = dev->info.total_mem_bytes;
+	*free_bytes = dev->info.total_mem_bytes - dev->used_bytes;
+}
+
+static bool is_allocated(struct gsb_space *space, uint64_t addr, uint64_t bytes)
+{
+	const struct cuda_chunk *c = find_chunk(space, addr);
+	const struct gsb_range *r;
+
+	if (!c)
+		return false;
+	if (c->bytes)
+		return gsb_range_ok(addr - c->start, bytes, c->bytes);
+	r = gsb_ranges_find(&c->parts, addr);
+	return r && gsb_range_ok(addr - r->start, bytes, r->size);
+}
+
+enum cuda_place cuda_place_of(struct gsb_space *space, uint64_t addr, uint64_t bytes)
+{
+	const struct gsb_range *r;
+
+	if (addr - space->base < space->size)
+		return is_allocated(space, addr, bytes) ? CUDA_PLACE_DEVICE : CUDA_PLACE_NOWHERE;
+	if (space->dev->n_unknown)
+		cuda_host_learn(space->dev);
+	r = gsb_ranges_find(&space->dev->known, addr);
+	if (r && gsb_range_ok(addr - r->start, bytes, r->size))
+		return CUDA_PLACE_HOST;
+	r = gsb_ranges_find(&space->globals, addr);
+	return r && gsb_range_ok(addr - r->start, bytes, r->size) ? CUDA_PLACE_DEVICE
+								  : CUDA_PLACE_PLAIN;
+}
+
+/* ---- spaces ---- */
+
+static int reserve(struct gsb_space *space)
+{
+	struct cuda_driver *cu = &space->dev->cu;
+	CUdeviceptr got = 0;
+
+	if (cuda_note(space->dev, cu->cuMemAddressReserve(&got, space->size, 0, space->base, 0)))
+		return -ENOMEM;
+	if (got == space->base)
+		return 0;
+	cu->cuMemAddressFree(got, space->size);
+	return -EEXIST;
+}
+
+int cuda_space_create(struct gsb_device *dev, const struct gsb_space_params *p,
+		      struct gsb_space **out)
+{
+	uint64_t size = p->device_size;
+	struct gsb_space *space;
+	int err;
+
+	if (size < CUDA_CHUNK_BYTES || size & (size - 1) || p->device_base & (size - 1))
+		return -EINVAL;
+	space = calloc(1, sizeof(*space));
+	if (!space)
+		return -ENOMEM;
+	space->dev = to_cuda(dev);
+	space->base = p->device_base;
+	space->size = size;
+	cuda_space_limit(space, p->mem_limit_bytes);
+	err = reserve(space);
+	if (err) {
+		free(space);
+		return err;
+	}
+	gsb_ranges_init(&space->window, p->device_base, size);
+	gsb_ranges_init(&space->host, p->host_base, p->host_size);
+	gsb_ranges_init(&space->globals, 0, UINT64_MAX);
+	*out = space;
+	return 0;
+}
+
+void cuda_space_limit(struct gsb_space *space, uint64_t mem_limit_bytes)
+{
+	space->limit_bytes = mem_limit_bytes ? mem_limit_bytes : UINT64_MAX;
+}
+
+void cuda_space_destroy(struct gsb_space *space)
+{
+	if (!space)
+		return;
+	while (space->modules)
+		cuda_module_unload(space->modules);
+	cuda_host_unpin_all(space);
+	while (space->chunks)
+		remove_chunk(space, space->chunks);
+	space->dev->used_bytes -= space->used_bytes;
+	cuda_note(space->dev, space->dev->cu.cuMemAddressFree(space->base, space->size));
+	gsb_ranges_finish(&space->window);
+	gsb_ranges_finish(&space->host);
+	gsb_ranges_finish(&space->globals);
+	free(space);
+}

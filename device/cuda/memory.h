@@ -1,0 +1,28 @@
+/*
+ * memory.h - spaces of device/cuda: windows of addresses, and the memory in them. The functions are those of ops.h.
+ */
+#ifndef GSB_DEVICE_CUDA_MEMORY_H
+#define GSB_DEVICE_CUDA_MEMORY_H
+
+#include "device/cuda/device.h"
+
+int cuda_space_create(struct gsb_device *dev, const struct gsb_space_params *p,
+		      struct gsb_space **out);
+void cuda_space_limit(struct gsb_space *space, uint64_t mem_limit_bytes);
+void cuda_space_destroy(struct gsb_space *space);
+int cuda_mem_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr);
+uint64_t cuda_mem_cost(struct gsb_device *dev, uint64_t size);
+int cuda_mem_free(struct gsb_space *space, uint64_t addr);
+void cuda_mem_info(struct gsb_device *dev, uint64_t *free_bytes, uint64_t *total_bytes);
+
+enum cuda_place {
+	CUDA_PLACE_NOWHERE, /* the window, but nothing is allocated there */
+	CUDA_PLACE_DEVICE,
+	CUDA_PLACE_HOST, /* that the driver knows */
+	CUDA_PLACE_PLAIN /* of this process */
+};
+
+/* Where these bytes lie. */
+enum cuda_place cuda_place_of(struct gsb_space *space, uint64_t addr, uint64_t bytes);
+
+#endif

@@ -1,0 +1,445 @@
+/*
+ * module.c - see module.h.
+ *
+ * An image goes to the driver as a library: compiling PTX so stops nobody's launches. Loading it into the context does, and
+ * waits for the kernels that run; that is done at once, on the loader's thread, so that it does not hit a launch later.
+ *
+ * A load whose PTX shows that it has no variables has nothing that could tell it from another load of the same bytes:
+ * those share one library, which is kept for a while when the last is gone. Others have a library each.
+ */
+#include "device/cuda/module.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "base/arena.h"
+#include "base/checked.h"
+#include "base/log.h"
+#include "device/cuda/image.h"
+
+#define UNUSED_MAX	 16
+#define UNUSED_BYTES_MAX ((size_t)64 << 20)
+
+struct cuda_image {
+	struct cuda_job unload;
+	struct cuda_device *dev;
+	struct cuda_image *prev, *next; /* of dev->images, while it is shared */
+	bool shared;
+	unsigned n_users;
+	uint64_t hash;
+	size_t size;
+	void *bytes; /* shared: to compare */
+	CUlibrary library;
+	CUkernel *kernels;
+	unsigned n_kernels;
+};
+
+struct gsb_module {
+	struct gsb_space *space;
+	struct gsb_module *prev, *next;
+	struct cuda_image *image;
+	struct gsb_function *functions; /* under code_lock */
+	uint64_t *globals;		/* in space->globals; the engine's thread alone */
+	unsigned n_globals;
+};
+
+/* ---- images ---- */
+
+static void free_image(struct cuda_image *i)
+{
+	free(i->bytes);
+	free(i->kernels);
+	free(i);
+}
+
+static void run_unload(struct cuda_job *job)
+{
+	struct cuda_image *i = gsb_container_of(job, struct cuda_image, unload);
+
+	i->dev->cu.cuCtxSetCurrent(i->dev->ctx);
+	cuda_note(i->dev, i->dev->cu.cuLibraryUnload(i->library));
+	free_image(i);
+}
+
+/* It waits for all kernels that run. */
+static void destroy_image(struct cuda_image *i)
+{
+	i->unload.run = run_unload;
+	cuda_helper_give(&i->dev->helper, &i->unload);
+}
+
+/* -errno for what the driver says of an image. */
+static int image_error(CUresult result)
+{
+	switch (result) {
+	case CUDA_SUCCESS: return 0;
+	case CUDA_ERROR_INVALID_PTX:
+	case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+	case CUDA_ERROR_INVALID_SOURCE: return -EILSEQ;
+	case CUDA_ERROR_NO_BINARY_FOR_GPU: return -ENOEXEC;
+	case CUDA_ERROR_OUT_OF_MEMORY: return -ENOMEM;
+	case CUDA_ERROR_NOT_SUPPORTED: return -ENOTSUP;
+	case CUDA_ERROR_INVALID_IMAGE: return -EBADMSG;
+	default: return cuda_is_fatal(result) ? -EIO : -EBADMSG;
+	}
+}
+
+static int list_kernels(struct cuda_image *i)
+{
+	const struct cuda_driver *cu = &i->dev->cu;
+
+	if (cu->cuLibraryGetKernelCount(&i->n_kernels, i->library))
+		i->n_kernels = 0;
+	i->kernels = calloc(i->n_kernels ? i->n_kernels : 1, sizeof(*i->kernels));
+	if (!i->kernels)
+		return -ENOMEM;
+	if (i->n_kernels && cu->cuLibraryEnumerateKernels(i->kernels, i->n_kernels, i->library))
+		i->n_kernels = 0;
+	return 0;
+}
+
+static int load_library(struct cuda_image *i, const void *code, char *log, size_t log_size)
+{
+	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+	void *values[] = {log, (void *)(uintptr_t)log_size};
+	const struct cuda_driver *cu = &i->dev->cu;
+	CUmodule module;
+	CUresult result;
+
+	log[0] = 0;
+	result = cuda_note(i->dev, cu->cuLibraryLoadData(&i->library, code, options, values,
+							 GSB_ARRAY_LEN(options), NULL, NULL, 0));
+	log[log_size - 1] = 0;
+	if (result) {
+		if (!log[0])
+			snprintf(log, log_size, "the driver does not load the image: %s",
+				 cuda_name(result));
+		return image_error(result);
+	}
+	result = cuda_note(i->dev, cu->cuLibraryGetModule(&module, i->library));
+	if (!result)
+		return list_kernels(i);
+	snprintf(log, log_size, "the driver does not load the module: %s", cuda_name(result));
+	return image_error(result);
+}
+
+static int make_image(struct cuda_device *dev, const void *code, struct cuda_image **out, char *log,
+		      size_t log_size)
+{
+	struct cuda_image *i = calloc(1, sizeof(*i));
+	int err;
+
+	if (!i)
+		return -ENOMEM;
+	i->dev = dev;
+	err = load_library(i, code, log, log_size);
+	if (!err) {
+		*out = i;
+		return 0;
+	}
+	if (i->library)
+		destroy_image(i);
+	else
+		free_image(i);
+	return err;
+}
+
+/* ---- images that are shared ---- */
+
+static struct cuda_image *find_image(struct cuda_device *dev, uint64_t hash, const void *bytes,
+				     size_t size)
+{
+	struct cuda_image *i;
+
+	DL_FOREACH (dev->images, i)
+		if (i->hash == hash && i->size == size && !memcmp(i->bytes, bytes, size))
+			return i;
+	return NULL;
+}
+
+static struct cuda_image *use_shared(struct cuda_device *dev, uint64_t hash, const void *bytes,
+				     size_t size)
+{
+	struct cuda_image *i;
+
+	pthread_mutex_lock(&dev->code_lock);
+	i = find_image(dev, hash, bytes, size);
+	if (i) {
+		i->n_users++;
+		DL_DELETE(dev->images, i);
+		DL_PREPEND(dev->images, i);
+	}
+	pthread_mutex_unlock(&dev->code_lock);
+	return i;
+}
+
+/* The loader alone loads, so nobody else has made the same meanwhile. */
+static void share(struct cuda_image *i, uint64_t hash, const void *bytes, size_t size)
+{
+	i->bytes = malloc(size);
+	if (!i->bytes)
+		return; /* its own, then */
+	memcpy(i->bytes, bytes, size);
+	i->size = size;
+	i->hash = hash;
+	i->shared = true;
+	pthread_mutex_lock(&i->dev->code_lock);
+	DL_PREPEND(i->dev->images, i);
+	pthread_mutex_unlock(&i->dev->code_lock);
+}
+
+/* Under code_lock: the longest unused ones that are too many. */
+static void drop_unused(struct cuda_device *dev)
+{
+	struct cuda_image *i, *next;
+	size_t bytes = 0;
+	unsigned n = 0;
+
+	DL_FOREACH_SAFE (dev->images, i, next) {
+		if (i->n_users)
+			continue;
+		n++;
+		bytes += i->size;
+		if (n <= UNUSED_MAX && bytes <= UNUSED_BYTES_MAX)
+			continue;
+		DL_DELETE(dev->images, i);
+		destroy_image(i);
+	}
+}
+
+static void put_image(struct cuda_image *i)
+{
+	struct cuda_device *dev = i->dev;
+
+	pthread_mutex_lock(&dev->code_lock);
+	i->n_users--;
+	if (i->shared)
+		drop_unused(dev);
+	else if (!i->n_users)
+		destroy_image(i);
+	pthread_mutex_unlock(&dev->code_lock);
+}
+
+void cuda_images_finish(struct cuda_device *dev)
+{
+	struct cuda_image *i, *next;
+
+	DL_FOREACH_SAFE (dev->images, i, next) {
+		DL_DELETE(dev->images, i);
+		destroy_image(i);
+	}
+}
+
+/* ---- modules ---- */
+
+static uint64_t hash_bytes(const uint8_t *bytes, size_t size)
+{
+	uint64_t h = 0xcbf29ce484222325ull; /* FNV-1a */
+
+	for (size_t i = 0; i < size; i++)
+		h = (h ^ bytes[i]) * 0x100000001b3ull;
+	return h;
+}
+
+static int get_image(struct cuda_device *dev, const void *bytes, size_t size,
+		     struct cuda_image **out, char *log, size_t log_size)
+{
+	uint64_t hash = hash_bytes(bytes, size);
+	struct cuda_code code;
+	int err;
+
+	*out = use_shared(dev, hash, bytes, size);
+	if (*out)
+		return 0;
+	err = cuda_code_read(bytes, size, &code, log, log_size);
+	if (err)
+		return err;
+	err = make_image(dev, code.bytes, out, log, log_size);
+	if (!err) {
+		(*out)->n_users = 1;
+		if (code.has_no_variables)
+			share(*out, hash, bytes, size);
+		(*out)->size = size;
+	}
+	cuda_code_finish(&code);
+	return err;
+}
+
+int cuda_module_load(struct gsb_space *space, const void *image, size_t size,
+		     struct gsb_module **out, char *log, size_t log_size)
+{
+	struct cuda_device *dev = space->dev;
+	struct gsb_module *m = calloc(1, sizeof(*m));
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	m->space = space;
+	dev->cu.cuCtxSetCurrent(dev->ctx);
+	err = get_image(dev, image, size, &m->image, log, log_size);
+	if (err) {
+		free(m);
+		return err;
+	}
+	pthread_mutex_lock(&dev->code_lock);
+	DL_PREPEND(space->modules, m);
+	pthread_mutex_unlock(&dev->code_lock);
+	*out = m;
+	return 0;
+}
+
+void cuda_module_unload(struct gsb_module *m)
+{
+	struct gsb_function *f, *next;
+	struct gsb_range was;
+
+	if (!m)
+		return;
+	pthread_mutex_lock(&m->space->dev->code_lock);
+	DL_DELETE(m->space->modules, m);
+	pthread_mutex_unlock(&m->space->dev->code_lock);
+	for (f = m->functions; f; f = next) {
+		next = f->next;
+		free(f);
+	}
+	for (unsigned i = 0; i < m->n_globals; i++)
+		gsb_ranges_remove(&m->space->globals, m->globals[i], &was);
+	free(m->globals);
+	put_image(m->image);
+	free(m);
+}
+
+uint64_t cuda_module_bytes(struct gsb_module *m)
+{
+	return m->image->size;
+}
+
+/* ---- variables ---- */
+
+static int add_global(struct gsb_module *m, uint64_t addr, uint64_t size)
+{
+	const struct gsb_range *r = gsb_ranges_find(&m->space->globals, addr);
+	uint64_t *more;
+
+	if (r && r->start == addr)
+		return 0;
+	more = realloc(m->globals, (m->n_globals + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	m->globals = more;
+	if (gsb_ranges_add(&m->space->globals, addr, size))
+		return -ENOMEM;
+	m->globals[m->n_globals++] = addr;
+	return 0;
+}
+
+int cuda_global_get(struct gsb_module *m, const char *name, uint64_t *addr, uint64_t *size)
+{
+	struct cuda_device *dev = m->space->dev;
+	CUdeviceptr at = 0;
+	size_t bytes = 0;
+	int err;
+
+	if (cuda_note(dev, dev->cu.cuLibraryGetGlobal(&at, &bytes, m->image->library, name)) ||
+	    !bytes)
+		return -ENOENT;
+	err = add_global(m, at, bytes);
+	if (err)
+		return err;
+	*addr = at;
+	*size = bytes;
+	return 0;
+}
+
+/* ---- kernels ---- */
+
+const char *cuda_function_name(struct gsb_module *m, unsigned i)
+{
+	const char *name;
+
+	if (i >= m->image->n_kernels ||
+	    m->space->dev->cu.cuKernelGetName(&name, m->image->kernels[i]))
+		return NULL;
+	return name;
+}
+
+/* -ENOTSUP: more parameters than the wire has. */
+static int read_params(struct cuda_device *dev, CUkernel kernel, struct gsb_function_info *info)
+{
+	size_t offset, size;
+
+	info->n_params = info->params_bytes = 0;
+	while (!dev->cu.cuKernelGetParamInfo(kernel, info->n_params, &offset, &size)) {
+		if (info->n_params == GSB_N_PARAMS_MAX || offset + size > GSB_PARAMS_BYTES_MAX)
+			return -ENOTSUP;
+		info->params[info->n_params++] =
+			(struct gsb_param){(uint16_t)offset, (uint16_t)size};
+		if (offset + size > info->params_bytes)
+			info->params_bytes = (uint32_t)(offset + size);
+	}
+	return 0;
+}
+
+static int read_info(struct cuda_device *dev, CUkernel kernel, struct gsb_function_info *info)
+{
+	memset(info, 0, offsetof(struct gsb_function_info, params));
+	for (int i = 0; i < GSB_N_FUNCTION_ATTRS; i++)
+		if (dev->cu.cuKernelGetAttribute(&info->attrs[i], (CUfunction_attribute)i, kernel,
+						 dev->id))
+			info->attrs[i] = 0;
+	return read_params(dev, kernel, info);
+}
+
+int cuda_function_get(struct gsb_module *m, const char *name, struct gsb_function **out,
+		      struct gsb_function_info *info)
+{
+	struct cuda_device *dev = m->space->dev;
+	struct gsb_function *f;
+	CUkernel kernel;
+	CUresult result;
+	int err;
+
+	dev->cu.cuCtxSetCurrent(dev->ctx);
+	result = cuda_note(dev, dev->cu.cuLibraryGetKernel(&kernel, m->image->library, name));
+	if (result)
+		return result == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -ENOENT;
+	err = read_info(dev, kernel, info);
+	if (err)
+		return err;
+	f = calloc(1, sizeof(*f) + info->n_params * sizeof(f->params[0]));
+	if (!f)
+		return -ENOMEM;
+	f->module = m;
+	f->kernel = kernel;
+	f->params_bytes = info->params_bytes;
+	f->n_params = info->n_params;
+	f->smem_max = info->attrs[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES];
+	memcpy(f->params, info->params, info->n_params * sizeof(f->params[0]));
+	pthread_mutex_lock(&dev->code_lock);
+	LL_PREPEND(m->functions, f);
+	pthread_mutex_unlock(&dev->code_lock);
+	*out = f;
+	return 0;
+}
+
+/* With lazy loading the first use would stop all launches: it is to be now. */
+int cuda_function_prepare(struct gsb_function *f, char *log, size_t log_size)
+{
+	struct cuda_device *dev = f->module->space->dev;
+	CUfunction function;
+	CUresult result;
+
+	dev->cu.cuCtxSetCurrent(dev->ctx);
+	result = cuda_note(dev, dev->cu.cuKernelGetFunction(&function, f->kernel));
+	if (!result)
+		result = cuda_note(dev, dev->cu.cuFuncLoad(function));
+	if (!result) {
+		f->function = function;
+		return 0;
+	}
+	snprintf(log, log_size, "the driver cannot load a kernel: %s", cuda_name(result));
+	return result == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -ENOTSUP;
+}

@@ -1,0 +1,32 @@
+/*
+ * module.h - code of device/cuda: images, kernels and variables. The functions are those of ops.h; any of them may be called on
+ * the loader's thread, too.
+ */
+#ifndef GSB_DEVICE_CUDA_MODULE_H
+#define GSB_DEVICE_CUDA_MODULE_H
+
+#include "device/cuda/device.h"
+
+struct gsb_function {
+	struct gsb_function *next; /* of its module */
+	struct gsb_module *module;
+	CUkernel kernel;
+	CUfunction function; /* NULL: not prepared */
+	uint32_t params_bytes, n_params;
+	int32_t smem_max; /* dynamic bytes that the driver allows now */
+	struct gsb_param params[];
+};
+
+int cuda_module_load(struct gsb_space *space, const void *image, size_t size,
+		     struct gsb_module **out, char *log, size_t log_size);
+void cuda_module_unload(struct gsb_module *module);
+uint64_t cuda_module_bytes(struct gsb_module *module);
+int cuda_function_get(struct gsb_module *module, const char *name, struct gsb_function **out,
+		      struct gsb_function_info *info);
+int cuda_global_get(struct gsb_module *module, const char *name, uint64_t *addr, uint64_t *size);
+const char *cuda_function_name(struct gsb_module *module, unsigned i);
+int cuda_function_prepare(struct gsb_function *function, char *log, size_t log_size);
+
+void cuda_images_finish(struct cuda_device *dev); /* no module is left */
+
+#endif

@@ -1,0 +1,456 @@
+/*
+ * queue.c - see queue.h.
+ *
+ * Behind each command the GPU writes a number to a word of its queue; poll() compares. That is the fastest news that there
+ * is of an end (7.7 us for a launch and back on an H200, 10.6 by asking an event). Two events tell its times.
+ *
+ * While commands come and go the engine polls. When nothing has happened for SPIN_NS it sleeps on a timer, which is set
+ * to a part of the time that has passed, so that a long kernel costs few wake-ups and is noticed late by
+ * a few percent at most. With nothing in flight the timer is off.
+ *
+ * A fault writes no number: while commands are in flight the context is asked for its health once in a while.
+ */
+#include "device/cuda/queue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "device/cuda/send.h"
+
+#define SPIN_NS	      50000
+#define SLEEP_PART    8 /* of the time since something happened */
+#define SLEEP_MIN_NS  20000
+#define SLEEP_MAX_NS  1000000
+#define HEALTH_NS     1000000
+#define MOMENT_AGE_NS 500000000ull /* a float has 60 ns then */
+
+struct cuda_flight {
+	struct cuda_flight *next;
+	uint64_t cookie, n_blocks, issued_ns;
+	uint32_t number;
+	CUevent start, end;
+	struct cuda_landing landing;
+};
+
+struct gsb_queue {
+	struct cuda_device *dev;
+	struct gsb_queue *prev, *next; /* of dev->busy, while something is in flight */
+	CUstream stream;
+	unsigned index; /* of its word */
+	uint32_t number;
+	uint64_t n_zeroed; /* of dev->n_zeroed, that it waits for or has waited for */
+	uint64_t last_end_ns;
+	struct cuda_flight *flights; /* oldest first */
+};
+
+uint64_t cuda_now_ns(struct gsb_device *dev)
+{
+	return gsb_clock_ns();
+}
+
+/* ---- time of the device ---- */
+
+/* On a stream that has nothing else to do but zeroing, so that it is now. */
+static void begin_moment(struct cuda_device *dev, uint64_t now)
+{
+	if (dev->cu.cuEventRecord(dev->next_moment.event, dev->zero_stream))
+		return;
+	dev->next_moment.ns = now;
+	dev->moment_pending = true;
+}
+
+static void take_moment(struct cuda_device *dev)
+{
+	struct cuda_moment old = dev->moment;
+
+	if (!dev->moment_pending || dev->cu.cuEventQuery(dev->next_moment.event))
+		return;
+	dev->moment = dev->next_moment;
+	dev->next_moment = old;
+	dev->moment_pending = false;
+}
+
+static uint64_t time_of(struct cuda_device *dev, CUevent event)
+{
+	float ms = 0;
+
+	if (cuda_note(dev, dev->cu.cuEventElapsedTime(&ms, dev->moment.event, event)))
+		return 0;
+	return dev->moment.ns + (uint64_t)(int64_t)((double)ms * 1e6);
+}
+
+static uint64_t clamp(uint64_t ns, uint64_t low, uint64_t high)
+{
+	return ns < low ? low : ns > high ? high : ns;
+}
+
+/* The two clocks agree to some us: what cannot be is put right. */
+static void fill_times(struct gsb_queue *q, const struct cuda_flight *f, struct gsb_completion *c)
+{
+	struct cuda_device *dev = q->dev;
+	uint64_t now = gsb_clock_ns(), first = q->last_end_ns;
+
+	if (first < f->issued_ns)
+		first = f->issued_ns;
+	take_moment(dev);
+	c->start_ns = clamp(time_of(dev, f->start), first, now);
+	c->end_ns = clamp(time_of(dev, f->end), c->start_ns, now);
+	q->last_end_ns = c->end_ns;
+}
+
+/* ---- flights ---- */
+
+static struct cuda_flight *take_flight(struct cuda_device *dev)
+{
+	struct cuda_flight *f = dev->free_flights;
+
+	if (f) {
+		LL_DELETE(dev->free_flights, f);
+		return f;
+	}
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return NULL;
+	if (!dev->cu.cuEventCreate(&f->start, 0)) {
+		if (!dev->cu.cuEventCreate(&f->end, 0))
+			return f;
+		dev->cu.cuEventDestroy_v2(f->start);
+	}
+	free(f);
+	return NULL;
+}
+
+static void give_flight(struct cuda_device *dev, struct cuda_flight *f)
+{
+	LL_PREPEND(dev->free_flights, f);
+}
+
+static void free_flights(struct cuda_device *dev)
+{
+	struct cuda_flight *f, *next;
+
+	LL_FOREACH_SAFE(dev->free_flights, f, next)
+	{
+		dev->cu.cuEventDestroy_v2(f->start);
+		dev->cu.cuEventDestroy_v2(f->end);
+		free(f);
+	}
+	dev->free_flights = NULL;
+}
+
+/* ---- queues ---- */
+
+static int take_word(struct cuda_device *dev, unsigned *out)
+{
+	for (unsigned i = 0; i < CUDA_N_QUEUES; i++) {
+		uint64_t bit = 1ull << i % 64;
+
+		if (dev->words_taken[i / 64] & bit)
+			continue;
+		dev->words_taken[i / 64] |= bit;
+		dev->words[i] = 0;
+		*out = i;
+		return 0;
+	}
+	return -ENOMEM;
+}
+
+int cuda_queue_create(struct gsb_device *base, int priority, struct gsb_queue **out)
+{
+	struct cuda_device *dev = to_cuda(base);
+	struct gsb_queue *q = calloc(1, sizeof(*q));
+
+	if (!q || take_word(dev, &q->index))
+		goto err_queue;
+	q->dev = dev;
+	if (cuda_note(dev, dev->cu.cuStreamCreateWithPriority(&q->stream, CU_STREAM_NON_BLOCKING,
+							      priority)))
+		goto err_word;
+	*out = q;
+	return 0;
+err_word:
+	dev->words_taken[q->index / 64] &= ~(1ull << q->index % 64);
+err_queue:
+	free(q);
+	return -ENOMEM;
+}
+
+void cuda_queue_destroy(struct gsb_queue *q)
+{
+	struct cuda_device *dev;
+
+	if (!q)
+		return;
+	dev = q->dev;
+	cuda_note(dev, dev->cu.cuStreamDestroy_v2(q->stream));
+	dev->words_taken[q->index / 64] &= ~(1ull << q->index % 64);
+	free(q);
+}
+
+/* ---- issue ---- */
+
+/* Memory that was allocated since this queue had its last command may still be on its way to zero. */
+static CUresult wait_for_zeroes(struct gsb_queue *q)
+{
+	struct cuda_device *dev = q->dev;
+
+	if (q->n_zeroed == dev->n_zeroed)
+		return CUDA_SUCCESS;
+	q->n_zeroed = dev->n_zeroed;
+	return dev->cu.cuStreamWaitEvent(q->stream, dev->zeroed, 0);
+}
+
+static int io_error(struct cuda_device *dev, CUresult result)
+{
+	return cuda_note(dev, result) ? -EIO : 0;
+}
+
+static int send(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flight *f)
+{
+	struct cuda_device *dev = q->dev;
+	const struct cuda_driver *cu = &dev->cu;
+	uint64_t word = (uint64_t)(uintptr_t)&dev->words[q->index];
+	int err;
+
+	err = io_error(dev, wait_for_zeroes(q));
+	if (!err)
+		err = io_error(dev, cu->cuEventRecord(f->start, q->stream));
+	if (!err)
+		err = cuda_send(dev, q->stream, cmd, &f->landing);
+	if (err)
+		return err;
+	f->number = ++q->number;
+	err = io_error(dev, cu->cuEventRecord(f->end, q->stream));
+	if (!err)
+		err = io_error(dev, cu->cuStreamWriteValue32_v2(q->stream, word, f->number, 0));
+	return err;
+}
+
+/* A command that ends before it began. */
+static int complete_at_once(struct cuda_device *dev, uint64_t cookie, CUresult result)
+{
+	struct gsb_completion *c;
+
+	if (gsb_done_reserve(&dev->done, 1))
+		return -ENOMEM;
+	c = gsb_done_push(&dev->done);
+	c->cookie = cookie;
+	c->result = result;
+	c->start_ns = c->end_ns = gsb_clock_ns();
+	return 0;
+}
+
+static uint64_t blocks_of(const struct gsb_cmd *cmd)
+{
+	const uint32_t *g = cmd->launch.grid;
+
+	return cmd->kind == GSB_CMD_LAUNCH ? (uint64_t)g[0] * g[1] * g[2] : 0;
+}
+
+static void append(struct gsb_queue *q, struct cuda_flight *f)
+{
+	if (!q->flights)
+		DL_APPEND(q->dev->busy, q);
+	LL_APPEND(q->flights, f);
+	q->dev->n_in_flight++;
+}
+
+int cuda_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
+{
+	struct cuda_device *dev = q->dev;
+	uint64_t now = gsb_clock_ns();
+	struct cuda_flight *f;
+	int err;
+
+	if (cuda_lost(dev))
+		return complete_at_once(dev, cmd->cookie, cuda_lost(dev));
+	f = take_flight(dev);
+	if (!f)
+		return -ENOMEM;
+	if (now - dev->moment.ns > MOMENT_AGE_NS && !dev->moment_pending)
+		begin_moment(dev, now);
+	f->cookie = cmd->cookie;
+	f->issued_ns = now;
+	f->n_blocks = blocks_of(cmd);
+	f->landing = (struct cuda_landing){0};
+	err = send(q, cmd, f);
+	dev->active_ns = now;
+	if (!err) {
+		append(q, f);
+		return 0;
+	}
+	f->landing.dst = 0;
+	cuda_land(dev, &f->landing);
+	give_flight(dev, f);
+	if (err == -EIO)
+		return complete_at_once(dev, cmd->cookie, cuda_lost(dev));
+	return err == -EFAULT ? complete_at_once(dev, cmd->cookie, CUDA_ERROR_ILLEGAL_ADDRESS)
+			      : err;
+}
+
+/* ---- completions ---- */
+
+static void begin_completion(struct gsb_completion *c, const struct cuda_flight *f)
+{
+	memset(c, 0, offsetof(struct gsb_completion, detail));
+	c->detail[0] = 0;
+	c->cookie = f->cookie;
+	c->n_blocks = f->n_blocks;
+}
+
+static void end_flight(struct gsb_queue *q, struct cuda_flight *f)
+{
+	struct cuda_device *dev = q->dev;
+
+	LL_DELETE(q->flights, f);
+	if (!q->flights)
+		DL_DELETE(dev->busy, q);
+	dev->n_in_flight--;
+	cuda_land(dev, &f->landing);
+	give_flight(dev, f);
+}
+
+static unsigned take_ended(struct gsb_queue *q, struct gsb_completion *out, unsigned max)
+{
+	uint32_t number = q->dev->words[q->index];
+	unsigned n = 0;
+
+	atomic_thread_fence(memory_order_acquire);
+	while (n < max && q->flights && (int32_t)(number - q->flights->number) >= 0) {
+		struct cuda_flight *f = q->flights;
+
+		begin_completion(&out[n], f);
+		fill_times(q, f, &out[n++]);
+		end_flight(q, f);
+	}
+	return n;
+}
+
+/* The context has ended, and with it all that was in flight: who did it is not known. */
+static unsigned take_lost(struct gsb_queue *q, struct gsb_completion *out, unsigned max)
+{
+	unsigned n = 0;
+
+	while (n < max && q->flights) {
+		struct cuda_flight *f = q->flights;
+
+		begin_completion(&out[n], f);
+		out[n].result = cuda_lost(q->dev);
+		out[n].start_ns = f->issued_ns;
+		out[n++].end_ns = gsb_clock_ns();
+		f->landing.dst = 0;
+		end_flight(q, f);
+	}
+	return n;
+}
+
+static void check_health(struct cuda_device *dev)
+{
+	uint64_t now = gsb_clock_ns();
+
+	if (!dev->busy || now - dev->checked_ns < HEALTH_NS)
+		return;
+	dev->checked_ns = now;
+	cuda_note(dev, dev->cu.cuStreamQuery(dev->busy->stream));
+}
+
+static void silence_timer(struct cuda_device *dev)
+{
+	uint64_t n;
+
+	if (dev->timer_armed && read(dev->timer_fd, &n, sizeof(n)) > 0)
+		dev->timer_armed = false;
+}
+
+unsigned cuda_poll(struct gsb_device *base, struct gsb_completion *out, unsigned max)
+{
+	struct cuda_device *dev = to_cuda(base);
+	struct gsb_queue *q, *next;
+	unsigned n;
+
+	silence_timer(dev);
+	n = gsb_done_pop(&dev->done, out, max);
+	DL_FOREACH_SAFE (dev->busy, q, next)
+		n += take_ended(q, out + n, max - n);
+	if (!n)
+		check_health(dev);
+	if (gsb_unlikely(cuda_lost(dev)))
+		DL_FOREACH_SAFE (dev->busy, q, next)
+			n += take_lost(q, out + n, max - n);
+	if (n)
+		dev->active_ns = gsb_clock_ns();
+	return n;
+}
+
+int cuda_event_fd(struct gsb_device *dev)
+{
+	return to_cuda(dev)->timer_fd;
+}
+
+bool cuda_stay_awake(struct gsb_device *base)
+{
+	struct cuda_device *dev = to_cuda(base);
+	uint64_t quiet = gsb_clock_ns() - dev->active_ns;
+	struct itimerspec at = {0};
+
+	if (quiet < SPIN_NS)
+		return true;
+	if (!dev->n_in_flight)
+		return false;
+	at.it_value.tv_nsec = (long)clamp(quiet / SLEEP_PART, SLEEP_MIN_NS, SLEEP_MAX_NS - 1);
+	if (timerfd_settime(dev->timer_fd, 0, &at, NULL))
+		return true;
+	dev->timer_armed = true;
+	return false;
+}
+
+/* ---- life ---- */
+
+static int make_moments(struct cuda_device *dev)
+{
+	const struct cuda_driver *cu = &dev->cu;
+	uint64_t before = gsb_clock_ns();
+
+	if (cu->cuEventCreate(&dev->moment.event, 0) ||
+	    cu->cuEventCreate(&dev->next_moment.event, 0) ||
+	    cu->cuEventRecord(dev->moment.event, dev->zero_stream) ||
+	    cu->cuStreamSynchronize(dev->zero_stream))
+		return -ENOMEM;
+	dev->moment.ns = before + (gsb_clock_ns() - before) / 2;
+	return 0;
+}
+
+int cuda_work_init(struct cuda_device *dev)
+{
+	void *words;
+
+	if (dev->cu.cuMemHostAlloc(&words, CUDA_N_QUEUES * sizeof(uint32_t),
+				   CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP))
+		return -ENOMEM;
+	dev->words = words;
+	dev->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (dev->timer_fd < 0)
+		return -errno;
+	return make_moments(dev);
+}
+
+void cuda_work_finish(struct cuda_device *dev)
+{
+	free_flights(dev);
+	gsb_done_finish(&dev->done);
+	if (dev->moment.event)
+		dev->cu.cuEventDestroy_v2(dev->moment.event);
+	if (dev->next_moment.event)
+		dev->cu.cuEventDestroy_v2(dev->next_moment.event);
+	if (dev->words)
+		dev->cu.cuMemFreeHost((void *)(uintptr_t)dev->words);
+	if (dev->timer_fd >= 0)
+		close(dev->timer_fd);
+}

@@ -1,0 +1,267 @@
+/*
+ * send.c - see send.h.
+ *
+ * Nothing here waits for the device, but for one case: a copy of more than CUDA_BOUNCE_BYTES from or to memory
+ * that the driver does not know goes through memory of the driver's own, and the call lasts as long as that. The engine
+ * shares what it copies from, so that this is rare.
+ */
+#include "device/cuda/send.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "device/cuda/host.h"
+#include "device/cuda/memory.h"
+#include "device/cuda/module.h"
+
+#define PITCH_MAX INT32_MAX /* of the driver's copies of rows */
+
+/* CU_LAUNCH_PARAM_*: how parameters are given as one block. */
+#define PARAM_END     ((void *)0)
+#define PARAM_POINTER ((void *)1)
+#define PARAM_SIZE    ((void *)2)
+
+/* -errno of a call that refuses a command. */
+static int refusal(struct cuda_device *dev, CUresult result)
+{
+	switch (cuda_note(dev, result)) {
+	case CUDA_SUCCESS: return 0;
+	case CUDA_ERROR_OUT_OF_MEMORY: return -ENOMEM;
+	case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
+	case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: return -E2BIG;
+	case CUDA_ERROR_NOT_SUPPORTED: return -ENOTSUP;
+	default: return cuda_is_fatal(result) ? -EIO : -EINVAL;
+	}
+}
+
+/* ---- launches ---- */
+
+/* More dynamic memory than by default has to be allowed first. All loads of an image may share the function: all it can have, then. */
+static int allow_smem(struct cuda_device *dev, struct gsb_function *f, uint32_t bytes)
+{
+	int fixed = 0,
+	    most = dev->info.attrs[CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN];
+	CUresult result;
+
+	if (bytes <= (uint32_t)f->smem_max)
+		return 0;
+	dev->cu.cuKernelGetAttribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f->kernel,
+				     dev->id);
+	if (fixed > most || bytes > (uint32_t)(most - fixed))
+		return -EINVAL;
+	result = dev->cu.cuFuncSetAttribute(
+		f->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most - fixed);
+	if (!result)
+		f->smem_max = most - fixed;
+	return refusal(dev, result);
+}
+
+/* This call takes parameters one by one. */
+static CUresult launch_cooperative(struct cuda_device *dev, CUstream stream,
+				   const struct gsb_cmd_launch *l)
+{
+	const struct gsb_function *f = l->function;
+	void *params[GSB_N_PARAMS_MAX];
+
+	for (uint32_t i = 0; i < f->n_params; i++)
+		params[i] = (uint8_t *)(uintptr_t)l->params + f->params[i].offset;
+	return dev->cu.cuLaunchCooperativeKernel(f->function, l->grid[0], l->grid[1], l->grid[2],
+						 l->block[0], l->block[1], l->block[2],
+						 l->smem_bytes, stream, params);
+}
+
+static CUresult launch_plain(struct cuda_device *dev, CUstream stream,
+			     const struct gsb_cmd_launch *l)
+{
+	size_t size = l->function->params_bytes; /* the driver refuses a block that is longer */
+	void *extra[] = {PARAM_POINTER, (void *)(uintptr_t)l->params, PARAM_SIZE, &size, PARAM_END};
+
+	return dev->cu.cuLaunchKernel(l->function->function, l->grid[0], l->grid[1], l->grid[2],
+				      l->block[0], l->block[1], l->block[2], l->smem_bytes, stream,
+				      NULL, size ? extra : NULL);
+}
+
+static int send_launch(struct cuda_device *dev, CUstream stream, const struct gsb_cmd_launch *l)
+{
+	int err;
+
+	if (!l->function->function)
+		return -ENOTSUP;
+	if (l->params_bytes < l->function->params_bytes)
+		return -EINVAL;
+	err = allow_smem(dev, l->function, l->smem_bytes);
+	if (err)
+		return err;
+	return refusal(dev, l->cooperative ? launch_cooperative(dev, stream, l)
+					   : launch_plain(dev, stream, l));
+}
+
+/* ---- copies ---- */
+
+static uint64_t extent(uint64_t width, uint64_t height, uint64_t pitch)
+{
+	return height > 1 ? (height - 1) * pitch + width : width;
+}
+
+static CUmemorytype memory_type(enum cuda_place place)
+{
+	return place == CUDA_PLACE_DEVICE ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+}
+
+static CUresult copy_rows(struct cuda_device *dev, CUstream stream, const struct gsb_cmd_copy *c,
+			  CUmemorytype dst, CUmemorytype src)
+{
+	CUDA_MEMCPY2D copy = {
+		.srcMemoryType = src,
+		.srcHost = (const void *)(uintptr_t)c->src,
+		.srcDevice = c->src,
+		.srcPitch = c->src_pitch,
+		.dstMemoryType = dst,
+		.dstHost = (void *)(uintptr_t)c->dst,
+		.dstDevice = c->dst,
+		.dstPitch = c->dst_pitch,
+		.WidthInBytes = c->width,
+		.Height = c->height,
+	};
+
+	return dev->cu.cuMemcpy2DAsync_v2(&copy, stream);
+}
+
+/* Rows further apart than the driver can: there is not memory for many of them. */
+static CUresult copy_each_row(struct cuda_device *dev, CUstream stream,
+			      const struct gsb_cmd_copy *c)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (uint64_t i = 0; !result && i < c->height; i++)
+		result = dev->cu.cuMemcpyAsync(c->dst + i * c->dst_pitch, c->src + i * c->src_pitch,
+					       c->width, stream);
+	return result;
+}
+
+static CUresult copy(struct cuda_device *dev, CUstream stream, const struct gsb_cmd_copy *c,
+		     enum cuda_place dst, enum cuda_place src)
+{
+	if (c->height == 1)
+		return dev->cu.cuMemcpyAsync(c->dst, c->src, c->width, stream);
+	if (c->dst_pitch > PITCH_MAX || c->src_pitch > PITCH_MAX)
+		return copy_each_row(dev, stream, c);
+	return copy_rows(dev, stream, c, memory_type(dst), memory_type(src));
+}
+
+static void move_rows(uint8_t *dst, uint64_t dst_pitch, const uint8_t *src, uint64_t src_pitch,
+		      const struct cuda_landing *l)
+{
+	for (uint64_t i = 0; i < l->height; i++)
+		memcpy(dst + i * dst_pitch, src + i * src_pitch, l->width);
+}
+
+/* The copy with one end moved to memory that the driver knows, where rows lie close. False: there is no such memory. */
+static bool bounce(struct cuda_device *dev, struct gsb_cmd_copy *c, bool to_device,
+		   struct cuda_landing *landing)
+{
+	uint8_t *bytes;
+	struct cuda_landing l = {.width = c->width, .height = c->height};
+
+	if (c->width > CUDA_BOUNCE_BYTES || c->height > CUDA_BOUNCE_BYTES / c->width)
+		return false;
+	l.bounce = cuda_bounce_take(dev);
+	if (!l.bounce)
+		return false;
+	bytes = l.bounce->bytes;
+	if (to_device) {
+		move_rows(bytes, c->width, (const uint8_t *)(uintptr_t)c->src, c->src_pitch, &l);
+		c->src = (uint64_t)(uintptr_t)bytes;
+		c->src_pitch = c->width;
+	} else {
+		l.dst = c->dst;
+		l.pitch = c->dst_pitch;
+		c->dst = (uint64_t)(uintptr_t)bytes;
+		c->dst_pitch = c->width;
+	}
+	*landing = l;
+	return true;
+}
+
+static int send_copy(struct cuda_device *dev, CUstream stream, const struct gsb_cmd *cmd,
+		     struct cuda_landing *landing)
+{
+	struct gsb_cmd_copy c = cmd->copy;
+	enum cuda_place src, dst;
+
+	src = cuda_place_of(cmd->space, c.src, extent(c.width, c.height, c.src_pitch));
+	dst = cuda_place_of(cmd->space, c.dst, extent(c.width, c.height, c.dst_pitch));
+	if (src == CUDA_PLACE_NOWHERE || dst == CUDA_PLACE_NOWHERE)
+		return -EFAULT;
+	if (src == CUDA_PLACE_PLAIN && dst == CUDA_PLACE_DEVICE)
+		bounce(dev, &c, true, landing);
+	else if (dst == CUDA_PLACE_PLAIN && src == CUDA_PLACE_DEVICE)
+		bounce(dev, &c, false, landing);
+	return refusal(dev, copy(dev, stream, &c, dst, src));
+}
+
+void cuda_land(struct cuda_device *dev, struct cuda_landing *l)
+{
+	if (!l->bounce)
+		return;
+	if (l->dst)
+		move_rows((uint8_t *)(uintptr_t)l->dst, l->pitch, l->bounce->bytes, l->width, l);
+	cuda_bounce_give(dev, l->bounce);
+	l->bounce = NULL;
+}
+
+/* ---- fills ---- */
+
+static CUresult fill_line(const struct cuda_driver *cu, CUstream stream,
+			  const struct gsb_cmd_fill *f)
+{
+	switch (f->elem_bytes) {
+	case 1: return cu->cuMemsetD8Async(f->dst, (unsigned char)f->value, f->width, stream);
+	case 2: return cu->cuMemsetD16Async(f->dst, (unsigned short)f->value, f->width, stream);
+	default: return cu->cuMemsetD32Async(f->dst, f->value, f->width, stream);
+	}
+}
+
+static CUresult fill_rows(const struct cuda_driver *cu, CUstream stream,
+			  const struct gsb_cmd_fill *f)
+{
+	switch (f->elem_bytes) {
+	case 1:
+		return cu->cuMemsetD2D8Async(f->dst, f->pitch, (unsigned char)f->value, f->width,
+					     f->height, stream);
+	case 2:
+		return cu->cuMemsetD2D16Async(f->dst, f->pitch, (unsigned short)f->value, f->width,
+					      f->height, stream);
+	default:
+		return cu->cuMemsetD2D32Async(f->dst, f->pitch, f->value, f->width, f->height,
+					      stream);
+	}
+}
+
+static int send_fill(struct cuda_device *dev, CUstream stream, const struct gsb_cmd *cmd)
+{
+	const struct gsb_cmd_fill *f = &cmd->fill;
+
+	if (f->elem_bytes != 1 && f->elem_bytes != 2 && f->elem_bytes != 4)
+		return -EINVAL;
+	if (f->dst % f->elem_bytes || (f->height > 1 && f->pitch % f->elem_bytes))
+		return -EINVAL;
+	if (cuda_place_of(cmd->space, f->dst,
+			  extent(f->width * f->elem_bytes, f->height, f->pitch)) ==
+	    CUDA_PLACE_NOWHERE)
+		return -EFAULT;
+	return refusal(dev, f->height == 1 ? fill_line(&dev->cu, stream, f)
+					   : fill_rows(&dev->cu, stream, f));
+}
+
+int cuda_send(struct cuda_device *dev, CUstream stream, const struct gsb_cmd *cmd,
+	      struct cuda_landing *landing)
+{
+	switch (cmd->kind) {
+	case GSB_CMD_LAUNCH: return send_launch(dev, stream, &cmd->launch);
+	case GSB_CMD_COPY: return send_copy(dev, stream, cmd, landing);
+	case GSB_CMD_FILL: return send_fill(dev, stream, cmd);
+	}
+	return -EINVAL;
+}
