@@ -33,6 +33,7 @@ typedef CUfunction cudaFunction_t;
 typedef CUarray cudaArray_t;
 typedef CUarray cudaArray_const_t;
 typedef CUmipmappedArray cudaMipmappedArray_t;
+typedef CUmipmappedArray cudaMipmappedArray_const_t;
 typedef CUtexObject cudaTextureObject_t;
 typedef CUsurfObject cudaSurfaceObject_t;
 

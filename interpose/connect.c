@@ -251,9 +251,9 @@ static void block_device_window(const struct gsb_msg_welcome *m)
 static int make_tables(void)
 {
 	struct gsb_object_table *const tables[] = {
-		&gsb_cu_ctxs,	 &gsb_cu_streams,   &gsb_cu_events,
-		&gsb_cu_modules, &gsb_cu_functions, &gsb_cu_libraries,
-		&gsb_cu_links,	 &gsb_cu_arrays,    &gsb_cu_textures};
+		&gsb_cu_ctxs,	   &gsb_cu_streams,   &gsb_cu_events, &gsb_cu_modules,
+		&gsb_cu_functions, &gsb_cu_libraries, &gsb_cu_links,  &gsb_cu_arrays,
+		&gsb_cu_textures,  &gsb_cu_mipmaps};
 	int r = 0;
 
 	for (unsigned i = 0; !r && i < GSB_ARRAY_LEN(tables); i++)

@@ -88,17 +88,45 @@ cudaError_t gsb_rt_array_shape(cudaArray_t array, struct gsb_rt_array_shape *out
 	return cudaSuccess;
 }
 
+static cudaError_t describe(const struct cudaChannelFormatDesc *desc, struct cudaExtent extent,
+			    unsigned flags, CUDA_ARRAY3D_DESCRIPTOR *out)
+{
+	*out = (CUDA_ARRAY3D_DESCRIPTOR){.Width = extent.width,
+					 .Height = extent.height,
+					 .Depth = extent.depth,
+					 .Flags = flags};
+	return desc ? gsb_rt_format(desc, &out->Format, &out->NumChannels) : cudaErrorInvalidValue;
+}
+
 cudaError_t rt_cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
 				 struct cudaExtent extent, unsigned flags)
 {
-	CUDA_ARRAY3D_DESCRIPTOR d = {.Width = extent.width,
-				     .Height = extent.height,
-				     .Depth = extent.depth,
-				     .Flags = flags};
-	cudaError_t error = array && desc ? gsb_rt_format(desc, &d.Format, &d.NumChannels)
-					  : cudaErrorInvalidValue;
+	CUDA_ARRAY3D_DESCRIPTOR d;
+	cudaError_t error = array ? describe(desc, extent, flags, &d) : cudaErrorInvalidValue;
 
 	return error ? error : gsb_rt_error(gsb_rt_drivers->cuArray3DCreate(array, &d));
+}
+
+cudaError_t rt_cudaMallocMipmappedArray(cudaMipmappedArray_t *array,
+					const struct cudaChannelFormatDesc *desc,
+					struct cudaExtent extent, unsigned n_levels, unsigned flags)
+{
+	CUDA_ARRAY3D_DESCRIPTOR d;
+	cudaError_t error = array ? describe(desc, extent, flags, &d) : cudaErrorInvalidValue;
+
+	return error ? error
+		     : gsb_rt_error(gsb_rt_drivers->cuMipmappedArrayCreate(array, &d, n_levels));
+}
+
+cudaError_t rt_cudaFreeMipmappedArray(cudaMipmappedArray_t array)
+{
+	return array ? gsb_rt_error(gsb_rt_drivers->cuMipmappedArrayDestroy(array)) : cudaSuccess;
+}
+
+cudaError_t rt_cudaGetMipmappedArrayLevel(cudaArray_t *level, cudaMipmappedArray_const_t array,
+					  unsigned nth)
+{
+	return gsb_rt_error(gsb_rt_drivers->cuMipmappedArrayGetLevel(level, array, nth));
 }
 
 cudaError_t rt_cudaFreeArray(cudaArray_t array)

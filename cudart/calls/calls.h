@@ -114,6 +114,13 @@ struct cudaChannelFormatDesc gsb_rt_channels(CUarray_format format, unsigned n);
 cudaError_t rt_cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
 				 struct cudaExtent extent, unsigned flags);
 cudaError_t rt_cudaFreeArray(cudaArray_t array);
+cudaError_t rt_cudaMallocMipmappedArray(cudaMipmappedArray_t *array,
+					const struct cudaChannelFormatDesc *desc,
+					struct cudaExtent extent, unsigned n_levels,
+					unsigned flags);
+cudaError_t rt_cudaFreeMipmappedArray(cudaMipmappedArray_t array);
+cudaError_t rt_cudaGetMipmappedArrayLevel(cudaArray_t *level, cudaMipmappedArray_const_t array,
+					  unsigned nth);
 cudaError_t rt_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
 				unsigned *flags, cudaArray_t array);
 cudaError_t rt_cudaGetChannelDesc(struct cudaChannelFormatDesc *desc, cudaArray_t array);

@@ -123,7 +123,21 @@ static struct cudaTextureDesc from_texture(const CUDA_TEXTURE_DESC *t)
 	return out;
 }
 
-/* Of what a texture looks at; arrays of levels are the driver's to refuse. */
+/* Of an array, or of the first level of several. */
+static cudaError_t describe_array(const CUDA_RESOURCE_DESC *r, CUDA_ARRAY3D_DESCRIPTOR *out)
+{
+	CUarray array = r->res.array.hArray;
+	CUresult result = CUDA_SUCCESS;
+
+	if (r->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
+		result = gsb_rt_drivers->cuMipmappedArrayGetLevel(&array,
+								  r->res.mipmap.hMipmappedArray, 0);
+	if (!result)
+		result = gsb_rt_drivers->cuArray3DGetDescriptor(out, array);
+	return gsb_rt_error(result);
+}
+
+/* Of what a texture looks at. */
 static cudaError_t format_of(const CUDA_RESOURCE_DESC *r, CUarray_format *format)
 {
 	CUDA_ARRAY3D_DESCRIPTOR d;
@@ -132,10 +146,10 @@ static cudaError_t format_of(const CUDA_RESOURCE_DESC *r, CUarray_format *format
 	switch (r->resType) {
 	case CU_RESOURCE_TYPE_LINEAR: *format = r->res.linear.format; return cudaSuccess;
 	case CU_RESOURCE_TYPE_PITCH2D: *format = r->res.pitch2D.format; return cudaSuccess;
-	case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY: *format = CU_AD_FORMAT_FLOAT; return cudaSuccess;
+	case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
 	case CU_RESOURCE_TYPE_ARRAY: break;
 	}
-	error = gsb_rt_error(gsb_rt_drivers->cuArray3DGetDescriptor(&d, r->res.array.hArray));
+	error = describe_array(r, &d);
 	if (!error)
 		*format = d.Format;
 	return error;
@@ -164,9 +178,9 @@ static bool is_cube(const CUDA_RESOURCE_DESC *r)
 {
 	CUDA_ARRAY3D_DESCRIPTOR d;
 
-	return r->resType == CU_RESOURCE_TYPE_ARRAY &&
-	       !gsb_rt_drivers->cuArray3DGetDescriptor(&d, r->res.array.hArray) &&
-	       d.Flags & CUDA_ARRAY3D_CUBEMAP;
+	return (r->resType == CU_RESOURCE_TYPE_ARRAY ||
+		r->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY) &&
+	       !describe_array(r, &d) && d.Flags & CUDA_ARRAY3D_CUBEMAP;
 }
 
 static cudaError_t check_reading(const CUDA_RESOURCE_DESC *r, const struct cudaTextureDesc *t)

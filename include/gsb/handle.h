@@ -27,6 +27,7 @@ enum gsb_handle_kind {
 	GSB_HANDLE_LINK,    /* likewise */
 	GSB_HANDLE_ARRAY,   /* likewise */
 	GSB_HANDLE_TEXTURE, /* likewise; the program's handle is an address */
+	GSB_HANDLE_MIPMAP,  /* likewise */
 	GSB_N_HANDLE_KINDS
 };
 

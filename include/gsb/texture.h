@@ -5,6 +5,9 @@
  * gets it as any other argument, and a device that samples textures in software reads it there. It is as hostile as
  * the rest of the tenant's memory; every texel's address is checked like that of a load.
  *
+ * Of a mipmapped array there is a descriptor for each level, the largest first, one behind the other; the handle is the
+ * first one's address, and that one says how many there are and which of them are read.
+ *
  * Layout of the texels: row-major; texel (x, y, z) lies at base + z * slice_bytes + y * pitch_bytes + x * size of a
  * texel, where z counts slices, layers, or the faces of a cube map (+x -x +y -y +z -z, then the next cube's).
  */
@@ -14,6 +17,8 @@
 #include <stdint.h>
 
 #include "gsb/cuabi.h"
+
+#define GSB_TEXTURE_LEVELS_MAX 18 /* the widest array has 131,072 texels */
 
 #define GSB_TEXTURE_MARK UINT64_C(0x6773622d74657831) /* a descriptor begins so */
 
@@ -29,7 +34,11 @@ struct gsb_texture {
 	uint8_t flags;		       /* CU_TRSF_* */
 	uint8_t is_layered;	       /* bool: z counts layers or faces, not slices */
 	float border[4];
-	uint8_t reserved[40];
+	uint8_t n_levels;     /* of detail: 0 and 1 are one */
+	uint8_t level_filter; /* CUfilter_mode */
+	uint8_t spare[2];
+	float level_bias, least_level, most_level;
+	uint8_t reserved[24];
 };
 
 _Static_assert(sizeof(struct gsb_texture) == 112, "the same in library and device");

@@ -33,6 +33,8 @@ struct gsb_object_table gsb_cu_arrays =
 	GSB_OBJECT_TABLE(GSB_HANDLE_ARRAY, GSB_N_ARRAYS, struct gsb_cu_array, NULL);
 struct gsb_object_table gsb_cu_textures =
 	GSB_OBJECT_TABLE(GSB_HANDLE_TEXTURE, GSB_N_TEXTURES, struct gsb_cu_texture, NULL);
+struct gsb_object_table gsb_cu_mipmaps =
+	GSB_OBJECT_TABLE(GSB_HANDLE_MIPMAP, GSB_N_MIPMAPS, struct gsb_cu_mipmap, NULL);
 
 static bool is_format_ok(CUarray_format format, unsigned n_channels)
 {
@@ -90,6 +92,41 @@ CUresult gsb_cu_array_lay_out(const CUDA_ARRAY3D_DESCRIPTOR *desc, struct gsb_cu
 	return CUDA_SUCCESS;
 }
 
+/* ---- levels of detail ---- */
+
+static size_t half_of(size_t n, unsigned times)
+{
+	return !n ? 0 : n >> times ? n >> times : 1;
+}
+
+CUDA_ARRAY3D_DESCRIPTOR gsb_cu_mipmap_level(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned level)
+{
+	CUDA_ARRAY3D_DESCRIPTOR d = *desc;
+
+	d.Width = half_of(d.Width, level);
+	d.Height = half_of(d.Height, level);
+	if (!(d.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)))
+		d.Depth = half_of(d.Depth, level);
+	return d;
+}
+
+unsigned gsb_cu_mipmap_levels(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned asked)
+{
+	unsigned n = 1;
+
+	while (n < asked && n < GSB_TEXTURE_LEVELS_MAX) {
+		const CUDA_ARRAY3D_DESCRIPTOR d = gsb_cu_mipmap_level(desc, n - 1);
+		const bool layered = d.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP);
+
+		if (d.Width <= 1 && d.Height <= 1 && (layered || d.Depth <= 1))
+			break;
+		n++;
+	}
+	return n;
+}
+
+/* ---- textures ---- */
+
 /* Few programs have many, and none looks one up often. */
 struct gsb_cu_texture *gsb_cu_texture_find(uint64_t addr, bool is_surface)
 {
@@ -125,6 +162,20 @@ static CUresult view_array(CUarray array, struct gsb_texture *out)
 		.is_layered = (a->desc.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)) != 0,
 	};
 	return CUDA_SUCCESS;
+}
+
+/* Coordinates count from 0 to 1 in every level, whatever the program says. */
+static CUresult view_levels(CUmipmappedArray array, struct gsb_texture out[GSB_TEXTURE_LEVELS_MAX])
+{
+	const struct gsb_cu_mipmap *m = gsb_cu_mipmap_get(array);
+	CUresult result = m ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+
+	for (unsigned i = 0; !result && i < m->n_levels; i++) {
+		result = view_array(m->levels[i], &out[i]);
+		out[i].n_levels = (uint8_t)m->n_levels;
+		out[i].mark = GSB_TEXTURE_MARK;
+	}
+	return result;
 }
 
 struct rows {
@@ -187,7 +238,7 @@ static CUresult view_pitched(const CUDA_RESOURCE_DESC *d, uint64_t wire, struct 
 }
 
 CUresult gsb_cu_texture_view(const CUDA_RESOURCE_DESC *resource, uint64_t wire,
-			     struct gsb_texture *out)
+			     struct gsb_texture out[GSB_TEXTURE_LEVELS_MAX])
 {
 	CUresult result;
 
@@ -195,7 +246,8 @@ CUresult gsb_cu_texture_view(const CUDA_RESOURCE_DESC *resource, uint64_t wire,
 		return CUDA_ERROR_INVALID_VALUE;
 	switch (resource->resType) {
 	case CU_RESOURCE_TYPE_ARRAY: result = view_array(resource->res.array.hArray, out); break;
-	case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY: return CUDA_ERROR_NOT_SUPPORTED;
+	case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
+		return view_levels(resource->res.mipmap.hMipmappedArray, out);
 	case CU_RESOURCE_TYPE_LINEAR: result = view_linear(resource, wire, out); break;
 	case CU_RESOURCE_TYPE_PITCH2D: result = view_pitched(resource, wire, out); break;
 	default: return CUDA_ERROR_INVALID_VALUE;
@@ -211,10 +263,17 @@ CUresult gsb_cu_texture_sample(const CUDA_TEXTURE_DESC *texture, struct gsb_text
 			return CUDA_ERROR_INVALID_VALUE;
 		out->address[i] = (uint8_t)texture->addressMode[i];
 	}
-	if ((unsigned)texture->filterMode > CU_TR_FILTER_MODE_LINEAR)
+	if ((unsigned)texture->filterMode > CU_TR_FILTER_MODE_LINEAR ||
+	    (unsigned)texture->mipmapFilterMode > CU_TR_FILTER_MODE_LINEAR)
 		return CUDA_ERROR_INVALID_VALUE;
 	out->filter = (uint8_t)texture->filterMode;
 	out->flags = (uint8_t)texture->flags;
+	if (out->n_levels)
+		out->flags |= CU_TRSF_NORMALIZED_COORDINATES;
+	out->level_filter = (uint8_t)texture->mipmapFilterMode;
+	out->level_bias = texture->mipmapLevelBias;
+	out->least_level = texture->minMipmapLevelClamp;
+	out->most_level = texture->maxMipmapLevelClamp;
 	memcpy(out->border, texture->borderColor, sizeof(out->border));
 	return CUDA_SUCCESS;
 }

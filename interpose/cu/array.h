@@ -16,6 +16,7 @@
 
 #define GSB_N_ARRAYS   65536
 #define GSB_N_TEXTURES 65536
+#define GSB_N_MIPMAPS  65536
 
 struct gsb_cu_array {
 	struct gsb_object obj;
@@ -23,6 +24,7 @@ struct gsb_cu_array {
 	uint64_t addr, pitch_bytes, slice_bytes;
 	uint64_t row_bytes;	   /* what is used of a pitch */
 	uint64_t n_rows, n_slices; /* each at least 1 */
+	bool is_level;		   /* of a mipmapped array, which alone destroys it */
 };
 
 extern struct gsb_object_table gsb_cu_arrays;
@@ -36,6 +38,28 @@ static inline struct gsb_cu_array *gsb_cu_array_get(CUarray array)
 /* Fill in the layout of what is asked for, and its size. CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED. */
 CUresult gsb_cu_array_lay_out(const CUDA_ARRAY3D_DESCRIPTOR *desc, struct gsb_cu_array *a,
 			      uint64_t *bytes);
+
+/* Arrays of one kind, each half as large as the one before. */
+struct gsb_cu_mipmap {
+	struct gsb_object obj;
+	CUDA_ARRAY3D_DESCRIPTOR desc; /* of the first */
+	unsigned n_levels;
+	CUarray levels[GSB_TEXTURE_LEVELS_MAX];
+};
+
+extern struct gsb_object_table gsb_cu_mipmaps;
+
+/* NULL: no mipmapped array. */
+static inline struct gsb_cu_mipmap *gsb_cu_mipmap_get(CUmipmappedArray array)
+{
+	return gsb_object_get(&gsb_cu_mipmaps, (uint64_t)array);
+}
+
+/* How many levels there are of what is asked for: down to one texel, at most; one at least. */
+unsigned gsb_cu_mipmap_levels(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned asked);
+
+/* What this level is an array of. */
+CUDA_ARRAY3D_DESCRIPTOR gsb_cu_mipmap_level(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned level);
 
 struct gsb_cu_texture {
 	struct gsb_object obj;
@@ -51,12 +75,12 @@ extern struct gsb_object_table gsb_cu_textures;
 struct gsb_cu_texture *gsb_cu_texture_find(uint64_t addr, bool is_surface);
 
 /*
- * What the device is to see of a resource that a context of this wire handle may use. CUDA_ERROR_INVALID_VALUE, _INVALID_HANDLE,
- * _NOT_SUPPORTED (mipmaps).
+ * What the device is to see of a resource that a context of this wire handle may use: a descriptor for each level, of which the
+ * first says how many. CUDA_ERROR_INVALID_VALUE, _INVALID_HANDLE.
  */
 CUresult gsb_cu_texture_view(const CUDA_RESOURCE_DESC *resource, uint64_t wire,
-			     struct gsb_texture *out);
-/* How it is read. */
+			     struct gsb_texture out[GSB_TEXTURE_LEVELS_MAX]);
+/* How it is read; of one level. */
 CUresult gsb_cu_texture_sample(const CUDA_TEXTURE_DESC *texture, struct gsb_texture *out);
 
 #endif

@@ -9,7 +9,8 @@
 
 /* ---- arrays ---- */
 
-static CUresult make_array(const CUDA_ARRAY3D_DESCRIPTOR *desc, uint64_t wire, CUarray *array)
+static CUresult make_array(const CUDA_ARRAY3D_DESCRIPTOR *desc, uint64_t wire, bool is_level,
+			   CUarray *array)
 {
 	struct gsb_cu_array *a = gsb_object_take(&gsb_cu_arrays, wire, 0);
 	uint64_t bytes, name;
@@ -27,6 +28,7 @@ static CUresult make_array(const CUDA_ARRAY3D_DESCRIPTOR *desc, uint64_t wire, C
 		return result;
 	}
 	a->addr = addr;
+	a->is_level = is_level;
 	if (!gsb_object_publish(&gsb_cu_arrays, a))
 		return CUDA_ERROR_CONTEXT_IS_DESTROYED; /* and the memory with it */
 	*array = (CUarray)name;
@@ -38,7 +40,7 @@ CUresult hook_cuArray3DCreate(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *des
 	struct gsb_cu_ctx_life life;
 	CUresult result = array && desc ? gsb_cu_ctx_live(&life) : CUDA_ERROR_INVALID_VALUE;
 
-	return result ? result : make_array(desc, life.wire, array);
+	return result ? result : make_array(desc, life.wire, false, array);
 }
 
 CUresult hook_cuArrayCreate(CUarray *array, const CUDA_ARRAY_DESCRIPTOR *desc)
@@ -73,35 +75,119 @@ CUresult hook_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *desc, CUarray array)
 	return result;
 }
 
-CUresult hook_cuArrayDestroy(CUarray array)
+static CUresult destroy_array(CUarray array, bool is_level)
 {
 	struct gsb_cu_array *a = gsb_cu_array_get(array);
 	uint64_t name = (uint64_t)array;
 	CUresult result;
 
-	if (!a || !gsb_object_retire(&gsb_cu_arrays, name))
+	if (!a || a->is_level != is_level || !gsb_object_retire(&gsb_cu_arrays, name))
 		return CUDA_ERROR_INVALID_HANDLE;
 	result = hook_cuMemFree(a->addr);
 	gsb_object_release(&gsb_cu_arrays, name);
 	return result;
 }
 
-/* ---- textures and surfaces ---- */
-
-/* The descriptor is in the device's memory when this returns: any stream may be the first to use it. */
-static CUresult place_descriptor(const struct gsb_texture *view, CUdeviceptr *addr)
+CUresult hook_cuArrayDestroy(CUarray array)
 {
-	CUresult result = hook_cuMemAlloc(addr, sizeof(*view));
+	return destroy_array(array, false);
+}
+
+/* ---- mipmapped arrays ---- */
+
+static CUresult destroy_levels(const struct gsb_cu_mipmap *m)
+{
+	CUresult result = CUDA_SUCCESS, r;
+
+	for (unsigned i = 0; i < m->n_levels; i++) {
+		r = destroy_array(m->levels[i], true);
+		result = result ? result : r;
+	}
+	return result;
+}
+
+/* n_levels counts those that are there, also when one could not be made. */
+static CUresult make_levels(struct gsb_cu_mipmap *m, unsigned n, uint64_t wire)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (m->n_levels = 0; !result && m->n_levels < n; m->n_levels += !result) {
+		const CUDA_ARRAY3D_DESCRIPTOR d = gsb_cu_mipmap_level(&m->desc, m->n_levels);
+
+		result = make_array(&d, wire, true, &m->levels[m->n_levels]);
+	}
+	if (result)
+		destroy_levels(m);
+	return result;
+}
+
+CUresult hook_cuMipmappedArrayCreate(CUmipmappedArray *array, const CUDA_ARRAY3D_DESCRIPTOR *desc,
+				     unsigned n_levels)
+{
+	struct gsb_cu_ctx_life life;
+	struct gsb_cu_mipmap *m;
+	uint64_t name;
+	CUresult result = array && desc ? gsb_cu_ctx_live(&life) : CUDA_ERROR_INVALID_VALUE;
 
 	if (result)
 		return result;
-	result = hook_cuMemcpyHtoD(*addr, view, sizeof(*view), CU_STREAM_LEGACY);
+	m = gsb_object_take(&gsb_cu_mipmaps, life.wire, 0);
+	if (!m)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	name = gsb_object_name(m);
+	m->desc = *desc;
+	result = make_levels(m, gsb_cu_mipmap_levels(desc, n_levels), life.wire);
+	if (result) {
+		gsb_object_release(&gsb_cu_mipmaps, name);
+		return result;
+	}
+	if (!gsb_object_publish(&gsb_cu_mipmaps, m))
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED; /* and the levels with it */
+	*array = (CUmipmappedArray)name;
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuMipmappedArrayGetLevel(CUarray *level, CUmipmappedArray array, unsigned nth)
+{
+	const struct gsb_cu_mipmap *m = gsb_cu_mipmap_get(array);
+
+	if (!m)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (!level || nth >= m->n_levels)
+		return CUDA_ERROR_INVALID_VALUE;
+	*level = m->levels[nth];
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuMipmappedArrayDestroy(CUmipmappedArray array)
+{
+	struct gsb_cu_mipmap *m = gsb_cu_mipmap_get(array);
+	CUresult result;
+
+	if (!m || !gsb_object_retire(&gsb_cu_mipmaps, (uint64_t)array))
+		return CUDA_ERROR_INVALID_HANDLE;
+	result = destroy_levels(m);
+	gsb_object_release(&gsb_cu_mipmaps, (uint64_t)array);
+	return result;
+}
+
+/* ---- textures and surfaces ---- */
+
+/* The descriptors are in the device's memory when this returns: any stream may be the first to use them. */
+static CUresult place_descriptors(const struct gsb_texture *views, CUdeviceptr *addr)
+{
+	size_t bytes = (views->n_levels ? views->n_levels : 1) * sizeof(*views);
+	CUresult result = hook_cuMemAlloc(addr, bytes);
+
+	if (result)
+		return result;
+	result = hook_cuMemcpyHtoD(*addr, views, bytes, CU_STREAM_LEGACY);
 	if (result)
 		hook_cuMemFree(*addr);
 	return result;
 }
 
-static CUresult make_texture(const struct gsb_cu_texture *what, const struct gsb_texture *view,
+static CUresult make_texture(const struct gsb_cu_texture *what, const struct gsb_texture *views,
 			     uint64_t wire, unsigned long long *handle)
 {
 	struct gsb_cu_texture *t = gsb_object_take(&gsb_cu_textures, wire, 0);
@@ -110,7 +196,7 @@ static CUresult make_texture(const struct gsb_cu_texture *what, const struct gsb
 
 	if (!t)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	result = place_descriptor(view, &addr);
+	result = place_descriptors(views, &addr);
 	if (result) {
 		gsb_object_release(&gsb_cu_textures, gsb_object_name(t));
 		return result;
@@ -141,44 +227,44 @@ CUresult hook_cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *r
 				const CUDA_TEXTURE_DESC *texture,
 				const CUDA_RESOURCE_VIEW_DESC *view)
 {
+	struct gsb_texture views[GSB_TEXTURE_LEVELS_MAX] = {0};
 	struct gsb_cu_texture what = {0};
 	struct gsb_cu_ctx_life life;
-	struct gsb_texture t;
 	CUresult result =
 		object && resource && texture ? gsb_cu_ctx_live(&life) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result && !is_whole(view))
 		result = CUDA_ERROR_NOT_SUPPORTED;
 	if (!result)
-		result = gsb_cu_texture_view(resource, life.wire, &t);
-	if (!result)
-		result = gsb_cu_texture_sample(texture, &t);
+		result = gsb_cu_texture_view(resource, life.wire, views);
+	for (unsigned i = 0; !result && (!i || i < views->n_levels); i++)
+		result = gsb_cu_texture_sample(texture, &views[i]);
 	if (!result && resource->resType == CU_RESOURCE_TYPE_LINEAR)
-		read_nothing_outside(&t);
+		read_nothing_outside(views);
 	if (result)
 		return result;
 	what.resource = *resource;
 	what.texture = *texture;
-	return make_texture(&what, &t, life.wire, object);
+	return make_texture(&what, views, life.wire, object);
 }
 
 /* Of an array that was not made for it, too: a GPU does not mind. */
 CUresult hook_cuSurfObjectCreate(CUsurfObject *object, const CUDA_RESOURCE_DESC *resource)
 {
+	struct gsb_texture views[GSB_TEXTURE_LEVELS_MAX] = {0};
 	struct gsb_cu_texture what = {.is_surface = true};
 	struct gsb_cu_ctx_life life;
-	struct gsb_texture t;
 	CUresult result = object && resource ? gsb_cu_ctx_live(&life) : CUDA_ERROR_INVALID_VALUE;
 
 	if (result)
 		return result;
 	if (resource->resType != CU_RESOURCE_TYPE_ARRAY)
 		return CUDA_ERROR_INVALID_VALUE;
-	result = gsb_cu_texture_view(resource, life.wire, &t);
+	result = gsb_cu_texture_view(resource, life.wire, views);
 	if (result)
 		return result;
 	what.resource = *resource;
-	return make_texture(&what, &t, life.wire, object);
+	return make_texture(&what, views, life.wire, object);
 }
 
 static CUresult destroy(uint64_t addr, bool is_surface)

@@ -215,6 +215,10 @@ CUresult hook_cuArray3DCreate(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *des
 CUresult hook_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *desc, CUarray array);
 CUresult hook_cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *desc, CUarray array);
 CUresult hook_cuArrayDestroy(CUarray array);
+CUresult hook_cuMipmappedArrayCreate(CUmipmappedArray *array, const CUDA_ARRAY3D_DESCRIPTOR *desc,
+				     unsigned n_levels);
+CUresult hook_cuMipmappedArrayDestroy(CUmipmappedArray array);
+CUresult hook_cuMipmappedArrayGetLevel(CUarray *level, CUmipmappedArray array, unsigned nth);
 CUresult hook_cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *resource,
 				const CUDA_TEXTURE_DESC *texture,
 				const CUDA_RESOURCE_VIEW_DESC *view);

@@ -769,6 +769,34 @@ static void run_refusals(void)
 	say("refusals", wrong);
 }
 
+/* The levels of a mipmapped array live and die with it. */
+static void run_levels(void)
+{
+	const CUDA_ARRAY3D_DESCRIPTOR square = {8, 8, 0, F32, 1, 0},
+				      layers = {8, 8, 3, F32, 1, CUDA_ARRAY3D_LAYERED},
+				      three = {8, 8, 0, F32, 3, 0};
+	CUDA_ARRAY3D_DESCRIPTOR d;
+	CUmipmappedArray m;
+	CUarray level;
+	int wrong = 0;
+
+	wrong += cu.cuMipmappedArrayCreate(&m, &three, 2) != CUDA_ERROR_INVALID_VALUE;
+	need(cu.cuMipmappedArrayCreate(&m, &square, 2), "cuMipmappedArrayCreate");
+	wrong += cu.cuMipmappedArrayGetLevel(&level, m, 2) != CUDA_ERROR_INVALID_VALUE;
+	need(cu.cuMipmappedArrayGetLevel(&level, m, 1), "cuMipmappedArrayGetLevel");
+	wrong += cu.cuArrayDestroy(level) == CUDA_SUCCESS;
+	need(cu.cuArray3DGetDescriptor_v2(&d, level), "cuArray3DGetDescriptor");
+	wrong += d.Width != 4 || d.Height != 4 || d.Depth != 0;
+	need(cu.cuMipmappedArrayDestroy(m), "cuMipmappedArrayDestroy");
+	need(cu.cuMipmappedArrayCreate(&m, &layers, 9), "cuMipmappedArrayCreate");
+	need(cu.cuMipmappedArrayGetLevel(&level, m, 3), "cuMipmappedArrayGetLevel");
+	need(cu.cuArray3DGetDescriptor_v2(&d, level), "cuArray3DGetDescriptor");
+	wrong += d.Width != 1 || d.Height != 1 || d.Depth != 3;
+	wrong += cu.cuMipmappedArrayGetLevel(&level, m, 4) != CUDA_ERROR_INVALID_VALUE;
+	need(cu.cuMipmappedArrayDestroy(m), "cuMipmappedArrayDestroy");
+	say("levels", wrong);
+}
+
 /* Last: the context is over after it. */
 static void run_trap(void)
 {
@@ -892,6 +920,7 @@ int main(int argc, char **argv)
 	run_queries();
 	run_parts();
 	run_refusals();
+	run_levels();
 	run_trap();
 	printf("%d wrong\n", n_wrong);
 	free(ptx);

@@ -157,7 +157,7 @@ static void test_proc_address_with_bad_arguments_is_refused(void **state)
 
 static void test_refused_entry_is_not_supported(void **state)
 {
-	assert_int_equal(cu.cuMipmappedArrayCreate(), CUDA_ERROR_NOT_SUPPORTED);
+	assert_int_equal(cu.cuMipmappedArrayGetMemoryRequirements(), CUDA_ERROR_NOT_SUPPORTED);
 	assert_int_equal(cu.cuGraphCreate(), CUDA_ERROR_NOT_SUPPORTED);
 }
 
@@ -170,7 +170,7 @@ static int call_refused(void)
 	n += cu.cuGetProcAddress_v2("cuStreamBeginCapture", &fn, 13000, 0, NULL) != CUDA_SUCCESS;
 	for (int i = 0; i < 3; i++)
 		n += cu.cuGraphCreate() != CUDA_ERROR_NOT_SUPPORTED;
-	n += cu.cuMipmappedArrayCreate() != CUDA_ERROR_NOT_SUPPORTED;
+	n += cu.cuMipmappedArrayGetMemoryRequirements() != CUDA_ERROR_NOT_SUPPORTED;
 	return n;
 }
 
@@ -209,7 +209,7 @@ static void test_refused_entry_is_named_once_when_called(void **state)
 	assert_string_equal(
 		said, "gsbroker: cuGraphCreate is not carried: it returns "
 		      "CUDA_ERROR_NOT_SUPPORTED (said once; GSB_DEBUG=quiet silences this)\n"
-		      "gsbroker: cuMipmappedArrayCreate is not carried: it returns "
+		      "gsbroker: cuMipmappedArrayGetMemoryRequirements is not carried: it returns "
 		      "CUDA_ERROR_NOT_SUPPORTED (said once; GSB_DEBUG=quiet silences this)\n");
 }
 

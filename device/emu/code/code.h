@@ -64,6 +64,13 @@ enum gsb_emu_geometry {
 	GSB_EMU_N_GEOMS
 };
 
+/* How a texture is read where it is not gathered. */
+enum gsb_emu_tex {
+	GSB_EMU_TEX_PLAIN = -1,
+	GSB_EMU_TEX_LEVEL = -2,
+	GSB_EMU_TEX_GRADIENT = -3,
+};
+
 /* What a query of a texture or surface asks for. */
 enum gsb_emu_query {
 	GSB_EMU_QUERY_WIDTH,

@@ -346,11 +346,11 @@ static void divide(const struct view *v, int32_t whole, int32_t w[4])
 	w[1] -= w[3];
 }
 
-static void find_weights(const struct view *v, int32_t w[8])
+static void find_weights(const struct view *v, int32_t whole, int32_t w[8])
 {
-	int32_t z = v->n_axes > 2 ? v->spot[2].weight : 0;
+	int32_t z = v->n_axes > 2 ? share(whole, v->spot[2].weight, true) : 0;
 
-	divide(v, FRACTION_ONE - z, w);
+	divide(v, whole - z, w);
 	divide(v, z, w + 4);
 }
 
@@ -389,12 +389,14 @@ static double round_sum(const struct gsb_texture *t, double sum)
 	return t->format == CU_AD_FORMAT_HALF ? round_to(sum, 11, -24) : round_to(sum, 24, -149);
 }
 
-static bool filter(const struct gsb_emu_sampler *s, const struct view *v, uint32_t out[4])
+/* Adds the texels, weighed so that the weights come to WHOLE. */
+static bool add_texels(const struct gsb_emu_sampler *s, const struct view *v, int32_t whole,
+		       double sum[4])
 {
-	double sum[4] = {0}, steps = steps_of(&s->t);
+	double steps = steps_of(&s->t);
 	int32_t w[8];
 
-	find_weights(v, w);
+	find_weights(v, whole, w);
 	for (unsigned int up = 0; up < 8; up++) {
 		struct color c;
 
@@ -405,16 +407,34 @@ static bool filter(const struct gsb_emu_sampler *s, const struct view *v, uint32
 		for (unsigned int i = 0; i < 4; i++)
 			sum[i] += w[up] * (steps != 0 ? round(c.c[i] * steps) : c.c[i]);
 	}
-	for (unsigned int i = 0; i < 4; i++)
-		out[i] = float_bits(round_sum(&s->t, sum[i] / FRACTION_ONE));
 	return true;
+}
+
+static void finish_sum(const struct gsb_texture *t, const double sum[4], uint32_t out[4])
+{
+	for (unsigned int i = 0; i < 4; i++)
+		out[i] = float_bits(round_sum(t, sum[i] / FRACTION_ONE));
+}
+
+static bool filter(const struct gsb_emu_sampler *s, const struct view *v, uint32_t out[4])
+{
+	double sum[4] = {0};
+
+	if (!add_texels(s, v, FRACTION_ONE, sum))
+		return false;
+	finish_sum(&s->t, sum, out);
+	return true;
+}
+
+static bool is_filtered(const struct gsb_emu_sampler *s, const struct gsb_emu_texel_place *at)
+{
+	return s->t.filter == CU_TR_FILTER_MODE_LINEAR && !at->is_integer && gives_floats(&s->t);
 }
 
 bool gsb_emu_texel_sample(const struct gsb_emu_sampler *s, const struct gsb_emu_texel_place *at,
 			  uint32_t out[4])
 {
-	bool is_linear =
-		s->t.filter == CU_TR_FILTER_MODE_LINEAR && !at->is_integer && gives_floats(&s->t);
+	bool is_linear = is_filtered(s, at);
 	struct color c;
 	struct view v;
 
@@ -424,6 +444,57 @@ bool gsb_emu_texel_sample(const struct gsb_emu_sampler *s, const struct gsb_emu_
 	if (!fetch_corner(s, &v, 0, &c))
 		return false;
 	memcpy(out, c.bits, sizeof(c.bits));
+	return true;
+}
+
+/* ---- levels of detail ---- */
+
+static float within(float v, float least, float most)
+{
+	return fmaxf(fminf(v, most), least);
+}
+
+/* An H200 cuts the level to 8 bits of fraction, and takes the nearer of two, or the upper from their middle on. */
+struct gsb_emu_detail gsb_emu_texel_detail(const struct gsb_texture *t, float level)
+{
+	const float last = t->n_levels ? t->n_levels - 1.0f : 0;
+	const bool between = t->level_filter == CU_TR_FILTER_MODE_LINEAR && gives_floats(t);
+	uint32_t fixed;
+
+	level = within(within(level, t->least_level, t->most_level), 0, last);
+	fixed = (uint32_t)(level * FRACTION_ONE);
+	if (!between)
+		return (struct gsb_emu_detail){.low = (fixed + FRACTION_ONE / 2) >> FRACTION_BITS};
+	return (struct gsb_emu_detail){fixed >> FRACTION_BITS, fixed & (FRACTION_ONE - 1)};
+}
+
+float gsb_emu_texel_gradient_level(const struct gsb_emu_sampler *s, const float dx[3],
+				   const float dy[3])
+{
+	double x = 0, y = 0, n;
+
+	for (unsigned int i = 0; i < n_axes(s->geometry); i++) {
+		n = extent(&s->t, i);
+		x += dx[i] * n * (dx[i] * n);
+		y += dy[i] * n * (dy[i] * n);
+	}
+	return (float)(log2(fmax(x, y)) / 2);
+}
+
+bool gsb_emu_texel_blend(const struct gsb_emu_sampler *low, const struct gsb_emu_sampler *high,
+			 uint32_t weight, const struct gsb_emu_texel_place *at, uint32_t out[4])
+{
+	const int32_t upper = (int32_t)weight;
+	double sum[4] = {0};
+	struct view v;
+
+	find_view(low, at, is_filtered(low, at), &v);
+	if (!add_texels(low, &v, FRACTION_ONE - upper, sum))
+		return false;
+	find_view(high, at, is_filtered(high, at), &v);
+	if (!add_texels(high, &v, upper, sum))
+		return false;
+	finish_sum(&low->t, sum, out);
 	return true;
 }
 

@@ -92,9 +92,84 @@ static struct gsb_emu_texel_place place_at(const struct gsb_emu_op *op, const ui
 	};
 }
 
+/* ---- levels of detail ---- */
+
+static float level_at(const struct gsb_emu_op *op, const uint32_t *rows, const char *r,
+		      unsigned int lane)
+{
+	uint32_t v = word_at(r, rows[0], lane);
+
+	return op->e ? (float)(int32_t)v : float_of(v);
+}
+
+/* A cube's coordinates go from -1 to 1. */
+static float gradient_level_at(const struct gsb_emu_sampler *s, const uint32_t *rows, const char *r,
+			       unsigned int lane)
+{
+	const bool cube = s->geometry == GSB_EMU_GEOM_CUBE || s->geometry == GSB_EMU_GEOM_ACUBE;
+	float d[6];
+
+	for (unsigned int i = 0; i < 6; i++)
+		d[i] = float_of(word_at(r, rows[i], lane)) * (cube ? 0.5f : 1);
+	return gsb_emu_texel_gradient_level(s, d, d + 3);
+}
+
+/* What names no level reads the first that may be read, and has no bias. */
+static struct gsb_emu_detail detail_at(const struct gsb_emu_sampler *s, const struct gsb_emu_op *op,
+				       const char *r, unsigned int lane)
+{
+	const uint32_t *rows = list_of(((struct reader *)s->ctx)->x, op->c);
+	float level = 0;
+
+	if (op->imm == GSB_EMU_TEX_LEVEL)
+		level = level_at(op, rows, r, lane) + s->t.level_bias;
+	else if (op->imm == GSB_EMU_TEX_GRADIENT)
+		level = gradient_level_at(s, rows, r, lane) + s->t.level_bias;
+	return gsb_emu_texel_detail(&s->t, level);
+}
+
+static bool load_level(const struct gsb_emu_sampler *s, uint64_t handle, uint32_t level,
+		       struct gsb_emu_sampler *out)
+{
+	*out = *s;
+	return !level || load_descriptor(s->ctx, handle + level * sizeof(s->t), &out->t);
+}
+
+enum sampled { SAMPLED, UNREADABLE, ENDED };
+
+static enum sampled sample_levels(const struct gsb_emu_sampler *s, uint64_t handle,
+				  struct gsb_emu_detail d, const struct gsb_emu_texel_place *place,
+				  uint32_t out[4])
+{
+	struct gsb_emu_sampler low, high;
+	bool done;
+
+	if (!load_level(s, handle, d.low, &low) ||
+	    (d.weight && !load_level(s, handle, d.low + 1, &high)))
+		return ENDED;
+	done = d.weight ? gsb_emu_texel_blend(&low, &high, d.weight, place, out)
+			: gsb_emu_texel_sample(&low, place, out);
+	return done ? SAMPLED : UNREADABLE;
+}
+
+static enum sampled sample(const struct gsb_emu_sampler *s, uint64_t handle,
+			   const struct gsb_emu_op *op, const char *r, uint32_t out[4])
+{
+	const struct reader *reader = s->ctx;
+	const struct gsb_emu_texel_place place =
+		place_at(op, list_of(reader->x, op->b), r, reader->lane);
+	bool done;
+
+	if (s->t.n_levels > 1 && op->imm < 0)
+		return sample_levels(s, handle, detail_at(s, op, r, reader->lane), &place, out);
+	done = op->imm < 0 ? gsb_emu_texel_sample(s, &place, out)
+			   : gsb_emu_texel_gather(s, &place, (unsigned int)op->imm, out);
+	return done ? SAMPLED : UNREADABLE;
+}
+
 GSB_EMU_HANDLER(gsb_emu_do_TEX)
 {
-	const uint32_t *to = list_of(x, op->d), *at = list_of(x, op->b);
+	const uint32_t *to = list_of(x, op->d);
 	struct reader reader = {.x = x};
 	struct gsb_emu_sampler s = {.geometry = op->n, .read = read_texel, .ctx = &reader};
 	uint32_t results[GSB_EMU_LANES][4];
@@ -102,7 +177,7 @@ GSB_EMU_HANDLER(gsb_emu_do_TEX)
 
 	for (uint32_t left = mask; left; left &= left - 1) {
 		unsigned int i = (unsigned int)__builtin_ctz(left);
-		struct gsb_emu_texel_place place = place_at(op, at, r, i);
+		enum sampled how;
 
 		reader.lane = i;
 		if (left == mask || handle_at(r, op->a, i) != handle) {
@@ -110,10 +185,9 @@ GSB_EMU_HANDLER(gsb_emu_do_TEX)
 			if (!load_descriptor(&reader, handle, &s.t))
 				return NULL;
 		}
-		if (op->imm < 0
-			    ? !gsb_emu_texel_sample(&s, &place, results[i])
-			    : !gsb_emu_texel_gather(&s, &place, (unsigned int)op->imm, results[i]))
-			return unreadable(&reader);
+		how = sample(&s, handle, op, r, results[i]);
+		if (how != SAMPLED)
+			return how == ENDED ? NULL : unreadable(&reader);
 	}
 	for (uint32_t left = mask; left; left &= left - 1) {
 		unsigned int i = (unsigned int)__builtin_ctz(left);
@@ -135,8 +209,24 @@ static uint32_t answer(const struct gsb_texture *t, enum gsb_emu_query query)
 	case GSB_EMU_QUERY_DEPTH: return t->is_layered ? 1 : t->depth;
 	case GSB_EMU_QUERY_LAYERS: return t->is_layered ? t->depth : 1;
 	case GSB_EMU_QUERY_NORMALIZED: return (t->flags & CU_TRSF_NORMALIZED_COORDINATES) != 0;
-	default: return 1; /* level */
+	default: return t->n_levels ? t->n_levels : 1;
 	}
+}
+
+/* A level that is not there has no extent. */
+static bool answer_of_level(struct reader *r, const struct gsb_emu_op *op, const char *rows,
+			    uint64_t handle, const struct gsb_texture *t, uint32_t *out)
+{
+	uint32_t level = op->e ? word_at(rows, op->b, r->lane) : 0;
+	struct gsb_texture of;
+
+	*out = level ? 0 : answer(t, op->n);
+	if (!level || level >= t->n_levels)
+		return true;
+	if (!load_descriptor(r, handle + level * sizeof(*t), &of))
+		return false;
+	*out = answer(&of, op->n);
+	return true;
 }
 
 GSB_EMU_HANDLER(gsb_emu_do_TEX_QUERY)
@@ -153,7 +243,8 @@ GSB_EMU_HANDLER(gsb_emu_do_TEX_QUERY)
 			if (!load_descriptor(&reader, handle, &t))
 				return NULL;
 		}
-		results[reader.lane] = answer(&t, op->n);
+		if (!answer_of_level(&reader, op, r, handle, &t, &results[reader.lane]))
+			return NULL;
 	}
 	for (uint32_t left = mask; left; left &= left - 1)
 		to[__builtin_ctz(left)] = results[__builtin_ctz(left)];

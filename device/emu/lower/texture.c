@@ -1,6 +1,6 @@
 /*
  * texture.c - see texture.h. Results and coordinates are lists of rows; the geometry is the last word of the opcode, and
- * says which coordinates count. Levels of detail and gradients choose among levels, of which there is one.
+ * says which coordinates count. Levels of detail and gradients choose among the levels of a mipmapped array.
  */
 #include "device/emu/lower/texture.h"
 
@@ -38,12 +38,41 @@ static uint32_t coordinates(struct gsb_emu_lowering *l, const struct gsb_ptx_ope
 	return list;
 }
 
-/* The component that tld4 gathers; -1: it samples. */
-static int64_t gathered(const struct gsb_ptx_insn *in)
+static bool begins(const struct gsb_ptx_insn *in, const char *words)
 {
-	const char *name = gsb_ptx_op_name(in->op);
+	return !strncmp(gsb_ptx_op_name(in->op), words, strlen(words));
+}
 
-	return strncmp(name, "tld4.", 5) ? -1 : strchr("rgba", name[5]) - "rgba";
+/* The component that tld4 gathers, or an enum gsb_emu_tex. */
+static int64_t way_of(const struct gsb_ptx_insn *in)
+{
+	if (begins(in, "tld4."))
+		return strchr("rgba", gsb_ptx_op_name(in->op)[5]) - "rgba";
+	return begins(in, "tex.level.")	 ? GSB_EMU_TEX_LEVEL
+	       : begins(in, "tex.grad.") ? GSB_EMU_TEX_GRADIENT
+					 : GSB_EMU_TEX_PLAIN;
+}
+
+/* The level, one row, or two gradients of 3 rows each: those that a geometry has not repeat its last. */
+static uint32_t detail(struct gsb_emu_lowering *l)
+{
+	const struct gsb_ptx_insn *in = l->insn;
+	const uint32_t each = in->n_operands > 3 ? 3 : 1;
+	uint32_t list = gsb_emu_list_new(l, 6);
+
+	for (uint32_t i = 0; i < 6; i++) {
+		const struct gsb_ptx_operand *o =
+			&in->operands[2 + (i / each < in->n_operands - 2u ? i / each : 0)];
+		uint32_t nth = i % each;
+		uint32_t row;
+
+		if (o->kind == GSB_PTX_OPERAND_VEC)
+			o = &o->elems[nth < o->n ? nth : o->n - 1u];
+		row = gsb_emu_src(l, o, 4);
+		if (!l->err)
+			l->lists[list + i] = row;
+	}
+	return list;
 }
 
 static void lower_sample(struct gsb_emu_lowering *l)
@@ -51,15 +80,17 @@ static void lower_sample(struct gsb_emu_lowering *l)
 	const struct gsb_ptx_insn *in = l->insn;
 	uint32_t at = coordinates(l, &in->operands[1]);
 	uint32_t handle = l->rows[in->operands[1].reg];
+	uint32_t levels = in->n_operands > 2 ? detail(l) : 0;
 	uint32_t d = gsb_emu_vector_rows(l, &in->operands[0], 4, true);
 	struct gsb_emu_op *op = gsb_emu_emit(l, GSB_EMU_FORM_TEX, true);
 
 	op->d = d;
 	op->a = handle;
 	op->b = at;
+	op->c = levels;
 	op->n = geometry_of(in);
 	op->e = in->type[1] == GSB_PTX_TYPE_S32;
-	op->imm = gathered(in);
+	op->imm = way_of(in);
 }
 
 /* Lanes of the registers that hold the elements: bytes and halves are in rows of 4. */
@@ -116,6 +147,8 @@ static void lower_query(struct gsb_emu_lowering *l)
 		[GSB_EMU_QUERY_LEVELS] = "num_mipmap_levels",
 	};
 	const char *word = strrchr(gsb_ptx_op_name(l->insn->op), '.') + 1;
+	const bool of_level = l->insn->n_operands > 2;
+	uint32_t level = of_level ? gsb_emu_src(l, &l->insn->operands[2], 4) : 0;
 	uint32_t d = gsb_emu_dest(l, &l->insn->operands[0], 4), query = 0;
 	struct gsb_emu_op *op;
 
@@ -124,6 +157,8 @@ static void lower_query(struct gsb_emu_lowering *l)
 	op = gsb_emu_emit(l, GSB_EMU_FORM_TEX_QUERY, true);
 	op->d = d;
 	op->a = l->rows[l->insn->operands[1].reg];
+	op->b = level;
+	op->e = of_level;
 	op->n = (uint8_t)query;
 }
 
