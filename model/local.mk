@@ -42,7 +42,7 @@ libmodel_la_SOURCES += \
 # kernels as people write them, and loads as they were recorded
 libmodel_la_SOURCES += \
 	model/input/kernels.c model/input/kernels.h \
-	model/input/load.c model/input/load.h
+	model/input/workload.c model/input/workload.h
 
 check_PROGRAMS += tests/unit/test_arch
 tests_unit_test_arch_SOURCES = tests/unit/test_arch.c
@@ -117,14 +117,14 @@ tests_unit_test_fraction_SOURCES = tests/unit/test_fraction.c
 tests_unit_test_fraction_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_fraction_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
 
-check_PROGRAMS += tests/unit/test_load
-tests_unit_test_load_SOURCES = tests/unit/test_load.c
-tests_unit_test_load_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_load_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test_workload
+tests_unit_test_workload_SOURCES = tests/unit/test_workload.c
+tests_unit_test_workload_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_workload_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS)
 
-check_PROGRAMS += tests/fuzz/replay_load
-tests_fuzz_replay_load_SOURCES = tests/fuzz/fuzz_load.c tests/fuzz/replay.c tests/fuzz/fuzz.h
-tests_fuzz_replay_load_LDADD = libmodel.la libbase.la
+check_PROGRAMS += tests/fuzz/replay_workload
+tests_fuzz_replay_workload_SOURCES = tests/fuzz/fuzz_workload.c tests/fuzz/replay.c tests/fuzz/fuzz.h
+tests_fuzz_replay_workload_LDADD = libmodel.la libbase.la
 
 check_PROGRAMS += tests/unit/test_kernels
 tests_unit_test_kernels_SOURCES = tests/unit/test_kernels.c

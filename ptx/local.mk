@@ -93,12 +93,12 @@ EXTRA_DIST += tests/fuzz/seeds
 fuzz:
 	@test -n "$(CLANG)" || { echo "make fuzz needs clang: apt-get install clang, and configure again"; exit 1; }
 	mkdir -p tests/fuzz
-	for t in ptx image load resize; do \
+	for t in ptx image workload resize; do \
 		$(CLANG) $(AM_CPPFLAGS) $(GSB_CFLAGS) -g -O1 -fsanitize=fuzzer,address,undefined \
 			-o tests/fuzz/fuzz_$$t $(srcdir)/tests/fuzz/fuzz_$$t.c \
 			$(addprefix $(srcdir)/,$(filter %.c,$(libresize_la_SOURCES) $(libptx_la_SOURCES) \
 			$(libimage_la_SOURCES) $(libbase_la_SOURCES))) \
-			$(srcdir)/model/input/load.c $(srcdir)/model/gpu/text.c \
+			$(srcdir)/model/input/workload.c $(srcdir)/model/gpu/text.c \
 			$(ZSTD_LIBS) $(LZ4_LIBS) || exit 1; \
 	done
-CLEANFILES += tests/fuzz/fuzz_ptx tests/fuzz/fuzz_image tests/fuzz/fuzz_load tests/fuzz/fuzz_resize
+CLEANFILES += tests/fuzz/fuzz_ptx tests/fuzz/fuzz_image tests/fuzz/fuzz_workload tests/fuzz/fuzz_resize

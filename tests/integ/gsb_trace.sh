@@ -100,7 +100,7 @@ gsb_trace_replay_is_a_load_of_all_that_was_posted() {
 	# it waits for what it copies back, and goes on from there
 	expect_match "$(grep 'kind=launch' "$dir/load")" ' after=[0-9]+ think=[0-9]+ '
 	expect_match "$(cat "$dir/load")" '^kernel id=[0-9]+ tenant=[0-9]+ name=join_write regs=[1-9]'
-	"$build/tests/fuzz/replay_load" "$dir/load" >/dev/null || fail "it does not come back as it is"
+	"$build/tests/fuzz/replay_workload" "$dir/load" >/dev/null || fail "it does not come back as it is"
 	status_of gsb_trace replay "$dir/t.gsb"
 	expect_equal "$status" 2
 }

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
-#include "model/input/load.h"
+#include "model/input/workload.h"
 #include "tests/unit/temp.h"
 #include "tests/unit/trace_kit.h"
 #include "tools/trace/critical.h"
@@ -593,23 +593,23 @@ static void test_perfetto_is_json_with_every_run_and_arrow(void **state)
 
 /* What was exported, as whoever replays it reads it: it must be a load, whatever the trace was. */
 static void read_load(const struct gsb_traced *t, const struct gsb_accounts *a,
-		      struct gsb_load *out)
+		      struct gsb_workload *out)
 {
 	struct gsb_text_error err = {0};
 	char *text = NULL;
 	size_t size;
 	FILE *to = open_memstream(&text, &size);
 
-	assert_int_equal(gsb_export_load(to, t, a), 0);
+	assert_int_equal(gsb_export_workload(to, t, a), 0);
 	fclose(to);
-	if (gsb_load_parse(text, size, out, &err))
+	if (gsb_workload_parse(text, size, out, &err))
 		fail_msg("line %u: %s", err.line, err.what);
 	free(text);
 }
 
 static void test_load_has_what_was_posted_and_what_was_measured(void **state)
 {
-	struct gsb_load got;
+	struct gsb_workload got;
 	struct loaded l;
 
 	load_story(&l);
@@ -619,9 +619,9 @@ static void test_load_has_what_was_posted_and_what_was_measured(void **state)
 	assert_int_equal(got.n_streams, 3);
 	assert_int_equal(got.n_kernels, 3);
 	assert_int_equal(got.n_ops, 6);
-	assert_int_equal(got.ops[0].kind, GSB_LOAD_COPY);
+	assert_int_equal(got.ops[0].kind, GSB_WORKLOAD_COPY);
 	assert_int_equal(got.ops[0].bytes, 1 << 20);
-	assert_int_equal(got.ops[0].from, GSB_LOAD_HOST);
+	assert_int_equal(got.ops[0].from, GSB_WORKLOAD_HOST);
 	assert_int_equal(got.ops[0].post_ns, 400);
 	assert_int_equal(got.ops[0].think_ns, 400);
 	assert_string_equal(got.kernels[got.ops[1].kernel_at].name, "scan");
@@ -633,7 +633,7 @@ static void test_load_has_what_was_posted_and_what_was_measured(void **state)
 	assert_int_equal(got.ops[1].alone_ns, 1000);
 	assert_int_equal(got.ops[2].alone_ns, 1000); /* such a one ran alone before */
 	assert_int_equal(got.ops[4].alone_ns, 300);
-	gsb_load_finish(&got);
+	gsb_workload_finish(&got);
 	unload(&l);
 }
 
@@ -670,7 +670,7 @@ static void test_load_names_what_the_program_had_waited_for(void **state)
 		uint64_t after, think_ns;
 	} want[] = {{0, 50}, {1, 20}, {0, 210}, {1, 30}, {1, 40}, {5, 40}, {1, 100}};
 	struct trace_kit k = {0};
-	struct gsb_load got;
+	struct gsb_workload got;
 	struct loaded l;
 
 	trace_kit_tenant(&k, 1, "alice");
@@ -693,7 +693,7 @@ static void test_load_names_what_the_program_had_waited_for(void **state)
 		assert_int_equal(got.ops[i].after, want[i].after);
 		assert_int_equal(got.ops[i].think_ns, want[i].think_ns);
 	}
-	gsb_load_finish(&got);
+	gsb_workload_finish(&got);
 	unload(&l);
 }
 
@@ -834,7 +834,7 @@ static void report_all(struct gsb_traced *t, const char *dir)
 	static const char *const words[] = {"alice", "join", "4", "6"};
 	struct gsb_trace_request q = {.path = "trace", .word = NULL, .output = "/dev/null"};
 	struct gsb_accounts a;
-	struct gsb_load got;
+	struct gsb_workload got;
 
 	gsb_traced_warn(t, "trace");
 	for (unsigned json = 0; json < 2; json++) {
@@ -850,7 +850,7 @@ static void report_all(struct gsb_traced *t, const char *dir)
 	}
 	assert_int_equal(gsb_accounts_make(&a, t), 0);
 	read_load(t, &a, &got);
-	gsb_load_finish(&got);
+	gsb_workload_finish(&got);
 	if (t->n_tenants < 4)
 		gsb_export_tau(dir, t, &a);
 	gsb_accounts_finish(&a);

@@ -70,7 +70,7 @@ int gsb_trace_perfetto(const struct gsb_traced *t, const struct gsb_trace_reques
 
 int gsb_trace_replay(const struct gsb_traced *t, const struct gsb_trace_request *q)
 {
-	return export(gsb_export_load, t, q);
+	return export(gsb_export_workload, t, q);
 }
 
 int gsb_trace_profile(const struct gsb_traced *t, const struct gsb_trace_request *q)

@@ -17,8 +17,8 @@ int gsb_export_timeline(FILE *to, const struct gsb_traced *t, const struct gsb_a
 
 int gsb_export_perfetto(FILE *to, const struct gsb_traced *t, const struct gsb_accounts *a);
 
-/* The load, as model/input/load.h has it. */
-int gsb_export_load(FILE *to, const struct gsb_traced *t, const struct gsb_accounts *a);
+/* The load, as model/input/workload.h has it. */
+int gsb_export_workload(FILE *to, const struct gsb_traced *t, const struct gsb_accounts *a);
 
 /*
  * gsb_export_tau() - TAU profile files, profile.0.CONTEXT.THREAD: a context for each tenant, a thread for each stream

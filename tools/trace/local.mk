@@ -66,3 +66,5 @@ tests_unit_test_trace_reports_LDADD = libtracetool.la libtrace.la libmodel.la $(
 dist_man_MANS += doc/man/gsb-trace.1
 check_SCRIPTS += tests/integ/gsb_trace.sh
 EXTRA_DIST += tests/integ/gsb_trace.sh tests/integ/page_probe.js
+EXTRA_DIST += doc/reading-a-trace.md doc/pictures/trace-whole.png doc/pictures/trace-whole-dark.png \
+	doc/pictures/trace-first.png doc/pictures/trace-search.png

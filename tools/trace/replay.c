@@ -1,5 +1,5 @@
 /*
- * replay.c - gsb-trace replay: the load of a trace, as model/input/load.h has it: what was posted, on which stream, after which
+ * replay.c - gsb-trace replay: the load of a trace, as model/input/workload.h has it: what was posted, on which stream, after which
  * wait. What a load cannot say, because the trace does not, is left out, and how much that was is told.
  */
 #include <errno.h>
@@ -8,17 +8,17 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "model/input/load.h"
+#include "model/input/workload.h"
 #include "tools/trace/export.h"
 
-_Static_assert((int)GSB_LOAD_NOP == (int)GSB_TRACE_OP_NOP &&
-		       (int)GSB_LOAD_INLINE == (int)GSB_TRACE_PLACE_INLINE,
+_Static_assert((int)GSB_WORKLOAD_NOP == (int)GSB_TRACE_OP_NOP &&
+		       (int)GSB_WORKLOAD_INLINE == (int)GSB_TRACE_PLACE_INLINE,
 	       "operations and places of a load are those of a trace");
 
 struct making {
 	const struct gsb_traced *t;
 	const struct gsb_accounts *a;
-	struct gsb_load load;
+	struct gsb_workload load;
 };
 
 /* In a load time begins with the recording. */
@@ -31,14 +31,14 @@ static uint64_t since(const struct making *m, uint64_t ns)
 
 static int by_id(const void *a, const void *b)
 {
-	const struct gsb_load_tenant *x = a, *y = b;
+	const struct gsb_workload_tenant *x = a, *y = b;
 
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
 static int by_tenant_and_number(const void *a, const void *b)
 {
-	const struct gsb_load_stream *x = a, *y = b;
+	const struct gsb_workload_stream *x = a, *y = b;
 
 	if (x->tenant != y->tenant)
 		return x->tenant < y->tenant ? -1 : 1;
@@ -49,7 +49,7 @@ static void make_tenants(struct making *m)
 {
 	for (uint32_t i = 0; i < m->t->n_tenants; i++) {
 		const struct gsb_traced_tenant *it = &m->t->tenants[i];
-		struct gsb_load_tenant *to = &m->load.tenants[m->load.n_tenants++];
+		struct gsb_workload_tenant *to = &m->load.tenants[m->load.n_tenants++];
 
 		to->id = it->number;
 		to->come_ns = since(m, it->come_ns);
@@ -65,7 +65,7 @@ static void make_streams(struct making *m)
 	for (uint32_t i = 0; i < m->t->n_streams; i++) {
 		const struct gsb_traced_stream *s = &m->t->streams[i];
 
-		m->load.streams[m->load.n_streams++] = (struct gsb_load_stream){
+		m->load.streams[m->load.n_streams++] = (struct gsb_workload_stream){
 			.tenant = m->t->tenants[s->tenant].number,
 			.number = s->number,
 			.priority = s->priority == INT32_MIN ? -INT32_MAX : s->priority,
@@ -80,7 +80,7 @@ static void make_kernels(struct making *m)
 {
 	for (uint32_t i = 0; i < m->t->n_kernels; i++) {
 		const struct gsb_traced_kernel *k = &m->t->kernels[i];
-		struct gsb_load_kernel *to = &m->load.kernels[m->load.n_kernels++];
+		struct gsb_workload_kernel *to = &m->load.kernels[m->load.n_kernels++];
 
 		to->id = m->load.n_kernels;
 		to->tenant = m->t->tenants[k->tenant].number;
@@ -95,7 +95,7 @@ static void make_memory(struct making *m)
 	for (uint32_t i = 0; i < m->t->n_memory; i++) {
 		const struct gsb_traced_memory *at = &m->t->memory[i];
 
-		m->load.memory[m->load.n_memory++] = (struct gsb_load_memory){
+		m->load.memory[m->load.n_memory++] = (struct gsb_workload_memory){
 			.tenant = m->t->tenants[at->tenant].number,
 			.at_ns = since(m, at->device_ns),
 			.bytes = at->bytes,
@@ -129,7 +129,8 @@ static const struct gsb_traced_op *before(const struct making *m, const struct g
 	return other && is_known(other) ? other : NULL;
 }
 
-static void say_when(const struct making *m, const struct gsb_traced_op *op, struct gsb_load_op *to)
+static void say_when(const struct making *m, const struct gsb_traced_op *op,
+		     struct gsb_workload_op *to)
 {
 	const struct gsb_traced_op *after = before(m, op, op->after);
 	uint64_t from = since(m, m->t->tenants[op->tenant].come_ns);
@@ -144,7 +145,7 @@ static void say_when(const struct making *m, const struct gsb_traced_op *op, str
 
 /* What was measured. */
 static void say_times(const struct making *m, const struct gsb_traced_op *op,
-		      struct gsb_load_op *to)
+		      struct gsb_workload_op *to)
 {
 	if (gsb_traced_ran(op)) {
 		to->start_ns = since(m, op->start_ns);
@@ -156,7 +157,7 @@ static void say_times(const struct making *m, const struct gsb_traced_op *op,
 	to->alone_ns = (uint64_t)(gsb_accounts_reference(m->a, m->t, op) + 0.5);
 }
 
-static void say_launch(const struct gsb_traced_op *op, struct gsb_load_op *to)
+static void say_launch(const struct gsb_traced_op *op, struct gsb_workload_op *to)
 {
 	to->kernel = op->kernel + 1;
 	memcpy(to->grid, op->grid, sizeof(to->grid));
@@ -167,11 +168,11 @@ static void say_launch(const struct gsb_traced_op *op, struct gsb_load_op *to)
 
 static void make_op(struct making *m, const struct gsb_traced_op *op)
 {
-	struct gsb_load_op *to = &m->load.ops[m->load.n_ops++];
+	struct gsb_workload_op *to = &m->load.ops[m->load.n_ops++];
 	const struct gsb_traced_op *on =
 		op->kind == GSB_TRACE_OP_EVENT_WAIT ? before(m, op, op->waits_for) : NULL;
 
-	*to = (struct gsb_load_op){
+	*to = (struct gsb_workload_op){
 		.serial = op->serial,
 		.tenant = m->t->tenants[op->tenant].number,
 		.stream = m->t->streams[op->stream].number,
@@ -190,7 +191,7 @@ static void make_op(struct making *m, const struct gsb_traced_op *op)
 
 static int by_serial(const void *a, const void *b)
 {
-	const struct gsb_load_op *x = a, *y = b;
+	const struct gsb_workload_op *x = a, *y = b;
 
 	return x->serial < y->serial ? -1 : x->serial > y->serial;
 }
@@ -210,10 +211,10 @@ static void *room(uint32_t n, size_t size)
 	return calloc((size_t)n + 1, size);
 }
 
-int gsb_export_load(FILE *to, const struct gsb_traced *t, const struct gsb_accounts *a)
+int gsb_export_workload(FILE *to, const struct gsb_traced *t, const struct gsb_accounts *a)
 {
 	struct making m = {.t = t, .a = a};
-	struct gsb_load *l = &m.load;
+	struct gsb_workload *l = &m.load;
 	int err = -ENOMEM;
 
 	l->tenants = room(t->n_tenants, sizeof(*l->tenants));
@@ -226,13 +227,13 @@ int gsb_export_load(FILE *to, const struct gsb_traced *t, const struct gsb_accou
 	memcpy(l->device.name, t->header.device, sizeof(l->device.name));
 	memcpy(l->device.policy, t->header.policy, sizeof(l->device.policy));
 	l->device.n_sms = t->header.n_sms;
-	l->device.clock = t->header.is_virtual ? GSB_LOAD_VIRTUAL : GSB_LOAD_REAL;
+	l->device.clock = t->header.is_virtual ? GSB_WORKLOAD_VIRTUAL : GSB_WORKLOAD_REAL;
 	make_tenants(&m);
 	make_streams(&m);
 	make_kernels(&m);
 	make_memory(&m);
 	make_ops(&m);
-	gsb_load_write(to, l);
+	gsb_workload_write(to, l);
 	if (l->n_ops < t->n_ops)
 		fprintf(stderr,
 			"gsb-trace: %" PRIu32 " operations are left out: the trace does not say "
@@ -240,6 +241,6 @@ int gsb_export_load(FILE *to, const struct gsb_traced *t, const struct gsb_accou
 			t->n_ops - l->n_ops);
 	err = 0;
 out:
-	gsb_load_finish(l);
+	gsb_workload_finish(l);
 	return err;
 }

@@ -1,8 +1,8 @@
 /*
- * load.c - see load.h. Each kind of line is a table of keys, which say where their value lies: the same tables read and write, so
+ * workload.c - see workload.h. Each kind of line is a table of keys, which say where their value lies: the same tables read and write, so
  * that what is written is what is read.
  */
-#include "model/input/load.h"
+#include "model/input/workload.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -42,10 +42,10 @@ static const char *const clock_words[] = {"real", "virtual"};
 	{                                 \
 		list, GSB_ARRAY_LEN(list) \
 	}
-#define K(noun, key, kind, needed, member, ...)                                    \
-	{                                                                          \
-		key, kind, needed, offsetof(struct gsb_load_##noun, member),       \
-			sizeof(((struct gsb_load_##noun *)0)->member), __VA_ARGS__ \
+#define K(noun, key, kind, needed, member, ...)                                        \
+	{                                                                              \
+		key, kind, needed, offsetof(struct gsb_workload_##noun, member),       \
+			sizeof(((struct gsb_workload_##noun *)0)->member), __VA_ARGS__ \
 	}
 #define NO_WORDS        \
 	{               \
@@ -110,10 +110,10 @@ static const struct key op_keys[] = {
 };
 
 /* The first line and the last. */
-struct gsb_load_first {
+struct gsb_workload_first {
 	uint32_t version;
 };
-struct gsb_load_last {
+struct gsb_workload_last {
 	uint32_t n_lines;
 };
 static const struct key first_keys[] = {K(first, "version", U32, true, version, NO_WORDS)};
@@ -192,11 +192,11 @@ static void write_line(FILE *to, enum line line, const void *thing)
 	putc('\n', to);
 }
 
-void gsb_load_write(FILE *to, const struct gsb_load *l)
+void gsb_workload_write(FILE *to, const struct gsb_workload *l)
 {
-	const struct gsb_load_first first = {GSB_LOAD_VERSION};
-	const struct gsb_load_last last = {2 + l->n_tenants + l->n_streams + l->n_kernels +
-					   l->n_memory + l->n_ops};
+	const struct gsb_workload_first first = {GSB_WORKLOAD_VERSION};
+	const struct gsb_workload_last last = {2 + l->n_tenants + l->n_streams + l->n_kernels +
+					       l->n_memory + l->n_ops};
 
 	write_line(to, FIRST, &first);
 	write_line(to, DEVICE, &l->device);
@@ -331,13 +331,13 @@ static const char *what_it_wants(const struct key *k)
 
 struct reader {
 	struct gsb_text text;
-	struct gsb_load *l;
+	struct gsb_workload *l;
 	struct gsb_text_error *err;
 	enum line at;	  /* kind of the last line */
 	uint32_t n_lines; /* so far; comments are none */
 	uint32_t rooms[N_LINES];
-	struct gsb_load_first first;
-	struct gsb_load_last last;
+	struct gsb_workload_first first;
+	struct gsb_workload_last last;
 };
 
 #define REFUSE(r, ...) gsb_text_refuse((r)->err, (r)->text.number, __VA_ARGS__)
@@ -447,7 +447,7 @@ static int check_order(struct reader *r, enum line line)
 
 /* ---- what is named is there ---- */
 
-static uint32_t find_tenant(const struct gsb_load *l, uint32_t id)
+static uint32_t find_tenant(const struct gsb_workload *l, uint32_t id)
 {
 	uint32_t low = 0, high = l->n_tenants;
 
@@ -459,7 +459,7 @@ static uint32_t find_tenant(const struct gsb_load *l, uint32_t id)
 		else
 			high = mid;
 	}
-	return low < l->n_tenants && l->tenants[low].id == id ? low : GSB_LOAD_NONE;
+	return low < l->n_tenants && l->tenants[low].id == id ? low : GSB_WORKLOAD_NONE;
 }
 
 static uint64_t stream_key(uint32_t tenant, uint32_t number)
@@ -467,13 +467,13 @@ static uint64_t stream_key(uint32_t tenant, uint32_t number)
 	return (uint64_t)tenant << 32 | number;
 }
 
-static uint32_t find_stream(const struct gsb_load *l, uint32_t tenant, uint32_t number)
+static uint32_t find_stream(const struct gsb_workload *l, uint32_t tenant, uint32_t number)
 {
 	uint32_t low = 0, high = l->n_streams;
 
 	while (low < high) {
 		uint32_t mid = low + (high - low) / 2;
-		const struct gsb_load_stream *s = &l->streams[mid];
+		const struct gsb_workload_stream *s = &l->streams[mid];
 
 		if (stream_key(s->tenant, s->number) < stream_key(tenant, number))
 			low = mid + 1;
@@ -483,11 +483,11 @@ static uint32_t find_stream(const struct gsb_load *l, uint32_t tenant, uint32_t 
 	return low < l->n_streams && l->streams[low].tenant == tenant &&
 			       l->streams[low].number == number
 		       ? low
-		       : GSB_LOAD_NONE;
+		       : GSB_WORKLOAD_NONE;
 }
 
 /* Among the first n. */
-static uint32_t find_op(const struct gsb_load *l, uint32_t n, uint64_t serial)
+static uint32_t find_op(const struct gsb_workload *l, uint32_t n, uint64_t serial)
 {
 	uint32_t low = 0, high = n;
 
@@ -499,18 +499,18 @@ static uint32_t find_op(const struct gsb_load *l, uint32_t n, uint64_t serial)
 		else
 			high = mid;
 	}
-	return low < n && l->ops[low].serial == serial ? low : GSB_LOAD_NONE;
+	return low < n && l->ops[low].serial == serial ? low : GSB_WORKLOAD_NONE;
 }
 
 static int name_tenant(struct reader *r, uint32_t id, uint32_t *at)
 {
 	*at = find_tenant(r->l, id);
-	return *at == GSB_LOAD_NONE ? REFUSE(r, "there is no tenant %" PRIu32, id) : 0;
+	return *at == GSB_WORKLOAD_NONE ? REFUSE(r, "there is no tenant %" PRIu32, id) : 0;
 }
 
 static int check_tenant(struct reader *r)
 {
-	const struct gsb_load_tenant *t = &r->l->tenants[r->l->n_tenants - 1];
+	const struct gsb_workload_tenant *t = &r->l->tenants[r->l->n_tenants - 1];
 
 	if (r->l->n_tenants > 1 && t->id <= t[-1].id)
 		return REFUSE(r, "ids of tenants must rise: %" PRIu32 " behind %" PRIu32, t->id,
@@ -520,7 +520,7 @@ static int check_tenant(struct reader *r)
 
 static int check_stream(struct reader *r)
 {
-	struct gsb_load_stream *s = &r->l->streams[r->l->n_streams - 1];
+	struct gsb_workload_stream *s = &r->l->streams[r->l->n_streams - 1];
 
 	if (r->l->n_streams > 1 &&
 	    stream_key(s->tenant, s->number) <= stream_key(s[-1].tenant, s[-1].number))
@@ -530,7 +530,7 @@ static int check_stream(struct reader *r)
 
 static int check_kernel(struct reader *r)
 {
-	struct gsb_load_kernel *k = &r->l->kernels[r->l->n_kernels - 1];
+	struct gsb_workload_kernel *k = &r->l->kernels[r->l->n_kernels - 1];
 
 	if (k->id != r->l->n_kernels)
 		return REFUSE(r, "this kernel's id must be %" PRIu32, r->l->n_kernels);
@@ -539,16 +539,16 @@ static int check_kernel(struct reader *r)
 
 static int check_memory(struct reader *r)
 {
-	struct gsb_load_memory *m = &r->l->memory[r->l->n_memory - 1];
+	struct gsb_workload_memory *m = &r->l->memory[r->l->n_memory - 1];
 
 	return name_tenant(r, m->tenant, &m->tenant_at);
 }
 
-static int check_launch(struct reader *r, struct gsb_load_op *op)
+static int check_launch(struct reader *r, struct gsb_workload_op *op)
 {
 	uint32_t blocks;
 
-	if (op->kind != GSB_LOAD_LAUNCH)
+	if (op->kind != GSB_WORKLOAD_LAUNCH)
 		return op->kernel || op->grid[0] || op->block[0]
 			       ? REFUSE(r, "kernel, grid and block are of a launch")
 			       : 0;
@@ -567,13 +567,13 @@ static int check_launch(struct reader *r, struct gsb_load_op *op)
 /* One that it names, if it names one. */
 static int name_op(struct reader *r, uint64_t serial, uint32_t *at)
 {
-	*at = serial ? find_op(r->l, r->l->n_ops - 1, serial) : GSB_LOAD_NONE;
-	return serial && *at == GSB_LOAD_NONE
+	*at = serial ? find_op(r->l, r->l->n_ops - 1, serial) : GSB_WORKLOAD_NONE;
+	return serial && *at == GSB_WORKLOAD_NONE
 		       ? REFUSE(r, "no operation before this one has the serial %" PRIu64, serial)
 		       : 0;
 }
 
-static int check_times(struct reader *r, const struct gsb_load_op *op)
+static int check_times(struct reader *r, const struct gsb_workload_op *op)
 {
 	if (op->start_ns > op->end_ns)
 		return REFUSE(r, "it starts after its end");
@@ -584,23 +584,23 @@ static int check_times(struct reader *r, const struct gsb_load_op *op)
 
 static int check_op(struct reader *r)
 {
-	struct gsb_load_op *op = &r->l->ops[r->l->n_ops - 1];
+	struct gsb_workload_op *op = &r->l->ops[r->l->n_ops - 1];
 	int err;
 
-	op->kernel_at = GSB_LOAD_NONE;
+	op->kernel_at = GSB_WORKLOAD_NONE;
 	if (!op->serial || (r->l->n_ops > 1 && op->serial <= op[-1].serial))
 		return REFUSE(r, "serials must rise");
 	err = name_tenant(r, op->tenant, &op->tenant_at);
 	if (err)
 		return err;
 	op->stream_at = find_stream(r->l, op->tenant, op->stream);
-	if (op->stream_at == GSB_LOAD_NONE)
+	if (op->stream_at == GSB_WORKLOAD_NONE)
 		return REFUSE(r, "tenant %" PRIu32 " has no stream %" PRIu32, op->tenant,
 			      op->stream);
 	err = name_op(r, op->after, &op->after_at);
 	if (!err && op->after && r->l->ops[op->after_at].tenant != op->tenant)
 		err = REFUSE(r, "after= names an operation of another tenant");
-	if (!err && op->on && op->kind != GSB_LOAD_EVENT_WAIT)
+	if (!err && op->on && op->kind != GSB_WORKLOAD_EVENT_WAIT)
 		err = REFUSE(r, "on= is of an event_wait");
 	if (!err)
 		err = name_op(r, op->on, &op->on_at);
@@ -613,12 +613,12 @@ static int check(struct reader *r, enum line line)
 {
 	switch (line) {
 	case FIRST:
-		return r->first.version == GSB_LOAD_VERSION
+		return r->first.version == GSB_WORKLOAD_VERSION
 			       ? 0
 			       : REFUSE(r,
 					"it is a load of version %" PRIu32
 					", this program reads %d: make it anew of its trace",
-					r->first.version, GSB_LOAD_VERSION);
+					r->first.version, GSB_WORKLOAD_VERSION);
 	case DEVICE: return 0;
 	case TENANT: return check_tenant(r);
 	case STREAM: return check_stream(r);
@@ -661,9 +661,10 @@ static int read_line(struct reader *r)
 	return err;
 }
 
-int gsb_load_parse(const char *text, size_t len, struct gsb_load *out, struct gsb_text_error *err)
+int gsb_workload_parse(const char *text, size_t len, struct gsb_workload *out,
+		       struct gsb_text_error *err)
 {
-	struct gsb_load l = {0};
+	struct gsb_workload l = {0};
 	struct reader r = {.text = {.at = text, .left = len}, .l = &l, .err = err};
 	int got, bad = 0;
 
@@ -672,7 +673,7 @@ int gsb_load_parse(const char *text, size_t len, struct gsb_load *out, struct gs
 	if (!bad && r.at != LAST)
 		bad = gsb_text_refuse(err, 0, "it is no load, or its end is missing");
 	if (bad) {
-		gsb_load_finish(&l);
+		gsb_workload_finish(&l);
 		return bad;
 	}
 	l.version = r.first.version;
@@ -680,12 +681,12 @@ int gsb_load_parse(const char *text, size_t len, struct gsb_load *out, struct gs
 	return 0;
 }
 
-void gsb_load_finish(struct gsb_load *l)
+void gsb_workload_finish(struct gsb_workload *l)
 {
 	free(l->tenants);
 	free(l->streams);
 	free(l->kernels);
 	free(l->memory);
 	free(l->ops);
-	*l = (struct gsb_load){0};
+	*l = (struct gsb_workload){0};
 }

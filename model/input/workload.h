@@ -1,5 +1,5 @@
 /*
- * load.h - a recorded load: what tenants asked a device for, in which order, and what each of them had waited for before it
+ * workload.h - a recorded load: what tenants asked a device for, in which order, and what each of them had waited for before it
  * asked. `gsb-trace replay` makes one of a trace; what reads it can run the same load under another policy, and keep the
  * order and the think times of the programs.
  *
@@ -9,7 +9,7 @@
  *   device name=emu:h200 policy=fifo sms=132 clock=virtual
  *   tenant id=1 name=q1 program=gpu_db come=0 peak=4194304
  *   stream tenant=1 number=2 priority=0 blocking=1 legacy=0
- *   kernel id=1 tenant=1 name=join_write regs=32 smem=0
+ *   kernel id=1 tenant=1 name=scan regs=32 smem=0
  *   memory tenant=1 at=120 bytes=4194304
  *   op serial=17 tenant=1 stream=2 kind=launch post=4000 after=12 think=300 kernel=1 grid=15x1x1 block=128x1x1 ...
  *   end lines=7
@@ -23,69 +23,74 @@
  *
  * Context: pure but for memory, any thread.
  */
-#ifndef GSB_MODEL_INPUT_LOAD_H
-#define GSB_MODEL_INPUT_LOAD_H
+#ifndef GSB_MODEL_INPUT_WORKLOAD_H
+#define GSB_MODEL_INPUT_WORKLOAD_H
 
 #include <stdint.h>
 #include <stdio.h>
 
 #include "model/gpu/text.h"
 
-#define GSB_LOAD_VERSION  1
-#define GSB_LOAD_NONE	  UINT32_MAX
-#define GSB_LOAD_NAME_MAX 256
+#define GSB_WORKLOAD_VERSION  1
+#define GSB_WORKLOAD_NONE     UINT32_MAX
+#define GSB_WORKLOAD_NAME_MAX 256
 
-/* In the order of the words in load.c. */
-enum gsb_load_kind {
-	GSB_LOAD_LAUNCH,
-	GSB_LOAD_COPY,
-	GSB_LOAD_FILL,
-	GSB_LOAD_FREE,
-	GSB_LOAD_EVENT_RECORD,
-	GSB_LOAD_EVENT_WAIT,
-	GSB_LOAD_HOST_FUNC,
-	GSB_LOAD_NOP
+/* In the order of the words in workload.c. */
+enum gsb_workload_kind {
+	GSB_WORKLOAD_LAUNCH,
+	GSB_WORKLOAD_COPY,
+	GSB_WORKLOAD_FILL,
+	GSB_WORKLOAD_FREE,
+	GSB_WORKLOAD_EVENT_RECORD,
+	GSB_WORKLOAD_EVENT_WAIT,
+	GSB_WORKLOAD_HOST_FUNC,
+	GSB_WORKLOAD_NOP
 };
-enum gsb_load_place { GSB_LOAD_DEVICE, GSB_LOAD_HOST, GSB_LOAD_STAGING, GSB_LOAD_INLINE };
-enum gsb_load_clock { GSB_LOAD_REAL, GSB_LOAD_VIRTUAL };
+enum gsb_workload_place {
+	GSB_WORKLOAD_DEVICE,
+	GSB_WORKLOAD_HOST,
+	GSB_WORKLOAD_STAGING,
+	GSB_WORKLOAD_INLINE
+};
+enum gsb_workload_clock { GSB_WORKLOAD_REAL, GSB_WORKLOAD_VIRTUAL };
 
 /* What a line says is in the structs as it says it; *_at are indices of what is named, made when it is checked. */
 
-struct gsb_load_device {
+struct gsb_workload_device {
 	char name[128], policy[32];
 	uint32_t n_sms;
 	uint32_t clock;
 };
 
-struct gsb_load_tenant {
+struct gsb_workload_tenant {
 	uint32_t id;
 	char name[64], program[64];
 	uint64_t come_ns;
 	uint64_t peak_bytes; /* of device memory */
 };
 
-struct gsb_load_stream {
+struct gsb_workload_stream {
 	uint32_t tenant, number;
 	int32_t priority; /* lower is more urgent */
 	uint32_t blocking, legacy;
 	uint32_t tenant_at;
 };
 
-struct gsb_load_kernel {
+struct gsb_workload_kernel {
 	uint32_t id, tenant;
-	char name[GSB_LOAD_NAME_MAX];
+	char name[GSB_WORKLOAD_NAME_MAX];
 	uint32_t regs, smem_bytes; /* of a thread; of a block, static */
 	uint32_t tenant_at;
 };
 
 /* What a tenant has of the device's memory from a moment on. */
-struct gsb_load_memory {
+struct gsb_workload_memory {
 	uint32_t tenant;
 	uint64_t at_ns, bytes;
 	uint32_t tenant_at;
 };
 
-struct gsb_load_op {
+struct gsb_workload_op {
 	uint64_t serial;
 	uint32_t tenant, stream;
 	uint32_t kind, thread;
@@ -106,27 +111,28 @@ struct gsb_load_op {
 	uint32_t tenant_at, stream_at, kernel_at, after_at, on_at; /* NONE where it names nothing */
 };
 
-struct gsb_load {
+struct gsb_workload {
 	uint32_t version;
-	struct gsb_load_device device;
-	struct gsb_load_tenant *tenants; /* by id */
-	struct gsb_load_stream *streams; /* by tenant and number */
-	struct gsb_load_kernel *kernels; /* ids from 1 on */
-	struct gsb_load_memory *memory;
-	struct gsb_load_op *ops; /* by serial: in each stream the order in which they run */
+	struct gsb_workload_device device;
+	struct gsb_workload_tenant *tenants; /* by id */
+	struct gsb_workload_stream *streams; /* by tenant and number */
+	struct gsb_workload_kernel *kernels; /* ids from 1 on */
+	struct gsb_workload_memory *memory;
+	struct gsb_workload_op *ops; /* by serial: in each stream the order in which they run */
 	uint32_t n_tenants, n_streams, n_kernels, n_memory, n_ops;
 };
 
 /**
- * gsb_load_parse() - a text, read and checked
- * @out: written only on success; gsb_load_finish() frees it
+ * gsb_workload_parse() - a text, read and checked
+ * @out: written only on success; gsb_workload_finish() frees it
  *
  * Return: 0, -EINVAL with line and reason in @err, -ENOMEM.
  */
-int gsb_load_parse(const char *text, size_t len, struct gsb_load *out, struct gsb_text_error *err);
-void gsb_load_finish(struct gsb_load *l); /* takes a zeroed one, too */
+int gsb_workload_parse(const char *text, size_t len, struct gsb_workload *out,
+		       struct gsb_text_error *err);
+void gsb_workload_finish(struct gsb_workload *l); /* takes a zeroed one, too */
 
 /* Its text. What could not be written is to be asked of the file. */
-void gsb_load_write(FILE *to, const struct gsb_load *l);
+void gsb_workload_write(FILE *to, const struct gsb_workload *l);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * test_load.c - recorded loads as text: what is written is what is read, and a text that is none is refused at its line.
+ * test_workload.c - recorded loads as text: what is written is what is read, and a text that is none is refused at its line.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "model/input/load.h"
+#include "model/input/workload.h"
 
 #define HEAD                   \
 	"gsb-load version=1\n" \
@@ -31,12 +31,12 @@ static const char whole[] =
 		    "op serial=9 tenant=2 stream=1 kind=event_wait on=5\n"
 		    "end lines=11\n";
 
-static int parse(const char *text, struct gsb_load *l, struct gsb_text_error *err)
+static int parse(const char *text, struct gsb_workload *l, struct gsb_text_error *err)
 {
-	return gsb_load_parse(text, strlen(text), l, err);
+	return gsb_workload_parse(text, strlen(text), l, err);
 }
 
-static void parse_ok(const char *text, struct gsb_load *l)
+static void parse_ok(const char *text, struct gsb_workload *l)
 {
 	struct gsb_text_error err = {0};
 
@@ -44,26 +44,26 @@ static void parse_ok(const char *text, struct gsb_load *l)
 		fail_msg("line %u: %s", err.line, err.what);
 }
 
-static char *text_of(const struct gsb_load *l)
+static char *text_of(const struct gsb_workload *l)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *to = open_memstream(&text, &size);
 
-	gsb_load_write(to, l);
+	gsb_workload_write(to, l);
 	fclose(to);
 	return text;
 }
 
 static void test_parse_of_a_whole_load_says_all_of_it(void **state)
 {
-	const struct gsb_load_op *op;
-	struct gsb_load l;
+	const struct gsb_workload_op *op;
+	struct gsb_workload l;
 
 	parse_ok(whole, &l);
 	assert_string_equal(l.device.name, "emu:h200");
 	assert_int_equal(l.device.n_sms, 132);
-	assert_int_equal(l.device.clock, GSB_LOAD_VIRTUAL);
+	assert_int_equal(l.device.clock, GSB_WORKLOAD_VIRTUAL);
 	assert_int_equal(l.n_tenants, 2);
 	assert_string_equal(l.tenants[0].program, "db");
 	assert_int_equal(l.streams[0].priority, -5);
@@ -71,7 +71,7 @@ static void test_parse_of_a_whole_load_says_all_of_it(void **state)
 	assert_int_equal(l.memory[0].bytes, 64);
 	assert_int_equal(l.n_ops, 3);
 	op = &l.ops[1];
-	assert_int_equal(op->kind, GSB_LOAD_LAUNCH);
+	assert_int_equal(op->kind, GSB_WORKLOAD_LAUNCH);
 	assert_int_equal(op->grid[0] * op->grid[1] * op->grid[2], 8);
 	assert_int_equal(op->block[0], 128);
 	assert_int_equal(op->cooperative, 1);
@@ -79,51 +79,52 @@ static void test_parse_of_a_whole_load_says_all_of_it(void **state)
 	assert_int_equal(op->alone_ns, 8);
 	assert_int_equal(op->after_at, 0);
 	assert_int_equal(op->kernel_at, 0);
-	assert_int_equal(op->on_at, GSB_LOAD_NONE);
+	assert_int_equal(op->on_at, GSB_WORKLOAD_NONE);
 	op = &l.ops[2];
 	assert_int_equal(op->tenant_at, 1);
 	assert_int_equal(op->stream_at, 1);
 	assert_int_equal(op->on_at, 0);
-	assert_int_equal(op->after_at, GSB_LOAD_NONE);
-	assert_int_equal(op->kernel_at, GSB_LOAD_NONE);
-	gsb_load_finish(&l);
+	assert_int_equal(op->after_at, GSB_WORKLOAD_NONE);
+	assert_int_equal(op->kernel_at, GSB_WORKLOAD_NONE);
+	gsb_workload_finish(&l);
 }
 
 static void test_write_of_what_was_read_is_the_same_text(void **state)
 {
-	struct gsb_load l;
+	struct gsb_workload l;
 	char *text;
 
 	parse_ok(whole, &l);
 	text = text_of(&l);
 	assert_string_equal(text, whole);
 	free(text);
-	gsb_load_finish(&l);
+	gsb_workload_finish(&l);
 }
 
 static void test_names_come_back_whatever_is_in_them(void **state)
 {
-	struct gsb_load_tenant tenant = {.id = 1, .name = " a=b%41#\"\n\x7f\xff", .program = "%"};
-	const struct gsb_load l = {.tenants = &tenant, .n_tenants = 1};
-	struct gsb_load again;
+	struct gsb_workload_tenant tenant = {
+		.id = 1, .name = " a=b%41#\"\n\x7f\xff", .program = "%"};
+	const struct gsb_workload l = {.tenants = &tenant, .n_tenants = 1};
+	struct gsb_workload again;
 	char *text = text_of(&l);
 
 	parse_ok(text, &again);
 	assert_string_equal(again.tenants[0].name, tenant.name);
 	assert_string_equal(again.tenants[0].program, "%");
 	free(text);
-	gsb_load_finish(&again);
+	gsb_workload_finish(&again);
 }
 
 static void test_parse_of_a_part_is_refused(void **state)
 {
-	struct gsb_load l;
+	struct gsb_workload l;
 	struct gsb_text_error err;
 
 	for (size_t n = 0; n < strlen(whole) - 2; n++) /* "lines=11" and "lines=1" are two things */
-		assert_int_equal(gsb_load_parse(whole, n, &l, &err), -EINVAL);
-	assert_int_equal(gsb_load_parse(whole, strlen(whole) - 1, &l, &err), 0);
-	gsb_load_finish(&l);
+		assert_int_equal(gsb_workload_parse(whole, n, &l, &err), -EINVAL);
+	assert_int_equal(gsb_workload_parse(whole, strlen(whole) - 1, &l, &err), 0);
+	gsb_workload_finish(&l);
 }
 
 static void test_parse_of_a_bad_line_says_where_and_why(void **state)
@@ -190,7 +191,7 @@ static void test_parse_of_a_bad_line_says_where_and_why(void **state)
 
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(bad); i++) {
 		struct gsb_text_error err = {0};
-		struct gsb_load l;
+		struct gsb_workload l;
 
 		if (parse(bad[i].text, &l, &err) != -EINVAL)
 			fail_msg("this was taken: %s", bad[i].text);
