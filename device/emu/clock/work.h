@@ -39,8 +39,9 @@ struct emu_cmd {
 	enum emu_cmd_state state;
 	emu_run *run; /* NULL: there is nothing to execute */
 	bool cancelled, started;
-	uint64_t cookie, seq;	    /* seq: of issue, over all queues */
-	uint64_t not_before;	    /* device time */
+	bool brief;	      /* its last block was so short that workers take several at once */
+	uint64_t cookie, seq; /* seq: of issue, over all queues */
+	uint64_t not_before;  /* device time */
 	uint64_t start_ns, end_ns;  /* end: copies know it from the start */
 	uint64_t n_blocks, n_insns; /* of blocks that have ended */
 	uint64_t blocks_ns;	    /* likewise: their times on an SM */

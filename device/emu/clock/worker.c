@@ -5,6 +5,9 @@
  * that look back at earlier blocks count on. A block runs for a quantum and goes to the end of the
  * list when it is not done: blocks that wait for each other all get on, whatever the number of
  * workers. Without jobs the workers sleep.
+ *
+ * Blocks that take little longer than the lock, which all workers need between two of them, are taken several at a
+ * time: at most a worker's share of those that are ready, and none while another worker has nothing to do.
  */
 #include "device/emu/clock/worker.h"
 
@@ -14,11 +17,15 @@
 
 #include "base/clock.h"
 
+#define MAX_BATCH   8
+#define BRIEF_INSNS 2000 /* warp instructions of a block: some 20 microseconds */
+
 /* ---- the list ---- */
 
 void emu_worker_add(struct emu_workers *w, struct emu_job *job)
 {
 	TAILQ_INSERT_TAIL(&w->ready, job, ready);
+	w->n_ready++;
 	if (w->n_idle)
 		pthread_cond_signal(&w->work);
 }
@@ -26,22 +33,38 @@ void emu_worker_add(struct emu_workers *w, struct emu_job *job)
 void emu_worker_remove(struct emu_workers *w, struct emu_job *job)
 {
 	TAILQ_REMOVE(&w->ready, job, ready);
+	w->n_ready--;
 }
 
-static struct emu_job *take_job(struct emu_workers *w)
+/* False: the workers stop. */
+static bool wait_for_job(struct emu_workers *w)
 {
-	struct emu_job *job;
 
-	while (!(job = TAILQ_FIRST(&w->ready)) && !w->stopping) {
+	while (TAILQ_EMPTY(&w->ready) && !w->stopping) {
 		w->n_idle++;
 		pthread_cond_wait(&w->work, w->lock);
 		w->n_idle--;
 	}
-	if (w->stopping)
-		return NULL;
-	TAILQ_REMOVE(&w->ready, job, ready);
-	job->running = true;
-	return job;
+	return !w->stopping;
+}
+
+static bool may_take_more(const struct emu_workers *w, const struct emu_job *last, unsigned n)
+{
+	return last->cmd->brief && n < MAX_BATCH && !w->n_idle && w->n_ready > n * w->n_threads;
+}
+
+/* The oldest, one or more of them: their number. */
+static unsigned take_jobs(struct emu_workers *w, struct emu_job **jobs)
+{
+	unsigned n = 0;
+
+	do {
+		jobs[n] = TAILQ_FIRST(&w->ready);
+		emu_worker_remove(w, jobs[n]);
+		jobs[n]->running = true;
+		n++;
+	} while (may_take_more(w, jobs[n - 1], n));
+	return n;
 }
 
 /* ---- how long a command has been executed ---- */
@@ -52,8 +75,9 @@ static void enter(struct emu_cmd *cmd)
 		cmd->ran_from_ns = gsb_clock_ns();
 }
 
-static void leave(struct emu_cmd *cmd)
+static void leave(struct emu_cmd *cmd, const struct emu_job *job, bool more)
 {
+	cmd->brief = cmd->kind == GSB_CMD_LAUNCH && !more && job->stats.n_insns <= BRIEF_INSNS;
 	if (!--cmd->n_running)
 		cmd->ran_ns += gsb_clock_ns() - cmd->ran_from_ns;
 }
@@ -68,19 +92,24 @@ uint64_t emu_worker_ran_ns(const struct emu_cmd *cmd)
 static void *worker(void *arg)
 {
 	struct emu_workers *w = arg;
-	struct emu_job *job;
+	struct emu_job *jobs[MAX_BATCH];
+	bool more[MAX_BATCH];
 
 	pthread_mutex_lock(w->lock);
-	while ((job = take_job(w))) {
-		bool more;
+	while (wait_for_job(w)) {
+		unsigned n = take_jobs(w, jobs);
 
-		enter(job->cmd);
+		for (unsigned i = 0; i < n; i++)
+			enter(jobs[i]->cmd);
 		pthread_mutex_unlock(w->lock);
-		more = job->cmd->run(job);
+		for (unsigned i = 0; i < n; i++)
+			more[i] = jobs[i]->cmd->run(jobs[i]);
 		pthread_mutex_lock(w->lock);
-		leave(job->cmd);
-		job->running = false;
-		w->on_slice(w->ctx, job, more);
+		for (unsigned i = 0; i < n; i++) {
+			leave(jobs[i]->cmd, jobs[i], more[i]);
+			jobs[i]->running = false;
+			w->on_slice(w->ctx, jobs[i], more[i]);
+		}
 	}
 	pthread_mutex_unlock(w->lock);
 	return NULL;

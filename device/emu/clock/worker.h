@@ -18,7 +18,7 @@ struct emu_workers {
 	struct emu_jobs ready;
 	pthread_cond_t work;
 	pthread_t *threads;
-	unsigned n_threads, n_idle;
+	unsigned n_threads, n_idle, n_ready;
 	bool stopping;
 };
 

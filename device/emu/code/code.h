@@ -46,6 +46,8 @@
 #define GSB_EMU_SCRATCH_PRED 1024
 #define GSB_EMU_FRAME_FIRST  1088
 
+#define GSB_EMU_N_SEEN 4 /* rows of addresses that are remembered at a time */
+
 enum gsb_emu_form {
 #define GSB_EMU_FORM(id) GSB_EMU_FORM_##id,
 #include "device/emu/code/forms.def"
@@ -96,6 +98,7 @@ enum gsb_emu_op_flag {
 	GSB_EMU_F_NO_RESULT = 1 << 4, /* red: as atom, the old value is not wanted */
 	GSB_EMU_F_WARP = 1 << 5,      /* warp-wide without .sync: members are the active lanes */
 	GSB_EMU_F_PSEUDO = 1 << 6,    /* not an instruction of its own in the PTX */
+	GSB_EMU_F_AGAIN = 1 << 7,     /* its row of addresses has been seen: lower/again.h */
 };
 
 struct gsb_emu_op {

@@ -151,9 +151,12 @@ static bool drain(struct gsb_emu_exec *x, struct gsb_emu_warp *w, const struct d
 
 bool gsb_emu_async_leave(struct gsb_emu_exec *x, uint32_t lanes)
 {
-	const struct due due = {.lanes = lanes, .all = true};
+	struct due due;
 
-	return !x->warp->async || !x->warp->async->n || drain(x, x->warp, &due);
+	if (!x->warp->async || !x->warp->async->n)
+		return true;
+	due = (struct due){.lanes = lanes, .all = true};
+	return drain(x, x->warp, &due);
 }
 
 /* The lanes of a warp that have an arrival at @mbar pending: all up to their last one there. */

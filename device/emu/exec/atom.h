@@ -73,6 +73,16 @@ static inline bool swap_u128(u128 *p, u128 *old, u128 next)
 	return single_swap16(p, old, next);
 }
 
+/*
+ * An atomic lets nothing pass it, so a line that another worker had last would be waited for once a lane. Asked for
+ * beforehand, for writing, they all come at the same time.
+ */
+static inline void fetch_lines(const struct access *acc)
+{
+	for (uint32_t left = acc->mask; left; left &= left - 1)
+		__builtin_prefetch(place_of_lane(acc, first_lane(left)), 1);
+}
+
 #define GSB_EMU_ATOM(id, sub, types, T, expr)                                                      \
 	static inline VAL_##T after_##id(VAL_##T old, VAL_##T b, VAL_##T c, bool alone)            \
 	{                                                                                          \
@@ -126,6 +136,8 @@ static inline bool swap_u128(u128 *p, u128 *old, u128 next)
 		const bool strong = acc->op->flags & GSB_EMU_F_STRONG;                             \
 		const bool no_result = acc->op->flags & GSB_EMU_F_NO_RESULT;                       \
                                                                                                    \
+		if (!alone)                                                                        \
+			fetch_lines(acc);                                                          \
 		for (uint32_t left = acc->mask; left; left &= left - 1) {                          \
 			unsigned int i = first_lane(left);                                         \
 			VAL_##T *p = (void *)place_of_lane(acc, i), old;                           \

@@ -61,6 +61,12 @@ static void set_tid(struct gsb_emu_warp *w, uint32_t first, const uint32_t shape
 	}
 }
 
+static void reset_stack(const struct gsb_emu_block *b, struct gsb_emu_warp *w)
+{
+	for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
+		w->stack[i] = b->local_bytes;
+}
+
 static int warp_init(struct gsb_emu_block *b, uint32_t nth)
 {
 	const struct gsb_emu_func *entry = &b->code->funcs[0];
@@ -76,6 +82,7 @@ static int warp_init(struct gsb_emu_block *b, uint32_t nth)
 		gsb_emu_const_fill(w->rows, &b->code->consts[entry->first_const + i], GSB_EMU_ALL);
 	w->born = n >= GSB_EMU_LANES ? GSB_EMU_ALL : (UINT32_C(1) << n) - 1;
 	w->local = b->local + (size_t)first * b->local_bytes;
+	reset_stack(b, w);
 	set_tid(w, first, b->shape);
 	return 0;
 }
@@ -157,6 +164,25 @@ static bool fits(const struct gsb_emu_block *b, const struct gsb_emu_launch *l,
 	       b->shared_bytes == needs->shared_bytes && b->local_bytes == needs->local_bytes;
 }
 
+/* The address of this thread's says which thread it is. */
+static _Thread_local char here;
+
+/* What has been in this thread's caches, before others; NULL stands there when nothing fits. */
+static struct gsb_emu_block **pool_find(struct gsb_emu_pool *pool, const struct gsb_emu_launch *l,
+					const struct needs *needs)
+{
+	struct gsb_emu_block **at, **found = NULL;
+
+	for (at = &pool->blocks; *at; at = &(*at)->next) {
+		if (!fits(*at, l, needs))
+			continue;
+		if ((*at)->thread == &here)
+			return at;
+		found = found ? found : at;
+	}
+	return found ? found : at;
+}
+
 static struct gsb_emu_block *pool_take(const struct gsb_emu_launch *l, const struct needs *needs)
 {
 	struct gsb_emu_pool *pool = l->pool;
@@ -165,8 +191,7 @@ static struct gsb_emu_block *pool_take(const struct gsb_emu_launch *l, const str
 	if (!pool)
 		return NULL;
 	pthread_mutex_lock(&pool->lock);
-	for (at = &pool->blocks; *at && !fits(*at, l, needs); at = &(*at)->next)
-		;
+	at = pool_find(pool, l, needs);
 	b = *at;
 	if (b) {
 		*at = b->next;
@@ -183,6 +208,7 @@ static bool pool_give(struct gsb_emu_pool *pool, struct gsb_emu_block *b)
 
 	if (!pool)
 		return false;
+	b->thread = &here;
 	pthread_mutex_lock(&pool->lock);
 	room = pool->n_blocks < MAX_POOL && pool->bytes + b->storage_bytes <= MAX_POOL_BYTES;
 	if (room) {
@@ -216,8 +242,8 @@ static int warp_start(struct gsb_emu_block *b, struct gsb_emu_warp *w)
 	w->n_insns = 0;
 	w->asleep = false;
 	gsb_emu_async_reset(w);
-	for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
-		w->stack[i] = b->local_bytes;
+	if (b->code->uses_stack)
+		reset_stack(b, w);
 	w->n_nodes = 0;
 	w->free_node = GSB_EMU_NODE_NONE;
 	w->current = gsb_emu_node_new(w);
@@ -245,7 +271,8 @@ static int block_start(struct gsb_emu_block *b, const struct gsb_emu_launch *l)
 	b->paths = (struct gsb_emu_paths){0};
 	b->fault = (struct gsb_emu_fault){0};
 	b->x = (struct gsb_emu_exec){.block = b, .ops = b->code->ops};
-	memset(b->barriers, 0, sizeof(b->barriers));
+	b->barriers_in_use = 0;
+	b->cluster_in_use = false;
 	memset(b->shared, 0, b->shared_bytes);
 	for (uint32_t i = 0; i < b->n_warps; i++) {
 		if (warp_start(b, &b->warps[i]))
@@ -361,12 +388,11 @@ static void execute(struct gsb_emu_exec *x)
 /* The split to run after the current one, NODE_NONE when all wait. *more: it is not the only one. */
 static uint16_t next_split(const struct gsb_emu_warp *w, bool *more)
 {
-	uint16_t from = w->current < w->n_nodes ? w->current : 0, found = GSB_EMU_NODE_NONE;
+	uint16_t n = w->current < w->n_nodes ? w->current : 0, found = GSB_EMU_NODE_NONE;
 
 	*more = false;
-	for (uint16_t i = 1; i <= w->n_nodes; i++) {
-		uint16_t n = (uint16_t)((from + i) % w->n_nodes);
-
+	for (uint16_t i = 0; i < w->n_nodes; i++) {
+		n = n + 1u < w->n_nodes ? n + 1 : 0;
 		if (w->nodes[n].state != GSB_EMU_NODE_RUN)
 			continue;
 		if (found != GSB_EMU_NODE_NONE) {
@@ -440,14 +466,17 @@ static bool can_run(const struct gsb_emu_warp *w)
 /* The next warp in turn that can run and has not gone to sleep; NULL: none. *asleep: some sleep. */
 static struct gsb_emu_warp *next_warp(struct gsb_emu_block *b, bool *asleep)
 {
+	uint32_t n = b->next_warp;
+
 	*asleep = false;
 	for (uint32_t i = 0; i < b->n_warps; i++) {
-		struct gsb_emu_warp *w = &b->warps[(b->next_warp + i) % b->n_warps];
+		struct gsb_emu_warp *w = &b->warps[n];
 
+		n = n + 1 < b->n_warps ? n + 1 : 0;
 		if (w->asleep)
 			*asleep = true;
 		else if (can_run(w)) {
-			b->next_warp = (uint32_t)(w - b->warps + 1) % b->n_warps;
+			b->next_warp = n;
 			return w;
 		}
 	}

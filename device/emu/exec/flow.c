@@ -276,7 +276,7 @@ static const struct gsb_emu_op *exit_lanes(struct gsb_emu_exec *x, const struct 
 	if (!gsb_emu_async_leave(x, mask))
 		return NULL;
 	x->warp->live &= ~mask;
-	x->block->live_threads -= (uint32_t)__builtin_popcount(mask);
+	x->block->live_threads -= gsb_emu_count(mask);
 	next = lanes_left(x, op, mask);
 	gsb_emu_sync_recheck(x);
 	gsb_emu_barrier_recheck(x->block);

@@ -2,8 +2,9 @@
  * mem.h - handlers of loads and stores, made of the rows of forms.def. Included by handlers.c only, built once
  * for each instruction set.
  *
- * An access has two steps: reach() checks where the lanes are (reach.h), then they are moved, by whole rows where
- * their places have a shape.
+ * An access has two steps: it is checked where the lanes are, then they are moved, by whole rows where their places
+ * have a shape. Most are done with a glance (glance.h), without anything being written down; for the others, far_*(),
+ * there is reach() (reach.h).
  *
  * Other blocks run on other threads, so global memory changes under our feet: what a lane moves is moved by one
  * access, an aligned vector or .b128 as a whole (single.h), weak or strong; plain loads and stores of whole rows
@@ -12,8 +13,8 @@
 #ifndef GSB_DEVICE_EMU_EXEC_MEM_H
 #define GSB_DEVICE_EMU_EXEC_MEM_H
 
-#include "device/emu/exec/reach.h"
-#include "device/emu/exec/single.h"
+#include "device/emu/exec/glance.h"
+#include "device/emu/exec/quads.h"
 
 /* One lane's element; a strong access is one access. */
 #define MOVERS(M)                                                              \
@@ -261,7 +262,7 @@ static inline void store_cells(const struct access *acc, const struct cells *cel
 		else                                                                               \
 			take_masked_##id(r, list, from, n, acc->mask);                             \
 	}                                                                                          \
-	static GSB_EMU_HANDLER(mem_##id)                                                           \
+	static GSB_NOINLINE GSB_EMU_HANDLER(far_##id)                                              \
 	{                                                                                          \
 		struct access acc;                                                                 \
                                                                                                    \
@@ -274,6 +275,59 @@ static inline void store_cells(const struct access *acc, const struct cells *cel
 		else                                                                               \
 			load_row_##id(&acc, op->flags &GSB_EMU_F_STRONG, (void *)(r + op->d));     \
 		return op + 1;                                                                     \
+	}                                                                                          \
+	typedef VAL_##M cells_##id __attribute__((vector_size(RUN_LANES * sizeof(VAL_##M)),        \
+						  aligned(sizeof(VAL_##M))));                      \
+	static inline void load_in_order_##id(const struct runs *runs, LANE_##D *row)              \
+	{                                                                                          \
+		for (unsigned int k = 0; k < N_RUNS; k += 2)                                       \
+			put_runs_##D(row + k * RUN_LANES,                                          \
+				     __builtin_convertvector(                                      \
+					     *(const cells_##id *)(const void *)runs->p[k],        \
+					     run_of_##D),                                          \
+				     __builtin_convertvector(                                      \
+					     *(const cells_##id *)(const void *)runs->p[k + 1],    \
+					     run_of_##D));                                         \
+	}                                                                                          \
+	static inline void load_one_place_##id(const struct runs *runs, LANE_##D *row)             \
+	{                                                                                          \
+		const LANE_##D v = (LANE_##D) * (const VAL_##M *)(const void *)runs->p[0];         \
+                                                                                                   \
+		if (is_one(runs)) {                                                                \
+			EACH_LANE(i) row[i] = v;                                                   \
+			return;                                                                    \
+		}                                                                                  \
+		for (unsigned int k = 0; k < N_RUNS; k += 2)                                       \
+			put_runs_##D(                                                              \
+				row + k * RUN_LANES,                                               \
+				(run_of_##D){0} +                                                  \
+					(LANE_##D) * (const VAL_##M *)(const void *)runs->p[k],    \
+				(run_of_##D){0} +                                                  \
+					(LANE_##D) *                                               \
+						(const VAL_##M *)(const void *)runs->p[k + 1]);    \
+	}                                                                                          \
+	static GSB_EMU_HANDLER(mem_##id)                                                           \
+	{                                                                                          \
+		LANE_##D *row = (void *)(r + op->d);                                               \
+		struct runs runs;                                                                  \
+                                                                                                   \
+		if (op->e != 1 || sizeof(VAL_##M) > 8)                                             \
+			return IS_QUAD(M, D, op) && load_quads(x, op, r, mask)                     \
+				       ? op + 1                                                    \
+				       : far_##id(x, op, r, mask);                                 \
+		if (op->n == GSB_PTX_SPACE_PARAM && mask == GSB_EMU_ALL) {                         \
+			const char *params = x->block->launch->params;                             \
+			const LANE_##D v =                                                         \
+				(LANE_##D) * (const VAL_##M *)(const void *)(params + op->imm);    \
+                                                                                                   \
+			EACH_LANE(i) row[i] = v;                                                   \
+			return op + 1;                                                             \
+		}                                                                                  \
+		switch (glance(x, op, r, mask, sizeof(VAL_##M), &runs)) {                          \
+		case GLANCE_IN_ORDER: load_in_order_##id(&runs, row); return op + 1;               \
+		case GLANCE_ONE_PLACE: load_one_place_##id(&runs, row); return op + 1;             \
+		default: return far_##id(x, op, r, mask);                                          \
+		}                                                                                  \
 	}
 
 /* ---- stores ---- */
@@ -391,7 +445,7 @@ static inline void store_cells(const struct access *acc, const struct cells *cel
 			put_any_##id(r, list, (void *)cells.at, acc->op->e);                       \
 		store_cells(acc, &cells);                                                          \
 	}                                                                                          \
-	static GSB_EMU_HANDLER(mem_##id)                                                           \
+	static GSB_NOINLINE GSB_EMU_HANDLER(far_##id)                                              \
 	{                                                                                          \
 		struct access acc;                                                                 \
                                                                                                    \
@@ -405,6 +459,33 @@ static inline void store_cells(const struct access *acc, const struct cells *cel
 			store_row_##id(&acc, op->flags &GSB_EMU_F_STRONG,                          \
 				       (const void *)(r + op->d));                                 \
 		return op + 1;                                                                     \
+	}                                                                                          \
+	typedef VAL_##M cells_##id __attribute__((vector_size(RUN_LANES * sizeof(VAL_##M)),        \
+						  aligned(sizeof(VAL_##M))));                      \
+	static inline void store_in_order_##id(const struct runs *runs, const run_of_##A *run)     \
+	{                                                                                          \
+		EACH_RUN(k)                                                                        \
+		*(cells_##id *)(void *)runs->p[k] = __builtin_convertvector(run[k], cells_##id);   \
+	}                                                                                          \
+	static inline void store_one_place_##id(const struct runs *runs, const LANE_##A *row)      \
+	{                                                                                          \
+		for (unsigned int k = is_one(runs) ? N_RUNS - 1 : 0; k < N_RUNS; k++)              \
+			*(VAL_##M *)(void *)runs->p[k] = (VAL_##M)row[(k + 1) * RUN_LANES - 1];    \
+	}                                                                                          \
+	static GSB_EMU_HANDLER(mem_##id)                                                           \
+	{                                                                                          \
+		const void *row = r + op->d;                                                       \
+		struct runs runs;                                                                  \
+                                                                                                   \
+		if (op->e != 1 || sizeof(VAL_##M) > 8)                                             \
+			return IS_QUAD(M, A, op) && store_quads(x, op, r, mask)                    \
+				       ? op + 1                                                    \
+				       : far_##id(x, op, r, mask);                                 \
+		switch (glance(x, op, r, mask, sizeof(VAL_##M), &runs)) {                          \
+		case GLANCE_IN_ORDER: store_in_order_##id(&runs, row); return op + 1;              \
+		case GLANCE_ONE_PLACE: store_one_place_##id(&runs, row); return op + 1;            \
+		default: return far_##id(x, op, r, mask);                                          \
+		}                                                                                  \
 	}
 
 #include "device/emu/code/forms.def"

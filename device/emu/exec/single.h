@@ -18,6 +18,8 @@
 #define SINGLE_BYTES 16 /* the most that is one access */
 
 typedef unsigned __int128 single16;
+/* The same in a register of vectors, which is where it comes from with AVX. */
+typedef long long single_vector __attribute__((vector_size(16)));
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
@@ -45,10 +47,10 @@ static inline int single_swap16(single16 *p, single16 *old, single16 next)
 	return __atomic_compare_exchange_n(p, old, next, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 #elif defined(__AVX__)
-/* Written out, because a compiler may move a variable of 16 bytes in two halves. */
-typedef long long single_vector __attribute__((vector_size(16)));
+#define SINGLE_IN_VECTORS
 
-static inline single16 single_load16(const unsigned char *p)
+/* Written out, because a compiler may move a variable of 16 bytes in two halves. */
+static inline single_vector single_load_vector(const unsigned char *p)
 {
 	single_vector v;
 
@@ -56,15 +58,22 @@ static inline single16 single_load16(const unsigned char *p)
 			 : "=x"(v)
 			 : "m"(*(const single16 *)(const void *)p)
 			 : "memory");
-	return (single16)v;
+	return v;
+}
+
+static inline void single_store_vector(unsigned char *p, single_vector v)
+{
+	__asm__ volatile("vmovdqa %1, %0" : "=m"(*(single16 *)(void *)p) : "x"(v) : "memory");
+}
+
+static inline single16 single_load16(const unsigned char *p)
+{
+	return (single16)single_load_vector(p);
 }
 
 static inline void single_store16(unsigned char *p, single16 v)
 {
-	__asm__ volatile("vmovdqa %1, %0"
-			 : "=m"(*(single16 *)(void *)p)
-			 : "x"((single_vector)v)
-			 : "memory");
+	single_store_vector(p, (single_vector)v);
 }
 #else
 static inline single16 single_load16(const unsigned char *p)
@@ -88,6 +97,18 @@ static inline int single_swap16(single16 *p, single16 *old, single16 next)
 
 	*old = __sync_val_compare_and_swap(p, was, next);
 	return *old == was;
+}
+#endif
+
+#if !defined(SINGLE_IN_VECTORS)
+static inline single_vector single_load_vector(const unsigned char *p)
+{
+	return (single_vector)single_load16(p);
+}
+
+static inline void single_store_vector(unsigned char *p, single_vector v)
+{
+	single_store16(p, (single16)v);
 }
 #endif
 

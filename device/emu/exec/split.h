@@ -23,7 +23,7 @@ static inline void gsb_emu_count_lanes(struct gsb_emu_exec *x)
 {
 	uint64_t n = x->n_insns - x->lanes_since;
 
-	x->block->stats.n_lane_insns += n * (unsigned int)__builtin_popcount(x->split_mask);
+	x->block->stats.n_lane_insns += n * gsb_emu_count(x->split_mask);
 	x->lanes_since = x->n_insns;
 }
 

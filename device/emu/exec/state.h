@@ -68,7 +68,7 @@ struct gsb_emu_barrier {
 	uint32_t arrived;	 /* threads; whole warps count 32 where a count was given */
 	uint32_t expected;	 /* threads, where a count was given */
 	uint32_t popc, any, all; /* of the predicates so far; any, all: 0 or 1 */
-	bool in_use, counted;	 /* counted: expected was given */
+	bool counted;		 /* expected was given */
 };
 
 enum gsb_emu_stop {
@@ -88,6 +88,19 @@ struct gsb_emu_isa {
 	gsb_emu_handler *handlers[2][GSB_EMU_N_FORMS];
 };
 
+/*
+ * A row of addresses, as an access found it: for those behind it that GSB_EMU_F_AGAIN says it of. It holds as long as
+ * the split does nothing but arithmetic and accesses.
+ */
+struct gsb_emu_seen {
+	uint64_t at[4];	    /* the first lane of each run, without op->imm */
+	uint64_t low, high; /* the least and the greatest of them */
+	uint64_t bits;	    /* of all, or-ed, from the start of their memory */
+	uint32_t len;	    /* bytes of a lane */
+	uint8_t how;	    /* enum glance */
+	bool line;
+};
+
 /* What a handler sees: the split that runs. */
 struct gsb_emu_exec {
 	gsb_emu_handler *const *handlers; /* of the version that fits mask */
@@ -105,6 +118,7 @@ struct gsb_emu_exec {
 	struct gsb_emu_block *block;
 	const struct gsb_emu_op *ops;
 	enum gsb_emu_stop stop;
+	struct gsb_emu_seen seen[GSB_EMU_N_SEEN];
 };
 
 struct gsb_emu_block {
@@ -130,6 +144,8 @@ struct gsb_emu_block {
 	struct gsb_emu_storage *storage;
 	struct gsb_emu_warp *warps;
 	struct gsb_emu_barrier barriers[GSB_EMU_N_BARRIERS];
+	uint32_t barriers_in_use;   /* a bit each */
+	bool cluster_in_use;	    /* a lane has arrived at the cluster's in this phase */
 	uint32_t n_reports;	    /* pending copies and arrivals that report to an mbarrier */
 	gsb_emu_on_print *on_print; /* NULL: dropped */
 	void *print_ctx;
@@ -140,6 +156,7 @@ struct gsb_emu_block {
 	struct gsb_emu_watched *watched; /* NULL: its launch is not watched */
 	uint32_t shape[3];		 /* of the block that the storage was made for */
 	struct gsb_emu_block *next;	 /* in the pool */
+	const void *thread;		 /* that had it last */
 };
 
 /* Of a block's shared memory, what the kernel has asked for. */
@@ -153,6 +170,12 @@ static inline uint64_t gsb_emu_own_shared(const struct gsb_emu_launch *l)
 static inline struct gsb_emu_node *gsb_emu_node_of(struct gsb_emu_exec *x)
 {
 	return &x->warp->nodes[x->warp->current];
+}
+
+/* Of lanes: mostly there are all. */
+static inline uint32_t gsb_emu_count(uint32_t mask)
+{
+	return mask == GSB_EMU_ALL ? GSB_EMU_LANES : (uint32_t)__builtin_popcount(mask);
 }
 
 static inline uint32_t gsb_emu_index_of(const struct gsb_emu_exec *x, const struct gsb_emu_op *op)

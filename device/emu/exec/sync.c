@@ -253,6 +253,9 @@ static uint32_t group_of(const uint32_t *members, uint32_t lanes)
 {
 	uint32_t need = members[__builtin_ctz(lanes)], same = 0;
 
+	if (lanes == GSB_EMU_ALL &&
+	    !memcmp(members, members + 1, (GSB_EMU_LANES - 1) * sizeof(need)))
+		return lanes; /* each as its neighbour: mostly */
 	for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
 		same |= (uint32_t)(members[i] == need) << i;
 	return same & lanes;
@@ -427,6 +430,7 @@ static void barrier_release(struct gsb_emu_block *b, uint32_t id)
 		}
 	}
 	*bar = (struct gsb_emu_barrier){0};
+	b->barriers_in_use &= ~(UINT32_C(1) << id);
 }
 
 static void barrier_check(struct gsb_emu_block *b, uint32_t id)
@@ -434,8 +438,15 @@ static void barrier_check(struct gsb_emu_block *b, uint32_t id)
 	struct gsb_emu_barrier *bar = &b->barriers[id];
 	uint32_t expected = bar->counted ? bar->expected : b->live_threads;
 
-	if (bar->in_use && bar->arrived >= expected)
+	if (b->barriers_in_use >> id & 1 && bar->arrived >= expected)
 		barrier_release(b, id);
+}
+
+/* All have arrived and wait before the first barrier is looked at: what is over goes on at once. */
+static void barriers_check(struct gsb_emu_block *b, uint32_t ids)
+{
+	for (; ids; ids &= ids - 1)
+		barrier_check(b, (uint32_t)__builtin_ctz(ids));
 }
 
 /*
@@ -444,10 +455,13 @@ static void barrier_check(struct gsb_emu_block *b, uint32_t id)
  */
 static void cluster_check(struct gsb_emu_block *b)
 {
+	if (!b->cluster_in_use)
+		return;
 	for (uint32_t i = 0; i < b->n_warps; i++) {
 		if (b->warps[i].live & ~b->warps[i].arrived)
 			return;
 	}
+	b->cluster_in_use = false;
 	for (uint32_t i = 0; i < b->n_warps; i++) {
 		struct gsb_emu_warp *w = &b->warps[i];
 
@@ -464,10 +478,7 @@ static void cluster_check(struct gsb_emu_block *b)
 
 void gsb_emu_barrier_recheck(struct gsb_emu_block *b)
 {
-	for (uint32_t id = 0; id < GSB_EMU_N_BARRIERS; id++) {
-		if (b->barriers[id].in_use)
-			barrier_check(b, id);
-	}
+	barriers_check(b, b->barriers_in_use);
 	cluster_check(b);
 }
 
@@ -476,7 +487,7 @@ static uint32_t arrivals(const struct gsb_emu_exec *x, const struct gsb_emu_barr
 			 uint32_t id, uint32_t mask)
 {
 	const struct gsb_emu_warp *w = x->warp;
-	uint32_t n = (uint32_t)__builtin_popcount(mask), here = mask;
+	uint32_t n = gsb_emu_count(mask), here = mask;
 
 	if (!bar->counted)
 		return n;
@@ -493,8 +504,9 @@ static void barrier_arrive(struct gsb_emu_exec *x, const struct gsb_emu_op *op, 
 	struct gsb_emu_barrier *bar = &x->block->barriers[id];
 	uint32_t p = 0;
 
-	if (!bar->in_use) {
-		*bar = (struct gsb_emu_barrier){.all = 1, .in_use = true};
+	if (!(x->block->barriers_in_use >> id & 1)) {
+		x->block->barriers_in_use |= UINT32_C(1) << id;
+		*bar = (struct gsb_emu_barrier){.all = 1};
 		bar->counted = op->b != GSB_EMU_NONE;
 		if (bar->counted)
 			bar->expected =
@@ -502,17 +514,10 @@ static void barrier_arrive(struct gsb_emu_exec *x, const struct gsb_emu_op *op, 
 	}
 	if (op->n)
 		p = gsb_emu_predicate(op, r, op->c) & mask;
-	bar->popc += (uint32_t)__builtin_popcount(p);
+	bar->popc += op->n ? gsb_emu_count(p) : 0;
 	bar->any |= p != 0;
 	bar->all &= p == mask;
 	bar->arrived += arrivals(x, bar, id, mask);
-}
-
-/* All have arrived and wait before the first barrier is looked at: what is over goes on at once. */
-static void barriers_check(struct gsb_emu_block *b, uint32_t ids)
-{
-	for (; ids; ids &= ids - 1)
-		barrier_check(b, (uint32_t)__builtin_ctz(ids));
 }
 
 /*
@@ -544,6 +549,7 @@ GSB_EMU_HANDLER(gsb_emu_do_BARRIER)
 GSB_EMU_HANDLER(gsb_emu_do_CLUSTER_ARRIVE)
 {
 	x->warp->arrived |= mask;
+	x->block->cluster_in_use = true;
 	cluster_check(x->block);
 	return op + 1;
 }

@@ -14,6 +14,7 @@
 #include "base/checked.h"
 #include "device/emu/lower/call.h"
 #include "device/emu/lower/frame.h"
+#include "device/emu/lower/again.h"
 #include "device/emu/lower/least.h"
 #include "device/emu/lower/lowering.h"
 #include "device/emu/lower/operand.h"
@@ -308,8 +309,10 @@ static void finish_code(struct gsb_emu_lowering *l)
 	code->n_ops = l->n_ops;
 	code->n_lists = l->n_lists;
 	code->n_consts = l->n_consts;
-	if (!l->err)
+	if (!l->err) {
 		gsb_emu_find_least(code);
+		gsb_emu_find_again(code);
+	}
 	/* Without recursion each function is active at most once. */
 	for (uint32_t i = 0; i < code->n_funcs; i++)
 		chain += code->funcs[i].local_bytes;
