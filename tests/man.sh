@@ -60,6 +60,7 @@ check man_page_has_every_option_of_gsbrun options doc/man/gsbrun.1 tools/gsbrun
 check man_page_has_every_option_of_gsbctl options doc/man/gsbctl.1 tools/gsbctl
 check man_page_has_every_option_of_gsb_model options doc/man/gsb-model.1 tools/gsb-model
 check man_page_has_every_option_of_gsb_emu options doc/man/gsb-emu.1 tools/gsb-emu
+check man_page_has_every_option_of_gsb_ptx options doc/man/gsb-ptx.1 tools/ptx/gsb-ptx
 check man_page_has_every_option_of_gsb_trace options doc/man/gsb-trace.1 tools/trace/gsb-trace
 check man_page_has_every_option_of_gsb_bench options doc/man/gsb-bench.1 tools/gsb-bench \
 	"tools/gsb-bench transport" "tools/gsb-bench threads" "tools/gsb-bench memory" "tools/gsb-bench model" "tools/gsb-bench emu"

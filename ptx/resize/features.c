@@ -214,34 +214,46 @@ static void scan(struct gsb_resize_analysis *a, const struct gsb_ptx_func *f)
 		find(a, GSB_RESIZE_RULE_CALL, f, GSB_PTX_NONE);
 }
 
-/* What a function calls it does itself: until nothing changes, callers after callees for the most part. */
+/* What a function calls it does itself. */
+static void add_summary(struct gsb_resize_summary *s, const struct gsb_resize_summary *to)
+{
+	s->barrier |= to->barrier;
+	s->warp_op |= to->warp_op;
+	s->looks |= to->looks;
+	s->writes |= to->writes;
+}
+
+/* A call through a table may go to any function that is reached. */
+static void add_callees(struct gsb_resize_analysis *a, struct gsb_resize_summary *s,
+			const struct gsb_ptx_call *call)
+{
+	const struct gsb_ptx_func *to = call->target.func;
+
+	if (call->target.kind == GSB_PTX_OPERAND_FUNC) {
+		add_summary(s, &a->of[to->alias_of ? to->alias_of->index : to->index]);
+		return;
+	}
+	gsb_resize_steps(a, a->k->n_funcs);
+	for (uint32_t i = 1; i < a->k->n_funcs; i++)
+		add_summary(s, &a->of[a->k->funcs[i]->index]);
+}
+
+/* Until nothing changes, callers after callees for the most part. */
 static void close_over_calls(struct gsb_resize_analysis *a)
 {
 	bool changed = true;
 
 	while (changed && gsb_resize_steps(a, 1)) {
 		changed = false;
-		for (uint32_t i = a->k->n_funcs; i-- > 0;) {
+		for (uint32_t i = a->k->n_funcs; i-- > 0 && !a->err;) {
 			const struct gsb_ptx_func *f = a->k->funcs[i];
-			struct gsb_resize_summary old = a->of[f->index], *s = &a->of[f->index];
+			struct gsb_resize_summary old = a->of[f->index];
 
-			for (uint32_t c = 0; c < f->n_insns; c++) {
-				const struct gsb_ptx_call *call = f->insns[c].call;
-				const struct gsb_resize_summary *to;
-
-				if (!call || call->target.kind != GSB_PTX_OPERAND_FUNC)
-					continue;
-				to = &a->of[call->target.func->alias_of
-						    ? call->target.func->alias_of->index
-						    : call->target.func->index];
-				s->barrier |= to->barrier;
-				s->warp_op |= to->warp_op;
-				s->looks |= to->looks;
-				s->writes |= to->writes;
-			}
-			changed |= memcmp(&old, s, sizeof(old)) != 0;
-			if (!gsb_resize_steps(a, f->n_insns))
-				return;
+			for (uint32_t c = 0; c < f->n_insns && !a->err; c++)
+				if (f->insns[c].call)
+					add_callees(a, &a->of[f->index], f->insns[c].call);
+			changed |= memcmp(&old, &a->of[f->index], sizeof(old)) != 0;
+			gsb_resize_steps(a, f->n_insns);
 		}
 	}
 }

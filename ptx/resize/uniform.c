@@ -144,15 +144,17 @@ static uint8_t load_level(const struct state *s, const struct gsb_ptx_insn *in, 
 	return same ? operands : GSB_RESIZE_LANE;
 }
 
-/* What all lanes of a converged warp get alike. shfl.idx of one lane, over the whole warp, is a broadcast. */
+/*
+ * What all lanes that take part get alike; nobody promises that lanes which may run together do, so activemask is not among
+ * them. shfl.idx of one lane, over the whole warp, is a broadcast.
+ */
 static bool is_broadcast(const struct gsb_ptx_insn *in)
 {
 	int64_t clamp;
 
 	switch (in->op) {
 	case GSB_PTX_OP_VOTE:
-	case GSB_PTX_OP_REDUX:
-	case GSB_PTX_OP_ACTIVEMASK: return true;
+	case GSB_PTX_OP_REDUX: return true;
 	case GSB_PTX_OP_MATCH: return in->mode == GSB_PTX_MODE_ALL;
 	case GSB_PTX_OP_SHFL:
 		return in->mode == GSB_PTX_MODE_IDX &&
@@ -167,7 +169,7 @@ static uint8_t broadcast_level(const struct state *s, const struct gsb_ptx_insn 
 	uint8_t level = GSB_RESIZE_WARP;
 	uint32_t first = in->op == GSB_PTX_OP_SHFL ? 2 : in->n_operands - 1;
 
-	for (uint32_t i = first; i < in->n_operands && in->op != GSB_PTX_OP_ACTIVEMASK; i++)
+	for (uint32_t i = first; i < in->n_operands; i++)
 		if (in->operands[i].kind == GSB_PTX_OPERAND_REG)
 			level = max(level, s->reg[in->operands[i].reg]);
 	if (in->guard != GSB_PTX_NONE)
