@@ -110,7 +110,7 @@ gsb_trace_replay_of_the_same_run_is_the_same_load() {
 	local run
 	make_data
 	for run in 1 2; do
-		start_real_broker
+		start_real_broker 'gate_timeout_ms = 60000' # who is charged runs otherwise, on a slow machine
 		gsbctl trace record "$dir/t$run.gsb" >/dev/null
 		query q3 q3 || fail "the query failed"
 		await_no_tenants

@@ -38,7 +38,7 @@ static struct {
 	uint64_t n_chains;
 	struct sums *tenants; /* by number */
 	uint64_t n_events, n_flights, last_ns, last_step_ns, last_end_ns, last_serial, n_bad;
-	bool begun;
+	bool begun, charged;
 } all;
 
 static void bad(const struct gsb_trace_record *rec, const char *what)
@@ -272,8 +272,9 @@ static void on_time_step(const struct gsb_trace_record *rec)
 
 	if (t->to_device_ns < t->from_device_ns || t->from_device_ns < all.last_step_ns)
 		bad(rec, "virtual time goes back");
-	/* It went on to where something ended, and no further. */
-	if (t->why == GSB_TRACE_STEP_COMPLETION && t->to_device_ns != all.last_end_ns)
+	/* It went on to where something ended, and no further; once a tenant was charged, as far as that. */
+	all.charged |= t->why == GSB_TRACE_STEP_CHARGE;
+	if (all.charged ? t->to_device_ns < all.last_end_ns : t->to_device_ns != all.last_end_ns)
 		bad(rec, "nothing ended when it did");
 	all.last_step_ns = t->to_device_ns;
 }
