@@ -9,3 +9,8 @@ librewrite_la_SOURCES = \
 	ptx/resize/rewrite_loop.c \
 	ptx/resize/rewrite_slice.c \
 	ptx/resize/variant.c ptx/resize/variant.h
+
+# Originals against variants on the interpreter: gsb-ptx diff-run, and the tests.
+noinst_LTLIBRARIES += libptxdiff.la
+resize_libs = libptxdiff.la librewrite.la libresize.la libemuexec.la
+libptxdiff_la_SOURCES = tools/ptx/diff.c tools/ptx/diff.h tools/ptx/grid.c tools/ptx/grid.h
