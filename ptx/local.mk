@@ -17,6 +17,7 @@ libptx_la_SOURCES = \
 	ptx/fatbin.c ptx/fatbin.h \
 	ptx/cubin.c ptx/cubin.h \
 	ptx/program.c ptx/program.h \
+	ptx/unit.c ptx/unit.h \
 	ptx/ptx.h
 libptx_la_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(LZ4_CFLAGS)
 libptx_la_LIBADD = libimage.la libbase.la $(ZSTD_LIBS) $(LZ4_LIBS)

@@ -361,7 +361,7 @@ static void print_tables(FILE *f, const struct gsb_ptx_func *fn)
 /* Tables and prototypes come before the code: labels may be named before they stand. */
 static void print_body(FILE *f, const struct gsb_ptx_func *fn)
 {
-	uint32_t label = 0, pragma = 0;
+	uint32_t label = 0, pragma = 0, loc = 0;
 
 	fputs("\n{\n", f);
 	print_regs(f, fn);
@@ -373,6 +373,8 @@ static void print_body(FILE *f, const struct gsb_ptx_func *fn)
 			fprintf(f, "%s:\n", fn->labels[label].name);
 		for (; pragma < fn->n_pragmas && fn->pragmas[pragma].insn == i; pragma++)
 			fprintf(f, "\t.pragma \"%s\";\n", fn->pragmas[pragma].text);
+		for (; loc < fn->n_locs && fn->locs[loc].insn == i; loc++)
+			fprintf(f, "\t.loc %u %u 0\n", fn->locs[loc].file, fn->locs[loc].line);
 		print_insn(f, fn, &fn->insns[i]);
 	}
 	fputs("}\n", f);
@@ -396,6 +398,8 @@ static void print_module(FILE *f, const struct gsb_ptx_module *m)
 		m->version_minor, m->target, m->address_bits);
 	for (uint32_t i = 0; i < m->n_pragmas; i++)
 		fprintf(f, ".pragma \"%s\";\n", m->pragmas[i]);
+	for (uint32_t i = 0; i < m->n_files; i++)
+		fprintf(f, ".file %u \"%s\"\n", m->files[i].number, m->files[i].name);
 	for (uint32_t i = 0; i < m->n_unknown; i++)
 		fprintf(f, "%s\n", m->unknown[i]);
 	for (uint32_t i = 0; i < m->n_funcs; i++) { /* all are declared before any is used */

@@ -2,7 +2,7 @@
  * print.h - a parsed module as PTX text again.
  *
  * Parsing what is printed gives the same module, and printing that the same text: scopes are flat,
- * debug lines are gone, numbers are in one form, everything else is kept.
+ * columns of debug lines are gone, numbers are in one form, everything else is kept.
  */
 #ifndef GSB_PTX_PRINT_H
 #define GSB_PTX_PRINT_H

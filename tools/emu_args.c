@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/program.h"
 #include "tools/emu_file.h"
 
 #define MEMORY_MAX_BYTES ((uint64_t)1 << 38)
@@ -41,7 +42,7 @@ static const struct emu_type *find_type(const char *s, size_t len)
 
 static int wrong(const char *word, const char *why)
 {
-	fprintf(stderr, "gsb-emu: argument '%s': %s\n", word, why);
+	fprintf(stderr, "%s: argument '%s': %s\n", gsb_program_name(), word, why);
 	return -1;
 }
 
@@ -161,6 +162,7 @@ static void fill_random(struct emu_arg *a, uint64_t seed)
 {
 	const struct emu_type *t = a->type;
 
+	a->random = true;
 	for (uint64_t i = 0; i < a->size / t->size; i++) {
 		uint64_t r = next_random(&seed);
 
@@ -169,6 +171,18 @@ static void fill_random(struct emu_arg *a, uint64_t seed)
 		else
 			memcpy(a->bytes + i * t->size, &r, t->size);
 	}
+}
+
+bool emu_arg_is_float(const struct emu_arg *a, unsigned int size)
+{
+	return a->kind == EMU_ARG_MEMORY && a->type && a->type->kind == FLOAT &&
+	       a->type->size == size;
+}
+
+void emu_arg_refill(struct emu_arg *a, uint64_t seed)
+{
+	if (a->random)
+		fill_random(a, seed);
 }
 
 static void fill_number(struct emu_arg *a, uint64_t bits)

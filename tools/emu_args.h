@@ -31,6 +31,7 @@ struct emu_arg {
 	uint8_t value[EMU_ARG_BYTES];
 	size_t value_size;
 	uint8_t *bytes; /* MEMORY: before the launch, then after it */
+	bool random;	/* MEMORY: filled so */
 	size_t size;
 	uint64_t address;
 	const char *of; /* ADDRESS: the argument that it lies in */
@@ -40,9 +41,15 @@ struct emu_arg {
 	size_t out_len;
 };
 
+/* Memory of floats of so many bytes? */
+bool emu_arg_is_float(const struct emu_arg *arg, unsigned int size);
+
 /* One argument from what the user wrote, which must stay. 0; -1: told on stderr. */
 int emu_arg_parse(struct emu_arg *arg, const char *word);
 void emu_arg_finish(struct emu_arg *arg);
+
+/* Memory that is filled at random gets the numbers of another seed. */
+void emu_arg_refill(struct emu_arg *arg, uint64_t seed);
 
 /* The argument of that name, or number; NULL: there is none. */
 struct emu_arg *emu_arg_find(struct emu_arg *args, size_t n, const char *name, size_t len);

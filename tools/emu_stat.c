@@ -121,17 +121,17 @@ static void show_occupancy(struct stat *s, const struct emu_launch *l, const str
 
 static void show_instructions(struct stat *s)
 {
-	static const char *const names[GSB_EMU_N_UNITS] = {
-		[GSB_EMU_UNIT_ALU] = "ALU",	[GSB_EMU_UNIT_FMA] = "FMA",
-		[GSB_EMU_UNIT_FP64] = "FP64",	[GSB_EMU_UNIT_XU] = "XU",
-		[GSB_EMU_UNIT_LSU] = "LSU",	[GSB_EMU_UNIT_TEX] = "TEX",
-		[GSB_EMU_UNIT_ADU] = "ADU",	[GSB_EMU_UNIT_CBU] = "CBU",
-		[GSB_EMU_UNIT_OTHER] = "other",
+	static const char *const names[GSB_PTX_N_UNITS] = {
+		[GSB_PTX_UNIT_ALU] = "ALU",	[GSB_PTX_UNIT_FMA] = "FMA",
+		[GSB_PTX_UNIT_FP64] = "FP64",	[GSB_PTX_UNIT_XU] = "XU",
+		[GSB_PTX_UNIT_LSU] = "LSU",	[GSB_PTX_UNIT_TEX] = "TEX",
+		[GSB_PTX_UNIT_ADU] = "ADU",	[GSB_PTX_UNIT_CBU] = "CBU",
+		[GSB_PTX_UNIT_OTHER] = "other",
 	};
 
 	s->section = "Instruction Statistics";
 	sum(s, "Executed Instructions", "warp inst", s->p->n_insns);
-	for (unsigned int i = 0; i < GSB_EMU_N_UNITS; i++)
+	for (unsigned int i = 0; i < GSB_PTX_N_UNITS; i++)
 		sum(s, names[i], "warp inst", s->p->n_by_unit[i]);
 	sum(s, "Barriers", "warp inst", s->p->n_barriers);
 	s->section = "Warp State Statistics";

@@ -9,6 +9,7 @@
 #include "base/program.h"
 #include "tools/cli.h"
 #include "tools/emu_launch.h"
+#include "tools/emu_option.h"
 #include "tools/emu_stat.h"
 #include "tools/model_report.h"
 
@@ -46,45 +47,6 @@ static const struct gsb_cli_option options[] = {
 	{{NULL, 0, NULL, 0, NULL, 0}, 0},
 };
 
-static int set_number(const char *option, const char *value, uint64_t most, uint32_t *out)
-{
-	char *end;
-	unsigned long long n = strtoull(value, &end, 0);
-
-	if (*value >= '0' && *value <= '9' && !*end && n <= most) {
-		*out = (uint32_t)n;
-		return 0;
-	}
-	fprintf(stderr, "gsb-emu: --%s '%s': must be a number, at most %" PRIu64 "\n", option,
-		value, most);
-	return -1;
-}
-
-/* Axes that are left out are 1. */
-static int set_dims(const char *option, const char *value, uint32_t out[3])
-{
-	const char *at = value;
-
-	for (int i = 0; i < 3; i++) {
-		char *end;
-		unsigned long long n = strtoull(at, &end, 0);
-
-		out[i] = 1;
-		if (i && !*at)
-			continue;
-		if (*at < '0' || *at > '9' || !n || n > UINT32_MAX ||
-		    (*end && (*end != ',' || i == 2 || !end[1])))
-			goto wrong;
-		out[i] = (uint32_t)n;
-		at = *end ? end + 1 : end;
-	}
-	return 0;
-wrong:
-	fprintf(stderr, "gsb-emu: --%s '%s': must be X, X,Y or X,Y,Z, each at least 1\n", option,
-		value);
-	return -1;
-}
-
 static int add_print(struct emu_options *o, const char *value)
 {
 	if (o->n_prints == EMU_PRINTS_MAX) {
@@ -101,11 +63,11 @@ static int set_option(void *input, int key, char *value)
 
 	switch (key) {
 	case 'a': o->arch = value; return 0;
-	case 'w': return set_number("workers", value, 256, &o->n_workers);
+	case 'w': return emu_option_number("workers", value, 256, &o->n_workers);
 	case 'k': o->kernel = value; return 0;
-	case 'g': return set_dims("grid", value, o->grid);
-	case 'b': return set_dims("block", value, o->block);
-	case 's': return set_number("shared", value, UINT32_MAX, &o->smem_bytes);
+	case 'g': return emu_option_dims("grid", value, o->grid);
+	case 'b': return emu_option_dims("block", value, o->block);
+	case 's': return emu_option_number("shared", value, UINT32_MAX, &o->smem_bytes);
 	case OPT_ARGS: return 0;
 	case OPT_COOPERATIVE: o->cooperative = true; return 0;
 	case OPT_PRINT: return add_print(o, value);

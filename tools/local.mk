@@ -83,6 +83,7 @@ tools_gsb_emu_SOURCES = \
 	tools/emu_args.c tools/emu_args.h \
 	tools/emu_file.c tools/emu_file.h \
 	tools/emu_launch.c tools/emu_launch.h \
+	tools/emu_option.c tools/emu_option.h \
 	tools/emu_stat.c tools/emu_stat.h \
 	tools/gsb-emu.c \
 	tools/model_report.c tools/model_report.h

@@ -34,6 +34,68 @@ classify_prints_a_row_a_kernel() {
 	expect_equal "$(wc -l <<<"$output")" 2
 }
 
+rewrite_puts_a_variant_behind_each_kernel() {
+	ok "$tool" rewrite "$srcdir/tests/ptx/vadd.nvcc.ptx" --form slice -o "$dir/out.ptx"
+	expect_equal "$(grep -c '^.visible .entry' "$dir/out.ptx")" 6
+	ok "$tool" rewrite "$dir/out.ptx" --form persistent --kernel vadd -o "$dir/both.ptx"
+	expect_equal "$(grep -o 'vadd\$[a-z]*' "$dir/both.ptx" | sort -u | tr '\n' ' ')" "vadd\$persistent vadd\$slice "
+}
+
+rewrite_that_cannot_be_says_why_and_where() {
+	wrong 1 '^gsb-ptx: half_warps: not as persistent: line [0-9]+: lanes leave' \
+		"$tool" rewrite "$srcdir/tests/ptx/diverge.nvcc.ptx" --form persistent -k half_warps
+	wrong 1 'pipeline_block: not as persistent: line [0-9]+: ' \
+		"$tool" rewrite "$srcdir/tests/ptx/async.80.nvcc.ptx" --form persistent -k pipeline_block
+	wrong 2 '^gsb-ptx: --form turned: must be slice, persistent, count or hint$' \
+		"$tool" rewrite "$srcdir/tests/ptx/vadd.nvcc.ptx" --form turned
+	wrong 2 '^gsb-ptx: rewrite needs --form' "$tool" rewrite "$srcdir/tests/ptx/vadd.nvcc.ptx"
+}
+
+# Two blocks of 64 threads, four bytes each: 8 sectors for each warp and buffer.
+counts_say_what_a_block_does() {
+	ok "$tool" counts "$srcdir/tests/ptx/vadd.nvcc.ptx" -k vadd -g 2 -b 64 buf:f32:128 buf:f32:128 buf:f32:128 u32:128
+	expect_match "$output" '^warps +4 +2$'
+	expect_match "$output" '^global load sectors +32 +16$'
+	expect_match "$output" '^global store sectors +16 +8$'
+	expect_match "$output" '^global load bytes +1024 +512$'
+	expect_match "$output" '^original +[0-9]+ +[0-9.]+$'
+	expect_match "$output" '^persistent +[0-9]+ +[0-9.]+$'
+}
+
+# Warps 0 to 3: one of three are two of them.
+counts_of_some_warps() {
+	ok "$tool" counts "$srcdir/tests/ptx/vadd.nvcc.ptx" -k vadd -g 2 -b 64 --every 3 buf:f32:128 buf:f32:128 buf:f32:128 u32:128
+	expect_match "$output" '^warps +2 +2$'
+	expect_match "$output" '^global load sectors +16 +16$'
+}
+
+diff_run_finds_no_difference() {
+	ok "$tool" diff-run "$srcdir/tests/ptx/vadd.nvcc.ptx" -k vadd -g 5 -b 64 --random 60 buf:f32:300:rand buf:f32:300:rand buf:f32:300 u32:300
+	expect_match "$output" '^vadd: 60 runs in [0-9]+ launches, 0 different, seeds from 1, forms slice persistent count hint reshape$'
+}
+
+# What it leaves is the number of the block that comes last, so a random order shows.
+diff_run_shows_what_differs() {
+	cat >"$dir/order.ptx" <<-'END'
+		.version 8.0
+		.target sm_90
+		.address_size 64
+		.visible .entry last_one_wins(.param .u64 p)
+		{
+		.reg .b32 %r<4>;
+		.reg .b64 %rd<3>;
+		ld.param.u64 %rd1, [p];
+		mov.u32 %r1, %ctaid.x;
+		st.global.u32 [%rd1], %r1;
+		ret;
+		}
+	END
+	status_of "$tool" diff-run "$dir/order.ptx" -g 9 -b 32 --random 60 buf:u32:1
+	expect_equal "$status" 1
+	expect_match "$output" '^DIFFERENT: input [0-9]+, run [0-9]+ \((slice|persistent|count|hint), seed '
+	expect_match "$output" '^last_one_wins: 60 runs in [0-9]+ launches, [1-9][0-9]* different'
+}
+
 classify_json_is_one_object() {
 	ok "$tool" classify --json "$srcdir/tests/ptx/vadd.nvcc.ptx"
 	expect_equal "$(grep -c '"kernel": ' <<<"$output")" 3
@@ -122,6 +184,12 @@ run_case classify_prints_a_row_a_kernel
 run_case classify_json_is_one_object
 run_case classify_why_shows_the_line_of_ptx
 run_case classify_reads_fatbins_and_programs
+run_case rewrite_puts_a_variant_behind_each_kernel
+run_case rewrite_that_cannot_be_says_why_and_where
+run_case counts_say_what_a_block_does
+run_case counts_of_some_warps
+run_case diff_run_finds_no_difference
+run_case diff_run_shows_what_differs
 run_case wrong_words_are_refused
 if [ -x "$build/tests/algorithms/cub_75" ]; then
 	run_case algorithms_of_nvidia_are_classified

@@ -18,6 +18,8 @@ static struct maker {
 	struct random_program *p;
 	uint64_t rng;
 	unsigned int n_labels, left; /* statements still to be made */
+	bool grid;		     /* it reads the ids of its block and the size of its grid */
+	bool no_warps, may_leave;    /* no warp-wide instructions; threads may leave early */
 } m;
 
 /* Where a statement stands. */
@@ -481,6 +483,35 @@ static void put_warp_wide(const struct place *at)
 	}
 }
 
+/* ---- grids ---- */
+
+static void put_id(void)
+{
+	line(true, "mov.u32 %%r%u, %%%s.%c;", below(16), one_in(2) ? "ctaid" : "nctaid",
+	     "xyz"[below(3)]);
+}
+
+/* Who leaves is no member any more, at this depth and those around it. Without warp-wide instructions nobody asks. */
+static void put_leave(const struct place *at)
+{
+	unsigned int first = m.p->n_lines, p = below(6);
+
+	if (!m.no_warps) {
+		line(false, "vote.sync.ballot.b32 %%t3, %%p%u, %%m%u;", p, at->depth);
+		line(false, "not.b32 %%t3, %%t3;");
+		for (unsigned int d = 0; d <= at->depth; d++)
+			line(false, "and.b32 %%m%u, %%m%u, %%t3;", d, d);
+	}
+	line(false, "@%%p%u %s;", p, one_in(2) ? "ret" : "exit");
+	end_block(first);
+	m.p->leaves_early = true;
+}
+
+static bool may_leave_here(const struct place *at)
+{
+	return m.may_leave && (m.no_warps || (at->uniform && at->members));
+}
+
 /* ---- control ---- */
 
 static void put_statements(const struct place *at, unsigned int n);
@@ -541,7 +572,11 @@ static void put_statement(const struct place *at)
 	unsigned int k = below(100);
 
 	m.left--;
-	if (k < 5)
+	if (m.grid && one_in(20))
+		put_id();
+	else if (one_in(16) && may_leave_here(at))
+		put_leave(at);
+	else if (k < 5)
 		put_carry();
 	else if (k < 14)
 		put_memory();
@@ -551,7 +586,7 @@ static void put_statement(const struct place *at)
 		put_counter();
 	else if (k < 24 && at->uniform)
 		put_exchange();
-	else if (k < 34 && at->members)
+	else if (k < 34 && at->members && !m.no_warps)
 		put_warp_wide(at);
 	else if (k < 41 && at->depth < MAX_DEPTH)
 		put_if(at);
@@ -601,7 +636,17 @@ static void put_addresses(void)
 	line(false, "ld.param.u64 %%a0, [p0];");
 	line(false, "ld.param.u64 %%a1, [p1];");
 	line(false, "ld.param.u64 %%a2, [p2];");
-	line(false, "mov.u32 %%t0, %%ctaid.x;");
+	if (m.grid) {
+		line(false, "mov.u32 %%t0, %%ctaid.z;");
+		line(false, "mov.u32 %%t1, %%nctaid.y;");
+		line(false, "mov.u32 %%t2, %%ctaid.y;");
+		line(false, "mad.lo.u32 %%t0, %%t0, %%t1, %%t2;");
+		line(false, "mov.u32 %%t1, %%nctaid.x;");
+		line(false, "mov.u32 %%t2, %%ctaid.x;");
+		line(false, "mad.lo.u32 %%t0, %%t0, %%t1, %%t2;");
+	} else {
+		line(false, "mov.u32 %%t0, %%ctaid.x;");
+	}
 	line(false, "mov.u32 %%t1, %%ntid.x;");
 	line(false, "mov.u32 %%t2, %%tid.x;");
 	line(false, "mad.lo.u32 %%t0, %%t0, %%t1, %%t2;");
@@ -660,14 +705,18 @@ static void put_tail(void)
 		line(false, "st.global.u16 [%%a1+%u], %%h%u;", 128 + i * 2, i);
 }
 
-void random_program_make(struct random_program *p, uint64_t seed)
+static void begin(struct random_program *p, uint64_t seed)
 {
-	struct place top = {0, true, true}, alone = {0, false, false};
-
 	memset(p, 0, sizeof(*p));
 	memset(&m, 0, sizeof(m));
 	m.p = p;
 	m.rng = seed * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static void make(struct random_program *p)
+{
+	struct place top = {0, true, !m.no_warps}, alone = {0, false, false};
+
 	p->threads = 32 * (1 + below(3));
 	put_head();
 	put_addresses();
@@ -683,6 +732,26 @@ void random_program_make(struct random_program *p, uint64_t seed)
 	line(false, "st.global.b32 [%%a1+160], %%r%u;", below(16));
 	line(false, "ret;");
 	line(false, "}");
+}
+
+void random_program_make(struct random_program *p, uint64_t seed)
+{
+	begin(p, seed);
+	p->grid[0] = RANDOM_N_BLOCKS;
+	p->grid[1] = p->grid[2] = 1;
+	make(p);
+}
+
+void random_program_make_grid(struct random_program *p, uint64_t seed)
+{
+	begin(p, seed);
+	m.grid = true;
+	m.no_warps = one_in(3);
+	m.may_leave = !one_in(3);
+	p->grid[0] = 1 + below(4);
+	p->grid[1] = 1 + below(3);
+	p->grid[2] = 1 + below(2);
+	make(p);
 }
 
 void random_program_text(const struct random_program *p, const bool *dropped, char *out,

@@ -23,10 +23,14 @@ struct random_program {
 	} blocks[RANDOM_MAX_BLOCKS]; /* statements of several lines, that can be dropped whole */
 	unsigned int n_blocks;
 	unsigned int threads;
+	unsigned int grid[3];
+	bool leaves_early; /* threads leave while others have a barrier ahead */
 };
 
 /* The same seed gives the same program. Its entry is k(input, output, counters). */
 void random_program_make(struct random_program *p, uint64_t seed);
+/* Of a 3-D grid, whose ids it reads, and of whose threads some may leave early. */
+void random_program_make_grid(struct random_program *p, uint64_t seed);
 /* Without the lines of which @dropped says so; at most @size bytes, zero-terminated. */
 void random_program_text(const struct random_program *p, const bool *dropped, char *out,
 			 size_t size);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "device/emu/exec/unit.h"
+#include "ptx/unit.h"
 #include "device/emu/exec/watch.h"
 #include "tests/unit/emu_harness.h"
 #include "tests/unit/ptx_text.h"
@@ -272,55 +272,55 @@ static void test_counts_of_all_blocks_and_warps_add_up(void **state)
 	assert_int_equal(p.n_insns, 7 * 3 * (N_AROUND + 2));
 	assert_int_equal(p.n_lane_insns, 7 * 70 * (N_AROUND + 2));
 	assert_int_equal(p.n_barriers, 7 * 3 * 2);
-	assert_int_equal(p.n_by_unit[GSB_EMU_UNIT_ADU], 7 * 3 * 3); /* and a parameter */
+	assert_int_equal(p.n_by_unit[GSB_PTX_UNIT_ADU], 7 * 3 * 3); /* and a parameter */
 }
 
 static void test_unit_of_an_instruction(void **state)
 {
 	static const struct {
 		const char *text;
-		enum gsb_emu_unit unit;
+		enum gsb_ptx_unit unit;
 	} cases[] = {
-		{"add.s32 %r2, %r0, 1", GSB_EMU_UNIT_ALU},
-		{"add.s64 %rd2, %rd1, 1", GSB_EMU_UNIT_ALU},
-		{"selp.f64 %d1, %d0, %d0, %p1", GSB_EMU_UNIT_ALU},
-		{"setp.lt.f32 %p1, %f0, %f1", GSB_EMU_UNIT_ALU},
-		{"lop3.b32 %r2, %r0, %r1, %r0, 0x96", GSB_EMU_UNIT_ALU},
-		{"cvt.s64.s32 %rd2, %r0", GSB_EMU_UNIT_ALU},
-		{"vote.sync.ballot.b32 %r2, %p1, -1", GSB_EMU_UNIT_ALU},
-		{"mad.lo.s32 %r2, %r0, %r1, 1", GSB_EMU_UNIT_FMA},
-		{"mul.wide.u32 %rd2, %r0, 4", GSB_EMU_UNIT_FMA},
-		{"dp4a.s32.s32 %r2, %r0, %r1, 1", GSB_EMU_UNIT_FMA},
-		{"fma.rn.f32 %f1, %f0, %f0, %f0", GSB_EMU_UNIT_FMA},
-		{"add.f32 %f1, %f0, %f0", GSB_EMU_UNIT_FMA},
-		{"fma.rn.f64 %d1, %d0, %d0, %d0", GSB_EMU_UNIT_FP64},
-		{"max.f64 %d1, %d0, %d0", GSB_EMU_UNIT_FP64},
-		{"setp.lt.f64 %p1, %d0, %d1", GSB_EMU_UNIT_FP64},
-		{"div.rn.f64 %d1, %d0, %d0", GSB_EMU_UNIT_FP64},
-		{"sin.approx.f32 %f1, %f0", GSB_EMU_UNIT_XU},
-		{"rcp.approx.ftz.f64 %d1, %d0", GSB_EMU_UNIT_XU},
-		{"cvt.rn.f32.s32 %f1, %r0", GSB_EMU_UNIT_XU},
-		{"popc.b32 %r2, %r0", GSB_EMU_UNIT_XU},
-		{"st.shared.u32 [%r1], %r0", GSB_EMU_UNIT_LSU},
-		{"atom.global.add.u32 %r2, [%rd1], 1", GSB_EMU_UNIT_LSU},
-		{"shfl.sync.idx.b32 %r2, %r0, 0, 31, -1", GSB_EMU_UNIT_LSU},
-		{"tex.1d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%rd1, {%f0}]", GSB_EMU_UNIT_TEX},
-		{"ld.param.u64 %rd2, [io]", GSB_EMU_UNIT_ADU},
-		{"bar.sync 0", GSB_EMU_UNIT_ADU},
-		{"bar.warp.sync -1", GSB_EMU_UNIT_CBU},
-		{"exit", GSB_EMU_UNIT_CBU},
+		{"add.s32 %r2, %r0, 1", GSB_PTX_UNIT_ALU},
+		{"add.s64 %rd2, %rd1, 1", GSB_PTX_UNIT_ALU},
+		{"selp.f64 %d1, %d0, %d0, %p1", GSB_PTX_UNIT_ALU},
+		{"setp.lt.f32 %p1, %f0, %f1", GSB_PTX_UNIT_ALU},
+		{"lop3.b32 %r2, %r0, %r1, %r0, 0x96", GSB_PTX_UNIT_ALU},
+		{"cvt.s64.s32 %rd2, %r0", GSB_PTX_UNIT_ALU},
+		{"vote.sync.ballot.b32 %r2, %p1, -1", GSB_PTX_UNIT_ALU},
+		{"mad.lo.s32 %r2, %r0, %r1, 1", GSB_PTX_UNIT_FMA},
+		{"mul.wide.u32 %rd2, %r0, 4", GSB_PTX_UNIT_FMA},
+		{"dp4a.s32.s32 %r2, %r0, %r1, 1", GSB_PTX_UNIT_FMA},
+		{"fma.rn.f32 %f1, %f0, %f0, %f0", GSB_PTX_UNIT_FMA},
+		{"add.f32 %f1, %f0, %f0", GSB_PTX_UNIT_FMA},
+		{"fma.rn.f64 %d1, %d0, %d0, %d0", GSB_PTX_UNIT_FP64},
+		{"max.f64 %d1, %d0, %d0", GSB_PTX_UNIT_FP64},
+		{"setp.lt.f64 %p1, %d0, %d1", GSB_PTX_UNIT_FP64},
+		{"div.rn.f64 %d1, %d0, %d0", GSB_PTX_UNIT_FP64},
+		{"sin.approx.f32 %f1, %f0", GSB_PTX_UNIT_XU},
+		{"rcp.approx.ftz.f64 %d1, %d0", GSB_PTX_UNIT_XU},
+		{"cvt.rn.f32.s32 %f1, %r0", GSB_PTX_UNIT_XU},
+		{"popc.b32 %r2, %r0", GSB_PTX_UNIT_XU},
+		{"st.shared.u32 [%r1], %r0", GSB_PTX_UNIT_LSU},
+		{"atom.global.add.u32 %r2, [%rd1], 1", GSB_PTX_UNIT_LSU},
+		{"shfl.sync.idx.b32 %r2, %r0, 0, 31, -1", GSB_PTX_UNIT_LSU},
+		{"tex.1d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%rd1, {%f0}]", GSB_PTX_UNIT_TEX},
+		{"ld.param.u64 %rd2, [io]", GSB_PTX_UNIT_ADU},
+		{"bar.sync 0", GSB_PTX_UNIT_ADU},
+		{"bar.warp.sync -1", GSB_PTX_UNIT_CBU},
+		{"exit", GSB_PTX_UNIT_CBU},
 	};
 	char text[4096];
 
 	for (size_t i = 0; i < GSB_ARRAY_LEN(cases); i++) {
 		struct gsb_ptx_module *m;
-		enum gsb_emu_unit unit;
+		enum gsb_ptx_unit unit;
 
 		snprintf(text, sizeof(text), "%s%s%s",
 			 HEAD ".visible .entry k(.param .u64 io) {\n" REGS, cases[i].text,
 			 ";\nret;\n}\n");
 		m = parse(text);
-		unit = gsb_emu_unit_of(&m->funcs[0]->insns[0]);
+		unit = gsb_ptx_unit_of(&m->funcs[0]->insns[0]);
 		if (unit != cases[i].unit)
 			fail_msg("'%s': unit %d, not %d", cases[i].text, (int)unit,
 				 (int)cases[i].unit);

@@ -255,6 +255,46 @@ static int warp_start(struct gsb_emu_block *b, struct gsb_emu_warp *w)
 	return 0;
 }
 
+static uint64_t next_noise(uint64_t *state)
+{
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+#define NOISE_WORDS 64
+
+/* A few words of noise, again and again: a program that reads them is wrong with any. */
+static void put_noise(void *at, size_t bytes, uint64_t *state)
+{
+	uint64_t noise[NOISE_WORDS];
+
+	for (size_t i = 0; i < NOISE_WORDS; i++)
+		noise[i] = next_noise(state);
+	for (size_t i = 0; i < bytes; i += sizeof(noise))
+		memcpy((char *)at + i, noise,
+		       bytes - i < sizeof(noise) ? bytes - i : sizeof(noise));
+}
+
+/* What a program must not read before it has written it: other bits in each block. */
+static void put_poison(struct gsb_emu_block *b)
+{
+	const struct gsb_emu_func *entry = &b->code->funcs[0];
+	uint64_t state = b->launch->poison ^ (b->ctaid[0] + ((uint64_t)b->ctaid[1] << 32));
+
+	put_noise(b->shared + GSB_EMU_RESERVED_SHARED, b->shared_bytes - GSB_EMU_RESERVED_SHARED,
+		  &state);
+	put_noise(b->local, (size_t)b->n_warps * GSB_EMU_LANES * b->local_bytes, &state);
+	for (uint32_t i = 0; i < b->n_warps; i++) {
+		put_noise(b->warps[i].rows, entry->frame_bytes, &state);
+		for (uint32_t k = 0; k < entry->n_consts; k++)
+			gsb_emu_const_fill(b->warps[i].rows,
+					   &b->code->consts[entry->first_const + k], GSB_EMU_ALL);
+	}
+}
+
 static int block_start(struct gsb_emu_block *b, const struct gsb_emu_launch *l)
 {
 	b->launch = l;
@@ -274,6 +314,8 @@ static int block_start(struct gsb_emu_block *b, const struct gsb_emu_launch *l)
 	b->barriers_in_use = 0;
 	b->cluster_in_use = false;
 	memset(b->shared, 0, b->shared_bytes);
+	if (l->poison)
+		put_poison(b);
 	for (uint32_t i = 0; i < b->n_warps; i++) {
 		if (warp_start(b, &b->warps[i]))
 			return -ENOMEM;

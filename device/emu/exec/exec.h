@@ -71,6 +71,8 @@ struct gsb_emu_launch {
 	uint64_t grid_id;
 	uint32_t n_sms, max_warps; /* %nsmid, %nwarpid */
 	uint32_t envreg[GSB_EMU_N_ENVREGS];
+	uint64_t
+		poison; /* not 0: registers, shared and local memory begin with noise of this seed */
 	bool count_paths;	     /* gsb_emu_block_paths(), also without a watch */
 	struct gsb_emu_watch *watch; /* NULL: nobody looks */
 };

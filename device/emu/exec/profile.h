@@ -10,23 +10,11 @@
 
 #include <stdint.h>
 
+#include "ptx/unit.h"
+
 #define GSB_EMU_SECTOR_BYTES 32
 #define GSB_EMU_N_BANKS	     32
 #define GSB_EMU_BANK_BYTES   4
-
-/* The pipelines of an SM that PTX instructions go to. */
-enum gsb_emu_unit {
-	GSB_EMU_UNIT_ALU,  /* integer and logic, comparisons, moves, votes */
-	GSB_EMU_UNIT_FMA,  /* fp32 and fp16 arithmetic, integer multiplication, dot products */
-	GSB_EMU_UNIT_FP64, /* fp64 arithmetic */
-	GSB_EMU_UNIT_XU,   /* transcendental functions, conversions of floats, counts of bits */
-	GSB_EMU_UNIT_LSU,  /* loads, stores, atomics, shuffles */
-	GSB_EMU_UNIT_TEX,  /* textures and surfaces */
-	GSB_EMU_UNIT_ADU,  /* block barriers, constant loads, parameters */
-	GSB_EMU_UNIT_CBU,  /* branches, calls, exits, barriers of a warp */
-	GSB_EMU_UNIT_OTHER,
-	GSB_EMU_N_UNITS,
-};
 
 enum gsb_emu_memory_kind {
 	GSB_EMU_MEMORY_GLOBAL,
@@ -75,7 +63,7 @@ struct gsb_emu_profile {
 	uint64_t n_insns;	  /* once a warp */
 	uint64_t n_lane_insns;	  /* the same, times the active lanes */
 	uint64_t n_lane_insns_on; /* the same, times the lanes whose guard was true */
-	uint64_t n_by_unit[GSB_EMU_N_UNITS];
+	uint64_t n_by_unit[GSB_PTX_N_UNITS];
 	uint64_t n_branches, n_divergent; /* divergent: lanes went to different places */
 	uint64_t n_barriers;		  /* block barriers, once a warp */
 	struct gsb_emu_traffic traffic[GSB_EMU_N_MEMORIES][GSB_EMU_N_TRAFFICS];

@@ -12,7 +12,7 @@
 
 #include "device/emu/exec/fault.h"
 #include "device/emu/exec/state.h"
-#include "device/emu/exec/unit.h"
+#include "ptx/unit.h"
 
 #define MAX_WORDS (GSB_EMU_LANES * 4) /* of 4 bytes, that a warp's access touches at most */
 
@@ -226,7 +226,7 @@ static void count(const struct gsb_emu_exec *x, const struct gsb_emu_op *op, con
 	p->n_insns++;
 	p->n_lane_insns += (unsigned int)__builtin_popcount(x->split_mask);
 	p->n_lane_insns_on += (unsigned int)__builtin_popcount(mask);
-	p->n_by_unit[gsb_emu_unit_of(in)]++;
+	p->n_by_unit[gsb_ptx_unit_of(in)]++;
 	p->n_barriers += op->form == GSB_EMU_FORM_BARRIER;
 	if (gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_BRANCH) {
 		p->n_branches++;

@@ -1,0 +1,37 @@
+# The rewriter: variants of kernels.
+noinst_LTLIBRARIES += librewrite.la
+librewrite_la_SOURCES = \
+	ptx/resize/rewrite.c ptx/resize/rewrite.h ptx/resize/rewrite_parts.h \
+	ptx/resize/rewrite_count.c ptx/resize/rewrite_count.h \
+	ptx/resize/rewrite_edit.c ptx/resize/rewrite_edit.h \
+	ptx/resize/rewrite_hint.c \
+	ptx/resize/rewrite_ids.c \
+	ptx/resize/rewrite_loop.c \
+	ptx/resize/rewrite_slice.c \
+	ptx/resize/variant.c ptx/resize/variant.h
+
+# Originals against variants on the interpreter: gsb-ptx diff-run, and the tests.
+noinst_LTLIBRARIES += libptxdiff.la
+resize_libs = libptxdiff.la librewrite.la libresize.la libemuexec.la
+libptxdiff_la_SOURCES = tools/ptx/diff.c tools/ptx/diff.h tools/ptx/grid.c tools/ptx/grid.h
+
+resize_kit = tools/ptx/subject.c tools/ptx/subject.h tests/unit/resize_kit.c tests/unit/resize_kit.h tools/emu_args.c tools/emu_args.h tools/emu_file.c tools/emu_file.h
+check_PROGRAMS += tests/unit/test_resize_diff
+tests_unit_test_resize_diff_SOURCES = tests/unit/test_resize_diff.c tests/unit/resize_subjects.def $(resize_kit)
+tests_unit_test_resize_diff_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_resize_diff_LDADD = $(resize_libs) libprogram.la $(CMOCKA_LIBS) -lm
+EXTRA_DIST += tests/resize
+
+check_PROGRAMS += tests/unit/test_resize_random
+tests_unit_test_resize_random_SOURCES = tests/unit/test_resize_random.c tests/random/random_program.c tests/random/random_program.h $(resize_kit)
+tests_unit_test_resize_random_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_resize_random_LDADD = $(resize_libs) libprogram.la $(CMOCKA_LIBS) -lm
+
+check_PROGRAMS += tests/unit/test_resize_rewrite
+tests_unit_test_resize_rewrite_SOURCES = tests/unit/test_resize_rewrite.c $(resize_kit)
+tests_unit_test_resize_rewrite_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_resize_rewrite_LDADD = $(resize_libs) libprogram.la $(CMOCKA_LIBS) -lm
+if HAVE_CUDA
+tests_unit_test_resize_rewrite_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_PTXAS='"$(CUDA_DIR)/bin/ptxas"'
+endif
+EXTRA_DIST += doc/results/2026-11-22-resize-registers.txt doc/results/2026-11-22-resize-instructions.txt

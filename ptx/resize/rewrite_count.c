@@ -1,0 +1,437 @@
+/*
+ * rewrite_count.c - COUNT: see rewrite_count.h.
+ *
+ * All warps run the same code; those that are not counted pass a branch at each site. Of those that are, the first of the lanes
+ * that are there adds for all. Functions that are called are counted, too: their copies find in shared memory, by
+ * warp, where to count, since nothing else of the entry is theirs to see.
+ */
+#include "ptx/resize/rewrite_count.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "ptx/cfg.h"
+#include "ptx/resize/rewrite_parts.h"
+#include "ptx/resize/variant.h"
+
+#define WORDS_A_SITE	  3
+#define WARPS_VAR	  "~counted" /* words of each warp of the block; 0: it is not counted */
+#define MAX_WARPS	  32
+#define SECTOR_BYTES_LOG2 5
+
+/* ---- sites ---- */
+
+static bool is_access(const struct gsb_ptx_insn *in)
+{
+	switch (in->op) {
+	case GSB_PTX_OP_LD:
+	case GSB_PTX_OP_LDU:
+	case GSB_PTX_OP_ST:
+	case GSB_PTX_OP_ATOM:
+	case GSB_PTX_OP_RED:
+		return in->space == GSB_PTX_SPACE_GLOBAL || in->space == GSB_PTX_SPACE_GENERIC;
+	default: return false;
+	}
+}
+
+/* Behind it there may be fewer lanes than before. */
+static bool ends_run(const struct gsb_ptx_insn *in)
+{
+	return gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_LEAVE;
+}
+
+struct finder {
+	struct gsb_count_site *sites; /* NULL: they are counted only */
+	uint32_t n;
+	const struct gsb_ptx_func *func;
+};
+
+static void add_site(struct finder *at, uint32_t first, uint32_t n_insns)
+{
+	if (at->sites)
+		at->sites[at->n] = (struct gsb_count_site){at->func, first, n_insns};
+	at->n++;
+}
+
+static void find_in_run(struct finder *at, uint32_t first, uint32_t end)
+{
+	add_site(at, first, end - first);
+	for (uint32_t i = first; i < end; i++)
+		if (is_access(&at->func->insns[i]))
+			add_site(at, i, 0);
+}
+
+static void find_in_block(struct finder *at, const struct gsb_ptx_block *b)
+{
+	uint32_t first = b->first, end = b->first + b->n_insns;
+
+	for (uint32_t i = first; i < end; i++) {
+		if (i + 1 < end && !ends_run(&at->func->insns[i]))
+			continue;
+		find_in_run(at, first, i + 1);
+		first = i + 1;
+	}
+}
+
+static int find_all(const struct gsb_ptx_kernel *k, struct gsb_arena *arena, struct finder *at)
+{
+	for (uint32_t i = 0; i < k->n_funcs; i++) {
+		struct gsb_ptx_cfg cfg;
+		int err = gsb_ptx_cfg_build(k->funcs[i], arena, &cfg);
+
+		if (err)
+			return err;
+		at->func = k->funcs[i];
+		for (uint32_t b = 0; b < cfg.n_blocks; b++)
+			if (cfg.blocks[b].reachable)
+				find_in_block(at, &cfg.blocks[b]);
+	}
+	return at->n > GSB_COUNT_MAX_SITES ? -E2BIG : 0;
+}
+
+int gsb_count_sites(const struct gsb_ptx_kernel *k, struct gsb_arena *arena,
+		    struct gsb_count_sites *out)
+{
+	struct finder at = {0};
+	int err = find_all(k, arena, &at);
+
+	if (err)
+		return err;
+	at.sites = gsb_arena_alloc_array(arena, at.n, sizeof(*at.sites));
+	if (!at.sites)
+		return -ENOMEM;
+	at.n = 0;
+	err = find_all(k, arena, &at);
+	if (!err)
+		*out = (struct gsb_count_sites){at.sites, at.n, 1 + WORDS_A_SITE * (uint64_t)at.n};
+	return err;
+}
+
+/* ---- reading ---- */
+
+static void read_run(const struct gsb_count_site *s, const uint64_t *words, struct gsb_count *out)
+{
+	for (uint32_t i = s->first; i < s->first + s->n_insns; i++) {
+		const struct gsb_ptx_insn *in = &s->func->insns[i];
+
+		out->n_insns += words[0];
+		out->n_lane_insns += words[1];
+		out->n_by_unit[gsb_ptx_unit_of(in)] += words[0];
+		if (gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_BARRIER)
+			out->n_barriers += words[0];
+	}
+}
+
+static void read_access(const struct gsb_count_site *s, const uint64_t *words,
+			struct gsb_count *out)
+{
+	const struct gsb_ptx_insn *in = &s->func->insns[s->first];
+	const bool loads = in->op == GSB_PTX_OP_LD || in->op == GSB_PTX_OP_LDU;
+	const enum gsb_count_traffic kind = loads		      ? GSB_COUNT_LOAD
+					    : in->op == GSB_PTX_OP_ST ? GSB_COUNT_STORE
+								      : GSB_COUNT_ATOM;
+
+	out->global[kind].n_requests += words[0];
+	out->global[kind].n_lanes += words[1];
+	out->global[kind].n_bytes +=
+		words[1] * gsb_ptx_type_bytes(in->type[0]) * (in->vec ? in->vec : 1);
+	out->global[kind].n_sectors += words[2];
+}
+
+void gsb_count_read(const struct gsb_count_sites *sites, const uint64_t *words,
+		    struct gsb_count *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->n_warps = words[0];
+	for (uint32_t i = 0; i < sites->n_sites; i++) {
+		const struct gsb_count_site *s = &sites->sites[i];
+		const uint64_t *at = words + 1 + WORDS_A_SITE * (uint64_t)i;
+
+		if (s->n_insns)
+			read_run(s, at, out);
+		else
+			read_access(s, at, out);
+	}
+}
+
+/* ---- writing ---- */
+
+struct counter {
+	struct gsb_edit_func *f;
+	const struct gsb_rewrite_work *w;
+	const struct gsb_count_sites *sites;
+	uint32_t next; /* site */
+	bool in_entry;
+};
+
+static void put_declarations(struct gsb_edit_func *f)
+{
+	gsb_edit_text(f, ".reg .pred ~on, ~q, ~g;\n\t"
+			 ".reg .b32 ~t, ~u, ~m, ~act;\n\t"
+			 ".reg .b64 ~words, ~w, ~w2");
+}
+
+/* ~t: which warp of the block this is. */
+static void put_warp(struct gsb_edit_func *f)
+{
+	gsb_edit_text(f, "mov.u32 ~t, %%tid.z;\n\t"
+			 "mov.u32 ~u, %%ntid.y;\n\t"
+			 "mov.u32 ~m, %%tid.y;\n\t"
+			 "mad.lo.u32 ~t, ~t, ~u, ~m;\n\t"
+			 "mov.u32 ~u, %%ntid.x;\n\t"
+			 "mov.u32 ~m, %%tid.x;\n\t"
+			 "mad.lo.u32 ~t, ~t, ~u, ~m;\n\t"
+			 "shr.u32 ~t, ~t, 5");
+}
+
+/* Where this warp counts, if it does, in ~words; the functions' way to it. */
+static void put_address(const struct counter *c)
+{
+	if (c->in_entry)
+		gsb_edit_text(c->f, "ld.param.u64 ~words, [~v];\n\t"
+				    "cvta.to.global.u64 ~words, ~words");
+}
+
+/* ~q: this is the first of the lanes that are here, ~act. Guards, not branches: counting divides no warp. */
+static void put_first_lane(const struct counter *c)
+{
+	gsb_edit_text(c->f, "mov.u32 ~t, %%lanemask_lt;\n\t"
+			    "and.b32 ~t, ~t, ~act;\n\t"
+			    "setp.eq.u32 ~q, ~t, 0");
+	put_address(c);
+}
+
+/* The first lane adds: 1, ~m's lanes. */
+static void put_sums(const struct counter *c, uint32_t site)
+{
+	const uint64_t at = 8 * (1 + WORDS_A_SITE * (uint64_t)site);
+
+	gsb_edit_text(c->f,
+		      "mov.u64 ~w, 1;\n\t"
+		      "@~q red.global.add.u64 [~words+%llu], ~w;\n\t"
+		      "popc.b32 ~t, ~m;\n\t"
+		      "cvt.u64.u32 ~w, ~t;\n\t"
+		      "@~q red.global.add.u64 [~words+%llu], ~w",
+		      (unsigned long long)at, (unsigned long long)at + 8);
+}
+
+static void put_run(const struct counter *c, uint32_t site)
+{
+	gsb_edit_text(c->f,
+		      "@!~on bra ~s%u;\n\t"
+		      "activemask.b32 ~act;\n\t"
+		      "mov.b32 ~m, ~act",
+		      site);
+	put_first_lane(c);
+	put_sums(c, site);
+	gsb_edit_text(c->f, "~s%u:", site);
+}
+
+static const struct gsb_ptx_operand *address_of(const struct gsb_ptx_insn *in)
+{
+	for (unsigned int i = 0; i < in->n_operands; i++)
+		if (in->operands[i].kind == GSB_PTX_OPERAND_ADDR)
+			return &in->operands[i];
+	return NULL;
+}
+
+/* ~w = the address. */
+static void put_operand(const struct counter *c, const struct gsb_ptx_operand *o)
+{
+	const char *offset = gsb_edit_format(c->f->edit, "%lld", (long long)o->imm);
+
+	if (o->var)
+		gsb_edit_text(c->f,
+			      "mov.u64 ~w, %s;\n\t"
+			      "add.s64 ~w, ~w, %s",
+			      o->var->name, offset);
+	else if (o->reg == GSB_PTX_NONE)
+		gsb_edit_text(c->f, "mov.u64 ~w, %s", offset);
+	else
+		gsb_edit_text(c->f,
+			      "%s ~w, %s;\n\t"
+			      "add.s64 ~w, ~w, %s",
+			      gsb_ptx_type_bytes(c->f->from->regs[o->reg].type) == 8
+				      ? "mov.b64"
+				      : "cvt.u64.u32",
+			      gsb_edit_reg_name(c->f, o->reg), offset);
+}
+
+/* ~g: this lane takes part. */
+static void put_part(const struct counter *c, const struct gsb_ptx_insn *in)
+{
+	gsb_edit_text(c->f, "setp.ne.u32 ~g, ~act, 0");
+	if (in->guard != GSB_PTX_NONE)
+		gsb_edit_text(c->f,
+			      "%s.pred ~q, %s;\n\t"
+			      "and.pred ~g, ~g, ~q",
+			      in->guard_negated ? "not" : "mov",
+			      gsb_edit_reg_name(c->f, in->guard));
+	if (in->space == GSB_PTX_SPACE_GENERIC)
+		gsb_edit_text(c->f, "isspacep.global ~q, ~w;\n\t"
+				    "and.pred ~g, ~g, ~q");
+}
+
+/* Of each sector the first lane counts; those that take no part share a sector that there is not. */
+static void put_access(const struct counter *c, uint32_t site)
+{
+	const struct gsb_count_site *s = &c->sites->sites[site];
+	const struct gsb_ptx_insn *in = &s->func->insns[s->first];
+
+	gsb_edit_text(c->f,
+		      "@!~on bra ~s%u;\n\t"
+		      "activemask.b32 ~act",
+		      site);
+	put_operand(c, address_of(in));
+	put_part(c, in);
+	gsb_edit_text(c->f,
+		      "vote.sync.ballot.b32 ~m, ~g, ~act;\n\t"
+		      "shr.u64 ~w, ~w, %d;\n\t"
+		      "selp.b64 ~w, ~w, -1, ~g;\n\t"
+		      "match.any.sync.b64 ~u, ~w, ~act;\n\t"
+		      "mov.u32 ~t, %%lanemask_lt;\n\t"
+		      "and.b32 ~u, ~u, ~t;\n\t"
+		      "setp.eq.and.u32 ~q, ~u, 0, ~g;\n\t"
+		      "vote.sync.ballot.b32 ~u, ~q, ~act;\n\t"
+		      "popc.b32 ~u, ~u;\n\t"
+		      "cvt.u64.u32 ~w2, ~u",
+		      SECTOR_BYTES_LOG2);
+	put_first_lane(c);
+	gsb_edit_text(c->f, "setp.ne.and.u32 ~q, ~m, 0, ~q");
+	put_sums(c, site);
+	gsb_edit_text(c->f, "@~q red.global.add.u64 [~words+%llu], ~w2;\n~s%u:",
+		      8 * (3 + WORDS_A_SITE * (unsigned long long)site), site);
+}
+
+/* ---- which warps ---- */
+
+/* ~on: the number of the warp in the grid, less what is a multiple. */
+static void put_choice(struct gsb_edit_func *f)
+{
+	put_warp(f);
+	gsb_edit_text(f, "mov.u32 ~chosen, ~t;\n\t"
+			 "mov.u32 ~t, %%ntid.x;\n\t"
+			 "mov.u32 ~u, %%ntid.y;\n\t"
+			 "mul.lo.u32 ~t, ~t, ~u;\n\t"
+			 "mov.u32 ~u, %%ntid.z;\n\t"
+			 "mad.lo.u32 ~t, ~t, ~u, 31;\n\t"
+			 "shr.u32 ~m, ~t, 5");
+	gsb_edit_text(f, "mov.u32 ~t, %%ctaid.z;\n\t"
+			 "mov.u32 ~u, %%nctaid.y;\n\t"
+			 "mul.lo.u32 ~t, ~t, ~u;\n\t"
+			 "mov.u32 ~u, %%ctaid.y;\n\t"
+			 "add.u32 ~t, ~t, ~u;\n\t"
+			 "mov.u32 ~u, %%nctaid.x;\n\t"
+			 "mul.lo.u32 ~t, ~t, ~u;\n\t"
+			 "mov.u32 ~u, %%ctaid.x;\n\t"
+			 "add.u32 ~t, ~t, ~u");
+	gsb_edit_text(f,
+		      "mad.lo.u32 ~t, ~t, ~m, ~chosen;\n\t"
+		      "ld.param.u32 ~u, [~v+%zu];\n\t"
+		      "rem.u32 ~t, ~t, ~u;\n\t"
+		      "setp.eq.u32 ~on, ~t, 0",
+		      offsetof(struct gsb_variant_count, every));
+}
+
+/* For the functions: where this warp counts, or 0. */
+static void put_way(struct gsb_edit_func *f)
+{
+	gsb_edit_text(f, "ld.param.u64 ~words, [~v];\n\t"
+			 "cvta.to.global.u64 ~words, ~words;\n\t"
+			 "selp.b64 ~words, ~words, 0, ~on;\n\t"
+			 "shl.b32 ~chosen, ~chosen, 3;\n\t"
+			 "mov.u32 ~t, " WARPS_VAR ";\n\t"
+			 "add.u32 ~t, ~t, ~chosen;\n\t"
+			 "st.shared.u64 [~t], ~words");
+}
+
+static void put_entry_start(const struct counter *c)
+{
+	gsb_edit_reg(c->f, "~chosen");
+	put_declarations(c->f);
+	put_choice(c->f);
+	if (c->w->kernel.n_funcs > 1)
+		put_way(c->f);
+	gsb_edit_text(c->f, "activemask.b32 ~act");
+	put_first_lane(c);
+	gsb_edit_text(c->f, "and.pred ~q, ~q, ~on;\n\t"
+			    "mov.u64 ~w, 1;\n\t"
+			    "@~q red.global.add.u64 [~words], ~w");
+}
+
+static void put_func_start(const struct counter *c)
+{
+	put_declarations(c->f);
+	put_warp(c->f);
+	gsb_edit_text(c->f, "shl.b32 ~t, ~t, 3;\n\t"
+			    "mov.u32 ~u, " WARPS_VAR ";\n\t"
+			    "add.u32 ~t, ~t, ~u;\n\t"
+			    "ld.shared.u64 ~words, [~t];\n\t"
+			    "setp.ne.s64 ~on, ~words, 0");
+}
+
+/* ---- functions ---- */
+
+static const char *copy_name(struct gsb_edit *e, const struct gsb_rewrite_work *w,
+			     const struct gsb_ptx_func *f)
+{
+	return gsb_edit_format(e, "%s$count$%s", f->name, w->kernel.entry->name);
+}
+
+static void copy_insn(const struct counter *c, uint32_t i)
+{
+	struct gsb_ptx_insn *in = gsb_edit_copy(c->f, i);
+	const struct gsb_ptx_func *to;
+
+	if (!in || !in->call || in->call->target.kind != GSB_PTX_OPERAND_FUNC)
+		return;
+	to = in->call->target.func;
+	to = to->alias_of ? to->alias_of : to;
+	if (to->has_body)
+		in->call->target.func = gsb_edit_named(c->f->edit, copy_name(c->f->edit, c->w, to));
+}
+
+static void put_func(struct counter *c, const struct gsb_ptx_func *from)
+{
+	for (uint32_t i = 0; i < from->n_insns; i++) {
+		gsb_edit_at(c->f, i);
+		for (; c->next < c->sites->n_sites && c->sites->sites[c->next].func == from &&
+		       c->sites->sites[c->next].first == i;
+		     c->next++) {
+			if (c->sites->sites[c->next].n_insns)
+				put_run(c, c->next);
+			else
+				put_access(c, c->next);
+		}
+		copy_insn(c, i);
+	}
+	gsb_edit_end(c->f);
+}
+
+void gsb_rewrite_count(struct gsb_edit *e, const struct gsb_rewrite_work *w, const char *name)
+{
+	struct gsb_count_sites sites = {0};
+	struct gsb_edit_func f;
+	struct counter c = {.f = &f, .w = w, .sites = &sites};
+
+	if (gsb_count_sites(&w->kernel, w->arena, &sites)) {
+		e->failed = true;
+		return;
+	}
+	if (w->kernel.n_funcs > 1)
+		gsb_edit_shared(e, WARPS_VAR, GSB_PTX_TYPE_B64, MAX_WARPS);
+	for (uint32_t i = 0; i < w->kernel.n_funcs; i++) {
+		const struct gsb_ptx_func *from = w->kernel.funcs[i];
+
+		c.in_entry = i == 0;
+		gsb_edit_begin(&f, e, from, i ? copy_name(e, w, from) : name);
+		if (c.in_entry)
+			gsb_edit_param(&f, sizeof(struct gsb_variant_count));
+		if (c.in_entry)
+			put_entry_start(&c);
+		else
+			put_func_start(&c);
+		put_func(&c, from);
+	}
+}
