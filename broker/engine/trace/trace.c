@@ -27,8 +27,6 @@
 
 #define LOOK_EVERY_MS 100
 #define LATE_MAX      10 /* times LOOK_EVERY_MS, for who reads what is left */
-#define NAP_NS	      50000
-#define NAPS_NS	      100000000u /* in sum, while the thread gets nothing done */
 
 uint32_t gsb_trace_on;
 uint64_t gsb_trace_last_serial;
@@ -42,8 +40,6 @@ struct recorder {
 	bool rang;	    /* the engine has said so, and the buffer has not been emptier since */
 	bool is_patient;    /* of a socket: who reads is waited for */
 	unsigned n_late;    /* how often, since it is to end */
-	uint64_t nap_head;  /* head, when the engine napped last */
-	uint64_t napped_ns; /* since it was there */
 	_Atomic bool stop;
 	_Atomic int error;
 	_Atomic uint64_t n_bytes;
@@ -204,34 +200,14 @@ uint64_t gsb_trace_time_of(uint64_t stamp)
 	return gsb_stamp_clock_of(&stamps, stamp);
 }
 
-/* The fuller, the longer: from NAP_NS at three quarters to 128 times that. */
-static GSB_COLD void nap(struct recorder *r, uint64_t used)
-{
-	const struct timespec ts = {.tv_nsec = NAP_NS << (used - r->buffer.size / 4 * 3) /
-								 (r->buffer.size / 32)};
-
-	if (r->nap_head != r->buffer.head_seen) {
-		r->nap_head = r->buffer.head_seen;
-		r->napped_ns = 0;
-	}
-	if (r->napped_ns >= NAPS_NS)
-		return;
-	r->napped_ns += (uint64_t)ts.tv_nsec;
-	nanosleep(&ts, NULL);
-}
-
 void gsb_trace_give_way(void)
 {
-	struct recorder *r = &recorder;
-	uint64_t used = gsb_trace_buffer_used(&r->buffer);
+	struct gsb_trace_buffer *b = &recorder.buffer;
 
-	if (gsb_likely(used <= r->buffer.size / 2))
+	if (gsb_likely(gsb_trace_buffer_used(b) <= b->size / 2))
 		return;
-	r->buffer.head_seen = atomic_load_explicit(&r->buffer.head, memory_order_acquire);
-	used = gsb_trace_buffer_used(&r->buffer);
-	if (used > r->buffer.size / 4 * 3 && !r->writer.put)
-		nap(r, used);
-	else if (used > r->buffer.size / 2)
+	b->head_seen = atomic_load_explicit(&b->head, memory_order_acquire);
+	if (gsb_trace_buffer_used(b) > b->size / 2)
 		sched_yield();
 }
 

@@ -67,9 +67,7 @@ static inline uint64_t gsb_trace_next_serial(void)
 
 /*
  * Once a turn: where processors are few and tenants flood the engine, the thread that writes gets none while the engine has
- * one. So an engine whose buffer is half full offers its own to whoever waits for one; with three quarters full of what goes to
- * a file it sleeps for a moment, but not for more than a tenth of a second in which nothing is written: a disk that stands
- * still is not waited for, and neither is a reader.
+ * one. So an engine whose buffer is half full offers its own to whoever waits for one. It waits for nobody.
  */
 void gsb_trace_give_way(void);
 
