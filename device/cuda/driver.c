@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -86,6 +87,8 @@ int cuda_driver_open(struct cuda_driver *d, char *err, size_t err_size)
 	}
 	if (find_functions(d, library, err, err_size))
 		return -ENODEV;
+	/* By default streams share 8 connections to the GPU, and what stands behind a long kernel of one keeps others waiting. */
+	setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 	result = d->cuInit(0);
 	if (result) {
 		snprintf(err, err_size, "NVIDIA's driver does not start: cuInit says %s",

@@ -56,33 +56,57 @@ static int check(const void *bytes, size_t size, char *log, size_t log_size)
 	return err;
 }
 
+/* ---- variables ---- */
+
+static bool has_memory(const struct gsb_ptx_var *v)
+{
+	return v->space == GSB_PTX_SPACE_GLOBAL || v->space == GSB_PTX_SPACE_CONST;
+}
+
 /* Of variables in a kernel (.shared, .local) each launch has its own. */
 static bool is_stateless(const struct gsb_ptx_module *m)
 {
 	for (uint32_t i = 0; i < m->n_vars; i++)
-		if (m->vars[i]->space != GSB_PTX_SPACE_SHARED)
+		if (has_memory(m->vars[i]))
 			return false;
 	return !m->n_unknown;
 }
 
+/* Text is loaded as it is, linked with nothing; the driver takes this, and dies of it later. */
+static int check_defined(const struct gsb_ptx_module *m, char *log, size_t log_size)
+{
+	for (uint32_t i = 0; i < m->n_vars; i++) {
+		const struct gsb_ptx_var *v = m->vars[i];
+
+		if (!has_memory(v) || v->linkage != GSB_PTX_LINK_EXTERN)
+			continue;
+		snprintf(log, log_size, "variable %s is declared and nowhere defined", v->name);
+		return -EILSEQ;
+	}
+	return 0;
+}
+
 /* PTX that our parser does not take, and code without PTX, may have variables. */
-static bool has_no_variables(const void *bytes, size_t size)
+static int look_at_variables(const void *bytes, size_t size, bool *none, char *log, size_t log_size)
 {
 	struct gsb_ptx_module *m = NULL;
 	struct gsb_arena arena;
 	const char *text;
 	char why[GSB_FATBIN_ERROR_BYTES];
 	size_t len;
-	bool none = false;
+	int err = 0;
 
+	*none = false;
 	gsb_arena_init(&arena, GSB_FATBIN_MAX_RAW_BYTES);
 	if (!gsb_image_find_ptx(bytes, size, ANY_GPU, &arena, &text, &len, why, sizeof(why)) &&
 	    !gsb_ptx_parse(text, len, &m, NULL)) {
-		none = is_stateless(m);
+		*none = is_stateless(m);
+		if (gsb_image_kind(bytes, size) == GSB_IMAGE_PTX)
+			err = check_defined(m, log, log_size);
 		gsb_ptx_module_destroy(m);
 	}
 	gsb_arena_finish(&arena);
-	return none;
+	return err;
 }
 
 int cuda_code_read(const void *image, size_t size, struct cuda_code *out, char *log,
@@ -91,6 +115,8 @@ int cuda_code_read(const void *image, size_t size, struct cuda_code *out, char *
 	int err = check(image, size, log, log_size);
 	uint8_t *copy;
 
+	if (!err)
+		err = look_at_variables(image, size, &out->has_no_variables, log, log_size);
 	if (err)
 		return err;
 	copy = malloc(size + 1);
@@ -99,7 +125,6 @@ int cuda_code_read(const void *image, size_t size, struct cuda_code *out, char *
 	memcpy(copy, image, size);
 	copy[size] = 0;
 	out->bytes = copy;
-	out->has_no_variables = has_no_variables(image, size);
 	return 0;
 }
 

@@ -18,7 +18,8 @@ struct cuda_code {
  * @image, @size: PTX, a fatbin (the first, where a linked program has its parts behind it), or a cubin
  * @out: for cuda_code_finish()
  *
- * Return: 0, -EBADMSG (none of these, or its lengths contradict its size; @log says so), -ENOMEM.
+ * Return: 0, -EBADMSG (none of these, or its lengths contradict its size), -EILSEQ (PTX with a variable that is nowhere defined);
+ *         @log says so; -ENOMEM.
  */
 int cuda_code_read(const void *image, size_t size, struct cuda_code *out, char *log,
 		   size_t log_size);
