@@ -73,7 +73,7 @@ static bool is_stateless(const struct gsb_ptx_module *m)
 	return !m->n_unknown;
 }
 
-/* Text is loaded as it is, linked with nothing; the driver takes this, and dies of it later. */
+/* Text is loaded as it is, linked with nothing: the driver takes this, and does not say what is missing. */
 static int check_defined(const struct gsb_ptx_module *m, char *log, size_t log_size)
 {
 	for (uint32_t i = 0; i < m->n_vars; i++) {
