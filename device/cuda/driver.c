@@ -81,7 +81,7 @@ int cuda_driver_open(struct cuda_driver *d, char *err, size_t err_size)
 
 	if (!library) {
 		snprintf(err, err_size,
-			 "NVIDIA's driver is not here (tried %s): install it, or choose emu:h200",
+			 "NVIDIA's driver is not here: install it, or choose emu:h200 (tried %s)",
 			 tried);
 		return -ENODEV;
 	}
