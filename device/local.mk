@@ -98,3 +98,8 @@ check_PROGRAMS += tests/unit/test_emu_report
 tests_unit_test_emu_report_SOURCES = tests/unit/test_emu_report.c
 tests_unit_test_emu_report_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_emu_report_LDADD = libdevice.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_cuda
+tests_unit_test_cuda_SOURCES = tests/unit/test_cuda.c
+tests_unit_test_cuda_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_cuda_LDADD = libdevice.la $(CMOCKA_LIBS)

@@ -135,6 +135,9 @@ struct gsb_device_ops {
 	/* No command that is in flight may touch it, or anything else that is given back: on a GPU that is
 	 * fatal for all. -EINVAL: not the start of an allocation. */
 	int (*mem_free)(struct gsb_space *space, uint64_t addr);
+	/* Any thread: make host_pin of this memory, which is mapped and which nothing else is to be done with until then, quick. Who
+	 * calls it pins it in the end, be it to unpin it at once. NULL = it is quick. */
+	void (*host_prepare)(struct gsb_device *dev, uint64_t addr, uint64_t size);
 	int (*host_pin)(struct gsb_space *space, uint64_t addr,
 			uint64_t size); /* within the host window */
 	int (*host_unpin)(struct gsb_space *space, uint64_t addr, uint64_t size);

@@ -22,6 +22,7 @@
 #include "broker/control.h"
 #include "broker/engine/code/loader.h"
 #include "broker/engine/memory/grant.h"
+#include "broker/engine/memory/pinner.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/engine/watch.h"
 #include "broker/engine/work/scheduler.h"
@@ -50,12 +51,13 @@ struct gsb_engine {
 	unsigned n_tenants;
 	unsigned first_slot; /* whose ring is read first in the next turn */
 	struct gsb_loader loader;
+	struct gsb_pinner pinner;
 	struct gsb_grant grant;
 	struct gsb_stream *unsettled; /* streams whose head is to be looked at */
 	struct gsb_scheduler scheduler;
 
 	struct gsb_watches watches;
-	struct gsb_watch device_watch, loader_watch;
+	struct gsb_watch device_watch, loader_watch, pinner_watch;
 	bool draining; /* admits nobody; stop when the last tenant has left */
 	void (*on_gone)(struct gsb_engine *e, const struct gsb_tenant *t);
 	void *owner;

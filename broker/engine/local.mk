@@ -32,6 +32,7 @@ libengine_la_SOURCES = \
 	broker/engine/tenant/tenant.h \
 	broker/engine/memory/check.c \
 	broker/engine/memory/grant.c broker/engine/memory/grant.h \
+	broker/engine/memory/pinner.c broker/engine/memory/pinner.h \
 	broker/engine/memory/host.c broker/engine/memory/host.h \
 	broker/engine/memory/memory.c broker/engine/memory/memory.h \
 	broker/engine/code/code.h \

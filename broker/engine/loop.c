@@ -40,7 +40,7 @@ static void on_device(struct gsb_watch *w, uint32_t events)
 	gsb_container_of(w, struct gsb_engine, device_watch)->scheduler.rang = true;
 }
 
-static void on_loader(struct gsb_watch *w, uint32_t events)
+static void on_thread(struct gsb_watch *w, uint32_t events)
 {
 	uint64_t count;
 
@@ -54,9 +54,12 @@ static int watch_own(struct gsb_engine *e)
 {
 	int err;
 
-	e->loader_watch = (struct gsb_watch){e->loader.done_fd, on_loader};
+	e->loader_watch = (struct gsb_watch){e->loader.done_fd, on_thread};
 	e->device_watch = (struct gsb_watch){e->ops->event_fd(e->dev), on_device};
 	err = gsb_watches_add(&e->watches, &e->loader_watch, EPOLLIN);
+	e->pinner_watch = (struct gsb_watch){e->pinner.done_fd, on_thread};
+	if (!err && e->pinner_watch.fd >= 0)
+		err = gsb_watches_add(&e->watches, &e->pinner_watch, EPOLLIN);
 	if (!err && e->device_watch.fd >= 0)
 		err = gsb_watches_add(&e->watches, &e->device_watch, EPOLLIN);
 	return err;
@@ -89,12 +92,17 @@ int gsb_engine_create(struct gsb_device *dev, const struct gsb_engine_params *p,
 	err = gsb_loader_start(&e->loader, e->ops);
 	if (err)
 		goto err_loader;
+	err = gsb_pinner_start(&e->pinner, dev);
+	if (err)
+		goto err_pinner;
 	err = watch_own(e);
 	if (err)
 		goto err_watch;
 	*out = e;
 	return 0;
 err_watch:
+	gsb_pinner_stop(&e->pinner);
+err_pinner:
 	gsb_loader_stop(&e->loader);
 err_loader:
 	gsb_scheduler_finish(&e->scheduler);
@@ -120,6 +128,7 @@ int gsb_engine_destroy(struct gsb_engine *e)
 		return -EIO;
 	gsb_scheduler_finish(&e->scheduler);
 	gsb_loader_stop(&e->loader);
+	gsb_pinner_stop(&e->pinner);
 	gsb_watches_finish(&e->watches);
 	free(e);
 	return 0;
@@ -222,6 +231,7 @@ bool gsb_engine_turn(struct gsb_engine *e)
 	if (!e->scheduler.clock.is_virtual)
 		e->scheduler.clock.turn_ns = gsb_engine_now_ns(e);
 	any = gsb_loader_collect(&e->loader) > 0;
+	any |= gsb_pinner_collect(&e->pinner) > 0;
 	any |= read_rings(e);
 	any |= work(e);
 	look_for_loss(e);

@@ -96,6 +96,7 @@ static void destroy(struct cuda_device *dev)
 		cu->cuDevicePrimaryCtxRelease_v2(dev->id);
 	gsb_ranges_finish(&dev->known);
 	pthread_mutex_destroy(&dev->code_lock);
+	pthread_mutex_destroy(&dev->pin_lock);
 	free(dev);
 }
 
@@ -141,6 +142,7 @@ static int cuda_open(const struct gsb_device_params *p, struct gsb_device **out,
 	dev->base.ops = &gsb_cuda_ops;
 	dev->timer_fd = -1;
 	pthread_mutex_init(&dev->code_lock, NULL);
+	pthread_mutex_init(&dev->pin_lock, NULL);
 	gsb_ranges_init(&dev->known, 0, UINT64_MAX);
 	res = build(dev, p, ordinal, err, err_size);
 	if (res) {
@@ -183,6 +185,7 @@ const struct gsb_device_ops gsb_cuda_ops = {
 	.mem_alloc = cuda_mem_alloc,
 	.mem_cost = cuda_mem_cost,
 	.mem_free = cuda_mem_free,
+	.host_prepare = cuda_host_prepare,
 	.host_pin = cuda_host_pin,
 	.host_unpin = cuda_host_unpin,
 	.buffer_share = cuda_buffer_share,

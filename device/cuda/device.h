@@ -1,8 +1,8 @@
 /*
  * device.h - the structs of device/cuda, for its own files.
  *
- * Three threads come here: the engine's, its loader (code), and the helper. The engine's alone issues, polls and owns memory
- * and queues; modules and the helper's jobs are under locks of their own.
+ * These threads come here: the engine's, its loader (code), its pinners (host_prepare) and the helper. The engine's alone issues,
+ * polls and owns memory and queues; modules, pins and the helper's jobs are under locks of their own.
  */
 #ifndef GSB_DEVICE_CUDA_DEVICE_H
 #define GSB_DEVICE_CUDA_DEVICE_H
@@ -28,7 +28,7 @@ struct cuda_flight;
 struct cuda_image;
 struct cuda_shared;
 
-/* Host memory that the driver knows: windows' parts, by how many spaces have pinned them. */
+/* Part of a host window that the driver knows, and how many spaces have pinned it; 0: it is only prepared. */
 struct cuda_pin {
 	uint64_t addr, size;
 	unsigned n_spaces;
@@ -63,7 +63,8 @@ struct cuda_device {
 	uint64_t n_zeroed;
 
 	/* ---- host memory ---- */
-	struct cuda_pin *pins;
+	pthread_mutex_t pin_lock;
+	struct cuda_pin *pins;	 /* under pin_lock */
 	struct gsb_ranges known; /* pins and shared buffers that are registered */
 	struct cuda_shared *shared;
 	unsigned n_unknown; /* of shared */

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -80,12 +81,14 @@ int cuda_driver_open(struct cuda_driver *d, char *err, size_t err_size)
 
 	if (!library) {
 		snprintf(err, err_size,
-			 "NVIDIA's driver is not here (tried %s): install it, or choose emu:h200",
+			 "NVIDIA's driver is not here: install it, or choose emu:h200 (tried %s)",
 			 tried);
 		return -ENODEV;
 	}
 	if (find_functions(d, library, err, err_size))
 		return -ENODEV;
+	/* By default streams share 8 connections to the GPU, and what stands behind a long kernel of one keeps others waiting. */
+	setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 	result = d->cuInit(0);
 	if (result) {
 		snprintf(err, err_size, "NVIDIA's driver does not start: cuInit says %s",

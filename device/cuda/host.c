@@ -12,8 +12,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/log.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14; elsewhere an error, and no more */
+#endif
 
 #define REGISTER_FLAGS (CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP)
 
@@ -24,64 +29,83 @@ static void *to_pointer(uint64_t addr)
 
 /* ---- spaces' windows ---- */
 
-static int register_pin(struct cuda_device *dev, struct cuda_pin *pin)
+static struct cuda_pin *find_pin(struct cuda_device *dev, uint64_t addr)
 {
-	CUresult result;
+	struct cuda_pin *pin;
 
-	dev->cu.cuCtxSetCurrent(dev->host_ctx);
-	result = cuda_note(dev, dev->cu.cuMemHostRegister_v2(to_pointer(pin->addr), pin->size,
-							     REGISTER_FLAGS));
-	dev->cu.cuCtxSetCurrent(dev->ctx);
-	if (!result)
-		return gsb_ranges_add(&dev->known, pin->addr, pin->size);
-	gsb_log(GSB_LOG_WARN, "cuda", "%llu bytes of host memory cannot be pinned: %s",
-		(unsigned long long)pin->size, cuda_name(result));
-	return -ENOMEM;
+	pthread_mutex_lock(&dev->pin_lock);
+	HASH_FIND(hh, dev->pins, &addr, sizeof(addr), pin);
+	pthread_mutex_unlock(&dev->pin_lock);
+	return pin;
 }
 
-static void unregister_pin(struct cuda_device *dev, struct cuda_pin *pin)
+/* Its pages first: the driver would fetch them one by one, and keep others waiting meanwhile. */
+static struct cuda_pin *make_pin(struct cuda_device *dev, uint64_t addr, uint64_t size)
 {
-	struct gsb_range was;
+	struct cuda_pin *pin = calloc(1, sizeof(*pin));
+	CUresult result;
 
-	gsb_ranges_remove(&dev->known, pin->addr, &was);
+	if (!pin)
+		return NULL;
+	pin->addr = addr;
+	pin->size = size;
+	madvise(to_pointer(addr), size, MADV_POPULATE_WRITE);
 	dev->cu.cuCtxSetCurrent(dev->host_ctx);
-	cuda_note(dev, dev->cu.cuMemHostUnregister(to_pointer(pin->addr)));
-	dev->cu.cuCtxSetCurrent(dev->ctx);
+	result = cuda_note(dev,
+			   dev->cu.cuMemHostRegister_v2(to_pointer(addr), size, REGISTER_FLAGS));
+	if (result) {
+		gsb_log(GSB_LOG_WARN, "cuda", "%llu bytes of host memory cannot be pinned: %s",
+			(unsigned long long)size, cuda_name(result));
+		free(pin);
+		return NULL;
+	}
+	pthread_mutex_lock(&dev->pin_lock);
+	HASH_ADD(hh, dev->pins, addr, sizeof(pin->addr), pin);
+	pthread_mutex_unlock(&dev->pin_lock);
+	return pin;
+}
+
+void cuda_host_prepare(struct gsb_device *dev, uint64_t addr, uint64_t size)
+{
+	make_pin(to_cuda(dev), addr, size);
 }
 
 static int add_pin(struct cuda_device *dev, uint64_t addr, uint64_t size)
 {
-	struct cuda_pin *pin;
-	int err;
+	struct cuda_pin *pin = find_pin(dev, addr);
 
-	HASH_FIND(hh, dev->pins, &addr, sizeof(addr), pin);
-	if (pin) {
-		pin->n_spaces++;
-		return 0;
+	if (!pin) {
+		pin = make_pin(dev, addr, size);
+		dev->cu.cuCtxSetCurrent(dev->ctx);
 	}
-	pin = calloc(1, sizeof(*pin));
 	if (!pin)
 		return -ENOMEM;
-	*pin = (struct cuda_pin){.addr = addr, .size = size, .n_spaces = 1};
-	err = register_pin(dev, pin);
-	if (err) {
-		free(pin);
-		return err;
-	}
-	HASH_ADD(hh, dev->pins, addr, sizeof(pin->addr), pin);
+	if (!pin->n_spaces && gsb_ranges_add(&dev->known, addr, size))
+		return -ENOMEM;
+	pin->n_spaces++;
 	return 0;
+}
+
+static void destroy_pin(struct cuda_device *dev, struct cuda_pin *pin)
+{
+	struct gsb_range was;
+
+	gsb_ranges_remove(&dev->known, pin->addr, &was);
+	pthread_mutex_lock(&dev->pin_lock);
+	HASH_DELETE(hh, dev->pins, pin);
+	pthread_mutex_unlock(&dev->pin_lock);
+	dev->cu.cuCtxSetCurrent(dev->host_ctx);
+	cuda_note(dev, dev->cu.cuMemHostUnregister(to_pointer(pin->addr)));
+	dev->cu.cuCtxSetCurrent(dev->ctx);
+	free(pin);
 }
 
 static void drop_pin(struct cuda_device *dev, uint64_t addr)
 {
-	struct cuda_pin *pin;
+	struct cuda_pin *pin = find_pin(dev, addr);
 
-	HASH_FIND(hh, dev->pins, &addr, sizeof(addr), pin);
-	if (!pin || --pin->n_spaces)
-		return;
-	unregister_pin(dev, pin);
-	HASH_DELETE(hh, dev->pins, pin);
-	free(pin);
+	if (pin && !--pin->n_spaces)
+		destroy_pin(dev, pin);
 }
 
 int cuda_host_pin(struct gsb_space *space, uint64_t addr, uint64_t size)

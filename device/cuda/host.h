@@ -7,6 +7,7 @@
 
 #include "device/cuda/device.h"
 
+void cuda_host_prepare(struct gsb_device *dev, uint64_t addr, uint64_t size);
 int cuda_host_pin(struct gsb_space *space, uint64_t addr, uint64_t size);
 int cuda_host_unpin(struct gsb_space *space, uint64_t addr, uint64_t size);
 void cuda_host_unpin_all(struct gsb_space *space);

@@ -14,21 +14,36 @@
 #include "ptx/image.h"
 #include "ptx/ptx.h"
 
-#define ANY_GPU 9999 /* the newest PTX that there is */
+/* ---- what the driver gets ---- */
 
-static int check_fatbin(const void *bytes, size_t size)
+/* The machine code for the GPU if there is any, else PTX: in the driver's order. */
+static int pick(const void *image, size_t size, uint32_t cc, struct gsb_arena *arena,
+		const void **code, size_t *len, char *log, size_t log_size)
 {
-	struct gsb_fatbin_entry e;
-	uint64_t at = 0;
-	int more;
+	const char *text;
+	int err;
 
-	do
-		more = gsb_fatbin_next(bytes, size, &at, &e);
-	while (more > 0);
-	return more;
+	switch (gsb_image_kind(image, size)) {
+	case GSB_IMAGE_PTX:
+	case GSB_IMAGE_ELF:
+		*code = image;
+		*len = size;
+		return 0;
+	case GSB_IMAGE_FATBIN:
+		if (!gsb_image_find_elf(image, size, cc, arena, code, len, log, log_size))
+			return 0;
+		log[0] = 0;
+		err = gsb_image_find_ptx(image, size, cc, arena, &text, len, log, log_size);
+		if (!err)
+			*code = text;
+		return err;
+	case GSB_IMAGE_NONE: break;
+	}
+	snprintf(log, log_size, "this is no PTX, fatbin or cubin");
+	return -EBADMSG;
 }
 
-static int check_cubin(const void *bytes, size_t size)
+static int check_cubin(const void *bytes, size_t size, char *log, size_t log_size)
 {
 	struct gsb_arena arena;
 	struct gsb_cubin cubin;
@@ -37,70 +52,86 @@ static int check_cubin(const void *bytes, size_t size)
 	gsb_arena_init(&arena, GSB_PTX_MAX_ARENA_BYTES);
 	err = gsb_cubin_read(bytes, size, &arena, &cubin);
 	gsb_arena_finish(&arena);
+	if (err)
+		snprintf(log, log_size, "the cubin is cut off or damaged");
 	return err;
 }
 
-static int check(const void *bytes, size_t size, char *log, size_t log_size)
-{
-	int err = -EBADMSG;
+/* ---- variables ---- */
 
-	switch (gsb_image_kind(bytes, size)) {
-	case GSB_IMAGE_PTX: return 0;
-	case GSB_IMAGE_FATBIN: err = check_fatbin(bytes, size); break;
-	case GSB_IMAGE_ELF: err = check_cubin(bytes, size); break;
-	case GSB_IMAGE_NONE: break;
-	}
-	if (err)
-		snprintf(log, log_size,
-			 "this is no PTX, fatbin or cubin, or it is cut off or damaged");
-	return err;
+static bool has_memory(const struct gsb_ptx_var *v)
+{
+	return v->space == GSB_PTX_SPACE_GLOBAL || v->space == GSB_PTX_SPACE_CONST;
 }
 
 /* Of variables in a kernel (.shared, .local) each launch has its own. */
 static bool is_stateless(const struct gsb_ptx_module *m)
 {
 	for (uint32_t i = 0; i < m->n_vars; i++)
-		if (m->vars[i]->space != GSB_PTX_SPACE_SHARED)
+		if (has_memory(m->vars[i]))
 			return false;
 	return !m->n_unknown;
 }
 
-/* PTX that our parser does not take, and code without PTX, may have variables. */
-static bool has_no_variables(const void *bytes, size_t size)
+/* Text is loaded as it is, linked with nothing: the driver takes this, and does not say what is missing. */
+static int check_defined(const struct gsb_ptx_module *m, char *log, size_t log_size)
 {
-	struct gsb_ptx_module *m = NULL;
-	struct gsb_arena arena;
-	const char *text;
-	char why[GSB_FATBIN_ERROR_BYTES];
-	size_t len;
-	bool none = false;
+	for (uint32_t i = 0; i < m->n_vars; i++) {
+		const struct gsb_ptx_var *v = m->vars[i];
 
-	gsb_arena_init(&arena, GSB_FATBIN_MAX_RAW_BYTES);
-	if (!gsb_image_find_ptx(bytes, size, ANY_GPU, &arena, &text, &len, why, sizeof(why)) &&
-	    !gsb_ptx_parse(text, len, &m, NULL)) {
-		none = is_stateless(m);
-		gsb_ptx_module_destroy(m);
+		if (!has_memory(v) || v->linkage != GSB_PTX_LINK_EXTERN)
+			continue;
+		snprintf(log, log_size, "variable %s is declared and nowhere defined", v->name);
+		return -EILSEQ;
 	}
-	gsb_arena_finish(&arena);
-	return none;
+	return 0;
 }
 
-int cuda_code_read(const void *image, size_t size, struct cuda_code *out, char *log,
-		   size_t log_size)
+/* PTX that our parser does not take may have some, and so may machine code. */
+static int look_at_variables(const void *code, size_t len, bool *none, char *log, size_t log_size)
 {
-	int err = check(image, size, log, log_size);
-	uint8_t *copy;
+	struct gsb_ptx_module *m = NULL;
+	int err;
 
-	if (err)
-		return err;
-	copy = malloc(size + 1);
+	*none = false;
+	if (gsb_image_kind(code, len) != GSB_IMAGE_PTX || gsb_ptx_parse(code, len, &m, NULL))
+		return 0;
+	*none = is_stateless(m);
+	err = check_defined(m, log, log_size);
+	gsb_ptx_module_destroy(m);
+	return err;
+}
+
+static int keep(const void *code, size_t len, struct cuda_code *out)
+{
+	uint8_t *copy = malloc(len + 1);
+
 	if (!copy)
 		return -ENOMEM;
-	memcpy(copy, image, size);
-	copy[size] = 0;
+	memcpy(copy, code, len);
+	copy[len] = 0;
 	out->bytes = copy;
-	out->has_no_variables = has_no_variables(image, size);
 	return 0;
+}
+
+int cuda_code_read(const void *image, size_t size, uint32_t cc, struct cuda_code *out, char *log,
+		   size_t log_size)
+{
+	struct gsb_arena arena;
+	const void *code;
+	size_t len;
+	int err;
+
+	gsb_arena_init(&arena, GSB_FATBIN_MAX_RAW_BYTES);
+	err = pick(image, size, cc, &arena, &code, &len, log, log_size);
+	if (!err && gsb_image_kind(code, len) == GSB_IMAGE_ELF)
+		err = check_cubin(code, len, log, log_size);
+	if (!err)
+		err = look_at_variables(code, len, &out->has_no_variables, log, log_size);
+	if (!err)
+		err = keep(code, len, out);
+	gsb_arena_finish(&arena);
+	return err;
 }
 
 void cuda_code_finish(struct cuda_code *code)

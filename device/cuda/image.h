@@ -1,26 +1,30 @@
 /*
- * image.h - an image as the driver may have it. The driver believes every length in an image, and it is the engine that
- * reads: so all that a tenant sends is checked against its size first.
+ * image.h - an image as the driver may have it. The driver believes every length in an image, and reads in the engine's
+ * process: a fatbin that was not made by NVIDIA's tools is enough to end it. So containers are opened here, by readers that believe
+ * nothing, and the driver gets what it would have chosen: a cubin that was checked, or PTX.
  */
 #ifndef GSB_DEVICE_CUDA_IMAGE_H
 #define GSB_DEVICE_CUDA_IMAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct cuda_code {
-	void *bytes;	       /* a copy; of PTX: with a NUL behind it */
+	void *bytes;	       /* a copy, unpacked, with a NUL behind it */
 	bool has_no_variables; /* as far as its PTX shows; false: it may have some */
 };
 
 /**
- * cuda_code_read() - check an image, and look whether it has variables
- * @image, @size: PTX, a fatbin (the first, where a linked program has its parts behind it), or a cubin
+ * cuda_code_read() - what of an image the GPU can run, and whether it has variables
+ * @image, @size: PTX, a fatbin (with its parts behind it, of a linked program), or a cubin
+ * @cc:  compute capability: 90
  * @out: for cuda_code_finish()
  *
- * Return: 0, -EBADMSG (none of these, or its lengths contradict its size; @log says so), -ENOMEM.
+ * Return: 0, -EBADMSG (damaged), -ENOEXEC (nothing for this GPU), -EILSEQ (PTX with a variable that is nowhere defined); @log says
+ *         why; -ENOMEM.
  */
-int cuda_code_read(const void *image, size_t size, struct cuda_code *out, char *log,
+int cuda_code_read(const void *image, size_t size, uint32_t cc, struct cuda_code *out, char *log,
 		   size_t log_size);
 void cuda_code_finish(struct cuda_code *code);
 

@@ -247,6 +247,8 @@ static uint64_t hash_bytes(const uint8_t *bytes, size_t size)
 static int get_image(struct cuda_device *dev, const void *bytes, size_t size,
 		     struct cuda_image **out, char *log, size_t log_size)
 {
+	const struct gsb_arch *arch = &dev->info.arch;
+	uint32_t cc = arch->cc_major * 10 + arch->cc_minor;
 	uint64_t hash = hash_bytes(bytes, size);
 	struct cuda_code code;
 	int err;
@@ -254,7 +256,7 @@ static int get_image(struct cuda_device *dev, const void *bytes, size_t size,
 	*out = use_shared(dev, hash, bytes, size);
 	if (*out)
 		return 0;
-	err = cuda_code_read(bytes, size, &code, log, log_size);
+	err = cuda_code_read(bytes, size, cc, &code, log, log_size);
 	if (err)
 		return err;
 	err = make_image(dev, code.bytes, out, log, log_size);

@@ -30,6 +30,7 @@
 #define SLEEP_MAX_NS  1000000
 #define HEALTH_NS     1000000
 #define MOMENT_AGE_NS 500000000ull /* a float has 60 ns then */
+#define MOMENT_TRIES  16
 
 struct cuda_flight {
 	struct cuda_flight *next;
@@ -57,7 +58,21 @@ uint64_t cuda_now_ns(struct gsb_device *dev)
 
 /* ---- time of the device ---- */
 
-/* On a stream that has nothing else to do but zeroing, so that it is now. */
+static uint64_t clamp(uint64_t ns, uint64_t low, uint64_t high)
+{
+	return ns < low ? low : ns > high ? high : ns;
+}
+
+static int64_t elapsed_ns(struct cuda_device *dev, CUevent from, CUevent to)
+{
+	float ms = 0;
+
+	if (cuda_note(dev, dev->cu.cuEventElapsedTime(&ms, from, to)))
+		return 0;
+	return (int64_t)((double)ms * 1e6);
+}
+
+/* On a stream that has nothing else to do but zeroing, so that it is soon. */
 static void begin_moment(struct cuda_device *dev, uint64_t now)
 {
 	if (dev->cu.cuEventRecord(dev->next_moment.event, dev->zero_stream))
@@ -66,42 +81,38 @@ static void begin_moment(struct cuda_device *dev, uint64_t now)
 	dev->moment_pending = true;
 }
 
+/*
+ * By the device's own clock it is so long after the last one: only when that cannot be, because the clocks run apart, is it put
+ * where it can be, so that times of before and after it agree.
+ */
 static void take_moment(struct cuda_device *dev)
 {
-	struct cuda_moment old = dev->moment;
+	struct cuda_moment old = dev->moment, *next = &dev->next_moment;
 
-	if (!dev->moment_pending || dev->cu.cuEventQuery(dev->next_moment.event))
+	if (!dev->moment_pending || dev->cu.cuEventQuery(next->event))
 		return;
-	dev->moment = dev->next_moment;
-	dev->next_moment = old;
+	next->ns = clamp(old.ns + (uint64_t)elapsed_ns(dev, old.event, next->event), next->ns,
+			 gsb_clock_ns());
+	dev->moment = *next;
+	*next = old;
 	dev->moment_pending = false;
 }
 
-static uint64_t time_of(struct cuda_device *dev, CUevent event)
-{
-	float ms = 0;
-
-	if (cuda_note(dev, dev->cu.cuEventElapsedTime(&ms, dev->moment.event, event)))
-		return 0;
-	return dev->moment.ns + (uint64_t)(int64_t)((double)ms * 1e6);
-}
-
-static uint64_t clamp(uint64_t ns, uint64_t low, uint64_t high)
-{
-	return ns < low ? low : ns > high ? high : ns;
-}
-
-/* The two clocks agree to some us: what cannot be is put right. */
+/* The clocks agree to some us. How long it took is exact; where that cannot lie, it is moved. */
 static void fill_times(struct gsb_queue *q, const struct cuda_flight *f, struct gsb_completion *c)
 {
 	struct cuda_device *dev = q->dev;
-	uint64_t now = gsb_clock_ns(), first = q->last_end_ns;
+	uint64_t now = gsb_clock_ns(), first = q->last_end_ns, took, start;
 
 	if (first < f->issued_ns)
 		first = f->issued_ns;
 	take_moment(dev);
-	c->start_ns = clamp(time_of(dev, f->start), first, now);
-	c->end_ns = clamp(time_of(dev, f->end), c->start_ns, now);
+	took = (uint64_t)elapsed_ns(dev, f->start, f->end);
+	if (took > now - first)
+		took = now - first;
+	start = dev->moment.ns + (uint64_t)elapsed_ns(dev, dev->moment.event, f->start);
+	c->start_ns = clamp(start, first, now - took);
+	c->end_ns = c->start_ns + took;
 	q->last_end_ns = c->end_ns;
 }
 
@@ -413,17 +424,31 @@ bool cuda_stay_awake(struct gsb_device *base)
 
 /* ---- life ---- */
 
+/* Of several tries the one that took least: the event lies in the middle of it. */
 static int make_moments(struct cuda_device *dev)
 {
 	const struct cuda_driver *cu = &dev->cu;
-	uint64_t before = gsb_clock_ns();
+	uint64_t least = UINT64_MAX;
 
 	if (cu->cuEventCreate(&dev->moment.event, 0) ||
-	    cu->cuEventCreate(&dev->next_moment.event, 0) ||
-	    cu->cuEventRecord(dev->moment.event, dev->zero_stream) ||
-	    cu->cuStreamSynchronize(dev->zero_stream))
+	    cu->cuEventCreate(&dev->next_moment.event, 0))
 		return -ENOMEM;
-	dev->moment.ns = before + (gsb_clock_ns() - before) / 2;
+	for (int i = 0; i < MOMENT_TRIES; i++) {
+		struct cuda_moment m = dev->next_moment;
+		uint64_t before = gsb_clock_ns(), took;
+
+		if (cu->cuEventRecord(m.event, dev->zero_stream))
+			return -EIO;
+		while (cu->cuEventQuery(m.event) == CUDA_ERROR_NOT_READY)
+			gsb_cpu_relax();
+		took = gsb_clock_ns() - before;
+		if (took >= least)
+			continue;
+		least = took;
+		m.ns = before + took / 2;
+		dev->next_moment = dev->moment;
+		dev->moment = m;
+	}
 	return 0;
 }
 

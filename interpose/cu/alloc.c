@@ -9,12 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/core/process.h"
+
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 /* Under lock. */
 static struct gsb_alloc *allocs;
 static size_t n_allocs, room;
 static uint64_t last_id, pool_now, pool_high;
 static _Atomic uint64_t n_removals; /* written under it */
+static _Atomic bool any_far;	    /* likewise: a variable was outside the device window */
 
 /* Index of the first allocation that begins above addr. */
 static size_t upper_bound(uint64_t addr)
@@ -74,6 +77,8 @@ CUresult gsb_alloc_add(struct gsb_alloc *a)
 	else if (!find(a->addr)) {
 		a->id = ++last_id;
 		insert(a);
+		if (a->kind == GSB_ALLOC_GLOBAL && !gsb_in_device_window(a->addr))
+			any_far = true;
 	}
 	pthread_rwlock_unlock(&lock);
 	return result;
@@ -89,6 +94,14 @@ bool gsb_alloc_find(uint64_t addr, struct gsb_alloc *out)
 		*out = *a;
 	pthread_rwlock_unlock(&lock);
 	return a != NULL;
+}
+
+bool gsb_alloc_is_far_variable(uint64_t addr)
+{
+	struct gsb_alloc a;
+
+	return atomic_load_explicit(&any_far, memory_order_acquire) && gsb_alloc_find(addr, &a) &&
+	       a.kind == GSB_ALLOC_GLOBAL;
 }
 
 bool gsb_alloc_holds(uint64_t addr, uint64_t bytes, uint64_t wire)

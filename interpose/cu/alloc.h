@@ -35,6 +35,9 @@ CUresult gsb_alloc_add(struct gsb_alloc *a);
 /* The allocation that holds addr, copied out; false when there is none. */
 bool gsb_alloc_find(uint64_t addr, struct gsb_alloc *out);
 
+/* A variable that the device has put outside the device window: a real GPU's driver does. */
+bool gsb_alloc_is_far_variable(uint64_t addr);
+
 /*
  * Whether [addr, addr + bytes) lies inside one allocation that a stream of this context may use: device memory of
  * that context, or pinned memory of any. 0 bytes are inside everything.

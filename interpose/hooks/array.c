@@ -187,6 +187,12 @@ static CUresult place_descriptors(const struct gsb_texture *views, CUdeviceptr *
 	return result;
 }
 
+/* A descriptor in memory is what the emulated device reads; a real GPU has its own, which are not carried yet. */
+static bool device_has_textures(void)
+{
+	return gsb_proc.device.attrs[CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH] > 0;
+}
+
 static CUresult make_texture(const struct gsb_cu_texture *what, const struct gsb_texture *views,
 			     uint64_t wire, unsigned long long *handle)
 {
@@ -196,7 +202,7 @@ static CUresult make_texture(const struct gsb_cu_texture *what, const struct gsb
 
 	if (!t)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	result = place_descriptors(views, &addr);
+	result = device_has_textures() ? place_descriptors(views, &addr) : CUDA_ERROR_NOT_SUPPORTED;
 	if (result) {
 		gsb_object_release(&gsb_cu_textures, gsb_object_name(t));
 		return result;

@@ -52,9 +52,10 @@ struct piece {
 
 static struct end end_at(uint64_t addr, uint64_t pitch)
 {
-	enum gsb_place place = gsb_in_device_window(addr) ? GSB_PLACE_DEVICE
-			       : gsb_in_host_window(addr) ? GSB_PLACE_HOST
-							  : PAGEABLE;
+	enum gsb_place place = gsb_in_device_window(addr)	 ? GSB_PLACE_DEVICE
+			       : gsb_in_host_window(addr)	 ? GSB_PLACE_HOST
+			       : gsb_alloc_is_far_variable(addr) ? GSB_PLACE_DEVICE
+								 : PAGEABLE;
 
 	return (struct end){.place = place, .addr = addr, .pitch = pitch};
 }

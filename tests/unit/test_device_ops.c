@@ -792,6 +792,9 @@ static void test_blocks_that_wait_for_each_other_finish(void **state)
 	uint64_t a = alloc(rig, 4096);
 	struct gsb_completion c[3];
 
+	rig->module = load(rig, rig->space);
+	kernel(rig, rig->module, "loop"); /* to load a kernel may wait for those that run */
+	kernel(rig, rig->module, "set");
 	launch(rig, rig->queue, (struct shot){"spin", 8, 64, {a}, 0});
 	launch(rig, second, (struct shot){"loop", 1, 32, {a + 64, 50000}, 1});
 	launch(rig, second, (struct shot){"set", 1, 1, {a, 1}, 2});

@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/checked.h"
 #include "base/log.h"
 #include "broker/engine/memory/memory.h"
+#include "broker/engine/memory/pinner.h"
 #include "broker/engine/order/fence.h"
 #include "broker/engine/tenant/tenant.h"
 #include "shm/region.h"
@@ -43,7 +45,7 @@ static int pin_spaces(struct gsb_tenant *t, uint64_t addr, uint64_t size)
 int gsb_memory_host_ctx_init(struct gsb_ctx *ctx)
 {
 	struct gsb_tenant *t = ctx->tenant;
-	const struct gsb_ranges *r = &t->host_taken;
+	const struct gsb_ranges *r = &t->host_live;
 
 	if (t->features & GSB_FEATURE_HOST_WINDOW)
 		gsb_ranges_init(&ctx->host_owned, gsb_host_window_base(t->slot),
@@ -59,26 +61,32 @@ int gsb_memory_host_ctx_init(struct gsb_ctx *ctx)
 
 /* ---- allocations ---- */
 
-static int alloc_host(struct gsb_ctx *ctx, uint64_t size, uint64_t *addr)
+/* Numbers in the window, which nothing may name yet. */
+static int take_range(struct gsb_ctx *ctx, uint64_t size, uint64_t *addr)
 {
 	struct gsb_tenant *t = ctx->tenant;
-	int err;
 
 	if (!(t->features & GSB_FEATURE_HOST_WINDOW))
 		return -ENOTSUP;
 	if (!size || size > t->limits.host_mem_bytes)
 		return size ? -ENOMEM : -EINVAL;
-	size = gsb_round_up(size, HOST_PAGE_BYTES);
-	err = gsb_ranges_alloc(&t->host_taken, size, HOST_PAGE_BYTES, 0, addr);
-	if (err)
-		return err;
-	err = gsb_ranges_add(&t->host_live, *addr, size);
+	return gsb_ranges_alloc(&t->host_taken, gsb_round_up(size, HOST_PAGE_BYTES),
+				HOST_PAGE_BYTES, 0, addr);
+}
+
+/* The range at addr is made memory of the context; if that fails it is given back. */
+static int make_pinned(struct gsb_ctx *ctx, uint64_t addr)
+{
+	struct gsb_tenant *t = ctx->tenant;
+	uint64_t size = gsb_ranges_find(&t->host_taken, addr)->size;
+	int err = gsb_ranges_add(&t->host_live, addr, size);
+
 	if (err)
 		goto err_live;
-	err = gsb_ranges_add(&ctx->host_owned, *addr, size);
+	err = gsb_ranges_add(&ctx->host_owned, addr, size);
 	if (err)
 		goto err_owned;
-	err = pin_spaces(t, *addr, size);
+	err = pin_spaces(t, addr, size);
 	if (err)
 		goto err_pin;
 	t->host_used_bytes += size;
@@ -86,30 +94,104 @@ static int alloc_host(struct gsb_ctx *ctx, uint64_t size, uint64_t *addr)
 		t->stats.host_mem_peak_bytes = t->host_used_bytes;
 	return 0;
 err_pin:
-	gsb_ranges_remove(&ctx->host_owned, *addr, &(struct gsb_range){0});
+	gsb_ranges_remove(&ctx->host_owned, addr, &(struct gsb_range){0});
 err_owned:
-	gsb_ranges_remove(&t->host_live, *addr, &(struct gsb_range){0});
+	gsb_ranges_remove(&t->host_live, addr, &(struct gsb_range){0});
 err_live:
-	gsb_ranges_remove(&t->host_taken, *addr, &(struct gsb_range){0});
+	gsb_ranges_remove(&t->host_taken, addr, &(struct gsb_range){0});
 	return err;
+}
+
+static void answer_alloc(struct gsb_tenant *t, const struct gsb_rec *call, uint64_t size,
+			 uint64_t addr, int err)
+{
+	struct gsb_reply_range range = {.addr = addr, .size = size};
+
+	t->stats.n_mem_refused += err != 0;
+	gsb_trace(ALLOCATED, allocated, t->id, .addr = err ? 0 : addr, .bytes = size, .error = err,
+		  .memory = GSB_TRACE_MEMORY_PINNED);
+	if (err)
+		gsb_tenant_fail_call(t, call, err);
+	else
+		gsb_tenant_reply_with(t, call, &range, sizeof(range));
+}
+
+/* Memory that a thread makes ready. It counts as work of its context. */
+struct preparation {
+	struct gsb_pin_job job;
+	struct gsb_ctx *ctx;
+	struct gsb_fence *fence;
+	struct gsb_rec call;
+	uint64_t size; /* as asked for */
+};
+
+/* What was prepared for nobody has to be pinned all the same, to be given up. */
+static void abandon(struct gsb_ctx *ctx, const struct gsb_pin_job *job)
+{
+	const struct gsb_device_ops *ops = ctx->tenant->dev->ops;
+
+	if (!ops->host_pin(ctx->space, job->addr, job->size))
+		ops->host_unpin(ctx->space, job->addr, job->size);
+	gsb_ranges_remove(&ctx->tenant->host_taken, job->addr, &(struct gsb_range){0});
+}
+
+static void prepared(struct gsb_pin_job *job)
+{
+	struct preparation *p = gsb_container_of(job, struct preparation, job);
+	struct gsb_ctx *ctx = p->ctx;
+	struct gsb_tenant *t = ctx->tenant;
+	struct gsb_fence *fence = p->fence;
+	int err = -ECANCELED;
+
+	if (t->state == GSB_TENANT_LEAVING || ctx->order.closed)
+		abandon(ctx, job);
+	else
+		err = make_pinned(ctx, job->addr);
+	answer_alloc(t, &p->call, p->size, job->addr, err);
+	free(p);
+	gsb_tenant_job_end(t);
+	gsb_fence_release(&ctx->order, fence);
+}
+
+static int prepare(struct gsb_ctx *ctx, const struct gsb_rec *call, uint64_t size, uint64_t addr)
+{
+	struct preparation *p = malloc(sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	*p = (struct preparation){
+		.job = {.addr = addr,
+			.size = gsb_ranges_find(&ctx->tenant->host_taken, addr)->size,
+			.done = prepared},
+		.ctx = ctx,
+		.fence = gsb_fence_hold(&ctx->order),
+		.call = *call,
+		.size = size,
+	};
+	gsb_tenant_job_begin(ctx->tenant);
+	gsb_pinner_give(ctx->tenant->pinner, &p->job);
+	return 0;
 }
 
 int gsb_memory_host_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 			  const struct gsb_rec_mem_alloc *body)
 {
 	struct gsb_ctx *ctx = gsb_ctx_find(t, body->ctx);
-	struct gsb_reply_range range = {.size = body->size};
+	uint64_t addr = 0;
 	int err;
 
 	if (!ctx)
 		return gsb_no_such(t, rec, "context", body->ctx);
-	err = alloc_host(ctx, body->size, &range.addr);
-	t->stats.n_mem_refused += err != 0;
-	gsb_trace(ALLOCATED, allocated, t->id, .addr = err ? 0 : range.addr, .bytes = body->size,
-		  .error = err, .memory = GSB_TRACE_MEMORY_PINNED);
-	if (err)
-		return gsb_tenant_fail_call(t, rec, err);
-	gsb_tenant_reply_with(t, rec, &range, sizeof(range));
+	err = take_range(ctx, body->size, &addr);
+	if (!err && t->dev->ops->host_prepare) {
+		if (!prepare(ctx, rec, body->size, addr))
+			return 0;
+		gsb_ranges_remove(&t->host_taken, addr, &(struct gsb_range){0});
+		err = -ENOMEM;
+	} else if (!err) {
+		err = make_pinned(ctx, addr);
+	}
+	answer_alloc(t, rec, body->size, addr, err);
 	return 0;
 }
 

@@ -29,6 +29,7 @@
 struct gsb_engine;
 struct gsb_grant;
 struct gsb_loader;
+struct gsb_pinner;
 struct gsb_scheduler;
 struct gsb_uploads;
 
@@ -56,6 +57,7 @@ struct gsb_tenant {
 	struct gsb_device *dev;
 	struct gsb_watches *watches;
 	struct gsb_loader *loader;
+	struct gsb_pinner *pinner;
 	struct gsb_scheduler *scheduler;
 	struct gsb_grant *grant;
 	const struct gsb_clock *clock;

@@ -1,0 +1,114 @@
+/*
+ * test_cuda.c - what of device/cuda needs no GPU: how it is opened where there is none, and what it lets the driver see.
+ * With one, test_device_ops cuda:0 runs the suite of all devices.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/cuda/image.h"
+#include "device/ops.h"
+
+#define HEAD   "//\n.version 7.0\n.target sm_70\n.address_size 64\n"
+#define KERNEL ".visible .entry k()\n{\n\t.shared .u32 s;\n\tret;\n}\n"
+
+static char text[512];
+
+static int open_device(const char *spec)
+{
+	struct gsb_device_params p = {.spec = spec};
+	struct gsb_device *dev = NULL;
+	int err;
+
+	text[0] = 0;
+	err = gsb_device_open(&p, &dev, text, sizeof(text));
+	assert_null(dev);
+	return err;
+}
+
+static void test_open_without_a_driver_says_where_it_looked(void **state)
+{
+	setenv("GSB_REAL_LIBCUDA", "/nowhere/libcuda.so.1", 1);
+	assert_int_equal(open_device("cuda:0"), -ENODEV);
+	assert_non_null(strstr(text, "/nowhere/libcuda.so.1"));
+	assert_non_null(strstr(text, "emu:h200"));
+}
+
+static void test_open_refuses_what_is_no_number(void **state)
+{
+	static const char *const bad[] = {"cuda", "cuda:", "cuda:x", "cuda:-1", "cuda:1x"};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(open_device(bad[i]), -ENODEV);
+		assert_non_null(strstr(text, "cuda:N"));
+	}
+}
+
+static int read_code(const char *image, size_t size, bool *none)
+{
+	struct cuda_code code = {0};
+	int err;
+
+	text[0] = 0;
+	err = cuda_code_read(image, size, 90, &code, text, sizeof(text));
+	if (!err) {
+		*none = code.has_no_variables;
+		assert_int_equal(((char *)code.bytes)[size], 0);
+		cuda_code_finish(&code);
+	}
+	return err;
+}
+
+static void test_code_without_variables_may_be_shared(void **state)
+{
+	const char *variable = HEAD ".global .u32 v;\n" KERNEL;
+	const char *constant = HEAD ".const .u32 c = 1;\n" KERNEL;
+	bool none = false;
+
+	assert_int_equal(read_code(HEAD KERNEL, strlen(HEAD KERNEL), &none), 0);
+	assert_true(none);
+	assert_int_equal(read_code(variable, strlen(variable), &none), 0);
+	assert_false(none);
+	none = true;
+	assert_int_equal(read_code(constant, strlen(constant), &none), 0);
+	assert_false(none);
+}
+
+static void test_code_with_an_undefined_variable_is_refused(void **state)
+{
+	const char *image = HEAD ".extern .global .u32 nowhere;\n" KERNEL;
+	bool none;
+
+	assert_int_equal(read_code(image, strlen(image), &none), -EILSEQ);
+	assert_non_null(strstr(text, "nowhere"));
+}
+
+static void test_damaged_code_never_comes_to_the_driver(void **state)
+{
+	static const char fatbin[32] = "\x50\xed\x55\xba\1\0\x10\0\xff\xff";
+	static const char cubin[64] = "\x7f"
+				      "ELF\2\1\1";
+	bool none;
+
+	assert_int_equal(read_code("\1\2\3\4", 4, &none), -EBADMSG);
+	assert_int_equal(read_code(fatbin, sizeof(fatbin), &none), -EBADMSG);
+	assert_int_equal(read_code(cubin, sizeof(cubin), &none), -EBADMSG);
+	assert_true(text[0]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_open_without_a_driver_says_where_it_looked),
+		cmocka_unit_test(test_open_refuses_what_is_no_number),
+		cmocka_unit_test(test_code_without_variables_may_be_shared),
+		cmocka_unit_test(test_code_with_an_undefined_variable_is_refused),
+		cmocka_unit_test(test_damaged_code_never_comes_to_the_driver),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
