@@ -56,10 +56,10 @@ static uint32_t scattered(uint32_t i)
 	return i * 7 % 32 * 4;
 }
 
-/* The first warp in order, the second scattered. */
+/* The first warp scattered, the second, which comes first behind a barrier, in order. */
 static uint32_t mixed(uint32_t i)
 {
-	return i < 32 ? in_order(i) : scattered(i - 32);
+	return i < 32 ? scattered(i) : in_order(i - 32);
 }
 
 typedef uint32_t pattern(uint32_t i);
