@@ -37,9 +37,9 @@ struct recorder {
 	struct gsb_trace_buffer buffer;
 	struct gsb_trace_writer writer; /* the thread's */
 	int work_fd;			/* eventfd: look now */
-	bool rang;	    /* the engine has said so, and the buffer has not been emptier since */
-	bool is_patient;    /* of a socket: who reads is waited for */
-	unsigned n_late;    /* how often, since it is to end */
+	bool rang;	 /* the engine has said so, and the buffer has not been emptier since */
+	bool is_patient; /* of a socket: who reads is waited for */
+	unsigned n_late; /* how often, since it is to end */
 	_Atomic bool stop;
 	_Atomic int error;
 	_Atomic uint64_t n_bytes;
