@@ -62,8 +62,10 @@ broker_takes_device_and_policy_instead_of_a_configuration() {
 	expect_match "$output" '^\[device "null"\]$'
 	expect_no_match "$output" '^\[device "emu'
 	status_of "$build/broker/gsbrokerd" --device cuda:0 --check-config
+	expect_equal "$status" 0
+	status_of "$build/broker/gsbrokerd" --device cuda:first --check-config
 	expect_equal "$status" 1
-	expect_match "$output" "^gsbrokerd: --device cuda:0: must be emu:NAME"
+	expect_match "$output" "^gsbrokerd: --device cuda:first: must be emu:NAME"
 }
 
 # ---- the socket ----

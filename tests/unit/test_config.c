@@ -160,7 +160,9 @@ static void test_config_section_argument_is_checked(void **state)
 	expect("[device]\n", "f:1: section [device] needs a name, as in [device \"emu:h200\"]\n");
 	expect("[engine \"x\"]\n", "f:1: section [engine] takes no name\n");
 	expect("[device \"gpu0\"]\n", "f:1: device \"gpu0\" " MUST_BE_DEVICE);
-	expect("[device \"cuda:0\"]\n", "f:1: device \"cuda:0\" " MUST_BE_DEVICE);
+	expect("[device \"cuda:first\"]\n", "f:1: device \"cuda:first\" " MUST_BE_DEVICE);
+	expect("[device \"cuda:1000\"]\n", "f:1: device \"cuda:1000\" " MUST_BE_DEVICE);
+	free(accept_text("[device \"cuda:0\"]\n"));
 	expect("[device \"null:1\"]\n", "f:1: device \"null:1\" " MUST_BE_DEVICE);
 	expect("[tenant \"\"]\n", "f:1: section [tenant] needs a name, as in [tenant \"alice\"]\n");
 	expect("[tenant \"a b\"]\n",
