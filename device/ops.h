@@ -141,10 +141,10 @@ struct gsb_device_ops {
 	int (*host_pin)(struct gsb_space *space, uint64_t addr,
 			uint64_t size); /* within the host window */
 	int (*host_unpin)(struct gsb_space *space, uint64_t addr, uint64_t size);
-	/* Memory of the engine that many copies will name, until buffer_unshare; it is unmapped behind that. Without this, copies
+	/* Memory of the engine that many copies will name, until buffer_unshare, which unmaps it, be it later. Without this, copies
 	 * from and to it are slower where the hardware makes them itself. NULL = no difference. */
 	void (*buffer_share)(struct gsb_device *dev, void *addr, uint64_t size);
-	void (*buffer_unshare)(struct gsb_device *dev, void *addr);
+	void (*buffer_unshare)(struct gsb_device *dev, void *addr, uint64_t size);
 
 	/* ---- code (loader too) ---- */
 	/* Image: PTX text, fatbin or cubin of exactly size bytes. log gets the reason of a failure:

@@ -251,8 +251,8 @@ static void release_all(struct gsb_tenant *t)
 	if (t->host_fd >= 0)
 		gsb_window_unmap(gsb_host_window_base(t->slot), t->limits.host_mem_bytes);
 	if (t->staging && t->dev->ops->buffer_unshare)
-		t->dev->ops->buffer_unshare(t->dev, t->staging);
-	if (t->staging)
+		t->dev->ops->buffer_unshare(t->dev, t->staging, t->limits.staging_bytes);
+	else if (t->staging)
 		munmap(t->staging, t->limits.staging_bytes);
 	if (t->region)
 		munmap(t->region, sizeof(*t->region));

@@ -94,6 +94,7 @@ struct cuda_device {
 struct gsb_space {
 	struct cuda_device *dev;
 	uint64_t base, size, limit_bytes, used_bytes;
+	uint64_t n_zeroed;	  /* of dev->n_zeroed, its own latest */
 	struct gsb_ranges window; /* chunks */
 	struct cuda_chunk *chunks, *slabs;
 	unsigned n_empty_slabs;

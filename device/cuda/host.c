@@ -144,8 +144,8 @@ void cuda_host_unpin_all(struct gsb_space *space)
 /*
  *   shared --helper registers--> registered --engine looks--> known --unshared--> helper unregisters, freed
  *
- * Its owner unmaps it as soon as it is unshared, which the driver suffers; the next buffer at that address is
- * registered behind the end of this one, for the helper does one job after the other.
+ * The helper also unmaps it: were its address given to another buffer before, the driver would take that one's copies
+ * from and to the pages of this.
  */
 struct cuda_shared {
 	struct cuda_job share, unshare;
@@ -184,6 +184,7 @@ static void run_unshare(struct cuda_job *job)
 	cu->cuCtxSetCurrent(b->dev->host_ctx);
 	if (b->registered)
 		cuda_note(b->dev, cu->cuMemHostUnregister(to_pointer(b->addr)));
+	munmap(to_pointer(b->addr), b->size);
 	free(b);
 }
 
@@ -204,7 +205,7 @@ void cuda_buffer_share(struct gsb_device *base, void *addr, uint64_t size)
 	cuda_helper_give(&dev->helper, &b->share);
 }
 
-void cuda_buffer_unshare(struct gsb_device *base, void *at)
+void cuda_buffer_unshare(struct gsb_device *base, void *at, uint64_t size)
 {
 	struct cuda_device *dev = to_cuda(base);
 	uint64_t addr = (uint64_t)(uintptr_t)at;
@@ -212,8 +213,10 @@ void cuda_buffer_unshare(struct gsb_device *base, void *at)
 	struct gsb_range was;
 
 	HASH_FIND(hh, dev->shared, &addr, sizeof(addr), b);
-	if (!b)
+	if (!b) {
+		munmap(at, size);
 		return;
+	}
 	HASH_DELETE(hh, dev->shared, b);
 	if (b->known)
 		gsb_ranges_remove(&dev->known, addr, &was);

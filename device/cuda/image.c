@@ -114,6 +114,18 @@ static int keep(const void *code, size_t len, struct cuda_code *out)
 	return 0;
 }
 
+/* A fatbin says itself what lies in it. The driver would follow the pointer of a wrapper, and believe the sizes of another fatbin. */
+static int check_code(const void *code, size_t len, char *log, size_t log_size)
+{
+	switch (gsb_image_kind(code, len)) {
+	case GSB_IMAGE_PTX: return 0;
+	case GSB_IMAGE_ELF: return check_cubin(code, len, log, log_size);
+	default: break;
+	}
+	snprintf(log, log_size, "what the fatbin calls code is neither PTX nor a cubin");
+	return -EBADMSG;
+}
+
 int cuda_code_read(const void *image, size_t size, uint32_t cc, struct cuda_code *out, char *log,
 		   size_t log_size)
 {
@@ -124,8 +136,8 @@ int cuda_code_read(const void *image, size_t size, uint32_t cc, struct cuda_code
 
 	gsb_arena_init(&arena, GSB_FATBIN_MAX_RAW_BYTES);
 	err = pick(image, size, cc, &arena, &code, &len, log, log_size);
-	if (!err && gsb_image_kind(code, len) == GSB_IMAGE_ELF)
-		err = check_cubin(code, len, log, log_size);
+	if (!err)
+		err = check_code(code, len, log, log_size);
 	if (!err)
 		err = look_at_variables(code, len, &out->has_no_variables, log, log_size);
 	if (!err)

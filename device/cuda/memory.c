@@ -213,6 +213,7 @@ int cuda_mem_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr)
 		cuda_mem_free(space, at);
 		return err;
 	}
+	space->n_zeroed = dev->n_zeroed;
 	*addr = at;
 	return 0;
 }

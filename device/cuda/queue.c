@@ -207,20 +207,27 @@ void cuda_queue_destroy(struct gsb_queue *q)
 
 /* ---- issue ---- */
 
-/* Memory that was allocated since this queue had its last command may still be on its way to zero. */
-static CUresult wait_for_zeroes(struct gsb_queue *q)
+/* Memory that the space was given since this queue waited last may still be on its way to zero. */
+static CUresult wait_for_zeroes(struct gsb_queue *q, const struct gsb_space *space)
 {
 	struct cuda_device *dev = q->dev;
+	CUresult result;
 
-	if (q->n_zeroed == dev->n_zeroed)
+	if (q->n_zeroed >= space->n_zeroed)
 		return CUDA_SUCCESS;
-	q->n_zeroed = dev->n_zeroed;
-	return dev->cu.cuStreamWaitEvent(q->stream, dev->zeroed, 0);
+	result = dev->cu.cuStreamWaitEvent(q->stream, dev->zeroed, 0);
+	if (!result)
+		q->n_zeroed = dev->n_zeroed;
+	return result;
 }
 
+/* Whatever is refused beside a command: nobody could tell any more whether and when that ends. */
 static int io_error(struct cuda_device *dev, CUresult result)
 {
-	return cuda_note(dev, result) ? -EIO : 0;
+	if (!result)
+		return 0;
+	cuda_note(dev, cuda_is_fatal(result) ? result : CUDA_ERROR_UNKNOWN);
+	return -EIO;
 }
 
 static int send(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flight *f)
@@ -230,7 +237,7 @@ static int send(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flig
 	uint64_t word = (uint64_t)(uintptr_t)&dev->words[q->index];
 	int err;
 
-	err = io_error(dev, wait_for_zeroes(q));
+	err = io_error(dev, wait_for_zeroes(q, cmd->space));
 	if (!err)
 		err = io_error(dev, cu->cuEventRecord(f->start, q->stream));
 	if (!err)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ptx/image.h"
 #include "device/cuda/image.h"
 #include "device/ops.h"
 
@@ -63,6 +64,30 @@ static int read_code(const char *image, size_t size, bool *none)
 	return err;
 }
 
+/* The driver would follow the pointer behind a wrapper's magic number. */
+static void test_code_that_a_fatbin_hides_is_refused(void **state)
+{
+	static const uint32_t hidden[] = {GSB_IMAGE_WRAPPER_MAGIC, GSB_IMAGE_FATBIN_MAGIC, 0};
+	struct {
+		uint32_t magic;
+		uint16_t version, header_bytes;
+		uint64_t bytes;
+		uint16_t kind, entry_version;
+		uint32_t entry_header_bytes;
+		uint64_t payload_bytes;
+		uint32_t words[12];
+		uint32_t payload[16];
+	} fatbin = {GSB_IMAGE_FATBIN_MAGIC, 1, 16, 128, 2, 0x101, 64, 64, {0}, {0}};
+	bool none;
+
+	fatbin.words[3] = 90; /* the architecture */
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++) {
+		fatbin.payload[0] = hidden[i];
+		assert_int_equal(read_code((const char *)&fatbin, sizeof(fatbin), &none), -EBADMSG);
+		assert_non_null(strstr(text, "neither PTX nor a cubin"));
+	}
+}
+
 static void test_code_without_variables_may_be_shared(void **state)
 {
 	const char *variable = HEAD ".global .u32 v;\n" KERNEL;
@@ -105,6 +130,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_open_without_a_driver_says_where_it_looked),
 		cmocka_unit_test(test_open_refuses_what_is_no_number),
+		cmocka_unit_test(test_code_that_a_fatbin_hides_is_refused),
 		cmocka_unit_test(test_code_without_variables_may_be_shared),
 		cmocka_unit_test(test_code_with_an_undefined_variable_is_refused),
 		cmocka_unit_test(test_damaged_code_never_comes_to_the_driver),

@@ -15,8 +15,8 @@
 
 #define HEAD	  ".version 8.3\n.target sm_90\n.address_size 64\n"
 #define N_THREADS 64 /* two warps: what one leaves behind must not help the other */
-#define N_WORDS	  1024
-#define ROOM	  ((uint32_t)N_WORDS * 4)
+#define N_WORDS	  1024u
+#define ROOM	  (N_WORDS * 4)
 
 static uint32_t word(uint32_t at)
 {

@@ -289,22 +289,23 @@ static inline void store_cells(const struct access *acc, const struct cells *cel
 					     *(const cells_##id *)(const void *)runs->p[k + 1],    \
 					     run_of_##D));                                         \
 	}                                                                                          \
+	static inline LANE_##D cell_##id(const void *p)                                            \
+	{                                                                                          \
+		const VAL_##M v = *(const VAL_##M *)p;                                             \
+                                                                                                   \
+		return (LANE_##D)v;                                                                \
+	}                                                                                          \
 	static inline void load_one_place_##id(const struct runs *runs, LANE_##D *row)             \
 	{                                                                                          \
-		const LANE_##D v = (LANE_##D) * (const VAL_##M *)(const void *)runs->p[0];         \
+		const LANE_##D v = cell_##id(runs->p[0]);                                          \
                                                                                                    \
 		if (is_one(runs)) {                                                                \
 			EACH_LANE(i) row[i] = v;                                                   \
 			return;                                                                    \
 		}                                                                                  \
 		for (unsigned int k = 0; k < N_RUNS; k += 2)                                       \
-			put_runs_##D(                                                              \
-				row + k * RUN_LANES,                                               \
-				(run_of_##D){0} +                                                  \
-					(LANE_##D) * (const VAL_##M *)(const void *)runs->p[k],    \
-				(run_of_##D){0} +                                                  \
-					(LANE_##D) *                                               \
-						(const VAL_##M *)(const void *)runs->p[k + 1]);    \
+			put_runs_##D(row + k * RUN_LANES, (run_of_##D){0} + cell_##id(runs->p[k]), \
+				     (run_of_##D){0} + cell_##id(runs->p[k + 1]));                 \
 	}                                                                                          \
 	static GSB_EMU_HANDLER(mem_##id)                                                           \
 	{                                                                                          \

@@ -478,7 +478,8 @@ float gsb_emu_texel_gradient_level(const struct gsb_emu_sampler *s, const float 
 		x += dx[i] * n * (dx[i] * n);
 		y += dy[i] * n * (dy[i] * n);
 	}
-	return (float)(log2(fmax(x, y)) / 2);
+	n = fmax(x, y);
+	return n > 0 ? (float)(log2(n) / 2) : -INFINITY;
 }
 
 bool gsb_emu_texel_blend(const struct gsb_emu_sampler *low, const struct gsb_emu_sampler *high,
