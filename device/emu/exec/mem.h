@@ -297,9 +297,9 @@ static inline void store_cells(const struct access *acc, const struct cells *cel
 	}                                                                                          \
 	static inline void load_one_place_##id(const struct runs *runs, LANE_##D *row)             \
 	{                                                                                          \
-		const LANE_##D v = cell_##id(runs->p[0]);                                          \
-                                                                                                   \
 		if (is_one(runs)) {                                                                \
+			const LANE_##D v = cell_##id(runs->p[0]);                                  \
+                                                                                                   \
 			EACH_LANE(i) row[i] = v;                                                   \
 			return;                                                                    \
 		}                                                                                  \
