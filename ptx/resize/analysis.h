@@ -108,6 +108,8 @@ bool gsb_resize_is_plain(const struct gsb_ptx_insn *barrier); /* sync 0, all thr
 const struct gsb_ptx_operand *gsb_resize_address(const struct gsb_ptx_insn *in);
 /* May it reach global memory? Generic addresses may. */
 bool gsb_resize_is_global(const struct gsb_ptx_insn *in);
+/* Reads global memory other than by ld: an asynchronous copy, a matrix. */
+bool gsb_resize_copies(const struct gsb_ptx_insn *in);
 bool gsb_resize_is_strong(const struct gsb_ptx_insn *ld); /* sees what others write meanwhile */
 bool gsb_resize_is_imm(const struct gsb_ptx_operand *o, int64_t *value);
 

@@ -93,7 +93,7 @@ static bool is_weak_look(const struct waits *w, const struct gsb_ptx_insn *in)
 {
 	enum gsb_ptx_class class = gsb_ptx_op_class(in->op);
 
-	if (class == GSB_PTX_CLASS_TEX)
+	if (class == GSB_PTX_CLASS_TEX || gsb_resize_copies(in))
 		return true;
 	return (in->op == GSB_PTX_OP_LD || in->op == GSB_PTX_OP_LDU) && gsb_resize_is_global(in) &&
 	       !(in->flags & GSB_PTX_F_NC) && !gsb_resize_is_strong(in) && !is_own_memory(w, in);
@@ -144,13 +144,34 @@ static void each_in_loop(struct waits *w, insn_fn *fn)
 	}
 }
 
+/* Memory of any kind, shared and local memory, parameters of calls and barriers in memory included. */
+static bool touches_memory(const struct gsb_ptx_insn *in)
+{
+	switch (gsb_ptx_op_class(in->op)) {
+	case GSB_PTX_CLASS_MEM:
+	case GSB_PTX_CLASS_ATOM:
+	case GSB_PTX_CLASS_ASYNC:
+	case GSB_PTX_CLASS_MATRIX:
+	case GSB_PTX_CLASS_TEX:
+	case GSB_PTX_CLASS_CALL: return true;
+	default: return false;
+	}
+}
+
+static bool may_write(const struct gsb_ptx_insn *in)
+{
+	bool is_mem = gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_MEM;
+
+	return touches_memory(in) && (!is_mem || in->op == GSB_PTX_OP_ST);
+}
+
 static void taint_load(struct waits *w, uint32_t i)
 {
-	if (insn(w, i)->op == GSB_PTX_OP_LD)
+	if (touches_memory(insn(w, i)))
 		taint_results(w, i);
 }
 
-/* What is stored may be loaded again, wherever: parameters of calls, local and shared memory. */
+/* What is written may be read again, wherever. */
 static void taint_memory(struct waits *w)
 {
 	if (w->memory_tainted)
@@ -170,7 +191,7 @@ static void on_branch(struct waits *w, uint32_t i)
 			continue;
 		for (uint32_t k = b->first; k < b->first + b->n_insns; k++) {
 			taint_results(w, k);
-			if (insn(w, k)->op == GSB_PTX_OP_ST)
+			if (may_write(insn(w, k)))
 				taint_memory(w);
 		}
 	}
@@ -183,7 +204,7 @@ static void follow_user(struct waits *w, uint32_t i)
 	if (!inside(w, w->f->cfg.block_of[i]))
 		return;
 	taint_results(w, i);
-	if (in->op == GSB_PTX_OP_ST || in->op == GSB_PTX_OP_ATOM || in->call)
+	if (may_write(in))
 		taint_memory(w);
 	if (gsb_resize_is_branch(in))
 		on_branch(w, i);
@@ -355,7 +376,7 @@ static struct ways ways_after(struct waits *w, uint32_t look)
 {
 	begin_taint(w);
 	taint_results(w, look);
-	if (insn(w, look)->call)
+	if (gsb_resize_copies(insn(w, look)) || insn(w, look)->call)
 		taint_memory(w);
 	follow(w);
 	return ways_out(w);
