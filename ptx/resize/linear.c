@@ -473,39 +473,18 @@ static bool commutes(const struct gsb_ptx_insn *in)
 	}
 }
 
-/* Two operations that commute each with itself do not with each other, if they may meet. */
-#define MAX_ATOMICS 16
-struct atomics {
-	const struct gsb_resize_bases *b; /* NULL: nothing is known */
-	struct {
-		uint8_t sub, type;
-		uint64_t base;
-	} seen[MAX_ATOMICS];
-	uint32_t n;
-};
-
-static bool meets_other(struct atomics *all, const struct gsb_ptx_insn *in)
+/*
+ * Two operations that commute each with itself do not with each other, if they may meet: two parameters may well lead to
+ * one place, in whatever functions.
+ */
+static bool meets_other(struct gsb_resize_analysis *a, const struct gsb_ptx_insn *in)
 {
-	uint64_t base = all->b ? gsb_resize_base_of(all->b, in) : GSB_RESIZE_BASE_LOADED;
-	bool anywhere = base & GSB_RESIZE_BASE_LOADED;
-
-	for (uint32_t i = 0; i < all->n; i++) {
-		bool like = all->seen[i].sub == in->sub && all->seen[i].type == in->type[0];
-
-		if (like && all->seen[i].base == base)
-			return false;
-		if (!like && (anywhere || all->seen[i].base & (base | GSB_RESIZE_BASE_LOADED)))
-			return true;
-	}
-	if (all->n == MAX_ATOMICS)
-		return true;
-	all->seen[all->n].sub = in->sub;
-	all->seen[all->n].type = in->type[0];
-	all->seen[all->n++].base = base;
-	return false;
+	if (!a->atomic)
+		a->atomic = in;
+	return a->atomic->sub != in->sub || a->atomic->type[0] != in->type[0];
 }
 
-static void judge_atomic(struct gsb_resize_flow *f, struct atomics *all, uint32_t insn)
+static void judge_atomic(struct gsb_resize_flow *f, uint32_t insn)
 {
 	const struct gsb_ptx_insn *in = &f->func->insns[insn];
 	uint32_t *order = &f->a->out->order;
@@ -515,7 +494,7 @@ static void judge_atomic(struct gsb_resize_flow *f, struct atomics *all, uint32_
 	if (in->scope == GSB_PTX_SCOPE_CTA)
 		find(f, GSB_RESIZE_RULE_SCOPE_CTA, insn);
 	if (!commutes(in) || (in->op == GSB_PTX_OP_ATOM && has_readers(f, &in->operands[0])) ||
-	    meets_other(all, in)) {
+	    meets_other(f->a, in)) {
 		find(f, GSB_RESIZE_RULE_ORDER, insn);
 		*order |= GSB_RESIZE_ORDER_RESULT;
 	}
@@ -536,15 +515,13 @@ static void judge_memory(struct gsb_resize_flow *f, uint32_t insn)
 	f->a->out->order |= GSB_RESIZE_ORDER_MEMORY;
 }
 
-static void judge_company(struct gsb_resize_flow *f, const struct gsb_resize_bases *b)
+static void judge_company(struct gsb_resize_flow *f)
 {
-	struct atomics all = {.b = f->func->is_entry ? b : NULL};
-
 	for (uint32_t i = 0; i < f->func->n_insns; i++) {
 		enum gsb_ptx_class class = gsb_ptx_op_class(f->func->insns[i].op);
 
 		if (class == GSB_PTX_CLASS_ATOM)
-			judge_atomic(f, &all, i);
+			judge_atomic(f, i);
 		else
 			judge_memory(f, i);
 		if (class == GSB_PTX_CLASS_BARRIER)
@@ -585,11 +562,11 @@ static void merge(struct gsb_resize_facts *out, const struct proof *p, bool warp
  * An axis that the kernel never asks about is provable and of no use by itself: x has to hold, or else another axis that
  * is asked about.
  */
-void gsb_resize_linear(struct gsb_resize_flow *f, const struct gsb_resize_bases *b)
+void gsb_resize_linear(struct gsb_resize_flow *f)
 {
 	struct gsb_resize_finding failed[3] = {{0}};
 
-	judge_company(f, b);
+	judge_company(f);
 	if (!f->func->is_entry)
 		return;
 	for (uint8_t axis = 0; axis < 3; axis++) {
