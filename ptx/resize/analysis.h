@@ -32,7 +32,8 @@ struct gsb_resize_analysis {
 	uint64_t steps;
 	bool called_writes; /* some called function stores to global memory */
 	bool around;	    /* some threads wait at a barrier that others go round, in the entry */
-	int err;	    /* 0, -ENOMEM, -E2BIG; sticky */
+	const struct gsb_ptx_insn *atomic; /* the first beyond shared memory, in any function */
+	int err;			   /* 0, -ENOMEM, -E2BIG; sticky */
 };
 
 /* One function, with who reads and who writes each register. */
@@ -108,6 +109,8 @@ bool gsb_resize_is_plain(const struct gsb_ptx_insn *barrier); /* sync 0, all thr
 const struct gsb_ptx_operand *gsb_resize_address(const struct gsb_ptx_insn *in);
 /* May it reach global memory? Generic addresses may. */
 bool gsb_resize_is_global(const struct gsb_ptx_insn *in);
+/* Reads global memory other than by ld: an asynchronous copy, a matrix. */
+bool gsb_resize_copies(const struct gsb_ptx_insn *in);
 bool gsb_resize_is_strong(const struct gsb_ptx_insn *ld); /* sees what others write meanwhile */
 bool gsb_resize_is_imm(const struct gsb_ptx_operand *o, int64_t *value);
 
@@ -136,6 +139,6 @@ uint64_t gsb_resize_base_of(const struct gsb_resize_bases *b, const struct gsb_p
 void gsb_resize_features(struct gsb_resize_analysis *a);
 void gsb_resize_early_exits(struct gsb_resize_flow *f);
 void gsb_resize_waits(struct gsb_resize_flow *f, const struct gsb_resize_bases *b);
-void gsb_resize_linear(struct gsb_resize_flow *f, const struct gsb_resize_bases *b);
+void gsb_resize_linear(struct gsb_resize_flow *f);
 
 #endif

@@ -84,7 +84,7 @@ static bool analyse_func(struct gsb_resize_analysis *a, const struct gsb_ptx_fun
 		return false;
 	gsb_resize_waits(&f, &b);
 	gsb_resize_early_exits(&f);
-	gsb_resize_linear(&f, &b);
+	gsb_resize_linear(&f);
 	return !a->err;
 }
 

@@ -14,7 +14,7 @@
 #include "ptx/kernel.h"
 
 /* Steps that all analyses of one kernel may take together; what needs more is left alone. A second or so. */
-#define GSB_RESIZE_MAX_STEPS ((uint64_t)1 << 28)
+#define GSB_RESIZE_MAX_STEPS ((uint64_t)1 << 24)
 
 enum gsb_resize_form {
 	GSB_RESIZE_RESHAPE, /* the kernel as it is, T' x B' where T' * B' = T * B on an axis */

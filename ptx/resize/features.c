@@ -190,7 +190,8 @@ static void summarise(struct gsb_resize_analysis *a, const struct gsb_ptx_func *
 	s->barrier |= gsb_resize_is_barrier(in);
 	s->warp_op |= gsb_resize_is_warp_op(in);
 	s->writes |= may_write(in);
-	s->looks |= gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_TEX || gsb_resize_is_global(in);
+	s->looks |= gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_TEX || gsb_resize_is_global(in) ||
+		    gsb_resize_copies(in);
 	if (gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_WARP || s->warp_op)
 		a->out->warp_ops = true;
 	if (in->space == GSB_PTX_SPACE_SHARED)

@@ -248,3 +248,18 @@ bool gsb_resize_is_strong(const struct gsb_ptx_insn *ld)
 {
 	return (ld->sem && ld->sem != GSB_PTX_SEM_WEAK) || is_fetched_again(ld->spelling);
 }
+
+bool gsb_resize_copies(const struct gsb_ptx_insn *in)
+{
+	switch (in->op) {
+	case GSB_PTX_OP_CP_ASYNC_CA:
+	case GSB_PTX_OP_CP_ASYNC_CG:
+	case GSB_PTX_OP_CP_ASYNC_CA_HINT:
+	case GSB_PTX_OP_CP_ASYNC_CG_HINT:
+	case GSB_PTX_OP_BULK_LOAD:
+	case GSB_PTX_OP_BULK_LOAD_HINT: return true;
+	case GSB_PTX_OP_WMMA_LOAD:
+		return in->space == GSB_PTX_SPACE_GLOBAL || in->space == GSB_PTX_SPACE_GENERIC;
+	default: return false;
+	}
+}

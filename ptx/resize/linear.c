@@ -149,6 +149,20 @@ static struct value scale(const struct proof *p, struct value v, int64_t by, boo
 	return form(tid, block, false);
 }
 
+/* One integer of 32 or 64 bits: two halves in one register carry nothing from one to the other. */
+static bool is_wide_int(uint8_t type)
+{
+	switch (type) {
+	case GSB_PTX_TYPE_B32:
+	case GSB_PTX_TYPE_U32:
+	case GSB_PTX_TYPE_S32:
+	case GSB_PTX_TYPE_B64:
+	case GSB_PTX_TYPE_U64:
+	case GSB_PTX_TYPE_S64: return true;
+	default: return false;
+	}
+}
+
 static struct value multiply(struct proof *p, const struct gsb_ptx_insn *in)
 {
 	struct value a = operand_value(p, &in->operands[1]);
@@ -158,8 +172,8 @@ static struct value multiply(struct proof *p, const struct gsb_ptx_insn *in)
 
 	if (a.kind == NONE || b.kind == NONE)
 		return alone(NONE);
-	if (gsb_ptx_type_is_float(in->type[0]) || in->flags & GSB_PTX_F_SAT ||
-	    (in->mul != GSB_PTX_MUL_LO && !wide) || gsb_ptx_type_bytes(in->type[0]) < 4)
+	if (!is_wide_int(in->type[0]) || in->flags & GSB_PTX_F_SAT ||
+	    (in->mul != GSB_PTX_MUL_LO && !wide))
 		return a.kind == SAME && b.kind == SAME ? same : mixed(p);
 	if (is_pair(&a, &b, CTAID, NTID)) {
 		p->linear = true;
@@ -189,7 +203,7 @@ static struct value shift_left(struct proof *p, const struct gsb_ptx_insn *in)
 	int64_t by;
 
 	if (v.kind == FORM && gsb_resize_is_imm(&in->operands[2], &by) && by >= 0 && by < 31 &&
-	    gsb_ptx_type_bytes(in->type[0]) >= 4)
+	    is_wide_int(in->type[0]))
 		return scale(p, v, (int64_t)1 << by, false);
 	return v.kind == NONE ? v : mixed(p);
 }
@@ -210,21 +224,23 @@ static struct value low_bits(struct proof *p, const struct gsb_ptx_insn *in)
 	return same;
 }
 
-static bool is_wide_int(uint8_t type)
+/* A result of 32 bits in a register of 64 is extended, too, whatever the types say. */
+static bool widens(const struct proof *p, const struct gsb_ptx_insn *in)
 {
-	return !gsb_ptx_type_is_float(type) && gsb_ptx_type_bytes(type) >= 4 &&
-	       gsb_ptx_type_bytes(type) <= 8;
+	uint32_t to = gsb_ptx_type_bytes(p->f->func->regs[in->operands[0].reg].type);
+
+	return to > gsb_ptx_type_bytes(in->type[0]) || to > gsb_ptx_type_bytes(in->type[1]);
 }
 
 /* Between 32 and 64 bits: tid, ctaid * ntid and the like are below 2^31, what was added to may not be. */
 static struct value convert(struct proof *p, const struct gsb_ptx_insn *in)
 {
 	struct value v = operand_value(p, &in->operands[1]);
-	bool wider = gsb_ptx_type_bytes(in->type[0]) > gsb_ptx_type_bytes(in->type[1]);
 
-	if (!is_wide_int(in->type[0]) || !is_wide_int(in->type[1]) || in->flags & GSB_PTX_F_SAT)
+	if (!is_wide_int(in->type[0]) || !is_wide_int(in->type[1]) || in->flags & GSB_PTX_F_SAT ||
+	    in->operands[0].kind != GSB_PTX_OPERAND_REG)
 		return mixed(p);
-	if (v.kind == FORM && wider && !v.pure)
+	if (v.kind == FORM && !v.pure && widens(p, in))
 		return mixed(p);
 	return v;
 }
@@ -359,21 +375,36 @@ static void say(char *out, size_t size, const struct proof *p, const struct valu
 	}
 }
 
-static void on_seen(void *ctx, uint32_t reg)
+static void see(struct proof *p, const struct value *v)
 {
-	struct proof *p = ctx;
 	char text[160];
 
-	if (p->reg[reg].kind == SAME || !p->ok)
+	if (v->kind == SAME || !p->ok)
 		return;
 	p->ok = false;
 	if (p->failed->n++)
 		return;
-	say(text, sizeof(text), p, &p->reg[reg]);
+	say(text, sizeof(text), p, v);
 	p->failed->place = (struct gsb_resize_place){p->f->func, p->at};
 	p->failed->detail = gsb_arena_strndup(p->f->a->arena, text, strlen(text));
 	if (!p->failed->detail)
 		p->f->a->err = p->f->a->err ? p->f->a->err : -ENOMEM;
+}
+
+static void on_seen(void *ctx, uint32_t reg)
+{
+	struct proof *p = ctx;
+
+	see(p, &p->reg[reg]);
+}
+
+static void see_sreg(struct proof *p, const struct gsb_ptx_operand *o)
+{
+	struct value v = same;
+
+	if (o->kind == GSB_PTX_OPERAND_SREG)
+		v = sreg_value(p, o);
+	see(p, &v);
 }
 
 static bool is_seen(const struct gsb_ptx_insn *in)
@@ -392,9 +423,12 @@ static void check(struct proof *p)
 	for (p->at = 0; p->at < p->f->func->n_insns; p->at++) {
 		const struct gsb_ptx_insn *in = &p->f->func->insns[p->at];
 
+		if (!p->f->cfg.blocks[p->f->cfg.block_of[p->at]].reachable || !is_seen(in))
+			continue;
 		p->ok = true;
-		if (p->f->cfg.blocks[p->f->cfg.block_of[p->at]].reachable && is_seen(in))
-			gsb_resize_each_use(p->f, in, on_seen, p);
+		gsb_resize_each_use(p->f, in, on_seen, p);
+		for (uint32_t i = 0; i < in->n_operands; i++)
+			see_sreg(p, &in->operands[i]);
 	}
 }
 
@@ -439,39 +473,18 @@ static bool commutes(const struct gsb_ptx_insn *in)
 	}
 }
 
-/* Two operations that commute each with itself do not with each other, if they may meet. */
-#define MAX_ATOMICS 16
-struct atomics {
-	const struct gsb_resize_bases *b; /* NULL: nothing is known */
-	struct {
-		uint8_t sub, type;
-		uint64_t base;
-	} seen[MAX_ATOMICS];
-	uint32_t n;
-};
-
-static bool meets_other(struct atomics *all, const struct gsb_ptx_insn *in)
+/*
+ * Two operations that commute each with itself do not with each other, if they may meet: two parameters may well lead to
+ * one place, in whatever functions.
+ */
+static bool meets_other(struct gsb_resize_analysis *a, const struct gsb_ptx_insn *in)
 {
-	uint64_t base = all->b ? gsb_resize_base_of(all->b, in) : GSB_RESIZE_BASE_LOADED;
-	bool anywhere = base & GSB_RESIZE_BASE_LOADED;
-
-	for (uint32_t i = 0; i < all->n; i++) {
-		bool like = all->seen[i].sub == in->sub && all->seen[i].type == in->type[0];
-
-		if (like && all->seen[i].base == base)
-			return false;
-		if (!like && (anywhere || all->seen[i].base & (base | GSB_RESIZE_BASE_LOADED)))
-			return true;
-	}
-	if (all->n == MAX_ATOMICS)
-		return true;
-	all->seen[all->n].sub = in->sub;
-	all->seen[all->n].type = in->type[0];
-	all->seen[all->n++].base = base;
-	return false;
+	if (!a->atomic)
+		a->atomic = in;
+	return a->atomic->sub != in->sub || a->atomic->type[0] != in->type[0];
 }
 
-static void judge_atomic(struct gsb_resize_flow *f, struct atomics *all, uint32_t insn)
+static void judge_atomic(struct gsb_resize_flow *f, uint32_t insn)
 {
 	const struct gsb_ptx_insn *in = &f->func->insns[insn];
 	uint32_t *order = &f->a->out->order;
@@ -481,7 +494,7 @@ static void judge_atomic(struct gsb_resize_flow *f, struct atomics *all, uint32_
 	if (in->scope == GSB_PTX_SCOPE_CTA)
 		find(f, GSB_RESIZE_RULE_SCOPE_CTA, insn);
 	if (!commutes(in) || (in->op == GSB_PTX_OP_ATOM && has_readers(f, &in->operands[0])) ||
-	    meets_other(all, in)) {
+	    meets_other(f->a, in)) {
 		find(f, GSB_RESIZE_RULE_ORDER, insn);
 		*order |= GSB_RESIZE_ORDER_RESULT;
 	}
@@ -502,15 +515,13 @@ static void judge_memory(struct gsb_resize_flow *f, uint32_t insn)
 	f->a->out->order |= GSB_RESIZE_ORDER_MEMORY;
 }
 
-static void judge_company(struct gsb_resize_flow *f, const struct gsb_resize_bases *b)
+static void judge_company(struct gsb_resize_flow *f)
 {
-	struct atomics all = {.b = f->func->is_entry ? b : NULL};
-
 	for (uint32_t i = 0; i < f->func->n_insns; i++) {
 		enum gsb_ptx_class class = gsb_ptx_op_class(f->func->insns[i].op);
 
 		if (class == GSB_PTX_CLASS_ATOM)
-			judge_atomic(f, &all, i);
+			judge_atomic(f, i);
 		else
 			judge_memory(f, i);
 		if (class == GSB_PTX_CLASS_BARRIER)
@@ -551,11 +562,11 @@ static void merge(struct gsb_resize_facts *out, const struct proof *p, bool warp
  * An axis that the kernel never asks about is provable and of no use by itself: x has to hold, or else another axis that
  * is asked about.
  */
-void gsb_resize_linear(struct gsb_resize_flow *f, const struct gsb_resize_bases *b)
+void gsb_resize_linear(struct gsb_resize_flow *f)
 {
 	struct gsb_resize_finding failed[3] = {{0}};
 
-	judge_company(f, b);
+	judge_company(f);
 	if (!f->func->is_entry)
 		return;
 	for (uint8_t axis = 0; axis < 3; axis++) {

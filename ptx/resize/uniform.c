@@ -48,6 +48,14 @@ static uint8_t sreg_level(const struct gsb_ptx_operand *o)
 	}
 }
 
+/* Of one register, special or not, or of a constant; @reg: levels by register. */
+static uint8_t operand_level(const uint8_t *reg, const struct gsb_ptx_operand *o)
+{
+	if (o->kind == GSB_PTX_OPERAND_REG)
+		return reg[o->reg];
+	return o->kind == GSB_PTX_OPERAND_SREG ? sreg_level(o) : GSB_RESIZE_BLOCK;
+}
+
 static uint8_t operands_level(struct state *s, const struct gsb_ptx_insn *in)
 {
 	s->level = GSB_RESIZE_BLOCK;
@@ -170,8 +178,7 @@ static uint8_t broadcast_level(const struct state *s, const struct gsb_ptx_insn 
 	uint32_t first = in->op == GSB_PTX_OP_SHFL ? 2 : in->n_operands - 1;
 
 	for (uint32_t i = first; i < in->n_operands; i++)
-		if (in->operands[i].kind == GSB_PTX_OPERAND_REG)
-			level = max(level, s->reg[in->operands[i].reg]);
+		level = max(level, operand_level(s->reg, &in->operands[i]));
 	if (in->guard != GSB_PTX_NONE)
 		level = max(level, s->reg[in->guard]);
 	return level;
@@ -226,8 +233,8 @@ uint8_t gsb_resize_decided_by(const struct gsb_resize_uniform *u, const struct g
 {
 	uint8_t level = in->guard == GSB_PTX_NONE ? GSB_RESIZE_BLOCK : u->reg[in->guard];
 
-	if (in->op == GSB_PTX_OP_BRX_IDX && in->operands[0].kind == GSB_PTX_OPERAND_REG)
-		level = max(level, u->reg[in->operands[0].reg]);
+	if (in->op == GSB_PTX_OP_BRX_IDX)
+		level = max(level, operand_level(u->reg, &in->operands[0]));
 	return level;
 }
 

@@ -38,6 +38,7 @@ struct waits {
 		own; /* by register: made from the block's number, a ticket or shared memory; 2: from %nctaid */
 	struct loop loop;
 	bool changed, retries, alone;
+	bool waits; /* in the loop at hand, for whatever block: nothing worse can be found */
 	uint8_t as;
 };
 
@@ -93,7 +94,7 @@ static bool is_weak_look(const struct waits *w, const struct gsb_ptx_insn *in)
 {
 	enum gsb_ptx_class class = gsb_ptx_op_class(in->op);
 
-	if (class == GSB_PTX_CLASS_TEX)
+	if (class == GSB_PTX_CLASS_TEX || gsb_resize_copies(in))
 		return true;
 	return (in->op == GSB_PTX_OP_LD || in->op == GSB_PTX_OP_LDU) && gsb_resize_is_global(in) &&
 	       !(in->flags & GSB_PTX_F_NC) && !gsb_resize_is_strong(in) && !is_own_memory(w, in);
@@ -144,13 +145,34 @@ static void each_in_loop(struct waits *w, insn_fn *fn)
 	}
 }
 
+/* Memory of any kind, shared and local memory, parameters of calls and barriers in memory included. */
+static bool touches_memory(const struct gsb_ptx_insn *in)
+{
+	switch (gsb_ptx_op_class(in->op)) {
+	case GSB_PTX_CLASS_MEM:
+	case GSB_PTX_CLASS_ATOM:
+	case GSB_PTX_CLASS_ASYNC:
+	case GSB_PTX_CLASS_MATRIX:
+	case GSB_PTX_CLASS_TEX:
+	case GSB_PTX_CLASS_CALL: return true;
+	default: return false;
+	}
+}
+
+static bool may_write(const struct gsb_ptx_insn *in)
+{
+	bool is_mem = gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_MEM;
+
+	return touches_memory(in) && (!is_mem || in->op == GSB_PTX_OP_ST);
+}
+
 static void taint_load(struct waits *w, uint32_t i)
 {
-	if (insn(w, i)->op == GSB_PTX_OP_LD)
+	if (touches_memory(insn(w, i)))
 		taint_results(w, i);
 }
 
-/* What is stored may be loaded again, wherever: parameters of calls, local and shared memory. */
+/* What is written may be read again, wherever. */
 static void taint_memory(struct waits *w)
 {
 	if (w->memory_tainted)
@@ -170,7 +192,7 @@ static void on_branch(struct waits *w, uint32_t i)
 			continue;
 		for (uint32_t k = b->first; k < b->first + b->n_insns; k++) {
 			taint_results(w, k);
-			if (insn(w, k)->op == GSB_PTX_OP_ST)
+			if (may_write(insn(w, k)))
 				taint_memory(w);
 		}
 	}
@@ -183,7 +205,7 @@ static void follow_user(struct waits *w, uint32_t i)
 	if (!inside(w, w->f->cfg.block_of[i]))
 		return;
 	taint_results(w, i);
-	if (in->op == GSB_PTX_OP_ST || in->op == GSB_PTX_OP_ATOM || in->call)
+	if (may_write(in))
 		taint_memory(w);
 	if (gsb_resize_is_branch(in))
 		on_branch(w, i);
@@ -355,7 +377,7 @@ static struct ways ways_after(struct waits *w, uint32_t look)
 {
 	begin_taint(w);
 	taint_results(w, look);
-	if (insn(w, look)->call)
+	if (gsb_resize_copies(insn(w, look)) || insn(w, look)->call)
 		taint_memory(w);
 	follow(w);
 	return ways_out(w);
@@ -377,22 +399,53 @@ static uint32_t single_writer(const struct waits *w, uint32_t reg)
 	return w->f->writer_at[reg + 1] == at + 1 ? w->f->writers[at] : GSB_PTX_NONE;
 }
 
-/* In the loop, @reg becomes nothing but what the compare-and-swap brought. */
+/* The value that @o always has: a constant, or a register that only ever gets one. */
+static bool constant_of(const struct waits *w, const struct gsb_ptx_operand *o, int64_t *out)
+{
+	uint32_t writer;
+
+	if (o->kind != GSB_PTX_OPERAND_REG)
+		return gsb_resize_is_imm(o, out);
+	writer = single_writer(w, o->reg);
+	return writer != GSB_PTX_NONE && insn(w, writer)->op == GSB_PTX_OP_MOV &&
+	       insn(w, writer)->guard == GSB_PTX_NONE &&
+	       gsb_resize_is_imm(&insn(w, writer)->operands[1], out);
+}
+
+static bool writes(const struct gsb_ptx_insn *in)
+{
+	return in->op == GSB_PTX_OP_ST || gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_ATOM;
+}
+
+/* Global memory made from one of the bases. */
+static bool may_write_to(const struct waits *w, const struct gsb_ptx_insn *in, uint64_t base)
+{
+	if (!writes(in))
+		return may_write(in);
+	return gsb_resize_is_global(in) &&
+	       (!w->b || (base | gsb_resize_base_of(w->b, in)) & GSB_RESIZE_BASE_LOADED ||
+		gsb_resize_base_of(w->b, in) & base);
+}
+
+static bool dominates_latches(const struct waits *w, uint32_t block);
+
+/* In the loop, @reg becomes nothing but what the compare-and-swap brought, and that in each turn. */
 static bool is_refreshed(const struct waits *w, uint32_t reg, uint32_t brought)
 {
-	bool any = false;
+	bool each_turn = false;
 
 	for (uint32_t i = w->f->writer_at[reg]; i < w->f->writer_at[reg + 1]; i++) {
 		const struct gsb_ptx_insn *in = insn(w, w->f->writers[i]);
+		uint32_t block = w->f->cfg.block_of[w->f->writers[i]];
 
-		if (!inside(w, w->f->cfg.block_of[w->f->writers[i]]))
+		if (!inside(w, block))
 			continue;
 		if (in->op != GSB_PTX_OP_MOV || in->guard != GSB_PTX_NONE ||
 		    in->operands[1].kind != GSB_PTX_OPERAND_REG || in->operands[1].reg != brought)
 			return false;
-		any = true;
+		each_turn = each_turn || dominates_latches(w, block);
 	}
-	return any;
+	return each_turn;
 }
 
 static bool is_reg(const struct gsb_ptx_operand *o, uint32_t reg)
@@ -400,14 +453,29 @@ static bool is_reg(const struct gsb_ptx_operand *o, uint32_t reg)
 	return o->kind == GSB_PTX_OPERAND_REG && o->reg == reg && !o->negated;
 }
 
-/* setp.eq or .ne of what was brought and what was expected. */
-static bool compares(const struct gsb_ptx_insn *setp, uint32_t a, uint32_t b)
+/* The same register, or the same constant. */
+static bool is_like(const struct waits *w, const struct gsb_ptx_operand *a,
+		    const struct gsb_ptx_operand *b)
 {
+	int64_t x, y;
+
+	if (b->kind == GSB_PTX_OPERAND_REG && is_reg(a, b->reg))
+		return true;
+	return constant_of(w, a, &x) && constant_of(w, b, &y) && x == y;
+}
+
+/* setp.eq or .ne of what was brought and what was expected. */
+static bool compares(const struct waits *w, const struct gsb_ptx_insn *setp,
+		     const struct gsb_ptx_insn *cas)
+{
+	uint32_t brought = cas->operands[0].reg;
+	const struct gsb_ptx_operand *expected = &cas->operands[2];
+
 	return setp->op == GSB_PTX_OP_SETP && setp->guard == GSB_PTX_NONE &&
 	       setp->n_operands == 3 && !gsb_ptx_type_is_float(setp->type[0]) &&
 	       (setp->cmp == GSB_PTX_CMP_EQ || setp->cmp == GSB_PTX_CMP_NE) &&
-	       ((is_reg(&setp->operands[1], a) && is_reg(&setp->operands[2], b)) ||
-		(is_reg(&setp->operands[1], b) && is_reg(&setp->operands[2], a)));
+	       ((is_reg(&setp->operands[1], brought) && is_like(w, &setp->operands[2], expected)) ||
+		(is_reg(&setp->operands[2], brought) && is_like(w, &setp->operands[1], expected)));
 }
 
 static bool dominates(const struct waits *w, uint32_t a, uint32_t b)
@@ -514,6 +582,57 @@ static bool address_stays(const struct waits *w, const struct gsb_ptx_insn *in)
 	return o && (o->reg == GSB_PTX_NONE || register_stays(w, o->reg, false, 0));
 }
 
+/* Nothing else in the loop writes @reg. */
+static bool is_written_by(const struct waits *w, uint32_t reg, uint32_t writer)
+{
+	for (uint32_t i = w->f->writer_at[reg]; i < w->f->writer_at[reg + 1]; i++)
+		if (w->f->writers[i] != writer && inside(w, w->f->cfg.block_of[w->f->writers[i]]))
+			return false;
+	return true;
+}
+
+/* @b comes after @a in each turn that it comes in. */
+static bool follows(const struct waits *w, uint32_t a, uint32_t b)
+{
+	uint32_t from = w->f->cfg.block_of[a], to = w->f->cfg.block_of[b];
+
+	return from == to ? a < b : inside(w, to) && dominates(w, from, to);
+}
+
+/* Where the compare-and-swap finds what it expects, the loop is left. */
+static bool leaves_when_equal(const struct waits *w, uint32_t look)
+{
+	uint32_t brought = insn(w, look)->operands[0].reg;
+
+	if (!is_written_by(w, brought, look) || !dominates_latches(w, w->f->cfg.block_of[look]))
+		return false;
+	for (uint32_t i = w->f->user_at[brought]; i < w->f->user_at[brought + 1]; i++) {
+		uint32_t user = w->f->users[i];
+
+		if (follows(w, look, user) && compares(w, insn(w, user), insn(w, look)) &&
+		    success_leaves(w, user))
+			return true;
+	}
+	return false;
+}
+
+/* Nothing else in the loop, no call either, writes where the compare-and-swap does. */
+static bool writes_alone(const struct waits *w, uint32_t look)
+{
+	uint64_t base = w->b ? gsb_resize_base_of(w->b, insn(w, look)) : GSB_RESIZE_BASE_LOADED;
+
+	for (uint32_t n = 0; n < w->loop.n; n++) {
+		const struct gsb_ptx_block *b = &w->f->cfg.blocks[w->loop.blocks[n]];
+
+		if (!gsb_resize_steps(w->f->a, b->n_insns))
+			return false;
+		for (uint32_t i = b->first; i < b->first + b->n_insns; i++)
+			if (i != look && may_write_to(w, insn(w, i), base))
+				return false;
+	}
+	return true;
+}
+
 /* old = CAS(p, expected, new); expected = old; until old was expected. */
 static bool is_retry(const struct waits *w, uint32_t look)
 {
@@ -524,29 +643,8 @@ static bool is_retry(const struct waits *w, uint32_t look)
 		return false;
 	brought = in->operands[0].reg;
 	expected = in->operands[2].reg;
-	if (single_writer(w, brought) != look || !is_refreshed(w, expected, brought) ||
-	    !dominates_latches(w, w->f->cfg.block_of[look]) || !address_stays(w, in))
-		return false;
-	for (uint32_t i = w->f->user_at[brought]; i < w->f->user_at[brought + 1]; i++) {
-		uint32_t user = w->f->users[i];
-
-		if (compares(insn(w, user), brought, expected) && success_leaves(w, user))
-			return true;
-	}
-	return false;
-}
-
-/* The value that @o always has: a constant, or a register that only ever gets one. */
-static bool constant_of(const struct waits *w, const struct gsb_ptx_operand *o, int64_t *out)
-{
-	uint32_t writer;
-
-	if (o->kind != GSB_PTX_OPERAND_REG)
-		return gsb_resize_is_imm(o, out);
-	writer = single_writer(w, o->reg);
-	return writer != GSB_PTX_NONE && insn(w, writer)->op == GSB_PTX_OP_MOV &&
-	       insn(w, writer)->guard == GSB_PTX_NONE &&
-	       gsb_resize_is_imm(&insn(w, writer)->operands[1], out);
+	return is_refreshed(w, expected, brought) && address_stays(w, in) &&
+	       leaves_when_equal(w, look) && writes_alone(w, look);
 }
 
 static bool is_claim_of(const struct waits *w, const struct gsb_ptx_insn *in, uint8_t type,
@@ -558,9 +656,17 @@ static bool is_claim_of(const struct waits *w, const struct gsb_ptx_insn *in, ui
 	       constant_of(w, &in->operands[2], &other) && other == value;
 }
 
-static bool writes(const struct gsb_ptx_insn *in)
+/* One that puts back what it finds changes nothing: unless it leaves the loop then, it is a poll. */
+static bool settles(const struct waits *w, uint32_t look, int64_t expected)
 {
-	return in->op == GSB_PTX_OP_ST || gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_ATOM;
+	const struct gsb_ptx_insn *in = insn(w, look);
+	uint32_t bytes = gsb_ptx_type_bytes(in->type[0]), unused = bytes < 8 ? 64 - 8 * bytes : 0;
+	int64_t value;
+
+	if (constant_of(w, &in->operands[3], &value) &&
+	    (uint64_t)value << unused != (uint64_t)expected << unused)
+		return true;
+	return leaves_when_equal(w, look);
 }
 
 static bool is_claim(const struct waits *w, uint32_t look)
@@ -570,7 +676,7 @@ static bool is_claim(const struct waits *w, uint32_t look)
 	int64_t value;
 
 	if (!is_cas(in) || in->scope == GSB_PTX_SCOPE_SYS || !w->b || !w->b->known ||
-	    !constant_of(w, &in->operands[2], &value))
+	    !constant_of(w, &in->operands[2], &value) || !settles(w, look, value))
 		return false;
 	base = gsb_resize_base_of(w->b, in);
 	if (base & GSB_RESIZE_BASE_LOADED)
@@ -651,19 +757,25 @@ static void find(struct waits *w, enum gsb_resize_rule rule, uint32_t i)
 	gsb_resize_find(w->f->a, rule, w->f->func, i);
 }
 
+static void find_wait(struct waits *w, enum gsb_resize_rule rule, uint32_t i)
+{
+	w->changed = w->waits = true;
+	find(w, rule, i);
+}
+
 static void judge_strong(struct waits *w, uint32_t i)
 {
 	const struct gsb_ptx_insn *in = insn(w, i);
 
-	if (!is_strong_look(w, in) || is_claim(w, i) || !ways_after(w, i).tainted)
+	if (w->waits || !is_strong_look(w, in) || is_retry(w, i) || is_claim(w, i) ||
+	    !ways_after(w, i).tainted)
 		return;
-	w->changed = true;
-	if (in->call)
-		find(w, GSB_RESIZE_RULE_SPIN_CALL, i);
-	else if (in->op == GSB_PTX_OP_LD && is_own_place(w, in) && w->f->func->is_entry)
+	if (in->op == GSB_PTX_OP_LD && is_own_place(w, in) && w->f->func->is_entry) {
+		w->changed = true;
 		find(w, GSB_RESIZE_RULE_LOOK_BACK, i);
-	else
-		find(w, GSB_RESIZE_RULE_SPIN, i);
+	} else {
+		find_wait(w, in->call ? GSB_RESIZE_RULE_SPIN_CALL : GSB_RESIZE_RULE_SPIN, i);
+	}
 }
 
 static void judge_stays(struct waits *w, uint32_t i)
@@ -691,7 +803,7 @@ static void judge_weak(struct waits *w, uint32_t i)
 	const struct gsb_ptx_insn *in = insn(w, i);
 	struct ways ways;
 
-	if (!is_weak_look(w, in))
+	if (w->waits || !is_weak_look(w, in))
 		return;
 	ways = ways_after(w, i);
 	if (!ways.tainted)
@@ -699,8 +811,7 @@ static void judge_weak(struct waits *w, uint32_t i)
 	if (reads_unwritten(w, in) && !waits_alone(w))
 		return;
 	if (w->loop.fence || w->loop.calls || !ways.other) {
-		w->changed = true;
-		find(w, GSB_RESIZE_RULE_SPIN, i);
+		find_wait(w, GSB_RESIZE_RULE_SPIN, i);
 	}
 }
 
@@ -727,17 +838,15 @@ static void look_for_retry(struct waits *w, uint32_t i)
 	w->retries = w->retries || is_retry(w, i);
 }
 
-/* A loop that tries a compare-and-swap again ends by itself, whatever else it looks at. */
+/* A loop that tries a compare-and-swap again ends by itself, unless something else that it looks at prevents that. */
 static void judge_loop(struct waits *w)
 {
-	w->changed = w->retries = false;
+	w->changed = w->retries = w->waits = false;
 	each_in_loop(w, look_for_retry);
-	if (w->retries)
-		return;
 	each_in_loop(w, survey);
 	each_in_loop(w, judge_strong);
 	each_in_loop(w, judge_weak);
-	if (w->loop.sleeps && !w->changed)
+	if (w->loop.sleeps && !w->changed && !w->retries)
 		each_in_loop(w, find_sleep);
 }
 
