@@ -297,13 +297,14 @@ static inline void store_cells(const struct access *acc, const struct cells *cel
 	}                                                                                          \
 	static inline void load_one_place_##id(const struct runs *runs, LANE_##D *row)             \
 	{                                                                                          \
-		if (is_one(runs)) {                                                                \
-			const LANE_##D v = cell_##id(runs->p[0]);                                  \
+		const LANE_##D v = cell_##id(runs->p[0]);                                          \
                                                                                                    \
+		if (is_one(runs)) {                                                                \
 			EACH_LANE(i) row[i] = v;                                                   \
 			return;                                                                    \
 		}                                                                                  \
-		for (unsigned int k = 0; k < N_RUNS; k += 2)                                       \
+		put_runs_##D(row, (run_of_##D){0} + v, (run_of_##D){0} + cell_##id(runs->p[1]));   \
+		for (unsigned int k = 2; k < N_RUNS; k += 2)                                       \
 			put_runs_##D(row + k * RUN_LANES, (run_of_##D){0} + cell_##id(runs->p[k]), \
 				     (run_of_##D){0} + cell_##id(runs->p[k + 1]));                 \
 	}                                                                                          \
