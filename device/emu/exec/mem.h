@@ -280,14 +280,14 @@ static inline void store_cells(const struct access *acc, const struct cells *cel
 						  aligned(sizeof(VAL_##M))));                      \
 	static inline void load_in_order_##id(const struct runs *runs, LANE_##D *row)              \
 	{                                                                                          \
-		for (unsigned int k = 0; k < N_RUNS; k += 2)                                       \
+		for (unsigned int k = 0; k < N_RUNS; k += 2) {                                     \
+			const cells_##id *one = (const void *)runs->p[k],                          \
+					 *next = (const void *)runs->p[k + 1];                     \
+                                                                                                   \
 			put_runs_##D(row + k * RUN_LANES,                                          \
-				     __builtin_convertvector(                                      \
-					     *(const cells_##id *)(const void *)runs->p[k],        \
-					     run_of_##D),                                          \
-				     __builtin_convertvector(                                      \
-					     *(const cells_##id *)(const void *)runs->p[k + 1],    \
-					     run_of_##D));                                         \
+				     __builtin_convertvector(*one, run_of_##D),                    \
+				     __builtin_convertvector(*next, run_of_##D));                  \
+		}                                                                                  \
 	}                                                                                          \
 	static inline LANE_##D cell_##id(const void *p)                                            \
 	{                                                                                          \

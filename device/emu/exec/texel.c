@@ -479,7 +479,9 @@ float gsb_emu_texel_gradient_level(const struct gsb_emu_sampler *s, const float 
 		y += dy[i] * n * (dy[i] * n);
 	}
 	n = fmax(x, y);
-	return n > 0 ? (float)(log2(n) / 2) : -INFINITY;
+	if (n <= 0)
+		return -INFINITY;
+	return (float)(log2(n) / 2);
 }
 
 bool gsb_emu_texel_blend(const struct gsb_emu_sampler *low, const struct gsb_emu_sampler *high,
