@@ -174,7 +174,7 @@ static void remake_queue(struct gsb_scheduler *s, struct gsb_flight *f, int32_t 
 {
 	struct gsb_queue *queue;
 
-	if (s->ops->queue_create(s->dev, priority, &queue))
+	if (s->ops->queue_create(s->dev, priority, GSB_ALL_SMS, &queue))
 		return; /* the old one, or none, will do */
 	if (f->queue)
 		s->ops->queue_destroy(f->queue);
