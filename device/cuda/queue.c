@@ -225,15 +225,6 @@ static CUresult wait_for_zeroes(struct gsb_queue *q, const struct gsb_space *spa
 	return result;
 }
 
-/* Whatever is refused beside a command: nobody could tell any more whether and when that ends. */
-static int io_error(struct cuda_device *dev, CUresult result)
-{
-	if (!result)
-		return 0;
-	cuda_note(dev, cuda_is_fatal(result) ? result : CUDA_ERROR_UNKNOWN);
-	return -EIO;
-}
-
 static int send(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flight *f)
 {
 	struct cuda_device *dev = q->dev;
@@ -241,17 +232,18 @@ static int send(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flig
 	uint64_t word = (uint64_t)(uintptr_t)&dev->words[q->index];
 	int err;
 
-	err = io_error(dev, wait_for_zeroes(q, cmd->space));
+	err = cuda_io_error(dev, wait_for_zeroes(q, cmd->space));
 	if (!err)
-		err = io_error(dev, cu->cuEventRecord(f->start, q->stream));
+		err = cuda_io_error(dev, cu->cuEventRecord(f->start, q->stream));
 	if (!err)
 		err = cuda_send(dev, q->stream, cmd, &f->landing);
 	if (err)
 		return err;
 	f->number = ++q->number;
-	err = io_error(dev, cu->cuEventRecord(f->end, q->stream));
+	err = cuda_io_error(dev, cu->cuEventRecord(f->end, q->stream));
 	if (!err)
-		err = io_error(dev, cu->cuStreamWriteValue32_v2(q->stream, word, f->number, 0));
+		err = cuda_io_error(dev,
+				    cu->cuStreamWriteValue32_v2(q->stream, word, f->number, 0));
 	return err;
 }
 
@@ -471,6 +463,7 @@ int cuda_work_init(struct cuda_device *dev)
 				   CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP))
 		return -ENOMEM;
 	dev->words = words;
+	dev->words_taken[CUDA_ZERO_WORD / 64] |= 1ull << CUDA_ZERO_WORD % 64;
 	dev->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (dev->timer_fd < 0)
 		return -errno;
