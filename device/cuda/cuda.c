@@ -13,6 +13,7 @@
 #include "device/cuda/info.h"
 #include "device/cuda/memory.h"
 #include "device/cuda/module.h"
+#include "device/cuda/partition.h"
 #include "device/cuda/queue.h"
 
 #define SCHEME "cuda"
@@ -90,6 +91,7 @@ static void destroy(struct cuda_device *dev)
 		cu->cuEventDestroy_v2(dev->zeroed);
 	if (dev->zero_stream)
 		cu->cuStreamDestroy_v2(dev->zero_stream);
+	cuda_partitions_finish(dev);
 	if (dev->host_ctx)
 		cu->cuCtxDestroy_v2(dev->host_ctx);
 	if (dev->ctx)
@@ -126,6 +128,7 @@ static int build(struct cuda_device *dev, const struct gsb_device_params *p, int
 		res = cuda_info_fill(dev, err, err_size);
 	if (res)
 		return res;
+	cuda_partitions_init(dev);
 	if (p->mem_limit_bytes && p->mem_limit_bytes < dev->info.total_mem_bytes)
 		dev->info.total_mem_bytes = p->mem_limit_bytes;
 	res = make_streams(dev);

@@ -23,11 +23,13 @@
 #define CUDA_BOUNCE_BYTES (64u << 10)
 #define CUDA_N_BOUNCES	  64
 #define CUDA_N_QUEUES	  1024 /* completion words */
-#define CUDA_ZERO_WORD	  0    /* of them, of the zeroing */
+#define CUDA_N_SM_GROUPS  64
+#define CUDA_ZERO_WORD	  0 /* of them, of the zeroing */
 
 struct cuda_chunk;
 struct cuda_flight;
 struct cuda_image;
+struct cuda_partition;
 struct cuda_shared;
 
 /* Part of a host window that the driver knows, and how many spaces have pinned it; 0: it is only prepared. */
@@ -83,6 +85,11 @@ struct cuda_device {
 	pthread_mutex_t code_lock;		/* images, and the modules of all spaces */
 	struct cuda_image *images;		/* that loads may share, last used first */
 	struct cuda_helper unloader, registrar; /* one waits for kernels, the other never does */
+
+	/* ---- parts of the SMs ---- */
+	CUdevResource sm_groups[CUDA_N_SM_GROUPS];
+	unsigned n_sm_groups;
+	struct cuda_partition *partitions;
 
 	/* ---- work ---- */
 	volatile uint32_t *words; /* the device writes here */

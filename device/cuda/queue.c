@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "device/cuda/partition.h"
 #include "device/cuda/send.h"
 
 #define SPIN_NS	      50000
@@ -177,16 +178,14 @@ int cuda_queue_create(struct gsb_device *base, int priority, struct gsb_sm_range
 		      struct gsb_queue **out)
 {
 	struct cuda_device *dev = to_cuda(base);
-	struct gsb_queue *q;
+	struct gsb_queue *q = calloc(1, sizeof(*q));
+	int err = -ENOMEM;
 
-	if (sms.first || sms.n)
-		return -ENOTSUP;
-	q = calloc(1, sizeof(*q));
 	if (!q || take_word(dev, &q->index))
 		goto err_queue;
 	q->dev = dev;
-	if (cuda_note(dev, dev->cu.cuStreamCreateWithPriority(&q->stream, CU_STREAM_NON_BLOCKING,
-							      priority)))
+	err = cuda_partition_stream(dev, sms, priority, &q->stream);
+	if (err)
 		goto err_word;
 	*out = q;
 	return 0;
@@ -194,7 +193,7 @@ err_word:
 	dev->words_taken[q->index / 64] &= ~(1ull << q->index % 64);
 err_queue:
 	free(q);
-	return -ENOMEM;
+	return err;
 }
 
 void cuda_queue_destroy(struct gsb_queue *q)

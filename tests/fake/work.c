@@ -21,7 +21,7 @@
 
 struct fake_stream {
 	struct gsb_queue *queue;
-	unsigned n_pending, flags;
+	unsigned n_pending;
 };
 
 struct fake_event {
@@ -297,22 +297,33 @@ static CUresult send_mark(CUstream stream, struct fake_mark mark)
 
 /* ---- streams ---- */
 
+static CUresult make_stream(CUstream *stream, struct gsb_sm_range sms, int priority)
+{
+	struct fake_stream *s = calloc(1, sizeof(*s));
+
+	if (fake.device->ops->queue_create(fake.device, priority, sms, &s->queue)) {
+		free(s);
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	fake_add(FAKE_STREAM, fake_handle(s), 0);
+	*stream = (CUstream)s;
+	return CUDA_SUCCESS;
+}
+
 CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
 {
+	return fake_enter(__func__) ?: fake_leave(make_stream(stream, GSB_ALL_SMS, priority));
+}
+
+CUresult cuGreenCtxStreamCreate(CUstream *stream, CUgreenCtx green, unsigned flags, int priority)
+{
 	CUresult result = fake_enter(__func__);
-	struct fake_stream *s;
 
 	if (result)
 		return result;
-	s = calloc(1, sizeof(*s));
-	if (fake.device->ops->queue_create(fake.device, priority, &s->queue)) {
-		free(s);
-		return fake_leave(CUDA_ERROR_OUT_OF_MEMORY);
-	}
-	s->flags = flags;
-	fake_add(FAKE_STREAM, fake_handle(s), 0);
-	*stream = (CUstream)s;
-	return fake_leave(CUDA_SUCCESS);
+	if (!fake_find(FAKE_GREEN, fake_handle(green)))
+		return fake_leave(CUDA_ERROR_INVALID_HANDLE);
+	return fake_leave(make_stream(stream, *(struct gsb_sm_range *)green, priority));
 }
 
 /* The driver lets it end what it has; so does this, and waits. */

@@ -30,6 +30,11 @@ tests_gpu_emu_state_CFLAGS = $(emu_test_cflags)
 tests_gpu_emu_state_LDADD = $(emu_test_ldadd)
 endif
 
+# Parts of the SMs of a real GPU, through ops.h.
+noinst_PROGRAMS += tests/gpu/partitions
+tests_gpu_partitions_SOURCES = tests/gpu/partitions.c
+tests_gpu_partitions_LDADD = libdevice.la
+
 # The litmus tests of tests/litmus.
 noinst_PROGRAMS += tests/gpu/litmus
 tests_gpu_litmus_SOURCES = tests/gpu/litmus.c tests/gpu/gpu.c tests/gpu/gpu.h $(litmus_sources)

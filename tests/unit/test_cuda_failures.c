@@ -163,6 +163,7 @@ static void work(struct life *l)
 
 static void live(struct life *l)
 {
+	const struct gsb_sm_range part = {8, 16};
 	struct gsb_space_params p = {.device_base = DEVICE_BASE,
 				     .device_size = DEVICE_SIZE,
 				     .host_base = HOST_BASE,
@@ -174,7 +175,7 @@ static void live(struct life *l)
 	l->staging =
 		mmap(NULL, STAGING, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	l->ops->buffer_share(l->dev, l->staging, STAGING);
-	if (!failed(l, l->ops->queue_create(l->dev, 0, &l->queue)))
+	if (!failed(l, l->ops->queue_create(l->dev, 0, part, &l->queue)))
 		work(l);
 	l->wrong = !l->n_failed && l->word != 7;
 	l->ops->queue_destroy(l->queue);
@@ -198,6 +199,8 @@ static bool may_fail_quietly(const char *name)
 {
 	static const char *const quiet[] = {
 		"cuDeviceGetAttribute",
+		"cuDeviceGetDevResource",
+		"cuDevSmResourceSplitByCount",
 		"cuLibraryGetKernelCount",
 		"cuLibraryEnumerateKernels",
 		"cuKernelGetAttribute",
