@@ -137,11 +137,22 @@ void gsb_issue_ready(struct gsb_item *item)
 	item->ready = true;
 	item->head = gsb_head_create(&s->ready, item);
 	item->head->told = false;
+	item->head->rank = tenant_of(item)->rank;
 	describe(item, &item->head->work);
 	gsb_ready_add(&s->ready, item->head);
 	if (gsb_trace_is_on())
 		tell_ready(s, item);
 	note_change(s);
+}
+
+void gsb_issue_ranked(struct gsb_scheduler *s)
+{
+	for (unsigned i = 0; i < s->ready.n; i++) {
+		struct gsb_head *h = gsb_head_of(gsb_ready_works(&s->ready)[i]);
+
+		h->rank = tenant_of(h->item)->rank;
+	}
+	gsb_ready_sort(&s->ready);
 }
 
 static void take_out(struct gsb_item *item)

@@ -86,10 +86,11 @@ void gsb_item_tell(const struct gsb_item *item); /* for the trace: what it is */
 
 /* ---- issue.c ---- */
 
-void gsb_issue_ready(struct gsb_item *item);   /* it may run now */
-void gsb_issue_unready(struct gsb_item *item); /* it was ready and never will run */
-void gsb_issue_ended(struct gsb_item *item);   /* it was on the device and is no more */
-bool gsb_issue_all(struct gsb_scheduler *s);   /* what the policy lets go; whether any */
+void gsb_issue_ready(struct gsb_item *item);	/* it may run now */
+void gsb_issue_unready(struct gsb_item *item);	/* it was ready and never will run */
+void gsb_issue_ended(struct gsb_item *item);	/* it was on the device and is no more */
+void gsb_issue_ranked(struct gsb_scheduler *s); /* ranks of tenants have changed */
+bool gsb_issue_all(struct gsb_scheduler *s);	/* what the policy lets go; whether any */
 
 /* ---- complete.c ---- */
 
