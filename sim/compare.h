@@ -1,0 +1,29 @@
+/*
+ * compare.h - one load under one policy, held against its tenants alone: the figures by which policies are compared.
+ *
+ * With T_i the time of tenant i alone, t_i its time in the mix and M the makespan:
+ *   speed-up     sum T_i / M, over one tenant after the other
+ *   bound        max(longest T_i, what the fullest unit has to do): no order of the same kernels ends before it
+ *   slowdown     t_i / T_i; the mean of them is Eyerman's ANTT, sum T_i / t_i his STP
+ *   fairness     Jain's index of the speeds T_i / t_i: 1 all alike, 1/n one has all
+ * The tenants alone run under fifo, on the same GPU.
+ */
+#ifndef GSB_SIM_COMPARE_H
+#define GSB_SIM_COMPARE_H
+
+#include "sim/sim.h"
+
+struct gsb_sim_comparison {
+	struct gsb_sim_result mix;
+	uint64_t *alone_ns; /* of each tenant of the result */
+	double sum_alone_ns, bound_ns;
+	double speedup, of_bound; /* of_bound: bound / makespan, at most 1 */
+	double mean_slowdown, worst_slowdown, throughput, fairness;
+};
+
+/* As gsb_sim_run() for all of them. gsb_sim_comparison_finish() frees it. */
+int gsb_sim_compare(const struct gsb_workload *load, const struct gsb_sim_params *p,
+		    struct gsb_sim_comparison *out, char *why, size_t size);
+void gsb_sim_comparison_finish(struct gsb_sim_comparison *c); /* takes a zeroed one, too */
+
+#endif
