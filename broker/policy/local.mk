@@ -3,5 +3,6 @@
 noinst_LTLIBRARIES += libpolicy.la
 libpolicy_la_SOURCES = \
 	broker/policy/policy.c broker/policy/policy.h \
+	broker/policy/claim.c broker/policy/claim.h \
 	broker/policy/fifo.c
 libpolicy_la_LIBADD = libbase.la
