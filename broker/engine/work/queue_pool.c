@@ -84,18 +84,12 @@ static struct gsb_pooled_queue *find_place(struct gsb_queue_pool *p)
 	return q;
 }
 
-/* Where on the device is a wish. */
-static int make(struct gsb_queue_pool *p, const struct gsb_queue_kind *k, struct gsb_queue **out)
-{
-	return p->dev->ops->queue_create(p->dev, k->priority, out);
-}
-
 static struct gsb_pooled_queue *add(struct gsb_queue_pool *p, struct gsb_queue_kind *k)
 {
 	struct gsb_pooled_queue *q;
 	struct gsb_queue *queue;
 
-	if (make(p, k, &queue))
+	if (p->dev->ops->queue_create(p->dev, k->priority, k->sms, &queue))
 		return pop_any(p); /* not what was asked for, but it will do */
 	q = find_place(p);
 	if (!q) {
