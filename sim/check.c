@@ -12,16 +12,23 @@
 int gsb_sim_check_decisions(struct gsb_sim *s, const struct gsb_decision *d, unsigned n)
 {
 	const char *name = s->p->policy->name;
-	unsigned most = GSB_N_QUEUES - s->n_running;
+	unsigned most = GSB_N_QUEUES - s->n_running, n_issued = 0;
 
-	if (n > most || n > s->n_ready)
-		return gsb_sim_fail(s, -EPROTO,
-				    "%s names %u of %u that are ready, for %u free queues", name, n,
-				    s->n_ready, most);
+	for (unsigned i = 0; i < n && i < GSB_N_DECISIONS; i++)
+		n_issued += d[i].verdict == GSB_ISSUE;
+	if (n > GSB_N_DECISIONS || n > s->n_ready || n_issued > most)
+		return gsb_sim_fail(
+			s, -EPROTO,
+			"%s names %u of %u that are ready and lets %u go, for %u free queues", name,
+			n, s->n_ready, n_issued, most);
 	for (unsigned i = 0; i < n; i++) {
 		if (d[i].ready >= s->n_ready)
 			return gsb_sim_fail(s, -EPROTO, "%s names number %u of %u", name,
 					    d[i].ready, s->n_ready);
+		if (d[i].shape > s->ready[d[i].ready]->n_shapes)
+			return gsb_sim_fail(s, -EPROTO,
+					    "%s gives number %u a shape that it has not", name,
+					    d[i].ready);
 		for (unsigned j = 0; j < i; j++)
 			if (d[i].ready == d[j].ready)
 				return gsb_sim_fail(s, -EPROTO, "%s names number %u twice", name,
@@ -47,6 +54,9 @@ int gsb_sim_check_placed(struct gsb_sim *s, const struct gsb_machine_block *b)
 	const struct gsb_arch *a = s->p->arch;
 	struct gsb_sim_sm *sm = &s->sms[b->sm];
 
+	if (item->work.sms.n && b->sm - item->work.sms.first >= item->work.sms.n)
+		return gsb_sim_fail(s, -EPROTO, "serial %" PRIu64 " is on SM %u, outside its range",
+				    item->op->serial, b->sm);
 	sm->threads += k->threads_per_block;
 	sm->blocks++;
 	sm->smem_bytes += k->smem_bytes;

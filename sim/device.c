@@ -37,6 +37,18 @@ static uint64_t block_time(const struct gsb_sim *s, const struct gsb_workload_op
 	return (uint64_t)((unsigned __int128)ns * from->clock_khz / s->p->arch->clock_khz / rounds);
 }
 
+/* The same kernel in the same geometry; anything that tells them apart will do. */
+static uint64_t launch_of(const struct gsb_workload_op *op)
+{
+	const uint64_t words[] = {op->kernel,	op->grid[0],  op->grid[1],  op->grid[2],
+				  op->block[0], op->block[1], op->block[2], op->smem_bytes};
+	uint64_t hash = 0;
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(words); i++)
+		hash = (hash ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15) + (hash >> 29);
+	return hash ? hash : 1;
+}
+
 static int describe_launch(struct gsb_sim *s, struct gsb_sim_item *item)
 {
 	const struct gsb_workload_op *op = item->op;
@@ -59,7 +71,21 @@ static int describe_launch(struct gsb_sim *s, struct gsb_sim_item *item)
 		item->block_ns = 1;
 	}
 	item->block_insns = op->n_instructions / w->kernel.n_blocks;
+	w->code = op->kernel;
+	w->launch = launch_of(op);
 	return 0;
+}
+
+static bool is_on_device(uint32_t place)
+{
+	return place == GSB_WORKLOAD_DEVICE;
+}
+
+static enum gsb_direction direction_of(const struct gsb_workload_op *op)
+{
+	if (op->kind == GSB_WORKLOAD_FILL || is_on_device(op->from) == is_on_device(op->to))
+		return GSB_COPY_ACROSS;
+	return is_on_device(op->to) ? GSB_COPY_UP : GSB_COPY_DOWN;
 }
 
 static int describe(struct gsb_sim *s, struct gsb_sim_item *item)
@@ -72,6 +98,7 @@ static int describe(struct gsb_sim *s, struct gsb_sim_item *item)
 		.priority = s->load->streams[op->stream_at].priority,
 		.kind = op->kind == GSB_WORKLOAD_FILL ? GSB_WORK_FILL : GSB_WORK_COPY,
 		.bytes = op->bytes,
+		.direction = direction_of(op),
 	};
 	return op->kind == GSB_WORKLOAD_LAUNCH ? describe_launch(s, item) : 0;
 }
@@ -96,7 +123,7 @@ int gsb_sim_device_init(struct gsb_sim *s)
 	return err;
 }
 
-void gsb_sim_issue(struct gsb_sim *s, struct gsb_sim_item *item)
+struct gsb_sim_flight *gsb_sim_issue(struct gsb_sim *s, struct gsb_sim_item *item)
 {
 	struct gsb_sim_flight *f = s->flights;
 	bool is_kernel = item->work.kind == GSB_WORK_KERNEL;
@@ -112,12 +139,14 @@ void gsb_sim_issue(struct gsb_sim *s, struct gsb_sim_item *item)
 	item->state = GSB_SIM_ISSUED;
 	item->issued_ns = item->work.since_ns = s->now_ns;
 	s->n_running++;
+	return f;
 }
 
 /* ---- ends ---- */
 
 static void end_flight(struct gsb_sim *s, struct gsb_sim_flight *f)
 {
+	gsb_sim_view_landed(s, f);
 	gsb_sim_done(s, f->item);
 	f->item = NULL;
 	s->n_running--;
@@ -161,9 +190,8 @@ static enum gsb_transfer transfer_of(const struct gsb_workload_op *op)
 {
 	if (op->kind == GSB_WORKLOAD_FILL)
 		return GSB_TRANSFER_FILL;
-	return op->from == GSB_WORKLOAD_DEVICE && op->to == GSB_WORKLOAD_DEVICE
-		       ? GSB_TRANSFER_DEVICE
-		       : GSB_TRANSFER_HOST;
+	return is_on_device(op->from) && is_on_device(op->to) ? GSB_TRANSFER_DEVICE
+							      : GSB_TRANSFER_HOST;
 }
 
 static int start_flight(struct gsb_sim *s, struct gsb_sim_flight *f)
@@ -176,12 +204,19 @@ static int start_flight(struct gsb_sim *s, struct gsb_sim_flight *f)
 	if (item->work.kind == GSB_WORK_KERNEL) {
 		const struct gsb_machine_submit submit = {
 			.kernel = item->work.kernel,
+			.sms = item->work.sms,
 			.priority = item->work.priority,
 			.cooperative = item->work.cooperative,
 			.owner = item,
 		};
 
-		return gsb_machine_submit(s->machine, &submit, &grid);
+		if (!gsb_machine_submit(s->machine, &submit, &grid))
+			return 0;
+		return gsb_sim_fail(s, -EPROTO,
+				    "serial %" PRIu64 " cannot run on %u SMs from %u on, where %s "
+				    "puts it",
+				    item->op->serial, submit.sms.n, submit.sms.first,
+				    s->p->policy->name);
 	}
 	ns = gsb_transfer_time_ns(s->p->arch, transfer_of(item->op), item->op->bytes);
 	item->start_ns = s->now_ns;
@@ -242,6 +277,7 @@ static int place(struct gsb_sim *s)
 		uint64_t ns = time_of(s, &s->placed[i]);
 
 		gsb_machine_set_end(s->machine, s->placed[i].slot, s->now_ns + ns);
+		((struct gsb_sim_item *)s->placed[i].owner)->blocks_ns += ns;
 		gsb_sim_count_block(s, s->placed[i].owner, ns);
 	}
 	return err;

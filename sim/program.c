@@ -82,6 +82,7 @@ bool gsb_sim_post(struct gsb_sim *s)
 			struct gsb_sim_item *item = &s->items[t->next];
 
 			item->state = GSB_SIM_POSTED;
+			s->streams[item->op->stream_at].n_queued++;
 			item->post_ns = t->last_post_ns = at;
 			t->next = item->next_in_thread;
 			any = true;

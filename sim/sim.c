@@ -74,6 +74,7 @@ static void release(struct gsb_sim *s)
 	free(s->threads);
 	free(s->sides);
 	free(s->ready);
+	free(s->claims);
 	free(s->placed);
 	free(s->sms);
 }

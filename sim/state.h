@@ -31,11 +31,13 @@ struct gsb_sim_item {
 	uint64_t block_ns;    /* launch: one block beside none of others */
 	uint64_t block_insns; /* likewise: of its warps; 0: not known */
 	uint64_t n_ended;     /* likewise: blocks */
+	uint64_t blocks_ns;   /* likewise: their times, summed */
 };
 
 /* The head of a stream is the first of it that is not done. */
 struct gsb_sim_stream {
 	uint32_t head, tail;
+	uint32_t n_queued; /* posted and not done */
 };
 
 struct gsb_sim_thread {
@@ -52,6 +54,7 @@ struct gsb_sim_side {
 /* A command on the device. */
 struct gsb_sim_flight {
 	struct gsb_sim_item *item; /* NULL: free */
+	bool shared;		   /* another kernel was there, too */
 	uint64_t seq;		   /* of issue */
 	uint64_t begin_ns;	   /* may start from then on; NEVER: has started */
 	uint64_t end_ns;	   /* copies; NEVER: not known */
@@ -70,11 +73,15 @@ struct gsb_sim {
 	struct gsb_sim_stream *streams;
 	struct gsb_sim_thread *threads;
 	struct gsb_sim_side *sides;
+	struct gsb_claim *claims; /* by tenant */
 	uint32_t n_threads;
 	uint64_t n_left; /* operations that are not done */
 	/* view.c */
 	const struct gsb_work **ready;
-	unsigned n_ready, n_running;
+	unsigned n_ready, n_running, n_kernels;
+	unsigned n_copying[GSB_N_DIRECTIONS];
+	uint64_t share_ns; /* of the tenant that was served last */
+	struct gsb_policy_area area;
 	bool changed;
 	struct gsb_sim_flight flights[GSB_N_QUEUES];
 	uint64_t next_seq;
@@ -106,11 +113,12 @@ void gsb_sim_done(struct gsb_sim *s, struct gsb_sim_item *item);
 /* ---- view.c ---- */
 int gsb_sim_view_init(struct gsb_sim *s); /* -ENOMEM */
 void gsb_sim_view_add(struct gsb_sim *s, struct gsb_sim_item *item);
+void gsb_sim_view_landed(struct gsb_sim *s, struct gsb_sim_flight *f); /* its command has ended */
 int gsb_sim_decide(struct gsb_sim *s); /* what the policy says, until it has nothing more to say */
 
 /* ---- device.c ---- */
 int gsb_sim_device_init(struct gsb_sim *s); /* -EINVAL, -ENOMEM */
-void gsb_sim_issue(struct gsb_sim *s, struct gsb_sim_item *item);
+struct gsb_sim_flight *gsb_sim_issue(struct gsb_sim *s, struct gsb_sim_item *item);
 bool gsb_sim_device_ends(struct gsb_sim *s);  /* of this instant; whether a command has ended */
 int gsb_sim_device_starts(struct gsb_sim *s); /* of this instant */
 uint64_t gsb_sim_next_event_ns(const struct gsb_sim *s);

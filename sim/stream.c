@@ -31,7 +31,7 @@ int gsb_sim_streams_init(struct gsb_sim *s)
 	if (!s->streams || !s->sides)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < s->load->n_streams; i++)
-		s->streams[i] = (struct gsb_sim_stream){GSB_SIM_NONE, GSB_SIM_NONE};
+		s->streams[i] = (struct gsb_sim_stream){GSB_SIM_NONE, GSB_SIM_NONE, 0};
 	for (uint32_t i = 0; i < s->load->n_ops; i++) {
 		if (!takes_part(s, s->items[i].op))
 			continue;
@@ -100,6 +100,7 @@ void gsb_sim_done(struct gsb_sim *s, struct gsb_sim_item *item)
 	item->state = GSB_SIM_DONE;
 	item->done_ns = s->now_ns;
 	s->streams[item->op->stream_at].head = item->next_in_stream;
+	s->streams[item->op->stream_at].n_queued--;
 	s->n_left--;
 }
 

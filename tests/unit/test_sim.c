@@ -31,24 +31,28 @@ static struct gsb_arch one_sm(void)
 
 /* ---- policies that only tests have ---- */
 
-static unsigned one_at_a_time(const struct gsb_view *v, struct gsb_decision *out)
+static unsigned one_at_a_time(const struct gsb_view *v, struct gsb_policy_area *area,
+			      struct gsb_decision *out)
 {
 	out[0] = (struct gsb_decision){.ready = 0};
 	return v->n_running ? 0 : 1;
 }
 
-static unsigned nothing(const struct gsb_view *v, struct gsb_decision *out)
+static unsigned nothing(const struct gsb_view *v, struct gsb_policy_area *area,
+			struct gsb_decision *out)
 {
 	return 0;
 }
 
-static unsigned beyond(const struct gsb_view *v, struct gsb_decision *out)
+static unsigned beyond(const struct gsb_view *v, struct gsb_policy_area *area,
+		       struct gsb_decision *out)
 {
 	out[0] = (struct gsb_decision){.ready = v->n_ready};
 	return 1;
 }
 
-static unsigned twice(const struct gsb_view *v, struct gsb_decision *out)
+static unsigned twice(const struct gsb_view *v, struct gsb_policy_area *area,
+		      struct gsb_decision *out)
 {
 	out[0] = out[1] = (struct gsb_decision){.ready = 0};
 	return v->n_ready > 1 ? 2 : 0;
