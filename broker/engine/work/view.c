@@ -102,6 +102,7 @@ struct gsb_view gsb_view_look(const struct gsb_scheduler *s, const struct gsb_wo
 {
 	return (struct gsb_view){
 		.arch = &s->info->arch,
+		.sm_group = s->info->sm_group,
 		.priority_least = s->info->priority_least,
 		.priority_greatest = s->info->priority_greatest,
 		.now_ns = gsb_scheduler_now_ns(s),
