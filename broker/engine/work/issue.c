@@ -11,6 +11,7 @@
 #include "broker/engine/work/scheduler.h"
 #include "broker/engine/work/view.h"
 #include "broker/policy/claim.h"
+#include "broker/policy/estimate.h"
 
 static struct gsb_tenant *tenant_of(const struct gsb_item *item)
 {
@@ -176,11 +177,20 @@ static void refuse(struct gsb_item *item, int err)
 /* A kernel comes to the device: from now on those that are there are not alone, nor is it. */
 static void note_company(struct gsb_scheduler *s, struct gsb_flight *f)
 {
+	f->n_begun = ++s->n_begun;
 	f->shared = s->n_kernels > 0;
+	f->first = NULL;
 	if (s->n_kernels++ != 1)
 		return;
-	for (uint32_t left = ~s->free_flights; left; left &= left - 1)
-		s->flights[__builtin_ctz(left)].shared = true;
+	for (uint32_t left = ~s->free_flights; left; left &= left - 1) {
+		struct gsb_flight *other = &s->flights[__builtin_ctz(left)];
+
+		if (other->item->head->work.kind != GSB_WORK_KERNEL)
+			continue;
+		other->shared = true;
+		f->first = other;
+		f->first_cookie = other->cookie;
+	}
 }
 
 /* It is on the device: what of that the view shows. */
@@ -340,6 +350,8 @@ bool gsb_issue_all(struct gsb_scheduler *s)
 int gsb_scheduler_init(struct gsb_scheduler *s, struct gsb_device *dev,
 		       const struct gsb_policy *policy, uint64_t kernel_limit_ns)
 {
+	int err;
+
 	*s = (struct gsb_scheduler){
 		.dev = dev,
 		.ops = dev->ops,
@@ -351,11 +363,17 @@ int gsb_scheduler_init(struct gsb_scheduler *s, struct gsb_device *dev,
 		.free_flights = UINT32_MAX,
 	};
 	gsb_queue_pool_init(&s->pool, dev);
-	return gsb_ready_init(&s->ready, s->clock.is_virtual);
+	err = gsb_ready_init(&s->ready, s->clock.is_virtual);
+	if (!err && policy->predicts)
+		err = gsb_estimates_create(&s->estimates);
+	if (err)
+		gsb_scheduler_finish(s);
+	return err;
 }
 
 void gsb_scheduler_finish(struct gsb_scheduler *s)
 {
+	gsb_estimates_destroy(s->estimates);
 	gsb_queue_pool_finish(&s->pool);
 	gsb_ready_finish(&s->ready);
 }

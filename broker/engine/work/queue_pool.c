@@ -84,12 +84,21 @@ static struct gsb_pooled_queue *find_place(struct gsb_queue_pool *p)
 	return q;
 }
 
+static int make(struct gsb_queue_pool *p, const struct gsb_queue_kind *k, struct gsb_queue **out)
+{
+	const struct gsb_device_ops *ops = p->dev->ops;
+	int err = ops->queue_create(p->dev, k->priority, k->sms, out);
+
+	/* Which SMs is a wish. */
+	return err && k->sms.n ? ops->queue_create(p->dev, k->priority, GSB_ALL_SMS, out) : err;
+}
+
 static struct gsb_pooled_queue *add(struct gsb_queue_pool *p, struct gsb_queue_kind *k)
 {
 	struct gsb_pooled_queue *q;
 	struct gsb_queue *queue;
 
-	if (p->dev->ops->queue_create(p->dev, k->priority, k->sms, &queue))
+	if (make(p, k, &queue))
 		return pop_any(p); /* not what was asked for, but it will do */
 	q = find_place(p);
 	if (!q) {
