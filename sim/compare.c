@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "broker/policy/estimate.h"
+
 static int run_alone(const struct gsb_workload *load, const struct gsb_sim_params *p,
 		     uint64_t *out_ns, char *why, size_t size)
 {
@@ -63,19 +65,36 @@ static void sum_up(struct gsb_sim_comparison *c)
 	c->fairness = c->throughput * c->throughput / (n * squares);
 }
 
-int gsb_sim_compare(const struct gsb_workload *load, const struct gsb_sim_params *p,
+/* Alone, then all. */
+static int run_both(const struct gsb_workload *load, const struct gsb_sim_params *p, bool cold,
+		    struct gsb_sim_comparison *c, char *why, size_t size)
+{
+	struct gsb_sim_params alone = *p;
+	int err;
+
+	if (cold)
+		alone.estimates = NULL;
+	err = run_alone(load, &alone, c->alone_ns, why, size);
+	return err ? err : gsb_sim_run(load, p, &c->mix, why, size);
+}
+
+int gsb_sim_compare(const struct gsb_workload *load, const struct gsb_sim_params *p, bool cold,
 		    struct gsb_sim_comparison *out, char *why, size_t size)
 {
 	struct gsb_sim_comparison c = {0};
-	int err;
+	struct gsb_sim_params with = *p;
+	int err = 0;
 
 	c.alone_ns = calloc((size_t)load->n_tenants + 1, sizeof(*c.alone_ns));
 	snprintf(why, size, "no memory");
 	if (!c.alone_ns)
 		return -ENOMEM;
-	err = run_alone(load, p, c.alone_ns, why, size);
+	if (p->policy->predicts)
+		err = gsb_estimates_create(&with.estimates);
 	if (!err)
-		err = gsb_sim_run(load, p, &c.mix, why, size);
+		err = run_both(load, &with, cold, &c, why, size);
+	if (p->policy->predicts)
+		gsb_estimates_destroy(with.estimates);
 	if (err) {
 		gsb_sim_comparison_finish(&c);
 		return err;

@@ -6,7 +6,8 @@
  *   bound        max(longest T_i, what the fullest unit has to do): no order of the same kernels ends before it
  *   slowdown     t_i / T_i; the mean of them is Eyerman's ANTT, sum T_i / t_i his STP
  *   fairness     Jain's index of the speeds T_i / t_i: 1 all alike, 1/n one has all
- * The tenants alone run under fifo, on the same GPU.
+ * The tenants alone run under fifo, on the same GPU. A policy that predicts has seen these runs, as in a broker that has served each
+ * of them before; or nothing at all, if it is to be @cold.
  */
 #ifndef GSB_SIM_COMPARE_H
 #define GSB_SIM_COMPARE_H
@@ -22,7 +23,7 @@ struct gsb_sim_comparison {
 };
 
 /* As gsb_sim_run() for all of them. gsb_sim_comparison_finish() frees it. */
-int gsb_sim_compare(const struct gsb_workload *load, const struct gsb_sim_params *p,
+int gsb_sim_compare(const struct gsb_workload *load, const struct gsb_sim_params *p, bool cold,
 		    struct gsb_sim_comparison *out, char *why, size_t size);
 void gsb_sim_comparison_finish(struct gsb_sim_comparison *c); /* takes a zeroed one, too */
 

@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/checked.h"
+#include "base/hash.h"
 #include "model/time/block_time.h"
 #include "model/time/command_time.h"
 #include "sim/state.h"
@@ -37,16 +38,28 @@ static uint64_t block_time(const struct gsb_sim *s, const struct gsb_workload_op
 	return (uint64_t)((unsigned __int128)ns * from->clock_khz / s->p->arch->clock_khz / rounds);
 }
 
-/* The same kernel in the same geometry; anything that tells them apart will do. */
-static uint64_t launch_of(const struct gsb_workload_op *op)
+/* Tenants that run the same program have the same kernels: by its name and needs it is known again. */
+static uint64_t code_of(const struct gsb_workload_kernel *k)
 {
-	const uint64_t words[] = {op->kernel,	op->grid[0],  op->grid[1],  op->grid[2],
-				  op->block[0], op->block[1], op->block[2], op->smem_bytes};
-	uint64_t hash = 0;
+	uint64_t h = gsb_hash_bytes(GSB_HASH_BEGIN, k->name, strlen(k->name));
 
-	for (unsigned i = 0; i < GSB_ARRAY_LEN(words); i++)
-		hash = (hash ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15) + (hash >> 29);
-	return hash ? hash : 1;
+	return gsb_hash_number(h, (uint64_t)k->regs << 32 | k->smem_bytes) | 1;
+}
+
+static uint64_t launch_of(uint64_t code, const struct gsb_workload_op *op)
+{
+	uint64_t h = code;
+
+	for (unsigned i = 0; i < 3; i++)
+		h = gsb_hash_number(h, (uint64_t)op->grid[i] << 32 | op->block[i]);
+	return gsb_hash_number(h, op->smem_bytes) | 1;
+}
+
+static uint32_t blocks_per_sm(const struct gsb_sim *s, const struct gsb_kernel *k)
+{
+	struct gsb_occupancy o;
+
+	return gsb_occupancy(s->p->arch, k, &gsb_rules_hardware, &o) ? 0 : o.blocks_per_sm;
 }
 
 static int describe_launch(struct gsb_sim *s, struct gsb_sim_item *item)
@@ -71,8 +84,9 @@ static int describe_launch(struct gsb_sim *s, struct gsb_sim_item *item)
 		item->block_ns = 1;
 	}
 	item->block_insns = op->n_instructions / w->kernel.n_blocks;
-	w->code = op->kernel;
-	w->launch = launch_of(op);
+	w->code = code_of(&s->load->kernels[op->kernel_at]);
+	w->launch = launch_of(w->code, op);
+	w->blocks_per_sm = blocks_per_sm(s, &w->kernel);
 	return 0;
 }
 

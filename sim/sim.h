@@ -31,6 +31,8 @@ struct gsb_sim_params {
 	const struct gsb_policy *policy;
 	uint32_t tenant; /* run this one alone; 0: all */
 	bool together;	 /* all begin at once, whenever they came */
+	struct gsb_estimates
+		*estimates; /* what was measured before, and is from here on; NULL: nothing is */
 };
 
 struct gsb_sim_tenant {

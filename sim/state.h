@@ -54,10 +54,13 @@ struct gsb_sim_side {
 /* A command on the device. */
 struct gsb_sim_flight {
 	struct gsb_sim_item *item; /* NULL: free */
-	bool shared;		   /* another kernel was there, too */
-	uint64_t seq;		   /* of issue */
-	uint64_t begin_ns;	   /* may start from then on; NEVER: has started */
-	uint64_t end_ns;	   /* copies; NEVER: not known */
+	bool shared;		   /* another kernel was there for a part of its time */
+	const struct gsb_sim_item
+		*first;	   /* from its beginning just this one; NULL: none, or several, */
+	uint64_t n_begun;  /* when so many kernels had begun ever */
+	uint64_t seq;	   /* of issue */
+	uint64_t begin_ns; /* may start from then on; NEVER: has started */
+	uint64_t end_ns;   /* copies; NEVER: not known */
 };
 
 struct gsb_sim_sm {
@@ -80,6 +83,7 @@ struct gsb_sim {
 	const struct gsb_work **ready;
 	unsigned n_ready, n_running, n_kernels;
 	unsigned n_copying[GSB_N_DIRECTIONS];
+	uint64_t n_begun;  /* kernels, ever */
 	uint64_t share_ns; /* of the tenant that was served last */
 	struct gsb_policy_area area;
 	bool changed;

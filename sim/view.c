@@ -7,6 +7,7 @@
 
 #include "base/compiler.h"
 #include "broker/policy/claim.h"
+#include "broker/policy/estimate.h"
 #include "sim/state.h"
 
 #define PRIORITY_GREATEST (-5) /* of queues, as CUDA has it */
@@ -54,6 +55,9 @@ void gsb_sim_view_add(struct gsb_sim *s, struct gsb_sim_item *item)
 
 	item->work.since_ns = item->ready_ns;
 	item->work.claim = claim_of(s, item);
+	if (item->work.kind == GSB_WORK_KERNEL && s->p->estimates)
+		item->work.predicted =
+			gsb_estimates_predict(s->p->estimates, s->p->arch, &item->work);
 	item->work.n_queued = &s->streams[item->op->stream_at].n_queued;
 	gsb_claim_begin(claim_of(s, item), s->share_ns);
 	claim_of(s, item)->n_ready++;
@@ -80,12 +84,18 @@ static void take_out(struct gsb_sim *s, struct gsb_sim_item *item)
 
 static void note_company(struct gsb_sim *s, struct gsb_sim_flight *f)
 {
+	f->n_begun = ++s->n_begun;
 	f->shared = s->n_kernels > 0;
 	if (s->n_kernels++ != 1)
 		return;
-	for (unsigned i = 0; i < GSB_N_QUEUES; i++)
-		if (s->flights[i].item && s->flights[i].item->work.kind == GSB_WORK_KERNEL)
-			s->flights[i].shared = true;
+	for (unsigned i = 0; i < GSB_N_QUEUES; i++) {
+		struct gsb_sim_flight *other = &s->flights[i];
+
+		if (other == f || !other->item || other->item->work.kind != GSB_WORK_KERNEL)
+			continue;
+		other->shared = true;
+		f->first = other->item;
+	}
 }
 
 static void start(struct gsb_sim *s, struct gsb_sim_item *item, const struct gsb_decision *d)
@@ -110,15 +120,28 @@ static void start(struct gsb_sim *s, struct gsb_sim_item *item, const struct gsb
 	s->changed = true;
 }
 
-/* SM time: all SMs that it was on, for as long as its blocks filled them. */
-static uint64_t sm_ns_of(const struct gsb_sim *s, const struct gsb_sim_item *item)
+/* For the policies that predict: as the engine notes it. */
+static void note_run(const struct gsb_sim *s, const struct gsb_sim_flight *f)
 {
-	struct gsb_occupancy o;
+	const struct gsb_sim_item *item = f->item, *first = f->first;
+	bool is_there = first && first->state == GSB_SIM_ISSUED && s->n_begun == f->n_begun;
+	const struct gsb_run run = {
+		.work = &item->work,
+		.took_ns = s->now_ns - item->start_ns,
+		.block_ns = item->blocks_ns / item->work.kernel.n_blocks,
+		.shared = f->shared,
+		.beside = is_there ? &first->work : NULL,
+	};
 
-	if (gsb_occupancy(s->p->arch, &item->work.kernel, &gsb_rules_hardware, &o) ||
-	    !o.blocks_per_sm)
-		return item->blocks_ns;
-	return item->blocks_ns / o.blocks_per_sm;
+	gsb_estimates_note(s->p->estimates, s->p->arch, &run);
+}
+
+/* SM time: all SMs that it was on, for as long as its blocks filled them. */
+static uint64_t sm_ns_of(const struct gsb_sim_item *item)
+{
+	uint64_t n = item->work.blocks_per_sm;
+
+	return n ? item->blocks_ns / n : item->blocks_ns;
 }
 
 void gsb_sim_view_landed(struct gsb_sim *s, struct gsb_sim_flight *f)
@@ -131,8 +154,10 @@ void gsb_sim_view_landed(struct gsb_sim *s, struct gsb_sim_flight *f)
 		s->n_copying[item->work.direction]--;
 		return;
 	}
+	if (s->p->estimates)
+		note_run(s, f);
 	s->n_kernels--;
-	gsb_claim_note(claim, s->now_ns - item->start_ns, sm_ns_of(s, item), claim->memory_bytes);
+	gsb_claim_note(claim, s->now_ns - item->start_ns, sm_ns_of(item), claim->memory_bytes);
 }
 
 /* ---- the question ---- */
@@ -160,6 +185,7 @@ static struct gsb_view look(const struct gsb_sim *s, const struct gsb_work **run
 		.n_running = list_running(s, running),
 		.n_free_queues = GSB_N_QUEUES - s->n_running,
 		.memory_bytes = s->p->arch->mem_bytes,
+		.estimates = s->p->estimates,
 		.must = must,
 	};
 

@@ -129,7 +129,7 @@ static int report_all(const struct model_input *in, const struct gsb_workload *l
 
 	report_init(&r, in->json, columns, GSB_ARRAY_LEN(columns));
 	for (uint64_t i = 0; !err && (p.policy = gsb_policy_at(i)); i++) {
-		if (gsb_sim_compare(load, &p, &c, why, sizeof(why))) {
+		if (gsb_sim_compare(load, &p, in->replay.cold, &c, why, sizeof(why))) {
 			err = fail(p.policy->name, why);
 			continue;
 		}
@@ -156,7 +156,7 @@ static int run(const struct model_input *in, const struct gsb_workload *load)
 	if (!strcmp(in->replay.policy, ALL))
 		return report_all(in, load, p);
 	p.policy = gsb_policy_find(in->replay.policy);
-	if (gsb_sim_compare(load, &p, &c, why, sizeof(why)))
+	if (gsb_sim_compare(load, &p, in->replay.cold, &c, why, sizeof(why)))
 		return fail(p.policy->name, why);
 	report_one(in, &c, &p);
 	if (c.mix.n_untimed)
