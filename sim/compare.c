@@ -10,7 +10,7 @@
 #include "broker/policy/estimate.h"
 
 static int run_alone(const struct gsb_workload *load, const struct gsb_sim_params *p,
-		     uint64_t *out_ns, char *why, size_t size)
+		     double *out_ns, char *why, size_t size)
 {
 	struct gsb_sim_params alone = *p;
 	int err = 0;
@@ -23,7 +23,7 @@ static int run_alone(const struct gsb_workload *load, const struct gsb_sim_param
 		err = gsb_sim_run(load, &alone, &r, why, size);
 		if (err)
 			break;
-		out_ns[i] = r.makespan_ns;
+		out_ns[i] = (double)r.makespan_ns;
 		gsb_sim_finish(&r);
 	}
 	return err;
@@ -34,35 +34,49 @@ static double max_double(double a, double b)
 	return a > b ? a : b;
 }
 
-/* A tenant that did nothing is neither slow nor fast. */
-static void sum_up(struct gsb_sim_comparison *c)
+struct gsb_figures gsb_figures_make(const double *alone_ns, const double *mixed_ns, uint32_t n,
+				    double makespan_ns, const double unit_ns[GSB_SIM_N_UNITS])
 {
-	double longest = 0, slowdowns = 0, squares = 0;
-	uint32_t n = 0;
+	struct gsb_figures f = {0};
+	double slowdowns = 0, squares = 0;
+	uint32_t counted = 0;
 
-	for (uint32_t i = 0; i < c->mix.n_tenants; i++) {
-		const struct gsb_sim_tenant *t = &c->mix.tenants[i];
-		double alone = (double)c->alone_ns[i], mixed = (double)(t->end_ns - t->come_ns);
-
-		c->sum_alone_ns += alone;
-		longest = max_double(longest, alone);
-		if (!c->alone_ns[i] || t->end_ns == t->come_ns)
+	for (unsigned u = 0; unit_ns && u < GSB_SIM_N_UNITS; u++)
+		f.bound_ns = max_double(f.bound_ns, unit_ns[u]);
+	for (uint32_t i = 0; i < n; i++) {
+		f.sum_alone_ns += alone_ns[i];
+		f.bound_ns = max_double(f.bound_ns, alone_ns[i]);
+		if (alone_ns[i] <= 0 || mixed_ns[i] <= 0)
 			continue;
-		n++;
-		slowdowns += mixed / alone;
-		c->worst_slowdown = max_double(c->worst_slowdown, mixed / alone);
-		c->throughput += alone / mixed;
-		squares += alone / mixed * (alone / mixed);
+		counted++;
+		slowdowns += mixed_ns[i] / alone_ns[i];
+		f.worst_slowdown = max_double(f.worst_slowdown, mixed_ns[i] / alone_ns[i]);
+		f.throughput += alone_ns[i] / mixed_ns[i];
+		squares += alone_ns[i] / mixed_ns[i] * (alone_ns[i] / mixed_ns[i]);
 	}
-	c->bound_ns = max_double(longest, (double)c->mix.work_ns);
-	if (c->mix.makespan_ns) {
-		c->speedup = c->sum_alone_ns / (double)c->mix.makespan_ns;
-		c->of_bound = c->bound_ns / (double)c->mix.makespan_ns;
+	if (makespan_ns > 0) {
+		f.speedup = f.sum_alone_ns / makespan_ns;
+		f.of_bound = f.bound_ns / makespan_ns;
 	}
-	if (!n)
-		return;
-	c->mean_slowdown = slowdowns / n;
-	c->fairness = c->throughput * c->throughput / (n * squares);
+	if (counted) {
+		f.mean_slowdown = slowdowns / counted;
+		f.fairness = f.throughput * f.throughput / (counted * squares);
+	}
+	return f;
+}
+
+static int sum_up(struct gsb_sim_comparison *c)
+{
+	double *mixed = calloc((size_t)c->mix.n_tenants + 1, sizeof(*mixed));
+
+	if (!mixed)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < c->mix.n_tenants; i++)
+		mixed[i] = (double)(c->mix.tenants[i].end_ns - c->mix.tenants[i].come_ns);
+	c->figures = gsb_figures_make(c->alone_ns, mixed, c->mix.n_tenants,
+				      (double)c->mix.makespan_ns, c->mix.unit_ns);
+	free(mixed);
+	return 0;
 }
 
 /* Alone, then all. */
@@ -95,13 +109,13 @@ int gsb_sim_compare(const struct gsb_workload *load, const struct gsb_sim_params
 		err = run_both(load, &with, cold, &c, why, size);
 	if (p->policy->predicts)
 		gsb_estimates_destroy(with.estimates);
-	if (err) {
+	if (!err)
+		err = sum_up(&c);
+	if (err)
 		gsb_sim_comparison_finish(&c);
-		return err;
-	}
-	sum_up(&c);
-	*out = c;
-	return 0;
+	else
+		*out = c;
+	return err;
 }
 
 void gsb_sim_comparison_finish(struct gsb_sim_comparison *c)

@@ -7,8 +7,6 @@
 
 #include "sim/state.h"
 
-enum unit { WARPS, BLOCKS, REGS, SMEM, ISSUE, ENGINES };
-
 /* @ns: that it took on its SM. What it asks of each unit is what it would take alone, whoever stood beside it. */
 void gsb_sim_count_block(struct gsb_sim *s, const struct gsb_sim_item *item, uint64_t ns)
 {
@@ -22,16 +20,17 @@ void gsb_sim_count_block(struct gsb_sim *s, const struct gsb_sim_item *item, uin
 	s->thread_ns += (double)ns * k->threads_per_block;
 	if (gsb_block_need(a, k, &gsb_rules_hardware, &need))
 		return;
-	s->unit_ns[WARPS] += alone * need.warps / (a->max_warps * sms);
-	s->unit_ns[BLOCKS] += alone / (a->max_blocks * sms);
-	s->unit_ns[REGS] += alone * need.warps * need.regs_per_warp / (a->regs * sms);
-	s->unit_ns[SMEM] += alone * need.smem_bytes / (a->smem_bytes * sms);
-	s->unit_ns[ISSUE] += (double)item->block_insns / (a->issue_width * cycles_per_ns * sms);
+	s->out->unit_ns[GSB_SIM_WARPS] += alone * need.warps / (a->max_warps * sms);
+	s->out->unit_ns[GSB_SIM_BLOCKS] += alone / (a->max_blocks * sms);
+	s->out->unit_ns[GSB_SIM_REGS] += alone * need.warps * need.regs_per_warp / (a->regs * sms);
+	s->out->unit_ns[GSB_SIM_SMEM] += alone * need.smem_bytes / (a->smem_bytes * sms);
+	s->out->unit_ns[GSB_SIM_ISSUE] +=
+		(double)item->block_insns / (a->issue_width * cycles_per_ns * sms);
 }
 
 void gsb_sim_count_transfer(struct gsb_sim *s, uint64_t ns)
 {
-	s->unit_ns[ENGINES] += (double)ns / GSB_SIM_N_ENGINES;
+	s->out->unit_ns[GSB_SIM_ENGINES] += (double)ns / GSB_SIM_N_ENGINES;
 }
 
 static void add_item(struct gsb_sim *s, const struct gsb_sim_item *item)
@@ -59,7 +58,6 @@ static void sum_up(struct gsb_sim *s)
 	const struct gsb_arch *a = s->p->arch;
 	struct gsb_sim_result *r = s->out;
 	uint64_t from = GSB_SIM_NEVER, to = 0;
-	double most = 0;
 
 	for (uint32_t i = 0; i < r->n_tenants; i++) {
 		if (!takes_part(s, &s->load->tenants[i]))
@@ -68,9 +66,6 @@ static void sum_up(struct gsb_sim *s)
 		to = r->tenants[i].end_ns > to ? r->tenants[i].end_ns : to;
 	}
 	r->makespan_ns = to > from ? to - from : 0;
-	for (unsigned i = 0; i <= ENGINES; i++)
-		most = s->unit_ns[i] > most ? s->unit_ns[i] : most;
-	r->work_ns = (uint64_t)most;
 	if (r->makespan_ns)
 		r->coresidency = s->thread_ns / (double)r->makespan_ns /
 				 ((double)a->n_sms * a->max_warps * GSB_WARP_SIZE);

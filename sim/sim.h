@@ -25,6 +25,17 @@
 #include "broker/policy/policy.h"
 #include "model/input/workload.h"
 
+/* What there is only so much of: places on the SMs, issue slots, copy engines. */
+enum gsb_sim_unit {
+	GSB_SIM_WARPS,
+	GSB_SIM_BLOCKS,
+	GSB_SIM_REGS,
+	GSB_SIM_SMEM,
+	GSB_SIM_ISSUE,
+	GSB_SIM_ENGINES,
+	GSB_SIM_N_UNITS
+};
+
 struct gsb_sim_params {
 	const struct gsb_arch *arch;	 /* to run on */
 	const struct gsb_arch *recorded; /* that the load's times are of; NULL: the same */
@@ -49,8 +60,7 @@ struct gsb_sim_result {
 	uint64_t n_untimed; /* launches that never ran in the recording: they take no time here */
 	uint64_t n_decisions, n_forced, n_ready_max;
 	double coresidency; /* threads on the SMs, mean over the makespan, of those that fit */
-	/* What no order can beat: what is asked of the fullest unit, and the longest chain is a tenant alone. */
-	uint64_t work_ns;
+	double unit_ns[GSB_SIM_N_UNITS]; /* asked of each unit, as time of the whole GPU */
 	uint32_t n_tenants;
 	struct gsb_sim_tenant *tenants; /* by id */
 };

@@ -95,7 +95,6 @@ struct gsb_sim {
 	unsigned n_copies;
 	struct gsb_sim_sm *sms; /* check.c: what is on them */
 	double thread_ns;	/* of blocks, summed */
-	double unit_ns[6];	/* result.c: asked of each unit, as time of the whole GPU */
 	struct gsb_sim_result *out;
 	char *why; /* of the failure */
 	size_t why_size;

@@ -51,15 +51,15 @@ static void facts_of(struct report *r, const struct gsb_sim_comparison *c,
 	report_fact_text(r, "arch", p->arch->name);
 	report_fact_text(r, "policy", p->policy->name);
 	report_fact_number(r, "makespan_ms", "%.6f", ms((double)c->mix.makespan_ns));
-	report_fact_number(r, "sum_alone_ms", "%.6f", ms(c->sum_alone_ns));
-	report_fact_number(r, "bound_ms", "%.6f", ms(c->bound_ns));
-	report_fact_number(r, "speedup", "%.4f", c->speedup);
-	report_fact_number(r, "of_bound", "%.4f", c->of_bound);
+	report_fact_number(r, "sum_alone_ms", "%.6f", ms(c->figures.sum_alone_ns));
+	report_fact_number(r, "bound_ms", "%.6f", ms(c->figures.bound_ns));
+	report_fact_number(r, "speedup", "%.4f", c->figures.speedup);
+	report_fact_number(r, "of_bound", "%.4f", c->figures.of_bound);
 	report_fact_number(r, "coresidency", "%.4f", c->mix.coresidency);
-	report_fact_number(r, "mean_slowdown", "%.4f", c->mean_slowdown);
-	report_fact_number(r, "worst_slowdown", "%.4f", c->worst_slowdown);
-	report_fact_number(r, "throughput", "%.4f", c->throughput);
-	report_fact_number(r, "fairness", "%.4f", c->fairness);
+	report_fact_number(r, "mean_slowdown", "%.4f", c->figures.mean_slowdown);
+	report_fact_number(r, "worst_slowdown", "%.4f", c->figures.worst_slowdown);
+	report_fact_number(r, "throughput", "%.4f", c->figures.throughput);
+	report_fact_number(r, "fairness", "%.4f", c->figures.fairness);
 	report_fact_number(r, "operations", "%" PRIu64, c->mix.n_ops);
 	report_fact_number(r, "launches", "%" PRIu64, c->mix.n_launches);
 	report_fact_number(r, "blocks", "%" PRIu64, c->mix.n_blocks);
@@ -78,7 +78,7 @@ static void report_one(const struct model_input *in, const struct gsb_sim_compar
 	report_init(&r, in->json, columns, GSB_ARRAY_LEN(columns));
 	for (uint32_t i = 0; i < c->mix.n_tenants; i++) {
 		const struct gsb_sim_tenant *t = &c->mix.tenants[i];
-		double alone = (double)c->alone_ns[i], mixed = (double)(t->end_ns - t->come_ns);
+		double alone = c->alone_ns[i], mixed = (double)(t->end_ns - t->come_ns);
 
 		report_number(&r, "%" PRIu32, t->id);
 		report_text(&r, t->name);
@@ -101,12 +101,12 @@ static void report_row(struct report *r, const struct gsb_sim_comparison *c, con
 {
 	report_text(r, policy);
 	report_number(r, "%.6f", ms((double)c->mix.makespan_ns));
-	report_number(r, "%.4f", c->speedup);
-	report_number(r, "%.4f", c->of_bound);
+	report_number(r, "%.4f", c->figures.speedup);
+	report_number(r, "%.4f", c->figures.of_bound);
 	report_number(r, "%.4f", c->mix.coresidency);
-	report_number(r, "%.4f", c->mean_slowdown);
-	report_number(r, "%.4f", c->worst_slowdown);
-	report_number(r, "%.4f", c->fairness);
+	report_number(r, "%.4f", c->figures.mean_slowdown);
+	report_number(r, "%.4f", c->figures.worst_slowdown);
+	report_number(r, "%.4f", c->figures.fairness);
 	report_number(r, "%" PRIu64, c->mix.n_decisions);
 }
 

@@ -342,6 +342,12 @@ static void test_run_names_the_launch_that_does_not_fit(void **state)
 	assert_non_null(strstr(why, "serial 7 (k) cannot run on h200"));
 }
 
+static void expect_near(double value, double expected)
+{
+	if (value < expected - 0.001 || value > expected + 0.001)
+		fail_msg("%f, expected %f", value, expected);
+}
+
 static void test_result_says_how_full_the_gpu_was(void **state)
 {
 	struct gsb_workload l = parse(HEAD LAUNCH(1, 1, 1) HALF "\n");
@@ -350,7 +356,8 @@ static void test_result_says_how_full_the_gpu_was(void **state)
 	run(&l, &gsb_policy_fifo, &r);
 	/* half of the threads for 1,000 of 2,500 ns */
 	assert_true(r.coresidency > 0.1999 && r.coresidency < 0.2001);
-	assert_int_equal(r.work_ns, 500);
+	expect_near(r.unit_ns[GSB_SIM_WARPS], 500);
+	expect_near(r.unit_ns[GSB_SIM_ENGINES], 0);
 	assert_int_equal(r.n_blocks, 1);
 	gsb_sim_finish(&r);
 	gsb_workload_finish(&l);
@@ -369,30 +376,24 @@ static void compare(const struct gsb_workload *l, const struct gsb_policy *polic
 		fail_msg("%s", why);
 }
 
-static void expect_near(double value, double expected)
-{
-	if (value < expected - 0.001 || value > expected + 0.001)
-		fail_msg("%f, expected %f", value, expected);
-}
-
 static void test_compare_of_twins_is_fair_only_if_both_run(void **state)
 {
 	struct gsb_workload l = parse(HEAD LAUNCH(1, 1, 1) HALF "\n" LAUNCH(2, 2, 1) HALF "\n");
 	struct gsb_sim_comparison c;
 
 	compare(&l, &gsb_policy_fifo, &c);
-	expect_near(c.speedup, 2);
-	expect_near(c.fairness, 1);
-	expect_near(c.worst_slowdown, 1);
-	expect_near(c.throughput, 2);
-	expect_near(c.of_bound, 1);
+	expect_near(c.figures.speedup, 2);
+	expect_near(c.figures.fairness, 1);
+	expect_near(c.figures.worst_slowdown, 1);
+	expect_near(c.figures.throughput, 2);
+	expect_near(c.figures.of_bound, 1);
 	gsb_sim_comparison_finish(&c);
 	compare(&l, &policy_one, &c);
-	expect_near(c.speedup, 1);
-	expect_near(c.worst_slowdown, 2);
-	expect_near(c.mean_slowdown, 1.5);
-	expect_near(c.fairness, 1.5 * 1.5 / (2 * 1.25));
-	expect_near(c.of_bound, 0.5);
+	expect_near(c.figures.speedup, 1);
+	expect_near(c.figures.worst_slowdown, 2);
+	expect_near(c.figures.mean_slowdown, 1.5);
+	expect_near(c.figures.fairness, 1.5 * 1.5 / (2 * 1.25));
+	expect_near(c.figures.of_bound, 0.5);
 	gsb_sim_comparison_finish(&c);
 	gsb_workload_finish(&l);
 }
@@ -455,8 +456,9 @@ static void check_policy(const struct gsb_workload *l, const struct gsb_policy *
 	    gsb_sim_compare(l, &p, cold, &again, why, sizeof(why)))
 		fail_msg("%s: %s", policy->name, why);
 	assert_int_equal(c.mix.makespan_ns, again.mix.makespan_ns);
-	assert_true(c.mix.makespan_ns >= c.mix.work_ns);
-	assert_true(c.fairness > 0 && c.fairness <= 1.000001);
+	for (unsigned u = 0; u < GSB_SIM_N_UNITS; u++)
+		assert_true((double)c.mix.makespan_ns >= c.mix.unit_ns[u]);
+	assert_true(c.figures.fairness > 0 && c.figures.fairness <= 1.000001);
 	assert_int_equal(again.mix.n_launches, l->n_kernels);
 	gsb_sim_comparison_finish(&again);
 	gsb_sim_comparison_finish(&c);
