@@ -28,7 +28,7 @@ struct arguments {
 	struct gsb_device_params device;
 	struct gsb_engine_params engine;
 	const char *policy;
-	uint64_t control_fd, n_workers, gate_timeout_ms, kernel_limit_ms;
+	uint64_t control_fd, n_workers, gate_timeout_ms, kernel_limit_ms, start_line, start_line_ms;
 	enum gsb_log_level level;
 	bool trace;
 };
@@ -43,6 +43,8 @@ enum argument {
 	OPT_HOST_CALL_NS,
 	OPT_GATE_TIMEOUT_MS,
 	OPT_KERNEL_LIMIT_MS,
+	OPT_START_LINE,
+	OPT_START_LINE_MS,
 	OPT_FLIP,
 	OPT_TRACE,
 	OPT_LOG_LEVEL,
@@ -61,6 +63,8 @@ static const struct argp_option options[] = {
 	{"gate-timeout-ms", OPT_GATE_TIMEOUT_MS, "N", 0,
 	 "virtual time: how long a busy tenant is waited for", 0},
 	{"kernel-limit-ms", OPT_KERNEL_LIMIT_MS, "N", 0, "a kernel that runs longer is ended", 0},
+	{"start-line", OPT_START_LINE, "N", 0, "tenants that begin together", 0},
+	{"start-line-ms", OPT_START_LINE_MS, "N", 0, "how long they wait for each other", 0},
 	{"flip", OPT_FLIP, "SPEC", 0, "fault injection, for tests", 0},
 	{"trace", OPT_TRACE, NULL, 0, "offer LTTng-UST events", 0},
 	{"log-level", OPT_LOG_LEVEL, "LEVEL", 0, "off, error, warn, info or debug", 0},
@@ -94,6 +98,8 @@ static int set_option(struct arguments *a, enum argument opt, const char *value)
 	case OPT_HOST_CALL_NS: return parse_number(value, UINT32_MAX, &a->engine.host_call_ns);
 	case OPT_GATE_TIMEOUT_MS: return parse_number(value, UINT32_MAX, &a->gate_timeout_ms);
 	case OPT_KERNEL_LIMIT_MS: return parse_number(value, UINT32_MAX, &a->kernel_limit_ms);
+	case OPT_START_LINE: return parse_number(value, GSB_N_SLOTS, &a->start_line);
+	case OPT_START_LINE_MS: return parse_number(value, UINT32_MAX, &a->start_line_ms);
 	case OPT_FLIP: a->device.flip = value; return 0;
 	case OPT_TRACE: a->trace = true; return 0;
 	case OPT_LOG_LEVEL: return gsb_log_level_parse(value, &a->level) ? 0 : -EINVAL;
@@ -224,6 +230,8 @@ int main(int argc, char **argv)
 	a.device.n_workers = (unsigned)a.n_workers;
 	a.engine.gate_timeout_ns = a.gate_timeout_ms * 1000000;
 	a.engine.kernel_limit_ns = a.kernel_limit_ms * 1000000;
+	a.engine.start_line = (unsigned)a.start_line;
+	a.engine.start_line_ns = a.start_line_ms * 1000000;
 	err = gsb_device_open(&a.device, &dev, why, sizeof(why));
 	if (err) {
 		gsb_log(GSB_LOG_ERROR, "device", "%s", why);

@@ -37,6 +37,7 @@ struct gsb_code_module {
 	struct gsb_module *module;	   /* NULL: still loading */
 	struct gsb_kernel_fn *functions;   /* got from it */
 	uint64_t device_bytes, host_bytes; /* what it is charged for */
+	uint64_t hash;			   /* of its image */
 	CUresult refused;		   /* it is to be unloaded: there is no memory for it */
 	uint32_t reason_bytes;		   /* of the text in its caller's reply slot */
 	uint64_t globals
@@ -56,6 +57,7 @@ struct gsb_kernel_fn {
 	int prepare_err;		  /* FAILED: -errno */
 	struct gsb_stream *waiters;	  /* their heads launch it while it is PREPARING */
 	char name[GSB_KERNEL_NAME_SHOWN]; /* cut to what fits */
+	uint64_t hash;			  /* of its module's image and its name; never 0 */
 	uint32_t params_bytes, regs, static_smem_bytes;
 	int32_t max_dynamic_smem_bytes; /* what FunctionSet said, or the driver's default */
 };
@@ -98,6 +100,10 @@ void gsb_uploads_finish(struct gsb_tenant *t);
 void gsb_code_tell_function(const struct gsb_kernel_fn *fn, const char *name, bool before);
 
 struct gsb_kernel gsb_code_needs(const struct gsb_kernel_fn *fn, const struct gsb_cmd_launch *l);
+
+/* Its blocks that an empty SM has room for; 0: none. */
+uint32_t gsb_code_blocks_per_sm(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn,
+				const struct gsb_cmd_launch *l);
 
 /*
  * gsb_code_sm_ns() - SM time of a launch that has ended: SMs that it held, times how long

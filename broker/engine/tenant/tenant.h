@@ -21,6 +21,7 @@
 #include "broker/engine/tenant/table.h"
 #include "broker/engine/trace/trace.h"
 #include "broker/engine/watch.h"
+#include "broker/policy/policy.h"
 #include "device/ops.h"
 #include "device/range.h"
 #include "gsb/wire.h"
@@ -63,6 +64,8 @@ struct gsb_tenant {
 	const struct gsb_clock *clock;
 
 	uint32_t id, slot;
+	uint32_t rank; /* of what is ready at one instant of virtual time, the lower first */
+	bool at_start; /* it has come to the start line */
 	uint32_t pid, uid;
 	char name[GSB_TENANT_NAME_MAX], program[GSB_TENANT_NAME_MAX];
 	enum gsb_tenant_state state;
@@ -88,6 +91,7 @@ struct gsb_tenant {
 	uint32_t n_jobs;	    /* calls that others work on: the loader, gsbrokerd */
 	uint32_t n_printed;	    /* what the region says */
 	uint64_t loader_round;	    /* of its last job */
+	struct gsb_claim claim;	    /* of the device, for the policy */
 	uint64_t device_used_bytes; /* of its contexts */
 	uint64_t host_used_bytes;
 	uint64_t code_used_bytes;  /* host memory of its modules */
