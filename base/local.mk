@@ -7,6 +7,7 @@ libbase_la_SOURCES = \
 	base/err.c base/err.h \
 	base/genuine.c base/genuine.h \
 	base/log.c base/log.h \
+	base/sha256.c base/sha256.h \
 	base/compiler.h
 
 noinst_LTLIBRARIES += libprogram.la
