@@ -322,6 +322,9 @@ struct gsb_ctl_memory_grant {
 	uint32_t zero;
 };
 
+/* What may be done with the geometry of launches: [resize] mode. */
+enum gsb_resize_mode { GSB_RESIZE_MODE_OFF, GSB_RESIZE_MODE_SAFE, GSB_RESIZE_MODE_SHADOW };
+
 /*
  * gsb-engine's arguments (the engine has no configuration file: gsbrokerd read it):
  *
@@ -334,6 +337,7 @@ struct gsb_ctl_memory_grant {
  *   --host-call-ns N     virtual clock: what the host work of one record costs
  *   --gate-timeout-ms N  virtual clock: real time after which a running tenant is charged
  *   --kernel-limit-ms N  a kernel that runs longer in real time is abandoned; 0 = never
+ *   --resize MODE        off, safe or shadow; the others that begin so are the keys of [resize], lists with blanks
  *   --flip SPEC          fault injection of the device, for tests (gsb-engine(8))
  *   --trace              load gsb-tp.so at once: LTTng-UST events gsb:*
  *   --log-level LEVEL    off error warn info debug

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "broker/control.h"
 #include "broker/engine/code/loader.h"
+#include "broker/engine/code/resizing.h"
 #include "broker/engine/memory/grant.h"
 #include "broker/engine/memory/pinner.h"
 #include "broker/engine/tenant/tenant.h"
@@ -36,6 +37,7 @@ struct gsb_engine_params {
 	uint64_t host_call_ns;	  /* virtual clock: the host work of one record */
 	uint64_t gate_timeout_ns; /* virtual clock: real time until a running tenant is charged */
 	uint64_t kernel_limit_ns; /* real time; 0 = none */
+	struct gsb_resizing resizing;
 };
 
 #define GSB_DEFAULT_HOST_CALL_NS    500

@@ -41,6 +41,7 @@ libengine_la_SOURCES = \
 	broker/engine/code/job.c broker/engine/code/job.h \
 	broker/engine/code/loader.c broker/engine/code/loader.h \
 	broker/engine/code/module.c \
+	broker/engine/code/resizing.c broker/engine/code/resizing.h \
 	broker/engine/code/occupancy.c \
 	broker/engine/work/complete.c \
 	broker/engine/work/issue.c \
