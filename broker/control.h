@@ -183,6 +183,9 @@ struct gsb_ctl_tenant {
 	uint64_t wait_ns[GSB_N_WAITED];
 	uint64_t
 		n_mem_refused; /* allocations, device and pinned, that it asked for and has not got */
+	uint64_t n_resized;    /* launches that were made in another geometry, or by a variant */
+	uint64_t n_shadowed,
+		n_differed;    /* launches run both ways; of them, with different results */
 	uint64_t instructions; /* of warps; 0 where the device does not count */
 	uint64_t device_mem_bytes, device_mem_peak_bytes, device_mem_limit_bytes;
 	uint64_t host_mem_bytes, host_mem_peak_bytes, host_mem_limit_bytes;
