@@ -35,6 +35,7 @@ libengine_la_SOURCES = \
 	broker/engine/memory/pinner.c broker/engine/memory/pinner.h \
 	broker/engine/memory/host.c broker/engine/memory/host.h \
 	broker/engine/memory/memory.c broker/engine/memory/memory.h \
+	broker/engine/code/admit.c \
 	broker/engine/code/code.h \
 	broker/engine/code/function.c \
 	broker/engine/code/upload.c broker/engine/code/upload.h \
@@ -42,6 +43,8 @@ libengine_la_SOURCES = \
 	broker/engine/code/loader.c broker/engine/code/loader.h \
 	broker/engine/code/module.c \
 	broker/engine/code/resizing.c broker/engine/code/resizing.h \
+	broker/engine/code/scratch.c broker/engine/code/scratch.h \
+	broker/engine/code/variants.c broker/engine/code/variants.h \
 	broker/engine/code/occupancy.c \
 	broker/engine/work/complete.c \
 	broker/engine/work/issue.c \
@@ -52,7 +55,7 @@ libengine_la_SOURCES = \
 	broker/engine/trace/provider.c broker/engine/trace/provider.h \
 	broker/engine/trace/trace.c broker/engine/trace/trace.h
 libengine_la_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_PKGLIBDIR='"$(pkglibdir)"'
-libengine_la_LIBADD = libtrace.la libpolicy.la libdevice.la libmodel.la libshm.la libbase.la
+libengine_la_LIBADD = librewrite.la libresize.la libtrace.la libpolicy.la libdevice.la libmodel.la libshm.la libbase.la
 
 libexec_PROGRAMS += broker/gsb-engine
 broker_gsb_engine_SOURCES = broker/engine/main.c
@@ -161,7 +164,8 @@ tests/fuzz/fuzz_records: $(libengine_la_SOURCES) tests/fuzz/fuzz_records.c $(fuz
 	$(CLANG) $(AM_CPPFLAGS) $(GSB_CFLAGS) $(CMOCKA_CFLAGS) -g -O1 -fsanitize=fuzzer,address,undefined \
 		-o $@ $(srcdir)/tests/fuzz/fuzz_records.c \
 		$(addprefix $(srcdir)/,$(filter %.c,$(fuzz_session) $(engine_kit))) \
-		$(addprefix $(srcdir)/,$(filter %.c,$(libengine_la_SOURCES) $(libtrace_la_SOURCES) $(libmodel_la_SOURCES) \
-			$(libshm_la_SOURCES) $(libbase_la_SOURCES)) device/range.c) $(CMOCKA_LIBS) -lm
+		$(addprefix $(srcdir)/,$(filter %.c,$(libengine_la_SOURCES) $(librewrite_la_SOURCES) $(libresize_la_SOURCES) \
+			$(libptx_la_SOURCES) $(libimage_la_SOURCES) $(libtrace_la_SOURCES) $(libmodel_la_SOURCES) \
+			$(libshm_la_SOURCES) $(libbase_la_SOURCES)) device/range.c) $(CMOCKA_LIBS) $(ZSTD_LIBS) $(LZ4_LIBS) -lm
 CLEANFILES += tests/fuzz/fuzz_records
 
