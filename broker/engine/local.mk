@@ -47,6 +47,7 @@ libengine_la_SOURCES = \
 	broker/engine/code/variants.c broker/engine/code/variants.h \
 	broker/engine/code/occupancy.c \
 	broker/engine/work/complete.c \
+	broker/engine/work/course.c broker/engine/work/course.h \
 	broker/engine/work/issue.c \
 	broker/engine/work/item.c \
 	broker/engine/work/ready.c broker/engine/work/ready.h \

@@ -224,9 +224,22 @@ static void refuse(struct gsb_item *item, int err)
 	gsb_stream_retry(stream);
 }
 
+/* In which it goes to the device: what [resize] force says, if its kernel and its launch admit it. */
+static struct gsb_shape shape_of(const struct gsb_item *item)
+{
+	const struct gsb_tenant *t = tenant_of(item);
+	const struct gsb_shape *force = &t->resizing->force;
+
+	if (item->cmd.kind == GSB_CMD_LAUNCH && item->fn->shapes &&
+	    gsb_code_admits(t, item->fn, &item->cmd.launch, force))
+		return *force;
+	return (struct gsb_shape){.form = GSB_SHAPE_AS_ASKED};
+}
+
 static void start(struct gsb_scheduler *s, struct gsb_item *item)
 {
 	struct gsb_flight *f = find_queue(s, item->op.stream->priority);
+	struct gsb_shape shape = shape_of(item);
 	int err;
 
 	take_out(item);
@@ -234,14 +247,14 @@ static void start(struct gsb_scheduler *s, struct gsb_item *item)
 		refuse(item, -ENOMEM);
 		return;
 	}
-	item->cmd.cookie = f->cookie = s->next_cookie++ * GSB_N_QUEUES + (uint64_t)(f - s->flights);
-	item->cmd.not_before_ns = s->clock.is_virtual ? item->op.ready_ns : 0;
-	err = s->ops->issue(f->queue, &item->cmd);
+	f->cookie = s->next_cookie++ * GSB_N_QUEUES + (uint64_t)(f - s->flights);
+	err = gsb_course_begin(f, item, &shape);
 	if (err) {
 		refuse(item, err);
 		return;
 	}
 	f->item = item;
+	tenant_of(item)->stats.n_resized += f->course.shape.form != GSB_SHAPE_AS_ASKED;
 	f->since_run_ns = s->run_ns;
 	item->issued_ns = item->head->work.since_ns = gsb_scheduler_now_ns(s);
 	tenant_of(item)->n_in_flight++;

@@ -4,9 +4,10 @@
  *   item.c      a record of a launch, copy or fill becomes an item: an operation with a command
  *   ready.c     items whose turn has come, described for the policy
  *   issue.c     the policy says which of them go to the device now
+ *   course.c    the commands that an item takes in its shape, and their joint completion
  *   complete.c  what the device reports: counts, errors, and the next head of the stream
  *
- * A command on the device is a flight. A device queue holds one at a time: only heads are issued, so it
+ * An item on the device is a flight. A device queue holds one at a time: only heads are issued, so it
  * never holds work that waits for other work, and no two streams ever wait for each other in the device.
  */
 #ifndef GSB_BROKER_ENGINE_WORK_SCHEDULER_H
@@ -17,6 +18,7 @@
 
 #include "broker/engine/order/clock.h"
 #include "broker/engine/order/stream.h"
+#include "broker/engine/work/course.h"
 #include "broker/engine/work/ready.h"
 #include "broker/policy/policy.h"
 #include "device/ops.h"
@@ -25,7 +27,7 @@ struct gsb_item;
 struct gsb_kernel_fn;
 struct gsb_tenant;
 
-/* A command on the device. */
+/* An item on the device. */
 struct gsb_flight {
 	struct gsb_item *item;	 /* NULL: the queue is free */
 	struct gsb_queue *queue; /* NULL: not made yet */
@@ -33,6 +35,7 @@ struct gsb_flight {
 	uint64_t cookie;
 	uint64_t since_run_ns; /* the scheduler's run_ns when it was issued */
 	bool abandoned;	       /* it ran past the limit */
+	struct gsb_course course;
 };
 
 struct gsb_scheduler {
@@ -54,6 +57,8 @@ struct gsb_scheduler {
 	uint64_t run_ns;	  /* real time that the device was allowed to run */
 	uint64_t run_from_ns;	  /* real time from which it is counted on */
 	bool lost;		  /* the device is: it cannot abandon a kernel that does not end */
+	_Alignas(16) uint8_t
+		params[GSB_PARAMS_BYTES_MAX + 64]; /* of the command at hand, with what is ours */
 };
 
 /* An operation for the device. */
