@@ -286,6 +286,7 @@ static struct gsb_tenant *create_tenant(struct gsb_engine *e, const struct gsb_a
 	snprintf(t->program, sizeof(t->program), "%s", a->program);
 	t->limits = a->limits;
 	apply_defaults(&t->limits);
+	t->claim = (struct gsb_claim){.tenant = t->id, .weight = GSB_WEIGHT_DEFAULT};
 	t->features = a->features_wanted & FEATURES_SUPPORTED;
 	t->region_fd = t->staging_fd = t->host_fd = -1;
 	t->doorbell = (struct gsb_watch){-1, on_doorbell};

@@ -50,8 +50,10 @@ libengine_la_SOURCES = \
 	broker/engine/work/course.c broker/engine/work/course.h \
 	broker/engine/work/issue.c \
 	broker/engine/work/item.c \
+	broker/engine/work/queue_pool.c broker/engine/work/queue_pool.h \
 	broker/engine/work/ready.c broker/engine/work/ready.h \
 	broker/engine/work/scheduler.h \
+	broker/engine/work/view.c broker/engine/work/view.h \
 	broker/engine/trace/buffer.c broker/engine/trace/buffer.h \
 	broker/engine/trace/provider.c broker/engine/trace/provider.h \
 	broker/engine/trace/trace.c broker/engine/trace/trace.h

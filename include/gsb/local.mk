@@ -5,6 +5,7 @@ noinst_HEADERS += \
 	include/gsb/device_info.h \
 	include/gsb/handle.h \
 	include/gsb/kernel.h \
+	include/gsb/sm_range.h \
 	include/gsb/tenant_name.h \
 	include/gsb/texture.h \
 	include/gsb/wire.h \

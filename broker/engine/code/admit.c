@@ -50,7 +50,7 @@ static bool same_threads(const struct gsb_kernel_fn *fn, const struct gsb_cmd_la
 	*to = from;
 	to->grid[0] = (uint32_t)(on_x / n_threads);
 	to->block[0] = n_threads;
-	return !gsb_resize_reshape_refused(&fn->verdict->launch, &from, to,
+	return !gsb_resize_reshape_refused(&fn->proof->launch, &from, to,
 					   fn->forms[GSB_SHAPE_RESHAPE].max_threads);
 }
 
@@ -61,7 +61,7 @@ static bool may_loop(const struct gsb_kernel_fn *fn, const struct gsb_cmd_launch
 	memcpy(g.grid, l->grid, sizeof(g.grid));
 	memcpy(g.block, l->block, sizeof(g.block));
 	return gsb_variant_total(g.grid) &&
-	       !gsb_resize_persistent_refused(&fn->verdict->launch, &g);
+	       !gsb_resize_persistent_refused(&fn->proof->launch, &g);
 }
 
 /* Does the form bear the geometry, and is there memory of ours for what it counts? @to: that of its launches. */
@@ -74,7 +74,7 @@ static bool bears(const struct gsb_kernel_fn *fn, const struct gsb_cmd_launch *l
 	switch (shape->form) {
 	case GSB_SHAPE_RESHAPE: return same_threads(fn, l, shape->n_threads, to);
 	case GSB_SHAPE_PERSISTENT: return scratch && may_loop(fn, l);
-	case GSB_SHAPE_COUNT: return scratch && fn->verdict->n_count_words <= GSB_SCRATCH_MAX_WORDS;
+	case GSB_SHAPE_COUNT: return scratch && fn->proof->n_count_words <= GSB_SCRATCH_MAX_WORDS;
 	default: return true;
 	}
 }
@@ -103,7 +103,7 @@ bool gsb_code_admits(const struct gsb_tenant *t, const struct gsb_kernel_fn *fn,
 	if (shape->form == GSB_SHAPE_AS_ASKED)
 		return true;
 	if (l->cooperative || !(fn->shapes & GSB_SHAPE_BIT(shape->form)) ||
-	    fn->verdict->refuted & GSB_SHAPE_BIT(shape->form) || !bears(fn, l, shape, &to))
+	    fn->proof->refuted & GSB_SHAPE_BIT(shape->form) || !bears(fn, l, shape, &to))
 		return false;
 	return !loses_too_much(arch, fn, l, &fn->forms[shape->form], to.block,
 			       t->resizing->max_loss_percent);

@@ -52,14 +52,14 @@ static void take_forms(struct gsb_kernel_fn *fn, const struct gsb_job *j)
 	struct gsb_variants *v = fn->module->variants;
 
 	memcpy(fn->forms, j->forms, sizeof(fn->forms));
-	fn->verdict = v ? gsb_variants_find(v, j->name) : NULL;
-	if (!fn->verdict ||
+	fn->proof = v ? gsb_variants_find(v, j->name) : NULL;
+	if (!fn->proof ||
 	    !gsb_resizing_allows(fn->module->ctx->tenant->resizing, j->name, v->hash))
 		return;
 	for (unsigned i = GSB_SHAPE_AS_ASKED + 1; i < GSB_N_SHAPES; i++)
 		if (fn->forms[i].function)
 			fn->shapes |= GSB_SHAPE_BIT(i);
-	fn->shapes &= fn->verdict->shapes & ~fn->verdict->refuted;
+	fn->shapes &= fn->proof->shapes & ~fn->proof->refuted;
 }
 
 static void got(struct gsb_job *j)
@@ -106,12 +106,12 @@ static int get_form(struct gsb_job *j, const struct gsb_device_ops *ops, const c
 /* The original alone has to be there. */
 static void get_variants(struct gsb_job *j, const struct gsb_device_ops *ops)
 {
-	const struct gsb_verdict *verdict = gsb_variants_find(j->variants, j->name);
+	const struct gsb_proof *proof = gsb_variants_find(j->variants, j->name);
 	struct gsb_function_info info;
 	char name[GSB_NAME_MAX + 1];
 
-	for (unsigned i = GSB_SHAPE_AS_ASKED + 1; verdict && i < GSB_N_SHAPES; i++)
-		if (verdict->shapes & GSB_SHAPE_BIT(i) &&
+	for (unsigned i = GSB_SHAPE_AS_ASKED + 1; proof && i < GSB_N_SHAPES; i++)
+		if (proof->shapes & GSB_SHAPE_BIT(i) &&
 		    (!gsb_variant_name(j->name, (enum gsb_shape_form)i, name) ||
 		     get_form(j, ops, name, &info, &j->forms[i])))
 			j->forms[i].function = NULL;

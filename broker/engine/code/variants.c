@@ -69,7 +69,7 @@ struct work {
 };
 
 static int look_at_words(const struct gsb_ptx_kernel *k, struct gsb_arena *arena,
-			 struct gsb_verdict *v)
+			 struct gsb_proof *v)
 {
 	struct gsb_count_sites sites;
 	int err = gsb_count_sites(k, arena, &sites);
@@ -83,7 +83,7 @@ static int look_at_words(const struct gsb_ptx_kernel *k, struct gsb_arena *arena
 
 /* Jobs for what is wanted, proven, and can be written. */
 static int add_jobs(struct work *w, const struct gsb_ptx_func *f, enum gsb_resize_early early,
-		    struct gsb_verdict *v)
+		    struct gsb_proof *v)
 {
 	for (size_t i = 0; i < N_WRITTEN; i++) {
 		struct gsb_rewrite_job job = {.kernel = f, .form = written[i].form, .early = early};
@@ -104,7 +104,7 @@ static int add_jobs(struct work *w, const struct gsb_ptx_func *f, enum gsb_resiz
 	return 0;
 }
 
-static int judge(struct work *w, const struct gsb_ptx_func *f, struct gsb_verdict *v)
+static int judge(struct work *w, const struct gsb_ptx_func *f, struct gsb_proof *v)
 {
 	struct gsb_resize_facts facts;
 	struct gsb_arena arena;
@@ -113,7 +113,7 @@ static int judge(struct work *w, const struct gsb_ptx_func *f, struct gsb_verdic
 	gsb_arena_init(&arena, GSB_PTX_MAX_ARENA_BYTES);
 	err = gsb_resize_analyse(w->module, f, &arena, &facts);
 	if (!err) {
-		*v = (struct gsb_verdict){.shapes = proven(&facts) & w->wanted,
+		*v = (struct gsb_proof){.shapes = proven(&facts) & w->wanted,
 					  .order = facts.order,
 					  .writes_outside = writes_outside(facts.kernel),
 					  .launch = facts.launch};
@@ -144,9 +144,9 @@ static int take_names(struct gsb_variants *v, const struct gsb_ptx_module *m)
 			v->n_kernels++;
 		}
 	v->names = calloc(v->n_kernels + 1, sizeof(*v->names));
-	v->verdicts = calloc(v->n_kernels + 1, sizeof(*v->verdicts));
+	v->proofs = calloc(v->n_kernels + 1, sizeof(*v->proofs));
 	at = v->names_room = malloc(bytes);
-	if (!v->names || !v->verdicts || !at)
+	if (!v->names || !v->proofs || !at)
 		return -ENOMEM;
 	for (uint32_t i = 0, n = 0; i < m->n_funcs; i++)
 		if (is_kernel(m->funcs[i])) {
@@ -166,14 +166,14 @@ static int judge_all(struct gsb_variants *v, struct work *w)
 		return -ENOMEM;
 	for (uint32_t i = 0, n = 0; !err && i < m->n_funcs; i++)
 		if (is_kernel(m->funcs[i]))
-			err = judge(w, m->funcs[i], &v->verdicts[n++]);
+			err = judge(w, m->funcs[i], &v->proofs[n++]);
 	return err;
 }
 
 static bool any_shape(const struct gsb_variants *v)
 {
 	for (uint32_t i = 0; i < v->n_kernels; i++)
-		if (v->verdicts[i].shapes)
+		if (v->proofs[i].shapes)
 			return true;
 	return false;
 }
@@ -252,23 +252,23 @@ void gsb_variants_destroy(struct gsb_variants *v)
 		return;
 	free(v->names_room);
 	free(v->names);
-	free(v->verdicts);
+	free(v->proofs);
 	free(v->text);
 	free(v);
 }
 
 uint64_t gsb_variants_bytes(const struct gsb_variants *v)
 {
-	return v->text_bytes + v->n_kernels * (sizeof(*v->verdicts) + sizeof(*v->names));
+	return v->text_bytes + v->n_kernels * (sizeof(*v->proofs) + sizeof(*v->names));
 }
 
 /* ---- looking up ---- */
 
-struct gsb_verdict *gsb_variants_find(const struct gsb_variants *v, const char *kernel)
+struct gsb_proof *gsb_variants_find(const struct gsb_variants *v, const char *kernel)
 {
 	for (uint32_t i = 0; i < v->n_kernels; i++)
 		if (!strcmp(v->names[i], kernel))
-			return &v->verdicts[i];
+			return &v->proofs[i];
 	return NULL;
 }
 

@@ -22,8 +22,8 @@
 
 #define GSB_SHAPE_BIT(form) (1u << (form))
 
-/* Of one kernel. Plain data: it is kept in files as it is (verdicts.h), a change of it is another version of those. */
-struct gsb_verdict {
+/* Of one kernel. Plain data: it is kept in files as it is (proofs.h), a change of it is another version of those. */
+struct gsb_proof {
 	uint32_t
 		shapes; /* GSB_SHAPE_BIT() of those that are proven and, where they need it, written */
 	uint32_t refuted;	 /* of these, what a shadow run has found to give other results */
@@ -40,7 +40,7 @@ struct gsb_variants {
 	size_t text_bytes;
 	uint32_t n_kernels;
 	char **names; /* in the order of the text: that in which a program counts them */
-	struct gsb_verdict *verdicts;
+	struct gsb_proof *proofs;
 	char *names_room;
 };
 
@@ -62,7 +62,7 @@ void gsb_variants_destroy(struct gsb_variants *v); /* NULL is fine */
 uint64_t gsb_variants_bytes(const struct gsb_variants *v);
 
 /* What is known of a kernel; NULL: it is not there. */
-struct gsb_verdict *gsb_variants_find(const struct gsb_variants *v, const char *kernel);
+struct gsb_proof *gsb_variants_find(const struct gsb_variants *v, const char *kernel);
 /* Is this one of ours? Then no program may know of it. */
 bool gsb_variants_hide(const struct gsb_variants *v, const char *name);
 /* "vadd$slice"; of RESHAPE and AS_ASKED the kernel itself. False: too long. */

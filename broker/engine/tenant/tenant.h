@@ -21,6 +21,7 @@
 #include "broker/engine/tenant/table.h"
 #include "broker/engine/trace/trace.h"
 #include "broker/engine/watch.h"
+#include "broker/policy/policy.h"
 #include "device/ops.h"
 #include "device/range.h"
 #include "gsb/wire.h"
@@ -91,6 +92,7 @@ struct gsb_tenant {
 	uint32_t n_jobs;	    /* calls that others work on: the loader, gsbrokerd */
 	uint32_t n_printed;	    /* what the region says */
 	uint64_t loader_round;	    /* of its last job */
+	struct gsb_claim claim;	    /* of the device, for the policy */
 	uint64_t device_used_bytes; /* of its contexts */
 	uint64_t host_used_bytes;
 	uint64_t code_used_bytes;  /* host memory of its modules */

@@ -12,6 +12,7 @@
 #include "broker/engine/code/code.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/engine/work/scheduler.h"
+#include "broker/policy/claim.h"
 
 #define POLL_BATCH 64
 
@@ -40,23 +41,31 @@ static void count_waits(struct gsb_ctl_tenant *stats, const struct gsb_item *ite
 	stats->wait_ns[GSB_WAITED_DEVICE] += gsb_later_ns(issued, c->start_ns) - issued;
 }
 
-static void count(struct gsb_scheduler *s, struct gsb_ctl_tenant *stats,
-		  const struct gsb_item *item, const struct gsb_completion *c)
+static void count_kernel(const struct gsb_scheduler *s, struct gsb_tenant *t,
+			 const struct gsb_item *item, const struct gsb_completion *c)
 {
 	uint64_t took = c->end_ns - c->start_ns;
+	uint64_t sm_ns = gsb_code_sm_ns(&s->info->arch, item->fn, &item->cmd.launch, c);
+
+	t->stats.device_ns += took;
+	t->stats.sm_ns += sm_ns;
+	t->stats.instructions += c->n_instructions;
+	t->stats.kernels += c->result == CUDA_SUCCESS;
+	gsb_claim_note(&t->claim, took, sm_ns, t->device_used_bytes);
+}
+
+static void count(const struct gsb_scheduler *s, struct gsb_tenant *t, const struct gsb_item *item,
+		  const struct gsb_completion *c)
+{
+	struct gsb_ctl_tenant *stats = &t->stats;
 
 	count_waits(stats, item, c);
 	switch (item->cmd.kind) {
-	case GSB_CMD_LAUNCH:
-		stats->device_ns += took;
-		stats->sm_ns += gsb_code_sm_ns(s->arch, item->fn, &item->cmd.launch, c);
-		stats->instructions += c->n_instructions;
-		stats->kernels += c->result == CUDA_SUCCESS;
-		return;
+	case GSB_CMD_LAUNCH: count_kernel(s, t, item, c); return;
 	case GSB_CMD_COPY: count_copy(stats, item); break;
 	default: stats->fills++; break;
 	}
-	stats->copy_ns += took;
+	stats->copy_ns += c->end_ns - c->start_ns;
 }
 
 static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)
@@ -77,16 +86,13 @@ static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)
 		return;
 	stream = item->op.stream;
 	t = gsb_tenant_of(stream->queues);
-	f->item = NULL;
+	gsb_issue_landed(s, f);
 	gsb_issue_ended(item);
-	f->abandoned = false;
-	s->clock.n_in_flight--;
-	t->n_in_flight--;
 	gsb_trace(FINISHED, finished, t->id, .serial = item->op.serial,
 		  .start_device_ns = c->start_ns, .end_device_ns = c->end_ns,
 		  .n_blocks = c->n_blocks, .n_instructions = c->n_instructions,
 		  .stream = stream->index, .result = (int32_t)c->result);
-	count(s, &t->stats, item, c);
+	count(s, t, item, c);
 	if (c->printed)
 		gsb_print_note(gsb_ctx_of(item->op.order));
 	if (c->result != CUDA_SUCCESS)
@@ -137,7 +143,7 @@ static uint64_t left_ns(const struct gsb_scheduler *s, const struct gsb_flight *
 	uint64_t limit = s->kernel_limit_ns, ran = s->run_ns - f->since_run_ns;
 
 	if (ran >= limit && s->ops->ran_ns)
-		ran = s->ops->ran_ns(f->queue);
+		ran = s->ops->ran_ns(f->queue->queue);
 	return ran < limit ? limit - ran : 0;
 }
 

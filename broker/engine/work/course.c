@@ -128,7 +128,7 @@ static int issue_more(struct gsb_flight *f, const struct gsb_item *item)
 	while (!c->err && c->n_open < GSB_COURSE_AHEAD && next(f, item, &cmd)) {
 		cmd.cookie = f->cookie;
 		cmd.not_before_ns = s->clock.is_virtual ? item->op.ready_ns : 0;
-		c->err = s->ops->issue(f->queue, &cmd);
+		c->err = s->ops->issue(f->queue->queue, &cmd);
 		if (c->err)
 			break;
 		c->n_open++;
@@ -155,7 +155,7 @@ static void plan(struct gsb_course *c, const struct gsb_item *item)
 
 		c->total = n_blocks(l);
 		if (!n)
-			n = gsb_code_places(s->arch, &item->fn->forms[GSB_SHAPE_PERSISTENT], l);
+			n = gsb_code_places(&s->info->arch, &item->fn->forms[GSB_SHAPE_PERSISTENT], l);
 		shape->n_blocks = (uint32_t)(n < c->total ? n : c->total);
 		c->each =
 			shape->max_tiles ? (uint64_t)shape->n_blocks * shape->max_tiles : c->total;

@@ -1,11 +1,12 @@
 /*
  * scheduler.h - from heads that are free to run to the device, and back.
  *
- *   item.c      a record of a launch, copy or fill becomes an item: an operation with a command
- *   ready.c     items whose turn has come, described for the policy
- *   issue.c     the policy says which of them go to the device now
- *   course.c    the commands that an item takes in its shape, and their joint completion
- *   complete.c  what the device reports: counts, errors, and the next head of the stream
+ *   item.c        a record of a launch, copy or fill becomes an item: an operation with a command
+ *   ready.c       items whose turn has come, described for the policy
+ *   issue.c       the policy says which of them go to the device now
+ *   queue_pool.c  on what: queues by priority and SMs
+ *   course.c      the commands that an item takes in its shape, and their joint completion
+ *   complete.c    what the device reports: counts, errors, and the next head of the stream
  *
  * An item on the device is a flight. A device queue holds one at a time: only heads are issued, so it
  * never holds work that waits for other work, and no two streams ever wait for each other in the device.
@@ -19,6 +20,7 @@
 #include "broker/engine/order/clock.h"
 #include "broker/engine/order/stream.h"
 #include "broker/engine/work/course.h"
+#include "broker/engine/work/queue_pool.h"
 #include "broker/engine/work/ready.h"
 #include "broker/policy/policy.h"
 #include "device/ops.h"
@@ -29,13 +31,13 @@ struct gsb_tenant;
 
 /* An item on the device. */
 struct gsb_flight {
-	struct gsb_item *item;	 /* NULL: the queue is free */
-	struct gsb_queue *queue; /* NULL: not made yet */
-	int32_t queue_priority;
+	struct gsb_item *item; /* NULL: there is none */
+	struct gsb_pooled_queue *queue;
 	uint64_t cookie;
 	uint64_t since_run_ns; /* the scheduler's run_ns when it was issued */
 	bool abandoned;	       /* it ran past the limit */
 	struct gsb_course course;
+	bool shared;	       /* kernels: another one was on the device for a part of its time */
 };
 
 struct gsb_scheduler {
@@ -44,11 +46,17 @@ struct gsb_scheduler {
 	const struct gsb_policy *policy;
 	struct gsb_clock clock;
 
-	const struct gsb_arch *arch;
+	const struct gsb_device_info *info;
+	struct gsb_policy_area area;
+	uint64_t
+		share_ns; /* what the tenant that was served last had had: who asks anew begins there */
 
 	struct gsb_ready ready; /* clock.n_ready of them */
 	bool changed;		/* something became ready or ended since the policy was asked */
-	struct gsb_flight flights[GSB_N_QUEUES]; /* clock.n_in_flight of them */
+	struct gsb_flight flights[GSB_N_QUEUES];	/* clock.n_in_flight of them */
+	uint32_t free_flights;				/* a bit for each of the others */
+	unsigned n_kernels, n_copies[GSB_N_DIRECTIONS]; /* of those in flight */
+	struct gsb_queue_pool pool;
 	uint64_t next_cookie;
 	uint64_t n_decisions;
 	bool rang; /* the device must be polled, whatever is in flight: only that silences it */
@@ -93,8 +101,9 @@ void gsb_item_tell(const struct gsb_item *item); /* for the trace: what it is */
 
 void gsb_issue_ready(struct gsb_item *item);   /* it may run now */
 void gsb_issue_unready(struct gsb_item *item); /* it was ready and never will run */
-void gsb_issue_ended(struct gsb_item *item);   /* it was on the device and is no more */
-bool gsb_issue_all(struct gsb_scheduler *s);   /* what the policy lets go; whether any */
+void gsb_issue_landed(struct gsb_scheduler *s, struct gsb_flight *f); /* it is off the device, */
+void gsb_issue_ended(struct gsb_item *item);			      /* and is no more */
+bool gsb_issue_all(struct gsb_scheduler *s); /* what the policy lets go; whether any */
 
 /* ---- complete.c ---- */
 
