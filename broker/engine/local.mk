@@ -37,6 +37,7 @@ libengine_la_SOURCES = \
 	broker/engine/memory/memory.c broker/engine/memory/memory.h \
 	broker/engine/code/admit.c \
 	broker/engine/code/code.h \
+	broker/engine/code/demand.c broker/engine/code/demand.h \
 	broker/engine/code/function.c \
 	broker/engine/code/upload.c broker/engine/code/upload.h \
 	broker/engine/code/job.c broker/engine/code/job.h \

@@ -60,8 +60,7 @@ static bool may_loop(const struct gsb_kernel_fn *fn, const struct gsb_cmd_launch
 
 	memcpy(g.grid, l->grid, sizeof(g.grid));
 	memcpy(g.block, l->block, sizeof(g.block));
-	return gsb_variant_total(g.grid) &&
-	       !gsb_resize_persistent_refused(&fn->proof->launch, &g);
+	return gsb_variant_total(g.grid) && !gsb_resize_persistent_refused(&fn->proof->launch, &g);
 }
 
 /* Does the form bear the geometry, and is there memory of ours for what it counts? @to: that of its launches. */

@@ -56,7 +56,7 @@ struct gsb_kernel_fn {
 	struct gsb_kernel_fn *next; /* of the same module */
 	struct gsb_function *function;
 	struct gsb_proof *proof; /* what is proven of it; NULL: nothing */
-	uint32_t shapes;	     /* GSB_SHAPE_BIT() of those that its launches may have */
+	uint32_t shapes;	 /* GSB_SHAPE_BIT() of those that its launches may have */
 	struct gsb_kernel_form forms[GSB_N_SHAPES];
 	enum gsb_fn_state state;
 	int prepare_err;		  /* FAILED: -errno */

@@ -53,8 +53,7 @@ static void take_forms(struct gsb_kernel_fn *fn, const struct gsb_job *j)
 
 	memcpy(fn->forms, j->forms, sizeof(fn->forms));
 	fn->proof = v ? gsb_variants_find(v, j->name) : NULL;
-	if (!fn->proof ||
-	    !gsb_resizing_allows(fn->module->ctx->tenant->resizing, j->name, v->hash))
+	if (!fn->proof || !gsb_resizing_allows(fn->module->ctx->tenant->resizing, j->name, v->hash))
 		return;
 	for (unsigned i = GSB_SHAPE_AS_ASKED + 1; i < GSB_N_SHAPES; i++)
 		if (fn->forms[i].function)

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "broker/engine/code/demand.h"
 #include "broker/engine/memory/grant.h"
 #include "broker/policy/shape.h"
 #include "device/ops.h"
@@ -66,6 +67,9 @@ struct gsb_job {
 	struct gsb_kernel_form
 		forms[GSB_N_SHAPES]; /* FunctionGet: by shape; the original is AS_ASKED */
 	struct gsb_function_info info;
+	uint64_t *words;	      /* of a launch that counted */
+	struct gsb_cmd_launch launch; /* that; its parameters are gone */
+	struct gsb_demand demand;
 	char name[GSB_NAME_MAX + 1];
 	char log[GSB_LOAD_LOG_MAX];
 };

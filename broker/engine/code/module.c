@@ -76,6 +76,7 @@ static bool load_variants(struct gsb_job *j, const struct gsb_device_ops *ops)
 		return false;
 	if (!ops->module_load(j->space, j->variants->text, j->variants->text_bytes, &j->loaded,
 			      j->log, sizeof(j->log))) {
+		gsb_variants_loaded(j->variants);
 		if (variants_fit(j, ops))
 			return true;
 		ops->module_unload(j->loaded);

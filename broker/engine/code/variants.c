@@ -114,9 +114,9 @@ static int judge(struct work *w, const struct gsb_ptx_func *f, struct gsb_proof 
 	err = gsb_resize_analyse(w->module, f, &arena, &facts);
 	if (!err) {
 		*v = (struct gsb_proof){.shapes = proven(&facts) & w->wanted,
-					  .order = facts.order,
-					  .writes_outside = writes_outside(facts.kernel),
-					  .launch = facts.launch};
+					.order = facts.order,
+					.writes_outside = writes_outside(facts.kernel),
+					.launch = facts.launch};
 		if (v->shapes & GSB_SHAPE_BIT(GSB_SHAPE_COUNT))
 			err = look_at_words(facts.kernel, &arena, v);
 	}
@@ -246,6 +246,16 @@ int gsb_variants_make(const void *image, size_t size, uint32_t cc, uint32_t want
 	return err;
 }
 
+void gsb_variants_loaded(struct gsb_variants *v)
+{
+	for (uint32_t i = 0; i < v->n_kernels; i++)
+		if (v->proofs[i].shapes & GSB_SHAPE_BIT(GSB_SHAPE_COUNT))
+			return;
+	free(v->text);
+	v->text = NULL;
+	v->text_bytes = 0;
+}
+
 void gsb_variants_destroy(struct gsb_variants *v)
 {
 	if (!v)
@@ -270,6 +280,11 @@ struct gsb_proof *gsb_variants_find(const struct gsb_variants *v, const char *ke
 		if (!strcmp(v->names[i], kernel))
 			return &v->proofs[i];
 	return NULL;
+}
+
+const char *gsb_variants_name(const struct gsb_variants *v, const struct gsb_proof *proof)
+{
+	return v->names[proof - v->proofs];
 }
 
 bool gsb_variants_hide(const struct gsb_variants *v, const char *name)

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/sha256.h"
+#include "broker/engine/code/demand.h"
 #include "broker/policy/shape.h"
 #include "gsb/wire.h"
 #include "ptx/resize/facts.h"
@@ -32,11 +33,12 @@ struct gsb_proof {
 	uint32_t n_count_words;	 /* that the counting form writes */
 	uint32_t zero;
 	struct gsb_resize_conditions launch;
+	struct gsb_demand demands[GSB_N_DEMANDS];
 };
 
 struct gsb_variants {
 	char hash[GSB_SHA256_HEX]; /* of the PTX */
-	char *text; /* of all, for the device; NULL once it is loaded and not needed */
+	char *text; /* of all, for the device; NULL once it is loaded and nothing counts */
 	size_t text_bytes;
 	uint32_t n_kernels;
 	char **names; /* in the order of the text: that in which a program counts them */
@@ -56,6 +58,8 @@ struct gsb_variants {
  */
 int gsb_variants_make(const void *image, size_t size, uint32_t cc, uint32_t wanted,
 		      struct gsb_variants **out);
+/* It is loaded: what only the device needed goes. */
+void gsb_variants_loaded(struct gsb_variants *v);
 void gsb_variants_destroy(struct gsb_variants *v); /* NULL is fine */
 
 /* Host memory that it takes. */
@@ -63,6 +67,8 @@ uint64_t gsb_variants_bytes(const struct gsb_variants *v);
 
 /* What is known of a kernel; NULL: it is not there. */
 struct gsb_proof *gsb_variants_find(const struct gsb_variants *v, const char *kernel);
+/* The kernel's name that a proof of @v is about, whole. */
+const char *gsb_variants_name(const struct gsb_variants *v, const struct gsb_proof *proof);
 /* Is this one of ours? Then no program may know of it. */
 bool gsb_variants_hide(const struct gsb_variants *v, const char *name);
 /* "vadd$slice"; of RESHAPE and AS_ASKED the kernel itself. False: too long. */

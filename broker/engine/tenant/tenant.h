@@ -49,6 +49,7 @@ struct gsb_ctx {
 	uint64_t heap_bytes;	   /* of it, for malloc of its kernels; 0: no module calls it yet */
 	bool heap_grows;	   /* waits for a grant */
 	uint64_t scratch;	   /* device address of the engine's own memory there; 0: none */
+	bool counting;		   /* a launch uses the part of it for counts */
 	uint32_t index;
 	CUresult error;		 /* sticky; the tenant's word says the same */
 	bool printed;		 /* a kernel of it has said something */

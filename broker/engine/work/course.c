@@ -5,12 +5,15 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
 #include "base/err.h"
 #include "broker/engine/code/code.h"
+#include "broker/engine/code/demand.h"
 #include "broker/engine/code/scratch.h"
+#include "broker/engine/code/variants.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/engine/work/scheduler.h"
 #include "ptx/resize/variant.h"
@@ -92,6 +95,29 @@ static bool next_tiles(struct gsb_flight *f, const struct gsb_item *item, struct
 	return true;
 }
 
+static bool next_to_count(const struct gsb_course *c, const struct gsb_item *item,
+			  struct gsb_cmd *cmd)
+{
+	const uint64_t addr = gsb_scratch_words(gsb_ctx_of(item->op.order));
+	const uint64_t bytes = item->fn->proof->n_count_words * sizeof(uint64_t);
+	struct gsb_variant_count p = {.words = addr, .every = gsb_demand_every(&item->cmd.launch)};
+
+	switch (c->n_begun) {
+	case 0: zero(cmd, addr, bytes); return true;
+	case 1:
+		put_variant(item->scheduler, item, GSB_SHAPE_COUNT, &p, sizeof(p), &cmd->launch);
+		return true;
+	case 2:
+		cmd->kind = GSB_CMD_COPY;
+		cmd->copy = (struct gsb_cmd_copy){.dst = (uint64_t)(uintptr_t)c->words,
+						  .src = addr,
+						  .width = bytes,
+						  .height = 1};
+		return true;
+	default: return false;
+	}
+}
+
 static bool next_once(const struct gsb_course *c, const struct gsb_item *item, struct gsb_cmd *cmd)
 {
 	struct gsb_cmd_launch *l = &cmd->launch;
@@ -115,6 +141,7 @@ static bool next(struct gsb_flight *f, const struct gsb_item *item, struct gsb_c
 	switch (f->course.shape.form) {
 	case GSB_SHAPE_SLICE: return next_slice(&f->course, item, cmd);
 	case GSB_SHAPE_PERSISTENT: return next_tiles(f, item, cmd);
+	case GSB_SHAPE_COUNT: return next_to_count(&f->course, item, cmd);
 	default: return next_once(&f->course, item, cmd);
 	}
 }
@@ -137,7 +164,29 @@ static int issue_more(struct gsb_flight *f, const struct gsb_item *item)
 	return c->err;
 }
 
+static void drop_words(struct gsb_course *c, const struct gsb_item *item)
+{
+	if (!c->words)
+		return;
+	gsb_ctx_of(item->op.order)->counting = false;
+	free(c->words);
+	c->words = NULL;
+}
+
 /* ---- the beginning ---- */
+
+/* The words are one launch's at a time. */
+static void plan_to_count(struct gsb_course *c, const struct gsb_item *item)
+{
+	struct gsb_ctx *ctx = gsb_ctx_of(item->op.order);
+
+	if (!ctx->counting)
+		c->words = malloc(item->fn->proof->n_count_words * sizeof(uint64_t));
+	if (c->words)
+		ctx->counting = true;
+	else
+		c->shape.form = GSB_SHAPE_AS_ASKED;
+}
 
 static void plan(struct gsb_course *c, const struct gsb_item *item)
 {
@@ -145,7 +194,9 @@ static void plan(struct gsb_course *c, const struct gsb_item *item)
 	const struct gsb_scheduler *s = item->scheduler;
 	struct gsb_shape *shape = &c->shape;
 
-	if (shape->form == GSB_SHAPE_SLICE) {
+	if (shape->form == GSB_SHAPE_COUNT) {
+		plan_to_count(c, item);
+	} else if (shape->form == GSB_SHAPE_SLICE) {
 		c->total = n_blocks(l);
 		c->each = gsb_div_up(c->total, shape->n_slices);
 		if (c->each > INT32_MAX)
@@ -155,7 +206,8 @@ static void plan(struct gsb_course *c, const struct gsb_item *item)
 
 		c->total = n_blocks(l);
 		if (!n)
-			n = gsb_code_places(&s->info->arch, &item->fn->forms[GSB_SHAPE_PERSISTENT], l);
+			n = gsb_code_places(&s->info->arch, &item->fn->forms[GSB_SHAPE_PERSISTENT],
+					    l);
 		shape->n_blocks = (uint32_t)(n < c->total ? n : c->total);
 		c->each =
 			shape->max_tiles ? (uint64_t)shape->n_blocks * shape->max_tiles : c->total;
@@ -176,6 +228,7 @@ int gsb_course_begin(struct gsb_flight *f, struct gsb_item *item, const struct g
 
 	if (!err || f->course.n_open)
 		return 0; /* what is in the queue comes back, and then it ends */
+	drop_words(&f->course, item);
 	return shape->form == GSB_SHAPE_AS_ASKED ? err : begin(f, item, &as_asked);
 }
 
@@ -206,6 +259,19 @@ static void fail_refused(struct gsb_course *c)
 		 "the device refused a part of a launch (%s)", gsb_shape_name(c->shape.form));
 }
 
+static void end_counting(struct gsb_course *c, struct gsb_item *item)
+{
+	uint64_t *words = c->words;
+
+	if (!c->joint.result && !item->op.order->failed) {
+		c->words = NULL;
+		gsb_ctx_of(item->op.order)->counting = false;
+		gsb_demand_note(gsb_tenant_of(item->op.stream->queues), item->fn, item->op.fence,
+				&item->cmd.launch, words);
+	}
+	drop_words(c, item);
+}
+
 const struct gsb_completion *gsb_course_take(struct gsb_flight *f,
 					     const struct gsb_completion *done)
 {
@@ -220,5 +286,7 @@ const struct gsb_completion *gsb_course_take(struct gsb_flight *f,
 	if (c->n_open)
 		return NULL;
 	fail_refused(c);
+	if (c->words)
+		end_counting(c, f->item);
 	return &c->joint;
 }

@@ -27,9 +27,10 @@ struct gsb_course {
 	unsigned n_begun;	  /* commands that were issued */
 	unsigned n_open, n_taken; /* of them, not completed; completed */
 	uint64_t done,
-		total; /* SLICE: blocks; PERSISTENT: tiles; what has been issued, of how many */
-	uint64_t each; /* of that, what one launch takes at most */
-	int err;       /* the device refused one */
+		total;	 /* SLICE: blocks; PERSISTENT: tiles; what has been issued, of how many */
+	uint64_t each;	 /* of that, what one launch takes at most */
+	uint64_t *words; /* COUNT: what it has counted comes here; malloc */
+	int err;	 /* the device refused one */
 	struct gsb_completion joint;
 };
 

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "broker/engine/code/code.h"
+#include "broker/engine/code/demand.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/engine/work/scheduler.h"
 #include "broker/engine/work/view.h"
@@ -163,15 +164,20 @@ static void refuse(struct gsb_item *item, int err)
 	gsb_stream_retry(stream);
 }
 
-/* In which it goes to the device: what [resize] force says, if its kernel and its launch admit it. */
+/* In which it goes to the device, if its kernel and its launch admit it: counting once, then what [resize] force says. */
 static struct gsb_shape shape_of(const struct gsb_item *item)
 {
+	static const struct gsb_shape count = {.form = GSB_SHAPE_COUNT};
 	const struct gsb_tenant *t = tenant_of(item);
 	const struct gsb_shape *force = &t->resizing->force;
+	const struct gsb_cmd_launch *l = &item->cmd.launch;
 
-	if (item->cmd.kind == GSB_CMD_LAUNCH && item->fn->shapes &&
-	    gsb_code_admits(t, item->fn, &item->cmd.launch, force))
-		return *force;
+	if (item->cmd.kind == GSB_CMD_LAUNCH && item->fn->shapes) {
+		if (gsb_code_admits(t, item->fn, l, &count) && gsb_demand_is_wanted(item->fn, l))
+			return count;
+		if (gsb_code_admits(t, item->fn, l, force))
+			return *force;
+	}
 	return (struct gsb_shape){.form = GSB_SHAPE_AS_ASKED};
 }
 

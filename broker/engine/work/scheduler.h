@@ -37,7 +37,7 @@ struct gsb_flight {
 	uint64_t since_run_ns; /* the scheduler's run_ns when it was issued */
 	bool abandoned;	       /* it ran past the limit */
 	struct gsb_course course;
-	bool shared;	       /* kernels: another one was on the device for a part of its time */
+	bool shared; /* kernels: another one was on the device for a part of its time */
 };
 
 struct gsb_scheduler {
