@@ -90,7 +90,7 @@ tests_integ_engine_path_untraced_LDADD = $(libengine_la_LIBADD) $(CMOCKA_LIBS)
 engine_tests = tests/unit/test_engine_stream tests/unit/test_engine_order \
 	tests/unit/test_engine_gate tests/unit/test_engine_hostile tests/unit/test_engine_fuzz \
 	tests/unit/test_engine_control tests/unit/test_engine_counts tests/unit/test_engine_log tests/unit/test_engine_memory \
-	tests/unit/test_engine_policy tests/unit/test_engine_release tests/unit/test_engine_upload \
+	tests/unit/test_engine_policy tests/unit/test_engine_release tests/unit/test_engine_resize tests/unit/test_engine_upload \
 	tests/unit/test_grant tests/unit/test_pool tests/fuzz/replay_records
 check_PROGRAMS += $(engine_tests)
 tenant_kit = tests/unit/tenant_kit.c tests/unit/tenant_kit.h
@@ -131,6 +131,9 @@ tests_unit_test_engine_policy_LDADD = $(engine_test_libs)
 tests_unit_test_engine_release_SOURCES = tests/unit/test_engine_release.c $(engine_kit)
 tests_unit_test_engine_release_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_release_LDADD = $(engine_test_libs)
+tests_unit_test_engine_resize_SOURCES = tests/unit/test_engine_resize.c $(engine_kit)
+tests_unit_test_engine_resize_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_resize_LDADD = $(engine_test_libs)
 tests_unit_test_engine_memory_SOURCES = tests/unit/test_engine_memory.c $(engine_kit) $(control_kit)
 tests_unit_test_engine_memory_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_memory_LDADD = $(engine_test_libs)
