@@ -5,7 +5,8 @@ libpolicy_la_SOURCES = \
 	broker/policy/policy.c broker/policy/policy.h \
 	broker/policy/claim.c broker/policy/claim.h \
 	broker/policy/estimate.c broker/policy/estimate.h \
-	broker/policy/fifo.c
+	broker/policy/fifo.c \
+	broker/policy/shape.c broker/policy/shape.h
 libpolicy_la_LIBADD = libmodel.la libbase.la -lm
 
 check_PROGRAMS += tests/unit/test_estimate
