@@ -14,9 +14,11 @@ tests_unit_test_cuda_ops_SOURCES = tests/unit/test_device_ops.c tests/unit/devic
 tests_unit_test_cuda_ops_CPPFLAGS = $(AM_CPPFLAGS) $(fake_libcuda)
 tests_unit_test_cuda_ops_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_cuda_ops_LDADD = libdevice.la $(CMOCKA_LIBS)
+EXTRA_tests_unit_test_cuda_ops_DEPENDENCIES = tests/fake/libcuda.so
 
 check_PROGRAMS += tests/unit/test_cuda_failures
 tests_unit_test_cuda_failures_SOURCES = tests/unit/test_cuda_failures.c tests/unit/device_kernels.h
 tests_unit_test_cuda_failures_CPPFLAGS = $(AM_CPPFLAGS) $(fake_libcuda)
 tests_unit_test_cuda_failures_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_cuda_failures_LDADD = libdevice.la $(CMOCKA_LIBS)
+EXTRA_tests_unit_test_cuda_failures_DEPENDENCIES = tests/fake/libcuda.so

@@ -573,7 +573,7 @@ static void test_function_attribute_is_set_here_and_posted(void **state)
 static void test_function_attribute_of_clusters_is_kept_here(void **state)
 {
 	CUfunction f = load_function();
-	unsigned mark = engine->n_logged;
+	unsigned logged = engine->n_logged;
 	int value = 0;
 
 	assert_cu(cu.cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
@@ -588,7 +588,7 @@ static void test_function_attribute_of_clusters_is_kept_here(void **state)
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
 		     cu.cuFuncSetAttribute(
 			     f, CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, 3));
-	assert_int_equal(engine->n_logged, mark);
+	assert_int_equal(engine->n_logged, logged);
 }
 
 static void test_occupancy_is_the_engines_answer(void **state)
