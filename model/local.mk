@@ -35,6 +35,7 @@ libmodel_la_SOURCES += \
 # how long it takes: contention, curves, fractions, single blocks
 libmodel_la_SOURCES += \
 	model/time/block_time.c model/time/block_time.h \
+	model/time/company.c model/time/company.h \
 	model/time/contend.c model/time/contend.h \
 	model/time/curve.c model/time/curve.h \
 	model/time/fraction.c model/time/fraction.h \
@@ -113,6 +114,11 @@ check_PROGRAMS += tests/unit/test_contend
 tests_unit_test_contend_SOURCES = tests/unit/test_contend.c
 tests_unit_test_contend_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_contend_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
+
+check_PROGRAMS += tests/unit/test_company
+tests_unit_test_company_SOURCES = tests/unit/test_company.c
+tests_unit_test_company_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_company_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
 
 check_PROGRAMS += tests/unit/test_law
 tests_unit_test_law_SOURCES = tests/unit/test_law.c
