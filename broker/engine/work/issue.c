@@ -377,3 +377,19 @@ void gsb_scheduler_finish(struct gsb_scheduler *s)
 	gsb_queue_pool_finish(&s->pool);
 	gsb_ready_finish(&s->ready);
 }
+
+void gsb_scheduler_join(struct gsb_scheduler *s, const struct gsb_claim *c)
+{
+	s->claims[s->n_claims++] = c; /* ids ascend */
+}
+
+void gsb_scheduler_part(struct gsb_scheduler *s, const struct gsb_claim *c)
+{
+	unsigned i = 0;
+
+	while (s->claims[i] != c)
+		i++;
+	s->n_claims--;
+	for (; i < s->n_claims; i++)
+		s->claims[i] = s->claims[i + 1];
+}
