@@ -284,6 +284,7 @@ static struct gsb_tenant *create_tenant(struct gsb_engine *e, const struct gsb_a
 	t->dev = e->dev;
 	t->watches = &e->watches;
 	t->loader = &e->loader;
+	t->resizing = &e->params.resizing;
 	t->pinner = &e->pinner;
 	t->scheduler = &e->scheduler;
 	t->grant = &e->grant;

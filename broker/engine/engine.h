@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "broker/control.h"
 #include "broker/engine/code/loader.h"
+#include "broker/engine/code/resizing.h"
 #include "broker/engine/memory/grant.h"
 #include "broker/engine/memory/pinner.h"
 #include "broker/engine/start_line.h"
@@ -39,6 +40,7 @@ struct gsb_engine_params {
 	uint64_t kernel_limit_ns; /* real time; 0 = none */
 	unsigned start_line;	  /* tenants that begin together; 0, 1: each for itself */
 	uint64_t start_line_ns;	  /* real time that they wait for each other */
+	struct gsb_resizing resizing;
 };
 
 #define GSB_DEFAULT_HOST_CALL_NS    500

@@ -8,7 +8,8 @@ libpolicy_la_SOURCES = \
 	broker/policy/estimate.c broker/policy/estimate.h \
 	broker/policy/fifo.c \
 	broker/policy/multiqx.c \
-	broker/policy/serial.c
+	broker/policy/serial.c \
+	broker/policy/shape.c broker/policy/shape.h
 libpolicy_la_LIBADD = libmodel.la libbase.la -lm
 
 check_PROGRAMS += tests/unit/test_estimate

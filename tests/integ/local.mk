@@ -13,6 +13,13 @@ tests_integ_scrape_SOURCES = tests/integ/scrape.c tests/unit/prometheus.c tests/
 tests_integ_counted_SOURCES = tests/integ/counted.c tests/unit/tenant.h
 tests_integ_counted_CPPFLAGS = $(integ_cppflags)
 tests_integ_counted_LDADD = -ldl
+# Launches in other geometries than were asked for.
+noinst_PROGRAMS += tests/integ/asking
+check_SCRIPTS += tests/integ/resize.sh
+EXTRA_DIST += tests/integ/resize.sh
+tests_integ_asking_SOURCES = tests/integ/asking.c tests/unit/tenant.h
+tests_integ_asking_CPPFLAGS = $(integ_cppflags)
+tests_integ_asking_LDADD = -ldl
 # Programs whose kernels allocate.
 noinst_PROGRAMS += tests/integ/heap
 check_SCRIPTS += tests/integ/heap.sh
