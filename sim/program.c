@@ -8,7 +8,7 @@
 
 #include "sim/state.h"
 
-static uint64_t come_ns(const struct gsb_sim *s, uint32_t tenant_at)
+uint64_t gsb_sim_come_ns(const struct gsb_sim *s, uint32_t tenant_at)
 {
 	return s->p->together ? 0 : s->load->tenants[tenant_at].come_ns;
 }
@@ -23,7 +23,7 @@ static struct gsb_sim_thread *find_thread(struct gsb_sim *s, const struct gsb_wo
 			return &s->threads[i];
 	t = &s->threads[s->n_threads++];
 	*t = (struct gsb_sim_thread){op->tenant_at, op->thread, GSB_SIM_NONE, GSB_SIM_NONE,
-				     come_ns(s, op->tenant_at)};
+				     gsb_sim_come_ns(s, op->tenant_at)};
 	return t;
 }
 
@@ -58,7 +58,7 @@ static uint64_t next_post(const struct gsb_sim *s, const struct gsb_sim_thread *
 	if (t->next == GSB_SIM_NONE)
 		return GSB_SIM_NEVER;
 	op = s->items[t->next].op;
-	from = come_ns(s, op->tenant_at);
+	from = gsb_sim_come_ns(s, op->tenant_at);
 	if (op->after_at != GSB_WORKLOAD_NONE) {
 		const struct gsb_sim_item *after = &s->items[op->after_at];
 

@@ -75,6 +75,8 @@ static void release(struct gsb_sim *s)
 	free(s->sides);
 	free(s->ready);
 	free(s->claims);
+	free(s->there);
+	free(s->n_left_of);
 	free(s->placed);
 	free(s->sms);
 }

@@ -76,7 +76,9 @@ struct gsb_sim {
 	struct gsb_sim_stream *streams;
 	struct gsb_sim_thread *threads;
 	struct gsb_sim_side *sides;
-	struct gsb_claim *claims; /* by tenant */
+	struct gsb_claim *claims;	/* by tenant */
+	const struct gsb_claim **there; /* those that have come and are not done */
+	uint32_t *n_left_of;		/* by tenant: its operations that are not done */
 	uint32_t n_threads;
 	uint64_t n_left; /* operations that are not done */
 	/* view.c */
@@ -106,6 +108,7 @@ int gsb_sim_fail(struct gsb_sim *s, int err, const char *fmt, ...) GSB_PRINTF(3,
 /* ---- program.c ---- */
 int gsb_sim_program_init(struct gsb_sim *s); /* -ENOMEM */
 bool gsb_sim_post(struct gsb_sim *s);	     /* what is due; whether anything was */
+uint64_t gsb_sim_come_ns(const struct gsb_sim *s, uint32_t tenant_at);
 uint64_t gsb_sim_next_post_ns(const struct gsb_sim *s);
 
 /* ---- stream.c ---- */

@@ -290,7 +290,7 @@ static struct gsb_tenant *create_tenant(struct gsb_engine *e, const struct gsb_a
 	t->grant = &e->grant;
 	t->clock = &e->scheduler.clock;
 	t->slot = slot;
-	t->id = t->rank = t->queues.tenant_id = a->id;
+	t->id = t->queues.tenant_id = a->id;
 	t->pid = a->pid;
 	t->uid = a->uid;
 	snprintf(t->name, sizeof(t->name), "%s", a->tenant);

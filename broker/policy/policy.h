@@ -42,7 +42,8 @@ enum gsb_direction { GSB_COPY_UP, GSB_COPY_DOWN, GSB_COPY_ACROSS, GSB_N_DIRECTIO
 
 /* What a tenant may claim of the device, and what it has had of it. */
 struct gsb_claim {
-	uint32_t tenant; /* its id: ascending in the order of arrival */
+	uint32_t
+		tenant; /* its number: ascending in the order of arrival, or of names behind a start line */
 	uint32_t weight; /* of its share beside others that want the device, 1 .. GSB_WEIGHT_MAX */
 	bool critical;	 /* its launches are to begin at once */
 	uint64_t max_wait_ns; /* what is ready for so long goes first; 0: no limit of its own */
@@ -64,7 +65,7 @@ struct gsb_prediction {
 
 struct gsb_work {
 	enum gsb_work_kind kind;
-	uint32_t tenant, stream; /* tenant id; stream's index in it */
+	uint32_t tenant, stream; /* the tenant's number; stream's index in it */
 	int32_t priority; /* of its stream: lower is more urgent, as CUDA has it; running: its queue's */
 	const struct gsb_claim *claim;
 	const uint32_t *n_queued; /* operations in its stream now, this one included */

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bench_compare.sh - `gsb-bench compare`: policies side by side in virtual time. What it says repeats, no mix ends before its bound,
-# and nobody is faster than alone.
+# bench_compare.sh - `gsb-bench compare`: policies side by side in virtual time. What it says repeats, and under fifo no mix ends
+# before its bound.
 # Usage: from the build folder: srcdir=... tests/integ/bench_compare.sh
 srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=tests/integ/lib.sh
@@ -17,8 +17,7 @@ compare_repeats_and_keeps_to_its_bounds() {
 	grep -E '^q.* [0-9.]+$' "$dir/a" | sed 's/ x /x/' >"$dir/rows"
 	[ "$(wc -l <"$dir/rows")" -ge 8 ] || fail "too few rows: $(cat "$dir/a")"
 	awk '{ if ($4 != $5) { print "two rounds differ:", $0; bad = 1 }
-	       if ($7 > 1.0005) { print "better than can be:", $0; bad = 1 }
-	       if ($8 < 0.99) { print "faster than alone:", $0; bad = 1 }
+	       if ($2 == "fifo" && $7 > 1.0005) { print "better than can be:", $0; bad = 1 }
 	       if ($1 ~ /^q.$/ && $2 == "fifo" && $8 != 1) { print "alone and not as alone:", $0; bad = 1 } }
 	     END { exit bad }' "$dir/rows" || fail "the figures cannot be"
 	diff <(grep -v '^rounds' "$dir/a") <(grep -v '^rounds' "$dir/b") || fail "two runs differ"

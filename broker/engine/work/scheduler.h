@@ -55,7 +55,7 @@ struct gsb_scheduler {
 
 	const struct gsb_device_info *info;
 	struct gsb_policy_area area;
-	const struct gsb_claim *claims[GSB_N_SLOTS]; /* of all tenants, by their ids */
+	const struct gsb_claim *claims[GSB_N_SLOTS]; /* of all tenants, by their numbers */
 	unsigned n_claims;
 	uint64_t
 		share_ns; /* what the tenant that was served last had had: who asks anew begins there */

@@ -74,7 +74,7 @@ void gsb_view_describe(const struct gsb_item *item, struct gsb_work *w)
 	t->claim.memory_bytes = t->device_used_bytes;
 	t->claim.asked_ns = item->op.ready_ns;
 	*w = (struct gsb_work){
-		.tenant = t->id,
+		.tenant = t->claim.tenant,
 		.stream = s->index,
 		.priority = s->priority,
 		.claim = &t->claim,
