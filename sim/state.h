@@ -43,7 +43,6 @@ struct gsb_sim_stream {
 struct gsb_sim_thread {
 	uint32_t tenant_at, number;
 	uint32_t next, tail; /* of its operations, the next to be posted */
-	uint64_t last_post_ns;
 };
 
 /* Of each tenant: the first operation that is not done in the legacy stream, and in those that wait for it. */

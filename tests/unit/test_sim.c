@@ -199,7 +199,7 @@ static void test_run_keeps_the_legacy_stream_apart_from_blocking_ones(void **sta
 		abort();
 	assert_int_equal(makespan(text, &gsb_policy_fifo), LATENCY + 1000);
 	free(text);
-	if (asprintf(&text, "%s%s", streams, LAUNCH(1, 1, 0) HALF "\n" LAUNCH(2, 2, 0) HALF "\n") <
+	if (asprintf(&text, "%s%s", streams, LAUNCH(1, 1, 1) HALF "\n" LAUNCH(2, 2, 0) HALF "\n") <
 	    0)
 		abort();
 	assert_int_equal(makespan(text, &gsb_policy_fifo), LATENCY + 1000);
