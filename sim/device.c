@@ -270,6 +270,8 @@ static uint64_t time_of(const struct gsb_sim *s, const struct gsb_machine_block 
 	};
 	uint64_t ns = gsb_block_time_ns(s->p->arch, &work, &company);
 
+	if (s->p->law)
+		return (uint64_t)((double)item->block_ns / item->speed + 0.5);
 	return ns > item->block_ns ? ns : item->block_ns;
 }
 
@@ -284,10 +286,13 @@ static int place(struct gsb_sim *s)
 
 		if (!b.index)
 			item->start_ns = s->now_ns;
+		item->n_placed++;
 		s->placed[n++] = b;
 		err = gsb_sim_check_placed(s, &b);
 	}
-	for (unsigned i = 0; i < n; i++) {
+	if (!err && n && s->p->law)
+		err = gsb_sim_find_speeds(s);
+	for (unsigned i = 0; !err && i < n; i++) {
 		uint64_t ns = time_of(s, &s->placed[i]);
 
 		gsb_machine_set_end(s->machine, s->placed[i].slot, s->now_ns + ns);

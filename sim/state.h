@@ -27,11 +27,12 @@ struct gsb_sim_item {
 	enum gsb_sim_state state;
 	uint32_t next_in_stream, next_in_thread;
 	uint64_t post_ns, ready_ns, issued_ns, start_ns, done_ns;
-	struct gsb_work work; /* for the device */
-	uint64_t block_ns;    /* launch: one block beside none of others */
-	uint64_t block_insns; /* likewise: of its warps; 0: not known */
-	uint64_t n_ended;     /* likewise: blocks */
-	uint64_t blocks_ns;   /* likewise: their times, summed */
+	struct gsb_work work;	    /* for the device */
+	uint64_t block_ns;	    /* launch: one block beside none of others */
+	uint64_t block_insns;	    /* likewise: of its warps; 0: not known */
+	uint64_t n_placed, n_ended; /* likewise: blocks */
+	double speed;		    /* likewise: beside what is resident; by the law */
+	uint64_t blocks_ns;	    /* likewise: their times, summed */
 };
 
 /* The head of a stream is the first of it that is not done. */
@@ -127,6 +128,9 @@ struct gsb_sim_flight *gsb_sim_issue(struct gsb_sim *s, struct gsb_sim_item *ite
 bool gsb_sim_device_ends(struct gsb_sim *s);  /* of this instant; whether a command has ended */
 int gsb_sim_device_starts(struct gsb_sim *s); /* of this instant */
 uint64_t gsb_sim_next_event_ns(const struct gsb_sim *s);
+
+/* ---- speed.c ---- */
+int gsb_sim_find_speeds(struct gsb_sim *s); /* -EINVAL; of all kernels with blocks on the SMs */
 
 /* ---- check.c ---- */
 int gsb_sim_check_decisions(struct gsb_sim *s, const struct gsb_decision *d, unsigned n);
