@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "model/time/block_time.h"
 #include "model/time/command_time.h"
 #include "sim/state.h"
 
@@ -124,6 +123,7 @@ int gsb_sim_device_init(struct gsb_sim *s)
 	const struct gsb_arch *arch = s->p->arch;
 	int err = gsb_machine_create(arch, &gsb_rules_hardware, &s->machine);
 
+	gsb_interference_init(&s->law, arch->name);
 	if (err)
 		return err;
 	s->placed = calloc((size_t)arch->n_sms * arch->max_blocks, sizeof(*s->placed));
@@ -256,23 +256,10 @@ static struct gsb_sim_flight *next_start(struct gsb_sim *s)
 	return best;
 }
 
-/* Beside all that was placed in this instant: the issue slots that are left to it may be fewer. */
-static uint64_t time_of(const struct gsb_sim *s, const struct gsb_machine_block *b)
+/* Beside all that was placed in this instant. */
+static uint64_t time_of(const struct gsb_sim_item *item)
 {
-	const struct gsb_sim_item *item = b->owner;
-	const struct gsb_block_work work = {
-		.n_warps =
-			(item->work.kernel.threads_per_block + GSB_WARP_SIZE - 1) / GSB_WARP_SIZE,
-		.n_insns = item->block_insns,
-	};
-	const struct gsb_block_company company = {
-		.sm_warps = gsb_machine_sm_warps(s->machine, b->sm),
-	};
-	uint64_t ns = gsb_block_time_ns(s->p->arch, &work, &company);
-
-	if (s->p->law)
-		return (uint64_t)((double)item->block_ns / item->speed + 0.5);
-	return ns > item->block_ns ? ns : item->block_ns;
+	return (uint64_t)((double)item->block_ns / item->speed + 0.5);
 }
 
 static int place(struct gsb_sim *s)
@@ -290,10 +277,10 @@ static int place(struct gsb_sim *s)
 		s->placed[n++] = b;
 		err = gsb_sim_check_placed(s, &b);
 	}
-	if (!err && n && s->p->law)
+	if (!err && n)
 		err = gsb_sim_find_speeds(s);
 	for (unsigned i = 0; !err && i < n; i++) {
-		uint64_t ns = time_of(s, &s->placed[i]);
+		uint64_t ns = time_of(s->placed[i].owner);
 
 		gsb_machine_set_end(s->machine, s->placed[i].slot, s->now_ns + ns);
 		((struct gsb_sim_item *)s->placed[i].owner)->blocks_ns += ns;

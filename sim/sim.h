@@ -5,14 +5,14 @@
  *   stream.c   which operation may run: CUDA's order of streams, events and the legacy stream
  *   view.c     what is ready goes to the policy as the engine shows it, and comes back as decisions
  *   machine.c of model/placement and device.c   which block runs where, from when to when; copies on their engines
- *   speed.c    how fast kernels run beside each other, by the law of contention where that is wanted
+ *   speed.c    how fast kernels run beside each other, by the law of contention
  *   check.c    what must hold in every run, whatever the policy does, counted by another way than the run itself goes
  *   result.c   what is said of it
  *
- * A run is a function of the load, the GPU and the policy: it gives the same numbers everywhere. How long a block takes comes from
- * the load: what its kernel took alone, divided by the rounds in which that ran; beside others it takes as long as the
- * issue slots that are left to it allow, or the law of contention says; fixed when it is placed. What the load does not know is not in it: time that
- * bandwidth and caches cost beside others, what host functions take.
+ * A run is a function of the load, the GPU and the policy: it gives the same numbers everywhere. How long a block takes comes
+ * from the load: what its kernel took alone, divided by the rounds in which that ran, and as much longer as the law of
+ * contention says of what is resident when it is placed. Of what a kernel asks for the load knows its share of the issue slots.
+ * What the load does not know is not in it: what bandwidth and caches cost beside others, what host functions take.
  *
  * Context: memory apart pure, any thread.
  */
@@ -24,7 +24,6 @@
 #include <stdint.h>
 
 #include "broker/policy/policy.h"
-#include "model/gpu/interference.h"
 #include "model/input/workload.h"
 
 /* What there is only so much of: places on the SMs, issue slots, copy engines. */

@@ -2,6 +2,8 @@
  * speed.c - how fast kernels run beside each other, by the law of model/time/law.h, as far as a load knows what they ask for: it knows
  * the instructions of their warps, and so their share of the issue slots, and nothing of caches and memory.
  */
+#include <assert.h>
+
 #include "base/compiler.h"
 #include "model/time/law.h"
 #include "sim/state.h"
@@ -48,7 +50,7 @@ int gsb_sim_find_speeds(struct gsb_sim *s)
 	struct gsb_resident residents[GSB_N_QUEUES];
 	double speeds[GSB_N_QUEUES];
 	unsigned n = list_residents(s, items, residents);
-	int err = gsb_law_speeds(s->p->law, s->p->arch->n_sms, residents, n, speeds);
+	int err = gsb_law_speeds(&s->law, s->p->arch->n_sms, residents, n, speeds);
 
 	if (err)
 		return gsb_sim_fail(s, err, "the law of contention refuses the kernels at hand");

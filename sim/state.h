@@ -5,6 +5,7 @@
 #define GSB_SIM_STATE_H
 
 #include "base/compiler.h"
+#include "model/gpu/interference.h"
 #include "model/placement/machine.h"
 #include "sim/sim.h"
 
@@ -93,6 +94,7 @@ struct gsb_sim {
 	uint64_t next_seq;
 	/* device.c */
 	struct gsb_machine *machine;
+	struct gsb_interference law;	  /* of this GPU */
 	struct gsb_machine_block *placed; /* in this instant; room for all slots */
 	unsigned n_copies;
 	struct gsb_sim_sm *sms; /* check.c: what is on them */

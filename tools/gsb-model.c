@@ -55,8 +55,7 @@ enum {
 	OPT_TENANTS,
 	OPT_KERNELS,
 	OPT_TOGETHER,
-	OPT_COLD,
-	OPT_LAW
+	OPT_COLD
 };
 
 #define OF(command)  (1u << (command))
@@ -86,8 +85,6 @@ static const struct gsb_cli_option options[] = {
 	 OF(REPLAY)},
 	{{"tenants", OPT_TENANTS, "N", 0, "of a drawn load (default 4)", 0}, OF(REPLAY)},
 	{{"kernels", OPT_KERNELS, "N", 0, "of each tenant of a drawn load (default 8)", 0},
-	 OF(REPLAY)},
-	{{"law", OPT_LAW, NULL, 0, "kernels slow each other by the law of contention", 0},
 	 OF(REPLAY)},
 	{{"cold", OPT_COLD, NULL, 0, "the policy has not seen the tenants alone before", 0},
 	 OF(REPLAY)},
@@ -158,7 +155,6 @@ static int set_option(void *input, int key, char *value)
 		return set_count(&in->replay.random.n_kernels, "kernels", value,
 				 GSB_RANDOM_KERNELS_MAX);
 	case OPT_TOGETHER: in->replay.together = true; return 0;
-	case OPT_LAW: in->replay.law = true; return 0;
 	case OPT_COLD: in->replay.cold = true; return 0;
 	case OPT_COVER: in->cover = true; return 0;
 	case OPT_KEEP: in->keep = true; return 0;

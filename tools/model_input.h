@@ -12,7 +12,6 @@
 struct model_replay {
 	const char *policy; /* its name, or "all" */
 	bool together;	    /* all tenants begin at once */
-	bool law;	    /* kernels slow each other by the law of contention */
 	bool cold;	    /* the policy has seen none of it before */
 	bool drawn;	    /* the load is: random says how */
 	struct gsb_random_load random;

@@ -150,14 +150,9 @@ static int run(const struct model_input *in, const struct gsb_workload *load)
 		.recorded = recorded,
 		.together = in->replay.together,
 	};
-	struct gsb_interference law;
 	struct gsb_sim_comparison c;
 	char why[256];
 
-	if (in->replay.law) {
-		gsb_interference_init(&law, p.arch->name);
-		p.law = &law;
-	}
 	if (!strcmp(in->replay.policy, ALL))
 		return report_all(in, load, p);
 	p.policy = gsb_policy_find(in->replay.policy);
