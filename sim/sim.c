@@ -61,7 +61,7 @@ static int run(struct gsb_sim *s)
 		if (post == GSB_SIM_NEVER && event == GSB_SIM_NEVER)
 			return gsb_sim_fail(s, -EPROTO, "nothing runs and %lu operations wait",
 					    (unsigned long)s->n_left);
-		s->now_ns = post < event ? post : event;
+		gsb_sim_pass_to(s, post < event ? post : event);
 	}
 	return err;
 }
@@ -77,7 +77,7 @@ static void release(struct gsb_sim *s)
 	free(s->claims);
 	free(s->there);
 	free(s->n_left_of);
-	free(s->placed);
+	free(s->blocks);
 	free(s->sms);
 }
 

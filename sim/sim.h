@@ -11,7 +11,7 @@
  *
  * A run is a function of the load, the GPU and the policy: it gives the same numbers everywhere. How long a block takes comes
  * from the load: what its kernel took alone, divided by the rounds in which that ran, and as much longer as the law of
- * contention says of what is resident when it is placed. Of what a kernel asks for the load knows its share of the issue slots.
+ * contention says of what is resident meanwhile. Of what a kernel asks for the load knows its share of the issue slots.
  * What the load does not know is not in it: what bandwidth and caches cost beside others, what host functions take.
  *
  * Context: memory apart pure, any thread.

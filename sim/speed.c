@@ -23,7 +23,7 @@ static double issue_share(const struct gsb_sim *s, const struct gsb_sim_item *it
 }
 
 /* The kernels that have blocks on the SMs; where each stands in out. */
-static unsigned list_residents(struct gsb_sim *s, struct gsb_sim_item **items,
+static unsigned list_residents(struct gsb_sim *s, struct gsb_sim_flight **flights,
 			       struct gsb_resident *out)
 {
 	unsigned n = 0;
@@ -39,22 +39,22 @@ static unsigned list_residents(struct gsb_sim *s, struct gsb_sim_item **items,
 			.block_ns = (double)item->block_ns,
 		};
 		out[n].demand[GSB_UNIT_ISSUE] = issue_share(s, item);
-		items[n++] = item;
+		flights[n++] = &s->flights[i];
 	}
 	return n;
 }
 
 int gsb_sim_find_speeds(struct gsb_sim *s)
 {
-	struct gsb_sim_item *items[GSB_N_QUEUES];
+	struct gsb_sim_flight *flights[GSB_N_QUEUES];
 	struct gsb_resident residents[GSB_N_QUEUES];
 	double speeds[GSB_N_QUEUES];
-	unsigned n = list_residents(s, items, residents);
+	unsigned n = list_residents(s, flights, residents);
 	int err = gsb_law_speeds(&s->law, s->p->arch->n_sms, residents, n, speeds);
 
 	if (err)
 		return gsb_sim_fail(s, err, "the law of contention refuses the kernels at hand");
 	for (unsigned i = 0; i < n; i++)
-		items[i]->speed = speeds[i];
+		flights[i]->speed = speeds[i];
 	return 0;
 }

@@ -32,7 +32,6 @@ struct gsb_sim_item {
 	uint64_t block_ns;	    /* launch: one block beside none of others */
 	uint64_t block_insns;	    /* likewise: of its warps; 0: not known */
 	uint64_t n_placed, n_ended; /* likewise: blocks */
-	double speed;		    /* likewise: beside what is resident; by the law */
 	uint64_t blocks_ns;	    /* likewise: their times, summed */
 };
 
@@ -52,6 +51,13 @@ struct gsb_sim_side {
 	uint32_t blocking, legacy;
 };
 
+/* A block on an SM. */
+struct gsb_sim_block {
+	uint32_t slot; /* of the machine */
+	uint64_t from_ns;
+	double end_work; /* of its flight's work, when it ends */
+};
+
 /* A command on the device. */
 struct gsb_sim_flight {
 	struct gsb_sim_item *item; /* NULL: free */
@@ -62,6 +68,9 @@ struct gsb_sim_flight {
 	uint64_t seq;	   /* of issue */
 	uint64_t begin_ns; /* may start from then on; NEVER: has started */
 	uint64_t end_ns;   /* copies; NEVER: not known */
+	/* kernels: all of its blocks work at one speed, so they end in the order in which they were placed */
+	double speed, work;		/* against alone; the sum of it over time, in ns */
+	uint32_t first_block, n_blocks; /* a ring of them */
 };
 
 struct gsb_sim_sm {
@@ -94,8 +103,10 @@ struct gsb_sim {
 	uint64_t next_seq;
 	/* device.c */
 	struct gsb_machine *machine;
-	struct gsb_interference law;	  /* of this GPU */
-	struct gsb_machine_block *placed; /* in this instant; room for all slots */
+	struct gsb_interference law;  /* of this GPU */
+	struct gsb_sim_block *blocks; /* a row of n_slots for each flight */
+	uint32_t n_slots;
+	bool moved; /* blocks were placed or have ended since speeds were found */
 	unsigned n_copies;
 	struct gsb_sim_sm *sms; /* check.c: what is on them */
 	double thread_ns;	/* of blocks, summed */
@@ -129,7 +140,8 @@ int gsb_sim_device_init(struct gsb_sim *s); /* -EINVAL, -ENOMEM */
 struct gsb_sim_flight *gsb_sim_issue(struct gsb_sim *s, struct gsb_sim_item *item);
 bool gsb_sim_device_ends(struct gsb_sim *s);  /* of this instant; whether a command has ended */
 int gsb_sim_device_starts(struct gsb_sim *s); /* of this instant */
-uint64_t gsb_sim_next_event_ns(const struct gsb_sim *s);
+uint64_t gsb_sim_next_event_ns(struct gsb_sim *s);
+void gsb_sim_pass_to(struct gsb_sim *s, uint64_t ns); /* time */
 
 /* ---- speed.c ---- */
 int gsb_sim_find_speeds(struct gsb_sim *s); /* -EINVAL; of all kernels with blocks on the SMs */
