@@ -11,6 +11,8 @@
 
 static const struct gsb_policy *const policies[] = {
 	&gsb_policy_fifo,
+	&gsb_policy_serial,
+	&gsb_policy_multiqx,
 };
 
 const struct gsb_policy *gsb_policy_find(const char *name)

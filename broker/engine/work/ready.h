@@ -20,7 +20,6 @@ struct gsb_head {
 	struct gsb_work work;
 	struct gsb_item *item;
 	uint64_t number;       /* heads before it */
-	uint32_t rank;	       /* of its tenant */
 	bool told;	       /* of it as held, in the trace */
 	struct gsb_head *next; /* while it is nobody's */
 };
