@@ -8,6 +8,7 @@ libbase_la_SOURCES = \
 	base/genuine.c base/genuine.h \
 	base/hash.h \
 	base/log.c base/log.h \
+	base/sha256.c base/sha256.h \
 	base/compiler.h
 
 noinst_LTLIBRARIES += libprogram.la

@@ -11,6 +11,7 @@ libpolicy_la_SOURCES = \
 	broker/policy/multiqx.c \
 	broker/policy/priority.c \
 	broker/policy/serial.c \
+	broker/policy/shape.c broker/policy/shape.h \
 	broker/policy/share.c broker/policy/share.h \
 	broker/policy/whatif.c broker/policy/whatif.h
 EXTRA_DIST += doc/multiqx.md doc/planner.md

@@ -1,7 +1,7 @@
 /*
  * complete.c - from the device back to the tenant: counts, sticky errors, and the next head.
  *
- * A completion is looked up by its cookie among the commands in flight; the queue is free again at
+ * A completion is looked up by its cookie among the items in flight; with the last of an item its queue is free again at
  * once. The error word of a context is set before the done word of the stream, so a tenant that
  * sees its work done sees what became of it, too.
  */
@@ -105,6 +105,9 @@ static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)
 			c->cookie);
 		return;
 	}
+	c = gsb_course_take(f, c);
+	if (!c)
+		return;
 	stream = item->op.stream;
 	t = gsb_tenant_of(stream->queues);
 	if (s->estimates && item->cmd.kind == GSB_CMD_LAUNCH && c->result == CUDA_SUCCESS)

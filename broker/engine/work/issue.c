@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "broker/engine/code/code.h"
+#include "broker/engine/code/demand.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/engine/work/scheduler.h"
 #include "broker/engine/work/view.h"
@@ -105,6 +107,7 @@ void gsb_issue_ready(struct gsb_item *item)
 	item->ready = true;
 	item->head = gsb_head_create(&s->ready, item);
 	item->head->told = false;
+	item->head->rank = tenant_of(item)->rank;
 	gsb_view_describe(item, &item->head->work);
 	gsb_claim_begin(claim_of(item), s->share_ns);
 	claim_of(item)->n_ready++;
@@ -112,6 +115,16 @@ void gsb_issue_ready(struct gsb_item *item)
 	if (gsb_trace_is_on())
 		tell_ready(s, item);
 	note_change(s);
+}
+
+void gsb_issue_ranked(struct gsb_scheduler *s)
+{
+	for (unsigned i = 0; i < s->ready.n; i++) {
+		struct gsb_head *h = gsb_head_of(gsb_ready_works(&s->ready)[i]);
+
+		h->rank = tenant_of(h->item)->rank;
+	}
+	gsb_ready_sort(&s->ready);
 }
 
 static void take_out(struct gsb_item *item)
@@ -161,6 +174,23 @@ static void refuse(struct gsb_item *item, int err)
 	gsb_issue_ended(item);
 	gsb_ctx_fail(gsb_ctx_of(item->op.order), gsb_cuda_result(err), what);
 	gsb_stream_retry(stream);
+}
+
+/* In which it goes to the device, if its kernel and its launch admit it: counting once, then what [resize] force says. */
+static struct gsb_shape shape_of(const struct gsb_item *item)
+{
+	static const struct gsb_shape count = {.form = GSB_SHAPE_COUNT};
+	const struct gsb_tenant *t = tenant_of(item);
+	const struct gsb_shape *force = &t->resizing->force;
+	const struct gsb_cmd_launch *l = &item->cmd.launch;
+
+	if (item->cmd.kind == GSB_CMD_LAUNCH && item->fn->shapes) {
+		if (gsb_code_admits(t, item->fn, l, &count) && gsb_demand_is_wanted(item->fn, l))
+			return count;
+		if (gsb_code_admits(t, item->fn, l, force))
+			return *force;
+	}
+	return (struct gsb_shape){.form = GSB_SHAPE_AS_ASKED};
 }
 
 /* A kernel comes to the device: from now on those that are there are not alone, nor is it. */
@@ -228,6 +258,7 @@ void gsb_issue_landed(struct gsb_scheduler *s, struct gsb_flight *f)
 static void start(struct gsb_scheduler *s, struct gsb_item *item, const struct gsb_decision *d)
 {
 	struct gsb_flight *f = &s->flights[__builtin_ctz(s->free_flights)];
+	struct gsb_shape shape = shape_of(item);
 	int err;
 
 	take_out(item);
@@ -236,15 +267,15 @@ static void start(struct gsb_scheduler *s, struct gsb_item *item, const struct g
 		refuse(item, -ENOMEM);
 		return;
 	}
-	item->cmd.cookie = f->cookie = s->next_cookie++ * GSB_N_QUEUES + (uint64_t)(f - s->flights);
-	item->cmd.not_before_ns = s->clock.is_virtual ? item->op.ready_ns : 0;
-	err = s->ops->issue(f->queue->queue, &item->cmd);
+	f->cookie = s->next_cookie++ * GSB_N_QUEUES + (uint64_t)(f - s->flights);
+	err = gsb_course_begin(f, item, &shape);
 	if (err) {
 		gsb_queue_pool_give(f->queue);
 		refuse(item, err);
 		return;
 	}
 	note_start(s, f, item, d);
+	tenant_of(item)->stats.n_resized += f->course.shape.form != GSB_SHAPE_AS_ASKED;
 	gsb_trace(ISSUED, issued, tenant_of(item)->id, .serial = item->op.serial,
 		  .device_ns = item->issued_ns, .stream = item->op.stream->index,
 		  .queue = (uint32_t)(f->queue - s->pool.queues));

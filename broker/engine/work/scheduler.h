@@ -5,9 +5,10 @@
  *   ready.c       items whose turn has come, described for the policy
  *   issue.c       the policy says which of them go to the device now
  *   queue_pool.c  on what: queues by priority and SMs
+ *   course.c      the commands that an item takes in its shape, and their joint completion
  *   complete.c    what the device reports: counts, errors, and the next head of the stream
  *
- * A command on the device is a flight. A device queue holds one at a time: only heads are issued, so it
+ * An item on the device is a flight. A device queue holds one at a time: only heads are issued, so it
  * never holds work that waits for other work, and no two streams ever wait for each other in the device.
  */
 #ifndef GSB_BROKER_ENGINE_WORK_SCHEDULER_H
@@ -18,6 +19,7 @@
 
 #include "broker/engine/order/clock.h"
 #include "broker/engine/order/stream.h"
+#include "broker/engine/work/course.h"
 #include "broker/engine/work/queue_pool.h"
 #include "broker/engine/work/ready.h"
 #include "broker/policy/policy.h"
@@ -27,7 +29,7 @@ struct gsb_item;
 struct gsb_kernel_fn;
 struct gsb_tenant;
 
-/* A command on the device. */
+/* An item on the device. */
 struct gsb_flight {
 	struct gsb_item *item; /* NULL: there is none */
 	struct gsb_pooled_queue *queue;
@@ -41,6 +43,8 @@ struct gsb_flight {
 		*first;	       /* from its beginning just this one, NULL: none, or several, */
 	uint64_t first_cookie; /* when that had this one, */
 	uint64_t n_begun;      /* and so many had begun ever */
+
+	struct gsb_course course;
 };
 
 struct gsb_scheduler {
@@ -72,6 +76,8 @@ struct gsb_scheduler {
 	uint64_t run_ns;	  /* real time that the device was allowed to run */
 	uint64_t run_from_ns;	  /* real time from which it is counted on */
 	bool lost;		  /* the device is: it cannot abandon a kernel that does not end */
+	_Alignas(16) uint8_t
+		params[GSB_PARAMS_BYTES_MAX + 64]; /* of the command at hand, with what is ours */
 };
 
 /* An operation for the device. */
@@ -112,7 +118,8 @@ void gsb_issue_ready(struct gsb_item *item);   /* it may run now */
 void gsb_issue_unready(struct gsb_item *item); /* it was ready and never will run */
 void gsb_issue_landed(struct gsb_scheduler *s, struct gsb_flight *f); /* it is off the device, */
 void gsb_issue_ended(struct gsb_item *item);			      /* and is no more */
-bool gsb_issue_all(struct gsb_scheduler *s); /* what the policy lets go; whether any */
+void gsb_issue_ranked(struct gsb_scheduler *s); /* ranks of tenants have changed */
+bool gsb_issue_all(struct gsb_scheduler *s);	/* what the policy lets go; whether any */
 
 /* ---- complete.c ---- */
 
