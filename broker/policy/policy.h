@@ -145,13 +145,9 @@ struct gsb_decision {
 /* It may say of all that it lets go and of as many that it holds. */
 #define GSB_N_DECISIONS (2 * GSB_N_QUEUES)
 
-/* As many ready works get a plan at a time; the others wait behind them, or go as they came. */
-#define GSB_N_PLANNED 128
-
 /* Where a policy thinks. Nothing in it is kept from one question to the next. */
 struct gsb_policy_area {
-	uint64_t keys[GSB_N_PLANNED];
-	unsigned order[GSB_N_PLANNED];
+	_Alignas(16) uint8_t bytes[8192];
 };
 
 struct gsb_policy {
@@ -165,7 +161,8 @@ struct gsb_policy {
 			   struct gsb_decision *out);
 };
 
-extern const struct gsb_policy gsb_policy_fifo, gsb_policy_serial, gsb_policy_multiqx;
+extern const struct gsb_policy gsb_policy_fifo, gsb_policy_serial, gsb_policy_multiqx,
+	gsb_policy_coreside, gsb_policy_priority;
 
 /* NULL when there is none of that name. */
 const struct gsb_policy *gsb_policy_find(const char *name);

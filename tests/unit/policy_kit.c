@@ -44,15 +44,14 @@ struct gsb_claim *policy_kit_tenant(struct policy_kit *k)
 static struct gsb_work *add(struct policy_kit *k, uint32_t tenant, enum gsb_work_kind kind)
 {
 	static const uint32_t one = 1;
-	unsigned n = k->view.n_ready++;
-	struct gsb_work *w = &k->ready[n];
+	struct gsb_work *w = &k->ready[k->n_made++];
 
 	k->claims[tenant - 1].n_ready++;
-	k->ready_list[n] = w;
+	k->ready_list[k->view.n_ready++] = w;
 	*w = (struct gsb_work){
 		.kind = kind,
 		.tenant = tenant,
-		.stream = n,
+		.stream = k->n_made,
 		.claim = &k->claims[tenant - 1],
 		.n_queued = &one,
 		.since_ns = NOW_NS,

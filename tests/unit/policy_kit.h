@@ -14,6 +14,7 @@ struct policy_kit {
 	struct gsb_view view;
 	struct gsb_claim claims[KIT_TENANTS_MAX];
 	struct gsb_work ready[KIT_READY_MAX], running[GSB_N_QUEUES];
+	unsigned n_made; /* of ready, ever */
 	const struct gsb_claim *claim_list[KIT_TENANTS_MAX];
 	const struct gsb_work *ready_list[KIT_READY_MAX], *running_list[GSB_N_QUEUES];
 	struct gsb_policy_area area;
