@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "broker/engine/code/proofs.h"
 #include "ptx/fatbin.h"
 #include "ptx/print.h"
 #include "ptx/resize/rewrite.h"
@@ -208,41 +209,56 @@ static int make_of_module(struct gsb_variants *v, const struct gsb_ptx_module *m
 
 static int make_of_text(struct gsb_variants *v, const char *text, size_t len, uint32_t wanted)
 {
-	uint8_t hash[GSB_SHA256_BYTES];
 	struct gsb_ptx_module *m;
 	int err = gsb_ptx_parse(text, len, &m, NULL);
 
 	if (err)
 		return err;
-	gsb_sha256(text, len, hash);
-	gsb_sha256_hex(hash, v->hash);
 	/* What is not understood may be a variable, or change what the rest means. */
 	err = m->n_unknown ? -EILSEQ : make_of_module(v, m, wanted);
 	gsb_ptx_module_destroy(m);
 	return err;
 }
 
-int gsb_variants_make(const void *image, size_t size, uint32_t cc, uint32_t wanted,
-		      struct gsb_variants **out)
+static int make_and_keep(const struct gsb_resizing *r, const char *text, size_t len,
+			 const char *hash, uint32_t wanted, struct gsb_variants **out)
 {
 	struct gsb_variants *v = calloc(1, sizeof(*v));
-	struct gsb_arena unpacked;
-	char log[256];
-	const char *text;
-	size_t len;
 	int err;
 
 	if (!v)
 		return -ENOMEM;
+	v->wanted = wanted;
+	memcpy(v->hash, hash, sizeof(v->hash));
+	err = make_of_text(v, text, len, wanted);
+	if (err) {
+		gsb_variants_destroy(v);
+		return err;
+	}
+	gsb_proofs_write(r, v);
+	*out = v;
+	return 0;
+}
+
+int gsb_variants_make(const struct gsb_resizing *r, const void *image, size_t size, uint32_t cc,
+		      uint32_t wanted, struct gsb_variants **out)
+{
+	uint8_t hash[GSB_SHA256_BYTES];
+	char hex[GSB_SHA256_HEX], log[256];
+	struct gsb_arena unpacked;
+	const char *text;
+	size_t len;
+	int err;
+
 	gsb_arena_init(&unpacked, GSB_FATBIN_MAX_RAW_BYTES);
 	err = gsb_image_find_ptx(image, size, cc, &unpacked, &text, &len, log, sizeof(log));
-	if (!err)
-		err = make_of_text(v, text, len, wanted);
+	if (!err) {
+		gsb_sha256(text, len, hash);
+		gsb_sha256_hex(hash, hex);
+		if (gsb_proofs_read(r, hex, wanted, out))
+			err = make_and_keep(r, text, len, hex, wanted, out);
+	}
 	gsb_arena_finish(&unpacked);
-	if (err)
-		gsb_variants_destroy(v);
-	else
-		*out = v;
 	return err;
 }
 

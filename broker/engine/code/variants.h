@@ -21,6 +21,8 @@
 #include "gsb/wire.h"
 #include "ptx/resize/facts.h"
 
+struct gsb_resizing;
+
 #define GSB_SHAPE_BIT(form) (1u << (form))
 
 /* Of one kernel. Plain data: it is kept in files as it is (proofs.h), a change of it is another version of those. */
@@ -40,14 +42,14 @@ struct gsb_variants {
 	char hash[GSB_SHA256_HEX]; /* of the PTX */
 	char *text; /* of all, for the device; NULL once it is loaded and nothing counts */
 	size_t text_bytes;
-	uint32_t n_kernels;
+	uint32_t wanted, n_kernels;
 	char **names; /* in the order of the text: that in which a program counts them */
 	struct gsb_proof *proofs;
 	char *names_room;
 };
 
 /**
- * gsb_variants_make() - read an image, prove, and write
+ * gsb_variants_make() - read an image, prove, and write; or read what is kept of it (proofs.h)
  * @image, @size: PTX text or a fatbin
  * @cc:     of the device: 90
  * @wanted: GSB_SHAPE_BIT() of the shapes to make possible
@@ -56,8 +58,8 @@ struct gsb_variants {
  * Context: the loader's thread: may take seconds. Return: 0, -ENOEXEC (no PTX in it), -EILSEQ (not understood),
  *          -ENOENT (no kernel bears a shape), -E2BIG, -ENOMEM.
  */
-int gsb_variants_make(const void *image, size_t size, uint32_t cc, uint32_t wanted,
-		      struct gsb_variants **out);
+int gsb_variants_make(const struct gsb_resizing *r, const void *image, size_t size, uint32_t cc,
+		      uint32_t wanted, struct gsb_variants **out);
 /* It is loaded: what only the device needed goes. */
 void gsb_variants_loaded(struct gsb_variants *v);
 void gsb_variants_destroy(struct gsb_variants *v); /* NULL is fine */
