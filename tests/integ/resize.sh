@@ -66,13 +66,10 @@ run_programs() {
 	end_broker
 }
 
-# To count each launch takes many times as long, so there is less of it.
 run_cub() {
-	local n=100000
-	[ "$1" != count ] || n=5000
 	start_resizing "$1"
-	run_program "$1" "$build/tests/algorithms/cub_75" "$n" 1
-	run_program "$1" "$build/tests/algorithms/cub_90" "$n" 1
+	run_program "$1" "$build/tests/algorithms/cub_75" 20000 1
+	run_program "$1" "$build/tests/algorithms/cub_90" 20000 1
 	await_no_tenants
 	end_broker
 }

@@ -1,6 +1,6 @@
 /*
- * demand.c - see demand.h. What the words of a launch mean follows from the kernel's text, which is parsed again for it, on
- * the loader's thread: it is asked for once in a kernel's life.
+ * demand.c - see demand.h. What the words of a launch mean follows from the kernel's code, which the loader's thread reads: that
+ * is asked for once in a kernel's life.
  */
 #include "broker/engine/code/demand.h"
 
@@ -88,16 +88,16 @@ static void keep(const struct gsb_job *j)
 
 static void run_count(struct gsb_job *j, const struct gsb_device_ops *ops)
 {
-	struct gsb_ptx_module *m;
+	const struct gsb_ptx_module *m = gsb_variants_module(j->variants);
 	struct gsb_arena arena;
 
-	j->err = gsb_ptx_parse(j->variants->text, j->variants->text_bytes, &m, NULL);
-	if (j->err)
+	if (!m) {
+		j->err = -ENOMEM;
 		return;
+	}
 	gsb_arena_init(&arena, GSB_PTX_MAX_ARENA_BYTES);
 	j->err = read_words(j, m, &arena);
 	gsb_arena_finish(&arena);
-	gsb_ptx_module_destroy(m);
 	if (!j->err)
 		keep(j);
 }

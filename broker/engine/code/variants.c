@@ -171,6 +171,14 @@ static int judge_all(struct gsb_variants *v, struct work *w)
 	return err;
 }
 
+static bool counts(const struct gsb_variants *v)
+{
+	for (uint32_t i = 0; i < v->n_kernels; i++)
+		if (v->proofs[i].shapes & GSB_SHAPE_BIT(GSB_SHAPE_COUNT))
+			return true;
+	return false;
+}
+
 static bool any_shape(const struct gsb_variants *v)
 {
 	for (uint32_t i = 0; i < v->n_kernels; i++)
@@ -216,7 +224,10 @@ static int make_of_text(struct gsb_variants *v, const char *text, size_t len, ui
 		return err;
 	/* What is not understood may be a variable, or change what the rest means. */
 	err = m->n_unknown ? -EILSEQ : make_of_module(v, m, wanted);
-	gsb_ptx_module_destroy(m);
+	if (!err && counts(v))
+		v->module = m;
+	else
+		gsb_ptx_module_destroy(m);
 	return err;
 }
 
@@ -262,14 +273,24 @@ int gsb_variants_make(const struct gsb_resizing *r, const void *image, size_t si
 	return err;
 }
 
-void gsb_variants_loaded(struct gsb_variants *v)
+static void drop_text(struct gsb_variants *v)
 {
-	for (uint32_t i = 0; i < v->n_kernels; i++)
-		if (v->proofs[i].shapes & GSB_SHAPE_BIT(GSB_SHAPE_COUNT))
-			return;
 	free(v->text);
 	v->text = NULL;
 	v->text_bytes = 0;
+}
+
+void gsb_variants_loaded(struct gsb_variants *v)
+{
+	if (v->module || !counts(v))
+		drop_text(v);
+}
+
+const struct gsb_ptx_module *gsb_variants_module(struct gsb_variants *v)
+{
+	if (!v->module && v->text && !gsb_ptx_parse(v->text, v->text_bytes, &v->module, NULL))
+		drop_text(v);
+	return v->module;
 }
 
 void gsb_variants_destroy(struct gsb_variants *v)
@@ -280,12 +301,14 @@ void gsb_variants_destroy(struct gsb_variants *v)
 	free(v->names);
 	free(v->proofs);
 	free(v->text);
+	gsb_ptx_module_destroy(v->module);
 	free(v);
 }
 
 uint64_t gsb_variants_bytes(const struct gsb_variants *v)
 {
-	return v->text_bytes + v->n_kernels * (sizeof(*v->proofs) + sizeof(*v->names));
+	return v->text_bytes + (v->module ? v->module->arena.used_bytes : 0) +
+	       v->n_kernels * (sizeof(*v->proofs) + sizeof(*v->names));
 }
 
 /* ---- looking up ---- */

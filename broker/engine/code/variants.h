@@ -40,12 +40,13 @@ struct gsb_proof {
 
 struct gsb_variants {
 	char hash[GSB_SHA256_HEX]; /* of the PTX */
-	char *text; /* of all, for the device; NULL once it is loaded and nothing counts */
+	char *text; /* of all, for the device; NULL once it is loaded and not needed any more */
 	size_t text_bytes;
 	uint32_t wanted, n_kernels;
 	char **names; /* in the order of the text: that in which a program counts them */
 	struct gsb_proof *proofs;
 	char *names_room;
+	struct gsb_ptx_module *module; /* the originals, where launches count; NULL: in the text */
 };
 
 /**
@@ -69,6 +70,9 @@ uint64_t gsb_variants_bytes(const struct gsb_variants *v);
 
 /* What is known of a kernel; NULL: it is not there. */
 struct gsb_proof *gsb_variants_find(const struct gsb_variants *v, const char *kernel);
+/* The originals, parsed; NULL: that cannot be. The loader's thread. */
+const struct gsb_ptx_module *gsb_variants_module(struct gsb_variants *v);
+
 /* The kernel's name that a proof of @v is about, whole. */
 const char *gsb_variants_name(const struct gsb_variants *v, const struct gsb_proof *proof);
 /* Is this one of ours? Then no program may know of it. */

@@ -263,7 +263,8 @@ static void end_counting(struct gsb_course *c, struct gsb_item *item)
 {
 	uint64_t *words = c->words;
 
-	if (!c->joint.result && !item->op.order->failed) {
+	if (!c->joint.result && !item->op.order->failed &&
+	    gsb_demand_is_wanted(item->fn, &item->cmd.launch)) {
 		c->words = NULL;
 		gsb_ctx_of(item->op.order)->counting = false;
 		gsb_demand_note(gsb_tenant_of(item->op.stream->queues), item->fn, item->op.fence,
