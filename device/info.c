@@ -37,5 +37,6 @@ void gsb_device_info_fill(struct gsb_device_info *info, const struct gsb_arch *a
 	info->priority_least = 0;
 	info->priority_greatest = GSB_PRIORITY_GREATEST;
 	info->driver_version = GSB_CUDA_VERSION;
+	info->sm_group = arch->sm_group;
 	info->arch = *arch;
 }

@@ -24,6 +24,7 @@
 
 #include "gsb/cuabi.h"
 #include "gsb/device_info.h"
+#include "gsb/sm_range.h"
 
 struct gsb_device;   /* each device embeds it first in its own struct */
 struct gsb_space;    /* address space and modules of one tenant context */
@@ -172,7 +173,10 @@ struct gsb_device_ops {
 	int (*function_prepare)(struct gsb_function *function, char *log, size_t log_size);
 
 	/* ---- work ---- */
-	int (*queue_create)(struct gsb_device *dev, int priority, struct gsb_queue **out);
+	/* Blocks of its launches go to those SMs alone, of which there are info->sm_group at a time. -EINVAL: a range that the
+	 * device cannot give; -ENOTSUP: it gives all SMs only. */
+	int (*queue_create)(struct gsb_device *dev, int priority, struct gsb_sm_range sms,
+			    struct gsb_queue **out);
 	void (*queue_destroy)(struct gsb_queue *queue); /* empty by then */
 	/* Append to the queue. The command is copied. -ENOTSUP, -E2BIG (too many resources) and
 	 * -EINVAL (geometry) come at once and nothing is queued. */

@@ -107,7 +107,7 @@ static bool open_rig(struct rig *r, unsigned nth, unsigned n_workers, char *err,
 	if (gsb_device_open(&device, &r->dev, err, size))
 		return false;
 	if (r->dev->ops->space_create(r->dev, &space, &r->space) ||
-	    r->dev->ops->queue_create(r->dev, 0, &r->queue) || !load(r, err, size)) {
+	    r->dev->ops->queue_create(r->dev, 0, GSB_ALL_SMS, &r->queue) || !load(r, err, size)) {
 		close_rig(r);
 		return false;
 	}

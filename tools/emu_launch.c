@@ -41,7 +41,7 @@ static int open_space(struct emu_launch *l)
 	int err = ops->space_create(l->dev, &p, &l->space);
 
 	if (!err)
-		err = ops->queue_create(l->dev, 0, &l->queue);
+		err = ops->queue_create(l->dev, 0, GSB_ALL_SMS, &l->queue);
 	if (err)
 		fprintf(stderr, "gsb-emu: no room for device memory: %s\n", strerror(-err));
 	return err ? -1 : 0;

@@ -90,13 +90,14 @@ static const struct gsb_config_key *find_key(enum gsb_config_section section, co
 	return k;
 }
 
-int gsb_config_use_policy(struct gsb_config *c, const char *name, char why[GSB_CONFIG_WHY_MAX])
+int gsb_config_use(struct gsb_config *c, const char *key, const char *text,
+		   char why[GSB_CONFIG_WHY_MAX])
 {
-	int err = gsb_config_parse_value(find_key(GSB_SECTION_ENGINE, "policy"), name,
-					 &c->engine.policy, why);
+	const struct gsb_config_key *k = find_key(GSB_SECTION_ENGINE, key);
+	int err = gsb_config_parse_value(k, text, (char *)&c->engine + k->offset, why);
 
 	for (uint32_t i = 0; !err && i < c->n_devices; i++)
-		c->devices[i].policy = c->engine.policy;
+		gsb_config_parse_value(k, text, (char *)&c->devices[i] + k->offset, why);
 	return err;
 }
 

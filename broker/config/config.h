@@ -69,7 +69,8 @@ struct gsb_device_config {
 	char spec[GSB_CONFIG_SPEC_MAX]; /* "emu:h200"; "" in [engine] */
 	uint64_t policy;		/* index of gsb_config_policy_name */
 	uint64_t isolation, clock;	/* enum gsb_isolation, enum gsb_clock_kind */
-	uint64_t workers, memory, host_call_ns, gate_timeout_ms, kernel_limit_ms, trace;
+	uint64_t workers, memory, host_call_ns, gate_timeout_ms, kernel_limit_ms;
+	uint64_t start_line, start_line_ms, trace;
 };
 
 #define GSB_CONFIG_NAMES_MAX 2048
@@ -127,9 +128,10 @@ int gsb_config_read(FILE *f, const char *name, gsb_config_report *report, void *
 int gsb_config_load(const char *path, gsb_config_report *report, void *ctx,
 		    struct gsb_config **out);
 
-/* One device and no other; its policy. -EINVAL: why is "must be ...". */
+/* One device and no other; a key of [engine] for all devices. -EINVAL: why is "must be ...". */
 int gsb_config_use_device(struct gsb_config *c, const char *spec, char why[GSB_CONFIG_WHY_MAX]);
-int gsb_config_use_policy(struct gsb_config *c, const char *name, char why[GSB_CONFIG_WHY_MAX]);
+int gsb_config_use(struct gsb_config *c, const char *key, const char *text,
+		   char why[GSB_CONFIG_WHY_MAX]);
 
 /* Every key with its value and its help as comment: valid input that reads back the same. */
 void gsb_config_print(const struct gsb_config *c, FILE *f);

@@ -10,6 +10,7 @@ libengine_la_SOURCES = \
 	broker/engine/dispatch.c broker/engine/dispatch.h \
 	broker/engine/gate.c broker/engine/gate.h \
 	broker/engine/loop.c broker/engine/loop.h \
+	broker/engine/start_line.c broker/engine/start_line.h \
 	broker/engine/status.c broker/engine/status.h \
 	broker/engine/tell.c broker/engine/tell.h \
 	broker/engine/tracing.c broker/engine/tracing.h \
@@ -89,7 +90,7 @@ tests_integ_engine_path_untraced_LDFLAGS = -Wl,--wrap=gsb_pidfd_open
 tests_integ_engine_path_untraced_LDADD = $(libengine_la_LIBADD) $(CMOCKA_LIBS)
 
 engine_tests = tests/unit/test_engine_stream tests/unit/test_engine_order \
-	tests/unit/test_engine_gate tests/unit/test_engine_hostile tests/unit/test_engine_fuzz \
+	tests/unit/test_engine_gate tests/unit/test_engine_start_line tests/unit/test_engine_hostile tests/unit/test_engine_fuzz \
 	tests/unit/test_engine_control tests/unit/test_engine_counts tests/unit/test_engine_log tests/unit/test_engine_memory \
 	tests/unit/test_engine_policy tests/unit/test_engine_release tests/unit/test_engine_resize tests/unit/test_engine_upload \
 	tests/unit/test_grant tests/unit/test_pool tests/unit/test_proofs tests/fuzz/replay_records
@@ -106,6 +107,9 @@ tests_unit_test_engine_stream_LDADD = $(engine_test_libs)
 tests_unit_test_engine_order_SOURCES = tests/unit/test_engine_order.c $(engine_kit)
 tests_unit_test_engine_order_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_order_LDADD = $(engine_test_libs)
+tests_unit_test_engine_start_line_SOURCES = tests/unit/test_engine_start_line.c $(engine_kit)
+tests_unit_test_engine_start_line_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_start_line_LDADD = $(engine_test_libs)
 tests_unit_test_engine_gate_SOURCES = tests/unit/test_engine_gate.c $(engine_kit)
 tests_unit_test_engine_gate_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_gate_LDADD = $(engine_test_libs)

@@ -29,6 +29,7 @@ struct arguments {
 	struct gsb_engine_params engine;
 	const char *policy;
 	uint64_t control_fd, n_workers, gate_timeout_ms, kernel_limit_ms, shadow_limit_ms;
+	uint64_t start_line, start_line_ms;
 	enum gsb_log_level level;
 	bool trace;
 };
@@ -43,6 +44,8 @@ enum argument {
 	OPT_HOST_CALL_NS,
 	OPT_GATE_TIMEOUT_MS,
 	OPT_KERNEL_LIMIT_MS,
+	OPT_START_LINE,
+	OPT_START_LINE_MS,
 	OPT_RESIZE,
 	OPT_RESIZE_FORCE,
 	OPT_RESIZE_ALLOW,
@@ -71,6 +74,8 @@ static const struct argp_option options[] = {
 	{"gate-timeout-ms", OPT_GATE_TIMEOUT_MS, "N", 0,
 	 "virtual time: how long a busy tenant is waited for", 0},
 	{"kernel-limit-ms", OPT_KERNEL_LIMIT_MS, "N", 0, "a kernel that runs longer is ended", 0},
+	{"start-line", OPT_START_LINE, "N", 0, "tenants that begin together", 0},
+	{"start-line-ms", OPT_START_LINE_MS, "N", 0, "how long they wait for each other", 0},
 	{"resize", OPT_RESIZE, "MODE", 0, "off, safe or shadow", 0},
 	{"resize-force", OPT_RESIZE_FORCE, "SHAPE", 0, "of every launch that admits it", 0},
 	{"resize-allow", OPT_RESIZE_ALLOW, "NAMES", 0, "kernels that may be resized", 0},
@@ -132,6 +137,8 @@ static int set_option(struct arguments *a, enum argument opt, const char *value)
 	case OPT_HOST_CALL_NS: return parse_number(value, UINT32_MAX, &a->engine.host_call_ns);
 	case OPT_GATE_TIMEOUT_MS: return parse_number(value, UINT32_MAX, &a->gate_timeout_ms);
 	case OPT_KERNEL_LIMIT_MS: return parse_number(value, UINT32_MAX, &a->kernel_limit_ms);
+	case OPT_START_LINE: return parse_number(value, GSB_N_SLOTS, &a->start_line);
+	case OPT_START_LINE_MS: return parse_number(value, UINT32_MAX, &a->start_line_ms);
 	case OPT_RESIZE: return parse_mode(value, &r->mode);
 	case OPT_RESIZE_FORCE: return gsb_shape_parse(value, &r->force);
 	case OPT_RESIZE_ALLOW: r->allow = value; return 0;
@@ -273,6 +280,8 @@ int main(int argc, char **argv)
 	a.device.n_workers = (unsigned)a.n_workers;
 	a.engine.gate_timeout_ns = a.gate_timeout_ms * 1000000;
 	a.engine.kernel_limit_ns = a.kernel_limit_ms * 1000000;
+	a.engine.start_line = (unsigned)a.start_line;
+	a.engine.start_line_ns = a.start_line_ms * 1000000;
 	a.engine.resizing.shadow_limit_ns = a.shadow_limit_ms * 1000000;
 	err = gsb_device_open(&a.device, &dev, why, sizeof(why));
 	if (err) {

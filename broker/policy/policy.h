@@ -62,7 +62,6 @@ struct gsb_claim {
 struct gsb_prediction {
 	uint64_t alone_ns;  /* with all SMs to itself; 0: nothing is known */
 	uint32_t trust_ppm; /* in that: 1000000 is certain */
-	uint32_t knee_sms;  /* on so many SMs it is as fast as on all; 0: not known */
 };
 
 struct gsb_work {
@@ -75,9 +74,10 @@ struct gsb_work {
 
 	/* GSB_WORK_KERNEL */
 	struct gsb_kernel kernel;
-	bool cooperative; /* all blocks must be resident at once */
-	uint64_t code;	  /* what it is: a hash of its image and its name; 0: not known */
-	uint64_t launch;  /* what it is in this geometry, likewise */
+	bool cooperative;	/* all blocks must be resident at once */
+	uint64_t code;		/* what it is: a hash of its image and its name; 0: not known */
+	uint64_t launch;	/* what it is in this geometry, likewise */
+	uint32_t blocks_per_sm; /* of it an empty SM has room for; 0: not known */
 	const struct gsb_shape *shapes; /* other geometries that it may be launched in, */
 	unsigned n_shapes;		/* so many */
 	struct gsb_prediction predicted;

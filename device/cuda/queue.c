@@ -173,11 +173,15 @@ static int take_word(struct cuda_device *dev, unsigned *out)
 	return -ENOMEM;
 }
 
-int cuda_queue_create(struct gsb_device *base, int priority, struct gsb_queue **out)
+int cuda_queue_create(struct gsb_device *base, int priority, struct gsb_sm_range sms,
+		      struct gsb_queue **out)
 {
 	struct cuda_device *dev = to_cuda(base);
-	struct gsb_queue *q = calloc(1, sizeof(*q));
+	struct gsb_queue *q;
 
+	if (sms.first || sms.n)
+		return -ENOTSUP;
+	q = calloc(1, sizeof(*q));
 	if (!q || take_word(dev, &q->index))
 		goto err_queue;
 	q->dev = dev;

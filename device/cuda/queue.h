@@ -6,7 +6,8 @@
 
 #include "device/cuda/device.h"
 
-int cuda_queue_create(struct gsb_device *dev, int priority, struct gsb_queue **out);
+int cuda_queue_create(struct gsb_device *dev, int priority, struct gsb_sm_range sms,
+		      struct gsb_queue **out);
 void cuda_queue_destroy(struct gsb_queue *queue);
 int cuda_issue(struct gsb_queue *queue, const struct gsb_cmd *cmd);
 unsigned cuda_poll(struct gsb_device *dev, struct gsb_completion *out, unsigned max);

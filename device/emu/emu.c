@@ -197,14 +197,19 @@ static void emu_mem_info(struct gsb_device *dev, uint64_t *free_bytes, uint64_t 
 
 /* ---- queues and time ---- */
 
-static int emu_queue_create(struct gsb_device *base, int priority, struct gsb_queue **out)
+static int emu_queue_create(struct gsb_device *base, int priority, struct gsb_sm_range sms,
+			    struct gsb_queue **out)
 {
-	struct gsb_queue *queue = calloc(1, sizeof(*queue));
+	struct gsb_queue *queue;
 
+	if (gsb_arch_find_sms(&to_emu(base)->info.arch, sms, &sms))
+		return -EINVAL;
+	queue = calloc(1, sizeof(*queue));
 	if (!queue)
 		return -ENOMEM;
 	queue->dev = to_emu(base);
 	queue->priority = priority;
+	queue->sms = sms;
 	emu_clock_add_queue(&queue->dev->clock, queue);
 	*out = queue;
 	return 0;

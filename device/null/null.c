@@ -317,10 +317,14 @@ static int null_function_prepare(struct gsb_function *function, char *log, size_
 
 /* ---- work ---- */
 
-static int null_queue_create(struct gsb_device *dev, int priority, struct gsb_queue **out)
+static int null_queue_create(struct gsb_device *dev, int priority, struct gsb_sm_range sms,
+			     struct gsb_queue **out)
 {
-	struct gsb_queue *queue = calloc(1, sizeof(*queue));
+	struct gsb_queue *queue;
 
+	if (gsb_arch_find_sms(&to_null(dev)->info.arch, sms, &sms))
+		return -EINVAL;
+	queue = calloc(1, sizeof(*queue));
 	if (!queue)
 		return -ENOMEM;
 	queue->dev = to_null(dev);

@@ -14,12 +14,13 @@
  * "unit" is the granularity in which the hardware hands the resource out.
  */
 struct gsb_arch {
-	char name[GSB_ARCH_NAME_MAX];	/* "h200", "k40", ... */
-	char marketing_name[64];	/* "NVIDIA H200" */
-	uint32_t cc_major, cc_minor;	/* compute capability */
-	uint32_t n_sms;			/* of the device */
-	uint32_t max_warps;		/* resident */
-	uint32_t max_blocks;		/* resident */
+	char name[GSB_ARCH_NAME_MAX]; /* "h200", "k40", ... */
+	char marketing_name[64];      /* "NVIDIA H200" */
+	uint32_t cc_major, cc_minor;  /* compute capability */
+	uint32_t n_sms;		      /* of the device */
+	uint32_t sm_group;	      /* SMs, of the device: a part of it has a multiple of them */
+	uint32_t max_warps;	      /* resident */
+	uint32_t max_blocks;	      /* resident */
 	uint32_t max_threads_per_block; /* of one block */
 	uint32_t regs;			/* register file */
 	uint32_t max_regs_per_block;	/* of one block */

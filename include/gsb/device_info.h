@@ -26,6 +26,9 @@ struct gsb_device_info {
 	int32_t priority_least, priority_greatest; /* stream priorities, e.g. 0 and -5 */
 	uint32_t driver_version;		   /* 13000 */
 	uint32_t clock_is_virtual; /* 1: device time stands still while a tenant thread runs */
+	uint32_t
+		sm_group; /* queues of a part of the SMs: its first and its number of them are multiples of
+			    * this; 0 = there are no such queues */
 	struct gsb_arch arch;
 };
 

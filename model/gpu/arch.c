@@ -7,7 +7,8 @@
  * whitepapers (GF100, GK104, GK110, GP102, GV100, GA100, GH100, AD104, GB100), the boost clock
  * where two are given. gtx680, k40, titanx-pascal and c2070 are the GPUs of the papers; h200 is as
  * its driver reports it. The kernel limits are the sort that decides a block's fate, so they are
- * exact; clock and bandwidth are nominal.
+ * exact; clock and bandwidth are nominal. sm_group is what cuda.h (13.0) says of green contexts; GPUs from before
+ * Pascal have none, the emulated ones give any SM away.
  */
 #include "model/gpu/arch.h"
 
@@ -38,6 +39,7 @@ static const struct gsb_arch archs[] = {
 		.cc_major = 2,
 		.cc_minor = 0,
 		.n_sms = 14,
+		.sm_group = 1,
 		.max_warps = 48,
 		.max_blocks = 8,
 		.max_threads_per_block = 1024,
@@ -65,6 +67,7 @@ static const struct gsb_arch archs[] = {
 		.cc_major = 3,
 		.cc_minor = 0,
 		.n_sms = 8,
+		.sm_group = 1,
 		.max_warps = 64,
 		.max_blocks = 16,
 		.max_threads_per_block = 1024,
@@ -92,6 +95,7 @@ static const struct gsb_arch archs[] = {
 		.cc_major = 3,
 		.cc_minor = 5,
 		.n_sms = 15,
+		.sm_group = 1,
 		.max_warps = 64,
 		.max_blocks = 16,
 		.max_threads_per_block = 1024,
@@ -119,6 +123,7 @@ static const struct gsb_arch archs[] = {
 		.cc_major = 6,
 		.cc_minor = 1,
 		.n_sms = 28,
+		.sm_group = 2,
 		.max_warps = 64,
 		.max_blocks = 32,
 		.max_threads_per_block = 1024,
@@ -146,6 +151,7 @@ static const struct gsb_arch archs[] = {
 		.cc_major = 7,
 		.cc_minor = 0,
 		.n_sms = 80,
+		.sm_group = 2,
 		.max_warps = 64,
 		.max_blocks = 32,
 		.max_threads_per_block = 1024,
@@ -173,6 +179,7 @@ static const struct gsb_arch archs[] = {
 		.cc_major = 8,
 		.cc_minor = 0,
 		.n_sms = 108,
+		.sm_group = 2,
 		.max_warps = 64,
 		.max_blocks = 32,
 		.max_threads_per_block = 1024,
@@ -201,6 +208,7 @@ static const struct gsb_arch archs[] = {
 		.cc_major = 8,
 		.cc_minor = 9,
 		.n_sms = 58,
+		.sm_group = 2,
 		.max_warps = 48,
 		.max_blocks = 24,
 		.max_threads_per_block = 1024,
@@ -229,6 +237,7 @@ static const struct gsb_arch archs[] = {
 		.cc_major = 9,
 		.cc_minor = 0,
 		.n_sms = 132,
+		.sm_group = 8,
 		.max_warps = 64,
 		.max_blocks = 32,
 		.max_threads_per_block = 1024,
@@ -257,6 +266,7 @@ static const struct gsb_arch archs[] = {
 		.cc_major = 9,
 		.cc_minor = 0,
 		.n_sms = 132,
+		.sm_group = 8,
 		.max_warps = 64,
 		.max_blocks = 32,
 		.max_threads_per_block = 1024,
@@ -285,6 +295,7 @@ static const struct gsb_arch archs[] = {
 		.cc_major = 10,
 		.cc_minor = 0,
 		.n_sms = 148,
+		.sm_group = 8,
 		.max_warps = 64,
 		.max_blocks = 32,
 		.max_threads_per_block = 1024,
@@ -350,6 +361,7 @@ static const struct field fields[] = {
 	FIELD(cc_major, 1, 99),
 	FIELD(cc_minor, 0, 99),
 	FIELD(n_sms, 1, SMS_MAX),
+	FIELD(sm_group, 1, SMS_MAX),
 	FIELD(max_warps, 1, WARPS_MAX),
 	FIELD(max_blocks, 1, WARPS_MAX),
 	FIELD(max_threads_per_block, GSB_WARP_SIZE, WARPS_MAX *GSB_WARP_SIZE),
@@ -413,6 +425,20 @@ static const char *arch_fault(const struct gsb_arch *arch)
 int gsb_arch_check(const struct gsb_arch *arch)
 {
 	return arch && !arch_fault(arch) ? 0 : -EINVAL;
+}
+
+int gsb_arch_find_sms(const struct gsb_arch *arch, struct gsb_sm_range asked,
+		      struct gsb_sm_range *out)
+{
+	uint32_t left = arch->n_sms - asked.first;
+
+	if (!asked.first && !asked.n)
+		asked.n = arch->n_sms;
+	else if (!asked.n || asked.first >= arch->n_sms || asked.n > left ||
+		 asked.first % arch->sm_group || (asked.n < left && asked.n % arch->sm_group))
+		return -EINVAL;
+	*out = asked;
+	return 0;
 }
 
 static bool copy_name(char *to, size_t size, const char *from)
@@ -489,7 +515,7 @@ static int parse_line(struct gsb_arch *arch, char *line, unsigned int number,
 int gsb_arch_parse(const char *text, size_t len, struct gsb_arch *out, struct gsb_text_error *err)
 {
 	struct gsb_text reader = {.at = text, .left = len};
-	struct gsb_arch arch = {0};
+	struct gsb_arch arch = {.sm_group = 1};
 	const char *fault;
 	int got;
 

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "gsb/arch.h"
+#include "gsb/sm_range.h"
 #include "model/gpu/text.h"
 
 /* By short name ("h200", case does not matter); NULL when unknown. The table lives for ever. */
@@ -33,9 +34,19 @@ void gsb_arch_names(char *out, size_t size);
 int gsb_arch_check(const struct gsb_arch *arch);
 
 /**
+ * gsb_arch_find_sms() - which SMs is that?
+ * @arch: has passed gsb_arch_check()     @out: asked, with all SMs spelt out; written only on success
+ *
+ * Context: pure, any thread.
+ * Return:  0; -EINVAL: not a range that this GPU can give, see gsb/sm_range.h.
+ */
+int gsb_arch_find_sms(const struct gsb_arch *arch, struct gsb_sm_range asked,
+		      struct gsb_sm_range *out);
+
+/**
  * gsb_arch_parse() - read one GPU from text
  * @text, @len: "key = value" lines, '#' starts a comment; the keys are the fields of struct
- * gsb_arch; "base = NAME" as the first key starts from a GPU of the table
+ * gsb_arch (sm_group may be left out: 1); "base = NAME" as the first key starts from a GPU of the table
  * @out:        written only on success    @err: written only on failure
  *
  * Context: pure, any thread, no allocation.

@@ -1,10 +1,14 @@
 /*
  * machine.c - see machine.h.
  *
- * Waiting grids stand in one list in the order in which they may place blocks; only its first element
- * is ever looked at. Placed blocks live in slots, one for each block slot of the GPU; those whose end
- * is known are in a binary heap. What the head finds on the SMs is kept in a tournament of them, in
- * which an SM plays again when it changes, so that a placement does not look at all SMs.
+ * Waiting grids stand in one list in the order in which they may place blocks. Each SM knows the first of
+ * them whose range it is in, and is closed to all others: so grids on different SMs do not meet, and one
+ * that spans the SMs of several queues of others goes where it is the first. Such a grid is a head; mostly
+ * there is one.
+ *
+ * Placed blocks live in slots, one for each block slot of the GPU; those whose end is known are in a
+ * binary heap. What each SM has for its head is kept in a tournament of them, in which an SM plays again
+ * when it changes, so that a placement does not look at all SMs.
  */
 #include "model/placement/machine.h"
 
@@ -22,8 +26,11 @@ struct gsb_machine_grid {
 	struct gsb_machine_grid **link;
 	struct gsb_block_need need;
 	uint64_t n_blocks, n_placed, n_ended;
+	struct gsb_sm_range sms;
+	uint32_t n_first; /* of them, on which it is the first in line */
 	int priority;
 	bool cooperative;
+	bool open; /* as a head: its blocks may be placed */
 	void *owner;
 };
 
@@ -39,10 +46,13 @@ struct gsb_machine {
 	struct gsb_arch arch;
 	const struct gsb_rules *rules;
 	struct gsb_sm_room empty, *sms;
+	struct gsb_machine_grid *
+		*first; /* by SM: the first in line for it; NULL = nobody wants it */
 	struct gsb_tournament
-		scores; /* SMs: 1 + free warps when the head's next block fits, else 0 */
-	bool stale;	/* the scores are not the head's */
+		scores; /* SMs: 1 + free warps when the next block of its head fits, else 0 */
+	uint32_t stale_from, stale_to; /* there the scores are not current */
 	struct gsb_machine_grid *waiting;
+	uint32_t n_new_heads; /* which have no block placed yet */
 	struct slot *slots;
 	uint32_t *heap; /* slots by (end, order) */
 	uint32_t n_slots, first_free, n_heap, n_placed, n_resident;
@@ -87,6 +97,76 @@ static uint32_t heap_pop(struct gsb_machine *m)
 	return top;
 }
 
+/* ---- who is the first in line, by SM ---- */
+
+static uint32_t sms_end(const struct gsb_machine_grid *grid)
+{
+	return grid->sms.first + grid->sms.n;
+}
+
+static uint32_t min_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint32_t max_u32(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+static void set_stale(struct gsb_machine *m, uint32_t from, uint32_t to)
+{
+	bool any = m->stale_from < m->stale_to;
+
+	m->stale_from = any ? min_u32(m->stale_from, from) : from;
+	m->stale_to = any ? max_u32(m->stale_to, to) : to;
+}
+
+static bool is_new_head(const struct gsb_machine_grid *grid)
+{
+	return grid && grid->n_first && !grid->n_placed;
+}
+
+static void set_first(struct gsb_machine *m, uint32_t sm, struct gsb_machine_grid *grid)
+{
+	struct gsb_machine_grid *was = m->first[sm];
+
+	m->n_new_heads -= is_new_head(was) + is_new_head(grid);
+	if (was)
+		was->n_first--;
+	if (grid)
+		grid->n_first++;
+	m->n_new_heads += is_new_head(was) + is_new_head(grid);
+	m->first[sm] = grid;
+}
+
+/* It stands in the list: its SMs are those that nobody before it wants. */
+static void enter_line(struct gsb_machine *m, struct gsb_machine_grid *grid)
+{
+	for (uint32_t sm = grid->sms.first; sm < sms_end(grid); sm++)
+		if (!m->first[sm] || m->first[sm]->priority > grid->priority)
+			set_first(m, sm, grid);
+	if (grid->n_first)
+		set_stale(m, grid->sms.first, sms_end(grid));
+}
+
+/* The SMs of one that leaves go to the next in line, each to its own. */
+static void leave_line(struct gsb_machine *m, struct gsb_machine_grid *grid)
+{
+	struct gsb_machine_grid *to = grid->next;
+
+	if (grid->n_first)
+		set_stale(m, grid->sms.first, sms_end(grid));
+	for (; grid->n_first && to; to = to->next)
+		for (uint32_t sm = max_u32(grid->sms.first, to->sms.first);
+		     sm < min_u32(sms_end(grid), sms_end(to)); sm++)
+			if (m->first[sm] == grid)
+				set_first(m, sm, to);
+	for (uint32_t sm = grid->sms.first; grid->n_first; sm++)
+		if (m->first[sm] == grid)
+			set_first(m, sm, NULL);
+}
+
 /* ---- waiting grids ---- */
 
 static void list_insert(struct gsb_machine *m, struct gsb_machine_grid *grid)
@@ -95,8 +175,7 @@ static void list_insert(struct gsb_machine *m, struct gsb_machine_grid *grid)
 
 	while (*at && (*at)->priority <= grid->priority)
 		at = &(*at)->next;
-	if (at == &m->waiting)
-		m->stale = true; /* a new head fits other SMs */
+	enter_line(m, grid);
 	grid->next = *at;
 	if (grid->next)
 		grid->next->link = &grid->next;
@@ -106,8 +185,7 @@ static void list_insert(struct gsb_machine *m, struct gsb_machine_grid *grid)
 
 static void list_remove(struct gsb_machine *m, struct gsb_machine_grid *grid)
 {
-	if (m->waiting == grid)
-		m->stale = true;
+	leave_line(m, grid);
 	*grid->link = grid->next;
 	if (grid->next)
 		grid->next->link = grid->link;
@@ -118,41 +196,53 @@ static bool all_fit(const struct gsb_machine *m, const struct gsb_machine_grid *
 {
 	uint64_t n = 0;
 
-	for (uint32_t sm = 0; sm < m->arch.n_sms && n < grid->n_blocks; sm++)
-		n += gsb_sm_room_fit(&m->sms[sm], &grid->need);
+	for (uint32_t sm = grid->sms.first; sm < sms_end(grid) && n < grid->n_blocks; sm++)
+		if (m->first[sm] == grid)
+			n += gsb_sm_room_fit(&m->sms[sm], &grid->need);
 	return n >= grid->n_blocks;
+}
+
+/* Of heads that wait for their first block those that may start do, as long as there are grids to be had. */
+static void open_heads(struct gsb_machine *m)
+{
+	uint32_t n_grids = m->arch.max_resident_grids - m->n_resident, left = m->n_new_heads;
+
+	for (struct gsb_machine_grid *g = m->waiting; left; g = g->next) {
+		bool was = g->open;
+
+		if (!is_new_head(g))
+			continue;
+		left--;
+		g->open = n_grids && (!g->cooperative || all_fit(m, g));
+		n_grids -= g->open;
+		if (g->open != was)
+			set_stale(m, g->sms.first, sms_end(g));
+	}
 }
 
 static void find_score(struct gsb_machine *m, uint32_t sm)
 {
+	const struct gsb_machine_grid *head = m->first[sm];
 	const struct gsb_sm_room *room = &m->sms[sm];
+	bool fits = head && head->open && gsb_sm_room_has(room, &head->need);
 
-	gsb_tournament_set(&m->scores, sm,
-			   gsb_sm_room_has(room, &m->waiting->need) ? 1 + room->warps : 0);
+	gsb_tournament_set(&m->scores, sm, fits ? 1 + room->warps : 0);
 }
 
 static void sm_changed(struct gsb_machine *m, uint32_t sm)
 {
-	if (!m->stale)
+	if (sm < m->stale_from || sm >= m->stale_to)
 		find_score(m, sm);
 }
 
-/* Where the head's next block goes; n_sms when it fits nowhere. */
+/* Where the next block goes; n_sms when none fits. */
 static uint32_t choose_sm(struct gsb_machine *m)
 {
-	for (uint32_t sm = 0; m->stale && sm < m->arch.n_sms; sm++)
+	for (uint32_t sm = m->stale_from; sm < m->stale_to; sm++)
 		find_score(m, sm);
-	m->stale = false;
+	m->stale_from = m->stale_to = 0;
 	return m->rules->placement == GSB_DEPTH_FIRST ? gsb_tournament_first(&m->scores)
 						      : gsb_tournament_best(&m->scores);
-}
-
-static bool may_start(const struct gsb_machine *m, const struct gsb_machine_grid *grid)
-{
-	if (grid->n_placed)
-		return true;
-	return m->n_resident < m->arch.max_resident_grids &&
-	       (!grid->cooperative || all_fit(m, grid));
 }
 
 /* Puts the grid's next block on that SM. */
@@ -169,8 +259,10 @@ static uint32_t take_slot(struct gsb_machine *m, struct gsb_machine_grid *grid, 
 	s->order = m->order++;
 	s->index = grid->n_placed++;
 	m->n_placed++;
-	if (!s->index)
+	if (!s->index) {
 		m->n_resident++;
+		m->n_new_heads--;
+	}
 	if (grid->n_placed == grid->n_blocks)
 		list_remove(m, grid);
 	return i;
@@ -190,15 +282,15 @@ static void fill_block(const struct gsb_machine *m, uint32_t slot, struct gsb_ma
 
 bool gsb_machine_place(struct gsb_machine *m, struct gsb_machine_block *out)
 {
-	struct gsb_machine_grid *head = m->waiting;
 	uint32_t sm;
 
-	if (!head || !may_start(m, head))
+	if (!m->waiting)
 		return false;
+	open_heads(m);
 	sm = choose_sm(m);
 	if (sm == m->arch.n_sms)
 		return false;
-	fill_block(m, take_slot(m, head, sm), out);
+	fill_block(m, take_slot(m, m->first[sm], sm), out);
 	return true;
 }
 
@@ -312,7 +404,6 @@ static void init_slots(struct gsb_machine *m)
 	gsb_sm_room_init(&m->empty, &m->arch, m->rules);
 	for (uint32_t sm = 0; sm < m->arch.n_sms; sm++)
 		m->sms[sm] = m->empty;
-	m->stale = true;
 }
 
 int gsb_machine_create(const struct gsb_arch *arch, const struct gsb_rules *rules,
@@ -329,9 +420,11 @@ int gsb_machine_create(const struct gsb_arch *arch, const struct gsb_rules *rule
 	m->rules = rules;
 	m->n_slots = arch->n_sms * slots_per_sm(arch);
 	m->sms = calloc(arch->n_sms, sizeof(*m->sms));
+	m->first = calloc(arch->n_sms, sizeof(*m->first));
 	m->slots = calloc(m->n_slots, sizeof(*m->slots));
 	m->heap = calloc(m->n_slots, sizeof(*m->heap));
-	if (!m->sms || !m->slots || !m->heap || gsb_tournament_init(&m->scores, arch->n_sms)) {
+	if (!m->sms || !m->first || !m->slots || !m->heap ||
+	    gsb_tournament_init(&m->scores, arch->n_sms)) {
 		gsb_machine_destroy(m);
 		return -ENOMEM;
 	}
@@ -364,6 +457,7 @@ void gsb_machine_destroy(struct gsb_machine *m)
 	if (m->slots)
 		free_grids(m);
 	free(m->sms);
+	free(m->first);
 	gsb_tournament_finish(&m->scores);
 	free(m->slots);
 	free(m->heap);
@@ -371,18 +465,18 @@ void gsb_machine_destroy(struct gsb_machine *m)
 }
 
 static int find_need(const struct gsb_machine *m, const struct gsb_machine_submit *s,
-		     struct gsb_block_need *need)
+		     struct gsb_block_need *need, struct gsb_sm_range *sms)
 {
 	uint64_t n;
 	int err;
 
-	if (!s->kernel.n_blocks)
+	if (!s->kernel.n_blocks || gsb_arch_find_sms(&m->arch, s->sms, sms))
 		return -EINVAL;
 	err = gsb_block_need(&m->arch, &s->kernel, m->rules, need);
 	if (err)
 		return err;
 	n = gsb_sm_room_fit(&m->empty, need);
-	if (!n || (s->cooperative && gsb_div_up(s->kernel.n_blocks, n) > m->arch.n_sms))
+	if (!n || (s->cooperative && gsb_div_up(s->kernel.n_blocks, n) > sms->n))
 		return -ENOSPC;
 	return 0;
 }
@@ -390,8 +484,9 @@ static int find_need(const struct gsb_machine *m, const struct gsb_machine_submi
 int gsb_machine_check(const struct gsb_machine *m, const struct gsb_machine_submit *s)
 {
 	struct gsb_block_need need;
+	struct gsb_sm_range sms;
 
-	return find_need(m, s, &need);
+	return find_need(m, s, &need, &sms);
 }
 
 int gsb_machine_submit(struct gsb_machine *m, const struct gsb_machine_submit *s,
@@ -399,7 +494,8 @@ int gsb_machine_submit(struct gsb_machine *m, const struct gsb_machine_submit *s
 {
 	struct gsb_machine_grid *grid;
 	struct gsb_block_need need;
-	int err = find_need(m, s, &need);
+	struct gsb_sm_range sms;
+	int err = find_need(m, s, &need, &sms);
 
 	if (err)
 		return err;
@@ -407,6 +503,7 @@ int gsb_machine_submit(struct gsb_machine *m, const struct gsb_machine_submit *s
 	if (!grid)
 		return -ENOMEM;
 	grid->need = need;
+	grid->sms = sms;
 	grid->n_blocks = s->kernel.n_blocks;
 	grid->priority = s->priority;
 	grid->cooperative = s->cooperative;

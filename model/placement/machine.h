@@ -16,14 +16,18 @@
  *	}
  *
  * The rules (Li et al. 2014, §IV; Cruz et al., Algorithm 1; measured again on an H200):
- *  - leftover: grids take SM resources in order of priority, then of submission; what one leaves is
- *    for the next;
- *  - head of line: while a grid has blocks that fit nowhere, no grid behind it places any;
- *  - breadth first: a block goes to the SM with most free warps, of equal ones to the lowest number;
+ *  - partitions: a grid is submitted with a range of SMs, and its blocks go to these alone;
+ *  - leftover: on each SM grids take resources in order of priority, then of submission; what one
+ *    leaves is for the next;
+ *  - head of line: while a grid has blocks that are not placed, no grid behind it places any on the
+ *    SMs of its range. On other SMs they do, also a grid whose range overlaps with it;
+ *  - breadth first: a block goes to the SM with most free warps, of equal ones to the lowest number,
+ *    of those on which its grid is the first in line;
  *  - immediate refill: what an ending block frees is used in the same instant, once all ends of that
  *    instant have been taken;
  *  - at most arch->max_resident_grids grids have blocks on the SMs; a cooperative grid starts when
  *    all its blocks fit at once.
+ * Blocks of grids that are first in line on different SMs are placed in any, always the same order.
  * Ends of one instant come in the order of placement, so the same calls give the same sequence.
  *
  * Pure: no clock, no thread, no file. One owner. Allocates in create and submit alone.
@@ -36,6 +40,7 @@
 
 #include "gsb/arch.h"
 #include "gsb/kernel.h"
+#include "gsb/sm_range.h"
 #include "model/placement/occupancy.h"
 
 struct gsb_machine;
@@ -45,6 +50,7 @@ struct gsb_machine_grid;
 
 struct gsb_machine_submit {
 	struct gsb_kernel kernel;
+	struct gsb_sm_range sms;
 	int priority;	  /* as of streams: lower goes first */
 	bool cooperative; /* all blocks at once, or none */
 	void *owner;	  /* comes back in each block */
@@ -73,8 +79,9 @@ void gsb_machine_destroy(struct gsb_machine *m); /* NULL is fine */
  * gsb_machine_submit() - put a grid behind all of its priority
  * @out: written only on success
  *
- * Return: 0; -EINVAL: no blocks, or a block that the arch forbids; -ENOSPC: a block fits no empty SM,
- *         or a cooperative grid not the empty GPU; -ENOMEM.
+ * Return: 0; -EINVAL: no blocks, a block that the arch forbids, or a range that it cannot give
+ *         (gsb_arch_find_sms()); -ENOSPC: a block fits no empty SM, or a cooperative grid not its
+ *         empty SMs; -ENOMEM.
  */
 int gsb_machine_submit(struct gsb_machine *m, const struct gsb_machine_submit *s,
 		       struct gsb_machine_grid **out);
@@ -82,7 +89,10 @@ int gsb_machine_submit(struct gsb_machine *m, const struct gsb_machine_submit *s
 /* Would submit take it, memory apart? */
 int gsb_machine_check(const struct gsb_machine *m, const struct gsb_machine_submit *s);
 
-/* The next block that goes to an SM now; false when none can. O(SMs). Its end is not known yet. */
+/*
+ * The next block that goes to an SM now; false when none can. Its end is not known yet. O(log SMs), but O(SMs) when
+ * another grid comes first in line, and for the first block of a cooperative one.
+ */
 bool gsb_machine_place(struct gsb_machine *m, struct gsb_machine_block *out);
 
 /* A placed block will end at that time; said once a block, not in the past of other ends. */

@@ -94,7 +94,7 @@ void litmus_emu_open(struct litmus_emu *m, unsigned int n_workers)
 	if (gsb_device_open(&p, &m->dev, err, sizeof(err)))
 		fail_msg("%s", err);
 	assert_int_equal(m->dev->ops->space_create(m->dev, &space, &m->space), 0);
-	assert_int_equal(m->dev->ops->queue_create(m->dev, 0, &m->queue), 0);
+	assert_int_equal(m->dev->ops->queue_create(m->dev, 0, GSB_ALL_SMS, &m->queue), 0);
 	for (unsigned int i = 0; i < 3; i++)
 		assert_int_equal(m->dev->ops->mem_alloc(m->space, LITMUS_EMU_BUFFER, &m->buffer[i]),
 				 0);

@@ -94,6 +94,27 @@ static const char device_kernels_ptx[] =
 	"	.reg .b32 %r<2>;\n"
 	"	st.shared.u32 [tile], %r1;\n"
 	"	ret;\n"
+	"}\n"
+
+	/* p[block] = 1 + its SM, by blocks of one thread that take a while */
+	".visible .entry where(.param .u64 p)\n"
+	"{\n"
+	"	.reg .pred %p<2>;\n"
+	"	.reg .b32 %r<4>;\n"
+	"	.reg .b64 %rd<3>;\n"
+	"	mov.u32 %r3, 0;\n"
+	"$again:\n"
+	"	add.u32 %r3, %r3, 1;\n"
+	"	setp.lt.u32 %p1, %r3, 100;\n"
+	"	@%p1 bra $again;\n"
+	"	ld.param.u64 %rd1, [p];\n"
+	"	mov.u32 %r1, %ctaid.x;\n"
+	"	mul.wide.u32 %rd2, %r1, 4;\n"
+	"	add.u64 %rd1, %rd1, %rd2;\n"
+	"	mov.u32 %r2, %smid;\n"
+	"	add.u32 %r2, %r2, 1;\n"
+	"	st.global.u32 [%rd1], %r2;\n"
+	"	ret;\n"
 	"}\n";
 
 /* An opcode that no CPU device runs, in a module that loads. */

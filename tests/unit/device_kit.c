@@ -35,7 +35,7 @@ void t_device_open(struct t_device *d, const char *spec, unsigned n_workers)
 		fail_msg("%s", d->log);
 	d->ops = d->dev->ops;
 	assert_int_equal(d->ops->space_create(d->dev, &space, &d->space), 0);
-	assert_int_equal(d->ops->queue_create(d->dev, 0, &d->queue), 0);
+	assert_int_equal(d->ops->queue_create(d->dev, 0, GSB_ALL_SMS, &d->queue), 0);
 }
 
 void t_device_close(struct t_device *d)

@@ -303,7 +303,8 @@ static int kit_function_prepare(struct gsb_function *f, char *log, size_t log_si
 	return err;
 }
 
-static int kit_queue_create(struct gsb_device *dev, int priority, struct gsb_queue **out)
+static int kit_queue_create(struct gsb_device *dev, int priority, struct gsb_sm_range sms,
+			    struct gsb_queue **out)
 {
 	struct gsb_queue *q = calloc(1, sizeof(*q));
 

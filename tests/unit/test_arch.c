@@ -48,6 +48,27 @@ static void test_arch_parse_base_takes_over_and_overrides(void **state)
 	assert_int_equal(arch.regs, 65536);
 }
 
+/* What was written before there were parts of GPUs still describes one. */
+static void test_arch_parse_without_a_group_gives_any_sms(void **state)
+{
+	struct gsb_text_error err;
+	struct gsb_arch arch;
+
+	assert_int_equal(
+		parse("name = mine\ncc_major = 9\nn_sms = 7\nmax_warps = 64\nmax_blocks = 32\n"
+		      "max_threads_per_block = 1024\nregs = 65536\nmax_regs_per_block = 65536\n"
+		      "max_regs_per_thread = 255\nreg_unit = 256\nwarp_unit = 4\n"
+		      "smem_unit_bytes = 128\nissue_width = 4\nclock_khz = 1000000\n"
+		      "mem_bandwidth_bytes_per_s = 1000000000\nmem_bytes = 1000000000\n"
+		      "max_resident_grids = 128\n",
+		      &arch, &err),
+		0);
+	assert_int_equal(arch.sm_group, 1);
+	assert_int_equal(parse("base = h200\nsm_group = 0\n", &arch, &err), -EINVAL);
+	assert_int_equal(parse("base = h200\nsm_group = 4\n", &arch, &err), 0);
+	assert_int_equal(arch.sm_group, 4);
+}
+
 static void test_arch_parse_faults_name_line_and_reason(void **state)
 {
 	static const struct {
@@ -137,6 +158,7 @@ int main(void)
 		cmocka_unit_test(test_arch_table_every_entry_passes_the_check),
 		cmocka_unit_test(test_arch_find_ignores_case_and_refuses_strangers),
 		cmocka_unit_test(test_arch_parse_base_takes_over_and_overrides),
+		cmocka_unit_test(test_arch_parse_without_a_group_gives_any_sms),
 		cmocka_unit_test(test_arch_parse_faults_name_line_and_reason),
 		cmocka_unit_test(test_arch_parse_binary_and_long_lines_are_refused),
 		cmocka_unit_test(test_arch_parse_mutated_text_never_yields_a_bad_arch),

@@ -80,7 +80,7 @@ static struct rig *open_rig(const struct gsb_device_params *p)
 	if (rig->dev->ops == &gsb_cuda_ops)
 		map_host_window();
 	rig->space = make_space(rig->dev, 0, 0);
-	assert_int_equal(rig->dev->ops->queue_create(rig->dev, 0, &rig->queue), 0);
+	assert_int_equal(rig->dev->ops->queue_create(rig->dev, 0, GSB_ALL_SMS, &rig->queue), 0);
 	return rig;
 }
 
@@ -187,6 +187,40 @@ static void test_info_reports_architecture(void **state)
 	assert_int_equal(info->attrs[106], 32);	   /* MAX_BLOCKS_PER_MULTIPROCESSOR */
 	assert_int_equal(info->attrs[97], 232448); /* MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */
 	assert_int_equal(info->priority_greatest, -5);
+	assert_int_equal(info->sm_group, 8);
+}
+
+/* Of a device that gives parts of its SMs; another refuses them all. */
+static void test_queue_create_takes_only_sms_that_the_device_can_give(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_info *info = rig->dev->ops->info(rig->dev);
+	uint32_t n = info->arch.n_sms, g = info->sm_group ? info->sm_group : 8;
+	const struct {
+		struct gsb_sm_range sms;
+		bool ok;
+	} rows[] = {
+		{{0, g}, true},
+		{{g, 2 * g}, true},
+		{{n / g * g - g, g + n % g}, true},
+		{{0, n}, true},
+		{{g, 0}, false},
+		{{g / 2, g}, false},
+		{{g, g / 2}, false},
+		{{n, g}, false},
+		{{0, n + g}, false},
+		{{g, n}, false},
+		{{UINT32_MAX / g * g, 2 * g}, false},
+	};
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(rows); i++) {
+		struct gsb_queue *queue = NULL;
+		int err = rig->dev->ops->queue_create(rig->dev, 0, rows[i].sms, &queue);
+
+		assert_int_equal(err, !info->sm_group ? -ENOTSUP : rows[i].ok ? 0 : -EINVAL);
+		if (!err)
+			rig->dev->ops->queue_destroy(queue);
+	}
 }
 
 static void test_mem_alloc_is_counted_and_freed(void **state)
@@ -399,7 +433,16 @@ static struct gsb_queue *another_queue(struct rig *rig, int priority)
 {
 	struct gsb_queue *queue = NULL;
 
-	assert_int_equal(rig->dev->ops->queue_create(rig->dev, priority, &queue), 0);
+	assert_int_equal(rig->dev->ops->queue_create(rig->dev, priority, GSB_ALL_SMS, &queue), 0);
+	return queue;
+}
+
+static struct gsb_queue *queue_on(struct rig *rig, uint32_t first_sm, uint32_t n_sms)
+{
+	const struct gsb_sm_range sms = {first_sm, n_sms};
+	struct gsb_queue *queue = NULL;
+
+	assert_int_equal(rig->dev->ops->queue_create(rig->dev, 0, sms, &queue), 0);
 	return queue;
 }
 
@@ -482,7 +525,7 @@ static void test_function_get_describes_parameters(void **state)
 	assert_int_equal(info.params_bytes, 12);
 	assert_string_equal(ops->function_name(module, 0), "store");
 	assert_string_equal(ops->function_name(module, 5), "shaped");
-	assert_null(ops->function_name(module, 6));
+	assert_null(ops->function_name(module, 7));
 	ops->module_unload(module);
 }
 
@@ -1229,6 +1272,73 @@ static void test_idle_workers_sleep(void **state)
 	assert_int_equal(count_awake(), 1);
 }
 
+/* ---- parts of the SMs ---- */
+
+static void test_blocks_run_on_the_sms_of_their_queue(void **state)
+{
+	enum { BLOCKS = 3000, FIRST = 24, SMS = 16 };
+	static uint32_t where[BLOCKS];
+	struct rig *rig = *state;
+	struct gsb_queue *queue = queue_on(rig, FIRST, SMS);
+	uint64_t a = alloc(rig, sizeof(where));
+	uint32_t n[SMS] = {0};
+
+	launch(rig, queue, (struct shot){"where", BLOCKS, 1, {a, 0}, 0});
+	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+	copy(rig, rig->space, to_addr(where), a, sizeof(where));
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		assert_in_range(where[i], 1 + FIRST, FIRST + SMS);
+		n[where[i] - 1 - FIRST]++;
+	}
+	for (unsigned i = 0; i < SMS; i++)
+		assert_in_range(n[i], BLOCKS / SMS / 2, BLOCKS / SMS * 2);
+	rig->dev->ops->queue_destroy(queue);
+}
+
+/* Eight rounds on 64 SMs; what is issued behind them for other SMs, wholly or in part, begins as if they were not there. */
+static void test_partition_keeps_nobody_from_other_sms(void **state)
+{
+	static const struct gsb_sm_range others[] = {{64, 68}, {32, 96}, {0, 0}, {0, 64}};
+	struct rig *rig = *state;
+	struct gsb_queue *q[5] = {queue_on(rig, 0, 64)};
+	uint64_t a = alloc(rig, 64 * 64 * 4), at[5] = {0};
+	struct gsb_completion c;
+
+	launch(rig, q[0], (struct shot){"loop", 8 * 64 * 2, 1024, {a, 100}, 0});
+	for (unsigned i = 1; i < 5; i++) {
+		q[i] = queue_on(rig, others[i - 1].first, others[i - 1].n);
+		launch(rig, q[i], (struct shot){"set", 1, 1, {a, 1}, i});
+	}
+	for (unsigned i = 0; i < 5; i++) {
+		c = collect_one(rig);
+		assert_int_equal(c.result, CUDA_SUCCESS);
+		at[c.cookie] = c.start_ns;
+	}
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(at[i], 1500);
+	assert_true(at[4] > 1500);
+	for (unsigned i = 0; i < 5; i++)
+		rig->dev->ops->queue_destroy(q[i]);
+}
+
+static void test_cooperative_grid_larger_than_its_sms_is_e2big(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct shot shot = {"bump", 2 * 16, 1024, {0, 0}, 0};
+	struct gsb_cmd cmd = launch_cmd(rig, &shot);
+	struct gsb_queue *queue = queue_on(rig, 8, 16);
+
+	cmd.launch.cooperative = true;
+	assert_int_equal(ops->issue(queue, &cmd), 0);
+	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+	cmd.launch.grid[0]++;
+	assert_int_equal(ops->issue(queue, &cmd), -E2BIG);
+	assert_int_equal(ops->issue(rig->queue, &cmd), 0);
+	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+	ops->queue_destroy(queue);
+}
+
 /* ---- device time ---- */
 
 static void test_time_stands_still_until_advance(void **state)
@@ -1792,6 +1902,7 @@ static int on_gpu(char *spec)
 #f "[gpu]", f, setup, teardown, spec \
 	}
 	const struct CMUnitTest tests[] = {
+		ON_GPU(test_queue_create_takes_only_sms_that_the_device_can_give),
 		ON_GPU(test_mem_alloc_is_counted_and_freed),
 		ON_GPU(test_mem_alloc_past_limit_is_edquot_past_window_enomem),
 		ON_GPU(test_space_limit_holds_from_then_on),
@@ -1832,6 +1943,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_open_unknown_scheme_says_what_would_be_right),
 		ON_ALL(test_info_reports_architecture),
+		ON_ALL(test_queue_create_takes_only_sms_that_the_device_can_give),
 		ON_ALL(test_mem_alloc_is_counted_and_freed),
 		ON_ALL(test_mem_alloc_past_limit_is_edquot_past_window_enomem),
 		ON_ALL(test_space_limit_holds_from_then_on),
@@ -1858,6 +1970,9 @@ int main(int argc, char **argv)
 		ON_EMU(test_issue_refuses_bad_geometry_and_queues_nothing),
 		ON_EMU(test_issue_holds_to_reqntid),
 		ON_EMU(test_cooperative_grid_that_cannot_be_resident_is_e2big),
+		ON_EMU(test_blocks_run_on_the_sms_of_their_queue),
+		ON_EMU(test_partition_keeps_nobody_from_other_sms),
+		ON_EMU(test_cooperative_grid_larger_than_its_sms_is_e2big),
 		ON_EMU(test_prepare_names_the_opcode_it_cannot_run),
 		ON_EMU(test_fault_ends_the_guilty_launch_and_nothing_else),
 		ON_EMU(test_cancel_ends_a_kernel_that_never_would),

@@ -200,7 +200,8 @@ static void work(unsigned int n_workers, struct outcome *out)
 		fail_msg("%s", err);
 	assert_int_equal(rig.dev->ops->space_create(rig.dev, &space, &rig.space), 0);
 	for (unsigned int i = 0; i < N_QUEUES; i++)
-		assert_int_equal(rig.dev->ops->queue_create(rig.dev, 0, &rig.queues[i]), 0);
+		assert_int_equal(
+			rig.dev->ops->queue_create(rig.dev, 0, GSB_ALL_SMS, &rig.queues[i]), 0);
 	out->bytes = N_PROGRAMS * MAX_ARGS * (size_t)BUFFER;
 	assert_int_equal(rig.dev->ops->mem_alloc(rig.space, out->bytes, &rig.memory), 0);
 	for (size_t i = 0; i < N_PROGRAMS; i++)

@@ -66,7 +66,7 @@ static void open_rig(void)
 	assert_int_equal(gsb_device_open(&p, &r.dev, err, sizeof(err)), 0);
 	r.ops = r.dev->ops;
 	assert_int_equal(r.ops->space_create(r.dev, &s, &r.space), 0);
-	assert_int_equal(r.ops->queue_create(r.dev, 0, &r.queue), 0);
+	assert_int_equal(r.ops->queue_create(r.dev, 0, GSB_ALL_SMS, &r.queue), 0);
 }
 
 static int close_rig(void **state)

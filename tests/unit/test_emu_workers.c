@@ -64,7 +64,7 @@ static void open_rig(struct rig *r, unsigned n_workers, uint64_t limit)
 		fail_msg("%s", err);
 	r->ops = r->dev->ops;
 	assert_int_equal(r->ops->space_create(r->dev, &s, &r->space), 0);
-	assert_int_equal(r->ops->queue_create(r->dev, 0, &r->queue), 0);
+	assert_int_equal(r->ops->queue_create(r->dev, 0, GSB_ALL_SMS, &r->queue), 0);
 }
 
 static void open_file(struct rig *r, unsigned n_workers, const char *path)
@@ -311,7 +311,7 @@ static void test_wait_for_ever_keeps_nobody_else(void **state)
 	open_file(&r, 1, "tests/ptx/async.80.nvcc.ptx");
 	other = r;
 	assert_int_equal(r.ops->space_create(r.dev, &s, &other.space), 0);
-	assert_int_equal(r.ops->queue_create(r.dev, 0, &other.queue), 0);
+	assert_int_equal(r.ops->queue_create(r.dev, 0, GSB_ALL_SMS, &other.queue), 0);
 	load(&other, endless_ptx);
 	assert_int_equal(r.ops->function_get(other.module, "endless", &cmd.launch.function, &info),
 			 0);

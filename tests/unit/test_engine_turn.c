@@ -216,13 +216,15 @@ static void test_nothing_is_held_while_the_device_is_idle(void **state)
 
 static int created[8];
 static unsigned n_created;
-static int (*real_queue_create)(struct gsb_device *dev, int priority, struct gsb_queue **out);
+static int (*real_queue_create)(struct gsb_device *dev, int priority, struct gsb_sm_range sms,
+				struct gsb_queue **out);
 
-static int note_queue_create(struct gsb_device *dev, int priority, struct gsb_queue **out)
+static int note_queue_create(struct gsb_device *dev, int priority, struct gsb_sm_range sms,
+			     struct gsb_queue **out)
 {
 	assert_in_range(n_created, 0, 7);
 	created[n_created++] = priority;
-	return real_queue_create(dev, priority, out);
+	return real_queue_create(dev, priority, sms, out);
 }
 
 static void fill_to_its_end(struct fixture *f, uint32_t stream)

@@ -386,7 +386,196 @@ static void test_h200_holds_128_grids(void **state)
 	end_run(r);
 }
 
+/* Eight rounds of 5 ms on 64 SMs, and a small grid: on SMs that the first does not have, wholly or in part, it runs at
+ * once; on the same ones after all eight rounds, or with priority after one. Times in 0.1 ms. */
+static void play_beside_partition(struct gsb_sm_range sms, int priority, uint64_t first)
+{
+	struct run *r = new_run("h200");
+	struct grid *g = add(r, (struct shape){1024, 16, 0, 50}, 8 * 128, -1);
+
+	g->submit.sms = (struct gsb_sm_range){0, 64};
+	submit_ready(r);
+	place_all(r);
+	g = add(r, (struct shape){32, 16, 0, 1}, 4, -1);
+	g->submit.sms = sms;
+	g->submit.priority = priority;
+	play(r);
+	assert_int_equal(g->first, first);
+	assert_int_equal(g->last, first + 1);
+	end_run(r);
+}
+
+static void test_h200_partition_keeps_nobody_from_other_sms(void **state)
+{
+	play_beside_partition((struct gsb_sm_range){64, 68}, 0, 0);
+	play_beside_partition((struct gsb_sm_range){32, 96}, 0, 0);
+	play_beside_partition(GSB_ALL_SMS, 0, 0);
+	play_beside_partition((struct gsb_sm_range){0, 64}, 0, 400);
+}
+
+static void test_h200_priority_in_a_partition_waits_for_one_block(void **state)
+{
+	play_beside_partition((struct gsb_sm_range){0, 64}, -5, 50);
+}
+
 /* ---- more rules ---- */
+
+static uint32_t sms_used(struct run *r, uint32_t first, uint32_t n)
+{
+	uint32_t used = 0;
+
+	for (uint32_t sm = first; sm < first + n; sm++)
+		used += gsb_machine_sm_blocks(r->m, sm) > 0;
+	return used;
+}
+
+static void test_blocks_stay_in_their_range(void **state)
+{
+	struct run *r = new_run("h200");
+	struct grid *g = add(r, (struct shape){1024, 16, 0, 5}, 1000, -1);
+
+	g->submit.sms = (struct gsb_sm_range){120, 12};
+	submit_ready(r);
+	place_all(r);
+	assert_int_equal(g->n_placed, 24);
+	assert_int_equal(sms_used(r, 120, 12), 12);
+	assert_int_equal(sms_used(r, 0, 120), 0);
+	end_run(r);
+}
+
+/* Two queues of blocks on SMs of their own, and one grid behind both: it goes where it comes first, and when one
+ * queue is through, there too. */
+static void test_wide_grid_takes_the_sms_on_which_it_is_first(void **state)
+{
+	struct run *r = new_run("h200");
+	struct grid *wide;
+
+	add(r, (struct shape){1024, 16, 0, 10}, 2 * 2 * 16, -1)->submit.sms =
+		(struct gsb_sm_range){0, 16};
+	add(r, (struct shape){1024, 16, 0, 20}, 2 * 2 * 16, -1)->submit.sms =
+		(struct gsb_sm_range){16, 16};
+	wide = add(r, (struct shape){1024, 16, 0, 60}, 2 * 132, -1);
+	submit_ready(r);
+	place_all(r);
+	assert_int_equal(wide->n_placed, 2 * 100);
+	play(r);
+	assert_int_equal(r->grids[0].last, 20);
+	assert_int_equal(r->grids[1].last, 40);
+	ASSERT_PHASES(r, 10, 10, 20, 20, 20, 20);
+	end_run(r);
+}
+
+static void test_priority_closes_only_its_own_sms(void **state)
+{
+	const struct shape full = {1024, 16, 0, 5};
+	struct run *r = new_run("h200");
+
+	add(r, full, 2 * 32, -1)->submit.sms = (struct gsb_sm_range){0, 32};
+	submit_ready(r);
+	place_all(r);
+	add(r, full, 2 * 32, -1)->submit.sms = (struct gsb_sm_range){16, 32};
+	add(r, full, 2 * 16, -1)->submit.sms = (struct gsb_sm_range){16, 16};
+	r->grids[2].submit.priority = -1;
+	submit_ready(r);
+	place_all(r);
+	assert_int_equal(r->grids[2].n_placed, 0);
+	assert_int_equal(r->grids[1].n_placed, 2 * 16); /* on 32 to 47 */
+	play(r);
+	assert_int_equal(r->grids[2].first, 5);
+	ASSERT_PHASES(r, 5, 5);
+	end_run(r);
+}
+
+static void test_dropped_grid_gives_its_place_in_line_to_each_behind_it(void **state)
+{
+	const struct shape full = {1024, 16, 0, 5};
+	struct run *r = new_run("h200");
+
+	add(r, full, 2 * 132 + 1, -1);
+	submit_ready(r);
+	place_all(r);
+	add(r, full, 1000, -1);
+	add(r, full, 2 * 8 - 1, -1)->submit.sms = (struct gsb_sm_range){0, 8};
+	add(r, full, 2 * 16, -1)->submit.sms = (struct gsb_sm_range){0, 16};
+	submit_ready(r);
+	assert_true(gsb_machine_drop(r->m, r->grids[1].handle));
+	r->grids[1].submit.kernel.n_blocks = 0;
+	r->grids[1].done = true;
+	play(r);
+	assert_int_equal(r->grids[2].last, 10);
+	assert_int_equal(r->grids[3].first, 5);
+	end_run(r);
+}
+
+static void test_cooperative_grid_waits_for_its_own_sms_alone(void **state)
+{
+	const struct shape full = {1024, 16, 0, 5};
+	struct gsb_machine_grid *handle = NULL;
+	struct run *r = new_run("h200");
+	struct grid *coop;
+
+	add(r, full, 3 * 2 * 64, -1)->submit.sms = (struct gsb_sm_range){0, 64};
+	coop = add(r, full, 2 * 68, -1);
+	coop->submit.sms = (struct gsb_sm_range){64, 68};
+	coop->submit.cooperative = true;
+	add(r, full, 1, -1)->submit.sms = (struct gsb_sm_range){64, 68};
+	play(r);
+	assert_int_equal(coop->first, 0);
+	assert_int_equal(r->grids[2].first, 5);
+	coop->submit.kernel.n_blocks++;
+	assert_int_equal(gsb_machine_check(r->m, &coop->submit), -ENOSPC);
+	assert_int_equal(gsb_machine_submit(r->m, &coop->submit, &handle), -ENOSPC);
+	coop->submit.sms = GSB_ALL_SMS;
+	assert_int_equal(gsb_machine_check(r->m, &coop->submit), 0);
+	end_run(r);
+}
+
+/* Room on SMs that another still fills is not room for it, though a block would fit. */
+static void test_cooperative_grid_does_not_start_on_sms_of_a_queue(void **state)
+{
+	struct run *r = new_run("h200");
+	struct grid *coop;
+
+	add(r, (struct shape){128, 16, 120 * KB, 5}, 2 * 8, -1)->submit.sms =
+		(struct gsb_sm_range){0, 8};
+	coop = add(r, (struct shape){1024, 16, 0, 5}, 2 * 124 + 2, -1);
+	coop->submit.cooperative = true;
+	play(r);
+	assert_int_equal(coop->first, 5);
+	ASSERT_PHASES(r, 5, 5);
+	end_run(r);
+}
+
+/* One more is to be had, and two that are first in line, each on its own SMs. */
+static void test_h200_holds_128_grids_in_all_partitions_together(void **state)
+{
+	struct run *r = new_run("h200");
+
+	for (unsigned i = 0; i < 127; i++)
+		add(r, (struct shape){32, 16, 0, 10}, 1, -1);
+	submit_ready(r);
+	place_all(r);
+	for (uint32_t i = 0; i < 2; i++)
+		add(r, (struct shape){32, 16, 0, 10}, 2, -1)->submit.sms =
+			(struct gsb_sm_range){8 - 8 * i, 8};
+	play(r);
+	assert_int_equal(r->grids[127].first, 0);
+	assert_int_equal(r->grids[128].first, 10);
+	end_run(r);
+}
+
+static void test_submit_refuses_a_range_that_the_gpu_cannot_give(void **state)
+{
+	static const struct gsb_sm_range bad[] = {{4, 8}, {0, 4}, {8, 0}, {132, 8}, {128, 8}};
+	struct run *r = new_run("h200");
+	struct gsb_machine_submit s = {.kernel = {32, 16, 0, 1}};
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(bad); i++) {
+		s.sms = bad[i];
+		assert_int_equal(gsb_machine_check(r->m, &s), -EINVAL);
+	}
+	end_run(r);
+}
 
 static void test_cooperative_grid_waits_until_all_fit(void **state)
 {
@@ -523,6 +712,17 @@ static void check_load(const struct gsb_arch *a, const struct load *l)
 	assert_true(l->blocks <= a->max_blocks);
 }
 
+static struct gsb_sm_range random_sms(const struct gsb_arch *a)
+{
+	uint32_t n_groups = (a->n_sms + a->sm_group - 1) / a->sm_group;
+	uint32_t from = (uint32_t)rand() % n_groups, to = from + 1;
+	struct gsb_sm_range sms = {from * a->sm_group, 0};
+
+	to += (uint32_t)rand() % (n_groups - from);
+	sms.n = (to == n_groups ? a->n_sms : to * a->sm_group) - sms.first;
+	return sms;
+}
+
 static void random_grid(struct run *r, const struct gsb_arch *a)
 {
 	static const uint32_t threads[] = {32, 64, 96, 128, 256, 512, 1000};
@@ -535,6 +735,8 @@ static void random_grid(struct run *r, const struct gsb_arch *a)
 		s.smem = (uint32_t)rand() % a->smem_per_block_bytes;
 	g = add(r, s, 1 + (uint64_t)rand() % 300, -1);
 	g->submit.priority = -(rand() % 3);
+	if (rand() % 3)
+		g->submit.sms = random_sms(a);
 }
 
 /* The rules' SM for a block, by a look at all of them; n_sms: it fits nowhere. */
@@ -609,6 +811,46 @@ static void test_each_block_goes_where_a_look_at_all_sms_would_put_it(void **sta
 	}
 }
 
+static bool wants(const struct grid *g, uint32_t sm)
+{
+	const struct gsb_sm_range *s = &g->submit.sms;
+
+	return g->n_placed < g->submit.kernel.n_blocks &&
+	       (!s->n || (sm >= s->first && sm - s->first < s->n));
+}
+
+/* Of those that want the SM the one of best rank: a look at all. */
+static struct grid *first_in_line(struct run *r, uint32_t sm)
+{
+	struct grid *best = NULL;
+
+	for (struct grid *g = r->grids; g < r->grids + r->n_grids; g++)
+		if (wants(g, sm) && (!best || g->submit.priority < best->submit.priority))
+			best = g;
+	return best;
+}
+
+/* Nothing idles for a rule: on no SM is there room for the first in line, unless there are too many grids. */
+static void check_all_is_placed(struct run *r, const struct gsb_arch *a, const struct load *sms)
+{
+	unsigned n_resident = 0;
+
+	for (struct grid *g = r->grids; g < r->grids + r->n_grids; g++)
+		n_resident += g->n_placed && !g->done;
+	assert_true(n_resident <= a->max_resident_grids);
+	for (uint32_t sm = 0; sm < a->n_sms; sm++) {
+		struct grid *g = first_in_line(r, sm);
+		struct load l = sms[sm];
+
+		if (!g || (!g->n_placed && n_resident == a->max_resident_grids))
+			continue;
+		add_load(&l, load_of(a, &g->submit.kernel), 1);
+		/* Warps lie in partitions: sums that fit need not. */
+		assert_true(l.warps > a->max_warps || l.smem > a->smem_bytes ||
+			    l.blocks > a->max_blocks || l.regs > a->regs * 3 / 4);
+	}
+}
+
 /* Fills the GPU and takes the next ends; false when nothing is left. */
 static bool step_random(struct run *r, const struct gsb_arch *a, struct load *sms)
 {
@@ -617,16 +859,15 @@ static bool step_random(struct run *r, const struct gsb_arch *a, struct load *sm
 	while (gsb_machine_place(r->m, &b)) {
 		struct grid *g = b.owner;
 
+		assert_ptr_equal(g, first_in_line(r, b.sm));
 		assert_int_equal(b.index, g->n_placed++);
 		add_load(&sms[b.sm], load_of(a, &g->submit.kernel), 1);
 		check_load(a, &sms[b.sm]);
 		assert_int_equal(sms[b.sm].warps, gsb_machine_sm_warps(r->m, b.sm));
 		assert_int_equal(sms[b.sm].blocks, gsb_machine_sm_blocks(r->m, b.sm));
-		for (struct grid *h = r->grids; h < g; h++) /* earlier rank, same priority */
-			if (h->submit.priority == g->submit.priority)
-				assert_int_equal(h->n_placed, h->submit.kernel.n_blocks);
 		gsb_machine_set_end(r->m, b.slot, r->now + g->length);
 	}
+	check_all_is_placed(r, a, sms);
 	if (!gsb_machine_next_end(r->m, &r->now))
 		return false;
 	while (gsb_machine_end(r->m, r->now, &b)) {
@@ -684,6 +925,16 @@ int main(void)
 		cmocka_unit_test(test_h200_order_decides_makespan),
 		cmocka_unit_test(test_h200_head_of_line_blocks_what_would_fit),
 		cmocka_unit_test(test_h200_holds_128_grids),
+		cmocka_unit_test(test_h200_partition_keeps_nobody_from_other_sms),
+		cmocka_unit_test(test_h200_priority_in_a_partition_waits_for_one_block),
+		cmocka_unit_test(test_blocks_stay_in_their_range),
+		cmocka_unit_test(test_wide_grid_takes_the_sms_on_which_it_is_first),
+		cmocka_unit_test(test_priority_closes_only_its_own_sms),
+		cmocka_unit_test(test_dropped_grid_gives_its_place_in_line_to_each_behind_it),
+		cmocka_unit_test(test_cooperative_grid_waits_for_its_own_sms_alone),
+		cmocka_unit_test(test_cooperative_grid_does_not_start_on_sms_of_a_queue),
+		cmocka_unit_test(test_h200_holds_128_grids_in_all_partitions_together),
+		cmocka_unit_test(test_submit_refuses_a_range_that_the_gpu_cannot_give),
 		cmocka_unit_test(test_cooperative_grid_waits_until_all_fit),
 		cmocka_unit_test(test_submit_refuses_what_never_fits),
 		cmocka_unit_test(test_drop_ends_with_running_blocks),

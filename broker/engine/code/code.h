@@ -40,6 +40,7 @@ struct gsb_code_module {
 	struct gsb_variants *variants;	   /* NULL: it was loaded as it is */
 	struct gsb_kernel_fn *functions;   /* got from it */
 	uint64_t device_bytes, host_bytes; /* what it is charged for */
+	uint64_t hash;			   /* of its image */
 	CUresult refused;		   /* it is to be unloaded: there is no memory for it */
 	uint32_t reason_bytes;		   /* of the text in its caller's reply slot */
 	uint64_t globals
@@ -62,6 +63,7 @@ struct gsb_kernel_fn {
 	int prepare_err;		  /* FAILED: -errno */
 	struct gsb_stream *waiters;	  /* their heads launch it while it is PREPARING */
 	char name[GSB_KERNEL_NAME_SHOWN]; /* cut to what fits */
+	uint64_t hash;			  /* of its module's image and its name; never 0 */
 	uint32_t params_bytes, regs, static_smem_bytes;
 	int32_t max_dynamic_smem_bytes; /* what FunctionSet said, or the driver's default */
 };
@@ -104,6 +106,10 @@ void gsb_uploads_finish(struct gsb_tenant *t);
 void gsb_code_tell_function(const struct gsb_kernel_fn *fn, const char *name, bool before);
 
 struct gsb_kernel gsb_code_needs(const struct gsb_kernel_fn *fn, const struct gsb_cmd_launch *l);
+
+/* Its blocks that an empty SM has room for; 0: none. */
+uint32_t gsb_code_blocks_per_sm(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn,
+				const struct gsb_cmd_launch *l);
 
 /*
  * gsb_code_admits() - may this launch be made in that shape, with the same results and without losing too much of the

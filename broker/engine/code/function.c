@@ -10,6 +10,7 @@
 #include <utlist.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/code/job.h"
 #include "broker/engine/code/variants.h"
@@ -78,6 +79,7 @@ static void got(struct gsb_job *j)
 	fn->function = j->forms[GSB_SHAPE_AS_ASKED].function;
 	take_forms(fn, j);
 	snprintf(fn->name, sizeof(fn->name), "%.*s", (int)sizeof(fn->name) - 1, j->name);
+	fn->hash = gsb_hash_bytes(fn->module->hash, j->name, strlen(j->name)) | 1;
 	fn->params_bytes = j->info.params_bytes;
 	fn->regs = (uint32_t)j->info.attrs[GSB_ATTR_NUM_REGS];
 	fn->static_smem_bytes = (uint32_t)j->info.attrs[GSB_ATTR_SHARED_BYTES];

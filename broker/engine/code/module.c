@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/code/upload.h"
@@ -93,6 +94,7 @@ static void load(struct gsb_job *j, const struct gsb_device_ops *ops)
 		return;
 	j->err = ops->module_load(j->space, j->image->bytes, j->image->total, &j->loaded, j->log,
 				  sizeof(j->log));
+	j->module->hash = gsb_hash_bytes(GSB_HASH_BEGIN, j->image->bytes, j->image->total);
 }
 
 static void forget_globals(struct gsb_code_module *m)

@@ -13,6 +13,7 @@
 #include "broker/engine/tenant/tenant.h"
 #include "broker/engine/work/scheduler.h"
 #include "broker/policy/claim.h"
+#include "broker/policy/estimate.h"
 
 #define POLL_BATCH 64
 
@@ -68,6 +69,29 @@ static void count(const struct gsb_scheduler *s, struct gsb_tenant *t, const str
 	stats->copy_ns += c->end_ns - c->start_ns;
 }
 
+/* What was on the device beside it, if that was one kernel all the time. */
+static const struct gsb_work *beside(const struct gsb_scheduler *s, const struct gsb_flight *f)
+{
+	const struct gsb_flight *other = f->first;
+	bool is_there = other && other->item && other->cookie == f->first_cookie;
+
+	return is_there && s->n_begun == f->n_begun ? &other->item->head->work : NULL;
+}
+
+static void note_run(const struct gsb_scheduler *s, const struct gsb_flight *f,
+		     const struct gsb_completion *c)
+{
+	struct gsb_run run = {
+		.work = &f->item->head->work,
+		.took_ns = c->end_ns - c->start_ns,
+		.block_ns = c->n_blocks ? c->blocks_ns / c->n_blocks : 0,
+		.shared = f->shared,
+		.beside = beside(s, f),
+	};
+
+	gsb_estimates_note(s->estimates, &s->info->arch, &run);
+}
+
 static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)
 {
 	struct gsb_flight *f = &s->flights[c->cookie % GSB_N_QUEUES];
@@ -86,6 +110,8 @@ static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)
 		return;
 	stream = item->op.stream;
 	t = gsb_tenant_of(stream->queues);
+	if (s->estimates && item->cmd.kind == GSB_CMD_LAUNCH && c->result == CUDA_SUCCESS)
+		note_run(s, f, c);
 	gsb_issue_landed(s, f);
 	gsb_issue_ended(item);
 	gsb_trace(FINISHED, finished, t->id, .serial = item->op.serial,

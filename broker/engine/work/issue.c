@@ -13,6 +13,7 @@
 #include "broker/engine/work/scheduler.h"
 #include "broker/engine/work/view.h"
 #include "broker/policy/claim.h"
+#include "broker/policy/estimate.h"
 
 static struct gsb_tenant *tenant_of(const struct gsb_item *item)
 {
@@ -106,6 +107,7 @@ void gsb_issue_ready(struct gsb_item *item)
 	item->ready = true;
 	item->head = gsb_head_create(&s->ready, item);
 	item->head->told = false;
+	item->head->rank = tenant_of(item)->rank;
 	gsb_view_describe(item, &item->head->work);
 	gsb_claim_begin(claim_of(item), s->share_ns);
 	claim_of(item)->n_ready++;
@@ -113,6 +115,16 @@ void gsb_issue_ready(struct gsb_item *item)
 	if (gsb_trace_is_on())
 		tell_ready(s, item);
 	note_change(s);
+}
+
+void gsb_issue_ranked(struct gsb_scheduler *s)
+{
+	for (unsigned i = 0; i < s->ready.n; i++) {
+		struct gsb_head *h = gsb_head_of(gsb_ready_works(&s->ready)[i]);
+
+		h->rank = tenant_of(h->item)->rank;
+	}
+	gsb_ready_sort(&s->ready);
 }
 
 static void take_out(struct gsb_item *item)
@@ -184,11 +196,20 @@ static struct gsb_shape shape_of(const struct gsb_item *item)
 /* A kernel comes to the device: from now on those that are there are not alone, nor is it. */
 static void note_company(struct gsb_scheduler *s, struct gsb_flight *f)
 {
+	f->n_begun = ++s->n_begun;
 	f->shared = s->n_kernels > 0;
+	f->first = NULL;
 	if (s->n_kernels++ != 1)
 		return;
-	for (uint32_t left = ~s->free_flights; left; left &= left - 1)
-		s->flights[__builtin_ctz(left)].shared = true;
+	for (uint32_t left = ~s->free_flights; left; left &= left - 1) {
+		struct gsb_flight *other = &s->flights[__builtin_ctz(left)];
+
+		if (other->item->head->work.kind != GSB_WORK_KERNEL)
+			continue;
+		other->shared = true;
+		f->first = other;
+		f->first_cookie = other->cookie;
+	}
 }
 
 /* It is on the device: what of that the view shows. */
@@ -349,6 +370,8 @@ bool gsb_issue_all(struct gsb_scheduler *s)
 int gsb_scheduler_init(struct gsb_scheduler *s, struct gsb_device *dev,
 		       const struct gsb_policy *policy, uint64_t kernel_limit_ns)
 {
+	int err;
+
 	*s = (struct gsb_scheduler){
 		.dev = dev,
 		.ops = dev->ops,
@@ -360,11 +383,17 @@ int gsb_scheduler_init(struct gsb_scheduler *s, struct gsb_device *dev,
 		.free_flights = UINT32_MAX,
 	};
 	gsb_queue_pool_init(&s->pool, dev);
-	return gsb_ready_init(&s->ready, s->clock.is_virtual);
+	err = gsb_ready_init(&s->ready, s->clock.is_virtual);
+	if (!err && policy->predicts)
+		err = gsb_estimates_create(&s->estimates);
+	if (err)
+		gsb_scheduler_finish(s);
+	return err;
 }
 
 void gsb_scheduler_finish(struct gsb_scheduler *s)
 {
+	gsb_estimates_destroy(s->estimates);
 	gsb_queue_pool_finish(&s->pool);
 	gsb_ready_finish(&s->ready);
 }

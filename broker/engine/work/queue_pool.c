@@ -84,10 +84,13 @@ static struct gsb_pooled_queue *find_place(struct gsb_queue_pool *p)
 	return q;
 }
 
-/* Where on the device is a wish. */
 static int make(struct gsb_queue_pool *p, const struct gsb_queue_kind *k, struct gsb_queue **out)
 {
-	return p->dev->ops->queue_create(p->dev, k->priority, out);
+	const struct gsb_device_ops *ops = p->dev->ops;
+	int err = ops->queue_create(p->dev, k->priority, k->sms, out);
+
+	/* Which SMs is a wish. */
+	return err && k->sms.n ? ops->queue_create(p->dev, k->priority, GSB_ALL_SMS, out) : err;
 }
 
 static struct gsb_pooled_queue *add(struct gsb_queue_pool *p, struct gsb_queue_kind *k)

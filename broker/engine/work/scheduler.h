@@ -36,8 +36,15 @@ struct gsb_flight {
 	uint64_t cookie;
 	uint64_t since_run_ns; /* the scheduler's run_ns when it was issued */
 	bool abandoned;	       /* it ran past the limit */
+
+	/* ---- kernels: who else was there ---- */
+	bool shared; /* for a part of its time another one was */
+	const struct gsb_flight
+		*first;	       /* from its beginning just this one, NULL: none, or several, */
+	uint64_t first_cookie; /* when that had this one, */
+	uint64_t n_begun;      /* and so many had begun ever */
+
 	struct gsb_course course;
-	bool shared; /* kernels: another one was on the device for a part of its time */
 };
 
 struct gsb_scheduler {
@@ -56,6 +63,8 @@ struct gsb_scheduler {
 	struct gsb_flight flights[GSB_N_QUEUES];	/* clock.n_in_flight of them */
 	uint32_t free_flights;				/* a bit for each of the others */
 	unsigned n_kernels, n_copies[GSB_N_DIRECTIONS]; /* of those in flight */
+	uint64_t n_begun;				/* kernels, ever */
+	struct gsb_estimates *estimates;		/* NULL: the policy does not predict */
 	struct gsb_queue_pool pool;
 	uint64_t next_cookie;
 	uint64_t n_decisions;
@@ -103,7 +112,8 @@ void gsb_issue_ready(struct gsb_item *item);   /* it may run now */
 void gsb_issue_unready(struct gsb_item *item); /* it was ready and never will run */
 void gsb_issue_landed(struct gsb_scheduler *s, struct gsb_flight *f); /* it is off the device, */
 void gsb_issue_ended(struct gsb_item *item);			      /* and is no more */
-bool gsb_issue_all(struct gsb_scheduler *s); /* what the policy lets go; whether any */
+void gsb_issue_ranked(struct gsb_scheduler *s); /* ranks of tenants have changed */
+bool gsb_issue_all(struct gsb_scheduler *s);	/* what the policy lets go; whether any */
 
 /* ---- complete.c ---- */
 

@@ -3,8 +3,10 @@
  */
 #include "broker/engine/work/view.h"
 
+#include "base/hash.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/tenant/tenant.h"
+#include "broker/policy/estimate.h"
 
 /* ---- one head ---- */
 
@@ -25,11 +27,36 @@ static enum gsb_direction direction_of(const struct gsb_item *item)
 	return to_device ? GSB_COPY_UP : GSB_COPY_DOWN;
 }
 
+/* What it is in this geometry. The parameters are left out: they say what it works on. */
+static uint64_t launch_hash(const struct gsb_item *item)
+{
+	const struct gsb_cmd_launch *l = &item->cmd.launch;
+	uint64_t h = item->fn->hash;
+
+	h = gsb_hash_number(h, (uint64_t)l->grid[0] << 32 | l->block[0]);
+	h = gsb_hash_number(h, (uint64_t)l->grid[1] << 32 | l->block[1]);
+	h = gsb_hash_number(h, (uint64_t)l->grid[2] << 32 | l->block[2]);
+	return gsb_hash_number(h, l->smem_bytes) | 1;
+}
+
+static void predict(const struct gsb_item *item, struct gsb_work *w)
+{
+	const struct gsb_scheduler *s = item->scheduler;
+	const struct gsb_arch *arch = &s->info->arch;
+
+	w->code = item->fn->hash;
+	w->launch = launch_hash(item);
+	w->blocks_per_sm = gsb_code_blocks_per_sm(arch, item->fn, &item->cmd.launch);
+	w->predicted = gsb_estimates_predict(s->estimates, arch, w);
+}
+
 static void describe_kernel(const struct gsb_item *item, struct gsb_work *w)
 {
 	w->kind = GSB_WORK_KERNEL;
 	w->cooperative = item->cmd.launch.cooperative;
 	w->kernel = gsb_code_needs(item->fn, &item->cmd.launch);
+	if (item->scheduler->estimates)
+		predict(item, w);
 }
 
 static void describe_copy(const struct gsb_item *item, struct gsb_work *w)
@@ -75,6 +102,7 @@ struct gsb_view gsb_view_look(const struct gsb_scheduler *s, const struct gsb_wo
 {
 	return (struct gsb_view){
 		.arch = &s->info->arch,
+		.sm_group = s->info->sm_group,
 		.priority_least = s->info->priority_least,
 		.priority_greatest = s->info->priority_greatest,
 		.now_ns = gsb_scheduler_now_ns(s),
@@ -85,6 +113,7 @@ struct gsb_view gsb_view_look(const struct gsb_scheduler *s, const struct gsb_wo
 		.n_copies = {s->n_copies[GSB_COPY_UP], s->n_copies[GSB_COPY_DOWN],
 			     s->n_copies[GSB_COPY_ACROSS]},
 		.n_free_queues = GSB_N_QUEUES - s->clock.n_in_flight,
+		.estimates = s->estimates,
 		.memory_bytes = s->info->total_mem_bytes,
 		.must = must,
 	};

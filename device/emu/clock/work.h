@@ -69,6 +69,7 @@ struct gsb_queue {
 	struct emu_device *dev;
 	LIST_ENTRY(gsb_queue) link;
 	int priority;
+	struct gsb_sm_range sms;
 	STAILQ_HEAD(emu_cmds, emu_cmd) cmds;
 	uint64_t ready_ns; /* the head may start from then on */
 };
