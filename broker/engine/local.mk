@@ -38,6 +38,7 @@ libengine_la_SOURCES = \
 	broker/engine/memory/memory.c broker/engine/memory/memory.h \
 	broker/engine/code/admit.c \
 	broker/engine/code/code.h \
+	broker/engine/code/compare.c broker/engine/code/compare.h \
 	broker/engine/code/demand.c broker/engine/code/demand.h \
 	broker/engine/code/function.c \
 	broker/engine/code/upload.c broker/engine/code/upload.h \
@@ -56,6 +57,7 @@ libengine_la_SOURCES = \
 	broker/engine/work/queue_pool.c broker/engine/work/queue_pool.h \
 	broker/engine/work/ready.c broker/engine/work/ready.h \
 	broker/engine/work/scheduler.h \
+	broker/engine/work/shadow.c broker/engine/work/shadow.h \
 	broker/engine/work/view.c broker/engine/work/view.h \
 	broker/engine/trace/buffer.c broker/engine/trace/buffer.h \
 	broker/engine/trace/provider.c broker/engine/trace/provider.h \

@@ -105,6 +105,57 @@ static int add_jobs(struct work *w, const struct gsb_ptx_func *f, enum gsb_resiz
 	return 0;
 }
 
+static uint32_t rounds_of(const struct gsb_ptx_insn *in)
+{
+	if (!gsb_ptx_type_is_float(in->type[0]))
+		return 0;
+	switch (in->type[0]) {
+	case GSB_PTX_TYPE_F32: return GSB_ROUNDS_F32;
+	case GSB_PTX_TYPE_F64: return GSB_ROUNDS_F64;
+	default: return GSB_ROUNDS_OTHER;
+	}
+}
+
+/*
+ * What in a block depends on the order of its threads, the facts do not say: a block stays as it is. But it may come out
+ * in another order each time.
+ */
+static void look_at_atomics(const struct gsb_ptx_kernel *k, struct gsb_proof *p)
+{
+	for (uint32_t i = 0; i < k->n_funcs; i++)
+		for (uint32_t n = 0; n < k->funcs[i]->n_insns; n++) {
+			const struct gsb_ptx_insn *in = &k->funcs[i]->insns[n];
+
+			if (gsb_ptx_op_class(in->op) != GSB_PTX_CLASS_ATOM)
+				continue;
+			p->rounds |= rounds_of(in);
+			if (in->space == GSB_PTX_SPACE_SHARED && in->op == GSB_PTX_OP_ATOM)
+				p->order |= GSB_RESIZE_ORDER_RESULT;
+		}
+	if (p->rounds)
+		p->order |= GSB_RESIZE_ORDER_FLOAT;
+	if (p->rounds & GSB_ROUNDS_OTHER)
+		p->order |= GSB_RESIZE_ORDER_RESULT;
+}
+
+/* Variables that kernels may write are memory that no context's map has. */
+static bool has_variables(const struct gsb_ptx_module *m)
+{
+	for (uint32_t i = 0; i < m->n_vars; i++)
+		if (m->vars[i]->space == GSB_PTX_SPACE_GLOBAL)
+			return true;
+	return false;
+}
+
+static bool reaches_further(const struct gsb_resize_facts *f)
+{
+	bool further = f->loaded_pointers;
+
+	for (uint32_t i = 0; i < f->n_pointers; i++)
+		further |= f->pointers[i].access & GSB_RESIZE_ESCAPES;
+	return further;
+}
+
 static int judge(struct work *w, const struct gsb_ptx_func *f, struct gsb_proof *v)
 {
 	struct gsb_resize_facts facts;
@@ -116,8 +167,11 @@ static int judge(struct work *w, const struct gsb_ptx_func *f, struct gsb_proof 
 	if (!err) {
 		*v = (struct gsb_proof){.shapes = proven(&facts) & w->wanted,
 					.order = facts.order,
-					.writes_outside = writes_outside(facts.kernel),
+					.writes_outside = has_variables(w->module) ||
+							  writes_outside(facts.kernel),
+					.loaded_pointers = reaches_further(&facts),
 					.launch = facts.launch};
+		look_at_atomics(facts.kernel, v);
 		if (v->shapes & GSB_SHAPE_BIT(GSB_SHAPE_COUNT))
 			err = look_at_words(facts.kernel, &arena, v);
 	}

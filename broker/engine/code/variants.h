@@ -23,17 +23,22 @@
 
 struct gsb_resizing;
 
+/* Numbers whose sums differ by the order in which they are added. */
+enum gsb_rounds { GSB_ROUNDS_F32 = 1, GSB_ROUNDS_F64 = 2, GSB_ROUNDS_OTHER = 4 };
+
 #define GSB_SHAPE_BIT(form) (1u << (form))
 
 /* Of one kernel. Plain data: it is kept in files as it is (proofs.h), a change of it is another version of those. */
 struct gsb_proof {
 	uint32_t
 		shapes; /* GSB_SHAPE_BIT() of those that are proven and, where they need it, written */
-	uint32_t refuted;	 /* of these, what a shadow run has found to give other results */
-	uint32_t order;		 /* enum gsb_resize_order: when two runs of one launch may differ */
-	uint32_t writes_outside; /* prints, takes memory, ...: what a second run would do again */
-	uint32_t n_count_words;	 /* that the counting form writes */
+	uint32_t refuted; /* of these, what a shadow run has found to give other results */
+	uint32_t order;	  /* enum gsb_resize_order: when two runs of one launch may differ */
+	uint32_t rounds;  /* enum gsb_rounds: what its atomics add up */
 	uint32_t zero;
+	uint32_t writes_outside;  /* prints, takes memory, ...: what a second run would do again */
+	uint32_t n_count_words;	  /* that the counting form writes */
+	uint32_t loaded_pointers; /* it may write where no parameter points */
 	struct gsb_resize_conditions launch;
 	struct gsb_demand demands[GSB_N_DEMANDS];
 };
