@@ -481,6 +481,61 @@ static void test_form_that_does_not_fit_an_sm_is_not_used(void **state)
 	expect_as_asked(f, "hint", 64, 0);
 }
 
+/* Complete what is issued until nothing more comes. */
+static void run_out(struct fixture *f)
+{
+	for (unsigned i = 0; i < f->k.dev->n_issued; i++)
+		if (!f->k.dev->log[i].done)
+			complete_next(f, i, CUDA_SUCCESS);
+}
+
+/* ---- a policy that chooses ---- */
+
+static unsigned choice; /* of the shapes that are offered; 0: none */
+static struct gsb_shape offered[GSB_N_OFFERED];
+static unsigned n_offered;
+
+static unsigned choose(const struct gsb_view *view, struct gsb_policy_area *area,
+		       struct gsb_decision *out)
+{
+	if (!view->n_ready)
+		return 0;
+	n_offered = view->ready[0]->n_shapes;
+	for (unsigned i = 0; i < n_offered; i++)
+		offered[i] = view->ready[0]->shapes[i];
+	out[0] = (struct gsb_decision){.shape = choice};
+	return 1;
+}
+
+static void test_policy_is_offered_shapes_and_gets_the_one_that_it_names(void **state)
+{
+	static const struct gsb_policy policy = {.name = "choosing", .decide = choose};
+	struct fixture *f = *state;
+
+	force(f, "");
+	f->k.engine->scheduler.policy = &policy;
+	choice = 0;
+	launch(f, 10, 1);
+	assert_int_equal(f->k.dev->n_issued, 1);
+	complete_next(f, 0, CUDA_SUCCESS);
+	assert_int_equal(n_offered, 8);
+	assert_int_equal(offered[1].form, GSB_SHAPE_SLICE);
+	assert_int_equal(offered[1].n_slices, 4);
+	choice = 2;
+	launch(f, 10, 1);
+	assert_int_equal(f->k.dev->log[1].grid[0], 3);
+	run_out(f);
+	assert_int_equal(f->k.dev->n_issued, 5);
+	f->fn->shapes = GSB_SHAPE_BIT(GSB_SHAPE_HINT);
+	choice = 2; /* there is one only */
+	launch(f, 10, 1);
+	assert_int_equal(n_offered, 1);
+	assert_int_equal(f->k.dev->n_issued, 6);
+	assert_int_equal(f->k.dev->log[5].grid[0], 10);
+	complete_next(f, 5, CUDA_SUCCESS);
+	f->k.engine->scheduler.policy = &gsb_policy_fifo;
+}
+
 /* ---- both ways ---- */
 
 /* Memory on the device is real: each launch of "inc" adds 1 to one word, so that a form of one launch does what the original does,
@@ -500,14 +555,6 @@ static void shadow(struct fixture *f, const char *shape)
 static uint32_t word(const struct fixture *f)
 {
 	return *(const uint32_t *)(uintptr_t)f->mem;
-}
-
-/* Complete what is issued until nothing more comes. */
-static void run_out(struct fixture *f)
-{
-	for (unsigned i = 0; i < f->k.dev->n_issued; i++)
-		if (!f->k.dev->log[i].done)
-			complete_next(f, i, CUDA_SUCCESS);
 }
 
 static void expect_kinds(const struct fixture *f, const char *kinds)
@@ -818,6 +865,7 @@ int main(void)
 		CASE(test_without_memory_of_ours_nothing_counts_tiles),
 		CASE(test_form_that_loses_too_many_threads_is_not_used),
 		CASE(test_form_that_does_not_fit_an_sm_is_not_used),
+		CASE(test_policy_is_offered_shapes_and_gets_the_one_that_it_names),
 		CASE(test_shadow_run_of_the_same_results_counts_as_one_launch),
 		CASE(test_form_with_other_results_is_refuted_and_the_tenant_has_the_originals),
 		CASE(test_device_time_of_a_shadow_run_is_the_originals),

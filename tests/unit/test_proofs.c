@@ -280,7 +280,8 @@ static struct gsb_proof demand(uint32_t n_threads, uint32_t refuted)
 {
 	struct gsb_proof p = {.refuted = refuted};
 
-	p.demands[0] = (struct gsb_demand){.n_threads = n_threads, .sum.n_warps = n_threads / 32};
+	p.demands[0] =
+		(struct gsb_warp_demand){.n_threads = n_threads, .sum.n_warps = n_threads / 32};
 	return p;
 }
 

@@ -31,11 +31,11 @@ static uint32_t log2_of(uint64_t n)
 	return 63 - (uint32_t)__builtin_clzll(n);
 }
 
-struct gsb_demand *gsb_demand_find(struct gsb_demand *demands, uint32_t threads,
-				   uint32_t n_blocks_log2)
+struct gsb_warp_demand *gsb_demand_find(struct gsb_warp_demand *demands, uint32_t threads,
+					uint32_t n_blocks_log2)
 {
 	for (unsigned i = 0; i < GSB_N_DEMANDS; i++) {
-		struct gsb_demand *d = &demands[i];
+		struct gsb_warp_demand *d = &demands[i];
 
 		if (!d->n_threads || (d->n_threads == threads && d->n_blocks_log2 == n_blocks_log2))
 			return d;
@@ -43,14 +43,15 @@ struct gsb_demand *gsb_demand_find(struct gsb_demand *demands, uint32_t threads,
 	return NULL;
 }
 
-struct gsb_demand *gsb_demand_of(const struct gsb_kernel_fn *fn, const struct gsb_cmd_launch *l)
+struct gsb_warp_demand *gsb_demand_of(const struct gsb_kernel_fn *fn,
+				      const struct gsb_cmd_launch *l)
 {
 	return gsb_demand_find(fn->proof->demands, n_threads(l), log2_of(n_blocks(l)));
 }
 
 bool gsb_demand_is_wanted(const struct gsb_kernel_fn *fn, const struct gsb_cmd_launch *l)
 {
-	const struct gsb_demand *d = gsb_demand_of(fn, l);
+	const struct gsb_warp_demand *d = gsb_demand_of(fn, l);
 
 	return d && !d->n_threads;
 }
@@ -104,7 +105,7 @@ static void run_count(struct gsb_job *j, const struct gsb_device_ops *ops)
 
 static void counted(struct gsb_job *j)
 {
-	struct gsb_demand *d = gsb_demand_of(j->fn, &j->launch);
+	struct gsb_warp_demand *d = gsb_demand_of(j->fn, &j->launch);
 
 	if (!j->err && d && !d->n_threads)
 		*d = j->demand;
@@ -129,8 +130,8 @@ void gsb_demand_note(struct gsb_tenant *t, struct gsb_kernel_fn *fn, struct gsb_
 	j->words = words;
 	j->resizing = t->resizing;
 	j->launch = *l;
-	j->demand = (struct gsb_demand){.n_threads = n_threads(l),
-					.n_blocks_log2 = log2_of(n_blocks(l))};
+	j->demand = (struct gsb_warp_demand){.n_threads = n_threads(l),
+					     .n_blocks_log2 = log2_of(n_blocks(l))};
 	strcpy(j->name, gsb_variants_name(j->variants, fn->proof));
 	gsb_job_give(j);
 }

@@ -400,8 +400,8 @@ void gsb_proofs_write(const struct gsb_resizing *r, const struct gsb_variants *v
 static void add_demands(struct gsb_proof *to, const struct gsb_proof *from)
 {
 	for (unsigned i = 0; i < GSB_N_DEMANDS; i++) {
-		const struct gsb_demand *d = &from->demands[i];
-		struct gsb_demand *at;
+		const struct gsb_warp_demand *d = &from->demands[i];
+		struct gsb_warp_demand *at;
 
 		if (!d->n_threads)
 			return;

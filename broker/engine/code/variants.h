@@ -40,7 +40,7 @@ struct gsb_proof {
 	uint32_t n_count_words;	  /* that the counting form writes */
 	uint32_t loaded_pointers; /* it may write where no parameter points */
 	struct gsb_resize_conditions launch;
-	struct gsb_demand demands[GSB_N_DEMANDS];
+	struct gsb_warp_demand demands[GSB_N_DEMANDS];
 };
 
 struct gsb_variants {

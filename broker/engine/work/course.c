@@ -4,6 +4,7 @@
 #include "broker/engine/work/course.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,7 +203,6 @@ static int issue_more(struct gsb_flight *f, const struct gsb_item *item)
 		if (c->err)
 			break;
 		c->n_open++;
-		c->n_begun++;
 	}
 	return c->err;
 }
@@ -259,7 +259,10 @@ static void plan(struct gsb_course *c, const struct gsb_item *item)
 
 static int begin(struct gsb_flight *f, struct gsb_item *item, const struct gsb_shape *shape)
 {
-	f->course = (struct gsb_course){.shape = *shape};
+	memset(&f->course, 0, offsetof(struct gsb_course, joint));
+	f->course.shape = *shape;
+	if (shape->form != GSB_SHAPE_AS_ASKED)
+		f->course.joint = (struct gsb_completion){.cookie = f->cookie};
 	plan(&f->course, item);
 	if (item->cmd.kind == GSB_CMD_LAUNCH)
 		f->course.shadow = gsb_shadow_create(item, f->course.shape.form);
