@@ -314,6 +314,30 @@ typedef struct CUctxCreateParams_st {
 	CUctxCigParam *cigParams;
 } CUctxCreateParams;
 
+/* ---- green contexts: parts of the SMs ---- */
+
+typedef struct CUgreenCtx_st *CUgreenCtx;
+typedef struct CUdevResourceDesc_st *CUdevResourceDesc;
+
+typedef enum { CU_DEV_RESOURCE_TYPE_SM = 1 } CUdevResourceType;
+typedef enum { CU_GREEN_CTX_DEFAULT_STREAM = 1 } CUgreenCtxCreate_flags;
+typedef enum { CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING = 1 } CUdevSmResourceSplit_flags;
+
+typedef struct CUdevSmResource_st {
+	unsigned smCount;
+	unsigned minSmPartitionSize;
+	unsigned smCoscheduledAlignment;
+} CUdevSmResource;
+
+typedef struct CUdevResource_st {
+	CUdevResourceType type;
+	unsigned char _internal_padding[92];
+	union {
+		CUdevSmResource sm;
+		unsigned char _oversize[48];
+	};
+} CUdevResource;
+
 /* ---- copies ---- */
 
 typedef struct CUDA_MEMCPY2D_st {

@@ -569,6 +569,28 @@ static void test_function_attribute_is_set_here_and_posted(void **state)
 		     cu.cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 1));
 }
 
+/* cuBLAS sets it for all of its kernels, those that it never launches in clusters, too. */
+static void test_function_attribute_of_clusters_is_kept_here(void **state)
+{
+	CUfunction f = load_function();
+	unsigned mark = engine->n_logged;
+	int value = 0;
+
+	assert_cu(cu.cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
+	assert_cu(cu.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
+					f));
+	assert_int_equal(value, 1);
+	assert_cu_is(
+		CUDA_ERROR_INVALID_VALUE,
+		cu.cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 2));
+	assert_cu(cu.cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+					2));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuFuncSetAttribute(
+			     f, CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, 3));
+	assert_int_equal(engine->n_logged, mark);
+}
+
 static void test_occupancy_is_the_engines_answer(void **state)
 {
 	CUfunction f = load_function();
@@ -937,6 +959,7 @@ int main(void)
 		cmocka_unit_test_setup(test_function_attributes_and_parameters_come_with_it,
 				       set_up),
 		cmocka_unit_test_setup(test_function_attribute_is_set_here_and_posted, set_up),
+		cmocka_unit_test_setup(test_function_attribute_of_clusters_is_kept_here, set_up),
 		cmocka_unit_test_setup(test_occupancy_is_the_engines_answer, set_up),
 		cmocka_unit_test_setup(test_library_kernel_launches_in_every_context, set_up),
 		cmocka_unit_test_setup(test_library_without_a_context_uses_the_primary_one, set_up),
