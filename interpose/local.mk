@@ -37,6 +37,7 @@ interpose_sources = \
 	interpose/hooks/input.c interpose/hooks/input.h \
 	interpose/hooks/launch.c \
 	interpose/hooks/link.c \
+	interpose/hooks/managed.c \
 	interpose/hooks/mem.c \
 	interpose/hooks/module.c \
 	interpose/hooks/setup.c \

@@ -1375,6 +1375,89 @@ static void test_cooperative_grid_larger_than_its_sms_is_e2big(void **state)
 	ops->queue_destroy(queue);
 }
 
+/* ---- what others cost ---- */
+
+/* Each warp loads the word again and again, and waits for it. */
+static const char waiting_ptx[] = ".version 7.0\n.target sm_90\n.address_size 64\n"
+				  ".visible .entry wait(.param .u64 p, .param .u32 n)\n"
+				  "{\n"
+				  "	.reg .pred %p<2>;\n"
+				  "	.reg .b32 %r<4>;\n"
+				  "	.reg .b64 %rd<2>;\n"
+				  "	ld.param.u64 %rd1, [p];\n"
+				  "	ld.param.u32 %r1, [n];\n"
+				  "	mov.u32 %r2, 0;\n"
+				  "$again:\n"
+				  "	ld.volatile.global.u32 %r3, [%rd1];\n"
+				  "	add.s32 %r2, %r2, 1;\n"
+				  "	setp.lt.u32 %p1, %r2, %r1;\n"
+				  "	@%p1 bra $again;\n"
+				  "	ret;\n"
+				  "}\n";
+
+static uint64_t took_ns(const struct gsb_completion *c)
+{
+	return c->end_ns - c->start_ns;
+}
+
+/* Both fill half of each SM; once it is known what they do, neither costs the other what it does not use. */
+static void test_kernels_that_want_different_things_cost_each_other_little(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_queue *second = another_queue(rig, 0);
+	struct gsb_module *waiting = load_text(rig, rig->space, waiting_ptx);
+	uint64_t a = alloc(rig, 4096), alone[2];
+	struct gsb_cmd cmd[2];
+	struct gsb_completion c[2];
+
+	cmd[0] = launch_cmd(rig, &(struct shot){"loop", 132, 1024, {a, 2000}, 0});
+	cmd[1] = launch_cmd(rig, &(struct shot){"loop", 132, 1024, {a, 180}, 1});
+	cmd[1].launch.function = kernel(rig, waiting, "wait");
+	for (unsigned i = 0; i < 2; i++) {
+		const struct args args = {a, i ? 180 : 2000, 0};
+
+		cmd[i].launch.params = &args;
+		assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd[i]), 0);
+		c[0] = collect_one(rig);
+		assert_int_equal(c[0].result, CUDA_SUCCESS);
+		alone[i] = took_ns(&c[0]);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		const struct args args = {a, i ? 180 : 2000, 0};
+
+		cmd[i].launch.params = &args;
+		assert_int_equal(rig->dev->ops->issue(i ? second : rig->queue, &cmd[i]), 0);
+	}
+	collect(rig, c, 2);
+	assert_int_equal(c[0].start_ns, c[1].start_ns);
+	for (unsigned i = 0; i < 2; i++)
+		assert_in_range(took_ns(&c[i]), alone[c[i].cookie], alone[c[i].cookie] * 11 / 10);
+	rig->dev->ops->module_unload(waiting);
+	rig->dev->ops->queue_destroy(second);
+}
+
+/* One has eight SMs; only there is the other slower, and as much as its own kind makes it. */
+static void test_company_is_that_of_the_same_sm(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_queue *eight = queue_on(rig, 0, 8);
+	uint64_t a = alloc(rig, 4096), alone;
+	struct gsb_completion c[2];
+
+	launch(rig, rig->queue, (struct shot){"loop", 132, 1024, {a, 2000}, 0});
+	c[0] = collect_one(rig);
+	alone = took_ns(&c[0]);
+	launch(rig, eight, (struct shot){"loop", 8, 1024, {a, 2000}, 0});
+	launch(rig, rig->queue, (struct shot){"loop", 132, 1024, {a, 2000}, 1});
+	collect(rig, c, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_in_range(took_ns(&c[i]), alone * 19 / 10, alone * 21 / 10);
+		if (c[i].cookie)
+			assert_in_range(c[i].blocks_ns, 132 * alone, 132 * alone * 11 / 10);
+	}
+	rig->dev->ops->queue_destroy(eight);
+}
+
 /* ---- device time ---- */
 
 static void test_time_stands_still_until_advance(void **state)
@@ -2014,6 +2097,8 @@ int main(int argc, char **argv)
 		ON_EMU(test_complementary_parts_share_no_sm),
 		ON_EMU(test_partition_keeps_nobody_from_other_sms),
 		ON_EMU(test_cooperative_grid_larger_than_its_sms_is_e2big),
+		ON_EMU(test_kernels_that_want_different_things_cost_each_other_little),
+		ON_EMU(test_company_is_that_of_the_same_sm),
 		ON_EMU(test_prepare_names_the_opcode_it_cannot_run),
 		ON_EMU(test_fault_ends_the_guilty_launch_and_nothing_else),
 		ON_EMU(test_cancel_ends_a_kernel_that_never_would),

@@ -68,7 +68,6 @@ struct gsb_tenant {
 	const struct gsb_resizing *resizing;
 
 	uint32_t id, slot;
-	uint32_t rank; /* of what is ready at one instant of virtual time, the lower first */
 	bool at_start; /* it has come to the start line */
 	uint32_t pid, uid;
 	char name[GSB_TENANT_NAME_MAX], program[GSB_TENANT_NAME_MAX];
@@ -90,6 +89,9 @@ struct gsb_tenant {
 	struct gsb_ctx *ctxs[GSB_N_CTXS];
 	struct gsb_table modules, functions;
 	struct gsb_uploads *uploads; /* under way: code/upload.h */
+
+	bool shadowing; /* a launch of it is run both ways: its streams wait */
+	struct gsb_stream *shadow_waiters;
 
 	uint32_t n_in_flight, n_host_funcs;
 	uint32_t n_jobs;	    /* calls that others work on: the loader, gsbrokerd */

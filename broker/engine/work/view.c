@@ -4,6 +4,8 @@
 #include "broker/engine/work/view.h"
 
 #include "base/hash.h"
+#include <assert.h>
+
 #include "broker/engine/code/code.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/policy/estimate.h"
@@ -59,6 +61,33 @@ static void describe_kernel(const struct gsb_item *item, struct gsb_work *w)
 		predict(item, w);
 }
 
+/* What a policy may choose from: slices, blocks that fetch tiles, for ever or for a while, and hints. */
+static const struct gsb_shape offered[] = {
+	{.form = GSB_SHAPE_SLICE, .n_slices = 2},
+	{.form = GSB_SHAPE_SLICE, .n_slices = 4},
+	{.form = GSB_SHAPE_SLICE, .n_slices = 8},
+	{.form = GSB_SHAPE_SLICE, .n_slices = 32},
+	{.form = GSB_SHAPE_PERSISTENT},
+	{.form = GSB_SHAPE_PERSISTENT, .max_tiles = 1},
+	{.form = GSB_SHAPE_PERSISTENT, .max_tiles = 8},
+	{.form = GSB_SHAPE_HINT},
+};
+
+void gsb_view_offer(const struct gsb_item *item, struct gsb_head *h)
+{
+	const struct gsb_tenant *t = gsb_tenant_of(item->op.order->queues);
+
+	h->work.shapes = h->shapes;
+	if (item->cmd.kind != GSB_CMD_LAUNCH || !item->fn->shapes ||
+	    t->resizing->force.form != GSB_SHAPE_AS_ASKED)
+		return;
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(offered); i++)
+		if (gsb_code_admits(t, item->fn, &item->cmd.launch, &offered[i]))
+			h->shapes[h->work.n_shapes++] = offered[i];
+}
+
+static_assert(GSB_ARRAY_LEN(offered) <= GSB_N_OFFERED, "a head has room for all");
+
 static void describe_copy(const struct gsb_item *item, struct gsb_work *w)
 {
 	w->kind = item->cmd.kind == GSB_CMD_COPY ? GSB_WORK_COPY : GSB_WORK_FILL;
@@ -72,8 +101,9 @@ void gsb_view_describe(const struct gsb_item *item, struct gsb_work *w)
 	struct gsb_tenant *t = gsb_tenant_of(item->op.order->queues);
 
 	t->claim.memory_bytes = t->device_used_bytes;
+	t->claim.asked_ns = item->op.ready_ns;
 	*w = (struct gsb_work){
-		.tenant = t->id,
+		.tenant = t->claim.tenant,
 		.stream = s->index,
 		.priority = s->priority,
 		.claim = &t->claim,
@@ -106,6 +136,8 @@ struct gsb_view gsb_view_look(const struct gsb_scheduler *s, const struct gsb_wo
 		.priority_least = s->info->priority_least,
 		.priority_greatest = s->info->priority_greatest,
 		.now_ns = gsb_scheduler_now_ns(s),
+		.claims = s->claims,
+		.n_claims = s->n_claims,
 		.ready = gsb_ready_works(&s->ready),
 		.n_ready = s->ready.n,
 		.running = running,
