@@ -7,7 +7,8 @@ noinst_PROGRAMS += tests/gpu/model_measure
 tests_gpu_model_measure_SOURCES = tests/gpu/model_measure.c tests/gpu/gpu.c tests/gpu/gpu.h
 tests_gpu_model_measure_LDADD = libbase.la -lm
 EXTRA_DIST += tests/gpu/model_kernels.cu tests/gpu/model_kernels.ptx tests/gpu/bundle tests/gpu/cuda-check tests/gpu/client.py doc/real-gpu.md \
-	doc/results/2026-11-22-cuda-check-h200.txt doc/results/2026-11-22-cuda-programs-h200.txt \
+	doc/results/2026-11-22-cuda-check-2-h200.txt doc/results/2026-11-22-cuda-suite-h200.txt \
+	doc/results/2026-11-22-cuda-policies-h200.txt \
 	doc/results/2026-11-22-cuda-16-summary-h200.txt doc/results/2026-11-22-cuda-16-h200.gsb.gz \
 	doc/results/2026-11-22-cuda-16-h200.html
 
@@ -32,8 +33,12 @@ endif
 
 # Parts of the SMs of a real GPU, through ops.h.
 noinst_PROGRAMS += tests/gpu/partitions
-tests_gpu_partitions_SOURCES = tests/gpu/partitions.c
+tests_gpu_partitions_SOURCES = tests/gpu/partitions.c tests/gpu/bound_kernels.h
 tests_gpu_partitions_LDADD = libdevice.la
+noinst_PROGRAMS += tests/gpu/bound
+tests_gpu_bound_SOURCES = tests/gpu/bound.c tests/gpu/bound_kernels.h tests/unit/tenant.h
+tests_gpu_bound_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_LIBRARY='"libcuda.so.1"'
+tests_gpu_bound_LDADD = libbase.la -ldl
 
 # The litmus tests of tests/litmus.
 noinst_PROGRAMS += tests/gpu/litmus
