@@ -348,26 +348,45 @@ static void test_memory_freed_while_it_is_zeroed_goes_when_it_is_zero(void **sta
 	close_all(&l);
 }
 
+/* -errno of the last; freed again are those that are not @kept. */
+static int allocate(struct life *l, uint64_t size, bool kept, int err)
+{
+	uint64_t addr = 0;
+
+	if (!err)
+		err = l->ops->mem_alloc(l->space, size, &addr);
+	if (!err && !kept)
+		assert_int_equal(l->ops->mem_free(l->space, addr), 0);
+	return err;
+}
+
+/* Each round leaves a slab with so little here and there that it has no room for 1 MiB any more. */
 static void test_what_is_left_of_slabs_is_limited(void **state)
 {
 	struct life l = {0};
-	struct gsb_space *space = make_space(&l);
-	uint64_t kept, addr;
+	unsigned n = 0;
 	int err = 0;
 
-	l.ops->space_limit(space, 8 << 20);
-	for (int i = 0; i < 100 && !err; i++) { /* 512 bytes of each slab */
-		err = l.ops->mem_alloc(space, 1 << 20, &addr);
-		if (!err)
-			err = l.ops->mem_alloc(space, 512, &kept);
-		if (!err)
-			err = l.ops->mem_free(space, addr);
-		if (!err)
-			err = l.ops->mem_alloc(space, (1 << 20) - 512, &addr);
-		if (!err)
-			err = l.ops->mem_free(space, addr);
+	make_space(&l);
+	l.ops->space_limit(l.space, 2 << 20);
+	for (; !err && n < 100; n++) {
+		uint64_t tail = 0, gap = 0; /* so that what is kept comes behind the gap */
+
+		err = allocate(&l, 1 << 20, false, err);
+		err = allocate(&l, 512, true, err);
+		err = allocate(&l, 600 << 10, false, err);
+		err = allocate(&l, 512, true, err);
+		if (err)
+			break;
+		assert_int_equal(l.ops->mem_alloc(l.space, (1 << 20) - (600 << 10) - 1024, &tail),
+				 0);
+		assert_int_equal(l.ops->mem_alloc(l.space, 500 << 10, &gap), 0);
+		err = allocate(&l, 512, true, err);
+		assert_int_equal(l.ops->mem_free(l.space, gap), 0);
+		assert_int_equal(l.ops->mem_free(l.space, tail), 0);
 	}
-	assert_true(fake.live(FAKE_MAPPING) <= 9);
+	assert_int_equal(err, -EDQUOT);
+	assert_in_range(fake.live(FAKE_MAPPING), 2, 3);
 	close_all(&l);
 }
 
