@@ -369,7 +369,7 @@ static void test_what_is_left_of_slabs_is_limited(void **state)
 
 	make_space(&l);
 	l.ops->space_limit(l.space, 2 << 20);
-	for (; !err && n < 100; n++) {
+	for (; !err && n < 8; n++) {
 		uint64_t tail = 0, gap = 0; /* so that what is kept comes behind the gap */
 
 		err = allocate(&l, 1 << 20, false, err);
