@@ -6,7 +6,9 @@ libbase_la_SOURCES = \
 	base/clock.c base/clock.h \
 	base/err.c base/err.h \
 	base/genuine.c base/genuine.h \
+	base/hash.h \
 	base/log.c base/log.h \
+	base/sha256.c base/sha256.h \
 	base/compiler.h
 
 noinst_LTLIBRARIES += libprogram.la

@@ -183,6 +183,9 @@ struct gsb_ctl_tenant {
 	uint64_t wait_ns[GSB_N_WAITED];
 	uint64_t
 		n_mem_refused; /* allocations, device and pinned, that it asked for and has not got */
+	uint64_t n_resized;    /* launches that were made in another geometry, or by a variant */
+	uint64_t n_shadowed,
+		n_differed;    /* launches run both ways; of them, with different results */
 	uint64_t instructions; /* of warps; 0 where the device does not count */
 	uint64_t device_mem_bytes, device_mem_peak_bytes, device_mem_limit_bytes;
 	uint64_t host_mem_bytes, host_mem_peak_bytes, host_mem_limit_bytes;
@@ -322,6 +325,9 @@ struct gsb_ctl_memory_grant {
 	uint32_t zero;
 };
 
+/* What may be done with the geometry of launches: [resize] mode. */
+enum gsb_resize_mode { GSB_RESIZE_MODE_OFF, GSB_RESIZE_MODE_SAFE, GSB_RESIZE_MODE_SHADOW };
+
 /*
  * gsb-engine's arguments (the engine has no configuration file: gsbrokerd read it):
  *
@@ -334,6 +340,7 @@ struct gsb_ctl_memory_grant {
  *   --host-call-ns N     virtual clock: what the host work of one record costs
  *   --gate-timeout-ms N  virtual clock: real time after which a running tenant is charged
  *   --kernel-limit-ms N  a kernel that runs longer in real time is abandoned; 0 = never
+ *   --resize MODE        off, safe or shadow; the others that begin so are the keys of [resize], lists with blanks
  *   --flip SPEC          fault injection of the device, for tests (gsb-engine(8))
  *   --trace              load gsb-tp.so at once: LTTng-UST events gsb:*
  *   --log-level LEVEL    off error warn info debug

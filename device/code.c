@@ -16,6 +16,7 @@
 
 #include "base/arena.h"
 #include "base/checked.h"
+#include "base/hash.h"
 #include "device/info.h"
 #include "ptx/fatbin.h"
 
@@ -79,15 +80,6 @@ void gsb_code_cache_destroy(struct gsb_code_cache *cache)
 	}
 	pthread_mutex_destroy(&cache->lock);
 	free(cache);
-}
-
-static uint64_t hash_bytes(const uint8_t *bytes, size_t size)
-{
-	uint64_t h = 0xcbf29ce484222325ull; /* FNV-1a */
-
-	for (size_t i = 0; i < size; i++)
-		h = (h ^ bytes[i]) * 0x100000001b3ull;
-	return h;
 }
 
 /* ---- making one ---- */
@@ -208,7 +200,7 @@ static struct gsb_code *insert_or_find(struct gsb_code_cache *cache, struct gsb_
 int gsb_code_get(struct gsb_code_cache *cache, const void *image, size_t size,
 		 struct gsb_code **out, char *log, size_t log_size)
 {
-	uint64_t hash = hash_bytes(image, size);
+	uint64_t hash = gsb_hash_bytes(GSB_HASH_BEGIN, image, size);
 	struct gsb_code *code, *made = NULL;
 	int err;
 

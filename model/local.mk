@@ -35,6 +35,7 @@ libmodel_la_SOURCES += \
 # how long it takes: contention, curves, fractions, single blocks
 libmodel_la_SOURCES += \
 	model/time/block_time.c model/time/block_time.h \
+	model/time/command_time.c model/time/command_time.h \
 	model/time/company.c model/time/company.h \
 	model/time/contend.c model/time/contend.h \
 	model/time/curve.c model/time/curve.h \

@@ -70,9 +70,11 @@ tests_unit_test_ptx_program_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_ptx_program_LDADD = libptx.la $(CMOCKA_LIBS)
 
 # With a toolkit, what nvcc makes is read too: one fatbin for each way to compress it.
+tests_unit_test_ptx_parse_CPPFLAGS = $(AM_CPPFLAGS) $(with_ptxas)
+tests_unit_test_ptx_image_CPPFLAGS = $(AM_CPPFLAGS) $(with_fatbins)
 if HAVE_CUDA
-tests_unit_test_ptx_parse_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_PTXAS='"$(CUDA_DIR)/bin/ptxas"'
-tests_unit_test_ptx_image_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_FATBIN_DIR='"tests/fatbin"'
+with_ptxas = -DTEST_PTXAS='"$(CUDA_DIR)/bin/ptxas"'
+with_fatbins = -DTEST_FATBIN_DIR='"tests/fatbin"'
 test_fatbins = tests/fatbin/vadd.none.fatbin tests/fatbin/vadd.speed.fatbin tests/fatbin/vadd.size.fatbin
 EXTRA_tests_unit_test_ptx_image_DEPENDENCIES = $(test_fatbins)
 CLEANFILES += $(test_fatbins)

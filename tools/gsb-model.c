@@ -13,7 +13,7 @@
 #include "tools/cli.h"
 #include "tools/model_commands.h"
 
-enum { ARCH, OCCUPANCY, BEST_BLOCK, PAIR, PLAN, BATCH, FRACTION };
+enum { ARCH, OCCUPANCY, BEST_BLOCK, PAIR, PLAN, BATCH, FRACTION, REPLAY };
 
 static const struct gsb_cli_command commands[] = {
 	[ARCH] = {"arch", "[GPU...]", "GPUs that are known by name, or those named"},
@@ -26,6 +26,7 @@ static const struct gsb_cli_command commands[] = {
 	[BATCH] = {"batch", "KERNEL...", "few batches, and the geometries in them"},
 	[FRACTION] = {"fraction", "KERNEL KERNEL",
 		      "hold one of two kernels to a fraction of its blocks?"},
+	[REPLAY] = {"replay", "[LOAD]", "run a load of gsb-trace replay again, under any policy"},
 	{NULL, NULL, NULL},
 };
 
@@ -42,16 +43,29 @@ static const struct {
 	[FRACTION] = {2, 2, model_command_fraction},
 };
 
-enum { OPT_COVER = 256, OPT_KEEP, OPT_LAUNCH, OPT_MARGIN, OPT_ISSUE, OPT_BANDWIDTH };
+enum {
+	OPT_COVER = 256,
+	OPT_KEEP,
+	OPT_LAUNCH,
+	OPT_MARGIN,
+	OPT_ISSUE,
+	OPT_BANDWIDTH,
+	OPT_POLICY,
+	OPT_RANDOM,
+	OPT_TENANTS,
+	OPT_KERNELS,
+	OPT_TOGETHER,
+	OPT_COLD
+};
 
 #define OF(command)  (1u << (command))
-#define ALL_BUT_ARCH (OF(FRACTION + 1) - 1 - OF(ARCH))
+#define ALL_BUT_ARCH (OF(REPLAY + 1) - 1 - OF(ARCH))
 
 static const struct gsb_cli_option options[] = {
 	{{"arch", 'a', "GPU", 0, "a name, a file, \"driver\" or \"driver:N\" (default h200)", 0},
 	 ALL_BUT_ARCH},
 	{{"rules", 'r', "RULES", 0, "hardware, paper or printed (default hardware)", 0},
-	 ALL_BUT_ARCH & ~OF(FRACTION)},
+	 ALL_BUT_ARCH & ~OF(FRACTION) & ~OF(REPLAY)},
 	{{"json", 'j', NULL, 0, "print one JSON object", 0}, 0},
 	{{"plot", 'p', "FILE", 0, "draw occupancy and rounds of the first kernel, as SVG", 0},
 	 OF(OCCUPANCY) | OF(BEST_BLOCK)},
@@ -65,6 +79,17 @@ static const struct gsb_cli_option options[] = {
 	{{"mix-bandwidth", OPT_BANDWIDTH, "C", 0, "bandwidth that a mix gets, 1 = as one kernel",
 	  0},
 	 OF(PAIR) | OF(FRACTION)},
+	{{"policy", OPT_POLICY, "P", 0, "to run under, or \"all\" side by side (default fifo)", 0},
+	 OF(REPLAY)},
+	{{"random", OPT_RANDOM, "SEED", 0, "no recorded load, but one that is drawn", 0},
+	 OF(REPLAY)},
+	{{"tenants", OPT_TENANTS, "N", 0, "of a drawn load (default 4)", 0}, OF(REPLAY)},
+	{{"kernels", OPT_KERNELS, "N", 0, "of each tenant of a drawn load (default 8)", 0},
+	 OF(REPLAY)},
+	{{"cold", OPT_COLD, NULL, 0, "the policy has not seen the tenants alone before", 0},
+	 OF(REPLAY)},
+	{{"together", OPT_TOGETHER, NULL, 0, "all tenants begin at once, whenever they came", 0},
+	 OF(REPLAY)},
 	{{NULL, 0, NULL, 0, NULL, 0}, 0},
 };
 
@@ -90,15 +115,47 @@ static int set_positive(double *out, const char *option, const char *value)
 	return -1;
 }
 
+static int set_count(uint32_t *out, const char *option, const char *value, uint32_t most)
+{
+	uint64_t n;
+
+	if (gsb_text_u64(value, &n) && n && n <= most) {
+		*out = (uint32_t)n;
+		return 0;
+	}
+	fprintf(stderr, "gsb-model: --%s '%s': must be a number from 1 to %u\n", option, value,
+		most);
+	return -1;
+}
+
+static int set_seed(struct model_replay *r, const char *value)
+{
+	r->drawn = true;
+	if (gsb_text_u64(value, &r->random.seed))
+		return 0;
+	fprintf(stderr, "gsb-model: --random '%s': must be a whole number\n", value);
+	return -1;
+}
+
 static int set_option(void *input, int key, char *value)
 {
 	struct model_input *in = input;
 
 	switch (key) {
-	case 'a': return model_input_arch(in, value);
+	case 'a': in->arch_given = true; return model_input_arch(in, value);
 	case 'r': return set_rules(in, value);
 	case 'j': in->json = true; return 0;
 	case 'p': in->plot = value; return 0;
+	case OPT_POLICY: return model_replay_policy(in, value);
+	case OPT_RANDOM: return set_seed(&in->replay, value);
+	case OPT_TENANTS:
+		return set_count(&in->replay.random.n_tenants, "tenants", value,
+				 GSB_RANDOM_TENANTS_MAX);
+	case OPT_KERNELS:
+		return set_count(&in->replay.random.n_kernels, "kernels", value,
+				 GSB_RANDOM_KERNELS_MAX);
+	case OPT_TOGETHER: in->replay.together = true; return 0;
+	case OPT_COLD: in->replay.cold = true; return 0;
 	case OPT_COVER: in->cover = true; return 0;
 	case OPT_KEEP: in->keep = true; return 0;
 	case OPT_LAUNCH: return set_positive(&in->launch_us, "launch-us", value);
@@ -142,6 +199,10 @@ int main(int argc, char **argv)
 	gsb_program_init(cli.name, argv);
 	in.arch = *gsb_arch_find("h200");
 	in.rules = &gsb_rules_hardware;
+	in.replay = (struct model_replay){
+		.policy = "fifo",
+		.random = {.n_tenants = 4, .n_kernels = 8},
+	};
 	in.capacity = gsb_capacity_full;
 	in.fraction = gsb_fraction_defaults;
 	gsb_cli_parse(&cli, argc, argv, &in, &call);
@@ -149,5 +210,7 @@ int main(int argc, char **argv)
 	in.fraction.bandwidth_capacity = in.capacity.bandwidth;
 	if (call.command == ARCH)
 		return model_command_arch(&in, call.words, call.n_words);
+	if (call.command == REPLAY)
+		return model_command_replay(&in, call.words, call.n_words);
 	return run_on_kernels(&in, &call);
 }

@@ -33,7 +33,7 @@
 #define PATH_BYTES	4096
 
 struct arguments {
-	const char *policy, *tenant, *device, *socket, *config;
+	const char *policy, *tenant, *device, *socket, *config, *gate;
 	bool fallback, private, verbose;
 	char **command;
 };
@@ -304,7 +304,7 @@ static int find_running(const struct arguments *a, char *path, size_t size)
 	char why[512];
 	int err;
 
-	if (a->private || a->config)
+	if (a->private || a->config || a->gate)
 		return -ENOENT;
 	err = gsb_channel_path(a->socket, path, size);
 	if (!err)
@@ -323,7 +323,12 @@ static int start_private(const struct arguments *a, struct gsb_private_broker *b
 {
 	char program[PATH_BYTES];
 	struct gsb_private_settings s = {
-		.program = program, .config = a->config, .device = a->device, .policy = a->policy};
+		.program = program,
+		.config = a->config,
+		.device = a->device,
+		.policy = a->policy,
+		.gate = a->gate,
+	};
 
 	if (locate("broker/gsbrokerd", GSB_SBINDIR "/gsbrokerd", program))
 		return gsb_private_broker_start(b, &s);
@@ -359,7 +364,7 @@ static int run(const struct arguments *a)
 
 /* ---- arguments ---- */
 
-enum { OPT_POLICY = 256, OPT_FALLBACK, OPT_PRIVATE };
+enum { OPT_POLICY = 256, OPT_FALLBACK, OPT_PRIVATE, OPT_GATE };
 
 static const struct argp_option options[] = {
 	{"tenant", 't', "NAME", 0,
@@ -368,6 +373,8 @@ static const struct argp_option options[] = {
 	{"private", OPT_PRIVATE, NULL, 0, "start a private broker although one runs", 0},
 	{"device", 'd', "SPEC", 0, "device of a private broker (default emu:h200)", 0},
 	{"policy", OPT_POLICY, "NAME", 0, "policy of a private broker (default fifo)", 0},
+	{"gate", OPT_GATE, "N", 0,
+	 "a private broker holds all work until N processes of the command have some", 0},
 	{"config", 'c', "FILE", 0, "configuration of a private broker", 0},
 	{"verbose", 'v', NULL, 0, "say what the command finds in place of NVIDIA's libraries", 0},
 	{"fallback", OPT_FALLBACK, NULL, 0, "without a broker, run the command as it is", 0},
@@ -379,8 +386,11 @@ static void check_together(struct argp_state *state, const struct arguments *a)
 {
 	if (!a->command)
 		argp_error(state, "there is no command");
-	if (a->config && (a->device || a->policy))
-		argp_error(state, "--config says device and policy already");
+	if (a->config && (a->device || a->policy || a->gate))
+		argp_error(state, "--config says device, policy and start_line already");
+	if (a->socket && a->gate)
+		argp_error(state, "--gate is for a private broker; one that runs has start_line "
+				  "in its configuration");
 	if (a->socket && (a->private || a->config))
 		argp_error(state, "--socket is for a broker that runs, --private and --config "
 				  "start one");
@@ -399,6 +409,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 	case 'c': a->config = arg; return 0;
 	case 'v': a->verbose = true; return 0;
 	case OPT_POLICY: a->policy = arg; return 0;
+	case OPT_GATE: a->gate = arg; return 0;
 	case OPT_PRIVATE: a->private = true; return 0;
 	case OPT_FALLBACK: a->fallback = true; return 0;
 	case ARGP_KEY_ARG: /* the rest is the command's */

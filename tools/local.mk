@@ -67,8 +67,9 @@ tools_gsb_model_SOURCES = \
 	tools/model_driver.c \
 	tools/model_input.c tools/model_input.h \
 	tools/model_plot.c \
+	tools/model_replay.c \
 	tools/model_report.c tools/model_report.h
-tools_gsb_model_LDADD = libprogram.la libmodel.la libptx.la libbase.la -ldl
+tools_gsb_model_LDADD = libprogram.la libsim.la libpolicy.la libmodel.la libptx.la libbase.la -ldl
 dist_man_MANS += doc/man/gsb-model.1
 EXTRA_DIST += doc/model.md doc/results/2026-11-22-bench-model.txt
 

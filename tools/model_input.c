@@ -77,6 +77,21 @@ static int tell(const char *path, const struct gsb_text_error *err)
 	return -1;
 }
 
+int model_input_load(const char *path, struct gsb_workload *out)
+{
+	struct gsb_text_error error = {0};
+	struct file f;
+	int err;
+
+	if (read_file(path, &f))
+		return -1;
+	err = gsb_workload_parse(f.bytes, f.size, out, &error);
+	free(f.bytes);
+	if (err == -ENOMEM)
+		snprintf(error.what, sizeof(error.what), "no memory for it");
+	return err ? tell(path, &error) : 0;
+}
+
 static int arch_from_file(const char *path, struct gsb_arch *out)
 {
 	struct gsb_text_error err;

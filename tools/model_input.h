@@ -6,9 +6,21 @@
 
 #include "model/gpu/arch.h"
 #include "model/input/kernels.h"
+#include "sim/random.h"
+
+/* What gsb-model replay runs, and under what. */
+struct model_replay {
+	const char *policy; /* its name, or "all" */
+	bool together;	    /* all tenants begin at once */
+	bool cold;	    /* the policy has seen none of it before */
+	bool drawn;	    /* the load is: random says how */
+	struct gsb_random_load random;
+};
 
 struct model_input {
 	struct gsb_arch arch;
+	bool arch_given;
+	struct model_replay replay;
 	const struct gsb_rules *rules;
 	bool json;
 	bool cover;	  /* T x B may grow */
@@ -32,6 +44,9 @@ int model_input_arch(struct model_input *in, const char *word);
  * a table, a cubin, a fatbin or PTX, with what follows set in each. 0; -1: told on stderr.
  */
 int model_input_kernels(struct model_input *in, const char *word);
+
+/* A load from a file, "-" for standard input. 0; -1: told on stderr. */
+int model_input_load(const char *path, struct gsb_workload *out);
 
 /* model_driver.c: attributes of device @index of the driver. 0; -1: told on stderr. */
 int model_driver_arch(unsigned int index, struct gsb_arch *out);

@@ -55,7 +55,7 @@ static int spawn(struct gsb_private_broker *b, const struct gsb_private_settings
 		 const int keep[2])
 {
 	char ready[32], lifeline[32];
-	const char *argv[12] = {"gsbrokerd", "--private", b->dir, ready, lifeline};
+	const char *argv[14] = {"gsbrokerd", "--private", b->dir, ready, lifeline};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	sigset_t none;
@@ -66,6 +66,7 @@ static int spawn(struct gsb_private_broker *b, const struct gsb_private_settings
 	add_option(argv, "--config", s->config);
 	add_option(argv, "--device", s->device);
 	add_option(argv, "--policy", s->policy);
+	add_option(argv, "--gate", s->gate);
 	sigemptyset(&none);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawnattr_init(&attr);

@@ -19,9 +19,9 @@ struct gsb_private_broker {
 };
 
 struct gsb_private_settings {
-	const char *program;	     /* gsbrokerd */
-	const char *config;	     /* file; NULL: made of the following */
-	const char *device, *policy; /* NULL: the default */
+	const char *program;		    /* gsbrokerd */
+	const char *config;		    /* file; NULL: made of the following */
+	const char *device, *policy, *gate; /* NULL: the default */
 };
 
 /*

@@ -15,6 +15,7 @@
 #define STRUCT_BROKER	 struct gsb_broker_config
 #define STRUCT_METRICS	 struct gsb_metrics_config
 #define STRUCT_ADMISSION struct gsb_admission_config
+#define STRUCT_RESIZE	 struct gsb_resize_config
 #define STRUCT_ENGINE	 struct gsb_device_config
 #define STRUCT_DEFAULT	 struct gsb_tenant_config
 
@@ -61,6 +62,7 @@ struct gsb_config *gsb_config_create(void)
 	gsb_config_defaults(GSB_SECTION_BROKER, &c->broker);
 	gsb_config_defaults(GSB_SECTION_METRICS, &c->metrics);
 	gsb_config_defaults(GSB_SECTION_ADMISSION, &c->admission);
+	gsb_config_defaults(GSB_SECTION_RESIZE, &c->resize);
 	gsb_config_defaults(GSB_SECTION_ENGINE, &c->engine);
 	gsb_config_defaults(GSB_SECTION_DEFAULT, &c->tenant);
 	c->n_devices = 1;
@@ -88,13 +90,14 @@ static const struct gsb_config_key *find_key(enum gsb_config_section section, co
 	return k;
 }
 
-int gsb_config_use_policy(struct gsb_config *c, const char *name, char why[GSB_CONFIG_WHY_MAX])
+int gsb_config_use(struct gsb_config *c, const char *key, const char *text,
+		   char why[GSB_CONFIG_WHY_MAX])
 {
-	int err = gsb_config_parse_value(find_key(GSB_SECTION_ENGINE, "policy"), name,
-					 &c->engine.policy, why);
+	const struct gsb_config_key *k = find_key(GSB_SECTION_ENGINE, key);
+	int err = gsb_config_parse_value(k, text, (char *)&c->engine + k->offset, why);
 
 	for (uint32_t i = 0; !err && i < c->n_devices; i++)
-		c->devices[i].policy = c->engine.policy;
+		gsb_config_parse_value(k, text, (char *)&c->devices[i] + k->offset, why);
 	return err;
 }
 
@@ -134,6 +137,8 @@ void gsb_config_print(const struct gsb_config *c, FILE *f)
 	print_section(GSB_SECTION_METRICS, &c->metrics, true, f);
 	fputs("\n[admission]\n", f);
 	print_section(GSB_SECTION_ADMISSION, &c->admission, true, f);
+	fputs("\n[resize]\n", f);
+	print_section(GSB_SECTION_RESIZE, &c->resize, true, f);
 	fputs("\n[engine]\n", f);
 	print_section(GSB_SECTION_ENGINE, &c->engine, true, f);
 	for (uint32_t i = 0; i < c->n_devices; i++) {
@@ -155,6 +160,11 @@ static bool engines_differ(const struct gsb_config *a, const struct gsb_config *
 {
 	return a->n_devices != b->n_devices ||
 	       memcmp(a->devices, b->devices, a->n_devices * sizeof(a->devices[0])) != 0;
+}
+
+static bool resizing_differs(const struct gsb_config *a, const struct gsb_config *b)
+{
+	return memcmp(&a->resize, &b->resize, sizeof(a->resize)) != 0;
 }
 
 /* Where the sections lie that have keys that need a restart; the others have no name. */
@@ -188,6 +198,9 @@ void gsb_config_reload(const struct gsb_config *current, struct gsb_config *next
 	}
 	if (engines_differ(current, next))
 		report(ctx, "devices have changed: engines that run stay as they are, "
+			    "engines started from now on follow");
+	if (resizing_differs(current, next))
+		report(ctx, "[resize] has changed: engines that run stay as they are, "
 			    "engines started from now on follow");
 }
 

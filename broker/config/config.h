@@ -69,7 +69,20 @@ struct gsb_device_config {
 	char spec[GSB_CONFIG_SPEC_MAX]; /* "emu:h200"; "" in [engine] */
 	uint64_t policy;		/* index of gsb_config_policy_name */
 	uint64_t isolation, clock;	/* enum gsb_isolation, enum gsb_clock_kind */
-	uint64_t workers, memory, host_call_ns, gate_timeout_ms, kernel_limit_ms, trace;
+	uint64_t workers, memory, host_call_ns, gate_timeout_ms, kernel_limit_ms;
+	uint64_t start_line, start_line_ms, trace;
+};
+
+#define GSB_CONFIG_NAMES_MAX 2048
+
+struct gsb_resize_config {
+	uint64_t mode; /* enum gsb_resize_mode */
+	char force[GSB_CONFIG_WORD_MAX];
+	char allow[GSB_CONFIG_NAMES_MAX],
+		deny[GSB_CONFIG_NAMES_MAX]; /* words, one blank between them */
+	uint64_t max_loss;		    /* percent */
+	char cache[GSB_CONFIG_PATH_MAX];
+	uint64_t cache_size, shadow_every, shadow_memory, shadow_limit_ms;
 };
 
 struct gsb_tenant_config {
@@ -83,6 +96,7 @@ struct gsb_config {
 	struct gsb_broker_config broker;
 	struct gsb_metrics_config metrics;
 	struct gsb_admission_config admission;
+	struct gsb_resize_config resize;
 	struct gsb_device_config engine; /* defaults of the devices */
 	struct gsb_tenant_config tenant; /* defaults of the tenants */
 	uint32_t n_devices, n_tenants;
@@ -114,9 +128,10 @@ int gsb_config_read(FILE *f, const char *name, gsb_config_report *report, void *
 int gsb_config_load(const char *path, gsb_config_report *report, void *ctx,
 		    struct gsb_config **out);
 
-/* One device and no other; its policy. -EINVAL: why is "must be ...". */
+/* One device and no other; a key of [engine] for all devices. -EINVAL: why is "must be ...". */
 int gsb_config_use_device(struct gsb_config *c, const char *spec, char why[GSB_CONFIG_WHY_MAX]);
-int gsb_config_use_policy(struct gsb_config *c, const char *name, char why[GSB_CONFIG_WHY_MAX]);
+int gsb_config_use(struct gsb_config *c, const char *key, const char *text,
+		   char why[GSB_CONFIG_WHY_MAX]);
 
 /* Every key with its value and its help as comment: valid input that reads back the same. */
 void gsb_config_print(const struct gsb_config *c, FILE *f);
@@ -138,8 +153,9 @@ const struct gsb_device_config *gsb_config_device(const struct gsb_config *c,
 /* The permissions of the socket. Without a configured one: where a list says who may come in, all may knock. */
 unsigned gsb_config_socket_mode(const struct gsb_config *c);
 
-/* The words of policy and log. */
+/* The words of policy, log and resize mode. */
 const char *gsb_config_policy_name(uint64_t policy);
+const char *gsb_config_resize_name(uint64_t mode);
 const char *gsb_config_level_name(uint64_t level);
 
 /* Whether id lies in the list. */

@@ -20,7 +20,7 @@
 
 #include "gsb/tenant_name.h"
 
-#define SECTIONS_MAX	(5 + GSB_CONFIG_DEVICES_MAX + GSB_CONFIG_TENANTS_MAX)
+#define SECTIONS_MAX	(6 + GSB_CONFIG_DEVICES_MAX + GSB_CONFIG_TENANTS_MAX)
 #define REPORT_LINE_MAX 512
 #define NAMES_MAX	(32 + GSB_CONFIG_DEVICES_MAX)
 
@@ -35,6 +35,7 @@ enum kind {
 	KIND_BROKER,
 	KIND_METRICS,
 	KIND_ADMISSION,
+	KIND_RESIZE,
 	KIND_ENGINE,
 	KIND_DEVICE,
 	KIND_DEFAULT,
@@ -49,6 +50,7 @@ static const struct {
 	[KIND_BROKER] = {"broker", GSB_SECTION_BROKER, NULL},
 	[KIND_METRICS] = {"metrics", GSB_SECTION_METRICS, NULL},
 	[KIND_ADMISSION] = {"admission", GSB_SECTION_ADMISSION, NULL},
+	[KIND_RESIZE] = {"resize", GSB_SECTION_RESIZE, NULL},
 	[KIND_ENGINE] = {"engine", GSB_SECTION_ENGINE, NULL},
 	[KIND_DEVICE] = {"device", GSB_SECTION_ENGINE, "emu:h200"},
 	[KIND_DEFAULT] = {"default", GSB_SECTION_DEFAULT, NULL},
@@ -110,7 +112,7 @@ static int find_kind(struct parser *p, const char *word)
 	else
 		error_at(p, p->line,
 			 "unknown section [%.40s]; sections are [broker], [metrics], [admission], "
-			 "[engine], [device \"SPEC\"], [default] and [tenant \"NAME\"]",
+			 "[resize], [engine], [device \"SPEC\"], [default] and [tenant \"NAME\"]",
 			 word);
 	return -1;
 }
@@ -148,6 +150,7 @@ static void *section_base(struct gsb_config *c, enum kind kind, const char *argu
 	case KIND_BROKER: return &c->broker;
 	case KIND_METRICS: return &c->metrics;
 	case KIND_ADMISSION: return &c->admission;
+	case KIND_RESIZE: return &c->resize;
 	case KIND_ENGINE: return &c->engine;
 	case KIND_DEFAULT: return &c->tenant;
 	case KIND_DEVICE:
@@ -250,7 +253,8 @@ static void unknown_key(struct parser *p, const char *name)
 
 static bool is_list(const struct gsb_config_key *k)
 {
-	return k->type == GSB_TYPE_IDS_USER || k->type == GSB_TYPE_IDS_GROUP;
+	return k->type == GSB_TYPE_IDS_USER || k->type == GSB_TYPE_IDS_GROUP ||
+	       k->type == GSB_TYPE_NAMES;
 }
 
 static void on_key(struct parser *p, const char *name, const char *value)

@@ -18,11 +18,13 @@
 #include <string.h>
 
 #include "broker/policy/policy.h"
+#include "broker/policy/shape.h"
 #include "model/gpu/arch.h"
 
 static const char *const level_words[] = {"off", "error", "warn", "info", "debug", NULL};
 static const char *const isolation_words[] = {"shared", "process", NULL};
 static const char *const clock_words[] = {"virtual", "real", NULL};
+static const char *const resize_words[] = {"off", "safe", "shadow", NULL};
 
 GSB_PRINTF(2, 3)
 static int wrong(char why[GSB_CONFIG_WHY_MAX], const char *fmt, ...)
@@ -45,6 +47,11 @@ const char *gsb_config_policy_name(uint64_t policy)
 const char *gsb_config_level_name(uint64_t level)
 {
 	return level_words[level];
+}
+
+const char *gsb_config_resize_name(uint64_t mode)
+{
+	return resize_words[mode];
 }
 
 /* ---- numbers ---- */
@@ -136,6 +143,7 @@ static const char *word_at(enum gsb_config_type type, uint64_t i)
 	case GSB_TYPE_LEVEL: return level_words[i];
 	case GSB_TYPE_POLICY: return gsb_config_policy_name(i);
 	case GSB_TYPE_ISOLATION: return isolation_words[i];
+	case GSB_TYPE_RESIZE: return resize_words[i];
 	default: return clock_words[i];
 	}
 }
@@ -306,6 +314,74 @@ static int parse_spec(const struct gsb_config_key *k, const char *text, char *fi
 	return 0;
 }
 
+static int parse_shape(const struct gsb_config_key *k, const char *text, char *field, char *why)
+{
+	struct gsb_shape shape;
+
+	if (strlen(text) > k->max || gsb_shape_parse(text, &shape))
+		return wrong(why,
+			     "must be slice:N, persistent:BLOCKS, persistent:BLOCKS:TILES, "
+			     "reshape:THREADS, count, hint or nothing, with N from 1 to %d and "
+			     "THREADS from 1 to 1024",
+			     GSB_SHAPE_MAX_SLICES);
+	strcpy(field, text);
+	return 0;
+}
+
+/* ---- lists of names ---- */
+
+#define HASH_WORD "hash:"
+
+/* A name as compilers write them, with wildcards, or the beginning of a hash. */
+static bool is_pattern(const char *word, size_t n)
+{
+	const size_t tag = sizeof(HASH_WORD) - 1;
+
+	if (n > tag && !strncmp(word, HASH_WORD, tag))
+		return n >= tag + 8 && n <= tag + 64 &&
+		       strspn(word + tag, "0123456789abcdef") == n - tag;
+	for (size_t i = 0; i < n; i++)
+		if (!isalnum((unsigned char)word[i]) && !strchr("_$%.*?", word[i]))
+			return false;
+	return true;
+}
+
+static int parse_names(const struct gsb_config_key *k, const char *text, char *field, char *why)
+{
+	size_t was = strlen(field), at = was, n;
+
+	for (text += strspn(text, " \t,"); *text; text += n, text += strspn(text, " \t,")) {
+		n = strcspn(text, " \t,");
+		if (!is_pattern(text, n)) {
+			field[was] = 0;
+			return wrong(why,
+				     "must be names of kernels, with * and ? for any characters "
+				     "and any one, or hash: and 8 to 64 hex digits");
+		}
+		if (at + 1 + n > k->max) {
+			field[was] = 0;
+			return wrong(why, "comes to more than %" PRIu64 " characters: use *",
+				     k->max);
+		}
+		if (at)
+			field[at++] = ' ';
+		memcpy(field + at, text, n);
+		field[at += n] = 0;
+	}
+	return 0;
+}
+
+/* One line a name: a line of the file has an end. */
+static void print_names(const struct gsb_config_key *k, const char *names, FILE *f)
+{
+	if (!*names)
+		fprintf(f, "%s =\n", k->name);
+	for (size_t n; *names; names += n, names += *names == ' ') {
+		n = strcspn(names, " ");
+		fprintf(f, "%s = %.*s\n", k->name, (int)n, names);
+	}
+}
+
 /* ---- lists of users and groups ---- */
 
 static bool name_to_id(enum gsb_config_type type, const char *name, uint64_t *id)
@@ -408,7 +484,10 @@ int gsb_config_parse_value(const struct gsb_config_key *k, const char *text, voi
 	case GSB_TYPE_LEVEL:
 	case GSB_TYPE_POLICY:
 	case GSB_TYPE_ISOLATION:
+	case GSB_TYPE_RESIZE:
 	case GSB_TYPE_CLOCK: return parse_word(k, text, field, why);
+	case GSB_TYPE_SHAPE: return parse_shape(k, text, field, why);
+	case GSB_TYPE_NAMES: return parse_names(k, text, field, why);
 	}
 	return -EINVAL;
 }
@@ -422,6 +501,7 @@ void gsb_config_print_value(const struct gsb_config_key *k, const void *field, F
 	case GSB_TYPE_STRING:
 	case GSB_TYPE_PATH:
 	case GSB_TYPE_ADDRESS:
+	case GSB_TYPE_SHAPE:
 	case GSB_TYPE_SPEC: fprintf(f, "%s = %s\n", k->name, (const char *)field); break;
 	case GSB_TYPE_UINT: fprintf(f, "%s = %" PRIu64 "\n", k->name, *v); break;
 	case GSB_TYPE_SIZE:
@@ -436,9 +516,11 @@ void gsb_config_print_value(const struct gsb_config_key *k, const void *field, F
 		break;
 	case GSB_TYPE_IDS_USER:
 	case GSB_TYPE_IDS_GROUP: print_ids(k, field, f); break;
+	case GSB_TYPE_NAMES: print_names(k, field, f); break;
 	case GSB_TYPE_LEVEL:
 	case GSB_TYPE_POLICY:
 	case GSB_TYPE_ISOLATION:
+	case GSB_TYPE_RESIZE:
 	case GSB_TYPE_CLOCK: fprintf(f, "%s = %s\n", k->name, word_at(k->type, *v)); break;
 	}
 }

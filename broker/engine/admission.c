@@ -19,6 +19,7 @@
 #include "broker/engine/context.h"
 #include "broker/engine/engine.h"
 #include "broker/engine/memory/memory.h"
+#include "broker/engine/start_line.h"
 #include "broker/engine/tell.h"
 #include "shm/region.h"
 #include "shm/wait.h"
@@ -273,18 +274,20 @@ static struct gsb_tenant *create_tenant(struct gsb_engine *e, const struct gsb_a
 	t->dev = e->dev;
 	t->watches = &e->watches;
 	t->loader = &e->loader;
+	t->resizing = &e->params.resizing;
 	t->pinner = &e->pinner;
 	t->scheduler = &e->scheduler;
 	t->grant = &e->grant;
 	t->clock = &e->scheduler.clock;
 	t->slot = slot;
-	t->id = t->queues.tenant_id = a->id;
+	t->id = t->rank = t->queues.tenant_id = a->id;
 	t->pid = a->pid;
 	t->uid = a->uid;
 	snprintf(t->name, sizeof(t->name), "%s", a->tenant);
 	snprintf(t->program, sizeof(t->program), "%s", a->program);
 	t->limits = a->limits;
 	apply_defaults(&t->limits);
+	t->claim = (struct gsb_claim){.tenant = t->id, .weight = GSB_WEIGHT_DEFAULT};
 	t->features = a->features_wanted & FEATURES_SUPPORTED;
 	t->region_fd = t->staging_fd = t->host_fd = -1;
 	t->doorbell = (struct gsb_watch){-1, on_doorbell};
@@ -427,6 +430,7 @@ bool gsb_tenant_reap(struct gsb_tenant *t)
 	e->tenants[t->slot] = NULL;
 	e->n_tenants--;
 	gsb_tenant_log_end(t);
+	gsb_start_line_left(e, t);
 	gsb_tell_gone(t);
 	gsb_log(GSB_LOG_INFO, "tenant", "%u (%s, pid %u) has left", t->id, t->name, t->pid);
 	release_all(t);

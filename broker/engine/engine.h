@@ -7,8 +7,8 @@
  *   queues) -> device -> work/complete.c -> order/ (words) -> tenant
  *
  * tenant/ holds what the other rooms share of a tenant, memory/ and code/ own its objects. Here, above all
- * of them: admission.c lets tenants come and go, context.c makes and ends contexts, gate.c lets virtual
- * time go on, control.c talks to gsbrokerd, loop.c is the turn. One thread runs all of it in turns (gsb_engine_turn), so no
+ * of them: admission.c lets tenants come and go, start_line.c begin together, context.c makes and ends contexts,
+ * gate.c lets virtual time go on, control.c talks to gsbrokerd, loop.c is the turn. One thread runs all of it in turns (gsb_engine_turn), so no
  * step needs a lock; what may be slow is the loader's (code/loader.h). A turn never waits for anything; only
  * gsb_engine_sleep does, for everything at once.
  */
@@ -21,8 +21,10 @@
 #include "base/clock.h"
 #include "broker/control.h"
 #include "broker/engine/code/loader.h"
+#include "broker/engine/code/resizing.h"
 #include "broker/engine/memory/grant.h"
 #include "broker/engine/memory/pinner.h"
+#include "broker/engine/start_line.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/engine/watch.h"
 #include "broker/engine/work/scheduler.h"
@@ -36,6 +38,9 @@ struct gsb_engine_params {
 	uint64_t host_call_ns;	  /* virtual clock: the host work of one record */
 	uint64_t gate_timeout_ns; /* virtual clock: real time until a running tenant is charged */
 	uint64_t kernel_limit_ns; /* real time; 0 = none */
+	unsigned start_line;	  /* tenants that begin together; 0, 1: each for itself */
+	uint64_t start_line_ns;	  /* real time that they wait for each other */
+	struct gsb_resizing resizing;
 };
 
 #define GSB_DEFAULT_HOST_CALL_NS    500
@@ -58,6 +63,7 @@ struct gsb_engine {
 
 	struct gsb_watches watches;
 	struct gsb_watch device_watch, loader_watch, pinner_watch;
+	struct gsb_start_line line;
 	bool draining; /* admits nobody; stop when the last tenant has left */
 	void (*on_gone)(struct gsb_engine *e, const struct gsb_tenant *t);
 	void *owner;

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "broker/engine/engine.h"
+#include "broker/engine/start_line.h"
 #include "broker/engine/tell.h"
 #include "shm/wait.h"
 
@@ -112,7 +113,8 @@ bool gsb_gate_turn(struct gsb_engine *e)
 {
 	bool charged;
 
-	if (!gsb_clock_is_waited_for(&e->scheduler.clock) || e->unsettled)
+	if (!gsb_clock_is_waited_for(&e->scheduler.clock) || e->unsettled ||
+	    !gsb_start_line_is_open(e))
 		return false;
 	charged = !gsb_gate_is_open(e) && charge(e);
 	if (charged) {

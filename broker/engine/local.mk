@@ -10,6 +10,7 @@ libengine_la_SOURCES = \
 	broker/engine/dispatch.c broker/engine/dispatch.h \
 	broker/engine/gate.c broker/engine/gate.h \
 	broker/engine/loop.c broker/engine/loop.h \
+	broker/engine/start_line.c broker/engine/start_line.h \
 	broker/engine/status.c broker/engine/status.h \
 	broker/engine/tell.c broker/engine/tell.h \
 	broker/engine/tracing.c broker/engine/tracing.h \
@@ -35,23 +36,31 @@ libengine_la_SOURCES = \
 	broker/engine/memory/pinner.c broker/engine/memory/pinner.h \
 	broker/engine/memory/host.c broker/engine/memory/host.h \
 	broker/engine/memory/memory.c broker/engine/memory/memory.h \
+	broker/engine/code/admit.c \
 	broker/engine/code/code.h \
+	broker/engine/code/demand.c broker/engine/code/demand.h \
 	broker/engine/code/function.c \
 	broker/engine/code/upload.c broker/engine/code/upload.h \
 	broker/engine/code/job.c broker/engine/code/job.h \
 	broker/engine/code/loader.c broker/engine/code/loader.h \
 	broker/engine/code/module.c \
+	broker/engine/code/resizing.c broker/engine/code/resizing.h \
+	broker/engine/code/scratch.c broker/engine/code/scratch.h \
+	broker/engine/code/variants.c broker/engine/code/variants.h \
 	broker/engine/code/occupancy.c \
 	broker/engine/work/complete.c \
+	broker/engine/work/course.c broker/engine/work/course.h \
 	broker/engine/work/issue.c \
 	broker/engine/work/item.c \
+	broker/engine/work/queue_pool.c broker/engine/work/queue_pool.h \
 	broker/engine/work/ready.c broker/engine/work/ready.h \
 	broker/engine/work/scheduler.h \
+	broker/engine/work/view.c broker/engine/work/view.h \
 	broker/engine/trace/buffer.c broker/engine/trace/buffer.h \
 	broker/engine/trace/provider.c broker/engine/trace/provider.h \
 	broker/engine/trace/trace.c broker/engine/trace/trace.h
 libengine_la_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_PKGLIBDIR='"$(pkglibdir)"'
-libengine_la_LIBADD = libtrace.la libpolicy.la libdevice.la libmodel.la libshm.la libbase.la
+libengine_la_LIBADD = librewrite.la libresize.la libtrace.la libpolicy.la libdevice.la libmodel.la libshm.la libbase.la
 
 libexec_PROGRAMS += broker/gsb-engine
 broker_gsb_engine_SOURCES = broker/engine/main.c
@@ -80,9 +89,9 @@ tests_integ_engine_path_untraced_LDFLAGS = -Wl,--wrap=gsb_pidfd_open
 tests_integ_engine_path_untraced_LDADD = $(libengine_la_LIBADD) $(CMOCKA_LIBS)
 
 engine_tests = tests/unit/test_engine_stream tests/unit/test_engine_order \
-	tests/unit/test_engine_gate tests/unit/test_engine_hostile tests/unit/test_engine_fuzz \
+	tests/unit/test_engine_gate tests/unit/test_engine_start_line tests/unit/test_engine_hostile tests/unit/test_engine_fuzz \
 	tests/unit/test_engine_control tests/unit/test_engine_counts tests/unit/test_engine_log tests/unit/test_engine_memory \
-	tests/unit/test_engine_policy tests/unit/test_engine_release tests/unit/test_engine_upload \
+	tests/unit/test_engine_policy tests/unit/test_engine_release tests/unit/test_engine_resize tests/unit/test_engine_upload \
 	tests/unit/test_grant tests/unit/test_pool tests/fuzz/replay_records
 check_PROGRAMS += $(engine_tests)
 tenant_kit = tests/unit/tenant_kit.c tests/unit/tenant_kit.h
@@ -97,6 +106,9 @@ tests_unit_test_engine_stream_LDADD = $(engine_test_libs)
 tests_unit_test_engine_order_SOURCES = tests/unit/test_engine_order.c $(engine_kit)
 tests_unit_test_engine_order_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_order_LDADD = $(engine_test_libs)
+tests_unit_test_engine_start_line_SOURCES = tests/unit/test_engine_start_line.c $(engine_kit)
+tests_unit_test_engine_start_line_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_start_line_LDADD = $(engine_test_libs)
 tests_unit_test_engine_gate_SOURCES = tests/unit/test_engine_gate.c $(engine_kit)
 tests_unit_test_engine_gate_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_gate_LDADD = $(engine_test_libs)
@@ -123,6 +135,9 @@ tests_unit_test_engine_policy_LDADD = $(engine_test_libs)
 tests_unit_test_engine_release_SOURCES = tests/unit/test_engine_release.c $(engine_kit)
 tests_unit_test_engine_release_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_release_LDADD = $(engine_test_libs)
+tests_unit_test_engine_resize_SOURCES = tests/unit/test_engine_resize.c $(engine_kit)
+tests_unit_test_engine_resize_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_resize_LDADD = $(engine_test_libs)
 tests_unit_test_engine_memory_SOURCES = tests/unit/test_engine_memory.c $(engine_kit) $(control_kit)
 tests_unit_test_engine_memory_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_memory_LDADD = $(engine_test_libs)
@@ -160,7 +175,8 @@ tests/fuzz/fuzz_records: $(libengine_la_SOURCES) tests/fuzz/fuzz_records.c $(fuz
 	$(CLANG) $(AM_CPPFLAGS) $(GSB_CFLAGS) $(CMOCKA_CFLAGS) -g -O1 -fsanitize=fuzzer,address,undefined \
 		-o $@ $(srcdir)/tests/fuzz/fuzz_records.c \
 		$(addprefix $(srcdir)/,$(filter %.c,$(fuzz_session) $(engine_kit))) \
-		$(addprefix $(srcdir)/,$(filter %.c,$(libengine_la_SOURCES) $(libtrace_la_SOURCES) $(libmodel_la_SOURCES) \
-			$(libshm_la_SOURCES) $(libbase_la_SOURCES)) device/range.c) $(CMOCKA_LIBS) -lm
+		$(addprefix $(srcdir)/,$(filter %.c,$(libengine_la_SOURCES) $(librewrite_la_SOURCES) $(libresize_la_SOURCES) \
+			$(libptx_la_SOURCES) $(libimage_la_SOURCES) $(libtrace_la_SOURCES) $(libmodel_la_SOURCES) \
+			$(libshm_la_SOURCES) $(libbase_la_SOURCES)) device/range.c) $(CMOCKA_LIBS) $(ZSTD_LIBS) $(LZ4_LIBS) -lm
 CLEANFILES += tests/fuzz/fuzz_records
 

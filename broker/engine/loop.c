@@ -18,6 +18,7 @@
 #include "broker/engine/engine.h"
 #include "broker/engine/gate.h"
 #include "broker/engine/order/stream.h"
+#include "broker/engine/start_line.h"
 #include "broker/engine/tell.h"
 #include "shm/wait.h"
 
@@ -88,6 +89,7 @@ int gsb_engine_create(struct gsb_device *dev, const struct gsb_engine_params *p,
 	if (err)
 		goto err_scheduler;
 	e->scheduler.clock.host_call_ns = p->host_call_ns;
+	e->line = (struct gsb_start_line){.n_tenants = p->start_line, .wait_ns = p->start_line_ns};
 	gsb_grant_init(&e->grant, e->info->total_mem_bytes);
 	err = gsb_loader_start(&e->loader, e->ops);
 	if (err)
@@ -169,7 +171,8 @@ static bool work(struct gsb_engine *e)
 		bool more;
 
 		gsb_streams_settle(&e->unsettled);
-		more = !e->scheduler.clock.is_virtual && gsb_issue_all(&e->scheduler);
+		more = !e->scheduler.clock.is_virtual && gsb_start_line_is_open(e) &&
+		       gsb_issue_all(&e->scheduler);
 		more |= gsb_complete_poll(&e->scheduler);
 		if (!more && !e->unsettled)
 			break;
@@ -248,9 +251,15 @@ bool gsb_engine_turn(struct gsb_engine *e)
 
 /* ---- the sleep ---- */
 
+/* Virtual time would go on if all tenants waited. */
+static bool is_at_gate(const struct gsb_engine *e)
+{
+	return gsb_clock_is_waited_for(&e->scheduler.clock) && !gsb_start_line_holds(e);
+}
+
 static void prepare_sleep(struct gsb_engine *e)
 {
-	bool gate = gsb_clock_is_waited_for(&e->scheduler.clock);
+	bool gate = is_at_gate(e);
 
 	for (int i = 0; i < GSB_N_SLOTS; i++) {
 		struct gsb_tenant *t = e->tenants[i];
@@ -281,7 +290,7 @@ static bool has_work(struct gsb_engine *e)
 		    !gsb_ring_is_empty(&t->ring))
 			return true;
 	}
-	return gsb_clock_is_waited_for(&e->scheduler.clock) && gsb_gate_is_open(e);
+	return is_at_gate(e) && gsb_gate_is_open(e);
 }
 
 /* A device that cannot tell has to be asked again and again while it works. */
@@ -295,10 +304,12 @@ static bool must_poll(const struct gsb_engine *e)
 static int timeout_ms(struct gsb_engine *e)
 {
 	uint64_t gate = gsb_gate_due_ns(e), kernel = gsb_complete_due_ns(&e->scheduler);
-	uint64_t due = gate < kernel ? gate : kernel;
+	uint64_t line = gsb_start_line_due_ns(e), due = gate < kernel ? gate : kernel;
 
 	if (must_poll(e))
 		return 0;
+	if (line < due)
+		due = line;
 	if (due == UINT64_MAX)
 		return -1;
 	return due / 1000000 >= INT32_MAX ? INT32_MAX : (int)(due / 1000000) + 1;

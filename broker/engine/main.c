@@ -28,7 +28,8 @@ struct arguments {
 	struct gsb_device_params device;
 	struct gsb_engine_params engine;
 	const char *policy;
-	uint64_t control_fd, n_workers, gate_timeout_ms, kernel_limit_ms;
+	uint64_t control_fd, n_workers, gate_timeout_ms, kernel_limit_ms, shadow_limit_ms;
+	uint64_t start_line, start_line_ms;
 	enum gsb_log_level level;
 	bool trace;
 };
@@ -43,6 +44,18 @@ enum argument {
 	OPT_HOST_CALL_NS,
 	OPT_GATE_TIMEOUT_MS,
 	OPT_KERNEL_LIMIT_MS,
+	OPT_START_LINE,
+	OPT_START_LINE_MS,
+	OPT_RESIZE,
+	OPT_RESIZE_FORCE,
+	OPT_RESIZE_ALLOW,
+	OPT_RESIZE_DENY,
+	OPT_RESIZE_MAX_LOSS,
+	OPT_RESIZE_CACHE,
+	OPT_RESIZE_CACHE_SIZE,
+	OPT_RESIZE_SHADOW_EVERY,
+	OPT_RESIZE_SHADOW_MEMORY,
+	OPT_RESIZE_SHADOW_LIMIT_MS,
 	OPT_FLIP,
 	OPT_TRACE,
 	OPT_LOG_LEVEL,
@@ -61,6 +74,22 @@ static const struct argp_option options[] = {
 	{"gate-timeout-ms", OPT_GATE_TIMEOUT_MS, "N", 0,
 	 "virtual time: how long a busy tenant is waited for", 0},
 	{"kernel-limit-ms", OPT_KERNEL_LIMIT_MS, "N", 0, "a kernel that runs longer is ended", 0},
+	{"start-line", OPT_START_LINE, "N", 0, "tenants that begin together", 0},
+	{"start-line-ms", OPT_START_LINE_MS, "N", 0, "how long they wait for each other", 0},
+	{"resize", OPT_RESIZE, "MODE", 0, "off, safe or shadow", 0},
+	{"resize-force", OPT_RESIZE_FORCE, "SHAPE", 0, "of every launch that admits it", 0},
+	{"resize-allow", OPT_RESIZE_ALLOW, "NAMES", 0, "kernels that may be resized", 0},
+	{"resize-deny", OPT_RESIZE_DENY, "NAMES", 0, "kernels that may not", 0},
+	{"resize-max-loss", OPT_RESIZE_MAX_LOSS, "PERCENT", 0,
+	 "of the resident threads that a form may lose", 0},
+	{"resize-cache", OPT_RESIZE_CACHE, "FOLDER", 0, "where to keep what was found out", 0},
+	{"resize-cache-size", OPT_RESIZE_CACHE_SIZE, "BYTES", 0, "what that may come to", 0},
+	{"resize-shadow-every", OPT_RESIZE_SHADOW_EVERY, "N", 0,
+	 "one launch in so many is run both ways", 0},
+	{"resize-shadow-memory", OPT_RESIZE_SHADOW_MEMORY, "BYTES", 0,
+	 "contexts with more are not copied", 0},
+	{"resize-shadow-limit-ms", OPT_RESIZE_SHADOW_LIMIT_MS, "N", 0,
+	 "kernels that took longer are not run twice", 0},
 	{"flip", OPT_FLIP, "SPEC", 0, "fault injection, for tests", 0},
 	{"trace", OPT_TRACE, NULL, 0, "offer LTTng-UST events", 0},
 	{"log-level", OPT_LOG_LEVEL, "LEVEL", 0, "off, error, warn, info or debug", 0},
@@ -80,8 +109,22 @@ static int parse_number(const char *text, uint64_t max, uint64_t *out)
 	return 0;
 }
 
+static int parse_mode(const char *text, enum gsb_resize_mode *out)
+{
+	static const char *const words[] = {"off", "safe", "shadow"};
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(words); i++)
+		if (!strcmp(text, words[i])) {
+			*out = (enum gsb_resize_mode)i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
 static int set_option(struct arguments *a, enum argument opt, const char *value)
 {
+	struct gsb_resizing *r = &a->engine.resizing;
+
 	switch (opt) {
 	case OPT_CONTROL_FD: return parse_number(value, INT32_MAX, &a->control_fd);
 	case OPT_DEVICE: a->device.spec = value; return 0;
@@ -94,6 +137,19 @@ static int set_option(struct arguments *a, enum argument opt, const char *value)
 	case OPT_HOST_CALL_NS: return parse_number(value, UINT32_MAX, &a->engine.host_call_ns);
 	case OPT_GATE_TIMEOUT_MS: return parse_number(value, UINT32_MAX, &a->gate_timeout_ms);
 	case OPT_KERNEL_LIMIT_MS: return parse_number(value, UINT32_MAX, &a->kernel_limit_ms);
+	case OPT_START_LINE: return parse_number(value, GSB_N_SLOTS, &a->start_line);
+	case OPT_START_LINE_MS: return parse_number(value, UINT32_MAX, &a->start_line_ms);
+	case OPT_RESIZE: return parse_mode(value, &r->mode);
+	case OPT_RESIZE_FORCE: return gsb_shape_parse(value, &r->force);
+	case OPT_RESIZE_ALLOW: r->allow = value; return 0;
+	case OPT_RESIZE_DENY: r->deny = value; return 0;
+	case OPT_RESIZE_MAX_LOSS: return parse_number(value, 100, &r->max_loss_percent);
+	case OPT_RESIZE_CACHE: r->cache = value; return 0;
+	case OPT_RESIZE_CACHE_SIZE: return parse_number(value, UINT64_MAX, &r->cache_bytes);
+	case OPT_RESIZE_SHADOW_EVERY: return parse_number(value, UINT32_MAX, &r->shadow_every);
+	case OPT_RESIZE_SHADOW_MEMORY: return parse_number(value, UINT64_MAX, &r->shadow_bytes);
+	case OPT_RESIZE_SHADOW_LIMIT_MS:
+		return parse_number(value, UINT32_MAX, &a->shadow_limit_ms);
 	case OPT_FLIP: a->device.flip = value; return 0;
 	case OPT_TRACE: a->trace = true; return 0;
 	case OPT_LOG_LEVEL: return gsb_log_level_parse(value, &a->level) ? 0 : -EINVAL;
@@ -224,6 +280,9 @@ int main(int argc, char **argv)
 	a.device.n_workers = (unsigned)a.n_workers;
 	a.engine.gate_timeout_ns = a.gate_timeout_ms * 1000000;
 	a.engine.kernel_limit_ns = a.kernel_limit_ms * 1000000;
+	a.engine.start_line = (unsigned)a.start_line;
+	a.engine.start_line_ns = a.start_line_ms * 1000000;
+	a.engine.resizing.shadow_limit_ns = a.shadow_limit_ms * 1000000;
 	err = gsb_device_open(&a.device, &dev, why, sizeof(why));
 	if (err) {
 		gsb_log(GSB_LOG_ERROR, "device", "%s", why);

@@ -4,12 +4,15 @@
  */
 #include "broker/policy/policy.h"
 
-static unsigned decide(const struct gsb_view *view, struct gsb_decision *out)
+static unsigned decide(const struct gsb_view *view, struct gsb_policy_area *area,
+		       struct gsb_decision *out)
 {
 	unsigned n = view->n_ready < view->n_free_queues ? view->n_ready : view->n_free_queues;
 
 	for (unsigned i = 0; i < n; i++)
-		out[i] = (struct gsb_decision){.ready = i};
+		out[i] = (struct gsb_decision){.ready = i,
+					       .reason = GSB_REASON_ARRIVAL,
+					       .priority = view->ready[i]->priority};
 	return n;
 }
 

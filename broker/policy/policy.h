@@ -1,11 +1,15 @@
 /*
- * policy.h - in which order ready work goes to the device: one pure function.
+ * policy.h - what goes to the device next, beside what, and where: one pure function.
  *
- * The engine shows a policy what is ready and what runs (the view) and gets back what to issue now,
- * in order. A policy has no clock, no memory of its own and no side effect, so the same function
- * runs live, in a replay of a trace, and in tests. What it does not name is held, and it is asked again
- * when anything has become ready or has completed. Nothing may be held while the device is idle: then it is
- * asked once more, with must set, and if it still names nothing the oldest goes.
+ * The engine shows a policy what is ready, what runs and who wants it (the view) and gets back what to issue now, in
+ * order, and on which SMs and at which priority each. A policy has no clock, no memory of its own and no side effect: what
+ * there is to remember, the time that each tenant has had and how long kernels took, stands in the view. So the same
+ * function runs live, in a replay of a load, and in tests; the same view gives the same decision. It allocates nothing: what it
+ * needs to think is the caller's struct gsb_policy_area.
+ *
+ * What it does not name is held, and it is asked again when anything has become ready or has completed. Nothing may be held
+ * while the device is idle: then it is asked once more, with must set, and lets go what it ranks first; if it still names
+ * nothing, the oldest goes.
  *
  * Nothing that is ready is hidden from it, so that what is urgent need not wait for what is held. There may
  * be thousands: what looks at all of them does so only when it has to.
@@ -21,40 +25,143 @@
 
 #include "gsb/arch.h"
 #include "gsb/kernel.h"
+#include "gsb/sm_range.h"
 
 #define GSB_N_QUEUES 32 /* commands on the device at a time: real GPUs have 32 connections */
 
+struct gsb_estimates;
+struct gsb_shape;
+
 enum gsb_work_kind { GSB_WORK_KERNEL, GSB_WORK_COPY, GSB_WORK_FILL };
+
+/* Which way a copy goes: each way has an engine of its own. */
+enum gsb_direction { GSB_COPY_UP, GSB_COPY_DOWN, GSB_COPY_ACROSS, GSB_N_DIRECTIONS };
+
+#define GSB_WEIGHT_DEFAULT 100
+#define GSB_WEIGHT_MAX	   10000
+
+/* What a tenant may claim of the device, and what it has had of it. */
+struct gsb_claim {
+	uint32_t tenant; /* its id: ascending in the order of arrival */
+	uint32_t weight; /* of its share among those that want the device, 1 .. GSB_WEIGHT_MAX */
+	uint32_t
+		cap_percent; /* how long its kernels may take, of their time alone; 0: as they must */
+	bool critical;	     /* its launches are to begin at once */
+	uint64_t
+		deadline_ns; /* how long its work may wait before it goes first; 0: no limit of its own */
+	uint64_t
+		share_ns; /* SM time that it has had, by its weight; moved up where it asked for none */
+	uint64_t memory_bytes; /* of the device, that it has now */
+	uint64_t demand_bytes; /* the same, over the time of its kernels so far: gsb_claim_note() */
+	uint64_t demand_ns;    /* that time */
+	uint64_t n_issued;     /* commands, ever */
+	uint32_t n_ready, n_running;
+};
+
+/* How long a kernel takes, in this geometry. */
+struct gsb_prediction {
+	uint64_t alone_ns;  /* with all SMs to itself; 0: nothing is known */
+	uint32_t trust_ppm; /* in that: 1000000 is certain */
+};
 
 struct gsb_work {
 	enum gsb_work_kind kind;
-	uint32_t tenant, stream;  /* tenant id; stream's index in it */
-	int32_t priority;	  /* of its stream: lower is more urgent, as CUDA has it */
-	bool cooperative;	  /* all blocks must be resident at once */
-	struct gsb_kernel kernel; /* GSB_WORK_KERNEL */
-	uint64_t bytes;		  /* GSB_WORK_COPY and _FILL */
+	uint32_t tenant, stream; /* tenant id; stream's index in it */
+	int32_t priority; /* of its stream: lower is more urgent, as CUDA has it; running: its queue's */
+	const struct gsb_claim *claim;
+	const uint32_t *n_queued; /* operations in its stream now, this one included */
 	uint64_t since_ns;	  /* device time: ready since; for running work, issued at */
+
+	/* GSB_WORK_KERNEL */
+	struct gsb_kernel kernel;
+	bool cooperative;	/* all blocks must be resident at once */
+	uint64_t code;		/* what it is: a hash of its image and its name; 0: not known */
+	uint64_t launch;	/* what it is in this geometry, likewise */
+	uint32_t blocks_per_sm; /* of it an empty SM has room for; 0: not known */
+	const struct gsb_shape *shapes; /* other geometries that it may be launched in, */
+	unsigned n_shapes;		/* so many */
+	struct gsb_prediction predicted;
+	struct gsb_sm_range sms; /* running: where */
+	uint64_t
+		predicted_end_ns; /* running: device time when it was thought to end; 0: not known */
+
+	/* GSB_WORK_COPY, GSB_WORK_FILL */
+	uint64_t bytes;
+	enum gsb_direction direction;
 };
 
 struct gsb_view {
 	const struct gsb_arch *arch;
-	uint64_t now_ns;		     /* device time */
+	uint32_t sm_group; /* ranges are multiples of it; 0: the device has none but the whole */
+	int32_t priority_least, priority_greatest; /* of queues; 0 and 0: there are none */
+	uint64_t now_ns;			   /* device time */
 	const struct gsb_work *const *ready; /* all of it, in the order in which it became ready */
 	unsigned n_ready;
 	const struct gsb_work *const *running;
 	unsigned n_running;
-	unsigned n_free_queues; /* at most GSB_N_QUEUES */
-	bool must;		/* the device is idle and all was held: name what goes first */
+	unsigned n_copies[GSB_N_DIRECTIONS];   /* of n_running */
+	unsigned n_free_queues;		       /* at most GSB_N_QUEUES */
+	uint64_t memory_bytes;		       /* of the device */
+	const struct gsb_estimates *estimates; /* what was measured before; NULL: nothing */
+	bool must; /* the device is idle and all was held: name what goes first */
 };
+
+/* Why. Those of trace/events.def, in its order: what they say to people stands there. */
+enum gsb_reason {
+	GSB_REASON_POLICY,    /* no more than that it says so */
+	GSB_REASON_FORCED,    /* the device was idle: the engine's */
+	GSB_REASON_QUEUES,    /* no queue is free: the engine's */
+	GSB_REASON_ARRIVAL,   /* in the order in which it became ready */
+	GSB_REASON_TURN,      /* one tenant at a time */
+	GSB_REASON_ADMISSION, /* the device's memory would not do for those that run and it */
+	GSB_REASON_SHORT,     /* it is over before a plan would be */
+	GSB_REASON_DISTRUST,  /* too little is known to do better than the order of arrival */
+	GSB_REASON_SHARE,     /* by what its tenant has had of its share */
+	GSB_REASON_RANK,      /* fits beside what runs, and the longest first */
+	GSB_REASON_NO_ROOM,   /* what stands behind it fits now, and it does not */
+	GSB_REASON_PARTITION, /* on SMs of its own */
+	GSB_REASON_APART,     /* beside what runs both would lose */
+	GSB_REASON_STARVED,   /* it has waited as long as anything may */
+	GSB_REASON_CRITICAL,  /* its tenant is */
+	GSB_REASON_RESERVED,  /* kept off the SMs of a critical tenant */
+	GSB_N_REASONS
+};
+
+enum gsb_verdict { GSB_ISSUE, GSB_HOLD };
 
 struct gsb_decision {
 	unsigned ready; /* index into view->ready */
+	enum gsb_verdict verdict;
+	enum gsb_reason reason;
+	struct gsb_sm_range sms;	 /* where, GSB_ALL_SMS: anywhere */
+	unsigned shape;			 /* 0: as asked; else shapes[shape - 1] of the work */
+	int32_t priority;		 /* of the queue: lower is more urgent */
+	uint64_t predicted_ns;		 /* how long it will take; 0: it does not say */
+	uint32_t predicted_slowdown_ppm; /* of its time alone; 0: it does not say */
+	uint32_t trust_ppm;		 /* in these */
+};
+
+/* It may say of all that it lets go and of as many that it holds. */
+#define GSB_N_DECISIONS (2 * GSB_N_QUEUES)
+
+/* As many ready works get a plan at a time; the others wait behind them, or go as they came. */
+#define GSB_N_PLANNED 128
+
+/* Where a policy thinks. Nothing in it is kept from one question to the next. */
+struct gsb_policy_area {
+	uint64_t keys[GSB_N_PLANNED];
+	unsigned order[GSB_N_PLANNED];
 };
 
 struct gsb_policy {
 	const char *name;
-	/* Writes at most min(n_ready, n_free_queues) decisions, each index once; returns how many. */
-	unsigned (*decide)(const struct gsb_view *view, struct gsb_decision *out);
+	bool predicts; /* it wants estimates: kernels are timed */
+	/*
+	 * Writes at most GSB_N_DECISIONS decisions, each index once; returns how many. With the verdict ISSUE at most
+	 * n_free_queues; they are issued in this order. What it does not say anything of is held.
+	 */
+	unsigned (*decide)(const struct gsb_view *view, struct gsb_policy_area *area,
+			   struct gsb_decision *out);
 };
 
 extern const struct gsb_policy gsb_policy_fifo;

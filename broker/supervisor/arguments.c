@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-enum { OPT_CHECK = 256, OPT_PRINT, OPT_PRIVATE, OPT_READY, OPT_LIFELINE, OPT_POLICY };
+enum { OPT_CHECK = 256, OPT_PRINT, OPT_PRIVATE, OPT_READY, OPT_LIFELINE, OPT_POLICY, OPT_GATE };
 
 static const struct argp_option options[] = {
 	{"config", 'c', "FILE", 0,
@@ -18,6 +18,7 @@ static const struct argp_option options[] = {
 	 "print the configuration with all defaults, as valid input, and exit", 1},
 	{"device", 'd', "SPEC", 0, "serve this device; no configuration is read", 2},
 	{"policy", OPT_POLICY, "NAME", 0, "order of its launches, likewise", 2},
+	{"gate", OPT_GATE, "N", 0, "N tenants begin together, likewise", 2},
 	{"socket", 's', "PATH", 0, "listen there, whatever the configuration says", 3},
 	{"private", OPT_PRIVATE, "DIR", 0,
 	 "listen on DIR/socket, log warnings only, and remove DIR at the end (gsbrun)", 3},
@@ -39,8 +40,8 @@ static int descriptor(struct argp_state *state, const char *text, const char *op
 
 static void check_together(struct argp_state *state, const struct gsb_arguments *a)
 {
-	if (a->config && (a->device || a->policy))
-		argp_error(state, "--config says device and policy already");
+	if (a->config && (a->device || a->policy || a->gate))
+		argp_error(state, "--config says device, policy and start_line already");
 	if (a->socket && a->private_dir)
 		argp_error(state, "--socket and --private both say where to listen");
 	if (a->check_config && a->print_config)
@@ -56,6 +57,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 	case 'd': a->device = arg; return 0;
 	case 's': a->socket = arg; return 0;
 	case OPT_POLICY: a->policy = arg; return 0;
+	case OPT_GATE: a->gate = arg; return 0;
 	case OPT_CHECK: a->check_config = true; return 0;
 	case OPT_PRINT: a->print_config = true; return 0;
 	case OPT_PRIVATE: a->private_dir = arg; return 0;

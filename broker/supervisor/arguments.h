@@ -9,11 +9,11 @@
 #define GSB_DEFAULT_CONFIG GSB_SYSCONFDIR "/gsbroker.conf"
 
 struct gsb_arguments {
-	const char *config;		  /* file, "-"; NULL: not given */
-	const char *device, *policy;	  /* instead of a configuration */
-	const char *socket, *private_dir; /* at most one of them */
-	bool check_config, print_config;  /* at most one of them */
-	int ready_fd, lifeline_fd;	  /* open; -1: none */
+	const char *config;		    /* file, "-"; NULL: not given */
+	const char *device, *policy, *gate; /* instead of a configuration */
+	const char *socket, *private_dir;   /* at most one of them */
+	bool check_config, print_config;    /* at most one of them */
+	int ready_fd, lifeline_fd;	    /* open; -1: none */
 };
 
 /* Ends the program for --help, --version and wrong usage. */

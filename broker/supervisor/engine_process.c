@@ -172,6 +172,7 @@ static int spawn(struct gsb_engine_process *p, int fd)
 		.program = p->s->engine_path,
 		.spec = p->spec,
 		.config = &p->config,
+		.resize = &p->s->config->resize,
 		.log = p->s->config->broker.log,
 		.control_fd = fd,
 	};

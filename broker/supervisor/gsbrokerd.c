@@ -84,8 +84,10 @@ static int use_arguments(const struct gsb_arguments *a, struct gsb_config *c)
 {
 	char why[GSB_CONFIG_WHY_MAX];
 
-	if (a->policy && gsb_config_use_policy(c, a->policy, why))
+	if (a->policy && gsb_config_use(c, "policy", a->policy, why))
 		return say("--policy", a->policy, why);
+	if (a->gate && gsb_config_use(c, "start_line", a->gate, why))
+		return say("--gate", a->gate, why);
 	if (a->device && gsb_config_use_device(c, a->device, why))
 		return say("--device", a->device, why);
 	return 0;
@@ -367,7 +369,7 @@ int main(int argc, char **argv)
 
 	gsb_program_init("gsbrokerd", argv);
 	gsb_arguments_parse(argc, argv, &a);
-	if (!a.config && !a.device && !a.policy && !a.private_dir &&
+	if (!a.config && !a.device && !a.policy && !a.gate && !a.private_dir &&
 	    access(GSB_DEFAULT_CONFIG, F_OK) == 0)
 		a.config = GSB_DEFAULT_CONFIG;
 	if (load_config(&a, &config))

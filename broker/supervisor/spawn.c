@@ -24,7 +24,7 @@
 struct args {
 	char *argv[ENGINE_ARGS_MAX];
 	unsigned n;
-	char room[2048];
+	char room[8192];
 	size_t used;
 };
 
@@ -45,6 +45,22 @@ static void add(struct args *a, const char *fmt, ...)
 	a->used += (size_t)n + 1;
 }
 
+static void add_resize_args(const struct gsb_resize_config *r, struct args *a)
+{
+	if (r->mode == GSB_RESIZE_MODE_OFF)
+		return;
+	add(a, "--resize=%s", gsb_config_resize_name(r->mode));
+	add(a, "--resize-force=%s", r->force);
+	add(a, "--resize-allow=%s", r->allow);
+	add(a, "--resize-deny=%s", r->deny);
+	add(a, "--resize-max-loss=%" PRIu64, r->max_loss);
+	add(a, "--resize-cache=%s", r->cache);
+	add(a, "--resize-cache-size=%" PRIu64, r->cache_size);
+	add(a, "--resize-shadow-every=%" PRIu64, r->shadow_every);
+	add(a, "--resize-shadow-memory=%" PRIu64, r->shadow_memory);
+	add(a, "--resize-shadow-limit-ms=%" PRIu64, r->shadow_limit_ms);
+}
+
 static void fill_args(const struct gsb_spawn *p, struct args *a)
 {
 	const struct gsb_device_config *c = p->config;
@@ -61,8 +77,11 @@ static void fill_args(const struct gsb_spawn *p, struct args *a)
 	add(a, "--host-call-ns=%" PRIu64, c->host_call_ns);
 	add(a, "--gate-timeout-ms=%" PRIu64, c->gate_timeout_ms);
 	add(a, "--kernel-limit-ms=%" PRIu64, c->kernel_limit_ms);
+	add(a, "--start-line=%" PRIu64, c->start_line);
+	add(a, "--start-line-ms=%" PRIu64, c->start_line_ms);
 	if (c->trace)
 		add(a, "--trace");
+	add_resize_args(p->resize, a);
 	add(a, "--log-level=%s", gsb_config_level_name(p->log));
 	if (flip)
 		add(a, "--flip=%.64s", flip);

@@ -9,6 +9,7 @@
 struct gsb_spawn {
 	const char *program, *spec;
 	const struct gsb_device_config *config;
+	const struct gsb_resize_config *resize;
 	uint64_t log; /* enum gsb_log_level */
 	int control_fd;
 };

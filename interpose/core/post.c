@@ -128,11 +128,10 @@ CUresult gsb_call_into(const struct gsb_call *c, void *out, uint32_t out_bytes)
 	return CUDA_SUCCESS;
 }
 
-GSB_COLD void gsb_post_tell(const struct gsb_post *p)
+GSB_COLD void gsb_post_tell(const struct gsb_rec *rec, uint64_t number)
 {
-	gsb_probe->posted(p->rec->type, p->rec->thread,
-			  p->rec->stream ? gsb_handle_index(p->rec->stream) : 0,
-			  p->posted ? p->number : 0);
+	gsb_probe->posted(rec->type, rec->thread, rec->stream ? gsb_handle_index(rec->stream) : 0,
+			  number);
 }
 
 CUresult gsb_wait(enum gsb_wait_kind kind, uint32_t index, uint64_t value)

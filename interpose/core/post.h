@@ -141,8 +141,8 @@ static inline CUresult gsb_post_begin_if(struct gsb_post *p, enum gsb_rec_type t
 	return CUDA_SUCCESS;
 }
 
-/* For the probe, before the engine can know of it. */
-void gsb_post_tell(const struct gsb_post *p);
+/* For the probe, before the engine can know of it. By value, so that a struct gsb_post can live in registers. */
+void gsb_post_tell(const struct gsb_rec *rec, uint64_t number);
 
 static inline void gsb_post_end(struct gsb_post *p)
 {
@@ -151,7 +151,7 @@ static inline void gsb_post_end(struct gsb_post *p)
 		atomic_store_explicit(p->posted, p->number, memory_order_release);
 	}
 	if (gsb_unlikely(gsb_probe != NULL))
-		gsb_post_tell(p);
+		gsb_post_tell(p->rec, p->posted ? p->number : 0);
 	if (gsb_unlikely(!gsb_ring_commit(&gsb_proc.ring, p->rec)))
 		gsb_process_give_up();
 	gsb_fault_point(GSB_FAULT_POSTED);

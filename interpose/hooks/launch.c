@@ -39,25 +39,30 @@ static bool is_block_ok(const uint32_t block[3])
 {
 	return in_range(block[0], CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X) &&
 	       in_range(block[1], CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y) &&
-	       in_range(block[2], CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z) &&
-	       (uint64_t)block[0] * block[1] * block[2] <=
-		       (uint64_t)device_attr(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+	       in_range(block[2], CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z);
+}
+
+/* Registers or launch bounds leave room for fewer threads than the device could hold: another error. */
+static GSB_COLD CUresult too_many_threads(uint64_t n_threads)
+{
+	return n_threads > (uint64_t)device_attr(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)
+		       ? CUDA_ERROR_INVALID_VALUE
+		       : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 }
 
 static CUresult check_geometry(const struct gsb_launch *l, const struct gsb_cu_function *f)
 {
 	const uint32_t *need = f->info->reqntid;
+	uint64_t n_threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
 
 	if (gsb_unlikely(!is_grid_ok(l->grid) || !is_block_ok(l->block)))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (gsb_unlikely(need[0] && (l->block[0] != need[0] || l->block[1] != need[1] ||
 				     l->block[2] != need[2])))
 		return CUDA_ERROR_INVALID_VALUE;
-	/* Registers or launch bounds leave room for fewer threads than the device could hold. */
-	if (gsb_unlikely(
-		    l->block[0] * l->block[1] * l->block[2] >
-		    (uint32_t)gsb_cu_function_attr(f, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)))
-		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	if (gsb_unlikely(n_threads > (uint32_t)gsb_cu_function_attr(
+					     f, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)))
+		return too_many_threads(n_threads);
 	if (gsb_unlikely(l->smem > (uint32_t)gsb_cu_function_attr(
 					   f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)))
 		return CUDA_ERROR_INVALID_VALUE;

@@ -129,10 +129,18 @@ static void decide(struct gsb_resize_facts *f, bool looks_back)
 	if (f->ordered_forms)
 		f->forms |= O;
 	if (!(f->forms & R)) {
-		f->reshape_axes = 0;
-		f->whole_warps = false;
+		f->launch.reshape_axes = 0;
+		f->launch.whole_warps = false;
 		f->linear = "";
 	}
+	f->launch.persistent = (f->forms | f->ordered_forms) & P;
+}
+
+static void keep_bounds(struct gsb_resize_facts *f)
+{
+	f->launch.max_threads = f->kernel->max_threads;
+	memcpy(f->launch.max_on_axis, f->kernel->entry->tuning.maxntid,
+	       sizeof(f->launch.max_on_axis));
 }
 
 static enum gsb_resize_early early_of(const struct gsb_resize_analysis *a)
@@ -154,11 +162,12 @@ static int finish(struct gsb_resize_analysis *a)
 		gsb_resize_find(a, GSB_RESIZE_RULE_TOO_LARGE, a->k->entry, GSB_PTX_NONE);
 	}
 	a->out->early = early_of(a);
-	a->out->warp_rows = a->out->warp_ops;
+	a->out->launch.warp_rows = a->out->warp_ops;
 	list_findings(a);
 	if (a->err)
 		return -ENOMEM;
 	decide(a->out, a->found[GSB_RESIZE_RULE_LOOK_BACK].n > 0);
+	keep_bounds(a->out);
 	return 0;
 }
 
@@ -213,30 +222,28 @@ static bool is_one_row(const struct gsb_resize_geometry *g)
 	return g->block[1] == 1 && g->block[2] == 1;
 }
 
-static const char *axis_refused(const struct gsb_resize_facts *f,
+static const char *axis_refused(const struct gsb_resize_conditions *c,
 				const struct gsb_resize_geometry *from,
 				const struct gsb_resize_geometry *to, uint32_t axis)
 {
-	const struct gsb_ptx_tuning *t = &f->kernel->entry->tuning;
-
 	if (!to->grid[axis] || !to->block[axis])
 		return "a block or grid of no size";
 	if (from->grid[axis] == to->grid[axis] && from->block[axis] == to->block[axis])
 		return NULL;
-	if (!(f->reshape_axes >> axis & 1))
+	if (!(c->reshape_axes >> axis & 1))
 		return "this axis is not proven to be linear";
 	if (!same_total(from->grid[axis], from->block[axis], to->grid[axis], to->block[axis]))
 		return "the number of threads on an axis has to stay, and to be below 2^31";
-	if (t->maxntid[axis] && to->block[axis] > t->maxntid[axis])
+	if (c->max_on_axis[axis] && to->block[axis] > c->max_on_axis[axis])
 		return "more threads on an axis than its launch bounds allow";
 	return NULL;
 }
 
-static const char *block_refused(const struct gsb_resize_facts *f,
+static const char *block_refused(const struct gsb_resize_conditions *c,
 				 const struct gsb_resize_geometry *to, uint32_t max_threads)
 {
 	uint64_t threads = (uint64_t)to->block[0] * to->block[1] * to->block[2];
-	uint32_t most = f->kernel->max_threads;
+	uint32_t most = c->max_threads;
 
 	if (to->block[0] > 1024 || to->block[1] > 1024 || to->block[2] > 64 || threads > 1024)
 		return "more threads than a block may have";
@@ -247,30 +254,30 @@ static const char *block_refused(const struct gsb_resize_facts *f,
 	return NULL;
 }
 
-const char *gsb_resize_reshape_refused(const struct gsb_resize_facts *f,
+const char *gsb_resize_reshape_refused(const struct gsb_resize_conditions *c,
 				       const struct gsb_resize_geometry *from,
 				       const struct gsb_resize_geometry *to, uint32_t max_threads)
 {
-	if (!(f->forms & R))
+	if (!c->reshape_axes)
 		return "not proven to be linear";
 	for (uint32_t axis = 0; axis < 3; axis++) {
-		const char *why = axis_refused(f, from, to, axis);
+		const char *why = axis_refused(c, from, to, axis);
 
 		if (why)
 			return why;
 	}
-	if (f->whole_warps &&
+	if (c->whole_warps &&
 	    (!is_one_row(from) || !is_one_row(to) || from->block[0] % 32 || to->block[0] % 32))
 		return "warps have to stay the same: blocks of one row, a multiple of 32";
-	return block_refused(f, to, max_threads);
+	return block_refused(c, to, max_threads);
 }
 
-const char *gsb_resize_persistent_refused(const struct gsb_resize_facts *f,
+const char *gsb_resize_persistent_refused(const struct gsb_resize_conditions *c,
 					  const struct gsb_resize_geometry *g)
 {
-	if (!(f->forms & P) && !(f->ordered_forms & P))
+	if (!c->persistent)
 		return "the persistent form is not proven to be right";
-	if (f->warp_rows && !is_one_row(g) && g->block[0] % 32)
+	if (c->warp_rows && !is_one_row(g) && g->block[0] % 32)
 		return "warps that hold parts of several rows: what they take together is not proven";
 	return NULL;
 }

@@ -105,6 +105,16 @@ enum gsb_resize_order {
 	GSB_RESIZE_ORDER_MEMORY = 4, /* volatile or ordered accesses, fences */
 };
 
+/* What a launch must keep to, for gsb_resize_reshape_refused() and gsb_resize_persistent_refused(): numbers that may be kept. */
+struct gsb_resize_conditions {
+	uint8_t reshape_axes;	 /* bits 1 x, 2 y, 4 z: where T * B alone counts; 0: no reshape */
+	bool whole_warps;	 /* reshape: blocks are 1-D, T and T' multiples of 32 */
+	bool persistent;	 /* proven, or ordered */
+	bool warp_rows;		 /* persistent: blocks are 1-D, or T on x is a multiple of 32 */
+	uint32_t max_threads;	 /* of a block, by .maxntid or .reqntid; 0: not said */
+	uint32_t max_on_axis[3]; /* by .maxntid; 0: not said */
+};
+
 struct gsb_resize_facts {
 	const struct gsb_ptx_kernel *kernel;
 	uint32_t forms; /* GSB_RESIZE_BIT() of those that are legal; 0 = leave */
@@ -129,10 +139,7 @@ struct gsb_resize_facts {
 	bool async_copies;    /* cp.async: a tile has to wait for its own */
 	bool warp_ops; /* shfl, vote, match, redux, bar.warp, wmma, or %laneid: at least one */
 
-	/* Conditions on a launch, for gsb_resize_reshape_refused() and gsb_resize_persistent_refused(). */
-	uint8_t reshape_axes; /* bits 1 x, 2 y, 4 z: where T * B alone counts; 0 unless RESHAPE */
-	bool whole_warps;     /* reshape: blocks are 1-D, T and T' multiples of 32 */
-	bool warp_rows;	      /* persistent: blocks are 1-D, or T on x is a multiple of 32 */
+	struct gsb_resize_conditions launch;
 	/* The proof of RESHAPE in words, "" when there is none: "linear id, grid stride, lanes of a warp". */
 	const char *linear;
 };
@@ -159,12 +166,12 @@ struct gsb_resize_geometry {
  * May the launch @from be made as @to? Checks the axes, the product on each, launch bounds, warps; @max_threads: of a block,
  * as the loaded function says (0: not known). NULL: yes; else why not, a constant text.
  */
-const char *gsb_resize_reshape_refused(const struct gsb_resize_facts *f,
+const char *gsb_resize_reshape_refused(const struct gsb_resize_conditions *c,
 				       const struct gsb_resize_geometry *from,
 				       const struct gsb_resize_geometry *to, uint32_t max_threads);
 
 /* May a launch of this geometry be made in the persistent form? NULL: yes; else why not. */
-const char *gsb_resize_persistent_refused(const struct gsb_resize_facts *f,
+const char *gsb_resize_persistent_refused(const struct gsb_resize_conditions *c,
 					  const struct gsb_resize_geometry *g);
 
 /* Of rules.def. */

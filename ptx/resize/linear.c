@@ -552,8 +552,8 @@ static void merge(struct gsb_resize_facts *out, const struct proof *p, bool warp
 	/* Lanes of a warp are neighbours on x alone. */
 	if ((warps || p->whole_warps) && p->axis != 0)
 		return;
-	out->reshape_axes |= (uint8_t)(1u << p->axis);
-	out->whole_warps |= p->whole_warps || warps;
+	out->launch.reshape_axes |= (uint8_t)(1u << p->axis);
+	out->launch.whole_warps |= p->whole_warps || warps;
 	if (p->axis == 0 || !out->linear[0])
 		out->linear = words(p);
 }
@@ -578,7 +578,7 @@ void gsb_resize_linear(struct gsb_resize_flow *f)
 		if (!failed[axis].n)
 			merge(f->a->out, &p, f->a->out->warp_ops);
 	}
-	if (!(f->a->out->reshape_axes & 1))
+	if (!(f->a->out->launch.reshape_axes & 1))
 		gsb_resize_find_detail(f->a, GSB_RESIZE_RULE_NOT_LINEAR, f->func,
 				       failed[0].place.insn, failed[0].detail);
 }

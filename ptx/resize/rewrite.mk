@@ -31,7 +31,5 @@ check_PROGRAMS += tests/unit/test_resize_rewrite
 tests_unit_test_resize_rewrite_SOURCES = tests/unit/test_resize_rewrite.c $(resize_kit)
 tests_unit_test_resize_rewrite_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_resize_rewrite_LDADD = $(resize_libs) libprogram.la $(CMOCKA_LIBS) -lm
-if HAVE_CUDA
-tests_unit_test_resize_rewrite_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_PTXAS='"$(CUDA_DIR)/bin/ptxas"'
-endif
+tests_unit_test_resize_rewrite_CPPFLAGS = $(AM_CPPFLAGS) $(with_ptxas)
 EXTRA_DIST += doc/results/2026-11-22-resize-registers.txt doc/results/2026-11-22-resize-instructions.txt

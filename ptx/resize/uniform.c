@@ -4,7 +4,7 @@
  * A forward fixed point over three steps, block < warp < lane: a result is as different as its operands, as what guards
  * it, and as the branches that decide whether its place is reached. Everything begins as the same for the block and only
  * goes up, so that it ends. What is said of %tid.x and warps holds for blocks of one row, or of rows of whole warps:
- * facts->warp_rows.
+ * facts->launch.warp_rows.
  */
 #include "ptx/resize/analysis.h"
 

@@ -45,11 +45,11 @@ static void analyse(const struct gsb_ptx_module *m, const struct gsb_ptx_func *e
 	if (!gsb_resize_analyse(m, entry, &arena, &f)) {
 		for (int form = 0; form < GSB_RESIZE_ORDERED; form++)
 			must((gsb_resize_why_not(&f, form) == NULL) == (f.forms >> form & 1));
-		must(!(f.forms & 1) == !f.reshape_axes);
+		must(!(f.forms & 1) == !f.launch.reshape_axes);
 		must(f.early <= GSB_RESIZE_E1 || gsb_resize_why_not(&f, GSB_RESIZE_PERSISTENT));
 		check_places(&f);
-		gsb_resize_reshape_refused(&f, &g, &to, 0);
-		gsb_resize_persistent_refused(&f, &g);
+		gsb_resize_reshape_refused(&f.launch, &g, &to, 0);
+		gsb_resize_persistent_refused(&f.launch, &g);
 	}
 	gsb_arena_finish(&arena);
 }

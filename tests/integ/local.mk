@@ -13,6 +13,13 @@ tests_integ_scrape_SOURCES = tests/integ/scrape.c tests/unit/prometheus.c tests/
 tests_integ_counted_SOURCES = tests/integ/counted.c tests/unit/tenant.h
 tests_integ_counted_CPPFLAGS = $(integ_cppflags)
 tests_integ_counted_LDADD = -ldl
+# Launches in other geometries than were asked for.
+noinst_PROGRAMS += tests/integ/asking
+check_SCRIPTS += tests/integ/resize.sh
+EXTRA_DIST += tests/integ/resize.sh
+tests_integ_asking_SOURCES = tests/integ/asking.c tests/unit/tenant.h
+tests_integ_asking_CPPFLAGS = $(integ_cppflags)
+tests_integ_asking_LDADD = -ldl
 # Programs whose kernels allocate.
 noinst_PROGRAMS += tests/integ/heap
 check_SCRIPTS += tests/integ/heap.sh
@@ -82,8 +89,8 @@ tests_integ_semantics_CPPFLAGS = $(integ_cppflags)
 tests_integ_semantics_CFLAGS = $(integ_cflags)
 tests_integ_semantics_LDADD = $(integ_ldadd)
 
-check_SCRIPTS += tests/integ/tenants.sh tests/integ/memory.sh tests/integ/printf.sh tests/integ/textures.sh tests/integ/launch_path.sh
-EXTRA_DIST += tests/integ/heap.sh tests/integ/tenants.sh tests/integ/memory.sh tests/integ/printf.sh tests/integ/textures.sh tests/integ/launch_path.sh tests/integ/programs.sh tests/integ/real.sh
+check_SCRIPTS += tests/integ/tenants.sh tests/integ/start_line.sh tests/integ/replay.sh tests/integ/memory.sh tests/integ/printf.sh tests/integ/textures.sh tests/integ/launch_path.sh
+EXTRA_DIST += tests/integ/heap.sh tests/integ/tenants.sh tests/integ/start_line.sh tests/integ/replay.sh tests/integ/memory.sh tests/integ/printf.sh tests/integ/textures.sh tests/integ/launch_path.sh tests/integ/programs.sh tests/integ/real.sh
 
 # Recordings of engines, and what checks one of them.
 noinst_PROGRAMS += tests/integ/trace_check

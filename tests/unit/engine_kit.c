@@ -46,6 +46,7 @@ struct gsb_queue {
 	struct kit_device *dev;
 	int priority;
 	unsigned n_open;
+	uint64_t cookie; /* of what is open */
 };
 
 static struct kit_device *to_kit(struct gsb_device *dev)
@@ -370,6 +371,11 @@ static CUresult run_command(const struct gsb_cmd *cmd, struct kit_cmd *log)
 		memcpy(&inc, cmd->launch.params, sizeof(inc));
 		log->addr = inc.p;
 		log->module = cmd->launch.function->module;
+		memcpy(log->grid, cmd->launch.grid, sizeof(log->grid));
+		memcpy(log->block, cmd->launch.block, sizeof(log->block));
+		memcpy(log->params, cmd->launch.params,
+		       cmd->launch.params_bytes < sizeof(log->params) ? cmd->launch.params_bytes
+								      : sizeof(log->params));
 		return run_inc(cmd->space, &inc);
 	}
 	return CUDA_SUCCESS;
@@ -384,7 +390,9 @@ static int kit_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
 	if (d->issue_err)
 		return d->issue_err;
 	assert_in_range(d->n_issued, 0, KIT_LOG_MAX - 1);
-	assert_int_equal(q->n_open, 0); /* only heads: never two in a queue */
+	if (q->n_open) /* only heads: never two of them in a queue */
+		assert_int_equal(q->cookie, cmd->cookie);
+	q->cookie = cmd->cookie;
 	q->n_open++;
 	d->n_open++;
 	log = &d->log[d->n_issued++];

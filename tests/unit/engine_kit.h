@@ -31,6 +31,8 @@ struct kit_cmd {
 	uint64_t addr;		   /* COPY, FILL: destination; LAUNCH: p */
 	uint64_t src;		   /* COPY */
 	struct gsb_module *module; /* LAUNCH */
+	uint32_t grid[3], block[3];
+	_Alignas(8) uint8_t params[96]; /* the first of them */
 	bool done;
 };
 

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/sha256.h"
 
 static void test_arena_within_limit_gives_zeroed_aligned_memory(void **state)
 {
@@ -428,6 +429,47 @@ static void test_clock_never_goes_back(void **state)
 	}
 }
 
+/* ---- hashes ---- */
+
+/* The examples of FIPS 180-4, and the lengths around a block. */
+static void test_sha256_of_known_texts_is_that_of_the_standard(void **state)
+{
+	static const struct {
+		const char *text, *hash;
+	} cases[] = {
+		{"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+		{"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+		{"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+		 "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
+	};
+	uint8_t hash[GSB_SHA256_BYTES];
+	char hex[GSB_SHA256_HEX];
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(cases); i++) {
+		gsb_sha256(cases[i].text, strlen(cases[i].text), hash);
+		gsb_sha256_hex(hash, hex);
+		assert_string_equal(hex, cases[i].hash);
+	}
+}
+
+static void test_sha256_in_pieces_is_that_of_the_whole(void **state)
+{
+	uint8_t text[300], whole[GSB_SHA256_BYTES], parts[GSB_SHA256_BYTES];
+	struct gsb_sha256 s;
+
+	for (unsigned i = 0; i < sizeof(text); i++)
+		text[i] = (uint8_t)(i * 7);
+	for (unsigned n = 1; n < sizeof(text); n += 13) {
+		gsb_sha256(text, sizeof(text), whole);
+		gsb_sha256_init(&s);
+		for (unsigned at = 0; at < sizeof(text); at += n)
+			gsb_sha256_add(&s, text + at,
+				       at + n > sizeof(text) ? sizeof(text) - at : n);
+		gsb_sha256_end(&s, parts);
+		assert_memory_equal(whole, parts, sizeof(whole));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -451,6 +493,8 @@ int main(void)
 		cmocka_unit_test(test_stamp_is_a_time_between_the_beginning_and_now),
 		cmocka_unit_test(test_stamp_clock_goes_by_the_rate_that_was_seen),
 		cmocka_unit_test(test_clock_never_goes_back),
+		cmocka_unit_test(test_sha256_of_known_texts_is_that_of_the_standard),
+		cmocka_unit_test(test_sha256_in_pieces_is_that_of_the_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

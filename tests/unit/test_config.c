@@ -65,6 +65,17 @@ static struct gsb_config *accept_text(const char *text)
 	return c;
 }
 
+/* It is refused, and the first report has these words. */
+static void refuse_text(const char *text, const char *words)
+{
+	struct gsb_config *c = NULL;
+	struct reports r;
+
+	assert_int_equal(read_bytes(text, strlen(text), &r, &c), -EINVAL);
+	if (!strstr(r.text, words))
+		fail_msg("'%s' is not in: %s", words, r.text);
+}
+
 /* ---- errors ---- */
 
 static void test_config_unknown_key_names_the_nearest(void **state)
@@ -81,8 +92,8 @@ static void test_config_unknown_section_names_the_nearest_even_when_empty(void *
 {
 	expect("[brokr]\n", "f:1: unknown section [brokr]; did you mean [broker]?\n");
 	expect("\n[quite-other]\nkey = 1\n",
-	       "f:2: unknown section [quite-other]; sections are [broker], [metrics], [admission], [engine], "
-	       "[device \"SPEC\"], [default] and [tenant \"NAME\"]\n");
+	       "f:2: unknown section [quite-other]; sections are [broker], [metrics], [admission], [resize], "
+	       "[engine], [device \"SPEC\"], [default] and [tenant \"NAME\"]\n");
 }
 
 static void test_config_out_of_range_says_the_range(void **state)
@@ -230,8 +241,8 @@ static void test_config_reports_all_errors_at_once(void **state)
 	expect("[engine]\nworkers = x\nclock = y\n[nonsense]\na = 1\n[broker]\nb\n",
 	       "f:2: workers = x: must be a number from 0 to 256\n"
 	       "f:3: clock = y: must be virtual or real\n"
-	       "f:4: unknown section [nonsense]; sections are [broker], [metrics], [admission], [engine], "
-	       "[device \"SPEC\"], [default] and [tenant \"NAME\"]\n"
+	       "f:4: unknown section [nonsense]; sections are [broker], [metrics], [admission], [resize], "
+	       "[engine], [device \"SPEC\"], [default] and [tenant \"NAME\"]\n"
 	       "f:7: expected 'key = value', '[section]' or a comment\n");
 }
 
@@ -283,7 +294,7 @@ static void test_config_missing_file_is_reported_by_name(void **state)
 static void test_config_every_default_is_valid(void **state)
 {
 	char why[GSB_CONFIG_WHY_MAX];
-	struct gsb_tenant_config room[8]; /* larger than any field */
+	struct gsb_resize_config room[1]; /* larger than any field */
 
 	for (unsigned i = 0; i < gsb_n_config_keys; i++) {
 		const struct gsb_config_key *k = &gsb_config_keys[i];
@@ -388,6 +399,48 @@ static void test_config_print_names_every_key(void **state)
 	}
 	free(text);
 	free(c);
+}
+
+static void test_config_resize_shapes_are_held_to_their_form(void **state)
+{
+	static const char *const good[] = {"",	   "slice:8",		"persistent:0",
+					   "hint", "persistent:132:64", "reshape:1024",
+					   "count"};
+	static const char *const bad[] = {
+		"slice",	"slice:0",	    "slice:",
+		"slice:8:1",	"slice:-1",	    "slices:8",
+		"persistent:",	"persistent:1:0",   "reshape:0",
+		"reshape:1025", "persistent:1:2:3", "hint:1",
+		"as-asked x",	"slice:65537",	    "persistent:1:4294967295"};
+	char text[128];
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(good); i++) {
+		struct gsb_config *c;
+
+		snprintf(text, sizeof(text), "[resize]\nforce = %s\n", good[i]);
+		c = accept_text(text);
+		assert_string_equal(c->resize.force, good[i]);
+		free(c);
+	}
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(bad); i++) {
+		snprintf(text, sizeof(text), "[resize]\nforce = %s\n", bad[i]);
+		refuse_text(text, "must be slice:N");
+	}
+}
+
+static void test_config_resize_lists_of_names_grow_and_round_trip(void **state)
+{
+	struct gsb_config *c = accept_text("[resize]\nallow = _Z4*, hash:0123456789abcdef  b?$x\n"
+					   "allow = more\n"),
+			  *again = round_trip(c);
+
+	assert_string_equal(c->resize.allow, "_Z4* hash:0123456789abcdef b?$x more");
+	assert_memory_equal(c, again, sizeof(*c));
+	free(again);
+	free(c);
+	refuse_text("[resize]\ndeny = hash:0123\n", "8 to 64 hex digits");
+	refuse_text("[resize]\ndeny = hash:0123456Z89\n", "8 to 64 hex digits");
+	refuse_text("[resize]\ndeny = a|b\n", "must be names of kernels");
 }
 
 static void test_config_socket_mode_follows_the_lists(void **state)
@@ -543,6 +596,7 @@ static const char *const pieces[] = {
 	",",
 	"0",
 	"policy = fifo\n",
+	"\n[resize]\nmode = safe\ndeny = *a?\n",
 	"\n[default]\n",
 	"\n[admission]\n",
 	"99999999999999999999",
@@ -619,6 +673,8 @@ int main(void)
 		cmocka_unit_test(test_config_device_of_a_tenant_is_found),
 		cmocka_unit_test(test_config_print_reads_back_the_same),
 		cmocka_unit_test(test_config_print_names_every_key),
+		cmocka_unit_test(test_config_resize_shapes_are_held_to_their_form),
+		cmocka_unit_test(test_config_resize_lists_of_names_grow_and_round_trip),
 		cmocka_unit_test(test_config_socket_mode_follows_the_lists),
 		cmocka_unit_test(test_config_reload_keeps_and_reports_what_needs_a_restart),
 		cmocka_unit_test(test_config_metrics_listen_is_of_this_machine),

@@ -18,7 +18,8 @@
 
 static bool one_at_a_time;
 
-static unsigned decide(const struct gsb_view *view, struct gsb_decision *out)
+static unsigned decide(const struct gsb_view *view, struct gsb_policy_area *area,
+		       struct gsb_decision *out)
 {
 	unsigned n = 0;
 

@@ -29,7 +29,8 @@ static unsigned last_stream(const struct gsb_view *view)
 	return best;
 }
 
-static unsigned urgent_only(const struct gsb_view *view, struct gsb_decision *out)
+static unsigned urgent_only(const struct gsb_view *view, struct gsb_policy_area *area,
+			    struct gsb_decision *out)
 {
 	unsigned n = 0;
 
@@ -46,7 +47,8 @@ static unsigned urgent_only(const struct gsb_view *view, struct gsb_decision *ou
 
 static const struct gsb_policy urgent_policy = {.name = "urgent", .decide = urgent_only};
 
-static unsigned nothing_at_all(const struct gsb_view *view, struct gsb_decision *out)
+static unsigned nothing_at_all(const struct gsb_view *view, struct gsb_policy_area *area,
+			       struct gsb_decision *out)
 {
 	n_asked++;
 	n_shown = view->n_ready;
@@ -179,13 +181,15 @@ static void test_policy_is_asked_only_when_something_changed(void **state)
 
 static void test_fifo_names_no_more_than_there_are_queues(void **state)
 {
-	struct gsb_view view = {.n_ready = 100000, .n_free_queues = 3}; /* and looks at none */
-	struct gsb_decision out[GSB_N_QUEUES];
+	const struct gsb_work *ready[3] = {&(struct gsb_work){0}, &(struct gsb_work){0},
+					   &(struct gsb_work){0}};
+	struct gsb_view view = {.ready = ready, .n_ready = 100000, .n_free_queues = 3};
+	struct gsb_decision out[GSB_N_DECISIONS];
 
-	assert_int_equal(gsb_policy_fifo.decide(&view, out), 3);
+	assert_int_equal(gsb_policy_fifo.decide(&view, NULL, out), 3); /* and looks at no more */
 	assert_int_equal(out[2].ready, 2);
 	view.n_ready = 2;
-	assert_int_equal(gsb_policy_fifo.decide(&view, out), 2);
+	assert_int_equal(gsb_policy_fifo.decide(&view, NULL, out), 2);
 }
 
 /* ---- an idle device ---- */

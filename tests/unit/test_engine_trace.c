@@ -351,7 +351,8 @@ static void test_tenant_with_too_much_queued_is_stalled(void **state)
 
 /* ---- decisions ---- */
 
-static unsigned hold_all(const struct gsb_view *view, struct gsb_decision *out)
+static unsigned hold_all(const struct gsb_view *view, struct gsb_policy_area *area,
+			 struct gsb_decision *out)
 {
 	return 0;
 }

@@ -188,7 +188,8 @@ static void test_what_is_ready_first_is_issued_first(void **state)
 	}
 }
 
-static unsigned hold_all(const struct gsb_view *view, struct gsb_decision *out)
+static unsigned hold_all(const struct gsb_view *view, struct gsb_policy_area *area,
+			 struct gsb_decision *out)
 {
 	return 0;
 }

@@ -227,8 +227,8 @@ static void test_reshape_refused_same_product_is_not(void **state)
 	struct gsb_resize_facts f = facts_in("traps/memory.ptx", "plain");
 
 	(void)state;
-	assert_null(gsb_resize_reshape_refused(&f, &from, &to, 1024));
-	assert_null(gsb_resize_reshape_refused(&f, &from, &odd, 0));
+	assert_null(gsb_resize_reshape_refused(&f.launch, &from, &to, 1024));
+	assert_null(gsb_resize_reshape_refused(&f.launch, &from, &odd, 0));
 }
 
 static void test_reshape_refused_other_product_is(void **state)
@@ -238,8 +238,8 @@ static void test_reshape_refused_other_product_is(void **state)
 	struct gsb_resize_facts f = facts_in("traps/memory.ptx", "plain");
 
 	(void)state;
-	assert_non_null(gsb_resize_reshape_refused(&f, &from, &more, 1024));
-	assert_non_null(gsb_resize_reshape_refused(&f, &from, &none, 1024));
+	assert_non_null(gsb_resize_reshape_refused(&f.launch, &from, &more, 1024));
+	assert_non_null(gsb_resize_reshape_refused(&f.launch, &from, &none, 1024));
 }
 
 static void test_reshape_refused_two_to_the_31_threads_is(void **state)
@@ -249,7 +249,7 @@ static void test_reshape_refused_two_to_the_31_threads_is(void **state)
 	struct gsb_resize_facts f = facts_in("traps/memory.ptx", "plain");
 
 	(void)state;
-	assert_non_null(gsb_resize_reshape_refused(&f, &big, &to, 1024));
+	assert_non_null(gsb_resize_reshape_refused(&f.launch, &big, &to, 1024));
 }
 
 static void test_reshape_refused_launch_bounds_are_kept(void **state)
@@ -260,11 +260,11 @@ static void test_reshape_refused_launch_bounds_are_kept(void **state)
 	struct gsb_resize_facts f = facts_in("traps/memory.ptx", "bounded");
 
 	(void)state;
-	assert_non_null(gsb_resize_reshape_refused(&f, &from, &more, 1024));
-	assert_null(gsb_resize_reshape_refused(&f, &from, &less, 1024));
+	assert_non_null(gsb_resize_reshape_refused(&f.launch, &from, &more, 1024));
+	assert_null(gsb_resize_reshape_refused(&f.launch, &from, &less, 1024));
 	f = facts_in("traps/memory.ptx", "plain");
-	assert_non_null(gsb_resize_reshape_refused(&f, &from, &more, 200));
-	assert_non_null(gsb_resize_reshape_refused(&f, &from, &huge, 0));
+	assert_non_null(gsb_resize_reshape_refused(&f.launch, &from, &more, 200));
+	assert_non_null(gsb_resize_reshape_refused(&f.launch, &from, &huge, 0));
 }
 
 static void test_reshape_refused_bounds_of_an_axis_are_kept(void **state)
@@ -276,12 +276,12 @@ static void test_reshape_refused_bounds_of_an_axis_are_kept(void **state)
 	struct gsb_ptx_func *entry = (struct gsb_ptx_func *)f.kernel->entry;
 
 	(void)state;
-	assert_int_equal(f.reshape_axes, 7);
-	assert_null(gsb_resize_reshape_refused(&f, &flat, &wide, 1024));
-	assert_null(gsb_resize_reshape_refused(&f, &flat, &tall, 1024));
+	assert_int_equal(f.launch.reshape_axes, 7);
+	assert_null(gsb_resize_reshape_refused(&f.launch, &flat, &wide, 1024));
+	assert_null(gsb_resize_reshape_refused(&f.launch, &flat, &tall, 1024));
 	entry->tuning.maxntid[0] = 16;
-	assert_non_null(gsb_resize_reshape_refused(&f, &flat, &wide, 1024));
-	assert_null(gsb_resize_reshape_refused(&f, &flat, &tall, 1024));
+	assert_non_null(gsb_resize_reshape_refused(&f.launch, &flat, &wide, 1024));
+	assert_null(gsb_resize_reshape_refused(&f.launch, &flat, &tall, 1024));
 }
 
 static void test_reshape_refused_axis_without_proof_is(void **state)
@@ -305,9 +305,9 @@ static void test_reshape_refused_axis_without_proof_is(void **state)
 			   "mad.lo.u32 %r4, %r1, %r2, %r3;\nmov.u32 %r5, %ctaid.y;\n"
 			   "add.u32 %r6, %r4, %r5;\nmul.wide.u32 %d2, %r6, 4;\n"
 			   "add.u64 %d3, %d1, %d2;\nst.global.u32 [%d3], 1;\nret;\n}\n");
-	assert_int_equal(f.reshape_axes, 1 | 4);
-	assert_non_null(gsb_resize_reshape_refused(&f, &flat, &tall, 1024));
-	assert_null(gsb_resize_reshape_refused(&f, &flat, &thin, 1024));
+	assert_int_equal(f.launch.reshape_axes, 1 | 4);
+	assert_non_null(gsb_resize_reshape_refused(&f.launch, &flat, &tall, 1024));
+	assert_null(gsb_resize_reshape_refused(&f.launch, &flat, &thin, 1024));
 }
 
 static void test_reshape_refused_warps_are_kept(void **state)
@@ -321,15 +321,15 @@ static void test_reshape_refused_warps_are_kept(void **state)
 	struct gsb_resize_facts f = facts_in("traps/memory.ptx", "lanes");
 
 	(void)state;
-	assert_true(f.whole_warps);
-	assert_int_equal(f.reshape_axes, 1);
-	assert_null(gsb_resize_reshape_refused(&f, &from, &whole, 1024));
-	assert_non_null(gsb_resize_reshape_refused(&f, &from, &broken, 1024));
-	assert_non_null(gsb_resize_reshape_refused(&f, &odd, &even, 1024));
-	assert_non_null(gsb_resize_reshape_refused(&f, &rows, &long_rows, 1024));
+	assert_true(f.launch.whole_warps);
+	assert_int_equal(f.launch.reshape_axes, 1);
+	assert_null(gsb_resize_reshape_refused(&f.launch, &from, &whole, 1024));
+	assert_non_null(gsb_resize_reshape_refused(&f.launch, &from, &broken, 1024));
+	assert_non_null(gsb_resize_reshape_refused(&f.launch, &odd, &even, 1024));
+	assert_non_null(gsb_resize_reshape_refused(&f.launch, &rows, &long_rows, 1024));
 	f = facts_in("traps/memory.ptx", "lane_of_thread");
-	assert_true(f.whole_warps);
-	assert_non_null(gsb_resize_reshape_refused(&f, &from, &broken, 1024));
+	assert_true(f.launch.whole_warps);
+	assert_non_null(gsb_resize_reshape_refused(&f.launch, &from, &broken, 1024));
 }
 
 static void test_reshape_refused_kernel_without_proof_is(void **state)
@@ -338,8 +338,8 @@ static void test_reshape_refused_kernel_without_proof_is(void **state)
 	struct gsb_resize_facts f = facts_in("traps/place.ptx", "constant_512");
 
 	(void)state;
-	assert_int_equal(f.reshape_axes, 0);
-	assert_non_null(gsb_resize_reshape_refused(&f, &from, &to, 1024));
+	assert_int_equal(f.launch.reshape_axes, 0);
+	assert_non_null(gsb_resize_reshape_refused(&f.launch, &from, &to, 1024));
 }
 
 static void test_persistent_refused_warps_over_several_rows_are(void **state)
@@ -350,11 +350,11 @@ static void test_persistent_refused_warps_over_several_rows_are(void **state)
 	struct gsb_resize_facts f = facts_in("traps/hand.ptx", "warps_exit");
 
 	(void)state;
-	assert_non_null(gsb_resize_persistent_refused(&f, &rows));
-	assert_null(gsb_resize_persistent_refused(&f, &whole));
-	assert_null(gsb_resize_persistent_refused(&f, &line));
+	assert_non_null(gsb_resize_persistent_refused(&f.launch, &rows));
+	assert_null(gsb_resize_persistent_refused(&f.launch, &whole));
+	assert_null(gsb_resize_persistent_refused(&f.launch, &line));
 	f = facts_in("traps/hand.ptx", "half_exits");
-	assert_non_null(gsb_resize_persistent_refused(&f, &line));
+	assert_non_null(gsb_resize_persistent_refused(&f.launch, &line));
 }
 
 static void test_analyse_look_back_is_ordered_in_forms_that_are_right_otherwise(void **state)
@@ -365,7 +365,7 @@ static void test_analyse_look_back_is_ordered_in_forms_that_are_right_otherwise(
 	assert_int_equal(f.forms, GSB_RESIZE_BIT(GSB_RESIZE_ORDERED));
 	assert_int_equal(f.ordered_forms,
 			 GSB_RESIZE_BIT(GSB_RESIZE_SLICE) | GSB_RESIZE_BIT(GSB_RESIZE_PERSISTENT));
-	assert_null(gsb_resize_persistent_refused(&f, &from));
+	assert_null(gsb_resize_persistent_refused(&f.launch, &from));
 	assert_int_equal(facts_in("traps/wait.ptx", "grid_barrier").ordered_forms, 0);
 }
 

@@ -159,9 +159,9 @@ static void show_finding(const struct emu_module_text *m, const struct gsb_resiz
 
 static void show_reshape(const struct gsb_resize_facts *f)
 {
-	printf("  reshape: %s; on%s%s%s%s\n", f->linear, f->reshape_axes & 1 ? " x" : "",
-	       f->reshape_axes & 2 ? " y" : "", f->reshape_axes & 4 ? " z" : "",
-	       f->whole_warps ? ", blocks of one row and whole warps" : "");
+	printf("  reshape: %s; on%s%s%s%s\n", f->linear, f->launch.reshape_axes & 1 ? " x" : "",
+	       f->launch.reshape_axes & 2 ? " y" : "", f->launch.reshape_axes & 4 ? " z" : "",
+	       f->launch.whole_warps ? ", blocks of one row and whole warps" : "");
 }
 
 static void show_persistent(const struct gsb_resize_facts *f)
@@ -172,7 +172,7 @@ static void show_persistent(const struct gsb_resize_facts *f)
 
 	if (f->early <= GSB_RESIZE_E1)
 		printf("  persistent: %s%s\n", how[f->early],
-		       f->warp_rows ? "; blocks of one row, or rows of whole warps" : "");
+		       f->launch.warp_rows ? "; blocks of one row, or rows of whole warps" : "");
 }
 
 static void show_pointers(const struct gsb_resize_facts *f)

@@ -93,8 +93,9 @@ static bool is_legal(const struct subject *s, const struct gsb_ptx_request *q,
 	memcpy(g.block, q->block, sizeof(g.block));
 	if (form == GSB_REWRITE_SLICE)
 		return legal & GSB_RESIZE_BIT(GSB_RESIZE_SLICE);
-	return form != GSB_REWRITE_PERSISTENT || (legal & GSB_RESIZE_BIT(GSB_RESIZE_PERSISTENT) &&
-						  !gsb_resize_persistent_refused(&s->facts, &g));
+	return form != GSB_REWRITE_PERSISTENT ||
+	       (legal & GSB_RESIZE_BIT(GSB_RESIZE_PERSISTENT) &&
+		!gsb_resize_persistent_refused(&s->facts.launch, &g));
 }
 
 static unsigned int possible_forms(struct subject *s, const struct gsb_ptx_request *q,
@@ -137,7 +138,7 @@ static void find_reshapes(struct subject *s, const struct gsb_ptx_request *q)
 		to.block[0] = t;
 		to.grid[0] = (uint32_t)(all / t);
 		if (all % t == 0 && t != q->block[0] &&
-		    !gsb_resize_reshape_refused(&s->facts, &from, &to, 1024))
+		    !gsb_resize_reshape_refused(&s->facts.launch, &from, &to, 1024))
 			d->reshapes[d->n_reshapes++] = t;
 	}
 }

@@ -115,9 +115,23 @@ static void explain_ready(const struct gsb_traced *t, const struct gsb_traced_op
 
 static const char *reason_text(unsigned reason)
 {
-	static const char *const texts[] = {"the policy said so",
-					    "the policy held all of it, and the device was idle",
-					    "all device queues had work"};
+	static const char *const texts[] = {
+		"the policy said so",
+		"the policy held all of it, and the device was idle",
+		"all device queues had work",
+		"in the order of arrival",
+		"one tenant at a time",
+		"memory of the device would not do for those that ran and it",
+		"it is shorter than a plan",
+		"too little was known for a plan",
+		"by its tenant's share",
+		"it fitted, and the longest goes first",
+		"what went before it fitted, and it did not",
+		"on SMs of its own",
+		"beside what ran both would have lost",
+		"it had waited as long as anything may",
+		"its tenant is critical",
+		"kept off the SMs of a critical tenant"};
 
 	return reason < GSB_ARRAY_LEN(texts) ? texts[reason] : "for a reason not known here";
 }

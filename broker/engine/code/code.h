@@ -12,6 +12,8 @@
 #include <stdint.h>
 
 #include "broker/control.h"
+#include "broker/engine/code/loader.h"
+#include "broker/engine/code/resizing.h"
 #include "device/ops.h"
 #include "gsb/kernel.h"
 #include "gsb/wire.h"
@@ -35,8 +37,10 @@ struct gsb_code_module {
 	uint64_t handle;
 	struct gsb_ctx *ctx;
 	struct gsb_module *module;	   /* NULL: still loading */
+	struct gsb_variants *variants;	   /* NULL: it was loaded as it is */
 	struct gsb_kernel_fn *functions;   /* got from it */
 	uint64_t device_bytes, host_bytes; /* what it is charged for */
+	uint64_t hash;			   /* of its image */
 	CUresult refused;		   /* it is to be unloaded: there is no memory for it */
 	uint32_t reason_bytes;		   /* of the text in its caller's reply slot */
 	uint64_t globals
@@ -52,10 +56,14 @@ struct gsb_kernel_fn {
 	struct gsb_code_module *module;
 	struct gsb_kernel_fn *next; /* of the same module */
 	struct gsb_function *function;
+	struct gsb_proof *proof; /* what is proven of it; NULL: nothing */
+	uint32_t shapes;	 /* GSB_SHAPE_BIT() of those that its launches may have */
+	struct gsb_kernel_form forms[GSB_N_SHAPES];
 	enum gsb_fn_state state;
 	int prepare_err;		  /* FAILED: -errno */
 	struct gsb_stream *waiters;	  /* their heads launch it while it is PREPARING */
 	char name[GSB_KERNEL_NAME_SHOWN]; /* cut to what fits */
+	uint64_t hash;			  /* of its module's image and its name; never 0 */
 	uint32_t params_bytes, regs, static_smem_bytes;
 	int32_t max_dynamic_smem_bytes; /* what FunctionSet said, or the driver's default */
 };
@@ -98,6 +106,20 @@ void gsb_uploads_finish(struct gsb_tenant *t);
 void gsb_code_tell_function(const struct gsb_kernel_fn *fn, const char *name, bool before);
 
 struct gsb_kernel gsb_code_needs(const struct gsb_kernel_fn *fn, const struct gsb_cmd_launch *l);
+
+/* Its blocks that an empty SM has room for; 0: none. */
+uint32_t gsb_code_blocks_per_sm(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn,
+				const struct gsb_cmd_launch *l);
+
+/*
+ * gsb_code_admits() - may this launch be made in that shape, with the same results and without losing too much of the
+ * device? doc/resizing.md. What the device has room for is the model's answer.
+ */
+bool gsb_code_admits(const struct gsb_tenant *t, const struct gsb_kernel_fn *fn,
+		     const struct gsb_cmd_launch *l, const struct gsb_shape *shape);
+/* Blocks of a form of it that an idle device has room for; at least 1. */
+uint64_t gsb_code_places(const struct gsb_arch *arch, const struct gsb_kernel_form *form,
+			 const struct gsb_cmd_launch *l);
 
 /*
  * gsb_code_sm_ns() - SM time of a launch that has ended: SMs that it held, times how long

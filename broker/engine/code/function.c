@@ -10,8 +10,10 @@
 #include <utlist.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/code/job.h"
+#include "broker/engine/code/variants.h"
 #include "broker/engine/order/stream.h"
 #include "broker/engine/tenant/tenant.h"
 
@@ -45,6 +47,21 @@ void gsb_code_tell_function(const struct gsb_kernel_fn *fn, const char *name, bo
 	gsb_trace_put(&e.head);
 }
 
+/* What the device has of it, less what the lists deny. */
+static void take_forms(struct gsb_kernel_fn *fn, const struct gsb_job *j)
+{
+	struct gsb_variants *v = fn->module->variants;
+
+	memcpy(fn->forms, j->forms, sizeof(fn->forms));
+	fn->proof = v ? gsb_variants_find(v, j->name) : NULL;
+	if (!fn->proof || !gsb_resizing_allows(fn->module->ctx->tenant->resizing, j->name, v->hash))
+		return;
+	for (unsigned i = GSB_SHAPE_AS_ASKED + 1; i < GSB_N_SHAPES; i++)
+		if (fn->forms[i].function)
+			fn->shapes |= GSB_SHAPE_BIT(i);
+	fn->shapes &= fn->proof->shapes & ~fn->proof->refuted;
+}
+
 static void got(struct gsb_job *j)
 {
 	struct gsb_kernel_fn *fn = j->fn;
@@ -59,8 +76,10 @@ static void got(struct gsb_job *j)
 		gsb_job_destroy(j);
 		return;
 	}
-	fn->function = j->got;
+	fn->function = j->forms[GSB_SHAPE_AS_ASKED].function;
+	take_forms(fn, j);
 	snprintf(fn->name, sizeof(fn->name), "%.*s", (int)sizeof(fn->name) - 1, j->name);
+	fn->hash = gsb_hash_bytes(fn->module->hash, j->name, strlen(j->name)) | 1;
 	fn->params_bytes = j->info.params_bytes;
 	fn->regs = (uint32_t)j->info.attrs[GSB_ATTR_NUM_REGS];
 	fn->static_smem_bytes = (uint32_t)j->info.attrs[GSB_ATTR_SHARED_BYTES];
@@ -71,9 +90,42 @@ static void got(struct gsb_job *j)
 	gsb_job_destroy(j);
 }
 
+static int get_form(struct gsb_job *j, const struct gsb_device_ops *ops, const char *name,
+		    struct gsb_function_info *info, struct gsb_kernel_form *out)
+{
+	int err = ops->function_get(j->module->module, name, &out->function, info);
+
+	if (err)
+		return err;
+	out->params_bytes = info->params_bytes;
+	out->regs = (uint32_t)info->attrs[GSB_ATTR_NUM_REGS];
+	out->static_smem_bytes = (uint32_t)info->attrs[GSB_ATTR_SHARED_BYTES];
+	out->max_threads = (uint32_t)info->attrs[GSB_ATTR_MAX_THREADS];
+	return 0;
+}
+
+/* The original alone has to be there. */
+static void get_variants(struct gsb_job *j, const struct gsb_device_ops *ops)
+{
+	const struct gsb_proof *proof = gsb_variants_find(j->variants, j->name);
+	struct gsb_function_info info;
+	char name[GSB_NAME_MAX + 1];
+
+	for (unsigned i = GSB_SHAPE_AS_ASKED + 1; proof && i < GSB_N_SHAPES; i++)
+		if (proof->shapes & GSB_SHAPE_BIT(i) &&
+		    (!gsb_variant_name(j->name, (enum gsb_shape_form)i, name) ||
+		     get_form(j, ops, name, &info, &j->forms[i])))
+			j->forms[i].function = NULL;
+}
+
 static void get(struct gsb_job *j, const struct gsb_device_ops *ops)
 {
-	j->err = ops->function_get(j->module->module, j->name, &j->got, &j->info);
+	if (j->variants && gsb_variants_hide(j->variants, j->name))
+		j->err = -ENOENT;
+	else
+		j->err = get_form(j, ops, j->name, &j->info, &j->forms[GSB_SHAPE_AS_ASKED]);
+	if (!j->err && j->variants)
+		get_variants(j, ops);
 }
 
 int gsb_code_function_get(struct gsb_tenant *t, const struct gsb_rec *rec,
@@ -109,15 +161,29 @@ int gsb_code_function_get(struct gsb_tenant *t, const struct gsb_rec *rec,
 	j->run = get;
 	j->done = got;
 	j->module = m;
+	j->variants = m->variants;
 	j->fn = fn;
 	memcpy(j->name, name, strlen(name) + 1);
 	gsb_job_give(j);
 	return 0;
 }
 
+/* Now, because it would hold the engine up at a launch. One that cannot be made ready is not used. */
+static void prepare_variants(struct gsb_job *j, const struct gsb_device_ops *ops)
+{
+	char log[GSB_LOAD_LOG_MAX];
+
+	for (unsigned i = GSB_SHAPE_AS_ASKED + 1; i < GSB_N_SHAPES; i++)
+		if (j->shapes & GSB_SHAPE_BIT(i) &&
+		    ops->function_prepare(j->fn->forms[i].function, log, sizeof(log)))
+			j->shapes &= ~GSB_SHAPE_BIT(i);
+}
+
 static void run_prepare(struct gsb_job *j, const struct gsb_device_ops *ops)
 {
 	j->err = ops->function_prepare(j->fn->function, j->log, sizeof(j->log));
+	if (!j->err)
+		prepare_variants(j, ops);
 }
 
 static void prepared(struct gsb_job *j)
@@ -133,6 +199,7 @@ static void prepared(struct gsb_job *j)
 		bytes = (uint32_t)strlen(j->log);
 	}
 	fn->state = j->err ? GSB_FN_FAILED : GSB_FN_READY;
+	fn->shapes &= j->shapes;
 	fn->prepare_err = j->err;
 	gsb_trace(KERNEL_READY, kernel_ready, t->id, .function = fn->handle,
 		  .asked_ns = j->asked_ns, .error = j->err);
@@ -155,6 +222,7 @@ static int prepare(struct gsb_tenant *t, struct gsb_kernel_fn *fn, const struct 
 	j->run = run_prepare;
 	j->done = prepared;
 	j->fn = fn;
+	j->shapes = fn->shapes;
 	if (fn->state != GSB_FN_READY)
 		fn->state = GSB_FN_PREPARING;
 	gsb_job_give(j);

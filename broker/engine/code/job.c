@@ -9,8 +9,8 @@
 #include "broker/engine/order/fence.h"
 #include "broker/engine/tenant/tenant.h"
 
-struct gsb_job *gsb_job_create(struct gsb_tenant *t, struct gsb_ctx *ctx,
-			       const struct gsb_rec *call)
+struct gsb_job *gsb_job_create_in(struct gsb_tenant *t, struct gsb_ctx *ctx,
+				  struct gsb_fence *fence, const struct gsb_rec *call)
 {
 	struct gsb_job *j = calloc(1, sizeof(*j));
 
@@ -20,10 +20,18 @@ struct gsb_job *gsb_job_create(struct gsb_tenant *t, struct gsb_ctx *ctx,
 	j->call = *call;
 	j->asked_ns = gsb_clock_ns();
 	j->ctx = ctx;
-	j->fence = ctx ? gsb_fence_hold(&ctx->order) : NULL;
+	j->fence = fence;
+	if (fence)
+		fence->n_open++;
 	j->space = ctx ? ctx->space : NULL;
 	gsb_tenant_job_begin(t);
 	return j;
+}
+
+struct gsb_job *gsb_job_create(struct gsb_tenant *t, struct gsb_ctx *ctx,
+			       const struct gsb_rec *call)
+{
+	return gsb_job_create_in(t, ctx, ctx ? ctx->order.fence_last : NULL, call);
 }
 
 void gsb_job_destroy(struct gsb_job *j)

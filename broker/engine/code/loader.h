@@ -11,7 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "broker/engine/code/demand.h"
 #include "broker/engine/memory/grant.h"
+#include "broker/policy/shape.h"
 #include "device/ops.h"
 #include "gsb/wire.h"
 
@@ -20,9 +22,17 @@ struct gsb_ctx;
 struct gsb_fence;
 struct gsb_upload;
 struct gsb_kernel_fn;
+struct gsb_resizing;
+struct gsb_variants;
 struct gsb_tenant;
 
 #define GSB_LOAD_LOG_MAX 1024
+
+/* A kernel of a module as the device has it: the original, or one of its variants. */
+struct gsb_kernel_form {
+	struct gsb_function *function; /* NULL: there is none */
+	uint32_t params_bytes, regs, static_smem_bytes, max_threads;
+};
 
 /* Made and freed by the engine's thread. */
 struct gsb_job {
@@ -47,8 +57,19 @@ struct gsb_job {
 	struct gsb_grant_wait wait; /* ModuleLoad: for what its variables take */
 	uint64_t heap_bytes;	    /* of what it waits for: what kernels allocate themselves */
 	struct gsb_fence *fresh;    /* ModuleLoad: to unload it again */
-	struct gsb_function *got;   /* FunctionGet */
+	const struct gsb_resizing *resizing;
+	struct gsb_variants
+		*variants;   /* ModuleLoad: made; FunctionGet: of its module. NULL: none */
+	uint32_t cc;	     /* ModuleLoad: of the device, 90 */
+	uint64_t room_bytes; /* ModuleLoad: host memory that variants may take */
+	uint32_t
+		shapes; /* FunctionPrepare: GSB_SHAPE_BIT() of variants; those that cannot be are taken out */
+	struct gsb_kernel_form
+		forms[GSB_N_SHAPES]; /* FunctionGet: by shape; the original is AS_ASKED */
 	struct gsb_function_info info;
+	uint64_t *words;	      /* of a launch that counted */
+	struct gsb_cmd_launch launch; /* that; its parameters are gone */
+	struct gsb_demand demand;
 	char name[GSB_NAME_MAX + 1];
 	char log[GSB_LOAD_LOG_MAX];
 };

@@ -9,10 +9,13 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/code/upload.h"
 #include "broker/engine/code/job.h"
+#include "broker/engine/code/scratch.h"
+#include "broker/engine/code/variants.h"
 #include "broker/engine/memory/memory.h"
 #include "broker/engine/order/fence.h"
 #include "broker/engine/tenant/tenant.h"
@@ -48,10 +51,50 @@ static void free_module(struct gsb_tenant *t, struct gsb_code_module *m)
 	free(m);
 }
 
+/* What a policy may want; the forced shape alone where there is one. */
+static uint32_t wanted_shapes(const struct gsb_resizing *r)
+{
+	if (r->mode == GSB_RESIZE_MODE_OFF)
+		return 0;
+	if (r->force.form != GSB_SHAPE_AS_ASKED)
+		return GSB_SHAPE_BIT(r->force.form);
+	return GSB_SHAPE_BIT(GSB_N_SHAPES) - 1;
+}
+
+static bool variants_fit(const struct gsb_job *j, const struct gsb_device_ops *ops)
+{
+	return !ops->module_bytes ||
+	       ops->module_bytes(j->loaded) + gsb_variants_bytes(j->variants) <= j->room_bytes;
+}
+
+/* Originals and variants. False: the image has to be loaded as it is. */
+static bool load_variants(struct gsb_job *j, const struct gsb_device_ops *ops)
+{
+	uint32_t wanted = wanted_shapes(j->resizing);
+
+	if (!wanted ||
+	    gsb_variants_make(j->image->bytes, j->image->total, j->cc, wanted, &j->variants))
+		return false;
+	if (!ops->module_load(j->space, j->variants->text, j->variants->text_bytes, &j->loaded,
+			      j->log, sizeof(j->log))) {
+		gsb_variants_loaded(j->variants);
+		if (variants_fit(j, ops))
+			return true;
+		ops->module_unload(j->loaded);
+	}
+	gsb_variants_destroy(j->variants);
+	j->variants = NULL;
+	j->log[0] = 0;
+	return false;
+}
+
 static void load(struct gsb_job *j, const struct gsb_device_ops *ops)
 {
+	if (load_variants(j, ops))
+		return;
 	j->err = ops->module_load(j->space, j->image->bytes, j->image->total, &j->loaded, j->log,
 				  sizeof(j->log));
+	j->module->hash = gsb_hash_bytes(GSB_HASH_BEGIN, j->image->bytes, j->image->total);
 }
 
 static void forget_globals(struct gsb_code_module *m)
@@ -77,6 +120,7 @@ static void destroy_module(struct gsb_tenant *t, struct gsb_code_module *m)
 		t->dev->ops->module_unload(m->module);
 		t->stats.n_modules--;
 	}
+	gsb_variants_destroy(m->variants);
 	gsb_trace(MODULE_UNLOADED, module_unloaded, t->id, .device_bytes = m->device_bytes,
 		  .host_bytes = m->host_bytes);
 	if (m->device_bytes)
@@ -95,6 +139,8 @@ int gsb_code_charge(struct gsb_tenant *t, struct gsb_code_module *m)
 	uint64_t was = m->host_bytes;
 
 	m->host_bytes = ops->module_bytes ? ops->module_bytes(m->module) : 0;
+	if (m->variants)
+		m->host_bytes += gsb_variants_bytes(m->variants);
 	t->code_used_bytes += m->host_bytes - was;
 	return m->host_bytes > was && t->code_used_bytes > t->limits.code_mem_bytes ? -ENOMEM : 0;
 }
@@ -188,6 +234,7 @@ static void granted(struct gsb_grant_wait *w, int err)
 	struct gsb_code_module *m = j->module;
 
 	m->module = j->loaded;
+	m->variants = j->variants;
 	t->stats.n_modules++;
 	if (!err)
 		err = charge_device(m, w->bytes, j->heap_bytes);
@@ -199,6 +246,8 @@ static void granted(struct gsb_grant_wait *w, int err)
 		return;
 	}
 	gsb_fence_unreserve(&t->queues, j->fresh);
+	if (m->variants)
+		gsb_scratch_make(m->ctx);
 	tell_loaded(j, 0);
 	answer(j);
 }
@@ -230,6 +279,20 @@ static void loaded(struct gsb_job *j)
 		granted(&j->wait, 0);
 	else
 		gsb_grant_take(t->grant, &j->wait);
+}
+
+static uint32_t compute_capability(const struct gsb_tenant *t)
+{
+	const struct gsb_arch *arch = &t->dev->ops->info(t->dev)->arch;
+
+	return arch->cc_major * 10 + arch->cc_minor;
+}
+
+static uint64_t room_for_code(const struct gsb_tenant *t)
+{
+	return t->limits.code_mem_bytes > t->code_used_bytes
+		       ? t->limits.code_mem_bytes - t->code_used_bytes
+		       : 0;
 }
 
 int gsb_code_module_load(struct gsb_tenant *t, const struct gsb_rec *rec,
@@ -266,6 +329,9 @@ int gsb_code_module_load(struct gsb_tenant *t, const struct gsb_rec *rec,
 	image->busy = true;
 	j->run = load;
 	j->done = loaded;
+	j->resizing = t->resizing;
+	j->cc = compute_capability(t);
+	j->room_bytes = room_for_code(t);
 	j->image = image;
 	j->module = m;
 	j->fresh = fresh;
@@ -314,6 +380,14 @@ void gsb_code_ctx_finish(struct gsb_ctx *ctx)
 	}
 }
 
+/* With variants, the kernels that the program has: in the order of its text. */
+static const char *name_at(const struct gsb_tenant *t, const struct gsb_code_module *m, uint64_t i)
+{
+	if (m->variants)
+		return i < m->variants->n_kernels ? m->variants->names[i] : NULL;
+	return i <= UINT_MAX ? t->dev->ops->function_name(m->module, (unsigned)i) : NULL;
+}
+
 int gsb_code_function_name(struct gsb_tenant *t, const struct gsb_rec *rec,
 			   const struct gsb_rec_function_name *b)
 {
@@ -323,8 +397,7 @@ int gsb_code_function_name(struct gsb_tenant *t, const struct gsb_rec *rec,
 
 	if (!m)
 		return gsb_no_such(t, rec, "module", b->module);
-	name = b->index <= UINT_MAX ? t->dev->ops->function_name(m->module, (unsigned)b->index)
-				    : NULL;
+	name = name_at(t, m, b->index);
 	bytes = name ? strlen(name) : 0;
 	if (!name || bytes > GSB_NAME_MAX)
 		return gsb_tenant_fail_call(t, rec, name ? -ENOTSUP : -ENOENT);

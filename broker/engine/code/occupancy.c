@@ -65,13 +65,23 @@ int gsb_code_occupancy(struct gsb_tenant *t, const struct gsb_rec *rec,
 
 /* ---- what a kernel has held of the device ---- */
 
+uint32_t gsb_code_blocks_per_sm(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn,
+				const struct gsb_cmd_launch *l)
+{
+	uint64_t n;
+
+	return blocks_per_sm(arch, fn, gsb_code_needs(fn, l).threads_per_block, l->smem_bytes, &n)
+		       ? 0
+		       : (uint32_t)n;
+}
+
 uint64_t gsb_code_sm_ns(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn,
 			const struct gsb_cmd_launch *l, const struct gsb_completion *c)
 {
 	struct gsb_kernel kernel = gsb_code_needs(fn, l);
-	uint64_t took = c->end_ns - c->start_ns, n, places;
+	uint64_t took = c->end_ns - c->start_ns, n = gsb_code_blocks_per_sm(arch, fn, l), places;
 
-	if (blocks_per_sm(arch, fn, kernel.threads_per_block, l->smem_bytes, &n) || !n)
+	if (!n)
 		n = 1; /* one has run */
 	places = n * arch->n_sms;
 	if (c->blocks_ns)

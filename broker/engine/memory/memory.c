@@ -160,6 +160,26 @@ err_taken:
 	return err;
 }
 
+int gsb_memory_of_engine(struct gsb_ctx *ctx, uint64_t size, uint64_t *addr)
+{
+	struct gsb_tenant *t = ctx->tenant;
+	uint64_t bytes = cost(t, size);
+	int err;
+
+	if (!gsb_grant_try(t->grant, bytes))
+		return -ENOMEM;
+	err = t->dev->ops->mem_alloc(ctx->space, size, addr);
+	if (err)
+		goto err_grant;
+	err = gsb_memory_use(ctx, bytes);
+	if (!err)
+		return 0;
+	t->dev->ops->mem_free(ctx->space, *addr);
+err_grant:
+	gsb_grant_give(t->grant, bytes);
+	return err;
+}
+
 static void alloc_granted(struct gsb_ctx *ctx, const struct gsb_rec *call, uint64_t size)
 {
 	struct gsb_reply_range range = {.size = size};

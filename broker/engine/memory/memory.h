@@ -52,6 +52,12 @@ int gsb_memory_use(struct gsb_ctx *ctx, uint64_t bytes);
 /* The device has them again: so has the grant. */
 void gsb_memory_unuse(struct gsb_ctx *ctx, uint64_t bytes);
 
+/*
+ * Memory of the engine's own in a context's space, as long as that lives: no record can name it. It counts as the
+ * tenant's, and is not waited for: -ENOMEM, -EDQUOT.
+ */
+int gsb_memory_of_engine(struct gsb_ctx *ctx, uint64_t size, uint64_t *addr);
+
 /* CU_LIMIT_MALLOC_HEAP_SIZE and CU_LIMIT_STACK_SIZE of a context. */
 int gsb_memory_of_kernels(struct gsb_tenant *t, const struct gsb_rec *rec,
 			  const struct gsb_rec_kernel_memory *body);

@@ -124,6 +124,7 @@ int gsb_stream_push(struct gsb_stream *s, struct gsb_op *op)
 	else
 		s->first = op;
 	s->last = op;
+	s->n_queued++;
 	if (gsb_trace_is_on())
 		gsb_op_tell(op, 0);
 	if (s->state == GSB_STREAM_EMPTY)
@@ -199,6 +200,7 @@ void gsb_stream_pop(struct gsb_stream *s, uint64_t time_ns)
 	count_wait(s, op, time_ns);
 	s->time_ns = gsb_later_ns(s->time_ns, time_ns);
 	s->first = op->next;
+	s->n_queued--;
 	if (!s->first)
 		s->last = NULL;
 	s->state = GSB_STREAM_EMPTY;

@@ -117,8 +117,9 @@ struct gsb_stream {
 	bool legacy, blocking; /* the legacy default stream; ordered with it */
 
 	struct gsb_op *first, *last;
-	uint64_t n_done;  /* what the tenant's word says */
-	uint64_t time_ns; /* device time when the last operation completed */
+	uint32_t n_queued; /* from first to last */
+	uint64_t n_done;   /* what the tenant's word says */
+	uint64_t time_ns;  /* device time when the last operation completed */
 
 	enum gsb_stream_state state;
 	struct gsb_stream *prev, *next; /* of the list that state names */

@@ -21,6 +21,7 @@
 #include "broker/engine/tenant/table.h"
 #include "broker/engine/trace/trace.h"
 #include "broker/engine/watch.h"
+#include "broker/policy/policy.h"
 #include "device/ops.h"
 #include "device/range.h"
 #include "gsb/wire.h"
@@ -30,6 +31,7 @@ struct gsb_engine;
 struct gsb_grant;
 struct gsb_loader;
 struct gsb_pinner;
+struct gsb_resizing;
 struct gsb_scheduler;
 struct gsb_uploads;
 
@@ -46,6 +48,8 @@ struct gsb_ctx {
 		device_used_bytes; /* as the device counts: allocations, variables of modules, heap */
 	uint64_t heap_bytes;	   /* of it, for malloc of its kernels; 0: no module calls it yet */
 	bool heap_grows;	   /* waits for a grant */
+	uint64_t scratch;	   /* device address of the engine's own memory there; 0: none */
+	bool counting;		   /* a launch uses the part of it for counts */
 	uint32_t index;
 	CUresult error;		 /* sticky; the tenant's word says the same */
 	bool printed;		 /* a kernel of it has said something */
@@ -61,8 +65,11 @@ struct gsb_tenant {
 	struct gsb_scheduler *scheduler;
 	struct gsb_grant *grant;
 	const struct gsb_clock *clock;
+	const struct gsb_resizing *resizing;
 
 	uint32_t id, slot;
+	uint32_t rank; /* of what is ready at one instant of virtual time, the lower first */
+	bool at_start; /* it has come to the start line */
 	uint32_t pid, uid;
 	char name[GSB_TENANT_NAME_MAX], program[GSB_TENANT_NAME_MAX];
 	enum gsb_tenant_state state;
@@ -88,6 +95,7 @@ struct gsb_tenant {
 	uint32_t n_jobs;	    /* calls that others work on: the loader, gsbrokerd */
 	uint32_t n_printed;	    /* what the region says */
 	uint64_t loader_round;	    /* of its last job */
+	struct gsb_claim claim;	    /* of the device, for the policy */
 	uint64_t device_used_bytes; /* of its contexts */
 	uint64_t host_used_bytes;
 	uint64_t code_used_bytes;  /* host memory of its modules */

@@ -1,7 +1,7 @@
 /*
  * complete.c - from the device back to the tenant: counts, sticky errors, and the next head.
  *
- * A completion is looked up by its cookie among the commands in flight; the queue is free again at
+ * A completion is looked up by its cookie among the items in flight; with the last of an item its queue is free again at
  * once. The error word of a context is set before the done word of the stream, so a tenant that
  * sees its work done sees what became of it, too.
  */
@@ -12,6 +12,8 @@
 #include "broker/engine/code/code.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/engine/work/scheduler.h"
+#include "broker/policy/claim.h"
+#include "broker/policy/estimate.h"
 
 #define POLL_BATCH 64
 
@@ -40,23 +42,54 @@ static void count_waits(struct gsb_ctl_tenant *stats, const struct gsb_item *ite
 	stats->wait_ns[GSB_WAITED_DEVICE] += gsb_later_ns(issued, c->start_ns) - issued;
 }
 
-static void count(struct gsb_scheduler *s, struct gsb_ctl_tenant *stats,
-		  const struct gsb_item *item, const struct gsb_completion *c)
+static void count_kernel(const struct gsb_scheduler *s, struct gsb_tenant *t,
+			 const struct gsb_item *item, const struct gsb_completion *c)
 {
 	uint64_t took = c->end_ns - c->start_ns;
+	uint64_t sm_ns = gsb_code_sm_ns(&s->info->arch, item->fn, &item->cmd.launch, c);
+
+	t->stats.device_ns += took;
+	t->stats.sm_ns += sm_ns;
+	t->stats.instructions += c->n_instructions;
+	t->stats.kernels += c->result == CUDA_SUCCESS;
+	gsb_claim_note(&t->claim, took, sm_ns, t->device_used_bytes);
+}
+
+static void count(const struct gsb_scheduler *s, struct gsb_tenant *t, const struct gsb_item *item,
+		  const struct gsb_completion *c)
+{
+	struct gsb_ctl_tenant *stats = &t->stats;
 
 	count_waits(stats, item, c);
 	switch (item->cmd.kind) {
-	case GSB_CMD_LAUNCH:
-		stats->device_ns += took;
-		stats->sm_ns += gsb_code_sm_ns(s->arch, item->fn, &item->cmd.launch, c);
-		stats->instructions += c->n_instructions;
-		stats->kernels += c->result == CUDA_SUCCESS;
-		return;
+	case GSB_CMD_LAUNCH: count_kernel(s, t, item, c); return;
 	case GSB_CMD_COPY: count_copy(stats, item); break;
 	default: stats->fills++; break;
 	}
-	stats->copy_ns += took;
+	stats->copy_ns += c->end_ns - c->start_ns;
+}
+
+/* What was on the device beside it, if that was one kernel all the time. */
+static const struct gsb_work *beside(const struct gsb_scheduler *s, const struct gsb_flight *f)
+{
+	const struct gsb_flight *other = f->first;
+	bool is_there = other && other->item && other->cookie == f->first_cookie;
+
+	return is_there && s->n_begun == f->n_begun ? &other->item->head->work : NULL;
+}
+
+static void note_run(const struct gsb_scheduler *s, const struct gsb_flight *f,
+		     const struct gsb_completion *c)
+{
+	struct gsb_run run = {
+		.work = &f->item->head->work,
+		.took_ns = c->end_ns - c->start_ns,
+		.block_ns = c->n_blocks ? c->blocks_ns / c->n_blocks : 0,
+		.shared = f->shared,
+		.beside = beside(s, f),
+	};
+
+	gsb_estimates_note(s->estimates, &s->info->arch, &run);
 }
 
 static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)
@@ -72,18 +105,20 @@ static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)
 			c->cookie);
 		return;
 	}
+	c = gsb_course_take(f, c);
+	if (!c)
+		return;
 	stream = item->op.stream;
 	t = gsb_tenant_of(stream->queues);
-	f->item = NULL;
+	if (s->estimates && item->cmd.kind == GSB_CMD_LAUNCH && c->result == CUDA_SUCCESS)
+		note_run(s, f, c);
+	gsb_issue_landed(s, f);
 	gsb_issue_ended(item);
-	f->abandoned = false;
-	s->clock.n_in_flight--;
-	t->n_in_flight--;
 	gsb_trace(FINISHED, finished, t->id, .serial = item->op.serial,
 		  .start_device_ns = c->start_ns, .end_device_ns = c->end_ns,
 		  .n_blocks = c->n_blocks, .n_instructions = c->n_instructions,
 		  .stream = stream->index, .result = (int32_t)c->result);
-	count(s, &t->stats, item, c);
+	count(s, t, item, c);
 	if (c->printed)
 		gsb_print_note(gsb_ctx_of(item->op.order));
 	if (c->result != CUDA_SUCCESS)
@@ -134,7 +169,7 @@ static uint64_t left_ns(const struct gsb_scheduler *s, const struct gsb_flight *
 	uint64_t limit = s->kernel_limit_ns, ran = s->run_ns - f->since_run_ns;
 
 	if (ran >= limit && s->ops->ran_ns)
-		ran = s->ops->ran_ns(f->queue);
+		ran = s->ops->ran_ns(f->queue->queue);
 	return ran < limit ? limit - ran : 0;
 }
 

@@ -1,73 +1,28 @@
 /*
- * issue.c - from ready items to the device: the view, the policy, the queues.
+ * issue.c - from ready items to the device: the policy is asked, and what it names goes to a queue of that kind.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "broker/engine/code/code.h"
+#include "broker/engine/code/demand.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/engine/work/scheduler.h"
+#include "broker/engine/work/view.h"
+#include "broker/policy/claim.h"
+#include "broker/policy/estimate.h"
 
 static struct gsb_tenant *tenant_of(const struct gsb_item *item)
 {
 	return gsb_tenant_of(item->op.order->queues);
 }
 
-/* ---- the view ---- */
-
-static uint64_t command_bytes(const struct gsb_cmd *cmd)
+static struct gsb_claim *claim_of(const struct gsb_item *item)
 {
-	if (cmd->kind == GSB_CMD_COPY)
-		return cmd->copy.width * cmd->copy.height;
-	return cmd->fill.width * cmd->fill.height * cmd->fill.elem_bytes;
-}
-
-static void describe(const struct gsb_item *item, struct gsb_work *w)
-{
-	const struct gsb_stream *s = item->op.stream;
-
-	*w = (struct gsb_work){
-		.tenant = tenant_of(item)->id,
-		.stream = s->index,
-		.priority = s->priority,
-		.since_ns = item->op.ready_ns,
-	};
-	if (item->cmd.kind == GSB_CMD_LAUNCH) {
-		w->kind = GSB_WORK_KERNEL;
-		w->cooperative = item->cmd.launch.cooperative;
-		w->kernel = gsb_code_needs(item->fn, &item->cmd.launch);
-	} else {
-		w->kind = item->cmd.kind == GSB_CMD_COPY ? GSB_WORK_COPY : GSB_WORK_FILL;
-		w->bytes = command_bytes(&item->cmd);
-	}
-}
-
-static unsigned list_running(const struct gsb_scheduler *s, const struct gsb_work **out)
-{
-	unsigned n = 0;
-
-	for (int i = 0; n < s->clock.n_in_flight; i++)
-		if (s->flights[i].item)
-			out[n++] = &s->flights[i].item->head->work;
-	return n;
-}
-
-/* What a policy sees; running is room for GSB_N_QUEUES. */
-static inline struct gsb_view look(const struct gsb_scheduler *s, const struct gsb_work **running,
-				   bool must)
-{
-	return (struct gsb_view){
-		.arch = s->arch,
-		.now_ns = gsb_scheduler_now_ns(s),
-		.ready = gsb_ready_works(&s->ready),
-		.n_ready = s->ready.n,
-		.running = running,
-		.n_running = list_running(s, running),
-		.n_free_queues = GSB_N_QUEUES - s->clock.n_in_flight,
-		.must = must,
-	};
+	return &tenant_of(item)->claim;
 }
 
 /* ---- the trace ---- */
@@ -77,9 +32,17 @@ static uint64_t serial_of(const struct gsb_work *w)
 	return gsb_head_of(w)->item->op.serial;
 }
 
+/* The policy's reasons and verdicts are those of the trace. */
+static_assert(GSB_ISSUE == (int)GSB_TRACE_VERDICT_ISSUE &&
+		      GSB_HOLD == (int)GSB_TRACE_VERDICT_HOLD &&
+		      GSB_REASON_POLICY == (int)GSB_TRACE_REASON_POLICY &&
+		      GSB_REASON_QUEUES == (int)GSB_TRACE_REASON_QUEUES &&
+		      GSB_REASON_SHARE == (int)GSB_TRACE_REASON_SHARE &&
+		      GSB_REASON_RESERVED == (int)GSB_TRACE_REASON_RESERVED,
+	      "policy.h and events.def list the same reasons");
+
 static void tell_one(const struct gsb_scheduler *s, const struct gsb_view *view,
-		     const struct gsb_work *w, enum gsb_trace_verdict verdict,
-		     enum gsb_trace_reason reason)
+		     const struct gsb_work *w, const struct gsb_decision *d)
 {
 	struct gsb_trace_decided e = {
 		.head = {GSB_TRACE_DECIDED, sizeof(e), w->tenant},
@@ -89,8 +52,14 @@ static void tell_one(const struct gsb_scheduler *s, const struct gsb_view *view,
 		.stream = w->stream,
 		.n_ready = view->n_ready,
 		.n_running = (uint16_t)view->n_running,
-		.verdict = (uint8_t)verdict,
-		.reason = (uint8_t)reason,
+		.predicted_ns = d->predicted_ns,
+		.predicted_slowdown_ppm = d->predicted_slowdown_ppm,
+		.trust_ppm = d->trust_ppm,
+		.first_sm = (uint16_t)d->sms.first,
+		.n_sms = (uint16_t)d->sms.n,
+		.priority = d->priority,
+		.verdict = (uint8_t)d->verdict,
+		.reason = (uint8_t)d->reason,
 	};
 
 	if (w->kind == GSB_WORK_KERNEL) {
@@ -106,9 +75,10 @@ static void tell_one(const struct gsb_scheduler *s, const struct gsb_view *view,
 static void tell_no_queue(const struct gsb_scheduler *s, struct gsb_head *h)
 {
 	const struct gsb_work *running[GSB_N_QUEUES];
-	struct gsb_view view = look(s, running, false);
+	struct gsb_view view = gsb_view_look(s, running, false);
 
-	tell_one(s, &view, &h->work, GSB_TRACE_VERDICT_HOLD, GSB_TRACE_REASON_QUEUES);
+	tell_one(s, &view, &h->work,
+		 &(struct gsb_decision){.verdict = GSB_HOLD, .reason = GSB_REASON_QUEUES});
 	h->told = true;
 }
 
@@ -137,11 +107,24 @@ void gsb_issue_ready(struct gsb_item *item)
 	item->ready = true;
 	item->head = gsb_head_create(&s->ready, item);
 	item->head->told = false;
-	describe(item, &item->head->work);
+	item->head->rank = tenant_of(item)->rank;
+	gsb_view_describe(item, &item->head->work);
+	gsb_claim_begin(claim_of(item), s->share_ns);
+	claim_of(item)->n_ready++;
 	gsb_ready_add(&s->ready, item->head);
 	if (gsb_trace_is_on())
 		tell_ready(s, item);
 	note_change(s);
+}
+
+void gsb_issue_ranked(struct gsb_scheduler *s)
+{
+	for (unsigned i = 0; i < s->ready.n; i++) {
+		struct gsb_head *h = gsb_head_of(gsb_ready_works(&s->ready)[i]);
+
+		h->rank = tenant_of(h->item)->rank;
+	}
+	gsb_ready_sort(&s->ready);
 }
 
 static void take_out(struct gsb_item *item)
@@ -149,6 +132,7 @@ static void take_out(struct gsb_item *item)
 	struct gsb_scheduler *s = item->scheduler;
 
 	item->ready = false;
+	claim_of(item)->n_ready--;
 	gsb_ready_remove(&s->ready, item->head);
 	note_change(s);
 }
@@ -168,39 +152,7 @@ void gsb_issue_ended(struct gsb_item *item)
 	s->changed = true;
 }
 
-/* ---- the queues ---- */
-
-static void remake_queue(struct gsb_scheduler *s, struct gsb_flight *f, int32_t priority)
-{
-	struct gsb_queue *queue;
-
-	if (s->ops->queue_create(s->dev, priority, GSB_ALL_SMS, &queue))
-		return; /* the old one, or none, will do */
-	if (f->queue)
-		s->ops->queue_destroy(f->queue);
-	f->queue = queue;
-	f->queue_priority = priority;
-}
-
-/* A free queue of this priority if there is one, else another free one made anew. */
-static struct gsb_flight *find_queue(struct gsb_scheduler *s, int32_t priority)
-{
-	struct gsb_flight *spare = NULL;
-
-	for (int i = 0; i < GSB_N_QUEUES; i++) {
-		struct gsb_flight *f = &s->flights[i];
-
-		if (f->item)
-			continue;
-		if (f->queue && f->queue_priority == priority)
-			return f;
-		if (!spare || (spare->queue && !f->queue))
-			spare = f;
-	}
-	if (spare)
-		remake_queue(s, spare, priority);
-	return spare && spare->queue ? spare : NULL;
-}
+/* ---- to the device ---- */
 
 static enum gsb_rec_type type_of(const struct gsb_cmd *cmd)
 {
@@ -224,78 +176,171 @@ static void refuse(struct gsb_item *item, int err)
 	gsb_stream_retry(stream);
 }
 
-static void start(struct gsb_scheduler *s, struct gsb_item *item)
+/* In which it goes to the device, if its kernel and its launch admit it: counting once, then what [resize] force says. */
+static struct gsb_shape shape_of(const struct gsb_item *item)
 {
-	struct gsb_flight *f = find_queue(s, item->op.stream->priority);
+	static const struct gsb_shape count = {.form = GSB_SHAPE_COUNT};
+	const struct gsb_tenant *t = tenant_of(item);
+	const struct gsb_shape *force = &t->resizing->force;
+	const struct gsb_cmd_launch *l = &item->cmd.launch;
+
+	if (item->cmd.kind == GSB_CMD_LAUNCH && item->fn->shapes) {
+		if (gsb_code_admits(t, item->fn, l, &count) && gsb_demand_is_wanted(item->fn, l))
+			return count;
+		if (gsb_code_admits(t, item->fn, l, force))
+			return *force;
+	}
+	return (struct gsb_shape){.form = GSB_SHAPE_AS_ASKED};
+}
+
+/* A kernel comes to the device: from now on those that are there are not alone, nor is it. */
+static void note_company(struct gsb_scheduler *s, struct gsb_flight *f)
+{
+	f->n_begun = ++s->n_begun;
+	f->shared = s->n_kernels > 0;
+	f->first = NULL;
+	if (s->n_kernels++ != 1)
+		return;
+	for (uint32_t left = ~s->free_flights; left; left &= left - 1) {
+		struct gsb_flight *other = &s->flights[__builtin_ctz(left)];
+
+		if (other->item->head->work.kind != GSB_WORK_KERNEL)
+			continue;
+		other->shared = true;
+		f->first = other;
+		f->first_cookie = other->cookie;
+	}
+}
+
+/* It is on the device: what of that the view shows. */
+static void note_start(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb_item *item,
+		       const struct gsb_decision *d)
+{
+	struct gsb_work *w = &item->head->work;
+	struct gsb_claim *claim = claim_of(item);
+
+	f->item = item;
+	f->since_run_ns = s->run_ns;
+	item->issued_ns = w->since_ns = gsb_scheduler_now_ns(s);
+	w->priority = d->priority;
+	w->sms = d->sms;
+	w->predicted_end_ns = d->predicted_ns ? w->since_ns + d->predicted_ns : 0;
+	if (w->kind == GSB_WORK_KERNEL) {
+		note_company(s, f);
+		s->share_ns = claim->share_ns;
+	} else {
+		s->n_copies[w->direction]++;
+	}
+	s->free_flights &= s->free_flights - 1;
+	s->clock.n_in_flight++;
+	tenant_of(item)->n_in_flight++;
+	claim->n_running++;
+	claim->n_issued++;
+}
+
+void gsb_issue_landed(struct gsb_scheduler *s, struct gsb_flight *f)
+{
+	const struct gsb_work *w = &f->item->head->work;
+
+	if (w->kind == GSB_WORK_KERNEL)
+		s->n_kernels--;
+	else
+		s->n_copies[w->direction]--;
+	claim_of(f->item)->n_running--;
+	tenant_of(f->item)->n_in_flight--;
+	gsb_queue_pool_give(f->queue);
+	f->item = NULL;
+	s->free_flights |= 1u << (f - s->flights);
+	s->clock.n_in_flight--;
+	f->abandoned = false;
+}
+
+static void start(struct gsb_scheduler *s, struct gsb_item *item, const struct gsb_decision *d)
+{
+	struct gsb_flight *f = &s->flights[__builtin_ctz(s->free_flights)];
+	struct gsb_shape shape = shape_of(item);
 	int err;
 
 	take_out(item);
-	if (!f) {
+	f->queue = gsb_queue_pool_take(&s->pool, d->priority, d->sms);
+	if (!f->queue) {
 		refuse(item, -ENOMEM);
 		return;
 	}
-	item->cmd.cookie = f->cookie = s->next_cookie++ * GSB_N_QUEUES + (uint64_t)(f - s->flights);
-	item->cmd.not_before_ns = s->clock.is_virtual ? item->op.ready_ns : 0;
-	err = s->ops->issue(f->queue, &item->cmd);
+	f->cookie = s->next_cookie++ * GSB_N_QUEUES + (uint64_t)(f - s->flights);
+	err = gsb_course_begin(f, item, &shape);
 	if (err) {
+		gsb_queue_pool_give(f->queue);
 		refuse(item, err);
 		return;
 	}
-	f->item = item;
-	f->since_run_ns = s->run_ns;
-	item->issued_ns = item->head->work.since_ns = gsb_scheduler_now_ns(s);
-	tenant_of(item)->n_in_flight++;
-	s->clock.n_in_flight++;
+	note_start(s, f, item, d);
+	tenant_of(item)->stats.n_resized += f->course.shape.form != GSB_SHAPE_AS_ASKED;
 	gsb_trace(ISSUED, issued, tenant_of(item)->id, .serial = item->op.serial,
-		  .device_ns = item->head->work.since_ns, .stream = item->op.stream->index,
-		  .queue = (uint32_t)(f - s->flights));
+		  .device_ns = item->issued_ns, .stream = item->op.stream->index,
+		  .queue = (uint32_t)(f->queue - s->pool.queues));
 }
 
 /* ---- the decision ---- */
 
-/* What was decided of each: what is held is told once. */
-static GSB_COLD void tell(const struct gsb_scheduler *s, const struct gsb_view *view,
-			  const struct gsb_decision *out, unsigned n, bool forced)
+static GSB_COLD void tell_decided(const struct gsb_scheduler *s, const struct gsb_view *view,
+				  const struct gsb_decision *d)
 {
-	enum gsb_trace_reason held =
-		n == view->n_free_queues ? GSB_TRACE_REASON_QUEUES : GSB_TRACE_REASON_POLICY;
+	struct gsb_head *h = gsb_head_of(view->ready[d->ready]);
 
-	for (unsigned i = 0; i < n; i++) {
-		const struct gsb_work *w = view->ready[out[i].ready];
-
-		tell_one(s, view, w, GSB_TRACE_VERDICT_ISSUE,
-			 forced ? GSB_TRACE_REASON_FORCED : GSB_TRACE_REASON_POLICY);
-		gsb_head_of(w)->told = true;
-	}
-	for (unsigned i = 0; i < view->n_ready; i++) {
-		struct gsb_head *h = gsb_head_of(view->ready[i]);
-
-		if (!h->told)
-			tell_one(s, view, &h->work, GSB_TRACE_VERDICT_HOLD, held);
-		h->told = true;
-	}
+	if (d->verdict == GSB_ISSUE || !h->told)
+		tell_one(s, view, &h->work, d);
+	h->told = true;
 }
 
-/* What the policy names now. Returns how many. */
-static unsigned ask(struct gsb_scheduler *s, bool must, struct gsb_decision out[GSB_N_QUEUES])
+/* What was decided of each: what is held is told once, and if nobody says why it is for the reason @unsaid. */
+static GSB_COLD void tell(const struct gsb_scheduler *s, const struct gsb_view *view,
+			  const struct gsb_decision *out, unsigned n, enum gsb_reason unsaid)
+{
+	for (unsigned i = 0; i < n; i++)
+		tell_decided(s, view, &out[i]);
+	for (unsigned i = 0; i < view->n_ready; i++)
+		tell_decided(
+			s, view,
+			&(struct gsb_decision){.ready = i, .verdict = GSB_HOLD, .reason = unsaid});
+}
+
+/* Those that go come first, in their order; returns how many. */
+static unsigned keep_issued(struct gsb_decision *out, unsigned n)
+{
+	unsigned n_issued = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		if (out[i].verdict == GSB_ISSUE)
+			out[n_issued++] = out[i];
+	return n_issued;
+}
+
+/* What the policy lets go now. Returns how many. */
+static unsigned ask(struct gsb_scheduler *s, bool must, struct gsb_decision out[GSB_N_DECISIONS])
 {
 	const struct gsb_work *running[GSB_N_QUEUES];
-	struct gsb_view view = look(s, running, must);
-	unsigned n = s->policy->decide(&view, out);
-	bool forced = !n && must;
+	struct gsb_view view = gsb_view_look(s, running, must);
+	unsigned n = s->policy->decide(&view, &s->area, out), n_issued = 0;
 
-	if (forced)
-		out[n++] = (struct gsb_decision){.ready = 0};
+	for (unsigned i = 0; i < n; i++)
+		n_issued += out[i].verdict == GSB_ISSUE;
+	if (!n_issued && must) {
+		n = 1;
+		out[0] = (struct gsb_decision){.reason = GSB_REASON_FORCED,
+					       .priority = view.ready[0]->priority};
+	}
 	s->n_decisions++;
 	if (gsb_trace_is_on())
-		tell(s, &view, out, n, forced);
-	return n;
+		tell(s, &view, out, n,
+		     n_issued == view.n_free_queues ? GSB_REASON_QUEUES : GSB_REASON_POLICY);
+	return keep_issued(out, n);
 }
 
 /* One view, one decision; whether it let anything go. */
 static bool decide(struct gsb_scheduler *s, bool must)
 {
-	struct gsb_decision out[GSB_N_QUEUES];
+	struct gsb_decision out[GSB_N_DECISIONS];
 	struct gsb_item *items[GSB_N_QUEUES];
 	unsigned n = ask(s, must, out);
 
@@ -305,7 +350,7 @@ static bool decide(struct gsb_scheduler *s, bool must)
 	/* A refused command fails its context, and then items of it are ready no more. */
 	for (unsigned i = 0; i < n; i++)
 		if (items[i]->ready)
-			start(s, items[i]);
+			start(s, items[i], &out[i]);
 	return n;
 }
 
@@ -325,6 +370,8 @@ bool gsb_issue_all(struct gsb_scheduler *s)
 int gsb_scheduler_init(struct gsb_scheduler *s, struct gsb_device *dev,
 		       const struct gsb_policy *policy, uint64_t kernel_limit_ns)
 {
+	int err;
+
 	*s = (struct gsb_scheduler){
 		.dev = dev,
 		.ops = dev->ops,
@@ -332,15 +379,21 @@ int gsb_scheduler_init(struct gsb_scheduler *s, struct gsb_device *dev,
 		.clock.is_virtual = dev->ops->advance != NULL,
 		.kernel_limit_ns = kernel_limit_ns,
 		.run_from_ns = gsb_clock_ns(),
-		.arch = &dev->ops->info(dev)->arch,
+		.info = dev->ops->info(dev),
+		.free_flights = UINT32_MAX,
 	};
-	return gsb_ready_init(&s->ready, s->clock.is_virtual);
+	gsb_queue_pool_init(&s->pool, dev);
+	err = gsb_ready_init(&s->ready, s->clock.is_virtual);
+	if (!err && policy->predicts)
+		err = gsb_estimates_create(&s->estimates);
+	if (err)
+		gsb_scheduler_finish(s);
+	return err;
 }
 
 void gsb_scheduler_finish(struct gsb_scheduler *s)
 {
-	for (int i = 0; i < GSB_N_QUEUES; i++)
-		if (s->flights[i].queue)
-			s->ops->queue_destroy(s->flights[i].queue);
+	gsb_estimates_destroy(s->estimates);
+	gsb_queue_pool_finish(&s->pool);
 	gsb_ready_finish(&s->ready);
 }

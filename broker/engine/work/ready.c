@@ -70,8 +70,8 @@ static bool is_before(const struct gsb_ready *r, const struct gsb_work *a, const
 		return gsb_head_of(a)->number < gsb_head_of(b)->number;
 	if (a->since_ns != b->since_ns)
 		return a->since_ns < b->since_ns;
-	if (a->tenant != b->tenant)
-		return a->tenant < b->tenant;
+	if (gsb_head_of(a)->rank != gsb_head_of(b)->rank)
+		return gsb_head_of(a)->rank < gsb_head_of(b)->rank;
 	return a->stream < b->stream;
 }
 
@@ -104,6 +104,14 @@ void gsb_ready_add(struct gsb_ready *r, struct gsb_head *h)
 	memmove(p + 1, p, (r->n - at) * sizeof(*p));
 	*p = &h->work;
 	r->n++;
+}
+
+void gsb_ready_sort(struct gsb_ready *r)
+{
+	unsigned n = r->n;
+
+	for (r->n = 0; r->n < n;) /* each goes among those before it */
+		gsb_ready_add(r, gsb_head_of(gsb_ready_works(r)[r->n]));
 }
 
 static void set_back(struct gsb_ready *r)

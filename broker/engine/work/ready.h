@@ -4,7 +4,7 @@
  * Each head is described once, when it becomes ready, and keeps its description until it has completed: what
  * a policy is shown are pointers to these. With a real clock what became ready first stands first; with a
  * virtual clock order must not depend on which process the kernel ran first, so it goes by device time, then
- * tenant, then stream.
+ * the rank of the tenant, then stream.
  */
 #ifndef GSB_BROKER_ENGINE_WORK_READY_H
 #define GSB_BROKER_ENGINE_WORK_READY_H
@@ -20,6 +20,7 @@ struct gsb_head {
 	struct gsb_work work;
 	struct gsb_item *item;
 	uint64_t number;       /* heads before it */
+	uint32_t rank;	       /* of its tenant */
 	bool told;	       /* of it as held, in the trace */
 	struct gsb_head *next; /* while it is nobody's */
 };
@@ -44,6 +45,9 @@ struct gsb_head *gsb_head_of(const struct gsb_work *w);
 /* O(1) with a real clock and at either end; else O(log n), and pointers move. */
 void gsb_ready_add(struct gsb_ready *r, struct gsb_head *h);
 void gsb_ready_remove(struct gsb_ready *r, const struct gsb_head *h);
+
+/* Put in order again what is ready: ranks have changed. */
+void gsb_ready_sort(struct gsb_ready *r);
 
 /* All of them, n of them, in order; until the next change. */
 static inline const struct gsb_work *const *gsb_ready_works(const struct gsb_ready *r)

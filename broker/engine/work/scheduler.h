@@ -1,12 +1,14 @@
 /*
  * scheduler.h - from heads that are free to run to the device, and back.
  *
- *   item.c      a record of a launch, copy or fill becomes an item: an operation with a command
- *   ready.c     items whose turn has come, described for the policy
- *   issue.c     the policy says which of them go to the device now
- *   complete.c  what the device reports: counts, errors, and the next head of the stream
+ *   item.c        a record of a launch, copy or fill becomes an item: an operation with a command
+ *   ready.c       items whose turn has come, described for the policy
+ *   issue.c       the policy says which of them go to the device now
+ *   queue_pool.c  on what: queues by priority and SMs
+ *   course.c      the commands that an item takes in its shape, and their joint completion
+ *   complete.c    what the device reports: counts, errors, and the next head of the stream
  *
- * A command on the device is a flight. A device queue holds one at a time: only heads are issued, so it
+ * An item on the device is a flight. A device queue holds one at a time: only heads are issued, so it
  * never holds work that waits for other work, and no two streams ever wait for each other in the device.
  */
 #ifndef GSB_BROKER_ENGINE_WORK_SCHEDULER_H
@@ -17,6 +19,8 @@
 
 #include "broker/engine/order/clock.h"
 #include "broker/engine/order/stream.h"
+#include "broker/engine/work/course.h"
+#include "broker/engine/work/queue_pool.h"
 #include "broker/engine/work/ready.h"
 #include "broker/policy/policy.h"
 #include "device/ops.h"
@@ -25,14 +29,22 @@ struct gsb_item;
 struct gsb_kernel_fn;
 struct gsb_tenant;
 
-/* A command on the device. */
+/* An item on the device. */
 struct gsb_flight {
-	struct gsb_item *item;	 /* NULL: the queue is free */
-	struct gsb_queue *queue; /* NULL: not made yet */
-	int32_t queue_priority;
+	struct gsb_item *item; /* NULL: there is none */
+	struct gsb_pooled_queue *queue;
 	uint64_t cookie;
 	uint64_t since_run_ns; /* the scheduler's run_ns when it was issued */
 	bool abandoned;	       /* it ran past the limit */
+
+	/* ---- kernels: who else was there ---- */
+	bool shared; /* for a part of its time another one was */
+	const struct gsb_flight
+		*first;	       /* from its beginning just this one, NULL: none, or several, */
+	uint64_t first_cookie; /* when that had this one, */
+	uint64_t n_begun;      /* and so many had begun ever */
+
+	struct gsb_course course;
 };
 
 struct gsb_scheduler {
@@ -41,11 +53,19 @@ struct gsb_scheduler {
 	const struct gsb_policy *policy;
 	struct gsb_clock clock;
 
-	const struct gsb_arch *arch;
+	const struct gsb_device_info *info;
+	struct gsb_policy_area area;
+	uint64_t
+		share_ns; /* what the tenant that was served last had had: who asks anew begins there */
 
 	struct gsb_ready ready; /* clock.n_ready of them */
 	bool changed;		/* something became ready or ended since the policy was asked */
-	struct gsb_flight flights[GSB_N_QUEUES]; /* clock.n_in_flight of them */
+	struct gsb_flight flights[GSB_N_QUEUES];	/* clock.n_in_flight of them */
+	uint32_t free_flights;				/* a bit for each of the others */
+	unsigned n_kernels, n_copies[GSB_N_DIRECTIONS]; /* of those in flight */
+	uint64_t n_begun;				/* kernels, ever */
+	struct gsb_estimates *estimates;		/* NULL: the policy does not predict */
+	struct gsb_queue_pool pool;
 	uint64_t next_cookie;
 	uint64_t n_decisions;
 	bool rang; /* the device must be polled, whatever is in flight: only that silences it */
@@ -54,6 +74,8 @@ struct gsb_scheduler {
 	uint64_t run_ns;	  /* real time that the device was allowed to run */
 	uint64_t run_from_ns;	  /* real time from which it is counted on */
 	bool lost;		  /* the device is: it cannot abandon a kernel that does not end */
+	_Alignas(16) uint8_t
+		params[GSB_PARAMS_BYTES_MAX + 64]; /* of the command at hand, with what is ours */
 };
 
 /* An operation for the device. */
@@ -88,8 +110,10 @@ void gsb_item_tell(const struct gsb_item *item); /* for the trace: what it is */
 
 void gsb_issue_ready(struct gsb_item *item);   /* it may run now */
 void gsb_issue_unready(struct gsb_item *item); /* it was ready and never will run */
-void gsb_issue_ended(struct gsb_item *item);   /* it was on the device and is no more */
-bool gsb_issue_all(struct gsb_scheduler *s);   /* what the policy lets go; whether any */
+void gsb_issue_landed(struct gsb_scheduler *s, struct gsb_flight *f); /* it is off the device, */
+void gsb_issue_ended(struct gsb_item *item);			      /* and is no more */
+void gsb_issue_ranked(struct gsb_scheduler *s); /* ranks of tenants have changed */
+bool gsb_issue_all(struct gsb_scheduler *s);	/* what the policy lets go; whether any */
 
 /* ---- complete.c ---- */
 

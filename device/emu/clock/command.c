@@ -9,8 +9,7 @@
 #include <unistd.h>
 
 #include "device/emu/clock/report.h"
-
-#define LAUNCH_LATENCY_NS 1500 /* from the head of a queue to its first block, as on an H200 */
+#include "model/time/command_time.h"
 
 void emu_cmd_destroy(struct emu_cmd *cmd)
 {
@@ -41,7 +40,7 @@ void emu_head_changed(struct emu_clock *c, struct gsb_queue *queue)
 	}
 	queue->ready_ns = head->not_before > c->now_ns ? head->not_before : c->now_ns;
 	if (head->kind == GSB_CMD_LAUNCH)
-		queue->ready_ns += LAUNCH_LATENCY_NS;
+		queue->ready_ns += GSB_LAUNCH_LATENCY_NS;
 }
 
 /* Behind all that its blocks have said, and once: of all its faults one has counted. */

@@ -4,10 +4,7 @@
 #include "device/emu/clock/copy.h"
 
 #include "device/emu/clock/command.h"
-
-#define COPY_LATENCY_NS	      1300	     /* without its bytes, as on an H200 */
-#define HOST_LINK_BYTES_PER_S 55000000000ull /* PCIe 5 x16, either direction */
-#define NS_PER_S	      1000000000ull
+#include "model/time/command_time.h"
 
 static uint64_t copy_bytes(const struct emu_cmd *cmd)
 {
@@ -16,17 +13,13 @@ static uint64_t copy_bytes(const struct emu_cmd *cmd)
 	return cmd->copy.width * cmd->copy.height;
 }
 
-/* Inside the device each byte is read and written. */
-static uint64_t copy_time(const struct emu_clock *c, const struct emu_cmd *cmd)
+static enum gsb_transfer transfer_of(const struct emu_cmd *cmd)
 {
-	unsigned __int128 bytes = copy_bytes(cmd);
-	uint64_t rate = HOST_LINK_BYTES_PER_S;
-
 	if (cmd->kind == GSB_CMD_FILL)
-		rate = c->arch->mem_bandwidth_bytes_per_s;
-	else if (emu_heap_has(cmd->heap, cmd->copy.dst) && emu_heap_has(cmd->heap, cmd->copy.src))
-		rate = c->arch->mem_bandwidth_bytes_per_s / 2;
-	return COPY_LATENCY_NS + (uint64_t)(bytes * NS_PER_S / (rate ? rate : 1));
+		return GSB_TRANSFER_FILL;
+	if (emu_heap_has(cmd->heap, cmd->copy.dst) && emu_heap_has(cmd->heap, cmd->copy.src))
+		return GSB_TRANSFER_DEVICE;
+	return GSB_TRANSFER_HOST;
 }
 
 bool emu_copy_find_engine(const struct emu_clock *c, unsigned *engine)
@@ -69,7 +62,9 @@ void emu_copy_start(struct emu_clock *c, struct emu_cmd *cmd)
 	}
 	emu_copy_find_engine(c, &engine);
 	c->engines[engine] = cmd;
-	cmd->end_ns = c->real ? UINT64_MAX : c->now_ns + copy_time(c, cmd);
+	cmd->end_ns = c->real ? UINT64_MAX
+			      : c->now_ns + gsb_transfer_time_ns(c->arch, transfer_of(cmd),
+								 copy_bytes(cmd));
 	job->bound_ns = cmd->end_ns;
 	emu_worker_add(&c->workers, job);
 }

@@ -1,0 +1,303 @@
+/*
+ * variants.c - see variants.h.
+ */
+#include "broker/engine/code/variants.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "ptx/fatbin.h"
+#include "ptx/print.h"
+#include "ptx/resize/rewrite.h"
+#include "ptx/resize/rewrite_count.h"
+
+/* Shapes that are other code; the rest is the original. */
+static const struct {
+	enum gsb_shape_form shape;
+	enum gsb_rewrite_form form;
+} written[] = {
+	{GSB_SHAPE_SLICE, GSB_REWRITE_SLICE},
+	{GSB_SHAPE_PERSISTENT, GSB_REWRITE_PERSISTENT},
+	{GSB_SHAPE_COUNT, GSB_REWRITE_COUNT},
+	{GSB_SHAPE_HINT, GSB_REWRITE_HINT},
+};
+
+#define N_WRITTEN (sizeof(written) / sizeof(written[0]))
+
+/* ---- one kernel ---- */
+
+/* What is proven of the geometry. To count and to hint changes none. */
+static uint32_t proven(const struct gsb_resize_facts *f)
+{
+	uint32_t shapes = GSB_SHAPE_BIT(GSB_SHAPE_COUNT) | GSB_SHAPE_BIT(GSB_SHAPE_HINT);
+
+	if (f->forms & GSB_RESIZE_BIT(GSB_RESIZE_RESHAPE))
+		shapes |= GSB_SHAPE_BIT(GSB_SHAPE_RESHAPE);
+	if (f->forms & GSB_RESIZE_BIT(GSB_RESIZE_SLICE))
+		shapes |= GSB_SHAPE_BIT(GSB_SHAPE_SLICE);
+	if (f->forms & GSB_RESIZE_BIT(GSB_RESIZE_PERSISTENT))
+		shapes |= GSB_SHAPE_BIT(GSB_SHAPE_PERSISTENT);
+	return shapes;
+}
+
+/* A body that is not here is of the system: printf, malloc, assertions. */
+static bool calls_system(const struct gsb_ptx_call *c)
+{
+	return c->target.kind != GSB_PTX_OPERAND_FUNC || !c->target.func->has_body;
+}
+
+/* Does it do what a second run would do again? */
+static bool writes_outside(const struct gsb_ptx_kernel *k)
+{
+	for (uint32_t i = 0; i < k->n_funcs; i++)
+		for (uint32_t n = 0; n < k->funcs[i]->n_insns; n++) {
+			const struct gsb_ptx_insn *in = &k->funcs[i]->insns[n];
+
+			if (in->op == GSB_PTX_OP_TRAP || (in->call && calls_system(in->call)))
+				return true;
+		}
+	return k->indirect;
+}
+
+struct work {
+	const struct gsb_ptx_module *module;
+	uint32_t wanted;
+	struct gsb_rewrite_job *jobs;
+	size_t n_jobs;
+};
+
+static int look_at_words(const struct gsb_ptx_kernel *k, struct gsb_arena *arena,
+			 struct gsb_proof *v)
+{
+	struct gsb_count_sites sites;
+	int err = gsb_count_sites(k, arena, &sites);
+
+	if (!err && sites.n_words <= UINT32_MAX)
+		v->n_count_words = (uint32_t)sites.n_words;
+	else
+		v->shapes &= ~GSB_SHAPE_BIT(GSB_SHAPE_COUNT);
+	return err == -E2BIG ? 0 : err;
+}
+
+/* Jobs for what is wanted, proven, and can be written. */
+static int add_jobs(struct work *w, const struct gsb_ptx_func *f, enum gsb_resize_early early,
+		    struct gsb_proof *v)
+{
+	for (size_t i = 0; i < N_WRITTEN; i++) {
+		struct gsb_rewrite_job job = {.kernel = f, .form = written[i].form, .early = early};
+		uint32_t bit = GSB_SHAPE_BIT(written[i].shape);
+		struct gsb_rewrite_refusal why;
+		int err;
+
+		if (!(v->shapes & bit))
+			continue;
+		err = gsb_rewrite_check(w->module, &job, &why);
+		if (err && err != -ENOTSUP)
+			return err;
+		if (err)
+			v->shapes &= ~bit;
+		else
+			w->jobs[w->n_jobs++] = job;
+	}
+	return 0;
+}
+
+static int judge(struct work *w, const struct gsb_ptx_func *f, struct gsb_proof *v)
+{
+	struct gsb_resize_facts facts;
+	struct gsb_arena arena;
+	int err;
+
+	gsb_arena_init(&arena, GSB_PTX_MAX_ARENA_BYTES);
+	err = gsb_resize_analyse(w->module, f, &arena, &facts);
+	if (!err) {
+		*v = (struct gsb_proof){.shapes = proven(&facts) & w->wanted,
+					.order = facts.order,
+					.writes_outside = writes_outside(facts.kernel),
+					.launch = facts.launch};
+		if (v->shapes & GSB_SHAPE_BIT(GSB_SHAPE_COUNT))
+			err = look_at_words(facts.kernel, &arena, v);
+	}
+	if (!err)
+		err = add_jobs(w, f, facts.early, v);
+	gsb_arena_finish(&arena);
+	return err;
+}
+
+/* ---- the image ---- */
+
+static bool is_kernel(const struct gsb_ptx_func *f)
+{
+	return f->is_entry && f->has_body;
+}
+
+static int take_names(struct gsb_variants *v, const struct gsb_ptx_module *m)
+{
+	size_t bytes = 1;
+	char *at;
+
+	for (uint32_t i = 0; i < m->n_funcs; i++)
+		if (is_kernel(m->funcs[i])) {
+			bytes += strlen(m->funcs[i]->name) + 1;
+			v->n_kernels++;
+		}
+	v->names = calloc(v->n_kernels + 1, sizeof(*v->names));
+	v->proofs = calloc(v->n_kernels + 1, sizeof(*v->proofs));
+	at = v->names_room = malloc(bytes);
+	if (!v->names || !v->proofs || !at)
+		return -ENOMEM;
+	for (uint32_t i = 0, n = 0; i < m->n_funcs; i++)
+		if (is_kernel(m->funcs[i])) {
+			v->names[n++] = at;
+			at = stpcpy(at, m->funcs[i]->name) + 1;
+		}
+	return 0;
+}
+
+static int judge_all(struct gsb_variants *v, struct work *w)
+{
+	const struct gsb_ptx_module *m = w->module;
+	int err = 0;
+
+	w->jobs = calloc(v->n_kernels * N_WRITTEN + 1, sizeof(*w->jobs));
+	if (!w->jobs)
+		return -ENOMEM;
+	for (uint32_t i = 0, n = 0; !err && i < m->n_funcs; i++)
+		if (is_kernel(m->funcs[i]))
+			err = judge(w, m->funcs[i], &v->proofs[n++]);
+	return err;
+}
+
+static bool any_shape(const struct gsb_variants *v)
+{
+	for (uint32_t i = 0; i < v->n_kernels; i++)
+		if (v->proofs[i].shapes)
+			return true;
+	return false;
+}
+
+static int write_all(struct gsb_variants *v, const struct work *w)
+{
+	struct gsb_rewrite_refusal why;
+	struct gsb_ptx_module *m;
+	int err = gsb_rewrite(w->module, w->jobs, w->n_jobs, &m, &why);
+
+	if (err)
+		return err;
+	err = gsb_ptx_print(m, &v->text, &v->text_bytes);
+	gsb_ptx_module_destroy(m);
+	return err;
+}
+
+static int make_of_module(struct gsb_variants *v, const struct gsb_ptx_module *m, uint32_t wanted)
+{
+	struct work w = {.module = m, .wanted = wanted};
+	int err = take_names(v, m);
+
+	if (!err)
+		err = judge_all(v, &w);
+	if (!err && !any_shape(v))
+		err = -ENOENT;
+	if (!err)
+		err = write_all(v, &w);
+	free(w.jobs);
+	return err;
+}
+
+static int make_of_text(struct gsb_variants *v, const char *text, size_t len, uint32_t wanted)
+{
+	uint8_t hash[GSB_SHA256_BYTES];
+	struct gsb_ptx_module *m;
+	int err = gsb_ptx_parse(text, len, &m, NULL);
+
+	if (err)
+		return err;
+	gsb_sha256(text, len, hash);
+	gsb_sha256_hex(hash, v->hash);
+	/* What is not understood may be a variable, or change what the rest means. */
+	err = m->n_unknown ? -EILSEQ : make_of_module(v, m, wanted);
+	gsb_ptx_module_destroy(m);
+	return err;
+}
+
+int gsb_variants_make(const void *image, size_t size, uint32_t cc, uint32_t wanted,
+		      struct gsb_variants **out)
+{
+	struct gsb_variants *v = calloc(1, sizeof(*v));
+	struct gsb_arena unpacked;
+	char log[256];
+	const char *text;
+	size_t len;
+	int err;
+
+	if (!v)
+		return -ENOMEM;
+	gsb_arena_init(&unpacked, GSB_FATBIN_MAX_RAW_BYTES);
+	err = gsb_image_find_ptx(image, size, cc, &unpacked, &text, &len, log, sizeof(log));
+	if (!err)
+		err = make_of_text(v, text, len, wanted);
+	gsb_arena_finish(&unpacked);
+	if (err)
+		gsb_variants_destroy(v);
+	else
+		*out = v;
+	return err;
+}
+
+void gsb_variants_loaded(struct gsb_variants *v)
+{
+	for (uint32_t i = 0; i < v->n_kernels; i++)
+		if (v->proofs[i].shapes & GSB_SHAPE_BIT(GSB_SHAPE_COUNT))
+			return;
+	free(v->text);
+	v->text = NULL;
+	v->text_bytes = 0;
+}
+
+void gsb_variants_destroy(struct gsb_variants *v)
+{
+	if (!v)
+		return;
+	free(v->names_room);
+	free(v->names);
+	free(v->proofs);
+	free(v->text);
+	free(v);
+}
+
+uint64_t gsb_variants_bytes(const struct gsb_variants *v)
+{
+	return v->text_bytes + v->n_kernels * (sizeof(*v->proofs) + sizeof(*v->names));
+}
+
+/* ---- looking up ---- */
+
+struct gsb_proof *gsb_variants_find(const struct gsb_variants *v, const char *kernel)
+{
+	for (uint32_t i = 0; i < v->n_kernels; i++)
+		if (!strcmp(v->names[i], kernel))
+			return &v->proofs[i];
+	return NULL;
+}
+
+const char *gsb_variants_name(const struct gsb_variants *v, const struct gsb_proof *proof)
+{
+	return v->names[proof - v->proofs];
+}
+
+bool gsb_variants_hide(const struct gsb_variants *v, const char *name)
+{
+	return strchr(name, '$') && !gsb_variants_find(v, name);
+}
+
+bool gsb_variant_name(const char *kernel, enum gsb_shape_form form, char out[GSB_NAME_MAX + 1])
+{
+	for (size_t i = 0; i < N_WRITTEN; i++)
+		if (written[i].shape == form)
+			return gsb_rewrite_variant_name(kernel, written[i].form, out,
+							GSB_NAME_MAX + 1);
+	strcpy(out, kernel);
+	return true;
+}

@@ -1,0 +1,292 @@
+/*
+ * course.c - see course.h.
+ */
+#include "broker/engine/work/course.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/err.h"
+#include "broker/engine/code/code.h"
+#include "broker/engine/code/demand.h"
+#include "broker/engine/code/scratch.h"
+#include "broker/engine/code/variants.h"
+#include "broker/engine/tenant/tenant.h"
+#include "broker/engine/work/scheduler.h"
+#include "ptx/resize/variant.h"
+
+/* ---- commands ---- */
+
+static uint64_t n_blocks(const struct gsb_cmd_launch *l)
+{
+	return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+}
+
+static uint64_t control_of(const struct gsb_flight *f, const struct gsb_item *item)
+{
+	const struct gsb_scheduler *s = item->scheduler;
+
+	return gsb_scratch_control(gsb_ctx_of(item->op.order), (unsigned)(f - s->flights));
+}
+
+/* The variant in the place of the original, with its parameters and behind them ours. */
+static void put_variant(struct gsb_scheduler *s, const struct gsb_item *item,
+			enum gsb_shape_form form, const void *own, size_t own_bytes,
+			struct gsb_cmd_launch *l)
+{
+	uint32_t at = (uint32_t)gsb_round_up(l->params_bytes, 8);
+
+	memset(s->params, 0, at);
+	memcpy(s->params, l->params, l->params_bytes);
+	memcpy(s->params + at, own, own_bytes);
+	l->function = item->fn->forms[form].function;
+	l->params = s->params;
+	l->params_bytes = at + (uint32_t)own_bytes;
+}
+
+static bool next_slice(struct gsb_course *c, const struct gsb_item *item, struct gsb_cmd *cmd)
+{
+	const struct gsb_cmd_launch *asked = &item->cmd.launch;
+	struct gsb_variant_slice slice;
+
+	if (!gsb_variant_slice_next(asked->grid, &c->done, (uint32_t)c->each, &slice,
+				    cmd->launch.grid))
+		return false;
+	put_variant(item->scheduler, item, GSB_SHAPE_SLICE, &slice, sizeof(slice), &cmd->launch);
+	return true;
+}
+
+static void zero(struct gsb_cmd *cmd, uint64_t addr, uint64_t bytes)
+{
+	cmd->kind = GSB_CMD_FILL;
+	cmd->fill = (struct gsb_cmd_fill){
+		.dst = addr, .width = bytes / 4, .height = 1, .elem_bytes = 4};
+}
+
+/*
+ * Blocks end after max_tiles each, and nothing else ends them: so each launch but the last takes just so many tiles,
+ * and how many there have to be is known.
+ */
+static bool next_tiles(struct gsb_flight *f, const struct gsb_item *item, struct gsb_cmd *cmd)
+{
+	struct gsb_course *c = &f->course;
+	struct gsb_variant_persistent p = {
+		.control = control_of(f, item),
+		.total = (uint32_t)c->total,
+		.batch = 1,
+		.max_tiles = c->shape.max_tiles ? c->shape.max_tiles : GSB_VARIANT_NO_LIMIT,
+		.max_ns = GSB_VARIANT_NO_TIME,
+	};
+
+	if (!c->n_begun) {
+		zero(cmd, p.control, sizeof(struct gsb_variant_control));
+		return true;
+	}
+	if (c->done >= c->total)
+		return false;
+	c->done += c->each;
+	memcpy(p.grid, item->cmd.launch.grid, sizeof(p.grid));
+	put_variant(item->scheduler, item, GSB_SHAPE_PERSISTENT, &p, sizeof(p), &cmd->launch);
+	cmd->launch.grid[0] = c->shape.n_blocks;
+	cmd->launch.grid[1] = cmd->launch.grid[2] = 1;
+	return true;
+}
+
+static bool next_to_count(const struct gsb_course *c, const struct gsb_item *item,
+			  struct gsb_cmd *cmd)
+{
+	const uint64_t addr = gsb_scratch_words(gsb_ctx_of(item->op.order));
+	const uint64_t bytes = item->fn->proof->n_count_words * sizeof(uint64_t);
+	struct gsb_variant_count p = {.words = addr, .every = gsb_demand_every(&item->cmd.launch)};
+
+	switch (c->n_begun) {
+	case 0: zero(cmd, addr, bytes); return true;
+	case 1:
+		put_variant(item->scheduler, item, GSB_SHAPE_COUNT, &p, sizeof(p), &cmd->launch);
+		return true;
+	case 2:
+		cmd->kind = GSB_CMD_COPY;
+		cmd->copy = (struct gsb_cmd_copy){.dst = (uint64_t)(uintptr_t)c->words,
+						  .src = addr,
+						  .width = bytes,
+						  .height = 1};
+		return true;
+	default: return false;
+	}
+}
+
+static bool next_once(const struct gsb_course *c, const struct gsb_item *item, struct gsb_cmd *cmd)
+{
+	struct gsb_cmd_launch *l = &cmd->launch;
+
+	if (c->n_begun)
+		return false;
+	if (c->shape.form == GSB_SHAPE_AS_ASKED)
+		return true;
+	l->function = item->fn->forms[c->shape.form].function;
+	if (c->shape.form == GSB_SHAPE_RESHAPE) {
+		l->grid[0] = (uint32_t)((uint64_t)l->grid[0] * l->block[0] / c->shape.n_threads);
+		l->block[0] = c->shape.n_threads;
+	}
+	return true;
+}
+
+/* False: there are no more. */
+static bool next(struct gsb_flight *f, const struct gsb_item *item, struct gsb_cmd *cmd)
+{
+	*cmd = item->cmd;
+	switch (f->course.shape.form) {
+	case GSB_SHAPE_SLICE: return next_slice(&f->course, item, cmd);
+	case GSB_SHAPE_PERSISTENT: return next_tiles(f, item, cmd);
+	case GSB_SHAPE_COUNT: return next_to_count(&f->course, item, cmd);
+	default: return next_once(&f->course, item, cmd);
+	}
+}
+
+static int issue_more(struct gsb_flight *f, const struct gsb_item *item)
+{
+	struct gsb_scheduler *s = item->scheduler;
+	struct gsb_course *c = &f->course;
+	struct gsb_cmd cmd;
+
+	while (!c->err && c->n_open < GSB_COURSE_AHEAD && next(f, item, &cmd)) {
+		cmd.cookie = f->cookie;
+		cmd.not_before_ns = s->clock.is_virtual ? item->op.ready_ns : 0;
+		c->err = s->ops->issue(f->queue->queue, &cmd);
+		if (c->err)
+			break;
+		c->n_open++;
+		c->n_begun++;
+	}
+	return c->err;
+}
+
+static void drop_words(struct gsb_course *c, const struct gsb_item *item)
+{
+	if (!c->words)
+		return;
+	gsb_ctx_of(item->op.order)->counting = false;
+	free(c->words);
+	c->words = NULL;
+}
+
+/* ---- the beginning ---- */
+
+/* The words are one launch's at a time. */
+static void plan_to_count(struct gsb_course *c, const struct gsb_item *item)
+{
+	struct gsb_ctx *ctx = gsb_ctx_of(item->op.order);
+
+	if (!ctx->counting)
+		c->words = malloc(item->fn->proof->n_count_words * sizeof(uint64_t));
+	if (c->words)
+		ctx->counting = true;
+	else
+		c->shape.form = GSB_SHAPE_AS_ASKED;
+}
+
+static void plan(struct gsb_course *c, const struct gsb_item *item)
+{
+	const struct gsb_cmd_launch *l = &item->cmd.launch;
+	const struct gsb_scheduler *s = item->scheduler;
+	struct gsb_shape *shape = &c->shape;
+
+	if (shape->form == GSB_SHAPE_COUNT) {
+		plan_to_count(c, item);
+	} else if (shape->form == GSB_SHAPE_SLICE) {
+		c->total = n_blocks(l);
+		c->each = gsb_div_up(c->total, shape->n_slices);
+		if (c->each > INT32_MAX)
+			c->each = INT32_MAX;
+	} else if (shape->form == GSB_SHAPE_PERSISTENT) {
+		uint64_t n = shape->n_blocks;
+
+		c->total = n_blocks(l);
+		if (!n)
+			n = gsb_code_places(&s->info->arch, &item->fn->forms[GSB_SHAPE_PERSISTENT],
+					    l);
+		shape->n_blocks = (uint32_t)(n < c->total ? n : c->total);
+		c->each =
+			shape->max_tiles ? (uint64_t)shape->n_blocks * shape->max_tiles : c->total;
+	}
+}
+
+static int begin(struct gsb_flight *f, struct gsb_item *item, const struct gsb_shape *shape)
+{
+	f->course = (struct gsb_course){.shape = *shape};
+	plan(&f->course, item);
+	return issue_more(f, item);
+}
+
+int gsb_course_begin(struct gsb_flight *f, struct gsb_item *item, const struct gsb_shape *shape)
+{
+	static const struct gsb_shape as_asked = {.form = GSB_SHAPE_AS_ASKED};
+	int err = begin(f, item, shape);
+
+	if (!err || f->course.n_open)
+		return 0; /* what is in the queue comes back, and then it ends */
+	drop_words(&f->course, item);
+	return shape->form == GSB_SHAPE_AS_ASKED ? err : begin(f, item, &as_asked);
+}
+
+/* ---- the end ---- */
+
+static void join(struct gsb_completion *all, const struct gsb_completion *c, bool is_first)
+{
+	uint64_t start_ns = is_first ? c->start_ns : all->start_ns;
+	struct gsb_completion sum = all->result ? *all : *c;
+
+	sum.cookie = c->cookie;
+	sum.start_ns = start_ns;
+	sum.end_ns = c->end_ns;
+	sum.n_blocks = all->n_blocks + c->n_blocks;
+	sum.n_instructions = all->n_instructions + c->n_instructions;
+	sum.blocks_ns = all->blocks_ns + c->blocks_ns;
+	sum.printed = all->printed || c->printed;
+	*all = sum;
+}
+
+/* What the device has refused, after others of it were let run, fails as one that ran. */
+static void fail_refused(struct gsb_course *c)
+{
+	if (!c->err || c->joint.result)
+		return;
+	c->joint.result = gsb_cuda_result(c->err);
+	snprintf(c->joint.detail, sizeof(c->joint.detail),
+		 "the device refused a part of a launch (%s)", gsb_shape_name(c->shape.form));
+}
+
+static void end_counting(struct gsb_course *c, struct gsb_item *item)
+{
+	uint64_t *words = c->words;
+
+	if (!c->joint.result && !item->op.order->failed) {
+		c->words = NULL;
+		gsb_ctx_of(item->op.order)->counting = false;
+		gsb_demand_note(gsb_tenant_of(item->op.stream->queues), item->fn, item->op.fence,
+				&item->cmd.launch, words);
+	}
+	drop_words(c, item);
+}
+
+const struct gsb_completion *gsb_course_take(struct gsb_flight *f,
+					     const struct gsb_completion *done)
+{
+	struct gsb_course *c = &f->course;
+
+	c->n_open--;
+	if (c->shape.form == GSB_SHAPE_AS_ASKED)
+		return done;
+	join(&c->joint, done, !c->n_taken++);
+	if (!c->joint.result && !f->item->op.order->failed)
+		issue_more(f, f->item);
+	if (c->n_open)
+		return NULL;
+	fail_refused(c);
+	if (c->words)
+		end_counting(c, f->item);
+	return &c->joint;
+}

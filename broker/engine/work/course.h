@@ -1,0 +1,52 @@
+/*
+ * course.h - an item's way over the device: the commands that it takes in its shape, one after the other in one queue, and
+ * one completion of them all.
+ *
+ * As its program asked it is one command. In another shape there may be many, of which GSB_COURSE_AHEAD are in the queue, so
+ * that the device need not wait for the engine between two, and no more run beside whoever comes than that. What is told
+ * of it, to the tenant, in counts and traces, is what would be told of one: it began with the first and ended with the last.
+ *
+ * What goes wrong ends it: no command follows one that failed, or the end of its context.
+ */
+#ifndef GSB_BROKER_ENGINE_WORK_COURSE_H
+#define GSB_BROKER_ENGINE_WORK_COURSE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "broker/policy/shape.h"
+#include "device/ops.h"
+
+#define GSB_COURSE_AHEAD 2
+
+struct gsb_flight;
+struct gsb_item;
+
+struct gsb_course {
+	struct gsb_shape shape;
+	unsigned n_begun;	  /* commands that were issued */
+	unsigned n_open, n_taken; /* of them, not completed; completed */
+	uint64_t done,
+		total;	 /* SLICE: blocks; PERSISTENT: tiles; what has been issued, of how many */
+	uint64_t each;	 /* of that, what one launch takes at most */
+	uint64_t *words; /* COUNT: what it has counted comes here; malloc */
+	int err;	 /* the device refused one */
+	struct gsb_completion joint;
+};
+
+/*
+ * gsb_course_begin() - issue the first commands of an item
+ * @f:     a flight with a queue and a cookie; its item is still to be set
+ * @shape: one that the launch admits (gsb_code_admits); of what is no launch AS_ASKED
+ *
+ * A shape that the device refuses after all is given up for AS_ASKED. Return: what the device said of that.
+ */
+int gsb_course_begin(struct gsb_flight *f, struct gsb_item *item, const struct gsb_shape *shape);
+
+/*
+ * gsb_course_take() - a command of the flight has completed
+ * Return: NULL: more are to come; else the completion of all: it is over.
+ */
+const struct gsb_completion *gsb_course_take(struct gsb_flight *f, const struct gsb_completion *c);
+
+#endif

@@ -1,0 +1,126 @@
+/*
+ * queue_pool.c - see queue_pool.h.
+ */
+#include "broker/engine/work/queue_pool.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+void gsb_queue_pool_init(struct gsb_queue_pool *p, struct gsb_device *dev)
+{
+	*p = (struct gsb_queue_pool){.dev = dev};
+}
+
+void gsb_queue_pool_finish(struct gsb_queue_pool *p)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		p->dev->ops->queue_destroy(p->queues[i].queue);
+	p->n = p->n_kinds = 0;
+}
+
+/* ---- kinds ---- */
+
+static bool is_of(const struct gsb_queue_kind *k, int32_t priority, struct gsb_sm_range sms)
+{
+	return k->priority == priority && k->sms.first == sms.first && k->sms.n == sms.n;
+}
+
+/* A place for a kind: a new one, or that of a kind of which there is no queue any more. NULL: all are in use. */
+static struct gsb_queue_kind *new_kind(struct gsb_queue_pool *p, int32_t priority,
+				       struct gsb_sm_range sms)
+{
+	struct gsb_queue_kind *k = p->kinds;
+
+	while (k < p->kinds + p->n_kinds && k->n)
+		k++;
+	if (k == p->kinds + GSB_N_QUEUE_KINDS)
+		return NULL;
+	p->n_kinds += k == p->kinds + p->n_kinds;
+	*k = (struct gsb_queue_kind){.priority = priority, .sms = sms};
+	return k;
+}
+
+static struct gsb_queue_kind *find_kind(struct gsb_queue_pool *p, int32_t priority,
+					struct gsb_sm_range sms)
+{
+	for (unsigned i = 0; i < p->n_kinds; i++)
+		if (is_of(&p->kinds[i], priority, sms))
+			return &p->kinds[i];
+	return new_kind(p, priority, sms);
+}
+
+/* ---- queues ---- */
+
+static struct gsb_pooled_queue *pop(struct gsb_queue_kind *k)
+{
+	struct gsb_pooled_queue *q = k->idle;
+
+	if (q)
+		k->idle = q->next;
+	return q;
+}
+
+static struct gsb_pooled_queue *pop_any(struct gsb_queue_pool *p)
+{
+	struct gsb_pooled_queue *q = NULL;
+
+	for (unsigned i = 0; !q && i < p->n_kinds; i++)
+		q = pop(&p->kinds[i]);
+	return q;
+}
+
+/* Where the next queue is to stand: in a new place, or in that of an idle one, which is no more then. */
+static struct gsb_pooled_queue *find_place(struct gsb_queue_pool *p)
+{
+	struct gsb_pooled_queue *q;
+
+	if (p->n < GSB_N_POOLED)
+		return &p->queues[p->n++];
+	q = pop_any(p);
+	if (q) {
+		q->kind->n--;
+		p->dev->ops->queue_destroy(q->queue);
+	}
+	return q;
+}
+
+static int make(struct gsb_queue_pool *p, const struct gsb_queue_kind *k, struct gsb_queue **out)
+{
+	const struct gsb_device_ops *ops = p->dev->ops;
+	int err = ops->queue_create(p->dev, k->priority, k->sms, out);
+
+	/* Which SMs is a wish. */
+	return err && k->sms.n ? ops->queue_create(p->dev, k->priority, GSB_ALL_SMS, out) : err;
+}
+
+static struct gsb_pooled_queue *add(struct gsb_queue_pool *p, struct gsb_queue_kind *k)
+{
+	struct gsb_pooled_queue *q;
+	struct gsb_queue *queue;
+
+	if (make(p, k, &queue))
+		return pop_any(p); /* not what was asked for, but it will do */
+	q = find_place(p);
+	if (!q) {
+		p->dev->ops->queue_destroy(queue);
+		return NULL;
+	}
+	*q = (struct gsb_pooled_queue){.queue = queue, .kind = k};
+	k->n++;
+	return q;
+}
+
+struct gsb_pooled_queue *gsb_queue_pool_take(struct gsb_queue_pool *p, int32_t priority,
+					     struct gsb_sm_range sms)
+{
+	struct gsb_queue_kind *k = find_kind(p, priority, sms);
+	struct gsb_pooled_queue *q = k ? pop(k) : pop_any(p);
+
+	return q || !k ? q : add(p, k);
+}
+
+void gsb_queue_pool_give(struct gsb_pooled_queue *q)
+{
+	q->next = q->kind->idle;
+	q->kind->idle = q;
+}

@@ -1,0 +1,217 @@
+/*
+ * estimate.c - see estimate.h.
+ */
+#include "broker/policy/estimate.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+
+#define N_WAYS 4 /* places where a key may stand */
+#define N_SETS 4096
+
+#define N_PARTS 8 /* parts of the SMs are told apart so finely */
+
+struct mean {
+	uint64_t key; /* 0: there is none */
+	uint32_t n, used;
+	double mean, square; /* of values; of their relative distance from it */
+};
+
+struct gsb_estimates {
+	uint32_t now; /* notes so far */
+	struct mean means[N_SETS][N_WAYS];
+};
+
+int gsb_estimates_create(struct gsb_estimates **out)
+{
+	*out = calloc(1, sizeof(**out)); /* pages appear when they are touched */
+	return *out ? 0 : -ENOMEM;
+}
+
+void gsb_estimates_destroy(struct gsb_estimates *e)
+{
+	free(e);
+}
+
+/* ---- what a mean is of ---- */
+
+enum subject { ALONE, SHARED, ROUND, ON_PART, BESIDE, BESIDE_APART };
+
+static uint64_t key_of(enum subject subject, uint64_t what, uint64_t more)
+{
+	uint64_t key = gsb_hash_number(gsb_hash_number(subject, what), more);
+
+	return key ? key : 1;
+}
+
+/* 1 .. N_PARTS; partly used eighths count as whole ones. */
+static uint32_t part_of(const struct gsb_arch *arch, uint32_t n_sms)
+{
+	return (n_sms * N_PARTS + arch->n_sms - 1) / arch->n_sms;
+}
+
+static bool is_whole(const struct gsb_arch *arch, uint32_t n_sms)
+{
+	return !n_sms || n_sms >= arch->n_sms;
+}
+
+/* ---- the table ---- */
+
+static const struct mean *find(const struct gsb_estimates *e, uint64_t key)
+{
+	const struct mean *set = e->means[key % N_SETS];
+
+	for (unsigned i = 0; i < N_WAYS; i++)
+		if (set[i].key == key)
+			return &set[i];
+	return NULL;
+}
+
+/* Its place, with what stood there longest unused if it is new. */
+static struct mean *place(struct gsb_estimates *e, uint64_t key)
+{
+	struct mean *set = e->means[key % N_SETS], *oldest = set;
+
+	for (unsigned i = 0; i < N_WAYS; i++) {
+		if (set[i].key == key)
+			return &set[i];
+		if (!set[i].key || (oldest->key && e->now - set[i].used > e->now - oldest->used))
+			oldest = &set[i];
+	}
+	*oldest = (struct mean){.key = key};
+	return oldest;
+}
+
+static void add(struct gsb_estimates *e, uint64_t key, double value)
+{
+	struct mean *m = place(e, key);
+	double part = fmax(1.0 / (m->n + 1.0), GSB_ESTIMATE_NEWEST), off;
+
+	off = m->n ? value / m->mean - 1 : 0;
+	m->mean = m->n ? m->mean + part * (value - m->mean) : value;
+	m->square += part * (off * off - m->square);
+	m->n += m->n < UINT32_MAX;
+	m->used = e->now;
+}
+
+/*
+ * n/(n+2) of it for having been seen n times, and less the more the values differ: a coefficient of variation of a
+ * quarter halves it.
+ */
+static uint32_t trust_in(const struct mean *m)
+{
+	return (uint32_t)(1e6 * m->n / (m->n + 2.0) / (1 + 4 * sqrt(m->square)));
+}
+
+static struct gsb_estimated look_up(const struct gsb_estimates *e, uint64_t key)
+{
+	const struct mean *m = e ? find(e, key) : NULL;
+
+	return m ? (struct gsb_estimated){m->mean, m->n, trust_in(m)} : (struct gsb_estimated){0};
+}
+
+/* ---- notes ---- */
+
+static double rounds_of(const struct gsb_arch *arch, const struct gsb_work *w, uint32_t n_sms)
+{
+	uint64_t places =
+		(uint64_t)w->blocks_per_sm * (is_whole(arch, n_sms) ? arch->n_sms : n_sms);
+
+	return places ? (double)((w->kernel.n_blocks + places - 1) / places) : 1;
+}
+
+/* What stands beside a kernel makes its blocks wait for room; how long they then take is nearer to what they take alone. */
+static double shared_ns(const struct gsb_arch *arch, const struct gsb_run *r)
+{
+	return r->block_ns ? rounds_of(arch, r->work, 0) * (double)r->block_ns : (double)r->took_ns;
+}
+
+static void note_alone(struct gsb_estimates *e, const struct gsb_arch *arch,
+		       const struct gsb_run *r)
+{
+	const struct gsb_work *w = r->work;
+	double took = (double)r->took_ns;
+
+	if (is_whole(arch, w->sms.n)) {
+		add(e, key_of(ALONE, w->launch, 0), took);
+		add(e, key_of(ROUND, w->code, w->kernel.threads_per_block),
+		    took / rounds_of(arch, w, 0));
+	} else {
+		add(e, key_of(ON_PART, w->launch, part_of(arch, w->sms.n)), took);
+	}
+}
+
+static bool overlap(const struct gsb_arch *arch, struct gsb_sm_range a, struct gsb_sm_range b)
+{
+	return is_whole(arch, a.n) || is_whole(arch, b.n) ||
+	       (a.first < b.first + b.n && b.first < a.first + a.n);
+}
+
+/* Against its time alone where that is known: on all SMs, for that is what sharing is to be compared with. */
+static void note_beside(struct gsb_estimates *e, const struct gsb_arch *arch,
+			const struct gsb_run *r)
+{
+	struct gsb_estimated alone = look_up(e, key_of(ALONE, r->work->launch, 0));
+	bool apart = !overlap(arch, r->work->sms, r->beside->sms);
+
+	if (alone.n)
+		add(e, key_of(apart ? BESIDE_APART : BESIDE, r->work->code, r->beside->code),
+		    (double)r->took_ns / alone.mean);
+}
+
+void gsb_estimates_note(struct gsb_estimates *e, const struct gsb_arch *arch,
+			const struct gsb_run *r)
+{
+	if (!r->work->launch || !r->took_ns)
+		return;
+	e->now++;
+	if (!r->shared)
+		note_alone(e, arch, r);
+	else if (is_whole(arch, r->work->sms.n))
+		add(e, key_of(SHARED, r->work->launch, 0), shared_ns(arch, r));
+	if (r->beside && r->beside->code)
+		note_beside(e, arch, r);
+}
+
+/* ---- predictions ---- */
+
+static struct gsb_prediction predict(double ns, uint32_t trust_ppm)
+{
+	return (struct gsb_prediction){
+		.alone_ns = ns < 1 ? 1 : (uint64_t)ns,
+		.trust_ppm = trust_ppm,
+	};
+}
+
+struct gsb_prediction gsb_estimates_predict(const struct gsb_estimates *e,
+					    const struct gsb_arch *arch, const struct gsb_work *w)
+{
+	struct gsb_estimated m;
+
+	if (!w->launch)
+		return (struct gsb_prediction){0};
+	m = look_up(e, key_of(ALONE, w->launch, 0));
+	if (m.n)
+		return predict(m.mean, m.trust_ppm);
+	m = look_up(e, key_of(ROUND, w->code, w->kernel.threads_per_block));
+	if (m.n)
+		return predict(m.mean * rounds_of(arch, w, 0), m.trust_ppm / 2);
+	m = look_up(e, key_of(SHARED, w->launch, 0));
+	return m.n ? predict(m.mean, m.trust_ppm / 4) : (struct gsb_prediction){0};
+}
+
+struct gsb_estimated gsb_estimates_on(const struct gsb_estimates *e, const struct gsb_arch *arch,
+				      const struct gsb_work *w, uint32_t n_sms)
+{
+	return look_up(e, is_whole(arch, n_sms) ? key_of(ALONE, w->launch, 0)
+						: key_of(ON_PART, w->launch, part_of(arch, n_sms)));
+}
+
+struct gsb_estimated gsb_estimates_beside(const struct gsb_estimates *e, const struct gsb_work *w,
+					  const struct gsb_work *other, bool apart)
+{
+	return look_up(e, key_of(apart ? BESIDE_APART : BESIDE, w->code, other->code));
+}

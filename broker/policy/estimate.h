@@ -1,0 +1,53 @@
+/*
+ * estimate.h - how long kernels took, for those that come: measured, never asked for.
+ *
+ * One table of means. What a mean is of stands in its key alone: a kernel in one geometry with the device to itself, the
+ * same beside others, on a part of the SMs, one round of its blocks in any geometry, one kernel beside another. New
+ * values count at least GSB_ESTIMATE_NEWEST of a mean, so that it follows what changes. The table has one size; where it is full
+ * the longest unused of a few goes. Pure but for itself: no clock, and the same notes give the same predictions.
+ */
+#ifndef GSB_BROKER_POLICY_ESTIMATE_H
+#define GSB_BROKER_POLICY_ESTIMATE_H
+
+#include "broker/policy/policy.h"
+
+#define GSB_ESTIMATE_NEWEST (1.0 / 16)
+
+/* A kernel that has ended. */
+struct gsb_run {
+	const struct gsb_work *work;
+	uint64_t took_ns;
+	uint64_t block_ns; /* mean of its blocks' time on their SMs; 0: not known */
+	bool shared;	   /* another kernel was on the device for a part of that */
+	const struct gsb_work *
+		beside; /* from its beginning to its end just this one was; NULL: none, or several */
+};
+
+int gsb_estimates_create(struct gsb_estimates **out); /* -ENOMEM */
+void gsb_estimates_destroy(struct gsb_estimates *e);  /* NULL is fine */
+
+void gsb_estimates_note(struct gsb_estimates *e, const struct gsb_arch *arch,
+			const struct gsb_run *run);
+
+/*
+ * gsb_estimates_predict() - how long the work would take alone
+ * As it was measured alone; less trusted: as it was seen beside others, or by rounds of its blocks in other geometries.
+ */
+struct gsb_prediction gsb_estimates_predict(const struct gsb_estimates *e,
+					    const struct gsb_arch *arch, const struct gsb_work *w);
+
+/* The mean of so many values, and how far it may be trusted; 0: not known. */
+struct gsb_estimated {
+	double mean;
+	uint32_t n, trust_ppm;
+};
+
+/* How long it takes on so many SMs, in ns. */
+struct gsb_estimated gsb_estimates_on(const struct gsb_estimates *e, const struct gsb_arch *arch,
+				      const struct gsb_work *w, uint32_t n_sms);
+
+/* How much longer than alone @w takes beside @other: on the same SMs, or @apart, each on its own. */
+struct gsb_estimated gsb_estimates_beside(const struct gsb_estimates *e, const struct gsb_work *w,
+					  const struct gsb_work *other, bool apart);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * shape.h - in which geometry a kernel is launched: as its program asked, or in another one with the same results
+ * (doc/resizing.md). What a policy may name, and what [resize] force names for all.
+ *
+ * A shape is a wish. Whether a kernel admits it is proven when its module is loaded, and asked of each launch; a launch that
+ * does not admit it is made as its program asked.
+ */
+#ifndef GSB_BROKER_POLICY_SHAPE_H
+#define GSB_BROKER_POLICY_SHAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum gsb_shape_form {
+	GSB_SHAPE_AS_ASKED,
+	GSB_SHAPE_RESHAPE,    /* the kernel as it is, in blocks of another size */
+	GSB_SHAPE_SLICE,      /* its blocks in several launches, one after the other, ascending */
+	GSB_SHAPE_PERSISTENT, /* few blocks that fetch the numbers of the original ones */
+	GSB_SHAPE_COUNT,      /* as asked, and counting what some warps do */
+	GSB_SHAPE_HINT,	      /* as asked, with accesses marked as seldom used again */
+	GSB_N_SHAPES,
+};
+
+#define GSB_SHAPE_MAX_SLICES 65536
+
+struct gsb_shape {
+	enum gsb_shape_form form;
+	uint32_t n_slices; /* SLICE: 1 .. GSB_SHAPE_MAX_SLICES; fewer when there are fewer blocks */
+	uint32_t n_threads; /* RESHAPE: of a block on x */
+	uint32_t n_blocks;  /* PERSISTENT: that fetch; 0 = as many as an idle device has room for */
+	uint32_t max_tiles; /* PERSISTENT: lifetime of a block in tiles; 0 = to the end */
+};
+
+/* "slice"; of AS_ASKED "as-asked". */
+const char *gsb_shape_name(enum gsb_shape_form form);
+
+/*
+ * "slice:8", "persistent:132", "persistent:132:64", "reshape:128", "count", "hint"; "" is AS_ASKED. -EINVAL: none of
+ * these, or a number out of range.
+ */
+int gsb_shape_parse(const char *text, struct gsb_shape *out);
+
+#endif

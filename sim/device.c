@@ -1,0 +1,379 @@
+/*
+ * device.c - the device of a run: blocks on the SM array of model/placement/machine.c, copies on their engines, both in the order of
+ * issue. A block's time is fixed when it is placed, beside what stands on its SM and on the device then, as on the emulated one.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "model/time/command_time.h"
+#include "sim/state.h"
+
+/* ---- what the load says of an operation ---- */
+
+static struct gsb_kernel kernel_of(const struct gsb_sim *s, const struct gsb_workload_op *op)
+{
+	const struct gsb_workload_kernel *k = &s->load->kernels[op->kernel_at];
+
+	return (struct gsb_kernel){
+		.threads_per_block = op->block[0] * op->block[1] * op->block[2],
+		.regs_per_thread = k->regs,
+		.smem_bytes = k->smem_bytes + op->smem_bytes,
+		.n_blocks = (uint64_t)op->grid[0] * op->grid[1] * op->grid[2],
+	};
+}
+
+/* Alone it ran in rounds of equal length. Cycles are what a kernel needs, so another clock stretches it. */
+static uint64_t block_time(const struct gsb_sim *s, const struct gsb_workload_op *op,
+			   const struct gsb_kernel *kernel)
+{
+	const struct gsb_arch *from = s->p->recorded ? s->p->recorded : s->p->arch;
+	uint64_t ns = op->alone_ns ? op->alone_ns : op->end_ns - op->start_ns, rounds;
+
+	if (gsb_rounds(from, kernel, &gsb_rules_hardware, &rounds) || !rounds)
+		rounds = 1;
+	return (uint64_t)((unsigned __int128)ns * from->clock_khz / s->p->arch->clock_khz / rounds);
+}
+
+/* Tenants that run the same program have the same kernels: by its name and needs it is known again. */
+static uint64_t code_of(const struct gsb_workload_kernel *k)
+{
+	uint64_t h = gsb_hash_bytes(GSB_HASH_BEGIN, k->name, strlen(k->name));
+
+	return gsb_hash_number(h, (uint64_t)k->regs << 32 | k->smem_bytes) | 1;
+}
+
+static uint64_t launch_of(uint64_t code, const struct gsb_workload_op *op)
+{
+	uint64_t h = code;
+
+	for (unsigned i = 0; i < 3; i++)
+		h = gsb_hash_number(h, (uint64_t)op->grid[i] << 32 | op->block[i]);
+	return gsb_hash_number(h, op->smem_bytes) | 1;
+}
+
+static uint32_t blocks_per_sm(const struct gsb_sim *s, const struct gsb_kernel *k)
+{
+	struct gsb_occupancy o;
+
+	return gsb_occupancy(s->p->arch, k, &gsb_rules_hardware, &o) ? 0 : o.blocks_per_sm;
+}
+
+static int describe_launch(struct gsb_sim *s, struct gsb_sim_item *item)
+{
+	const struct gsb_workload_op *op = item->op;
+	struct gsb_work *w = &item->work;
+	struct gsb_machine_submit submit;
+
+	w->kind = GSB_WORK_KERNEL;
+	w->cooperative = op->cooperative;
+	w->kernel = kernel_of(s, op);
+	submit = (struct gsb_machine_submit){.kernel = w->kernel, .cooperative = w->cooperative};
+	if (gsb_machine_check(s->machine, &submit))
+		return gsb_sim_fail(s, -EINVAL,
+				    "the launch of serial %" PRIu64 " (%s) cannot run on %s: its "
+				    "blocks need more than an SM has; run the load on a larger GPU",
+				    op->serial, s->load->kernels[op->kernel_at].name,
+				    s->p->arch->name);
+	item->block_ns = block_time(s, op, &w->kernel);
+	if (!item->block_ns) {
+		s->out->n_untimed++;
+		item->block_ns = 1;
+	}
+	item->block_insns = op->n_instructions / w->kernel.n_blocks;
+	w->code = code_of(&s->load->kernels[op->kernel_at]);
+	w->launch = launch_of(w->code, op);
+	w->blocks_per_sm = blocks_per_sm(s, &w->kernel);
+	return 0;
+}
+
+static bool is_on_device(uint32_t place)
+{
+	return place == GSB_WORKLOAD_DEVICE;
+}
+
+static enum gsb_direction direction_of(const struct gsb_workload_op *op)
+{
+	if (op->kind == GSB_WORKLOAD_FILL || is_on_device(op->from) == is_on_device(op->to))
+		return GSB_COPY_ACROSS;
+	return is_on_device(op->to) ? GSB_COPY_UP : GSB_COPY_DOWN;
+}
+
+static int describe(struct gsb_sim *s, struct gsb_sim_item *item)
+{
+	const struct gsb_workload_op *op = item->op;
+
+	item->work = (struct gsb_work){
+		.tenant = op->tenant,
+		.stream = op->stream,
+		.priority = s->load->streams[op->stream_at].priority,
+		.kind = op->kind == GSB_WORKLOAD_FILL ? GSB_WORK_FILL : GSB_WORK_COPY,
+		.bytes = op->bytes,
+		.direction = direction_of(op),
+	};
+	return op->kind == GSB_WORKLOAD_LAUNCH ? describe_launch(s, item) : 0;
+}
+
+/* ---- life ---- */
+
+int gsb_sim_device_init(struct gsb_sim *s)
+{
+	const struct gsb_arch *arch = s->p->arch;
+	int err = gsb_machine_create(arch, &gsb_rules_hardware, &s->machine);
+
+	if (err)
+		return err;
+	s->placed = calloc((size_t)arch->n_sms * arch->max_blocks, sizeof(*s->placed));
+	s->sms = calloc(arch->n_sms, sizeof(*s->sms));
+	s->profiles = calloc(s->load->n_kernels + 1, sizeof(*s->profiles));
+	s->on_sm = calloc((size_t)arch->n_sms * GSB_N_QUEUES, sizeof(*s->on_sm));
+	gsb_interference_init(&s->interference, arch->name);
+	if (!s->placed || !s->sms || !s->profiles || !s->on_sm)
+		return -ENOMEM;
+	for (uint32_t i = 0; !err && i < s->load->n_ops; i++) {
+		s->items[i].op = &s->load->ops[i];
+		err = describe(s, &s->items[i]);
+	}
+	return err;
+}
+
+struct gsb_sim_flight *gsb_sim_issue(struct gsb_sim *s, struct gsb_sim_item *item)
+{
+	struct gsb_sim_flight *f = s->flights;
+	bool is_kernel = item->work.kind == GSB_WORK_KERNEL;
+
+	while (f->item)
+		f++;
+	*f = (struct gsb_sim_flight){
+		.item = item,
+		.seq = s->next_seq++,
+		.begin_ns = s->now_ns + (is_kernel ? GSB_LAUNCH_LATENCY_NS : 0),
+		.end_ns = GSB_SIM_NEVER,
+	};
+	item->state = GSB_SIM_ISSUED;
+	item->flight = (uint32_t)(f - s->flights);
+	item->issued_ns = item->work.since_ns = s->now_ns;
+	s->n_running++;
+	return f;
+}
+
+/* ---- ends ---- */
+
+static void end_flight(struct gsb_sim *s, struct gsb_sim_flight *f)
+{
+	gsb_sim_view_landed(s, f);
+	gsb_sim_done(s, f->item);
+	f->item = NULL;
+	s->n_running--;
+	s->changed = true;
+}
+
+static void end_grid(struct gsb_sim *s, const struct gsb_sim_item *item)
+{
+	for (unsigned i = 0; i < GSB_N_QUEUES; i++)
+		if (s->flights[i].item == item)
+			end_flight(s, &s->flights[i]);
+}
+
+static struct gsb_block_work work_of(const struct gsb_sim_item *item)
+{
+	return (struct gsb_block_work){
+		.n_warps =
+			(item->work.kernel.threads_per_block + GSB_WARP_SIZE - 1) / GSB_WARP_SIZE,
+		.n_insns = item->block_insns,
+		.alone_ns = item->block_ns,
+	};
+}
+
+static void block_left(struct gsb_sim *s, const struct gsb_machine_block *b)
+{
+	const struct gsb_sim_item *item = b->owner;
+	const struct gsb_block_work work = work_of(item);
+
+	s->flights[item->flight].n_resident--;
+	s->on_sm[(size_t)b->sm * GSB_N_QUEUES + item->flight]--;
+	gsb_block_profile_add(&s->profiles[item->op->kernel_at], &work);
+}
+
+bool gsb_sim_device_ends(struct gsb_sim *s)
+{
+	struct gsb_machine_block b;
+	bool any = false;
+
+	while (gsb_machine_end(s->machine, s->now_ns, &b)) {
+		struct gsb_sim_item *item = b.owner;
+
+		item->n_ended++;
+		block_left(s, &b);
+		gsb_sim_check_ended(s, &b);
+		if (b.is_last)
+			end_grid(s, item);
+		any |= b.is_last;
+	}
+	for (unsigned i = 0; i < GSB_N_QUEUES; i++) {
+		if (!s->flights[i].item || s->flights[i].end_ns > s->now_ns)
+			continue;
+		s->n_copies--;
+		end_flight(s, &s->flights[i]);
+		any = true;
+	}
+	return any;
+}
+
+/* ---- starts ---- */
+
+static enum gsb_transfer transfer_of(const struct gsb_workload_op *op)
+{
+	if (op->kind == GSB_WORKLOAD_FILL)
+		return GSB_TRANSFER_FILL;
+	return is_on_device(op->from) && is_on_device(op->to) ? GSB_TRANSFER_DEVICE
+							      : GSB_TRANSFER_HOST;
+}
+
+static int start_flight(struct gsb_sim *s, struct gsb_sim_flight *f)
+{
+	struct gsb_sim_item *item = f->item;
+	struct gsb_machine_grid *grid;
+	uint64_t ns;
+
+	f->begin_ns = GSB_SIM_NEVER;
+	if (item->work.kind == GSB_WORK_KERNEL) {
+		const struct gsb_machine_submit submit = {
+			.kernel = item->work.kernel,
+			.sms = item->work.sms,
+			.priority = item->work.priority,
+			.cooperative = item->work.cooperative,
+			.owner = item,
+		};
+
+		if (!gsb_machine_submit(s->machine, &submit, &grid))
+			return 0;
+		return gsb_sim_fail(s, -EPROTO,
+				    "serial %" PRIu64 " cannot run on %u SMs from %u on, where %s "
+				    "puts it",
+				    item->op->serial, submit.sms.n, submit.sms.first,
+				    s->p->policy->name);
+	}
+	ns = gsb_transfer_time_ns(s->p->arch, transfer_of(item->op), item->op->bytes);
+	item->start_ns = s->now_ns;
+	f->end_ns = s->now_ns + ns;
+	s->n_copies++;
+	gsb_sim_count_transfer(s, ns);
+	return 0;
+}
+
+static bool may_start(const struct gsb_sim *s, const struct gsb_sim_flight *f)
+{
+	return f->item && f->begin_ns <= s->now_ns &&
+	       (f->item->work.kind == GSB_WORK_KERNEL || s->n_copies < GSB_SIM_N_ENGINES);
+}
+
+static struct gsb_sim_flight *next_start(struct gsb_sim *s)
+{
+	struct gsb_sim_flight *best = NULL;
+
+	for (unsigned i = 0; i < GSB_N_QUEUES; i++)
+		if (may_start(s, &s->flights[i]) && (!best || s->flights[i].seq < best->seq))
+			best = &s->flights[i];
+	return best;
+}
+
+static const uint16_t *blocks_on(const struct gsb_sim *s, uint32_t sm)
+{
+	return &s->on_sm[(size_t)sm * GSB_N_QUEUES];
+}
+
+/* Beside all that was placed in this instant. */
+static struct gsb_block_company company_of(const struct gsb_sim *s,
+					   const struct gsb_machine_block *b)
+{
+	struct gsb_neighbour all[GSB_N_QUEUES];
+	unsigned n = 0, self = 0;
+
+	for (unsigned i = 0; i < GSB_N_QUEUES; i++) {
+		const struct gsb_sim_flight *f = &s->flights[i];
+
+		if (!f->n_resident)
+			continue;
+		if (f->item == b->owner)
+			self = n;
+		all[n++] = (struct gsb_neighbour){
+			.profile = &s->profiles[f->item->op->kernel_at],
+			.block_warps = work_of(f->item).n_warps,
+			.sm_blocks = blocks_on(s, b->sm)[i],
+			.device_blocks = f->n_resident,
+		};
+	}
+	return gsb_company_find(&s->interference, s->p->arch, all, n, self);
+}
+
+/* Mostly the one placed before it stands in the same company. */
+static uint64_t time_of(const struct gsb_sim *s, const struct gsb_machine_block *b,
+			const struct gsb_machine_block *before, struct gsb_block_company *company)
+{
+	const struct gsb_block_work work = work_of(b->owner);
+
+	if (!before || before->owner != b->owner ||
+	    memcmp(blocks_on(s, b->sm), blocks_on(s, before->sm),
+		   GSB_N_QUEUES * sizeof(*s->on_sm)) != 0)
+		*company = company_of(s, b);
+	return gsb_block_time_ns(s->p->arch, &work, company);
+}
+
+static int place(struct gsb_sim *s)
+{
+	struct gsb_block_company company;
+	struct gsb_machine_block b;
+	unsigned n = 0;
+	int err = 0;
+
+	while (!err && gsb_machine_place(s->machine, &b)) {
+		struct gsb_sim_item *item = b.owner;
+
+		if (!b.index)
+			item->start_ns = s->now_ns;
+		s->placed[n++] = b;
+		s->flights[item->flight].n_resident++;
+		s->on_sm[(size_t)b.sm * GSB_N_QUEUES + item->flight]++;
+		err = gsb_sim_check_placed(s, &b);
+	}
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t ns = time_of(s, &s->placed[i], i ? &s->placed[i - 1] : NULL, &company);
+
+		gsb_machine_set_end(s->machine, s->placed[i].slot, s->now_ns + ns);
+		((struct gsb_sim_item *)s->placed[i].owner)->blocks_ns += ns;
+		gsb_sim_count_block(s, s->placed[i].owner, ns);
+	}
+	return err;
+}
+
+int gsb_sim_device_starts(struct gsb_sim *s)
+{
+	struct gsb_sim_flight *f;
+	int err = 0;
+
+	while (!err && (f = next_start(s)))
+		err = start_flight(s, f);
+	return err ? err : place(s);
+}
+
+uint64_t gsb_sim_next_event_ns(const struct gsb_sim *s)
+{
+	uint64_t t = GSB_SIM_NEVER, end;
+
+	if (gsb_machine_next_end(s->machine, &end))
+		t = end;
+	for (unsigned i = 0; i < GSB_N_QUEUES; i++) {
+		const struct gsb_sim_flight *f = &s->flights[i];
+
+		if (!f->item)
+			continue;
+		if (f->end_ns < t)
+			t = f->end_ns;
+		if (f->begin_ns > s->now_ns && f->begin_ns < t)
+			t = f->begin_ns;
+	}
+	return t;
+}

@@ -1,0 +1,19 @@
+# Loads run again offline: the policies of the broker on the machine of model/. Tests, gsb-model and gsb-bench link it.
+noinst_LTLIBRARIES += libsim.la
+libsim_la_SOURCES = \
+	sim/check.c \
+	sim/compare.c sim/compare.h \
+	sim/device.c \
+	sim/program.c \
+	sim/random.c sim/random.h \
+	sim/result.c \
+	sim/sim.c sim/sim.h \
+	sim/state.h \
+	sim/stream.c \
+	sim/view.c
+libsim_la_LIBADD = libpolicy.la libmodel.la libbase.la -lm
+
+check_PROGRAMS += tests/unit/test_sim
+tests_unit_test_sim_SOURCES = tests/unit/test_sim.c
+tests_unit_test_sim_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_sim_LDADD = libsim.la libpolicy.la libmodel.la libbase.la $(CMOCKA_LIBS) -lm

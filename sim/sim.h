@@ -1,0 +1,80 @@
+/*
+ * sim.h - a recorded load run again on a model of the device, under any policy, without device, tenants or time.
+ *
+ *   program.c  who posts what when: each thread of a tenant waits for what it waited for, and thinks as long
+ *   stream.c   which operation may run: CUDA's order of streams, events and the legacy stream
+ *   view.c     what is ready goes to the policy as the engine shows it, and comes back as decisions
+ *   machine.c of model/placement and device.c   which block runs where, from when to when; copies on their engines
+ *   check.c    what must hold in every run, whatever the policy does, counted by another way than the run itself goes
+ *   result.c   what is said of it
+ *
+ * A run is a function of the load, the GPU and the policy: it gives the same numbers everywhere. How long a block takes comes from
+ * the load: what its kernel took alone, divided by the rounds in which that ran; beside others it takes as long as the
+ * issue slots that are left to it allow, as in the emulated device. What the load does not know is not in it: time that
+ * bandwidth and caches cost beside others, what host functions take.
+ *
+ * Context: memory apart pure, any thread.
+ */
+#ifndef GSB_SIM_SIM_H
+#define GSB_SIM_SIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "broker/policy/policy.h"
+#include "model/input/workload.h"
+
+/* What there is only so much of: places on the SMs, issue slots, copy engines. */
+enum gsb_sim_unit {
+	GSB_SIM_WARPS,
+	GSB_SIM_BLOCKS,
+	GSB_SIM_REGS,
+	GSB_SIM_SMEM,
+	GSB_SIM_ISSUE,
+	GSB_SIM_ENGINES,
+	GSB_SIM_N_UNITS
+};
+
+struct gsb_sim_params {
+	const struct gsb_arch *arch;	 /* to run on */
+	const struct gsb_arch *recorded; /* that the load's times are of; NULL: the same */
+	const struct gsb_policy *policy;
+	uint32_t tenant; /* run this one alone; 0: all */
+	bool together;	 /* all begin at once, whenever they came */
+	struct gsb_estimates
+		*estimates; /* what was measured before, and is from here on; NULL: nothing is */
+};
+
+struct gsb_sim_tenant {
+	uint32_t id;
+	char name[64];
+	uint64_t come_ns, end_ns; /* begins; its last operation is done */
+	uint64_t n_launches;
+	uint64_t queued_ns; /* its operations were ready and not on the device, summed */
+};
+
+struct gsb_sim_result {
+	uint64_t makespan_ns; /* from the first to come to the last end */
+	uint64_t n_ops, n_launches, n_blocks;
+	uint64_t n_untimed; /* launches that never ran in the recording: they take no time here */
+	uint64_t n_decisions, n_forced, n_ready_max;
+	double coresidency; /* threads on the SMs, mean over the makespan, of those that fit */
+	double unit_ns[GSB_SIM_N_UNITS]; /* asked of each unit, as time of the whole GPU */
+	uint32_t n_tenants;
+	struct gsb_sim_tenant *tenants; /* by id */
+};
+
+/**
+ * gsb_sim_run() - one load, one policy
+ * @out: written only on success; gsb_sim_finish() frees it
+ * @why: the reason of a failure, for people; @size of it
+ *
+ * Return: 0; -EINVAL: a launch that this GPU cannot run; -EPROTO: the policy broke a rule, or an invariant does not hold;
+ *         -ENOMEM.
+ */
+int gsb_sim_run(const struct gsb_workload *load, const struct gsb_sim_params *p,
+		struct gsb_sim_result *out, char *why, size_t size);
+void gsb_sim_finish(struct gsb_sim_result *r); /* takes a zeroed one, too */
+
+#endif

@@ -1,0 +1,152 @@
+/*
+ * state.h - a run under way: what the files of this room share.
+ */
+#ifndef GSB_SIM_STATE_H
+#define GSB_SIM_STATE_H
+
+#include "base/compiler.h"
+#include "model/placement/machine.h"
+#include "model/time/company.h"
+#include "sim/sim.h"
+
+#define GSB_SIM_NONE	  UINT32_MAX
+#define GSB_SIM_NEVER	  UINT64_MAX
+#define GSB_SIM_N_ENGINES 3 /* for copies, as the emulated device has */
+
+enum gsb_sim_state {
+	GSB_SIM_ABSENT, /* of a tenant that does not take part */
+	GSB_SIM_UNPOSTED,
+	GSB_SIM_POSTED,
+	GSB_SIM_READY,
+	GSB_SIM_ISSUED,
+	GSB_SIM_DONE
+};
+
+/* An operation of the load; both have the same index. */
+struct gsb_sim_item {
+	const struct gsb_workload_op *op;
+	enum gsb_sim_state state;
+	uint32_t next_in_stream, next_in_thread;
+	uint64_t post_ns, ready_ns, issued_ns, start_ns, done_ns;
+	struct gsb_work work; /* for the device */
+	uint64_t block_ns;    /* launch: one block beside none of others */
+	uint64_t block_insns; /* likewise: of its warps; 0: not known */
+	uint64_t n_ended;     /* likewise: blocks */
+	uint32_t flight;      /* where it is on the device */
+	uint64_t blocks_ns;   /* likewise: their times, summed */
+};
+
+/* The head of a stream is the first of it that is not done. */
+struct gsb_sim_stream {
+	uint32_t head, tail;
+	uint32_t n_queued; /* posted and not done */
+};
+
+struct gsb_sim_thread {
+	uint32_t tenant_at, number;
+	uint32_t next, tail; /* of its operations, the next to be posted */
+	uint64_t last_post_ns;
+};
+
+/* Of each tenant: the first operation that is not done in the legacy stream, and in those that wait for it. */
+struct gsb_sim_side {
+	uint32_t blocking, legacy;
+};
+
+/* A command on the device. */
+struct gsb_sim_flight {
+	struct gsb_sim_item *item; /* NULL: free */
+	bool shared;		   /* another kernel was there for a part of its time */
+	const struct gsb_sim_item
+		*first;	     /* from its beginning just this one; NULL: none, or several, */
+	uint64_t n_begun;    /* when so many kernels had begun ever */
+	uint64_t seq;	     /* of issue */
+	uint64_t begin_ns;   /* may start from then on; NEVER: has started */
+	uint64_t end_ns;     /* copies; NEVER: not known */
+	uint32_t n_resident; /* blocks on the SMs */
+};
+
+struct gsb_sim_sm {
+	uint32_t threads, blocks;
+	uint64_t smem_bytes;
+};
+
+struct gsb_sim {
+	const struct gsb_workload *load;
+	const struct gsb_sim_params *p;
+	uint64_t now_ns;
+	struct gsb_sim_item *items;
+	struct gsb_sim_stream *streams;
+	struct gsb_sim_thread *threads;
+	struct gsb_sim_side *sides;
+	struct gsb_claim *claims; /* by tenant */
+	uint32_t n_threads;
+	uint64_t n_left; /* operations that are not done */
+	/* view.c */
+	const struct gsb_work **ready;
+	unsigned n_ready, n_running, n_kernels;
+	unsigned n_copying[GSB_N_DIRECTIONS];
+	uint64_t n_begun;  /* kernels, ever */
+	uint64_t share_ns; /* of the tenant that was served last */
+	struct gsb_policy_area area;
+	bool changed;
+	struct gsb_sim_flight flights[GSB_N_QUEUES];
+	uint64_t next_seq;
+	/* device.c */
+	struct gsb_machine *machine;
+	struct gsb_machine_block *placed; /* in this instant; room for all slots */
+	struct gsb_interference interference;
+	struct gsb_block_profile *profiles; /* by kernel of the load */
+	uint16_t *on_sm;		    /* blocks, by SM and flight */
+	unsigned n_copies;
+	struct gsb_sim_sm *sms; /* check.c: what is on them */
+	double thread_ns;	/* of blocks, summed */
+	struct gsb_sim_result *out;
+	char *why; /* of the failure */
+	size_t why_size;
+};
+
+/* The reason, and err for the caller to return. */
+int gsb_sim_fail(struct gsb_sim *s, int err, const char *fmt, ...) GSB_PRINTF(3, 4);
+
+/* ---- program.c ---- */
+int gsb_sim_program_init(struct gsb_sim *s); /* -ENOMEM */
+bool gsb_sim_post(struct gsb_sim *s);	     /* what is due; whether anything was */
+uint64_t gsb_sim_next_post_ns(const struct gsb_sim *s);
+
+/* ---- stream.c ---- */
+int gsb_sim_streams_init(struct gsb_sim *s); /* -ENOMEM */
+void gsb_sim_settle(struct gsb_sim *s);	     /* heads that may run do */
+void gsb_sim_done(struct gsb_sim *s, struct gsb_sim_item *item);
+
+/* ---- view.c ---- */
+int gsb_sim_view_init(struct gsb_sim *s); /* -ENOMEM */
+void gsb_sim_view_add(struct gsb_sim *s, struct gsb_sim_item *item);
+void gsb_sim_view_landed(struct gsb_sim *s, struct gsb_sim_flight *f); /* its command has ended */
+int gsb_sim_decide(struct gsb_sim *s); /* what the policy says, until it has nothing more to say */
+
+/* ---- device.c ---- */
+int gsb_sim_device_init(struct gsb_sim *s); /* -EINVAL, -ENOMEM */
+struct gsb_sim_flight *gsb_sim_issue(struct gsb_sim *s, struct gsb_sim_item *item);
+bool gsb_sim_device_ends(struct gsb_sim *s);  /* of this instant; whether a command has ended */
+int gsb_sim_device_starts(struct gsb_sim *s); /* of this instant */
+uint64_t gsb_sim_next_event_ns(const struct gsb_sim *s);
+
+/* ---- check.c ---- */
+int gsb_sim_check_decisions(struct gsb_sim *s, const struct gsb_decision *d, unsigned n);
+int gsb_sim_check_placed(struct gsb_sim *s, const struct gsb_machine_block *b);
+void gsb_sim_check_ended(struct gsb_sim *s, const struct gsb_machine_block *b);
+int gsb_sim_check_idle(struct gsb_sim *s); /* after decisions: nothing waits for an idle device */
+int gsb_sim_check_all(struct gsb_sim *s);  /* at the end */
+
+/* ---- result.c ---- */
+void gsb_sim_count_block(struct gsb_sim *s, const struct gsb_sim_item *item, uint64_t ns);
+void gsb_sim_count_transfer(struct gsb_sim *s, uint64_t ns);
+int gsb_sim_result_make(struct gsb_sim *s); /* -ENOMEM */
+
+static inline bool gsb_sim_is_for_device(const struct gsb_workload_op *op)
+{
+	return op->kind <= GSB_WORKLOAD_FILL;
+}
+
+#endif

@@ -1,0 +1,243 @@
+/*
+ * view.c - the policy's side of a run: what it is shown and what becomes of its decisions, as broker/engine/work/issue.c does both.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "broker/policy/claim.h"
+#include "broker/policy/estimate.h"
+#include "sim/state.h"
+
+#define PRIORITY_GREATEST (-5) /* of queues, as CUDA has it */
+
+int gsb_sim_view_init(struct gsb_sim *s)
+{
+	s->ready = calloc((size_t)s->load->n_streams + 1, sizeof(*s->ready));
+	s->claims = calloc((size_t)s->load->n_tenants + 1, sizeof(*s->claims));
+	if (!s->ready || !s->claims)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->load->n_tenants; i++)
+		s->claims[i] = (struct gsb_claim){
+			.tenant = s->load->tenants[i].id,
+			.weight = GSB_WEIGHT_DEFAULT,
+			.memory_bytes = s->load->tenants[i].peak_bytes,
+		};
+	return 0;
+}
+
+static struct gsb_claim *claim_of(struct gsb_sim *s, const struct gsb_sim_item *item)
+{
+	return &s->claims[item->op->tenant_at];
+}
+
+/* ---- what is ready ---- */
+
+static struct gsb_sim_item *item_of(const struct gsb_work *w)
+{
+	return gsb_container_of(w, struct gsb_sim_item, work);
+}
+
+/* Virtual time: by device time, tenant, stream. */
+static bool is_before(const struct gsb_work *a, const struct gsb_work *b)
+{
+	if (a->since_ns != b->since_ns)
+		return a->since_ns < b->since_ns;
+	if (a->tenant != b->tenant)
+		return a->tenant < b->tenant;
+	return a->stream < b->stream;
+}
+
+void gsb_sim_view_add(struct gsb_sim *s, struct gsb_sim_item *item)
+{
+	unsigned at = s->n_ready++;
+
+	item->work.since_ns = item->ready_ns;
+	item->work.claim = claim_of(s, item);
+	if (item->work.kind == GSB_WORK_KERNEL && s->p->estimates)
+		item->work.predicted =
+			gsb_estimates_predict(s->p->estimates, s->p->arch, &item->work);
+	item->work.n_queued = &s->streams[item->op->stream_at].n_queued;
+	gsb_claim_begin(claim_of(s, item), s->share_ns);
+	claim_of(s, item)->n_ready++;
+	for (; at && is_before(&item->work, s->ready[at - 1]); at--)
+		s->ready[at] = s->ready[at - 1];
+	s->ready[at] = &item->work;
+	s->changed = true;
+	if (s->n_ready > s->out->n_ready_max)
+		s->out->n_ready_max = s->n_ready;
+}
+
+static void take_out(struct gsb_sim *s, struct gsb_sim_item *item)
+{
+	unsigned at = 0;
+
+	while (s->ready[at] != &item->work)
+		at++;
+	s->n_ready--;
+	claim_of(s, item)->n_ready--;
+	memmove(&s->ready[at], &s->ready[at + 1], (s->n_ready - at) * sizeof(*s->ready));
+}
+
+/* ---- what runs ---- */
+
+static void note_company(struct gsb_sim *s, struct gsb_sim_flight *f)
+{
+	f->n_begun = ++s->n_begun;
+	f->shared = s->n_kernels > 0;
+	if (s->n_kernels++ != 1)
+		return;
+	for (unsigned i = 0; i < GSB_N_QUEUES; i++) {
+		struct gsb_sim_flight *other = &s->flights[i];
+
+		if (other == f || !other->item || other->item->work.kind != GSB_WORK_KERNEL)
+			continue;
+		other->shared = true;
+		f->first = other->item;
+	}
+}
+
+static void start(struct gsb_sim *s, struct gsb_sim_item *item, const struct gsb_decision *d)
+{
+	struct gsb_claim *claim = claim_of(s, item);
+	struct gsb_work *w = &item->work;
+	struct gsb_sim_flight *f;
+
+	take_out(s, item);
+	w->priority = d->priority;
+	w->sms = d->sms;
+	w->predicted_end_ns = d->predicted_ns ? s->now_ns + d->predicted_ns : 0;
+	f = gsb_sim_issue(s, item);
+	if (w->kind == GSB_WORK_KERNEL) {
+		note_company(s, f);
+		s->share_ns = claim->share_ns;
+	} else {
+		s->n_copying[w->direction]++;
+	}
+	claim->n_running++;
+	claim->n_issued++;
+	s->changed = true;
+}
+
+/* For the policies that predict: as the engine notes it. */
+static void note_run(const struct gsb_sim *s, const struct gsb_sim_flight *f)
+{
+	const struct gsb_sim_item *item = f->item, *first = f->first;
+	bool is_there = first && first->state == GSB_SIM_ISSUED && s->n_begun == f->n_begun;
+	const struct gsb_run run = {
+		.work = &item->work,
+		.took_ns = s->now_ns - item->start_ns,
+		.block_ns = item->blocks_ns / item->work.kernel.n_blocks,
+		.shared = f->shared,
+		.beside = is_there ? &first->work : NULL,
+	};
+
+	gsb_estimates_note(s->p->estimates, s->p->arch, &run);
+}
+
+/* SM time: all SMs that it was on, for as long as its blocks filled them. */
+static uint64_t sm_ns_of(const struct gsb_sim_item *item)
+{
+	uint64_t n = item->work.blocks_per_sm;
+
+	return n ? item->blocks_ns / n : item->blocks_ns;
+}
+
+void gsb_sim_view_landed(struct gsb_sim *s, struct gsb_sim_flight *f)
+{
+	const struct gsb_sim_item *item = f->item;
+	struct gsb_claim *claim = claim_of(s, item);
+
+	claim->n_running--;
+	if (item->work.kind != GSB_WORK_KERNEL) {
+		s->n_copying[item->work.direction]--;
+		return;
+	}
+	if (s->p->estimates)
+		note_run(s, f);
+	s->n_kernels--;
+	gsb_claim_note(claim, s->now_ns - item->start_ns, sm_ns_of(item), claim->memory_bytes);
+}
+
+/* ---- the question ---- */
+
+static unsigned list_running(const struct gsb_sim *s, const struct gsb_work **out)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < GSB_N_QUEUES; i++)
+		if (s->flights[i].item)
+			out[n++] = &s->flights[i].item->work;
+	return n;
+}
+
+static struct gsb_view look(const struct gsb_sim *s, const struct gsb_work **running, bool must)
+{
+	struct gsb_view view = {
+		.arch = s->p->arch,
+		.sm_group = s->p->arch->sm_group,
+		.priority_greatest = PRIORITY_GREATEST,
+		.now_ns = s->now_ns,
+		.ready = s->ready,
+		.n_ready = s->n_ready,
+		.running = running,
+		.n_running = list_running(s, running),
+		.n_free_queues = GSB_N_QUEUES - s->n_running,
+		.memory_bytes = s->p->arch->mem_bytes,
+		.estimates = s->p->estimates,
+		.must = must,
+	};
+
+	memcpy(view.n_copies, s->n_copying, sizeof(view.n_copies));
+	return view;
+}
+
+/* Those that go come first, in their order; returns how many. */
+static unsigned keep_issued(struct gsb_decision *out, unsigned n)
+{
+	unsigned n_issued = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		if (out[i].verdict == GSB_ISSUE)
+			out[n_issued++] = out[i];
+	return n_issued;
+}
+
+/* One view, one decision: how many went, or -EPROTO. */
+static int ask(struct gsb_sim *s, bool must)
+{
+	const struct gsb_work *running[GSB_N_QUEUES], *chosen[GSB_N_QUEUES];
+	struct gsb_decision out[GSB_N_DECISIONS + 1];
+	struct gsb_view view = look(s, running, must);
+	unsigned n = s->p->policy->decide(&view, &s->area, out);
+
+	s->out->n_decisions++;
+	if (gsb_sim_check_decisions(s, out, n))
+		return -EPROTO;
+	n = keep_issued(out, n);
+	if (!n && must) {
+		out[n++] = (struct gsb_decision){.priority = s->ready[0]->priority};
+		s->out->n_forced++;
+	}
+	for (unsigned i = 0; i < n; i++)
+		chosen[i] = s->ready[out[i].ready];
+	for (unsigned i = 0; i < n; i++)
+		start(s, item_of(chosen[i]), &out[i]);
+	return (int)n;
+}
+
+int gsb_sim_decide(struct gsb_sim *s)
+{
+	while (s->changed && s->n_ready && s->n_running < GSB_N_QUEUES) {
+		int n;
+
+		s->changed = false;
+		n = ask(s, false);
+		if (!n && !s->n_running)
+			n = ask(s, true);
+		if (n < 0)
+			return n;
+	}
+	return 0;
+}

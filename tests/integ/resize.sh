@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# resize.sh - programs whose launches are made in other geometries than they ask for: gpu_db, and with nvcc the programs of
+# tests/runtime and CUB, under each form that [resize] force names. All of them check their own results; what can be asked
+# of a kernel is that of the original.
+# Usage: from the build folder: srcdir=... tests/integ/resize.sh
+# shellcheck disable=SC2119 # start_real_broker may take arguments
+srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+# shellcheck source=tests/integ/lib.sh
+. "$srcdir/tests/integ/lib.sh"
+# shellcheck source=tests/integ/real.sh
+. "$srcdir/tests/integ/real.sh"
+
+forms="slice_2 slice_8 slice_32 persistent_1 persistent_0 persistent_132 persistent_16_3 persistent_264_1 reshape_64 reshape_256 hint count"
+programs="callbacks cooperative device launch_ex linked linked_ptx occupancy overlap parts pools reduce streams symbols threads"
+
+# start_resizing FORM [LINE...]: a broker that makes all launches so, if they admit it.
+start_resizing() {
+	local form=$1
+	shift
+	start_real_broker '[resize]' 'mode = safe' "force = ${form//_/:}" "$@"
+}
+
+# How many launches of tenants that have left were resized.
+n_resized() {
+	json_value "$(gsbctl totals --json)" resized
+}
+
+# run_queries FORM: all at once, each verified.
+run_queries() {
+	local q pids="" pid
+	make_data
+	start_resizing "$1"
+	for q in q1 q2 q3 q4 q5; do
+		query "$q" "$q" &
+		pids="$pids $!"
+	done
+	for pid in $pids; do
+		wait "$pid" || fail "a query failed: $(cat "$dir"/q?.out)"
+	done
+	await_no_tenants
+	for q in $(gsbctl totals --json | grep -oE '"resized": [0-9]+' | cut -d' ' -f2); do
+		[ "$q" -gt 0 ] || fail "no launch of a query was resized: $(gsbctl totals)"
+	done
+	end_broker
+}
+
+# run_program FORM PROGRAM [ARGUMENT...]: it ends with 0 and says nothing wrong.
+run_program() {
+	local form=$1
+	shift
+	status=0
+	output=$(timeout "$LIMIT_S" env ASAN_OPTIONS="$tenant_asan" "$build/tools/gsbrun" --socket "$dir/s" -- \
+		"$@" 2>"$dir/err") || status=$?
+	[ "$status" -eq 0 ] || fail "$* as $form ended with $status: $output $(cat "$dir/err")"
+	expect_equal "$(cat "$dir/err")" ''
+}
+
+run_programs() {
+	local p
+	start_resizing "$1"
+	for p in $programs; do
+		run_program "$1" "$build/tests/runtime/$p"
+	done
+	await_no_tenants
+	[ "$(n_resized)" -gt 0 ] || fail "nothing was resized"
+	end_broker
+}
+
+run_cub() {
+	start_resizing "$1"
+	run_program "$1" "$build/tests/algorithms/cub_75" 100000 1
+	run_program "$1" "$build/tests/algorithms/cub_90" 100000 1
+	await_no_tenants
+	end_broker
+}
+
+for form in $forms; do
+	eval "queries_as_$form() { run_queries $form; }"
+	eval "programs_as_$form() { run_programs $form; }"
+	eval "cub_as_$form() { run_cub $form; }"
+done
+
+resize_off_resizes_nothing() {
+	make_data
+	start_real_broker '[resize]' 'mode = off' 'force = slice:8'
+	query q1 q1
+	await_no_tenants
+	expect_equal "$(n_resized)" 0
+	end_broker
+}
+
+resize_denied_resizes_nothing() {
+	make_data
+	start_resizing slice_8 'deny = *'
+	query q1 q1
+	await_no_tenants
+	expect_equal "$(n_resized)" 0
+	end_broker
+}
+
+# The same answers with and without: kernels of a module, attributes, occupancy, variables, and no name of ours.
+resize_is_not_seen() {
+	local form
+	start_real_broker
+	run_program as-asked "$build/tests/integ/asking" "$srcdir/tests/ptx"
+	mv "$dir/err" "$dir/err.as-asked"
+	echo "$output" >"$dir/as-asked"
+	end_broker
+	[ "$(wc -l <"$dir/as-asked")" -gt 100 ] || fail "it asks next to nothing: $output"
+	for form in slice_8 persistent_132 count; do
+		rm -f "$dir/ready"
+		start_resizing "$form"
+		run_program "$form" "$build/tests/integ/asking" "$srcdir/tests/ptx"
+		diff "$dir/as-asked" <(echo "$output") || fail "something is seen of $form"
+		end_broker
+	done
+}
+
+run_case resize_off_resizes_nothing
+run_case resize_denied_resizes_nothing
+run_case resize_is_not_seen
+for form in $forms; do
+	run_case "queries_as_$form"
+	if [ -x "$build/tests/runtime/static" ]; then
+		run_case "programs_as_$form"
+	else
+		skip_case "programs_as_$form"
+	fi
+	if [ -x "$build/tests/algorithms/cub_90" ]; then
+		run_case "cub_as_$form"
+	else
+		skip_case "cub_as_$form"
+	fi
+done
+[ "$failures" -eq 0 ]

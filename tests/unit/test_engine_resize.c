@@ -1,0 +1,541 @@
+/*
+ * test_engine_resize.c - an item in a shape: which commands it becomes, in which order and how many at a time, and that all of
+ * them are one completion, whatever becomes of each. What a launch admits, and lists of names.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "broker/engine/code/code.h"
+#include "broker/engine/code/scratch.h"
+#include "broker/engine/code/variants.h"
+#include "broker/engine/status.h"
+#include "model/gpu/arch.h"
+#include "ptx/resize/variant.h"
+#include "tests/unit/engine_kit.h"
+
+#define ALL_SHAPES (GSB_SHAPE_BIT(GSB_N_SHAPES) - 1)
+
+struct fixture {
+	struct kit_engine k;
+	struct kit_tenant t;
+	uint64_t mem;
+	struct gsb_kernel_fn *fn;
+	struct gsb_proof proof;
+	struct gsb_function *forms[GSB_N_SHAPES];
+};
+
+/* "inc" with variants, all of which are the device's "inc". */
+static void give_shapes(struct fixture *f)
+{
+	struct gsb_ctx *ctx = f->fn->module->ctx;
+
+	f->proof = (struct gsb_proof){
+		.shapes = ALL_SHAPES,
+		.n_count_words = 4,
+		.launch = {.reshape_axes = 1, .persistent = true},
+	};
+	for (unsigned i = 0; i < GSB_N_SHAPES; i++)
+		f->fn->forms[i] = (struct gsb_kernel_form){
+			.function = f->fn->function, .regs = 16, .max_threads = 1024};
+	f->fn->proof = &f->proof;
+	f->fn->shapes = ALL_SHAPES & ~GSB_SHAPE_BIT(GSB_SHAPE_COUNT);
+	gsb_scratch_make(ctx);
+	assert_true(ctx->scratch);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	kit_engine_init(&f->k, false);
+	f->k.dev->info.arch = *gsb_arch_find("h200");
+	kit_tenant_init(&f->t, &f->k, NULL);
+	f->mem = kit_alloc(&f->t, 4096);
+	kit_load_inc(&f->t, 0, 0);
+	kit_stream_create(&f->t, 1, 0);
+	kit_launch_inc(&f->t, 1, 0, f->mem, 1); /* makes it ready */
+	kit_settle(&f->k);
+	kit_complete(f->k.dev, f->k.dev->n_issued - 1, CUDA_SUCCESS, 1000);
+	kit_settle(&f->k);
+	kit_device_forget(f->k.dev);
+	f->fn = gsb_code_find_function(f->t.t, kit_fn(0));
+	give_shapes(f);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	kit_tenant_finish(&f->t);
+	kit_engine_finish(&f->k);
+	free(f);
+	return 0;
+}
+
+static void force(struct fixture *f, const char *shape)
+{
+	struct gsb_resizing *r = &f->k.engine->params.resizing;
+
+	r->mode = GSB_RESIZE_MODE_SAFE;
+	r->max_loss_percent = 25;
+	assert_int_equal(gsb_shape_parse(shape, &r->force), 0);
+}
+
+static void launch_with(struct fixture *f, uint32_t x, uint32_t y, uint32_t threads, uint32_t flags)
+{
+	struct kit_inc params = {.p = f->mem, .n = 1};
+	struct gsb_rec_launch b = {
+		.function = kit_fn(0),
+		.grid = {x, y, 1},
+		.block = {threads, 1, 1},
+		.flags = flags,
+		.params_bytes = sizeof(params),
+	};
+
+	kit_post(&f->t, GSB_REC_LAUNCH, kit_stream(1), &b, sizeof(b), &params, sizeof(params));
+	kit_settle(&f->k);
+}
+
+static void launch(struct fixture *f, uint32_t x, uint32_t y)
+{
+	launch_with(f, x, y, 64, 0);
+}
+
+static void complete_next(struct fixture *f, unsigned i, CUresult result)
+{
+	struct kit_device *d = f->k.dev;
+
+	kit_complete(d, i, result, d->now_ns + 100);
+	d->done[d->n_done - 1].start_ns = d->now_ns - 50;
+	kit_settle(&f->k);
+}
+
+static const void *own(const struct kit_cmd *c)
+{
+	return c->params + sizeof(struct kit_inc);
+}
+
+static const struct gsb_ctl_tenant *row(struct fixture *f)
+{
+	return &f->t.t->stats;
+}
+
+/* ---- slices ---- */
+
+static void expect_slice(const struct kit_cmd *c, uint32_t x0, uint32_t y0, uint32_t x, uint32_t y)
+{
+	const struct gsb_variant_slice *s = own(c);
+
+	assert_int_equal(c->kind, GSB_CMD_LAUNCH);
+	assert_int_equal(s->first[0], x0);
+	assert_int_equal(s->first[1], y0);
+	assert_int_equal(c->grid[0], x);
+	assert_int_equal(c->grid[1], y);
+	assert_int_equal(c->block[0], 64);
+}
+
+static void test_slices_go_two_at_a_time_and_are_one_completion(void **state)
+{
+	struct fixture *f = *state;
+	const struct kit_cmd *log = f->k.dev->log;
+	uint64_t done = kit_done(&f->t, 1), kernels = row(f)->kernels;
+
+	force(f, "slice:4");
+	launch(f, 10, 1);
+	assert_int_equal(f->k.dev->n_issued, 2); /* so many are in the queue, and no more */
+	for (unsigned i = 0; i < 4; i++) {
+		assert_int_equal(kit_done(&f->t, 1), done);
+		assert_int_equal(row(f)->kernels, kernels);
+		complete_next(f, i, CUDA_SUCCESS);
+		assert_int_equal(f->k.dev->n_issued, i < 2 ? i + 3 : 4);
+	}
+	assert_int_equal(kit_done(&f->t, 1), done + 1);
+	assert_int_equal(row(f)->kernels, kernels + 1);
+	assert_int_equal(row(f)->n_resized, 1);
+	expect_slice(&log[0], 0, 0, 3, 1);
+	expect_slice(&log[1], 3, 0, 3, 1);
+	expect_slice(&log[2], 6, 0, 3, 1);
+	expect_slice(&log[3], 9, 0, 1, 1);
+}
+
+static void test_slices_of_a_plane_are_rows(void **state)
+{
+	struct fixture *f = *state;
+	const struct kit_cmd *log = f->k.dev->log;
+
+	force(f, "slice:3");
+	launch(f, 5, 6);
+	for (unsigned i = 0; i < 3; i++)
+		complete_next(f, i, CUDA_SUCCESS);
+	assert_int_equal(f->k.dev->n_issued, 3);
+	for (unsigned i = 0; i < 3; i++)
+		expect_slice(&log[i], 0, 2 * i, 5, 2);
+}
+
+/* From the first one's start to the last one's end; the tenant's device time is that. */
+static void test_times_of_slices_are_those_of_one(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t before = row(f)->device_ns, begin;
+
+	force(f, "slice:2");
+	launch(f, 2, 1);
+	begin = f->k.dev->now_ns;
+	complete_next(f, 0, CUDA_SUCCESS); /* begin + 50 .. begin + 100 */
+	complete_next(f, 1, CUDA_SUCCESS); /* .. begin + 200 */
+	assert_int_equal(f->k.dev->now_ns, begin + 200);
+	assert_int_equal(row(f)->device_ns - before, 150);
+}
+
+static void test_failed_slice_is_the_last(void **state)
+{
+	struct fixture *f = *state;
+
+	force(f, "slice:8");
+	launch(f, 8, 1);
+	complete_next(f, 0, CUDA_ERROR_ILLEGAL_ADDRESS);
+	assert_int_equal(kit_error(&f->t, 0), 0); /* one is still on the device */
+	complete_next(f, 1, CUDA_SUCCESS);
+	assert_int_equal(f->k.dev->n_issued, 2);
+	assert_int_equal(kit_error(&f->t, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+static void test_no_slice_follows_the_end_of_its_context(void **state)
+{
+	struct fixture *f = *state;
+
+	force(f, "slice:8");
+	launch(f, 8, 1);
+	gsb_ctx_fail(f->fn->module->ctx, CUDA_ERROR_ASSERT, "another stream did");
+	complete_next(f, 0, CUDA_SUCCESS);
+	complete_next(f, 1, CUDA_SUCCESS);
+	assert_int_equal(f->k.dev->n_issued, 2);
+	assert_int_equal(f->k.dev->n_open, 0);
+}
+
+static void test_tenant_that_dies_between_slices_leaves_nothing(void **state)
+{
+	struct fixture *f = *state;
+
+	force(f, "slice:8");
+	launch(f, 8, 1);
+	complete_next(f, 0, CUDA_SUCCESS);
+	kit_tenant_die(&f->t);
+	kit_settle(&f->k);
+	assert_true(kit_tenant_is_gone(&f->t));
+	assert_in_range(f->k.dev->n_issued, 2, 4);
+}
+
+static void test_more_slices_than_blocks_are_as_many_as_blocks(void **state)
+{
+	struct fixture *f = *state;
+
+	force(f, "slice:65536");
+	launch(f, 3, 1);
+	for (unsigned i = 0; i < 3; i++)
+		complete_next(f, i, CUDA_SUCCESS);
+	assert_int_equal(f->k.dev->n_issued, 3);
+	assert_int_equal(row(f)->kernels, 2);
+}
+
+/* ---- persistent blocks ---- */
+
+static const struct gsb_variant_persistent *tiles_of(const struct kit_cmd *c)
+{
+	assert_int_equal(c->kind, GSB_CMD_LAUNCH);
+	return own(c);
+}
+
+static void test_persistent_blocks_begin_with_a_counter_of_nothing(void **state)
+{
+	struct fixture *f = *state;
+	const struct kit_cmd *log = f->k.dev->log;
+	const struct gsb_variant_persistent *p;
+
+	force(f, "persistent:5");
+	launch(f, 10, 3);
+	assert_int_equal(f->k.dev->n_issued, 2);
+	assert_int_equal(log[0].kind, GSB_CMD_FILL);
+	p = tiles_of(&log[1]);
+	assert_int_equal(p->control, log[0].addr);
+	assert_int_equal(p->control, f->fn->module->ctx->scratch);
+	assert_int_equal(p->total, 30);
+	assert_int_equal(p->grid[0], 10);
+	assert_int_equal(p->grid[1], 3);
+	assert_int_equal(p->max_tiles, GSB_VARIANT_NO_LIMIT);
+	assert_int_equal(log[1].grid[0], 5);
+	assert_int_equal(log[1].grid[1], 1);
+	complete_next(f, 0, CUDA_SUCCESS);
+	complete_next(f, 1, CUDA_SUCCESS);
+	assert_int_equal(f->k.dev->n_issued, 2);
+	assert_int_equal(row(f)->kernels, 2);
+}
+
+/* 3 blocks of 4 tiles each take 12 a launch: 30 tiles are 3 launches. */
+static void test_blocks_with_a_lifetime_are_launched_until_all_tiles_are_taken(void **state)
+{
+	struct fixture *f = *state;
+	const struct kit_cmd *log = f->k.dev->log;
+
+	force(f, "persistent:3:4");
+	launch(f, 30, 1);
+	for (unsigned i = 0; i < 4; i++)
+		complete_next(f, i, CUDA_SUCCESS);
+	assert_int_equal(f->k.dev->n_issued, 4);
+	for (unsigned i = 1; i < 4; i++)
+		assert_int_equal(tiles_of(&log[i])->max_tiles, 4);
+	assert_int_equal(row(f)->kernels, 2);
+}
+
+static void test_no_more_blocks_than_tiles(void **state)
+{
+	struct fixture *f = *state;
+
+	force(f, "persistent:132");
+	launch(f, 7, 1);
+	assert_int_equal(f->k.dev->log[1].grid[0], 7);
+	complete_next(f, 0, CUDA_SUCCESS);
+	complete_next(f, 1, CUDA_SUCCESS);
+}
+
+/* 64 threads of 16 registers: an SM has room for 32 blocks. */
+static void test_as_many_blocks_as_there_is_room_for(void **state)
+{
+	struct fixture *f = *state;
+
+	force(f, "persistent:0");
+	launch(f, 100000, 1);
+	assert_int_equal(f->k.dev->log[1].grid[0], 132 * 32);
+	complete_next(f, 0, CUDA_SUCCESS);
+	complete_next(f, 1, CUDA_SUCCESS);
+}
+
+static void test_two_at_a_time_count_in_places_of_their_own(void **state)
+{
+	struct fixture *f = *state;
+	const struct kit_cmd *log = f->k.dev->log;
+	struct kit_inc params = {.p = f->mem, .n = 1};
+	struct gsb_rec_launch b = {.function = kit_fn(0),
+				   .grid = {9, 1, 1},
+				   .block = {64, 1, 1},
+				   .params_bytes = sizeof(params)};
+
+	force(f, "persistent:2");
+	kit_stream_create(&f->t, 2, GSB_STREAM_NON_BLOCKING);
+	launch(f, 9, 1);
+	kit_post(&f->t, GSB_REC_LAUNCH, kit_stream(2), &b, sizeof(b), &params, sizeof(params));
+	kit_settle(&f->k);
+	assert_int_equal(f->k.dev->n_issued, 4);
+	assert_true(log[2].addr >= log[0].addr + sizeof(struct gsb_variant_control));
+	for (unsigned i = 0; i < 4; i++)
+		complete_next(f, i, CUDA_SUCCESS);
+}
+
+/* ---- the others ---- */
+
+static void test_reshape_keeps_the_number_of_threads(void **state)
+{
+	struct fixture *f = *state;
+
+	force(f, "reshape:128");
+	launch(f, 10, 2);
+	assert_int_equal(f->k.dev->log[0].grid[0], 5);
+	assert_int_equal(f->k.dev->log[0].grid[1], 2);
+	assert_int_equal(f->k.dev->log[0].block[0], 128);
+	complete_next(f, 0, CUDA_SUCCESS);
+	launch(f, 3, 1); /* 192 threads are no whole number of 128 */
+	assert_int_equal(f->k.dev->log[1].grid[0], 3);
+	assert_int_equal(f->k.dev->log[1].block[0], 64);
+	complete_next(f, 1, CUDA_SUCCESS);
+	assert_int_equal(row(f)->n_resized, 1);
+}
+
+/* The words are cleared, then written, then read; what they mean is not known without a text, and the launch is done. */
+static void test_counting_is_a_fill_a_launch_and_a_copy(void **state)
+{
+	struct fixture *f = *state;
+	const struct kit_cmd *log = f->k.dev->log;
+	const struct gsb_variant_count *p = own(&log[1]);
+	struct gsb_ctx *ctx = f->fn->module->ctx;
+
+	f->fn->shapes = GSB_SHAPE_BIT(GSB_SHAPE_COUNT);
+	force(f, "");
+	launch(f, 10, 1);
+	assert_int_equal(log[0].kind, GSB_CMD_FILL);
+	assert_int_equal(log[0].addr, gsb_scratch_words(ctx));
+	assert_int_equal(log[1].kind, GSB_CMD_LAUNCH);
+	assert_int_equal(p->words, log[0].addr);
+	assert_int_equal(p->every, 1);
+	assert_true(ctx->counting);
+	complete_next(f, 0, CUDA_SUCCESS);
+	assert_int_equal(log[2].kind, GSB_CMD_COPY);
+	assert_int_equal(log[2].src, log[0].addr);
+	complete_next(f, 1, CUDA_SUCCESS);
+	complete_next(f, 2, CUDA_ERROR_LAUNCH_FAILED); /* so that nobody reads them here */
+	assert_false(ctx->counting);
+	assert_int_equal(f->k.dev->n_issued, 3);
+}
+
+/* ---- what is not admitted ---- */
+
+static void expect_as_asked(struct fixture *f, const char *shape, uint32_t threads, uint32_t flags)
+{
+	unsigned at = f->k.dev->n_issued;
+	uint64_t resized = row(f)->n_resized;
+
+	force(f, shape);
+	launch_with(f, 10, 1, threads, flags);
+	assert_int_equal(f->k.dev->n_issued, at + 1);
+	assert_int_equal(f->k.dev->log[at].kind, GSB_CMD_LAUNCH);
+	assert_int_equal(f->k.dev->log[at].grid[0], 10);
+	assert_int_equal(f->k.dev->log[at].block[0], threads);
+	complete_next(f, at, CUDA_SUCCESS);
+	assert_int_equal(row(f)->n_resized, resized);
+}
+
+static void test_cooperative_launch_is_left_alone(void **state)
+{
+	struct fixture *f = *state;
+
+	expect_as_asked(f, "slice:2", 64, GSB_LAUNCH_COOPERATIVE);
+	expect_as_asked(f, "persistent:2", 64, GSB_LAUNCH_COOPERATIVE);
+}
+
+static void test_form_that_a_shadow_run_refuted_is_used_no_more(void **state)
+{
+	struct fixture *f = *state;
+
+	f->proof.refuted = GSB_SHAPE_BIT(GSB_SHAPE_SLICE);
+	expect_as_asked(f, "slice:2", 64, 0);
+}
+
+static void test_form_that_was_not_proven_is_not_used(void **state)
+{
+	struct fixture *f = *state;
+
+	f->fn->shapes = 0;
+	expect_as_asked(f, "slice:2", 64, 0);
+	expect_as_asked(f, "hint", 64, 0);
+}
+
+static void test_warps_over_rows_do_not_loop(void **state)
+{
+	struct fixture *f = *state;
+	struct kit_inc params = {.p = f->mem, .n = 1};
+	struct gsb_rec_launch b = {.function = kit_fn(0),
+				   .grid = {4, 1, 1},
+				   .block = {24, 2, 1},
+				   .params_bytes = sizeof(params)};
+
+	f->proof.launch.warp_rows = true;
+	force(f, "persistent:2");
+	kit_post(&f->t, GSB_REC_LAUNCH, kit_stream(1), &b, sizeof(b), &params, sizeof(params));
+	kit_settle(&f->k);
+	assert_int_equal(f->k.dev->n_issued, 1);
+	complete_next(f, 0, CUDA_SUCCESS);
+}
+
+static void test_without_memory_of_ours_nothing_counts_tiles(void **state)
+{
+	struct fixture *f = *state;
+
+	f->fn->module->ctx->scratch = 0;
+	expect_as_asked(f, "persistent:2", 64, 0);
+}
+
+/* 1,024 threads of 32 registers fit twice, of 48 once: half of the threads are lost. */
+static void test_form_that_loses_too_many_threads_is_not_used(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_resizing *r = &f->k.engine->params.resizing;
+
+	f->fn->forms[GSB_SHAPE_AS_ASKED].regs = 32;
+	f->fn->forms[GSB_SHAPE_HINT].regs = 48;
+	expect_as_asked(f, "hint", 1024, 0);
+	r->max_loss_percent = 50;
+	launch_with(f, 10, 1, 1024, 0);
+	complete_next(f, f->k.dev->n_issued - 1, CUDA_SUCCESS);
+	assert_int_equal(row(f)->n_resized, 1);
+}
+
+static void test_form_that_does_not_fit_an_sm_is_not_used(void **state)
+{
+	struct fixture *f = *state;
+
+	f->fn->forms[GSB_SHAPE_HINT].static_smem_bytes = 228 << 10;
+	expect_as_asked(f, "hint", 64, 0);
+}
+
+/* ---- lists ---- */
+
+static void test_lists_name_kernels_by_pattern_and_images_by_hash(void **state)
+{
+	static const struct {
+		const char *allow, *deny, *kernel;
+		bool may;
+	} cases[] = {
+		{"", "", "a", true},
+		{NULL, NULL, "a", true},
+		{"a", "", "a", true},
+		{"a", "", "ab", false},
+		{"a*", "", "ab", true},
+		{"*b", "", "aab", true},
+		{"a?c", "", "abc", true},
+		{"a?c", "", "ac", false},
+		{"*a*b*", "", "xxaxxbxx", true},
+		{"*ab", "", "aab", true},
+		{"x y z", "", "y", true},
+		{"", "y*", "yes", false},
+		{"yes", "y*", "yes", false},
+		{"hash:0123abcd", "", "any", true},
+		{"hash:0123abce", "", "any", false},
+		{"", "hash:0123abcd", "any", false},
+		{"", "hash:123abcd", "any", true},
+	};
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(cases); i++) {
+		struct gsb_resizing r = {.allow = cases[i].allow, .deny = cases[i].deny};
+
+		if (gsb_resizing_allows(&r, cases[i].kernel, "0123abcd4567") != cases[i].may)
+			fail_msg("case %zu", i);
+	}
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(test_slices_go_two_at_a_time_and_are_one_completion),
+		CASE(test_slices_of_a_plane_are_rows),
+		CASE(test_times_of_slices_are_those_of_one),
+		CASE(test_failed_slice_is_the_last),
+		CASE(test_no_slice_follows_the_end_of_its_context),
+		CASE(test_tenant_that_dies_between_slices_leaves_nothing),
+		CASE(test_more_slices_than_blocks_are_as_many_as_blocks),
+		CASE(test_persistent_blocks_begin_with_a_counter_of_nothing),
+		CASE(test_blocks_with_a_lifetime_are_launched_until_all_tiles_are_taken),
+		CASE(test_no_more_blocks_than_tiles),
+		CASE(test_as_many_blocks_as_there_is_room_for),
+		CASE(test_two_at_a_time_count_in_places_of_their_own),
+		CASE(test_reshape_keeps_the_number_of_threads),
+		CASE(test_counting_is_a_fill_a_launch_and_a_copy),
+		CASE(test_cooperative_launch_is_left_alone),
+		CASE(test_form_that_a_shadow_run_refuted_is_used_no_more),
+		CASE(test_form_that_was_not_proven_is_not_used),
+		CASE(test_warps_over_rows_do_not_loop),
+		CASE(test_without_memory_of_ours_nothing_counts_tiles),
+		CASE(test_form_that_loses_too_many_threads_is_not_used),
+		CASE(test_form_that_does_not_fit_an_sm_is_not_used),
+		cmocka_unit_test(test_lists_name_kernels_by_pattern_and_images_by_hash),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

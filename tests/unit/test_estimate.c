@@ -1,0 +1,256 @@
+/*
+ * test_estimate.c - what is remembered of kernels that ended, and what is said of those that come: alone before shared,
+ * trust by count and spread, bounded memory; and what tenants have had.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "broker/policy/claim.h"
+#include "broker/policy/estimate.h"
+#include "model/gpu/arch.h"
+
+struct fixture {
+	const struct gsb_arch *arch;
+	struct gsb_estimates *e;
+};
+
+static int setup(void **state)
+{
+	static struct fixture f;
+
+	f.arch = gsb_arch_find("h200");
+	*state = &f;
+	return gsb_estimates_create(&f.e);
+}
+
+static int teardown(void **state)
+{
+	gsb_estimates_destroy(((struct fixture *)*state)->e);
+	return 0;
+}
+
+/* 8 blocks of 256 threads fit an SM. */
+static struct gsb_work kernel(uint64_t code, uint64_t n_blocks)
+{
+	return (struct gsb_work){
+		.kind = GSB_WORK_KERNEL,
+		.kernel = {.threads_per_block = 256, .n_blocks = n_blocks},
+		.code = code,
+		.launch = code << 32 | n_blocks,
+		.blocks_per_sm = 8,
+	};
+}
+
+static void ran(struct fixture *f, const struct gsb_work *w, uint64_t ns)
+{
+	gsb_estimates_note(f->e, f->arch, &(struct gsb_run){.work = w, .took_ns = ns});
+}
+
+static struct gsb_prediction say(struct fixture *f, const struct gsb_work *w)
+{
+	return gsb_estimates_predict(f->e, f->arch, w);
+}
+
+/* ---- predictions ---- */
+
+static void test_predict_unknown_kernel_says_nothing(void **state)
+{
+	struct gsb_work w = kernel(1, 100);
+
+	assert_int_equal(say(*state, &w).alone_ns, 0);
+	assert_int_equal(say(*state, &w).trust_ppm, 0);
+}
+
+static void test_predict_is_the_mean_and_trust_grows_with_the_count(void **state)
+{
+	struct gsb_work w = kernel(1, 100);
+	uint32_t before = 0;
+
+	for (int i = 0; i < 12; i++) {
+		ran(*state, &w, 1000);
+		assert_int_equal(say(*state, &w).alone_ns, 1000);
+		assert_true(say(*state, &w).trust_ppm > before);
+		before = say(*state, &w).trust_ppm;
+	}
+	assert_int_equal(before, 857142); /* 12 / 14 */
+}
+
+static void test_predict_trusts_less_what_spreads(void **state)
+{
+	struct gsb_work even = kernel(1, 100), uneven = kernel(2, 100);
+
+	for (int i = 0; i < 40; i++) {
+		ran(*state, &even, 1000);
+		ran(*state, &uneven, i % 2 ? 500 : 1500);
+	}
+	assert_in_range(say(*state, &uneven).alone_ns, 900, 1100);
+	assert_true(say(*state, &uneven).trust_ppm < say(*state, &even).trust_ppm / 2);
+}
+
+static void test_predict_follows_what_changes(void **state)
+{
+	struct gsb_work w = kernel(1, 100);
+
+	for (int i = 0; i < 1000; i++)
+		ran(*state, &w, 1000);
+	for (int i = 0; i < 64; i++)
+		ran(*state, &w, 3000);
+	assert_in_range(say(*state, &w).alone_ns, 2900, 3000);
+}
+
+/* Twice the blocks that fill the GPU: twice as long. */
+static void test_predict_new_grid_goes_by_rounds(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t fill = 8ull * f->arch->n_sms;
+	struct gsb_work one = kernel(1, fill), three = kernel(1, 2 * fill + 1);
+
+	ran(f, &one, 1000);
+	assert_int_equal(say(f, &three).alone_ns, 3000);
+	assert_true(say(f, &three).trust_ppm < say(f, &one).trust_ppm);
+	three.kernel.threads_per_block = 512; /* and in other blocks it is another kernel */
+	assert_int_equal(say(f, &three).alone_ns, 0);
+}
+
+static void test_predict_prefers_alone_to_shared(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_work w = kernel(1, 100);
+	struct gsb_run shared = {.work = &w, .took_ns = 9000, .shared = true};
+	uint32_t trust;
+
+	for (int i = 0; i < 10; i++)
+		gsb_estimates_note(f->e, f->arch, &shared);
+	assert_int_equal(say(f, &w).alone_ns, 9000);
+	trust = say(f, &w).trust_ppm;
+	for (int i = 0; i < 10; i++)
+		ran(f, &w, 1000);
+	assert_int_equal(say(f, &w).alone_ns, 1000);
+	assert_true(trust < say(f, &w).trust_ppm / 2);
+}
+
+/* Its blocks waited for room behind others: their own time says more than the kernel's. */
+static void test_predict_shared_goes_by_block_time_where_it_is_known(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_work w = kernel(1, 16ull * f->arch->n_sms);
+	struct gsb_run r = {.work = &w, .took_ns = 90000, .block_ns = 700, .shared = true};
+
+	gsb_estimates_note(f->e, f->arch, &r);
+	assert_int_equal(say(f, &w).alone_ns, 1400);
+}
+
+/* ---- parts of the SMs, and company ---- */
+
+static void test_on_part_is_kept_apart_from_the_whole(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_work w = kernel(1, 5000), part = w;
+
+	part.sms = (struct gsb_sm_range){0, f->arch->n_sms / 2};
+	ran(f, &w, 1000);
+	ran(f, &part, 1900);
+	assert_int_equal(say(f, &w).alone_ns, 1000);
+	assert_int_equal(gsb_estimates_on(f->e, f->arch, &w, f->arch->n_sms / 2).mean, 1900);
+	assert_int_equal(gsb_estimates_on(f->e, f->arch, &w, f->arch->n_sms).mean, 1000);
+	assert_int_equal(gsb_estimates_on(f->e, f->arch, &w, f->arch->n_sms / 4).n, 0);
+}
+
+static void test_beside_is_of_the_pair_and_of_where(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_work a = kernel(1, 500), b = kernel(2, 500), left = a, right = b;
+	struct gsb_run run = {.took_ns = 1500, .shared = true};
+
+	left.sms = (struct gsb_sm_range){0, 66};
+	right.sms = (struct gsb_sm_range){66, 66};
+	ran(f, &a, 1000);
+	run.work = &a;
+	run.beside = &b;
+	gsb_estimates_note(f->e, f->arch, &run);
+	assert_true(gsb_estimates_beside(f->e, &a, &b, false).mean == 1.5);
+	assert_int_equal(gsb_estimates_beside(f->e, &b, &a, false).n, 0);
+	assert_int_equal(gsb_estimates_beside(f->e, &a, &b, true).n, 0);
+	run.work = &left;
+	run.beside = &right;
+	run.took_ns = 1250;
+	gsb_estimates_note(f->e, f->arch, &run);
+	assert_true(gsb_estimates_beside(f->e, &a, &b, true).mean == 1.25);
+	assert_true(gsb_estimates_beside(f->e, &a, &b, false).mean == 1.5);
+}
+
+/* A million kernels that come once each do not push out one that comes always. */
+static void test_note_of_a_million_kernels_keeps_what_is_used(void **state)
+{
+	struct gsb_work often = kernel(1, 77);
+
+	for (uint64_t i = 2; i < 1000000; i++) {
+		struct gsb_work w = kernel(i, 100);
+
+		ran(*state, &w, i);
+		if (i % 100 == 0)
+			ran(*state, &often, 1000);
+	}
+	assert_int_equal(say(*state, &often).alone_ns, 1000);
+}
+
+/* ---- claims ---- */
+
+static void test_claim_share_goes_by_weight(void **state)
+{
+	struct gsb_claim one = {.weight = GSB_WEIGHT_DEFAULT},
+			 three = {.weight = 3 * GSB_WEIGHT_DEFAULT};
+
+	gsb_claim_note(&one, 10, 3000, 0);
+	gsb_claim_note(&three, 10, 3000, 0);
+	assert_int_equal(one.share_ns, 3000);
+	assert_int_equal(three.share_ns, 1000);
+}
+
+static void test_claim_demand_is_memory_over_time(void **state)
+{
+	struct gsb_claim c = {.weight = 1};
+
+	gsb_claim_note(&c, 0, 0, 1 << 30); /* that took no time */
+	assert_int_equal(c.demand_bytes, 0);
+	gsb_claim_note(&c, 1000, 0, 1000);
+	gsb_claim_note(&c, 3000, 0, 2000);
+	assert_int_equal(c.demand_bytes, 1750);
+}
+
+static void test_claim_gathers_nothing_while_it_asks_for_nothing(void **state)
+{
+	struct gsb_claim idle = {.share_ns = 5}, busy = {.share_ns = 5, .n_running = 1};
+
+	gsb_claim_begin(&idle, 1000);
+	gsb_claim_begin(&busy, 1000);
+	assert_int_equal(idle.share_ns, 1000);
+	assert_int_equal(busy.share_ns, 5);
+	gsb_claim_begin(&idle, 10); /* nor is anything given back */
+	assert_int_equal(idle.share_ns, 1000);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(test_predict_unknown_kernel_says_nothing),
+		CASE(test_predict_is_the_mean_and_trust_grows_with_the_count),
+		CASE(test_predict_trusts_less_what_spreads),
+		CASE(test_predict_follows_what_changes),
+		CASE(test_predict_new_grid_goes_by_rounds),
+		CASE(test_predict_prefers_alone_to_shared),
+		CASE(test_predict_shared_goes_by_block_time_where_it_is_known),
+		CASE(test_on_part_is_kept_apart_from_the_whole),
+		CASE(test_beside_is_of_the_pair_and_of_where),
+		CASE(test_note_of_a_million_kernels_keeps_what_is_used),
+		CASE(test_claim_share_goes_by_weight),
+		CASE(test_claim_demand_is_memory_over_time),
+		CASE(test_claim_gathers_nothing_while_it_asks_for_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,508 @@
+/*
+ * test_sim.c - loads run again offline: CUDA's order and the programs' waits are kept, time comes from the load, and what a
+ * policy may not do is found.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "model/gpu/arch.h"
+#include "model/time/command_time.h"
+#include "sim/compare.h"
+#include "sim/random.h"
+
+#define LATENCY	 GSB_LAUNCH_LATENCY_NS
+#define N_RANDOM 60
+
+/* One SM of 2,048 threads. */
+static struct gsb_arch one_sm(void)
+{
+	struct gsb_arch a = *gsb_arch_find("h200");
+
+	a.n_sms = 1;
+	return a;
+}
+
+/* ---- policies that only tests have ---- */
+
+static unsigned one_at_a_time(const struct gsb_view *v, struct gsb_policy_area *area,
+			      struct gsb_decision *out)
+{
+	out[0] = (struct gsb_decision){.ready = 0};
+	return v->n_running ? 0 : 1;
+}
+
+static unsigned nothing(const struct gsb_view *v, struct gsb_policy_area *area,
+			struct gsb_decision *out)
+{
+	return 0;
+}
+
+static unsigned beyond(const struct gsb_view *v, struct gsb_policy_area *area,
+		       struct gsb_decision *out)
+{
+	out[0] = (struct gsb_decision){.ready = v->n_ready};
+	return 1;
+}
+
+static unsigned twice(const struct gsb_view *v, struct gsb_policy_area *area,
+		      struct gsb_decision *out)
+{
+	out[0] = out[1] = (struct gsb_decision){.ready = 0};
+	return v->n_ready > 1 ? 2 : 0;
+}
+
+static const struct gsb_policy policy_one = {.name = "one", .decide = one_at_a_time},
+			       policy_nothing = {.name = "nothing", .decide = nothing},
+			       policy_beyond = {.name = "beyond", .decide = beyond},
+			       policy_twice = {.name = "twice", .decide = twice};
+
+/* ---- loads ---- */
+
+static struct gsb_workload parse(const char *lines)
+{
+	struct gsb_text_error err = {0};
+	struct gsb_workload l;
+	char *text = NULL;
+	unsigned n = 2;
+
+	for (const char *c = lines; *c; c++)
+		n += *c == '\n';
+	if (asprintf(&text,
+		     "gsb-load version=1\ndevice name=emu:h200 policy=fifo sms=1 clock=virtual\n%s"
+		     "end lines=%u\n",
+		     lines, n) < 0)
+		abort();
+	if (gsb_workload_parse(text, strlen(text), &l, &err))
+		fail_msg("line %u: %s", err.line, err.what);
+	free(text);
+	return l;
+}
+
+static void run(const struct gsb_workload *l, const struct gsb_policy *policy,
+		struct gsb_sim_result *r)
+{
+	struct gsb_arch arch = one_sm();
+	const struct gsb_sim_params p = {.arch = &arch, .policy = policy};
+	char why[200];
+
+	if (gsb_sim_run(l, &p, r, why, sizeof(why)))
+		fail_msg("%s", why);
+}
+
+/* The makespan of the lines under a policy. */
+static uint64_t makespan(const char *lines, const struct gsb_policy *policy)
+{
+	struct gsb_workload l = parse(lines);
+	struct gsb_sim_result r;
+	uint64_t ns;
+
+	run(&l, policy, &r);
+	ns = r.makespan_ns;
+	gsb_sim_finish(&r);
+	gsb_workload_finish(&l);
+	return ns;
+}
+
+static int error_of(const char *lines, const struct gsb_policy *policy, char why[200])
+{
+	struct gsb_workload l = parse(lines);
+	struct gsb_arch arch = one_sm();
+	const struct gsb_sim_params p = {.arch = &arch, .policy = policy};
+	struct gsb_sim_result r;
+	int err = gsb_sim_run(&l, &p, &r, why, 200);
+
+	gsb_workload_finish(&l);
+	return err;
+}
+
+#define TENANTS                \
+	"tenant id=1 name=a\n" \
+	"tenant id=2 name=b\n"
+#define STREAMS                      \
+	"stream tenant=1 number=1\n" \
+	"stream tenant=1 number=2\n" \
+	"stream tenant=2 number=1\n"
+#define KERNELS                                 \
+	"kernel id=1 tenant=1 name=k regs=16\n" \
+	"kernel id=2 tenant=2 name=k regs=16\n"
+#define HEAD		 TENANTS STREAMS KERNELS
+#define LAUNCH(s, t, st) "op serial=" #s " tenant=" #t " stream=" #st " kind=launch kernel=" #t " "
+/* 1,024 threads: half of the SM for 1,000 ns */
+#define HALF "grid=1x1x1 block=1024x1x1 alone=1000"
+/* all of it */
+#define FULL "grid=2x1x1 block=1024x1x1 alone=1000"
+
+static void test_run_of_one_launch_takes_what_the_load_says(void **state)
+{
+	assert_int_equal(makespan(HEAD LAUNCH(1, 1, 1) HALF "\n", &gsb_policy_fifo),
+			 LATENCY + 1000);
+	/* three rounds of two blocks each */
+	assert_int_equal(makespan(HEAD LAUNCH(1, 1, 1) "grid=6x1x1 block=1024x1x1 alone=3000\n",
+				  &gsb_policy_fifo),
+			 LATENCY + 3000);
+}
+
+static void test_run_keeps_the_order_of_a_stream(void **state)
+{
+	assert_int_equal(makespan(HEAD LAUNCH(1, 1, 1) HALF "\n" LAUNCH(2, 1, 1) HALF "\n",
+				  &gsb_policy_fifo),
+			 2 * (LATENCY + 1000));
+}
+
+static void test_run_of_two_streams_is_side_by_side_as_far_as_they_fit(void **state)
+{
+	static const char two[] = HEAD LAUNCH(1, 1, 1) HALF "\n" LAUNCH(2, 1, 2) HALF "\n",
+			  full[] = HEAD LAUNCH(1, 1, 1) FULL "\n" LAUNCH(2, 1, 2) FULL "\n";
+
+	assert_int_equal(makespan(two, &gsb_policy_fifo), LATENCY + 1000);
+	assert_int_equal(makespan(two, &policy_one), 2 * (LATENCY + 1000));
+	assert_int_equal(makespan(full, &gsb_policy_fifo), LATENCY + 2000);
+}
+
+static void test_run_waits_for_the_event_that_another_stream_records(void **state)
+{
+	assert_int_equal(makespan(HEAD LAUNCH(1, 1, 1) HALF
+				  "\n"
+				  "op serial=2 tenant=1 stream=1 kind=event_record\n"
+				  "op serial=3 tenant=1 stream=2 kind=event_wait on=2\n" LAUNCH(
+					  4, 1, 2) HALF "\n",
+				  &gsb_policy_fifo),
+			 2 * (LATENCY + 1000));
+}
+
+/* Before it, beside nothing of it, after it. */
+static void test_run_keeps_the_legacy_stream_apart_from_blocking_ones(void **state)
+{
+	static const char streams[] =
+		TENANTS "stream tenant=1 number=0 blocking=1 legacy=1\n"
+			"stream tenant=1 number=1 blocking=1\n"
+			"stream tenant=1 number=2\n"
+			"stream tenant=2 number=0 blocking=1 legacy=1\n" KERNELS;
+	char *text;
+
+	if (asprintf(&text, "%s%s", streams,
+		     LAUNCH(1, 1, 1) HALF "\n" LAUNCH(2, 1, 0) HALF "\n" LAUNCH(3, 1, 1) HALF
+		     "\n") < 0)
+		abort();
+	assert_int_equal(makespan(text, &gsb_policy_fifo), 3 * (LATENCY + 1000));
+	free(text);
+	/* a stream that does not block, and another tenant's */
+	if (asprintf(&text, "%s%s", streams, LAUNCH(1, 1, 0) HALF "\n" LAUNCH(2, 1, 2) HALF "\n") <
+	    0)
+		abort();
+	assert_int_equal(makespan(text, &gsb_policy_fifo), LATENCY + 1000);
+	free(text);
+	if (asprintf(&text, "%s%s", streams, LAUNCH(1, 1, 0) HALF "\n" LAUNCH(2, 2, 0) HALF "\n") <
+	    0)
+		abort();
+	assert_int_equal(makespan(text, &gsb_policy_fifo), LATENCY + 1000);
+	free(text);
+}
+
+static void test_run_thinks_as_long_as_the_program_did(void **state)
+{
+	assert_int_equal(makespan(HEAD LAUNCH(1, 1, 1) "think=300 " HALF "\n" LAUNCH(
+					  2, 1, 2) "after=1 think=500 " HALF "\n",
+				  &gsb_policy_fifo),
+			 300 + LATENCY + 1000 + 500 + LATENCY + 1000);
+}
+
+/* The second is posted behind the first by the same thread, so it cannot be ready before it. */
+static void test_run_keeps_the_order_of_a_thread(void **state)
+{
+	assert_int_equal(makespan(HEAD LAUNCH(1, 1, 1) "think=700 " HALF
+						       "\n" LAUNCH(2, 1, 2) "think=100 " HALF "\n",
+				  &gsb_policy_fifo),
+			 700 + LATENCY + 1000);
+	assert_int_equal(makespan(HEAD LAUNCH(1, 1, 1) "think=700 " HALF "\n" LAUNCH(
+					  2, 1, 2) "thread=1 think=900 " HALF "\n",
+				  &gsb_policy_fifo),
+			 900 + LATENCY + 1000);
+}
+
+static void test_run_begins_when_tenants_come_or_together(void **state)
+{
+	struct gsb_workload l =
+		parse("tenant id=1 name=a come=100\n"
+		      "tenant id=2 name=b come=5000\n" STREAMS KERNELS LAUNCH(1, 1, 1) HALF
+		      "\n" LAUNCH(2, 2, 1) HALF "\n");
+	struct gsb_arch arch = one_sm();
+	struct gsb_sim_params p = {.arch = &arch, .policy = &gsb_policy_fifo};
+	struct gsb_sim_result r;
+	char why[200];
+
+	assert_int_equal(gsb_sim_run(&l, &p, &r, why, sizeof(why)), 0);
+	assert_int_equal(r.makespan_ns, 4900 + LATENCY + 1000);
+	assert_int_equal(r.tenants[1].come_ns, 5000);
+	gsb_sim_finish(&r);
+	p.together = true;
+	assert_int_equal(gsb_sim_run(&l, &p, &r, why, sizeof(why)), 0);
+	assert_int_equal(r.makespan_ns, LATENCY + 1000);
+	gsb_sim_finish(&r);
+	p.tenant = 2;
+	assert_int_equal(gsb_sim_run(&l, &p, &r, why, sizeof(why)), 0);
+	assert_int_equal(r.n_launches, 1);
+	assert_int_equal(r.tenants[0].n_launches, 0);
+	gsb_sim_finish(&r);
+	gsb_workload_finish(&l);
+}
+
+#define COPY(s, st) "op serial=" #s " tenant=1 stream=" #st " kind=copy bytes=55000 from=host\n"
+
+static void test_run_has_three_engines_for_copies(void **state)
+{
+	static const char streams[] = "tenant id=1 name=a\n"
+				      "stream tenant=1 number=1\n"
+				      "stream tenant=1 number=2\n"
+				      "stream tenant=1 number=3\n"
+				      "stream tenant=1 number=4\n";
+	uint64_t one = gsb_transfer_time_ns(gsb_arch_find("h200"), GSB_TRANSFER_HOST, 55000);
+	char *text;
+
+	if (asprintf(&text, "%s%s", streams, COPY(1, 1) COPY(2, 2) COPY(3, 3)) < 0)
+		abort();
+	assert_int_equal(makespan(text, &gsb_policy_fifo), one);
+	free(text);
+	if (asprintf(&text, "%s%s", streams, COPY(1, 1) COPY(2, 2) COPY(3, 3) COPY(4, 4)) < 0)
+		abort();
+	assert_int_equal(makespan(text, &gsb_policy_fifo), 2 * one);
+	free(text);
+}
+
+/* Each asks for more than half of the issue slots: side by side they cannot keep their speed. */
+static void test_run_shares_the_issue_slots(void **state)
+{
+	const struct gsb_arch arch = one_sm();
+	uint64_t n = arch.clock_khz / 1000 * arch.issue_width * 8 / 10; /* of 1 us, 80 % */
+	char *text;
+	uint64_t ns;
+
+	if (asprintf(&text,
+		     HEAD LAUNCH(1, 1, 1) HALF " instructions=%" PRIu64 "\n" LAUNCH(2, 1, 2) HALF
+		     " instructions=%" PRIu64 "\n",
+		     n, n) < 0)
+		abort();
+	ns = makespan(text, &gsb_policy_fifo);
+	free(text);
+	assert_in_range(ns, LATENCY + 1590, LATENCY + 1610);
+}
+
+static void test_run_on_a_slower_clock_takes_longer(void **state)
+{
+	struct gsb_workload l = parse(HEAD LAUNCH(1, 1, 1) HALF "\n");
+	struct gsb_arch fast = one_sm(), slow = one_sm();
+	struct gsb_sim_params p = {.arch = &slow, .recorded = &fast, .policy = &gsb_policy_fifo};
+	struct gsb_sim_result r;
+	char why[200];
+
+	slow.clock_khz /= 3;
+	assert_int_equal(gsb_sim_run(&l, &p, &r, why, sizeof(why)), 0);
+	assert_int_equal(r.makespan_ns, LATENCY + 3000);
+	gsb_sim_finish(&r);
+	gsb_workload_finish(&l);
+}
+
+static void test_run_of_a_policy_that_holds_all_is_forced_on(void **state)
+{
+	struct gsb_workload l = parse(HEAD LAUNCH(1, 1, 1) HALF "\n" LAUNCH(2, 1, 2) HALF "\n");
+	struct gsb_sim_result r;
+
+	run(&l, &policy_nothing, &r);
+	assert_int_equal(r.n_forced, 2);
+	assert_int_equal(r.makespan_ns, 2 * (LATENCY + 1000));
+	gsb_sim_finish(&r);
+	gsb_workload_finish(&l);
+}
+
+static void test_run_finds_decisions_that_name_nothing(void **state)
+{
+	static const char two[] = HEAD LAUNCH(1, 1, 1) HALF "\n" LAUNCH(2, 1, 2) HALF "\n";
+	char why[200];
+
+	assert_int_equal(error_of(two, &policy_beyond, why), -EPROTO);
+	assert_string_equal(why, "beyond names number 2 of 2");
+	assert_int_equal(error_of(two, &policy_twice, why), -EPROTO);
+	assert_string_equal(why, "twice names number 0 twice");
+}
+
+static void test_run_names_the_launch_that_does_not_fit(void **state)
+{
+	char why[200];
+
+	assert_int_equal(
+		error_of(HEAD LAUNCH(7, 1, 1) "smem=300000 " HALF "\n", &gsb_policy_fifo, why),
+		-EINVAL);
+	assert_non_null(strstr(why, "serial 7 (k) cannot run on h200"));
+}
+
+static void expect_near(double value, double expected)
+{
+	if (value < expected - 0.001 || value > expected + 0.001)
+		fail_msg("%f, expected %f", value, expected);
+}
+
+static void test_result_says_how_full_the_gpu_was(void **state)
+{
+	struct gsb_workload l = parse(HEAD LAUNCH(1, 1, 1) HALF "\n");
+	struct gsb_sim_result r;
+
+	run(&l, &gsb_policy_fifo, &r);
+	/* half of the threads for 1,000 of 2,500 ns */
+	assert_true(r.coresidency > 0.1999 && r.coresidency < 0.2001);
+	expect_near(r.unit_ns[GSB_SIM_WARPS], 500);
+	expect_near(r.unit_ns[GSB_SIM_ENGINES], 0);
+	assert_int_equal(r.n_blocks, 1);
+	gsb_sim_finish(&r);
+	gsb_workload_finish(&l);
+}
+
+/* ---- side by side against alone ---- */
+
+static void compare(const struct gsb_workload *l, const struct gsb_policy *policy,
+		    struct gsb_sim_comparison *c)
+{
+	struct gsb_arch arch = one_sm();
+	const struct gsb_sim_params p = {.arch = &arch, .policy = policy};
+	char why[200];
+
+	if (gsb_sim_compare(l, &p, false, c, why, sizeof(why)))
+		fail_msg("%s", why);
+}
+
+static void test_compare_of_twins_is_fair_only_if_both_run(void **state)
+{
+	struct gsb_workload l = parse(HEAD LAUNCH(1, 1, 1) HALF "\n" LAUNCH(2, 2, 1) HALF "\n");
+	struct gsb_sim_comparison c;
+
+	compare(&l, &gsb_policy_fifo, &c);
+	expect_near(c.figures.speedup, 2);
+	expect_near(c.figures.fairness, 1);
+	expect_near(c.figures.worst_slowdown, 1);
+	expect_near(c.figures.throughput, 2);
+	expect_near(c.figures.of_bound, 1);
+	gsb_sim_comparison_finish(&c);
+	compare(&l, &policy_one, &c);
+	expect_near(c.figures.speedup, 1);
+	expect_near(c.figures.worst_slowdown, 2);
+	expect_near(c.figures.mean_slowdown, 1.5);
+	expect_near(c.figures.fairness, 1.5 * 1.5 / (2 * 1.25));
+	expect_near(c.figures.of_bound, 0.5);
+	gsb_sim_comparison_finish(&c);
+	gsb_workload_finish(&l);
+}
+
+/* ---- loads that nobody recorded ---- */
+
+static char *text_of(const struct gsb_workload *l)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	gsb_workload_write(to, l);
+	fclose(to);
+	return text;
+}
+
+static char *random_text(uint64_t seed)
+{
+	const struct gsb_random_load p = {.seed = seed, .n_tenants = 3, .n_kernels = 4};
+	struct gsb_workload l;
+	char *text;
+
+	assert_int_equal(gsb_workload_random(gsb_arch_find("h200"), &p, &l), 0);
+	assert_int_equal(l.n_ops, 3 * (4 + 2));
+	text = text_of(&l);
+	gsb_workload_finish(&l);
+	return text;
+}
+
+static void test_random_load_is_a_function_of_its_seed(void **state)
+{
+	char *a = random_text(1), *b = random_text(1), *c = random_text(2);
+
+	assert_string_equal(a, b);
+	assert_string_not_equal(a, c);
+	free(a);
+	free(b);
+	free(c);
+}
+
+static void test_random_load_of_impossible_size_is_refused(void **state)
+{
+	const struct gsb_random_load none = {.n_tenants = 0, .n_kernels = 1},
+				     many = {.n_tenants = 65, .n_kernels = 1};
+	struct gsb_workload l;
+
+	assert_int_equal(gsb_workload_random(gsb_arch_find("h200"), &none, &l), -EINVAL);
+	assert_int_equal(gsb_workload_random(gsb_arch_find("h200"), &many, &l), -EINVAL);
+}
+
+/* Every invariant holds, each run repeats, and nobody beats what no order can beat. */
+static void check_policy(const struct gsb_workload *l, const struct gsb_policy *policy, bool cold)
+{
+	const struct gsb_sim_params p = {.arch = gsb_arch_find("h200"), .policy = policy};
+	struct gsb_sim_comparison c, again;
+	char why[200];
+
+	if (gsb_sim_compare(l, &p, cold, &c, why, sizeof(why)) ||
+	    gsb_sim_compare(l, &p, cold, &again, why, sizeof(why)))
+		fail_msg("%s: %s", policy->name, why);
+	assert_int_equal(c.mix.makespan_ns, again.mix.makespan_ns);
+	for (unsigned u = 0; u < GSB_SIM_N_UNITS; u++)
+		assert_true((double)c.mix.makespan_ns >= c.mix.unit_ns[u]);
+	assert_true(c.figures.fairness > 0 && c.figures.fairness <= 1.000001);
+	assert_int_equal(again.mix.n_launches, l->n_kernels);
+	gsb_sim_comparison_finish(&again);
+	gsb_sim_comparison_finish(&c);
+}
+
+static void test_random_loads_run_under_every_policy(void **state)
+{
+	for (uint64_t seed = 0; seed < N_RANDOM; seed++) {
+		const struct gsb_random_load p = {
+			.seed = seed, .n_tenants = 1 + seed % 6, .n_kernels = 1 + seed % 5};
+		const struct gsb_policy *policy;
+		struct gsb_workload l;
+
+		assert_int_equal(gsb_workload_random(gsb_arch_find("h200"), &p, &l), 0);
+		for (uint64_t i = 0; (policy = gsb_policy_at(i)); i++)
+			check_policy(&l, policy, seed % 2);
+		check_policy(&l, &policy_one, seed % 2);
+		gsb_workload_finish(&l);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_run_of_one_launch_takes_what_the_load_says),
+		cmocka_unit_test(test_run_keeps_the_order_of_a_stream),
+		cmocka_unit_test(test_run_of_two_streams_is_side_by_side_as_far_as_they_fit),
+		cmocka_unit_test(test_run_waits_for_the_event_that_another_stream_records),
+		cmocka_unit_test(test_run_keeps_the_legacy_stream_apart_from_blocking_ones),
+		cmocka_unit_test(test_run_thinks_as_long_as_the_program_did),
+		cmocka_unit_test(test_run_keeps_the_order_of_a_thread),
+		cmocka_unit_test(test_run_begins_when_tenants_come_or_together),
+		cmocka_unit_test(test_run_has_three_engines_for_copies),
+		cmocka_unit_test(test_run_shares_the_issue_slots),
+		cmocka_unit_test(test_run_on_a_slower_clock_takes_longer),
+		cmocka_unit_test(test_run_of_a_policy_that_holds_all_is_forced_on),
+		cmocka_unit_test(test_run_finds_decisions_that_name_nothing),
+		cmocka_unit_test(test_run_names_the_launch_that_does_not_fit),
+		cmocka_unit_test(test_result_says_how_full_the_gpu_was),
+		cmocka_unit_test(test_compare_of_twins_is_fair_only_if_both_run),
+		cmocka_unit_test(test_random_load_is_a_function_of_its_seed),
+		cmocka_unit_test(test_random_load_of_impossible_size_is_refused),
+		cmocka_unit_test(test_random_loads_run_under_every_policy),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
