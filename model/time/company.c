@@ -16,6 +16,7 @@ void gsb_block_profile_add(struct gsb_block_profile *p, const struct gsb_block_w
 	p->sum.n_shared += block->n_shared;
 	p->sum.n_bytes += block->n_bytes;
 	p->sum.sleep_ns += block->sleep_ns;
+	p->sum.alone_ns += block->alone_ns;
 	p->n_blocks++;
 }
 
@@ -40,6 +41,7 @@ static struct gsb_block_work mean_work(const struct gsb_neighbour *k)
 		.n_shared = p->sum.n_shared / p->n_blocks,
 		.n_bytes = p->sum.n_bytes / p->n_blocks,
 		.sleep_ns = p->sum.sleep_ns / p->n_blocks,
+		.alone_ns = p->sum.alone_ns / p->n_blocks,
 	};
 }
 
