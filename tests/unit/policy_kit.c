@@ -85,7 +85,8 @@ void policy_kit_start(struct policy_kit *k, unsigned i)
 	struct gsb_work *w = &k->running[k->view.n_running];
 
 	*w = *k->ready_list[i];
-	w->predicted_end_ns = w->since_ns + w->predicted.alone_ns;
+	gsb_work_issued(w, &(struct gsb_decision){.predicted_ns = w->predicted.alone_ns},
+			k->view.now_ns);
 	k->running_list[k->view.n_running++] = w;
 	k->claims[w->tenant - 1].n_ready--;
 	k->claims[w->tenant - 1].n_running++;
