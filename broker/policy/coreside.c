@@ -192,13 +192,14 @@ static const unsigned *choose(struct thought *t, const struct gsb_view *v)
 		return t->arrival;
 	sort(t, v, t->ranked, t->n, true);
 	put_fitting_first(t);
-	arrival = play(t, t->arrival);
 	ranked = play(t, t->ranked);
+	arrival = play(t, t->arrival);
 	if (ranked.makespan_ns <= (1 - GAIN) * arrival.makespan_ns ||
 	    (ranked.makespan_ns <= arrival.makespan_ns &&
-	     ranked.sum_ns <= (1 - GAIN) * arrival.sum_ns))
+	     ranked.sum_ns <= (1 - GAIN) * arrival.sum_ns)) {
+		play(t, t->ranked);
 		return t->ranked;
-	play(t, t->arrival);
+	}
 	return t->arrival;
 }
 
