@@ -4,12 +4,17 @@ noinst_LTLIBRARIES += libpolicy.la
 libpolicy_la_SOURCES = \
 	broker/policy/policy.c broker/policy/policy.h \
 	broker/policy/answer.h \
+	broker/policy/coreside.c broker/policy/coreside.h \
 	broker/policy/claim.c broker/policy/claim.h \
 	broker/policy/estimate.c broker/policy/estimate.h \
 	broker/policy/fifo.c \
 	broker/policy/multiqx.c \
+	broker/policy/priority.c \
 	broker/policy/serial.c \
-	broker/policy/shape.c broker/policy/shape.h
+	broker/policy/shape.c broker/policy/shape.h \
+	broker/policy/share.c broker/policy/share.h \
+	broker/policy/whatif.c broker/policy/whatif.h
+EXTRA_DIST += doc/multiqx.md doc/planner.md
 libpolicy_la_LIBADD = libmodel.la libbase.la -lm
 
 check_PROGRAMS += tests/unit/test_estimate
@@ -22,3 +27,10 @@ policy_kit = tests/unit/policy_kit.c tests/unit/policy_kit.h
 tests_unit_test_policies_SOURCES = tests/unit/test_policies.c $(policy_kit)
 tests_unit_test_policies_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_policies_LDADD = libpolicy.la $(CMOCKA_LIBS)
+
+noinst_PROGRAMS += tests/integ/policy_path
+check_SCRIPTS += tests/integ/policy_path.sh
+EXTRA_DIST += tests/integ/policy_path.sh
+tests_integ_policy_path_SOURCES = tests/integ/policy_path.c $(policy_kit)
+tests_integ_policy_path_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_integ_policy_path_LDADD = libpolicy.la
