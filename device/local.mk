@@ -15,6 +15,7 @@ libdevice_la_SOURCES = \
 	device/cuda/info.c device/cuda/info.h \
 	device/cuda/memory.c device/cuda/memory.h \
 	device/cuda/module.c device/cuda/module.h \
+	device/cuda/partition.c device/cuda/partition.h \
 	device/cuda/queue.c device/cuda/queue.h \
 	device/cuda/send.c device/cuda/send.h \
 	device/null/null.c device/null/null.h \

@@ -121,6 +121,11 @@ tests_unit_test_company_SOURCES = tests/unit/test_company.c
 tests_unit_test_company_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_company_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
 
+check_PROGRAMS += tests/unit/test_law_accuracy
+tests_unit_test_law_accuracy_SOURCES = tests/unit/test_law_accuracy.c
+tests_unit_test_law_accuracy_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_law_accuracy_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
+
 check_PROGRAMS += tests/unit/test_law
 tests_unit_test_law_SOURCES = tests/unit/test_law.c
 tests_unit_test_law_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -38,12 +38,14 @@ libengine_la_SOURCES = \
 	broker/engine/memory/memory.c broker/engine/memory/memory.h \
 	broker/engine/code/admit.c \
 	broker/engine/code/code.h \
+	broker/engine/code/compare.c broker/engine/code/compare.h \
 	broker/engine/code/demand.c broker/engine/code/demand.h \
 	broker/engine/code/function.c \
 	broker/engine/code/upload.c broker/engine/code/upload.h \
 	broker/engine/code/job.c broker/engine/code/job.h \
 	broker/engine/code/loader.c broker/engine/code/loader.h \
 	broker/engine/code/module.c \
+	broker/engine/code/proofs.c broker/engine/code/proofs.h \
 	broker/engine/code/resizing.c broker/engine/code/resizing.h \
 	broker/engine/code/scratch.c broker/engine/code/scratch.h \
 	broker/engine/code/variants.c broker/engine/code/variants.h \
@@ -55,6 +57,7 @@ libengine_la_SOURCES = \
 	broker/engine/work/queue_pool.c broker/engine/work/queue_pool.h \
 	broker/engine/work/ready.c broker/engine/work/ready.h \
 	broker/engine/work/scheduler.h \
+	broker/engine/work/shadow.c broker/engine/work/shadow.h \
 	broker/engine/work/view.c broker/engine/work/view.h \
 	broker/engine/trace/buffer.c broker/engine/trace/buffer.h \
 	broker/engine/trace/provider.c broker/engine/trace/provider.h \
@@ -92,7 +95,7 @@ engine_tests = tests/unit/test_engine_stream tests/unit/test_engine_order \
 	tests/unit/test_engine_gate tests/unit/test_engine_start_line tests/unit/test_engine_hostile tests/unit/test_engine_fuzz \
 	tests/unit/test_engine_control tests/unit/test_engine_counts tests/unit/test_engine_log tests/unit/test_engine_memory \
 	tests/unit/test_engine_policy tests/unit/test_engine_release tests/unit/test_engine_resize tests/unit/test_engine_upload \
-	tests/unit/test_grant tests/unit/test_pool tests/fuzz/replay_records
+	tests/unit/test_grant tests/unit/test_pool tests/unit/test_proofs tests/fuzz/replay_records
 check_PROGRAMS += $(engine_tests)
 tenant_kit = tests/unit/tenant_kit.c tests/unit/tenant_kit.h
 engine_kit = tests/unit/engine_kit.c tests/unit/engine_kit.h $(tenant_kit)
@@ -151,6 +154,9 @@ tests_unit_test_engine_upload_LDADD = $(engine_test_libs)
 tests_unit_test_engine_log_SOURCES = tests/unit/test_engine_log.c $(engine_kit)
 tests_unit_test_engine_log_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_log_LDADD = $(engine_test_libs)
+tests_unit_test_proofs_SOURCES = tests/unit/test_proofs.c
+tests_unit_test_proofs_CFLAGS = $(engine_test_cflags)
+tests_unit_test_proofs_LDADD = $(engine_test_libs)
 tests_unit_test_pool_SOURCES = tests/unit/test_pool.c
 tests_unit_test_pool_CFLAGS = $(engine_test_cflags)
 tests_unit_test_pool_LDADD = $(engine_test_libs)

@@ -11,6 +11,7 @@
 
 #include "base/compiler.h"
 #include "broker/engine/code/code.h"
+#include "broker/engine/code/compare.h"
 #include "broker/engine/code/scratch.h"
 #include "broker/engine/code/variants.h"
 #include "broker/engine/status.h"
@@ -25,7 +26,8 @@ struct fixture {
 	struct kit_tenant t;
 	uint64_t mem;
 	struct gsb_kernel_fn *fn;
-	struct gsb_proof proof;
+	struct gsb_proof *proof;
+	struct gsb_variants *variants;
 	struct gsb_function *forms[GSB_N_SHAPES];
 };
 
@@ -34,15 +36,21 @@ static void give_shapes(struct fixture *f)
 {
 	struct gsb_ctx *ctx = f->fn->module->ctx;
 
-	f->proof = (struct gsb_proof){
+	for (unsigned i = 0; i < GSB_N_SHAPES; i++)
+		f->fn->forms[i] = (struct gsb_kernel_form){
+			.function = f->fn->function, .regs = 16, .max_threads = 1024};
+	f->variants = f->fn->module->variants = calloc(1, sizeof(struct gsb_variants));
+	f->variants->names = calloc(1, sizeof(char *));
+	f->variants->names_room = f->variants->names[0] = strdup("inc");
+	f->variants->n_kernels = 1;
+	f->variants->proofs = calloc(1, sizeof(struct gsb_proof));
+	f->proof = f->variants->proofs;
+	*f->proof = (struct gsb_proof){
 		.shapes = ALL_SHAPES,
 		.n_count_words = 4,
 		.launch = {.reshape_axes = 1, .persistent = true},
 	};
-	for (unsigned i = 0; i < GSB_N_SHAPES; i++)
-		f->fn->forms[i] = (struct gsb_kernel_form){
-			.function = f->fn->function, .regs = 16, .max_threads = 1024};
-	f->fn->proof = &f->proof;
+	f->fn->proof = f->proof;
 	f->fn->shapes = ALL_SHAPES & ~GSB_SHAPE_BIT(GSB_SHAPE_COUNT);
 	gsb_scratch_make(ctx);
 	assert_true(ctx->scratch);
@@ -412,7 +420,7 @@ static void test_form_that_a_shadow_run_refuted_is_used_no_more(void **state)
 {
 	struct fixture *f = *state;
 
-	f->proof.refuted = GSB_SHAPE_BIT(GSB_SHAPE_SLICE);
+	f->proof->refuted = GSB_SHAPE_BIT(GSB_SHAPE_SLICE);
 	expect_as_asked(f, "slice:2", 64, 0);
 }
 
@@ -434,7 +442,7 @@ static void test_warps_over_rows_do_not_loop(void **state)
 				   .block = {24, 2, 1},
 				   .params_bytes = sizeof(params)};
 
-	f->proof.launch.warp_rows = true;
+	f->proof->launch.warp_rows = true;
 	force(f, "persistent:2");
 	kit_post(&f->t, GSB_REC_LAUNCH, kit_stream(1), &b, sizeof(b), &params, sizeof(params));
 	kit_settle(&f->k);
@@ -471,6 +479,329 @@ static void test_form_that_does_not_fit_an_sm_is_not_used(void **state)
 
 	f->fn->forms[GSB_SHAPE_HINT].static_smem_bytes = 228 << 10;
 	expect_as_asked(f, "hint", 64, 0);
+}
+
+/* Complete what is issued until nothing more comes. */
+static void run_out(struct fixture *f)
+{
+	for (unsigned i = 0; i < f->k.dev->n_issued; i++)
+		if (!f->k.dev->log[i].done)
+			complete_next(f, i, CUDA_SUCCESS);
+}
+
+/* ---- a policy that chooses ---- */
+
+static unsigned choice; /* of the shapes that are offered; 0: none */
+static struct gsb_shape offered[GSB_N_OFFERED];
+static unsigned n_offered;
+
+static unsigned choose(const struct gsb_view *view, struct gsb_policy_area *area,
+		       struct gsb_decision *out)
+{
+	if (!view->n_ready)
+		return 0;
+	n_offered = view->ready[0]->n_shapes;
+	for (unsigned i = 0; i < n_offered; i++)
+		offered[i] = view->ready[0]->shapes[i];
+	out[0] = (struct gsb_decision){.shape = choice};
+	return 1;
+}
+
+static void test_policy_is_offered_shapes_and_gets_the_one_that_it_names(void **state)
+{
+	static const struct gsb_policy policy = {.name = "choosing", .decide = choose};
+	struct fixture *f = *state;
+
+	force(f, "");
+	f->k.engine->scheduler.policy = &policy;
+	choice = 0;
+	launch(f, 10, 1);
+	assert_int_equal(f->k.dev->n_issued, 1);
+	complete_next(f, 0, CUDA_SUCCESS);
+	assert_int_equal(n_offered, 8);
+	assert_int_equal(offered[1].form, GSB_SHAPE_SLICE);
+	assert_int_equal(offered[1].n_slices, 4);
+	choice = 2;
+	launch(f, 10, 1);
+	assert_int_equal(f->k.dev->log[1].grid[0], 3);
+	run_out(f);
+	assert_int_equal(f->k.dev->n_issued, 5);
+	f->fn->shapes = GSB_SHAPE_BIT(GSB_SHAPE_HINT);
+	choice = 2; /* there is one only */
+	launch(f, 10, 1);
+	assert_int_equal(n_offered, 1);
+	assert_int_equal(f->k.dev->n_issued, 6);
+	assert_int_equal(f->k.dev->log[5].grid[0], 10);
+	complete_next(f, 5, CUDA_SUCCESS);
+	f->k.engine->scheduler.policy = &gsb_policy_fifo;
+}
+
+/* ---- both ways ---- */
+
+/* Memory on the device is real: each launch of "inc" adds 1 to one word, so that a form of one launch does what the original does,
+ * and one of several does not. */
+static void shadow(struct fixture *f, const char *shape)
+{
+	struct gsb_resizing *r = &f->k.engine->params.resizing;
+
+	force(f, shape);
+	r->mode = GSB_RESIZE_MODE_SHADOW;
+	r->shadow_every = 1;
+	r->shadow_bytes = 1 << 20;
+	r->shadow_limit_ns = 1000000;
+	f->fn->took_ns = 1000;
+}
+
+static uint32_t word(const struct fixture *f)
+{
+	return *(const uint32_t *)(uintptr_t)f->mem;
+}
+
+static void expect_kinds(const struct fixture *f, const char *kinds)
+{
+	assert_int_equal(f->k.dev->n_issued, strlen(kinds));
+	for (unsigned i = 0; kinds[i]; i++)
+		assert_int_equal(f->k.dev->log[i].kind, kinds[i] == 'L'	  ? GSB_CMD_LAUNCH
+							: kinds[i] == 'C' ? GSB_CMD_COPY
+									  : GSB_CMD_FILL);
+}
+
+static void test_shadow_run_of_the_same_results_counts_as_one_launch(void **state)
+{
+	struct fixture *f = *state;
+	const struct kit_cmd *log = f->k.dev->log;
+	uint64_t done = kit_done(&f->t, 1), kernels = row(f)->kernels;
+	uint32_t before = word(f);
+
+	shadow(f, "hint");
+	launch(f, 10, 1);
+	assert_int_equal(f->k.dev->n_issued, 1); /* step by step */
+	run_out(f);
+	expect_kinds(f, "CLCCLC");
+	assert_int_equal(log[0].src, f->mem);
+	assert_int_equal(log[3].addr, f->mem); /* what was there comes back */
+	assert_int_equal(log[3].src, log[0].addr);
+	assert_int_not_equal(log[2].addr, log[0].addr);
+	assert_int_equal(word(f), before + 1);
+	assert_int_equal(kit_done(&f->t, 1), done + 1);
+	assert_int_equal(row(f)->kernels, kernels + 1);
+	assert_int_equal(row(f)->n_shadowed, 1);
+	assert_int_equal(row(f)->n_differed, 0);
+	assert_int_equal(f->proof->refuted, 0);
+}
+
+static void test_form_with_other_results_is_refuted_and_the_tenant_has_the_originals(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t before = word(f);
+	unsigned at;
+
+	shadow(f, "slice:2");
+	launch(f, 10, 1);
+	run_out(f);
+	expect_kinds(f, "CLLCCLC");
+	assert_int_equal(word(f), before + 1);
+	assert_int_equal(row(f)->n_differed, 1);
+	assert_int_equal(f->proof->refuted, GSB_SHAPE_BIT(GSB_SHAPE_SLICE));
+	at = f->k.dev->n_issued;
+	launch(f, 10, 1);
+	assert_int_equal(f->k.dev->n_issued, at + 1);
+	assert_int_equal(f->k.dev->log[at].grid[0], 10);
+	complete_next(f, at, CUDA_SUCCESS);
+	assert_int_equal(kit_error(&f->t, 0), 0);
+}
+
+static void test_device_time_of_a_shadow_run_is_the_originals(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t before = row(f)->device_ns;
+
+	shadow(f, "hint");
+	launch(f, 10, 1);
+	run_out(f);
+	assert_int_equal(row(f)->device_ns - before, 50);
+}
+
+static void test_form_that_fails_alone_is_refuted_and_the_tenant_goes_on(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t before = word(f);
+
+	shadow(f, "slice:4");
+	launch(f, 10, 1);
+	complete_next(f, 0, CUDA_SUCCESS);
+	complete_next(f, 1, CUDA_ERROR_ILLEGAL_ADDRESS);
+	run_out(f);
+	expect_kinds(f, "CLCLC"); /* saved; one slice; back; the original; looked at */
+	assert_int_equal(kit_error(&f->t, 0), 0);
+	assert_int_equal(word(f), before + 1);
+	assert_int_equal(row(f)->n_differed, 1);
+	assert_int_equal(f->proof->refuted, GSB_SHAPE_BIT(GSB_SHAPE_SLICE));
+}
+
+static void test_original_that_fails_in_a_shadow_run_fails_its_context(void **state)
+{
+	struct fixture *f = *state;
+
+	shadow(f, "hint");
+	launch(f, 10, 1);
+	for (unsigned i = 0; i < 4; i++)
+		complete_next(f, i, CUDA_SUCCESS);
+	complete_next(f, 4, CUDA_ERROR_ILLEGAL_ADDRESS);
+	assert_int_equal(f->k.dev->n_issued, 5);
+	assert_int_equal(kit_error(&f->t, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
+	assert_int_equal(row(f)->n_shadowed, 0);
+	assert_int_equal(f->proof->refuted, 0);
+}
+
+/* Another stream's work would be undone: it waits, and then goes. */
+static void test_nothing_of_the_tenant_runs_beside_a_shadow_run(void **state)
+{
+	struct fixture *f = *state;
+
+	kit_stream_create(&f->t, 2, GSB_STREAM_NON_BLOCKING);
+	kit_settle(&f->k);
+	shadow(f, "hint");
+	launch(f, 10, 1);
+	kit_fill(&f->t, 2, f->mem + 64);
+	kit_settle(&f->k);
+	for (unsigned i = 0; i < 5; i++) {
+		assert_int_equal(f->k.dev->n_issued, i + 1);
+		complete_next(f, i, CUDA_SUCCESS);
+	}
+	complete_next(f, 5, CUDA_SUCCESS);
+	assert_int_equal(f->k.dev->n_issued, 7);
+	assert_int_equal(f->k.dev->log[6].kind, GSB_CMD_FILL);
+	complete_next(f, 6, CUDA_SUCCESS);
+	assert_int_equal(kit_done(&f->t, 2), 1);
+}
+
+static void test_tenant_that_dies_in_a_shadow_run_leaves_nothing(void **state)
+{
+	struct fixture *f = *state;
+
+	kit_stream_create(&f->t, 2, GSB_STREAM_NON_BLOCKING);
+	kit_settle(&f->k);
+	shadow(f, "hint");
+	launch(f, 10, 1);
+	kit_fill(&f->t, 2, f->mem + 64);
+	kit_settle(&f->k);
+	complete_next(f, 0, CUDA_SUCCESS);
+	kit_tenant_die(&f->t);
+	kit_settle(&f->k);
+	assert_true(kit_tenant_is_gone(&f->t));
+}
+
+static void expect_no_shadow(struct fixture *f)
+{
+	unsigned at = f->k.dev->n_issued;
+
+	launch(f, 10, 1);
+	assert_int_equal(f->k.dev->n_issued, at + 1);
+	assert_int_equal(f->k.dev->log[at].kind, GSB_CMD_LAUNCH);
+	complete_next(f, at, CUDA_SUCCESS);
+	assert_int_equal(row(f)->n_shadowed, 0);
+}
+
+static void test_what_must_not_run_twice_does_not(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_resizing *r = &f->k.engine->params.resizing;
+
+	shadow(f, "hint");
+	f->proof->writes_outside = true;
+	expect_no_shadow(f);
+	f->proof->writes_outside = false;
+	f->proof->order = GSB_RESIZE_ORDER_RESULT;
+	expect_no_shadow(f);
+	f->proof->order = GSB_RESIZE_ORDER_MEMORY | GSB_RESIZE_ORDER_FLOAT;
+	expect_no_shadow(f);
+	f->proof->order = 0;
+	r->shadow_bytes = 4095; /* it has 4,096 */
+	expect_no_shadow(f);
+	r->shadow_bytes = 4096;
+	f->fn->took_ns = r->shadow_limit_ns + 1;
+	expect_no_shadow(f);
+	f->fn->took_ns = 1000;
+	r->mode = GSB_RESIZE_MODE_SAFE;
+	expect_no_shadow(f);
+	r->mode = GSB_RESIZE_MODE_SHADOW;
+	launch(f, 10, 1);
+	run_out(f);
+	assert_int_equal(row(f)->n_shadowed, 1);
+}
+
+static void test_kernel_that_may_write_to_the_host_does_not_run_twice(void **state)
+{
+	struct fixture *f = *state;
+
+	struct gsb_ranges *host = &f->t.t->host_live, was = *host;
+
+	shadow(f, "hint");
+	gsb_ranges_init(host, f->mem & ~0xfffffull, 1 << 20);
+	assert_int_equal(gsb_ranges_add(host, f->mem, 4), 0); /* a parameter points there */
+	expect_no_shadow(f);
+	gsb_ranges_remove(host, f->mem, &(struct gsb_range){0});
+	assert_int_equal(gsb_ranges_add(host, f->mem + 4096, 4), 0);
+	f->proof->loaded_pointers = true; /* and where it may point is not known */
+	expect_no_shadow(f);
+	f->proof->loaded_pointers = false;
+	launch(f, 10, 1);
+	run_out(f);
+	assert_int_equal(row(f)->n_shadowed, 1);
+	gsb_ranges_finish(host);
+	*host = was;
+}
+
+static void test_one_launch_in_so_many_is_run_both_ways(void **state)
+{
+	struct fixture *f = *state;
+
+	shadow(f, "hint");
+	f->k.engine->params.resizing.shadow_every = 4;
+	for (int i = 0; i < 12; i++) {
+		launch(f, 10, 1);
+		run_out(f);
+	}
+	assert_int_equal(row(f)->n_shadowed, 3);
+}
+
+/* ---- comparing ---- */
+
+static bool same(void *asked, void *shaped, size_t bytes, uint32_t rounds, uint64_t *addr)
+{
+	struct gsb_compare_range r[] = {{.addr = 0x1000, .bytes = 8, .at = 0},
+					{.addr = 0x9000, .bytes = bytes - 8, .at = 8}};
+	struct gsb_compare c = {.n_ranges = 2,
+				.ranges = r,
+				.bytes = bytes,
+				.asked = asked,
+				.shaped = shaped,
+				.rounds = rounds};
+	bool is_same = gsb_compare_is_same(&c);
+
+	assert_int_equal(c.differs, !is_same);
+	*addr = c.addr;
+	return is_same;
+}
+
+static void test_sums_of_floats_may_round_and_nothing_else_may(void **state)
+{
+	float a[4] = {1, 1000.1f, 3, 0}, b[4] = {1, 1000.2f, 3, 0};
+	double x[2] = {1, 1e10}, y[2] = {1, 1e10 + 1};
+	uint64_t addr;
+
+	assert_true(same(a, a, sizeof(a), 0, &addr));
+	assert_false(same(a, b, sizeof(a), 0, &addr));
+	assert_in_range(addr, 0x1004, 0x1007);
+	assert_true(same(a, b, sizeof(a), GSB_ROUNDS_F32, &addr));
+	b[2] = 3.1f;
+	assert_false(same(a, b, sizeof(a), GSB_ROUNDS_F32, &addr));
+	assert_in_range(addr, 0x9000, 0x9003);
+	assert_false(same(x, y, sizeof(x), GSB_ROUNDS_F32, &addr));
+	assert_true(same(x, y, sizeof(x), GSB_ROUNDS_F64, &addr));
+	y[1] = 2e10;
+	assert_false(same(x, y, sizeof(x), GSB_ROUNDS_F64, &addr));
 }
 
 /* ---- lists ---- */
@@ -534,6 +865,18 @@ int main(void)
 		CASE(test_without_memory_of_ours_nothing_counts_tiles),
 		CASE(test_form_that_loses_too_many_threads_is_not_used),
 		CASE(test_form_that_does_not_fit_an_sm_is_not_used),
+		CASE(test_policy_is_offered_shapes_and_gets_the_one_that_it_names),
+		CASE(test_shadow_run_of_the_same_results_counts_as_one_launch),
+		CASE(test_form_with_other_results_is_refuted_and_the_tenant_has_the_originals),
+		CASE(test_device_time_of_a_shadow_run_is_the_originals),
+		CASE(test_form_that_fails_alone_is_refuted_and_the_tenant_goes_on),
+		CASE(test_original_that_fails_in_a_shadow_run_fails_its_context),
+		CASE(test_nothing_of_the_tenant_runs_beside_a_shadow_run),
+		CASE(test_tenant_that_dies_in_a_shadow_run_leaves_nothing),
+		CASE(test_what_must_not_run_twice_does_not),
+		CASE(test_kernel_that_may_write_to_the_host_does_not_run_twice),
+		CASE(test_one_launch_in_so_many_is_run_both_ways),
+		cmocka_unit_test(test_sums_of_floats_may_round_and_nothing_else_may),
 		cmocka_unit_test(test_lists_name_kernels_by_pattern_and_images_by_hash),
 	};
 

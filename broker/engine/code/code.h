@@ -59,6 +59,8 @@ struct gsb_kernel_fn {
 	struct gsb_proof *proof; /* what is proven of it; NULL: nothing */
 	uint32_t shapes;	 /* GSB_SHAPE_BIT() of those that its launches may have */
 	struct gsb_kernel_form forms[GSB_N_SHAPES];
+	uint64_t took_ns;  /* device time of its last launch; 0: none yet */
+	uint64_t n_shaped; /* launches in another shape */
 	enum gsb_fn_state state;
 	int prepare_err;		  /* FAILED: -errno */
 	struct gsb_stream *waiters;	  /* their heads launch it while it is PREPARING */

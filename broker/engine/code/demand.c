@@ -1,6 +1,6 @@
 /*
- * demand.c - see demand.h. What the words of a launch mean follows from the kernel's text, which is parsed again for it, on
- * the loader's thread: it is asked for once in a kernel's life.
+ * demand.c - see demand.h. What the words of a launch mean follows from the kernel's code, which the loader's thread reads: that
+ * is asked for once in a kernel's life.
  */
 #include "broker/engine/code/demand.h"
 
@@ -10,6 +10,8 @@
 
 #include "broker/engine/code/code.h"
 #include "broker/engine/code/job.h"
+#include "broker/engine/code/proofs.h"
+#include "broker/engine/code/resizing.h"
 #include "broker/engine/code/variants.h"
 #include "broker/engine/tenant/tenant.h"
 #include "ptx/resize/variant.h"
@@ -29,21 +31,27 @@ static uint32_t log2_of(uint64_t n)
 	return 63 - (uint32_t)__builtin_clzll(n);
 }
 
-struct gsb_demand *gsb_demand_of(const struct gsb_kernel_fn *fn, const struct gsb_cmd_launch *l)
+struct gsb_warp_demand *gsb_demand_find(struct gsb_warp_demand *demands, uint32_t threads,
+					uint32_t n_blocks_log2)
 {
 	for (unsigned i = 0; i < GSB_N_DEMANDS; i++) {
-		struct gsb_demand *d = &fn->proof->demands[i];
+		struct gsb_warp_demand *d = &demands[i];
 
-		if (!d->n_threads ||
-		    (d->n_threads == n_threads(l) && d->n_blocks_log2 == log2_of(n_blocks(l))))
+		if (!d->n_threads || (d->n_threads == threads && d->n_blocks_log2 == n_blocks_log2))
 			return d;
 	}
 	return NULL;
 }
 
+struct gsb_warp_demand *gsb_demand_of(const struct gsb_kernel_fn *fn,
+				      const struct gsb_cmd_launch *l)
+{
+	return gsb_demand_find(fn->proof->demands, n_threads(l), log2_of(n_blocks(l)));
+}
+
 bool gsb_demand_is_wanted(const struct gsb_kernel_fn *fn, const struct gsb_cmd_launch *l)
 {
-	const struct gsb_demand *d = gsb_demand_of(fn, l);
+	const struct gsb_warp_demand *d = gsb_demand_of(fn, l);
 
 	return d && !d->n_threads;
 }
@@ -71,23 +79,33 @@ static int read_words(struct gsb_job *j, const struct gsb_ptx_module *m, struct 
 	return err;
 }
 
+/* Of the kernel alone, so that what the engine's thread has learnt meanwhile is not read here. */
+static void keep(const struct gsb_job *j)
+{
+	struct gsb_proof proof = {.demands = {j->demand}};
+
+	gsb_proofs_add(j->resizing, j->variants, j->name, &proof);
+}
+
 static void run_count(struct gsb_job *j, const struct gsb_device_ops *ops)
 {
-	struct gsb_ptx_module *m;
+	const struct gsb_ptx_module *m = gsb_variants_module(j->variants);
 	struct gsb_arena arena;
 
-	j->err = gsb_ptx_parse(j->variants->text, j->variants->text_bytes, &m, NULL);
-	if (j->err)
+	if (!m) {
+		j->err = -ENOMEM;
 		return;
+	}
 	gsb_arena_init(&arena, GSB_PTX_MAX_ARENA_BYTES);
 	j->err = read_words(j, m, &arena);
 	gsb_arena_finish(&arena);
-	gsb_ptx_module_destroy(m);
+	if (!j->err)
+		keep(j);
 }
 
 static void counted(struct gsb_job *j)
 {
-	struct gsb_demand *d = gsb_demand_of(j->fn, &j->launch);
+	struct gsb_warp_demand *d = gsb_demand_of(j->fn, &j->launch);
 
 	if (!j->err && d && !d->n_threads)
 		*d = j->demand;
@@ -110,9 +128,10 @@ void gsb_demand_note(struct gsb_tenant *t, struct gsb_kernel_fn *fn, struct gsb_
 	j->fn = fn;
 	j->variants = fn->module->variants;
 	j->words = words;
+	j->resizing = t->resizing;
 	j->launch = *l;
-	j->demand = (struct gsb_demand){.n_threads = n_threads(l),
-					.n_blocks_log2 = log2_of(n_blocks(l))};
+	j->demand = (struct gsb_warp_demand){.n_threads = n_threads(l),
+					     .n_blocks_log2 = log2_of(n_blocks(l))};
 	strcpy(j->name, gsb_variants_name(j->variants, fn->proof));
 	gsb_job_give(j);
 }

@@ -19,14 +19,18 @@ struct gsb_kernel_fn;
 struct gsb_tenant;
 
 /* Of launches with so many threads a block, and 2^n_blocks_log2 blocks or up to twice that: sums over the warps counted. */
-struct gsb_demand {
+struct gsb_warp_demand {
 	uint32_t n_threads; /* 0: none yet */
 	uint32_t n_blocks_log2;
 	struct gsb_count sum;
 };
 
+/* Among GSB_N_DEMANDS, the one for so many threads and blocks, or the first that is none yet; NULL: all are others. */
+struct gsb_warp_demand *gsb_demand_find(struct gsb_warp_demand *demands, uint32_t n_threads,
+					uint32_t n_blocks_log2);
 /* Where the demand of such a launch stands, or is to stand; NULL: there is no more room. */
-struct gsb_demand *gsb_demand_of(const struct gsb_kernel_fn *fn, const struct gsb_cmd_launch *l);
+struct gsb_warp_demand *gsb_demand_of(const struct gsb_kernel_fn *fn,
+				      const struct gsb_cmd_launch *l);
 /* Would a launch that counts tell something new? */
 bool gsb_demand_is_wanted(const struct gsb_kernel_fn *fn, const struct gsb_cmd_launch *l);
 /* One warp in so many is counted. */

@@ -18,6 +18,7 @@
 #include "gsb/wire.h"
 
 struct gsb_code_module;
+struct gsb_compare;
 struct gsb_ctx;
 struct gsb_fence;
 struct gsb_upload;
@@ -69,7 +70,8 @@ struct gsb_job {
 	struct gsb_function_info info;
 	uint64_t *words;	      /* of a launch that counted */
 	struct gsb_cmd_launch launch; /* that; its parameters are gone */
-	struct gsb_demand demand;
+	struct gsb_warp_demand demand;
+	struct gsb_compare *compare; /* of a launch that was run both ways */
 	char name[GSB_NAME_MAX + 1];
 	char log[GSB_LOAD_LOG_MAX];
 };

@@ -72,8 +72,8 @@ static bool load_variants(struct gsb_job *j, const struct gsb_device_ops *ops)
 {
 	uint32_t wanted = wanted_shapes(j->resizing);
 
-	if (!wanted ||
-	    gsb_variants_make(j->image->bytes, j->image->total, j->cc, wanted, &j->variants))
+	if (!wanted || gsb_variants_make(j->resizing, j->image->bytes, j->image->total, j->cc,
+					 wanted, &j->variants))
 		return false;
 	if (!ops->module_load(j->space, j->variants->text, j->variants->text_bytes, &j->loaded,
 			      j->log, sizeof(j->log))) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "broker/engine/code/proofs.h"
 #include "ptx/fatbin.h"
 #include "ptx/print.h"
 #include "ptx/resize/rewrite.h"
@@ -104,6 +105,57 @@ static int add_jobs(struct work *w, const struct gsb_ptx_func *f, enum gsb_resiz
 	return 0;
 }
 
+static uint32_t rounds_of(const struct gsb_ptx_insn *in)
+{
+	if (!gsb_ptx_type_is_float(in->type[0]))
+		return 0;
+	switch (in->type[0]) {
+	case GSB_PTX_TYPE_F32: return GSB_ROUNDS_F32;
+	case GSB_PTX_TYPE_F64: return GSB_ROUNDS_F64;
+	default: return GSB_ROUNDS_OTHER;
+	}
+}
+
+/*
+ * What in a block depends on the order of its threads, the facts do not say: a block stays as it is. But it may come out
+ * in another order each time.
+ */
+static void look_at_atomics(const struct gsb_ptx_kernel *k, struct gsb_proof *p)
+{
+	for (uint32_t i = 0; i < k->n_funcs; i++)
+		for (uint32_t n = 0; n < k->funcs[i]->n_insns; n++) {
+			const struct gsb_ptx_insn *in = &k->funcs[i]->insns[n];
+
+			if (gsb_ptx_op_class(in->op) != GSB_PTX_CLASS_ATOM)
+				continue;
+			p->rounds |= rounds_of(in);
+			if (in->space == GSB_PTX_SPACE_SHARED && in->op == GSB_PTX_OP_ATOM)
+				p->order |= GSB_RESIZE_ORDER_RESULT;
+		}
+	if (p->rounds)
+		p->order |= GSB_RESIZE_ORDER_FLOAT;
+	if (p->rounds & GSB_ROUNDS_OTHER)
+		p->order |= GSB_RESIZE_ORDER_RESULT;
+}
+
+/* Variables that kernels may write are memory that no context's map has. */
+static bool has_variables(const struct gsb_ptx_module *m)
+{
+	for (uint32_t i = 0; i < m->n_vars; i++)
+		if (m->vars[i]->space == GSB_PTX_SPACE_GLOBAL)
+			return true;
+	return false;
+}
+
+static bool reaches_further(const struct gsb_resize_facts *f)
+{
+	bool further = f->loaded_pointers;
+
+	for (uint32_t i = 0; i < f->n_pointers; i++)
+		further |= f->pointers[i].access & GSB_RESIZE_ESCAPES;
+	return further;
+}
+
 static int judge(struct work *w, const struct gsb_ptx_func *f, struct gsb_proof *v)
 {
 	struct gsb_resize_facts facts;
@@ -115,8 +167,11 @@ static int judge(struct work *w, const struct gsb_ptx_func *f, struct gsb_proof 
 	if (!err) {
 		*v = (struct gsb_proof){.shapes = proven(&facts) & w->wanted,
 					.order = facts.order,
-					.writes_outside = writes_outside(facts.kernel),
+					.writes_outside = has_variables(w->module) ||
+							  writes_outside(facts.kernel),
+					.loaded_pointers = reaches_further(&facts),
 					.launch = facts.launch};
+		look_at_atomics(facts.kernel, v);
 		if (v->shapes & GSB_SHAPE_BIT(GSB_SHAPE_COUNT))
 			err = look_at_words(facts.kernel, &arena, v);
 	}
@@ -170,6 +225,14 @@ static int judge_all(struct gsb_variants *v, struct work *w)
 	return err;
 }
 
+static bool counts(const struct gsb_variants *v)
+{
+	for (uint32_t i = 0; i < v->n_kernels; i++)
+		if (v->proofs[i].shapes & GSB_SHAPE_BIT(GSB_SHAPE_COUNT))
+			return true;
+	return false;
+}
+
 static bool any_shape(const struct gsb_variants *v)
 {
 	for (uint32_t i = 0; i < v->n_kernels; i++)
@@ -208,52 +271,80 @@ static int make_of_module(struct gsb_variants *v, const struct gsb_ptx_module *m
 
 static int make_of_text(struct gsb_variants *v, const char *text, size_t len, uint32_t wanted)
 {
-	uint8_t hash[GSB_SHA256_BYTES];
 	struct gsb_ptx_module *m;
 	int err = gsb_ptx_parse(text, len, &m, NULL);
 
 	if (err)
 		return err;
-	gsb_sha256(text, len, hash);
-	gsb_sha256_hex(hash, v->hash);
 	/* What is not understood may be a variable, or change what the rest means. */
 	err = m->n_unknown ? -EILSEQ : make_of_module(v, m, wanted);
-	gsb_ptx_module_destroy(m);
+	if (!err && counts(v))
+		v->module = m;
+	else
+		gsb_ptx_module_destroy(m);
 	return err;
 }
 
-int gsb_variants_make(const void *image, size_t size, uint32_t cc, uint32_t wanted,
-		      struct gsb_variants **out)
+static int make_and_keep(const struct gsb_resizing *r, const char *text, size_t len,
+			 const char *hash, uint32_t wanted, struct gsb_variants **out)
 {
 	struct gsb_variants *v = calloc(1, sizeof(*v));
-	struct gsb_arena unpacked;
-	char log[256];
-	const char *text;
-	size_t len;
 	int err;
 
 	if (!v)
 		return -ENOMEM;
+	v->wanted = wanted;
+	memcpy(v->hash, hash, sizeof(v->hash));
+	err = make_of_text(v, text, len, wanted);
+	if (err) {
+		gsb_variants_destroy(v);
+		return err;
+	}
+	gsb_proofs_write(r, v);
+	*out = v;
+	return 0;
+}
+
+int gsb_variants_make(const struct gsb_resizing *r, const void *image, size_t size, uint32_t cc,
+		      uint32_t wanted, struct gsb_variants **out)
+{
+	uint8_t hash[GSB_SHA256_BYTES];
+	char hex[GSB_SHA256_HEX], log[256];
+	struct gsb_arena unpacked;
+	const char *text;
+	size_t len;
+	int err;
+
 	gsb_arena_init(&unpacked, GSB_FATBIN_MAX_RAW_BYTES);
 	err = gsb_image_find_ptx(image, size, cc, &unpacked, &text, &len, log, sizeof(log));
-	if (!err)
-		err = make_of_text(v, text, len, wanted);
+	if (!err) {
+		gsb_sha256(text, len, hash);
+		gsb_sha256_hex(hash, hex);
+		if (gsb_proofs_read(r, hex, wanted, out))
+			err = make_and_keep(r, text, len, hex, wanted, out);
+	}
 	gsb_arena_finish(&unpacked);
-	if (err)
-		gsb_variants_destroy(v);
-	else
-		*out = v;
 	return err;
+}
+
+static void drop_text(struct gsb_variants *v)
+{
+	free(v->text);
+	v->text = NULL;
+	v->text_bytes = 0;
 }
 
 void gsb_variants_loaded(struct gsb_variants *v)
 {
-	for (uint32_t i = 0; i < v->n_kernels; i++)
-		if (v->proofs[i].shapes & GSB_SHAPE_BIT(GSB_SHAPE_COUNT))
-			return;
-	free(v->text);
-	v->text = NULL;
-	v->text_bytes = 0;
+	if (v->module || !counts(v))
+		drop_text(v);
+}
+
+const struct gsb_ptx_module *gsb_variants_module(struct gsb_variants *v)
+{
+	if (!v->module && v->text && !gsb_ptx_parse(v->text, v->text_bytes, &v->module, NULL))
+		drop_text(v);
+	return v->module;
 }
 
 void gsb_variants_destroy(struct gsb_variants *v)
@@ -264,12 +355,14 @@ void gsb_variants_destroy(struct gsb_variants *v)
 	free(v->names);
 	free(v->proofs);
 	free(v->text);
+	gsb_ptx_module_destroy(v->module);
 	free(v);
 }
 
 uint64_t gsb_variants_bytes(const struct gsb_variants *v)
 {
-	return v->text_bytes + v->n_kernels * (sizeof(*v->proofs) + sizeof(*v->names));
+	return v->text_bytes + (v->module ? v->module->arena.used_bytes : 0) +
+	       v->n_kernels * (sizeof(*v->proofs) + sizeof(*v->names));
 }
 
 /* ---- looking up ---- */

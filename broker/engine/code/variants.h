@@ -21,33 +21,41 @@
 #include "gsb/wire.h"
 #include "ptx/resize/facts.h"
 
+struct gsb_resizing;
+
+/* Numbers whose sums differ by the order in which they are added. */
+enum gsb_rounds { GSB_ROUNDS_F32 = 1, GSB_ROUNDS_F64 = 2, GSB_ROUNDS_OTHER = 4 };
+
 #define GSB_SHAPE_BIT(form) (1u << (form))
 
 /* Of one kernel. Plain data: it is kept in files as it is (proofs.h), a change of it is another version of those. */
 struct gsb_proof {
 	uint32_t
 		shapes; /* GSB_SHAPE_BIT() of those that are proven and, where they need it, written */
-	uint32_t refuted;	 /* of these, what a shadow run has found to give other results */
-	uint32_t order;		 /* enum gsb_resize_order: when two runs of one launch may differ */
-	uint32_t writes_outside; /* prints, takes memory, ...: what a second run would do again */
-	uint32_t n_count_words;	 /* that the counting form writes */
+	uint32_t refuted; /* of these, what a shadow run has found to give other results */
+	uint32_t order;	  /* enum gsb_resize_order: when two runs of one launch may differ */
+	uint32_t rounds;  /* enum gsb_rounds: what its atomics add up */
 	uint32_t zero;
+	uint32_t writes_outside;  /* prints, takes memory, ...: what a second run would do again */
+	uint32_t n_count_words;	  /* that the counting form writes */
+	uint32_t loaded_pointers; /* it may write where no parameter points */
 	struct gsb_resize_conditions launch;
-	struct gsb_demand demands[GSB_N_DEMANDS];
+	struct gsb_warp_demand demands[GSB_N_DEMANDS];
 };
 
 struct gsb_variants {
 	char hash[GSB_SHA256_HEX]; /* of the PTX */
-	char *text; /* of all, for the device; NULL once it is loaded and nothing counts */
+	char *text; /* of all, for the device; NULL once it is loaded and not needed any more */
 	size_t text_bytes;
-	uint32_t n_kernels;
+	uint32_t wanted, n_kernels;
 	char **names; /* in the order of the text: that in which a program counts them */
 	struct gsb_proof *proofs;
 	char *names_room;
+	struct gsb_ptx_module *module; /* the originals, where launches count; NULL: in the text */
 };
 
 /**
- * gsb_variants_make() - read an image, prove, and write
+ * gsb_variants_make() - read an image, prove, and write; or read what is kept of it (proofs.h)
  * @image, @size: PTX text or a fatbin
  * @cc:     of the device: 90
  * @wanted: GSB_SHAPE_BIT() of the shapes to make possible
@@ -56,8 +64,8 @@ struct gsb_variants {
  * Context: the loader's thread: may take seconds. Return: 0, -ENOEXEC (no PTX in it), -EILSEQ (not understood),
  *          -ENOENT (no kernel bears a shape), -E2BIG, -ENOMEM.
  */
-int gsb_variants_make(const void *image, size_t size, uint32_t cc, uint32_t wanted,
-		      struct gsb_variants **out);
+int gsb_variants_make(const struct gsb_resizing *r, const void *image, size_t size, uint32_t cc,
+		      uint32_t wanted, struct gsb_variants **out);
 /* It is loaded: what only the device needed goes. */
 void gsb_variants_loaded(struct gsb_variants *v);
 void gsb_variants_destroy(struct gsb_variants *v); /* NULL is fine */
@@ -67,6 +75,9 @@ uint64_t gsb_variants_bytes(const struct gsb_variants *v);
 
 /* What is known of a kernel; NULL: it is not there. */
 struct gsb_proof *gsb_variants_find(const struct gsb_variants *v, const char *kernel);
+/* The originals, parsed; NULL: that cannot be. The loader's thread. */
+const struct gsb_ptx_module *gsb_variants_module(struct gsb_variants *v);
+
 /* The kernel's name that a proof of @v is about, whole. */
 const char *gsb_variants_name(const struct gsb_variants *v, const struct gsb_proof *proof);
 /* Is this one of ours? Then no program may know of it. */

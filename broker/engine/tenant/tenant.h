@@ -90,6 +90,9 @@ struct gsb_tenant {
 	struct gsb_table modules, functions;
 	struct gsb_uploads *uploads; /* under way: code/upload.h */
 
+	bool shadowing; /* a launch of it is run both ways: its streams wait */
+	struct gsb_stream *shadow_waiters;
+
 	uint32_t n_in_flight, n_host_funcs;
 	uint32_t n_jobs;	    /* calls that others work on: the loader, gsbrokerd */
 	uint32_t n_printed;	    /* what the region says */

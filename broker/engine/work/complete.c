@@ -48,6 +48,7 @@ static void count_kernel(const struct gsb_scheduler *s, struct gsb_tenant *t,
 	uint64_t took = c->end_ns - c->start_ns;
 	uint64_t sm_ns = gsb_code_sm_ns(&s->info->arch, item->fn, &item->cmd.launch, c);
 
+	item->fn->took_ns = took;
 	t->stats.device_ns += took;
 	t->stats.sm_ns += sm_ns;
 	t->stats.instructions += c->n_instructions;

@@ -4,6 +4,7 @@
 #include "broker/engine/work/course.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "broker/engine/code/variants.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/engine/work/scheduler.h"
+#include "broker/engine/work/shadow.h"
 #include "ptx/resize/variant.h"
 
 /* ---- commands ---- */
@@ -81,7 +83,7 @@ static bool next_tiles(struct gsb_flight *f, const struct gsb_item *item, struct
 		.max_ns = GSB_VARIANT_NO_TIME,
 	};
 
-	if (!c->n_begun) {
+	if (!c->n_shaped) {
 		zero(cmd, p.control, sizeof(struct gsb_variant_control));
 		return true;
 	}
@@ -102,7 +104,7 @@ static bool next_to_count(const struct gsb_course *c, const struct gsb_item *ite
 	const uint64_t bytes = item->fn->proof->n_count_words * sizeof(uint64_t);
 	struct gsb_variant_count p = {.words = addr, .every = gsb_demand_every(&item->cmd.launch)};
 
-	switch (c->n_begun) {
+	switch (c->n_shaped) {
 	case 0: zero(cmd, addr, bytes); return true;
 	case 1:
 		put_variant(item->scheduler, item, GSB_SHAPE_COUNT, &p, sizeof(p), &cmd->launch);
@@ -122,7 +124,7 @@ static bool next_once(const struct gsb_course *c, const struct gsb_item *item, s
 {
 	struct gsb_cmd_launch *l = &cmd->launch;
 
-	if (c->n_begun)
+	if (c->n_shaped)
 		return false;
 	if (c->shape.form == GSB_SHAPE_AS_ASKED)
 		return true;
@@ -135,9 +137,8 @@ static bool next_once(const struct gsb_course *c, const struct gsb_item *item, s
 }
 
 /* False: there are no more. */
-static bool next(struct gsb_flight *f, const struct gsb_item *item, struct gsb_cmd *cmd)
+static bool next_of_shape(struct gsb_flight *f, const struct gsb_item *item, struct gsb_cmd *cmd)
 {
-	*cmd = item->cmd;
 	switch (f->course.shape.form) {
 	case GSB_SHAPE_SLICE: return next_slice(&f->course, item, cmd);
 	case GSB_SHAPE_PERSISTENT: return next_tiles(f, item, cmd);
@@ -146,20 +147,62 @@ static bool next(struct gsb_flight *f, const struct gsb_item *item, struct gsb_c
 	}
 }
 
+static bool next_shaped(struct gsb_flight *f, const struct gsb_item *item, struct gsb_cmd *cmd)
+{
+	bool any = next_of_shape(f, item, cmd);
+
+	f->course.n_shaped += any;
+	return any;
+}
+
+static bool next_asked(struct gsb_course *c)
+{
+	bool any = !c->asked;
+
+	c->asked = true;
+	return any;
+}
+
+static bool next_of_shadow(struct gsb_flight *f, const struct gsb_item *item, struct gsb_cmd *cmd)
+{
+	struct gsb_shadow *s = f->course.shadow;
+
+	for (; gsb_shadow_part(s) < GSB_SHADOW_OVER; gsb_shadow_next_part(s)) {
+		enum gsb_shadow_part part = gsb_shadow_part(s);
+
+		if (part == GSB_SHADOW_SHAPED  ? next_shaped(f, item, cmd)
+		    : part == GSB_SHADOW_ASKED ? next_asked(&f->course)
+					       : gsb_shadow_next_copy(s, item, cmd))
+			return true;
+	}
+	return false;
+}
+
+static bool next(struct gsb_flight *f, const struct gsb_item *item, struct gsb_cmd *cmd)
+{
+	*cmd = item->cmd;
+	return f->course.shadow ? next_of_shadow(f, item, cmd) : next_shaped(f, item, cmd);
+}
+
+/* What is run both ways goes step by step: each may fail, and what then follows is another one. */
+static unsigned ahead(const struct gsb_course *c)
+{
+	return c->shadow ? 1 : GSB_COURSE_AHEAD;
+}
+
 static int issue_more(struct gsb_flight *f, const struct gsb_item *item)
 {
 	struct gsb_scheduler *s = item->scheduler;
 	struct gsb_course *c = &f->course;
 	struct gsb_cmd cmd;
 
-	while (!c->err && c->n_open < GSB_COURSE_AHEAD && next(f, item, &cmd)) {
+	while (!c->err && c->n_open < ahead(c) && next(f, item, &cmd)) {
 		cmd.cookie = f->cookie;
 		cmd.not_before_ns = s->clock.is_virtual ? item->op.ready_ns : 0;
 		c->err = s->ops->issue(f->queue->queue, &cmd);
 		if (c->err)
 			break;
 		c->n_open++;
-		c->n_begun++;
 	}
 	return c->err;
 }
@@ -216,8 +259,13 @@ static void plan(struct gsb_course *c, const struct gsb_item *item)
 
 static int begin(struct gsb_flight *f, struct gsb_item *item, const struct gsb_shape *shape)
 {
-	f->course = (struct gsb_course){.shape = *shape};
+	memset(&f->course, 0, offsetof(struct gsb_course, joint));
+	f->course.shape = *shape;
+	if (shape->form != GSB_SHAPE_AS_ASKED)
+		f->course.joint = (struct gsb_completion){.cookie = f->cookie};
 	plan(&f->course, item);
+	if (item->cmd.kind == GSB_CMD_LAUNCH)
+		f->course.shadow = gsb_shadow_create(item, f->course.shape.form);
 	return issue_more(f, item);
 }
 
@@ -229,6 +277,8 @@ int gsb_course_begin(struct gsb_flight *f, struct gsb_item *item, const struct g
 	if (!err || f->course.n_open)
 		return 0; /* what is in the queue comes back, and then it ends */
 	drop_words(&f->course, item);
+	if (f->course.shadow)
+		gsb_shadow_end(f->course.shadow, item, false);
 	return shape->form == GSB_SHAPE_AS_ASKED ? err : begin(f, item, &as_asked);
 }
 
@@ -259,11 +309,44 @@ static void fail_refused(struct gsb_course *c)
 		 "the device refused a part of a launch (%s)", gsb_shape_name(c->shape.form));
 }
 
+/* Of a launch that is run both ways it is the original that is told of; of the rest only whether it failed. */
+static void note(struct gsb_course *c, const struct gsb_completion *done)
+{
+	if (!c->shadow || gsb_shadow_part(c->shadow) == GSB_SHADOW_ASKED)
+		join(&c->joint, done, !c->n_taken++);
+	else if (done->result && !c->joint.result)
+		c->joint = *done;
+}
+
+/* What fails, or is refused, in its shape alone is not the tenant's: the original comes yet. */
+static bool forgive(struct gsb_course *c)
+{
+	if (!c->shadow || gsb_shadow_part(c->shadow) != GSB_SHADOW_SHAPED ||
+	    (!c->joint.result && !c->err))
+		return false;
+	gsb_shadow_failed(c->shadow);
+	c->joint.result = CUDA_SUCCESS;
+	c->err = 0;
+	return true;
+}
+
+static void go_on(struct gsb_flight *f)
+{
+	struct gsb_course *c = &f->course;
+
+	do {
+		forgive(c);
+		if (c->joint.result || f->item->op.order->failed)
+			return;
+	} while (issue_more(f, f->item) && forgive(c));
+}
+
 static void end_counting(struct gsb_course *c, struct gsb_item *item)
 {
 	uint64_t *words = c->words;
 
-	if (!c->joint.result && !item->op.order->failed) {
+	if (!c->joint.result && !item->op.order->failed &&
+	    gsb_demand_is_wanted(item->fn, &item->cmd.launch)) {
 		c->words = NULL;
 		gsb_ctx_of(item->op.order)->counting = false;
 		gsb_demand_note(gsb_tenant_of(item->op.stream->queues), item->fn, item->op.fence,
@@ -280,13 +363,14 @@ const struct gsb_completion *gsb_course_take(struct gsb_flight *f,
 	c->n_open--;
 	if (c->shape.form == GSB_SHAPE_AS_ASKED)
 		return done;
-	join(&c->joint, done, !c->n_taken++);
-	if (!c->joint.result && !f->item->op.order->failed)
-		issue_more(f, f->item);
+	note(c, done);
+	go_on(f);
 	if (c->n_open)
 		return NULL;
 	fail_refused(c);
 	if (c->words)
 		end_counting(c, f->item);
+	if (c->shadow)
+		gsb_shadow_end(c->shadow, f->item, !c->joint.result && !f->item->op.order->failed);
 	return &c->joint;
 }

@@ -21,17 +21,20 @@
 
 struct gsb_flight;
 struct gsb_item;
+struct gsb_shadow;
 
 struct gsb_course {
 	struct gsb_shape shape;
-	unsigned n_begun;	  /* commands that were issued */
-	unsigned n_open, n_taken; /* of them, not completed; completed */
+	unsigned n_open, n_taken; /* commands on the device; completed */
 	uint64_t done,
-		total;	 /* SLICE: blocks; PERSISTENT: tiles; what has been issued, of how many */
-	uint64_t each;	 /* of that, what one launch takes at most */
-	uint64_t *words; /* COUNT: what it has counted comes here; malloc */
-	int err;	 /* the device refused one */
-	struct gsb_completion joint;
+		total;	   /* SLICE: blocks; PERSISTENT: tiles; what has been issued, of how many */
+	uint64_t each;	   /* of that, what one launch takes at most */
+	unsigned n_shaped; /* commands of its shape that were issued */
+	struct gsb_shadow *shadow;   /* it is run both ways; NULL: it is not */
+	bool asked;		     /* of that: the original was issued */
+	uint64_t *words;	     /* COUNT: what it has counted comes here; malloc */
+	int err;		     /* the device refused one */
+	struct gsb_completion joint; /* last: of what is as asked it is not touched */
 };
 
 /*

@@ -108,6 +108,7 @@ void gsb_issue_ready(struct gsb_item *item)
 	item->head = gsb_head_create(&s->ready, item);
 	item->head->told = false;
 	gsb_view_describe(item, &item->head->work);
+	gsb_view_offer(item, item->head);
 	gsb_claim_begin(claim_of(item), s->share_ns);
 	claim_of(item)->n_ready++;
 	gsb_ready_add(&s->ready, item->head);
@@ -188,8 +189,8 @@ static void refuse(struct gsb_item *item, int err)
 	gsb_stream_retry(stream);
 }
 
-/* In which it goes to the device, if its kernel and its launch admit it: counting once, then what [resize] force says. */
-static struct gsb_shape shape_of(const struct gsb_item *item)
+/* In which it goes to the device: counting once, then what [resize] force says, then what the policy does. */
+static struct gsb_shape shape_of(const struct gsb_item *item, const struct gsb_decision *d)
 {
 	static const struct gsb_shape count = {.form = GSB_SHAPE_COUNT};
 	const struct gsb_tenant *t = tenant_of(item);
@@ -199,8 +200,10 @@ static struct gsb_shape shape_of(const struct gsb_item *item)
 	if (item->cmd.kind == GSB_CMD_LAUNCH && item->fn->shapes) {
 		if (gsb_code_admits(t, item->fn, l, &count) && gsb_demand_is_wanted(item->fn, l))
 			return count;
-		if (gsb_code_admits(t, item->fn, l, force))
+		if (force->form != GSB_SHAPE_AS_ASKED && gsb_code_admits(t, item->fn, l, force))
 			return *force;
+		if (d->shape && d->shape <= item->head->work.n_shapes)
+			return item->head->shapes[d->shape - 1];
 	}
 	return (struct gsb_shape){.form = GSB_SHAPE_AS_ASKED};
 }
@@ -268,7 +271,7 @@ void gsb_issue_landed(struct gsb_scheduler *s, struct gsb_flight *f)
 static void start(struct gsb_scheduler *s, struct gsb_item *item, const struct gsb_decision *d)
 {
 	struct gsb_flight *f = &s->flights[__builtin_ctz(s->free_flights)];
-	struct gsb_shape shape = shape_of(item);
+	struct gsb_shape shape = shape_of(item, d);
 	int err;
 
 	take_out(item);

@@ -18,9 +18,15 @@ static struct gsb_item *to_item(struct gsb_op *op)
 	return gsb_container_of(op, struct gsb_item, op);
 }
 
+/* While a launch of the tenant is run both ways, nothing of it may come between. */
 static void start(struct gsb_op *op)
 {
-	gsb_issue_ready(to_item(op));
+	struct gsb_tenant *t = gsb_tenant_of(op->stream->queues);
+
+	if (t->shadowing)
+		gsb_stream_park(op->stream, &t->shadow_waiters, GSB_TRACE_PARK_SHADOW, 0);
+	else
+		gsb_issue_ready(to_item(op));
 }
 
 static void park_on_code(struct gsb_item *item)

@@ -13,11 +13,15 @@
 #include <stdint.h>
 
 #include "broker/policy/policy.h"
+#include "broker/policy/shape.h"
 
 struct gsb_item;
 
+#define GSB_N_OFFERED 8 /* shapes that a policy may choose from, at most */
+
 struct gsb_head {
 	struct gsb_work work;
+	struct gsb_shape shapes[GSB_N_OFFERED]; /* work.shapes */
 	struct gsb_item *item;
 	uint64_t number;       /* heads before it */
 	bool told;	       /* of it as held, in the trace */

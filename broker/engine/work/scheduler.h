@@ -6,6 +6,7 @@
  *   issue.c       the policy says which of them go to the device now
  *   queue_pool.c  on what: queues by priority and SMs
  *   course.c      the commands that an item takes in its shape, and their joint completion
+ *   shadow.c      a launch that is run both ways
  *   complete.c    what the device reports: counts, errors, and the next head of the stream
  *
  * An item on the device is a flight. A device queue holds one at a time: only heads are issued, so it

@@ -4,6 +4,8 @@
 #include "broker/engine/work/view.h"
 
 #include "base/hash.h"
+#include <assert.h>
+
 #include "broker/engine/code/code.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/policy/estimate.h"
@@ -58,6 +60,33 @@ static void describe_kernel(const struct gsb_item *item, struct gsb_work *w)
 	if (item->scheduler->estimates)
 		predict(item, w);
 }
+
+/* What a policy may choose from: slices, blocks that fetch tiles, for ever or for a while, and hints. */
+static const struct gsb_shape offered[] = {
+	{.form = GSB_SHAPE_SLICE, .n_slices = 2},
+	{.form = GSB_SHAPE_SLICE, .n_slices = 4},
+	{.form = GSB_SHAPE_SLICE, .n_slices = 8},
+	{.form = GSB_SHAPE_SLICE, .n_slices = 32},
+	{.form = GSB_SHAPE_PERSISTENT},
+	{.form = GSB_SHAPE_PERSISTENT, .max_tiles = 1},
+	{.form = GSB_SHAPE_PERSISTENT, .max_tiles = 8},
+	{.form = GSB_SHAPE_HINT},
+};
+
+void gsb_view_offer(const struct gsb_item *item, struct gsb_head *h)
+{
+	const struct gsb_tenant *t = gsb_tenant_of(item->op.order->queues);
+
+	h->work.shapes = h->shapes;
+	if (item->cmd.kind != GSB_CMD_LAUNCH || !item->fn->shapes ||
+	    t->resizing->force.form != GSB_SHAPE_AS_ASKED)
+		return;
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(offered); i++)
+		if (gsb_code_admits(t, item->fn, &item->cmd.launch, &offered[i]))
+			h->shapes[h->work.n_shapes++] = offered[i];
+}
+
+static_assert(GSB_ARRAY_LEN(offered) <= GSB_N_OFFERED, "a head has room for all");
 
 static void describe_copy(const struct gsb_item *item, struct gsb_work *w)
 {

@@ -9,6 +9,9 @@
 /* Describe the head of a stream, which may run now. */
 void gsb_view_describe(const struct gsb_item *item, struct gsb_work *w);
 
+/* The shapes that it admits, for the policy to choose from: none where one is forced. */
+void gsb_view_offer(const struct gsb_item *item, struct gsb_head *h);
+
 /* What there is now; running is room for GSB_N_QUEUES, and lives as long as the view. */
 struct gsb_view gsb_view_look(const struct gsb_scheduler *s, const struct gsb_work **running,
 			      bool must);
