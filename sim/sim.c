@@ -79,8 +79,6 @@ static void release(struct gsb_sim *s)
 	free(s->n_left_of);
 	free(s->blocks);
 	free(s->sms);
-	free(s->profiles);
-	free(s->on_sm);
 }
 
 static int init(struct gsb_sim *s)

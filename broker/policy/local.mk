@@ -27,3 +27,10 @@ policy_kit = tests/unit/policy_kit.c tests/unit/policy_kit.h
 tests_unit_test_policies_SOURCES = tests/unit/test_policies.c $(policy_kit)
 tests_unit_test_policies_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_policies_LDADD = libpolicy.la $(CMOCKA_LIBS)
+
+noinst_PROGRAMS += tests/integ/policy_path
+check_SCRIPTS += tests/integ/policy_path.sh
+EXTRA_DIST += tests/integ/policy_path.sh
+tests_integ_policy_path_SOURCES = tests/integ/policy_path.c $(policy_kit)
+tests_integ_policy_path_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_integ_policy_path_LDADD = libpolicy.la
