@@ -75,6 +75,29 @@ static struct gsb_resident resident(const struct gsb_arch *arch, const struct gs
 	return r;
 }
 
+/* Of the unit that it wants most. */
+static double fullest(const struct gsb_resident *r)
+{
+	double most = 0;
+
+	for (unsigned int u = 0; u < GSB_N_UNITS; u++)
+		most = fmax(most, r->demand[u]);
+	return most;
+}
+
+/*
+ * A block keeps the speed that it is given when it is placed, whereas the law's shares are those of kernels which stay. So it
+ * is never slower than if it waited for all that is there now to end, and then ran alone: units are not idle meanwhile.
+ */
+static double least_speed(const struct gsb_resident *all, unsigned int n, unsigned int own)
+{
+	double before = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		before += i == own ? 0 : fullest(&all[i]) * all[i].block_ns;
+	return all[own].block_ns / (all[own].block_ns + before);
+}
+
 static uint32_t round_speed(double speed)
 {
 	long s = lround(speed * GSB_FULL_SPEED);
@@ -111,6 +134,6 @@ struct gsb_block_company gsb_company_find(const struct gsb_interference *f,
 			residents[n_known++] = resident(arch, &all[i], &all[self]);
 	}
 	if (n_known > 1 && !gsb_law_speeds(f, 2, residents, n_known, speeds))
-		c.speed = round_speed(speeds[own]);
+		c.speed = round_speed(fmax(speeds[own], least_speed(residents, n_known, own)));
 	return c;
 }
