@@ -15,7 +15,7 @@
 
 #include <assert.h>
 
-#include "broker/policy/answer.h"
+#include "broker/policy/draft.h"
 #include "broker/policy/estimate.h"
 #include "broker/policy/share.h"
 #include "broker/policy/whatif.h"
@@ -58,22 +58,21 @@ static bool needs_plan(const struct thought *t, const struct gsb_work *w)
 	return w->kind == GSB_WORK_KERNEL && !goes_first(t, w);
 }
 
-static void let_critical_pass(const struct thought *t, struct gsb_answer *a)
+static void let_critical_pass(const struct thought *t, struct gsb_draft *a)
 {
 	const struct gsb_view *v = a->view;
 
-	for (unsigned i = 0; i < v->n_ready && !gsb_answer_is_full(a); i++)
+	for (unsigned i = 0; i < v->n_ready && !gsb_draft_is_full(a); i++)
 		if (goes_first(t, v->ready[i]))
-			gsb_answer_issue(a, i, GSB_REASON_CRITICAL)->priority =
-				v->priority_greatest;
+			gsb_draft_issue(a, i, GSB_REASON_CRITICAL)->priority = v->priority_greatest;
 }
 
 /* On the SMs that everybody has. */
-static struct gsb_decision *issue(const struct thought *t, struct gsb_answer *a, unsigned i,
+static struct gsb_decision *issue(const struct thought *t, struct gsb_draft *a, unsigned i,
 				  enum gsb_reason reason)
 {
 	const struct gsb_work *w = a->view->ready[i];
-	struct gsb_decision *d = gsb_answer_issue(a, i, reason);
+	struct gsb_decision *d = gsb_draft_issue(a, i, reason);
 
 	if (d && w->kind == GSB_WORK_KERNEL && !w->cooperative && t->terms.rest.n) {
 		d->sms = t->terms.rest;
@@ -82,11 +81,11 @@ static struct gsb_decision *issue(const struct thought *t, struct gsb_answer *a,
 	return d;
 }
 
-static void let_copies_pass(const struct thought *t, struct gsb_answer *a)
+static void let_copies_pass(const struct thought *t, struct gsb_draft *a)
 {
 	const struct gsb_view *v = a->view;
 
-	for (unsigned i = 0; i < v->n_ready && !gsb_answer_is_full(a); i++)
+	for (unsigned i = 0; i < v->n_ready && !gsb_draft_is_full(a); i++)
 		if (v->ready[i]->kind != GSB_WORK_KERNEL && !goes_first(t, v->ready[i]))
 			issue(t, a, i, GSB_REASON_ARRIVAL);
 }
@@ -285,7 +284,7 @@ static enum gsb_reason why_issue(const struct thought *t, const struct candidate
 	return order == t->ranked ? GSB_REASON_RANK : GSB_REASON_ARRIVAL;
 }
 
-static void say(const struct thought *t, struct gsb_answer *a, const unsigned *order)
+static void say(const struct thought *t, struct gsb_draft *a, const unsigned *order)
 {
 	int64_t room[GSB_N_ROOMS];
 
@@ -296,7 +295,7 @@ static void say(const struct thought *t, struct gsb_answer *a, const unsigned *o
 		struct gsb_decision *d;
 
 		if (hold != GSB_N_REASONS) {
-			gsb_answer_hold(a, c->ready, hold);
+			gsb_draft_hold(a, c->ready, hold);
 			continue;
 		}
 		d = issue(t, a, c->ready, why_issue(t, c, order));
@@ -307,11 +306,11 @@ static void say(const struct thought *t, struct gsb_answer *a, const unsigned *o
 }
 
 /* More than are worth a plan: they go behind it, as they came. */
-static void say_rest(const struct thought *t, struct gsb_answer *a)
+static void say_rest(const struct thought *t, struct gsb_draft *a)
 {
 	unsigned i = t->n ? t->candidates[t->n - 1].ready + 1 : a->view->n_ready;
 
-	for (; i < a->view->n_ready && !gsb_answer_is_full(a); i++)
+	for (; i < a->view->n_ready && !gsb_draft_is_full(a); i++)
 		if (needs_plan(t, a->view->ready[i]))
 			issue(t, a, i, GSB_REASON_ARRIVAL);
 }
@@ -319,7 +318,7 @@ static void say_rest(const struct thought *t, struct gsb_answer *a)
 unsigned gsb_coreside_decide(const struct gsb_view *view, struct gsb_policy_area *area,
 			     struct gsb_decision *out, const struct gsb_coreside_terms *terms)
 {
-	struct gsb_answer a = gsb_answer_begin(view, out);
+	struct gsb_draft a = gsb_draft_begin(view, out);
 	struct thought *t = (struct thought *)area;
 
 	t->terms = *terms;

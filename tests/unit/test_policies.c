@@ -329,14 +329,14 @@ static void test_coreside_own_longest_wait_counts(void **state)
 }
 
 static void note_pair(struct gsb_estimates *e, const struct policy_kit *k, const struct gsb_work *w,
-		      const struct gsb_work *beside, double slowdown)
+		      const struct gsb_work *beside, double slowdown, unsigned n)
 {
 	struct gsb_run alone = {.work = w, .took_ns = 5000000};
 	struct gsb_run both = {
 		.work = w, .took_ns = (uint64_t)(5e6 * slowdown), .shared = true, .beside = beside};
 
 	gsb_estimates_note(e, k->view.arch, &alone);
-	for (int i = 0; i < 4; i++)
+	while (n--)
 		gsb_estimates_note(e, k->view.arch, &both);
 }
 
@@ -351,13 +351,14 @@ static void test_coreside_keeps_apart_what_loses_together_and_nothing_else(void 
 	policy_kit_kernel(k, 1, 100, 5)->code = 1000;
 	policy_kit_start(k, 0);
 	policy_kit_kernel(k, 1, 100, 5);
-	note_pair(e, k, k->running_list[0], k->ready_list[0], 2.4);
-	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 1); /* half of it is known */
-	note_pair(e, k, k->ready_list[0], k->running_list[0], 2.4);
+	note_pair(e, k, k->running_list[0], k->ready_list[0], 2.4, 1);
+	note_pair(e, k, k->ready_list[0], k->running_list[0], 2.4, 4);
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside),
+			 1); /* the half of it was seen once */
+	note_pair(e, k, k->running_list[0], k->ready_list[0], 2.4, 3);
 	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 0);
 	expect_said(k, 0, GSB_HOLD, GSB_REASON_APART);
-	for (int i = 0; i < 40; i++)
-		note_pair(e, k, k->ready_list[0], k->running_list[0], 1.2);
+	note_pair(e, k, k->ready_list[0], k->running_list[0], 1.2, 160);
 	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 1); /* 1/2.4 + 1/1.2 */
 	gsb_estimates_destroy(e);
 }
