@@ -59,8 +59,8 @@ enum gsb_ctl_type {
 
 /*
  * Limits of one tenant. 0 stands for the engine's default (GSB_DEFAULT_*), except for device
- * memory, where it means "what the device has". After admission only queued_records and
- * device_mem_bytes can change (LIMITS): a lower limit never takes away what the tenant has, and a
+ * memory, where it means "what the device has". After admission only queued_records,
+ * device_mem_bytes and what a policy weighs can change (LIMITS): a lower limit never takes away what the tenant has, and a
  * higher one of device memory is for contexts that it creates from then on.
  */
 struct gsb_tenant_limits {
@@ -71,6 +71,9 @@ struct gsb_tenant_limits {
 	uint64_t code_mem_bytes;  /* host memory of its loaded modules */
 	uint64_t queued_bytes;	  /* records in the stream queues, with their inline bytes */
 	uint32_t queued_records;
+	uint32_t weight;      /* of its share, GSB_DEFAULT_WEIGHT for the usual one */
+	uint64_t max_wait_ns; /* of what is ready; 0: as the policy has it */
+	uint32_t critical;    /* 1: its launches are to begin at once */
 	uint32_t zero;
 };
 
@@ -80,6 +83,7 @@ struct gsb_tenant_limits {
 #define GSB_DEFAULT_CODE_MEM_BYTES  (1ull << 30)
 #define GSB_DEFAULT_QUEUED_BYTES    (8ull << 20)
 #define GSB_DEFAULT_QUEUED_RECORDS  16384u
+#define GSB_DEFAULT_WEIGHT	    100u
 
 struct gsb_ctl_ready {
 	struct gsb_msg msg;

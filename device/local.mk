@@ -15,6 +15,7 @@ libdevice_la_SOURCES = \
 	device/cuda/info.c device/cuda/info.h \
 	device/cuda/memory.c device/cuda/memory.h \
 	device/cuda/module.c device/cuda/module.h \
+	device/cuda/partition.c device/cuda/partition.h \
 	device/cuda/queue.c device/cuda/queue.h \
 	device/cuda/send.c device/cuda/send.h \
 	device/null/null.c device/null/null.h \
@@ -28,6 +29,7 @@ libdevice_la_SOURCES = \
 	device/emu/clock/command.c device/emu/clock/command.h \
 	device/emu/clock/copy.c device/emu/clock/copy.h \
 	device/emu/clock/launch.c device/emu/clock/launch.h \
+	device/emu/clock/residents.c device/emu/clock/residents.h \
 	device/emu/clock/run.c device/emu/clock/run.h \
 	device/emu/clock/state.h \
 	device/emu/clock/work.h \

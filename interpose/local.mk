@@ -37,6 +37,7 @@ interpose_sources = \
 	interpose/hooks/input.c interpose/hooks/input.h \
 	interpose/hooks/launch.c \
 	interpose/hooks/link.c \
+	interpose/hooks/managed.c \
 	interpose/hooks/mem.c \
 	interpose/hooks/module.c \
 	interpose/hooks/setup.c \
@@ -64,7 +65,7 @@ interpose_gsb_tenant_tp_la_LIBADD = $(LTTNG_UST_LIBS)
 endif
 
 # The same with points at which a test can have it die (core/fault.h): never installed.
-check_LTLIBRARIES = libfaults.la
+check_LTLIBRARIES += libfaults.la
 libfaults_la_SOURCES = $(interpose_sources) interpose/core/fault.c
 libfaults_la_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_FAULTS
 libfaults_la_LIBADD = $(libinterpose_la_LIBADD)

@@ -7,6 +7,7 @@ libmodel_la_SOURCES =
 # GPUs by name and as text
 libmodel_la_SOURCES += \
 	model/gpu/arch.c model/gpu/arch.h \
+	model/gpu/interference.c model/gpu/interference.h \
 	model/gpu/text.c model/gpu/text.h
 
 # mathematics: linear programs, knapsacks
@@ -35,9 +36,11 @@ libmodel_la_SOURCES += \
 libmodel_la_SOURCES += \
 	model/time/block_time.c model/time/block_time.h \
 	model/time/command_time.c model/time/command_time.h \
+	model/time/company.c model/time/company.h \
 	model/time/contend.c model/time/contend.h \
 	model/time/curve.c model/time/curve.h \
 	model/time/fraction.c model/time/fraction.h \
+	model/time/law.c model/time/law.h \
 	model/time/stretch.c model/time/stretch.h
 
 # kernels as people write them, and loads as they were recorded
@@ -112,6 +115,22 @@ check_PROGRAMS += tests/unit/test_contend
 tests_unit_test_contend_SOURCES = tests/unit/test_contend.c
 tests_unit_test_contend_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_contend_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
+
+check_PROGRAMS += tests/unit/test_company
+tests_unit_test_company_SOURCES = tests/unit/test_company.c
+tests_unit_test_company_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_company_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
+
+check_PROGRAMS += tests/unit/test_law_accuracy
+tests_unit_test_law_accuracy_SOURCES = tests/unit/test_law_accuracy.c
+tests_unit_test_law_accuracy_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_law_accuracy_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
+EXTRA_DIST += doc/results/2026-11-21-interference-h200.txt
+
+check_PROGRAMS += tests/unit/test_law
+tests_unit_test_law_SOURCES = tests/unit/test_law.c
+tests_unit_test_law_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_law_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
 
 check_PROGRAMS += tests/unit/test_fraction
 tests_unit_test_fraction_SOURCES = tests/unit/test_fraction.c

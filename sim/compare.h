@@ -3,7 +3,8 @@
  *
  * With T_i the time of tenant i alone, t_i its time in the mix and M the makespan:
  *   speed-up     sum T_i / M, over one tenant after the other
- *   bound        max(longest T_i, what the fullest unit has to do): no order of the same kernels ends before it
+ *   bound        max(longest T_i, what the fullest unit has to do). No order ends before the second; before the first only one that
+ *                runs a tenant's own streams better than fifo does
  *   slowdown     t_i / T_i; the mean of them is Eyerman's ANTT, sum T_i / t_i his STP
  *   fairness     Jain's index of the speeds T_i / t_i: 1 all alike, 1/n one has all
  */

@@ -1,16 +1,19 @@
 /*
  * device.c - the device of a run: blocks on the SM array of model/placement/machine.c, copies on their engines, both in the order of
- * issue. A block's time is fixed when it is placed, beside what stands on its SM then, as on the emulated device.
+ * issue. How fast kernels run changes whenever blocks come or go, so a block has no end when it is placed, but work to do.
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
-#include "model/time/block_time.h"
 #include "model/time/command_time.h"
 #include "sim/state.h"
+
+#define NEARLY_NS  1e-3 /* sums of speeds are rounded */
+#define LONGEST_NS 1000000000000000ull
 
 /* ---- what the load says of an operation ---- */
 
@@ -124,11 +127,13 @@ int gsb_sim_device_init(struct gsb_sim *s)
 	const struct gsb_arch *arch = s->p->arch;
 	int err = gsb_machine_create(arch, &gsb_rules_hardware, &s->machine);
 
+	gsb_interference_init(&s->law, arch->name);
 	if (err)
 		return err;
-	s->placed = calloc((size_t)arch->n_sms * arch->max_blocks, sizeof(*s->placed));
+	s->n_slots = arch->n_sms * arch->max_blocks;
+	s->blocks = calloc((size_t)GSB_N_QUEUES * s->n_slots, sizeof(*s->blocks));
 	s->sms = calloc(arch->n_sms, sizeof(*s->sms));
-	if (!s->placed || !s->sms)
+	if (!s->blocks || !s->sms)
 		return -ENOMEM;
 	for (uint32_t i = 0; !err && i < s->load->n_ops; i++) {
 		s->items[i].op = &s->load->ops[i];
@@ -149,6 +154,7 @@ struct gsb_sim_flight *gsb_sim_issue(struct gsb_sim *s, struct gsb_sim_item *ite
 		.seq = s->next_seq++,
 		.begin_ns = s->now_ns + (is_kernel ? GSB_LAUNCH_LATENCY_NS : 0),
 		.end_ns = GSB_SIM_NEVER,
+		.speed = 1,
 	};
 	item->state = GSB_SIM_ISSUED;
 	item->issued_ns = item->work.since_ns = s->now_ns;
@@ -174,11 +180,36 @@ static void end_grid(struct gsb_sim *s, const struct gsb_sim_item *item)
 			end_flight(s, &s->flights[i]);
 }
 
+static struct gsb_sim_block *block_at(struct gsb_sim *s, const struct gsb_sim_flight *f, uint32_t i)
+{
+	return &s->blocks[(size_t)(f - s->flights) * s->n_slots +
+			  (f->first_block + i) % s->n_slots];
+}
+
+/* The machine is told of the blocks that have done their work. */
+static void end_blocks(struct gsb_sim *s, struct gsb_sim_flight *f)
+{
+	while (f->n_blocks && block_at(s, f, 0)->end_work <= f->work + NEARLY_NS) {
+		const struct gsb_sim_block *b = block_at(s, f, 0);
+		uint64_t ns = s->now_ns - b->from_ns;
+
+		gsb_machine_set_end(s->machine, b->slot, s->now_ns);
+		f->item->blocks_ns += ns;
+		gsb_sim_count_block(s, f->item, ns);
+		f->first_block = (f->first_block + 1) % s->n_slots;
+		f->n_blocks--;
+		s->moved = true;
+	}
+}
+
 bool gsb_sim_device_ends(struct gsb_sim *s)
 {
 	struct gsb_machine_block b;
 	bool any = false;
 
+	for (unsigned i = 0; i < GSB_N_QUEUES; i++)
+		if (s->flights[i].item)
+			end_blocks(s, &s->flights[i]);
 	while (gsb_machine_end(s->machine, s->now_ns, &b)) {
 		struct gsb_sim_item *item = b.owner;
 
@@ -256,44 +287,35 @@ static struct gsb_sim_flight *next_start(struct gsb_sim *s)
 	return best;
 }
 
-/* Beside all that was placed in this instant: the issue slots that are left to it may be fewer. */
-static uint64_t time_of(const struct gsb_sim *s, const struct gsb_machine_block *b)
+static struct gsb_sim_flight *flight_of(struct gsb_sim *s, const struct gsb_sim_item *item)
 {
-	const struct gsb_sim_item *item = b->owner;
-	const struct gsb_block_work work = {
-		.n_warps =
-			(item->work.kernel.threads_per_block + GSB_WARP_SIZE - 1) / GSB_WARP_SIZE,
-		.n_insns = item->block_insns,
-	};
-	const struct gsb_block_company company = {
-		.sm_warps = gsb_machine_sm_warps(s->machine, b->sm),
-	};
-	uint64_t ns = gsb_block_time_ns(s->p->arch, &work, &company);
+	struct gsb_sim_flight *f = s->flights;
 
-	return ns > item->block_ns ? ns : item->block_ns;
+	while (f->item != item)
+		f++;
+	return f;
 }
 
 static int place(struct gsb_sim *s)
 {
 	struct gsb_machine_block b;
-	unsigned n = 0;
 	int err = 0;
 
 	while (!err && gsb_machine_place(s->machine, &b)) {
 		struct gsb_sim_item *item = b.owner;
+		struct gsb_sim_flight *f = flight_of(s, item);
 
 		if (!b.index)
 			item->start_ns = s->now_ns;
-		s->placed[n++] = b;
+		item->n_placed++;
+		*block_at(s, f, f->n_blocks++) =
+			(struct gsb_sim_block){b.slot, s->now_ns, f->work + (double)item->block_ns};
+		s->moved = true;
 		err = gsb_sim_check_placed(s, &b);
 	}
-	for (unsigned i = 0; i < n; i++) {
-		uint64_t ns = time_of(s, &s->placed[i]);
-
-		gsb_machine_set_end(s->machine, s->placed[i].slot, s->now_ns + ns);
-		((struct gsb_sim_item *)s->placed[i].owner)->blocks_ns += ns;
-		gsb_sim_count_block(s, s->placed[i].owner, ns);
-	}
+	if (!err && s->moved)
+		err = gsb_sim_find_speeds(s);
+	s->moved = false;
 	return err;
 }
 
@@ -307,21 +329,43 @@ int gsb_sim_device_starts(struct gsb_sim *s)
 	return err ? err : place(s);
 }
 
-uint64_t gsb_sim_next_event_ns(const struct gsb_sim *s)
-{
-	uint64_t t = GSB_SIM_NEVER, end;
+/* ---- time ---- */
 
-	if (gsb_machine_next_end(s->machine, &end))
-		t = end;
+/* When the first of its blocks ends at the speed that it has. */
+static uint64_t next_end(struct gsb_sim *s, const struct gsb_sim_flight *f)
+{
+	double left;
+
+	if (!f->n_blocks)
+		return GSB_SIM_NEVER;
+	left = ceil((block_at(s, f, 0)->end_work - f->work - NEARLY_NS) / f->speed);
+	return s->now_ns + (left < 1 ? 1 : left < LONGEST_NS ? (uint64_t)left : LONGEST_NS);
+}
+
+uint64_t gsb_sim_next_event_ns(struct gsb_sim *s)
+{
+	uint64_t t = GSB_SIM_NEVER;
+
 	for (unsigned i = 0; i < GSB_N_QUEUES; i++) {
 		const struct gsb_sim_flight *f = &s->flights[i];
+		uint64_t end;
 
 		if (!f->item)
 			continue;
+		end = next_end(s, f);
+		if (end < t)
+			t = end;
 		if (f->end_ns < t)
 			t = f->end_ns;
 		if (f->begin_ns > s->now_ns && f->begin_ns < t)
 			t = f->begin_ns;
 	}
 	return t;
+}
+
+void gsb_sim_pass_to(struct gsb_sim *s, uint64_t ns)
+{
+	for (unsigned i = 0; i < GSB_N_QUEUES; i++)
+		s->flights[i].work += s->flights[i].speed * (double)(ns - s->now_ns);
+	s->now_ns = ns;
 }

@@ -9,6 +9,7 @@ libsim_la_SOURCES = \
 	sim/result.c \
 	sim/sim.c sim/sim.h \
 	sim/state.h \
+	sim/speed.c \
 	sim/stream.c \
 	sim/view.c
 libsim_la_LIBADD = libpolicy.la libmodel.la libbase.la -lm

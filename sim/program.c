@@ -8,7 +8,7 @@
 
 #include "sim/state.h"
 
-static uint64_t come_ns(const struct gsb_sim *s, uint32_t tenant_at)
+uint64_t gsb_sim_come_ns(const struct gsb_sim *s, uint32_t tenant_at)
 {
 	return s->p->together ? 0 : s->load->tenants[tenant_at].come_ns;
 }
@@ -22,8 +22,7 @@ static struct gsb_sim_thread *find_thread(struct gsb_sim *s, const struct gsb_wo
 		if (s->threads[i].tenant_at == op->tenant_at && s->threads[i].number == op->thread)
 			return &s->threads[i];
 	t = &s->threads[s->n_threads++];
-	*t = (struct gsb_sim_thread){op->tenant_at, op->thread, GSB_SIM_NONE, GSB_SIM_NONE,
-				     come_ns(s, op->tenant_at)};
+	*t = (struct gsb_sim_thread){op->tenant_at, op->thread, GSB_SIM_NONE, GSB_SIM_NONE};
 	return t;
 }
 
@@ -53,12 +52,12 @@ int gsb_sim_program_init(struct gsb_sim *s)
 static uint64_t next_post(const struct gsb_sim *s, const struct gsb_sim_thread *t)
 {
 	const struct gsb_workload_op *op;
-	uint64_t from, at;
+	uint64_t from;
 
 	if (t->next == GSB_SIM_NONE)
 		return GSB_SIM_NEVER;
 	op = s->items[t->next].op;
-	from = come_ns(s, op->tenant_at);
+	from = gsb_sim_come_ns(s, op->tenant_at);
 	if (op->after_at != GSB_WORKLOAD_NONE) {
 		const struct gsb_sim_item *after = &s->items[op->after_at];
 
@@ -66,8 +65,7 @@ static uint64_t next_post(const struct gsb_sim *s, const struct gsb_sim_thread *
 			return GSB_SIM_NEVER;
 		from = after->done_ns;
 	}
-	at = from + op->think_ns;
-	return at > t->last_post_ns ? at : t->last_post_ns;
+	return from + op->think_ns;
 }
 
 bool gsb_sim_post(struct gsb_sim *s)
@@ -76,14 +74,14 @@ bool gsb_sim_post(struct gsb_sim *s)
 
 	for (uint32_t i = 0; i < s->n_threads; i++) {
 		struct gsb_sim_thread *t = &s->threads[i];
-		uint64_t at;
 
-		while ((at = next_post(s, t)) <= s->now_ns) {
+		while (next_post(s, t) <= s->now_ns) {
 			struct gsb_sim_item *item = &s->items[t->next];
 
 			item->state = GSB_SIM_POSTED;
 			s->streams[item->op->stream_at].n_queued++;
-			item->post_ns = t->last_post_ns = at;
+			item->post_ns =
+				s->now_ns; /* what its thread posted before was posted before */
 			t->next = item->next_in_thread;
 			any = true;
 		}

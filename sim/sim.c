@@ -61,7 +61,7 @@ static int run(struct gsb_sim *s)
 		if (post == GSB_SIM_NEVER && event == GSB_SIM_NEVER)
 			return gsb_sim_fail(s, -EPROTO, "nothing runs and %lu operations wait",
 					    (unsigned long)s->n_left);
-		s->now_ns = post < event ? post : event;
+		gsb_sim_pass_to(s, post < event ? post : event);
 	}
 	return err;
 }
@@ -75,8 +75,12 @@ static void release(struct gsb_sim *s)
 	free(s->sides);
 	free(s->ready);
 	free(s->claims);
-	free(s->placed);
+	free(s->there);
+	free(s->n_left_of);
+	free(s->blocks);
 	free(s->sms);
+	free(s->profiles);
+	free(s->on_sm);
 }
 
 static int init(struct gsb_sim *s)

@@ -5,13 +5,14 @@
  *   stream.c   which operation may run: CUDA's order of streams, events and the legacy stream
  *   view.c     what is ready goes to the policy as the engine shows it, and comes back as decisions
  *   machine.c of model/placement and device.c   which block runs where, from when to when; copies on their engines
+ *   speed.c    how fast kernels run beside each other, by the law of contention
  *   check.c    what must hold in every run, whatever the policy does, counted by another way than the run itself goes
  *   result.c   what is said of it
  *
- * A run is a function of the load, the GPU and the policy: it gives the same numbers everywhere. How long a block takes comes from
- * the load: what its kernel took alone, divided by the rounds in which that ran; beside others it takes as long as the
- * issue slots that are left to it allow, as in the emulated device. What the load does not know is not in it: time that
- * bandwidth and caches cost beside others, what host functions take.
+ * A run is a function of the load, the GPU and the policy: it gives the same numbers everywhere. How long a block takes comes
+ * from the load: what its kernel took alone, divided by the rounds in which that ran, and as much longer as the law of
+ * contention says of what is resident meanwhile. Of what a kernel asks for the load knows its share of the issue slots.
+ * What the load does not know is not in it: what bandwidth and caches cost beside others, what host functions take.
  *
  * Context: memory apart pure, any thread.
  */
@@ -40,6 +41,8 @@ struct gsb_sim_params {
 	const struct gsb_arch *arch;	 /* to run on */
 	const struct gsb_arch *recorded; /* that the load's times are of; NULL: the same */
 	const struct gsb_policy *policy;
+	const struct gsb_interference *
+		law; /* how kernels slow each other; NULL: as on the emulated device, by issue slots */
 	uint32_t tenant; /* run this one alone; 0: all */
 	bool together;	 /* all begin at once, whenever they came */
 	struct gsb_estimates

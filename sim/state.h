@@ -5,6 +5,7 @@
 #define GSB_SIM_STATE_H
 
 #include "base/compiler.h"
+#include "model/gpu/interference.h"
 #include "model/placement/machine.h"
 #include "sim/sim.h"
 
@@ -27,11 +28,11 @@ struct gsb_sim_item {
 	enum gsb_sim_state state;
 	uint32_t next_in_stream, next_in_thread;
 	uint64_t post_ns, ready_ns, issued_ns, start_ns, done_ns;
-	struct gsb_work work; /* for the device */
-	uint64_t block_ns;    /* launch: one block beside none of others */
-	uint64_t block_insns; /* likewise: of its warps; 0: not known */
-	uint64_t n_ended;     /* likewise: blocks */
-	uint64_t blocks_ns;   /* likewise: their times, summed */
+	struct gsb_work work;	    /* for the device */
+	uint64_t block_ns;	    /* launch: one block beside none of others */
+	uint64_t block_insns;	    /* likewise: of its warps; 0: not known */
+	uint64_t n_placed, n_ended; /* likewise: blocks */
+	uint64_t blocks_ns;	    /* likewise: their times, summed */
 };
 
 /* The head of a stream is the first of it that is not done. */
@@ -43,12 +44,18 @@ struct gsb_sim_stream {
 struct gsb_sim_thread {
 	uint32_t tenant_at, number;
 	uint32_t next, tail; /* of its operations, the next to be posted */
-	uint64_t last_post_ns;
 };
 
 /* Of each tenant: the first operation that is not done in the legacy stream, and in those that wait for it. */
 struct gsb_sim_side {
 	uint32_t blocking, legacy;
+};
+
+/* A block on an SM. */
+struct gsb_sim_block {
+	uint32_t slot; /* of the machine */
+	uint64_t from_ns;
+	double end_work; /* of its flight's work, when it ends */
 };
 
 /* A command on the device. */
@@ -61,6 +68,9 @@ struct gsb_sim_flight {
 	uint64_t seq;	   /* of issue */
 	uint64_t begin_ns; /* may start from then on; NEVER: has started */
 	uint64_t end_ns;   /* copies; NEVER: not known */
+	/* kernels: all of its blocks work at one speed, so they end in the order in which they were placed */
+	double speed, work;		/* against alone; the sum of it over time, in ns */
+	uint32_t first_block, n_blocks; /* a ring of them */
 };
 
 struct gsb_sim_sm {
@@ -76,7 +86,9 @@ struct gsb_sim {
 	struct gsb_sim_stream *streams;
 	struct gsb_sim_thread *threads;
 	struct gsb_sim_side *sides;
-	struct gsb_claim *claims; /* by tenant */
+	struct gsb_claim *claims;	/* by tenant */
+	const struct gsb_claim **there; /* those that have come and are not done */
+	uint32_t *n_left_of;		/* by tenant: its operations that are not done */
 	uint32_t n_threads;
 	uint64_t n_left; /* operations that are not done */
 	/* view.c */
@@ -91,7 +103,10 @@ struct gsb_sim {
 	uint64_t next_seq;
 	/* device.c */
 	struct gsb_machine *machine;
-	struct gsb_machine_block *placed; /* in this instant; room for all slots */
+	struct gsb_interference law;  /* of this GPU */
+	struct gsb_sim_block *blocks; /* a row of n_slots for each flight */
+	uint32_t n_slots;
+	bool moved; /* blocks were placed or have ended since speeds were found */
 	unsigned n_copies;
 	struct gsb_sim_sm *sms; /* check.c: what is on them */
 	double thread_ns;	/* of blocks, summed */
@@ -106,6 +121,7 @@ int gsb_sim_fail(struct gsb_sim *s, int err, const char *fmt, ...) GSB_PRINTF(3,
 /* ---- program.c ---- */
 int gsb_sim_program_init(struct gsb_sim *s); /* -ENOMEM */
 bool gsb_sim_post(struct gsb_sim *s);	     /* what is due; whether anything was */
+uint64_t gsb_sim_come_ns(const struct gsb_sim *s, uint32_t tenant_at);
 uint64_t gsb_sim_next_post_ns(const struct gsb_sim *s);
 
 /* ---- stream.c ---- */
@@ -124,7 +140,11 @@ int gsb_sim_device_init(struct gsb_sim *s); /* -EINVAL, -ENOMEM */
 struct gsb_sim_flight *gsb_sim_issue(struct gsb_sim *s, struct gsb_sim_item *item);
 bool gsb_sim_device_ends(struct gsb_sim *s);  /* of this instant; whether a command has ended */
 int gsb_sim_device_starts(struct gsb_sim *s); /* of this instant */
-uint64_t gsb_sim_next_event_ns(const struct gsb_sim *s);
+uint64_t gsb_sim_next_event_ns(struct gsb_sim *s);
+void gsb_sim_pass_to(struct gsb_sim *s, uint64_t ns); /* time */
+
+/* ---- speed.c ---- */
+int gsb_sim_find_speeds(struct gsb_sim *s); /* -EINVAL; of all kernels with blocks on the SMs */
 
 /* ---- check.c ---- */
 int gsb_sim_check_decisions(struct gsb_sim *s, const struct gsb_decision *d, unsigned n);

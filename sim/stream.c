@@ -102,6 +102,7 @@ void gsb_sim_done(struct gsb_sim *s, struct gsb_sim_item *item)
 	s->streams[item->op->stream_at].head = item->next_in_stream;
 	s->streams[item->op->stream_at].n_queued--;
 	s->n_left--;
+	s->n_left_of[item->op->tenant_at]--;
 }
 
 static bool settle_stream(struct gsb_sim *s, struct gsb_sim_stream *stream)

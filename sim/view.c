@@ -16,14 +16,18 @@ int gsb_sim_view_init(struct gsb_sim *s)
 {
 	s->ready = calloc((size_t)s->load->n_streams + 1, sizeof(*s->ready));
 	s->claims = calloc((size_t)s->load->n_tenants + 1, sizeof(*s->claims));
-	if (!s->ready || !s->claims)
+	s->there = calloc((size_t)s->load->n_tenants + 1, sizeof(*s->there));
+	s->n_left_of = calloc((size_t)s->load->n_tenants + 1, sizeof(*s->n_left_of));
+	if (!s->ready || !s->claims || !s->there || !s->n_left_of)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < s->load->n_tenants; i++)
 		s->claims[i] = (struct gsb_claim){
 			.tenant = s->load->tenants[i].id,
-			.weight = GSB_WEIGHT_DEFAULT,
+			.weight = GSB_WEIGHT_USUAL,
 			.memory_bytes = s->load->tenants[i].peak_bytes,
 		};
+	for (uint32_t i = 0; i < s->load->n_ops; i++)
+		s->n_left_of[s->load->ops[i].tenant_at] += s->items[i].state != GSB_SIM_ABSENT;
 	return 0;
 }
 
@@ -60,6 +64,7 @@ void gsb_sim_view_add(struct gsb_sim *s, struct gsb_sim_item *item)
 			gsb_estimates_predict(s->p->estimates, s->p->arch, &item->work);
 	item->work.n_queued = &s->streams[item->op->stream_at].n_queued;
 	gsb_claim_begin(claim_of(s, item), s->share_ns);
+	claim_of(s, item)->asked_ns = item->ready_ns;
 	claim_of(s, item)->n_ready++;
 	for (; at && is_before(&item->work, s->ready[at - 1]); at--)
 		s->ready[at] = s->ready[at - 1];
@@ -172,6 +177,17 @@ static unsigned list_running(const struct gsb_sim *s, const struct gsb_work **ou
 	return n;
 }
 
+/* Those that have come and are not done. */
+static unsigned list_there(const struct gsb_sim *s)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < s->load->n_tenants; i++)
+		if (s->n_left_of[i] && gsb_sim_come_ns(s, i) <= s->now_ns)
+			s->there[n++] = &s->claims[i];
+	return n;
+}
+
 static struct gsb_view look(const struct gsb_sim *s, const struct gsb_work **running, bool must)
 {
 	struct gsb_view view = {
@@ -179,6 +195,8 @@ static struct gsb_view look(const struct gsb_sim *s, const struct gsb_work **run
 		.sm_group = s->p->arch->sm_group,
 		.priority_greatest = PRIORITY_GREATEST,
 		.now_ns = s->now_ns,
+		.claims = s->there,
+		.n_claims = list_there(s),
 		.ready = s->ready,
 		.n_ready = s->n_ready,
 		.running = running,

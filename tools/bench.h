@@ -11,6 +11,7 @@ int gsb_bench_memory(int argc, char **argv);
 int gsb_bench_threads(int argc, char **argv);
 int gsb_bench_model(int argc, char **argv);
 int gsb_bench_emu(int argc, char **argv);
+int gsb_bench_compare(int argc, char **argv);
 /* Not for the user: what transport, threads and memory run inside a tenant. */
 int gsb_bench_tenant(int argc, char **argv);
 

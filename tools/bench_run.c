@@ -48,8 +48,7 @@ void gsb_bench_parse(int argc, char **argv, struct gsb_bench_settings *s)
 	argp_parse(&argp, argc, argv, 0, NULL, s);
 }
 
-/* The path of a program that lies beside this one. */
-static void sibling(const char *name, char *path, size_t size)
+void gsb_bench_sibling(const char *name, char *path, size_t size)
 {
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -97,8 +96,8 @@ bool gsb_bench_self(const char *device, const char *const *args, char *line, int
 	const char *argv[ARGS_MAX + 8];
 	int n = 0;
 
-	sibling("gsbrun", gsbrun, sizeof(gsbrun));
-	sibling("gsb-bench", self, sizeof(self));
+	gsb_bench_sibling("gsbrun", gsbrun, sizeof(gsbrun));
+	gsb_bench_sibling("gsb-bench", self, sizeof(self));
 	if (device) {
 		argv[n++] = gsbrun;
 		argv[n++] = "--private"; /* whoever else runs one here */

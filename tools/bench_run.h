@@ -5,6 +5,7 @@
 #define GSB_TOOLS_BENCH_RUN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* What is measured, and on what: the defaults of the part, until it is parsed. */
 struct gsb_bench_settings {
@@ -13,6 +14,9 @@ struct gsb_bench_settings {
 
 /* The command line of a part that has these two options. Ends the program for --help and wrong usage. */
 void gsb_bench_parse(int argc, char **argv, struct gsb_bench_settings *s);
+
+/* The path of a program that lies beside this one. */
+void gsb_bench_sibling(const char *name, char *path, size_t size);
 
 /*
  * gsb_bench_self() - run `gsb-bench ARGS...` and read its first line of output

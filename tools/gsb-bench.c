@@ -18,6 +18,7 @@ static const struct {
 	{"memory", gsb_bench_memory},
 	{"model", gsb_bench_model},
 	{"emu", gsb_bench_emu},
+	{"compare", gsb_bench_compare},
 	{"tenant", gsb_bench_tenant}, /* not for the user: not in the help */
 };
 
@@ -35,7 +36,8 @@ static void choose(struct choice *c, const char *name, struct argp_state *state)
 			state->next = state->argc; /* the rest is for the part */
 			return;
 		}
-	argp_error(state, "no part '%s'; there are transport, threads, memory, model and emu",
+	argp_error(state,
+		   "no part '%s'; there are transport, threads, memory, model, emu and compare",
 		   name);
 }
 
@@ -67,6 +69,9 @@ int main(int argc, char **argv)
 		{.name = "emu",
 		 .flags = OPTION_DOC | OPTION_NO_USAGE,
 		 .doc = "lane instructions per second of the emulated device, by class of work"},
+		{.name = "compare",
+		 .flags = OPTION_DOC | OPTION_NO_USAGE,
+		 .doc = "policies side by side, on mixes of the sample database and drawn loads"},
 		{0},
 	};
 	static const struct argp argp = {

@@ -10,8 +10,17 @@ tools_gsb_bench_SOURCES = \
 	tools/bench_tenant.c \
 	tools/bench_threads.c \
 	tools/bench_transport.c \
+	tools/ask.c tools/ask.h \
+	tools/compare/compare.c tools/compare/compare.h \
+	tools/compare/drawn.c \
+	tools/compare/mix.c tools/compare/mix.h \
+	tools/compare/plot.c \
+	tools/compare/run.c tools/compare/run.h \
+	tools/model_report.c tools/model_report.h \
+	tools/private_broker.c tools/private_broker.h \
 	tools/gsb-bench.c
-tools_gsb_bench_LDADD = libprogram.la libdevice.la libmodel.la libshm.la libbase.la -lm
+tools_gsb_bench_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_SBINDIR='"$(sbindir)"'
+tools_gsb_bench_LDADD = libprogram.la libsim.la libpolicy.la libdevice.la libmodel.la libshm.la libbase.la -lm
 
 # The kernels of `gsb-bench emu`, as a string: shipped as text, so that building them needs no nvcc.
 EXTRA_DIST += tools/bench_emu.cu tools/bench_emu.ptx

@@ -125,10 +125,20 @@ static void apply_defaults(struct gsb_tenant_limits *l)
 		l->queued_records = GSB_DEFAULT_QUEUED_RECORDS;
 	if (l->queued_bytes < QUEUED_BYTES_MIN)
 		l->queued_bytes = QUEUED_BYTES_MIN; /* the largest record must fit */
+	if (!l->weight)
+		l->weight = GSB_DEFAULT_WEIGHT;
 	if (l->host_mem_bytes > GSB_HOST_WINDOW_STRIDE / 2)
 		l->host_mem_bytes = GSB_HOST_WINDOW_STRIDE / 2;
 	l->host_mem_bytes = gsb_round_up(l->host_mem_bytes, STAGING_UNIT);
 	l->staging_bytes = gsb_round_up(l->staging_bytes, STAGING_UNIT);
+}
+
+/* What a policy weighs of the limits. */
+static void weigh(struct gsb_tenant *t)
+{
+	t->claim.weight = t->limits.weight;
+	t->claim.critical = t->limits.critical;
+	t->claim.max_wait_ns = t->limits.max_wait_ns;
 }
 
 static int find_slot(const struct gsb_engine *e)
@@ -280,14 +290,15 @@ static struct gsb_tenant *create_tenant(struct gsb_engine *e, const struct gsb_a
 	t->grant = &e->grant;
 	t->clock = &e->scheduler.clock;
 	t->slot = slot;
-	t->id = t->rank = t->queues.tenant_id = a->id;
+	t->id = t->queues.tenant_id = a->id;
 	t->pid = a->pid;
 	t->uid = a->uid;
 	snprintf(t->name, sizeof(t->name), "%s", a->tenant);
 	snprintf(t->program, sizeof(t->program), "%s", a->program);
 	t->limits = a->limits;
 	apply_defaults(&t->limits);
-	t->claim = (struct gsb_claim){.tenant = t->id, .weight = GSB_WEIGHT_DEFAULT};
+	t->claim.tenant = t->id;
+	weigh(t);
 	t->features = a->features_wanted & FEATURES_SUPPORTED;
 	t->region_fd = t->staging_fd = t->host_fd = -1;
 	t->doorbell = (struct gsb_watch){-1, on_doorbell};
@@ -331,6 +342,7 @@ int gsb_tenant_admit(struct gsb_engine *e, const struct gsb_admission *a, struct
 	e->tenants[slot] = t;
 	e->n_tenants++;
 	e->n_admitted++;
+	gsb_scheduler_join(&e->scheduler, &t->claim);
 	gsb_tell_tenant(t, false);
 	gsb_tenant_trace(t);
 	*out = t;
@@ -353,6 +365,11 @@ void gsb_tenant_relimit(struct gsb_tenant *t, const struct gsb_tenant_limits *li
 			ops->space_limit(t->ctxs[i]->space, limits->device_mem_bytes);
 	if (limits->queued_records)
 		t->limits.queued_records = t->queues.max_queued = limits->queued_records;
+	if (limits->weight)
+		t->limits.weight = limits->weight;
+	t->limits.critical = limits->critical;
+	t->limits.max_wait_ns = limits->max_wait_ns;
+	weigh(t);
 	t->queues.stalled = false;
 	gsb_trace(TENANT_LIMITS, tenant_limits, t->id,
 		  .device_mem_limit_bytes = t->limits.device_mem_bytes,
@@ -427,6 +444,7 @@ bool gsb_tenant_reap(struct gsb_tenant *t)
 		if (t->ctxs[i])
 			gsb_ctx_destroy(t->ctxs[i]);
 	account_gone(e, t);
+	gsb_scheduler_part(&e->scheduler, &t->claim);
 	e->tenants[t->slot] = NULL;
 	e->n_tenants--;
 	gsb_tenant_log_end(t);

@@ -55,7 +55,7 @@ static int by_name(const void *a, const void *b)
 	const struct gsb_tenant *const *x = a, *const *y = b;
 	int order = strcmp((*x)->name, (*y)->name);
 
-	return order ? order : (*x)->rank < (*y)->rank ? -1 : 1;
+	return order ? order : (*x)->claim.tenant < (*y)->claim.tenant ? -1 : 1;
 }
 
 static int by_number(const void *a, const void *b)
@@ -65,17 +65,17 @@ static int by_number(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Their own ranks, given anew: who comes later still stands behind them. */
-static void rank_by_name(struct gsb_engine *e, struct gsb_tenant **t, unsigned n)
+/* Their numbers for the policy, given anew: who comes later still stands behind them. */
+static void number_by_name(struct gsb_engine *e, struct gsb_tenant **t, unsigned n)
 {
-	uint32_t ranks[GSB_N_SLOTS];
+	uint32_t numbers[GSB_N_SLOTS];
 
 	for (unsigned i = 0; i < n; i++)
-		ranks[i] = t[i]->rank;
-	qsort(ranks, n, sizeof(*ranks), by_number);
+		numbers[i] = t[i]->claim.tenant;
+	qsort(numbers, n, sizeof(*numbers), by_number);
 	qsort(t, n, sizeof(struct gsb_tenant *), by_name);
 	for (unsigned i = 0; i < n; i++)
-		t[i]->rank = ranks[i];
+		t[i]->claim.tenant = numbers[i];
 	gsb_issue_ranked(&e->scheduler);
 }
 
@@ -101,7 +101,7 @@ static void begin(struct gsb_engine *e, struct gsb_tenant **t, unsigned n)
 {
 	struct gsb_start_line *line = &e->line;
 
-	rank_by_name(e, t, n);
+	number_by_name(e, t, n);
 	gsb_trace(STARTED, started, 0, .device_ns = gsb_engine_now_ns(e),
 		  .waited_ns = gsb_clock_ns() - line->since_ns, .n_tenants = n,
 		  .n_wanted = line->n_tenants);

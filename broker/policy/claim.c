@@ -21,6 +21,6 @@ static void note_demand(struct gsb_claim *c, uint64_t took_ns, uint64_t memory_b
 
 void gsb_claim_note(struct gsb_claim *c, uint64_t took_ns, uint64_t sm_ns, uint64_t memory_bytes)
 {
-	c->share_ns += sm_ns * GSB_WEIGHT_DEFAULT / c->weight;
+	c->share_ns += sm_ns * GSB_WEIGHT_USUAL / c->weight;
 	note_demand(c, took_ns, memory_bytes);
 }

@@ -3,13 +3,27 @@
 noinst_LTLIBRARIES += libpolicy.la
 libpolicy_la_SOURCES = \
 	broker/policy/policy.c broker/policy/policy.h \
+	broker/policy/answer.h \
+	broker/policy/coreside.c broker/policy/coreside.h \
 	broker/policy/claim.c broker/policy/claim.h \
 	broker/policy/estimate.c broker/policy/estimate.h \
 	broker/policy/fifo.c \
-	broker/policy/shape.c broker/policy/shape.h
+	broker/policy/multiqx.c \
+	broker/policy/priority.c \
+	broker/policy/serial.c \
+	broker/policy/shape.c broker/policy/shape.h \
+	broker/policy/share.c broker/policy/share.h \
+	broker/policy/whatif.c broker/policy/whatif.h
+EXTRA_DIST += doc/multiqx.md doc/planner.md
 libpolicy_la_LIBADD = libmodel.la libbase.la -lm
 
 check_PROGRAMS += tests/unit/test_estimate
 tests_unit_test_estimate_SOURCES = tests/unit/test_estimate.c
 tests_unit_test_estimate_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_estimate_LDADD = libpolicy.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_policies
+policy_kit = tests/unit/policy_kit.c tests/unit/policy_kit.h
+tests_unit_test_policies_SOURCES = tests/unit/test_policies.c $(policy_kit)
+tests_unit_test_policies_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_policies_LDADD = libpolicy.la $(CMOCKA_LIBS)

@@ -10,7 +10,8 @@
 #include "base/compiler.h"
 
 static const struct gsb_policy *const policies[] = {
-	&gsb_policy_fifo,
+	&gsb_policy_fifo,     &gsb_policy_serial,   &gsb_policy_multiqx,
+	&gsb_policy_coreside, &gsb_policy_priority,
 };
 
 const struct gsb_policy *gsb_policy_find(const char *name)

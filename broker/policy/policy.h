@@ -37,18 +37,17 @@ enum gsb_work_kind { GSB_WORK_KERNEL, GSB_WORK_COPY, GSB_WORK_FILL };
 /* Which way a copy goes: each way has an engine of its own. */
 enum gsb_direction { GSB_COPY_UP, GSB_COPY_DOWN, GSB_COPY_ACROSS, GSB_N_DIRECTIONS };
 
-#define GSB_WEIGHT_DEFAULT 100
-#define GSB_WEIGHT_MAX	   10000
+#define GSB_WEIGHT_USUAL 100
+#define GSB_WEIGHT_MAX	 10000
 
 /* What a tenant may claim of the device, and what it has had of it. */
 struct gsb_claim {
-	uint32_t tenant; /* its id: ascending in the order of arrival */
-	uint32_t weight; /* of its share among those that want the device, 1 .. GSB_WEIGHT_MAX */
 	uint32_t
-		cap_percent; /* how long its kernels may take, of their time alone; 0: as they must */
-	bool critical;	     /* its launches are to begin at once */
-	uint64_t
-		deadline_ns; /* how long its work may wait before it goes first; 0: no limit of its own */
+		tenant; /* its number: ascending in the order of arrival, or of names behind a start line */
+	uint32_t weight; /* of its share beside others that want the device, 1 .. GSB_WEIGHT_MAX */
+	bool critical;	 /* its launches are to begin at once */
+	uint64_t max_wait_ns; /* what is ready for so long goes first; 0: no limit of its own */
+	uint64_t asked_ns;    /* device time when something of it became ready last */
 	uint64_t
 		share_ns; /* SM time that it has had, by its weight; moved up where it asked for none */
 	uint64_t memory_bytes; /* of the device, that it has now */
@@ -66,7 +65,7 @@ struct gsb_prediction {
 
 struct gsb_work {
 	enum gsb_work_kind kind;
-	uint32_t tenant, stream; /* tenant id; stream's index in it */
+	uint32_t tenant, stream; /* the tenant's number; stream's index in it */
 	int32_t priority; /* of its stream: lower is more urgent, as CUDA has it; running: its queue's */
 	const struct gsb_claim *claim;
 	const uint32_t *n_queued; /* operations in its stream now, this one included */
@@ -95,6 +94,8 @@ struct gsb_view {
 	uint32_t sm_group; /* ranges are multiples of it; 0: the device has none but the whole */
 	int32_t priority_least, priority_greatest; /* of queues; 0 and 0: there are none */
 	uint64_t now_ns;			   /* device time */
+	const struct gsb_claim *const *claims; /* of all tenants, in the order in which they came */
+	unsigned n_claims;
 	const struct gsb_work *const *ready; /* all of it, in the order in which it became ready */
 	unsigned n_ready;
 	const struct gsb_work *const *running;
@@ -144,13 +145,9 @@ struct gsb_decision {
 /* It may say of all that it lets go and of as many that it holds. */
 #define GSB_N_DECISIONS (2 * GSB_N_QUEUES)
 
-/* As many ready works get a plan at a time; the others wait behind them, or go as they came. */
-#define GSB_N_PLANNED 128
-
 /* Where a policy thinks. Nothing in it is kept from one question to the next. */
 struct gsb_policy_area {
-	uint64_t keys[GSB_N_PLANNED];
-	unsigned order[GSB_N_PLANNED];
+	_Alignas(16) uint8_t bytes[8192];
 };
 
 struct gsb_policy {
@@ -164,7 +161,8 @@ struct gsb_policy {
 			   struct gsb_decision *out);
 };
 
-extern const struct gsb_policy gsb_policy_fifo;
+extern const struct gsb_policy gsb_policy_fifo, gsb_policy_serial, gsb_policy_multiqx,
+	gsb_policy_coreside, gsb_policy_priority;
 
 /* NULL when there is none of that name. */
 const struct gsb_policy *gsb_policy_find(const char *name);

@@ -18,6 +18,9 @@ void gsb_tenant_limits(const struct gsb_tenant_config *t, struct gsb_tenant_limi
 		.code_mem_bytes = t->code_memory,
 		.queued_bytes = t->queued_bytes,
 		.queued_records = (uint32_t)t->queued_records,
+		.weight = (uint32_t)t->weight,
+		.critical = (uint32_t)t->critical,
+		.max_wait_ns = t->max_wait_ms * 1000000,
 	};
 }
 

@@ -13,6 +13,7 @@
 #include "device/cuda/info.h"
 #include "device/cuda/memory.h"
 #include "device/cuda/module.h"
+#include "device/cuda/partition.h"
 #include "device/cuda/queue.h"
 
 #define SCHEME "cuda"
@@ -90,14 +91,28 @@ static void destroy(struct cuda_device *dev)
 		cu->cuEventDestroy_v2(dev->zeroed);
 	if (dev->zero_stream)
 		cu->cuStreamDestroy_v2(dev->zero_stream);
+	cuda_partitions_finish(dev);
 	if (dev->host_ctx)
 		cu->cuCtxDestroy_v2(dev->host_ctx);
 	if (dev->ctx)
 		cu->cuDevicePrimaryCtxRelease_v2(dev->id);
 	gsb_ranges_finish(&dev->known);
 	pthread_mutex_destroy(&dev->code_lock);
+	pthread_cond_destroy(&dev->pin_gone);
 	pthread_mutex_destroy(&dev->pin_lock);
 	free(dev);
+}
+
+static int start_helpers(struct cuda_device *dev)
+{
+	int err = cuda_helper_start(&dev->unloader);
+
+	if (err)
+		return err;
+	err = cuda_helper_start(&dev->registrar);
+	if (err)
+		cuda_helper_stop(&dev->unloader);
+	return err;
 }
 
 static int build(struct cuda_device *dev, const struct gsb_device_params *p, int ordinal, char *err,
@@ -113,6 +128,7 @@ static int build(struct cuda_device *dev, const struct gsb_device_params *p, int
 		res = cuda_info_fill(dev, err, err_size);
 	if (res)
 		return res;
+	cuda_partitions_init(dev);
 	if (p->mem_limit_bytes && p->mem_limit_bytes < dev->info.total_mem_bytes)
 		dev->info.total_mem_bytes = p->mem_limit_bytes;
 	res = make_streams(dev);
@@ -121,7 +137,7 @@ static int build(struct cuda_device *dev, const struct gsb_device_params *p, int
 	if (!res)
 		res = cuda_work_init(dev);
 	if (!res)
-		res = cuda_helper_start(&dev->helper);
+		res = start_helpers(dev);
 	if (res)
 		snprintf(err, err_size, "device '%s': %s", p->spec, strerror(-res));
 	return res;
@@ -143,6 +159,7 @@ static int cuda_open(const struct gsb_device_params *p, struct gsb_device **out,
 	dev->timer_fd = -1;
 	pthread_mutex_init(&dev->code_lock, NULL);
 	pthread_mutex_init(&dev->pin_lock, NULL);
+	pthread_cond_init(&dev->pin_gone, NULL);
 	gsb_ranges_init(&dev->known, 0, UINT64_MAX);
 	res = build(dev, p, ordinal, err, err_size);
 	if (res) {
@@ -158,7 +175,9 @@ static void cuda_close(struct gsb_device *base)
 	struct cuda_device *dev = to_cuda(base);
 
 	cuda_images_finish(dev);
-	cuda_helper_stop(&dev->helper);
+	cuda_host_finish(dev);
+	cuda_helper_stop(&dev->unloader);
+	cuda_helper_stop(&dev->registrar);
 	destroy(dev);
 }
 

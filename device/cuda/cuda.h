@@ -4,14 +4,15 @@
  *   driver   the driver's functions, one list        info     what the device says of itself
  *   memory   spaces: windows, allocations, zeroing   host     pinned memory and shared buffers
  *   module   images, kernels, variables              queue    streams, commands, completions
- *   helper   a thread for what may wait
+ *   partition  streams on a part of the SMs
+ *   helper   threads for what may wait
  *
  * All spaces share the device's primary context: kernels of different tenants run side by side, and trust each other as
  * threads of one process do. A fault of one is the end of the context, and so of the engine (lost of ops.h).
  *
  * What the driver does on measured hardware shapes it: memory comes from the calls of virtual memory management, which neither
  * wait for kernels nor stop launches; host memory is registered in a second context, because in the first
- * that would stop its launches; unloading waits for all kernels, so the helper does it.
+ * that would stop its launches; unloading waits for all kernels, so a helper does it.
  */
 #ifndef GSB_DEVICE_CUDA_CUDA_H
 #define GSB_DEVICE_CUDA_CUDA_H

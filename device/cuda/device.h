@@ -1,12 +1,13 @@
 /*
  * device.h - the structs of device/cuda, for its own files.
  *
- * These threads come here: the engine's, its loader (code), its pinners (host_prepare) and the helper. The engine's alone issues,
- * polls and owns memory and queues; modules, pins and the helper's jobs are under locks of their own.
+ * These threads come here: the engine's, its loader (code), its pinners (host_prepare) and two helpers. The engine's alone issues,
+ * polls and owns memory and queues; modules, pins and the helpers' jobs are under locks of their own.
  */
 #ifndef GSB_DEVICE_CUDA_DEVICE_H
 #define GSB_DEVICE_CUDA_DEVICE_H
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <uthash.h>
@@ -22,16 +23,22 @@
 #define CUDA_BOUNCE_BYTES (64u << 10)
 #define CUDA_N_BOUNCES	  64
 #define CUDA_N_QUEUES	  1024 /* completion words */
+#define CUDA_N_SM_GROUPS  64
+#define CUDA_ZERO_WORD	  0 /* of them, of the zeroing */
 
 struct cuda_chunk;
 struct cuda_flight;
 struct cuda_image;
+struct cuda_partition;
 struct cuda_shared;
 
 /* Part of a host window that the driver knows, and how many spaces have pinned it; 0: it is only prepared. */
 struct cuda_pin {
+	struct cuda_job unregister;
+	struct cuda_device *dev;
 	uint64_t addr, size;
 	unsigned n_spaces;
+	struct cuda_pin *next; /* of those that go */
 	UT_hash_handle hh;
 };
 
@@ -61,20 +68,28 @@ struct cuda_device {
 	CUstream zero_stream;
 	CUevent zeroed;
 	uint64_t n_zeroed;
+	uint64_t mapped_bytes;
+	struct cuda_chunk *dying; /* given back while they are being zeroed */
 
 	/* ---- host memory ---- */
 	pthread_mutex_t pin_lock;
-	struct cuda_pin *pins;	 /* under pin_lock */
-	struct gsb_ranges known; /* pins and shared buffers that are registered */
+	pthread_cond_t pin_gone;
+	struct cuda_pin *pins, *going_pins; /* under pin_lock */
+	struct gsb_ranges known;	    /* pins and shared buffers that are registered */
 	struct cuda_shared *shared;
 	unsigned n_unknown; /* of shared */
 	void *bounce_memory;
 	struct cuda_bounce bounces[CUDA_N_BOUNCES], *free_bounces;
 
 	/* ---- code ---- */
-	pthread_mutex_t code_lock; /* images, and the modules of all spaces */
-	struct cuda_image *images; /* that loads may share, last used first */
-	struct cuda_helper helper;
+	pthread_mutex_t code_lock;		/* images, and the modules of all spaces */
+	struct cuda_image *images;		/* that loads may share, last used first */
+	struct cuda_helper unloader, registrar; /* one waits for kernels, the other never does */
+
+	/* ---- parts of the SMs ---- */
+	CUdevResource sm_groups[CUDA_N_SM_GROUPS];
+	unsigned n_sm_groups;
+	struct cuda_partition *partitions;
 
 	/* ---- work ---- */
 	volatile uint32_t *words; /* the device writes here */
@@ -93,7 +108,9 @@ struct cuda_device {
 
 struct gsb_space {
 	struct cuda_device *dev;
-	uint64_t base, size, limit_bytes, used_bytes;
+	uint64_t base, size, limit_bytes;
+	uint64_t used_bytes;	  /* that its allocations cost */
+	uint64_t mapped_bytes;	  /* with what is left of slabs */
 	uint64_t n_zeroed;	  /* of dev->n_zeroed, its own latest */
 	struct gsb_ranges window; /* chunks */
 	struct cuda_chunk *chunks, *slabs;
@@ -116,6 +133,15 @@ static inline CUresult cuda_note(struct cuda_device *dev, CUresult result)
 	if (gsb_unlikely(result && cuda_is_fatal(result)))
 		atomic_compare_exchange_strong(&dev->lost, &none, (int)result);
 	return result;
+}
+
+/* Whatever must not be refused, because nobody could tell any more whether and when a command ends. */
+static inline int cuda_io_error(struct cuda_device *dev, CUresult result)
+{
+	if (gsb_likely(!result))
+		return 0;
+	cuda_note(dev, cuda_is_fatal(result) ? result : CUDA_ERROR_UNKNOWN);
+	return -EIO;
 }
 
 static inline CUresult cuda_lost(struct cuda_device *dev)

@@ -63,7 +63,7 @@ static int find_functions(struct cuda_driver *d, void *library, char *err, size_
 
 		if (!f) {
 			snprintf(err, err_size,
-				 "NVIDIA's driver here has no %s: it is too old; one of CUDA 12.4 "
+				 "NVIDIA's driver here has no %s: it is too old; one of CUDA 12.5 "
 				 "or later is needed",
 				 functions[i].name);
 			return -ENODEV;

@@ -4,8 +4,9 @@
  * All registering is done in a context of its own: in the context of the work it would stop launches, and unregistering
  * would wait for kernels. A registration made there is good for all contexts, and the GPU's address of a byte is ours.
  *
- * Shared buffers are registered by the helper, since that takes half a millisecond per MiB the first time: until then copies
- * from and to them go the slow way. Pinning has to be done when it returns.
+ * Shared buffers are registered by a helper, since that takes half a millisecond per MiB the first time: until then copies
+ * from and to them go the slow way. Pinning has to be done when it returns. Unregistering, 14 ms a GiB, is the helper's, too;
+ * who pins the same addresses again meanwhile waits for it.
  */
 #include "device/cuda/host.h"
 
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <utlist.h>
 
 #include "base/log.h"
 
@@ -39,7 +41,38 @@ static struct cuda_pin *find_pin(struct cuda_device *dev, uint64_t addr)
 	return pin;
 }
 
+static bool overlap(const struct cuda_pin *a, const struct cuda_pin *b)
+{
+	return a->addr < b->addr + b->size && b->addr < a->addr + a->size;
+}
+
+/* Under pin_lock: until the driver has forgotten what was there before. */
+static void wait_until_free(struct cuda_device *dev, const struct cuda_pin *pin)
+{
+	struct cuda_pin *old;
+
+	do {
+		LL_FOREACH (dev->going_pins, old) {
+			if (overlap(old, pin))
+				break;
+		}
+		if (old)
+			pthread_cond_wait(&dev->pin_gone, &dev->pin_lock);
+	} while (old);
+}
+
 /* Its pages first: the driver would fetch them one by one, and keep others waiting meanwhile. */
+static CUresult register_pin(struct cuda_device *dev, const struct cuda_pin *pin)
+{
+	pthread_mutex_lock(&dev->pin_lock);
+	wait_until_free(dev, pin);
+	pthread_mutex_unlock(&dev->pin_lock);
+	madvise(to_pointer(pin->addr), pin->size, MADV_POPULATE_WRITE);
+	dev->cu.cuCtxSetCurrent(dev->host_ctx);
+	return cuda_note(dev, dev->cu.cuMemHostRegister_v2(to_pointer(pin->addr), pin->size,
+							   REGISTER_FLAGS));
+}
+
 static struct cuda_pin *make_pin(struct cuda_device *dev, uint64_t addr, uint64_t size)
 {
 	struct cuda_pin *pin = calloc(1, sizeof(*pin));
@@ -47,12 +80,10 @@ static struct cuda_pin *make_pin(struct cuda_device *dev, uint64_t addr, uint64_
 
 	if (!pin)
 		return NULL;
+	pin->dev = dev;
 	pin->addr = addr;
 	pin->size = size;
-	madvise(to_pointer(addr), size, MADV_POPULATE_WRITE);
-	dev->cu.cuCtxSetCurrent(dev->host_ctx);
-	result = cuda_note(dev,
-			   dev->cu.cuMemHostRegister_v2(to_pointer(addr), size, REGISTER_FLAGS));
+	result = register_pin(dev, pin);
 	if (result) {
 		gsb_log(GSB_LOG_WARN, "cuda", "%llu bytes of host memory cannot be pinned: %s",
 			(unsigned long long)size, cuda_name(result));
@@ -65,25 +96,18 @@ static struct cuda_pin *make_pin(struct cuda_device *dev, uint64_t addr, uint64_
 	return pin;
 }
 
-void cuda_host_prepare(struct gsb_device *dev, uint64_t addr, uint64_t size)
+static void run_unregister(struct cuda_job *job)
 {
-	make_pin(to_cuda(dev), addr, size);
-}
+	struct cuda_pin *pin = gsb_container_of(job, struct cuda_pin, unregister);
+	struct cuda_device *dev = pin->dev;
 
-static int add_pin(struct cuda_device *dev, uint64_t addr, uint64_t size)
-{
-	struct cuda_pin *pin = find_pin(dev, addr);
-
-	if (!pin) {
-		pin = make_pin(dev, addr, size);
-		dev->cu.cuCtxSetCurrent(dev->ctx);
-	}
-	if (!pin)
-		return -ENOMEM;
-	if (!pin->n_spaces && gsb_ranges_add(&dev->known, addr, size))
-		return -ENOMEM;
-	pin->n_spaces++;
-	return 0;
+	dev->cu.cuCtxSetCurrent(dev->host_ctx);
+	cuda_note(dev, dev->cu.cuMemHostUnregister(to_pointer(pin->addr)));
+	pthread_mutex_lock(&dev->pin_lock);
+	LL_DELETE(dev->going_pins, pin);
+	pthread_cond_broadcast(&dev->pin_gone);
+	pthread_mutex_unlock(&dev->pin_lock);
+	free(pin);
 }
 
 static void destroy_pin(struct cuda_device *dev, struct cuda_pin *pin)
@@ -93,11 +117,41 @@ static void destroy_pin(struct cuda_device *dev, struct cuda_pin *pin)
 	gsb_ranges_remove(&dev->known, pin->addr, &was);
 	pthread_mutex_lock(&dev->pin_lock);
 	HASH_DELETE(hh, dev->pins, pin);
+	LL_PREPEND(dev->going_pins, pin);
 	pthread_mutex_unlock(&dev->pin_lock);
-	dev->cu.cuCtxSetCurrent(dev->host_ctx);
-	cuda_note(dev, dev->cu.cuMemHostUnregister(to_pointer(pin->addr)));
-	dev->cu.cuCtxSetCurrent(dev->ctx);
-	free(pin);
+	pin->unregister.run = run_unregister;
+	cuda_helper_give(&dev->registrar, &pin->unregister);
+}
+
+void cuda_host_finish(struct cuda_device *dev)
+{
+	while (dev->pins)
+		destroy_pin(dev, dev->pins);
+}
+
+void cuda_host_prepare(struct gsb_device *dev, uint64_t addr, uint64_t size)
+{
+	make_pin(to_cuda(dev), addr, size);
+}
+
+static int add_pin(struct cuda_device *dev, uint64_t addr, uint64_t size)
+{
+	struct cuda_pin *pin = find_pin(dev, addr);
+
+	if (pin && pin->size != size && !pin->n_spaces) { /* prepared, and not taken */
+		destroy_pin(dev, pin);
+		pin = NULL;
+	}
+	if (!pin) {
+		pin = make_pin(dev, addr, size);
+		dev->cu.cuCtxSetCurrent(dev->ctx);
+	}
+	if (!pin || pin->size != size)
+		return pin ? -EEXIST : -ENOMEM;
+	if (!pin->n_spaces && gsb_ranges_add(&dev->known, addr, size))
+		return -ENOMEM;
+	pin->n_spaces++;
+	return 0;
 }
 
 static void drop_pin(struct cuda_device *dev, uint64_t addr)
@@ -202,7 +256,7 @@ void cuda_buffer_share(struct gsb_device *base, void *addr, uint64_t size)
 	b->size = size;
 	HASH_ADD(hh, dev->shared, addr, sizeof(b->addr), b);
 	dev->n_unknown++;
-	cuda_helper_give(&dev->helper, &b->share);
+	cuda_helper_give(&dev->registrar, &b->share);
 }
 
 void cuda_buffer_unshare(struct gsb_device *base, void *at, uint64_t size)
@@ -223,7 +277,7 @@ void cuda_buffer_unshare(struct gsb_device *base, void *at, uint64_t size)
 	else
 		dev->n_unknown--;
 	atomic_store_explicit(&b->ended, true, memory_order_release);
-	cuda_helper_give(&dev->helper, &b->unshare);
+	cuda_helper_give(&dev->registrar, &b->unshare);
 }
 
 void cuda_host_learn(struct cuda_device *dev)

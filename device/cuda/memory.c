@@ -6,7 +6,7 @@
  * their launches; cuMemFree would do both.
  *
  * Fresh memory is zeroed on a stream of its own, of high priority; who issues the next command lets its queue
- * wait for that (queue.c), nobody else does.
+ * wait for that (queue.c), nobody else does. What is given back before it has come to zero stays mapped until then.
  */
 #include "device/cuda/memory.h"
 
@@ -26,28 +26,48 @@
 struct cuda_chunk {
 	uint64_t start, size; /* mapped */
 	CUmemGenericAllocationHandle handle;
-	uint64_t bytes;			/* of a large allocation; 0: a slab */
+	uint64_t bytes;	   /* of a large allocation; 0: a slab */
+	uint64_t n_zeroed; /* of dev->n_zeroed, when it will have come to zero */
+	struct gsb_space *space;
 	struct gsb_ranges parts;	/* of a slab */
-	struct cuda_chunk *prev, *next; /* slabs, those with room first */
+	struct cuda_chunk *prev, *next; /* slabs, those with room first; or those that are dying */
 	UT_hash_handle hh;
 };
 
 /* ---- zeroing ---- */
 
-static int zero(struct cuda_device *dev, uint64_t addr, uint64_t size)
+static uint64_t zero_word(struct cuda_device *dev)
 {
-	if (cuda_note(dev, dev->cu.cuMemsetD8Async(addr, 0, size, dev->zero_stream)) ||
-	    cuda_note(dev, dev->cu.cuEventRecord(dev->zeroed, dev->zero_stream)))
-		return -EIO;
-	dev->n_zeroed++;
-	return 0;
+	return (uint64_t)(uintptr_t)&dev->words[CUDA_ZERO_WORD];
 }
 
-/* Before memory goes: it may have been allocated so shortly before that it is still being zeroed. */
+/* What has begun must be told of when it ends: it would go on in memory that is another's by then. */
+static int zero(struct cuda_device *dev, uint64_t addr, uint64_t size)
+{
+	const struct cuda_driver *cu = &dev->cu;
+	CUresult result = cuda_note(dev, cu->cuMemsetD8Async(addr, 0, size, dev->zero_stream));
+	int err;
+
+	if (result)
+		return result == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -EIO;
+	dev->n_zeroed++;
+	err = cuda_io_error(dev, cu->cuEventRecord(dev->zeroed, dev->zero_stream));
+	if (!err)
+		err = cuda_io_error(dev,
+				    cu->cuStreamWriteValue32_v2(dev->zero_stream, zero_word(dev),
+								(uint32_t)dev->n_zeroed, 0));
+	return err;
+}
+
+/* A context that is lost does nothing any more. */
+static bool is_zeroed(struct cuda_device *dev, const struct cuda_chunk *c)
+{
+	return (int32_t)(dev->words[CUDA_ZERO_WORD] - (uint32_t)c->n_zeroed) >= 0 || cuda_lost(dev);
+}
+
 static void finish_zeroing(struct cuda_device *dev)
 {
-	if (dev->cu.cuEventQuery(dev->zeroed) == CUDA_ERROR_NOT_READY)
-		cuda_note(dev, dev->cu.cuStreamSynchronize(dev->zero_stream));
+	cuda_io_error(dev, dev->cu.cuStreamSynchronize(dev->zero_stream));
 }
 
 /* ---- chunks ---- */
@@ -75,23 +95,42 @@ err_map:
 	return -ENOMEM;
 }
 
+/*
+ * What is left of slabs counts, too: who keeps a little of each would have more than its limit. Slabs that are filled one behind
+ * the other are half full at least, so that nobody meets this before his limit who frees nothing.
+ */
+static bool may_map(const struct gsb_space *space, uint64_t size)
+{
+	uint64_t limit = space->limit_bytes;
+
+	return limit > UINT64_MAX / 4 || space->mapped_bytes + size <= 2 * limit + CUDA_CHUNK_BYTES;
+}
+
 static int add_chunk(struct gsb_space *space, uint64_t size, struct cuda_chunk **out)
 {
 	struct cuda_chunk *c = calloc(1, sizeof(*c));
+	struct cuda_device *dev = space->dev;
 	struct gsb_range was;
-	int err;
+	int err = -ENOMEM;
 
-	if (!c)
-		return -ENOMEM;
+	if (!c || size > dev->info.total_mem_bytes - dev->mapped_bytes)
+		goto err_chunk;
+	if (!may_map(space, size)) {
+		err = -EDQUOT;
+		goto err_chunk;
+	}
 	c->size = size;
+	c->space = space;
 	/* A gap behind a large one: what runs off its end meets nothing. */
 	err = gsb_ranges_alloc(&space->window, size, CUDA_CHUNK_BYTES,
 			       size > CUDA_CHUNK_BYTES ? CUDA_CHUNK_BYTES : 0, &c->start);
 	if (err)
 		goto err_chunk;
-	err = map_chunk(space->dev, c);
+	err = map_chunk(dev, c);
 	if (err)
 		goto err_map;
+	space->mapped_bytes += size;
+	dev->mapped_bytes += size;
 	HASH_ADD(hh, space->chunks, start, sizeof(c->start), c);
 	*out = c;
 	return 0;
@@ -102,18 +141,46 @@ err_chunk:
 	return err;
 }
 
-static void remove_chunk(struct gsb_space *space, struct cuda_chunk *c)
+static void unmap_chunk(struct cuda_chunk *c)
 {
+	struct gsb_space *space = c->space;
 	struct cuda_device *dev = space->dev;
 	struct gsb_range was;
 
-	finish_zeroing(dev);
 	cuda_note(dev, dev->cu.cuMemUnmap(c->start, c->size));
 	cuda_note(dev, dev->cu.cuMemRelease(c->handle));
 	gsb_ranges_remove(&space->window, c->start, &was);
-	gsb_ranges_finish(&c->parts);
 	HASH_DELETE(hh, space->chunks, c);
+	space->mapped_bytes -= c->size;
+	dev->mapped_bytes -= c->size;
 	free(c);
+}
+
+/* Those given back before that have come to zero meanwhile. */
+static void bury(struct cuda_device *dev)
+{
+	struct cuda_chunk *c, *next;
+
+	DL_FOREACH_SAFE (dev->dying, c, next) {
+		if (!is_zeroed(dev, c))
+			continue;
+		DL_DELETE(dev->dying, c);
+		unmap_chunk(c);
+	}
+}
+
+/* Nothing is allocated there from now on; it is in no list of slabs. */
+static void remove_chunk(struct cuda_chunk *c)
+{
+	struct cuda_device *dev = c->space->dev;
+
+	c->bytes = 0;
+	gsb_ranges_finish(&c->parts);
+	c->parts = (struct gsb_ranges){0};
+	if (is_zeroed(dev, c))
+		unmap_chunk(c);
+	else
+		DL_APPEND(dev->dying, c);
 }
 
 /* The chunk that holds addr, NULL: none does. */
@@ -162,7 +229,7 @@ static int free_part(struct gsb_space *space, struct cuda_chunk *slab, uint64_t 
 	*bytes = was.size;
 	DL_DELETE(space->slabs, slab);
 	if (!slab->parts.n_items && space->n_empty_slabs >= EMPTY_SLABS_MAX) {
-		remove_chunk(space, slab);
+		remove_chunk(slab);
 		return 0;
 	}
 	space->n_empty_slabs += !slab->parts.n_items;
@@ -191,6 +258,12 @@ static int alloc_large(struct gsb_space *space, uint64_t size, uint64_t cost, ui
 	return 0;
 }
 
+static int place(struct gsb_space *space, uint64_t size, uint64_t cost, uint64_t *addr)
+{
+	return size > SMALL_MAX ? alloc_large(space, size, cost, addr)
+				: alloc_part(space, cost, addr);
+}
+
 int cuda_mem_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr)
 {
 	struct cuda_device *dev = space->dev;
@@ -203,7 +276,13 @@ int cuda_mem_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr)
 		return -ENOMEM;
 	if (space->used_bytes > space->limit_bytes || cost > space->limit_bytes - space->used_bytes)
 		return -EDQUOT;
-	err = size > SMALL_MAX ? alloc_large(space, size, cost, &at) : alloc_part(space, cost, &at);
+	bury(dev);
+	err = place(space, size, cost, &at);
+	if (err == -ENOMEM && dev->dying) {
+		finish_zeroing(dev);
+		bury(dev);
+		err = place(space, size, cost, &at);
+	}
 	if (err)
 		return err;
 	space->used_bytes += cost;
@@ -213,6 +292,7 @@ int cuda_mem_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr)
 		cuda_mem_free(space, at);
 		return err;
 	}
+	find_chunk(space, at)->n_zeroed = dev->n_zeroed;
 	space->n_zeroed = dev->n_zeroed;
 	*addr = at;
 	return 0;
@@ -220,16 +300,18 @@ int cuda_mem_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr)
 
 int cuda_mem_free(struct gsb_space *space, uint64_t addr)
 {
-	struct cuda_chunk *c = find_chunk(space, addr);
+	struct cuda_chunk *c;
 	uint64_t cost;
 
+	bury(space->dev);
+	c = find_chunk(space, addr);
 	if (!c)
 		return -EINVAL;
 	if (c->bytes) {
 		if (c->start != addr)
 			return -EINVAL;
 		cost = c->size;
-		remove_chunk(space, c);
+		remove_chunk(c);
 	} else if (free_part(space, c, addr, &cost)) {
 		return -EINVAL;
 	}
@@ -323,6 +405,21 @@ void cuda_space_limit(struct gsb_space *space, uint64_t mem_limit_bytes)
 	space->limit_bytes = mem_limit_bytes ? mem_limit_bytes : UINT64_MAX;
 }
 
+/* Its addresses are to be free when it has gone: this waits for what is being zeroed, and for nothing else. */
+static void remove_chunks(struct gsb_space *space)
+{
+	struct cuda_chunk *c, *next;
+
+	for (c = space->chunks; c; c = next) {
+		next = c->hh.next;
+		if (c->bytes || c->parts.base) /* it is not dying already */
+			remove_chunk(c);
+	}
+	if (space->chunks)
+		finish_zeroing(space->dev);
+	bury(space->dev);
+}
+
 void cuda_space_destroy(struct gsb_space *space)
 {
 	if (!space)
@@ -330,8 +427,7 @@ void cuda_space_destroy(struct gsb_space *space)
 	while (space->modules)
 		cuda_module_unload(space->modules);
 	cuda_host_unpin_all(space);
-	while (space->chunks)
-		remove_chunk(space, space->chunks);
+	remove_chunks(space);
 	space->dev->used_bytes -= space->used_bytes;
 	cuda_note(space->dev, space->dev->cu.cuMemAddressFree(space->base, space->size));
 	gsb_ranges_finish(&space->window);

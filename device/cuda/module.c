@@ -68,7 +68,7 @@ static void run_unload(struct cuda_job *job)
 static void destroy_image(struct cuda_image *i)
 {
 	i->unload.run = run_unload;
-	cuda_helper_give(&i->dev->helper, &i->unload);
+	cuda_helper_give(&i->dev->unloader, &i->unload);
 }
 
 /* -errno for what the driver says of an image. */
@@ -85,6 +85,13 @@ static int image_error(CUresult result)
 	case CUDA_ERROR_INVALID_IMAGE: return -EBADMSG;
 	default: return cuda_is_fatal(result) ? -EIO : -EBADMSG;
 	}
+}
+
+/* Of an image the driver says things that would be a context's end elsewhere: whether it is says the context itself. */
+static void check_health(struct cuda_device *dev, CUresult result)
+{
+	if (cuda_is_fatal(result))
+		cuda_note(dev, dev->cu.cuStreamQuery(dev->zero_stream));
 }
 
 static int list_kernels(struct cuda_image *i)
@@ -110,18 +117,20 @@ static int load_library(struct cuda_image *i, const void *code, char *log, size_
 	CUresult result;
 
 	log[0] = 0;
-	result = cuda_note(i->dev, cu->cuLibraryLoadData(&i->library, code, options, values,
-							 GSB_ARRAY_LEN(options), NULL, NULL, 0));
+	result = cu->cuLibraryLoadData(&i->library, code, options, values, GSB_ARRAY_LEN(options),
+				       NULL, NULL, 0);
 	log[log_size - 1] = 0;
 	if (result) {
+		check_health(i->dev, result);
 		if (!log[0])
 			snprintf(log, log_size, "the driver does not load the image: %s",
 				 cuda_name(result));
 		return image_error(result);
 	}
-	result = cuda_note(i->dev, cu->cuLibraryGetModule(&module, i->library));
+	result = cu->cuLibraryGetModule(&module, i->library);
 	if (!result)
 		return list_kernels(i);
+	check_health(i->dev, result);
 	snprintf(log, log_size, "the driver does not load the module: %s", cuda_name(result));
 	return image_error(result);
 }
@@ -435,13 +444,14 @@ int cuda_function_prepare(struct gsb_function *f, char *log, size_t log_size)
 	CUresult result;
 
 	dev->cu.cuCtxSetCurrent(dev->ctx);
-	result = cuda_note(dev, dev->cu.cuKernelGetFunction(&function, f->kernel));
+	result = dev->cu.cuKernelGetFunction(&function, f->kernel);
 	if (!result)
-		result = cuda_note(dev, dev->cu.cuFuncLoad(function));
+		result = dev->cu.cuFuncLoad(function);
 	if (!result) {
 		f->function = function;
 		return 0;
 	}
+	check_health(dev, result);
 	snprintf(log, log_size, "the driver cannot load a kernel: %s", cuda_name(result));
 	return result == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -ENOTSUP;
 }

@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "device/cuda/partition.h"
 #include "device/cuda/send.h"
 
 #define SPIN_NS	      50000
@@ -177,16 +178,14 @@ int cuda_queue_create(struct gsb_device *base, int priority, struct gsb_sm_range
 		      struct gsb_queue **out)
 {
 	struct cuda_device *dev = to_cuda(base);
-	struct gsb_queue *q;
+	struct gsb_queue *q = calloc(1, sizeof(*q));
+	int err = -ENOMEM;
 
-	if (sms.first || sms.n)
-		return -ENOTSUP;
-	q = calloc(1, sizeof(*q));
 	if (!q || take_word(dev, &q->index))
 		goto err_queue;
 	q->dev = dev;
-	if (cuda_note(dev, dev->cu.cuStreamCreateWithPriority(&q->stream, CU_STREAM_NON_BLOCKING,
-							      priority)))
+	err = cuda_partition_stream(dev, sms, priority, &q->stream);
+	if (err)
 		goto err_word;
 	*out = q;
 	return 0;
@@ -194,7 +193,7 @@ err_word:
 	dev->words_taken[q->index / 64] &= ~(1ull << q->index % 64);
 err_queue:
 	free(q);
-	return -ENOMEM;
+	return err;
 }
 
 void cuda_queue_destroy(struct gsb_queue *q)
@@ -225,15 +224,6 @@ static CUresult wait_for_zeroes(struct gsb_queue *q, const struct gsb_space *spa
 	return result;
 }
 
-/* Whatever is refused beside a command: nobody could tell any more whether and when that ends. */
-static int io_error(struct cuda_device *dev, CUresult result)
-{
-	if (!result)
-		return 0;
-	cuda_note(dev, cuda_is_fatal(result) ? result : CUDA_ERROR_UNKNOWN);
-	return -EIO;
-}
-
 static int send(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flight *f)
 {
 	struct cuda_device *dev = q->dev;
@@ -241,17 +231,18 @@ static int send(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flig
 	uint64_t word = (uint64_t)(uintptr_t)&dev->words[q->index];
 	int err;
 
-	err = io_error(dev, wait_for_zeroes(q, cmd->space));
+	err = cuda_io_error(dev, wait_for_zeroes(q, cmd->space));
 	if (!err)
-		err = io_error(dev, cu->cuEventRecord(f->start, q->stream));
+		err = cuda_io_error(dev, cu->cuEventRecord(f->start, q->stream));
 	if (!err)
 		err = cuda_send(dev, q->stream, cmd, &f->landing);
 	if (err)
 		return err;
 	f->number = ++q->number;
-	err = io_error(dev, cu->cuEventRecord(f->end, q->stream));
+	err = cuda_io_error(dev, cu->cuEventRecord(f->end, q->stream));
 	if (!err)
-		err = io_error(dev, cu->cuStreamWriteValue32_v2(q->stream, word, f->number, 0));
+		err = cuda_io_error(dev,
+				    cu->cuStreamWriteValue32_v2(q->stream, word, f->number, 0));
 	return err;
 }
 
@@ -471,6 +462,7 @@ int cuda_work_init(struct cuda_device *dev)
 				   CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP))
 		return -ENOMEM;
 	dev->words = words;
+	dev->words_taken[CUDA_ZERO_WORD / 64] |= 1ull << CUDA_ZERO_WORD % 64;
 	dev->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (dev->timer_fd < 0)
 		return -errno;

@@ -26,6 +26,11 @@
 
 /* ---- which architecture ---- */
 
+struct emu_gpu {
+	struct gsb_arch arch;
+	struct gsb_interference interference;
+};
+
 /* Reads the whole of a small file; -EFBIG when it is not small. */
 static int read_file(const char *path, char *buf, size_t size, size_t *len)
 {
@@ -48,7 +53,7 @@ static int read_file(const char *path, char *buf, size_t size, size_t *len)
 	return err;
 }
 
-static int arch_from_file(const char *path, struct gsb_arch *arch, char *err, size_t err_size)
+static int arch_from_file(const char *path, struct emu_gpu *gpu, char *err, size_t err_size)
 {
 	char *text = malloc(ARCH_FILE_BYTES);
 	struct gsb_text_error where;
@@ -61,7 +66,11 @@ static int arch_from_file(const char *path, struct gsb_arch *arch, char *err, si
 	if (res) {
 		snprintf(err, err_size, "architecture file %s: %s", path, strerror(-res));
 	} else {
-		res = gsb_arch_parse(text, len, arch, &where);
+		res = gsb_arch_parse(text, len, &gpu->arch, &where);
+		if (!res) {
+			gsb_interference_init(&gpu->interference, gpu->arch.name);
+			res = gsb_interference_parse(text, len, &gpu->interference, &where);
+		}
 		if (res)
 			snprintf(err, err_size, "architecture file %s:%u: %s", path, where.line,
 				 where.what);
@@ -70,7 +79,7 @@ static int arch_from_file(const char *path, struct gsb_arch *arch, char *err, si
 	return res;
 }
 
-static int find_arch(const char *spec, struct gsb_arch *arch, char *err, size_t err_size)
+static int find_arch(const char *spec, struct emu_gpu *gpu, char *err, size_t err_size)
 {
 	const char *name = strchr(spec, ':');
 	const struct gsb_arch *known;
@@ -78,7 +87,7 @@ static int find_arch(const char *spec, struct gsb_arch *arch, char *err, size_t 
 
 	name = name ? name + 1 : DEFAULT_ARCH;
 	if (strchr(name, '/'))
-		return arch_from_file(name, arch, err, err_size);
+		return arch_from_file(name, gpu, err, err_size);
 	known = gsb_arch_find(name);
 	if (!known) {
 		gsb_arch_names(names, sizeof(names));
@@ -88,7 +97,8 @@ static int find_arch(const char *spec, struct gsb_arch *arch, char *err, size_t 
 			 spec, names);
 		return -ENODEV;
 	}
-	*arch = *known;
+	gpu->arch = *known;
+	gsb_interference_init(&gpu->interference, gpu->arch.name);
 	return 0;
 }
 
@@ -127,7 +137,8 @@ static void init_device(struct emu_device *dev, const struct gsb_device_params *
 }
 
 /* All that can fail. */
-static int build_device(struct emu_device *dev, const struct gsb_device_params *p)
+static int build_device(struct emu_device *dev, const struct gsb_device_params *p,
+			const struct gsb_interference *interference)
 {
 	int err = gsb_emu_guard_install();
 
@@ -135,7 +146,8 @@ static int build_device(struct emu_device *dev, const struct gsb_device_params *
 		err = gsb_code_cache_create(&dev->codes);
 	if (err)
 		return err;
-	err = emu_clock_init(&dev->clock, &dev->info.arch, p->real_clock, worker_count(p));
+	err = emu_clock_init(&dev->clock, &dev->info.arch, interference, p->real_clock,
+			     worker_count(p));
 	if (err)
 		gsb_code_cache_destroy(dev->codes);
 	return err;
@@ -145,21 +157,21 @@ static int emu_open(const struct gsb_device_params *p, struct gsb_device **out, 
 		    size_t err_size)
 {
 	struct emu_device *dev;
-	struct gsb_arch arch;
-	int res = find_arch(p->spec, &arch, err, err_size);
+	struct emu_gpu gpu;
+	int res = find_arch(p->spec, &gpu, err, err_size);
 
 	if (res)
 		return res;
 	dev = calloc(1, sizeof(*dev));
 	if (!dev)
 		return -ENOMEM;
-	init_device(dev, p, &arch);
+	init_device(dev, p, &gpu.arch);
 	if (p->flip && *p->flip && emu_flip_install(dev, p->flip)) {
 		snprintf(err, err_size, "GSB_TEST_FLIP=%s: write 1 (each copy) or copy:N", p->flip);
 		res = -EINVAL;
 		goto err_dev;
 	}
-	res = build_device(dev, p);
+	res = build_device(dev, p, &gpu.interference);
 	if (res) {
 		snprintf(err, err_size, "device '%s': %s", p->spec, strerror(-res));
 		goto err_dev;

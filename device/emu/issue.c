@@ -91,6 +91,7 @@ static void fill_launch(struct gsb_space *space, struct emu_cmd *cmd,
 	struct gsb_emu_launch *launch = &cmd->launch;
 
 	launch->code = l->function->lowered;
+	cmd->profile = &l->function->profile;
 	launch->pool = &l->function->pool;
 	launch->memory = &cmd->heap->memory;
 	launch->heap = &space->kernel_heap;

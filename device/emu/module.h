@@ -12,6 +12,7 @@ struct gsb_function {
 	const struct gsb_code_kernel *kernel;
 	struct gsb_emu_code *lowered; /* NULL until prepared; counted in the space's storage */
 	struct gsb_emu_pool pool;
+	struct gsb_block_profile profile; /* the clock's */
 };
 
 struct gsb_module {

@@ -79,17 +79,25 @@ static void run_distance(struct session *s, const struct program *p, const struc
 			  .mean = device_alloc((uint64_t)n * 8, "mean distances")};
 	struct slice slice[2] = {{.id = COLUMN_X, .at = a.x, .words = n},
 				 {.id = COLUMN_Y, .at = a.y, .words = n}};
-	uint32_t *words;
+	uint32_t *words = NULL;
 
 	upload_atoms(&a, d);
 	session_enter(s, PHASE_COMPUTE);
-	measure(&a);
-	session_check(s, NULL, &slice[0]);
-	session_check(s, NULL, &slice[1]);
-	session_enter(s, PHASE_FETCH);
-	words = download_means(&a);
+	do {
+		if (s->options.hot)
+			hot_begin(s, s->copy);
+		measure(&a);
+		session_check(s, NULL, &slice[0]);
+		session_check(s, NULL, &slice[1]);
+		if (s->options.hot)
+			hot_add_words(s, NULL, a.mean, 2 * n);
+	} while (hot_again(s));
+	if (!s->options.hot) {
+		session_enter(s, PHASE_FETCH);
+		words = download_means(&a);
+	}
 	run_end(s);
-	*out = result_of_words(n, words, 2 * (uint64_t)n);
+	*out = result_of_run(s, n, words, 2 * (uint64_t)n);
 	device_free(a.x, "x");
 	device_free(a.y, "y");
 	device_free(a.mean, "mean distances");

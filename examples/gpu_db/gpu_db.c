@@ -34,6 +34,8 @@ static const char help[] =
 	"  --loop SECONDS  run each query again and again for this long\n"
 	"  --streams K     compute streams, 1 to 16 (default 2)\n"
 	"  --image I       load the kernels as 'ptx' (default) or 'fatbin'\n"
+	"  --hot           read the columns once, then repeat the kernels; only checksums come back\n"
+	"  --kernel-share  say what share of the device time kernels have\n"
 	"  --json          one JSON object per query\n"
 	"  --quiet         one line per query\n"
 	"\n"
@@ -53,6 +55,8 @@ enum {
 	OPT_STREAMS,
 	OPT_IMAGE,
 	OPT_VERIFY,
+	OPT_HOT,
+	OPT_KERNEL_SHARE,
 	OPT_JSON,
 	OPT_QUIET,
 	OPT_N,
@@ -77,6 +81,8 @@ static const struct {
 	{{"streams", required_argument, NULL, OPT_STREAMS}, RUN},
 	{{"image", required_argument, NULL, OPT_IMAGE}, RUN},
 	{{"verify", no_argument, NULL, OPT_VERIFY}, RUN},
+	{{"hot", no_argument, NULL, OPT_HOT}, RUN},
+	{{"kernel-share", no_argument, NULL, OPT_KERNEL_SHARE}, RUN},
 	{{"json", no_argument, NULL, OPT_JSON}, RUN},
 	{{"quiet", no_argument, NULL, OPT_QUIET}, GEN | RUN},
 	{{"n", required_argument, NULL, OPT_N}, COUNTER},
@@ -177,6 +183,8 @@ static void set_option(struct command_line *c, int option)
 		break;
 	case OPT_IMAGE: c->run.session.image = parse_image(optarg); break;
 	case OPT_VERIFY: c->run.session.verify = true; break;
+	case OPT_HOT: c->run.session.hot = true; break;
+	case OPT_KERNEL_SHARE: c->run.kernel_share = true; break;
 	case OPT_JSON: c->run.form = REPORT_JSON; break;
 	case OPT_QUIET: c->run.form = REPORT_QUIET; break;
 	case OPT_N: c->n = parse_count("n", optarg, 0, UINT64_C(1) << 40); break;
@@ -247,6 +255,8 @@ static int parse(int argc, char **argv, struct command_line *c)
 	if (optind < argc)
 		die("%s: not an option (gpu_db --help)", argv[optind]);
 	check(c, command, given);
+	c->run.session.repeat = c->run.repeat;
+	c->run.session.loop_s = c->run.loop_s;
 	return command;
 }
 

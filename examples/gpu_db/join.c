@@ -49,6 +49,8 @@ struct join {
 	struct probe_kernels kernel;
 	struct table r, z;
 	bool with_z;
+	struct build build[2];	  /* of r, z */
+	CUdeviceptr s_key, s_val; /* hot: all chunks of S */
 	uint32_t batch_rows;
 	struct slot slot[SESSION_STREAMS_MAX];
 };
@@ -107,12 +109,15 @@ static void publish(struct join *j, const struct build *b)
 	event_destroy(built);
 }
 
-/* The two tables are built side by side where there are two streams. */
-static void read_and_build(struct join *j)
+static unsigned n_tables(const struct join *j)
+{
+	return j->with_z ? 2 : 1;
+}
+
+static void read_tables(struct join *j)
 {
 	const struct sizes *sizes = &j->d->sizes;
-	unsigned n = j->with_z ? 2 : 1;
-	struct build b[2];
+	struct build *b = j->build;
 
 	build_init(&b[0], &j->r, sizes->r_rows, sizes->buckets, j->s->stream[0]);
 	read_r(j, &b[0]);
@@ -121,7 +126,14 @@ static void read_and_build(struct join *j)
 			   j->s->stream[1 % j->s->options.n_streams]);
 		read_z(j, &b[1]);
 	}
-	session_enter(j->s, PHASE_BUILD);
+}
+
+/* The two tables are built side by side where there are two streams. */
+static void build_tables(struct join *j)
+{
+	struct build *b = j->build;
+	unsigned n = n_tables(j);
+
 	for (unsigned i = 0; i < n; i++)
 		build_run(j->s, &j->table_kernel, &b[i]);
 	check_columns(j, &b[0], COLUMN_R_KEY, COLUMN_R_VAL);
@@ -131,7 +143,8 @@ static void read_and_build(struct join *j)
 		publish(j, &b[i]);
 	for (unsigned i = 0; i < n; i++) {
 		CU(cuStreamSynchronize, (b[i].stream), "building a hash table");
-		build_finish(&b[i]);
+		if (!j->s->options.hot)
+			build_finish(&b[i]);
 	}
 }
 
@@ -161,8 +174,14 @@ static void on_batch_arrived(void *argument)
 static void fetch(struct join *j, struct slot *slot, const CUdeviceptr column[3], uint32_t rows)
 {
 	unsigned n_columns = j->with_z ? 3 : 2;
-	size_t span = span_begin(j->s, PHASE_FETCH, slot->stream);
+	size_t span;
 
+	if (j->s->options.hot) {
+		slot->rows += rows;
+		hot_add_rows(j->s, slot->stream, column, rows);
+		return;
+	}
+	span = span_begin(j->s, PHASE_FETCH, slot->stream);
 	for (uint32_t at = 0; at < rows; at += j->batch_rows) {
 		struct batch *b = host_alloc(sizeof(*b), "a batch of results");
 
@@ -311,22 +330,39 @@ static struct probe chunk_of(const struct join *j, const struct slot *slot)
 	return (struct probe){.key = slot->key, .val = slot->val, .rows = j->d->sizes.chunk_rows};
 }
 
-static void chunk_start(struct join *j, struct slot *slot, unsigned chunk)
+static const enum column_id s_columns[2] = {COLUMN_S_KEY, COLUMN_S_VAL};
+
+static void read_chunk(struct join *j, struct slot *slot, uint64_t first)
 {
-	static const enum column_id ids[2] = {COLUMN_S_KEY, COLUMN_S_VAL};
 	const CUdeviceptr to[2] = {slot->key, slot->val};
-	uint32_t rows = j->d->sizes.chunk_rows;
-	uint64_t first = (uint64_t)chunk * rows;
-	struct probe p = chunk_of(j, slot);
 	size_t span = span_begin(j->s, PHASE_READ, slot->stream);
 
 	for (unsigned i = 0; i < 2; i++)
-		upload_pageable(j->s, to[i], j->d->column[ids[i]].words + first, rows * WORD,
-				slot->stream);
+		upload_pageable(j->s, to[i], j->d->column[s_columns[i]].words + first,
+				j->d->sizes.chunk_rows * WORD, slot->stream);
 	span_end(j->s, span, slot->stream);
+}
+
+static void chunk_start(struct join *j, struct slot *slot, unsigned chunk)
+{
+	uint32_t rows = j->d->sizes.chunk_rows;
+	uint64_t first = (uint64_t)chunk * rows;
+	CUdeviceptr at[2];
+	struct probe p;
+
+	if (j->s->options.hot) {
+		slot->key = j->s_key + first * WORD;
+		slot->val = j->s_val + first * WORD;
+	} else {
+		read_chunk(j, slot, first);
+	}
+	at[0] = slot->key;
+	at[1] = slot->val;
+	p = chunk_of(j, slot);
 	probe_count(j, slot, &j->r, &p);
 	for (unsigned i = 0; i < 2; i++) {
-		struct slice slice = {.id = ids[i], .at = to[i], .first = first, .words = rows};
+		struct slice slice = {
+			.id = s_columns[i], .at = at[i], .first = first, .words = rows};
 
 		session_check(j->s, slot->stream, &slice);
 	}
@@ -344,7 +380,7 @@ static void chunk_finish(struct join *j, struct slot *slot)
 	if (j->with_z)
 		join_z(j, slot, &m);
 	else
-		fetch(j, slot, (CUdeviceptr[3]){m.table, m.probe}, m.rows);
+		fetch(j, slot, (CUdeviceptr[3]){m.table, m.probe, 0}, m.rows);
 	matches_free(slot->stream, &m);
 }
 
@@ -370,8 +406,10 @@ static void slot_init(struct join *j, struct slot *slot, CUstream stream)
 	uint32_t threads = (j->with_z ? PROBE_BLOCKS_MAX : probe_grid(rows).x) * JOIN_THREADS;
 
 	*slot = (struct slot){.stream = stream, .counted = event_create(CU_EVENT_DISABLE_TIMING)};
-	slot->key = device_alloc(rows * WORD, "keys of a chunk");
-	slot->val = device_alloc(rows * WORD, "values of a chunk");
+	if (!j->s->options.hot) {
+		slot->key = device_alloc(rows * WORD, "keys of a chunk");
+		slot->val = device_alloc(rows * WORD, "values of a chunk");
+	}
 	slot->count = device_alloc(threads * WORD, "counts");
 	slot->sums = device_alloc(scan_scratch_words(threads) * WORD, "prefix sums");
 	slot->total = pinned_alloc(WORD, "a count");
@@ -379,10 +417,12 @@ static void slot_init(struct join *j, struct slot *slot, CUstream stream)
 		slot->batch[i] = pinned_alloc(j->batch_rows * WORD, "a batch of results");
 }
 
-static void slot_finish(struct slot *slot)
+static void slot_finish(const struct join *j, struct slot *slot)
 {
-	device_free(slot->key, "keys of a chunk");
-	device_free(slot->val, "values of a chunk");
+	if (!j->s->options.hot) {
+		device_free(slot->key, "keys of a chunk");
+		device_free(slot->val, "values of a chunk");
+	}
 	device_free(slot->count, "counts");
 	device_free(slot->sums, "prefix sums");
 	pinned_free(slot->total, "a count");
@@ -398,6 +438,41 @@ static struct probe_kernels probe_kernels(const struct program *p)
 				      .gather = program_kernel(p, "gather_rows")};
 }
 
+static void read_s(struct join *j)
+{
+	uint64_t bytes = j->d->sizes.chunk_rows * JOIN_CHUNKS * WORD;
+	size_t span = span_begin(j->s, PHASE_READ, j->s->copy);
+
+	j->s_key = device_alloc(bytes, "keys of S");
+	j->s_val = device_alloc(bytes, "values of S");
+	upload_staged(j->s, j->s_key, &j->d->column[COLUMN_S_KEY]);
+	upload_staged(j->s, j->s_val, &j->d->column[COLUMN_S_VAL]);
+	span_end(j->s, span, j->s->copy);
+	CU(cuStreamSynchronize, (j->s->copy), "reading S");
+}
+
+/* The rows are those of the last repetition. */
+static void join_once(struct join *j)
+{
+	if (j->s->options.hot)
+		hot_begin(j->s, j->s->copy);
+	for (unsigned i = 0; i < j->s->options.n_streams; i++)
+		j->slot[i].rows = 0;
+	session_enter(j->s, PHASE_BUILD);
+	build_tables(j);
+	session_enter(j->s, PHASE_JOIN);
+	join_chunks(j);
+}
+
+static void finish_hot(struct join *j, struct result *out)
+{
+	out->checksum = j->s->hot_first;
+	device_free(j->s_key, "keys of S");
+	device_free(j->s_val, "values of S");
+	for (unsigned i = 0; i < n_tables(j); i++)
+		build_finish(&j->build[i]);
+}
+
 static void run_join(struct join *j, const struct program *p, struct result *out)
 {
 	unsigned n = j->s->options.n_streams;
@@ -407,16 +482,21 @@ static void run_join(struct join *j, const struct program *p, struct result *out
 	j->batch_rows = clamp(j->d->sizes.chunk_rows * 64, 1, BATCH_ROWS_MAX);
 	for (unsigned i = 0; i < n; i++)
 		slot_init(j, &j->slot[i], j->s->stream[i]);
-	read_and_build(j);
-	session_enter(j->s, PHASE_JOIN);
-	join_chunks(j);
+	read_tables(j);
+	if (j->s->options.hot)
+		read_s(j);
+	do
+		join_once(j);
+	while (hot_again(j->s));
 	run_end(j->s);
 	*out = (struct result){0};
 	for (unsigned i = 0; i < n; i++) {
 		out->rows += j->slot[i].rows;
 		out->checksum += j->slot[i].checksum;
-		slot_finish(&j->slot[i]);
+		slot_finish(j, &j->slot[i]);
 	}
+	if (j->s->options.hot)
+		finish_hot(j, out);
 	table_finish(&j->r);
 	if (j->with_z)
 		table_finish(&j->z);

@@ -24,6 +24,10 @@ extern const struct query query_join2, query_join3, query_md5, query_matmul, que
 /* A result whose words were fetched: rows, words (consumed) and their checksum. */
 struct result result_of_words(uint64_t rows, uint32_t *words, uint64_t n_words);
 
+/* The same of a run: of a hot one its checksum, and no words (they are consumed). */
+struct result result_of_run(const struct session *s, uint64_t rows, uint32_t *words,
+			    uint64_t n_words);
+
 /* malloc, or the end of the program with one line. */
 void *host_alloc(size_t bytes, const char *what);
 

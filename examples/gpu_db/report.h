@@ -17,6 +17,7 @@ struct report {
 	uint64_t wall_ns, best_wall_ns;
 	unsigned runs;
 	bool verified, failed;
+	bool says_share;	/* of kernels in the device time */
 	struct failure failure; /* what differed */
 };
 

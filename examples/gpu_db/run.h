@@ -12,6 +12,7 @@ struct run_options {
 	unsigned repeat;   /* runs of each query, if loop_s is 0 */
 	double loop_s;	   /* else: repeat for this long, once at least */
 	enum report_form form;
+	bool kernel_share; /* say it */
 	struct session_options session;
 };
 

@@ -46,7 +46,18 @@ static void open_check(struct session *s)
 {
 	session_load(s, &s->check, "check", LOAD_MODULE);
 	s->checksum = program_kernel(&s->check, "column_checksum");
+	s->row_checksum = program_kernel(&s->check, "row_checksum");
 	s->column_sums = device_alloc(COLUMN_N * sizeof(uint64_t), "column sums");
+	s->hot_sum = device_alloc(sizeof(uint64_t), "a checksum");
+	s->hot_checksum = pinned_alloc(sizeof(uint64_t), "a checksum");
+}
+
+static void close_check(struct session *s)
+{
+	device_free(s->column_sums, "column sums");
+	device_free(s->hot_sum, "a checksum");
+	pinned_free(s->hot_checksum, "a checksum");
+	session_unload(&s->check);
 }
 
 struct session *session_create(const struct session_options *options)
@@ -64,7 +75,7 @@ struct session *session_create(const struct session_options *options)
 		s->staging[i].host = pinned_alloc(STAGING_BYTES, "staging");
 		s->staging[i].drained = event_create(CU_EVENT_DISABLE_TIMING);
 	}
-	if (options->verify)
+	if (options->verify || options->hot)
 		open_check(s);
 	return s;
 }
@@ -73,10 +84,8 @@ void session_destroy(struct session *s)
 {
 	if (!s)
 		return;
-	if (s->options.verify) {
-		device_free(s->column_sums, "column sums");
-		session_unload(&s->check);
-	}
+	if (s->options.verify || s->options.hot)
+		close_check(s);
 	for (size_t i = 0; i < s->n_spans_made; i++) {
 		event_destroy(s->span[i].begin);
 		event_destroy(s->span[i].end);
@@ -185,7 +194,7 @@ void launch(struct session *s, CUstream stream, const struct kernel *k, const st
 void run_begin(struct session *s)
 {
 	s->n_spans = 0;
-	s->books = (struct run_books){0};
+	s->books = (struct run_books){.repetitions = 1};
 	s->checked = 0;
 	s->damage.text[0] = '\0';
 	if (s->options.verify)
@@ -204,10 +213,9 @@ void session_enter(struct session *s, enum phase phase)
 	s->phase_since_ns = now;
 }
 
-void run_end(struct session *s)
+/* All spans have been passed: their events are free for the next ones. */
+static void close_spans(struct session *s)
 {
-	CU(cuCtxSynchronize, (), "waiting for the end of the query");
-	session_enter(s, s->phase);
 	for (size_t i = 0; i < s->n_spans; i++) {
 		const struct span *span = &s->span[i];
 		float ms = 0;
@@ -215,6 +223,14 @@ void run_end(struct session *s)
 		CU(cuEventElapsedTime, (&ms, span->begin, span->end), "reading a timer");
 		s->books.device_ms[span->phase] += ms;
 	}
+	s->n_spans = 0;
+}
+
+void run_end(struct session *s)
+{
+	CU(cuCtxSynchronize, (), "waiting for the end of the query");
+	session_enter(s, s->phase);
+	close_spans(s);
 }
 
 static void span_make(struct session *s)
@@ -320,18 +336,87 @@ void download(struct session *s, void *to, CUdeviceptr from, uint64_t bytes, CUs
 	s->books.bytes_out += bytes;
 }
 
+/* ---- hot runs ---- */
+
+static struct grid checksum_grid(uint32_t items)
+{
+	return (struct grid){.x = clamp(div_up(items, 8 * CHECK_THREADS), 1, CHECK_BLOCKS_MAX),
+			     .y = 1,
+			     .block_x = CHECK_THREADS,
+			     .block_y = 1};
+}
+
+void hot_begin(struct session *s, CUstream stream)
+{
+	s->hot_since_ns = clock_ns();
+	if (s->books.repetitions == 1)
+		s->hot_begin_ns = s->hot_since_ns;
+	CU(cuMemsetD32Async, (s->hot_sum, 0, 2, stream), "clearing a checksum");
+	/* Other streams add to it. */
+	CU(cuStreamSynchronize, (stream), "clearing a checksum");
+}
+
+void hot_add_words(struct session *s, CUstream stream, CUdeviceptr at, uint32_t words)
+{
+	struct grid g = checksum_grid(words);
+	uint64_t first = 0;
+
+	launch(s, stream, &s->checksum, &g, ARGS(&at, &words, &first, &s->hot_sum));
+}
+
+void hot_add_rows(struct session *s, CUstream stream, const CUdeviceptr column[3], uint32_t rows)
+{
+	CUdeviceptr r = column[0], other = column[1], z = column[2];
+	struct grid g = checksum_grid(rows);
+
+	launch(s, stream, &s->row_checksum, &g, ARGS(&r, &other, &z, &rows, &s->hot_sum));
+}
+
+/* The checksum is here; the books of this repetition are closed. */
+static void end_repetition(struct session *s)
+{
+	uint64_t took;
+
+	CU(cuCtxSynchronize, (), "waiting for the end of the query");
+	download(s, s->hot_checksum, s->hot_sum, sizeof(*s->hot_checksum), s->copy);
+	CU(cuStreamSynchronize, (s->copy), "reading a checksum");
+	close_spans(s);
+	took = clock_ns() - s->hot_since_ns;
+	if (!s->books.best_ns || took < s->books.best_ns)
+		s->books.best_ns = took;
+}
+
+bool hot_again(struct session *s)
+{
+	unsigned n = s->books.repetitions;
+
+	if (!s->options.hot)
+		return false;
+	end_repetition(s);
+	if (n == 1)
+		s->hot_first = *s->hot_checksum;
+	if (*s->hot_checksum != s->hot_first) {
+		explain(&s->damage, 0, "repetition %u has checksum %016llx, the first had %016llx",
+			n, (unsigned long long)*s->hot_checksum, (unsigned long long)s->hot_first);
+		return false;
+	}
+	if (s->options.loop_s > 0 ? (clock_ns() - s->hot_begin_ns) / 1e9 >= s->options.loop_s
+				  : n >= s->options.repeat)
+		return false;
+	s->books.repetitions++;
+	return true;
+}
+
 /* ---- columns in device memory ---- */
 
 void session_check(struct session *s, CUstream stream, const struct slice *slice)
 {
 	struct slice c = *slice;
 	CUdeviceptr sum = s->column_sums + c.id * sizeof(uint64_t);
-	struct grid g = {.x = clamp(div_up(c.words, 8 * CHECK_THREADS), 1, CHECK_BLOCKS_MAX),
-			 .y = 1,
-			 .block_x = CHECK_THREADS,
-			 .block_y = 1};
+	struct grid g = checksum_grid(c.words);
 
-	if (!s->options.verify)
+	/* What was summed in the first repetition lies there in all. */
+	if (!s->options.verify || s->books.repetitions > 1)
 		return;
 	launch(s, stream, &s->checksum, &g, ARGS(&c.at, &c.words, &c.first, &sum));
 	s->checked |= 1u << c.id;

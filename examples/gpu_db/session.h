@@ -7,6 +7,9 @@
  * and charged to a phase of the query; host time is charged by session_enter(). With verification on,
  * session_check() sums a column where it lies in device memory, to be compared with the file's sum.
  *
+ * A hot run reads its columns once and then repeats its kernels over them, as an in-memory database does: of each
+ * repetition only the checksum of its result comes back, and each must be that of the first.
+ *
  * A failed driver call ends the program (cu.h), so nothing here returns an error. One thread only.
  */
 #ifndef GPU_DB_SESSION_H
@@ -27,12 +30,17 @@ struct run_books {
 	double device_ms[PHASE_N]; /* of all streams together, so it may exceed the wall time */
 	uint64_t kernels;
 	uint64_t bytes_in, bytes_out; /* host to device, device to host */
+	unsigned repetitions;	      /* of a hot run; else 1 */
+	uint64_t best_ns;	      /* of them; 0: not known */
 };
 
 struct session_options {
 	const char *image; /* "ptx" or "fatbin" */
 	unsigned n_streams;
 	bool verify;
+	bool hot;
+	unsigned repeat; /* hot: so many repetitions, if loop_s is 0, */
+	double loop_s;	 /* else for so long */
 };
 
 enum load_path { LOAD_MODULE, LOAD_MODULE_EX, LOAD_LIBRARY };
@@ -79,7 +87,12 @@ struct session {
 	struct kernel checksum;
 	CUdeviceptr column_sums; /* a 64-bit sum per column */
 	unsigned checked;	 /* columns summed in this run, a bit each */
-	struct failure damage;	 /* what the device returned that cannot be; empty: nothing */
+	struct kernel row_checksum;
+	CUdeviceptr hot_sum;		     /* of a repetition's result */
+	uint64_t *hot_checksum;		     /* pinned: the same, when it has come back */
+	uint64_t hot_first;		     /* of the first repetition */
+	uint64_t hot_begin_ns, hot_since_ns; /* of the first repetition; of this one */
+	struct failure damage; /* what the device returned that cannot be; empty: nothing */
 };
 
 struct session *session_create(const struct session_options *options);
@@ -125,6 +138,14 @@ struct slice {
 	uint64_t first; /* position of its first word in the column */
 	uint32_t words;
 };
+
+/* The kernels of a hot run: a repetition begins, */
+void hot_begin(struct session *s, CUstream stream);
+/* adds words, or rows of a join's result (z: 0 for two columns), to its checksum, */
+void hot_add_words(struct session *s, CUstream stream, CUdeviceptr at, uint32_t words);
+void hot_add_rows(struct session *s, CUstream stream, const CUdeviceptr column[3], uint32_t rows);
+/* and ends, when all streams are done. True: there is another. Of a run that is not hot: false, at once. */
+bool hot_again(struct session *s);
 
 /* With verification on: adds the slice to the sum of its column, in stream order. */
 void session_check(struct session *s, CUstream stream, const struct slice *slice);

@@ -14,9 +14,10 @@
 #include "gsb/cuabi.h"
 
 enum gsb_alloc_kind {
-	GSB_ALLOC_DEVICE, /* cuMemAlloc */
-	GSB_ALLOC_HOST,	  /* cuMemHostAlloc */
-	GSB_ALLOC_GLOBAL  /* a variable of a module: not to be freed */
+	GSB_ALLOC_DEVICE,  /* cuMemAlloc */
+	GSB_ALLOC_HOST,	   /* cuMemHostAlloc */
+	GSB_ALLOC_MANAGED, /* cuMemAllocManaged: pinned, too, but freed as device memory */
+	GSB_ALLOC_GLOBAL   /* a variable of a module: not to be freed */
 };
 
 struct gsb_alloc {
@@ -40,9 +41,12 @@ bool gsb_alloc_is_far_variable(uint64_t addr);
 
 /*
  * Whether [addr, addr + bytes) lies inside one allocation that a stream of this context may use: device memory of
- * that context, or pinned memory of any. 0 bytes are inside everything.
+ * that context, or host memory of any. 0 bytes are inside everything.
  */
 bool gsb_alloc_holds(uint64_t addr, uint64_t bytes, uint64_t wire);
+
+/* The managed allocation that holds all of [addr, addr + bytes), bytes > 0, copied out; false when none does. */
+bool gsb_alloc_find_managed(uint64_t addr, uint64_t bytes, struct gsb_alloc *out);
 
 /*
  * Remove what begins at addr and has this kind, and this context unless it is 0. CUDA_ERROR_INVALID_VALUE when there

@@ -162,15 +162,23 @@ CUresult gsb_cu_function_prepare(uint64_t handle)
 	return result;
 }
 
+/* Libraries set these for all of their kernels. Launches in clusters alone look at them, and it is those that are refused. */
+static bool is_of_clusters(CUfunction_attribute attr)
+{
+	return attr == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED ||
+	       attr == CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
+}
+
 CUresult gsb_cu_function_set(uint64_t handle, CUfunction_attribute attr, int value)
 {
 	const struct gsb_rec_function_set body = {
 		.function = handle, .attribute = attr, .value = value};
 	const struct gsb_guard guard = gsb_cu_function_guard(handle);
 	struct gsb_cu_function *f = gsb_cu_function_get(handle);
-	CUresult result = f ? gsb_post_if(GSB_REC_FUNCTION_SET, &guard, &body, sizeof(body))
-			    : CUDA_ERROR_INVALID_HANDLE;
+	CUresult result = f ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 
+	if (!result && !is_of_clusters(attr))
+		result = gsb_post_if(GSB_REC_FUNCTION_SET, &guard, &body, sizeof(body));
 	if (!result)
 		__atomic_store_n(&f->info->attrs[attr], value, __ATOMIC_RELAXED);
 	return result;

@@ -8,6 +8,8 @@
 #include "interpose/cu/module.h"
 #include "interpose/core/post.h"
 
+#define CLUSTER_POLICY_MAX 2 /* CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING */
+
 /* A function, as a call found it; another thread may unload its module at any time. */
 struct found {
 	const struct gsb_cu_function *f;
@@ -67,8 +69,10 @@ static CUresult check_setting(const struct gsb_cu_function *f, CUfunction_attrib
 	case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
 		return value >= -1 && value <= 100 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+		return value == 0 || value == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-		return CUDA_ERROR_NOT_SUPPORTED;
+		return value >= 0 && value <= CLUSTER_POLICY_MAX ? CUDA_SUCCESS
+								 : CUDA_ERROR_INVALID_VALUE;
 	default: return CUDA_ERROR_INVALID_VALUE;
 	}
 }

@@ -173,6 +173,7 @@ CUresult hook_cuMemAllocAsync(CUdeviceptr *ptr, size_t n, CUstream stream);
 CUresult hook_cuMemFreeAsync(CUdeviceptr ptr, CUstream stream);
 CUresult hook_cuMemGetInfo(size_t *free_bytes, size_t *total);
 CUresult hook_cuMemHostAlloc(void **ptr, size_t n, unsigned flags);
+CUresult hook_cuMemAllocManaged(CUdeviceptr *ptr, size_t n, unsigned flags);
 CUresult hook_cuMemFreeHost(void *ptr);
 CUresult hook_cuMemHostGetDevicePointer(CUdeviceptr *dev, void *ptr, unsigned flags);
 CUresult hook_cuMemHostGetFlags(unsigned *flags, void *ptr);
@@ -187,6 +188,18 @@ CUresult hook_cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr 
 CUresult hook_cuPointerGetAttribute(void *data, CUpointer_attribute attr, CUdeviceptr ptr);
 CUresult hook_cuPointerGetAttributes(unsigned n, CUpointer_attribute *attrs, void **data,
 				     CUdeviceptr ptr);
+
+/* hooks/managed.c */
+CUresult hook_cuMemPrefetchAsync(CUdeviceptr ptr, size_t n, CUdevice device, CUstream stream);
+CUresult hook_cuMemPrefetchAsync_v2(CUdeviceptr ptr, size_t n, CUmemLocation where, unsigned flags,
+				    CUstream stream);
+CUresult hook_cuMemAdvise(CUdeviceptr ptr, size_t n, CUmem_advise advice, CUdevice device);
+CUresult hook_cuMemAdvise_v2(CUdeviceptr ptr, size_t n, CUmem_advise advice, CUmemLocation where);
+CUresult hook_cuStreamAttachMemAsync(CUstream stream, CUdeviceptr ptr, size_t n, unsigned flags);
+CUresult hook_cuMemRangeGetAttribute(void *data, size_t size, CUmem_range_attribute attribute,
+				     CUdeviceptr ptr, size_t n);
+CUresult hook_cuMemRangeGetAttributes(void **data, size_t *sizes, CUmem_range_attribute *attributes,
+				      size_t n_attributes, CUdeviceptr ptr, size_t n);
 
 /* hooks/copy.c */
 CUresult hook_cuMemcpyHtoD(CUdeviceptr dst, const void *src, size_t n, CUstream stream);

@@ -1,5 +1,5 @@
 /*
- * hooks/mem.c - device memory, pinned host memory, the default pool, and questions about pointers.
+ * hooks/mem.c - device memory, pinned and managed host memory, the default pool, and questions about pointers.
  */
 #include <string.h>
 
@@ -98,8 +98,10 @@ CUresult hook_cuMemFree(CUdeviceptr ptr)
 
 	if (result || !ptr)
 		return result;
-	result = gsb_alloc_remove(ptr, GSB_ALLOC_DEVICE, 0, &a);
-	return result ? result : free_range(GSB_REC_MEM_FREE, &a);
+	if (!gsb_alloc_remove(ptr, GSB_ALLOC_DEVICE, 0, &a))
+		return free_range(GSB_REC_MEM_FREE, &a);
+	result = gsb_alloc_remove(ptr, GSB_ALLOC_MANAGED, 0, &a);
+	return result ? result : free_range(GSB_REC_HOST_FREE, &a);
 }
 
 /* The memory is there when this returns, which is earlier than the stream's order asks for. */
@@ -168,23 +170,42 @@ CUresult hook_cuMemGetInfo(size_t *free_bytes, size_t *total)
 
 /* ---- pinned host memory: at the same address in the engine, so its device pointer is itself ---- */
 
+static CUresult allocate_host(size_t n, struct gsb_alloc *a)
+{
+	struct gsb_cu_ctx_life life;
+	CUresult result = gsb_cu_ctx_live(&life);
+
+	if (!result && !gsb_proc.host_bytes)
+		result = CUDA_ERROR_OUT_OF_MEMORY;
+	return result ? result : allocate(GSB_REC_HOST_ALLOC, n, life.wire, a);
+}
+
 CUresult hook_cuMemHostAlloc(void **ptr, size_t n, unsigned flags)
 {
 	struct gsb_alloc a = {.kind = GSB_ALLOC_HOST, .flags = flags};
-	struct gsb_cu_ctx_life life;
 	CUresult result;
 
 	if (!ptr || !n ||
 	    flags & ~(unsigned)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
 				CU_MEMHOSTALLOC_WRITECOMBINED))
 		return CUDA_ERROR_INVALID_VALUE;
-	result = gsb_cu_ctx_live(&life);
-	if (!result && !gsb_proc.host_bytes)
-		result = CUDA_ERROR_OUT_OF_MEMORY;
-	if (!result)
-		result = allocate(GSB_REC_HOST_ALLOC, n, life.wire, &a);
+	result = allocate_host(n, &a);
 	if (!result)
 		*ptr = (void *)a.addr;
+	return result;
+}
+
+/* Managed memory never leaves the host: what hooks/managed.c is told of where it should be changes nothing. */
+CUresult hook_cuMemAllocManaged(CUdeviceptr *ptr, size_t n, unsigned flags)
+{
+	struct gsb_alloc a = {.kind = GSB_ALLOC_MANAGED, .flags = CU_MEMHOSTALLOC_PORTABLE};
+	CUresult result;
+
+	if (!ptr || !n || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
+		return CUDA_ERROR_INVALID_VALUE;
+	result = allocate_host(n, &a);
+	if (!result)
+		*ptr = a.addr;
 	return result;
 }
 
@@ -338,13 +359,15 @@ static CUresult pointer_attribute(void *data, CUpointer_attribute attr, CUdevice
 		break;
 	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *(CUdeviceptr *)data = ptr; break;
 	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-		if (a->kind != GSB_ALLOC_HOST)
+		if (a->kind != GSB_ALLOC_HOST && a->kind != GSB_ALLOC_MANAGED)
 			return CUDA_ERROR_INVALID_VALUE;
 		*(void **)data = (void *)ptr;
 		break;
 	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: *(unsigned char *)data = 0; break;
 	case CU_POINTER_ATTRIBUTE_BUFFER_ID: *(unsigned long long *)data = a->id; break;
-	case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned char *)data = 0; break;
+	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+		*(unsigned char *)data = a->kind == GSB_ALLOC_MANAGED;
+		break;
 	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)data = 0; break;
 	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: *(unsigned char *)data = 0; break;
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)data = a->addr; break;

@@ -21,6 +21,7 @@
 #include <strings.h>
 
 #include "base/compiler.h"
+#include "model/gpu/interference.h"
 
 #define KIB(n) ((n)*1024u)
 #define MIB(n) ((n)*1024u * 1024u)
@@ -506,6 +507,9 @@ static int parse_line(struct gsb_arch *arch, char *line, unsigned int number,
 {
 	char *equals = strchr(line, '=');
 
+	/* Of the same GPU, but of no limit of it: interference.c reads it. */
+	if (!strncmp(line, GSB_INTERFERENCE_KEY, strlen(GSB_INTERFERENCE_KEY)))
+		return 0;
 	if (!equals)
 		return gsb_text_refuse(err, number, "expected 'key = value', found '%.60s'", line);
 	*equals = '\0';

@@ -6,7 +6,7 @@ tests_gpu_probe_windows_LDADD = libshm.la libbase.la
 noinst_PROGRAMS += tests/gpu/model_measure
 tests_gpu_model_measure_SOURCES = tests/gpu/model_measure.c tests/gpu/gpu.c tests/gpu/gpu.h
 tests_gpu_model_measure_LDADD = libbase.la -lm
-EXTRA_DIST += tests/gpu/model_kernels.cu tests/gpu/model_kernels.ptx tests/gpu/bundle tests/gpu/cuda-check doc/real-gpu.md \
+EXTRA_DIST += tests/gpu/model_kernels.cu tests/gpu/model_kernels.ptx tests/gpu/bundle tests/gpu/cuda-check tests/gpu/client.py doc/real-gpu.md \
 	doc/results/2026-11-22-cuda-check-h200.txt doc/results/2026-11-22-cuda-programs-h200.txt \
 	doc/results/2026-11-22-cuda-16-summary-h200.txt doc/results/2026-11-22-cuda-16-h200.gsb.gz \
 	doc/results/2026-11-22-cuda-16-h200.html
@@ -29,6 +29,11 @@ tests_gpu_emu_state_SOURCES = tests/gpu/emu_state.c tests/gpu/gpu.c tests/gpu/gp
 tests_gpu_emu_state_CFLAGS = $(emu_test_cflags)
 tests_gpu_emu_state_LDADD = $(emu_test_ldadd)
 endif
+
+# Parts of the SMs of a real GPU, through ops.h.
+noinst_PROGRAMS += tests/gpu/partitions
+tests_gpu_partitions_SOURCES = tests/gpu/partitions.c
+tests_gpu_partitions_LDADD = libdevice.la
 
 # The litmus tests of tests/litmus.
 noinst_PROGRAMS += tests/gpu/litmus

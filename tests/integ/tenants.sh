@@ -27,6 +27,26 @@ tenants_five_queries_at_once_verify() {
 	end_broker
 }
 
+# Read once, repeated: the same answers, and nothing of the columns is copied again.
+tenants_hot_queries_verify() {
+	local q once cold
+	make_data
+	start_real_broker
+	for q in "${queries[@]}"; do
+		query cold "$q" || fail "$q: $(cat "$dir/cold.out")"
+		query once "$q" --hot --json || fail "$q: $(cat "$dir/once.out")"
+		query hot "$q" --hot --repeat 4 --json --kernel-share || fail "$q: $(cat "$dir/hot.out")"
+		cold=$(sed -nE 's/.* checksum ([0-9a-f]+) .*/\1/p' "$dir/cold.out")
+		expect_match "$(cat "$dir/hot.out")" "\"verdict\": \"verified\".*\"checksum\": \"$cold\".*\"runs\": 4, .*\"kernel_share\": 0\.[0-9]*[1-9]"
+		once=$(json_value "$(cat "$dir/once.out")" bytes_in)
+		expect_equal "$(json_value "$(cat "$dir/hot.out")" bytes_in)" "$((once / 4))"
+		[ "$(json_value "$(cat "$dir/hot.out")" bytes_out)" -le 64 ] || fail "$q: more than checksums comes back: $(cat "$dir/hot.out")"
+		! grep -q kernel_share "$dir/once.out" || fail "$q says what it was not asked"
+	done
+	await_no_tenants
+	end_broker
+}
+
 # The states at which a victim dies: before its hello is answered, while a record is half written, when one is
 # posted, when it waits for an answer. N is the number of the record, so that rounds differ in what is under way.
 victims=(record:1 posted:7 waiting:3 record:60 posted:90 waiting:25 posted:400 record:333 hello:1)
@@ -287,6 +307,7 @@ tenants_without_a_broker_are_told_how_to_start_one() {
 }
 
 run_case tenants_five_queries_at_once_verify
+run_case tenants_hot_queries_verify
 run_case tenants_shipped_library_has_no_fault_points
 run_case tenants_one_killed_each_round_others_verify
 run_case tenants_flipped_bit_fails_every_query

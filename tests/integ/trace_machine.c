@@ -1,7 +1,7 @@
 /*
  * trace_machine.c - do the virtual times of a trace agree with the machine model? Everything that was issued is put to
  * model/placement/machine.c once more, block by block, at the moment of which the trace speaks, with the times that
- * model/time/block_time.c gives; when its first block started and its last one ended must be what the device said, to the
+ * model/time/company.c and block_time.c give; when its first block started and its last one ended must be what the device said, to the
  * nanosecond. Of copies between host and device the time must be that of their bytes.
  *
  *   trace_machine NAME FILE     of emu:NAME, recorded from its beginning; kernels touch no global memory, and all blocks of a
@@ -15,7 +15,7 @@
 #include "gsb/arch.h"
 #include "model/gpu/arch.h"
 #include "model/placement/machine.h"
-#include "model/time/block_time.h"
+#include "model/time/company.h"
 #include "trace/read.h"
 
 /* Of an H200, as doc/emulated-device.md has them. */
@@ -23,12 +23,16 @@
 #define COPY_LATENCY_NS	  1300
 #define LINK_BYTES_PER_NS 55
 
-#define OPS_MAX	    65536
-#define KERNELS_MAX 1024
-#define STREAMS_MAX 1024
+#define OPS_MAX	      65536
+#define KERNELS_MAX   1024
+#define STREAMS_MAX   1024
+#define RESIDENTS_MAX 32
 
 struct op {
 	struct gsb_machine_submit submit;
+	struct gsb_block_profile *profile; /* of its kernel */
+	struct op *next;		   /* on the device, in the order of their first blocks */
+	uint32_t n_resident;
 	uint64_t bytes, ready_ns, issued_ns, from_ns, start_ns, end_ns, n_instructions, n_done;
 	uint64_t own_start_ns, own_end_ns; /* as the model has it */
 	uint32_t tenant, stream, n_warps, seq;
@@ -41,6 +45,7 @@ static struct {
 	uint32_t tenant;
 	uint64_t function;
 	uint32_t regs, smem_bytes;
+	struct gsb_block_profile profile;
 } kernels[KERNELS_MAX];
 static struct {
 	uint32_t tenant, number;
@@ -102,6 +107,7 @@ static void on_launch(const struct gsb_trace_launch *e)
 	if (k >= n_kernels)
 		die("a kernel that has no handle");
 	op->n_warps = (threads + 31) / 32;
+	op->profile = &kernels[k].profile;
 	op->submit = (struct gsb_machine_submit){
 		.kernel = {threads, kernels[k].regs, kernels[k].smem_bytes + e->smem_bytes,
 			   e->n_blocks},
@@ -165,10 +171,73 @@ struct placed {
 static struct {
 	struct gsb_machine *m;
 	const struct gsb_arch *arch;
-	uint64_t resident_warps, now_ns;
+	struct gsb_interference interference;
+	struct op *residents, **slots; /* slots: of each SM so many as there are */
+	uint64_t now_ns;
 	struct placed *placed; /* in this instant */
 	unsigned n_placed, room;
+	uint32_t *sm_of_slot;
 } sim;
+
+/* Which launch has blocks on which SM, by slot of the machine. */
+static void add_resident(struct op *op, const struct gsb_machine_block *b)
+{
+	struct op **at = &sim.residents;
+
+	sim.slots[b->slot] = op;
+	sim.sm_of_slot[b->slot] = b->sm;
+	if (op->n_resident++)
+		return;
+	while (*at)
+		at = &(*at)->next;
+	op->next = NULL;
+	*at = op;
+}
+
+static void remove_resident(struct op *op, const struct gsb_machine_block *b)
+{
+	struct op **at = &sim.residents;
+
+	sim.slots[b->slot] = NULL;
+	if (--op->n_resident)
+		return;
+	while (*at != op)
+		at = &(*at)->next;
+	*at = op->next;
+}
+
+static uint32_t count_on_sm(const struct op *op, uint32_t sm)
+{
+	uint32_t n = 0;
+
+	for (unsigned i = 0; i < sim.room; i++)
+		n += sim.slots[i] == op && sim.sm_of_slot[i] == sm;
+	return n;
+}
+
+static struct gsb_block_company company_of(const struct op *op, uint32_t sm)
+{
+	struct gsb_neighbour all[RESIDENTS_MAX];
+	unsigned n = 0, self = 0;
+
+	for (const struct op *o = sim.residents; o; o = o->next) {
+		if (n == RESIDENTS_MAX)
+			die("more launches at once than there is room for");
+		if (o == op)
+			self = n;
+		all[n++] = (struct gsb_neighbour){.profile = o->profile,
+						  .block_warps = o->n_warps,
+						  .sm_blocks = count_on_sm(o, sm),
+						  .device_blocks = o->n_resident};
+	}
+	return gsb_company_find(&sim.interference, sim.arch, all, n, self);
+}
+
+static struct gsb_block_work work_of(const struct op *op)
+{
+	return (struct gsb_block_work){.n_warps = op->n_warps,
+				       .n_insns = op->n_instructions / op->submit.kernel.n_blocks};
+}
 
 static void take_ends(void)
 {
@@ -177,7 +246,10 @@ static void take_ends(void)
 	while (gsb_machine_end(sim.m, sim.now_ns, &b)) {
 		struct op *op = b.owner;
 
-		sim.resident_warps -= op->n_warps;
+		const struct gsb_block_work work = work_of(op);
+
+		remove_resident(op, &b);
+		gsb_block_profile_add(op->profile, &work);
 		if (b.is_last)
 			op->own_end_ns = sim.now_ns;
 	}
@@ -203,17 +275,14 @@ static void place(void)
 		if (sim.n_placed == sim.room)
 			die("more blocks in one instant than fit a GPU");
 		sim.placed[sim.n_placed++] = (struct placed){op, b.slot, b.sm};
-		sim.resident_warps += op->n_warps;
+		add_resident(op, &b);
 		if (!b.index)
 			op->own_start_ns = sim.now_ns;
 	}
 	for (unsigned i = 0; i < sim.n_placed; i++) {
 		const struct placed *p = &sim.placed[i];
-		const struct gsb_block_work work = {.n_warps = p->op->n_warps,
-						    .n_insns = p->op->n_instructions /
-							       p->op->submit.kernel.n_blocks};
-		const struct gsb_block_company company = {gsb_machine_sm_warps(sim.m, p->sm),
-							  sim.resident_warps};
+		const struct gsb_block_work work = work_of(p->op);
+		const struct gsb_block_company company = company_of(p->op, p->sm);
 
 		gsb_machine_set_end(sim.m, p->slot,
 				    sim.now_ns + gsb_block_time_ns(sim.arch, &work, &company));
@@ -276,7 +345,11 @@ int main(int argc, char **argv)
 		on_record(&rec);
 	sim.room = sim.arch->n_sms * sim.arch->max_blocks;
 	sim.placed = calloc(sim.room, sizeof(*sim.placed));
-	if (!sim.placed || gsb_machine_create(sim.arch, &gsb_rules_hardware, &sim.m))
+	sim.slots = calloc(sim.room, sizeof(struct op *));
+	sim.sm_of_slot = calloc(sim.room, sizeof(*sim.sm_of_slot));
+	gsb_interference_init(&sim.interference, argv[1]);
+	if (!sim.placed || !sim.slots || !sim.sm_of_slot ||
+	    gsb_machine_create(sim.arch, &gsb_rules_hardware, &sim.m))
 		die("no memory");
 	simulate();
 	for (uint64_t i = 0; i < OPS_MAX; i++) {

@@ -311,7 +311,7 @@ static int kit_queue_create(struct gsb_device *dev, int priority, struct gsb_sm_
 	q->dev = to_kit(dev);
 	q->priority = priority;
 	q->dev->n_queues++;
-	assert_in_range(q->dev->n_queues, 1, GSB_N_QUEUES + 1);
+	assert_in_range(q->dev->n_queues, 1, GSB_N_POOLED + 1);
 	*out = q;
 	return 0;
 }

@@ -569,6 +569,28 @@ static void test_function_attribute_is_set_here_and_posted(void **state)
 		     cu.cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 1));
 }
 
+/* cuBLAS sets it for all of its kernels, those that it never launches in clusters, too. */
+static void test_function_attribute_of_clusters_is_kept_here(void **state)
+{
+	CUfunction f = load_function();
+	unsigned mark = engine->n_logged;
+	int value = 0;
+
+	assert_cu(cu.cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
+	assert_cu(cu.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
+					f));
+	assert_int_equal(value, 1);
+	assert_cu_is(
+		CUDA_ERROR_INVALID_VALUE,
+		cu.cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 2));
+	assert_cu(cu.cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+					2));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuFuncSetAttribute(
+			     f, CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, 3));
+	assert_int_equal(engine->n_logged, mark);
+}
+
 static void test_occupancy_is_the_engines_answer(void **state)
 {
 	CUfunction f = load_function();
@@ -761,6 +783,77 @@ static void test_pinned_memory_has_one_address_on_both_sides(void **state)
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemHostAlloc((void **)&p, 4096, 0x80));
 }
 
+static void test_managed_memory_is_host_memory_that_is_freed_as_device_memory(void **state)
+{
+	unsigned char managed = 0, *p;
+	CUdeviceptr d, again;
+	CUcontext other;
+	unsigned type;
+
+	assert_cu(cu.cuMemAllocManaged(&d, 8192, CU_MEM_ATTACH_GLOBAL));
+	p = (unsigned char *)d;
+	p[8191] = 42;
+	assert_cu(cu.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, d + 1));
+	assert_int_equal(managed, 1);
+	assert_cu(cu.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, d));
+	assert_int_equal(type, CU_MEMORYTYPE_DEVICE);
+	assert_cu(cu.cuPointerGetAttribute(&p, CU_POINTER_ATTRIBUTE_HOST_POINTER, d + 7));
+	assert_ptr_equal(p, (void *)(d + 7));
+	assert_cu(cu.cuCtxCreate_v2(&other, 0, 0));
+	assert_cu(cu.cuMemsetD8_v2(d, 3, 8192));
+	assert_cu(cu.cuCtxDestroy_v2(other));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemFreeHost((void *)d));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemFreeAsync(d, NULL));
+	assert_cu(cu.cuMemFree_v2(d));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemFree_v2(d));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemAllocManaged(&d, 0, CU_MEM_ATTACH_GLOBAL));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemAllocManaged(&d, 64, CU_MEM_ATTACH_SINGLE));
+	assert_cu(cu.cuMemAllocManaged(&again, 64, CU_MEM_ATTACH_HOST));
+	assert_cu(cu.cuMemFree_v2(again));
+}
+
+static void test_hints_on_managed_memory_are_checked_and_change_nothing(void **state)
+{
+	CUmemLocation device = {CU_MEM_LOCATION_TYPE_DEVICE, 0}, none = {0},
+		      other = {CU_MEM_LOCATION_TYPE_DEVICE, 1};
+	int32_t where[3] = {9, 9, 9}, mostly = 9;
+	CUdeviceptr d, plain;
+
+	assert_cu(cu.cuMemAllocManaged(&d, 8192, CU_MEM_ATTACH_GLOBAL));
+	assert_cu(cu.cuMemAlloc_v2(&plain, 64));
+	assert_cu(cu.cuMemPrefetchAsync(d, 8192, 0, NULL));
+	assert_cu(cu.cuMemPrefetchAsync(d + 4096, 4096, CU_DEVICE_CPU, NULL));
+	assert_cu(cu.cuMemPrefetchAsync_v2(d, 1, device, 0, NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemPrefetchAsync(d + 1, 8192, 0, NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemPrefetchAsync(plain, 64, 0, NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemPrefetchAsync(d, 0, 0, NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_DEVICE, cu.cuMemPrefetchAsync(d, 8192, 1, NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_DEVICE, cu.cuMemPrefetchAsync_v2(d, 1, other, 0, NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemPrefetchAsync_v2(d, 1, none, 0, NULL));
+	assert_cu(cu.cuMemAdvise(d, 8192, CU_MEM_ADVISE_SET_READ_MOSTLY, 77));
+	assert_cu(cu.cuMemAdvise_v2(d, 8192, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, device));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemAdvise(d, 8192, (CUmem_advise)7, 0));
+	assert_cu_is(CUDA_ERROR_INVALID_DEVICE,
+		     cu.cuMemAdvise(d, 8192, CU_MEM_ADVISE_SET_ACCESSED_BY, 1));
+	assert_cu(
+		cu.cuMemRangeGetAttribute(&mostly, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, d, 8192));
+	assert_int_equal(mostly, 0);
+	assert_cu(cu.cuMemRangeGetAttribute(where, 8, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, d, 1));
+	assert_int_equal(where[0], CU_DEVICE_INVALID);
+	assert_int_equal(where[1], CU_DEVICE_INVALID);
+	assert_int_equal(where[2], 9);
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuMemRangeGetAttribute(where, 6, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, d, 1));
+	assert_cu(cu.cuStreamAttachMemAsync(NULL, d, 0, CU_MEM_ATTACH_HOST));
+	assert_cu(cu.cuStreamAttachMemAsync(NULL, d, 8192, CU_MEM_ATTACH_GLOBAL));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuStreamAttachMemAsync(NULL, d, 4096, CU_MEM_ATTACH_GLOBAL));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuStreamAttachMemAsync(NULL, d, 0, CU_MEM_ATTACH_SINGLE));
+	assert_cu(cu.cuMemFree_v2(d));
+	assert_cu(cu.cuMemFree_v2(plain));
+}
+
 static void test_pointer_attributes_tell_the_kinds_apart(void **state)
 {
 	CUpointer_attribute ids[] = {
@@ -866,6 +959,7 @@ int main(void)
 		cmocka_unit_test_setup(test_function_attributes_and_parameters_come_with_it,
 				       set_up),
 		cmocka_unit_test_setup(test_function_attribute_is_set_here_and_posted, set_up),
+		cmocka_unit_test_setup(test_function_attribute_of_clusters_is_kept_here, set_up),
 		cmocka_unit_test_setup(test_occupancy_is_the_engines_answer, set_up),
 		cmocka_unit_test_setup(test_library_kernel_launches_in_every_context, set_up),
 		cmocka_unit_test_setup(test_library_without_a_context_uses_the_primary_one, set_up),
@@ -874,6 +968,10 @@ int main(void)
 		cmocka_unit_test_setup(test_allocation_that_fails_changes_nothing, set_up),
 		cmocka_unit_test_setup(test_pool_memory_is_freed_in_its_stream, set_up),
 		cmocka_unit_test_setup(test_pinned_memory_has_one_address_on_both_sides, set_up),
+		cmocka_unit_test_setup(
+			test_managed_memory_is_host_memory_that_is_freed_as_device_memory, set_up),
+		cmocka_unit_test_setup(test_hints_on_managed_memory_are_checked_and_change_nothing,
+				       set_up),
 		cmocka_unit_test_setup(test_pointer_attributes_tell_the_kinds_apart, set_up),
 		cmocka_unit_test_setup(test_context_storage_keeps_values_until_the_context_ends,
 				       set_up),

@@ -118,13 +118,13 @@ static void collect(struct rig *rig, struct gsb_completion *out, unsigned n)
 		unsigned got = ops->poll(rig->dev, out + have, n - have);
 
 		have += got;
-		if (got || (ops->stay_awake && ops->stay_awake(rig->dev)))
+		if (got)
 			continue;
 		if (ops->advance)
 			ops->advance(rig->dev);
 		got = ops->poll(rig->dev, out + have, n - have);
 		have += got;
-		if (!got)
+		if (!got && !(ops->stay_awake && ops->stay_awake(rig->dev)))
 			assert_int_equal(poll(&fd, 1, 60000), 1);
 	}
 }
@@ -1295,6 +1295,42 @@ static void test_blocks_run_on_the_sms_of_their_queue(void **state)
 	rig->dev->ops->queue_destroy(queue);
 }
 
+static unsigned fill_seen(struct rig *rig, uint64_t a, unsigned n_blocks, bool seen[1024])
+{
+	static uint32_t where[4096];
+	unsigned n = 0;
+
+	copy(rig, rig->space, to_addr(where), a, 4 * n_blocks);
+	for (unsigned i = 0; i < n_blocks; i++) {
+		assert_in_range(where[i], 1, 1023);
+		n += !seen[where[i]];
+		seen[where[i]] = true;
+	}
+	return n;
+}
+
+/* On a GPU the numbers of a part's SMs need not be neighbours. */
+static void test_complementary_parts_share_no_sm(void **state)
+{
+	enum { BLOCKS = 4000, FIRST = 64 };
+	struct rig *rig = *state;
+	uint32_t n_sms = rig->dev->ops->info(rig->dev)->arch.n_sms;
+	struct gsb_queue *q[2] = {queue_on(rig, 0, FIRST), queue_on(rig, FIRST, n_sms - FIRST)};
+	uint64_t a = alloc(rig, 4 * BLOCKS), b = alloc(rig, 4 * BLOCKS);
+	bool seen[1024] = {false};
+	struct gsb_completion c[2];
+
+	launch(rig, q[0], (struct shot){"where", BLOCKS, 1, {a, 0}, 0});
+	launch(rig, q[1], (struct shot){"where", BLOCKS, 1, {b, 0}, 1});
+	collect(rig, c, 2);
+	assert_int_equal(c[0].result, CUDA_SUCCESS);
+	assert_int_equal(c[1].result, CUDA_SUCCESS);
+	assert_int_equal(fill_seen(rig, a, BLOCKS, seen), FIRST);
+	assert_int_equal(fill_seen(rig, b, BLOCKS, seen), n_sms - FIRST);
+	rig->dev->ops->queue_destroy(q[0]);
+	rig->dev->ops->queue_destroy(q[1]);
+}
+
 /* Eight rounds on 64 SMs; what is issued behind them for other SMs, wholly or in part, begins as if they were not there. */
 static void test_partition_keeps_nobody_from_other_sms(void **state)
 {
@@ -1337,6 +1373,89 @@ static void test_cooperative_grid_larger_than_its_sms_is_e2big(void **state)
 	assert_int_equal(ops->issue(rig->queue, &cmd), 0);
 	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
 	ops->queue_destroy(queue);
+}
+
+/* ---- what others cost ---- */
+
+/* Each warp loads the word again and again, and waits for it. */
+static const char waiting_ptx[] = ".version 7.0\n.target sm_90\n.address_size 64\n"
+				  ".visible .entry wait(.param .u64 p, .param .u32 n)\n"
+				  "{\n"
+				  "	.reg .pred %p<2>;\n"
+				  "	.reg .b32 %r<4>;\n"
+				  "	.reg .b64 %rd<2>;\n"
+				  "	ld.param.u64 %rd1, [p];\n"
+				  "	ld.param.u32 %r1, [n];\n"
+				  "	mov.u32 %r2, 0;\n"
+				  "$again:\n"
+				  "	ld.volatile.global.u32 %r3, [%rd1];\n"
+				  "	add.s32 %r2, %r2, 1;\n"
+				  "	setp.lt.u32 %p1, %r2, %r1;\n"
+				  "	@%p1 bra $again;\n"
+				  "	ret;\n"
+				  "}\n";
+
+static uint64_t took_ns(const struct gsb_completion *c)
+{
+	return c->end_ns - c->start_ns;
+}
+
+/* Both fill half of each SM; once it is known what they do, neither costs the other what it does not use. */
+static void test_kernels_that_want_different_things_cost_each_other_little(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_queue *second = another_queue(rig, 0);
+	struct gsb_module *waiting = load_text(rig, rig->space, waiting_ptx);
+	uint64_t a = alloc(rig, 4096), alone[2];
+	struct gsb_cmd cmd[2];
+	struct gsb_completion c[2];
+
+	cmd[0] = launch_cmd(rig, &(struct shot){"loop", 132, 1024, {a, 2000}, 0});
+	cmd[1] = launch_cmd(rig, &(struct shot){"loop", 132, 1024, {a, 180}, 1});
+	cmd[1].launch.function = kernel(rig, waiting, "wait");
+	for (unsigned i = 0; i < 2; i++) {
+		const struct args args = {a, i ? 180 : 2000, 0};
+
+		cmd[i].launch.params = &args;
+		assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd[i]), 0);
+		c[0] = collect_one(rig);
+		assert_int_equal(c[0].result, CUDA_SUCCESS);
+		alone[i] = took_ns(&c[0]);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		const struct args args = {a, i ? 180 : 2000, 0};
+
+		cmd[i].launch.params = &args;
+		assert_int_equal(rig->dev->ops->issue(i ? second : rig->queue, &cmd[i]), 0);
+	}
+	collect(rig, c, 2);
+	assert_int_equal(c[0].start_ns, c[1].start_ns);
+	for (unsigned i = 0; i < 2; i++)
+		assert_in_range(took_ns(&c[i]), alone[c[i].cookie], alone[c[i].cookie] * 11 / 10);
+	rig->dev->ops->module_unload(waiting);
+	rig->dev->ops->queue_destroy(second);
+}
+
+/* One has eight SMs; only there is the other slower, and as much as its own kind makes it. */
+static void test_company_is_that_of_the_same_sm(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_queue *eight = queue_on(rig, 0, 8);
+	uint64_t a = alloc(rig, 4096), alone;
+	struct gsb_completion c[2];
+
+	launch(rig, rig->queue, (struct shot){"loop", 132, 1024, {a, 2000}, 0});
+	c[0] = collect_one(rig);
+	alone = took_ns(&c[0]);
+	launch(rig, eight, (struct shot){"loop", 8, 1024, {a, 2000}, 0});
+	launch(rig, rig->queue, (struct shot){"loop", 132, 1024, {a, 2000}, 1});
+	collect(rig, c, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_in_range(took_ns(&c[i]), alone * 19 / 10, alone * 21 / 10);
+		if (c[i].cookie)
+			assert_in_range(c[i].blocks_ns, 132 * alone, 132 * alone * 11 / 10);
+	}
+	rig->dev->ops->queue_destroy(eight);
 }
 
 /* ---- device time ---- */
@@ -1831,7 +1950,9 @@ static void test_open_takes_architecture_from_a_file(void **state)
 {
 	char path[TEMP_PATH_MAX], spec[TEMP_PATH_MAX + 8];
 	struct gsb_device_params p = {.spec = spec, .n_workers = 1};
-	const char *text = "base = k40\nname = small\nn_sms = 3\n";
+	const char *text = "base = k40\nname = small\nn_sms = 3\nbeside sfu l1 = 0.5 0.25\n";
+	const char *bad = "beside sfu = 1 1\n";
+	const struct gsb_interference *f;
 	struct rig *rig;
 	int fd;
 
@@ -1843,8 +1964,12 @@ static void test_open_takes_architecture_from_a_file(void **state)
 	rig = open_rig(&p);
 	assert_int_equal(rig->dev->ops->info(rig->dev)->attrs[16], 3);
 	assert_string_equal(rig->dev->ops->info(rig->dev)->arch.name, "small");
+	f = &to_emu(rig->dev)->clock.interference;
+	assert_true(f->beside[GSB_UNIT_SFU][GSB_UNIT_L1].younger == .25f && !f->is_assumed);
 	assert_int_equal(rig->dev->ops->print_limit(rig->space, 0), 512 << 10); /* the least */
 	close_rig(rig);
+	assert_int_equal(write(fd, bad, strlen(bad)), strlen(bad));
+	assert_open_fails(p, -EINVAL, ":5: expected 'beside OLDER YOUNGER");
 	assert_int_equal(pwrite(fd, "wrong", 5, 0), 5);
 	snprintf(spec, sizeof(spec), "emu:%s", path);
 	assert_open_fails(p, -EINVAL, path);
@@ -1918,13 +2043,17 @@ static int on_gpu(char *spec)
 		ON_GPU(test_copy_of_memory_that_is_not_allocated_fails_alone),
 		ON_GPU(test_launch_runs_every_thread_of_every_block),
 		ON_GPU(test_queue_keeps_order),
+#ifndef GSB_FAKE_LIBCUDA /* on CPUs that others use, too, nothing says when two threads run */
 		ON_GPU(test_queues_run_side_by_side),
+#endif
 		ON_GPU(test_blocks_that_wait_for_each_other_finish),
 		ON_GPU(test_globals_are_of_the_load),
 		ON_GPU(test_issue_refuses_bad_geometry_and_queues_nothing),
 		ON_GPU(test_issue_holds_to_reqntid),
 		ON_GPU(test_cooperative_grid_that_cannot_be_resident_is_e2big),
 		ON_GPU(test_space_create_refuses_windows_it_cannot_have),
+		ON_GPU(test_queue_create_takes_only_sms_that_the_device_can_give),
+		ON_GPU(test_complementary_parts_share_no_sm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
@@ -1937,7 +2066,7 @@ static int on_gpu(char *spec)
 #define ON_ALL(f) ON("null", f), ON("emu:h200", f)
 #define ON_EMU(f) ON("emu:h200", f)
 
-/* Usage: test_device_ops [cuda:N], on a machine with a GPU. */
+/* Usage: test_device_ops [cuda:N], on a machine with a GPU. Built as test_cuda_ops it is always so, with the fake driver of tests/fake. */
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -1971,8 +2100,11 @@ int main(int argc, char **argv)
 		ON_EMU(test_issue_holds_to_reqntid),
 		ON_EMU(test_cooperative_grid_that_cannot_be_resident_is_e2big),
 		ON_EMU(test_blocks_run_on_the_sms_of_their_queue),
+		ON_EMU(test_complementary_parts_share_no_sm),
 		ON_EMU(test_partition_keeps_nobody_from_other_sms),
 		ON_EMU(test_cooperative_grid_larger_than_its_sms_is_e2big),
+		ON_EMU(test_kernels_that_want_different_things_cost_each_other_little),
+		ON_EMU(test_company_is_that_of_the_same_sm),
 		ON_EMU(test_prepare_names_the_opcode_it_cannot_run),
 		ON_EMU(test_fault_ends_the_guilty_launch_and_nothing_else),
 		ON_EMU(test_cancel_ends_a_kernel_that_never_would),
@@ -2010,6 +2142,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_open_takes_architecture_from_a_file),
 	};
 
+#ifdef GSB_FAKE_LIBCUDA
+	setenv("GSB_REAL_LIBCUDA", GSB_FAKE_LIBCUDA, 1);
+	return on_gpu("cuda:0");
+#endif
 	if (argc > 1)
 		return on_gpu(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,7 +115,7 @@ static void test_start_line_lets_a_later_tenant_pass_and_ranks_it_last(void **st
 	kit_settle(&f->k);
 	assert_int_equal(kit_done(&late, 0), 1);
 	for (unsigned i = 0; i < N_TENANTS; i++)
-		assert_true(late.t->rank > f->t[i].t->rank);
+		assert_true(late.t->claim.tenant > f->t[i].t->claim.tenant);
 	kit_tenant_finish(&late);
 }
 

@@ -200,8 +200,8 @@ static void test_note_of_a_million_kernels_keeps_what_is_used(void **state)
 
 static void test_claim_share_goes_by_weight(void **state)
 {
-	struct gsb_claim one = {.weight = GSB_WEIGHT_DEFAULT},
-			 three = {.weight = 3 * GSB_WEIGHT_DEFAULT};
+	struct gsb_claim one = {.weight = GSB_WEIGHT_USUAL},
+			 three = {.weight = 3 * GSB_WEIGHT_USUAL};
 
 	gsb_claim_note(&one, 10, 3000, 0);
 	gsb_claim_note(&three, 10, 3000, 0);

@@ -68,7 +68,6 @@ struct gsb_tenant {
 	const struct gsb_resizing *resizing;
 
 	uint32_t id, slot;
-	uint32_t rank; /* of what is ready at one instant of virtual time, the lower first */
 	bool at_start; /* it has come to the start line */
 	uint32_t pid, uid;
 	char name[GSB_TENANT_NAME_MAX], program[GSB_TENANT_NAME_MAX];

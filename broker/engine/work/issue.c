@@ -45,7 +45,7 @@ static void tell_one(const struct gsb_scheduler *s, const struct gsb_view *view,
 		     const struct gsb_work *w, const struct gsb_decision *d)
 {
 	struct gsb_trace_decided e = {
-		.head = {GSB_TRACE_DECIDED, sizeof(e), w->tenant},
+		.head = {GSB_TRACE_DECIDED, sizeof(e), tenant_of(gsb_head_of(w)->item)->id},
 		.serial = serial_of(w),
 		.decision = s->n_decisions,
 		.device_ns = view->now_ns,
@@ -107,7 +107,6 @@ void gsb_issue_ready(struct gsb_item *item)
 	item->ready = true;
 	item->head = gsb_head_create(&s->ready, item);
 	item->head->told = false;
-	item->head->rank = tenant_of(item)->rank;
 	gsb_view_describe(item, &item->head->work);
 	gsb_view_offer(item, item->head);
 	gsb_claim_begin(claim_of(item), s->share_ns);
@@ -118,14 +117,27 @@ void gsb_issue_ready(struct gsb_item *item)
 	note_change(s);
 }
 
+static void sort_claims(struct gsb_scheduler *s)
+{
+	for (unsigned i = 1; i < s->n_claims; i++) {
+		const struct gsb_claim *c = s->claims[i];
+		unsigned at = i;
+
+		for (; at && c->tenant < s->claims[at - 1]->tenant; at--)
+			s->claims[at] = s->claims[at - 1];
+		s->claims[at] = c;
+	}
+}
+
 void gsb_issue_ranked(struct gsb_scheduler *s)
 {
 	for (unsigned i = 0; i < s->ready.n; i++) {
 		struct gsb_head *h = gsb_head_of(gsb_ready_works(&s->ready)[i]);
 
-		h->rank = tenant_of(h->item)->rank;
+		h->work.tenant = h->work.claim->tenant;
 	}
 	gsb_ready_sort(&s->ready);
+	sort_claims(s);
 }
 
 static void take_out(struct gsb_item *item)
@@ -399,4 +411,20 @@ void gsb_scheduler_finish(struct gsb_scheduler *s)
 	gsb_estimates_destroy(s->estimates);
 	gsb_queue_pool_finish(&s->pool);
 	gsb_ready_finish(&s->ready);
+}
+
+void gsb_scheduler_join(struct gsb_scheduler *s, const struct gsb_claim *c)
+{
+	s->claims[s->n_claims++] = c; /* ids ascend */
+}
+
+void gsb_scheduler_part(struct gsb_scheduler *s, const struct gsb_claim *c)
+{
+	unsigned i = 0;
+
+	while (s->claims[i] != c)
+		i++;
+	s->n_claims--;
+	for (; i < s->n_claims; i++)
+		s->claims[i] = s->claims[i + 1];
 }

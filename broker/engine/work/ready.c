@@ -70,8 +70,8 @@ static bool is_before(const struct gsb_ready *r, const struct gsb_work *a, const
 		return gsb_head_of(a)->number < gsb_head_of(b)->number;
 	if (a->since_ns != b->since_ns)
 		return a->since_ns < b->since_ns;
-	if (gsb_head_of(a)->rank != gsb_head_of(b)->rank)
-		return gsb_head_of(a)->rank < gsb_head_of(b)->rank;
+	if (a->tenant != b->tenant)
+		return a->tenant < b->tenant;
 	return a->stream < b->stream;
 }
 

@@ -24,7 +24,6 @@ struct gsb_head {
 	struct gsb_shape shapes[GSB_N_OFFERED]; /* work.shapes */
 	struct gsb_item *item;
 	uint64_t number;       /* heads before it */
-	uint32_t rank;	       /* of its tenant */
 	bool told;	       /* of it as held, in the trace */
 	struct gsb_head *next; /* while it is nobody's */
 };

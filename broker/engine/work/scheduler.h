@@ -56,6 +56,8 @@ struct gsb_scheduler {
 
 	const struct gsb_device_info *info;
 	struct gsb_policy_area area;
+	const struct gsb_claim *claims[GSB_N_SLOTS]; /* of all tenants, by their numbers */
+	unsigned n_claims;
 	uint64_t
 		share_ns; /* what the tenant that was served last had had: who asks anew begins there */
 
@@ -97,6 +99,10 @@ struct gsb_item {
 int gsb_scheduler_init(struct gsb_scheduler *s, struct gsb_device *dev,
 		       const struct gsb_policy *policy, uint64_t kernel_limit_ns); /* -ENOMEM */
 void gsb_scheduler_finish(struct gsb_scheduler *s); /* nothing is in flight */
+
+/* A tenant comes and goes. */
+void gsb_scheduler_join(struct gsb_scheduler *s, const struct gsb_claim *c);
+void gsb_scheduler_part(struct gsb_scheduler *s, const struct gsb_claim *c);
 
 /* ---- item.c: handlers of records, as dispatch.h has them ---- */
 

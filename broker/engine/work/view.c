@@ -101,8 +101,9 @@ void gsb_view_describe(const struct gsb_item *item, struct gsb_work *w)
 	struct gsb_tenant *t = gsb_tenant_of(item->op.order->queues);
 
 	t->claim.memory_bytes = t->device_used_bytes;
+	t->claim.asked_ns = item->op.ready_ns;
 	*w = (struct gsb_work){
-		.tenant = t->id,
+		.tenant = t->claim.tenant,
 		.stream = s->index,
 		.priority = s->priority,
 		.claim = &t->claim,
@@ -135,6 +136,8 @@ struct gsb_view gsb_view_look(const struct gsb_scheduler *s, const struct gsb_wo
 		.priority_least = s->info->priority_least,
 		.priority_greatest = s->info->priority_greatest,
 		.now_ns = gsb_scheduler_now_ns(s),
+		.claims = s->claims,
+		.n_claims = s->n_claims,
 		.ready = gsb_ready_works(&s->ready),
 		.n_ready = s->ready.n,
 		.running = running,

@@ -22,6 +22,7 @@
 #include "device/emu/clock/command.h"
 #include "device/emu/clock/copy.h"
 #include "device/emu/clock/launch.h"
+#include "device/emu/clock/residents.h"
 
 #define RESULT_OF_CANCELLATION CUDA_ERROR_CONTEXT_IS_DESTROYED
 
@@ -369,7 +370,7 @@ static int build(struct emu_clock *c, unsigned n_workers)
 		return err;
 	c->job_of_slot =
 		calloc((size_t)c->arch->n_sms * c->arch->max_warps, sizeof(*c->job_of_slot));
-	if (!c->job_of_slot)
+	if (!c->job_of_slot || emu_residents_init(&c->residents, c->arch))
 		return -ENOMEM;
 	c->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (c->event_fd < 0)
@@ -393,11 +394,13 @@ static void init_lock(pthread_mutex_t *lock)
 	pthread_mutexattr_destroy(&attr);
 }
 
-int emu_clock_init(struct emu_clock *c, const struct gsb_arch *arch, bool real, unsigned n_workers)
+int emu_clock_init(struct emu_clock *c, const struct gsb_arch *arch,
+		   const struct gsb_interference *interference, bool real, unsigned n_workers)
 {
 	int err;
 
-	*c = (struct emu_clock){.arch = arch, .real = real, .event_fd = -1};
+	*c = (struct emu_clock){
+		.arch = arch, .interference = *interference, .real = real, .event_fd = -1};
 	init_lock(&c->lock);
 	LIST_INIT(&c->queues);
 	TAILQ_INIT(&c->open);
@@ -420,6 +423,7 @@ void emu_clock_finish(struct emu_clock *c)
 	}
 	gsb_machine_destroy(c->machine);
 	free(c->job_of_slot);
+	emu_residents_finish(&c->residents);
 	gsb_done_finish(&c->done);
 	if (c->event_fd >= 0)
 		close(c->event_fd);

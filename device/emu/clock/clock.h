@@ -17,11 +17,12 @@
 
 /**
  * emu_clock_init() - at time 0, with nothing to do
- * @arch: the GPU; kept     @real: see the struct     @n_workers: threads
+ * @arch: the GPU; kept     @interference: of it, copied     @real: see the struct     @n_workers: threads
  *
  * Return: 0; -ENOMEM, -errno of what there is none of: nothing is left then.
  */
-int emu_clock_init(struct emu_clock *c, const struct gsb_arch *arch, bool real, unsigned n_workers);
+int emu_clock_init(struct emu_clock *c, const struct gsb_arch *arch,
+		   const struct gsb_interference *interference, bool real, unsigned n_workers);
 void emu_clock_finish(struct emu_clock *c); /* no queue is left */
 
 /* A queue takes part in the simulation from here until there. */

@@ -5,13 +5,9 @@
 
 #include "device/emu/clock/command.h"
 #include "device/emu/clock/report.h"
+#include "device/emu/clock/residents.h"
 
 #define SECTOR_BYTES 32 /* what gsb_emu_stats counts */
-
-static uint32_t warps_of(const struct emu_cmd *cmd)
-{
-	return (cmd->submit.kernel.threads_per_block + GSB_WARP_SIZE - 1) / GSB_WARP_SIZE;
-}
 
 void emu_launch_start(struct emu_clock *c, struct emu_cmd *cmd)
 {
@@ -38,7 +34,8 @@ static void start_block(struct emu_clock *c, const struct gsb_machine_block *b)
 	struct emu_cmd *cmd = b->owner;
 	struct emu_job *job = emu_job_new(c, cmd);
 
-	c->resident_warps += warps_of(cmd);
+	c->resident_warps += emu_cmd_block_warps(cmd);
+	emu_residents_add(&c->residents, cmd, b->sm);
 	c->job_of_slot[b->slot] = job;
 	if (!cmd->started)
 		cmd->start_ns = c->now_ns;
@@ -64,13 +61,14 @@ static void set_least(struct emu_job *job, const struct emu_job *before)
 {
 	const struct gsb_emu_stats least = {
 		.n_insns = (uint64_t)gsb_emu_code_least_insns(job->cmd->launch.code) *
-			   warps_of(job->cmd),
+			   emu_cmd_block_warps(job->cmd),
 	};
 
 	/* Mostly the one placed before it has the same to do in the same company. */
 	if (before && before->cmd == job->cmd &&
 	    before->company.sm_warps == job->company.sm_warps &&
-	    before->company.device_warps == job->company.device_warps)
+	    before->company.device_warps == job->company.device_warps &&
+	    before->company.speed == job->company.speed)
 		job->least_ns = before->least_ns;
 	else
 		job->least_ns = emu_launch_block_time(job, &least);
@@ -89,22 +87,27 @@ void emu_launch_place(struct emu_clock *c)
 		start_block(c, &b);
 	for (job = job ? TAILQ_NEXT(job, open) : TAILQ_FIRST(&c->open); job;
 	     before = job, job = TAILQ_NEXT(job, open)) {
-		job->company.sm_warps = gsb_machine_sm_warps(c->machine, job->sm);
-		job->company.device_warps = c->resident_warps;
+		emu_residents_find_company(c, job, before);
 		set_least(job, before);
 		emu_worker_add(&c->workers, job);
 	}
 }
 
-uint64_t emu_launch_block_time(const struct emu_job *job, const struct gsb_emu_stats *done)
+static struct gsb_block_work work_of(const struct emu_job *job, const struct gsb_emu_stats *done)
 {
-	const struct gsb_block_work work = {
-		.n_warps = warps_of(job->cmd),
+	return (struct gsb_block_work){
+		.n_warps = emu_cmd_block_warps(job->cmd),
 		.n_insns = done->n_insns,
 		.n_mem_insns = done->n_mem_insns,
+		.n_shared = done->n_shared,
 		.n_bytes = done->n_sectors * SECTOR_BYTES,
 		.sleep_ns = done->sleep_ns,
 	};
+}
+
+uint64_t emu_launch_block_time(const struct emu_job *job, const struct gsb_emu_stats *done)
+{
+	const struct gsb_block_work work = work_of(job, done);
 
 	return gsb_block_time_ns(job->arch, &work, &job->company);
 }
@@ -119,8 +122,12 @@ void emu_launch_fail(struct emu_clock *c, struct emu_cmd *cmd, CUresult result, 
 /* What blocks of a failed launch have done depends on the workers' pace: they do not count. */
 static void count_block(struct emu_clock *c, struct emu_cmd *cmd, struct emu_job *job)
 {
+	struct gsb_block_work work;
+
 	if (cmd->result != CUDA_SUCCESS)
 		return;
+	work = work_of(job, &job->stats);
+	gsb_block_profile_add(cmd->profile, &work);
 	cmd->n_blocks++;
 	cmd->n_insns += job->stats.n_insns;
 	cmd->blocks_ns += c->now_ns - job->start_ns;
@@ -137,7 +144,8 @@ void emu_launch_end_block(struct emu_clock *c, const struct gsb_machine_block *b
 	struct emu_cmd *cmd = b->owner;
 
 	c->job_of_slot[b->slot] = NULL;
-	c->resident_warps -= warps_of(cmd);
+	c->resident_warps -= emu_cmd_block_warps(cmd);
+	emu_residents_remove(&c->residents, cmd, b->sm);
 	if (b->is_last)
 		cmd->grid = NULL;
 	if (job && job->executed) {

@@ -13,7 +13,7 @@
 #include "device/emu/memory/fifo.h"
 #include "device/emu/memory/heap.h"
 #include "device/ops.h"
-#include "model/time/block_time.h"
+#include "model/time/company.h"
 #include "model/placement/machine.h"
 
 #define EMU_PARAMS_INLINE 256 /* bytes of parameters that need no allocation of their own */
@@ -56,9 +56,12 @@ struct emu_cmd {
 	/* launch */
 	struct gsb_emu_launch launch;
 	struct gsb_machine_submit submit;
-	struct gsb_machine_grid *grid; /* NULL before submit and after the last end */
-	uint64_t workspace;	       /* of a cooperative grid, lent by the heap; 0 = none */
-	uint8_t *big_params;	       /* NULL: inline_params */
+	struct gsb_machine_grid *grid;	   /* NULL before submit and after the last end */
+	struct gsb_block_profile *profile; /* of its kernel, with the clock's lock */
+	TAILQ_ENTRY(emu_cmd) resident;	   /* while it has blocks on SMs, n_resident of them */
+	uint32_t n_resident;
+	uint64_t workspace;  /* of a cooperative grid, lent by the heap; 0 = none */
+	uint8_t *big_params; /* NULL: inline_params */
 	_Alignas(16) uint8_t inline_params[EMU_PARAMS_INLINE];
 	/* copy, fill */
 	struct gsb_cmd_copy copy;
@@ -101,5 +104,10 @@ struct emu_job {
 };
 
 TAILQ_HEAD(emu_jobs, emu_job);
+
+static inline uint32_t emu_cmd_block_warps(const struct emu_cmd *cmd)
+{
+	return (cmd->submit.kernel.threads_per_block + GSB_WARP_SIZE - 1) / GSB_WARP_SIZE;
+}
 
 #endif

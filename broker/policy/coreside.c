@@ -1,0 +1,354 @@
+/*
+ * coreside.c - kernels of all tenants beside each other, in the order that ends them soonest.
+ *
+ * The device gives room in the order of issue, and one whose blocks fit nowhere holds up all behind it. So order decides who is beside
+ * whom: what fits beside what runs goes first, and of that the longest, so that nothing long is left to run alone at the end (Li 2019,
+ * long poles first); what does not fit comes behind. Both that order and the order of arrival are played through (whatif.h), and the
+ * plan is taken only where it gains GAIN of the time, or of the sum of all ends in the same time; else, and where too little
+ * is known, things go as they came. That is what fifo does, so a plan that gains nothing costs nothing either.
+ *
+ * Copies and kernels that are over before a plan would be go straight through. A pair that was measured to lose by sharing is kept
+ * apart. Tenants that are far ahead of their share come last, and wait while there is no room; what has waited for as
+ * long as anything may comes first.
+ */
+#include "broker/policy/coreside.h"
+
+#include <assert.h>
+
+#include "broker/policy/answer.h"
+#include "broker/policy/estimate.h"
+#include "broker/policy/share.h"
+#include "broker/policy/whatif.h"
+
+#define SHORT_NS  20000	 /* about what it takes to have a plan, issue it and hear of its end */
+#define GAIN	  0.05	 /* a plan gains so much, or it is not taken */
+#define TRUST_PPM 300000 /* in a prediction, for a plan to rest on it: seen twice and much alike */
+#define MEASURED  3	 /* a pair is kept apart when it was seen so often */
+
+/* A kernel that may go now. */
+struct candidate {
+	unsigned ready;	 /* index */
+	unsigned kernel; /* in the what-if, if all are trusted */
+	bool starved, ahead;
+};
+
+struct thought {
+	struct gsb_coreside_terms terms;
+	struct gsb_whatif whatif;
+	unsigned n;
+	bool trusted; /* all that there is to order by */
+	uint64_t least_ns;
+	struct candidate candidates[GSB_WHATIF_MAX];
+	unsigned arrival[GSB_WHATIF_MAX],
+		ranked[GSB_WHATIF_MAX];	  /* orders: indices of candidates */
+	unsigned kernels[GSB_WHATIF_MAX]; /* one of them as the what-if wants it */
+};
+static_assert(sizeof(struct thought) <= sizeof(struct gsb_policy_area), "there is room to think");
+
+/* ---- what needs no plan ---- */
+
+static bool is_short(const struct gsb_work *w)
+{
+	return w->predicted.alone_ns && w->predicted.alone_ns < SHORT_NS &&
+	       w->predicted.trust_ppm >= TRUST_PPM;
+}
+
+/* Ahead of blocks that wait for room, unless its tenant lives on that. */
+static int32_t short_priority(const struct thought *t, const struct gsb_view *v,
+			      const struct gsb_work *w)
+{
+	bool may =
+		w->priority > v->priority_greatest && !gsb_share_is_ahead(v, w->claim, t->least_ns);
+
+	return may ? w->priority - 1 : w->priority;
+}
+
+static bool goes_first(const struct thought *t, const struct gsb_work *w)
+{
+	return t->terms.critical_first && w->claim->critical;
+}
+
+static bool needs_plan(const struct thought *t, const struct gsb_work *w)
+{
+	return w->kind == GSB_WORK_KERNEL && !is_short(w) && !goes_first(t, w);
+}
+
+static void let_critical_pass(const struct thought *t, struct gsb_answer *a)
+{
+	const struct gsb_view *v = a->view;
+
+	for (unsigned i = 0; i < v->n_ready && !gsb_answer_is_full(a); i++)
+		if (goes_first(t, v->ready[i]))
+			gsb_answer_issue(a, i, GSB_REASON_CRITICAL)->priority =
+				v->priority_greatest;
+}
+
+/* On the SMs that everybody has. */
+static struct gsb_decision *issue(const struct thought *t, struct gsb_answer *a, unsigned i,
+				  enum gsb_reason reason)
+{
+	const struct gsb_work *w = a->view->ready[i];
+	struct gsb_decision *d = gsb_answer_issue(a, i, reason);
+
+	if (d && w->kind == GSB_WORK_KERNEL && !w->cooperative && t->terms.rest.n) {
+		d->sms = t->terms.rest;
+		d->reason = GSB_REASON_RESERVED;
+	}
+	return d;
+}
+
+static void let_pass(const struct thought *t, struct gsb_answer *a)
+{
+	const struct gsb_view *v = a->view;
+
+	for (unsigned i = 0; i < v->n_ready && !gsb_answer_is_full(a); i++) {
+		const struct gsb_work *w = v->ready[i];
+
+		if (goes_first(t, w))
+			continue;
+		if (w->kind != GSB_WORK_KERNEL)
+			issue(t, a, i, GSB_REASON_ARRIVAL);
+		else if (is_short(w))
+			issue(t, a, i, GSB_REASON_SHORT)->priority = short_priority(t, v, w);
+	}
+}
+
+/* ---- what is to be ordered ---- */
+
+static void add_candidate(struct thought *t, const struct gsb_view *v, unsigned i)
+{
+	const struct gsb_work *w = v->ready[i];
+	int err = gsb_whatif_add(&t->whatif, v, w);
+
+	t->trusted &= !err && w->predicted.trust_ppm >= TRUST_PPM;
+	t->candidates[t->n++] = (struct candidate){
+		.ready = i,
+		.kernel = err ? 0 : t->whatif.n - 1,
+		.starved = gsb_share_is_starved(v, w),
+		.ahead = gsb_share_is_ahead(v, w->claim, t->least_ns),
+	};
+}
+
+static void collect(struct thought *t, const struct gsb_view *v)
+{
+	for (unsigned i = 0; i < v->n_ready && t->n < GSB_WHATIF_MAX - GSB_N_QUEUES / 2; i++)
+		if (needs_plan(t, v->ready[i]))
+			add_candidate(t, v, i);
+}
+
+/* Who has waited long enough, who may go, who has had more than its share; of each the urgent first. */
+static int class_of(const struct thought *t, const struct gsb_view *v, unsigned c)
+{
+	const struct candidate *x = &t->candidates[c];
+
+	return (x->starved ? 0 : x->ahead ? 2 : 1) * 64 + v->ready[x->ready]->priority;
+}
+
+static double length_of(const struct thought *t, unsigned c)
+{
+	return t->whatif.kernels[t->candidates[c].kernel].alone_ns;
+}
+
+/* A stable sort: candidates come in the order of arrival, and there are few of them. */
+static void sort(const struct thought *t, const struct gsb_view *v, unsigned *order, unsigned n,
+		 bool by_length)
+{
+	for (unsigned i = 1; i < n; i++) {
+		unsigned c = order[i], at = i;
+		int class = class_of(t, v, c);
+
+		for (; at; at--) {
+			unsigned o = order[at - 1];
+			int other = class_of(t, v, o);
+
+			if (other < class ||
+			    (other == class && (!by_length || t->candidates[c].starved ||
+						length_of(t, o) >= length_of(t, c))))
+				break;
+			order[at] = o;
+		}
+		order[at] = c;
+	}
+}
+
+/* Those that fit beside what runs, all of their blocks, before those that do not. */
+static void put_fitting_first(struct thought *t)
+{
+	unsigned rest[GSB_WHATIF_MAX], n_rest = 0, n = 0;
+	int64_t room[GSB_N_ROOMS];
+
+	gsb_whatif_leftover(&t->whatif, room);
+	for (unsigned i = 0; i < t->n; i++) {
+		unsigned c = t->ranked[i];
+		const struct gsb_whatif_kernel *k = &t->whatif.kernels[t->candidates[c].kernel];
+
+		if (t->candidates[c].starved ||
+		    gsb_whatif_fits(&t->whatif, k, room) >= k->n_blocks) {
+			gsb_whatif_take(room, k, k->n_blocks);
+			t->ranked[n++] = c;
+		} else {
+			rest[n_rest++] = c;
+		}
+	}
+	for (unsigned i = 0; i < n_rest; i++)
+		t->ranked[n++] = rest[i];
+}
+
+static struct gsb_whatif_answer play(struct thought *t, const unsigned *order)
+{
+	for (unsigned i = 0; i < t->n; i++)
+		t->kernels[i] = t->candidates[order[i]].kernel;
+	return gsb_whatif_run(&t->whatif, t->kernels, t->n);
+}
+
+/* The order to issue in. What the what-if says last is of that order. */
+static const unsigned *choose(struct thought *t, const struct gsb_view *v)
+{
+	struct gsb_whatif_answer arrival, ranked;
+
+	for (unsigned i = 0; i < t->n; i++)
+		t->arrival[i] = t->ranked[i] = i;
+	sort(t, v, t->arrival, t->n, false);
+	if (!t->trusted)
+		return t->arrival;
+	sort(t, v, t->ranked, t->n, true);
+	put_fitting_first(t);
+	arrival = play(t, t->arrival);
+	ranked = play(t, t->ranked);
+	if (ranked.makespan_ns <= (1 - GAIN) * arrival.makespan_ns ||
+	    (ranked.makespan_ns <= arrival.makespan_ns &&
+	     ranked.sum_ns <= (1 - GAIN) * arrival.sum_ns))
+		return t->ranked;
+	play(t, t->arrival);
+	return t->arrival;
+}
+
+/* ---- what had better wait ---- */
+
+static const struct gsb_work *only_kernel(const struct gsb_view *v)
+{
+	const struct gsb_work *only = NULL;
+
+	for (unsigned i = 0; i < v->n_running; i++) {
+		if (v->running[i]->kind != GSB_WORK_KERNEL)
+			continue;
+		if (only)
+			return NULL;
+		only = v->running[i];
+	}
+	return only;
+}
+
+/* Beside what runs each would take so much longer that one after the other is better. */
+static bool would_lose(const struct gsb_view *v, const struct gsb_work *w,
+		       const struct gsb_work *other)
+{
+	struct gsb_estimated a = gsb_estimates_beside(v->estimates, w, other, false);
+	struct gsb_estimated b = gsb_estimates_beside(v->estimates, other, w, false);
+
+	if (a.n < MEASURED || b.n < MEASURED || a.trust_ppm < TRUST_PPM || b.trust_ppm < TRUST_PPM)
+		return false;
+	return 1 / a.mean + 1 / b.mean < 1 - GAIN;
+}
+
+/* Nothing of it would begin now. */
+static bool has_no_room(const struct thought *t, const struct candidate *c,
+			const int64_t room[GSB_N_ROOMS])
+{
+	return t->trusted && !gsb_whatif_fits(&t->whatif, &t->whatif.kernels[c->kernel], room);
+}
+
+static enum gsb_reason why_hold(const struct thought *t, const struct gsb_view *v,
+				const struct candidate *c, const int64_t room[GSB_N_ROOMS])
+{
+	const struct gsb_work *other = only_kernel(v), *w = v->ready[c->ready];
+
+	if (c->starved || !v->n_running)
+		return GSB_N_REASONS;
+	if (c->ahead && has_no_room(t, c, room))
+		return GSB_REASON_SHARE;
+	if (other && would_lose(v, w, other))
+		return GSB_REASON_APART;
+	return GSB_N_REASONS; /* it is not held */
+}
+
+/* ---- the answer ---- */
+
+static void predict(const struct thought *t, const struct candidate *c, struct gsb_decision *d)
+{
+	const struct gsb_whatif_kernel *k = &t->whatif.kernels[c->kernel];
+	double ns = t->trusted ? k->end_ns - k->start_ns : 0;
+
+	if (ns <= 0)
+		return;
+	d->predicted_ns = (uint64_t)ns;
+	d->predicted_slowdown_ppm = (uint32_t)(1e6 * ns / k->alone_ns);
+}
+
+static enum gsb_reason why_issue(const struct thought *t, const struct candidate *c,
+				 const unsigned *order)
+{
+	if (c->starved)
+		return GSB_REASON_STARVED;
+	if (!t->trusted)
+		return GSB_REASON_DISTRUST;
+	return order == t->ranked ? GSB_REASON_RANK : GSB_REASON_ARRIVAL;
+}
+
+static void say(const struct thought *t, struct gsb_answer *a, const unsigned *order)
+{
+	int64_t room[GSB_N_ROOMS];
+
+	gsb_whatif_leftover(&t->whatif, room);
+	for (unsigned i = 0; i < t->n; i++) {
+		const struct candidate *c = &t->candidates[order[i]];
+		enum gsb_reason hold = why_hold(t, a->view, c, room);
+		struct gsb_decision *d;
+
+		if (hold != GSB_N_REASONS) {
+			gsb_answer_hold(a, c->ready, hold);
+			continue;
+		}
+		d = issue(t, a, c->ready, why_issue(t, c, order));
+		if (!d)
+			return;
+		predict(t, c, d);
+	}
+}
+
+/* More than are worth a plan: they go behind it, as they came. */
+static void say_rest(const struct thought *t, struct gsb_answer *a)
+{
+	unsigned i = t->n ? t->candidates[t->n - 1].ready + 1 : a->view->n_ready;
+
+	for (; i < a->view->n_ready && !gsb_answer_is_full(a); i++)
+		if (needs_plan(t, a->view->ready[i]))
+			issue(t, a, i, GSB_REASON_ARRIVAL);
+}
+
+unsigned gsb_coreside_decide(const struct gsb_view *view, struct gsb_policy_area *area,
+			     struct gsb_decision *out, const struct gsb_coreside_terms *terms)
+{
+	struct gsb_answer a = gsb_answer_begin(view, out);
+	struct thought *t = (struct thought *)area;
+
+	t->terms = *terms;
+	t->n = 0;
+	t->least_ns = gsb_share_least_ns(view);
+	let_critical_pass(t, &a);
+	let_pass(t, &a);
+	t->trusted = !gsb_whatif_begin(&t->whatif, view, terms->rest);
+	collect(t, view);
+	say(t, &a, choose(t, view));
+	say_rest(t, &a);
+	return a.n;
+}
+
+static unsigned decide(const struct gsb_view *view, struct gsb_policy_area *area,
+		       struct gsb_decision *out)
+{
+	return gsb_coreside_decide(view, area, out, &(struct gsb_coreside_terms){0});
+}
+
+const struct gsb_policy gsb_policy_coreside = {
+	.name = "coreside", .predicts = true, .decide = decide};

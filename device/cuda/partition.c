@@ -1,0 +1,124 @@
+/*
+ * partition.c - see partition.h.
+ *
+ * The driver splits the SMs into groups once; a part is a green context of neighbouring groups, and parts may overlap. Kernels of the
+ * primary context run on a part's streams, and reach the same memory. Which SMs of the chip make a group is the driver's choice,
+ * and always the same.
+ */
+#include "device/cuda/partition.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "model/gpu/arch.h"
+
+#define GROUP_SMS 8 /* asked for: what models and plans count in */
+
+struct cuda_partition {
+	struct cuda_partition *next;
+	struct gsb_sm_range sms;
+	CUgreenCtx green;
+};
+
+/* The groups, and what is left behind them as one more. */
+static unsigned split(struct cuda_device *dev, CUdevResource *groups)
+{
+	const struct cuda_driver *cu = &dev->cu;
+	unsigned n = CUDA_N_SM_GROUPS - 1;
+	CUdevResource all, rest;
+
+	if (cu->cuDeviceGetDevResource(dev->id, &all, CU_DEV_RESOURCE_TYPE_SM) ||
+	    cu->cuDevSmResourceSplitByCount(groups, &n, &all, &rest,
+					    CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING,
+					    GROUP_SMS))
+		return 0;
+	if (rest.type == CU_DEV_RESOURCE_TYPE_SM && rest.sm.smCount)
+		groups[n++] = rest;
+	return n;
+}
+
+void cuda_partitions_init(struct cuda_device *dev)
+{
+	dev->n_sm_groups = split(dev, dev->sm_groups);
+	dev->info.sm_group = dev->n_sm_groups ? dev->sm_groups[0].sm.smCount : 0;
+	if (dev->info.sm_group)
+		dev->info.arch.sm_group = dev->info.sm_group;
+}
+
+void cuda_partitions_finish(struct cuda_device *dev)
+{
+	struct cuda_partition *p, *next;
+
+	LL_FOREACH_SAFE(dev->partitions, p, next)
+	{
+		dev->cu.cuGreenCtxDestroy(p->green);
+		free(p);
+	}
+	dev->partitions = NULL;
+}
+
+static struct cuda_partition *find(struct cuda_device *dev, struct gsb_sm_range sms)
+{
+	struct cuda_partition *p;
+
+	LL_FOREACH (dev->partitions, p) {
+		if (p->sms.first == sms.first && p->sms.n == sms.n)
+			return p;
+	}
+	return NULL;
+}
+
+static CUresult make_green(struct cuda_device *dev, struct gsb_sm_range sms, CUgreenCtx *out)
+{
+	const struct cuda_driver *cu = &dev->cu;
+	uint32_t group = dev->info.sm_group, end = sms.first + sms.n;
+	uint32_t first = sms.first / group, n = (end + group - 1) / group - first;
+	CUdevResourceDesc desc;
+	CUresult result;
+
+	result = cu->cuDevResourceGenerateDesc(&desc, &dev->sm_groups[first], n);
+	if (!result)
+		result = cu->cuGreenCtxCreate(out, desc, dev->id, CU_GREEN_CTX_DEFAULT_STREAM);
+	return cuda_note(dev, result);
+}
+
+static struct cuda_partition *make(struct cuda_device *dev, struct gsb_sm_range sms)
+{
+	struct cuda_partition *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->sms = sms;
+	if (make_green(dev, sms, &p->green)) {
+		free(p);
+		return NULL;
+	}
+	LL_PREPEND(dev->partitions, p);
+	return p;
+}
+
+int cuda_partition_stream(struct cuda_device *dev, struct gsb_sm_range sms, int priority,
+			  CUstream *out)
+{
+	const struct gsb_arch *arch = &dev->info.arch;
+	struct cuda_partition *p;
+	CUresult result;
+
+	if ((sms.first || sms.n) && !dev->info.sm_group)
+		return -ENOTSUP;
+	if (gsb_arch_find_sms(arch, sms, &sms))
+		return -EINVAL;
+	if (sms.n == arch->n_sms) {
+		result = dev->cu.cuStreamCreateWithPriority(out, CU_STREAM_NON_BLOCKING, priority);
+	} else {
+		p = find(dev, sms);
+		if (!p)
+			p = make(dev, sms);
+		if (!p)
+			return -ENOMEM;
+		result = dev->cu.cuGreenCtxStreamCreate(out, p->green, CU_STREAM_NON_BLOCKING,
+							priority);
+	}
+	return cuda_note(dev, result) ? -ENOMEM : 0;
+}

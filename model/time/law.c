@@ -1,0 +1,397 @@
+/*
+ * law.c - see law.h.
+ *
+ * For each two kernels, and each two units of theirs, the table says both speeds, x of the one and y of the other, were
+ * both units full. From it follow the prices that they pay each other. Where x + y > 1 each can be had beside
+ * the other, and the first loses (1 - x) for y, the second (1 - y) for x; else it is one unit for both, of which they
+ * have x + y. A kernel pays, for each of its units, the highest price of each other kernel:
+ *
+ *	own demand x own speed + sum of price x other speed <= 1
+ *
+ * Weights say who is there first: the uses of the two units that meet hardest rise as x and y, and of one unit for both as
+ * the requests under way besides. Of n kernels each has the product over all others, in roots, so that two have just that ratio.
+ */
+#include "model/time/law.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define KERNELS_MAX GSB_LAW_KERNELS_MAX
+#define ROWS_MAX    (KERNELS_MAX * GSB_N_UNITS)
+#define EPS	    1e-9
+#define ONE_UNIT    1.02 /* two speeds of less in sum are of one unit; more is not seen between two */
+
+/* One unit of one kernel, and what the others take of it at speed 1. */
+struct row {
+	enum gsb_unit unit;
+	double demand;
+	double level, rate; /* filled so far, and how fast */
+	uint32_t shared;    /* kernels for which it is one unit with one of theirs */
+	float price[KERNELS_MAX];
+};
+
+struct kernel {
+	const struct gsb_resident *r;
+	unsigned int rows, rows_end;
+	struct gsb_sm_range sms;
+	double requests;
+	double weight; /* its logarithm, until all pairs have met */
+	double speed;
+	bool stays;
+};
+
+struct mix {
+	const struct gsb_interference *f;
+	unsigned int n, n_rows;
+	uint32_t share; /* kernels that had to stop for others */
+	struct kernel kernels[KERNELS_MAX];
+	struct row rows[ROWS_MAX];
+};
+
+/* What two full units leave each other: speeds, and prices of each for the other. */
+struct meeting {
+	double speed[2], price[2];
+	bool one_unit;
+};
+
+/* Two kernels, and the two units of theirs that meet hardest. */
+struct pair {
+	struct kernel *i, *j;
+	double in_i, in_j,
+		in; /* part of the SMs of i, of j that both have, and the greater of them */
+	double conflict;
+	double use[2]; /* of those units, when both are asked for all they have */
+	double demand[2];
+	bool one_unit;
+};
+
+/* ---- who is older ---- */
+
+/*
+ * Of two kernels whose blocks end, the part of the time in which the first has the older ones. Each turn ends with a block of
+ * the older kernel, which begins anew as the younger: so a block is as long as its turn at the older speed and the
+ * other's turn at the younger one. Who is done already as the younger one never becomes the older.
+ */
+static double turn(double ns, double other_ns, const struct gsb_beside *first,
+		   const struct gsb_beside *second)
+{
+	double t = ns * second->older - other_ns * second->younger;
+	double other = other_ns * first->older - ns * first->younger;
+
+	/* Age is worth nothing: then it does not matter either. */
+	if (first->older * second->older - first->younger * second->younger < EPS)
+		return 0.5;
+	if (t <= 0 || other <= 0)
+		return t > other;
+	return t / (t + other);
+}
+
+static double older_part(const struct gsb_resident *a, const struct gsb_resident *b,
+			 const struct gsb_beside *first, const struct gsb_beside *second)
+{
+	if (a->block_ns > 0 && b->block_ns > 0)
+		return turn(a->block_ns, b->block_ns, first, second);
+	if (a->block_ns > 0 || b->block_ns > 0)
+		return b->block_ns > 0;
+	return a->started_ns <= b->started_ns;
+}
+
+/* ---- two units meet ---- */
+
+static void set_prices(struct meeting *m)
+{
+	double sum = m->speed[0] + m->speed[1];
+
+	m->one_unit = sum < ONE_UNIT;
+	for (int i = 0; i < 2; i++)
+		m->price[i] = m->one_unit ? 1 / sum : (1 - m->speed[i]) / m->speed[1 - i];
+}
+
+static struct meeting meet_inside(const struct mix *m, const struct kernel *i, enum gsb_unit a,
+				  const struct kernel *j, enum gsb_unit b)
+{
+	const struct gsb_beside *first = &m->f->beside[a][b], *second = &m->f->beside[b][a];
+	double older = older_part(i->r, j->r, first, second);
+	struct meeting res = {.one_unit = false};
+
+	res.speed[0] = fmin(1, older * first->older + (1 - older) * second->younger);
+	res.speed[1] = fmin(1, older * first->younger + (1 - older) * second->older);
+	set_prices(&res);
+	return res;
+}
+
+/* Part of i's SMs that j has, too. */
+static double overlap(const struct kernel *i, const struct kernel *j)
+{
+	uint32_t from = i->sms.first > j->sms.first ? i->sms.first : j->sms.first;
+	uint32_t i_end = i->sms.first + i->sms.n, j_end = j->sms.first + j->sms.n;
+	uint32_t to = i_end < j_end ? i_end : j_end;
+
+	return to > from ? (double)(to - from) / i->sms.n : 0;
+}
+
+static void raise_price(struct row *row, const struct mix *m, const struct kernel *of, double to,
+			bool one_unit)
+{
+	unsigned int at = (unsigned int)(of - m->kernels);
+
+	if (to > row->price[at])
+		row->price[at] = (float)to;
+	if (one_unit)
+		row->shared |= UINT32_C(1) << at;
+}
+
+static void meet_units(struct mix *m, struct pair *p, struct row *a, struct row *b)
+{
+	struct meeting near = meet_inside(m, p->i, a->unit, p->j, b->unit);
+	double apart = gsb_unit_is_memory(a->unit) && gsb_unit_is_memory(b->unit) ? 1 : 0;
+	double lost = 2 - near.speed[0] - near.speed[1];
+	double conflict = a->demand * b->demand * (p->in * lost + (1 - p->in) * apart);
+	bool one_unit = p->in_i >= 1 && p->in_j >= 1 ? near.one_unit : p->in <= 0 && apart > 0;
+
+	raise_price(a, m, p->j, b->demand * (p->in_i * near.price[0] + (1 - p->in_i) * apart),
+		    one_unit);
+	raise_price(b, m, p->i, a->demand * (p->in_j * near.price[1] + (1 - p->in_j) * apart),
+		    one_unit);
+	if (conflict <= p->conflict)
+		return;
+	p->conflict = conflict;
+	p->one_unit = one_unit;
+	memcpy(p->use, near.speed, sizeof(p->use));
+	p->demand[0] = a->demand;
+	p->demand[1] = b->demand;
+}
+
+/* On SMs of their own they have the memory by the requests of all their SMs. */
+static void weigh(const struct pair *p)
+{
+	double inside = p->in > 0 ? p->in * log(p->use[0] / p->use[1]) : 0;
+	double by = inside + log(p->demand[1] / p->demand[0]);
+
+	if (p->in < 1)
+		by += (1 - p->in) * log((double)p->i->sms.n / p->j->sms.n);
+	if (p->one_unit)
+		by += log(p->i->requests / p->j->requests);
+	p->i->weight += by / 2;
+	p->j->weight -= by / 2;
+}
+
+static void meet(struct mix *m, struct kernel *i, struct kernel *j)
+{
+	struct pair p = {.i = i, .j = j, .in_i = overlap(i, j), .in_j = overlap(j, i)};
+
+	p.in = fmax(p.in_i, p.in_j);
+	for (unsigned int a = i->rows; a < i->rows_end; a++)
+		for (unsigned int b = j->rows; b < j->rows_end; b++)
+			meet_units(m, &p, &m->rows[a], &m->rows[b]);
+	if (p.conflict > 0)
+		weigh(&p);
+}
+
+/* ---- water ---- */
+
+/* How long all may still rise until this one is full. */
+static double time_left(const struct mix *m, const struct kernel *k)
+{
+	double t = (1 - k->speed) / k->weight;
+
+	for (unsigned int a = k->rows; a < k->rows_end; a++)
+		t = fmin(t, (1 - m->rows[a].level) / m->rows[a].rate);
+	return fmax(t, 0);
+}
+
+/* What rises with kernel k: its own units, and what it takes of those of others. */
+static void add_rates(struct mix *m, const struct kernel *k, double sign)
+{
+	unsigned int at = (unsigned int)(k - m->kernels);
+
+	for (unsigned int a = 0; a < m->n_rows; a++)
+		m->rows[a].rate += sign * k->weight * m->rows[a].price[at];
+}
+
+static void rise(struct mix *m, double t)
+{
+	for (unsigned int a = 0; a < m->n_rows; a++)
+		m->rows[a].level += m->rows[a].rate * t;
+	for (struct kernel *k = m->kernels; k < m->kernels + m->n; k++)
+		if (!k->stays)
+			k->speed += k->weight * t;
+}
+
+/* Whom a full unit stops: its own kernel, and those that share it. */
+static uint32_t find_stopped(struct mix *m)
+{
+	uint32_t stopped = 0;
+
+	for (unsigned int i = 0; i < m->n; i++) {
+		const struct kernel *k = &m->kernels[i];
+
+		if (k->speed >= 1 - EPS)
+			stopped |= UINT32_C(1) << i;
+		for (unsigned int a = k->rows; a < k->rows_end; a++)
+			if (m->rows[a].level >= 1 - EPS) {
+				stopped |= m->rows[a].shared | UINT32_C(1) << i;
+				m->share |= m->rows[a].shared;
+			}
+	}
+	return stopped;
+}
+
+static void fill(struct mix *m)
+{
+	unsigned int rising = m->n;
+
+	for (unsigned int i = 0; i < m->n; i++)
+		add_rates(m, &m->kernels[i], 1);
+	while (rising) {
+		double t = INFINITY;
+		uint32_t stopped;
+
+		for (unsigned int i = 0; i < m->n; i++)
+			if (!m->kernels[i].stays)
+				t = fmin(t, time_left(m, &m->kernels[i]));
+		rise(m, t);
+		stopped = find_stopped(m);
+		for (unsigned int i = 0; i < m->n; i++) {
+			struct kernel *k = &m->kernels[i];
+
+			if (k->stays || !(stopped >> i & 1))
+				continue;
+			k->stays = true;
+			add_rates(m, k, -1);
+			rising--;
+		}
+	}
+}
+
+/* ---- what it comes to ---- */
+
+/* By falling weight. */
+static void sort(const struct mix *m, unsigned int order[])
+{
+	for (unsigned int i = 0; i < m->n; i++) {
+		unsigned int at = i;
+
+		for (; at && m->kernels[order[at - 1]].weight < m->kernels[i].weight; at--)
+			order[at] = order[at - 1];
+		order[at] = i;
+	}
+}
+
+/* What the first @n of that order leave the one that stands at @at. */
+static double room(const struct mix *m, const unsigned int order[], unsigned int at, unsigned int n)
+{
+	const struct kernel *k = &m->kernels[order[at]];
+	double most = 1;
+
+	for (unsigned int a = k->rows; a < k->rows_end; a++) {
+		double left = 1;
+
+		for (unsigned int i = 0; i < n; i++)
+			if (i != at)
+				left -= m->rows[a].price[order[i]] * m->kernels[order[i]].speed;
+		most = fmin(most, left / m->rows[a].demand);
+	}
+	return fmax(most, GSB_STARVED);
+}
+
+/*
+ * Who stayed early has since lost to heavier ones that went on, where he does not cost them what they cost him; and what
+ * he lost so is there for others, but for those who had to stop for someone: they have their share.
+ */
+static void settle(struct mix *m)
+{
+	unsigned int order[KERNELS_MAX];
+
+	sort(m, order);
+	for (unsigned int round = 0; round < 2; round++) {
+		for (unsigned int i = 0; i < m->n; i++) {
+			struct kernel *k = &m->kernels[order[i]];
+
+			k->speed = fmin(k->speed, room(m, order, i, i));
+		}
+		for (unsigned int i = 0; i < m->n; i++) {
+			struct kernel *k = &m->kernels[order[i]];
+
+			if (!(m->share >> order[i] & 1))
+				k->speed = fmax(k->speed, room(m, order, i, m->n));
+		}
+	}
+}
+
+/* ---- in and out ---- */
+
+static bool is_sane(const struct gsb_resident *r, uint32_t n_sms)
+{
+	bool sane = r->block_ns >= 0 && isfinite(r->block_ns) && r->in_flight >= 0 &&
+		    isfinite(r->in_flight) && r->sms.first < n_sms &&
+		    r->sms.n <= n_sms - r->sms.first && (r->sms.n || !r->sms.first);
+
+	for (unsigned int u = 0; u < GSB_N_UNITS; u++)
+		sane &= r->demand[u] >= 0 && r->demand[u] <= 1;
+	return sane;
+}
+
+static void add_row(struct mix *m, struct kernel *k, unsigned int unit)
+{
+	struct row *row = &m->rows[m->n_rows++];
+
+	row->unit = (enum gsb_unit)unit;
+	row->demand = k->r->demand[unit];
+	row->level = row->rate = 0;
+	row->shared = 0;
+	memset(row->price, 0, sizeof(row->price));
+	row->price[k - m->kernels] = (float)row->demand;
+}
+
+static void add_kernel(struct mix *m, const struct gsb_resident *r, uint32_t n_sms)
+{
+	struct kernel *k = &m->kernels[m->n++];
+
+	*k = (struct kernel){.r = r, .rows = m->n_rows, .sms = r->sms};
+	k->requests = r->in_flight > 0 ? r->in_flight : 1;
+	if (!k->sms.n)
+		k->sms.n = n_sms;
+	for (unsigned int u = 0; u < GSB_N_UNITS; u++)
+		if (r->demand[u] > 0)
+			add_row(m, k, u);
+	k->rows_end = m->n_rows;
+}
+
+static void set_weights(struct mix *m)
+{
+	double most = -INFINITY;
+
+	for (unsigned int i = 0; i < m->n; i++)
+		for (unsigned int j = i + 1; j < m->n; j++)
+			meet(m, &m->kernels[i], &m->kernels[j]);
+	for (unsigned int i = 0; i < m->n; i++)
+		most = fmax(most, m->kernels[i].weight);
+	for (unsigned int i = 0; i < m->n; i++)
+		m->kernels[i].weight = fmax(exp(m->kernels[i].weight - most), 1e-12);
+}
+
+int gsb_law_speeds(const struct gsb_interference *f, uint32_t n_sms, const struct gsb_resident *r,
+		   unsigned int n, double *speeds)
+{
+	struct mix m; /* most of it is not used, and so not cleared */
+
+	if (n > KERNELS_MAX)
+		return -E2BIG;
+	m.f = f;
+	m.n = m.n_rows = 0;
+	m.share = 0;
+	for (unsigned int i = 0; i < n; i++) {
+		if (!is_sane(&r[i], n_sms))
+			return -EINVAL;
+		add_kernel(&m, &r[i], n_sms);
+	}
+	set_weights(&m);
+	fill(&m);
+	settle(&m);
+	for (unsigned int i = 0; i < n; i++)
+		speeds[i] = fmin(1, fmax(m.kernels[i].speed, GSB_STARVED));
+	return 0;
+}

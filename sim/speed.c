@@ -1,0 +1,60 @@
+/*
+ * speed.c - how fast kernels run beside each other, by the law of model/time/law.h, as far as a load knows what they ask for: it knows
+ * the instructions of their warps, and so their share of the issue slots, and nothing of caches and memory.
+ */
+#include <assert.h>
+
+#include "base/compiler.h"
+#include "model/time/law.h"
+#include "sim/state.h"
+
+static_assert(GSB_N_QUEUES <= GSB_LAW_KERNELS_MAX, "all kernels on the device fit the law");
+
+/* Of the issue slots of an SM that it stands on, with as many blocks there as it has on the whole, evenly. */
+static double issue_share(const struct gsb_sim *s, const struct gsb_sim_item *item)
+{
+	const struct gsb_arch *a = s->p->arch;
+	double sms = item->work.sms.n ? item->work.sms.n : a->n_sms;
+	double blocks = (double)(item->n_placed - item->n_ended);
+	double slots = (double)item->block_ns * a->clock_khz / 1e6 * a->issue_width;
+	double share = (double)item->block_insns / slots * (blocks > sms ? blocks / sms : 1);
+
+	return share < 1 ? share : 1;
+}
+
+/* The kernels that have blocks on the SMs; where each stands in out. */
+static unsigned list_residents(struct gsb_sim *s, struct gsb_sim_flight **flights,
+			       struct gsb_resident *out)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < GSB_N_QUEUES; i++) {
+		struct gsb_sim_item *item = s->flights[i].item;
+
+		if (!item || item->n_placed == item->n_ended)
+			continue;
+		out[n] = (struct gsb_resident){
+			.sms = item->work.sms,
+			.started_ns = item->start_ns,
+			.block_ns = (double)item->block_ns,
+		};
+		out[n].demand[GSB_UNIT_ISSUE] = issue_share(s, item);
+		flights[n++] = &s->flights[i];
+	}
+	return n;
+}
+
+int gsb_sim_find_speeds(struct gsb_sim *s)
+{
+	struct gsb_sim_flight *flights[GSB_N_QUEUES];
+	struct gsb_resident residents[GSB_N_QUEUES];
+	double speeds[GSB_N_QUEUES];
+	unsigned n = list_residents(s, flights, residents);
+	int err = gsb_law_speeds(&s->law, s->p->arch->n_sms, residents, n, speeds);
+
+	if (err)
+		return gsb_sim_fail(s, err, "the law of contention refuses the kernels at hand");
+	for (unsigned i = 0; i < n; i++)
+		flights[i]->speed = speeds[i];
+	return 0;
+}

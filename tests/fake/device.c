@@ -1,0 +1,356 @@
+/*
+ * device.c - calls of the fake driver about devices, contexts and code.
+ *
+ * An image is a module of the emulated device; a CUkernel is also the CUfunction of it, as with NVIDIA's runtime.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "ptx/image.h"
+#include "tests/fake/code.h"
+#include "tests/fake/state.h"
+
+/* ---- devices and contexts ---- */
+
+CUresult cuInit(unsigned flags)
+{
+	return fake_enter(__func__) ?: fake_leave(fake_work_start());
+}
+
+CUresult cuDeviceGetCount(int *n)
+{
+	*n = 1;
+	return fake_enter(__func__) ?: fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal)
+{
+	*device = ordinal;
+	return fake_enter(__func__)
+		       ?: fake_leave(ordinal ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS);
+}
+
+static const struct gsb_device_info *info(void)
+{
+	return fake.device->ops->info(fake.device);
+}
+
+CUresult cuDeviceGetName(char *name, int length, CUdevice device)
+{
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	snprintf(name, (size_t)length, "%s", info()->arch.marketing_name);
+	return fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
+{
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	memcpy(uuid->bytes, info()->uuid, sizeof(uuid->bytes));
+	return fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
+{
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	*value = (unsigned)attribute < GSB_N_DEVICE_ATTRS ? info()->attrs[attribute] : 0;
+	return fake_leave(CUDA_SUCCESS);
+}
+
+static int primary;
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice device)
+{
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	fake_add(FAKE_PRIMARY, (uint64_t)device, 0);
+	*ctx = (CUcontext)&primary;
+	return fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
+{
+	fake_lock();
+	return fake_leave_anyway(__func__, fake_remove(FAKE_PRIMARY, (uint64_t)device));
+}
+
+CUresult cuCtxCreate_v2(CUcontext *ctx, unsigned flags, CUdevice device)
+{
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	*ctx = malloc(1);
+	fake_add(FAKE_CONTEXT, fake_handle(*ctx), 0);
+	return fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuCtxDestroy_v2(CUcontext ctx)
+{
+	CUresult result;
+
+	fake_lock();
+	result = fake_remove(FAKE_CONTEXT, fake_handle(ctx));
+	if (!result)
+		free(ctx);
+	return fake_leave_anyway(__func__, result);
+}
+
+CUresult cuCtxSetCurrent(CUcontext ctx)
+{
+	bool known;
+
+	fake_lock();
+	known = ctx == (CUcontext)&primary || fake_find(FAKE_CONTEXT, fake_handle(ctx));
+	return fake_leave_anyway(__func__, known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT);
+}
+
+CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
+{
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	*least = info()->priority_least;
+	*greatest = info()->priority_greatest;
+	return fake_leave(CUDA_SUCCESS);
+}
+
+/* ---- code ---- */
+
+static CUresult error_of_image(int err)
+{
+	switch (err) {
+	case 0: return CUDA_SUCCESS;
+	case -EILSEQ: return CUDA_ERROR_INVALID_PTX;
+	case -ENOEXEC: return CUDA_ERROR_NO_BINARY_FOR_GPU;
+	default: return fake_work_error(err);
+	}
+}
+
+static void free_library(struct fake_library *l)
+{
+	for (unsigned i = 0; i < l->n_kernels; i++)
+		free(l->kernels[i]);
+	free(l->kernels);
+	if (l->module)
+		fake.device->ops->module_unload(l->module);
+	free(l);
+}
+
+static CUresult add_kernel(struct fake_library *l, const char *name)
+{
+	struct fake_kernel *k = calloc(1, sizeof(*k));
+
+	k->name = name;
+	l->kernels = realloc(l->kernels, (l->n_kernels + 1) * sizeof(CUkernel));
+	l->kernels[l->n_kernels++] = k;
+	return fake_work_error(
+		fake.device->ops->function_get(l->module, name, &k->function, &k->info));
+}
+
+static CUresult load(struct fake_library *l, const char *code, char *log, size_t log_size)
+{
+	const struct gsb_device_ops *ops = fake.device->ops;
+	CUresult result;
+	const char *name;
+
+	result = error_of_image(
+		ops->module_load(fake.space, code, strlen(code), &l->module, log, log_size));
+	for (unsigned i = 0; !result && (name = ops->function_name(l->module, i)); i++)
+		result = add_kernel(l, name);
+	return result;
+}
+
+static void *jit_value(CUjit_option wanted, const CUjit_option *options, void **values, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (options[i] == wanted)
+			return values[i];
+	return NULL;
+}
+
+CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jit_options,
+			   void **jit_values, unsigned n_jit, CUlibraryOption *options,
+			   void **values, unsigned n_options)
+{
+	CUresult result = fake_enter(__func__);
+	char *log = jit_value(CU_JIT_ERROR_LOG_BUFFER, jit_options, jit_values, n_jit), none[256];
+	size_t size = (size_t)(uintptr_t)jit_value(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, jit_options,
+						   jit_values, n_jit);
+	struct fake_library *l;
+
+	if (result)
+		return result;
+	if (gsb_image_kind(code, 4) == GSB_IMAGE_ELF)
+		return fake_leave(CUDA_ERROR_NO_BINARY_FOR_GPU); /* the interpreter reads PTX */
+	l = calloc(1, sizeof(*l));
+	result = load(l, code, log ? log : none, log ? size : sizeof(none));
+	if (result) {
+		free_library(l);
+		return fake_leave(result);
+	}
+	fake_add(FAKE_LIBRARY, fake_handle(l), 0);
+	*library = (CUlibrary)l;
+	return fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuLibraryUnload(CUlibrary library)
+{
+	CUresult result;
+
+	fake_lock();
+	result = fake_remove(FAKE_LIBRARY, fake_handle(library));
+	fake_wait_for_all();
+	if (!result)
+		free_library((struct fake_library *)library);
+	return fake_leave_anyway(__func__, result);
+}
+
+/* NULL: it is none, or none any more. */
+static struct fake_library *live(CUlibrary library)
+{
+	return fake_find(FAKE_LIBRARY, fake_handle(library)) ? (struct fake_library *)library
+							     : NULL;
+}
+
+CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library)
+{
+	*module = (CUmodule)library;
+	return fake_enter(__func__)
+		       ?: fake_leave(live(library) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE);
+}
+
+static CUresult get_kernel(CUkernel *kernel, const struct fake_library *l, const char *name)
+{
+	for (unsigned i = 0; l && i < l->n_kernels; i++) {
+		if (strcmp(l->kernels[i]->name, name))
+			continue;
+		*kernel = (CUkernel)l->kernels[i];
+		return CUDA_SUCCESS;
+	}
+	return l ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
+{
+	return fake_enter(__func__) ?: fake_leave(get_kernel(kernel, live(library), name));
+}
+
+CUresult cuLibraryGetKernelCount(unsigned *n, CUlibrary library)
+{
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	if (!live(library))
+		return fake_leave(CUDA_ERROR_INVALID_HANDLE);
+	*n = live(library)->n_kernels;
+	return fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned n, CUlibrary library)
+{
+	CUresult result = fake_enter(__func__);
+	struct fake_library *l;
+
+	if (result)
+		return result;
+	l = live(library);
+	if (!l || n > l->n_kernels)
+		return fake_leave(CUDA_ERROR_INVALID_VALUE);
+	memcpy(kernels, l->kernels, n * sizeof(*kernels));
+	return fake_leave(CUDA_SUCCESS);
+}
+
+static CUresult get_global(CUdeviceptr *addr, size_t *size, const struct fake_library *l,
+			   const char *name)
+{
+	uint64_t at, bytes;
+
+	if (!l)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (fake.device->ops->global_get(l->module, name, &at, &bytes))
+		return CUDA_ERROR_NOT_FOUND;
+	*addr = at;
+	*size = bytes;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuLibraryGetGlobal(CUdeviceptr *addr, size_t *size, CUlibrary library, const char *name)
+{
+	return fake_enter(__func__) ?: fake_leave(get_global(addr, size, live(library), name));
+}
+
+CUresult cuKernelGetName(const char **name, CUkernel kernel)
+{
+	*name = ((struct fake_kernel *)kernel)->name;
+	return fake_enter(__func__) ?: fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel)
+{
+	*function = (CUfunction)kernel;
+	return fake_enter(__func__) ?: fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuKernelGetAttribute(int *value, CUfunction_attribute attribute, CUkernel kernel,
+			      CUdevice device)
+{
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	*value = ((struct fake_kernel *)kernel)->info.attrs[attribute];
+	return fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuKernelGetParamInfo(CUkernel kernel, size_t i, size_t *offset, size_t *size)
+{
+	const struct gsb_function_info *f = &((struct fake_kernel *)kernel)->info;
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	if (i >= f->n_params)
+		return fake_leave(CUDA_ERROR_INVALID_VALUE);
+	*offset = f->params[i].offset;
+	*size = f->params[i].size;
+	return fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuFuncLoad(CUfunction function)
+{
+	struct fake_kernel *k = (struct fake_kernel *)function;
+	CUresult result = fake_enter(__func__);
+	char log[256];
+
+	if (result)
+		return result;
+	return fake_leave(
+		fake_work_error(fake.device->ops->function_prepare(k->function, log, sizeof(log))));
+}
+
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value)
+{
+	struct fake_kernel *k = (struct fake_kernel *)function;
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	k->info.attrs[attribute] = value;
+	return fake_leave(CUDA_SUCCESS);
+}

@@ -1,0 +1,199 @@
+/*
+ * memory.c - the fake driver's memory: device memory is anonymous memory of this process, mapped where cuMemMap() says.
+ *
+ * What is mapped or registered is pinned in the space of the device that executes, so that its kernels and copies reach it, and
+ * nothing else: an access beside it is a fault, as on a GPU.
+ */
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "tests/fake/state.h"
+
+#define RESERVE_FLAGS (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
+#define UNIT	      (2ull << 20)
+
+static void *to_pointer(uint64_t addr)
+{
+	return (void *)(uintptr_t)addr;
+}
+
+static bool is_reachable(uint64_t addr)
+{
+	return addr >= FAKE_HOST_BASE && addr < FAKE_DEVICE_BASE;
+}
+
+static void unpin(uint64_t addr, uint64_t size)
+{
+	if (is_reachable(addr))
+		fake.device->ops->host_unpin(fake.space, addr, size);
+}
+
+static CUresult pin(uint64_t addr, uint64_t size)
+{
+	if (is_reachable(addr) && fake.device->ops->host_pin(fake.space, addr, size))
+		return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
+{
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	*total_bytes = *free_bytes = fake.device->ops->info(fake.device)->total_mem_bytes;
+	for (struct fake_object *o = fake.objects; o; o = o->hh.next)
+		*free_bytes -= o->key.kind == FAKE_HANDLE ? o->size : 0;
+	return fake_leave(CUDA_SUCCESS);
+}
+
+/* ---- addresses ---- */
+
+CUresult cuMemAddressReserve(CUdeviceptr *addr, size_t size, size_t alignment, CUdeviceptr hint,
+			     unsigned long long flags)
+{
+	CUresult result = fake_enter(__func__);
+	void *at;
+
+	if (result)
+		return result;
+	at = mmap(to_pointer(hint), size, PROT_NONE, RESERVE_FLAGS, -1, 0);
+	if (at == MAP_FAILED)
+		return fake_leave(CUDA_ERROR_OUT_OF_MEMORY);
+	*addr = fake_handle(at);
+	fake_add(FAKE_RESERVATION, *addr, size);
+	return fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuMemAddressFree(CUdeviceptr addr, size_t size)
+{
+	CUresult result;
+
+	fake_lock();
+	result = fake_remove(FAKE_RESERVATION, addr);
+	if (!result)
+		munmap(to_pointer(addr), size);
+	return fake_leave_anyway(__func__, result);
+}
+
+/* ---- memory ---- */
+
+CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
+		     const CUmemAllocationProp *prop, unsigned long long flags)
+{
+	static CUmemGenericAllocationHandle last;
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	if (!size || size % UNIT)
+		return fake_leave(CUDA_ERROR_INVALID_VALUE);
+	*handle = ++last;
+	fake_add(FAKE_HANDLE, *handle, size);
+	return fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
+{
+	fake_lock();
+	return fake_leave_anyway(__func__, fake_remove(FAKE_HANDLE, handle));
+}
+
+CUresult cuMemMap(CUdeviceptr addr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
+		  unsigned long long flags)
+{
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	if (!fake_find(FAKE_HANDLE, handle) || !fake_within(FAKE_RESERVATION, addr, size) ||
+	    fake_find(FAKE_MAPPING, addr))
+		return fake_leave(CUDA_ERROR_INVALID_VALUE);
+	fake_add(FAKE_MAPPING, addr, size);
+	return fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuMemSetAccess(CUdeviceptr addr, size_t size, const CUmemAccessDesc *desc, size_t n)
+{
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	if (!fake_find(FAKE_MAPPING, addr) ||
+	    mprotect(to_pointer(addr), size, PROT_READ | PROT_WRITE))
+		return fake_leave(CUDA_ERROR_INVALID_VALUE);
+	return fake_leave(pin(addr, size));
+}
+
+CUresult cuMemUnmap(CUdeviceptr addr, size_t size)
+{
+	CUresult result;
+
+	fake_lock();
+	result = fake_remove(FAKE_MAPPING, addr);
+	if (!result) {
+		fake_retire(addr, size);
+		unpin(addr, size);
+		mmap(to_pointer(addr), size, PROT_NONE, RESERVE_FLAGS | MAP_FIXED, -1, 0);
+	}
+	return fake_leave_anyway(__func__, result);
+}
+
+/* ---- memory of the host ---- */
+
+CUresult cuMemHostAlloc(void **addr, size_t size, unsigned flags)
+{
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	*addr = calloc(1, size);
+	fake_add(FAKE_HOST, fake_handle(*addr), size);
+	return fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuMemFreeHost(void *addr)
+{
+	CUresult result = CUDA_ERROR_INVALID_VALUE;
+	struct fake_object *o;
+
+	fake_lock();
+	o = fake_find(FAKE_HOST, fake_handle(addr));
+	if (o) {
+		fake_retire(o->key.at, o->size);
+		result = fake_remove(FAKE_HOST, o->key.at);
+		free(addr);
+	}
+	return fake_leave_anyway(__func__, result);
+}
+
+CUresult cuMemHostRegister_v2(void *addr, size_t size, unsigned flags)
+{
+	uint64_t at = fake_handle(addr);
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	if (fake_within(FAKE_REGISTERED, at, 1))
+		return fake_leave(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+	result = pin(at, size);
+	if (!result)
+		fake_add(FAKE_REGISTERED, at, size);
+	return fake_leave(result);
+}
+
+CUresult cuMemHostUnregister(void *addr)
+{
+	uint64_t at = fake_handle(addr);
+	struct fake_object *o;
+	CUresult result = CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+
+	fake_lock();
+	o = fake_find(FAKE_REGISTERED, at);
+	if (o) {
+		fake_retire(at, o->size);
+		unpin(at, o->size);
+		result = fake_remove(FAKE_REGISTERED, at);
+	}
+	return fake_leave_anyway(__func__, result);
+}

@@ -1,0 +1,622 @@
+/*
+ * work.c - streams, events and commands of the fake driver.
+ *
+ * A stream is a queue of the emulated device, by the real clock. What that has no command for, an event or a word to be
+ * written, is a copy of one byte whose completion does it; so everything of a stream ends in its order. One thread takes the
+ * completions. A fault is the end of everything: nothing completes any more, and each call returns what it was.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "base/compiler.h"
+#include "tests/fake/code.h"
+#include "tests/fake/state.h"
+
+#define MAX_COMPLETIONS 64
+
+struct fake_stream {
+	struct gsb_queue *queue;
+	unsigned n_pending;
+};
+
+struct fake_event {
+	uint64_t n_recorded, n_done;
+	uint64_t done_ns;
+};
+
+/* What the completion of a command means: its cookie. */
+struct fake_mark {
+	struct fake_stream *stream;
+	struct fake_event *event; /* recorded, as number; or waited for */
+	uint64_t number;
+	volatile uint32_t *word;		 /* gets number */
+	uint64_t dst, dst_bytes, src, src_bytes; /* of a copy or fill */
+	struct fake_mark *prev, *next;		 /* of those in flight */
+};
+
+static struct fake_mark *in_flight;
+
+/* A command that waits for fake_run(). */
+struct fake_deferred {
+	struct fake_deferred *next;
+	struct gsb_cmd cmd;
+	struct fake_mark *mark;
+	bool waits; /* for an event, and is no command */
+	uint8_t params[];
+};
+
+CUresult fake_work_error(int err)
+{
+	switch (err) {
+	case 0: return CUDA_SUCCESS;
+	case -ENOMEM: return CUDA_ERROR_OUT_OF_MEMORY;
+	case -E2BIG: return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+	case -ENOTSUP: return CUDA_ERROR_NOT_SUPPORTED;
+	case -EBADMSG: return CUDA_ERROR_INVALID_IMAGE;
+	default: return CUDA_ERROR_INVALID_VALUE;
+	}
+}
+
+/* ---- completions ---- */
+
+static void complete(const struct gsb_completion *c)
+{
+	struct fake_mark *m = (struct fake_mark *)(uintptr_t)c->cookie;
+
+	if (c->result && !fake.lost)
+		fake.lost = c->result;
+	if (!fake.lost) {
+		if (m->event) {
+			m->event->n_done = m->number;
+			m->event->done_ns = c->end_ns;
+		}
+		if (m->word)
+			__atomic_store_n(m->word, (uint32_t)m->number, __ATOMIC_RELEASE);
+	}
+	m->stream->n_pending--;
+	DL_DELETE(in_flight, m);
+	free(m);
+}
+
+static bool meets(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes)
+{
+	return (a_bytes && a - b < b_bytes) || (b_bytes && b - a < a_bytes);
+}
+
+static bool is_used(uint64_t at, uint64_t size)
+{
+	struct fake_mark *m;
+	struct fake_deferred *d;
+
+	DL_FOREACH (in_flight, m)
+		if (meets(m->dst, m->dst_bytes, at, size) || meets(m->src, m->src_bytes, at, size))
+			return true;
+	LL_FOREACH (fake.deferred, d) {
+		if (meets(d->mark->dst, d->mark->dst_bytes, at, size) ||
+		    meets(d->mark->src, d->mark->src_bytes, at, size))
+			return true;
+	}
+	return false;
+}
+
+void fake_retire(uint64_t at, uint64_t size)
+{
+	if (is_used(at, size))
+		fake.n_early++;
+	while (is_used(at, size) && !fake.deferred)
+		pthread_cond_wait(&fake.change, &fake.lock);
+}
+
+static void *worker_main(void *arg)
+{
+	static struct gsb_completion done[MAX_COMPLETIONS];
+	const struct gsb_device_ops *ops = fake.device->ops;
+	struct pollfd fds[] = {{.fd = ops->event_fd(fake.device), .events = POLLIN},
+			       {.fd = fake.wake_fd, .events = POLLIN}};
+	eventfd_t value;
+
+	for (;;) {
+		unsigned n;
+
+		fake_lock();
+		eventfd_read(fake.wake_fd, &value);
+		n = ops->poll(fake.device, done, MAX_COMPLETIONS);
+		for (unsigned i = 0; i < n; i++)
+			complete(&done[i]);
+		if (n)
+			pthread_cond_broadcast(&fake.change);
+		if (fake.stop)
+			break;
+		fake_leave(CUDA_SUCCESS);
+		if (!n)
+			poll(fds, GSB_ARRAY_LEN(fds), -1);
+	}
+	fake_leave(CUDA_SUCCESS);
+	return NULL;
+}
+
+CUresult fake_work_start(void)
+{
+	struct gsb_device_params p = {.spec = "emu:h200", .n_workers = 2, .real_clock = true};
+	struct gsb_space_params s = {.device_base = FAKE_DEVICE_BASE,
+				     .device_size = FAKE_DEVICE_SIZE,
+				     .host_base = FAKE_HOST_BASE,
+				     .host_size = FAKE_DEVICE_BASE - FAKE_HOST_BASE};
+	char err[256];
+
+	if (fake.device)
+		return CUDA_SUCCESS;
+	if (gsb_device_open(&p, &fake.device, err, sizeof(err)) ||
+	    fake.device->ops->space_create(fake.device, &s, &fake.space))
+		return CUDA_ERROR_NO_DEVICE;
+	fake.stop = false;
+	fake.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return pthread_create(&fake.worker, NULL, worker_main, NULL) ? CUDA_ERROR_NO_DEVICE
+								     : CUDA_SUCCESS;
+}
+
+void fake_work_stop(void)
+{
+	if (!fake.device)
+		return;
+	fake_lock();
+	fake.stop = true;
+	eventfd_write(fake.wake_fd, 1);
+	fake_leave(CUDA_SUCCESS);
+	pthread_join(fake.worker, NULL);
+	close(fake.wake_fd);
+	fake.device->ops->space_destroy(fake.space);
+	fake.device->ops->close(fake.device);
+	fake.device = NULL;
+}
+
+/* ---- what is sent ---- */
+
+void fake_wait_for_all(void)
+{
+	while (in_flight)
+		pthread_cond_wait(&fake.change, &fake.lock);
+}
+
+static bool is_done(const struct fake_mark *m)
+{
+	return m->event->n_done >= m->number;
+}
+
+static void wait_for(const struct fake_mark *m)
+{
+	while (!fake.lost && !is_done(m))
+		pthread_cond_wait(&fake.change, &fake.lock);
+}
+
+static uint64_t extent(uint64_t width, uint64_t height, uint64_t pitch)
+{
+	return height > 1 ? (height - 1) * pitch + width : width;
+}
+
+static void note_ranges(const struct gsb_cmd *cmd, struct fake_mark *m)
+{
+	const struct gsb_cmd_copy *c = &cmd->copy;
+	const struct gsb_cmd_fill *f = &cmd->fill;
+
+	if (cmd->kind == GSB_CMD_COPY) {
+		m->dst = c->dst;
+		m->dst_bytes = extent(c->width, c->height, c->dst_pitch);
+		m->src = c->src;
+		m->src_bytes = extent(c->width, c->height, c->src_pitch);
+	} else if (cmd->kind == GSB_CMD_FILL) {
+		m->dst = f->dst;
+		m->dst_bytes = extent(f->width * f->elem_bytes, f->height, f->pitch);
+	}
+}
+
+static CUresult issue(struct gsb_cmd *cmd, struct fake_mark *m)
+{
+	int err;
+
+	cmd->space = fake.space;
+	cmd->cookie = fake_handle(m);
+	err = fake.device->ops->issue(m->stream->queue, cmd);
+	if (err) {
+		free(m);
+		return fake_work_error(err);
+	}
+	m->stream->n_pending++;
+	DL_APPEND(in_flight, m);
+	eventfd_write(fake.wake_fd, 1);
+	return CUDA_SUCCESS;
+}
+
+static CUresult defer(const struct gsb_cmd *cmd, struct fake_mark *m, bool waits)
+{
+	uint32_t bytes = cmd->kind == GSB_CMD_LAUNCH ? cmd->launch.params_bytes : 0;
+	struct fake_deferred *d = calloc(1, sizeof(*d) + bytes);
+
+	d->cmd = *cmd;
+	d->mark = m;
+	d->waits = waits;
+	if (bytes) {
+		memcpy(d->params, cmd->launch.params, bytes);
+		d->cmd.launch.params = d->params;
+	}
+	LL_APPEND(fake.deferred, d);
+	return CUDA_SUCCESS;
+}
+
+void fake_run(bool run)
+{
+	struct fake_deferred *d;
+
+	fake_lock();
+	fake.paused = !run;
+	while (run && (d = fake.deferred)) {
+		LL_DELETE(fake.deferred, d);
+		if (d->waits) {
+			wait_for(d->mark);
+			free(d->mark);
+		} else {
+			issue(&d->cmd, d->mark);
+		}
+		free(d);
+	}
+	fake_leave(CUDA_SUCCESS);
+}
+
+static struct fake_stream *live(CUstream stream)
+{
+	return fake_find(FAKE_STREAM, fake_handle(stream)) ? (struct fake_stream *)stream : NULL;
+}
+
+static CUresult send(CUstream stream, struct gsb_cmd *cmd, struct fake_mark mark)
+{
+	struct fake_mark *m = malloc(sizeof(*m));
+
+	*m = mark;
+	m->stream = live(stream);
+	if (!m->stream) {
+		free(m);
+		return CUDA_ERROR_INVALID_HANDLE;
+	}
+	note_ranges(cmd, m);
+	return fake.paused ? defer(cmd, m, false) : issue(cmd, m);
+}
+
+static CUresult send_mark(CUstream stream, struct fake_mark mark)
+{
+	static uint8_t from, to;
+	struct gsb_cmd cmd = {.kind = GSB_CMD_COPY,
+			      .copy = {fake_handle(&to), fake_handle(&from), 1, 1, 0, 0}};
+
+	return send(stream, &cmd, mark);
+}
+
+/* ---- streams ---- */
+
+static CUresult make_stream(CUstream *stream, struct gsb_sm_range sms, int priority)
+{
+	struct fake_stream *s = calloc(1, sizeof(*s));
+
+	if (fake.device->ops->queue_create(fake.device, priority, sms, &s->queue)) {
+		free(s);
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	fake_add(FAKE_STREAM, fake_handle(s), 0);
+	*stream = (CUstream)s;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
+{
+	return fake_enter(__func__) ?: fake_leave(make_stream(stream, GSB_ALL_SMS, priority));
+}
+
+CUresult cuGreenCtxStreamCreate(CUstream *stream, CUgreenCtx green, unsigned flags, int priority)
+{
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	if (!fake_find(FAKE_GREEN, fake_handle(green)))
+		return fake_leave(CUDA_ERROR_INVALID_HANDLE);
+	return fake_leave(make_stream(stream, *(struct gsb_sm_range *)green, priority));
+}
+
+/* The driver lets it end what it has; so does this, and waits. */
+CUresult cuStreamDestroy_v2(CUstream stream)
+{
+	struct fake_stream *s;
+
+	fake_lock();
+	s = live(stream);
+	if (!s)
+		return fake_leave_anyway(__func__, CUDA_ERROR_INVALID_HANDLE);
+	while (s->n_pending)
+		pthread_cond_wait(&fake.change, &fake.lock);
+	fake_remove(FAKE_STREAM, fake_handle(s));
+	fake.device->ops->queue_destroy(s->queue);
+	free(s);
+	return fake_leave_anyway(__func__, CUDA_SUCCESS);
+}
+
+static CUresult query(const struct fake_stream *s)
+{
+	if (!s)
+		return CUDA_ERROR_INVALID_HANDLE;
+	return s->n_pending || fake.deferred ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+}
+
+CUresult cuStreamQuery(CUstream stream)
+{
+	return fake_enter(__func__) ?: fake_leave(query(live(stream)));
+}
+
+static CUresult drain(CUstream stream)
+{
+	while (!fake.lost && query(live(stream)) == CUDA_ERROR_NOT_READY)
+		pthread_cond_wait(&fake.change, &fake.lock);
+	return fake.lost;
+}
+
+CUresult cuStreamSynchronize(CUstream stream)
+{
+	return fake_enter(__func__) ?: fake_leave(drain(stream));
+}
+
+CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value,
+				 unsigned flags)
+{
+	struct fake_mark m = {.word = (volatile uint32_t *)(uintptr_t)addr, .number = value};
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	if (!fake_within(FAKE_HOST, addr, sizeof(value)))
+		return fake_leave(CUDA_ERROR_INVALID_VALUE);
+	return fake_leave(send_mark(stream, m));
+}
+
+/* ---- events ---- */
+
+static struct fake_event *live_event(CUevent event)
+{
+	return fake_find(FAKE_EVENT, fake_handle(event)) ? (struct fake_event *)event : NULL;
+}
+
+CUresult cuEventCreate(CUevent *event, unsigned flags)
+{
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	*event = calloc(1, sizeof(struct fake_event));
+	fake_add(FAKE_EVENT, fake_handle(*event), 0);
+	return fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuEventDestroy_v2(CUevent event)
+{
+	struct fake_event *e;
+
+	fake_lock();
+	e = live_event(event);
+	while (e && !fake.lost && e->n_done < e->n_recorded)
+		pthread_cond_wait(&fake.change, &fake.lock);
+	if (!e || fake_remove(FAKE_EVENT, fake_handle(e)))
+		return fake_leave_anyway(__func__, CUDA_ERROR_INVALID_HANDLE);
+	free(e);
+	return fake_leave_anyway(__func__, CUDA_SUCCESS);
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream)
+{
+	CUresult result = fake_enter(__func__);
+	struct fake_event *e;
+
+	if (result)
+		return result;
+	e = live_event(event);
+	if (!e)
+		return fake_leave(CUDA_ERROR_INVALID_HANDLE);
+	result = send_mark(stream, (struct fake_mark){.event = e, .number = e->n_recorded + 1});
+	e->n_recorded += !result;
+	return fake_leave(result);
+}
+
+CUresult cuEventQuery(CUevent event)
+{
+	CUresult result = fake_enter(__func__);
+	const struct fake_event *e;
+
+	if (result)
+		return result;
+	e = live_event(event);
+	if (!e)
+		return fake_leave(CUDA_ERROR_INVALID_HANDLE);
+	return fake_leave(e->n_done < e->n_recorded ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
+}
+
+CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent end)
+{
+	CUresult result = fake_enter(__func__);
+	const struct fake_event *from, *to;
+
+	if (result)
+		return result;
+	from = live_event(start);
+	to = live_event(end);
+	if (!from || !to)
+		return fake_leave(CUDA_ERROR_INVALID_HANDLE);
+	if (from->n_done < from->n_recorded || to->n_done < to->n_recorded)
+		return fake_leave(CUDA_ERROR_NOT_READY);
+	*ms = (float)((double)(int64_t)(to->done_ns - from->done_ns) / 1e6);
+	return fake_leave(CUDA_SUCCESS);
+}
+
+/* Stricter than a GPU: who calls waits, and so whatever the stream gets behind it. */
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
+{
+	CUresult result = fake_enter(__func__);
+	struct fake_mark m = {.event = live_event(event)}, *later;
+
+	if (result)
+		return result;
+	if (!m.event || !live(stream))
+		return fake_leave(CUDA_ERROR_INVALID_HANDLE);
+	m.number = m.event->n_recorded;
+	if (fake.paused) {
+		later = malloc(sizeof(*later));
+		*later = m;
+		return fake_leave(defer(&(struct gsb_cmd){.kind = GSB_CMD_COPY}, later, true));
+	}
+	wait_for(&m);
+	return fake_leave(fake.lost);
+}
+
+/* ---- kernels ---- */
+
+static CUresult launch(CUstream stream, const struct fake_kernel *k, struct gsb_cmd_launch l)
+{
+	struct gsb_cmd cmd = {.kind = GSB_CMD_LAUNCH, .launch = l};
+
+	if ((int64_t)l.smem_bytes > k->info.attrs[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES])
+		return CUDA_ERROR_INVALID_VALUE;
+	cmd.launch.function = k->function;
+	return send(stream, &cmd, (struct fake_mark){0});
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+			unsigned block_x, unsigned block_y, unsigned block_z, unsigned smem,
+			CUstream stream, void **params, void **extra)
+{
+	CUresult result = fake_enter(__func__);
+	struct gsb_cmd_launch l = {.grid = {grid_x, grid_y, grid_z},
+				   .block = {block_x, block_y, block_z},
+				   .smem_bytes = smem};
+
+	if (result)
+		return result;
+	if (extra) {
+		l.params = extra[1];
+		l.params_bytes = (uint32_t) * (size_t *)extra[3];
+	}
+	return fake_leave(launch(stream, (struct fake_kernel *)function, l));
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
+				   unsigned grid_z, unsigned block_x, unsigned block_y,
+				   unsigned block_z, unsigned smem, CUstream stream, void **params)
+{
+	static uint8_t block[GSB_PARAMS_BYTES_MAX];
+	const struct fake_kernel *k = (struct fake_kernel *)function;
+	CUresult result = fake_enter(__func__);
+	struct gsb_cmd_launch l = {.grid = {grid_x, grid_y, grid_z},
+				   .block = {block_x, block_y, block_z},
+				   .smem_bytes = smem,
+				   .cooperative = true,
+				   .params = block};
+
+	if (result)
+		return result;
+	for (uint32_t i = 0; i < k->info.n_params; i++)
+		memcpy(block + k->info.params[i].offset, params[i], k->info.params[i].size);
+	l.params_bytes = k->info.params_bytes;
+	return fake_leave(launch(stream, k, l));
+}
+
+/* ---- copies ---- */
+
+static bool is_pageable(uint64_t addr)
+{
+	return !fake_within(FAKE_RESERVATION, addr, 1) && !fake_within(FAKE_HOST, addr, 1) &&
+	       !fake_within(FAKE_REGISTERED, addr, 1) &&
+	       addr - FAKE_DEVICE_BASE >= FAKE_DEVICE_SIZE;
+}
+
+/* Of pageable memory the driver makes them before it returns. */
+static CUresult copy(CUstream stream, struct gsb_cmd_copy c)
+{
+	struct gsb_cmd cmd = {.kind = GSB_CMD_COPY, .copy = c};
+	CUresult result = send(stream, &cmd, (struct fake_mark){0});
+
+	if (!result && !fake.paused && (is_pageable(c.dst) || is_pageable(c.src)))
+		result = drain(stream);
+	return result;
+}
+
+CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream)
+{
+	struct gsb_cmd_copy c = {.dst = dst, .src = src, .width = size, .height = 1};
+
+	return fake_enter(__func__) ?: fake_leave(copy(stream, c));
+}
+
+CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy2d, CUstream stream)
+{
+	struct gsb_cmd_copy c = {.width = copy2d->WidthInBytes,
+				 .height = copy2d->Height,
+				 .dst_pitch = copy2d->dstPitch,
+				 .src_pitch = copy2d->srcPitch};
+
+	c.dst = copy2d->dstMemoryType == CU_MEMORYTYPE_HOST ? fake_handle(copy2d->dstHost)
+							    : copy2d->dstDevice;
+	c.src = copy2d->srcMemoryType == CU_MEMORYTYPE_HOST ? fake_handle(copy2d->srcHost)
+							    : copy2d->srcDevice;
+	return fake_enter(__func__) ?: fake_leave(copy(stream, c));
+}
+
+static CUresult fill(CUstream stream, struct gsb_cmd_fill f)
+{
+	struct gsb_cmd cmd = {.kind = GSB_CMD_FILL, .fill = f};
+
+	return send(stream, &cmd, (struct fake_mark){0});
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char value, size_t n, CUstream stream)
+{
+	struct gsb_cmd_fill f = {dst, n, 1, 0, value, 1};
+
+	return fake_enter(__func__) ?: fake_leave(fill(stream, f));
+}
+
+CUresult cuMemsetD16Async(CUdeviceptr dst, unsigned short value, size_t n, CUstream stream)
+{
+	struct gsb_cmd_fill f = {dst, n, 1, 0, value, 2};
+
+	return fake_enter(__func__) ?: fake_leave(fill(stream, f));
+}
+
+CUresult cuMemsetD32Async(CUdeviceptr dst, unsigned value, size_t n, CUstream stream)
+{
+	struct gsb_cmd_fill f = {dst, n, 1, 0, value, 4};
+
+	return fake_enter(__func__) ?: fake_leave(fill(stream, f));
+}
+
+CUresult cuMemsetD2D8Async(CUdeviceptr dst, size_t pitch, unsigned char value, size_t width,
+			   size_t height, CUstream stream)
+{
+	struct gsb_cmd_fill f = {dst, width, height, pitch, value, 1};
+
+	return fake_enter(__func__) ?: fake_leave(fill(stream, f));
+}
+
+CUresult cuMemsetD2D16Async(CUdeviceptr dst, size_t pitch, unsigned short value, size_t width,
+			    size_t height, CUstream stream)
+{
+	struct gsb_cmd_fill f = {dst, width, height, pitch, value, 2};
+
+	return fake_enter(__func__) ?: fake_leave(fill(stream, f));
+}
+
+CUresult cuMemsetD2D32Async(CUdeviceptr dst, size_t pitch, unsigned value, size_t width,
+			    size_t height, CUstream stream)
+{
+	struct gsb_cmd_fill f = {dst, width, height, pitch, value, 4};
+
+	return fake_enter(__func__) ?: fake_leave(fill(stream, f));
+}

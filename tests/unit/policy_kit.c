@@ -1,0 +1,168 @@
+/*
+ * policy_kit.c - see policy_kit.h.
+ */
+#include "tests/unit/policy_kit.h"
+
+#include <stdlib.h>
+
+#include "model/gpu/arch.h"
+
+#define NOW_NS 1000000000ull
+
+struct policy_kit *policy_kit_create(void)
+{
+	struct policy_kit *k = calloc(1, sizeof(*k));
+
+	k->view = (struct gsb_view){
+		.arch = gsb_arch_find("h200"),
+		.sm_group = 8,
+		.priority_greatest = -5,
+		.now_ns = NOW_NS,
+		.claims = k->claim_list,
+		.ready = k->ready_list,
+		.running = k->running_list,
+		.n_free_queues = GSB_N_QUEUES,
+		.memory_bytes = 141ull << 30,
+	};
+	return k;
+}
+
+void policy_kit_destroy(struct policy_kit *k)
+{
+	free(k);
+}
+
+struct gsb_claim *policy_kit_tenant(struct policy_kit *k)
+{
+	struct gsb_claim *c = &k->claims[k->view.n_claims];
+
+	*c = (struct gsb_claim){.tenant = k->view.n_claims + 1, .weight = GSB_WEIGHT_USUAL};
+	k->claim_list[k->view.n_claims++] = c;
+	return c;
+}
+
+static struct gsb_work *add(struct policy_kit *k, uint32_t tenant, enum gsb_work_kind kind)
+{
+	static const uint32_t one = 1;
+	struct gsb_work *w = &k->ready[k->n_made++];
+
+	k->claims[tenant - 1].n_ready++;
+	k->ready_list[k->view.n_ready++] = w;
+	*w = (struct gsb_work){
+		.kind = kind,
+		.tenant = tenant,
+		.stream = k->n_made,
+		.claim = &k->claims[tenant - 1],
+		.n_queued = &one,
+		.since_ns = NOW_NS,
+	};
+	return w;
+}
+
+struct gsb_work *policy_kit_kernel(struct policy_kit *k, uint32_t tenant, uint64_t n_blocks,
+				   double ms)
+{
+	struct gsb_work *w = add(k, tenant, GSB_WORK_KERNEL);
+
+	w->kernel = (struct gsb_kernel){
+		.threads_per_block = 256, .regs_per_thread = 32, .n_blocks = n_blocks};
+	w->blocks_per_sm = 8;
+	w->code = w->launch = (uint64_t)(w - k->ready) + 1;
+	w->predicted = (struct gsb_prediction){(uint64_t)(ms * 1e6), 900000};
+	return w;
+}
+
+struct gsb_work *policy_kit_copy(struct policy_kit *k, uint32_t tenant, uint64_t bytes)
+{
+	struct gsb_work *w = add(k, tenant, GSB_WORK_COPY);
+
+	w->bytes = bytes;
+	return w;
+}
+
+void policy_kit_start(struct policy_kit *k, unsigned i)
+{
+	struct gsb_work *w = &k->running[k->view.n_running];
+
+	*w = *k->ready_list[i];
+	w->predicted_end_ns = w->since_ns + w->predicted.alone_ns;
+	k->running_list[k->view.n_running++] = w;
+	k->claims[w->tenant - 1].n_ready--;
+	k->claims[w->tenant - 1].n_running++;
+	k->claims[w->tenant - 1].n_issued++;
+	k->view.n_free_queues--;
+	k->view.n_copies[w->direction] += w->kind != GSB_WORK_KERNEL;
+	for (k->view.n_ready--; i < k->view.n_ready; i++)
+		k->ready_list[i] = k->ready_list[i + 1];
+}
+
+unsigned policy_kit_ask(struct policy_kit *k, const struct gsb_policy *policy)
+{
+	unsigned n_issued = 0;
+
+	k->n = policy->decide(&k->view, &k->area, k->out);
+	for (unsigned i = 0; i < k->n; i++)
+		n_issued += k->out[i].verdict == GSB_ISSUE;
+	return n_issued;
+}
+
+const struct gsb_decision *policy_kit_said(const struct policy_kit *k, unsigned i)
+{
+	for (unsigned n = 0; n < k->n; n++)
+		if (k->out[n].ready == i)
+			return &k->out[n];
+	return NULL;
+}
+
+static bool range_ok(const struct gsb_view *v, struct gsb_sm_range r)
+{
+	if (!r.n)
+		return !r.first;
+	return v->sm_group && r.first % v->sm_group == 0 && r.first + r.n <= v->arch->n_sms &&
+	       (r.n % v->sm_group == 0 || r.first + r.n == v->arch->n_sms);
+}
+
+static const char *decision_wrong(const struct policy_kit *k, const struct gsb_decision *d)
+{
+	const struct gsb_view *v = &k->view;
+	const struct gsb_work *w;
+
+	if (d->ready >= v->n_ready)
+		return "an index that is not ready";
+	w = v->ready[d->ready];
+	if (d->reason >= GSB_N_REASONS || d->verdict > GSB_HOLD)
+		return "no reason, or no verdict";
+	if (!range_ok(v, d->sms))
+		return "SMs that the device cannot give";
+	if (d->verdict == GSB_ISSUE && w->cooperative && d->sms.n)
+		return "a cooperative kernel on a part of the SMs";
+	if (d->shape > w->n_shapes)
+		return "a shape that is not legal";
+	if (d->priority < v->priority_greatest || d->priority > v->priority_least)
+		return "a priority that the device does not have";
+	return NULL;
+}
+
+const char *policy_kit_wrong(const struct policy_kit *k)
+{
+	static bool named[KIT_READY_MAX];
+	const char *wrong = NULL;
+	unsigned n_issued = 0;
+
+	if (k->n > GSB_N_DECISIONS)
+		return "more decisions than there is room for";
+	for (unsigned i = 0; i < k->n && !wrong; i++) {
+		wrong = decision_wrong(k, &k->out[i]);
+		if (!wrong && named[k->out[i].ready])
+			wrong = "an index twice";
+		if (!wrong)
+			named[k->out[i].ready] = true;
+		n_issued += k->out[i].verdict == GSB_ISSUE;
+	}
+	for (unsigned i = 0; i < k->n; i++)
+		if (k->out[i].ready < KIT_READY_MAX)
+			named[k->out[i].ready] = false;
+	if (!wrong && n_issued > k->view.n_free_queues)
+		wrong = "more than there are queues";
+	return wrong;
+}

@@ -1,0 +1,487 @@
+/*
+ * test_cuda_failures.c - device/cuda on the fake driver of tests/fake, which fails where it is told to.
+ *
+ * Whatever call of the driver fails, and with whatever: somebody is told, nothing that the driver gave is kept, and a device that is
+ * not lost works as before.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/compiler.h"
+#include "device/ops.h"
+#include "tests/fake/fake.h"
+#include "tests/unit/device_kernels.h"
+
+#define DEVICE_BASE 0x400000000000ull
+#define DEVICE_SIZE (1ull << 30)
+#define HOST_BASE   0x200000000000ull
+#define HOST_SIZE   (1ull << 20)
+#define LARGE	    (3u << 20)
+#define STAGING	    (64u << 10)
+
+static struct {
+	__typeof__(&fake_fail) inject;
+	__typeof__(&fake_calls) calls;
+	__typeof__(&fake_live) live;
+	__typeof__(&fake_early) early;
+	__typeof__(&fake_run) run;
+	__typeof__(&fake_reset) reset;
+} fake;
+
+static const struct {
+	const char *name;
+} driver[] = {
+#define GSB_DRIVER(name, parameters) {#name},
+#include "device/cuda/driver.def"
+};
+
+/* ---- a tenant's life, in which everything may fail ---- */
+
+struct life {
+	struct gsb_device *dev;
+	const struct gsb_device_ops *ops;
+	struct gsb_space *space;
+	struct gsb_queue *queue;
+	struct gsb_module *module;
+	struct gsb_function *function;
+	uint64_t small, large;
+	void *staging;
+	unsigned n_failed, n_issued;
+	bool wrong;    /* a result, though nothing failed */
+	uint32_t word; /* what a kernel left */
+};
+
+static bool failed(struct life *l, int err)
+{
+	l->n_failed += err != 0;
+	return err != 0;
+}
+
+static int open_device(struct life *l)
+{
+	struct gsb_device_params p = {.spec = "cuda:0"};
+	char err[256] = "";
+	int res = gsb_device_open(&p, &l->dev, err, sizeof(err));
+
+	assert_int_equal(!!err[0], !!res);
+	if (!res)
+		l->ops = l->dev->ops;
+	return res;
+}
+
+static void issue(struct life *l, struct gsb_cmd cmd)
+{
+	cmd.space = l->space;
+	if (!failed(l, l->ops->issue(l->queue, &cmd)))
+		l->n_issued++;
+}
+
+static void collect(struct life *l)
+{
+	struct gsb_completion c;
+
+	while (l->n_issued) {
+		struct pollfd fd = {.fd = l->ops->event_fd(l->dev), .events = POLLIN};
+
+		if (l->ops->poll(l->dev, &c, 1)) {
+			l->n_issued--;
+			failed(l, c.result);
+		} else if (!l->ops->stay_awake(l->dev)) {
+			assert_int_equal(poll(&fd, 1, 60000), 1);
+		}
+	}
+}
+
+static uint64_t address_of(const void *p)
+{
+	return (uint64_t)(uintptr_t)p;
+}
+
+static void copy(struct life *l, uint64_t dst, uint64_t src, uint64_t size)
+{
+	issue(l, (struct gsb_cmd){.kind = GSB_CMD_COPY,
+				  .copy = {.dst = dst, .src = src, .width = size, .height = 1}});
+}
+
+/* Code as the loader gets it: each step needs the one before. */
+static void load(struct life *l)
+{
+	static struct gsb_function_info info;
+	char log[256] = "";
+
+	if (failed(l, l->ops->module_load(l->space, device_kernels_ptx, strlen(device_kernels_ptx),
+					  &l->module, log, sizeof(log))))
+		return;
+	if (failed(l, l->ops->function_get(l->module, "set", &l->function, &info)))
+		return;
+	if (failed(l, l->ops->function_prepare(l->function, log, sizeof(log))))
+		l->function = NULL;
+}
+
+static void launch(struct life *l)
+{
+	struct {
+		uint64_t p;
+		uint32_t v, pad;
+	} args = {l->small, 7, 0};
+
+	issue(l, (struct gsb_cmd){.kind = GSB_CMD_LAUNCH,
+				  .launch = {.function = l->function,
+					     .grid = {1, 1, 1},
+					     .block = {1, 1, 1},
+					     .params = &args,
+					     .params_bytes = sizeof(args)}});
+}
+
+static void work(struct life *l)
+{
+	static unsigned char bytes[LARGE];
+	uint64_t addr, size;
+
+	if (failed(l, l->ops->mem_alloc(l->space, 100, &l->small)) ||
+	    failed(l, l->ops->mem_alloc(l->space, LARGE, &l->large)))
+		return;
+	load(l);
+	if (l->module)
+		failed(l, l->ops->global_get(l->module, "counter", &addr, &size));
+	copy(l, l->large, address_of(bytes), LARGE);
+	copy(l, l->large, HOST_BASE, 4096);
+	copy(l, l->large, address_of(l->staging), 4096);
+	if (l->function)
+		launch(l);
+	copy(l, address_of(&l->word), l->small, 4);
+	collect(l);
+}
+
+static void live(struct life *l)
+{
+	const struct gsb_sm_range part = {8, 16};
+	struct gsb_space_params p = {.device_base = DEVICE_BASE,
+				     .device_size = DEVICE_SIZE,
+				     .host_base = HOST_BASE,
+				     .host_size = HOST_SIZE};
+
+	if (failed(l, l->ops->space_create(l->dev, &p, &l->space)))
+		return;
+	failed(l, l->ops->host_pin(l->space, HOST_BASE, HOST_SIZE));
+	l->staging =
+		mmap(NULL, STAGING, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	l->ops->buffer_share(l->dev, l->staging, STAGING);
+	if (!failed(l, l->ops->queue_create(l->dev, 0, part, &l->queue)))
+		work(l);
+	l->wrong = !l->n_failed && l->word != 7;
+	l->ops->queue_destroy(l->queue);
+	l->ops->buffer_unshare(l->dev, l->staging, STAGING);
+	if (l->small)
+		failed(l, l->ops->mem_free(l->space, l->small));
+	l->ops->space_destroy(l->space);
+}
+
+static unsigned n_live(void)
+{
+	unsigned n = 0;
+
+	for (unsigned kind = 0; kind < FAKE_N_KINDS; kind++)
+		n += fake.live(kind);
+	return n;
+}
+
+/* Nobody is told: a time or a number is not known, or it is a copy of less moment, or what has been given back is gone anyhow. */
+static bool may_fail_quietly(const char *name)
+{
+	static const char *const quiet[] = {
+		"cuDeviceGetAttribute",
+		"cuDeviceGetDevResource",
+		"cuDevSmResourceSplitByCount",
+		"cuLibraryGetKernelCount",
+		"cuLibraryEnumerateKernels",
+		"cuKernelGetAttribute",
+		"cuKernelGetName",
+		"cuKernelGetParamInfo",
+		"cuEventElapsedTime",
+		"cuEventQuery",
+		"cuStreamQuery",
+		"cuCtxSetCurrent",
+		"Destroy",
+		"Free",
+		"Release",
+		"Unmap",
+		"Unload",
+		"Unregister",
+	};
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(quiet); i++)
+		if (strstr(name, quiet[i]))
+			return true;
+	return false;
+}
+
+/* ---- one failure in a life ---- */
+
+static void check_life_after(struct gsb_device *dev, const char *name)
+{
+	struct life again = {.dev = dev, .ops = dev->ops};
+
+	live(&again);
+	if (dev->ops->lost(dev)) /* the helper came to it only now */
+		return;
+	if (again.n_failed || again.wrong)
+		fail_msg("after a failed %s the next tenant does not work", name);
+}
+
+static void fail_in_open(const char *name, CUresult code)
+{
+	struct life l = {0};
+
+	fake.reset();
+	fake.inject(name, 1, code);
+	if (open_device(&l)) {
+		if (n_live())
+			fail_msg("%s fails with %d in open: %u things are left", name, code,
+				 n_live());
+		return;
+	}
+	live(&l);
+	l.ops->close(l.dev);
+	if (n_live())
+		fail_msg("%s fails with %d: %u things are left", name, code, n_live());
+}
+
+static void fail_in_life(const char *name, CUresult code)
+{
+	struct life l = {0};
+	unsigned before;
+
+	fake.reset();
+	assert_int_equal(open_device(&l), 0);
+	before = fake.calls(name);
+	fake.inject(name, 1, code);
+	live(&l);
+	if (l.wrong)
+		fail_msg("%s fails with %d: a wrong result", name, code);
+	if (fake.calls(name) > before && !l.n_failed && !l.ops->lost(l.dev) &&
+	    !may_fail_quietly(name))
+		fail_msg("%s fails with %d: nobody is told", name, code);
+	if (!l.ops->lost(l.dev)) {
+		check_life_after(l.dev, name);
+		if (fake.early() && !l.ops->lost(l.dev))
+			fail_msg("%s fails with %d: memory goes that is in use", name, code);
+	}
+	l.ops->close(l.dev);
+	if (n_live())
+		fail_msg("%s fails with %d: %u things are left", name, code, n_live());
+}
+
+static void test_each_call_that_has_no_memory_is_told_and_leaves_nothing(void **state)
+{
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(driver); i++) {
+		fail_in_open(driver[i].name, CUDA_ERROR_OUT_OF_MEMORY);
+		fail_in_life(driver[i].name, CUDA_ERROR_OUT_OF_MEMORY);
+	}
+}
+
+static void test_each_call_that_finds_the_context_lost_is_told_and_leaves_nothing(void **state)
+{
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(driver); i++)
+		fail_in_life(driver[i].name, CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+static void test_a_life_without_failure_works_and_leaves_nothing(void **state)
+{
+	struct life l = {0};
+
+	fake.reset();
+	assert_int_equal(open_device(&l), 0);
+	for (int i = 0; i < 3; i++)
+		check_life_after(l.dev, "nothing");
+	l.ops->close(l.dev);
+	assert_int_equal(n_live(), 0);
+}
+
+/* ---- what waits for nobody ---- */
+
+static struct gsb_space *make_space(struct life *l)
+{
+	struct gsb_space_params p = {.device_base = DEVICE_BASE,
+				     .device_size = DEVICE_SIZE,
+				     .host_base = HOST_BASE,
+				     .host_size = HOST_SIZE};
+
+	fake.reset();
+	assert_int_equal(open_device(l), 0);
+	assert_int_equal(l->ops->space_create(l->dev, &p, &l->space), 0);
+	return l->space;
+}
+
+static void close_all(struct life *l)
+{
+	l->ops->space_destroy(l->space);
+	l->ops->close(l->dev);
+	assert_int_equal(n_live(), 0);
+	assert_int_equal(fake.early(), 0);
+}
+
+static void test_memory_freed_while_it_is_zeroed_goes_when_it_is_zero(void **state)
+{
+	struct life l = {0};
+	struct gsb_space *space = make_space(&l);
+	uint64_t addr = 0, other = 0;
+
+	fake.run(false);
+	assert_int_equal(l.ops->mem_alloc(space, LARGE, &addr), 0);
+	assert_int_equal(l.ops->mem_free(space, addr), 0);
+	assert_int_equal(l.ops->mem_free(space, addr), -EINVAL);
+	assert_int_equal(fake.live(FAKE_MAPPING), 1);
+	fake.run(true);
+	do { /* whatever is asked next notices, and it may be early */
+		assert_int_equal(l.ops->mem_alloc(space, 512, &other), 0);
+		assert_int_equal(l.ops->mem_free(space, other), 0);
+	} while (fake.live(FAKE_MAPPING) > 1);
+	close_all(&l);
+}
+
+static void test_what_is_left_of_slabs_is_limited(void **state)
+{
+	struct life l = {0};
+	struct gsb_space *space = make_space(&l);
+	uint64_t kept, addr;
+	int err = 0;
+
+	l.ops->space_limit(space, 8 << 20);
+	for (int i = 0; i < 100 && !err; i++) { /* 512 bytes of each slab */
+		err = l.ops->mem_alloc(space, 1 << 20, &addr);
+		if (!err)
+			err = l.ops->mem_alloc(space, 512, &kept);
+		if (!err)
+			err = l.ops->mem_free(space, addr);
+		if (!err)
+			err = l.ops->mem_alloc(space, (1 << 20) - 512, &addr);
+		if (!err)
+			err = l.ops->mem_free(space, addr);
+	}
+	assert_true(fake.live(FAKE_MAPPING) <= 9);
+	close_all(&l);
+}
+
+static void test_pin_that_was_only_prepared_is_given_back(void **state)
+{
+	struct life l = {0};
+	struct gsb_space *space = make_space(&l);
+
+	l.ops->host_prepare(l.dev, HOST_BASE, 4096);
+	l.ops->host_prepare(l.dev, HOST_BASE + 8192, 4096);
+	assert_int_equal(l.ops->host_pin(space, HOST_BASE, 4096), 0);
+	assert_int_equal(fake.live(FAKE_REGISTERED), 2);
+	close_all(&l);
+}
+
+static void test_pin_of_another_size_than_was_prepared_is_its_own(void **state)
+{
+	struct life l = {0};
+	struct gsb_space *space = make_space(&l);
+
+	l.ops->host_prepare(l.dev, HOST_BASE, 4096);
+	assert_int_equal(l.ops->host_pin(space, HOST_BASE, 8192), 0);
+	assert_int_equal(l.ops->host_unpin(space, HOST_BASE, 8192), 0);
+	assert_int_equal(l.ops->host_pin(space, HOST_BASE, 4096), 0);
+	close_all(&l);
+}
+
+static void test_addresses_that_go_can_be_pinned_again_at_once(void **state)
+{
+	struct life l = {0};
+	struct gsb_space *space = make_space(&l);
+
+	for (int i = 0; i < 100; i++) {
+		assert_int_equal(l.ops->host_pin(space, HOST_BASE, 8192), 0);
+		assert_int_equal(l.ops->host_unpin(space, HOST_BASE, 8192), 0);
+		assert_int_equal(l.ops->host_pin(space, HOST_BASE + 4096, 8192), 0);
+		assert_int_equal(l.ops->host_unpin(space, HOST_BASE + 4096, 8192), 0);
+	}
+	close_all(&l);
+}
+
+/* What the driver's compiler dies of is the image's, not the context's. */
+static void test_image_that_is_refused_by_a_fatal_code_leaves_the_device(void **state)
+{
+	static const char *const calls[] = {"cuLibraryLoadData", "cuLibraryGetModule",
+					    "cuFuncLoad"};
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(calls); i++) {
+		struct life l = {0};
+
+		fake.reset();
+		assert_int_equal(open_device(&l), 0);
+		fake.inject(calls[i], 1, CUDA_ERROR_UNKNOWN);
+		live(&l);
+		assert_true(l.n_failed);
+		assert_int_equal(l.ops->lost(l.dev), CUDA_SUCCESS);
+		check_life_after(l.dev, calls[i]);
+		l.ops->close(l.dev);
+	}
+}
+
+/* Nothing tells when a command ends behind which nothing could be put. */
+static void test_command_that_cannot_be_followed_ends_the_device(void **state)
+{
+	static const char *const calls[] = {"cuEventRecord", "cuStreamWriteValue32_v2",
+					    "cuStreamWaitEvent"};
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(calls); i++) {
+		struct life l = {0};
+
+		fake.reset();
+		assert_int_equal(open_device(&l), 0);
+		fake.inject(calls[i], 1, CUDA_ERROR_OUT_OF_MEMORY);
+		live(&l);
+		assert_true(l.n_failed);
+		assert_int_equal(l.ops->lost(l.dev), CUDA_ERROR_UNKNOWN);
+		l.ops->close(l.dev);
+	}
+}
+
+/* ---- set-up ---- */
+
+static int set_up(void **state)
+{
+	void *library = dlopen(GSB_FAKE_LIBCUDA, RTLD_NOW | RTLD_LOCAL);
+
+	if (!library)
+		return -1;
+	fake.inject = (__typeof__(fake.inject))dlsym(library, "fake_fail");
+	fake.calls = (__typeof__(fake.calls))dlsym(library, "fake_calls");
+	fake.live = (__typeof__(fake.live))dlsym(library, "fake_live");
+	fake.early = (__typeof__(fake.early))dlsym(library, "fake_early");
+	fake.run = (__typeof__(fake.run))dlsym(library, "fake_run");
+	fake.reset = (__typeof__(fake.reset))dlsym(library, "fake_reset");
+	setenv("GSB_REAL_LIBCUDA", GSB_FAKE_LIBCUDA, 1);
+	return mmap((void *)(uintptr_t)HOST_BASE, HOST_SIZE, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_life_without_failure_works_and_leaves_nothing),
+		cmocka_unit_test(test_each_call_that_has_no_memory_is_told_and_leaves_nothing),
+		cmocka_unit_test(
+			test_each_call_that_finds_the_context_lost_is_told_and_leaves_nothing),
+		cmocka_unit_test(test_memory_freed_while_it_is_zeroed_goes_when_it_is_zero),
+		cmocka_unit_test(test_what_is_left_of_slabs_is_limited),
+		cmocka_unit_test(test_pin_that_was_only_prepared_is_given_back),
+		cmocka_unit_test(test_pin_of_another_size_than_was_prepared_is_its_own),
+		cmocka_unit_test(test_addresses_that_go_can_be_pinned_again_at_once),
+		cmocka_unit_test(test_image_that_is_refused_by_a_fatal_code_leaves_the_device),
+		cmocka_unit_test(test_command_that_cannot_be_followed_ends_the_device),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, NULL);
+}

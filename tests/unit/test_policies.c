@@ -1,0 +1,570 @@
+/*
+ * test_policies.c - what each policy is there for, and what all of them promise whatever they are shown: legal decisions,
+ * the same for the same view, and never an idle device beside work.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/policy_kit.h"
+
+static int setup(void **state)
+{
+	*state = policy_kit_create();
+	return !*state;
+}
+
+static int teardown(void **state)
+{
+	policy_kit_destroy(*state);
+	return 0;
+}
+
+static void expect_said(const struct policy_kit *k, unsigned i, enum gsb_verdict verdict,
+			enum gsb_reason reason)
+{
+	const struct gsb_decision *d = policy_kit_said(k, i);
+
+	assert_non_null(d);
+	assert_int_equal(d->verdict, verdict);
+	assert_int_equal(d->reason, reason);
+}
+
+/* ---- serial ---- */
+
+static void test_serial_lets_all_streams_of_one_tenant_go(void **state)
+{
+	struct policy_kit *k = *state;
+
+	policy_kit_tenant(k);
+	policy_kit_tenant(k);
+	policy_kit_kernel(k, 2, 10, 1);
+	policy_kit_kernel(k, 1, 10, 1);
+	policy_kit_copy(k, 1, 100);
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_serial), 2);
+	expect_said(k, 0, GSB_HOLD, GSB_REASON_TURN);
+	expect_said(k, 1, GSB_ISSUE, GSB_REASON_ARRIVAL);
+	expect_said(k, 2, GSB_ISSUE, GSB_REASON_ARRIVAL);
+}
+
+/* Also for the first of all: it would run beside it. */
+static void test_serial_leaves_the_device_to_whoever_has_it(void **state)
+{
+	struct policy_kit *k = *state;
+
+	policy_kit_tenant(k);
+	policy_kit_tenant(k);
+	policy_kit_kernel(k, 2, 10, 1);
+	policy_kit_start(k, 0);
+	policy_kit_kernel(k, 1, 10, 1);
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_serial), 0);
+	policy_kit_kernel(k, 2, 10, 1);
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_serial), 1);
+	expect_said(k, 1, GSB_ISSUE, GSB_REASON_ARRIVAL);
+}
+
+/* ---- multiqx ---- */
+
+static void test_multiqx_has_one_kernel_at_a_time_and_copies_beside_it(void **state)
+{
+	struct policy_kit *k = *state;
+
+	policy_kit_tenant(k);
+	policy_kit_tenant(k);
+	policy_kit_kernel(k, 1, 10, 1);
+	policy_kit_kernel(k, 2, 10, 1);
+	policy_kit_kernel(k, 1, 10, 1);
+	policy_kit_copy(k, 2, 100);
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_multiqx), 2);
+	expect_said(k, 0, GSB_ISSUE, GSB_REASON_ARRIVAL);
+	expect_said(k, 1, GSB_HOLD, GSB_REASON_TURN);
+	expect_said(k, 2, GSB_HOLD, GSB_REASON_TURN);
+	expect_said(k, 3, GSB_ISSUE, GSB_REASON_ARRIVAL);
+	policy_kit_start(k, 0);
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_multiqx), 1); /* the copy */
+}
+
+static void add_with_memory(struct policy_kit *k, uint64_t gib)
+{
+	struct gsb_claim *c = policy_kit_tenant(k);
+
+	c->memory_bytes = gib << 30;
+	policy_kit_copy(k, c->tenant, 100);
+}
+
+static void test_multiqx_postpones_what_does_not_fit_and_all_behind_it(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_with_memory(k, 100);
+	add_with_memory(k, 42); /* of 141 */
+	add_with_memory(k, 1);
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_multiqx), 1);
+	expect_said(k, 0, GSB_ISSUE, GSB_REASON_ARRIVAL);
+	expect_said(k, 1, GSB_HOLD, GSB_REASON_ADMISSION);
+	expect_said(k, 2, GSB_HOLD, GSB_REASON_ADMISSION);
+	k->claims[1].memory_bytes = 40ull << 30;
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_multiqx), 3);
+}
+
+/* Its kernels used a tenth of what it once had. */
+static void test_multiqx_goes_by_the_demand_over_time(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_with_memory(k, 140);
+	k->claims[0].n_issued = 7;
+	k->claims[0].demand_bytes = 14ull << 30;
+	k->claims[0].demand_ns = 1000;
+	add_with_memory(k, 42);
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_multiqx), 2);
+	k->claims[0].demand_bytes = 100ull << 30;
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_multiqx), 1);
+	expect_said(k, 1, GSB_HOLD, GSB_REASON_ADMISSION);
+}
+
+static void test_multiqx_who_has_begun_stays_however_it_grows(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_with_memory(k, 200);
+	add_with_memory(k, 200);
+	k->claims[0].n_issued = k->claims[1].n_issued = 1;
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_multiqx), 2);
+}
+
+static void test_multiqx_idle_device_takes_the_first_that_was_postponed(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_with_memory(k, 100);
+	k->claims[0].n_issued = 1;
+	policy_kit_start(k, 0);
+	k->view.n_running = 0; /* it computes on its host */
+	add_with_memory(k, 100);
+	add_with_memory(k, 100);
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_multiqx), 0);
+	k->view.must = true;
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_multiqx), 1);
+	assert_int_equal(policy_kit_said(k, 0)->verdict, GSB_ISSUE);
+}
+
+/* ---- coreside ---- */
+
+#define FILL (8 * 132) /* blocks that fill the device */
+
+static void expect_order(const struct policy_kit *k, const unsigned *order, unsigned n)
+{
+	assert_int_equal(k->n, n);
+	for (unsigned i = 0; i < n; i++) {
+		assert_int_equal(k->out[i].verdict, GSB_ISSUE);
+		assert_int_equal(k->out[i].ready, order[i]);
+	}
+}
+
+static void test_coreside_takes_the_long_pole_first(void **state)
+{
+	struct policy_kit *k = *state;
+
+	/* Measured on an H200: 30 ms as they come, 20 ms with the last one first. */
+	policy_kit_tenant(k);
+	policy_kit_kernel(k, 1, FILL, 5);
+	policy_kit_kernel(k, 1, FILL, 5);
+	policy_kit_kernel(k, 1, FILL / 4, 20);
+	policy_kit_ask(k, &gsb_policy_coreside);
+	expect_order(k, (unsigned[]){2, 0, 1}, 3);
+	expect_said(k, 2, GSB_ISSUE, GSB_REASON_RANK);
+	assert_in_range(policy_kit_said(k, 2)->predicted_ns, 19900000, 20100000);
+	assert_in_range(policy_kit_said(k, 2)->predicted_slowdown_ppm, 990000, 1010000);
+}
+
+/* Measured: 6 ms behind what does not fit, 1 ms before it; all end at the same time either way. */
+static void test_coreside_puts_nothing_that_does_not_fit_before_what_does(void **state)
+{
+	struct policy_kit *k = *state;
+
+	policy_kit_tenant(k);
+	for (int i = 0; i < 2; i++)
+		policy_kit_kernel(k, 1, 132, 5)->kernel.smem_bytes = 120 << 10;
+	policy_kit_kernel(k, 1, 132, 1);
+	policy_kit_ask(k, &gsb_policy_coreside);
+	expect_order(k, (unsigned[]){0, 2, 1}, 3);
+}
+
+static void test_coreside_without_gain_keeps_the_order_of_arrival(void **state)
+{
+	struct policy_kit *k = *state;
+
+	policy_kit_tenant(k);
+	policy_kit_kernel(k, 1, FILL, 5);
+	policy_kit_kernel(k, 1, FILL, 5.1);
+	policy_kit_ask(k, &gsb_policy_coreside);
+	expect_order(k, (unsigned[]){0, 1}, 2);
+	expect_said(k, 0, GSB_ISSUE, GSB_REASON_ARRIVAL);
+}
+
+static void expect_distrust(struct policy_kit *k)
+{
+	policy_kit_ask(k, &gsb_policy_coreside);
+	expect_order(k, (unsigned[]){0, 1, 2}, 3);
+	expect_said(k, 2, GSB_ISSUE, GSB_REASON_DISTRUST);
+}
+
+static void test_coreside_does_not_order_by_what_it_does_not_trust(void **state)
+{
+	struct policy_kit *k = *state;
+	struct gsb_work *w;
+
+	policy_kit_tenant(k);
+	policy_kit_kernel(k, 1, FILL, 5);
+	policy_kit_kernel(k, 1, FILL, 5);
+	w = policy_kit_kernel(k, 1, FILL / 4, 20);
+	w->predicted.trust_ppm = 200000;
+	expect_distrust(k);
+	w->predicted = (struct gsb_prediction){0};
+	expect_distrust(k);
+}
+
+/* What runs stands in the way for nobody knows how long. */
+static void test_coreside_distrusts_beside_an_unknown_kernel(void **state)
+{
+	struct policy_kit *k = *state;
+
+	policy_kit_tenant(k);
+	policy_kit_kernel(k, 1, FILL, 5)->predicted.alone_ns = 0;
+	policy_kit_start(k, 0);
+	policy_kit_kernel(k, 1, FILL, 5);
+	policy_kit_kernel(k, 1, FILL / 4, 20);
+	policy_kit_ask(k, &gsb_policy_coreside);
+	expect_said(k, 0, GSB_ISSUE, GSB_REASON_DISTRUST);
+	expect_order(k, (unsigned[]){0, 1}, 2);
+}
+
+static void test_coreside_lets_copies_and_short_kernels_pass(void **state)
+{
+	struct policy_kit *k = *state;
+
+	policy_kit_tenant(k);
+	policy_kit_kernel(k, 1, FILL, 5);
+	policy_kit_kernel(k, 1, 1, 0.01);
+	policy_kit_copy(k, 1, 100);
+	policy_kit_ask(k, &gsb_policy_coreside);
+	expect_order(k, (unsigned[]){1, 2, 0}, 3);
+	expect_said(k, 1, GSB_ISSUE, GSB_REASON_SHORT);
+	assert_int_equal(policy_kit_said(k, 1)->priority, -1);
+	assert_int_equal(policy_kit_said(k, 0)->priority, 0);
+}
+
+static struct policy_kit *two_that_fill(struct policy_kit *k, uint64_t ahead_ns)
+{
+	policy_kit_tenant(k);
+	policy_kit_tenant(k)->share_ns = ahead_ns;
+	policy_kit_kernel(k, 1, FILL, 5);
+	policy_kit_start(k, 0);
+	policy_kit_kernel(k, 2, FILL, 5);
+	policy_kit_kernel(k, 1, FILL, 5);
+	policy_kit_ask(k, &gsb_policy_coreside);
+	return k;
+}
+
+static void test_coreside_who_is_far_ahead_of_its_share_waits_for_room(void **state)
+{
+	struct policy_kit *k = two_that_fill(*state, 60000000ull * 132);
+
+	assert_int_equal(k->out[0].ready, 1);
+	assert_int_equal(k->out[0].verdict, GSB_ISSUE);
+	expect_said(k, 0, GSB_HOLD, GSB_REASON_SHARE);
+	k->ready[1].since_ns -= 300000000; /* as long as anything may */
+	policy_kit_ask(k, &gsb_policy_coreside);
+	expect_said(k, 0, GSB_ISSUE, GSB_REASON_STARVED);
+	assert_int_equal(k->out[0].ready, 0);
+}
+
+static void test_coreside_within_the_lag_all_tenants_are_equal(void **state)
+{
+	expect_order(two_that_fill(*state, 40000000ull * 132), (unsigned[]){0, 1}, 2);
+}
+
+static void test_coreside_own_longest_wait_counts(void **state)
+{
+	struct policy_kit *k = two_that_fill(*state, 60000000ull * 132);
+
+	k->ready[1].since_ns -= 10000000;
+	k->claims[1].max_wait_ns = 10000000;
+	policy_kit_ask(k, &gsb_policy_coreside);
+	expect_said(k, 0, GSB_ISSUE, GSB_REASON_STARVED);
+}
+
+static void note_pair(struct gsb_estimates *e, const struct policy_kit *k, const struct gsb_work *w,
+		      const struct gsb_work *beside, double slowdown)
+{
+	struct gsb_run alone = {.work = w, .took_ns = 5000000};
+	struct gsb_run both = {
+		.work = w, .took_ns = (uint64_t)(5e6 * slowdown), .shared = true, .beside = beside};
+
+	gsb_estimates_note(e, k->view.arch, &alone);
+	for (int i = 0; i < 4; i++)
+		gsb_estimates_note(e, k->view.arch, &both);
+}
+
+static void test_coreside_keeps_apart_what_loses_together_and_nothing_else(void **state)
+{
+	struct policy_kit *k = *state;
+	struct gsb_estimates *e;
+
+	assert_int_equal(gsb_estimates_create(&e), 0);
+	k->view.estimates = e;
+	policy_kit_tenant(k);
+	policy_kit_kernel(k, 1, 100, 5)->code = 1000;
+	policy_kit_start(k, 0);
+	policy_kit_kernel(k, 1, 100, 5);
+	note_pair(e, k, k->running_list[0], k->ready_list[0], 2.4);
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 1); /* half of it is known */
+	note_pair(e, k, k->ready_list[0], k->running_list[0], 2.4);
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 0);
+	expect_said(k, 0, GSB_HOLD, GSB_REASON_APART);
+	for (int i = 0; i < 40; i++)
+		note_pair(e, k, k->ready_list[0], k->running_list[0], 1.2);
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 1); /* 1/2.4 + 1/1.2 */
+	gsb_estimates_destroy(e);
+}
+
+/* ---- priority ---- */
+
+static void expect_range(const struct policy_kit *k, unsigned i, uint32_t first, uint32_t n)
+{
+	assert_int_equal(policy_kit_said(k, i)->verdict, GSB_ISSUE);
+	assert_int_equal(policy_kit_said(k, i)->sms.first, first);
+	assert_int_equal(policy_kit_said(k, i)->sms.n, n);
+}
+
+static void add_critical_beside_batch(struct policy_kit *k)
+{
+	policy_kit_tenant(k);
+	policy_kit_tenant(k)->critical = true;
+	policy_kit_kernel(k, 1, FILL, 5);
+	policy_kit_kernel(k, 2, 100, 0.1);
+}
+
+static void test_priority_keeps_sms_free_for_an_active_critical_tenant(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_critical_beside_batch(k);
+	policy_kit_ask(k, &gsb_policy_priority);
+	assert_int_equal(k->out[0].ready, 1);
+	expect_said(k, 1, GSB_ISSUE, GSB_REASON_CRITICAL);
+	expect_said(k, 0, GSB_ISSUE, GSB_REASON_RESERVED);
+	assert_int_equal(policy_kit_said(k, 1)->priority, -5);
+	expect_range(k, 1, 0, 0);
+	expect_range(k, 0, 16, 116);
+}
+
+static void test_priority_without_critical_tenants_uses_the_whole_device(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_critical_beside_batch(k);
+	k->claims[1].n_ready = 0;
+	k->claims[1].n_issued = 1;
+	k->claims[1].asked_ns = k->view.now_ns - 99000000;
+	k->view.n_ready = 1;
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_range(k, 0, 16, 116); /* it was there just now */
+	k->claims[1].asked_ns = k->view.now_ns - 101000000;
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_range(k, 0, 0, 0);
+}
+
+static void test_priority_cooperative_kernels_and_plain_devices_have_all_sms(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_critical_beside_batch(k);
+	k->ready[0].cooperative = true;
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_range(k, 0, 0, 0);
+	k->ready[0].cooperative = false;
+	k->view.sm_group = 0;
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_range(k, 0, 0, 0);
+	expect_said(k, 1, GSB_ISSUE, GSB_REASON_CRITICAL);
+}
+
+static void test_coreside_knows_no_critical_tenants(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_critical_beside_batch(k);
+	policy_kit_ask(k, &gsb_policy_coreside);
+	expect_range(k, 0, 0, 0);
+	assert_int_equal(policy_kit_said(k, 1)->priority, 0);
+}
+
+/* ---- all of them ---- */
+
+static uint64_t rng_state;
+
+static uint32_t rng(uint32_t n)
+{
+	rng_state = rng_state * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(rng_state >> 33) % n;
+}
+
+static void draw_tenants(struct policy_kit *k)
+{
+	for (unsigned n = 1 + rng(8); n; n--) {
+		struct gsb_claim *c = policy_kit_tenant(k);
+
+		c->weight = 1 + rng(300);
+		c->critical = !rng(6);
+		c->max_wait_ns = rng(4) ? 0 : rng(1000000000);
+		c->share_ns = (uint64_t)rng(1000000) * 1000;
+		c->memory_bytes = (uint64_t)rng(80) << 30;
+		c->demand_ns = rng(3);
+		c->demand_bytes = (uint64_t)rng(80) << 30;
+		c->asked_ns = k->view.now_ns - rng(300000000);
+		c->n_issued = rng(3);
+	}
+}
+
+static void draw_kernel(struct policy_kit *k, uint32_t tenant)
+{
+	static const uint32_t threads[] = {32, 128, 256, 1024};
+	struct gsb_work *w = policy_kit_kernel(k, tenant, 1 + rng(rng(2) ? 3000 : 100), 0);
+
+	w->kernel.threads_per_block = threads[rng(4)];
+	w->blocks_per_sm = 2048 / w->kernel.threads_per_block;
+	if (w->blocks_per_sm > 32)
+		w->blocks_per_sm = 32;
+	w->code = rng(12) + 1;
+	w->launch = w->code << 8 | rng(3);
+	w->cooperative = !rng(20);
+	w->predicted.alone_ns = rng(5) ? (uint64_t)rng(20000) * (1 + rng(1000)) : 0;
+	w->predicted.trust_ppm = w->predicted.alone_ns ? rng(1000000) : 0;
+}
+
+static void draw_work(struct policy_kit *k)
+{
+	uint32_t tenant = 1 + rng(k->view.n_claims);
+	struct gsb_work *w;
+
+	if (rng(4))
+		draw_kernel(k, tenant);
+	else
+		policy_kit_copy(k, tenant, 1 + rng(1 << 30))->direction = rng(GSB_N_DIRECTIONS);
+	w = &k->ready[k->n_made - 1];
+	w->priority = rng(5) ? 0 : -(int32_t)rng(6);
+	w->since_ns -= rng(2000000000) % k->view.now_ns;
+}
+
+/* What ran before has left notes. */
+static void draw_estimates(struct policy_kit *k, struct gsb_estimates *e)
+{
+	k->view.estimates = e;
+	for (unsigned i = 0; i + 1 < k->n_made; i++) {
+		struct gsb_run r = {
+			.work = &k->ready[i], .took_ns = 1 + rng(1000000), .shared = rng(2)};
+
+		if (r.work->kind != GSB_WORK_KERNEL)
+			continue;
+		if (r.shared && k->ready[i + 1].kind == GSB_WORK_KERNEL)
+			r.beside = &k->ready[i + 1];
+		gsb_estimates_note(e, k->view.arch, &r);
+	}
+}
+
+static void draw(struct policy_kit *k, uint64_t seed)
+{
+	rng_state = seed;
+	draw_tenants(k);
+	for (unsigned n = rng(GSB_N_QUEUES + 1); n; n--) {
+		draw_work(k);
+		policy_kit_start(k, 0);
+	}
+	if (!rng(3)) /* nothing at all */
+		k->view.n_running = 0;
+	k->view.n_free_queues = GSB_N_QUEUES - k->view.n_running;
+	for (unsigned n = 1 + rng(rng(50) ? 40 : 400); n; n--)
+		draw_work(k);
+	k->view.sm_group = rng(3) ? 8 : 0;
+	k->view.priority_greatest = -5;
+}
+
+static void hold_promises(struct policy_kit *k, const struct gsb_policy *policy, uint64_t seed)
+{
+	struct gsb_decision first[GSB_N_DECISIONS];
+	unsigned n, n_issued = policy_kit_ask(k, policy);
+
+	n = k->n;
+	if (policy_kit_wrong(k))
+		fail_msg("%s, view %llu: %s", policy->name, (unsigned long long)seed,
+			 policy_kit_wrong(k));
+	memcpy(first, k->out, n * sizeof(*first));
+	memset(&k->area, 0x5a, sizeof(k->area)); /* it remembers nothing */
+	assert_int_equal(policy_kit_ask(k, policy), n_issued);
+	assert_int_equal(k->n, n);
+	for (unsigned i = 0; i < n; i++)
+		assert_memory_equal(&first[i], &k->out[i], sizeof(first[i]));
+	if (n_issued || k->view.n_running)
+		return;
+	k->view.must = true;
+	if (!policy_kit_ask(k, policy) || policy_kit_wrong(k))
+		fail_msg("%s, view %llu: the device is left idle", policy->name,
+			 (unsigned long long)seed);
+	k->view.must = false;
+}
+
+static void test_all_policies_keep_their_promises_on_random_views(void **state)
+{
+	uint64_t n = getenv("GSB_CHECK_LONG") ? 100000 : 5000;
+	struct gsb_estimates *e;
+
+	assert_int_equal(gsb_estimates_create(&e), 0);
+	for (uint64_t seed = 1; seed <= n; seed++) {
+		struct policy_kit *k = policy_kit_create();
+
+		draw(k, seed);
+		draw_estimates(k, e);
+		for (unsigned i = 0; gsb_policy_at(i); i++)
+			if (k->view.n_free_queues)
+				hold_promises(k, gsb_policy_at(i), seed);
+		policy_kit_destroy(k);
+	}
+	gsb_estimates_destroy(e);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(test_serial_lets_all_streams_of_one_tenant_go),
+		CASE(test_serial_leaves_the_device_to_whoever_has_it),
+		CASE(test_multiqx_has_one_kernel_at_a_time_and_copies_beside_it),
+		CASE(test_multiqx_postpones_what_does_not_fit_and_all_behind_it),
+		CASE(test_multiqx_goes_by_the_demand_over_time),
+		CASE(test_multiqx_who_has_begun_stays_however_it_grows),
+		CASE(test_multiqx_idle_device_takes_the_first_that_was_postponed),
+		CASE(test_coreside_takes_the_long_pole_first),
+		CASE(test_coreside_puts_nothing_that_does_not_fit_before_what_does),
+		CASE(test_coreside_without_gain_keeps_the_order_of_arrival),
+		CASE(test_coreside_does_not_order_by_what_it_does_not_trust),
+		CASE(test_coreside_distrusts_beside_an_unknown_kernel),
+		CASE(test_coreside_lets_copies_and_short_kernels_pass),
+		CASE(test_coreside_who_is_far_ahead_of_its_share_waits_for_room),
+		CASE(test_coreside_within_the_lag_all_tenants_are_equal),
+		CASE(test_coreside_own_longest_wait_counts),
+		CASE(test_coreside_keeps_apart_what_loses_together_and_nothing_else),
+		CASE(test_priority_keeps_sms_free_for_an_active_critical_tenant),
+		CASE(test_priority_without_critical_tenants_uses_the_whole_device),
+		CASE(test_priority_cooperative_kernels_and_plain_devices_have_all_sms),
+		CASE(test_coreside_knows_no_critical_tenants),
+		cmocka_unit_test(test_all_policies_keep_their_promises_on_random_views),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
