@@ -59,7 +59,10 @@ struct gsb_cmd_launch {
 	uint32_t grid[3], block[3];
 	uint32_t smem_bytes; /* dynamic shared memory of one block */
 	bool cooperative;    /* all blocks must be resident at once */
-	const void *params;  /* parameter block; copied before issue returns */
+	/* What is said of a fault: the kernel that the program launched, NULL if it is this one, and what a block's number there is more. */
+	const struct gsb_function *as;
+	uint32_t first[3];
+	const void *params; /* parameter block; copied before issue returns */
 	uint32_t params_bytes;
 };
 

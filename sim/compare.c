@@ -9,6 +9,8 @@
 
 #include "broker/policy/estimate.h"
 
+#define N_SEEN 3 /* a policy that predicts trusts what it has seen a few times */
+
 static int run_alone(const struct gsb_workload *load, const struct gsb_sim_params *p,
 		     double *out_ns, char *why, size_t size)
 {
@@ -84,11 +86,12 @@ static int run_both(const struct gsb_workload *load, const struct gsb_sim_params
 		    struct gsb_sim_comparison *c, char *why, size_t size)
 {
 	struct gsb_sim_params alone = *p;
-	int err;
+	int err = 0;
 
 	if (cold)
 		alone.estimates = NULL;
-	err = run_alone(load, &alone, c->alone_ns, why, size);
+	for (unsigned i = 0; !err && i < (alone.estimates ? N_SEEN : 1); i++)
+		err = run_alone(load, &alone, c->alone_ns, why, size);
 	return err ? err : gsb_sim_run(load, p, &c->mix, why, size);
 }
 

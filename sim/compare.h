@@ -36,7 +36,7 @@ struct gsb_sim_comparison {
 
 /*
  * As gsb_sim_run() for all of them. The tenants alone run under fifo, on the same GPU. A policy that predicts has seen these
- * runs, as in a broker that has served each of them before; or nothing at all, if it is to be @cold.
+ * runs a few times, as in a broker that has served each of them before; or nothing at all, if it is to be @cold.
  * gsb_sim_comparison_finish() frees it.
  */
 int gsb_sim_compare(const struct gsb_workload *load, const struct gsb_sim_params *p, bool cold,

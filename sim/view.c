@@ -110,9 +110,7 @@ static void start(struct gsb_sim *s, struct gsb_sim_item *item, const struct gsb
 	struct gsb_sim_flight *f;
 
 	take_out(s, item);
-	w->priority = d->priority;
-	w->sms = d->sms;
-	w->predicted_end_ns = d->predicted_ns ? s->now_ns + d->predicted_ns : 0;
+	gsb_work_issued(w, d, s->now_ns);
 	f = gsb_sim_issue(s, item);
 	if (w->kind == GSB_WORK_KERNEL) {
 		note_company(s, f);

@@ -21,7 +21,7 @@ check-data: $(check_DATA)
 lint:
 	@cd $(srcdir) && srcdir=. tests/lint
 format:
-	@cd $(srcdir) && find include base shm trace interpose cudart ptx model device broker tools examples tests \
+	@cd $(srcdir) && find include base shm trace interpose cudart ptx model device broker sim tools examples tests \
 		\( -name '*.c' -o -name '*.h' \) | xargs clang-format -i
 
 # What a machine with a GPU needs, and nothing else there: programs, their libraries, kernels. GPU_BUNDLE is ignored by git.

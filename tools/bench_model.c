@@ -135,8 +135,8 @@ static void make_pair(struct bench *b)
 		b->pair[k].needs =
 			(struct gsb_kernel){32 * (1 + rng(b, 16)), 16 + rng(b, 32), rng(b, 8000),
 					    1 + rng(b, b->arch->n_sms * (k ? 40 : 2))};
-		b->pair[k].demand = (struct gsb_demand){rng(b, 100) / 100.0, rng(b, 100) / 100.0,
-							0.2 + rng(b, 80) / 100.0, 1e6};
+		b->pair[k].demand = (struct gsb_contend_demand){
+			rng(b, 100) / 100.0, rng(b, 100) / 100.0, 0.2 + rng(b, 80) / 100.0, 1e6};
 		gsb_curve_from_saturation(&b->sides[k].held, 0.2 + rng(b, 80) / 100.0, 0.05);
 		b->sides[k].solo_ns = 1e6 + rng(b, 1000000);
 		b->sides[k].issue = b->pair[k].demand.issue;

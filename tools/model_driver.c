@@ -74,6 +74,7 @@ static void fill_units(struct gsb_arch *a)
 	a->smem_unit_bytes = a->cc_major >= 8 ? 128 : 256;
 	a->issue_width = 4;
 	a->max_resident_grids = a->cc_major >= 7 ? 128 : 32;
+	a->sm_group = a->cc_major >= 9 ? 8 : a->cc_major >= 6 ? 2 : 1;
 }
 
 /* Two transfers a clock on each line of the bus. */

@@ -80,6 +80,7 @@ endif
 # What events cost an engine: the same program with them, and with an engine that was built without.
 check_PROGRAMS += tests/integ/engine_path tests/integ/engine_path_untraced
 check_SCRIPTS += tests/integ/engine_path.sh
+EXTRA_DIST += doc/results/2026-11-22-resize-engine.txt
 EXTRA_DIST += tests/integ/engine_path.sh doc/results/2026-11-22-trace-cost.txt
 tests_integ_engine_path_SOURCES = tests/integ/engine_path.c $(engine_kit)
 tests_integ_engine_path_CFLAGS = $(engine_test_cflags)

@@ -7,15 +7,15 @@
  * plan is taken only where it gains GAIN of the time, or of the sum of all ends in the same time; else, and where too little
  * is known, things go as they came. That is what fifo does, so a plan that gains nothing costs nothing either.
  *
- * Copies and kernels that are over before a plan would be go straight through. A pair that was measured to lose by sharing is kept
- * apart. Tenants that are far ahead of their share come last, and wait while there is no room; what has waited for as
- * long as anything may comes first.
+ * Copies go straight through, and so do kernels where all that are ready are over before a plan would be. A pair that was measured to
+ * lose by sharing is kept apart. Tenants that are far ahead of their share come last, and wait while there is no room; what has
+ * waited for as long as anything may comes first.
  */
 #include "broker/policy/coreside.h"
 
 #include <assert.h>
 
-#include "broker/policy/answer.h"
+#include "broker/policy/draft.h"
 #include "broker/policy/estimate.h"
 #include "broker/policy/share.h"
 #include "broker/policy/whatif.h"
@@ -37,6 +37,7 @@ struct thought {
 	struct gsb_whatif whatif;
 	unsigned n;
 	bool trusted; /* all that there is to order by */
+	bool all_short;
 	uint64_t least_ns;
 	struct candidate candidates[GSB_WHATIF_MAX];
 	unsigned arrival[GSB_WHATIF_MAX],
@@ -47,22 +48,6 @@ static_assert(sizeof(struct thought) <= sizeof(struct gsb_policy_area), "there i
 
 /* ---- what needs no plan ---- */
 
-static bool is_short(const struct gsb_work *w)
-{
-	return w->predicted.alone_ns && w->predicted.alone_ns < SHORT_NS &&
-	       w->predicted.trust_ppm >= TRUST_PPM;
-}
-
-/* Ahead of blocks that wait for room, unless its tenant lives on that. */
-static int32_t short_priority(const struct thought *t, const struct gsb_view *v,
-			      const struct gsb_work *w)
-{
-	bool may =
-		w->priority > v->priority_greatest && !gsb_share_is_ahead(v, w->claim, t->least_ns);
-
-	return may ? w->priority - 1 : w->priority;
-}
-
 static bool goes_first(const struct thought *t, const struct gsb_work *w)
 {
 	return t->terms.critical_first && w->claim->critical;
@@ -70,25 +55,24 @@ static bool goes_first(const struct thought *t, const struct gsb_work *w)
 
 static bool needs_plan(const struct thought *t, const struct gsb_work *w)
 {
-	return w->kind == GSB_WORK_KERNEL && !is_short(w) && !goes_first(t, w);
+	return w->kind == GSB_WORK_KERNEL && !goes_first(t, w);
 }
 
-static void let_critical_pass(const struct thought *t, struct gsb_answer *a)
+static void let_critical_pass(const struct thought *t, struct gsb_draft *a)
 {
 	const struct gsb_view *v = a->view;
 
-	for (unsigned i = 0; i < v->n_ready && !gsb_answer_is_full(a); i++)
+	for (unsigned i = 0; i < v->n_ready && !gsb_draft_is_full(a); i++)
 		if (goes_first(t, v->ready[i]))
-			gsb_answer_issue(a, i, GSB_REASON_CRITICAL)->priority =
-				v->priority_greatest;
+			gsb_draft_issue(a, i, GSB_REASON_CRITICAL)->priority = v->priority_greatest;
 }
 
 /* On the SMs that everybody has. */
-static struct gsb_decision *issue(const struct thought *t, struct gsb_answer *a, unsigned i,
+static struct gsb_decision *issue(const struct thought *t, struct gsb_draft *a, unsigned i,
 				  enum gsb_reason reason)
 {
 	const struct gsb_work *w = a->view->ready[i];
-	struct gsb_decision *d = gsb_answer_issue(a, i, reason);
+	struct gsb_decision *d = gsb_draft_issue(a, i, reason);
 
 	if (d && w->kind == GSB_WORK_KERNEL && !w->cooperative && t->terms.rest.n) {
 		d->sms = t->terms.rest;
@@ -97,20 +81,13 @@ static struct gsb_decision *issue(const struct thought *t, struct gsb_answer *a,
 	return d;
 }
 
-static void let_pass(const struct thought *t, struct gsb_answer *a)
+static void let_copies_pass(const struct thought *t, struct gsb_draft *a)
 {
 	const struct gsb_view *v = a->view;
 
-	for (unsigned i = 0; i < v->n_ready && !gsb_answer_is_full(a); i++) {
-		const struct gsb_work *w = v->ready[i];
-
-		if (goes_first(t, w))
-			continue;
-		if (w->kind != GSB_WORK_KERNEL)
+	for (unsigned i = 0; i < v->n_ready && !gsb_draft_is_full(a); i++)
+		if (v->ready[i]->kind != GSB_WORK_KERNEL && !goes_first(t, v->ready[i]))
 			issue(t, a, i, GSB_REASON_ARRIVAL);
-		else if (is_short(w))
-			issue(t, a, i, GSB_REASON_SHORT)->priority = short_priority(t, v, w);
-	}
 }
 
 /* ---- what is to be ordered ---- */
@@ -121,6 +98,7 @@ static void add_candidate(struct thought *t, const struct gsb_view *v, unsigned 
 	int err = gsb_whatif_add(&t->whatif, v, w);
 
 	t->trusted &= !err && w->predicted.trust_ppm >= TRUST_PPM;
+	t->all_short &= w->predicted.alone_ns < SHORT_NS;
 	t->candidates[t->n++] = (struct candidate){
 		.ready = i,
 		.kernel = err ? 0 : t->whatif.n - 1,
@@ -209,17 +187,18 @@ static const unsigned *choose(struct thought *t, const struct gsb_view *v)
 	for (unsigned i = 0; i < t->n; i++)
 		t->arrival[i] = t->ranked[i] = i;
 	sort(t, v, t->arrival, t->n, false);
-	if (!t->trusted)
+	if (!t->trusted || t->all_short)
 		return t->arrival;
 	sort(t, v, t->ranked, t->n, true);
 	put_fitting_first(t);
-	arrival = play(t, t->arrival);
 	ranked = play(t, t->ranked);
+	arrival = play(t, t->arrival);
 	if (ranked.makespan_ns <= (1 - GAIN) * arrival.makespan_ns ||
 	    (ranked.makespan_ns <= arrival.makespan_ns &&
-	     ranked.sum_ns <= (1 - GAIN) * arrival.sum_ns))
+	     ranked.sum_ns <= (1 - GAIN) * arrival.sum_ns)) {
+		play(t, t->ranked);
 		return t->ranked;
-	play(t, t->arrival);
+	}
 	return t->arrival;
 }
 
@@ -274,13 +253,21 @@ static enum gsb_reason why_hold(const struct thought *t, const struct gsb_view *
 
 /* ---- the answer ---- */
 
+/* A plan was played through, and of that the last run was the order that was chosen. */
+static bool has_plan(const struct thought *t)
+{
+	return t->trusted && !t->all_short;
+}
+
 static void predict(const struct thought *t, const struct candidate *c, struct gsb_decision *d)
 {
 	const struct gsb_whatif_kernel *k = &t->whatif.kernels[c->kernel];
-	double ns = t->trusted ? k->end_ns - k->start_ns : 0;
+	double ns;
 
-	if (ns <= 0)
+	if (!has_plan(t))
 		return;
+	ns = k->end_ns - k->start_ns;
+	d->predicted_wait_ns = (uint64_t)k->start_ns;
 	d->predicted_ns = (uint64_t)ns;
 	d->predicted_slowdown_ppm = (uint32_t)(1e6 * ns / k->alone_ns);
 }
@@ -290,12 +277,14 @@ static enum gsb_reason why_issue(const struct thought *t, const struct candidate
 {
 	if (c->starved)
 		return GSB_REASON_STARVED;
+	if (t->trusted && t->all_short)
+		return GSB_REASON_SHORT;
 	if (!t->trusted)
 		return GSB_REASON_DISTRUST;
 	return order == t->ranked ? GSB_REASON_RANK : GSB_REASON_ARRIVAL;
 }
 
-static void say(const struct thought *t, struct gsb_answer *a, const unsigned *order)
+static void say(const struct thought *t, struct gsb_draft *a, const unsigned *order)
 {
 	int64_t room[GSB_N_ROOMS];
 
@@ -306,7 +295,7 @@ static void say(const struct thought *t, struct gsb_answer *a, const unsigned *o
 		struct gsb_decision *d;
 
 		if (hold != GSB_N_REASONS) {
-			gsb_answer_hold(a, c->ready, hold);
+			gsb_draft_hold(a, c->ready, hold);
 			continue;
 		}
 		d = issue(t, a, c->ready, why_issue(t, c, order));
@@ -317,11 +306,11 @@ static void say(const struct thought *t, struct gsb_answer *a, const unsigned *o
 }
 
 /* More than are worth a plan: they go behind it, as they came. */
-static void say_rest(const struct thought *t, struct gsb_answer *a)
+static void say_rest(const struct thought *t, struct gsb_draft *a)
 {
 	unsigned i = t->n ? t->candidates[t->n - 1].ready + 1 : a->view->n_ready;
 
-	for (; i < a->view->n_ready && !gsb_answer_is_full(a); i++)
+	for (; i < a->view->n_ready && !gsb_draft_is_full(a); i++)
 		if (needs_plan(t, a->view->ready[i]))
 			issue(t, a, i, GSB_REASON_ARRIVAL);
 }
@@ -329,14 +318,15 @@ static void say_rest(const struct thought *t, struct gsb_answer *a)
 unsigned gsb_coreside_decide(const struct gsb_view *view, struct gsb_policy_area *area,
 			     struct gsb_decision *out, const struct gsb_coreside_terms *terms)
 {
-	struct gsb_answer a = gsb_answer_begin(view, out);
+	struct gsb_draft a = gsb_draft_begin(view, out);
 	struct thought *t = (struct thought *)area;
 
 	t->terms = *terms;
 	t->n = 0;
 	t->least_ns = gsb_share_least_ns(view);
 	let_critical_pass(t, &a);
-	let_pass(t, &a);
+	let_copies_pass(t, &a);
+	t->all_short = true;
 	t->trusted = !gsb_whatif_begin(&t->whatif, view, terms->rest);
 	collect(t, view);
 	say(t, &a, choose(t, view));

@@ -3,7 +3,7 @@
 noinst_LTLIBRARIES += libpolicy.la
 libpolicy_la_SOURCES = \
 	broker/policy/policy.c broker/policy/policy.h \
-	broker/policy/answer.h \
+	broker/policy/draft.h \
 	broker/policy/coreside.c broker/policy/coreside.h \
 	broker/policy/claim.c broker/policy/claim.h \
 	broker/policy/estimate.c broker/policy/estimate.h \
@@ -14,7 +14,7 @@ libpolicy_la_SOURCES = \
 	broker/policy/shape.c broker/policy/shape.h \
 	broker/policy/share.c broker/policy/share.h \
 	broker/policy/whatif.c broker/policy/whatif.h
-EXTRA_DIST += doc/multiqx.md doc/planner.md
+EXTRA_DIST += doc/multiqx.md doc/planner.md doc/results/2026-11-22-policies-random.txt doc/results/2026-11-22-policy-path.txt
 libpolicy_la_LIBADD = libmodel.la libbase.la -lm
 
 check_PROGRAMS += tests/unit/test_estimate
@@ -27,3 +27,10 @@ policy_kit = tests/unit/policy_kit.c tests/unit/policy_kit.h
 tests_unit_test_policies_SOURCES = tests/unit/test_policies.c $(policy_kit)
 tests_unit_test_policies_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_policies_LDADD = libpolicy.la $(CMOCKA_LIBS)
+
+noinst_PROGRAMS += tests/integ/policy_path
+check_SCRIPTS += tests/integ/policy_path.sh
+EXTRA_DIST += tests/integ/policy_path.sh
+tests_integ_policy_path_SOURCES = tests/integ/policy_path.c $(policy_kit)
+tests_integ_policy_path_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_integ_policy_path_LDADD = libpolicy.la

@@ -8,7 +8,7 @@
  * Execution: every process there has a context of its own, so kernels of different queries never overlap: one is on the device at
  * a time, first come, first served. Copies go beside it.
  */
-#include "broker/policy/answer.h"
+#include "broker/policy/draft.h"
 
 static uint64_t demand_of(const struct gsb_claim *c)
 {
@@ -56,20 +56,20 @@ static bool kernel_runs(const struct gsb_view *view)
 static unsigned decide(const struct gsb_view *view, struct gsb_policy_area *area,
 		       struct gsb_decision *out)
 {
-	struct gsb_answer a = gsb_answer_begin(view, out);
+	struct gsb_draft a = gsb_draft_begin(view, out);
 	uint32_t postponed = first_postponed(view);
 	bool busy = kernel_runs(view);
 
-	for (unsigned i = 0; i < view->n_ready && !gsb_answer_is_full(&a); i++) {
+	for (unsigned i = 0; i < view->n_ready && !gsb_draft_is_full(&a); i++) {
 		const struct gsb_work *w = view->ready[i];
 		bool kernel = w->kind == GSB_WORK_KERNEL;
 
 		if (!may_run(view, w, postponed)) {
-			gsb_answer_hold(&a, i, GSB_REASON_ADMISSION);
+			gsb_draft_hold(&a, i, GSB_REASON_ADMISSION);
 		} else if (kernel && busy) {
-			gsb_answer_hold(&a, i, GSB_REASON_TURN);
+			gsb_draft_hold(&a, i, GSB_REASON_TURN);
 		} else {
-			gsb_answer_issue(&a, i, GSB_REASON_ARRIVAL);
+			gsb_draft_issue(&a, i, GSB_REASON_ARRIVAL);
 			busy |= kernel;
 		}
 	}

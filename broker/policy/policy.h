@@ -81,8 +81,8 @@ struct gsb_work {
 	unsigned n_shapes;		/* so many */
 	struct gsb_prediction predicted;
 	struct gsb_sm_range sms; /* running: where */
-	uint64_t
-		predicted_end_ns; /* running: device time when it was thought to end; 0: not known */
+	/* Running: device times when its first block was thought to start, and its last to end; 0: not known. */
+	uint64_t predicted_start_ns, predicted_end_ns;
 
 	/* GSB_WORK_COPY, GSB_WORK_FILL */
 	uint64_t bytes;
@@ -137,10 +137,22 @@ struct gsb_decision {
 	struct gsb_sm_range sms;	 /* where, GSB_ALL_SMS: anywhere */
 	unsigned shape;			 /* 0: as asked; else shapes[shape - 1] of the work */
 	int32_t priority;		 /* of the queue: lower is more urgent */
+	uint64_t predicted_wait_ns;	 /* until its first block starts */
 	uint64_t predicted_ns;		 /* how long it will take; 0: it does not say */
 	uint32_t predicted_slowdown_ppm; /* of its time alone; 0: it does not say */
 	uint32_t trust_ppm;		 /* in these */
 };
+
+/* Work has gone to the device as it was decided: what the view shows of it from now on. */
+static inline void gsb_work_issued(struct gsb_work *w, const struct gsb_decision *d,
+				   uint64_t now_ns)
+{
+	w->since_ns = now_ns;
+	w->priority = d->priority;
+	w->sms = d->sms;
+	w->predicted_start_ns = now_ns + d->predicted_wait_ns;
+	w->predicted_end_ns = d->predicted_ns ? w->predicted_start_ns + d->predicted_ns : 0;
+}
 
 /* It may say of all that it lets go and of as many that it holds. */
 #define GSB_N_DECISIONS (2 * GSB_N_QUEUES)

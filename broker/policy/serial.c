@@ -6,7 +6,7 @@
  * any. So the first query is as fast as alone, and another one runs only where those before it compute on their hosts: there is no
  * share and no bound to waiting. A baseline, not for production.
  */
-#include "broker/policy/answer.h"
+#include "broker/policy/draft.h"
 
 static uint32_t turn_of(const struct gsb_view *view)
 {
@@ -23,14 +23,14 @@ static uint32_t turn_of(const struct gsb_view *view)
 static unsigned decide(const struct gsb_view *view, struct gsb_policy_area *area,
 		       struct gsb_decision *out)
 {
-	struct gsb_answer a = gsb_answer_begin(view, out);
+	struct gsb_draft a = gsb_draft_begin(view, out);
 	uint32_t turn = turn_of(view);
 
-	for (unsigned i = 0; i < view->n_ready && !gsb_answer_is_full(&a); i++)
+	for (unsigned i = 0; i < view->n_ready && !gsb_draft_is_full(&a); i++)
 		if (view->ready[i]->tenant == turn)
-			gsb_answer_issue(&a, i, GSB_REASON_ARRIVAL);
+			gsb_draft_issue(&a, i, GSB_REASON_ARRIVAL);
 		else
-			gsb_answer_hold(&a, i, GSB_REASON_TURN);
+			gsb_draft_hold(&a, i, GSB_REASON_TURN);
 	return a.n;
 }
 

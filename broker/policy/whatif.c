@@ -73,7 +73,8 @@ static void age(struct gsb_whatif_kernel *k, const struct gsb_view *view,
 		const struct gsb_work *work)
 {
 	double total = (double)work->predicted.alone_ns;
-	double ran = (double)(view->now_ns - work->since_ns);
+	uint64_t since = work->predicted_start_ns; /* until then it waits for room */
+	double ran = view->now_ns > since ? (double)(view->now_ns - since) : 0;
 	double left = ran < total ? 1 - ran / total : 0;
 	int64_t n = (int64_t)((double)k->n_blocks * left);
 

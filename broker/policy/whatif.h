@@ -13,8 +13,8 @@
 #include "broker/policy/policy.h"
 
 #define GSB_WHATIF_MAX	  48 /* kernels, those that run included */
-#define GSB_WHATIF_ROUNDS 8
-#define GSB_WHATIF_STEPS  400 /* placements; what is left then is added up */
+#define GSB_WHATIF_ROUNDS 4
+#define GSB_WHATIF_STEPS  200 /* placements; what is left then is added up */
 
 enum gsb_whatif_room { GSB_ROOM_WARPS, GSB_ROOM_REGS, GSB_ROOM_SMEM, GSB_ROOM_BLOCKS, GSB_N_ROOMS };
 

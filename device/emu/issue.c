@@ -97,6 +97,8 @@ static void fill_launch(struct gsb_space *space, struct emu_cmd *cmd,
 	launch->heap = &space->kernel_heap;
 	launch->stack_bytes = space->stack_bytes;
 	launch->storage = &space->storage;
+	launch->name = l->as ? l->as->kernel->entry->name : NULL;
+	memcpy(launch->first, l->first, sizeof(launch->first));
 	memcpy(launch->grid, l->grid, sizeof(launch->grid));
 	memcpy(launch->block, l->block, sizeof(launch->block));
 	launch->smem_bytes = l->smem_bytes;

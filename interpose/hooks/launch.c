@@ -42,12 +42,28 @@ static bool is_block_ok(const uint32_t block[3])
 	       in_range(block[2], CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z);
 }
 
-/* Registers or launch bounds leave room for fewer threads than the device could hold: another error. */
-static GSB_COLD CUresult too_many_threads(uint64_t n_threads)
+/* So many threads find registers on an SM, whose file is divided among four schedulers. */
+static uint32_t threads_by_registers(const struct gsb_cu_function *f)
 {
-	return n_threads > (uint64_t)device_attr(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)
-		       ? CUDA_ERROR_INVALID_VALUE
-		       : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	uint32_t warp =
+		((uint32_t)gsb_cu_function_attr(f, CU_FUNC_ATTRIBUTE_NUM_REGS) + 7) / 8 * 8 * 32;
+	uint32_t file = (uint32_t)device_attr(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
+
+	return warp ? file / 4 / warp * 4 * 32 : UINT32_MAX;
+}
+
+/*
+ * A kernel may have fewer threads than the device. Its launch bounds say so, and then the launch is as wrong as one that
+ * no kernel may have; or its registers, and then resources are what lacks. A driver tells these apart, and programs do.
+ */
+static GSB_COLD CUresult too_many_threads(const struct gsb_cu_function *f, uint64_t n_threads)
+{
+	uint32_t most = (uint32_t)device_attr(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+	uint32_t bound = (uint32_t)gsb_cu_function_attr(f, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+
+	if (n_threads > most || (bound < most && bound < threads_by_registers(f)))
+		return CUDA_ERROR_INVALID_VALUE;
+	return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 }
 
 static CUresult check_geometry(const struct gsb_launch *l, const struct gsb_cu_function *f)
@@ -62,7 +78,7 @@ static CUresult check_geometry(const struct gsb_launch *l, const struct gsb_cu_f
 		return CUDA_ERROR_INVALID_VALUE;
 	if (gsb_unlikely(n_threads > (uint32_t)gsb_cu_function_attr(
 					     f, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)))
-		return too_many_threads(n_threads);
+		return too_many_threads(f, n_threads);
 	if (gsb_unlikely(l->smem > (uint32_t)gsb_cu_function_attr(
 					   f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)))
 		return CUDA_ERROR_INVALID_VALUE;

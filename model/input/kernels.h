@@ -18,7 +18,7 @@
 struct gsb_kernel_row {
 	char name[GSB_KERNEL_NAME_MAX];
 	struct gsb_plan_kernel plan; /* geometry, registers, shared memory; may it be re-sized? */
-	struct gsb_demand demand;
+	struct gsb_contend_demand demand;
 	struct gsb_curve held, rest; /* n = 0: not given */
 	bool regs_estimated;	     /* from PTX: the assembler decides */
 };

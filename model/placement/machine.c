@@ -31,6 +31,9 @@ struct gsb_machine_grid {
 	int priority;
 	bool cooperative;
 	bool open; /* as a head: its blocks may be placed */
+	bool awaited;
+	struct gsb_machine_grid *after; /* NULL: none, or it has ended */
+	struct gsb_machine_grid *twin;	/* while it is cloned */
 	void *owner;
 };
 
@@ -213,7 +216,7 @@ static void open_heads(struct gsb_machine *m)
 		if (!is_new_head(g))
 			continue;
 		left--;
-		g->open = n_grids && (!g->cooperative || all_fit(m, g));
+		g->open = n_grids && !g->after && (!g->cooperative || all_fit(m, g));
 		n_grids -= g->open;
 		if (g->open != was)
 			set_stale(m, g->sms.first, sms_end(g));
@@ -315,6 +318,15 @@ uint32_t gsb_machine_n_open(const struct gsb_machine *m)
 	return m->n_placed - m->n_heap;
 }
 
+/* The last that is seen of it. */
+static void free_grid(struct gsb_machine *m, struct gsb_machine_grid *grid)
+{
+	for (struct gsb_machine_grid *g = grid->awaited ? m->waiting : NULL; g; g = g->next)
+		if (g->after == grid)
+			g->after = NULL;
+	free(grid);
+}
+
 static void release(struct gsb_machine *m, uint32_t slot)
 {
 	struct slot *s = &m->slots[slot];
@@ -341,7 +353,7 @@ bool gsb_machine_end(struct gsb_machine *m, uint64_t time, struct gsb_machine_bl
 	out->is_last = ++grid->n_ended == grid->n_blocks;
 	if (out->is_last) {
 		m->n_resident--;
-		free(grid);
+		free_grid(m, grid);
 	}
 	return true;
 }
@@ -354,7 +366,7 @@ bool gsb_machine_drop(struct gsb_machine *m, struct gsb_machine_grid *grid)
 	if (grid->n_ended < grid->n_blocks)
 		return false;
 	m->n_resident -= grid->n_placed > 0;
-	free(grid);
+	free_grid(m, grid);
 	return true;
 }
 
@@ -464,6 +476,113 @@ void gsb_machine_destroy(struct gsb_machine *m)
 	free(m);
 }
 
+/* ---- another of the same ---- */
+
+static bool make_twin(struct gsb_machine_grid *grid, struct gsb_machine_grid **all)
+{
+	struct gsb_machine_grid *twin;
+
+	if (grid->twin)
+		return true;
+	twin = malloc(sizeof(*twin));
+	if (!twin)
+		return false;
+	*twin = *grid;
+	twin->next = *all;
+	*all = grid->twin = twin;
+	return true;
+}
+
+/* Of all grids; they hang in the list, in slots, or in both. */
+static bool make_twins(struct gsb_machine *m, struct gsb_machine_grid **all)
+{
+	bool ok = true;
+
+	for (struct gsb_machine_grid *g = m->waiting; ok && g; g = g->next)
+		ok = make_twin(g, all);
+	for (uint32_t i = 0; ok && i < m->n_slots; i++)
+		ok = !m->slots[i].grid || make_twin(m->slots[i].grid, all);
+	return ok;
+}
+
+static void forget_twins(struct gsb_machine *m)
+{
+	for (struct gsb_machine_grid *g = m->waiting; g; g = g->next)
+		g->twin = NULL;
+	for (uint32_t i = 0; i < m->n_slots; i++)
+		if (m->slots[i].grid)
+			m->slots[i].grid->twin = NULL;
+}
+
+static void free_list(struct gsb_machine_grid *all)
+{
+	while (all) {
+		struct gsb_machine_grid *next = all->next;
+
+		free(all);
+		all = next;
+	}
+}
+
+static struct gsb_machine_grid *twin_of(const struct gsb_machine_grid *grid)
+{
+	return grid ? grid->twin : NULL;
+}
+
+static void copy_grids(struct gsb_machine *to, const struct gsb_machine *m)
+{
+	struct gsb_machine_grid **at = &to->waiting;
+
+	for (const struct gsb_machine_grid *g = m->waiting; g; g = g->next) {
+		*at = g->twin;
+		g->twin->link = at;
+		g->twin->after = twin_of(g->after);
+		at = &g->twin->next;
+	}
+	*at = NULL;
+	for (uint32_t sm = 0; sm < m->arch.n_sms; sm++)
+		to->first[sm] = twin_of(m->first[sm]);
+	for (uint32_t i = 0; i < m->n_slots; i++)
+		to->slots[i].grid = twin_of(m->slots[i].grid);
+}
+
+static void copy_state(struct gsb_machine *to, const struct gsb_machine *m)
+{
+	memcpy(to->sms, m->sms, m->arch.n_sms * sizeof(*m->sms));
+	memcpy(to->slots, m->slots, m->n_slots * sizeof(*m->slots));
+	memcpy(to->heap, m->heap, m->n_heap * sizeof(*m->heap));
+	set_stale(to, 0, m->arch.n_sms);
+	to->n_new_heads = m->n_new_heads;
+	to->first_free = m->first_free;
+	to->n_heap = m->n_heap;
+	to->n_placed = m->n_placed;
+	to->n_resident = m->n_resident;
+	to->order = m->order;
+}
+
+int gsb_machine_clone(struct gsb_machine *m, struct gsb_machine **out)
+{
+	struct gsb_machine_grid *twins = NULL;
+	struct gsb_machine *to;
+	int err = gsb_machine_create(&m->arch, m->rules, &to);
+
+	if (err)
+		return err;
+	if (!make_twins(m, &twins)) {
+		forget_twins(m);
+		free_list(twins);
+		gsb_machine_destroy(to);
+		return -ENOMEM;
+	}
+	copy_state(to, m);
+	copy_grids(to, m);
+	forget_twins(m);
+	*out = to;
+	return 0;
+}
+
+/* ---- in ---- */
+
 static int find_need(const struct gsb_machine *m, const struct gsb_machine_submit *s,
 		     struct gsb_block_need *need, struct gsb_sm_range *sms)
 {
@@ -508,6 +627,9 @@ int gsb_machine_submit(struct gsb_machine *m, const struct gsb_machine_submit *s
 	grid->priority = s->priority;
 	grid->cooperative = s->cooperative;
 	grid->owner = s->owner;
+	grid->after = s->after;
+	if (s->after)
+		s->after->awaited = true;
 	list_insert(m, grid);
 	*out = grid;
 	return 0;

@@ -27,6 +27,10 @@
  *    instant have been taken;
  *  - at most arch->max_resident_grids grids have blocks on the SMs; a cooperative grid starts when
  *    all its blocks fit at once.
+ *  - a grid that is submitted after another stands in line, and starts when that one has ended. Who submits
+ *    each grid only when its stream is ready for it has as many queues as streams (Hyper-Q); who
+ *    submits all at once, in the order of issue, has the one queue of GPUs before it, in which all wait
+ *    behind one that waits for its stream.
  * Blocks of grids that are first in line on different SMs are placed in any, always the same order.
  * Ends of one instant come in the order of placement, so the same calls give the same sequence.
  *
@@ -51,9 +55,10 @@ struct gsb_machine_grid;
 struct gsb_machine_submit {
 	struct gsb_kernel kernel;
 	struct gsb_sm_range sms;
-	int priority;	  /* as of streams: lower goes first */
-	bool cooperative; /* all blocks at once, or none */
-	void *owner;	  /* comes back in each block */
+	int priority;			/* as of streams: lower goes first */
+	bool cooperative;		/* all blocks at once, or none */
+	struct gsb_machine_grid *after; /* has not ended; NULL: it may start at once */
+	void *owner;			/* comes back in each block */
 };
 
 struct gsb_machine_block {
@@ -74,6 +79,15 @@ struct gsb_machine_block {
 int gsb_machine_create(const struct gsb_arch *arch, const struct gsb_rules *rules,
 		       struct gsb_machine **out);
 void gsb_machine_destroy(struct gsb_machine *m); /* NULL is fine */
+
+/**
+ * gsb_machine_clone() - another GPU with the same grids waiting and the same blocks placed, to ask what if
+ * @m:   as it was when this returns
+ * @out: owners, slots and ends are those of @m; written only on success
+ *
+ * Return: 0, -ENOMEM.
+ */
+int gsb_machine_clone(struct gsb_machine *m, struct gsb_machine **out);
 
 /**
  * gsb_machine_submit() - put a grid behind all of its priority

@@ -1,7 +1,7 @@
 /*
  * block_time.h - how long one block runs, from what it did and from what stood beside it.
  *
- * Three bounds, and the block takes as long as the worst of them: its SM issues so many warp
+ * Three bounds, and what was measured where it was; the block takes as long as the worst of them: its SM issues so many warp
  * instructions a cycle, shared by the warps that are resident there; a warp waits for its own
  * results and for memory, whoever else is there; the device moves so many bytes a second, shared by
  * all resident warps. These are warps of its own grid, and of others of which nothing is known; those of
@@ -25,6 +25,7 @@ struct gsb_block_work {
 	uint64_t n_shared;    /* and of shared memory */
 	uint64_t n_bytes;     /* moved by them */
 	uint64_t sleep_ns;    /* asked for by the kernel */
+	uint64_t alone_ns;    /* measured beside none of others; 0: it was not */
 };
 
 struct gsb_block_company {

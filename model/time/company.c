@@ -16,6 +16,7 @@ void gsb_block_profile_add(struct gsb_block_profile *p, const struct gsb_block_w
 	p->sum.n_shared += block->n_shared;
 	p->sum.n_bytes += block->n_bytes;
 	p->sum.sleep_ns += block->sleep_ns;
+	p->sum.alone_ns += block->alone_ns;
 	p->n_blocks++;
 }
 
@@ -40,6 +41,7 @@ static struct gsb_block_work mean_work(const struct gsb_neighbour *k)
 		.n_shared = p->sum.n_shared / p->n_blocks,
 		.n_bytes = p->sum.n_bytes / p->n_blocks,
 		.sleep_ns = p->sum.sleep_ns / p->n_blocks,
+		.alone_ns = p->sum.alone_ns / p->n_blocks,
 	};
 }
 
@@ -71,6 +73,29 @@ static struct gsb_resident resident(const struct gsb_arch *arch, const struct gs
 		fmin(1, (double)work.n_bytes * (double)k->device_blocks * 1e9 /
 				((double)arch->mem_bandwidth_bytes_per_s * r.block_ns));
 	return r;
+}
+
+/* Of the unit that it wants most. */
+static double fullest(const struct gsb_resident *r)
+{
+	double most = 0;
+
+	for (unsigned int u = 0; u < GSB_N_UNITS; u++)
+		most = fmax(most, r->demand[u]);
+	return most;
+}
+
+/*
+ * A block keeps the speed that it is given when it is placed, whereas the law's shares are those of kernels which stay. So it
+ * is never slower than if it waited for all that is there now to end, and then ran alone: units are not idle meanwhile.
+ */
+static double least_speed(const struct gsb_resident *all, unsigned int n, unsigned int own)
+{
+	double before = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		before += i == own ? 0 : fullest(&all[i]) * all[i].block_ns;
+	return all[own].block_ns / (all[own].block_ns + before);
 }
 
 static uint32_t round_speed(double speed)
@@ -109,6 +134,6 @@ struct gsb_block_company gsb_company_find(const struct gsb_interference *f,
 			residents[n_known++] = resident(arch, &all[i], &all[self]);
 	}
 	if (n_known > 1 && !gsb_law_speeds(f, 2, residents, n_known, speeds))
-		c.speed = round_speed(speeds[own]);
+		c.speed = round_speed(fmax(speeds[own], least_speed(residents, n_known, own)));
 	return c;
 }

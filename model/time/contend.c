@@ -26,7 +26,7 @@ struct mix {
 /* Speed of an SM that holds so many blocks, against one that holds as many as fit. */
 static double sm_speed(const struct mix *m, uint32_t k, uint32_t n_blocks)
 {
-	const struct gsb_demand *d = &m->loads[k].demand;
+	const struct gsb_contend_demand *d = &m->loads[k].demand;
 	double fraction = n_blocks * (double)m->arch->n_sms / (double)m->side[k].full_gpu;
 
 	if (d->curve)
@@ -154,7 +154,7 @@ static bool is_share(double x)
 	return x >= 0 && x <= 1;
 }
 
-static bool is_sane(const struct gsb_demand *d)
+static bool is_sane(const struct gsb_contend_demand *d)
 {
 	return is_share(d->issue) && is_share(d->bandwidth) && is_share(d->saturation) &&
 	       d->solo_ns >= 0 && isfinite(d->solo_ns) && (!d->curve || !gsb_curve_check(d->curve));

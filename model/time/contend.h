@@ -15,7 +15,7 @@
 #include "model/papers/pair.h"
 
 /* Measured alone, with every SM as full of the kernel as it gets. Shares are 0 .. 1. */
-struct gsb_demand {
+struct gsb_contend_demand {
 	double issue;	   /* of the SM's issue slots */
 	double bandwidth;  /* of the device's memory bandwidth */
 	double saturation; /* share of its residency that already gives full speed; 0 = 1 (linear)
@@ -26,7 +26,7 @@ struct gsb_demand {
 
 struct gsb_load {
 	struct gsb_kernel needs;
-	struct gsb_demand demand;
+	struct gsb_contend_demand demand;
 };
 
 /* How much of a resource a mix gets, against what one kernel alone gets; 1 and 1 by default. */

@@ -114,7 +114,7 @@ static struct meeting meet_inside(const struct mix *m, const struct kernel *i, e
 {
 	const struct gsb_beside *first = &m->f->beside[a][b], *second = &m->f->beside[b][a];
 	double older = older_part(i->r, j->r, first, second);
-	struct meeting res;
+	struct meeting res = {.one_unit = false};
 
 	res.speed[0] = fmin(1, older * first->older + (1 - older) * second->younger);
 	res.speed[1] = fmin(1, older * first->younger + (1 - older) * second->older);

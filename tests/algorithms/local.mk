@@ -9,9 +9,11 @@ CLEANFILES += $(algorithm_programs)
 # By a variable, because automake takes a rule with that name in it for one in place of its own.
 algorithm_log = tests/integ/algorithms.sh.log
 classify_log = tests/integ/gsb_ptx.sh.log
+resize_log = tests/integ/resize.sh.log
 if HAVE_CUDA
 $(algorithm_log): $(algorithm_programs)
 $(classify_log): $(algorithm_programs) $(runtime_programs:%=tests/runtime/%)
+$(resize_log): $(algorithm_programs) $(runtime_programs:%=tests/runtime/%)
 endif
 algorithm_nvcc = $(AM_V_GEN)$(MKDIR_P) tests/algorithms && \
 	$(NVCC) -ccbin g++ -std=c++17 --extended-lambda -w -cudart shared -o $@

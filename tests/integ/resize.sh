@@ -128,6 +128,26 @@ cache_is_kept_and_a_damaged_file_is_dropped() {
 	! cmp -s "$file" "$dir/damaged" || fail "the damaged file is still there"
 }
 
+# What is told of a fault is told of the kernel that the program launched.
+resize_faults_name_the_original() {
+	start_resizing "$1"
+	run_faulty "$1"
+	expect_match "$(cat "$dir/broker.log")" "kernel '_Z5writePii': write of 4 bytes at 0x10, not allocated"
+	expect_no_match "$(cat "$dir/broker.log" "$dir/err")" "_Z5writePii\\$"
+	end_broker
+}
+
+# A program that makes errors on purpose, checks what it is told, and ends with 0.
+run_faulty() {
+	status=0
+	env ASAN_OPTIONS="$tenant_asan" "$build/tools/gsbrun" --socket "$dir/s" -- "$build/tests/runtime/errors" >"$dir/out" 2>"$dir/err" || status=$?
+	[ "$status" -eq 0 ] || fail "errors as $1 ended with $status: $(cat "$dir/out" "$dir/err")"
+}
+
+for form in slice_8 persistent_132 hint; do
+	eval "faults_of_${form}_name_the_original() { resize_faults_name_the_original $form; }"
+done
+
 resize_off_resizes_nothing() {
 	make_data
 	start_real_broker '[resize]' 'mode = off' 'force = slice:8'
@@ -168,6 +188,13 @@ run_case resize_off_resizes_nothing
 run_case resize_denied_resizes_nothing
 run_case resize_is_not_seen
 run_case cache_is_kept_and_a_damaged_file_is_dropped
+for form in slice_8 persistent_132 hint; do
+	if [ -x "$build/tests/runtime/static" ]; then
+		run_case "faults_of_${form}_name_the_original"
+	else
+		skip_case "faults_of_${form}_name_the_original"
+	fi
+done
 for form in slice_8 persistent_132 persistent_16_3 reshape_64 hint; do
 	run_case "shadow_of_$form"
 done

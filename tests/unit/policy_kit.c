@@ -85,7 +85,8 @@ void policy_kit_start(struct policy_kit *k, unsigned i)
 	struct gsb_work *w = &k->running[k->view.n_running];
 
 	*w = *k->ready_list[i];
-	w->predicted_end_ns = w->since_ns + w->predicted.alone_ns;
+	gsb_work_issued(w, &(struct gsb_decision){.predicted_ns = w->predicted.alone_ns},
+			k->view.now_ns);
 	k->running_list[k->view.n_running++] = w;
 	k->claims[w->tenant - 1].n_ready--;
 	k->claims[w->tenant - 1].n_running++;
@@ -165,4 +166,94 @@ const char *policy_kit_wrong(const struct policy_kit *k)
 	if (!wrong && n_issued > k->view.n_free_queues)
 		wrong = "more than there are queues";
 	return wrong;
+}
+
+/* ---- random views ---- */
+
+static uint64_t rng_state;
+
+static uint32_t rng(uint32_t n)
+{
+	rng_state = rng_state * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(rng_state >> 33) % n;
+}
+
+static void draw_tenants(struct policy_kit *k)
+{
+	for (unsigned n = 1 + rng(8); n; n--) {
+		struct gsb_claim *c = policy_kit_tenant(k);
+
+		c->weight = 1 + rng(300);
+		c->critical = !rng(6);
+		c->max_wait_ns = rng(4) ? 0 : rng(1000000000);
+		c->share_ns = (uint64_t)rng(1000000) * 1000;
+		c->memory_bytes = (uint64_t)rng(80) << 30;
+		c->demand_ns = rng(3);
+		c->demand_bytes = (uint64_t)rng(80) << 30;
+		c->asked_ns = k->view.now_ns - rng(300000000);
+		c->n_issued = rng(3);
+	}
+}
+
+static void draw_kernel(struct policy_kit *k, uint32_t tenant)
+{
+	static const uint32_t threads[] = {32, 128, 256, 1024};
+	struct gsb_work *w = policy_kit_kernel(k, tenant, 1 + rng(rng(2) ? 3000 : 100), 0);
+
+	w->kernel.threads_per_block = threads[rng(4)];
+	w->blocks_per_sm = 2048 / w->kernel.threads_per_block;
+	if (w->blocks_per_sm > 32)
+		w->blocks_per_sm = 32;
+	w->code = rng(12) + 1;
+	w->launch = w->code << 8 | rng(3);
+	w->cooperative = !rng(20);
+	w->predicted.alone_ns = rng(5) ? (uint64_t)rng(20000) * (1 + rng(1000)) : 0;
+	w->predicted.trust_ppm = w->predicted.alone_ns ? rng(1000000) : 0;
+}
+
+static void draw_work(struct policy_kit *k)
+{
+	uint32_t tenant = 1 + rng(k->view.n_claims);
+	struct gsb_work *w;
+
+	if (rng(4))
+		draw_kernel(k, tenant);
+	else
+		policy_kit_copy(k, tenant, 1 + rng(1 << 30))->direction = rng(GSB_N_DIRECTIONS);
+	w = &k->ready[k->n_made - 1];
+	w->priority = rng(5) ? 0 : -(int32_t)rng(6);
+	w->since_ns -= rng(2000000000) % k->view.now_ns;
+}
+
+/* What ran before has left notes. */
+void policy_kit_remember(struct policy_kit *k, struct gsb_estimates *e)
+{
+	k->view.estimates = e;
+	for (unsigned i = 0; i + 1 < k->n_made; i++) {
+		struct gsb_run r = {
+			.work = &k->ready[i], .took_ns = 1 + rng(1000000), .shared = rng(2)};
+
+		if (r.work->kind != GSB_WORK_KERNEL)
+			continue;
+		if (r.shared && k->ready[i + 1].kind == GSB_WORK_KERNEL)
+			r.beside = &k->ready[i + 1];
+		gsb_estimates_note(e, k->view.arch, &r);
+	}
+}
+
+void policy_kit_draw(struct policy_kit *k, uint64_t seed, unsigned n_ready, unsigned n_running)
+{
+	rng_state = seed;
+	draw_tenants(k);
+	if (n_running > GSB_N_QUEUES)
+		n_running = rng(3) ? rng(GSB_N_QUEUES + 1) : 0;
+	while (k->view.n_running < n_running) {
+		draw_work(k);
+		policy_kit_start(k, 0);
+	}
+	if (!n_ready)
+		n_ready = 1 + rng(rng(50) ? 40 : 400);
+	while (k->view.n_ready < n_ready)
+		draw_work(k);
+	k->view.sm_group = rng(3) ? 8 : 0;
 }

@@ -40,6 +40,11 @@ void policy_kit_start(struct policy_kit *k, unsigned i);
 unsigned policy_kit_ask(struct policy_kit *k, const struct gsb_policy *policy);
 const struct gsb_decision *policy_kit_said(const struct policy_kit *k, unsigned i);
 
+/* Tenants and work at random, the same for the same seed: so many; n_ready 0, n_running more than there can be: some. */
+void policy_kit_draw(struct policy_kit *k, uint64_t seed, unsigned n_ready, unsigned n_running);
+/* What was ready has run before and left notes. */
+void policy_kit_remember(struct policy_kit *k, struct gsb_estimates *e);
+
 /* Is it what policy.h allows? NULL, or what is wrong. */
 const char *policy_kit_wrong(const struct policy_kit *k);
 

@@ -256,8 +256,8 @@ static void test_contend_more_demand_of_one_resource_never_helps(void **state)
 		double *demand = issue ? &pair[0].demand.issue : &pair[0].demand.bandwidth;
 
 		for (int k = 0; k < 2; k++)
-			pair[k].demand = (struct gsb_demand){issue ? unit() : 0, issue ? 0 : unit(),
-							     unit(), 1 + rng(100)};
+			pair[k].demand = (struct gsb_contend_demand){
+				issue ? unit() : 0, issue ? 0 : unit(), unit(), 1 + rng(100)};
 		if (gsb_contend(arch, &gsb_rules_hardware, pair, NULL, &less))
 			continue;
 		*demand += (1 - *demand) * unit();
@@ -274,9 +274,9 @@ static void test_contend_more_demand_of_one_resource_never_helps(void **state)
 
 static void test_contend_refuses_bad_demand(void **state)
 {
-	static const struct gsb_demand bad[] = {{.issue = 1.1},	       {.issue = -0.1},
-						{.bandwidth = NAN},    {.saturation = 2},
-						{.solo_ns = INFINITY}, {.solo_ns = -1}};
+	static const struct gsb_contend_demand bad[] = {{.issue = 1.1},	       {.issue = -0.1},
+							{.bandwidth = NAN},    {.saturation = 2},
+							{.solo_ns = INFINITY}, {.solo_ns = -1}};
 	const struct gsb_capacity none = {0, 1};
 	struct gsb_load pair[2] = {random_load(10), random_load(10)};
 	struct gsb_contention c = {.makespan_ns = 77};
@@ -287,7 +287,7 @@ static void test_contend_refuses_bad_demand(void **state)
 			gsb_contend(gsb_arch_find("k40"), &gsb_rules_hardware, pair, NULL, &c),
 			-EINVAL);
 	}
-	pair[1].demand = (struct gsb_demand){0};
+	pair[1].demand = (struct gsb_contend_demand){0};
 	assert_int_equal(gsb_contend(gsb_arch_find("k40"), &gsb_rules_hardware, pair, &none, &c),
 			 -EINVAL);
 	assert_int_equal(gsb_contend(gsb_arch_find("k40"), &gsb_rules_printed, pair, NULL, &c),

@@ -1951,7 +1951,9 @@ static void test_open_takes_architecture_from_a_file(void **state)
 {
 	char path[TEMP_PATH_MAX], spec[TEMP_PATH_MAX + 8];
 	struct gsb_device_params p = {.spec = spec, .n_workers = 1};
-	const char *text = "base = k40\nname = small\nn_sms = 3\n";
+	const char *text = "base = k40\nname = small\nn_sms = 3\nbeside sfu l1 = 0.5 0.25\n";
+	const char *bad = "beside sfu = 1 1\n";
+	const struct gsb_interference *f;
 	struct rig *rig;
 	int fd;
 
@@ -1963,8 +1965,12 @@ static void test_open_takes_architecture_from_a_file(void **state)
 	rig = open_rig(&p);
 	assert_int_equal(rig->dev->ops->info(rig->dev)->attrs[16], 3);
 	assert_string_equal(rig->dev->ops->info(rig->dev)->arch.name, "small");
+	f = &to_emu(rig->dev)->clock.interference;
+	assert_true(f->beside[GSB_UNIT_SFU][GSB_UNIT_L1].younger == .25f && !f->is_assumed);
 	assert_int_equal(rig->dev->ops->print_limit(rig->space, 0), 512 << 10); /* the least */
 	close_rig(rig);
+	assert_int_equal(write(fd, bad, strlen(bad)), strlen(bad));
+	assert_open_fails(p, -EINVAL, ":5: expected 'beside OLDER YOUNGER");
 	assert_int_equal(pwrite(fd, "wrong", 5, 0), 5);
 	snprintf(spec, sizeof(spec), "emu:%s", path);
 	assert_open_fails(p, -EINVAL, path);

@@ -366,13 +366,25 @@ static bool is_from(const struct scene *s, uint32_t i, const unsigned char *plac
 	return true;
 }
 
-static bool is_from_any(const struct scene *s, uint32_t block, uint32_t at,
-			const unsigned char *place)
+/* Whether thread @i stores at @at and no later lane of its warp does: PTX lets any of them win, here it is always the last. */
+static bool wins(const struct scene *s, uint32_t i, uint32_t at)
+{
+	if (!s->on[i] || s->at[i] != at)
+		return false;
+	for (uint32_t j = i + 1; j % N_THREADS && j % N_THREADS % 32; j++) {
+		if (s->on[j] && s->at[j] == at)
+			return false;
+	}
+	return true;
+}
+
+static bool is_from_a_winner(const struct scene *s, uint32_t block, uint32_t at,
+			     const unsigned char *place)
 {
 	bool stored = false;
 
 	for (uint32_t i = block * N_THREADS; i < (block + 1) * N_THREADS; i++) {
-		if (!s->on[i] || s->at[i] != at)
+		if (!wins(s, i, at))
 			continue;
 		if (is_from(s, i, place))
 			return true;
@@ -385,8 +397,8 @@ static void check_stores(const struct scene *s, const char *what)
 {
 	for (uint32_t block = 0; block < N_BLOCKS; block++) {
 		for (uint32_t at = 0; at < REGION_BYTES; at += s->len) {
-			if (!is_from_any(s, block, at,
-					 s->region + (size_t)block * REGION_BYTES + at))
+			if (!is_from_a_winner(s, block, at,
+					      s->region + (size_t)block * REGION_BYTES + at))
 				fail_msg("%s: block %u offset %u", what, block, at);
 		}
 	}

@@ -192,6 +192,54 @@ static void test_fifo_names_no_more_than_there_are_queues(void **state)
 	assert_int_equal(gsb_policy_fifo.decide(&view, NULL, out), 2);
 }
 
+/* ---- where it goes ---- */
+
+static struct gsb_sm_range made[8];
+static unsigned n_made;
+static int (*real_queue_create)(struct gsb_device *dev, int priority, struct gsb_sm_range sms,
+				struct gsb_queue **out);
+
+static int note_queue_create(struct gsb_device *dev, int priority, struct gsb_sm_range sms,
+			     struct gsb_queue **out)
+{
+	assert_in_range(n_made, 0, 7);
+	made[n_made++] = sms;
+	return real_queue_create(dev, priority, sms, out);
+}
+
+/* A stream with an odd number has the first 8 SMs, one with an even number the next. */
+static unsigned by_stream(const struct gsb_view *view, struct gsb_policy_area *area,
+			  struct gsb_decision *out)
+{
+	out[0] = (struct gsb_decision){.sms = {view->ready[0]->stream % 2 ? 0 : 8, 8}};
+	return 1;
+}
+
+static const struct gsb_policy by_stream_policy = {.name = "by stream", .decide = by_stream};
+
+static void test_queues_are_made_once_for_each_range_that_a_policy_names(void **state)
+{
+	struct fixture f;
+
+	n_made = 0;
+	begin(&f, &by_stream_policy, false);
+	real_queue_create = f.k.dev->ops.queue_create;
+	f.k.dev->ops.queue_create = note_queue_create;
+	for (uint32_t i = 1; i <= 6; i++) {
+		kit_stream_create(&f.t, i, 0);
+		kit_fill(&f.t, i, f.mem);
+		kit_settle(&f.k);
+		kit_complete(f.k.dev, i - 1, CUDA_SUCCESS, 0);
+		kit_settle(&f.k);
+	}
+	assert_int_equal(n_made, 2);
+	assert_int_equal(made[0].first, 0);
+	assert_int_equal(made[1].first, 8);
+	assert_ptr_equal(f.k.dev->log[0].queue, f.k.dev->log[4].queue);
+	assert_ptr_not_equal(f.k.dev->log[0].queue, f.k.dev->log[5].queue);
+	end(&f);
+}
+
 /* ---- an idle device ---- */
 
 static void test_idle_device_gets_what_the_policy_ranks_first_and_no_more(void **state)
@@ -342,6 +390,7 @@ int main(void)
 		cmocka_unit_test(test_every_ready_head_of_4095_streams_is_shown),
 		cmocka_unit_test(test_policy_is_asked_only_when_something_changed),
 		cmocka_unit_test(test_fifo_names_no_more_than_there_are_queues),
+		cmocka_unit_test(test_queues_are_made_once_for_each_range_that_a_policy_names),
 		cmocka_unit_test(test_idle_device_gets_what_the_policy_ranks_first_and_no_more),
 		cmocka_unit_test(test_policy_that_never_names_anything_still_lets_the_oldest_go),
 		cmocka_unit_test(test_held_heads_of_a_failed_context_are_shown_no_more),

@@ -676,6 +676,31 @@ static void test_nothing_of_the_tenant_runs_beside_a_shadow_run(void **state)
 	assert_int_equal(kit_done(&f->t, 2), 1);
 }
 
+static void expect_no_shadow(struct fixture *f)
+{
+	unsigned at = f->k.dev->n_issued;
+
+	launch(f, 10, 1);
+	assert_int_equal(f->k.dev->n_issued, at + 1);
+	assert_int_equal(f->k.dev->log[at].kind, GSB_CMD_LAUNCH);
+	complete_next(f, at, CUDA_SUCCESS);
+	assert_int_equal(row(f)->n_shadowed, 0);
+}
+
+/* What is on the device already writes, too. */
+static void test_launch_beside_others_is_not_run_both_ways(void **state)
+{
+	struct fixture *f = *state;
+
+	kit_stream_create(&f->t, 2, GSB_STREAM_NON_BLOCKING);
+	kit_fill(&f->t, 2, f->mem + 64);
+	kit_settle(&f->k);
+	assert_int_equal(f->k.dev->n_issued, 1);
+	shadow(f, "hint");
+	expect_no_shadow(f);
+	complete_next(f, 0, CUDA_SUCCESS);
+}
+
 static void test_tenant_that_dies_in_a_shadow_run_leaves_nothing(void **state)
 {
 	struct fixture *f = *state;
@@ -690,17 +715,6 @@ static void test_tenant_that_dies_in_a_shadow_run_leaves_nothing(void **state)
 	kit_tenant_die(&f->t);
 	kit_settle(&f->k);
 	assert_true(kit_tenant_is_gone(&f->t));
-}
-
-static void expect_no_shadow(struct fixture *f)
-{
-	unsigned at = f->k.dev->n_issued;
-
-	launch(f, 10, 1);
-	assert_int_equal(f->k.dev->n_issued, at + 1);
-	assert_int_equal(f->k.dev->log[at].kind, GSB_CMD_LAUNCH);
-	complete_next(f, at, CUDA_SUCCESS);
-	assert_int_equal(row(f)->n_shadowed, 0);
 }
 
 static void test_what_must_not_run_twice_does_not(void **state)
@@ -872,6 +886,7 @@ int main(void)
 		CASE(test_form_that_fails_alone_is_refuted_and_the_tenant_goes_on),
 		CASE(test_original_that_fails_in_a_shadow_run_fails_its_context),
 		CASE(test_nothing_of_the_tenant_runs_beside_a_shadow_run),
+		CASE(test_launch_beside_others_is_not_run_both_ways),
 		CASE(test_tenant_that_dies_in_a_shadow_run_leaves_nothing),
 		CASE(test_what_must_not_run_twice_does_not),
 		CASE(test_kernel_that_may_write_to_the_host_does_not_run_twice),

@@ -178,15 +178,35 @@ static void test_launch_with_bad_geometry_is_refused_with_the_drivers_code(void 
 	assert_cu(launch(fn, 0x7fffffff, 1024, 49152, NULL));
 }
 
-static void test_launch_over_the_functions_threads_is_out_of_resources(void **state)
+/* Errors as an H200's driver gives them: doc/results/2026-11-22-launch-bounds-h200.txt. */
+static void test_launch_over_what_registers_allow_is_out_of_resources(void **state)
 {
+	int32_t *attrs = engine->info.attrs, was = attrs[CU_FUNC_ATTRIBUTE_NUM_REGS];
 	CUfunction f;
 
-	engine->info.attrs[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 256;
+	attrs[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 512;
+	attrs[CU_FUNC_ATTRIBUTE_NUM_REGS] = 126;
 	f = load_function();
-	engine->info.attrs[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 1024;
-	assert_cu_is(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, launch(f, 1, 257, 0, NULL));
-	assert_cu(launch(f, 1, 256, 0, NULL));
+	attrs[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 1024;
+	attrs[CU_FUNC_ATTRIBUTE_NUM_REGS] = was;
+	assert_cu(launch(f, 1, 512, 0, NULL));
+	assert_cu_is(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, launch(f, 1, 1024, 0, NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, launch(f, 1, 1056, 0, NULL));
+}
+
+static void test_launch_over_its_bounds_is_an_invalid_value(void **state)
+{
+	int32_t *attrs = engine->info.attrs, was = attrs[CU_FUNC_ATTRIBUTE_NUM_REGS];
+	CUfunction f;
+
+	attrs[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 128;
+	attrs[CU_FUNC_ATTRIBUTE_NUM_REGS] = 126;
+	f = load_function();
+	attrs[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 1024;
+	attrs[CU_FUNC_ATTRIBUTE_NUM_REGS] = was;
+	assert_cu(launch(f, 1, 128, 0, NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, launch(f, 1, 160, 0, NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, launch(f, 1, 1024, 0, NULL));
 }
 
 static void test_launch_of_other_than_required_block_is_refused(void **state)
@@ -357,8 +377,9 @@ int main(void)
 				       set_up),
 		cmocka_unit_test_setup(
 			test_launch_with_bad_geometry_is_refused_with_the_drivers_code, set_up),
-		cmocka_unit_test_setup(test_launch_over_the_functions_threads_is_out_of_resources,
+		cmocka_unit_test_setup(test_launch_over_what_registers_allow_is_out_of_resources,
 				       set_up),
+		cmocka_unit_test_setup(test_launch_over_its_bounds_is_an_invalid_value, set_up),
 		cmocka_unit_test_setup(test_launch_of_other_than_required_block_is_refused, set_up),
 		cmocka_unit_test_setup(test_launch_of_stale_or_foreign_handles_is_invalid, set_up),
 		cmocka_unit_test_setup(test_launch_of_another_contexts_function_is_invalid, set_up),

@@ -66,7 +66,7 @@ static enum gsb_unit unit_of(const char *name)
 /* A unit of an SM is the older one's, memory is halved, dense issue comes first, and what differs does not meet. */
 static struct gsb_interference rules(void)
 {
-	struct gsb_interference f;
+	struct gsb_interference f = {.is_assumed = true};
 
 	for (unsigned a = 0; a < GSB_N_UNITS; a++) {
 		for (unsigned b = 0; b < GSB_N_UNITS; b++)

@@ -183,6 +183,24 @@ static void test_li_fig8_refills_at_once(void **state)
 	end_run(r);
 }
 
+/* The same from the order of the streams alone: all is submitted at once, stream by stream, A before B. */
+static void test_li_fig9_follows_from_one_queue(void **state)
+{
+	struct run *r = new_run("gtx680");
+
+	for (unsigned i = 0; i < 4; i++) {
+		struct grid *a = add(r, li_a, 8, -1), *b;
+
+		submit_ready(r);
+		b = add(r, li_b, 6, -1);
+		b->submit.after = a->handle;
+		submit_ready(r);
+	}
+	play(r);
+	ASSERT_PHASES(r, 14, 14, 6, 14, 6, 14, 6, 14);
+	end_run(r);
+}
+
 /* One hardware queue: what stands behind a kernel that waits for its stream waits too, until that
  * kernel's blocks are placed. So B of stream i and A of stream i + 1 enter when A of stream i ends. */
 static void test_li_fig9_eight_phases(void **state)
@@ -906,6 +924,74 @@ static void test_random_grids_stay_within_limits(void **state)
 	}
 }
 
+/* ---- clones ---- */
+
+struct history {
+	uint64_t placed, ends; /* of all that happened, in order */
+};
+
+static uint64_t mix(uint64_t h, uint64_t x)
+{
+	return (h ^ x) * 0x100000001b3ull;
+}
+
+/* To the end; what happened, by its order. */
+static struct history finish(struct gsb_machine *m, uint64_t now)
+{
+	struct history h = {0, 0};
+	struct gsb_machine_block b;
+
+	do {
+		while (gsb_machine_place(m, &b)) {
+			const struct grid *g = b.owner;
+
+			h.placed = mix(mix(mix(h.placed, (uintptr_t)g), b.index), b.sm);
+			gsb_machine_set_end(m, b.slot, now + g->length);
+		}
+		if (!gsb_machine_next_end(m, &now))
+			break;
+		while (gsb_machine_end(m, now, &b))
+			h.ends = mix(mix(mix(h.ends, now), b.index), b.is_last);
+	} while (true);
+	return h;
+}
+
+static void test_clone_goes_on_as_the_original_would(void **state)
+{
+	const struct gsb_arch *a = gsb_arch_find("h200");
+
+	srand(77);
+	for (unsigned round = 0; round < 20; round++) {
+		struct run *r = new_run("h200");
+		struct load *sms = calloc(a->n_sms, sizeof(*sms));
+		struct grid *first, *second;
+		struct history was, then;
+		struct gsb_machine *clone;
+
+		for (unsigned g = 0; g < 40; g++)
+			random_grid(r, a);
+		submit_ready(r);
+		for (unsigned i = 0; i < round * 4; i++)
+			step_random(r, a, sms);
+		first = add(r, (struct shape){64, 16, 0, 3}, 10, -1);
+		first->submit.priority = -9;
+		submit_ready(r);
+		second = add(r, (struct shape){64, 16, 0, 3}, 10, -1);
+		second->submit.after = first->handle;
+		submit_ready(r);
+		assert_int_equal(gsb_machine_clone(r->m, &clone), 0);
+		then = finish(clone, r->now);
+		was = finish(r->m, r->now);
+		assert_memory_equal(&then, &was, sizeof(was));
+		assert_true(was.ends != 0);
+		gsb_machine_destroy(clone);
+		assert_int_equal(gsb_machine_clone(r->m, &clone), 0);
+		gsb_machine_destroy(clone);
+		free(sms);
+		end_run(r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -913,6 +999,8 @@ int main(void)
 		cmocka_unit_test(test_li_fig6_breadth_first_starts_three_streams),
 		cmocka_unit_test(test_li_fig8_refills_at_once),
 		cmocka_unit_test(test_li_fig9_eight_phases),
+		cmocka_unit_test(test_li_fig9_follows_from_one_queue),
+		cmocka_unit_test(test_clone_goes_on_as_the_original_would),
 		cmocka_unit_test(test_li_fig10_all_a_before_any_b),
 		cmocka_unit_test(test_leftover_case_a_both_from_the_beginning),
 		cmocka_unit_test(test_leftover_case_b_in_the_last_round),

@@ -243,19 +243,49 @@ static void test_coreside_distrusts_beside_an_unknown_kernel(void **state)
 	expect_order(k, (unsigned[]){0, 1}, 2);
 }
 
-static void test_coreside_lets_copies_and_short_kernels_pass(void **state)
+static void test_coreside_lets_copies_pass(void **state)
 {
 	struct policy_kit *k = *state;
 
 	policy_kit_tenant(k);
 	policy_kit_kernel(k, 1, FILL, 5);
-	policy_kit_kernel(k, 1, 1, 0.01);
 	policy_kit_copy(k, 1, 100);
 	policy_kit_ask(k, &gsb_policy_coreside);
-	expect_order(k, (unsigned[]){1, 2, 0}, 3);
-	expect_said(k, 1, GSB_ISSUE, GSB_REASON_SHORT);
-	assert_int_equal(policy_kit_said(k, 1)->priority, -1);
-	assert_int_equal(policy_kit_said(k, 0)->priority, 0);
+	expect_order(k, (unsigned[]){1, 0}, 2);
+}
+
+static void test_coreside_makes_no_plan_for_short_kernels_alone(void **state)
+{
+	struct policy_kit *k = *state;
+
+	policy_kit_tenant(k);
+	policy_kit_kernel(k, 1, FILL, 0.005);
+	policy_kit_kernel(k, 1, FILL, 0.005);
+	policy_kit_kernel(k, 1, FILL / 4, 0.019);
+	policy_kit_ask(k, &gsb_policy_coreside);
+	expect_order(k, (unsigned[]){0, 1, 2}, 3);
+	expect_said(k, 2, GSB_ISSUE, GSB_REASON_SHORT);
+	k->ready[2].predicted.alone_ns = 21000;
+	policy_kit_ask(k, &gsb_policy_coreside);
+	expect_order(k, (unsigned[]){2, 0, 1}, 3);
+}
+
+/* What runs began 1 ms ago of 5, though it was issued long before: a fifth of the device is free. Later four fifths are. */
+static void test_coreside_counts_from_when_a_kernel_began(void **state)
+{
+	struct policy_kit *k = *state;
+
+	policy_kit_tenant(k);
+	policy_kit_kernel(k, 1, FILL, 5);
+	policy_kit_start(k, 0);
+	k->running[0].since_ns -= 40000000;
+	k->running[0].predicted_start_ns = k->view.now_ns - 1000000;
+	policy_kit_kernel(k, 1, FILL / 2, 5);
+	policy_kit_ask(k, &gsb_policy_coreside);
+	assert_in_range(policy_kit_said(k, 0)->predicted_ns, 9000000, 10000000);
+	k->running[0].predicted_start_ns = k->view.now_ns - 4000000;
+	policy_kit_ask(k, &gsb_policy_coreside);
+	assert_in_range(policy_kit_said(k, 0)->predicted_ns, 4990000, 5010000);
 }
 
 static struct policy_kit *two_that_fill(struct policy_kit *k, uint64_t ahead_ns)
@@ -299,14 +329,14 @@ static void test_coreside_own_longest_wait_counts(void **state)
 }
 
 static void note_pair(struct gsb_estimates *e, const struct policy_kit *k, const struct gsb_work *w,
-		      const struct gsb_work *beside, double slowdown)
+		      const struct gsb_work *beside, double slowdown, unsigned n)
 {
 	struct gsb_run alone = {.work = w, .took_ns = 5000000};
 	struct gsb_run both = {
 		.work = w, .took_ns = (uint64_t)(5e6 * slowdown), .shared = true, .beside = beside};
 
 	gsb_estimates_note(e, k->view.arch, &alone);
-	for (int i = 0; i < 4; i++)
+	while (n--)
 		gsb_estimates_note(e, k->view.arch, &both);
 }
 
@@ -321,13 +351,14 @@ static void test_coreside_keeps_apart_what_loses_together_and_nothing_else(void 
 	policy_kit_kernel(k, 1, 100, 5)->code = 1000;
 	policy_kit_start(k, 0);
 	policy_kit_kernel(k, 1, 100, 5);
-	note_pair(e, k, k->running_list[0], k->ready_list[0], 2.4);
-	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 1); /* half of it is known */
-	note_pair(e, k, k->ready_list[0], k->running_list[0], 2.4);
+	note_pair(e, k, k->running_list[0], k->ready_list[0], 2.4, 1);
+	note_pair(e, k, k->ready_list[0], k->running_list[0], 2.4, 4);
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside),
+			 1); /* the half of it was seen once */
+	note_pair(e, k, k->running_list[0], k->ready_list[0], 2.4, 3);
 	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 0);
 	expect_said(k, 0, GSB_HOLD, GSB_REASON_APART);
-	for (int i = 0; i < 40; i++)
-		note_pair(e, k, k->ready_list[0], k->running_list[0], 1.2);
+	note_pair(e, k, k->ready_list[0], k->running_list[0], 1.2, 160);
 	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 1); /* 1/2.4 + 1/1.2 */
 	gsb_estimates_destroy(e);
 }
@@ -406,94 +437,6 @@ static void test_coreside_knows_no_critical_tenants(void **state)
 
 /* ---- all of them ---- */
 
-static uint64_t rng_state;
-
-static uint32_t rng(uint32_t n)
-{
-	rng_state = rng_state * 6364136223846793005ull + 1442695040888963407ull;
-	return (uint32_t)(rng_state >> 33) % n;
-}
-
-static void draw_tenants(struct policy_kit *k)
-{
-	for (unsigned n = 1 + rng(8); n; n--) {
-		struct gsb_claim *c = policy_kit_tenant(k);
-
-		c->weight = 1 + rng(300);
-		c->critical = !rng(6);
-		c->max_wait_ns = rng(4) ? 0 : rng(1000000000);
-		c->share_ns = (uint64_t)rng(1000000) * 1000;
-		c->memory_bytes = (uint64_t)rng(80) << 30;
-		c->demand_ns = rng(3);
-		c->demand_bytes = (uint64_t)rng(80) << 30;
-		c->asked_ns = k->view.now_ns - rng(300000000);
-		c->n_issued = rng(3);
-	}
-}
-
-static void draw_kernel(struct policy_kit *k, uint32_t tenant)
-{
-	static const uint32_t threads[] = {32, 128, 256, 1024};
-	struct gsb_work *w = policy_kit_kernel(k, tenant, 1 + rng(rng(2) ? 3000 : 100), 0);
-
-	w->kernel.threads_per_block = threads[rng(4)];
-	w->blocks_per_sm = 2048 / w->kernel.threads_per_block;
-	if (w->blocks_per_sm > 32)
-		w->blocks_per_sm = 32;
-	w->code = rng(12) + 1;
-	w->launch = w->code << 8 | rng(3);
-	w->cooperative = !rng(20);
-	w->predicted.alone_ns = rng(5) ? (uint64_t)rng(20000) * (1 + rng(1000)) : 0;
-	w->predicted.trust_ppm = w->predicted.alone_ns ? rng(1000000) : 0;
-}
-
-static void draw_work(struct policy_kit *k)
-{
-	uint32_t tenant = 1 + rng(k->view.n_claims);
-	struct gsb_work *w;
-
-	if (rng(4))
-		draw_kernel(k, tenant);
-	else
-		policy_kit_copy(k, tenant, 1 + rng(1 << 30))->direction = rng(GSB_N_DIRECTIONS);
-	w = &k->ready[k->n_made - 1];
-	w->priority = rng(5) ? 0 : -(int32_t)rng(6);
-	w->since_ns -= rng(2000000000) % k->view.now_ns;
-}
-
-/* What ran before has left notes. */
-static void draw_estimates(struct policy_kit *k, struct gsb_estimates *e)
-{
-	k->view.estimates = e;
-	for (unsigned i = 0; i + 1 < k->n_made; i++) {
-		struct gsb_run r = {
-			.work = &k->ready[i], .took_ns = 1 + rng(1000000), .shared = rng(2)};
-
-		if (r.work->kind != GSB_WORK_KERNEL)
-			continue;
-		if (r.shared && k->ready[i + 1].kind == GSB_WORK_KERNEL)
-			r.beside = &k->ready[i + 1];
-		gsb_estimates_note(e, k->view.arch, &r);
-	}
-}
-
-static void draw(struct policy_kit *k, uint64_t seed)
-{
-	rng_state = seed;
-	draw_tenants(k);
-	for (unsigned n = rng(GSB_N_QUEUES + 1); n; n--) {
-		draw_work(k);
-		policy_kit_start(k, 0);
-	}
-	if (!rng(3)) /* nothing at all */
-		k->view.n_running = 0;
-	k->view.n_free_queues = GSB_N_QUEUES - k->view.n_running;
-	for (unsigned n = 1 + rng(rng(50) ? 40 : 400); n; n--)
-		draw_work(k);
-	k->view.sm_group = rng(3) ? 8 : 0;
-	k->view.priority_greatest = -5;
-}
-
 static void hold_promises(struct policy_kit *k, const struct gsb_policy *policy, uint64_t seed)
 {
 	struct gsb_decision first[GSB_N_DECISIONS];
@@ -527,8 +470,8 @@ static void test_all_policies_keep_their_promises_on_random_views(void **state)
 	for (uint64_t seed = 1; seed <= n; seed++) {
 		struct policy_kit *k = policy_kit_create();
 
-		draw(k, seed);
-		draw_estimates(k, e);
+		policy_kit_draw(k, seed, 0, GSB_N_QUEUES + 1);
+		policy_kit_remember(k, e);
 		for (unsigned i = 0; gsb_policy_at(i); i++)
 			if (k->view.n_free_queues)
 				hold_promises(k, gsb_policy_at(i), seed);
@@ -554,7 +497,9 @@ int main(void)
 		CASE(test_coreside_without_gain_keeps_the_order_of_arrival),
 		CASE(test_coreside_does_not_order_by_what_it_does_not_trust),
 		CASE(test_coreside_distrusts_beside_an_unknown_kernel),
-		CASE(test_coreside_lets_copies_and_short_kernels_pass),
+		CASE(test_coreside_lets_copies_pass),
+		CASE(test_coreside_makes_no_plan_for_short_kernels_alone),
+		CASE(test_coreside_counts_from_when_a_kernel_began),
 		CASE(test_coreside_who_is_far_ahead_of_its_share_waits_for_room),
 		CASE(test_coreside_within_the_lag_all_tenants_are_equal),
 		CASE(test_coreside_own_longest_wait_counts),

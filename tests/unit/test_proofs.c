@@ -308,7 +308,7 @@ static void test_what_is_learnt_is_added_to_what_others_learnt(void **state)
 	gsb_variants_destroy(v);
 }
 
-/* Four processes add at once, 20 times each: nothing that one of them has learnt is lost. */
+/* Four processes add eight things each at once: nothing that one of them has learnt is lost. */
 static void test_brokers_that_add_at_once_lose_nothing(void **state)
 {
 	struct fixture *f = *state;
@@ -317,8 +317,8 @@ static void test_brokers_that_add_at_once_lose_nothing(void **state)
 
 	for (uint32_t i = 0; i < 4; i++)
 		if (!fork()) {
-			for (int n = 0; n < 20; n++) {
-				struct gsb_proof p = demand(32 * (i + 1), 1u << i);
+			for (uint32_t n = 0; n < 8; n++) {
+				struct gsb_proof p = demand(32 * (i + 1), 1u << (8 * i + n));
 
 				gsb_proofs_add(&f->r, v, "inc", &p);
 			}
@@ -329,7 +329,7 @@ static void test_brokers_that_add_at_once_lose_nothing(void **state)
 		assert_int_equal(status, 0);
 	}
 	assert_int_equal(gsb_proofs_read(&f->r, v->hash, ALL, &kept), 0);
-	assert_int_equal(gsb_variants_find(kept, "inc")->refuted, 15);
+	assert_int_equal(gsb_variants_find(kept, "inc")->refuted, UINT32_MAX);
 	for (int i = 0; i < 4; i++)
 		assert_int_not_equal(gsb_variants_find(kept, "inc")->demands[i].n_threads, 0);
 	gsb_variants_destroy(kept);

@@ -21,7 +21,7 @@
 
 /* ---- the ways ---- */
 
-static void add_way(struct gsb_compare *c, enum gsb_way way, const char *name, const char *policy,
+static void add_way(struct gsb_contest *c, enum gsb_way way, const char *name, const char *policy,
 		    const char *mps)
 {
 	c->ways[c->n_ways++] = (struct gsb_compared_way){way, name, policy, mps};
@@ -36,7 +36,7 @@ static bool has_mps(void)
 	return access(path, F_OK) == 0;
 }
 
-static void list_ways(struct gsb_compare *c)
+static void list_ways(struct gsb_contest *c)
 {
 	if (c->site.is_real) {
 		add_way(c, GSB_WAY_SEQUENTIAL, "sequential", NULL, NO_MPS);
@@ -53,7 +53,7 @@ static void list_ways(struct gsb_compare *c)
 
 /* ---- running ---- */
 
-static void say_progress(const struct gsb_compare *c, unsigned done, const char *mix,
+static void say_progress(const struct gsb_contest *c, unsigned done, const char *mix,
 			 const char *way)
 {
 	if (isatty(STDERR_FILENO))
@@ -61,7 +61,7 @@ static void say_progress(const struct gsb_compare *c, unsigned done, const char 
 			c->rounds * c->n_mixes * c->n_ways, mix, way);
 }
 
-static int run_way(const struct gsb_compare *c, const struct gsb_mix *m,
+static int run_way(const struct gsb_contest *c, const struct gsb_mix *m,
 		   const struct gsb_compared_way *w, struct gsb_outcome *out)
 {
 	const char *old = getenv("CUDA_MPS_PIPE_DIRECTORY");
@@ -80,7 +80,7 @@ static int run_way(const struct gsb_compare *c, const struct gsb_mix *m,
 }
 
 /* What a query takes alone, and what it asks of each unit. On a GPU it is the first native way that says the former. */
-static int run_alone(struct gsb_compare *c, unsigned query)
+static int run_alone(struct gsb_contest *c, unsigned query)
 {
 	struct gsb_mix m = {.name = "alone", .n = 1, .query = {query}};
 	struct gsb_workload load = {0};
@@ -112,7 +112,7 @@ static int run_alone(struct gsb_compare *c, unsigned query)
 	return err;
 }
 
-static void make_figures(const struct gsb_compare *c, const struct gsb_mix *m,
+static void make_figures(const struct gsb_contest *c, const struct gsb_mix *m,
 			 struct gsb_compared *of)
 {
 	double alone[GSB_MIX_MAX], units[GSB_SIM_N_UNITS] = {0};
@@ -134,7 +134,7 @@ static int by_makespan(const void *a, const void *b)
 }
 
 /* rounds: outcomes of all mixes and ways, one round behind the other. */
-static void take_medians(struct gsb_compare *c, const struct gsb_outcome *rounds)
+static void take_medians(struct gsb_contest *c, const struct gsb_outcome *rounds)
 {
 	struct gsb_outcome of[GSB_ROUNDS_MAX];
 
@@ -152,7 +152,7 @@ static void take_medians(struct gsb_compare *c, const struct gsb_outcome *rounds
 		}
 }
 
-static int run_rounds(struct gsb_compare *c, struct gsb_outcome *rounds)
+static int run_rounds(struct gsb_contest *c, struct gsb_outcome *rounds)
 {
 	unsigned done = 0;
 
@@ -168,7 +168,7 @@ static int run_rounds(struct gsb_compare *c, struct gsb_outcome *rounds)
 	return 0;
 }
 
-static int run_all(struct gsb_compare *c)
+static int run_all(struct gsb_contest *c)
 {
 	size_t n = (size_t)c->rounds * c->n_mixes * c->n_ways;
 	struct gsb_outcome *rounds = calloc(n, sizeof(*rounds));
@@ -186,7 +186,7 @@ static int run_all(struct gsb_compare *c)
 
 /* ---- what came of it ---- */
 
-static void report_row(struct report *r, const struct gsb_compare *c, unsigned m, unsigned w)
+static void report_row(struct report *r, const struct gsb_contest *c, unsigned m, unsigned w)
 {
 	const struct gsb_compared *of = &c->of[m][w];
 	double sms = c->arch ? c->arch->n_sms : 0;
@@ -210,7 +210,7 @@ static void report_row(struct report *r, const struct gsb_compare *c, unsigned m
 		report_none(r);
 }
 
-static void report_all(const struct gsb_compare *c)
+static void report_all(const struct gsb_contest *c)
 {
 	static const char *const columns[] = {"mix",	 "way",	     "makespan_ms", "least_ms",
 					      "most_ms", "speedup",  "of_bound",    "slowdown",
@@ -231,7 +231,7 @@ static void report_all(const struct gsb_compare *c)
 
 /* ---- the site ---- */
 
-static int make_data(struct gsb_compare *c, char path[PATH_MAX])
+static int make_data(struct gsb_contest *c, char path[PATH_MAX])
 {
 	char command[2 * PATH_MAX];
 
@@ -247,7 +247,7 @@ static int make_data(struct gsb_compare *c, char path[PATH_MAX])
 	return -1;
 }
 
-static int run(struct gsb_compare *c)
+static int run(struct gsb_contest *c)
 {
 	char data[PATH_MAX];
 	int err = gsb_site_open(&c->site);
@@ -298,7 +298,7 @@ static uint32_t count_of(struct argp_state *state, const char *option, const cha
 	return (uint32_t)n;
 }
 
-static void add_policy(struct gsb_compare *c, const char *name, struct argp_state *state)
+static void add_policy(struct gsb_contest *c, const char *name, struct argp_state *state)
 {
 	const struct gsb_policy *p = gsb_policy_find(name);
 
@@ -311,7 +311,7 @@ static void add_policy(struct gsb_compare *c, const char *name, struct argp_stat
 		c->policies[c->n_policies++] = p;
 }
 
-static void fill_in(struct gsb_compare *c, struct argp_state *state)
+static void fill_in(struct gsb_contest *c, struct argp_state *state)
 {
 	static char gpu_db[PATH_MAX];
 	const char *device = c->site.device;
@@ -339,7 +339,7 @@ static void fill_in(struct gsb_compare *c, struct argp_state *state)
 
 static error_t on_option(int key, char *arg, struct argp_state *state)
 {
-	struct gsb_compare *c = state->input;
+	struct gsb_contest *c = state->input;
 
 	switch (key) {
 	case 'd': c->site.device = arg; return 0;
@@ -366,7 +366,7 @@ int gsb_bench_compare(int argc, char **argv)
 		.doc = "Policies side by side: mixes of the sample database, each a process, and drawn "
 		       "loads.",
 	};
-	static struct gsb_compare c = {
+	static struct gsb_contest c = {
 		.site.device = "emu:h200", .scale = "1/256", .rounds = 1, .n_drawn = 20};
 
 	argp_parse(&argp, argc, argv, 0, NULL, &c);

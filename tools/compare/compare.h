@@ -30,7 +30,7 @@ struct gsb_compared {
 	double least_ns, most_ns; /* makespans */
 };
 
-struct gsb_compare {
+struct gsb_contest {
 	struct gsb_bench_site site;
 	const struct gsb_policy *policies[GSB_POLICIES_MAX];
 	unsigned n_policies;
@@ -50,9 +50,9 @@ struct gsb_compare {
 };
 
 /* Drawn loads under each policy, against fifo. 0; -1: told on stderr. */
-int gsb_compare_drawn(const struct gsb_compare *c);
+int gsb_compare_drawn(const struct gsb_contest *c);
 
 /* c->plot with -pairs.svg and -queries.svg behind it. 0; -1: told on stderr. */
-int gsb_compare_plot(const struct gsb_compare *c);
+int gsb_compare_plot(const struct gsb_contest *c);
 
 #endif

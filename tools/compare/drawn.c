@@ -48,7 +48,7 @@ static void add(struct tally *t, unsigned i, const struct gsb_sim_comparison *c,
 	t->slowdown += c->figures.mean_slowdown;
 }
 
-static int run_load(const struct gsb_compare *c, const struct gsb_arch *arch, unsigned i,
+static int run_load(const struct gsb_contest *c, const struct gsb_arch *arch, unsigned i,
 		    struct tally *tallies)
 {
 	const struct gsb_random_load p = {
@@ -73,7 +73,7 @@ static int run_load(const struct gsb_compare *c, const struct gsb_arch *arch, un
 	return err;
 }
 
-static void report(const struct gsb_compare *c, const struct gsb_arch *arch, struct tally *tallies)
+static void report(const struct gsb_contest *c, const struct gsb_arch *arch, struct tally *tallies)
 {
 	static const char *const columns[] = {"policy",	     "of_fifo",	 "best",
 					      "worst",	     "worse",	 "of_bound",
@@ -101,7 +101,7 @@ static void report(const struct gsb_compare *c, const struct gsb_arch *arch, str
 	report_finish(&r);
 }
 
-int gsb_compare_drawn(const struct gsb_compare *c)
+int gsb_compare_drawn(const struct gsb_contest *c)
 {
 	const struct gsb_arch *arch = c->arch ? c->arch : gsb_arch_find("h200");
 	struct tally tallies[GSB_POLICIES_MAX] = {0};

@@ -74,7 +74,7 @@ static void draw_key(const struct plot *p, unsigned i, const char *name)
 	text_at(p, WIDTH - RIGHT + 27, TOP + 18.0 * i + 9, "start", "%s", name);
 }
 
-static double highest(const struct gsb_compare *c)
+static double highest(const struct gsb_contest *c)
 {
 	double most = 2;
 
@@ -87,7 +87,7 @@ static double highest(const struct gsb_compare *c)
 
 /* ---- pairs ---- */
 
-static unsigned count_pairs(const struct gsb_compare *c)
+static unsigned count_pairs(const struct gsb_contest *c)
 {
 	unsigned n = 0;
 
@@ -96,7 +96,7 @@ static unsigned count_pairs(const struct gsb_compare *c)
 	return n;
 }
 
-static void draw_bars(const struct plot *p, const struct gsb_compare *c, unsigned m, unsigned at)
+static void draw_bars(const struct plot *p, const struct gsb_contest *c, unsigned m, unsigned at)
 {
 	double width = (x_of(p, 1) - x_of(p, 0)) * 0.8 / c->n_ways;
 
@@ -112,7 +112,7 @@ static void draw_bars(const struct plot *p, const struct gsb_compare *c, unsigne
 	text_at(p, x_of(p, at + 0.5), HEIGHT - BOTTOM + 16, "middle", "%s", c->mixes[m].name);
 }
 
-static void draw_pairs(FILE *f, const struct gsb_compare *c)
+static void draw_pairs(FILE *f, const struct gsb_contest *c)
 {
 	const struct plot p = {f, count_pairs(c), highest(c)};
 	unsigned at = 0;
@@ -162,7 +162,7 @@ static bool is_cycle(const struct gsb_mix *m)
 	return true;
 }
 
-static unsigned take_curve(const struct gsb_compare *c, unsigned way, struct point *out)
+static unsigned take_curve(const struct gsb_contest *c, unsigned way, struct point *out)
 {
 	unsigned n = 0;
 
@@ -172,7 +172,7 @@ static unsigned take_curve(const struct gsb_compare *c, unsigned way, struct poi
 	return n;
 }
 
-static void draw_queries(FILE *f, const struct gsb_compare *c)
+static void draw_queries(FILE *f, const struct gsb_contest *c)
 {
 	static const struct point two_stage[] = {{1, 1.00}, {2, 2.02}, {5, 3.38}, {16, 7.33}},
 				  multiqx[] = {{1, 1.00}, {2, 1.81}, {5, 1.15}, {16, 1.03}};
@@ -195,8 +195,8 @@ static void draw_queries(FILE *f, const struct gsb_compare *c)
 
 /* ---- files ---- */
 
-static int write_plot(const struct gsb_compare *c, const char *name,
-		      void (*draw)(FILE *f, const struct gsb_compare *c))
+static int write_plot(const struct gsb_contest *c, const char *name,
+		      void (*draw)(FILE *f, const struct gsb_contest *c))
 {
 	char path[PATH_MAX];
 	bool failed;
@@ -214,7 +214,7 @@ static int write_plot(const struct gsb_compare *c, const char *name,
 	return -1;
 }
 
-int gsb_compare_plot(const struct gsb_compare *c)
+int gsb_compare_plot(const struct gsb_contest *c)
 {
 	if (count_pairs(c) && write_plot(c, "pairs", draw_pairs))
 		return -1;

@@ -29,24 +29,24 @@ static const struct {
 
 /* ---- one kernel ---- */
 
-/* What is proven of the geometry. To count and to hint changes none. */
-static uint32_t proven(const struct gsb_resize_facts *f)
-{
-	uint32_t shapes = GSB_SHAPE_BIT(GSB_SHAPE_COUNT) | GSB_SHAPE_BIT(GSB_SHAPE_HINT);
-
-	if (f->forms & GSB_RESIZE_BIT(GSB_RESIZE_RESHAPE))
-		shapes |= GSB_SHAPE_BIT(GSB_SHAPE_RESHAPE);
-	if (f->forms & GSB_RESIZE_BIT(GSB_RESIZE_SLICE))
-		shapes |= GSB_SHAPE_BIT(GSB_SHAPE_SLICE);
-	if (f->forms & GSB_RESIZE_BIT(GSB_RESIZE_PERSISTENT))
-		shapes |= GSB_SHAPE_BIT(GSB_SHAPE_PERSISTENT);
-	return shapes;
-}
-
 /* A body that is not here is of the system: printf, malloc, assertions. */
 static bool calls_system(const struct gsb_ptx_call *c)
 {
 	return c->target.kind != GSB_PTX_OPERAND_FUNC || !c->target.func->has_body;
+}
+
+/* A failed assertion names its block, as the device counts them. */
+static bool asserts(const struct gsb_ptx_kernel *k)
+{
+	for (uint32_t i = 0; i < k->n_funcs; i++)
+		for (uint32_t n = 0; n < k->funcs[i]->n_insns; n++) {
+			const struct gsb_ptx_call *c = k->funcs[i]->insns[n].call;
+
+			if (c && c->target.kind == GSB_PTX_OPERAND_FUNC &&
+			    !strcmp(c->target.func->name, "__assertfail"))
+				return true;
+		}
+	return false;
 }
 
 /* Does it do what a second run would do again? */
@@ -60,6 +60,22 @@ static bool writes_outside(const struct gsb_ptx_kernel *k)
 				return true;
 		}
 	return k->indirect;
+}
+
+/* What is proven of the geometry. To count and to hint changes none. */
+static uint32_t proven(const struct gsb_resize_facts *f)
+{
+	uint32_t shapes = GSB_SHAPE_BIT(GSB_SHAPE_COUNT) | GSB_SHAPE_BIT(GSB_SHAPE_HINT);
+
+	if (asserts(f->kernel))
+		return shapes;
+	if (f->forms & GSB_RESIZE_BIT(GSB_RESIZE_RESHAPE))
+		shapes |= GSB_SHAPE_BIT(GSB_SHAPE_RESHAPE);
+	if (f->forms & GSB_RESIZE_BIT(GSB_RESIZE_SLICE))
+		shapes |= GSB_SHAPE_BIT(GSB_SHAPE_SLICE);
+	if (f->forms & GSB_RESIZE_BIT(GSB_RESIZE_PERSISTENT))
+		shapes |= GSB_SHAPE_BIT(GSB_SHAPE_PERSISTENT);
+	return shapes;
 }
 
 struct work {
@@ -338,6 +354,8 @@ void gsb_variants_loaded(struct gsb_variants *v)
 {
 	if (v->module || !counts(v))
 		drop_text(v);
+	v->host_bytes = v->text_bytes + (v->module ? v->module->arena.used_bytes : 0) +
+			v->n_kernels * (sizeof(*v->proofs) + sizeof(*v->names));
 }
 
 const struct gsb_ptx_module *gsb_variants_module(struct gsb_variants *v)
@@ -361,8 +379,7 @@ void gsb_variants_destroy(struct gsb_variants *v)
 
 uint64_t gsb_variants_bytes(const struct gsb_variants *v)
 {
-	return v->text_bytes + (v->module ? v->module->arena.used_bytes : 0) +
-	       v->n_kernels * (sizeof(*v->proofs) + sizeof(*v->names));
+	return v->host_bytes;
 }
 
 /* ---- looking up ---- */

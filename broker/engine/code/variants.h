@@ -51,6 +51,8 @@ struct gsb_variants {
 	char **names; /* in the order of the text: that in which a program counts them */
 	struct gsb_proof *proofs;
 	char *names_room;
+	uint64_t
+		host_bytes; /* once it is loaded; what the loader's thread does to it later counts no more */
 	struct gsb_ptx_module *module; /* the originals, where launches count; NULL: in the text */
 };
 

@@ -44,6 +44,7 @@ static void put_variant(struct gsb_scheduler *s, const struct gsb_item *item,
 	memset(s->params, 0, at);
 	memcpy(s->params, l->params, l->params_bytes);
 	memcpy(s->params + at, own, own_bytes);
+	l->as = item->fn->function;
 	l->function = item->fn->forms[form].function;
 	l->params = s->params;
 	l->params_bytes = at + (uint32_t)own_bytes;
@@ -58,6 +59,7 @@ static bool next_slice(struct gsb_course *c, const struct gsb_item *item, struct
 				    cmd->launch.grid))
 		return false;
 	put_variant(item->scheduler, item, GSB_SHAPE_SLICE, &slice, sizeof(slice), &cmd->launch);
+	memcpy(cmd->launch.first, slice.first, sizeof(cmd->launch.first));
 	return true;
 }
 
@@ -128,6 +130,7 @@ static bool next_once(const struct gsb_course *c, const struct gsb_item *item, s
 		return false;
 	if (c->shape.form == GSB_SHAPE_AS_ASKED)
 		return true;
+	l->as = item->fn->function;
 	l->function = item->fn->forms[c->shape.form].function;
 	if (c->shape.form == GSB_SHAPE_RESHAPE) {
 		l->grid[0] = (uint32_t)((uint64_t)l->grid[0] * l->block[0] / c->shape.n_threads);

@@ -236,10 +236,8 @@ static void note_start(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb
 
 	f->item = item;
 	f->since_run_ns = s->run_ns;
-	item->issued_ns = w->since_ns = gsb_scheduler_now_ns(s);
-	w->priority = d->priority;
-	w->sms = d->sms;
-	w->predicted_end_ns = d->predicted_ns ? w->since_ns + d->predicted_ns : 0;
+	item->issued_ns = gsb_scheduler_now_ns(s);
+	gsb_work_issued(w, d, item->issued_ns);
 	if (w->kind == GSB_WORK_KERNEL) {
 		note_company(s, f);
 		s->share_ns = claim->share_ns;

@@ -68,6 +68,8 @@ struct gsb_emu_launch {
 	uint32_t stack_bytes;		 /* for recursion, a thread; 0 = GSB_EMU_DEFAULT_STACK */
 	const void *params; /* at 16; at least the entry's param_bytes long: params_bytes says */
 	uint32_t params_bytes;
+	const char *name;  /* that a fault is told with; NULL: the code's */
+	uint32_t first[3]; /* that a fault adds to the number of its block */
 	uint64_t grid_id;
 	uint32_t n_sms, max_warps; /* %nsmid, %nwarpid */
 	uint32_t envreg[GSB_EMU_N_ENVREGS];

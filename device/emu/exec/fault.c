@@ -82,7 +82,7 @@ static void find_place(const struct gsb_emu_exec *x, struct gsb_emu_fault *f)
 	const struct gsb_ptx_insn *in = code->origin[x->op - x->ops];
 	uint32_t lane = f->lanes ? (uint32_t)__builtin_ctz(f->lanes) : 0;
 
-	f->kernel = code->kernel.entry->name;
+	f->kernel = b->launch->name ? b->launch->name : code->kernel.entry->name;
 	f->spelling = in && f->lanes ? in->spelling : "";
 	f->line = in ? in->line : 0;
 	f->file = "";
@@ -95,7 +95,7 @@ static void find_place(const struct gsb_emu_exec *x, struct gsb_emu_fault *f)
 				code->module, func, (uint32_t)(in - func->insns), &f->file);
 	}
 	for (int k = 0; k < 3; k++) {
-		f->ctaid[k] = b->ctaid[k];
+		f->ctaid[k] = b->ctaid[k] + b->launch->first[k];
 		f->tid[k] = f->lanes ? x->warp->tid[k][lane] : 0;
 	}
 }

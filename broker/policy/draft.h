@@ -1,38 +1,38 @@
 /*
- * answer.h - a decision being written: what goes, in order, and of what is held as much as there is room to say why.
+ * draft.h - a decision being written: what goes, in order, and of what is held as much as there is room to say why.
  */
-#ifndef GSB_BROKER_POLICY_ANSWER_H
-#define GSB_BROKER_POLICY_ANSWER_H
+#ifndef GSB_BROKER_POLICY_DRAFT_H
+#define GSB_BROKER_POLICY_DRAFT_H
 
 #include <stddef.h>
 
 #include "broker/policy/policy.h"
 
-struct gsb_answer {
+struct gsb_draft {
 	const struct gsb_view *view;
 	struct gsb_decision *out;
 	unsigned n, n_issued;
 };
 
-static inline struct gsb_answer gsb_answer_begin(const struct gsb_view *view,
-						 struct gsb_decision *out)
+static inline struct gsb_draft gsb_draft_begin(const struct gsb_view *view,
+					       struct gsb_decision *out)
 {
-	return (struct gsb_answer){.view = view, .out = out};
+	return (struct gsb_draft){.view = view, .out = out};
 }
 
-static inline bool gsb_answer_is_full(const struct gsb_answer *a)
+static inline bool gsb_draft_is_full(const struct gsb_draft *a)
 {
 	return a->n_issued == a->view->n_free_queues;
 }
 
 /* What is said of the ready work @i, as its program asked for it unless the caller changes that. NULL: there is no room. */
-static inline struct gsb_decision *gsb_answer_issue(struct gsb_answer *a, unsigned i,
-						    enum gsb_reason reason)
+static inline struct gsb_decision *gsb_draft_issue(struct gsb_draft *a, unsigned i,
+						   enum gsb_reason reason)
 {
 	const struct gsb_work *w = a->view->ready[i];
 	struct gsb_decision *d = &a->out[a->n];
 
-	if (gsb_answer_is_full(a))
+	if (gsb_draft_is_full(a))
 		return NULL;
 	*d = (struct gsb_decision){
 		.ready = i,
@@ -47,7 +47,7 @@ static inline struct gsb_decision *gsb_answer_issue(struct gsb_answer *a, unsign
 }
 
 /* Holding takes no place that issuing may need. */
-static inline void gsb_answer_hold(struct gsb_answer *a, unsigned i, enum gsb_reason reason)
+static inline void gsb_draft_hold(struct gsb_draft *a, unsigned i, enum gsb_reason reason)
 {
 	if (a->n - a->n_issued < GSB_N_DECISIONS - GSB_N_QUEUES)
 		a->out[a->n++] =
