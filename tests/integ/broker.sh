@@ -39,7 +39,7 @@ broker_wrong_usage_exits_2() {
 	refused "unrecognized option '--no-such-option'" --no-such-option
 	refused "--ready-fd 99: must be the number of an open descriptor" --ready-fd 99
 	refused "'extra' is no option" --check-config extra
-	refused "--config says device and policy already" --config /x --device null
+	refused "--config says device, policy and start_line already" --config /x --device null
 	refused "--socket and --private both say where to listen" --socket /x --private /y
 	refused "--check-config or --print-config, not both" --check-config --print-config
 }

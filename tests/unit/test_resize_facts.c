@@ -273,13 +273,12 @@ static void test_reshape_refused_bounds_of_an_axis_are_kept(void **state)
 					 wide = {{2, 4, 1}, {32, 16, 1}},
 					 tall = {{4, 8, 1}, {16, 8, 1}};
 	struct gsb_resize_facts f = facts_in("traps/memory.ptx", "plain_2d");
-	struct gsb_ptx_func *entry = (struct gsb_ptx_func *)f.kernel->entry;
 
 	(void)state;
 	assert_int_equal(f.launch.reshape_axes, 7);
 	assert_null(gsb_resize_reshape_refused(&f.launch, &flat, &wide, 1024));
 	assert_null(gsb_resize_reshape_refused(&f.launch, &flat, &tall, 1024));
-	entry->tuning.maxntid[0] = 16;
+	f.launch.max_on_axis[0] = 16;
 	assert_non_null(gsb_resize_reshape_refused(&f.launch, &flat, &wide, 1024));
 	assert_null(gsb_resize_reshape_refused(&f.launch, &flat, &tall, 1024));
 }
