@@ -24,7 +24,7 @@ tools_gsb_bench_LDADD = libprogram.la libsim.la libpolicy.la libdevice.la libmod
 
 # The kernels of `gsb-bench emu`, as a string: shipped as text, so that building them needs no nvcc.
 EXTRA_DIST += tools/bench_emu.cu tools/bench_emu.ptx
-tools/bench_emu.$(OBJEXT): tools/bench_emu_ptx.h
+tools/gsb_bench-bench_emu.$(OBJEXT): tools/bench_emu_ptx.h
 CLEANFILES += tools/bench_emu_ptx.h
 tools/bench_emu_ptx.h: tools/bench_emu.ptx
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && { echo 'static const char bench_emu_ptx[] ='; \
