@@ -430,3 +430,11 @@ CUresult hook_cuCtxSynchronize(CUcontext handle)
 
 	return result ? result : gsb_cu_streams_wait_all(life.wire);
 }
+
+/* On or off: no profiler can listen to a process that has no context of the driver's. */
+CUresult hook_cuProfilerSwitch(void)
+{
+	struct gsb_cu_ctx_life life;
+
+	return gsb_cu_ctx_live(&life);
+}

@@ -95,6 +95,7 @@ CUresult hook_cuCtxSetSharedMemConfig(CUsharedconfig config);
 CUresult hook_cuCtxGetStreamPriorityRange(int *least, int *greatest);
 CUresult hook_cuCtxResetPersistingL2Cache(void);
 CUresult hook_cuCtxSynchronize(CUcontext handle);
+CUresult hook_cuProfilerSwitch(void);
 
 /* hooks/module.c */
 CUresult hook_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode);

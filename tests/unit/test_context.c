@@ -29,6 +29,18 @@ static void test_context_that_was_attached_ends_with_the_last_that_detaches(void
 	assert_int_equal(count(GSB_REC_CTX_DESTROY), 2);
 }
 
+static void test_profiler_is_switched_for_nobody(void **state)
+{
+	CUcontext ctx;
+
+	assert_cu(cu.cuCtxSetCurrent(NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuProfilerStart());
+	assert_cu(cu.cuCtxCreate_v2(&ctx, 0, 0));
+	assert_cu(cu.cuProfilerStart());
+	assert_cu(cu.cuProfilerStop());
+	assert_cu(cu.cuCtxDestroy_v2(ctx));
+}
+
 static void test_device_queries_answer_from_the_welcome(void **state)
 {
 	int n, major, minor;
@@ -930,6 +942,7 @@ static void test_context_storage_keeps_values_until_the_context_ends(void **stat
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_profiler_is_switched_for_nobody, set_up),
 		cmocka_unit_test_setup(
 			test_context_that_was_attached_ends_with_the_last_that_detaches, set_up),
 		cmocka_unit_test_setup(test_device_queries_answer_from_the_welcome, set_up),
