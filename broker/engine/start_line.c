@@ -68,7 +68,7 @@ static int by_number(const void *a, const void *b)
 /* Their numbers for the policy, given anew: who comes later still stands behind them. */
 static void number_by_name(struct gsb_engine *e, struct gsb_tenant **t, unsigned n)
 {
-	uint32_t numbers[GSB_N_SLOTS];
+	uint32_t numbers[GSB_N_SLOTS] = {0};
 
 	for (unsigned i = 0; i < n; i++)
 		numbers[i] = t[i]->claim.tenant;
