@@ -78,6 +78,25 @@ static void test_streams_run_side_by_side(void **state)
 	assert_int_equal(kit_done(&f->t, 2), 1);
 }
 
+static void test_streams_run_side_by_side_on_queues_used_before(void **state)
+{
+	struct fixture *f = *state;
+
+	for (uint32_t i = 1; i <= 4; i++)
+		kit_fill(&f->t, i, f->mem);
+	kit_settle(&f->k);
+	for (unsigned i = 0; i < 4; i++)
+		kit_complete(f->k.dev, i, CUDA_SUCCESS, 0);
+	kit_settle(&f->k);
+	for (uint32_t i = 1; i <= 4; i++)
+		kit_fill(&f->t, i, f->mem);
+	kit_settle(&f->k);
+	assert_int_equal(f->k.dev->n_issued, 8);
+	for (unsigned i = 4; i < 8; i++)
+		for (unsigned other = i + 1; other < 8; other++)
+			assert_ptr_not_equal(f->k.dev->log[i].queue, f->k.dev->log[other].queue);
+}
+
 static void test_at_most_32_commands_are_on_the_device(void **state)
 {
 	struct fixture *f = *state;
@@ -584,6 +603,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		stream_test(test_one_stream_issues_only_its_head),
 		stream_test(test_streams_run_side_by_side),
+		stream_test(test_streams_run_side_by_side_on_queues_used_before),
 		stream_test(test_at_most_32_commands_are_on_the_device),
 		stream_test(test_legacy_stream_waits_for_all_blocking_work_before_it),
 		stream_test(test_blocking_streams_wait_for_legacy_work_before_them),
