@@ -113,7 +113,7 @@ tests_unit_test_emu_random_LDADD = $(emu_test_ldadd)
 check_PROGRAMS += tests/unit/test_emu_memory
 tests_unit_test_emu_memory_SOURCES = tests/unit/test_emu_memory.c tests/unit/emu_threads.c tests/unit/emu_threads.h \
 	tests/unit/emu_watch.c tests/unit/emu_watch.h $(emu_harness)
-tests_unit_test_emu_memory_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_memory_CFLAGS = $(emu_test_cflags) -mcx16
 tests_unit_test_emu_memory_LDADD = $(emu_test_ldadd)
 
 check_PROGRAMS += tests/unit/test_emu_again

@@ -13,6 +13,7 @@
 
 #include "base/compiler.h"
 #include "device/emu/exec/isa.h"
+#include "device/emu/exec/single.h"
 #include "tests/unit/emu_harness.h"
 #include "tests/unit/emu_threads.h"
 #include "tests/unit/emu_watch.h"
@@ -1105,6 +1106,19 @@ static void test_vectors_are_never_seen_half_written(void **state)
 	}
 }
 
+/* What two threads change at once depends on this answer; that they meet in the instant between is too rare to wait for. */
+static void test_swap_of_16_bytes_says_whether_it_was_made(void **state)
+{
+	const single16 one = (single16)7 << 64 | 1, two = (single16)7 << 64 | 2, three = 3;
+	single16 cell = one, old = two;
+
+	(void)state;
+	assert_false(single_swap16(&cell, &old, three));
+	assert_true(cell == one && old == one);
+	assert_true(single_swap16(&cell, &old, three));
+	assert_true(cell == three);
+}
+
 /* Block 0 writes data, then a vector whose second word says so; block 1 waits for it, then reads the data. */
 static void test_vector_that_releases_brings_what_was_before(void **state)
 {
@@ -1152,6 +1166,7 @@ int main(void)
 		cmocka_unit_test(test_atomics_of_several_threads_lose_nothing),
 		cmocka_unit_test(test_atomics_beside_a_busy_thread_lose_nothing),
 		cmocka_unit_test(test_vectors_are_never_seen_half_written),
+		cmocka_unit_test(test_swap_of_16_bytes_says_whether_it_was_made),
 		cmocka_unit_test(test_vector_that_releases_brings_what_was_before),
 	};
 
