@@ -4,7 +4,9 @@
 #include "device/done.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CAPACITY_MIN 64
 
@@ -56,15 +58,25 @@ struct gsb_completion *gsb_done_push(struct gsb_done *d)
 	return c;
 }
 
+/* What is said of an error is most of it, and there hardly ever is one. */
+static void copy(struct gsb_completion *to, const struct gsb_completion *from)
+{
+	memcpy(to, from, offsetof(struct gsb_completion, detail));
+	to->detail[0] = '\0';
+	if (from->result != CUDA_SUCCESS)
+		memcpy(to->detail, from->detail, sizeof(to->detail));
+}
+
 unsigned gsb_done_pop(struct gsb_done *d, struct gsb_completion *out, unsigned max)
 {
 	unsigned n = d->n_items < max ? d->n_items : max;
 
 	for (unsigned i = 0; i < n; i++)
-		out[i] = d->items[(d->head + i) & (d->capacity - 1)];
+		copy(&out[i], &d->items[(d->head + i) & (d->capacity - 1)]);
 	if (n) {
-		d->head = (d->head + n) & (d->capacity - 1);
 		d->n_items -= n;
+		/* Where it was just used it is in the cache still. */
+		d->head = d->n_items ? (d->head + n) & (d->capacity - 1) : 0;
 	}
 	return n;
 }

@@ -340,6 +340,7 @@ int gsb_tenant_admit(struct gsb_engine *e, const struct gsb_admission *a, struct
 			      "the engine cannot make the tenant's shared memory");
 	}
 	e->tenants[slot] = t;
+	e->occupied |= 1ull << slot;
 	e->n_tenants++;
 	e->n_admitted++;
 	gsb_scheduler_join(&e->scheduler, &t->claim);
@@ -446,6 +447,7 @@ bool gsb_tenant_reap(struct gsb_tenant *t)
 	account_gone(e, t);
 	gsb_scheduler_part(&e->scheduler, &t->claim);
 	e->tenants[t->slot] = NULL;
+	e->occupied &= ~(1ull << t->slot);
 	e->n_tenants--;
 	gsb_tenant_log_end(t);
 	gsb_start_line_left(e, t);

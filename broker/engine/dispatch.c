@@ -355,7 +355,7 @@ static int dispatch(struct gsb_tenant *t, const struct gsb_rec *rec)
 	err = handlers[rec->type](t, rec);
 	if (err)
 		t->host_ns = host_ns; /* it comes again */
-	else if (gsb_rec_class(rec->type) != GSB_CLASS_STREAM)
+	else if (gsb_trace_is_on() && gsb_rec_class(rec->type) != GSB_CLASS_STREAM)
 		gsb_trace(TAKEN, taken, t->id, .posted_ns = t->queues.posted_ns,
 			  .thread = rec->thread, .record = rec->type);
 	return err;

@@ -15,6 +15,7 @@
 #ifndef GSB_BROKER_ENGINE_ENGINE_H
 #define GSB_BROKER_ENGINE_ENGINE_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -53,6 +54,7 @@ struct gsb_engine {
 	struct gsb_engine_params params;
 
 	struct gsb_tenant *tenants[GSB_N_SLOTS]; /* by slot */
+	uint64_t occupied;			 /* a bit for each slot that has one */
 	unsigned n_tenants;
 	unsigned first_slot; /* whose ring is read first in the next turn */
 	struct gsb_loader loader;
@@ -73,6 +75,13 @@ struct gsb_engine {
 	uint64_t gone_records, gone_launches, gone_kernels, gone_device_ns;
 	_Alignas(64) uint8_t record[GSB_RECORD_MAX]; /* the record at hand */
 };
+
+static_assert(GSB_N_SLOTS == 64, "a bit for each");
+
+/* Each tenant t of e, by slots; one that comes or goes meanwhile may be missed. */
+#define gsb_for_each_tenant(e, t)                                                           \
+	for (uint64_t left_ = (e)->occupied; left_; left_ &= left_ - 1)                     \
+		for (struct gsb_tenant *t = (e)->tenants[__builtin_ctzll(left_)]; t; t = NULL)
 
 /* Device time now. */
 static inline uint64_t gsb_engine_now_ns(struct gsb_engine *e)

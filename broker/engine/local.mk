@@ -40,6 +40,7 @@ libengine_la_SOURCES = \
 	broker/engine/code/code.h \
 	broker/engine/code/compare.c broker/engine/code/compare.h \
 	broker/engine/code/demand.c broker/engine/code/demand.h \
+	broker/engine/code/facts.c broker/engine/code/facts.h \
 	broker/engine/code/function.c \
 	broker/engine/code/upload.c broker/engine/code/upload.h \
 	broker/engine/code/job.c broker/engine/code/job.h \
@@ -96,7 +97,7 @@ engine_tests = tests/unit/test_engine_stream tests/unit/test_engine_order \
 	tests/unit/test_engine_gate tests/unit/test_engine_start_line tests/unit/test_engine_hostile tests/unit/test_engine_fuzz \
 	tests/unit/test_engine_control tests/unit/test_engine_counts tests/unit/test_engine_log tests/unit/test_engine_memory \
 	tests/unit/test_engine_policy tests/unit/test_engine_release tests/unit/test_engine_resize tests/unit/test_engine_upload \
-	tests/unit/test_grant tests/unit/test_pool tests/unit/test_proofs tests/fuzz/replay_records
+	tests/unit/test_facts tests/unit/test_grant tests/unit/test_pool tests/unit/test_proofs tests/unit/test_ready tests/fuzz/replay_records
 check_PROGRAMS += $(engine_tests)
 tenant_kit = tests/unit/tenant_kit.c tests/unit/tenant_kit.h
 engine_kit = tests/unit/engine_kit.c tests/unit/engine_kit.h $(tenant_kit)
@@ -158,6 +159,12 @@ tests_unit_test_engine_log_LDADD = $(engine_test_libs)
 tests_unit_test_proofs_SOURCES = tests/unit/test_proofs.c
 tests_unit_test_proofs_CFLAGS = $(engine_test_cflags)
 tests_unit_test_proofs_LDADD = $(engine_test_libs)
+tests_unit_test_facts_SOURCES = tests/unit/test_facts.c
+tests_unit_test_facts_CFLAGS = $(engine_test_cflags)
+tests_unit_test_facts_LDADD = $(engine_test_libs)
+tests_unit_test_ready_SOURCES = tests/unit/test_ready.c
+tests_unit_test_ready_CFLAGS = $(engine_test_cflags)
+tests_unit_test_ready_LDADD = $(engine_test_libs)
 tests_unit_test_pool_SOURCES = tests/unit/test_pool.c
 tests_unit_test_pool_CFLAGS = $(engine_test_cflags)
 tests_unit_test_pool_LDADD = $(engine_test_libs)

@@ -119,10 +119,8 @@ int gsb_engine_destroy(struct gsb_engine *e)
 {
 	if (!e)
 		return 0;
-	for (int i = 0; i < GSB_N_SLOTS; i++)
-		if (e->tenants[i])
-			gsb_tenant_dismiss(e->tenants[i], CUDA_ERROR_SYSTEM_NOT_READY,
-					   "its engine was told to end");
+	gsb_for_each_tenant (e, t)
+		gsb_tenant_dismiss(t, CUDA_ERROR_SYSTEM_NOT_READY, "its engine was told to end");
 	while (e->n_tenants && !e->scheduler.lost)
 		if (!gsb_engine_turn(e))
 			gsb_engine_sleep(e);
@@ -138,26 +136,25 @@ int gsb_engine_destroy(struct gsb_engine *e)
 
 /* ---- the turn ---- */
 
-/* The slot of the first tenant from slot on, all around; slot itself when there is none. */
-static unsigned slot_from(const struct gsb_engine *e, unsigned slot)
+/* The occupied slots as seen from one of them: bit i is the i-th behind it, all around. */
+static uint64_t occupied_from(const struct gsb_engine *e, unsigned slot)
 {
-	for (unsigned i = 0; i < GSB_N_SLOTS; i++)
-		if (e->tenants[(slot + i) % GSB_N_SLOTS])
-			return (slot + i) % GSB_N_SLOTS;
-	return slot;
+	return e->occupied >> slot | e->occupied << (-slot % GSB_N_SLOTS);
 }
 
 /* Each turn begins with the next tenant, so that none is always read first. */
 static bool read_rings(struct gsb_engine *e)
 {
+	unsigned slot = (e->first_slot + 1) % GSB_N_SLOTS;
+	uint64_t left = occupied_from(e, slot);
 	bool any = false;
 
-	e->first_slot = slot_from(e, e->first_slot + 1);
-	for (unsigned i = 0; i < GSB_N_SLOTS; i++) {
-		struct gsb_tenant *t = e->tenants[(e->first_slot + i) % GSB_N_SLOTS];
+	if (left)
+		e->first_slot = (slot + (unsigned)__builtin_ctzll(left)) % GSB_N_SLOTS;
+	for (; left; left &= left - 1) {
+		unsigned i = (slot + (unsigned)__builtin_ctzll(left)) % GSB_N_SLOTS;
 
-		if (t && gsb_dispatch_ring(t, GSB_TURN_RECORDS))
-			any = true;
+		any |= gsb_dispatch_ring(e->tenants[i], GSB_TURN_RECORDS) > 0;
 	}
 	return any;
 }
@@ -183,23 +180,19 @@ static bool work(struct gsb_engine *e)
 
 static void wake_tenants(struct gsb_engine *e)
 {
-	for (int i = 0; i < GSB_N_SLOTS; i++) {
-		struct gsb_tenant *t = e->tenants[i];
-
-		if (t && t->queues.changed) {
+	gsb_for_each_tenant (e, t)
+		if (t->queues.changed) {
 			t->queues.changed = false;
 			gsb_tell_woken(t, gsb_wake_waiters(t->region));
 		}
-	}
 }
 
 static bool reap_tenants(struct gsb_engine *e)
 {
 	bool any = false;
 
-	for (int i = 0; i < GSB_N_SLOTS; i++)
-		if (e->tenants[i] && gsb_tenant_reap(e->tenants[i]))
-			any = true;
+	gsb_for_each_tenant (e, t)
+		any |= gsb_tenant_reap(t);
 	return any;
 }
 
@@ -213,9 +206,8 @@ static GSB_COLD void end_all(struct gsb_engine *e, CUresult result)
 		"the GPU has stopped for all programs of this engine after a fault of one of them (%s)",
 		gsb_cuda_error_name(result));
 	gsb_log(GSB_LOG_ERROR, "device", "%s; the engine ends", why);
-	for (int i = 0; i < GSB_N_SLOTS; i++)
-		if (e->tenants[i])
-			gsb_tenant_dismiss(e->tenants[i], result, why);
+	gsb_for_each_tenant (e, t)
+		gsb_tenant_dismiss(t, result, why);
 	e->scheduler.lost = true;
 }
 
@@ -261,35 +253,26 @@ static void prepare_sleep(struct gsb_engine *e)
 {
 	bool gate = is_at_gate(e);
 
-	for (int i = 0; i < GSB_N_SLOTS; i++) {
-		struct gsb_tenant *t = e->tenants[i];
-
-		if (!t)
-			continue;
+	gsb_for_each_tenant (e, t)
 		if (gate)
 			gsb_ring_prepare_gate(&t->ring);
 		else
 			gsb_ring_prepare_sleep(&t->ring);
-	}
 }
 
 static void awake(struct gsb_engine *e)
 {
-	for (int i = 0; i < GSB_N_SLOTS; i++)
-		if (e->tenants[i])
-			gsb_ring_awake(&e->tenants[i]->ring);
+	gsb_for_each_tenant (e, t)
+		gsb_ring_awake(&t->ring);
 }
 
 /* What may have changed between the last turn and the words that prepare_sleep stored. */
 static bool has_work(struct gsb_engine *e)
 {
-	for (int i = 0; i < GSB_N_SLOTS; i++) {
-		const struct gsb_tenant *t = e->tenants[i];
-
-		if (t && t->state != GSB_TENANT_LEAVING && !t->queues.stalled &&
+	gsb_for_each_tenant (e, t)
+		if (t->state != GSB_TENANT_LEAVING && !t->queues.stalled &&
 		    !gsb_ring_is_empty(&t->ring))
 			return true;
-	}
 	return is_at_gate(e) && gsb_gate_is_open(e);
 }
 

@@ -165,6 +165,7 @@ struct gsb_policy_area {
 struct gsb_policy {
 	const char *name;
 	bool predicts; /* it wants estimates: kernels are timed */
+	bool reshapes; /* it wants to be told which shapes a launch admits, and may name one */
 	/*
 	 * Writes at most GSB_N_DECISIONS decisions, each index once; returns how many. With the verdict ISSUE at most
 	 * n_free_queues; they are issued in this order. What it does not say anything of is held.

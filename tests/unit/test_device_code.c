@@ -214,6 +214,30 @@ static void test_done_gives_back_in_order_while_it_grows(void **state)
 	gsb_done_finish(NULL);
 }
 
+/* What is said of an error comes with it, and not with what succeeds in its place later. */
+static void test_done_says_of_an_error_what_was_said_of_it(void **state)
+{
+	struct gsb_done d = {0};
+	struct gsb_completion *c, out[1];
+
+	for (unsigned i = 0; i < 3; i++) {
+		bool fails = i == 1;
+
+		assert_int_equal(gsb_done_reserve(&d, 1), 0);
+		c = gsb_done_push(&d);
+		c->n_blocks = i;
+		if (fails) {
+			c->result = CUDA_ERROR_LAUNCH_FAILED;
+			strcpy(c->detail, "of kernel k");
+		}
+		assert_int_equal(gsb_done_pop(&d, out, 1), 1);
+		assert_int_equal(out[0].n_blocks, i);
+		assert_int_equal(out[0].result, fails ? CUDA_ERROR_LAUNCH_FAILED : CUDA_SUCCESS);
+		assert_string_equal(out[0].detail, fails ? "of kernel k" : "");
+	}
+	gsb_done_finish(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +249,7 @@ int main(void)
 		cmocka_unit_test(test_code_lay_out_refuses_undefined_variable_by_name),
 		cmocka_unit_test(test_code_regs_fit_any_block),
 		cmocka_unit_test(test_done_gives_back_in_order_while_it_grows),
+		cmocka_unit_test(test_done_says_of_an_error_what_was_said_of_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -186,15 +186,13 @@ static void test_waits_of_a_failed_context_end_with_it(void **state)
 
 /* ---- SM time ---- */
 
-/* A launch of that many blocks of 1,024 threads, of which an SM of an H200 holds two; it has 132. */
+/* A launch of that many blocks, of which an SM of an H200 holds two; it has 132. */
 static uint64_t sm_ns(uint32_t n_blocks, uint64_t took_ns, uint64_t blocks_ns)
 {
-	const struct gsb_kernel_fn fn = {.regs = 32};
-	const struct gsb_cmd_launch l = {.grid = {n_blocks, 1, 1}, .block = {1024, 1, 1}};
 	const struct gsb_completion c = {
 		.start_ns = 500, .end_ns = 500 + took_ns, .blocks_ns = blocks_ns};
 
-	return gsb_code_sm_ns(gsb_arch_find("h200"), &fn, &l, &c);
+	return gsb_code_sm_ns(gsb_arch_find("h200"), n_blocks, 2, &c);
 }
 
 static void test_sm_time_is_the_part_of_an_sm_that_each_block_holds(void **state)

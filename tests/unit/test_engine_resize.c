@@ -509,7 +509,8 @@ static unsigned choose(const struct gsb_view *view, struct gsb_policy_area *area
 
 static void test_policy_is_offered_shapes_and_gets_the_one_that_it_names(void **state)
 {
-	static const struct gsb_policy policy = {.name = "choosing", .decide = choose};
+	static const struct gsb_policy policy = {
+		.name = "choosing", .reshapes = true, .decide = choose};
 	struct fixture *f = *state;
 
 	force(f, "");
@@ -533,6 +534,26 @@ static void test_policy_is_offered_shapes_and_gets_the_one_that_it_names(void **
 	assert_int_equal(f->k.dev->n_issued, 6);
 	assert_int_equal(f->k.dev->log[5].grid[0], 10);
 	complete_next(f, 5, CUDA_SUCCESS);
+	launch_with(f, 10, 1, 64, GSB_LAUNCH_COOPERATIVE);
+	assert_int_equal(n_offered, 0);
+	complete_next(f, 6, CUDA_SUCCESS);
+	f->k.engine->scheduler.policy = &gsb_policy_fifo;
+}
+
+/* What it does not read is not found out. */
+static void test_policy_that_does_not_choose_is_offered_nothing(void **state)
+{
+	static const struct gsb_policy policy = {.name = "not choosing", .decide = choose};
+	struct fixture *f = *state;
+
+	force(f, "");
+	f->k.engine->scheduler.policy = &policy;
+	choice = 1;
+	n_offered = 1;
+	launch(f, 10, 1);
+	assert_int_equal(n_offered, 0);
+	assert_int_equal(f->k.dev->log[0].grid[0], 10);
+	complete_next(f, 0, CUDA_SUCCESS);
 	f->k.engine->scheduler.policy = &gsb_policy_fifo;
 }
 
@@ -880,6 +901,7 @@ int main(void)
 		CASE(test_form_that_loses_too_many_threads_is_not_used),
 		CASE(test_form_that_does_not_fit_an_sm_is_not_used),
 		CASE(test_policy_is_offered_shapes_and_gets_the_one_that_it_names),
+		CASE(test_policy_that_does_not_choose_is_offered_nothing),
 		CASE(test_shadow_run_of_the_same_results_counts_as_one_launch),
 		CASE(test_form_with_other_results_is_refuted_and_the_tenant_has_the_originals),
 		CASE(test_device_time_of_a_shadow_run_is_the_originals),

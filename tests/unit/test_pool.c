@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "broker/engine/order/pool.h"
 
 #define POOL_BYTES (4 * GSB_POOL_MAX)
@@ -58,6 +59,39 @@ static void test_emptied_pool_is_whole_again(void **state)
 	gsb_pool_finish(&p);
 }
 
+/* What was freed last is given first, as it is; but the pool does not grow while what was freed would do. */
+static void test_freed_blocks_are_joined_before_the_pool_grows(void **state)
+{
+	struct gsb_pool p;
+	void *a, *b;
+
+	assert_int_equal(gsb_pool_init(&p, POOL_BYTES), 0);
+	a = gsb_pool_alloc(&p, GSB_POOL_MAX / 2);
+	b = gsb_pool_alloc(&p, GSB_POOL_MAX / 2);
+	gsb_pool_free(&p, a);
+	assert_ptr_equal(gsb_pool_alloc(&p, GSB_POOL_MAX / 2), a);
+	gsb_pool_free(&p, a);
+	gsb_pool_free(&p, b);
+	assert_non_null(gsb_pool_alloc(&p, GSB_POOL_MAX));
+	assert_int_equal(p.fresh, GSB_POOL_MAX);
+	gsb_pool_finish(&p);
+}
+
+/* Of a size that nobody asks for any more few blocks stay apart. */
+static void test_few_freed_blocks_are_kept_apart(void **state)
+{
+	struct gsb_pool p;
+	void *blocks[4 * GSB_POOL_N_KEPT];
+
+	assert_int_equal(gsb_pool_init(&p, POOL_BYTES), 0);
+	for (size_t i = 0; i < GSB_ARRAY_LEN(blocks); i++)
+		blocks[i] = gsb_pool_alloc(&p, GSB_POOL_UNIT);
+	for (size_t i = 0; i < GSB_ARRAY_LEN(blocks); i++)
+		gsb_pool_free(&p, blocks[i]);
+	assert_int_equal(p.n_kept[0], GSB_POOL_N_KEPT);
+	gsb_pool_finish(&p);
+}
+
 static void test_random_blocks_never_overlap(void **state)
 {
 	struct gsb_pool p;
@@ -95,6 +129,8 @@ int main(void)
 		cmocka_unit_test(test_alloc_more_than_largest_block_is_null),
 		cmocka_unit_test(test_alloc_from_full_pool_is_null_until_something_is_freed),
 		cmocka_unit_test(test_emptied_pool_is_whole_again),
+		cmocka_unit_test(test_freed_blocks_are_joined_before_the_pool_grows),
+		cmocka_unit_test(test_few_freed_blocks_are_kept_apart),
 		cmocka_unit_test(test_random_blocks_never_overlap),
 	};
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "broker/control.h"
+#include "broker/engine/code/facts.h"
 #include "broker/engine/code/loader.h"
 #include "broker/engine/code/resizing.h"
 #include "device/ops.h"
@@ -68,6 +69,8 @@ struct gsb_kernel_fn {
 	uint64_t hash;			  /* of its module's image and its name; never 0 */
 	uint32_t params_bytes, regs, static_smem_bytes;
 	int32_t max_dynamic_smem_bytes; /* what FunctionSet said, or the driver's default */
+	unsigned facts_at;		/* of the last launch */
+	struct gsb_launch_facts facts[GSB_N_FACTS];
 };
 
 /* Handlers of records (dispatch.c has checked nothing but sizes). 0, -EPROTO, -EAGAIN: dispatch.h. */
@@ -125,13 +128,14 @@ uint64_t gsb_code_places(const struct gsb_arch *arch, const struct gsb_kernel_fo
 
 /*
  * gsb_code_sm_ns() - SM time of a launch that has ended: SMs that it held, times how long
+ * @blocks_per_sm: of its kernel that an empty SM has room for
  *
  * A block holds its SM as one of as many blocks of its kernel as an empty SM has room for: of three that fit, each holds
  * a third. Kernels that need different things can so hold more than there is together. Where the device does not
  * say how long its blocks were there (also of launches that failed), as many as there is room for count for all of its
  * time: then it is a bound.
  */
-uint64_t gsb_code_sm_ns(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn,
-			const struct gsb_cmd_launch *l, const struct gsb_completion *c);
+uint64_t gsb_code_sm_ns(const struct gsb_arch *arch, uint64_t n_blocks, uint32_t blocks_per_sm,
+			const struct gsb_completion *c);
 
 #endif

@@ -75,18 +75,16 @@ uint32_t gsb_code_blocks_per_sm(const struct gsb_arch *arch, const struct gsb_ke
 		       : (uint32_t)n;
 }
 
-uint64_t gsb_code_sm_ns(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn,
-			const struct gsb_cmd_launch *l, const struct gsb_completion *c)
+uint64_t gsb_code_sm_ns(const struct gsb_arch *arch, uint64_t n_blocks, uint32_t blocks_per_sm,
+			const struct gsb_completion *c)
 {
-	struct gsb_kernel kernel = gsb_code_needs(fn, l);
-	uint64_t took = c->end_ns - c->start_ns, n = gsb_code_blocks_per_sm(arch, fn, l), places;
+	uint64_t took = c->end_ns - c->start_ns,
+		 n = blocks_per_sm ? blocks_per_sm : 1; /* one has run */
+	uint64_t places = n * arch->n_sms;
 
-	if (!n)
-		n = 1; /* one has run */
-	places = n * arch->n_sms;
 	if (c->blocks_ns)
 		return c->blocks_ns / n;
-	if (kernel.n_blocks < places)
-		places = kernel.n_blocks;
+	if (n_blocks < places)
+		places = n_blocks;
 	return took / n * places + took % n * places / n;
 }

@@ -46,7 +46,8 @@ static void count_kernel(const struct gsb_scheduler *s, struct gsb_tenant *t,
 			 const struct gsb_item *item, const struct gsb_completion *c)
 {
 	uint64_t took = c->end_ns - c->start_ns;
-	uint64_t sm_ns = gsb_code_sm_ns(&s->info->arch, item->fn, &item->cmd.launch, c);
+	const struct gsb_work *w = &item->head->work;
+	uint64_t sm_ns = gsb_code_sm_ns(&s->info->arch, w->kernel.n_blocks, w->blocks_per_sm, c);
 
 	item->fn->took_ns = took;
 	t->stats.device_ns += took;
@@ -114,12 +115,12 @@ static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)
 	if (s->estimates && item->cmd.kind == GSB_CMD_LAUNCH && c->result == CUDA_SUCCESS)
 		note_run(s, f, c);
 	gsb_issue_landed(s, f);
-	gsb_issue_ended(item);
 	gsb_trace(FINISHED, finished, t->id, .serial = item->op.serial,
 		  .start_device_ns = c->start_ns, .end_device_ns = c->end_ns,
 		  .n_blocks = c->n_blocks, .n_instructions = c->n_instructions,
 		  .stream = stream->index, .result = (int32_t)c->result);
 	count(s, t, item, c);
+	gsb_issue_ended(item);
 	if (c->printed)
 		gsb_print_note(gsb_ctx_of(item->op.order));
 	if (c->result != CUDA_SUCCESS)

@@ -128,8 +128,6 @@ static bool next_once(const struct gsb_course *c, const struct gsb_item *item, s
 
 	if (c->n_shaped)
 		return false;
-	if (c->shape.form == GSB_SHAPE_AS_ASKED)
-		return true;
 	l->as = item->fn->function;
 	l->function = item->fn->forms[c->shape.form].function;
 	if (c->shape.form == GSB_SHAPE_RESHAPE) {
@@ -193,16 +191,22 @@ static unsigned ahead(const struct gsb_course *c)
 	return c->shadow ? 1 : GSB_COURSE_AHEAD;
 }
 
+static int issue(const struct gsb_flight *f, const struct gsb_item *item, struct gsb_cmd *cmd)
+{
+	const struct gsb_scheduler *s = item->scheduler;
+
+	cmd->cookie = f->cookie;
+	cmd->not_before_ns = s->clock.is_virtual ? item->op.ready_ns : 0;
+	return s->ops->issue(f->queue->queue, cmd);
+}
+
 static int issue_more(struct gsb_flight *f, const struct gsb_item *item)
 {
-	struct gsb_scheduler *s = item->scheduler;
 	struct gsb_course *c = &f->course;
 	struct gsb_cmd cmd;
 
 	while (!c->err && c->n_open < ahead(c) && next(f, item, &cmd)) {
-		cmd.cookie = f->cookie;
-		cmd.not_before_ns = s->clock.is_virtual ? item->op.ready_ns : 0;
-		c->err = s->ops->issue(f->queue->queue, &cmd);
+		c->err = issue(f, item, &cmd);
 		if (c->err)
 			break;
 		c->n_open++;
@@ -260,21 +264,30 @@ static void plan(struct gsb_course *c, const struct gsb_item *item)
 	}
 }
 
+/* One command: the item's own. Nothing else of the course is looked at. */
+static int begin_as_asked(struct gsb_flight *f, struct gsb_item *item)
+{
+	int err = issue(f, item, &item->cmd);
+
+	f->course.shape.form = GSB_SHAPE_AS_ASKED;
+	f->course.n_open = !err;
+	return err;
+}
+
 static int begin(struct gsb_flight *f, struct gsb_item *item, const struct gsb_shape *shape)
 {
 	memset(&f->course, 0, offsetof(struct gsb_course, joint));
 	f->course.shape = *shape;
-	if (shape->form != GSB_SHAPE_AS_ASKED)
-		f->course.joint = (struct gsb_completion){.cookie = f->cookie};
+	f->course.joint = (struct gsb_completion){.cookie = f->cookie};
 	plan(&f->course, item);
-	if (item->cmd.kind == GSB_CMD_LAUNCH)
-		f->course.shadow = gsb_shadow_create(item, f->course.shape.form);
+	if (f->course.shape.form == GSB_SHAPE_AS_ASKED)
+		return begin_as_asked(f, item);
+	f->course.shadow = gsb_shadow_create(item, f->course.shape.form);
 	return issue_more(f, item);
 }
 
-int gsb_course_begin(struct gsb_flight *f, struct gsb_item *item, const struct gsb_shape *shape)
+static int begin_shaped(struct gsb_flight *f, struct gsb_item *item, const struct gsb_shape *shape)
 {
-	static const struct gsb_shape as_asked = {.form = GSB_SHAPE_AS_ASKED};
 	int err = begin(f, item, shape);
 
 	if (!err || f->course.n_open)
@@ -282,7 +295,13 @@ int gsb_course_begin(struct gsb_flight *f, struct gsb_item *item, const struct g
 	drop_words(&f->course, item);
 	if (f->course.shadow)
 		gsb_shadow_end(f->course.shadow, item, false);
-	return shape->form == GSB_SHAPE_AS_ASKED ? err : begin(f, item, &as_asked);
+	return begin_as_asked(f, item);
+}
+
+int gsb_course_begin(struct gsb_flight *f, struct gsb_item *item, const struct gsb_shape *shape)
+{
+	return shape->form == GSB_SHAPE_AS_ASKED ? begin_as_asked(f, item)
+						 : begin_shaped(f, item, shape);
 }
 
 /* ---- the end ---- */

@@ -23,6 +23,7 @@ struct gsb_flight;
 struct gsb_item;
 struct gsb_shadow;
 
+/* Of what is as asked only shape.form and n_open are set. */
 struct gsb_course {
 	struct gsb_shape shape;
 	unsigned n_open, n_taken; /* commands on the device; completed */
@@ -34,7 +35,7 @@ struct gsb_course {
 	bool asked;		     /* of that: the original was issued */
 	uint64_t *words;	     /* COUNT: what it has counted comes here; malloc */
 	int err;		     /* the device refused one */
-	struct gsb_completion joint; /* last: of what is as asked it is not touched */
+	struct gsb_completion joint; /* last */
 };
 
 /*

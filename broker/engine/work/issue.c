@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/code/demand.h"
+#include "broker/engine/code/variants.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/engine/work/scheduler.h"
 #include "broker/engine/work/view.h"
@@ -198,7 +199,8 @@ static struct gsb_shape shape_of(const struct gsb_item *item, const struct gsb_d
 	const struct gsb_cmd_launch *l = &item->cmd.launch;
 
 	if (item->cmd.kind == GSB_CMD_LAUNCH && item->fn->shapes) {
-		if (gsb_code_admits(t, item->fn, l, &count) && gsb_demand_is_wanted(item->fn, l))
+		if (item->fn->shapes & GSB_SHAPE_BIT(GSB_SHAPE_COUNT) &&
+		    gsb_demand_is_wanted(item->fn, l) && gsb_code_admits(t, item->fn, l, &count))
 			return count;
 		if (force->form != GSB_SHAPE_AS_ASKED && gsb_code_admits(t, item->fn, l, force))
 			return *force;
@@ -263,14 +265,16 @@ void gsb_issue_landed(struct gsb_scheduler *s, struct gsb_flight *f)
 	tenant_of(f->item)->n_in_flight--;
 	gsb_queue_pool_give(f->queue);
 	f->item = NULL;
-	s->free_flights |= 1u << (f - s->flights);
+	s->free_flights |= 1u << f->cookie % GSB_N_QUEUES;
 	s->clock.n_in_flight--;
 	f->abandoned = false;
 }
 
 static void start(struct gsb_scheduler *s, struct gsb_item *item, const struct gsb_decision *d)
 {
-	struct gsb_flight *f = &s->flights[__builtin_ctz(s->free_flights)];
+	unsigned i = (unsigned)__builtin_ctz(s->free_flights);
+	struct gsb_flight *f = &s->flights[i];
+	struct gsb_tenant *t = tenant_of(item);
 	struct gsb_shape shape = shape_of(item, d);
 	int err;
 
@@ -280,7 +284,7 @@ static void start(struct gsb_scheduler *s, struct gsb_item *item, const struct g
 		refuse(item, -ENOMEM);
 		return;
 	}
-	f->cookie = s->next_cookie++ * GSB_N_QUEUES + (uint64_t)(f - s->flights);
+	f->cookie = s->next_cookie++ * GSB_N_QUEUES + i;
 	err = gsb_course_begin(f, item, &shape);
 	if (err) {
 		gsb_queue_pool_give(f->queue);
@@ -288,10 +292,9 @@ static void start(struct gsb_scheduler *s, struct gsb_item *item, const struct g
 		return;
 	}
 	note_start(s, f, item, d);
-	tenant_of(item)->stats.n_resized += f->course.shape.form != GSB_SHAPE_AS_ASKED;
-	gsb_trace(ISSUED, issued, tenant_of(item)->id, .serial = item->op.serial,
-		  .device_ns = item->issued_ns, .stream = item->op.stream->index,
-		  .queue = (uint32_t)(f->queue - s->pool.queues));
+	t->stats.n_resized += f->course.shape.form != GSB_SHAPE_AS_ASKED;
+	gsb_trace(ISSUED, issued, t->id, .serial = item->op.serial, .device_ns = item->issued_ns,
+		  .stream = item->op.stream->index, .queue = (uint32_t)(f->queue - s->pool.queues));
 }
 
 /* ---- the decision ---- */
@@ -347,7 +350,7 @@ static unsigned ask(struct gsb_scheduler *s, bool must, struct gsb_decision out[
 	if (gsb_trace_is_on())
 		tell(s, &view, out, n,
 		     n_issued == view.n_free_queues ? GSB_REASON_QUEUES : GSB_REASON_POLICY);
-	return keep_issued(out, n);
+	return n_issued == n ? n : keep_issued(out, n);
 }
 
 /* One view, one decision; whether it let anything go. */

@@ -120,21 +120,18 @@ GSB_COLD void gsb_item_tell(const struct gsb_item *item)
 
 /* ---- records ---- */
 
-/* The record's stream and a new item for it. */
-static int begin(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_op_class *class,
-		 uint32_t payload, struct gsb_stream **s, struct gsb_item **item)
+/* A new item for the stream; NULL: there is no room now. */
+static struct gsb_item *begin(struct gsb_tenant *t, struct gsb_stream *s,
+			      const struct gsb_op_class *class, uint32_t payload)
 {
-	*item = NULL;
-	*s = gsb_stream_find(&t->queues, rec->stream);
-	if (!*s)
-		return gsb_no_such(t, rec, "stream", rec->stream);
-	*item = gsb_op_create(&t->queues, class, sizeof(**item), payload);
-	if (!*item)
-		return -EAGAIN;
-	(*item)->op.post_ns = gsb_tenant_post_ns(t);
-	(*item)->scheduler = t->scheduler;
-	(*item)->cmd.space = gsb_ctx_of((*s)->order)->space;
-	return 0;
+	struct gsb_item *item = gsb_op_create(&t->queues, class, sizeof(*item), payload);
+
+	if (!item)
+		return NULL;
+	item->op.post_ns = gsb_tenant_post_ns(t);
+	item->scheduler = t->scheduler;
+	item->cmd.space = gsb_ctx_of(s->order)->space;
+	return item;
 }
 
 static int push(struct gsb_stream *s, struct gsb_item *item)
@@ -148,13 +145,9 @@ static int push(struct gsb_stream *s, struct gsb_item *item)
 	return err;
 }
 
-/* Copies of nothing are ordered like others. */
-static int push_nothing(struct gsb_tenant *t, const struct gsb_rec *rec)
+static bool has_threads(const struct gsb_rec_launch *b)
 {
-	struct gsb_stream *s = gsb_stream_find(&t->queues, rec->stream);
-
-	return s ? gsb_stream_push_nop(s, gsb_tenant_post_ns(t))
-		 : gsb_no_such(t, rec, "stream", rec->stream);
+	return b->grid[0] && b->grid[1] && b->grid[2] && b->block[0] && b->block[1] && b->block[2];
 }
 
 static int check_launch(struct gsb_tenant *t, const struct gsb_rec *rec,
@@ -168,27 +161,27 @@ static int check_launch(struct gsb_tenant *t, const struct gsb_rec *rec,
 				     "Launch with %u bytes of parameters in a record of %u; the "
 				     "kernel takes %u",
 				     b->params_bytes, rec->size, fn->params_bytes);
-	for (int i = 0; i < 3; i++)
-		if (!b->grid[i] || !b->block[i])
-			return gsb_violation(t, "Launch of a grid without threads");
-	return b->flags & ~GSB_LAUNCH_COOPERATIVE
-		       ? gsb_violation(t, "Launch with flags %#x", b->flags)
-		       : 0;
+	if (!has_threads(b))
+		return gsb_violation(t, "Launch of a grid without threads");
+	if (b->flags & ~GSB_LAUNCH_COOPERATIVE)
+		return gsb_violation(t, "Launch with flags %#x", b->flags);
+	return s ? 0 : gsb_no_such(t, rec, "stream", rec->stream);
 }
 
 int gsb_item_launch(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_launch *b)
 {
 	struct gsb_kernel_fn *fn = gsb_code_find_function(t, b->function);
-	struct gsb_stream *s;
+	struct gsb_stream *s = gsb_stream_find(&t->queues, rec->stream);
 	struct gsb_item *item;
-	int err = check_launch(t, rec, b, fn, gsb_stream_find(&t->queues, rec->stream));
+	int err = check_launch(t, rec, b, fn, s);
 
 	if (!err && fn->state == GSB_FN_NEW)
 		err = gsb_code_prepare(t, fn);
-	if (!err)
-		err = begin(t, rec, &launch_class, b->params_bytes, &s, &item);
 	if (err)
 		return err;
+	item = begin(t, s, &launch_class, b->params_bytes);
+	if (!item)
+		return -EAGAIN;
 	memcpy(item->payload, b + 1, b->params_bytes);
 	item->fn = fn;
 	item->cmd.kind = GSB_CMD_LAUNCH;
@@ -210,15 +203,17 @@ int gsb_item_copy(struct gsb_tenant *t, const struct gsb_rec *rec, const struct 
 {
 	bool is_inline = b->src_place == GSB_PLACE_INLINE;
 	uint32_t payload = is_inline ? gsb_rec_tail_bytes(rec) : 0;
-	struct gsb_stream *s;
+	struct gsb_stream *s = gsb_stream_find(&t->queues, rec->stream);
 	struct gsb_item *item;
 	int err;
 
-	if (!b->width || !b->height)
-		return push_nothing(t, rec);
-	err = begin(t, rec, &copy_class, payload, &s, &item);
-	if (err)
-		return err;
+	if (!s)
+		return gsb_no_such(t, rec, "stream", rec->stream);
+	if (!b->width || !b->height) /* ordered like others */
+		return gsb_stream_push_nop(s, gsb_tenant_post_ns(t));
+	item = begin(t, s, &copy_class, payload);
+	if (!item)
+		return -EAGAIN;
 	item->cmd.kind = GSB_CMD_COPY;
 	item->src_place = (uint8_t)b->src_place;
 	item->dst_place = (uint8_t)b->dst_place;
@@ -236,15 +231,17 @@ int gsb_item_copy(struct gsb_tenant *t, const struct gsb_rec *rec, const struct 
 
 int gsb_item_fill(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_fill *b)
 {
-	struct gsb_stream *s;
+	struct gsb_stream *s = gsb_stream_find(&t->queues, rec->stream);
 	struct gsb_item *item;
 	int err;
 
-	if (!b->width || !b->height)
-		return push_nothing(t, rec);
-	err = begin(t, rec, &fill_class, 0, &s, &item);
-	if (err)
-		return err;
+	if (!s)
+		return gsb_no_such(t, rec, "stream", rec->stream);
+	if (!b->width || !b->height) /* ordered like others */
+		return gsb_stream_push_nop(s, gsb_tenant_post_ns(t));
+	item = begin(t, s, &fill_class, 0);
+	if (!item)
+		return -EAGAIN;
 	item->cmd.kind = GSB_CMD_FILL;
 	err = gsb_memory_check_fill(gsb_ctx_of(s->order), b, &item->cmd.fill);
 	if (err) {

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/compiler.h"
+
 void gsb_queue_pool_init(struct gsb_queue_pool *p, struct gsb_device *dev)
 {
 	*p = (struct gsb_queue_pool){.dev = dev};
@@ -26,8 +28,8 @@ static bool is_of(const struct gsb_queue_kind *k, int32_t priority, struct gsb_s
 }
 
 /* A place for a kind: a new one, or that of a kind of which there is no queue any more. NULL: all are in use. */
-static struct gsb_queue_kind *new_kind(struct gsb_queue_pool *p, int32_t priority,
-				       struct gsb_sm_range sms)
+static GSB_NOINLINE struct gsb_queue_kind *new_kind(struct gsb_queue_pool *p, int32_t priority,
+						    struct gsb_sm_range sms)
 {
 	struct gsb_queue_kind *k = p->kinds;
 
@@ -93,7 +95,7 @@ static int make(struct gsb_queue_pool *p, const struct gsb_queue_kind *k, struct
 	return err && k->sms.n ? ops->queue_create(p->dev, k->priority, GSB_ALL_SMS, out) : err;
 }
 
-static struct gsb_pooled_queue *add(struct gsb_queue_pool *p, struct gsb_queue_kind *k)
+static GSB_NOINLINE struct gsb_pooled_queue *add(struct gsb_queue_pool *p, struct gsb_queue_kind *k)
 {
 	struct gsb_pooled_queue *q;
 	struct gsb_queue *queue;

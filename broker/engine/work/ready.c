@@ -81,8 +81,6 @@ static unsigned find(const struct gsb_ready *r, const struct gsb_work *w)
 	const struct gsb_work *const *works = gsb_ready_works(r);
 	unsigned low = 0, high = r->n;
 
-	if (!r->n || is_before(r, works[r->n - 1], w))
-		return r->n;
 	if (!is_before(r, works[0], w))
 		return 0;
 	while (low < high) {
@@ -96,13 +94,25 @@ static unsigned find(const struct gsb_ready *r, const struct gsb_work *w)
 	return low;
 }
 
-void gsb_ready_add(struct gsb_ready *r, struct gsb_head *h)
+static GSB_NOINLINE void insert(struct gsb_ready *r, struct gsb_head *h)
 {
 	unsigned at = find(r, &h->work);
 	const struct gsb_work **p = r->window + r->first + at;
 
 	memmove(p + 1, p, (r->n - at) * sizeof(*p));
 	*p = &h->work;
+	r->n++;
+}
+
+void gsb_ready_add(struct gsb_ready *r, struct gsb_head *h)
+{
+	const struct gsb_work **end = r->window + r->first + r->n;
+
+	if (r->n && !is_before(r, end[-1], &h->work)) {
+		insert(r, h);
+		return;
+	}
+	*end = &h->work;
 	r->n++;
 }
 
@@ -120,18 +130,30 @@ static void set_back(struct gsb_ready *r)
 	r->first = 0;
 }
 
-void gsb_ready_remove(struct gsb_ready *r, const struct gsb_head *h)
+static GSB_NOINLINE void cut_out(struct gsb_ready *r, const struct gsb_head *h)
 {
 	unsigned at = find(r, &h->work);
 	const struct gsb_work **p = r->window + r->first;
 
-	r->n--;
-	if (at <= r->n / 2) {
+	if (at < r->n / 2) {
 		memmove(p + 1, p, at * sizeof(*p));
 		r->first++;
 	} else {
-		memmove(p + at, p + at + 1, (r->n - at) * sizeof(*p));
+		memmove(p + at, p + at + 1, (r->n - at - 1) * sizeof(*p));
 	}
-	if (r->first > r->n)
+	r->n--;
+}
+
+void gsb_ready_remove(struct gsb_ready *r, const struct gsb_head *h)
+{
+	if (gsb_likely(r->window[r->first] == &h->work)) {
+		r->first++;
+		r->n--;
+	} else {
+		cut_out(r, h);
+	}
+	if (!r->n)
+		r->first = 0;
+	else if (r->first > r->n)
 		set_back(r);
 }

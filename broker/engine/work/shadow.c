@@ -73,9 +73,8 @@ struct gsb_shadow *gsb_shadow_create(struct gsb_item *item, enum gsb_shape_form 
 	struct gsb_ctx *ctx = gsb_ctx_of(item->op.order);
 	struct gsb_shadow *s;
 
-	if (t->resizing->mode != GSB_RESIZE_MODE_SHADOW || form == GSB_SHAPE_AS_ASKED ||
-	    form == GSB_SHAPE_COUNT || !is_its_turn(t, item->fn) || !is_alone(t) ||
-	    !may_run_twice(t, item))
+	if (t->resizing->mode != GSB_RESIZE_MODE_SHADOW || form == GSB_SHAPE_COUNT ||
+	    !is_its_turn(t, item->fn) || !is_alone(t) || !may_run_twice(t, item))
 		return NULL;
 	s = calloc(1, sizeof(*s));
 	if (s)

@@ -3,9 +3,9 @@
  */
 #include "broker/engine/work/view.h"
 
-#include "base/hash.h"
 #include <assert.h>
 
+#include "base/compiler.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/policy/estimate.h"
@@ -29,36 +29,20 @@ static enum gsb_direction direction_of(const struct gsb_item *item)
 	return to_device ? GSB_COPY_UP : GSB_COPY_DOWN;
 }
 
-/* What it is in this geometry. The parameters are left out: they say what it works on. */
-static uint64_t launch_hash(const struct gsb_item *item)
-{
-	const struct gsb_cmd_launch *l = &item->cmd.launch;
-	uint64_t h = item->fn->hash;
-
-	h = gsb_hash_number(h, (uint64_t)l->grid[0] << 32 | l->block[0]);
-	h = gsb_hash_number(h, (uint64_t)l->grid[1] << 32 | l->block[1]);
-	h = gsb_hash_number(h, (uint64_t)l->grid[2] << 32 | l->block[2]);
-	return gsb_hash_number(h, l->smem_bytes) | 1;
-}
-
-static void predict(const struct gsb_item *item, struct gsb_work *w)
+static void describe_kernel(const struct gsb_item *item, struct gsb_work *w)
 {
 	const struct gsb_scheduler *s = item->scheduler;
 	const struct gsb_arch *arch = &s->info->arch;
+	const struct gsb_launch_facts *f = gsb_facts_of(item->fn, arch, &item->cmd.launch);
 
-	w->code = item->fn->hash;
-	w->launch = launch_hash(item);
-	w->blocks_per_sm = gsb_code_blocks_per_sm(arch, item->fn, &item->cmd.launch);
-	w->predicted = gsb_estimates_predict(s->estimates, arch, w);
-}
-
-static void describe_kernel(const struct gsb_item *item, struct gsb_work *w)
-{
 	w->kind = GSB_WORK_KERNEL;
 	w->cooperative = item->cmd.launch.cooperative;
-	w->kernel = gsb_code_needs(item->fn, &item->cmd.launch);
-	if (item->scheduler->estimates)
-		predict(item, w);
+	w->kernel = f->needs;
+	w->blocks_per_sm = f->blocks_per_sm;
+	w->code = item->fn->hash;
+	w->launch = f->hash;
+	if (s->estimates)
+		w->predicted = gsb_estimates_predict(s->estimates, arch, w);
 }
 
 /* What a policy may choose from: slices, blocks that fetch tiles, for ever or for a while, and hints. */
@@ -73,17 +57,24 @@ static const struct gsb_shape offered[] = {
 	{.form = GSB_SHAPE_HINT},
 };
 
-void gsb_view_offer(const struct gsb_item *item, struct gsb_head *h)
+static GSB_NOINLINE void offer(const struct gsb_item *item, struct gsb_head *h)
 {
 	const struct gsb_tenant *t = gsb_tenant_of(item->op.order->queues);
+	uint32_t left;
 
-	h->work.shapes = h->shapes;
-	if (item->cmd.kind != GSB_CMD_LAUNCH || !item->fn->shapes ||
-	    t->resizing->force.form != GSB_SHAPE_AS_ASKED)
+	if (t->resizing->force.form != GSB_SHAPE_AS_ASKED)
 		return;
-	for (unsigned i = 0; i < GSB_ARRAY_LEN(offered); i++)
-		if (gsb_code_admits(t, item->fn, &item->cmd.launch, &offered[i]))
-			h->shapes[h->work.n_shapes++] = offered[i];
+	left = gsb_facts_admitted(t, item->fn, &item->cmd.launch, offered, GSB_ARRAY_LEN(offered));
+	h->work.shapes = h->shapes;
+	for (; left; left &= left - 1)
+		h->shapes[h->work.n_shapes++] = offered[__builtin_ctz(left)];
+}
+
+void gsb_view_offer(const struct gsb_item *item, struct gsb_head *h)
+{
+	if (item->scheduler->policy->reshapes && item->cmd.kind == GSB_CMD_LAUNCH &&
+	    item->fn->shapes)
+		offer(item, h);
 }
 
 static_assert(GSB_ARRAY_LEN(offered) <= GSB_N_OFFERED, "a head has room for all");

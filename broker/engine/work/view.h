@@ -9,7 +9,7 @@
 /* Describe the head of a stream, which may run now. */
 void gsb_view_describe(const struct gsb_item *item, struct gsb_work *w);
 
-/* The shapes that it admits, for the policy to choose from: none where one is forced. */
+/* The shapes that it admits, for a policy that chooses among them: none where one is forced. */
 void gsb_view_offer(const struct gsb_item *item, struct gsb_head *h);
 
 /* What there is now; running is room for GSB_N_QUEUES, and lives as long as the view. */
