@@ -29,7 +29,6 @@ libdevice_la_SOURCES = \
 	device/emu/clock/command.c device/emu/clock/command.h \
 	device/emu/clock/copy.c device/emu/clock/copy.h \
 	device/emu/clock/launch.c device/emu/clock/launch.h \
-	device/emu/clock/residents.c device/emu/clock/residents.h \
 	device/emu/clock/run.c device/emu/clock/run.h \
 	device/emu/clock/state.h \
 	device/emu/clock/work.h \

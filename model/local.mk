@@ -41,6 +41,7 @@ libmodel_la_SOURCES += \
 	model/time/curve.c model/time/curve.h \
 	model/time/fraction.c model/time/fraction.h \
 	model/time/law.c model/time/law.h \
+	model/time/progress.c model/time/progress.h \
 	model/time/stretch.c model/time/stretch.h
 
 # kernels as people write them, and loads as they were recorded
@@ -120,6 +121,11 @@ check_PROGRAMS += tests/unit/test_company
 tests_unit_test_company_SOURCES = tests/unit/test_company.c
 tests_unit_test_company_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_company_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
+
+check_PROGRAMS += tests/unit/test_progress
+tests_unit_test_progress_SOURCES = tests/unit/test_progress.c
+tests_unit_test_progress_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_progress_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_law_accuracy
 tests_unit_test_law_accuracy_SOURCES = tests/unit/test_law_accuracy.c

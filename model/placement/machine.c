@@ -41,7 +41,7 @@ struct slot {
 	struct gsb_machine_grid *grid; /* NULL: free */
 	uint64_t index, end, order;    /* order: of placement, over all grids */
 	uint32_t sm, next_free;
-	bool in_heap;
+	uint32_t heap_at; /* NOT_IN_HEAP: its end is not known */
 	struct gsb_block_place place;
 };
 
@@ -62,7 +62,8 @@ struct gsb_machine {
 	uint64_t order;
 };
 
-#define NO_SLOT UINT32_MAX
+#define NO_SLOT	    UINT32_MAX
+#define NOT_IN_HEAP UINT32_MAX
 
 /* ---- the heap of known ends ---- */
 
@@ -73,30 +74,43 @@ static bool earlier(const struct gsb_machine *m, uint32_t a, uint32_t b)
 	return x->end != y->end ? x->end < y->end : x->order < y->order;
 }
 
-static void heap_push(struct gsb_machine *m, uint32_t slot)
+static void heap_put(struct gsb_machine *m, uint32_t i, uint32_t slot)
 {
-	uint32_t i = m->n_heap++;
-
-	m->slots[slot].in_heap = true;
-	for (; i && earlier(m, slot, m->heap[(i - 1) / 2]); i = (i - 1) / 2)
-		m->heap[i] = m->heap[(i - 1) / 2];
 	m->heap[i] = slot;
+	m->slots[slot].heap_at = i;
 }
 
-static uint32_t heap_pop(struct gsb_machine *m)
+/* The place i is free, and the slot goes there, or nearer to the top. */
+static void heap_rise(struct gsb_machine *m, uint32_t i, uint32_t slot)
 {
-	uint32_t top = m->heap[0], last = m->heap[--m->n_heap], i = 0, child;
+	for (; i && earlier(m, slot, m->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		heap_put(m, i, m->heap[(i - 1) / 2]);
+	heap_put(m, i, slot);
+}
+
+/* The same, or farther from it. */
+static void heap_sink(struct gsb_machine *m, uint32_t i, uint32_t slot)
+{
+	uint32_t child;
 
 	while ((child = 2 * i + 1) < m->n_heap) {
 		if (child + 1 < m->n_heap && earlier(m, m->heap[child + 1], m->heap[child]))
 			child++;
-		if (!earlier(m, m->heap[child], last))
+		if (!earlier(m, m->heap[child], slot))
 			break;
-		m->heap[i] = m->heap[child];
+		heap_put(m, i, m->heap[child]);
 		i = child;
 	}
-	m->heap[i] = last;
-	m->slots[top].in_heap = false;
+	heap_put(m, i, slot);
+}
+
+static uint32_t heap_pop(struct gsb_machine *m)
+{
+	uint32_t top = m->heap[0], last = m->heap[--m->n_heap];
+
+	if (m->n_heap)
+		heap_sink(m, 0, last);
+	m->slots[top].heap_at = NOT_IN_HEAP;
 	return top;
 }
 
@@ -301,8 +315,16 @@ bool gsb_machine_place(struct gsb_machine *m, struct gsb_machine_block *out)
 
 void gsb_machine_set_end(struct gsb_machine *m, uint32_t slot, uint64_t time)
 {
-	m->slots[slot].end = time;
-	heap_push(m, slot);
+	struct slot *s = &m->slots[slot];
+	bool sooner = s->heap_at == NOT_IN_HEAP || time < s->end;
+
+	if (s->heap_at == NOT_IN_HEAP)
+		s->heap_at = m->n_heap++;
+	s->end = time;
+	if (sooner)
+		heap_rise(m, s->heap_at, slot);
+	else
+		heap_sink(m, s->heap_at, slot);
 }
 
 bool gsb_machine_next_end(const struct gsb_machine *m, uint64_t *time)
@@ -370,34 +392,15 @@ bool gsb_machine_drop(struct gsb_machine *m, struct gsb_machine_grid *grid)
 	return true;
 }
 
-/* All slots whose end is known, in order again. */
-static void heap_rebuild(struct gsb_machine *m)
-{
-	uint32_t n = m->n_heap;
-
-	m->n_heap = 0;
-	for (uint32_t i = 0; i < n; i++)
-		heap_push(m, m->heap[i]);
-}
-
 bool gsb_machine_kill(struct gsb_machine *m, struct gsb_machine_grid *grid, uint64_t time)
 {
 	bool gone = gsb_machine_drop(m, grid);
 
 	if (gone)
 		return true;
-	for (uint32_t i = 0; i < m->n_slots; i++) {
-		struct slot *s = &m->slots[i];
-
-		if (s->grid != grid)
-			continue;
-		s->end = time;
-		if (!s->in_heap) {
-			s->in_heap = true;
-			m->heap[m->n_heap++] = i;
-		}
-	}
-	heap_rebuild(m);
+	for (uint32_t i = 0; i < m->n_slots; i++)
+		if (m->slots[i].grid == grid)
+			gsb_machine_set_end(m, i, time);
 	return false;
 }
 
@@ -411,8 +414,10 @@ static uint32_t slots_per_sm(const struct gsb_arch *arch)
 
 static void init_slots(struct gsb_machine *m)
 {
-	for (uint32_t i = 0; i < m->n_slots; i++)
+	for (uint32_t i = 0; i < m->n_slots; i++) {
 		m->slots[i].next_free = i + 1 < m->n_slots ? i + 1 : NO_SLOT;
+		m->slots[i].heap_at = NOT_IN_HEAP;
+	}
 	gsb_sm_room_init(&m->empty, &m->arch, m->rules);
 	for (uint32_t sm = 0; sm < m->arch.n_sms; sm++)
 		m->sms[sm] = m->empty;

@@ -109,7 +109,7 @@ int gsb_machine_check(const struct gsb_machine *m, const struct gsb_machine_subm
  */
 bool gsb_machine_place(struct gsb_machine *m, struct gsb_machine_block *out);
 
-/* A placed block will end at that time; said once a block, not in the past of other ends. */
+/* A placed block will end at that time, whatever was said of it before; not in the past of other ends. */
 void gsb_machine_set_end(struct gsb_machine *m, uint32_t slot, uint64_t time);
 
 /* The earliest known end; false when there is none. Blocks whose end is unknown may come before. */

@@ -61,6 +61,5 @@ uint64_t gsb_block_time_ns(const struct gsb_arch *arch, const struct gsb_block_w
 	t = max_u64(t, latency_ns(arch, work));
 	t = max_u64(t, memory_ns(arch, work, max_u64(company->device_warps, work->n_warps)));
 	t = max_u64(t, work->alone_ns);
-	t = div_up((u128)t * GSB_FULL_SPEED, company->speed);
 	return t + work->sleep_ns / (work->n_warps ? work->n_warps : 1);
 }

@@ -4,9 +4,8 @@
  * Three bounds, and what was measured where it was; the block takes as long as the worst of them: its SM issues so many warp
  * instructions a cycle, shared by the warps that are resident there; a warp waits for its own
  * results and for memory, whoever else is there; the device moves so many bytes a second, shared by
- * all resident warps. These are warps of its own grid, and of others of which nothing is known; those of
- * which something is known have made it slower by a factor instead (company.h). What stood beside it is
- * taken at the instant in which the block was placed. A
+ * all resident warps. These are warps of its own grid, as they were at the instant in which the block was placed; what others cost is
+ * a matter of speed (company.h), which changes while it runs (progress.h). A
  * function of counts alone, in whole numbers, so that a run gives the same times on every machine.
  * It grows with each count: the time of what a block has done so far is never more than its time.
  */
@@ -28,13 +27,11 @@ struct gsb_block_work {
 	uint64_t alone_ns;    /* measured beside none of others; 0: it was not */
 };
 
+/* Of its own grid. */
 struct gsb_block_company {
-	uint32_t sm_warps;     /* resident on its SM, its own included */
-	uint64_t device_warps; /* resident on the device, its own included */
-	uint32_t speed; /* beside others that are not among these, in 1 / GSB_FULL_SPEED; >= 1 */
+	uint32_t sm_warps;     /* resident on its SM, the block's included */
+	uint64_t device_warps; /* resident on the device, the block's included */
 };
-
-#define GSB_FULL_SPEED 1024
 
 /* At least 1 ns. Pure. arch has passed gsb_arch_check(). */
 uint64_t gsb_block_time_ns(const struct gsb_arch *arch, const struct gsb_block_work *work,

@@ -1,9 +1,10 @@
 /*
- * company.h - what a block finds on its SM and on the device, and how much slower that makes it.
+ * company.h - kernels that have blocks on one SM: how fast each of them is beside the others, and beside what runs elsewhere.
  *
  * A neighbour takes what its blocks are seen to do, not what its warps could: one that waits for memory leaves the
  * issue slots to others, and on other SMs it costs nothing but bandwidth. What a kernel does is known once a block of
- * it has ended; until then it is taken to want as much for each warp as whoever stands beside it.
+ * it has ended. Until then it is taken to load a line of memory at every sixteenth instruction of a warp, and to have blocks as long
+ * as those of the others.
  */
 #ifndef GSB_MODEL_TIME_COMPANY_H
 #define GSB_MODEL_TIME_COMPANY_H
@@ -12,6 +13,9 @@
 #include "model/gpu/interference.h"
 #include "model/time/block_time.h"
 
+/* Of a speed: that of a kernel with nobody else on the device. */
+#define GSB_FULL_SPEED 1024
+
 /* Blocks of a kernel that have ended, added up. */
 struct gsb_block_profile {
 	struct gsb_block_work sum;
@@ -19,28 +23,39 @@ struct gsb_block_profile {
 };
 
 void gsb_block_profile_add(struct gsb_block_profile *p, const struct gsb_block_work *block);
+/* What one block does in the mean; a guess, of another length, while none has ended. */
+struct gsb_block_work gsb_block_profile_mean(const struct gsb_block_profile *p,
+					     uint32_t block_warps);
 
-/* A grid that has blocks on the device. */
+/* A grid that has blocks on the SM in question. */
 struct gsb_neighbour {
-	const struct gsb_block_profile *profile;
-	uint32_t block_warps;
-	uint32_t sm_blocks;	/* on the SM that it is about */
+	struct gsb_block_work mean; /* of a block */
+	bool is_guess;
+	uint32_t sm_blocks;	/* on this SM */
 	uint64_t device_blocks; /* on all of them */
 };
 
+/* Grids that are on other SMs alone, taken together. */
+struct gsb_elsewhere {
+	double dram; /* share of the memory's bandwidth that they want; more than 1 is as good as 1 */
+	uint64_t warps; /* of those that want any */
+};
+
+/* Share of the memory's bandwidth that a grid wants which has the device for itself, as far as its blocks are placed. */
+double gsb_company_dram(const struct gsb_arch *arch, const struct gsb_neighbour *k);
+
 /**
- * gsb_company_find() - the company of a block
+ * gsb_company_speeds() - speeds of the grids on an SM
  * @f, @arch:  the GPU
- * @all, @n:   all grids that have blocks on it, in the order in which they came
- * @self:      the block's own, one of them
+ * @here, @n:  all that have blocks on it; of more than the law takes (law.h) the last are as slow as the slowest
+ * @away:      the others
+ * @speeds:    of each, in 1 / GSB_FULL_SPEED of what it has with its blocks where they are and nobody else; at least 1
  *
- * In whole numbers: speeds are rounded to 1 / GSB_FULL_SPEED.
- *
+ * Source:  gsb_law_speeds().
  * Context: pure, any thread.
  */
-struct gsb_block_company gsb_company_find(const struct gsb_interference *f,
-					  const struct gsb_arch *arch,
-					  const struct gsb_neighbour *all, unsigned int n,
-					  unsigned int self);
+void gsb_company_speeds(const struct gsb_interference *f, const struct gsb_arch *arch,
+			const struct gsb_neighbour *here, unsigned int n,
+			const struct gsb_elsewhere *away, uint32_t *speeds);
 
 #endif

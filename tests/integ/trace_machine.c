@@ -1,7 +1,7 @@
 /*
  * trace_machine.c - do the virtual times of a trace agree with the machine model? Everything that was issued is put to
  * model/placement/machine.c once more, block by block, at the moment of which the trace speaks, with the times that
- * model/time/company.c and block_time.c give; when its first block started and its last one ended must be what the device said, to the
+ * model/time/progress.c and block_time.c give; when its first block started and its last one ended must be what the device said, to the
  * nanosecond. Of copies between host and device the time must be that of their bytes.
  *
  *   trace_machine NAME FILE     of emu:NAME, recorded from its beginning; kernels touch no global memory, and all blocks of a
@@ -12,10 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/compiler.h"
 #include "gsb/arch.h"
 #include "model/gpu/arch.h"
 #include "model/placement/machine.h"
-#include "model/time/company.h"
+#include "model/time/progress.h"
 #include "trace/read.h"
 
 /* Of an H200, as doc/emulated-device.md has them. */
@@ -23,16 +24,14 @@
 #define COPY_LATENCY_NS	  1300
 #define LINK_BYTES_PER_NS 55
 
-#define OPS_MAX	      65536
-#define KERNELS_MAX   1024
-#define STREAMS_MAX   1024
-#define RESIDENTS_MAX 32
+#define OPS_MAX	    65536
+#define KERNELS_MAX 1024
+#define STREAMS_MAX 1024
 
 struct op {
 	struct gsb_machine_submit submit;
 	struct gsb_block_profile *profile; /* of its kernel */
-	struct op *next;		   /* on the device, in the order of their first blocks */
-	uint32_t n_resident;
+	struct gsb_progress_grid placed;
 	uint64_t bytes, ready_ns, issued_ns, from_ns, start_ns, end_ns, n_instructions, n_done;
 	uint64_t own_start_ns, own_end_ns; /* as the model has it */
 	uint32_t tenant, stream, n_warps, seq;
@@ -51,6 +50,7 @@ static struct {
 	uint32_t tenant, number;
 	int32_t priority;
 } streams[STREAMS_MAX];
+static struct gsb_interference law;
 static unsigned n_kernels, n_streams, n_issued, n_bad;
 
 static void die(const char *what)
@@ -108,6 +108,7 @@ static void on_launch(const struct gsb_trace_launch *e)
 		die("a kernel that has no handle");
 	op->n_warps = (threads + 31) / 32;
 	op->profile = &kernels[k].profile;
+	op->placed = (struct gsb_progress_grid){.profile = op->profile, .block_warps = op->n_warps};
 	op->submit = (struct gsb_machine_submit){
 		.kernel = {threads, kernels[k].regs, kernels[k].smem_bytes + e->smem_bytes,
 			   e->n_blocks},
@@ -163,75 +164,23 @@ static void on_record(const struct gsb_trace_record *rec)
 
 /* ---- the model ---- */
 
+/* A block that stands on an SM. */
 struct placed {
 	struct op *op;
-	uint32_t slot, sm;
+	uint32_t slot;
+	uint64_t work_ns;
+	struct gsb_progress_block progress;
 };
 
 static struct {
 	struct gsb_machine *m;
+	struct gsb_progress *progress;
 	const struct gsb_arch *arch;
-	struct gsb_interference interference;
-	struct op *residents, **slots; /* slots: of each SM so many as there are */
 	uint64_t now_ns;
-	struct placed *placed; /* in this instant */
-	unsigned n_placed, room;
-	uint32_t *sm_of_slot;
+	struct placed *placed; /* by slot of the machine */
+	uint32_t *fresh;       /* slots that were filled in this instant */
+	uint32_t room;
 } sim;
-
-/* Which launch has blocks on which SM, by slot of the machine. */
-static void add_resident(struct op *op, const struct gsb_machine_block *b)
-{
-	struct op **at = &sim.residents;
-
-	sim.slots[b->slot] = op;
-	sim.sm_of_slot[b->slot] = b->sm;
-	if (op->n_resident++)
-		return;
-	while (*at)
-		at = &(*at)->next;
-	op->next = NULL;
-	*at = op;
-}
-
-static void remove_resident(struct op *op, const struct gsb_machine_block *b)
-{
-	struct op **at = &sim.residents;
-
-	sim.slots[b->slot] = NULL;
-	if (--op->n_resident)
-		return;
-	while (*at != op)
-		at = &(*at)->next;
-	*at = op->next;
-}
-
-static uint32_t count_on_sm(const struct op *op, uint32_t sm)
-{
-	uint32_t n = 0;
-
-	for (unsigned i = 0; i < sim.room; i++)
-		n += sim.slots[i] == op && sim.sm_of_slot[i] == sm;
-	return n;
-}
-
-static struct gsb_block_company company_of(const struct op *op, uint32_t sm)
-{
-	struct gsb_neighbour all[RESIDENTS_MAX];
-	unsigned n = 0, self = 0;
-
-	for (const struct op *o = sim.residents; o; o = o->next) {
-		if (n == RESIDENTS_MAX)
-			die("more launches at once than there is room for");
-		if (o == op)
-			self = n;
-		all[n++] = (struct gsb_neighbour){.profile = o->profile,
-						  .block_warps = o->n_warps,
-						  .sm_blocks = count_on_sm(o, sm),
-						  .device_blocks = o->n_resident};
-	}
-	return gsb_company_find(&sim.interference, sim.arch, all, n, self);
-}
 
 static struct gsb_block_work work_of(const struct op *op)
 {
@@ -248,7 +197,7 @@ static void take_ends(void)
 
 		const struct gsb_block_work work = work_of(op);
 
-		remove_resident(op, &b);
+		gsb_progress_remove(sim.progress, &sim.placed[b.slot].progress);
 		gsb_block_profile_add(op->profile, &work);
 		if (b.is_last)
 			op->own_end_ns = sim.now_ns;
@@ -264,28 +213,39 @@ static void take_starts(unsigned *next)
 			die("the machine does not take a launch that ran");
 }
 
+static void on_change(void *ctx, struct gsb_progress_block *block)
+{
+	const struct placed *p = gsb_container_of(block, struct placed, progress);
+
+	(void)ctx;
+	if (p->work_ns)
+		gsb_machine_set_end(sim.m, p->slot, gsb_progress_end_ns(block, p->work_ns));
+}
+
 static void place(void)
 {
 	struct gsb_machine_block b;
+	uint32_t n = 0;
 
-	sim.n_placed = 0;
 	while (gsb_machine_place(sim.m, &b)) {
 		struct op *op = b.owner;
+		struct placed *p = &sim.placed[b.slot];
 
-		if (sim.n_placed == sim.room)
-			die("more blocks in one instant than fit a GPU");
-		sim.placed[sim.n_placed++] = (struct placed){op, b.slot, b.sm};
-		add_resident(op, &b);
+		sim.fresh[n++] = b.slot;
+		*p = (struct placed){.op = op, .slot = b.slot};
+		gsb_progress_add(sim.progress, &op->placed, &p->progress, b.sm, sim.now_ns);
 		if (!b.index)
 			op->own_start_ns = sim.now_ns;
 	}
-	for (unsigned i = 0; i < sim.n_placed; i++) {
-		const struct placed *p = &sim.placed[i];
+	gsb_progress_settle(sim.progress, sim.now_ns, on_change, NULL);
+	for (uint32_t i = 0; i < n; i++) {
+		struct placed *p = &sim.placed[sim.fresh[i]];
 		const struct gsb_block_work work = work_of(p->op);
-		const struct gsb_block_company company = company_of(p->op, p->sm);
+		const struct gsb_block_company company =
+			gsb_progress_company(sim.progress, &p->progress);
 
-		gsb_machine_set_end(sim.m, p->slot,
-				    sim.now_ns + gsb_block_time_ns(sim.arch, &work, &company));
+		p->work_ns = gsb_block_time_ns(sim.arch, &work, &company);
+		gsb_machine_set_end(sim.m, p->slot, gsb_progress_end_ns(&p->progress, p->work_ns));
 	}
 }
 
@@ -345,10 +305,9 @@ int main(int argc, char **argv)
 		on_record(&rec);
 	sim.room = sim.arch->n_sms * sim.arch->max_blocks;
 	sim.placed = calloc(sim.room, sizeof(*sim.placed));
-	sim.slots = calloc(sim.room, sizeof(struct op *));
-	sim.sm_of_slot = calloc(sim.room, sizeof(*sim.sm_of_slot));
-	gsb_interference_init(&sim.interference, argv[1]);
-	if (!sim.placed || !sim.slots || !sim.sm_of_slot ||
+	sim.fresh = calloc(sim.room, sizeof(*sim.fresh));
+	gsb_interference_init(&law, argv[1]);
+	if (!sim.placed || !sim.fresh || gsb_progress_create(sim.arch, &law, &sim.progress) ||
 	    gsb_machine_create(sim.arch, &gsb_rules_hardware, &sim.m))
 		die("no memory");
 	simulate();

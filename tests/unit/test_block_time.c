@@ -24,7 +24,7 @@ static void test_block_time_alone_is_bound_by_its_own_latency(void **state)
 {
 	const struct gsb_arch a = plain_arch();
 	const struct gsb_block_work w = {.n_warps = 2, .n_insns = 200, .n_mem_insns = 4};
-	const struct gsb_block_company alone = {2, 2, GSB_FULL_SPEED};
+	const struct gsb_block_company alone = {2, 2};
 
 	/* each warp: 100 instructions of 4 cycles, 2 loads of 500 */
 	assert_int_equal(gsb_block_time_ns(&a, &w, &alone), 100 * 4 + 2 * 500);
@@ -34,7 +34,7 @@ static void test_block_time_in_company_is_bound_by_issue(void **state)
 {
 	const struct gsb_arch a = plain_arch();
 	const struct gsb_block_work w = {.n_warps = 2, .n_insns = 200};
-	const struct gsb_block_company full = {64, 64, GSB_FULL_SPEED};
+	const struct gsb_block_company full = {64, 64};
 
 	/* 2 of 64 warps get 1/32 of 4 instructions a cycle */
 	assert_int_equal(gsb_block_time_ns(&a, &w, &full), 200 * 32 / 4);
@@ -45,8 +45,7 @@ static void test_block_time_in_company_is_bound_by_bandwidth(void **state)
 	const struct gsb_arch a = plain_arch();
 	const struct gsb_block_work w = {
 		.n_warps = 2, .n_insns = 8, .n_mem_insns = 2, .n_bytes = 4000};
-	const struct gsb_block_company far = {2, 20,
-					      GSB_FULL_SPEED}; /* the others are on other SMs */
+	const struct gsb_block_company far = {2, 20}; /* the others are on other SMs */
 
 	assert_int_equal(gsb_block_time_ns(&a, &w, &far), 40000);
 }
@@ -56,7 +55,7 @@ static void test_block_time_adds_sleep_and_is_never_zero(void **state)
 	const struct gsb_arch a = plain_arch();
 	const struct gsb_block_work nothing = {.n_warps = 1};
 	const struct gsb_block_work asleep = {.n_warps = 4, .sleep_ns = 4000};
-	const struct gsb_block_company alone = {1, 1, GSB_FULL_SPEED};
+	const struct gsb_block_company alone = {1, 1};
 
 	assert_int_equal(gsb_block_time_ns(&a, &nothing, &alone), 1);
 	assert_int_equal(gsb_block_time_ns(&a, &asleep, &alone), 1001);
@@ -69,7 +68,7 @@ static void test_block_time_of_huge_counts_does_not_wrap(void **state)
 					 .n_insns = UINT64_MAX,
 					 .n_mem_insns = UINT64_MAX,
 					 .n_bytes = UINT64_MAX};
-	const struct gsb_block_company full = {64, 8448, GSB_FULL_SPEED};
+	const struct gsb_block_company full = {64, 8448};
 
 	assert_true(gsb_block_time_ns(&a, &w, &full) >= UINT64_MAX / 8);
 }
@@ -78,7 +77,7 @@ static void test_block_time_of_huge_counts_does_not_wrap(void **state)
 static void test_block_time_grows_with_each_count_and_with_company(void **state)
 {
 	const struct gsb_arch *a = gsb_arch_find("k40");
-	struct gsb_block_company company = {8, 8, GSB_FULL_SPEED};
+	struct gsb_block_company company = {8, 8};
 	struct gsb_block_work w = {.n_warps = 8};
 	uint64_t last = 0;
 

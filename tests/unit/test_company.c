@@ -1,5 +1,5 @@
 /*
- * test_company.c - what a block finds beside it: nothing is known, something is, on its SM and on others.
+ * test_company.c - how fast the grids on an SM are beside each other: of one kind, of others, on other SMs, not yet known.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,132 +9,176 @@
 #include "model/gpu/arch.h"
 #include "model/time/company.h"
 
+enum kind { COMPUTES, WAITS, STREAMS, SHARES };
+
 /* Blocks of 32 warps: one computes, one waits for loads, one moves bytes, one works in shared memory. */
-static struct gsb_block_profile profiles[4], strange;
+static const struct gsb_block_work works[] = {
+	[COMPUTES] = {.n_warps = 32, .n_insns = 3200000},
+	[WAITS] = {.n_warps = 32, .n_insns = 32000, .n_mem_insns = 16000, .n_bytes = 16000 * 32},
+	[STREAMS] = {.n_warps = 32,
+		     .n_insns = 64000,
+		     .n_mem_insns = 16000,
+		     .n_bytes = 16000 * 1024},
+	[SHARES] = {.n_warps = 32, .n_insns = 64000, .n_shared = 64000},
+};
 
-enum { COMPUTES, WAITS, STREAMS, SHARES };
+static const struct gsb_elsewhere nobody;
 
-static int make_profiles(void **state)
+/* A block on each SM of an H200. */
+static struct gsb_neighbour on_all(enum kind kind)
 {
-	const struct gsb_block_work works[4] = {
-		{.n_warps = 32, .n_insns = 3200000},
-		{.n_warps = 32, .n_insns = 32000, .n_mem_insns = 16000, .n_bytes = 16000 * 32},
-		{.n_warps = 32, .n_insns = 64000, .n_mem_insns = 16000, .n_bytes = 16000 * 1024},
-		{.n_warps = 32, .n_insns = 64000, .n_shared = 64000},
-	};
-
-	for (unsigned i = 0; i < 4; i++)
-		for (unsigned k = 0; k < 5; k++)
-			gsb_block_profile_add(&profiles[i], &works[i]);
-	return 0;
+	return (struct gsb_neighbour){.mean = works[kind], .sm_blocks = 1, .device_blocks = 132};
 }
 
-static struct gsb_neighbour on_this_sm(const struct gsb_block_profile *p)
+static struct gsb_neighbour stranger(uint32_t warps)
 {
-	return (struct gsb_neighbour){p, 32, 1, 132};
+	const struct gsb_block_profile none = {.n_blocks = 0};
+
+	return (struct gsb_neighbour){.mean = gsb_block_profile_mean(&none, warps),
+				      .is_guess = true,
+				      .sm_blocks = 1,
+				      .device_blocks = 132};
 }
 
-static struct gsb_neighbour on_others(const struct gsb_block_profile *p)
-{
-	return (struct gsb_neighbour){p, 32, 0, 66};
-}
-
-static struct gsb_block_company find(struct gsb_neighbour a, struct gsb_neighbour b, unsigned self)
+static void find(const struct gsb_neighbour *all, unsigned n, const struct gsb_elsewhere *away,
+		 uint32_t *speeds)
 {
 	const struct gsb_arch *arch = gsb_arch_find("h200");
+	struct gsb_interference f;
+
+	gsb_interference_init(&f, arch->name);
+	gsb_company_speeds(&f, arch, all, n, away, speeds);
+}
+
+static void assert_pair(struct gsb_neighbour a, struct gsb_neighbour b, uint32_t first,
+			uint32_t second, uint32_t within)
+{
 	const struct gsb_neighbour both[2] = {a, b};
-	struct gsb_interference f;
+	uint32_t speeds[2];
 
-	gsb_interference_init(&f, arch->name);
-	return gsb_company_find(&f, arch, both, 2, self);
+	find(both, 2, &nobody, speeds);
+	assert_in_range(speeds[0], first - within, first + within);
+	assert_in_range(speeds[1], second - within, second + within);
 }
 
-static void assert_company(struct gsb_block_company c, uint32_t sm_warps, uint64_t device_warps,
-			   uint32_t speed, uint32_t within)
+static void test_mean_is_of_the_blocks_that_have_ended(void **state)
 {
-	assert_int_equal(c.sm_warps, sm_warps);
-	assert_int_equal(c.device_warps, device_warps);
-	assert_in_range(c.speed, speed - within, speed + within);
+	struct gsb_block_profile p = {.n_blocks = 0};
+	struct gsb_block_work mean;
+
+	gsb_block_profile_add(&p, &works[COMPUTES]);
+	gsb_block_profile_add(&p, &works[SHARES]);
+	mean = gsb_block_profile_mean(&p, 32);
+	assert_int_equal(mean.n_warps, 32);
+	assert_int_equal(mean.n_insns, (3200000 + 64000) / 2);
+	assert_int_equal(mean.n_shared, 32000);
 }
 
-static void test_company_of_none_is_its_own_grid(void **state)
+static void test_speed_of_a_grid_alone_is_full(void **state)
 {
-	const struct gsb_arch *arch = gsb_arch_find("h200");
-	const struct gsb_neighbour alone = on_this_sm(&profiles[STREAMS]);
-	struct gsb_interference f;
+	const struct gsb_neighbour alone = on_all(STREAMS);
+	uint32_t speed;
 
-	gsb_interference_init(&f, arch->name);
-	assert_company(gsb_company_find(&f, arch, &alone, 1, 0), 32, 4224, GSB_FULL_SPEED, 0);
-}
-
-static void test_company_of_strangers_shares_by_warps(void **state)
-{
-	struct gsb_neighbour known = on_this_sm(&profiles[COMPUTES]);
-	struct gsb_neighbour stranger = on_this_sm(&strange);
-
-	assert_company(find(known, stranger, 0), 64, 8448, GSB_FULL_SPEED, 0);
-	assert_company(find(known, stranger, 1), 64, 8448, GSB_FULL_SPEED, 0);
-	assert_company(find(known, on_others(&strange), 0), 32, 4224 + 66 * 32, GSB_FULL_SPEED, 0);
+	find(&alone, 1, &nobody, &speed);
+	assert_int_equal(speed, GSB_FULL_SPEED);
 }
 
 /* One that computes and one that waits want different things: neither loses more than a few per cent. */
-static void test_company_of_another_kind_costs_little(void **state)
+static void test_another_kind_costs_little(void **state)
 {
-	struct gsb_neighbour a = on_this_sm(&profiles[COMPUTES]);
-	struct gsb_neighbour b = on_this_sm(&profiles[WAITS]);
-
-	assert_company(find(a, b, 0), 32, 4224, 1000, 24);
-	assert_company(find(a, b, 1), 32, 4224, 1000, 24);
+	assert_pair(on_all(COMPUTES), on_all(WAITS), 1000, 1000, 24);
 }
 
-static void test_company_of_its_own_kind_costs_half(void **state)
+static void test_its_own_kind_costs_half(void **state)
 {
-	struct gsb_neighbour a = on_this_sm(&profiles[COMPUTES]), b = a;
-
-	assert_company(find(a, b, 0), 32, 4224, 512, 12);
-	a = b = on_this_sm(&profiles[STREAMS]);
-	assert_company(find(a, b, 1), 32, 4224, 512, 12);
+	assert_pair(on_all(COMPUTES), on_all(COMPUTES), 512, 512, 12);
+	assert_pair(on_all(STREAMS), on_all(STREAMS), 512, 512, 12);
+	assert_pair(on_all(SHARES), on_all(SHARES), 512, 512, 12);
 }
 
-static void test_company_on_other_sms_costs_memory_alone(void **state)
+/* A block of a is done in its turn, and then waits for one of b. */
+static void test_longer_blocks_have_more_of_a_full_unit(void **state)
 {
-	struct gsb_neighbour a = on_this_sm(&profiles[COMPUTES]);
-	struct gsb_neighbour b = on_this_sm(&profiles[STREAMS]);
+	struct gsb_neighbour longer = on_all(COMPUTES);
 
-	a.device_blocks = b.device_blocks = 66;
-	assert_company(find(a, on_others(&profiles[COMPUTES]), 0), 32, 2112, GSB_FULL_SPEED, 0);
-	assert_company(find(b, on_others(&profiles[COMPUTES]), 0), 32, 2112, GSB_FULL_SPEED, 0);
-	assert_company(find(b, on_others(&profiles[STREAMS]), 0), 32, 2112, 512, 12);
-	a = on_this_sm(&profiles[SHARES]);
-	assert_company(find(a, on_others(&profiles[STREAMS]), 1), 0, 2112, GSB_FULL_SPEED, 0);
+	longer.mean.n_insns *= 3;
+	assert_pair(longer, on_all(COMPUTES), 768, 256, 16);
 }
 
-/* Grids beyond what the law takes share by warps, the block's own never. */
-static void test_company_of_a_crowd_has_room_for_itself(void **state)
+static void test_on_other_sms_memory_alone_costs(void **state)
 {
 	const struct gsb_arch *arch = gsb_arch_find("h200");
-	struct gsb_neighbour all[40];
-	struct gsb_interference f;
-	struct gsb_block_company c;
+	const struct gsb_neighbour computes = on_all(COMPUTES), streams = on_all(STREAMS);
+	const struct gsb_elsewhere away = {.dram = gsb_company_dram(arch, &streams),
+					   .warps = 132 * 32};
+	const struct gsb_elsewhere more = {.dram = 3 * away.dram, .warps = 3 * away.warps};
+	uint32_t speed;
 
-	gsb_interference_init(&f, arch->name);
+	assert_true(away.dram > .9);
+	assert_true(gsb_company_dram(arch, &computes) == 0);
+	find(&computes, 1, &away, &speed);
+	assert_int_equal(speed, GSB_FULL_SPEED);
+	find(&streams, 1, &away, &speed);
+	assert_in_range(speed, 500, 524);
+	find(&streams, 1, &more, &speed);
+	assert_in_range(speed, 240, 272);
+}
+
+/* Of nothing known: two that fill the GPU are in each other's way, two that are small are not. */
+static void test_strangers_are_taken_for_kernels_that_load(void **state)
+{
+	struct gsb_neighbour small = stranger(1), large = stranger(32);
+
+	small.device_blocks = 1;
+	assert_pair(small, small, GSB_FULL_SPEED, GSB_FULL_SPEED, 0);
+	large.sm_blocks = 2;
+	large.device_blocks = 264;
+	assert_pair(large, large, 700, 700, 100);
+}
+
+/* Their length is not known either: who is beside them has no advantage of that. */
+static void test_strangers_have_blocks_of_the_length_of_others(void **state)
+{
+	struct gsb_neighbour known = on_all(STREAMS), guessed = on_all(STREAMS);
+
+	guessed.is_guess = true;
+	guessed.mean.n_insns /= 10;
+	guessed.mean.n_mem_insns /= 10;
+	guessed.mean.n_bytes /= 10;
+	assert_pair(known, guessed, 512, 512, 12);
+	assert_pair(guessed, guessed, 512, 512, 12);
+}
+
+/* What the law does not take is as slow as the slowest. */
+static void test_a_crowd_is_as_slow_as_its_slowest(void **state)
+{
+	struct gsb_neighbour all[40];
+	uint32_t speeds[40], least = GSB_FULL_SPEED;
+
 	for (unsigned i = 0; i < 40; i++)
-		all[i] = (struct gsb_neighbour){&profiles[WAITS], 1, 1, 1};
-	c = gsb_company_find(&f, arch, all, 40, 39);
-	assert_int_equal(c.sm_warps, 1 + 40 - 32);
-	assert_int_equal(c.device_warps, 1 + 40 - 32);
+		all[i] = on_all(COMPUTES);
+	find(all, 40, &nobody, speeds);
+	for (unsigned i = 0; i < 32; i++) {
+		assert_in_range(speeds[i], 28, 36);
+		least = speeds[i] < least ? speeds[i] : least;
+	}
+	for (unsigned i = 32; i < 40; i++)
+		assert_int_equal(speeds[i], least);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_company_of_none_is_its_own_grid),
-		cmocka_unit_test(test_company_of_strangers_shares_by_warps),
-		cmocka_unit_test(test_company_of_another_kind_costs_little),
-		cmocka_unit_test(test_company_of_its_own_kind_costs_half),
-		cmocka_unit_test(test_company_on_other_sms_costs_memory_alone),
-		cmocka_unit_test(test_company_of_a_crowd_has_room_for_itself),
+		cmocka_unit_test(test_mean_is_of_the_blocks_that_have_ended),
+		cmocka_unit_test(test_speed_of_a_grid_alone_is_full),
+		cmocka_unit_test(test_another_kind_costs_little),
+		cmocka_unit_test(test_its_own_kind_costs_half),
+		cmocka_unit_test(test_longer_blocks_have_more_of_a_full_unit),
+		cmocka_unit_test(test_on_other_sms_memory_alone_costs),
+		cmocka_unit_test(test_strangers_are_taken_for_kernels_that_load),
+		cmocka_unit_test(test_strangers_have_blocks_of_the_length_of_others),
+		cmocka_unit_test(test_a_crowd_is_as_slow_as_its_slowest),
 	};
 
-	return cmocka_run_group_tests(tests, make_profiles, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

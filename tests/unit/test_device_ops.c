@@ -1459,6 +1459,34 @@ static void test_company_is_that_of_the_same_sm(void **state)
 	rig->dev->ops->queue_destroy(eight);
 }
 
+/*
+ * A block that has done half of its work when a quarter as much of the same kernel comes to its SM has half of the issue slots from then
+ * on, until the other is done. Nothing is lost: it ends when the work of both is done.
+ */
+static void test_company_counts_from_when_it_comes_until_it_goes(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_queue *second = another_queue(rig, 0);
+	uint64_t a = alloc(rig, 4096), alone[2];
+	struct gsb_completion c[2];
+	struct gsb_cmd late;
+
+	for (unsigned i = 0; i < 2; i++) {
+		launch(rig, rig->queue, (struct shot){"loop", 132, 1024, {a, i ? 1000 : 4000}, i});
+		c[i] = collect_one(rig);
+		alone[i] = took_ns(&c[i]);
+	}
+	late = launch_cmd(rig, &(struct shot){"loop", 132, 1024, {a, 1000}, 1});
+	late.not_before_ns = c[1].end_ns + alone[0] / 2;
+	assert_int_equal(rig->dev->ops->issue(second, &late), 0);
+	launch(rig, rig->queue, (struct shot){"loop", 132, 1024, {a, 4000}, 0});
+	collect(rig, c, 2);
+	assert_int_equal(c[0].cookie, 1);
+	assert_in_range(took_ns(&c[0]), alone[1] * 198 / 100, alone[1] * 206 / 100);
+	assert_in_range(took_ns(&c[1]), alone[0] + alone[1], (alone[0] + alone[1]) * 103 / 100);
+	rig->dev->ops->queue_destroy(second);
+}
+
 /* ---- device time ---- */
 
 static void test_time_stands_still_until_advance(void **state)
@@ -2106,6 +2134,7 @@ int main(int argc, char **argv)
 		ON_EMU(test_cooperative_grid_larger_than_its_sms_is_e2big),
 		ON_EMU(test_kernels_that_want_different_things_cost_each_other_little),
 		ON_EMU(test_company_is_that_of_the_same_sm),
+		ON_EMU(test_company_counts_from_when_it_comes_until_it_goes),
 		ON_EMU(test_prepare_names_the_opcode_it_cannot_run),
 		ON_EMU(test_fault_ends_the_guilty_launch_and_nothing_else),
 		ON_EMU(test_cancel_ends_a_kernel_that_never_would),
@@ -2147,7 +2176,5 @@ int main(int argc, char **argv)
 	setenv("GSB_REAL_LIBCUDA", GSB_FAKE_LIBCUDA, 1);
 	return on_gpu("cuda:0");
 #endif
-	if (argc > 1)
-		return on_gpu(argv[1]);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return argc > 1 ? on_gpu(argv[1]) : cmocka_run_group_tests(tests, NULL, NULL);
 }

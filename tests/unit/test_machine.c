@@ -667,6 +667,35 @@ static void test_kill_ends_known_and_open_blocks_now(void **state)
 	end_run(r);
 }
 
+/* Ends move as often as one likes; they come by what was said last, those of one instant in the order of placement. */
+static void test_ends_come_as_said_last(void **state)
+{
+	struct run *r = new_run("h200");
+	struct gsb_machine_block b[64], out;
+	uint64_t said[64], last = 0;
+
+	add(r, (struct shape){1024, 16, 0, 5}, 64, -1);
+	submit_ready(r);
+	for (unsigned i = 0; i < 64; i++)
+		assert_true(gsb_machine_place(r->m, &b[i]));
+	srand(3);
+	for (unsigned i = 0; i < 1000; i++) {
+		unsigned k = i < 64 ? i : (unsigned)rand() % 64;
+
+		said[k] = (unsigned)rand() % 40;
+		gsb_machine_set_end(r->m, b[k].slot, said[k]);
+	}
+	assert_int_equal(gsb_machine_n_open(r->m), 0);
+	for (unsigned i = 0; i < 64; i++) {
+		assert_true(gsb_machine_next_end(r->m, &r->now));
+		assert_true(gsb_machine_end(r->m, r->now, &out));
+		assert_int_equal(r->now, said[out.index]);
+		assert_true(!i || r->now * 64 + out.index > last);
+		last = r->now * 64 + out.index;
+	}
+	end_run(r);
+}
+
 static void test_kill_of_waiting_grid_is_gone_at_once(void **state)
 {
 	struct run *r = new_run("h200");
@@ -1027,6 +1056,7 @@ int main(void)
 		cmocka_unit_test(test_submit_refuses_what_never_fits),
 		cmocka_unit_test(test_drop_ends_with_running_blocks),
 		cmocka_unit_test(test_kill_ends_known_and_open_blocks_now),
+		cmocka_unit_test(test_ends_come_as_said_last),
 		cmocka_unit_test(test_kill_of_waiting_grid_is_gone_at_once),
 		cmocka_unit_test(test_destroy_with_work_left_frees_it),
 		cmocka_unit_test(test_each_block_goes_where_a_look_at_all_sms_would_put_it),

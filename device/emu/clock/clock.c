@@ -10,6 +10,9 @@
  * Events of one instant are taken in a fixed order: ends of blocks in the order of placement, copies
  * by engine, then starts in the order of issue. With a real clock time is read instead of computed,
  * and an end is known when it has happened; the rest is the same.
+ *
+ * Between two events the speeds of all blocks stay what they are (model/time/progress.h). When they change, so do the ends of
+ * blocks that have been executed, and the bounds of those that have not.
  */
 #include "device/emu/clock/clock.h"
 
@@ -22,7 +25,6 @@
 #include "device/emu/clock/command.h"
 #include "device/emu/clock/copy.h"
 #include "device/emu/clock/launch.h"
-#include "device/emu/clock/residents.h"
 
 #define RESULT_OF_CANCELLATION CUDA_ERROR_CONTEXT_IS_DESTROYED
 
@@ -241,7 +243,7 @@ static void slice_done(struct emu_clock *c, struct emu_job *job)
 		step(c);
 		return;
 	}
-	job->bound_ns = job->start_ns + job->took_ns;
+	emu_launch_set_bound(job, job->work_ns);
 	emu_worker_add(&c->workers, job);
 	if (was_blocker)
 		step(c);
@@ -258,8 +260,8 @@ static void copy_executed(struct emu_clock *c, struct emu_job *job)
 static void block_executed(struct emu_clock *c, struct emu_job *job)
 {
 	emu_job_close(c, job);
-	gsb_machine_set_end(c->machine, job->slot,
-			    c->real ? gsb_clock_ns() : job->start_ns + job->took_ns);
+	emu_launch_set_bound(job, job->work_ns);
+	gsb_machine_set_end(c->machine, job->slot, c->real ? gsb_clock_ns() : job->bound_ns);
 }
 
 static void job_done(struct emu_clock *c, struct emu_job *job)
@@ -370,7 +372,7 @@ static int build(struct emu_clock *c, unsigned n_workers)
 		return err;
 	c->job_of_slot =
 		calloc((size_t)c->arch->n_sms * c->arch->max_warps, sizeof(*c->job_of_slot));
-	if (!c->job_of_slot || emu_residents_init(&c->residents, c->arch))
+	if (!c->job_of_slot || gsb_progress_create(c->arch, &c->interference, &c->progress))
 		return -ENOMEM;
 	c->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (c->event_fd < 0)
@@ -423,7 +425,7 @@ void emu_clock_finish(struct emu_clock *c)
 	}
 	gsb_machine_destroy(c->machine);
 	free(c->job_of_slot);
-	emu_residents_finish(&c->residents);
+	gsb_progress_destroy(c->progress);
 	gsb_done_finish(&c->done);
 	if (c->event_fd >= 0)
 		close(c->event_fd);

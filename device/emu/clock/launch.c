@@ -5,13 +5,14 @@
 
 #include "device/emu/clock/command.h"
 #include "device/emu/clock/report.h"
-#include "device/emu/clock/residents.h"
 
 #define SECTOR_BYTES 32 /* what gsb_emu_stats counts */
 
 void emu_launch_start(struct emu_clock *c, struct emu_cmd *cmd)
 {
 	cmd->state = EMU_RUNNING;
+	cmd->placed = (struct gsb_progress_grid){.profile = cmd->profile,
+						 .block_warps = emu_cmd_block_warps(cmd)};
 	/* Geometry was checked at issue: what is left is memory. */
 	if (gsb_machine_submit(c->machine, &cmd->submit, &cmd->grid)) {
 		emu_cmd_fail(cmd, CUDA_ERROR_OUT_OF_MEMORY, "no host memory for the grid");
@@ -29,13 +30,17 @@ static void set_ctaid(struct emu_job *job, uint64_t index)
 	job->ctaid[2] = (uint32_t)(index / grid[0] / grid[1]);
 }
 
+void emu_launch_set_bound(struct emu_job *job, uint64_t work_ns)
+{
+	job->bound_work_ns = work_ns;
+	job->bound_ns = gsb_progress_end_ns(&job->progress, work_ns);
+}
+
 static void start_block(struct emu_clock *c, const struct gsb_machine_block *b)
 {
 	struct emu_cmd *cmd = b->owner;
 	struct emu_job *job = emu_job_new(c, cmd);
 
-	c->resident_warps += emu_cmd_block_warps(cmd);
-	emu_residents_add(&c->residents, cmd, b->sm);
 	c->job_of_slot[b->slot] = job;
 	if (!cmd->started)
 		cmd->start_ns = c->now_ns;
@@ -45,6 +50,7 @@ static void start_block(struct emu_clock *c, const struct gsb_machine_block *b)
 		gsb_machine_set_end(c->machine, b->slot, c->now_ns + 1);
 		return;
 	}
+	gsb_progress_add(c->progress, &cmd->placed, &job->progress, b->sm, c->now_ns);
 	job->slot = b->slot;
 	job->sm = b->sm;
 	job->arch = c->arch;
@@ -67,13 +73,23 @@ static void set_least(struct emu_job *job, const struct emu_job *before)
 	/* Mostly the one placed before it has the same to do in the same company. */
 	if (before && before->cmd == job->cmd &&
 	    before->company.sm_warps == job->company.sm_warps &&
-	    before->company.device_warps == job->company.device_warps &&
-	    before->company.speed == job->company.speed)
+	    before->company.device_warps == job->company.device_warps)
 		job->least_ns = before->least_ns;
 	else
 		job->least_ns = emu_launch_block_time(job, &least);
-	job->took_ns = job->least_ns;
-	job->bound_ns = job->start_ns + job->least_ns;
+	job->work_ns = job->least_ns;
+	emu_launch_set_bound(job, job->least_ns);
+}
+
+/* The block has another speed from now on. */
+static void on_change(void *ctx, struct gsb_progress_block *block)
+{
+	struct emu_clock *c = ctx;
+	struct emu_job *job = gsb_container_of(block, struct emu_job, progress);
+
+	emu_launch_set_bound(job, job->bound_work_ns);
+	if (job->executed)
+		gsb_machine_set_end(c->machine, job->slot, job->bound_ns);
 }
 
 /* A block's company is all that was placed in its instant, whichever came first. Only then do the
@@ -85,9 +101,11 @@ void emu_launch_place(struct emu_clock *c)
 
 	while (gsb_machine_place(c->machine, &b))
 		start_block(c, &b);
+	if (!c->real)
+		gsb_progress_settle(c->progress, c->now_ns, on_change, c);
 	for (job = job ? TAILQ_NEXT(job, open) : TAILQ_FIRST(&c->open); job;
 	     before = job, job = TAILQ_NEXT(job, open)) {
-		emu_residents_find_company(c, job, before);
+		job->company = gsb_progress_company(c->progress, &job->progress);
 		set_least(job, before);
 		emu_worker_add(&c->workers, job);
 	}
@@ -144,8 +162,8 @@ void emu_launch_end_block(struct emu_clock *c, const struct gsb_machine_block *b
 	struct emu_cmd *cmd = b->owner;
 
 	c->job_of_slot[b->slot] = NULL;
-	c->resident_warps -= emu_cmd_block_warps(cmd);
-	emu_residents_remove(&c->residents, cmd, b->sm);
+	if (job)
+		gsb_progress_remove(c->progress, &job->progress);
 	if (b->is_last)
 		cmd->grid = NULL;
 	if (job && job->executed) {

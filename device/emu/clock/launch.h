@@ -12,7 +12,10 @@ void emu_launch_start(struct emu_clock *c, struct emu_cmd *cmd);
  * workers get it: in the order of placement, which is that of block numbers. */
 void emu_launch_place(struct emu_clock *c);
 
-/* What the block takes that has done so much, in ns. Any thread that has the job. */
+/* So much work the block has at least, or, once it has been executed, in all. */
+void emu_launch_set_bound(struct emu_job *job, uint64_t work_ns);
+
+/* The work of a block that has done so much, in ns. Any thread that has the job. */
 uint64_t emu_launch_block_time(const struct emu_job *job, const struct gsb_emu_stats *done);
 
 void emu_launch_end_block(struct emu_clock *c, const struct gsb_machine_block *b);

@@ -66,7 +66,7 @@ static void on_print(void *ctx, const struct gsb_emu_text *text)
 	emu_fifo_write(job->cmd->fifo, &job->said, text);
 }
 
-/* What kernels read never passes the end of their block, which is made of the same counts. */
+/* Kernels read the time at full speed: what others will cost is not known yet, and so it never passes the end of their block. */
 static uint64_t elapsed(void *ctx, const struct gsb_emu_stats *done)
 {
 	return emu_launch_block_time(ctx, done);
@@ -95,7 +95,7 @@ static void set_stats(struct emu_job *job)
 
 	job->stats = *gsb_emu_block_stats(job->block);
 	ns = emu_launch_block_time(job, &job->stats);
-	job->took_ns = ns > job->least_ns ? ns : job->least_ns;
+	job->work_ns = ns > job->least_ns ? ns : job->least_ns;
 }
 
 bool emu_run_block(struct emu_job *job)

@@ -10,17 +10,6 @@
 #include "device/emu/clock/worker.h"
 #include "device/info.h"
 
-/* Launches beside more than so many others are taken to share with all warps alike. */
-#define EMU_RESIDENTS_MAX 32
-
-/* Launches that have blocks on SMs: residents.h. */
-struct emu_residents {
-	TAILQ_HEAD(emu_resident_cmds, emu_cmd) cmds; /* in the order of their first blocks */
-	unsigned n_cmds;
-	struct emu_cmd **on_sm; /* rows of so many: the launch of each block on the SM */
-	uint32_t *n_on_sm, row;
-};
-
 struct emu_clock {
 	const struct gsb_arch *arch;
 	struct gsb_interference interference;
@@ -34,8 +23,7 @@ struct emu_clock {
 	struct emu_cmd *engines[GSB_N_COPY_ENGINES];
 	struct emu_job **job_of_slot;
 	uint64_t next_seq;
-	struct emu_residents residents;
-	uint64_t resident_warps;
+	struct gsb_progress *progress; /* of blocks, in virtual time */
 	unsigned n_in_flight;
 	/* completions */
 	struct gsb_done done;

@@ -13,8 +13,8 @@
 #include "device/emu/memory/fifo.h"
 #include "device/emu/memory/heap.h"
 #include "device/ops.h"
-#include "model/time/company.h"
 #include "model/placement/machine.h"
+#include "model/time/progress.h"
 
 #define EMU_PARAMS_INLINE 256 /* bytes of parameters that need no allocation of their own */
 
@@ -58,10 +58,9 @@ struct emu_cmd {
 	struct gsb_machine_submit submit;
 	struct gsb_machine_grid *grid;	   /* NULL before submit and after the last end */
 	struct gsb_block_profile *profile; /* of its kernel, with the clock's lock */
-	TAILQ_ENTRY(emu_cmd) resident;	   /* while it has blocks on SMs, n_resident of them */
-	uint32_t n_resident;
-	uint64_t workspace;  /* of a cooperative grid, lent by the heap; 0 = none */
-	uint8_t *big_params; /* NULL: inline_params */
+	struct gsb_progress_grid placed;   /* of its blocks those that are on SMs */
+	uint64_t workspace;		   /* of a cooperative grid, lent by the heap; 0 = none */
+	uint8_t *big_params;		   /* NULL: inline_params */
 	_Alignas(16) uint8_t inline_params[EMU_PARAMS_INLINE];
 	/* copy, fill */
 	struct gsb_cmd_copy copy;
@@ -83,18 +82,21 @@ struct emu_job {
 	TAILQ_ENTRY(emu_job) open;  /* of jobs that are not yet executed, or free ones */
 	struct emu_cmd *cmd;
 	uint64_t bound_ns; /* its end, or the earliest that its end can be */
-	bool running;	   /* a worker has it */
-	bool abandoned;	   /* it has no part in device time any more */
-	bool executed;	   /* not open any more */
+	uint64_t
+		bound_work_ns; /* a block: the work for which that is, or would be at the speed that it has */
+	bool running;	/* a worker has it */
+	bool abandoned; /* it has no part in device time any more */
+	bool executed;	/* not open any more */
 	/* blocks */
 	uint32_t slot, sm; /* slot: of the machine; also while it is not open any more */
 	uint64_t start_ns, start_cycle;
+	struct gsb_progress_block progress;
 	struct gsb_block_company company;
 	const struct gsb_arch *arch;
 	struct gsb_emu_block *block; /* NULL before its first slice */
 	struct gsb_emu_stats stats;  /* after its last slice, written by the worker that has it */
-	uint64_t least_ns;	     /* that it takes, whatever happens in it */
-	uint64_t took_ns;	     /* as of the stats, at least that */
+	uint64_t least_ns;	     /* of work that it has, whatever happens in it */
+	uint64_t work_ns;	     /* as of the stats, at least that */
 	uint32_t ctaid[3];
 	struct emu_fifo_part said; /* with the fifo's lock */
 	bool printed;		   /* something was, at any time */
