@@ -39,10 +39,10 @@ libmodel_la_SOURCES += \
 	model/time/company.c model/time/company.h \
 	model/time/contend.c model/time/contend.h \
 	model/time/curve.c model/time/curve.h \
+	model/time/demand.c model/time/demand.h \
 	model/time/fraction.c model/time/fraction.h \
 	model/time/law.c model/time/law.h \
-	model/time/progress.c model/time/progress.h \
-	model/time/stretch.c model/time/stretch.h
+	model/time/progress.c model/time/progress.h
 
 # kernels as people write them, and loads as they were recorded
 libmodel_la_SOURCES += \

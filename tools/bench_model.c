@@ -37,6 +37,7 @@ struct tally {
 
 struct bench {
 	const struct gsb_arch *arch;
+	struct gsb_interference law;
 	struct gsb_plan_work *work;
 	struct gsb_plan_input in;
 	struct gsb_plan_kernel kernels[GSB_PLAN_KERNELS_MAX];
@@ -136,11 +137,12 @@ static void make_pair(struct bench *b)
 			(struct gsb_kernel){32 * (1 + rng(b, 16)), 16 + rng(b, 32), rng(b, 8000),
 					    1 + rng(b, b->arch->n_sms * (k ? 40 : 2))};
 		b->pair[k].demand = (struct gsb_contend_demand){
-			rng(b, 100) / 100.0, rng(b, 100) / 100.0, 0.2 + rng(b, 80) / 100.0, 1e6};
+			.saturation = 0.2 + rng(b, 80) / 100.0, .solo_ns = 1e6};
+		b->pair[k].demand.of.units[GSB_UNIT_ISSUE] = rng(b, 100) / 100.0;
+		b->pair[k].demand.of.units[GSB_UNIT_DRAM] = rng(b, 100) / 100.0;
 		gsb_curve_from_saturation(&b->sides[k].held, 0.2 + rng(b, 80) / 100.0, 0.05);
 		b->sides[k].solo_ns = 1e6 + rng(b, 1000000);
-		b->sides[k].issue = b->pair[k].demand.issue;
-		b->sides[k].bandwidth = b->pair[k].demand.bandwidth;
+		b->sides[k].of = b->pair[k].demand.of;
 	}
 }
 
@@ -244,14 +246,14 @@ static void run_contend(struct bench *b)
 {
 	struct gsb_contention c;
 
-	gsb_contend(b->arch, &gsb_rules_hardware, b->pair, NULL, &c);
+	gsb_contend(b->arch, &gsb_rules_hardware, &b->law, b->pair, &c);
 }
 
 static void run_fraction(struct bench *b)
 {
 	struct gsb_fraction f;
 
-	gsb_fraction_pick(b->sides, NULL, &f);
+	gsb_fraction_pick(&b->law, b->sides, NULL, &f);
 }
 
 static const struct {
@@ -384,6 +386,7 @@ int gsb_bench_model(int argc, char **argv)
 
 	argp_parse(&argp, argc, argv, 0, NULL, &set);
 	b.arch = set.arch;
+	gsb_interference_init(&b.law, b.arch->name);
 	b.rng = set.seed;
 	b.work = gsb_plan_work_create();
 	if (!b.work) {

@@ -48,8 +48,6 @@ enum {
 	OPT_KEEP,
 	OPT_LAUNCH,
 	OPT_MARGIN,
-	OPT_ISSUE,
-	OPT_BANDWIDTH,
 	OPT_POLICY,
 	OPT_RANDOM,
 	OPT_TENANTS,
@@ -74,11 +72,6 @@ static const struct gsb_cli_option options[] = {
 	 OF(PLAN) | OF(BATCH)},
 	{{"launch-us", OPT_LAUNCH, "T", 0, "overhead of a launch", 0}, OF(PAIR)},
 	{{"margin", OPT_MARGIN, "M", 0, "least gain that counts (default 1.05)", 0}, OF(FRACTION)},
-	{{"mix-issue", OPT_ISSUE, "C", 0, "issue slots that a mix gets, 1 = as one kernel", 0},
-	 OF(PAIR) | OF(FRACTION)},
-	{{"mix-bandwidth", OPT_BANDWIDTH, "C", 0, "bandwidth that a mix gets, 1 = as one kernel",
-	  0},
-	 OF(PAIR) | OF(FRACTION)},
 	{{"policy", OPT_POLICY, "P", 0, "to run under, or \"all\" side by side (default fifo)", 0},
 	 OF(REPLAY)},
 	{{"random", OPT_RANDOM, "SEED", 0, "no recorded load, but one that is drawn", 0},
@@ -160,8 +153,6 @@ static int set_option(void *input, int key, char *value)
 	case OPT_KEEP: in->keep = true; return 0;
 	case OPT_LAUNCH: return set_positive(&in->launch_us, "launch-us", value);
 	case OPT_MARGIN: return set_positive(&in->fraction.margin, "margin", value);
-	case OPT_ISSUE: return set_positive(&in->capacity.issue, "mix-issue", value);
-	case OPT_BANDWIDTH: return set_positive(&in->capacity.bandwidth, "mix-bandwidth", value);
 	}
 	return -1;
 }
@@ -198,16 +189,14 @@ int main(int argc, char **argv)
 
 	gsb_program_init(cli.name, argv);
 	in.arch = *gsb_arch_find("h200");
+	gsb_interference_init(&in.law, in.arch.name);
 	in.rules = &gsb_rules_hardware;
 	in.replay = (struct model_replay){
 		.policy = "fifo",
 		.random = {.n_tenants = 4, .n_kernels = 8},
 	};
-	in.capacity = gsb_capacity_full;
 	in.fraction = gsb_fraction_defaults;
 	gsb_cli_parse(&cli, argc, argv, &in, &call);
-	in.fraction.issue_capacity = in.capacity.issue;
-	in.fraction.bandwidth_capacity = in.capacity.bandwidth;
 	if (call.command == ARCH)
 		return model_command_arch(&in, call.words, call.n_words);
 	if (call.command == REPLAY)

@@ -246,7 +246,7 @@ static const char *case_name(enum gsb_case when)
 
 static bool has_demand(const struct gsb_kernel_row *k)
 {
-	return k->demand.issue > 0 || k->demand.bandwidth > 0 || k->demand.saturation > 0;
+	return !gsb_demand_is_none(&k->demand.of) || k->demand.saturation > 0;
 }
 
 /* For two kernels that say what they ask for, what each costs the other; for two with times, the end. */
@@ -258,7 +258,7 @@ static void pair_contention(struct report *r, const struct model_input *in)
 	const bool demands[2] = {has_demand(&k[0]), has_demand(&k[1])};
 	struct gsb_contention c;
 
-	if (in->rules->literal || gsb_contend(&in->arch, in->rules, pair, &in->capacity, &c))
+	if (in->rules->literal || gsb_contend(&in->arch, in->rules, &in->law, pair, &c))
 		return;
 	if (demands[0] && demands[1]) {
 		report_fact_number(r, "slowdown of the first with contention", "%.3f",
@@ -468,11 +468,8 @@ static void fraction_row(struct report *r, const struct model_input *in,
 /* A kernel that says only where it saturates has a curve of two points. */
 static struct gsb_fraction_side side_of(const struct gsb_kernel_row *k)
 {
-	struct gsb_fraction_side side = {.held = k->held,
-					 .rest = k->rest,
-					 .solo_ns = k->demand.solo_ns,
-					 .issue = k->demand.issue,
-					 .bandwidth = k->demand.bandwidth};
+	struct gsb_fraction_side side = {
+		.held = k->held, .rest = k->rest, .solo_ns = k->demand.solo_ns, .of = k->demand.of};
 
 	if (!side.held.n && k->demand.saturation > 0)
 		gsb_curve_from_saturation(&side.held, k->demand.saturation, 0);
@@ -487,7 +484,7 @@ int model_command_fraction(const struct model_input *in)
 						   side_of(&in->kernels[1])};
 	struct gsb_fraction best, f;
 	struct report r;
-	int err = gsb_fraction_pick(sides, &in->fraction, &best);
+	int err = gsb_fraction_pick(&in->law, sides, &in->fraction, &best);
 
 	if (err) {
 		fprintf(stderr, "gsb-model: fraction: %s\n",
@@ -500,7 +497,7 @@ int model_command_fraction(const struct model_input *in)
 	report_init(&r, in->json, columns, GSB_ARRAY_LEN(columns));
 	for (unsigned int held = 0; held < 2; held++)
 		for (int i = 1; i < 8; i++)
-			if (!gsb_fraction_at(sides, held, i / 8.0, &in->fraction, &f))
+			if (!gsb_fraction_at(&in->law, sides, held, i / 8.0, &in->fraction, &f))
 				fraction_row(&r, in, &f);
 	report_fact_text(&r, "verdict", best.pays ? "hold" : "run one after the other");
 	report_fact_text(&r, "hold", in->kernels[best.held].name);

@@ -92,7 +92,7 @@ int model_input_load(const char *path, struct gsb_workload *out)
 	return err ? tell(path, &error) : 0;
 }
 
-static int arch_from_file(const char *path, struct gsb_arch *out)
+static int arch_from_file(const char *path, struct model_input *in)
 {
 	struct gsb_text_error err;
 	struct file f;
@@ -100,7 +100,11 @@ static int arch_from_file(const char *path, struct gsb_arch *out)
 
 	if (read_file(path, &f))
 		return -1;
-	refused = gsb_arch_parse(f.bytes, f.size, out, &err);
+	refused = gsb_arch_parse(f.bytes, f.size, &in->arch, &err);
+	if (!refused) {
+		gsb_interference_init(&in->law, in->arch.name);
+		refused = gsb_interference_parse(f.bytes, f.size, &in->law, &err);
+	}
 	free(f.bytes);
 	return refused ? tell(path, &err) : 0;
 }
@@ -113,10 +117,15 @@ int model_input_arch(struct model_input *in, const char *word)
 
 	if (known) {
 		in->arch = *known;
+		gsb_interference_init(&in->law, known->name);
 		return 0;
 	}
-	if (!strcmp(word, "driver") || sscanf(word, "driver:%u%c", &device, &rest) == 1)
-		return model_driver_arch(device, &in->arch);
+	if (!strcmp(word, "driver") || sscanf(word, "driver:%u%c", &device, &rest) == 1) {
+		if (model_driver_arch(device, &in->arch))
+			return -1;
+		gsb_interference_init(&in->law, in->arch.name);
+		return 0;
+	}
 	if (!strpbrk(word, "./")) {
 		gsb_arch_names(names, sizeof(names));
 		fprintf(stderr,
@@ -125,7 +134,7 @@ int model_input_arch(struct model_input *in, const char *word)
 			word, names, word);
 		return -1;
 	}
-	return arch_from_file(word, &in->arch);
+	return arch_from_file(word, in);
 }
 
 /* Room for one more kernel; NULL when full, told. */

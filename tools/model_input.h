@@ -19,6 +19,7 @@ struct model_replay {
 
 struct model_input {
 	struct gsb_arch arch;
+	struct gsb_interference law; /* of it */
 	bool arch_given;
 	struct model_replay replay;
 	const struct gsb_rules *rules;
@@ -27,7 +28,6 @@ struct model_input {
 	bool keep;	  /* geometries as they came, where all fit so */
 	const char *plot; /* file to draw into; NULL = none */
 	double launch_us; /* launch overhead of Cruz, Algorithm 1; 0 = none */
-	struct gsb_capacity capacity;
 	struct gsb_fraction_params fraction;
 	size_t n_kernels;
 	struct gsb_kernel_row kernels[GSB_PLAN_KERNELS_MAX];

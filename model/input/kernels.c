@@ -10,11 +10,11 @@
 
 #include "base/compiler.h"
 
-#define COLUMNS_MAX 20
+#define COLUMNS_MAX 32
 
 const char gsb_kernel_keys[] =
 	"name threads regs smem blocks smem_per_thread min_threads max_threads fixed "
-	"issue bandwidth saturation solo_us curve rest";
+	"dense issue shared l1 sfu fp64 tensor l2 chain bandwidth barrier saturation solo_us curve rest";
 
 /* Keys with a whole number, and where it goes. */
 static const struct {
@@ -43,8 +43,22 @@ static const struct {
 	const char *key;
 	size_t offset;
 } shares[] = {
-	{"issue", offsetof(struct gsb_kernel_row, demand.issue)},
-	{"bandwidth", offsetof(struct gsb_kernel_row, demand.bandwidth)},
+#define UNIT(key, unit)                                                     \
+	{                                                                   \
+		key, offsetof(struct gsb_kernel_row, demand.of.units[unit]) \
+	}
+	UNIT("dense", GSB_UNIT_DENSE),
+	UNIT("issue", GSB_UNIT_ISSUE),
+	UNIT("shared", GSB_UNIT_SHARED),
+	UNIT("l1", GSB_UNIT_L1),
+	UNIT("sfu", GSB_UNIT_SFU),
+	UNIT("fp64", GSB_UNIT_FP64),
+	UNIT("tensor", GSB_UNIT_TENSOR),
+	UNIT("l2", GSB_UNIT_L2),
+	UNIT("chain", GSB_UNIT_CHAIN),
+	UNIT("bandwidth", GSB_UNIT_DRAM),
+	UNIT("barrier", GSB_UNIT_BARRIER),
+#undef UNIT
 	{"saturation", offsetof(struct gsb_kernel_row, demand.saturation)},
 };
 

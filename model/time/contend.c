@@ -10,54 +10,81 @@
 #include <errno.h>
 #include <math.h>
 
-#include "model/time/stretch.h"
-
-const struct gsb_capacity gsb_capacity_full = {.issue = 1, .bandwidth = 1};
+#define GROUPS_MAX 8 /* of SMs with the same mix: two kernels make four at most */
 
 /* The pair, with what pair.c says about it. */
 struct mix {
 	const struct gsb_arch *arch;
 	const struct gsb_rules *rules;
+	const struct gsb_interference *law;
 	const struct gsb_load *loads;
-	const struct gsb_capacity *capacity;
+	struct gsb_curve curves[2];
 	struct gsb_coreside side[2];
 };
 
-/* Speed of an SM that holds so many blocks, against one that holds as many as fit. */
-static double sm_speed(const struct mix *m, uint32_t k, uint32_t n_blocks)
-{
-	const struct gsb_contend_demand *d = &m->loads[k].demand;
-	double fraction = n_blocks * (double)m->arch->n_sms / (double)m->side[k].full_gpu;
+/* Blocks of a kernel on SMs that all hold the same; speed: against SMs full of it, were nobody else there. */
+struct part {
+	uint32_t kernel;
+	double sms, speed;
+};
 
-	if (d->curve)
-		return gsb_curve_speed(d->curve, fraction) / gsb_curve_speed(d->curve, 1);
-	return fmin(1, fraction / (d->saturation > 0 ? d->saturation : 1));
+/* Of what it wants of the whole device's memory its part of the SMs has its part. */
+static void take_part(struct gsb_resident *r, double part)
+{
+	for (unsigned int u = 0; u < GSB_N_UNITS; u++)
+		if (gsb_unit_is_memory((enum gsb_unit)u))
+			r->demand[u] *= part;
+}
+
+/* Who is where. The first kernel is the older one, and its blocks stay as long as it does. */
+static unsigned int list_parts(const struct mix *m, const struct gsb_sm_array *a,
+			       struct gsb_resident *residents, struct part *parts)
+{
+	uint32_t n_sms = m->arch->n_sms, first_sm = 0;
+	unsigned int n = 0;
+
+	for (uint32_t g = 0; g < a->n_groups; first_sm += a->groups[g++].n_sms) {
+		for (uint32_t k = 0; k < 2; k++) {
+			uint32_t sms = a->groups[g].n_sms;
+			double f = a->groups[g].blocks[k] * (double)n_sms /
+				   (double)m->side[k].full_gpu;
+
+			if (f <= 0)
+				continue;
+			residents[n] =
+				(struct gsb_resident){.sms = {first_sm, sms}, .started_ns = k};
+			parts[n] =
+				(struct part){k, sms,
+					      gsb_demand_at(&m->loads[k].demand.of, &m->curves[k],
+							    fmin(1, f), &residents[n])};
+			take_part(&residents[n++], (double)sms / n_sms);
+		}
+	}
+	return n;
 }
 
 /* So many blocks of each kernel on the GPU: the time of one block of each, in time of an SM. */
 static void block_times(const struct mix *m, const uint64_t blocks[2], double times[2])
 {
-	struct gsb_stretch s = {.issue_capacity = m->capacity->issue,
-				.bandwidth_capacity = m->capacity->bandwidth};
+	struct gsb_resident residents[2 * GROUPS_MAX];
+	double speeds[2 * GROUPS_MAX], work[2] = {0, 0};
+	struct part parts[2 * GROUPS_MAX];
 	struct gsb_sm_array a;
+	unsigned int n;
 
 	gsb_sm_array_init(&a, m->arch, m->rules, m->arch->n_sms);
-	for (uint32_t k = 0; k < 2; k++) {
-		gsb_sm_array_place(&a, &m->side[k].need, m->rules->placement, blocks[k]);
-		s.shares[k].issue = m->loads[k].demand.issue;
-		s.shares[k].bandwidth = m->loads[k].demand.bandwidth;
-	}
-	s.n_groups = a.n_groups;
-	for (uint32_t g = 0; g < a.n_groups; g++) {
-		s.groups[g].weight = (double)a.groups[g].n_sms / m->arch->n_sms;
-		for (uint32_t k = 0; k < 2; k++)
-			s.groups[g].speed[k] = sm_speed(m, k, a.groups[g].blocks[k]);
-	}
-	if (!blocks[0] || !blocks[1])
-		s.issue_capacity = s.bandwidth_capacity = 1;
-	gsb_stretch_solve(&s);
 	for (uint32_t k = 0; k < 2; k++)
-		times[k] = blocks[k] ? blocks[k] / (gsb_stretch_speed(&s, k) * m->arch->n_sms) : 0;
+		gsb_sm_array_place(&a, &m->side[k].need, m->rules->placement, blocks[k]);
+	n = list_parts(m, &a, residents, parts);
+	/* A kernel is not in its own way on other SMs. */
+	if (!blocks[0] || !blocks[1] ||
+	    gsb_law_speeds(m->law, m->arch->n_sms, residents, n, speeds))
+		for (unsigned int i = 0; i < n; i++)
+			speeds[i] = 1;
+	for (unsigned int i = 0; i < n; i++)
+		work[parts[i].kernel] += parts[i].sms * parts[i].speed * speeds[i];
+	for (uint32_t k = 0; k < 2; k++)
+		times[k] = blocks[k] ? (double)blocks[k] / work[k] : 0;
 }
 
 /* Time of a block of k when beside[] blocks of the other are there. */
@@ -129,7 +156,7 @@ static int contend_in_tail(const struct mix *m, struct gsb_contention *c)
 	before = (1 - share) * tail[0].demand.solo_ns;
 	tail[0].needs.n_blocks = rest;
 	tail[0].demand.solo_ns *= share;
-	err = gsb_contend(m->arch, m->rules, tail, m->capacity, c);
+	err = gsb_contend(m->arch, m->rules, m->law, tail, c);
 	if (err)
 		return err;
 	c->when = GSB_CASE_B;
@@ -149,36 +176,33 @@ static void contend_after(const struct mix *m, struct gsb_contention *c)
 	}
 }
 
-static bool is_share(double x)
-{
-	return x >= 0 && x <= 1;
-}
-
 static bool is_sane(const struct gsb_contend_demand *d)
 {
-	return is_share(d->issue) && is_share(d->bandwidth) && is_share(d->saturation) &&
+	return gsb_demand_is_sane(&d->of) && d->saturation >= 0 && d->saturation <= 1 &&
 	       d->solo_ns >= 0 && isfinite(d->solo_ns) && (!d->curve || !gsb_curve_check(d->curve));
 }
 
-static bool is_capacity(double x)
+static void set_curve(struct gsb_curve *curve, const struct gsb_contend_demand *d)
 {
-	return x > 0 && x <= 100;
+	if (d->curve)
+		*curve = *d->curve;
+	else
+		gsb_curve_from_saturation(curve, d->saturation > 0 ? d->saturation : 1, 0);
 }
 
 int gsb_contend(const struct gsb_arch *arch, const struct gsb_rules *rules,
-		const struct gsb_load pair[2], const struct gsb_capacity *capacity,
+		const struct gsb_interference *law, const struct gsb_load pair[2],
 		struct gsb_contention *out)
 {
 	const struct gsb_kernel kernels[2] = {pair[0].needs, pair[1].needs};
-	struct mix m = {.arch = arch, .rules = rules, .loads = pair, .capacity = capacity};
+	struct mix m = {.arch = arch, .rules = rules, .law = law, .loads = pair};
 	struct gsb_contention c = {.when = GSB_CASE_A};
 	int err;
 
-	if (!m.capacity)
-		m.capacity = &gsb_capacity_full;
-	if (rules->literal || !is_sane(&pair[0].demand) || !is_sane(&pair[1].demand) ||
-	    !is_capacity(m.capacity->issue) || !is_capacity(m.capacity->bandwidth))
+	if (rules->literal || !is_sane(&pair[0].demand) || !is_sane(&pair[1].demand))
 		return -EINVAL;
+	for (uint32_t k = 0; k < 2; k++)
+		set_curve(&m.curves[k], &pair[k].demand);
 	err = gsb_coreside(arch, rules, kernels, 2, m.side);
 	if (err)
 		return err;

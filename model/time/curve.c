@@ -36,10 +36,15 @@ double gsb_curve_speed(const struct gsb_curve *curve, double f)
 	return speed0;
 }
 
+/* In proportion below the saturation: that is said, and so there is a point for it. */
 void gsb_curve_from_saturation(struct gsb_curve *curve, double saturation, double overhead)
 {
-	curve->n = saturation < 1 ? 2 : 1;
-	curve->points[0].fraction = saturation < 1 ? saturation : 1;
-	curve->points[1].fraction = 1;
-	curve->points[0].speed = curve->points[1].speed = 1 / (1 + overhead);
+	const double fractions[] = {saturation / 16, saturation, 1};
+	double speed = 1 / (1 + overhead);
+
+	curve->n = 0;
+	for (uint32_t i = saturation < 1 ? 0 : 2; i < 3; i++) {
+		curve->points[curve->n].fraction = fractions[i];
+		curve->points[curve->n++].speed = i ? speed : speed / 16;
+	}
 }

@@ -3,7 +3,7 @@
  *
  * Measured alone, with no profiler: the kernel asks for shared memory that it never touches, so that
  * only so many blocks fit an SM, and its grid is timed. A kernel that keeps the arithmetic, an L1 or
- * the memory busy is as fast with fewer blocks; one that waits is not. contend.c and fraction.c ask.
+ * the memory busy is as fast with fewer blocks; one that waits is not. demand.c asks.
  */
 #ifndef GSB_MODEL_TIME_CURVE_H
 #define GSB_MODEL_TIME_CURVE_H

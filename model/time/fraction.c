@@ -6,19 +6,10 @@
 #include <errno.h>
 #include <math.h>
 
-#include "model/time/stretch.h"
-
 const struct gsb_fraction_params gsb_fraction_defaults = {
 	.margin = 1.05,
 	.step = 1.0 / 16,
-	.issue_capacity = 1,
-	.bandwidth_capacity = 1,
 };
-
-static bool is_share(double x)
-{
-	return x >= 0 && x <= 1;
-}
 
 static bool is_sane_curve(const struct gsb_curve *curve)
 {
@@ -27,60 +18,58 @@ static bool is_sane_curve(const struct gsb_curve *curve)
 
 static bool is_sane(const struct gsb_fraction_side *s)
 {
-	return s->solo_ns > 0 && isfinite(s->solo_ns) && is_share(s->issue) &&
-	       is_share(s->bandwidth) && is_sane_curve(&s->held) && is_sane_curve(&s->rest);
+	return s->solo_ns > 0 && isfinite(s->solo_ns) && gsb_demand_is_sane(&s->of) &&
+	       is_sane_curve(&s->held) && is_sane_curve(&s->rest);
 }
 
 static bool are_sane(const struct gsb_fraction_side sides[2], const struct gsb_fraction_params *p)
 {
 	return is_sane(&sides[0]) && is_sane(&sides[1]) && p->margin > 0 && p->step > 0 &&
-	       p->step < 1 && p->issue_capacity > 0 && p->issue_capacity <= 100 &&
-	       p->bandwidth_capacity > 0 && p->bandwidth_capacity <= 100;
+	       p->step < 1;
 }
 
-/* Speed on what a held partner leaves; without any curve as slow as may be: in proportion. */
-static double speed_on_rest(const struct gsb_fraction_side *s, double f)
+static const struct gsb_curve in_proportion = {.n = 1, .points = {{1, 1}}};
+
+/* On what a held partner leaves; without any curve it is as slow as may be. */
+static const struct gsb_curve *curve_on_rest(const struct gsb_fraction_side *s)
 {
 	if (s->rest.n)
-		return gsb_curve_speed(&s->rest, f);
-	return s->held.n ? gsb_curve_speed(&s->held, f) : f;
+		return &s->rest;
+	return s->held.n ? &s->held : &in_proportion;
 }
 
-/* Speeds of both while both run. */
-static void speeds_together(const struct gsb_fraction_side sides[2],
-			    const struct gsb_fraction_params *p, const double alone[2],
+/* Speeds of both while both run, on SMs that are all alike; held blocks never end, and so are the older ones. */
+static void speeds_together(const struct gsb_interference *law,
+			    const struct gsb_fraction_side sides[2], unsigned int held, double f,
 			    double speed[2])
 {
-	struct gsb_stretch s = {.n_groups = 1,
-				.issue_capacity = p->issue_capacity,
-				.bandwidth_capacity = p->bandwidth_capacity};
+	unsigned int other = 1 - held;
+	struct gsb_resident r[2] = {{.started_ns = held != 0}, {.started_ns = held != 1}};
+	const struct gsb_curve *rest = curve_on_rest(&sides[other]);
+	double beside[2] = {1, 1};
 
-	s.groups[0].weight = 1;
-	for (int k = 0; k < 2; k++) {
-		s.groups[0].speed[k] = alone[k];
-		s.shares[k] = (struct gsb_share){sides[k].issue, sides[k].bandwidth};
-	}
-	gsb_stretch_solve(&s);
-	for (uint32_t k = 0; k < 2; k++)
-		speed[k] = gsb_stretch_speed(&s, k);
+	gsb_demand_at(&sides[held].of, &sides[held].held, f, &r[held]);
+	gsb_demand_at(&sides[other].of, rest, 1 - f, &r[other]);
+	gsb_law_speeds(law, 1, r, 2, beside);
+	speed[held] = beside[held] * gsb_curve_speed(&sides[held].held, f);
+	speed[other] = beside[other] * gsb_curve_speed(rest, 1 - f);
 }
 
 /* The inputs are sane and the kernel can be held. */
-static void evaluate(const struct gsb_fraction_side sides[2], unsigned int held, double f,
-		     const struct gsb_fraction_params *p, struct gsb_fraction *out)
+static void evaluate(const struct gsb_interference *law, const struct gsb_fraction_side sides[2],
+		     unsigned int held, double f, const struct gsb_fraction_params *p,
+		     struct gsb_fraction *out)
 {
-	unsigned int other = 1 - held, first, last;
-	double alone[2], speed[2], left;
+	double alone = gsb_curve_speed(&sides[held].held, f), speed[2], left;
+	unsigned int first, last;
 
-	alone[held] = gsb_curve_speed(&sides[held].held, f);
-	alone[other] = speed_on_rest(&sides[other], 1 - f);
-	speeds_together(sides, p, alone, speed);
+	speeds_together(law, sides, held, f, speed);
 	first = sides[0].solo_ns / speed[0] <= sides[1].solo_ns / speed[1] ? 0 : 1;
 	last = 1 - first;
 	out->end_ns[first] = sides[first].solo_ns / speed[first];
 	left = sides[last].solo_ns - out->end_ns[first] * speed[last];
 	/* The held one stays held; the other goes on with the whole GPU. */
-	out->end_ns[last] = out->end_ns[first] + left / (last == held ? alone[held] : 1);
+	out->end_ns[last] = out->end_ns[first] + left / (last == held ? alone : 1);
 	out->held = held;
 	out->fraction = f;
 	out->together_ns = out->end_ns[last];
@@ -89,8 +78,9 @@ static void evaluate(const struct gsb_fraction_side sides[2], unsigned int held,
 	out->pays = out->gain >= p->margin;
 }
 
-int gsb_fraction_at(const struct gsb_fraction_side sides[2], unsigned int held, double f,
-		    const struct gsb_fraction_params *params, struct gsb_fraction *out)
+int gsb_fraction_at(const struct gsb_interference *law, const struct gsb_fraction_side sides[2],
+		    unsigned int held, double f, const struct gsb_fraction_params *params,
+		    struct gsb_fraction *out)
 {
 	const struct gsb_fraction_params *p = params ? params : &gsb_fraction_defaults;
 
@@ -98,11 +88,17 @@ int gsb_fraction_at(const struct gsb_fraction_side sides[2], unsigned int held, 
 		return -EINVAL;
 	if (!sides[held].held.n)
 		return -ENOTSUP;
-	evaluate(sides, held, f, p, out);
+	evaluate(law, sides, held, f, p, out);
 	return 0;
 }
 
-int gsb_fraction_pick(const struct gsb_fraction_side sides[2],
+/* Below the first of several points a curve is a guess: by it a kernel that keeps a unit full would leave it to others. */
+static bool is_measured(const struct gsb_curve *curve, double f)
+{
+	return curve->n == 1 || f >= curve->points[0].fraction - 1e-9;
+}
+
+int gsb_fraction_pick(const struct gsb_interference *law, const struct gsb_fraction_side sides[2],
 		      const struct gsb_fraction_params *params, struct gsb_fraction *out)
 {
 	const struct gsb_fraction_params *p = params ? params : &gsb_fraction_defaults;
@@ -115,7 +111,9 @@ int gsb_fraction_pick(const struct gsb_fraction_side sides[2],
 		if (!sides[held].held.n)
 			continue;
 		for (uint32_t i = 1; i * p->step < 1 - 1e-9; i++) {
-			evaluate(sides, held, i * p->step, p, &now);
+			if (!is_measured(&sides[held].held, i * p->step))
+				continue;
+			evaluate(law, sides, held, i * p->step, p, &now);
 			if (!found || now.together_ns < best.together_ns)
 				best = now;
 			found = true;

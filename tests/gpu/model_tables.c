@@ -36,6 +36,7 @@ static const struct gsb_arch *arch;
 struct sums {
 	unsigned n;
 	double sum, squares, most;
+	double logs; /* of the predicted to the measured, where it is kept */
 };
 
 static void add(struct sums *s, double x)
@@ -329,30 +330,28 @@ enum way {
 	WAYS,
 };
 
-/* Slowdown of k2 beside a k1 that never ends, were there but one unit in an SM and one outside. */
-static double extended_by(const struct profile *const both[2], enum way way, unsigned of_sm,
-			  unsigned of_device)
-{
-	struct gsb_load pair[2] = {{.needs = both[0]->kernel}, {.needs = both[1]->kernel}};
-	struct gsb_contention c;
+/* What a profiler's shares are of: the load-store pipe as shared memory, to which most of what went through it here was. */
+static const enum gsb_unit units[UNITS] = {
+	[UNIT_ISSUE] = GSB_UNIT_ISSUE,
+	[UNIT_LOAD_STORE] = GSB_UNIT_SHARED,
+	[UNIT_L2] = GSB_UNIT_L2,
+	[UNIT_DRAM] = GSB_UNIT_DRAM,
+};
 
-	for (unsigned i = 0; i < 2; i++) {
-		pair[i].demand.curve = &both[i]->curve;
-		pair[i].demand.issue = way == WAY_CURVES ? 0 : both[i]->shares[of_sm];
-		pair[i].demand.bandwidth = way == WAY_CURVES ? 0 : both[i]->shares[of_device];
-	}
-	return gsb_contend(arch, HARDWARE, pair, NULL, &c) ? NAN : c.steady[1];
-}
-
-/* The unit that is shortest decides. */
+/* Slowdown of k2 beside a k1 that never ends. */
 static double extended(const struct profile *const both[2], enum way way)
 {
-	double slowdown = 1;
+	struct gsb_load pair[2] = {{.needs = both[0]->kernel}, {.needs = both[1]->kernel}};
+	struct gsb_interference law;
+	struct gsb_contention c;
 
-	for (unsigned of_sm = UNIT_ISSUE; of_sm <= UNIT_LOAD_STORE; of_sm++)
-		for (unsigned of_device = UNIT_L2; of_device <= UNIT_DRAM; of_device++)
-			slowdown = fmax(slowdown, extended_by(both, way, of_sm, of_device));
-	return slowdown;
+	gsb_interference_init(&law, arch->name);
+	for (unsigned i = 0; i < 2; i++) {
+		pair[i].demand.curve = &both[i]->curve;
+		for (unsigned u = 0; way == WAY_SHARES && u < UNITS; u++)
+			pair[i].demand.of.units[units[u]] = both[i]->shares[u];
+	}
+	return gsb_contend(arch, HARDWARE, &law, pair, &c) ? NAN : c.steady[1];
 }
 
 static double plain(const struct profile *const both[2])
@@ -387,8 +386,10 @@ static void print_ways(const struct profile *k1, const struct profile *k2, doubl
 		if (i != WAY_CONSTANT)
 			printf(" %.3f |", predicted);
 		printf(isnan(measured) ? " - |" : " %+.1f |", error);
-		if (!isnan(measured))
-			add(&errors[i], fabs(error));
+		if (isnan(measured))
+			continue;
+		add(&errors[i], fabs(error));
+		errors[i].logs += fabs(log(predicted / measured));
 	}
 	printf("\n");
 }
@@ -418,11 +419,17 @@ static double largest(const struct sums *s)
 	return s->most;
 }
 
+static double mean_log(const struct sums *s)
+{
+	return s->n ? 100 * s->logs / s->n : NAN;
+}
+
 static void print_ways_sums(const char *of, const struct sums errors[WAYS])
 {
 	print_ways_sum("absolute errors: mean", of, errors, mean);
 	print_ways_sum("standard deviation", of, errors, deviation);
 	print_ways_sum("largest", of, errors, largest);
+	print_ways_sum("a hundred times the logarithm: mean", of, errors, mean_log);
 }
 
 static void read_all(struct profiles *p, char **paths)
@@ -455,6 +462,7 @@ static void add_all(struct sums *to, const struct sums *from)
 	to->n += from->n;
 	to->sum += from->sum;
 	to->squares += from->squares;
+	to->logs += from->logs;
 	to->most = fmax(to->most, from->most);
 }
 

@@ -17,6 +17,8 @@ static void assert_near(double a, double b)
 		fail_msg("%.12g, expected %.12g", a, b);
 }
 
+static struct gsb_interference law;
+
 static const struct gsb_curve linear = {.n = 1, .points = {{1, 1}}};
 
 static void test_curve_interpolates_between_points(void **state)
@@ -69,7 +71,7 @@ static void test_fraction_linear_kernels_gain_nothing(void **state)
 					     {.held = linear, .solo_ns = 10}};
 	struct gsb_fraction f;
 
-	assert_int_equal(gsb_fraction_pick(sides, NULL, &f), 0);
+	assert_int_equal(gsb_fraction_pick(&law, sides, NULL, &f), 0);
 	assert_false(f.pays);
 	assert_true(f.gain <= 1 + 1e-9);
 }
@@ -77,21 +79,21 @@ static void test_fraction_linear_kernels_gain_nothing(void **state)
 /* Full speed at half residency for both, different resources: both at once, twice as fast. */
 static void test_fraction_complementary_kernels_double(void **state)
 {
-	struct gsb_fraction_side sides[2] = {{.solo_ns = 10, .issue = 1},
-					     {.solo_ns = 10, .bandwidth = 1}};
+	struct gsb_fraction_side sides[2] = {{.solo_ns = 10, .of.units[GSB_UNIT_ISSUE] = 1},
+					     {.solo_ns = 10, .of.units[GSB_UNIT_DRAM] = 1}};
 	struct gsb_fraction f;
 
 	gsb_curve_from_saturation(&sides[0].held, 0.5, 0);
 	gsb_curve_from_saturation(&sides[1].held, 0.5, 0);
-	assert_int_equal(gsb_fraction_pick(sides, NULL, &f), 0);
+	assert_int_equal(gsb_fraction_pick(&law, sides, NULL, &f), 0);
 	assert_true(f.pays);
 	assert_near(f.fraction, 0.5);
 	assert_near(f.gain, 2);
-	sides[0].issue = 0;
-	sides[0].bandwidth = 1;
-	assert_int_equal(gsb_fraction_pick(sides, NULL, &f), 0);
+	sides[0].of.units[GSB_UNIT_ISSUE] = 0;
+	sides[0].of.units[GSB_UNIT_DRAM] = 1;
+	assert_int_equal(gsb_fraction_pick(&law, sides, NULL, &f), 0);
 	assert_false(f.pays);
-	assert_near(f.gain, 1);
+	assert_true(f.gain > 0.95 && f.gain <= 1);
 }
 
 /* Held at 1/4 of a linear kernel: 40 alone at that fraction; the partner is long gone. */
@@ -101,7 +103,7 @@ static void test_fraction_wrong_one_loses(void **state)
 					     {.held = linear, .solo_ns = 3}};
 	struct gsb_fraction f;
 
-	assert_int_equal(gsb_fraction_at(sides, 0, 0.25, NULL, &f), 0);
+	assert_int_equal(gsb_fraction_at(&law, sides, 0, 0.25, NULL, &f), 0);
 	assert_near(f.end_ns[1], 4);
 	assert_near(f.end_ns[0], 40);
 	assert_near(f.gain, 13.0 / 40);
@@ -115,7 +117,7 @@ static void test_fraction_rest_gets_the_gpu_back(void **state)
 					     {.held = linear, .solo_ns = 10}};
 	struct gsb_fraction f;
 
-	assert_int_equal(gsb_fraction_at(sides, 0, 0.5, NULL, &f), 0);
+	assert_int_equal(gsb_fraction_at(&law, sides, 0, 0.5, NULL, &f), 0);
 	assert_near(f.end_ns[0], 2);
 	assert_near(f.end_ns[1], 2 + 9);
 }
@@ -130,20 +132,53 @@ static void test_fraction_has_the_shape_of_measured_runs(void **state)
 	struct gsb_fraction_side sides[2] = {
 		{.held = {.n = 4, .points = {{0.25, 0.46}, {0.5, 0.78}, {0.75, 0.95}, {1, 1}}},
 		 .solo_ns = 10e6,
-		 .issue = 0.9},
+		 .of.units[GSB_UNIT_ISSUE] = 0.9},
 		{.held = {.n = 4, .points = {{0.25, 0.66}, {0.375, 0.78}, {0.5, 0.88}, {1, 1}}},
 		 .solo_ns = 10e6,
-		 .bandwidth = 0.9}};
+		 .of.units[GSB_UNIT_DRAM] = 0.9}};
 	struct gsb_fraction f;
 
-	assert_int_equal(gsb_fraction_pick(sides, NULL, &f), 0);
+	assert_int_equal(gsb_fraction_pick(&law, sides, NULL, &f), 0);
 	assert_true(f.pays);
 	assert_true(f.fraction >= 0.375 && f.fraction <= 0.625);
 	assert_true(f.gain > 1.45 && f.gain < 1.75);
-	assert_int_equal(gsb_fraction_at(sides, 0, 0.25, NULL, &f), 0);
+	assert_int_equal(gsb_fraction_at(&law, sides, 0, 0.25, NULL, &f), 0);
 	assert_true(f.gain < 1);
-	assert_int_equal(gsb_fraction_at(sides, 1, 0.5, NULL, &f), 0);
+	assert_int_equal(gsb_fraction_at(&law, sides, 1, 0.5, NULL, &f), 0);
 	assert_true(fabs(f.together_ns - 12.6e6) < 1e6);
+}
+
+/*
+ * From doc/results (2026-11-20-model-curves, -solo): a kernel of scattered loads is as fast with a quarter of its blocks, so it
+ * keeps the way to the L2 full. Beside it stencil_3d took 41 times as long, whatever room there was for it.
+ */
+static void test_fraction_does_not_hold_who_starves_the_other(void **state)
+{
+	struct gsb_fraction_side sides[2] = {
+		{.held = {.n = 4, .points = {{0.25, 0.988}, {0.5, 0.999}, {0.75, 0.998}, {1, 1}}},
+		 .solo_ns = 6.5e6,
+		 .of.units = {[GSB_UNIT_ISSUE] = 0.02,
+			      [GSB_UNIT_SHARED] = 0.07,
+			      [GSB_UNIT_L2] = 0.67,
+			      [GSB_UNIT_DRAM] = 0.40}},
+		{.rest = {.n = 6,
+			  .points = {{1 / 6., 0.237},
+				     {2 / 6., 0.441},
+				     {3 / 6., 0.618},
+				     {4 / 6., 0.763},
+				     {5 / 6., 0.893},
+				     {1, 1}}},
+		 .solo_ns = 6.5e6,
+		 .of.units = {[GSB_UNIT_ISSUE] = 0.42,
+			      [GSB_UNIT_SHARED] = 0.32,
+			      [GSB_UNIT_L2] = 0.79,
+			      [GSB_UNIT_DRAM] = 0.49}}};
+	struct gsb_fraction f;
+
+	assert_int_equal(gsb_fraction_pick(&law, sides, NULL, &f), 0);
+	assert_false(f.pays);
+	assert_int_equal(gsb_fraction_at(&law, sides, 0, 0.5, NULL, &f), 0);
+	assert_true(f.gain < 1.05);
 }
 
 static void test_fraction_pick_is_the_best_of_all_it_may_try(void **state)
@@ -164,15 +199,17 @@ static void test_fraction_pick_is_the_best_of_all_it_may_try(void **state)
 		for (int k = 0; k < 2; k++) {
 			gsb_curve_from_saturation(&sides[k].held, 0.1 + r[5 * k],
 						  0.1 * r[5 * k + 1]);
-			sides[k].issue = r[5 * k + 2];
-			sides[k].bandwidth = r[5 * k + 3];
+			sides[k].of.units[GSB_UNIT_SHARED] = r[5 * k + 2];
+			sides[k].of.units[GSB_UNIT_DRAM] = r[5 * k + 3];
 			sides[k].solo_ns = 1 + 20 * r[5 * k + 4];
 		}
-		assert_int_equal(gsb_fraction_pick(sides, &p, &best), 0);
+		assert_int_equal(gsb_fraction_pick(&law, sides, &p, &best), 0);
 		for (unsigned int held = 0; held < 2; held++) {
 			for (int i = 1; i < 20; i++) {
-				assert_int_equal(gsb_fraction_at(sides, held, i * 0.05, &p, &f), 0);
-				assert_true(best.together_ns <= f.together_ns * (1 + 1e-9));
+				assert_int_equal(
+					gsb_fraction_at(&law, sides, held, i * 0.05, &p, &f), 0);
+				assert_true(i * 0.05 < sides[held].held.points[0].fraction ||
+					    best.together_ns <= f.together_ns * (1 + 1e-9));
 				assert_true(f.together_ns >=
 					    fmax(sides[0].solo_ns, sides[1].solo_ns) * 0.999);
 			}
@@ -187,22 +224,22 @@ static void test_fraction_refuses_what_cannot_be_held(void **state)
 	struct gsb_fraction_params p = gsb_fraction_defaults;
 	struct gsb_fraction f = {.gain = 77};
 
-	assert_int_equal(gsb_fraction_pick(sides, NULL, &f), -ENOTSUP);
+	assert_int_equal(gsb_fraction_pick(&law, sides, NULL, &f), -ENOTSUP);
 	sides[1].held = linear;
-	assert_int_equal(gsb_fraction_at(sides, 0, 0.5, NULL, &f), -ENOTSUP);
-	assert_int_equal(gsb_fraction_at(sides, 1, 1, NULL, &f), -EINVAL);
-	assert_int_equal(gsb_fraction_at(sides, 1, NAN, NULL, &f), -EINVAL);
-	assert_int_equal(gsb_fraction_at(sides, 2, 0.5, NULL, &f), -EINVAL);
+	assert_int_equal(gsb_fraction_at(&law, sides, 0, 0.5, NULL, &f), -ENOTSUP);
+	assert_int_equal(gsb_fraction_at(&law, sides, 1, 1, NULL, &f), -EINVAL);
+	assert_int_equal(gsb_fraction_at(&law, sides, 1, NAN, NULL, &f), -EINVAL);
+	assert_int_equal(gsb_fraction_at(&law, sides, 2, 0.5, NULL, &f), -EINVAL);
 	sides[0].solo_ns = 0;
-	assert_int_equal(gsb_fraction_pick(sides, NULL, &f), -EINVAL);
+	assert_int_equal(gsb_fraction_pick(&law, sides, NULL, &f), -EINVAL);
 	sides[0].solo_ns = 1;
-	sides[0].bandwidth = 1.5;
-	assert_int_equal(gsb_fraction_pick(sides, NULL, &f), -EINVAL);
-	sides[0].bandwidth = 0;
+	sides[0].of.units[GSB_UNIT_DRAM] = 1.5;
+	assert_int_equal(gsb_fraction_pick(&law, sides, NULL, &f), -EINVAL);
+	sides[0].of.units[GSB_UNIT_DRAM] = 0;
 	p.step = 0;
-	assert_int_equal(gsb_fraction_pick(sides, &p, &f), -EINVAL);
+	assert_int_equal(gsb_fraction_pick(&law, sides, &p, &f), -EINVAL);
 	assert_true(f.gain == 77);
-	assert_int_equal(gsb_fraction_at(sides, 1, 0.5, NULL, &f), 0);
+	assert_int_equal(gsb_fraction_at(&law, sides, 1, 0.5, NULL, &f), 0);
 }
 
 int main(void)
@@ -216,9 +253,11 @@ int main(void)
 		cmocka_unit_test(test_fraction_wrong_one_loses),
 		cmocka_unit_test(test_fraction_rest_gets_the_gpu_back),
 		cmocka_unit_test(test_fraction_has_the_shape_of_measured_runs),
+		cmocka_unit_test(test_fraction_does_not_hold_who_starves_the_other),
 		cmocka_unit_test(test_fraction_pick_is_the_best_of_all_it_may_try),
 		cmocka_unit_test(test_fraction_refuses_what_cannot_be_held),
 	};
 
+	gsb_interference_init(&law, "h200");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,36 @@
+/*
+ * demand.h - what a kernel asks of the units of a GPU, from what was measured of it alone at full residency.
+ *
+ * Two things are known of a kernel at another residency: it asks for as much less as it is slower; and one that wants the memory
+ * most, and would be as fast with fewer blocks, keeps it full, whatever share a profiler gives: what is full on the way there, requests
+ * under way, has no counter.
+ */
+#ifndef GSB_MODEL_TIME_DEMAND_H
+#define GSB_MODEL_TIME_DEMAND_H
+
+#include <stdbool.h>
+
+#include "model/time/curve.h"
+#include "model/time/law.h"
+
+/* Shares of the units, 0 .. 1, alone and with every SM as full of the kernel as it gets. */
+struct gsb_demand {
+	double units[GSB_N_UNITS];
+};
+
+bool gsb_demand_is_sane(const struct gsb_demand *d);
+bool gsb_demand_is_none(const struct gsb_demand *d);
+
+/**
+ * gsb_demand_at() - of a kernel that is resident with a part of its blocks
+ * @curve: its speed over residency     @f: 0 < f <= 1, of its blocks on its SMs
+ * @r:     its demand and its requests, against those of full residency, are set
+ *
+ * Source:  ours; doc/model.md#contention.
+ * Context: pure, any thread.
+ * Return:  its speed there, against full residency, were nobody else there.
+ */
+double gsb_demand_at(const struct gsb_demand *d, const struct gsb_curve *curve, double f,
+		     struct gsb_resident *r);
+
+#endif
