@@ -22,6 +22,7 @@
 #define ROWS_MAX    (KERNELS_MAX * GSB_N_UNITS)
 #define EPS	    1e-9
 #define ONE_UNIT    1.02 /* two speeds of less in sum are of one unit; more is not seen between two */
+#define MOST_RATIO  1e9 /* of two weights; the product of all is a number */
 
 /* One unit of one kernel, and what the others take of it at speed 1. */
 struct row {
@@ -29,7 +30,7 @@ struct row {
 	double demand;
 	double level, rate; /* filled so far, and how fast */
 	uint32_t shared;    /* kernels for which it is one unit with one of theirs */
-	float price[KERNELS_MAX];
+	double price[KERNELS_MAX];
 };
 
 struct kernel {
@@ -37,13 +38,15 @@ struct kernel {
 	unsigned int rows, rows_end;
 	struct gsb_sm_range sms;
 	double requests;
-	double weight; /* its logarithm, until all pairs have met */
+	double weight; /* its square, until all pairs have met */
 	double speed;
 	bool stays;
 };
 
 struct mix {
 	const struct gsb_interference *f;
+	uint16_t meets
+		[GSB_N_UNITS]; /* units of which this one has less beside them, or they beside it */
 	unsigned int n, n_rows;
 	uint32_t share; /* kernels that had to stop for others */
 	struct kernel kernels[KERNELS_MAX];
@@ -60,7 +63,8 @@ struct meeting {
 struct pair {
 	struct kernel *i, *j;
 	double in_i, in_j,
-		in; /* part of the SMs of i, of j that both have, and the greater of them */
+		in;    /* part of the SMs of i, of j that both have, and the greater of them */
+	bool together; /* the same SMs, all of them */
 	double conflict;
 	double use[2]; /* of those units, when both are asked for all they have */
 	double demand[2];
@@ -100,6 +104,16 @@ static double older_part(const struct gsb_resident *a, const struct gsb_resident
 
 /* ---- two units meet ---- */
 
+static double less(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+static double more(double a, double b)
+{
+	return a > b ? a : b;
+}
+
 static void set_prices(struct meeting *m)
 {
 	double sum = m->speed[0] + m->speed[1];
@@ -116,8 +130,8 @@ static struct meeting meet_inside(const struct mix *m, const struct kernel *i, e
 	double older = older_part(i->r, j->r, first, second);
 	struct meeting res = {.one_unit = false};
 
-	res.speed[0] = fmin(1, older * first->older + (1 - older) * second->younger);
-	res.speed[1] = fmin(1, older * first->younger + (1 - older) * second->older);
+	res.speed[0] = less(1, older * first->older + (1 - older) * second->younger);
+	res.speed[1] = less(1, older * first->younger + (1 - older) * second->older);
 	set_prices(&res);
 	return res;
 }
@@ -132,34 +146,35 @@ static double overlap(const struct kernel *i, const struct kernel *j)
 	return to > from ? (double)(to - from) / i->sms.n : 0;
 }
 
-static void raise_price(struct row *row, const struct mix *m, const struct kernel *of, double to,
-			bool one_unit)
+static void raise_price(struct row *row, unsigned int of, double to, bool one_unit)
 {
-	unsigned int at = (unsigned int)(of - m->kernels);
-
-	if (to > row->price[at])
-		row->price[at] = (float)to;
-	if (one_unit)
-		row->shared |= UINT32_C(1) << at;
+	row->price[of] = more(to, row->price[of]);
+	row->shared |= (uint32_t)one_unit << of;
 }
 
-static void meet_units(struct mix *m, struct pair *p, struct row *a, struct row *b)
+static void meet_units(const struct mix *m, struct pair *p, struct row *a, struct row *b)
 {
+	unsigned int i = (unsigned int)(p->i - m->kernels), j = (unsigned int)(p->j - m->kernels);
 	struct meeting near = meet_inside(m, p->i, a->unit, p->j, b->unit);
-	double apart = gsb_unit_is_memory(a->unit) && gsb_unit_is_memory(b->unit) ? 1 : 0;
-	double lost = 2 - near.speed[0] - near.speed[1];
-	double conflict = a->demand * b->demand * (p->in * lost + (1 - p->in) * apart);
-	bool one_unit = p->in_i >= 1 && p->in_j >= 1 ? near.one_unit : p->in <= 0 && apart > 0;
+	double conflict = 2 - near.speed[0] - near.speed[1];
 
-	raise_price(a, m, p->j, b->demand * (p->in_i * near.price[0] + (1 - p->in_i) * apart),
-		    one_unit);
-	raise_price(b, m, p->i, a->demand * (p->in_j * near.price[1] + (1 - p->in_j) * apart),
-		    one_unit);
+	if (!p->together) {
+		double apart = gsb_unit_is_memory(a->unit) && gsb_unit_is_memory(b->unit);
+
+		near.price[0] = p->in_i * near.price[0] + (1 - p->in_i) * apart;
+		near.price[1] = p->in_j * near.price[1] + (1 - p->in_j) * apart;
+		near.one_unit = p->in <= 0 && apart > 0;
+		conflict = p->in * conflict + (1 - p->in) * apart;
+	}
+	raise_price(a, j, b->demand * near.price[0], near.one_unit);
+	raise_price(b, i, a->demand * near.price[1], near.one_unit);
+	conflict *= a->demand * b->demand;
 	if (conflict <= p->conflict)
 		return;
 	p->conflict = conflict;
-	p->one_unit = one_unit;
-	memcpy(p->use, near.speed, sizeof(p->use));
+	p->one_unit = near.one_unit;
+	p->use[0] = near.speed[0];
+	p->use[1] = near.speed[1];
 	p->demand[0] = a->demand;
 	p->demand[1] = b->demand;
 }
@@ -167,25 +182,33 @@ static void meet_units(struct mix *m, struct pair *p, struct row *a, struct row 
 /* On SMs of their own they have the memory by the requests of all their SMs. */
 static void weigh(const struct pair *p)
 {
-	double inside = p->in > 0 ? p->in * log(p->use[0] / p->use[1]) : 0;
-	double by = inside + log(p->demand[1] / p->demand[0]);
+	double by = p->demand[1] / p->demand[0], inside = p->use[0] / p->use[1];
 
-	if (p->in < 1)
-		by += (1 - p->in) * log((double)p->i->sms.n / p->j->sms.n);
 	if (p->one_unit)
-		by += log(p->i->requests / p->j->requests);
-	p->i->weight += by / 2;
-	p->j->weight -= by / 2;
+		by *= p->i->requests / p->j->requests;
+	if (p->in >= 1)
+		by *= inside;
+	else
+		by *= pow((double)p->i->sms.n / p->j->sms.n, 1 - p->in) * pow(inside, p->in);
+	by = less(more(by, 1 / MOST_RATIO), MOST_RATIO);
+	p->i->weight *= by;
+	p->j->weight /= by;
 }
 
 static void meet(struct mix *m, struct kernel *i, struct kernel *j)
 {
-	struct pair p = {.i = i, .j = j, .in_i = overlap(i, j), .in_j = overlap(j, i)};
+	struct pair p = {.i = i, .j = j, .in_i = 1, .in_j = 1};
 
-	p.in = fmax(p.in_i, p.in_j);
+	if (i->sms.first != j->sms.first || i->sms.n != j->sms.n) {
+		p.in_i = overlap(i, j);
+		p.in_j = overlap(j, i);
+	}
+	p.in = more(p.in_i, p.in_j);
+	p.together = p.in_i >= 1 && p.in_j >= 1;
 	for (unsigned int a = i->rows; a < i->rows_end; a++)
 		for (unsigned int b = j->rows; b < j->rows_end; b++)
-			meet_units(m, &p, &m->rows[a], &m->rows[b]);
+			if (m->meets[m->rows[a].unit] >> m->rows[b].unit & 1)
+				meet_units(m, &p, &m->rows[a], &m->rows[b]);
 	if (p.conflict > 0)
 		weigh(&p);
 }
@@ -198,8 +221,8 @@ static double time_left(const struct mix *m, const struct kernel *k)
 	double t = (1 - k->speed) / k->weight;
 
 	for (unsigned int a = k->rows; a < k->rows_end; a++)
-		t = fmin(t, (1 - m->rows[a].level) / m->rows[a].rate);
-	return fmax(t, 0);
+		t = less(t, (1 - m->rows[a].level) / m->rows[a].rate);
+	return more(t, 0);
 }
 
 /* What rises with kernel k: its own units, and what it takes of those of others. */
@@ -251,7 +274,7 @@ static void fill(struct mix *m)
 
 		for (unsigned int i = 0; i < m->n; i++)
 			if (!m->kernels[i].stays)
-				t = fmin(t, time_left(m, &m->kernels[i]));
+				t = less(t, time_left(m, &m->kernels[i]));
 		rise(m, t);
 		stopped = find_stopped(m);
 		for (unsigned int i = 0; i < m->n; i++) {
@@ -292,9 +315,9 @@ static double room(const struct mix *m, const unsigned int order[], unsigned int
 		for (unsigned int i = 0; i < n; i++)
 			if (i != at)
 				left -= m->rows[a].price[order[i]] * m->kernels[order[i]].speed;
-		most = fmin(most, left / m->rows[a].demand);
+		most = less(most, left / m->rows[a].demand);
 	}
-	return fmax(most, GSB_STARVED);
+	return more(most, GSB_STARVED);
 }
 
 /*
@@ -310,18 +333,41 @@ static void settle(struct mix *m)
 		for (unsigned int i = 0; i < m->n; i++) {
 			struct kernel *k = &m->kernels[order[i]];
 
-			k->speed = fmin(k->speed, room(m, order, i, i));
+			k->speed = less(k->speed, room(m, order, i, i));
 		}
 		for (unsigned int i = 0; i < m->n; i++) {
 			struct kernel *k = &m->kernels[order[i]];
 
 			if (!(m->share >> order[i] & 1))
-				k->speed = fmax(k->speed, room(m, order, i, m->n));
+				k->speed = more(k->speed, room(m, order, i, m->n));
 		}
 	}
 }
 
 /* ---- in and out ---- */
+
+static bool do_meet(const struct gsb_interference *f, enum gsb_unit a, enum gsb_unit b)
+{
+	const struct gsb_beside *to = &f->beside[a][b], *of = &f->beside[b][a];
+
+	return to->older < 1 || to->younger < 1 || of->older < 1 || of->younger < 1 ||
+	       (gsb_unit_is_memory(a) && gsb_unit_is_memory(b));
+}
+
+/* Of units that somebody wants. Most do not, and then there is nothing to be found for them. */
+static void find_meetings(struct mix *m)
+{
+	uint16_t wanted = 0;
+
+	for (unsigned int a = 0; a < m->n_rows; a++)
+		wanted |= (uint16_t)(1u << m->rows[a].unit);
+	for (unsigned int a = 0; a < GSB_N_UNITS; a++) {
+		m->meets[a] = 0;
+		for (unsigned int b = 0; wanted >> a & 1 && b < GSB_N_UNITS; b++)
+			if (wanted >> b & 1 && do_meet(m->f, (enum gsb_unit)a, (enum gsb_unit)b))
+				m->meets[a] |= (uint16_t)(1u << b);
+	}
+}
 
 static bool is_sane(const struct gsb_resident *r, uint32_t n_sms)
 {
@@ -343,14 +389,14 @@ static void add_row(struct mix *m, struct kernel *k, unsigned int unit)
 	row->level = row->rate = 0;
 	row->shared = 0;
 	memset(row->price, 0, sizeof(row->price));
-	row->price[k - m->kernels] = (float)row->demand;
+	row->price[k - m->kernels] = row->demand;
 }
 
 static void add_kernel(struct mix *m, const struct gsb_resident *r, uint32_t n_sms)
 {
 	struct kernel *k = &m->kernels[m->n++];
 
-	*k = (struct kernel){.r = r, .rows = m->n_rows, .sms = r->sms};
+	*k = (struct kernel){.r = r, .rows = m->n_rows, .sms = r->sms, .weight = 1};
 	k->requests = r->in_flight > 0 ? r->in_flight : 1;
 	if (!k->sms.n)
 		k->sms.n = n_sms;
@@ -362,15 +408,15 @@ static void add_kernel(struct mix *m, const struct gsb_resident *r, uint32_t n_s
 
 static void set_weights(struct mix *m)
 {
-	double most = -INFINITY;
+	double most = 0;
 
 	for (unsigned int i = 0; i < m->n; i++)
 		for (unsigned int j = i + 1; j < m->n; j++)
 			meet(m, &m->kernels[i], &m->kernels[j]);
 	for (unsigned int i = 0; i < m->n; i++)
-		most = fmax(most, m->kernels[i].weight);
+		most = more(most, m->kernels[i].weight);
 	for (unsigned int i = 0; i < m->n; i++)
-		m->kernels[i].weight = fmax(exp(m->kernels[i].weight - most), 1e-12);
+		m->kernels[i].weight = more(sqrt(m->kernels[i].weight / most), 1e-12);
 }
 
 int gsb_law_speeds(const struct gsb_interference *f, uint32_t n_sms, const struct gsb_resident *r,
@@ -388,6 +434,7 @@ int gsb_law_speeds(const struct gsb_interference *f, uint32_t n_sms, const struc
 			return -EINVAL;
 		add_kernel(&m, &r[i], n_sms);
 	}
+	find_meetings(&m);
 	set_weights(&m);
 	fill(&m);
 	settle(&m);
