@@ -109,6 +109,7 @@ static void test_on_other_sms_memory_alone_costs(void **state)
 {
 	const struct gsb_arch *arch = gsb_arch_find("h200");
 	const struct gsb_neighbour computes = on_all(COMPUTES), streams = on_all(STREAMS);
+	const struct gsb_neighbour shares = on_all(SHARES);
 	const struct gsb_elsewhere away = {.dram = gsb_company_dram(arch, &streams),
 					   .warps = 132 * 32};
 	const struct gsb_elsewhere more = {.dram = 3 * away.dram, .warps = 3 * away.warps};
@@ -117,6 +118,8 @@ static void test_on_other_sms_memory_alone_costs(void **state)
 	assert_true(away.dram > .9);
 	assert_true(gsb_company_dram(arch, &computes) == 0);
 	find(&computes, 1, &away, &speed);
+	assert_int_equal(speed, GSB_FULL_SPEED);
+	find(&shares, 1, &away, &speed);
 	assert_int_equal(speed, GSB_FULL_SPEED);
 	find(&streams, 1, &away, &speed);
 	assert_in_range(speed, 500, 524);
@@ -139,12 +142,10 @@ static void test_strangers_are_taken_for_kernels_that_load(void **state)
 /* Their length is not known either: who is beside them has no advantage of that. */
 static void test_strangers_have_blocks_of_the_length_of_others(void **state)
 {
-	struct gsb_neighbour known = on_all(STREAMS), guessed = on_all(STREAMS);
+	struct gsb_neighbour known = on_all(COMPUTES), guessed = on_all(COMPUTES);
 
 	guessed.is_guess = true;
 	guessed.mean.n_insns /= 10;
-	guessed.mean.n_mem_insns /= 10;
-	guessed.mean.n_bytes /= 10;
 	assert_pair(known, guessed, 512, 512, 12);
 	assert_pair(guessed, guessed, 512, 512, 12);
 }

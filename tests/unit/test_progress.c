@@ -140,11 +140,14 @@ static void test_speed_is_that_of_the_sm(void **state)
 static void test_memory_is_felt_on_other_sms(void **state)
 {
 	struct bench *b = *state;
+	struct gsb_progress_block third;
 
 	gsb_block_profile_add(&b->profiles[0], &streams);
 	gsb_block_profile_add(&b->profiles[1], &streams);
+	gsb_block_profile_add(&b->profiles[2], &computes);
 	for (unsigned i = 0; i < 32; i++)
 		add(b, 0, i, i, 0);
+	gsb_progress_add(b->p, &b->grids[2], &third, 131, 0);
 	settle(b, 0);
 	for (unsigned i = 32; i < 64; i++)
 		add(b, 1, i, i, 10);
@@ -155,6 +158,36 @@ static void test_memory_is_felt_on_other_sms(void **state)
 		gsb_progress_remove(b->p, &b->blocks[i]);
 	assert_int_equal(settle(b, 20), 32);
 	assert_int_equal(b->blocks[0].speed, GSB_FULL_SPEED);
+}
+
+/* On an SM with both each has its own: by the law blocks of three times the length have three times as much of it. */
+static void test_each_grid_has_its_own_speed(void **state)
+{
+	struct bench *b = *state;
+	struct gsb_block_work longer = computes;
+
+	longer.n_insns *= 3;
+	gsb_block_profile_add(&b->profiles[0], &computes);
+	gsb_block_profile_add(&b->profiles[1], &longer);
+	add(b, 1, 0, 5, 0);
+	add(b, 0, 1, 5, 0);
+	add(b, 1, 2, 6, 0);
+	add(b, 0, 3, 6, 0);
+	settle(b, 0);
+	assert_in_range(b->blocks[0].speed, 750, 780);
+	assert_in_range(b->blocks[1].speed, 240, 270);
+	assert_int_equal(b->blocks[2].speed, b->blocks[0].speed);
+	assert_int_equal(b->blocks[3].speed, b->blocks[1].speed);
+}
+
+/* Not before its work is done: three ns at 700 of 1024 take 4.4. */
+static void test_ends_are_rounded_up(void **state)
+{
+	struct gsb_progress_block block = {.speed = 700, .since_ns = 10};
+
+	assert_int_equal(gsb_progress_end_ns(&block, 3), 15);
+	block.done = 3 * GSB_FULL_SPEED;
+	assert_int_equal(gsb_progress_end_ns(&block, 3), 10);
 }
 
 /* The first block that ends tells of its grid, wherever its others are. */
@@ -273,6 +306,8 @@ int main(void)
 		CASE(test_its_own_grid_is_company_of_another_kind),
 		CASE(test_speed_is_that_of_the_sm),
 		CASE(test_memory_is_felt_on_other_sms),
+		CASE(test_each_grid_has_its_own_speed),
+		cmocka_unit_test(test_ends_are_rounded_up),
 		CASE(test_what_becomes_known_counts_from_then_on),
 		CASE(test_a_block_in_the_place_of_another_changes_nothing),
 		CASE(test_a_block_that_never_ends_does_not_wrap),
