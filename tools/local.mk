@@ -83,7 +83,8 @@ dist_man_MANS += doc/man/gsb-model.1
 EXTRA_DIST += doc/model.md doc/results/2026-11-22-bench-model.txt
 EXTRA_DIST += doc/comparison.md doc/pictures/compare-pairs.svg doc/pictures/compare-queries.svg \
 	doc/results/2026-11-22-compare-titanx-pascal.txt doc/results/2026-11-22-compare-hot.txt \
-	doc/results/2026-11-22-compare-drawn.txt doc/results/2026-11-22-compare-clocks.txt
+	doc/results/2026-11-22-compare-drawn.txt doc/results/2026-11-22-compare-clocks.txt \
+	doc/results/2026-11-22-compare-speeds.txt
 
 check_SCRIPTS += tests/integ/bench_emu.sh tests/integ/gsb_model.sh
 EXTRA_DIST += tests/integ/bench_emu.sh tests/integ/gsb_model.sh doc/results/2026-11-22-emu-speed.txt \

@@ -1628,6 +1628,30 @@ static unsigned long_work(struct rig *rig, struct gsb_completion *out)
 	return n;
 }
 
+/*
+ * Beside blocks of several slices others come and go on the same SMs, so that their speeds change while they are executed; on other SMs
+ * small ones take time from one instant to the next.
+ */
+static unsigned crowded_work(struct rig *rig, struct gsb_completion *out)
+{
+	struct gsb_queue *q[3] = {queue_on(rig, 0, 8), queue_on(rig, 0, 8), queue_on(rig, 8, 8)};
+	uint64_t a = alloc(rig, 4096);
+	unsigned n = 0;
+
+	launch(rig, rig->queue, (struct shot){"loop", 8, 1024, {a, 10}, n++});
+	collect_one(rig); /* its kernel is known from here on */
+	n = 0;
+	launch(rig, q[0], (struct shot){"loop", 8, 1024, {a, 6000}, n++});
+	while (n < 12)
+		launch(rig, q[1], (struct shot){"loop", 8, 1024, {a + 1024, 300}, n++});
+	while (n < 60)
+		launch(rig, q[2], (struct shot){"loop", 1, 32, {a + 2048, 1000}, n++});
+	collect(rig, out, n);
+	for (unsigned i = 0; i < 3; i++)
+		rig->dev->ops->queue_destroy(q[i]);
+	return n;
+}
+
 static void check_timelines(unsigned n_runs,
 			    unsigned (*work)(struct rig *, struct gsb_completion *))
 {
@@ -1662,6 +1686,11 @@ static void test_timeline_does_not_depend_on_workers(void **state)
 static void test_timeline_of_long_blocks_does_not_depend_on_workers(void **state)
 {
 	check_timelines(6, long_work);
+}
+
+static void test_timeline_of_changing_speeds_does_not_depend_on_workers(void **state)
+{
+	check_timelines(6, crowded_work);
 }
 
 static void test_more_sms_take_less_time(void **state)
@@ -2148,6 +2177,7 @@ int main(int argc, char **argv)
 		ON_EMU(test_advance_to_passes_completions),
 		cmocka_unit_test(test_timeline_does_not_depend_on_workers),
 		cmocka_unit_test(test_timeline_of_long_blocks_does_not_depend_on_workers),
+		cmocka_unit_test(test_timeline_of_changing_speeds_does_not_depend_on_workers),
 		cmocka_unit_test(test_more_sms_take_less_time),
 		cmocka_unit_test(test_real_clock_completes_by_itself),
 		ON("null", test_print_is_absent_where_nothing_executes),
