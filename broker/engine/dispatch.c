@@ -334,11 +334,11 @@ static handler *const handlers[GSB_N_RECS] = {
 #include "gsb/wire_records.def"
 };
 
-/* What the trace says of the record, if it is taken now. The stamp is what the tenant says. */
+/* What the trace says of the record, if it is taken now. When it was posted is a stamp, and what the tenant says. */
 static GSB_COLD void note_posting(struct gsb_tenant *t, const struct gsb_rec *rec)
 {
 	t->queues.thread = rec->thread;
-	t->queues.posted_ns = gsb_trace_time_of(rec->stamp);
+	t->queues.posted = rec->stamp;
 }
 
 static int dispatch(struct gsb_tenant *t, const struct gsb_rec *rec)
@@ -356,8 +356,8 @@ static int dispatch(struct gsb_tenant *t, const struct gsb_rec *rec)
 	if (err)
 		t->host_ns = host_ns; /* it comes again */
 	else if (gsb_trace_is_on() && gsb_rec_class(rec->type) != GSB_CLASS_STREAM)
-		gsb_trace(TAKEN, taken, t->id, .posted_ns = t->queues.posted_ns,
-			  .thread = rec->thread, .record = rec->type);
+		gsb_trace(TAKEN, taken, t->id, .posted_ns = t->queues.posted, .thread = rec->thread,
+			  .record = rec->type);
 	return err;
 }
 

@@ -104,7 +104,7 @@ void gsb_op_tell(const struct gsb_op *op, uint8_t before)
 	const struct gsb_queues *q = op->stream->queues;
 
 	gsb_trace(QUEUED, queued, q->tenant_id, .serial = op->serial,
-		  .posted_ns = before ? 0 : q->posted_ns, .post_device_ns = op->post_ns,
+		  .posted_ns = before ? 0 : q->posted, .post_device_ns = op->post_ns,
 		  .stream = op->stream->index, .thread = before ? 0 : q->thread,
 		  .kind = op->class->kind, .before = before);
 }

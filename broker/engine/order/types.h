@@ -45,7 +45,7 @@ struct gsb_queues {
 	struct gsb_region *region; /* its words; shared with the tenant */
 	uint32_t tenant_id;	   /* for the trace, as what is known of the record at hand: */
 	uint16_t thread;
-	uint64_t posted_ns;
+	uint64_t posted; /* a stamp */
 	struct gsb_pool pool;
 	struct gsb_stream *streams[GSB_N_STREAMS]; /* by handle index; NULL: never used */
 	struct gsb_event *events;		   /* GSB_N_EVENTS */
