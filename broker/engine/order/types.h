@@ -84,6 +84,8 @@ struct gsb_op_class {
 	void (*pass)(struct gsb_op *op);
 	/* Started, and its context fails: true when it had not begun yet and now never will. NULL: it has begun. */
 	bool (*withdraw)(struct gsb_op *op);
+	/* For the trace, behind that it is queued: what it is. NULL: no more than its kind. */
+	void (*tell)(const struct gsb_op *op);
 	/* It has completed: before the stream's word says so. NULL: nothing to do. */
 	void (*finish)(struct gsb_op *op, uint64_t time_ns);
 };

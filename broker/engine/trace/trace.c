@@ -30,6 +30,7 @@
 #define LATE_MAX      10 /* times LOOK_EVERY_MS, for who reads what is left */
 
 uint32_t gsb_trace_on;
+bool gsb_trace_is_heard;
 uint64_t gsb_trace_last_serial;
 
 struct recorder {
@@ -248,6 +249,12 @@ void gsb_trace_end_turn(void)
 		sched_yield();
 }
 
+static void set_listeners(uint32_t on)
+{
+	gsb_trace_on = on;
+	gsb_trace_is_heard = on != 0;
+}
+
 /* ---- recordings ---- */
 
 static void free_recorder(struct recorder *r)
@@ -324,7 +331,7 @@ int gsb_trace_record(int fd, const struct gsb_trace_header *about)
 	if (err)
 		goto err_recorder;
 	recorder.running = true;
-	gsb_trace_on |= GSB_TRACE_TO_FILE;
+	set_listeners(gsb_trace_on | GSB_TRACE_TO_FILE);
 	return 0;
 err_recorder:
 	free_recorder(&recorder);
@@ -337,7 +344,7 @@ static void tell_no_more(void)
 {
 	if (gsb_trace_on & GSB_TRACE_TO_FILE)
 		gsb_trace_buffer_close(&recorder.buffer);
-	gsb_trace_on &= ~GSB_TRACE_TO_FILE;
+	set_listeners(gsb_trace_on & ~GSB_TRACE_TO_FILE);
 }
 
 bool gsb_trace_stop(void)
@@ -401,6 +408,6 @@ int gsb_trace_offer_lttng(void)
 	int err = provider ? 0 : gsb_trace_load_provider(&provider);
 
 	if (!err)
-		gsb_trace_on |= GSB_TRACE_TO_LTTNG;
+		set_listeners(gsb_trace_on | GSB_TRACE_TO_LTTNG);
 	return err;
 }

@@ -18,7 +18,8 @@
 
 #define GSB_TRACE_TO_FILE  1u
 #define GSB_TRACE_TO_LTTNG 2u
-extern uint32_t gsb_trace_on; /* who listens; written by the functions below only */
+extern uint32_t gsb_trace_on;	/* who listens; written by the functions below only */
+extern bool gsb_trace_is_heard; /* somebody does: a byte is compared in one instruction */
 
 /* GSB_TRACE_NEVER: an engine without traces, with which tests/integ/engine_path.sh compares what they cost. */
 static inline bool gsb_trace_is_on(void)
@@ -26,7 +27,7 @@ static inline bool gsb_trace_is_on(void)
 #ifdef GSB_TRACE_NEVER
 	return false;
 #else
-	return gsb_unlikely(gsb_trace_on);
+	return gsb_unlikely(gsb_trace_is_heard);
 #endif
 }
 
