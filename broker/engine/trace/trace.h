@@ -1,6 +1,6 @@
 /*
  * trace.h - how the engine says what it does: gsb_trace(QUEUED, queued, tenant, .serial = ...), with the fields that
- * trace/events.def gives the event. While nobody listens an event costs a load and a branch.
+ * trace/events.def gives the event. While nobody listens an event costs a comparison and a branch.
  *
  * Two may listen: a file (gsb_trace_record) and LTTng (gsb_trace_offer_lttng). One process has one trace, as it has one
  * log. The engine's thread alone calls what is here; a second thread writes the file.
