@@ -47,13 +47,13 @@ void gsb_trace_buffer_finish(struct gsb_trace_buffer *b);	      /* takes a zeroe
 /* gsb_trace_buffer_reserve() where there is nothing else to think of; NULL: there is. */
 static inline void *gsb_trace_buffer_try(struct gsb_trace_buffer *b, uint32_t bytes)
 {
-	void *record = b->ring + (b->tail_next & (b->size - 1));
+	uint64_t at = b->tail_next;
 
-	if (gsb_unlikely(b->tail_next + bytes > b->free_until))
+	if (gsb_unlikely(at + bytes > b->free_until))
 		return NULL;
-	b->tail_next += bytes;
+	b->tail_next = at + bytes;
 	b->n_put++;
-	return record;
+	return b->ring + (at & (b->size - 1));
 }
 
 /* The same otherwise; what was reserved before is handed over. */
