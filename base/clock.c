@@ -90,14 +90,20 @@ uint64_t gsb_stamp_clock_ns(struct gsb_stamp_clock *c)
 	return c->last_ns;
 }
 
-uint64_t gsb_stamp_clock_of(struct gsb_stamp_clock *c, uint64_t stamp)
+uint64_t gsb_stamp_clock_past(const struct gsb_stamp_clock *c, uint64_t stamp)
 {
-	uint64_t now = gsb_stamp_clock_ns(c), ns;
+	uint64_t ns;
 
 	if (!stamp || stamp <= c->base.stamp)
 		return stamp ? c->base.ns : 0;
 	if (stamp - c->base.stamp >= c->at.stamp - c->base.stamp + c->n_between)
-		return now;
+		return c->last_ns;
 	ns = time_of(c, stamp);
-	return ns < now ? ns : now;
+	return ns < c->last_ns ? ns : c->last_ns;
+}
+
+uint64_t gsb_stamp_clock_of(struct gsb_stamp_clock *c, uint64_t stamp)
+{
+	gsb_stamp_clock_ns(c);
+	return gsb_stamp_clock_past(c, stamp);
 }

@@ -49,6 +49,8 @@ uint64_t gsb_stamp_clock_ns(struct gsb_stamp_clock *c);
 
 /* When a stamp was taken, wherever it comes from: between the clock's beginning and now; 0 for stamp 0, which is none. */
 uint64_t gsb_stamp_clock_of(struct gsb_stamp_clock *c, uint64_t stamp);
+/* The same for many stamps of before it was read last, which is not done again: a few instructions. */
+uint64_t gsb_stamp_clock_past(const struct gsb_stamp_clock *c, uint64_t stamp);
 
 /* CPU time of the calling thread in ns. */
 uint64_t gsb_clock_thread_ns(void);

@@ -334,11 +334,18 @@ static handler *const handlers[GSB_N_RECS] = {
 #include "gsb/wire_records.def"
 };
 
-/* What the trace says of the record, if it is taken now. The stamp is what the tenant says. */
-static GSB_COLD void note_posting(struct gsb_tenant *t, const struct gsb_rec *rec)
+/* When it was posted is a stamp, and what the tenant says. */
+static GSB_COLD int take_and_tell(struct gsb_tenant *t, const struct gsb_rec *rec)
 {
+	int err;
+
 	t->queues.thread = rec->thread;
-	t->queues.posted_ns = gsb_trace_time_of(rec->stamp);
+	t->queues.posted = rec->stamp;
+	err = handlers[rec->type](t, rec);
+	if (!err && gsb_rec_class(rec->type) != GSB_CLASS_STREAM)
+		gsb_trace(TAKEN, taken, t->id, .posted_ns = t->queues.posted, .thread = rec->thread,
+			  .record = rec->type);
+	return err;
 }
 
 static int dispatch(struct gsb_tenant *t, const struct gsb_rec *rec)
@@ -350,14 +357,9 @@ static int dispatch(struct gsb_tenant *t, const struct gsb_rec *rec)
 		return gsb_violation(t, "%s of thread %u, which there is not",
 				     gsb_rec_name(rec->type), rec->thread);
 	gsb_tenant_charge_host(t);
-	if (gsb_trace_is_on())
-		note_posting(t, rec);
-	err = handlers[rec->type](t, rec);
+	err = gsb_trace_is_on() ? take_and_tell(t, rec) : handlers[rec->type](t, rec);
 	if (err)
 		t->host_ns = host_ns; /* it comes again */
-	else if (gsb_trace_is_on() && gsb_rec_class(rec->type) != GSB_CLASS_STREAM)
-		gsb_trace(TAKEN, taken, t->id, .posted_ns = t->queues.posted_ns,
-			  .thread = rec->thread, .record = rec->type);
 	return err;
 }
 

@@ -79,8 +79,8 @@ struct gsb_engine {
 static_assert(GSB_N_SLOTS == 64, "a bit for each");
 
 /* Each tenant t of e, by slots; one that comes or goes meanwhile may be missed. */
-#define gsb_for_each_tenant(e, t)                                                           \
-	for (uint64_t left_ = (e)->occupied; left_; left_ &= left_ - 1)                     \
+#define gsb_for_each_tenant(e, t)                                       \
+	for (uint64_t left_ = (e)->occupied; left_; left_ &= left_ - 1) \
 		for (struct gsb_tenant *t = (e)->tenants[__builtin_ctzll(left_)]; t; t = NULL)
 
 /* Device time now. */

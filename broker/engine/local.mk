@@ -82,7 +82,7 @@ endif
 check_PROGRAMS += tests/integ/engine_path tests/integ/engine_path_untraced
 check_SCRIPTS += tests/integ/engine_path.sh
 EXTRA_DIST += doc/results/2026-11-22-resize-engine.txt
-EXTRA_DIST += tests/integ/engine_path.sh doc/results/2026-11-22-trace-cost.txt
+EXTRA_DIST += tests/integ/engine_path.sh doc/results/2026-11-22-trace-cost.txt doc/results/2026-11-22-engine-path.txt doc/results/2026-11-22-engine-null-again.txt
 tests_integ_engine_path_SOURCES = tests/integ/engine_path.c $(engine_kit)
 tests_integ_engine_path_CFLAGS = $(engine_test_cflags)
 tests_integ_engine_path_LDFLAGS = -Wl,--wrap=gsb_pidfd_open

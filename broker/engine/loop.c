@@ -236,7 +236,7 @@ bool gsb_engine_turn(struct gsb_engine *e)
 	any |= reap_tenants(e);
 	if (gsb_trace_is_on()) {
 		gsb_tell_lines();
-		gsb_trace_give_way();
+		gsb_trace_end_turn();
 	}
 	return any;
 }

@@ -94,7 +94,6 @@ void gsb_tell_lines(void)
 static void tell_item(const struct gsb_item *item)
 {
 	gsb_op_tell(&item->op, !item->head ? 1 : item->ready ? 2 : 3);
-	gsb_item_tell(item);
 }
 
 static void tell_queue(const struct gsb_stream *s)

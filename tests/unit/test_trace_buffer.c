@@ -153,14 +153,136 @@ static void test_last_words_say_what_was_lost_at_the_end(void **state)
 	assert_false(gsb_trace_buffer_last_words(&buffer, &lost));
 }
 
+/* ---- in place ---- */
+
+static int setup_large(void **state)
+{
+	return gsb_trace_buffer_init(&buffer, 65536);
+}
+
+static void fill(uint64_t serial)
+{
+	struct gsb_trace_ready *r = gsb_trace_buffer_reserve(&buffer, sizeof(*r));
+
+	assert_non_null(r);
+	*r = ready(serial);
+}
+
+static void test_reserved_is_there_when_it_is_published(void **state)
+{
+	struct gsb_trace_part parts[2];
+
+	for (uint64_t i = 0; i < 5; i++)
+		fill(i);
+	assert_int_equal(gsb_trace_buffer_look(&buffer, 4096, parts), 0);
+	gsb_trace_buffer_publish(&buffer);
+	assert_int_equal(buffer.n_records, 5);
+	take(0, 5);
+}
+
+static void test_reserved_is_filled_in_one_piece_around_the_end(void **state)
+{
+	uint64_t next = 0;
+
+	for (unsigned round = 0; round < 1000; round++) {
+		unsigned n = 1 + round % 100;
+
+		for (unsigned i = 0; i < n; i++)
+			fill(next + i);
+		gsb_trace_buffer_publish(&buffer);
+		take(next, n);
+		next += n;
+	}
+	assert_int_equal(buffer.n_lost, 0);
+	assert_int_equal(buffer.n_records, next);
+}
+
+static void test_closed_is_published_and_tries_nothing_more(void **state)
+{
+	fill(0);
+	fill(1);
+	gsb_trace_buffer_close(&buffer);
+	assert_null(gsb_trace_buffer_try(&buffer, sizeof(struct gsb_trace_ready)));
+	take(0, 2);
+}
+
+/* What is small would fit where what is large did not; the loss is said first all the same. */
+static void test_small_record_behind_a_lost_one_does_not_overtake_what_was_lost(void **state)
+{
+	const unsigned fits = 65536 / sizeof(struct gsb_trace_ready) - 10;
+	struct gsb_trace_lost lost;
+	uint8_t rest[65536];
+
+	for (unsigned i = 0; i < fits; i++)
+		fill(i);
+	assert_null(gsb_trace_buffer_reserve(&buffer, GSB_TRACE_RECORD_MAX));
+	fill(fits);
+	gsb_trace_buffer_publish(&buffer);
+	take_bytes(rest, (uint32_t)(fits * sizeof(struct gsb_trace_ready)));
+	assert_int_equal(take_bytes(&lost, sizeof(lost)), sizeof(lost));
+	assert_int_equal(lost.head.type, GSB_TRACE_LOST);
+	take(fits, 1);
+}
+
+/* ---- times ---- */
+
+static void put_queued(uint64_t stamp, uint64_t posted)
+{
+	const struct gsb_trace_queued q = {.head = {GSB_TRACE_QUEUED, sizeof(q), 1, stamp},
+					   .posted_ns = posted};
+
+	assert_true(gsb_trace_buffer_put(&buffer, &q.head));
+}
+
+static void expect_times(uint64_t ns, uint64_t posted_ns)
+{
+	struct gsb_trace_queued q;
+
+	assert_int_equal(take_bytes(&q, sizeof(q)), sizeof(q));
+	assert_int_equal(q.head.time_ns, ns);
+	assert_int_equal(q.posted_ns, posted_ns);
+}
+
+/* Of a clock with 2 stamps a ns, that was read last at stamp 60000. */
+static void test_time_of_records_never_goes_back_and_is_behind_their_posting(void **state)
+{
+	const struct gsb_stamp_clock clock = {
+		.base = {1000, 50000},
+		.at = {3000, 54000},
+		.n_between = 100000,
+		.rate = 1ull << 31,
+		.last_ns = 6000,
+	};
+
+	for (unsigned round = 0; round < 300; round++) {
+		buffer.last_ns = 0;
+		put_queued(54000, 52000);
+		put_queued(53000, 0);	  /* another processor's stamp */
+		put_queued(56000, 58000); /* a tenant that posts in the future */
+		put_queued(58000, 1);	  /* and one of before all */
+		gsb_trace_buffer_time(&buffer, 4 * sizeof(struct gsb_trace_queued), &clock);
+		expect_times(3000, 2000);
+		expect_times(3000, 0);
+		expect_times(4000, 4000);
+		expect_times(5000, 1000);
+	}
+}
+
 /* ---- two threads ---- */
 
 static _Atomic bool ended;
 
 static void *produce(void *unused)
 {
-	for (uint64_t i = 1; i <= N_RACED; i++)
-		put(i);
+	for (uint64_t i = 1; i <= N_RACED; i++) {
+		struct gsb_trace_ready *r = gsb_trace_buffer_reserve(&buffer, sizeof(*r));
+
+		if (r)
+			*r = ready(i);
+		if (i % 7 == 0)
+			gsb_trace_buffer_publish(&buffer);
+	}
+	gsb_trace_buffer_close(&buffer);
 	atomic_store(&ended, true);
 	return NULL;
 }
@@ -217,13 +339,19 @@ static void test_put_beside_take_loses_nothing_that_it_does_not_count(void **sta
 
 int main(void)
 {
-#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define CASE(f)	      cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define CASE_LARGE(f) cmocka_unit_test_setup_teardown(f, setup_large, teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(test_take_of_what_was_put_is_the_same_around_the_end),
 		CASE(test_take_with_little_room_takes_whole_records),
 		CASE(test_look_leaves_what_is_not_dropped_as_it_is),
 		CASE(test_put_without_room_is_counted_and_said_before_the_next),
 		CASE(test_last_words_say_what_was_lost_at_the_end),
+		CASE_LARGE(test_reserved_is_there_when_it_is_published),
+		CASE_LARGE(test_reserved_is_filled_in_one_piece_around_the_end),
+		CASE_LARGE(test_closed_is_published_and_tries_nothing_more),
+		CASE_LARGE(test_small_record_behind_a_lost_one_does_not_overtake_what_was_lost),
+		CASE(test_time_of_records_never_goes_back_and_is_behind_their_posting),
 		CASE(test_put_beside_take_loses_nothing_that_it_does_not_count),
 	};
 

@@ -99,14 +99,16 @@ void gsb_op_discard(struct gsb_queues *q, struct gsb_op *op)
 	gsb_pool_free(&q->pool, op);
 }
 
-void gsb_op_tell(const struct gsb_op *op, uint8_t before)
+GSB_COLD void gsb_op_tell(const struct gsb_op *op, uint8_t before)
 {
 	const struct gsb_queues *q = op->stream->queues;
 
 	gsb_trace(QUEUED, queued, q->tenant_id, .serial = op->serial,
-		  .posted_ns = before ? 0 : q->posted_ns, .post_device_ns = op->post_ns,
+		  .posted_ns = before ? 0 : q->posted, .post_device_ns = op->post_ns,
 		  .stream = op->stream->index, .thread = before ? 0 : q->thread,
 		  .kind = op->class->kind, .before = before);
+	if (op->class->tell)
+		op->class->tell(op);
 }
 
 int gsb_stream_push(struct gsb_stream *s, struct gsb_op *op)
@@ -190,6 +192,15 @@ static void count_wait(const struct gsb_stream *s, const struct gsb_op *op, uint
 		q->event_wait_ns += time_ns - ready;
 }
 
+static GSB_COLD void tell_completed(const struct gsb_op *op, uint64_t time_ns)
+{
+	const struct gsb_stream *s = op->stream;
+
+	gsb_trace(COMPLETED, completed, s->queues->tenant_id, .serial = op->serial,
+		  .device_ns = time_ns, .number = s->n_done, .stream = s->index,
+		  .failed = op->order->failed);
+}
+
 void gsb_stream_pop(struct gsb_stream *s, uint64_t time_ns)
 {
 	struct gsb_op *op = s->first;
@@ -209,8 +220,8 @@ void gsb_stream_pop(struct gsb_stream *s, uint64_t time_ns)
 	if (op->class->finish)
 		op->class->finish(op, time_ns);
 	publish(s);
-	gsb_trace(COMPLETED, completed, q->tenant_id, .serial = op->serial, .device_ns = time_ns,
-		  .number = s->n_done, .stream = s->index, .failed = o->failed);
+	if (gsb_trace_is_on())
+		tell_completed(op, time_ns);
 	if (op->epoch)
 		gsb_epoch_leave(o, op->epoch, time_ns);
 	gsb_op_discard(q, op);

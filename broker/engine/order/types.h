@@ -45,7 +45,7 @@ struct gsb_queues {
 	struct gsb_region *region; /* its words; shared with the tenant */
 	uint32_t tenant_id;	   /* for the trace, as what is known of the record at hand: */
 	uint16_t thread;
-	uint64_t posted_ns;
+	uint64_t posted; /* a stamp */
 	struct gsb_pool pool;
 	struct gsb_stream *streams[GSB_N_STREAMS]; /* by handle index; NULL: never used */
 	struct gsb_event *events;		   /* GSB_N_EVENTS */
@@ -84,6 +84,8 @@ struct gsb_op_class {
 	void (*pass)(struct gsb_op *op);
 	/* Started, and its context fails: true when it had not begun yet and now never will. NULL: it has begun. */
 	bool (*withdraw)(struct gsb_op *op);
+	/* For the trace, behind that it is queued: what it is. NULL: no more than its kind. */
+	void (*tell)(const struct gsb_op *op);
 	/* It has completed: before the stream's word says so. NULL: nothing to do. */
 	void (*finish)(struct gsb_op *op, uint64_t time_ns);
 };

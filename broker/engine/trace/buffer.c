@@ -4,14 +4,18 @@
 #include "broker/engine/trace/buffer.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/compiler.h"
 
+#define AHEAD 64 /* parts of the ring: so often the producer looks around */
+
 int gsb_trace_buffer_init(struct gsb_trace_buffer *b, uint64_t size)
 {
-	void *ring = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *ring = mmap(NULL, size + GSB_TRACE_RECORD_MAX, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (ring == MAP_FAILED)
 		return -ENOMEM;
@@ -22,7 +26,7 @@ int gsb_trace_buffer_init(struct gsb_trace_buffer *b, uint64_t size)
 void gsb_trace_buffer_finish(struct gsb_trace_buffer *b)
 {
 	if (b->ring)
-		munmap(b->ring, b->size);
+		munmap(b->ring, b->size + GSB_TRACE_RECORD_MAX);
 	b->ring = NULL;
 }
 
@@ -36,23 +40,30 @@ static bool has_room(struct gsb_trace_buffer *b, uint64_t bytes)
 	return b->tail_next + bytes - b->head_seen <= b->size;
 }
 
-static inline void append(struct gsb_trace_buffer *b, const struct gsb_trace_head *record)
+static uint64_t least(uint64_t a, uint64_t b)
 {
-	uint64_t at = b->tail_next & (b->size - 1), first = b->size - at;
-
-	if (gsb_likely(record->bytes <= first)) {
-		memcpy(b->ring + at, record, record->bytes);
-	} else {
-		memcpy(b->ring + at, record, first);
-		memcpy(b->ring, (const uint8_t *)record + first, record->bytes - first);
-	}
-	b->tail_next += record->bytes;
+	return a < b ? a : b;
 }
 
-static void fill_lost(struct gsb_trace_buffer *b, struct gsb_trace_lost *out, uint64_t time_ns)
+/* There is room. */
+static void *take(struct gsb_trace_buffer *b, uint32_t bytes)
+{
+	uint64_t at = b->tail_next & (b->size - 1), end = b->tail_next - at + b->size;
+
+	b->tail_next += bytes;
+	b->n_put++;
+	if (b->tail_next > end) {
+		b->spilled = (uint32_t)(b->tail_next - end);
+		end += b->size;
+	}
+	b->free_until = least(least(b->head_seen + b->size, b->tail_next + b->size / AHEAD), end);
+	return b->ring + at;
+}
+
+static void fill_lost(struct gsb_trace_buffer *b, struct gsb_trace_lost *out, uint64_t time)
 {
 	*out = (struct gsb_trace_lost){
-		.head = {GSB_TRACE_LOST, sizeof(*out), 0, time_ns},
+		.head = {GSB_TRACE_LOST, sizeof(*out), 0, time},
 		.n_events = b->n_lost_now,
 	};
 	b->n_lost_now = 0;
@@ -65,33 +76,61 @@ static void count(_Atomic uint64_t *n, uint64_t more)
 			      memory_order_relaxed);
 }
 
-static GSB_COLD bool lose(struct gsb_trace_buffer *b)
+/* A smaller one behind it must not find room before that is said. */
+static GSB_COLD void *lose(struct gsb_trace_buffer *b)
 {
 	b->n_lost_now++;
+	b->free_until = b->tail_next;
 	count(&b->n_lost, 1);
-	return false;
+	return NULL;
 }
 
-static GSB_COLD void append_lost(struct gsb_trace_buffer *b, uint64_t time_ns)
+static void carry_spilled(struct gsb_trace_buffer *b)
 {
-	struct gsb_trace_lost lost;
+	memcpy(b->ring, b->ring + b->size, b->spilled);
+	b->spilled = 0;
+}
 
-	fill_lost(b, &lost, time_ns);
-	append(b, &lost.head);
-	count(&b->n_records, 1);
+void gsb_trace_buffer_publish(struct gsb_trace_buffer *b)
+{
+	if (gsb_unlikely(b->spilled))
+		carry_spilled(b);
+	atomic_store_explicit(&b->n_records, b->n_put, memory_order_relaxed);
+	atomic_store_explicit(&b->tail, b->tail_next, memory_order_release);
+}
+
+void gsb_trace_buffer_close(struct gsb_trace_buffer *b)
+{
+	gsb_trace_buffer_publish(b);
+	b->free_until = 0;
+}
+
+static GSB_COLD void put_lost(struct gsb_trace_buffer *b)
+{
+	fill_lost(b, take(b, sizeof(struct gsb_trace_lost)), gsb_clock_stamp());
+	gsb_trace_buffer_publish(b);
+}
+
+GSB_NOINLINE void *gsb_trace_buffer_reserve_rare(struct gsb_trace_buffer *b, uint32_t bytes)
+{
+	uint32_t lost_bytes = b->n_lost_now ? sizeof(struct gsb_trace_lost) : 0;
+
+	gsb_trace_buffer_publish(b);
+	if (gsb_unlikely(!has_room(b, bytes + lost_bytes)))
+		return lose(b);
+	if (gsb_unlikely(lost_bytes))
+		put_lost(b);
+	return take(b, bytes);
 }
 
 bool gsb_trace_buffer_put(struct gsb_trace_buffer *b, const struct gsb_trace_head *record)
 {
-	uint32_t lost_bytes = b->n_lost_now ? sizeof(struct gsb_trace_lost) : 0;
+	void *to = gsb_trace_buffer_reserve(b, record->bytes);
 
-	if (gsb_unlikely(!has_room(b, record->bytes + lost_bytes)))
-		return lose(b);
-	if (gsb_unlikely(lost_bytes))
-		append_lost(b, record->time_ns);
-	append(b, record);
-	count(&b->n_records, 1);
-	atomic_store_explicit(&b->tail, b->tail_next, memory_order_release);
+	if (!to)
+		return false;
+	memcpy(to, record, record->bytes);
+	gsb_trace_buffer_publish(b);
 	return true;
 }
 
@@ -145,6 +184,42 @@ uint32_t gsb_trace_buffer_look(struct gsb_trace_buffer *b, uint32_t most,
 	parts[0] = (struct gsb_trace_part){b->ring + at, (uint32_t)first};
 	parts[1] = (struct gsb_trace_part){b->ring, (uint32_t)(bytes - first)};
 	return bytes;
+}
+
+static uint64_t *word_at(const struct gsb_trace_buffer *b, uint64_t position)
+{
+	return (uint64_t *)(b->ring + (position & (b->size - 1)));
+}
+
+uint32_t gsb_trace_posted_at(unsigned type)
+{
+	switch (type) {
+	case GSB_TRACE_QUEUED: return offsetof(struct gsb_trace_queued, posted_ns);
+	case GSB_TRACE_TAKEN: return offsetof(struct gsb_trace_taken, posted_ns);
+	default: return 0;
+	}
+}
+
+void gsb_trace_buffer_time(struct gsb_trace_buffer *b, uint32_t bytes,
+			   const struct gsb_stamp_clock *clock)
+{
+	uint64_t at = atomic_load_explicit(&b->head, memory_order_relaxed), end = at + bytes;
+	struct gsb_trace_head head;
+
+	for (; at < end; at += head.bytes) {
+		uint64_t *time = word_at(b, at + offsetof(struct gsb_trace_head, time_ns));
+		uint32_t posted;
+		uint64_t ns;
+
+		memcpy(&head, word_at(b, at), sizeof(uint64_t));
+		posted = gsb_trace_posted_at(head.type);
+		ns = gsb_stamp_clock_past(clock, *time);
+		b->last_ns = ns > b->last_ns ? ns : b->last_ns;
+		*time = b->last_ns;
+		if (posted)
+			*word_at(b, at + posted) =
+				least(gsb_stamp_clock_past(clock, *word_at(b, at + posted)), *time);
+	}
 }
 
 void gsb_trace_buffer_drop(struct gsb_trace_buffer *b, uint32_t bytes)

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -29,6 +30,7 @@
 #define LATE_MAX      10 /* times LOOK_EVERY_MS, for who reads what is left */
 
 uint32_t gsb_trace_on;
+bool gsb_trace_is_heard;
 uint64_t gsb_trace_last_serial;
 
 struct recorder {
@@ -36,6 +38,7 @@ struct recorder {
 	pthread_t thread;
 	struct gsb_trace_buffer buffer;
 	struct gsb_trace_writer writer; /* the thread's */
+	struct gsb_stamp_clock clock;	/* the thread's: of stamps it makes times */
 	int work_fd;			/* eventfd: look now */
 	bool rang;	 /* the engine has said so, and the buffer has not been emptier since */
 	bool is_patient; /* of a socket: who reads is waited for */
@@ -111,6 +114,8 @@ static int drain(struct recorder *r)
 	int err = 0;
 
 	while (!err && (bytes = gsb_trace_buffer_look(&r->buffer, GSB_TRACE_CHUNK_MAX, parts))) {
+		gsb_stamp_clock_ns(&r->clock);
+		gsb_trace_buffer_time(&r->buffer, bytes, &r->clock);
 		err = write_chunk(r, parts);
 		gsb_trace_buffer_drop(&r->buffer, bytes);
 	}
@@ -166,14 +171,14 @@ static void *writer_main(void *arg)
 
 /* ---- events ---- */
 
-static void put_into_buffer(struct recorder *r, const struct gsb_trace_head *record)
+/* It looks full because nobody has looked: head_seen may be old. */
+static void look_after_writer(struct recorder *r)
 {
-	gsb_trace_buffer_put(&r->buffer, record);
-	if (gsb_likely(gsb_trace_buffer_used(&r->buffer) < r->buffer.size / 4))
-		return;
-	/* It looks full because nobody has looked: head_seen may be old. */
-	r->buffer.head_seen = atomic_load_explicit(&r->buffer.head, memory_order_acquire);
-	if (gsb_trace_buffer_used(&r->buffer) < r->buffer.size / 4) {
+	struct gsb_trace_buffer *b = &r->buffer;
+
+	if (gsb_trace_buffer_used(b) >= b->size / 4)
+		b->head_seen = atomic_load_explicit(&b->head, memory_order_acquire);
+	if (gsb_trace_buffer_used(b) < b->size / 4) {
 		r->rang = false;
 	} else if (!r->rang) {
 		r->rang = true;
@@ -181,13 +186,48 @@ static void put_into_buffer(struct recorder *r, const struct gsb_trace_head *rec
 	}
 }
 
+static GSB_NOINLINE void *begin_rare(struct recorder *r, uint32_t bytes)
+{
+	static union gsb_trace_any of_none; /* LTTng alone listens */
+
+	if (!(gsb_trace_on & GSB_TRACE_TO_FILE))
+		return &of_none;
+	look_after_writer(r);
+	return gsb_trace_buffer_reserve_rare(&r->buffer, bytes);
+}
+
+/* There is nothing to try where no file listens. */
+void *gsb_trace_begin(uint32_t bytes)
+{
+	void *record = gsb_trace_buffer_try(&recorder.buffer, bytes);
+
+	return gsb_likely(record) ? record : begin_rare(&recorder, bytes);
+}
+
+GSB_COLD void gsb_trace_to_lttng(const struct gsb_trace_head *record)
+{
+	uint32_t posted = gsb_trace_posted_at(record->type);
+	union gsb_trace_any timed;
+
+	memcpy(&timed, record, record->bytes);
+	timed.head.time_ns = gsb_stamp_clock_ns(&stamps);
+	if (posted) {
+		uint64_t *ns = (uint64_t *)((uint8_t *)&timed + posted);
+
+		*ns = gsb_stamp_clock_past(&stamps, *ns);
+	}
+	provider(&timed.head);
+}
+
 void gsb_trace_put(struct gsb_trace_head *record)
 {
-	record->time_ns = gsb_stamp_clock_ns(&stamps);
-	if (gsb_trace_on & GSB_TRACE_TO_FILE)
-		put_into_buffer(&recorder, record);
-	if (gsb_trace_on & GSB_TRACE_TO_LTTNG)
-		provider(record);
+	struct gsb_trace_head *to = gsb_trace_begin(record->bytes);
+
+	if (!to)
+		return;
+	record->time_ns = gsb_clock_stamp();
+	memcpy(to, record, record->bytes);
+	gsb_trace_end(to);
 }
 
 void gsb_trace_init(void)
@@ -195,20 +235,24 @@ void gsb_trace_init(void)
 	gsb_stamp_clock_begin(&stamps);
 }
 
-uint64_t gsb_trace_time_of(uint64_t stamp)
-{
-	return gsb_stamp_clock_of(&stamps, stamp);
-}
-
-void gsb_trace_give_way(void)
+void gsb_trace_end_turn(void)
 {
 	struct gsb_trace_buffer *b = &recorder.buffer;
 
+	if (!(gsb_trace_on & GSB_TRACE_TO_FILE))
+		return;
+	gsb_trace_buffer_publish(b);
 	if (gsb_likely(gsb_trace_buffer_used(b) <= b->size / 2))
 		return;
 	b->head_seen = atomic_load_explicit(&b->head, memory_order_acquire);
 	if (gsb_trace_buffer_used(b) > b->size / 2)
 		sched_yield();
+}
+
+static void set_listeners(uint32_t on)
+{
+	gsb_trace_on = on;
+	gsb_trace_is_heard = on != 0;
 }
 
 /* ---- recordings ---- */
@@ -261,6 +305,7 @@ static int begin(struct recorder *r, int fd, gsb_trace_put_bytes *put,
 	int err;
 
 	header.mono_ns = gsb_stamp_clock_ns(&stamps);
+	r->clock = stamps;
 	header.real_ns = real_clock_ns();
 	err = gsb_trace_write_header_by(&r->writer, fd, put, &header);
 	if (err)
@@ -286,7 +331,7 @@ int gsb_trace_record(int fd, const struct gsb_trace_header *about)
 	if (err)
 		goto err_recorder;
 	recorder.running = true;
-	gsb_trace_on |= GSB_TRACE_TO_FILE;
+	set_listeners(gsb_trace_on | GSB_TRACE_TO_FILE);
 	return 0;
 err_recorder:
 	free_recorder(&recorder);
@@ -295,11 +340,18 @@ err_file:
 	return err;
 }
 
+static void tell_no_more(void)
+{
+	if (gsb_trace_on & GSB_TRACE_TO_FILE)
+		gsb_trace_buffer_close(&recorder.buffer);
+	set_listeners(gsb_trace_on & ~GSB_TRACE_TO_FILE);
+}
+
 bool gsb_trace_stop(void)
 {
 	if (!recorder.running)
 		return false;
-	gsb_trace_on &= ~GSB_TRACE_TO_FILE;
+	tell_no_more();
 	atomic_store(&recorder.stop, true);
 	ring_bell(recorder.work_fd);
 	return true;
@@ -319,7 +371,7 @@ bool gsb_trace_collect(void)
 	silence(done_fd);
 	if (!recorder.running)
 		return false;
-	gsb_trace_on &= ~GSB_TRACE_TO_FILE;
+	tell_no_more();
 	pthread_join(recorder.thread, NULL);
 	recorder.running = false;
 	free_recorder(&recorder);
@@ -337,6 +389,8 @@ void gsb_trace_finish(void)
 
 void gsb_trace_get_state(struct gsb_trace_state *out)
 {
+	if (gsb_trace_on & GSB_TRACE_TO_FILE)
+		gsb_trace_buffer_publish(&recorder.buffer);
 	*out = (struct gsb_trace_state){
 		.recording = recorder.running,
 		.lttng = gsb_trace_on & GSB_TRACE_TO_LTTNG,
@@ -354,6 +408,6 @@ int gsb_trace_offer_lttng(void)
 	int err = provider ? 0 : gsb_trace_load_provider(&provider);
 
 	if (!err)
-		gsb_trace_on |= GSB_TRACE_TO_LTTNG;
+		set_listeners(gsb_trace_on | GSB_TRACE_TO_LTTNG);
 	return err;
 }

@@ -1,6 +1,6 @@
 /*
  * trace.h - how the engine says what it does: gsb_trace(QUEUED, queued, tenant, .serial = ...), with the fields that
- * trace/events.def gives the event. While nobody listens an event costs a load and a branch.
+ * trace/events.def gives the event. While nobody listens an event costs a comparison and a branch.
  *
  * Two may listen: a file (gsb_trace_record) and LTTng (gsb_trace_offer_lttng). One process has one trace, as it has one
  * log. The engine's thread alone calls what is here; a second thread writes the file.
@@ -11,13 +11,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/compiler.h"
 #include "trace/event.h"
 #include "trace/format.h"
 
 #define GSB_TRACE_TO_FILE  1u
 #define GSB_TRACE_TO_LTTNG 2u
-extern uint32_t gsb_trace_on; /* who listens; written by the functions below only */
+extern uint32_t gsb_trace_on;	/* who listens; written by the functions below only */
+extern bool gsb_trace_is_heard; /* somebody does: a byte is compared in one instruction */
 
 /* GSB_TRACE_NEVER: an engine without traces, with which tests/integ/engine_path.sh compares what they cost. */
 static inline bool gsb_trace_is_on(void)
@@ -25,28 +27,41 @@ static inline bool gsb_trace_is_on(void)
 #ifdef GSB_TRACE_NEVER
 	return false;
 #else
-	return gsb_unlikely(gsb_trace_on);
+	return gsb_unlikely(gsb_trace_is_heard);
 #endif
 }
 
 /* Before anything else here: event times are the better, the longer ago that is. */
 void gsb_trace_init(void);
 
-/* When a tenant took a stamp (gsb_clock_stamp()); 0 for stamp 0. */
-uint64_t gsb_trace_time_of(uint64_t stamp);
+/*
+ * gsb_trace_begin() - room for a record, to be filled whole; then gsb_trace_end()
+ * In between nothing else is told. Its time, and when a tenant posted, are stamps (gsb_clock_stamp()): who hands it on makes times
+ * of them, so that it need not be done here. NULL: there is no room, and that is counted.
+ */
+void *gsb_trace_begin(uint32_t bytes);
+void gsb_trace_to_lttng(const struct gsb_trace_head *record);
 
-/* Give a record, whose time is filled in here, to who listens. */
+static inline void gsb_trace_end(const struct gsb_trace_head *record)
+{
+	if (gsb_unlikely(gsb_trace_on & GSB_TRACE_TO_LTTNG))
+		gsb_trace_to_lttng(record);
+}
+
+/* The same of a record that was filled elsewhere, but for its time. */
 void gsb_trace_put(struct gsb_trace_head *record);
 
-/* @tenant_id: 0 for what concerns none. */
-#define gsb_trace(NAME, name, tenant_id, ...)                                               \
-	do {                                                                                \
-		if (gsb_trace_is_on())                                                      \
-			gsb_trace_put(&(struct gsb_trace_##name){                           \
-				.head = {GSB_TRACE_##NAME, sizeof(struct gsb_trace_##name), \
-					 (tenant_id)},                                      \
-				__VA_ARGS__}                                                \
-					       .head);                                      \
+/* @tenant_id: 0 for what concerns none. The fields are expressions that tell nothing themselves. */
+#define gsb_trace(NAME, name, tenant_id, ...)                                                     \
+	do {                                                                                      \
+		struct gsb_trace_##name *record_;                                                 \
+                                                                                                  \
+		if (!gsb_trace_is_on() || !(record_ = gsb_trace_begin(sizeof(*record_))))         \
+			break;                                                                    \
+		*record_ = (struct gsb_trace_##name){.head = {GSB_TRACE_##NAME, sizeof(*record_), \
+							      (tenant_id), gsb_clock_stamp()},    \
+						     __VA_ARGS__};                                \
+		gsb_trace_end(&record_->head);                                                    \
 	} while (0)
 
 /* The number of the next operation. */
@@ -66,10 +81,11 @@ static inline uint64_t gsb_trace_next_serial(void)
 #define GSB_TRACE_FOLLOWED_BYTES (16ull << 20) /* for a socket, whose reader may be slow */
 
 /*
- * Once a turn: where processors are few and tenants flood the engine, the thread that writes gets none while the engine has
- * one. So an engine whose buffer is half full offers its own to whoever waits for one. It waits for nobody.
+ * The end of a turn: what was told in it goes to the thread that writes. Where processors are few and tenants flood the engine,
+ * that thread gets none while the engine has one. So an engine whose buffer is half full offers its own to whoever waits for one.
+ * It waits for nobody.
  */
-void gsb_trace_give_way(void);
+void gsb_trace_end_turn(void);
 
 struct gsb_trace_state {
 	bool recording;			    /* or still writing what was recorded */

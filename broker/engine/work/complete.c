@@ -94,6 +94,16 @@ static void note_run(const struct gsb_scheduler *s, const struct gsb_flight *f,
 	gsb_estimates_note(s->estimates, &s->info->arch, &run);
 }
 
+static GSB_COLD void tell_finished(const struct gsb_item *item, const struct gsb_completion *c)
+{
+	const struct gsb_stream *s = item->op.stream;
+
+	gsb_trace(FINISHED, finished, s->queues->tenant_id, .serial = item->op.serial,
+		  .start_device_ns = c->start_ns, .end_device_ns = c->end_ns,
+		  .n_blocks = c->n_blocks, .n_instructions = c->n_instructions, .stream = s->index,
+		  .result = (int32_t)c->result);
+}
+
 static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)
 {
 	struct gsb_flight *f = &s->flights[c->cookie % GSB_N_QUEUES];
@@ -115,10 +125,8 @@ static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)
 	if (s->estimates && item->cmd.kind == GSB_CMD_LAUNCH && c->result == CUDA_SUCCESS)
 		note_run(s, f, c);
 	gsb_issue_landed(s, f);
-	gsb_trace(FINISHED, finished, t->id, .serial = item->op.serial,
-		  .start_device_ns = c->start_ns, .end_device_ns = c->end_ns,
-		  .n_blocks = c->n_blocks, .n_instructions = c->n_instructions,
-		  .stream = stream->index, .result = (int32_t)c->result);
+	if (gsb_trace_is_on())
+		tell_finished(item, c);
 	count(s, t, item, c);
 	gsb_issue_ended(item);
 	if (c->printed)

@@ -45,11 +45,20 @@ static_assert(GSB_ISSUE == (int)GSB_TRACE_VERDICT_ISSUE &&
 static void tell_one(const struct gsb_scheduler *s, const struct gsb_view *view,
 		     const struct gsb_work *w, const struct gsb_decision *d)
 {
-	struct gsb_trace_decided e = {
-		.head = {GSB_TRACE_DECIDED, sizeof(e), tenant_of(gsb_head_of(w)->item)->id},
+	struct gsb_trace_decided *e = gsb_trace_begin(sizeof(*e));
+	bool is_kernel = w->kind == GSB_WORK_KERNEL;
+
+	if (!e)
+		return;
+	*e = (struct gsb_trace_decided){
+		.head = {GSB_TRACE_DECIDED, sizeof(*e), tenant_of(gsb_head_of(w)->item)->id,
+			 gsb_clock_stamp()},
 		.serial = serial_of(w),
 		.decision = s->n_decisions,
 		.device_ns = view->now_ns,
+		.n_blocks = is_kernel ? w->kernel.n_blocks : 0,
+		.n_blocks_after = is_kernel ? w->kernel.n_blocks : 0,
+		.threads_per_block = is_kernel ? w->kernel.threads_per_block : 0,
 		.stream = w->stream,
 		.n_ready = view->n_ready,
 		.n_running = (uint16_t)view->n_running,
@@ -62,14 +71,9 @@ static void tell_one(const struct gsb_scheduler *s, const struct gsb_view *view,
 		.verdict = (uint8_t)d->verdict,
 		.reason = (uint8_t)d->reason,
 	};
-
-	if (w->kind == GSB_WORK_KERNEL) {
-		e.n_blocks = e.n_blocks_after = w->kernel.n_blocks;
-		e.threads_per_block = w->kernel.threads_per_block;
-	}
-	for (unsigned i = 0; i < view->n_running && i < GSB_ARRAY_LEN(e.beside); i++)
-		e.beside[i] = serial_of(view->running[i]);
-	gsb_trace_put(&e.head);
+	for (unsigned i = 0; i < view->n_running && i < GSB_ARRAY_LEN(e->beside); i++)
+		e->beside[i] = serial_of(view->running[i]);
+	gsb_trace_end(&e->head);
 }
 
 /* No policy is asked while all queues have work: that is why it waits, and nobody else says so. */
@@ -270,6 +274,15 @@ void gsb_issue_landed(struct gsb_scheduler *s, struct gsb_flight *f)
 	f->abandoned = false;
 }
 
+static GSB_COLD void tell_issued(const struct gsb_scheduler *s, const struct gsb_flight *f)
+{
+	const struct gsb_item *item = f->item;
+
+	gsb_trace(ISSUED, issued, tenant_of(item)->id, .serial = item->op.serial,
+		  .device_ns = item->issued_ns, .stream = item->op.stream->index,
+		  .queue = (uint32_t)(f->queue - s->pool.queues));
+}
+
 static void start(struct gsb_scheduler *s, struct gsb_item *item, const struct gsb_decision *d)
 {
 	unsigned i = (unsigned)__builtin_ctz(s->free_flights);
@@ -293,8 +306,8 @@ static void start(struct gsb_scheduler *s, struct gsb_item *item, const struct g
 	}
 	note_start(s, f, item, d);
 	t->stats.n_resized += f->course.shape.form != GSB_SHAPE_AS_ASKED;
-	gsb_trace(ISSUED, issued, t->id, .serial = item->op.serial, .device_ns = item->issued_ns,
-		  .stream = item->op.stream->index, .queue = (uint32_t)(f->queue - s->pool.queues));
+	if (gsb_trace_is_on())
+		tell_issued(s, f);
 }
 
 /* ---- the decision ---- */
@@ -315,7 +328,7 @@ static GSB_COLD void tell(const struct gsb_scheduler *s, const struct gsb_view *
 {
 	for (unsigned i = 0; i < n; i++)
 		tell_decided(s, view, &out[i]);
-	for (unsigned i = 0; i < view->n_ready; i++)
+	for (unsigned i = 0; n < view->n_ready && i < view->n_ready; i++)
 		tell_decided(
 			s, view,
 			&(struct gsb_decision){.ready = i, .verdict = GSB_HOLD, .reason = unsaid});

@@ -73,50 +73,60 @@ static bool withdraw(struct gsb_op *op)
 	return was_ready;
 }
 
-static const struct gsb_op_class launch_class = {
-	.kind = GSB_TRACE_OP_LAUNCH, .start = start_launch, .withdraw = withdraw};
-static const struct gsb_op_class copy_class = {
-	.kind = GSB_TRACE_OP_COPY, .start = start, .withdraw = withdraw};
-static const struct gsb_op_class fill_class = {
-	.kind = GSB_TRACE_OP_FILL, .start = start, .withdraw = withdraw};
-
 /* ---- the trace ---- */
 
-static GSB_COLD void tell_launch(const struct gsb_item *item, uint32_t tenant_id)
+static uint32_t tenant_id(const struct gsb_item *item)
 {
-	const struct gsb_cmd_launch *l = &item->cmd.launch;
-
-	gsb_trace(LAUNCH, launch, tenant_id, .serial = item->op.serial,
-		  .function = item->fn->handle, .n_blocks = gsb_code_needs(item->fn, l).n_blocks,
-		  .grid_x = l->grid[0], .grid_y = l->grid[1], .grid_z = l->grid[2],
-		  .block_x = l->block[0], .block_y = l->block[1], .block_z = l->block[2],
-		  .smem_bytes = l->smem_bytes, .is_cooperative = l->cooperative);
+	return item->op.stream->queues->tenant_id;
 }
 
-static GSB_COLD void tell_copy(const struct gsb_item *item, uint32_t tenant_id)
+static uint64_t product(const uint32_t dims[3])
 {
+	return (uint64_t)dims[0] * dims[1] * dims[2];
+}
+
+static GSB_COLD void tell_launch(const struct gsb_op *op)
+{
+	const struct gsb_item *item = gsb_container_of(op, struct gsb_item, op);
+	const struct gsb_cmd_launch *l = &item->cmd.launch;
+
+	gsb_trace(LAUNCH, launch, tenant_id(item), .serial = op->serial,
+		  .function = item->fn->handle, .n_blocks = product(l->grid), .grid_x = l->grid[0],
+		  .grid_y = l->grid[1], .grid_z = l->grid[2], .block_x = l->block[0],
+		  .block_y = l->block[1], .block_z = l->block[2], .smem_bytes = l->smem_bytes,
+		  .is_cooperative = l->cooperative);
+}
+
+static GSB_COLD void tell_copy(const struct gsb_op *op)
+{
+	const struct gsb_item *item = gsb_container_of(op, struct gsb_item, op);
 	const struct gsb_cmd_copy *c = &item->cmd.copy;
 
-	gsb_trace(COPY, copy, tenant_id, .serial = item->op.serial, .bytes = c->width * c->height,
+	gsb_trace(COPY, copy, tenant_id(item), .serial = op->serial, .bytes = c->width * c->height,
 		  .dst = c->dst, .src = c->src,
 		  .n_rows = c->height < UINT32_MAX ? (uint32_t)c->height : UINT32_MAX,
 		  .to = item->dst_place, .from = item->src_place);
 }
 
-GSB_COLD void gsb_item_tell(const struct gsb_item *item)
+static GSB_COLD void tell_fill(const struct gsb_op *op)
 {
+	const struct gsb_item *item = gsb_container_of(op, struct gsb_item, op);
 	const struct gsb_cmd_fill *f = &item->cmd.fill;
-	uint32_t tenant_id = item->op.stream->queues->tenant_id;
 
-	switch (item->cmd.kind) {
-	case GSB_CMD_LAUNCH: tell_launch(item, tenant_id); break;
-	case GSB_CMD_COPY: tell_copy(item, tenant_id); break;
-	case GSB_CMD_FILL:
-		gsb_trace(FILL, fill, tenant_id, .serial = item->op.serial,
-			  .bytes = f->width * f->height * f->elem_bytes, .dst = f->dst);
-		break;
-	}
+	gsb_trace(FILL, fill, tenant_id(item), .serial = op->serial,
+		  .bytes = f->width * f->height * f->elem_bytes, .dst = f->dst);
 }
+
+/* ---- kinds ---- */
+
+static const struct gsb_op_class launch_class = {.kind = GSB_TRACE_OP_LAUNCH,
+						 .start = start_launch,
+						 .withdraw = withdraw,
+						 .tell = tell_launch};
+static const struct gsb_op_class copy_class = {
+	.kind = GSB_TRACE_OP_COPY, .start = start, .withdraw = withdraw, .tell = tell_copy};
+static const struct gsb_op_class fill_class = {
+	.kind = GSB_TRACE_OP_FILL, .start = start, .withdraw = withdraw, .tell = tell_fill};
 
 /* ---- records ---- */
 
@@ -140,8 +150,6 @@ static int push(struct gsb_stream *s, struct gsb_item *item)
 
 	if (err)
 		gsb_op_discard(s->queues, &item->op);
-	else if (gsb_trace_is_on())
-		gsb_item_tell(item);
 	return err;
 }
 

@@ -111,8 +111,6 @@ int gsb_item_launch(struct gsb_tenant *t, const struct gsb_rec *rec,
 int gsb_item_copy(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_copy *body);
 int gsb_item_fill(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_fill *body);
 
-void gsb_item_tell(const struct gsb_item *item); /* for the trace: what it is */
-
 /* ---- issue.c ---- */
 
 void gsb_issue_ready(struct gsb_item *item);   /* it may run now */
