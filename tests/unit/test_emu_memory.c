@@ -724,8 +724,9 @@ static void test_rows_with_a_pattern_take_few_accesses(void **state)
 		uint32_t n;
 		unsigned long most;
 	} rows[] = {
-		{in_order, 32, WHOLE_ROW}, {in_order_later, 32, WHOLE_ROW}, {one_place, 32, 1},
-		{one_place, 20, 1},	   {one_place_each_half, 32, 4},	   {in_order, 20, PART_ROW},
+		{in_order, 32, WHOLE_ROW},    {in_order_later, 32, WHOLE_ROW},
+		{one_place, 32, 1},	      {one_place, 20, 1},
+		{one_place_each_half, 32, 4}, {in_order, 20, PART_ROW},
 	};
 	static const struct form word = {"u32", 4, 1, 4, false};
 
