@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/log.h"
 #include "interpose/cu/ctx.h"
 #include "interpose/hooks/hooks.h"
 
@@ -165,6 +166,16 @@ static const struct {
 	 NULL},
 };
 
+static void say_refused(const CUuuid *id)
+{
+	const uint8_t *b = (const uint8_t *)id->bytes;
+
+	gsb_log(GSB_LOG_DEBUG, "table",
+		"%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x is refused",
+		b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12],
+		b[13], b[14], b[15]);
+}
+
 CUresult hook_cuGetExportTable(const void **table, const CUuuid *id, const void *asker)
 {
 	if (!table || !id)
@@ -178,5 +189,6 @@ CUresult hook_cuGetExportTable(const void **table, const CUuuid *id, const void 
 		*table = tables[i].table;
 		return CUDA_SUCCESS;
 	}
+	say_refused(id);
 	return CUDA_ERROR_NOT_SUPPORTED;
 }
