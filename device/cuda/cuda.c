@@ -11,6 +11,7 @@
 #include "device/cuda/device.h"
 #include "device/cuda/host.h"
 #include "device/cuda/info.h"
+#include "device/cuda/launch.h"
 #include "device/cuda/memory.h"
 #include "device/cuda/module.h"
 #include "device/cuda/partition.h"
@@ -216,6 +217,8 @@ const struct gsb_device_ops gsb_cuda_ops = {
 	.global_get = cuda_global_get,
 	.function_name = cuda_function_name,
 	.function_prepare = cuda_function_prepare,
+	.cluster_room = cuda_cluster_room,
+	.cluster_size = cuda_cluster_size,
 	.queue_create = cuda_queue_create,
 	.queue_destroy = cuda_queue_destroy,
 	.issue = cuda_issue,

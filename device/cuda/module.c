@@ -420,15 +420,13 @@ int cuda_function_get(struct gsb_module *m, const char *name, struct gsb_functio
 	err = read_info(dev, kernel, info);
 	if (err)
 		return err;
-	f = calloc(1, sizeof(*f) + info->n_params * sizeof(f->params[0]));
+	f = calloc(1, sizeof(*f));
 	if (!f)
 		return -ENOMEM;
 	f->module = m;
 	f->kernel = kernel;
 	f->params_bytes = info->params_bytes;
-	f->n_params = info->n_params;
 	f->smem_max = info->attrs[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES];
-	memcpy(f->params, info->params, info->n_params * sizeof(f->params[0]));
 	pthread_mutex_lock(&dev->code_lock);
 	LL_PREPEND(m->functions, f);
 	pthread_mutex_unlock(&dev->code_lock);

@@ -12,9 +12,9 @@ struct gsb_function {
 	struct gsb_module *module;
 	CUkernel kernel;
 	CUfunction function; /* NULL: not prepared */
-	uint32_t params_bytes, n_params;
+	uint32_t params_bytes;
 	int32_t smem_max; /* dynamic bytes that the driver allows now */
-	struct gsb_param params[];
+	bool has_large_clusters;
 };
 
 int cuda_module_load(struct gsb_space *space, const void *image, size_t size,
