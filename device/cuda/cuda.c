@@ -213,6 +213,7 @@ const struct gsb_device_ops gsb_cuda_ops = {
 	.module_load = cuda_module_load,
 	.module_unload = cuda_module_unload,
 	.module_bytes = cuda_module_bytes,
+	.module_cost = cuda_module_cost,
 	.function_get = cuda_function_get,
 	.global_get = cuda_global_get,
 	.function_name = cuda_function_name,
