@@ -170,6 +170,7 @@ static int call_refused(void)
 	int n = 0, n_devices;
 
 	n += cu.cuGetProcAddress_v2("cuStreamBeginCapture", &fn, 13000, 0, NULL) != CUDA_SUCCESS;
+	n += cu.cuGetProcAddress_v2("cuNothing", &fn, 13000, 0, NULL) != CUDA_ERROR_NOT_FOUND;
 	for (int i = 0; i < 3; i++)
 		n += cu.cuGraphCreate() != CUDA_ERROR_NOT_SUPPORTED;
 	n += cu.cuMipmappedArrayGetMemoryRequirements() != CUDA_ERROR_NOT_SUPPORTED;
