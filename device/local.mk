@@ -13,6 +13,7 @@ libdevice_la_SOURCES = \
 	device/cuda/host.c device/cuda/host.h \
 	device/cuda/image.c device/cuda/image.h \
 	device/cuda/info.c device/cuda/info.h \
+	device/cuda/launch.c device/cuda/launch.h \
 	device/cuda/memory.c device/cuda/memory.h \
 	device/cuda/module.c device/cuda/module.h \
 	device/cuda/partition.c device/cuda/partition.h \

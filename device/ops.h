@@ -59,6 +59,7 @@ struct gsb_cmd_launch {
 	uint32_t grid[3], block[3];
 	uint32_t smem_bytes; /* dynamic shared memory of one block */
 	bool cooperative;    /* all blocks must be resident at once */
+	uint8_t cluster[3];  /* blocks of a cluster; 0: the kernel's own, which mostly is one */
 	/* What is said of a fault: the kernel that the program launched, NULL if it is this one, and what a block's number there is more. */
 	const struct gsb_function *as;
 	uint32_t first[3];
@@ -174,6 +175,12 @@ struct gsb_device_ops {
 	/* Make launches possible (decode, compile). -ENOTSUP with a reason in log: an opcode or a
 	 * feature. */
 	int (*function_prepare)(struct gsb_function *function, char *log, size_t log_size);
+
+	/* How many clusters of l->cluster blocks of a prepared function are resident at once at most, and how many blocks its
+	 * largest cluster has; the grid is not looked at. Nothing runs. -EAGAIN: it is not prepared. NULL: there are no
+	 * clusters but of one block. */
+	int (*cluster_room)(struct gsb_device *dev, const struct gsb_cmd_launch *l, uint32_t *n);
+	int (*cluster_size)(struct gsb_device *dev, const struct gsb_cmd_launch *l, uint32_t *n);
 
 	/* ---- work ---- */
 	/* Blocks of its launches go to those SMs alone, of which there are info->sm_group at a time. -EINVAL: a range that the

@@ -42,6 +42,9 @@ int gsb_entry_find(const char *name, int version, bool per_thread, const struct 
  * CUDA_ERROR_NOT_SUPPORTED. */
 CUresult gsb_entry_refuse(const char *symbol, _Atomic bool *said);
 
+/* Says with GSB_DEBUG=debug what a call returns that has not succeeded; a query of what is not ready yet has. */
+GSB_COLD void gsb_entry_failed(const char *symbol, CUresult result);
+
 #define GSB_CU(class, symbol, name, since, pt, params, call) GSB_EXPORT CUresult symbol params;
 #define GSB_CU_REFUSED(symbol, name, since, pt)		     GSB_EXPORT CUresult symbol(void);
 #include "interpose/entries.def"

@@ -2,7 +2,8 @@
  * exports.c - the symbols of libcuda.so.1, each one line that forwards to its hook.
  *
  * Nothing but entries.def is expanded here. What every call needs is checked first: that this process is a
- * live tenant (cuInit has run and no fork came after it), and that the engine has not given it up.
+ * live tenant (cuInit has run and no fork came after it), and that the engine has not given it up. A call that fails is
+ * said where GSB_DEBUG=debug asks for it: of a program that gives up, the last one mostly says why.
  */
 #include <stdbool.h>
 
@@ -15,14 +16,27 @@
 #define ENTER_POST  gsb_enter_engine()
 #define ENTER_CALL  gsb_enter_engine()
 
+/*
+ * Whether a failure is said here. What needs no device mostly answers that there is none such; what is posted is the path
+ * that must stay short.
+ */
+#define SAYS_ANY   false
+#define SAYS_LOCAL true
+#define SAYS_POST  false
+#define SAYS_CALL  true
+
 /* A NULL stream in the forms whose default stream is the thread's own. */
 #define GSB_PT(s) ((s) ? (s) : CU_STREAM_PER_THREAD)
 
-#define GSB_CU(class, symbol, name, since, pt, params, call)   \
-	CUresult symbol params                                 \
-	{                                                      \
-		CUresult entered = ENTER_##class;              \
-		return gsb_unlikely(entered) ? entered : call; \
+#define GSB_CU(class, symbol, name, since, pt, params, call) \
+	CUresult symbol params                               \
+	{                                                    \
+		CUresult result = ENTER_##class;             \
+		if (gsb_likely(!result))                     \
+			result = call;                       \
+		if (gsb_unlikely(result) && SAYS_##class)    \
+			gsb_entry_failed(#symbol, result);   \
+		return result;                               \
 	}
 #define GSB_CU_REFUSED(symbol, name, since, pt)          \
 	CUresult symbol(void)                            \

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/log.h"
 #include "interpose/entries.h"
 #include "interpose/hooks/hooks.h"
@@ -88,4 +89,13 @@ CUresult gsb_entry_refuse(const char *symbol, _Atomic bool *said)
 			    "(said once; GSB_DEBUG=quiet silences this)",
 			    symbol);
 	return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+void gsb_entry_failed(const char *symbol, CUresult result)
+{
+	const char *name = gsb_cuda_error_name(result);
+
+	if (result != CUDA_ERROR_NOT_READY)
+		gsb_log(GSB_LOG_DEBUG, "call", "%s returns %s", symbol,
+			name ? name : "an error without a name");
 }

@@ -9,10 +9,13 @@
  */
 #include "interpose/tables.h"
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/log.h"
 #include "interpose/cu/ctx.h"
 #include "interpose/hooks/hooks.h"
 
@@ -20,6 +23,7 @@
 #define N_TLS		 3
 #define N_CHECKS	 15
 #define N_TOOLS_CONTEXT	 93
+#define N_TOOLS_MODULE	 99
 #define BYTES(n)	 ((const void *)((uintptr_t)(n) * sizeof(void *)))
 #define CALLBACK_WORDS	 1024
 #define CALLBACK_DOMAINS 16
@@ -129,6 +133,46 @@ static const void *const tools_context[N_TOOLS_CONTEXT] = {
 	[5 ... N_TOOLS_CONTEXT - 1] = refuse,
 };
 
+/*
+ * cuFFT is shown each function of a module, with its name, and keeps what it wants. As seen of the genuine table: that returns 1,
+ * and what the visitor returns counts up from call to call.
+ */
+typedef int function_visitor(void *user, CUfunction fn, const char *name);
+
+static bool visit_functions(CUfunction *fns, unsigned n, CUmodule mod, function_visitor *visit,
+			    void *user)
+{
+	const char *name;
+
+	if (hook_cuModuleEnumerateFunctions(fns, n, mod))
+		return false;
+	for (unsigned i = 0; i < n; i++)
+		if (!hook_cuFuncGetName(&name, fns[i]))
+			visit(user, fns[i], name);
+	return true;
+}
+
+static int module_functions(CUcontext ctx, CUmodule mod, function_visitor *visit, void *user)
+{
+	CUfunction *fns;
+	bool done;
+	unsigned n;
+
+	if (gsb_enter_engine() || hook_cuModuleGetFunctionCount(&n, mod) || !n)
+		return 0;
+	fns = malloc(n * sizeof(*fns));
+	done = fns && visit_functions(fns, n, mod, visit, user);
+	free(fns);
+	return done;
+}
+
+static const void *const tools_module[N_TOOLS_MODULE] = {
+	BYTES(N_TOOLS_MODULE),
+	[1 ... 6] = refuse,
+	module_functions,
+	[8 ... N_TOOLS_MODULE - 1] = refuse,
+};
+
 /* ---- by UUID ---- */
 
 static const struct {
@@ -155,6 +199,10 @@ static const struct {
 	{{0x21, 0x31, 0x8c, 0x60, 0x97, 0x14, 0x32, 0x48, 0x8c, 0xa6, 0x41, 0xff, 0x73, 0x24, 0xc8,
 	  0xf2},
 	 tools_context},
+	/* tools module */
+	{{0x6e, 0x16, 0x3f, 0xbe, 0xb9, 0x58, 0x44, 0x4d, 0x83, 0x5c, 0xe1, 0x82, 0xaf, 0xf1, 0x99,
+	  0x1e},
+	 tools_module},
 	/* runtime interface */
 	{{0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a, 0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d,
 	  0xf9},
@@ -164,6 +212,16 @@ static const struct {
 	  0xf2},
 	 NULL},
 };
+
+static void say_refused(const CUuuid *id)
+{
+	const uint8_t *b = (const uint8_t *)id->bytes;
+
+	gsb_log(GSB_LOG_DEBUG, "table",
+		"%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x is refused",
+		b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12],
+		b[13], b[14], b[15]);
+}
 
 CUresult hook_cuGetExportTable(const void **table, const CUuuid *id, const void *asker)
 {
@@ -178,5 +236,6 @@ CUresult hook_cuGetExportTable(const void **table, const CUuuid *id, const void 
 		*table = tables[i].table;
 		return CUDA_SUCCESS;
 	}
+	say_refused(id);
 	return CUDA_ERROR_NOT_SUPPORTED;
 }

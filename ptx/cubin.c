@@ -280,6 +280,9 @@ static int read_one_section(struct reader *r, uint32_t i)
 		return read_info(r, &sh);
 	if (!strcmp(name, ".nv.constant3"))
 		r->out->const_bytes = sh.sh_size;
+	if (begins_with(name, ".nv.global") &&
+	    __builtin_add_overflow(r->out->global_bytes, sh.sh_size, &r->out->global_bytes))
+		return -EBADMSG;
 	k = begins_with(name, ".nv.shared.") ? kernel_of_section(r, sh.sh_info) : NULL;
 	if (!k)
 		return 0;

@@ -33,7 +33,8 @@ struct gsb_cubin {
 	uint32_t sm;				/* 90 */
 	const struct gsb_cubin_kernel *kernels; /* in the order of the symbol table */
 	uint32_t n_kernels;
-	uint64_t const_bytes; /* __constant__ variables */
+	uint64_t const_bytes;  /* __constant__ variables */
+	uint64_t global_bytes; /* __device__ variables */
 };
 
 /**

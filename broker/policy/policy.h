@@ -73,7 +73,7 @@ struct gsb_work {
 
 	/* GSB_WORK_KERNEL */
 	struct gsb_kernel kernel;
-	bool cooperative;	/* all blocks must be resident at once */
+	bool cooperative;	/* all blocks must be resident at once, or those of a cluster */
 	uint64_t code;		/* what it is: a hash of its image and its name; 0: not known */
 	uint64_t launch;	/* what it is in this geometry, likewise */
 	uint32_t blocks_per_sm; /* of it an empty SM has room for; 0: not known */

@@ -11,6 +11,7 @@
 #include "device/cuda/device.h"
 #include "device/cuda/host.h"
 #include "device/cuda/info.h"
+#include "device/cuda/launch.h"
 #include "device/cuda/memory.h"
 #include "device/cuda/module.h"
 #include "device/cuda/partition.h"
@@ -212,10 +213,13 @@ const struct gsb_device_ops gsb_cuda_ops = {
 	.module_load = cuda_module_load,
 	.module_unload = cuda_module_unload,
 	.module_bytes = cuda_module_bytes,
+	.module_cost = cuda_module_cost,
 	.function_get = cuda_function_get,
 	.global_get = cuda_global_get,
 	.function_name = cuda_function_name,
 	.function_prepare = cuda_function_prepare,
+	.cluster_room = cuda_cluster_room,
+	.cluster_size = cuda_cluster_size,
 	.queue_create = cuda_queue_create,
 	.queue_destroy = cuda_queue_destroy,
 	.issue = cuda_issue,

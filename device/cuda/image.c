@@ -43,7 +43,8 @@ static int pick(const void *image, size_t size, uint32_t cc, struct gsb_arena *a
 	return -EBADMSG;
 }
 
-static int check_cubin(const void *bytes, size_t size, char *log, size_t log_size)
+static int check_cubin(const void *bytes, size_t size, uint64_t *variable_bytes, char *log,
+		       size_t log_size)
 {
 	struct gsb_arena arena;
 	struct gsb_cubin cubin;
@@ -52,6 +53,8 @@ static int check_cubin(const void *bytes, size_t size, char *log, size_t log_siz
 	gsb_arena_init(&arena, GSB_PTX_MAX_ARENA_BYTES);
 	err = gsb_cubin_read(bytes, size, &arena, &cubin);
 	gsb_arena_finish(&arena);
+	if (!err && __builtin_add_overflow(cubin.global_bytes, cubin.const_bytes, variable_bytes))
+		err = -EBADMSG;
 	if (err)
 		snprintf(log, log_size, "the cubin is cut off or damaged");
 	return err;
@@ -73,6 +76,17 @@ static bool is_stateless(const struct gsb_ptx_module *m)
 	return !m->n_unknown;
 }
 
+static uint64_t sum_variables(const struct gsb_ptx_module *m)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < m->n_vars; i++)
+		if (has_memory(m->vars[i]) &&
+		    __builtin_add_overflow(sum, m->vars[i]->size_bytes, &sum))
+			return UINT64_MAX;
+	return sum;
+}
+
 /* Text is loaded as it is, linked with nothing: the driver takes this, and does not say what is missing. */
 static int check_defined(const struct gsb_ptx_module *m, char *log, size_t log_size)
 {
@@ -88,15 +102,17 @@ static int check_defined(const struct gsb_ptx_module *m, char *log, size_t log_s
 }
 
 /* PTX that our parser does not take may have some, and so may machine code. */
-static int look_at_variables(const void *code, size_t len, bool *none, char *log, size_t log_size)
+static int look_at_variables(const void *code, size_t len, struct cuda_code *out, char *log,
+			     size_t log_size)
 {
 	struct gsb_ptx_module *m = NULL;
 	int err;
 
-	*none = false;
+	out->has_no_variables = false;
 	if (gsb_image_kind(code, len) != GSB_IMAGE_PTX || gsb_ptx_parse(code, len, &m, NULL))
 		return 0;
-	*none = is_stateless(m);
+	out->has_no_variables = is_stateless(m);
+	out->variable_bytes = sum_variables(m);
 	err = check_defined(m, log, log_size);
 	gsb_ptx_module_destroy(m);
 	return err;
@@ -115,11 +131,12 @@ static int keep(const void *code, size_t len, struct cuda_code *out)
 }
 
 /* A fatbin says itself what lies in it. The driver would follow the pointer of a wrapper, and believe the sizes of another fatbin. */
-static int check_code(const void *code, size_t len, char *log, size_t log_size)
+static int check_code(const void *code, size_t len, uint64_t *variable_bytes, char *log,
+		      size_t log_size)
 {
 	switch (gsb_image_kind(code, len)) {
 	case GSB_IMAGE_PTX: return 0;
-	case GSB_IMAGE_ELF: return check_cubin(code, len, log, log_size);
+	case GSB_IMAGE_ELF: return check_cubin(code, len, variable_bytes, log, log_size);
 	default: break;
 	}
 	snprintf(log, log_size, "what the fatbin calls code is neither PTX nor a cubin");
@@ -134,12 +151,13 @@ int cuda_code_read(const void *image, size_t size, uint32_t cc, struct cuda_code
 	size_t len;
 	int err;
 
+	out->variable_bytes = 0;
 	gsb_arena_init(&arena, GSB_FATBIN_MAX_RAW_BYTES);
 	err = pick(image, size, cc, &arena, &code, &len, log, log_size);
 	if (!err)
-		err = check_code(code, len, log, log_size);
+		err = check_code(code, len, &out->variable_bytes, log, log_size);
 	if (!err)
-		err = look_at_variables(code, len, &out->has_no_variables, log, log_size);
+		err = look_at_variables(code, len, out, log, log_size);
 	if (!err)
 		err = keep(code, len, out);
 	gsb_arena_finish(&arena);

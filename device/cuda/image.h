@@ -13,6 +13,7 @@
 struct cuda_code {
 	void *bytes;	       /* a copy, unpacked, with a NUL behind it */
 	bool has_no_variables; /* as far as its PTX shows; false: it may have some */
+	uint64_t variable_bytes;
 };
 
 /**

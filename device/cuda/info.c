@@ -22,9 +22,9 @@ static int32_t ask(struct cuda_device *dev, int attribute)
 											    : value;
 }
 
-/* What devices that are not real have is what is carried; where it is, and how its memory is laid out for copies, besides. */
+/* What devices that are not real have is what is carried; and where it is, and what only a GPU has, besides. */
 static const int others[] = {CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID,
-			     CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID};
+			     CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH};
 
 static bool is_of_textures(const char *name)
 {

@@ -19,6 +19,7 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "device/cuda/image.h"
+#include "device/cuda/memory.h"
 
 #define UNUSED_MAX	 16
 #define UNUSED_BYTES_MAX ((size_t)64 << 20)
@@ -31,6 +32,7 @@ struct cuda_image {
 	unsigned n_users;
 	uint64_t hash;
 	size_t size;
+	uint64_t variable_bytes;
 	void *bytes; /* shared: to compare */
 	CUlibrary library;
 	CUkernel *kernels;
@@ -274,6 +276,7 @@ static int get_image(struct cuda_device *dev, const void *bytes, size_t size,
 		if (code.has_no_variables)
 			share(*out, hash, bytes, size);
 		(*out)->size = size;
+		(*out)->variable_bytes = code.variable_bytes;
 	}
 	cuda_code_finish(&code);
 	return err;
@@ -329,6 +332,14 @@ uint64_t cuda_module_bytes(struct gsb_module *m)
 }
 
 /* ---- variables ---- */
+
+/* The driver places them; for each tenant its own, so an image with variables is shared by none. */
+uint64_t cuda_module_cost(struct gsb_module *m)
+{
+	return m->image->variable_bytes
+		       ? cuda_mem_cost(&m->space->dev->base, m->image->variable_bytes)
+		       : 0;
+}
 
 static int add_global(struct gsb_module *m, uint64_t addr, uint64_t size)
 {
@@ -420,15 +431,13 @@ int cuda_function_get(struct gsb_module *m, const char *name, struct gsb_functio
 	err = read_info(dev, kernel, info);
 	if (err)
 		return err;
-	f = calloc(1, sizeof(*f) + info->n_params * sizeof(f->params[0]));
+	f = calloc(1, sizeof(*f));
 	if (!f)
 		return -ENOMEM;
 	f->module = m;
 	f->kernel = kernel;
 	f->params_bytes = info->params_bytes;
-	f->n_params = info->n_params;
 	f->smem_max = info->attrs[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES];
-	memcpy(f->params, info->params, info->n_params * sizeof(f->params[0]));
 	pthread_mutex_lock(&dev->code_lock);
 	LL_PREPEND(m->functions, f);
 	pthread_mutex_unlock(&dev->code_lock);

@@ -12,15 +12,16 @@ struct gsb_function {
 	struct gsb_module *module;
 	CUkernel kernel;
 	CUfunction function; /* NULL: not prepared */
-	uint32_t params_bytes, n_params;
+	uint32_t params_bytes;
 	int32_t smem_max; /* dynamic bytes that the driver allows now */
-	struct gsb_param params[];
+	bool has_large_clusters;
 };
 
 int cuda_module_load(struct gsb_space *space, const void *image, size_t size,
 		     struct gsb_module **out, char *log, size_t log_size);
 void cuda_module_unload(struct gsb_module *module);
 uint64_t cuda_module_bytes(struct gsb_module *module);
+uint64_t cuda_module_cost(struct gsb_module *module);
 int cuda_function_get(struct gsb_module *module, const char *name, struct gsb_function **out,
 		      struct gsb_function_info *info);
 int cuda_global_get(struct gsb_module *module, const char *name, uint64_t *addr, uint64_t *size);

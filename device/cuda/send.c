@@ -1,5 +1,5 @@
 /*
- * send.c - see send.h.
+ * send.c - see send.h. Copies and fills; launch.c has the rest.
  *
  * Nothing here waits for the device, but for one case: a copy of more than CUDA_BOUNCE_BYTES from or to memory
  * that the driver does not know goes through memory of the driver's own, and the call lasts as long as that. The engine
@@ -12,89 +12,22 @@
 
 #include "base/checked.h"
 #include "device/cuda/host.h"
+#include "device/cuda/launch.h"
 #include "device/cuda/memory.h"
-#include "device/cuda/module.h"
 
 #define PITCH_MAX INT32_MAX /* of the driver's copies of rows */
 
-/* CU_LAUNCH_PARAM_*: how parameters are given as one block. */
-#define PARAM_END     ((void *)0)
-#define PARAM_POINTER ((void *)1)
-#define PARAM_SIZE    ((void *)2)
-
-/* -errno of a call that refuses a command. */
-static int refusal(struct cuda_device *dev, CUresult result)
+int cuda_refusal(struct cuda_device *dev, CUresult result)
 {
 	switch (cuda_note(dev, result)) {
 	case CUDA_SUCCESS: return 0;
 	case CUDA_ERROR_OUT_OF_MEMORY: return -ENOMEM;
 	case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
+	case CUDA_ERROR_INVALID_CLUSTER_SIZE:
 	case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: return -E2BIG;
 	case CUDA_ERROR_NOT_SUPPORTED: return -ENOTSUP;
 	default: return cuda_is_fatal(result) ? -EIO : -EINVAL;
 	}
-}
-
-/* ---- launches ---- */
-
-/* More dynamic memory than by default has to be allowed first. All loads of an image may share the function: all it can have, then. */
-static int allow_smem(struct cuda_device *dev, struct gsb_function *f, uint32_t bytes)
-{
-	int fixed = 0,
-	    most = dev->info.attrs[CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN];
-	CUresult result;
-
-	if (bytes <= (uint32_t)f->smem_max)
-		return 0;
-	dev->cu.cuKernelGetAttribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f->kernel,
-				     dev->id);
-	if (fixed > most || bytes > (uint32_t)(most - fixed))
-		return -EINVAL;
-	result = dev->cu.cuFuncSetAttribute(
-		f->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most - fixed);
-	if (!result)
-		f->smem_max = most - fixed;
-	return refusal(dev, result);
-}
-
-/* This call takes parameters one by one. */
-static CUresult launch_cooperative(struct cuda_device *dev, CUstream stream,
-				   const struct gsb_cmd_launch *l)
-{
-	const struct gsb_function *f = l->function;
-	void *params[GSB_N_PARAMS_MAX];
-
-	for (uint32_t i = 0; i < f->n_params; i++)
-		params[i] = (uint8_t *)(uintptr_t)l->params + f->params[i].offset;
-	return dev->cu.cuLaunchCooperativeKernel(f->function, l->grid[0], l->grid[1], l->grid[2],
-						 l->block[0], l->block[1], l->block[2],
-						 l->smem_bytes, stream, params);
-}
-
-static CUresult launch_plain(struct cuda_device *dev, CUstream stream,
-			     const struct gsb_cmd_launch *l)
-{
-	size_t size = l->function->params_bytes; /* the driver refuses a block that is longer */
-	void *extra[] = {PARAM_POINTER, (void *)(uintptr_t)l->params, PARAM_SIZE, &size, PARAM_END};
-
-	return dev->cu.cuLaunchKernel(l->function->function, l->grid[0], l->grid[1], l->grid[2],
-				      l->block[0], l->block[1], l->block[2], l->smem_bytes, stream,
-				      NULL, size ? extra : NULL);
-}
-
-static int send_launch(struct cuda_device *dev, CUstream stream, const struct gsb_cmd_launch *l)
-{
-	int err;
-
-	if (!l->function->function)
-		return -ENOTSUP;
-	if (l->params_bytes < l->function->params_bytes)
-		return -EINVAL;
-	err = allow_smem(dev, l->function, l->smem_bytes);
-	if (err)
-		return err;
-	return refusal(dev, l->cooperative ? launch_cooperative(dev, stream, l)
-					   : launch_plain(dev, stream, l));
 }
 
 /* ---- copies ---- */
@@ -198,7 +131,7 @@ static int send_copy(struct cuda_device *dev, CUstream stream, const struct gsb_
 		bounce(dev, &c, true, landing);
 	else if (dst == CUDA_PLACE_PLAIN && src == CUDA_PLACE_DEVICE)
 		bounce(dev, &c, false, landing);
-	return refusal(dev, copy(dev, stream, &c, dst, src));
+	return cuda_refusal(dev, copy(dev, stream, &c, dst, src));
 }
 
 void cuda_land(struct cuda_device *dev, struct cuda_landing *l)
@@ -251,15 +184,15 @@ static int send_fill(struct cuda_device *dev, CUstream stream, const struct gsb_
 			  extent(f->width * f->elem_bytes, f->height, f->pitch)) ==
 	    CUDA_PLACE_NOWHERE)
 		return -EFAULT;
-	return refusal(dev, f->height == 1 ? fill_line(&dev->cu, stream, f)
-					   : fill_rows(&dev->cu, stream, f));
+	return cuda_refusal(dev, f->height == 1 ? fill_line(&dev->cu, stream, f)
+						: fill_rows(&dev->cu, stream, f));
 }
 
 int cuda_send(struct cuda_device *dev, CUstream stream, const struct gsb_cmd *cmd,
 	      struct cuda_landing *landing)
 {
 	switch (cmd->kind) {
-	case GSB_CMD_LAUNCH: return send_launch(dev, stream, &cmd->launch);
+	case GSB_CMD_LAUNCH: return cuda_send_launch(dev, stream, &cmd->launch);
 	case GSB_CMD_COPY: return send_copy(dev, stream, cmd, landing);
 	case GSB_CMD_FILL: return send_fill(dev, stream, cmd);
 	}

@@ -23,6 +23,9 @@ struct cuda_landing {
 int cuda_send(struct cuda_device *dev, CUstream stream, const struct gsb_cmd *cmd,
 	      struct cuda_landing *landing);
 
+/* -errno of a call that refuses a command; a fault is noted. */
+int cuda_refusal(struct cuda_device *dev, CUresult result);
+
 /* The device has written: bring it home. */
 void cuda_land(struct cuda_device *dev, struct cuda_landing *landing);
 

@@ -17,6 +17,7 @@
 #define GSB_N_FUNCTION_ATTRS 16
 #define GSB_N_PARAMS_MAX     896   /* of one kernel; a kernel with more is refused by name */
 #define GSB_PARAMS_BYTES_MAX 32764 /* CUDA's limit from sm_70 and PTX 8.1 on */
+#define GSB_CLUSTER_MAX	     16	   /* blocks of a cluster on any GPU */
 
 struct gsb_device_info {
 	char name[128];			   /* cuDeviceGetName */

@@ -178,11 +178,17 @@ struct gsb_rec_global_get {
 #define GSB_OCC_BLOCKS_PER_SM 0u
 /* Dynamic bytes for a block when `smem` (a count) blocks of `block` threads share an SM. */
 #define GSB_OCC_AVAILABLE_SMEM 1u
+/* Clusters of so many blocks that the device holds at once, the blocks as in GSB_OCC_BLOCKS_PER_SM. */
+#define GSB_OCC_CLUSTERS 2u
+/* Blocks of the largest cluster, the blocks likewise. */
+#define GSB_OCC_CLUSTER_SIZE 3u
 
 struct gsb_rec_occupancy {
 	uint64_t function;
 	uint64_t smem;
 	uint32_t block, what; /* threads; GSB_OCC_* */
+	uint8_t cluster[3];   /* GSB_OCC_CLUSTERS; 0: the kernel's own */
+	uint8_t zero[5];
 };
 
 struct gsb_rec_mem_alloc {
@@ -198,6 +204,10 @@ struct gsb_rec_mem_free {
 };
 
 #define GSB_LAUNCH_COOPERATIVE 1u
+/* Blocks of a cluster by axis, each below 256; no such byte is set: as the kernel has them. */
+#define GSB_LAUNCH_CLUSTER(x, y, z)    ((x) << 8 | (y) << 16 | (z) << 24)
+#define GSB_LAUNCH_IN_CLUSTERS	       GSB_LAUNCH_CLUSTER(255u, 255u, 255u)
+#define gsb_launch_blocks(flags, axis) ((flags) >> (8 * (axis) + 8) & 255)
 
 struct gsb_rec_launch {
 	uint64_t function;

@@ -300,10 +300,10 @@ CUresult hook_cuCtxGetLimit(size_t *value, CUlimit limit)
 	struct gsb_cu_ctx *ctx;
 	CUresult result = value ? gsb_cu_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
 
-	if (!result && limit >= GSB_N_LIMITS)
+	if (!result && limit >= GSB_N_LIMITS && limit != CU_LIMIT_CIG_ENABLED)
 		result = CUDA_ERROR_UNSUPPORTED_LIMIT;
-	if (!result)
-		*value = ctx->limits[limit];
+	if (!result) /* no context here is one of graphics */
+		*value = limit == CU_LIMIT_CIG_ENABLED ? 0 : ctx->limits[limit];
 	return result;
 }
 

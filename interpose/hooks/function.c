@@ -224,6 +224,21 @@ CUresult hook_cuFuncLoad(CUfunction fn)
 
 /* ---- occupancy: the engine's device answers, because the answer is the device's ---- */
 
+static CUresult ask_about(const struct gsb_rec_occupancy *body, uint64_t *out)
+{
+	struct gsb_reply_number reply;
+	CUresult result =
+		gsb_call_into(&(struct gsb_call){.type = GSB_REC_OCCUPANCY,
+						 .guard = gsb_cu_function_guard(body->function),
+						 .body = body,
+						 .body_bytes = sizeof(*body)},
+			      &reply, sizeof(reply));
+
+	if (!result)
+		*out = reply.number;
+	return result;
+}
+
 static CUresult ask(uint64_t function, uint32_t what, uint32_t block, uint64_t smem, uint64_t *out)
 {
 	const struct gsb_rec_occupancy body = {
@@ -232,16 +247,8 @@ static CUresult ask(uint64_t function, uint32_t what, uint32_t block, uint64_t s
 		.block = block,
 		.what = what,
 	};
-	struct gsb_reply_number reply;
-	CUresult result = gsb_call_into(&(struct gsb_call){.type = GSB_REC_OCCUPANCY,
-							   .guard = gsb_cu_function_guard(function),
-							   .body = &body,
-							   .body_bytes = sizeof(body)},
-					&reply, sizeof(reply));
 
-	if (!result)
-		*out = reply.number;
-	return result;
+	return ask_about(&body, out);
 }
 
 CUresult hook_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction fn,
@@ -305,4 +312,88 @@ CUresult hook_cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block,
 		}
 	}
 	return best ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- clusters ---- */
+
+static CUresult find_cluster(const CUlaunchConfig *config, uint32_t *flags)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	if (config->numAttrs && !config->attrs)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (unsigned i = 0; !result && i < config->numAttrs; i++)
+		if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+			result = gsb_read_cluster(&config->attrs[i], flags);
+	return result;
+}
+
+/* The device counts with the function itself: it has to be there. */
+static CUresult find_ready(CUfunction fn, const CUlaunchConfig *config, struct found *out,
+			   struct gsb_rec_occupancy *body)
+{
+	uint64_t n_threads = (uint64_t)config->blockDimX * config->blockDimY * config->blockDimZ;
+	CUresult result = find_here(fn, out);
+
+	if (!result &&
+	    (!n_threads || n_threads > (uint32_t)gsb_cu_function_attr(
+					       out->f, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)))
+		result = CUDA_ERROR_INVALID_VALUE;
+	if (!result && !out->f->is_ready)
+		result = gsb_cu_function_prepare(out->handle);
+	*body = (struct gsb_rec_occupancy){.function = out->handle,
+					   .smem = config->sharedMemBytes,
+					   .block = (uint32_t)n_threads};
+	return result;
+}
+
+static CUresult ask_of_clusters(uint32_t what, uint64_t *count, CUfunction fn,
+				const CUlaunchConfig *config)
+{
+	const uint32_t grid[] = {config->gridDimX, config->gridDimY, config->gridDimZ};
+	struct gsb_rec_occupancy body;
+	struct found here = {0};
+	uint32_t flags = 0;
+	CUresult result = find_cluster(config, &flags);
+
+	if (!result)
+		result = find_ready(fn, config, &here, &body);
+	if (!result)
+		result = gsb_check_cluster(flags, grid, here.f);
+	if (result)
+		return result;
+	body.what = what;
+	for (int i = 0; i < 3; i++)
+		body.cluster[i] = gsb_launch_blocks(flags, i);
+	result = ask_about(&body, count);
+	if (result || what == GSB_OCC_CLUSTERS)
+		return result;
+	/* The device says what a function can be allowed: what this one is allowed may be less. */
+	while (*count > 1 && gsb_check_cluster(GSB_LAUNCH_CLUSTER((uint32_t)*count, 1, 1),
+					       (uint32_t[]){(uint32_t)*count, 1, 1}, here.f))
+		*count /= 2;
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuOccupancyMaxActiveClusters(int *n, CUfunction fn, const CUlaunchConfig *config)
+{
+	uint64_t count;
+	CUresult result = n && config ? ask_of_clusters(GSB_OCC_CLUSTERS, &count, fn, config)
+				      : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		*n = (int)count;
+	return result;
+}
+
+CUresult hook_cuOccupancyMaxPotentialClusterSize(int *size, CUfunction fn,
+						 const CUlaunchConfig *config)
+{
+	uint64_t count;
+	CUresult result = size && config ? ask_of_clusters(GSB_OCC_CLUSTER_SIZE, &count, fn, config)
+					 : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		*size = (int)count;
+	return result;
 }

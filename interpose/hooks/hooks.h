@@ -8,6 +8,8 @@
 #include "gsb/cuabi.h"
 #include "gsb/wire.h"
 
+struct gsb_cu_function;
+
 /* Arguments that are too many for a call. */
 struct gsb_launch {
 	CUfunction fn;
@@ -152,11 +154,18 @@ CUresult hook_cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction 
 						      int block_size);
 CUresult hook_cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block,
 							const struct gsb_block_search *search);
+CUresult hook_cuOccupancyMaxActiveClusters(int *n, CUfunction fn, const CUlaunchConfig *config);
+CUresult hook_cuOccupancyMaxPotentialClusterSize(int *size, CUfunction fn,
+						 const CUlaunchConfig *config);
 
 /* hooks/launch.c */
 CUresult hook_cuLaunchKernel(const struct gsb_launch *l);
 CUresult hook_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fn, void **params,
 			       void **extra, CUstream default_stream);
+/* Puts what it asks for into the flags of a launch; refused where the device has no clusters. */
+CUresult gsb_read_cluster(const CUlaunchAttribute *a, uint32_t *flags);
+/* Whether a kernel may be in such clusters; the device may have none so large. */
+CUresult gsb_check_cluster(uint32_t flags, const uint32_t grid[3], const struct gsb_cu_function *f);
 
 /* hooks/setup.c */
 CUresult hook_cuFuncSetBlockShape(CUfunction fn, int x, int y, int z);

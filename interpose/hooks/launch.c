@@ -6,14 +6,18 @@
  * stream and of the function, compares, one lock, and the parameters copied straight into the ring.
  */
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/log.h"
 #include "interpose/cu/ctx.h"
 #include "interpose/hooks/hooks.h"
 #include "interpose/cu/library.h"
 #include "interpose/core/post.h"
 #include "interpose/cu/stream.h"
+
+#define PORTABLE_CLUSTER 8 /* blocks, unless the function allows more */
 
 static int device_attr(CUdevice_attribute attr)
 {
@@ -102,6 +106,43 @@ static CUresult check_cooperative(const struct gsb_launch *l, uint64_t function)
 							  CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
 		       ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
 		       : CUDA_SUCCESS;
+}
+
+/* What a kernel must have that was compiled for clusters of one size. */
+static CUresult check_required(const uint32_t grid[3], const struct gsb_cu_function *f)
+{
+	for (int i = 0; i < 3; i++) {
+		uint32_t n = (uint32_t)gsb_cu_function_attr(
+			f, (CUfunction_attribute)(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH + i));
+
+		if (n && grid[i] % n)
+			return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+	}
+	return CUDA_SUCCESS;
+}
+
+static uint32_t cluster_size(uint32_t flags)
+{
+	return gsb_launch_blocks(flags, 0) * gsb_launch_blocks(flags, 1) *
+	       gsb_launch_blocks(flags, 2);
+}
+
+CUresult gsb_check_cluster(uint32_t flags, const uint32_t grid[3], const struct gsb_cu_function *f)
+{
+	bool may_be_large =
+		gsb_cu_function_attr(f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
+
+	if (!(flags & GSB_LAUNCH_IN_CLUSTERS))
+		return check_required(grid, f);
+	for (int i = 0; i < 3; i++) {
+		uint32_t n = gsb_launch_blocks(flags, i);
+
+		if (!n || grid[i] % n)
+			return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+	}
+	return may_be_large || cluster_size(flags) <= PORTABLE_CLUSTER
+		       ? CUDA_SUCCESS
+		       : CUDA_ERROR_INVALID_CLUSTER_SIZE;
 }
 
 /* ---- parameters ---- */
@@ -209,6 +250,35 @@ static GSB_COLD CUresult find_in(uint64_t wire, uint64_t handle, struct target *
 	return out->f ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
+static uint32_t required_cluster(const struct gsb_cu_function *f)
+{
+	return (uint32_t)gsb_cu_function_attr(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH);
+}
+
+static GSB_COLD CUresult check_flags(const struct gsb_launch *l, struct target t)
+{
+	CUresult result = gsb_check_cluster(l->flags, l->grid, t.f);
+	if (!result && cluster_size(l->flags) > GSB_CLUSTER_MAX)
+		result = CUDA_ERROR_INVALID_CLUSTER_SIZE;
+	if (!result && l->flags & GSB_LAUNCH_COOPERATIVE)
+		result = check_cooperative(l, t.handle);
+	return result;
+}
+
+static GSB_COLD CUresult failed(const struct gsb_launch *l, CUresult result)
+{
+	const char *name = gsb_cuda_error_name(result);
+	char *kernel = gsb_cu_function_name((uint64_t)l->fn);
+
+	gsb_log(GSB_LOG_DEBUG, "call",
+		"a launch of %s, %ux%ux%u blocks of %ux%ux%u threads with %u bytes, flags %#x, returns %s",
+		kernel ? kernel : "no function", l->grid[0], l->grid[1], l->grid[2], l->block[0],
+		l->block[1], l->block[2], l->smem, l->flags,
+		name ? name : "an error without a name");
+	free(kernel);
+	return result;
+}
+
 CUresult hook_cuLaunchKernel(const struct gsb_launch *l)
 {
 	uint64_t handle = (uint64_t)l->fn;
@@ -230,28 +300,40 @@ CUresult hook_cuLaunchKernel(const struct gsb_launch *l)
 		result = check_geometry(l, t.f);
 	if (!result)
 		result = find_params(l, t.f->info, &buffer);
-	if (!result && gsb_unlikely(l->flags & GSB_LAUNCH_COOPERATIVE))
-		result = check_cooperative(l, t.handle);
+	if (!result && gsb_unlikely(l->flags | required_cluster(t.f)))
+		result = check_flags(l, t);
 	if (!result && gsb_unlikely(!atomic_load_explicit(&t.f->is_ready, memory_order_relaxed)))
 		result = gsb_cu_function_prepare(t.handle);
-	return gsb_unlikely(result) ? result : post_launch(l, t, &s, buffer);
+	return gsb_unlikely(result) ? failed(l, result) : post_launch(l, t, &s, buffer);
 }
 
 /* ---- the extended form ---- */
 
-/* A block is a cluster by itself; larger ones are refused, by name the first time. */
-static CUresult check_cluster(const CUlaunchAttribute *a)
+/* A block is a cluster by itself; larger ones are refused where the device has none, by name the first time. */
+static CUresult refuse_clusters(unsigned x, unsigned y, unsigned z)
 {
 	static _Atomic bool said;
 
-	if (a->value.clusterDim.x <= 1 && a->value.clusterDim.y <= 1 && a->value.clusterDim.z <= 1)
-		return CUDA_SUCCESS;
 	if (!atomic_exchange(&said, true))
 		gsb_log_say(
-			"a launch in clusters of %ux%ux%u blocks is not carried: it returns "
-			"CUDA_ERROR_NOT_SUPPORTED; launch without cluster dimensions, or with 1",
-			a->value.clusterDim.x, a->value.clusterDim.y, a->value.clusterDim.z);
+			"a launch in clusters of %ux%ux%u blocks is not carried on this device: "
+			"it returns CUDA_ERROR_NOT_SUPPORTED; launch without cluster "
+			"dimensions, or with 1",
+			x, y, z);
 	return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult gsb_read_cluster(const CUlaunchAttribute *a, uint32_t *flags)
+{
+	unsigned x = a->value.clusterDim.x, y = a->value.clusterDim.y, z = a->value.clusterDim.z;
+
+	*flags &= ~GSB_LAUNCH_IN_CLUSTERS;
+	if (!device_attr(CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH))
+		return x <= 1 && y <= 1 && z <= 1 ? CUDA_SUCCESS : refuse_clusters(x, y, z);
+	if (x - 1 > UINT8_MAX - 1 || y - 1 > UINT8_MAX - 1 || z - 1 > UINT8_MAX - 1)
+		return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+	*flags |= GSB_LAUNCH_CLUSTER(x, y, z);
+	return CUDA_SUCCESS;
 }
 
 static CUresult read_attribute(const CUlaunchAttribute *a, struct gsb_launch *l)
@@ -261,13 +343,13 @@ static CUresult read_attribute(const CUlaunchAttribute *a, struct gsb_launch *l)
 		if (a->value.cooperative)
 			l->flags |= GSB_LAUNCH_COOPERATIVE;
 		return CUDA_SUCCESS;
-	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-	case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION: return check_cluster(a);
+	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: return gsb_read_cluster(a, &l->flags);
 	/* Hints, and permissions that need not be used: the plain order of the stream satisfies them. */
 	case CU_LAUNCH_ATTRIBUTE_IGNORE:
 	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
 	case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
 	case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+	case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
 	case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
 	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
 	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
@@ -296,5 +378,5 @@ CUresult hook_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fn, void
 	};
 	for (unsigned i = 0; !result && i < config->numAttrs; i++)
 		result = read_attribute(&config->attrs[i], &l);
-	return result ? result : hook_cuLaunchKernel(&l);
+	return result ? failed(&l, result) : hook_cuLaunchKernel(&l);
 }

@@ -17,7 +17,9 @@
 #include "tests/fake/code.h"
 #include "tests/fake/state.h"
 
-#define MAX_COMPLETIONS 64
+#define MAX_COMPLETIONS	 64
+#define FAKE_N_PARTS	 8
+#define PORTABLE_CLUSTER 8
 
 struct fake_stream {
 	struct gsb_queue *queue;
@@ -489,6 +491,14 @@ static CUresult launch(CUstream stream, const struct fake_kernel *k, struct gsb_
 	return send(stream, &cmd, (struct fake_mark){0});
 }
 
+static void take_extra(struct gsb_cmd_launch *l, void **extra)
+{
+	if (!extra)
+		return;
+	l->params = extra[1];
+	l->params_bytes = (uint32_t) * (size_t *)extra[3];
+}
+
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
 			unsigned block_x, unsigned block_y, unsigned block_z, unsigned smem,
 			CUstream stream, void **params, void **extra)
@@ -500,32 +510,73 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
 
 	if (result)
 		return result;
-	if (extra) {
-		l.params = extra[1];
-		l.params_bytes = (uint32_t) * (size_t *)extra[3];
-	}
+	take_extra(&l, extra);
 	return fake_leave(launch(stream, (struct fake_kernel *)function, l));
 }
 
-CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
-				   unsigned grid_z, unsigned block_x, unsigned block_y,
-				   unsigned block_z, unsigned smem, CUstream stream, void **params)
+/* What a GPU makes of clusters: the kernel sees none here. */
+static CUresult check_clusters(const struct fake_kernel *k, const CUlaunchConfig *c,
+			       const CUlaunchAttribute *a)
 {
-	static uint8_t block[GSB_PARAMS_BYTES_MAX];
+	unsigned x = a->value.clusterDim.x, y = a->value.clusterDim.y, z = a->value.clusterDim.z;
+	bool large = k->info.attrs[CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED];
+
+	if (!x || !y || !z || x * y * z > (large ? GSB_CLUSTER_MAX : PORTABLE_CLUSTER))
+		return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+	return c->gridDimX % x || c->gridDimY % y || c->gridDimZ % z ? CUDA_ERROR_INVALID_VALUE
+								     : CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction function, void **params, void **extra)
+{
 	const struct fake_kernel *k = (struct fake_kernel *)function;
-	CUresult result = fake_enter(__func__);
-	struct gsb_cmd_launch l = {.grid = {grid_x, grid_y, grid_z},
-				   .block = {block_x, block_y, block_z},
-				   .smem_bytes = smem,
-				   .cooperative = true,
-				   .params = block};
+	CUresult result = fake_enter(__func__), clusters = CUDA_SUCCESS;
+	struct gsb_cmd_launch l = {.grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
+				   .block = {c->blockDimX, c->blockDimY, c->blockDimZ},
+				   .smem_bytes = c->sharedMemBytes};
 
 	if (result)
 		return result;
-	for (uint32_t i = 0; i < k->info.n_params; i++)
-		memcpy(block + k->info.params[i].offset, params[i], k->info.params[i].size);
-	l.params_bytes = k->info.params_bytes;
-	return fake_leave(launch(stream, k, l));
+	for (unsigned i = 0; i < c->numAttrs; i++) {
+		if (c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+			l.cooperative = c->attrs[i].value.cooperative;
+		else if (c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+			clusters = check_clusters(k, c, &c->attrs[i]);
+	}
+	take_extra(&l, extra);
+	return fake_leave(clusters ? clusters : launch(c->hStream, k, l));
+}
+
+static unsigned blocks_of_cluster(const CUlaunchConfig *c)
+{
+	for (unsigned i = 0; i < c->numAttrs; i++)
+		if (c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+			return c->attrs[i].value.clusterDim.x * c->attrs[i].value.clusterDim.y *
+			       c->attrs[i].value.clusterDim.z;
+	return 1;
+}
+
+/* A block an SM, and each part of the chip has sixteen SMs. */
+CUresult cuOccupancyMaxActiveClusters(int *n, CUfunction function, const CUlaunchConfig *c)
+{
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	*n = (int)(FAKE_N_PARTS * (GSB_CLUSTER_MAX / blocks_of_cluster(c)));
+	return fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuOccupancyMaxPotentialClusterSize(int *n, CUfunction function, const CUlaunchConfig *c)
+{
+	const struct fake_kernel *k = (struct fake_kernel *)function;
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	*n = k->info.attrs[CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED] ? GSB_CLUSTER_MAX
+										: PORTABLE_CLUSTER;
+	return fake_leave(CUDA_SUCCESS);
 }
 
 /* ---- copies ---- */

@@ -139,6 +139,39 @@ static CUresult launch_rounds(CUfunction f, uint32_t grid, bool extended, CUdevi
 }
 
 /* Both calls; up to as many blocks as the occupancy allows, and not one more. */
+/* Where a device has none, each block is a cluster. */
+static void test_clusters_are_those_of_the_device(void **state)
+{
+	CUlaunchAttribute attr = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+				  .value.clusterDim = {1, 1, 1}};
+	CUlaunchConfig config = {.gridDimX = 4,
+				 .gridDimY = 1,
+				 .gridDimZ = 1,
+				 .blockDimX = 1,
+				 .blockDimY = 1,
+				 .blockDimZ = 1,
+				 .attrs = &attr,
+				 .numAttrs = 1};
+	uint32_t id = 7, spins = 1;
+	void *params[] = {&device_log, &id, &spins};
+	int has = 0, n = 0, size = 0;
+	CUresult want;
+
+	assert_cu(cu.cuDeviceGetAttribute(&has, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, 0));
+	want = has ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+	assert_cu(cu.cuOccupancyMaxActiveClusters(&n, mark, &config));
+	assert_in_range(n, 132, 132 * 32);
+	assert_cu(cu.cuOccupancyMaxPotentialClusterSize(&size, mark, &config));
+	assert_int_equal(size, has ? 8 : 1);
+	attr.value.clusterDim.x = 2;
+	assert_cu_is(want, cu.cuOccupancyMaxActiveClusters(&n, mark, &config));
+	assert_cu_is(want, cu.cuLaunchKernelEx(&config, mark, params, NULL));
+	attr.value.clusterDim.x = 1;
+	if (!has)
+		assert_cu(cu.cuLaunchKernelEx(&config, mark, params, NULL));
+	expect_order(7, 7, 7, 7);
+}
+
 static void test_cooperative_grid_waits_for_all_its_blocks(void **state)
 {
 	static uint32_t got[MAX_GRID];
@@ -1037,6 +1070,7 @@ int main(int argc, char **argv)
 		SEMANTICS(test_pinned_memory_ends_with_its_context),
 		SEMANTICS(test_unload_waits_for_the_kernels_of_the_module),
 		SEMANTICS(test_primary_context_goes_with_its_work_and_comes_back),
+		SEMANTICS(test_clusters_are_those_of_the_device),
 		SEMANTICS(test_cooperative_grid_waits_for_all_its_blocks),
 	};
 	const struct CMUnitTest limit[] = {

@@ -59,6 +59,7 @@ static void fill_device(struct gsb_device_info *d)
 		{CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
 		{CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 4},
 		{CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1},
+		{CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, 1},
 		{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 49152},
 		{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 232448},
 		{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9},
@@ -83,6 +84,7 @@ struct fake_engine *fake_engine_create(void)
 	f->staging_bytes = 4 << 20;
 	f->host_window_bytes = 16 << 20;
 	f->image_max_bytes = 1 << 20;
+	f->occupancy = 2;
 	f->major = GSB_WIRE_MAJOR;
 	f->info.attrs[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 1024;
 	f->info.attrs[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES] = 49152;
@@ -178,7 +180,7 @@ static void echo_size(const struct gsb_rec *rec, const struct gsb_rec_kernel_mem
 static void on_call(const struct gsb_rec *rec, const void *body)
 {
 	const struct gsb_reply_mem_info mem = {.free_bytes = 1 << 30, .total_bytes = 1ull << 33};
-	const struct gsb_reply_number number = {.number = 2};
+	const struct gsb_reply_number number = {.number = e->occupancy};
 	const struct gsb_rec_mem_alloc *alloc = body;
 
 	if (e->fail_result && e->fail_type == rec->type) {

@@ -41,6 +41,7 @@ struct fake_engine {
 	_Atomic bool ignore_ring; /* take no record */
 	_Atomic uint32_t fail_type,
 		fail_result;	       /* the next call of this type fails with this CUresult */
+	uint32_t occupancy;	       /* its answer */
 	_Atomic uint32_t launch_error; /* the next launch leaves this error in its context */
 	struct gsb_function_info info; /* of every function */
 	char log_text[128];	       /* answer to MODULE_LOAD */

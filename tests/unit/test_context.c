@@ -333,6 +333,8 @@ static void test_context_limits_are_honest(void **state)
 	assert_cu_is(CUDA_ERROR_UNSUPPORTED_LIMIT,
 		     cu.cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, (size_t)1 << 40));
 	assert_cu_is(CUDA_ERROR_UNSUPPORTED_LIMIT, cu.cuCtxGetLimit(&value, (CUlimit)99));
+	assert_cu(cu.cuCtxGetLimit(&value, CU_LIMIT_CIG_ENABLED));
+	assert_int_equal(value, 0);
 	assert_cu(cu.cuCtxGetApiVersion(NULL, &version));
 	assert_cu(cu.cuCtxGetDevice_v2(&d, context));
 	assert_int_equal(d, 0);
@@ -939,6 +941,39 @@ static void test_context_storage_keeps_values_until_the_context_ends(void **stat
 	assert_int_equal(n_dtors, 1);
 }
 
+/* ---- what cuFFT asks for ---- */
+
+typedef int visitor(void *user, CUfunction fn, const char *name);
+typedef int visit_fn(CUcontext, CUmodule, visitor *, void *user);
+
+static int keep_function(void *user, CUfunction fn, const char *name)
+{
+	assert_string_equal(name, FAKE_KERNEL);
+	*(CUfunction *)user = fn;
+	return 3; /* a count of its own */
+}
+
+static void test_module_table_shows_each_function_with_its_name(void **state)
+{
+	const CUuuid id = {{0x6e, 0x16, 0x3f, (char)0xbe, (char)0xb9, 0x58, 0x44, 0x4d, (char)0x83,
+			    0x5c, (char)0xe1, (char)0x82, (char)0xaf, (char)0xf1, (char)0x99,
+			    0x1e}};
+	CUfunction found = NULL, named;
+	CUmodule mod = load_module();
+	const void *const *table;
+	visit_fn *visit;
+
+	assert_cu(cu.cuGetExportTable((const void **)&table, &id));
+	assert_int_equal((uintptr_t)table[0], 99 * sizeof(void *));
+	visit = (visit_fn *)table[7];
+	assert_int_equal(visit(context, mod, keep_function, &found), 1);
+	assert_cu(cu.cuModuleGetFunction(&named, mod, FAKE_KERNEL));
+	assert_ptr_equal(found, named);
+	found = NULL;
+	assert_int_equal(visit(context, (CUmodule)named, keep_function, &found), 0);
+	assert_null(found);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -987,6 +1022,7 @@ int main(void)
 		cmocka_unit_test_setup(test_hints_on_managed_memory_are_checked_and_change_nothing,
 				       set_up),
 		cmocka_unit_test_setup(test_pointer_attributes_tell_the_kinds_apart, set_up),
+		cmocka_unit_test_setup(test_module_table_shows_each_function_with_its_name, set_up),
 		cmocka_unit_test_setup(test_context_storage_keeps_values_until_the_context_ends,
 				       set_up),
 	};

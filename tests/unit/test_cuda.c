@@ -49,6 +49,8 @@ static void test_open_refuses_what_is_no_number(void **state)
 	}
 }
 
+static uint64_t variable_bytes; /* of the code read last */
+
 static int read_code(const char *image, size_t size, bool *none)
 {
 	struct cuda_code code = {0};
@@ -59,6 +61,7 @@ static int read_code(const char *image, size_t size, bool *none)
 	if (!err) {
 		*none = code.has_no_variables;
 		assert_int_equal(((char *)code.bytes)[size], 0);
+		variable_bytes = code.variable_bytes;
 		cuda_code_finish(&code);
 	}
 	return err;
@@ -98,6 +101,7 @@ static void test_code_without_variables_may_be_shared(void **state)
 	assert_true(none);
 	assert_int_equal(read_code(variable, strlen(variable), &none), 0);
 	assert_false(none);
+	assert_int_equal(variable_bytes, 4);
 	none = true;
 	assert_int_equal(read_code(constant, strlen(constant), &none), 0);
 	assert_false(none);

@@ -390,6 +390,18 @@ static void test_what_is_left_of_slabs_is_limited(void **state)
 	close_all(&l);
 }
 
+/* counter and pointer: of the device, and so of its tenant's share of it. */
+static void test_variables_cost_memory_of_the_device(void **state)
+{
+	struct life l = {0};
+
+	make_space(&l);
+	load(&l);
+	assert_non_null(l.module);
+	assert_int_equal(l.ops->module_cost(l.module), l.ops->mem_cost(l.dev, 12));
+	close_all(&l);
+}
+
 static void test_pin_that_was_only_prepared_is_given_back(void **state)
 {
 	struct life l = {0};
@@ -495,6 +507,7 @@ int main(void)
 			test_each_call_that_finds_the_context_lost_is_told_and_leaves_nothing),
 		cmocka_unit_test(test_memory_freed_while_it_is_zeroed_goes_when_it_is_zero),
 		cmocka_unit_test(test_what_is_left_of_slabs_is_limited),
+		cmocka_unit_test(test_variables_cost_memory_of_the_device),
 		cmocka_unit_test(test_pin_that_was_only_prepared_is_given_back),
 		cmocka_unit_test(test_pin_of_another_size_than_was_prepared_is_its_own),
 		cmocka_unit_test(test_addresses_that_go_can_be_pinned_again_at_once),

@@ -924,6 +924,49 @@ static void test_cooperative_grid_that_cannot_be_resident_is_e2big(void **state)
 	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), -E2BIG);
 }
 
+/* The kernel need not know. Sixteen blocks have to be allowed first, which the device does. */
+static void test_cluster_is_launched_as_it_is_asked_for(void **state)
+{
+	static const uint8_t sizes[] = {2, 8, 16};
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	uint64_t a = alloc(rig, 4 * 33 * 1024);
+	struct shot shot = {"store", 32, 1024, {a, 0}, 0};
+	struct gsb_cmd cmd = launch_cmd(rig, &shot);
+
+	assert_int_equal(ops->info(rig->dev)->attrs[CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH], 1);
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(sizes); i++) {
+		memcpy(cmd.launch.cluster, (uint8_t[]){sizes[i], 1, 1}, 3);
+		assert_int_equal(ops->issue(rig->queue, &cmd), 0);
+		assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+	}
+	cmd.launch.grid[0] = 33;
+	assert_int_equal(ops->issue(rig->queue, &cmd), -EINVAL);
+	cmd.launch.grid[0] = 32;
+	cmd.launch.cluster[0] = 32;
+	assert_true(ops->issue(rig->queue, &cmd) < 0);
+}
+
+static void test_room_for_clusters_shrinks_with_their_size(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct shot shot = {"store", 32, 1024, {0, 0}, 0};
+	struct gsb_cmd_launch l = launch_cmd(rig, &shot).launch;
+	uint32_t one = 0, eight = 0, sixteen = 0, most = 0;
+
+	assert_int_equal(ops->cluster_room(rig->dev, &l, &one), 0);
+	memcpy(l.cluster, (uint8_t[]){8, 1, 1}, 3);
+	assert_int_equal(ops->cluster_room(rig->dev, &l, &eight), 0);
+	memcpy(l.cluster, (uint8_t[]){4, 2, 2}, 3);
+	assert_int_equal(ops->cluster_room(rig->dev, &l, &sixteen), 0);
+	assert_int_equal(ops->cluster_size(rig->dev, &l, &most), 0);
+	assert_in_range(one, 32, 8 * ops->info(rig->dev)->arch.n_sms);
+	assert_in_range(eight, 1, one / 8);
+	assert_in_range(sixteen, 1, eight / 2);
+	assert_int_equal(most, 16);
+}
+
 static void test_prepare_names_the_opcode_it_cannot_run(void **state)
 {
 	struct rig *rig = *state;
@@ -2109,6 +2152,8 @@ static int on_gpu(char *spec)
 		ON_GPU(test_issue_refuses_bad_geometry_and_queues_nothing),
 		ON_GPU(test_issue_holds_to_reqntid),
 		ON_GPU(test_cooperative_grid_that_cannot_be_resident_is_e2big),
+		ON_GPU(test_cluster_is_launched_as_it_is_asked_for),
+		ON_GPU(test_room_for_clusters_shrinks_with_their_size),
 		ON_GPU(test_space_create_refuses_windows_it_cannot_have),
 		ON_GPU(test_queue_create_takes_only_sms_that_the_device_can_give),
 		ON_GPU(test_complementary_parts_share_no_sm),

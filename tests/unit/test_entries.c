@@ -164,13 +164,18 @@ static void test_refused_entry_is_not_supported(void **state)
 /* The program that said_under() runs: what a caller of refused entries says. */
 static int call_refused(void)
 {
+	const CUuuid unknown = {{0x12, 0x34, 0x56, 0x78, 0x9a}};
+	const void *table;
 	void *fn;
-	int n = 0;
+	int n = 0, n_devices;
 
 	n += cu.cuGetProcAddress_v2("cuStreamBeginCapture", &fn, 13000, 0, NULL) != CUDA_SUCCESS;
+	n += cu.cuGetProcAddress_v2("cuNothing", &fn, 13000, 0, NULL) != CUDA_ERROR_NOT_FOUND;
 	for (int i = 0; i < 3; i++)
 		n += cu.cuGraphCreate() != CUDA_ERROR_NOT_SUPPORTED;
 	n += cu.cuMipmappedArrayGetMemoryRequirements() != CUDA_ERROR_NOT_SUPPORTED;
+	n += cu.cuDeviceGetCount(&n_devices) != CUDA_ERROR_NOT_INITIALIZED;
+	n += cu.cuGetExportTable(&table, &unknown) != CUDA_ERROR_NOT_SUPPORTED;
 	return n;
 }
 
@@ -211,6 +216,18 @@ static void test_refused_entry_is_named_once_when_called(void **state)
 		      "CUDA_ERROR_NOT_SUPPORTED (said once; GSB_DEBUG=quiet silences this)\n"
 		      "gsbroker: cuMipmappedArrayGetMemoryRequirements is not carried: it returns "
 		      "CUDA_ERROR_NOT_SUPPORTED (said once; GSB_DEBUG=quiet silences this)\n");
+}
+
+static void test_call_that_fails_and_table_that_is_refused_are_named_to_who_debugs(void **state)
+{
+	char said[4096];
+
+	said_under("debug", said, sizeof(said));
+	assert_non_null(strstr(said, "gsbroker: debug: call: cuDeviceGetCount returns "
+				     "CUDA_ERROR_NOT_INITIALIZED\n"));
+	assert_non_null(strstr(said, "gsbroker: debug: table: 12345678-9a00-0000-0000-000000000000 "
+				     "is refused\n"));
+	assert_null(strstr(said, "cuGetProcAddress"));
 }
 
 static void test_refused_entry_is_not_named_when_quiet(void **state)
@@ -272,6 +289,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_refused_entry_is_not_supported),
 		cmocka_unit_test(test_refused_entry_is_named_once_when_called),
 		cmocka_unit_test(test_refused_entry_is_not_named_when_quiet),
+		cmocka_unit_test(
+			test_call_that_fails_and_table_that_is_refused_are_named_to_who_debugs),
 		cmocka_unit_test(test_calls_before_init_are_not_initialized),
 		cmocka_unit_test(test_error_names_are_the_drivers),
 		cmocka_unit_test(test_export_table_of_unknown_uuid_is_refused),

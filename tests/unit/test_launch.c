@@ -1,6 +1,7 @@
 /*
  * test_launch.c - launches: what is refused, and what the engine is told.
  */
+#include "base/compiler.h"
 #include "tests/unit/interpose.h"
 
 static CUfunction fn;
@@ -280,9 +281,126 @@ static void test_launch_ex_reads_attributes(void **state)
 	attrs[0] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
 				       .value.clusterDim = {1, 1, 1}};
 	assert_cu(cu.cuLaunchKernelEx(&config, fn, NULL, NULL));
-	attrs[0].value.clusterDim.x = 2;
-	assert_cu_is(CUDA_ERROR_NOT_SUPPORTED, cu.cuLaunchKernelEx(&config, fn, NULL, NULL));
+	assert_int_equal(last_body(LAUNCH, launch)->flags,
+			 GSB_LAUNCH_COOPERATIVE | GSB_LAUNCH_CLUSTER(1, 1, 1));
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuLaunchKernelEx(NULL, fn, NULL, NULL));
+}
+
+static CUlaunchConfig in_clusters(CUlaunchAttribute *attr, unsigned grid, unsigned x, unsigned y)
+{
+	*attr = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+				    .value.clusterDim = {x, y, 1}};
+	return (CUlaunchConfig){.gridDimX = grid,
+				.gridDimY = 2,
+				.gridDimZ = 1,
+				.blockDimX = 32,
+				.blockDimY = 1,
+				.blockDimZ = 1,
+				.attrs = attr,
+				.numAttrs = 1};
+}
+
+static void test_launch_in_clusters_says_of_how_many_blocks(void **state)
+{
+	CUlaunchAttribute attr;
+	CUlaunchConfig config = in_clusters(&attr, 8, 4, 2);
+
+	assert_cu(cu.cuLaunchKernelEx(&config, fn, NULL, NULL));
+	assert_int_equal(last_body(LAUNCH, launch)->flags, GSB_LAUNCH_CLUSTER(4, 2, 1));
+	config = in_clusters(&attr, 8, 1, 1);
+	assert_cu(cu.cuLaunchKernelEx(&config, fn, NULL, NULL));
+	assert_int_equal(last_body(LAUNCH, launch)->flags, GSB_LAUNCH_CLUSTER(1, 1, 1));
+}
+
+/* Eight blocks each GPU takes in one cluster; sixteen are for a function that says so; more are for none. */
+static void test_clusters_that_a_gpu_has_not_are_refused(void **state)
+{
+	static const struct {
+		unsigned grid, x, y;
+		CUresult plain, allowed;
+	} rows[] = {
+		{8, 8, 1, CUDA_SUCCESS, CUDA_SUCCESS},
+		{12, 8, 1, CUDA_ERROR_INVALID_CLUSTER_SIZE, CUDA_ERROR_INVALID_CLUSTER_SIZE},
+		{16, 8, 2, CUDA_ERROR_INVALID_CLUSTER_SIZE, CUDA_SUCCESS},
+		{16, 16, 1, CUDA_ERROR_INVALID_CLUSTER_SIZE, CUDA_SUCCESS},
+		{32, 16, 2, CUDA_ERROR_INVALID_CLUSTER_SIZE, CUDA_ERROR_INVALID_CLUSTER_SIZE},
+		{8, 0, 2, CUDA_ERROR_INVALID_CLUSTER_SIZE, CUDA_ERROR_INVALID_CLUSTER_SIZE},
+		{8, 0x100, 2, CUDA_ERROR_INVALID_CLUSTER_SIZE, CUDA_ERROR_INVALID_CLUSTER_SIZE},
+	};
+	CUfunction f = load_function();
+	CUlaunchAttribute attr;
+
+	for (unsigned allowed = 0; allowed < 2; allowed++) {
+		for (unsigned i = 0; i < GSB_ARRAY_LEN(rows); i++) {
+			CUlaunchConfig config =
+				in_clusters(&attr, rows[i].grid, rows[i].x, rows[i].y);
+
+			assert_cu_is(allowed ? rows[i].allowed : rows[i].plain,
+				     cu.cuLaunchKernelEx(&config, f, NULL, NULL));
+		}
+		assert_cu(cu.cuFuncSetAttribute(
+			f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
+	}
+}
+
+static void test_room_for_clusters_is_the_engines_answer(void **state)
+{
+	CUlaunchAttribute attr;
+	CUlaunchConfig config = in_clusters(&attr, 8, 4, 2);
+	const struct gsb_rec_occupancy *body;
+	int n = 0;
+
+	config.blockDimY = 3;
+	config.sharedMemBytes = 64;
+	assert_cu(cu.cuOccupancyMaxActiveClusters(&n, fn, &config));
+	assert_int_equal(n, engine->occupancy);
+	body = last_body(OCCUPANCY, occupancy);
+	assert_int_equal(body->what, GSB_OCC_CLUSTERS);
+	assert_int_equal(body->block, 96);
+	assert_int_equal(body->smem, 64);
+	assert_memory_equal(body->cluster, ((uint8_t[]){4, 2, 1}), 3);
+	attr.value.clusterDim.x = 8;
+	assert_cu_is(CUDA_ERROR_INVALID_CLUSTER_SIZE,
+		     cu.cuOccupancyMaxActiveClusters(&n, fn, &config));
+	config.blockDimX = 1024;
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuOccupancyMaxPotentialClusterSize(&n, fn, &config));
+}
+
+/* Compiled for clusters of four: each launch is in them. */
+static void test_grid_that_does_not_fit_the_kernels_clusters_is_refused(void **state)
+{
+	CUfunction f;
+
+	engine->info.attrs[CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = 4;
+	f = load_function();
+	engine->info.attrs[CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = 0;
+	assert_cu(launch(f, 8, 32, 0, NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_CLUSTER_SIZE, launch(f, 6, 32, 0, NULL));
+}
+
+/* What a function is not allowed it cannot be launched with, whatever the device has. */
+static void test_largest_cluster_is_the_functions(void **state)
+{
+	CUlaunchAttribute attr;
+	CUlaunchConfig config = in_clusters(&attr, 8, 4, 2);
+	CUfunction f = load_function();
+	uint32_t was = engine->occupancy;
+	int n = 0;
+
+	engine->occupancy = 16;
+	assert_cu(cu.cuOccupancyMaxPotentialClusterSize(&n, f, &config));
+	assert_int_equal(last_body(OCCUPANCY, occupancy)->what, GSB_OCC_CLUSTER_SIZE);
+	assert_int_equal(n, 8);
+	assert_cu(cu.cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
+	assert_cu(cu.cuOccupancyMaxPotentialClusterSize(&n, f, &config));
+	assert_int_equal(n, 16);
+	config = in_clusters(&attr, 64, 32,
+			     1); /* more than any GPU has: it is the device that says 0 */
+	engine->occupancy = 0;
+	assert_cu(cu.cuOccupancyMaxActiveClusters(&n, f, &config));
+	assert_int_equal(n, 0);
+	engine->occupancy = was;
 }
 
 static void test_launch_after_a_fault_returns_it_until_the_context_is_gone(void **state)
@@ -387,6 +505,12 @@ int main(void)
 				       set_up),
 		cmocka_unit_test_setup(test_cooperative_launch_must_be_resident, set_up),
 		cmocka_unit_test_setup(test_launch_ex_reads_attributes, set_up),
+		cmocka_unit_test_setup(test_launch_in_clusters_says_of_how_many_blocks, set_up),
+		cmocka_unit_test_setup(test_clusters_that_a_gpu_has_not_are_refused, set_up),
+		cmocka_unit_test_setup(test_room_for_clusters_is_the_engines_answer, set_up),
+		cmocka_unit_test_setup(test_grid_that_does_not_fit_the_kernels_clusters_is_refused,
+				       set_up),
+		cmocka_unit_test_setup(test_largest_cluster_is_the_functions, set_up),
 		cmocka_unit_test_setup(
 			test_launch_after_a_fault_returns_it_until_the_context_is_gone, set_up),
 		cmocka_unit_test_setup(

@@ -343,9 +343,10 @@ struct cubin {
 	size_t size;
 };
 
-#define N_SECTIONS 9
+#define N_SECTIONS 11
 static const char section_names[] =
-	"\0.shstrtab\0.strtab\0.symtab\0.text.k\0.nv.info\0.nv.info.k\0.nv.shared.k\0.nv.constant3";
+	"\0.shstrtab\0.strtab\0.symtab\0.text.k\0.nv.info\0.nv.info.k\0.nv.shared.k\0.nv.constant3"
+	"\0.nv.global\0.nv.global.init";
 
 static uint32_t name_at(const char *name)
 {
@@ -416,6 +417,8 @@ static void write_cubin(struct cubin *c)
 	add_section(c, 7, ".nv.shared.k", SHT_NOBITS, NULL, 5024);
 	c->sh[7].sh_info = 4;
 	add_section(c, 8, ".nv.constant3", SHT_PROGBITS, "constants", 9);
+	add_section(c, 9, ".nv.global", SHT_NOBITS, NULL, 396);
+	add_section(c, 10, ".nv.global.init", SHT_PROGBITS, "init", 4);
 	c->size = (c->size + 7) / 8 * 8;
 	c->eh->e_phoff = c->size;
 	c->eh->e_phnum = 2;
@@ -434,6 +437,7 @@ static void test_cubin_tells_of_its_kernel(void **state)
 	assert_int_equal(out.sm, 90);
 	assert_int_equal(out.n_kernels, 1);
 	assert_int_equal(out.const_bytes, 9);
+	assert_int_equal(out.global_bytes, 400);
 	k = &out.kernels[0];
 	assert_string_equal(k->name, "k");
 	assert_int_equal(k->regs, 40);

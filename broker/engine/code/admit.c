@@ -101,7 +101,7 @@ bool gsb_code_admits(const struct gsb_tenant *t, const struct gsb_kernel_fn *fn,
 
 	if (shape->form == GSB_SHAPE_AS_ASKED)
 		return true;
-	if (l->cooperative || !(fn->shapes & GSB_SHAPE_BIT(shape->form)) ||
+	if (l->cooperative || l->cluster[0] || !(fn->shapes & GSB_SHAPE_BIT(shape->form)) ||
 	    fn->proof->refuted & GSB_SHAPE_BIT(shape->form) || !bears(fn, l, shape, &to))
 		return false;
 	return !loses_too_much(arch, fn, l, &fn->forms[shape->form], to.block,

@@ -72,7 +72,7 @@ uint32_t gsb_facts_admitted(const struct gsb_tenant *t, struct gsb_kernel_fn *fn
 {
 	struct gsb_launch_facts *f;
 
-	if (!fn->shapes || l->cooperative)
+	if (!fn->shapes || l->cooperative || l->cluster[0])
 		return 0;
 	f = gsb_facts_of(fn, &t->dev->ops->info(t->dev)->arch, l);
 	if (f->forms == forms_of(fn))

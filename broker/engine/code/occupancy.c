@@ -1,5 +1,6 @@
 /*
- * occupancy.c - how many blocks of a kernel fit an SM: answered from the model, as the driver would.
+ * occupancy.c - how many blocks of a kernel fit an SM: answered from the model, as the driver would. How many clusters fit
+ * a device depends on which SMs are neighbours: that the device itself says.
  */
 #include <errno.h>
 
@@ -43,6 +44,38 @@ static int available_smem(const struct gsb_arch *arch, const struct gsb_kernel_f
 	return 0;
 }
 
+/* Where there are no others, a block is a cluster. */
+static int single_blocks(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn,
+			 const struct gsb_rec_occupancy *b, uint64_t *out)
+{
+	int err = blocks_per_sm(arch, fn, b->block, b->smem, out);
+
+	if (b->cluster[0] > 1 || b->cluster[1] > 1 || b->cluster[2] > 1)
+		return -ENOTSUP;
+	*out = b->what == GSB_OCC_CLUSTER_SIZE ? *out > 0 : *out * arch->n_sms;
+	return err;
+}
+
+static int clusters(struct gsb_device *dev, const struct gsb_kernel_fn *fn,
+		    const struct gsb_rec_occupancy *b, uint64_t *out)
+{
+	const struct gsb_device_ops *ops = dev->ops;
+	struct gsb_cmd_launch l = {.function = fn->function,
+				   .block = {b->block, 1, 1},
+				   .smem_bytes = (uint32_t)b->smem,
+				   .cluster = {b->cluster[0], b->cluster[1], b->cluster[2]}};
+	uint32_t n = 0;
+	int err;
+
+	if (b->smem > UINT32_MAX)
+		return -EINVAL;
+	err = b->what == GSB_OCC_CLUSTERS ? ops->cluster_room(dev, &l, &n)
+					  : ops->cluster_size(dev, &l, &n);
+	if (!err)
+		*out = n;
+	return err;
+}
+
 int gsb_code_occupancy(struct gsb_tenant *t, const struct gsb_rec *rec,
 		       const struct gsb_rec_occupancy *b)
 {
@@ -57,6 +90,12 @@ int gsb_code_occupancy(struct gsb_tenant *t, const struct gsb_rec *rec,
 		err = blocks_per_sm(arch, fn, b->block, b->smem, &reply.number);
 	else if (b->what == GSB_OCC_AVAILABLE_SMEM)
 		err = available_smem(arch, fn, b->block, b->smem, &reply.number);
+	else if (b->what > GSB_OCC_CLUSTER_SIZE)
+		err = -EINVAL;
+	else if (t->dev->ops->cluster_room)
+		err = clusters(t->dev, fn, b, &reply.number);
+	else
+		err = single_blocks(arch, fn, b, &reply.number);
 	if (err)
 		return gsb_tenant_fail_call(t, rec, err);
 	gsb_tenant_reply_with(t, rec, &reply, sizeof(reply));

@@ -158,6 +158,23 @@ static bool has_threads(const struct gsb_rec_launch *b)
 	return b->grid[0] && b->grid[1] && b->grid[2] && b->block[0] && b->block[1] && b->block[2];
 }
 
+static bool are_clusters_ok(struct gsb_tenant *t, const struct gsb_rec_launch *b)
+{
+	uint32_t size = 1;
+
+	if (!(b->flags & GSB_LAUNCH_IN_CLUSTERS))
+		return true;
+	for (int i = 0; i < 3; i++) {
+		uint32_t n = gsb_launch_blocks(b->flags, i);
+
+		if (!n || b->grid[i] % n)
+			return false;
+		size *= n;
+	}
+	return size <= GSB_CLUSTER_MAX &&
+	       t->dev->ops->info(t->dev)->attrs[CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH];
+}
+
 static int check_launch(struct gsb_tenant *t, const struct gsb_rec *rec,
 			const struct gsb_rec_launch *b, const struct gsb_kernel_fn *fn,
 			const struct gsb_stream *s)
@@ -171,8 +188,13 @@ static int check_launch(struct gsb_tenant *t, const struct gsb_rec *rec,
 				     b->params_bytes, rec->size, fn->params_bytes);
 	if (!has_threads(b))
 		return gsb_violation(t, "Launch of a grid without threads");
-	if (b->flags & ~GSB_LAUNCH_COOPERATIVE)
+	if (b->flags & ~(GSB_LAUNCH_COOPERATIVE | GSB_LAUNCH_IN_CLUSTERS))
 		return gsb_violation(t, "Launch with flags %#x", b->flags);
+	if (!are_clusters_ok(t, b))
+		return gsb_violation(t, "Launch of %ux%ux%u blocks in clusters of %ux%ux%u",
+				     b->grid[0], b->grid[1], b->grid[2],
+				     gsb_launch_blocks(b->flags, 0), gsb_launch_blocks(b->flags, 1),
+				     gsb_launch_blocks(b->flags, 2));
 	return s ? 0 : gsb_no_such(t, rec, "stream", rec->stream);
 }
 
@@ -199,6 +221,8 @@ int gsb_item_launch(struct gsb_tenant *t, const struct gsb_rec *rec, const struc
 		.block = {b->block[0], b->block[1], b->block[2]},
 		.smem_bytes = b->smem_bytes,
 		.cooperative = b->flags & GSB_LAUNCH_COOPERATIVE,
+		.cluster = {gsb_launch_blocks(b->flags, 0), gsb_launch_blocks(b->flags, 1),
+			    gsb_launch_blocks(b->flags, 2)},
 		.params = item->payload,
 		.params_bytes = b->params_bytes,
 	};

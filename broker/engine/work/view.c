@@ -36,7 +36,7 @@ static void describe_kernel(const struct gsb_item *item, struct gsb_work *w)
 	const struct gsb_launch_facts *f = gsb_facts_of(item->fn, arch, &item->cmd.launch);
 
 	w->kind = GSB_WORK_KERNEL;
-	w->cooperative = item->cmd.launch.cooperative;
+	w->cooperative = item->cmd.launch.cooperative || item->cmd.launch.cluster[0];
 	w->kernel = f->needs;
 	w->blocks_per_sm = f->blocks_per_sm;
 	w->code = item->fn->hash;
