@@ -254,10 +254,6 @@ CUresult hook_cuStreamGetDevice(CUstream stream, CUdevice *dev);
 CUresult hook_cuStreamGetFlags(CUstream stream, unsigned *flags);
 CUresult hook_cuStreamGetPriority(CUstream stream, int *priority);
 CUresult hook_cuStreamGetId(CUstream stream, unsigned long long *id);
-CUresult hook_cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status);
-CUresult hook_cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status,
-				     cuuint64_t *id);
-CUresult hook_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode);
 CUresult hook_cuStreamQuery(CUstream stream);
 CUresult hook_cuStreamSynchronize(CUstream stream);
 CUresult hook_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags);

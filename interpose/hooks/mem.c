@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "interpose/cu/alloc.h"
+#include "interpose/cu/capture.h"
 #include "interpose/cu/ctx.h"
 #include "interpose/hooks/hooks.h"
 #include "interpose/core/post.h"
@@ -29,11 +30,14 @@ static CUresult allocate(enum gsb_rec_type type, uint64_t size, uint64_t wire, s
 	const struct gsb_rec_mem_alloc body = {.ctx = wire, .size = size, .flags = a->flags};
 	const struct gsb_guard guard = gsb_cu_wire_guard(wire);
 	struct gsb_reply_range range;
-	CUresult result = gsb_call_into(
-		&(struct gsb_call){
-			.type = type, .guard = guard, .body = &body, .body_bytes = sizeof(body)},
-		&range, sizeof(range));
+	CUresult result = gsb_capture_unsafe();
 
+	if (!result)
+		result = gsb_call_into(&(struct gsb_call){.type = type,
+							  .guard = guard,
+							  .body = &body,
+							  .body_bytes = sizeof(body)},
+				       &range, sizeof(range));
 	if (result)
 		return result;
 	if (range.size < size)
@@ -96,6 +100,8 @@ CUresult hook_cuMemFree(CUdeviceptr ptr)
 	struct gsb_cu_ctx *ctx;
 	CUresult result = gsb_cu_ctx_current(&ctx);
 
+	if (!result)
+		result = gsb_capture_unsafe();
 	if (result || !ptr)
 		return result;
 	if (!gsb_alloc_remove(ptr, GSB_ALLOC_DEVICE, 0, &a))
@@ -111,6 +117,8 @@ CUresult hook_cuMemAllocAsync(CUdeviceptr *ptr, size_t n, CUstream stream)
 	struct gsb_cu_stream_ref s;
 	CUresult result = ptr && n ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
 
+	if (!result && gsb_capture_any())
+		result = gsb_capture_refuse(&s);
 	if (!result)
 		result = allocate(GSB_REC_MEM_ALLOC, n, s.wire, &a);
 	if (!result)
@@ -143,6 +151,8 @@ CUresult hook_cuMemFreeAsync(CUdeviceptr ptr, CUstream stream)
 	struct gsb_cu_stream_ref s;
 	CUresult result = gsb_cu_stream_resolve(stream, &s);
 
+	if (!result && gsb_capture_any())
+		result = gsb_capture_refuse(&s);
 	return result || !ptr ? result : post_free(&s, ptr);
 }
 
@@ -215,6 +225,8 @@ CUresult hook_cuMemFreeHost(void *ptr)
 	struct gsb_cu_ctx *ctx;
 	CUresult result = gsb_cu_ctx_current(&ctx);
 
+	if (!result)
+		result = gsb_capture_unsafe();
 	if (!result)
 		result = gsb_alloc_remove((uint64_t)ptr, GSB_ALLOC_HOST, 0, &a);
 	return result ? result : free_range(GSB_REC_HOST_FREE, &a);
