@@ -194,7 +194,7 @@ CUresult hook_cuEventElapsedTime(float *ms, CUevent start, CUevent end)
 	const struct gsb_cu_event *b = gsb_object_get(&gsb_cu_events, (uint64_t)end);
 	CUresult result;
 
-	if (!ms)
+	if (!ms || (a && a->mark) || (b && b->mark))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!a || !b || (a->flags | b->flags) & CU_EVENT_DISABLE_TIMING ||
 	    gsb_object_owner(a) != gsb_object_owner(b) || !gsb_cu_event_is_recorded(a) ||

@@ -417,5 +417,5 @@ CUresult hook_cuGraphUpload(CUgraphExec exec, CUstream stream)
 	gsb_cu_graphs_lock();
 	if (!result && !gsb_cu_exec_get(exec))
 		result = CUDA_ERROR_INVALID_VALUE;
-	return gsb_graph_leave(result);
+	return gsb_graph_leave(result ? result : gsb_capture_no_wait(&s));
 }

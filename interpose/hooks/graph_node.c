@@ -53,7 +53,8 @@ static CUDA_KERNEL_NODE_PARAMS from_v1(const CUDA_KERNEL_NODE_PARAMS_v1 *p)
 static CUresult copy_work(const CUDA_MEMCPY3D *p, CUcontext ctx, struct gsb_graph_work *out)
 {
 	uint64_t wire;
-	CUresult result = p ? find_wire(ctx, &wire) : CUDA_ERROR_INVALID_VALUE;
+	CUresult result = p && p->WidthInBytes && p->Height && p->Depth ? find_wire(ctx, &wire)
+									: CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
 		result = gsb_copy_check(p, wire);

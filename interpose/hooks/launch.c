@@ -252,7 +252,7 @@ CUresult gsb_launch_work(const struct gsb_launch *l, uint64_t wire, struct gsb_g
 	CUresult result;
 
 	if (!t.f)
-		return CUDA_ERROR_INVALID_VALUE;
+		return CUDA_ERROR_INVALID_HANDLE;
 	result = gsb_object_owner(t.f) == wire ? CUDA_SUCCESS : find_in(wire, t.handle, &t);
 	if (!result)
 		result = check_geometry(l, t.f);

@@ -151,7 +151,7 @@ CUresult hook_cuMemFreeAsync(CUdeviceptr ptr, CUstream stream)
 	struct gsb_cu_stream_ref s;
 	CUresult result = gsb_cu_stream_resolve(stream, &s);
 
-	if (!result && gsb_capture_any())
+	if (!result && ptr && gsb_capture_any())
 		result = gsb_capture_refuse(&s);
 	return result || !ptr ? result : post_free(&s, ptr);
 }

@@ -192,7 +192,9 @@ static GSB_COLD bool capture_event(const struct gsb_cu_stream_ref *s, const stru
 	m = gsb_capture_of(s);
 	is_captured = gsb_capture_of_event(e) && !(flags & CU_EVENT_WAIT_EXTERNAL);
 	*result = m ? CUDA_SUCCESS : gsb_capture_implicit(s, false);
-	if (!*result && is_captured)
+	if (!*result && e->mark && !gsb_capture_of_event(e)) /* of a capture that is over */
+		*result = CUDA_ERROR_INVALID_VALUE;
+	else if (!*result && is_captured)
 		*result = gsb_capture_join(s, e);
 	else if (m)
 		*result = wait_outside(m, e, event, flags);
@@ -211,7 +213,8 @@ CUresult hook_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 	if (flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL)
 		return CUDA_ERROR_INVALID_VALUE;
 	result = gsb_cu_stream_resolve(stream, &s);
-	if (result || (gsb_capture_any() && capture_event(&s, e, event, flags, &result)))
+	if (result || ((gsb_capture_any() || gsb_unlikely(e->mark != NULL)) &&
+		       capture_event(&s, e, event, flags, &result)))
 		return result;
 	if (flags & CU_EVENT_WAIT_EXTERNAL)
 		return CUDA_ERROR_ILLEGAL_STATE;

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# graphs.sh - graphs and stream capture under a real broker on the emulated H200: each case of
+# tests/integ/graphs gives the answers that NVIDIA's driver gave to the same program on an H200.
+# Usage: from the build folder: srcdir=... tests/integ/graphs.sh
+srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+# shellcheck source=tests/integ/lib.sh
+. "$srcdir/tests/integ/lib.sh"
+# shellcheck source=tests/integ/real.sh
+. "$srcdir/tests/integ/real.sh"
+
+program=$build/tests/integ/graphs
+
+# answers CASE: of the running test's program, beside what is expected of it.
+answers() {
+	local got
+	got=$(tenant "$1" "$program" "$1" 2>"$dir/err") || fail "$1: status $?: $got $(cat "$dir/err")"
+	expect_equal "$got" "$(grep "^$1 " "$srcdir/tests/integ/graphs.expected")"
+}
+
+graphs_answer_as_the_driver() {
+	local name
+	start_real_broker
+	for name in $("$program" --list); do
+		answers "$name"
+	done
+	await_no_tenants
+	end_broker
+}
+
+# Branches are in lanes of their own: a long one holds no short one up.
+graph_branches_run_at_once() {
+	start_real_broker
+	expect_equal "$(tenant order "$program" concurrency 2>"$dir/err")" "concurrency short-is-first 1
+concurrency in-child 1"
+	end_broker
+}
+
+run_case graphs_answer_as_the_driver
+run_case graph_branches_run_at_once
+[ "$failures" -eq 0 ]
