@@ -30,6 +30,7 @@ interpose_sources = \
 	interpose/cu/link.c interpose/cu/link.h \
 	interpose/cu/module.c interpose/cu/module.h \
 	interpose/cu/print.c interpose/cu/print.h \
+	interpose/cu/registered.c interpose/cu/registered.h \
 	interpose/cu/staging.c interpose/cu/staging.h \
 	interpose/cu/stream.c interpose/cu/stream.h \
 	interpose/hooks/hooks.h \

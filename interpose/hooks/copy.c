@@ -25,6 +25,7 @@
 #include "interpose/cu/capture.h"
 #include "interpose/cu/ctx.h"
 #include "interpose/cu/host_call.h"
+#include "interpose/cu/registered.h"
 #include "interpose/hooks/graph.h"
 #include "interpose/hooks/hooks.h"
 #include "interpose/core/post.h"
@@ -84,6 +85,19 @@ static bool is_end_ok(const struct copy *c, const struct end *e)
 	if (!span_of(c, e, &span) || gsb_add_overflows(e->addr, span, &last))
 		return false;
 	return e->place == PAGEABLE ? e->addr != 0 : gsb_alloc_holds(e->addr, span, c->stream.wire);
+}
+
+/* Registered memory is pinned memory elsewhere, if all that is touched is registered. */
+static void find_mirror(const struct copy *c, struct end *e)
+{
+	struct gsb_registered r;
+	uint64_t span;
+
+	if (e->place != PAGEABLE || !span_of(c, e, &span) ||
+	    !gsb_registered_find(e->addr, span, &r))
+		return;
+	e->place = GSB_PLACE_HOST;
+	e->addr = r.device + (e->addr - r.addr);
 }
 
 /* Both ends, when something was freed since n_removals. */
@@ -500,6 +514,8 @@ static CUresult run(struct copy *c, CUstream stream)
 	if (c->height == 1)
 		c->dst.pitch = c->src.pitch = c->width;
 	c->n_removals = gsb_alloc_n_removals();
+	find_mirror(c, &c->dst);
+	find_mirror(c, &c->src);
 	if (!is_end_ok(c, &c->dst) || !is_end_ok(c, &c->src))
 		return CUDA_ERROR_INVALID_VALUE;
 	make_linear(c);

@@ -176,6 +176,8 @@ CUresult hook_cuMemGetInfo(size_t *free_bytes, size_t *total);
 CUresult hook_cuMemHostAlloc(void **ptr, size_t n, unsigned flags);
 CUresult hook_cuMemAllocManaged(CUdeviceptr *ptr, size_t n, unsigned flags);
 CUresult hook_cuMemFreeHost(void *ptr);
+CUresult hook_cuMemHostRegister(void *ptr, size_t n, unsigned flags);
+CUresult hook_cuMemHostUnregister(void *ptr);
 CUresult hook_cuMemHostGetDevicePointer(CUdeviceptr *dev, void *ptr, unsigned flags);
 CUresult hook_cuMemHostGetFlags(unsigned *flags, void *ptr);
 CUresult hook_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev);

@@ -1,11 +1,11 @@
 /*
- * graphs.c - what a driver answers about graphs and stream capture, as lines of "case step
+ * graphs.c - what a driver answers about graphs, stream capture and registered memory, as lines of "case step
  * answer". The same program runs natively on a GPU, whose answers are kept in graphs.expected, and under the library.
  *
  *   graphs             all cases, each in a process of its own, so that none is in another's context
  *   graphs CASE        this one, here
  *   graphs --list      their names
- *   graphs concurrency on an emulated device: branches run at once
+ *   graphs concurrency, graphs refused    what only the library says: branches run at once; what it does not register
  *
  * An answer is a CUresult, a count, or the order in which kernels have left their marks. Nothing that is printed
  * depends on addresses or on time.
@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@
 
 #define N_LOG	   256
 #define LONG_SPINS 20000
+#define PAGE	   4096
 
 /*
  * mark: after so many turns of a loop, append id to the log: a count, then as many ids. add: so much is added to a
@@ -1026,33 +1028,34 @@ enum unsafe {
 	STREAM_DESTROY,
 	ALLOC_ASYNC,
 	INSTANTIATE,
+	REGISTER,
 	N_UNSAFE
 };
 
-static const char *const unsafe_names[N_UNSAFE] = {
-	"alloc",
-	"free",
-	"host-alloc",
-	"module",
-	"ctx-synchronize",
-	"stream-create",
-	"event-create",
-	"event-query",
-	"event-synchronize",
-	"stream-query",
-	"stream-synchronize",
-	"copy",
-	"mem-info",
-	"stream-destroy",
-	"alloc-async",
-	"instantiate",
-};
+static const char *const unsafe_names[N_UNSAFE] = {"alloc",
+						   "free",
+						   "host-alloc",
+						   "module",
+						   "ctx-synchronize",
+						   "stream-create",
+						   "event-create",
+						   "event-query",
+						   "event-synchronize",
+						   "stream-query",
+						   "stream-synchronize",
+						   "copy",
+						   "mem-info",
+						   "stream-destroy",
+						   "alloc-async",
+						   "instantiate",
+						   "register"};
 
 struct unsafe_things {
 	CUdeviceptr to_free, device;
 	CUstream other, dying;
 	CUevent recorded;
 	CUgraph graph;
+	void *memory;
 };
 
 static CUresult do_unsafe(enum unsafe what, struct unsafe_things *t)
@@ -1083,6 +1086,7 @@ static CUresult do_unsafe(enum unsafe what, struct unsafe_things *t)
 	case STREAM_DESTROY: return cu.cuStreamDestroy_v2(t->dying);
 	case ALLOC_ASYNC: return cu.cuMemAllocAsync(&ptr, 256, t->other);
 	case INSTANTIATE: return cu.cuGraphInstantiateWithFlags(&x, t->graph, 0);
+	case REGISTER: return cu.cuMemHostRegister_v2(t->memory, PAGE, 0);
 	default: return CUDA_ERROR_UNKNOWN;
 	}
 }
@@ -1095,6 +1099,7 @@ static void prepare_unsafe(struct unsafe_things *t)
 	t->dying = stream(CU_STREAM_NON_BLOCKING);
 	t->recorded = event();
 	t->graph = graph();
+	t->memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	must(cu.cuEventRecord(t->recorded, t->other));
 	must(cu.cuStreamSynchronize(t->other));
 }
@@ -1369,31 +1374,195 @@ static void case_invalid(void)
 	say("end-again", cu.cuStreamEndCapture(s, &g));
 }
 
+/* ---- registered memory ---- */
+
+static uint8_t *pages(size_t n)
+{
+	uint8_t *p =
+		mmap(NULL, n * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (size_t i = 0; p != MAP_FAILED && i < n * PAGE; i++)
+		p[i] = (uint8_t)(i * 7 + i / PAGE);
+	return p;
+}
+
+static bool is_kept(const uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i < n * PAGE; i++)
+		if (p[i] != (uint8_t)(i * 7 + i / PAGE))
+			return false;
+	return true;
+}
+
+static void case_register(void)
+{
+	uint8_t *p = pages(8);
+	unsigned flags = 77, type = 0;
+	CUdeviceptr device = 0;
+	uint32_t one = 1, word;
+	void *params[] = {&device, &one};
+
+	say("unregister-none", cu.cuMemHostUnregister(p));
+	say("null", cu.cuMemHostRegister_v2(NULL, PAGE, 0));
+	say("nothing", cu.cuMemHostRegister_v2(p, 0, 0));
+	say("flags-16", cu.cuMemHostRegister_v2(p, PAGE, 16));
+	say("register", cu.cuMemHostRegister_v2(p, 4 * PAGE, CU_MEMHOSTREGISTER_DEVICEMAP));
+	say("kept", is_kept(p, 8));
+	say("again", cu.cuMemHostRegister_v2(p, 4 * PAGE, 0));
+	say("inside", cu.cuMemHostRegister_v2(p + PAGE, PAGE, 0));
+	say("over", cu.cuMemHostRegister_v2(p + 3 * PAGE, 2 * PAGE, 0));
+	say("behind", cu.cuMemHostRegister_v2(p + 4 * PAGE, PAGE, CU_MEMHOSTREGISTER_PORTABLE));
+	say("flags", cu.cuMemHostGetFlags(&flags, p));
+	say("flags-are", flags);
+	say("flags-behind", cu.cuMemHostGetFlags(&flags, p + 4 * PAGE));
+	say("flags-behind-are", flags);
+	say("type",
+	    cu.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)p));
+	say("type-is", type);
+	say("pointer", cu.cuMemHostGetDevicePointer_v2(&device, p + 8, 0));
+	memset(p + 8, 0, 4);
+	must(cu.cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+	must(cu.cuCtxSynchronize());
+	memcpy(&word, p + 8, 4);
+	say("written", word);
+	say("unregister-inside", cu.cuMemHostUnregister(p + PAGE));
+	say("free", cu.cuMemFreeHost(p));
+	say("unregister", cu.cuMemHostUnregister(p));
+	say("unregister-again", cu.cuMemHostUnregister(p));
+	memcpy(&word, p + 8, 4);
+	say("stays", word);
+	say("pointer-after", cu.cuMemHostGetDevicePointer_v2(&device, p, 0));
+	say("unregister-behind", cu.cuMemHostUnregister(p + 4 * PAGE));
+}
+
+static void case_register_parts(void)
+{
+	uint8_t *p = pages(4);
+
+	say("part", cu.cuMemHostRegister_v2(p + 100, 200, 0));
+	say("same-page", cu.cuMemHostRegister_v2(p + 400, 200, 0));
+	say("unregister-page", cu.cuMemHostUnregister(p));
+	say("unregister", cu.cuMemHostUnregister(p + 100));
+	say("unregister-second", cu.cuMemHostUnregister(p + 400));
+	say("kept", is_kept(p, 4));
+	say("hole",
+	    cu.cuMemHostRegister_v2(mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+				    PAGE, 0));
+	munmap(p + PAGE, PAGE);
+	say("unmapped", cu.cuMemHostRegister_v2(p, 3 * PAGE, 0));
+	say("read-only-flag",
+	    cu.cuMemHostRegister_v2(p + 2 * PAGE, PAGE, CU_MEMHOSTREGISTER_READ_ONLY));
+	say("io-flag", cu.cuMemHostRegister_v2(p + 3 * PAGE, PAGE, CU_MEMHOSTREGISTER_IOMEMORY));
+}
+
+static void case_register_copies(void)
+{
+	uint8_t *p = pages(64), *q = pages(64);
+	CUstream s = stream(0);
+	CUdeviceptr device;
+
+	must(cu.cuMemAlloc_v2(&device, 64 * PAGE));
+	must(cu.cuMemHostRegister_v2(p, 64 * PAGE, 0));
+	must(cu.cuMemHostRegister_v2(q + 10, 63 * PAGE, 0));
+	must(cu.cuMemcpyHtoDAsync_v2(device, p, 64 * PAGE, s));
+	must(cu.cuMemsetD8Async(device + 5, 0, 1, s));
+	memset(q, 1, 64 * PAGE);
+	must(cu.cuMemcpyDtoHAsync_v2(q, device, 64 * PAGE,
+				     s)); /* begins before what is registered */
+	must(cu.cuStreamSynchronize(s));
+	say("zero", q[5]);
+	q[5] = p[5];
+	say("copied", is_kept(q, 64));
+	must(cu.cuMemHostUnregister(p));
+	must(cu.cuMemHostUnregister(q + 10));
+	say("still", is_kept(p, 64) && is_kept(q, 64));
+}
+
+/* What the driver takes and the library does not: memory that is somebody else's, too, and the stack it runs on. */
+static void case_refused(void)
+{
+	uint8_t *p = pages(4), *stack = __builtin_alloca(8 * PAGE);
+	int fd = memfd_create("shared", 0);
+	pid_t child;
+	int status;
+
+	if (ftruncate(fd, PAGE))
+		_exit(1);
+	say("shared",
+	    cu.cuMemHostRegister_v2(mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0),
+				    PAGE, 0));
+	say("file", cu.cuMemHostRegister_v2(
+			    mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0), PAGE, 0));
+	say("stack", cu.cuMemHostRegister_v2(stack, 4 * PAGE, 0));
+	must(cu.cuMemHostRegister_v2(p, 2 * PAGE, 0));
+	must(cu.cuMemHostRegister_v2(p + 2 * PAGE, 100, 0));
+	say("half", cu.cuMemHostRegister_v2(p + 2 * PAGE + 200, PAGE, 0));
+	child = fork();
+	if (!child) {
+		memset(p, 0, 4 * PAGE); /* its own, as all of a child's memory */
+		_exit(p[0]);
+	}
+	waitpid(child, &status, 0);
+	say("child", status);
+	say("kept", is_kept(p, 4));
+	must(cu.cuDevicePrimaryCtxReset_v2(0));
+	say("kept-after-reset", is_kept(p, 4));
+	p[0]++;
+	say("unregister-after-reset", cu.cuMemHostUnregister(p));
+}
+
 /* ---- the whole ---- */
 
 static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
-	{"create", case_create},       {"edges", case_edges},	      {"nodes", case_nodes},
-	{"params", case_params},       {"order", case_order},	      {"itself", case_itself},
-	{"branches", case_branches},   {"wide", case_wide},	      {"empty", case_empty},
-	{"child", case_child},	       {"clone", case_clone},	      {"update", case_update},
-	{"pageable", case_pageable},   {"memory", case_memory},	      {"events", case_events},
-	{"user", case_user},	       {"begin", case_begin},	      {"kinds", case_kinds},
-	{"fork", case_fork},	       {"unjoined", case_unjoined},   {"unmatched", case_unmatched},
-	{"merge", case_merge},	       {"isolation", case_isolation}, {"external", case_external},
-	{"waits", case_waits},	       {"legacy", case_legacy},	      {"unsafe", case_unsafe},
-	{"elsewhere", case_elsewhere}, {"thread", case_thread},	      {"exchange", case_exchange},
-	{"destroy", case_destroy},     {"info", case_info},	      {"into", case_into},
-	{"nested", case_nested},       {"members", case_members},     {"invalid", case_invalid},
+	{"create", case_create},
+	{"edges", case_edges},
+	{"nodes", case_nodes},
+	{"params", case_params},
+	{"order", case_order},
+	{"itself", case_itself},
+	{"branches", case_branches},
+	{"wide", case_wide},
+	{"empty", case_empty},
+	{"child", case_child},
+	{"clone", case_clone},
+	{"update", case_update},
+	{"pageable", case_pageable},
+	{"memory", case_memory},
+	{"events", case_events},
+	{"user", case_user},
+	{"begin", case_begin},
+	{"kinds", case_kinds},
+	{"fork", case_fork},
+	{"unjoined", case_unjoined},
+	{"unmatched", case_unmatched},
+	{"merge", case_merge},
+	{"isolation", case_isolation},
+	{"external", case_external},
+	{"waits", case_waits},
+	{"legacy", case_legacy},
+	{"unsafe", case_unsafe},
+	{"elsewhere", case_elsewhere},
+	{"thread", case_thread},
+	{"exchange", case_exchange},
+	{"destroy", case_destroy},
+	{"info", case_info},
+	{"into", case_into},
+	{"nested", case_nested},
+	{"members", case_members},
+	{"invalid", case_invalid},
+	{"register", case_register},
+	{"register-parts", case_register_parts},
+	{"register-copies", case_register_copies},
 };
 
 /* Not among all, for they say what only an emulated device has to do. */
 static const struct {
 	const char *name;
 	void (*run)(void);
-} others[] = {{"concurrency", case_concurrency}};
+} others[] = {{"concurrency", case_concurrency}, {"refused", case_refused}};
 
 #define N_CASES (sizeof(cases) / sizeof(cases[0]))
 
@@ -1453,7 +1622,8 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[1], cases[i].name))
 			return run_here(cases[i].name, cases[i].run);
 	}
-	if (argc > 1 && !strcmp(argv[1], others->name))
-		return run_here(others->name, others->run);
+	for (size_t i = 0; argc > 1 && i < sizeof(others) / sizeof(others[0]); i++)
+		if (!strcmp(argv[1], others[i].name))
+			return run_here(others[i].name, others[i].run);
 	return argc > 1 && !list ? 2 : failed;
 }

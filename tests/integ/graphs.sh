@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# graphs.sh - graphs and stream capture under a real broker on the emulated H200: each case of
+# graphs.sh - graphs, stream capture and registered memory under a real broker on the emulated H200: each case of
 # tests/integ/graphs gives the answers that NVIDIA's driver gave to the same program on an H200.
 # Usage: from the build folder: srcdir=... tests/integ/graphs.sh
 srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
@@ -35,6 +35,22 @@ concurrency in-child 1"
 	end_broker
 }
 
+# Shared memory stays what it is, a fork's child has its own, and a context takes its mirrors along.
+registered_memory_stays_the_programs() {
+	start_real_broker
+	expect_equal "$(tenant refused "$program" refused 2>"$dir/err")" "refused shared 801
+refused file 801
+refused stack 801
+refused half 801
+refused child 0
+refused kept 1
+refused kept-after-reset 1
+refused unregister-after-reset 709"
+	expect_match "$(cat "$dir/err")" "register memory of malloc or of a private mmap"
+	end_broker
+}
+
 run_case graphs_answer_as_the_driver
 run_case graph_branches_run_at_once
+run_case registered_memory_stays_the_programs
 [ "$failures" -eq 0 ]
