@@ -5,7 +5,7 @@
  *   graphs             all cases, each in a process of its own, so that none is in another's context
  *   graphs CASE        this one, here
  *   graphs --list      their names
- *   graphs concurrency, graphs refused    what only the library says: branches run at once; what it does not register
+ *   graphs concurrency|refused|turn    what only the library says: branches run at once; what it does not register
  *
  * An answer is a CUresult, a count, or the order in which kernels have left their marks. Nothing that is printed
  * depends on addresses or on time.
@@ -1478,6 +1478,38 @@ static void case_register_copies(void)
 	say("still", is_kept(p, 64) && is_kept(q, 64));
 }
 
+static uint32_t n_turns;
+
+static void write_turn(void *data)
+{
+	n_turns++;
+	write_words((void *)(uintptr_t)n_turns);
+}
+
+/* Pageable memory is read when the copy's turn comes, which the driver does not promise: each launch has its values. */
+static void case_turn(void)
+{
+	CUgraph g = graph();
+	static uint64_t sum;
+	CUDA_HOST_NODE_PARAMS write = {.fn = write_turn},
+			      add_up = {.fn = sum_words, .userData = &sum};
+	CUdeviceptr device;
+	CUgraphNode node;
+	CUgraphExec x;
+
+	must(cu.cuMemAlloc_v2(&device, 262144));
+	must(cu.cuGraphAddHostNode(&node, g, NULL, 0, &write));
+	node = copy_node(g, node, device, host_words, true);
+	node = copy_node(g, node, device, &host_words[131072], false);
+	must(cu.cuGraphAddHostNode(&node, g, &node, 1, &add_up));
+	x = instantiate(g);
+	for (uint32_t i = 1; i <= 3; i++) {
+		must(cu.cuGraphLaunch(x, NULL));
+		must(cu.cuCtxSynchronize());
+		say("sum", (long)(sum - 65536ull * 65535 / 2) / 65536);
+	}
+}
+
 /* What the driver takes and the library does not: memory that is somebody else's, too, and the stack it runs on. */
 static void case_refused(void)
 {
@@ -1497,6 +1529,10 @@ static void case_refused(void)
 	must(cu.cuMemHostRegister_v2(p, 2 * PAGE, 0));
 	must(cu.cuMemHostRegister_v2(p + 2 * PAGE, 100, 0));
 	say("half", cu.cuMemHostRegister_v2(p + 2 * PAGE + 200, PAGE, 0));
+	must(cu.cuMemcpyDtoHAsync_v2(p + PAGE, device_log, 64,
+				     NULL)); /* registered, and so is the next page in part */
+	say("over-the-end", cu.cuMemcpyDtoH_v2(p + 2 * PAGE, device_log, 200));
+	memcpy(p + PAGE, pages(4) + PAGE, 2 * PAGE);
 	child = fork();
 	if (!child) {
 		memset(p, 0, 4 * PAGE); /* its own, as all of a child's memory */
@@ -1562,7 +1598,7 @@ static const struct {
 static const struct {
 	const char *name;
 	void (*run)(void);
-} others[] = {{"concurrency", case_concurrency}, {"refused", case_refused}};
+} others[] = {{"concurrency", case_concurrency}, {"refused", case_refused}, {"turn", case_turn}};
 
 #define N_CASES (sizeof(cases) / sizeof(cases[0]))
 

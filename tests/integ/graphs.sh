@@ -35,6 +35,15 @@ concurrency in-child 1"
 	end_broker
 }
 
+# A host function writes, a copy behind it reads, launch after launch.
+graph_copies_take_their_turn() {
+	start_real_broker
+	expect_equal "$(tenant turn "$program" turn 2>"$dir/err")" "turn sum 1
+turn sum 2
+turn sum 3"
+	end_broker
+}
+
 # Shared memory stays what it is, a fork's child has its own, and a context takes its mirrors along.
 registered_memory_stays_the_programs() {
 	start_real_broker
@@ -42,6 +51,7 @@ registered_memory_stays_the_programs() {
 refused file 801
 refused stack 801
 refused half 801
+refused over-the-end 0
 refused child 0
 refused kept 1
 refused kept-after-reset 1
@@ -52,5 +62,6 @@ refused unregister-after-reset 709"
 
 run_case graphs_answer_as_the_driver
 run_case graph_branches_run_at_once
+run_case graph_copies_take_their_turn
 run_case registered_memory_stays_the_programs
 [ "$failures" -eq 0 ]
