@@ -1515,6 +1515,7 @@ static void case_refused(void)
 {
 	uint8_t *p = pages(4), *stack = __builtin_alloca(8 * PAGE);
 	int fd = memfd_create("shared", 0);
+	CUdeviceptr device;
 	pid_t child;
 	int status;
 
@@ -1529,10 +1530,10 @@ static void case_refused(void)
 	must(cu.cuMemHostRegister_v2(p, 2 * PAGE, 0));
 	must(cu.cuMemHostRegister_v2(p + 2 * PAGE, 100, 0));
 	say("half", cu.cuMemHostRegister_v2(p + 2 * PAGE + 200, PAGE, 0));
-	must(cu.cuMemcpyDtoHAsync_v2(p + PAGE, device_log, 64,
-				     NULL)); /* registered, and so is the next page in part */
-	say("over-the-end", cu.cuMemcpyDtoH_v2(p + 2 * PAGE, device_log, 200));
-	memcpy(p + PAGE, pages(4) + PAGE, 2 * PAGE);
+	must(cu.cuMemAlloc_v2(&device, 2 * PAGE));
+	say("over-the-end",
+	    cu.cuMemcpyDtoH_v2(p + 2 * PAGE, device, PAGE + 200)); /* more than is registered */
+	memcpy(p, pages(4), 4 * PAGE);
 	child = fork();
 	if (!child) {
 		memset(p, 0, 4 * PAGE); /* its own, as all of a child's memory */
