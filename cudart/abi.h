@@ -36,6 +36,10 @@ typedef CUmipmappedArray cudaMipmappedArray_t;
 typedef CUmipmappedArray cudaMipmappedArray_const_t;
 typedef CUtexObject cudaTextureObject_t;
 typedef CUsurfObject cudaSurfaceObject_t;
+typedef CUgraph cudaGraph_t;
+typedef CUgraphNode cudaGraphNode_t;
+typedef CUgraphExec cudaGraphExec_t;
+typedef CUuserObject cudaUserObject_t;
 
 typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, void *data);
 
@@ -207,6 +211,15 @@ typedef struct cudaLaunchConfig_st {
 	CUlaunchAttribute *attrs; /* the runtime's are the driver's */
 	unsigned numAttrs;
 } cudaLaunchConfig_t;
+
+/* Descriptions of fills, host functions, edges and results of graphs are the driver's. */
+struct cudaKernelNodeParams {
+	void *func;
+	dim3 gridDim, blockDim;
+	unsigned sharedMemBytes;
+	void **kernelParams;
+	void **extra;
+};
 
 /* The members that only one of the two versions has are rows of their own (properties.def). */
 #define GSB_RT_MEMBER(type, name, n, source) type name n;

@@ -15,6 +15,7 @@ cudart_sources = \
 	cudart/calls/copy_array.c \
 	cudart/calls/device.c \
 	cudart/calls/function.c \
+	cudart/calls/graph.c \
 	cudart/calls/launch.c \
 	cudart/calls/memory.c \
 	cudart/calls/symbol.c \

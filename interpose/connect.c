@@ -26,6 +26,8 @@
 #include "interpose/cu/array.h"
 #include "interpose/cu/ctx.h"
 #include "interpose/cu/event.h"
+#include "interpose/cu/exec.h"
+#include "interpose/cu/graph.h"
 #include "interpose/cu/library.h"
 #include "interpose/cu/link.h"
 #include "interpose/cu/module.h"
@@ -251,9 +253,10 @@ static void block_device_window(const struct gsb_msg_welcome *m)
 static int make_tables(void)
 {
 	struct gsb_object_table *const tables[] = {
-		&gsb_cu_ctxs,	   &gsb_cu_streams,   &gsb_cu_events, &gsb_cu_modules,
-		&gsb_cu_functions, &gsb_cu_libraries, &gsb_cu_links,  &gsb_cu_arrays,
-		&gsb_cu_textures,  &gsb_cu_mipmaps};
+		&gsb_cu_ctxs,	   &gsb_cu_streams,	&gsb_cu_events, &gsb_cu_modules,
+		&gsb_cu_functions, &gsb_cu_libraries,	&gsb_cu_links,	&gsb_cu_arrays,
+		&gsb_cu_textures,  &gsb_cu_mipmaps,	&gsb_cu_graphs, &gsb_cu_nodes,
+		&gsb_cu_execs,	   &gsb_cu_user_objects};
 	int r = 0;
 
 	for (unsigned i = 0; !r && i < GSB_ARRAY_LEN(tables); i++)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "interpose/entries.h"
+#include "interpose/hooks/graph.h"
 #include "interpose/hooks/hooks.h"
 #include "interpose/core/process.h"
 

@@ -14,25 +14,35 @@ interpose_sources = \
 	interpose/core/probe.c interpose/core/probe.h \
 	interpose/core/process.c interpose/core/process.h \
 	interpose/core/thread.c interpose/core/thread.h \
+	interpose/graph/graph.c interpose/graph/graph.h \
+	interpose/graph/plan.c interpose/graph/plan.h \
 	interpose/cu/alloc.c interpose/cu/alloc.h \
 	interpose/cu/array.c interpose/cu/array.h \
+	interpose/cu/capture.c interpose/cu/capture.h \
 	interpose/cu/ctx.c interpose/cu/ctx.h \
 	interpose/cu/ctx_life.c interpose/cu/ctx_life.h \
 	interpose/cu/event.c interpose/cu/event.h \
+	interpose/cu/exec.c interpose/cu/exec.h \
 	interpose/cu/function.c interpose/cu/function.h \
+	interpose/cu/graph.c interpose/cu/graph.h \
 	interpose/cu/host_call.c interpose/cu/host_call.h \
 	interpose/cu/library.c interpose/cu/library.h \
 	interpose/cu/link.c interpose/cu/link.h \
 	interpose/cu/module.c interpose/cu/module.h \
 	interpose/cu/print.c interpose/cu/print.h \
+	interpose/cu/registered.c interpose/cu/registered.h \
 	interpose/cu/staging.c interpose/cu/staging.h \
 	interpose/cu/stream.c interpose/cu/stream.h \
 	interpose/hooks/hooks.h \
 	interpose/hooks/array.c \
+	interpose/hooks/capture.c \
 	interpose/hooks/copy.c \
 	interpose/hooks/ctx.c \
 	interpose/hooks/event.c \
 	interpose/hooks/function.c \
+	interpose/hooks/graph.c interpose/hooks/graph.h \
+	interpose/hooks/graph_exec.c \
+	interpose/hooks/graph_node.c \
 	interpose/hooks/init.c \
 	interpose/hooks/input.c interpose/hooks/input.h \
 	interpose/hooks/launch.c \
@@ -94,7 +104,11 @@ tenant_sources = tests/unit/fake_engine.c tests/unit/fake_engine.h tests/unit/in
 tenant_ldadd = libshm.la libbase.la $(CMOCKA_LIBS) -ldl
 
 check_PROGRAMS += tests/unit/test_entries tests/unit/test_launch tests/unit/test_copy tests/unit/test_stream \
-	tests/unit/test_context tests/unit/test_forms tests/unit/test_tenant
+	tests/unit/test_context tests/unit/test_forms tests/unit/test_graph tests/unit/test_tenant
+tests_unit_test_graph_SOURCES = tests/unit/test_graph.c interpose/graph/graph.c interpose/graph/graph.h \
+	interpose/graph/plan.c interpose/graph/plan.h
+tests_unit_test_graph_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_graph_LDADD = $(CMOCKA_LIBS)
 tests_unit_test_entries_SOURCES = tests/unit/test_entries.c tests/unit/tenant.h
 tests_unit_test_entries_CPPFLAGS = $(tenant_cppflags)
 tests_unit_test_entries_CFLAGS = $(tenant_cflags)

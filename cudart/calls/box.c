@@ -95,7 +95,7 @@ static void fill_target(const struct end *e, enum cudaMemcpyKind kind, CUDA_MEMC
 	copy->dstZ = e->at->z;
 }
 
-static cudaError_t describe(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *copy)
+cudaError_t gsb_rt_box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *copy)
 {
 	struct end src = {p->srcArray, &p->srcPtr, &p->srcPos, 0},
 		   dst = {p->dstArray, &p->dstPtr, &p->dstPos, 0};
@@ -123,7 +123,7 @@ cudaError_t rt_cudaMemcpy3D(const struct gsb_rt_driver *cu, const struct cudaMem
 			    const cudaStream_t *order)
 {
 	CUDA_MEMCPY3D copy;
-	cudaError_t error = p ? describe(p, &copy) : cudaErrorInvalidValue;
+	cudaError_t error = p ? gsb_rt_box(p, &copy) : cudaErrorInvalidValue;
 
 	if (error || is_empty(&p->extent))
 		return error;

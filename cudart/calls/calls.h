@@ -21,6 +21,22 @@ struct gsb_rt_spot {
 	size_t x, y;
 };
 
+/* So many bytes from here to there. */
+struct gsb_rt_row {
+	void *dst;
+	const void *src;
+	size_t n;
+	enum cudaMemcpyKind kind;
+};
+
+/* Where a node of a graph comes. */
+struct gsb_rt_node {
+	CUgraphNode *node;
+	CUgraph graph;
+	const CUgraphNode *deps;
+	size_t n_deps;
+};
+
 struct gsb_rt_shape {
 	dim3 grid, block;
 	size_t smem;
@@ -95,6 +111,8 @@ cudaError_t rt_cudaMemcpyArrayToArray(const struct gsb_rt_driver *cu, const stru
 				      enum cudaMemcpyKind kind);
 
 /* box.c */
+/* The driver's form of a copy. */
+cudaError_t gsb_rt_box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *out);
 cudaError_t rt_cudaMemcpy3D(const struct gsb_rt_driver *cu, const struct cudaMemcpy3DParms *p,
 			    const cudaStream_t *order);
 cudaError_t rt_cudaMemcpy3DPeer(const struct gsb_rt_driver *cu,
@@ -166,8 +184,25 @@ cudaError_t rt_cudaLaunchKernelExC(const struct gsb_rt_driver *cu, const cudaLau
 				   const void *func, void **args);
 /* The driver's form of a configuration. */
 CUlaunchConfig gsb_rt_launch_config(const cudaLaunchConfig_t *c);
-cudaError_t rt_cudaStreamGetCaptureInfo(const struct gsb_rt_driver *cu, cudaStream_t stream,
-					CUstreamCaptureStatus *status, unsigned long long *id);
+
+/* graph.c */
+cudaError_t rt_cudaGraphAddKernelNode(const struct gsb_rt_node *n,
+				      const struct cudaKernelNodeParams *params);
+cudaError_t rt_cudaGraphKernelNodeSetParams(CUgraphNode node,
+					    const struct cudaKernelNodeParams *params);
+cudaError_t rt_cudaGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
+						const struct cudaKernelNodeParams *params);
+cudaError_t rt_cudaGraphKernelNodeGetParams(CUgraphNode node, struct cudaKernelNodeParams *out);
+cudaError_t rt_cudaGraphAddMemcpyNode(const struct gsb_rt_node *n,
+				      const struct cudaMemcpy3DParms *params);
+cudaError_t rt_cudaGraphMemcpyNodeSetParams(CUgraphNode node,
+					    const struct cudaMemcpy3DParms *params);
+cudaError_t rt_cudaGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
+						const struct cudaMemcpy3DParms *params);
+cudaError_t rt_cudaGraphAddMemcpyNode1D(const struct gsb_rt_node *n, const struct gsb_rt_row *row);
+cudaError_t rt_cudaGraphMemcpyNodeSetParams1D(CUgraphNode node, const struct gsb_rt_row *row);
+cudaError_t rt_cudaGraphExecMemcpyNodeSetParams1D(CUgraphExec exec, CUgraphNode node,
+						  const struct gsb_rt_row *row);
 
 /* function.c */
 cudaError_t rt_cudaFuncGetAttributes(struct cudaFuncAttributes *out, const void *func);

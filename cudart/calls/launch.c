@@ -135,20 +135,3 @@ cudaError_t rt_cudaLaunchKernelExC(const struct gsb_rt_driver *cu, const cudaLau
 	return result_of(cu->cuLaunchKernelEx(&config, (CUfunction)kernel, args, NULL), kernel,
 			 &(struct gsb_rt_shape){c->gridDim, c->blockDim, c->dynamicSmemBytes});
 }
-
-/* Nothing is captured here, so that there is no graph and there are no dependencies to tell. */
-cudaError_t rt_cudaStreamGetCaptureInfo(const struct gsb_rt_driver *cu, cudaStream_t stream,
-					CUstreamCaptureStatus *status, unsigned long long *id)
-{
-	CUstreamCaptureStatus now;
-	cuuint64_t number = 0;
-	cudaError_t error = status ? gsb_rt_error(cu->cuStreamGetCaptureInfo(stream, &now, &number))
-				   : cudaErrorInvalidValue;
-
-	if (error)
-		return error;
-	*status = now;
-	if (id && now != CU_STREAM_CAPTURE_STATUS_NONE)
-		*id = number;
-	return cudaSuccess;
-}

@@ -28,6 +28,10 @@ enum gsb_handle_kind {
 	GSB_HANDLE_ARRAY,   /* likewise */
 	GSB_HANDLE_TEXTURE, /* likewise; the program's handle is an address */
 	GSB_HANDLE_MIPMAP,  /* likewise */
+	GSB_HANDLE_GRAPH,   /* likewise */
+	GSB_HANDLE_NODE,    /* likewise */
+	GSB_HANDLE_EXEC,    /* likewise */
+	GSB_HANDLE_USER,    /* likewise */
 	GSB_N_HANDLE_KINDS
 };
 

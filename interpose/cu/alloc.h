@@ -17,6 +17,7 @@ enum gsb_alloc_kind {
 	GSB_ALLOC_DEVICE,  /* cuMemAlloc */
 	GSB_ALLOC_HOST,	   /* cuMemHostAlloc */
 	GSB_ALLOC_MANAGED, /* cuMemAllocManaged: pinned, too, but freed as device memory */
+	GSB_ALLOC_MIRROR,  /* of registered memory: not to be freed (cu/registered.h) */
 	GSB_ALLOC_GLOBAL   /* a variable of a module: not to be freed */
 };
 

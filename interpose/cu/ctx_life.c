@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "interpose/cu/alloc.h"
+#include "interpose/cu/registered.h"
 #include "interpose/cu/stream.h"
 
 /*
@@ -45,6 +46,7 @@ static void deactivate(struct gsb_cu_ctx *ctx)
 	const struct gsb_rec_object body = {.handle = wire};
 
 	gsb_cu_streams_wait_all(wire); /* what its kernels say goes with it */
+	gsb_registered_drop(wire);
 	atomic_store_explicit(&ctx->wire, 0, memory_order_release);
 	gsb_objects_retire(wire);
 	gsb_allocs_drop(wire);

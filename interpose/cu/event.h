@@ -13,13 +13,20 @@
 #include "interpose/core/process.h"
 #include "interpose/cu/ctx.h"
 
+struct gsb_capture_mark;
+
 struct gsb_cu_event {
 	struct gsb_object obj;
 	uint32_t flags; /* CU_EVENT_* */
 	uint64_t first; /* number that the index had reached when this event was made */
 	/* Number of the last record; above first once the event was recorded. Written under the ring's lock. */
 	_Atomic uint64_t recorded;
+	struct gsb_capture_mark
+		*_Atomic mark; /* it was recorded in a capture last (cu/capture.h) */
 };
+
+/* For a context, by its wire handle. */
+CUresult gsb_cu_event_create(uint64_t wire, unsigned flags, uint64_t *handle);
 
 extern struct gsb_object_table gsb_cu_events;
 

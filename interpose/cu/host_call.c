@@ -25,8 +25,8 @@
 /* A call on its way. They come back mostly in the order of the list. */
 struct pending {
 	struct pending *next;
-	uint64_t cookie;
-	uint64_t wire; /* context of its stream */
+	uint64_t cookie; /* 0: the engine does not know it */
+	uint64_t wire;	 /* context of its stream */
 	struct gsb_host_call call;
 };
 
@@ -73,7 +73,7 @@ static struct pending *take(uint64_t cookie)
 static void run(const struct pending *p)
 {
 	const struct gsb_host_call *c = &p->call;
-	CUresult status = gsb_cu_wire_error(p->wire);
+	CUresult status = p->cookie ? gsb_cu_wire_error(p->wire) : CUDA_SUCCESS;
 
 	gsb_self_suspend();
 	if (c->callback)
@@ -89,6 +89,8 @@ static void run_and_tell(struct pending *p)
 
 	run(p);
 	free(p);
+	if (!done.cookie)
+		return;
 	gsb_msg_init(&done.msg, GSB_MSG_HOST_FUNC, sizeof(done));
 	if (gsb_process_has(gsb_proc.socket))
 		gsb_channel_send(gsb_proc.socket, &done.msg, NULL,
@@ -143,18 +145,35 @@ CUresult gsb_host_call_post(const struct gsb_cu_stream_ref *s, const struct gsb_
 	return result;
 }
 
-void gsb_host_call_due(uint64_t cookie)
+static void make_due(struct pending *p)
 {
-	struct pending *p = take(cookie);
-
-	if (!p) {
-		gsb_log(GSB_LOG_ERROR, "watch", "the engine names a host function that is not due");
-		return;
-	}
 	p->next = NULL;
 	pthread_mutex_lock(&lock);
 	*last_due = p;
 	last_due = &p->next;
 	pthread_cond_signal(&is_due);
 	pthread_mutex_unlock(&lock);
+}
+
+CUresult gsb_host_call_run(CUhostFn fn, void *data)
+{
+	struct pending *p = calloc(1, sizeof(*p));
+
+	if (!p || !start_thread()) {
+		free(p);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	p->call = (struct gsb_host_call){.fn = fn, .data = data};
+	make_due(p);
+	return CUDA_SUCCESS;
+}
+
+void gsb_host_call_due(uint64_t cookie)
+{
+	struct pending *p = take(cookie);
+
+	if (!p)
+		gsb_log(GSB_LOG_ERROR, "watch", "the engine names a host function that is not due");
+	else
+		make_due(p);
 }

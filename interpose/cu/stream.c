@@ -36,6 +36,7 @@ CUresult gsb_cu_stream_take(uint64_t wire, enum gsb_cu_stream_kind kind, struct 
 						  : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	s->flags = CU_STREAM_DEFAULT;
 	s->priority = 0;
+	s->member = NULL;
 	s->id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
 	*out = s;
 	return CUDA_SUCCESS;

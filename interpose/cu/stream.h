@@ -17,7 +17,8 @@
 enum gsb_cu_stream_kind {
 	GSB_CU_STREAM_MADE,   /* by the program, which may destroy it */
 	GSB_CU_STREAM_LEGACY, /* a context's default stream */
-	GSB_CU_STREAM_OWN     /* a thread's default stream in a context */
+	GSB_CU_STREAM_OWN,    /* a thread's default stream in a context */
+	GSB_CU_STREAM_LANE    /* of the library, for branches of graphs */
 };
 
 struct gsb_cu_stream {
@@ -26,7 +27,11 @@ struct gsb_cu_stream {
 	_Atomic uint32_t flags; /* CU_STREAM_* */
 	int32_t priority;
 	uint64_t id; /* cuStreamGetId: never the same twice */
+	struct gsb_capture_member
+		*member; /* of a capture (cu/capture.h), if it has this stream's handle */
 };
+
+struct gsb_capture_member;
 
 extern struct gsb_object_table gsb_cu_streams;
 

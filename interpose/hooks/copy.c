@@ -13,14 +13,20 @@
  *
  * A copy is two ends and a rectangle; one row is the ordinary case. Device memory and the pinned window are
  * named to the engine by address. Pageable memory passes through chunks of the staging memory, in pieces
- * that follow each other down the stream; what fits goes into the record itself.
+ * that follow each other down the stream; what fits goes into the record itself. A copy of a graph reads and
+ * writes pageable memory when its turn comes: there the library's own host functions fill and empty the chunks.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
 #include "interpose/cu/alloc.h"
 #include "interpose/cu/array.h"
+#include "interpose/cu/capture.h"
 #include "interpose/cu/ctx.h"
+#include "interpose/cu/host_call.h"
+#include "interpose/cu/registered.h"
+#include "interpose/hooks/graph.h"
 #include "interpose/hooks/hooks.h"
 #include "interpose/core/post.h"
 #include "interpose/cu/staging.h"
@@ -41,6 +47,7 @@ struct copy {
 	struct gsb_cu_stream_ref stream;
 	uint64_t n_removals; /* of allocations, before the ends were checked */
 	bool is_sync;
+	bool is_later; /* of a graph: pageable memory is looked at in the stream's order */
 };
 
 /* A part of a copy's rectangle that fits a chunk: whole rows, or a part of one row. */
@@ -78,6 +85,19 @@ static bool is_end_ok(const struct copy *c, const struct end *e)
 	if (!span_of(c, e, &span) || gsb_add_overflows(e->addr, span, &last))
 		return false;
 	return e->place == PAGEABLE ? e->addr != 0 : gsb_alloc_holds(e->addr, span, c->stream.wire);
+}
+
+/* Registered memory is pinned memory elsewhere, if all that is touched is registered. */
+static void find_mirror(const struct copy *c, struct end *e)
+{
+	struct gsb_registered r;
+	uint64_t span;
+
+	if (e->place != PAGEABLE || !span_of(c, e, &span) ||
+	    !gsb_registered_find(e->addr, span, &r))
+		return;
+	e->place = GSB_PLACE_HOST;
+	e->addr = r.device + (e->addr - r.addr);
 }
 
 /* Both ends, when something was freed since n_removals. */
@@ -331,6 +351,116 @@ static CUresult copy_in(const struct copy *c)
 	return result;
 }
 
+/* ---- pageable memory in the stream's order ---- */
+
+/* Rows that a host function copies; then the chunk is free. */
+struct later {
+	uint8_t *dst;
+	const uint8_t *src;
+	uint64_t dst_pitch, src_pitch;
+	struct piece piece;
+	struct gsb_chunk chunk;
+	bool gives_back;
+};
+
+/* As a callback, which is called after an error, too: the chunk comes back in any case. */
+static void run_later(CUstream stream, CUresult status, void *data)
+{
+	struct later *l = data;
+
+	if (!status)
+		copy_rows(l->dst, l->dst_pitch, l->src, l->src_pitch, &l->piece);
+	if (l->gives_back)
+		gsb_chunk_give_back(&l->chunk);
+	free(l);
+}
+
+static CUresult post_later(const struct copy *c, const struct later *l)
+{
+	struct later *copy = malloc(sizeof(*copy));
+	CUresult result;
+
+	if (!copy)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	*copy = *l;
+	result = gsb_host_call_post(&c->stream,
+				    &(struct gsb_host_call){.callback = run_later, .data = copy});
+	if (result)
+		free(copy);
+	return result;
+}
+
+static CUresult fill_later(const struct copy *c, const struct piece *p,
+			   const struct gsb_chunk *chunk)
+{
+	uint64_t number;
+	CUresult result = post_later(c, &(struct later){
+						.dst = chunk->bytes,
+						.dst_pitch = p->width,
+						.src = (const uint8_t *)piece_addr(&c->src, p),
+						.src_pitch = c->src.pitch,
+						.piece = *p,
+					});
+
+	/* Once posted it will be written to, whatever becomes of the copy: then the chunk is lost. */
+	if (result)
+		gsb_chunk_give_back(chunk);
+	else
+		result = post_piece(c, p, chunk, &number);
+	if (!result)
+		gsb_chunk_lend(chunk, &c->stream, number, false);
+	return result;
+}
+
+static CUresult empty_later(const struct copy *c, const struct piece *p,
+			    const struct gsb_chunk *chunk)
+{
+	uint64_t number;
+	CUresult result = post_piece(c, p, chunk, &number);
+
+	if (result) {
+		gsb_chunk_give_back(chunk);
+		return result;
+	}
+	gsb_chunk_lend(chunk, &c->stream, number, true);
+	result = post_later(c, &(struct later){
+				       .dst = (uint8_t *)piece_addr(&c->dst, p),
+				       .dst_pitch = c->dst.pitch,
+				       .src = chunk->bytes,
+				       .src_pitch = p->width,
+				       .piece = *p,
+				       .chunk = *chunk,
+				       .gives_back = true,
+			       });
+	if (result)
+		gsb_chunk_lend(chunk, &c->stream, number, false);
+	return result;
+}
+
+static CUresult copy_later(const struct copy *c)
+{
+	uint64_t bytes = gsb_chunk_bytes();
+	struct piece p = first_piece(c, bytes);
+	struct gsb_chunk chunk;
+	CUresult result;
+
+	if (is_host(&c->dst) && is_host(&c->src)) {
+		p = (struct piece){.n_rows = c->height, .width = c->width};
+		return post_later(c, &(struct later){.dst = (uint8_t *)c->dst.addr,
+						     .dst_pitch = c->dst.pitch,
+						     .src = (const uint8_t *)c->src.addr,
+						     .src_pitch = c->src.pitch,
+						     .piece = p});
+	}
+	do {
+		result = gsb_chunk_take(&chunk);
+		if (!result)
+			result = c->dst.place == PAGEABLE ? empty_later(c, &p, &chunk)
+							  : fill_later(c, &p, &chunk);
+	} while (!result && next_piece(c, &p, bytes));
+	return result;
+}
+
 /* ---- the whole ---- */
 
 static CUresult copy_pageable(const struct copy *c)
@@ -339,6 +469,8 @@ static CUresult copy_pageable(const struct copy *c)
 	uint64_t number;
 	CUresult result;
 
+	if (c->is_later)
+		return copy_later(c);
 	if (is_host(&c->dst) && is_host(&c->src)) {
 		result = gsb_cu_stream_wait(&c->stream);
 		if (!result)
@@ -382,6 +514,8 @@ static CUresult run(struct copy *c, CUstream stream)
 	if (c->height == 1)
 		c->dst.pitch = c->src.pitch = c->width;
 	c->n_removals = gsb_alloc_n_removals();
+	find_mirror(c, &c->dst);
+	find_mirror(c, &c->src);
 	if (!is_end_ok(c, &c->dst) || !is_end_ok(c, &c->src))
 		return CUDA_ERROR_INVALID_VALUE;
 	make_linear(c);
@@ -391,10 +525,35 @@ static CUresult run(struct copy *c, CUstream stream)
 
 /* ---- one row ---- */
 
+static GSB_COLD bool is_captured(const CUDA_MEMCPY3D *p, CUstream stream, bool is_sync,
+				 CUresult *result);
+
+static CUDA_MEMCPY3D linear_params(struct end dst, struct end src, size_t n)
+{
+	return (CUDA_MEMCPY3D){
+		.srcMemoryType = is_host(&src) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE,
+		.srcHost = (const void *)src.addr,
+		.srcDevice = src.addr,
+		.dstMemoryType = is_host(&dst) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE,
+		.dstHost = (void *)dst.addr,
+		.dstDevice = dst.addr,
+		.WidthInBytes = n,
+		.Height = 1,
+		.Depth = 1,
+	};
+}
+
 static CUresult run_linear(struct end dst, struct end src, size_t n, CUstream stream, bool is_sync)
 {
 	struct copy c = {.dst = dst, .src = src, .width = n, .height = 1, .is_sync = is_sync};
+	CUresult result;
 
+	if (gsb_capture_any()) {
+		const CUDA_MEMCPY3D p = linear_params(dst, src, n);
+
+		if (is_captured(&p, stream, is_sync, &result))
+			return result;
+	}
 	return run(&c, stream);
 }
 
@@ -541,9 +700,9 @@ static CUresult slice_of(const struct box *b, size_t z, struct copy *c)
 }
 
 /* The last slice is looked at first: a box that does not fit copies nothing. */
-static CUresult run_box(const struct box *b, CUstream stream, bool is_sync)
+static CUresult run_box_now(const struct box *b, CUstream stream, bool is_sync, bool is_later)
 {
-	struct copy c = {.is_sync = is_sync};
+	struct copy c = {.is_sync = is_sync, .is_later = is_later};
 	CUresult result;
 
 	if (!b->width || !b->height || !b->depth)
@@ -555,6 +714,46 @@ static CUresult run_box(const struct box *b, CUstream stream, bool is_sync)
 			result = run(&c, stream);
 	}
 	return result;
+}
+
+static CUDA_MEMCPY3D params_of(const struct box *b)
+{
+	return (CUDA_MEMCPY3D){
+		.srcXInBytes = b->src.x,
+		.srcY = b->src.y,
+		.srcZ = b->src.z,
+		.srcMemoryType = b->src.type,
+		.srcHost = b->src.host,
+		.srcDevice = b->src.device,
+		.srcArray = b->src.array,
+		.srcPitch = b->src.pitch,
+		.srcHeight = b->src.n_rows,
+		.dstXInBytes = b->dst.x,
+		.dstY = b->dst.y,
+		.dstZ = b->dst.z,
+		.dstMemoryType = b->dst.type,
+		.dstHost = (void *)b->dst.host,
+		.dstDevice = b->dst.device,
+		.dstArray = b->dst.array,
+		.dstPitch = b->dst.pitch,
+		.dstHeight = b->dst.n_rows,
+		.WidthInBytes = b->width,
+		.Height = b->height,
+		.Depth = b->depth,
+	};
+}
+
+static CUresult run_box(const struct box *b, CUstream stream, bool is_sync)
+{
+	CUresult result;
+
+	if (gsb_capture_any()) {
+		const CUDA_MEMCPY3D p = params_of(b);
+
+		if (is_captured(&p, stream, is_sync, &result))
+			return result;
+	}
+	return run_box_now(b, stream, is_sync, false);
 }
 
 static CUresult run_rect(const CUDA_MEMCPY2D *copy, CUstream stream, bool is_sync)
@@ -595,13 +794,9 @@ CUresult hook_cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream)
 	return run_rect(copy, stream, false);
 }
 
-static CUresult run_copy3d(const CUDA_MEMCPY3D *copy, CUstream stream, bool is_sync)
+static struct box box_of(const CUDA_MEMCPY3D *copy)
 {
-	struct box b;
-
-	if (!copy || copy->srcLOD || copy->dstLOD)
-		return CUDA_ERROR_INVALID_VALUE;
-	b = (struct box){
+	return (struct box){
 		.width = copy->WidthInBytes,
 		.height = copy->Height,
 		.depth = copy->Depth,
@@ -624,7 +819,85 @@ static CUresult run_copy3d(const CUDA_MEMCPY3D *copy, CUstream stream, bool is_s
 			.pitch = copy->dstPitch,
 			.n_rows = copy->dstHeight ? copy->dstHeight : copy->Height},
 	};
+}
+
+static CUresult run_copy3d(const CUDA_MEMCPY3D *copy, CUstream stream, bool is_sync)
+{
+	struct box b;
+
+	if (!copy || copy->srcLOD || copy->dstLOD)
+		return CUDA_ERROR_INVALID_VALUE;
+	b = box_of(copy);
 	return run_box(&b, stream, is_sync);
+}
+
+/* ---- copies of graphs ---- */
+
+static bool are_ends_ok(const struct copy *slice, uint64_t wire)
+{
+	struct copy c = *slice;
+
+	c.stream.wire = wire;
+	if (c.height == 1)
+		c.dst.pitch = c.src.pitch = c.width;
+	return is_end_ok(&c, &c.dst) && is_end_ok(&c, &c.src);
+}
+
+CUresult gsb_copy_check(const CUDA_MEMCPY3D *p, uint64_t wire)
+{
+	struct box b = box_of(p);
+	struct copy first = {0}, last = {0};
+	CUresult result;
+
+	if (p->srcLOD || p->dstLOD)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!b.width || !b.height || !b.depth)
+		return CUDA_SUCCESS;
+	result = slice_of(&b, 0, &first);
+	if (!result)
+		result = slice_of(&b, b.depth - 1, &last);
+	if (!result && (!are_ends_ok(&first, wire) || !are_ends_ok(&last, wire)))
+		result = CUDA_ERROR_INVALID_VALUE;
+	return result;
+}
+
+CUresult gsb_copy_later(const CUDA_MEMCPY3D *p, CUstream stream)
+{
+	struct box b = box_of(p);
+
+	return run_box_now(&b, stream, false, true);
+}
+
+static CUresult capture_copy(struct gsb_capture_member *m, const CUDA_MEMCPY3D *p, uint64_t wire)
+{
+	const struct gsb_graph_work work = {.type = CU_GRAPH_NODE_TYPE_MEMCPY, .copy = *p};
+	CUresult result = gsb_capture_check(m);
+
+	if (result || !p->WidthInBytes || !p->Height || !p->Depth)
+		return result;
+	result = gsb_copy_check(p, wire);
+	if (result)
+		gsb_capture_invalidate(m->capture);
+	return result ? result : gsb_capture_add(m, &work);
+}
+
+/* False: the stream does not capture, and no other's capture forbids the copy. */
+static GSB_COLD bool is_captured(const CUDA_MEMCPY3D *p, CUstream stream, bool is_sync,
+				 CUresult *result)
+{
+	struct gsb_capture_member *m = NULL;
+	struct gsb_cu_stream_ref s;
+
+	*result = gsb_cu_stream_resolve(stream, &s);
+	if (*result)
+		return true;
+	gsb_cu_graphs_lock();
+	m = gsb_capture_of(&s);
+	*result = !m	    ? gsb_capture_implicit(&s, false)
+		  : is_sync ? gsb_capture_no_wait(&s)
+			    : capture_copy(m, p, s.wire);
+	gsb_cu_graphs_unlock();
+	return m || *result;
 }
 
 CUresult hook_cuMemcpy3D(const CUDA_MEMCPY3D *copy, CUstream stream)
@@ -728,22 +1001,76 @@ static CUresult post_fill(const struct copy *area, const struct gsb_fill *f, uin
 	return CUDA_SUCCESS;
 }
 
-/* Its area as the copy of nothing; the synchronous forms fill pinned memory before they return, as CUDA documents it. */
-static CUresult fill(const struct gsb_fill *f, CUstream stream, bool is_sync)
+static bool fill_area(const struct gsb_fill *f, uint64_t wire, struct copy *area)
 {
-	uint64_t pitch = f->height > 1 ? f->pitch : f->width * f->elem_bytes, number = 0;
-	struct copy area = {.height = f->height,
-			    .dst = end_at(f->dst, pitch),
-			    .src = {.place = GSB_PLACE_STAGING},
-			    .n_removals = gsb_alloc_n_removals()};
-	CUresult result = gsb_cu_stream_resolve(stream, &area.stream);
+	uint64_t pitch = f->height > 1 ? f->pitch : f->width * f->elem_bytes;
+
+	*area = (struct copy){.height = f->height,
+			      .dst = end_at(f->dst, pitch),
+			      .src = {.place = GSB_PLACE_STAGING},
+			      .n_removals = gsb_alloc_n_removals(),
+			      .stream = {.wire = wire}};
+	return !gsb_mul_overflows(f->width, f->elem_bytes, &area->width) &&
+	       area->dst.place != PAGEABLE && !(f->dst % f->elem_bytes) &&
+	       !(f->height > 1 && f->pitch % f->elem_bytes) && is_end_ok(area, &area->dst);
+}
+
+CUresult gsb_fill_check(const struct gsb_fill *f, uint64_t wire)
+{
+	struct copy area;
+
+	return !f->width || !f->height || fill_area(f, wire, &area) ? CUDA_SUCCESS
+								    : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult capture_fill(struct gsb_capture_member *m, const struct gsb_fill *f, uint64_t wire)
+{
+	const struct gsb_graph_work work = {.type = CU_GRAPH_NODE_TYPE_MEMSET,
+					    .fill = {.dst = f->dst,
+						     .pitch = f->pitch,
+						     .value = f->value,
+						     .elementSize = f->elem_bytes,
+						     .width = f->width,
+						     .height = f->height}};
+	CUresult result = gsb_capture_check(m);
 
 	if (result || !f->width || !f->height)
 		return result;
-	if (gsb_mul_overflows(f->width, f->elem_bytes, &area.width) || area.dst.place == PAGEABLE ||
-	    f->dst % f->elem_bytes || (f->height > 1 && f->pitch % f->elem_bytes) ||
-	    !is_end_ok(&area, &area.dst))
+	result = gsb_fill_check(f, wire);
+	if (result)
+		gsb_capture_invalidate(m->capture);
+	return result ? result : gsb_capture_add(m, &work);
+}
+
+static GSB_COLD bool is_fill_captured(const struct gsb_fill *f, const struct gsb_cu_stream_ref *s,
+				      bool is_sync, CUresult *result)
+{
+	struct gsb_capture_member *m;
+
+	gsb_cu_graphs_lock();
+	m = gsb_capture_of(s);
+	*result = !m	    ? gsb_capture_implicit(s, false)
+		  : is_sync ? gsb_capture_no_wait(s)
+			    : capture_fill(m, f, s->wire);
+	gsb_cu_graphs_unlock();
+	return m || *result;
+}
+
+/* Its area as the copy of nothing; the synchronous forms fill pinned memory before they return, as CUDA documents it. */
+static CUresult fill(const struct gsb_fill *f, CUstream stream, bool is_sync)
+{
+	struct gsb_cu_stream_ref s;
+	struct copy area;
+	uint64_t number = 0;
+	CUresult result = gsb_cu_stream_resolve(stream, &s);
+
+	if (result || (gsb_capture_any() && is_fill_captured(f, &s, is_sync, &result)))
+		return result;
+	if (!f->width || !f->height)
+		return CUDA_SUCCESS;
+	if (!fill_area(f, s.wire, &area))
 		return CUDA_ERROR_INVALID_VALUE;
+	area.stream = s;
 	result = post_fill(&area, f, &number);
 	if (result || !is_sync || area.dst.place != GSB_PLACE_HOST)
 		return result;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/cu/capture.h"
 #include "interpose/cu/ctx_life.h"
 #include "interpose/cu/stream.h"
 #include "interpose/hooks/hooks.h"
@@ -428,6 +429,8 @@ CUresult hook_cuCtxSynchronize(CUcontext handle)
 	struct gsb_cu_ctx_life life;
 	CUresult result = gsb_cu_ctx_resolve(handle, &life);
 
+	if (!result)
+		result = gsb_capture_unsafe_ctx(life.wire);
 	return result ? result : gsb_cu_streams_wait_all(life.wire);
 }
 

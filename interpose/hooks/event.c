@@ -3,35 +3,14 @@
  */
 #include <string.h>
 
+#include "interpose/cu/capture.h"
 #include "interpose/cu/ctx.h"
 #include "interpose/cu/event.h"
+#include "interpose/cu/graph.h"
 #include "interpose/cu/print.h"
 #include "interpose/hooks/hooks.h"
 #include "interpose/core/post.h"
 #include "interpose/cu/stream.h"
-
-static CUresult create(uint64_t wire, unsigned flags, uint64_t *handle)
-{
-	const struct gsb_guard guard = gsb_cu_wire_guard(wire);
-	struct gsb_cu_event *e = gsb_object_take(&gsb_cu_events, wire, 0);
-	struct gsb_rec_event_create body;
-	CUresult result;
-
-	if (!e)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	e->flags = flags;
-	e->first = gsb_cu_event_number(e);
-	body = (struct gsb_rec_event_create){
-		.event = gsb_object_name(e), .ctx = wire, .flags = flags};
-	result = gsb_post_if(GSB_REC_EVENT_CREATE, &guard, &body, sizeof(body));
-	if (result) {
-		gsb_object_release(&gsb_cu_events, body.event);
-		return result;
-	}
-	*handle = body.event;
-	return gsb_object_publish(&gsb_cu_events, e) ? CUDA_SUCCESS
-						     : CUDA_ERROR_CONTEXT_IS_DESTROYED;
-}
 
 CUresult hook_cuEventCreate(CUevent *event, unsigned flags)
 {
@@ -47,18 +26,30 @@ CUresult hook_cuEventCreate(CUevent *event, unsigned flags)
 						       : CUDA_ERROR_INVALID_VALUE;
 	result = gsb_cu_ctx_live(&life);
 	if (!result)
-		result = create(life.wire, flags, &handle);
+		result = gsb_cu_event_create(life.wire, flags, &handle);
 	if (!result)
 		*event = (CUevent)handle;
 	return result;
 }
 
+/* What it stood for in a capture is no more. */
+static GSB_COLD void forget(struct gsb_cu_event *e)
+{
+	gsb_cu_graphs_lock();
+	gsb_capture_forget(e);
+	gsb_cu_graphs_unlock();
+}
+
 CUresult hook_cuEventDestroy(CUevent event)
 {
-	return gsb_object_get(&gsb_cu_events, (uint64_t)event)
-		       ? gsb_post_destroy(GSB_REC_EVENT_DESTROY, &gsb_cu_events, (uint64_t)event,
-					  CUDA_ERROR_INVALID_HANDLE)
-		       : CUDA_ERROR_INVALID_HANDLE;
+	struct gsb_cu_event *e = gsb_object_get(&gsb_cu_events, (uint64_t)event);
+
+	if (!e)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (gsb_unlikely(e->mark != NULL))
+		forget(e);
+	return gsb_post_destroy(GSB_REC_EVENT_DESTROY, &gsb_cu_events, (uint64_t)event,
+				CUDA_ERROR_INVALID_HANDLE);
 }
 
 /* The event's number is counted inside the ring's lock, so that two threads' records have the ring's order. */
@@ -81,6 +72,25 @@ static CUresult record(const struct gsb_cu_stream_ref *s, struct gsb_cu_event *e
 	return CUDA_SUCCESS;
 }
 
+/* Into a stream that may be capturing; false: it is not, and nothing forbids the record. */
+static GSB_COLD bool capture_record(const struct gsb_cu_stream_ref *s, struct gsb_cu_event *e,
+				    uint64_t event, unsigned flags, CUresult *result)
+{
+	const struct gsb_graph_work work = {.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD,
+					    .event = (CUevent)event};
+	struct gsb_capture_member *m;
+
+	gsb_cu_graphs_lock();
+	m = gsb_capture_of(s);
+	*result = !m				     ? gsb_capture_implicit(s, false)
+		  : flags & CU_EVENT_RECORD_EXTERNAL ? gsb_capture_add(m, &work)
+						     : gsb_capture_record(m, e);
+	if (!m && !*result)
+		gsb_capture_forget(e);
+	gsb_cu_graphs_unlock();
+	return m || *result;
+}
+
 CUresult hook_cuEventRecord(CUevent event, CUstream stream, unsigned flags)
 {
 	struct gsb_cu_event *e = gsb_object_get(&gsb_cu_events, (uint64_t)event);
@@ -94,8 +104,38 @@ CUresult hook_cuEventRecord(CUevent event, CUstream stream, unsigned flags)
 	result = gsb_cu_stream_resolve(stream, &s);
 	if (result)
 		return result;
-	return s.wire == gsb_object_owner(e) ? record(&s, e, (uint64_t)event)
-					     : CUDA_ERROR_INVALID_HANDLE;
+	if (s.wire != gsb_object_owner(e))
+		return CUDA_ERROR_INVALID_HANDLE;
+	if ((gsb_capture_any() || gsb_unlikely(e->mark != NULL)) &&
+	    capture_record(&s, e, (uint64_t)event, flags, &result))
+		return result;
+	if (flags & CU_EVENT_RECORD_EXTERNAL)
+		return CUDA_ERROR_ILLEGAL_STATE;
+	return record(&s, e, (uint64_t)event);
+}
+
+/*
+ * Of an event that was recorded in a capture there is nothing to ask or to wait for: that makes a capture in progress
+ * invalid. Other captures forbid it to threads that must not wait.
+ */
+static GSB_COLD CUresult capture_ask(const struct gsb_cu_event *e)
+{
+	struct gsb_capture *c;
+	CUresult result = CUDA_SUCCESS;
+
+	gsb_cu_graphs_lock();
+	c = gsb_capture_of_event(e);
+	if (c)
+		gsb_capture_invalidate(c);
+	if (e->mark)
+		result = c ? CUDA_ERROR_CAPTURED_EVENT : CUDA_ERROR_INVALID_VALUE;
+	gsb_cu_graphs_unlock();
+	return result ? result : gsb_capture_unsafe();
+}
+
+static CUresult may_ask(const struct gsb_cu_event *e)
+{
+	return gsb_capture_any() || gsb_unlikely(e->mark != NULL) ? capture_ask(e) : CUDA_SUCCESS;
 }
 
 CUresult hook_cuEventQuery(CUevent event)
@@ -106,7 +146,9 @@ CUresult hook_cuEventQuery(CUevent event)
 
 	if (!e)
 		return CUDA_ERROR_INVALID_HANDLE;
-	result = gsb_cu_error_of(e);
+	result = may_ask(e);
+	if (!result)
+		result = gsb_cu_error_of(e);
 	if (result || gsb_cu_event_is_done(e))
 		return result;
 	result = gsb_wait_progress(before);
@@ -120,6 +162,9 @@ CUresult hook_cuEventSynchronize(CUevent event)
 
 	if (!e)
 		return CUDA_ERROR_INVALID_HANDLE;
+	result = may_ask(e);
+	if (result)
+		return result;
 	result = gsb_wait(GSB_WAIT_EVENT, e->obj.index, gsb_cu_event_number(e));
 	gsb_print_flush();
 	return result ? result : gsb_cu_error_of(e);
@@ -149,7 +194,7 @@ CUresult hook_cuEventElapsedTime(float *ms, CUevent start, CUevent end)
 	const struct gsb_cu_event *b = gsb_object_get(&gsb_cu_events, (uint64_t)end);
 	CUresult result;
 
-	if (!ms)
+	if (!ms || (a && a->mark) || (b && b->mark))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!a || !b || (a->flags | b->flags) & CU_EVENT_DISABLE_TIMING ||
 	    gsb_object_owner(a) != gsb_object_owner(b) || !gsb_cu_event_is_recorded(a) ||

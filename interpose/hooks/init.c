@@ -99,8 +99,9 @@ CUresult hook_cuDeviceGetAttribute(int *value, CUdevice_attribute a, CUdevice de
 	CUresult result =
 		a > 0 && a < GSB_N_DEVICE_ATTRS ? check(value, dev) : CUDA_ERROR_INVALID_VALUE;
 
-	if (!result)
-		*value = attr(a);
+	if (!result) /* registered memory has another address on the device */
+		*value = a == CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM ? 0
+											  : attr(a);
 	return result;
 }
 

@@ -11,7 +11,9 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "interpose/cu/capture.h"
 #include "interpose/cu/ctx.h"
+#include "interpose/hooks/graph.h"
 #include "interpose/hooks/hooks.h"
 #include "interpose/cu/library.h"
 #include "interpose/core/post.h"
@@ -279,6 +281,110 @@ static GSB_COLD CUresult failed(const struct gsb_launch *l, CUresult result)
 	return result;
 }
 
+/* ---- launches that wait in a graph ---- */
+
+static CUresult copy_params(const struct gsb_launch *l, const struct gsb_function_info *info,
+			    const void *buffer, struct gsb_graph_kernel *k)
+{
+	if (gsb_graph_kernel_params(k, info->n_params, info->params_bytes, info->params))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (buffer)
+		memcpy(gsb_graph_kernel_values(k), buffer, info->params_bytes);
+	else
+		pack(gsb_graph_kernel_values(k), info, l->params);
+	return CUDA_SUCCESS;
+}
+
+static CUresult set_attr(struct gsb_graph_kernel *k, CUlaunchAttributeID id,
+			 CUkernelNodeAttrValue value)
+{
+	return gsb_cu_graph_result(gsb_graph_kernel_set_attr(k, id, &value));
+}
+
+static CUkernelNodeAttrValue cluster_of(uint32_t flags)
+{
+	return (CUkernelNodeAttrValue){.clusterDim = {gsb_launch_blocks(flags, 0),
+						      gsb_launch_blocks(flags, 1),
+						      gsb_launch_blocks(flags, 2)}};
+}
+
+static CUresult fill_kernel(const struct gsb_launch *l, const struct gsb_cu_function *f,
+			    const void *buffer, struct gsb_graph_kernel *k)
+{
+	CUresult result;
+
+	*k = (struct gsb_graph_kernel){
+		.func = l->fn,
+		.grid = {l->grid[0], l->grid[1], l->grid[2]},
+		.block = {l->block[0], l->block[1], l->block[2]},
+		.smem = l->smem,
+	};
+	result = copy_params(l, f->info, buffer, k);
+	if (!result && l->flags & GSB_LAUNCH_COOPERATIVE)
+		result = set_attr(k, CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+				  (CUkernelNodeAttrValue){.cooperative = 1});
+	if (!result && l->flags & GSB_LAUNCH_IN_CLUSTERS)
+		result = set_attr(k, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, cluster_of(l->flags));
+	return result;
+}
+
+CUresult gsb_launch_work(const struct gsb_launch *l, uint64_t wire, struct gsb_graph_work *out)
+{
+	struct gsb_graph_work work = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
+	struct target t = {.f = gsb_cu_function_get((uint64_t)l->fn), .handle = (uint64_t)l->fn};
+	const void *buffer = NULL;
+	CUresult result;
+
+	if (!t.f)
+		return CUDA_ERROR_INVALID_HANDLE;
+	result = gsb_object_owner(t.f) == wire ? CUDA_SUCCESS : find_in(wire, t.handle, &t);
+	if (!result)
+		result = check_geometry(l, t.f);
+	if (!result)
+		result = find_params(l, t.f->info, &buffer);
+	if (!result && (l->flags | required_cluster(t.f)))
+		result = check_flags(l, t);
+	if (!result)
+		result = fill_kernel(l, t.f, buffer, &work.kernel);
+	if (result)
+		gsb_graph_work_free(&work);
+	else
+		*out = work;
+	return result;
+}
+
+static CUresult capture_into(struct gsb_capture_member *m, const struct gsb_launch *l,
+			     uint64_t wire)
+{
+	struct gsb_graph_work work;
+	CUresult result = gsb_capture_check(m);
+
+	if (result)
+		return result;
+	result = gsb_launch_work(l, wire, &work);
+	if (result) {
+		gsb_capture_invalidate(m->capture);
+		return result;
+	}
+	result = gsb_capture_add(m, &work);
+	if (result)
+		gsb_graph_work_free(&work);
+	return result;
+}
+
+/* False: it does not capture, and no other's capture forbids the launch. By value: the caller's stays in registers. */
+static GSB_COLD bool is_captured(const struct gsb_launch *l, struct gsb_cu_stream_ref s,
+				 CUresult *result)
+{
+	struct gsb_capture_member *m;
+
+	gsb_cu_graphs_lock();
+	m = gsb_capture_of(&s);
+	*result = m ? capture_into(m, l, s.wire) : gsb_capture_implicit(&s, false);
+	gsb_cu_graphs_unlock();
+	return m || *result;
+}
+
 CUresult hook_cuLaunchKernel(const struct gsb_launch *l)
 {
 	uint64_t handle = (uint64_t)l->fn;
@@ -290,6 +396,12 @@ CUresult hook_cuLaunchKernel(const struct gsb_launch *l)
 	if (gsb_unlikely(!t.f))
 		return CUDA_ERROR_INVALID_HANDLE;
 	result = gsb_cu_stream_resolve_inline(l->stream, &s);
+	if (!result && gsb_capture_any()) {
+		CUresult captured;
+
+		if (is_captured(l, s, &captured))
+			return captured;
+	}
 	if (!result && gsb_unlikely(gsb_object_owner(t.f) != s.wire)) {
 		struct target other = t; /* so that t stays in registers */
 

@@ -5,9 +5,11 @@
 
 #include "base/checked.h"
 #include "interpose/cu/alloc.h"
+#include "interpose/cu/capture.h"
 #include "interpose/cu/ctx.h"
 #include "interpose/hooks/hooks.h"
 #include "interpose/core/post.h"
+#include "interpose/cu/registered.h"
 #include "interpose/cu/stream.h"
 
 #define PITCH_ALIGN 512u /* bytes; what devices of this decade give */
@@ -29,11 +31,14 @@ static CUresult allocate(enum gsb_rec_type type, uint64_t size, uint64_t wire, s
 	const struct gsb_rec_mem_alloc body = {.ctx = wire, .size = size, .flags = a->flags};
 	const struct gsb_guard guard = gsb_cu_wire_guard(wire);
 	struct gsb_reply_range range;
-	CUresult result = gsb_call_into(
-		&(struct gsb_call){
-			.type = type, .guard = guard, .body = &body, .body_bytes = sizeof(body)},
-		&range, sizeof(range));
+	CUresult result = gsb_capture_unsafe();
 
+	if (!result)
+		result = gsb_call_into(&(struct gsb_call){.type = type,
+							  .guard = guard,
+							  .body = &body,
+							  .body_bytes = sizeof(body)},
+				       &range, sizeof(range));
 	if (result)
 		return result;
 	if (range.size < size)
@@ -96,6 +101,8 @@ CUresult hook_cuMemFree(CUdeviceptr ptr)
 	struct gsb_cu_ctx *ctx;
 	CUresult result = gsb_cu_ctx_current(&ctx);
 
+	if (!result)
+		result = gsb_capture_unsafe();
 	if (result || !ptr)
 		return result;
 	if (!gsb_alloc_remove(ptr, GSB_ALLOC_DEVICE, 0, &a))
@@ -111,6 +118,8 @@ CUresult hook_cuMemAllocAsync(CUdeviceptr *ptr, size_t n, CUstream stream)
 	struct gsb_cu_stream_ref s;
 	CUresult result = ptr && n ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
 
+	if (!result && gsb_capture_any())
+		result = gsb_capture_refuse(&s);
 	if (!result)
 		result = allocate(GSB_REC_MEM_ALLOC, n, s.wire, &a);
 	if (!result)
@@ -143,6 +152,8 @@ CUresult hook_cuMemFreeAsync(CUdeviceptr ptr, CUstream stream)
 	struct gsb_cu_stream_ref s;
 	CUresult result = gsb_cu_stream_resolve(stream, &s);
 
+	if (!result && ptr && gsb_capture_any())
+		result = gsb_capture_refuse(&s);
 	return result || !ptr ? result : post_free(&s, ptr);
 }
 
@@ -216,35 +227,111 @@ CUresult hook_cuMemFreeHost(void *ptr)
 	CUresult result = gsb_cu_ctx_current(&ctx);
 
 	if (!result)
+		result = gsb_capture_unsafe();
+	if (!result)
 		result = gsb_alloc_remove((uint64_t)ptr, GSB_ALLOC_HOST, 0, &a);
 	return result ? result : free_range(GSB_REC_HOST_FREE, &a);
 }
 
-static CUresult find_host(const void *ptr, struct gsb_alloc *a)
+/* ---- registered memory: pages of the program in the window, whose device pointer is in the window, too ---- */
+
+static CUresult register_pages(struct gsb_registered *r)
 {
-	return gsb_alloc_find((uint64_t)ptr, a) && a->kind == GSB_ALLOC_HOST
-		       ? CUDA_SUCCESS
-		       : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_alloc a = {.kind = GSB_ALLOC_MIRROR};
+	CUresult result = gsb_registered_join(r);
+
+	if (result != CUDA_ERROR_NOT_FOUND)
+		return result;
+	result = allocate_host(gsb_pages_bytes(r), &a);
+	if (result)
+		return result;
+	r->wire = a.wire;
+	result = gsb_registered_add(r, a.addr);
+	if (result && !gsb_alloc_remove(a.addr, GSB_ALLOC_MIRROR, 0, &a))
+		free_range(GSB_REC_HOST_FREE, &a);
+	return result;
+}
+
+/* Ordinary memory is none of a device on the bus; the device's right to write where it need not is harmless. */
+CUresult hook_cuMemHostRegister(void *ptr, size_t n, unsigned flags)
+{
+	struct gsb_registered r = {.addr = (uint64_t)ptr, .size = n, .flags = flags};
+	struct gsb_cu_ctx_life life;
+	uint64_t end;
+	CUresult result = gsb_cu_ctx_live(&life);
+
+	if (result)
+		return result;
+	if (!ptr || !n || gsb_add_overflows(r.addr, n + 4095, &end) ||
+	    flags & ~(unsigned)(CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
+				CU_MEMHOSTREGISTER_READ_ONLY))
+		return CUDA_ERROR_INVALID_VALUE;
+	r.wire = life.wire;
+	result = gsb_capture_unsafe();
+	return result ? result : register_pages(&r);
+}
+
+/* The device may still be at it: its work ends first. */
+CUresult hook_cuMemHostUnregister(void *ptr)
+{
+	struct gsb_registered r;
+	struct gsb_mirror gone = {0};
+	struct gsb_cu_ctx *ctx;
+	struct gsb_alloc a;
+	CUresult result = gsb_cu_ctx_current(&ctx);
+
+	if (!result)
+		result = gsb_registered_at((uint64_t)ptr, &r);
+	if (!result)
+		result = gsb_capture_unsafe();
+	if (!result)
+		result = gsb_cu_streams_wait_all(r.wire);
+	if (!result)
+		result = gsb_registered_remove(r.addr, &gone);
+	if (!result && gone.size && !gsb_alloc_remove(gone.mirror, GSB_ALLOC_MIRROR, 0, &a))
+		result = free_range(GSB_REC_HOST_FREE, &a);
+	return result;
+}
+
+/* Pinned memory, or registered: where the device sees it, and with which flags. */
+static CUresult find_host(const void *ptr, uint64_t *device, uint32_t *flags)
+{
+	struct gsb_registered r;
+	struct gsb_alloc a;
+
+	if (gsb_alloc_find((uint64_t)ptr, &a) && a.kind == GSB_ALLOC_HOST) {
+		*device = (uint64_t)ptr;
+		*flags = a.flags;
+		return CUDA_SUCCESS;
+	}
+	if (!gsb_registered_find((uint64_t)ptr, 1, &r))
+		return CUDA_ERROR_INVALID_VALUE;
+	*device = r.device + ((uint64_t)ptr - r.addr);
+	*flags = r.flags;
+	return CUDA_SUCCESS;
 }
 
 CUresult hook_cuMemHostGetDevicePointer(CUdeviceptr *dev, void *ptr, unsigned flags)
 {
-	struct gsb_alloc a;
-	CUresult result = dev && !flags ? find_host(ptr, &a) : CUDA_ERROR_INVALID_VALUE;
+	uint64_t device;
+	uint32_t ignored;
+	CUresult result =
+		dev && !flags ? find_host(ptr, &device, &ignored) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		*dev = (CUdeviceptr)ptr;
+		*dev = device;
 	return result;
 }
 
 /* Pinned memory is always mapped for the device, as with unified addressing, and the driver says so. */
 CUresult hook_cuMemHostGetFlags(unsigned *flags, void *ptr)
 {
-	struct gsb_alloc a;
-	CUresult result = flags ? find_host(ptr, &a) : CUDA_ERROR_INVALID_VALUE;
+	uint64_t ignored;
+	uint32_t found;
+	CUresult result = flags ? find_host(ptr, &ignored, &found) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		*flags = a.flags | CU_MEMHOSTALLOC_DEVICEMAP;
+		*flags = found | CU_MEMHOSTALLOC_DEVICEMAP;
 	return result;
 }
 
@@ -346,22 +433,39 @@ CUresult hook_cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr 
 	return CUDA_SUCCESS;
 }
 
+static bool is_host_memory(const struct gsb_alloc *a)
+{
+	return a->kind == GSB_ALLOC_HOST || a->kind == GSB_ALLOC_MIRROR;
+}
+
+/* What is known of an address. Registered memory is that of its mirror, but for where the program sees it. */
+static bool find_pointer(CUdeviceptr *ptr, struct gsb_alloc *a, uint64_t *host)
+{
+	struct gsb_registered r;
+
+	*host = *ptr;
+	if (gsb_registered_find(*ptr, 1, &r))
+		*ptr = r.device + (*ptr - r.addr);
+	else if (gsb_registered_find_device(*ptr, &r))
+		*host = r.addr + (*ptr - r.device);
+	return gsb_alloc_find(*ptr, a);
+}
+
 static CUresult pointer_attribute(void *data, CUpointer_attribute attr, CUdeviceptr ptr,
-				  const struct gsb_alloc *a)
+				  const struct gsb_alloc *a, uint64_t host)
 {
 	switch (attr) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
 		*(CUcontext *)data = gsb_cu_ctx_public(gsb_cu_wire_ctx(a->wire));
 		break;
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-		*(unsigned *)data =
-			a->kind == GSB_ALLOC_HOST ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+		*(unsigned *)data = is_host_memory(a) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
 		break;
 	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *(CUdeviceptr *)data = ptr; break;
 	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-		if (a->kind != GSB_ALLOC_HOST && a->kind != GSB_ALLOC_MANAGED)
+		if (!is_host_memory(a) && a->kind != GSB_ALLOC_MANAGED)
 			return CUDA_ERROR_INVALID_VALUE;
-		*(void **)data = (void *)ptr;
+		*(void **)data = (void *)host;
 		break;
 	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: *(unsigned char *)data = 0; break;
 	case CU_POINTER_ATTRIBUTE_BUFFER_ID: *(unsigned long long *)data = a->id; break;
@@ -387,10 +491,11 @@ static CUresult pointer_attribute(void *data, CUpointer_attribute attr, CUdevice
 CUresult hook_cuPointerGetAttribute(void *data, CUpointer_attribute attr, CUdeviceptr ptr)
 {
 	struct gsb_alloc a;
+	uint64_t host;
 
-	if (!data || !gsb_alloc_find(ptr, &a))
+	if (!data || !find_pointer(&ptr, &a, &host))
 		return CUDA_ERROR_INVALID_VALUE;
-	return pointer_attribute(data, attr, ptr, &a);
+	return pointer_attribute(data, attr, ptr, &a, host);
 }
 
 /* What the driver writes for a pointer that it does not know. */
@@ -423,12 +528,13 @@ CUresult hook_cuPointerGetAttributes(unsigned n, CUpointer_attribute *attrs, voi
 				     CUdeviceptr ptr)
 {
 	struct gsb_alloc a;
-	bool known = gsb_alloc_find(ptr, &a);
+	uint64_t host;
+	bool known = find_pointer(&ptr, &a, &host);
 
 	if (!n || !attrs || !data)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (unsigned i = 0; i < n; i++)
-		if ((!known || pointer_attribute(data[i], attrs[i], ptr, &a)) &&
+		if ((!known || pointer_attribute(data[i], attrs[i], ptr, &a, host)) &&
 		    unknown_attribute(data[i], attrs[i]))
 			return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;

@@ -3,8 +3,10 @@
  */
 #include <string.h>
 
+#include "interpose/cu/capture.h"
 #include "interpose/cu/ctx.h"
 #include "interpose/cu/event.h"
+#include "interpose/cu/graph.h"
 #include "interpose/hooks/hooks.h"
 #include "interpose/core/post.h"
 #include "interpose/cu/stream.h"
@@ -42,10 +44,16 @@ CUresult hook_cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int p
 
 CUresult hook_cuStreamDestroy(CUstream stream)
 {
-	const struct gsb_cu_stream *s = gsb_object_get(&gsb_cu_streams, (uint64_t)stream);
+	struct gsb_cu_stream *s = gsb_object_get(&gsb_cu_streams, (uint64_t)stream);
 
-	return s && s->kind == GSB_CU_STREAM_MADE ? gsb_cu_stream_destroy((uint64_t)stream)
-						  : CUDA_ERROR_INVALID_HANDLE;
+	if (!s || s->kind != GSB_CU_STREAM_MADE)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (gsb_unlikely(s->member != NULL)) {
+		gsb_cu_graphs_lock();
+		gsb_capture_leave(&(struct gsb_cu_stream_ref){.s = s, .handle = (uint64_t)stream});
+		gsb_cu_graphs_unlock();
+	}
+	return gsb_cu_stream_destroy((uint64_t)stream);
 }
 
 CUresult hook_cuStreamGetCtx(CUstream stream, CUcontext *ctx)
@@ -98,31 +106,17 @@ CUresult hook_cuStreamGetId(CUstream stream, unsigned long long *id)
 	return result;
 }
 
-/* No capture can begin (cuStreamBeginCapture is refused), so none is ever active. */
-CUresult hook_cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
+/* A stream that captures cannot be waited for; and while one does, others only by who may wait. */
+static GSB_COLD CUresult capture_wait(const struct gsb_cu_stream_ref *s)
 {
-	struct gsb_cu_stream_ref s;
-	CUresult result = status ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
+	CUresult result = gsb_capture_refuse(s);
 
-	if (!result)
-		*status = CU_STREAM_CAPTURE_STATUS_NONE;
-	return result;
+	return result ? result : gsb_capture_unsafe();
 }
 
-CUresult hook_cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id)
+static CUresult may_wait(const struct gsb_cu_stream_ref *s)
 {
-	return hook_cuStreamIsCapturing(stream, status);
-}
-
-CUresult hook_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
-{
-	CUstreamCaptureMode last = gsb_self.capture_mode;
-
-	if (!mode || *mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-		return CUDA_ERROR_INVALID_VALUE;
-	gsb_self.capture_mode = (uint8_t)*mode;
-	*mode = last;
-	return CUDA_SUCCESS;
+	return gsb_capture_any() ? capture_wait(s) : CUDA_SUCCESS;
 }
 
 CUresult hook_cuStreamQuery(CUstream stream)
@@ -132,6 +126,8 @@ CUresult hook_cuStreamQuery(CUstream stream)
 	CUresult result = gsb_cu_stream_resolve(stream, &s);
 	bool is_done;
 
+	if (!result)
+		result = may_wait(&s);
 	if (result)
 		return result;
 	is_done = gsb_cu_stream_query(&s);
@@ -147,6 +143,8 @@ CUresult hook_cuStreamSynchronize(CUstream stream)
 	struct gsb_cu_stream_ref s;
 	CUresult result = gsb_cu_stream_resolve(stream, &s);
 
+	if (!result)
+		result = may_wait(&s);
 	return result ? result : gsb_cu_stream_wait(&s);
 }
 
@@ -169,6 +167,41 @@ static CUresult post_wait(const struct gsb_cu_stream_ref *s, const struct gsb_cu
 	return CUDA_SUCCESS;
 }
 
+/* Work that is outside can only be waited for by a node that says so; what was never recorded, by nobody. */
+static CUresult wait_outside(struct gsb_capture_member *m, const struct gsb_cu_event *e,
+			     CUevent event, unsigned flags)
+{
+	const struct gsb_graph_work work = {.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT, .event = event};
+
+	if (flags & CU_EVENT_WAIT_EXTERNAL)
+		return gsb_capture_add(m, &work);
+	if (!gsb_cu_event_is_recorded(e) || gsb_capture_check(m))
+		return gsb_capture_check(m);
+	gsb_capture_invalidate(m->capture);
+	return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+}
+
+/* False: neither the stream nor the event has to do with a capture. */
+static GSB_COLD bool capture_event(const struct gsb_cu_stream_ref *s, const struct gsb_cu_event *e,
+				   CUevent event, unsigned flags, CUresult *result)
+{
+	struct gsb_capture_member *m;
+	bool is_captured;
+
+	gsb_cu_graphs_lock();
+	m = gsb_capture_of(s);
+	is_captured = gsb_capture_of_event(e) && !(flags & CU_EVENT_WAIT_EXTERNAL);
+	*result = m ? CUDA_SUCCESS : gsb_capture_implicit(s, false);
+	if (!*result && e->mark && !gsb_capture_of_event(e)) /* of a capture that is over */
+		*result = CUDA_ERROR_INVALID_VALUE;
+	else if (!*result && is_captured)
+		*result = gsb_capture_join(s, e);
+	else if (m)
+		*result = wait_outside(m, e, event, flags);
+	gsb_cu_graphs_unlock();
+	return m || is_captured || *result;
+}
+
 CUresult hook_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 {
 	const struct gsb_cu_event *e = gsb_object_get(&gsb_cu_events, (uint64_t)event);
@@ -180,28 +213,50 @@ CUresult hook_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 	if (flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL)
 		return CUDA_ERROR_INVALID_VALUE;
 	result = gsb_cu_stream_resolve(stream, &s);
-	if (result || !gsb_cu_event_is_recorded(e))
+	if (result || ((gsb_capture_any() || gsb_unlikely(e->mark != NULL)) &&
+		       capture_event(&s, e, event, flags, &result)))
 		return result;
-	return post_wait(&s, e, (uint64_t)event);
+	if (flags & CU_EVENT_WAIT_EXTERNAL)
+		return CUDA_ERROR_ILLEGAL_STATE;
+	return gsb_cu_event_is_recorded(e) ? post_wait(&s, e, (uint64_t)event) : CUDA_SUCCESS;
+}
+
+/* A host function becomes a node; a callback, which gets the stream and its status, cannot. */
+static GSB_COLD bool capture_call(const struct gsb_cu_stream_ref *s,
+				  const struct gsb_host_call *call, CUresult *result)
+{
+	const struct gsb_graph_work work = {.type = CU_GRAPH_NODE_TYPE_HOST,
+					    .host = {.fn = call->fn, .userData = call->data}};
+	struct gsb_capture_member *m;
+
+	gsb_cu_graphs_lock();
+	m = gsb_capture_of(s);
+	*result = !m	     ? gsb_capture_implicit(s, false)
+		  : call->fn ? gsb_capture_add(m, &work)
+			     : gsb_capture_no_wait(s);
+	gsb_cu_graphs_unlock();
+	return m || *result;
+}
+
+static CUresult post_call(CUstream stream, const struct gsb_host_call *call)
+{
+	struct gsb_cu_stream_ref s;
+	CUresult result = gsb_cu_stream_resolve(stream, &s);
+
+	if (result || (gsb_capture_any() && capture_call(&s, call, &result)))
+		return result;
+	return gsb_host_call_post(&s, call);
 }
 
 CUresult hook_cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *data)
 {
-	struct gsb_cu_stream_ref s;
-	CUresult result = fn ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
-
-	return result ? result
-		      : gsb_host_call_post(&s, &(struct gsb_host_call){.fn = fn, .data = data});
+	return fn ? post_call(stream, &(struct gsb_host_call){.fn = fn, .data = data})
+		  : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult hook_cuStreamAddCallback(CUstream stream, CUstreamCallback fn, void *data, unsigned flags)
 {
-	struct gsb_cu_stream_ref s;
-	CUresult result =
-		fn && !flags ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
+	const struct gsb_host_call call = {.callback = fn, .data = data, .stream = stream};
 
-	return result ? result
-		      : gsb_host_call_post(&s, &(struct gsb_host_call){.callback = fn,
-								       .data = data,
-								       .stream = stream});
+	return fn && !flags ? post_call(stream, &call) : CUDA_ERROR_INVALID_VALUE;
 }

@@ -158,7 +158,7 @@ static void test_proc_address_with_bad_arguments_is_refused(void **state)
 static void test_refused_entry_is_not_supported(void **state)
 {
 	assert_int_equal(cu.cuMipmappedArrayGetMemoryRequirements(), CUDA_ERROR_NOT_SUPPORTED);
-	assert_int_equal(cu.cuGraphCreate(), CUDA_ERROR_NOT_SUPPORTED);
+	assert_int_equal(cu.cuGraphConditionalHandleCreate(), CUDA_ERROR_NOT_SUPPORTED);
 }
 
 /* The program that said_under() runs: what a caller of refused entries says. */
@@ -172,7 +172,7 @@ static int call_refused(void)
 	n += cu.cuGetProcAddress_v2("cuStreamBeginCapture", &fn, 13000, 0, NULL) != CUDA_SUCCESS;
 	n += cu.cuGetProcAddress_v2("cuNothing", &fn, 13000, 0, NULL) != CUDA_ERROR_NOT_FOUND;
 	for (int i = 0; i < 3; i++)
-		n += cu.cuGraphCreate() != CUDA_ERROR_NOT_SUPPORTED;
+		n += cu.cuGraphConditionalHandleCreate() != CUDA_ERROR_NOT_SUPPORTED;
 	n += cu.cuMipmappedArrayGetMemoryRequirements() != CUDA_ERROR_NOT_SUPPORTED;
 	n += cu.cuDeviceGetCount(&n_devices) != CUDA_ERROR_NOT_INITIALIZED;
 	n += cu.cuGetExportTable(&table, &unknown) != CUDA_ERROR_NOT_SUPPORTED;
@@ -212,7 +212,7 @@ static void test_refused_entry_is_named_once_when_called(void **state)
 
 	said_under(NULL, said, sizeof(said));
 	assert_string_equal(
-		said, "gsbroker: cuGraphCreate is not carried: it returns "
+		said, "gsbroker: cuGraphConditionalHandleCreate is not carried: it returns "
 		      "CUDA_ERROR_NOT_SUPPORTED (said once; GSB_DEBUG=quiet silences this)\n"
 		      "gsbroker: cuMipmappedArrayGetMemoryRequirements is not carried: it returns "
 		      "CUDA_ERROR_NOT_SUPPORTED (said once; GSB_DEBUG=quiet silences this)\n");

@@ -1,0 +1,167 @@
+/*
+ * calls/graph.c - nodes of graphs: the runtime's descriptions of kernels, copies and fills in the driver's form. All else
+ * about graphs is one call of the driver.
+ */
+#include "cudart/calls/calls.h"
+#include "cudart/calls/kind.h"
+#include "cudart/error.h"
+#include "cudart/registry.h"
+
+/* ---- kernels ---- */
+
+static cudaError_t describe_kernel(const struct cudaKernelNodeParams *p,
+				   CUDA_KERNEL_NODE_PARAMS *out)
+{
+	CUkernel kernel;
+	cudaError_t error = p ? gsb_rt_kernel(p->func, &kernel) : cudaErrorInvalidValue;
+
+	if (error)
+		return error;
+	*out = (CUDA_KERNEL_NODE_PARAMS){
+		.func = (CUfunction)kernel,
+		.gridDimX = p->gridDim.x,
+		.gridDimY = p->gridDim.y,
+		.gridDimZ = p->gridDim.z,
+		.blockDimX = p->blockDim.x,
+		.blockDimY = p->blockDim.y,
+		.blockDimZ = p->blockDim.z,
+		.sharedMemBytes = p->sharedMemBytes,
+		.kernelParams = p->kernelParams,
+		.extra = p->extra,
+	};
+	return cudaSuccess;
+}
+
+cudaError_t rt_cudaGraphAddKernelNode(const struct gsb_rt_node *n,
+				      const struct cudaKernelNodeParams *params)
+{
+	CUDA_KERNEL_NODE_PARAMS p;
+	cudaError_t error = describe_kernel(params, &p);
+
+	return error ? error
+		     : gsb_rt_error(gsb_rt_drivers->cuGraphAddKernelNode(n->node, n->graph, n->deps,
+									 n->n_deps, &p));
+}
+
+cudaError_t rt_cudaGraphKernelNodeSetParams(CUgraphNode node,
+					    const struct cudaKernelNodeParams *params)
+{
+	CUDA_KERNEL_NODE_PARAMS p;
+	cudaError_t error = describe_kernel(params, &p);
+
+	return error ? error : gsb_rt_error(gsb_rt_drivers->cuGraphKernelNodeSetParams(node, &p));
+}
+
+cudaError_t rt_cudaGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
+						const struct cudaKernelNodeParams *params)
+{
+	CUDA_KERNEL_NODE_PARAMS p;
+	cudaError_t error = describe_kernel(params, &p);
+
+	return error ? error
+		     : gsb_rt_error(gsb_rt_drivers->cuGraphExecKernelNodeSetParams(exec, node, &p));
+}
+
+/* The function is its kernel's handle, which every call takes that takes the host's address of it. */
+cudaError_t rt_cudaGraphKernelNodeGetParams(CUgraphNode node, struct cudaKernelNodeParams *out)
+{
+	CUDA_KERNEL_NODE_PARAMS p;
+	cudaError_t error = out ? gsb_rt_error(gsb_rt_drivers->cuGraphKernelNodeGetParams(node, &p))
+				: cudaErrorInvalidValue;
+
+	if (error)
+		return error;
+	*out = (struct cudaKernelNodeParams){
+		.func = (void *)p.func,
+		.gridDim = {p.gridDimX, p.gridDimY, p.gridDimZ},
+		.blockDim = {p.blockDimX, p.blockDimY, p.blockDimZ},
+		.sharedMemBytes = p.sharedMemBytes,
+		.kernelParams = p.kernelParams,
+		.extra = p.extra,
+	};
+	return cudaSuccess;
+}
+
+/* ---- copies ---- */
+
+static cudaError_t add_copy(const struct gsb_rt_node *n, const CUDA_MEMCPY3D *copy)
+{
+	return gsb_rt_error(gsb_rt_drivers->cuGraphAddMemcpyNode(n->node, n->graph, n->deps,
+								 n->n_deps, copy, NULL));
+}
+
+cudaError_t rt_cudaGraphAddMemcpyNode(const struct gsb_rt_node *n,
+				      const struct cudaMemcpy3DParms *params)
+{
+	CUDA_MEMCPY3D copy;
+	cudaError_t error = params ? gsb_rt_box(params, &copy) : cudaErrorInvalidValue;
+
+	return error ? error : add_copy(n, &copy);
+}
+
+cudaError_t rt_cudaGraphMemcpyNodeSetParams(CUgraphNode node,
+					    const struct cudaMemcpy3DParms *params)
+{
+	CUDA_MEMCPY3D copy;
+	cudaError_t error = params ? gsb_rt_box(params, &copy) : cudaErrorInvalidValue;
+
+	return error ? error
+		     : gsb_rt_error(gsb_rt_drivers->cuGraphMemcpyNodeSetParams(node, &copy));
+}
+
+cudaError_t rt_cudaGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
+						const struct cudaMemcpy3DParms *params)
+{
+	CUDA_MEMCPY3D copy;
+	cudaError_t error = params ? gsb_rt_box(params, &copy) : cudaErrorInvalidValue;
+
+	return error ? error
+		     : gsb_rt_error(gsb_rt_drivers->cuGraphExecMemcpyNodeSetParams(exec, node,
+										   &copy, NULL));
+}
+
+static cudaError_t describe_row(const struct gsb_rt_row *r, CUDA_MEMCPY3D *out)
+{
+	if (!gsb_rt_is_kind(r->kind))
+		return cudaErrorInvalidMemcpyDirection;
+	*out = (CUDA_MEMCPY3D){
+		.srcMemoryType = gsb_rt_source(r->kind),
+		.srcHost = r->src,
+		.srcDevice = (CUdeviceptr)r->src,
+		.dstMemoryType = gsb_rt_target(r->kind),
+		.dstHost = r->dst,
+		.dstDevice = (CUdeviceptr)r->dst,
+		.WidthInBytes = r->n,
+		.Height = 1,
+		.Depth = 1,
+	};
+	return cudaSuccess;
+}
+
+cudaError_t rt_cudaGraphAddMemcpyNode1D(const struct gsb_rt_node *n, const struct gsb_rt_row *row)
+{
+	CUDA_MEMCPY3D copy;
+	cudaError_t error = describe_row(row, &copy);
+
+	return error ? error : add_copy(n, &copy);
+}
+
+cudaError_t rt_cudaGraphMemcpyNodeSetParams1D(CUgraphNode node, const struct gsb_rt_row *row)
+{
+	CUDA_MEMCPY3D copy;
+	cudaError_t error = describe_row(row, &copy);
+
+	return error ? error
+		     : gsb_rt_error(gsb_rt_drivers->cuGraphMemcpyNodeSetParams(node, &copy));
+}
+
+cudaError_t rt_cudaGraphExecMemcpyNodeSetParams1D(CUgraphExec exec, CUgraphNode node,
+						  const struct gsb_rt_row *row)
+{
+	CUDA_MEMCPY3D copy;
+	cudaError_t error = describe_row(row, &copy);
+
+	return error ? error
+		     : gsb_rt_error(gsb_rt_drivers->cuGraphExecMemcpyNodeSetParams(exec, node,
+										   &copy, NULL));
+}

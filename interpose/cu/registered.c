@@ -1,0 +1,363 @@
+/*
+ * registered.c - see registered.h.
+ */
+#include "interpose/cu/registered.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/log.h"
+
+#define PIECE_BYTES 65536ull /* swapped at a time, so that little can be written between */
+
+_Atomic uint32_t gsb_n_registered;
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+/* Under it. */
+static struct gsb_registered *all;
+static struct gsb_mirror *mirrors;
+static uint32_t n_mirrors;
+
+static void *at(uint64_t addr)
+{
+	return (void *)(uintptr_t)addr;
+}
+
+/* ---- swapped ---- */
+
+/* The window's pages once more, at addr, in place of what is there: one step for whoever reads. */
+static bool map_mirror(uint64_t addr, uint64_t mirror, uint64_t bytes)
+{
+	if (mremap(at(mirror), 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at(addr)) == MAP_FAILED)
+		return false;
+	madvise(at(addr), bytes,
+		MADV_DOFORK); /* the window's are not for children; the program's are */
+	return true;
+}
+
+/* Private pages with the same bytes, likewise. */
+static bool unmap_mirror(uint64_t addr, uint64_t bytes)
+{
+	void *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (copy == MAP_FAILED)
+		return false;
+	memcpy(copy, at(addr), bytes);
+	if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at(addr)) != MAP_FAILED)
+		return true;
+	munmap(copy, bytes);
+	return false;
+}
+
+static bool swap_out(const struct gsb_mirror *m)
+{
+	for (uint64_t done = 0; done < m->size; done += PIECE_BYTES) {
+		uint64_t bytes = m->size - done < PIECE_BYTES ? m->size - done : PIECE_BYTES;
+
+		memcpy(at(m->mirror + done), at(m->addr + done), bytes);
+		if (map_mirror(m->addr + done, m->mirror + done, bytes))
+			continue;
+		if (done)
+			unmap_mirror(m->addr, done);
+		return false;
+	}
+	return true;
+}
+
+/*
+ * A child of fork has copies of its own, as of all its memory: else it would write into its parent's heap. What the
+ * parent writes between the fork and this may be seen.
+ */
+static void leave_parent(void)
+{
+	for (uint32_t i = 0; i < n_mirrors; i++)
+		unmap_mirror(mirrors[i].addr, mirrors[i].size);
+	n_mirrors = 0;
+	atomic_store_explicit(&gsb_n_registered, 0, memory_order_relaxed);
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, leave_parent);
+}
+
+/* ---- what may be swapped ---- */
+
+struct region {
+	uint64_t begin, end, inode;
+	char access[8];
+	bool is_stack;
+};
+
+static bool read_region(FILE *maps, struct region *r)
+{
+	char line[512], name[256] = "";
+
+	if (!fgets(line, sizeof(line), maps) ||
+	    sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %" SCNu64 " %255s", &r->begin,
+		   &r->end, r->access, &r->inode, name) < 4)
+		return false;
+	r->is_stack = !strncmp(name, "[stack", 6);
+	return true;
+}
+
+static CUresult say_kind(void)
+{
+	static _Atomic bool said;
+
+	if (!atomic_exchange(&said, true))
+		gsb_log_say(
+			"cuMemHostRegister of shared memory, a file's, or a stack is not carried: it returns "
+			"CUDA_ERROR_NOT_SUPPORTED; register memory of malloc or of a private mmap, or "
+			"allocate it with cuMemHostAlloc");
+	return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static CUresult look_at(const struct region *r, const void *here)
+{
+	uint64_t self = (uint64_t)here;
+
+	if (r->access[0] != 'r' || r->access[1] != 'w')
+		return CUDA_ERROR_INVALID_VALUE;
+	return r->access[3] != 'p' || r->inode || r->is_stack || (self >= r->begin && self < r->end)
+		       ? say_kind()
+		       : CUDA_SUCCESS;
+}
+
+/* Whether every page of it is private memory that can be written. */
+static CUresult may_swap(uint64_t begin, uint64_t bytes)
+{
+	uint64_t next = begin, end = begin + bytes;
+	FILE *maps = fopen("/proc/self/maps", "re");
+	CUresult result = maps ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM;
+	struct region r;
+
+	while (!result && next < end && read_region(maps, &r)) {
+		if (r.end <= next)
+			continue;
+		result = r.begin > next ? CUDA_ERROR_INVALID_VALUE : look_at(&r, &r);
+		next = r.end;
+	}
+	if (maps)
+		fclose(maps);
+	return result ? result : next < end ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+/* ---- lists; under the lock ---- */
+
+static struct gsb_registered *find(uint64_t addr)
+{
+	for (uint32_t i = 0; i < gsb_n_registered; i++)
+		if (addr - all[i].addr < all[i].size)
+			return &all[i];
+	return NULL;
+}
+
+static bool overlaps(const struct gsb_registered *r)
+{
+	for (uint32_t i = 0; i < gsb_n_registered; i++)
+		if (r->addr < all[i].addr + all[i].size && all[i].addr < r->addr + r->size)
+			return true;
+	return false;
+}
+
+/* The first one that has a page of it. */
+static struct gsb_mirror *find_mirror(uint64_t begin, uint64_t bytes)
+{
+	for (uint32_t i = 0; i < n_mirrors; i++)
+		if (begin < mirrors[i].addr + mirrors[i].size && mirrors[i].addr < begin + bytes)
+			return &mirrors[i];
+	return NULL;
+}
+
+static bool add(const struct gsb_registered *r)
+{
+	uint32_t n = gsb_n_registered;
+	struct gsb_registered *grown = realloc(all, (n + 1) * sizeof(*grown));
+
+	if (!grown)
+		return false;
+	all = grown;
+	all[n] = *r;
+	atomic_store_explicit(&gsb_n_registered, n + 1, memory_order_release);
+	return true;
+}
+
+static CUresult say_part(void)
+{
+	static _Atomic bool said;
+
+	if (!atomic_exchange(&said, true))
+		gsb_log_say(
+			"cuMemHostRegister of memory whose first or last page is registered in part already is not "
+			"carried: it returns CUDA_ERROR_NOT_SUPPORTED; register both at once, or aligned to "
+			"pages");
+	return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static CUresult join(struct gsb_registered *r)
+{
+	uint64_t begin = gsb_pages_begin(r), bytes = gsb_pages_bytes(r);
+	struct gsb_mirror *m;
+
+	if (overlaps(r))
+		return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+	m = find_mirror(begin, bytes);
+	if (!m) {
+		CUresult result = may_swap(begin, bytes);
+
+		return result ? result : CUDA_ERROR_NOT_FOUND;
+	}
+	if (begin < m->addr || begin + bytes > m->addr + m->size || m->wire != r->wire)
+		return say_part();
+	r->device = m->mirror + (r->addr - m->addr);
+	if (!add(r))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	m->n++;
+	return CUDA_SUCCESS;
+}
+
+CUresult gsb_registered_join(struct gsb_registered *r)
+{
+	CUresult result;
+
+	pthread_rwlock_wrlock(&lock);
+	result = join(r);
+	pthread_rwlock_unlock(&lock);
+	return result;
+}
+
+static CUresult add_mirrored(struct gsb_registered *r, uint64_t mirror)
+{
+	const struct gsb_mirror m = {.addr = gsb_pages_begin(r),
+				     .size = gsb_pages_bytes(r),
+				     .mirror = mirror,
+				     .wire = r->wire,
+				     .n = 1};
+	struct gsb_mirror *grown = realloc(mirrors, (n_mirrors + 1) * sizeof(*grown));
+
+	if (!grown)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	mirrors = grown;
+	if (overlaps(r) || find_mirror(m.addr, m.size)) /* another thread was first */
+		return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+	r->device = mirror + (r->addr - m.addr);
+	if (!add(r))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (!swap_out(&m)) {
+		gsb_n_registered--;
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	mirrors[n_mirrors++] = m;
+	return CUDA_SUCCESS;
+}
+
+CUresult gsb_registered_add(struct gsb_registered *r, uint64_t mirror)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	CUresult result;
+
+	pthread_once(&once, watch_forks);
+	pthread_rwlock_wrlock(&lock);
+	result = add_mirrored(r, mirror);
+	pthread_rwlock_unlock(&lock);
+	return result;
+}
+
+/* ---- found ---- */
+
+bool gsb_registered_find(uint64_t addr, uint64_t bytes, struct gsb_registered *out)
+{
+	const struct gsb_registered *r = NULL;
+
+	if (!atomic_load_explicit(&gsb_n_registered, memory_order_acquire))
+		return false;
+	pthread_rwlock_rdlock(&lock);
+	r = find(addr);
+	if (r && bytes > r->size - (addr - r->addr))
+		r = NULL;
+	if (r)
+		*out = *r;
+	pthread_rwlock_unlock(&lock);
+	return r != NULL;
+}
+
+bool gsb_registered_find_device(uint64_t device, struct gsb_registered *out)
+{
+	bool found = false;
+
+	if (!atomic_load_explicit(&gsb_n_registered, memory_order_acquire))
+		return false;
+	pthread_rwlock_rdlock(&lock);
+	for (uint32_t i = 0; !found && i < gsb_n_registered; i++) {
+		found = device - all[i].device < all[i].size;
+		if (found)
+			*out = all[i];
+	}
+	pthread_rwlock_unlock(&lock);
+	return found;
+}
+
+CUresult gsb_registered_at(uint64_t addr, struct gsb_registered *out)
+{
+	const struct gsb_registered *r;
+	CUresult result;
+
+	pthread_rwlock_rdlock(&lock);
+	r = find(addr);
+	result = !r		   ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
+		 : r->addr != addr ? CUDA_ERROR_INVALID_VALUE
+				   : CUDA_SUCCESS;
+	if (!result)
+		*out = *r;
+	pthread_rwlock_unlock(&lock);
+	return result;
+}
+
+/* ---- ended ---- */
+
+/* Its pages come back with the last of their registrations; if there is no memory for that, they stay mirrored. */
+static CUresult remove_at(struct gsb_registered *r, struct gsb_mirror *gone)
+{
+	struct gsb_mirror *m = find_mirror(gsb_pages_begin(r), gsb_pages_bytes(r));
+
+	*gone = (struct gsb_mirror){0};
+	if (m->n == 1) {
+		if (!unmap_mirror(m->addr, m->size))
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		*gone = *m;
+		*m = mirrors[--n_mirrors];
+	} else {
+		m->n--;
+	}
+	*r = all[gsb_n_registered - 1];
+	gsb_n_registered--;
+	return CUDA_SUCCESS;
+}
+
+CUresult gsb_registered_remove(uint64_t addr, struct gsb_mirror *gone)
+{
+	struct gsb_registered *r;
+	CUresult result;
+
+	pthread_rwlock_wrlock(&lock);
+	r = find(addr);
+	result = r && r->addr == addr ? remove_at(r, gone) : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+	pthread_rwlock_unlock(&lock);
+	return result;
+}
+
+void gsb_registered_drop(uint64_t wire)
+{
+	struct gsb_mirror gone;
+	uint32_t i = 0;
+
+	pthread_rwlock_wrlock(&lock);
+	while (i < gsb_n_registered)
+		if (all[i].wire != wire || remove_at(&all[i], &gone))
+			i++;
+	pthread_rwlock_unlock(&lock);
+}

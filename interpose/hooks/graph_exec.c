@@ -1,0 +1,436 @@
+/*
+ * hooks/graph_exec.c - executable graphs: instantiated, updated, launched.
+ *
+ * A launch goes through the plan and does each step as the program might have done it itself, by the call for a
+ * stream: so the engine sees ordinary records, and every rule of streams holds for graphs.
+ */
+#include <stdlib.h>
+
+#include "interpose/cu/capture.h"
+#include "interpose/hooks/graph.h"
+#include "interpose/hooks/hooks.h"
+
+/* ---- made and destroyed ---- */
+
+static CUresult instantiate(CUgraphExec *exec, CUgraph graph, cuuint64_t flags)
+{
+	const struct gsb_graph *g = gsb_cu_graph_get(graph);
+	CUresult result = g ? gsb_capture_unsafe() : CUDA_ERROR_INVALID_VALUE;
+
+	return result ? result : gsb_cu_exec_create(g, flags, exec);
+}
+
+/* A launch by a kernel is not carried; priorities of nodes are hints. */
+CUresult hook_cuGraphInstantiate(CUgraphExec *exec, CUgraph graph, unsigned long long flags)
+{
+	const unsigned long long known = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
+					 CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
+					 CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+
+	if (!exec || flags & ~known)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	gsb_cu_graphs_lock();
+	return gsb_graph_leave(instantiate(exec, graph, flags));
+}
+
+CUresult hook_cuGraphInstantiate_v1(CUgraphExec *exec, CUgraph graph, CUgraphNode *error, char *log,
+				    size_t n)
+{
+	if (error)
+		*error = NULL;
+	if (log && n)
+		*log = 0;
+	return hook_cuGraphInstantiate(exec, graph, 0);
+}
+
+/* There is nothing to upload: a launch is as cheap the first time. */
+CUresult hook_cuGraphInstantiateWithParams(CUgraphExec *exec, CUgraph graph,
+					   CUDA_GRAPH_INSTANTIATE_PARAMS *params)
+{
+	const cuuint64_t upload = CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD;
+	CUresult result;
+
+	if (!params)
+		return CUDA_ERROR_INVALID_VALUE;
+	result = hook_cuGraphInstantiate(exec, graph, params->flags & ~upload);
+	params->hErrNode_out = NULL;
+	params->result_out = !result ? CUDA_GRAPH_INSTANTIATE_SUCCESS
+			     : result == CUDA_ERROR_NOT_SUPPORTED
+				     ? CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED
+				     : CUDA_GRAPH_INSTANTIATE_ERROR;
+	return result;
+}
+
+CUresult hook_cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t *flags)
+{
+	const struct gsb_cu_exec *x;
+
+	gsb_cu_graphs_lock();
+	x = gsb_cu_exec_get(exec);
+	if (!x || !flags)
+		return gsb_graph_leave(CUDA_ERROR_INVALID_VALUE);
+	*flags = x->flags;
+	return gsb_graph_leave(CUDA_SUCCESS);
+}
+
+CUresult hook_cuGraphExecDestroy(CUgraphExec exec)
+{
+	gsb_cu_graphs_lock();
+	if (!gsb_cu_exec_get(exec))
+		return gsb_graph_leave(CUDA_ERROR_INVALID_VALUE);
+	gsb_cu_exec_destroy(exec);
+	return gsb_graph_leave(CUDA_SUCCESS);
+}
+
+/* ---- updated ---- */
+
+/* Two graphs, node by node in an order of both. */
+struct pairs {
+	struct gsb_graph_node **old, **new;
+	uint32_t n;
+};
+
+static CUgraphExecUpdateResult compare_copy(const CUDA_MEMCPY3D *a, const CUDA_MEMCPY3D *b)
+{
+	return a->srcMemoryType == b->srcMemoryType && a->dstMemoryType == b->dstMemoryType
+		       ? CU_GRAPH_EXEC_UPDATE_SUCCESS
+		       : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+}
+
+static CUgraphExecUpdateResult compare_fill(const CUDA_MEMSET_NODE_PARAMS *a,
+					    const CUDA_MEMSET_NODE_PARAMS *b)
+{
+	return (a->height == 1 && b->height == 1) ||
+			       (a->height == b->height && a->width == b->width)
+		       ? CU_GRAPH_EXEC_UPDATE_SUCCESS
+		       : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+}
+
+static CUgraphExecUpdateResult compare(const struct gsb_graph *old, const struct gsb_graph *new,
+				       CUgraphExecUpdateResultInfo *info);
+
+static CUgraphExecUpdateResult compare_work(const struct gsb_graph_work *old,
+					    const struct gsb_graph_work *new)
+{
+	CUgraphExecUpdateResultInfo inner = {0};
+
+	if (old->type != new->type)
+		return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
+	switch (old->type) {
+	case CU_GRAPH_NODE_TYPE_KERNEL:
+		return gsb_graph_kernel_is_cooperative(&old->kernel) ==
+				       gsb_graph_kernel_is_cooperative(&new->kernel)
+			       ? CU_GRAPH_EXEC_UPDATE_SUCCESS
+			       : CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED;
+	case CU_GRAPH_NODE_TYPE_MEMCPY: return compare_copy(&old->copy, &new->copy);
+	case CU_GRAPH_NODE_TYPE_MEMSET: return compare_fill(&old->fill, &new->fill);
+	case CU_GRAPH_NODE_TYPE_GRAPH: return compare(old->child, new->child, &inner);
+	default: return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+	}
+}
+
+/* Whether what the one depends on are the partners of what the other depends on. */
+static CUgraphExecUpdateResult compare_deps(const struct pairs *p, uint32_t i,
+					    CUgraphExecUpdateResultInfo *info)
+{
+	const struct gsb_graph_node *old = p->old[i], *new = p->new[i];
+
+	if (old->n_deps != new->n_deps)
+		return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+	for (uint32_t j = 0; j < new->n_deps; j++)
+		if (!gsb_graph_is_connected(p->old[new->deps[j]->index], old)) {
+			gsb_cu_node_handle(new->deps[j], &info->errorFromNode);
+			return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+		}
+	return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+}
+
+static CUgraphExecUpdateResult compare_pairs(const struct pairs *p,
+					     CUgraphExecUpdateResultInfo *info)
+{
+	CUgraphExecUpdateResult r = CU_GRAPH_EXEC_UPDATE_SUCCESS;
+
+	for (uint32_t i = 0; i < p->n; i++)
+		p->new[i]->index = i;
+	for (uint32_t i = 0; !r && i < p->n; i++) {
+		r = compare_deps(p, i, info);
+		if (!r)
+			r = compare_work(&p->old[i]->work, &p->new[i]->work);
+		if (r)
+			gsb_cu_node_handle(p->new[i], &info->errorNode);
+	}
+	return r;
+}
+
+static void free_pairs(struct pairs *p)
+{
+	free(p->old);
+	free(p->new);
+}
+
+static int make_pairs(const struct gsb_graph *old, const struct gsb_graph *new, struct pairs *p)
+{
+	*p = (struct pairs){
+		.old = calloc(old->n_nodes + 1, sizeof(*p->old)),
+		.new = calloc(new->n_nodes + 1, sizeof(*p->new)),
+		.n = new->n_nodes,
+	};
+	if (p->old && p->new && !gsb_graph_order(old, p->old) && !gsb_graph_order(new, p->new))
+		return 0;
+	free_pairs(p);
+	return -1;
+}
+
+static CUgraphExecUpdateResult compare(const struct gsb_graph *old, const struct gsb_graph *new,
+				       CUgraphExecUpdateResultInfo *info)
+{
+	CUgraphExecUpdateResult r;
+	struct pairs p;
+
+	if (old->n_nodes != new->n_nodes)
+		return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+	if (make_pairs(old, new, &p))
+		return CU_GRAPH_EXEC_UPDATE_ERROR;
+	r = compare_pairs(&p, info);
+	free_pairs(&p);
+	return r;
+}
+
+/* Nodes stay where they are, since the plan names them; their work becomes the other's. */
+static CUresult take_over(const struct gsb_graph *old, const struct gsb_graph *new);
+
+static CUresult take_work(struct gsb_graph_node *old, const struct gsb_graph_node *new)
+{
+	struct gsb_graph_work work;
+	CUresult result;
+
+	if (old->work.type == CU_GRAPH_NODE_TYPE_GRAPH)
+		return take_over(old->work.child, new->work.child);
+	result = gsb_cu_graph_result(gsb_graph_work_copy(&new->work, &work));
+	if (result)
+		return result;
+	gsb_graph_work_free(&old->work);
+	old->work = work;
+	return CUDA_SUCCESS;
+}
+
+static CUresult take_over(const struct gsb_graph *old, const struct gsb_graph *new)
+{
+	CUresult result = CUDA_SUCCESS;
+	struct pairs p;
+
+	if (make_pairs(old, new, &p))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	for (uint32_t i = 0; !result && i < p.n; i++)
+		result = take_work(p.old[i], p.new[i]);
+	free_pairs(&p);
+	return result;
+}
+
+static CUresult update(const struct gsb_graph *old, CUgraph graph,
+		       CUgraphExecUpdateResultInfo *info)
+{
+	const struct gsb_graph *new = gsb_cu_graph_get(graph);
+
+	*info = (CUgraphExecUpdateResultInfo){.result = CU_GRAPH_EXEC_UPDATE_ERROR};
+	if (!old || !new)
+		return CUDA_ERROR_INVALID_VALUE;
+	info->result = compare(old, new, info);
+	return info->result ? CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE : take_over(old, new);
+}
+
+CUresult hook_cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info)
+{
+	const struct gsb_cu_exec *x;
+
+	if (!info)
+		return CUDA_ERROR_INVALID_VALUE;
+	gsb_cu_graphs_lock();
+	x = gsb_cu_exec_get(exec);
+	return gsb_graph_leave(update(x ? x->graph : NULL, graph, info));
+}
+
+CUresult hook_cuGraphExecUpdate_v1(CUgraphExec exec, CUgraph graph, CUgraphNode *node,
+				   CUgraphExecUpdateResult *out)
+{
+	CUgraphExecUpdateResultInfo info;
+	CUresult result = hook_cuGraphExecUpdate(exec, graph, &info);
+
+	if (node)
+		*node = info.errorNode;
+	if (out)
+		*out = info.result;
+	return result;
+}
+
+/* The executable graph's copy of a node; NULL: it has none. */
+static struct gsb_graph_node *find(CUgraphExec exec, CUgraphNode handle)
+{
+	const struct gsb_graph_node *node = gsb_cu_node_get(handle);
+	const struct gsb_cu_exec *x = gsb_cu_exec_get(exec);
+
+	return node && x ? gsb_graph_find(x->graph, node->id) : NULL;
+}
+
+CUresult hook_cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode handle,
+						 CUgraph child)
+{
+	CUgraphExecUpdateResultInfo info;
+	const struct gsb_graph_node *node;
+	CUresult result;
+
+	gsb_cu_graphs_lock();
+	node = find(exec, handle);
+	if (!node || node->work.type != CU_GRAPH_NODE_TYPE_GRAPH)
+		return gsb_graph_leave(CUDA_ERROR_INVALID_VALUE);
+	result = update(node->work.child, child, &info);
+	return gsb_graph_leave(
+		result == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE ? CUDA_ERROR_INVALID_VALUE : result);
+}
+
+/* ---- switched off and on ---- */
+
+static bool has_switch(const struct gsb_graph_node *node)
+{
+	return node && node->work.type <= CU_GRAPH_NODE_TYPE_MEMSET;
+}
+
+CUresult hook_cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode handle, unsigned *enabled)
+{
+	const struct gsb_graph_node *node;
+
+	gsb_cu_graphs_lock();
+	node = find(exec, handle);
+	if (!has_switch(node) || !enabled)
+		return gsb_graph_leave(CUDA_ERROR_INVALID_VALUE);
+	*enabled = !node->is_disabled;
+	return gsb_graph_leave(CUDA_SUCCESS);
+}
+
+CUresult hook_cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode handle, unsigned enabled)
+{
+	struct gsb_graph_node *node;
+
+	gsb_cu_graphs_lock();
+	node = find(exec, handle);
+	if (!has_switch(node))
+		return gsb_graph_leave(CUDA_ERROR_INVALID_VALUE);
+	node->is_disabled = !enabled;
+	return gsb_graph_leave(CUDA_SUCCESS);
+}
+
+/* ---- launched ---- */
+
+static CUresult read_attrs(const struct gsb_graph_kernel *k, uint32_t *flags)
+{
+	CUlaunchAttribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
+
+	*flags = gsb_graph_kernel_is_cooperative(k) ? GSB_LAUNCH_COOPERATIVE : 0;
+	if (!k->attrs || !k->attrs[cluster.id].clusterDim.x)
+		return CUDA_SUCCESS;
+	cluster.value.clusterDim = k->attrs[cluster.id].clusterDim;
+	return gsb_read_cluster(&cluster, flags);
+}
+
+static CUresult run_kernel(const struct gsb_graph_kernel *k, CUstream stream)
+{
+	size_t bytes = k->params_bytes;
+	uint32_t flags;
+	CUresult result = read_attrs(k, &flags);
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, gsb_graph_kernel_values(k),
+			 CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+
+	if (result)
+		return result;
+	return hook_cuLaunchKernel(&(struct gsb_launch){
+		.fn = k->func,
+		.grid = {k->grid[0], k->grid[1], k->grid[2]},
+		.block = {k->block[0], k->block[1], k->block[2]},
+		.smem = k->smem,
+		.flags = flags,
+		.stream = stream,
+		.extra = extra,
+	});
+}
+
+static CUresult run_work(const struct gsb_graph_work *w, CUstream stream)
+{
+	const CUDA_MEMSET_NODE_PARAMS *f = &w->fill;
+
+	switch (w->type) {
+	case CU_GRAPH_NODE_TYPE_KERNEL: return run_kernel(&w->kernel, stream);
+	case CU_GRAPH_NODE_TYPE_MEMCPY: return gsb_copy_later(&w->copy, stream);
+	case CU_GRAPH_NODE_TYPE_MEMSET:
+		return hook_cuMemsetAsync(&(struct gsb_fill){f->dst, f->value, f->elementSize,
+							     f->width, f->height, f->pitch},
+					  stream);
+	case CU_GRAPH_NODE_TYPE_HOST:
+		return hook_cuLaunchHostFunc(stream, w->host.fn, w->host.userData);
+	case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return hook_cuStreamWaitEvent(stream, w->event, 0);
+	case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return hook_cuEventRecord(w->event, stream, 0);
+	case CU_GRAPH_NODE_TYPE_GRAPH:
+	case CU_GRAPH_NODE_TYPE_EMPTY: break;
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult run_step(const struct gsb_cu_exec *x, const struct gsb_lane_step *s,
+			 CUstream stream)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (uint32_t i = 0; !result && i < s->n_waits; i++)
+		result = hook_cuStreamWaitEvent(
+			stream, gsb_cu_exec_event(x, x->plan.waits[s->first_wait + i]), 0);
+	if (!result && s->node && !s->node->is_disabled)
+		result = run_work(&s->node->work, stream);
+	if (!result && s->slot != GSB_LANE_NO_SLOT)
+		result = hook_cuEventRecord(gsb_cu_exec_event(x, s->slot), stream, 0);
+	return result;
+}
+
+static CUresult run(struct gsb_cu_exec *x, const struct gsb_cu_stream_ref *s)
+{
+	CUstream streams[GSB_N_LANES];
+	CUresult result = gsb_cu_exec_prepare(x, s, streams);
+
+	if (!result && x->was_launched)
+		result = hook_cuStreamWaitEvent(streams[0], gsb_cu_exec_end(x), 0);
+	for (uint32_t i = 0; !result && i < x->plan.n_steps; i++)
+		result = run_step(x, &x->plan.steps[i], streams[x->plan.steps[i].lane]);
+	if (!result)
+		result = hook_cuEventRecord(gsb_cu_exec_end(x), streams[0], 0);
+	x->was_launched |= !result;
+	x->last = *s;
+	return result;
+}
+
+static CUresult launch(CUgraphExec exec, CUstream stream)
+{
+	struct gsb_cu_exec *x = gsb_cu_exec_get(exec);
+	struct gsb_cu_stream_ref s;
+	CUresult result = x ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		result = gsb_capture_no_wait(&s);
+	return result ? result : run(x, &s);
+}
+
+CUresult hook_cuGraphLaunch(CUgraphExec exec, CUstream stream)
+{
+	gsb_cu_graphs_lock();
+	return gsb_graph_leave(launch(exec, stream));
+}
+
+CUresult hook_cuGraphUpload(CUgraphExec exec, CUstream stream)
+{
+	struct gsb_cu_stream_ref s;
+	CUresult result = gsb_cu_stream_resolve(stream, &s);
+
+	gsb_cu_graphs_lock();
+	if (!result && !gsb_cu_exec_get(exec))
+		result = CUDA_ERROR_INVALID_VALUE;
+	return gsb_graph_leave(result ? result : gsb_capture_no_wait(&s));
+}

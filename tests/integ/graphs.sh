@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# graphs.sh - graphs, stream capture and registered memory under a real broker on the emulated H200: each case of
+# tests/integ/graphs gives the answers that NVIDIA's driver gave to the same program on an H200.
+# Usage: from the build folder: srcdir=... tests/integ/graphs.sh
+srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+# shellcheck source=tests/integ/lib.sh
+. "$srcdir/tests/integ/lib.sh"
+# shellcheck source=tests/integ/real.sh
+. "$srcdir/tests/integ/real.sh"
+
+program=$build/tests/integ/graphs
+
+# answers CASE: of the running test's program, beside what is expected of it.
+answers() {
+	local got
+	got=$(tenant "$1" "$program" "$1" 2>"$dir/err") || fail "$1: status $?: $got $(cat "$dir/err")"
+	expect_equal "$got" "$(grep "^$1 " "$srcdir/tests/integ/graphs.expected")"
+}
+
+graphs_answer_as_the_driver() {
+	local name
+	start_real_broker
+	for name in $("$program" --list); do
+		answers "$name"
+	done
+	await_no_tenants
+	end_broker
+}
+
+# Branches are in lanes of their own: a long one holds no short one up.
+graph_branches_run_at_once() {
+	start_real_broker
+	expect_equal "$(tenant order "$program" concurrency 2>"$dir/err")" "concurrency short-is-first 1
+concurrency in-child 1"
+	end_broker
+}
+
+# A host function writes, a copy behind it reads, launch after launch.
+graph_copies_take_their_turn() {
+	start_real_broker
+	expect_equal "$(tenant turn "$program" turn 2>"$dir/err")" "turn sum 1
+turn sum 2
+turn sum 3"
+	end_broker
+}
+
+# Shared memory stays what it is, a fork's child has its own, and a context takes its mirrors along.
+registered_memory_stays_the_programs() {
+	start_real_broker
+	expect_equal "$(tenant refused "$program" refused 2>"$dir/err")" "refused shared 801
+refused file 801
+refused stack 801
+refused half 801
+refused over-the-end 0
+refused child 0
+refused kept 1
+refused kept-after-reset 1
+refused unregister-after-reset 709"
+	expect_match "$(cat "$dir/err")" "register memory of malloc or of a private mmap"
+	end_broker
+}
+
+run_case graphs_answer_as_the_driver
+run_case graph_branches_run_at_once
+run_case graph_copies_take_their_turn
+run_case registered_memory_stays_the_programs
+[ "$failures" -eq 0 ]
