@@ -19,6 +19,7 @@ struct draw {
 	const struct gsb_arch *arch;
 	uint64_t state;
 	FILE *to;
+	bool units;
 	uint32_t n_lines, n_kernels;
 	uint64_t serial;
 };
@@ -51,8 +52,16 @@ static double log_between(struct draw *d, double least, double most)
 
 /* ---- kernels ---- */
 
+const struct gsb_random_kind gsb_random_kinds[] = {
+	{"stream", "dram", 2700000, 0.1},  {"gather", "l2", 2200000, 0.1},
+	{"chase", "chain", 2600000, 0.05}, {"fma", "dense", 950000, 0.1},
+	{"sfu", "sfu", 950000, 0.2},	   {"lds", "shared", 950000, 0.3},
+	{"l1hit", "l1", 950000, 0.2},	   {0},
+};
+
 struct shape {
 	struct gsb_kernel kernel;
+	const struct gsb_random_kind *kind; /* NULL: none */
 	uint64_t alone_ns, n_insns;
 };
 
@@ -73,11 +82,20 @@ static uint32_t draw_smem(struct draw *d)
 		       : 0;
 }
 
+static const struct gsb_random_kind *draw_kind(struct draw *d)
+{
+	uint32_t n = 0;
+
+	while (gsb_random_kinds[n].name)
+		n++;
+	return &gsb_random_kinds[between(d, 0, n - 1)];
+}
+
 /* The grid follows from how many of its rounds the GPU is filled. */
 static bool draw_shape(struct draw *d, struct shape *s)
 {
 	struct gsb_occupancy o;
-	double blocks, alone;
+	double blocks, alone, issue;
 
 	s->kernel.threads_per_block = GSB_WARP_SIZE * between(d, 1, 16);
 	s->kernel.regs_per_thread = draw_regs(d, s->kernel.threads_per_block);
@@ -88,10 +106,11 @@ static bool draw_shape(struct draw *d, struct shape *s)
 	s->kernel.n_blocks = blocks < 1 ? 1 : (uint64_t)blocks;
 	alone = log_between(d, SHORTEST_NS, LONGEST_NS);
 	s->alone_ns = (uint64_t)alone;
+	s->kind = d->units ? draw_kind(d) : NULL;
+	issue = s->kind ? s->kind->issue : log_between(d, 0.05, 0.8);
 	/* Of the issue slots of the SMs that it uses. */
-	s->n_insns =
-		(uint64_t)(log_between(d, 0.05, 0.8) * alone * d->arch->clock_khz / 1e6 *
-			   d->arch->issue_width * fmin((double)s->kernel.n_blocks, d->arch->n_sms));
+	s->n_insns = (uint64_t)(issue * alone * d->arch->clock_khz / 1e6 * d->arch->issue_width *
+				fmin((double)s->kernel.n_blocks, d->arch->n_sms));
 	return true;
 }
 
@@ -109,13 +128,17 @@ static void write_head(struct draw *d, const struct gsb_random_load *p)
 	d->n_lines = 2 + 2 * p->n_tenants;
 }
 
-static void write_kernel(struct draw *d, uint32_t tenant, const struct gsb_kernel *k)
+static void write_kernel(struct draw *d, uint32_t tenant, const struct shape *s)
 {
 	d->n_kernels++;
 	fprintf(d->to,
 		"kernel id=%" PRIu32 " tenant=%" PRIu32 " name=k%" PRIu32 " regs=%" PRIu32
-		" smem=%" PRIu32 "\n",
-		d->n_kernels, tenant, d->n_kernels, k->regs_per_thread, k->smem_bytes);
+		" smem=%" PRIu32,
+		d->n_kernels, tenant, d->n_kernels, s->kernel.regs_per_thread,
+		s->kernel.smem_bytes);
+	if (s->kind)
+		fprintf(d->to, " unit=%s want=%" PRIu32, s->kind->unit, s->kind->want_ppm);
+	fputc('\n', d->to);
 	d->n_lines++;
 }
 
@@ -140,6 +163,16 @@ static void write_launch(struct draw *d, uint32_t tenant, uint32_t kernel, const
 	d->n_lines++;
 }
 
+static void write_tenant(struct draw *d, const struct gsb_random_load *p, uint32_t t,
+			 const struct shape *shapes)
+{
+	write_copy(d, t + 1, true);
+	for (uint32_t n = 0; n < (p->n_times ? p->n_times : 1); n++)
+		for (uint32_t k = t * p->n_kernels; k < (t + 1) * p->n_kernels; k++)
+			write_launch(d, t + 1, k + 1, &shapes[k]);
+	write_copy(d, t + 1, false);
+}
+
 /* Kernels come before operations, so shapes are drawn first. */
 static int write_load(struct draw *d, const struct gsb_random_load *p)
 {
@@ -152,14 +185,10 @@ static int write_load(struct draw *d, const struct gsb_random_load *p)
 	for (uint32_t i = 0; i < n; i++) {
 		while (!draw_shape(d, &shapes[i]))
 			;
-		write_kernel(d, i / p->n_kernels + 1, &shapes[i].kernel);
+		write_kernel(d, i / p->n_kernels + 1, &shapes[i]);
 	}
-	for (uint32_t t = 0; t < p->n_tenants; t++) {
-		write_copy(d, t + 1, true);
-		for (uint32_t k = t * p->n_kernels; k < (t + 1) * p->n_kernels; k++)
-			write_launch(d, t + 1, k + 1, &shapes[k]);
-		write_copy(d, t + 1, false);
-	}
+	for (uint32_t t = 0; t < p->n_tenants; t++)
+		write_tenant(d, p, t, shapes);
 	fprintf(d->to, "end lines=%" PRIu32 "\n", d->n_lines);
 	free(shapes);
 	return 0;
@@ -168,14 +197,14 @@ static int write_load(struct draw *d, const struct gsb_random_load *p)
 int gsb_workload_random(const struct gsb_arch *arch, const struct gsb_random_load *p,
 			struct gsb_workload *out)
 {
-	struct draw d = {.arch = arch, .state = p->seed};
+	struct draw d = {.arch = arch, .state = p->seed, .units = p->units};
 	struct gsb_text_error error;
 	char *text = NULL;
 	size_t size = 0;
 	int err;
 
 	if (!p->n_tenants || p->n_tenants > GSB_RANDOM_TENANTS_MAX || !p->n_kernels ||
-	    p->n_kernels > GSB_RANDOM_KERNELS_MAX)
+	    p->n_kernels > GSB_RANDOM_KERNELS_MAX || p->n_times > GSB_RANDOM_TIMES_MAX)
 		return -EINVAL;
 	d.to = open_memstream(&text, &size);
 	if (!d.to)

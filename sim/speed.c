@@ -1,8 +1,9 @@
 /*
- * speed.c - how fast kernels run beside each other, by the law of model/time/law.h, as far as a load knows what they ask for: it knows
- * the instructions of their warps, and so their share of the issue slots, and nothing of caches and memory.
+ * speed.c - how fast kernels run beside each other, by the law of model/time/law.h, as far as a load knows what they ask for: the
+ * instructions of their warps, and so their share of the issue slots, and of drawn ones the unit that they live on.
  */
 #include <assert.h>
+#include <math.h>
 
 #include "base/compiler.h"
 #include "model/time/law.h"
@@ -22,9 +23,39 @@ static double issue_share(const struct gsb_sim *s, const struct gsb_sim_item *it
 	return share < 1 ? share : 1;
 }
 
+/* The blocks that it has on the device, of those that there is room for. */
+static double resident_part(const struct gsb_sim *s, const struct gsb_sim_item *item)
+{
+	double room = (double)item->work.blocks_per_sm * s->p->arch->n_sms;
+	double on = (double)(item->n_placed - item->n_ended);
+
+	return on < room ? on / room : 1;
+}
+
+/*
+ * What it wants of the unit that it lives on. Of the memory that may be more than there is: that is what it was held up by
+ * when it ran alone, on all SMs, and with fewer blocks there it is held up less.
+ */
+static void add_unit(const struct gsb_sim *s, const struct gsb_sim_item *item,
+		     struct gsb_resident *r, double *alone)
+{
+	const struct gsb_workload_kernel *k = &s->load->kernels[item->op->kernel_at];
+	double most = k->want_ppm / 1e6, want = most * resident_part(s, item);
+	enum gsb_unit unit = (enum gsb_unit)(k->unit - 1);
+
+	*alone = 1;
+	if (!k->unit)
+		return;
+	if (gsb_unit_is_memory(unit))
+		*alone = fmax(1, most) / fmax(1, want);
+	else if (item->work.sms.n)
+		want *= (double)s->p->arch->n_sms / item->work.sms.n;
+	r->demand[unit] = fmin(1, want);
+}
+
 /* The kernels that have blocks on the SMs; where each stands in out. */
 static unsigned list_residents(struct gsb_sim *s, struct gsb_sim_flight **flights,
-			       struct gsb_resident *out)
+			       struct gsb_resident *out, double *alone)
 {
 	unsigned n = 0;
 
@@ -39,6 +70,7 @@ static unsigned list_residents(struct gsb_sim *s, struct gsb_sim_flight **flight
 			.block_ns = (double)item->block_ns,
 		};
 		out[n].demand[GSB_UNIT_ISSUE] = issue_share(s, item);
+		add_unit(s, item, &out[n], &alone[n]);
 		flights[n++] = &s->flights[i];
 	}
 	return n;
@@ -48,13 +80,13 @@ int gsb_sim_find_speeds(struct gsb_sim *s)
 {
 	struct gsb_sim_flight *flights[GSB_N_QUEUES];
 	struct gsb_resident residents[GSB_N_QUEUES];
-	double speeds[GSB_N_QUEUES];
-	unsigned n = list_residents(s, flights, residents);
+	double speeds[GSB_N_QUEUES], alone[GSB_N_QUEUES];
+	unsigned n = list_residents(s, flights, residents, alone);
 	int err = gsb_law_speeds(&s->law, s->p->arch->n_sms, residents, n, speeds);
 
 	if (err)
 		return gsb_sim_fail(s, err, "the law of contention refuses the kernels at hand");
 	for (unsigned i = 0; i < n; i++)
-		flights[i]->speed = speeds[i];
+		flights[i]->speed = speeds[i] * alone[i];
 	return 0;
 }

@@ -5,6 +5,7 @@
 #define GSB_SIM_STATE_H
 
 #include "base/compiler.h"
+#include "broker/policy/company.h"
 #include "model/gpu/interference.h"
 #include "model/placement/machine.h"
 #include "sim/sim.h"
@@ -61,10 +62,7 @@ struct gsb_sim_block {
 /* A command on the device. */
 struct gsb_sim_flight {
 	struct gsb_sim_item *item; /* NULL: free */
-	bool shared;		   /* another kernel was there for a part of its time */
-	const struct gsb_sim_item
-		*first;	   /* from its beginning just this one; NULL: none, or several, */
-	uint64_t n_begun;  /* when so many kernels had begun ever */
+	struct gsb_company company;
 	uint64_t seq;	   /* of issue */
 	uint64_t begin_ns; /* may start from then on; NEVER: has started */
 	uint64_t end_ns;   /* copies; NEVER: not known */
@@ -93,9 +91,8 @@ struct gsb_sim {
 	uint64_t n_left; /* operations that are not done */
 	/* view.c */
 	const struct gsb_work **ready;
-	unsigned n_ready, n_running, n_kernels;
+	unsigned n_ready, n_running;
 	unsigned n_copying[GSB_N_DIRECTIONS];
-	uint64_t n_begun;  /* kernels, ever */
 	uint64_t share_ns; /* of the tenant that was served last */
 	struct gsb_policy_area area;
 	bool changed;

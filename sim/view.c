@@ -89,17 +89,12 @@ static void take_out(struct gsb_sim *s, struct gsb_sim_item *item)
 
 static void note_company(struct gsb_sim *s, struct gsb_sim_flight *f)
 {
-	f->n_begun = ++s->n_begun;
-	f->shared = s->n_kernels > 0;
-	if (s->n_kernels++ != 1)
-		return;
 	for (unsigned i = 0; i < GSB_N_QUEUES; i++) {
 		struct gsb_sim_flight *other = &s->flights[i];
 
-		if (other == f || !other->item || other->item->work.kind != GSB_WORK_KERNEL)
-			continue;
-		other->shared = true;
-		f->first = other->item;
+		if (other != f && other->item && other->item->work.kind == GSB_WORK_KERNEL)
+			gsb_company_meet(&other->company, &other->item->work, &f->company,
+					 &f->item->work);
 	}
 }
 
@@ -124,19 +119,19 @@ static void start(struct gsb_sim *s, struct gsb_sim_item *item, const struct gsb
 }
 
 /* For the policies that predict: as the engine notes it. */
-static void note_run(const struct gsb_sim *s, const struct gsb_sim_flight *f)
+static void note_run(struct gsb_sim *s, const struct gsb_sim_flight *f)
 {
-	const struct gsb_sim_item *item = f->item, *first = f->first;
-	bool is_there = first && first->state == GSB_SIM_ISSUED && s->n_begun == f->n_begun;
+	const struct gsb_sim_item *item = f->item;
 	const struct gsb_run run = {
 		.work = &item->work,
 		.took_ns = s->now_ns - item->start_ns,
+		.stay_ns = s->now_ns - item->issued_ns,
 		.block_ns = item->blocks_ns / item->work.kernel.n_blocks,
-		.shared = f->shared,
-		.beside = is_there ? &first->work : NULL,
+		.company = f->company,
 	};
 
 	gsb_estimates_note(s->p->estimates, s->p->arch, &run);
+	gsb_claim_note_habit(claim_of(s, item), s->p->arch, &item->work, run.took_ns, s->now_ns);
 }
 
 /* SM time: all SMs that it was on, for as long as its blocks filled them. */
@@ -159,7 +154,6 @@ void gsb_sim_view_landed(struct gsb_sim *s, struct gsb_sim_flight *f)
 	}
 	if (s->p->estimates)
 		note_run(s, f);
-	s->n_kernels--;
 	gsb_claim_note(claim, s->now_ns - item->start_ns, sm_ns_of(item), claim->memory_bytes);
 }
 

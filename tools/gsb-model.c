@@ -53,7 +53,9 @@ enum {
 	OPT_TENANTS,
 	OPT_KERNELS,
 	OPT_TOGETHER,
-	OPT_COLD
+	OPT_COLD,
+	OPT_TIMES,
+	OPT_UNITS
 };
 
 #define OF(command)  (1u << (command))
@@ -78,6 +80,11 @@ static const struct gsb_cli_option options[] = {
 	 OF(REPLAY)},
 	{{"tenants", OPT_TENANTS, "N", 0, "of a drawn load (default 4)", 0}, OF(REPLAY)},
 	{{"kernels", OPT_KERNELS, "N", 0, "of each tenant of a drawn load (default 8)", 0},
+	 OF(REPLAY)},
+	{{"times", OPT_TIMES, "N", 0,
+	  "that each tenant of a drawn load runs its kernels (default 1)", 0},
+	 OF(REPLAY)},
+	{{"units", OPT_UNITS, NULL, 0, "draw the unit that each kernel lives on, too", 0},
 	 OF(REPLAY)},
 	{{"cold", OPT_COLD, NULL, 0, "the policy has not seen the tenants alone before", 0},
 	 OF(REPLAY)},
@@ -147,6 +154,9 @@ static int set_option(void *input, int key, char *value)
 	case OPT_KERNELS:
 		return set_count(&in->replay.random.n_kernels, "kernels", value,
 				 GSB_RANDOM_KERNELS_MAX);
+	case OPT_TIMES:
+		return set_count(&in->replay.random.n_times, "times", value, GSB_RANDOM_TIMES_MAX);
+	case OPT_UNITS: in->replay.random.units = true; return 0;
 	case OPT_TOGETHER: in->replay.together = true; return 0;
 	case OPT_COLD: in->replay.cold = true; return 0;
 	case OPT_COVER: in->cover = true; return 0;

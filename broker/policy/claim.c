@@ -24,3 +24,64 @@ void gsb_claim_note(struct gsb_claim *c, uint64_t took_ns, uint64_t sm_ns, uint6
 	c->share_ns += sm_ns * GSB_WEIGHT_USUAL / c->weight;
 	note_demand(c, took_ns, memory_bytes);
 }
+
+/* ---- habits ---- */
+
+/* Its place among the last few; GSB_N_HABITS: it has none. */
+static unsigned find(const struct gsb_habits *h, uint64_t launch)
+{
+	unsigned i = 0;
+
+	while (i < GSB_N_HABITS && h->launch[i] != launch)
+		i++;
+	return i;
+}
+
+static void put_first(struct gsb_habits *h, unsigned from, uint64_t launch)
+{
+	for (; from; from--)
+		h->launch[from] = h->launch[from - 1];
+	h->launch[0] = launch;
+}
+
+/* Of the device as of a thing that has so many places for its blocks. */
+static float filled(const struct gsb_arch *arch, const struct gsb_work *w)
+{
+	double places = (double)w->blocks_per_sm * arch->n_sms;
+
+	return places > (double)w->kernel.n_blocks ? (float)((double)w->kernel.n_blocks / places)
+						   : 1;
+}
+
+/* Those before place n were seen since the last new one came: as each goes to the front, a count of them tells. */
+static void note_again(struct gsb_habits *h, unsigned at, uint64_t code)
+{
+	h->n += at >= h->n;
+	h->n_again += h->n_again < UINT32_MAX;
+	if (h->code != code)
+		h->code = 0;
+}
+
+static void note_new(struct gsb_habits *h, uint64_t code)
+{
+	h->n = 1;
+	h->n_again = 0;
+	h->code = code;
+}
+
+void gsb_claim_note_habit(struct gsb_claim *c, const struct gsb_arch *arch,
+			  const struct gsb_work *w, uint64_t took_ns, uint64_t now_ns)
+{
+	struct gsb_habits *h = &c->habits;
+	unsigned at = find(h, w->launch);
+
+	if (!w->launch || took_ns < GSB_LONG_NS)
+		return;
+	if (at < GSB_N_HABITS)
+		note_again(h, at, w->code);
+	else
+		note_new(h, w->code);
+	put_first(h, at < GSB_N_HABITS ? at : GSB_N_HABITS - 1, w->launch);
+	h->filled = filled(arch, w);
+	h->ended_ns = now_ns;
+}

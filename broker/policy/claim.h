@@ -24,4 +24,11 @@ static inline void gsb_claim_begin(struct gsb_claim *c, uint64_t served_ns)
  */
 void gsb_claim_note(struct gsb_claim *c, uint64_t took_ns, uint64_t sm_ns, uint64_t memory_bytes);
 
+/* What is shorter is neither planned with nor remembered as a habit: it is over before anything could be made of it. */
+#define GSB_LONG_NS 100000
+
+/* Likewise, for policies that predict: what it does again. */
+void gsb_claim_note_habit(struct gsb_claim *c, const struct gsb_arch *arch,
+			  const struct gsb_work *w, uint64_t took_ns, uint64_t now_ns);
+
 #endif

@@ -7,6 +7,8 @@
  * plan is taken only where it gains GAIN of the time, or of the sum of all ends in the same time; else, and where too little
  * is known, things go as they came. That is what fifo does, so a plan that gains nothing costs nothing either.
  *
+ * Tenants that keep the device full have SMs of their own where that is better for them (parts.h); their kernels are in no plan.
+ *
  * Copies go straight through, and so do kernels where all that are ready are over before a plan would be. A pair that was measured to
  * lose by sharing is kept apart. Tenants that are far ahead of their share come last, and wait while there is no room; what has
  * waited for as long as anything may comes first.
@@ -17,6 +19,7 @@
 
 #include "broker/policy/draft.h"
 #include "broker/policy/estimate.h"
+#include "broker/policy/parts.h"
 #include "broker/policy/share.h"
 #include "broker/policy/whatif.h"
 
@@ -34,6 +37,7 @@ struct candidate {
 
 struct thought {
 	struct gsb_coreside_terms terms;
+	struct gsb_parts parts;
 	struct gsb_whatif whatif;
 	unsigned n;
 	bool trusted; /* all that there is to order by */
@@ -53,9 +57,17 @@ static bool goes_first(const struct thought *t, const struct gsb_work *w)
 	return t->terms.critical_first && w->claim->critical;
 }
 
+/* Cooperative kernels need all of their blocks at once, and so all SMs. */
+static const struct gsb_part *part_of(const struct thought *t, const struct gsb_work *w)
+{
+	return w->kind == GSB_WORK_KERNEL && !w->cooperative && !goes_first(t, w)
+		       ? gsb_parts_find(&t->parts, w->claim)
+		       : NULL;
+}
+
 static bool needs_plan(const struct thought *t, const struct gsb_work *w)
 {
-	return w->kind == GSB_WORK_KERNEL && !goes_first(t, w);
+	return w->kind == GSB_WORK_KERNEL && !goes_first(t, w) && !part_of(t, w);
 }
 
 static void let_critical_pass(const struct thought *t, struct gsb_draft *a)
@@ -88,6 +100,45 @@ static void let_copies_pass(const struct thought *t, struct gsb_draft *a)
 	for (unsigned i = 0; i < v->n_ready && !gsb_draft_is_full(a); i++)
 		if (v->ready[i]->kind != GSB_WORK_KERNEL && !goes_first(t, v->ready[i]))
 			issue(t, a, i, GSB_REASON_ARRIVAL);
+}
+
+static bool overlap(struct gsb_sm_range a, struct gsb_sm_range b)
+{
+	return !b.n || (a.first < b.first + b.n && b.first < a.first + a.n);
+}
+
+/* Kernels of others that were issued before have blocks to place there yet. */
+static bool is_taken(const struct gsb_view *v, const struct gsb_part *p)
+{
+	for (unsigned i = 0; i < v->n_running; i++)
+		if (v->running[i]->kind == GSB_WORK_KERNEL && v->running[i]->claim != p->claim &&
+		    overlap(p->sms, v->running[i]->sms))
+			return true;
+	return false;
+}
+
+/* The highest but that of critical tenants. */
+static int32_t urgent(const struct thought *t, const struct gsb_view *v)
+{
+	return v->priority_greatest +
+	       (t->terms.critical_first && v->priority_greatest < v->priority_least);
+}
+
+/* Each to its own SMs; where others are still there, it has them as their blocks end. */
+static void let_parts_go(const struct thought *t, struct gsb_draft *a)
+{
+	const struct gsb_view *v = a->view;
+
+	for (unsigned i = 0; t->parts.n && i < v->n_ready && !gsb_draft_is_full(a); i++) {
+		const struct gsb_part *p = part_of(t, v->ready[i]);
+		struct gsb_decision *d = p ? gsb_draft_issue(a, i, GSB_REASON_PARTITION) : NULL;
+
+		if (!d)
+			continue;
+		d->sms = p->sms;
+		if (is_taken(v, p))
+			d->priority = urgent(t, v);
+	}
 }
 
 /* ---- what is to be ordered ---- */
@@ -222,8 +273,8 @@ static const struct gsb_work *only_kernel(const struct gsb_view *v)
 static bool would_lose(const struct gsb_view *v, const struct gsb_work *w,
 		       const struct gsb_work *other)
 {
-	struct gsb_estimated a = gsb_estimates_beside(v->estimates, w, other, false);
-	struct gsb_estimated b = gsb_estimates_beside(v->estimates, other, w, false);
+	struct gsb_estimated a = gsb_estimates_beside(v->estimates, w, other);
+	struct gsb_estimated b = gsb_estimates_beside(v->estimates, other, w);
 
 	if (a.n < MEASURED || b.n < MEASURED || a.trust_ppm < TRUST_PPM || b.trust_ppm < TRUST_PPM)
 		return false;
@@ -237,12 +288,38 @@ static bool has_no_room(const struct thought *t, const struct candidate *c,
 	return t->trusted && !gsb_whatif_fits(&t->whatif, &t->whatif.kernels[c->kernel], room);
 }
 
+static bool has_kernel(const struct gsb_work *const *works, unsigned n, const struct gsb_claim *c)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (works[i]->kind == GSB_WORK_KERNEL && (!c || works[i]->claim == c))
+			return true;
+	return false;
+}
+
+/* One kernel is to run beside none of others, so that it is known how fast it is alone. */
+static bool waits_for_measure(const struct thought *t, const struct gsb_view *v,
+			      const struct gsb_work *w)
+{
+	const struct gsb_claim *alone = t->parts.alone;
+
+	if (!alone)
+		return false;
+	if (w->claim == alone)
+		return has_kernel(v->running, v->n_running, NULL);
+	return has_kernel(v->running, v->n_running, alone) ||
+	       has_kernel(v->ready, v->n_ready, alone);
+}
+
 static enum gsb_reason why_hold(const struct thought *t, const struct gsb_view *v,
 				const struct candidate *c, const int64_t room[GSB_N_ROOMS])
 {
 	const struct gsb_work *other = only_kernel(v), *w = v->ready[c->ready];
 
-	if (c->starved || !v->n_running)
+	if (c->starved)
+		return GSB_N_REASONS;
+	if (waits_for_measure(t, v, w))
+		return GSB_REASON_APART;
+	if (!v->n_running)
 		return GSB_N_REASONS;
 	if (c->ahead && has_no_room(t, c, room))
 		return GSB_REASON_SHARE;
@@ -324,8 +401,10 @@ unsigned gsb_coreside_decide(const struct gsb_view *view, struct gsb_policy_area
 	t->terms = *terms;
 	t->n = 0;
 	t->least_ns = gsb_share_least_ns(view);
+	gsb_parts_plan(view, terms->rest, terms->critical_first, &t->parts);
 	let_critical_pass(t, &a);
 	let_copies_pass(t, &a);
+	let_parts_go(t, &a);
 	t->all_short = true;
 	t->trusted = !gsb_whatif_begin(&t->whatif, view, terms->rest);
 	collect(t, view);

@@ -12,8 +12,6 @@
 #define N_WAYS 4 /* places where a key may stand */
 #define N_SETS 4096
 
-#define N_PARTS 8 /* parts of the SMs are told apart so finely */
-
 struct mean {
 	uint64_t key; /* 0: there is none */
 	uint32_t n, used;
@@ -38,24 +36,29 @@ void gsb_estimates_destroy(struct gsb_estimates *e)
 
 /* ---- what a mean is of ---- */
 
-enum subject { ALONE, SHARED, ROUND, ON_PART, BESIDE, BESIDE_APART };
+enum subject { ALONE, SHARED, ROUND, BESIDE, ON_OWN, ON_SHARED };
 
 static uint64_t key_of(enum subject subject, uint64_t what, uint64_t more)
 {
-	uint64_t key = gsb_hash_number(gsb_hash_number(subject, what), more);
+	/* Far from each other, so that what is close together under two subjects does not meet. */
+	uint64_t begin = GSB_HASH_BEGIN * (subject + 1);
+	uint64_t key = gsb_hash_number(gsb_hash_number(begin, what), more);
 
 	return key ? key : 1;
-}
-
-/* 1 .. N_PARTS; partly used eighths count as whole ones. */
-static uint32_t part_of(const struct gsb_arch *arch, uint32_t n_sms)
-{
-	return (n_sms * N_PARTS + arch->n_sms - 1) / arch->n_sms;
 }
 
 static bool is_whole(const struct gsb_arch *arch, uint32_t n_sms)
 {
 	return !n_sms || n_sms >= arch->n_sms;
+}
+
+static uint64_t place_key(const struct gsb_arch *arch, uint64_t launch, uint32_t n_sms,
+			  enum gsb_sharing sharing, uint64_t beside)
+{
+	enum subject subject = sharing == GSB_SMS_OWN ? ON_OWN : ON_SHARED;
+
+	return gsb_hash_number(key_of(subject, launch, is_whole(arch, n_sms) ? arch->n_sms : n_sms),
+			       beside);
 }
 
 /* ---- the table ---- */
@@ -115,10 +118,9 @@ static struct gsb_estimated look_up(const struct gsb_estimates *e, uint64_t key)
 
 /* ---- notes ---- */
 
-static double rounds_of(const struct gsb_arch *arch, const struct gsb_work *w, uint32_t n_sms)
+static double rounds_of(const struct gsb_arch *arch, const struct gsb_work *w)
 {
-	uint64_t places =
-		(uint64_t)w->blocks_per_sm * (is_whole(arch, n_sms) ? arch->n_sms : n_sms);
+	uint64_t places = (uint64_t)w->blocks_per_sm * arch->n_sms;
 
 	return places ? (double)((w->kernel.n_blocks + places - 1) / places) : 1;
 }
@@ -126,7 +128,7 @@ static double rounds_of(const struct gsb_arch *arch, const struct gsb_work *w, u
 /* What stands beside a kernel makes its blocks wait for room; how long they then take is nearer to what they take alone. */
 static double shared_ns(const struct gsb_arch *arch, const struct gsb_run *r)
 {
-	return r->block_ns ? rounds_of(arch, r->work, 0) * (double)r->block_ns : (double)r->took_ns;
+	return r->block_ns ? rounds_of(arch, r->work) * (double)r->block_ns : (double)r->took_ns;
 }
 
 static void note_alone(struct gsb_estimates *e, const struct gsb_arch *arch,
@@ -135,45 +137,54 @@ static void note_alone(struct gsb_estimates *e, const struct gsb_arch *arch,
 	const struct gsb_work *w = r->work;
 	double took = (double)r->took_ns;
 
-	if (is_whole(arch, w->sms.n)) {
-		add(e, key_of(ALONE, w->launch, 0), took);
-		add(e, key_of(ROUND, w->code, w->kernel.threads_per_block),
-		    took / rounds_of(arch, w, 0));
-	} else {
-		add(e, key_of(ON_PART, w->launch, part_of(arch, w->sms.n)), took);
-	}
+	add(e, key_of(ALONE, w->launch, 0), took);
+	add(e, key_of(ROUND, w->code, w->kernel.threads_per_block), took / rounds_of(arch, w));
 }
 
-static bool overlap(const struct gsb_arch *arch, struct gsb_sm_range a, struct gsb_sm_range b)
+static double stay_ns(const struct gsb_run *r)
 {
-	return is_whole(arch, a.n) || is_whole(arch, b.n) ||
-	       (a.first < b.first + b.n && b.first < a.first + a.n);
+	return (double)(r->stay_ns ? r->stay_ns : r->took_ns);
+}
+
+/* In any company, and in this one. */
+static void note_place(struct gsb_estimates *e, const struct gsb_arch *arch,
+		       const struct gsb_run *r)
+{
+	enum gsb_sharing sharing = r->company.met ? GSB_SMS_SHARED : GSB_SMS_OWN;
+	double ns = r->company.met ? stay_ns(r) : (double)r->took_ns;
+	uint64_t launch = r->work->launch;
+	uint32_t n_sms = r->work->sms.n;
+
+	add(e, place_key(arch, launch, n_sms, sharing, 0), ns);
+	if (r->company.code)
+		add(e, place_key(arch, launch, n_sms, sharing, r->company.code), ns);
 }
 
 /* Against its time alone where that is known: on all SMs, for that is what sharing is to be compared with. */
-static void note_beside(struct gsb_estimates *e, const struct gsb_arch *arch,
-			const struct gsb_run *r)
+static void note_beside(struct gsb_estimates *e, const struct gsb_run *r)
 {
 	struct gsb_estimated alone = look_up(e, key_of(ALONE, r->work->launch, 0));
-	bool apart = !overlap(arch, r->work->sms, r->beside->sms);
 
 	if (alone.n)
-		add(e, key_of(apart ? BESIDE_APART : BESIDE, r->work->code, r->beside->code),
-		    (double)r->took_ns / alone.mean);
+		add(e, key_of(BESIDE, r->work->code, r->company.code), stay_ns(r) / alone.mean);
 }
 
 void gsb_estimates_note(struct gsb_estimates *e, const struct gsb_arch *arch,
 			const struct gsb_run *r)
 {
+	bool whole = is_whole(arch, r->work->sms.n);
+
 	if (!r->work->launch || !r->took_ns)
 		return;
 	e->now++;
-	if (!r->shared)
+	if (!r->company.shared && whole)
 		note_alone(e, arch, r);
-	else if (is_whole(arch, r->work->sms.n))
+	else
+		note_place(e, arch, r);
+	if (r->company.met && whole)
 		add(e, key_of(SHARED, r->work->launch, 0), shared_ns(arch, r));
-	if (r->beside && r->beside->code)
-		note_beside(e, arch, r);
+	if (r->company.met && r->company.code)
+		note_beside(e, r);
 }
 
 /* ---- predictions ---- */
@@ -198,20 +209,25 @@ struct gsb_prediction gsb_estimates_predict(const struct gsb_estimates *e,
 		return predict(m.mean, m.trust_ppm);
 	m = look_up(e, key_of(ROUND, w->code, w->kernel.threads_per_block));
 	if (m.n)
-		return predict(m.mean * rounds_of(arch, w, 0), m.trust_ppm / 2);
+		return predict(m.mean * rounds_of(arch, w), m.trust_ppm / 2);
 	m = look_up(e, key_of(SHARED, w->launch, 0));
 	return m.n ? predict(m.mean, m.trust_ppm / 4) : (struct gsb_prediction){0};
 }
 
 struct gsb_estimated gsb_estimates_on(const struct gsb_estimates *e, const struct gsb_arch *arch,
-				      const struct gsb_work *w, uint32_t n_sms)
+				      uint64_t launch, uint32_t n_sms, enum gsb_sharing sharing,
+				      uint64_t beside)
 {
-	return look_up(e, is_whole(arch, n_sms) ? key_of(ALONE, w->launch, 0)
-						: key_of(ON_PART, w->launch, part_of(arch, n_sms)));
+	return look_up(e, place_key(arch, launch, n_sms, sharing, beside));
+}
+
+struct gsb_estimated gsb_estimates_alone(const struct gsb_estimates *e, uint64_t launch)
+{
+	return look_up(e, key_of(ALONE, launch, 0));
 }
 
 struct gsb_estimated gsb_estimates_beside(const struct gsb_estimates *e, const struct gsb_work *w,
-					  const struct gsb_work *other, bool apart)
+					  const struct gsb_work *other)
 {
-	return look_up(e, key_of(apart ? BESIDE_APART : BESIDE, w->code, other->code));
+	return look_up(e, key_of(BESIDE, w->code, other->code));
 }

@@ -2,13 +2,14 @@
  * estimate.h - how long kernels took, for those that come: measured, never asked for.
  *
  * One table of means. What a mean is of stands in its key alone: a kernel in one geometry with the device to itself, the
- * same beside others, on a part of the SMs, one round of its blocks in any geometry, one kernel beside another. New
- * values count at least GSB_ESTIMATE_NEWEST of a mean, so that it follows what changes. The table has one size; where it is full
+ * same beside others, on so many SMs of its own or shared ones, in one company or in any, one round of its blocks in any
+ * geometry, one kernel beside another. New values count at least GSB_ESTIMATE_NEWEST of a mean, so that it follows what changes. The table has one size; where it is full
  * the longest unused of a few goes. Pure but for itself: no clock, and the same notes give the same predictions.
  */
 #ifndef GSB_BROKER_POLICY_ESTIMATE_H
 #define GSB_BROKER_POLICY_ESTIMATE_H
 
+#include "broker/policy/company.h"
 #include "broker/policy/policy.h"
 
 #define GSB_ESTIMATE_NEWEST (1.0 / 16)
@@ -16,11 +17,10 @@
 /* A kernel that has ended. */
 struct gsb_run {
 	const struct gsb_work *work;
-	uint64_t took_ns;
+	uint64_t took_ns;  /* from its first block to its last */
+	uint64_t stay_ns;  /* from its issue: what its stream had to wait for it; 0: took_ns */
 	uint64_t block_ns; /* mean of its blocks' time on their SMs; 0: not known */
-	bool shared;	   /* another kernel was on the device for a part of that */
-	const struct gsb_work *
-		beside; /* from its beginning to its end just this one was; NULL: none, or several */
+	struct gsb_company company;
 };
 
 int gsb_estimates_create(struct gsb_estimates **out); /* -ENOMEM */
@@ -42,12 +42,24 @@ struct gsb_estimated {
 	uint32_t n, trust_ppm;
 };
 
-/* How long it takes on so many SMs, in ns. */
-struct gsb_estimated gsb_estimates_on(const struct gsb_estimates *e, const struct gsb_arch *arch,
-				      const struct gsb_work *w, uint32_t n_sms);
+/* How a launch shares its SMs: they are its own, or others' kernels are there, too. */
+enum gsb_sharing { GSB_SMS_OWN, GSB_SMS_SHARED };
 
-/* How much longer than alone @w takes beside @other: on the same SMs, or @apart, each on its own. */
+/*
+ * gsb_estimates_on() - how long a launch takes on so many SMs, in ns
+ * @launch: as of struct gsb_work    @n_sms: 0: all
+ * @beside: the code of the one kernel that the others were launches of, on SMs of their own or on the same; 0: any
+ * Own SMs: from its first block on. Shared ones: from its issue on, for who shares waits for room as well.
+ */
+struct gsb_estimated gsb_estimates_on(const struct gsb_estimates *e, const struct gsb_arch *arch,
+				      uint64_t launch, uint32_t n_sms, enum gsb_sharing sharing,
+				      uint64_t beside);
+
+/* How long it takes with the device to itself, in ns. */
+struct gsb_estimated gsb_estimates_alone(const struct gsb_estimates *e, uint64_t launch);
+
+/* How much longer than alone @w takes beside @other on the same SMs. */
 struct gsb_estimated gsb_estimates_beside(const struct gsb_estimates *e, const struct gsb_work *w,
-					  const struct gsb_work *other, bool apart);
+					  const struct gsb_work *other);
 
 #endif

@@ -6,15 +6,17 @@ libpolicy_la_SOURCES = \
 	broker/policy/draft.h \
 	broker/policy/coreside.c broker/policy/coreside.h \
 	broker/policy/claim.c broker/policy/claim.h \
+	broker/policy/company.c broker/policy/company.h \
 	broker/policy/estimate.c broker/policy/estimate.h \
 	broker/policy/fifo.c \
 	broker/policy/multiqx.c \
+	broker/policy/parts.c broker/policy/parts.h \
 	broker/policy/priority.c \
 	broker/policy/serial.c \
 	broker/policy/shape.c broker/policy/shape.h \
 	broker/policy/share.c broker/policy/share.h \
 	broker/policy/whatif.c broker/policy/whatif.h
-EXTRA_DIST += doc/multiqx.md doc/planner.md doc/results/2026-11-22-policies-random.txt doc/results/2026-11-22-policy-path.txt
+EXTRA_DIST += doc/multiqx.md doc/planner.md doc/results/2026-11-22-policies-random.txt doc/results/2026-11-22-policy-path.txt doc/results/2026-11-22-drawn-repeated.txt
 libpolicy_la_LIBADD = libmodel.la libbase.la -lm
 
 check_PROGRAMS += tests/unit/test_estimate
@@ -27,6 +29,11 @@ policy_kit = tests/unit/policy_kit.c tests/unit/policy_kit.h
 tests_unit_test_policies_SOURCES = tests/unit/test_policies.c $(policy_kit)
 tests_unit_test_policies_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_policies_LDADD = libpolicy.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_parts
+tests_unit_test_parts_SOURCES = tests/unit/test_parts.c $(policy_kit)
+tests_unit_test_parts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_parts_LDADD = libpolicy.la $(CMOCKA_LIBS) -lm
 
 noinst_PROGRAMS += tests/integ/policy_path
 check_SCRIPTS += tests/integ/policy_path.sh

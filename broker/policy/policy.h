@@ -40,6 +40,21 @@ enum gsb_direction { GSB_COPY_UP, GSB_COPY_DOWN, GSB_COPY_ACROSS, GSB_N_DIRECTIO
 #define GSB_WEIGHT_USUAL 100
 #define GSB_WEIGHT_MAX	 10000
 
+/*
+ * What a tenant does again and again: the long launches that it has come back to, with nothing new between them. What will come
+ * nobody knows; who has come so often is expected to come as often again.
+ */
+#define GSB_N_HABITS 4
+
+struct gsb_habits {
+	uint64_t launch[GSB_N_HABITS]; /* as of struct gsb_work, last seen first */
+	uint32_t n;	   /* of these were seen since there was a new one, itself included */
+	uint32_t n_again;  /* long kernels since then */
+	uint64_t code;	   /* of all of them; 0: they are of several kernels */
+	float filled;	   /* the part of the device that the last had blocks for, 0 .. 1 */
+	uint64_t ended_ns; /* device time when the last had ended */
+};
+
 /* What a tenant may claim of the device, and what it has had of it. */
 struct gsb_claim {
 	uint32_t
@@ -55,6 +70,7 @@ struct gsb_claim {
 	uint64_t demand_ns;    /* that time */
 	uint64_t n_issued;     /* commands, ever */
 	uint32_t n_ready, n_running;
+	struct gsb_habits habits; /* where the policy predicts */
 };
 
 /* How long a kernel takes, in this geometry. */

@@ -4,6 +4,7 @@
 #include "cu.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ void die(const char *fmt, ...)
 	va_list ap;
 
 	fflush(stdout);
-	fputs("gpu_db: ", stderr);
+	fprintf(stderr, "%s: ", program_invocation_short_name);
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);

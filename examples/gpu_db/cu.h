@@ -68,7 +68,7 @@ void cu_open(void);
 void cu_check(CUresult result, const char *call, const char *doing, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Prints "gpu_db: " and the text to stderr, and exits with EXIT_ENVIRONMENT. */
+/* Prints the program's name and the text to stderr, and exits with EXIT_ENVIRONMENT. */
 void die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 #endif

@@ -36,6 +36,8 @@ struct key {
 static const char *const kind_words[] = {"launch",	 "copy",       "fill",	    "free",
 					 "event_record", "event_wait", "host_func", "nop"};
 static const char *const place_words[] = {"device", "host", "staging", "inline"};
+static const char *const unit_words[] = {"none", "dense",  "issue", "shared", "l1",   "sfu",
+					 "fp64", "tensor", "l2",    "chain",  "dram", "barrier"};
 static const char *const clock_words[] = {"real", "virtual"};
 
 #define WORDS(list)                       \
@@ -78,6 +80,8 @@ static const struct key kernel_keys[] = {
 	K(kernel, "name", NAME, true, name, NO_WORDS),
 	K(kernel, "regs", U32, false, regs, NO_WORDS),
 	K(kernel, "smem", U32, false, smem_bytes, NO_WORDS),
+	K(kernel, "unit", WORD, false, unit, WORDS(unit_words)),
+	K(kernel, "want", U32, false, want_ppm, NO_WORDS),
 };
 static const struct key memory_keys[] = {
 	K(memory, "tenant", U32, true, tenant, NO_WORDS),

@@ -80,6 +80,9 @@ struct gsb_workload_kernel {
 	uint32_t id, tenant;
 	char name[GSB_WORKLOAD_NAME_MAX];
 	uint32_t regs, smem_bytes; /* of a thread; of a block, static */
+	/* What it lives on, as enum gsb_unit and one more, 0: not known; how much of that it would use with as many blocks as the GPU has room
+	 * for, were there more than all of it, in millionths. */
+	uint32_t unit, want_ppm;
 	uint32_t tenant_at;
 };
 

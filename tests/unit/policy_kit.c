@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "broker/policy/claim.h"
 #include "model/gpu/arch.h"
 
 #define NOW_NS 1000000000ull
@@ -211,6 +212,13 @@ static void draw_kernel(struct policy_kit *k, uint32_t tenant)
 	w->predicted.trust_ppm = w->predicted.alone_ns ? rng(1000000) : 0;
 }
 
+/* Some tenants do the same for long. */
+static void draw_habit(struct gsb_claim *c, const struct gsb_view *v, const struct gsb_work *w)
+{
+	for (uint32_t n = rng(60); n; n--)
+		gsb_claim_note_habit(c, v->arch, w, GSB_LONG_NS, v->now_ns - rng(3000000));
+}
+
 static void draw_work(struct policy_kit *k)
 {
 	uint32_t tenant = 1 + rng(k->view.n_claims);
@@ -221,6 +229,8 @@ static void draw_work(struct policy_kit *k)
 	else
 		policy_kit_copy(k, tenant, 1 + rng(1 << 30))->direction = rng(GSB_N_DIRECTIONS);
 	w = &k->ready[k->n_made - 1];
+	if (w->kind == GSB_WORK_KERNEL && !rng(3))
+		draw_habit(&k->claims[tenant - 1], &k->view, w);
 	w->priority = rng(5) ? 0 : -(int32_t)rng(6);
 	w->since_ns -= rng(2000000000) % k->view.now_ns;
 }
@@ -230,13 +240,14 @@ void policy_kit_remember(struct policy_kit *k, struct gsb_estimates *e)
 {
 	k->view.estimates = e;
 	for (unsigned i = 0; i + 1 < k->n_made; i++) {
-		struct gsb_run r = {
-			.work = &k->ready[i], .took_ns = 1 + rng(1000000), .shared = rng(2)};
+		struct gsb_run r = {.work = &k->ready[i],
+				    .took_ns = 1 + rng(1000000),
+				    .company = {.shared = rng(2), .met = rng(2)}};
 
 		if (r.work->kind != GSB_WORK_KERNEL)
 			continue;
-		if (r.shared && k->ready[i + 1].kind == GSB_WORK_KERNEL)
-			r.beside = &k->ready[i + 1];
+		if (r.company.shared && k->ready[i + 1].kind == GSB_WORK_KERNEL)
+			r.company.code = k->ready[i + 1].code;
 		gsb_estimates_note(e, k->view.arch, &r);
 	}
 }

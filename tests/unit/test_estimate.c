@@ -118,7 +118,8 @@ static void test_predict_prefers_alone_to_shared(void **state)
 {
 	struct fixture *f = *state;
 	struct gsb_work w = kernel(1, 100);
-	struct gsb_run shared = {.work = &w, .took_ns = 9000, .shared = true};
+	struct gsb_run shared = {
+		.work = &w, .took_ns = 9000, .company = {.shared = true, .met = true}};
 	uint32_t trust;
 
 	for (int i = 0; i < 10; i++)
@@ -136,13 +137,22 @@ static void test_predict_shared_goes_by_block_time_where_it_is_known(void **stat
 {
 	struct fixture *f = *state;
 	struct gsb_work w = kernel(1, 16ull * f->arch->n_sms);
-	struct gsb_run r = {.work = &w, .took_ns = 90000, .block_ns = 700, .shared = true};
+	struct gsb_run r = {.work = &w,
+			    .took_ns = 90000,
+			    .block_ns = 700,
+			    .company = {.shared = true, .met = true}};
 
 	gsb_estimates_note(f->e, f->arch, &r);
 	assert_int_equal(say(f, &w).alone_ns, 1400);
 }
 
 /* ---- parts of the SMs, and company ---- */
+
+static double on(struct fixture *f, const struct gsb_work *w, uint32_t n_sms,
+		 enum gsb_sharing sharing, uint64_t beside)
+{
+	return gsb_estimates_on(f->e, f->arch, w->launch, n_sms, sharing, beside).mean;
+}
 
 static void test_on_part_is_kept_apart_from_the_whole(void **state)
 {
@@ -153,32 +163,92 @@ static void test_on_part_is_kept_apart_from_the_whole(void **state)
 	ran(f, &w, 1000);
 	ran(f, &part, 1900);
 	assert_int_equal(say(f, &w).alone_ns, 1000);
-	assert_int_equal(gsb_estimates_on(f->e, f->arch, &w, f->arch->n_sms / 2).mean, 1900);
-	assert_int_equal(gsb_estimates_on(f->e, f->arch, &w, f->arch->n_sms).mean, 1000);
-	assert_int_equal(gsb_estimates_on(f->e, f->arch, &w, f->arch->n_sms / 4).n, 0);
+	assert_true(gsb_estimates_alone(f->e, w.launch).mean == 1000);
+	assert_true(on(f, &w, f->arch->n_sms / 2, GSB_SMS_OWN, 0) == 1900);
+	assert_true(on(f, &w, f->arch->n_sms / 4, GSB_SMS_OWN, 0) == 0);
+	assert_true(on(f, &w, f->arch->n_sms / 2, GSB_SMS_SHARED, 0) == 0);
 }
 
-static void test_beside_is_of_the_pair_and_of_where(void **state)
+/* Apart it counts from its first block on, together from its issue: who has to wait for room is slower for it. */
+static void test_on_is_of_the_company_and_of_what_is_shared(void **state)
 {
 	struct fixture *f = *state;
-	struct gsb_work a = kernel(1, 500), b = kernel(2, 500), left = a, right = b;
-	struct gsb_run run = {.took_ns = 1500, .shared = true};
+	struct gsb_work w = kernel(1, 500);
+	struct gsb_run run = {.work = &w,
+			      .took_ns = 1200,
+			      .stay_ns = 2000,
+			      .company = {.shared = true, .code = 2}};
 
-	left.sms = (struct gsb_sm_range){0, 66};
-	right.sms = (struct gsb_sm_range){66, 66};
+	w.sms = (struct gsb_sm_range){0, 64};
+	gsb_estimates_note(f->e, f->arch, &run);
+	run.company = (struct gsb_company){.shared = true, .mixed = true};
+	run.took_ns = 1400;
+	gsb_estimates_note(f->e, f->arch, &run);
+	run.company.met = true;
+	gsb_estimates_note(f->e, f->arch, &run);
+	assert_true(on(f, &w, 64, GSB_SMS_OWN, 2) == 1200);
+	assert_true(on(f, &w, 64, GSB_SMS_OWN, 0) == 1300);
+	assert_true(on(f, &w, 64, GSB_SMS_OWN, 3) == 0);
+	assert_true(on(f, &w, 64, GSB_SMS_SHARED, 0) == 2000);
+}
+
+static void test_beside_is_of_the_pair_on_the_same_sms(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_work a = kernel(1, 500), b = kernel(2, 500);
+	struct gsb_run run = {.work = &a,
+			      .took_ns = 1200,
+			      .stay_ns = 1500,
+			      .company = {.shared = true, .met = true, .code = 2}};
+
 	ran(f, &a, 1000);
-	run.work = &a;
-	run.beside = &b;
 	gsb_estimates_note(f->e, f->arch, &run);
-	assert_true(gsb_estimates_beside(f->e, &a, &b, false).mean == 1.5);
-	assert_int_equal(gsb_estimates_beside(f->e, &b, &a, false).n, 0);
-	assert_int_equal(gsb_estimates_beside(f->e, &a, &b, true).n, 0);
-	run.work = &left;
-	run.beside = &right;
-	run.took_ns = 1250;
+	assert_true(gsb_estimates_beside(f->e, &a, &b).mean == 1.5);
+	assert_int_equal(gsb_estimates_beside(f->e, &b, &a).n, 0);
+	run.company.met = false;
+	run.stay_ns = 9000;
 	gsb_estimates_note(f->e, f->arch, &run);
-	assert_true(gsb_estimates_beside(f->e, &a, &b, true).mean == 1.25);
-	assert_true(gsb_estimates_beside(f->e, &a, &b, false).mean == 1.5);
+	assert_true(gsb_estimates_beside(f->e, &a, &b).mean == 1.5);
+}
+
+/* ---- company ---- */
+
+static struct gsb_work on_sms(uint64_t code, uint32_t first, uint32_t n)
+{
+	struct gsb_work w = kernel(code, 500);
+
+	w.sms = (struct gsb_sm_range){first, n};
+	return w;
+}
+
+static void test_meet_on_other_sms_is_company_that_is_not_met(void **state)
+{
+	struct gsb_work a = on_sms(1, 0, 64), b = on_sms(2, 64, 68), c = on_sms(3, 56, 8),
+			all = on_sms(4, 0, 0);
+	struct gsb_company of_a = {0}, of_b = {0}, of_c = {0}, of_all = {0};
+
+	gsb_company_meet(&of_a, &a, &of_b, &b);
+	assert_true(of_a.shared && of_b.shared && !of_a.met && !of_b.met);
+	gsb_company_meet(&of_b, &b, &of_c, &c);
+	assert_false(of_b.met);
+	gsb_company_meet(&of_a, &a, &of_c, &c);
+	assert_true(of_a.met && of_c.met);
+	gsb_company_meet(&of_b, &b, &of_all, &all);
+	assert_true(of_b.met && of_all.met);
+}
+
+static void test_meet_one_kernel_from_the_beginning_is_named(void **state)
+{
+	struct gsb_work a = on_sms(1, 0, 0), b = on_sms(2, 0, 0), c = on_sms(3, 0, 0);
+	struct gsb_company of_a = {0}, of_b = {0}, again = {0}, of_c = {0};
+
+	gsb_company_meet(&of_a, &a, &of_b, &b);
+	assert_int_equal(of_b.code, 1);
+	assert_true(of_a.mixed && !of_a.code); /* it began alone */
+	gsb_company_meet(&of_b, &b, &again, &a);
+	assert_int_equal(of_b.code, 1); /* its next launch */
+	gsb_company_meet(&of_b, &b, &of_c, &c);
+	assert_true(of_b.mixed && !of_b.code);
 }
 
 /* A million kernels that come once each do not push out one that comes always. */
@@ -234,6 +304,49 @@ static void test_claim_gathers_nothing_while_it_asks_for_nothing(void **state)
 	assert_int_equal(idle.share_ns, 1000);
 }
 
+/* ---- habits ---- */
+
+static void did(struct fixture *f, struct gsb_claim *c, uint64_t code, uint64_t ns)
+{
+	struct gsb_work w = kernel(code, 528);
+
+	gsb_claim_note_habit(c, f->arch, &w, ns, 7);
+}
+
+static void test_habit_counts_what_comes_again_since_the_last_new_kernel(void **state)
+{
+	struct gsb_claim c = {0};
+
+	did(*state, &c, 9, 1000000);
+	for (int i = 0; i < 5; i++) {
+		did(*state, &c, 1, 1000000);
+		did(*state, &c, 2, 1000000);
+	}
+	assert_int_equal(c.habits.n_again, 8);
+	assert_int_equal(c.habits.n, 2); /* 9 is none */
+	assert_int_equal(c.habits.launch[0], kernel(2, 528).launch);
+	assert_int_equal(c.habits.launch[1], kernel(1, 528).launch);
+	assert_int_equal(c.habits.code, 0);
+	assert_int_equal(c.habits.ended_ns, 7);
+	assert_true(c.habits.filled == 0.5f);
+	did(*state, &c, 3, 1000000);
+	assert_int_equal(c.habits.n_again, 0);
+	assert_int_equal(c.habits.n, 1);
+	did(*state, &c, 3, 1000000);
+	assert_int_equal(c.habits.code, 3);
+}
+
+static void test_habit_takes_no_short_kernels(void **state)
+{
+	struct gsb_claim c = {0};
+
+	did(*state, &c, 1, GSB_LONG_NS);
+	did(*state, &c, 2, GSB_LONG_NS - 1);
+	did(*state, &c, 1, GSB_LONG_NS);
+	assert_int_equal(c.habits.n_again, 1);
+	assert_int_equal(c.habits.n, 1);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -247,11 +360,16 @@ int main(void)
 		CASE(test_predict_prefers_alone_to_shared),
 		CASE(test_predict_shared_goes_by_block_time_where_it_is_known),
 		CASE(test_on_part_is_kept_apart_from_the_whole),
-		CASE(test_beside_is_of_the_pair_and_of_where),
+		CASE(test_on_is_of_the_company_and_of_what_is_shared),
+		CASE(test_beside_is_of_the_pair_on_the_same_sms),
+		CASE(test_meet_on_other_sms_is_company_that_is_not_met),
+		CASE(test_meet_one_kernel_from_the_beginning_is_named),
 		CASE(test_note_of_a_million_kernels_keeps_what_is_used),
 		CASE(test_claim_share_goes_by_weight),
 		CASE(test_claim_demand_is_memory_over_time),
 		CASE(test_claim_gathers_nothing_while_it_asks_for_nothing),
+		CASE(test_habit_counts_what_comes_again_since_the_last_new_kernel),
+		CASE(test_habit_takes_no_short_kernels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -332,8 +332,9 @@ static void note_pair(struct gsb_estimates *e, const struct policy_kit *k, const
 		      const struct gsb_work *beside, double slowdown, unsigned n)
 {
 	struct gsb_run alone = {.work = w, .took_ns = 5000000};
-	struct gsb_run both = {
-		.work = w, .took_ns = (uint64_t)(5e6 * slowdown), .shared = true, .beside = beside};
+	struct gsb_run both = {.work = w,
+			       .took_ns = (uint64_t)(5e6 * slowdown),
+			       .company = {.shared = true, .met = true, .code = beside->code}};
 
 	gsb_estimates_note(e, k->view.arch, &alone);
 	while (n--)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "broker/policy/estimate.h"
 #include "model/gpu/arch.h"
 #include "model/time/command_time.h"
 #include "sim/compare.h"
@@ -487,9 +488,124 @@ static void test_random_loads_run_under_every_policy(void **state)
 	}
 }
 
+/* ---- kernels that live on a unit, again and again ---- */
+
+#define N_AGAIN	   100
+#define LAUNCH_NS  1000000
+#define BLOCKS	   (8 * 132 * 4)
+#define MEMORY	   "unit=dram want=2700000" /* full with 49 SMs */
+#define ARITHMETIC "unit=dense want=950000"
+
+/* A tenant for each unit, with so many launches of a kernel that fills the device, all asked for at the beginning. */
+static struct gsb_workload loops(const char *a, const char *b, unsigned n)
+{
+	const char *units[] = {a, b};
+	char *text = NULL;
+	struct gsb_workload l;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	fputs("tenant id=1 name=a\ntenant id=2 name=b\n"
+	      "stream tenant=1 number=1\nstream tenant=2 number=1\n",
+	      f);
+	for (unsigned t = 0; t < 2; t++)
+		fprintf(f, "kernel id=%u tenant=%u name=k%u regs=32 %s\n", t + 1, t + 1, t,
+			units[t]);
+	for (unsigned i = 0; i < 2 * n; i++)
+		fprintf(f,
+			"op serial=%u tenant=%u stream=1 kind=launch kernel=%u grid=%ux1x1 "
+			"block=256x1x1 alone=%u\n",
+			i + 1, i % 2 + 1, i % 2 + 1, BLOCKS, LAUNCH_NS);
+	fclose(f);
+	l = parse(text);
+	free(text);
+	return l;
+}
+
+/* Together, against one after the other. The policy has seen nothing before. */
+static double speedup(const char *a, const char *b, const struct gsb_policy *policy)
+{
+	struct gsb_workload l = loops(a, b, N_AGAIN);
+	struct gsb_sim_params p = {.arch = gsb_arch_find("h200"), .policy = policy};
+	struct gsb_sim_result r;
+	char why[200];
+	double x;
+
+	assert_int_equal(gsb_estimates_create(&p.estimates), 0);
+	if (gsb_sim_run(&l, &p, &r, why, sizeof(why)))
+		fail_msg("%s", why);
+	x = 2.0 * N_AGAIN * LAUNCH_NS / (double)r.makespan_ns;
+	gsb_estimates_destroy(p.estimates);
+	gsb_sim_finish(&r);
+	gsb_workload_finish(&l);
+	return x;
+}
+
+static void test_coreside_parts_memory_from_arithmetic(void **state)
+{
+	assert_true(speedup(MEMORY, ARITHMETIC, &gsb_policy_fifo) < 1.01);
+	assert_true(speedup(MEMORY, ARITHMETIC, &gsb_policy_coreside) > 1.3);
+}
+
+static void test_coreside_without_anything_to_gain_is_not_behind(void **state)
+{
+	assert_true(speedup(ARITHMETIC, ARITHMETIC, &gsb_policy_coreside) > 0.99);
+	assert_true(speedup(MEMORY, MEMORY, &gsb_policy_coreside) > 0.99);
+}
+
+/* On 48 SMs of 132 as fast as on all: so a part of them has a knee. */
+static unsigned on_48_sms(const struct gsb_view *v, struct gsb_policy_area *area,
+			  struct gsb_decision *out)
+{
+	for (unsigned i = 0; i < v->n_ready; i++)
+		out[i] = (struct gsb_decision){.ready = i, .sms = {0, 48}};
+	return v->n_ready;
+}
+
+static uint64_t alone_on_48(const char *unit)
+{
+	static const struct gsb_policy policy = {.name = "48", .decide = on_48_sms};
+	const struct gsb_sim_params p = {
+		.arch = gsb_arch_find("h200"), .policy = &policy, .tenant = 1};
+	struct gsb_workload l = loops(unit, unit, 1);
+	struct gsb_sim_result r;
+	char why[200];
+	uint64_t ns;
+
+	assert_int_equal(gsb_sim_run(&l, &p, &r, why, sizeof(why)), 0);
+	ns = r.makespan_ns - LATENCY;
+	gsb_sim_finish(&r);
+	gsb_workload_finish(&l);
+	return ns;
+}
+
+static void test_run_on_a_part_slows_what_lives_on_the_sms_and_not_on_memory(void **state)
+{
+	assert_in_range(alone_on_48(MEMORY), LAUNCH_NS, LAUNCH_NS * 1.03);
+	assert_in_range(alone_on_48(ARITHMETIC), LAUNCH_NS * 2.7, LAUNCH_NS * 2.8);
+}
+
+static void test_random_load_repeats_its_kernels(void **state)
+{
+	const struct gsb_random_load p = {
+		.n_tenants = 2, .n_kernels = 3, .n_times = 5, .units = true};
+	struct gsb_workload l;
+
+	assert_int_equal(gsb_workload_random(gsb_arch_find("h200"), &p, &l), 0);
+	assert_int_equal(l.n_kernels, 6);
+	assert_int_equal(l.n_ops, 2 * (3 * 5 + 2));
+	for (uint32_t i = 0; i < l.n_kernels; i++)
+		assert_true(l.kernels[i].unit && l.kernels[i].want_ppm);
+	gsb_workload_finish(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_coreside_parts_memory_from_arithmetic),
+		cmocka_unit_test(test_coreside_without_anything_to_gain_is_not_behind),
+		cmocka_unit_test(test_run_on_a_part_slows_what_lives_on_the_sms_and_not_on_memory),
+		cmocka_unit_test(test_random_load_repeats_its_kernels),
 		cmocka_unit_test(test_run_of_one_launch_takes_what_the_load_says),
 		cmocka_unit_test(test_run_keeps_the_order_of_a_stream),
 		cmocka_unit_test(test_run_of_two_streams_is_side_by_side_as_far_as_they_fit),

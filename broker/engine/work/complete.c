@@ -71,27 +71,21 @@ static void count(const struct gsb_scheduler *s, struct gsb_tenant *t, const str
 	stats->copy_ns += c->end_ns - c->start_ns;
 }
 
-/* What was on the device beside it, if that was one kernel all the time. */
-static const struct gsb_work *beside(const struct gsb_scheduler *s, const struct gsb_flight *f)
-{
-	const struct gsb_flight *other = f->first;
-	bool is_there = other && other->item && other->cookie == f->first_cookie;
-
-	return is_there && s->n_begun == f->n_begun ? &other->item->head->work : NULL;
-}
-
 static void note_run(const struct gsb_scheduler *s, const struct gsb_flight *f,
 		     const struct gsb_completion *c)
 {
+	const struct gsb_work *w = &f->item->head->work;
 	struct gsb_run run = {
-		.work = &f->item->head->work,
+		.work = w,
 		.took_ns = c->end_ns - c->start_ns,
+		.stay_ns = gsb_later_ns(c->end_ns, f->item->issued_ns) - f->item->issued_ns,
 		.block_ns = c->n_blocks ? c->blocks_ns / c->n_blocks : 0,
-		.shared = f->shared,
-		.beside = beside(s, f),
+		.company = f->company,
 	};
 
 	gsb_estimates_note(s->estimates, &s->info->arch, &run);
+	gsb_claim_note_habit(&gsb_tenant_of(f->item->op.stream->queues)->claim, &s->info->arch, w,
+			     run.took_ns, c->end_ns);
 }
 
 static GSB_COLD void tell_finished(const struct gsb_item *item, const struct gsb_completion *c)

@@ -217,19 +217,13 @@ static struct gsb_shape shape_of(const struct gsb_item *item, const struct gsb_d
 /* A kernel comes to the device: from now on those that are there are not alone, nor is it. */
 static void note_company(struct gsb_scheduler *s, struct gsb_flight *f)
 {
-	f->n_begun = ++s->n_begun;
-	f->shared = s->n_kernels > 0;
-	f->first = NULL;
-	if (s->n_kernels++ != 1)
-		return;
+	f->company = (struct gsb_company){0};
 	for (uint32_t left = ~s->free_flights; left; left &= left - 1) {
 		struct gsb_flight *other = &s->flights[__builtin_ctz(left)];
+		const struct gsb_work *there = &other->item->head->work;
 
-		if (other->item->head->work.kind != GSB_WORK_KERNEL)
-			continue;
-		other->shared = true;
-		f->first = other;
-		f->first_cookie = other->cookie;
+		if (there->kind == GSB_WORK_KERNEL)
+			gsb_company_meet(&other->company, there, &f->company, &f->item->head->work);
 	}
 }
 
@@ -245,7 +239,8 @@ static void note_start(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb
 	item->issued_ns = gsb_scheduler_now_ns(s);
 	gsb_work_issued(w, d, item->issued_ns);
 	if (w->kind == GSB_WORK_KERNEL) {
-		note_company(s, f);
+		if (s->estimates)
+			note_company(s, f);
 		s->share_ns = claim->share_ns;
 	} else {
 		s->n_copies[w->direction]++;
@@ -261,9 +256,7 @@ void gsb_issue_landed(struct gsb_scheduler *s, struct gsb_flight *f)
 {
 	const struct gsb_work *w = &f->item->head->work;
 
-	if (w->kind == GSB_WORK_KERNEL)
-		s->n_kernels--;
-	else
+	if (w->kind != GSB_WORK_KERNEL)
 		s->n_copies[w->direction]--;
 	claim_of(f->item)->n_running--;
 	tenant_of(f->item)->n_in_flight--;

@@ -23,6 +23,7 @@
 #include "broker/engine/work/course.h"
 #include "broker/engine/work/queue_pool.h"
 #include "broker/engine/work/ready.h"
+#include "broker/policy/company.h"
 #include "broker/policy/policy.h"
 #include "device/ops.h"
 
@@ -38,13 +39,7 @@ struct gsb_flight {
 	uint64_t since_run_ns; /* the scheduler's run_ns when it was issued */
 	bool abandoned;	       /* it ran past the limit */
 
-	/* ---- kernels: who else was there ---- */
-	bool shared; /* for a part of its time another one was */
-	const struct gsb_flight
-		*first;	       /* from its beginning just this one, NULL: none, or several, */
-	uint64_t first_cookie; /* when that had this one, */
-	uint64_t n_begun;      /* and so many had begun ever */
-
+	struct gsb_company company; /* of a kernel, where the policy predicts */
 	struct gsb_course course;
 };
 
@@ -63,11 +58,10 @@ struct gsb_scheduler {
 
 	struct gsb_ready ready; /* clock.n_ready of them */
 	bool changed;		/* something became ready or ended since the policy was asked */
-	struct gsb_flight flights[GSB_N_QUEUES];	/* clock.n_in_flight of them */
-	uint32_t free_flights;				/* a bit for each of the others */
-	unsigned n_kernels, n_copies[GSB_N_DIRECTIONS]; /* of those in flight */
-	uint64_t n_begun;				/* kernels, ever */
-	struct gsb_estimates *estimates;		/* NULL: the policy does not predict */
+	struct gsb_flight flights[GSB_N_QUEUES]; /* clock.n_in_flight of them */
+	uint32_t free_flights;			 /* a bit for each of the others */
+	unsigned n_copies[GSB_N_DIRECTIONS];	 /* of those in flight */
+	struct gsb_estimates *estimates;	 /* NULL: the policy does not predict */
 	struct gsb_queue_pool pool;
 	uint64_t next_cookie;
 	uint64_t n_decisions;

@@ -1,0 +1,28 @@
+/*
+ * company.c - see company.h.
+ */
+#include "broker/policy/company.h"
+
+#include "broker/policy/policy.h"
+
+static bool overlap(struct gsb_sm_range a, struct gsb_sm_range b)
+{
+	return !a.n || !b.n || (a.first < b.first + b.n && b.first < a.first + a.n);
+}
+
+static void add(struct gsb_company *c, uint64_t code, bool overlaps, bool from_the_beginning)
+{
+	c->mixed |= !code || (c->shared ? c->code != code : !from_the_beginning);
+	c->code = c->mixed ? 0 : code;
+	c->shared = true;
+	c->met |= overlaps;
+}
+
+void gsb_company_meet(struct gsb_company *first, const struct gsb_work *there,
+		      struct gsb_company *came, const struct gsb_work *coming)
+{
+	bool overlaps = overlap(there->sms, coming->sms);
+
+	add(first, coming->code, overlaps, false);
+	add(came, there->code, overlaps, true);
+}

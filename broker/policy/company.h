@@ -1,0 +1,29 @@
+/*
+ * company.h - who else was on the device while a kernel ran: nobody, kernels on other SMs, or kernels on SMs of its own. Kept by
+ * the engine and by a replay, so that a time is noted as what it is a time of.
+ */
+#ifndef GSB_BROKER_POLICY_COMPANY_H
+#define GSB_BROKER_POLICY_COMPANY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gsb_work;
+
+struct gsb_company {
+	bool shared; /* another kernel was there for a part of its time, */
+	bool met;    /* and one of them on SMs that it may use */
+	bool mixed;  /* they were not all one kernel's launches, or none was there when it began */
+	uint64_t
+		code; /* of all others, unless they were mixed; 0: there was none, or it is not known */
+};
+
+/**
+ * gsb_company_meet() - two kernels are on the device together from now on
+ * @first, @came:   the companies of the one that is there and of the one that comes
+ * @there, @coming: what they are, issued
+ */
+void gsb_company_meet(struct gsb_company *first, const struct gsb_work *there,
+		      struct gsb_company *came, const struct gsb_work *coming);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * parts.h - SMs of their own for tenants that keep the device full.
+ *
+ * Two kernels that fill the device take turns on it, whatever order they are issued in. Side by side on SMs of their own they are
+ * as fast as they are on so many SMs alone, unless both live on the L2 or the memory: a kernel that is bound inside the SM is slower in
+ * proportion, one that is bound by memory hardly at all as long as it has a third of the SMs. Nobody has to know which is
+ * which: how fast a launch is on so many SMs is measured by giving it so many, and costs next to nothing, since kernels that are slower in
+ * proportion lose nothing together.
+ *
+ * What is wanted is the largest product of speeds, each to the power of its tenant's weight (Nash 1950; Kelly's proportional fairness): for
+ * kernels that are slower in proportion that is SMs by weight, exactly; what is of no use to one goes to the other; and nobody
+ * starves. Speeds are bounded from what was measured, by what more SMs can never do: make a kernel slower, or faster by more than in
+ * proportion. While the best that could be is better by GAIN than the best that is known, it is tried; so trying ends.
+ */
+#ifndef GSB_BROKER_POLICY_PARTS_H
+#define GSB_BROKER_POLICY_PARTS_H
+
+#include "broker/policy/policy.h"
+
+#define GSB_PARTS_MAX 8 /* tenants with SMs of their own */
+
+struct gsb_part {
+	const struct gsb_claim *claim;
+	struct gsb_sm_range sms;
+};
+
+struct gsb_parts {
+	unsigned n; /* 0: all SMs are everybody's */
+	struct gsb_part of[GSB_PARTS_MAX];
+	const struct gsb_claim *
+		alone; /* whose next kernel is to have the device for itself, to be measured; NULL: nobody's */
+};
+
+/**
+ * gsb_parts_plan() - who has which SMs now
+ * @rest: of these; GSB_ALL_SMS: of all
+ * @critical_apart: critical tenants take no part
+ */
+void gsb_parts_plan(const struct gsb_view *view, struct gsb_sm_range rest, bool critical_apart,
+		    struct gsb_parts *out);
+
+/* The part of that tenant; NULL: it has none. */
+const struct gsb_part *gsb_parts_find(const struct gsb_parts *p, const struct gsb_claim *c);
+
+#endif

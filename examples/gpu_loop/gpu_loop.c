@@ -1,0 +1,232 @@
+/*
+ * gpu_loop.c - a program that launches one kernel again and again: one that lives on the memory, the L2, arithmetic, ... (kernels.h).
+ *
+ * It knows nothing of a broker: plain calls of the driver API, through libcuda.so.1. Every launch fills the GPU: its grid is so many
+ * rounds of as many blocks as there is room for. All launches are asked for at once, one behind the other in a stream, and each twentieth of
+ * them is timed by an event of the device. Usage: gpu_loop --help.
+ */
+#include <argp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cu.h"
+#include "kernels.h"
+
+#define BLOCK	   256
+#define N_STAMPS   20
+#define TURNS_MOST (1ull << 40)
+#define N_KINDS	   (sizeof(gpu_loop_kinds) / sizeof(gpu_loop_kinds[0]))
+#define SMS	   16  /* CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT */
+#define MOST_KEPT  512 /* launches that stand in the stream at a time */
+
+struct job {
+	unsigned kind;
+	unsigned launches, rounds;
+	unsigned long long turns, bytes;
+	double us; /* how long a launch is to take; 0: turns says it */
+	bool wait, calibrate;
+
+	CUfunction function;
+	CUdeviceptr memory;
+	CUstream stream;
+	unsigned blocks;
+	CUevent stamps[N_STAMPS + 1];
+};
+
+static unsigned long long number(const char *text, const char *what, struct argp_state *state)
+{
+	char *end;
+	unsigned long long n = strtoull(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || !n)
+		argp_error(state, "%s '%s': must be a whole number above 0", what, text);
+	return n;
+}
+
+/* ---- one launch ---- */
+
+static void launch(struct job *j)
+{
+	unsigned long long mask = j->bytes - 1;
+	void *params[] = {&j->memory, &mask, &j->turns};
+
+	CU(cuLaunchKernel, (j->function, j->blocks, 1, 1, BLOCK, 1, 1, 0, j->stream, params, NULL),
+	   "launching");
+}
+
+static double elapsed_us(struct job *j, unsigned from, unsigned to)
+{
+	float ms;
+
+	CU(cuEventElapsedTime, (&ms, j->stamps[from], j->stamps[to]), "timing");
+	return ms * 1e3;
+}
+
+static double time_one(struct job *j)
+{
+	CU(cuEventRecord, (j->stamps[0], j->stream), "recording an event");
+	launch(j);
+	CU(cuEventRecord, (j->stamps[1], j->stream), "recording an event");
+	CU(cuStreamSynchronize, (j->stream), "waiting");
+	return elapsed_us(j, 0, 1);
+}
+
+/* The turns that make a launch take as long as it is to: it grows with them in proportion, but for what every launch costs. */
+static void calibrate(struct job *j)
+{
+	double us;
+
+	j->turns = 16;
+	time_one(j);
+	while ((us = time_one(j)) < j->us / 4 && j->turns < TURNS_MOST)
+		j->turns *= 2;
+	j->turns = (unsigned long long)((double)j->turns * j->us / us) + 1;
+}
+
+/* ---- the run ---- */
+
+static void set_up(struct job *j)
+{
+	CUdevice device;
+	CUcontext context;
+	CUmodule module;
+	int sms, resident;
+
+	cu_open();
+	CU(cuInit, (0), "starting");
+	CU(cuDeviceGet, (&device, 0), "looking for a device");
+	CU(cuDevicePrimaryCtxRetain, (&context, device), "making a context");
+	CU(cuCtxSetCurrent, (context), "making a context");
+	CU(cuDeviceGetAttribute, (&sms, SMS, device), "asking for the SMs");
+	CU(cuModuleLoadData, (&module, gpu_loop_ptx), "loading the kernels");
+	CU(cuModuleGetFunction, (&j->function, module, gpu_loop_kinds[j->kind].name),
+	   "looking for the kernel");
+	CU(cuOccupancyMaxActiveBlocksPerMultiprocessor, (&resident, j->function, BLOCK, 0),
+	   "asking for the room of an SM");
+	CU(cuMemAlloc_v2, (&j->memory, j->bytes), "allocating");
+	CU(cuMemsetD8_v2, (j->memory, 0, j->bytes), "clearing memory");
+	CU(cuStreamCreate, (&j->stream, CU_STREAM_NON_BLOCKING), "making a stream");
+	for (unsigned i = 0; i <= N_STAMPS; i++)
+		CU(cuEventCreate, (&j->stamps[i], CU_EVENT_DEFAULT), "making an event");
+	j->blocks = (unsigned)(sms * resident) * j->rounds;
+	if (j->us > 0)
+		calibrate(j);
+	time_one(j); /* whatever is done at the first launch is done */
+}
+
+static void await_start(void)
+{
+	int c;
+
+	puts("ready");
+	fflush(stdout);
+	while ((c = getchar()) != EOF && c != '\n')
+		;
+}
+
+static void run(struct job *j)
+{
+	unsigned stamp = 0;
+
+	CU(cuEventRecord, (j->stamps[0], j->stream), "recording an event");
+	for (unsigned i = 1; i <= j->launches; i++) {
+		launch(j);
+		while (stamp < N_STAMPS && (stamp + 1) * j->launches <= i * N_STAMPS)
+			CU(cuEventRecord, (j->stamps[++stamp], j->stream), "recording an event");
+		if (i % MOST_KEPT == 0)
+			CU(cuEventSynchronize, (j->stamps[stamp]), "waiting");
+	}
+	CU(cuStreamSynchronize, (j->stream), "waiting");
+}
+
+static void report(struct job *j)
+{
+	printf("kind=%s blocks=%u turns=%llu launches=%u ms=%.3f\nstamps_ms",
+	       gpu_loop_kinds[j->kind].name, j->blocks, j->turns, j->launches,
+	       elapsed_us(j, 0, N_STAMPS) / 1e3);
+	for (unsigned i = 1; i <= N_STAMPS; i++)
+		printf(" %.3f", elapsed_us(j, 0, i) / 1e3);
+	putchar('\n');
+}
+
+/* ---- arguments ---- */
+
+enum { OPT_CALIBRATE = 256 };
+
+static const struct argp_option options[] = {
+	{"kind", 'k', "KIND", 0, "stream, gather, chase, atomic, fma, sfu, lds or l1hit", 0},
+	{"launches", 'n', "N", 0, "so many (default 100)", 0},
+	{"turns", 't', "N", 0, "of each thread's loop in a launch", 0},
+	{"us", 'u', "T", 0, "as many turns as make a launch take so long alone", 0},
+	{"rounds", 'r', "N", 0, "a grid is so many times what the GPU has room for (default 8)", 0},
+	{"bytes", 'b', "N", 0, "of memory, a power of two (default: by the kind)", 0},
+	{"wait", 'w', NULL, 0, "say \"ready\", and begin when a line comes on stdin", 0},
+	{"calibrate", OPT_CALIBRATE, NULL, 0, "with --us: print the turns, and end", 0},
+	{0},
+};
+
+static unsigned kind_of(const char *name, struct argp_state *state)
+{
+	unsigned i = 0;
+
+	while (i < N_KINDS && strcmp(gpu_loop_kinds[i].name, name))
+		i++;
+	if (i == N_KINDS)
+		argp_error(state, "--kind %s: there is none of that name", name);
+	return i;
+}
+
+static void check(struct job *j, struct argp_state *state)
+{
+	if (!j->bytes)
+		j->bytes = gpu_loop_kinds[j->kind].bytes;
+	if (j->bytes & (j->bytes - 1))
+		argp_error(state, "--bytes %llu: must be a power of two", j->bytes);
+	if (!j->turns && j->us <= 0)
+		argp_error(state, "one of --turns and --us says how long a launch is");
+	if (j->launches < N_STAMPS)
+		argp_error(state, "--launches %u: must be %d or more", j->launches, N_STAMPS);
+}
+
+static error_t on_option(int key, char *arg, struct argp_state *state)
+{
+	struct job *j = state->input;
+
+	switch (key) {
+	case 'k': j->kind = kind_of(arg, state); return 0;
+	case 'n': j->launches = (unsigned)number(arg, "--launches", state); return 0;
+	case 't': j->turns = number(arg, "--turns", state); return 0;
+	case 'u': j->us = (double)number(arg, "--us", state); return 0;
+	case 'r': j->rounds = (unsigned)number(arg, "--rounds", state); return 0;
+	case 'b': j->bytes = number(arg, "--bytes", state); return 0;
+	case 'w': j->wait = true; return 0;
+	case OPT_CALIBRATE: j->calibrate = true; return 0;
+	case ARGP_KEY_ARG: argp_error(state, "'%s' is no option", arg); return 0;
+	case ARGP_KEY_END: check(j, state); return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = on_option,
+		.doc = "Launch a kernel again and again, as a tenant that keeps a GPU busy.",
+	};
+	struct job j = {.launches = 100, .rounds = 8};
+
+	argp_parse(&argp, argc, argv, 0, NULL, &j);
+	set_up(&j);
+	if (j.calibrate) {
+		printf("%llu\n", j.turns);
+		return 0;
+	}
+	if (j.wait)
+		await_start();
+	run(&j);
+	report(&j);
+	return 0;
+}

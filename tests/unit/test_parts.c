@@ -1,0 +1,446 @@
+/*
+ * test_parts.c - SMs of their own for tenants that keep the device full: by weight, by the knee of a kernel's speed, not where it loses,
+ * and only for who comes again and again; tried within bounds, and undone when the partner is gone.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <math.h>
+
+#include "broker/policy/claim.h"
+#include "broker/policy/estimate.h"
+#include "broker/policy/parts.h"
+#include "tests/unit/policy_kit.h"
+
+#define FILL	(8 * 132)
+#define ALONE	5e6 /* ns, of every kernel here */
+#define N_SMS	132
+#define PER_SM	(1.0 / N_SMS)
+#define NO_KNEE N_SMS
+
+static int setup(void **state)
+{
+	struct policy_kit *k = policy_kit_create();
+	struct gsb_estimates *e;
+
+	if (gsb_estimates_create(&e))
+		return -1;
+	k->view.estimates = e;
+	*state = k;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct policy_kit *k = *state;
+
+	gsb_estimates_destroy((struct gsb_estimates *)k->view.estimates);
+	policy_kit_destroy(k);
+	return 0;
+}
+
+/* ---- what was seen ---- */
+
+static void saw(struct policy_kit *k, const struct gsb_work *w, struct gsb_sm_range sms, double ns,
+		struct gsb_company company)
+{
+	struct gsb_work ran = *w;
+	struct gsb_run run = {.work = &ran, .took_ns = (uint64_t)ns, .company = company};
+
+	ran.sms = sms;
+	for (int i = 0; i < 3; i++)
+		gsb_estimates_note((struct gsb_estimates *)k->view.estimates, k->view.arch, &run);
+}
+
+static void saw_alone(struct policy_kit *k, const struct gsb_work *w)
+{
+	saw(k, w, GSB_ALL_SMS, ALONE, (struct gsb_company){0});
+}
+
+static void saw_shared(struct policy_kit *k, const struct gsb_work *w, double speed)
+{
+	saw(k, w, GSB_ALL_SMS, ALONE / speed,
+	    (struct gsb_company){.shared = true, .met = true, .mixed = true});
+}
+
+static void saw_on(struct policy_kit *k, const struct gsb_work *w, uint32_t n, double speed)
+{
+	saw(k, w, (struct gsb_sm_range){0, n}, ALONE / speed,
+	    (struct gsb_company){.shared = true, .mixed = true});
+}
+
+/* On every part that there is: as fast as its SMs are many, up to the knee, of what it reaches there. */
+static void saw_curve(struct policy_kit *k, const struct gsb_work *w, double knee, double most)
+{
+	for (uint32_t n = 8; n <= 128; n += 8) {
+		saw_on(k, w, n, most * fmin(1, n / knee));
+		saw_on(k, w, n + 4,
+		       most * fmin(1, (n + 4) / knee)); /* the last has what is left over */
+	}
+}
+
+static void comes_again(struct policy_kit *k, const struct gsb_work *w, unsigned n)
+{
+	while (n--)
+		gsb_claim_note_habit(&k->claims[w->tenant - 1], k->view.arch, w, (uint64_t)ALONE,
+				     k->view.now_ns);
+}
+
+/* Another tenant that has launched the same long kernel a hundred times, and did so again. */
+static struct gsb_work *add_tenant(struct policy_kit *k, uint32_t weight)
+{
+	struct gsb_claim *c = policy_kit_tenant(k);
+	struct gsb_work *w = policy_kit_kernel(k, c->tenant, FILL, ALONE / 1e6);
+
+	c->weight = weight;
+	comes_again(k, w, 100);
+	return w;
+}
+
+/* Two of which all is known but how fast they are on parts. */
+static void add_pair(struct policy_kit *k, uint32_t weight_b)
+{
+	struct gsb_work *a = add_tenant(k, 100), *b = add_tenant(k, weight_b);
+
+	saw_alone(k, a);
+	saw_alone(k, b);
+	saw_shared(k, a, 0.5);
+	saw_shared(k, b, 0.5);
+}
+
+/* ---- what is planned ---- */
+
+static struct gsb_parts plan(const struct policy_kit *k)
+{
+	struct gsb_parts p;
+
+	gsb_parts_plan(&k->view, GSB_ALL_SMS, false, &p);
+	return p;
+}
+
+static void expect_split(const struct policy_kit *k, uint32_t n_first)
+{
+	struct gsb_parts p = plan(k);
+
+	assert_int_equal(p.n, 2);
+	assert_ptr_equal(p.of[0].claim, &k->claims[0]);
+	assert_int_equal(p.of[0].sms.first, 0);
+	assert_int_equal(p.of[0].sms.n, n_first);
+	assert_int_equal(p.of[1].sms.first, n_first);
+	assert_int_equal(p.of[1].sms.n, N_SMS - n_first);
+}
+
+static void expect_none(const struct policy_kit *k)
+{
+	struct gsb_parts p = plan(k);
+
+	assert_int_equal(p.n, 0);
+	assert_null(p.alone);
+}
+
+static void test_plan_kernel_bound_by_memory_has_what_it_needs_and_the_other_the_rest(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_pair(k, 100);
+	saw_curve(k, &k->ready[0], 48, 1);
+	saw_curve(k, &k->ready[1], NO_KNEE, 1);
+	expect_split(k, 48);
+}
+
+static void test_plan_without_gain_leaves_all_sms_to_all(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_pair(k, 100);
+	saw_curve(k, &k->ready[0], NO_KNEE, 1);
+	saw_curve(k, &k->ready[1], NO_KNEE, 1);
+	expect_none(k);
+}
+
+static void test_plan_splits_by_weight_what_is_slower_in_proportion(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_pair(k, 300);
+	saw_curve(k, &k->ready[0], NO_KNEE, 1);
+	saw_curve(k, &k->ready[1], NO_KNEE, 1);
+	expect_split(k, 32); /* a quarter, in whole pieces */
+}
+
+/* Shares were a tenth and nine tenths, as long as their blocks. */
+static void test_plan_ends_starvation(void **state)
+{
+	struct policy_kit *k = *state;
+	struct gsb_work *a = add_tenant(k, 100), *b = add_tenant(k, 100);
+
+	saw_alone(k, a);
+	saw_alone(k, b);
+	saw_shared(k, a, 0.1);
+	saw_shared(k, b, 0.9);
+	saw_curve(k, a, NO_KNEE, 1);
+	saw_curve(k, b, NO_KNEE, 1);
+	expect_split(k, 64);
+}
+
+/* As above, but together they would do less than in turn. */
+static void test_plan_fairness_costs_nothing_in_sum(void **state)
+{
+	struct policy_kit *k = *state;
+	struct gsb_work *a = add_tenant(k, 100), *b = add_tenant(k, 100);
+
+	saw_alone(k, a);
+	saw_alone(k, b);
+	saw_shared(k, a, 0.1);
+	saw_shared(k, b, 0.9);
+	saw_curve(k, a, 48, 0.48);
+	saw_curve(k, b, 48, 0.48);
+	expect_none(k);
+}
+
+/* Two that live on the memory: together on parts 0.8 of what they are in turn. */
+static void test_plan_does_not_part_what_loses_by_it(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_pair(k, 300);
+	saw_curve(k, &k->ready[0], 48, 0.4);
+	saw_curve(k, &k->ready[1], 48, 0.4);
+	expect_none(k);
+}
+
+/* What was seen beside this partner counts, not what was seen beside another. */
+static void test_plan_goes_by_what_was_seen_in_this_company(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_pair(k, 100);
+	saw_curve(k, &k->ready[0], 48, 1);
+	saw_curve(k, &k->ready[1], NO_KNEE, 1);
+	for (uint32_t n = 8; n <= 128; n += 8)
+		saw(k, &k->ready[0], (struct gsb_sm_range){0, n}, ALONE / fmin(0.45, n * PER_SM),
+		    (struct gsb_company){.shared = true, .code = k->ready[1].code});
+	expect_none(k);
+}
+
+static void test_plan_four_tenants_have_a_part_each(void **state)
+{
+	struct policy_kit *k = *state;
+	struct gsb_parts p;
+	uint32_t next = 0;
+
+	for (int i = 0; i < 4; i++) {
+		struct gsb_work *w = add_tenant(k, 100);
+
+		saw_alone(k, w);
+		saw_shared(k, w, i ? 0.3 : 0.02);
+		saw_curve(k, w, NO_KNEE, 1);
+	}
+	p = plan(k);
+	assert_int_equal(p.n, 4);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(p.of[i].sms.first, next);
+		assert_int_equal(p.of[i].sms.n, i < 3 ? 32 : 36);
+		next += p.of[i].sms.n;
+	}
+}
+
+/* ---- trying ---- */
+
+static void test_plan_tries_by_weight_first_and_stays_until_both_are_measured(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_pair(k, 100);
+	expect_split(k, 64);
+	saw_on(k, &k->ready[0], 64, 1);
+	policy_kit_start(k, 0);
+	k->running[0].sms = (struct gsb_sm_range){0, 64};
+	expect_split(k, 64);
+	saw_on(k, &k->ready[1], 68, 68 * PER_SM);
+	expect_split(k, 32); /* as fast on half of them as on all: less may do */
+	k->running[0].sms = (struct gsb_sm_range){0, 32};
+	saw_on(k, &k->ready[0], 32, 0.7);
+	saw_on(k, &k->ready[1], 100, 100 * PER_SM);
+	expect_split(k, 48);
+}
+
+/* The first is known there, and looks better elsewhere; the second has not ended its launch. */
+static void test_plan_waits_for_the_slower_one_before_it_tries_another(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_pair(k, 100);
+	saw_on(k, &k->ready[0], 64, 64 * PER_SM);
+	policy_kit_start(k, 0);
+	k->running[0].sms = (struct gsb_sm_range){0, 64};
+	expect_split(k, 64);
+}
+
+/* Slower in proportion on half of them: no split can be better than taking turns. */
+static void test_plan_stops_trying_when_nothing_can_be_gained(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_pair(k, 100);
+	saw_on(k, &k->ready[0], 64, 64 * PER_SM);
+	saw_on(k, &k->ready[1], 68, 68 * PER_SM);
+	expect_none(k);
+}
+
+static void test_plan_wants_to_know_how_fast_each_is_alone(void **state)
+{
+	struct policy_kit *k = *state;
+	struct gsb_work *a = add_tenant(k, 100), *b = add_tenant(k, 100);
+
+	saw_alone(k, a);
+	assert_ptr_equal(plan(k).alone, &k->claims[1]);
+	policy_kit_ask(k, &gsb_policy_coreside);
+	assert_int_equal(policy_kit_said(k, 0)->verdict, GSB_HOLD);
+	assert_int_equal(policy_kit_said(k, 0)->reason, GSB_REASON_APART);
+	assert_int_equal(policy_kit_said(k, 1)->verdict, GSB_ISSUE);
+	policy_kit_start(k, 0);
+	policy_kit_ask(k, &gsb_policy_coreside); /* the other one runs: it waits for its end */
+	assert_int_equal(policy_kit_said(k, 0)->verdict, GSB_HOLD);
+	saw_alone(k, b);
+	assert_null(plan(k).alone);
+}
+
+/* It could never be alone, and all would wait for nothing. */
+static void test_plan_measures_nobody_alone_beside_strangers(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_tenant(k, 100);
+	add_tenant(k, 100);
+	policy_kit_kernel(k, policy_kit_tenant(k)->tenant, 10, 0.01);
+	expect_none(k);
+}
+
+/* ---- who takes part ---- */
+
+static void add_good_pair(struct policy_kit *k)
+{
+	add_pair(k, 100);
+	saw_curve(k, &k->ready[0], 48, 1);
+	saw_curve(k, &k->ready[1], NO_KNEE, 1);
+}
+
+static void test_plan_is_for_who_comes_again(void **state)
+{
+	struct policy_kit *k = *state;
+	static const uint32_t one = 1, many = 100;
+
+	add_good_pair(k);
+	k->ready[1].n_queued = &many;
+	k->claims[1].habits.n_again = 2;
+	expect_none(k); /* whatever stands there, it was seen twice */
+	k->ready[1].n_queued = &one;
+	k->claims[1].habits.n_again = 10; /* as many again are too few */
+	expect_none(k);
+	k->ready[1].n_queued = &many; /* but they stand there */
+	expect_split(k, 48);
+}
+
+static void test_plan_is_not_for_what_has_room_beside_each_other(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_good_pair(k);
+	k->claims[0].habits.filled = k->claims[1].habits.filled = 0.5;
+	expect_none(k);
+}
+
+static void test_plan_ends_when_the_partner_is_gone(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_good_pair(k);
+	k->claims[1].n_ready = 0;
+	k->view.n_ready = 1;
+	expect_split(k, 48); /* just now it was here */
+	k->view.now_ns += (uint64_t)(ALONE / 4) + 1;
+	expect_none(k);
+}
+
+static void test_plan_needs_parts_of_the_device(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_good_pair(k);
+	k->view.sm_group = 0;
+	expect_none(k);
+}
+
+/* ---- what becomes of it ---- */
+
+static void test_coreside_puts_each_on_its_part_and_lets_the_newcomer_in(void **state)
+{
+	struct policy_kit *k = *state;
+	const struct gsb_decision *d;
+
+	add_good_pair(k);
+	policy_kit_start(k, 1); /* on all SMs */
+	policy_kit_ask(k, &gsb_policy_coreside);
+	d = policy_kit_said(k, 0);
+	assert_int_equal(d->verdict, GSB_ISSUE);
+	assert_int_equal(d->reason, GSB_REASON_PARTITION);
+	assert_int_equal(d->sms.n, 48);
+	assert_int_equal(d->priority, -5);
+	k->running[0].sms = (struct gsb_sm_range){48, 84};
+	policy_kit_ask(k, &gsb_policy_coreside);
+	assert_int_equal(policy_kit_said(k, 0)->priority, 0); /* nobody is in its way */
+	k->ready[0].cooperative = true;
+	policy_kit_ask(k, &gsb_policy_coreside);
+	assert_int_equal(policy_kit_said(k, 0)->sms.n, 0);
+}
+
+static void test_priority_parts_leave_the_reserved_sms_and_the_highest_priority(void **state)
+{
+	struct policy_kit *k = *state;
+	struct gsb_claim *c;
+
+	add_good_pair(k);
+	for (int i = 0; i < 2; i++) /* on what is left by the reserve */
+		saw(k, &k->ready[i], (struct gsb_sm_range){16, 116}, ALONE / 0.45,
+		    (struct gsb_company){.shared = true, .met = true, .mixed = true});
+	policy_kit_start(k, 1);
+	c = policy_kit_tenant(k);
+	c->critical = true;
+	policy_kit_kernel(k, c->tenant, 10, 0.1);
+	policy_kit_ask(k, &gsb_policy_priority);
+	assert_int_equal(policy_kit_said(k, 1)->priority, -5);
+	assert_int_equal(policy_kit_said(k, 0)->reason, GSB_REASON_PARTITION);
+	assert_int_equal(policy_kit_said(k, 0)->sms.first, 16);
+	assert_int_equal(policy_kit_said(k, 0)->priority, -4);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(test_plan_kernel_bound_by_memory_has_what_it_needs_and_the_other_the_rest),
+		CASE(test_plan_without_gain_leaves_all_sms_to_all),
+		CASE(test_plan_splits_by_weight_what_is_slower_in_proportion),
+		CASE(test_plan_ends_starvation),
+		CASE(test_plan_fairness_costs_nothing_in_sum),
+		CASE(test_plan_waits_for_the_slower_one_before_it_tries_another),
+		CASE(test_plan_does_not_part_what_loses_by_it),
+		CASE(test_plan_goes_by_what_was_seen_in_this_company),
+		CASE(test_plan_four_tenants_have_a_part_each),
+		CASE(test_plan_tries_by_weight_first_and_stays_until_both_are_measured),
+		CASE(test_plan_stops_trying_when_nothing_can_be_gained),
+		CASE(test_plan_wants_to_know_how_fast_each_is_alone),
+		CASE(test_plan_measures_nobody_alone_beside_strangers),
+		CASE(test_plan_is_for_who_comes_again),
+		CASE(test_plan_is_not_for_what_has_room_beside_each_other),
+		CASE(test_plan_ends_when_the_partner_is_gone),
+		CASE(test_plan_needs_parts_of_the_device),
+		CASE(test_coreside_puts_each_on_its_part_and_lets_the_newcomer_in),
+		CASE(test_priority_parts_leave_the_reserved_sms_and_the_highest_priority),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
