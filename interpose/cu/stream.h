@@ -120,8 +120,9 @@ CUresult gsb_cu_streams_wait_all(uint64_t wire);
 CUresult gsb_cu_stream_wait_for(const struct gsb_cu_stream_ref *ref, uint64_t number);
 
 /* gsb_post_begin() for a stream. */
-static inline CUresult gsb_cu_stream_begin(const struct gsb_cu_stream_ref *ref, struct gsb_post *p,
-					   enum gsb_rec_type type, uint32_t bytes)
+static inline __attribute__((always_inline)) CUresult
+gsb_cu_stream_begin(const struct gsb_cu_stream_ref *ref, struct gsb_post *p, enum gsb_rec_type type,
+		    uint32_t bytes)
 {
 	return gsb_post_begin(p, type, &ref->s->post, ref->handle, bytes);
 }

@@ -21,6 +21,9 @@
 
 #define PORTABLE_CLUSTER 8 /* blocks, unless the function allows more */
 
+/* On the launch path, whoever else calls it. */
+#define INLINE inline __attribute__((always_inline))
+
 static int device_attr(CUdevice_attribute attr)
 {
 	return gsb_proc.device.attrs[attr];
@@ -29,19 +32,19 @@ static int device_attr(CUdevice_attribute attr)
 /* ---- checks ---- */
 
 /* 1 .. what the device allows; 0 wraps around and is refused as well. */
-static bool in_range(uint32_t n, CUdevice_attribute most)
+static INLINE bool in_range(uint32_t n, CUdevice_attribute most)
 {
 	return n - 1 < (uint32_t)device_attr(most);
 }
 
-static bool is_grid_ok(const uint32_t grid[3])
+static INLINE bool is_grid_ok(const uint32_t grid[3])
 {
 	return in_range(grid[0], CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X) &&
 	       in_range(grid[1], CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y) &&
 	       in_range(grid[2], CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z);
 }
 
-static bool is_block_ok(const uint32_t block[3])
+static INLINE bool is_block_ok(const uint32_t block[3])
 {
 	return in_range(block[0], CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X) &&
 	       in_range(block[1], CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y) &&
@@ -72,7 +75,7 @@ static GSB_COLD CUresult too_many_threads(const struct gsb_cu_function *f, uint6
 	return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 }
 
-static CUresult check_geometry(const struct gsb_launch *l, const struct gsb_cu_function *f)
+static INLINE CUresult check_geometry(const struct gsb_launch *l, const struct gsb_cu_function *f)
 {
 	const uint32_t *need = f->info->reqntid;
 	uint64_t n_threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
@@ -168,8 +171,8 @@ static CUresult read_extra(void **extra, const struct gsb_function_info *info, c
 }
 
 /* buffer: the parameters are there, laid out already; NULL: they are in l->params, one pointer each. */
-static CUresult find_params(const struct gsb_launch *l, const struct gsb_function_info *info,
-			    const void **buffer)
+static INLINE CUresult find_params(const struct gsb_launch *l, const struct gsb_function_info *info,
+				   const void **buffer)
 {
 	*buffer = NULL;
 	if (gsb_likely(l->params && !l->extra))
@@ -181,7 +184,7 @@ static CUresult find_params(const struct gsb_launch *l, const struct gsb_functio
 	return info->n_params ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-static void pack(uint8_t *to, const struct gsb_function_info *info, void *const *from)
+static INLINE void pack(uint8_t *to, const struct gsb_function_info *info, void *const *from)
 {
 	const struct gsb_param *end = info->params + info->n_params;
 
@@ -209,8 +212,8 @@ static GSB_COLD CUresult wait_for(struct gsb_cu_stream_ref s, uint64_t number)
 }
 
 /* Another thread may unload the function meanwhile. If it is there under the lock, it was all the time, and stays. */
-static CUresult post_launch(const struct gsb_launch *l, struct target t,
-			    const struct gsb_cu_stream_ref *s, const void *buffer)
+static INLINE CUresult post_launch(const struct gsb_launch *l, struct target t,
+				   const struct gsb_cu_stream_ref *s, const void *buffer)
 {
 	const struct gsb_function_info *info = t.f->info;
 	struct gsb_rec_launch *body;
@@ -372,20 +375,9 @@ static CUresult capture_into(struct gsb_capture_member *m, const struct gsb_laun
 	return result;
 }
 
-/* False: it does not capture, and no other's capture forbids the launch. By value: the caller's stays in registers. */
-static GSB_COLD bool is_captured(const struct gsb_launch *l, struct gsb_cu_stream_ref s,
-				 CUresult *result)
-{
-	struct gsb_capture_member *m;
+/* ---- the whole ---- */
 
-	gsb_cu_graphs_lock();
-	m = gsb_capture_of(&s);
-	*result = m ? capture_into(m, l, s.wire) : gsb_capture_implicit(&s, false);
-	gsb_cu_graphs_unlock();
-	return m || *result;
-}
-
-CUresult hook_cuLaunchKernel(const struct gsb_launch *l)
+static INLINE CUresult launch_now(const struct gsb_launch *l)
 {
 	uint64_t handle = (uint64_t)l->fn;
 	struct target t = {.f = gsb_cu_function_get(handle), .handle = handle};
@@ -396,12 +388,6 @@ CUresult hook_cuLaunchKernel(const struct gsb_launch *l)
 	if (gsb_unlikely(!t.f))
 		return CUDA_ERROR_INVALID_HANDLE;
 	result = gsb_cu_stream_resolve_inline(l->stream, &s);
-	if (!result && gsb_capture_any()) {
-		CUresult captured;
-
-		if (is_captured(l, s, &captured))
-			return captured;
-	}
 	if (!result && gsb_unlikely(gsb_object_owner(t.f) != s.wire)) {
 		struct target other = t; /* so that t stays in registers */
 
@@ -417,6 +403,27 @@ CUresult hook_cuLaunchKernel(const struct gsb_launch *l)
 	if (!result && gsb_unlikely(!atomic_load_explicit(&t.f->is_ready, memory_order_relaxed)))
 		result = gsb_cu_function_prepare(t.handle);
 	return gsb_unlikely(result) ? failed(l, result) : post_launch(l, t, &s, buffer);
+}
+
+/* While some stream captures: this one may, or another may forbid the launch. Apart, to keep the ordinary path short. */
+static GSB_COLD CUresult launch_beside_captures(const struct gsb_launch *l)
+{
+	struct gsb_capture_member *m;
+	struct gsb_cu_stream_ref s;
+	CUresult result = gsb_cu_stream_resolve(l->stream, &s);
+
+	if (result)
+		return result;
+	gsb_cu_graphs_lock();
+	m = gsb_capture_of(&s);
+	result = m ? capture_into(m, l, s.wire) : gsb_capture_implicit(&s, false);
+	gsb_cu_graphs_unlock();
+	return m || result ? result : launch_now(l);
+}
+
+CUresult hook_cuLaunchKernel(const struct gsb_launch *l)
+{
+	return gsb_capture_any() ? launch_beside_captures(l) : launch_now(l);
 }
 
 /* ---- the extended form ---- */
