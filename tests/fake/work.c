@@ -523,8 +523,9 @@ static CUresult check_clusters(const struct fake_kernel *k, const CUlaunchConfig
 
 	if (!x || !y || !z || x * y * z > (large ? GSB_CLUSTER_MAX : PORTABLE_CLUSTER))
 		return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-	return c->gridDimX % x || c->gridDimY % y || c->gridDimZ % z ? CUDA_ERROR_INVALID_VALUE
-								     : CUDA_SUCCESS;
+	return c->gridDimX % x || c->gridDimY % y || c->gridDimZ % z
+		       ? CUDA_ERROR_INVALID_CLUSTER_SIZE
+		       : CUDA_SUCCESS;
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction function, void **params, void **extra)
@@ -553,17 +554,19 @@ static unsigned blocks_of_cluster(const CUlaunchConfig *c)
 		if (c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
 			return c->attrs[i].value.clusterDim.x * c->attrs[i].value.clusterDim.y *
 			       c->attrs[i].value.clusterDim.z;
-	return 1;
+	return 0;
 }
 
-/* A block an SM, and each part of the chip has sixteen SMs. */
+/* A block an SM, and each part of the chip has sixteen SMs. Of what asks for no clusters there are none. */
 CUresult cuOccupancyMaxActiveClusters(int *n, CUfunction function, const CUlaunchConfig *c)
 {
 	CUresult result = fake_enter(__func__);
+	unsigned blocks;
 
 	if (result)
 		return result;
-	*n = (int)(FAKE_N_PARTS * (GSB_CLUSTER_MAX / blocks_of_cluster(c)));
+	blocks = blocks_of_cluster(c);
+	*n = blocks ? (int)(FAKE_N_PARTS * (GSB_CLUSTER_MAX / blocks)) : 0;
 	return fake_leave(CUDA_SUCCESS);
 }
 

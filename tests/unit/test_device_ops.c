@@ -941,10 +941,10 @@ static void test_cluster_is_launched_as_it_is_asked_for(void **state)
 		assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
 	}
 	cmd.launch.grid[0] = 33;
-	assert_int_equal(ops->issue(rig->queue, &cmd), -EINVAL);
+	assert_int_equal(ops->issue(rig->queue, &cmd), -E2BIG);
 	cmd.launch.grid[0] = 32;
 	cmd.launch.cluster[0] = 32;
-	assert_true(ops->issue(rig->queue, &cmd) < 0);
+	assert_int_equal(ops->issue(rig->queue, &cmd), -E2BIG);
 }
 
 static void test_room_for_clusters_shrinks_with_their_size(void **state)
@@ -953,14 +953,17 @@ static void test_room_for_clusters_shrinks_with_their_size(void **state)
 	const struct gsb_device_ops *ops = rig->dev->ops;
 	struct shot shot = {"store", 32, 1024, {0, 0}, 0};
 	struct gsb_cmd_launch l = launch_cmd(rig, &shot).launch;
-	uint32_t one = 0, eight = 0, sixteen = 0, most = 0;
+	uint32_t none = 1, one = 0, eight = 0, sixteen = 0, most = 0;
 
+	assert_int_equal(ops->cluster_room(rig->dev, &l, &none), 0);
+	memcpy(l.cluster, (uint8_t[]){1, 1, 1}, 3);
 	assert_int_equal(ops->cluster_room(rig->dev, &l, &one), 0);
 	memcpy(l.cluster, (uint8_t[]){8, 1, 1}, 3);
 	assert_int_equal(ops->cluster_room(rig->dev, &l, &eight), 0);
 	memcpy(l.cluster, (uint8_t[]){4, 2, 2}, 3);
 	assert_int_equal(ops->cluster_room(rig->dev, &l, &sixteen), 0);
 	assert_int_equal(ops->cluster_size(rig->dev, &l, &most), 0);
+	assert_int_equal(none, 0);
 	assert_in_range(one, 32, 8 * ops->info(rig->dev)->arch.n_sms);
 	assert_in_range(eight, 1, one / 8);
 	assert_in_range(sixteen, 1, eight / 2);
