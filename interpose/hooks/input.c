@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
+
 /* ---- options ---- */
 
 /*
@@ -29,7 +31,11 @@ static CUresult read_option(CUjit_option option, void **value, struct gsb_jit_lo
 		logs->error_room = (unsigned)(uintptr_t)*value;
 		logs->error_used = value;
 		break;
-	default: return option < CU_JIT_NUM_OPTIONS ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	default:
+		if (option < CU_JIT_NUM_OPTIONS)
+			return CUDA_SUCCESS;
+		gsb_log(GSB_LOG_DEBUG, "call", "compiler option %d is not known", (int)option);
+		return CUDA_ERROR_INVALID_VALUE;
 	}
 	return CUDA_SUCCESS;
 }

@@ -30,8 +30,11 @@ static CUresult library_options(const struct gsb_load_options *o, bool *is_prese
 	if (o->n && (!o->options || !o->values))
 		return CUDA_ERROR_INVALID_VALUE;
 	for (unsigned i = 0; i < o->n; i++) {
-		if (o->options[i] >= CU_LIBRARY_NUM_OPTIONS)
+		if (o->options[i] >= CU_LIBRARY_NUM_OPTIONS) {
+			gsb_log(GSB_LOG_DEBUG, "call", "option %d of a library is not known",
+				(int)o->options[i]);
 			return CUDA_ERROR_INVALID_VALUE;
+		}
 		if (o->options[i] == CU_LIBRARY_BINARY_IS_PRESERVED)
 			*is_preserved = o->values[i] != NULL;
 	}
