@@ -369,7 +369,7 @@ struct table {
 static void add_row(const struct auction *a, struct table *t, unsigned i, enum bound bound,
 		    bool stay)
 {
-	double values[N_UNITS + 1];
+	double values[N_UNITS + 1] = {0};
 
 	for (uint32_t x = 1; x <= a->n_units; x++)
 		values[x] = value(&a->of[i], x, bound, stay);

@@ -274,7 +274,7 @@ CUresult hook_cuMemHostRegister(void *ptr, size_t n, unsigned flags)
 /* The device may still be at it: its work ends first. */
 CUresult hook_cuMemHostUnregister(void *ptr)
 {
-	struct gsb_registered r;
+	struct gsb_registered r = {0};
 	struct gsb_mirror gone = {0};
 	struct gsb_cu_ctx *ctx;
 	struct gsb_alloc a;

@@ -65,3 +65,10 @@ holdings() {
 	pid=$(engine_pid)
 	echo "$(find "/proc/$pid/fd" -mindepth 1 | wc -l) fds, $(grep -cE 'memfd:gsb' "/proc/$pid/maps") mappings"
 }
+
+# One session daemon of LTTng serves all of a user's programs, and a session of gsbctl's is every gsbctl's: cases that look at them take
+# turns, until all that they started have ended.
+take_lttng() {
+	exec {lttng_turn}>"$build/tests/integ/lttng.lock"
+	flock "$lttng_turn"
+}

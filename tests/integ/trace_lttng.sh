@@ -11,6 +11,7 @@ srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 
 # A session daemon of our own, if nobody's runs; root's is the one that an engine of root registers with.
 start_sessiond() {
+	take_lttng
 	lttng --no-sessiond list >/dev/null 2>&1 && return
 	lttng-sessiond --daemonize --no-kernel >"$dir/sessiond.log" 2>&1 || fail "$(cat "$dir/sessiond.log")"
 	sessiond=$(cat /var/run/lttng/lttng-sessiond.pid)

@@ -513,8 +513,8 @@ static struct gsb_workload loops(const char *a, const char *b, unsigned n)
 			units[t]);
 	for (unsigned i = 0; i < 2 * n; i++)
 		fprintf(f,
-			"op serial=%u tenant=%u stream=1 kind=launch kernel=%u grid=%ux1x1 "
-			"block=256x1x1 alone=%u\n",
+			"op serial=%u tenant=%u stream=1 kind=launch kernel=%u grid=%dx1x1 "
+			"block=256x1x1 alone=%d\n",
 			i + 1, i % 2 + 1, i % 2 + 1, BLOCKS, LAUNCH_NS);
 	fclose(f);
 	l = parse(text);
