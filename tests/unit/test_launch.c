@@ -312,6 +312,57 @@ static void test_launch_in_clusters_says_of_how_many_blocks(void **state)
 	assert_int_equal(last_body(LAUNCH, launch)->flags, GSB_LAUNCH_CLUSTER(1, 1, 1));
 }
 
+/* The only node of a graph: a launch in clusters of 4 x 2 blocks. */
+static CUgraphNode capture_in_clusters(CUstream s, CUgraph *graph)
+{
+	CUlaunchAttribute attr;
+	CUlaunchConfig config = in_clusters(&attr, 8, 4, 2);
+	CUgraphNode node;
+	size_t n = 1;
+
+	config.hStream = s;
+	assert_cu(cu.cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_RELAXED));
+	assert_cu(cu.cuLaunchKernelEx(&config, fn, NULL, NULL));
+	assert_cu(cu.cuStreamEndCapture(s, graph));
+	assert_int_equal(count(GSB_REC_LAUNCH), 0);
+	assert_cu(cu.cuGraphGetNodes(*graph, &node, &n));
+	assert_int_equal(n, 1);
+	return node;
+}
+
+static void expect_graph_launches_in(CUgraph graph, CUstream s, uint32_t clusters)
+{
+	CUgraphExec exec;
+
+	assert_cu(cu.cuGraphInstantiateWithFlags(&exec, graph, 0));
+	assert_cu(cu.cuGraphLaunch(exec, s));
+	assert_int_equal(last_body(LAUNCH, launch)->flags, clusters);
+	assert_cu(cu.cuGraphExecDestroy(exec));
+}
+
+static void test_launch_in_clusters_keeps_them_in_a_graph(void **state)
+{
+	const CUkernelNodeAttrID id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+	CUkernelNodeAttrValue value;
+	CUgraph graph;
+	CUgraphNode node;
+	CUstream s;
+
+	assert_cu(cu.cuStreamCreate(&s, 0));
+	node = capture_in_clusters(s, &graph);
+	expect_graph_launches_in(graph, s, GSB_LAUNCH_CLUSTER(4, 2, 1));
+	assert_cu(cu.cuGraphKernelNodeGetAttribute(node, id, &value));
+	assert_int_equal(value.clusterDim.x, 4);
+	value.clusterDim.x = 2;
+	assert_cu(cu.cuGraphKernelNodeSetAttribute(node, id, &value));
+	expect_graph_launches_in(graph, s, GSB_LAUNCH_CLUSTER(2, 2, 1));
+	value.clusterDim.x = 0x100;
+	assert_cu_is(CUDA_ERROR_INVALID_CLUSTER_SIZE,
+		     cu.cuGraphKernelNodeSetAttribute(node, id, &value));
+	assert_cu(cu.cuGraphDestroy(graph));
+	assert_cu(cu.cuStreamDestroy_v2(s));
+}
+
 /* Eight blocks each GPU takes in one cluster; sixteen are for a function that says so; more are for none. */
 static void test_clusters_that_a_gpu_has_not_are_refused(void **state)
 {
@@ -506,6 +557,7 @@ int main(void)
 		cmocka_unit_test_setup(test_cooperative_launch_must_be_resident, set_up),
 		cmocka_unit_test_setup(test_launch_ex_reads_attributes, set_up),
 		cmocka_unit_test_setup(test_launch_in_clusters_says_of_how_many_blocks, set_up),
+		cmocka_unit_test_setup(test_launch_in_clusters_keeps_them_in_a_graph, set_up),
 		cmocka_unit_test_setup(test_clusters_that_a_gpu_has_not_are_refused, set_up),
 		cmocka_unit_test_setup(test_room_for_clusters_is_the_engines_answer, set_up),
 		cmocka_unit_test_setup(test_grid_that_does_not_fit_the_kernels_clusters_is_refused,
