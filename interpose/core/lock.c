@@ -23,8 +23,10 @@ void gsb_lock_wait(struct gsb_lock *l)
 {
 	uint32_t none = 0;
 
+	/* Who only looks leaves the line where the holder writes to it. */
 	for (int i = 0; i < SPINS; i++, none = 0) {
-		if (atomic_compare_exchange_weak_explicit(&l->word, &none, 1, memory_order_acquire,
+		if (!atomic_load_explicit(&l->word, memory_order_relaxed) &&
+		    atomic_compare_exchange_weak_explicit(&l->word, &none, 1, memory_order_acquire,
 							  memory_order_relaxed))
 			return;
 		gsb_cpu_relax();
