@@ -82,6 +82,8 @@ gsb_trace_profile_has_a_file_for_each_stream_that_ran() {
 	expect_equal "$(sed -nE 's/^"join_write" ([0-9]+) .*/\1/p' "$dir"/tau/profile.* | awk '{ n += $1 } END { print n }')" 15
 	expect_equal "$(head -qn 1 "$dir"/tau/profile.* | sort -u | grep -vcE '^[0-9]+ templated_functions_MULTI_TIME$')" 0
 	gsb_trace perfetto -o "$dir/out.json" "$dir/t.gsb"
+	gsb_trace error-plot -o "$dir/out.svg" "$dir/t.gsb"
+	expect_equal "$(grep -c 'no launch was both predicted and measured' "$dir/out.svg")" 2
 	expect_equal "$(grep -c '"ph": "X"' "$dir/out.json")" "$(gsbctl trace dump "$dir/t.gsb" | grep -c ' finished ')"
 }
 

@@ -589,6 +589,76 @@ static void test_perfetto_is_json_with_every_run_and_arrow(void **state)
 	unload(&l);
 }
 
+/* ---- the picture of errors ---- */
+
+static void test_error_plot_has_a_point_for_each_prediction(void **state)
+{
+	struct loaded l;
+	char *text;
+
+	load_story(&l);
+	text = export_text(&l, gsb_export_error_plot);
+	assert_non_null(strstr(text, "2 launches, 100 % within 20 %"));
+	assert_non_null(strstr(text, "2 launches, 50 % within 20 %")); /* join: 1.1, it was 2 */
+	assert_int_equal(count(text, "<title>scan: 1</title>"), 2);
+	assert_int_equal(count(text, "<title>join: 1</title>"), 2);
+	assert_int_equal(count(text, "<circle "), 4 + 2); /* and the key */
+	assert_string_equal(strstr(text, "</svg>"), "</svg>\n");
+	free(text);
+	unload(&l);
+}
+
+/* Of a launch that took twice as long as predicted the point is below the diagonal, on the measured axis far right. */
+static void test_error_plot_puts_measured_across_and_predicted_up(void **state)
+{
+	struct trace_kit k = {0};
+	struct loaded l;
+	char *text;
+
+	trace_kit_tenant(&k, 1, "t");
+	trace_kit_kernel(&k, 1, 5, "late");
+	trace_kit_op(&k, &(struct kit_op){.tenant = 1,
+					  .serial = 1,
+					  .kernel = 5,
+					  .n_blocks = 1,
+					  .post = 1,
+					  .ready = 1,
+					  .issued = 1,
+					  .start = 1000,
+					  .end = 3000,
+					  .predicted_ns = 1000});
+	load(&l, &k);
+	text = export_text(&l, gsb_export_error_plot);
+	assert_non_null(strstr(text, "1 launch, 0 % within 20 %"));
+	/* of 1 and 2 us on axes from 1 e^-0.1 to 2 e^0.1 us */
+	assert_non_null(strstr(text, "<circle cx=\"342.9\" cy=\"332.9\""));
+	free(text);
+	unload(&l);
+}
+
+static void test_error_plot_names_are_text(void **state)
+{
+	struct trace_kit k = {0};
+	struct loaded l;
+	char *text;
+
+	trace_kit_tenant(&k, 1, "<script>");
+	trace_kit_kernel(&k, 1, 5, "<a&b>");
+	trace_kit_op(&k, &(struct kit_op){.tenant = 1,
+					  .serial = 1,
+					  .kernel = 5,
+					  .n_blocks = 1,
+					  .start = 1,
+					  .end = 9,
+					  .predicted_ns = 9});
+	load(&l, &k);
+	text = export_text(&l, gsb_export_error_plot);
+	assert_null(strstr(text, "<script"));
+	assert_int_equal(count(text, "&#60;a&#38;b&#62;"), 2);
+	free(text);
+	unload(&l);
+}
+
 /* ---- the load ---- */
 
 /* What was exported, as whoever replays it reads it: it must be a load, whatever the trace was. */
@@ -773,6 +843,9 @@ static void test_exports_of_an_empty_trace_are_whole(void **state)
 	assert_string_equal(json_space(json_value(data)), "");
 	free(data);
 	free(text);
+	text = export_text(&l, gsb_export_error_plot);
+	assert_int_equal(count(text, "no launch was both predicted and measured"), 2);
+	free(text);
 	unload(&l);
 }
 
@@ -856,6 +929,7 @@ static void report_all(struct gsb_traced *t, const char *dir)
 	gsb_accounts_finish(&a);
 	gsb_trace_timeline(t, &q);
 	gsb_trace_perfetto(t, &q);
+	gsb_trace_error_plot(t, &q);
 }
 
 static void report_file(int fd, const char *dir)
@@ -957,6 +1031,9 @@ int main(void)
 		cmocka_unit_test(test_perfetto_is_json_with_every_run_and_arrow),
 		cmocka_unit_test(test_timeline_holds_the_trace_as_json),
 		cmocka_unit_test(test_timeline_names_cannot_leave_the_data),
+		cmocka_unit_test(test_error_plot_has_a_point_for_each_prediction),
+		cmocka_unit_test(test_error_plot_puts_measured_across_and_predicted_up),
+		cmocka_unit_test(test_error_plot_names_are_text),
 		cmocka_unit_test(test_load_has_what_was_posted_and_what_was_measured),
 		cmocka_unit_test(test_load_names_what_the_program_had_waited_for),
 		cmocka_unit_test(test_exports_of_an_empty_trace_are_whole),

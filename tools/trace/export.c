@@ -68,6 +68,11 @@ int gsb_trace_perfetto(const struct gsb_traced *t, const struct gsb_trace_reques
 	return export(gsb_export_perfetto, t, q);
 }
 
+int gsb_trace_error_plot(const struct gsb_traced *t, const struct gsb_trace_request *q)
+{
+	return export(gsb_export_error_plot, t, q);
+}
+
 int gsb_trace_replay(const struct gsb_traced *t, const struct gsb_trace_request *q)
 {
 	return export(gsb_export_workload, t, q);

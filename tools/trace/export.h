@@ -17,6 +17,9 @@ int gsb_export_timeline(FILE *to, const struct gsb_traced *t, const struct gsb_a
 
 int gsb_export_perfetto(FILE *to, const struct gsb_traced *t, const struct gsb_accounts *a);
 
+/* Predicted against measured, as a picture (SVG). */
+int gsb_export_error_plot(FILE *to, const struct gsb_traced *t, const struct gsb_accounts *a);
+
 /* The load, as model/input/workload.h has it. */
 int gsb_export_workload(FILE *to, const struct gsb_traced *t, const struct gsb_accounts *a);
 
@@ -37,6 +40,7 @@ void gsb_export_string(FILE *to, const char *s);
 /* The commands: q->output says where to. */
 int gsb_trace_timeline(const struct gsb_traced *t, const struct gsb_trace_request *q);
 int gsb_trace_perfetto(const struct gsb_traced *t, const struct gsb_trace_request *q);
+int gsb_trace_error_plot(const struct gsb_traced *t, const struct gsb_trace_request *q);
 int gsb_trace_replay(const struct gsb_traced *t, const struct gsb_trace_request *q);
 int gsb_trace_profile(const struct gsb_traced *t, const struct gsb_trace_request *q);
 

@@ -11,7 +11,7 @@
 #include "tools/trace/export.h"
 #include "tools/trace/source.h"
 
-enum { SUMMARY, EXPLAIN, CRITICAL, MODEL_ERROR, CHECK, TIMELINE, PERFETTO, PROFILE, REPLAY };
+enum { SUMMARY, EXPLAIN, CRITICAL, MODEL_ERROR, ERROR_PLOT, CHECK, TIMELINE, PERFETTO, PROFILE, REPLAY };
 
 static const struct gsb_cli_command commands[] = {
 	[SUMMARY] = {"summary", "FILE", "what each tenant and kernel took and waited for"},
@@ -20,6 +20,7 @@ static const struct gsb_cli_command commands[] = {
 	[CRITICAL] = {"critical", "FILE [TENANT|KERNEL|SERIAL]",
 		      "the chain of waits that made it end when it did"},
 	[MODEL_ERROR] = {"model-error", "FILE", "what the policy predicted, against what was"},
+	[ERROR_PLOT] = {"error-plot", "FILE", "the same as a picture, a point for each launch"},
 	[CHECK] = {"check", "FILE", "is every operation's chain of events complete and in order?"},
 	[TIMELINE] = {"timeline", "FILE",
 		      "a page for a browser: streams as rows, SMs in use over time"},
@@ -38,6 +39,7 @@ static const struct {
 	[EXPLAIN] = {2, 2, gsb_trace_explain},
 	[CRITICAL] = {1, 2, gsb_trace_critical},
 	[MODEL_ERROR] = {1, 1, gsb_trace_model_error},
+	[ERROR_PLOT] = {1, 1, gsb_trace_error_plot},
 	[CHECK] = {1, 1, NULL},
 	[TIMELINE] = {1, 1, gsb_trace_timeline},
 	[PERFETTO] = {1, 1, gsb_trace_perfetto},
@@ -46,7 +48,7 @@ static const struct {
 };
 
 #define OF(command) (1u << (command))
-#define OUTPUTS	    (OF(TIMELINE) | OF(PERFETTO) | OF(PROFILE) | OF(REPLAY))
+#define OUTPUTS	    (OF(ERROR_PLOT) | OF(TIMELINE) | OF(PERFETTO) | OF(PROFILE) | OF(REPLAY))
 
 static const struct gsb_cli_option options[] = {
 	{{"json", 'j', NULL, 0, "print one JSON object", 0},

@@ -7,6 +7,7 @@ libtracetool_la_SOURCES = \
 	tools/trace/check.c \
 	tools/trace/commands.h \
 	tools/trace/critical.c tools/trace/critical.h \
+	tools/trace/error_plot.c \
 	tools/trace/ctf_folder.h \
 	tools/trace/explain.c \
 	tools/trace/export.c tools/trace/export.h \

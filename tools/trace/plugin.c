@@ -152,6 +152,7 @@ SINK(summary, NULL, "what each tenant and kernel took and waited for");
 SINK(explain, "word", "why it was held, re-sized, put beside whom");
 SINK(critical, NULL, "the chain of waits that made it end when it did");
 SINK(model_error, NULL, "what the policy predicted, against what was");
+SINK(error_plot, "output", "the same as a picture, a point for each launch");
 SINK(timeline, "output", "a page for a browser");
 SINK(perfetto, "output", "JSON for ui.perfetto.dev");
 SINK(profile, "output", "a folder of TAU profiles");
