@@ -4,7 +4,7 @@
  * tests).
  *
  * The shape of it follows from what was measured on real GPUs:
- *  - work goes to a fixed pool of queues (non-blocking streams); the engine issues only heads, so a
+ *  - work goes to a fixed pool of queues (non-blocking streams); the engine issues only heads and what of their stream may follow at once, so a
  *    queue holds at most a few commands and never a wait for another queue;
  *  - completions are polled from memory that only device and engine can write;
  *  - a module load may be slow, so module_load and function_get may be called from a second thread;
@@ -87,6 +87,7 @@ struct gsb_cmd {
 	struct gsb_space *space;
 	uint64_t cookie;	/* comes back in the completion */
 	uint64_t not_before_ns; /* virtual clock: earliest start in device time; 0 = now */
+	bool more; /* another one follows in this queue at once: this one's completion may come with that one's */
 	union {
 		struct gsb_cmd_launch launch;
 		struct gsb_cmd_copy copy;

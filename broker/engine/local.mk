@@ -57,6 +57,7 @@ libengine_la_SOURCES = \
 	broker/engine/work/item.c \
 	broker/engine/work/queue_pool.c broker/engine/work/queue_pool.h \
 	broker/engine/work/ready.c broker/engine/work/ready.h \
+	broker/engine/work/run.c broker/engine/work/run.h \
 	broker/engine/work/scheduler.h \
 	broker/engine/work/shadow.c broker/engine/work/shadow.h \
 	broker/engine/work/view.c broker/engine/work/view.h \
@@ -168,6 +169,11 @@ tests_unit_test_ready_LDADD = $(engine_test_libs)
 tests_unit_test_pool_SOURCES = tests/unit/test_pool.c
 tests_unit_test_pool_CFLAGS = $(engine_test_cflags)
 tests_unit_test_pool_LDADD = $(engine_test_libs)
+
+check_PROGRAMS += tests/unit/test_engine_run
+tests_unit_test_engine_run_SOURCES = tests/unit/test_engine_run.c $(engine_kit)
+tests_unit_test_engine_run_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_run_LDADD = $(engine_test_libs)
 
 check_PROGRAMS += tests/unit/test_engine_turn
 tests_unit_test_engine_turn_SOURCES = tests/unit/test_engine_turn.c $(engine_kit)

@@ -420,4 +420,4 @@ static unsigned decide(const struct gsb_view *view, struct gsb_policy_area *area
 }
 
 const struct gsb_policy gsb_policy_coreside = {
-	.name = "coreside", .predicts = true, .decide = decide};
+	.name = "coreside", .predicts = true, .runs = true, .decide = decide};

@@ -16,4 +16,4 @@ static unsigned decide(const struct gsb_view *view, struct gsb_policy_area *area
 	return n;
 }
 
-const struct gsb_policy gsb_policy_fifo = {.name = "fifo", .decide = decide};
+const struct gsb_policy gsb_policy_fifo = {.name = "fifo", .runs = true, .decide = decide};

@@ -141,6 +141,7 @@ enum gsb_reason {
 	GSB_REASON_STARVED,   /* it has waited as long as anything may */
 	GSB_REASON_CRITICAL,  /* its tenant is */
 	GSB_REASON_RESERVED,  /* kept off the SMs of a critical tenant */
+	GSB_REASON_RUN,	      /* short, and behind such of its stream: the engine's */
 	GSB_N_REASONS
 };
 
@@ -181,6 +182,7 @@ struct gsb_policy_area {
 struct gsb_policy {
 	const char *name;
 	bool predicts; /* it wants estimates: kernels are timed */
+	bool runs; /* short launches behind one that it let go may follow that at once: work/run.h */
 	bool reshapes; /* it wants to be told which shapes a launch admits, and may name one */
 	/*
 	 * Writes at most GSB_N_DECISIONS decisions, each index once; returns how many. With the verdict ISSUE at most

@@ -50,4 +50,4 @@ static unsigned decide(const struct gsb_view *view, struct gsb_policy_area *area
 }
 
 const struct gsb_policy gsb_policy_priority = {
-	.name = "priority", .predicts = true, .decide = decide};
+	.name = "priority", .predicts = true, .runs = true, .decide = decide};

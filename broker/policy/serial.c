@@ -34,4 +34,4 @@ static unsigned decide(const struct gsb_view *view, struct gsb_policy_area *area
 	return a.n;
 }
 
-const struct gsb_policy gsb_policy_serial = {.name = "serial", .decide = decide};
+const struct gsb_policy gsb_policy_serial = {.name = "serial", .runs = true, .decide = decide};

@@ -2,7 +2,8 @@
  * queue.c - see queue.h.
  *
  * Behind each command the GPU writes a number to a word of its queue; poll() compares. That is the fastest news that there
- * is of an end (7.7 us for a launch and back on an H200, 10.6 by asking an event). Two events tell its times.
+ * is of an end (7.7 us for a launch and back on an H200, 10.6 by asking an event). Two events tell its times. Of commands behind which
+ * more follow at once only the last has a number and the second event: they end together, and share the time alike.
  *
  * While commands come and go the engine polls. When nothing has happened for SPIN_NS it sleeps on a timer, which is set
  * to a part of the time that has passed, so that a long kernel costs few wake-ups and is noticed late by
@@ -37,6 +38,7 @@ struct cuda_flight {
 	struct cuda_flight *next;
 	uint64_t cookie, n_blocks, issued_ns;
 	uint32_t number;
+	bool opens, more; /* the first of those that end together; not the last of them */
 	CUevent start, end;
 	struct cuda_landing landing;
 };
@@ -49,7 +51,8 @@ struct gsb_queue {
 	uint32_t number;
 	uint64_t n_zeroed; /* of dev->n_zeroed, that it waits for or has waited for */
 	uint64_t last_end_ns;
-	struct cuda_flight *flights; /* oldest first */
+	struct cuda_flight *flights, *last; /* oldest first */
+	uint64_t share_ns;		    /* of those that end together, each has */
 };
 
 uint64_t cuda_now_ns(struct gsb_device *dev)
@@ -99,22 +102,32 @@ static void take_moment(struct cuda_device *dev)
 	dev->moment_pending = false;
 }
 
-/* The clocks agree to some us. How long it took is exact; where that cannot lie, it is moved. */
-static void fill_times(struct gsb_queue *q, const struct cuda_flight *f, struct gsb_completion *c)
+/* The clocks agree to some us. How long they took is exact; where that cannot lie, it is moved. */
+static void begin_times(struct gsb_queue *q, const struct cuda_flight *first)
 {
 	struct cuda_device *dev = q->dev;
-	uint64_t now = gsb_clock_ns(), first = q->last_end_ns, took, start;
+	const struct cuda_flight *last = first;
+	uint64_t now = gsb_clock_ns(), least = q->last_end_ns, took, start, n = 1;
 
-	if (first < f->issued_ns)
-		first = f->issued_ns;
+	for (; last->more; last = last->next)
+		n++;
+	if (least < first->issued_ns)
+		least = first->issued_ns;
 	take_moment(dev);
-	took = (uint64_t)elapsed_ns(dev, f->start, f->end);
-	if (took > now - first)
-		took = now - first;
-	start = dev->moment.ns + (uint64_t)elapsed_ns(dev, dev->moment.event, f->start);
-	c->start_ns = clamp(start, first, now - took);
-	c->end_ns = c->start_ns + took;
-	q->last_end_ns = c->end_ns;
+	took = (uint64_t)elapsed_ns(dev, first->start, last->end);
+	if (took > now - least)
+		took = now - least;
+	start = dev->moment.ns + (uint64_t)elapsed_ns(dev, dev->moment.event, first->start);
+	q->last_end_ns = clamp(start, least, now - took);
+	q->share_ns = took / n;
+}
+
+static void fill_times(struct gsb_queue *q, const struct cuda_flight *f, struct gsb_completion *c)
+{
+	if (f->opens)
+		begin_times(q, f);
+	c->start_ns = q->last_end_ns;
+	c->end_ns = q->last_end_ns = c->start_ns + q->share_ns;
 }
 
 /* ---- flights ---- */
@@ -224,26 +237,43 @@ static CUresult wait_for_zeroes(struct gsb_queue *q, const struct gsb_space *spa
 	return result;
 }
 
+/* It is the last of those that end together. */
+static int mark(struct gsb_queue *q, const struct cuda_flight *f)
+{
+	struct cuda_device *dev = q->dev;
+	uint64_t word = (uint64_t)(uintptr_t)&dev->words[q->index];
+	int err = cuda_io_error(dev, dev->cu.cuEventRecord(f->end, q->stream));
+
+	return err ? err
+		   : cuda_io_error(dev,
+				   dev->cu.cuStreamWriteValue32_v2(q->stream, word, f->number, 0));
+}
+
 static int send(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flight *f)
 {
 	struct cuda_device *dev = q->dev;
-	const struct cuda_driver *cu = &dev->cu;
-	uint64_t word = (uint64_t)(uintptr_t)&dev->words[q->index];
 	int err;
 
+	f->opens = !q->flights || !q->last->more;
+	f->more = cmd->more;
 	err = cuda_io_error(dev, wait_for_zeroes(q, cmd->space));
-	if (!err)
-		err = cuda_io_error(dev, cu->cuEventRecord(f->start, q->stream));
+	if (!err && f->opens)
+		err = cuda_io_error(dev, dev->cu.cuEventRecord(f->start, q->stream));
 	if (!err)
 		err = cuda_send(dev, q->stream, cmd, &f->landing);
 	if (err)
 		return err;
 	f->number = ++q->number;
-	err = cuda_io_error(dev, cu->cuEventRecord(f->end, q->stream));
-	if (!err)
-		err = cuda_io_error(dev,
-				    cu->cuStreamWriteValue32_v2(q->stream, word, f->number, 0));
-	return err;
+	return f->more ? 0 : mark(q, f);
+}
+
+/* What was to follow does not come after all. */
+static void mark_last(struct gsb_queue *q)
+{
+	if (!q->flights || !q->last->more)
+		return;
+	q->last->more = false;
+	mark(q, q->last);
 }
 
 /* A command that ends before it began. */
@@ -269,9 +299,14 @@ static uint64_t blocks_of(const struct gsb_cmd *cmd)
 
 static void append(struct gsb_queue *q, struct cuda_flight *f)
 {
-	if (!q->flights)
+	if (q->flights) {
+		q->last->next = f;
+	} else {
 		DL_APPEND(q->dev->busy, q);
-	LL_APPEND(q->flights, f);
+		q->flights = f;
+	}
+	f->next = NULL;
+	q->last = f;
 	q->dev->n_in_flight++;
 }
 
@@ -302,6 +337,7 @@ int cuda_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
 	f->landing.dst = 0;
 	cuda_land(dev, &f->landing);
 	give_flight(dev, f);
+	mark_last(q);
 	if (err == -EIO)
 		return complete_at_once(dev, cmd->cookie, cuda_lost(dev));
 	return err == -EFAULT ? complete_at_once(dev, cmd->cookie, CUDA_ERROR_ILLEGAL_ADDRESS)
@@ -322,7 +358,7 @@ static void end_flight(struct gsb_queue *q, struct cuda_flight *f)
 {
 	struct cuda_device *dev = q->dev;
 
-	LL_DELETE(q->flights, f);
+	q->flights = f->next;
 	if (!q->flights)
 		DL_DELETE(dev->busy, q);
 	dev->n_in_flight--;

@@ -122,6 +122,11 @@ static void null_mem_info(struct gsb_device *base, uint64_t *free_bytes, uint64_
 
 /* ---- spaces and memory ---- */
 
+static CUresult null_lost(struct gsb_device *dev)
+{
+	return CUDA_SUCCESS;
+}
+
 static int null_space_create(struct gsb_device *dev, const struct gsb_space_params *p,
 			     struct gsb_space **out)
 {
@@ -372,6 +377,7 @@ const struct gsb_device_ops gsb_null_ops = {
 	.close = null_close,
 	.info = null_info,
 	.mem_info = null_mem_info,
+	.lost = null_lost,
 	.space_create = null_space_create,
 	.space_cancel = null_space_cancel,
 	.space_limit = null_space_limit,

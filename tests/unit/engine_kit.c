@@ -84,7 +84,8 @@ static int kit_space_create(struct gsb_device *dev, const struct gsb_space_param
 	return 0;
 }
 
-static void push_done(struct kit_device *d, unsigned i, CUresult result, uint64_t end_ns)
+static void push_run(struct kit_device *d, unsigned i, CUresult result, uint64_t start_ns,
+		     uint64_t end_ns)
 {
 	assert_in_range(i, 0, d->n_issued - 1);
 	assert_false(d->log[i].done);
@@ -94,12 +95,17 @@ static void push_done(struct kit_device *d, unsigned i, CUresult result, uint64_
 	d->done[d->n_done++] = (struct gsb_completion){
 		.cookie = d->log[i].cookie,
 		.result = result,
-		.start_ns = end_ns,
+		.start_ns = start_ns,
 		.end_ns = end_ns,
 		.detail = "as the test wants it",
 	};
 	if (end_ns > d->now_ns)
 		d->now_ns = end_ns;
+}
+
+static void push_done(struct kit_device *d, unsigned i, CUresult result, uint64_t end_ns)
+{
+	push_run(d, i, result, end_ns, end_ns);
 }
 
 /* What is given back must be nothing that a command on the device still works with. */
@@ -132,12 +138,18 @@ void kit_device_forget(struct kit_device *d)
 	d->n_issued = 0;
 }
 
-void kit_complete(struct kit_device *d, unsigned i, CUresult result, uint64_t end_ns)
+void kit_complete_run(struct kit_device *d, unsigned i, CUresult result, uint64_t start_ns,
+		      uint64_t end_ns)
 {
 	const uint64_t one = 1;
 
-	push_done(d, i, result, end_ns);
+	push_run(d, i, result, start_ns, end_ns);
 	assert_int_equal(write(d->event_fd, &one, sizeof(one)), sizeof(one));
+}
+
+void kit_complete(struct kit_device *d, unsigned i, CUresult result, uint64_t end_ns)
+{
+	kit_complete_run(d, i, result, end_ns, end_ns);
 }
 
 static void kit_space_cancel(struct gsb_space *space)
@@ -390,7 +402,7 @@ static int kit_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
 	if (d->issue_err)
 		return d->issue_err;
 	assert_in_range(d->n_issued, 0, KIT_LOG_MAX - 1);
-	if (q->n_open) /* only heads: never two of them in a queue */
+	if (q->n_open) /* one flight: never two of them in a queue */
 		assert_int_equal(q->cookie, cmd->cookie);
 	q->cookie = cmd->cookie;
 	q->n_open++;
@@ -402,6 +414,7 @@ static int kit_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
 		.queue = q,
 		.cookie = cmd->cookie,
 		.not_before_ns = cmd->not_before_ns,
+		.more = cmd->more,
 	};
 	result = run_command(cmd, log);
 	if (d->automatic)

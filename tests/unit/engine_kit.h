@@ -33,7 +33,7 @@ struct kit_cmd {
 	struct gsb_module *module; /* LAUNCH */
 	uint32_t grid[3], block[3];
 	_Alignas(8) uint8_t params[96]; /* the first of them */
-	bool done;
+	bool more, done;
 };
 
 struct kit_device {
@@ -69,6 +69,9 @@ void kit_device_forget(struct kit_device *d);
 
 /* The i-th issued command ends now, at device time end_ns. */
 void kit_complete(struct kit_device *d, unsigned i, CUresult result, uint64_t end_ns);
+/* The same; it has run since start_ns. */
+void kit_complete_run(struct kit_device *d, unsigned i, CUresult result, uint64_t start_ns,
+		      uint64_t end_ns);
 
 struct kit_engine {
 	struct kit_device *dev;

@@ -356,6 +356,29 @@ static void test_one_queue_completes_in_order_of_issue(void **state)
 	assert_int_equal(rig->dev->ops->poll(rig->dev, c, 100), 0);
 }
 
+/* However few are asked for at a time. */
+static void test_commands_of_which_more_follow_complete_each_in_order(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_completion c[42];
+
+	for (uint64_t i = 0; i < 42; i++) {
+		struct gsb_cmd cmd = small_copy(rig, i, 0);
+
+		cmd.more = i % 7 != 6;
+		assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
+	}
+	for (unsigned i = 0; i < 42; i += 3)
+		collect(rig, c + i, 3);
+	for (uint64_t i = 0; i < 42; i++) {
+		assert_int_equal(c[i].cookie, i);
+		assert_int_equal(c[i].result, CUDA_SUCCESS);
+		assert_true(c[i].start_ns <= c[i].end_ns);
+		assert_true(!i || c[i - 1].end_ns <= c[i].start_ns);
+	}
+	assert_int_equal(rig->dev->ops->poll(rig->dev, c, 42), 0);
+}
+
 /* ---- helpers for what executes ---- */
 
 static uint64_t alloc(struct rig *rig, uint64_t size)
@@ -891,6 +914,26 @@ static void test_issue_refuses_bad_geometry_and_queues_nothing(void **state)
 	if (rig->dev->ops->advance)
 		rig->dev->ops->advance(rig->dev);
 	assert_int_equal(rig->dev->ops->poll(rig->dev, &c, 1), 0);
+}
+
+/* More was to follow, and what did was refused. */
+static void test_refused_command_leaves_those_before_it(void **state)
+{
+	struct rig *rig = *state;
+	const struct shot shot = {"store", 1, 1025, {alloc(rig, 4096), 0}, 0};
+	const struct gsb_cmd bad = launch_cmd(rig, &shot);
+
+	for (uint64_t i = 0; i < 3; i++) {
+		struct gsb_cmd cmd = small_copy(rig, i, 0);
+
+		cmd.more = true;
+		assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
+	}
+	assert_int_equal(rig->dev->ops->issue(rig->queue, &bad), -EINVAL);
+	for (uint64_t i = 0; i < 3; i++)
+		assert_int_equal(collect_one(rig).cookie, i);
+	issue_copy(rig, rig->queue, 3);
+	assert_int_equal(collect_one(rig).cookie, 3);
 }
 
 static void test_issue_holds_to_reqntid(void **state)
@@ -2136,6 +2179,7 @@ static int on_gpu(char *spec)
 		ON_GPU(test_mem_alloc_past_limit_is_edquot_past_window_enomem),
 		ON_GPU(test_space_limit_holds_from_then_on),
 		ON_GPU(test_one_queue_completes_in_order_of_issue),
+		ON_GPU(test_commands_of_which_more_follow_complete_each_in_order),
 		ON_GPU(test_module_load_refuses_what_is_no_image),
 		ON_GPU(test_global_get_gives_each_load_its_own),
 		ON_GPU(test_host_pin_stays_in_window),
@@ -2153,6 +2197,7 @@ static int on_gpu(char *spec)
 		ON_GPU(test_blocks_that_wait_for_each_other_finish),
 		ON_GPU(test_globals_are_of_the_load),
 		ON_GPU(test_issue_refuses_bad_geometry_and_queues_nothing),
+		ON_GPU(test_refused_command_leaves_those_before_it),
 		ON_GPU(test_issue_holds_to_reqntid),
 		ON_GPU(test_cooperative_grid_that_cannot_be_resident_is_e2big),
 		ON_GPU(test_cluster_is_launched_as_it_is_asked_for),
@@ -2172,84 +2217,86 @@ static int on_gpu(char *spec)
 #define ON_ALL(f) ON("null", f), ON("emu:h200", f)
 #define ON_EMU(f) ON("emu:h200", f)
 
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_open_unknown_scheme_says_what_would_be_right),
+	ON_ALL(test_info_reports_architecture),
+	ON_ALL(test_queue_create_takes_only_sms_that_the_device_can_give),
+	ON_ALL(test_mem_alloc_is_counted_and_freed),
+	ON_ALL(test_mem_alloc_past_limit_is_edquot_past_window_enomem),
+	ON_ALL(test_space_limit_holds_from_then_on),
+	ON_ALL(test_one_queue_completes_in_order_of_issue),
+	ON_ALL(test_commands_of_which_more_follow_complete_each_in_order),
+	ON_ALL(test_module_load_refuses_what_is_no_image),
+	ON_ALL(test_function_get_describes_parameters),
+	ON_ALL(test_module_bytes_are_those_of_a_load),
+	ON_EMU(test_module_cost_is_what_the_device_has_less),
+	ON_EMU(test_module_bytes_grow_with_what_is_prepared),
+	ON_ALL(test_global_get_gives_each_load_its_own),
+	ON_ALL(test_host_pin_stays_in_window),
+	ON_ALL(test_space_destroy_frees_what_is_left),
+	ON_EMU(test_flood_of_small_allocations_leaves_room_for_another_space),
+	ON_EMU(test_modules_without_end_are_refused_and_leave_room),
+	ON_EMU(test_fresh_memory_is_zero_also_after_another_owner),
+	ON_EMU(test_copy_rows_leaves_what_is_between),
+	ON_EMU(test_fill_writes_each_element_size),
+	ON_EMU(test_copy_of_memory_that_is_not_allocated_fails_alone),
+	ON_EMU(test_launch_runs_every_thread_of_every_block),
+	ON_EMU(test_queue_keeps_order),
+	ON_EMU(test_queues_run_side_by_side),
+	ON_EMU(test_blocks_that_wait_for_each_other_finish),
+	ON_EMU(test_globals_are_of_the_load),
+	ON_EMU(test_issue_refuses_bad_geometry_and_queues_nothing),
+	ON_EMU(test_refused_command_leaves_those_before_it),
+	ON_EMU(test_issue_holds_to_reqntid),
+	ON_EMU(test_cooperative_grid_that_cannot_be_resident_is_e2big),
+	ON_EMU(test_blocks_run_on_the_sms_of_their_queue),
+	ON_EMU(test_complementary_parts_share_no_sm),
+	ON_EMU(test_partition_keeps_nobody_from_other_sms),
+	ON_EMU(test_cooperative_grid_larger_than_its_sms_is_e2big),
+	ON_EMU(test_kernels_that_want_different_things_cost_each_other_little),
+	ON_EMU(test_company_is_that_of_the_same_sm),
+	ON_EMU(test_company_counts_from_when_it_comes_until_it_goes),
+	ON_EMU(test_prepare_names_the_opcode_it_cannot_run),
+	ON_EMU(test_fault_ends_the_guilty_launch_and_nothing_else),
+	ON_EMU(test_cancel_ends_a_kernel_that_never_would),
+	ON_EMU(test_completion_of_what_is_cancelled_is_behind_its_last_access),
+	ON_EMU(test_free_under_work_is_noticed),
+	ON_EMU(test_cancel_of_idle_space_does_nothing),
+	ON_EMU(test_time_stands_still_until_advance),
+	ON_EMU(test_launch_and_copy_have_their_latencies),
+	ON_EMU(test_heads_of_one_instant_start_in_order_of_issue),
+	ON_EMU(test_not_before_delays_the_start),
+	ON_EMU(test_advance_to_passes_completions),
+	cmocka_unit_test(test_timeline_does_not_depend_on_workers),
+	cmocka_unit_test(test_timeline_of_long_blocks_does_not_depend_on_workers),
+	cmocka_unit_test(test_timeline_of_changing_speeds_does_not_depend_on_workers),
+	cmocka_unit_test(test_more_sms_take_less_time),
+	cmocka_unit_test(test_real_clock_completes_by_itself),
+	ON("null", test_print_is_absent_where_nothing_executes),
+	ON_EMU(test_print_is_there_with_the_completion),
+	ON_EMU(test_print_of_launches_in_order_of_their_queue),
+	ON_EMU(test_print_stays_in_its_space),
+	cmocka_unit_test(test_print_order_does_not_depend_on_workers),
+	ON_EMU(test_print_over_the_limit_costs_the_oldest),
+	ON_EMU(test_print_limit_says_what_it_made_of_it),
+	cmocka_unit_test(test_print_before_a_fault_is_not_lost),
+	ON_EMU(test_assertion_goes_to_stderr),
+	ON_EMU(test_print_without_host_memory_costs_the_oldest),
+	cmocka_unit_test(test_open_names_what_is_wrong),
+	cmocka_unit_test(test_flip_each_spoils_every_copy_to_the_host),
+	cmocka_unit_test(test_flip_nth_spoils_one),
+	cmocka_unit_test(test_table_without_cancel_and_clock_is_a_device),
+	ON_EMU(test_freed_memory_is_scrubbed_before_it_is_used_again),
+	ON_EMU(test_space_create_refuses_windows_it_cannot_have),
+	cmocka_unit_test(test_fault_has_the_code_of_the_access),
+	ON_EMU(test_random_work_matches_plain_memory),
+	ON_EMU(test_idle_workers_sleep),
+	cmocka_unit_test(test_open_takes_architecture_from_a_file),
+};
+
 /* Usage: test_device_ops [cuda:N], on a machine with a GPU. Built as test_cuda_ops it is always so, with the fake driver of tests/fake. */
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_open_unknown_scheme_says_what_would_be_right),
-		ON_ALL(test_info_reports_architecture),
-		ON_ALL(test_queue_create_takes_only_sms_that_the_device_can_give),
-		ON_ALL(test_mem_alloc_is_counted_and_freed),
-		ON_ALL(test_mem_alloc_past_limit_is_edquot_past_window_enomem),
-		ON_ALL(test_space_limit_holds_from_then_on),
-		ON_ALL(test_one_queue_completes_in_order_of_issue),
-		ON_ALL(test_module_load_refuses_what_is_no_image),
-		ON_ALL(test_function_get_describes_parameters),
-		ON_ALL(test_module_bytes_are_those_of_a_load),
-		ON_EMU(test_module_cost_is_what_the_device_has_less),
-		ON_EMU(test_module_bytes_grow_with_what_is_prepared),
-		ON_ALL(test_global_get_gives_each_load_its_own),
-		ON_ALL(test_host_pin_stays_in_window),
-		ON_ALL(test_space_destroy_frees_what_is_left),
-		ON_EMU(test_flood_of_small_allocations_leaves_room_for_another_space),
-		ON_EMU(test_modules_without_end_are_refused_and_leave_room),
-		ON_EMU(test_fresh_memory_is_zero_also_after_another_owner),
-		ON_EMU(test_copy_rows_leaves_what_is_between),
-		ON_EMU(test_fill_writes_each_element_size),
-		ON_EMU(test_copy_of_memory_that_is_not_allocated_fails_alone),
-		ON_EMU(test_launch_runs_every_thread_of_every_block),
-		ON_EMU(test_queue_keeps_order),
-		ON_EMU(test_queues_run_side_by_side),
-		ON_EMU(test_blocks_that_wait_for_each_other_finish),
-		ON_EMU(test_globals_are_of_the_load),
-		ON_EMU(test_issue_refuses_bad_geometry_and_queues_nothing),
-		ON_EMU(test_issue_holds_to_reqntid),
-		ON_EMU(test_cooperative_grid_that_cannot_be_resident_is_e2big),
-		ON_EMU(test_blocks_run_on_the_sms_of_their_queue),
-		ON_EMU(test_complementary_parts_share_no_sm),
-		ON_EMU(test_partition_keeps_nobody_from_other_sms),
-		ON_EMU(test_cooperative_grid_larger_than_its_sms_is_e2big),
-		ON_EMU(test_kernels_that_want_different_things_cost_each_other_little),
-		ON_EMU(test_company_is_that_of_the_same_sm),
-		ON_EMU(test_company_counts_from_when_it_comes_until_it_goes),
-		ON_EMU(test_prepare_names_the_opcode_it_cannot_run),
-		ON_EMU(test_fault_ends_the_guilty_launch_and_nothing_else),
-		ON_EMU(test_cancel_ends_a_kernel_that_never_would),
-		ON_EMU(test_completion_of_what_is_cancelled_is_behind_its_last_access),
-		ON_EMU(test_free_under_work_is_noticed),
-		ON_EMU(test_cancel_of_idle_space_does_nothing),
-		ON_EMU(test_time_stands_still_until_advance),
-		ON_EMU(test_launch_and_copy_have_their_latencies),
-		ON_EMU(test_heads_of_one_instant_start_in_order_of_issue),
-		ON_EMU(test_not_before_delays_the_start),
-		ON_EMU(test_advance_to_passes_completions),
-		cmocka_unit_test(test_timeline_does_not_depend_on_workers),
-		cmocka_unit_test(test_timeline_of_long_blocks_does_not_depend_on_workers),
-		cmocka_unit_test(test_timeline_of_changing_speeds_does_not_depend_on_workers),
-		cmocka_unit_test(test_more_sms_take_less_time),
-		cmocka_unit_test(test_real_clock_completes_by_itself),
-		ON("null", test_print_is_absent_where_nothing_executes),
-		ON_EMU(test_print_is_there_with_the_completion),
-		ON_EMU(test_print_of_launches_in_order_of_their_queue),
-		ON_EMU(test_print_stays_in_its_space),
-		cmocka_unit_test(test_print_order_does_not_depend_on_workers),
-		ON_EMU(test_print_over_the_limit_costs_the_oldest),
-		ON_EMU(test_print_limit_says_what_it_made_of_it),
-		cmocka_unit_test(test_print_before_a_fault_is_not_lost),
-		ON_EMU(test_assertion_goes_to_stderr),
-		ON_EMU(test_print_without_host_memory_costs_the_oldest),
-		cmocka_unit_test(test_open_names_what_is_wrong),
-		cmocka_unit_test(test_flip_each_spoils_every_copy_to_the_host),
-		cmocka_unit_test(test_flip_nth_spoils_one),
-		cmocka_unit_test(test_table_without_cancel_and_clock_is_a_device),
-		ON_EMU(test_freed_memory_is_scrubbed_before_it_is_used_again),
-		ON_EMU(test_space_create_refuses_windows_it_cannot_have),
-		cmocka_unit_test(test_fault_has_the_code_of_the_access),
-		ON_EMU(test_random_work_matches_plain_memory),
-		ON_EMU(test_idle_workers_sleep),
-		cmocka_unit_test(test_open_takes_architecture_from_a_file),
-	};
-
 #ifdef GSB_FAKE_LIBCUDA
 	setenv("GSB_REAL_LIBCUDA", GSB_FAKE_LIBCUDA, 1);
 	return on_gpu("cuda:0");

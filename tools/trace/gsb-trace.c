@@ -11,7 +11,18 @@
 #include "tools/trace/export.h"
 #include "tools/trace/source.h"
 
-enum { SUMMARY, EXPLAIN, CRITICAL, MODEL_ERROR, ERROR_PLOT, CHECK, TIMELINE, PERFETTO, PROFILE, REPLAY };
+enum {
+	SUMMARY,
+	EXPLAIN,
+	CRITICAL,
+	MODEL_ERROR,
+	ERROR_PLOT,
+	CHECK,
+	TIMELINE,
+	PERFETTO,
+	PROFILE,
+	REPLAY
+};
 
 static const struct gsb_cli_command commands[] = {
 	[SUMMARY] = {"summary", "FILE", "what each tenant and kernel took and waited for"},
@@ -35,16 +46,11 @@ static const struct {
 	int least, most;
 	int (*run)(const struct gsb_traced *t, const struct gsb_trace_request *q);
 } runners[] = {
-	[SUMMARY] = {1, 1, gsb_trace_summary},
-	[EXPLAIN] = {2, 2, gsb_trace_explain},
-	[CRITICAL] = {1, 2, gsb_trace_critical},
-	[MODEL_ERROR] = {1, 1, gsb_trace_model_error},
-	[ERROR_PLOT] = {1, 1, gsb_trace_error_plot},
-	[CHECK] = {1, 1, NULL},
-	[TIMELINE] = {1, 1, gsb_trace_timeline},
-	[PERFETTO] = {1, 1, gsb_trace_perfetto},
-	[PROFILE] = {1, 1, gsb_trace_profile},
-	[REPLAY] = {1, 1, gsb_trace_replay},
+	[SUMMARY] = {1, 1, gsb_trace_summary},	     [EXPLAIN] = {2, 2, gsb_trace_explain},
+	[CRITICAL] = {1, 2, gsb_trace_critical},     [MODEL_ERROR] = {1, 1, gsb_trace_model_error},
+	[ERROR_PLOT] = {1, 1, gsb_trace_error_plot}, [CHECK] = {1, 1, NULL},
+	[TIMELINE] = {1, 1, gsb_trace_timeline},     [PERFETTO] = {1, 1, gsb_trace_perfetto},
+	[PROFILE] = {1, 1, gsb_trace_profile},	     [REPLAY] = {1, 1, gsb_trace_replay},
 };
 
 #define OF(command) (1u << (command))

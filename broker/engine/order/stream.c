@@ -214,8 +214,8 @@ void gsb_stream_pop(struct gsb_stream *s, uint64_t time_ns)
 	s->n_queued--;
 	if (!s->first)
 		s->last = NULL;
-	s->state = GSB_STREAM_EMPTY;
-	if (s->first)
+	s->state = s->first && s->first->ahead ? GSB_STREAM_STARTED : GSB_STREAM_EMPTY;
+	if (s->first && s->state == GSB_STREAM_EMPTY)
 		gsb_stream_retry(s);
 	if (op->class->finish)
 		op->class->finish(op, time_ns);

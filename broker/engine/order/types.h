@@ -101,6 +101,7 @@ struct gsb_op {
 	uint64_t post_ns;  /* device time from which it may start */
 	uint64_t ready_ns; /* once started: device time since when nothing was before it */
 	uint32_t bytes;	   /* taken from the tenant's allowance */
+	bool ahead; /* its class started it behind the one before it: when that is done it is STARTED, and ready_ns set */
 };
 
 enum gsb_stream_state {

@@ -49,7 +49,7 @@ static void count_kernel(const struct gsb_scheduler *s, struct gsb_tenant *t,
 	const struct gsb_work *w = &item->head->work;
 	uint64_t sm_ns = gsb_code_sm_ns(&s->info->arch, w->kernel.n_blocks, w->blocks_per_sm, c);
 
-	item->fn->took_ns = took;
+	item->fn->took_ns = took ? took : 1;
 	t->stats.device_ns += took;
 	t->stats.sm_ns += sm_ns;
 	t->stats.instructions += c->n_instructions;
@@ -101,7 +101,7 @@ static GSB_COLD void tell_finished(const struct gsb_item *item, const struct gsb
 static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)
 {
 	struct gsb_flight *f = &s->flights[c->cookie % GSB_N_QUEUES];
-	struct gsb_item *item = f->item;
+	struct gsb_item *item = f->item, *next;
 	struct gsb_stream *stream;
 	struct gsb_tenant *t;
 
@@ -118,9 +118,13 @@ static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)
 	t = gsb_tenant_of(stream->queues);
 	if (s->estimates && item->cmd.kind == GSB_CMD_LAUNCH && c->result == CUDA_SUCCESS)
 		note_run(s, f, c);
-	gsb_issue_landed(s, f);
 	if (gsb_trace_is_on())
 		tell_finished(item, c);
+	next = f->run.n_behind ? gsb_run_next(f) : NULL;
+	if (next)
+		gsb_issue_follow(s, f, next, c->end_ns);
+	else
+		gsb_issue_landed(s, f);
 	count(s, t, item, c);
 	gsb_issue_ended(item);
 	if (c->printed)

@@ -39,7 +39,8 @@ static_assert(GSB_ISSUE == (int)GSB_TRACE_VERDICT_ISSUE &&
 		      GSB_REASON_POLICY == (int)GSB_TRACE_REASON_POLICY &&
 		      GSB_REASON_QUEUES == (int)GSB_TRACE_REASON_QUEUES &&
 		      GSB_REASON_SHARE == (int)GSB_TRACE_REASON_SHARE &&
-		      GSB_REASON_RESERVED == (int)GSB_TRACE_REASON_RESERVED,
+		      GSB_REASON_RESERVED == (int)GSB_TRACE_REASON_RESERVED &&
+		      GSB_REASON_RUN == (int)GSB_TRACE_REASON_RUN,
 	      "policy.h and events.def list the same reasons");
 
 static void tell_one(const struct gsb_scheduler *s, const struct gsb_view *view,
@@ -92,8 +93,6 @@ static GSB_COLD void tell_ready(const struct gsb_scheduler *s, const struct gsb_
 	gsb_trace(READY, ready, tenant_of(item)->id, .serial = item->op.serial,
 		  .ready_device_ns = item->op.ready_ns, .stream = item->op.stream->index,
 		  .n_ready = s->ready.n);
-	if (s->clock.n_in_flight == GSB_N_QUEUES)
-		tell_no_queue(s, item->head);
 }
 
 /* ---- heads ---- */
@@ -117,8 +116,11 @@ void gsb_issue_ready(struct gsb_item *item)
 	gsb_claim_begin(claim_of(item), s->share_ns);
 	claim_of(item)->n_ready++;
 	gsb_ready_add(&s->ready, item->head);
-	if (gsb_trace_is_on())
+	if (gsb_trace_is_on()) {
 		tell_ready(s, item);
+		if (s->clock.n_in_flight == GSB_N_QUEUES)
+			tell_no_queue(s, item->head);
+	}
 	note_change(s);
 }
 
@@ -214,11 +216,16 @@ static struct gsb_shape shape_of(const struct gsb_item *item, const struct gsb_d
 	return (struct gsb_shape){.form = GSB_SHAPE_AS_ASKED};
 }
 
+static uint32_t bit_of(const struct gsb_scheduler *s, const struct gsb_flight *f)
+{
+	return 1u << (f - s->flights);
+}
+
 /* A kernel comes to the device: from now on those that are there are not alone, nor is it. */
 static void note_company(struct gsb_scheduler *s, struct gsb_flight *f)
 {
 	f->company = (struct gsb_company){0};
-	for (uint32_t left = ~s->free_flights; left; left &= left - 1) {
+	for (uint32_t left = ~s->free_flights & ~bit_of(s, f); left; left &= left - 1) {
 		struct gsb_flight *other = &s->flights[__builtin_ctz(left)];
 		const struct gsb_work *there = &other->item->head->work;
 
@@ -227,17 +234,18 @@ static void note_company(struct gsb_scheduler *s, struct gsb_flight *f)
 	}
 }
 
-/* It is on the device: what of that the view shows. */
-static void note_start(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb_item *item,
-		       const struct gsb_decision *d)
+/* It is a flight's item: what of that the view shows. */
+static void note_item(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb_item *item,
+		      const struct gsb_decision *d, uint64_t now_ns)
 {
 	struct gsb_work *w = &item->head->work;
 	struct gsb_claim *claim = claim_of(item);
 
 	f->item = item;
 	f->since_run_ns = s->run_ns;
-	item->issued_ns = gsb_scheduler_now_ns(s);
-	gsb_work_issued(w, d, item->issued_ns);
+	item->flight = f;
+	item->issued_ns = now_ns;
+	gsb_work_issued(w, d, now_ns);
 	if (w->kind == GSB_WORK_KERNEL) {
 		if (s->estimates)
 			note_company(s, f);
@@ -245,19 +253,33 @@ static void note_start(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb
 	} else {
 		s->n_copies[w->direction]++;
 	}
+	claim->n_issued++;
+	if (s->runs)
+		gsb_run_look(s, f);
+}
+
+/* It is on the device. */
+static void note_start(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb_item *item,
+		       const struct gsb_decision *d)
+{
 	s->free_flights &= s->free_flights - 1;
 	s->clock.n_in_flight++;
 	tenant_of(item)->n_in_flight++;
-	claim->n_running++;
-	claim->n_issued++;
+	claim_of(item)->n_running++;
+	note_item(s, f, item, d, gsb_scheduler_now_ns(s));
 }
 
-void gsb_issue_landed(struct gsb_scheduler *s, struct gsb_flight *f)
+static void off_the_view(struct gsb_scheduler *s, const struct gsb_flight *f)
 {
 	const struct gsb_work *w = &f->item->head->work;
 
 	if (w->kind != GSB_WORK_KERNEL)
 		s->n_copies[w->direction]--;
+}
+
+void gsb_issue_landed(struct gsb_scheduler *s, struct gsb_flight *f)
+{
+	off_the_view(s, f);
 	claim_of(f->item)->n_running--;
 	tenant_of(f->item)->n_in_flight--;
 	gsb_queue_pool_give(f->queue);
@@ -301,6 +323,41 @@ static void start(struct gsb_scheduler *s, struct gsb_item *item, const struct g
 	t->stats.n_resized += f->course.shape.form != GSB_SHAPE_AS_ASKED;
 	if (gsb_trace_is_on())
 		tell_issued(s, f);
+}
+
+/* ---- runs ---- */
+
+/* It was sent when the one before it was, or while that ran; for whoever looks it comes to the device now. */
+static GSB_COLD void tell_follow(const struct gsb_scheduler *s, const struct gsb_flight *f,
+				 const struct gsb_decision *d)
+{
+	const struct gsb_item *item = f->item;
+	const struct gsb_work *running[GSB_N_QUEUES];
+	struct gsb_view view = {
+		.now_ns = item->issued_ns, .n_ready = s->ready.n, .running = running};
+
+	for (uint32_t left = ~s->free_flights & ~bit_of(s, f); left; left &= left - 1)
+		running[view.n_running++] = &s->flights[__builtin_ctz(left)].item->head->work;
+	tell_ready(s, item);
+	tell_one(s, &view, &item->head->work, d);
+	tell_issued(s, f);
+}
+
+void gsb_issue_follow(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb_item *next,
+		      uint64_t now_ns)
+{
+	const struct gsb_work *before = &f->item->head->work;
+	const struct gsb_decision same = {
+		.reason = GSB_REASON_RUN, .priority = before->priority, .sms = before->sms};
+
+	off_the_view(s, f);
+	next->op.ready_ns = gsb_later_ns(next->op.post_ns, now_ns);
+	next->head = gsb_head_create(&s->ready, next);
+	gsb_view_describe(next, &next->head->work);
+	note_item(s, f, next, &same, next->op.ready_ns);
+	s->n_decisions++;
+	if (gsb_trace_is_on())
+		tell_follow(s, f, &same);
 }
 
 /* ---- the decision ---- */
@@ -384,6 +441,8 @@ bool gsb_issue_all(struct gsb_scheduler *s)
 		s->changed = false;
 		any |= decide(s, false) || (!s->clock.n_in_flight && decide(s, true));
 	}
+	if (s->to_extend)
+		gsb_run_extend(s);
 	return any;
 }
 
@@ -404,6 +463,7 @@ int gsb_scheduler_init(struct gsb_scheduler *s, struct gsb_device *dev,
 		.info = dev->ops->info(dev),
 		.free_flights = UINT32_MAX,
 	};
+	s->runs = gsb_run_is_possible(s);
 	gsb_queue_pool_init(&s->pool, dev);
 	err = gsb_ready_init(&s->ready, s->clock.is_virtual);
 	if (!err && policy->predicts)

@@ -128,6 +128,11 @@ static const struct gsb_op_class copy_class = {
 static const struct gsb_op_class fill_class = {
 	.kind = GSB_TRACE_OP_FILL, .start = start, .withdraw = withdraw, .tell = tell_fill};
 
+bool gsb_item_is_launch(const struct gsb_op *op)
+{
+	return op->class == &launch_class;
+}
+
 /* ---- records ---- */
 
 /* A new item for the stream; NULL: there is no room now. */
@@ -150,6 +155,8 @@ static int push(struct gsb_stream *s, struct gsb_item *item)
 
 	if (err)
 		gsb_op_discard(s->queues, &item->op);
+	else if (item->scheduler->runs && item->fn)
+		gsb_run_queued(item);
 	return err;
 }
 

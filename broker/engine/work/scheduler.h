@@ -5,12 +5,14 @@
  *   ready.c       items whose turn has come, described for the policy
  *   issue.c       the policy says which of them go to the device now
  *   queue_pool.c  on what: queues by priority and SMs
+ *   run.c         short launches that go to the device one behind another
  *   course.c      the commands that an item takes in its shape, and their joint completion
  *   shadow.c      a launch that is run both ways
  *   complete.c    what the device reports: counts, errors, and the next head of the stream
  *
- * An item on the device is a flight. A device queue holds one at a time: only heads are issued, so it
- * never holds work that waits for other work, and no two streams ever wait for each other in the device.
+ * An item on the device is a flight, with the short launches of its stream that may follow it at once. A device queue holds one
+ * flight at a time: so it never holds work that waits for other work than its own, and no two streams ever wait for each other
+ * in the device.
  */
 #ifndef GSB_BROKER_ENGINE_WORK_SCHEDULER_H
 #define GSB_BROKER_ENGINE_WORK_SCHEDULER_H
@@ -23,6 +25,7 @@
 #include "broker/engine/work/course.h"
 #include "broker/engine/work/queue_pool.h"
 #include "broker/engine/work/ready.h"
+#include "broker/engine/work/run.h"
 #include "broker/policy/company.h"
 #include "broker/policy/policy.h"
 #include "device/ops.h"
@@ -41,6 +44,7 @@ struct gsb_flight {
 
 	struct gsb_company company; /* of a kernel, where the policy predicts */
 	struct gsb_course course;
+	struct gsb_behind run;
 };
 
 struct gsb_scheduler {
@@ -58,6 +62,8 @@ struct gsb_scheduler {
 
 	struct gsb_ready ready; /* clock.n_ready of them */
 	bool changed;		/* something became ready or ended since the policy was asked */
+	bool runs;		/* gsb_run_is_possible() */
+	uint32_t to_extend;	/* a bit for each flight behind which more may go */
 	struct gsb_flight flights[GSB_N_QUEUES]; /* clock.n_in_flight of them */
 	uint32_t free_flights;			 /* a bit for each of the others */
 	unsigned n_copies[GSB_N_DIRECTIONS];	 /* of those in flight */
@@ -86,6 +92,8 @@ struct gsb_item {
 	uint64_t
 		code_wait_from_ns; /* real time since when it waits for its kernel; 0: it does not */
 	uint64_t issued_ns;	   /* device time when it went to its queue */
+	struct gsb_flight *flight; /* whose item it is; NULL: none's */
+	uint64_t run_ns;	   /* what it was taken to take when it went behind another */
 	struct gsb_cmd cmd;
 	_Alignas(16) uint8_t payload[]; /* parameters, inline bytes */
 };
@@ -105,12 +113,17 @@ int gsb_item_launch(struct gsb_tenant *t, const struct gsb_rec *rec,
 int gsb_item_copy(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_copy *body);
 int gsb_item_fill(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_fill *body);
 
+bool gsb_item_is_launch(const struct gsb_op *op);
+
 /* ---- issue.c ---- */
 
 void gsb_issue_ready(struct gsb_item *item);   /* it may run now */
 void gsb_issue_unready(struct gsb_item *item); /* it was ready and never will run */
 void gsb_issue_landed(struct gsb_scheduler *s, struct gsb_flight *f); /* it is off the device, */
-void gsb_issue_ended(struct gsb_item *item);			      /* and is no more */
+/* and what was behind it is the flight's item now, from device time @now_ns; */
+void gsb_issue_follow(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb_item *next,
+		      uint64_t now_ns);
+void gsb_issue_ended(struct gsb_item *item);	/* and is no more */
 void gsb_issue_ranked(struct gsb_scheduler *s); /* ranks of tenants have changed */
 bool gsb_issue_all(struct gsb_scheduler *s);	/* what the policy lets go; whether any */
 

@@ -1,0 +1,48 @@
+/*
+ * run.h - runs: short kernels that stand one behind another in a stream go to the device one behind another, too.
+ *
+ * Only heads are issued: so a stream of short kernels would wait for the engine between each two of them, which takes several
+ * times as long as they do. A device queue keeps the order by itself. So behind what is on the device go the launches
+ * that stand directly behind it in its stream, without a question to the policy, as long as all of them together
+ * take no longer than RUN_NS: nobody else waits for them for longer than that, and a long kernel waits for the policy as ever. And
+ * only while nothing else is ready: who waits for a queue, or is held, is not passed by.
+ *
+ * A flight is then its item and n_behind others. When its item has completed, the next one is the flight's item: it is ready,
+ * decided and issued in that moment, for counts and traces. Of a run that a fault ends, what is left completes with the
+ * fault: so there are runs only on a device that a fault ends as a whole (device/ops.h, lost).
+ *
+ * With virtual time there are none: it stands still while the engine decides.
+ */
+#ifndef GSB_BROKER_ENGINE_WORK_RUN_H
+#define GSB_BROKER_ENGINE_WORK_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gsb_flight;
+struct gsb_item;
+struct gsb_scheduler;
+
+/* Of a flight. Zero while there is none behind its item. */
+struct gsb_behind {
+	struct gsb_item *last; /* on the device; NULL: there is none behind the flight's item */
+	unsigned n_behind;
+	uint64_t behind_ns; /* what they take, by what they took last */
+};
+
+/* Whether there are runs at all: what scheduler.runs is. */
+bool gsb_run_is_possible(const struct gsb_scheduler *s);
+
+/* A launch has been queued: perhaps behind one that is on the device. */
+void gsb_run_queued(struct gsb_item *item);
+
+/* A flight has begun or gone on: more may go behind it. */
+void gsb_run_look(struct gsb_scheduler *s, const struct gsb_flight *f);
+
+/* Issue what may go behind what is there. */
+void gsb_run_extend(struct gsb_scheduler *s);
+
+/* The item behind the flight's, where there is one: taken off its run. */
+struct gsb_item *gsb_run_next(struct gsb_flight *f);
+
+#endif

@@ -1,0 +1,405 @@
+/*
+ * test_engine_run.c - which launches go to the device behind one that is there, and what their program is told and when.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "tests/unit/engine_kit.h"
+
+#define US 1000ull
+
+struct fixture {
+	struct kit_engine k;
+	struct kit_tenant t;
+	uint64_t mem;
+	struct gsb_policy policy;
+	bool holds; /* the policy lets nothing of stream 2 go */
+};
+
+static struct fixture *current;
+
+/* A fault would end all of it. */
+static CUresult nothing_lost(struct gsb_device *dev)
+{
+	return CUDA_SUCCESS;
+}
+
+static unsigned decide(const struct gsb_view *v, struct gsb_policy_area *area,
+		       struct gsb_decision *out)
+{
+	unsigned n = gsb_policy_fifo.decide(v, area, out);
+
+	for (unsigned i = 0; i < n; i++)
+		if (current->holds && v->ready[out[i].ready]->stream == 2)
+			out[i].verdict = GSB_HOLD;
+	return n;
+}
+
+/* What the scheduler finds of its device and its policy when it begins. */
+static void look_again(struct fixture *f)
+{
+	struct gsb_scheduler *s = &f->k.engine->scheduler;
+
+	s->runs = gsb_run_is_possible(s);
+}
+
+static int setup_on(void **state, bool is_virtual, bool is_lost_whole)
+{
+	struct fixture *f = current = calloc(1, sizeof(*f));
+
+	f->policy = (struct gsb_policy){.name = "test", .runs = true, .decide = decide};
+	kit_engine_init_with(&f->k, is_virtual, &f->policy);
+	if (is_lost_whole)
+		f->k.dev->ops.lost = nothing_lost;
+	look_again(f);
+	kit_tenant_init(&f->t, &f->k, NULL);
+	kit_stream_create(&f->t, 1, 0);
+	kit_stream_create(&f->t, 2, 0);
+	kit_event_create(&f->t, 0);
+	kit_load_inc(&f->t, 1, 1);
+	f->mem = kit_alloc(&f->t, 4096);
+	kit_settle(&f->k);
+	kit_device_forget(f->k.dev);
+	*state = f;
+	return 0;
+}
+
+static int setup(void **state)
+{
+	return setup_on(state, false, true);
+}
+
+static int setup_virtual(void **state)
+{
+	return setup_on(state, true, true);
+}
+
+static int setup_faulty(void **state)
+{
+	return setup_on(state, false, false);
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	kit_tenant_finish(&f->t);
+	kit_engine_finish(&f->k);
+	free(f);
+	return 0;
+}
+
+static void launch(struct fixture *f, uint32_t stream, unsigned n)
+{
+	while (n--)
+		kit_launch_inc(&f->t, stream, 1, f->mem, 1);
+	kit_settle(&f->k);
+}
+
+/* The i-th command on the device ends; it took so long. */
+static void end(struct fixture *f, unsigned i, uint64_t took_ns)
+{
+	kit_complete_run(f->k.dev, i, CUDA_SUCCESS, f->k.dev->now_ns, f->k.dev->now_ns + took_ns);
+	kit_settle(&f->k);
+}
+
+/* From now on the kernel is known to take so long. */
+static void teach(struct fixture *f, uint64_t took_ns)
+{
+	launch(f, 1, 1);
+	assert_int_equal(f->k.dev->n_issued, 1);
+	end(f, 0, took_ns);
+	kit_device_forget(f->k.dev);
+}
+
+/* ---- which go ---- */
+
+static void test_short_launches_go_one_behind_another(void **state)
+{
+	struct fixture *f = *state;
+	struct kit_device *d = f->k.dev;
+
+	teach(f, 5 * US);
+	launch(f, 1, 4);
+	assert_int_equal(d->n_issued, 4);
+	for (unsigned i = 1; i < 4; i++) {
+		assert_ptr_equal(d->log[i].queue, d->log[0].queue);
+		assert_int_equal(d->log[i].cookie, d->log[0].cookie);
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		assert_int_equal(kit_done(&f->t, 1), 1 + i);
+		end(f, i, 5 * US);
+	}
+	assert_int_equal(kit_done(&f->t, 1), 5);
+}
+
+static void test_what_comes_later_goes_behind_what_runs(void **state)
+{
+	struct fixture *f = *state;
+
+	teach(f, 5 * US);
+	launch(f, 1, 1);
+	launch(f, 1, 1);
+	end(f, 0, 5 * US);
+	launch(f, 1, 1);
+	assert_int_equal(f->k.dev->n_issued, 3);
+	assert_int_equal(f->k.dev->n_open, 2);
+	end(f, 1, 5 * US);
+	end(f, 2, 5 * US);
+	assert_int_equal(kit_done(&f->t, 1), 4);
+	launch(f, 1, 1); /* a flight of its own */
+	assert_int_equal(f->k.dev->n_issued, 4);
+	end(f, 3, 5 * US);
+}
+
+static void test_device_is_told_which_come_together(void **state)
+{
+	struct fixture *f = *state;
+	struct kit_device *d = f->k.dev;
+
+	teach(f, 1 * US);
+	launch(f, 1, 20);
+	assert_int_equal(d->n_issued, 20);
+	/* the first; then sixteen of which one tells, then three */
+	for (unsigned i = 0; i < 20; i++)
+		assert_int_equal(d->log[i].more, i && i != 16 && i != 19);
+	for (unsigned i = 0; i < 20; i++)
+		end(f, i, 1 * US);
+}
+
+static void test_kernel_of_unknown_or_long_time_waits(void **state)
+{
+	struct fixture *f = *state;
+
+	launch(f, 1, 2);
+	assert_int_equal(f->k.dev->n_issued, 1);
+	end(f, 0, 51 * US);
+	assert_int_equal(f->k.dev->n_issued, 2);
+	launch(f, 1, 1);
+	assert_int_equal(f->k.dev->n_issued, 2);
+	end(f, 1, 51 * US);
+	end(f, 2, 51 * US);
+}
+
+static void test_all_that_are_behind_are_short_together(void **state)
+{
+	struct fixture *f = *state;
+
+	teach(f, 40 * US);
+	launch(f, 1, 6);
+	assert_int_equal(f->k.dev->n_issued, 3);
+	end(f, 0, 40 * US);
+	assert_int_equal(f->k.dev->n_issued, 4);
+	for (unsigned i = 1; i < 6; i++)
+		end(f, i, 40 * US);
+	assert_int_equal(f->k.dev->n_issued, 6);
+}
+
+static void test_so_many_go_and_no_more(void **state)
+{
+	struct fixture *f = *state;
+
+	teach(f, 1);
+	launch(f, 1, 100);
+	assert_int_equal(f->k.dev->n_issued, 1 + 64);
+	for (unsigned i = 0; i < 100; i++)
+		end(f, i, 1);
+	assert_int_equal(f->k.dev->n_issued, 100);
+}
+
+static void test_nothing_passes_by_what_is_held(void **state)
+{
+	struct fixture *f = *state;
+
+	teach(f, 5 * US);
+	f->holds = true;
+	launch(f, 1, 1);
+	launch(f, 2, 1);
+	launch(f, 1, 1);
+	assert_int_equal(f->k.dev->n_issued, 1);
+	f->holds = false;
+	end(f, 0, 5 * US);
+	assert_int_equal(f->k.dev->n_issued, 3);
+	end(f, 1, 5 * US);
+	end(f, 2, 5 * US);
+}
+
+static void test_policy_without_runs_is_asked_each_time(void **state)
+{
+	struct fixture *f = *state;
+
+	teach(f, 5 * US);
+	f->policy.runs = false;
+	look_again(f);
+	launch(f, 1, 2);
+	assert_int_equal(f->k.dev->n_issued, 1);
+	end(f, 0, 5 * US);
+	end(f, 1, 5 * US);
+}
+
+static void test_none_where_a_fault_ends_one_command_alone(void **state)
+{
+	struct fixture *f = *state;
+
+	teach(f, 5 * US);
+	launch(f, 1, 2);
+	assert_int_equal(f->k.dev->n_issued, 1);
+	end(f, 0, 5 * US);
+	end(f, 1, 5 * US);
+}
+
+static void test_none_in_virtual_time(void **state)
+{
+	struct fixture *f = *state;
+	const struct kit_cmd *log = f->k.dev->log;
+
+	for (unsigned i = 0; i < 3; i++)
+		kit_launch_inc(&f->t, 1, 1, f->mem, 1);
+	kit_block(&f->t, GSB_WAIT_STREAM, 1, 3);
+	kit_settle(&f->k);
+	assert_int_equal(kit_done(&f->t, 1), 3);
+	assert_int_not_equal(log[0].cookie, log[1].cookie); /* flights of their own */
+	assert_int_not_equal(log[1].cookie, log[2].cookie);
+}
+
+/* ---- CUDA's order ---- */
+
+static void test_event_ends_a_run(void **state)
+{
+	struct fixture *f = *state;
+
+	teach(f, 5 * US);
+	launch(f, 1, 1);
+	kit_record(&f->t, 1, 0);
+	launch(f, 1, 1);
+	assert_int_equal(f->k.dev->n_issued, 1);
+	end(f, 0, 5 * US);
+	assert_int_equal(f->k.dev->n_issued, 2);
+	end(f, 1, 5 * US);
+}
+
+static void test_work_of_the_legacy_stream_ends_a_run(void **state)
+{
+	struct fixture *f = *state;
+
+	teach(f, 5 * US);
+	launch(f, 1, 2);
+	kit_fill(&f->t, 0, f->mem);
+	launch(f, 1, 2);
+	assert_int_equal(f->k.dev->n_issued, 2);
+	end(f, 0, 5 * US);
+	end(f, 1, 5 * US);
+	assert_int_equal(f->k.dev->n_issued, 3);
+	assert_int_equal(f->k.dev->log[2].kind, GSB_CMD_FILL);
+	end(f, 2, 5 * US);
+	assert_int_equal(f->k.dev->n_issued, 5);
+	end(f, 3, 5 * US);
+	end(f, 4, 5 * US);
+}
+
+static void test_streams_have_runs_of_their_own(void **state)
+{
+	struct fixture *f = *state;
+	struct kit_device *d = f->k.dev;
+
+	teach(f, 5 * US);
+	launch(f, 1, 2);
+	launch(f, 2, 2);
+	assert_int_equal(d->n_issued, 4);
+	assert_ptr_not_equal(d->log[0].queue, d->log[2].queue);
+	end(f, 2, 5 * US);
+	end(f, 3, 5 * US);
+	assert_int_equal(kit_done(&f->t, 2), 2);
+	assert_int_equal(kit_done(&f->t, 1), 1);
+	end(f, 0, 5 * US);
+	end(f, 1, 5 * US);
+}
+
+/* ---- what goes wrong ---- */
+
+static void test_fault_ends_what_was_behind_it(void **state)
+{
+	struct fixture *f = *state;
+
+	teach(f, 5 * US);
+	launch(f, 1, 3);
+	for (unsigned i = 0; i < 3; i++)
+		kit_complete(f->k.dev, i, CUDA_ERROR_ILLEGAL_ADDRESS, f->k.dev->now_ns);
+	kit_settle(&f->k);
+	assert_int_equal(kit_error(&f->t, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
+	assert_int_equal(kit_done(&f->t, 1), 4);
+	assert_int_equal(f->k.dev->n_open, 0);
+}
+
+static void test_launch_that_is_refused_behind_another_is_told_in_its_turn(void **state)
+{
+	struct fixture *f = *state;
+
+	teach(f, 5 * US);
+	launch(f, 1, 1);
+	f->k.dev->issue_err = -EINVAL;
+	launch(f, 1, 1);
+	assert_int_equal(kit_error(&f->t, 0), 0);
+	end(f, 0, 5 * US);
+	assert_int_equal(kit_error(&f->t, 0), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(kit_done(&f->t, 1), 3);
+}
+
+static void test_program_that_dies_leaves_nothing_of_a_run(void **state)
+{
+	struct fixture *f = *state;
+
+	teach(f, 5 * US);
+	launch(f, 1, 5); /* what it leaves the device ends, and teardown looks */
+	assert_int_equal(f->k.dev->n_open, 5);
+}
+
+/* ---- counts ---- */
+
+static void test_each_of_a_run_counts_for_itself(void **state)
+{
+	struct fixture *f = *state;
+	const struct gsb_ctl_tenant *stats = &f->k.engine->tenants[0]->stats;
+	uint64_t kernels, ns, waited;
+
+	teach(f, 5 * US);
+	kernels = stats->kernels, ns = stats->device_ns, waited = stats->wait_ns[GSB_WAITED_DEVICE];
+	launch(f, 1, 3);
+	for (unsigned i = 0; i < 3; i++)
+		end(f, i, 7 * US);
+	assert_int_equal(stats->kernels, kernels + 3);
+	assert_int_equal(stats->device_ns, ns + 21 * US);
+	assert_int_equal(stats->wait_ns[GSB_WAITED_DEVICE],
+			 waited); /* none but that of its stream */
+}
+
+#define ON(test, setup) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ON(test_short_launches_go_one_behind_another, setup),
+		ON(test_what_comes_later_goes_behind_what_runs, setup),
+		ON(test_device_is_told_which_come_together, setup),
+		ON(test_kernel_of_unknown_or_long_time_waits, setup),
+		ON(test_all_that_are_behind_are_short_together, setup),
+		ON(test_so_many_go_and_no_more, setup),
+		ON(test_nothing_passes_by_what_is_held, setup),
+		ON(test_policy_without_runs_is_asked_each_time, setup),
+		ON(test_none_where_a_fault_ends_one_command_alone, setup_faulty),
+		ON(test_none_in_virtual_time, setup_virtual),
+		ON(test_event_ends_a_run, setup),
+		ON(test_work_of_the_legacy_stream_ends_a_run, setup),
+		ON(test_streams_have_runs_of_their_own, setup),
+		ON(test_fault_ends_what_was_behind_it, setup),
+		ON(test_launch_that_is_refused_behind_another_is_told_in_its_turn, setup),
+		ON(test_program_that_dies_leaves_nothing_of_a_run, setup),
+		ON(test_each_of_a_run_counts_for_itself, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
