@@ -19,6 +19,7 @@ libdevice_la_SOURCES = \
 	device/cuda/partition.c device/cuda/partition.h \
 	device/cuda/queue.c device/cuda/queue.h \
 	device/cuda/send.c device/cuda/send.h \
+	device/cuda/tensor.c device/cuda/tensor.h \
 	device/null/null.c device/null/null.h \
 	device/emu/emu.c device/emu/emu.h \
 	device/emu/device.h \

@@ -25,6 +25,7 @@
 #include "gsb/cuabi.h"
 #include "gsb/device_info.h"
 #include "gsb/sm_range.h"
+#include "gsb/tensor_map.h"
 
 struct gsb_device;   /* each device embeds it first in its own struct */
 struct gsb_space;    /* address space and modules of one tenant context */
@@ -182,6 +183,10 @@ struct gsb_device_ops {
 	 * clusters but of one block. */
 	int (*cluster_room)(struct gsb_device *dev, const struct gsb_cmd_launch *l, uint32_t *n);
 	int (*cluster_size)(struct gsb_device *dev, const struct gsb_cmd_launch *l, uint32_t *n);
+
+	/* Encode a tensor map, of whatever lengths and numbers: -EINVAL, it can be none. NULL: the device has no TMA unit. */
+	int (*tensor_map)(struct gsb_device *dev, const struct gsb_tensor_map *m,
+			  uint64_t words[GSB_TENSOR_MAP_WORDS]);
 
 	/* ---- work ---- */
 	/* Blocks of its launches go to those SMs alone, of which there are info->sm_group at a time. -EINVAL: a range that the

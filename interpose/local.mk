@@ -51,7 +51,8 @@ interpose_sources = \
 	interpose/hooks/mem.c \
 	interpose/hooks/module.c \
 	interpose/hooks/setup.c \
-	interpose/hooks/stream.c
+	interpose/hooks/stream.c \
+	interpose/hooks/tensor.c
 libinterpose_la_SOURCES = $(interpose_sources)
 libinterpose_la_LIBADD = libshm.la libimage.la libbase.la
 
@@ -104,7 +105,8 @@ tenant_sources = tests/unit/fake_engine.c tests/unit/fake_engine.h tests/unit/in
 tenant_ldadd = libshm.la libbase.la $(CMOCKA_LIBS) -ldl
 
 check_PROGRAMS += tests/unit/test_entries tests/unit/test_launch tests/unit/test_copy tests/unit/test_stream \
-	tests/unit/test_context tests/unit/test_forms tests/unit/test_graph tests/unit/test_tenant
+	tests/unit/test_context tests/unit/test_forms tests/unit/test_graph tests/unit/test_tenant \
+	tests/unit/test_tensor_map
 tests_unit_test_graph_SOURCES = tests/unit/test_graph.c interpose/graph/graph.c interpose/graph/graph.h \
 	interpose/graph/plan.c interpose/graph/plan.h
 tests_unit_test_graph_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -138,6 +140,11 @@ tests_unit_test_context_CPPFLAGS = $(tenant_cppflags)
 tests_unit_test_context_CFLAGS = $(tenant_cflags)
 tests_unit_test_context_LDADD = $(tenant_ldadd)
 EXTRA_tests_unit_test_context_DEPENDENCIES = interpose/libcuda.so.1
+tests_unit_test_tensor_map_SOURCES = tests/unit/test_tensor_map.c $(tenant_sources)
+tests_unit_test_tensor_map_CPPFLAGS = $(tenant_cppflags)
+tests_unit_test_tensor_map_CFLAGS = $(tenant_cflags)
+tests_unit_test_tensor_map_LDADD = $(tenant_ldadd)
+EXTRA_tests_unit_test_tensor_map_DEPENDENCIES = interpose/libcuda.so.1
 
 tests_unit_test_forms_SOURCES = tests/unit/test_forms.c $(tenant_sources)
 tests_unit_test_forms_CPPFLAGS = $(tenant_cppflags)

@@ -198,6 +198,12 @@ static int on_Occupancy(struct gsb_tenant *t, const struct gsb_rec *rec,
 	return gsb_code_occupancy(t, rec, b);
 }
 
+static int on_TensorMap(struct gsb_tenant *t, const struct gsb_rec *rec,
+			const struct gsb_rec_tensor_map *b)
+{
+	return gsb_code_tensor_map(t, rec, b);
+}
+
 /* ---- memory ---- */
 
 static int on_MemAlloc(struct gsb_tenant *t, const struct gsb_rec *rec,

@@ -51,6 +51,7 @@ libengine_la_SOURCES = \
 	broker/engine/code/scratch.c broker/engine/code/scratch.h \
 	broker/engine/code/variants.c broker/engine/code/variants.h \
 	broker/engine/code/occupancy.c \
+	broker/engine/code/tensor_map.c \
 	broker/engine/work/complete.c \
 	broker/engine/work/course.c broker/engine/work/course.h \
 	broker/engine/work/issue.c \

@@ -16,6 +16,7 @@
 #include "device/cuda/module.h"
 #include "device/cuda/partition.h"
 #include "device/cuda/queue.h"
+#include "device/cuda/tensor.h"
 
 #define SCHEME "cuda"
 
@@ -220,6 +221,7 @@ const struct gsb_device_ops gsb_cuda_ops = {
 	.function_prepare = cuda_function_prepare,
 	.cluster_room = cuda_cluster_room,
 	.cluster_size = cuda_cluster_size,
+	.tensor_map = cuda_tensor_map,
 	.queue_create = cuda_queue_create,
 	.queue_destroy = cuda_queue_destroy,
 	.issue = cuda_issue,

@@ -4,7 +4,7 @@
  *   driver   the driver's functions, one list        info     what the device says of itself
  *   memory   spaces: windows, allocations, zeroing   host     pinned memory and shared buffers
  *   module   images, kernels, variables              queue    streams, commands, completions
- *   partition  streams on a part of the SMs
+ *   partition  streams on a part of the SMs                   tensor   tensor maps
  *   helper   threads for what may wait
  *
  * All spaces share the device's primary context: kernels of different tenants run side by side, and trust each other as

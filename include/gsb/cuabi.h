@@ -98,7 +98,8 @@ typedef enum CUdevice_attribute_enum {
 	CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 102,
 	CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR = 106,
 	CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK = 111,
-	CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH = 120
+	CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH = 120,
+	CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED = 127
 } CUdevice_attribute;
 
 typedef enum CUctx_flags_enum {
@@ -358,6 +359,22 @@ typedef struct CUdevResource_st {
 		unsigned char _oversize[48];
 	};
 } CUdevResource;
+
+/* ---- tensor maps ---- */
+
+/* CUDA 13's header has it at 128, that of 12 at 64, which is what the calls need. */
+typedef struct CUtensorMap_st {
+	_Alignas(64) cuuint64_t opaque[16];
+} CUtensorMap;
+
+typedef enum {
+	CU_TENSOR_MAP_DATA_TYPE_FLOAT32 = 7,
+	CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B = 15
+} CUtensorMapDataType;
+typedef enum { CU_TENSOR_MAP_INTERLEAVE_32B = 2 } CUtensorMapInterleave;
+typedef enum { CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B = 6 } CUtensorMapSwizzle;
+typedef enum { CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3 } CUtensorMapL2promotion;
+typedef enum { CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA = 1 } CUtensorMapFloatOOBfill;
 
 /* ---- copies ---- */
 

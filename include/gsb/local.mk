@@ -7,6 +7,7 @@ noinst_HEADERS += \
 	include/gsb/kernel.h \
 	include/gsb/sm_range.h \
 	include/gsb/tenant_name.h \
+	include/gsb/tensor_map.h \
 	include/gsb/texture.h \
 	include/gsb/wire.h \
 	include/gsb/wire_records.def

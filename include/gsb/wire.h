@@ -25,6 +25,7 @@
 
 #include "gsb/device_info.h"
 #include "gsb/handle.h"
+#include "gsb/tensor_map.h"
 
 #define GSB_WIRE_MAGIC 0x31576b72425347ffull /* also tells the byte order */
 #define GSB_WIRE_MAJOR 2		     /* differs: no understanding */
@@ -267,6 +268,10 @@ struct gsb_rec_kernel_memory {
 	uint32_t zero;
 };
 
+struct gsb_rec_tensor_map {
+	struct gsb_tensor_map map;
+};
+
 /* ---- answers ---- */
 
 struct gsb_reply_range {
@@ -275,6 +280,10 @@ struct gsb_reply_range {
 
 struct gsb_reply_number {
 	uint64_t number;
+};
+
+struct gsb_reply_tensor_map {
+	uint64_t words[GSB_TENSOR_MAP_WORDS];
 };
 
 struct gsb_reply_mem_info {

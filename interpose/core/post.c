@@ -116,7 +116,7 @@ CUresult gsb_call(const struct gsb_call *c, struct gsb_reply_room *answer)
 
 CUresult gsb_call_into(const struct gsb_call *c, void *out, uint32_t out_bytes)
 {
-	uint8_t bytes[64];
+	uint8_t bytes[sizeof(struct gsb_reply_tensor_map)]; /* the largest of a known size */
 	struct gsb_reply_room answer = {.bytes = bytes, .room = sizeof(bytes)};
 	CUresult result = gsb_call(c, &answer);
 

@@ -34,6 +34,18 @@ struct gsb_load_options {
 	unsigned n;
 };
 
+struct gsb_tensor {
+	CUtensorMapDataType type;
+	cuuint32_t rank;
+	void *addr;
+	const cuuint64_t *dims, *strides;
+	const cuuint32_t *element_strides;
+	CUtensorMapInterleave interleave;
+	CUtensorMapSwizzle swizzle;
+	CUtensorMapL2promotion l2;
+	CUtensorMapFloatOOBfill fill;
+};
+
 struct gsb_block_search {
 	CUfunction fn;
 	CUoccupancyB2DSize smem_of; /* dynamic shared memory of a block size; NULL: smem for all */
@@ -157,6 +169,14 @@ CUresult hook_cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block,
 CUresult hook_cuOccupancyMaxActiveClusters(int *n, CUfunction fn, const CUlaunchConfig *config);
 CUresult hook_cuOccupancyMaxPotentialClusterSize(int *size, CUfunction fn,
 						 const CUlaunchConfig *config);
+
+/* hooks/tensor.c */
+CUresult hook_cuTensorMapEncodeTiled(CUtensorMap *map, const struct gsb_tensor *t,
+				     const cuuint32_t *box);
+CUresult hook_cuTensorMapEncodeIm2col(CUtensorMap *map, const struct gsb_tensor *t,
+				      const int *lower, const int *upper, cuuint32_t channels,
+				      cuuint32_t pixels);
+CUresult hook_cuTensorMapReplaceAddress(CUtensorMap *map, void *addr);
 
 /* hooks/launch.c */
 CUresult hook_cuLaunchKernel(const struct gsb_launch *l);

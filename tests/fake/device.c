@@ -65,7 +65,8 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 	if (result)
 		return result;
 	*value = (unsigned)attribute < GSB_N_DEVICE_ATTRS ? info()->attrs[attribute] : 0;
-	if (attribute == CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH)
+	if (attribute == CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH ||
+	    attribute == CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED)
 		*value = 1;
 	return fake_leave(CUDA_SUCCESS);
 }

@@ -60,6 +60,7 @@ static void fill_device(struct gsb_device_info *d)
 		{CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 4},
 		{CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1},
 		{CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, 1},
+		{CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED, 1},
 		{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 49152},
 		{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 232448},
 		{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9},
@@ -177,6 +178,16 @@ static void echo_size(const struct gsb_rec *rec, const struct gsb_rec_kernel_mem
 	answer(rec, CUDA_SUCCESS, &number, sizeof(number));
 }
 
+/* Each word is another. */
+static void encode_tensor(const struct gsb_rec *rec, const struct gsb_rec_tensor_map *b)
+{
+	struct gsb_reply_tensor_map reply;
+
+	for (unsigned i = 0; i < GSB_TENSOR_MAP_WORDS; i++)
+		reply.words[i] = b->map.addr + i;
+	answer(rec, CUDA_SUCCESS, &reply, sizeof(reply));
+}
+
 static void on_call(const struct gsb_rec *rec, const void *body)
 {
 	const struct gsb_reply_mem_info mem = {.free_bytes = 1 << 30, .total_bytes = 1ull << 33};
@@ -201,6 +212,7 @@ static void on_call(const struct gsb_rec *rec, const void *body)
 	case GSB_REC_MEM_ALLOC: answer_range(rec, &device_next, alloc->size); break;
 	case GSB_REC_HOST_ALLOC: answer_range(rec, &host_next, alloc->size); break;
 	case GSB_REC_KERNEL_MEMORY: echo_size(rec, body); break;
+	case GSB_REC_TENSOR_MAP: encode_tensor(rec, body); break;
 	case GSB_REC_MEM_INFO: answer(rec, CUDA_SUCCESS, &mem, sizeof(mem)); break;
 	default: answer(rec, CUDA_SUCCESS, NULL, 0); break;
 	}

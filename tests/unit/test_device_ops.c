@@ -1013,6 +1013,123 @@ static void test_room_for_clusters_shrinks_with_their_size(void **state)
 	assert_int_equal(most, 16);
 }
 
+/* Two rows of 64 floats, of which a copy takes 32. */
+static struct gsb_tensor_map small_tensor(uint64_t addr)
+{
+	return (struct gsb_tensor_map){.form = GSB_TENSOR_TILED,
+				       .type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+				       .rank = 2,
+				       .addr = addr,
+				       .dims = {64, 2},
+				       .strides = {256},
+				       .element_strides = {1, 1},
+				       .box = {32, 1}};
+}
+
+static void test_tensor_map_says_all_that_it_was_told(void **state)
+{
+	uint64_t a[GSB_TENSOR_MAP_WORDS], b[GSB_TENSOR_MAP_WORDS];
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct gsb_tensor_map m = small_tensor(alloc(rig, 4096)), other;
+
+	assert_int_equal(
+		ops->info(rig->dev)->attrs[CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED], 1);
+	assert_int_equal(ops->tensor_map(rig->dev, &m, a), 0);
+#define DIFFERS(member, value)                                             \
+	do {                                                               \
+		other = m;                                                 \
+		other.member = value;                                      \
+		assert_int_equal(ops->tensor_map(rig->dev, &other, b), 0); \
+		assert_memory_not_equal(a, b, sizeof(a));                  \
+	} while (0)
+	DIFFERS(addr, m.addr + 256);
+	DIFFERS(type, CU_TENSOR_MAP_DATA_TYPE_FLOAT32 + 1);
+	DIFFERS(dims[0], 60);
+	DIFFERS(dims[1], 3);
+	DIFFERS(strides[0], 512);
+	DIFFERS(element_strides[1], 2);
+	DIFFERS(box[0], 16);
+	DIFFERS(box[1], 2);
+	DIFFERS(swizzle, 3);
+	DIFFERS(l2_promotion, 1);
+	DIFFERS(oob_fill, 1);
+#undef DIFFERS
+}
+
+static void test_tensor_map_moves_to_another_address(void **state)
+{
+	uint64_t here[GSB_TENSOR_MAP_WORDS], there[GSB_TENSOR_MAP_WORDS];
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	uint64_t addr = alloc(rig, 8192);
+	struct gsb_tensor_map m = small_tensor(addr);
+	struct gsb_tensor_map moved = {.form = GSB_TENSOR_MOVED, .addr = addr + 4096};
+
+	assert_int_equal(ops->tensor_map(rig->dev, &m, moved.encoded), 0);
+	m.addr = addr + 4096;
+	assert_int_equal(ops->tensor_map(rig->dev, &m, there), 0);
+	assert_int_equal(ops->tensor_map(rig->dev, &moved, here), 0);
+	assert_memory_equal(here, there, sizeof(here));
+}
+
+static void test_tensor_map_of_an_image_has_the_corners_of_its_box(void **state)
+{
+	uint64_t a[GSB_TENSOR_MAP_WORDS], b[GSB_TENSOR_MAP_WORDS];
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct gsb_tensor_map m = {.form = GSB_TENSOR_IM2COL,
+				   .type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+				   .rank = 4,
+				   .addr = alloc(rig, 65536),
+				   .dims = {16, 8, 8, 2},
+				   .strides = {64, 512, 4096},
+				   .element_strides = {1, 1, 1, 1},
+				   .lower = {-1, -1},
+				   .upper = {-1, -1},
+				   .channels = 16,
+				   .pixels = 32};
+
+	assert_int_equal(ops->tensor_map(rig->dev, &m, a), 0);
+	m.lower[1] = 0;
+	assert_int_equal(ops->tensor_map(rig->dev, &m, b), 0);
+	assert_memory_not_equal(a, b, sizeof(a));
+	m.upper[0] = 0;
+	assert_int_equal(ops->tensor_map(rig->dev, &m, a), 0);
+	assert_memory_not_equal(a, b, sizeof(a));
+	m.pixels = 16;
+	assert_int_equal(ops->tensor_map(rig->dev, &m, b), 0);
+	assert_memory_not_equal(a, b, sizeof(a));
+	m.rank = 2;
+	assert_int_equal(ops->tensor_map(rig->dev, &m, b), -EINVAL);
+}
+
+static void test_tensor_map_out_of_range_is_einval(void **state)
+{
+	uint64_t words[GSB_TENSOR_MAP_WORDS];
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	const struct gsb_tensor_map m = small_tensor(alloc(rig, 4096));
+	struct gsb_tensor_map bad;
+
+#define REFUSED(member, value)                                                     \
+	do {                                                                       \
+		bad = m;                                                           \
+		bad.member = value;                                                \
+		assert_int_equal(ops->tensor_map(rig->dev, &bad, words), -EINVAL); \
+	} while (0)
+	REFUSED(form, GSB_N_TENSOR_FORMS);
+	REFUSED(rank, 0);
+	REFUSED(rank, GSB_TENSOR_RANK_MAX + 1);
+	REFUSED(type, 16);
+	REFUSED(interleave, 3);
+	REFUSED(swizzle, 7);
+	REFUSED(l2_promotion, 4);
+	REFUSED(oob_fill, 2);
+	REFUSED(addr, m.addr + 1);
+#undef REFUSED
+}
+
 static void test_prepare_names_the_opcode_it_cannot_run(void **state)
 {
 	struct rig *rig = *state;
@@ -2202,6 +2319,10 @@ static int on_gpu(char *spec)
 		ON_GPU(test_cooperative_grid_that_cannot_be_resident_is_e2big),
 		ON_GPU(test_cluster_is_launched_as_it_is_asked_for),
 		ON_GPU(test_room_for_clusters_shrinks_with_their_size),
+		ON_GPU(test_tensor_map_says_all_that_it_was_told),
+		ON_GPU(test_tensor_map_moves_to_another_address),
+		ON_GPU(test_tensor_map_of_an_image_has_the_corners_of_its_box),
+		ON_GPU(test_tensor_map_out_of_range_is_einval),
 		ON_GPU(test_space_create_refuses_windows_it_cannot_have),
 		ON_GPU(test_queue_create_takes_only_sms_that_the_device_can_give),
 		ON_GPU(test_complementary_parts_share_no_sm),

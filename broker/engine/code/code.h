@@ -91,6 +91,8 @@ int gsb_code_global_get(struct gsb_tenant *t, const struct gsb_rec *rec,
 			const struct gsb_rec_global_get *body, const char *name);
 int gsb_code_occupancy(struct gsb_tenant *t, const struct gsb_rec *rec,
 		       const struct gsb_rec_occupancy *body);
+int gsb_code_tensor_map(struct gsb_tenant *t, const struct gsb_rec *rec,
+			const struct gsb_rec_tensor_map *body);
 
 /* A launch of what nobody asked to have made ready: do it now. -ENOMEM. */
 int gsb_code_prepare(struct gsb_tenant *t, struct gsb_kernel_fn *fn);
