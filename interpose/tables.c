@@ -24,6 +24,7 @@
 #define N_CHECKS	 15
 #define N_TOOLS_CONTEXT	 93
 #define N_TOOLS_MODULE	 99
+#define N_PLACES	 17
 #define BYTES(n)	 ((const void *)((uintptr_t)(n) * sizeof(void *)))
 #define CALLBACK_WORDS	 1024
 #define CALLBACK_DOMAINS 16
@@ -112,25 +113,51 @@ static const void *const checks[N_CHECKS] = {
 	BYTES(N_CHECKS), refuse, context_check, nothing_to_check, [4 ... N_CHECKS - 1] = refuse,
 };
 
-static CUresult tool_value(void *out)
+static CUresult tool_current(CUcontext *ctx)
 {
+	CUresult result = gsb_enter();
+
+	return result ? result : hook_cuCtxGetCurrent(ctx);
+}
+
+static const void *const tls[N_TLS] = {BYTES(N_TLS), refuse, tool_current};
+
+static CUresult tool_context_id(CUcontext ctx, unsigned long long *id)
+{
+	CUresult result = gsb_enter();
+
+	return result ? result : hook_cuCtxGetId(ctx, id);
+}
+
+/* A tool has a name of its own for a stream; here it is the same, which no stream of the program lacks. */
+static CUresult tool_stream(CUcontext ctx, CUstream stream, CUstream *out)
+{
+	*out = stream ? stream : CU_STREAM_LEGACY;
 	return CUDA_SUCCESS;
 }
 
-static const void *const tls[N_TLS] = {BYTES(N_TLS), refuse, tool_value};
-
-static CUresult tool_context(CUcontext ctx, void *out)
+/* By this cuBLAS and cuSOLVER know whether their last work was in the same stream. */
+static CUresult tool_stream_id(CUcontext ctx, CUstream stream, uint64_t *id)
 {
-	return CUDA_SUCCESS;
+	unsigned long long number;
+	CUresult result = gsb_enter();
+
+	if (!result)
+		result = hook_cuStreamGetId(stream, &number);
+	if (!result)
+		*id = number;
+	return result;
 }
 
 static const void *const tools_context[N_TOOLS_CONTEXT] = {
 	BYTES(N_TOOLS_CONTEXT),
-	refuse,
-	refuse,
-	refuse,
-	tool_context,
-	[5 ... N_TOOLS_CONTEXT - 1] = refuse,
+	[1 ... 3] = refuse,
+	tool_context_id,
+	[5 ... 38] = refuse,
+	tool_stream_id,
+	[40 ... 50] = refuse,
+	tool_stream,
+	[52 ... N_TOOLS_CONTEXT - 1] = refuse,
 };
 
 /*
@@ -173,6 +200,17 @@ static const void *const tools_module[N_TOOLS_MODULE] = {
 	[8 ... N_TOOLS_MODULE - 1] = refuse,
 };
 
+/*
+ * cuBLAS asks by slot 4 how the SMs lie in the GPU, and gives back what it was told by slot 13. It calls them without a look whether
+ * there is a table; the genuine one's, without a context, answers with this error, and cuBLAS goes on without.
+ */
+static CUresult no_place(void)
+{
+	return CUDA_ERROR_INVALID_CONTEXT;
+}
+
+static const void *const places[N_PLACES] = {BYTES(N_PLACES), [1 ... N_PLACES - 1] = no_place};
+
 /* ---- by UUID ---- */
 
 static const struct {
@@ -207,6 +245,10 @@ static const struct {
 	{{0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a, 0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d,
 	  0xf9},
 	 NULL},
+	/* places of the SMs */
+	{{0x17, 0x34, 0xdc, 0x26, 0x80, 0x0d, 0x47, 0x45, 0x87, 0x26, 0xc0, 0xf1, 0xe7, 0xdd, 0x8b,
+	  0xca},
+	 places},
 	/* integrity check */
 	{{0xd4, 0x08, 0x20, 0x55, 0xbd, 0xe6, 0x70, 0x4b, 0x8d, 0x34, 0xba, 0x12, 0x3c, 0x66, 0xe1,
 	  0xf2},

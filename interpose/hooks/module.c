@@ -25,9 +25,10 @@ CUresult hook_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
 	return CUDA_SUCCESS;
 }
 
+/* An option may come without a value: cuBLAS gives no array of them. Whether the image stays where it is, is not said then. */
 static CUresult library_options(const struct gsb_load_options *o, bool *is_preserved)
 {
-	if (o->n && (!o->options || !o->values))
+	if (o->n && !o->options)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (unsigned i = 0; i < o->n; i++) {
 		if (o->options[i] >= CU_LIBRARY_NUM_OPTIONS) {
@@ -36,7 +37,7 @@ static CUresult library_options(const struct gsb_load_options *o, bool *is_prese
 			return CUDA_ERROR_INVALID_VALUE;
 		}
 		if (o->options[i] == CU_LIBRARY_BINARY_IS_PRESERVED)
-			*is_preserved = o->values[i] != NULL;
+			*is_preserved = o->values && o->values[i];
 	}
 	return CUDA_SUCCESS;
 }

@@ -721,6 +721,29 @@ static void test_library_copies_an_image_that_is_not_preserved(void **state)
 	assert_cu(cu.cuLibraryUnload(lib));
 }
 
+/* As cuBLAS loads: an option, and no array of values. */
+static void test_library_option_without_a_value_leaves_the_image_to_be_copied(void **state)
+{
+	CUlibraryOption option = CU_LIBRARY_BINARY_IS_PRESERVED;
+	char text[] = PTX;
+	CUcontext other;
+	CUkernel kernel;
+	CUlibrary lib;
+
+	assert_cu(cu.cuLibraryLoadData(&lib, text, NULL, NULL, 0, &option, NULL, 1));
+	memset(text, 'x', sizeof(text) - 1);
+	assert_cu(cu.cuCtxCreate_v2(&other, 0, 0));
+	assert_cu(cu.cuLibraryGetKernel(&kernel, lib, FAKE_KERNEL));
+	assert_int_equal(engine->image_sum, image_sum(PTX, strlen(PTX)));
+	assert_cu(cu.cuCtxDestroy_v2(other));
+	assert_cu(cu.cuLibraryUnload(lib));
+	option = CU_LIBRARY_NUM_OPTIONS;
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuLibraryLoadData(&lib, PTX, NULL, NULL, 0, &option, NULL, 1));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuLibraryLoadData(&lib, PTX, NULL, NULL, 0, NULL, NULL, 1));
+}
+
 /* ---- memory ---- */
 
 static void test_memory_is_allocated_found_and_freed(void **state)
@@ -974,6 +997,78 @@ static void test_module_table_shows_each_function_with_its_name(void **state)
 	assert_null(found);
 }
 
+/* ---- what cuBLAS and cuSOLVER ask for ---- */
+
+typedef CUresult current_fn(CUcontext *);
+typedef CUresult ctx_id_fn(CUcontext, unsigned long long *);
+typedef CUresult stream_fn(CUcontext, CUstream, CUstream *);
+typedef CUresult stream_id_fn(CUcontext, CUstream, uint64_t *);
+
+static void test_tool_table_knows_the_current_context(void **state)
+{
+	const CUuuid id = {{0x42, (char)0xd8, 0x5a, (char)0x81, 0x23, (char)0xf6, (char)0xcb, 0x47,
+			    (char)0x82, (char)0x98, (char)0xf6, (char)0xe7, (char)0x8a, 0x3a,
+			    (char)0xec, (char)0xdc}};
+	const void *const *table;
+	CUcontext here = NULL;
+
+	assert_cu(cu.cuGetExportTable((const void **)&table, &id));
+	assert_cu(((current_fn *)table[2])(&here));
+	assert_ptr_equal(here, context);
+	assert_cu(cu.cuCtxSetCurrent(NULL));
+	assert_cu(((current_fn *)table[2])(&here));
+	assert_null(here);
+}
+
+static uint64_t tool_id(const void *const *table, CUstream stream)
+{
+	uint64_t id = 0;
+	CUstream tool;
+
+	assert_cu(((stream_fn *)table[51])(context, stream, &tool));
+	assert_non_null(tool);
+	assert_cu(((stream_id_fn *)table[39])(context, tool, &id));
+	return id;
+}
+
+static void test_tool_table_tells_contexts_and_streams_apart(void **state)
+{
+	const CUuuid id = {{0x21, 0x31, (char)0x8c, 0x60, (char)0x97, 0x14, 0x32, 0x48, (char)0x8c,
+			    (char)0xa6, 0x41, (char)0xff, 0x73, 0x24, (char)0xc8, (char)0xf2}};
+	const void *const *table;
+	unsigned long long number, id_of_ctx = 0;
+	CUstream stream;
+
+	assert_cu(cu.cuGetExportTable((const void **)&table, &id));
+	assert_int_equal((uintptr_t)table[0], 93 * sizeof(void *));
+	assert_cu(cu.cuCtxGetId(context, &number));
+	assert_cu(((ctx_id_fn *)table[4])(context, &id_of_ctx));
+	assert_int_equal(id_of_ctx, number);
+	assert_cu(cu.cuStreamCreate(&stream, 0));
+	assert_cu(cu.cuStreamGetId(stream, &number));
+	assert_int_equal(tool_id(table, stream), number);
+	assert_cu(cu.cuStreamGetId(NULL, &number));
+	assert_int_equal(tool_id(table, NULL), number);
+	assert_int_not_equal(tool_id(table, NULL), tool_id(table, stream));
+	assert_cu(cu.cuStreamDestroy_v2(stream));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE,
+		     ((stream_id_fn *)table[39])(context, stream, &(uint64_t){0}));
+}
+
+/* Who asks calls without a look: each word has to be a function. */
+static void test_table_of_places_answers_in_each_of_its_slots(void **state)
+{
+	const CUuuid id = {{0x17, 0x34, (char)0xdc, 0x26, (char)0x80, 0x0d, 0x47, 0x45, (char)0x87,
+			    0x26, (char)0xc0, (char)0xf1, (char)0xe7, (char)0xdd, (char)0x8b,
+			    (char)0xca}};
+	const void *const *table;
+
+	assert_cu(cu.cuGetExportTable((const void **)&table, &id));
+	assert_int_equal((uintptr_t)table[0], 17 * sizeof(void *));
+	for (unsigned i = 1; i < 17; i++)
+		assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, ((CUresult(*)(void))table[i])());
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1013,6 +1108,8 @@ int main(void)
 		cmocka_unit_test_setup(test_library_kernel_launches_in_every_context, set_up),
 		cmocka_unit_test_setup(test_library_without_a_context_uses_the_primary_one, set_up),
 		cmocka_unit_test_setup(test_library_copies_an_image_that_is_not_preserved, set_up),
+		cmocka_unit_test_setup(
+			test_library_option_without_a_value_leaves_the_image_to_be_copied, set_up),
 		cmocka_unit_test_setup(test_memory_is_allocated_found_and_freed, set_up),
 		cmocka_unit_test_setup(test_allocation_that_fails_changes_nothing, set_up),
 		cmocka_unit_test_setup(test_pool_memory_is_freed_in_its_stream, set_up),
@@ -1022,6 +1119,9 @@ int main(void)
 		cmocka_unit_test_setup(test_hints_on_managed_memory_are_checked_and_change_nothing,
 				       set_up),
 		cmocka_unit_test_setup(test_pointer_attributes_tell_the_kinds_apart, set_up),
+		cmocka_unit_test_setup(test_tool_table_knows_the_current_context, set_up),
+		cmocka_unit_test_setup(test_tool_table_tells_contexts_and_streams_apart, set_up),
+		cmocka_unit_test_setup(test_table_of_places_answers_in_each_of_its_slots, set_up),
 		cmocka_unit_test_setup(test_module_table_shows_each_function_with_its_name, set_up),
 		cmocka_unit_test_setup(test_context_storage_keeps_values_until_the_context_ends,
 				       set_up),
