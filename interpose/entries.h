@@ -38,6 +38,9 @@ extern const unsigned gsb_n_entries;
  */
 int gsb_entry_find(const char *name, int version, bool per_thread, const struct gsb_entry **out);
 
+/* Why a symbol is not carried, and what there is instead: the end of a sentence. NULL: refused.def does not say. */
+const char *gsb_entry_why(const char *symbol);
+
 /* Say once of a symbol that is called, not of one that is only looked up, that it is not carried.
  * CUDA_ERROR_NOT_SUPPORTED. */
 CUresult gsb_entry_refuse(const char *symbol, _Atomic bool *said);

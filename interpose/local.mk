@@ -4,6 +4,7 @@ noinst_LTLIBRARIES += libinterpose.la
 interpose_sources = \
 	interpose/entries.def interpose/entries.h interpose/exports.c interpose/lookup.c \
 	interpose/connect.c \
+	interpose/refused.def \
 	interpose/genuine.c interpose/tables.c interpose/tables.h \
 	interpose/watch.c interpose/watch.h \
 	interpose/core/fault.h \
@@ -54,6 +55,7 @@ interpose_sources = \
 	interpose/hooks/stream.c \
 	interpose/hooks/tensor.c
 libinterpose_la_SOURCES = $(interpose_sources)
+EXTRA_DIST += doc/driver-coverage.md
 libinterpose_la_LIBADD = libshm.la libimage.la libbase.la
 
 # Linked by hand: libtool insists on a SONAME that it makes from the file's name.

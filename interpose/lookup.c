@@ -82,12 +82,50 @@ CUresult hook_cuGetProcAddress(const char *name, void **fn, int version, cuuint6
 	return r ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
 }
 
+static const struct gsb_entry *entry_of(const char *symbol)
+{
+	for (unsigned i = 0; i < gsb_n_entries; i++)
+		if (!strcmp(gsb_entries[i].symbol, symbol))
+			return &gsb_entries[i];
+	return NULL;
+}
+
+/* The newer forms of a name stand behind it. */
+static bool has_newer(const struct gsb_entry *e)
+{
+	for (const struct gsb_entry *n = e + 1;
+	     n < gsb_entries + gsb_n_entries && !strcmp(n->name, e->name); n++)
+		if (n->per_thread == e->per_thread && n->class != GSB_ENTRY_REFUSED)
+			return true;
+	return false;
+}
+
+const char *gsb_entry_why(const char *symbol)
+{
+	static const struct {
+		const char *start, *why;
+	} reasons[] = {
+#define GSB_WHY(start, why) {start, why},
+#include "interpose/refused.def"
+	};
+	const struct gsb_entry *e = entry_of(symbol);
+
+	if (e && has_newer(e))
+		return "it is a form for which CUDA has a newer one: build with its present headers";
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(reasons); i++)
+		if (!strncmp(reasons[i].start, symbol, strlen(reasons[i].start)))
+			return reasons[i].why;
+	return NULL;
+}
+
 CUresult gsb_entry_refuse(const char *symbol, _Atomic bool *said)
 {
+	const char *why = gsb_entry_why(symbol);
+
 	if (!atomic_exchange(said, true))
-		gsb_log_say("%s is not carried: it returns CUDA_ERROR_NOT_SUPPORTED "
+		gsb_log_say("%s is not carried, it returns CUDA_ERROR_NOT_SUPPORTED: %s "
 			    "(said once; GSB_DEBUG=quiet silences this)",
-			    symbol);
+			    symbol, why ? why : "nobody has needed it");
 	return CUDA_ERROR_NOT_SUPPORTED;
 }
 

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -179,8 +180,19 @@ static int call_refused(void)
 	return n;
 }
 
-/* Its standard error with this GSB_DEBUG, NULL for none: the library reads it once, when it is loaded. */
-static void said_under(const char *debug, char *said, size_t size)
+/* All that are refused. */
+static int call_all_refused(void)
+{
+	int n = 0;
+
+#define GSB_CU(class, symbol, name, since, pt, params, call)
+#define GSB_CU_REFUSED(symbol, name, since, pt) n += cu.symbol() != CUDA_ERROR_NOT_SUPPORTED;
+#include "interpose/entries.def"
+	return n;
+}
+
+/* The standard error of who calls `what`, with this GSB_DEBUG, NULL for none: the library reads it once, when it is loaded. */
+static void said_by(const char *what, const char *debug, char *said, size_t size)
 {
 	int ends[2], status = -1;
 	size_t n = 0;
@@ -194,7 +206,7 @@ static void said_under(const char *debug, char *said, size_t size)
 		unsetenv("GSB_DEBUG");
 		if (debug)
 			setenv("GSB_DEBUG", debug, 1);
-		execl("/proc/self/exe", "test_entries", "call", NULL);
+		execl("/proc/self/exe", "test_entries", what, NULL);
 		_exit(127);
 	}
 	close(ends[1]);
@@ -206,16 +218,149 @@ static void said_under(const char *debug, char *said, size_t size)
 	assert_int_equal(status, 0);
 }
 
+static void said_under(const char *debug, char *said, size_t size)
+{
+	said_by("call", debug, said, size);
+}
+
+/* ---- doc/driver-coverage.md ---- */
+
+#define SAID_BYTES (256 << 10)
+
+/* The reason that the library gives for a call; NULL: none. end: behind it. */
+static const char *reason_of(const char *said, const char *symbol, const char **end)
+{
+	char head[160];
+	const char *at;
+
+	snprintf(head, sizeof(head),
+		 "gsbroker: %s is not carried, it returns CUDA_ERROR_NOT_SUPPORTED: ", symbol);
+	at = strstr(said, head);
+	if (!at)
+		return NULL;
+	at += strlen(head);
+	*end = strstr(at, " (said once; ");
+	return *end ? at : NULL;
+}
+
+static bool is_same(const char *said, size_t i, size_t j)
+{
+	const char *end_a, *end_b, *a = reason_of(said, rows[i].symbol, &end_a),
+				   *b = reason_of(said, rows[j].symbol, &end_b);
+
+	return a && b && end_a - a == end_b - b && !memcmp(a, b, (size_t)(end_a - a));
+}
+
+/* A line for each reason, with all calls of which it is given. */
+static void put_refused(FILE *f, const char *said)
+{
+	for (size_t i = 0; i < N_ROWS; i++) {
+		const char *end, *why = reason_of(said, rows[i].symbol, &end);
+		size_t first = 0;
+
+		while (first < i && !is_same(said, first, i))
+			first++;
+		if (!why || first < i)
+			continue;
+		fprintf(f, "| %s", rows[i].symbol);
+		for (size_t j = i + 1; j < N_ROWS; j++)
+			if (is_same(said, i, j))
+				fprintf(f, ", %s", rows[j].symbol);
+		fprintf(f, " | %.*s |\n", (int)(end - why), why);
+	}
+}
+
+static void put_carried(FILE *f)
+{
+	int column = 0;
+
+	for (size_t i = 0; i < N_ROWS; i++) {
+		int length = (int)strlen(rows[i].symbol) + 1;
+
+		if (!rows[i].carried)
+			continue;
+		column += length;
+		fprintf(f, "%s%s",
+			column == length ? ""
+			: column > 120	 ? "\n"
+					 : " ",
+			rows[i].symbol);
+		if (column > 120)
+			column = length + 1;
+	}
+	fputs("\n", f);
+}
+
+static void put_page(FILE *f, const char *said)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < N_ROWS; i++)
+		n += rows[i].carried;
+	fprintf(f,
+		"# What of the CUDA driver interface is carried\n\n"
+		"Made from interpose/entries.def and what the library says by `build/tests/unit/test_entries --page "
+		">doc/driver-coverage.md`;\na test says that it is up to date. Of the %u entry points of CUDA 13.0 %u are "
+		"carried. Each of the others returns\nCUDA_ERROR_NOT_SUPPORTED and says once why on stderr.\n\n"
+		"## Not carried\n\n| calls | why, and what to do |\n| --- | --- |\n",
+		(unsigned)N_ROWS, n);
+	put_refused(f, said);
+	fputs("\n## Carried\n\nWhat a device cannot do it refuses all the same: doc/real-gpu.md and doc/emulated-device.md.\n\n",
+	      f);
+	put_carried(f);
+}
+
+static void test_each_refused_entry_says_why(void **state)
+{
+	char *said = calloc(1, SAID_BYTES);
+	const char *end;
+
+	assert_non_null(said);
+	said_by("all", NULL, said, SAID_BYTES);
+	for (size_t i = 0; i < N_ROWS; i++)
+		if (!rows[i].carried && !reason_of(said, rows[i].symbol, &end))
+			fail_msg("%s does not say why", rows[i].symbol);
+	assert_null(strstr(said, "nobody has needed it"));
+	free(said);
+}
+
+static void test_coverage_page_is_up_to_date(void **state)
+{
+	char *said = calloc(1, SAID_BYTES), *page = NULL, *shipped, path[512];
+	const char *dir = getenv("srcdir");
+	size_t size = 0;
+	FILE *f = open_memstream(&page, &size);
+
+	assert_true(said && f);
+	said_by("all", NULL, said, SAID_BYTES);
+	put_page(f, said);
+	assert_int_equal(fclose(f), 0);
+	snprintf(path, sizeof(path), "%s/doc/driver-coverage.md", dir ? dir : ".");
+	shipped = calloc(1, size + 2);
+	f = fopen(path, "r");
+	if (!shipped || !f)
+		fail_msg("%s: no such file", path);
+	if (fread(shipped, 1, size + 1, f) != size || memcmp(shipped, page, size))
+		fail_msg("%s is not what its head says how to make", path);
+	fclose(f);
+	free(shipped);
+	free(page);
+	free(said);
+}
+
 static void test_refused_entry_is_named_once_when_called(void **state)
 {
 	char said[1024];
 
 	said_under(NULL, said, sizeof(said));
 	assert_string_equal(
-		said, "gsbroker: cuGraphConditionalHandleCreate is not carried: it returns "
-		      "CUDA_ERROR_NOT_SUPPORTED (said once; GSB_DEBUG=quiet silences this)\n"
-		      "gsbroker: cuMipmappedArrayGetMemoryRequirements is not carried: it returns "
-		      "CUDA_ERROR_NOT_SUPPORTED (said once; GSB_DEBUG=quiet silences this)\n");
+		said,
+		"gsbroker: cuGraphConditionalHandleCreate is not carried, it returns "
+		"CUDA_ERROR_NOT_SUPPORTED: graphs have no conditions: decide on the host "
+		"(said once; GSB_DEBUG=quiet silences this)\n"
+		"gsbroker: cuMipmappedArrayGetMemoryRequirements is not carried, it returns "
+		"CUDA_ERROR_NOT_SUPPORTED: arrays are whole: there are no sparse ones, and no "
+		"planes (said once; GSB_DEBUG=quiet silences this)\n");
 }
 
 static void test_call_that_fails_and_table_that_is_refused_are_named_to_who_debugs(void **state)
@@ -274,6 +419,15 @@ static void test_export_table_of_unknown_uuid_is_refused(void **state)
 	assert_null(table);
 }
 
+static int print_page(void)
+{
+	static char said[SAID_BYTES];
+
+	said_by("all", NULL, said, sizeof(said));
+	put_page(stdout, said);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -291,13 +445,17 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_refused_entry_is_not_named_when_quiet),
 		cmocka_unit_test(
 			test_call_that_fails_and_table_that_is_refused_are_named_to_who_debugs),
+		cmocka_unit_test(test_each_refused_entry_says_why),
+		cmocka_unit_test(test_coverage_page_is_up_to_date),
 		cmocka_unit_test(test_calls_before_init_are_not_initialized),
 		cmocka_unit_test(test_error_names_are_the_drivers),
 		cmocka_unit_test(test_export_table_of_unknown_uuid_is_refused),
 	};
 
 	cu_load(&cu);
+	if (argc > 1 && !strcmp(argv[1], "--page"))
+		return print_page();
 	if (argc > 1)
-		return call_refused();
+		return strcmp(argv[1], "all") ? call_refused() : call_all_refused();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
