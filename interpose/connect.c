@@ -31,6 +31,7 @@
 #include "interpose/cu/library.h"
 #include "interpose/cu/link.h"
 #include "interpose/cu/module.h"
+#include "interpose/cu/pool.h"
 #include "interpose/cu/stream.h"
 #include "interpose/hooks/hooks.h"
 #include "interpose/watch.h"
@@ -253,16 +254,18 @@ static void block_device_window(const struct gsb_msg_welcome *m)
 static int make_tables(void)
 {
 	struct gsb_object_table *const tables[] = {
-		&gsb_cu_ctxs,	   &gsb_cu_streams,	&gsb_cu_events, &gsb_cu_modules,
-		&gsb_cu_functions, &gsb_cu_libraries,	&gsb_cu_links,	&gsb_cu_arrays,
-		&gsb_cu_textures,  &gsb_cu_mipmaps,	&gsb_cu_graphs, &gsb_cu_nodes,
-		&gsb_cu_execs,	   &gsb_cu_user_objects};
+		&gsb_cu_ctxs,	   &gsb_cu_streams,	 &gsb_cu_events, &gsb_cu_modules,
+		&gsb_cu_functions, &gsb_cu_libraries,	 &gsb_cu_links,	 &gsb_cu_arrays,
+		&gsb_cu_textures,  &gsb_cu_mipmaps,	 &gsb_cu_graphs, &gsb_cu_nodes,
+		&gsb_cu_execs,	   &gsb_cu_user_objects, &gsb_cu_pools};
 	int r = 0;
 
 	for (unsigned i = 0; !r && i < GSB_ARRAY_LEN(tables); i++)
 		r = gsb_object_table_reserve(tables[i]);
 	if (!r)
 		gsb_cu_ctx_init();
+	if (!r && gsb_cu_pool_init())
+		r = -ENOMEM;
 	return r;
 }
 

@@ -30,6 +30,7 @@ interpose_sources = \
 	interpose/cu/library.c interpose/cu/library.h \
 	interpose/cu/link.c interpose/cu/link.h \
 	interpose/cu/module.c interpose/cu/module.h \
+	interpose/cu/pool.c interpose/cu/pool.h \
 	interpose/cu/print.c interpose/cu/print.h \
 	interpose/cu/registered.c interpose/cu/registered.h \
 	interpose/cu/staging.c interpose/cu/staging.h \
@@ -51,6 +52,7 @@ interpose_sources = \
 	interpose/hooks/managed.c \
 	interpose/hooks/mem.c \
 	interpose/hooks/module.c \
+	interpose/hooks/pool.c \
 	interpose/hooks/setup.c \
 	interpose/hooks/stream.c \
 	interpose/hooks/tensor.c

@@ -10,12 +10,13 @@
 #include <string.h>
 
 #include "interpose/core/process.h"
+#include "interpose/cu/pool.h"
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 /* Under lock. */
 static struct gsb_alloc *allocs;
 static size_t n_allocs, room;
-static uint64_t last_id, pool_now, pool_high;
+static uint64_t last_id;
 static _Atomic uint64_t n_removals; /* written under it */
 static _Atomic bool any_far;	    /* likewise: a variable was outside the device window */
 
@@ -61,10 +62,6 @@ static void insert(const struct gsb_alloc *a)
 	memmove(&allocs[i + 1], &allocs[i], (n_allocs - i) * sizeof(*allocs));
 	allocs[i] = *a;
 	n_allocs++;
-	if (a->is_from_pool)
-		pool_now += a->size;
-	if (pool_now > pool_high)
-		pool_high = pool_now;
 }
 
 CUresult gsb_alloc_add(struct gsb_alloc *a)
@@ -121,8 +118,7 @@ bool gsb_alloc_find_managed(uint64_t addr, uint64_t bytes, struct gsb_alloc *out
 
 static void remove_at(size_t i)
 {
-	if (allocs[i].is_from_pool)
-		pool_now -= allocs[i].size;
+	gsb_cu_pool_give(allocs[i].pool, allocs[i].size);
 	n_removals++;
 	n_allocs--;
 	memmove(&allocs[i], &allocs[i + 1], (n_allocs - i) * sizeof(*allocs));
@@ -158,25 +154,10 @@ void gsb_allocs_drop(uint64_t owner)
 	for (size_t i = 0; i < n_allocs; i++) {
 		if (allocs[i].wire != owner && allocs[i].module != owner)
 			allocs[kept++] = allocs[i];
-		else if (allocs[i].is_from_pool)
-			pool_now -= allocs[i].size;
+		else
+			gsb_cu_pool_give(allocs[i].pool, allocs[i].size);
 	}
 	n_removals += n_allocs != kept;
 	n_allocs = kept;
-	pthread_rwlock_unlock(&lock);
-}
-
-void gsb_alloc_pool_bytes(uint64_t *now, uint64_t *high)
-{
-	pthread_rwlock_rdlock(&lock);
-	*now = pool_now;
-	*high = pool_high;
-	pthread_rwlock_unlock(&lock);
-}
-
-void gsb_alloc_pool_reset_high(void)
-{
-	pthread_rwlock_wrlock(&lock);
-	pool_high = pool_now;
 	pthread_rwlock_unlock(&lock);
 }

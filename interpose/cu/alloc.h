@@ -27,8 +27,8 @@ struct gsb_alloc {
 	uint64_t module;     /* GLOBAL: handle of the one whose variable it is; else 0 */
 	uint64_t id;	     /* cuPointerGetAttribute BUFFER_ID */
 	enum gsb_alloc_kind kind;
-	uint32_t flags;	   /* CU_MEMHOSTALLOC_* */
-	bool is_from_pool; /* cuMemAllocAsync */
+	uint32_t flags; /* CU_MEMHOSTALLOC_* */
+	uint64_t pool;	/* cuMemAllocAsync: handle of the pool that has counted it; else 0 */
 };
 
 /* Sets a->id. A range that is already there (a variable asked for twice) is left alone. CUDA_ERROR_OUT_OF_MEMORY. */
@@ -62,9 +62,5 @@ uint64_t gsb_alloc_n_removals(void);
 
 /* Remove all that belongs to a context (its wire handle) or to a module. */
 void gsb_allocs_drop(uint64_t owner);
-
-/* Bytes of pool allocations, now and at most so far. */
-void gsb_alloc_pool_bytes(uint64_t *now, uint64_t *high);
-void gsb_alloc_pool_reset_high(void);
 
 #endif

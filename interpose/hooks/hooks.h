@@ -194,6 +194,19 @@ CUresult hook_cuParamSetSize(CUfunction fn, unsigned bytes);
 CUresult hook_cuParamSetv(CUfunction fn, int offset, const void *bytes, unsigned n);
 CUresult hook_cuLaunchGrid(CUfunction fn, int width, int height, CUstream stream);
 
+/* hooks/pool.c */
+CUresult hook_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props);
+CUresult hook_cuMemPoolDestroy(CUmemoryPool pool);
+CUresult hook_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t n);
+CUresult hook_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool,
+				 const CUmemLocation *where);
+CUresult hook_cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice dev);
+CUresult hook_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev);
+CUresult hook_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool);
+CUresult hook_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value);
+CUresult hook_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value);
+CUresult hook_cuMemPoolTrimTo(CUmemoryPool pool, size_t keep);
+
 /* hooks/mem.c */
 CUresult hook_cuMemAlloc(CUdeviceptr *ptr, size_t n);
 CUresult hook_cuMemAllocPitch(CUdeviceptr *ptr, size_t *pitch, size_t width, size_t height,
@@ -209,13 +222,8 @@ CUresult hook_cuMemHostRegister(void *ptr, size_t n, unsigned flags);
 CUresult hook_cuMemHostUnregister(void *ptr);
 CUresult hook_cuMemHostGetDevicePointer(CUdeviceptr *dev, void *ptr, unsigned flags);
 CUresult hook_cuMemHostGetFlags(unsigned *flags, void *ptr);
-CUresult hook_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev);
-CUresult hook_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool);
 CUresult hook_cuMemAllocFromPoolAsync(CUdeviceptr *ptr, size_t n, CUmemoryPool pool,
 				      CUstream stream);
-CUresult hook_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value);
-CUresult hook_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value);
-CUresult hook_cuMemPoolTrimTo(CUmemoryPool pool, size_t keep);
 CUresult hook_cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr ptr);
 CUresult hook_cuPointerGetAttribute(void *data, CUpointer_attribute attr, CUdeviceptr ptr);
 CUresult hook_cuPointerGetAttributes(unsigned n, CUpointer_attribute *attrs, void **data,

@@ -1,5 +1,5 @@
 /*
- * hooks/mem.c - device memory, pinned and managed host memory, the default pool, and questions about pointers.
+ * hooks/mem.c - device memory, pinned and managed host memory, and questions about pointers.
  */
 #include <string.h>
 
@@ -9,6 +9,7 @@
 #include "interpose/cu/ctx.h"
 #include "interpose/hooks/hooks.h"
 #include "interpose/core/post.h"
+#include "interpose/cu/pool.h"
 #include "interpose/cu/registered.h"
 #include "interpose/cu/stream.h"
 
@@ -112,19 +113,46 @@ CUresult hook_cuMemFree(CUdeviceptr ptr)
 }
 
 /* The memory is there when this returns, which is earlier than the stream's order asks for. */
-CUresult hook_cuMemAllocAsync(CUdeviceptr *ptr, size_t n, CUstream stream)
+static CUresult allocate_in(uint64_t pool, size_t n, const struct gsb_cu_stream_ref *s,
+			    struct gsb_alloc *a)
 {
-	struct gsb_alloc a = {.kind = GSB_ALLOC_DEVICE, .is_from_pool = true};
+	CUresult result = gsb_cu_pool_take(pool, n);
+
+	if (result)
+		return result;
+	result = allocate(GSB_REC_MEM_ALLOC, n, s->wire, a);
+	if (result && !a->id) /* else the map had it, and has given it back */
+		gsb_cu_pool_give(pool, n);
+	return result;
+}
+
+static CUresult allocate_async(CUdeviceptr *ptr, size_t n, uint64_t pool, CUstream stream)
+{
+	struct gsb_alloc a = {.kind = GSB_ALLOC_DEVICE, .pool = pool};
 	struct gsb_cu_stream_ref s;
 	CUresult result = ptr && n ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result && gsb_capture_any())
 		result = gsb_capture_refuse(&s);
 	if (!result)
-		result = allocate(GSB_REC_MEM_ALLOC, n, s.wire, &a);
+		result = allocate_in(pool, n, &s, &a);
 	if (!result)
 		*ptr = a.addr;
 	return result;
+}
+
+CUresult hook_cuMemAllocAsync(CUdeviceptr *ptr, size_t n, CUstream stream)
+{
+	return allocate_async(ptr, n, gsb_cu_pool_current(), stream);
+}
+
+CUresult hook_cuMemAllocFromPoolAsync(CUdeviceptr *ptr, size_t n, CUmemoryPool pool,
+				      CUstream stream)
+{
+	uint64_t handle = (uint64_t)(uintptr_t)pool;
+
+	return gsb_cu_pool_get(handle) ? allocate_async(ptr, n, handle, stream)
+				       : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* Under the ring's lock: nobody may see it in the map once its end is in the ring, nor miss it when it is not. */
@@ -335,89 +363,6 @@ CUresult hook_cuMemHostGetFlags(unsigned *flags, void *ptr)
 	return result;
 }
 
-/* ---- the default pool: the only one; memory goes back to the device when it is freed ---- */
-
-#define DEFAULT_POOL ((CUmemoryPool)gsb_handle_make(GSB_HANDLE_POOL, 0, 1))
-
-CUresult hook_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev)
-{
-	if (!pool)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (dev)
-		return CUDA_ERROR_INVALID_DEVICE;
-	*pool = DEFAULT_POOL;
-	return CUDA_SUCCESS;
-}
-
-CUresult hook_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
-{
-	if (dev)
-		return CUDA_ERROR_INVALID_DEVICE;
-	return pool == DEFAULT_POOL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult hook_cuMemAllocFromPoolAsync(CUdeviceptr *ptr, size_t n, CUmemoryPool pool,
-				      CUstream stream)
-{
-	return pool == DEFAULT_POOL ? hook_cuMemAllocAsync(ptr, n, stream)
-				    : CUDA_ERROR_INVALID_VALUE;
-}
-
-static _Atomic uint64_t release_threshold;
-static _Atomic int reuse[3] = {1, 1, 1};
-
-CUresult hook_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value)
-{
-	uint64_t now, high;
-
-	if (pool != DEFAULT_POOL || !value)
-		return CUDA_ERROR_INVALID_VALUE;
-	gsb_alloc_pool_bytes(&now, &high);
-	switch (attr) {
-	case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
-	case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
-	case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
-		*(int *)value = reuse[attr - 1];
-		return CUDA_SUCCESS;
-	case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
-		*(uint64_t *)value = release_threshold;
-		return CUDA_SUCCESS;
-	case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
-	case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: *(uint64_t *)value = now; return CUDA_SUCCESS;
-	case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
-	case CU_MEMPOOL_ATTR_USED_MEM_HIGH: *(uint64_t *)value = high; return CUDA_SUCCESS;
-	}
-	return CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult hook_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value)
-{
-	if (pool != DEFAULT_POOL || !value)
-		return CUDA_ERROR_INVALID_VALUE;
-	switch (attr) {
-	case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
-	case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
-	case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
-		reuse[attr - 1] = *(int *)value;
-		return CUDA_SUCCESS;
-	case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
-		release_threshold = *(uint64_t *)value;
-		return CUDA_SUCCESS;
-	case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
-	case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
-		if (*(uint64_t *)value)
-			return CUDA_ERROR_INVALID_VALUE;
-		gsb_alloc_pool_reset_high();
-		return CUDA_SUCCESS;
-	default: return CUDA_ERROR_INVALID_VALUE;
-	}
-}
-
-CUresult hook_cuMemPoolTrimTo(CUmemoryPool pool, size_t keep)
-{
-	return pool == DEFAULT_POOL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
 /* ---- questions about pointers ---- */
 
 CUresult hook_cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr ptr)
@@ -481,7 +426,7 @@ static CUresult pointer_attribute(void *data, CUpointer_attribute attr, CUdevice
 	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *(unsigned char *)data = 0; break;
 	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: *(int *)data = 3; break; /* read and write */
 	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-		*(CUmemoryPool *)data = a->is_from_pool ? DEFAULT_POOL : NULL;
+		*(CUmemoryPool *)data = gsb_cu_pool_get(a->pool) ? (CUmemoryPool)a->pool : NULL;
 		break;
 	default: return CUDA_ERROR_INVALID_VALUE;
 	}

@@ -803,6 +803,95 @@ static void test_pool_memory_is_freed_in_its_stream(void **state)
 		     cu.cuMemAllocFromPoolAsync(&a, 16, (CUmemoryPool)&a, NULL));
 }
 
+static uint64_t used_of(CUmemoryPool pool)
+{
+	uint64_t used = 0;
+
+	assert_cu(cu.cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+	return used;
+}
+
+static const CUmemPoolProps pool_props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+					  .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0},
+					  .maxSize = 8192};
+
+static void test_pool_counts_what_is_its_own_up_to_its_limit(void **state)
+{
+	CUmemoryPool of_device, pool, found;
+	uint64_t before, threshold = 1;
+	CUdeviceptr a, b;
+
+	assert_cu(cu.cuDeviceGetDefaultMemPool(&of_device, 0));
+	before = used_of(of_device);
+	assert_cu(cu.cuMemPoolCreate(&pool, &pool_props));
+	assert_cu(cu.cuMemAllocFromPoolAsync(&a, 4096, pool, NULL));
+	assert_int_equal(used_of(pool), 4096);
+	assert_int_equal(used_of(of_device), before);
+	assert_cu(cu.cuPointerGetAttribute(&found, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, a));
+	assert_ptr_equal(found, pool);
+	assert_cu_is(CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAllocFromPoolAsync(&b, 4097, pool, NULL));
+	assert_int_equal(used_of(pool), 4096);
+	engine->fail_type = GSB_REC_MEM_ALLOC;
+	engine->fail_result = CUDA_ERROR_OUT_OF_MEMORY;
+	assert_cu_is(CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAllocFromPoolAsync(&b, 16, pool, NULL));
+	assert_int_equal(used_of(pool), 4096);
+	assert_cu(cu.cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
+	assert_cu(
+		cu.cuMemPoolGetAttribute(of_device, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
+	assert_int_equal(threshold, 0);
+	assert_cu(cu.cuMemFreeAsync(a, NULL));
+	assert_int_equal(used_of(pool), 0);
+	assert_cu(cu.cuMemPoolDestroy(pool));
+}
+
+static void test_pool_that_ends_leaves_its_memory_and_the_device_with_another(void **state)
+{
+	CUmemoryPool of_device, pool, now;
+	CUdeviceptr a;
+
+	assert_cu(cu.cuDeviceGetDefaultMemPool(&of_device, 0));
+	assert_cu(cu.cuMemPoolCreate(&pool, &pool_props));
+	assert_cu(cu.cuDeviceSetMemPool(0, pool));
+	assert_cu(cu.cuMemAllocAsync(&a, 64, NULL));
+	assert_int_equal(used_of(pool), 64);
+	assert_cu(cu.cuMemPoolDestroy(pool));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemPoolDestroy(pool));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuDeviceSetMemPool(0, pool));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemPoolTrimTo(pool, 0));
+	assert_cu(cu.cuDeviceGetMemPool(&now, 0));
+	assert_ptr_equal(now, of_device);
+	assert_cu(cu.cuPointerGetAttribute(&now, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, a));
+	assert_null(now);
+	assert_cu(cu.cuMemFreeAsync(a, NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemPoolDestroy(of_device));
+}
+
+static void test_pool_is_of_the_device_and_for_it(void **state)
+{
+	CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 0},
+				  CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	CUmemPoolProps bad = pool_props;
+	CUmemAccess_flags flags;
+	CUmemoryPool pool;
+
+	bad.location.id = 1;
+	assert_cu_is(CUDA_ERROR_INVALID_DEVICE, cu.cuMemPoolCreate(&pool, &bad));
+	bad.location = (CUmemLocation){CU_MEM_LOCATION_TYPE_HOST, 0};
+	assert_cu_is(CUDA_ERROR_NOT_SUPPORTED, cu.cuMemPoolCreate(&pool, &bad));
+	bad = pool_props;
+	bad.handleTypes = (CUmemAllocationHandleType)1;
+	assert_cu_is(CUDA_ERROR_NOT_SUPPORTED, cu.cuMemPoolCreate(&pool, &bad));
+	assert_cu(cu.cuMemPoolCreate(&pool, &pool_props));
+	assert_cu(cu.cuMemPoolSetAccess(pool, &access, 1));
+	assert_cu(cu.cuMemPoolGetAccess(&flags, pool, &access.location));
+	assert_int_equal(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+	access.location.id = 1;
+	assert_cu_is(CUDA_ERROR_INVALID_DEVICE, cu.cuMemPoolSetAccess(pool, &access, 1));
+	access = (CUmemAccessDesc){.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
+	assert_cu_is(CUDA_ERROR_INVALID_DEVICE, cu.cuMemPoolSetAccess(pool, &access, 1));
+	assert_cu(cu.cuMemPoolDestroy(pool));
+}
+
 static void test_pinned_memory_has_one_address_on_both_sides(void **state)
 {
 	unsigned char *p;
@@ -1113,6 +1202,10 @@ int main(void)
 		cmocka_unit_test_setup(test_memory_is_allocated_found_and_freed, set_up),
 		cmocka_unit_test_setup(test_allocation_that_fails_changes_nothing, set_up),
 		cmocka_unit_test_setup(test_pool_memory_is_freed_in_its_stream, set_up),
+		cmocka_unit_test_setup(test_pool_counts_what_is_its_own_up_to_its_limit, set_up),
+		cmocka_unit_test_setup(
+			test_pool_that_ends_leaves_its_memory_and_the_device_with_another, set_up),
+		cmocka_unit_test_setup(test_pool_is_of_the_device_and_for_it, set_up),
 		cmocka_unit_test_setup(test_pinned_memory_has_one_address_on_both_sides, set_up),
 		cmocka_unit_test_setup(
 			test_managed_memory_is_host_memory_that_is_freed_as_device_memory, set_up),
