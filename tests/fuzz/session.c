@@ -61,6 +61,7 @@ void kit_post_session(struct kit_tenant *t, uint64_t mem)
 	struct gsb_rec_mem_free free_mem = {.ctx = kit_ctx(0), .addr = mem};
 	struct gsb_rec_object object = {.handle = kit_stream(2)};
 	struct gsb_rec_occupancy occupancy = {.function = kit_fn(0), .block = 32};
+	struct gsb_rec_tensor_map tensor = {.map = {.type = 7, .rank = 2, .addr = mem}};
 	struct gsb_rec_function_set set = {kit_fn(0), 8, 1024};
 	struct gsb_rec_function_name name = {kit_module(0), 0};
 	struct gsb_rec_global_get global = {kit_module(0), 1, 0};
@@ -91,6 +92,7 @@ void kit_post_session(struct kit_tenant *t, uint64_t mem)
 	kit_post_call(t, GSB_REC_MEM_ALLOC, &alloc, sizeof(alloc), NULL, 0);
 	kit_post_call(t, GSB_REC_HOST_ALLOC, &alloc, sizeof(alloc), NULL, 0);
 	kit_post_call(t, GSB_REC_OCCUPANCY, &occupancy, sizeof(occupancy), NULL, 0);
+	kit_post_call(t, GSB_REC_TENSOR_MAP, &tensor, sizeof(tensor), NULL, 0);
 	kit_post_call(t, GSB_REC_FUNCTION_NAME, &name, sizeof(name), NULL, 0);
 	kit_post_call(t, GSB_REC_GLOBAL_GET, &global, sizeof(global), "x", 1);
 	kit_post_call(t, GSB_REC_MEM_INFO, &info, sizeof(info), NULL, 0);

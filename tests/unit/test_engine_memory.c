@@ -612,6 +612,17 @@ static void test_virtual_time_stands_still_while_a_call_waits(void **state)
 
 #define memory_test(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 
+/* Nothing of the device's memory, but asked of it all the same. */
+static void test_tensor_map_is_refused_where_the_device_makes_none(void **state)
+{
+	struct gsb_rec_tensor_map b = {.map = {.form = GSB_TENSOR_TILED, .rank = 1}};
+	struct fixture *f = *state;
+	uint64_t call = kit_post_call(&f->a, GSB_REC_TENSOR_MAP, &b, sizeof(b), NULL, 0);
+
+	kit_settle(&f->c.k);
+	assert_int_equal(status_of(&f->a, call), CUDA_ERROR_NOT_SUPPORTED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -626,6 +637,7 @@ int main(void)
 		memory_test(test_what_the_device_takes_is_asked_for_and_returned),
 		memory_test(test_variables_of_a_module_are_asked_for_and_returned),
 		memory_test(test_heap_of_kernels_is_charged_once_a_context),
+		memory_test(test_tensor_map_is_refused_where_the_device_makes_none),
 		memory_test(test_heap_size_is_free_until_a_module_needs_it),
 		memory_test(test_heap_that_is_refused_stays_as_it_was),
 		memory_test(test_module_that_is_refused_its_variables_is_unloaded_in_order),
