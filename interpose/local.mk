@@ -26,6 +26,7 @@ interpose_sources = \
 	interpose/cu/exec.c interpose/cu/exec.h \
 	interpose/cu/function.c interpose/cu/function.h \
 	interpose/cu/graph.c interpose/cu/graph.h \
+	interpose/cu/hold.c interpose/cu/hold.h \
 	interpose/cu/host_call.c interpose/cu/host_call.h \
 	interpose/cu/library.c interpose/cu/library.h \
 	interpose/cu/link.c interpose/cu/link.h \
@@ -110,7 +111,11 @@ tenant_ldadd = libshm.la libbase.la $(CMOCKA_LIBS) -ldl
 
 check_PROGRAMS += tests/unit/test_entries tests/unit/test_launch tests/unit/test_copy tests/unit/test_stream \
 	tests/unit/test_context tests/unit/test_forms tests/unit/test_graph tests/unit/test_tenant \
-	tests/unit/test_tensor_map
+	tests/unit/test_tensor_map tests/unit/test_registered
+tests_unit_test_registered_SOURCES = tests/unit/test_registered.c interpose/cu/hold.c interpose/cu/hold.h \
+	interpose/cu/registered.c interpose/cu/registered.h
+tests_unit_test_registered_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_registered_LDADD = libbase.la $(CMOCKA_LIBS)
 tests_unit_test_graph_SOURCES = tests/unit/test_graph.c interpose/graph/graph.c interpose/graph/graph.h \
 	interpose/graph/plan.c interpose/graph/plan.h
 tests_unit_test_graph_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -11,8 +11,10 @@
 #include <sys/mman.h>
 
 #include "base/log.h"
+#include "interpose/cu/hold.h"
 
-#define PIECE_BYTES 65536ull /* swapped at a time, so that little can be written between */
+#define PIECE_BYTES \
+	65536ull /* swapped at a time, so that writers wait for little, or little is lost */
 
 _Atomic uint32_t gsb_n_registered;
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -39,7 +41,7 @@ static bool map_mirror(uint64_t addr, uint64_t mirror, uint64_t bytes)
 }
 
 /* Private pages with the same bytes, likewise. */
-static bool unmap_mirror(uint64_t addr, uint64_t bytes)
+static bool map_private(uint64_t addr, uint64_t bytes)
 {
 	void *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -52,19 +54,53 @@ static bool unmap_mirror(uint64_t addr, uint64_t bytes)
 	return false;
 }
 
-static bool swap_out(const struct gsb_mirror *m)
+static bool unmap_mirror(uint64_t addr, uint64_t bytes)
 {
-	for (uint64_t done = 0; done < m->size; done += PIECE_BYTES) {
-		uint64_t bytes = m->size - done < PIECE_BYTES ? m->size - done : PIECE_BYTES;
+	struct gsb_hold hold;
+	bool is_done;
 
-		memcpy(at(m->mirror + done), at(m->addr + done), bytes);
-		if (map_mirror(m->addr + done, m->mirror + done, bytes))
-			continue;
-		if (done)
-			unmap_mirror(m->addr, done);
-		return false;
+	gsb_hold_begin(&hold);
+	gsb_hold_writers(&hold, addr, bytes);
+	is_done = map_private(addr, bytes);
+	gsb_hold_end(&hold);
+	return is_done;
+}
+
+static bool swap_piece(const struct gsb_hold *hold, uint64_t addr, uint64_t mirror, uint64_t bytes)
+{
+	bool is_done;
+
+	gsb_hold_writers(hold, addr, bytes);
+	memcpy(at(mirror), at(addr), bytes);
+	is_done = map_mirror(addr, mirror, bytes);
+	gsb_hold_let_go(hold, addr, bytes);
+	return is_done;
+}
+
+/* How much of it is swapped: all, unless the process may have no more mappings. */
+static uint64_t swap_pieces(const struct gsb_mirror *m)
+{
+	struct gsb_hold hold;
+	uint64_t done = 0, bytes = 0;
+
+	gsb_hold_begin(&hold);
+	for (; done < m->size; done += bytes) {
+		bytes = m->size - done < PIECE_BYTES ? m->size - done : PIECE_BYTES;
+		if (!swap_piece(&hold, m->addr + done, m->mirror + done, bytes))
+			break;
 	}
-	return true;
+	gsb_hold_end(&hold);
+	return done;
+}
+
+static CUresult swap_out(const struct gsb_mirror *m)
+{
+	uint64_t done = swap_pieces(m);
+
+	if (done == m->size)
+		return CUDA_SUCCESS;
+	return !done || unmap_mirror(m->addr, done) ? CUDA_ERROR_OUT_OF_MEMORY
+						    : CUDA_ERROR_MAP_FAILED;
 }
 
 /*
@@ -74,7 +110,7 @@ static bool swap_out(const struct gsb_mirror *m)
 static void leave_parent(void)
 {
 	for (uint32_t i = 0; i < n_mirrors; i++)
-		unmap_mirror(mirrors[i].addr, mirrors[i].size);
+		map_private(mirrors[i].addr, mirrors[i].size); /* it has no other thread */
 	n_mirrors = 0;
 	atomic_store_explicit(&gsb_n_registered, 0, memory_order_relaxed);
 }
@@ -238,6 +274,7 @@ static CUresult add_mirrored(struct gsb_registered *r, uint64_t mirror)
 				     .wire = r->wire,
 				     .n = 1};
 	struct gsb_mirror *grown = realloc(mirrors, (n_mirrors + 1) * sizeof(*grown));
+	CUresult result;
 
 	if (!grown)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -247,12 +284,12 @@ static CUresult add_mirrored(struct gsb_registered *r, uint64_t mirror)
 	r->device = mirror + (r->addr - m.addr);
 	if (!add(r))
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	if (!swap_out(&m)) {
+	result = swap_out(&m);
+	if (result)
 		gsb_n_registered--;
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	}
-	mirrors[n_mirrors++] = m;
-	return CUDA_SUCCESS;
+	else
+		mirrors[n_mirrors++] = m;
+	return result;
 }
 
 CUresult gsb_registered_add(struct gsb_registered *r, uint64_t mirror)

@@ -4,8 +4,8 @@
  * What is registered is copied into pages of the window, its mirror, and then these are mapped in its place: the program
  * sees its bytes where they were, the engine sees the same ones in the window, and the device's address of them is
  * that of the mirror. When it ends, private pages with the bytes of that moment come back. A page is one of the two
- * at any time, never none, so other threads may read meanwhile; what they write while their page is being copied can
- * be lost. Two registrations may share a page, if all pages of the second are mirrored already.
+ * at any time, never none, so other threads may read meanwhile; who writes to one that is being copied waits (hold.h).
+ * Two registrations may share a page, if all pages of the second are mirrored already.
  */
 #ifndef GSB_INTERPOSE_CU_REGISTERED_H
 #define GSB_INTERPOSE_CU_REGISTERED_H
@@ -45,7 +45,11 @@ bool gsb_registered_find_device(uint64_t device, struct gsb_registered *out);
  */
 CUresult gsb_registered_join(struct gsb_registered *r);
 
-/* Swap the pages of r for those at mirror, and register it. CUDA_ERROR_OUT_OF_MEMORY; then nothing has changed. */
+/*
+ * gsb_registered_add() - swap the pages of r for those at mirror, and register it
+ * Return: CUDA_SUCCESS; CUDA_ERROR_MAP_FAILED: part of the mirror lies under the program's pages and could not be taken
+ * away again, so it must stay; other errors: nothing has changed.
+ */
 CUresult gsb_registered_add(struct gsb_registered *r, uint64_t mirror);
 
 /* The one that begins at addr; HOST_MEMORY_NOT_REGISTERED, or CUDA_ERROR_INVALID_VALUE inside of one. */

@@ -275,6 +275,9 @@ static CUresult register_pages(struct gsb_registered *r)
 		return result;
 	r->wire = a.wire;
 	result = gsb_registered_add(r, a.addr);
+	if (result ==
+	    CUDA_ERROR_MAP_FAILED) /* the program's bytes are there: freed with the context */
+		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (result && !gsb_alloc_remove(a.addr, GSB_ALLOC_MIRROR, 0, &a))
 		free_range(GSB_REC_HOST_FREE, &a);
 	return result;
