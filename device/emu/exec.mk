@@ -78,6 +78,11 @@ tests_unit_test_emu_half_SOURCES = tests/unit/test_emu_half.c $(emu_harness)
 tests_unit_test_emu_half_CFLAGS = $(emu_test_cflags)
 tests_unit_test_emu_half_LDADD = $(emu_test_ldadd)
 
+check_PROGRAMS += tests/unit/test_emu_calls
+tests_unit_test_emu_calls_SOURCES = tests/unit/test_emu_calls.c $(emu_harness)
+tests_unit_test_emu_calls_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_calls_LDADD = $(emu_test_ldadd)
+
 check_PROGRAMS += tests/unit/test_emu_members
 tests_unit_test_emu_members_SOURCES = tests/unit/test_emu_members.c $(emu_harness)
 tests_unit_test_emu_members_CFLAGS = $(emu_test_cflags)

@@ -157,13 +157,47 @@ static bool overflow(struct gsb_emu_exec *x)
 	return false;
 }
 
+/* Whether rows of function @f at @frame would lie over those of a call that is under way in other lanes. */
+static bool is_over(const struct gsb_emu_exec *x, const struct gsb_emu_node *other, uint32_t f,
+		    uint32_t frame)
+{
+	const struct gsb_emu_func *funcs = x->block->code->funcs;
+
+	return other->state != GSB_EMU_NODE_FREE && (other->func != f || other->frame != frame) &&
+	       other->frame < frame + funcs[f].frame_bytes &&
+	       frame < other->frame + funcs[other->func].frame_bytes;
+}
+
+/*
+ * Where the rows of function @f may lie: at @frame, behind its caller's, or farther on. Lanes that are in one function
+ * share its rows, for each has its part of each row. Those of two functions differ in width, and where lanes of both
+ * are under way a lane of one would lie over other lanes of the other.
+ */
+static uint32_t free_frame(const struct gsb_emu_exec *x, uint32_t f, uint32_t frame, uint32_t lanes)
+{
+	const struct gsb_emu_warp *w = x->warp;
+	uint16_t n = 0;
+
+	if (lanes == w->live) /* all others are its callers */
+		return frame;
+	while (n < w->n_nodes) {
+		const struct gsb_emu_node *other = &w->nodes[n++];
+
+		if (!is_over(x, other, f, frame))
+			continue;
+		frame = other->frame + x->block->code->funcs[other->func].frame_bytes;
+		n = 0;
+	}
+	return frame;
+}
+
 /* Make node @n, a child of call node @call, a split of @lanes at the start of function @f. */
 static bool call_split(struct gsb_emu_exec *x, uint16_t call, uint16_t n, uint32_t f,
 		       uint32_t lanes)
 {
 	struct gsb_emu_warp *w = x->warp;
 	const struct gsb_emu_func *func = &x->block->code->funcs[f];
-	uint32_t frame = w->nodes[call].frame + x->op->c;
+	uint32_t frame = free_frame(x, f, w->nodes[call].frame + x->op->c, lanes);
 	uint32_t local = w->nodes[call].local + (uint32_t)x->op->imm;
 
 	if ((uint64_t)local + func->local_bytes > gsb_emu_stack_end(x, lanes) ||
@@ -176,6 +210,7 @@ static bool call_split(struct gsb_emu_exec *x, uint16_t call, uint16_t n, uint32
 	w->nodes[n] = (struct gsb_emu_node){
 		.mask = lanes,
 		.pc = func->entry,
+		.func = f,
 		.frame = frame,
 		.local = local,
 		.parent = call,

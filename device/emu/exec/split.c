@@ -158,6 +158,7 @@ bool gsb_emu_join_at(struct gsb_emu_exec *x, uint32_t rejoin)
 		return false;
 	w->nodes[n] = (struct gsb_emu_node){
 		.pc = rejoin,
+		.func = gsb_emu_node_of(x)->func,
 		.frame = gsb_emu_node_of(x)->frame,
 		.local = gsb_emu_node_of(x)->local,
 		.parent = gsb_emu_node_of(x)->parent,

@@ -35,7 +35,8 @@ enum gsb_emu_node_state {
 struct gsb_emu_node {
 	uint32_t mask; /* lanes; JOIN: those that have arrived */
 	uint32_t pc;   /* next op; JOIN: where the lanes go on; NONE: nowhere, all will have left */
-	uint32_t frame; /* offset in the warp's rows */
+	uint32_t func; /* that they are in: code->funcs */
+	uint32_t frame; /* its rows: offset in the warp's */
 	uint32_t local; /* offset of the frame in local memory */
 	uint32_t need;	/* SYNC: member mask; BARRIER: its number */
 	uint64_t since; /* JOIN with lanes: instructions of the warp when the first arrived */
