@@ -221,6 +221,24 @@ struct cudaKernelNodeParams {
 	void **extra;
 };
 
+struct cudaMemcpyNodeParams {
+	int flags, reserved[3];
+	struct cudaMemcpy3DParms copyParams;
+};
+
+/* All kinds but these two are as the driver has them. */
+struct cudaGraphNodeParams {
+	CUgraphNodeType type;
+	int reserved0[3];
+	union {
+		long long reserved1[29];
+		struct cudaKernelNodeParams kernel;
+		struct cudaMemcpyNodeParams memcpy;
+		CUDA_CHILD_GRAPH_NODE_PARAMS graph;
+	};
+	long long reserved2;
+};
+
 /* The members that only one of the two versions has are rows of their own (properties.def). */
 #define GSB_RT_MEMBER(type, name, n, source) type name n;
 #define GSB_RT_NO_MEMBER(type, name, n, source)

@@ -193,6 +193,11 @@ cudaError_t rt_cudaGraphKernelNodeSetParams(CUgraphNode node,
 cudaError_t rt_cudaGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
 						const struct cudaKernelNodeParams *params);
 cudaError_t rt_cudaGraphKernelNodeGetParams(CUgraphNode node, struct cudaKernelNodeParams *out);
+cudaError_t rt_cudaGraphAddNode(const struct gsb_rt_node *n, const CUgraphEdgeData *data,
+				struct cudaGraphNodeParams *params);
+cudaError_t rt_cudaGraphNodeSetParams(CUgraphNode node, const struct cudaGraphNodeParams *params);
+cudaError_t rt_cudaGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
+					  const struct cudaGraphNodeParams *params);
 cudaError_t rt_cudaGraphAddMemcpyNode(const struct gsb_rt_node *n,
 				      const struct cudaMemcpy3DParms *params);
 cudaError_t rt_cudaGraphMemcpyNodeSetParams(CUgraphNode node,

@@ -2,6 +2,8 @@
  * calls/graph.c - nodes of graphs: the runtime's descriptions of kernels, copies and fills in the driver's form. All else
  * about graphs is one call of the driver.
  */
+#include <string.h>
+
 #include "cudart/calls/calls.h"
 #include "cudart/calls/kind.h"
 #include "cudart/error.h"
@@ -164,4 +166,61 @@ cudaError_t rt_cudaGraphExecMemcpyNodeSetParams1D(CUgraphExec exec, CUgraphNode 
 	return error ? error
 		     : gsb_rt_error(gsb_rt_drivers->cuGraphExecMemcpyNodeSetParams(exec, node,
 										   &copy, NULL));
+}
+
+/* ---- of any kind ---- */
+
+/* The first words that a kind is described by in both interfaces; the driver's context behind a fill is the current one. */
+static cudaError_t describe_alike(const struct cudaGraphNodeParams *p, CUgraphNodeParams *out)
+{
+	memcpy(out->reserved1, p->reserved1, sizeof(out->reserved1));
+	if (p->type == CU_GRAPH_NODE_TYPE_MEMSET)
+		out->memset.ctx = NULL;
+	return cudaSuccess;
+}
+
+static cudaError_t describe_any(const struct cudaGraphNodeParams *p, CUgraphNodeParams *out)
+{
+	if (!p)
+		return cudaErrorInvalidValue;
+	*out = (CUgraphNodeParams){.type = p->type};
+	switch (p->type) {
+	case CU_GRAPH_NODE_TYPE_KERNEL: return describe_kernel(&p->kernel, &out->kernel);
+	case CU_GRAPH_NODE_TYPE_MEMCPY:
+		return p->memcpy.flags ? cudaErrorInvalidValue
+				       : gsb_rt_box(&p->memcpy.copyParams, &out->memcpy.copyParams);
+	default: return describe_alike(p, out);
+	}
+}
+
+cudaError_t rt_cudaGraphAddNode(const struct gsb_rt_node *n, const CUgraphEdgeData *data,
+				struct cudaGraphNodeParams *params)
+{
+	CUgraphNodeParams p;
+	cudaError_t error = describe_any(params, &p);
+
+	if (!error)
+		error = gsb_rt_error(gsb_rt_drivers->cuGraphAddNode(n->node, n->graph, n->deps,
+								    data, n->n_deps, &p));
+	if (!error && p.type == CU_GRAPH_NODE_TYPE_GRAPH)
+		params->graph.graph = p.graph.graph; /* the node's own */
+	return error;
+}
+
+cudaError_t rt_cudaGraphNodeSetParams(CUgraphNode node, const struct cudaGraphNodeParams *params)
+{
+	CUgraphNodeParams p;
+	cudaError_t error = describe_any(params, &p);
+
+	return error ? error : gsb_rt_error(gsb_rt_drivers->cuGraphNodeSetParams(node, &p));
+}
+
+cudaError_t rt_cudaGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
+					  const struct cudaGraphNodeParams *params)
+{
+	CUgraphNodeParams p;
+	cudaError_t error = describe_any(params, &p);
+
+	return error ? error
+		     : gsb_rt_error(gsb_rt_drivers->cuGraphExecNodeSetParams(exec, node, &p));
 }

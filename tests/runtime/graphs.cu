@@ -120,6 +120,97 @@ static size_t n_nodes(cudaGraph_t g)
 	return count;
 }
 
+#if CUDART_VERSION < 13000
+#define cudaGraphAddNode cudaGraphAddNode_v2
+#endif
+
+/* The same, each node described in the one form for all kinds; its end is a graph of its own. */
+static cudaGraph_t generic(accumulated *a, cudaGraphNode_t *copy)
+{
+	cudaGraph_t g, inner;
+	cudaGraphNode_t clear, reduce, sum, both[2], nested, within;
+	cudaGraphNodeParams p = {}, end = {};
+	int count = n, n_parts = blocks;
+	void *reduce_args[] = {&device, &parts, &count}, *sum_args[] = {&parts, &out, &n_parts};
+
+	CHECK(cudaGraphCreate(&g, 0));
+	CHECK(cudaGraphCreate(&inner, 0));
+	p.type = cudaGraphNodeTypeMemcpy;
+	p.memcpy.copyParams.srcPtr = make_cudaPitchedPtr(host, n * sizeof(float), n, 1);
+	p.memcpy.copyParams.dstPtr = make_cudaPitchedPtr(device, n * sizeof(float), n, 1);
+	p.memcpy.copyParams.extent = make_cudaExtent(n * sizeof(float), 1, 1);
+	p.memcpy.copyParams.kind = cudaMemcpyHostToDevice;
+	CHECK(cudaGraphAddNode(copy, g, NULL, NULL, 0, &p));
+	p = {};
+	p.type = cudaGraphNodeTypeMemset;
+	p.memset.dst = out;
+	p.memset.elementSize = 4;
+	p.memset.width = 2;
+	p.memset.height = 1;
+	CHECK(cudaGraphAddNode(&clear, g, NULL, NULL, 0, &p));
+	p = {};
+	p.type = cudaGraphNodeTypeKernel;
+	p.kernel.func = (void *)partial;
+	p.kernel.gridDim = dim3(blocks);
+	p.kernel.blockDim = dim3(threads);
+	p.kernel.kernelParams = reduce_args;
+	CHECK(cudaGraphAddNode(&reduce, g, copy, NULL, 1, &p));
+	p.kernel.func = (void *)total;
+	p.kernel.gridDim = p.kernel.blockDim = dim3(1);
+	p.kernel.kernelParams = sum_args;
+	both[0] = reduce;
+	both[1] = clear;
+	CHECK(cudaGraphAddNode(&sum, g, both, NULL, 2, &p));
+	CHECK(cudaGraphAddMemcpyNode1D(&within, inner, NULL, 0, a->result, out, sizeof(double), cudaMemcpyDeviceToHost));
+	end.type = cudaGraphNodeTypeHost;
+	end.host.fn = accumulate;
+	end.host.userData = a;
+	CHECK(cudaGraphAddNode(&within, inner, &within, NULL, 1, &end));
+	end = {};
+	end.type = cudaGraphNodeTypeGraph;
+	end.graph.graph = inner;
+	CHECK(cudaGraphAddNode(&nested, g, &sum, NULL, 1, &end));
+	EXPECT(end.graph.graph != inner); /* the node's copy */
+	CHECK(cudaGraphDestroy(inner));
+	return g;
+}
+
+/* Changed before it is instantiated, and in the executable graph. */
+static void run_generic(cudaStream_t s)
+{
+	double result, want = 0;
+	accumulated a = {&result, 0, 0};
+	cudaGraphNode_t copy;
+	cudaGraph_t g = generic(&a, &copy);
+	cudaGraphExec_t x;
+	cudaGraphNodeParams p = {};
+
+	for (int i = 0; i < n; i++)
+		host[i] = (float)(i % 11);
+	CHECK(cudaMemset(device, 0, n * sizeof(float)));
+	p.type = cudaGraphNodeTypeMemcpy;
+	p.memcpy.copyParams.srcPtr = make_cudaPitchedPtr(host, n * sizeof(float), n, 1);
+	p.memcpy.copyParams.dstPtr = make_cudaPitchedPtr(device, n * sizeof(float), n, 1);
+	p.memcpy.copyParams.extent = make_cudaExtent(100 * sizeof(float), 1, 1);
+	p.memcpy.copyParams.kind = cudaMemcpyHostToDevice;
+	CHECK(cudaGraphNodeSetParams(copy, &p));
+	CHECK(cudaGraphInstantiate(&x, g, 0));
+	CHECK(cudaGraphLaunch(x, s));
+	CHECK(cudaStreamSynchronize(s));
+	for (int i = 0; i < 100; i++)
+		want += i % 11;
+	EXPECT(a.n_calls == 1 && result == want);
+	p.memcpy.copyParams.extent.width = 200 * sizeof(float);
+	CHECK(cudaGraphExecNodeSetParams(x, copy, &p));
+	CHECK(cudaGraphLaunch(x, s));
+	CHECK(cudaStreamSynchronize(s));
+	for (int i = 100; i < 200; i++)
+		want += i % 11;
+	EXPECT(a.n_calls == 2 && result == want);
+	CHECK(cudaGraphExecDestroy(x));
+	CHECK(cudaGraphDestroy(g));
+}
+
 int main()
 {
 	double result, want = 0;
@@ -176,4 +267,5 @@ int main()
 	CHECK(cudaGraphExecDestroy(y));
 	CHECK(cudaGraphDestroy(made));
 	CHECK(cudaGraphDestroy(taken));
+	run_generic(s);
 }

@@ -40,6 +40,8 @@ static const char functions[] =
 			".reg .b32 %r<10>; .reg .b64 %rd<6>; .reg .pred %p;\n"
 			"ld.param.u32 %r0, [n]; setp.eq.u32 %p, %r0, 0; @%p bra end;\n"
 			"cvt.u64.u32 %rd1, %r0; mul.lo.u64 %rd1, %rd1, 0x100000001;\n"
+			"and.b32 %r1, %r0, 2; setp.eq.u32 %p, %r1, 0; @%p bra join; add.u64 %rd1, %rd1, 9;\n"
+			"join:\n"
 			"add.u64 %rd2, %rd1, 0x123456789;\n" DEEPER(
 				"narrow") "mul.lo.u64 %rd3, %rd0, 5; xor.b64 %rd4, %rd1, %rd2; add.u64 %rd5, %rd3, %rd4;\n"
 					  "st.param.b64 [r], %rd5; ret;\n"
@@ -66,6 +68,8 @@ static uint64_t want_of(bool is_wide, uint32_t n)
 	if (!n)
 		return is_wide ? 7 : 1;
 	below = want_of(!is_wide, n - 1);
+	if (n & 2)
+		a += 9;
 	if (is_wide)
 		return below * 5 + (a ^ (a + UINT64_C(0x123456789)));
 	return (uint32_t)((((n * 3) * (n ^ 0x55u) + (uint32_t)below) ^ (n + 1000)) - 0x40000000u);
