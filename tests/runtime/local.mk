@@ -1,9 +1,9 @@
 # tests/runtime: ordinary programs of the CUDA runtime, made by nvcc and run by tests/integ/runtime.sh. Where there is no
 # nvcc they are not made, and the script skips them.
-runtime_programs = array_errors arrays callbacks cooperative device errors graphs launch_ex linked linked_ptx managed mipmaps occupancy overlap parts \
+runtime_programs = array_errors arrays callbacks calls cooperative device errors graphs launch_ex linked linked_ptx managed mipmaps occupancy overlap parts \
 	pools print rects \
 	reduce streams surfaces symbols textures threads threads_pt volumes
-EXTRA_DIST += tests/runtime/check.h tests/runtime/array_errors.cu tests/runtime/arrays.cu tests/runtime/callbacks.cu \
+EXTRA_DIST += tests/runtime/check.h tests/runtime/array_errors.cu tests/runtime/arrays.cu tests/runtime/callbacks.cu tests/runtime/calls.cu \
 	tests/runtime/cooperative.cu tests/runtime/device.cu \
 	tests/runtime/errors.cu tests/runtime/graphs.cu tests/runtime/launch_ex.cu tests/runtime/linked.cuh tests/runtime/linked.cu \
 	tests/runtime/linked_more.cu tests/runtime/linked_ptx.cu tests/runtime/managed.cu tests/runtime/mipmaps.cu tests/runtime/occupancy.cu tests/runtime/overlap.cu \
@@ -25,6 +25,7 @@ linked_programs = tests/runtime/linked tests/runtime/linked_ptx tests/runtime/na
 $(linked_programs): runtime_more = $(srcdir)/tests/runtime/linked_more.cu -rdc=true $(linked_for)
 $(linked_programs): $(srcdir)/tests/runtime/linked_more.cu $(srcdir)/tests/runtime/linked.cuh
 tests/runtime/linked_ptx tests/runtime/native/linked_ptx: linked_for = -gencode arch=compute_75,code=compute_75
+tests/runtime/calls tests/runtime/native/calls: runtime_more = -G -Xptxas -suppress-stack-size-warning
 tests/runtime/device tests/runtime/native/device: runtime_more = -L$(CUDA_DIR)/lib64/stubs -lcuda
 tests/runtime/threads_pt tests/runtime/native/threads_pt: runtime_more = --default-stream per-thread
 runtime_nvcc = $(AM_V_GEN)$(MKDIR_P) $(@D) && $(NVCC) -ccbin g++ -O1 -o $@ $< $(runtime_more) -cudart
