@@ -45,6 +45,8 @@ struct gsb_sim_params {
 		law; /* how kernels slow each other; NULL: as on the emulated device, by issue slots */
 	uint32_t tenant; /* run this one alone; 0: all */
 	bool together;	 /* all begin at once, whenever they came */
+	const uint32_t
+		*weights; /* of the tenants, as they stand in the load; NULL: all the usual */
 	struct gsb_estimates
 		*estimates; /* what was measured before, and is from here on; NULL: nothing is */
 };

@@ -23,7 +23,7 @@ int gsb_sim_view_init(struct gsb_sim *s)
 	for (uint32_t i = 0; i < s->load->n_tenants; i++)
 		s->claims[i] = (struct gsb_claim){
 			.tenant = s->load->tenants[i].id,
-			.weight = GSB_WEIGHT_USUAL,
+			.weight = s->p->weights ? s->p->weights[i] : GSB_WEIGHT_USUAL,
 			.memory_bytes = s->load->tenants[i].peak_bytes,
 		};
 	for (uint32_t i = 0; i < s->load->n_ops; i++)

@@ -58,14 +58,14 @@ static bool goes_first(const struct thought *t, const struct gsb_work *w)
 }
 
 /* Cooperative kernels need all of their blocks at once, and so all SMs. */
-static const struct gsb_part *part_of(const struct thought *t, const struct gsb_work *w)
+static struct gsb_part *part_of(struct thought *t, const struct gsb_work *w)
 {
 	return w->kind == GSB_WORK_KERNEL && !w->cooperative && !goes_first(t, w)
 		       ? gsb_parts_find(&t->parts, w->claim)
 		       : NULL;
 }
 
-static bool needs_plan(const struct thought *t, const struct gsb_work *w)
+static bool needs_plan(struct thought *t, const struct gsb_work *w)
 {
 	return w->kind == GSB_WORK_KERNEL && !goes_first(t, w) && !part_of(t, w);
 }
@@ -124,20 +124,41 @@ static int32_t urgent(const struct thought *t, const struct gsb_view *v)
 	       (t->terms.critical_first && v->priority_greatest < v->priority_least);
 }
 
-/* Each to its own SMs; where others are still there, it has them as their blocks end. */
-static void let_parts_go(const struct thought *t, struct gsb_draft *a)
+/* To its own SMs; where others are still there, it has them as their blocks end. */
+static void go_apart(const struct thought *t, struct gsb_draft *a, unsigned i,
+		     const struct gsb_part *p)
+{
+	struct gsb_decision *d = gsb_draft_issue(a, i, GSB_REASON_PARTITION);
+
+	d->sms = p->sms;
+	if (is_taken(a->view, p))
+		d->priority = urgent(t, a->view);
+}
+
+/* What has waited for as long as anything may does not wait for its turn. */
+static void go_in_turn(struct gsb_draft *a, unsigned i, struct gsb_part *p)
+{
+	bool starved = gsb_share_is_starved(a->view, a->view->ready[i]);
+
+	if (!p->n_go && !starved) {
+		gsb_draft_hold(a, i, GSB_REASON_SHARE);
+		return;
+	}
+	gsb_draft_issue(a, i, p->n_go ? GSB_REASON_SHARE : GSB_REASON_STARVED);
+	p->n_go -= p->n_go > 0;
+}
+
+static void let_parts_go(struct thought *t, struct gsb_draft *a)
 {
 	const struct gsb_view *v = a->view;
 
 	for (unsigned i = 0; t->parts.n && i < v->n_ready && !gsb_draft_is_full(a); i++) {
-		const struct gsb_part *p = part_of(t, v->ready[i]);
-		struct gsb_decision *d = p ? gsb_draft_issue(a, i, GSB_REASON_PARTITION) : NULL;
+		struct gsb_part *p = part_of(t, v->ready[i]);
 
-		if (!d)
-			continue;
-		d->sms = p->sms;
-		if (is_taken(v, p))
-			d->priority = urgent(t, v);
+		if (p && t->parts.turns)
+			go_in_turn(a, i, p);
+		else if (p)
+			go_apart(t, a, i, p);
 	}
 }
 
@@ -383,7 +404,7 @@ static void say(const struct thought *t, struct gsb_draft *a, const unsigned *or
 }
 
 /* More than are worth a plan: they go behind it, as they came. */
-static void say_rest(const struct thought *t, struct gsb_draft *a)
+static void say_rest(struct thought *t, struct gsb_draft *a)
 {
 	unsigned i = t->n ? t->candidates[t->n - 1].ready + 1 : a->view->n_ready;
 

@@ -20,7 +20,9 @@
 #define HOPE	  0.02	  /* and for one more split to be tried */
 #define TRIES \
 	5 /* splits; kernels of few rounds have steps in their curves, and would be tried on all */
-#define SUM_LOSS 0.01 /* of all speeds together that fairness may cost */
+#define SUM_LOSS  0.01	   /* of all speeds together that fairness may cost */
+#define FAIR_LOSS 0.05	   /* the same where somebody has less than its share */
+#define TURN_NS	  20000000 /* what is longer nobody has to wait for before its turn */
 #define OWN_LOSS \
 	0.05 /* of its speed that anyone may lose by parts; below its share only who had more, for one who had less */
 #define EVENLY 1e-6 /* between equals, SMs by weight */
@@ -28,10 +30,11 @@
 struct contender {
 	const struct gsb_claim *claim;
 	uint64_t n_queued;
-	double alone_ns;    /* all of its habits once, beside nobody; 0: not known */
-	double shared;	    /* speed beside the others on all SMs */
-	double least_speed; /* that a part must leave it */
-	uint32_t on;	    /* units that it has just now; 0: none of its own */
+	unsigned n_ready, n_running; /* kernels */
+	double alone_ns;	     /* all of its habits once, beside nobody; 0: not known */
+	double shared;		     /* speed beside the others on all SMs */
+	double least_speed;	     /* that a part must leave it */
+	uint32_t on;		     /* units that it has just now; 0: none of its own */
 	uint32_t
 		least; /* units of which something was measured, and below half of it nothing is hoped for */
 	double known[N_UNITS + 1]; /* its speed on so many units; 0: not measured */
@@ -44,6 +47,7 @@ struct auction {
 	uint32_t unit, n_units, over; /* SMs; what is left over goes to the last */
 	double weights;
 	bool strangers; /* others have kernels here */
+	bool starves;	/* beside each other on all SMs somebody has less than its share */
 	unsigned n;
 	struct contender of[GSB_PARTS_MAX];
 };
@@ -109,24 +113,36 @@ static uint32_t units_of(const struct auction *a, struct gsb_sm_range sms)
 	return sms.n < a->sms.n && sms.first >= a->sms.first ? sms.n / a->unit : 0;
 }
 
-static void add_work(struct auction *a, const struct gsb_work *w)
+/* Whose kernel it is; NULL: a stranger's, or it is none. */
+static struct contender *add_work(struct auction *a, const struct gsb_work *w)
 {
 	struct contender *c = find(a, w->claim);
 
 	if (w->kind != GSB_WORK_KERNEL)
-		return;
+		return NULL;
 	if (!c)
 		a->strangers = true;
 	else if (c->n_queued < *w->n_queued)
 		c->n_queued = *w->n_queued;
+	return c;
 }
 
-static void note_place(struct auction *a, const struct gsb_work *w)
+static void add_ready(struct auction *a, const struct gsb_work *w)
 {
-	struct contender *c = find(a, w->claim);
+	struct contender *c = add_work(a, w);
 
-	if (c && w->kind == GSB_WORK_KERNEL)
-		c->on = units_of(a, w->sms);
+	if (c)
+		c->n_ready++;
+}
+
+static void add_running(struct auction *a, const struct gsb_work *w)
+{
+	struct contender *c = add_work(a, w);
+
+	if (!c)
+		return;
+	c->n_running++;
+	c->on = units_of(a, w->sms);
 }
 
 /* False: nobody, one alone, or more than there are parts for. */
@@ -143,11 +159,9 @@ static bool gather(struct auction *a, bool critical_apart)
 	if (a->n < 2 || a->n > GSB_PARTS_MAX || a->n > a->n_units)
 		return false;
 	for (unsigned i = 0; i < v->n_ready; i++)
-		add_work(a, v->ready[i]);
+		add_ready(a, v->ready[i]);
 	for (unsigned i = 0; i < v->n_running; i++)
-		add_work(a, v->running[i]);
-	for (unsigned i = 0; i < v->n_running; i++)
-		note_place(a, v->running[i]);
+		add_running(a, v->running[i]);
 	return true;
 }
 
@@ -320,11 +334,10 @@ static bool somebody_starves(const struct auction *a)
 /* Nobody pays for the others' gain, but who has more than its share for one who has less. */
 static void find_least_speeds(struct auction *a)
 {
-	bool starves = somebody_starves(a);
-
+	a->starves = somebody_starves(a);
 	for (unsigned i = 0; i < a->n; i++) {
 		struct contender *c = &a->of[i];
-		double kept = starves ? fmin(c->shared, share(a, c)) : c->shared;
+		double kept = a->starves ? fmin(c->shared, share(a, c)) : c->shared;
 
 		c->least_speed = (1 - OWN_LOSS) * kept;
 	}
@@ -422,13 +435,79 @@ static struct split shared(const struct auction *a)
 	return s;
 }
 
-/* So much better for the mean tenant, and no worse for all together. */
+/* So much better for the mean tenant, and no worse for all together, or little where that makes it fair. */
 static bool gains(const struct auction *a, const struct split *s, double product, double sum,
 		  double gain)
 {
+	double loss = a->starves ? FAIR_LOSS : SUM_LOSS;
+
 	return s->sum > 0 && s->product - product >= gain * a->weights &&
-	       s->sum >= (1 - SUM_LOSS) * sum;
+	       s->sum >= (1 - loss) * sum;
 }
+
+/* ---- turns ---- */
+
+/* By themselves, on all SMs, with launches that can be waited for. */
+static bool can_take_turns(const struct auction *a)
+{
+	for (unsigned i = 0; i < a->n; i++)
+		if (launch_ns(&a->of[i]) > TURN_NS)
+			return false;
+	return a->starves && !a->strangers && a->sms.n == a->view->arch->n_sms;
+}
+
+/* Each has its share of the time. */
+static struct split in_turn(const struct auction *a)
+{
+	struct split s = {.sum = 1};
+
+	for (unsigned i = 0; i < a->n; i++)
+		s.product += a->of[i].claim->weight * log(share(a, &a->of[i]));
+	return s;
+}
+
+/* What it will have had of the SMs by its weight when what it has there has ended. */
+static double had(const struct auction *a, const struct contender *c, unsigned n_more)
+{
+	double launch = launch_ns(c) * a->view->arch->n_sms * c->claim->habits.filled;
+
+	return (double)c->claim->share_ns +
+	       launch * (c->n_running + n_more) * GSB_WEIGHT_USUAL / c->claim->weight;
+}
+
+/* The one that is due; @go: what each was let go. GSB_PARTS_MAX: nobody, or it has no kernel ready, or another's runs. */
+static unsigned next_turn(const struct auction *a, const struct gsb_parts *go)
+{
+	unsigned next = GSB_PARTS_MAX, n_there = 0;
+
+	for (unsigned i = 0; i < a->n; i++) {
+		const struct contender *c = &a->of[i];
+
+		n_there += c->n_running || go->of[i].n_go;
+		if (!c->n_ready && !c->n_running)
+			continue;
+		if (next == GSB_PARTS_MAX ||
+		    had(a, c, go->of[i].n_go) < had(a, &a->of[next], go->of[next].n_go))
+			next = i;
+	}
+	if (next == GSB_PARTS_MAX || go->of[next].n_go == a->of[next].n_ready)
+		return GSB_PARTS_MAX;
+	return n_there - (a->of[next].n_running || go->of[next].n_go) ? GSB_PARTS_MAX : next;
+}
+
+static void take_turns(const struct auction *a, struct gsb_parts *out)
+{
+	unsigned n = 0, next;
+
+	for (unsigned i = 0; i < a->n; i++)
+		out->of[i] = (struct gsb_part){.claim = a->of[i].claim, .sms = GSB_ALL_SMS};
+	while (n++ < GSB_N_QUEUES && (next = next_turn(a, out)) < GSB_PARTS_MAX)
+		out->of[next].n_go++;
+	out->n = a->n;
+	out->turns = true;
+}
+
+/* ---- what is best ---- */
 
 /* Two by themselves: beside others nothing would be learnt that holds without them. */
 static bool may_try(const struct auction *a)
@@ -447,7 +526,7 @@ static void hand_out(const struct auction *a, const struct split *s, struct gsb_
 	for (unsigned i = 0; i < a->n; i++) {
 		uint32_t n = sms_of(a, i, s->units[i]);
 
-		out->of[i] = (struct gsb_part){a->of[i].claim, {first, n}};
+		out->of[i] = (struct gsb_part){a->of[i].claim, {first, n}, 0};
 		first += n;
 	}
 	out->n = a->n;
@@ -468,8 +547,13 @@ static bool is_trying(const struct auction *a, const struct split *now)
 static void choose(const struct auction *a, struct gsb_parts *out)
 {
 	struct split now = best_split(a, HOPED, true), hoped = best_split(a, HOPED, false),
-		     known = best_split(a, KNOWN, false), none = shared(a);
+		     known = best_split(a, KNOWN, false), none = shared(a), turns = in_turn(a);
+	bool in_turns = can_take_turns(a) && gains(a, &turns, none.product, none.sum, GAIN);
 
+	if (in_turns)
+		none = turns;
+	if (!will_stay(a))
+		now.sum = hoped.sum = known.sum = 0; /* no parts for so little */
 	if (is_trying(a, &now))
 		hand_out(a, &now, out);
 	else if (may_try(a) && gains(a, &hoped, none.product, none.sum, GAIN) &&
@@ -478,6 +562,8 @@ static void choose(const struct auction *a, struct gsb_parts *out)
 		hand_out(a, &hoped, out);
 	else if (gains(a, &known, none.product, none.sum, GAIN))
 		hand_out(a, &known, out);
+	else if (in_turns)
+		take_turns(a, out);
 }
 
 /* ---- the whole ---- */
@@ -499,6 +585,7 @@ void gsb_parts_plan(const struct gsb_view *view, struct gsb_sm_range rest, bool 
 	struct auction a = {.view = view};
 
 	out->n = 0;
+	out->turns = false;
 	out->alone = NULL;
 	if (!view->sm_group || !view->estimates)
 		return;
@@ -506,11 +593,11 @@ void gsb_parts_plan(const struct gsb_view *view, struct gsb_sm_range rest, bool 
 	if (!gather(&a, critical_apart) || !overfill(&a))
 		return;
 	out->alone = next_alone(&a);
-	if (all_known(&a) && will_stay(&a) && find_speeds(&a))
+	if (all_known(&a) && find_speeds(&a))
 		choose(&a, out);
 }
 
-const struct gsb_part *gsb_parts_find(const struct gsb_parts *p, const struct gsb_claim *c)
+struct gsb_part *gsb_parts_find(struct gsb_parts *p, const struct gsb_claim *c)
 {
 	for (unsigned i = 0; i < p->n; i++)
 		if (p->of[i].claim == c)

@@ -11,6 +11,11 @@
  * kernels that are slower in proportion that is SMs by weight, exactly; what is of no use to one goes to the other; and nobody
  * starves. Speeds are bounded from what was measured, by what more SMs can never do: make a kernel slower, or faster by more than in
  * proportion. While the best that could be is better by GAIN than the best that is known, it is tried; so trying ends.
+ *
+ * Where kernels are slower in proportion, and have few rounds, a part costs them more than its share: seven blocks take as many rounds on
+ * three SMs as nine. Then who has less than its share of the SM time by weight takes turns with the others instead, kernel by kernel:
+ * who has had least by its weight goes next (claim.h), and nobody beside it. That is exact over time whatever the grids; a
+ * part is exact at once, and so what there is where a launch is too long to wait for.
  */
 #ifndef GSB_BROKER_POLICY_PARTS_H
 #define GSB_BROKER_POLICY_PARTS_H
@@ -21,11 +26,13 @@
 
 struct gsb_part {
 	const struct gsb_claim *claim;
-	struct gsb_sm_range sms;
+	struct gsb_sm_range sms; /* GSB_ALL_SMS where they take turns */
+	unsigned n_go;		 /* where they take turns: kernels of it that may go now */
 };
 
 struct gsb_parts {
 	unsigned n; /* 0: all SMs are everybody's */
+	bool turns; /* they are, and those here have them in turn */
 	struct gsb_part of[GSB_PARTS_MAX];
 	const struct gsb_claim *
 		alone; /* whose next kernel is to have the device for itself, to be measured; NULL: nobody's */
@@ -40,6 +47,6 @@ void gsb_parts_plan(const struct gsb_view *view, struct gsb_sm_range rest, bool 
 		    struct gsb_parts *out);
 
 /* The part of that tenant; NULL: it has none. */
-const struct gsb_part *gsb_parts_find(const struct gsb_parts *p, const struct gsb_claim *c);
+struct gsb_part *gsb_parts_find(struct gsb_parts *p, const struct gsb_claim *c);
 
 #endif

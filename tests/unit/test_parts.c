@@ -14,7 +14,8 @@
 #include "tests/unit/policy_kit.h"
 
 #define FILL	(8 * 132)
-#define ALONE	5e6 /* ns, of every kernel here */
+#define ALONE	25e6 /* ns, of every kernel here: too long to take turns with, */
+#define SHORT	5e6  /* but for these */
 #define N_SMS	132
 #define PER_SM	(1.0 / N_SMS)
 #define NO_KNEE N_SMS
@@ -58,10 +59,15 @@ static void saw_alone(struct policy_kit *k, const struct gsb_work *w)
 	saw(k, w, GSB_ALL_SMS, ALONE, (struct gsb_company){0});
 }
 
+static void saw_sharing(struct policy_kit *k, const struct gsb_work *w, double ns)
+{
+	saw(k, w, GSB_ALL_SMS, ns,
+	    (struct gsb_company){.shared = true, .met = true, .mixed = true});
+}
+
 static void saw_shared(struct policy_kit *k, const struct gsb_work *w, double speed)
 {
-	saw(k, w, GSB_ALL_SMS, ALONE / speed,
-	    (struct gsb_company){.shared = true, .met = true, .mixed = true});
+	saw_sharing(k, w, ALONE / speed);
 }
 
 static void saw_on(struct policy_kit *k, const struct gsb_work *w, uint32_t n, double speed)
@@ -184,8 +190,8 @@ static void test_plan_ends_starvation(void **state)
 	expect_split(k, 64);
 }
 
-/* As above, but together they would do less than in turn. */
-static void test_plan_fairness_costs_nothing_in_sum(void **state)
+/* Grids of few rounds: fairness has a price, and it is paid. */
+static void test_plan_fairness_may_cost_a_little_in_sum(void **state)
 {
 	struct policy_kit *k = *state;
 	struct gsb_work *a = add_tenant(k, 100), *b = add_tenant(k, 100);
@@ -194,8 +200,23 @@ static void test_plan_fairness_costs_nothing_in_sum(void **state)
 	saw_alone(k, b);
 	saw_shared(k, a, 0.1);
 	saw_shared(k, b, 0.9);
-	saw_curve(k, a, 48, 0.48);
-	saw_curve(k, b, 48, 0.48);
+	saw_curve(k, a, NO_KNEE, 0.97);
+	saw_curve(k, b, NO_KNEE, 0.97);
+	expect_split(k, 64);
+}
+
+/* As above, but together they would do much less than in turn. */
+static void test_plan_fairness_costs_not_much_in_sum(void **state)
+{
+	struct policy_kit *k = *state;
+	struct gsb_work *a = add_tenant(k, 100), *b = add_tenant(k, 100);
+
+	saw_alone(k, a);
+	saw_alone(k, b);
+	saw_shared(k, a, 0.1);
+	saw_shared(k, b, 0.9);
+	saw_curve(k, a, 48, 0.46);
+	saw_curve(k, b, 48, 0.46);
 	expect_none(k);
 }
 
@@ -244,6 +265,105 @@ static void test_plan_four_tenants_have_a_part_each(void **state)
 		assert_int_equal(p.of[i].sms.n, i < 3 ? 32 : 36);
 		next += p.of[i].sms.n;
 	}
+}
+
+/* ---- turns ---- */
+
+/* Two that share the SMs alike, though the second is to have three times as much; parts would be no better than turns. */
+static void add_short_pair(struct policy_kit *k, double sharing)
+{
+	for (uint32_t weight = 100; weight <= 300; weight += 200) {
+		struct gsb_work *w = add_tenant(k, weight);
+
+		saw(k, w, GSB_ALL_SMS, SHORT, (struct gsb_company){0});
+		saw_sharing(k, w, SHORT / sharing);
+		for (uint32_t n = 8; n <= 128; n += 4)
+			saw(k, w, (struct gsb_sm_range){0, n}, SHORT * N_SMS / n,
+			    (struct gsb_company){.shared = true, .mixed = true});
+	}
+}
+
+static void expect_turn(struct policy_kit *k, unsigned n_first, unsigned n_second)
+{
+	struct gsb_parts p = plan(k);
+
+	assert_true(p.turns);
+	assert_int_equal(p.n, 2);
+	assert_int_equal(p.of[0].sms.n, 0);
+	assert_int_equal(p.of[0].n_go, n_first);
+	assert_int_equal(p.of[1].n_go, n_second);
+}
+
+static void test_plan_takes_turns_by_what_each_has_had_of_its_share(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_short_pair(k, 0.5);
+	k->claims[0].share_ns = 1000;
+	expect_turn(k, 0, 1);
+	k->claims[1].share_ns = 2000;
+	expect_turn(k, 1, 0);
+}
+
+/* A launch of the second is charged a third, so two of three go before the first is due. */
+static void test_plan_lets_nobody_in_before_the_turn_has_ended(void **state)
+{
+	struct policy_kit *k = *state;
+	uint64_t launch = (uint64_t)SHORT * N_SMS;
+
+	add_short_pair(k, 0.5);
+	policy_kit_kernel(k, 2, FILL, SHORT / 1e6);
+	policy_kit_kernel(k, 2, FILL, SHORT / 1e6);
+	k->claims[0].share_ns = launch / 2;
+	expect_turn(k, 0, 2);
+	policy_kit_start(k, 0);
+	expect_turn(k, 0, 0); /* the second is due, and the first has the device */
+}
+
+static void test_plan_takes_no_turns_where_nobody_starves(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_short_pair(k, 0.5);
+	k->claims[1].weight = 100;
+	expect_none(k);
+}
+
+/* They gain more from each other than turns would make fair. */
+static void test_plan_takes_no_turns_where_all_would_lose(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_short_pair(k, 0.6);
+	expect_none(k);
+}
+
+static void test_plan_takes_no_turns_beside_strangers(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_short_pair(k, 0.5);
+	policy_kit_kernel(k, policy_kit_tenant(k)->tenant, 10, 1);
+	assert_false(plan(k).turns);
+}
+
+static void test_coreside_holds_who_is_not_due_but_not_for_ever(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_short_pair(k, 0.5);
+	k->claims[0].share_ns = 1000;
+	policy_kit_ask(k, &gsb_policy_coreside);
+	assert_int_equal(policy_kit_said(k, 0)->verdict, GSB_HOLD);
+	assert_int_equal(policy_kit_said(k, 0)->reason, GSB_REASON_SHARE);
+	assert_int_equal(policy_kit_said(k, 1)->verdict, GSB_ISSUE);
+	assert_int_equal(policy_kit_said(k, 1)->sms.n, 0);
+	k->claims[0].max_wait_ns = 1;
+	k->ready[0].since_ns = 0;
+	k->view.now_ns = 2;
+	policy_kit_ask(k, &gsb_policy_coreside);
+	assert_int_equal(policy_kit_said(k, 0)->verdict, GSB_ISSUE);
+	assert_int_equal(policy_kit_said(k, 0)->reason, GSB_REASON_STARVED);
 }
 
 /* ---- trying ---- */
@@ -425,11 +545,18 @@ int main(void)
 		CASE(test_plan_without_gain_leaves_all_sms_to_all),
 		CASE(test_plan_splits_by_weight_what_is_slower_in_proportion),
 		CASE(test_plan_ends_starvation),
-		CASE(test_plan_fairness_costs_nothing_in_sum),
+		CASE(test_plan_fairness_may_cost_a_little_in_sum),
+		CASE(test_plan_fairness_costs_not_much_in_sum),
 		CASE(test_plan_waits_for_the_slower_one_before_it_tries_another),
 		CASE(test_plan_does_not_part_what_loses_by_it),
 		CASE(test_plan_goes_by_what_was_seen_in_this_company),
 		CASE(test_plan_four_tenants_have_a_part_each),
+		CASE(test_plan_takes_turns_by_what_each_has_had_of_its_share),
+		CASE(test_plan_lets_nobody_in_before_the_turn_has_ended),
+		CASE(test_plan_takes_no_turns_where_nobody_starves),
+		CASE(test_plan_takes_no_turns_where_all_would_lose),
+		CASE(test_plan_takes_no_turns_beside_strangers),
+		CASE(test_coreside_holds_who_is_not_due_but_not_for_ever),
 		CASE(test_plan_tries_by_weight_first_and_stays_until_both_are_measured),
 		CASE(test_plan_stops_trying_when_nothing_can_be_gained),
 		CASE(test_plan_wants_to_know_how_fast_each_is_alone),

@@ -496,30 +496,45 @@ static void test_random_loads_run_under_every_policy(void **state)
 #define MEMORY	   "unit=dram want=2700000" /* full with 49 SMs */
 #define ARITHMETIC "unit=dense want=950000"
 
-/* A tenant for each unit, with so many launches of a kernel that fills the device, all asked for at the beginning. */
-static struct gsb_workload loops(const char *a, const char *b, unsigned n)
+/* What a tenant launches again and again, all of it asked for at the beginning. */
+struct loop {
+	const char *unit;
+	unsigned n, n_blocks, ns;
+};
+
+/* A tenant for each. */
+static struct gsb_workload loops_of(const struct loop *of, unsigned n)
 {
-	const char *units[] = {a, b};
 	char *text = NULL;
 	struct gsb_workload l;
 	size_t size = 0;
+	unsigned serial = 0;
 	FILE *f = open_memstream(&text, &size);
 
-	fputs("tenant id=1 name=a\ntenant id=2 name=b\n"
-	      "stream tenant=1 number=1\nstream tenant=2 number=1\n",
-	      f);
-	for (unsigned t = 0; t < 2; t++)
-		fprintf(f, "kernel id=%u tenant=%u name=k%u regs=32 %s\n", t + 1, t + 1, t,
-			units[t]);
-	for (unsigned i = 0; i < 2 * n; i++)
-		fprintf(f,
-			"op serial=%u tenant=%u stream=1 kind=launch kernel=%u grid=%dx1x1 "
-			"block=256x1x1 alone=%d\n",
-			i + 1, i % 2 + 1, i % 2 + 1, BLOCKS, LAUNCH_NS);
+	for (unsigned t = 1; t <= n; t++)
+		fprintf(f, "tenant id=%u name=t%u\n", t, t);
+	for (unsigned t = 1; t <= n; t++)
+		fprintf(f, "stream tenant=%u number=1\n", t);
+	for (unsigned t = 1; t <= n; t++)
+		fprintf(f, "kernel id=%u tenant=%u name=k%u regs=32 %s\n", t, t, t, of[t - 1].unit);
+	for (unsigned t = 1; t <= n; t++)
+		for (unsigned i = 0; i < of[t - 1].n; i++)
+			fprintf(f,
+				"op serial=%u tenant=%u stream=1 kind=launch kernel=%u grid=%ux1x1 "
+				"block=256x1x1 alone=%u\n",
+				++serial, t, t, of[t - 1].n_blocks, of[t - 1].ns);
 	fclose(f);
 	l = parse(text);
 	free(text);
 	return l;
+}
+
+/* Two that fill the device. */
+static struct gsb_workload loops(const char *a, const char *b, unsigned n)
+{
+	const struct loop of[] = {{a, n, BLOCKS, LAUNCH_NS}, {b, n, BLOCKS, LAUNCH_NS}};
+
+	return loops_of(of, 2);
 }
 
 /* Together, against one after the other. The policy has seen nothing before. */
@@ -551,6 +566,74 @@ static void test_coreside_without_anything_to_gain_is_not_behind(void **state)
 {
 	assert_true(speedup(ARITHMETIC, ARITHMETIC, &gsb_policy_coreside) > 0.99);
 	assert_true(speedup(MEMORY, MEMORY, &gsb_policy_coreside) > 0.99);
+}
+
+/* ---- weights ---- */
+
+#define ROUNDS(n) ((n)*132 * 8) /* blocks; ALU kernels of 32 registers have 8 an SM */
+
+/* Speeds until the second ends, each against alone: the first does the rest by itself. The policy has seen nothing before. */
+static void speeds_of(const struct loop of[2], const uint32_t weights[2], double speeds[2])
+{
+	struct gsb_workload l = loops_of(of, 2);
+	struct gsb_sim_params p = {
+		.arch = gsb_arch_find("h200"), .policy = &gsb_policy_coreside, .weights = weights};
+	struct gsb_sim_result r;
+	double left, end;
+	char why[200];
+
+	assert_int_equal(gsb_estimates_create(&p.estimates), 0);
+	if (gsb_sim_run(&l, &p, &r, why, sizeof(why)))
+		fail_msg("%s", why);
+	end = (double)r.tenants[1].end_ns;
+	assert_true(end < (double)r.tenants[0].end_ns);
+	left = (double)r.tenants[0].end_ns - end;
+	speeds[0] = ((double)of[0].n * of[0].ns - left) / end;
+	speeds[1] = (double)of[1].n * of[1].ns / end;
+	gsb_estimates_destroy(p.estimates);
+	gsb_sim_finish(&r);
+	gsb_workload_finish(&l);
+}
+
+static void expect_shares(const struct loop of[2], uint32_t weight)
+{
+	const uint32_t weights[] = {100, weight};
+	double share = 100.0 / (100 + weight), speeds[2];
+
+	speeds_of(of, weights, speeds);
+	assert_true(speeds[0] > 0.9 * share && speeds[0] < 1.1 * share);
+	assert_true(speeds[1] > 0.9 * (1 - share) && speeds[1] < 1.1 * (1 - share));
+	assert_true(speeds[0] + speeds[1] >= 0.95);
+}
+
+/* Two of a kind, with grids of many rounds and of few, which a part of the SMs would slow by more than its share. */
+static void test_coreside_holds_weights_of_two_of_a_kind(void **state)
+{
+	for (unsigned rounds = 1; rounds <= 4; rounds *= 2) {
+		const struct loop of[] = {{ARITHMETIC, 160, ROUNDS(rounds), 3000000},
+					  {ARITHMETIC, 155, ROUNDS(rounds), 3000000}};
+
+		expect_shares(of, 300);
+		expect_shares(of, 100);
+	}
+}
+
+/* A launch of one is as long as ten of the other, and both are due half of the time. */
+static void test_coreside_shares_by_time_not_by_launches(void **state)
+{
+	const struct loop of[] = {{ARITHMETIC, 70, ROUNDS(2), 15000000},
+				  {ARITHMETIC, 550, ROUNDS(2), 1500000}};
+
+	expect_shares(of, 100);
+}
+
+/* Too long to wait for: then on parts. */
+static void test_coreside_holds_weights_of_long_launches_by_parts(void **state)
+{
+	const struct loop of[] = {{ARITHMETIC, 120, ROUNDS(8), 30000000},
+				  {ARITHMETIC, 115, ROUNDS(8), 30000000}};
+
+	expect_shares(of, 300);
 }
 
 /* On 48 SMs of 132 as fast as on all: so a part of them has a knee. */
@@ -604,6 +687,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_coreside_parts_memory_from_arithmetic),
 		cmocka_unit_test(test_coreside_without_anything_to_gain_is_not_behind),
+		cmocka_unit_test(test_coreside_holds_weights_of_two_of_a_kind),
+		cmocka_unit_test(test_coreside_shares_by_time_not_by_launches),
+		cmocka_unit_test(test_coreside_holds_weights_of_long_launches_by_parts),
 		cmocka_unit_test(test_run_on_a_part_slows_what_lives_on_the_sms_and_not_on_memory),
 		cmocka_unit_test(test_random_load_repeats_its_kernels),
 		cmocka_unit_test(test_run_of_one_launch_takes_what_the_load_says),
