@@ -9,9 +9,11 @@
 #include "broker/policy/claim.h"
 #include "broker/policy/estimate.h"
 
-#define N_UNITS	   16 /* SMs are handed out in so many pieces at most */
-#define SEEN_AGAIN 3  /* a tenant has a habit when it came back so often, */
-#define STAYS	   64 /* and counts when so many more of the longest launches will pass, */
+#define N_UNITS	    16 /* SMs are handed out in so many pieces at most */
+#define SEEN_AGAIN  3  /* a tenant has a habit when it came back so often, */
+#define STAYS	    64 /* and counts when so many more of the longest launches will pass, */
+#define STAYS_FAIR  16 /* or so many where somebody has less than its share, */
+#define WORTH_ALONE 32 /* and is measured alone where so many of its own are to come, */
 #define LINGER_PART \
 	4 /* and while it is away for a part of its kernel's time no longer than this, */
 #define LINGER_NS 2000000 /* or this */
@@ -195,14 +197,14 @@ static bool will_stay(const struct auction *a)
 		longest = fmax(longest, launch_ns(&a->of[i]));
 		shortest_stay = fmin(shortest_stay, expected(&a->of[i]) * launch_ns(&a->of[i]));
 	}
-	return shortest_stay >= STAYS * longest;
+	return shortest_stay >= (a->starves ? STAYS_FAIR : STAYS) * longest;
 }
 
 /* Who is to be measured alone, if that can be: of whom that is not known there is nothing to compare with. */
 static const struct gsb_claim *next_alone(const struct auction *a)
 {
 	for (unsigned i = 0; i < a->n; i++)
-		if (expected(&a->of[i]) < STAYS)
+		if (expected(&a->of[i]) < WORTH_ALONE)
 			return NULL;
 	for (unsigned i = 0; i < a->n; i++)
 		if (a->of[i].alone_ns <= 0)
@@ -509,10 +511,21 @@ static void take_turns(const struct auction *a, struct gsb_parts *out)
 
 /* ---- what is best ---- */
 
-/* Two by themselves: beside others nothing would be learnt that holds without them. */
-static bool may_try(const struct auction *a)
+/* Launches of one kernel want the same things: nothing that one of them leaves is of use to another. */
+static bool are_of_one_kernel(const struct auction *a)
 {
-	unsigned n = a->strangers || a->n > 2 ? TRIES : 0;
+	const struct gsb_habits *first = &a->of[0].claim->habits;
+
+	for (unsigned i = 1; i < a->n; i++)
+		if (a->of[i].claim->habits.code != first->code)
+			return false;
+	return first->code;
+}
+
+/* Two by themselves: beside others nothing would be learnt that holds without them. @fair: they have their shares as it is. */
+static bool may_try(const struct auction *a, bool fair)
+{
+	unsigned n = a->strangers || a->n > 2 || (fair && are_of_one_kernel(a)) ? TRIES : 0;
 
 	for (uint32_t u = 1; u < a->n_units; u++)
 		n += a->of[0].known[u] > 0;
@@ -556,7 +569,8 @@ static void choose(const struct auction *a, struct gsb_parts *out)
 		now.sum = hoped.sum = known.sum = 0; /* no parts for so little */
 	if (is_trying(a, &now))
 		hand_out(a, &now, out);
-	else if (may_try(a) && gains(a, &hoped, none.product, none.sum, GAIN) &&
+	else if (may_try(a, in_turns || !a->starves) &&
+		 gains(a, &hoped, none.product, none.sum, GAIN) &&
 		 (gains(a, &hoped, known.product, none.sum, HOPE) ||
 		  !gains(a, &known, none.product, none.sum, GAIN)))
 		hand_out(a, &hoped, out);

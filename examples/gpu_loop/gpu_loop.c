@@ -155,8 +155,10 @@ static void report(struct job *j)
 
 enum { OPT_CALIBRATE = 256 };
 
+#define KINDS "stream, gather, chase, atomic, fma, sfu, lds or l1hit"
+
 static const struct argp_option options[] = {
-	{"kind", 'k', "KIND", 0, "stream, gather, chase, atomic, fma, sfu, lds or l1hit", 0},
+	{"kind", 'k', "KIND", 0, KINDS " (default stream)", 0},
 	{"launches", 'n', "N", 0, "so many (default 100)", 0},
 	{"turns", 't', "N", 0, "of each thread's loop in a launch", 0},
 	{"us", 'u', "T", 0, "as many turns as make a launch take so long alone", 0},
@@ -174,7 +176,7 @@ static unsigned kind_of(const char *name, struct argp_state *state)
 	while (i < N_KINDS && strcmp(gpu_loop_kinds[i].name, name))
 		i++;
 	if (i == N_KINDS)
-		argp_error(state, "--kind %s: there is none of that name", name);
+		argp_error(state, "--kind %s: there is none of that name; there are " KINDS, name);
 	return i;
 }
 
@@ -187,7 +189,9 @@ static void check(struct job *j, struct argp_state *state)
 	if (!j->turns && j->us <= 0)
 		argp_error(state, "one of --turns and --us says how long a launch is");
 	if (j->launches < N_STAMPS)
-		argp_error(state, "--launches %u: must be %d or more", j->launches, N_STAMPS);
+		argp_error(state,
+			   "--launches %u: must be %d or more, because each twentieth is timed",
+			   j->launches, N_STAMPS);
 }
 
 static error_t on_option(int key, char *arg, struct argp_state *state)

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# loop.sh - examples/gpu_loop: tenants that launch one kernel again and again, and what a broker makes of two of them. The device is an
+# H200 of four SMs, which fills soon.
+# Usage: from the build folder: srcdir=... tests/integ/loop.sh
+srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+# shellcheck source=tests/integ/lib.sh
+. "$srcdir/tests/integ/lib.sh"
+# shellcheck source=tests/integ/real.sh
+. "$srcdir/tests/integ/real.sh"
+
+loop=$build/examples/gpu_loop/gpu_loop
+
+# start_small_broker [CONF LINE...]
+start_small_broker() {
+	printf '%s\n' 'base = h200' 'name = small' 'n_sms = 4' 'sm_group = 1' >"$dir/small.txt"
+	printf '%s\n' "[device \"emu:$dir/small.txt\"]" "$@" >"$dir/conf"
+	mkfifo "$dir/ready"
+	"$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s" --ready-fd 9 9>"$dir/ready" 2>"$dir/broker.log" &
+	broker=$!
+	read -r _ <"$dir/ready" || fail "gsbrokerd did not start: $(cat "$dir/broker.log")"
+}
+
+# two KIND1 KIND2: with 120 launches of some 0.16 ms each that fill the device; what they say in $dir/1 and 2, what was decided in
+# $dir/decided.
+two() {
+	local i pids=()
+	gsbctl trace record "$dir/t.gsb" >/dev/null
+	for i in 1 2; do
+		tenant "t$i" "$loop" --kind "${!i}" --turns 800 --rounds 1 --launches 120 >"$dir/$i" 2>&1 &
+		pids+=($!)
+	done
+	for i in 0 1; do
+		wait "${pids[i]}" || fail "tenant $((i + 1)): $(cat "$dir/$((i + 1))")"
+	done
+	await_no_tenants
+	gsbctl trace stop >/dev/null
+	"$build/tools/gsbctl" trace dump "$dir/t.gsb" | grep ' decided' >"$dir/decided"
+}
+
+n_decided() { grep -cE "$1" "$dir/decided" || true; }
+
+ms_of() { sed -n 's/.* ms=//p' "$dir/$1"; }
+
+loop_every_kind_runs() {
+	local kind
+	start_small_broker
+	for kind in stream gather chase atomic fma sfu lds l1hit; do
+		tenant t "$loop" --kind "$kind" --turns 3 --rounds 1 --launches 20 --bytes 65536 >"$dir/out" 2>&1 || fail "$kind: $(cat "$dir/out")"
+		expect_match "$(head -n 1 "$dir/out")" "^kind=$kind blocks=[0-9]+ turns=3 launches=20 ms=[0-9.]+$"
+		sed -n '2s/^stamps_ms //p' "$dir/out" | tr ' ' '\n' >"$dir/stamps"
+		[ "$(wc -l <"$dir/stamps")" -eq 20 ] || fail "not 20 stamps: $(cat "$dir/out")"
+		sort -c -n -u "$dir/stamps" || fail "the stamps do not rise: $(cat "$dir/out")"
+	done
+	end_broker
+}
+
+loop_says_what_is_wrong() {
+	status_of "$loop" --kind nonsense --turns 1
+	expect_equal "$status" 64
+	expect_match "$output" 'kind nonsense: there is none of that name; there are stream, gather, chase, atomic, fma, sfu, lds or l1hit'
+	status_of "$loop" --turns 1 --launches 5
+	expect_equal "$status" 64
+	expect_match "$output" 'launches 5: must be 20 or more, because each twentieth is timed'
+	status_of "$loop" --launches 20
+	expect_match "$output" 'one of --turns and --us says how long a launch is'
+	status_of "$loop" --turns 1 --bytes 1000
+	expect_match "$output" 'bytes 1000: must be a power of two'
+}
+
+# They take turns: when the second has ended, with three times the weight, a third of the first's work is done.
+loop_two_of_a_kind_have_shares_by_weight() {
+	start_small_broker 'policy = coreside' '[engine]' 'start_line = 2' 'gate_timeout_ms = 600000' '[tenant "t2"]' 'weight = 300'
+	two fma fma
+	end_broker
+	[ "$(n_decided 'verdict=hold.*reason=share')" -gt 20 ] || fail "nobody had to wait for its turn: $(tail -n 3 "$dir/decided")"
+	expect_equal "$(n_decided 'reason=partition')" 0
+	awk -v a="$(ms_of 1)" -v b="$(ms_of 2)" 'BEGIN {
+		done = 1 - (a - b) / (a / 2)
+		printf "    ends at %s and %s ms: %.3f of the first was done\n", a, b, done
+		exit !(a > b && done > 0.3 && done < 0.4) }' >&2 || fail "those are not the shares"
+}
+
+# What SMs of their own are worth to them is found out by giving them some.
+loop_two_kinds_are_tried_on_parts() {
+	start_small_broker 'policy = coreside' '[engine]' 'start_line = 2' 'gate_timeout_ms = 600000'
+	two fma lds
+	end_broker
+	[ "$(n_decided 'reason=partition')" -gt 3 ] || fail "nobody was given SMs of its own: $(tail -n 3 "$dir/decided")"
+	grep 'reason=partition' "$dir/decided" | grep -qE ' n_sms=[123] ' || fail "parts are not parts: $(grep -m1 'reason=partition' "$dir/decided")"
+}
+
+run_case loop_every_kind_runs
+run_case loop_says_what_is_wrong
+run_case loop_two_of_a_kind_have_shares_by_weight
+run_case loop_two_kinds_are_tried_on_parts
