@@ -545,38 +545,59 @@ static void hand_out(const struct auction *a, const struct split *s, struct gsb_
 	out->n = a->n;
 }
 
+static bool anybody_has_a_part(const struct auction *a)
+{
+	for (unsigned i = 0; i < a->n; i++)
+		if (a->of[i].on)
+			return true;
+	return false;
+}
+
 /* The split that is in use is being tried: somebody has not been measured on it yet. Then it stays. */
 static bool is_trying(const struct auction *a, const struct split *now)
 {
-	bool any = false, all = true;
+	for (unsigned i = 0; now->sum > 0 && i < a->n; i++)
+		if (a->of[i].known[now->units[i]] <= 0)
+			return true;
+	return false;
+}
 
-	for (unsigned i = 0; i < a->n; i++) {
-		any |= a->of[i].on > 0;
-		all &= a->of[i].known[now->units[i]] > 0;
+/* Worth one more trial: it could be so much better than what is known, parts or none. */
+static bool is_hoped_for(const struct auction *a, const struct split *hoped,
+			 const struct split *known, const struct split *none)
+{
+	return gains(a, hoped, none->product, none->sum, GAIN) &&
+	       (!gains(a, known, none->product, none->sum, GAIN) ||
+		gains(a, hoped, known->product, none->sum, HOPE));
+}
+
+/* @none: what there is without parts, @fair: in which all have their shares. */
+static void choose_parts(const struct auction *a, const struct split *none, bool fair,
+			 struct gsb_parts *out)
+{
+	struct split s, known;
+
+	s = anybody_has_a_part(a) ? best_split(a, HOPED, true) : (struct split){0};
+	if (is_trying(a, &s)) {
+		hand_out(a, &s, out);
+		return;
 	}
-	return any && !all && now->sum > 0;
+	known = best_split(a, KNOWN, false);
+	s = may_try(a, fair) ? best_split(a, HOPED, false) : (struct split){0};
+	if (is_hoped_for(a, &s, &known, none))
+		hand_out(a, &s, out);
+	else if (gains(a, &known, none->product, none->sum, GAIN))
+		hand_out(a, &known, out);
 }
 
 static void choose(const struct auction *a, struct gsb_parts *out)
 {
-	struct split now = best_split(a, HOPED, true), hoped = best_split(a, HOPED, false),
-		     known = best_split(a, KNOWN, false), none = shared(a), turns = in_turn(a);
+	struct split none = shared(a), turns = in_turn(a);
 	bool in_turns = can_take_turns(a) && gains(a, &turns, none.product, none.sum, GAIN);
 
-	if (in_turns)
-		none = turns;
-	if (!will_stay(a))
-		now.sum = hoped.sum = known.sum = 0; /* no parts for so little */
-	if (is_trying(a, &now))
-		hand_out(a, &now, out);
-	else if (may_try(a, in_turns || !a->starves) &&
-		 gains(a, &hoped, none.product, none.sum, GAIN) &&
-		 (gains(a, &hoped, known.product, none.sum, HOPE) ||
-		  !gains(a, &known, none.product, none.sum, GAIN)))
-		hand_out(a, &hoped, out);
-	else if (gains(a, &known, none.product, none.sum, GAIN))
-		hand_out(a, &known, out);
-	else if (in_turns)
+	if (will_stay(a))
+		choose_parts(a, in_turns ? &turns : &none, in_turns || !a->starves, out);
+	if (!out->n && in_turns)
 		take_turns(a, out);
 }
 

@@ -1,7 +1,8 @@
 /*
  * policy_path.c - what a decision of coreside takes: so many random views with so many ready works and running ones, of all of which it
- * knows how long they take. For callgrind (policy_path.sh); by itself it prints the mean and the slowest in time of the processor,
- * each the least of a few tries, because other things take time, too, and which view that was.
+ * knows how long they take; in every other view all tenants may have SMs of their own. For callgrind (policy_path.sh); by
+ * itself it prints the mean and the slowest in time of the processor, each the least of a few tries, because other things take time, too,
+ * and which view that was.
  *
  *   policy_path READY RUNNING VIEWS [FIRST]     views are numbered from FIRST, or from 1
  */
@@ -33,6 +34,41 @@ static void make_known(struct policy_kit *k)
 		k->running[i].predicted = (struct gsb_prediction){10000000, 900000};
 }
 
+static void note(struct gsb_estimates *e, const struct gsb_view *v, uint64_t launch,
+		 struct gsb_sm_range sms, uint64_t ns, struct gsb_company company)
+{
+	const struct gsb_work w = {.kind = GSB_WORK_KERNEL,
+				   .kernel = {.n_blocks = 1, .threads_per_block = 32},
+				   .blocks_per_sm = 1,
+				   .launch = launch,
+				   .sms = sms};
+	const struct gsb_run r = {.work = &w, .took_ns = ns, .company = company};
+
+	for (int i = 0; i < 3; i++)
+		gsb_estimates_note(e, v->arch, &r);
+}
+
+/* All tenants are thought of for SMs of their own: alone, beside the others and on every part their speeds are known. */
+static void make_habitual(struct policy_kit *k, struct gsb_estimates *e)
+{
+	const struct gsb_company met = {.shared = true, .met = true, .mixed = true},
+				 apart = {.shared = true, .mixed = true};
+	const struct gsb_view *v = &k->view;
+
+	k->view.estimates = e;
+	for (unsigned c = 0; c < v->n_claims; c++) {
+		uint64_t launch = 1000000 + c, alone = 1000000 * (c + 1);
+
+		k->claims[c].habits = (struct gsb_habits){
+			.launch = {launch}, .n = 1, .n_again = 10000, .filled = 1};
+		note(e, v, launch, GSB_ALL_SMS, alone, (struct gsb_company){0});
+		note(e, v, launch, GSB_ALL_SMS, alone * v->n_claims, met);
+		for (uint32_t n = 4; n < v->arch->n_sms; n += 4)
+			note(e, v, launch, (struct gsb_sm_range){0, n}, alone * v->arch->n_sms / n,
+			     apart);
+	}
+}
+
 static uint64_t least_ns(struct policy_kit *k, unsigned n_tries)
 {
 	uint64_t least = UINT64_MAX;
@@ -58,10 +94,16 @@ int main(int argc, char **argv)
 		return 2;
 	for (uint64_t seed = first; seed < first + n; seed++) {
 		struct policy_kit *k = policy_kit_create();
+		struct gsb_estimates *e;
 		uint64_t took;
+
+		if (gsb_estimates_create(&e))
+			return 2;
 
 		policy_kit_draw(k, seed, n_ready, (unsigned)atoi(argv[2]));
 		make_known(k);
+		if (seed % 2)
+			make_habitual(k, e);
 		took = least_ns(k, n > TRIED_ONCE ? N_TRIES : 1);
 		n_decisions += k->n;
 		sum += took;
@@ -70,6 +112,7 @@ int main(int argc, char **argv)
 			slowest = seed;
 		}
 		policy_kit_destroy(k);
+		gsb_estimates_destroy(e);
 	}
 	printf("views=%llu decisions=%llu mean_ns=%llu most_ns=%llu slowest=%llu\n",
 	       (unsigned long long)n, (unsigned long long)n_decisions,

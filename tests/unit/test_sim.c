@@ -636,6 +636,42 @@ static void test_coreside_holds_weights_of_long_launches_by_parts(void **state)
 	expect_shares(of, 300);
 }
 
+/* Each has work by its weight, so all end together if their shares are held; and nothing is lost. */
+static void expect_end_together(unsigned n)
+{
+	const uint32_t weights[] = {100, 300, 100, 200, 100, 400, 100, 100};
+	struct loop of[GSB_ARRAY_LEN(weights)];
+	struct gsb_sim_params p = {
+		.arch = gsb_arch_find("h200"), .policy = &gsb_policy_coreside, .weights = weights};
+	uint64_t work_ns = 0, least = UINT64_MAX;
+	struct gsb_sim_result r;
+	struct gsb_workload l;
+	char why[200];
+
+	for (unsigned i = 0; i < n; i++) {
+		of[i] = (struct loop){ARITHMETIC, weights[i], ROUNDS(1), 2000000};
+		work_ns += (uint64_t)of[i].n * of[i].ns;
+	}
+	l = loops_of(of, n);
+	assert_int_equal(gsb_estimates_create(&p.estimates), 0);
+	if (gsb_sim_run(&l, &p, &r, why, sizeof(why)))
+		fail_msg("%s", why);
+	for (unsigned i = 0; i < n; i++)
+		least = r.tenants[i].end_ns < least ? r.tenants[i].end_ns : least;
+	assert_true((double)r.makespan_ns <= 1.03 * (double)work_ns);
+	assert_true((double)least >= 0.9 * (double)r.makespan_ns);
+	gsb_estimates_destroy(p.estimates);
+	gsb_sim_finish(&r);
+	gsb_workload_finish(&l);
+}
+
+static void test_coreside_holds_weights_of_many(void **state)
+{
+	expect_end_together(3);
+	expect_end_together(4);
+	expect_end_together(8);
+}
+
 /* On 48 SMs of 132 as fast as on all: so a part of them has a knee. */
 static unsigned on_48_sms(const struct gsb_view *v, struct gsb_policy_area *area,
 			  struct gsb_decision *out)
@@ -690,6 +726,7 @@ int main(void)
 		cmocka_unit_test(test_coreside_holds_weights_of_two_of_a_kind),
 		cmocka_unit_test(test_coreside_shares_by_time_not_by_launches),
 		cmocka_unit_test(test_coreside_holds_weights_of_long_launches_by_parts),
+		cmocka_unit_test(test_coreside_holds_weights_of_many),
 		cmocka_unit_test(test_run_on_a_part_slows_what_lives_on_the_sms_and_not_on_memory),
 		cmocka_unit_test(test_random_load_repeats_its_kernels),
 		cmocka_unit_test(test_run_of_one_launch_takes_what_the_load_says),
