@@ -16,7 +16,7 @@ libpolicy_la_SOURCES = \
 	broker/policy/shape.c broker/policy/shape.h \
 	broker/policy/share.c broker/policy/share.h \
 	broker/policy/whatif.c broker/policy/whatif.h
-EXTRA_DIST += doc/multiqx.md doc/planner.md doc/results/2026-11-22-policies-random.txt doc/results/2026-11-22-policy-path.txt doc/results/2026-11-22-drawn-repeated.txt
+EXTRA_DIST += doc/multiqx.md doc/planner.md doc/results/2026-11-22-policies-random.txt doc/results/2026-11-22-policy-path.txt doc/results/2026-11-22-drawn-repeated.txt doc/results/2026-11-23-policy-path.txt doc/results/2026-11-23-drawn-repeated.txt
 libpolicy_la_LIBADD = libmodel.la libbase.la -lm
 
 check_PROGRAMS += tests/unit/test_estimate

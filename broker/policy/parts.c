@@ -455,7 +455,7 @@ static bool can_take_turns(const struct auction *a)
 	for (unsigned i = 0; i < a->n; i++)
 		if (launch_ns(&a->of[i]) > TURN_NS)
 			return false;
-	return a->starves && !a->strangers && a->sms.n == a->view->arch->n_sms;
+	return !a->strangers && a->sms.n == a->view->arch->n_sms;
 }
 
 /* Each has its share of the time. */

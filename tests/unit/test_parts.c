@@ -205,7 +205,7 @@ static void test_plan_fairness_may_cost_a_little_in_sum(void **state)
 	expect_split(k, 64);
 }
 
-/* As above, but together they would do much less than in turn. */
+/* As above, but the first gains little by its part, and the second loses much. */
 static void test_plan_fairness_costs_not_much_in_sum(void **state)
 {
 	struct policy_kit *k = *state;
@@ -215,8 +215,8 @@ static void test_plan_fairness_costs_not_much_in_sum(void **state)
 	saw_alone(k, b);
 	saw_shared(k, a, 0.1);
 	saw_shared(k, b, 0.9);
-	saw_curve(k, a, 48, 0.46);
-	saw_curve(k, b, 48, 0.46);
+	saw_curve(k, a, 48, 0.2);
+	saw_curve(k, b, NO_KNEE, 1);
 	expect_none(k);
 }
 
@@ -318,6 +318,24 @@ static void test_plan_lets_nobody_in_before_the_turn_has_ended(void **state)
 	expect_turn(k, 0, 2);
 	policy_kit_start(k, 0);
 	expect_turn(k, 0, 0); /* the second is due, and the first has the device */
+}
+
+/* Of parts nothing is known: two kernels are tried on them, and one is not. */
+static void test_plan_tries_no_parts_for_one_kernel(void **state)
+{
+	struct policy_kit *k = *state;
+
+	for (uint32_t weight = 100; weight <= 300; weight += 200) {
+		struct gsb_work *w = add_tenant(k, weight);
+
+		saw(k, w, GSB_ALL_SMS, SHORT, (struct gsb_company){0});
+		saw_sharing(k, w, SHORT / 0.5);
+	}
+	k->claims[0].habits.code = 1;
+	k->claims[1].habits.code = 2;
+	expect_split(k, 32);
+	k->claims[1].habits.code = 1;
+	expect_turn(k, 1, 0);
 }
 
 static void test_plan_takes_no_turns_where_nobody_starves(void **state)
@@ -428,6 +446,19 @@ static void test_plan_wants_to_know_how_fast_each_is_alone(void **state)
 }
 
 /* It could never be alone, and all would wait for nothing. */
+static void test_plan_measures_nobody_alone_who_is_about_to_leave(void **state)
+{
+	struct policy_kit *k = *state;
+	struct gsb_work *a = add_tenant(k, 100), *b;
+
+	b = policy_kit_kernel(k, policy_kit_tenant(k)->tenant, FILL, ALONE / 1e6);
+	saw_alone(k, a);
+	comes_again(k, b, 20);
+	assert_null(plan(k).alone);
+	comes_again(k, b, 20);
+	assert_ptr_equal(plan(k).alone, &k->claims[1]);
+}
+
 static void test_plan_measures_nobody_alone_beside_strangers(void **state)
 {
 	struct policy_kit *k = *state;
@@ -553,6 +584,7 @@ int main(void)
 		CASE(test_plan_four_tenants_have_a_part_each),
 		CASE(test_plan_takes_turns_by_what_each_has_had_of_its_share),
 		CASE(test_plan_lets_nobody_in_before_the_turn_has_ended),
+		CASE(test_plan_tries_no_parts_for_one_kernel),
 		CASE(test_plan_takes_no_turns_where_nobody_starves),
 		CASE(test_plan_takes_no_turns_where_all_would_lose),
 		CASE(test_plan_takes_no_turns_beside_strangers),
@@ -560,6 +592,7 @@ int main(void)
 		CASE(test_plan_tries_by_weight_first_and_stays_until_both_are_measured),
 		CASE(test_plan_stops_trying_when_nothing_can_be_gained),
 		CASE(test_plan_wants_to_know_how_fast_each_is_alone),
+		CASE(test_plan_measures_nobody_alone_who_is_about_to_leave),
 		CASE(test_plan_measures_nobody_alone_beside_strangers),
 		CASE(test_plan_is_for_who_comes_again),
 		CASE(test_plan_is_not_for_what_has_room_beside_each_other),
