@@ -22,9 +22,9 @@
 #define HOPE	  0.02	  /* and for one more split to be tried */
 #define TRIES \
 	5 /* splits; kernels of few rounds have steps in their curves, and would be tried on all */
-#define SUM_LOSS  0.01	   /* of all speeds together that fairness may cost */
-#define FAIR_LOSS 0.05	   /* the same where somebody has less than its share */
-#define TURN_NS	  20000000 /* what is longer nobody has to wait for before its turn */
+#define SUM_LOSS  0.01	    /* of all speeds together that fairness may cost */
+#define FAIR_LOSS 0.05	    /* the same where somebody has less than its share */
+#define TURN_NS	  100000000 /* what is longer nobody has to wait for before its turn */
 #define OWN_LOSS \
 	0.05 /* of its speed that anyone may lose by parts; below its share only who had more, for one who had less */
 #define EVENLY 1e-6 /* between equals, SMs by weight */

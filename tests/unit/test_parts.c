@@ -14,8 +14,8 @@
 #include "tests/unit/policy_kit.h"
 
 #define FILL	(8 * 132)
-#define ALONE	25e6 /* ns, of every kernel here: too long to take turns with, */
-#define SHORT	5e6  /* but for these */
+#define ALONE	125e6 /* ns, of every kernel here: too long to take turns with, */
+#define SHORT	5e6   /* but for these */
 #define N_SMS	132
 #define PER_SM	(1.0 / N_SMS)
 #define NO_KNEE N_SMS

@@ -627,11 +627,20 @@ static void test_coreside_shares_by_time_not_by_launches(void **state)
 	expect_shares(of, 100);
 }
 
+/* Long launches of one round, which halves of the SMs would make three: under fifo the other has a twentieth. */
+static void test_coreside_does_not_starve_short_launches_beside_long_ones(void **state)
+{
+	const struct loop of[] = {{ARITHMETIC, 60, ROUNDS(1), 60000000},
+				  {ARITHMETIC, 800, ROUNDS(2), 3500000}};
+
+	expect_shares(of, 100);
+}
+
 /* Too long to wait for: then on parts. */
 static void test_coreside_holds_weights_of_long_launches_by_parts(void **state)
 {
-	const struct loop of[] = {{ARITHMETIC, 120, ROUNDS(8), 30000000},
-				  {ARITHMETIC, 115, ROUNDS(8), 30000000}};
+	const struct loop of[] = {{ARITHMETIC, 120, ROUNDS(8), 120000000},
+				  {ARITHMETIC, 115, ROUNDS(8), 120000000}};
 
 	expect_shares(of, 300);
 }
@@ -725,6 +734,7 @@ int main(void)
 		cmocka_unit_test(test_coreside_without_anything_to_gain_is_not_behind),
 		cmocka_unit_test(test_coreside_holds_weights_of_two_of_a_kind),
 		cmocka_unit_test(test_coreside_shares_by_time_not_by_launches),
+		cmocka_unit_test(test_coreside_does_not_starve_short_launches_beside_long_ones),
 		cmocka_unit_test(test_coreside_holds_weights_of_long_launches_by_parts),
 		cmocka_unit_test(test_coreside_holds_weights_of_many),
 		cmocka_unit_test(test_run_on_a_part_slows_what_lives_on_the_sms_and_not_on_memory),
