@@ -29,6 +29,14 @@ noinst_PROGRAMS += tests/gpu/emu_state
 tests_gpu_emu_state_SOURCES = tests/gpu/emu_state.c tests/gpu/gpu.c tests/gpu/gpu.h $(emu_harness)
 tests_gpu_emu_state_CFLAGS = $(emu_test_cflags)
 tests_gpu_emu_state_LDADD = $(emu_test_ldadd)
+
+# What the re-sizer writes, in the harness of its unit tests.
+noinst_PROGRAMS += tests/gpu/resize
+tests_gpu_resize_SOURCES = tests/gpu/resize.c tests/gpu/resize_device.c tests/gpu/resize_times.c tests/gpu/resize.h \
+	tests/gpu/resize_kernels.h tests/gpu/bound_kernels.h tests/unit/tenant.h tests/unit/resize_subjects.def $(resize_kit)
+tests_gpu_resize_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_LIBRARY='"libcuda.so.1"'
+tests_gpu_resize_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_gpu_resize_LDADD = $(resize_libs) libprogram.la $(CMOCKA_LIBS) -lm -ldl
 endif
 
 # Parts of the SMs of a real GPU, through ops.h.

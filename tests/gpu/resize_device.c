@@ -1,0 +1,108 @@
+/*
+ * resize_device.c - see resize.h.
+ */
+#include "tests/gpu/resize.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/compiler.h"
+#include "ptx/print.h"
+
+#define JIT_ERROR_LOG	5 /* CUjit_option */
+#define JIT_ERROR_BYTES 6
+#define PARAM_POINTER	((void *)1) /* CU_LAUNCH_PARAM_BUFFER_POINTER and _SIZE */
+#define PARAM_SIZE	((void *)2)
+
+struct cu cu;
+
+void need(const char *what, CUresult result)
+{
+	if (!result)
+		return;
+	fflush(stdout);
+	fprintf(stderr, "resize: %s: driver error %d\n", what, result);
+	exit(1);
+}
+
+void device_open(void)
+{
+	CUcontext ctx;
+
+	cu_load(&cu);
+	need("cuInit", cu.cuInit(0));
+	need("context", cu.cuDevicePrimaryCtxRetain(&ctx, 0));
+	need("context", cu.cuCtxSetCurrent(ctx));
+}
+
+CUmodule device_load(const struct gsb_ptx_module *m, char *log, size_t size)
+{
+	CUjit_option options[] = {JIT_ERROR_LOG, JIT_ERROR_BYTES};
+	void *values[] = {log, (void *)(uintptr_t)size};
+	CUmodule module = NULL;
+	char *text;
+	size_t len;
+
+	log[0] = 0;
+	if (gsb_ptx_print(m, &text, &len))
+		exit(1);
+	if (cu.cuModuleLoadDataEx(&module, text, GSB_ARRAY_LEN(options), options, values))
+		module = NULL;
+	free(text);
+	return module;
+}
+
+CUfunction device_find(CUmodule module, const char *name)
+{
+	CUfunction f;
+
+	need(name, cu.cuModuleGetFunction(&f, module, name));
+	return f;
+}
+
+CUfunction device_find_form(CUmodule module, const char *kernel, unsigned int form)
+{
+	char name[4096];
+
+	if (form == GSB_N_REWRITE_FORMS)
+		return device_find(module, kernel);
+	if (!gsb_rewrite_variant_name(kernel, form, name, sizeof(name)))
+		need("a variant's name", CUDA_ERROR_INVALID_VALUE);
+	return device_find(module, name);
+}
+
+void device_fire(const struct shot *s, CUstream stream)
+{
+	size_t bytes = s->bytes;
+	void *extra[] = {PARAM_POINTER, s->params, PARAM_SIZE, &bytes, NULL};
+
+	need("launch",
+	     cu.cuLaunchKernel(s->function, s->grid[0], s->grid[1], s->grid[2], s->block[0],
+			       s->block[1], s->block[2], s->smem, stream, NULL, extra));
+}
+
+int device_attribute(CUfunction f, int which)
+{
+	int value;
+
+	need("attribute", cu.cuFuncGetAttribute(&value, which, f));
+	return value;
+}
+
+int device_resident(CUfunction f, int threads, size_t smem)
+{
+	int blocks;
+
+	need("occupancy",
+	     cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, threads, smem));
+	return blocks;
+}
+
+CUdeviceptr device_alloc(size_t bytes)
+{
+	CUdeviceptr p;
+
+	need("memory", cu.cuMemAlloc_v2(&p, bytes));
+	need("memory", cu.cuMemsetD8_v2(p, 0, bytes));
+	return p;
+}
