@@ -2,7 +2,7 @@
  * resize.c - what the re-sizer writes, on a real GPU.
  *
  * Usage: resize variants FILE...   is each variant accepted; registers, shared and local memory, resident blocks
- *        resize results	    the kernels of resize_subjects.def: variants against originals, counts against the emulated device's
+ *        resize results [KERNEL]   the kernels of resize_subjects.def: variants against originals, counts against the emulated device's
  *        resize times		    what the forms cost, and what they are for: resize_times.c
  *
  * Files are read below $srcdir. Tables with tabs on stdout, one row a thing measured. Exit status 1: a variant was refused or
@@ -16,10 +16,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/checked.h"
+#include "base/clock.h"
 #include "base/compiler.h"
 #include "tests/unit/resize_kit.h"
 
@@ -33,6 +35,7 @@
 #define ATTR_LOCAL   3
 #define ATTR_REGS    4
 #define N_SMS	     132
+#define HANG_NS	     10000000000u /* no subject takes a second */
 
 static int n_wrong;
 
@@ -127,6 +130,7 @@ end:
 /* A subject with its memory on the device, where it lies @shift beyond the place that the emulated device has it. */
 struct twin {
 	struct diff *d;
+	const char *what; /* that is tried */
 	CUmodule module;
 	CUdeviceptr memory, control, words;
 	uint8_t params[DIFF_PARAM_BYTES], *got, *expected;
@@ -176,10 +180,21 @@ static struct shot shot_of(struct twin *t, unsigned int form, const void *own, s
 	return s;
 }
 
+/* What does not end is told: nothing more can be had of the device then. */
 static void fire(struct twin *t, const struct shot *s)
 {
+	const uint64_t late = gsb_clock_ns() + HANG_NS;
+	CUresult state;
+
 	device_fire(s, NULL);
-	need(t->d->original->name, cu.cuCtxSynchronize());
+	while ((state = cu.cuStreamQuery(NULL)) == CUDA_ERROR_NOT_READY) {
+		if (gsb_clock_ns() < late)
+			continue;
+		printf("hangs\t%s\t%s\n", t->d->original->name, t->what);
+		fflush(stdout);
+		_exit(1);
+	}
+	need(t->d->original->name, state);
 }
 
 static void run_slices(struct twin *t, uint32_t n)
@@ -238,10 +253,11 @@ static void run_plain(struct twin *t, unsigned int form)
 	fire(t, &s);
 }
 
-static void begin(struct twin *t)
+static void begin(struct twin *t, const char *what)
 {
 	char log[LOG_BYTES];
 
+	t->what = what;
 	if (t->d->module->n_vars && t->module) { /* variables as they were at first */
 		need("unload", cu.cuModuleUnload(t->module));
 		t->module = NULL;
@@ -252,12 +268,13 @@ static void begin(struct twin *t)
 	need("copy", cu.cuMemcpyHtoD_v2(t->memory, t->d->before, t->d->bytes));
 }
 
-static void end(struct twin *t, const struct kit_subject *s, const char *what, bool complete)
+static void end(struct twin *t, const struct kit_subject *s, bool complete)
 {
 	need("copy", cu.cuMemcpyDtoH_v2(t->got, t->memory, t->d->bytes));
 	if (complete && !memcmp(t->got, t->expected, t->d->bytes))
 		return;
-	printf("differs\t%s\t%s\t%s%s\n", s->file, s->kernel, what, complete ? "" : ", unfinished");
+	printf("differs\t%s\t%s\t%s%s\n", s->file, s->kernel, t->what,
+	       complete ? "" : ", unfinished");
 	n_wrong++;
 }
 
@@ -266,9 +283,9 @@ static int try_slices(struct twin *t, const struct kit_subject *s)
 	static const uint32_t slices[] = {2, 8, 32};
 
 	for (size_t i = 0; i < GSB_ARRAY_LEN(slices); i++) {
-		begin(t);
+		begin(t, "slice");
 		run_slices(t, slices[i]);
-		end(t, s, "slice", true);
+		end(t, s, true);
 	}
 	return GSB_ARRAY_LEN(slices);
 }
@@ -287,9 +304,9 @@ static int try_persistent(struct twin *t, const struct kit_subject *s)
 			bool complete;
 
 			snprintf(what, sizeof(what), "persistent:%u:%u", blocks[i], lives[k]);
-			begin(t);
+			begin(t, what);
 			complete = run_persistent(t, blocks[i], n % 3 ? 1 : 4, lives[k]);
-			end(t, s, what, complete);
+			end(t, s, complete);
 		}
 	return n;
 }
@@ -301,9 +318,9 @@ static void try_count(struct twin *t, const struct kit_subject *s)
 	uint64_t *words = calloc(t->d->sites.n_words + 1, 8);
 	struct gsb_count here;
 
-	begin(t);
+	begin(t, "count");
 	run_count(t);
-	end(t, s, "count", true);
+	end(t, s, true);
 	need("copy", cu.cuMemcpyDtoH_v2(words, t->words, 8 * t->d->sites.n_words));
 	gsb_count_read(&t->d->sites, words, &here);
 	free(words);
@@ -349,18 +366,34 @@ static void results_of(const struct kit_subject *s)
 	kit_open(&kit, m, s, KIT_ALL);
 	kit_expect(&kit, s, 1);
 	open_twin(&t, &kit);
-	begin(&t);
+	begin(&t, "original");
 	run_plain(&t, ORIGINAL);
 	need("copy", cu.cuMemcpyDtoH_v2(t.expected, t.memory, kit.diff.bytes));
 	n = try_slices(&t, s) + try_persistent(&t, s) + 2;
-	begin(&t);
+	begin(&t, "hint");
 	run_plain(&t, GSB_REWRITE_HINT);
-	end(&t, s, "hint", true);
+	end(&t, s, true);
 	try_count(&t, s);
 	printf("tried\t%s\t%s\t%d\n", s->file, s->kernel, n);
 	close_twin(&t);
 	kit_close(&kit);
 	gsb_ptx_module_destroy(m);
+}
+
+static int results(const char *kernel)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(subjects); i++) {
+		if (kernel && strcmp(kernel, subjects[i].kernel) != 0)
+			continue;
+		results_of(&subjects[i]);
+		found = true;
+	}
+	if (!found)
+		fprintf(stderr, "resize: no kernel '%s' in tests/unit/resize_subjects.def\n",
+			kernel);
+	return n_wrong || !found ? 1 : 0;
 }
 
 int main(int argc, char **argv)
@@ -370,15 +403,15 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (strcmp(command, "variants") != 0 && strcmp(command, "results") != 0 &&
 	    strcmp(command, "times") != 0) {
-		fprintf(stderr, "usage: resize variants FILE... | results | times\n");
+		fprintf(stderr, "usage: resize variants FILE... | results [KERNEL] | times\n");
 		return 2;
 	}
 	device_open();
 	if (!strcmp(command, "times"))
 		return measure_times();
+	if (!strcmp(command, "results"))
+		return results(argc > 2 ? argv[2] : NULL);
 	for (int i = 2; i < argc; i++)
 		variants_of(argv[i]);
-	for (size_t i = 0; !strcmp(command, "results") && i < GSB_ARRAY_LEN(subjects); i++)
-		results_of(&subjects[i]);
 	return n_wrong ? 1 : 0;
 }

@@ -20,6 +20,22 @@ start_resizing() {
 	start_real_broker '[resize]' 'mode = safe' "force = ${form//_/:}" "$@"
 }
 
+# What tests/gpu/resize does on a GPU, on the emulated device, where results and counts are known.
+gpu_program_agrees() {
+	local kernel
+	start_real_broker
+	for kernel in ids_3d rotate whole_warps_leave; do
+		output=$(srcdir=$srcdir "$build/tools/gsbrun" --socket "$dir/s" -- "$build/tests/gpu/resize" results "$kernel" 2>&1) ||
+			fail "resize results $kernel ended with $?: $output"
+		expect_equal "$(grep -c "^tried.*	$kernel	25\$" <<<"$output")" 1
+		expect_equal "$(awk -F'\t' '/^count/ { print ($4 > 0 && $4 == $5 && $6 > 0 && $6 == $7) }' <<<"$output")" 1
+	done
+	output=$(srcdir=$srcdir "$build/tools/gsbrun" --socket "$dir/s" -- "$build/tests/gpu/resize" variants tests/resize/hard.ptx)
+	expect_equal "$(grep -c '	rotate	' <<<"$output")" 5
+	await_no_tenants
+	end_broker
+}
+
 # sum_of COUNT: of all tenants that have left.
 sum_of() {
 	gsbctl totals --json | grep -oE "\"$1\": [0-9]+" | awk '{ n += $2 } END { print n + 0 }'
@@ -195,6 +211,11 @@ for form in slice_8 persistent_132 hint; do
 		skip_case "faults_of_${form}_name_the_original"
 	fi
 done
+if [ -x "$build/tests/gpu/resize" ]; then
+	run_case gpu_program_agrees
+else
+	skip_case gpu_program_agrees
+fi
 for form in slice_8 persistent_132 persistent_16_3 reshape_64 hint; do
 	run_case "shadow_of_$form"
 done
