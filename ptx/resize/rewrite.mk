@@ -32,4 +32,5 @@ tests_unit_test_resize_rewrite_SOURCES = tests/unit/test_resize_rewrite.c $(resi
 tests_unit_test_resize_rewrite_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_resize_rewrite_LDADD = $(resize_libs) libprogram.la $(CMOCKA_LIBS) -lm
 tests_unit_test_resize_rewrite_CPPFLAGS = $(AM_CPPFLAGS) $(with_ptxas)
+EXTRA_DIST += doc/results/2026-11-23-resize-times-h200.tsv doc/results/2026-11-23-resize-results-h200.tsv doc/results/2026-11-23-resize-variants-h200.tsv
 EXTRA_DIST += doc/results/2026-11-22-resize-registers.txt doc/results/2026-11-22-resize-instructions.txt
