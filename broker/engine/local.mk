@@ -15,6 +15,7 @@ libengine_la_SOURCES = \
 	broker/engine/tell.c broker/engine/tell.h \
 	broker/engine/tracing.c broker/engine/tracing.h \
 	broker/engine/watch.c broker/engine/watch.h \
+	broker/engine/watchdog.c broker/engine/watchdog.h \
 	broker/engine/order/clock.h \
 	broker/engine/order/epoch.c broker/engine/order/epoch.h \
 	broker/engine/order/event.c broker/engine/order/event.h \
@@ -175,6 +176,11 @@ check_PROGRAMS += tests/unit/test_engine_run
 tests_unit_test_engine_run_SOURCES = tests/unit/test_engine_run.c $(engine_kit)
 tests_unit_test_engine_run_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_run_LDADD = $(engine_test_libs)
+
+check_PROGRAMS += tests/unit/test_watchdog
+tests_unit_test_watchdog_SOURCES = tests/unit/test_watchdog.c
+tests_unit_test_watchdog_CFLAGS = $(engine_test_cflags)
+tests_unit_test_watchdog_LDADD = $(engine_test_libs)
 
 check_PROGRAMS += tests/unit/test_engine_turn
 tests_unit_test_engine_turn_SOURCES = tests/unit/test_engine_turn.c $(engine_kit)

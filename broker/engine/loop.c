@@ -197,14 +197,13 @@ static bool reap_tenants(struct gsb_engine *e)
 }
 
 /* The device has ended, for everybody: this process is of no use any more. */
-static GSB_COLD void end_all(struct gsb_engine *e, CUresult result)
+static GSB_COLD void end_all(struct gsb_engine *e, CUresult result, const char *after)
 {
-	char why[128];
+	char why[160];
 
-	snprintf(
-		why, sizeof(why),
-		"the GPU has stopped for all programs of this engine after a fault of one of them (%s)",
-		gsb_cuda_error_name(result));
+	snprintf(why, sizeof(why),
+		 "the GPU has stopped for all programs of this engine after %s of one of them (%s)",
+		 after, gsb_cuda_error_name(result));
 	gsb_log(GSB_LOG_ERROR, "device", "%s; the engine ends", why);
 	gsb_for_each_tenant (e, t)
 		gsb_tenant_dismiss(t, result, why);
@@ -215,8 +214,12 @@ static void look_for_loss(struct gsb_engine *e)
 {
 	CUresult result = e->ops->lost ? e->ops->lost(e->dev) : CUDA_SUCCESS;
 
-	if (gsb_unlikely(result && !e->scheduler.lost))
-		end_all(e, result);
+	if (gsb_likely(!result && !e->scheduler.stuck) || e->scheduler.lost)
+		return;
+	if (result)
+		end_all(e, result, "a fault");
+	else
+		end_all(e, CUDA_ERROR_LAUNCH_TIMEOUT, "a kernel longer than kernel_limit_ms");
 }
 
 bool gsb_engine_turn(struct gsb_engine *e)
@@ -229,10 +232,10 @@ bool gsb_engine_turn(struct gsb_engine *e)
 	any |= gsb_pinner_collect(&e->pinner) > 0;
 	any |= read_rings(e);
 	any |= work(e);
+	gsb_complete_overdue(&e->scheduler);
 	look_for_loss(e);
 	wake_tenants(e);
 	any |= gsb_gate_turn(e);
-	gsb_complete_overdue(&e->scheduler);
 	any |= reap_tenants(e);
 	if (gsb_trace_is_on()) {
 		gsb_tell_lines();

@@ -21,6 +21,7 @@
 #include "broker/engine/control.h"
 #include "broker/engine/loop.h"
 #include "broker/engine/trace/trace.h"
+#include "broker/engine/watchdog.h"
 
 #define TURNS_PER_LISTEN 64 /* a busy engine looks at its descriptors this often */
 
@@ -217,16 +218,43 @@ static int watch_signals(struct gsb_engine *e, struct signals *s)
 
 /* ---- the loop ---- */
 
+static void on_stuck(void *arg)
+{
+	gsb_log(GSB_LOG_ERROR, "device",
+		"the driver has not come back for longer than two kernel_limit_ms; the engine ends");
+	_exit(1); /* exit() would wait for the driver, too */
+}
+
+/* A launch may have to wait for a kernel that ends in time, and a load for the next. */
+static uint64_t turn_limit_ns(const struct gsb_engine *e)
+{
+	return e->ops->space_cancel ? 0 : 2 * e->params.kernel_limit_ns;
+}
+
+static bool turn(struct gsb_engine *e, struct gsb_watchdog *w)
+{
+	bool any;
+
+	gsb_watchdog_begin(w);
+	any = gsb_engine_turn(e);
+	gsb_watchdog_end(w);
+	return any;
+}
+
 static void run(struct gsb_engine *e, const struct gsb_control *c, const struct signals *s)
 {
+	struct gsb_watchdog watchdog;
 	unsigned busy = 0;
 
+	if (gsb_watchdog_start(&watchdog, turn_limit_ns(e), on_stuck, NULL))
+		gsb_log(GSB_LOG_WARN, "device", "no thread to watch the driver can be made");
 	while (!c->stop && !s->stop && !e->scheduler.lost && !(e->draining && !e->n_tenants)) {
-		if (!gsb_engine_turn(e))
+		if (!turn(e, &watchdog))
 			gsb_engine_sleep(e);
 		else if (++busy % TURNS_PER_LISTEN == 0)
 			gsb_engine_listen(e, 0);
 	}
+	gsb_watchdog_stop(&watchdog);
 }
 
 /* Consumes dev. */
@@ -253,9 +281,10 @@ static int serve(struct gsb_device *dev, const struct arguments *a)
 	lost = gsb_engine_destroy(e);
 	gsb_trace_finish(); /* who was dismissed is in the file, too */
 	close(signals.watch.fd);
-	if (!lost)
-		dev->ops->close(dev);
-	return err || lost;
+	if (lost)
+		_exit(1); /* exit() would have the driver wait for a kernel that does not end */
+	dev->ops->close(dev);
+	return err;
 }
 
 int main(int argc, char **argv)

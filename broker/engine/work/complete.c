@@ -211,8 +211,7 @@ static void abandon(struct gsb_scheduler *s, struct gsb_flight *f)
 		s->ops->space_cancel(ctx->space);
 		return;
 	}
-	gsb_log(GSB_LOG_ERROR, "complete", "the device cannot abandon a kernel; the engine ends");
-	s->lost = true;
+	s->stuck = true;
 }
 
 void gsb_complete_overdue(struct gsb_scheduler *s)

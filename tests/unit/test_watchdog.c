@@ -1,0 +1,130 @@
+/*
+ * test_watchdog.c - the thread that sees when a turn of the engine does not end.
+ *
+ * A limit is a millisecond here; what a test waits for comes, however slow the machine is, and what must not come is looked for
+ * where it would have come first.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <time.h>
+
+#include "broker/engine/watchdog.h"
+
+#define LIMIT_NS 1000000
+
+static sem_t stuck;
+
+static void on_stuck(void *arg)
+{
+	assert_ptr_equal(arg, &stuck);
+	sem_post(&stuck);
+}
+
+static void start(struct gsb_watchdog *w, uint64_t limit_ns)
+{
+	sem_init(&stuck, 0, 0);
+	assert_int_equal(gsb_watchdog_start(w, limit_ns, on_stuck, &stuck), 0);
+}
+
+static int n_told(void)
+{
+	int n;
+
+	sem_getvalue(&stuck, &n);
+	return n;
+}
+
+static void turn(struct gsb_watchdog *w)
+{
+	gsb_watchdog_begin(w);
+	gsb_watchdog_end(w);
+}
+
+static void await_doze(struct gsb_watchdog *w)
+{
+	while (!w->dozing)
+		sched_yield();
+}
+
+static void test_watchdog_turn_that_does_not_end_is_told_once(void **state)
+{
+	struct gsb_watchdog w;
+
+	start(&w, LIMIT_NS);
+	turn(&w);
+	gsb_watchdog_begin(&w);
+	sem_wait(&stuck);
+	gsb_watchdog_end(&w);
+	turn(&w);
+	gsb_watchdog_stop(&w);
+	assert_int_equal(n_told(), 0);
+}
+
+/* It dozes only when it has seen nothing for a limit: a turn that had ended was not taken for one that had not. */
+static void test_watchdog_turns_that_end_are_not_told(void **state)
+{
+	struct gsb_watchdog w;
+
+	start(&w, LIMIT_NS);
+	for (int i = 0; i < 3; i++) {
+		turn(&w);
+		await_doze(&w);
+	}
+	gsb_watchdog_stop(&w);
+	assert_int_equal(n_told(), 0);
+}
+
+static void test_watchdog_that_dozes_is_woken_by_a_turn(void **state)
+{
+	struct gsb_watchdog w;
+
+	start(&w, LIMIT_NS);
+	await_doze(&w);
+	gsb_watchdog_begin(&w);
+	assert_false(w.dozing);
+	sem_wait(&stuck);
+	gsb_watchdog_end(&w);
+	gsb_watchdog_stop(&w);
+}
+
+/* Each of them shorter than the limit of an hour, however long all of them take together. */
+static void test_watchdog_many_turns_are_not_one(void **state)
+{
+	struct gsb_watchdog w;
+
+	start(&w, 3600ull * 1000000000);
+	for (int i = 0; i < 100000; i++)
+		turn(&w);
+	gsb_watchdog_begin(&w); /* it is stopped in one */
+	gsb_watchdog_stop(&w);
+	assert_int_equal(n_told(), 0);
+}
+
+static void test_watchdog_without_a_limit_watches_nothing(void **state)
+{
+	struct gsb_watchdog w;
+
+	start(&w, 0);
+	assert_false(w.started);
+	gsb_watchdog_begin(&w);
+	gsb_watchdog_end(&w);
+	assert_int_equal(w.n_turns, 0);
+	gsb_watchdog_stop(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_watchdog_turn_that_does_not_end_is_told_once),
+		cmocka_unit_test(test_watchdog_turns_that_end_are_not_told),
+		cmocka_unit_test(test_watchdog_that_dozes_is_woken_by_a_turn),
+		cmocka_unit_test(test_watchdog_many_turns_are_not_one),
+		cmocka_unit_test(test_watchdog_without_a_limit_watches_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
