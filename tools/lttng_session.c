@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef HAVE_LTTNG_CTL
+#if defined(HAVE_LTTNG_CTL) && !defined(GSB_NO_LTTNG_CTL)
 
 #include <lttng/lttng.h>
 

@@ -48,6 +48,13 @@ tests_gpu_bound_SOURCES = tests/gpu/bound.c tests/gpu/bound_kernels.h tests/unit
 tests_gpu_bound_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_LIBRARY='"libcuda.so.1"'
 tests_gpu_bound_LDADD = libbase.la -ldl
 
+# gsbctl for machines with a GPU: without liblttng-ctl, which needs libxml2 and the 30 MiB of libicu.
+EXTRA_PROGRAMS += tests/gpu/gsbctl
+tests_gpu_gsbctl_SOURCES = $(tools_gsbctl_SOURCES)
+tests_gpu_gsbctl_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_NO_LTTNG_CTL
+tests_gpu_gsbctl_CFLAGS = $(AM_CFLAGS) $(NCURSES_CFLAGS)
+tests_gpu_gsbctl_LDADD = libprogram.la libtrace.la libshm.la libbase.la $(NCURSES_LIBS)
+
 # The litmus tests of tests/litmus.
 noinst_PROGRAMS += tests/gpu/litmus
 tests_gpu_litmus_SOURCES = tests/gpu/litmus.c tests/gpu/gpu.c tests/gpu/gpu.h $(litmus_sources)
