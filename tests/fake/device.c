@@ -230,11 +230,18 @@ static struct fake_library *live(CUlibrary library)
 							     : NULL;
 }
 
+/* Code comes to a context while nothing runs there: the driver waits for that, and lets nothing begin. */
 CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library)
 {
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	if (!live(library))
+		return fake_leave(CUDA_ERROR_INVALID_HANDLE);
+	fake_wait_for_kernels();
 	*module = (CUmodule)library;
-	return fake_enter(__func__)
-		       ?: fake_leave(live(library) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE);
+	return fake_leave(fake.lost);
 }
 
 static CUresult get_kernel(CUkernel *kernel, const struct fake_library *l, const char *name)

@@ -38,7 +38,8 @@ struct fake_mark {
 	uint64_t number;
 	volatile uint32_t *word;		 /* gets number */
 	uint64_t dst, dst_bytes, src, src_bytes; /* of a copy or fill */
-	struct fake_mark *prev, *next;		 /* of those in flight */
+	bool is_kernel;
+	struct fake_mark *prev, *next; /* of those in flight */
 };
 
 static struct fake_mark *in_flight;
@@ -183,6 +184,25 @@ void fake_wait_for_all(void)
 {
 	while (in_flight)
 		pthread_cond_wait(&fake.change, &fake.lock);
+}
+
+static bool kernels_run(void)
+{
+	struct fake_mark *m;
+
+	DL_FOREACH (in_flight, m)
+		if (m->is_kernel)
+			return true;
+	return false;
+}
+
+void fake_wait_for_kernels(void)
+{
+	fake.n_loading++;
+	while (!fake.lost && kernels_run())
+		pthread_cond_wait(&fake.change, &fake.lock);
+	fake.n_loading--;
+	pthread_cond_broadcast(&fake.change);
 }
 
 static bool is_done(const struct fake_mark *m)
@@ -488,7 +508,9 @@ static CUresult launch(CUstream stream, const struct fake_kernel *k, struct gsb_
 	if ((int64_t)l.smem_bytes > k->info.attrs[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES])
 		return CUDA_ERROR_INVALID_VALUE;
 	cmd.launch.function = k->function;
-	return send(stream, &cmd, (struct fake_mark){0});
+	while (fake.n_loading && !fake.lost)
+		pthread_cond_wait(&fake.change, &fake.lock);
+	return send(stream, &cmd, (struct fake_mark){.is_kernel = true});
 }
 
 static void take_extra(struct gsb_cmd_launch *l, void **extra)
