@@ -363,10 +363,12 @@ int cuda_global_get(struct gsb_module *m, const char *name, uint64_t *addr, uint
 	struct cuda_device *dev = m->space->dev;
 	CUdeviceptr at = 0;
 	size_t bytes = 0;
+	CUresult result;
 	int err;
 
-	if (cuda_note(dev, dev->cu.cuLibraryGetGlobal(&at, &bytes, m->image->library, name)) ||
-	    !bytes)
+	result = dev->cu.cuLibraryGetGlobal(&at, &bytes, m->image->library, name);
+	check_health(dev, result);
+	if (result || !bytes)
 		return -ENOENT;
 	err = add_global(m, at, bytes);
 	if (err)
@@ -425,7 +427,8 @@ int cuda_function_get(struct gsb_module *m, const char *name, struct gsb_functio
 	int err;
 
 	dev->cu.cuCtxSetCurrent(dev->ctx);
-	result = cuda_note(dev, dev->cu.cuLibraryGetKernel(&kernel, m->image->library, name));
+	result = dev->cu.cuLibraryGetKernel(&kernel, m->image->library, name);
+	check_health(dev, result);
 	if (result)
 		return result == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -ENOENT;
 	err = read_info(dev, kernel, info);
