@@ -12,7 +12,10 @@ int gsb_bench_threads(int argc, char **argv);
 int gsb_bench_model(int argc, char **argv);
 int gsb_bench_emu(int argc, char **argv);
 int gsb_bench_compare(int argc, char **argv);
+int gsb_bench_device(int argc, char **argv); /* and launch, sync, ...: bench/rows.def */
 /* Not for the user: what transport, threads and memory run inside a tenant. */
 int gsb_bench_tenant(int argc, char **argv);
+/* The same for what device runs. */
+int gsb_bench_probe(int argc, char **argv);
 
 #endif

@@ -19,7 +19,18 @@ static const struct {
 	{"model", gsb_bench_model},
 	{"emu", gsb_bench_emu},
 	{"compare", gsb_bench_compare},
+	{"device", gsb_bench_device},
+	{"launch", gsb_bench_device},
+	{"sync", gsb_bench_device},
+	{"copy", gsb_bench_device},
+	{"alloc", gsb_bench_device},
+	{"startup", gsb_bench_device},
+	{"interference", gsb_bench_device},
+	{"tenants", gsb_bench_device},
+	{"program", gsb_bench_device},
+	{"mix", gsb_bench_device},
 	{"tenant", gsb_bench_tenant}, /* not for the user: not in the help */
+	{"probe", gsb_bench_probe},
 };
 
 /* The part, and where it stands in argv. */
@@ -36,9 +47,11 @@ static void choose(struct choice *c, const char *name, struct argp_state *state)
 			state->next = state->argc; /* the rest is for the part */
 			return;
 		}
-	argp_error(state,
-		   "no part '%s'; there are transport, threads, memory, model, emu and compare",
-		   name);
+	argp_error(
+		state,
+		"no part '%s'; there are transport, threads, memory, model, emu, compare, device and "
+		"its parts",
+		name);
 }
 
 static error_t on_option(int key, char *arg, struct argp_state *state)
@@ -72,6 +85,21 @@ int main(int argc, char **argv)
 		{.name = "compare",
 		 .flags = OPTION_DOC | OPTION_NO_USAGE,
 		 .doc = "policies side by side, on mixes of the sample database and drawn loads"},
+		{.name = "device",
+		 .flags = OPTION_DOC | OPTION_NO_USAGE,
+		 .doc = "all that follow: native, MPS and the broker in turn on a GPU"},
+		{.name = "launch, sync, copy, alloc",
+		 .flags = OPTION_DOC | OPTION_NO_USAGE,
+		 .doc = "what calls cost a program"},
+		{.name = "startup, tenants",
+		 .flags = OPTION_DOC | OPTION_NO_USAGE,
+		 .doc = "a process with one kernel, and 16 at once"},
+		{.name = "interference",
+		 .flags = OPTION_DOC | OPTION_NO_USAGE,
+		 .doc = "a kernel's way there and back beside a program that loads and allocates"},
+		{.name = "program, mix",
+		 .flags = OPTION_DOC | OPTION_NO_USAGE,
+		 .doc = "the sample database: one query, and 16 at once"},
 		{0},
 	};
 	static const struct argp argp = {

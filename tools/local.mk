@@ -10,6 +10,10 @@ tools_gsb_bench_SOURCES = \
 	tools/bench_tenant.c \
 	tools/bench_threads.c \
 	tools/bench_transport.c \
+	tools/bench/device.c \
+	tools/bench/probe.c \
+	tools/bench/rows.def \
+	tools/bench/ways.c tools/bench/ways.h \
 	tools/ask.c tools/ask.h \
 	tools/compare/compare.c tools/compare/compare.h \
 	tools/compare/drawn.c \

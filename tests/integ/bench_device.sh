@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# bench_device.sh - `gsb-bench launch`, ..., as far as that goes without a GPU: each part has its rows, and a way that cannot run is left out.
+# Usage: from the build folder: srcdir=... tests/integ/bench_device.sh
+srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+# shellcheck source=tests/integ/lib.sh
+. "$srcdir/tests/integ/lib.sh"
+
+# rows_of PART...: the keys in the JSON of each
+rows_of() {
+	local part
+	for part; do
+		"$build/tools/gsb-bench" "$part" --device emu:h200 --rounds 2 --scale 1/256 --json >"$dir/$part.json" || fail "$part fails"
+		python3 - "$dir/$part.json" "$part" <<-'END' || fail "$part: $(cat "$dir/$part.json")"
+			import json, sys
+			said = json.load(open(sys.argv[1]))
+			assert said["device"] == "emu:h200" and said["rounds"] == 2
+			for row in said["rows"]:
+			    assert row["part"] == sys.argv[2] and row["broker"]["median"] > 0
+			    assert row["broker"]["least"] <= row["broker"]["median"] <= row["broker"]["most"]
+			    assert "native" not in row and "MPS" not in row
+			print(*[row["row"] for row in said["rows"]])
+		END
+	done | xargs
+}
+
+bench_device_parts_have_their_rows() {
+	expect_equal "$(rows_of launch sync alloc)" "launch_call launch_each sync alloc_small alloc_large"
+	expect_equal "$(rows_of startup tenants program)" "startup tenants program"
+}
+
+bench_device_says_what_it_has_not() {
+	status_of "$build/tools/gsb-bench" launch --device emu:none
+	expect_equal "$status" 1
+	expect_match "$output" "emu:none"
+	status_of "$build/tools/gsb-bench" launch --rounds 0
+	expect_equal "$status" 2
+	expect_match "$output" "rounds 0: must be a number from 1"
+	status_of "$build/tools/gsb-bench" lunch
+	expect_equal "$status" 2
+	expect_match "$output" "no part 'lunch'"
+}
+
+run_case bench_device_parts_have_their_rows
+run_case bench_device_says_what_it_has_not
+[ "$failures" -eq 0 ]

@@ -1,0 +1,291 @@
+/*
+ * probe.c - the inside of the measurements on a device: a plain program of the driver's API, which runs natively, under MPS or under
+ * a broker without knowing which. It prints a line "ROW VALUE" for each figure; rows.def says what they mean. Not for the user.
+ */
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "gsb/cuabi.h"
+#include "tools/bench.h"
+
+#define BURST	     1000
+#define N_BURSTS     20
+#define N_SYNCS	     2000
+#define N_SMALL	     500
+#define N_LARGE	     4
+#define LARGE_BYTES  (256u << 20)
+#define N_ALLOCS     300
+#define N_LATENCIES  3000
+#define DISTURB_SIZE (64u << 20)
+
+static const char kernel_ptx[] =
+	".version 6.4\n.target sm_50\n.address_size 64\n"
+	".visible .entry bench(.param .u64 p, .param .u32 n, .param .f32 x)\n{\n\tret;\n}\n";
+
+/* With a variable: each load is one of its own. */
+static const char module_ptx[] = ".version 6.4\n.target sm_50\n.address_size 64\n"
+				 ".visible .global .u32 v;\n.visible .entry none()\n{\n\tret;\n}\n";
+
+#define CALLS                                                                               \
+	CALL(cuInit, (unsigned))                                                            \
+	CALL(cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice))                             \
+	CALL(cuCtxSetCurrent, (CUcontext))                                                  \
+	CALL(cuCtxSynchronize, (void))                                                      \
+	CALL(cuModuleLoadData, (CUmodule *, const void *))                                  \
+	CALL(cuModuleUnload, (CUmodule))                                                    \
+	CALL(cuModuleGetFunction, (CUfunction *, CUmodule, const char *))                   \
+	CALL(cuLaunchKernel, (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, \
+			      unsigned, unsigned, CUstream, void **, void **))              \
+	CALL(cuMemAlloc_v2, (CUdeviceptr *, size_t))                                        \
+	CALL(cuMemFree_v2, (CUdeviceptr))                                                   \
+	CALL(cuMemHostAlloc, (void **, size_t, unsigned))                                   \
+	CALL(cuMemcpyHtoD_v2, (CUdeviceptr, const void *, size_t))                          \
+	CALL(cuMemcpyDtoH_v2, (void *, CUdeviceptr, size_t))
+
+static struct {
+#define CALL(name, parameters) CUresult(*name) parameters;
+	CALLS
+#undef CALL
+} cu;
+
+static CUfunction kernel;
+
+static void need(const char *call, CUresult result)
+{
+	if (!result)
+		return;
+	fprintf(stderr, "gsb-bench: %s: the driver answered %d\n", call, (int)result);
+	exit(1);
+}
+
+static void open_driver(void)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+
+	if (!library)
+		exit(77); /* who runs us says so */
+#define CALL(name, parameters) *(void **)&cu.name = dlsym(library, #name);
+	CALLS
+#undef CALL
+}
+
+static void set_up(void)
+{
+	CUmodule module;
+	CUcontext ctx;
+
+	open_driver();
+	need("cuInit", cu.cuInit(0));
+	need("cuDevicePrimaryCtxRetain", cu.cuDevicePrimaryCtxRetain(&ctx, 0));
+	need("cuCtxSetCurrent", cu.cuCtxSetCurrent(ctx));
+	need("cuModuleLoadData", cu.cuModuleLoadData(&module, kernel_ptx));
+	need("cuModuleGetFunction", cu.cuModuleGetFunction(&kernel, module, "bench"));
+}
+
+static void launch(void)
+{
+	CUdeviceptr p = 0;
+	unsigned count = 1;
+	float x = 1;
+	void *params[] = {&p, &count, &x};
+
+	need("cuLaunchKernel", cu.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+}
+
+static void wait_for_all(void)
+{
+	need("cuCtxSynchronize", cu.cuCtxSynchronize());
+}
+
+static void warm_up(void)
+{
+	for (int i = 0; i < BURST; i++)
+		launch();
+	wait_for_all();
+}
+
+static double us_since(uint64_t from)
+{
+	return (double)(gsb_clock_ns() - from) / 1e3;
+}
+
+static void tell(const char *row, double value)
+{
+	printf("%s %.3f\n", row, value);
+}
+
+static void measure_launch(void)
+{
+	uint64_t from = gsb_clock_ns();
+	double posted = 0;
+
+	for (int i = 0; i < N_BURSTS; i++) {
+		uint64_t burst = gsb_clock_ns();
+
+		for (int k = 0; k < BURST; k++)
+			launch();
+		posted += us_since(burst);
+		wait_for_all();
+	}
+	tell("launch_call", posted / (N_BURSTS * BURST));
+	tell("launch_each", us_since(from) / (N_BURSTS * BURST));
+}
+
+static void measure_sync(void)
+{
+	uint64_t from = gsb_clock_ns();
+
+	for (int i = 0; i < N_SYNCS; i++) {
+		launch();
+		wait_for_all();
+	}
+	tell("sync", us_since(from) / N_SYNCS);
+}
+
+/* The second of two passes over the same memory, both ways: GB a second. */
+static void measure_large(const char *in, const char *out, CUdeviceptr device, void *host)
+{
+	double us[2];
+
+	for (int i = 0; i < 2; i++) {
+		uint64_t from = gsb_clock_ns();
+
+		for (int k = 0; k < N_LARGE; k++)
+			need("cuMemcpyHtoD", cu.cuMemcpyHtoD_v2(device, host, LARGE_BYTES));
+		wait_for_all();
+		us[0] = us_since(from);
+		from = gsb_clock_ns();
+		for (int k = 0; k < N_LARGE; k++)
+			need("cuMemcpyDtoH", cu.cuMemcpyDtoH_v2(host, device, LARGE_BYTES));
+		us[1] = us_since(from);
+	}
+	tell(in, (double)LARGE_BYTES * N_LARGE / us[0] / 1e3);
+	tell(out, (double)LARGE_BYTES * N_LARGE / us[1] / 1e3);
+}
+
+static void measure_small(CUdeviceptr device)
+{
+	uint64_t from = gsb_clock_ns();
+	uint32_t word = 1;
+
+	for (int i = 0; i < N_SMALL; i++)
+		need("cuMemcpyHtoD", cu.cuMemcpyHtoD_v2(device, &word, sizeof(word)));
+	tell("copy_word_in", us_since(from) / N_SMALL);
+	wait_for_all();
+	from = gsb_clock_ns();
+	for (int i = 0; i < N_SMALL; i++)
+		need("cuMemcpyDtoH", cu.cuMemcpyDtoH_v2(&word, device, sizeof(word)));
+	tell("copy_word_out", us_since(from) / N_SMALL);
+}
+
+static void measure_copy(void)
+{
+	void *pinned, *pageable = malloc(LARGE_BYTES);
+	CUdeviceptr device;
+
+	if (!pageable)
+		exit(1);
+	memset(pageable, 1, LARGE_BYTES);
+	need("cuMemAlloc", cu.cuMemAlloc_v2(&device, LARGE_BYTES));
+	need("cuMemHostAlloc", cu.cuMemHostAlloc(&pinned, LARGE_BYTES, 0));
+	measure_large("copy_pinned_in", "copy_pinned_out", device, pinned);
+	measure_large("copy_pageable_in", "copy_pageable_out", device, pageable);
+	measure_small(device);
+	free(pageable);
+}
+
+static double allocate_and_free(size_t bytes)
+{
+	uint64_t from = gsb_clock_ns();
+	CUdeviceptr p;
+
+	for (int i = 0; i < N_ALLOCS; i++) {
+		need("cuMemAlloc", cu.cuMemAlloc_v2(&p, bytes));
+		need("cuMemFree", cu.cuMemFree_v2(p));
+	}
+	return us_since(from) / N_ALLOCS;
+}
+
+static void measure_alloc(void)
+{
+	allocate_and_free(4096);
+	tell("alloc_small", allocate_and_free(65536));
+	tell("alloc_large", allocate_and_free(1 << 20));
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void measure_latency(void)
+{
+	static double us[N_LATENCIES];
+
+	for (int i = 0; i < N_LATENCIES; i++) {
+		uint64_t from = gsb_clock_ns();
+
+		launch();
+		wait_for_all();
+		us[i] = us_since(from);
+	}
+	qsort(us, N_LATENCIES, sizeof(us[0]), by_value);
+	tell("beside_median", us[N_LATENCIES / 2]);
+	tell("beside_p99", us[N_LATENCIES * 99 / 100]);
+	tell("beside_most", us[N_LATENCIES - 1]);
+}
+
+/* What a program does while it starts, again and again, until it is killed. */
+static void disturb(void)
+{
+	CUdeviceptr p;
+	CUmodule module;
+
+	printf("ready\n");
+	fflush(stdout);
+	for (;;) {
+		need("cuModuleLoadData", cu.cuModuleLoadData(&module, module_ptx));
+		need("cuMemAlloc", cu.cuMemAlloc_v2(&p, DISTURB_SIZE));
+		need("cuMemFree", cu.cuMemFree_v2(p));
+		need("cuModuleUnload", cu.cuModuleUnload(module));
+	}
+}
+
+static void do_nothing(void)
+{
+	launch();
+	wait_for_all();
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+	bool warm;
+} probes[] = {
+	{"launch", measure_launch, true},   {"sync", measure_sync, true},
+	{"copy", measure_copy, true},	    {"alloc", measure_alloc, true},
+	{"latency", measure_latency, true}, {"disturb", disturb, false},
+	{"once", do_nothing, false},
+};
+
+int gsb_bench_probe(int argc, char **argv)
+{
+	for (unsigned i = 0; argc == 2 && i < GSB_ARRAY_LEN(probes); i++) {
+		if (strcmp(probes[i].name, argv[1]))
+			continue;
+		set_up();
+		if (probes[i].warm)
+			warm_up();
+		probes[i].run();
+		return 0;
+	}
+	return 2;
+}
