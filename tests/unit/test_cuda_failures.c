@@ -443,9 +443,8 @@ static void test_addresses_that_go_can_be_pinned_again_at_once(void **state)
 /* What the driver's compiler dies of is the image's, not the context's. */
 static void test_image_that_is_refused_by_a_fatal_code_leaves_the_device(void **state)
 {
-	static const char *const calls[] = {"cuLibraryLoadData", "cuLibraryGetModule",
-					    "cuFuncLoad", "cuLibraryGetKernel",
-					    "cuLibraryGetGlobal"};
+	static const char *const calls[] = {"cuLibraryLoadData", "cuLibraryGetModule", "cuFuncLoad",
+					    "cuLibraryGetKernel", "cuLibraryGetGlobal"};
 
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(calls); i++) {
 		struct life l = {0};
