@@ -92,7 +92,8 @@ struct cuda_device {
 	struct cuda_partition *partitions;
 
 	/* ---- work ---- */
-	volatile uint32_t *words; /* the device writes here */
+	volatile uint32_t *words;		     /* the device writes here */
+	_Atomic uint32_t last_number[CUDA_N_QUEUES]; /* that will come to each word */
 	uint64_t words_taken[CUDA_N_QUEUES / 64];
 	struct gsb_queue *busy;
 	struct cuda_flight *free_flights;

@@ -2,7 +2,8 @@
  * module.c - see module.h.
  *
  * An image goes to the driver as a library: compiling PTX so stops nobody's launches. Loading it into the context does, and
- * waits for the kernels that run; that is done at once, on the loader's thread, so that it does not hit a launch later.
+ * waits for the kernels that run; that is done at once, on the loader's thread, so that it does not hit a launch later, and
+ * when those have ended that run now, so that a long one keeps nobody but who loads.
  *
  * A load whose PTX shows that it has no variables has nothing that could tell it from another load of the same bytes:
  * those share one library, which is kept for a while when the last is gone. Others have a library each.
@@ -20,6 +21,7 @@
 #include "base/log.h"
 #include "device/cuda/image.h"
 #include "device/cuda/memory.h"
+#include "device/cuda/queue.h"
 
 #define UNUSED_MAX	 16
 #define UNUSED_BYTES_MAX ((size_t)64 << 20)
@@ -129,6 +131,7 @@ static int load_library(struct cuda_image *i, const void *code, char *log, size_
 				 cuda_name(result));
 		return image_error(result);
 	}
+	cuda_wait_for_running(i->dev);
 	result = cu->cuLibraryGetModule(&module, i->library);
 	if (!result)
 		return list_kernels(i);

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 #include <utlist.h>
 
@@ -180,7 +181,6 @@ static int take_word(struct cuda_device *dev, unsigned *out)
 		if (dev->words_taken[i / 64] & bit)
 			continue;
 		dev->words_taken[i / 64] |= bit;
-		dev->words[i] = 0;
 		*out = i;
 		return 0;
 	}
@@ -197,6 +197,7 @@ int cuda_queue_create(struct gsb_device *base, int priority, struct gsb_sm_range
 	if (!q || take_word(dev, &q->index))
 		goto err_queue;
 	q->dev = dev;
+	q->number = dev->words[q->index]; /* on from who had it before */
 	err = cuda_partition_stream(dev, sms, priority, &q->stream);
 	if (err)
 		goto err_word;
@@ -217,6 +218,8 @@ void cuda_queue_destroy(struct gsb_queue *q)
 		return;
 	dev = q->dev;
 	cuda_note(dev, dev->cu.cuStreamDestroy_v2(q->stream));
+	atomic_store_explicit(&dev->last_number[q->index], dev->words[q->index],
+			      memory_order_release);
 	dev->words_taken[q->index / 64] &= ~(1ull << q->index % 64);
 	free(q);
 }
@@ -242,7 +245,10 @@ static int mark(struct gsb_queue *q, const struct cuda_flight *f)
 {
 	struct cuda_device *dev = q->dev;
 	uint64_t word = (uint64_t)(uintptr_t)&dev->words[q->index];
-	int err = cuda_io_error(dev, dev->cu.cuEventRecord(f->end, q->stream));
+	int err;
+
+	atomic_store_explicit(&dev->last_number[q->index], f->number, memory_order_release);
+	err = cuda_io_error(dev, dev->cu.cuEventRecord(f->end, q->stream));
 
 	return err ? err
 		   : cuda_io_error(dev,
@@ -342,6 +348,29 @@ int cuda_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
 		return complete_at_once(dev, cmd->cookie, cuda_lost(dev));
 	return err == -EFAULT ? complete_at_once(dev, cmd->cookie, CUDA_ERROR_ILLEGAL_ADDRESS)
 			      : err;
+}
+
+/* ---- what runs, as another thread sees it ---- */
+
+static bool has_come(const struct cuda_device *dev, unsigned word, uint32_t number)
+{
+	return (int32_t)(dev->words[word] - number) >= 0;
+}
+
+void cuda_wait_for_running(struct cuda_device *dev)
+{
+	uint64_t from = gsb_clock_ns();
+
+	for (unsigned i = CUDA_ZERO_WORD + 1; i < CUDA_N_QUEUES; i++) {
+		uint32_t last = atomic_load_explicit(&dev->last_number[i], memory_order_acquire);
+
+		while (!has_come(dev, i, last) && !cuda_lost(dev)) {
+			uint64_t ns = clamp((gsb_clock_ns() - from) / SLEEP_PART, SLEEP_MIN_NS,
+					    SLEEP_MAX_NS - 1);
+
+			nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
+		}
+	}
 }
 
 /* ---- completions ---- */
@@ -497,7 +526,7 @@ int cuda_work_init(struct cuda_device *dev)
 	if (dev->cu.cuMemHostAlloc(&words, CUDA_N_QUEUES * sizeof(uint32_t),
 				   CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP))
 		return -ENOMEM;
-	dev->words = words;
+	dev->words = memset(words, 0, CUDA_N_QUEUES * sizeof(uint32_t));
 	dev->words_taken[CUDA_ZERO_WORD / 64] |= 1ull << CUDA_ZERO_WORD % 64;
 	dev->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (dev->timer_fd < 0)
