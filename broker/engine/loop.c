@@ -232,6 +232,8 @@ bool gsb_engine_turn(struct gsb_engine *e)
 	any |= gsb_pinner_collect(&e->pinner) > 0;
 	any |= read_rings(e);
 	any |= work(e);
+	gsb_run_extend(&e->scheduler);
+	any |= e->scheduler.to_extend != 0;
 	gsb_complete_overdue(&e->scheduler);
 	look_for_loss(e);
 	wake_tenants(e);

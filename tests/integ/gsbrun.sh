@@ -43,7 +43,7 @@ gsbrun_wrong_usage_exits_2() {
 bench_wrong_usage_exits_2() {
 	local i arguments=("" "fly" "--no-such-option" "transport --launches 0" "transport --launches 1x" "transport extra" "memory 3"
 		"model --instances 1001" "model --seed x" "model --arch h300" "model x")
-	local messages=("no part given" "no part 'fly'; there are transport, threads, memory, model, emu and compare" "unrecognized option"
+	local messages=("no part given" "no part 'fly'; there are transport, threads, memory, model, emu, compare, device and its parts" "unrecognized option"
 		"--launches 0: must be a number" "--launches 1x: must be a number" "'extra' is no option" "'3' is no option"
 		"--instances 1001: must be a number from 1 to 1000" "--seed x: must be a number" "--arch h300: no such GPU" "'x' is no option")
 	for i in "${!arguments[@]}"; do

@@ -376,6 +376,7 @@ static void test_commands_of_which_more_follow_complete_each_in_order(void **sta
 		assert_true(c[i].start_ns <= c[i].end_ns);
 		assert_true(!i || c[i - 1].end_ns <= c[i].start_ns);
 	}
+	assert_true(c[41].end_ns <= rig->dev->ops->now_ns(rig->dev));
 	assert_int_equal(rig->dev->ops->poll(rig->dev, c, 42), 0);
 }
 

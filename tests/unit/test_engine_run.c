@@ -257,6 +257,7 @@ static void test_none_in_virtual_time(void **state)
 	struct fixture *f = *state;
 	const struct kit_cmd *log = f->k.dev->log;
 
+	assert_false(f->k.engine->scheduler.runs);
 	for (unsigned i = 0; i < 3; i++)
 		kit_launch_inc(&f->t, 1, 1, f->mem, 1);
 	kit_block(&f->t, GSB_WAIT_STREAM, 1, 3);
@@ -317,6 +318,31 @@ static void test_streams_have_runs_of_their_own(void **state)
 	assert_int_equal(kit_done(&f->t, 1), 1);
 	end(f, 0, 5 * US);
 	end(f, 1, 5 * US);
+}
+
+/* A turn takes so many, and who comes next in the next turn is another. */
+static void test_runs_of_two_streams_take_turns(void **state)
+{
+	struct fixture *f = *state;
+	struct kit_device *d = f->k.dev;
+	unsigned n = 0;
+
+	teach(f, 1);
+	launch(f, 1, 1);
+	launch(f, 2, 1);
+	for (unsigned i = 0; i < 40; i++)
+		kit_launch_inc(&f->t, 1 + i / 20, 1, f->mem, 1);
+	gsb_engine_turn(f->k.engine); /* reads them, sends sixteen */
+	assert_int_equal(d->n_issued, 2 + 16);
+	gsb_engine_turn(f->k.engine);
+	assert_int_equal(d->n_issued, 2 + 32);
+	for (unsigned i = 2; i < d->n_issued; i++)
+		n += d->log[i].queue == d->log[0].queue;
+	assert_int_equal(n, 16);
+	kit_settle(&f->k);
+	assert_int_equal(d->n_issued, 42);
+	for (unsigned i = 0; i < 42; i++)
+		end(f, i, 1);
 }
 
 /* ---- what goes wrong ---- */
@@ -395,6 +421,7 @@ int main(void)
 		ON(test_event_ends_a_run, setup),
 		ON(test_work_of_the_legacy_stream_ends_a_run, setup),
 		ON(test_streams_have_runs_of_their_own, setup),
+		ON(test_runs_of_two_streams_take_turns, setup),
 		ON(test_fault_ends_what_was_behind_it, setup),
 		ON(test_launch_that_is_refused_behind_another_is_told_in_its_turn, setup),
 		ON(test_program_that_dies_leaves_nothing_of_a_run, setup),

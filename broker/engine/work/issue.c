@@ -441,8 +441,6 @@ bool gsb_issue_all(struct gsb_scheduler *s)
 		s->changed = false;
 		any |= decide(s, false) || (!s->clock.n_in_flight && decide(s, true));
 	}
-	if (s->to_extend)
-		gsb_run_extend(s);
 	return any;
 }
 

@@ -11,8 +11,7 @@
 #define RUN_NS	 100000 /* all that are behind one */
 #define SHORT_NS 50000	/* one of them */
 #define RUN_MAX	 64	/* of them */
-#define MARK_EACH \
-	16 /* the device tells at least of every so manieth: the next go behind while half of them run */
+#define AT_ONCE	 16 /* in a turn, and then others are looked at: each takes the driver some us */
 
 static struct gsb_item *to_item(struct gsb_op *op)
 {
@@ -84,27 +83,43 @@ static int issue(struct gsb_flight *f, struct gsb_item *item, bool more)
 	return 0;
 }
 
-static void extend(struct gsb_flight *f)
+/* At most @most; returns how many. */
+static unsigned extend(struct gsb_flight *f, unsigned most)
 {
 	struct gsb_item *item = behind(last_of(f), f->run.n_behind, f->run.behind_ns), *next;
+	unsigned n = 0;
 
-	for (; item; item = next) {
+	for (; item && n < most; item = next, n++) {
 		next = behind(item, f->run.n_behind + 1, f->run.behind_ns + item->fn->took_ns);
-		if (issue(f, item, next && (f->run.n_behind + 1) % MARK_EACH))
-			return;
+		if (issue(f, item, next && n + 1 < most))
+			break;
 	}
+	return n;
+}
+
+/* The first of them, going round. */
+static struct gsb_flight *next_to_extend(struct gsb_scheduler *s)
+{
+	uint32_t from_there = s->to_extend & UINT32_MAX << s->extend_from;
+	unsigned i = (unsigned)__builtin_ctz(from_there ? from_there : s->to_extend);
+
+	s->extend_from = (i + 1) % GSB_N_QUEUES;
+	return &s->flights[i];
 }
 
 void gsb_run_extend(struct gsb_scheduler *s)
 {
-	while (s->to_extend && !s->ready.n) {
-		struct gsb_flight *f = &s->flights[__builtin_ctz(s->to_extend)];
+	unsigned left = AT_ONCE;
 
-		s->to_extend &= s->to_extend - 1;
-		if (f->item)
-			extend(f);
+	if (s->ready.n)
+		s->to_extend = 0;
+	while (s->to_extend && left) {
+		struct gsb_flight *f = next_to_extend(s);
+
+		left -= f->item ? extend(f, left) : 0;
+		if (left)
+			s->to_extend &= ~(1u << (f - s->flights));
 	}
-	s->to_extend = 0;
 }
 
 void gsb_run_look(struct gsb_scheduler *s, const struct gsb_flight *f)

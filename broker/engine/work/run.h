@@ -39,7 +39,7 @@ void gsb_run_queued(struct gsb_item *item);
 /* A flight has begun or gone on: more may go behind it. */
 void gsb_run_look(struct gsb_scheduler *s, const struct gsb_flight *f);
 
-/* Issue what may go behind what is there. */
+/* Once a turn: issue of what may go behind what is there so much that nobody waits for it long; what is left stands in to_extend. */
 void gsb_run_extend(struct gsb_scheduler *s);
 
 /* The item behind the flight's, where there is one: taken off its run. */

@@ -63,6 +63,7 @@ struct gsb_scheduler {
 	struct gsb_ready ready; /* clock.n_ready of them */
 	bool changed;		/* something became ready or ended since the policy was asked */
 	bool runs;		/* gsb_run_is_possible() */
+	unsigned extend_from;	/* with which of those to begin */
 	uint32_t to_extend;	/* a bit for each flight behind which more may go */
 	struct gsb_flight flights[GSB_N_QUEUES]; /* clock.n_in_flight of them */
 	uint32_t free_flights;			 /* a bit for each of the others */
