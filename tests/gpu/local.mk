@@ -6,11 +6,16 @@ tests_gpu_probe_windows_LDADD = libshm.la libbase.la
 noinst_PROGRAMS += tests/gpu/model_measure
 tests_gpu_model_measure_SOURCES = tests/gpu/model_measure.c tests/gpu/gpu.c tests/gpu/gpu.h
 tests_gpu_model_measure_LDADD = libbase.la -lm
-EXTRA_DIST += tests/gpu/model_kernels.cu tests/gpu/model_kernels.ptx tests/gpu/bundle tests/gpu/check tests/gpu/cuda-check tests/gpu/faults tests/gpu/soak tests/gpu/pairs tests/gpu/client.py doc/real-gpu.md \
+EXTRA_DIST += tests/gpu/model_kernels.cu tests/gpu/model_kernels.ptx tests/gpu/bundle tests/gpu/check tests/gpu/cuda-check tests/gpu/faults tests/gpu/soak tests/gpu/pairs tests/gpu/client.py doc/real-gpu.md doc/faults.md tests/gpu/results-doc \
+	doc/results/2026-11-23-faults-h200.txt doc/results/2026-11-23-bench-h200.json \
+	doc/results/2026-11-23-bench-before-runs-h200.json \
 	doc/results/2026-11-22-cuda-check-2-h200.txt doc/results/2026-11-22-cuda-suite-h200.txt \
 	doc/results/2026-11-22-cuda-policies-h200.txt doc/results/2026-11-22-programs-h200.txt \
 	doc/results/2026-11-22-cuda-16-summary-h200.txt doc/results/2026-11-22-cuda-16-h200.gsb.gz \
 	doc/results/2026-11-22-cuda-16-h200.html
+
+# The tables of the documents are what the results give.
+check_SCRIPTS += tests/gpu/results-doc
 
 # The interpreter beside the GPU, in the harness of its unit tests: names of device/emu/exec.mk.
 if HAVE_CMOCKA
