@@ -234,10 +234,12 @@ bool gsb_engine_turn(struct gsb_engine *e)
 	any |= work(e);
 	gsb_run_extend(&e->scheduler);
 	any |= e->scheduler.to_extend != 0;
-	gsb_complete_overdue(&e->scheduler);
 	look_for_loss(e);
 	wake_tenants(e);
 	any |= gsb_gate_turn(e);
+	/* Here: where virtual time goes on, what passed since the last turn counts. Who is stuck, the next turn tells. */
+	gsb_complete_overdue(&e->scheduler);
+	any |= e->scheduler.stuck;
 	any |= reap_tenants(e);
 	if (gsb_trace_is_on()) {
 		gsb_tell_lines();
