@@ -2,6 +2,7 @@ noinst_LTLIBRARIES += libbase.la
 libbase_la_SOURCES = \
 	base/arena.c base/arena.h \
 	base/at.h \
+	base/bulk.c base/bulk.h \
 	base/checked.h \
 	base/clock.c base/clock.h \
 	base/err.c base/err.h \

@@ -8,6 +8,7 @@ interpose_sources = \
 	interpose/genuine.c interpose/tables.c interpose/tables.h \
 	interpose/watch.c interpose/watch.h \
 	interpose/core/fault.h \
+	interpose/core/crew.c interpose/core/crew.h \
 	interpose/core/helper.c interpose/core/helper.h \
 	interpose/core/lock.c interpose/core/lock.h \
 	interpose/core/object.c interpose/core/object.h \
@@ -20,6 +21,7 @@ interpose_sources = \
 	interpose/cu/alloc.c interpose/cu/alloc.h \
 	interpose/cu/array.c interpose/cu/array.h \
 	interpose/cu/capture.c interpose/cu/capture.h \
+	interpose/cu/copy.c interpose/cu/copy.h \
 	interpose/cu/ctx.c interpose/cu/ctx.h \
 	interpose/cu/ctx_life.c interpose/cu/ctx_life.h \
 	interpose/cu/event.c interpose/cu/event.h \
@@ -31,6 +33,7 @@ interpose_sources = \
 	interpose/cu/library.c interpose/cu/library.h \
 	interpose/cu/link.c interpose/cu/link.h \
 	interpose/cu/module.c interpose/cu/module.h \
+	interpose/cu/pageable.c interpose/cu/pageable.h \
 	interpose/cu/pool.c interpose/cu/pool.h \
 	interpose/cu/print.c interpose/cu/print.h \
 	interpose/cu/registered.c interpose/cu/registered.h \
@@ -42,6 +45,7 @@ interpose_sources = \
 	interpose/hooks/copy.c \
 	interpose/hooks/ctx.c \
 	interpose/hooks/event.c \
+	interpose/hooks/fill.c \
 	interpose/hooks/function.c \
 	interpose/hooks/graph.c interpose/hooks/graph.h \
 	interpose/hooks/graph_exec.c \
@@ -112,6 +116,11 @@ tenant_ldadd = libshm.la libbase.la $(CMOCKA_LIBS) -ldl
 check_PROGRAMS += tests/unit/test_entries tests/unit/test_launch tests/unit/test_copy tests/unit/test_stream \
 	tests/unit/test_context tests/unit/test_forms tests/unit/test_graph tests/unit/test_tenant \
 	tests/unit/test_tensor_map tests/unit/test_registered
+check_PROGRAMS += tests/unit/test_crew
+tests_unit_test_crew_SOURCES = tests/unit/test_crew.c interpose/core/crew.c interpose/core/crew.h \
+	interpose/core/helper.c interpose/core/helper.h
+tests_unit_test_crew_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_crew_LDADD = libbase.la $(CMOCKA_LIBS)
 tests_unit_test_registered_SOURCES = tests/unit/test_registered.c interpose/cu/hold.c interpose/cu/hold.h \
 	interpose/cu/registered.c interpose/cu/registered.h
 tests_unit_test_registered_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -24,7 +24,8 @@ int gsb_keep_add(struct gsb_keep *k, int *fd);
 /* Whether fd is still the file that was added. Changes errno if not. */
 static inline bool gsb_keep_has(struct gsb_keep k, int fd)
 {
-	struct epoll_event nothing = {0};
+	static struct epoll_event
+		nothing; /* only read; not on the stack, which would want a guard */
 
 	return k.epoll_fd < 0 || !epoll_ctl(k.epoll_fd, EPOLL_CTL_MOD, fd, &nothing);
 }

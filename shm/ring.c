@@ -122,7 +122,7 @@ GSB_COLD void gsb_ring_closed(struct gsb_region_header *header)
 /* The program's errno stays as it is unless something here fails, which only ends what it was asked to begin. */
 bool gsb_ring_doorbell(struct gsb_region_header *header)
 {
-	const uint64_t one = 1;
+	static const uint64_t one = 1;
 	int fd;
 
 	/* Who takes the flag down rings; the engine is on its way for all that follows until it sleeps again. */

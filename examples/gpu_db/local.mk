@@ -47,8 +47,7 @@ GPU_DB_PTX = $(GPU_DB_KERNELS:%=examples/gpu_db/kernels/%.ptx)
 GPU_DB_SHIPPED = $(GPU_DB_KERNELS:%=examples/gpu_db/ptx/%.ptx)
 
 EXTRA_DIST += $(GPU_DB_CU) $(GPU_DB_SHIPPED) examples/gpu_db/kernels/kernel.h examples/gpu_db/README.md \
-	examples/gpu_db/gpu_db.1 \
-	doc/results/2026-11-20-gpu_db-native-h200.txt
+	examples/gpu_db/gpu_db.1
 CLEANFILES += $(GPU_DB_PTX)
 
 if HAVE_CUDA

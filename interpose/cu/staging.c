@@ -22,7 +22,6 @@ struct chunk_state {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct chunk_state chunks[N_CHUNKS_MAX]; /* lock */
-static uint32_t next;				/* lock: where the search begins */
 
 uint64_t gsb_chunk_bytes(void)
 {
@@ -37,7 +36,10 @@ static bool is_passed(const struct chunk_state *c)
 	       c->number;
 }
 
-/* *in_hand: a running thread has one: it gives it back soon, and no completion will tell. */
+/*
+ * The first one that is free: what was used a moment ago is in the cache still, for us and for the device.
+ * *in_hand: a running thread has one: it gives it back soon, and no completion will tell.
+ */
 static bool try_take(struct gsb_chunk *out, bool *in_hand)
 {
 	bool found = false;
@@ -45,15 +47,13 @@ static bool try_take(struct gsb_chunk *out, bool *in_hand)
 	*in_hand = false;
 	pthread_mutex_lock(&lock);
 	for (uint32_t i = 0; !found && i < N_CHUNKS_MAX; i++) {
-		uint32_t index = (next + i) % N_CHUNKS_MAX;
-		bool passed = is_passed(&chunks[index]);
+		bool passed = is_passed(&chunks[i]);
 
-		found = !chunks[index].is_held && passed;
-		*in_hand |= chunks[index].is_held && passed;
+		found = !chunks[i].is_held && passed;
+		*in_hand |= chunks[i].is_held && passed;
 		if (found) {
-			chunks[index] = (struct chunk_state){.is_held = true};
-			out->index = index;
-			next = index + 1;
+			chunks[i] = (struct chunk_state){.is_held = true};
+			out->index = i;
 		}
 	}
 	pthread_mutex_unlock(&lock);
@@ -91,6 +91,11 @@ CUresult gsb_chunk_take(struct gsb_chunk *out)
 			result = gsb_wait(GSB_WAIT_ANY, 0, before);
 	}
 	return result;
+}
+
+bool gsb_chunk_has_passed(const struct gsb_chunk *c)
+{
+	return is_passed(&chunks[c->index]);
 }
 
 static void set_state(const struct gsb_chunk *c, struct chunk_state state)

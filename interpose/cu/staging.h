@@ -25,6 +25,9 @@ CUresult gsb_chunk_take(struct gsb_chunk *out);
 /* Likewise without waiting. A caller that holds a chunk must not wait for another: two of them could hold all. */
 bool gsb_chunk_try_take(struct gsb_chunk *out);
 
+/* One that the caller lent, and holds: the engine needs it no more. */
+bool gsb_chunk_has_passed(const struct gsb_chunk *c);
+
 void gsb_chunk_give_back(const struct gsb_chunk *c);
 /*
  * The engine uses it until the stream reaches number.

@@ -295,6 +295,8 @@ static bool complete_some(void)
 				break;
 			complete(r);
 			any = true;
+			if (r->rec.type == GSB_REC_COPY && e->hold_after && !--e->hold_after)
+				e->hold = true;
 		}
 		completed++;
 	}

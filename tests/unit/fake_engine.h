@@ -37,8 +37,9 @@ struct fake_engine {
 	bool is_virtual;
 
 	/* Set by the test at any time. */
-	_Atomic bool hold;	  /* complete nothing */
-	_Atomic bool ignore_ring; /* take no record */
+	_Atomic bool hold;	     /* complete nothing */
+	_Atomic unsigned hold_after; /* so many copies have completed, hold; 0: do not */
+	_Atomic bool ignore_ring;    /* take no record */
 	_Atomic uint32_t fail_type,
 		fail_result;	       /* the next call of this type fails with this CUresult */
 	uint32_t occupancy;	       /* its answer */

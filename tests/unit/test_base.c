@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/bulk.h"
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -470,6 +471,29 @@ static void test_sha256_in_pieces_is_that_of_the_whole(void **state)
 	}
 }
 
+/* Each byte, wherever both begin, and none beside them. */
+static void test_bulk_copy_is_a_copy(void **state)
+{
+	enum { MOST = (64 << 10) + 256, ROOM = MOST + 256 };
+	static const size_t sizes[] = {0,   1, 63, 4096, (64 << 10) - 1, 64 << 10, (64 << 10) + 1,
+				       MOST};
+	uint8_t *src = malloc(ROOM), *dst = malloc(ROOM);
+
+	for (size_t i = 0; i < ROOM; i++)
+		src[i] = (uint8_t)(i * 7 + i / 251);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		for (size_t from = 0; from < 128; from += 7)
+			for (size_t to = 1; to < 128; to += 9) {
+				memset(dst, 0xee, ROOM);
+				gsb_bulk_copy(dst + to, src + from, sizes[i]);
+				assert_memory_equal(dst + to, src + from, sizes[i]);
+				assert_int_equal(dst[to - 1], 0xee);
+				assert_int_equal(dst[to + sizes[i]], 0xee);
+			}
+	free(src);
+	free(dst);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -495,6 +519,7 @@ int main(void)
 		cmocka_unit_test(test_clock_never_goes_back),
 		cmocka_unit_test(test_sha256_of_known_texts_is_that_of_the_standard),
 		cmocka_unit_test(test_sha256_in_pieces_is_that_of_the_whole),
+		cmocka_unit_test(test_bulk_copy_is_a_copy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

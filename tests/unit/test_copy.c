@@ -255,6 +255,36 @@ static void test_copy_to_pageable_brings_every_byte(void **state)
 	assert_int_equal(host[BIG - 6], 0);
 }
 
+static CUresult call_dtoh_of_all(void *arg)
+{
+	return cu.cuMemcpyDtoH_v2(arg, dev, BIG);
+}
+
+/* The threads that help are given what has come, and nothing else; and all chunks come back. */
+static void test_large_copy_to_pageable_takes_what_has_come(void **state)
+{
+	struct waiter w;
+
+	memset(host, 0, BIG);
+	engine->hold = true;
+	waiter_start(&w, call_dtoh_of_all, host);
+	while (!engine->n_blocked)
+		sched_yield();
+	engine->hold_after = 1;
+	engine->hold = false;
+	await_record(GSB_REC_COPY, 17); /* one is emptied, and sent for again */
+	assert_int_equal(host[CHUNK - 1], fake_byte(dev + CHUNK - 1));
+	engine->hold = false;
+	assert_cu(waiter_join(&w));
+	for (unsigned i = 0; i < BIG; i++)
+		if (host[i] != fake_byte(dev + i))
+			fail_msg("wrong byte at %u", i);
+	engine->hold = true;
+	assert_cu(cu.cuMemcpyHtoDAsync_v2(dev, host, ALL_STAGING, NULL));
+	engine->hold = false;
+	assert_cu(cu.cuStreamSynchronize(NULL));
+}
+
 static CUresult call_dtoh_async(void *arg)
 {
 	return cu.cuMemcpyDtoHAsync_v2(arg, dev, 64, NULL);
@@ -502,6 +532,7 @@ int main(void)
 		cmocka_unit_test_setup(test_rectangle_from_pageable_is_gathered, set_up),
 		cmocka_unit_test_setup(test_rows_wider_than_a_chunk_are_cut, set_up),
 		cmocka_unit_test_setup(test_copy_to_pageable_brings_every_byte, set_up),
+		cmocka_unit_test_setup(test_large_copy_to_pageable_takes_what_has_come, set_up),
 		cmocka_unit_test_setup(test_async_copy_to_pageable_returns_when_complete, set_up),
 		cmocka_unit_test_setup(
 			test_async_copy_of_pinned_memory_goes_direct_and_returns_at_once, set_up),
