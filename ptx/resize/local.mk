@@ -13,7 +13,7 @@ libresize_la_SOURCES = \
 	ptx/resize/wait.c
 libresize_la_LIBADD = libptx.la
 
-EXTRA_DIST += doc/resizing.md doc/results/2026-11-22-resize-coverage.txt tests/resize
+EXTRA_DIST += doc/resizing.md tests/resize
 
 check_PROGRAMS += tests/unit/test_resize_facts tests/unit/test_resize_traps
 tests_unit_test_resize_facts_SOURCES = tests/unit/test_resize_facts.c tests/unit/ptx_text.h

@@ -6,6 +6,7 @@ librewrite_la_SOURCES = \
 	ptx/resize/rewrite_edit.c ptx/resize/rewrite_edit.h \
 	ptx/resize/rewrite_hint.c \
 	ptx/resize/rewrite_ids.c \
+	ptx/resize/rewrite_kept.c ptx/resize/rewrite_kept.h \
 	ptx/resize/rewrite_loop.c \
 	ptx/resize/rewrite_slice.c \
 	ptx/resize/variant.c ptx/resize/variant.h
@@ -32,5 +33,5 @@ tests_unit_test_resize_rewrite_SOURCES = tests/unit/test_resize_rewrite.c $(resi
 tests_unit_test_resize_rewrite_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_resize_rewrite_LDADD = $(resize_libs) libprogram.la $(CMOCKA_LIBS) -lm
 tests_unit_test_resize_rewrite_CPPFLAGS = $(AM_CPPFLAGS) $(with_ptxas)
-EXTRA_DIST += doc/results/2026-11-23-resize-times-h200.tsv doc/results/2026-11-23-resize-results-h200.tsv doc/results/2026-11-23-resize-variants-h200.tsv
-EXTRA_DIST += doc/results/2026-11-22-resize-registers.txt doc/results/2026-11-22-resize-instructions.txt
+EXTRA_DIST += doc/results/2026-11-23-resize-counting-h200.tsv doc/results/2026-11-23-resize-times-h200.tsv doc/results/2026-11-23-resize-results-h200.tsv doc/results/2026-11-23-resize-variants-h200.tsv
+EXTRA_DIST += doc/results/2026-11-22-resize-registers.txt doc/results/2026-11-23-resize-instructions.txt

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "ptx/cfg.h"
-#include "ptx/resize/rewrite_parts.h"
+#include "ptx/resize/rewrite_kept.h"
 #include "ptx/resize/variant.h"
 
 #define WORDS_A_SITE	  3
@@ -33,6 +33,14 @@ static bool is_access(const struct gsb_ptx_insn *in)
 		return in->space == GSB_PTX_SPACE_GLOBAL || in->space == GSB_PTX_SPACE_GENERIC;
 	default: return false;
 	}
+}
+
+/* An access in which all lanes of its run take part. */
+static bool follows(const struct gsb_count_site *s)
+{
+	const struct gsb_ptx_insn *in = &s->func->insns[s->first];
+
+	return !s->n_insns && in->guard == GSB_PTX_NONE && in->space == GSB_PTX_SPACE_GLOBAL;
 }
 
 /* Behind it there may be fewer lanes than before. */
@@ -108,6 +116,20 @@ int gsb_count_sites(const struct gsb_ptx_kernel *k, struct gsb_arena *arena,
 	return err;
 }
 
+static uint32_t word_of(uint32_t site)
+{
+	return 1 + WORDS_A_SITE * site;
+}
+
+struct gsb_count_words gsb_count_words(const struct gsb_count_site *s, uint32_t site)
+{
+	if (s->n_insns)
+		return (struct gsb_count_words){word_of(site), 2};
+	if (follows(s))
+		return (struct gsb_count_words){word_of(site) + 2, 1};
+	return (struct gsb_count_words){word_of(site), WORDS_A_SITE};
+}
+
 /* ---- reading ---- */
 
 static void read_run(const struct gsb_count_site *s, const uint64_t *words, struct gsb_count *out)
@@ -139,17 +161,29 @@ static void read_access(const struct gsb_count_site *s, const uint64_t *words,
 	out->global[kind].n_sectors += words[2];
 }
 
+static void read_following(const struct gsb_count_site *s, const uint64_t *run,
+			   const uint64_t *words, struct gsb_count *out)
+{
+	const uint64_t all[WORDS_A_SITE] = {run[0], run[1], words[2]};
+
+	read_access(s, all, out);
+}
+
 void gsb_count_read(const struct gsb_count_sites *sites, const uint64_t *words,
 		    struct gsb_count *out)
 {
+	const uint64_t *run = words;
+
 	memset(out, 0, sizeof(*out));
 	out->n_warps = words[0];
 	for (uint32_t i = 0; i < sites->n_sites; i++) {
 		const struct gsb_count_site *s = &sites->sites[i];
-		const uint64_t *at = words + 1 + WORDS_A_SITE * (uint64_t)i;
+		const uint64_t *at = words + word_of(i);
 
 		if (s->n_insns)
-			read_run(s, at, out);
+			read_run(s, run = at, out);
+		else if (follows(s))
+			read_following(s, run, at, out);
 		else
 			read_access(s, at, out);
 	}
@@ -161,6 +195,7 @@ struct counter {
 	struct gsb_edit_func *f;
 	const struct gsb_rewrite_work *w;
 	const struct gsb_count_sites *sites;
+	struct gsb_kept kept;
 	uint32_t next; /* site */
 	bool in_entry;
 };
@@ -199,21 +234,37 @@ static void put_first_lane(const struct counter *c)
 	gsb_edit_text(c->f, "mov.u32 ~t, %%lanemask_lt;\n\t"
 			    "and.b32 ~t, ~t, ~act;\n\t"
 			    "setp.eq.u32 ~q, ~t, 0");
-	put_address(c);
+}
+
+static void put_place(const struct counter *c, uint32_t site)
+{
+	const struct gsb_count_words words = gsb_count_words(&c->sites->sites[site], site);
+
+	if (gsb_kept_register(&c->kept, words.first) == GSB_PTX_NONE)
+		put_address(c);
+}
+
+/* The first lane adds to a word of a site, in memory or in its register. */
+static void put_sum(const struct counter *c, uint32_t site, uint32_t word, const char *what)
+{
+	const uint32_t kept = gsb_kept_register(&c->kept, word_of(site) + word);
+
+	if (kept != GSB_PTX_NONE)
+		gsb_edit_text(c->f, "@~q add.s64 ~kept%u, ~kept%u, %s", kept, kept, what);
+	else
+		gsb_edit_text(c->f, "@~q red.global.add.u64 [~words+%u], %s",
+			      8 * (word_of(site) + word), what);
 }
 
 /* The first lane adds: 1, ~m's lanes. */
 static void put_sums(const struct counter *c, uint32_t site)
 {
-	const uint64_t at = 8 * (1 + WORDS_A_SITE * (uint64_t)site);
-
-	gsb_edit_text(c->f,
-		      "mov.u64 ~w, 1;\n\t"
-		      "@~q red.global.add.u64 [~words+%llu], ~w;\n\t"
-		      "popc.b32 ~t, ~m;\n\t"
-		      "cvt.u64.u32 ~w, ~t;\n\t"
-		      "@~q red.global.add.u64 [~words+%llu], ~w",
-		      (unsigned long long)at, (unsigned long long)at + 8);
+	put_place(c, site);
+	gsb_edit_text(c->f, "mov.u64 ~w, 1");
+	put_sum(c, site, 0, "~w");
+	gsb_edit_text(c->f, "popc.b32 ~t, ~m;\n\t"
+			    "cvt.u64.u32 ~w, ~t");
+	put_sum(c, site, 1, "~w");
 }
 
 static void put_run(const struct counter *c, uint32_t site)
@@ -273,7 +324,46 @@ static void put_part(const struct counter *c, const struct gsb_ptx_insn *in)
 				    "and.pred ~g, ~g, ~q");
 }
 
-/* Of each sector the first lane counts; those that take no part share a sector that there is not. */
+/* ~w2: how many sectors, ~w, there are: of each the first lane counts, if @first says so of it. */
+static void put_sectors(const struct counter *c, const char *first)
+{
+	gsb_edit_text(c->f,
+		      "match.any.sync.b64 ~u, ~w, ~act;\n\t"
+		      "mov.u32 ~t, %%lanemask_lt;\n\t"
+		      "and.b32 ~u, ~u, ~t;\n\t"
+		      "%s;\n\t"
+		      "vote.sync.ballot.b32 ~u, ~q, ~act;\n\t"
+		      "popc.b32 ~u, ~u;\n\t"
+		      "cvt.u64.u32 ~w2, ~u",
+		      first);
+}
+
+/* Lanes that take no part share a sector that there is not. */
+static void put_taking_part(const struct counter *c, const struct gsb_ptx_insn *in, uint32_t site)
+{
+	put_part(c, in);
+	gsb_edit_text(c->f,
+		      "vote.sync.ballot.b32 ~m, ~g, ~act;\n\t"
+		      "shr.u64 ~w, ~w, %d;\n\t"
+		      "selp.b64 ~w, ~w, -1, ~g",
+		      SECTOR_BYTES_LOG2);
+	put_sectors(c, "setp.eq.and.u32 ~q, ~u, 0, ~g");
+	put_first_lane(c);
+	gsb_edit_text(c->f, "setp.ne.and.u32 ~q, ~m, 0, ~q");
+	put_sums(c, site);
+	put_sum(c, site, 2, "~w2");
+}
+
+/* All lanes that came take part: how often and how many, their run counts. */
+static void put_following(const struct counter *c, uint32_t site)
+{
+	gsb_edit_text(c->f, "shr.u64 ~w, ~w, %d", SECTOR_BYTES_LOG2);
+	put_sectors(c, "setp.eq.u32 ~q, ~u, 0");
+	put_first_lane(c);
+	put_place(c, site);
+	put_sum(c, site, 2, "~w2");
+}
+
 static void put_access(const struct counter *c, uint32_t site)
 {
 	const struct gsb_count_site *s = &c->sites->sites[site];
@@ -284,24 +374,11 @@ static void put_access(const struct counter *c, uint32_t site)
 		      "activemask.b32 ~act",
 		      site);
 	put_operand(c, address_of(in));
-	put_part(c, in);
-	gsb_edit_text(c->f,
-		      "vote.sync.ballot.b32 ~m, ~g, ~act;\n\t"
-		      "shr.u64 ~w, ~w, %d;\n\t"
-		      "selp.b64 ~w, ~w, -1, ~g;\n\t"
-		      "match.any.sync.b64 ~u, ~w, ~act;\n\t"
-		      "mov.u32 ~t, %%lanemask_lt;\n\t"
-		      "and.b32 ~u, ~u, ~t;\n\t"
-		      "setp.eq.and.u32 ~q, ~u, 0, ~g;\n\t"
-		      "vote.sync.ballot.b32 ~u, ~q, ~act;\n\t"
-		      "popc.b32 ~u, ~u;\n\t"
-		      "cvt.u64.u32 ~w2, ~u",
-		      SECTOR_BYTES_LOG2);
-	put_first_lane(c);
-	gsb_edit_text(c->f, "setp.ne.and.u32 ~q, ~m, 0, ~q");
-	put_sums(c, site);
-	gsb_edit_text(c->f, "@~q red.global.add.u64 [~words+%llu], ~w2;\n~s%u:",
-		      8 * (3 + WORDS_A_SITE * (unsigned long long)site), site);
+	if (follows(s))
+		put_following(c, site);
+	else
+		put_taking_part(c, in, site);
+	gsb_edit_text(c->f, "~s%u:", site);
 }
 
 /* ---- which warps ---- */
@@ -353,8 +430,10 @@ static void put_entry_start(const struct counter *c)
 	put_choice(c->f);
 	if (c->w->kernel.n_funcs > 1)
 		put_way(c->f);
+	gsb_kept_declare(c->f, &c->kept);
 	gsb_edit_text(c->f, "activemask.b32 ~act");
 	put_first_lane(c);
+	put_address(c);
 	gsb_edit_text(c->f, "and.pred ~q, ~q, ~on;\n\t"
 			    "mov.u64 ~w, 1;\n\t"
 			    "@~q red.global.add.u64 [~words], ~w");
@@ -404,6 +483,8 @@ static void put_func(struct counter *c, const struct gsb_ptx_func *from)
 			else
 				put_access(c, c->next);
 		}
+		if (c->in_entry)
+			gsb_kept_flush(c->f, &c->kept, i);
 		copy_insn(c, i);
 	}
 	gsb_edit_end(c->f);
@@ -415,7 +496,7 @@ void gsb_rewrite_count(struct gsb_edit *e, const struct gsb_rewrite_work *w, con
 	struct gsb_edit_func f;
 	struct counter c = {.f = &f, .w = w, .sites = &sites};
 
-	if (gsb_count_sites(&w->kernel, w->arena, &sites)) {
+	if (gsb_count_sites(&w->kernel, w->arena, &sites) || gsb_kept_choose(w, &sites, &c.kept)) {
 		e->failed = true;
 		return;
 	}

@@ -3,7 +3,7 @@
  *
  * A site is a run of instructions that a warp passes whole, or one access of global memory. Each warp that is counted adds to
  * the three words of a site as often as it comes there: 1; its active lanes (of an access: those that take part); the
- * sectors of 32 bytes that these touch. Word 0 is the number of warps that are counted.
+ * sectors of 32 bytes that these touch. Where all lanes of a run take part in an access, it counts its sectors alone. Word 0 is the number of warps that are counted.
  */
 #ifndef GSB_PTX_RESIZE_REWRITE_COUNT_H
 #define GSB_PTX_RESIZE_REWRITE_COUNT_H
@@ -42,6 +42,12 @@ struct gsb_count {
 /* 0, -ENOMEM, -E2BIG (too many sites). */
 int gsb_count_sites(const struct gsb_ptx_kernel *k, struct gsb_arena *arena,
 		    struct gsb_count_sites *out);
+
+/* Of a site's words, those that the kernel adds to. */
+struct gsb_count_words {
+	uint32_t first, n;
+};
+struct gsb_count_words gsb_count_words(const struct gsb_count_site *s, uint32_t site);
 
 /* The sums; pure. */
 void gsb_count_read(const struct gsb_count_sites *sites, const uint64_t *words,

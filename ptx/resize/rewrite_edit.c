@@ -70,7 +70,7 @@ static char *expand(struct gsb_edit *e, const char *text)
 	return out;
 }
 
-static char *format_list(struct gsb_edit *e, const char *format, va_list args)
+static GSB_PRINTF(2, 0) char *format_list(struct gsb_edit *e, const char *format, va_list args)
 {
 	char *text = NULL, *out = NULL;
 

@@ -15,7 +15,15 @@
  * barrier of the body sets word p mod 3 before it; who drains reads it behind it: set, somebody lives, once more. All clear
  * the word of phase p - 1 behind barrier p, which is set again for phase p + 2 at the earliest, behind barrier p + 1. Only
  * plain barriers are used: a reduction at a barrier gives lanes of one warp that come from two places one result.
+ *
+ * All these barriers are one instruction, the last of a loop whose first branches by a number to the place behind the
+ * barrier where each lane goes on. For lanes of a warp that part are held, by code of the driver's compiler, where their
+ * ways must meet again. Were the barriers of body and drain two, that would be the drain: who left a loop would wait there
+ * for who is at a barrier in the loop. As it is, ways meet at the next barrier at the latest, which no lane passes by, or
+ * behind the last, where all come at once. The body begins behind that branch, too, by a number that the compiler cannot
+ * know, and the loop has one way back only: or else the compiler would make two loops of it, one of them for the drain.
  */
+#include <inttypes.h>
 #include <stddef.h>
 
 #include "ptx/resize/rewrite_parts.h"
@@ -38,7 +46,7 @@ static void put_declarations(struct gsb_edit_func *f, const struct gsb_rewrite_w
 			 ".shared .align 8 .b32 ~tile[2];\n\t"
 			 ".shared .align 8 .b64 ~born");
 	if (drains(w))
-		gsb_edit_text(f, ".reg .b32 ~phase;\n\t"
+		gsb_edit_text(f, ".reg .b32 ~phase, ~back;\n\t"
 				 ".shared .align 4 .b32 ~alive[3]");
 }
 
@@ -213,24 +221,52 @@ static void put_next_phase(struct gsb_edit_func *f)
 			 "selp.b32 ~phase, 0, ~phase, ~q");
 }
 
-static void put_living_barrier(struct gsb_edit_func *f)
+static void put_living_barrier(struct gsb_edit_func *f, uint32_t place)
 {
 	put_phase_address(f);
-	gsb_edit_text(f, "mov.u32 ~u, 1;\n\t"
-			 "st.shared.u32 [~t], ~u;\n\t"
-			 "barrier.sync 0");
-	put_next_phase(f);
+	gsb_edit_text(f,
+		      "mov.u32 ~u, 1;\n\t"
+		      "st.shared.u32 [~t], ~u;\n\t"
+		      "mov.u32 ~back, %" PRIu32 ";\n\t"
+		      "bra ~barrier;\n"
+		      "~back%" PRIu32 ":",
+		      place, place);
 }
 
-static void put_drain(struct gsb_edit_func *f)
+/* ~back: 0 begins, 1 to n is behind the barriers of the body, n + 1 drains, n + 2 is behind the drain. */
+static void put_places(struct gsb_edit_func *f, uint32_t n_barriers)
 {
-	gsb_edit_text(f, "~drain:");
+	const char *list = "~drain, ~drained";
+
+	for (uint32_t place = n_barriers; place && list; place--)
+		list = gsb_edit_format(f->edit, "~back%" PRIu32 ", %s", place, list);
+	gsb_edit_text(f,
+		      "shr.u32 ~back, ~phase, 4;\n" /* 0 */
+		      "~behind:\n"
+		      "~places: .branchtargets ~begin, %s;\n\t"
+		      "brx.idx ~back, ~places;\n"
+		      "~begin:",
+		      list);
+}
+
+static void put_drain(struct gsb_edit_func *f, uint32_t n_barriers)
+{
+	gsb_edit_text(f,
+		      "~drain:\n\t"
+		      "mov.u32 ~back, %" PRIu32 ";\n"
+		      "~barrier:",
+		      n_barriers + 1);
 	put_phase_address(f);
 	gsb_edit_text(f, "barrier.sync 0;\n\t"
 			 "ld.shared.u32 ~k, [~t]");
 	put_next_phase(f);
-	gsb_edit_text(f, "setp.ne.u32 ~q, ~k, 0;\n\t"
-			 "@~q bra ~drain");
+	gsb_edit_text(f,
+		      "setp.eq.u32 ~q, ~k, 0;\n\t"
+		      "setp.eq.and.u32 ~q, ~back, %" PRIu32 ", ~q;\n\t"
+		      "selp.b32 ~back, %" PRIu32 ", ~back, ~q;\n\t"
+		      "bra ~behind;\n"
+		      "~drained:",
+		      n_barriers + 1, n_barriers + 2);
 }
 
 /* ---- body and end ---- */
@@ -240,9 +276,22 @@ static bool is_block_barrier(const struct gsb_ptx_insn *in)
 	return in->op == GSB_PTX_OP_BAR_SYNC || in->op == GSB_PTX_OP_BARRIER_SYNC;
 }
 
+static uint32_t count_barriers(const struct gsb_ptx_func *f)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < f->n_insns; i++)
+		n += is_block_barrier(&f->insns[i]);
+	return n;
+}
+
 static void put_body(struct gsb_edit_func *f, const struct gsb_rewrite_work *w,
 		     const struct gsb_rewrite_ids *ids)
 {
+	uint32_t place = 0;
+
+	if (drains(w))
+		put_places(f, count_barriers(f->from));
 	for (uint32_t i = 0; i < f->from->n_insns; i++) {
 		const struct gsb_ptx_insn *in = &f->from->insns[i];
 
@@ -250,7 +299,7 @@ static void put_body(struct gsb_edit_func *f, const struct gsb_rewrite_work *w,
 		if (in->op == GSB_PTX_OP_RET || in->op == GSB_PTX_OP_EXIT)
 			gsb_edit_text_guarded(f, i, "bra ~next");
 		else if (drains(w) && is_block_barrier(in))
-			put_living_barrier(f);
+			put_living_barrier(f, ++place);
 		else
 			gsb_rewrite_copy_with_ids(f, w, ids, i);
 	}
@@ -263,7 +312,7 @@ static void put_next(struct gsb_edit_func *f, const struct gsb_rewrite_work *w)
 	if (w->copies)
 		gsb_edit_text(f, "cp.async.wait_all");
 	if (drains(w))
-		put_drain(f);
+		put_drain(f, count_barriers(f->from));
 	gsb_edit_text(f, "add.u32 ~lin, ~lin, 1;\n\t"
 			 "setp.ge.u32 ~p, ~lin, ~end;\n\t"
 			 "@~p bra ~fetch");

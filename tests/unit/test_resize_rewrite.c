@@ -241,6 +241,46 @@ static void test_rewrite_persistent_waits_for_copies_before_the_next_tile(void *
 	gsb_ptx_module_destroy(m);
 }
 
+/* Additions to memory in the counting variant of k, from label "again" to label "done". */
+static unsigned int sums_in_loop(const char *text)
+{
+	struct gsb_ptx_module *m = kit_parse(text);
+	struct gsb_ptx_module *out = rewrite(m, "k", 1u << GSB_REWRITE_COUNT, GSB_RESIZE_E0);
+	const struct gsb_ptx_func *f = gsb_ptx_find_func(out, "k$count");
+	uint32_t from = 0, to = 0;
+	unsigned int n = 0;
+
+	for (uint32_t i = 0; i < f->n_labels; i++) {
+		from = strcmp(f->labels[i].name, "again") ? from : f->labels[i].insn;
+		to = strcmp(f->labels[i].name, "done") ? to : f->labels[i].insn;
+	}
+	assert_true(from < to);
+	for (uint32_t i = from; i < to; i++)
+		n += f->insns[i].op == GSB_PTX_OP_RED;
+	gsb_ptx_module_destroy(out);
+	gsb_ptx_module_destroy(m);
+	return n;
+}
+
+#define LOOP                                                                          \
+	".reg .b32 %i;\n.reg .pred %p;\nmov.u32 %i, 0;\nagain:\nadd.u32 %i, %i, 1;\n" \
+	"setp.lt.u32 %p, %i, 9;\n@%p bra again;\ndone:\n"
+
+/* Warps that add to the same words with each turn would wait for each other. */
+static void test_rewrite_count_adds_to_memory_behind_loops(void **state)
+{
+	(void)state;
+	assert_int_equal(sums_in_loop(HEAD ENTRY LOOP "ret;\n}\n"), 0);
+}
+
+/* What registers hold would be lost with a thread that ends in a function. */
+static void test_rewrite_count_adds_to_memory_where_functions_end_threads(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		sums_in_loop(HEAD ".func f()\n{\nexit;\n}\n" ENTRY LOOP "call f;\nret;\n}\n"), 2);
+}
+
 /* NVIDIA's assembler takes what is printed. */
 static void test_rewrite_is_taken_by_the_assembler(void **state)
 {
@@ -354,6 +394,8 @@ int main(void)
 		cmocka_unit_test(test_rewrite_keeps_the_lines_of_the_source),
 		cmocka_unit_test(test_rewrite_hint_marks_weak_accesses_of_global_memory_alone),
 		cmocka_unit_test(test_rewrite_persistent_waits_for_copies_before_the_next_tile),
+		cmocka_unit_test(test_rewrite_count_adds_to_memory_behind_loops),
+		cmocka_unit_test(test_rewrite_count_adds_to_memory_where_functions_end_threads),
 		cmocka_unit_test(test_rewrite_is_taken_by_the_assembler),
 		cmocka_unit_test(test_slice_next_of_any_sizes_covers_each_block_once_in_order),
 		cmocka_unit_test(test_reshapes_keep_the_number_of_threads),

@@ -144,6 +144,7 @@ static int launch(struct diff *d, unsigned int kernel, struct grid_launch *l, co
 	l->params_bytes = DIFF_PARAM_BYTES;
 	l->smem_bytes = d->smem_bytes;
 	l->ascending = d->ascending;
+	l->strict = kernel == GSB_REWRITE_PERSISTENT; /* ways of ours */
 	if (!l->block[0])
 		memcpy(l->block, d->block, sizeof(l->block));
 	d->n_launches++;

@@ -232,6 +232,7 @@ CUresult grid_run(const struct grid_machine *m, struct grid_kernel *k, struct gr
 					   .params = l->params,
 					   .params_bytes = l->params_bytes,
 					   .poison = l->seed,
+					   .strict = l->strict,
 					   .watch = l->watch,
 					   .n_sms = N_SMS,
 					   .max_warps = MAX_WARPS};

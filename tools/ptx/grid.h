@@ -31,6 +31,7 @@ struct grid_launch {
 	uint64_t
 		seed; /* of the order of blocks and of the noise; 0: ascending, and all begins as 0 */
 	bool ascending;	   /* whatever the seed */
+	bool strict;	   /* gsb_emu_launch's */
 	uint32_t resident; /* blocks that take turns, at most GRID_MAX_RESIDENT; 0: 1 */
 	uint64_t quantum;  /* instructions of a turn; 0: to the end */
 	uint64_t
