@@ -16,10 +16,12 @@ libdevice_la_SOURCES = \
 	device/cuda/launch.c device/cuda/launch.h \
 	device/cuda/memory.c device/cuda/memory.h \
 	device/cuda/module.c device/cuda/module.h \
+	device/cuda/pace.c device/cuda/pace.h \
 	device/cuda/partition.c device/cuda/partition.h \
 	device/cuda/queue.c device/cuda/queue.h \
 	device/cuda/send.c device/cuda/send.h \
 	device/cuda/tensor.c device/cuda/tensor.h \
+	device/cuda/variables.c device/cuda/variables.h \
 	device/null/null.c device/null/null.h \
 	device/emu/emu.c device/emu/emu.h \
 	device/emu/device.h \
@@ -106,3 +108,8 @@ check_PROGRAMS += tests/unit/test_cuda
 tests_unit_test_cuda_SOURCES = tests/unit/test_cuda.c
 tests_unit_test_cuda_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_cuda_LDADD = libdevice.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_cuda_pace
+tests_unit_test_cuda_pace_SOURCES = tests/unit/test_cuda_pace.c
+tests_unit_test_cuda_pace_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_cuda_pace_LDADD = libdevice.la $(CMOCKA_LIBS)

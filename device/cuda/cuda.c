@@ -78,6 +78,8 @@ static int make_streams(struct cuda_device *dev)
 
 	if (cu->cuStreamCreateWithPriority(&dev->zero_stream, CU_STREAM_NON_BLOCKING,
 					   dev->info.priority_greatest) ||
+	    cu->cuStreamCreateWithPriority(&dev->code_stream, CU_STREAM_NON_BLOCKING,
+					   dev->info.priority_greatest) ||
 	    cu->cuEventCreate(&dev->zeroed, CU_EVENT_DISABLE_TIMING))
 		return -ENOMEM;
 	return 0;
@@ -93,6 +95,8 @@ static void destroy(struct cuda_device *dev)
 		cu->cuEventDestroy_v2(dev->zeroed);
 	if (dev->zero_stream)
 		cu->cuStreamDestroy_v2(dev->zero_stream);
+	if (dev->code_stream)
+		cu->cuStreamDestroy_v2(dev->code_stream);
 	cuda_partitions_finish(dev);
 	if (dev->host_ctx)
 		cu->cuCtxDestroy_v2(dev->host_ctx);

@@ -15,6 +15,7 @@
 #include "base/compiler.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/helper.h"
+#include "device/cuda/pace.h"
 #include "device/done.h"
 #include "device/ops.h"
 #include "device/range.h"
@@ -70,6 +71,8 @@ struct cuda_device {
 	uint64_t n_zeroed;
 	uint64_t mapped_bytes;
 	struct cuda_chunk *dying; /* given back while they are being zeroed */
+	struct cuda_chunk *spare; /* given back last, and mapped still; NULL: none */
+	uint64_t spare_until_ns;
 
 	/* ---- host memory ---- */
 	pthread_mutex_t pin_lock;
@@ -82,8 +85,9 @@ struct cuda_device {
 	struct cuda_bounce bounces[CUDA_N_BOUNCES], *free_bounces;
 
 	/* ---- code ---- */
-	pthread_mutex_t code_lock;		/* images, and the modules of all spaces */
-	struct cuda_image *images;		/* that loads may share, last used first */
+	CUstream code_stream;	   /* the loader's */
+	pthread_mutex_t code_lock; /* images, and the modules of all spaces */
+	struct cuda_image *images; /* that loads may share or have again, last used first */
 	struct cuda_helper unloader, registrar; /* one waits for kernels, the other never does */
 
 	/* ---- parts of the SMs ---- */
@@ -103,6 +107,8 @@ struct cuda_device {
 	bool timer_armed;
 	uint64_t active_ns;  /* when something was issued or completed last */
 	uint64_t checked_ns; /* when the context was asked for its health last */
+	uint64_t open_ns;    /* when all that is in flight was seen not to have ended */
+	struct cuda_habit short_habits[CUDA_N_KINDS], long_habits[CUDA_N_KINDS];
 	struct cuda_moment moment, next_moment;
 	bool moment_pending;
 };

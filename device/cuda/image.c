@@ -87,6 +87,22 @@ static uint64_t sum_variables(const struct gsb_ptx_module *m)
 	return sum;
 }
 
+/* All of them, or NULL. A name is a word of the text, so that all together are no longer than that. */
+static char *list_variables(const struct gsb_ptx_module *m, size_t len)
+{
+	char *names = m->n_unknown ? NULL : malloc(len + 2), *end = names;
+
+	for (uint32_t i = 0; names && i < m->n_vars; i++) {
+		const struct gsb_ptx_var *v = m->vars[i];
+
+		if (has_memory(v))
+			end = stpcpy(end, v->name) + 1;
+	}
+	if (names)
+		*end = 0;
+	return names;
+}
+
 /* Text is loaded as it is, linked with nothing: the driver takes this, and does not say what is missing. */
 static int check_defined(const struct gsb_ptx_module *m, char *log, size_t log_size)
 {
@@ -113,6 +129,8 @@ static int look_at_variables(const void *code, size_t len, struct cuda_code *out
 		return 0;
 	out->has_no_variables = is_stateless(m);
 	out->variable_bytes = sum_variables(m);
+	if (!out->has_no_variables)
+		out->variables = list_variables(m, len);
 	err = check_defined(m, log, log_size);
 	gsb_ptx_module_destroy(m);
 	return err;
@@ -152,6 +170,7 @@ int cuda_code_read(const void *image, size_t size, uint32_t cc, struct cuda_code
 	int err;
 
 	out->variable_bytes = 0;
+	out->variables = NULL;
 	gsb_arena_init(&arena, GSB_FATBIN_MAX_RAW_BYTES);
 	err = pick(image, size, cc, &arena, &code, &len, log, log_size);
 	if (!err)
@@ -160,6 +179,8 @@ int cuda_code_read(const void *image, size_t size, uint32_t cc, struct cuda_code
 		err = look_at_variables(code, len, out, log, log_size);
 	if (!err)
 		err = keep(code, len, out);
+	if (err)
+		free(out->variables);
 	gsb_arena_finish(&arena);
 	return err;
 }
@@ -167,4 +188,5 @@ int cuda_code_read(const void *image, size_t size, uint32_t cc, struct cuda_code
 void cuda_code_finish(struct cuda_code *code)
 {
 	free(code->bytes);
+	free(code->variables);
 }

@@ -14,6 +14,7 @@ struct cuda_code {
 	void *bytes;	       /* a copy, unpacked, with a NUL behind it */
 	bool has_no_variables; /* as far as its PTX shows; false: it may have some */
 	uint64_t variable_bytes;
+	char *variables; /* their names, one behind another, each ended by a NUL, and an empty one; NULL: not known */
 };
 
 /**

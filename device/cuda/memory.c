@@ -5,6 +5,10 @@
  * chunk of its own, small ones share slabs of one unit. None of these calls waits for kernels, and none stops
  * their launches; cuMemFree would do both.
  *
+ * The large chunk that was given back last is kept mapped for a moment: who frees and allocates the same again and again waits for
+ * no mapping. It is in nobody's books, and another engine may have been sold it: so it goes soon, and at once when memory is short,
+ * another is given back, or its space ends.
+ *
  * Fresh memory is zeroed on a stream of its own, of high priority; who issues the next command lets its queue
  * wait for that (queue.c), nobody else does. What is given back before it has come to zero stays mapped until then.
  */
@@ -15,6 +19,7 @@
 #include <utlist.h>
 
 #include "base/checked.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "device/cuda/host.h"
 #include "device/cuda/module.h"
@@ -22,6 +27,8 @@
 #define ALIGN_BYTES	512 /* of an allocation, as the driver's are */
 #define SMALL_MAX	(CUDA_CHUNK_BYTES / 2)
 #define EMPTY_SLABS_MAX 1 /* kept, so that one allocation that comes and goes costs no mapping */
+#define SPARE_MAX	(256ull << 20)
+#define SPARE_NS	200000000ull
 
 struct cuda_chunk {
 	uint64_t start, size; /* mapped */
@@ -169,18 +176,65 @@ static void bury(struct cuda_device *dev)
 	}
 }
 
+static void let_die(struct cuda_chunk *c)
+{
+	if (is_zeroed(c->space->dev, c))
+		unmap_chunk(c);
+	else
+		DL_APPEND(c->space->dev->dying, c);
+}
+
 /* Nothing is allocated there from now on; it is in no list of slabs. */
 static void remove_chunk(struct cuda_chunk *c)
 {
-	struct cuda_device *dev = c->space->dev;
-
 	c->bytes = 0;
 	gsb_ranges_finish(&c->parts);
 	c->parts = (struct gsb_ranges){0};
-	if (is_zeroed(dev, c))
-		unmap_chunk(c);
-	else
-		DL_APPEND(dev->dying, c);
+	let_die(c);
+}
+
+/* ---- the spare chunk ---- */
+
+static void drop_spare(struct cuda_device *dev)
+{
+	struct cuda_chunk *c = dev->spare;
+
+	dev->spare = NULL;
+	if (c)
+		let_die(c);
+}
+
+/* Of a large allocation, that is given back. */
+static void spare_chunk(struct cuda_chunk *c)
+{
+	struct cuda_device *dev = c->space->dev;
+
+	if (c->size > SPARE_MAX) {
+		remove_chunk(c);
+		return;
+	}
+	drop_spare(dev);
+	c->bytes = 0;
+	dev->spare = c;
+	dev->spare_until_ns = gsb_clock_ns() + SPARE_NS;
+}
+
+uint64_t cuda_mem_tidy(struct cuda_device *dev, uint64_t now)
+{
+	if (dev->spare && now >= dev->spare_until_ns)
+		drop_spare(dev);
+	return dev->spare ? dev->spare_until_ns - now : 0;
+}
+
+static struct cuda_chunk *take_spare(const struct gsb_space *space, uint64_t size)
+{
+	struct cuda_device *dev = space->dev;
+	struct cuda_chunk *c = dev->spare;
+
+	if (!c || c->space != space || c->size != size)
+		return NULL;
+	dev->spare = NULL;
+	return c;
 }
 
 /* The chunk that holds addr, NULL: none does. */
@@ -248,8 +302,8 @@ uint64_t cuda_mem_cost(struct gsb_device *dev, uint64_t size)
 
 static int alloc_large(struct gsb_space *space, uint64_t size, uint64_t cost, uint64_t *addr)
 {
-	struct cuda_chunk *c;
-	int err = add_chunk(space, cost, &c);
+	struct cuda_chunk *c = take_spare(space, cost);
+	int err = c ? 0 : add_chunk(space, cost, &c);
 
 	if (err)
 		return err;
@@ -278,7 +332,8 @@ int cuda_mem_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr)
 		return -EDQUOT;
 	bury(dev);
 	err = place(space, size, cost, &at);
-	if (err == -ENOMEM && dev->dying) {
+	if (err && (dev->dying || dev->spare)) {
+		drop_spare(dev);
 		finish_zeroing(dev);
 		bury(dev);
 		err = place(space, size, cost, &at);
@@ -311,7 +366,7 @@ int cuda_mem_free(struct gsb_space *space, uint64_t addr)
 		if (c->start != addr)
 			return -EINVAL;
 		cost = c->size;
-		remove_chunk(c);
+		spare_chunk(c);
 	} else if (free_part(space, c, addr, &cost)) {
 		return -EINVAL;
 	}
@@ -410,6 +465,8 @@ static void remove_chunks(struct gsb_space *space)
 {
 	struct cuda_chunk *c, *next;
 
+	if (space->dev->spare && space->dev->spare->space == space)
+		drop_spare(space->dev);
 	for (c = space->chunks; c; c = next) {
 		next = c->hh.next;
 		if (c->bytes || c->parts.base) /* it is not dying already */

@@ -15,6 +15,9 @@ uint64_t cuda_mem_cost(struct gsb_device *dev, uint64_t size);
 int cuda_mem_free(struct gsb_space *space, uint64_t addr);
 void cuda_mem_info(struct gsb_device *dev, uint64_t *free_bytes, uint64_t *total_bytes);
 
+/* Give back what has been kept long enough; returns for how long the rest may be kept yet, 0: there is none. */
+uint64_t cuda_mem_tidy(struct cuda_device *dev, uint64_t now);
+
 enum cuda_place {
 	CUDA_PLACE_NOWHERE, /* the window, but nothing is allocated there */
 	CUDA_PLACE_DEVICE,

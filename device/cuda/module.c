@@ -6,7 +6,8 @@
  * when those have ended that run now, so that a long one keeps nobody but who loads.
  *
  * A load whose PTX shows that it has no variables has nothing that could tell it from another load of the same bytes:
- * those share one library, which is kept for a while when the last is gone. Others have a library each.
+ * those share one library, which is kept for a while when the last is gone. One whose variables are known is kept, too, for who loads
+ * the same after it (variables.h). Others have a library each.
  */
 #include "device/cuda/module.h"
 
@@ -22,6 +23,7 @@
 #include "device/cuda/image.h"
 #include "device/cuda/memory.h"
 #include "device/cuda/queue.h"
+#include "device/cuda/variables.h"
 
 #define UNUSED_MAX	 16
 #define UNUSED_BYTES_MAX ((size_t)64 << 20)
@@ -30,12 +32,14 @@ struct cuda_image {
 	struct cuda_job unload;
 	struct cuda_device *dev;
 	struct cuda_image *prev, *next; /* of dev->images, while it is shared */
-	bool shared;
+	bool shared;			/* by many, or by one after the other */
 	unsigned n_users;
 	uint64_t hash;
 	size_t size;
 	uint64_t variable_bytes;
 	void *bytes; /* shared: to compare */
+	struct cuda_variables *
+		variables; /* as they were; shared: one user at a time. NULL: it has none, or they are not known */
 	CUlibrary library;
 	CUkernel *kernels;
 	unsigned n_kernels;
@@ -54,6 +58,7 @@ struct gsb_module {
 
 static void free_image(struct cuda_image *i)
 {
+	cuda_variables_free(i->variables);
 	free(i->bytes);
 	free(i->kernels);
 	free(i);
@@ -169,7 +174,8 @@ static struct cuda_image *find_image(struct cuda_device *dev, uint64_t hash, con
 	struct cuda_image *i;
 
 	DL_FOREACH (dev->images, i)
-		if (i->hash == hash && i->size == size && !memcmp(i->bytes, bytes, size))
+		if (i->hash == hash && i->size == size && !(i->variables && i->n_users) &&
+		    !memcmp(i->bytes, bytes, size))
 			return i;
 	return NULL;
 }
@@ -237,6 +243,18 @@ static void put_image(struct cuda_image *i)
 	pthread_mutex_unlock(&dev->code_lock);
 }
 
+/* It is nobody's any more, and cannot be used again. */
+static void discard(struct cuda_image **i)
+{
+	struct cuda_device *dev = (*i)->dev;
+
+	pthread_mutex_lock(&dev->code_lock);
+	DL_DELETE(dev->images, *i);
+	destroy_image(*i);
+	pthread_mutex_unlock(&dev->code_lock);
+	*i = NULL;
+}
+
 void cuda_images_finish(struct cuda_device *dev)
 {
 	struct cuda_image *i, *next;
@@ -258,6 +276,23 @@ static uint64_t hash_bytes(const uint8_t *bytes, size_t size)
 	return h;
 }
 
+static int save_variables(struct cuda_image *i, const struct cuda_code *code, char *log,
+			  size_t log_size)
+{
+	CUresult result;
+
+	if (!code->variables)
+		return 0;
+	result = cuda_variables_save(i->dev, i->library, code->variables, code->variable_bytes,
+				     &i->variables);
+	if (!result)
+		return 0;
+	check_health(i->dev, result);
+	snprintf(log, log_size, "the driver does not read the variables of a module: %s",
+		 cuda_name(result));
+	return image_error(result);
+}
+
 static int get_image(struct cuda_device *dev, const void *bytes, size_t size,
 		     struct cuda_image **out, char *log, size_t log_size)
 {
@@ -268,6 +303,8 @@ static int get_image(struct cuda_device *dev, const void *bytes, size_t size,
 	int err;
 
 	*out = use_shared(dev, hash, bytes, size);
+	if (*out && (*out)->variables && cuda_variables_restore(dev, (*out)->variables))
+		discard(out);
 	if (*out)
 		return 0;
 	err = cuda_code_read(bytes, size, cc, &code, log, log_size);
@@ -276,10 +313,15 @@ static int get_image(struct cuda_device *dev, const void *bytes, size_t size,
 	err = make_image(dev, code.bytes, out, log, log_size);
 	if (!err) {
 		(*out)->n_users = 1;
-		if (code.has_no_variables)
+		(*out)->variable_bytes = code.variable_bytes;
+		err = save_variables(*out, &code, log, log_size);
+		if (err)
+			destroy_image(*out);
+	}
+	if (!err) {
+		if (code.has_no_variables || (*out)->variables)
 			share(*out, hash, bytes, size);
 		(*out)->size = size;
-		(*out)->variable_bytes = code.variable_bytes;
 	}
 	cuda_code_finish(&code);
 	return err;

@@ -2,12 +2,12 @@
  * queue.c - see queue.h.
  *
  * Behind each command the GPU writes a number to a word of its queue; poll() compares. That is the fastest news that there
- * is of an end (7.7 us for a launch and back on an H200, 10.6 by asking an event). Two events tell its times. Of commands behind which
- * more follow at once only the last has a number and the second event: they end together, and share the time alike.
+ * is of an end (7.7 us for a launch and back on an H200, 10.6 by asking an event). Two events tell its times, if it is timed (pace.h). Of
+ * commands behind which more follow at once only the last has a number and the second event: they end together, and share the
+ * time alike.
  *
- * While commands come and go the engine polls. When nothing has happened for SPIN_NS it sleeps on a timer, which is set
- * to a part of the time that has passed, so that a long kernel costs few wake-ups and is noticed late by
- * a few percent at most. With nothing in flight the timer is off.
+ * While commands come and go the engine polls. When nothing has happened for a while it sleeps on a timer (pace.h). With
+ * nothing in flight the timer is off.
  *
  * A fault writes no number: while commands are in flight the context is asked for its health once in a while.
  */
@@ -24,13 +24,14 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "device/cuda/memory.h"
+#include "device/cuda/pace.h"
 #include "device/cuda/partition.h"
 #include "device/cuda/send.h"
 
-#define SPIN_NS	      50000
-#define SLEEP_PART    8 /* of the time since something happened */
-#define SLEEP_MIN_NS  20000
-#define SLEEP_MAX_NS  1000000
+#define WAIT_PART     8 /* of the time that another thread has waited, it sleeps */
+#define WAIT_MIN_NS   20000
+#define WAIT_MAX_NS   1000000
 #define HEALTH_NS     1000000
 #define MOMENT_AGE_NS 500000000ull /* a float has 60 ns then */
 #define MOMENT_TRIES  16
@@ -40,8 +41,10 @@ struct cuda_flight {
 	uint64_t cookie, n_blocks, issued_ns;
 	uint32_t number;
 	bool opens, more; /* the first of those that end together; not the last of them */
+	bool timed;
 	CUevent start, end;
 	struct cuda_landing landing;
+	struct cuda_outlook outlook;
 };
 
 struct gsb_queue {
@@ -123,12 +126,26 @@ static void begin_times(struct gsb_queue *q, const struct cuda_flight *first)
 	q->share_ns = took / n;
 }
 
-static void fill_times(struct gsb_queue *q, const struct cuda_flight *f, struct gsb_completion *c)
+/* It was alone on its queue. */
+static void guess_times(struct gsb_queue *q, struct cuda_flight *f, struct gsb_completion *c)
 {
+	uint64_t now = gsb_clock_ns();
+
+	c->end_ns = q->last_end_ns = now;
+	c->start_ns = now - cuda_outlook_guess_ns(&f->outlook, f->issued_ns, q->dev->open_ns, now);
+}
+
+static void fill_times(struct gsb_queue *q, struct cuda_flight *f, struct gsb_completion *c)
+{
+	if (!f->timed) {
+		guess_times(q, f, c);
+		return;
+	}
 	if (f->opens)
 		begin_times(q, f);
 	c->start_ns = q->last_end_ns;
 	c->end_ns = q->last_end_ns = c->start_ns + q->share_ns;
+	cuda_outlook_end(&f->outlook, q->share_ns);
 }
 
 /* ---- flights ---- */
@@ -248,11 +265,19 @@ static int mark(struct gsb_queue *q, const struct cuda_flight *f)
 	int err;
 
 	atomic_store_explicit(&dev->last_number[q->index], f->number, memory_order_release);
-	err = cuda_io_error(dev, dev->cu.cuEventRecord(f->end, q->stream));
+	err = f->timed ? cuda_io_error(dev, dev->cu.cuEventRecord(f->end, q->stream)) : 0;
 
 	return err ? err
 		   : cuda_io_error(dev,
 				   dev->cu.cuStreamWriteValue32_v2(q->stream, word, f->number, 0));
+}
+
+/* When it should begin: behind the last of its queue. */
+static uint64_t begins_ns(const struct gsb_queue *q, const struct cuda_flight *f)
+{
+	uint64_t before_ns = q->flights ? q->last->outlook.due_ns : 0;
+
+	return before_ns > f->issued_ns ? before_ns : f->issued_ns;
 }
 
 static int send(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flight *f)
@@ -262,8 +287,10 @@ static int send(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flig
 
 	f->opens = !q->flights || !q->last->more;
 	f->more = cmd->more;
+	f->outlook = cuda_outlook_of(dev, cmd, begins_ns(q, f));
+	f->timed = q->flights || f->more || cuda_outlook_must_be_timed(&f->outlook);
 	err = cuda_io_error(dev, wait_for_zeroes(q, cmd->space));
-	if (!err && f->opens)
+	if (!err && f->opens && f->timed)
 		err = cuda_io_error(dev, dev->cu.cuEventRecord(f->start, q->stream));
 	if (!err)
 		err = cuda_send(dev, q->stream, cmd, &f->landing);
@@ -346,6 +373,8 @@ int cuda_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
 	mark_last(q);
 	if (err == -EIO)
 		return complete_at_once(dev, cmd->cookie, cuda_lost(dev));
+	if (q->flights) /* it would complete before those that it is behind */
+		return err;
 	return err == -EFAULT ? complete_at_once(dev, cmd->cookie, CUDA_ERROR_ILLEGAL_ADDRESS)
 			      : err;
 }
@@ -365,8 +394,8 @@ void cuda_wait_for_running(struct cuda_device *dev)
 		uint32_t last = atomic_load_explicit(&dev->last_number[i], memory_order_acquire);
 
 		while (!has_come(dev, i, last) && !cuda_lost(dev)) {
-			uint64_t ns = clamp((gsb_clock_ns() - from) / SLEEP_PART, SLEEP_MIN_NS,
-					    SLEEP_MAX_NS - 1);
+			uint64_t ns = clamp((gsb_clock_ns() - from) / WAIT_PART, WAIT_MIN_NS,
+					    WAIT_MAX_NS - 1);
 
 			nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
 		}
@@ -439,11 +468,12 @@ static void check_health(struct cuda_device *dev)
 	cuda_note(dev, dev->cu.cuStreamQuery(dev->busy->stream));
 }
 
+/* Whether it has rung or not: nobody asks it twice. */
 static void silence_timer(struct cuda_device *dev)
 {
-	uint64_t n;
+	static const struct itimerspec off;
 
-	if (dev->timer_armed && read(dev->timer_fd, &n, sizeof(n)) > 0)
+	if (dev->timer_armed && !timerfd_settime(dev->timer_fd, 0, &off, NULL))
 		dev->timer_armed = false;
 }
 
@@ -472,18 +502,34 @@ int cuda_event_fd(struct gsb_device *dev)
 	return to_cuda(dev)->timer_fd;
 }
 
+/* Until something in flight may have ended. */
+static uint64_t nap_ns(const struct cuda_device *dev)
+{
+	uint64_t now = dev->open_ns, nap = UINT64_MAX;
+	const struct gsb_queue *q;
+
+	DL_FOREACH (dev->busy, q) {
+		uint64_t ns = cuda_nap_ns(now, now - dev->active_ns, &q->flights->outlook);
+
+		nap = ns < nap ? ns : nap;
+	}
+	return nap;
+}
+
 bool cuda_stay_awake(struct gsb_device *base)
 {
 	struct cuda_device *dev = to_cuda(base);
-	uint64_t quiet = gsb_clock_ns() - dev->active_ns;
 	struct itimerspec at = {0};
+	uint64_t kept_ns;
 
-	if (quiet < SPIN_NS)
+	dev->open_ns = gsb_clock_ns();
+	kept_ns = cuda_mem_tidy(dev, dev->open_ns);
+	if (!dev->n_in_flight && cuda_is_lively(dev->open_ns - dev->active_ns))
 		return true;
-	if (!dev->n_in_flight)
+	if (!dev->n_in_flight && !kept_ns)
 		return false;
-	at.it_value.tv_nsec = (long)clamp(quiet / SLEEP_PART, SLEEP_MIN_NS, SLEEP_MAX_NS - 1);
-	if (timerfd_settime(dev->timer_fd, 0, &at, NULL))
+	at.it_value.tv_nsec = (long)(dev->n_in_flight ? nap_ns(dev) : kept_ns);
+	if (!at.it_value.tv_nsec || timerfd_settime(dev->timer_fd, 0, &at, NULL))
 		return true;
 	dev->timer_armed = true;
 	return false;

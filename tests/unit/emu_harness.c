@@ -274,6 +274,7 @@ CUresult t_launch(struct t_gpu *g, const struct t_launch *l)
 					   .params = params,
 					   .params_bytes = (uint32_t)f->param_bytes,
 					   .watch = g->watch,
+					   .strict = l->strict,
 					   .n_sms = 132,
 					   .max_warps = 64};
 	for (int i = 0; i < 3; i++) {

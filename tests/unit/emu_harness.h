@@ -36,6 +36,7 @@ struct t_launch {
 	const char *kernel;
 	uint32_t grid[3], block[3]; /* 0 counts as 1 */
 	uint32_t smem_bytes;
+	bool strict; /* gsb_emu_launch's */
 	/* Addresses of the arguments, in order; sizes are the parameters'. */
 	const void *args[T_MAX_ARGS];
 };

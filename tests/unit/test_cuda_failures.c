@@ -333,18 +333,97 @@ static void test_memory_freed_while_it_is_zeroed_goes_when_it_is_zero(void **sta
 {
 	struct life l = {0};
 	struct gsb_space *space = make_space(&l);
-	uint64_t addr = 0, other = 0;
+	uint64_t addr = 0, next = 0, other = 0;
 
 	fake.run(false);
 	assert_int_equal(l.ops->mem_alloc(space, LARGE, &addr), 0);
+	assert_int_equal(l.ops->mem_alloc(space, 2 * LARGE, &next), 0);
 	assert_int_equal(l.ops->mem_free(space, addr), 0);
 	assert_int_equal(l.ops->mem_free(space, addr), -EINVAL);
-	assert_int_equal(fake.live(FAKE_MAPPING), 1);
+	assert_int_equal(l.ops->mem_free(space, next), 0); /* kept, in place of the other */
+	assert_int_equal(fake.live(FAKE_MAPPING), 2);
 	fake.run(true);
 	do { /* whatever is asked next notices, and it may be early */
 		assert_int_equal(l.ops->mem_alloc(space, 512, &other), 0);
 		assert_int_equal(l.ops->mem_free(space, other), 0);
-	} while (fake.live(FAKE_MAPPING) > 1);
+	} while (fake.live(FAKE_MAPPING) > 2);
+	close_all(&l);
+}
+
+static void test_what_was_freed_last_is_mapped_still(void **state)
+{
+	struct life l = {0};
+	struct gsb_space *space = make_space(&l);
+	uint64_t addr = 0, again = 0, free_bytes = 0, total = 0;
+	unsigned calls;
+
+	assert_int_equal(l.ops->mem_alloc(space, LARGE, &addr), 0);
+	calls = fake.calls("cuMemMap");
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(l.ops->mem_free(space, addr), 0);
+		l.ops->mem_info(l.dev, &free_bytes, &total);
+		assert_int_equal(free_bytes, total);
+		assert_int_equal(l.ops->mem_alloc(space, LARGE, &again), 0);
+		assert_int_equal(again, addr);
+	}
+	assert_int_equal(fake.calls("cuMemMap"), calls);
+	assert_int_equal(fake.live(FAKE_MAPPING), 1);
+	close_all(&l);
+}
+
+/* The engine sleeps, and is woken for it. */
+static void test_what_is_kept_goes_soon(void **state)
+{
+	struct life l = {0};
+	struct gsb_space *space = make_space(&l);
+	struct gsb_completion c;
+	uint64_t addr = 0;
+
+	assert_int_equal(l.ops->mem_alloc(space, LARGE, &addr), 0);
+	assert_int_equal(l.ops->mem_free(space, addr), 0);
+	assert_int_equal(fake.live(FAKE_MAPPING), 1);
+	while (fake.live(FAKE_MAPPING)) {
+		struct pollfd fd = {.fd = l.ops->event_fd(l.dev), .events = POLLIN};
+
+		if (!l.ops->stay_awake(l.dev) && fake.live(FAKE_MAPPING))
+			assert_int_equal(poll(&fd, 1, 60000), 1);
+		assert_int_equal(l.ops->poll(l.dev, &c, 1), 0);
+	}
+	while (l.ops->stay_awake(l.dev)) /* a little, after what was polled */
+		;
+	assert_int_equal(poll(&(struct pollfd){l.ops->event_fd(l.dev), POLLIN, 0}, 1, 0), 0);
+	close_all(&l);
+}
+
+static void test_what_is_kept_is_for_its_own_space(void **state)
+{
+	struct life l = {0};
+	struct gsb_space_params p = {.device_base = DEVICE_BASE + DEVICE_SIZE,
+				     .device_size = DEVICE_SIZE};
+	struct gsb_space *space = make_space(&l), *other;
+	uint64_t addr = 0;
+
+	assert_int_equal(l.ops->space_create(l.dev, &p, &other), 0);
+	assert_int_equal(l.ops->mem_alloc(space, LARGE, &addr), 0);
+	assert_int_equal(l.ops->mem_free(space, addr), 0);
+	assert_int_equal(l.ops->mem_alloc(other, LARGE, &addr), 0);
+	assert_in_range(addr, p.device_base, p.device_base + p.device_size - 1);
+	l.ops->space_destroy(other);
+	close_all(&l);
+}
+
+/* Nobody is refused for it: it is nobody's. */
+static void test_what_is_kept_goes_when_memory_is_short(void **state)
+{
+	struct life l = {0};
+	struct gsb_space *space = make_space(&l);
+	uint64_t addr = 0;
+
+	assert_int_equal(l.ops->mem_alloc(space, LARGE, &addr), 0);
+	assert_int_equal(l.ops->mem_free(space, addr), 0);
+	fake.inject("cuMemCreate", 1, CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(l.ops->mem_alloc(space, 2 * LARGE, &addr), 0);
+	assert_int_equal(fake.live(FAKE_MAPPING), 1);
 	close_all(&l);
 }
 
@@ -399,6 +478,45 @@ static void test_variables_cost_memory_of_the_device(void **state)
 	load(&l);
 	assert_non_null(l.module);
 	assert_int_equal(l.ops->module_cost(l.module), l.ops->mem_cost(l.dev, 12));
+	close_all(&l);
+}
+
+/* Which no launch is stopped for, and no kernel waited for. */
+static void test_image_that_comes_again_is_not_loaded_again(void **state)
+{
+	struct life l = {0};
+	struct gsb_module *first;
+	unsigned calls;
+
+	make_space(&l);
+	load(&l);
+	calls = fake.calls("cuLibraryGetModule");
+	for (int i = 0; i < 3; i++) {
+		l.ops->module_unload(l.module);
+		load(&l);
+	}
+	assert_int_equal(fake.calls("cuLibraryGetModule"), calls);
+	first = l.module; /* its variables are in use */
+	load(&l);
+	assert_int_equal(fake.calls("cuLibraryGetModule"), calls + 1);
+	l.ops->module_unload(first);
+	close_all(&l);
+}
+
+/* What may be left in its variables is for nobody. */
+static void test_image_whose_variables_cannot_be_written_is_loaded_again(void **state)
+{
+	struct life l = {0};
+	unsigned calls;
+
+	make_space(&l);
+	load(&l);
+	l.ops->module_unload(l.module);
+	calls = fake.calls("cuLibraryGetModule");
+	fake.inject("cuMemcpyAsync", 2, CUDA_ERROR_OUT_OF_MEMORY);
+	load(&l);
+	assert_int_equal(l.n_failed, 0);
+	assert_int_equal(fake.calls("cuLibraryGetModule"), calls + 1);
 	close_all(&l);
 }
 
@@ -506,8 +624,14 @@ int main(void)
 		cmocka_unit_test(
 			test_each_call_that_finds_the_context_lost_is_told_and_leaves_nothing),
 		cmocka_unit_test(test_memory_freed_while_it_is_zeroed_goes_when_it_is_zero),
+		cmocka_unit_test(test_what_was_freed_last_is_mapped_still),
+		cmocka_unit_test(test_what_is_kept_goes_soon),
+		cmocka_unit_test(test_what_is_kept_is_for_its_own_space),
+		cmocka_unit_test(test_what_is_kept_goes_when_memory_is_short),
 		cmocka_unit_test(test_what_is_left_of_slabs_is_limited),
 		cmocka_unit_test(test_variables_cost_memory_of_the_device),
+		cmocka_unit_test(test_image_that_comes_again_is_not_loaded_again),
+		cmocka_unit_test(test_image_whose_variables_cannot_be_written_is_loaded_again),
 		cmocka_unit_test(test_pin_that_was_only_prepared_is_given_back),
 		cmocka_unit_test(test_pin_of_another_size_than_was_prepared_is_its_own),
 		cmocka_unit_test(test_addresses_that_go_can_be_pinned_again_at_once),

@@ -615,6 +615,36 @@ static void test_global_get_gives_each_load_its_own(void **state)
 	ops->module_unload(b);
 }
 
+static const char again_ptx[] = ".version 9.0\n.target sm_90\n.address_size 64\n"
+				".visible .global .align 4 .u32 again = 41;\n"
+				".visible .global .align 8 .u64 where = again;\n"
+				".visible .const .align 4 .u32 fixed = 9;\n"
+				".visible .entry none()\n{\n\tret;\n}\n";
+
+/* What one has left in its variables is not what the next finds, whichever memory it gets. */
+static void test_load_after_an_unload_has_fresh_variables(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	uint64_t counter = 0, pointer = 0, constant = 0, size = 0;
+	uint32_t left = 77;
+
+	for (int i = 0; i < 3; i++) {
+		struct gsb_module *m = load_text(rig, rig->space, again_ptx);
+
+		assert_int_equal(ops->global_get(m, "again", &counter, &size), 0);
+		assert_int_equal(ops->global_get(m, "where", &pointer, &size), 0);
+		assert_int_equal(ops->global_get(m, "fixed", &constant, &size), 0);
+		assert_int_equal(word_at(rig, rig->space, constant), 9);
+		assert_int_equal(word_at(rig, rig->space, counter), 41);
+		assert_int_equal(word_at(rig, rig->space, pointer), (uint32_t)counter);
+		copy(rig, rig->space, counter, to_addr(&left), sizeof(left));
+		copy(rig, rig->space, pointer, to_addr(&left), sizeof(left));
+		copy(rig, rig->space, constant, to_addr(&left), sizeof(left));
+		ops->module_unload(m);
+	}
+}
+
 static void test_host_pin_stays_in_window(void **state)
 {
 	struct rig *rig = *state;
@@ -2300,6 +2330,7 @@ static int on_gpu(char *spec)
 		ON_GPU(test_commands_of_which_more_follow_complete_each_in_order),
 		ON_GPU(test_module_load_refuses_what_is_no_image),
 		ON_GPU(test_global_get_gives_each_load_its_own),
+		ON_GPU(test_load_after_an_unload_has_fresh_variables),
 		ON_GPU(test_host_pin_stays_in_window),
 		ON_GPU(test_space_destroy_frees_what_is_left),
 		ON_GPU(test_fresh_memory_is_zero_also_after_another_owner),
@@ -2354,6 +2385,7 @@ static const struct CMUnitTest tests[] = {
 	ON_EMU(test_module_cost_is_what_the_device_has_less),
 	ON_EMU(test_module_bytes_grow_with_what_is_prepared),
 	ON_ALL(test_global_get_gives_each_load_its_own),
+	ON_EMU(test_load_after_an_unload_has_fresh_variables),
 	ON_ALL(test_host_pin_stays_in_window),
 	ON_ALL(test_space_destroy_frees_what_is_left),
 	ON_EMU(test_flood_of_small_allocations_leaves_room_for_another_space),

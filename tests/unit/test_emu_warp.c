@@ -513,12 +513,27 @@ static uint32_t next_of(uint32_t i)
 }
 
 /* The upper half has nothing to do before the branches meet; the lower half waits for it in between. */
+#define BARRIER_IN_A_BRANCH                                                  \
+	KERNEL("setp.ge.u32 %p1, %r0, 16; @%p1 bra $join; barrier.sync 0;\n" \
+	       "$join: barrier.sync 0; add.u32 %r1, %r0, 1; st.global.u32 [%rd0], %r1;")
+
 static void test_barrier_inside_a_branch_does_not_wait_for_the_join(void **state)
 {
-	check_lanes(KERNEL("setp.ge.u32 %p1, %r0, 16; @%p1 bra $join; barrier.sync 0;\n"
-			   "$join: barrier.sync 0; add.u32 %r1, %r0, 1;\n"
-			   "st.global.u32 [%rd0], %r1;"),
-		    32, next_of);
+	check_lanes(BARRIER_IN_A_BRANCH, 32, next_of);
+}
+
+/* Compilers for GPUs hold lanes where their ways meet: there it is a hang. */
+static void test_barrier_inside_a_branch_hangs_where_lanes_are_held_at_the_join(void **state)
+{
+	struct t_gpu g;
+	void *io;
+	struct t_launch l = {.kernel = "k", .block = {32}, .args = {&io}, .strict = true};
+
+	t_gpu_init(&g, BARRIER_IN_A_BRANCH);
+	io = t_alloc(&g, 128);
+	assert_int_equal(t_launch(&g, &l), CUDA_ERROR_LAUNCH_TIMEOUT);
+	assert_non_null(strstr(g.fault.what, "hang: each of 32 threads waits for another"));
+	t_gpu_finish(&g);
 }
 
 /* Two warps: even threads meet at barrier 1, odd ones at barrier 2, and read what one of the other warp has written. */
@@ -1145,6 +1160,8 @@ int main(void)
 		NVCC(test_barriers_count_and_combine, "warp"),
 		cmocka_unit_test(test_barrier_with_exited_threads),
 		cmocka_unit_test(test_barrier_inside_a_branch_does_not_wait_for_the_join),
+		cmocka_unit_test(
+			test_barrier_inside_a_branch_hangs_where_lanes_are_held_at_the_join),
 		cmocka_unit_test(test_barrier_numbers_of_the_lanes_of_a_warp_count_each),
 		cmocka_unit_test(test_barrier_reductions_are_of_those_at_the_barrier),
 		cmocka_unit_test(test_barrier_arrivals_count_at_the_number_of_each_lane),

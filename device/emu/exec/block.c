@@ -464,7 +464,8 @@ static bool run_splits(struct gsb_emu_exec *x, struct gsb_emu_warp *w, uint64_t 
 		uint16_t n = next_split(w, &more);
 
 		if (n == GSB_EMU_NODE_NONE) {
-			if (stuck_at_sync(w) && gsb_emu_release(x, w, 0))
+			if (!x->block->launch->strict && stuck_at_sync(w) &&
+			    gsb_emu_release(x, w, 0))
 				continue;
 			return true;
 		}
@@ -557,7 +558,7 @@ static enum gsb_emu_state run_warps(struct gsb_emu_block *b, uint64_t target)
 		w = next_warp(b, &asleep);
 		if (!w && asleep)
 			return GSB_EMU_YIELDED;
-		if (!w && release_all(b))
+		if (!w && !b->launch->strict && release_all(b))
 			continue;
 		if (!w) {
 			b->x.mask = 0; /* nobody more than others */

@@ -75,7 +75,9 @@ struct gsb_emu_launch {
 	uint32_t envreg[GSB_EMU_N_ENVREGS];
 	uint64_t
 		poison; /* not 0: registers, shared and local memory begin with noise of this seed */
-	bool count_paths;	     /* gsb_emu_block_paths(), also without a watch */
+	bool count_paths; /* gsb_emu_block_paths(), also without a watch */
+	bool strict;	  /* lanes wait where their ways meet, whatever the others wait for, as code
+			     of a GPU's compiler may have them do; else they go on before all hangs */
 	struct gsb_emu_watch *watch; /* NULL: nobody looks */
 };
 
