@@ -290,6 +290,36 @@ static void test_load_a_million_events_holds_what_is_under_way(void **state)
 	trace_kit_finish(&k);
 }
 
+/* What one tenant's events say of its own time is nothing that the device did; the other came at the beginning all the same. */
+static void test_time_of_coming_is_what_the_device_had_reached(void **state)
+{
+	struct gsb_traced t = {0};
+	struct trace_kit k = {0};
+
+	trace_kit_tenant(&k, 1, "alice");
+	PUT(&k, QUEUED, queued, 1, .serial = 1, .kind = GSB_TRACE_OP_EVENT_RECORD,
+	    .post_device_ns = 53000);
+	PUT(&k, COMPLETED, completed, 1, .serial = 1, .device_ns = 53000, .number = 1);
+	trace_kit_tenant(&k, 2, "bob");
+	trace_kit_op(&k, &(struct kit_op){.tenant = 1,
+					  .stream = 1,
+					  .serial = 2,
+					  .kernel = 5,
+					  .n_blocks = 1,
+					  .post = 54000,
+					  .ready = 54000,
+					  .issued = 54000,
+					  .start = 55000,
+					  .end = 60000});
+	trace_kit_tenant(&k, 3, "carol");
+	trace_kit_load(&k, &t);
+	assert_int_equal(t.n_tenants, 3);
+	assert_int_equal(t.tenants[1].come_ns, 0);
+	assert_int_equal(t.tenants[2].come_ns, 60000);
+	gsb_traced_finish(&t);
+	trace_kit_finish(&k);
+}
+
 /* ---- what it costs ---- */
 
 static void load_accounts(struct gsb_traced *t, struct gsb_accounts *a)
@@ -458,6 +488,7 @@ int main(void)
 		cmocka_unit_test(test_take_names_are_harmless),
 		cmocka_unit_test(test_load_a_torn_file_gives_what_is_there),
 		cmocka_unit_test(test_load_a_million_events_holds_what_is_under_way),
+		cmocka_unit_test(test_time_of_coming_is_what_the_device_had_reached),
 		cmocka_unit_test(test_waits_name_their_causes),
 		cmocka_unit_test(test_waits_and_time_on_the_device_are_all_there_is),
 		cmocka_unit_test(test_waits_for_several_things_stand_one_behind_another),
