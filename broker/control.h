@@ -71,10 +71,10 @@ struct gsb_tenant_limits {
 	uint64_t code_mem_bytes;  /* host memory of its loaded modules */
 	uint64_t queued_bytes;	  /* records in the stream queues, with their inline bytes */
 	uint32_t queued_records;
-	uint32_t weight;      /* of its share, GSB_DEFAULT_WEIGHT for the usual one */
-	uint64_t max_wait_ns; /* of what is ready; 0: as the policy has it */
-	uint32_t critical;    /* 1: its launches are to begin at once */
-	uint32_t zero;
+	uint32_t weight;	   /* of its share, GSB_DEFAULT_WEIGHT for the usual one */
+	uint64_t max_wait_ns;	   /* of what is ready; 0: as the policy has it */
+	uint32_t critical;	   /* 1: its launches are to begin at once */
+	uint32_t slowdown_percent; /* its kernels may take so much longer than alone; 0: no limit */
 };
 
 #define GSB_DEFAULT_HOST_MEM_BYTES  (4ull << 30) /* numbers only: pages appear when allocated */

@@ -131,7 +131,6 @@ check_PROGRAMS += tests/unit/test_law_accuracy
 tests_unit_test_law_accuracy_SOURCES = tests/unit/test_law_accuracy.c
 tests_unit_test_law_accuracy_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_law_accuracy_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
-EXTRA_DIST += doc/results/2026-11-21-interference-h200.txt
 
 check_PROGRAMS += tests/unit/test_law
 tests_unit_test_law_SOURCES = tests/unit/test_law.c

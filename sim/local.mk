@@ -1,6 +1,7 @@
 # Loads run again offline: the policies of the broker on the machine of model/. Tests, gsb-model and gsb-bench link it.
 noinst_LTLIBRARIES += libsim.la
 libsim_la_SOURCES = \
+	sim/best.c sim/best.h \
 	sim/check.c \
 	sim/compare.c sim/compare.h \
 	sim/device.c \

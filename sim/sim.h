@@ -6,6 +6,7 @@
  *   view.c     what is ready goes to the policy as the engine shows it, and comes back as decisions
  *   machine.c of model/placement and device.c   which block runs where, from when to when; copies on their engines
  *   speed.c    how fast kernels run beside each other, by the law of contention
+ *   best.c     all orders of a small load, for the best of them
  *   check.c    what must hold in every run, whatever the policy does, counted by another way than the run itself goes
  *   result.c   what is said of it
  *
@@ -43,10 +44,15 @@ struct gsb_sim_params {
 	const struct gsb_policy *policy;
 	const struct gsb_interference *
 		law; /* how kernels slow each other; NULL: as on the emulated device, by issue slots */
-	uint32_t tenant; /* run this one alone; 0: all */
-	bool together;	 /* all begin at once, whenever they came */
+	const uint32_t *
+		order; /* instead of a policy: launches, as they stand in the load, in the order of issue; */
+	uint32_t n_order; /* all of them; best.h says how it is kept to */
+	uint32_t tenant;  /* run this one alone; 0: all */
+	bool together;	  /* all begin at once, whenever they came */
 	const uint32_t
 		*weights; /* of the tenants, as they stand in the load; NULL: all the usual */
+	const uint32_t *slowdown_percents; /* likewise: their limits; NULL: none has one */
+	uint32_t critical;		   /* the tenant that is; 0: none */
 	struct gsb_estimates
 		*estimates; /* what was measured before, and is from here on; NULL: nothing is */
 };

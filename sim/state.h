@@ -94,6 +94,8 @@ struct gsb_sim {
 	unsigned n_ready, n_running;
 	unsigned n_copying[GSB_N_DIRECTIONS];
 	uint64_t share_ns; /* of the tenant that was served last */
+	uint32_t
+		order_at; /* those before it have been issued, of the order there is instead of a policy */
 	struct gsb_policy_area area;
 	bool changed;
 	struct gsb_sim_flight flights[GSB_N_QUEUES];

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "broker/policy/cap.h"
 #include "broker/policy/claim.h"
 #include "broker/policy/estimate.h"
 #include "sim/state.h"
@@ -24,6 +25,8 @@ int gsb_sim_view_init(struct gsb_sim *s)
 		s->claims[i] = (struct gsb_claim){
 			.tenant = s->load->tenants[i].id,
 			.weight = s->p->weights ? s->p->weights[i] : GSB_WEIGHT_USUAL,
+			.critical = s->load->tenants[i].id == s->p->critical,
+			.cap.percent = s->p->slowdown_percents ? s->p->slowdown_percents[i] : 0,
 			.memory_bytes = s->load->tenants[i].peak_bytes,
 		};
 	for (uint32_t i = 0; i < s->load->n_ops; i++)
@@ -126,12 +129,14 @@ static void note_run(struct gsb_sim *s, const struct gsb_sim_flight *f)
 		.work = &item->work,
 		.took_ns = s->now_ns - item->start_ns,
 		.stay_ns = s->now_ns - item->issued_ns,
+		.ready_ns = item->ready_ns,
 		.block_ns = item->blocks_ns / item->work.kernel.n_blocks,
 		.company = f->company,
 	};
 
 	gsb_estimates_note(s->p->estimates, s->p->arch, &run);
 	gsb_claim_note_habit(claim_of(s, item), s->p->arch, &item->work, run.took_ns, s->now_ns);
+	gsb_cap_note(&claim_of(s, item)->cap, s->p->estimates, &run, s->now_ns);
 }
 
 /* SM time: all SMs that it was on, for as long as its blocks filled them. */
@@ -214,13 +219,47 @@ static unsigned keep_issued(struct gsb_decision *out, unsigned n)
 	return n_issued;
 }
 
+static unsigned place_of(const struct gsb_sim *s, const struct gsb_sim_item *item)
+{
+	unsigned i = 0;
+
+	while (s->ready[i] != &item->work)
+		i++;
+	return i;
+}
+
+static unsigned let_go(const struct gsb_sim *s, unsigned i, struct gsb_decision *out, unsigned n)
+{
+	out[n] = (struct gsb_decision){.ready = i, .priority = s->ready[i]->priority};
+	return n + 1;
+}
+
+/* By the order that there is instead of a policy: copies, and the next launches of it as far as they are ready. */
+static unsigned follow(struct gsb_sim *s, struct gsb_decision *out)
+{
+	unsigned n = 0, most = GSB_N_QUEUES - s->n_running;
+
+	for (unsigned i = 0; i < s->n_ready && n < most; i++)
+		if (s->ready[i]->kind != GSB_WORK_KERNEL)
+			n = let_go(s, i, out, n);
+	for (; s->order_at < s->p->n_order && n < most; s->order_at++) {
+		const struct gsb_sim_item *item = &s->items[s->p->order[s->order_at]];
+
+		if (item->state < GSB_SIM_READY)
+			break;
+		if (item->state == GSB_SIM_READY)
+			n = let_go(s, place_of(s, item), out, n);
+	}
+	return n;
+}
+
 /* One view, one decision: how many went, or -EPROTO. */
 static int ask(struct gsb_sim *s, bool must)
 {
 	const struct gsb_work *running[GSB_N_QUEUES], *chosen[GSB_N_QUEUES];
 	struct gsb_decision out[GSB_N_DECISIONS + 1];
 	struct gsb_view view = look(s, running, must);
-	unsigned n = s->p->policy->decide(&view, &s->area, out);
+	unsigned n = s->p->order ? follow(s, out) : s->p->policy->decide(&view, &s->area, out);
 
 	s->out->n_decisions++;
 	if (gsb_sim_check_decisions(s, out, n))

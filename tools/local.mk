@@ -11,20 +11,34 @@ tools_gsb_bench_SOURCES = \
 	tools/bench_threads.c \
 	tools/bench_transport.c \
 	tools/bench/device.c \
+	tools/bench/mps.c tools/bench/mps.h \
 	tools/bench/probe.c \
 	tools/bench/rows.def \
 	tools/bench/ways.c tools/bench/ways.h \
 	tools/ask.c tools/ask.h \
 	tools/compare/compare.c tools/compare/compare.h \
 	tools/compare/drawn.c \
+	tools/compare/loads.c tools/compare/loads.h \
+	tools/compare/loops.c tools/compare/loops.h \
 	tools/compare/mix.c tools/compare/mix.h \
 	tools/compare/plot.c \
+	tools/compare/queries.c \
+	tools/compare/record.c tools/compare/record.h \
 	tools/compare/run.c tools/compare/run.h \
+	tools/compare/site.c tools/compare/site.h \
+	tools/compare/speeds.c tools/compare/speeds.h \
+	tools/compare/tenants.c \
 	tools/model_report.c tools/model_report.h \
 	tools/private_broker.c tools/private_broker.h \
 	tools/gsb-bench.c
 tools_gsb_bench_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_SBINDIR='"$(sbindir)"'
 tools_gsb_bench_LDADD = libprogram.la libsim.la libpolicy.la libdevice.la libmodel.la libshm.la libbase.la -lm
+
+check_PROGRAMS += tests/unit/test_speeds
+tests_unit_test_speeds_SOURCES = tests/unit/test_speeds.c \
+	tools/compare/loads.c tools/compare/loads.h tools/compare/speeds.c tools/compare/speeds.h
+tests_unit_test_speeds_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_speeds_LDADD = $(CMOCKA_LIBS) -lm
 
 # The kernels of `gsb-bench emu`, as a string: shipped as text, so that building them needs no nvcc.
 EXTRA_DIST += tools/bench_emu.cu tools/bench_emu.ptx
@@ -84,15 +98,11 @@ tools_gsb_model_SOURCES = \
 	tools/model_report.c tools/model_report.h
 tools_gsb_model_LDADD = libprogram.la libsim.la libpolicy.la libmodel.la libptx.la libbase.la -ldl
 dist_man_MANS += doc/man/gsb-model.1
-EXTRA_DIST += doc/model.md doc/results/2026-11-22-bench-model.txt
-EXTRA_DIST += doc/comparison.md doc/pictures/compare-pairs.svg doc/pictures/compare-queries.svg \
-	doc/results/2026-11-22-compare-titanx-pascal.txt doc/results/2026-11-22-compare-hot.txt \
-	doc/results/2026-11-22-compare-drawn.txt doc/results/2026-11-22-compare-clocks.txt \
-	doc/results/2026-11-22-compare-speeds.txt
+EXTRA_DIST += doc/model.md
+EXTRA_DIST += doc/comparison.md doc/pictures/compare-pairs.svg doc/pictures/compare-queries.svg
 
 check_SCRIPTS += tests/integ/bench_emu.sh tests/integ/gsb_model.sh
-EXTRA_DIST += tests/integ/bench_emu.sh tests/integ/gsb_model.sh doc/results/2026-11-22-emu-speed.txt \
-	doc/results/2026-11-22-emu-scaling.txt
+EXTRA_DIST += tests/integ/bench_emu.sh tests/integ/gsb_model.sh
 
 ## gsb-emu #############################################################################
 bin_PROGRAMS += tools/gsb-emu

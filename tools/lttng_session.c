@@ -14,17 +14,25 @@
 
 #include <lttng/lttng.h>
 
-#define SESSION	     "gsbctl"
 #define CHANNEL	     "gsb"
 #define SUBBUF_BYTES (4u << 20)
 #define N_SUBBUFS    4
 
 static const struct lttng_domain ust = {.type = LTTNG_DOMAIN_UST, .buf_type = LTTNG_BUFFER_PER_UID};
 
-static int explain(int err, const char *what, char *why)
+static int explain(int err, const char *name, const char *what, char *why)
 {
-	snprintf(why, GSB_LTTNG_WHY_MAX, "%s: LTTng says: %s", what, lttng_strerror(err));
+	snprintf(why, GSB_LTTNG_WHY_MAX, "the session %s %s: LTTng says: %s", name, what,
+		 lttng_strerror(err));
 	return -EIO;
+}
+
+/* A session's name must be fit for a file's. */
+static void name_session(const char *socket, char name[GSB_LTTNG_NAME_MAX])
+{
+	snprintf(name, GSB_LTTNG_NAME_MAX, "gsbctl%s%s", *socket == '/' ? "" : "-", socket);
+	for (char *c = name; (c = strchr(c, '/')); c++)
+		*c = '-';
 }
 
 static int check_daemon(char *why)
@@ -68,10 +76,10 @@ static int enable_events(struct lttng_handle *h)
 	return err;
 }
 
-static int begin(bool flight)
+static int begin(const char *name, bool flight)
 {
 	struct lttng_domain domain = ust;
-	struct lttng_handle *h = lttng_create_handle(SESSION, &domain);
+	struct lttng_handle *h = lttng_create_handle(name, &domain);
 	int err;
 
 	if (!h)
@@ -80,57 +88,61 @@ static int begin(bool flight)
 	if (err >= 0)
 		err = enable_events(h);
 	if (err >= 0)
-		err = lttng_start_tracing(SESSION);
+		err = lttng_start_tracing(name);
 	lttng_destroy_handle(h);
 	return err;
 }
 
-int gsb_lttng_start(const char *dir, bool flight, char *why)
+int gsb_lttng_start(const char *socket, const char *dir, bool flight, char *why)
 {
-	char url[4096];
+	char name[GSB_LTTNG_NAME_MAX], url[4096];
 	int err = check_daemon(why);
 
 	if (err)
 		return err;
+	name_session(socket, name);
 	snprintf(url, sizeof(url), "file://%s", dir);
-	err = flight ? lttng_create_session_snapshot(SESSION, url)
-		     : lttng_create_session(SESSION, url);
+	err = flight ? lttng_create_session_snapshot(name, url) : lttng_create_session(name, url);
 	if (err < 0)
-		return explain(err, "the session " SESSION " cannot be made", why);
-	err = begin(flight);
+		return explain(err, name, "cannot be made", why);
+	err = begin(name, flight);
 	if (err < 0) {
-		lttng_destroy_session(SESSION);
-		return explain(err, "the session " SESSION " does not begin", why);
+		lttng_destroy_session(name);
+		return explain(err, name, "does not begin", why);
 	}
 	return 0;
 }
 
-int gsb_lttng_snapshot(char *why)
+int gsb_lttng_snapshot(const char *socket, char *why)
 {
+	char name[GSB_LTTNG_NAME_MAX];
 	int err = check_daemon(why);
 
 	if (err)
 		return err;
-	err = lttng_snapshot_record(SESSION, NULL, 0);
-	return err < 0 ? explain(err, "no snapshot", why) : 0;
+	name_session(socket, name);
+	err = lttng_snapshot_record(name, NULL, 0);
+	return err < 0 ? explain(err, name, "has no snapshot taken", why) : 0;
 }
 
-bool gsb_lttng_is_on(void)
+bool gsb_lttng_is_on(const char *socket)
 {
 	struct lttng_session *all = NULL;
+	char name[GSB_LTTNG_NAME_MAX];
 	bool found = false;
 	int n = lttng_session_daemon_alive() == 1 ? lttng_list_sessions(&all) : 0;
 
+	name_session(socket, name);
 	for (int i = 0; i < n; i++)
-		found |= !strcmp(all[i].name, SESSION);
+		found |= !strcmp(all[i].name, name);
 	free(all);
 	return found;
 }
 
-static uint64_t count_lost(void)
+static uint64_t count_lost(const char *name)
 {
 	struct lttng_domain domain = ust;
-	struct lttng_handle *h = lttng_create_handle(SESSION, &domain);
+	struct lttng_handle *h = lttng_create_handle(name, &domain);
 	struct lttng_channel *all = NULL;
 	int n = h ? lttng_list_channels(h, &all) : 0;
 	uint64_t sum = 0, lost;
@@ -144,15 +156,18 @@ static uint64_t count_lost(void)
 	return sum;
 }
 
-int gsb_lttng_stop(uint64_t *n_lost, char *why)
+int gsb_lttng_stop(const char *socket, uint64_t *n_lost, char *why)
 {
-	int err = lttng_stop_tracing(SESSION);
+	char name[GSB_LTTNG_NAME_MAX];
+	int err;
 
+	name_session(socket, name);
+	err = lttng_stop_tracing(name);
 	if (err < 0 && err != -LTTNG_ERR_TRACE_ALREADY_STOPPED)
-		return explain(err, "the session " SESSION " cannot be stopped", why);
-	*n_lost = count_lost();
-	err = lttng_destroy_session(SESSION);
-	return err < 0 ? explain(err, "the session " SESSION " does not end", why) : 0;
+		return explain(err, name, "cannot be stopped", why);
+	*n_lost = count_lost(name);
+	err = lttng_destroy_session(name);
+	return err < 0 ? explain(err, name, "does not end", why) : 0;
 }
 
 #else
@@ -165,22 +180,22 @@ static int not_built(char *why)
 	return -ENOTSUP;
 }
 
-int gsb_lttng_start(const char *dir, bool flight, char *why)
+int gsb_lttng_start(const char *socket, const char *dir, bool flight, char *why)
 {
 	return not_built(why);
 }
 
-int gsb_lttng_snapshot(char *why)
+int gsb_lttng_snapshot(const char *socket, char *why)
 {
 	return not_built(why);
 }
 
-bool gsb_lttng_is_on(void)
+bool gsb_lttng_is_on(const char *socket)
 {
 	return false;
 }
 
-int gsb_lttng_stop(uint64_t *n_lost, char *why)
+int gsb_lttng_stop(const char *socket, uint64_t *n_lost, char *why)
 {
 	return not_built(why);
 }

@@ -18,6 +18,7 @@
 
 #include "base/compiler.h"
 #include "base/program.h"
+#include "shm/channel.h"
 #include "tools/ask.h"
 #include "tools/lttng_session.h"
 #include "trace/read.h"
@@ -86,10 +87,24 @@ static int fail(const char *why)
 	return 1;
 }
 
+/* Where the broker is, written one way however it was asked for: the session is named after it. */
+static int find_socket(const struct gsb_trace_question *q, char socket[PATH_MAX])
+{
+	char path[PATH_MAX];
+
+	if (gsb_channel_path(q->socket, path, sizeof(path)))
+		return fail("the socket's path is too long");
+	if (!realpath(path, socket))
+		strcpy(socket, path); /* nobody listens there; a session of his may go on */
+	return 0;
+}
+
 static int start_session(const struct gsb_trace_question *q, bool flight)
 {
-	char why[GSB_LTTNG_WHY_MAX], dir[PATH_MAX];
+	char why[GSB_LTTNG_WHY_MAX], dir[PATH_MAX], socket[PATH_MAX];
 
+	if (find_socket(q, socket))
+		return 1;
 	if (mkdir(q->words[1], 0777) < 0 || !realpath(q->words[1], dir)) {
 		fprintf(stderr, "gsbctl: the folder %s cannot be made: %s\n", q->words[1],
 			strerror(errno));
@@ -99,7 +114,7 @@ static int start_session(const struct gsb_trace_question *q, bool flight)
 		rmdir(dir);
 		return 1;
 	}
-	if (gsb_lttng_start(dir, flight, why)) {
+	if (gsb_lttng_start(socket, dir, flight, why)) {
 		rmdir(dir);
 		return fail(why);
 	}
@@ -121,17 +136,19 @@ static int flight(const struct gsb_trace_question *q)
 
 static int snapshot(const struct gsb_trace_question *q)
 {
-	char why[GSB_LTTNG_WHY_MAX];
+	char why[GSB_LTTNG_WHY_MAX], socket[PATH_MAX];
 
-	return gsb_lttng_snapshot(why) ? fail(why) : 0;
+	if (find_socket(q, socket))
+		return 1;
+	return gsb_lttng_snapshot(socket, why) ? fail(why) : 0;
 }
 
-static int stop_session(void)
+static int stop_session(const char *socket)
 {
 	char why[GSB_LTTNG_WHY_MAX];
 	uint64_t n_lost;
 
-	if (gsb_lttng_stop(&n_lost, why))
+	if (gsb_lttng_stop(socket, &n_lost, why))
 		return fail(why);
 	printf("the session of LTTng has ended, %" PRIu64 " event%s lost\n", n_lost,
 	       plural(n_lost));
@@ -140,11 +157,14 @@ static int stop_session(void)
 
 static int stop(const struct gsb_trace_question *q)
 {
+	char socket[PATH_MAX];
 	struct gsb_answers a;
 	int err;
 
-	if (gsb_lttng_is_on())
-		return stop_session();
+	if (find_socket(q, socket))
+		return 1;
+	if (gsb_lttng_is_on(socket))
+		return stop_session(socket);
 	err = gsb_ask_or_say(q->socket, GSB_QUERY_TRACE_STOP, q->engine, -1, &a);
 
 	if (!err && a.trace.pid)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@
 #include "shm/region.h"
 #include "shm/wait.h"
 
-#define TENANT_SPIN_NS	   20000 /* real clock: a waiting thread spins this long before it sleeps */
+#define TENANT_SPIN_NS	   50000 /* real clock: a waiting thread spins this long before it sleeps */
 #define STAGING_UNIT	   4096
 #define QUEUED_BYTES_MIN   (2 * GSB_POOL_MAX)
 #define FEATURES_SUPPORTED (GSB_FEATURE_STAGING | GSB_FEATURE_HOST_WINDOW)
@@ -139,6 +140,7 @@ static void weigh(struct gsb_tenant *t)
 	t->claim.weight = t->limits.weight;
 	t->claim.critical = t->limits.critical;
 	t->claim.max_wait_ns = t->limits.max_wait_ns;
+	t->claim.cap.percent = t->limits.slowdown_percent;
 }
 
 static int find_slot(const struct gsb_engine *e)
@@ -370,6 +372,7 @@ void gsb_tenant_relimit(struct gsb_tenant *t, const struct gsb_tenant_limits *li
 		t->limits.weight = limits->weight;
 	t->limits.critical = limits->critical;
 	t->limits.max_wait_ns = limits->max_wait_ns;
+	t->limits.slowdown_percent = limits->slowdown_percent;
 	weigh(t);
 	t->queues.stalled = false;
 	gsb_trace(TENANT_LIMITS, tenant_limits, t->id,
@@ -459,5 +462,7 @@ bool gsb_tenant_reap(struct gsb_tenant *t)
 	if (e->on_gone) /* its place is free: another may have it from here on */
 		e->on_gone(e, t);
 	free(t);
+	if (!e->n_tenants)
+		malloc_trim(0); /* who waits holds no more than who has just begun */
 	return true;
 }

@@ -48,6 +48,7 @@ libengine_la_SOURCES = \
 	broker/engine/code/loader.c broker/engine/code/loader.h \
 	broker/engine/code/module.c \
 	broker/engine/code/proofs.c broker/engine/code/proofs.h \
+	broker/engine/code/cache.c broker/engine/code/cache.h \
 	broker/engine/code/resizing.c broker/engine/code/resizing.h \
 	broker/engine/code/scratch.c broker/engine/code/scratch.h \
 	broker/engine/code/variants.c broker/engine/code/variants.h \
@@ -62,6 +63,7 @@ libengine_la_SOURCES = \
 	broker/engine/work/run.c broker/engine/work/run.h \
 	broker/engine/work/scheduler.h \
 	broker/engine/work/shadow.c broker/engine/work/shadow.h \
+	broker/engine/work/times.c broker/engine/work/times.h \
 	broker/engine/work/view.c broker/engine/work/view.h \
 	broker/engine/trace/buffer.c broker/engine/trace/buffer.h \
 	broker/engine/trace/provider.c broker/engine/trace/provider.h \
@@ -84,8 +86,7 @@ endif
 # What events cost an engine: the same program with them, and with an engine that was built without.
 check_PROGRAMS += tests/integ/engine_path tests/integ/engine_path_untraced
 check_SCRIPTS += tests/integ/engine_path.sh
-EXTRA_DIST += doc/results/2026-11-22-resize-engine.txt
-EXTRA_DIST += tests/integ/engine_path.sh doc/results/2026-11-22-trace-cost.txt doc/results/2026-11-22-engine-path.txt doc/results/2026-11-22-engine-null-again.txt
+EXTRA_DIST += tests/integ/engine_path.sh
 tests_integ_engine_path_SOURCES = tests/integ/engine_path.c $(engine_kit)
 tests_integ_engine_path_CFLAGS = $(engine_test_cflags)
 tests_integ_engine_path_LDFLAGS = -Wl,--wrap=gsb_pidfd_open

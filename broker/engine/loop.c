@@ -20,6 +20,7 @@
 #include "broker/engine/order/stream.h"
 #include "broker/engine/start_line.h"
 #include "broker/engine/tell.h"
+#include "broker/engine/work/times.h"
 #include "shm/wait.h"
 
 #define COMPLETION_ROUNDS \
@@ -66,6 +67,12 @@ static int watch_own(struct gsb_engine *e)
 	return err;
 }
 
+/* In virtual time a run is to be repeated, whatever was before it. */
+static bool keeps_times(const struct gsb_engine *e)
+{
+	return e->scheduler.estimates && !e->scheduler.clock.is_virtual;
+}
+
 int gsb_engine_create(struct gsb_device *dev, const struct gsb_engine_params *p,
 		      struct gsb_engine **out)
 {
@@ -89,6 +96,8 @@ int gsb_engine_create(struct gsb_device *dev, const struct gsb_engine_params *p,
 	if (err)
 		goto err_scheduler;
 	e->scheduler.clock.host_call_ns = p->host_call_ns;
+	if (keeps_times(e))
+		gsb_times_read(&e->params.resizing, e->info, e->scheduler.estimates);
 	e->line = (struct gsb_start_line){.n_tenants = p->start_line, .wait_ns = p->start_line_ns};
 	gsb_grant_init(&e->grant, e->info->total_mem_bytes);
 	err = gsb_loader_start(&e->loader, e->ops);
@@ -126,6 +135,8 @@ int gsb_engine_destroy(struct gsb_engine *e)
 			gsb_engine_sleep(e);
 	if (e->scheduler.lost)
 		return -EIO;
+	if (keeps_times(e))
+		gsb_times_write(&e->params.resizing, e->info, e->scheduler.estimates);
 	gsb_scheduler_finish(&e->scheduler);
 	gsb_loader_stop(&e->loader);
 	gsb_pinner_stop(&e->pinner);

@@ -65,8 +65,21 @@ static void note_again(struct gsb_habits *h, unsigned at, uint64_t code)
 static void note_new(struct gsb_habits *h, uint64_t code)
 {
 	h->n = 1;
-	h->n_again = 0;
+	h->n_again = h->n_came = 0;
 	h->code = code;
+}
+
+/* What has come to the stream since the last long kernel ended there; of another stream nothing is known but this one. */
+static void note_depth(struct gsb_habits *h, uint32_t stream, uint32_t n_queued)
+{
+	uint64_t came = 1;
+
+	if (h->n_again && h->stream == stream)
+		came = n_queued + 1 > h->n_queued ? n_queued + 1ull - h->n_queued : 0;
+	if (h->n_again)
+		h->n_came = h->n_came + came < h->n_again ? h->n_came + (uint32_t)came : h->n_again;
+	h->stream = stream;
+	h->n_queued = n_queued;
 }
 
 void gsb_claim_note_habit(struct gsb_claim *c, const struct gsb_arch *arch,
@@ -82,6 +95,7 @@ void gsb_claim_note_habit(struct gsb_claim *c, const struct gsb_arch *arch,
 	else
 		note_new(h, w->code);
 	put_first(h, at < GSB_N_HABITS ? at : GSB_N_HABITS - 1, w->launch);
+	note_depth(h, w->stream, *w->n_queued);
 	h->filled = filled(arch, w);
 	h->ended_ns = now_ns;
 }

@@ -25,4 +25,6 @@ void gsb_company_meet(struct gsb_company *first, const struct gsb_work *there,
 
 	add(first, coming->code, overlaps, false);
 	add(came, there->code, overlaps, true);
+	if (there->claim != coming->claim)
+		first->others = came->others = true;
 }

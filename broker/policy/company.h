@@ -13,6 +13,7 @@ struct gsb_work;
 struct gsb_company {
 	bool shared; /* another kernel was there for a part of its time, */
 	bool met;    /* and one of them on SMs that it may use */
+	bool others; /* one of them was another tenant's */
 	bool mixed;  /* they were not all one kernel's launches, or none was there when it began */
 	uint64_t
 		code; /* of all others, unless they were mixed; 0: there was none, or it is not known */

@@ -9,6 +9,8 @@
  *
  * Tenants that keep the device full have SMs of their own where that is better for them (parts.h); their kernels are in no plan.
  *
+ * A tenant that is slowed more than it may be has the device to itself until that is mended (cap.h).
+ *
  * Copies go straight through, and so do kernels where all that are ready are over before a plan would be. A pair that was measured to
  * lose by sharing is kept apart. Tenants that are far ahead of their share come last, and wait while there is no room; what has
  * waited for as long as anything may comes first.
@@ -17,6 +19,7 @@
 
 #include <assert.h>
 
+#include "broker/policy/cap.h"
 #include "broker/policy/draft.h"
 #include "broker/policy/estimate.h"
 #include "broker/policy/parts.h"
@@ -124,6 +127,20 @@ static int32_t urgent(const struct thought *t, const struct gsb_view *v)
 	       (t->terms.critical_first && v->priority_greatest < v->priority_least);
 }
 
+/* As long as it took on so many SMs of its own; on a part that is new to it nothing is said. */
+static void predict_on_part(const struct gsb_view *v, struct gsb_decision *d)
+{
+	const struct gsb_work *w = v->ready[d->ready];
+	struct gsb_estimated e =
+		gsb_estimates_on(v->estimates, v->arch, w->launch, d->sms.n, GSB_SMS_OWN, 0);
+	struct gsb_estimated alone = gsb_estimates_alone(v->estimates, w->launch);
+
+	d->predicted_ns = e.n ? (uint64_t)e.mean : 0;
+	d->trust_ppm = e.n ? e.trust_ppm : 0;
+	if (e.n && alone.n)
+		d->predicted_slowdown_ppm = (uint32_t)(1e6 * e.mean / alone.mean);
+}
+
 /* To its own SMs; where others are still there, it has them as their blocks end. */
 static void go_apart(const struct thought *t, struct gsb_draft *a, unsigned i,
 		     const struct gsb_part *p)
@@ -131,6 +148,7 @@ static void go_apart(const struct thought *t, struct gsb_draft *a, unsigned i,
 	struct gsb_decision *d = gsb_draft_issue(a, i, GSB_REASON_PARTITION);
 
 	d->sms = p->sms;
+	predict_on_part(a->view, d);
 	if (is_taken(a->view, p))
 		d->priority = urgent(t, a->view);
 }
@@ -138,7 +156,7 @@ static void go_apart(const struct thought *t, struct gsb_draft *a, unsigned i,
 /* What has waited for as long as anything may does not wait for its turn. */
 static void go_in_turn(struct gsb_draft *a, unsigned i, struct gsb_part *p)
 {
-	bool starved = gsb_share_is_starved(a->view, a->view->ready[i]);
+	bool starved = gsb_share_is_starved(a->view, a->view->ready[i], GSB_STARVED_NS);
 
 	if (!p->n_go && !starved) {
 		gsb_draft_hold(a, i, GSB_REASON_SHARE);
@@ -162,6 +180,57 @@ static void let_parts_go(struct thought *t, struct gsb_draft *a)
 	}
 }
 
+/* ---- to one alone ---- */
+
+/* Where somebody else goes meanwhile, so that it is not in the way of what comes next: SMs that may be missed. */
+static struct gsb_sm_range missed(const struct thought *t, const struct gsb_view *v,
+				  const struct gsb_claim *owed)
+{
+	uint32_t n_sms = v->arch->n_sms, group = v->sm_group, first;
+
+	if (!group || n_sms < 2 * group)
+		return t->terms.rest;
+	first = (n_sms * 100 / (100 + owed->cap.percent) + group - 1) / group * group;
+	if (first > n_sms - group)
+		first = n_sms / group * group - group;
+	if (first < t->terms.rest.first)
+		return t->terms.rest;
+	return (struct gsb_sm_range){first, n_sms - first};
+}
+
+/* Nothing of the tenant is there, and the device is idle: one of the others'. */
+static void let_one_go(const struct thought *t, struct gsb_draft *a, unsigned i,
+		       const struct gsb_claim *owed)
+{
+	struct gsb_decision *d = issue(t, a, i, GSB_REASON_CAP);
+
+	if (d && !a->view->ready[i]->cooperative)
+		d->sms = missed(t, a->view, owed);
+}
+
+/* Kernels of one tenant, and of others what has waited too long for any limit. */
+static void let_owed_go(const struct thought *t, struct gsb_draft *a, const struct gsb_claim *owed)
+{
+	const struct gsb_view *v = a->view;
+	bool idle = v->must && !a->n_issued;
+
+	for (unsigned i = 0; i < v->n_ready && !gsb_draft_is_full(a); i++) {
+		const struct gsb_work *w = v->ready[i];
+
+		if (w->kind != GSB_WORK_KERNEL || goes_first(t, w))
+			continue;
+		if (w->claim == owed)
+			issue(t, a, i, GSB_REASON_CAP);
+		else if (gsb_share_is_starved(v, w, GSB_CAP_STARVED_NS))
+			issue(t, a, i, GSB_REASON_STARVED);
+		else if (idle)
+			let_one_go(t, a, i, owed);
+		else
+			gsb_draft_hold(a, i, GSB_REASON_CAP);
+		idle &= !a->n_issued;
+	}
+}
+
 /* ---- what is to be ordered ---- */
 
 static void add_candidate(struct thought *t, const struct gsb_view *v, unsigned i)
@@ -174,7 +243,7 @@ static void add_candidate(struct thought *t, const struct gsb_view *v, unsigned 
 	t->candidates[t->n++] = (struct candidate){
 		.ready = i,
 		.kernel = err ? 0 : t->whatif.n - 1,
-		.starved = gsb_share_is_starved(v, w),
+		.starved = gsb_share_is_starved(v, w, GSB_STARVED_NS),
 		.ahead = gsb_share_is_ahead(v, w->claim, t->least_ns),
 	};
 }
@@ -418,13 +487,19 @@ unsigned gsb_coreside_decide(const struct gsb_view *view, struct gsb_policy_area
 {
 	struct gsb_draft a = gsb_draft_begin(view, out);
 	struct thought *t = (struct thought *)area;
+	const struct gsb_claim *owed;
 
 	t->terms = *terms;
 	t->n = 0;
-	t->least_ns = gsb_share_least_ns(view);
-	gsb_parts_plan(view, terms->rest, terms->critical_first, &t->parts);
 	let_critical_pass(t, &a);
 	let_copies_pass(t, &a);
+	owed = gsb_cap_owed(view, terms->critical_first);
+	if (owed) {
+		let_owed_go(t, &a, owed);
+		return a.n;
+	}
+	t->least_ns = gsb_share_least_ns(view);
+	gsb_parts_plan(view, terms->rest, terms->critical_first, &t->parts);
 	let_parts_go(t, &a);
 	t->all_short = true;
 	t->trusted = !gsb_whatif_begin(&t->whatif, view, terms->rest);

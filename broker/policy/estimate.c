@@ -9,8 +9,9 @@
 
 #include "base/hash.h"
 
-#define N_WAYS 4 /* places where a key may stand */
-#define N_SETS 4096
+#define SURPRISE 3 /* times the mean, or the mean so many times it: a value of something new */
+#define N_WAYS	 4 /* places where a key may stand */
+#define N_SETS	 (GSB_N_ESTIMATES / N_WAYS)
 
 struct mean {
 	uint64_t key; /* 0: there is none */
@@ -36,7 +37,7 @@ void gsb_estimates_destroy(struct gsb_estimates *e)
 
 /* ---- what a mean is of ---- */
 
-enum subject { ALONE, SHARED, ROUND, BESIDE, ON_OWN, ON_SHARED };
+enum subject { ALONE, SHARED, ROUND, BESIDE, ON_OWN, ON_SHARED, CUT };
 
 static uint64_t key_of(enum subject subject, uint64_t what, uint64_t more)
 {
@@ -88,12 +89,18 @@ static struct mean *place(struct gsb_estimates *e, uint64_t key)
 	return oldest;
 }
 
+/*
+ * One geometry may be launched with little to do and then with much: programs try themselves out like that. A value that is far from the mean
+ * makes all before it count as one.
+ */
 static void add(struct gsb_estimates *e, uint64_t key, double value)
 {
 	struct mean *m = place(e, key);
-	double part = fmax(1.0 / (m->n + 1.0), GSB_ESTIMATE_NEWEST), off;
+	double part, off = m->n ? value / m->mean - 1 : 0;
 
-	off = m->n ? value / m->mean - 1 : 0;
+	if (value > SURPRISE * m->mean || m->mean > SURPRISE * value)
+		m->n = m->n > 0;
+	part = fmax(1.0 / (m->n + 1.0), GSB_ESTIMATE_NEWEST);
 	m->mean = m->n ? m->mean + part * (value - m->mean) : value;
 	m->square += part * (off * off - m->square);
 	m->n += m->n < UINT32_MAX;
@@ -183,6 +190,8 @@ void gsb_estimates_note(struct gsb_estimates *e, const struct gsb_arch *arch,
 		note_place(e, arch, r);
 	if (r->company.met && whole)
 		add(e, key_of(SHARED, r->work->launch, 0), shared_ns(arch, r));
+	if (r->cut)
+		add(e, key_of(CUT, r->work->launch, 0), (double)r->took_ns);
 	if (r->company.met && r->company.code)
 		note_beside(e, r);
 }
@@ -226,8 +235,54 @@ struct gsb_estimated gsb_estimates_alone(const struct gsb_estimates *e, uint64_t
 	return look_up(e, key_of(ALONE, launch, 0));
 }
 
+struct gsb_estimated gsb_estimates_cut(const struct gsb_estimates *e, uint64_t launch)
+{
+	return look_up(e, key_of(CUT, launch, 0));
+}
+
 struct gsb_estimated gsb_estimates_beside(const struct gsb_estimates *e, const struct gsb_work *w,
 					  const struct gsb_work *other)
 {
 	return look_up(e, key_of(BESIDE, w->code, other->code));
+}
+
+/* ---- over restarts ---- */
+
+size_t gsb_estimates_keep(const struct gsb_estimates *e, struct gsb_kept_mean *out)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < N_SETS; i++)
+		for (unsigned way = 0; way < N_WAYS; way++) {
+			const struct mean *m = &e->means[i][way];
+
+			if (m->key && m->n)
+				out[n++] =
+					(struct gsb_kept_mean){m->key, m->n, 0, m->mean, m->square};
+		}
+	return n;
+}
+
+static bool is_mean(const struct gsb_kept_mean *k)
+{
+	return k->key && k->n && isfinite(k->mean) && k->mean > 0 && isfinite(k->square) &&
+	       k->square >= 0;
+}
+
+void gsb_estimates_restore(struct gsb_estimates *e, const struct gsb_kept_mean *kept, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct mean *m;
+
+		if (!is_mean(&kept[i]))
+			continue;
+		m = place(e, kept[i].key);
+		*m = (struct mean){
+			.key = kept[i].key,
+			.n = kept[i].n < GSB_KEPT_TRUST ? kept[i].n : GSB_KEPT_TRUST,
+			.used = e->now,
+			.mean = kept[i].mean,
+			.square = kept[i].square,
+		};
+	}
 }

@@ -9,6 +9,8 @@
 #ifndef GSB_BROKER_POLICY_ESTIMATE_H
 #define GSB_BROKER_POLICY_ESTIMATE_H
 
+#include <stddef.h>
+
 #include "broker/policy/company.h"
 #include "broker/policy/policy.h"
 
@@ -19,7 +21,9 @@ struct gsb_run {
 	const struct gsb_work *work;
 	uint64_t took_ns;  /* from its first block to its last */
 	uint64_t stay_ns;  /* from its issue: what its stream had to wait for it; 0: took_ns */
+	uint64_t ready_ns; /* device time from which it could run */
 	uint64_t block_ns; /* mean of its blocks' time on their SMs; 0: not known */
+	bool cut;	   /* into other blocks than its program asked for: cut.h */
 	struct gsb_company company;
 };
 
@@ -35,6 +39,22 @@ void gsb_estimates_note(struct gsb_estimates *e, const struct gsb_arch *arch,
  */
 struct gsb_prediction gsb_estimates_predict(const struct gsb_estimates *e,
 					    const struct gsb_arch *arch, const struct gsb_work *w);
+
+/* A mean as it is kept for another engine on the same device. */
+struct gsb_kept_mean {
+	uint64_t key;
+	uint32_t n, zero;
+	double mean, square; /* of values; of their relative distance from it */
+};
+
+#define GSB_N_ESTIMATES 16384 /* means that there may be */
+#define GSB_KEPT_TRUST \
+	8 /* what is restored counts as so many values at most: the world may have changed */
+
+/* All means into @out, which has room for GSB_N_ESTIMATES; returns how many. */
+size_t gsb_estimates_keep(const struct gsb_estimates *e, struct gsb_kept_mean *out);
+/* What can be no mean is left out. */
+void gsb_estimates_restore(struct gsb_estimates *e, const struct gsb_kept_mean *kept, size_t n);
 
 /* The mean of so many values, and how far it may be trusted; 0: not known. */
 struct gsb_estimated {
@@ -57,6 +77,9 @@ struct gsb_estimated gsb_estimates_on(const struct gsb_estimates *e, const struc
 
 /* How long it takes with the device to itself, in ns. */
 struct gsb_estimated gsb_estimates_alone(const struct gsb_estimates *e, uint64_t launch);
+
+/* How long it took in whatever company, when it was a cut of another launch. */
+struct gsb_estimated gsb_estimates_cut(const struct gsb_estimates *e, uint64_t launch);
 
 /* How much longer than alone @w takes beside @other on the same SMs. */
 struct gsb_estimated gsb_estimates_beside(const struct gsb_estimates *e, const struct gsb_work *w,

@@ -5,8 +5,13 @@ libpolicy_la_SOURCES = \
 	broker/policy/policy.c broker/policy/policy.h \
 	broker/policy/draft.h \
 	broker/policy/coreside.c broker/policy/coreside.h \
+	broker/policy/auction.h \
+	broker/policy/cap.c broker/policy/cap.h \
 	broker/policy/claim.c broker/policy/claim.h \
 	broker/policy/company.c broker/policy/company.h \
+	broker/policy/contenders.c \
+	broker/policy/curves.c \
+	broker/policy/cut.c broker/policy/cut.h \
 	broker/policy/estimate.c broker/policy/estimate.h \
 	broker/policy/fifo.c \
 	broker/policy/multiqx.c \
@@ -15,8 +20,10 @@ libpolicy_la_SOURCES = \
 	broker/policy/serial.c \
 	broker/policy/shape.c broker/policy/shape.h \
 	broker/policy/share.c broker/policy/share.h \
+	broker/policy/split.c \
+	broker/policy/turns.c \
 	broker/policy/whatif.c broker/policy/whatif.h
-EXTRA_DIST += doc/multiqx.md doc/planner.md doc/results/2026-11-22-policies-random.txt doc/results/2026-11-22-policy-path.txt doc/results/2026-11-22-drawn-repeated.txt doc/results/2026-11-23-policy-path.txt doc/results/2026-11-23-drawn-repeated.txt
+EXTRA_DIST += doc/multiqx.md doc/planner.md
 libpolicy_la_LIBADD = libmodel.la libbase.la -lm
 
 check_PROGRAMS += tests/unit/test_estimate
@@ -24,11 +31,21 @@ tests_unit_test_estimate_SOURCES = tests/unit/test_estimate.c
 tests_unit_test_estimate_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_estimate_LDADD = libpolicy.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_cut
+tests_unit_test_cut_SOURCES = tests/unit/test_cut.c
+tests_unit_test_cut_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_cut_LDADD = libpolicy.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_policies
 policy_kit = tests/unit/policy_kit.c tests/unit/policy_kit.h
 tests_unit_test_policies_SOURCES = tests/unit/test_policies.c $(policy_kit)
 tests_unit_test_policies_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_policies_LDADD = libpolicy.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_cap
+tests_unit_test_cap_SOURCES = tests/unit/test_cap.c $(policy_kit)
+tests_unit_test_cap_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_cap_LDADD = libpolicy.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_parts
 tests_unit_test_parts_SOURCES = tests/unit/test_parts.c $(policy_kit)

@@ -42,17 +42,30 @@ enum gsb_direction { GSB_COPY_UP, GSB_COPY_DOWN, GSB_COPY_ACROSS, GSB_N_DIRECTIO
 
 /*
  * What a tenant does again and again: the long launches that it has come back to, with nothing new between them. What will come
- * nobody knows; who has come so often is expected to come as often again.
+ * nobody knows; who has come so often is expected to come as often again. But what stood in its stream from the beginning it
+ * asked for once: a program that asks for all it wants and waits is done when its stream is empty.
  */
 #define GSB_N_HABITS 4
 
 struct gsb_habits {
 	uint64_t launch[GSB_N_HABITS]; /* as of struct gsb_work, last seen first */
-	uint32_t n;	   /* of these were seen since there was a new one, itself included */
-	uint32_t n_again;  /* long kernels since then */
-	uint64_t code;	   /* of all of them; 0: they are of several kernels */
-	float filled;	   /* the part of the device that the last had blocks for, 0 .. 1 */
-	uint64_t ended_ns; /* device time when the last had ended */
+	uint32_t n;	  /* of these were seen since there was a new one, itself included */
+	uint32_t n_again; /* long kernels since then, */
+	uint32_t
+		n_came; /* and so many of them came while others ran: the rest stood in the stream */
+	uint32_t stream, n_queued; /* of the last: its stream, and what was in that when it ended */
+	uint64_t code;		   /* of all of them; 0: they are of several kernels */
+	float filled;		   /* the part of the device that the last had blocks for, 0 .. 1 */
+	uint64_t ended_ns;	   /* device time when the last had ended */
+};
+
+/* How much longer its kernels may take beside others than alone, and how much longer they did: cap.h. */
+struct gsb_cap {
+	uint32_t percent; /* so much longer; 0: there is no limit, and nothing else is kept */
+	bool owed;	  /* it was behind, and still is */
+	uint64_t
+		until_ns; /* device time when the last of its kernels had ended, which are in these: */
+	uint64_t busy_ns, alone_ns;
 };
 
 /* What a tenant may claim of the device, and what it has had of it. */
@@ -70,7 +83,9 @@ struct gsb_claim {
 	uint64_t demand_ns;    /* that time */
 	uint64_t n_issued;     /* commands, ever */
 	uint32_t n_ready, n_running;
-	struct gsb_habits habits; /* where the policy predicts */
+	/* where the policy predicts */
+	struct gsb_habits habits;
+	struct gsb_cap cap;
 };
 
 /* How long a kernel takes, in this geometry. */
@@ -142,6 +157,7 @@ enum gsb_reason {
 	GSB_REASON_CRITICAL,  /* its tenant is */
 	GSB_REASON_RESERVED,  /* kept off the SMs of a critical tenant */
 	GSB_REASON_RUN,	      /* short, and behind such of its stream: the engine's */
+	GSB_REASON_CAP, /* one tenant is slowed more than it may be, and has the device to itself */
 	GSB_N_REASONS
 };
 

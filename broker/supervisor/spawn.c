@@ -47,6 +47,8 @@ static void add(struct args *a, const char *fmt, ...)
 
 static void add_resize_args(const struct gsb_resize_config *r, struct args *a)
 {
+	add(a, "--resize-cache=%s", r->cache); /* measured times are kept there, too */
+	add(a, "--resize-cache-size=%" PRIu64, r->cache_size);
 	if (r->mode == GSB_RESIZE_MODE_OFF)
 		return;
 	add(a, "--resize=%s", gsb_config_resize_name(r->mode));
@@ -54,8 +56,6 @@ static void add_resize_args(const struct gsb_resize_config *r, struct args *a)
 	add(a, "--resize-allow=%s", r->allow);
 	add(a, "--resize-deny=%s", r->deny);
 	add(a, "--resize-max-loss=%" PRIu64, r->max_loss);
-	add(a, "--resize-cache=%s", r->cache);
-	add(a, "--resize-cache-size=%" PRIu64, r->cache_size);
 	add(a, "--resize-shadow-every=%" PRIu64, r->shadow_every);
 	add(a, "--resize-shadow-memory=%" PRIu64, r->shadow_memory);
 	add(a, "--resize-shadow-limit-ms=%" PRIu64, r->shadow_limit_ms);

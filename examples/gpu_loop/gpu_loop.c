@@ -2,14 +2,17 @@
  * gpu_loop.c - a program that launches one kernel again and again: one that lives on the memory, the L2, arithmetic, ... (kernels.h).
  *
  * It knows nothing of a broker: plain calls of the driver API, through libcuda.so.1. Every launch fills the GPU: its grid is so many
- * rounds of as many blocks as there is room for. All launches are asked for at once, one behind the other in a stream, and each twentieth of
- * them is timed by an event of the device. Usage: gpu_loop --help.
+ * rounds of as many blocks as there is room for, on all SMs or as many as --sms says. All launches are asked for at once, one behind the
+ * other in a stream, and each twentieth of them is timed by an event of the device. With --each it is a service that answers questions: one
+ * launch at a time, waited for, and how long each took is printed. Usage: gpu_loop --help.
  */
 #include <argp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "cu.h"
 #include "kernels.h"
@@ -23,16 +26,19 @@
 
 struct job {
 	unsigned kind;
-	unsigned launches, rounds;
+	unsigned launches, rounds, sms;
 	unsigned long long turns, bytes;
-	double us; /* how long a launch is to take; 0: turns says it */
-	bool wait, calibrate;
+	double us;		     /* how long a launch is to take; 0: turns says it */
+	unsigned long long pause_us; /* with each: between the end of one and the next */
+	bool wait, calibrate, each;
 
 	CUfunction function;
 	CUdeviceptr memory;
 	CUstream stream;
 	unsigned blocks;
-	CUevent stamps[N_STAMPS + 1];
+	CUevent stamps[N_STAMPS + 1], before, after;
+	double *device_us, *host_us; /* with each: how long it took */
+	double asked_us, ended_us;   /* the run, by the host's clock */
 };
 
 static unsigned long long number(const char *text, const char *what, struct argp_state *state)
@@ -56,12 +62,17 @@ static void launch(struct job *j)
 	   "launching");
 }
 
-static double elapsed_us(struct job *j, unsigned from, unsigned to)
+static double between_us(CUevent from, CUevent to)
 {
 	float ms;
 
-	CU(cuEventElapsedTime, (&ms, j->stamps[from], j->stamps[to]), "timing");
+	CU(cuEventElapsedTime, (&ms, from, to), "timing");
 	return ms * 1e3;
+}
+
+static double elapsed_us(struct job *j, unsigned from, unsigned to)
+{
+	return between_us(j->stamps[from], j->stamps[to]);
 }
 
 static double time_one(struct job *j)
@@ -108,8 +119,12 @@ static void set_up(struct job *j)
 	CU(cuMemAlloc_v2, (&j->memory, j->bytes), "allocating");
 	CU(cuMemsetD8_v2, (j->memory, 0, j->bytes), "clearing memory");
 	CU(cuStreamCreate, (&j->stream, CU_STREAM_NON_BLOCKING), "making a stream");
+	CU(cuEventCreate, (&j->before, CU_EVENT_DEFAULT), "making an event");
+	CU(cuEventCreate, (&j->after, CU_EVENT_DEFAULT), "making an event");
 	for (unsigned i = 0; i <= N_STAMPS; i++)
 		CU(cuEventCreate, (&j->stamps[i], CU_EVENT_DEFAULT), "making an event");
+	if (j->sms && j->sms < (unsigned)sms)
+		sms = (int)j->sms;
 	j->blocks = (unsigned)(sms * resident) * j->rounds;
 	if (j->us > 0)
 		calibrate(j);
@@ -126,34 +141,76 @@ static void await_start(void)
 		;
 }
 
+static double now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+/* One launch and the wait for it: what its caller sees, and what the device does, whose time may be a virtual one. */
+static void answer(struct job *j, unsigned i)
+{
+	double from = now_us();
+
+	CU(cuEventRecord, (j->before, j->stream), "recording an event");
+	launch(j);
+	CU(cuEventRecord, (j->after, j->stream), "recording an event");
+	CU(cuStreamSynchronize, (j->stream), "waiting");
+	j->host_us[i] = now_us() - from;
+	j->device_us[i] = between_us(j->before, j->after);
+	if (j->pause_us)
+		usleep((useconds_t)j->pause_us);
+}
+
 static void run(struct job *j)
 {
 	unsigned stamp = 0;
 
+	j->asked_us = now_us();
 	CU(cuEventRecord, (j->stamps[0], j->stream), "recording an event");
 	for (unsigned i = 1; i <= j->launches; i++) {
-		launch(j);
+		if (j->each)
+			answer(j, i - 1);
+		else
+			launch(j);
 		while (stamp < N_STAMPS && (stamp + 1) * j->launches <= i * N_STAMPS)
 			CU(cuEventRecord, (j->stamps[++stamp], j->stream), "recording an event");
 		if (i % MOST_KEPT == 0)
 			CU(cuEventSynchronize, (j->stamps[stamp]), "waiting");
 	}
 	CU(cuStreamSynchronize, (j->stream), "waiting");
+	j->ended_us = now_us();
+}
+
+static void print_series(const char *key, const double *us, unsigned n)
+{
+	fputs(key, stdout);
+	for (unsigned i = 0; i < n; i++)
+		printf(" %.3f", us[i]);
+	putchar('\n');
 }
 
 static void report(struct job *j)
 {
-	printf("kind=%s blocks=%u turns=%llu launches=%u ms=%.3f\nstamps_ms",
-	       gpu_loop_kinds[j->kind].name, j->blocks, j->turns, j->launches,
-	       elapsed_us(j, 0, N_STAMPS) / 1e3);
-	for (unsigned i = 1; i <= N_STAMPS; i++)
-		printf(" %.3f", elapsed_us(j, 0, i) / 1e3);
-	putchar('\n');
+	double ms[N_STAMPS];
+
+	for (unsigned i = 0; i < N_STAMPS; i++)
+		ms[i] = elapsed_us(j, 0, i + 1) / 1e3;
+	printf("kind=%s blocks=%u turns=%llu launches=%u ms=%.3f\n", gpu_loop_kinds[j->kind].name,
+	       j->blocks, j->turns, j->launches, ms[N_STAMPS - 1]);
+	print_series("stamps_ms", ms, N_STAMPS);
+	printf("host_ms %.3f\n", (j->ended_us - j->asked_us) / 1e3);
+	if (!j->each)
+		return;
+	print_series("device_us", j->device_us, j->launches);
+	print_series("host_us", j->host_us, j->launches);
 }
 
 /* ---- arguments ---- */
 
-enum { OPT_CALIBRATE = 256 };
+enum { OPT_CALIBRATE = 256, OPT_EACH, OPT_PAUSE, OPT_SMS };
 
 #define KINDS "stream, gather, chase, atomic, fma, sfu, lds or l1hit"
 
@@ -163,6 +220,9 @@ static const struct argp_option options[] = {
 	{"turns", 't', "N", 0, "of each thread's loop in a launch", 0},
 	{"us", 'u', "T", 0, "as many turns as make a launch take so long alone", 0},
 	{"rounds", 'r', "N", 0, "a grid is so many times what the GPU has room for (default 8)", 0},
+	{"sms", OPT_SMS, "N", 0, "as if the GPU had so many SMs, if it has more", 0},
+	{"each", OPT_EACH, NULL, 0, "wait for each launch, and print how long each took", 0},
+	{"pause", OPT_PAUSE, "T", 0, "with --each: so many us between one and the next", 0},
 	{"bytes", 'b', "N", 0, "of memory, a power of two (default: by the kind)", 0},
 	{"wait", 'w', NULL, 0, "say \"ready\", and begin when a line comes on stdin", 0},
 	{"calibrate", OPT_CALIBRATE, NULL, 0, "with --us: print the turns, and end", 0},
@@ -204,6 +264,9 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 	case 't': j->turns = number(arg, "--turns", state); return 0;
 	case 'u': j->us = (double)number(arg, "--us", state); return 0;
 	case 'r': j->rounds = (unsigned)number(arg, "--rounds", state); return 0;
+	case OPT_SMS: j->sms = (unsigned)number(arg, "--sms", state); return 0;
+	case OPT_EACH: j->each = true; return 0;
+	case OPT_PAUSE: j->pause_us = number(arg, "--pause", state); return 0;
 	case 'b': j->bytes = number(arg, "--bytes", state); return 0;
 	case 'w': j->wait = true; return 0;
 	case OPT_CALIBRATE: j->calibrate = true; return 0;
@@ -228,9 +291,16 @@ int main(int argc, char **argv)
 		printf("%llu\n", j.turns);
 		return 0;
 	}
+	j.device_us = calloc(2 * (size_t)j.launches, sizeof(*j.device_us));
+	if (!j.device_us) {
+		fprintf(stderr, "gpu_loop: --launches %u: no memory for their times\n", j.launches);
+		return 1;
+	}
+	j.host_us = j.device_us + j.launches;
 	if (j.wait)
 		await_start();
 	run(&j);
 	report(&j);
+	free(j.device_us);
 	return 0;
 }

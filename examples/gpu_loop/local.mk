@@ -6,4 +6,3 @@ examples_gpu_loop_gpu_loop_SOURCES = \
 	examples/gpu_loop/gpu_loop.c examples/gpu_loop/kernels.h
 examples_gpu_loop_gpu_loop_CPPFLAGS = -D_GNU_SOURCE -I$(srcdir)/examples/gpu_db
 examples_gpu_loop_gpu_loop_LDADD = -ldl
-EXTRA_DIST += doc/results/2026-11-22-pairs-h200.txt doc/results/2026-11-23-weights-h200.txt

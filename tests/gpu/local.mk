@@ -6,13 +6,9 @@ tests_gpu_probe_windows_LDADD = libshm.la libbase.la
 noinst_PROGRAMS += tests/gpu/model_measure
 tests_gpu_model_measure_SOURCES = tests/gpu/model_measure.c tests/gpu/gpu.c tests/gpu/gpu.h
 tests_gpu_model_measure_LDADD = libbase.la -lm
-EXTRA_DIST += tests/gpu/model_kernels.cu tests/gpu/model_kernels.ptx tests/gpu/bundle tests/gpu/check tests/gpu/cuda-check tests/gpu/faults tests/gpu/soak tests/gpu/pairs tests/gpu/client.py doc/real-gpu.md doc/faults.md tests/gpu/results-doc \
-	doc/results/2026-11-23-faults-h200.txt doc/results/2026-11-23-bench-h200.json \
-	doc/results/2026-11-23-bench-before-runs-h200.json \
-	doc/results/2026-11-22-cuda-check-2-h200.txt doc/results/2026-11-22-cuda-suite-h200.txt \
-	doc/results/2026-11-22-cuda-policies-h200.txt doc/results/2026-11-22-programs-h200.txt \
-	doc/results/2026-11-22-cuda-16-summary-h200.txt doc/results/2026-11-22-cuda-16-h200.gsb.gz \
-	doc/results/2026-11-22-cuda-16-h200.html
+EXTRA_DIST += tests/gpu/model_kernels.cu tests/gpu/model_kernels.ptx tests/gpu/bundle tests/gpu/check \
+	tests/gpu/cuda-check tests/gpu/faults tests/gpu/soak tests/gpu/client.py doc/real-gpu.md doc/faults.md \
+	tests/gpu/results-doc
 
 # The tables of the documents are what the results give.
 check_SCRIPTS += tests/gpu/results-doc
@@ -75,10 +71,4 @@ noinst_PROGRAMS += tests/gpu/model_tables
 tests_gpu_model_tables_SOURCES = tests/gpu/model_tables.c tests/gpu/tsv.c tests/gpu/tsv.h
 tests_gpu_model_tables_LDADD = libmodel.la libbase.la -lm
 check_SCRIPTS += tests/gpu/model-doc tests/gpu/ptx-fresh
-EXTRA_DIST += tests/gpu/model-doc tests/gpu/ptx-fresh \
-	doc/results/2026-11-20-model-registers-h200.tsv doc/results/2026-11-20-model-curves-h200.tsv \
-	doc/results/2026-11-20-model-solo-h200.tsv doc/results/2026-11-20-model-pairs-h200.tsv \
-	doc/results/2026-11-20-model-profiles-h200.tsv doc/results/2026-11-20-model-contending-h200.tsv \
-	doc/results/2026-11-20-model-rounds-h200.tsv \
-	doc/results/2026-11-21-model-pairs-h200.tsv doc/results/2026-11-21-model-profiles-h200.tsv \
-	doc/results/2026-11-21-model-rounds-h200.tsv
+EXTRA_DIST += tests/gpu/model-doc tests/gpu/ptx-fresh

@@ -3,7 +3,8 @@
  *
  * Usage: resize variants FILE...   is each variant accepted; registers, shared and local memory, resident blocks
  *        resize results [KERNEL]   the kernels of resize_subjects.def: variants against originals, counts against the emulated device's
- *        resize times		    what the forms cost, and what they are for: resize_times.c
+ *        resize counts [KERNEL]    the same, of these the counts alone
+ *        resize times [counting]   what the forms cost, and what they are for, or counting alone: resize_times.c
  *
  * Files are read below $srcdir. Tables with tabs on stdout, one row a thing measured. Exit status 1: a variant was refused or
  * gave other results.
@@ -356,12 +357,23 @@ static void close_twin(struct twin *t)
 	free(t->expected);
 }
 
-static void results_of(const struct kit_subject *s)
+/* Returns how many were tried. */
+static int try_forms(struct twin *t, const struct kit_subject *s)
+{
+	int n = try_slices(t, s) + try_persistent(t, s) + 1;
+
+	begin(t, "hint");
+	run_plain(t, GSB_REWRITE_HINT);
+	end(t, s, true);
+	return n;
+}
+
+static void results_of(const struct kit_subject *s, bool counts_alone)
 {
 	struct gsb_ptx_module *m = kit_parse_file(s->file);
 	static struct kit kit;
 	struct twin t;
-	int n;
+	int n = 1;
 
 	kit_open(&kit, m, s, KIT_ALL);
 	kit_expect(&kit, s, 1);
@@ -369,10 +381,8 @@ static void results_of(const struct kit_subject *s)
 	begin(&t, "original");
 	run_plain(&t, ORIGINAL);
 	need("copy", cu.cuMemcpyDtoH_v2(t.expected, t.memory, kit.diff.bytes));
-	n = try_slices(&t, s) + try_persistent(&t, s) + 2;
-	begin(&t, "hint");
-	run_plain(&t, GSB_REWRITE_HINT);
-	end(&t, s, true);
+	if (!counts_alone)
+		n += try_forms(&t, s);
 	try_count(&t, s);
 	printf("tried\t%s\t%s\t%d\n", s->file, s->kernel, n);
 	close_twin(&t);
@@ -380,14 +390,14 @@ static void results_of(const struct kit_subject *s)
 	gsb_ptx_module_destroy(m);
 }
 
-static int results(const char *kernel)
+static int results(const char *kernel, bool counts_alone)
 {
 	bool found = false;
 
 	for (size_t i = 0; i < GSB_ARRAY_LEN(subjects); i++) {
 		if (kernel && strcmp(kernel, subjects[i].kernel) != 0)
 			continue;
-		results_of(&subjects[i]);
+		results_of(&subjects[i], counts_alone);
 		found = true;
 	}
 	if (!found)
@@ -398,19 +408,22 @@ static int results(const char *kernel)
 
 int main(int argc, char **argv)
 {
-	const char *command = argc > 1 ? argv[1] : "";
+	const char *command = argc > 1 ? argv[1] : "", *name = argc > 2 ? argv[2] : NULL;
+	const bool counts = !strcmp(command, "counts"), times = !strcmp(command, "times");
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (strcmp(command, "variants") != 0 && strcmp(command, "results") != 0 &&
-	    strcmp(command, "times") != 0) {
-		fprintf(stderr, "usage: resize variants FILE... | results [KERNEL] | times\n");
+	if ((!counts && !times && strcmp(command, "variants") != 0 &&
+	     strcmp(command, "results") != 0) ||
+	    (times && name && strcmp(name, "counting") != 0)) {
+		fprintf(stderr, "usage: resize variants FILE... | results [KERNEL] | "
+				"counts [KERNEL] | times [counting]\n");
 		return 2;
 	}
 	device_open();
-	if (!strcmp(command, "times"))
-		return measure_times();
-	if (!strcmp(command, "results"))
-		return results(argc > 2 ? argv[2] : NULL);
+	if (times)
+		return measure_times(name != NULL);
+	if (counts || !strcmp(command, "results"))
+		return results(name, counts);
 	for (int i = 2; i < argc; i++)
 		variants_of(argv[i]);
 	return n_wrong ? 1 : 0;

@@ -36,6 +36,6 @@ int device_attribute(CUfunction f, int which);
 int device_resident(CUfunction f, int threads, size_t smem); /* blocks on an SM */
 CUdeviceptr device_alloc(size_t bytes);			     /* zeroed */
 
-int measure_times(void); /* resize_times.c: the whole command */
+int measure_times(bool counting_alone); /* resize_times.c: the whole command */
 
 #endif

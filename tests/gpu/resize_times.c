@@ -378,10 +378,8 @@ static void block_sizes(void)
 	}
 }
 
-int measure_times(void)
+static void prepare(void)
 {
-	static const double lengths[] = {2, 5, 20, 100};
-
 	bound = load(bound_ptx);
 	more = load(resize_ptx);
 	control = device_alloc(sizeof(struct gsb_variant_control));
@@ -393,14 +391,28 @@ int measure_times(void)
 	need("event", cu.cuEventCreate(&end, 0));
 	for (int i = 0; i < 30; i++) /* clocks rise */
 		turns_for(20);
-	for (size_t i = 0; i < GSB_ARRAY_LEN(lengths); i++)
-		costs_of_blocks(lengths[i]);
-	for (size_t i = 0; i < GSB_ARRAY_LEN(lengths); i++)
-		stop_latency(lengths[i]);
+}
+
+static void all_of_counting(void)
+{
 	counting(bound, "spin", FULL * 8, 2000);
 	counting(bound, "scan", FULL, SCAN);
 	counting(more, "pipe", FULL * 8, 500);
 	counting(more, "plus", WORDS / THREADS, 0);
+}
+
+int measure_times(bool counting_alone)
+{
+	static const double lengths[] = {2, 5, 20, 100};
+
+	prepare();
+	all_of_counting();
+	if (counting_alone)
+		return 0;
+	for (size_t i = 0; i < GSB_ARRAY_LEN(lengths); i++)
+		costs_of_blocks(lengths[i]);
+	for (size_t i = 0; i < GSB_ARRAY_LEN(lengths); i++)
+		stop_latency(lengths[i]);
 	block_sizes();
 	for (uint32_t mib = 4; mib <= 32; mib *= 2) {
 		hints(mib, ORIGINAL);

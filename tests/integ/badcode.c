@@ -3,6 +3,7 @@
  * that the program asked for, and a context that works on. Run under gsbrun by badcode.sh.
  *
  *   badcode            the cases below
+ *   badcode left-out   what the emulated device does not carry, and a GPU does
  *   badcode oversized  a module over the limit of 64 KiB that the broker was given
  */
 #include <setjmp.h>
@@ -20,6 +21,9 @@
 #define assert_cu_is(want, call) assert_int_equal(call, want)
 
 #define HEAD ".version 8.0\n.target sm_75\n.address_size 64\n"
+#define NEW_HEAD                                          \
+	".version 8.6\n.target sm_90\n.address_size 64\n" \
+	".extern .func cudaCDP2Launch();\n"
 #define STORE_BODY(value)                                                \
 	"(.param .u64 p)\n{\n\t.reg .b64 %a;\n\tld.param.u64 %a, [p];\n" \
 	"\tst.global.u32 [%a], " value ";\n\tret;\n}\n"
@@ -238,6 +242,57 @@ static void test_badcode_unknown_opcode_is_refused_at_its_launch_only(void **sta
 	assert_cu(cu.cuModuleUnload(module));
 }
 
+/* What the emulated device leaves out, one kernel each, on line 7 of its module; programs.sh looks for what is said. */
+static const char *const not_carried[] = {
+	("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f, %f, %f, %f}, {%r, %r, %r, %r}, "
+	 "{%r, %r}, {%f, %f, %f, %f};"),
+	"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r}, [%r];",
+	"wgmma.fence.sync.aligned;",
+	"cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r], [%a, {%r}], [%r];",
+	"call.uni cudaCDP2Launch, ();",
+};
+
+static void expect_only_refused(const char *text, const char *name)
+{
+	CUmodule module;
+	CUfunction f = function(&module, text, name), store;
+	uint32_t value = 0;
+	CUdeviceptr p;
+	void *params[] = {&p};
+
+	assert_cu(cu.cuModuleGetFunction(&store, module, "store"));
+	assert_cu(cu.cuMemAlloc_v2(&p, 4));
+	assert_cu_is(CUDA_ERROR_NOT_SUPPORTED,
+		     cu.cuLaunchKernel(f, 2, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+	assert_cu(launch(store, p));
+	assert_cu(cu.cuMemcpyDtoH_v2(&value, p, 4));
+	assert_int_equal(value, 7);
+	assert_cu(cu.cuMemFree_v2(p));
+	assert_cu(cu.cuModuleUnload(module));
+}
+
+static void test_badcode_what_is_left_out_spoils_its_own_kernel_only(void **state)
+{
+	char text[2048];
+
+	(void)state;
+	for (size_t i = 0; i < GSB_ARRAY_LEN(not_carried); i++) {
+		snprintf(text, sizeof(text),
+			 NEW_HEAD
+			 ".visible .entry left_out(.param .u64 p)\n{\n%s %s\n\tret;\n}\n%s",
+			 ".reg .b32 %r; .reg .b64 %a; .reg .f32 %f;", not_carried[i], STORE);
+		expect_only_refused(text, "left_out");
+	}
+}
+
+static void test_badcode_kernel_made_for_clusters_is_refused_alone(void **state)
+{
+	(void)state;
+	expect_only_refused(NEW_HEAD ".visible .entry paired(.param .u64 p)\n"
+				     ".reqnctapercluster 2, 1, 1\n{\n\tret;\n}\n" STORE,
+			    "paired");
+}
+
 static void test_badcode_names_that_are_not_there_are_not_found(void **state)
 {
 	CUmodule module;
@@ -367,6 +422,10 @@ int main(int argc, char **argv)
 		BADCODE(test_badcode_kernel_with_a_long_name_runs),
 		BADCODE(test_badcode_name_over_the_limit_is_refused_by_name),
 	};
+	const struct CMUnitTest left_out[] = {
+		BADCODE(test_badcode_what_is_left_out_spoils_its_own_kernel_only),
+		BADCODE(test_badcode_kernel_made_for_clusters_is_refused_alone),
+	};
 	const struct CMUnitTest oversized[] = {
 		BADCODE(test_badcode_module_over_the_tenants_limit_is_refused_with_the_limit),
 	};
@@ -377,5 +436,7 @@ int main(int argc, char **argv)
 		return 2;
 	if (argc > 1 && !strcmp(argv[1], "oversized"))
 		return cmocka_run_group_tests(oversized, NULL, NULL);
+	if (argc > 1 && !strcmp(argv[1], "left-out"))
+		return cmocka_run_group_tests(left_out, NULL, NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

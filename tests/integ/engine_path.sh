@@ -8,7 +8,7 @@ srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 . "$srcdir/tests/integ/lib.sh"
 
 FEW=2000 MANY=12000
-LIMIT=2020    # 1985, of which the device of the test takes 570
+LIMIT=2020    # 2007, of which the device of the test takes 570
 OFF_LIMIT=28  # 25: a comparison and a branch for each event, and its serial
 ON_LIMIT=640  # 603 for 7 events
 

@@ -29,7 +29,7 @@ tests_integ_heap_LDADD = -ldl
 # Graphs and stream capture, as a driver answers.
 noinst_PROGRAMS += tests/integ/graphs
 check_SCRIPTS += tests/integ/graphs.sh
-EXTRA_DIST += tests/integ/graphs.sh tests/integ/graphs.expected doc/results/2026-11-22-graphs-h200.txt
+EXTRA_DIST += tests/integ/graphs.sh tests/integ/graphs.expected
 tests_integ_graphs_SOURCES = tests/integ/graphs.c tests/unit/tenant.h
 tests_integ_graphs_CPPFLAGS = $(integ_cppflags)
 tests_integ_graphs_LDADD = -ldl

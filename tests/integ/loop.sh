@@ -49,8 +49,21 @@ loop_every_kind_runs() {
 		expect_match "$(head -n 1 "$dir/out")" "^kind=$kind blocks=[0-9]+ turns=3 launches=20 ms=[0-9.]+$"
 		sed -n '2s/^stamps_ms //p' "$dir/out" | tr ' ' '\n' >"$dir/stamps"
 		[ "$(wc -l <"$dir/stamps")" -eq 20 ] || fail "not 20 stamps: $(cat "$dir/out")"
+		expect_match "$(sed -n 3p "$dir/out")" '^host_ms [0-9.]+$'
 		sort -c -n -u "$dir/stamps" || fail "the stamps do not rise: $(cat "$dir/out")"
 	done
+	end_broker
+}
+
+# What it waits for one by one it says one by one, and fewer SMs are fewer blocks.
+loop_each_launch_is_timed() {
+	start_small_broker
+	tenant t "$loop" --kind fma --turns 3 --rounds 1 --sms 2 --launches 25 --each >"$dir/out" 2>&1 || fail "$(cat "$dir/out")"
+	expect_match "$(head -n 1 "$dir/out")" '^kind=fma blocks=16 '
+	for key in device_us host_us; do
+		expect_equal "$(grep "^$key " "$dir/out" | wc -w)" 26
+	done
+	awk '/^device_us/ { for (i = 3; i <= NF; i++) if ($i != $2) exit 1 }' "$dir/out" || fail "alone they are not alike: $(cat "$dir/out")"
 	end_broker
 }
 
@@ -80,6 +93,19 @@ loop_two_of_a_kind_have_shares_by_weight() {
 		exit !(a > b && done > 0.3 && done < 0.4) }' >&2 || fail "those are not the shares"
 }
 
+# The second may take a quarter longer than alone, and by then a quarter of the first's work is done, or less.
+loop_a_limit_of_slowdown_is_held() {
+	start_small_broker 'policy = coreside' '[engine]' 'start_line = 2' 'gate_timeout_ms = 600000' '[tenant "t2"]' 'slowdown_percent = 25'
+	two fma fma
+	end_broker
+	[ "$(n_decided 'verdict=issue.*reason=cap')" -gt 50 ] || fail "the second never had the device to itself: $(tail -n 3 "$dir/decided")"
+	[ "$(n_decided 'verdict=hold.*reason=cap')" -gt 1 ] || fail "the first never had to wait"
+	awk -v a="$(ms_of 1)" -v b="$(ms_of 2)" 'BEGIN {
+		done = 1 - (a - b) / (a / 2)
+		printf "    ends at %s and %s ms: %.3f of the first was done\n", a, b, done
+		exit !(a > b && done > 0.15 && done < 0.3) }' >&2 || fail "the limit is not held"
+}
+
 # What SMs of their own are worth to them is found out by giving them some.
 loop_two_kinds_are_tried_on_parts() {
 	start_small_broker 'policy = coreside' '[engine]' 'start_line = 2' 'gate_timeout_ms = 600000'
@@ -90,6 +116,9 @@ loop_two_kinds_are_tried_on_parts() {
 }
 
 run_case loop_every_kind_runs
+run_case loop_each_launch_is_timed
 run_case loop_says_what_is_wrong
 run_case loop_two_of_a_kind_have_shares_by_weight
+run_case loop_a_limit_of_slowdown_is_held
 run_case loop_two_kinds_are_tried_on_parts
+[ "$failures" -eq 0 ]

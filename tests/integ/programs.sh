@@ -21,6 +21,23 @@ run_program() {
 	[ "$status" -eq 0 ] || fail "$* ended with $status: $(cat "$dir/$1.err")"
 }
 
+what_is_left_out_is_refused_by_name_beside_kernels_that_run() {
+	local said err carried="is not carried by the emulated device"
+	start_real_broker
+	run_program badcode "$build/tests/integ/badcode" left-out
+	err=$(cat "$dir/badcode.err")
+	for said in "'mma\.sync\.[^ ]*' $carried: a tensor core operation: use a path" \
+		"'ldmatrix\.[^ ]*' $carried: a load for tensor cores: use a path" \
+		"'wgmma\.[^ ]*' $carried: a tensor core operation of sm_90a: build for sm_90" \
+		"'cp\.async\.bulk\.tensor\.[^ ]*' $carried: a bulk copy \(TMA\): build for sm_80" \
+		"call of 'cudaCDP2Launch', which has no body and is not carried: dynamic parallelism needs a real GPU; launch from the host"; do
+		expect_match "$err" "kernel 'left_out', line 7: $said"
+	done
+	expect_match "$err" "kernel paired: clusters of 2x1x1 blocks are not carried by the emulated device: build it without"
+	await_no_tenants
+	end_broker
+}
+
 badcode_is_refused_and_its_tenant_lives_on() {
 	start_real_broker
 	run_program badcode "$build/tests/integ/badcode"
@@ -106,6 +123,7 @@ run_case semantics_are_cudas_and_device_time_is_repeatable
 run_case semantics_of_a_memory_limit
 run_case figures_of_ps_are_what_was_done
 run_case races_between_threads_cut_nobody_off
+run_case what_is_left_out_is_refused_by_name_beside_kernels_that_run
 run_case badcode_is_refused_and_its_tenant_lives_on
 run_case badcode_over_the_limit_is_refused
 run_case linking_of_ptx_runs_and_says_what_does_not_fit

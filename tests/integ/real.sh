@@ -66,9 +66,10 @@ holdings() {
 	echo "$(find "/proc/$pid/fd" -mindepth 1 | wc -l) fds, $(grep -cE 'memfd:gsb' "/proc/$pid/maps") mappings"
 }
 
-# One session daemon of LTTng serves all of a user's programs, and a session of gsbctl's is every gsbctl's: cases that look at them take
-# turns, until all that they started have ended.
+# One session daemon of LTTng serves all of a user's programs, and a session has the events of all engines: cases with either take
+# turns, of whichever build, until all that they started have ended.
 take_lttng() {
-	exec {lttng_turn}>"$build/tests/integ/lttng.lock"
-	flock "$lttng_turn"
+	local lock=${TMPDIR:-/tmp}/gsb-test-lttng-$UID.lock
+	exec {lttng_turn}>"$lock"
+	flock --wait 300 "$lttng_turn" || fail "somebody else keeps $lock"
 }

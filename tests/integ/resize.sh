@@ -144,6 +144,25 @@ cache_is_kept_and_a_damaged_file_is_dropped() {
 	! cmp -s "$file" "$dir/damaged" || fail "the damaged file is still there"
 }
 
+# times_of CLOCK: the file that an engine leaves behind after one query.
+times_of() {
+	rm -rf "$dir/cache" "$dir/ready"
+	start_real_broker 'policy = coreside' "clock = $1" '[resize]' "cache = $dir/cache"
+	query q1 q1 || fail "$(cat "$dir/q1.out")"
+	await_no_tenants
+	end_broker
+	find "$dir" -path '*/cache/*.times'
+}
+
+# In virtual time a run is to be repeated, whatever was before it.
+times_are_kept_where_time_is_real() {
+	local file
+	make_data
+	[ -z "$(times_of virtual)" ] || fail "times of a virtual clock are kept"
+	file=$(times_of real)
+	[ -s "$file" ] || fail "no times are kept"
+}
+
 # What is told of a fault is told of the kernel that the program launched.
 resize_faults_name_the_original() {
 	start_resizing "$1"
@@ -163,6 +182,17 @@ run_faulty() {
 for form in slice_8 persistent_132 hint; do
 	eval "faults_of_${form}_name_the_original() { resize_faults_name_the_original $form; }"
 done
+
+# A policy that keeps times cuts the blocks of what comes again and again: some are tried, and all results are verified.
+resize_cuts_what_comes_again() {
+	start_real_broker 'policy = coreside' '[resize]' 'mode = safe'
+	make_data
+	query q1 q1 --hot --repeat 40 || fail "$(cat "$dir/q1.out")"
+	query q5 q5 --hot --repeat 40 || fail "$(cat "$dir/q5.out")"
+	await_no_tenants
+	[ "$(n_resized)" -ge 8 ] || fail "$(n_resized) launches were resized"
+	end_broker
+}
 
 resize_off_resizes_nothing() {
 	make_data
@@ -202,8 +232,10 @@ resize_is_not_seen() {
 
 run_case resize_off_resizes_nothing
 run_case resize_denied_resizes_nothing
+run_case resize_cuts_what_comes_again
 run_case resize_is_not_seen
 run_case cache_is_kept_and_a_damaged_file_is_dropped
+run_case times_are_kept_where_time_is_real
 for form in slice_8 persistent_132 hint; do
 	if [ -x "$build/tests/runtime/static" ]; then
 		run_case "faults_of_${form}_name_the_original"

@@ -198,7 +198,6 @@ await_flushed() {
 }
 
 trace_record_opens_nothing_that_is_there_or_is_no_plain_file() {
-	take_lttng
 	start_real_broker
 	hold --tenant a
 	echo precious >"$dir/there"

@@ -92,14 +92,16 @@ trace_lttng_session_means_what_the_recording_means() {
 
 trace_sessions_are_begun_and_ended_by_gsbctl() {
 	start_sessiond
-	trap '"$build/tools/gsbctl" trace stop >/dev/null 2>&1 || true; end_sessiond; clean_up' EXIT
+	trap 'gsbctl trace stop >/dev/null 2>&1 || true; end_sessiond; clean_up' EXIT
 	start_real_broker
 	hold --tenant a
 	expect_match "$(gsbctl trace start "$dir/session")" "LTTng writes to $dir/session"
 	status_of gsbctl trace start "$dir/second"
 	expect_equal "$status" 1
-	expect_match "$output" 'the session gsbctl cannot be made'
+	expect_match "$output" "the session gsbctl${dir//\//-}-s cannot be made"
 	[ ! -e "$dir/second" ] || fail "a folder is left of what was refused"
+	status_of "$build/tools/gsbctl" --socket "$dir/t" trace stop # another broker's
+	expect_match "$output" "no gsbrokerd listens on $dir/t"
 	tenant b "$gpu_db" counter --n 100 >/dev/null
 	await_status '"n_tenants": 1|"tenants": 1'
 	expect_match "$(gsbctl trace stop)" 'the session of LTTng has ended, 0 events lost'
@@ -113,6 +115,7 @@ trace_sessions_are_begun_and_ended_by_gsbctl() {
 }
 
 trace_lttng_is_offered_when_it_is_asked_for() {
+	take_lttng # its events would be in somebody's session
 	start_real_broker
 	hold --tenant a
 	! grep -q lttng "/proc/$(engine_pid)/maps" || fail "the engine has LTTng before anybody asked"
@@ -129,6 +132,7 @@ loaded_files() {
 }
 
 trace_tenant_has_lttng_only_if_it_asks() {
+	take_lttng
 	start_real_broker 'trace = 1'
 	LD_DEBUG=files LD_DEBUG_OUTPUT=$dir/ld GSB_TENANT=a GSB_SOCKET=$dir/s LD_PRELOAD=$build/interpose/libgsbroker.so \
 		"$gpu_db" counter --n 100 >/dev/null

@@ -296,8 +296,10 @@ int main(int argc, char **argv)
 	char why[GSB_TRACE_WHY_MAX];
 	unsigned n_copies = 0;
 
-	if (argc != 3 || gsb_trace_open(argv[2], &r, why))
-		die(argc == 3 ? why : "trace_machine NAME FILE");
+	if (argc != 3)
+		die("trace_machine NAME FILE");
+	if (gsb_trace_open(argv[2], &r, why))
+		die(why);
 	sim.arch = gsb_arch_find(argv[1]);
 	if (!sim.arch || gsb_trace_header(r)->n_sms != sim.arch->n_sms)
 		die("not a trace of that device");

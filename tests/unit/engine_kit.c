@@ -544,7 +544,7 @@ void kit_engine_init_with(struct kit_engine *k, bool virtual_clock, const struct
 	struct gsb_engine_params p = {
 		.policy = policy,
 		.host_call_ns = 100,
-		.gate_timeout_ns = 1000000,
+		.gate_timeout_ns = KIT_PATIENCE_NS,
 	};
 
 	*k = (struct kit_engine){.dev = kit_device_create(virtual_clock), .next_id = 1};

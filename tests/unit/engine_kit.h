@@ -79,7 +79,11 @@ struct kit_engine {
 	uint32_t next_id;
 };
 
-void kit_engine_init(struct kit_engine *k, bool virtual_clock); /* with the policy fifo */
+/* How long virtual time waits for a thread that runs: for ever, however busy this machine is; or a moment. */
+#define KIT_PATIENCE_NS	  100000000000ull
+#define KIT_IMPATIENCE_NS 1000000
+
+void kit_engine_init(struct kit_engine *k, bool virtual_clock); /* with the policy fifo; patient */
 void kit_engine_init_with(struct kit_engine *k, bool virtual_clock,
 			  const struct gsb_policy *policy);
 void kit_engine_finish(struct kit_engine *k); /* asserts that nothing is left on the device */

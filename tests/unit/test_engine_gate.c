@@ -181,20 +181,21 @@ static void test_tenant_that_runs_too_long_is_charged_and_time_goes_on(void **st
 	struct fixture *f = *state;
 	uint64_t now = f->k.dev->now_ns;
 
+	f->k.engine->params.gate_timeout_ns = KIT_IMPATIENCE_NS;
 	kit_fill(&f->a, 0, f->mem_a);
 	kit_block(&f->a, GSB_WAIT_STREAM, 0, 1);
 	while (!kit_done(&f->a, 0)) /* b never blocks: the engine's own timer ends this */
 		if (!gsb_engine_turn(f->k.engine))
 			gsb_engine_sleep(f->k.engine);
-	assert_int_equal(f->b.t->stats.charged_ns, 1000000);
+	assert_int_equal(f->b.t->stats.charged_ns, KIT_IMPATIENCE_NS);
 	assert_int_equal(f->a.t->stats.charged_ns, 0);
-	assert_int_equal(f->k.dev->advanced_to_ns, now + 1000000);
+	assert_int_equal(f->k.dev->advanced_to_ns, now + KIT_IMPATIENCE_NS);
 	/* From now on nobody waits for b, and it is not charged again, until it blocked once. */
 	kit_fill(&f->a, 0, f->mem_a);
 	kit_block(&f->a, GSB_WAIT_STREAM, 0, 2);
 	kit_settle(&f->k);
 	assert_int_equal(kit_done(&f->a, 0), 2);
-	assert_int_equal(f->b.t->stats.charged_ns, 1000000);
+	assert_int_equal(f->b.t->stats.charged_ns, KIT_IMPATIENCE_NS);
 }
 
 /* b is charged; then, while nothing waits at the gate, it is blocked in a call: time waits for it again. */
@@ -203,6 +204,7 @@ static void test_call_in_between_ends_the_charge(void **state)
 	struct fixture *f = *state;
 	uint32_t other;
 
+	f->k.engine->params.gate_timeout_ns = KIT_IMPATIENCE_NS;
 	kit_fill(&f->a, 0, f->mem_a);
 	kit_block(&f->a, GSB_WAIT_STREAM, 0, 1);
 	while (!kit_done(&f->a, 0))
@@ -215,7 +217,7 @@ static void test_call_in_between_ends_the_charge(void **state)
 	gsb_thread_release(f->b.region, other);
 	kit_alloc(&f->b, 64);
 	assert_false(f->b.t->charged);
-	f->k.engine->params.gate_timeout_ns = 100 * 1000000000ull;
+	f->k.engine->params.gate_timeout_ns = KIT_PATIENCE_NS;
 	kit_fill(&f->a, 0, f->mem_a);
 	kit_block(&f->a, GSB_WAIT_STREAM, 0, 2);
 	kit_settle(&f->k);
@@ -234,6 +236,7 @@ static void test_time_goes_on_beside_a_ring_that_is_never_empty(void **state)
 	struct gsb_rec_event_create make = {.event = kit_event(7), .ctx = kit_ctx(0)};
 	struct gsb_rec_object drop = {.handle = kit_event(7)};
 
+	f->k.engine->params.gate_timeout_ns = KIT_IMPATIENCE_NS;
 	kit_fill(&f->a, 0, f->mem_a);
 	kit_block(&f->a, GSB_WAIT_STREAM, 0, 1);
 	for (int i = 0; i < 200000 && !kit_done(&f->a, 0); i++) {
@@ -244,7 +247,7 @@ static void test_time_goes_on_beside_a_ring_that_is_never_empty(void **state)
 		gsb_engine_turn(f->k.engine);
 	}
 	assert_int_equal(kit_done(&f->a, 0), 1);
-	assert_int_equal(f->b.t->stats.charged_ns, 1000000);
+	assert_int_equal(f->b.t->stats.charged_ns, KIT_IMPATIENCE_NS);
 	assert_int_equal(f->a.t->stats.charged_ns, 0);
 }
 
@@ -254,6 +257,7 @@ static void test_time_goes_on_beside_a_load_that_takes_long(void **state)
 	struct gsb_rec_object fn = {.handle = kit_fn(0)};
 	uint64_t call;
 
+	f->k.engine->params.gate_timeout_ns = KIT_IMPATIENCE_NS;
 	kit_load_inc(&f->b, 0, 0);
 	pthread_mutex_lock(&f->k.dev->preparing);
 	call = kit_post_call(&f->b, GSB_REC_FUNCTION_PREPARE, &fn, sizeof(fn), NULL, 0);
@@ -266,7 +270,7 @@ static void test_time_goes_on_beside_a_load_that_takes_long(void **state)
 			gsb_engine_sleep(f->k.engine);
 	alarm(0);
 	assert_false(kit_answered(&f->b, call));
-	assert_int_equal(f->b.t->stats.charged_ns, 1000000);
+	assert_int_equal(f->b.t->stats.charged_ns, KIT_IMPATIENCE_NS);
 	pthread_mutex_unlock(&f->k.dev->preparing);
 	kit_settle(&f->k);
 	assert_true(kit_answered(&f->b, call));

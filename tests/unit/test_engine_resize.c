@@ -15,6 +15,7 @@
 #include "broker/engine/code/scratch.h"
 #include "broker/engine/code/variants.h"
 #include "broker/engine/status.h"
+#include "broker/policy/estimate.h"
 #include "model/gpu/arch.h"
 #include "ptx/resize/variant.h"
 #include "tests/unit/engine_kit.h"
@@ -473,6 +474,23 @@ static void test_form_that_loses_too_many_threads_is_not_used(void **state)
 	assert_int_equal(row(f)->n_resized, 1);
 }
 
+/* A count keeps its sums in registers: half of the threads are lost, for one launch; with 128 not one block would fit. */
+static void test_count_that_loses_threads_is_used_where_it_fits(void **state)
+{
+	struct fixture *f = *state;
+
+	f->fn->shapes = GSB_SHAPE_BIT(GSB_SHAPE_COUNT);
+	f->fn->forms[GSB_SHAPE_AS_ASKED].regs = 32;
+	f->fn->forms[GSB_SHAPE_COUNT].regs = 128;
+	expect_as_asked(f, "", 1024, 0);
+	f->fn->forms[GSB_SHAPE_COUNT].regs = 48;
+	launch_with(f, 10, 1, 1024, 0);
+	assert_int_equal(f->k.dev->log[1].kind, GSB_CMD_FILL);
+	complete_next(f, 1, CUDA_SUCCESS);
+	complete_next(f, 2, CUDA_SUCCESS);
+	complete_next(f, 3, CUDA_ERROR_LAUNCH_FAILED);
+}
+
 static void test_form_that_does_not_fit_an_sm_is_not_used(void **state)
 {
 	struct fixture *f = *state;
@@ -554,6 +572,55 @@ static void test_policy_that_does_not_choose_is_offered_nothing(void **state)
 	assert_int_equal(n_offered, 0);
 	assert_int_equal(f->k.dev->log[0].grid[0], 10);
 	complete_next(f, 0, CUDA_SUCCESS);
+	f->k.engine->scheduler.policy = &gsb_policy_fifo;
+}
+
+/* ---- sizes that are learned ---- */
+
+/* Each launch alone, in the time that blocks of its size take. Returns how many threads the last had. */
+static uint32_t come(struct fixture *f, unsigned n, uint32_t threads)
+{
+	struct kit_device *d = f->k.dev;
+	uint32_t last = 0;
+
+	while (n--) {
+		unsigned at = d->n_issued;
+		uint64_t begin = d->now_ns;
+
+		launch_with(f, 4096, 1, threads, 0);
+		assert_int_equal(d->n_issued, at + 1);
+		last = d->log[at].block[0];
+		assert_int_equal((uint64_t)d->log[at].grid[0] * last, 4096 * threads);
+		kit_complete(d, at, CUDA_SUCCESS, begin + (last == 256 ? 100000 : 500000));
+		d->done[d->n_done - 1].start_ns = begin;
+		kit_settle(&f->k);
+		kit_device_forget(d);
+	}
+	return last;
+}
+
+static void test_blocks_are_cut_to_the_size_that_was_fastest(void **state)
+{
+	struct fixture *f = *state;
+
+	force(f, "");
+	f->k.engine->scheduler.policy = &gsb_policy_coreside;
+	assert_int_equal(gsb_estimates_create(&f->k.engine->scheduler.estimates), 0);
+	assert_int_equal(come(f, 8, 64), 64);
+	assert_int_equal(row(f)->n_resized, 0);
+	assert_int_equal(come(f, 1, 64), 128); /* tried */
+	assert_int_equal(come(f, 20, 64), 256);
+	assert_int_equal(row(f)->n_resized, 21);
+	f->proof->refuted = GSB_SHAPE_BIT(GSB_SHAPE_RESHAPE);
+	assert_int_equal(come(f, 1, 64), 64);
+	f->proof->refuted = 0;
+	f->proof->launch.reshape_axes = 0;
+	f->fn->facts_at = 0;
+	memset(f->fn->facts, 0, sizeof(f->fn->facts));
+	assert_int_equal(come(f, 1, 64), 64);
+	assert_int_equal(row(f)->n_resized, 21);
+	gsb_estimates_destroy(f->k.engine->scheduler.estimates);
+	f->k.engine->scheduler.estimates = NULL;
 	f->k.engine->scheduler.policy = &gsb_policy_fifo;
 }
 
@@ -899,9 +966,11 @@ int main(void)
 		CASE(test_warps_over_rows_do_not_loop),
 		CASE(test_without_memory_of_ours_nothing_counts_tiles),
 		CASE(test_form_that_loses_too_many_threads_is_not_used),
+		CASE(test_count_that_loses_threads_is_used_where_it_fits),
 		CASE(test_form_that_does_not_fit_an_sm_is_not_used),
 		CASE(test_policy_is_offered_shapes_and_gets_the_one_that_it_names),
 		CASE(test_policy_that_does_not_choose_is_offered_nothing),
+		CASE(test_blocks_are_cut_to_the_size_that_was_fastest),
 		CASE(test_shadow_run_of_the_same_results_counts_as_one_launch),
 		CASE(test_form_with_other_results_is_refuted_and_the_tenant_has_the_originals),
 		CASE(test_device_time_of_a_shadow_run_is_the_originals),

@@ -1,5 +1,5 @@
 /*
- * test_engine_run.c - which launches go to the device behind one that is there, and what their program is told and when.
+ * test_engine_run.c - which launches, copies and fills go to the device behind one that is there, and what their program is told and when.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,7 +61,7 @@ static int setup_on(void **state, bool is_virtual, bool is_lost_whole)
 	kit_stream_create(&f->t, 2, 0);
 	kit_event_create(&f->t, 0);
 	kit_load_inc(&f->t, 1, 1);
-	f->mem = kit_alloc(&f->t, 4096);
+	f->mem = kit_alloc(&f->t, 8 << 20);
 	kit_settle(&f->k);
 	kit_device_forget(f->k.dev);
 	*state = f;
@@ -269,18 +269,143 @@ static void test_none_in_virtual_time(void **state)
 
 /* ---- CUDA's order ---- */
 
-static void test_event_ends_a_run(void **state)
+static uint64_t recorded(const struct fixture *f)
+{
+	return atomic_load(&f->t.region->events[0].done);
+}
+
+/* It is there when what is before it has ended, with that time, though what is behind it is on the device. */
+static void test_recorded_event_ends_no_run(void **state)
 {
 	struct fixture *f = *state;
 
 	teach(f, 5 * US);
 	launch(f, 1, 1);
 	kit_record(&f->t, 1, 0);
-	launch(f, 1, 1);
-	assert_int_equal(f->k.dev->n_issued, 1);
+	kit_record(&f->t, 1, 0);
+	launch(f, 1, 2);
+	kit_record(&f->t, 1, 0);
+	kit_settle(&f->k);
+	assert_int_equal(f->k.dev->n_issued, 3);
+	assert_int_equal(recorded(f), 0);
 	end(f, 0, 5 * US);
+	assert_int_equal(recorded(f), 2);
+	assert_int_equal(f->t.region->events[0].time_ns, f->k.dev->now_ns);
+	assert_int_equal(kit_done(&f->t, 1), 1 + 3);
+	end(f, 1, 7 * US);
+	assert_int_equal(recorded(f), 2);
+	end(f, 2, 9 * US);
+	assert_int_equal(recorded(f), 3);
+	assert_int_equal(f->t.region->events[0].time_ns, f->k.dev->now_ns);
+	assert_int_equal(kit_done(&f->t, 1), 1 + 6);
+}
+
+static void test_run_with_an_event_that_ends_at_once_is_told_in_order(void **state)
+{
+	struct fixture *f = *state;
+	struct kit_device *d = f->k.dev;
+
+	teach(f, 5 * US);
+	launch(f, 1, 1);
+	kit_record(&f->t, 1, 0);
+	launch(f, 1, 1);
+	kit_complete_run(d, 0, CUDA_SUCCESS, d->now_ns, d->now_ns + 5 * US);
+	kit_complete_run(d, 1, CUDA_SUCCESS, d->now_ns, d->now_ns + 9 * US);
+	kit_settle(&f->k);
+	assert_int_equal(recorded(f), 1);
+	assert_int_equal(kit_done(&f->t, 1), 1 + 3);
+	launch(f, 1, 1);
+	assert_int_equal(d->n_issued, 3);
+	end(f, 2, 5 * US);
+}
+
+static void test_event_that_is_waited_for_ends_a_run(void **state)
+{
+	struct fixture *f = *state;
+
+	teach(f, 5 * US);
+	launch(f, 2, 1);
+	kit_record(&f->t, 2, 0);
+	launch(f, 1, 1);
+	kit_wait(&f->t, 1, 0);
+	launch(f, 1, 1);
 	assert_int_equal(f->k.dev->n_issued, 2);
 	end(f, 1, 5 * US);
+	assert_int_equal(f->k.dev->n_issued, 2);
+	end(f, 0, 5 * US);
+	assert_int_equal(f->k.dev->n_issued, 3);
+	end(f, 2, 5 * US);
+}
+
+static void copy(struct fixture *f, uint32_t stream, uint64_t bytes)
+{
+	const struct gsb_rec_copy c = {.dst = f->mem,
+				       .src = f->mem + (4 << 20),
+				       .width = bytes,
+				       .height = 1,
+				       .dst_place = GSB_PLACE_DEVICE,
+				       .src_place = GSB_PLACE_DEVICE};
+
+	kit_post(&f->t, GSB_REC_COPY, kit_stream(stream), &c, sizeof(c), NULL, 0);
+	kit_settle(&f->k);
+}
+
+static void test_short_copies_and_fills_go_with_launches(void **state)
+{
+	struct fixture *f = *state;
+	const struct gsb_ctl_tenant *stats = &f->k.engine->tenants[0]->stats;
+	struct kit_device *d = f->k.dev;
+
+	teach(f, 5 * US);
+	copy(f, 1, 65536);
+	launch(f, 1, 1);
+	kit_fill(&f->t, 1, f->mem);
+	copy(f, 1, 65536);
+	launch(f, 1, 1);
+	assert_int_equal(d->n_issued, 5);
+	assert_int_equal(d->log[0].kind, GSB_CMD_COPY);
+	assert_int_equal(d->log[2].kind, GSB_CMD_FILL);
+	assert_int_equal(d->log[3].kind, GSB_CMD_COPY);
+	for (unsigned i = 0; i < 5; i++) {
+		assert_int_equal(d->log[i].cookie, d->log[0].cookie);
+		assert_int_equal(kit_done(&f->t, 1), 1 + i);
+		end(f, i, 5 * US);
+	}
+	assert_int_equal(kit_done(&f->t, 1), 6);
+	assert_int_equal(stats->copies, 2);
+	assert_int_equal(stats->fills, 1);
+	for (unsigned i = 0; i < GSB_N_DIRECTIONS; i++)
+		assert_int_equal(f->k.engine->scheduler.n_copies[i], 0);
+}
+
+/* As those are that a large copy is made of: as many as take 100 us. */
+static void test_pieces_of_a_copy_go_one_behind_another(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 12; i++)
+		copy(f, 1, 256 << 10);
+	assert_int_equal(f->k.dev->n_issued, 1 + 8);
+	end(f, 0, 8 * US);
+	assert_int_equal(f->k.dev->n_issued, 1 + 9);
+	for (unsigned i = 1; i < 12; i++)
+		end(f, i, 8 * US);
+	assert_int_equal(kit_done(&f->t, 1), 12);
+}
+
+static void test_long_copy_waits_for_its_turn(void **state)
+{
+	struct fixture *f = *state;
+
+	teach(f, 5 * US);
+	launch(f, 1, 1);
+	copy(f, 1, 2 << 20);
+	assert_int_equal(f->k.dev->n_issued, 1);
+	end(f, 0, 5 * US);
+	launch(f, 1, 1); /* behind it there is a way */
+	assert_int_equal(f->k.dev->n_issued, 3);
+	end(f, 1, 500 * US);
+	end(f, 2, 5 * US);
 }
 
 static void test_work_of_the_legacy_stream_ends_a_run(void **state)
@@ -418,7 +543,12 @@ int main(void)
 		ON(test_policy_without_runs_is_asked_each_time, setup),
 		ON(test_none_where_a_fault_ends_one_command_alone, setup_faulty),
 		ON(test_none_in_virtual_time, setup_virtual),
-		ON(test_event_ends_a_run, setup),
+		ON(test_recorded_event_ends_no_run, setup),
+		ON(test_run_with_an_event_that_ends_at_once_is_told_in_order, setup),
+		ON(test_event_that_is_waited_for_ends_a_run, setup),
+		ON(test_short_copies_and_fills_go_with_launches, setup),
+		ON(test_pieces_of_a_copy_go_one_behind_another, setup),
+		ON(test_long_copy_waits_for_its_turn, setup),
 		ON(test_work_of_the_legacy_stream_ends_a_run, setup),
 		ON(test_streams_have_runs_of_their_own, setup),
 		ON(test_runs_of_two_streams_take_turns, setup),

@@ -313,13 +313,14 @@ static void test_charge_ends_when_the_tenant_blocks(void **state)
 {
 	struct fixture *f = *state;
 
+	f->k.engine->params.gate_timeout_ns = KIT_IMPATIENCE_NS;
 	kit_fill(&f->a, 0, f->mem_a);
 	block(&f->a, GSB_WAIT_STREAM, 0, 1);
 	while (!kit_done(&f->a, 0)) /* the engine's own timer ends this */
 		if (!gsb_engine_turn(f->k.engine))
 			gsb_engine_sleep(f->k.engine);
 	assert_true(f->b.t->charged);
-	f->k.engine->params.gate_timeout_ns = 100 * 1000000000ull;
+	f->k.engine->params.gate_timeout_ns = KIT_PATIENCE_NS;
 	kit_fill(&f->a, 0, f->mem_a);
 	block(&f->b, GSB_WAIT_NOTHING, 0, 0);
 	block(&f->a, GSB_WAIT_STREAM, 0, 2);
@@ -341,7 +342,6 @@ static void test_who_leaves_is_not_charged(void **state)
 	struct fixture *f = *state;
 	uint64_t now = f->k.dev->now_ns;
 
-	f->k.engine->params.gate_timeout_ns = 100 * 1000000000ull;
 	kit_fill(&f->a, 0, f->mem_a);
 	kit_settle(&f->k); /* work waits for time, and that for both */
 	f->b.t->n_jobs++;  /* so it cannot be gone yet */

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <math.h>
 
 #include "broker/policy/claim.h"
 #include "broker/policy/estimate.h"
@@ -98,6 +99,21 @@ static void test_predict_follows_what_changes(void **state)
 	for (int i = 0; i < 64; i++)
 		ran(*state, &w, 3000);
 	assert_in_range(say(*state, &w).alone_ns, 2900, 3000);
+}
+
+/* A program that tries itself out with little, and then works. */
+static void test_predict_soon_forgets_what_was_something_else(void **state)
+{
+	struct gsb_work w = kernel(1, 100);
+
+	for (int i = 0; i < 100; i++)
+		ran(*state, &w, 1000);
+	for (int i = 0; i < 8; i++)
+		ran(*state, &w, 5000);
+	assert_in_range(say(*state, &w).alone_ns, 4500, 5000);
+	for (int i = 0; i < 8; i++)
+		ran(*state, &w, 1000);
+	assert_in_range(say(*state, &w).alone_ns, 1000, 1500);
 }
 
 /* Twice the blocks that fill the GPU: twice as long. */
@@ -306,10 +322,22 @@ static void test_claim_gathers_nothing_while_it_asks_for_nothing(void **state)
 
 /* ---- habits ---- */
 
-static void did(struct fixture *f, struct gsb_claim *c, uint64_t code, uint64_t ns)
+static void did_from(struct fixture *f, struct gsb_claim *c, uint64_t code, uint32_t stream,
+		     uint32_t n_queued)
 {
 	struct gsb_work w = kernel(code, 528);
 
+	w.stream = stream;
+	w.n_queued = &n_queued;
+	gsb_claim_note_habit(c, f->arch, &w, 1000000, 7);
+}
+
+static void did(struct fixture *f, struct gsb_claim *c, uint64_t code, uint64_t ns)
+{
+	static const uint32_t one = 1;
+	struct gsb_work w = kernel(code, 528);
+
+	w.n_queued = &one;
 	gsb_claim_note_habit(c, f->arch, &w, ns, 7);
 }
 
@@ -336,6 +364,27 @@ static void test_habit_counts_what_comes_again_since_the_last_new_kernel(void **
 	assert_int_equal(c.habits.code, 3);
 }
 
+/* What is asked for in advance is not expected a second time when it is done. */
+static void test_habit_counts_what_came_apart_from_what_stood_there(void **state)
+{
+	struct gsb_claim c = {0};
+
+	for (uint32_t left = 10; left > 5; left--)
+		did_from(*state, &c, 1, 0, left);
+	assert_int_equal(c.habits.n_again, 4);
+	assert_int_equal(c.habits.n_came, 0);
+	did_from(*state, &c, 1, 0, 5); /* one, for that which has ended */
+	assert_int_equal(c.habits.n_came, 0);
+	did_from(*state, &c, 1, 0, 5);
+	assert_int_equal(c.habits.n_came, 1);
+	did_from(*state, &c, 1, 0, 100); /* no more than it has done, whatever stands there */
+	assert_int_equal(c.habits.n_came, 7);
+	did_from(*state, &c, 1, 1, 3); /* of that stream this one is all that is known */
+	assert_int_equal(c.habits.n_came, 8);
+	did_from(*state, &c, 2, 1, 3);
+	assert_int_equal(c.habits.n_came, 0);
+}
+
 static void test_habit_takes_no_short_kernels(void **state)
 {
 	struct gsb_claim c = {0};
@@ -349,6 +398,49 @@ static void test_habit_takes_no_short_kernels(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* ---- over restarts ---- */
+
+static void test_kept_means_predict_the_same_with_no_more_trust(void **state)
+{
+	static struct gsb_kept_mean kept[GSB_N_ESTIMATES];
+	struct fixture *f = *state;
+	struct gsb_work w = kernel(1, 100), seldom = kernel(2, 100);
+	struct gsb_estimates *next;
+	size_t n;
+
+	for (int i = 0; i < 1000; i++)
+		ran(f, &w, 1000);
+	ran(f, &seldom, 500);
+	n = gsb_estimates_keep(f->e, kept);
+	assert_int_equal(n, 4); /* of each alone, and of a round */
+	assert_int_equal(gsb_estimates_create(&next), 0);
+	gsb_estimates_restore(next, kept, n);
+	assert_int_equal(gsb_estimates_alone(next, w.launch).n, GSB_KEPT_TRUST);
+	assert_int_equal(gsb_estimates_alone(next, seldom.launch).n, 1);
+	assert_int_equal(gsb_estimates_predict(next, f->arch, &w).alone_ns, 1000);
+	assert_int_equal(gsb_estimates_predict(next, f->arch, &seldom).alone_ns, 500);
+	gsb_estimates_destroy(next);
+}
+
+static void test_kept_nonsense_is_left_out(void **state)
+{
+	struct fixture *f = *state;
+	const struct gsb_kept_mean bad[] = {
+		{.key = 0, .n = 1, .mean = 1},
+		{.key = 8, .n = 0, .mean = 1},
+		{.key = 16, .n = 1, .mean = -1},
+		{.key = 24, .n = 1, .mean = 0},
+		{.key = 32, .n = 1, .mean = INFINITY},
+		{.key = 40, .n = 1, .mean = NAN},
+		{.key = 48, .n = 1, .mean = 1, .square = NAN},
+		{.key = 56, .n = 1, .mean = 1, .square = -1},
+	};
+	static struct gsb_kept_mean kept[GSB_N_ESTIMATES];
+
+	gsb_estimates_restore(f->e, bad, sizeof(bad) / sizeof(bad[0]));
+	assert_int_equal(gsb_estimates_keep(f->e, kept), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -356,6 +448,7 @@ int main(void)
 		CASE(test_predict_is_the_mean_and_trust_grows_with_the_count),
 		CASE(test_predict_trusts_less_what_spreads),
 		CASE(test_predict_follows_what_changes),
+		CASE(test_predict_soon_forgets_what_was_something_else),
 		CASE(test_predict_new_grid_goes_by_rounds),
 		CASE(test_predict_prefers_alone_to_shared),
 		CASE(test_predict_shared_goes_by_block_time_where_it_is_known),
@@ -369,7 +462,10 @@ int main(void)
 		CASE(test_claim_demand_is_memory_over_time),
 		CASE(test_claim_gathers_nothing_while_it_asks_for_nothing),
 		CASE(test_habit_counts_what_comes_again_since_the_last_new_kernel),
+		CASE(test_habit_counts_what_came_apart_from_what_stood_there),
 		CASE(test_habit_takes_no_short_kernels),
+		CASE(test_kept_means_predict_the_same_with_no_more_trust),
+		CASE(test_kept_nonsense_is_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -347,6 +347,24 @@ static void test_plan_takes_no_turns_where_nobody_starves(void **state)
 	expect_none(k);
 }
 
+/* Beside each other they fill what each leaves of its last round: turns cost that. */
+static void test_plan_takes_turns_that_cost_twins_a_little(void **state)
+{
+	struct policy_kit *k = *state;
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct gsb_work *w = add_tenant(k, 100);
+
+		saw(k, w, GSB_ALL_SMS, SHORT, (struct gsb_company){0});
+		saw_sharing(k, w, SHORT / (i ? 0.2 : 0.9));
+		k->claims[i].habits.code = 1;
+		k->claims[i].habits.n_came = 5; /* too few to come for parts */
+	}
+	expect_turn(k, 1, 0);
+	k->claims[1].habits.code = 2; /* what another kernel leaves may be of real use */
+	expect_none(k);
+}
+
 /* They gain more from each other than turns would make fair. */
 static void test_plan_takes_no_turns_where_all_would_lose(void **state)
 {
@@ -402,6 +420,26 @@ static void test_plan_tries_by_weight_first_and_stays_until_both_are_measured(vo
 	saw_on(k, &k->ready[0], 32, 0.7);
 	saw_on(k, &k->ready[1], 100, 100 * PER_SM);
 	expect_split(k, 48);
+}
+
+/* They gain from each other as it is, and could gain more; what stands there is over before a trial has paid. */
+static void test_plan_tries_nothing_that_could_make_what_is_brief_longer(void **state)
+{
+	struct policy_kit *k = *state;
+	struct gsb_work *w[2];
+
+	for (unsigned i = 0; i < 2; i++)
+		w[i] = add_tenant(k, 100);
+	for (unsigned i = 0; i < 2; i++) {
+		saw(k, w[i], GSB_ALL_SMS, SHORT, (struct gsb_company){0});
+		for (unsigned n = 0; n < 3; n++)
+			saw(k, w[i], GSB_ALL_SMS, SHORT / 0.9,
+			    (struct gsb_company){.shared = true, .met = true, .code = w[!i]->code});
+	}
+	expect_split(k, 64);
+	for (unsigned i = 0; i < 2; i++)
+		k->claims[i].habits.n_again = 45; /* of SHORT: less than half a second of both */
+	expect_none(k);
 }
 
 /* The first is known there, and looks better elsewhere; the second has not ended its launch. */
@@ -488,7 +526,8 @@ static void test_plan_is_for_who_comes_again(void **state)
 	k->claims[1].habits.n_again = 2;
 	expect_none(k); /* whatever stands there, it was seen twice */
 	k->ready[1].n_queued = &one;
-	k->claims[1].habits.n_again = 10; /* as many again are too few */
+	k->claims[1].habits.n_again = 100;
+	k->claims[1].habits.n_came = 5; /* as many again are too few */
 	expect_none(k);
 	k->ready[1].n_queued = &many; /* but they stand there */
 	expect_split(k, 48);
@@ -539,12 +578,28 @@ static void test_coreside_puts_each_on_its_part_and_lets_the_newcomer_in(void **
 	assert_int_equal(d->reason, GSB_REASON_PARTITION);
 	assert_int_equal(d->sms.n, 48);
 	assert_int_equal(d->priority, -5);
+	assert_int_equal(d->predicted_ns, ALONE); /* as on so many SMs before */
+	assert_int_equal(d->predicted_slowdown_ppm, 1000000);
 	k->running[0].sms = (struct gsb_sm_range){48, 84};
 	policy_kit_ask(k, &gsb_policy_coreside);
 	assert_int_equal(policy_kit_said(k, 0)->priority, 0); /* nobody is in its way */
 	k->ready[0].cooperative = true;
 	policy_kit_ask(k, &gsb_policy_coreside);
 	assert_int_equal(policy_kit_said(k, 0)->sms.n, 0);
+}
+
+static void test_coreside_says_nothing_of_a_part_that_is_new(void **state)
+{
+	struct policy_kit *k = *state;
+	const struct gsb_decision *d;
+
+	add_pair(k, 100);
+	policy_kit_ask(k, &gsb_policy_coreside);
+	d = policy_kit_said(k, 0);
+	assert_int_equal(d->reason, GSB_REASON_PARTITION);
+	assert_int_equal(d->predicted_ns, 0);
+	assert_int_equal(d->predicted_slowdown_ppm, 0);
+	assert_int_equal(d->trust_ppm, 0);
 }
 
 static void test_priority_parts_leave_the_reserved_sms_and_the_highest_priority(void **state)
@@ -578,6 +633,7 @@ int main(void)
 		CASE(test_plan_ends_starvation),
 		CASE(test_plan_fairness_may_cost_a_little_in_sum),
 		CASE(test_plan_fairness_costs_not_much_in_sum),
+		CASE(test_plan_tries_nothing_that_could_make_what_is_brief_longer),
 		CASE(test_plan_waits_for_the_slower_one_before_it_tries_another),
 		CASE(test_plan_does_not_part_what_loses_by_it),
 		CASE(test_plan_goes_by_what_was_seen_in_this_company),
@@ -586,6 +642,7 @@ int main(void)
 		CASE(test_plan_lets_nobody_in_before_the_turn_has_ended),
 		CASE(test_plan_tries_no_parts_for_one_kernel),
 		CASE(test_plan_takes_no_turns_where_nobody_starves),
+		CASE(test_plan_takes_turns_that_cost_twins_a_little),
 		CASE(test_plan_takes_no_turns_where_all_would_lose),
 		CASE(test_plan_takes_no_turns_beside_strangers),
 		CASE(test_coreside_holds_who_is_not_due_but_not_for_ever),
@@ -599,6 +656,7 @@ int main(void)
 		CASE(test_plan_ends_when_the_partner_is_gone),
 		CASE(test_plan_needs_parts_of_the_device),
 		CASE(test_coreside_puts_each_on_its_part_and_lets_the_newcomer_in),
+		CASE(test_coreside_says_nothing_of_a_part_that_is_new),
 		CASE(test_priority_parts_leave_the_reserved_sms_and_the_highest_priority),
 	};
 

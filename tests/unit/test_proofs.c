@@ -19,7 +19,10 @@
 #include "base/log.h"
 #include "broker/engine/code/proofs.h"
 #include "broker/engine/code/resizing.h"
+#include "broker/engine/work/times.h"
 #include "broker/engine/code/variants.h"
+#include "broker/policy/estimate.h"
+#include "gsb/device_info.h"
 
 #define ALL (GSB_SHAPE_BIT(GSB_N_SHAPES) - 1)
 
@@ -212,7 +215,7 @@ static void flip(int dir, const char *name, void *arg)
 	int fd = openat(dir, name, O_RDWR);
 	uint8_t byte;
 
-	if (strstr(name, ".proof")) {
+	if (strcmp(name, "lock") != 0) {
 		assert_int_equal(pread(fd, &byte, 1, *(off_t *)arg), 1);
 		byte ^= 0x10;
 		assert_int_equal(pwrite(fd, &byte, 1, *(off_t *)arg), 1);
@@ -418,6 +421,77 @@ static void test_half_a_file_is_in_nobodys_way(void **state)
 	gsb_variants_destroy(v);
 }
 
+/* ---- times ---- */
+
+static struct gsb_estimates *times_of(const struct fixture *f, const struct gsb_device_info *info)
+{
+	struct gsb_estimates *e;
+
+	assert_int_equal(gsb_estimates_create(&e), 0);
+	gsb_times_read(&f->r, info, e);
+	return e;
+}
+
+static uint32_t n_known(const struct fixture *f, const struct gsb_device_info *info)
+{
+	struct gsb_estimates *e = times_of(f, info);
+	uint32_t n = gsb_estimates_alone(e, 7).n;
+
+	gsb_estimates_destroy(e);
+	return n;
+}
+
+/* One kernel, that took so long. */
+static void write_times(const struct fixture *f, const struct gsb_device_info *info)
+{
+	struct gsb_work w = {.kind = GSB_WORK_KERNEL, .code = 7, .launch = 7, .blocks_per_sm = 1};
+	struct gsb_estimates *e = times_of(f, info);
+
+	gsb_estimates_note(e, &info->arch, &(struct gsb_run){.work = &w, .took_ns = 1000});
+	gsb_times_write(&f->r, info, e);
+	gsb_estimates_destroy(e);
+}
+
+static void test_times_are_found_by_the_next_engine_on_such_a_device(void **state)
+{
+	static struct gsb_device_info h200 = {.name = "NVIDIA H200", .arch = {.n_sms = 132}};
+	static struct gsb_device_info other = {.name = "NVIDIA H100", .arch = {.n_sms = 132}};
+	struct fixture *f = *state;
+
+	assert_int_equal(n_known(f, &h200), 0);
+	write_times(f, &h200);
+	assert_int_equal(n_known(f, &h200), 1);
+	write_times(f, &h200);
+	assert_int_equal(n_known(f, &h200), 2);
+	assert_int_equal(n_known(f, &other), 0);
+	f->r.cache = "";
+	assert_int_equal(n_known(f, &h200), 0);
+}
+
+static void test_damaged_times_are_dropped(void **state)
+{
+	static struct gsb_device_info h200 = {.name = "NVIDIA H200", .arch = {.n_sms = 132}};
+	struct fixture *f = *state;
+
+	for (off_t at = 0; at < 100; at++) {
+		write_times(f, &h200);
+		assert_int_equal(n_known(f, &h200), 1);
+		each_file(f, flip, &at);
+		assert_int_equal(n_known(f, &h200), 0);
+	}
+}
+
+/* It makes room like all other files. */
+static void test_times_take_room(void **state)
+{
+	static struct gsb_device_info h200 = {.name = "NVIDIA H200", .arch = {.n_sms = 132}};
+	struct fixture *f = *state;
+
+	f->r.cache_bytes = 50;
+	write_times(f, &h200);
+	assert_int_equal(n_known(f, &h200), 0);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -437,6 +511,9 @@ int main(void)
 		CASE(test_folder_that_others_may_write_to_is_not_used),
 		CASE(test_no_folder_keeps_nothing),
 		CASE(test_half_a_file_is_in_nobodys_way),
+		CASE(test_times_are_found_by_the_next_engine_on_such_a_device),
+		CASE(test_damaged_times_are_dropped),
+		CASE(test_times_take_room),
 	};
 
 	gsb_log_init("test_proofs", GSB_LOG_ERROR);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 #include "model/gpu/arch.h"
 #include "model/time/command_time.h"
 #include "sim/compare.h"
+#include "sim/best.h"
 #include "sim/random.h"
 
 #define LATENCY	 GSB_LAUNCH_LATENCY_NS
@@ -488,6 +490,113 @@ static void test_random_loads_run_under_every_policy(void **state)
 	}
 }
 
+static double makespan_of(const struct gsb_workload *l, const struct gsb_policy *policy)
+{
+	const struct gsb_sim_params p = {.arch = gsb_arch_find("h200"), .policy = policy};
+	struct gsb_sim_comparison c;
+	char why[200];
+	double ns;
+
+	if (gsb_sim_compare(l, &p, false, &c, why, sizeof(why)))
+		fail_msg("%s", why);
+	ns = (double)c.mix.makespan_ns;
+	gsb_sim_comparison_finish(&c);
+	return ns;
+}
+
+/*
+ * Each of these was behind once: a trial outlived its tenants; turns cost more than sharing; turns were taken for what two
+ * launches had said; parts, and turns, for what was seen when others were there.
+ */
+static void test_coreside_is_not_behind_fifo_on_loads_that_repeat(void **state)
+{
+	static const uint64_t seeds[] = {6, 35, 63, 104, 124, 2, 51};
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(seeds); i++) {
+		const struct gsb_random_load p = {.seed = seeds[i],
+						  .n_tenants = 2 + seeds[i] % 4,
+						  .n_kernels = 1,
+						  .n_times = 120,
+						  .units = true};
+		struct gsb_workload l;
+
+		assert_int_equal(gsb_workload_random(gsb_arch_find("h200"), &p, &l), 0);
+		assert_true(makespan_of(&l, &gsb_policy_coreside) <=
+			    1.01 * makespan_of(&l, &gsb_policy_fifo));
+		gsb_workload_finish(&l);
+	}
+}
+
+/* ---- the best order ---- */
+
+static struct gsb_sim_best best_of(const struct gsb_workload *l, const struct gsb_arch *arch)
+{
+	const struct gsb_sim_params p = {.arch = arch};
+	struct gsb_sim_best best;
+	char why[200];
+
+	if (gsb_sim_best(l, &p, &best, why, sizeof(why)))
+		fail_msg("%s", why);
+	return best;
+}
+
+static void expect_best(const char *lines, uint64_t about_ns, uint64_t n_orders)
+{
+	struct gsb_workload l = parse(lines);
+	struct gsb_arch arch = one_sm();
+	struct gsb_sim_best best = best_of(&l, &arch);
+
+	assert_int_equal(best.n_orders, n_orders);
+	assert_in_range(best.makespan_ns, about_ns, about_ns + 4 * LATENCY);
+	gsb_workload_finish(&l);
+}
+
+#define ONE_PLACE(ns) "grid=1x1x1 block=1024x1x1 alone=" #ns "\n"
+#define BOTH(ns)      "grid=2x1x1 block=1024x1x1 alone=" #ns "\n"
+#define FOUR_STREAMS  TENANTS STREAMS "stream tenant=2 number=2\n" KERNELS
+
+/* Two places. As they come the long one is third. */
+static const char long_last[] = FOUR_STREAMS LAUNCH(1, 1, 1) ONE_PLACE(100000) LAUNCH(2, 1, 2)
+	ONE_PLACE(100000) LAUNCH(3, 2, 1) ONE_PLACE(300000) LAUNCH(4, 1, 1) ONE_PLACE(100000);
+
+/* The one that wants both is ready, and better not issued before the last one, which is not. */
+static const char wide_second[] = FOUR_STREAMS LAUNCH(1, 1, 1) ONE_PLACE(200000) LAUNCH(2, 1, 2)
+	BOTH(100000) LAUNCH(3, 2, 1) ONE_PLACE(100000) LAUNCH(4, 2, 1) ONE_PLACE(100000);
+
+static void test_best_has_the_long_one_first(void **state)
+{
+	assert_true(makespan(long_last, &gsb_policy_fifo) >= 400000);
+	expect_best(long_last, 300000, 12);
+}
+
+static void test_best_waits_for_what_will_come(void **state)
+{
+	assert_true(makespan(wide_second, &gsb_policy_fifo) >= 400000);
+	expect_best(wide_second, 300000, 12);
+}
+
+/* fifo's order is one of them. */
+static void test_best_is_never_behind_fifo(void **state)
+{
+	const struct gsb_arch *arch = gsb_arch_find("h200");
+
+	for (uint64_t seed = 1; seed <= 12; seed++) {
+		const struct gsb_random_load p = {.seed = seed,
+						  .n_tenants = 2 + seed % 2,
+						  .n_kernels = 4 - 2 * (seed % 2),
+						  .units = seed % 3};
+		struct gsb_sim_best best;
+		struct gsb_workload l;
+
+		assert_int_equal(gsb_workload_random(arch, &p, &l), 0);
+		best = best_of(&l, arch);
+		assert_true(best.n_orders == gsb_sim_orders(&l));
+		assert_int_equal(best.n_orders, seed % 2 ? 90 : 70);
+		assert_true((double)best.makespan_ns <= makespan_of(&l, &gsb_policy_fifo));
+		gsb_workload_finish(&l);
+	}
+}
+
 /* ---- kernels that live on a unit, again and again ---- */
 
 #define N_AGAIN	   100
@@ -500,6 +609,7 @@ static void test_random_loads_run_under_every_policy(void **state)
 struct loop {
 	const char *unit;
 	unsigned n, n_blocks, ns;
+	unsigned think_ns; /* not 0: each is asked for so long after the one before it has ended */
 };
 
 /* A tenant for each. */
@@ -518,11 +628,15 @@ static struct gsb_workload loops_of(const struct loop *of, unsigned n)
 	for (unsigned t = 1; t <= n; t++)
 		fprintf(f, "kernel id=%u tenant=%u name=k%u regs=32 %s\n", t, t, t, of[t - 1].unit);
 	for (unsigned t = 1; t <= n; t++)
-		for (unsigned i = 0; i < of[t - 1].n; i++)
+		for (unsigned i = 0; i < of[t - 1].n; i++) {
 			fprintf(f,
 				"op serial=%u tenant=%u stream=1 kind=launch kernel=%u grid=%ux1x1 "
-				"block=256x1x1 alone=%u\n",
+				"block=256x1x1 alone=%u",
 				++serial, t, t, of[t - 1].n_blocks, of[t - 1].ns);
+			if (i && of[t - 1].think_ns)
+				fprintf(f, " after=%u think=%u", serial - 1, of[t - 1].think_ns);
+			fputc('\n', f);
+		}
 	fclose(f);
 	l = parse(text);
 	free(text);
@@ -681,6 +795,240 @@ static void test_coreside_holds_weights_of_many(void **state)
 	expect_end_together(8);
 }
 
+/* ---- limits of slowdown ---- */
+
+/* How many times as long each takes as alone, without what it thinks. Under coreside, which has seen nothing before. */
+static void slowdowns_of(const struct loop *of, unsigned n, const uint32_t *percents,
+			 double *slowdowns)
+{
+	struct gsb_workload l = loops_of(of, n);
+	struct gsb_sim_params p = {.arch = gsb_arch_find("h200"),
+				   .policy = &gsb_policy_coreside,
+				   .slowdown_percents = percents};
+	struct gsb_sim_result r;
+	char why[200];
+
+	assert_int_equal(gsb_estimates_create(&p.estimates), 0);
+	if (gsb_sim_run(&l, &p, &r, why, sizeof(why)))
+		fail_msg("%s", why);
+	for (unsigned i = 0; i < n; i++)
+		slowdowns[i] = ((double)r.tenants[i].end_ns - (double)of[i].n * of[i].think_ns) /
+			       ((double)of[i].n * of[i].ns);
+	gsb_estimates_destroy(p.estimates);
+	gsb_sim_finish(&r);
+	gsb_workload_finish(&l);
+}
+
+/* Most of a minute beside others of all kinds. Without a limit it would take more than four times as long as alone. */
+static void test_coreside_holds_a_limit_of_slowdown(void **state)
+{
+	static const uint32_t percents[][4] = {{0}, {20}, {50}, {100}};
+	const struct loop of[] = {{ARITHMETIC, 1200, ROUNDS(1), 25000000},
+				  {ARITHMETIC, 1000, ROUNDS(1), 50000000},
+				  {MEMORY, 1500, ROUNDS(1), 40000000},
+				  {ARITHMETIC, 1500, 132, 40000000}};
+	double slowdowns[4];
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(percents); i++) {
+		double limit = 1 + percents[i][0] / 100.0;
+
+		slowdowns_of(of, 4, percents[i], slowdowns);
+		if (i)
+			assert_true(slowdowns[0] > 0.95 * limit && slowdowns[0] < 1.05 * limit);
+		else
+			assert_true(slowdowns[0] > 4);
+	}
+}
+
+/* One launch at a time, each sixth of the length of the others': those find it gone and the device idle. */
+static void test_coreside_holds_a_limit_of_who_asks_for_one_at_a_time(void **state)
+{
+	static const uint32_t none[3], twice[] = {100, 0, 0};
+	const struct loop of[] = {{ARITHMETIC, 1500, ROUNDS(1), 3000000, 30000},
+				  {ARITHMETIC, 600, ROUNDS(1), 18000000},
+				  {ARITHMETIC, 600, ROUNDS(1), 18000000}};
+	double slowdowns[3];
+
+	slowdowns_of(of, 3, none, slowdowns);
+	assert_true(slowdowns[0] > 4);
+	slowdowns_of(of, 3, twice, slowdowns);
+	assert_true(slowdowns[0] < 2.1);
+}
+
+/* Both, where both can be; else the one is missed as far as the other. */
+static void test_coreside_misses_limits_alike(void **state)
+{
+	static const uint32_t fits[] = {100, 200, 0}, too_much[] = {20, 50, 0};
+	const struct loop of[] = {{ARITHMETIC, 600, ROUNDS(1), 25000000},
+				  {ARITHMETIC, 480, ROUNDS(1), 25000000},
+				  {ARITHMETIC, 800, ROUNDS(1), 50000000}};
+	double slowdowns[3], first, second;
+
+	slowdowns_of(of, 3, fits, slowdowns);
+	assert_true(slowdowns[0] < 2.1 && slowdowns[1] < 3.1);
+	slowdowns_of(of, 3, too_much, slowdowns);
+	first = slowdowns[0] / 1.2;
+	second = slowdowns[1] / 1.5;
+	assert_true(first > 1.1 && first < 1.1 * second && second < 1.1 * first);
+}
+
+/* ---- nobody starves ---- */
+
+#define SECOND	  1000000000ull
+#define N_SAMPLES 200000
+
+/* How many launches of each tenant had ended whenever the policy was asked. */
+static struct {
+	const struct gsb_policy *policy;
+	unsigned n, n_claims;
+	uint64_t now_ns[N_SAMPLES], n_done[N_SAMPLES][4];
+} seen;
+
+static unsigned watch(const struct gsb_view *v, struct gsb_policy_area *area,
+		      struct gsb_decision *out)
+{
+	if (seen.n < N_SAMPLES && v->n_claims == seen.n_claims) {
+		seen.now_ns[seen.n] = v->now_ns;
+		for (unsigned i = 0; i < v->n_claims; i++)
+			seen.n_done[seen.n][i] = v->claims[i]->n_issued - v->claims[i]->n_running;
+		seen.n++;
+	}
+	return seen.policy->decide(v, area, out);
+}
+
+/* The least that anybody got done over a second, while all were there, of its share of what it does alone. */
+static double least_share(const struct loop *of)
+{
+	const double fair = (double)SECOND / seen.n_claims;
+	double least = INFINITY;
+
+	for (unsigned from = 0, to = 0; from < seen.n; from++) {
+		while (to < seen.n && seen.now_ns[to] < seen.now_ns[from] + SECOND)
+			to++;
+		for (unsigned i = 0; to < seen.n && i < seen.n_claims; i++)
+			least = fmin(least, (double)(seen.n_done[to][i] - seen.n_done[from][i]) *
+						    of[i].ns / fair);
+	}
+	return least;
+}
+
+static double least_share_of(const struct loop *of, unsigned n, const struct gsb_policy *under)
+{
+	static const struct gsb_policy policy = {
+		.name = "watched", .predicts = true, .runs = true, .decide = watch};
+	struct gsb_sim_params p = {.arch = gsb_arch_find("h200"), .policy = &policy};
+	struct gsb_workload l = loops_of(of, n);
+	struct gsb_sim_result r;
+	char why[200];
+
+	seen.policy = under;
+	seen.n = 0;
+	seen.n_claims = n;
+	assert_int_equal(gsb_estimates_create(&p.estimates), 0);
+	if (gsb_sim_run(&l, &p, &r, why, sizeof(why)))
+		fail_msg("%s", why);
+	assert_true(r.makespan_ns > 2 * SECOND && seen.n < N_SAMPLES);
+	gsb_estimates_destroy(p.estimates);
+	gsb_sim_finish(&r);
+	gsb_workload_finish(&l);
+	return least_share(of);
+}
+
+/* Kernels on all SMs that never wait, one behind the other for seconds; the longer the launch the more fifo gives it. */
+static void test_coreside_leaves_everybody_half_of_its_share_over_any_second(void **state)
+{
+	const struct loop two[] = {{ARITHMETIC, 40, ROUNDS(1), 60000000},
+				   {ARITHMETIC, 600, ROUNDS(2), 3500000}};
+	const struct loop three[] = {{ARITHMETIC, 40, ROUNDS(1), 50000000},
+				     {ARITHMETIC, 500, ROUNDS(4), 4000000},
+				     {"unit=sfu want=950000", 1500, ROUNDS(2), 1200000}};
+	const struct loop four[] = {{ARITHMETIC, 45, ROUNDS(1), 50000000},
+				    {ARITHMETIC, 500, ROUNDS(4), 4000000},
+				    {ARITHMETIC, 1500, ROUNDS(2), 1000000},
+				    {"unit=shared want=950000", 700, ROUNDS(1), 2000000}};
+
+	assert_true(least_share_of(two, 2, &gsb_policy_fifo) < 0.2);
+	assert_true(least_share_of(two, 2, &gsb_policy_coreside) >= 0.5);
+	assert_true(least_share_of(three, 3, &gsb_policy_coreside) >= 0.5);
+	assert_true(least_share_of(four, 4, &gsb_policy_coreside) >= 0.5);
+}
+
+/* ---- a critical tenant ---- */
+
+/* A batch that fills the device, and who asks three times for a tenth of a millisecond: at once, 20 ms later, and 280 ms after that. */
+static struct gsb_workload batch_and_critical(uint32_t n_batch, uint32_t n_blocks)
+{
+	char *text = NULL;
+	struct gsb_workload l;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	fprintf(f, "tenant id=1 name=batch\ntenant id=2 name=critical\n"
+		   "stream tenant=1 number=1\nstream tenant=2 number=1\n"
+		   "kernel id=1 tenant=1 name=a regs=32 " ARITHMETIC "\n"
+		   "kernel id=2 tenant=2 name=b regs=32 " ARITHMETIC "\n");
+	for (uint32_t i = 1; i <= n_batch; i++)
+		fprintf(f,
+			"op serial=%u tenant=1 stream=1 kind=launch kernel=1 grid=%ux1x1 "
+			"block=256x1x1 alone=2000000\n",
+			i, (uint32_t)ROUNDS(4));
+	for (uint32_t i = 0; i < 3; i++) {
+		fprintf(f,
+			"op serial=%u tenant=2 stream=1 kind=launch kernel=2 grid=%ux1x1 "
+			"block=256x1x1 alone=100000",
+			n_batch + 1 + i, n_blocks);
+		if (i)
+			fprintf(f, " after=%u think=%u", n_batch + i,
+				i == 1 ? 20000000u : 280000000u);
+		fputc('\n', f);
+	}
+	fclose(f);
+	l = parse(text);
+	free(text);
+	return l;
+}
+
+static void run_critical(uint32_t n_batch, uint32_t n_blocks, const struct gsb_policy *policy,
+			 uint64_t *batch_ns, uint64_t *end_ns, uint64_t *queued_ns)
+{
+	struct gsb_workload l = batch_and_critical(n_batch, n_blocks);
+	struct gsb_sim_params p = {.arch = gsb_arch_find("h200"), .policy = policy, .critical = 2};
+	struct gsb_sim_result r;
+	char why[200];
+
+	assert_int_equal(gsb_estimates_create(&p.estimates), 0);
+	if (gsb_sim_run(&l, &p, &r, why, sizeof(why)))
+		fail_msg("%s", why);
+	*batch_ns = r.tenants[0].end_ns;
+	*end_ns = r.tenants[1].end_ns;
+	*queued_ns = r.tenants[1].queued_ns;
+	gsb_estimates_destroy(p.estimates);
+	gsb_sim_finish(&r);
+	gsb_workload_finish(&l);
+}
+
+/* A batch's launch is five rounds for four while SMs are kept free, so the difference is seen. */
+static void test_priority_gives_the_reserved_sms_back_and_keeps_them_free_meanwhile(void **state)
+{
+	uint64_t batch_ns, end_ns, queued_ns;
+
+	run_critical(240, 16 * 8, &gsb_policy_priority, &batch_ns, &end_ns, &queued_ns);
+	assert_in_range(batch_ns, 480000000, 480000000 * 1.12);
+	assert_true(queued_ns <
+		    700000); /* once, when they had been given back: a block of the batch */
+	run_critical(240, 16 * 8, &gsb_policy_coreside, &batch_ns, &end_ns, &queued_ns);
+	assert_true(queued_ns > 1500000);
+}
+
+/* On the SMs that are kept free it would take nine rounds. */
+static void test_priority_lets_the_critical_tenant_have_all_that_is_free(void **state)
+{
+	uint64_t batch_ns, end_ns, queued_ns;
+
+	run_critical(1, ROUNDS(1), &gsb_policy_priority, &batch_ns, &end_ns, &queued_ns);
+	assert_in_range(end_ns, 300000000, 300000000 + 100000 + 2 * 200000);
+}
+
 /* On 48 SMs of 132 as fast as on all: so a part of them has a knee. */
 static unsigned on_48_sms(const struct gsb_view *v, struct gsb_policy_area *area,
 			  struct gsb_decision *out)
@@ -732,11 +1080,21 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_coreside_parts_memory_from_arithmetic),
 		cmocka_unit_test(test_coreside_without_anything_to_gain_is_not_behind),
+		cmocka_unit_test(test_best_has_the_long_one_first),
+		cmocka_unit_test(test_best_waits_for_what_will_come),
+		cmocka_unit_test(test_best_is_never_behind_fifo),
 		cmocka_unit_test(test_coreside_holds_weights_of_two_of_a_kind),
 		cmocka_unit_test(test_coreside_shares_by_time_not_by_launches),
 		cmocka_unit_test(test_coreside_does_not_starve_short_launches_beside_long_ones),
 		cmocka_unit_test(test_coreside_holds_weights_of_long_launches_by_parts),
 		cmocka_unit_test(test_coreside_holds_weights_of_many),
+		cmocka_unit_test(test_coreside_holds_a_limit_of_slowdown),
+		cmocka_unit_test(test_coreside_holds_a_limit_of_who_asks_for_one_at_a_time),
+		cmocka_unit_test(test_coreside_misses_limits_alike),
+		cmocka_unit_test(test_coreside_leaves_everybody_half_of_its_share_over_any_second),
+		cmocka_unit_test(
+			test_priority_gives_the_reserved_sms_back_and_keeps_them_free_meanwhile),
+		cmocka_unit_test(test_priority_lets_the_critical_tenant_have_all_that_is_free),
 		cmocka_unit_test(test_run_on_a_part_slows_what_lives_on_the_sms_and_not_on_memory),
 		cmocka_unit_test(test_random_load_repeats_its_kernels),
 		cmocka_unit_test(test_run_of_one_launch_takes_what_the_load_says),
@@ -758,6 +1116,7 @@ int main(void)
 		cmocka_unit_test(test_random_load_is_a_function_of_its_seed),
 		cmocka_unit_test(test_random_load_of_impossible_size_is_refused),
 		cmocka_unit_test(test_random_loads_run_under_every_policy),
+		cmocka_unit_test(test_coreside_is_not_behind_fifo_on_loads_that_repeat),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,6 +45,9 @@ static const char module_ptx[] = ".version 6.4\n.target sm_50\n.address_size 64\
 	CALL(cuMemAlloc_v2, (CUdeviceptr *, size_t))                                        \
 	CALL(cuMemFree_v2, (CUdeviceptr))                                                   \
 	CALL(cuMemHostAlloc, (void **, size_t, unsigned))                                   \
+	CALL(cuEventCreate, (CUevent *, unsigned))                                          \
+	CALL(cuEventRecord, (CUevent, CUstream))                                            \
+	CALL(cuMemcpyHtoDAsync_v2, (CUdeviceptr, const void *, size_t, CUstream))           \
 	CALL(cuMemcpyHtoD_v2, (CUdeviceptr, const void *, size_t))                          \
 	CALL(cuMemcpyDtoH_v2, (void *, CUdeviceptr, size_t))
 
@@ -120,6 +123,29 @@ static void tell(const char *row, double value)
 	printf("%s %.3f\n", row, value);
 }
 
+/* What a loop that feeds its kernel does. */
+static void measure_mixed(void)
+{
+	CUdeviceptr device;
+	CUevent event;
+	uint64_t from;
+	void *word;
+
+	need("cuMemAlloc", cu.cuMemAlloc_v2(&device, 4));
+	need("cuMemHostAlloc", cu.cuMemHostAlloc(&word, 4, 0));
+	need("cuEventCreate", cu.cuEventCreate(&event, 0));
+	from = gsb_clock_ns();
+	for (int i = 0; i < N_BURSTS; i++) {
+		for (int k = 0; k < BURST / 4; k++) {
+			launch();
+			need("cuMemcpyHtoDAsync", cu.cuMemcpyHtoDAsync_v2(device, word, 4, NULL));
+			need("cuEventRecord", cu.cuEventRecord(event, NULL));
+		}
+		wait_for_all();
+	}
+	tell("mixed_each", us_since(from) / (N_BURSTS * BURST / 4.0));
+}
+
 static void measure_launch(void)
 {
 	uint64_t from = gsb_clock_ns();
@@ -135,6 +161,7 @@ static void measure_launch(void)
 	}
 	tell("launch_call", posted / (N_BURSTS * BURST));
 	tell("launch_each", us_since(from) / (N_BURSTS * BURST));
+	measure_mixed();
 }
 
 static void measure_sync(void)

@@ -45,11 +45,7 @@ static _Noreturn void execute(const struct gsb_bench_ways *w, enum gsb_bench_way
 
 	fill_argv(w, way, argv, gsbrun, args);
 	dup2(out_fd, STDOUT_FILENO);
-	if (way == GSB_BENCH_MPS)
-		setenv("CUDA_MPS_PIPE_DIRECTORY", w->mps_dir, 1);
-	else
-		setenv("CUDA_MPS_PIPE_DIRECTORY", "/nonexistent",
-		       1); /* whoever else has a daemon here */
+	gsb_mps_choose(way == GSB_BENCH_MPS ? &w->mps : NULL);
 	execv(args[0], (char **)args);
 	fprintf(stderr, "gsb-bench: %s: %s\n", args[0], strerror(errno));
 	_exit(127);
@@ -89,53 +85,6 @@ void gsb_bench_kill(struct gsb_bench_child *c)
 	gsb_bench_end(c);
 }
 
-/* ---- MPS ---- */
-
-/* A command of MPS's, its output thrown away; input: a line for it. */
-static bool control_mps(const char *input, const char *option)
-{
-	int fds[2], status;
-	pid_t pid;
-
-	if (pipe2(fds, O_CLOEXEC))
-		return false;
-	pid = fork();
-	if (!pid) {
-		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-		dup2(fds[0], STDIN_FILENO);
-		dup2(null, STDOUT_FILENO);
-		dup2(null, STDERR_FILENO);
-		execlp("nvidia-cuda-mps-control", "nvidia-cuda-mps-control", option, NULL);
-		_exit(127);
-	}
-	close(fds[0]);
-	if (write(fds[1], input, strlen(input)) < 0)
-		errno = 0; /* it has ended: its status says more */
-	close(fds[1]);
-	return pid > 0 && waitpid(pid, &status, 0) == pid && !status;
-}
-
-static void set_mps(const struct gsb_bench_ways *w)
-{
-	setenv("CUDA_MPS_PIPE_DIRECTORY", w->mps_dir, 1);
-	setenv("CUDA_MPS_LOG_DIRECTORY", w->dir, 1);
-}
-
-static void start_mps(struct gsb_bench_ways *w)
-{
-	set_mps(w);
-	w->has_mps_daemon = control_mps("", "-d");
-}
-
-static void stop_mps(struct gsb_bench_ways *w)
-{
-	if (!w->has_mps_daemon)
-		return;
-	set_mps(w);
-	control_mps("quit\n", NULL);
-}
-
 /* ---- life ---- */
 
 static bool can(const struct gsb_bench_ways *w, enum gsb_bench_way way)
@@ -167,8 +116,6 @@ int gsb_bench_ways_start(struct gsb_bench_ways *w, const char *device)
 		fprintf(stderr, "gsb-bench: no folder in /tmp: %s\n", strerror(errno));
 		return -1;
 	}
-	snprintf(w->mps_dir, sizeof(w->mps_dir), "%s/mps", w->dir);
-	mkdir(w->mps_dir, 0700);
 	if (start_broker(w, device)) {
 		gsb_bench_ways_stop(w);
 		return -1;
@@ -176,8 +123,7 @@ int gsb_bench_ways_start(struct gsb_bench_ways *w, const char *device)
 	w->can[GSB_BENCH_BROKER] = can(w, GSB_BENCH_BROKER);
 	if (!strncmp(device, "cuda:", 5)) {
 		w->can[GSB_BENCH_NATIVE] = can(w, GSB_BENCH_NATIVE);
-		start_mps(w);
-		w->can[GSB_BENCH_MPS] = w->has_mps_daemon && can(w, GSB_BENCH_MPS);
+		w->can[GSB_BENCH_MPS] = gsb_mps_start(&w->mps, w->dir) && can(w, GSB_BENCH_MPS);
 	}
 	if (w->can[GSB_BENCH_BROKER])
 		return 0;
@@ -193,7 +139,7 @@ static int unlink_one(const char *path, const struct stat *st, int type, struct 
 
 void gsb_bench_ways_stop(struct gsb_bench_ways *w)
 {
-	stop_mps(w);
+	gsb_mps_stop(&w->mps);
 	if (w->broker.pid > 0)
 		gsb_private_broker_stop(&w->broker);
 	nftw(w->dir, unlink_one, 8, FTW_DEPTH | FTW_PHYS);

@@ -10,15 +10,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "tools/bench/mps.h"
 #include "tools/private_broker.h"
 
 enum gsb_bench_way { GSB_BENCH_NATIVE, GSB_BENCH_MPS, GSB_BENCH_BROKER, GSB_BENCH_N_WAYS };
 
 struct gsb_bench_ways {
-	char dir[64]; /* scratch; MPS has its pipes there */
-	char mps_dir[80];
+	char dir[64]; /* scratch */
 	bool can[GSB_BENCH_N_WAYS];
-	bool has_mps_daemon;
+	struct gsb_mps mps;
 	struct gsb_private_broker broker;
 };
 

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define REPEAT 20u
+
 static void add(struct gsb_mix *m, unsigned query)
 {
 	m->query[m->n++] = query;
@@ -43,17 +45,26 @@ static void make_cycle(struct gsb_mix *m, unsigned n, unsigned of)
 		add(m, i % of);
 }
 
-enum kind { SINGLE, PAIR, CYCLE, TWO };
+/* So many of q1, each again and again. */
+static void make_repeated(struct gsb_mix *m, unsigned n)
+{
+	m->repeat = REPEAT;
+	make_cycle(m, n, 1);
+	snprintf(m->name, sizeof(m->name), "%u times q1 x %u", REPEAT, n);
+}
+
+enum kind { SINGLE, PAIR, CYCLE, TWO, REPEATED };
 
 static const struct {
 	enum kind kind;
 	unsigned number;
 } few[] = {{SINGLE, 0}, {SINGLE, 1}, {SINGLE, 2}, {SINGLE, 3},
 	   {SINGLE, 4}, {PAIR, 0},   {PAIR, 9},	  {CYCLE, 5}},
-  all[] = {{SINGLE, 0}, {SINGLE, 1}, {SINGLE, 2}, {SINGLE, 3}, {SINGLE, 4}, {PAIR, 0},	{PAIR, 1},
-	   {PAIR, 2},	{PAIR, 3},   {PAIR, 4},	  {PAIR, 5},   {PAIR, 6},   {PAIR, 7},	{PAIR, 8},
-	   {PAIR, 9},	{CYCLE, 3},  {CYCLE, 4},  {CYCLE, 5},  {CYCLE, 6},  {CYCLE, 8}, {CYCLE, 10},
-	   {CYCLE, 12}, {CYCLE, 14}, {CYCLE, 16}, {TWO, 4},    {TWO, 8},    {TWO, 16}};
+  all[] = {{SINGLE, 0}, {SINGLE, 1}, {SINGLE, 2}, {SINGLE, 3},	{SINGLE, 4}, {PAIR, 0},
+	   {PAIR, 1},	{PAIR, 2},   {PAIR, 3},	  {PAIR, 4},	{PAIR, 5},   {PAIR, 6},
+	   {PAIR, 7},	{PAIR, 8},   {PAIR, 9},	  {CYCLE, 3},	{CYCLE, 4},  {CYCLE, 5},
+	   {CYCLE, 6},	{CYCLE, 8},  {CYCLE, 10}, {CYCLE, 12},	{CYCLE, 14}, {CYCLE, 16},
+	   {TWO, 4},	{TWO, 8},    {TWO, 16},	  {REPEATED, 8}};
 
 bool gsb_mix_at(unsigned i, bool full, struct gsb_mix *out)
 {
@@ -69,6 +80,7 @@ bool gsb_mix_at(unsigned i, bool full, struct gsb_mix *out)
 	case PAIR: make_nth_pair(out, number); break;
 	case CYCLE: make_cycle(out, number, GSB_N_QUERIES); break;
 	case TWO: make_cycle(out, number, 2); break;
+	case REPEATED: make_repeated(out, number); break;
 	}
 	return true;
 }

@@ -13,11 +13,12 @@ struct gsb_mix {
 	char name[24];
 	unsigned n;
 	unsigned query[GSB_MIX_MAX]; /* 0 is q1 */
+	unsigned repeat;	     /* how often each process runs its query; 0: once */
 };
 
 /*
- * The i-th mix: each query alone, pairs, N of them cyclically as in Li, Tu, Zeng 2019, q1 and q2 in turn. @full: all pairs and all N up
- * to 16; else a few. False: there are no more.
+ * The i-th mix: each query alone, pairs, N of them cyclically as in Li, Tu, Zeng 2019, q1 and q2 in turn, eight of q1 that repeat it.
+ * @full: all pairs and all N up to 16; else a few. False: there are no more.
  */
 bool gsb_mix_at(unsigned i, bool full, struct gsb_mix *out);
 

@@ -113,9 +113,13 @@ static void measure_all(struct plot *p)
 	for (uint32_t i = 0; i < p->t->n_ops; i++) {
 		const struct gsb_traced_op *op = &p->t->ops[i];
 
-		if (is_shown(op))
-			p->launches[op->kernel] += measure(&p->time, time_of(p, op)) |
-						   measure(&p->slowdown, slowdown_of(p, op));
+		bool in_time, in_slowdown;
+
+		if (!is_shown(op))
+			continue;
+		in_time = measure(&p->time, time_of(p, op));
+		in_slowdown = measure(&p->slowdown, slowdown_of(p, op));
+		p->launches[op->kernel] += in_time || in_slowdown;
 	}
 	widen(&p->time);
 	widen(&p->slowdown);

@@ -2,6 +2,7 @@
  * explain.c - gsb-trace explain: why an operation was where it was, when it was, and as large as it was: in words, with the
  * numbers. Of a tenant or a kernel it adds up, and then explains the operation that waited longest.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,7 +132,11 @@ static const char *reason_text(unsigned reason)
 		"beside what ran both would have lost",
 		"it had waited as long as anything may",
 		"its tenant is critical",
-		"kept off the SMs of a critical tenant"};
+		"kept off the SMs of a critical tenant",
+		"it is short, and went behind such of its stream",
+		"a tenant was slowed more than it may be, and had the device to itself"};
+
+	static_assert(GSB_ARRAY_LEN(texts) == GSB_TRACE_REASON_CAP + 1, "each has a text");
 
 	return reason < GSB_ARRAY_LEN(texts) ? texts[reason] : "for a reason not known here";
 }

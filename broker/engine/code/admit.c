@@ -80,7 +80,10 @@ static bool bears(const struct gsb_kernel_fn *fn, const struct gsb_cmd_launch *l
 
 /* ---- room ---- */
 
-/* Would too few threads be on an SM at a time? Where the model has none for the original, that is not judged. */
+/*
+ * Would too few threads be on an SM at a time? Where the model has none for the original, that is not judged, nor for a
+ * launch that counts: it is one of many, and has only to fit.
+ */
 static bool loses_too_much(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn,
 			   const struct gsb_cmd_launch *l, const struct gsb_kernel_form *form,
 			   const uint32_t block[3], uint64_t max_loss_percent)
@@ -105,5 +108,6 @@ bool gsb_code_admits(const struct gsb_tenant *t, const struct gsb_kernel_fn *fn,
 	    fn->proof->refuted & GSB_SHAPE_BIT(shape->form) || !bears(fn, l, shape, &to))
 		return false;
 	return !loses_too_much(arch, fn, l, &fn->forms[shape->form], to.block,
-			       t->resizing->max_loss_percent);
+			       shape->form == GSB_SHAPE_COUNT ? 100
+							      : t->resizing->max_loss_percent);
 }

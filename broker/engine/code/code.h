@@ -62,6 +62,7 @@ struct gsb_kernel_fn {
 	struct gsb_kernel_form forms[GSB_N_SHAPES];
 	uint64_t took_ns;  /* device time of its last launch; 0: none yet */
 	uint64_t n_shaped; /* launches in another shape */
+	bool is_cut;	   /* its last launch was: broker/policy/cut.h */
 	enum gsb_fn_state state;
 	int prepare_err;		  /* FAILED: -errno */
 	struct gsb_stream *waiters;	  /* their heads launch it while it is PREPARING */

@@ -18,14 +18,19 @@ static bool is_of(const struct gsb_launch_facts *f, const struct gsb_cmd_launch 
 	       !memcmp(f->block, l->block, sizeof(f->block)) && f->smem_bytes == l->smem_bytes;
 }
 
-/* The parameters are left out: they say what it works on. */
-static uint64_t hash(const struct gsb_kernel_fn *fn, const struct gsb_cmd_launch *l)
+uint64_t gsb_facts_hash(const struct gsb_kernel_fn *fn, const struct gsb_cmd_launch *l)
 {
 	uint64_t h = fn->hash;
 
 	for (int i = 0; i < 3; i++)
 		h = gsb_hash_number(h, (uint64_t)l->grid[i] << 32 | l->block[i]);
 	return gsb_hash_number(h, l->smem_bytes) | 1;
+}
+
+void gsb_facts_cut(struct gsb_cmd_launch *l, uint32_t n_threads)
+{
+	l->grid[0] = (uint32_t)((uint64_t)l->grid[0] * l->block[0] / n_threads);
+	l->block[0] = n_threads;
 }
 
 static GSB_NOINLINE struct gsb_launch_facts *
@@ -44,7 +49,7 @@ find_out(struct gsb_kernel_fn *fn, const struct gsb_arch *arch, const struct gsb
 		.smem_bytes = l->smem_bytes,
 		.blocks_per_sm = gsb_code_blocks_per_sm(arch, fn, l),
 		.needs = gsb_code_needs(fn, l),
-		.hash = hash(fn, l),
+		.hash = gsb_facts_hash(fn, l),
 	};
 	memcpy(f->grid, l->grid, sizeof(f->grid));
 	memcpy(f->block, l->block, sizeof(f->block));

@@ -36,6 +36,12 @@ struct gsb_launch_facts {
 struct gsb_launch_facts *gsb_facts_of(struct gsb_kernel_fn *fn, const struct gsb_arch *arch,
 				      const struct gsb_cmd_launch *l);
 
+/* Of a launch in this geometry; never 0. The parameters are left out: they say what it works on. */
+uint64_t gsb_facts_hash(const struct gsb_kernel_fn *fn, const struct gsb_cmd_launch *l);
+
+/* The same threads on x, in blocks of so many, which divides them: gsb_code_admits() has said so. */
+void gsb_facts_cut(struct gsb_cmd_launch *l, uint32_t n_threads);
+
 /*
  * gsb_facts_admitted() - which shapes the launch admits, a bit for each of @shapes
  * @shapes: n of them, at most 32; the same in every call

@@ -2,9 +2,7 @@
  * proofs.h - what was found out about images, in files: proofs, demands and the text with the variants, so that it is found
  * out once, whatever engines end and begin. A file an image, named by its hash and by the shapes that it has.
  *
- * Several brokers may use one folder. A file appears whole, by a rename, and is replaced whole; who changes one holds the
- * folder's lock. What is damaged, of another version, or half written is dropped, and that is said; what cannot be read or
- * written is done without. A folder that others than its owner may write to is not used: text from it would run.
+ * What is damaged, of another version, or half written is dropped, and that is said (cache.h).
  */
 #ifndef GSB_BROKER_ENGINE_CODE_PROOFS_H
 #define GSB_BROKER_ENGINE_CODE_PROOFS_H

@@ -125,6 +125,7 @@ static void finish_record(struct gsb_op *op, uint64_t time_ns)
 
 static const struct gsb_op_class record_class = {
 	.kind = GSB_TRACE_OP_EVENT_RECORD,
+	.instant = true,
 	.start = start_record,
 	.finish = finish_record,
 };

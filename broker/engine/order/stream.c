@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "broker/engine/order/epoch.h"
 #include "broker/engine/order/fence.h"
 
@@ -201,7 +202,7 @@ static GSB_COLD void tell_completed(const struct gsb_op *op, uint64_t time_ns)
 		  .failed = op->order->failed);
 }
 
-void gsb_stream_pop(struct gsb_stream *s, uint64_t time_ns)
+static void pop(struct gsb_stream *s, uint64_t time_ns)
 {
 	struct gsb_op *op = s->first;
 	struct gsb_order *o = op->order;
@@ -227,6 +228,24 @@ void gsb_stream_pop(struct gsb_stream *s, uint64_t time_ns)
 	gsb_op_discard(q, op);
 	q->stalled = false;
 	gsb_fence_release(o, fence);
+}
+
+/* What is behind the head is on the device already, and nothing will look at the head. */
+static bool is_passed(const struct gsb_stream *s)
+{
+	return gsb_unlikely(s->state == GSB_STREAM_STARTED) && s->first->class->instant;
+}
+
+void gsb_stream_pop(struct gsb_stream *s, uint64_t time_ns)
+{
+	bool again;
+
+	do {
+		pop(s, time_ns);
+		again = is_passed(s);
+		if (again)
+			time_ns = ready_ns(s, s->first);
+	} while (again);
 }
 
 /* ---- heads ---- */

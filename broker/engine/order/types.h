@@ -75,6 +75,7 @@ struct gsb_order {
 /* What an operation does; its owner defines one for each kind. */
 struct gsb_op_class {
 	enum gsb_trace_op kind; /* for the trace */
+	bool instant; /* it needs nothing, and completes in the moment when nothing is before it */
 	/*
 	 * Nothing is before it. The class sees to it that gsb_stream_pop() is called when it has completed, here
 	 * or later; or it parks the stream and is started again.
@@ -101,7 +102,8 @@ struct gsb_op {
 	uint64_t post_ns;  /* device time from which it may start */
 	uint64_t ready_ns; /* once started: device time since when nothing was before it */
 	uint32_t bytes;	   /* taken from the tenant's allowance */
-	bool ahead; /* its class started it behind the one before it: when that is done it is STARTED, and ready_ns set */
+	bool ahead; /* its class started it behind the one before it: when that is done it is STARTED, and ready_ns set;
+		     * or it is instant, and stands before one that was */
 };
 
 enum gsb_stream_state {

@@ -12,6 +12,7 @@
 #include "broker/engine/code/code.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/engine/work/scheduler.h"
+#include "broker/policy/cap.h"
 #include "broker/policy/claim.h"
 #include "broker/policy/estimate.h"
 
@@ -75,17 +76,20 @@ static void note_run(const struct gsb_scheduler *s, const struct gsb_flight *f,
 		     const struct gsb_completion *c)
 {
 	const struct gsb_work *w = &f->item->head->work;
+	struct gsb_claim *claim = &gsb_tenant_of(f->item->op.stream->queues)->claim;
 	struct gsb_run run = {
 		.work = w,
 		.took_ns = c->end_ns - c->start_ns,
 		.stay_ns = gsb_later_ns(c->end_ns, f->item->issued_ns) - f->item->issued_ns,
+		.ready_ns = f->item->op.ready_ns,
 		.block_ns = c->n_blocks ? c->blocks_ns / c->n_blocks : 0,
+		.cut = f->item->head->cut.form != GSB_SHAPE_AS_ASKED,
 		.company = f->company,
 	};
 
 	gsb_estimates_note(s->estimates, &s->info->arch, &run);
-	gsb_claim_note_habit(&gsb_tenant_of(f->item->op.stream->queues)->claim, &s->info->arch, w,
-			     run.took_ns, c->end_ns);
+	gsb_claim_note_habit(claim, &s->info->arch, w, run.took_ns, c->end_ns);
+	gsb_cap_note(&claim->cap, s->estimates, &run, c->end_ns);
 }
 
 static GSB_COLD void tell_finished(const struct gsb_item *item, const struct gsb_completion *c)

@@ -131,8 +131,7 @@ static bool next_once(const struct gsb_course *c, const struct gsb_item *item, s
 	l->as = item->fn->function;
 	l->function = item->fn->forms[c->shape.form].function;
 	if (c->shape.form == GSB_SHAPE_RESHAPE) {
-		l->grid[0] = (uint32_t)((uint64_t)l->grid[0] * l->block[0] / c->shape.n_threads);
-		l->block[0] = c->shape.n_threads;
+		gsb_facts_cut(l, c->shape.n_threads);
 	}
 	return true;
 }

@@ -40,8 +40,19 @@ static_assert(GSB_ISSUE == (int)GSB_TRACE_VERDICT_ISSUE &&
 		      GSB_REASON_QUEUES == (int)GSB_TRACE_REASON_QUEUES &&
 		      GSB_REASON_SHARE == (int)GSB_TRACE_REASON_SHARE &&
 		      GSB_REASON_RESERVED == (int)GSB_TRACE_REASON_RESERVED &&
-		      GSB_REASON_RUN == (int)GSB_TRACE_REASON_RUN,
+		      GSB_REASON_RUN == (int)GSB_TRACE_REASON_RUN &&
+		      GSB_REASON_CAP == (int)GSB_TRACE_REASON_CAP,
 	      "policy.h and events.def list the same reasons");
+
+/* As its program asked, where the work shows what it was cut to. */
+static uint64_t blocks_asked(const struct gsb_work *w)
+{
+	struct gsb_head *h = gsb_head_of(w);
+
+	if (h->cut.form == GSB_SHAPE_AS_ASKED)
+		return w->kernel.n_blocks;
+	return gsb_code_needs(h->item->fn, &h->item->cmd.launch).n_blocks;
+}
 
 static void tell_one(const struct gsb_scheduler *s, const struct gsb_view *view,
 		     const struct gsb_work *w, const struct gsb_decision *d)
@@ -57,7 +68,7 @@ static void tell_one(const struct gsb_scheduler *s, const struct gsb_view *view,
 		.serial = serial_of(w),
 		.decision = s->n_decisions,
 		.device_ns = view->now_ns,
-		.n_blocks = is_kernel ? w->kernel.n_blocks : 0,
+		.n_blocks = is_kernel ? blocks_asked(w) : 0,
 		.n_blocks_after = is_kernel ? w->kernel.n_blocks : 0,
 		.threads_per_block = is_kernel ? w->kernel.threads_per_block : 0,
 		.stream = w->stream,
@@ -196,7 +207,7 @@ static void refuse(struct gsb_item *item, int err)
 	gsb_stream_retry(stream);
 }
 
-/* In which it goes to the device: counting once, then what [resize] force says, then what the policy does. */
+/* In which it goes to the device: counting once, then what [resize] force says, then what the policy does, then its best cut. */
 static struct gsb_shape shape_of(const struct gsb_item *item, const struct gsb_decision *d)
 {
 	static const struct gsb_shape count = {.form = GSB_SHAPE_COUNT};
@@ -212,6 +223,7 @@ static struct gsb_shape shape_of(const struct gsb_item *item, const struct gsb_d
 			return *force;
 		if (d->shape && d->shape <= item->head->work.n_shapes)
 			return item->head->shapes[d->shape - 1];
+		return item->head->cut;
 	}
 	return (struct gsb_shape){.form = GSB_SHAPE_AS_ASKED};
 }

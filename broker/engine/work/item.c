@@ -128,9 +128,9 @@ static const struct gsb_op_class copy_class = {
 static const struct gsb_op_class fill_class = {
 	.kind = GSB_TRACE_OP_FILL, .start = start, .withdraw = withdraw, .tell = tell_fill};
 
-bool gsb_item_is_launch(const struct gsb_op *op)
+bool gsb_item_is(const struct gsb_op *op)
 {
-	return op->class == &launch_class;
+	return op->class == &launch_class || op->class == &copy_class || op->class == &fill_class;
 }
 
 /* ---- records ---- */
@@ -155,7 +155,7 @@ static int push(struct gsb_stream *s, struct gsb_item *item)
 
 	if (err)
 		gsb_op_discard(s->queues, &item->op);
-	else if (item->scheduler->runs && item->fn)
+	else if (item->scheduler->runs)
 		gsb_run_queued(item);
 	return err;
 }

@@ -46,6 +46,7 @@ struct gsb_head *gsb_head_create(struct gsb_ready *r, struct gsb_item *item)
 	else
 		h = &r->heads[r->n_heads++];
 	h->item = item;
+	h->cut.form = GSB_SHAPE_AS_ASKED;
 	h->number = r->next_number++;
 	return h;
 }

@@ -22,6 +22,8 @@ struct gsb_item;
 struct gsb_head {
 	struct gsb_work work;
 	struct gsb_shape shapes[GSB_N_OFFERED]; /* work.shapes */
+	struct gsb_shape
+		cut; /* RESHAPE: what the work shows, and how it is launched where no shape is named */
 	struct gsb_item *item;
 	uint64_t number;       /* heads before it */
 	bool told;	       /* of it as held, in the trace */

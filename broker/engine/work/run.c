@@ -7,11 +7,15 @@
 #include "broker/engine/code/demand.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/engine/work/scheduler.h"
+#include "broker/engine/work/view.h"
 
-#define RUN_NS	 100000 /* all that are behind one */
-#define SHORT_NS 50000	/* one of them */
-#define RUN_MAX	 64	/* of them */
-#define AT_ONCE	 16 /* in a turn, and then others are looked at: each takes the driver some us */
+#define RUN_NS	   100000 /* all that are behind one */
+#define SHORT_NS   50000  /* one of them */
+#define COPY_NS	   3000	  /* a copy or fill takes about so long, */
+#define COPY_SPEED 32	  /* and a nanosecond for so many bytes */
+#define RUN_MAX	   64	  /* of them */
+#define MARKS_MAX  8	  /* that stand between two */
+#define AT_ONCE	   16 /* in a turn, and then others are looked at: each takes the driver some us */
 
 static struct gsb_item *to_item(struct gsb_op *op)
 {
@@ -30,31 +34,53 @@ static bool is_plain(const struct gsb_item *item)
 {
 	const struct gsb_tenant *t = gsb_tenant_of(item->op.order->queues);
 
-	if (!item->fn->shapes)
+	if (!item->fn || !item->fn->shapes)
 		return true;
-	return !item->scheduler->policy->reshapes &&
+	return !item->scheduler->policy->reshapes && !item->fn->is_cut &&
 	       t->resizing->force.form == GSB_SHAPE_AS_ASKED &&
 	       !gsb_demand_is_wanted(item->fn, &item->cmd.launch);
 }
 
-static bool is_short(const struct gsb_kernel_fn *fn)
+/* What a short one takes; 0: it is not short, or not known. */
+static uint64_t short_ns(const struct gsb_item *item)
 {
-	return fn->state == GSB_FN_READY && fn->took_ns && fn->took_ns <= SHORT_NS;
+	const struct gsb_kernel_fn *fn = item->fn;
+
+	if (!fn) {
+		uint64_t ns = COPY_NS + gsb_view_bytes(&item->cmd) / COPY_SPEED;
+
+		return ns <= SHORT_NS ? ns : 0;
+	}
+	return fn->state == GSB_FN_READY && fn->took_ns <= SHORT_NS ? fn->took_ns : 0;
 }
 
-/* What stands behind the last of a flight, if it may go there; of_ns is what those before it take, without the flight's item. */
+static bool is_of_same(const struct gsb_op *op, const struct gsb_op *last)
+{
+	return op->order == last->order && op->epoch == last->epoch;
+}
+
+/* The item behind an operation, with no more than marks between; NULL: there is none. */
+static struct gsb_item *item_behind(const struct gsb_op *last)
+{
+	struct gsb_op *op = last->next;
+
+	for (int n = 0; op && op->class->instant && n < MARKS_MAX && is_of_same(op, last); n++)
+		op = op->next;
+	return op && gsb_item_is(op) && is_of_same(op, last) ? to_item(op) : NULL;
+}
+
+/* The item behind the last of a flight, if it may go there; of_ns is what those before it take, without the flight's item. */
 static struct gsb_item *behind(const struct gsb_item *last, unsigned n, uint64_t of_ns)
 {
-	struct gsb_op *op = last->op.next;
-	struct gsb_item *item;
+	struct gsb_item *item = item_behind(&last->op);
+	uint64_t ns;
 
-	if (!op || !gsb_item_is_launch(op) || op->order != last->op.order ||
-	    op->epoch != last->op.epoch || op->order->failed || n >= RUN_MAX)
+	if (!item || item->op.order->failed || n >= RUN_MAX)
 		return NULL;
-	item = to_item(op);
-	if (!is_short(item->fn) || of_ns + item->fn->took_ns > RUN_NS || !is_plain(item))
+	ns = short_ns(item);
+	if (!ns || of_ns + ns > RUN_NS || !is_plain(item))
 		return NULL;
-	return gsb_tenant_of(op->order->queues)->shadowing ? NULL : item;
+	return gsb_tenant_of(item->op.order->queues)->shadowing ? NULL : item;
 }
 
 bool gsb_run_is_possible(const struct gsb_scheduler *s)
@@ -74,11 +100,13 @@ static int issue(struct gsb_flight *f, struct gsb_item *item, bool more)
 	err = s->ops->issue(f->queue->queue, &item->cmd);
 	if (err)
 		return err; /* it is told when its turn has come */
+	for (struct gsb_op *op = last_of(f)->op.next; op != &item->op; op = op->next)
+		op->ahead = true;
 	item->op.ahead = true;
 	f->course.n_open++;
 	f->run.last = item;
 	f->run.n_behind++;
-	item->run_ns = item->fn->took_ns;
+	item->run_ns = short_ns(item);
 	f->run.behind_ns += item->run_ns;
 	return 0;
 }
@@ -90,7 +118,7 @@ static unsigned extend(struct gsb_flight *f, unsigned most)
 	unsigned n = 0;
 
 	for (; item && n < most; item = next, n++) {
-		next = behind(item, f->run.n_behind + 1, f->run.behind_ns + item->fn->took_ns);
+		next = behind(item, f->run.n_behind + 1, f->run.behind_ns + short_ns(item));
 		if (issue(f, item, next && n + 1 < most))
 			break;
 	}
@@ -132,13 +160,13 @@ void gsb_run_queued(struct gsb_item *item)
 {
 	struct gsb_op *first = item->op.stream->first;
 
-	if (first != &item->op && gsb_item_is_launch(first) && to_item(first)->flight)
+	if (first != &item->op && gsb_item_is(first) && to_item(first)->flight)
 		gsb_run_look(item->scheduler, to_item(first)->flight);
 }
 
 struct gsb_item *gsb_run_next(struct gsb_flight *f)
 {
-	struct gsb_item *next = to_item(f->item->op.next);
+	struct gsb_item *next = item_behind(&f->item->op);
 
 	f->run.n_behind--;
 	f->run.behind_ns -= next->run_ns;

@@ -1,11 +1,12 @@
 /*
- * run.h - runs: short kernels that stand one behind another in a stream go to the device one behind another, too.
+ * run.h - runs: short kernels, copies and fills that stand one behind another in a stream go to the device one behind another, too.
  *
- * Only heads are issued: so a stream of short kernels would wait for the engine between each two of them, which takes several
- * times as long as they do. A device queue keeps the order by itself. So behind what is on the device go the launches
+ * Only heads are issued: so a stream of short ones would wait for the engine between each two of them, which takes several
+ * times as long as they do. A device queue keeps the order by itself. So behind what is on the device go those
  * that stand directly behind it in its stream, without a question to the policy, as long as all of them together
- * take no longer than RUN_NS: nobody else waits for them for longer than that, and a long kernel waits for the policy as ever. And
- * only while nothing else is ready: who waits for a queue, or is held, is not passed by.
+ * take no longer than RUN_NS: nobody else waits for them for longer than that, and a long one waits for the policy as ever. And
+ * only while nothing else is ready: who waits for a queue, or is held, is not passed by. An event that is recorded between two ends no
+ * run: it is recorded in the moment when the one before it has completed.
  *
  * A flight is then its item and n_behind others. When its item has completed, the next one is the flight's item: it is ready,
  * decided and issued in that moment, for counts and traces. Of a run that a fault ends, what is left completes with the
@@ -33,7 +34,7 @@ struct gsb_behind {
 /* Whether there are runs at all: what scheduler.runs is. */
 bool gsb_run_is_possible(const struct gsb_scheduler *s);
 
-/* A launch has been queued: perhaps behind one that is on the device. */
+/* An item has been queued: perhaps behind one that is on the device. */
 void gsb_run_queued(struct gsb_item *item);
 
 /* A flight has begun or gone on: more may go behind it. */

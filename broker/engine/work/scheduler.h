@@ -5,12 +5,12 @@
  *   ready.c       items whose turn has come, described for the policy
  *   issue.c       the policy says which of them go to the device now
  *   queue_pool.c  on what: queues by priority and SMs
- *   run.c         short launches that go to the device one behind another
+ *   run.c         short items that go to the device one behind another
  *   course.c      the commands that an item takes in its shape, and their joint completion
  *   shadow.c      a launch that is run both ways
  *   complete.c    what the device reports: counts, errors, and the next head of the stream
  *
- * An item on the device is a flight, with the short launches of its stream that may follow it at once. A device queue holds one
+ * An item on the device is a flight, with the short items of its stream that may follow it at once. A device queue holds one
  * flight at a time: so it never holds work that waits for other work than its own, and no two streams ever wait for each other
  * in the device.
  */
@@ -115,7 +115,7 @@ int gsb_item_launch(struct gsb_tenant *t, const struct gsb_rec *rec,
 int gsb_item_copy(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_copy *body);
 int gsb_item_fill(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_fill *body);
 
-bool gsb_item_is_launch(const struct gsb_op *op);
+bool gsb_item_is(const struct gsb_op *op); /* of an operation: one of these three */
 
 /* ---- issue.c ---- */
 

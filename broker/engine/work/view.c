@@ -8,11 +8,12 @@
 #include "base/compiler.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/tenant/tenant.h"
+#include "broker/policy/cut.h"
 #include "broker/policy/estimate.h"
 
 /* ---- one head ---- */
 
-static uint64_t command_bytes(const struct gsb_cmd *cmd)
+uint64_t gsb_view_bytes(const struct gsb_cmd *cmd)
 {
 	if (cmd->kind == GSB_CMD_COPY)
 		return cmd->copy.width * cmd->copy.height;
@@ -29,24 +30,33 @@ static enum gsb_direction direction_of(const struct gsb_item *item)
 	return to_device ? GSB_COPY_UP : GSB_COPY_DOWN;
 }
 
-static void describe_kernel(const struct gsb_item *item, struct gsb_work *w)
+/* What follows from its geometry. */
+static void describe_launch(const struct gsb_item *item, const struct gsb_cmd_launch *l,
+			    struct gsb_work *w)
 {
 	const struct gsb_scheduler *s = item->scheduler;
 	const struct gsb_arch *arch = &s->info->arch;
-	const struct gsb_launch_facts *f = gsb_facts_of(item->fn, arch, &item->cmd.launch);
+	const struct gsb_launch_facts *f = gsb_facts_of(item->fn, arch, l);
 
-	w->kind = GSB_WORK_KERNEL;
-	w->cooperative = item->cmd.launch.cooperative || item->cmd.launch.cluster[0];
 	w->kernel = f->needs;
 	w->blocks_per_sm = f->blocks_per_sm;
-	w->code = item->fn->hash;
 	w->launch = f->hash;
 	if (s->estimates)
 		w->predicted = gsb_estimates_predict(s->estimates, arch, w);
 }
 
-/* What a policy may choose from: slices, blocks that fetch tiles, for ever or for a while, and hints. */
-static const struct gsb_shape offered[] = {
+static void describe_kernel(const struct gsb_item *item, struct gsb_work *w)
+{
+	const struct gsb_cmd_launch *l = &item->cmd.launch;
+
+	w->kind = GSB_WORK_KERNEL;
+	w->cooperative = l->cooperative || l->cluster[0];
+	w->code = item->fn->hash;
+	describe_launch(item, l, w);
+}
+
+/* What a launch may be made in, of what it admits: what a policy may choose from, and behind it the sizes that its blocks may be cut to. */
+static const struct gsb_shape shapes[] = {
 	{.form = GSB_SHAPE_SLICE, .n_slices = 2},
 	{.form = GSB_SHAPE_SLICE, .n_slices = 4},
 	{.form = GSB_SHAPE_SLICE, .n_slices = 8},
@@ -55,34 +65,74 @@ static const struct gsb_shape offered[] = {
 	{.form = GSB_SHAPE_PERSISTENT, .max_tiles = 1},
 	{.form = GSB_SHAPE_PERSISTENT, .max_tiles = 8},
 	{.form = GSB_SHAPE_HINT},
+	{.form = GSB_SHAPE_RESHAPE, .n_threads = 128},
+	{.form = GSB_SHAPE_RESHAPE, .n_threads = 256},
+	{.form = GSB_SHAPE_RESHAPE, .n_threads = 512},
 };
+#define N_CUTS	3
+#define OFFERED ((1u << GSB_N_OFFERED) - 1)
+static_assert(GSB_ARRAY_LEN(shapes) == GSB_N_OFFERED + N_CUTS,
+	      "first what is offered, then the cuts");
+
+/* Of the cuts that are admitted the one that it had better have: the work is shown as it will be launched. */
+static void cut(const struct gsb_item *item, struct gsb_head *h, uint32_t admitted)
+{
+	const struct gsb_scheduler *s = item->scheduler;
+	const struct gsb_cmd_launch *asked = &item->cmd.launch;
+	struct gsb_cut cuts[1 + N_CUTS] = {{h->work.launch, h->work.kernel.n_blocks}};
+	const struct gsb_shape *shape[1 + N_CUTS] = {NULL};
+	struct gsb_cmd_launch l[1 + N_CUTS] = {*asked};
+	unsigned n = 1, best;
+
+	for (uint32_t left = admitted & ~OFFERED; left; left &= left - 1) {
+		shape[n] = &shapes[__builtin_ctz(left)];
+		if (shape[n]->n_threads == asked->block[0])
+			continue;
+		l[n] = *asked;
+		gsb_facts_cut(&l[n], shape[n]->n_threads);
+		cuts[n].launch = gsb_facts_hash(item->fn, &l[n]);
+		cuts[n].n_blocks = gsb_code_needs(item->fn, &l[n]).n_blocks;
+		n++;
+	}
+	best = gsb_cut_choose(s->estimates, &s->info->arch, cuts, n);
+	item->fn->is_cut = best;
+	if (best) {
+		h->cut = *shape[best];
+		describe_launch(item, &l[best], &h->work);
+	}
+}
 
 static GSB_NOINLINE void offer(const struct gsb_item *item, struct gsb_head *h)
 {
 	const struct gsb_tenant *t = gsb_tenant_of(item->op.order->queues);
-	uint32_t left;
+	uint32_t admitted;
 
 	if (t->resizing->force.form != GSB_SHAPE_AS_ASKED)
 		return;
-	left = gsb_facts_admitted(t, item->fn, &item->cmd.launch, offered, GSB_ARRAY_LEN(offered));
-	h->work.shapes = h->shapes;
-	for (; left; left &= left - 1)
-		h->shapes[h->work.n_shapes++] = offered[__builtin_ctz(left)];
+	admitted =
+		gsb_facts_admitted(t, item->fn, &item->cmd.launch, shapes, GSB_ARRAY_LEN(shapes));
+	if (item->scheduler->policy->reshapes) {
+		h->work.shapes = h->shapes;
+		for (uint32_t left = admitted & OFFERED; left; left &= left - 1)
+			h->shapes[h->work.n_shapes++] = shapes[__builtin_ctz(left)];
+	}
+	if (h->work.predicted.alone_ns >= GSB_CUT_WORTH_NS)
+		cut(item, h, admitted);
 }
 
 void gsb_view_offer(const struct gsb_item *item, struct gsb_head *h)
 {
-	if (item->scheduler->policy->reshapes && item->cmd.kind == GSB_CMD_LAUNCH &&
-	    item->fn->shapes)
+	const struct gsb_scheduler *s = item->scheduler;
+
+	if (item->cmd.kind == GSB_CMD_LAUNCH && item->fn->shapes &&
+	    (s->policy->reshapes || s->estimates))
 		offer(item, h);
 }
-
-static_assert(GSB_ARRAY_LEN(offered) <= GSB_N_OFFERED, "a head has room for all");
 
 static void describe_copy(const struct gsb_item *item, struct gsb_work *w)
 {
 	w->kind = item->cmd.kind == GSB_CMD_COPY ? GSB_WORK_COPY : GSB_WORK_FILL;
-	w->bytes = command_bytes(&item->cmd);
+	w->bytes = gsb_view_bytes(&item->cmd);
 	w->direction = direction_of(item);
 }
 

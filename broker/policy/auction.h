@@ -1,0 +1,102 @@
+/*
+ * auction.h - what the files of parts.h share: the SMs that are to be had, who wants them, and a way to split them.
+ */
+#ifndef GSB_BROKER_POLICY_AUCTION_H
+#define GSB_BROKER_POLICY_AUCTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "broker/policy/parts.h"
+
+#define GSB_N_UNITS 16 /* SMs are handed out in so many pieces at most */
+
+struct gsb_contender {
+	const struct gsb_claim *claim;
+	uint64_t n_queued;
+	unsigned n_ready, n_running; /* kernels */
+	double alone_ns;	     /* all of its habits once, beside nobody; 0: not known */
+	double shared;		     /* speed beside the others on all SMs, */
+	uint32_t n_shared;	     /* from so many values */
+	double least_speed;	     /* that a part must leave it */
+	uint32_t on;		     /* units that it has just now; 0: none of its own */
+	uint32_t
+		least; /* units of which something was measured, and below half of it nothing is hoped for */
+	double known[GSB_N_UNITS + 1]; /* its speed on so many units; 0: not measured */
+	double low[GSB_N_UNITS + 1],
+		high[GSB_N_UNITS + 1]; /* bounds of its speed on so many units */
+};
+
+struct gsb_auction {
+	const struct gsb_view *view;
+	struct gsb_sm_range sms;
+	uint32_t unit, n_units, over; /* SMs; what is left over goes to the last */
+	double weights;
+	bool strangers; /* others have kernels here */
+	bool brief;	/* gsb_auction_is_brief() */
+	bool starves; /* beside each other on all SMs somebody has less than its share, for long enough to be helped at a cost */
+	unsigned n;
+	struct gsb_contender of[GSB_PARTS_MAX];
+};
+
+/* Units of each. */
+struct gsb_split {
+	uint32_t units[GSB_PARTS_MAX];
+	double product, sum; /* the logarithm of the product, by weights; of speeds */
+	double end_ns;	     /* of all that is expected of them, from now */
+	double fair_loss; /* of the sum that it may cost where somebody has less than its share */
+};
+
+/* ---- contenders.c ---- */
+
+/* Who takes part, and what of each is ready and runs. False: nobody, one alone, or more than there are parts for. */
+bool gsb_auction_gather(struct gsb_auction *a, bool critical_apart);
+/* They have blocks for more than the device. Else they have room beside each other, and nothing is to be gained. */
+bool gsb_auction_overfills(const struct gsb_auction *a);
+/* Whoever is left on a part when the others go has lost half a launch or so: that must be little against the time together. */
+bool gsb_auction_will_stay(const struct gsb_auction *a, bool for_a_trial);
+/* All that they have done and what stands there is less than anybody may have to wait for, and nobody is to have more than another. */
+bool gsb_auction_is_brief(const struct gsb_auction *a);
+/* Who is to be measured alone, if that can be: of whom that is not known there is nothing to compare with. */
+const struct gsb_claim *gsb_auction_next_alone(const struct gsb_auction *a);
+bool gsb_auction_all_known(const struct gsb_auction *a);
+/* Launches of one kernel want the same things: nothing that one of them leaves is of use to another, but for what a last round leaves. */
+bool gsb_auction_is_of_one_kernel(const struct gsb_auction *a);
+double gsb_contender_launch_ns(const struct gsb_contender *c);
+/* Alone, all that is expected of it. */
+double gsb_contender_expected_ns(const struct gsb_contender *c);
+/* By weight, of 1. */
+double gsb_contender_share(const struct gsb_auction *a, const struct gsb_contender *c);
+
+/* ---- curves.c ---- */
+
+/* Of everybody; false: of one it is not known how fast it is on shared SMs. */
+bool gsb_curves_find(struct gsb_auction *a);
+uint32_t gsb_auction_sms_of(const struct gsb_auction *a, unsigned i, uint32_t units);
+
+/* ---- split.c ---- */
+
+enum gsb_bound { GSB_KNOWN, GSB_HOPED };
+
+/* @stay: who has units now keeps them. Sum 0: there is none. */
+struct gsb_split gsb_split_best(const struct gsb_auction *a, enum gsb_bound bound, bool stay);
+/* All SMs for all. */
+struct gsb_split gsb_split_shared(const struct gsb_auction *a);
+/*
+ * When all has ended that is expected of them, at these speeds while all are there, and at the same sum of speeds when some have ended, but nobody faster than
+ * alone. So who has most to do is not made to end after all others by what is fair to them meanwhile.
+ */
+double gsb_split_end_ns(const struct gsb_auction *a, const double *speeds);
+/* So much better for the mean tenant than @other, and no worse than @none for all together and at their end, or little where that makes it fair. */
+bool gsb_split_gains(const struct gsb_auction *a, const struct gsb_split *s,
+		     const struct gsb_split *other, const struct gsb_split *none, double gain);
+
+/* ---- turns.c ---- */
+
+/* By themselves, on all SMs, with launches that can be waited for. */
+bool gsb_turns_can(const struct gsb_auction *a);
+/* What that is worth: each has its share of the time. */
+struct gsb_split gsb_turns_split(const struct gsb_auction *a);
+void gsb_turns_take(const struct gsb_auction *a, struct gsb_parts *out);
+
+#endif

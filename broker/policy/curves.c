@@ -1,0 +1,156 @@
+/*
+ * curves.c - how fast each contender is on so many SMs of its own: what was measured, and between that the bounds of what more SMs can never do.
+ *
+ * They never make a kernel slower, nor faster by more than in proportion, nor faster than it went on from fewer. The lower bound is what is known, the
+ * upper one what may be hoped for; where both meet nothing is left to try.
+ */
+#include "broker/policy/auction.h"
+
+#include <math.h>
+
+#include "broker/policy/estimate.h"
+
+#define MEASURED 2 /* values make a speed */
+#define OWN_LOSS \
+	0.05 /* of its speed that anyone may lose by parts; below its share only who had more, for one who had less */
+
+uint32_t gsb_auction_sms_of(const struct gsb_auction *a, unsigned i, uint32_t units)
+{
+	return units * a->unit + (i + 1 == a->n ? a->over : 0);
+}
+
+/* The code of the only other one; 0: there are several. */
+static uint64_t beside(const struct gsb_auction *a, unsigned i)
+{
+	return a->n == 2 ? a->of[!i].claim->habits.code : 0;
+}
+
+/* On so many SMs, against alone, from @n values; 0: not measured. What was measured in this company counts before what was in any. */
+static double speed(const struct gsb_auction *a, unsigned i, uint32_t n_sms,
+		    enum gsb_sharing sharing, uint32_t *n)
+{
+	const struct gsb_habits *h = &a->of[i].claim->habits;
+	const struct gsb_view *v = a->view;
+	double sum = 0;
+
+	*n = UINT32_MAX;
+	for (unsigned k = 0; k < h->n; k++) {
+		struct gsb_estimated e = gsb_estimates_on(v->estimates, v->arch, h->launch[k],
+							  n_sms, sharing, beside(a, i));
+
+		if (e.n < MEASURED && (sharing == GSB_SMS_OWN || !a->brief))
+			e = gsb_estimates_on(v->estimates, v->arch, h->launch[k], n_sms, sharing,
+					     0);
+		if (e.n < MEASURED)
+			return 0;
+		*n = e.n < *n ? e.n : *n;
+		sum += e.mean;
+	}
+	return a->of[i].alone_ns / sum;
+}
+
+/* Two points of a curve, and the line through them. */
+struct line {
+	double x1, y1, x2, y2;
+};
+
+static double at(const struct line *l, double x)
+{
+	return l->y1 + (l->y2 - l->y1) / (l->x2 - l->x1) * (x - l->x1);
+}
+
+/* From the left: not slower than on fewer SMs, and not faster than it went on; first from no SMs at speed 0. */
+static void bound_from_fewer(const struct gsb_auction *a, unsigned i, struct gsb_contender *c)
+{
+	struct line l = {-1, 0, 0, 0};
+
+	for (uint32_t u = 1; u <= a->n_units; u++) {
+		double sms = gsb_auction_sms_of(a, i, u);
+
+		if (c->known[u] > 0)
+			l = (struct line){l.x2, l.y2, sms, c->known[u]};
+		c->low[u] = l.y2;
+		c->high[u] = l.x2 > 0 ? fmin(1, at(&l, sms)) : 1;
+	}
+}
+
+/* From the right: not faster than on more SMs, nor than it went on; and not slower than in proportion. On all it has speed 1. */
+static void bound_from_more(const struct gsb_auction *a, unsigned i, struct gsb_contender *c)
+{
+	double all = a->view->arch->n_sms;
+	struct line l = {all, 1, all + 1, 1};
+
+	for (uint32_t u = a->n_units; u; u--) {
+		double sms = gsb_auction_sms_of(a, i, u);
+
+		if (c->known[u] > 0) {
+			l = (struct line){sms, c->known[u], l.x1, l.y1};
+			c->least = u;
+		}
+		c->high[u] = fmin(c->high[u], fmin(l.y1, at(&l, sms)));
+		c->low[u] = fmax(c->low[u], l.y1 * sms / l.x1);
+	}
+	for (uint32_t u = 1; u <= a->n_units; u++)
+		c->high[u] = fmax(c->high[u], c->low[u]);
+}
+
+/* Less than half of what was measured, or of what is its by weight, is too little to try. */
+static void bound_hope(const struct gsb_auction *a, struct gsb_contender *c)
+{
+	double least = fmin(c->least, a->n_units * gsb_contender_share(a, c)) / 2;
+
+	for (uint32_t u = 1; u <= a->n_units && u < least; u++)
+		c->high[u] = c->low[u];
+}
+
+static void bound(struct gsb_auction *a, unsigned i)
+{
+	struct gsb_contender *c = &a->of[i];
+	uint32_t n;
+
+	for (uint32_t u = 1; u < a->n_units; u++)
+		c->known[u] = speed(a, i, gsb_auction_sms_of(a, i, u), GSB_SMS_OWN, &n);
+	c->least = a->n_units;
+	bound_from_fewer(a, i, c);
+	bound_from_more(a, i, c);
+	bound_hope(a, c);
+}
+
+static bool somebody_starves(const struct gsb_auction *a)
+{
+	for (unsigned i = 0; i < a->n; i++)
+		if (a->of[i].shared < (1 - 2 * OWN_LOSS) * gsb_contender_share(a, &a->of[i]))
+			return true;
+	return false;
+}
+
+/* Nobody pays for the others' gain, but who has more than its share for one who has less. */
+static void find_least_speeds(struct gsb_auction *a)
+{
+	a->starves = somebody_starves(a) && !a->brief;
+	for (unsigned i = 0; i < a->n; i++) {
+		struct gsb_contender *c = &a->of[i];
+		double kept = a->starves ? fmin(c->shared, gsb_contender_share(a, c)) : c->shared;
+
+		c->least_speed = (1 - OWN_LOSS) * kept;
+	}
+}
+
+/*
+ * Of everybody; false: of one it is not known how fast it is on shared SMs. What is brief there is no time to make good in, so only what was seen in this
+ * very company counts.
+ */
+bool gsb_curves_find(struct gsb_auction *a)
+{
+	a->brief = gsb_auction_is_brief(a);
+	if (a->brief && (a->strangers || a->n > 2))
+		return false;
+	for (unsigned i = 0; i < a->n; i++) {
+		a->of[i].shared = speed(a, i, a->sms.n, GSB_SMS_SHARED, &a->of[i].n_shared);
+		if (a->of[i].shared <= 0)
+			return false;
+		bound(a, i);
+	}
+	find_least_speeds(a);
+	return true;
+}
