@@ -121,10 +121,22 @@ static void start(struct gsb_sim *s, struct gsb_sim_item *item, const struct gsb
 	s->changed = true;
 }
 
+/* Those that have come and are not done. */
+static unsigned list_there(const struct gsb_sim *s)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < s->load->n_tenants; i++)
+		if (s->n_left_of[i] && gsb_sim_come_ns(s, i) <= s->now_ns)
+			s->there[n++] = &s->claims[i];
+	return n;
+}
+
 /* For the policies that predict: as the engine notes it. */
 static void note_run(struct gsb_sim *s, const struct gsb_sim_flight *f)
 {
 	const struct gsb_sim_item *item = f->item;
+	struct gsb_claim *claim = claim_of(s, item);
 	const struct gsb_run run = {
 		.work = &item->work,
 		.took_ns = s->now_ns - item->start_ns,
@@ -135,8 +147,9 @@ static void note_run(struct gsb_sim *s, const struct gsb_sim_flight *f)
 	};
 
 	gsb_estimates_note(s->p->estimates, s->p->arch, &run);
-	gsb_claim_note_habit(claim_of(s, item), s->p->arch, &item->work, run.took_ns, s->now_ns);
-	gsb_cap_note(&claim_of(s, item)->cap, s->p->estimates, &run, s->now_ns);
+	gsb_claim_note_habit(claim, s->p->arch, &item->work, run.took_ns, s->now_ns);
+	gsb_cap_note(&claim->cap, gsb_cap_limit(claim, s->there, list_there(s), s->now_ns),
+		     s->p->estimates, &run, s->now_ns);
 }
 
 /* SM time: all SMs that it was on, for as long as its blocks filled them. */
@@ -171,17 +184,6 @@ static unsigned list_running(const struct gsb_sim *s, const struct gsb_work **ou
 	for (unsigned i = 0; i < GSB_N_QUEUES; i++)
 		if (s->flights[i].item)
 			out[n++] = &s->flights[i].item->work;
-	return n;
-}
-
-/* Those that have come and are not done. */
-static unsigned list_there(const struct gsb_sim *s)
-{
-	unsigned n = 0;
-
-	for (uint32_t i = 0; i < s->load->n_tenants; i++)
-		if (s->n_left_of[i] && gsb_sim_come_ns(s, i) <= s->now_ns)
-			s->there[n++] = &s->claims[i];
 	return n;
 }
 

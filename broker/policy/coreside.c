@@ -184,13 +184,13 @@ static void let_parts_go(struct thought *t, struct gsb_draft *a)
 
 /* Where somebody else goes meanwhile, so that it is not in the way of what comes next: SMs that may be missed. */
 static struct gsb_sm_range missed(const struct thought *t, const struct gsb_view *v,
-				  const struct gsb_claim *owed)
+				  const struct gsb_owed *owed)
 {
 	uint32_t n_sms = v->arch->n_sms, group = v->sm_group, first;
 
 	if (!group || n_sms < 2 * group)
 		return t->terms.rest;
-	first = (n_sms * 100 / (100 + owed->cap.percent) + group - 1) / group * group;
+	first = ((uint32_t)(n_sms / owed->limit) + group - 1) / group * group;
 	if (first > n_sms - group)
 		first = n_sms / group * group - group;
 	if (first < t->terms.rest.first)
@@ -200,7 +200,7 @@ static struct gsb_sm_range missed(const struct thought *t, const struct gsb_view
 
 /* Nothing of the tenant is there, and the device is idle: one of the others'. */
 static void let_one_go(const struct thought *t, struct gsb_draft *a, unsigned i,
-		       const struct gsb_claim *owed)
+		       const struct gsb_owed *owed)
 {
 	struct gsb_decision *d = issue(t, a, i, GSB_REASON_CAP);
 
@@ -209,7 +209,7 @@ static void let_one_go(const struct thought *t, struct gsb_draft *a, unsigned i,
 }
 
 /* Kernels of one tenant, and of others what has waited too long for any limit. */
-static void let_owed_go(const struct thought *t, struct gsb_draft *a, const struct gsb_claim *owed)
+static void let_owed_go(const struct thought *t, struct gsb_draft *a, const struct gsb_owed *owed)
 {
 	const struct gsb_view *v = a->view;
 	bool idle = v->must && !a->n_issued;
@@ -219,7 +219,7 @@ static void let_owed_go(const struct thought *t, struct gsb_draft *a, const stru
 
 		if (w->kind != GSB_WORK_KERNEL || goes_first(t, w))
 			continue;
-		if (w->claim == owed)
+		if (w->claim == owed->claim)
 			issue(t, a, i, GSB_REASON_CAP);
 		else if (gsb_share_is_starved(v, w, GSB_CAP_STARVED_NS))
 			issue(t, a, i, GSB_REASON_STARVED);
@@ -482,24 +482,34 @@ static void say_rest(struct thought *t, struct gsb_draft *a)
 			issue(t, a, i, GSB_REASON_ARRIVAL);
 }
 
+/* Parts and turns hold shares, or find out how; and what is brief needs none. */
+static bool sees_to_shares(const struct gsb_parts *p)
+{
+	return p->n || p->alone || p->brief;
+}
+
 unsigned gsb_coreside_decide(const struct gsb_view *view, struct gsb_policy_area *area,
 			     struct gsb_decision *out, const struct gsb_coreside_terms *terms)
 {
 	struct gsb_draft a = gsb_draft_begin(view, out);
 	struct thought *t = (struct thought *)area;
-	const struct gsb_claim *owed;
+	struct gsb_owed owed;
 
 	t->terms = *terms;
 	t->n = 0;
 	let_critical_pass(t, &a);
 	let_copies_pass(t, &a);
-	owed = gsb_cap_owed(view, terms->critical_first);
-	if (owed) {
-		let_owed_go(t, &a, owed);
+	owed = gsb_cap_owed(view, GSB_CAP_LIMIT, terms->critical_first);
+	if (!owed.claim) {
+		gsb_parts_plan(view, terms->rest, terms->critical_first, &t->parts);
+		if (!sees_to_shares(&t->parts))
+			owed = gsb_cap_owed(view, GSB_CAP_FLOOR, terms->critical_first);
+	}
+	if (owed.claim) {
+		let_owed_go(t, &a, &owed);
 		return a.n;
 	}
 	t->least_ns = gsb_share_least_ns(view);
-	gsb_parts_plan(view, terms->rest, terms->critical_first, &t->parts);
 	let_parts_go(t, &a);
 	t->all_short = true;
 	t->trusted = !gsb_whatif_begin(&t->whatif, view, terms->rest);

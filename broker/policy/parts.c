@@ -146,11 +146,13 @@ void gsb_parts_plan(const struct gsb_view *view, struct gsb_sm_range rest, bool 
 	out->n = 0;
 	out->turns = false;
 	out->alone = NULL;
+	out->brief = false;
 	if (!view->sm_group || !view->estimates)
 		return;
 	measure_out(&a, rest);
 	if (!gsb_auction_gather(&a, critical_apart) || !gsb_auction_overfills(&a))
 		return;
+	out->brief = !a.strangers && gsb_auction_is_brief(&a);
 	out->alone = gsb_auction_next_alone(&a);
 	if (gsb_auction_all_known(&a) && gsb_curves_find(&a))
 		choose(&a, out);

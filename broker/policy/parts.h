@@ -36,6 +36,7 @@ struct gsb_parts {
 	struct gsb_part of[GSB_PARTS_MAX];
 	const struct gsb_claim *
 		alone; /* whose next kernel is to have the device for itself, to be measured; NULL: nobody's */
+	bool brief; /* all of them together are over sooner than anybody may have to wait */
 };
 
 /**

@@ -51,7 +51,7 @@ static void note(const struct policy_kit *k, struct gsb_cap *c, uint64_t from_ms
 				    .ready_ns = from_ms * MS,
 				    .company.others = others};
 
-	gsb_cap_note(c, notes_of(k), &run, to_ms * MS);
+	gsb_cap_note(c, 1 + c->percent / 100.0, notes_of(k), &run, to_ms * MS);
 }
 
 static void know_alone(const struct policy_kit *k, uint64_t ms)
@@ -134,13 +134,106 @@ static void test_cap_what_was_long_ago_counts_less(void **state)
 	assert_int_equal(c.alone_ns, 500 * MS);
 }
 
-static void test_cap_without_a_limit_nothing_is_kept(void **state)
+/* ---- floors: who has no limit ---- */
+
+#define THIRD 4.5 /* of the device: half as long again as its share comes to */
+
+static void note_floor(const struct policy_kit *k, struct gsb_cap *c, uint64_t from_ms,
+		       uint64_t issued_ms, uint64_t to_ms)
+{
+	const struct gsb_work w = {.launch = 7, .kernel.n_blocks = 1};
+	const struct gsb_run run = {.work = &w,
+				    .took_ns = (to_ms - issued_ms) * MS,
+				    .stay_ns = (to_ms - issued_ms) * MS,
+				    .ready_ns = from_ms * MS,
+				    .company.others = 1};
+
+	gsb_cap_note(c, THIRD, notes_of(k), &run, to_ms * MS);
+}
+
+static void test_floor_of_what_nobody_knows_only_waiting_counts(void **state)
 {
 	struct gsb_cap c = {0};
 
-	note(*state, &c, 100, 130, 140, false);
+	note_floor(*state, &c, 100, 190, 200);
+	assert_int_equal(c.busy_ns, 100 * MS);
+	assert_int_equal(c.alone_ns, 10 * MS);
+	know_alone(*state, 2);
+	note_floor(*state, &c, 200, 290, 300);
+	assert_int_equal(c.alone_ns, 12 * MS);
+}
+
+/* Of a second in which it has nothing for 900 ms it has had nine tenths, whatever the rest took. */
+static void test_floor_what_it_thinks_counts_on_both_sides(void **state)
+{
+	struct gsb_cap c = {0};
+
+	know_alone(*state, 1);
+	note_floor(*state, &c, 100, 100, 150);
+	note_floor(*state, &c, 160, 160, 260);
+	assert_int_equal(c.busy_ns, (50 + 10 + 100) * MS);
+	assert_int_equal(c.alone_ns, (1 + 10 + 1) * MS);
+	note_floor(*state, &c, 361, 361, 401); /* that long it wanted nothing */
+	assert_int_equal(c.busy_ns, (50 + 10 + 100 + 40) * MS);
+	assert_int_equal(c.alone_ns, (1 + 10 + 1 + 1) * MS);
+}
+
+static void test_floor_more_than_it_is_due_makes_up_for_nothing(void **state)
+{
+	struct gsb_cap c = {0};
+
+	know_alone(*state, 10);
+	note_floor(*state, &c, 100, 100, 145);
 	assert_int_equal(c.busy_ns + c.alone_ns, 0);
+	note_floor(*state, &c, 145, 145, 191); /* 1 behind */
+	assert_int_equal(c.busy_ns, 46 * MS);
 	assert_false(c.owed);
+	note_floor(*state, &c, 191, 191, 437); /* 202 */
+	assert_true(c.owed);
+	note_floor(*state, &c, 437, 437, 447); /* 167 */
+	assert_true(c.owed);
+}
+
+static void expect_limit(const struct policy_kit *k, unsigned i, double times)
+{
+	double seen = gsb_cap_limit(&k->claims[i], k->claim_list, k->view.n_claims, k->view.now_ns);
+
+	if (seen < 0.999999 * times || seen > 1.000001 * times)
+		fail_msg("%.6f times as long, for %.6f", seen, times);
+}
+
+/* By weight, of those that want the device, and of what limits leave. */
+static void test_floor_is_two_thirds_of_the_share(void **state)
+{
+	struct policy_kit *k = *state;
+
+	for (unsigned i = 1; i <= 4; i++) {
+		policy_kit_tenant(k);
+		policy_kit_kernel(k, i, 8 * 132, 5);
+	}
+	expect_limit(k, 0, 6);
+	k->claims[3].weight = 500;
+	expect_limit(k, 0, 12);
+	expect_limit(k, 3, 2.4);
+	k->claims[3].cap.percent = 100; /* half is its, and the rest have the other */
+	expect_limit(k, 3, 2);
+	expect_limit(k, 0, 9);
+	k->claims[3].cap.percent = 4;
+	assert_true(gsb_cap_limit(&k->claims[0], k->claim_list, 4, k->view.now_ns) > 1e6);
+}
+
+static void test_floor_is_of_those_that_want_the_device(void **state)
+{
+	struct policy_kit *k = *state;
+
+	policy_kit_tenant(k);
+	policy_kit_tenant(k);
+	policy_kit_kernel(k, 1, 8 * 132, 5);
+	assert_true(gsb_cap_limit(&k->claims[0], k->claim_list, 2, k->view.now_ns) > 1e6);
+	k->claims[1].cap.until_ns = k->view.now_ns - 100 * MS;
+	expect_limit(k, 0, 3);
+	k->claims[1].cap.until_ns--;
+	assert_true(gsb_cap_limit(&k->claims[0], k->claim_list, 2, k->view.now_ns) > 1e6);
 }
 
 /* ---- who is owed ---- */
@@ -307,6 +400,47 @@ static void test_coreside_sms_that_may_be_missed_are_groups(void **state)
 	expect_part(k, 5000, 8);
 }
 
+/* Four that are due a sixth at least. The second has had a tenth of a second's work in one. */
+static void test_coreside_owes_half_a_share_to_who_has_no_limit(void **state)
+{
+	struct policy_kit *k = *state;
+	struct gsb_cap *c = &make_four(k)->cap;
+
+	*c = (struct gsb_cap){
+		.busy_ns = 1000 * MS, .alone_ns = 100 * MS, .until_ns = k->view.now_ns};
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 1);
+	expect_gone(k, 1, GSB_REASON_CAP);
+	expect_held(k, 0);
+	c->busy_ns = 800 * MS; /* within the slack */
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 4);
+	c->until_ns -= 50 * MS; /* and a moment later no more, if it could have run meanwhile */
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 4);
+	k->ready[1].since_ns -= 50 * MS;
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 1);
+	c->owed = true;
+	c->until_ns = k->view.now_ns - MS / 5; /* it is waited for from one launch to the next */
+	k->claims[1].n_ready = 0;
+	k->ready_list[1] = k->ready_list[3];
+	k->view.n_ready = 3;
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 0);
+	c->until_ns--;
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 3);
+}
+
+static void test_coreside_limits_come_before_floors(void **state)
+{
+	struct policy_kit *k = *state;
+
+	make_four(k);
+	k->claims[2].cap = (struct gsb_cap){
+		.busy_ns = 5000 * MS, .alone_ns = MS, .until_ns = k->view.now_ns, .owed = true};
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 1);
+	expect_gone(k, 1, GSB_REASON_CAP);
+	k->claims[1].cap.busy_ns = 70 * MS;
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 1);
+	expect_gone(k, 2, GSB_REASON_CAP);
+}
+
 static void test_priority_critical_tenants_are_above_limits(void **state)
 {
 	struct policy_kit *k = *state;
@@ -331,7 +465,11 @@ int main(void)
 		CASE(test_cap_streams_side_by_side_are_busy_once),
 		CASE(test_cap_is_owed_from_the_slack_on_until_nothing_is_behind),
 		CASE(test_cap_what_was_long_ago_counts_less),
-		CASE(test_cap_without_a_limit_nothing_is_kept),
+		CASE(test_floor_of_what_nobody_knows_only_waiting_counts),
+		CASE(test_floor_what_it_thinks_counts_on_both_sides),
+		CASE(test_floor_more_than_it_is_due_makes_up_for_nothing),
+		CASE(test_floor_is_two_thirds_of_the_share),
+		CASE(test_floor_is_of_those_that_want_the_device),
 		CASE(test_coreside_gives_the_device_to_who_is_owed),
 		CASE(test_coreside_within_the_slack_nobody_is_owed),
 		CASE(test_coreside_who_gets_nothing_is_owed_by_and_by),
@@ -340,6 +478,8 @@ int main(void)
 		CASE(test_coreside_what_waited_for_a_second_goes_whoever_is_owed),
 		CASE(test_coreside_lets_one_go_on_sms_that_may_be_missed),
 		CASE(test_coreside_sms_that_may_be_missed_are_groups),
+		CASE(test_coreside_owes_half_a_share_to_who_has_no_limit),
+		CASE(test_coreside_limits_come_before_floors),
 		CASE(test_priority_critical_tenants_are_above_limits),
 	};
 

@@ -953,6 +953,23 @@ static void test_coreside_leaves_everybody_half_of_its_share_over_any_second(voi
 	assert_true(least_share_of(four, 4, &gsb_policy_coreside) >= 0.5);
 }
 
+/* Turns would cost all together too much here, and long launches leave short ones little. */
+static void test_coreside_leaves_everybody_half_where_sharing_pays(void **state)
+{
+	const struct loop three[] = {{MEMORY, 300, ROUNDS(1), 17500000},
+				     {ARITHMETIC, 300, ROUNDS(1), 17500000},
+				     {"unit=shared want=950000", 3000, ROUNDS(8), 700000}};
+	const struct loop four[] = {{MEMORY, 150, ROUNDS(2), 17500000},
+				    {ARITHMETIC, 150, ROUNDS(2), 17500000},
+				    {"unit=sfu want=950000", 150, ROUNDS(2), 17500000},
+				    {"unit=shared want=950000", 3000, ROUNDS(4), 300000}};
+
+	assert_true(least_share_of(three, 3, &gsb_policy_fifo) < 0.1);
+	assert_true(least_share_of(three, 3, &gsb_policy_coreside) >= 0.5);
+	assert_true(least_share_of(four, 4, &gsb_policy_fifo) < 0.1);
+	assert_true(least_share_of(four, 4, &gsb_policy_coreside) >= 0.5);
+}
+
 /* ---- a critical tenant ---- */
 
 /* A batch that fills the device, and who asks three times for a tenth of a millisecond: at once, 20 ms later, and 280 ms after that. */
@@ -1092,6 +1109,7 @@ int main(void)
 		cmocka_unit_test(test_coreside_holds_a_limit_of_who_asks_for_one_at_a_time),
 		cmocka_unit_test(test_coreside_misses_limits_alike),
 		cmocka_unit_test(test_coreside_leaves_everybody_half_of_its_share_over_any_second),
+		cmocka_unit_test(test_coreside_leaves_everybody_half_where_sharing_pays),
 		cmocka_unit_test(
 			test_priority_gives_the_reserved_sms_back_and_keeps_them_free_meanwhile),
 		cmocka_unit_test(test_priority_lets_the_critical_tenant_have_all_that_is_free),

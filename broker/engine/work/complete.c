@@ -89,7 +89,8 @@ static void note_run(const struct gsb_scheduler *s, const struct gsb_flight *f,
 
 	gsb_estimates_note(s->estimates, &s->info->arch, &run);
 	gsb_claim_note_habit(claim, &s->info->arch, w, run.took_ns, c->end_ns);
-	gsb_cap_note(&claim->cap, s->estimates, &run, c->end_ns);
+	gsb_cap_note(&claim->cap, gsb_cap_limit(claim, s->claims, s->n_claims, c->end_ns),
+		     s->estimates, &run, c->end_ns);
 }
 
 static GSB_COLD void tell_finished(const struct gsb_item *item, const struct gsb_completion *c)
