@@ -1,15 +1,16 @@
 /*
  * config.h - the configuration of gsbrokerd: what it holds, reading, printing and comparing it.
  *
- * config_keys.def is the one list of keys; the structs below are what a key's value becomes. An ini
+ * keys.def is the one list of keys; the structs below are what a key's value becomes. An ini
  * file is read whole: every error is reported with its line, then the whole is refused, so that a
  * reload either happens completely or not at all. A section's missing keys have defaults, and a
  * [device] or [tenant] takes what it does not say from [engine] or [default], wherever those stand
  * in the file.
  *
- *   config.c        the table, defaults, printing, comparing, looking up
- *   config_value.c  text <-> value for each type
- *   config_file.c   lines, sections and keys of a file, and all that can be wrong with them
+ *   config.c  the table, defaults, printing, comparing, looking up
+ *   value.c   text <-> value for each type
+ *   file.c    lines, sections and keys of a file, and all that can be wrong with them
+ *   heed.c    what is set and has no effect
  */
 #ifndef GSB_BROKER_CONFIG_CONFIG_H
 #define GSB_BROKER_CONFIG_CONFIG_H
@@ -144,6 +145,9 @@ void gsb_config_print(const struct gsb_config *c, FILE *f);
  */
 void gsb_config_reload(const struct gsb_config *current, struct gsb_config *next,
 		       gsb_config_report *report, void *ctx);
+
+/* Report what tenants are given that the policy of their device does not go by: it is no error, and has no effect. */
+void gsb_config_unheeded(const struct gsb_config *c, gsb_config_report *report, void *ctx);
 
 /* The tenant's section, or the defaults. Never NULL. */
 const struct gsb_tenant_config *gsb_config_tenant(const struct gsb_config *c, const char *name);

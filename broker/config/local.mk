@@ -5,6 +5,7 @@ libconfig_la_SOURCES = \
 	broker/config/config.c broker/config/config.h \
 	broker/config/file.c \
 	broker/config/key.h broker/config/keys.def \
+	broker/config/heed.c \
 	broker/config/value.c
 libconfig_la_CFLAGS = $(AM_CFLAGS) $(INIH_CFLAGS)
 libconfig_la_LIBADD = libpolicy.la libmodel.la libbase.la $(INIH_LIBS)

@@ -526,4 +526,9 @@ static unsigned decide(const struct gsb_view *view, struct gsb_policy_area *area
 }
 
 const struct gsb_policy gsb_policy_coreside = {
-	.name = "coreside", .predicts = true, .runs = true, .decide = decide};
+	.name = "coreside",
+	.heeds = GSB_HEEDS_WEIGHT | GSB_HEEDS_WAIT | GSB_HEEDS_SLOWDOWN,
+	.predicts = true,
+	.runs = true,
+	.decide = decide,
+};

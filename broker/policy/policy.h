@@ -195,9 +195,18 @@ struct gsb_policy_area {
 	_Alignas(16) uint8_t bytes[8192];
 };
 
+/* What a tenant may be given that a policy goes by. */
+enum gsb_heed {
+	GSB_HEEDS_WEIGHT = 1,
+	GSB_HEEDS_WAIT = 2,
+	GSB_HEEDS_SLOWDOWN = 4,
+	GSB_HEEDS_CRITICAL = 8
+};
+
 struct gsb_policy {
 	const char *name;
-	bool predicts; /* it wants estimates: kernels are timed */
+	unsigned heeds; /* enum gsb_heed, together; others have no effect under it */
+	bool predicts;	/* it wants estimates: kernels are timed */
 	bool runs; /* short launches behind one that it let go may follow that at once: work/run.h */
 	bool reshapes; /* it wants to be told which shapes a launch admits, and may name one */
 	/*

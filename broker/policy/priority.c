@@ -50,4 +50,9 @@ static unsigned decide(const struct gsb_view *view, struct gsb_policy_area *area
 }
 
 const struct gsb_policy gsb_policy_priority = {
-	.name = "priority", .predicts = true, .runs = true, .decide = decide};
+	.name = "priority",
+	.heeds = GSB_HEEDS_WEIGHT | GSB_HEEDS_WAIT | GSB_HEEDS_SLOWDOWN | GSB_HEEDS_CRITICAL,
+	.predicts = true,
+	.runs = true,
+	.decide = decide,
+};

@@ -57,6 +57,11 @@ static void report_to_stderr(void *ctx, const char *line)
 	fprintf(stderr, "%s\n", line);
 }
 
+static void remark_to_stderr(void *ctx, const char *line)
+{
+	fprintf(stderr, "gsbrokerd: %s\n", line);
+}
+
 /* Reports of a reload: to the log, and joined for gsbctl. */
 struct reload_reports {
 	char *text;
@@ -130,6 +135,7 @@ static int reload(struct gsbrokerd *d, char *text, size_t size)
 		return err;
 	}
 	gsb_config_reload(s->config, next, report_reload, &r);
+	gsb_config_unheeded(next, report_reload, &r);
 	free(s->config);
 	s->config = next;
 	s->n_reloads++;
@@ -374,6 +380,7 @@ int main(int argc, char **argv)
 		a.config = GSB_DEFAULT_CONFIG;
 	if (load_config(&a, &config))
 		return EXIT_FAILURE;
+	gsb_config_unheeded(config, remark_to_stderr, NULL);
 	if (a.check_config || a.print_config)
 		return check(&a, config);
 	if (a.private_dir)

@@ -536,6 +536,51 @@ static void test_config_reload_of_the_same_says_nothing(void **state)
 	free(next);
 }
 
+/* ---- what has no effect ---- */
+
+static void expect_unheeded(const char *text, const char *want)
+{
+	struct gsb_config *c = accept_text(text);
+	struct reports r = {.n = 0};
+
+	gsb_config_unheeded(c, collect, &r);
+	assert_string_equal(r.text, want);
+	free(c);
+}
+
+static void test_config_what_the_policy_does_not_heed_is_said(void **state)
+{
+	expect_unheeded("[tenant \"a\"]\nslowdown_percent = 20\nweight = 100\n",
+			"[tenant \"a\"] slowdown_percent = 20 has no effect: emu:h200 has policy "
+			"fifo; set policy = coreside or priority\n");
+	expect_unheeded("[engine]\npolicy = coreside\n[tenant \"a\"]\ncritical = 1\nweight = 200\n"
+			"max_wait_ms = 5\nslowdown_percent = 20\n",
+			"[tenant \"a\"] critical = 1 has no effect: emu:h200 has policy coreside; "
+			"set policy = priority\n");
+	expect_unheeded("[engine]\npolicy = priority\n[tenant \"a\"]\ncritical = 1\nweight = 200\n"
+			"max_wait_ms = 5\nslowdown_percent = 20\n",
+			"");
+	expect_unheeded("[engine]\npolicy = multiqx\n[default]\nmax_wait_ms = 5\n",
+			"[default] max_wait_ms = 5 has no effect: emu:h200 has policy multiqx; set "
+			"policy = coreside or priority\n");
+}
+
+/* Once, where it stands; and for each device by its own policy. */
+static void test_config_what_is_not_heeded_is_said_where_it_stands(void **state)
+{
+	expect_unheeded(
+		"[default]\nweight = 7\n[tenant \"a\"]\n[tenant \"b\"]\nweight = 9\n",
+		"[default] weight = 7 has no effect: emu:h200 has policy fifo; set policy = "
+		"coreside or priority\n"
+		"[tenant \"b\"] weight = 9 has no effect: emu:h200 has policy fifo; set "
+		"policy = coreside or priority\n");
+	expect_unheeded(
+		"[device \"emu:h200\"]\npolicy = coreside\n[device \"null\"]\n[default]\n"
+		"weight = 7\n[tenant \"a\"]\ndevice = null\n",
+		"[tenant \"a\"] weight = 7 has no effect: null has policy fifo; set policy = "
+		"coreside or priority\n");
+}
+
 /* ---- nearest ---- */
 
 static void test_nearest_takes_small_slips_only(void **state)
@@ -679,6 +724,8 @@ int main(void)
 		cmocka_unit_test(test_config_reload_keeps_and_reports_what_needs_a_restart),
 		cmocka_unit_test(test_config_metrics_listen_is_of_this_machine),
 		cmocka_unit_test(test_config_reload_keeps_where_metrics_are),
+		cmocka_unit_test(test_config_what_the_policy_does_not_heed_is_said),
+		cmocka_unit_test(test_config_what_is_not_heeded_is_said_where_it_stands),
 		cmocka_unit_test(test_config_reload_of_the_same_says_nothing),
 		cmocka_unit_test(test_nearest_takes_small_slips_only),
 		cmocka_unit_test(test_config_random_files_are_refused_or_round_trip),
