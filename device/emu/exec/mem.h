@@ -336,15 +336,22 @@ static inline void store_cells(const struct access *acc, const struct cells *cel
 
 /* At one place the last lane's value is what stays. */
 #define GSB_EMU_STORE(id, types, M, A)                                                             \
+	typedef VAL_##M cells_##id __attribute__((vector_size(RUN_LANES * sizeof(VAL_##M)),        \
+						  aligned(sizeof(VAL_##M))));                      \
+	static inline void store_cells_##id(VAL_##M *to, const LANE_##A *row)                      \
+	{                                                                                          \
+		run_of_##A run;                                                                    \
+                                                                                                   \
+		memcpy(&run, row, sizeof(run));                                                    \
+		*(cells_##id *)(void *)to = __builtin_convertvector(run, cells_##id);              \
+	}                                                                                          \
 	static inline void store_part_##id(const struct access *acc, unsigned int k,               \
 					   const LANE_##A *row)                                    \
 	{                                                                                          \
 		VAL_##M *to = (void *)acc->p[0];                                                   \
                                                                                                    \
 		if (is_whole_run(acc, k)) {                                                        \
-			to += k * RUN_LANES;                                                       \
-			row += k * RUN_LANES;                                                      \
-			EACH_OF_RUN(i) to[i] = (VAL_##M)row[i];                                    \
+			store_cells_##id(to + k * RUN_LANES, row + k * RUN_LANES);                 \
 			return;                                                                    \
 		}                                                                                  \
 		for (uint32_t left = mask_of_run(acc, k); left; left &= left - 1)                  \
@@ -378,7 +385,7 @@ static inline void store_cells(const struct access *acc, const struct cells *cel
 		if (!acc->step) {                                                                  \
 			store_##M(p, (VAL_##M)row[RUN_LANES - 1], strong);                         \
 		} else if (is_in_order(acc, strong)) {                                             \
-			EACH_OF_RUN(i) to[i] = (VAL_##M)row[i];                                    \
+			store_cells_##id(to, row);                                                 \
 		} else {                                                                           \
 			for (unsigned int i = 0; i < RUN_LANES; i++)                               \
 				store_##M(p + i * acc->step, (VAL_##M)row[i], strong);             \
@@ -462,8 +469,6 @@ static inline void store_cells(const struct access *acc, const struct cells *cel
 				       (const void *)(r + op->d));                                 \
 		return op + 1;                                                                     \
 	}                                                                                          \
-	typedef VAL_##M cells_##id __attribute__((vector_size(RUN_LANES * sizeof(VAL_##M)),        \
-						  aligned(sizeof(VAL_##M))));                      \
 	static inline void store_in_order_##id(const struct runs *runs, const run_of_##A *run)     \
 	{                                                                                          \
 		EACH_RUN(k)                                                                        \
