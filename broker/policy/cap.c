@@ -3,9 +3,6 @@
  */
 #include "broker/policy/cap.h"
 
-#include <stddef.h>
-#include <stdlib.h>
-
 #define FLOOR_TIMES \
 	1.5 /* of what its share comes to: two thirds of it on the whole leave half of it in every second */
 #define LEFT_LEAST 0.05 /* of the device that limits leave over: with less there is no floor */

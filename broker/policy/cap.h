@@ -7,8 +7,8 @@
  * the others do, where that can be had: kernels are not taken off the device, and a device does not stand idle for one that will come.
  * Where several are owed, the one that is slowed most for its limit goes first, so where not all limits can be held all are missed by the same factor.
  *
- * A tenant that has no limit of its own has a floor: of what the limits leave of the device it has half of its share by weight in any second (the limit
- * that this comes to is two thirds of its share). It holds where neither parts nor turns see to shares (parts.h), and is no promise, so it is slow to act: the
+ * A tenant that has no limit of its own has a floor: of what the limits leave of the device it is to have about half of its share by weight in any second (the
+ * limit that this comes to is two thirds of its share). It holds where neither parts nor turns see to shares (parts.h), and is no promise, so it is slow to act: the
  * tenant may fall behind further; time between its kernels counts on both sides (what it has done is held against what it does alone in
  * the same time); a kernel of which nobody knows how long it takes alone was not slowed while it ran; and having had more before makes up for nothing.
  *

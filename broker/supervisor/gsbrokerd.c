@@ -59,7 +59,7 @@ static void report_to_stderr(void *ctx, const char *line)
 
 static void remark_to_stderr(void *ctx, const char *line)
 {
-	fprintf(stderr, "gsbrokerd: %s\n", line);
+	fprintf(stderr, "gsbrokerd: warn: config: %s\n", line);
 }
 
 /* Reports of a reload: to the log, and joined for gsbctl. */

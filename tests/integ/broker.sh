@@ -544,6 +544,18 @@ broker_reload_changes_limits_of_running_tenants() {
 	stop_broker
 }
 
+broker_says_which_keys_have_no_effect() {
+	write_conf '[device "emu:/ok"]' '[tenant "a"]' 'critical = 1'
+	status_of "$build/broker/gsbrokerd" --config "$dir/conf" --check-config
+	expect_equal "$status" 0
+	expect_match "$output" 'warn: config: \[tenant "a"\] critical = 1 has no effect: emu:/ok has policy fifo; set policy = priority'
+	start_broker
+	write_conf '[device "emu:/ok"]' '[tenant "a"]' 'slowdown_percent = 20'
+	kill -HUP "$broker"
+	await_log 'reload: \[tenant "a"\] slowdown_percent = 20 has no effect'
+	stop_broker
+}
+
 broker_bad_reload_changes_nothing() {
 	write_conf '[device "emu:/ok"]' '[tenant "a"]' 'staging = 2M'
 	start_broker
@@ -787,6 +799,7 @@ run_case broker_sells_the_memory_of_a_device_once
 run_case broker_gets_back_the_memory_of_an_engine_that_was_killed
 run_case broker_does_not_wait_for_an_engine_that_is_deaf_to_a_recall
 run_case broker_reload_changes_limits_of_running_tenants
+run_case broker_says_which_keys_have_no_effect
 run_case broker_bad_reload_changes_nothing
 run_case broker_reload_says_what_needs_a_restart
 run_case broker_sigterm_leaves_nothing

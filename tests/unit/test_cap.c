@@ -427,6 +427,20 @@ static void test_coreside_owes_half_a_share_to_who_has_no_limit(void **state)
 	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 3);
 }
 
+/* Else it would be as far behind again at once. */
+static void test_coreside_a_floor_is_owed_until_nothing_is_behind(void **state)
+{
+	struct policy_kit *k = *state;
+	struct gsb_cap *c = &make_four(k)->cap;
+
+	*c = (struct gsb_cap){
+		.busy_ns = 601 * MS, .alone_ns = 100 * MS, .until_ns = k->view.now_ns};
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 4);
+	c->owed = true; /* it was, and is behind by 1 */
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 1);
+	expect_gone(k, 1, GSB_REASON_CAP);
+}
+
 static void test_coreside_limits_come_before_floors(void **state)
 {
 	struct policy_kit *k = *state;
@@ -479,6 +493,7 @@ int main(void)
 		CASE(test_coreside_lets_one_go_on_sms_that_may_be_missed),
 		CASE(test_coreside_sms_that_may_be_missed_are_groups),
 		CASE(test_coreside_owes_half_a_share_to_who_has_no_limit),
+		CASE(test_coreside_a_floor_is_owed_until_nothing_is_behind),
 		CASE(test_coreside_limits_come_before_floors),
 		CASE(test_priority_critical_tenants_are_above_limits),
 	};
