@@ -1,6 +1,7 @@
 noinst_LTLIBRARIES += libbase.la
 libbase_la_SOURCES = \
 	base/arena.c base/arena.h \
+	base/array.c base/array.h \
 	base/at.h \
 	base/bulk.c base/bulk.h \
 	base/checked.h \

@@ -6,6 +6,7 @@ libdevice_la_SOURCES = \
 	device/code.c device/code.h \
 	device/done.c device/done.h \
 	device/range.c device/range.h \
+	device/cuda/array.c device/cuda/array.h \
 	device/cuda/cuda.c device/cuda/cuda.h \
 	device/cuda/device.h \
 	device/cuda/driver.c device/cuda/driver.h device/cuda/driver.def \
@@ -21,6 +22,7 @@ libdevice_la_SOURCES = \
 	device/cuda/queue.c device/cuda/queue.h \
 	device/cuda/send.c device/cuda/send.h \
 	device/cuda/tensor.c device/cuda/tensor.h \
+	device/cuda/texture.c device/cuda/texture.h \
 	device/cuda/variables.c device/cuda/variables.h \
 	device/null/null.c device/null/null.h \
 	device/emu/emu.c device/emu/emu.h \

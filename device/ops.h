@@ -22,10 +22,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "gsb/array.h"
 #include "gsb/cuabi.h"
 #include "gsb/device_info.h"
 #include "gsb/sm_range.h"
 #include "gsb/tensor_map.h"
+#include "gsb/texture.h"
 
 struct gsb_device;   /* each device embeds it first in its own struct */
 struct gsb_space;    /* address space and modules of one tenant context */
@@ -142,6 +144,21 @@ struct gsb_device_ops {
 	/* No command that is in flight may touch it, or anything else that is given back: on a GPU that is
 	 * fatal for all. -EINVAL: not the start of an allocation. */
 	int (*mem_free)(struct gsb_space *space, uint64_t addr);
+	/*
+	 * Arrays (base/array.h has how addresses stand for their texels): copies may name them, kernels may not, and mem_free frees them.
+	 * A fresh one reads as zero. -EINVAL: the device has no such arrays; else as mem_alloc. array_bytes: so many of the window it
+	 * takes, and mem_cost of them of the device; the array is sane. NULL, both: plain memory is an array.
+	 */
+	int (*array_alloc)(struct gsb_space *space, const struct gsb_array *array, uint64_t *addr);
+	uint64_t (*array_bytes)(struct gsb_device *dev, const struct gsb_array *array);
+	/*
+	 * A texture or surface object of a view (gsb/texture.h; a hostile one), whose memory or array must be the space's; what it is in
+	 * kernels comes back. It goes with its array, or its space, and is destroyed all the same: -EINVAL, there is no such. NULL, both:
+	 * kernels want the address of the view, in memory of their own.
+	 */
+	int (*texture_create)(struct gsb_space *space, const struct gsb_texture *view,
+			      bool is_surface, uint64_t *handle);
+	int (*texture_destroy)(struct gsb_space *space, uint64_t handle, bool is_surface);
 	/* Any thread: make host_pin of this memory, which is mapped and which nothing else is to be done with until then, quick. Who
 	 * calls it pins it in the end, be it to unpin it at once. NULL = it is quick. */
 	void (*host_prepare)(struct gsb_device *dev, uint64_t addr, uint64_t size);

@@ -212,6 +212,24 @@ static int on_MemAlloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 	return gsb_memory_alloc(t, rec, b);
 }
 
+static int on_ArrayAlloc(struct gsb_tenant *t, const struct gsb_rec *rec,
+			 const struct gsb_rec_array_alloc *b)
+{
+	return gsb_memory_alloc_array(t, rec, b);
+}
+
+static int on_TextureCreate(struct gsb_tenant *t, const struct gsb_rec *rec,
+			    const struct gsb_rec_texture_create *b)
+{
+	return gsb_memory_create_texture(t, rec, b);
+}
+
+static int on_TextureDestroy(struct gsb_tenant *t, const struct gsb_rec *rec,
+			     const struct gsb_rec_texture_destroy *b)
+{
+	return gsb_memory_destroy_texture(t, rec, b);
+}
+
 static int on_MemFree(struct gsb_tenant *t, const struct gsb_rec *rec,
 		      const struct gsb_rec_mem_free *b)
 {

@@ -37,6 +37,7 @@ libengine_la_SOURCES = \
 	broker/engine/memory/pinner.c broker/engine/memory/pinner.h \
 	broker/engine/memory/host.c broker/engine/memory/host.h \
 	broker/engine/memory/memory.c broker/engine/memory/memory.h \
+	broker/engine/memory/texture.c \
 	broker/engine/code/admit.c \
 	broker/engine/code/code.h \
 	broker/engine/code/compare.c broker/engine/code/compare.h \

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/cuda/array.h"
 #include "device/cuda/device.h"
 #include "device/cuda/host.h"
 #include "device/cuda/info.h"
@@ -17,6 +18,7 @@
 #include "device/cuda/partition.h"
 #include "device/cuda/queue.h"
 #include "device/cuda/tensor.h"
+#include "device/cuda/texture.h"
 
 #define SCHEME "cuda"
 
@@ -89,6 +91,9 @@ static void destroy(struct cuda_device *dev)
 {
 	const struct cuda_driver *cu = &dev->cu;
 
+	cuda_arrays_bury(dev); /* which waits for their zeroing, and that writes a word */
+	if (dev->zeros)
+		cu->cuMemFree_v2(dev->zeros);
 	cuda_work_finish(dev);
 	cuda_bounces_finish(dev);
 	if (dev->zeroed)
@@ -210,6 +215,10 @@ const struct gsb_device_ops gsb_cuda_ops = {
 	.mem_alloc = cuda_mem_alloc,
 	.mem_cost = cuda_mem_cost,
 	.mem_free = cuda_mem_free,
+	.array_alloc = cuda_array_alloc,
+	.array_bytes = cuda_array_bytes,
+	.texture_create = cuda_texture_create,
+	.texture_destroy = cuda_texture_destroy,
 	.host_prepare = cuda_host_prepare,
 	.host_pin = cuda_host_pin,
 	.host_unpin = cuda_host_unpin,

@@ -27,11 +27,13 @@
 #define CUDA_N_SM_GROUPS  64
 #define CUDA_ZERO_WORD	  0 /* of them, of the zeroing */
 
+struct cuda_array;
 struct cuda_chunk;
 struct cuda_flight;
 struct cuda_image;
 struct cuda_partition;
 struct cuda_shared;
+struct cuda_texture;
 
 /* Part of a host window that the driver knows, and how many spaces have pinned it; 0: it is only prepared. */
 struct cuda_pin {
@@ -73,6 +75,9 @@ struct cuda_device {
 	struct cuda_chunk *dying; /* given back while they are being zeroed */
 	struct cuda_chunk *spare; /* given back last, and mapped still; NULL: none */
 	uint64_t spare_until_ns;
+	struct cuda_array *dead_arrays; /* given back, and the driver has them still */
+	uint64_t dead_bytes, dead_until_ns;
+	CUdeviceptr zeros; /* for arrays; 0: not there yet */
 
 	/* ---- host memory ---- */
 	pthread_mutex_t pin_lock;
@@ -119,8 +124,10 @@ struct gsb_space {
 	uint64_t used_bytes;	  /* that its allocations cost */
 	uint64_t mapped_bytes;	  /* with what is left of slabs */
 	uint64_t n_zeroed;	  /* of dev->n_zeroed, its own latest */
-	struct gsb_ranges window; /* chunks */
+	struct gsb_ranges window; /* chunks and arrays */
 	struct cuda_chunk *chunks, *slabs;
+	struct cuda_array *arrays;
+	struct cuda_texture *textures;
 	unsigned n_empty_slabs;
 	struct gsb_ranges host; /* what it has pinned */
 	struct gsb_ranges globals;

@@ -27,25 +27,15 @@ static const int others[] = {CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, CU_DEVICE_ATTRIBUTE
 			     CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH,
 			     CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED};
 
-static bool is_of_textures(const char *name)
-{
-	return !strncmp(name, "MAXIMUM_TEXTURE", strlen("MAXIMUM_TEXTURE")) ||
-	       !strncmp(name, "MAXIMUM_SURFACE", strlen("MAXIMUM_SURFACE"));
-}
-
 static void fill_attrs(struct cuda_device *dev)
 {
-	static const struct {
-		int number;
-		const char *name;
-	} carried[] = {
-#define GSB_ATTR(number, name, value) {number, #name},
+	static const int carried[] = {
+#define GSB_ATTR(number, name, value) number,
 #include "device/attrs.def"
 	};
 
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(carried); i++)
-		if (!is_of_textures(carried[i].name))
-			dev->info.attrs[carried[i].number] = ask(dev, carried[i].number);
+		dev->info.attrs[carried[i]] = ask(dev, carried[i]);
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(others); i++)
 		dev->info.attrs[others[i]] = ask(dev, others[i]);
 }

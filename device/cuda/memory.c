@@ -21,8 +21,10 @@
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "device/cuda/array.h"
 #include "device/cuda/host.h"
 #include "device/cuda/module.h"
+#include "device/cuda/texture.h"
 
 #define ALIGN_BYTES	512 /* of an allocation, as the driver's are */
 #define SMALL_MAX	(CUDA_CHUNK_BYTES / 2)
@@ -49,14 +51,11 @@ static uint64_t zero_word(struct cuda_device *dev)
 }
 
 /* What has begun must be told of when it ends: it would go on in memory that is another's by then. */
-static int zero(struct cuda_device *dev, uint64_t addr, uint64_t size)
+int cuda_zero_mark(struct cuda_device *dev)
 {
 	const struct cuda_driver *cu = &dev->cu;
-	CUresult result = cuda_note(dev, cu->cuMemsetD8Async(addr, 0, size, dev->zero_stream));
 	int err;
 
-	if (result)
-		return result == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -EIO;
 	dev->n_zeroed++;
 	err = cuda_io_error(dev, cu->cuEventRecord(dev->zeroed, dev->zero_stream));
 	if (!err)
@@ -64,6 +63,15 @@ static int zero(struct cuda_device *dev, uint64_t addr, uint64_t size)
 				    cu->cuStreamWriteValue32_v2(dev->zero_stream, zero_word(dev),
 								(uint32_t)dev->n_zeroed, 0));
 	return err;
+}
+
+static int zero(struct cuda_device *dev, uint64_t addr, uint64_t size)
+{
+	CUresult result = cuda_note(dev, dev->cu.cuMemsetD8Async(addr, 0, size, dev->zero_stream));
+
+	if (result)
+		return result == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -EIO;
+	return cuda_zero_mark(dev);
 }
 
 /* A context that is lost does nothing any more. */
@@ -221,9 +229,23 @@ static void spare_chunk(struct cuda_chunk *c)
 
 uint64_t cuda_mem_tidy(struct cuda_device *dev, uint64_t now)
 {
+	uint64_t array_ns = cuda_arrays_tidy(dev, now), ns;
+
 	if (dev->spare && now >= dev->spare_until_ns)
 		drop_spare(dev);
-	return dev->spare ? dev->spare_until_ns - now : 0;
+	ns = dev->spare ? dev->spare_until_ns - now : 0;
+	return !array_ns || (ns && ns < array_ns) ? ns : array_ns;
+}
+
+bool cuda_mem_make_room(struct cuda_device *dev)
+{
+	if (!dev->dying && !dev->spare && !dev->dead_arrays)
+		return false;
+	drop_spare(dev);
+	finish_zeroing(dev);
+	bury(dev);
+	cuda_arrays_bury(dev);
+	return true;
 }
 
 static struct cuda_chunk *take_spare(const struct gsb_space *space, uint64_t size)
@@ -332,12 +354,8 @@ int cuda_mem_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr)
 		return -EDQUOT;
 	bury(dev);
 	err = place(space, size, cost, &at);
-	if (err && (dev->dying || dev->spare)) {
-		drop_spare(dev);
-		finish_zeroing(dev);
-		bury(dev);
+	if (err && cuda_mem_make_room(dev))
 		err = place(space, size, cost, &at);
-	}
 	if (err)
 		return err;
 	space->used_bytes += cost;
@@ -360,9 +378,10 @@ int cuda_mem_free(struct gsb_space *space, uint64_t addr)
 
 	bury(space->dev);
 	c = find_chunk(space, addr);
-	if (!c)
-		return -EINVAL;
-	if (c->bytes) {
+	if (!c) {
+		if (cuda_array_free(space, addr, &cost))
+			return -EINVAL;
+	} else if (c->bytes) {
 		if (c->start != addr)
 			return -EINVAL;
 		cost = c->size;
@@ -400,6 +419,8 @@ enum cuda_place cuda_place_of(struct gsb_space *space, uint64_t addr, uint64_t b
 {
 	const struct gsb_range *r;
 
+	if (addr - space->base < space->size && cuda_array_find(space, addr, bytes))
+		return CUDA_PLACE_ARRAY;
 	if (addr - space->base < space->size)
 		return is_allocated(space, addr, bytes) ? CUDA_PLACE_DEVICE : CUDA_PLACE_NOWHERE;
 	if (space->dev->n_unknown)
@@ -484,6 +505,8 @@ void cuda_space_destroy(struct gsb_space *space)
 	while (space->modules)
 		cuda_module_unload(space->modules);
 	cuda_host_unpin_all(space);
+	cuda_textures_free(space);
+	cuda_arrays_free(space);
 	remove_chunks(space);
 	space->dev->used_bytes -= space->used_bytes;
 	cuda_note(space->dev, space->dev->cu.cuMemAddressFree(space->base, space->size));

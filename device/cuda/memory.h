@@ -15,14 +15,21 @@ uint64_t cuda_mem_cost(struct gsb_device *dev, uint64_t size);
 int cuda_mem_free(struct gsb_space *space, uint64_t addr);
 void cuda_mem_info(struct gsb_device *dev, uint64_t *free_bytes, uint64_t *total_bytes);
 
+/* Behind what was zeroed last on its stream: who uses it waits for that. -EIO: nobody could tell when. */
+int cuda_zero_mark(struct cuda_device *dev);
+
+/* Memory is short: what is kept for a moment goes now, whatever that stops. False: nothing is. */
+bool cuda_mem_make_room(struct cuda_device *dev);
+
 /* Give back what has been kept long enough; returns for how long the rest may be kept yet, 0: there is none. */
 uint64_t cuda_mem_tidy(struct cuda_device *dev, uint64_t now);
 
 enum cuda_place {
 	CUDA_PLACE_NOWHERE, /* the window, but nothing is allocated there */
 	CUDA_PLACE_DEVICE,
-	CUDA_PLACE_HOST, /* that the driver knows */
-	CUDA_PLACE_PLAIN /* of this process */
+	CUDA_PLACE_ARRAY, /* addresses that stand for its texels */
+	CUDA_PLACE_HOST,  /* that the driver knows */
+	CUDA_PLACE_PLAIN  /* of this process */
 };
 
 /* Where these bytes lie. */

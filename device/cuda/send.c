@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "device/cuda/array.h"
 #include "device/cuda/host.h"
 #include "device/cuda/launch.h"
 #include "device/cuda/memory.h"
@@ -117,6 +118,11 @@ static bool bounce(struct cuda_device *dev, struct gsb_cmd_copy *c, bool to_devi
 	return true;
 }
 
+static bool is_of_device(enum cuda_place place)
+{
+	return place == CUDA_PLACE_DEVICE || place == CUDA_PLACE_ARRAY;
+}
+
 static int send_copy(struct cuda_device *dev, CUstream stream, const struct gsb_cmd *cmd,
 		     struct cuda_landing *landing)
 {
@@ -127,10 +133,12 @@ static int send_copy(struct cuda_device *dev, CUstream stream, const struct gsb_
 	dst = cuda_place_of(cmd->space, c.dst, extent(c.width, c.height, c.dst_pitch));
 	if (src == CUDA_PLACE_NOWHERE || dst == CUDA_PLACE_NOWHERE)
 		return -EFAULT;
-	if (src == CUDA_PLACE_PLAIN && dst == CUDA_PLACE_DEVICE)
+	if (src == CUDA_PLACE_PLAIN && is_of_device(dst))
 		bounce(dev, &c, true, landing);
-	else if (dst == CUDA_PLACE_PLAIN && src == CUDA_PLACE_DEVICE)
+	else if (dst == CUDA_PLACE_PLAIN && is_of_device(src))
 		bounce(dev, &c, false, landing);
+	if (src == CUDA_PLACE_ARRAY || dst == CUDA_PLACE_ARRAY)
+		return cuda_array_copy(cmd->space, stream, &c, dst, src);
 	return cuda_refusal(dev, copy(dev, stream, &c, dst, src));
 }
 
@@ -175,14 +183,15 @@ static CUresult fill_rows(const struct cuda_driver *cu, CUstream stream,
 static int send_fill(struct cuda_device *dev, CUstream stream, const struct gsb_cmd *cmd)
 {
 	const struct gsb_cmd_fill *f = &cmd->fill;
+	enum cuda_place place;
 
 	if (f->elem_bytes != 1 && f->elem_bytes != 2 && f->elem_bytes != 4)
 		return -EINVAL;
 	if (f->dst % f->elem_bytes || (f->height > 1 && f->pitch % f->elem_bytes))
 		return -EINVAL;
-	if (cuda_place_of(cmd->space, f->dst,
-			  extent(f->width * f->elem_bytes, f->height, f->pitch)) ==
-	    CUDA_PLACE_NOWHERE)
+	place = cuda_place_of(cmd->space, f->dst,
+			      extent(f->width * f->elem_bytes, f->height, f->pitch));
+	if (place == CUDA_PLACE_NOWHERE || place == CUDA_PLACE_ARRAY)
 		return -EFAULT;
 	return cuda_refusal(dev, f->height == 1 ? fill_line(&dev->cu, stream, f)
 						: fill_rows(&dev->cu, stream, f));

@@ -1,5 +1,6 @@
 noinst_HEADERS += \
 	include/gsb/arch.h \
+	include/gsb/array.h \
 	include/gsb/cuabi.h \
 	include/gsb/cuda_errors.def \
 	include/gsb/device_info.h \

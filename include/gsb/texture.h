@@ -1,8 +1,9 @@
 /*
  * texture.h - what a texture or surface object stands for: a view of linear device memory.
  *
- * The library writes a descriptor into the tenant's own device memory, and the object's handle is its address: a kernel
- * gets it as any other argument, and a device that samples textures in software reads it there. It is as hostile as
+ * A device that has texture units makes its own object of it (texture_create of device/ops.h). For one that samples textures in
+ * software, the library writes the descriptor into the tenant's own device memory, and the object's handle is its address: a kernel
+ * gets it as any other argument, and the device reads it there. It is as hostile as
  * the rest of the tenant's memory; every texel's address is checked like that of a load.
  *
  * Of a mipmapped array there is a descriptor for each level, the largest first, one behind the other; the handle is the
@@ -36,7 +37,8 @@ struct gsb_texture {
 	float border[4];
 	uint8_t n_levels;     /* of detail: 0 and 1 are one */
 	uint8_t level_filter; /* CUfilter_mode */
-	uint8_t spare[2];
+	uint8_t resource;     /* CUresourcetype */
+	uint8_t anisotropy;   /* at most; only a GPU heeds it */
 	float level_bias, least_level, most_level;
 	uint8_t reserved[24];
 };

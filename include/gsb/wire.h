@@ -23,9 +23,11 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "gsb/array.h"
 #include "gsb/device_info.h"
 #include "gsb/handle.h"
 #include "gsb/tensor_map.h"
+#include "gsb/texture.h"
 
 #define GSB_WIRE_MAGIC 0x31576b72425347ffull /* also tells the byte order */
 #define GSB_WIRE_MAJOR 2		     /* differs: no understanding */
@@ -199,6 +201,11 @@ struct gsb_rec_mem_alloc {
 	uint32_t zero;
 };
 
+struct gsb_rec_array_alloc {
+	uint64_t ctx;
+	struct gsb_array array;
+};
+
 struct gsb_rec_mem_free {
 	uint64_t ctx;
 	uint64_t addr; /* start of an allocation */
@@ -270,6 +277,20 @@ struct gsb_rec_kernel_memory {
 
 struct gsb_rec_tensor_map {
 	struct gsb_tensor_map map;
+};
+
+struct gsb_rec_texture_create {
+	uint64_t ctx;
+	uint32_t is_surface; /* bool */
+	uint32_t zero;
+	struct gsb_texture view; /* of the first level, of all of which the array's are */
+};
+
+struct gsb_rec_texture_destroy {
+	uint64_t ctx;
+	uint64_t handle;
+	uint32_t is_surface; /* bool */
+	uint32_t zero;
 };
 
 /* ---- answers ---- */

@@ -75,68 +75,61 @@ static bool is_shape_ok(const CUDA_ARRAY3D_DESCRIPTOR *d)
 	return d->Width <= WIDTH_MAX && d->Height <= HEIGHT_MAX;
 }
 
-CUresult gsb_cu_array_lay_out(const CUDA_ARRAY3D_DESCRIPTOR *desc, struct gsb_cu_array *a,
-			      uint64_t *bytes)
+CUresult gsb_cu_array_read(const CUDA_ARRAY3D_DESCRIPTOR *desc, struct gsb_array *out)
 {
 	if (desc->Flags & ~FLAGS_KNOWN)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	if (!is_format_ok(desc->Format, desc->NumChannels) || !is_shape_ok(desc))
 		return CUDA_ERROR_INVALID_VALUE;
-	a->desc = *desc;
-	a->n_rows = desc->Height ? desc->Height : 1;
-	a->n_slices = desc->Depth ? desc->Depth : 1;
-	a->row_bytes = desc->Width * gsb_texel_channel_bytes(desc->Format) * desc->NumChannels;
-	a->pitch_bytes = gsb_round_up(a->row_bytes, PITCH_ALIGN);
-	a->slice_bytes = a->pitch_bytes * a->n_rows;
-	*bytes = a->slice_bytes * a->n_slices;
+	*out = (struct gsb_array){
+		.width = (uint32_t)desc->Width,
+		.height = (uint32_t)desc->Height,
+		.depth = (uint32_t)desc->Depth,
+		.flags = desc->Flags,
+		.format = (uint8_t)desc->Format,
+		.n_channels = (uint8_t)desc->NumChannels,
+	};
 	return CUDA_SUCCESS;
 }
 
 /* ---- levels of detail ---- */
 
-static size_t half_of(size_t n, unsigned times)
-{
-	return !n ? 0 : n >> times ? n >> times : 1;
-}
-
-CUDA_ARRAY3D_DESCRIPTOR gsb_cu_mipmap_level(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned level)
+CUDA_ARRAY3D_DESCRIPTOR gsb_cu_mipmap_level(const CUDA_ARRAY3D_DESCRIPTOR *desc,
+					    const struct gsb_array_level *level)
 {
 	CUDA_ARRAY3D_DESCRIPTOR d = *desc;
 
-	d.Width = half_of(d.Width, level);
-	d.Height = half_of(d.Height, level);
-	if (!(d.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)))
-		d.Depth = half_of(d.Depth, level);
+	d.Width = level->width;
+	d.Height = d.Height ? level->n_rows : 0;
+	d.Depth = d.Depth ? level->n_slices : 0;
 	return d;
 }
 
-unsigned gsb_cu_mipmap_levels(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned asked)
+unsigned gsb_cu_mipmap_levels(const struct gsb_array *array, unsigned asked)
 {
+	const bool layered = array->flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP);
+	uint32_t side = array->width > array->height ? array->width : array->height;
 	unsigned n = 1;
 
-	while (n < asked && n < GSB_TEXTURE_LEVELS_MAX) {
-		const CUDA_ARRAY3D_DESCRIPTOR d = gsb_cu_mipmap_level(desc, n - 1);
-		const bool layered = d.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP);
-
-		if (d.Width <= 1 && d.Height <= 1 && (layered || d.Depth <= 1))
-			break;
+	if (!layered && array->depth > side)
+		side = array->depth;
+	while (n < asked && n < GSB_TEXTURE_LEVELS_MAX && side >> n)
 		n++;
-	}
 	return n;
 }
 
 /* ---- textures ---- */
 
 /* Few programs have many, and none looks one up often. */
-struct gsb_cu_texture *gsb_cu_texture_find(uint64_t addr, bool is_surface)
+struct gsb_cu_texture *gsb_cu_texture_find(uint64_t handle, bool is_surface)
 {
 	uint32_t n = atomic_load_explicit(&gsb_cu_textures.n_used, memory_order_acquire);
 
 	for (uint32_t i = 0; i < n; i++) {
 		struct gsb_cu_texture *t = gsb_object_at(&gsb_cu_textures, i);
 
-		if (atomic_load_explicit(&t->obj.handle, memory_order_acquire) && t->addr == addr &&
-		    t->is_surface == is_surface)
+		if (atomic_load_explicit(&t->obj.handle, memory_order_acquire) &&
+		    t->handle == handle && t->is_surface == is_surface)
 			return t;
 	}
 	return NULL;
@@ -152,11 +145,11 @@ static CUresult view_array(CUarray array, struct gsb_texture *out)
 		return CUDA_ERROR_INVALID_HANDLE;
 	*out = (struct gsb_texture){
 		.base = a->addr,
-		.pitch_bytes = a->pitch_bytes,
-		.slice_bytes = a->slice_bytes,
-		.width = (uint32_t)a->desc.Width,
-		.height = (uint32_t)a->n_rows,
-		.depth = (uint32_t)a->n_slices,
+		.pitch_bytes = a->lies.pitch_bytes,
+		.slice_bytes = a->lies.slice_bytes,
+		.width = a->lies.width,
+		.height = a->lies.n_rows,
+		.depth = a->lies.n_slices,
 		.format = (uint8_t)a->desc.Format,
 		.n_channels = (uint8_t)a->desc.NumChannels,
 		.is_layered = (a->desc.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)) != 0,
@@ -174,6 +167,7 @@ static CUresult view_levels(CUmipmappedArray array, struct gsb_texture out[GSB_T
 		result = view_array(m->levels[i], &out[i]);
 		out[i].n_levels = (uint8_t)m->n_levels;
 		out[i].mark = GSB_TEXTURE_MARK;
+		out[i].resource = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
 	}
 	return result;
 }
@@ -253,6 +247,7 @@ CUresult gsb_cu_texture_view(const CUDA_RESOURCE_DESC *resource, uint64_t wire,
 	default: return CUDA_ERROR_INVALID_VALUE;
 	}
 	out->mark = GSB_TEXTURE_MARK;
+	out->resource = (uint8_t)resource->resType;
 	return result;
 }
 
@@ -270,6 +265,7 @@ CUresult gsb_cu_texture_sample(const CUDA_TEXTURE_DESC *texture, struct gsb_text
 	out->flags = (uint8_t)texture->flags;
 	if (out->n_levels)
 		out->flags |= CU_TRSF_NORMALIZED_COORDINATES;
+	out->anisotropy = texture->maxAnisotropy < 16 ? (uint8_t)texture->maxAnisotropy : 16;
 	out->level_filter = (uint8_t)texture->mipmapFilterMode;
 	out->level_bias = texture->mipmapLevelBias;
 	out->least_level = texture->minMipmapLevelClamp;

@@ -9,26 +9,19 @@
 
 /* ---- arrays ---- */
 
-static CUresult make_array(const CUDA_ARRAY3D_DESCRIPTOR *desc, uint64_t wire, bool is_level,
-			   CUarray *array)
+/* An array at an address. */
+static CUresult publish_array(const struct gsb_cu_array *what, uint64_t wire, CUarray *array)
 {
 	struct gsb_cu_array *a = gsb_object_take(&gsb_cu_arrays, wire, 0);
-	uint64_t bytes, name;
-	CUdeviceptr addr;
-	CUresult result;
+	uint64_t name;
 
 	if (!a)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	name = gsb_object_name(a);
-	result = gsb_cu_array_lay_out(desc, a, &bytes);
-	if (!result)
-		result = hook_cuMemAlloc(&addr, bytes);
-	if (result) {
-		gsb_object_release(&gsb_cu_arrays, name);
-		return result;
-	}
-	a->addr = addr;
-	a->is_level = is_level;
+	a->desc = what->desc;
+	a->addr = what->addr;
+	a->lies = what->lies;
+	a->is_level = what->is_level;
 	if (!gsb_object_publish(&gsb_cu_arrays, a))
 		return CUDA_ERROR_CONTEXT_IS_DESTROYED; /* and the memory with it */
 	*array = (CUarray)name;
@@ -37,10 +30,25 @@ static CUresult make_array(const CUDA_ARRAY3D_DESCRIPTOR *desc, uint64_t wire, b
 
 CUresult hook_cuArray3DCreate(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *desc)
 {
+	struct gsb_cu_array a = {0};
 	struct gsb_cu_ctx_life life;
+	struct gsb_array is;
+	CUdeviceptr addr = 0;
 	CUresult result = array && desc ? gsb_cu_ctx_live(&life) : CUDA_ERROR_INVALID_VALUE;
 
-	return result ? result : make_array(desc, life.wire, false, array);
+	if (!result)
+		result = gsb_cu_array_read(desc, &is);
+	if (!result)
+		result = gsb_mem_alloc_array(&is, life.wire, &addr);
+	if (result)
+		return result;
+	a.desc = *desc;
+	a.addr = addr;
+	gsb_array_find_level(&is, 0, &a.lies);
+	result = publish_array(&a, life.wire, array);
+	if (result)
+		hook_cuMemFree(addr);
+	return result;
 }
 
 CUresult hook_cuArrayCreate(CUarray *array, const CUDA_ARRAY_DESCRIPTOR *desc)
@@ -75,49 +83,68 @@ CUresult hook_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *desc, CUarray array)
 	return result;
 }
 
-static CUresult destroy_array(CUarray array, bool is_level)
+/* NULL: it is none, or no longer. */
+static struct gsb_cu_array *retire_array(CUarray array, bool is_level)
 {
 	struct gsb_cu_array *a = gsb_cu_array_get(array);
-	uint64_t name = (uint64_t)array;
-	CUresult result;
 
-	if (!a || a->is_level != is_level || !gsb_object_retire(&gsb_cu_arrays, name))
-		return CUDA_ERROR_INVALID_HANDLE;
-	result = hook_cuMemFree(a->addr);
-	gsb_object_release(&gsb_cu_arrays, name);
-	return result;
+	return a && a->is_level == is_level && gsb_object_retire(&gsb_cu_arrays, (uint64_t)array)
+		       ? a
+		       : NULL;
 }
 
 CUresult hook_cuArrayDestroy(CUarray array)
 {
-	return destroy_array(array, false);
+	const struct gsb_cu_array *a = retire_array(array, false);
+	CUresult result;
+
+	if (!a)
+		return CUDA_ERROR_INVALID_HANDLE;
+	result = hook_cuMemFree(a->addr);
+	gsb_object_release(&gsb_cu_arrays, (uint64_t)array);
+	return result;
 }
 
 /* ---- mipmapped arrays ---- */
 
-static CUresult destroy_levels(const struct gsb_cu_mipmap *m)
+static void drop_levels(const struct gsb_cu_mipmap *m)
 {
-	CUresult result = CUDA_SUCCESS, r;
-
-	for (unsigned i = 0; i < m->n_levels; i++) {
-		r = destroy_array(m->levels[i], true);
-		result = result ? result : r;
-	}
-	return result;
+	for (unsigned i = 0; i < m->n_levels; i++)
+		if (retire_array(m->levels[i], true))
+			gsb_object_release(&gsb_cu_arrays, (uint64_t)m->levels[i]);
 }
 
 /* n_levels counts those that are there, also when one could not be made. */
-static CUresult make_levels(struct gsb_cu_mipmap *m, unsigned n, uint64_t wire)
+static CUresult make_levels(struct gsb_cu_mipmap *m, const struct gsb_array *is,
+			    const CUDA_ARRAY3D_DESCRIPTOR *desc, uint64_t wire)
 {
 	CUresult result = CUDA_SUCCESS;
 
-	for (m->n_levels = 0; !result && m->n_levels < n; m->n_levels += !result) {
-		const CUDA_ARRAY3D_DESCRIPTOR d = gsb_cu_mipmap_level(&m->desc, m->n_levels);
+	for (m->n_levels = 0; !result && m->n_levels < is->n_levels; m->n_levels += !result) {
+		struct gsb_cu_array a = {.is_level = true};
 
-		result = make_array(&d, wire, true, &m->levels[m->n_levels]);
+		gsb_array_find_level(is, m->n_levels, &a.lies);
+		a.desc = gsb_cu_mipmap_level(desc, &a.lies);
+		a.addr = m->addr + a.lies.offset;
+		result = publish_array(&a, wire, &m->levels[m->n_levels]);
 	}
 	if (result)
-		destroy_levels(m);
+		drop_levels(m);
+	return result;
+}
+
+static CUresult make_mipmap(struct gsb_cu_mipmap *m, const struct gsb_array *is,
+			    const CUDA_ARRAY3D_DESCRIPTOR *desc, uint64_t wire)
+{
+	CUdeviceptr addr = 0;
+	CUresult result = gsb_mem_alloc_array(is, wire, &addr);
+
+	if (result)
+		return result;
+	m->addr = addr;
+	result = make_levels(m, is, desc, wire);
+	if (result)
+		hook_cuMemFree(addr);
 	return result;
 }
 
@@ -126,17 +153,20 @@ CUresult hook_cuMipmappedArrayCreate(CUmipmappedArray *array, const CUDA_ARRAY3D
 {
 	struct gsb_cu_ctx_life life;
 	struct gsb_cu_mipmap *m;
+	struct gsb_array is;
 	uint64_t name;
 	CUresult result = array && desc ? gsb_cu_ctx_live(&life) : CUDA_ERROR_INVALID_VALUE;
 
+	if (!result)
+		result = gsb_cu_array_read(desc, &is);
 	if (result)
 		return result;
+	is.n_levels = (uint8_t)gsb_cu_mipmap_levels(&is, n_levels);
 	m = gsb_object_take(&gsb_cu_mipmaps, life.wire, 0);
 	if (!m)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	name = gsb_object_name(m);
-	m->desc = *desc;
-	result = make_levels(m, gsb_cu_mipmap_levels(desc, n_levels), life.wire);
+	result = make_mipmap(m, &is, desc, life.wire);
 	if (result) {
 		gsb_object_release(&gsb_cu_mipmaps, name);
 		return result;
@@ -166,55 +196,98 @@ CUresult hook_cuMipmappedArrayDestroy(CUmipmappedArray array)
 
 	if (!m || !gsb_object_retire(&gsb_cu_mipmaps, (uint64_t)array))
 		return CUDA_ERROR_INVALID_HANDLE;
-	result = destroy_levels(m);
+	drop_levels(m);
+	result = hook_cuMemFree(m->addr);
 	gsb_object_release(&gsb_cu_mipmaps, (uint64_t)array);
 	return result;
 }
 
 /* ---- textures and surfaces ---- */
 
-/* The descriptors are in the device's memory when this returns: any stream may be the first to use them. */
-static CUresult place_descriptors(const struct gsb_texture *views, CUdeviceptr *addr)
+static CUresult ask_device(const struct gsb_texture *view, bool is_surface, uint64_t wire,
+			   uint64_t *handle)
 {
-	size_t bytes = (views->n_levels ? views->n_levels : 1) * sizeof(*views);
-	CUresult result = hook_cuMemAlloc(addr, bytes);
+	const struct gsb_rec_texture_create body = {
+		.ctx = wire, .is_surface = is_surface, .view = *view};
+	struct gsb_reply_number reply;
+	CUresult result = gsb_call_into(&(struct gsb_call){.type = GSB_REC_TEXTURE_CREATE,
+							   .guard = gsb_cu_wire_guard(wire),
+							   .body = &body,
+							   .body_bytes = sizeof(body)},
+					&reply, sizeof(reply));
 
-	if (result)
-		return result;
-	result = hook_cuMemcpyHtoD(*addr, views, bytes, CU_STREAM_LEGACY);
-	if (result)
-		hook_cuMemFree(*addr);
+	if (!result)
+		*handle = reply.number;
 	return result;
 }
 
-/* A descriptor in memory is what the emulated device reads; a real GPU has its own, which are not carried yet. */
+static CUresult tell_device(const struct gsb_cu_texture *t, uint64_t wire)
+{
+	const struct gsb_rec_texture_destroy body = {
+		.ctx = wire, .handle = t->handle, .is_surface = t->is_surface};
+
+	return gsb_call(&(struct gsb_call){.type = GSB_REC_TEXTURE_DESTROY,
+					   .guard = gsb_cu_wire_guard(wire),
+					   .body = &body,
+					   .body_bytes = sizeof(body)},
+			NULL);
+}
+
+/* The descriptors are in the device's memory when this returns: any stream may be the first to use them. */
+static CUresult place_descriptors(const struct gsb_texture *views, uint64_t *handle)
+{
+	size_t bytes = (views->n_levels ? views->n_levels : 1) * sizeof(*views);
+	CUdeviceptr addr;
+	CUresult result = hook_cuMemAlloc(&addr, bytes);
+
+	if (result)
+		return result;
+	result = hook_cuMemcpyHtoD(addr, views, bytes, CU_STREAM_LEGACY);
+	if (result)
+		hook_cuMemFree(addr);
+	*handle = addr;
+	return result;
+}
+
 static bool device_has_textures(void)
 {
 	return gsb_proc.device.attrs[CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH] > 0;
+}
+
+/* The device's own object; a device that has none reads descriptors. */
+static CUresult make_view(struct gsb_cu_texture *t, const struct gsb_texture *views, uint64_t wire)
+{
+	CUresult result = device_has_textures() ? ask_device(views, t->is_surface, wire, &t->handle)
+						: CUDA_ERROR_NOT_SUPPORTED;
+
+	t->is_memory = result == CUDA_ERROR_NOT_SUPPORTED && device_has_textures();
+	return t->is_memory ? place_descriptors(views, &t->handle) : result;
+}
+
+static CUresult drop_view(const struct gsb_cu_texture *t, uint64_t wire)
+{
+	return t->is_memory ? hook_cuMemFree(t->handle) : tell_device(t, wire);
 }
 
 static CUresult make_texture(const struct gsb_cu_texture *what, const struct gsb_texture *views,
 			     uint64_t wire, unsigned long long *handle)
 {
 	struct gsb_cu_texture *t = gsb_object_take(&gsb_cu_textures, wire, 0);
-	CUdeviceptr addr;
 	CUresult result;
 
 	if (!t)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	result = device_has_textures() ? place_descriptors(views, &addr) : CUDA_ERROR_NOT_SUPPORTED;
+	t->resource = what->resource;
+	t->texture = what->texture;
+	t->is_surface = what->is_surface;
+	result = make_view(t, views, wire);
 	if (result) {
 		gsb_object_release(&gsb_cu_textures, gsb_object_name(t));
 		return result;
 	}
-	t->addr = addr;
-	t->resource = what->resource;
-	t->texture = what->texture;
-	t->is_surface = what->is_surface;
-	if (!gsb_object_publish(&gsb_cu_textures, t))
-		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-	*handle = addr;
-	return CUDA_SUCCESS;
+	*handle = t->handle;
+	return gsb_object_publish(&gsb_cu_textures, t) ? CUDA_SUCCESS
+						       : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
 static bool is_whole(const CUDA_RESOURCE_VIEW_DESC *view)
@@ -273,9 +346,9 @@ CUresult hook_cuSurfObjectCreate(CUsurfObject *object, const CUDA_RESOURCE_DESC 
 	return make_texture(&what, views, life.wire, object);
 }
 
-static CUresult destroy(uint64_t addr, bool is_surface)
+static CUresult destroy(uint64_t handle, bool is_surface)
 {
-	struct gsb_cu_texture *t = gsb_cu_texture_find(addr, is_surface);
+	const struct gsb_cu_texture *t = gsb_cu_texture_find(handle, is_surface);
 	uint64_t name;
 	CUresult result;
 
@@ -284,7 +357,7 @@ static CUresult destroy(uint64_t addr, bool is_surface)
 	name = gsb_object_name(t);
 	if (!gsb_object_retire(&gsb_cu_textures, name))
 		return CUDA_ERROR_INVALID_VALUE;
-	result = hook_cuMemFree(addr);
+	result = drop_view(t, gsb_object_owner(t));
 	gsb_object_release(&gsb_cu_textures, name);
 	return result;
 }

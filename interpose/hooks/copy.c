@@ -197,11 +197,12 @@ static CUresult array_end(const struct box *b, const struct rect_end *r, struct 
 
 	if (!a)
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (!gsb_range_ok(r->x, b->width, a->row_bytes) ||
-	    !gsb_range_ok(r->y, b->height, a->n_rows) || r->z >= a->n_slices)
+	if (!gsb_range_ok(r->x, b->width, a->lies.row_bytes) ||
+	    !gsb_range_ok(r->y, b->height, a->lies.n_rows) || r->z >= a->lies.n_slices)
 		return CUDA_ERROR_INVALID_VALUE;
-	*out = gsb_cu_end_at(a->addr + r->z * a->slice_bytes + r->y * a->pitch_bytes + r->x,
-			     a->pitch_bytes);
+	*out = gsb_cu_end_at(a->addr + r->z * a->lies.slice_bytes + r->y * a->lies.pitch_bytes +
+				     r->x,
+			     a->lies.pitch_bytes);
 	return CUDA_SUCCESS;
 }
 

@@ -54,6 +54,9 @@ struct gsb_block_search {
 	unsigned flags;
 };
 
+/* mem.c: memory for an array. */
+CUresult gsb_mem_alloc_array(const struct gsb_array *array, uint64_t wire, CUdeviceptr *addr);
+
 /* lookup.c */
 CUresult hook_cuGetProcAddress(const char *name, void **fn, int version, cuuint64_t flags,
 			       CUdriverProcAddressQueryResult *status);

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "base/array.h"
 #include "base/checked.h"
 #include "interpose/cu/alloc.h"
 #include "interpose/cu/capture.h"
@@ -27,19 +28,18 @@ static CUresult add(struct gsb_alloc *a, const struct gsb_guard *guard)
 	return result;
 }
 
-static CUresult allocate(enum gsb_rec_type type, uint64_t size, uint64_t wire, struct gsb_alloc *a)
+/* A record whose answer is a range, of which the first size bytes are for use. */
+static CUresult take_range(const struct gsb_call *call, uint64_t size, uint64_t wire,
+			   struct gsb_alloc *a)
 {
-	const struct gsb_rec_mem_alloc body = {.ctx = wire, .size = size, .flags = a->flags};
 	const struct gsb_guard guard = gsb_cu_wire_guard(wire);
 	struct gsb_reply_range range;
+	struct gsb_call c = *call;
 	CUresult result = gsb_capture_unsafe();
 
+	c.guard = guard;
 	if (!result)
-		result = gsb_call_into(&(struct gsb_call){.type = type,
-							  .guard = guard,
-							  .body = &body,
-							  .body_bytes = sizeof(body)},
-				       &range, sizeof(range));
+		result = gsb_call_into(&c, &range, sizeof(range));
 	if (result)
 		return result;
 	if (range.size < size)
@@ -49,6 +49,29 @@ static CUresult allocate(enum gsb_rec_type type, uint64_t size, uint64_t wire, s
 	a->size = size;
 	a->wire = wire;
 	return add(a, &guard);
+}
+
+static CUresult allocate(enum gsb_rec_type type, uint64_t size, uint64_t wire, struct gsb_alloc *a)
+{
+	const struct gsb_rec_mem_alloc body = {.ctx = wire, .size = size, .flags = a->flags};
+
+	return take_range(
+		&(struct gsb_call){.type = type, .body = &body, .body_bytes = sizeof(body)}, size,
+		wire, a);
+}
+
+CUresult gsb_mem_alloc_array(const struct gsb_array *array, uint64_t wire, CUdeviceptr *addr)
+{
+	const struct gsb_rec_array_alloc body = {.ctx = wire, .array = *array};
+	struct gsb_alloc a = {.kind = GSB_ALLOC_DEVICE};
+	CUresult result = take_range(&(struct gsb_call){.type = GSB_REC_ARRAY_ALLOC,
+							.body = &body,
+							.body_bytes = sizeof(body)},
+				     gsb_array_bytes(array), wire, &a);
+
+	if (!result)
+		*addr = a.addr;
+	return result;
 }
 
 static CUresult free_range(enum gsb_rec_type type, const struct gsb_alloc *a)

@@ -20,6 +20,12 @@ enum fake_kind {
 	FAKE_RESERVATION,
 	FAKE_HANDLE, /* of memory */
 	FAKE_MAPPING,
+	FAKE_MEMORY, /* of cuMemAlloc() */
+	FAKE_ARRAY,
+	FAKE_MIPMAP,
+	FAKE_LEVEL, /* of a mipmapped array */
+	FAKE_TEXTURE,
+	FAKE_SURFACE,
 	FAKE_HOST,
 	FAKE_REGISTERED,
 	FAKE_LIBRARY,

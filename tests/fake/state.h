@@ -71,7 +71,8 @@ void fake_retire(
 	uint64_t at,
 	uint64_t size); /* memory is about to go: when nothing in flight copies or fills it */
 void fake_wait_for_all(void);
-void fake_wait_for_kernels(void);  /* those that run; no other begins meanwhile */
+void fake_wait_for_kernels(void); /* those that run; no other begins meanwhile */
+CUresult fake_work_copy(CUstream stream, struct gsb_cmd_copy c);
 CUresult fake_work_error(int err); /* the driver's code for -errno of the device */
 
 static inline uint64_t fake_handle(const void *p)

@@ -614,7 +614,7 @@ static bool is_pageable(uint64_t addr)
 }
 
 /* Of pageable memory the driver makes them before it returns. */
-static CUresult copy(CUstream stream, struct gsb_cmd_copy c)
+CUresult fake_work_copy(CUstream stream, struct gsb_cmd_copy c)
 {
 	struct gsb_cmd cmd = {.kind = GSB_CMD_COPY, .copy = c};
 	CUresult result = send(stream, &cmd, (struct fake_mark){0});
@@ -628,7 +628,7 @@ CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream s
 {
 	struct gsb_cmd_copy c = {.dst = dst, .src = src, .width = size, .height = 1};
 
-	return fake_enter(__func__) ?: fake_leave(copy(stream, c));
+	return fake_enter(__func__) ?: fake_leave(fake_work_copy(stream, c));
 }
 
 CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy2d, CUstream stream)
@@ -642,7 +642,7 @@ CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy2d, CUstream stream)
 							    : copy2d->dstDevice;
 	c.src = copy2d->srcMemoryType == CU_MEMORYTYPE_HOST ? fake_handle(copy2d->srcHost)
 							    : copy2d->srcDevice;
-	return fake_enter(__func__) ?: fake_leave(copy(stream, c));
+	return fake_enter(__func__) ?: fake_leave(fake_work_copy(stream, c));
 }
 
 static CUresult fill(CUstream stream, struct gsb_cmd_fill f)

@@ -58,6 +58,11 @@ void kit_edit(uint8_t *bytes, size_t size, const uint8_t *e)
 void kit_post_session(struct kit_tenant *t, uint64_t mem)
 {
 	struct gsb_rec_mem_alloc alloc = {.ctx = kit_ctx(0), .size = 256};
+	struct gsb_rec_array_alloc array = {
+		.ctx = kit_ctx(0),
+		.array = {8, 8, 0, 0, CU_AD_FORMAT_FLOAT, .n_channels = 1, .n_levels = 3}};
+	struct gsb_rec_texture_create texture = {.ctx = kit_ctx(0), .view = {.base = mem}};
+	struct gsb_rec_texture_destroy no_texture = {.ctx = kit_ctx(0), .handle = mem};
 	struct gsb_rec_mem_free free_mem = {.ctx = kit_ctx(0), .addr = mem};
 	struct gsb_rec_object object = {.handle = kit_stream(2)};
 	struct gsb_rec_occupancy occupancy = {.function = kit_fn(0), .block = 32};
@@ -90,6 +95,9 @@ void kit_post_session(struct kit_tenant *t, uint64_t mem)
 	kit_host_func(t, 2, 3);
 	kit_nop(t, 0);
 	kit_post_call(t, GSB_REC_MEM_ALLOC, &alloc, sizeof(alloc), NULL, 0);
+	kit_post_call(t, GSB_REC_ARRAY_ALLOC, &array, sizeof(array), NULL, 0);
+	kit_post_call(t, GSB_REC_TEXTURE_CREATE, &texture, sizeof(texture), NULL, 0);
+	kit_post_call(t, GSB_REC_TEXTURE_DESTROY, &no_texture, sizeof(no_texture), NULL, 0);
 	kit_post_call(t, GSB_REC_HOST_ALLOC, &alloc, sizeof(alloc), NULL, 0);
 	kit_post_call(t, GSB_REC_OCCUPANCY, &occupancy, sizeof(occupancy), NULL, 0);
 	kit_post_call(t, GSB_REC_TENSOR_MAP, &tensor, sizeof(tensor), NULL, 0);

@@ -16,6 +16,14 @@ textures_give_what_the_programming_guide_says() {
 	end_broker
 }
 
+# The same through device/cuda, with a driver that keeps texels further apart than addresses say.
+textures_of_a_driver_are_the_same() {
+	status_of env ASAN_OPTIONS="$tenant_asan" GSB_REAL_LIBCUDA="$build/tests/fake/libcuda.so" \
+		"$build/tools/gsbrun" --device cuda:0 -- "$build/tests/integ/textures" "$srcdir/tests/ptx/texture.nvcc.ptx"
+	expect_match "$output" $'\n0 wrong$'
+	expect_equal "$status" 0
+}
+
 # What a handle names is the program's to write: only its own context ends.
 textures_of_a_forged_handle_end_their_context_alone() {
 	start_real_broker
@@ -29,5 +37,6 @@ textures_of_a_forged_handle_end_their_context_alone() {
 }
 
 run_case textures_give_what_the_programming_guide_says
+run_case textures_of_a_driver_are_the_same
 run_case textures_of_a_forged_handle_end_their_context_alone
 [ "$failures" -eq 0 ]

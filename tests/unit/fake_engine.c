@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "gsb/cuabi.h"
 #include "shm/channel.h"
 #include "shm/region.h"
@@ -193,6 +194,7 @@ static void on_call(const struct gsb_rec *rec, const void *body)
 	const struct gsb_reply_mem_info mem = {.free_bytes = 1 << 30, .total_bytes = 1ull << 33};
 	const struct gsb_reply_number number = {.number = e->occupancy};
 	const struct gsb_rec_mem_alloc *alloc = body;
+	const struct gsb_rec_array_alloc *array = body;
 
 	if (e->fail_result && e->fail_type == rec->type) {
 		answer(rec, (CUresult)e->fail_result, e->log_text, (uint32_t)strlen(e->log_text));
@@ -210,6 +212,9 @@ static void on_call(const struct gsb_rec *rec, const void *body)
 	case GSB_REC_GLOBAL_GET: get_global(rec, body); break;
 	case GSB_REC_OCCUPANCY: answer(rec, CUDA_SUCCESS, &number, sizeof(number)); break;
 	case GSB_REC_MEM_ALLOC: answer_range(rec, &device_next, alloc->size); break;
+	case GSB_REC_ARRAY_ALLOC:
+		answer_range(rec, &device_next, gsb_array_bytes(&array->array));
+		break;
 	case GSB_REC_HOST_ALLOC: answer_range(rec, &host_next, alloc->size); break;
 	case GSB_REC_KERNEL_MEMORY: echo_size(rec, body); break;
 	case GSB_REC_TENSOR_MAP: encode_tensor(rec, body); break;

@@ -15,12 +15,14 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/bulk.h"
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/sha256.h"
+#include "gsb/texture.h"
 
 static void test_arena_within_limit_gives_zeroed_aligned_memory(void **state)
 {
@@ -494,6 +496,46 @@ static void test_bulk_copy_is_a_copy(void **state)
 	free(dst);
 }
 
+/* ---- arrays ---- */
+
+static void expect_level(const struct gsb_array *a, unsigned level, struct gsb_array_level want)
+{
+	struct gsb_array_level l;
+
+	gsb_array_find_level(a, level, &l);
+	assert_int_equal(l.offset, want.offset);
+	assert_int_equal(l.row_bytes, want.row_bytes);
+	assert_int_equal(l.pitch_bytes, want.pitch_bytes);
+	assert_int_equal(l.slice_bytes, want.slice_bytes);
+	assert_int_equal(l.width, want.width);
+	assert_int_equal(l.n_rows, want.n_rows);
+	assert_int_equal(l.n_slices, want.n_slices);
+}
+
+static void test_array_levels_lie_one_behind_the_other(void **state)
+{
+	struct gsb_array a = {.width = 20,
+			      .height = 20,
+			      .depth = 6,
+			      .format = CU_AD_FORMAT_UNSIGNED_INT16,
+			      .n_channels = 1,
+			      .n_levels = 3};
+
+	assert_true(gsb_array_is_sane(&a));
+	expect_level(&a, 0, (struct gsb_array_level){0, 40, 64, 1280, 20, 20, 6});
+	expect_level(&a, 1, (struct gsb_array_level){7680, 20, 32, 320, 10, 10, 3});
+	expect_level(&a, 2, (struct gsb_array_level){8704, 10, 32, 160, 5, 5, 1});
+	assert_int_equal(gsb_array_bytes(&a), 8704 + 160);
+	a.flags = CUDA_ARRAY3D_CUBEMAP;
+	expect_level(&a, 1, (struct gsb_array_level){7680, 20, 32, 320, 10, 10, 6});
+	expect_level(&a, 2, (struct gsb_array_level){9728, 10, 32, 160, 5, 5, 6});
+	a = (struct gsb_array){.width = 3, .format = CU_AD_FORMAT_FLOAT, .n_channels = 4};
+	assert_int_equal(gsb_array_n_levels(&a), 1);
+	expect_level(&a, 0, (struct gsb_array_level){0, 48, 64, 64, 3, 1, 1});
+	a.n_levels = GSB_TEXTURE_LEVELS_MAX + 1;
+	assert_false(gsb_array_is_sane(&a));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -520,6 +562,7 @@ int main(void)
 		cmocka_unit_test(test_sha256_of_known_texts_is_that_of_the_standard),
 		cmocka_unit_test(test_sha256_in_pieces_is_that_of_the_whole),
 		cmocka_unit_test(test_bulk_copy_is_a_copy),
+		cmocka_unit_test(test_array_levels_lie_one_behind_the_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/clock.h"
 #include "base/compiler.h"
 #include "device/ops.h"
 #include "tests/fake/fake.h"
@@ -141,6 +142,36 @@ static void launch(struct life *l)
 					     .params_bytes = sizeof(args)}});
 }
 
+/* An array with levels, and what views one of it; all of it goes with the space, or is given back. */
+static void draw(struct life *l)
+{
+	static unsigned char texels[32 * 32];
+	struct gsb_array is = {
+		.width = 32, .height = 32, .format = CU_AD_FORMAT_UNSIGNED_INT8, .n_channels = 1};
+	struct gsb_texture view = {.mark = GSB_TEXTURE_MARK,
+				   .width = 32,
+				   .height = 32,
+				   .depth = 1,
+				   .format = CU_AD_FORMAT_UNSIGNED_INT8,
+				   .n_channels = 1};
+	uint64_t plain, levels, texture, surface;
+
+	if (failed(l, l->ops->array_alloc(l->space, &is, &plain)))
+		return;
+	view.base = plain;
+	failed(l, l->ops->texture_create(l->space, &view, true, &surface));
+	copy(l, plain, address_of(texels), sizeof(texels));
+	is.n_levels = 3;
+	if (!failed(l, l->ops->array_alloc(l->space, &is, &levels))) {
+		view.base = levels;
+		view.resource = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+		if (!failed(l, l->ops->texture_create(l->space, &view, false, &texture)))
+			failed(l, l->ops->texture_destroy(l->space, texture, false));
+	}
+	collect(l);
+	failed(l, l->ops->mem_free(l->space, plain));
+}
+
 static void work(struct life *l)
 {
 	static unsigned char bytes[LARGE];
@@ -159,6 +190,7 @@ static void work(struct life *l)
 		launch(l);
 	copy(l, address_of(&l->word), l->small, 4);
 	collect(l);
+	draw(l);
 }
 
 static void live(struct life *l)
@@ -395,6 +427,77 @@ static void test_what_is_kept_goes_soon(void **state)
 	close_all(&l);
 }
 
+/* To give an array back would stop everybody's launches while anything runs. */
+static void test_arrays_are_given_back_when_nothing_runs(void **state)
+{
+	const struct gsb_array is = {
+		.width = 32, .height = 32, .format = CU_AD_FORMAT_UNSIGNED_INT8, .n_channels = 1};
+	static unsigned char byte;
+	struct life l = {0};
+	struct gsb_space *space = make_space(&l);
+	uint64_t addr = 0, memory = 0, until;
+
+	l.space = space;
+	assert_int_equal(l.ops->queue_create(l.dev, 0, GSB_ALL_SMS, &l.queue), 0);
+	assert_int_equal(l.ops->mem_alloc(space, 512, &memory), 0);
+	for (int i = 0; i < 5; i++) { /* the same one each time */
+		assert_int_equal(l.ops->array_alloc(space, &is, &addr), 0);
+		assert_int_equal(l.ops->mem_free(space, addr), 0);
+	}
+	assert_int_equal(fake.calls("cuArray3DCreate_v2"), 1);
+	copy(&l, memory, address_of(&byte), 1);
+	assert_int_equal(l.ops->array_alloc(space, &is, &addr), 0);
+	copy(&l, addr, address_of(&byte), 1);
+	assert_int_equal(fake.calls("cuStreamWaitEvent"), 2); /* until it is zero */
+	collect(&l);
+	assert_int_equal(l.ops->mem_free(space, addr), 0);
+	fake.run(false);
+	copy(&l, memory, address_of(&byte), 1);
+	until = gsb_clock_ns() + 400000000;
+	while (gsb_clock_ns() < until)
+		l.ops->stay_awake(l.dev);
+	assert_int_equal(fake.live(FAKE_ARRAY), 1);
+	fake.run(true);
+	collect(&l);
+	while (fake.live(FAKE_ARRAY)) {
+		struct pollfd fd = {.fd = l.ops->event_fd(l.dev), .events = POLLIN};
+		struct gsb_completion c;
+
+		if (!l.ops->stay_awake(l.dev) && fake.live(FAKE_ARRAY))
+			assert_int_equal(poll(&fd, 1, 60000), 1);
+		assert_int_equal(l.ops->poll(l.dev, &c, 1), 0);
+	}
+	l.ops->queue_destroy(l.queue);
+	close_all(&l);
+}
+
+/* Also that of arrays, whoever waits meanwhile. */
+static void test_arrays_are_given_back_when_memory_is_short(void **state)
+{
+	const struct gsb_array is = {
+		.width = 32, .height = 32, .format = CU_AD_FORMAT_UNSIGNED_INT8, .n_channels = 1};
+	struct life l = {0};
+	struct gsb_space *space = make_space(&l);
+	struct gsb_texture view = {.mark = GSB_TEXTURE_MARK,
+				   .width = 32,
+				   .height = 32,
+				   .depth = 1,
+				   .format = CU_AD_FORMAT_UNSIGNED_INT8,
+				   .n_channels = 1};
+	uint64_t addr = 0, memory = 0, texture = 0;
+
+	assert_int_equal(l.ops->array_alloc(space, &is, &addr), 0);
+	view.base = addr;
+	assert_int_equal(l.ops->texture_create(space, &view, false, &texture), 0);
+	assert_int_equal(fake.live(FAKE_TEXTURE), 1);
+	assert_int_equal(l.ops->mem_free(space, addr), 0);
+	assert_int_equal(fake.live(FAKE_TEXTURE), 0); /* it would read what becomes another's */
+	fake.inject("cuMemCreate", 1, CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(l.ops->mem_alloc(space, LARGE, &memory), 0);
+	assert_int_equal(fake.live(FAKE_ARRAY), 0);
+	close_all(&l);
+}
+
 static void test_what_is_kept_is_for_its_own_space(void **state)
 {
 	struct life l = {0};
@@ -626,6 +729,8 @@ int main(void)
 		cmocka_unit_test(test_memory_freed_while_it_is_zeroed_goes_when_it_is_zero),
 		cmocka_unit_test(test_what_was_freed_last_is_mapped_still),
 		cmocka_unit_test(test_what_is_kept_goes_soon),
+		cmocka_unit_test(test_arrays_are_given_back_when_nothing_runs),
+		cmocka_unit_test(test_arrays_are_given_back_when_memory_is_short),
 		cmocka_unit_test(test_what_is_kept_is_for_its_own_space),
 		cmocka_unit_test(test_what_is_kept_goes_when_memory_is_short),
 		cmocka_unit_test(test_what_is_left_of_slabs_is_limited),

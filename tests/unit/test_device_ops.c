@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/compiler.h"
 #include "device/cuda/cuda.h"
 #include "device/emu/device.h"
@@ -549,7 +550,7 @@ static void test_function_get_describes_parameters(void **state)
 	assert_int_equal(info.params_bytes, 12);
 	assert_string_equal(ops->function_name(module, 0), "store");
 	assert_string_equal(ops->function_name(module, 5), "shaped");
-	assert_null(ops->function_name(module, 7));
+	assert_null(ops->function_name(module, 9));
 	ops->module_unload(module);
 }
 
@@ -817,6 +818,436 @@ static void test_copy_of_memory_that_is_not_allocated_fails_alone(void **state)
 	cmds[0] = copy_cmd(rig->space, to_addr(buf), a, 1);
 	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmds[0]), 0);
 	assert_int_equal(collect_one(rig).result, CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+/* ---- arrays, and what reads them ---- */
+
+#define ARRAY_STEPS 200
+
+/* An array beside what it is to hold, as base/array.h lays it out. */
+struct canvas {
+	struct gsb_array is;
+	uint64_t addr, bytes;
+	unsigned char *want, *in;
+};
+
+static struct canvas make_canvas(struct rig *rig, struct gsb_array is)
+{
+	struct canvas c = {.is = is, .bytes = gsb_array_bytes(&is)};
+
+	c.want = calloc(1, c.bytes);
+	c.in = malloc(c.bytes);
+	for (uint64_t i = 0; i < c.bytes; i++)
+		c.in[i] = (unsigned char)rand();
+	assert_int_equal(rig->dev->ops->array_alloc(rig->space, &is, &c.addr), 0);
+	return c;
+}
+
+/* Row by row: what lies between rows is nowhere. */
+static void check_canvas(struct rig *rig, struct canvas *c)
+{
+	unsigned char *out = malloc(c->bytes);
+	struct gsb_array_level l;
+
+	for (unsigned k = 0; k < gsb_array_n_levels(&c->is); k++) {
+		gsb_array_find_level(&c->is, k, &l);
+		for (uint64_t i = 0; i < (uint64_t)l.n_rows * l.n_slices; i++) {
+			uint64_t at = l.offset + i * l.pitch_bytes;
+
+			copy(rig, rig->space, to_addr(out), c->addr + at, l.row_bytes);
+			assert_memory_equal(out, c->want + at, l.row_bytes);
+		}
+	}
+	free(out);
+}
+
+static void free_canvas(struct rig *rig, struct canvas *c)
+{
+	assert_int_equal(rig->dev->ops->mem_free(rig->space, c->addr), 0);
+	free(c->want);
+	free(c->in);
+}
+
+static uint64_t draw(uint64_t n)
+{
+	return (uint64_t)rand() % n;
+}
+
+/* Some rows of a slice or of more, or a line that begins and ends anywhere; in a level. */
+static void draw_copy(struct canvas *c, struct gsb_cmd_copy *out, uint64_t *offset)
+{
+	struct gsb_array_level l;
+	uint64_t x, y;
+
+	gsb_array_find_level(&c->is, (unsigned)draw(gsb_array_n_levels(&c->is)), &l);
+	x = draw(l.row_bytes);
+	y = draw(l.n_rows);
+	*offset = l.offset + draw(l.n_slices) * l.slice_bytes + y * l.pitch_bytes + x;
+	out->height = 1 + draw(l.n_rows - y);
+	if (y + 1 == l.n_rows &&
+	    *offset + 3 * l.pitch_bytes < l.offset + l.slice_bytes * l.n_slices)
+		out->height = 4;
+	out->width = 1 + draw(l.row_bytes - x);
+	out->dst_pitch = out->src_pitch = l.pitch_bytes;
+	if (l.row_bytes == l.pitch_bytes && draw(2)) {
+		out->width = 1 + draw((l.n_rows - y) * l.row_bytes - x);
+		out->height = 1;
+	}
+}
+
+static void step_canvas(struct rig *rig, struct canvas *c)
+{
+	struct gsb_cmd cmd = {.kind = GSB_CMD_COPY, .space = rig->space};
+	uint64_t offset;
+
+	draw_copy(c, &cmd.copy, &offset);
+	cmd.copy.dst = c->addr + offset;
+	cmd.copy.src = to_addr(c->in + offset);
+	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
+	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+	for (uint64_t i = 0; i < cmd.copy.height; i++)
+		memcpy(c->want + offset + i * cmd.copy.dst_pitch,
+		       c->in + offset + i * cmd.copy.src_pitch, cmd.copy.width);
+	for (uint64_t i = 0; i < c->bytes; i++)
+		c->in[i] = (unsigned char)(c->in[i] * 5 + 1);
+}
+
+static const struct gsb_array array_kinds[] = {
+	{.width = 19, .format = CU_AD_FORMAT_UNSIGNED_INT8, .n_channels = 1},
+	{.width = 8, .height = 9, .format = CU_AD_FORMAT_FLOAT, .n_channels = 1},
+	{.width = 37, .height = 21, .format = CU_AD_FORMAT_HALF, .n_channels = 2},
+	{.width = 16,
+	 .height = 5,
+	 .depth = 7,
+	 .format = CU_AD_FORMAT_SIGNED_INT32,
+	 .n_channels = 4},
+	{.width = 30,
+	 .height = 4,
+	 .depth = 3,
+	 .flags = CUDA_ARRAY3D_LAYERED,
+	 .format = CU_AD_FORMAT_SIGNED_INT16,
+	 .n_channels = 1},
+	{.width = 32, .height = 32, .format = CU_AD_FORMAT_FLOAT, .n_channels = 1, .n_levels = 6},
+	{.width = 8,
+	 .height = 8,
+	 .depth = 6,
+	 .flags = CUDA_ARRAY3D_CUBEMAP,
+	 .format = CU_AD_FORMAT_UNSIGNED_INT8,
+	 .n_channels = 4,
+	 .n_levels = 3},
+};
+
+static void test_array_holds_what_is_copied_into_it(void **state)
+{
+	struct rig *rig = *state;
+
+	for (size_t k = 0; k < GSB_ARRAY_LEN(array_kinds); k++) {
+		struct canvas c = make_canvas(rig, array_kinds[k]);
+
+		check_canvas(rig, &c); /* zero */
+		for (int i = 0; i < ARRAY_STEPS; i++)
+			step_canvas(rig, &c);
+		check_canvas(rig, &c);
+		free_canvas(rig, &c);
+	}
+}
+
+/* Also where neither has rows that lie as the other's. */
+static void test_arrays_are_copied_into_each_other(void **state)
+{
+	struct rig *rig = *state;
+	struct canvas from = make_canvas(rig, array_kinds[2]);
+	struct canvas into = make_canvas(rig, array_kinds[1]);
+	struct gsb_cmd cmd = {.kind = GSB_CMD_COPY, .space = rig->space};
+	struct gsb_array_level l;
+
+	gsb_array_find_level(&from.is, 0, &l);
+	for (uint64_t y = 0; y < l.n_rows; y++)
+		copy(rig, rig->space, from.addr + y * l.pitch_bytes,
+		     to_addr(from.in + y * l.pitch_bytes), l.row_bytes);
+	cmd.copy = (struct gsb_cmd_copy){
+		into.addr + 4, from.addr + 3 * l.pitch_bytes + 10, 20, 5, 32, l.pitch_bytes};
+	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
+	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+	for (uint64_t y = 0; y < 5; y++)
+		memcpy(into.want + 4 + y * 32, from.in + (3 + y) * l.pitch_bytes + 10, 20);
+	cmd.copy = (struct gsb_cmd_copy){into.addr + 32 * 5 + 20, from.addr + 2, 100, 1, 0, 0};
+	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
+	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+	memcpy(into.want + 32 * 5 + 20, from.in + 2, 100);
+	check_canvas(rig, &into);
+	free_canvas(rig, &from);
+	free_canvas(rig, &into);
+}
+
+/* Nor between levels; and nothing of such a copy is made. */
+static void test_copy_over_what_lies_between_rows_is_refused(void **state)
+{
+	struct rig *rig = *state;
+	struct canvas padded = make_canvas(rig, array_kinds[2]);
+	struct canvas levels = make_canvas(rig, array_kinds[5]);
+	struct gsb_array_level first, third;
+	struct gsb_cmd cmds[4];
+
+	gsb_array_find_level(&padded.is, 0, &first);
+	gsb_array_find_level(&levels.is, 2, &third);
+	cmds[0] = copy_cmd(rig->space, padded.addr, to_addr(padded.in), first.row_bytes + 1);
+	cmds[1] = copy_cmd(rig->space, to_addr(padded.in), padded.addr, padded.bytes);
+	cmds[2] = copy_cmd(rig->space, padded.addr + first.row_bytes, to_addr(padded.in), 1);
+	cmds[3] = copy_cmd(rig->space, to_addr(levels.in), levels.addr + third.offset,
+			   third.slice_bytes + 1);
+	for (size_t i = 0; i < GSB_ARRAY_LEN(cmds); i++)
+		assert_int_equal(rig->dev->ops->issue(rig->queue, &cmds[i]), -EINVAL);
+	check_canvas(rig, &padded);
+	free_canvas(rig, &padded);
+	free_canvas(rig, &levels);
+}
+
+static void test_fresh_array_is_zero_also_after_another_owner(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_space *other = make_space(rig->dev, 1, 0), *mine = rig->space;
+
+	for (size_t k = 0; k < GSB_ARRAY_LEN(array_kinds); k++) {
+		struct canvas c;
+
+		rig->space = other;
+		c = make_canvas(rig, array_kinds[k]);
+		step_canvas(rig, &c);
+		free(c.want);
+		free(c.in);
+	}
+	rig->dev->ops->space_destroy(other);
+	rig->space = mine;
+	for (size_t k = 0; k < GSB_ARRAY_LEN(array_kinds); k++) {
+		struct canvas c = make_canvas(rig, array_kinds[k]);
+
+		check_canvas(rig, &c);
+		free_canvas(rig, &c);
+	}
+}
+
+static void test_array_is_counted_and_freed(void **state)
+{
+	const struct gsb_array large = {
+		.width = 1024, .height = 1024, .format = CU_AD_FORMAT_FLOAT, .n_channels = 1};
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	uint64_t cost = ops->mem_cost(rig->dev, ops->array_bytes(rig->dev, &large));
+	uint64_t before, after, total, a[4], more;
+
+	assert_in_range(cost, 4 << 20, 8 << 20);
+	ops->space_limit(rig->space, 4 * cost);
+	ops->mem_info(rig->dev, &before, &total);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(ops->array_alloc(rig->space, &large, &a[i]), 0);
+	ops->mem_info(rig->dev, &after, &total);
+	assert_int_equal(before - after, 4 * cost);
+	assert_int_equal(ops->array_alloc(rig->space, &large, &more), -EDQUOT);
+	assert_int_equal(ops->mem_alloc(rig->space, cost, &more), -EDQUOT);
+	assert_int_equal(ops->mem_free(rig->space, a[2]), 0);
+	assert_int_equal(ops->mem_free(rig->space, a[2]), -EINVAL);
+	assert_int_equal(ops->mem_free(rig->space, a[1] + 512), -EINVAL);
+	assert_int_equal(ops->mem_alloc(rig->space, cost, &more), 0);
+	assert_int_equal(ops->mem_free(rig->space, more), 0);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(ops->mem_free(rig->space, a[i]), i == 2 ? -EINVAL : 0);
+	ops->mem_info(rig->dev, &after, &total);
+	assert_int_equal(before, after);
+}
+
+static void test_array_that_no_device_has_is_einval(void **state)
+{
+	const struct gsb_array bad[] = {
+		{.width = 64,
+		 .height = 32,
+		 .depth = 6,
+		 .flags = CUDA_ARRAY3D_CUBEMAP,
+		 .format = CU_AD_FORMAT_FLOAT,
+		 .n_channels = 1},
+		{.width = 131072,
+		 .height = 131072,
+		 .format = CU_AD_FORMAT_UNSIGNED_INT8,
+		 .n_channels = 1},
+	};
+	struct rig *rig = *state;
+	uint64_t addr;
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(bad); i++)
+		assert_true(rig->dev->ops->array_alloc(rig->space, &bad[i], &addr) < 0);
+}
+
+static void test_array_is_neither_filled_nor_left(void **state)
+{
+	struct rig *rig = *state;
+	struct canvas c = make_canvas(rig, array_kinds[1]);
+	struct gsb_cmd cmds[] = {
+		{.kind = GSB_CMD_FILL, .fill = {c.addr, 8, 1, 0, 7, 4}},
+		copy_cmd(rig->space, to_addr(c.in), c.addr, c.bytes + 1),
+		copy_cmd(rig->space, to_addr(c.in), c.addr + c.bytes, 1),
+	};
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(cmds); i++) {
+		cmds[i].space = rig->space;
+		assert_int_equal(rig->dev->ops->issue(rig->queue, &cmds[i]), 0);
+		assert_int_equal(collect_one(rig).result, CUDA_ERROR_ILLEGAL_ADDRESS);
+	}
+	check_canvas(rig, &c);
+	free_canvas(rig, &c);
+}
+
+/* As the library says it, of an array of floats that is at the address. */
+static struct gsb_texture view_of(const struct gsb_array *is, uint64_t addr)
+{
+	struct gsb_array_level l;
+
+	gsb_array_find_level(is, 0, &l);
+	return (struct gsb_texture){
+		.mark = GSB_TEXTURE_MARK,
+		.base = addr,
+		.pitch_bytes = l.pitch_bytes,
+		.slice_bytes = l.slice_bytes,
+		.width = l.width,
+		.height = l.n_rows,
+		.depth = l.n_slices,
+		.format = is->format,
+		.n_channels = is->n_channels,
+		.address = {CU_TR_ADDRESS_MODE_CLAMP, CU_TR_ADDRESS_MODE_CLAMP,
+			    CU_TR_ADDRESS_MODE_CLAMP},
+		.resource = CU_RESOURCE_TYPE_ARRAY,
+	};
+}
+
+/* What a kernel reads there, one row a block. */
+static void sample(struct rig *rig, uint64_t handle, uint32_t width, uint32_t height, float *out)
+{
+	uint64_t p = alloc(rig, 8 + 4ull * width * height);
+
+	copy(rig, rig->space, p, to_addr(&handle), 8);
+	launch(rig, rig->queue, (struct shot){"sample", height, width, {p, 0}, 0});
+	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+	copy(rig, rig->space, to_addr(out), p + 8, 4ull * width * height);
+	assert_int_equal(rig->dev->ops->mem_free(rig->space, p), 0);
+}
+
+static void test_texture_reads_its_array(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	const struct gsb_array is = {
+		.width = 8, .height = 6, .format = CU_AD_FORMAT_FLOAT, .n_channels = 1};
+	float in[48], out[8 * 8];
+	struct gsb_texture view;
+	uint64_t addr, handle;
+
+	for (int i = 0; i < 48; i++)
+		in[i] = (float)i * 0.25f;
+	assert_int_equal(ops->array_alloc(rig->space, &is, &addr), 0);
+	copy(rig, rig->space, addr, to_addr(in), sizeof(in));
+	view = view_of(&is, addr);
+	assert_int_equal(ops->texture_create(rig->space, &view, false, &handle), 0);
+	sample(rig, handle, 8, 8, out);
+	for (int i = 0; i < 64; i++)
+		assert_true(out[i] == in[i < 48 ? i : 40 + i % 8]); /* the last row goes on */
+	assert_int_equal(ops->texture_destroy(rig->space, handle, true), -EINVAL);
+	assert_int_equal(ops->texture_destroy(rig->space, handle, false), 0);
+	assert_int_equal(ops->texture_destroy(rig->space, handle, false), -EINVAL);
+	assert_int_equal(ops->mem_free(rig->space, addr), 0);
+}
+
+static void test_texture_reads_rows_of_memory(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	uint64_t addr = alloc(rig, 4 * 256), handle;
+	struct gsb_texture view = {
+		.mark = GSB_TEXTURE_MARK,
+		.base = addr,
+		.pitch_bytes = 256,
+		.slice_bytes = 1024,
+		.width = 8,
+		.height = 4,
+		.depth = 1,
+		.format = CU_AD_FORMAT_FLOAT,
+		.n_channels = 1,
+		.address = {CU_TR_ADDRESS_MODE_BORDER, CU_TR_ADDRESS_MODE_BORDER},
+		.border = {-1, 0, 0, 0},
+		.resource = CU_RESOURCE_TYPE_PITCH2D,
+	};
+	float in[8], out[9 * 5];
+
+	for (int y = 0; y < 4; y++) {
+		for (int x = 0; x < 8; x++)
+			in[x] = (float)(10 * y + x);
+		copy(rig, rig->space, addr + 256 * (uint64_t)y, to_addr(in), sizeof(in));
+	}
+	assert_int_equal(ops->texture_create(rig->space, &view, false, &handle), 0);
+	sample(rig, handle, 9, 5, out);
+	for (int i = 0; i < 45; i++)
+		assert_true(out[i] ==
+			    (i % 9 < 8 && i / 9 < 4 ? (float)(10 * (i / 9) + i % 9) : -1));
+	view.height = 5; /* the last row is not there */
+	assert_int_equal(ops->texture_create(rig->space, &view, false, &handle), -EINVAL);
+}
+
+static void test_surface_writes_into_its_array(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	const struct gsb_array is = {.width = 8,
+				     .height = 6,
+				     .flags = CUDA_ARRAY3D_SURFACE_LDST,
+				     .format = CU_AD_FORMAT_UNSIGNED_INT32,
+				     .n_channels = 1};
+	uint64_t addr, handle, p = alloc(rig, 8);
+	struct gsb_texture view;
+	uint32_t out[48];
+
+	assert_int_equal(ops->array_alloc(rig->space, &is, &addr), 0);
+	view = view_of(&is, addr);
+	assert_int_equal(ops->texture_create(rig->space, &view, true, &handle), 0);
+	copy(rig, rig->space, p, to_addr(&handle), 8);
+	launch(rig, rig->queue, (struct shot){"paint", 6, 8, {p, 1000}, 0});
+	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+	copy(rig, rig->space, to_addr(out), addr, sizeof(out));
+	for (uint32_t i = 0; i < 48; i++)
+		assert_int_equal(out[i], 1000 + i);
+	assert_int_equal(ops->mem_free(rig->space, addr), 0);
+	assert_int_equal(ops->texture_destroy(rig->space, handle, true), 0); /* went with it */
+}
+
+/* A view is hostile: of others' memory, of none, and of what is no view. */
+static void test_texture_of_what_is_not_its_own_is_einval(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct gsb_space *other = make_space(rig->dev, 1, 0);
+	const struct gsb_array is = array_kinds[1];
+	uint64_t mine, memory, theirs, handle;
+	struct gsb_texture good, bad[9];
+
+	assert_int_equal(ops->array_alloc(rig->space, &is, &mine), 0);
+	assert_int_equal(ops->array_alloc(other, &is, &theirs), 0);
+	assert_int_equal(ops->mem_alloc(other, 4096, &memory), 0);
+	good = view_of(&is, mine);
+	for (size_t i = 0; i < GSB_ARRAY_LEN(bad); i++)
+		bad[i] = good;
+	bad[0].base = theirs;
+	bad[1].base = mine + 32;
+	bad[2].base = memory;
+	bad[2].resource = CU_RESOURCE_TYPE_PITCH2D;
+	bad[3].resource = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+	bad[4].resource = CU_RESOURCE_TYPE_PITCH2D; /* an array is no memory */
+	bad[5].mark++;
+	bad[6].filter = 2;
+	bad[7].format = 99;
+	bad[8].resource = 17;
+	for (size_t i = 0; i < GSB_ARRAY_LEN(bad); i++)
+		assert_int_equal(ops->texture_create(rig->space, &bad[i], false, &handle), -EINVAL);
+	assert_int_equal(ops->texture_create(rig->space, &good, false, &handle), 0);
+	assert_int_equal(ops->texture_destroy(other, handle, false), -EINVAL);
+	ops->space_destroy(other);
+	assert_int_equal(ops->texture_destroy(rig->space, handle, false), 0);
 }
 
 /* ---- launches ---- */
@@ -2338,6 +2769,17 @@ static int on_gpu(char *spec)
 		ON_GPU(test_copy_rows_leaves_what_is_between),
 		ON_GPU(test_fill_writes_each_element_size),
 		ON_GPU(test_copy_of_memory_that_is_not_allocated_fails_alone),
+		ON_GPU(test_array_holds_what_is_copied_into_it),
+		ON_GPU(test_arrays_are_copied_into_each_other),
+		ON_GPU(test_copy_over_what_lies_between_rows_is_refused),
+		ON_GPU(test_fresh_array_is_zero_also_after_another_owner),
+		ON_GPU(test_array_is_counted_and_freed),
+		ON_GPU(test_array_that_no_device_has_is_einval),
+		ON_GPU(test_array_is_neither_filled_nor_left),
+		ON_GPU(test_texture_reads_its_array),
+		ON_GPU(test_texture_reads_rows_of_memory),
+		ON_GPU(test_surface_writes_into_its_array),
+		ON_GPU(test_texture_of_what_is_not_its_own_is_einval),
 		ON_GPU(test_launch_runs_every_thread_of_every_block),
 		ON_GPU(test_queue_keeps_order),
 #ifndef GSB_FAKE_LIBCUDA /* on CPUs that others use, too, nothing says when two threads run */

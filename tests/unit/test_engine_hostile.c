@@ -104,6 +104,9 @@ struct bad_record {
 		struct gsb_rec_global_get global_get;
 		struct gsb_rec_occupancy occupancy;
 		struct gsb_rec_mem_alloc mem_alloc;
+		struct gsb_rec_array_alloc array_alloc;
+		struct gsb_rec_texture_create texture_create;
+		struct gsb_rec_texture_destroy texture_destroy;
 		struct gsb_rec_mem_free mem_free;
 		struct gsb_rec_launch launch;
 		struct gsb_rec_copy copy;
@@ -189,6 +192,12 @@ static const struct bad_record bad_records[] = {
 	 .why = "Occupancy with function"},
 	{"mem alloc: context", GSB_REC_MEM_ALLOC, .mem_alloc = {kit_ctx(9), 64},
 	 .why = "MemAlloc with context"},
+	{"array alloc: context", GSB_REC_ARRAY_ALLOC, .array_alloc = {kit_ctx(9), {.width = 8}},
+	 .why = "ArrayAlloc with context"},
+	{"texture create: context", GSB_REC_TEXTURE_CREATE, .texture_create = {kit_ctx(9)},
+	 .why = "TextureCreate with context"},
+	{"texture destroy: context", GSB_REC_TEXTURE_DESTROY, .texture_destroy = {kit_ctx(9), MEM},
+	 .why = "TextureDestroy with context"},
 	{"mem free: nothing there", GSB_REC_MEM_FREE, .mem_free = {kit_ctx(0), 0x1000},
 	 .why = "no allocation begins"},
 	{"mem free: context", GSB_REC_MEM_FREE, .mem_free = {kit_ctx(9), MEM},

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/array.h"
 #include "shm/channel.h"
 #include "shm/region.h"
 #include "shm/wait.h"
@@ -609,6 +610,177 @@ static void test_virtual_time_stands_still_while_a_call_waits(void **state)
 	assert_int_equal(f->c.k.dev->n_advances, 0); /* it runs now */
 }
 
+/* ---- arrays, and what reads them ---- */
+
+static const struct gsb_array small_array = {
+	.width = 100, .height = 10, .format = CU_AD_FORMAT_FLOAT, .n_channels = 1};
+
+static uint64_t post_and_settle(struct kit_tenant *t, enum gsb_rec_type type, const void *body,
+				uint32_t bytes)
+{
+	uint64_t call = kit_post_call(t, type, body, bytes, NULL, 0);
+
+	kit_settle(t->kit);
+	return call;
+}
+
+static uint64_t post_array(struct kit_tenant *t, const struct gsb_array *array)
+{
+	struct gsb_rec_array_alloc b = {.ctx = kit_ctx(0), .array = *array};
+
+	return post_and_settle(t, GSB_REC_ARRAY_ALLOC, &b, sizeof(b));
+}
+
+static uint64_t post_free(struct kit_tenant *t, uint64_t addr)
+{
+	struct gsb_rec_mem_free b = {.ctx = kit_ctx(0), .addr = addr};
+
+	return post_and_settle(t, GSB_REC_MEM_FREE, &b, sizeof(b));
+}
+
+static void test_array_is_memory_where_the_device_has_none(void **state)
+{
+	const uint64_t bytes = gsb_array_bytes(&small_array);
+	struct gsb_array bad = small_array;
+	struct fixture *f = *state;
+	uint64_t call = post_array(&f->a, &small_array), addr;
+
+	expect_ask(f, bytes);
+	answer(f, bytes, 0);
+	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	addr = address(&f->a);
+	assert_int_equal(f->a.t->device_used_bytes, bytes);
+	kit_fill(&f->a, 0, addr + bytes - 4);
+	kit_settle(&f->c.k);
+	assert_false(kit_tenant_is_gone(&f->a));
+	kit_complete(f->c.k.dev, 0, CUDA_SUCCESS, 2000000);
+	assert_int_equal(status_of(&f->a, post_free(&f->a, addr)), CUDA_SUCCESS);
+	expect_return(f, bytes, false);
+	assert_int_equal(f->a.t->device_used_bytes, 0);
+	bad.n_channels = 3;
+	assert_int_equal(status_of(&f->a, post_array(&f->a, &bad)), CUDA_ERROR_INVALID_VALUE);
+	bad = small_array;
+	bad.width = 0;
+	assert_int_equal(status_of(&f->a, post_array(&f->a, &bad)), CUDA_ERROR_INVALID_VALUE);
+	bad.width = UINT32_MAX;
+	assert_int_equal(status_of(&f->a, post_array(&f->a, &bad)), CUDA_ERROR_INVALID_VALUE);
+}
+
+#define ROOM 0x10000
+
+static struct gsb_array asked_for;
+static int (*kit_mem_alloc)(struct gsb_space *space, uint64_t size, uint64_t *addr);
+
+static int kit_array_alloc(struct gsb_space *space, const struct gsb_array *array, uint64_t *addr)
+{
+	asked_for = *array;
+	return kit_mem_alloc(space, ROOM, addr);
+}
+
+static uint64_t kit_array_bytes(struct gsb_device *dev, const struct gsb_array *array)
+{
+	return ROOM;
+}
+
+/* It takes more of the device than it has texels, and only those may be named. */
+static void test_array_of_the_device_counts_what_it_takes(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t call, addr;
+
+	kit_mem_alloc = f->c.k.dev->ops.mem_alloc;
+	f->c.k.dev->ops.array_alloc = kit_array_alloc;
+	f->c.k.dev->ops.array_bytes = kit_array_bytes;
+	call = post_array(&f->a, &small_array);
+	expect_ask(f, ROOM);
+	answer(f, ROOM, 0);
+	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	assert_memory_equal(&asked_for, &small_array, sizeof(asked_for));
+	addr = address(&f->a);
+	assert_int_equal(f->a.t->device_used_bytes, ROOM);
+	assert_int_equal(status_of(&f->a, post_free(&f->a, addr)), CUDA_SUCCESS);
+	expect_return(f, ROOM, false);
+	assert_int_equal(f->a.t->device_used_bytes, 0);
+	call = post_array(&f->a, &small_array);
+	expect_ask(f, ROOM);
+	answer(f, ROOM, 0);
+	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	kit_fill(&f->a, 0, address(&f->a) + gsb_array_bytes(&small_array));
+	kit_settle(&f->c.k);
+	assert_true(kit_tenant_is_gone(&f->a));
+}
+
+static struct {
+	unsigned n_created, n_destroyed;
+	bool is_surface;
+} views;
+
+static int kit_texture_create(struct gsb_space *space, const struct gsb_texture *view,
+			      bool is_surface, uint64_t *handle)
+{
+	views.n_created++;
+	views.is_surface = is_surface;
+	*handle = view->base + 1;
+	return view->base ? 0 : -EINVAL;
+}
+
+static int kit_texture_destroy(struct gsb_space *space, uint64_t handle, bool is_surface)
+{
+	views.n_destroyed += is_surface == views.is_surface;
+	return handle == 4097 ? 0 : -EINVAL;
+}
+
+static uint64_t post_texture(struct kit_tenant *t, uint64_t base, bool is_surface)
+{
+	struct gsb_rec_texture_create b = {
+		.ctx = kit_ctx(0), .is_surface = is_surface, .view.base = base};
+
+	return post_and_settle(t, GSB_REC_TEXTURE_CREATE, &b, sizeof(b));
+}
+
+static uint64_t post_no_texture(struct kit_tenant *t, uint64_t handle, bool is_surface)
+{
+	struct gsb_rec_texture_destroy b = {
+		.ctx = kit_ctx(0), .handle = handle, .is_surface = is_surface};
+
+	return post_and_settle(t, GSB_REC_TEXTURE_DESTROY, &b, sizeof(b));
+}
+
+static void test_texture_is_refused_where_the_device_makes_none(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(status_of(&f->a, post_texture(&f->a, 4096, false)),
+			 CUDA_ERROR_NOT_SUPPORTED);
+	assert_int_equal(status_of(&f->a, post_no_texture(&f->a, 4097, false)),
+			 CUDA_ERROR_NOT_SUPPORTED);
+}
+
+static void test_texture_goes_when_the_work_before_is_done(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t addr = alloc_granted(f, &f->a, MB), call;
+
+	views.n_created = views.n_destroyed = 0;
+	f->c.k.dev->ops.texture_create = kit_texture_create;
+	f->c.k.dev->ops.texture_destroy = kit_texture_destroy;
+	assert_int_equal(status_of(&f->a, post_texture(&f->a, 4096, true)), CUDA_SUCCESS);
+	assert_int_equal(((const struct gsb_reply_number *)kit_reply(&f->a))->number, 4097);
+	assert_true(views.is_surface);
+	assert_int_equal(status_of(&f->a, post_texture(&f->a, 0, true)), CUDA_ERROR_INVALID_VALUE);
+	kit_fill(&f->a, 0, addr);
+	call = post_no_texture(&f->a, 4097, true);
+	kit_settle(&f->c.k);
+	assert_false(kit_answered(&f->a, call));
+	assert_int_equal(views.n_destroyed, 0);
+	kit_complete(f->c.k.dev, 0, CUDA_SUCCESS, 2000000);
+	kit_settle(&f->c.k);
+	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	assert_int_equal(views.n_destroyed, 1);
+	assert_int_equal(status_of(&f->a, post_no_texture(&f->a, 5, true)),
+			 CUDA_ERROR_INVALID_VALUE);
+}
+
 #define memory_test(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 
 /* Nothing of the device's memory, but asked of it all the same. */
@@ -638,6 +810,10 @@ int main(void)
 		memory_test(test_heap_of_kernels_is_charged_once_a_context),
 		memory_test(test_tensor_map_is_refused_where_the_device_makes_none),
 		memory_test(test_heap_size_is_free_until_a_module_needs_it),
+		memory_test(test_array_is_memory_where_the_device_has_none),
+		memory_test(test_array_of_the_device_counts_what_it_takes),
+		memory_test(test_texture_is_refused_where_the_device_makes_none),
+		memory_test(test_texture_goes_when_the_work_before_is_done),
 		memory_test(test_heap_that_is_refused_stays_as_it_was),
 		memory_test(test_module_that_is_refused_its_variables_is_unloaded_in_order),
 		memory_test(test_context_that_ends_refuses_a_module_that_waits),

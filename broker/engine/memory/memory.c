@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/checked.h"
 #include "base/err.h"
 #include "broker/engine/memory/grant.h"
@@ -25,11 +26,12 @@ struct waiting_call {
 	struct gsb_ctx *ctx;
 	struct gsb_rec call;
 	uint64_t size;
-	bool *waits; /* true until it does no longer; NULL: nobody asks */
-	void (*go_on)(struct gsb_ctx *ctx, const struct gsb_rec *call, uint64_t size);
+	struct gsb_array array; /* what of; width 0: plain memory */
+	bool *waits;		/* true until it does no longer; NULL: nobody asks */
+	void (*go_on)(const struct waiting_call *c);
 };
 
-static void alloc_granted(struct gsb_ctx *ctx, const struct gsb_rec *call, uint64_t size);
+static void alloc_granted(const struct waiting_call *c);
 
 static void note_allocated(struct gsb_tenant *t, uint64_t addr, uint64_t bytes, int err)
 {
@@ -55,7 +57,7 @@ static void waited(struct gsb_grant_wait *w, int err)
 	else if (err)
 		gsb_tenant_fail_call(t, &c->call, err);
 	else
-		c->go_on(c->ctx, &c->call, c->size);
+		c->go_on(c);
 	free(c);
 }
 
@@ -132,22 +134,36 @@ void gsb_memory_unuse(struct gsb_ctx *ctx, uint64_t bytes)
 	tell_used(ctx->tenant);
 }
 
-/* What it takes is granted already. */
-static int alloc_device(struct gsb_ctx *ctx, uint64_t size, uint64_t *addr)
+static int ask_device(const struct waiting_call *c, uint64_t *addr)
 {
+	const struct gsb_device_ops *ops = c->ctx->tenant->dev->ops;
+
+	return c->array.width && ops->array_alloc ? ops->array_alloc(c->ctx->space, &c->array, addr)
+						  : ops->mem_alloc(c->ctx->space, c->size, addr);
+}
+
+/* What of it a record may name. */
+static uint64_t live_bytes(const struct waiting_call *c)
+{
+	return c->array.width ? gsb_array_bytes(&c->array) : c->size;
+}
+
+/* What it takes is granted already. */
+static int alloc_device(const struct waiting_call *c, uint64_t *addr)
+{
+	struct gsb_ctx *ctx = c->ctx;
 	struct gsb_tenant *t = ctx->tenant;
-	const struct gsb_device_ops *ops = t->dev->ops;
-	int err = ops->mem_alloc(ctx->space, size, addr);
+	int err = ask_device(c, addr);
 
 	if (err)
 		return err;
-	err = gsb_ranges_add(&ctx->device_taken, *addr, size);
+	err = gsb_ranges_add(&ctx->device_taken, *addr, c->size);
 	if (err)
 		goto err_taken;
-	err = gsb_ranges_add(&ctx->device_live, *addr, size);
+	err = gsb_ranges_add(&ctx->device_live, *addr, live_bytes(c));
 	if (err)
 		goto err_live;
-	err = gsb_memory_use(ctx, cost(t, size));
+	err = gsb_memory_use(ctx, cost(t, c->size));
 	if (err)
 		goto err_use;
 	return 0;
@@ -156,7 +172,7 @@ err_use:
 err_live:
 	gsb_ranges_remove(&ctx->device_taken, *addr, &(struct gsb_range){0});
 err_taken:
-	ops->mem_free(ctx->space, *addr);
+	t->dev->ops->mem_free(ctx->space, *addr);
 	return err;
 }
 
@@ -180,44 +196,63 @@ err_grant:
 	return err;
 }
 
-static void alloc_granted(struct gsb_ctx *ctx, const struct gsb_rec *call, uint64_t size)
+static void alloc_granted(const struct waiting_call *c)
 {
-	struct gsb_reply_range range = {.size = size};
-	int err = alloc_device(ctx, size, &range.addr);
+	struct gsb_tenant *t = c->ctx->tenant;
+	struct gsb_reply_range range = {.size = live_bytes(c)};
+	int err = alloc_device(c, &range.addr);
 
-	note_allocated(ctx->tenant, err ? 0 : range.addr, size, err);
+	note_allocated(t, err ? 0 : range.addr, c->size, err);
 	if (err) {
-		gsb_grant_give(ctx->tenant->grant, cost(ctx->tenant, size));
-		gsb_tenant_fail_call(ctx->tenant, call, err);
+		gsb_grant_give(t->grant, cost(t, c->size));
+		gsb_tenant_fail_call(t, &c->call, err);
 		return;
 	}
-	gsb_tenant_reply_with(ctx->tenant, call, &range, sizeof(range));
+	gsb_tenant_reply_with(t, &c->call, &range, sizeof(range));
+}
+
+/* So much, of a context that is there or not. err: what is wrong with the size. */
+static int allocate(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t ctx, int err,
+		    struct waiting_call *want)
+{
+	want->ctx = gsb_ctx_find(t, ctx);
+	want->call = *rec;
+	want->go_on = alloc_granted;
+	if (!want->ctx)
+		return gsb_no_such(t, rec, "context", ctx);
+	if (!err) {
+		want->wait.bytes = cost(t, want->size);
+		err = check_limit(t, want->wait.bytes);
+	}
+	if (err) {
+		note_allocated(t, 0, want->size, err);
+		return gsb_tenant_fail_call(t, rec, err);
+	}
+	if (!gsb_grant_try(t->grant, want->wait.bytes))
+		return wait_for_grant(want);
+	alloc_granted(want);
+	return 0;
 }
 
 int gsb_memory_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 		     const struct gsb_rec_mem_alloc *body)
 {
-	struct gsb_ctx *ctx = gsb_ctx_find(t, body->ctx);
-	struct waiting_call want = {
-		.wait.bytes = cost(t, body->size),
-		.ctx = ctx,
-		.call = *rec,
-		.size = body->size,
-		.go_on = alloc_granted,
-	};
-	int err;
+	struct waiting_call want = {.size = body->size};
 
-	if (!ctx)
-		return gsb_no_such(t, rec, "context", body->ctx);
-	err = body->size ? check_limit(t, want.wait.bytes) : -EINVAL;
-	if (err) {
-		note_allocated(t, 0, body->size, err);
-		return gsb_tenant_fail_call(t, rec, err);
-	}
-	if (!gsb_grant_try(t->grant, want.wait.bytes))
-		return wait_for_grant(&want);
-	alloc_granted(ctx, rec, body->size);
-	return 0;
+	return allocate(t, rec, body->ctx, body->size ? 0 : -EINVAL, &want);
+}
+
+int gsb_memory_alloc_array(struct gsb_tenant *t, const struct gsb_rec *rec,
+			   const struct gsb_rec_array_alloc *body)
+{
+	const struct gsb_device_ops *ops = t->dev->ops;
+	struct waiting_call want = {.array = body->array};
+	bool sane = gsb_array_is_sane(&body->array);
+
+	if (sane)
+		want.size = ops->array_bytes ? ops->array_bytes(t->dev, &body->array)
+					     : gsb_array_bytes(&body->array);
+	return allocate(t, rec, body->ctx, sane ? 0 : -EINVAL, &want);
 }
 
 /* Nothing may name it from now on. */
@@ -321,9 +356,9 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 /* What is left to the tenant of its limit, or to all of the device if that is less. */
-static void answer_info(struct gsb_ctx *ctx, const struct gsb_rec *call, uint64_t size)
+static void answer_info(const struct waiting_call *c)
 {
-	struct gsb_tenant *t = ctx->tenant;
+	struct gsb_tenant *t = c->ctx->tenant;
 	struct gsb_reply_mem_info info;
 	uint64_t limit = t->limits.device_mem_bytes, granted = gsb_grant_free(t->grant), left;
 
@@ -333,7 +368,7 @@ static void answer_info(struct gsb_ctx *ctx, const struct gsb_rec *call, uint64_
 	left = info.total_bytes > t->device_used_bytes ? info.total_bytes - t->device_used_bytes
 						       : 0;
 	info.free_bytes = least(info.free_bytes, least(left, granted));
-	gsb_tenant_reply_with(t, call, &info, sizeof(info));
+	gsb_tenant_reply_with(t, &c->call, &info, sizeof(info));
 }
 
 int gsb_memory_info(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t handle)
@@ -349,7 +384,7 @@ int gsb_memory_info(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t ha
 		return gsb_no_such(t, rec, "context", handle);
 	if (!t->grant->keep)
 		return wait_for_grant(&want);
-	answer_info(want.ctx, rec, 0);
+	answer_info(&want);
 	return 0;
 }
 
@@ -363,29 +398,30 @@ static uint64_t heap_growth(const struct gsb_ctx *ctx, uint64_t size)
 }
 
 /* What it takes more than now is granted. A heap that nothing needs yet takes nothing. */
-static void resize_heap(struct gsb_ctx *ctx, const struct gsb_rec *call, uint64_t size)
+static void resize_heap(const struct waiting_call *c)
 {
+	struct gsb_ctx *ctx = c->ctx;
 	struct gsb_tenant *t = ctx->tenant;
-	uint64_t more = heap_growth(ctx, size), bytes;
+	uint64_t more = heap_growth(ctx, c->size), bytes;
 	struct gsb_reply_number answer;
 	int err = gsb_memory_use(ctx, more);
 
 	if (err) {
 		gsb_grant_give(t->grant, more);
-		gsb_tenant_fail_call(t, call, err);
+		gsb_tenant_fail_call(t, &c->call, err);
 		return;
 	}
 	ctx->heap_bytes += more;
-	err = t->dev->ops->heap_size(ctx->space, size, &answer.number);
+	err = t->dev->ops->heap_size(ctx->space, c->size, &answer.number);
 	bytes = err ? ctx->heap_bytes - more : cost(t, answer.number);
 	if (ctx->heap_bytes > bytes) {
 		gsb_memory_unuse(ctx, ctx->heap_bytes - bytes);
 		ctx->heap_bytes = bytes;
 	}
 	if (err)
-		gsb_tenant_fail_call(t, call, err);
+		gsb_tenant_fail_call(t, &c->call, err);
 	else
-		gsb_tenant_reply_with(t, call, &answer, sizeof(answer));
+		gsb_tenant_reply_with(t, &c->call, &answer, sizeof(answer));
 }
 
 static int limit_heap(struct gsb_ctx *ctx, const struct gsb_rec *rec, uint64_t size)
@@ -407,7 +443,7 @@ static int limit_heap(struct gsb_ctx *ctx, const struct gsb_rec *rec, uint64_t s
 		return gsb_tenant_fail_call(t, rec, err);
 	if (want.wait.bytes && !gsb_grant_try(t->grant, want.wait.bytes))
 		return wait_for_grant(&want);
-	resize_heap(ctx, rec, size);
+	resize_heap(&want);
 	return 0;
 }
 

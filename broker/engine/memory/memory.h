@@ -21,9 +21,11 @@
 struct gsb_tenant;
 struct gsb_ctx;
 
-/* CALLs, answered here or when the work before them is done. 0, -EPROTO, -EAGAIN: dispatch.h. */
+/* CALLs, answered here or when the work before them is done. 0, -EPROTO, -EAGAIN: dispatch.h. An array is freed as memory is. */
 int gsb_memory_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 		     const struct gsb_rec_mem_alloc *body);
+int gsb_memory_alloc_array(struct gsb_tenant *t, const struct gsb_rec *rec,
+			   const struct gsb_rec_array_alloc *body);
 int gsb_memory_free(struct gsb_tenant *t, const struct gsb_rec *rec,
 		    const struct gsb_rec_mem_free *body);
 int gsb_memory_free_async(struct gsb_tenant *t, const struct gsb_rec *rec,
@@ -61,6 +63,12 @@ int gsb_memory_of_engine(struct gsb_ctx *ctx, uint64_t size, uint64_t *addr);
 /* CU_LIMIT_MALLOC_HEAP_SIZE and CU_LIMIT_STACK_SIZE of a context. */
 int gsb_memory_of_kernels(struct gsb_tenant *t, const struct gsb_rec *rec,
 			  const struct gsb_rec_kernel_memory *body);
+
+/* CALLs about what reads memory and arrays: texture and surface objects of the device, which go with their context. */
+int gsb_memory_create_texture(struct gsb_tenant *t, const struct gsb_rec *rec,
+			      const struct gsb_rec_texture_create *body);
+int gsb_memory_destroy_texture(struct gsb_tenant *t, const struct gsb_rec *rec,
+			       const struct gsb_rec_texture_destroy *body);
 
 /* A variable of a module may be named in copies, too. */
 int gsb_memory_add_global(struct gsb_ctx *ctx, uint64_t addr, uint64_t size);

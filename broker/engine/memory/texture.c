@@ -1,0 +1,71 @@
+/*
+ * texture.c - texture and surface objects, which the device makes of views of a tenant's memory and arrays.
+ *
+ * What a view names is the tenant's word, as an address in a parameter of its kernels is: whether it may be read is for the device
+ * to say. An object is the device's to count and to find; it goes when the work before that is done, as memory does.
+ */
+#include <errno.h>
+
+#include "broker/engine/memory/memory.h"
+#include "broker/engine/order/fence.h"
+#include "broker/engine/tenant/tenant.h"
+
+int gsb_memory_create_texture(struct gsb_tenant *t, const struct gsb_rec *rec,
+			      const struct gsb_rec_texture_create *body)
+{
+	const struct gsb_device_ops *ops = t->dev->ops;
+	struct gsb_ctx *ctx = gsb_ctx_find(t, body->ctx);
+	struct gsb_reply_number reply;
+	int err = -ENOTSUP;
+
+	if (!ctx)
+		return gsb_no_such(t, rec, "context", body->ctx);
+	if (ops->texture_create)
+		err = ops->texture_create(ctx->space, &body->view, body->is_surface, &reply.number);
+	if (err)
+		return gsb_tenant_fail_call(t, rec, err);
+	gsb_tenant_reply_with(t, rec, &reply, sizeof(reply));
+	return 0;
+}
+
+static void destroy(struct gsb_order *o, const struct gsb_fence_job *job, bool is_surface)
+{
+	struct gsb_ctx *ctx = gsb_ctx_of(o);
+	const struct gsb_device_ops *ops = ctx->tenant->dev->ops;
+	int err = ops->texture_destroy(ctx->space, job->object, is_surface);
+
+	if (err)
+		gsb_tenant_fail_call(ctx->tenant, &job->call, err);
+	else
+		gsb_tenant_reply(ctx->tenant, &job->call, ctx->error, 0);
+}
+
+static void destroy_texture(struct gsb_order *o, const struct gsb_fence_job *job)
+{
+	destroy(o, job, false);
+}
+
+static void destroy_surface(struct gsb_order *o, const struct gsb_fence_job *job)
+{
+	destroy(o, job, true);
+}
+
+int gsb_memory_destroy_texture(struct gsb_tenant *t, const struct gsb_rec *rec,
+			       const struct gsb_rec_texture_destroy *body)
+{
+	struct gsb_ctx *ctx = gsb_ctx_find(t, body->ctx);
+	struct gsb_fence *fresh;
+
+	if (!ctx)
+		return gsb_no_such(t, rec, "context", body->ctx);
+	if (!t->dev->ops->texture_destroy)
+		return gsb_tenant_fail_call(t, rec, -ENOTSUP);
+	fresh = gsb_fence_reserve(&t->queues);
+	if (!fresh)
+		return -EAGAIN;
+	gsb_fence_close(
+		&ctx->order, fresh,
+		&(struct gsb_fence_job){body->is_surface ? destroy_surface : destroy_texture,
+					body->handle, *rec});
+	return 0;
+}
