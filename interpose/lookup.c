@@ -64,6 +64,7 @@ int gsb_entry_find(const char *name, int version, bool per_thread, const struct 
 	return 0;
 }
 
+/* What is not there is NULL, and no error: the status says why. */
 CUresult hook_cuGetProcAddress(const char *name, void **fn, int version, cuuint64_t flags,
 			       CUdriverProcAddressQueryResult *status)
 {
@@ -79,7 +80,18 @@ CUresult hook_cuGetProcAddress(const char *name, void **fn, int version, cuuint6
 			  : r == -ERANGE ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
 					 : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
 	*fn = r ? NULL : (void *)entry->fn;
-	return r ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuGetProcAddress_v1(const char *name, void **fn, int version, cuuint64_t flags)
+{
+	void *found = NULL;
+	CUresult result = hook_cuGetProcAddress(name, fn ? &found : NULL, version, flags, NULL);
+
+	if (result || !found)
+		return result ? result : CUDA_ERROR_NOT_FOUND;
+	*fn = found;
+	return CUDA_SUCCESS;
 }
 
 static const struct gsb_entry *entry_of(const char *symbol)

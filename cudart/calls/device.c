@@ -183,5 +183,5 @@ cudaError_t rt_cudaGetDriverEntryPoint(const struct gsb_rt_driver *cu, const cha
 	if (!flags && cu == &gsb_rt_drivers[GSB_RT_PER_THREAD])
 		flags = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
 	result = gsb_rt_driver_find(name, fn, (int)version, flags, status);
-	return result == CUDA_ERROR_NOT_FOUND && status ? cudaSuccess : gsb_rt_error(result);
+	return gsb_rt_error(!result && !*fn && !status ? CUDA_ERROR_NOT_FOUND : result);
 }

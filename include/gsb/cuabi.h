@@ -435,6 +435,34 @@ typedef struct CUDA_MEMCPY3D_st {
 	size_t Depth;
 } CUDA_MEMCPY3D;
 
+typedef struct CUDA_MEMCPY3D_PEER_st {
+	size_t srcXInBytes;
+	size_t srcY;
+	size_t srcZ;
+	size_t srcLOD;
+	CUmemorytype srcMemoryType;
+	const void *srcHost;
+	CUdeviceptr srcDevice;
+	CUarray srcArray;
+	CUcontext srcContext;
+	size_t srcPitch;
+	size_t srcHeight;
+	size_t dstXInBytes;
+	size_t dstY;
+	size_t dstZ;
+	size_t dstLOD;
+	CUmemorytype dstMemoryType;
+	void *dstHost;
+	CUdeviceptr dstDevice;
+	CUarray dstArray;
+	CUcontext dstContext;
+	size_t dstPitch;
+	size_t dstHeight;
+	size_t WidthInBytes;
+	size_t Height;
+	size_t Depth;
+} CUDA_MEMCPY3D_PEER;
+
 /* ---- arrays, textures, surfaces ---- */
 
 typedef struct CUmipmappedArray_st *CUmipmappedArray;

@@ -346,6 +346,7 @@ CUresult hook_cuSurfObjectCreate(CUsurfObject *object, const CUDA_RESOURCE_DESC 
 	return make_texture(&what, views, life.wire, object);
 }
 
+/* 0 is none, and there is nothing to destroy. */
 static CUresult destroy(uint64_t handle, bool is_surface)
 {
 	const struct gsb_cu_texture *t = gsb_cu_texture_find(handle, is_surface);
@@ -353,7 +354,7 @@ static CUresult destroy(uint64_t handle, bool is_surface)
 	CUresult result;
 
 	if (!t)
-		return CUDA_ERROR_INVALID_VALUE;
+		return handle ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 	name = gsb_object_name(t);
 	if (!gsb_object_retire(&gsb_cu_textures, name))
 		return CUDA_ERROR_INVALID_VALUE;

@@ -7,6 +7,7 @@
 #include "interpose/cu/array.h"
 #include "interpose/cu/capture.h"
 #include "interpose/cu/copy.h"
+#include "interpose/cu/ctx.h"
 #include "interpose/cu/pageable.h"
 #include "interpose/cu/registered.h"
 #include "interpose/hooks/graph.h"
@@ -183,7 +184,9 @@ struct rect_end {
 	const void *host;
 	CUdeviceptr device;
 	CUarray array;
-	size_t x, y, z, pitch, n_rows; /* n_rows: from slice to slice */
+	size_t x, y, z;
+	size_t pitch,
+		n_rows; /* n_rows: from slice to slice; 0: as wide, as high as what is copied */
 };
 
 struct box {
@@ -206,10 +209,17 @@ static CUresult array_end(const struct box *b, const struct rect_end *r, struct 
 	return CUDA_SUCCESS;
 }
 
-/* Bytes from the base to where it begins; false: they are too many to count. */
-static bool offset_of(const struct rect_end *r, size_t pitch, uint64_t *offset)
+/* Rows end within their pitch, and slices within their rows, where that is said. */
+static bool is_inside(const struct box *b, const struct rect_end *r)
 {
-	return !gsb_mul_overflows(r->z, r->n_rows, offset) &&
+	return (!r->pitch || gsb_range_ok(r->x, b->width, r->pitch)) &&
+	       (!r->n_rows || gsb_range_ok(r->y, b->height, r->n_rows));
+}
+
+/* Bytes from the base to where it begins; false: they are too many to count. */
+static bool offset_of(const struct box *b, const struct rect_end *r, size_t pitch, uint64_t *offset)
+{
+	return !gsb_mul_overflows(r->z, r->n_rows ? r->n_rows : b->height, offset) &&
 	       !gsb_add_overflows(*offset, r->y, offset) &&
 	       !gsb_mul_overflows(*offset, pitch, offset) &&
 	       !gsb_add_overflows(*offset, r->x, offset);
@@ -222,8 +232,8 @@ static CUresult rect_end(const struct box *b, const struct rect_end *r, struct g
 
 	if (r->type == CU_MEMORYTYPE_ARRAY)
 		return array_end(b, r, out);
-	if (r->type < CU_MEMORYTYPE_HOST || r->type > CU_MEMORYTYPE_UNIFIED ||
-	    !offset_of(r, pitch, &offset))
+	if (r->type < CU_MEMORYTYPE_HOST || r->type > CU_MEMORYTYPE_UNIFIED || !is_inside(b, r) ||
+	    !offset_of(b, r, pitch, &offset))
 		return CUDA_ERROR_INVALID_VALUE;
 	base = r->type == CU_MEMORYTYPE_HOST ? (uint64_t)r->host : r->device;
 	if (!base || gsb_add_overflows(base, offset, &base))
@@ -358,7 +368,7 @@ static struct box box_of(const CUDA_MEMCPY3D *copy)
 			.y = copy->srcY,
 			.z = copy->srcZ,
 			.pitch = copy->srcPitch,
-			.n_rows = copy->srcHeight ? copy->srcHeight : copy->Height},
+			.n_rows = copy->srcHeight},
 		.dst = {.type = copy->dstMemoryType,
 			.host = copy->dstHost,
 			.device = copy->dstDevice,
@@ -367,7 +377,7 @@ static struct box box_of(const CUDA_MEMCPY3D *copy)
 			.y = copy->dstY,
 			.z = copy->dstZ,
 			.pitch = copy->dstPitch,
-			.n_rows = copy->dstHeight ? copy->dstHeight : copy->Height},
+			.n_rows = copy->dstHeight},
 	};
 }
 
@@ -458,6 +468,68 @@ CUresult hook_cuMemcpy3D(const CUDA_MEMCPY3D *copy, CUstream stream)
 CUresult hook_cuMemcpy3DAsync(const CUDA_MEMCPY3D *copy, CUstream stream)
 {
 	return run_copy3d(copy, stream, false);
+}
+
+/* ---- between contexts, of which both are on the one device ---- */
+
+static CUresult check_contexts(CUcontext dst, CUcontext src)
+{
+	return gsb_cu_ctx_find(dst) && gsb_cu_ctx_find(src) ? CUDA_SUCCESS
+							    : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult hook_cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx,
+			   size_t n, CUstream stream)
+{
+	CUresult result = check_contexts(dst_ctx, src_ctx);
+
+	return result ? result : hook_cuMemcpyDtoD(dst, src, n, stream);
+}
+
+static CUresult run_peer3d(const CUDA_MEMCPY3D_PEER *copy, CUstream stream, bool is_sync)
+{
+	CUresult result = copy ? check_contexts(copy->dstContext, copy->srcContext)
+			       : CUDA_ERROR_INVALID_VALUE;
+
+	if (result)
+		return result;
+	return run_copy3d(
+		&(CUDA_MEMCPY3D){
+			.srcXInBytes = copy->srcXInBytes,
+			.srcY = copy->srcY,
+			.srcZ = copy->srcZ,
+			.srcLOD = copy->srcLOD,
+			.srcMemoryType = copy->srcMemoryType,
+			.srcHost = copy->srcHost,
+			.srcDevice = copy->srcDevice,
+			.srcArray = copy->srcArray,
+			.srcPitch = copy->srcPitch,
+			.srcHeight = copy->srcHeight,
+			.dstXInBytes = copy->dstXInBytes,
+			.dstY = copy->dstY,
+			.dstZ = copy->dstZ,
+			.dstLOD = copy->dstLOD,
+			.dstMemoryType = copy->dstMemoryType,
+			.dstHost = copy->dstHost,
+			.dstDevice = copy->dstDevice,
+			.dstArray = copy->dstArray,
+			.dstPitch = copy->dstPitch,
+			.dstHeight = copy->dstHeight,
+			.WidthInBytes = copy->WidthInBytes,
+			.Height = copy->Height,
+			.Depth = copy->Depth,
+		},
+		stream, is_sync);
+}
+
+CUresult hook_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *copy, CUstream stream)
+{
+	return run_peer3d(copy, stream, true);
+}
+
+CUresult hook_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *copy, CUstream stream)
+{
+	return run_peer3d(copy, stream, false);
 }
 
 /* ---- a part of an array's row ---- */

@@ -60,6 +60,7 @@ CUresult gsb_mem_alloc_array(const struct gsb_array *array, uint64_t wire, CUdev
 /* lookup.c */
 CUresult hook_cuGetProcAddress(const char *name, void **fn, int version, cuuint64_t flags,
 			       CUdriverProcAddressQueryResult *status);
+CUresult hook_cuGetProcAddress_v1(const char *name, void **fn, int version, cuuint64_t flags);
 
 /* connect.c */
 CUresult hook_cuInit(unsigned flags);
@@ -256,6 +257,10 @@ CUresult hook_cuMemcpy2D(const CUDA_MEMCPY2D *copy, CUstream stream);
 CUresult hook_cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream);
 CUresult hook_cuMemcpy3D(const CUDA_MEMCPY3D *copy, CUstream stream);
 CUresult hook_cuMemcpy3DAsync(const CUDA_MEMCPY3D *copy, CUstream stream);
+CUresult hook_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *copy, CUstream stream);
+CUresult hook_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *copy, CUstream stream);
+CUresult hook_cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx,
+			   size_t n, CUstream stream);
 CUresult hook_cuMemcpyAtoA(CUarray dst, size_t dst_offset, CUarray src, size_t src_offset, size_t n,
 			   CUstream stream);
 CUresult hook_cuMemcpyAtoD(CUdeviceptr dst, CUarray src, size_t offset, size_t n, CUstream stream);

@@ -149,15 +149,16 @@ static CUresult allocate_in(uint64_t pool, size_t n, const struct gsb_cu_stream_
 	return result;
 }
 
+/* Nothing lies at 0. */
 static CUresult allocate_async(CUdeviceptr *ptr, size_t n, uint64_t pool, CUstream stream)
 {
 	struct gsb_alloc a = {.kind = GSB_ALLOC_DEVICE, .pool = pool};
 	struct gsb_cu_stream_ref s;
-	CUresult result = ptr && n ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
+	CUresult result = ptr ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
 
-	if (!result && gsb_capture_any())
+	if (!result && n && gsb_capture_any())
 		result = gsb_capture_refuse(&s);
-	if (!result)
+	if (!result && n)
 		result = allocate_in(pool, n, &s, &a);
 	if (!result)
 		*ptr = a.addr;

@@ -638,6 +638,119 @@ static void test_fills_of_every_width_and_shape(void **state)
 	assert_cu(cu.cuMemFree_v2(p));
 }
 
+/* A rectangle may not leave its pitch, nor a box its slice, where those are said; as an H200's driver answers. */
+static void test_rectangles_end_within_their_pitch(void **state)
+{
+	static const struct {
+		size_t x, y, pitch, n_rows, height;
+		CUresult flat, box;
+	} rows[] = {
+		{0, 0, 16, 4, 2, CUDA_SUCCESS, CUDA_SUCCESS},
+		{12, 0, 16, 4, 2, CUDA_SUCCESS, CUDA_SUCCESS},
+		{13, 0, 16, 4, 2, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_INVALID_VALUE},
+		{13, 0, 16, 4, 1, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_INVALID_VALUE},
+		{0, 0, 3, 4, 1, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_INVALID_VALUE},
+		{1, 0, 0, 4, 2, CUDA_SUCCESS, CUDA_SUCCESS},
+		{0, 2, 16, 4, 2, CUDA_SUCCESS, CUDA_SUCCESS},
+		{0, 3, 16, 4, 2, CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE},
+		{0, 0, 16, 1, 2, CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE},
+		{0, 1, 16, 0, 2, CUDA_SUCCESS, CUDA_SUCCESS},
+	};
+	static uint8_t bytes[ROOM];
+	CUdeviceptr p;
+
+	(void)state;
+	assert_cu(cu.cuMemAlloc_v2(&p, ROOM));
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+		const bool is_dst = i % 2;
+		CUDA_MEMCPY2D flat = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+				      .srcHost = bytes,
+				      .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+				      .dstDevice = p,
+				      .WidthInBytes = 4,
+				      .Height = rows[i / 2].height};
+		CUDA_MEMCPY3D box = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+				     .srcHost = bytes,
+				     .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+				     .dstDevice = p,
+				     .WidthInBytes = 4,
+				     .Height = rows[i / 2].height,
+				     .Depth = 1};
+
+		*(is_dst ? &flat.dstXInBytes : &flat.srcXInBytes) = rows[i / 2].x;
+		*(is_dst ? &flat.dstY : &flat.srcY) = rows[i / 2].y;
+		*(is_dst ? &flat.dstPitch : &flat.srcPitch) = rows[i / 2].pitch;
+		*(is_dst ? &box.dstXInBytes : &box.srcXInBytes) = rows[i / 2].x;
+		*(is_dst ? &box.dstY : &box.srcY) = rows[i / 2].y;
+		*(is_dst ? &box.dstPitch : &box.srcPitch) = rows[i / 2].pitch;
+		*(is_dst ? &box.dstHeight : &box.srcHeight) = rows[i / 2].n_rows;
+		assert_cu_is(rows[i / 2].flat, cu.cuMemcpy2D_v2(&flat));
+		assert_cu_is(rows[i / 2].box, cu.cuMemcpy3D_v2(&box));
+	}
+	assert_cu(cu.cuMemFree_v2(p));
+}
+
+static void test_allocation_of_nothing_is_nothing(void **state)
+{
+	CUdeviceptr p = 77;
+	CUmemoryPool pool;
+
+	(void)state;
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemAlloc_v2(&p, 0));
+	assert_cu(cu.cuMemAllocAsync(&p, 0, NULL));
+	assert_int_equal(p, 0);
+	p = 77;
+	assert_cu(cu.cuDeviceGetDefaultMemPool(&pool, 0));
+	assert_cu(cu.cuMemAllocFromPoolAsync(&p, 0, pool, NULL));
+	assert_int_equal(p, 0);
+	assert_cu(cu.cuMemFreeAsync(p, NULL));
+}
+
+/* Of one device and one context it is a copy as any other; a context that is none is said to be. */
+static void test_peer_copies_are_copies(void **state)
+{
+	uint8_t in[ROOM], out[ROOM];
+	CUDA_MEMCPY3D_PEER box = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+				  .dstMemoryType = CU_MEMORYTYPE_HOST,
+				  .srcContext = ctx,
+				  .dstContext = ctx,
+				  .srcPitch = PITCH,
+				  .srcHeight = 2,
+				  .srcXInBytes = 3,
+				  .srcY = 1,
+				  .dstHost = out,
+				  .dstPitch = 5,
+				  .dstHeight = 2,
+				  .WidthInBytes = 5,
+				  .Height = 1,
+				  .Depth = 3};
+	CUdeviceptr p, q;
+
+	(void)state;
+	for (int i = 0; i < ROOM; i++)
+		in[i] = (uint8_t)(i * 7);
+	assert_cu(cu.cuMemAlloc_v2(&p, ROOM));
+	assert_cu(cu.cuMemAlloc_v2(&q, ROOM));
+	assert_cu(cu.cuMemcpyHtoD_v2(p, in, ROOM));
+	assert_cu(cu.cuMemcpyPeer(q, ctx, p, ctx, ROOM / 2));
+	assert_cu(cu.cuMemcpyPeerAsync(q + ROOM / 2, ctx, p + ROOM / 2, ctx, ROOM / 2, NULL));
+	assert_cu(cu.cuMemcpyDtoH_v2(out, q, ROOM));
+	assert_memory_equal(in, out, ROOM);
+	box.srcDevice = q;
+	assert_cu(cu.cuMemcpy3DPeer(&box));
+	for (int z = 0; z < 3; z++)
+		assert_memory_equal(out + z * 10, in + (2 * z + 1) * PITCH + 3, 5);
+	box.srcY = 0;
+	assert_cu(cu.cuMemcpy3DPeerAsync(&box, NULL));
+	assert_cu(cu.cuStreamSynchronize(NULL));
+	assert_memory_equal(out + 10, in + 2 * PITCH + 3, 5);
+	box.srcContext = NULL;
+	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuMemcpy3DPeer(&box));
+	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuMemcpyPeer(q, NULL, p, ctx, 4));
+	assert_cu(cu.cuMemFree_v2(p));
+	assert_cu(cu.cuMemFree_v2(q));
+}
+
 /* ---- memory ---- */
 
 static void test_free_waits_for_the_work_before_it(void **state)
@@ -1063,6 +1176,9 @@ int main(int argc, char **argv)
 		SEMANTICS(test_two_hundred_streams_at_once),
 		SEMANTICS(test_eight_threads_at_once),
 		SEMANTICS(test_sixty_four_threads_load_modules_at_once),
+		SEMANTICS(test_rectangles_end_within_their_pitch),
+		SEMANTICS(test_allocation_of_nothing_is_nothing),
+		SEMANTICS(test_peer_copies_are_copies),
 		SEMANTICS(test_contexts_do_not_share_handles),
 		SEMANTICS(test_legacy_streams_of_two_contexts_are_independent),
 		SEMANTICS(test_many_contexts_work_side_by_side),

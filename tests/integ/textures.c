@@ -766,6 +766,9 @@ static void run_refusals(void)
 	wrong += cu.cuArray3DCreate_v2(&a, &cube) != CUDA_ERROR_INVALID_VALUE;
 	wrong += cu.cuArray3DCreate_v2(&a, &three) != CUDA_ERROR_INVALID_VALUE;
 	wrong += cu.cuTexObjectCreate(&t, NULL, &d, NULL) != CUDA_ERROR_INVALID_VALUE;
+	wrong +=
+		cu.cuTexObjectDestroy(0) || cu.cuSurfObjectDestroy(0); /* none, which is no error */
+	wrong += cu.cuTexObjectDestroy(4711) != CUDA_ERROR_INVALID_VALUE;
 	say("refusals", wrong);
 }
 

@@ -97,7 +97,7 @@ static void test_proc_address_below_first_version_is_not_sufficient(void **state
 	void *fn = &cu;
 	int status;
 
-	assert_int_equal(ask("cuLaunchKernelEx", 11050, 0, &fn, &status), CUDA_ERROR_NOT_FOUND);
+	assert_int_equal(ask("cuLaunchKernelEx", 11050, 0, &fn, &status), CUDA_SUCCESS);
 	assert_int_equal(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
 	assert_null(fn);
 }
@@ -111,7 +111,7 @@ static void test_proc_address_of_unknown_name_is_not_found(void **state)
 		void *fn = &cu;
 		int status;
 
-		assert_int_equal(ask(names[i], 13000, 0, &fn, &status), CUDA_ERROR_NOT_FOUND);
+		assert_int_equal(ask(names[i], 13000, 0, &fn, &status), CUDA_SUCCESS);
 		assert_int_equal(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
 		assert_null(fn);
 	}
@@ -154,6 +154,22 @@ static void test_proc_address_with_bad_arguments_is_refused(void **state)
 	assert_int_equal(cu.cuGetProcAddress_v2("cuInit", &fn, 13000, 4, NULL),
 			 CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cu.cuGetProcAddress_v2("cuInit", &fn, 13000, 0, NULL), CUDA_SUCCESS);
+	assert_int_equal(cu.cuGetProcAddress("cuInit", NULL, 13000, 0), CUDA_ERROR_INVALID_VALUE);
+}
+
+/* As an H200's driver answers: the first form fails and leaves what was there, the second says NULL and why. */
+static void test_proc_address_of_nothing_is_an_error_of_the_old_form_alone(void **state)
+{
+	void *fn = &state;
+	int status;
+
+	assert_int_equal(cu.cuGetProcAddress("cuNothing", &fn, 13000, 0), CUDA_ERROR_NOT_FOUND);
+	assert_ptr_equal(fn, &state);
+	assert_int_equal(cu.cuGetProcAddress("cuInit", &fn, 13000, 0), CUDA_SUCCESS);
+	assert_ptr_equal(fn, cu.cuInit);
+	assert_int_equal(ask("cuNothing", 13000, 0, &fn, &status), CUDA_SUCCESS);
+	assert_null(fn);
+	assert_int_equal(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
 }
 
 static void test_refused_entry_is_not_supported(void **state)
@@ -171,7 +187,7 @@ static int call_refused(void)
 	int n = 0, n_devices;
 
 	n += cu.cuGetProcAddress_v2("cuStreamBeginCapture", &fn, 13000, 0, NULL) != CUDA_SUCCESS;
-	n += cu.cuGetProcAddress_v2("cuNothing", &fn, 13000, 0, NULL) != CUDA_ERROR_NOT_FOUND;
+	n += cu.cuGetProcAddress("cuNothing", &fn, 13000, 0) != CUDA_ERROR_NOT_FOUND;
 	for (int i = 0; i < 3; i++)
 		n += cu.cuGraphConditionalHandleCreate() != CUDA_ERROR_NOT_SUPPORTED;
 	n += cu.cuMipmappedArrayGetMemoryRequirements() != CUDA_ERROR_NOT_SUPPORTED;
@@ -440,6 +456,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_proc_address_per_thread_falls_back_to_only_form),
 		cmocka_unit_test(test_proc_address_asked_at_two_versions_gives_two_symbols),
 		cmocka_unit_test(test_proc_address_with_bad_arguments_is_refused),
+		cmocka_unit_test(test_proc_address_of_nothing_is_an_error_of_the_old_form_alone),
 		cmocka_unit_test(test_refused_entry_is_not_supported),
 		cmocka_unit_test(test_refused_entry_is_named_once_when_called),
 		cmocka_unit_test(test_refused_entry_is_not_named_when_quiet),
