@@ -1,5 +1,9 @@
 EXTRA_DIST += tests/summary tests/skips tests/run-all tests/lint tests/rooms tests/long-functions \
-	tests/cppcheck.suppress tests/demo tests/mutants tests/oracle
+	tests/cppcheck.suppress tests/demo tests/mutants
+# By name: the build has a folder of this name, too, with logs in it, and make dist would take those.
+EXTRA_DIST += tests/oracle/fresh tests/oracle/generate tests/oracle/columns.py tests/oracle/ieee.py tests/oracle/series.py tests/oracle/forms_compare.py \
+	tests/oracle/forms_convert.py tests/oracle/forms_float.py tests/oracle/forms_half.py tests/oracle/forms_int.py \
+	tests/oracle/forms_memory.py tests/oracle/forms_pairs.py tests/oracle/rows tests/oracle/elsewhere
 
 check_SCRIPTS += tests/lint tests/oracle/fresh
 
