@@ -423,12 +423,13 @@ static bool find_pointer(CUdeviceptr *ptr, struct gsb_alloc *a, uint64_t *host)
 	return gsb_alloc_find(*ptr, a);
 }
 
+/* What is true or false is written as four bytes: NVIDIA's runtime reads as many. */
 static CUresult pointer_attribute(void *data, CUpointer_attribute attr, CUdeviceptr ptr,
 				  const struct gsb_alloc *a, uint64_t host)
 {
 	switch (attr) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
-		*(CUcontext *)data = gsb_cu_ctx_public(gsb_cu_wire_ctx(a->wire));
+		*(CUcontext *)data = a->pool ? NULL : gsb_cu_ctx_public(gsb_cu_wire_ctx(a->wire));
 		break;
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
 		*(unsigned *)data = is_host_memory(a) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
@@ -439,18 +440,18 @@ static CUresult pointer_attribute(void *data, CUpointer_attribute attr, CUdevice
 			return CUDA_ERROR_INVALID_VALUE;
 		*(void **)data = (void *)host;
 		break;
-	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: *(unsigned char *)data = 0; break;
+	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: *(unsigned *)data = 0; break;
 	case CU_POINTER_ATTRIBUTE_BUFFER_ID: *(unsigned long long *)data = a->id; break;
 	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-		*(unsigned char *)data = a->kind == GSB_ALLOC_MANAGED;
+		*(unsigned *)data = a->kind == GSB_ALLOC_MANAGED;
 		break;
 	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)data = 0; break;
-	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: *(unsigned char *)data = 0; break;
+	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: *(unsigned *)data = 0; break;
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)data = a->addr; break;
 	case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)data = a->size; break;
-	case CU_POINTER_ATTRIBUTE_MAPPED: *(unsigned char *)data = 1; break;
+	case CU_POINTER_ATTRIBUTE_MAPPED: *(unsigned *)data = 1; break;
 	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: *(uint64_t *)data = 0; break;
-	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *(unsigned char *)data = 0; break;
+	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *(unsigned *)data = 0; break;
 	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: *(int *)data = 3; break; /* read and write */
 	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
 		*(CUmemoryPool *)data = gsb_cu_pool_get(a->pool) ? (CUmemoryPool)a->pool : NULL;
@@ -470,14 +471,14 @@ CUresult hook_cuPointerGetAttribute(void *data, CUpointer_attribute attr, CUdevi
 	return pointer_attribute(data, attr, ptr, &a, host);
 }
 
-/* What the driver writes for a pointer that it does not know. */
-static CUresult unknown_attribute(void *data, CUpointer_attribute attr)
+/* What the driver writes for a pointer that it does not know, which may be the host's; 0: for what does not apply. */
+static CUresult unknown_attribute(void *data, CUpointer_attribute attr, CUdeviceptr ptr)
 {
 	switch (attr) {
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: *(unsigned *)data = 0; break;
+	case CU_POINTER_ATTRIBUTE_HOST_POINTER: *(CUdeviceptr *)data = ptr; break;
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
 	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
 	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
 	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
@@ -489,7 +490,7 @@ static CUresult unknown_attribute(void *data, CUpointer_attribute attr)
 	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
 	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
 	case CU_POINTER_ATTRIBUTE_MAPPED:
-	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *(unsigned char *)data = 0; break;
+	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *(unsigned *)data = 0; break;
 	default: return CUDA_ERROR_INVALID_VALUE;
 	}
 	return CUDA_SUCCESS;
@@ -507,7 +508,7 @@ CUresult hook_cuPointerGetAttributes(unsigned n, CUpointer_attribute *attrs, voi
 		return CUDA_ERROR_INVALID_VALUE;
 	for (unsigned i = 0; i < n; i++)
 		if ((!known || pointer_attribute(data[i], attrs[i], ptr, &a, host)) &&
-		    unknown_attribute(data[i], attrs[i]))
+		    unknown_attribute(data[i], attrs[i], known ? 0 : ptr))
 			return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;
 }

@@ -912,7 +912,8 @@ static void test_pinned_memory_has_one_address_on_both_sides(void **state)
 
 static void test_managed_memory_is_host_memory_that_is_freed_as_device_memory(void **state)
 {
-	unsigned char managed = 0, *p;
+	unsigned managed = 0xaaaaaaaa;
+	unsigned char *p;
 	CUdeviceptr d, again;
 	CUcontext other;
 	unsigned type;
@@ -991,7 +992,7 @@ static void test_pointer_attributes_tell_the_kinds_apart(void **state)
 	CUcontext ctx;
 	CUdeviceptr a, dp;
 	void *hp = &a, *p;
-	unsigned char managed = 9;
+	unsigned managed = 0xaaaaaaaa; /* all of it is read */
 	int ordinal = 9;
 	void *data[] = {&ctx, &type, &dp, &hp, &managed, &ordinal};
 
@@ -1010,7 +1011,14 @@ static void test_pointer_attributes_tell_the_kinds_apart(void **state)
 	assert_cu(cu.cuPointerGetAttributes(6, ids, data, (CUdeviceptr)&type));
 	assert_int_equal(type, 0);
 	assert_null(ctx);
+	assert_ptr_equal(hp, &type);
 	assert_int_equal(ordinal, -2);
+	managed = 0xaaaaaaaa;
+	assert_cu(cu.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_MAPPED, a));
+	assert_int_equal(managed, 1);
+	assert_cu(cu.cuMemAllocAsync(&dp, 64, NULL));
+	assert_cu(cu.cuPointerGetAttribute(&ctx, CU_POINTER_ATTRIBUTE_CONTEXT, dp));
+	assert_null(ctx); /* a pool's */
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
 		     cu.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
 					      (CUdeviceptr)&type));
