@@ -15,6 +15,7 @@ libdevice_la_SOURCES = \
 	device/cuda/image.c device/cuda/image.h \
 	device/cuda/info.c device/cuda/info.h \
 	device/cuda/launch.c device/cuda/launch.h \
+	device/cuda/link.c device/cuda/link.h \
 	device/cuda/memory.c device/cuda/memory.h \
 	device/cuda/module.c device/cuda/module.h \
 	device/cuda/pace.c device/cuda/pace.h \

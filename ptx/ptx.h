@@ -353,6 +353,9 @@ struct gsb_ptx_error {
 	char text[GSB_PTX_ERROR_TEXT_BYTES]; /* several lines: what, the source line, a caret */
 };
 
+/* Where another module begins in linked text (texts.h), from its .version on; NULL: there is one only. */
+const char *gsb_ptx_next_unit(const char *text, size_t len);
+
 /**
  * gsb_ptx_parse() - make a module of PTX text
  * @text, @len: the text; needs no NUL, stops at one

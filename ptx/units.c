@@ -11,6 +11,24 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ptx/lex.h"
+
+const char *gsb_ptx_next_unit(const char *text, size_t len)
+{
+	static const char begin[] = ".version";
+	struct gsb_ptx_lexer lx;
+	struct gsb_ptx_token t;
+	unsigned n = 0;
+
+	gsb_ptx_lex_init(&lx, text, len);
+	do {
+		gsb_ptx_lex_next(&lx, &t);
+		n += t.kind == GSB_PTX_TOKEN_DOT && t.len == strlen(begin) &&
+		     !memcmp(t.at, begin, t.len);
+	} while (n < 2 && t.kind != GSB_PTX_TOKEN_END && t.kind != GSB_PTX_TOKEN_BAD);
+	return n < 2 ? NULL : t.at;
+}
+
 static uint8_t linkage_of(const struct gsb_ptx_name *e)
 {
 	if (e->kind == GSB_PTX_NAME_VAR)

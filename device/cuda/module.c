@@ -21,6 +21,7 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "device/cuda/image.h"
+#include "device/cuda/link.h"
 #include "device/cuda/memory.h"
 #include "device/cuda/queue.h"
 #include "device/cuda/variables.h"
@@ -124,10 +125,14 @@ static int load_library(struct cuda_image *i, const void *code, char *log, size_
 	const struct cuda_driver *cu = &i->dev->cu;
 	CUmodule module;
 	CUresult result;
+	void *cubin;
 
 	log[0] = 0;
-	result = cu->cuLibraryLoadData(&i->library, code, options, values, GSB_ARRAY_LEN(options),
-				       NULL, NULL, 0);
+	result = cuda_link(i->dev, code, &cubin, log, log_size);
+	if (!result)
+		result = cu->cuLibraryLoadData(&i->library, cubin ? cubin : code, options, values,
+					       GSB_ARRAY_LEN(options), NULL, NULL, 0);
+	free(cubin);
 	log[log_size - 1] = 0;
 	if (result) {
 		check_health(i->dev, result);

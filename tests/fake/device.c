@@ -10,6 +10,8 @@
 
 #include "base/compiler.h"
 #include "ptx/image.h"
+#include "ptx/ptx.h"
+#include "ptx/texts.h"
 #include "tests/fake/code.h"
 #include "tests/fake/state.h"
 
@@ -186,6 +188,65 @@ static void *jit_value(CUjit_option wanted, const CUjit_option *options, void **
 	return NULL;
 }
 
+/* What the linker makes is text as well, which says so. */
+static const char linked[] = "//linked\n";
+
+struct CUlinkState_st {
+	struct gsb_ptx_texts texts;
+};
+
+CUresult cuLinkCreate_v2(unsigned n, CUjit_option *options, void **values, CUlinkState *state)
+{
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	*state = calloc(1, sizeof(**state));
+	gsb_ptx_texts_add(&(*state)->texts, linked, sizeof(linked));
+	fake_add(FAKE_LINK, fake_handle(*state), 0);
+	return fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size,
+			  const char *name, unsigned n, CUjit_option *options, void **values)
+{
+	const char *text = data;
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	if (!fake_find(FAKE_LINK, fake_handle(state)))
+		return fake_leave(CUDA_ERROR_INVALID_HANDLE);
+	if (type != CU_JIT_INPUT_PTX || !size || text[size - 1] ||
+	    gsb_ptx_next_unit(text, size - 1))
+		return fake_leave(CUDA_ERROR_INVALID_PTX);
+	return fake_leave(fake_work_error(gsb_ptx_texts_add(&state->texts, text, size)));
+}
+
+CUresult cuLinkComplete(CUlinkState state, void **cubin, size_t *size)
+{
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	*cubin = state->texts.text;
+	*size = state->texts.n + 1;
+	return fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuLinkDestroy(CUlinkState state)
+{
+	CUresult result;
+
+	fake_lock();
+	result = fake_remove(FAKE_LINK, fake_handle(state));
+	if (!result) {
+		gsb_ptx_texts_finish(&state->texts);
+		free(state);
+	}
+	return fake_leave_anyway(__func__, result);
+}
+
 CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jit_options,
 			   void **jit_values, unsigned n_jit, CUlibraryOption *options,
 			   void **values, unsigned n_options)
@@ -200,6 +261,8 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *j
 		return result;
 	if (gsb_image_kind(code, 4) == GSB_IMAGE_ELF)
 		return fake_leave(CUDA_ERROR_NO_BINARY_FOR_GPU); /* the interpreter reads PTX */
+	if (strncmp(code, linked, strlen(linked)) && gsb_ptx_next_unit(code, strlen(code)))
+		return fake_leave(CUDA_ERROR_INVALID_PTX); /* several modules, linked by nobody */
 	l = calloc(1, sizeof(*l));
 	result = load(l, code, log ? log : none, log ? size : sizeof(none));
 	if (result) {

@@ -159,6 +159,40 @@ static const char device_kernels_ptx[] =
 	"}\n";
 
 /* An opcode that no CPU device runs, in a module that loads. */
+/* Two modules one behind the other: p[0] = twice v, by a function of the second. Each has a variable of the same name. */
+static const char device_linked_ptx[] =
+	".version 9.0\n.target sm_90\n.address_size 64\n"
+	".global .align 4 .u32 own = 1;\n"
+	".extern .func (.param .b32 r) twice(.param .b32 x);\n"
+	".visible .entry set_twice(.param .u64 p, .param .u32 v)\n"
+	"{\n"
+	"	.param .b32 x, r;\n"
+	"	.reg .b32 %r<4>;\n"
+	"	.reg .b64 %rd<2>;\n"
+	"	ld.param.u64 %rd1, [p];\n"
+	"	ld.param.u32 %r1, [v];\n"
+	"	st.param.b32 [x], %r1;\n"
+	"	call (r), twice, (x);\n"
+	"	ld.param.b32 %r2, [r];\n"
+	"	ld.global.u32 %r3, [own];\n"
+	"	add.s32 %r2, %r2, %r3;\n"
+	"	st.global.u32 [%rd1], %r2;\n"
+	"	ret;\n"
+	"}\n"
+	"// .version is no module here\n"
+	".version 8.0\n.target sm_75\n.address_size 64\n"
+	".global .align 4 .u32 own = 100;\n"
+	".visible .func (.param .b32 r) twice(.param .b32 x)\n"
+	"{\n"
+	"	.reg .b32 %r<4>;\n"
+	"	ld.param.b32 %r1, [x];\n"
+	"	add.s32 %r2, %r1, %r1;\n"
+	"	ld.global.u32 %r3, [own];\n"
+	"	add.s32 %r2, %r2, %r3;\n"
+	"	st.param.b32 [r], %r2;\n"
+	"	ret;\n"
+	"}\n";
+
 static const char device_unsupported_ptx[] =
 	".version 9.0\n"
 	".target sm_90\n"

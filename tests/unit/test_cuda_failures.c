@@ -116,8 +116,12 @@ static void copy(struct life *l, uint64_t dst, uint64_t src, uint64_t size)
 static void load(struct life *l)
 {
 	static struct gsb_function_info info;
+	struct gsb_module *linked;
 	char log[256] = "";
 
+	if (!failed(l, l->ops->module_load(l->space, device_linked_ptx, strlen(device_linked_ptx),
+					   &linked, log, sizeof(log))))
+		l->ops->module_unload(linked);
 	if (failed(l, l->ops->module_load(l->space, device_kernels_ptx, strlen(device_kernels_ptx),
 					  &l->module, log, sizeof(log))))
 		return;

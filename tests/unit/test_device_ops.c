@@ -600,6 +600,26 @@ static void test_module_bytes_grow_with_what_is_prepared(void **state)
 	assert_int_equal(to_emu(rig->dev)->storage.used_bytes, 0);
 }
 
+/* As what a program has linked from several files is. */
+static void test_linked_texts_are_one_module(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_module *m = load_text(rig, rig->space, device_linked_ptx);
+	struct args args = {alloc(rig, 4), 21, 0};
+	struct gsb_cmd cmd = {.kind = GSB_CMD_LAUNCH,
+			      .space = rig->space,
+			      .launch = {.function = kernel(rig, m, "set_twice"),
+					 .grid = {1, 1, 1},
+					 .block = {1, 1, 1},
+					 .params = &args,
+					 .params_bytes = sizeof(args)}};
+
+	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
+	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+	assert_int_equal(word_at(rig, rig->space, args.p), 2 * 21 + 100 + 1);
+	rig->dev->ops->module_unload(m);
+}
+
 static void test_global_get_gives_each_load_its_own(void **state)
 {
 	struct rig *rig = *state;
@@ -2760,6 +2780,7 @@ static int on_gpu(char *spec)
 		ON_GPU(test_one_queue_completes_in_order_of_issue),
 		ON_GPU(test_commands_of_which_more_follow_complete_each_in_order),
 		ON_GPU(test_module_load_refuses_what_is_no_image),
+		ON_GPU(test_linked_texts_are_one_module),
 		ON_GPU(test_global_get_gives_each_load_its_own),
 		ON_GPU(test_load_after_an_unload_has_fresh_variables),
 		ON_GPU(test_host_pin_stays_in_window),
@@ -2826,6 +2847,7 @@ static const struct CMUnitTest tests[] = {
 	ON_ALL(test_module_bytes_are_those_of_a_load),
 	ON_EMU(test_module_cost_is_what_the_device_has_less),
 	ON_EMU(test_module_bytes_grow_with_what_is_prepared),
+	ON_EMU(test_linked_texts_are_one_module),
 	ON_ALL(test_global_get_gives_each_load_its_own),
 	ON_EMU(test_load_after_an_unload_has_fresh_variables),
 	ON_ALL(test_host_pin_stays_in_window),
