@@ -11,20 +11,26 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
 #include "shm/ring.h"
 
+#define NS_PER_S	     1000000000u
 #define SPINS_PER_CLOCK_READ 64
 #define MISSED_ALL	     256
 #define LEARN_BY	     8	/* of what is left to all or none */
 #define TRY_EVERY	     16 /* waits of a thread that does not spin */
 
-/* Shared between processes, so never FUTEX_PRIVATE. */
-static void futex_wait(_Atomic uint32_t *word, uint32_t expected)
+/* Shared between processes, so never FUTEX_PRIVATE. False: the time was up. */
+static bool futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t limit_ns)
 {
-	syscall(SYS_futex, word, FUTEX_WAIT, expected, NULL, NULL, 0);
+	const struct timespec limit = {.tv_sec = (time_t)(limit_ns / NS_PER_S),
+				       .tv_nsec = (long)(limit_ns % NS_PER_S)};
+
+	return !syscall(SYS_futex, word, FUTEX_WAIT, expected, limit_ns ? &limit : NULL, NULL, 0) ||
+	       errno != ETIMEDOUT;
 }
 
 static void futex_wake(_Atomic uint32_t *word)
@@ -160,10 +166,11 @@ static bool spin_and_learn(struct gsb_region *region, uint32_t slot, const struc
 	return hit;
 }
 
-/* One sleep, or none when the condition came true first. State is RUNNING before and after. */
-static void block_once(struct gsb_region *region, uint32_t slot, const struct gsb_wait *w)
+/* One sleep, or none when the condition came true first; false: its time was up. State is RUNNING before and after. */
+static bool block_once(struct gsb_region *region, uint32_t slot, const struct gsb_wait *w)
 {
 	struct gsb_thread *t = &region->threads[slot];
+	bool in_time = true;
 
 	atomic_store_explicit(&t->wait_kind, w->kind, memory_order_relaxed);
 	atomic_store_explicit(&t->wait_index, w->index, memory_order_relaxed);
@@ -174,14 +181,17 @@ static void block_once(struct gsb_region *region, uint32_t slot, const struct gs
 	if (gsb_wait_holds(region, slot, w) || is_fatal(region))
 		cas_state(t, GSB_THREAD_BLOCKED, GSB_THREAD_RUNNING);
 	while (atomic_load_explicit(&t->state, memory_order_acquire) == GSB_THREAD_BLOCKED)
-		futex_wait(&t->state, GSB_THREAD_BLOCKED);
+		if (!futex_wait(&t->state, GSB_THREAD_BLOCKED, w->limit_ns))
+			in_time = !cas_state(t, GSB_THREAD_BLOCKED, GSB_THREAD_RUNNING);
 	clear_blocked(region, slot);
+	return in_time;
 }
 
 static void wait_long(struct gsb_region *region, uint32_t slot, const struct gsb_wait *w)
 {
 	while (!gsb_wait_holds(region, slot, w) && !is_fatal(region))
-		block_once(region, slot, w);
+		if (!block_once(region, slot, w))
+			break;
 }
 
 static void wait_in(struct gsb_region *region, uint32_t slot, const struct gsb_wait *w,

@@ -14,6 +14,7 @@ struct gsb_wait {
 	enum gsb_wait_kind kind;
 	uint32_t index; /* stream or event index; 0 otherwise */
 	uint64_t value;
+	uint64_t limit_ns; /* no longer than this, or a little; 0: as long as it takes */
 };
 
 /* ---- tenant ---- */
@@ -40,7 +41,7 @@ struct gsb_spin { /* of a thread; zeroed is fresh */
 };
 
 /*
- * gsb_thread_wait() - spin if it pays, then sleep, until the condition holds
+ * gsb_thread_wait() - spin if it pays, then sleep, until the condition holds or the time is up
  * @room: NULL: sleep at once; then self is not read
  * @self: the calling thread's
  * Returns 0; -EPIPE when header.fatal was set (the engine cut the tenant off, or died).

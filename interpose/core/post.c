@@ -11,6 +11,9 @@
 #include "interpose/core/thread.h"
 #include "shm/ring.h"
 
+#define PATIENCE_MAX_NS 1000000000 /* of a query, real time */
+#define PATIENCE_MIN_NS 2000000
+
 /*
  * The lock is dropped while the ring is full: a second thread that waited for the lock would count as
  * running, and virtual time, which may have to pass before the ring moves, would stand still for it.
@@ -134,23 +137,27 @@ GSB_COLD void gsb_post_tell(const struct gsb_rec *rec, uint64_t number)
 			  number);
 }
 
-CUresult gsb_wait(enum gsb_wait_kind kind, uint32_t index, uint64_t value)
+static CUresult wait_for(const struct gsb_wait *w)
 {
-	const struct gsb_wait w = {.kind = kind, .index = index, .value = value};
 	CUresult result = gsb_self_take_slot();
 
 	if (result)
 		return result;
 	if (gsb_unlikely(gsb_probe != NULL))
-		gsb_probe->waits(kind, index, value);
+		gsb_probe->waits(w->kind, w->index, w->value);
 	gsb_fault_point(GSB_FAULT_WAITING);
-	if (gsb_thread_wait(gsb_proc.region, gsb_self.slot, &w,
+	if (gsb_thread_wait(gsb_proc.region, gsb_self.slot, w,
 			    gsb_proc.spins ? &gsb_proc.spin : NULL, &gsb_self.spin))
 		result = gsb_process_give_up();
 	if (gsb_unlikely(gsb_probe != NULL))
-		gsb_probe->goes_on(kind, index, value, result);
+		gsb_probe->goes_on(w->kind, w->index, w->value, result);
 	gsb_self_give_slot();
 	return result;
+}
+
+CUresult gsb_wait(enum gsb_wait_kind kind, uint32_t index, uint64_t value)
+{
+	return wait_for(&(struct gsb_wait){.kind = kind, .index = index, .value = value});
 }
 
 uint64_t gsb_n_completed(void)
@@ -158,7 +165,20 @@ uint64_t gsb_n_completed(void)
 	return atomic_load_explicit(&gsb_proc.region->header.n_completed, memory_order_acquire);
 }
 
+/* What nothing came of is tried for less time. */
 CUresult gsb_wait_progress(uint64_t before)
 {
-	return gsb_proc.virtual_time ? gsb_wait(GSB_WAIT_ANY, 0, before) : CUDA_SUCCESS;
+	static _Atomic uint64_t patience_ns = PATIENCE_MAX_NS;
+	uint64_t limit_ns = atomic_load_explicit(&patience_ns, memory_order_relaxed);
+	CUresult result;
+
+	if (!gsb_proc.virtual_time)
+		return CUDA_SUCCESS;
+	result = wait_for(&(struct gsb_wait){GSB_WAIT_ANY, 0, before, limit_ns});
+	if (gsb_n_completed() != before)
+		limit_ns = PATIENCE_MAX_NS;
+	else if (limit_ns > PATIENCE_MIN_NS)
+		limit_ns /= 8;
+	atomic_store_explicit(&patience_ns, limit_ns, memory_order_relaxed);
+	return result;
 }

@@ -195,7 +195,7 @@ CUresult gsb_wait(enum gsb_wait_kind kind, uint32_t index, uint64_t value);
 /*
  * For a query that is about to fail: in virtual time the clock stands while this thread runs, so a loop of
  * queries would never end. Waits until something completes after `before`, a value of gsb_n_completed()
- * that was read before the query looked.
+ * that was read before the query looked; but not for ever, since a kernel may wait for what the program does after the query.
  */
 CUresult gsb_wait_progress(uint64_t before);
 uint64_t gsb_n_completed(void);

@@ -1796,6 +1796,29 @@ static void test_free_under_work_is_noticed(void **state)
 	assert_int_equal(gsb_emu_frees_under_work(rig->dev), 3);
 }
 
+/* A tenant was charged, which put the end of the step ahead; then time was to run to the next completion, and while it did the
+ * block came as far as that end. Its own end must be noticed all the same. */
+static void test_completion_after_a_charge_is_noticed(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	uint64_t a = alloc(rig, 8), target = ops->now_ns(rig->dev) + 50000;
+	volatile uint32_t *flag = (volatile uint32_t *)(uintptr_t)a;
+	struct pollfd fd = {.fd = ops->event_fd(rig->dev), .events = POLLIN};
+	struct gsb_completion c;
+
+	launch(rig, rig->queue, (struct shot){"spin", 1, 1, {a, 0}, 1});
+	ops->advance_to(rig->dev, target);
+	ops->advance(rig->dev);
+	while (ops->now_ns(rig->dev) < target)
+		sched_yield();
+	assert_int_equal(ops->poll(rig->dev, &c, 1), 0);
+	*flag = 1;
+	assert_int_equal(poll(&fd, 1, 60000), 1); /* no step is made from outside */
+	assert_int_equal(ops->poll(rig->dev, &c, 1), 1);
+	assert_int_equal(c.result, CUDA_SUCCESS);
+}
+
 static void test_cancel_of_idle_space_does_nothing(void **state)
 {
 	struct rig *rig = *state;
@@ -2879,6 +2902,7 @@ static const struct CMUnitTest tests[] = {
 	ON_EMU(test_cancel_ends_a_kernel_that_never_would),
 	ON_EMU(test_completion_of_what_is_cancelled_is_behind_its_last_access),
 	ON_EMU(test_free_under_work_is_noticed),
+	ON_EMU(test_completion_after_a_charge_is_noticed),
 	ON_EMU(test_cancel_of_idle_space_does_nothing),
 	ON_EMU(test_time_stands_still_until_advance),
 	ON_EMU(test_launch_and_copy_have_their_latencies),

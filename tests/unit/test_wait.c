@@ -63,6 +63,19 @@ static void test_wait_whose_condition_holds_does_not_block(void **state)
 	assert_int_equal(atomic_load(&r->threads[slot].state), GSB_THREAD_RUNNING);
 }
 
+static void test_wait_with_a_limit_ends_without_its_condition(void **state)
+{
+	struct gsb_region *r = *state;
+	const struct gsb_wait w = {GSB_WAIT_STREAM, 5, 10, 1000000};
+	uint32_t slot;
+
+	assert_int_equal(gsb_thread_acquire(r, &slot), 0);
+	assert_int_equal(gsb_thread_wait(r, slot, &w, NULL, NULL), 0);
+	assert_false(gsb_wait_holds(r, slot, &w));
+	assert_int_equal(atomic_load(&r->threads[slot].state), GSB_THREAD_RUNNING);
+	assert_int_equal(atomic_load(&r->header.blocked[slot / 64]), 0);
+}
+
 static void test_wake_wakes_only_whose_condition_holds(void **state)
 {
 	struct gsb_region *r = *state;
@@ -372,6 +385,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		wait_test(test_acquire_gives_every_slot_once_then_eagain),
 		wait_test(test_wait_whose_condition_holds_does_not_block),
+		wait_test(test_wait_with_a_limit_ends_without_its_condition),
 		wait_test(test_wake_wakes_only_whose_condition_holds),
 		wait_test(test_wake_reaches_the_last_slot),
 		wait_test(test_wake_with_hostile_fields_reads_nothing_outside),

@@ -137,7 +137,7 @@ static bool pass_time(struct emu_clock *c)
 	if (t == UINT64_MAX || (!c->to_completion && t > c->target_ns)) {
 		if (c->target_ns > c->now_ns && may_pass(c, c->target_ns))
 			c->now_ns = c->target_ns;
-		else if (c->to_completion)
+		if (c->to_completion && !c->blocker) /* whose end is to be noticed */
 			c->blocker = TAILQ_FIRST(&c->open);
 		return false;
 	}
