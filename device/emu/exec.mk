@@ -26,7 +26,7 @@ libemuexec_la_SOURCES = \
 	device/emu/exec/fault.c device/emu/exec/fault.h device/emu/exec/flow.c device/emu/exec/guard.c \
 	device/emu/exec/guard.h device/emu/exec/isa.c device/emu/exec/isa.h device/emu/exec/lane.h \
 	device/emu/exec/mem.h device/emu/exec/moves.c device/emu/exec/moves.h device/emu/exec/print.c \
-	device/emu/exec/print.h device/emu/exec/reach.h device/emu/exec/glance.h device/emu/exec/quads.h device/emu/exec/single.h device/emu/exec/split.c device/emu/exec/split.h device/emu/exec/state.h \
+	device/emu/exec/print.h device/print.c device/print.h device/emu/exec/reach.h device/emu/exec/glance.h device/emu/exec/quads.h device/emu/exec/single.h device/emu/exec/split.c device/emu/exec/split.h device/emu/exec/state.h \
 	device/emu/exec/profile.h device/emu/exec/sync.c device/emu/exec/sync.h \
 	device/emu/exec/watch.c device/emu/exec/watch.h \
 	device/emu/exec/texel.c device/emu/exec/texel.h \

@@ -10,14 +10,14 @@
 #include "device/emu/code/code.h"
 #include "device/emu/device.h"
 #include "device/emu/module.h"
+#include "device/print.h"
 
 #define DEFAULT_KERNEL_HEAP (8ull << 20) /* CUDA's */
 #define STACK_FACTOR	    4
 
-/* As on an H200: 32 bytes for each thread that can be resident. */
-static size_t fifo_bytes(const struct gsb_arch *arch)
+static size_t default_limit(const struct gsb_arch *arch)
 {
-	return (size_t)32 * GSB_WARP_SIZE * arch->max_warps * arch->n_sms;
+	return gsb_print_fifo_default((uint64_t)GSB_WARP_SIZE * arch->max_warps * arch->n_sms);
 }
 
 int emu_space_create(struct gsb_device *base, const struct gsb_space_params *p,
@@ -38,7 +38,7 @@ int emu_space_create(struct gsb_device *base, const struct gsb_space_params *p,
 	space->storage.sum = &dev->storage;
 	gsb_emu_malloc_init(&space->kernel_heap, &space->storage);
 	space->kernel_heap_bytes = DEFAULT_KERNEL_HEAP;
-	emu_fifo_init(&space->fifo, &space->storage, fifo_bytes(&dev->info.arch));
+	emu_fifo_init(&space->fifo, &space->storage, default_limit(&dev->info.arch));
 	LIST_INIT(&space->modules);
 	*out = space;
 	return 0;

@@ -2,7 +2,7 @@
  * print.c - what a kernel says: vprintf, which the compilers make of printf, and failed assertions.
  *
  * The format and its strings are in the kernel's memory and as hostile as the rest of it: each byte is
- * checked as it is read, each conversion is taken apart and handed to snprintf with our own copy of it.
+ * checked as it is read.
  */
 #include "device/emu/exec/print.h"
 
@@ -12,21 +12,13 @@
 #include "base/checked.h"
 #include "device/emu/exec/builtin.h"
 #include "device/emu/exec/fault.h"
+#include "device/print.h"
 
-#define MAX_TEXT   8192 /* of one call of one thread; the rest is cut */
-#define MAX_STRING 4096
-#define MAX_SPEC   32
-#define MAX_WIDTH  1024
-
-struct printer {
+/* Where the arguments of one lane's call are. */
+struct source {
 	struct gsb_emu_exec *x;
 	unsigned int lane;
-	uint64_t args; /* generic address of the next argument */
-	int n_args;
-	size_t cost; /* of the buffer: as what the GPU keeps, an address and the arguments */
-	bool bad;    /* a pointer was */
-	char text[MAX_TEXT];
-	size_t len;
+	uint64_t args; /* generic address of the next one */
 };
 
 /* A string of the kernel's, cut at the buffer's size. */
@@ -46,168 +38,33 @@ static bool string_read(struct gsb_emu_exec *x, unsigned int lane, uint64_t addr
 	return true;
 }
 
-static uint64_t next_arg(struct printer *p, uint32_t size)
+static bool next_argument(void *from, uint32_t size, uint64_t *value)
 {
-	uint64_t value = 0, at = gsb_round_up(p->args, size);
-	const unsigned char *from = gsb_emu_generic(p->x, p->lane, at, size, false);
+	struct source *s = from;
+	uint64_t at = gsb_round_up(s->args, size);
+	const unsigned char *bytes = gsb_emu_generic(s->x, s->lane, at, size, false);
 
-	p->args = at + size;
-	p->n_args++;
-	p->cost += 8;
-	if (from)
-		memcpy(&value, from, size);
-	else
-		p->bad = true;
-	return value;
+	s->args = at + size;
+	if (bytes)
+		memcpy(value, bytes, size);
+	return bytes;
 }
 
-static void add(struct printer *p, const char *s, size_t n)
+static bool argument_string(void *from, uint64_t addr, char *out, size_t size)
 {
-	if (n > sizeof(p->text) - p->len)
-		n = sizeof(p->text) - p->len;
-	memcpy(p->text + p->len, s, n);
-	p->len += n;
+	struct source *s = from;
+
+	return string_read(s->x, s->lane, addr, out, size);
 }
 
-/* One conversion: flags, width and precision as numbers, and the letter. */
-struct spec {
-	char flags[8];
-	int width, precision; /* -1: none */
-	bool wide;	      /* ll, l, j, z, t */
-	char conversion;
-};
-
-static int number(struct printer *p, const char **f)
+static void deliver(const struct gsb_emu_exec *x, const struct gsb_print_text *t, bool to_stderr)
 {
-	int n = 0;
+	const struct gsb_emu_block *b = x->block;
 
-	if (**f == '*') {
-		++*f;
-		n = (int32_t)next_arg(p, 4);
-	}
-	for (; **f >= '0' && **f <= '9'; ++*f)
-		n = n < MAX_WIDTH ? n * 10 + (**f - '0') : n;
-	return n > MAX_WIDTH ? MAX_WIDTH : n < -MAX_WIDTH ? -MAX_WIDTH : n;
-}
-
-static void parse_spec(struct printer *p, const char **f, struct spec *s)
-{
-	size_t n = 0;
-
-	memset(s, 0, sizeof(*s));
-	for (; **f && strchr("-+ #0", **f); ++*f) {
-		if (n + 1 < sizeof(s->flags) && !strchr(s->flags, **f))
-			s->flags[n++] = **f;
-	}
-	s->width = number(p, f);
-	s->precision = -1;
-	if (**f == '.') {
-		++*f;
-		s->precision = number(p, f);
-	}
-	for (; **f && strchr("hljztL", **f); ++*f)
-		s->wide |= **f != 'h' && **f != 'L';
-	s->conversion = **f;
-	if (**f)
-		++*f;
-}
-
-/* snprintf with a format of our own making; `how` is one of the few that follow. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-#define SHOW(p, s, modifier, value)                                                                \
-	do {                                                                                       \
-		char format[MAX_SPEC], out[MAX_WIDTH * 2 + 512];                                   \
-		int n_;                                                                            \
-		snprintf(format, sizeof(format), "%%%s*.*%s%c", (s)->flags, modifier,              \
-			 (s)->conversion);                                                         \
-		n_ = snprintf(out, sizeof(out), format, (s)->width, (s)->precision, value);        \
-		add(p, out, n_ < 0 ? 0 : (size_t)n_ < sizeof(out) ? (size_t)n_ : sizeof(out) - 1); \
-	} while (0)
-
-/* No string at all shows as it does in glibc, and on the GPU. */
-static void show_string(struct printer *p, const struct spec *s)
-{
-	char text[MAX_STRING] = "(null)";
-	uint64_t addr = next_arg(p, 8);
-
-	if (!addr && s->precision >= 0 && s->precision < 6)
-		text[0] = 0;
-	if (addr && !string_read(p->x, p->lane, addr, text, sizeof(text)))
-		p->bad = true;
-	p->cost += strlen(text);
-	if (p->bad)
-		return;
-	if (s->width || s->precision >= 0)
-		SHOW(p, s, "", text);
-	else
-		add(p, text, strlen(text));
-}
-
-static void show_double(struct printer *p, const struct spec *s)
-{
-	uint64_t bits = next_arg(p, 8);
-	double d;
-
-	memcpy(&d, &bits, sizeof(d));
-	SHOW(p, s, "", d);
-}
-
-static void show(struct printer *p, const struct spec *s)
-{
-	switch (s->conversion) {
-	case 'd':
-	case 'i':
-		if (s->wide)
-			SHOW(p, s, "ll", (long long)next_arg(p, 8));
-		else
-			SHOW(p, s, "", (int)next_arg(p, 4));
-		break;
-	case 'u':
-	case 'x':
-	case 'X':
-	case 'o':
-		if (s->wide)
-			SHOW(p, s, "ll", (unsigned long long)next_arg(p, 8));
-		else
-			SHOW(p, s, "", (unsigned int)next_arg(p, 4));
-		break;
-	case 'c': add(p, (char[]){(char)next_arg(p, 4)}, 1); break;
-	case 'p': SHOW(p, s, "", (void *)(uintptr_t)next_arg(p, 8)); break;
-	case 's': show_string(p, s); break;
-	case '%': add(p, "%", 1); break;
-	default:
-		if (s->conversion && strchr("eEfFgGaA", s->conversion))
-			show_double(p, s);
-		break;
-	}
-}
-#pragma GCC diagnostic pop
-
-static void format(struct printer *p, const char *f)
-{
-	while (*f && !p->bad) {
-		size_t plain = strcspn(f, "%");
-		struct spec s;
-
-		add(p, f, plain);
-		f += plain;
-		if (!*f)
-			break;
-		f++;
-		parse_spec(p, &f, &s);
-		show(p, &s);
-	}
-}
-
-static void deliver(const struct printer *p, bool to_stderr)
-{
-	const struct gsb_emu_block *b = p->x->block;
-
-	if (b->on_print && p->len)
-		b->on_print(b->print_ctx, &(struct gsb_emu_text){.bytes = p->text,
-								 .len = p->len,
-								 .cost = p->cost,
+	if (b->on_print && t->len)
+		b->on_print(b->print_ctx, &(struct gsb_emu_text){.bytes = t->bytes,
+								 .len = t->len,
+								 .cost = t->cost,
 								 .to_stderr = to_stderr});
 }
 
@@ -217,17 +74,18 @@ static const struct gsb_emu_op *bad_area(struct gsb_emu_exec *x)
 }
 
 /* For one lane; false: a bad pointer. */
-static bool print_format(struct printer *p, uint64_t addr)
+static bool print_format(struct source *s, uint64_t addr, int32_t *n_args)
 {
-	char text[MAX_STRING];
+	const struct gsb_print_args args = {next_argument, argument_string, s};
+	char format[GSB_PRINT_MAX_STRING];
+	struct gsb_print_text text;
 
-	p->cost = 8;
-	p->bad = !string_read(p->x, p->lane, addr, text, sizeof(text));
-	if (!p->bad)
-		format(p, text);
-	if (!p->bad)
-		deliver(p, false);
-	return !p->bad;
+	if (!string_read(s->x, s->lane, addr, format, sizeof(format)) ||
+	    !gsb_print_format(format, &args, &text))
+		return false;
+	deliver(s->x, &text, false);
+	*n_args = text.n_args;
+	return true;
 }
 
 /* vprintf(format, arguments) -> how many arguments were printed, -1 without a format */
@@ -235,19 +93,18 @@ const struct gsb_emu_op *gsb_emu_print(struct gsb_emu_exec *x, const struct gsb_
 				       uint32_t mask)
 {
 	for (uint32_t left = mask; left; left &= left - 1) {
-		struct printer p = {.x = x, .lane = (unsigned int)__builtin_ctz(left)};
+		struct source s = {.x = x, .lane = (unsigned int)__builtin_ctz(left)};
+		int32_t result = -1;
 		uint64_t addr;
-		int32_t result;
 
-		x->mask = UINT32_C(1) << p.lane; /* who is to blame for a bad address */
-		if (!gsb_emu_area_read(x, op, p.lane, GSB_EMU_CALL_ALIGN, &addr, 8) ||
-		    !gsb_emu_area_read(x, op, p.lane, 2 * GSB_EMU_CALL_ALIGN, &p.args, 8))
+		x->mask = UINT32_C(1) << s.lane; /* who is to blame for a bad address */
+		if (!gsb_emu_area_read(x, op, s.lane, GSB_EMU_CALL_ALIGN, &addr, 8) ||
+		    !gsb_emu_area_read(x, op, s.lane, 2 * GSB_EMU_CALL_ALIGN, &s.args, 8))
 			return bad_area(x);
-		if (addr && !print_format(&p, addr))
+		if (addr && !print_format(&s, addr, &result))
 			return gsb_emu_fail(x, CUDA_ERROR_ILLEGAL_ADDRESS, addr,
 					    "printf of a bad address");
-		result = addr ? p.n_args : -1;
-		gsb_emu_area_write(x, op, p.lane, &result, sizeof(result));
+		gsb_emu_area_write(x, op, s.lane, &result, sizeof(result));
 	}
 	x->mask = mask;
 	return op + 1;
@@ -279,17 +136,19 @@ static bool assertion_read(struct gsb_emu_exec *x, const struct gsb_emu_op *op, 
 	return gsb_emu_area_read(x, op, lane, 2 * GSB_EMU_CALL_ALIGN, &a->line, 4);
 }
 
-static void assertion_show(struct printer *p, const struct assertion *a)
+static void assertion_show(const struct gsb_emu_exec *x, unsigned int lane,
+			   const struct assertion *a)
 {
-	const uint32_t *c = p->x->block->ctaid, (*tid)[GSB_EMU_LANES] = p->x->warp->tid;
+	const uint32_t *c = x->block->ctaid, (*tid)[GSB_EMU_LANES] = x->warp->tid;
+	struct gsb_print_text text;
 	int n = snprintf(
-		p->text, sizeof(p->text),
+		text.bytes, sizeof(text.bytes),
 		"%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
-		a->file, a->line, a->function, c[0], c[1], c[2], tid[0][p->lane], tid[1][p->lane],
-		tid[2][p->lane], a->what);
+		a->file, a->line, a->function, c[0], c[1], c[2], tid[0][lane], tid[1][lane],
+		tid[2][lane], a->what);
 
-	p->len = p->cost = n > 0 ? (size_t)n : 0;
-	deliver(p, true);
+	text.len = text.cost = n > 0 ? (size_t)n : 0;
+	deliver(x, &text, true);
 }
 
 /* __assertfail(message, file, line, function, size of a character): each lane has its say. */
@@ -299,11 +158,11 @@ const struct gsb_emu_op *gsb_emu_assert_fail(struct gsb_emu_exec *x, const struc
 	struct assertion a;
 
 	for (uint32_t left = mask; left; left &= left - 1) {
-		struct printer p = {.x = x, .lane = (unsigned int)__builtin_ctz(left)};
+		unsigned int lane = (unsigned int)__builtin_ctz(left);
 
-		if (!assertion_read(x, op, p.lane, &a))
+		if (!assertion_read(x, op, lane, &a))
 			return bad_area(x);
-		assertion_show(&p, &a);
+		assertion_show(x, lane, &a);
 	}
 	return gsb_emu_fail(x, CUDA_ERROR_ASSERT, 0, "assertion `%.60s` failed", a.what);
 }

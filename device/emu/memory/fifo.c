@@ -9,12 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/checked.h"
-
-/* What cuCtxSetLimit() makes of any size, on an H200. */
-#define MIN_BYTES  ((uint64_t)512 << 10)
-#define MAX_BYTES  ((uint64_t)2 << 30)
-#define UNIT_BYTES 512
+#include "device/print.h"
 
 struct emu_fifo_text {
 	TAILQ_ENTRY(emu_fifo_text) written, link;
@@ -24,16 +19,9 @@ struct emu_fifo_text {
 	char bytes[];
 };
 
-static size_t size_for(uint64_t bytes)
-{
-	if (bytes < MIN_BYTES)
-		return MIN_BYTES;
-	return bytes < MAX_BYTES ? gsb_round_up(bytes, UNIT_BYTES) : MAX_BYTES;
-}
-
 void emu_fifo_init(struct emu_fifo *f, struct gsb_emu_storage *storage, size_t default_max)
 {
-	size_t max = size_for(default_max);
+	size_t max = gsb_print_fifo_bytes(default_max);
 
 	*f = (struct emu_fifo){.storage = storage, .max = max, .default_max = max};
 	pthread_mutex_init(&f->lock, NULL);
@@ -71,7 +59,7 @@ static bool make_room(struct emu_fifo *f, size_t cost, size_t bytes)
 
 uint64_t emu_fifo_limit(struct emu_fifo *f, uint64_t bytes)
 {
-	size_t max = bytes ? size_for(bytes) : f->default_max;
+	size_t max = bytes ? gsb_print_fifo_bytes(bytes) : f->default_max;
 
 	pthread_mutex_lock(&f->lock);
 	f->max = max;
