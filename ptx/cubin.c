@@ -140,6 +140,21 @@ static int list_kernels(struct reader *r)
 	return 0;
 }
 
+/* A symbol of that name without a section: the driver has it. */
+static bool wants(const struct reader *r, const char *name)
+{
+	for (uint32_t i = 0; i < r->n_symbols; i++) {
+		const char *found;
+		Elf64_Sym sym;
+
+		read_symbol(r, i, &sym);
+		found = sym.st_shndx == SHN_UNDEF ? string_at(r, &r->strtab, sym.st_name) : NULL;
+		if (found && !strcmp(found, name))
+			return true;
+	}
+	return false;
+}
+
 static struct gsb_cubin_kernel *kernel_of_section(const struct reader *r, uint32_t section)
 {
 	if (section >= r->eh.e_shnum || !r->kernel_of[section])
@@ -305,6 +320,7 @@ int gsb_cubin_read(const void *bytes, size_t size, struct gsb_arena *arena, stru
 		return -EBADMSG;
 	cubin.sm = r.eh.e_ident[EI_OSABI] == OSABI_CUDA13 ? r.eh.e_flags >> 8 & 0xff
 							  : r.eh.e_flags & 0xff;
+	cubin.prints = wants(&r, "vprintf");
 	err = list_kernels(&r);
 	for (uint32_t i = 0; i < r.eh.e_shnum && !err; i++)
 		err = read_one_section(&r, i);

@@ -6,6 +6,8 @@
 #ifndef GSB_PTX_CUBIN_H
 #define GSB_PTX_CUBIN_H
 
+#include <stdbool.h>
+
 #include "base/arena.h"
 
 #define GSB_CUBIN_MAX_PARAMS 4096
@@ -35,6 +37,7 @@ struct gsb_cubin {
 	uint32_t n_kernels;
 	uint64_t const_bytes;  /* __constant__ variables */
 	uint64_t global_bytes; /* __device__ variables */
+	bool prints;	       /* its kernels call vprintf, which it does not have itself */
 };
 
 /**

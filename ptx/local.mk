@@ -14,6 +14,7 @@ libptx_la_SOURCES = \
 	ptx/kernel.c ptx/kernel.h \
 	ptx/matrix.c ptx/matrix.h \
 	ptx/print.c ptx/print.h \
+	ptx/redirect.c ptx/redirect.h \
 	ptx/fatbin.c ptx/fatbin.h \
 	ptx/cubin.c ptx/cubin.h \
 	ptx/program.c ptx/program.h \
@@ -34,6 +35,11 @@ tests_unit_test_ptx_lex_LDADD = libptx.la $(CMOCKA_LIBS)
 tests_unit_test_ptx_parse_SOURCES = tests/unit/test_ptx_parse.c tests/unit/ptx_text.h
 tests_unit_test_ptx_parse_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_ptx_parse_LDADD = libptx.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_ptx_redirect
+tests_unit_test_ptx_redirect_SOURCES = tests/unit/test_ptx_redirect.c
+tests_unit_test_ptx_redirect_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_ptx_redirect_LDADD = libptx.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_ptx_units
 tests_unit_test_ptx_units_SOURCES = tests/unit/test_ptx_units.c tests/unit/ptx_text.h

@@ -339,7 +339,7 @@ struct cubin {
 	uint8_t bytes[4096];
 	Elf64_Ehdr *eh;
 	Elf64_Shdr *sh;
-	uint8_t *info, *kernel_info;
+	uint8_t *info, *kernel_info, *strings, *symbols;
 	size_t size;
 };
 
@@ -379,11 +379,13 @@ static uint8_t *add_section(struct cubin *c, int i, const char *name, uint32_t t
 
 static void write_cubin(struct cubin *c)
 {
-	static const Elf64_Sym symbols[2] = {{0},
-					     {.st_name = 1,
-					      .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
-					      .st_other = 0x10,
-					      .st_shndx = 4}};
+	static const Elf64_Sym symbols[3] = {
+		{0},
+		{.st_name = 1,
+		 .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+		 .st_other = 0x10,
+		 .st_shndx = 4},
+		{.st_name = 3, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)}};
 	/* regs of symbol 1: 40; frame of symbol 1: 24 */
 	static const uint8_t info[] = {4, 0x2f, 8, 0, 1, 0, 0, 0, 40, 0, 0, 0,
 				       4, 0x11, 8, 0, 1, 0, 0, 0, 24, 0, 0, 0};
@@ -406,8 +408,8 @@ static void write_cubin(struct cubin *c)
 	c->eh->e_shstrndx = 1;
 	c->size = sizeof(*c->eh) + N_SECTIONS * sizeof(*c->sh);
 	add_section(c, 1, ".shstrtab", SHT_STRTAB, section_names, sizeof(section_names));
-	add_section(c, 2, ".strtab", SHT_STRTAB, "\0k", 3);
-	add_section(c, 3, ".symtab", SHT_SYMTAB, symbols, sizeof(symbols));
+	c->strings = add_section(c, 2, ".strtab", SHT_STRTAB, "\0k\0vprintf", 11);
+	c->symbols = add_section(c, 3, ".symtab", SHT_SYMTAB, symbols, sizeof(symbols));
 	c->sh[3].sh_link = 2;
 	add_section(c, 4, ".text.k", SHT_PROGBITS, "code", 4);
 	c->info = add_section(c, 5, ".nv.info", 0x70000000, info, sizeof(info));
@@ -451,6 +453,26 @@ static void test_cubin_tells_of_its_kernel(void **state)
 	assert_int_equal(k->params[0].size, 8);
 	assert_int_equal(k->params[1].offset, 8);
 	assert_int_equal(k->params[1].size, 4);
+}
+
+static void test_cubin_that_leaves_vprintf_to_the_driver_prints(void **state)
+{
+	struct gsb_cubin out;
+	struct cubin c;
+	Elf64_Sym sym;
+
+	write_cubin(&c);
+	assert_int_equal(gsb_cubin_read(c.bytes, c.size, &arena, &out), 0);
+	assert_true(out.prints);
+	memcpy(&sym, c.symbols + 2 * sizeof(sym), sizeof(sym));
+	sym.st_shndx = 4; /* its own */
+	memcpy(c.symbols + 2 * sizeof(sym), &sym, sizeof(sym));
+	assert_int_equal(gsb_cubin_read(c.bytes, c.size, &arena, &out), 0);
+	assert_false(out.prints);
+	write_cubin(&c);
+	c.strings[3] = 'V';
+	assert_int_equal(gsb_cubin_read(c.bytes, c.size, &arena, &out), 0);
+	assert_false(out.prints);
 }
 
 static void test_cubin_of_an_older_abi_has_its_version_elsewhere(void **state)
@@ -727,6 +749,7 @@ int main(void)
 		CASE(test_gather_refuses_a_part_that_is_no_fatbin),
 		CASE(test_find_ptx_of_a_linked_fatbin_goes_before_that_of_its_parts),
 		CASE(test_cubin_tells_of_its_kernel),
+		CASE(test_cubin_that_leaves_vprintf_to_the_driver_prints),
 		CASE(test_cubin_of_an_older_abi_has_its_version_elsewhere),
 		CASE(test_locate_elf_ends_behind_the_program_headers),
 		CASE(test_cubin_headers_that_lie_are_malformed),

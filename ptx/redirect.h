@@ -1,0 +1,24 @@
+/*
+ * redirect.h - PTX whose calls of a built-in function go to another one.
+ *
+ * What a text declares and does not define (vprintf, malloc) the driver defines. Where somebody else is to do it, the name is
+ * written over, in the declaration as in calls, by one of the same length: so no other byte of the text moves.
+ */
+#ifndef GSB_PTX_REDIRECT_H
+#define GSB_PTX_REDIRECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/**
+ * gsb_ptx_redirect() - have calls of one function go to another, which is defined behind the text
+ * @text, @len: one module; changed in place
+ * @from: a name
+ * @to:   another of that length, which no compiler makes
+ *
+ * Its declaration is not .extern any more. Context: pure.
+ * Return: whether the text declares @from as .extern; if not, it is as it was.
+ */
+bool gsb_ptx_redirect(char *text, size_t len, const char *from, const char *to);
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * test_ptx_redirect.c - calls of a built-in go to a function of ours.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "ptx/redirect.h"
+
+/* What becomes of a text; NULL: it stays as it is. */
+static void check(const char *text, const char *want)
+{
+	char *copy = strdup(text);
+
+	assert_non_null(copy);
+	assert_int_equal(gsb_ptx_redirect(copy, strlen(copy), "vprintf", "vprint$"), !!want);
+	assert_string_equal(copy, want ? want : text);
+	free(copy);
+}
+
+static void test_redirect_changes_declaration_and_calls(void **state)
+{
+	check(".extern .func (.param .b32 r) vprintf\n(\n.param .b64 vprintf_param_0\n)\n;\n"
+	      ".entry k() { call.uni (r), vprintf, (a); mov.u64 %rd1, vprintf; }\n",
+	      "        .func (.param .b32 r) vprint$\n(\n.param .b64 vprintf_param_0\n)\n;\n"
+	      ".entry k() { call.uni (r), vprint$, (a); mov.u64 %rd1, vprint$; }\n");
+}
+
+static void test_redirect_leaves_other_declarations(void **state)
+{
+	check(".extern .func malloc(.param .b64 a);\n.extern .func vprintf(.param .b64 a);\n",
+	      ".extern .func malloc(.param .b64 a);\n        .func vprint$(.param .b64 a);\n");
+}
+
+static void test_redirect_leaves_comments_and_strings(void **state)
+{
+	check("// vprintf\n.file 1 \"vprintf\"\n.extern .func vprintf();\n/* vprintf */\n",
+	      "// vprintf\n.file 1 \"vprintf\"\n        .func vprint$();\n/* vprintf */\n");
+}
+
+static void test_redirect_leaves_a_text_that_declares_none(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		".version 9.0\n.target sm_90\n.entry k() { ret; }\n",
+		".func vprintf() { ret; }\n.entry k() { call vprintf; }\n", /* its own */
+		".extern .func malloc();\n.func vprintf() { ret; }\n",
+		"// .extern .func vprintf();\n",
+		".extern .func vprintf2();\n.extern .func my_vprintf();\n",
+		".extern .func \"vprintf",
+	};
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(texts); i++)
+		check(texts[i], NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_redirect_changes_declaration_and_calls),
+		cmocka_unit_test(test_redirect_leaves_other_declarations),
+		cmocka_unit_test(test_redirect_leaves_comments_and_strings),
+		cmocka_unit_test(test_redirect_leaves_a_text_that_declares_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
