@@ -20,6 +20,7 @@ libdevice_la_SOURCES = \
 	device/cuda/module.c device/cuda/module.h \
 	device/cuda/pace.c device/cuda/pace.h \
 	device/cuda/partition.c device/cuda/partition.h \
+	device/cuda/print.c device/cuda/print.h \
 	device/cuda/queue.c device/cuda/queue.h \
 	device/cuda/send.c device/cuda/send.h \
 	device/cuda/tensor.c device/cuda/tensor.h \
@@ -45,6 +46,14 @@ libdevice_la_SOURCES = \
 	device/emu/memory/near.c device/emu/memory/near.h
 
 EXTRA_DIST += doc/emulated-device.md
+
+# What is put behind PTX that prints, as a string.
+EXTRA_DIST += device/cuda/print.ptx
+device/cuda/print.lo: device/cuda/print_ptx.h
+CLEANFILES += device/cuda/print_ptx.h
+device/cuda/print_ptx.h: device/cuda/print.ptx
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && { echo 'static const char cuda_print_ptx[] ='; \
+		sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' $<; echo ';'; } >$@
 
 include device/emu/exec.mk
 libdevice_la_LIBADD += libmodel.la

@@ -249,7 +249,8 @@ struct gsb_device_ops {
 	/*
 	 * CU_LIMIT_PRINTF_FIFO_SIZE of the space from now on, 0 = what a space begins with: a printf takes
 	 * of it 8 bytes, 8 for each argument and the bytes of its strings, until it is read. When there is
-	 * no more, or the host has no memory for more, the oldest is lost. Returns the size that it is now:
+	 * no more, or the host has no memory for more, the oldest is lost. On a GPU its format counts, too, and the newest is
+	 * lost. Returns the size that it is now:
 	 * the device has a least, a most and a unit. NULL when print_read is.
 	 */
 	uint64_t (*print_limit)(struct gsb_space *space, uint64_t bytes);

@@ -70,6 +70,7 @@ struct gsb_engine {
 	void (*on_gone)(struct gsb_engine *e, const struct gsb_tenant *t);
 	void *owner;
 
+	uint64_t lost_ns;    /* real time when the device was seen to have ended; 0: it has not */
 	uint64_t started_ns; /* real time */
 	uint64_t n_admitted, n_refused, n_cut;
 	uint64_t gone_records, gone_launches, gone_kernels, gone_device_ns;

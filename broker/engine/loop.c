@@ -23,6 +23,8 @@
 #include "broker/engine/work/times.h"
 #include "shm/wait.h"
 
+#define LAST_WORDS_NS \
+	500000000 /* how long a tenant may take to ask for what its kernels have printed */
 #define COMPLETION_ROUNDS \
 	64 /* a turn ends although heads go on completing: others want to be read */
 
@@ -221,16 +223,37 @@ static GSB_COLD void end_all(struct gsb_engine *e, CUresult result, const char *
 	e->scheduler.lost = true;
 }
 
-static void look_for_loss(struct gsb_engine *e)
+/* What kernels had said before one of them was at fault is in memory yet, and their tenants may come for it, if they are quick. */
+static GSB_COLD bool has_last_words(struct gsb_engine *e)
+{
+	uint64_t now = gsb_clock_ns();
+
+	if (!e->lost_ns) {
+		e->lost_ns = now;
+		return true; /* what ended with it completes in the next turn, and only then is known to have said something */
+	}
+	if (now - e->lost_ns > LAST_WORDS_NS)
+		return false;
+	gsb_for_each_tenant (e, t)
+		if (t->n_printed != t->n_printed_read)
+			return true;
+	return false;
+}
+
+/* True: it has ended, and the engine does not yet. */
+static bool look_for_loss(struct gsb_engine *e)
 {
 	CUresult result = e->ops->lost ? e->ops->lost(e->dev) : CUDA_SUCCESS;
 
 	if (gsb_likely(!result && !e->scheduler.stuck) || e->scheduler.lost)
-		return;
+		return false;
+	if (result && has_last_words(e))
+		return true;
 	if (result)
 		end_all(e, result, "a fault");
 	else
 		end_all(e, CUDA_ERROR_LAUNCH_TIMEOUT, "a kernel longer than kernel_limit_ms");
+	return false;
 }
 
 bool gsb_engine_turn(struct gsb_engine *e)
@@ -245,7 +268,7 @@ bool gsb_engine_turn(struct gsb_engine *e)
 	any |= work(e);
 	gsb_run_extend(&e->scheduler);
 	any |= e->scheduler.to_extend != 0;
-	look_for_loss(e);
+	any |= look_for_loss(e);
 	wake_tenants(e);
 	any |= gsb_gate_turn(e);
 	/* Here: where virtual time goes on, what passed since the last turn counts. Who is stuck, the next turn tells. */

@@ -16,6 +16,7 @@
 #include "device/cuda/memory.h"
 #include "device/cuda/module.h"
 #include "device/cuda/partition.h"
+#include "device/cuda/print.h"
 #include "device/cuda/queue.h"
 #include "device/cuda/tensor.h"
 #include "device/cuda/texture.h"
@@ -241,5 +242,7 @@ const struct gsb_device_ops gsb_cuda_ops = {
 	.poll = cuda_poll,
 	.event_fd = cuda_event_fd,
 	.stay_awake = cuda_stay_awake,
+	.print_read = cuda_print_read,
+	.print_limit = cuda_print_limit,
 	.now_ns = cuda_now_ns,
 };

@@ -32,6 +32,7 @@ struct cuda_chunk;
 struct cuda_flight;
 struct cuda_image;
 struct cuda_partition;
+struct cuda_print;
 struct cuda_shared;
 struct cuda_texture;
 
@@ -132,6 +133,9 @@ struct gsb_space {
 	struct gsb_ranges host; /* what it has pinned */
 	struct gsb_ranges globals;
 	struct gsb_module *modules;
+	struct cuda_print
+		*_Atomic print;	      /* NULL: none of its modules prints; the loader makes it */
+	_Atomic uint64_t print_bytes; /* that were asked for; 0: none */
 };
 
 static inline struct cuda_device *to_cuda(struct gsb_device *dev)

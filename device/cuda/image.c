@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "device/cuda/print.h"
 #include "ptx/cubin.h"
 #include "ptx/fatbin.h"
 #include "ptx/image.h"
@@ -16,13 +17,42 @@
 
 /* ---- what the driver gets ---- */
 
-/* The machine code for the GPU if there is any, else PTX: in the driver's order. */
-static int pick(const void *image, size_t size, uint32_t cc, struct gsb_arena *arena,
-		const void **code, size_t *len, char *log, size_t log_size)
+/* Machine code whose kernels print; damaged, it is somebody else's concern. */
+static bool cubin_prints(const void *bytes, size_t size)
 {
+	struct gsb_cubin cubin = {0};
+	struct gsb_arena arena;
+
+	gsb_arena_init(&arena, GSB_PTX_MAX_ARENA_BYTES);
+	gsb_cubin_read(bytes, size, &arena, &cubin);
+	gsb_arena_finish(&arena);
+	return cubin.prints;
+}
+
+/* A fatbin's machine code for the GPU if there is any, else its PTX: in the driver's order, but for what prints. */
+static int pick_of_fatbin(const void *image, size_t size, uint32_t cc, bool as_it_is,
+			  struct gsb_arena *arena, const void **code, size_t *len, char *log,
+			  size_t log_size)
+{
+	bool has_elf = !gsb_image_find_elf(image, size, cc, arena, code, len, log, log_size);
 	const char *text;
+	size_t text_len;
 	int err;
 
+	if (has_elf && (as_it_is || !cubin_prints(*code, *len)))
+		return 0;
+	log[0] = 0;
+	err = gsb_image_find_ptx(image, size, cc, arena, &text, &text_len, log, log_size);
+	if (err)
+		return has_elf ? 0 : err;
+	*code = text;
+	*len = text_len;
+	return 0;
+}
+
+static int pick(const void *image, size_t size, uint32_t cc, bool as_it_is, struct gsb_arena *arena,
+		const void **code, size_t *len, char *log, size_t log_size)
+{
 	switch (gsb_image_kind(image, size)) {
 	case GSB_IMAGE_PTX:
 	case GSB_IMAGE_ELF:
@@ -30,13 +60,7 @@ static int pick(const void *image, size_t size, uint32_t cc, struct gsb_arena *a
 		*len = size;
 		return 0;
 	case GSB_IMAGE_FATBIN:
-		if (!gsb_image_find_elf(image, size, cc, arena, code, len, log, log_size))
-			return 0;
-		log[0] = 0;
-		err = gsb_image_find_ptx(image, size, cc, arena, &text, len, log, log_size);
-		if (!err)
-			*code = text;
-		return err;
+		return pick_of_fatbin(image, size, cc, as_it_is, arena, code, len, log, log_size);
 	case GSB_IMAGE_NONE: break;
 	}
 	snprintf(log, log_size, "this is no PTX, fatbin or cubin");
@@ -118,33 +142,41 @@ static int check_defined(const struct gsb_ptx_module *m, char *log, size_t log_s
 }
 
 /* PTX that our parser does not take may have some, and so may machine code. */
-static int look_at_variables(const void *code, size_t len, struct cuda_code *out, char *log,
-			     size_t log_size)
+static int look_at_variables(struct cuda_code *out, char *log, size_t log_size)
 {
 	struct gsb_ptx_module *m = NULL;
 	int err;
 
-	out->has_no_variables = false;
-	if (gsb_image_kind(code, len) != GSB_IMAGE_PTX || gsb_ptx_parse(code, len, &m, NULL))
+	if (gsb_image_kind(out->bytes, out->len) != GSB_IMAGE_PTX ||
+	    gsb_ptx_parse(out->bytes, out->len, &m, NULL))
 		return 0;
 	out->has_no_variables = is_stateless(m);
 	out->variable_bytes = sum_variables(m);
 	if (!out->has_no_variables)
-		out->variables = list_variables(m, len);
+		out->variables = list_variables(m, out->len);
 	err = check_defined(m, log, log_size);
 	gsb_ptx_module_destroy(m);
 	return err;
 }
 
-static int keep(const void *code, size_t len, struct cuda_code *out)
+/* A copy, with printf made ours. */
+static int keep(const void *code, size_t len, bool as_it_is, struct cuda_code *out)
 {
-	uint8_t *copy = malloc(len + 1);
+	char *copy = NULL;
 
-	if (!copy)
+	if (!as_it_is && gsb_image_kind(code, len) == GSB_IMAGE_PTX &&
+	    cuda_print_redirect(code, len, &copy))
 		return -ENOMEM;
-	memcpy(copy, code, len);
-	copy[len] = 0;
+	out->prints = copy;
+	if (!copy) {
+		copy = malloc(len + 1);
+		if (!copy)
+			return -ENOMEM;
+		memcpy(copy, code, len);
+		copy[len] = 0;
+	}
 	out->bytes = copy;
+	out->len = out->prints ? strlen(copy) : len;
 	return 0;
 }
 
@@ -161,27 +193,26 @@ static int check_code(const void *code, size_t len, uint64_t *variable_bytes, ch
 	return -EBADMSG;
 }
 
-int cuda_code_read(const void *image, size_t size, uint32_t cc, struct cuda_code *out, char *log,
-		   size_t log_size)
+int cuda_code_read(const void *image, size_t size, uint32_t cc, bool as_it_is,
+		   struct cuda_code *out, char *log, size_t log_size)
 {
 	struct gsb_arena arena;
 	const void *code;
 	size_t len;
 	int err;
 
-	out->variable_bytes = 0;
-	out->variables = NULL;
+	*out = (struct cuda_code){0};
 	gsb_arena_init(&arena, GSB_FATBIN_MAX_RAW_BYTES);
-	err = pick(image, size, cc, &arena, &code, &len, log, log_size);
+	err = pick(image, size, cc, as_it_is, &arena, &code, &len, log, log_size);
 	if (!err)
 		err = check_code(code, len, &out->variable_bytes, log, log_size);
 	if (!err)
-		err = look_at_variables(code, len, out, log, log_size);
-	if (!err)
-		err = keep(code, len, out);
-	if (err)
-		free(out->variables);
+		err = keep(code, len, as_it_is, out);
 	gsb_arena_finish(&arena);
+	if (!err)
+		err = look_at_variables(out, log, log_size);
+	if (err)
+		cuda_code_finish(out);
 	return err;
 }
 

@@ -1,7 +1,8 @@
 /*
  * image.h - an image as the driver may have it. The driver believes every length in an image, and reads in the engine's
  * process: a fatbin that was not made by NVIDIA's tools is enough to end it. So containers are opened here, by readers that believe
- * nothing, and the driver gets what it would have chosen: a cubin that was checked, or PTX.
+ * nothing, and the driver gets what it would have chosen: a cubin that was checked, or PTX. But of kernels that print it gets PTX
+ * where there is any, made to print into our memory (print.h).
  */
 #ifndef GSB_DEVICE_CUDA_IMAGE_H
 #define GSB_DEVICE_CUDA_IMAGE_H
@@ -12,6 +13,8 @@
 
 struct cuda_code {
 	void *bytes;	       /* a copy, unpacked, with a NUL behind it */
+	size_t len;	       /* without that */
+	bool prints;	       /* into the ring of its space */
 	bool has_no_variables; /* as far as its PTX shows; false: it may have some */
 	uint64_t variable_bytes;
 	char *variables; /* their names, one behind another, each ended by a NUL, and an empty one; NULL: not known */
@@ -21,13 +24,14 @@ struct cuda_code {
  * cuda_code_read() - what of an image the GPU can run, and whether it has variables
  * @image, @size: PTX, a fatbin (with its parts behind it, of a linked program), or a cubin
  * @cc:  compute capability: 90
+ * @as_it_is: what its kernels print goes the driver's way
  * @out: for cuda_code_finish()
  *
  * Return: 0, -EBADMSG (damaged), -ENOEXEC (nothing for this GPU), -EILSEQ (PTX with a variable that is nowhere defined); @log says
  *         why; -ENOMEM.
  */
-int cuda_code_read(const void *image, size_t size, uint32_t cc, struct cuda_code *out, char *log,
-		   size_t log_size);
+int cuda_code_read(const void *image, size_t size, uint32_t cc, bool as_it_is,
+		   struct cuda_code *out, char *log, size_t log_size);
 void cuda_code_finish(struct cuda_code *code);
 
 #endif

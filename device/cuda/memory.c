@@ -24,6 +24,7 @@
 #include "device/cuda/array.h"
 #include "device/cuda/host.h"
 #include "device/cuda/module.h"
+#include "device/cuda/print.h"
 #include "device/cuda/texture.h"
 
 #define ALIGN_BYTES	512 /* of an allocation, as the driver's are */
@@ -504,6 +505,7 @@ void cuda_space_destroy(struct gsb_space *space)
 		return;
 	while (space->modules)
 		cuda_module_unload(space->modules);
+	cuda_print_destroy(space);
 	cuda_host_unpin_all(space);
 	cuda_textures_free(space);
 	cuda_arrays_free(space);

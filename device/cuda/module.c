@@ -23,6 +23,7 @@
 #include "device/cuda/image.h"
 #include "device/cuda/link.h"
 #include "device/cuda/memory.h"
+#include "device/cuda/print.h"
 #include "device/cuda/queue.h"
 #include "device/cuda/variables.h"
 
@@ -34,6 +35,7 @@ struct cuda_image {
 	struct cuda_device *dev;
 	struct cuda_image *prev, *next; /* of dev->images, while it is shared */
 	bool shared;			/* by many, or by one after the other */
+	bool prints;			/* into the ring of its space (print.h) */
 	unsigned n_users;
 	uint64_t hash;
 	size_t size;
@@ -298,11 +300,34 @@ static int save_variables(struct cuda_image *i, const struct cuda_code *code, ch
 	return image_error(result);
 }
 
-static int get_image(struct cuda_device *dev, const void *bytes, size_t size,
-		     struct cuda_image **out, char *log, size_t log_size)
+/* A module that prints is loaded once more as it came, should the driver not take what was made of it. */
+static int make_from(struct cuda_device *dev, const void *bytes, size_t size,
+		     struct cuda_code *code, struct cuda_image **out, char *log, size_t log_size)
 {
 	const struct gsb_arch *arch = &dev->info.arch;
 	uint32_t cc = arch->cc_major * 10 + arch->cc_minor;
+	bool as_it_is = false, again;
+	int err;
+
+	do {
+		err = cuda_code_read(bytes, size, cc, as_it_is, code, log, log_size);
+		if (err)
+			return err;
+		err = make_image(dev, code->bytes, out, log, log_size);
+		again = as_it_is = err == -EILSEQ && code->prints;
+		if (again)
+			gsb_log(GSB_LOG_WARN, "cuda",
+				"the driver does not take a module with our printf: it is loaded as it came, and what it prints goes to this log: %s",
+				log);
+		if (err)
+			cuda_code_finish(code);
+	} while (again);
+	return err;
+}
+
+static int get_image(struct cuda_device *dev, const void *bytes, size_t size,
+		     struct cuda_image **out, char *log, size_t log_size)
+{
 	uint64_t hash = hash_bytes(bytes, size);
 	struct cuda_code code;
 	int err;
@@ -312,23 +337,30 @@ static int get_image(struct cuda_device *dev, const void *bytes, size_t size,
 		discard(out);
 	if (*out)
 		return 0;
-	err = cuda_code_read(bytes, size, cc, &code, log, log_size);
+	err = make_from(dev, bytes, size, &code, out, log, log_size);
 	if (err)
 		return err;
-	err = make_image(dev, code.bytes, out, log, log_size);
-	if (!err) {
-		(*out)->n_users = 1;
-		(*out)->variable_bytes = code.variable_bytes;
-		err = save_variables(*out, &code, log, log_size);
-		if (err)
-			destroy_image(*out);
-	}
-	if (!err) {
+	(*out)->n_users = 1;
+	(*out)->variable_bytes = code.variable_bytes;
+	(*out)->prints = code.prints;
+	err = save_variables(*out, &code, log, log_size);
+	if (err) {
+		destroy_image(*out);
+	} else {
 		if (code.has_no_variables || (*out)->variables)
 			share(*out, hash, bytes, size);
 		(*out)->size = size;
 	}
 	cuda_code_finish(&code);
+	return err;
+}
+
+static int attach(struct gsb_module *m, char *log, size_t log_size)
+{
+	int err = cuda_print_attach(m->space, m->image->library, log, log_size);
+
+	if (err)
+		put_image(m->image);
 	return err;
 }
 
@@ -344,6 +376,8 @@ int cuda_module_load(struct gsb_space *space, const void *image, size_t size,
 	m->space = space;
 	dev->cu.cuCtxSetCurrent(dev->ctx);
 	err = get_image(dev, image, size, &m->image, log, log_size);
+	if (!err && m->image->prints)
+		err = attach(m, log, log_size);
 	if (err) {
 		free(m);
 		return err;
@@ -490,6 +524,7 @@ int cuda_function_get(struct gsb_module *m, const char *name, struct gsb_functio
 	f->module = m;
 	f->kernel = kernel;
 	f->params_bytes = info->params_bytes;
+	f->print = m->image->prints ? atomic_load(&m->space->print) : NULL;
 	f->smem_max = info->attrs[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES];
 	pthread_mutex_lock(&dev->code_lock);
 	LL_PREPEND(m->functions, f);

@@ -15,7 +15,8 @@ struct gsb_function {
 	uint32_t params_bytes;
 	int32_t smem_max; /* dynamic bytes that the driver allows now */
 	bool has_large_clusters;
-	struct cuda_habit habit; /* the engine's thread alone */
+	struct cuda_print *print; /* its module prints; NULL: it does not, or the driver's way */
+	struct cuda_habit habit;  /* the engine's thread alone */
 };
 
 int cuda_module_load(struct gsb_space *space, const void *image, size_t size,

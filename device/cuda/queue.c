@@ -25,8 +25,10 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "device/cuda/memory.h"
+#include "device/cuda/module.h"
 #include "device/cuda/pace.h"
 #include "device/cuda/partition.h"
+#include "device/cuda/print.h"
 #include "device/cuda/send.h"
 
 #define WAIT_PART     8 /* of the time that another thread has waited, it sleeps */
@@ -45,6 +47,7 @@ struct cuda_flight {
 	CUevent start, end;
 	struct cuda_landing landing;
 	struct cuda_outlook outlook;
+	struct cuda_print *print; /* NULL: it is nothing that prints */
 };
 
 struct gsb_queue {
@@ -310,7 +313,8 @@ static void mark_last(struct gsb_queue *q)
 }
 
 /* A command that ends before it began. */
-static int complete_at_once(struct cuda_device *dev, uint64_t cookie, CUresult result)
+static int complete_at_once(struct cuda_device *dev, uint64_t cookie, CUresult result,
+			    struct cuda_print *print)
 {
 	struct gsb_completion *c;
 
@@ -319,6 +323,7 @@ static int complete_at_once(struct cuda_device *dev, uint64_t cookie, CUresult r
 	c = gsb_done_push(&dev->done);
 	c->cookie = cookie;
 	c->result = result;
+	c->printed = print && cuda_print_has_text(print);
 	c->start_ns = c->end_ns = gsb_clock_ns();
 	return 0;
 }
@@ -328,6 +333,11 @@ static uint64_t blocks_of(const struct gsb_cmd *cmd)
 	const uint32_t *g = cmd->launch.grid;
 
 	return cmd->kind == GSB_CMD_LAUNCH ? (uint64_t)g[0] * g[1] * g[2] : 0;
+}
+
+static struct cuda_print *print_of(const struct gsb_cmd *cmd)
+{
+	return cmd->kind == GSB_CMD_LAUNCH ? cmd->launch.function->print : NULL;
 }
 
 static void append(struct gsb_queue *q, struct cuda_flight *f)
@@ -341,6 +351,8 @@ static void append(struct gsb_queue *q, struct cuda_flight *f)
 	f->next = NULL;
 	q->last = f;
 	q->dev->n_in_flight++;
+	if (f->print)
+		cuda_print_begin(f->print);
 }
 
 int cuda_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
@@ -351,7 +363,7 @@ int cuda_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
 	int err;
 
 	if (cuda_lost(dev))
-		return complete_at_once(dev, cmd->cookie, cuda_lost(dev));
+		return complete_at_once(dev, cmd->cookie, cuda_lost(dev), NULL);
 	f = take_flight(dev);
 	if (!f)
 		return -ENOMEM;
@@ -360,6 +372,7 @@ int cuda_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
 	f->cookie = cmd->cookie;
 	f->issued_ns = now;
 	f->n_blocks = blocks_of(cmd);
+	f->print = print_of(cmd);
 	f->landing = (struct cuda_landing){0};
 	err = send(q, cmd, f);
 	dev->active_ns = now;
@@ -371,11 +384,11 @@ int cuda_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
 	cuda_land(dev, &f->landing);
 	give_flight(dev, f);
 	mark_last(q);
-	if (err == -EIO)
-		return complete_at_once(dev, cmd->cookie, cuda_lost(dev));
+	if (err == -EIO) /* its kernel may have begun, and said something */
+		return complete_at_once(dev, cmd->cookie, cuda_lost(dev), print_of(cmd));
 	if (q->flights) /* it would complete before those that it is behind */
 		return err;
-	return err == -EFAULT ? complete_at_once(dev, cmd->cookie, CUDA_ERROR_ILLEGAL_ADDRESS)
+	return err == -EFAULT ? complete_at_once(dev, cmd->cookie, CUDA_ERROR_ILLEGAL_ADDRESS, NULL)
 			      : err;
 }
 
@@ -410,6 +423,7 @@ static void begin_completion(struct gsb_completion *c, const struct cuda_flight 
 	c->detail[0] = 0;
 	c->cookie = f->cookie;
 	c->n_blocks = f->n_blocks;
+	c->printed = f->print && cuda_print_end(f->print);
 }
 
 static void end_flight(struct gsb_queue *q, struct cuda_flight *f)

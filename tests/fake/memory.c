@@ -143,13 +143,17 @@ CUresult cuMemUnmap(CUdeviceptr addr, size_t size)
 
 CUresult cuMemHostAlloc(void **addr, size_t size, unsigned flags)
 {
+	static uint64_t next = FAKE_HOST_BASE + (1ull << 40); /* where nobody else maps */
 	CUresult result = fake_enter(__func__);
 
 	if (result)
 		return result;
-	*addr = calloc(1, size);
+	*addr = mmap(to_pointer(next), size, PROT_READ | PROT_WRITE, RESERVE_FLAGS, -1, 0);
+	if (*addr == MAP_FAILED)
+		return fake_leave(CUDA_ERROR_OUT_OF_MEMORY);
+	next += size / UNIT * UNIT + UNIT;
 	fake_add(FAKE_HOST, fake_handle(*addr), size);
-	return fake_leave(CUDA_SUCCESS);
+	return fake_leave(pin(fake_handle(*addr), size));
 }
 
 CUresult cuMemFreeHost(void *addr)
@@ -160,9 +164,12 @@ CUresult cuMemFreeHost(void *addr)
 	fake_lock();
 	o = fake_find(FAKE_HOST, fake_handle(addr));
 	if (o) {
-		fake_retire(o->key.at, o->size);
+		size_t size = o->size;
+
+		fake_retire(o->key.at, size);
+		unpin(o->key.at, size);
 		result = fake_remove(FAKE_HOST, o->key.at);
-		free(addr);
+		munmap(addr, size);
 	}
 	return fake_leave_anyway(__func__, result);
 }

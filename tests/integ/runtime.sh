@@ -31,12 +31,35 @@ runtime_errors() {
 	expect_match "$(cat "$dir/broker.log")" "kernel '_Z5writePii': write of 4 bytes at 0x10, not allocated"
 }
 
-runtime_print() {
+printed() {
 	local i
-	run_program print
-	expect_equal "$output" "$(for i in 0 1 2; do
+	for i in 0 1 2; do
 		printf 'thread 0 of block 0 says %d.00 hello\nthread 1 of block 0 says %d.25 hello\nhost %d\n' "$i" "$i" "$i"
-	done)"
+	done
+}
+
+runtime_print() {
+	run_program print
+	expect_equal "$output" "$(printed)"
+}
+
+# Through a driver, which would print into the engine: the program gets it all the same, also when it has machine code.
+runtime_print_through_a_driver() {
+	local name
+	for name in print print_both; do
+		status_of env ASAN_OPTIONS="$tenant_asan" GSB_REAL_LIBCUDA="$build/tests/fake/libcuda.so" \
+			LD_LIBRARY_PATH="$build/cudart/lib" "$build/tools/gsbrun" --device cuda:0 -- "$build/tests/runtime/$name"
+		expect_equal "$output" "$(printed)"
+		expect_equal "$status" 0
+	done
+}
+
+runtime_print_before_a_fault_of_a_driver() {
+	status_of env ASAN_OPTIONS="$tenant_asan" GSB_REAL_LIBCUDA="$build/tests/fake/libcuda.so" \
+		LD_LIBRARY_PATH="$build/cudart/lib" "$build/tools/gsbrun" --device cuda:0 -- "$build/tests/runtime/print" fault
+	expect_match "$output" '^before the fault$'
+	expect_match "$output" 'the engine ends'
+	expect_equal "$status" 0
 }
 
 runtime_inside_a_program_is_refused_with_the_remedy() {
@@ -77,7 +100,7 @@ runtime_of_each_version_by_its_interface() {
 if [ -x "$build/tests/integ/rt" ]; then
 	run_case runtime_of_each_version_by_its_interface
 fi
-names=$(for name in $programs errors print; do echo "runtime_$name"; done)
+names=$(for name in $programs errors print print_through_a_driver print_before_a_fault_of_a_driver; do echo "runtime_$name"; done)
 for name in $names runtime_inside_a_program_is_refused_with_the_remedy \
 	runtime_linked_without_ptx_is_refused_with_the_remedy; do
 	if [ -x "$build/tests/runtime/static" ]; then

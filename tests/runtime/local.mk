@@ -15,10 +15,10 @@ check_SCRIPTS += tests/integ/runtime.sh
 EXTRA_DIST += tests/integ/runtime.sh
 
 if HAVE_CUDA
-check_DATA += $(runtime_programs:%=tests/runtime/%) tests/runtime/static tests/runtime/linked_machine_code
+check_DATA += $(runtime_programs:%=tests/runtime/%) tests/runtime/static tests/runtime/linked_machine_code tests/runtime/print_both
 endif
 CLEANFILES += $(runtime_programs:%=tests/runtime/%) $(runtime_programs:%=tests/runtime/native/%) tests/runtime/static \
-	tests/runtime/linked_machine_code
+	tests/runtime/linked_machine_code tests/runtime/print_both
 
 tests/runtime/parts tests/runtime/native/parts: runtime_more = $(srcdir)/tests/runtime/parts_more.cu
 linked_programs = tests/runtime/linked tests/runtime/linked_ptx tests/runtime/native/linked tests/runtime/native/linked_ptx
@@ -40,6 +40,9 @@ tests/runtime/linked_machine_code: $(srcdir)/tests/runtime/linked.cu $(srcdir)/t
 		$(srcdir)/tests/runtime/linked.cuh $(srcdir)/tests/runtime/check.h
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(NVCC) -ccbin g++ -O1 -o $@ $< $(srcdir)/tests/runtime/linked_more.cu -rdc=true \
 		-gencode arch=compute_90,code=sm_90 -cudart shared
+# With PTX and the machine code of an H200.
+tests/runtime/print_both: $(srcdir)/tests/runtime/print.cu $(srcdir)/tests/runtime/check.h
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(NVCC) -ccbin g++ -O1 -o $@ $< -arch=sm_90 -cudart shared
 # All of them like that, for a machine with a GPU (make gpu-bundle): what they expect must hold there, too.
 tests/runtime/native/%: $(srcdir)/tests/runtime/%.cu $(srcdir)/tests/runtime/check.h
 	$(runtime_nvcc) static

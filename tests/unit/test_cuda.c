@@ -57,7 +57,7 @@ static int read_code(const char *image, size_t size, bool *none)
 	int err;
 
 	text[0] = 0;
-	err = cuda_code_read(image, size, 90, &code, text, sizeof(text));
+	err = cuda_code_read(image, size, 90, false, &code, text, sizeof(text));
 	if (!err) {
 		*none = code.has_no_variables;
 		assert_int_equal(((char *)code.bytes)[size], 0);

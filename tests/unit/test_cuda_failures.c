@@ -56,6 +56,7 @@ struct life {
 	uint64_t small, large;
 	void *staging;
 	unsigned n_failed, n_issued;
+	bool silent;   /* a kernel said nothing */
 	bool wrong;    /* a result, though nothing failed */
 	uint32_t word; /* what a kernel left */
 };
@@ -176,6 +177,36 @@ static void draw(struct life *l)
 	failed(l, l->ops->mem_free(l->space, plain));
 }
 
+/* A kernel of another module, whose text is to be read. */
+static void say(struct life *l)
+{
+	static struct gsb_function_info info;
+	const struct {
+		uint64_t p;
+		uint32_t n, pad;
+	} args = {0, 1, 0};
+	struct gsb_cmd cmd = {.kind = GSB_CMD_LAUNCH,
+			      .launch = {.grid = {1, 1, 1},
+					 .block = {1, 1, 1},
+					 .params = &args,
+					 .params_bytes = sizeof(args)}};
+	char log[256] = "", text[16] = "";
+	struct gsb_module *m;
+	bool to_stderr;
+
+	if (failed(l, l->ops->module_load(l->space, device_print_ptx, strlen(device_print_ptx), &m,
+					  log, sizeof(log))))
+		return;
+	if (!failed(l, l->ops->function_get(m, "say", &cmd.launch.function, &info)) &&
+	    !failed(l, l->ops->function_prepare(cmd.launch.function, log, sizeof(log)))) {
+		issue(l, cmd);
+		collect(l);
+		l->ops->print_read(l->space, text, sizeof(text) - 1, &to_stderr);
+		l->silent = strcmp(text, "0.0.0\n") != 0;
+	}
+	l->ops->module_unload(m);
+}
+
 static void work(struct life *l)
 {
 	static unsigned char bytes[LARGE];
@@ -195,6 +226,7 @@ static void work(struct life *l)
 	copy(l, address_of(&l->word), l->small, 4);
 	collect(l);
 	draw(l);
+	say(l);
 }
 
 static void live(struct life *l)
@@ -213,7 +245,7 @@ static void live(struct life *l)
 	l->ops->buffer_share(l->dev, l->staging, STAGING);
 	if (!failed(l, l->ops->queue_create(l->dev, 0, part, &l->queue)))
 		work(l);
-	l->wrong = !l->n_failed && l->word != 7;
+	l->wrong = !l->n_failed && (l->word != 7 || l->silent);
 	l->ops->queue_destroy(l->queue);
 	l->ops->buffer_unshare(l->dev, l->staging, STAGING);
 	if (l->small)
@@ -627,6 +659,27 @@ static void test_image_whose_variables_cannot_be_written_is_loaded_again(void **
 	close_all(&l);
 }
 
+/* What was made of its text is nothing that the driver takes: it goes to the driver as it came. */
+static void test_module_whose_print_cannot_be_had_is_loaded_as_it_is(void **state)
+{
+	struct life l = {0};
+	struct gsb_space *space = make_space(&l);
+	struct gsb_module *m = NULL;
+	char log[256] = "";
+
+	fake.inject("cuLibraryLoadData", 1, CUDA_ERROR_INVALID_PTX);
+	assert_int_equal(l.ops->module_load(space, device_print_ptx, strlen(device_print_ptx), &m,
+					    log, sizeof(log)),
+			 0);
+	assert_int_equal(fake.live(FAKE_MEMORY), 0); /* no ring */
+	l.ops->module_unload(m);
+	assert_int_equal(l.ops->module_load(space, device_print_ptx, strlen(device_print_ptx), &m,
+					    log, sizeof(log)),
+			 0);
+	l.ops->module_unload(m);
+	close_all(&l);
+}
+
 static void test_pin_that_was_only_prepared_is_given_back(void **state)
 {
 	struct life l = {0};
@@ -741,6 +794,7 @@ int main(void)
 		cmocka_unit_test(test_variables_cost_memory_of_the_device),
 		cmocka_unit_test(test_image_that_comes_again_is_not_loaded_again),
 		cmocka_unit_test(test_image_whose_variables_cannot_be_written_is_loaded_again),
+		cmocka_unit_test(test_module_whose_print_cannot_be_had_is_loaded_as_it_is),
 		cmocka_unit_test(test_pin_that_was_only_prepared_is_given_back),
 		cmocka_unit_test(test_pin_of_another_size_than_was_prepared_is_its_own),
 		cmocka_unit_test(test_addresses_that_go_can_be_pinned_again_at_once),

@@ -2536,11 +2536,11 @@ static void test_print_stays_in_its_space(void **state)
 	rig->module = load_text(rig, rig->space, device_print_ptx);
 	other.module = load_text(rig, other.space, device_print_ptx);
 	launch(rig, rig->queue, (struct shot){"say", 1, 1, {0, 1}, 1});
-	launch(&other, other.queue, (struct shot){"say", 2, 1, {0, 1}, 2});
+	launch(&other, other.queue, (struct shot){"say", 1, 1, {0, 2}, 2});
 	collect(rig, c, 2);
-	assert_printed(rig, other.space, false, "0.0.0\n1.0.0\n");
+	assert_printed(rig, other.space, false, "0.0.0\n0.0.1\n");
 	assert_printed(rig, rig->space, false, "0.0.0\n");
-	launch(&other, other.queue, (struct shot){"say", 2, 1, {0, 1}, 2});
+	launch(&other, other.queue, (struct shot){"say", 1, 1, {0, 2}, 2});
 	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
 	rig->dev->ops->queue_destroy(other.queue);
 	rig->dev->ops->space_destroy(other.space); /* with text that nobody has read */
@@ -2690,6 +2690,247 @@ static void test_print_without_host_memory_costs_the_oldest(void **state)
 	assert_true(strlen(text) < 9 * 2000);
 	free(text);
 	sum->max_bytes = most;
+}
+
+struct saying {
+	const char *format;
+	uint64_t words
+		[5]; /* of arguments, as a kernel has them: those of 4 bytes follow each other */
+	uint32_t n_args;
+	const char *want;
+};
+
+/* What one thread says; `string` lies in the kernel's memory, and a word that is its address is made its address there. */
+static char *told(struct rig *rig, const struct saying *s, const char *string)
+{
+	const uint64_t at = alloc(rig, 4096), string_at = at + 2048;
+	uint64_t words[GSB_ARRAY_LEN(s->words)];
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(words); i++)
+		words[i] = s->words[i] == to_addr(string) ? string_at : s->words[i];
+	copy(rig, rig->space, at, to_addr(s->format), strlen(s->format) + 1);
+	copy(rig, rig->space, at + 1024, to_addr(words), sizeof(words));
+	copy(rig, rig->space, string_at, to_addr(string), strlen(string) + 1);
+	launch(rig, rig->queue, (struct shot){"tell", 1, 1, {at, 0}, 1});
+	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+	assert_int_equal(word_at(rig, rig->space, at + 1020), s->n_args);
+	assert_int_equal(rig->dev->ops->mem_free(rig->space, at), 0);
+	return read_print(rig, rig->space, 65536, false);
+}
+
+static uint64_t real(double d)
+{
+	uint64_t word;
+
+	memcpy(&word, &d, sizeof(word));
+	return word;
+}
+
+static uint64_t both(uint32_t first, uint32_t second)
+{
+	return first | (uint64_t)second << 32;
+}
+
+static void test_print_shows_each_conversion(void **state)
+{
+	static const char text[] = "abcdefgh"; /* a whole word, and its end in the next */
+	const uint64_t s = to_addr(text), big = 0xfeedfacecafe;
+	const struct saying sayings[] = {
+		{"plain\n", {0}, 0, "plain\n"},
+		{"1234567", {0}, 0, "1234567"},
+		{"12345678", {0}, 0, "12345678"},
+		{"100%%, %d%%", {7}, 1, "100%, 7%"},
+		{"%i|%llu", {(uint32_t)-5, 1ull << 40}, 2, "-5|1099511627776"},
+		{"%-6u|%lx", {42, big}, 2, "42    |feedfacecafe"},
+		{"%jd %zu %td", {UINT64_MAX, 9, 8}, 3, "-1 9 8"},
+		{"%X %#o", {both(0xab, 8)}, 2, "AB 010"},
+		{"%hd %hhu", {both(70000, 300)}, 2, "4464 44"},
+		{"%hhd %hx", {both(200, 0x12345)}, 2, "-56 2345"},
+		{"[%3c|%-3c]", {both('y', 'z')}, 2, "[  y|z  ]"},
+		{"%+d % d %03d", {both(1, 2), 3}, 3, "+1  2 003"},
+		{"%*d|%.*f", {both(4, 42), 1, real(0.25)}, 4, "  42|0.2"},
+		{"%5.2f|%e|%E",
+		 {real(2.5), real(1e10), real(1)},
+		 3,
+		 " 2.50|1.000000e+10|1.000000E+00"},
+		{"%g %G %a %A", {real(0.5), real(2), real(1), real(1)}, 4, "0.5 2 0x1p+0 0X1P+0"},
+		{"%c%c %F", {both('x', 'y'), real(1)}, 3, "xy 1.000000"},
+		{"%s!", {s}, 1, "abcdefgh!"},
+		{"%-10s|%.3s|%s", {s, s, s}, 3, "abcdefgh  |abc|abcdefgh"},
+		{"%s %d", {0, 5}, 2, "(null) 5"},
+		{"%p", {0x1234}, 1, "0x1234"},
+		{"%d%", {1}, 1, "1"},
+		{"%k%d", {8}, 1, "8"},
+	};
+	struct rig *rig = *state;
+
+	rig->module = load_text(rig, rig->space, device_print_ptx);
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(sayings); i++) {
+		char *got = told(rig, &sayings[i], text);
+
+		assert_string_equal(got, sayings[i].want);
+		free(got);
+	}
+}
+
+/* As fatbins have it. */
+static void test_print_of_a_text_that_counts_its_nul(void **state)
+{
+	struct rig *rig = *state;
+	char log[1024] = "";
+
+	if (rig->dev->ops->module_load(rig->space, device_print_ptx, sizeof(device_print_ptx),
+				       &rig->module, log, sizeof(log)))
+		fail_msg("%s", log);
+	launch(rig, rig->queue, (struct shot){"say", 1, 1, {0, 1}, 1});
+	assert_true(collect_one(rig).printed);
+	assert_printed(rig, rig->space, false, "0.0.0\n");
+}
+
+/* Strings are cut, and what they belong to is whole. */
+static void test_print_of_a_long_string_is_cut(void **state)
+{
+	struct rig *rig = *state;
+	const uint64_t at = alloc(rig, 16384), words[2] = {at + 2048, 7};
+	char string[6000], *text;
+
+	memset(string, 'a', sizeof(string));
+	string[sizeof(string) - 1] = 0;
+	rig->module = load_text(rig, rig->space, device_print_ptx);
+	copy(rig, rig->space, at, to_addr("<%s>%d"), 7);
+	copy(rig, rig->space, at + 1024, to_addr(words), sizeof(words));
+	copy(rig, rig->space, at + 2048, to_addr(string), sizeof(string));
+	launch(rig, rig->queue, (struct shot){"tell", 1, 1, {at, 0}, 1});
+	assert_true(collect_one(rig).printed);
+	text = read_print(rig, rig->space, 65536, false);
+	assert_int_equal(strlen(text), 1 + 4095 + 2);
+	assert_string_equal(text + 1 + 4095, ">7");
+	free(text);
+}
+
+static void test_print_of_linked_modules_is_one_text(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_module *m = load_text(rig, rig->space, device_linked_print_ptx);
+	struct gsb_cmd cmd = {.kind = GSB_CMD_LAUNCH,
+			      .space = rig->space,
+			      .launch = {.function = kernel(rig, m, "say_both"),
+					 .grid = {1, 1, 1},
+					 .block = {1, 1, 1}}};
+
+	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
+	assert_true(collect_one(rig).printed);
+	assert_printed(rig, rig->space, false, "12");
+	rig->dev->ops->module_unload(m);
+}
+
+/* Where each lane of a GPU's warps comes to the buffer by itself: all is there once, and what a thread says in its order. */
+static void test_print_of_many_threads_is_all_there(void **state)
+{
+	enum { N_BLOCKS = 40, N_THREADS = 64, N_TURNS = 3 };
+	static unsigned char n_seen[N_BLOCKS][N_THREADS];
+	struct rig *rig = *state;
+	char *text, *line, *rest;
+
+	memset(n_seen, 0, sizeof(n_seen));
+	rig->module = load_text(rig, rig->space, device_print_ptx);
+	launch(rig, rig->queue, (struct shot){"say", N_BLOCKS, N_THREADS, {0, N_TURNS}, 1});
+	assert_true(collect_one(rig).printed);
+	text = read_print(rig, rig->space, 7, false);
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		unsigned b, t, turn;
+
+		assert_int_equal(sscanf(line, "%u.%u.%u", &b, &t, &turn), 3);
+		assert_true(b < N_BLOCKS && t < N_THREADS);
+		assert_int_equal(turn, n_seen[b][t]++);
+	}
+	for (unsigned i = 0; i < N_BLOCKS * N_THREADS; i++)
+		assert_int_equal(n_seen[i / N_THREADS][i % N_THREADS], N_TURNS);
+	free(text);
+	launch(rig, rig->queue, (struct shot){"claim", 1, 32, {0, 0}, 2});
+	assert_false(collect_one(rig).printed);
+}
+
+/* ---- of a GPU, where text goes into a ring of memory ---- */
+
+static void test_print_over_the_limit_costs_the_newest(void **state)
+{
+	struct rig *rig = *state;
+	const unsigned n = 40000;
+	char *text, line[32];
+	unsigned kept;
+
+	rig->module = load_text(rig, rig->space, device_print_ptx);
+	assert_int_equal(rig->dev->ops->print_limit(rig->space, 1), 512 << 10);
+	for (unsigned i = 0; i < 3; i++) { /* what was read is free */
+		launch(rig, rig->queue, (struct shot){"say", 1, 1, {0, n}, 1});
+		assert_true(collect_one(rig).printed);
+		text = read_print(rig, rig->space, 65536, false);
+		assert_memory_equal(text, "0.0.0\n0.0.1\n", 12);
+		kept = (512 << 10) / (8 + 16 + 3 * 8);
+		snprintf(line, sizeof(line), "\n0.0.%u\n", kept - 1);
+		assert_string_equal(text + strlen(text) - strlen(line), line);
+		free(text);
+	}
+	assert_int_equal(rig->dev->ops->print_limit(rig->space, 0), 8650752);
+	assert_int_equal(rig->dev->ops->print_limit(rig->space, 1ull << 40), 16 << 20);
+}
+
+/* More than the ring holds goes round in it, and is read as it was written. */
+static void test_print_goes_round(void **state)
+{
+	struct rig *rig = *state;
+	const unsigned n = 9973, turns = 60; /* 48 bytes each */
+	const struct saying shift = {
+		"x", {0}, 0, "x"}; /* so that all else lies elsewhere the second time */
+
+	rig->module = load_text(rig, rig->space, device_print_ptx);
+	for (unsigned i = 0; i < turns; i++) {
+		char *text = told(rig, &shift, ""), *at;
+
+		assert_string_equal(text, "x");
+		free(text);
+		launch(rig, rig->queue, (struct shot){"say", 1, 1, {0, n}, 1});
+		assert_true(collect_one(rig).printed);
+		at = text = read_print(rig, rig->space, 65536, false);
+		for (unsigned turn = 0; turn < n; turn++) {
+			char line[32];
+			int len = snprintf(line, sizeof(line), "0.0.%u\n", turn);
+
+			assert_memory_equal(at, line, len);
+			at += len;
+		}
+		assert_int_equal(*at, 0);
+		free(text);
+	}
+}
+
+/* Text that is read while another kernel prints stays where it is until none does. */
+static void test_print_is_read_while_others_print(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_queue *second = another_queue(rig, 0);
+	size_t n_lines = 0;
+	char *text;
+
+	rig->module = load_text(rig, rig->space, device_print_ptx);
+	for (unsigned i = 0; i < 20; i++) {
+		launch(rig, i % 2 ? second : rig->queue, (struct shot){"say", 1, 1, {0, 50}, i});
+		if (i % 2)
+			assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+		text = read_print(rig, rig->space, 65536, false);
+		for (const char *p = text; *p; p++)
+			n_lines += *p == '\n';
+		free(text);
+	}
+	for (unsigned i = 0; i < 10; i++)
+		assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+	text = read_print(rig, rig->space, 65536, false);
+	for (const char *p = text; *p; p++)
+		n_lines += *p == '\n';
+	free(text);
+	assert_int_equal(n_lines, 20 * 50);
+	rig->dev->ops->queue_destroy(second);
 }
 
 /* ---- how a device is named, fault injection ---- */
@@ -2844,6 +3085,15 @@ static int on_gpu(char *spec)
 		ON_GPU(test_space_create_refuses_windows_it_cannot_have),
 		ON_GPU(test_queue_create_takes_only_sms_that_the_device_can_give),
 		ON_GPU(test_complementary_parts_share_no_sm),
+		ON_GPU(test_print_stays_in_its_space),
+		ON_GPU(test_print_shows_each_conversion),
+		ON_GPU(test_print_of_a_text_that_counts_its_nul),
+		ON_GPU(test_print_of_a_long_string_is_cut),
+		ON_GPU(test_print_of_linked_modules_is_one_text),
+		ON_GPU(test_print_of_many_threads_is_all_there),
+		ON_GPU(test_print_over_the_limit_costs_the_newest),
+		ON_GPU(test_print_goes_round),
+		ON_GPU(test_print_is_read_while_others_print),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
@@ -2918,6 +3168,11 @@ static const struct CMUnitTest tests[] = {
 	ON_EMU(test_print_is_there_with_the_completion),
 	ON_EMU(test_print_of_launches_in_order_of_their_queue),
 	ON_EMU(test_print_stays_in_its_space),
+	ON_EMU(test_print_shows_each_conversion),
+	ON_EMU(test_print_of_a_text_that_counts_its_nul),
+	ON_EMU(test_print_of_a_long_string_is_cut),
+	ON_EMU(test_print_of_linked_modules_is_one_text),
+	ON_EMU(test_print_of_many_threads_is_all_there),
 	cmocka_unit_test(test_print_order_does_not_depend_on_workers),
 	ON_EMU(test_print_over_the_limit_costs_the_oldest),
 	ON_EMU(test_print_limit_says_what_it_made_of_it),

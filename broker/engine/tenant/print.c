@@ -39,6 +39,8 @@ int gsb_print_read(struct gsb_tenant *t, const struct gsb_rec *rec)
 	struct gsb_reply_print answer;
 	uint32_t bytes = read_text(t, &answer);
 
+	if (!bytes)
+		t->n_printed_read = t->n_printed;
 	gsb_tenant_reply_with(t, rec, &answer,
 			      (uint32_t)offsetof(struct gsb_reply_print, text) + bytes);
 	return 0;

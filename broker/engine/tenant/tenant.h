@@ -96,6 +96,7 @@ struct gsb_tenant {
 	uint32_t n_in_flight, n_host_funcs;
 	uint32_t n_jobs;	    /* calls that others work on: the loader, gsbrokerd */
 	uint32_t n_printed;	    /* what the region says */
+	uint32_t n_printed_read;    /* the same when it had read all of it last */
 	uint64_t loader_round;	    /* of its last job */
 	struct gsb_claim claim;	    /* of the device, for the policy */
 	uint64_t device_used_bytes; /* of its contexts */

@@ -1,0 +1,395 @@
+/*
+ * print.c - see print.h.
+ *
+ * What has been read is zeroed, but counts as taken only when no kernel that prints runs: those that found no room and gave back
+ * what they had claimed then have left no hole.
+ *
+ * Kernels of the engine's other tenants can write here as everywhere: nothing that stands in the ring is believed.
+ */
+#include "device/cuda/print.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "device/cuda/print_ptx.h"
+#include "device/print.h"
+#include "ptx/image.h"
+#include "ptx/ptx.h"
+#include "ptx/redirect.h"
+
+#define RING_BYTES ((uint64_t)16 << 20)
+#define RECORD_MAX 65536 /* print.ptx has it, too */
+#define WORD	   sizeof(uint64_t)
+
+/* The ring's head, which kernels read: print.ptx has where what stands. */
+struct head {
+	uint64_t ring, mask;
+	uint64_t claimed_at;
+	uint64_t taken, most;
+	uint64_t lost;
+};
+
+struct cuda_print {
+	struct cuda_job free;
+	struct cuda_device *dev;
+	volatile struct head *head;
+	uint8_t *ring;
+	CUdeviceptr claimed; /* a word of the device, where claiming is quick */
+	uint64_t read;	     /* up to here */
+	unsigned n_running;
+	bool damaged;	/* the ring holds what print.ptx does not write: no more of it */
+	bool told_lost; /* once is enough */
+	struct gsb_print_text text;
+	size_t text_read;
+	_Alignas(8) uint8_t record[RECORD_MAX];
+};
+
+/* ---- code ---- */
+
+static const char builtin[] = "vprintf", ours[] = "vprint$";
+static const char ring_here[] = ".visible .global .align 8 .u64 gsb$ring;\n";
+static const char ring_elsewhere[] = ".extern .global .align 8 .u64 gsb$ring;\n";
+
+/* One module of the text, and ours behind it; the ring's word stands in the first that prints. */
+static void add_module(char **end, const char *text, size_t len, bool *prints)
+{
+	char *copy = *end;
+
+	memcpy(copy, text, len);
+	*end += len;
+	if (!gsb_ptx_redirect(copy, len, builtin, ours))
+		return;
+	*(*end)++ = '\n';
+	*end = stpcpy(*end, *prints ? ring_elsewhere : ring_here);
+	*end = stpcpy(*end, cuda_print_ptx);
+	*prints = true;
+}
+
+static unsigned count_modules(const char *text, size_t len)
+{
+	unsigned n = 0;
+
+	for (const char *next = text; next; n++) {
+		len -= (size_t)(next - text);
+		text = next;
+		next = gsb_ptx_next_unit(text, len);
+	}
+	return n;
+}
+
+int cuda_print_redirect(const char *text, size_t len, char **out)
+{
+	const size_t ours_bytes = sizeof(ring_here) + sizeof(cuda_print_ptx) + 1;
+	bool prints = false;
+	char *copy, *end;
+
+	len = strnlen(text, len);
+	if (!memmem(text, len, builtin, strlen(builtin)))
+		return 0;
+	copy = end = malloc(len + count_modules(text, len) * ours_bytes + 1);
+	if (!copy)
+		return -ENOMEM;
+	for (const char *next; text; text = next) {
+		next = gsb_ptx_next_unit(text, len);
+		add_module(&end, text, next ? (size_t)(next - text) : len, &prints);
+		len -= next ? (size_t)(next - text) : len;
+	}
+	*end = 0;
+	if (prints)
+		*out = copy;
+	else
+		free(copy);
+	return 0;
+}
+
+/* ---- the ring ---- */
+
+static void run_free(struct cuda_job *job)
+{
+	struct cuda_print *p = gsb_container_of(job, struct cuda_print, free);
+	const struct cuda_driver *cu = &p->dev->cu;
+
+	cu->cuCtxSetCurrent(p->dev->ctx);
+	if (p->claimed)
+		cuda_note(p->dev, cu->cuMemFree_v2(p->claimed));
+	cu->cuCtxSetCurrent(p->dev->host_ctx);
+	if (p->ring)
+		cuda_note(p->dev, cu->cuMemFreeHost(p->ring));
+	free(p);
+}
+
+/* Both wait for kernels that run. */
+static void give_back(struct cuda_print *p)
+{
+	p->free.run = run_free;
+	cuda_helper_give(&p->dev->unloader, &p->free);
+}
+
+/* In the context where that stops no launches; the head lies behind the ring. */
+static CUresult make_ring(struct cuda_print *p)
+{
+	const unsigned flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
+	const struct cuda_driver *cu = &p->dev->cu;
+	void *ring = NULL;
+	CUresult result;
+
+	cu->cuCtxSetCurrent(p->dev->host_ctx);
+	result = cuda_note(p->dev,
+			   cu->cuMemHostAlloc(&ring, RING_BYTES + sizeof(struct head), flags));
+	cu->cuCtxSetCurrent(p->dev->ctx);
+	if (result)
+		return result;
+	p->ring = memset(ring, 0, RING_BYTES + sizeof(struct head));
+	p->head = (volatile struct head *)(p->ring + RING_BYTES);
+	return CUDA_SUCCESS;
+}
+
+/* Words of the device, by the loader's stream. */
+static CUresult put_word(struct cuda_device *dev, CUdeviceptr at, uint64_t word)
+{
+	CUresult result, end;
+
+	result = dev->cu.cuMemcpyAsync(at, (CUdeviceptr)(uintptr_t)&word, sizeof(word),
+				       dev->code_stream);
+	end = dev->cu.cuStreamSynchronize(dev->code_stream);
+	return cuda_note(dev, result ? result : end);
+}
+
+static uint64_t limit_of(struct gsb_space *space)
+{
+	const struct gsb_arch *a = &space->dev->info.arch;
+	uint64_t limit = atomic_load(&space->print_bytes);
+
+	if (!limit)
+		limit = gsb_print_fifo_default((uint64_t)GSB_WARP_SIZE * a->max_warps * a->n_sms);
+	return limit < RING_BYTES ? limit : RING_BYTES;
+}
+
+static CUresult fill(struct cuda_print *p)
+{
+	CUresult result = make_ring(p);
+
+	if (!result)
+		result = cuda_note(p->dev, p->dev->cu.cuMemAlloc_v2(&p->claimed, WORD));
+	if (!result)
+		result = put_word(p->dev, p->claimed, 0);
+	if (result)
+		return result;
+	p->head->ring = (uint64_t)(uintptr_t)p->ring;
+	p->head->mask = RING_BYTES - 1;
+	p->head->claimed_at = p->claimed;
+	return CUDA_SUCCESS;
+}
+
+static CUresult create(struct gsb_space *space)
+{
+	struct cuda_print *p = calloc(1, sizeof(*p));
+	CUresult result;
+
+	if (!p)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	p->dev = space->dev;
+	result = fill(p);
+	if (result) {
+		give_back(p);
+		return result;
+	}
+	atomic_store(&space->print, p);
+	p->head->most = limit_of(space); /* it may just have been changed */
+	return CUDA_SUCCESS;
+}
+
+int cuda_print_attach(struct gsb_space *space, CUlibrary library, char *log, size_t log_size)
+{
+	struct cuda_device *dev = space->dev;
+	CUresult result = CUDA_SUCCESS;
+	CUdeviceptr at;
+	size_t size;
+
+	if (!space->print)
+		result = create(space);
+	if (!result)
+		result = dev->cu.cuLibraryGetGlobal(&at, &size, library, "gsb$ring");
+	if (!result)
+		result = put_word(dev, at, (uint64_t)(uintptr_t)space->print->head);
+	if (!result)
+		return 0;
+	snprintf(log, log_size, "printf of its kernels cannot be had: %s", cuda_name(result));
+	return result == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -EIO;
+}
+
+void cuda_print_destroy(struct gsb_space *space)
+{
+	if (space->print)
+		give_back(space->print);
+	space->print = NULL;
+}
+
+uint64_t cuda_print_limit(struct gsb_space *space, uint64_t bytes)
+{
+	struct cuda_print *p;
+
+	atomic_store(&space->print_bytes, bytes ? gsb_print_fifo_bytes(bytes) : 0);
+	p = atomic_load(&space->print);
+	if (p)
+		p->head->most = limit_of(space);
+	return limit_of(space);
+}
+
+/* ---- reading ---- */
+
+static uint64_t word_at(const struct cuda_print *p, uint64_t at)
+{
+	return *(volatile uint64_t *)(p->ring + (at & (RING_BYTES - 1)));
+}
+
+/* The bytes of the next record; 0: there is none yet. */
+static uint64_t next_bytes(struct cuda_print *p)
+{
+	uint64_t bytes = p->damaged ? 0 : word_at(p, p->read);
+
+	atomic_thread_fence(memory_order_acquire);
+	if (bytes % WORD || bytes > RECORD_MAX || bytes == WORD) {
+		gsb_log(GSB_LOG_WARN, "cuda",
+			"the buffer of a tenant's printf was overwritten: what its kernels print is lost from here on");
+		p->damaged = true;
+		return 0;
+	}
+	return bytes;
+}
+
+/* Out of the ring, where its place is zeroed. */
+static void take_record(struct cuda_print *p, uint64_t bytes)
+{
+	for (uint64_t i = 0; i < bytes; i += WORD) {
+		uint64_t word = word_at(p, p->read + i);
+
+		memcpy(p->record + i, &word, WORD);
+		memset(p->ring + ((p->read + i) & (RING_BYTES - 1)), 0, WORD);
+	}
+	p->read += bytes;
+}
+
+static void note_taken(struct cuda_print *p)
+{
+	if (p->n_running)
+		return;
+	atomic_thread_fence(memory_order_release);
+	p->head->taken = p->read;
+}
+
+struct source {
+	const uint8_t *at, *end;
+};
+
+static bool next_argument(void *from, uint32_t size, uint64_t *value)
+{
+	struct source *s = from;
+
+	if ((size_t)(s->end - s->at) < WORD)
+		return false;
+	memcpy(value, s->at, size);
+	s->at += WORD;
+	return true;
+}
+
+/* Where it was does not matter: it stands behind its address. NULL: it does not end. */
+static const char *take_string(struct source *s)
+{
+	const uint8_t *string = s->at;
+	const uint8_t *nul = memchr(string, 0, (size_t)(s->end - string));
+
+	if (!nul)
+		return NULL;
+	s->at = string + ((size_t)(nul - string) / WORD + 1) * WORD;
+	return (const char *)string;
+}
+
+static bool next_string(void *from, uint64_t addr, char *out, size_t size)
+{
+	const char *string = take_string(from);
+
+	if (!string)
+		return false;
+	snprintf(out, size, "%s", string);
+	return true;
+}
+
+/* Of what a record says as much as there is. */
+static void show_record(struct cuda_print *p, uint64_t bytes)
+{
+	struct source s = {p->record + WORD, p->record + bytes};
+	const struct gsb_print_args args = {next_argument, next_string, &s};
+	const char *format = take_string(&s);
+
+	p->text_read = p->text.len = 0;
+	if (format)
+		gsb_print_format(format, &args, &p->text);
+}
+
+/* False: nothing is left. */
+static bool more_text(struct cuda_print *p)
+{
+	uint64_t bytes;
+
+	while (p->text_read == p->text.len) {
+		bytes = next_bytes(p);
+		if (!bytes)
+			return false;
+		take_record(p, bytes);
+		show_record(p, bytes);
+	}
+	return true;
+}
+
+size_t cuda_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_stderr)
+{
+	struct cuda_print *p = atomic_load(&space->print);
+	size_t n = 0;
+
+	while (p && n < size && more_text(p)) {
+		size_t part = p->text.len - p->text_read;
+
+		part = part < size - n ? part : size - n;
+		memcpy(buf + n, p->text.bytes + p->text_read, part);
+		p->text_read += part;
+		n += part;
+	}
+	if (n)
+		*to_stderr = false;
+	if (p)
+		note_taken(p);
+	return n;
+}
+
+/* ---- launches ---- */
+
+void cuda_print_begin(struct cuda_print *p)
+{
+	p->n_running++;
+}
+
+static void tell_lost(struct cuda_print *p)
+{
+	if (!p->head->lost || p->told_lost)
+		return;
+	p->told_lost = true;
+	gsb_log(GSB_LOG_WARN, "cuda",
+		"a tenant's kernels printed more than its buffer of %llu bytes holds (cudaLimitPrintfFifoSize), or a text of more than 64 KiB: the rest is lost",
+		(unsigned long long)p->head->most);
+}
+
+bool cuda_print_has_text(struct cuda_print *p)
+{
+	return next_bytes(p);
+}
+
+bool cuda_print_end(struct cuda_print *p)
+{
+	p->n_running--;
+	note_taken(p);
+	tell_lost(p);
+	return next_bytes(p);
+}
