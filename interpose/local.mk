@@ -43,6 +43,7 @@ interpose_sources = \
 	interpose/hooks/array.c \
 	interpose/hooks/capture.c \
 	interpose/hooks/copy.c \
+	interpose/hooks/copy_batch.c \
 	interpose/hooks/ctx.c \
 	interpose/hooks/event.c \
 	interpose/hooks/fill.c \
@@ -56,10 +57,12 @@ interpose_sources = \
 	interpose/hooks/link.c \
 	interpose/hooks/managed.c \
 	interpose/hooks/mem.c \
+	interpose/hooks/mem_op.c \
 	interpose/hooks/module.c \
 	interpose/hooks/pool.c \
 	interpose/hooks/setup.c \
 	interpose/hooks/stream.c \
+	interpose/hooks/stream_attr.c \
 	interpose/hooks/tensor.c
 libinterpose_la_SOURCES = $(interpose_sources)
 EXTRA_DIST += doc/driver-coverage.md

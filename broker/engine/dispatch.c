@@ -322,6 +322,15 @@ static int on_Nop(struct gsb_tenant *t, const struct gsb_rec *rec, const struct 
 		 : gsb_no_such(t, rec, "stream", rec->stream);
 }
 
+static int on_StreamPriority(struct gsb_tenant *t, const struct gsb_rec *rec,
+			     const struct gsb_rec_stream_priority *b)
+{
+	struct gsb_stream *s = gsb_stream_find(&t->queues, rec->stream);
+
+	return s ? gsb_stream_push_priority(s, b->priority, gsb_tenant_post_ns(t))
+		 : gsb_no_such(t, rec, "stream", rec->stream);
+}
+
 /* ---- what kernels say ---- */
 
 static int on_PrintRead(struct gsb_tenant *t, const struct gsb_rec *rec,

@@ -128,6 +128,11 @@ struct gsb_rec_stream_create {
 	int32_t priority;
 };
 
+struct gsb_rec_stream_priority {
+	int32_t priority;
+	uint32_t zero;
+};
+
 struct gsb_rec_event_create {
 	uint64_t event; /* new handle */
 	uint64_t ctx;

@@ -81,7 +81,7 @@ static void empty_rows(uint8_t *dst, uint64_t pitch, const uint8_t *src, const s
 /* ---- records ---- */
 
 /* The source lies behind the body, linear. */
-static CUresult post_inline(const struct gsb_cu_copy *c, uint64_t *number)
+CUresult gsb_cu_copy_post_inline(const struct gsb_cu_copy *c, uint64_t *number)
 {
 	uint32_t bytes = (uint32_t)(c->width * c->height);
 	const struct piece all = {.n_rows = c->height, .width = c->width};
@@ -148,7 +148,7 @@ static CUresult copy_out(const struct gsb_cu_copy *c, uint64_t *number)
 	CUresult result;
 
 	if (c->width * c->height <= GSB_INLINE_COPY_MAX)
-		return post_inline(c, number);
+		return gsb_cu_copy_post_inline(c, number);
 	do
 		result = stage_out(c, &p, number);
 	while (!result && next_piece(c, &p, bytes));

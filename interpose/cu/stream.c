@@ -35,7 +35,8 @@ CUresult gsb_cu_stream_take(uint64_t wire, enum gsb_cu_stream_kind kind, struct 
 	s->post.gone = kind == GSB_CU_STREAM_MADE ? CUDA_ERROR_INVALID_HANDLE
 						  : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	s->flags = CU_STREAM_DEFAULT;
-	s->priority = 0;
+	s->hints = (struct gsb_cu_stream_hints){.sync = (CUsynchronizationPolicy)-1,
+						.domain_map = {.remote = 1}};
 	s->member = NULL;
 	s->id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
 	*out = s;
@@ -52,7 +53,7 @@ CUresult gsb_cu_stream_create(uint64_t wire, const struct gsb_cu_stream_params *
 	if (result)
 		return result;
 	s->flags = p->flags;
-	s->priority = p->priority;
+	s->hints.priority = p->priority;
 	body = (struct gsb_rec_stream_create){
 		.stream = gsb_object_name(s),
 		.ctx = wire,

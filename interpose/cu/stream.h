@@ -21,12 +21,25 @@ enum gsb_cu_stream_kind {
 	GSB_CU_STREAM_LANE    /* of the library, for branches of graphs */
 };
 
+/*
+ * What a program says of how a stream's work is to be done: kept and told again. The engine goes by the priority; what caches
+ * and waiting threads are to do with the rest is theirs to say here.
+ */
+struct gsb_cu_stream_hints {
+	CUaccessPolicyWindow window;
+	CUsynchronizationPolicy sync; /* -1: none was set, as an H200's driver tells it */
+	CUlaunchMemSyncDomainMap domain_map;
+	CUlaunchMemSyncDomain domain;
+	int32_t priority;
+};
+
 struct gsb_cu_stream {
-	struct gsb_post_stream post;
+	_Alignas(64) struct gsb_post_stream post; /* what a launch touches: one line of the cache */
 	enum gsb_cu_stream_kind kind;
 	_Atomic uint32_t flags; /* CU_STREAM_* */
-	int32_t priority;
-	uint64_t id; /* cuStreamGetId: never the same twice */
+	struct gsb_cu_stream_hints
+		hints; /* under the lock of hooks/stream_attr.c, once others know it */
+	uint64_t id;   /* cuStreamGetId: never the same twice */
 	struct gsb_capture_member
 		*member; /* of a capture (cu/capture.h), if it has this stream's handle */
 };

@@ -207,6 +207,12 @@ CUresult hook_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool,
 CUresult hook_cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice dev);
 CUresult hook_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev);
 CUresult hook_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool);
+CUresult hook_cuMemGetDefaultMemPool(CUmemoryPool *pool, const CUmemLocation *where,
+				     CUmemAllocationType type);
+CUresult hook_cuMemGetMemPool(CUmemoryPool *pool, const CUmemLocation *where,
+			      CUmemAllocationType type);
+CUresult hook_cuMemSetMemPool(const CUmemLocation *where, CUmemAllocationType type,
+			      CUmemoryPool pool);
 CUresult hook_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value);
 CUresult hook_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value);
 CUresult hook_cuMemPoolTrimTo(CUmemoryPool pool, size_t keep);
@@ -270,6 +276,31 @@ CUresult hook_cuMemcpyAtoHAsync(void *dst, CUarray src, size_t offset, size_t n,
 CUresult hook_cuMemcpyHtoA(CUarray dst, size_t offset, const void *src, size_t n, CUstream stream);
 CUresult hook_cuMemcpyHtoAAsync(CUarray dst, size_t offset, const void *src, size_t n,
 				CUstream stream);
+
+/* hooks/copy_batch.c. attrs[k] is for the copies from first[k] on. */
+struct gsb_copy_batch {
+	const CUdeviceptr *dsts, *srcs;
+	const size_t *sizes;
+	size_t n;
+	const CUmemcpyAttributes *attrs;
+	const size_t *first;
+	size_t n_attrs;
+};
+CUresult hook_cuMemcpyBatchAsync(const struct gsb_copy_batch *batch, size_t *fail, CUstream stream);
+CUresult hook_cuMemcpy3DBatchAsync(size_t n, const CUDA_MEMCPY3D_BATCH_OP *ops, size_t *fail,
+				   unsigned long long flags, CUstream stream);
+
+/* hooks/mem_op.c */
+struct gsb_word {
+	CUdeviceptr addr;
+	uint64_t value;
+	uint32_t bytes; /* 4: the lower half */
+	unsigned flags;
+};
+CUresult hook_cuStreamWriteValue(CUstream stream, const struct gsb_word *w);
+CUresult hook_cuStreamBatchMemOp(CUstream stream, unsigned n, const CUstreamBatchMemOpParams *ops,
+				 unsigned flags);
+
 /* array.c */
 CUresult hook_cuArrayCreate(CUarray *array, const CUDA_ARRAY_DESCRIPTOR *desc);
 CUresult hook_cuArray3DCreate(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *desc);
@@ -297,15 +328,23 @@ CUresult hook_cuMemsetAsync(const struct gsb_fill *f, CUstream stream);
 CUresult hook_cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority);
 CUresult hook_cuStreamDestroy(CUstream stream);
 CUresult hook_cuStreamGetCtx(CUstream stream, CUcontext *ctx);
+CUresult hook_cuStreamGetCtx_v2(CUstream stream, CUcontext *ctx, CUgreenCtx *green);
 CUresult hook_cuStreamGetDevice(CUstream stream, CUdevice *dev);
 CUresult hook_cuStreamGetFlags(CUstream stream, unsigned *flags);
-CUresult hook_cuStreamGetPriority(CUstream stream, int *priority);
 CUresult hook_cuStreamGetId(CUstream stream, unsigned long long *id);
 CUresult hook_cuStreamQuery(CUstream stream);
 CUresult hook_cuStreamSynchronize(CUstream stream);
 CUresult hook_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags);
 CUresult hook_cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *data);
 CUresult hook_cuStreamAddCallback(CUstream stream, CUstreamCallback fn, void *data, unsigned flags);
+
+/* hooks/stream_attr.c */
+int gsb_clamp_priority(int priority); /* to those that the device has */
+CUresult hook_cuStreamGetAttribute(CUstream stream, CUstreamAttrID attr, CUstreamAttrValue *value);
+CUresult hook_cuStreamSetAttribute(CUstream stream, CUstreamAttrID attr,
+				   const CUstreamAttrValue *value);
+CUresult hook_cuStreamCopyAttributes(CUstream dst, CUstream src);
+CUresult hook_cuStreamGetPriority(CUstream stream, int *priority);
 
 /* hooks/event.c */
 CUresult hook_cuEventCreate(CUevent *event, unsigned flags);

@@ -455,6 +455,38 @@ CUresult gsb_read_cluster(const CUlaunchAttribute *a, uint32_t *flags)
 	return CUDA_SUCCESS;
 }
 
+static CUresult refuse_attribute(int id)
+{
+	static _Atomic bool said;
+
+	if (!atomic_exchange(&said, true))
+		gsb_log_say("a launch with attribute %d (CUlaunchAttributeID) is not carried: it "
+			    "returns CUDA_ERROR_NOT_SUPPORTED; launch without it",
+			    id);
+	return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/* What is recorded behind the launch: it may be told later than it might be, and never earlier. */
+static CUevent event_of(const CUlaunchAttribute *a)
+{
+	switch (a->id) {
+	case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT: return a->value.programmaticEvent.event;
+	case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+		return a->value.launchCompletionEvent.event;
+	default: return NULL;
+	}
+}
+
+static CUresult record_events(const CUlaunchConfig *config, CUstream stream)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (unsigned i = 0; !result && i < config->numAttrs; i++)
+		if (event_of(&config->attrs[i]))
+			result = hook_cuEventRecord(event_of(&config->attrs[i]), stream, 0);
+	return result;
+}
+
 static CUresult read_attribute(const CUlaunchAttribute *a, struct gsb_launch *l)
 {
 	switch (a->id) {
@@ -474,7 +506,10 @@ static CUresult read_attribute(const CUlaunchAttribute *a, struct gsb_launch *l)
 	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
 	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
 	case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: return CUDA_SUCCESS;
-	default: return CUDA_ERROR_NOT_SUPPORTED;
+	case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+	case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+		return event_of(a) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	default: return refuse_attribute((int)a->id);
 	}
 }
 
@@ -497,5 +532,8 @@ CUresult hook_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fn, void
 	};
 	for (unsigned i = 0; !result && i < config->numAttrs; i++)
 		result = read_attribute(&config->attrs[i], &l);
-	return result ? failed(&l, result) : hook_cuLaunchKernel(&l);
+	if (result)
+		return failed(&l, result);
+	result = hook_cuLaunchKernel(&l);
+	return result ? result : record_events(config, l.stream);
 }

@@ -98,6 +98,49 @@ CUresult hook_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
 	return dev ? CUDA_ERROR_INVALID_DEVICE : gsb_cu_pool_set_current(handle_of(pool));
 }
 
+/* ---- that of a place: there is the device, for pinned memory ---- */
+
+/* What no driver has a pool for is wrong; pools of the host and of managed memory are those that others have. */
+static CUresult check_pool_place(const CUmemLocation *where, CUmemAllocationType type)
+{
+	bool is_managed = type == CU_MEM_ALLOCATION_TYPE_MANAGED;
+
+	if (!where)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (where->type > CU_MEM_LOCATION_TYPE_HOST_NUMA)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	if ((!is_managed && type != CU_MEM_ALLOCATION_TYPE_PINNED) ||
+	    (!is_managed && where->type == CU_MEM_LOCATION_TYPE_NONE))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (is_managed || where->type != CU_MEM_LOCATION_TYPE_DEVICE)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	return where->id ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+CUresult hook_cuMemGetDefaultMemPool(CUmemoryPool *pool, const CUmemLocation *where,
+				     CUmemAllocationType type)
+{
+	CUresult result = check_pool_place(where, type);
+
+	return result ? result : give(gsb_cu_pool_default(), pool, 0);
+}
+
+CUresult hook_cuMemGetMemPool(CUmemoryPool *pool, const CUmemLocation *where,
+			      CUmemAllocationType type)
+{
+	CUresult result = check_pool_place(where, type);
+
+	return result ? result : give(gsb_cu_pool_current(), pool, 0);
+}
+
+CUresult hook_cuMemSetMemPool(const CUmemLocation *where, CUmemAllocationType type,
+			      CUmemoryPool pool)
+{
+	CUresult result = check_pool_place(where, type);
+
+	return result ? result : gsb_cu_pool_set_current(handle_of(pool));
+}
+
 /* ---- attributes ---- */
 
 CUresult hook_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value)

@@ -12,21 +12,11 @@
 #include "interpose/cu/stream.h"
 #include "interpose/cu/host_call.h"
 
-static int clamp_priority(int priority)
-{
-	const struct gsb_device_info *d = &gsb_proc.device;
-
-	/* The greatest priority is the smallest number. */
-	if (priority < d->priority_greatest)
-		return d->priority_greatest;
-	return priority > d->priority_least ? d->priority_least : priority;
-}
-
 CUresult hook_cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
 {
 	const struct gsb_cu_stream_params params = {
 		.flags = flags,
-		.priority = clamp_priority(priority),
+		.priority = gsb_clamp_priority(priority),
 	};
 	struct gsb_cu_ctx_life life;
 	uint64_t handle;
@@ -66,6 +56,16 @@ CUresult hook_cuStreamGetCtx(CUstream stream, CUcontext *ctx)
 	return result;
 }
 
+/* Streams are of contexts, for there are no green ones. */
+CUresult hook_cuStreamGetCtx_v2(CUstream stream, CUcontext *ctx, CUgreenCtx *green)
+{
+	CUresult result = hook_cuStreamGetCtx(stream, ctx);
+
+	if (!result && green)
+		*green = NULL;
+	return result;
+}
+
 CUresult hook_cuStreamGetDevice(CUstream stream, CUdevice *dev)
 {
 	struct gsb_cu_stream_ref s;
@@ -83,16 +83,6 @@ CUresult hook_cuStreamGetFlags(CUstream stream, unsigned *flags)
 
 	if (!result)
 		*flags = s.s->flags;
-	return result;
-}
-
-CUresult hook_cuStreamGetPriority(CUstream stream, int *priority)
-{
-	struct gsb_cu_stream_ref s;
-	CUresult result = priority ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
-
-	if (!result)
-		*priority = s.s->priority;
 	return result;
 }
 

@@ -67,6 +67,7 @@ void kit_post_session(struct kit_tenant *t, uint64_t mem)
 	struct gsb_rec_object object = {.handle = kit_stream(2)};
 	struct gsb_rec_occupancy occupancy = {.function = kit_fn(0), .block = 32};
 	struct gsb_rec_tensor_map tensor = {.map = {.type = 7, .rank = 2, .addr = mem}};
+	struct gsb_rec_stream_priority priority = {.priority = -1};
 	struct gsb_rec_function_set set = {kit_fn(0), 8, 1024};
 	struct gsb_rec_function_name name = {kit_module(0), 0};
 	struct gsb_rec_global_get global = {kit_module(0), 1, 0};
@@ -94,6 +95,7 @@ void kit_post_session(struct kit_tenant *t, uint64_t mem)
 	kit_fill(t, 0, mem + 16);
 	kit_host_func(t, 2, 3);
 	kit_nop(t, 0);
+	kit_post(t, GSB_REC_STREAM_PRIORITY, kit_stream(2), &priority, sizeof(priority), NULL, 0);
 	kit_post_call(t, GSB_REC_MEM_ALLOC, &alloc, sizeof(alloc), NULL, 0);
 	kit_post_call(t, GSB_REC_ARRAY_ALLOC, &array, sizeof(array), NULL, 0);
 	kit_post_call(t, GSB_REC_TEXTURE_CREATE, &texture, sizeof(texture), NULL, 0);

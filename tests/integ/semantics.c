@@ -638,6 +638,110 @@ static void test_fills_of_every_width_and_shape(void **state)
 	assert_cu(cu.cuMemFree_v2(p));
 }
 
+/* Every place to every other in one batch, behind a kernel: what it wrote is what comes. */
+static void test_batches_of_copies_are_copies_in_the_order_of_their_stream(void **state)
+{
+	CUmemcpyAttributes attrs = {.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
+	CUstream s = stream(CU_STREAM_NON_BLOCKING);
+	uint32_t pageable[2] = {41, 42}, back[2] = {0}, *pinned, seen[3];
+	CUdeviceptr p;
+	size_t first = 0, sizes[4] = {8, 8, 4, 4};
+
+	(void)state;
+	assert_cu(cu.cuMemAlloc_v2(&p, 4096));
+	assert_cu(cu.cuMemHostAlloc((void **)&pinned, 4096, 0));
+	pinned[0] = 51;
+	pinned[1] = 52;
+	assert_cu(launch_mark(s, 9, LONG_SPINS));
+	{
+		CUdeviceptr srcs[] = {(CUdeviceptr)pageable, (CUdeviceptr)pinned, device_log,
+				      device_log + 4};
+		CUdeviceptr dsts[] = {p, p + 8, (CUdeviceptr)back, (CUdeviceptr)&pinned[16]};
+
+		assert_cu(cu.cuMemcpyBatchAsync_v2(dsts, srcs, sizes, 4, &attrs, &first, 1, s));
+	}
+	pageable[0] = 0;
+	assert_cu(cu.cuStreamSynchronize(s));
+	assert_int_equal(back[0], 1);
+	assert_int_equal(pinned[16], 9);
+	assert_cu(cu.cuMemcpyDtoH_v2(seen, p, 12));
+	assert_int_equal(seen[0], 41);
+	assert_int_equal(seen[1], 42);
+	assert_int_equal(seen[2], 51);
+	assert_cu(cu.cuMemFree_v2(p));
+	assert_cu(cu.cuMemFreeHost(pinned));
+	assert_cu(cu.cuStreamDestroy_v2(s));
+}
+
+/* Between an array, whose elements are of 4 bytes, and pitched memory. */
+static void test_batches_of_boxes_count_the_elements_of_their_arrays(void **state)
+{
+	CUDA_MEMCPY3D_BATCH_OP ops[2] = {{.src = {.type = CU_MEMCPY_OPERAND_TYPE_POINTER},
+					  .dst = {.type = CU_MEMCPY_OPERAND_TYPE_ARRAY},
+					  .extent = {3, 2, 1},
+					  .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM}};
+	const CUDA_ARRAY_DESCRIPTOR desc = {8, 4, CU_AD_FORMAT_UNSIGNED_INT32, 1};
+	CUstream s = stream(CU_STREAM_NON_BLOCKING);
+	uint32_t from[2][4] = {{1, 2, 3, 4}, {5, 6, 7, 8}}, to[2][3] = {{0}};
+	CUarray array;
+
+	(void)state;
+	assert_cu(cu.cuArrayCreate_v2(&array, &desc));
+	ops[0].src.op.ptr.ptr = (CUdeviceptr)from;
+	ops[0].src.op.ptr.rowLength = 4;
+	ops[0].dst.op.array.array = array;
+	ops[0].dst.op.array.offset = (CUoffset3D){5, 2, 0};
+	assert_cu(cu.cuMemcpy3DBatchAsync_v2(1, ops, 0, s));
+	ops[1] = ops[0];
+	ops[1].src = ops[0].dst;
+	ops[1].dst = ops[0].src;
+	ops[1].dst.op.ptr.ptr = (CUdeviceptr)to;
+	ops[1].dst.op.ptr.rowLength = 0;
+	assert_cu(cu.cuMemcpy3DBatchAsync_v2(1, &ops[1], 0, s));
+	assert_cu(cu.cuStreamSynchronize(s));
+	for (int y = 0; y < 2; y++)
+		for (int x = 0; x < 3; x++)
+			assert_int_equal(to[y][x], from[y][x]);
+	ops[1].src.op.array.offset.x = 6;
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpy3DBatchAsync_v2(1, &ops[1], 0, s));
+	assert_cu(cu.cuArrayDestroy(array));
+	assert_cu(cu.cuStreamDestroy_v2(s));
+}
+
+/* A kernel before it, a copy behind it; words of both widths, on the device and in pinned and registered memory. */
+static void test_words_are_written_in_the_order_of_their_stream(void **state)
+{
+	static uint64_t registered[512] __attribute__((aligned(4096)));
+	CUstream s = stream(CU_STREAM_NON_BLOCKING);
+	CUdeviceptr p, r;
+	uint64_t *pinned, wide = 0;
+	uint32_t n = 0;
+
+	(void)state;
+	assert_cu(cu.cuMemAlloc_v2(&p, 64));
+	assert_cu(cu.cuMemHostAlloc((void **)&pinned, 4096, 0));
+	assert_cu(cu.cuMemHostRegister_v2(registered, sizeof(registered), 0));
+	assert_cu(cu.cuMemHostGetDevicePointer_v2(&r, registered, 0));
+	*pinned = 0;
+	assert_cu(launch_mark(s, 9, LONG_SPINS));
+	assert_cu(cu.cuStreamWriteValue32_v2(s, device_log, 77, 0));
+	assert_cu(cu.cuStreamWriteValue64_v2(s, p + 8, 0x0123456789abcdef, 0));
+	assert_cu(cu.cuStreamWriteValue64_v2(s, (CUdeviceptr)pinned, 0xfedcba9876543210, 0));
+	assert_cu(cu.cuStreamWriteValue32_v2(s, r + 8, 88, 0));
+	assert_cu_is(CUDA_ERROR_NOT_READY, cu.cuStreamQuery(s));
+	assert_cu(cu.cuMemcpyDtoHAsync_v2(&n, device_log, 4, s));
+	assert_cu(cu.cuMemcpyDtoHAsync_v2(&wide, p + 8, 8, s));
+	assert_cu(cu.cuStreamSynchronize(s));
+	assert_int_equal(n, 77);
+	assert_int_equal(wide, 0x0123456789abcdef);
+	assert_int_equal(*pinned, 0xfedcba9876543210);
+	assert_int_equal(registered[1], 88);
+	assert_cu(cu.cuMemHostUnregister(registered));
+	assert_cu(cu.cuMemFreeHost(pinned));
+	assert_cu(cu.cuMemFree_v2(p));
+	assert_cu(cu.cuStreamDestroy_v2(s));
+}
+
 /* A rectangle may not leave its pitch, nor a box its slice, where those are said; as an H200's driver answers. */
 static void test_rectangles_end_within_their_pitch(void **state)
 {
@@ -1170,6 +1274,9 @@ int main(int argc, char **argv)
 		SEMANTICS(test_pageable_source_may_be_overwritten_at_once),
 		SEMANTICS(test_pinned_copy_returns_before_it_is_done),
 		SEMANTICS(test_fills_of_every_width_and_shape),
+		SEMANTICS(test_batches_of_copies_are_copies_in_the_order_of_their_stream),
+		SEMANTICS(test_batches_of_boxes_count_the_elements_of_their_arrays),
+		SEMANTICS(test_words_are_written_in_the_order_of_their_stream),
 		SEMANTICS(test_free_waits_for_the_work_before_it),
 		SEMANTICS(test_async_memory_lives_in_the_order_of_its_stream),
 		SEMANTICS(test_mem_info_falls_and_comes_back),

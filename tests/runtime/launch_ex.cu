@@ -58,6 +58,43 @@ template <typename T> static void run(cudaStream_t stream)
 	CHECK(cudaFree(out));
 }
 
+__global__ void mark(int *word)
+{
+	*word = 7;
+	__threadfence_system();
+}
+
+/* Events that a launch itself records; where an event behind it is as good, that is what they are. */
+static void run_with_events(cudaStream_t stream)
+{
+	cudaLaunchAttribute attribute[2] = {};
+	cudaLaunchConfig_t config = {};
+	cudaEvent_t events[2];
+	int *host, *word;
+
+	CHECK(cudaHostAlloc((void **)&host, sizeof(*host), cudaHostAllocMapped));
+	CHECK(cudaHostGetDevicePointer((void **)&word, host, 0));
+	for (int i = 0; i < 2; i++)
+		CHECK(cudaEventCreateWithFlags(&events[i], cudaEventDisableTiming));
+	attribute[0].id = cudaLaunchAttributeProgrammaticEvent;
+	attribute[0].val.programmaticEvent.event = events[0];
+	attribute[0].val.programmaticEvent.triggerAtBlockStart = 0;
+	attribute[1].id = cudaLaunchAttributeLaunchCompletionEvent;
+	attribute[1].val.launchCompletionEvent.event = events[1];
+	config.gridDim = config.blockDim = dim3(1);
+	config.stream = stream;
+	config.attrs = attribute;
+	config.numAttrs = 2;
+	for (int i = 0; i < 2; i++) {
+		*host = 0;
+		CHECK(cudaLaunchKernelEx(&config, mark, word));
+		CHECK(cudaEventSynchronize(events[i]));
+		EXPECT(*(volatile int *)host == 7);
+		CHECK(cudaStreamSynchronize(stream));
+	}
+	CHECK(cudaFreeHost(host));
+}
+
 int main()
 {
 	cudaStream_t s;
@@ -67,5 +104,6 @@ int main()
 	run<float>(s);
 	run<double>(0);
 	run<long long>(cudaStreamPerThread);
+	run_with_events(s);
 	CHECK(cudaStreamDestroy(s));
 }

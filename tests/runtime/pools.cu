@@ -11,6 +11,18 @@ __global__ void fill(int *x, int n, int value)
 		x[i] = value + i;
 }
 
+static void of_a_place(cudaMemPool_t of_device)
+{
+	cudaMemLocation here = {cudaMemLocationTypeDevice, 0};
+	cudaMemPool_t pool;
+
+	CHECK(cudaMemGetDefaultMemPool(&pool, &here, cudaMemAllocationTypePinned));
+	EXPECT(pool == of_device);
+	CHECK(cudaMemSetMemPool(&here, cudaMemAllocationTypePinned, pool));
+	CHECK(cudaMemGetMemPool(&pool, &here, cudaMemAllocationTypePinned));
+	EXPECT(pool == of_device);
+}
+
 int main()
 {
 	const int n = 10000;
@@ -43,6 +55,7 @@ int main()
 	CHECK(cudaMallocAsync(&x, 0, s));
 	EXPECT(!x);
 	CHECK(cudaFreeAsync(x, s));
+	of_a_place(pool);
 	CHECK(cudaFreeHost(host));
 	CHECK(cudaStreamDestroy(s));
 }

@@ -76,8 +76,43 @@ static void three_dimensions()
 	CHECK(cudaFree(dev.ptr));
 }
 
+/* There and back in one stream, each of two rows by a batch; the pieces of a box by another. */
+static void batches()
+{
+	int in[2][4] = {{1, 2, 3, 4}, {5, 6, 7, 8}}, out[2][4] = {}, box[2][2] = {}, *dev;
+	cudaMemcpyAttributes attrs = {cudaMemcpySrcAccessOrderStream};
+	cudaMemcpy3DBatchOp op = {};
+	cudaStream_t s;
+
+	CHECK(cudaMalloc(&dev, sizeof(in)));
+	CHECK(cudaStreamCreate(&s));
+	{
+		const void *host[] = {in[0], in[1]}, *from[] = {dev, dev + 4};
+		void *to[] = {dev, dev + 4}, *back[] = {out[0], out[1]};
+		size_t sizes[] = {sizeof(in[0]), sizeof(in[1])}, first = 0;
+
+		CHECK(cudaMemcpyBatchAsync(to, host, sizes, 2, &attrs, &first, 1, s));
+		CHECK(cudaMemcpyBatchAsync(back, from, sizes, 2, &attrs, &first, 1, s));
+		EXPECT(cudaMemcpyBatchAsync(back, from, sizes, 2, &attrs, &first, 1, 0) == cudaErrorInvalidValue);
+		(void)cudaGetLastError();
+	}
+	op.src.type = op.dst.type = cudaMemcpyOperandTypePointer;
+	op.src.op.ptr.ptr = dev + 1;
+	op.src.op.ptr.rowLength = sizeof(in[0]);
+	op.dst.op.ptr.ptr = box;
+	op.extent = make_cudaExtent(sizeof(box[0]), 2, 1);
+	op.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+	CHECK(cudaMemcpy3DBatchAsync(1, &op, 0, s));
+	CHECK(cudaStreamSynchronize(s));
+	EXPECT(!memcmp(in, out, sizeof(in)));
+	EXPECT(box[0][0] == 2 && box[0][1] == 3 && box[1][0] == 6 && box[1][1] == 7);
+	CHECK(cudaStreamDestroy(s));
+	CHECK(cudaFree(dev));
+}
+
 int main()
 {
 	two_dimensions();
 	three_dimensions();
+	batches();
 }

@@ -86,6 +86,35 @@ static void settings()
 	CHECK(cudaStreamDestroy(s));
 }
 
+/* Kept and told again, and copied; the priority as well. */
+static void attributes()
+{
+	cudaStream_t a, b;
+	cudaStreamAttrValue value = {};
+
+	CHECK(cudaStreamCreate(&a));
+	CHECK(cudaStreamCreate(&b));
+	value.accessPolicyWindow.base_ptr = dev;
+	value.accessPolicyWindow.num_bytes = sizeof(host);
+	value.accessPolicyWindow.hitRatio = 0.5f;
+	value.accessPolicyWindow.hitProp = cudaAccessPropertyPersisting;
+	value.accessPolicyWindow.missProp = cudaAccessPropertyStreaming;
+	CHECK(cudaStreamSetAttribute(a, cudaStreamAttributeAccessPolicyWindow, &value));
+	value.priority = -2;
+	CHECK(cudaStreamSetAttribute(a, cudaStreamAttributePriority, &value));
+	CHECK(cudaStreamCopyAttributes(b, a));
+	CHECK(cudaStreamGetAttribute(b, cudaStreamAttributeAccessPolicyWindow, &value));
+	EXPECT(value.accessPolicyWindow.base_ptr == dev && value.accessPolicyWindow.num_bytes == sizeof(host));
+	CHECK(cudaStreamGetAttribute(b, cudaStreamAttributePriority, &value));
+	EXPECT(value.priority == -2);
+	mark<<<1, 1, 0, b>>>(dev, 1, 10);
+	fetch_log(1);
+	EXPECT(cudaStreamGetAttribute(b, cudaLaunchAttributeCooperative, &value) == cudaErrorInvalidValue);
+	(void)cudaGetLastError();
+	CHECK(cudaStreamDestroy(a));
+	CHECK(cudaStreamDestroy(b));
+}
+
 /* A query of unfinished work is no error. */
 static void not_ready_is_not_kept()
 {
@@ -104,5 +133,6 @@ int main()
 	order_by_the_default_stream();
 	times_and_queries();
 	settings();
+	attributes();
 	not_ready_is_not_kept();
 }

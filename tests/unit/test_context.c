@@ -866,6 +866,56 @@ static void test_pool_that_ends_leaves_its_memory_and_the_device_with_another(vo
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemPoolDestroy(of_device));
 }
 
+static void test_pool_of_a_place_is_that_of_the_device(void **state)
+{
+	const CUmemAllocationType pinned = CU_MEM_ALLOCATION_TYPE_PINNED;
+	CUmemLocation here = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+	CUmemoryPool of_device, pool, now;
+
+	assert_cu(cu.cuDeviceGetDefaultMemPool(&of_device, 0));
+	assert_cu(cu.cuMemGetDefaultMemPool(&now, &here, pinned));
+	assert_ptr_equal(now, of_device);
+	assert_cu(cu.cuMemPoolCreate(&pool, &pool_props));
+	assert_cu(cu.cuMemSetMemPool(&here, pinned, pool));
+	assert_cu(cu.cuDeviceGetMemPool(&now, 0));
+	assert_ptr_equal(now, pool);
+	assert_cu(cu.cuMemGetMemPool(&now, &here, pinned));
+	assert_ptr_equal(now, pool);
+	assert_cu(cu.cuMemGetDefaultMemPool(&now, &here, pinned));
+	assert_ptr_equal(now, of_device);
+	assert_cu(cu.cuMemPoolDestroy(pool));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemSetMemPool(&here, pinned, pool));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemSetMemPool(&here, pinned, NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemGetMemPool(NULL, &here, pinned));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemGetMemPool(&now, NULL, pinned));
+	here.id = 1;
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemGetMemPool(&now, &here, pinned));
+}
+
+/* By place and kind: what no driver has, and what is not carried. */
+static void test_pools_of_other_places_are_refused_as_wrong_or_as_not_carried(void **state)
+{
+	enum { OK = CUDA_SUCCESS, BAD = CUDA_ERROR_INVALID_VALUE, NO = CUDA_ERROR_NOT_SUPPORTED };
+	static const int want[6][4] = {
+		{BAD, BAD, NO, BAD}, {BAD, OK, NO, BAD}, {BAD, NO, NO, BAD},
+		{BAD, NO, NO, BAD},  {NO, NO, NO, NO},	 {NO, NO, NO, NO},
+	};
+	CUmemoryPool pool;
+
+	assert_cu(cu.cuDeviceGetDefaultMemPool(&pool, 0));
+	for (int place = 0; place < 6; place++)
+		for (int kind = 0; kind < 4; kind++) {
+			CUmemLocation where = {(CUmemLocationType)place, 0};
+			CUmemAllocationType type = (CUmemAllocationType)kind;
+			CUmemoryPool found = pool;
+
+			assert_cu_is(want[place][kind],
+				     cu.cuMemGetDefaultMemPool(&found, &where, type));
+			assert_cu_is(want[place][kind], cu.cuMemGetMemPool(&found, &where, type));
+			assert_cu_is(want[place][kind], cu.cuMemSetMemPool(&where, type, found));
+		}
+}
+
 static void test_pool_is_of_the_device_and_for_it(void **state)
 {
 	CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 0},
@@ -1213,6 +1263,9 @@ int main(void)
 		cmocka_unit_test_setup(test_pool_counts_what_is_its_own_up_to_its_limit, set_up),
 		cmocka_unit_test_setup(
 			test_pool_that_ends_leaves_its_memory_and_the_device_with_another, set_up),
+		cmocka_unit_test_setup(test_pool_of_a_place_is_that_of_the_device, set_up),
+		cmocka_unit_test_setup(
+			test_pools_of_other_places_are_refused_as_wrong_or_as_not_carried, set_up),
 		cmocka_unit_test_setup(test_pool_is_of_the_device_and_for_it, set_up),
 		cmocka_unit_test_setup(test_pinned_memory_has_one_address_on_both_sides, set_up),
 		cmocka_unit_test_setup(

@@ -372,6 +372,296 @@ static void test_per_thread_form_uses_the_threads_stream(void **state)
 	assert_int_equal(count(GSB_REC_STREAM_CREATE), 1);
 }
 
+/* ---- in batches ---- */
+
+static CUdeviceptr srcs[4], dsts[4];
+static size_t sizes[4], first[4];
+static CUmemcpyAttributes attrs[4];
+static CUstream batch_stream;
+
+/* Four copies, of device and pinned memory, of one attribute. */
+static void fill_batch(void)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		srcs[i] = i % 2 ? (CUdeviceptr)pinned + 64 * i : dev + 4096 * i;
+		dsts[i] = dev + 65536 + 64 * i;
+		sizes[i] = 16 + i;
+		first[i] = i;
+		attrs[i] =
+			(CUmemcpyAttributes){.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
+	}
+	if (!batch_stream)
+		assert_cu(cu.cuStreamCreate(&batch_stream, CU_STREAM_NON_BLOCKING));
+}
+
+static CUresult batch(size_t n, size_t n_attrs)
+{
+	return cu.cuMemcpyBatchAsync_v2(dsts, srcs, sizes, n, attrs, first, n_attrs, batch_stream);
+}
+
+static void test_batch_is_its_copies_in_the_stream(void **state)
+{
+	fill_batch();
+	engine->hold = true;
+	assert_cu(batch(4, 1));
+	assert_int_equal(count(GSB_REC_COPY), 4);
+	for (unsigned i = 0; i < 4; i++) {
+		assert_int_equal(copy_at(i)->src, srcs[i]);
+		assert_int_equal(copy_at(i)->dst, dsts[i]);
+		assert_int_equal(copy_at(i)->width, sizes[i]);
+	}
+	assert_int_equal(last(GSB_REC_COPY)->rec.stream, (uint64_t)batch_stream);
+	assert_cu(cu.cuMemcpyBatchAsync_v2_ptsz(dsts, srcs, sizes, 1, attrs, first, 1, NULL));
+	assert_int_not_equal(last(GSB_REC_COPY)->rec.stream, (uint64_t)batch_stream);
+}
+
+/* As an H200's driver has it. */
+static void test_batch_that_is_wrong_anywhere_copies_nothing(void **state)
+{
+	const CUresult bad = CUDA_ERROR_INVALID_VALUE;
+	CUdeviceptr gone;
+	size_t fail = 7;
+
+	fill_batch();
+	assert_cu_is(bad, batch(0, 1));
+	assert_cu_is(bad, batch(4, 0));
+	assert_cu_is(bad, batch(2, 3));
+	assert_cu_is(bad, cu.cuMemcpyBatchAsync_v2(dsts, srcs, sizes, 2, attrs, first, 1, NULL));
+	assert_cu_is(bad, cu.cuMemcpyBatchAsync_v2(dsts, srcs, sizes, 2, attrs, first, 1,
+						   CU_STREAM_LEGACY));
+	assert_cu_is(bad,
+		     cu.cuMemcpyBatchAsync_v2(dsts, srcs, sizes, 2, NULL, first, 1, batch_stream));
+	assert_cu_is(bad, cu.cuMemcpyBatchAsync_v2(dsts, srcs, sizes, 2, attrs, first + 1, 1,
+						   batch_stream));
+	first[1] = 0;
+	assert_cu_is(bad, batch(2, 2));
+	first[1] = 2;
+	assert_cu_is(bad, batch(2, 2));
+	fill_batch();
+	attrs[1].srcAccessOrder = 0;
+	assert_cu_is(bad, batch(2, 2));
+	attrs[1].srcAccessOrder = 4;
+	assert_cu_is(bad, batch(2, 2));
+	fill_batch();
+	attrs[0].flags = 2;
+	assert_cu_is(bad, batch(2, 1));
+	fill_batch();
+	sizes[3] = 0;
+	assert_cu_is(bad, batch(4, 1));
+	fill_batch();
+	srcs[3] = dev + BIG - 4;
+	assert_cu_is(bad, cu.cuMemcpyBatchAsync(dsts, srcs, sizes, 4, attrs, first, 1, &fail,
+						batch_stream));
+	assert_int_equal(fail, 3);
+	assert_cu_is(bad, cu.cuMemcpyBatchAsync(dsts, srcs, sizes, 4, attrs, first, 9, &fail,
+						batch_stream));
+	assert_int_equal(fail, SIZE_MAX);
+	assert_cu(cu.cuMemAlloc_v2(&gone, 64));
+	assert_cu(cu.cuMemFree_v2(gone));
+	fill_batch();
+	dsts[2] = gone;
+	assert_cu_is(bad, batch(4, 1));
+	assert_int_equal(count(GSB_REC_COPY), 0);
+}
+
+/* Attributes are for the copies from their index on: that of the second copy. */
+static CUresult call_batch(void *arg)
+{
+	return batch(2, 2);
+}
+
+static void test_batch_waits_for_sources_that_are_to_be_read_before_it_returns(void **state)
+{
+	struct waiter w;
+
+	fill_batch();
+	engine->hold = true;
+	attrs[1].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
+	waiter_start(&w, call_batch, NULL);
+	await_record(GSB_REC_COPY, 2);
+	flush();
+	assert_false(w.is_back);
+	engine->hold = false;
+	assert_cu(waiter_join(&w));
+	assert_true(last(GSB_REC_COPY)->is_done);
+}
+
+/* It is staged: whoever waited for its stream could wait for himself. */
+static void test_batch_does_not_wait_for_pageable_sources(void **state)
+{
+	fill_host();
+	fill_batch();
+	engine->hold = true;
+	srcs[1] = (CUdeviceptr)host;
+	attrs[0].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_ANY;
+	attrs[1].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
+	assert_cu(batch(2, 2));
+	assert_int_equal(count(GSB_REC_COPY), 2);
+	assert_int_equal(copy_at(1)->src_place, GSB_PLACE_INLINE);
+	assert_false(last(GSB_REC_COPY)->is_done);
+}
+
+static CUDA_MEMCPY3D_BATCH_OP box_op(void)
+{
+	CUDA_MEMCPY3D_BATCH_OP op = {
+		.src = {.type = CU_MEMCPY_OPERAND_TYPE_POINTER},
+		.dst = {.type = CU_MEMCPY_OPERAND_TYPE_POINTER},
+		.extent = {4, 3, 2},
+		.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM,
+	};
+
+	op.src.op.ptr.ptr = dev;
+	op.dst.op.ptr.ptr = dev + 65536;
+	return op;
+}
+
+static void test_boxes_of_a_batch_lie_at_their_lengths(void **state)
+{
+	CUDA_MEMCPY3D_BATCH_OP ops[2] = {box_op(), box_op()};
+
+	fill_batch();
+	ops[0].src.op.ptr.rowLength = 32;
+	ops[0].src.op.ptr.layerHeight = 5;
+	ops[1].dst.op.ptr.rowLength = 8;
+	assert_cu(cu.cuMemcpy3DBatchAsync_v2(2, ops, 0, batch_stream));
+	assert_int_equal(count(GSB_REC_COPY), 4); /* a slice each */
+	assert_int_equal(copy_at(0)->src_pitch, 32);
+	assert_int_equal(copy_at(0)->height, 3);
+	assert_int_equal(copy_at(1)->src, dev + 32 * 5);
+	assert_int_equal(copy_at(1)->dst, dev + 65536 + 4 * 3);
+	assert_int_equal(copy_at(3)->dst, dev + 65536 + 8 * 3);
+}
+
+static void test_boxes_of_a_batch_that_are_wrong_are_refused(void **state)
+{
+	const CUresult bad = CUDA_ERROR_INVALID_VALUE;
+	CUDA_MEMCPY3D_BATCH_OP ops[2];
+	size_t fail = 7;
+
+	fill_batch();
+#define REFUSED(change)                                                             \
+	ops[0] = ops[1] = box_op();                                                 \
+	ops[1].change;                                                              \
+	assert_cu_is(bad, cu.cuMemcpy3DBatchAsync(2, ops, &fail, 0, batch_stream)); \
+	assert_int_equal(fail, 1);
+	REFUSED(extent.width = 0)
+	REFUSED(extent.depth = 0)
+	REFUSED(src.op.ptr.rowLength = 3)
+	REFUSED(src.op.ptr.layerHeight = 2)
+	REFUSED(src.op.ptr.ptr = 0)
+	REFUSED(srcAccessOrder = 0)
+	REFUSED(flags = 2)
+	REFUSED(src.type = 3)
+	REFUSED(src.type = CU_MEMCPY_OPERAND_TYPE_ARRAY)
+#undef REFUSED
+	assert_cu_is(bad, cu.cuMemcpy3DBatchAsync_v2(1, ops, 1, batch_stream));
+	assert_cu_is(bad, cu.cuMemcpy3DBatchAsync_v2(0, ops, 0, batch_stream));
+	assert_cu_is(bad, cu.cuMemcpy3DBatchAsync_v2(1, ops, 0, NULL));
+	assert_int_equal(count(GSB_REC_COPY), 0);
+}
+
+/* No node stands for one: it is refused, and the capture goes on. */
+static void test_batch_is_refused_while_its_stream_captures(void **state)
+{
+	const CUDA_MEMCPY3D_BATCH_OP op = box_op();
+	CUgraph graph;
+
+	fill_batch();
+	assert_cu(cu.cuStreamBeginCapture_v2(batch_stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	assert_cu_is(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, batch(1, 1));
+	assert_cu_is(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+		     cu.cuMemcpy3DBatchAsync_v2(1, (CUDA_MEMCPY3D_BATCH_OP *)&op, 0, batch_stream));
+	assert_cu(cu.cuStreamEndCapture(batch_stream, &graph));
+	assert_cu(cu.cuGraphDestroy(graph));
+	assert_int_equal(count(GSB_REC_COPY), 0);
+}
+
+/* ---- words ---- */
+
+static void test_written_word_travels_in_the_record_and_nobody_waits(void **state)
+{
+	const uint64_t wide = 0x0123456789abcdef;
+	const uint32_t word = 0x89abcdef;
+	CUdeviceptr at;
+
+	fill_batch();
+	engine->hold = true;
+	assert_cu(cu.cuStreamWriteValue64_v2(batch_stream, dev + 8, wide, 0));
+	assert_int_equal(last_body(COPY, copy)->width, 8);
+	assert_int_equal(last_body(COPY, copy)->dst, dev + 8);
+	assert_memory_equal(last_body(COPY, copy) + 1, &wide, 8);
+	assert_cu(cu.cuMemHostGetDevicePointer_v2(&at, pinned, 0));
+	assert_cu(cu.cuStreamWriteValue32_v2(batch_stream, at + 4, word, 0));
+	assert_int_equal(last_body(COPY, copy)->width, 4);
+	assert_int_equal(last_body(COPY, copy)->dst_place, GSB_PLACE_HOST);
+	assert_memory_equal(last_body(COPY, copy) + 1, &word, 4);
+	assert_int_equal(last(GSB_REC_COPY)->rec.stream, (uint64_t)batch_stream);
+	assert_false(last(GSB_REC_COPY)->is_done);
+}
+
+static void test_words_that_cannot_be_written_are_refused(void **state)
+{
+	const CUresult bad = CUDA_ERROR_INVALID_VALUE;
+	CUdeviceptr managed;
+
+	fill_batch();
+	assert_cu(cu.cuMemAllocManaged(&managed, 64, CU_MEM_ATTACH_GLOBAL));
+	assert_cu_is(bad, cu.cuStreamWriteValue32_v2(batch_stream, dev + 2, 7, 0));
+	assert_cu_is(bad, cu.cuStreamWriteValue64_v2(batch_stream, dev + 4, 7, 0));
+	assert_cu_is(bad, cu.cuStreamWriteValue32_v2(batch_stream, dev, 7, 1));
+	assert_cu_is(bad, cu.cuStreamWriteValue32_v2(batch_stream, 0, 7, 0));
+	assert_cu_is(bad, cu.cuStreamWriteValue32_v2(batch_stream, managed, 7, 0));
+	assert_cu_is(bad, cu.cuStreamWriteValue32_v2(batch_stream, (CUdeviceptr)host, 7, 0));
+	assert_cu_is(bad, cu.cuStreamWriteValue32_v2(batch_stream, dev + BIG, 7, 0));
+	assert_int_equal(count(GSB_REC_COPY), 0);
+	assert_cu(cu.cuMemFree_v2(managed));
+}
+
+/* All or nothing; a wait for a word is nothing that the engine could order by. */
+static void test_memory_operations_of_a_batch_are_writes_and_barriers(void **state)
+{
+	CUstreamBatchMemOpParams ops[257] = {0};
+
+	fill_batch();
+	for (unsigned i = 0; i < 257; i++)
+		ops[i].writeValue = (struct CUstreamMemOpWriteValueParams_st){
+			.operation = i % 2 ? CU_STREAM_MEM_OP_WRITE_VALUE_64
+					   : CU_STREAM_MEM_OP_WRITE_VALUE_32,
+			.address = dev + 8,
+			.value64 = i};
+	assert_cu(cu.cuStreamBatchMemOp_v2(batch_stream, 2, ops, 0));
+	assert_int_equal(count(GSB_REC_COPY), 2);
+	assert_int_equal(copy_at(0)->width, 4);
+	assert_int_equal(copy_at(1)->width, 8);
+	assert_cu(cu.cuStreamBatchMemOp_v2(batch_stream, 0, NULL, 0));
+	ops[1].operation = CU_STREAM_MEM_OP_BARRIER;
+	ops[1].memoryBarrier.flags = CU_STREAM_MEMORY_BARRIER_TYPE_GPU;
+	assert_cu(cu.cuStreamBatchMemOp_v2(batch_stream, 2, ops, 0));
+	assert_int_equal(count(GSB_REC_COPY), 3);
+	ops[1].memoryBarrier.flags = 2;
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuStreamBatchMemOp_v2(batch_stream, 2, ops, 0));
+	ops[1].operation = 7;
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuStreamBatchMemOp_v2(batch_stream, 2, ops, 0));
+	ops[1].operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+	assert_cu_is(CUDA_ERROR_NOT_SUPPORTED, cu.cuStreamBatchMemOp_v2(batch_stream, 2, ops, 0));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuStreamBatchMemOp_v2(batch_stream, 1, ops, 1));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuStreamBatchMemOp_v2(batch_stream, 257, ops, 0));
+	assert_int_equal(count(GSB_REC_COPY), 3);
+}
+
+static void test_word_is_not_written_while_its_stream_captures(void **state)
+{
+	CUgraph graph;
+
+	fill_batch();
+	assert_cu(cu.cuStreamBeginCapture_v2(batch_stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	assert_cu_is(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+		     cu.cuStreamWriteValue32_v2(batch_stream, dev, 7, 0));
+	assert_cu_is(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+		     cu.cuStreamEndCapture(batch_stream, &graph));
+	assert_int_equal(count(GSB_REC_COPY), 0);
+}
+
 /* ---- refusals ---- */
 
 static void test_copies_with_bad_pointers_are_refused_at_once(void **state)
@@ -541,6 +831,20 @@ int main(void)
 		cmocka_unit_test_setup(test_device_to_device_is_asynchronous_in_both_forms, set_up),
 		cmocka_unit_test_setup(test_unified_copy_finds_out_its_direction, set_up),
 		cmocka_unit_test_setup(test_per_thread_form_uses_the_threads_stream, set_up),
+		cmocka_unit_test_setup(test_batch_is_its_copies_in_the_stream, set_up),
+		cmocka_unit_test_setup(test_batch_that_is_wrong_anywhere_copies_nothing, set_up),
+		cmocka_unit_test_setup(
+			test_batch_waits_for_sources_that_are_to_be_read_before_it_returns, set_up),
+		cmocka_unit_test_setup(test_batch_does_not_wait_for_pageable_sources, set_up),
+		cmocka_unit_test_setup(test_boxes_of_a_batch_lie_at_their_lengths, set_up),
+		cmocka_unit_test_setup(test_boxes_of_a_batch_that_are_wrong_are_refused, set_up),
+		cmocka_unit_test_setup(test_batch_is_refused_while_its_stream_captures, set_up),
+		cmocka_unit_test_setup(test_written_word_travels_in_the_record_and_nobody_waits,
+				       set_up),
+		cmocka_unit_test_setup(test_words_that_cannot_be_written_are_refused, set_up),
+		cmocka_unit_test_setup(test_memory_operations_of_a_batch_are_writes_and_barriers,
+				       set_up),
+		cmocka_unit_test_setup(test_word_is_not_written_while_its_stream_captures, set_up),
 		cmocka_unit_test_setup(test_copies_with_bad_pointers_are_refused_at_once, set_up),
 		cmocka_unit_test_setup(test_memory_of_another_context_is_refused_at_once, set_up),
 		cmocka_unit_test_setup(test_rectangles_with_bad_shapes_are_refused, set_up),

@@ -149,6 +149,8 @@ static const struct bad_record bad_records[] = {
 	 .event_create = {kit_event(GSB_N_EVENTS), kit_ctx(0)}, .why = "no such handle"},
 	{"event destroy: unknown", GSB_REC_EVENT_DESTROY, .object = {kit_event(3)},
 	 .why = "with event"},
+	{"stream priority: stale generation", GSB_REC_STREAM_PRIORITY, OLD,
+	 .why = "StreamPriority with stream"},
 	{"event record: unknown", GSB_REC_EVENT_RECORD, S0, .event_record = {kit_event(3), 1},
 	 .why = "with event"},
 	{"wait: unknown", GSB_REC_STREAM_WAIT_EVENT, S0, .object = {kit_event(3)},

@@ -116,6 +116,36 @@ static void test_urgent_head_behind_a_hundred_held_ones_goes_at_once(void **stat
 	end(&f);
 }
 
+static void set_priority(struct fixture *f, uint32_t stream, int32_t priority)
+{
+	const struct gsb_rec_stream_priority b = {.priority = priority};
+
+	kit_post(&f->t, GSB_REC_STREAM_PRIORITY, kit_stream(stream), &b, sizeof(b), NULL, 0);
+}
+
+/* What was posted before the priority was set keeps its own. */
+static void test_priority_that_is_set_is_that_of_what_comes_after(void **state)
+{
+	struct fixture f;
+
+	begin(&f, &urgent_policy, false);
+	post_heads(&f, 10); /* the last goes, for the device was idle; the others are held */
+	kit_fill(&f.t, 10, f.mem + 1024);
+	set_priority(&f, 10, URGENT);
+	kit_stream_create(&f.t, 200, 0);
+	set_priority(&f, 200, URGENT);
+	kit_fill(&f.t, 200, f.mem + 2048);
+	kit_settle(&f.k);
+	assert_int_equal(f.k.dev->n_issued, 2);
+	assert_int_equal(f.k.dev->log[1].addr, f.mem + 2048);
+	assert_int_equal(kit_done(&f.t, 200), 1);
+	kit_complete(f.k.dev, 0, CUDA_SUCCESS, 0);
+	kit_settle(&f.k);
+	assert_int_equal(kit_done(&f.t, 10), 1);
+	assert_int_equal(f.k.dev->n_issued, 2);
+	end(&f);
+}
+
 static void test_several_urgent_heads_among_held_ones_are_those_that_go(void **state)
 {
 	struct fixture f;
@@ -386,6 +416,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_urgent_head_behind_a_hundred_held_ones_goes_at_once),
+		cmocka_unit_test(test_priority_that_is_set_is_that_of_what_comes_after),
 		cmocka_unit_test(test_several_urgent_heads_among_held_ones_are_those_that_go),
 		cmocka_unit_test(test_every_ready_head_of_4095_streams_is_shown),
 		cmocka_unit_test(test_policy_is_asked_only_when_something_changed),

@@ -195,6 +195,193 @@ static void test_stream_knows_context_device_and_id(void **state)
 
 /* ---- events ---- */
 
+/* ---- attributes ---- */
+
+static int sync_of(CUstream s)
+{
+	CUstreamAttrValue v;
+
+	assert_cu(cu.cuStreamGetAttribute(s, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v));
+	return (int)v.syncPolicy;
+}
+
+static int domain_of(CUstream s)
+{
+	CUstreamAttrValue v;
+
+	assert_cu(cu.cuStreamGetAttribute(s, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, &v));
+	return (int)v.memSyncDomain;
+}
+
+static void test_stream_attributes_begin_as_a_drivers_do(void **state)
+{
+	CUstream s = make_stream(CU_STREAM_NON_BLOCKING);
+	CUstreamAttrValue v;
+
+	memset(&v, 0x55, sizeof(v));
+	assert_cu(cu.cuStreamGetAttribute(s, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, &v));
+	assert_int_equal(v.memSyncDomainMap.default_, 0);
+	assert_int_equal(v.memSyncDomainMap.remote, 1);
+	assert_int_equal(v.pad[2], 0x55); /* no more than the attribute's own bytes */
+	assert_cu(cu.cuStreamGetAttribute(s, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &v));
+	assert_int_equal(v.accessPolicyWindow.num_bytes, 0);
+	assert_int_equal(sync_of(s), -1);
+	assert_int_equal(domain_of(NULL), CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT);
+	for (int id = 0; id < 18; id++)
+		if (id != 1 && id != 3 && (id < 8 || id > 10)) {
+			assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+				     cu.cuStreamGetAttribute(s, (CUstreamAttrID)id, &v));
+			assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+				     cu.cuStreamSetAttribute(s, (CUstreamAttrID)id, &v));
+		}
+	assert_cu(cu.cuStreamDestroy_v2(s));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE,
+		     cu.cuStreamGetAttribute(s, CU_LAUNCH_ATTRIBUTE_PRIORITY, &v));
+}
+
+static CUresult set_window(CUstream s, size_t bytes, float ratio, CUaccessProperty miss)
+{
+	const CUstreamAttrValue v = {
+		.accessPolicyWindow = {.base_ptr = (void *)dev,
+				       .num_bytes = bytes,
+				       .hitRatio = ratio,
+				       .hitProp = CU_ACCESS_PROPERTY_PERSISTING,
+				       .missProp = miss}};
+
+	return cu.cuStreamSetAttribute(s, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &v);
+}
+
+static void test_stream_attributes_out_of_range_are_refused_and_change_nothing(void **state)
+{
+	const CUaccessProperty miss = CU_ACCESS_PROPERTY_STREAMING;
+	CUstream s = make_stream(0);
+	CUstreamAttrValue v;
+
+	assert_cu(set_window(s, 1 << 27, 0.5f, miss));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, set_window(s, (1 << 27) + 1, 0.5f, miss));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, set_window(s, 64, 1.5f, miss));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, set_window(s, 64, -1, miss));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     set_window(s, 64, 0.5f, CU_ACCESS_PROPERTY_PERSISTING));
+	assert_cu(cu.cuStreamGetAttribute(s, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &v));
+	assert_int_equal(v.accessPolicyWindow.num_bytes, 1 << 27);
+	assert_ptr_equal(v.accessPolicyWindow.base_ptr, (void *)dev);
+	for (int i = 0; i < 6; i++) {
+		v.syncPolicy = (CUsynchronizationPolicy)i;
+		assert_cu_is(
+			i >= 1 && i <= 4 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE,
+			cu.cuStreamSetAttribute(s, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v));
+		v.memSyncDomain = (CUlaunchMemSyncDomain)i;
+		assert_cu_is(i < 2 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE,
+			     cu.cuStreamSetAttribute(s, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, &v));
+		v.memSyncDomainMap.default_ = (unsigned char)i;
+		v.memSyncDomainMap.remote = (unsigned char)(5 - i);
+		assert_cu_is(
+			i == 2 || i == 3 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE,
+			cu.cuStreamSetAttribute(s, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, &v));
+	}
+	assert_int_equal(sync_of(s), CU_SYNC_POLICY_BLOCKING_SYNC);
+	assert_int_equal(domain_of(s), CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE);
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuStreamSetAttribute(s, CU_LAUNCH_ATTRIBUTE_PRIORITY, NULL));
+	assert_cu(cu.cuStreamDestroy_v2(s));
+}
+
+static CUresult set_priority(CUstream s, int priority)
+{
+	const CUstreamAttrValue v = {.priority = priority};
+
+	return cu.cuStreamSetAttribute(s, CU_LAUNCH_ATTRIBUTE_PRIORITY, &v);
+}
+
+static int priority_of(CUstream s)
+{
+	int priority;
+
+	assert_cu(cu.cuStreamGetPriority(s, &priority));
+	return priority;
+}
+
+/* Clamped, as where a stream is made; the engine hears of what is new, in the stream. */
+static void test_stream_priority_that_is_set_is_the_engines_too(void **state)
+{
+	CUstream s = make_stream(0);
+
+	assert_cu(set_priority(s, -3));
+	assert_int_equal(last_body(STREAM_PRIORITY, stream_priority)->priority, -3);
+	assert_int_equal(last(GSB_REC_STREAM_PRIORITY)->rec.stream, (uint64_t)s);
+	assert_cu(set_priority(s, -100));
+	assert_int_equal(last_body(STREAM_PRIORITY, stream_priority)->priority, -5);
+	assert_cu(set_priority(s, -77));
+	assert_int_equal(count(GSB_REC_STREAM_PRIORITY), 2);
+	assert_int_equal(priority_of(s), -5);
+	assert_cu(set_priority(s, 9));
+	assert_int_equal(priority_of(s), 0);
+	assert_cu(cu.cuStreamDestroy_v2(s));
+}
+
+static void test_stream_attributes_are_copied_all_at_once(void **state)
+{
+	const CUstreamAttrValue sync = {.syncPolicy = CU_SYNC_POLICY_YIELD};
+	CUstream a = make_stream(0), b = make_stream(0);
+
+	assert_cu(set_priority(a, -2));
+	assert_cu(cu.cuStreamSetAttribute(a, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &sync));
+	assert_cu(cu.cuStreamCopyAttributes(b, a));
+	assert_int_equal(sync_of(b), CU_SYNC_POLICY_YIELD);
+	assert_int_equal(priority_of(b), -2);
+	assert_int_equal(last(GSB_REC_STREAM_PRIORITY)->rec.stream, (uint64_t)b);
+	assert_cu(cu.cuStreamCopyAttributes(a, a));
+	assert_cu(cu.cuStreamDestroy_v2(a));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuStreamCopyAttributes(b, a));
+	assert_cu(cu.cuStreamDestroy_v2(b));
+}
+
+/* An index is used again: the next stream is not told what was said of the last one. */
+static void test_stream_attributes_are_not_those_of_a_stream_before(void **state)
+{
+	const CUstreamAttrValue sync = {.syncPolicy = CU_SYNC_POLICY_SPIN};
+
+	for (int i = 0; i < GSB_N_STREAMS + 2; i++) {
+		CUstream s = make_stream(0);
+
+		assert_int_equal(sync_of(s), -1);
+		assert_cu(cu.cuStreamSetAttribute(s, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY,
+						  &sync));
+		assert_cu(cu.cuStreamDestroy_v2(s));
+	}
+}
+
+static void test_stream_attributes_of_the_per_thread_form_are_the_threads_streams(void **state)
+{
+	const CUstreamAttrValue sync = {.syncPolicy = CU_SYNC_POLICY_SPIN};
+	CUstreamAttrValue v;
+
+	assert_cu(cu.cuStreamSetAttribute_ptsz(NULL, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY,
+					       &sync));
+	assert_int_equal(sync_of(CU_STREAM_PER_THREAD), CU_SYNC_POLICY_SPIN);
+	assert_int_equal(sync_of(NULL), -1);
+	assert_cu(
+		cu.cuStreamGetAttribute_ptsz(NULL, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v));
+	assert_int_equal(v.syncPolicy, CU_SYNC_POLICY_SPIN);
+	assert_cu(cu.cuStreamCopyAttributes_ptsz(CU_STREAM_LEGACY, NULL));
+	assert_int_equal(sync_of(NULL), CU_SYNC_POLICY_SPIN);
+}
+
+static void test_stream_is_of_a_context_and_of_no_green_one(void **state)
+{
+	CUgreenCtx green = (CUgreenCtx)&green;
+	CUstream s = make_stream(0);
+	CUcontext ctx = NULL;
+
+	assert_cu(cu.cuStreamGetCtx_v2(s, &ctx, &green));
+	assert_ptr_equal(ctx, context);
+	assert_null(green);
+	assert_cu(cu.cuStreamGetCtx_v2_ptsz(NULL, &ctx, NULL));
+	assert_ptr_equal(ctx, context);
+	assert_cu(cu.cuStreamDestroy_v2(s));
+}
+
 static void test_event_that_was_never_recorded_is_complete(void **state)
 {
 	CUevent e = make_event(0);
@@ -394,6 +581,17 @@ int main(void)
 		cmocka_unit_test_setup(test_per_thread_streams_differ_and_end_with_their_thread,
 				       set_up),
 		cmocka_unit_test_setup(test_stream_knows_context_device_and_id, set_up),
+		cmocka_unit_test_setup(test_stream_attributes_begin_as_a_drivers_do, set_up),
+		cmocka_unit_test_setup(
+			test_stream_attributes_out_of_range_are_refused_and_change_nothing, set_up),
+		cmocka_unit_test_setup(test_stream_priority_that_is_set_is_the_engines_too, set_up),
+		cmocka_unit_test_setup(test_stream_attributes_are_copied_all_at_once, set_up),
+		cmocka_unit_test_setup(test_stream_attributes_are_not_those_of_a_stream_before,
+				       set_up),
+		cmocka_unit_test_setup(
+			test_stream_attributes_of_the_per_thread_form_are_the_threads_streams,
+			set_up),
+		cmocka_unit_test_setup(test_stream_is_of_a_context_and_of_no_green_one, set_up),
 		cmocka_unit_test_setup(test_event_that_was_never_recorded_is_complete, set_up),
 		cmocka_unit_test_setup(test_event_records_count_up_and_complete, set_up),
 		cmocka_unit_test_setup(test_event_numbers_go_on_when_an_index_is_used_again,

@@ -142,18 +142,45 @@ static void start_nop(struct gsb_op *op)
 
 static const struct gsb_op_class nop_class = {.kind = GSB_TRACE_OP_NOP, .start = start_nop};
 
-int gsb_stream_push_nop(struct gsb_stream *s, uint64_t post_ns)
+static int push_or_discard(struct gsb_stream *s, struct gsb_op *op, uint64_t post_ns)
 {
-	struct gsb_op *op = gsb_op_create(s->queues, &nop_class, sizeof(*op), 0);
 	int err;
 
-	if (!op)
-		return -EAGAIN;
 	op->post_ns = post_ns;
 	err = gsb_stream_push(s, op);
 	if (err)
 		gsb_op_discard(s->queues, op);
 	return err;
+}
+
+int gsb_stream_push_nop(struct gsb_stream *s, uint64_t post_ns)
+{
+	struct gsb_op *op = gsb_op_create(s->queues, &nop_class, sizeof(*op), 0);
+
+	return op ? push_or_discard(s, op, post_ns) : -EAGAIN;
+}
+
+struct priority_op {
+	struct gsb_op op;
+	int32_t priority;
+};
+
+static void finish_priority(struct gsb_op *op, uint64_t time_ns)
+{
+	op->stream->priority = gsb_container_of(op, struct priority_op, op)->priority;
+}
+
+static const struct gsb_op_class priority_class = {
+	.kind = GSB_TRACE_OP_NOP, .start = start_nop, .finish = finish_priority};
+
+int gsb_stream_push_priority(struct gsb_stream *s, int32_t priority, uint64_t post_ns)
+{
+	struct priority_op *p = gsb_op_create(s->queues, &priority_class, sizeof(*p), 0);
+
+	if (!p)
+		return -EAGAIN;
+	p->priority = priority;
+	return push_or_discard(s, &p->op, post_ns);
 }
 
 static void publish(struct gsb_stream *s)

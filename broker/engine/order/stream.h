@@ -36,6 +36,9 @@ int gsb_stream_push(struct gsb_stream *s, struct gsb_op *op);
 /* Queue an operation that does nothing: a place to wait for. -EAGAIN. */
 int gsb_stream_push_nop(struct gsb_stream *s, uint64_t post_ns);
 
+/* The same, and what comes after it has this priority. */
+int gsb_stream_push_priority(struct gsb_stream *s, int32_t priority, uint64_t post_ns);
+
 /* The head of s has completed at time_ns: publish, wake what waited for it, look at the next. */
 void gsb_stream_pop(struct gsb_stream *s, uint64_t time_ns);
 
