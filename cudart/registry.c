@@ -254,6 +254,18 @@ cudaError_t gsb_rt_kernel_for_stub(const void *func, CUkernel *kernel)
 	return error;
 }
 
+const void *gsb_rt_host_of(CUkernel kernel)
+{
+	const void *host = NULL;
+
+	pthread_rwlock_rdlock(&lock);
+	for (const struct symbol *s = kernel ? after(NULL) : NULL; !host && s; s = after(s))
+		if (atomic_load_explicit(&s->kernel, memory_order_acquire) == kernel)
+			host = s->host;
+	pthread_rwlock_unlock(&lock);
+	return host ? host : (const void *)kernel;
+}
+
 cudaError_t gsb_rt_variable(const void *host, CUdeviceptr *ptr, size_t *bytes)
 {
 	struct symbol s;

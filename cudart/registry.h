@@ -40,6 +40,10 @@ cudaError_t gsb_rt_kernel(const void *func, CUkernel *kernel);
  * learns why. */
 cudaError_t gsb_rt_kernel_for_stub(const void *func, CUkernel *kernel);
 
+/* The host address that stands for a kernel which has been asked for; the kernel itself where none does: what
+ * gsb_rt_kernel() takes for it. */
+const void *gsb_rt_host_of(CUkernel kernel);
+
 /* Where a variable is on the device. cudaErrorInvalidSymbol. */
 cudaError_t gsb_rt_variable(const void *host, CUdeviceptr *ptr, size_t *bytes);
 

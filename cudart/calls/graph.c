@@ -64,7 +64,7 @@ cudaError_t rt_cudaGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode no
 		     : gsb_rt_error(gsb_rt_drivers->cuGraphExecKernelNodeSetParams(exec, node, &p));
 }
 
-/* The function is its kernel's handle, which every call takes that takes the host's address of it. */
+/* The function is what a launch names, the host's address of it; its handle where it has none. Every call takes both. */
 cudaError_t rt_cudaGraphKernelNodeGetParams(CUgraphNode node, struct cudaKernelNodeParams *out)
 {
 	CUDA_KERNEL_NODE_PARAMS p;
@@ -74,7 +74,7 @@ cudaError_t rt_cudaGraphKernelNodeGetParams(CUgraphNode node, struct cudaKernelN
 	if (error)
 		return error;
 	*out = (struct cudaKernelNodeParams){
-		.func = (void *)p.func,
+		.func = (void *)gsb_rt_host_of((CUkernel)p.func),
 		.gridDim = {p.gridDimX, p.gridDimY, p.gridDimZ},
 		.blockDim = {p.blockDimX, p.blockDimY, p.blockDimZ},
 		.sharedMemBytes = p.sharedMemBytes,

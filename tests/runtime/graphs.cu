@@ -211,6 +211,55 @@ static void run_generic(cudaStream_t s)
 	CHECK(cudaGraphDestroy(g));
 }
 
+/* The one node that launches func. */
+static cudaGraphNode_t node_of(cudaGraph_t g, const void *func)
+{
+	cudaGraphNode_t nodes[8];
+	cudaGraphNodeType type;
+	cudaKernelNodeParams p;
+	size_t count = 8;
+
+	CHECK(cudaGraphGetNodes(g, nodes, &count));
+	for (size_t i = 0; i < count; i++) {
+		CHECK(cudaGraphNodeGetType(nodes[i], &type));
+		if (type != cudaGraphNodeTypeKernel)
+			continue;
+		CHECK(cudaGraphKernelNodeGetParams(nodes[i], &p));
+		if (p.func == func)
+			return nodes[i];
+	}
+	EXPECT(!"a kernel node of this function");
+	return NULL;
+}
+
+/* A program tells captured kernels by the names that it launched, and gives back what it got, or a handle. */
+static void functions(cudaStream_t s)
+{
+	accumulated a = {};
+	double result;
+	cudaGraph_t g;
+	cudaGraphExec_t x;
+	cudaGraphNode_t node;
+	cudaKernelNodeParams p;
+	cudaKernel_t kernel;
+
+	a.result = &result;
+	g = captured(&a);
+	node_of(g, (void *)partial);
+	node = node_of(g, (void *)total);
+	CHECK(cudaGraphKernelNodeGetParams(node, &p));
+	CHECK(cudaGraphInstantiate(&x, g, 0));
+	CHECK(cudaGraphExecKernelNodeSetParams(x, node, &p));
+	CHECK(cudaGetKernel(&kernel, (void *)total));
+	p.func = (void *)kernel;
+	CHECK(cudaGraphExecKernelNodeSetParams(x, node, &p));
+	CHECK(cudaGraphLaunch(x, s));
+	CHECK(cudaStreamSynchronize(s));
+	EXPECT(a.n_calls == 1 && a.sum > 0);
+	CHECK(cudaGraphExecDestroy(x));
+	CHECK(cudaGraphDestroy(g));
+}
+
 int main()
 {
 	double result, want = 0;
@@ -268,4 +317,5 @@ int main()
 	CHECK(cudaGraphDestroy(made));
 	CHECK(cudaGraphDestroy(taken));
 	run_generic(s);
+	functions(s);
 }
