@@ -5,6 +5,9 @@
  * The device is opened in this process and driven as an engine with blocked tenants drives it: blocks are placed,
  * timed and handed to the workers as they are for a tenant. A launch is timed from issue to completion; classes and
  * numbers of workers take turns, so that what else the machine does falls on all of them.
+ *
+ * What two workers could reach at most, the machine decides: its memory, its clock, and processors that are halves of one. Two
+ * devices of one worker each share nothing else, so they are measured beside, when somebody asks whether the device scales.
  */
 #include <argp.h>
 #include <poll.h>
@@ -24,7 +27,8 @@
 #define THREADS	     256 /* of a block */
 #define RUNS_MAX     101
 #define WORKERS_MAX  256
-#define N_COLUMNS    3 /* numbers of workers */
+#define N_COLUMNS    4
+#define DEVICES_MAX  2 /* of a column */
 #define DEVICE_BASE  0x400000000000ull
 #define DEVICE_BYTES (1ull << 32)
 
@@ -50,8 +54,14 @@ static const struct {
 
 enum { N_CLASSES = GSB_ARRAY_LEN(classes) };
 
+struct column {
+	unsigned n_devices, n_workers; /* of each */
+};
+
 struct settings {
-	unsigned runs, workers[N_COLUMNS], n_columns;
+	struct column columns
+		[N_COLUMNS]; /* one worker, two, more, and two devices if the scaling is asked for */
+	unsigned runs, n_columns, more_workers;
 	const char *only; /* a class; NULL = all */
 	bool cpu;	  /* by processor time */
 	double scaling;	  /* that two workers are to reach; 0 = any */
@@ -137,8 +147,7 @@ static uint64_t now_ns(bool cpu)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Million lane instructions per second of one launch; negative: it failed. */
-static double measure(struct rig *r, unsigned i, bool cpu)
+static bool issue(struct rig *r, unsigned i)
 {
 	struct {
 		uint64_t a, b, c;
@@ -153,17 +162,31 @@ static double measure(struct rig *r, unsigned i, bool cpu)
 			   .params = &params,
 			   .params_bytes = sizeof(params)},
 	};
-	struct gsb_completion done;
-	uint64_t from = now_ns(cpu);
 
-	if (r->dev->ops->issue(r->queue, &cmd))
-		return -1;
-	wait_for(r, &done);
-	if (done.result) {
-		fprintf(stderr, "gsb-bench emu: %s: %s\n", classes[i].kernel, done.detail);
-		return -1;
+	return !r->dev->ops->issue(r->queue, &cmd);
+}
+
+/* Million lane instructions per second of one launch on each; negative: one failed. */
+static double measure(struct rig *rigs, unsigned n_rigs, unsigned i, bool cpu)
+{
+	uint64_t from = now_ns(cpu), n_instructions = 0;
+	struct gsb_completion done;
+
+	for (unsigned k = 0; k < n_rigs; k++) {
+		if (!issue(&rigs[k], i))
+			return -1;
+		rigs[k].dev->ops->advance(
+			rigs[k].dev); /* so that all of them work before one is waited for */
 	}
-	return (double)done.n_instructions * LANES * 1e3 / (double)(now_ns(cpu) - from);
+	for (unsigned k = 0; k < n_rigs; k++) {
+		wait_for(&rigs[k], &done);
+		if (done.result) {
+			fprintf(stderr, "gsb-bench emu: %s: %s\n", classes[i].kernel, done.detail);
+			return -1;
+		}
+		n_instructions += done.n_instructions;
+	}
+	return (double)n_instructions * LANES * 1e3 / (double)(now_ns(cpu) - from);
 }
 
 /* ---- the table ---- */
@@ -177,11 +200,11 @@ static bool is_wanted(const struct settings *s, unsigned i)
 	return !s->only || !strcmp(s->only, classes[i].kernel);
 }
 
-static bool measure_class(const struct settings *s, struct rig *rigs, unsigned i, unsigned run,
-			  struct figures *f)
+static bool measure_class(const struct settings *s, struct rig (*rigs)[DEVICES_MAX], unsigned i,
+			  unsigned run, struct figures *f)
 {
 	for (unsigned c = 0; c < s->n_columns; c++) {
-		double v = measure(&rigs[c], i, s->cpu);
+		double v = measure(rigs[c], s->columns[c].n_devices, i, s->cpu);
 
 		if (v < 0)
 			return false;
@@ -192,12 +215,14 @@ static bool measure_class(const struct settings *s, struct rig *rigs, unsigned i
 
 static bool measure_all(const struct settings *s, struct figures *f)
 {
-	struct rig rigs[N_COLUMNS] = {0};
+	struct rig rigs[N_COLUMNS][DEVICES_MAX] = {0};
 	char err[512] = "no memory";
 	bool ok = true;
 
 	for (unsigned c = 0; ok && c < s->n_columns; c++)
-		ok = open_rig(&rigs[c], c, s->workers[c], err, sizeof(err));
+		for (unsigned k = 0; ok && k < s->columns[c].n_devices; k++)
+			ok = open_rig(&rigs[c][k], c * DEVICES_MAX + k, s->columns[c].n_workers,
+				      err, sizeof(err));
 	if (!ok)
 		fprintf(stderr, "gsb-bench emu: %s\n", err);
 	for (unsigned run = 0; ok && run <= s->runs; run++) { /* the first warms up */
@@ -205,7 +230,8 @@ static bool measure_all(const struct settings *s, struct figures *f)
 			ok = !is_wanted(s, i) || measure_class(s, rigs, i, run ? run - 1 : 0, f);
 	}
 	for (unsigned c = 0; c < s->n_columns; c++)
-		close_rig(&rigs[c]);
+		for (unsigned k = 0; k < DEVICES_MAX; k++)
+			close_rig(&rigs[c][k]);
 	return ok;
 }
 
@@ -216,17 +242,22 @@ static int ascending(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+/* Sorts them. */
+static double median_of(const struct settings *s, double *of)
+{
+	qsort(of, s->runs, sizeof(*of), ascending);
+	return of[s->runs / 2];
+}
+
 static void print_row(const struct settings *s, unsigned i, struct figures *f)
 {
 	double one = 0;
 
 	printf("%-14s", classes[i].kernel);
 	for (unsigned c = 0; c < s->n_columns; c++) {
-		double *of = f->of[i][c], median;
+		double *of = f->of[i][c], median = median_of(s, of);
 		char spread[32];
 
-		qsort(of, s->runs, sizeof(*of), ascending);
-		median = of[s->runs / 2];
 		one = c ? one : median;
 		snprintf(spread, sizeof(spread), "(%.0f-%.0f)", of[0], of[s->runs - 1]);
 		printf(" %7.0f %-15s", median, spread);
@@ -246,15 +277,24 @@ static bool check_scaling(const struct settings *s, struct figures *f)
 	bool ok = true;
 
 	for (unsigned i = 0; i < N_CLASSES && s->scaling > 0; i++) {
-		double ratio = f->of[i][1][s->runs / 2] / f->of[i][0][s->runs / 2];
+		double one = f->of[i][0][s->runs / 2], ratio = f->of[i][1][s->runs / 2] / one;
 
 		if (!is_wanted(s, i) || classes[i].one_place || ratio >= s->scaling)
 			continue;
-		printf("%s: %.2f times as fast on two workers, not %.2f\n", classes[i].kernel,
-		       ratio, s->scaling);
+		printf("%s: %.2f times as fast on two workers, not %.2f; two devices with a worker each: %.2f\n",
+		       classes[i].kernel, ratio, s->scaling,
+		       f->of[i][s->n_columns - 1][s->runs / 2] / one);
 		ok = false;
 	}
 	return ok;
+}
+
+static void print_heading(const struct column *c, int width)
+{
+	if (c->n_devices > 1)
+		printf(" %7u %-*s", c->n_devices, width, "devices of 1 worker");
+	else
+		printf(" %7u %-*s", c->n_workers, width, c->n_workers > 1 ? "workers" : "worker");
 }
 
 static void print_table(const struct settings *s, struct figures *f)
@@ -263,8 +303,7 @@ static void print_table(const struct settings *s, struct figures *f)
 	       "worker\n%-14s",
 	       s->cpu ? " of processor time" : "", s->runs, "");
 	for (unsigned c = 0; c < s->n_columns; c++)
-		printf(" %7u %-*s", s->workers[c], c ? 21 : 15,
-		       s->workers[c] > 1 ? "workers" : "worker");
+		print_heading(&s->columns[c], c ? 21 : 15);
 	printf(" %7s\n", "before");
 	for (unsigned i = 0; i < N_CLASSES; i++) {
 		if (is_wanted(s, i))
@@ -280,7 +319,8 @@ static const struct argp_option options[] = {
 	{"runs", 'r', "N", 0, "of each kernel (default 9)", 0},
 	{"class", 'c', "NAME", 0, "this one alone", 0},
 	{"scaling", 's', "X", 0,
-	 "fail unless two workers are X times as fast as one, atomics in one place apart", 0},
+	 "fail unless two workers are X times as fast as one, atomics in one place apart; measures two devices of a worker each, too",
+	 0},
 	{"cpu", 'p', NULL, 0, "per second of processor time, for machines that are busy", 0},
 	{0},
 };
@@ -321,10 +361,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 	struct settings *s = state->input;
 
 	switch (key) {
-	case 'w':
-		s->workers[2] = number(state, "workers", arg, WORKERS_MAX);
-		s->n_columns = s->workers[2] > 2 ? 3 : 2;
-		return 0;
+	case 'w': s->more_workers = number(state, "workers", arg, WORKERS_MAX); return 0;
 	case 'r': s->runs = number(state, "runs", arg, RUNS_MAX); return 0;
 	case 'c': choose_class(state, s, arg); return 0;
 	case 'p': s->cpu = true; return 0;
@@ -339,6 +376,11 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static void add_column(struct settings *s, unsigned n_devices, unsigned n_workers)
+{
+	s->columns[s->n_columns++] = (struct column){n_devices, n_workers};
+}
+
 int gsb_bench_emu(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -346,10 +388,16 @@ int gsb_bench_emu(int argc, char **argv)
 		.parser = on_option,
 		.doc = "How fast the emulated device executes kernels, by class of work.",
 	};
-	struct settings s = {.runs = 9, .workers = {1, 2}, .n_columns = 2};
+	struct settings s = {.runs = 9};
 	static struct figures f;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &s);
+	add_column(&s, 1, 1);
+	add_column(&s, 1, 2);
+	if (s.more_workers > 2)
+		add_column(&s, 1, s.more_workers);
+	if (s.scaling > 0)
+		add_column(&s, 2, 1);
 	if (!measure_all(&s, &f))
 		return 1;
 	print_table(&s, &f);
