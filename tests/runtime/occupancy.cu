@@ -41,6 +41,8 @@ int main()
 	CHECK(cudaDeviceGetAttribute(&per_block, cudaDevAttrMaxSharedMemoryPerBlock, 0));
 	CHECK(cudaDeviceGetAttribute(&optin, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
 	EXPECT(per_block < big && big < optin);
+	CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, stage, 64, big));
+	EXPECT(blocks == 0); /* for a launch would be refused */
 	stage<<<1, 64, big>>>(x);
 	CHECK_IS(cudaGetLastError(), cudaErrorInvalidValue);
 	CHECK(cudaFuncSetAttribute(stage, cudaFuncAttributeMaxDynamicSharedMemorySize, big));
@@ -49,4 +51,6 @@ int main()
 	CHECK(cudaDeviceSynchronize());
 	CHECK(cudaFuncGetAttributes(&a, stage));
 	EXPECT(a.maxDynamicSharedSizeBytes == big);
+	CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, stage, 64, big));
+	EXPECT(blocks > 0);
 }

@@ -24,6 +24,17 @@ static int blocks_per_sm(const struct gsb_arch *arch, const struct gsb_kernel_fn
 	return err;
 }
 
+/* None of those that a launch would refuse, as a driver answers. */
+static int launchable_per_sm(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn,
+			     const struct gsb_rec_occupancy *b, uint64_t *out)
+{
+	int err = blocks_per_sm(arch, fn, b->block, b->smem, out);
+
+	if (!err && b->smem > (uint64_t)fn->max_dynamic_smem_bytes)
+		*out = 0;
+	return err;
+}
+
 /* The most dynamic bytes a block may have when n blocks share an SM: found by bisection. */
 static int available_smem(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn,
 			  uint32_t threads, uint64_t n, uint64_t *out)
@@ -87,7 +98,7 @@ int gsb_code_occupancy(struct gsb_tenant *t, const struct gsb_rec *rec,
 	if (!fn)
 		return gsb_no_such(t, rec, "function", b->function);
 	if (b->what == GSB_OCC_BLOCKS_PER_SM)
-		err = blocks_per_sm(arch, fn, b->block, b->smem, &reply.number);
+		err = launchable_per_sm(arch, fn, b, &reply.number);
 	else if (b->what == GSB_OCC_AVAILABLE_SMEM)
 		err = available_smem(arch, fn, b->block, b->smem, &reply.number);
 	else if (b->what > GSB_OCC_CLUSTER_SIZE)
