@@ -1819,6 +1819,38 @@ static void test_completion_after_a_charge_is_noticed(void **state)
 	assert_int_equal(c.result, CUDA_SUCCESS);
 }
 
+/* Whose end was to be noticed is cancelled: from then on it is the other's. */
+static void test_completion_beside_what_was_cancelled_is_noticed(void **state)
+{
+	struct rig *rig = *state, other = {.dev = rig->dev};
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	uint64_t a = alloc(rig, 8), b;
+	struct pollfd fd = {.fd = ops->event_fd(rig->dev), .events = POLLIN};
+	struct gsb_completion c;
+
+	other.space = make_space(rig->dev, 1, 0);
+	other.queue = another_queue(rig, 0);
+	other.module = load_text(rig, other.space, device_kernels_ptx);
+	b = alloc(&other, 8);
+	launch(rig, rig->queue, (struct shot){"spin", 1, 1, {a, 0}, 1});
+	launch(&other, other.queue, (struct shot){"spin", 1, 1, {b, 0}, 2});
+	ops->advance(rig->dev);
+	wait_until_spinning(a);
+	wait_until_spinning(b);
+	ops->space_cancel(rig->space);
+	while (!ops->poll(rig->dev, &c, 1))
+		poll(&fd, 1, 60000);
+	assert_int_equal(c.cookie, 1);
+	assert_int_equal(ops->poll(rig->dev, &c, 1), 0); /* only then it wakes who waits */
+	ops->advance(rig->dev);
+	*(volatile uint32_t *)(uintptr_t)b = 1;
+	assert_int_equal(poll(&fd, 1, 60000), 1);
+	assert_int_equal(ops->poll(rig->dev, &c, 1), 1);
+	assert_int_equal(c.cookie, 2);
+	ops->queue_destroy(other.queue);
+	ops->space_destroy(other.space);
+}
+
 static void test_cancel_of_idle_space_does_nothing(void **state)
 {
 	struct rig *rig = *state;
@@ -3153,6 +3185,7 @@ static const struct CMUnitTest tests[] = {
 	ON_EMU(test_completion_of_what_is_cancelled_is_behind_its_last_access),
 	ON_EMU(test_free_under_work_is_noticed),
 	ON_EMU(test_completion_after_a_charge_is_noticed),
+	ON_EMU(test_completion_beside_what_was_cancelled_is_noticed),
 	ON_EMU(test_cancel_of_idle_space_does_nothing),
 	ON_EMU(test_time_stands_still_until_advance),
 	ON_EMU(test_launch_and_copy_have_their_latencies),

@@ -135,6 +135,7 @@ static bool pass_time(struct emu_clock *c)
 	if (t <= c->now_ns)
 		return true;
 	if (t == UINT64_MAX || (!c->to_completion && t > c->target_ns)) {
+		c->blocker = NULL; /* the last one may have gone */
 		if (c->target_ns > c->now_ns && may_pass(c, c->target_ns))
 			c->now_ns = c->target_ns;
 		if (c->to_completion && !c->blocker) /* whose end is to be noticed */
