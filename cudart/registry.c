@@ -259,7 +259,7 @@ const void *gsb_rt_host_of(CUkernel kernel)
 	const void *host = NULL;
 
 	pthread_rwlock_rdlock(&lock);
-	for (const struct symbol *s = kernel ? after(NULL) : NULL; !host && s; s = after(s))
+	for (const struct symbol *s = after(NULL); !host && s; s = after(s))
 		if (atomic_load_explicit(&s->kernel, memory_order_acquire) == kernel)
 			host = s->host;
 	pthread_rwlock_unlock(&lock);

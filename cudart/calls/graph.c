@@ -64,7 +64,8 @@ cudaError_t rt_cudaGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode no
 		     : gsb_rt_error(gsb_rt_drivers->cuGraphExecKernelNodeSetParams(exec, node, &p));
 }
 
-/* The function is what a launch names, the host's address of it; its handle where it has none. Every call takes both. */
+/* The function is what a launch names, the host's address of it; its handle where it has none. Every call takes
+ * either. */
 cudaError_t rt_cudaGraphKernelNodeGetParams(CUgraphNode node, struct cudaKernelNodeParams *out)
 {
 	CUDA_KERNEL_NODE_PARAMS p;
@@ -74,7 +75,7 @@ cudaError_t rt_cudaGraphKernelNodeGetParams(CUgraphNode node, struct cudaKernelN
 	if (error)
 		return error;
 	*out = (struct cudaKernelNodeParams){
-		.func = (void *)gsb_rt_host_of((CUkernel)p.func),
+		.func = p.kern ? (void *)gsb_rt_host_of(p.kern) : (void *)p.func,
 		.gridDim = {p.gridDimX, p.gridDimY, p.gridDimZ},
 		.blockDim = {p.blockDimX, p.blockDimY, p.blockDimZ},
 		.sharedMemBytes = p.sharedMemBytes,

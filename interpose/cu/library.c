@@ -227,3 +227,20 @@ CUresult gsb_cu_library_kernel(uint64_t handle, const char *name, uint64_t *kern
 		result = gsb_cu_module_function(module, name, &function);
 	return result ? result : make_kernel(&here, name, kernel);
 }
+
+CUresult gsb_cu_function_kernel(uint64_t handle, uint64_t *kernel)
+{
+	const struct gsb_cu_function *f = gsb_cu_function_get(handle);
+	const struct gsb_cu_module *m =
+		f ? gsb_object_get(&gsb_cu_modules, gsb_object_parent(f)) : NULL;
+	uint64_t library = m ? gsb_object_parent(m) : 0;
+	char *name = library ? gsb_cu_function_name(handle) : NULL;
+	CUresult result = m ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+
+	*kernel = 0;
+	if (library)
+		result = name ? gsb_cu_library_kernel(library, name, kernel)
+			      : CUDA_ERROR_OUT_OF_MEMORY;
+	free(name);
+	return result;
+}

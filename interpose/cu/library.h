@@ -37,5 +37,7 @@ CUresult gsb_cu_library_kernel(uint64_t handle, const char *name, uint64_t *kern
 CUresult gsb_cu_function_in(uint64_t handle, uint64_t wire, uint64_t *function);
 /* Likewise wherever the calling thread is, also without a current context. */
 CUresult gsb_cu_function_here(uint64_t handle, uint64_t *function);
+/* The kernel that stands for a function; 0: its module is of no library. */
+CUresult gsb_cu_function_kernel(uint64_t handle, uint64_t *kernel);
 
 #endif

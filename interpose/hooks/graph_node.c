@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "interpose/cu/ctx.h"
 #include "interpose/cu/event.h"
+#include "interpose/cu/library.h"
 #include "interpose/hooks/graph.h"
 #include "interpose/hooks/hooks.h"
 
@@ -492,6 +493,24 @@ static const struct gsb_graph_work *read_work(CUgraphNode node, CUgraphNodeType 
 	return found ? &found->work : NULL;
 }
 
+/* Whichever of the two a launch named, a driver tells both, and where the function is. */
+static CUresult tell_function(CUDA_KERNEL_NODE_PARAMS *p)
+{
+	const struct gsb_cu_function *f;
+	uint64_t function, kernel;
+	CUresult result = gsb_cu_function_here((uint64_t)p->func, &function);
+
+	if (!result)
+		result = gsb_cu_function_kernel(function, &kernel);
+	if (result)
+		return result;
+	f = gsb_cu_function_get(function);
+	p->func = (CUfunction)function;
+	p->kern = (CUkernel)kernel;
+	p->ctx = f ? gsb_cu_ctx_public(gsb_cu_wire_ctx(gsb_object_owner(f))) : NULL;
+	return CUDA_SUCCESS;
+}
+
 CUresult hook_cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *params)
 {
 	const struct gsb_graph_work *work;
@@ -513,7 +532,8 @@ CUresult hook_cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARA
 		.sharedMemBytes = k->smem,
 		.kernelParams = k->params,
 	};
-	return gsb_graph_leave(CUDA_SUCCESS);
+	gsb_cu_graphs_unlock();
+	return tell_function(params);
 }
 
 CUresult hook_cuGraphKernelNodeGetParams_v1(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1 *params)

@@ -382,6 +382,69 @@ static void case_params(void)
 	say_log("enabled-again");
 }
 
+static void say_kernel(const char *step, CUgraphNode node, CUfunction function, CUkernel kernel)
+{
+	CUDA_KERNEL_NODE_PARAMS p;
+
+	printf("%s %s: ", running, step);
+	must(cu.cuGraphKernelNodeGetParams_v2(node, &p));
+	printf("func %d kern %d none %d ctx %d\n", p.func == function, p.kern == kernel, !p.kern,
+	       p.ctx == ctx);
+}
+
+static void say_captured(const char *step, CUfunction launched, CUfunction function,
+			 CUkernel kernel)
+{
+	uint32_t id = 1, spins = 0;
+	void *params[] = {&device_log, &id, &spins};
+	CUstream s = stream(CU_STREAM_NON_BLOCKING);
+	CUgraphNode node;
+	CUgraph g;
+	size_t n = 1;
+
+	must(cu.cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	must(cu.cuLaunchKernel(launched, 1, 1, 1, 1, 1, 1, 0, s, params, NULL));
+	must(cu.cuStreamEndCapture(s, &g));
+	must(cu.cuGraphGetNodes(g, &node, &n));
+	say_kernel(step, node, function, kernel);
+}
+
+/* Of a launch by a kernel and by its function both are told, and either makes a node. */
+static void case_kernels(void)
+{
+	CUgraph g = graph();
+	CUgraphNode node;
+	CUlibrary lib;
+	CUkernel kernel;
+	CUfunction function;
+	struct mark_node m;
+
+	must(cu.cuLibraryLoadData(&lib, ptx, NULL, NULL, 0, NULL, NULL, 0));
+	must(cu.cuLibraryGetKernel(&kernel, lib, "mark"));
+	must(cu.cuKernelGetFunction(&function, kernel));
+	say_captured("by-kernel", (CUfunction)kernel, function, kernel);
+	say_captured("by-its-function", function, function, kernel);
+	say_captured("by-a-modules", mark, mark, NULL);
+	mark_params(&m, 1, 0);
+	m.p.func = (CUfunction)kernel;
+	say("add-as-func", cu.cuGraphAddKernelNode_v2(&node, g, NULL, 0, &m.p));
+	say_kernel("as-func", node, function, kernel);
+	m.p.func = NULL;
+	m.p.kern = kernel;
+	say("add-as-kern", cu.cuGraphAddKernelNode_v2(&node, g, NULL, 0, &m.p));
+	say_kernel("as-kern", node, function, kernel);
+	must(cu.cuGraphKernelNodeGetParams_v2(node, &m.p));
+	say("set-what-was-told", cu.cuGraphKernelNodeSetParams_v2(node, &m.p));
+	mark_params(&m, 1, 0);
+	m.p.kern = kernel;
+	say("set-func-of-another", cu.cuGraphKernelNodeSetParams_v2(node, &m.p));
+	say_kernel("after-that", node, mark, NULL);
+	m.p.func = NULL;
+	m.p.kern = NULL;
+	say("set-neither", cu.cuGraphKernelNodeSetParams_v2(node, &m.p));
+	must(cu.cuLibraryUnload(lib));
+}
+
 static void case_order(void)
 {
 	CUgraph g = graph();
@@ -1558,6 +1621,7 @@ static const struct {
 	{"edges", case_edges},
 	{"nodes", case_nodes},
 	{"params", case_params},
+	{"kernels", case_kernels},
 	{"order", case_order},
 	{"itself", case_itself},
 	{"branches", case_branches},
