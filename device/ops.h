@@ -233,8 +233,8 @@ struct gsb_device_ops {
 	/*
 	 * Text of printf and of failed assertions in kernels of the space, for the tenant's stdout and
 	 * stderr: at most @size bytes, oldest first, all for the one that *to_stderr says (which is not
-	 * written when there is no text). Returns how many bytes; 0 = no more. Not ended by a NUL, cut
-	 * anywhere. What has been read is the caller's alone.
+	 * written when there is no text). Returns how many bytes; *more: whether to ask again, which may be so
+	 * of none, too. Not ended by a NUL, cut anywhere. What has been read is the caller's alone.
 	 *
 	 * From the poll that returned a completion with `printed`, all that this command has said can be
 	 * read, also when it failed or was cancelled: so a caller who reads before he tells the tenant of
@@ -245,7 +245,8 @@ struct gsb_device_ops {
 	 *
 	 * NULL = kernels of this device say nothing.
 	 */
-	size_t (*print_read)(struct gsb_space *space, char *buf, size_t size, bool *to_stderr);
+	size_t (*print_read)(struct gsb_space *space, char *buf, size_t size, bool *to_stderr,
+			     bool *more);
 	/*
 	 * CU_LIMIT_PRINTF_FIFO_SIZE of the space from now on, 0 = what a space begins with: a printf takes
 	 * of it 8 bytes, 8 for each argument and the bytes of its strings, until it is read. When there is

@@ -18,37 +18,73 @@ static bool next(struct gsb_ptx_lexer *lx, struct gsb_ptx_token *t)
 	return t->kind != GSB_PTX_TOKEN_END && t->kind != GSB_PTX_TOKEN_BAD;
 }
 
-/* The .extern of its declaration; NULL: there is none. */
-static const char *find_extern(const char *text, size_t len, const char *name)
+/* A function of the text, at its name. */
+struct func {
+	const char *linkage; /* .extern; NULL: it is defined here, or another unit's */
+	struct gsb_ptx_token name;
+};
+
+/* What it returns, in parentheses, stands in front of its name. */
+static void next_name(struct gsb_ptx_lexer *lx, struct gsb_ptx_token *t)
 {
-	const char *declares = NULL; /* .extern of what is being read */
-	struct gsb_ptx_lexer lx;
+	bool more = next(lx, t);
+
+	if (!is(t, GSB_PTX_TOKEN_PUNCT, "("))
+		return;
+	while (more && !is(t, GSB_PTX_TOKEN_PUNCT, ")"))
+		more = next(lx, t);
+	next(lx, t);
+}
+
+/* The next .func of that name. */
+static bool next_func(struct gsb_ptx_lexer *lx, const char *name, struct func *out)
+{
 	struct gsb_ptx_token t;
 
-	gsb_ptx_lex_init(&lx, text, len);
-	while (next(&lx, &t)) {
+	out->linkage = NULL;
+	while (next(lx, &t)) {
 		if (is(&t, GSB_PTX_TOKEN_DOT, ".extern"))
-			declares = t.at;
-		else if (is(&t, GSB_PTX_TOKEN_PUNCT, ";"))
-			declares = NULL;
-		else if (declares && is(&t, GSB_PTX_TOKEN_WORD, name))
-			return declares;
+			out->linkage = t.at;
+		if (is(&t, GSB_PTX_TOKEN_PUNCT, ";") || is(&t, GSB_PTX_TOKEN_PUNCT, "}"))
+			out->linkage = NULL;
+		if (!is(&t, GSB_PTX_TOKEN_DOT, ".func"))
+			continue;
+		next_name(lx, &out->name);
+		if (is(&out->name, GSB_PTX_TOKEN_WORD, name))
+			return true;
 	}
-	return NULL;
+	return false;
+}
+
+bool gsb_ptx_defines(const char *text, size_t len, const char *name)
+{
+	struct gsb_ptx_lexer lx;
+	struct func f;
+
+	gsb_ptx_lex_init(&lx, text, len);
+	while (next_func(&lx, name, &f))
+		if (!f.linkage)
+			return true;
+	return false;
 }
 
 bool gsb_ptx_redirect(char *text, size_t len, const char *from, const char *to)
 {
-	const char *declares = find_extern(text, len, from);
 	struct gsb_ptx_lexer lx;
 	struct gsb_ptx_token t;
+	bool declared = false;
+	struct func f;
 
-	if (!declares)
-		return false;
-	memset(text + (declares - text), ' ', strlen(".extern"));
 	gsb_ptx_lex_init(&lx, text, len);
-	while (next(&lx, &t))
+	while (next_func(&lx, from, &f)) {
+		if (!f.linkage)
+			continue;
+		memset(text + (f.linkage - text), ' ', strlen(".extern"));
+		declared = true;
+	}
+	gsb_ptx_lex_init(&lx, text, len);
+	while (declared && next(&lx, &t))
 		if (is(&t, GSB_PTX_TOKEN_WORD, from))
 			memcpy(text + (t.at - text), to, t.len);
-	return true;
+	return declared;
 }

@@ -10,14 +10,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Whether a function of that name stands in the text, of one module or several, other than as .extern. Context: pure. */
+bool gsb_ptx_defines(const char *text, size_t len, const char *name);
+
 /**
  * gsb_ptx_redirect() - have calls of one function go to another, which is defined behind the text
  * @text, @len: one module; changed in place
  * @from: a name
  * @to:   another of that length, which no compiler makes
  *
- * Its declaration is not .extern any more. Context: pure.
- * Return: whether the text declares @from as .extern; if not, it is as it was.
+ * Its declarations are not .extern any more. Context: pure.
+ * Return: whether the text declares @from as an .extern function; if not, it is as it was.
  */
 bool gsb_ptx_redirect(char *text, size_t len, const char *from, const char *to);
 

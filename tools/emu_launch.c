@@ -268,11 +268,13 @@ static void wait_done(struct emu_launch *l)
 static void say_printed(struct emu_launch *l)
 {
 	char text[16384];
-	bool to_stderr = false;
+	bool to_stderr = false, more;
 	size_t n;
 
-	while ((n = l->dev->ops->print_read(l->space, text, sizeof(text), &to_stderr)))
+	do {
+		n = l->dev->ops->print_read(l->space, text, sizeof(text), &to_stderr, &more);
 		fwrite(text, 1, n, to_stderr ? stderr : stdout);
+	} while (more);
 	fflush(stdout);
 }
 

@@ -300,28 +300,36 @@ static int save_variables(struct cuda_image *i, const struct cuda_code *code, ch
 	return image_error(result);
 }
 
-/* A module that prints is loaded once more as it came, should the driver not take what was made of it. */
-static int make_from(struct cuda_device *dev, const void *bytes, size_t size,
+static int make_once(struct cuda_device *dev, const void *bytes, size_t size, bool as_it_is,
 		     struct cuda_code *code, struct cuda_image **out, char *log, size_t log_size)
 {
 	const struct gsb_arch *arch = &dev->info.arch;
-	uint32_t cc = arch->cc_major * 10 + arch->cc_minor;
-	bool as_it_is = false, again;
-	int err;
+	int err = cuda_code_read(bytes, size, arch->cc_major * 10 + arch->cc_minor, as_it_is, code,
+				 log, log_size);
 
-	do {
-		err = cuda_code_read(bytes, size, cc, as_it_is, code, log, log_size);
-		if (err)
-			return err;
-		err = make_image(dev, code->bytes, out, log, log_size);
-		again = as_it_is = err == -EILSEQ && code->prints;
-		if (again)
-			gsb_log(GSB_LOG_WARN, "cuda",
-				"the driver does not take a module with our printf: it is loaded as it came, and what it prints goes to this log: %s",
-				log);
-		if (err)
-			cuda_code_finish(code);
-	} while (again);
+	if (err)
+		return err;
+	err = make_image(dev, code->bytes, out, log, log_size);
+	if (err)
+		cuda_code_finish(code);
+	return err;
+}
+
+/* What prints is loaded once more as it came, should the driver not take what was made of it. */
+static int make_from(struct cuda_device *dev, const void *bytes, size_t size,
+		     struct cuda_code *code, struct cuda_image **out, char *log, size_t log_size)
+{
+	int err = make_once(dev, bytes, size, false, code, out, log, log_size);
+	char why[256];
+
+	if (!err || !code->prints || err == -ENOMEM || err == -EIO)
+		return err;
+	snprintf(why, sizeof(why), "%s", log);
+	err = make_once(dev, bytes, size, true, code, out, log, log_size);
+	if (!err)
+		gsb_log(GSB_LOG_WARN, "cuda",
+			"the driver does not take a module with our printf: it is loaded as it came, and what it prints goes to this log: %s",
+			why);
 	return err;
 }
 
@@ -450,6 +458,8 @@ int cuda_global_get(struct gsb_module *m, const char *name, uint64_t *addr, uint
 	CUresult result;
 	int err;
 
+	if (m->image->prints && cuda_print_is_ring(name))
+		return -ENOENT;
 	result = dev->cu.cuLibraryGetGlobal(&at, &bytes, m->image->library, name);
 	check_health(dev, result);
 	if (result || !bytes)

@@ -1,9 +1,6 @@
 /*
  * print.c - see print.h.
  *
- * What has been read is zeroed, but counts as taken only when no kernel that prints runs: those that found no room and gave back
- * what they had claimed then have left no hole.
- *
  * Kernels of the engine's other tenants can write here as everywhere: nothing that stands in the ring is believed.
  */
 #include "device/cuda/print.h"
@@ -22,6 +19,7 @@
 #define RING_BYTES ((uint64_t)16 << 20)
 #define RECORD_MAX 65536 /* print.ptx has it, too */
 #define WORD	   sizeof(uint64_t)
+#define READ_MAX   4096 /* records at a time: others wait for the engine */
 
 /* The ring's head, which kernels read: print.ptx has where what stands. */
 struct head {
@@ -38,9 +36,8 @@ struct cuda_print {
 	uint8_t *ring;
 	CUdeviceptr claimed; /* a word of the device, where claiming is quick */
 	uint64_t read;	     /* up to here */
-	unsigned n_running;
-	bool damaged;	/* the ring holds what print.ptx does not write: no more of it */
-	bool told_lost; /* once is enough */
+	bool damaged;	     /* the ring holds what print.ptx does not write: no more of it */
+	bool told_lost;
 	struct gsb_print_text text;
 	size_t text_read;
 	_Alignas(8) uint8_t record[RECORD_MAX];
@@ -48,9 +45,16 @@ struct cuda_print {
 
 /* ---- code ---- */
 
+#define RING "gsb$ring" /* print.ptx has it, too */
+
 static const char builtin[] = "vprintf", ours[] = "vprint$";
-static const char ring_here[] = ".visible .global .align 8 .u64 gsb$ring;\n";
-static const char ring_elsewhere[] = ".extern .global .align 8 .u64 gsb$ring;\n";
+static const char ring_here[] = ".visible .global .align 8 .u64 " RING ";\n";
+static const char ring_elsewhere[] = ".extern .global .align 8 .u64 " RING ";\n";
+
+bool cuda_print_is_ring(const char *variable)
+{
+	return !strcmp(variable, RING);
+}
 
 /* One module of the text, and ours behind it; the ring's word stands in the first that prints. */
 static void add_module(char **end, const char *text, size_t len, bool *prints)
@@ -86,7 +90,7 @@ int cuda_print_redirect(const char *text, size_t len, char **out)
 	char *copy, *end;
 
 	len = strnlen(text, len);
-	if (!memmem(text, len, builtin, strlen(builtin)))
+	if (!memmem(text, len, builtin, strlen(builtin)) || gsb_ptx_defines(text, len, builtin))
 		return 0;
 	copy = end = malloc(len + count_modules(text, len) * ours_bytes + 1);
 	if (!copy)
@@ -187,6 +191,7 @@ static CUresult create(struct gsb_space *space)
 {
 	struct cuda_print *p = calloc(1, sizeof(*p));
 	CUresult result;
+	uint64_t most;
 
 	if (!p)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -197,7 +202,9 @@ static CUresult create(struct gsb_space *space)
 		return result;
 	}
 	atomic_store(&space->print, p);
-	p->head->most = limit_of(space); /* it may just have been changed */
+	do /* the engine may be changing it, which it writes down before it looks for the ring */
+		p->head->most = most = limit_of(space);
+	while (limit_of(space) != most);
 	return CUDA_SUCCESS;
 }
 
@@ -211,7 +218,7 @@ int cuda_print_attach(struct gsb_space *space, CUlibrary library, char *log, siz
 	if (!space->print)
 		result = create(space);
 	if (!result)
-		result = dev->cu.cuLibraryGetGlobal(&at, &size, library, "gsb$ring");
+		result = dev->cu.cuLibraryGetGlobal(&at, &size, library, RING);
 	if (!result)
 		result = put_word(dev, at, (uint64_t)(uintptr_t)space->print->head);
 	if (!result)
@@ -272,10 +279,9 @@ static void take_record(struct cuda_print *p, uint64_t bytes)
 	p->read += bytes;
 }
 
+/* Zeroed before kernels may claim it again. */
 static void note_taken(struct cuda_print *p)
 {
-	if (p->n_running)
-		return;
 	atomic_thread_fence(memory_order_release);
 	p->head->taken = p->read;
 }
@@ -329,27 +335,29 @@ static void show_record(struct cuda_print *p, uint64_t bytes)
 		gsb_print_format(format, &args, &p->text);
 }
 
-/* False: nothing is left. */
-static bool more_text(struct cuda_print *p)
+/* The next record with a text; false: there is none, or *n_left of them had none. */
+static bool more_text(struct cuda_print *p, unsigned *n_left)
 {
 	uint64_t bytes;
 
 	while (p->text_read == p->text.len) {
-		bytes = next_bytes(p);
+		bytes = *n_left ? next_bytes(p) : 0;
 		if (!bytes)
 			return false;
+		--*n_left;
 		take_record(p, bytes);
 		show_record(p, bytes);
 	}
 	return true;
 }
 
-size_t cuda_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_stderr)
+size_t cuda_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_stderr, bool *more)
 {
 	struct cuda_print *p = atomic_load(&space->print);
+	unsigned n_left = READ_MAX;
 	size_t n = 0;
 
-	while (p && n < size && more_text(p)) {
+	while (p && n < size && more_text(p, &n_left)) {
 		size_t part = p->text.len - p->text_read;
 
 		part = part < size - n ? part : size - n;
@@ -361,16 +369,11 @@ size_t cuda_print_read(struct gsb_space *space, char *buf, size_t size, bool *to
 		*to_stderr = false;
 	if (p)
 		note_taken(p);
+	*more = n || !n_left;
 	return n;
 }
 
-/* ---- launches ---- */
-
-void cuda_print_begin(struct cuda_print *p)
-{
-	p->n_running++;
-}
-
+/* Once is enough. */
 static void tell_lost(struct cuda_print *p)
 {
 	if (!p->head->lost || p->told_lost)
@@ -383,13 +386,6 @@ static void tell_lost(struct cuda_print *p)
 
 bool cuda_print_has_text(struct cuda_print *p)
 {
-	return next_bytes(p);
-}
-
-bool cuda_print_end(struct cuda_print *p)
-{
-	p->n_running--;
-	note_taken(p);
 	tell_lost(p);
 	return next_bytes(p);
 }

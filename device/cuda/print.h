@@ -1,7 +1,7 @@
 /*
  * print.h - what kernels say. The driver would write it to the engine's own stdout, and not say whose it is. So calls of vprintf
  * in PTX go to a function of ours, which is put behind the text (print.ptx), and that writes records into a ring of the space, in
- * pinned memory: the engine reads them when a launch is done, and makes text of them when somebody asks for it.
+ * pinned memory: the engine reads them, and makes text of them, when somebody asks for it.
  *
  * A record: a word with its bytes, itself included, written last; the format; and for each argument a word, and behind it
  * the string, where it is one. Strings end with a NUL and are filled up with zeros to whole words. Where no record is, all is 0.
@@ -23,13 +23,15 @@ int cuda_print_redirect(const char *text, size_t len, char **out);
 int cuda_print_attach(struct gsb_space *space, CUlibrary library, char *log, size_t log_size);
 void cuda_print_destroy(struct gsb_space *space); /* nothing of it is in flight */
 
-/* A launch whose module prints is issued; is over: whether there is something to be read. */
-void cuda_print_begin(struct cuda_print *p);
-bool cuda_print_end(struct cuda_print *p);
+/* When a launch is over: whether there is something to be read. */
 bool cuda_print_has_text(struct cuda_print *p);
 
+/* No variable of the program's. */
+bool cuda_print_is_ring(const char *variable);
+
 /* As in ops.h. */
-size_t cuda_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_stderr);
+size_t cuda_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_stderr,
+		       bool *more);
 uint64_t cuda_print_limit(struct gsb_space *space, uint64_t bytes);
 
 #endif

@@ -351,8 +351,6 @@ static void append(struct gsb_queue *q, struct cuda_flight *f)
 	f->next = NULL;
 	q->last = f;
 	q->dev->n_in_flight++;
-	if (f->print)
-		cuda_print_begin(f->print);
 }
 
 int cuda_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
@@ -423,7 +421,7 @@ static void begin_completion(struct gsb_completion *c, const struct cuda_flight 
 	c->detail[0] = 0;
 	c->cookie = f->cookie;
 	c->n_blocks = f->n_blocks;
-	c->printed = f->print && cuda_print_end(f->print);
+	c->printed = f->print && cuda_print_has_text(f->print);
 }
 
 static void end_flight(struct gsb_queue *q, struct cuda_flight *f)

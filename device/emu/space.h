@@ -16,7 +16,7 @@ uint64_t emu_mem_cost(struct gsb_device *base, uint64_t size);
 int emu_mem_free(struct gsb_space *space, uint64_t addr);
 int emu_host_pin(struct gsb_space *space, uint64_t addr, uint64_t size);
 int emu_host_unpin(struct gsb_space *space, uint64_t addr, uint64_t size);
-size_t emu_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_stderr);
+size_t emu_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_stderr, bool *more);
 uint64_t emu_print_limit(struct gsb_space *space, uint64_t bytes);
 int emu_heap_size(struct gsb_space *space, uint64_t bytes, uint64_t *now);
 void emu_stack_size(struct gsb_space *space, uint64_t bytes);

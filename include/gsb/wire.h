@@ -324,8 +324,8 @@ struct gsb_reply_mem_info {
 
 struct gsb_reply_print {
 	uint32_t to_stderr; /* else to stdout */
-	uint32_t bytes;
-	char text[GSB_PRINT_TEXT_MAX]; /* the first `bytes` are sent */
+	uint32_t more;	    /* ask again, also when no text is sent */
+	char text[GSB_PRINT_TEXT_MAX];
 };
 
 struct gsb_reply_function {

@@ -18,7 +18,7 @@ static pthread_mutex_t lock =
 
 static struct gsb_reply_print piece; /* lock */
 
-/* The next piece; whether there was one. */
+/* The next piece; whether to ask for another. */
 static bool write_some(void)
 {
 	const struct gsb_call call = {.type = GSB_REC_PRINT_READ};
@@ -29,9 +29,9 @@ static bool write_some(void)
 		return false;
 	n = reply.n - (uint32_t)offsetof(struct gsb_reply_print, text);
 	fwrite(piece.text, 1, n, piece.to_stderr ? stderr : stdout);
-	if (!n)
+	if (!piece.more)
 		fflush(stdout);
-	return n > 0;
+	return piece.more;
 }
 
 void gsb_print_write(void)

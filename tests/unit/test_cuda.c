@@ -12,6 +12,7 @@
 
 #include "ptx/image.h"
 #include "device/cuda/image.h"
+#include "device/cuda/print.h"
 #include "device/ops.h"
 
 #define HEAD   "//\n.version 7.0\n.target sm_70\n.address_size 64\n"
@@ -129,6 +130,33 @@ static void test_damaged_code_never_comes_to_the_driver(void **state)
 	assert_true(text[0]);
 }
 
+/* Linked from two modules, of which one has a vprintf: that is the one which is meant. */
+static void test_printf_of_a_program_stays_its_own(void **state)
+{
+	static const struct {
+		const char *text;
+		bool prints;
+	} texts[] = {
+		{".version 8.0\n.target sm_75\n.address_size 64\n"
+		 ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n",
+		 true},
+		{".version 8.0\n.target sm_75\n.address_size 64\n"
+		 ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
+		 ".version 8.0\n.target sm_75\n.address_size 64\n"
+		 ".visible .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b)\n{\nret;\n}\n",
+		 false},
+	};
+
+	for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		char *made = NULL;
+
+		assert_int_equal(cuda_print_redirect(texts[i].text, strlen(texts[i].text), &made),
+				 0);
+		assert_int_equal(made != NULL, texts[i].prints);
+		free(made);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -138,6 +166,7 @@ int main(void)
 		cmocka_unit_test(test_code_without_variables_may_be_shared),
 		cmocka_unit_test(test_code_with_an_undefined_variable_is_refused),
 		cmocka_unit_test(test_damaged_code_never_comes_to_the_driver),
+		cmocka_unit_test(test_printf_of_a_program_stays_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -192,7 +192,7 @@ static void say(struct life *l)
 					 .params_bytes = sizeof(args)}};
 	char log[256] = "", text[16] = "";
 	struct gsb_module *m;
-	bool to_stderr;
+	bool to_stderr, more;
 
 	if (failed(l, l->ops->module_load(l->space, device_print_ptx, strlen(device_print_ptx), &m,
 					  log, sizeof(log))))
@@ -201,7 +201,7 @@ static void say(struct life *l)
 	    !failed(l, l->ops->function_prepare(cmd.launch.function, log, sizeof(log)))) {
 		issue(l, cmd);
 		collect(l);
-		l->ops->print_read(l->space, text, sizeof(text) - 1, &to_stderr);
+		l->ops->print_read(l->space, text, sizeof(text) - 1, &to_stderr, &more);
 		l->silent = strcmp(text, "0.0.0\n") != 0;
 	}
 	l->ops->module_unload(m);

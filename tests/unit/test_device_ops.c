@@ -2485,16 +2485,17 @@ static void test_real_clock_completes_by_itself(void **state)
 static char *read_print(struct rig *rig, struct gsb_space *space, size_t piece, bool want_stderr)
 {
 	char *text = malloc(TEXT_BYTES);
-	bool to_stderr = !want_stderr;
+	bool to_stderr = !want_stderr, more;
 	size_t len = 0, n;
 
 	assert_non_null(text);
-	while ((n = rig->dev->ops->print_read(space, text + len, piece, &to_stderr))) {
+	do {
+		n = rig->dev->ops->print_read(space, text + len, piece, &to_stderr, &more);
 		assert_true(n <= piece);
-		assert_int_equal(to_stderr, want_stderr);
+		assert_true(!n || (more && to_stderr == want_stderr));
 		len += n;
 		assert_true(len + piece < TEXT_BYTES);
-	}
+	} while (more);
 	text[len] = 0;
 	return text;
 }
@@ -2523,7 +2524,7 @@ static void test_print_is_there_with_the_completion(void **state)
 	struct rig *rig = *state;
 	struct gsb_completion c;
 	char want[4096] = "", *text;
-	bool to_stderr = true;
+	bool to_stderr = true, more;
 	size_t len = 0;
 
 	rig->module = load_text(rig, rig->space, device_print_ptx);
@@ -2539,7 +2540,7 @@ static void test_print_is_there_with_the_completion(void **state)
 	text = read_print(rig, rig->space, 7, false);
 	assert_string_equal(text, want);
 	free(text);
-	assert_int_equal(rig->dev->ops->print_read(rig->space, want, 10, &to_stderr), 0);
+	assert_int_equal(rig->dev->ops->print_read(rig->space, want, 10, &to_stderr, &more), 0);
 	assert_true(to_stderr);
 	launch(rig, rig->queue, (struct shot){"claim", 1, 32, {0, 0}, 2});
 	assert_false(collect_one(rig).printed);
@@ -2562,10 +2563,12 @@ static void test_print_stays_in_its_space(void **state)
 {
 	struct rig *rig = *state, other = {.dev = rig->dev};
 	struct gsb_completion c[2];
+	uint64_t addr, size;
 
 	other.space = make_space(rig->dev, 1, 0);
 	other.queue = another_queue(rig, 0);
 	rig->module = load_text(rig, rig->space, device_print_ptx);
+	assert_int_equal(rig->dev->ops->global_get(rig->module, "gsb$ring", &addr, &size), -ENOENT);
 	other.module = load_text(rig, other.space, device_print_ptx);
 	launch(rig, rig->queue, (struct shot){"say", 1, 1, {0, 1}, 1});
 	launch(&other, other.queue, (struct shot){"say", 1, 1, {0, 2}, 2});
@@ -2651,10 +2654,10 @@ static void test_print_limit_says_what_it_made_of_it(void **state)
 static char *read_some(struct rig *rig, bool want_stderr)
 {
 	char *text = calloc(1, 65537);
-	bool to_stderr;
+	bool to_stderr, more;
 
 	assert_non_null(text);
-	assert_true(rig->dev->ops->print_read(rig->space, text, 65536, &to_stderr) > 0);
+	assert_true(rig->dev->ops->print_read(rig->space, text, 65536, &to_stderr, &more) > 0);
 	assert_int_equal(to_stderr, want_stderr);
 	return text;
 }
@@ -2685,7 +2688,7 @@ static void test_assertion_goes_to_stderr(void **state)
 	struct rig *rig = *state;
 	struct gsb_completion c[2];
 	char text[64];
-	bool to_stderr = true;
+	bool to_stderr = true, more;
 
 	rig->module = load_text(rig, rig->space, device_print_ptx);
 	launch(rig, rig->queue, (struct shot){"say", 1, 1, {0, 1}, 1});
@@ -2693,7 +2696,7 @@ static void test_assertion_goes_to_stderr(void **state)
 	collect(rig, c, 2);
 	assert_int_equal(c[1].result, CUDA_ERROR_ASSERT);
 	assert_true(c[1].printed);
-	assert_int_equal(rig->dev->ops->print_read(rig->space, text, 64, &to_stderr), 6);
+	assert_int_equal(rig->dev->ops->print_read(rig->space, text, 64, &to_stderr, &more), 6);
 	assert_false(to_stderr);
 	assert_printed(rig, rig->space, true,
 		       "a.cu:12: k: block: [0,0,0], thread: [0,0,0] Assertion `x < 1` failed.\n"
@@ -2768,6 +2771,7 @@ static void test_print_shows_each_conversion(void **state)
 	static const char text[] = "abcdefgh"; /* a whole word, and its end in the next */
 	const uint64_t s = to_addr(text), big = 0xfeedfacecafe;
 	const struct saying sayings[] = {
+		{"", {0}, 0, ""},
 		{"plain\n", {0}, 0, "plain\n"},
 		{"1234567", {0}, 0, "1234567"},
 		{"12345678", {0}, 0, "12345678"},
@@ -2908,6 +2912,70 @@ static void test_print_over_the_limit_costs_the_newest(void **state)
 	assert_int_equal(rig->dev->ops->print_limit(rig->space, 1ull << 40), 16 << 20);
 }
 
+/* A format and an argument where kernel "tell" looks for them. */
+static uint64_t put_saying(struct rig *rig, const char *format, const char *string)
+{
+	const uint64_t at = alloc(rig, 4096), string_at = at + 2048;
+
+	copy(rig, rig->space, at, to_addr(format), strlen(format) + 1);
+	copy(rig, rig->space, at + 1024, to_addr(&string_at), sizeof(string_at));
+	copy(rig, rig->space, string_at, to_addr(string), strlen(string) + 1);
+	return at;
+}
+
+/* Where a long text finds no room a short one may: nothing lies behind a hole then, and nothing over another. */
+static void test_print_over_the_limit_leaves_no_hole(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_queue *second = another_queue(rig, 0);
+	char string[1001], want[1003], *text, *line, *rest;
+	struct gsb_completion c[2];
+	uint64_t at;
+
+	memset(string, 'a', sizeof(string) - 1);
+	string[sizeof(string) - 1] = 0;
+	snprintf(want, sizeof(want), "<%s", string);
+	rig->module = load_text(rig, rig->space, device_print_ptx);
+	rig->dev->ops->print_limit(rig->space, 1);
+	at = put_saying(rig, "<%s\n", string);
+	for (unsigned i = 0; i < 20; i++) {
+		launch(rig, rig->queue, (struct shot){"tell", 16, 64, {at, 0}, 1});
+		launch(rig, second, (struct shot){"say", 16, 64, {0, 20}, 2});
+		collect(rig, c, 2);
+		text = read_print(rig, rig->space, 65536, false);
+		for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+			if (*line == '<')
+				assert_string_equal(line, want);
+			else
+				assert_in_range(strspn(line, "0123456789."), 5, strlen(line));
+		free(text);
+		launch(rig, rig->queue, (struct shot){"say", 1, 1, {0, 2}, 3});
+		assert_true(collect_one(rig).printed);
+		assert_printed(rig, rig->space, false, "0.0.0\n0.0.1\n");
+	}
+	rig->dev->ops->queue_destroy(second);
+}
+
+/* Of the engine's time each question takes a little. */
+static void test_print_without_text_is_read_in_parts(void **state)
+{
+	struct rig *rig = *state;
+	bool to_stderr = true, more = false;
+	uint64_t at;
+	char text[64];
+
+	rig->module = load_text(rig, rig->space, device_print_ptx);
+	at = put_saying(rig, "%s", "");
+	launch(rig, rig->queue, (struct shot){"tell", 100, 64, {at, 0}, 1});
+	assert_true(collect_one(rig).printed);
+	launch(rig, rig->queue, (struct shot){"say", 1, 1, {0, 1}, 2});
+	assert_true(collect_one(rig).printed);
+	assert_int_equal(
+		rig->dev->ops->print_read(rig->space, text, sizeof(text), &to_stderr, &more), 0);
+	assert_true(more);
+	assert_printed(rig, rig->space, false, "0.0.0\n");
+}
+
 /* More than the ring holds goes round in it, and is read as it was written. */
 static void test_print_goes_round(void **state)
 {
@@ -2937,31 +3005,30 @@ static void test_print_goes_round(void **state)
 	}
 }
 
-/* Text that is read while another kernel prints stays where it is until none does. */
+/* What has been read makes room for those who print meanwhile: there is always one. */
 static void test_print_is_read_while_others_print(void **state)
 {
+	enum { N_LAUNCHES = 30, N_LINES = 3000 }; /* of 48 bytes: three times as much fits */
 	struct rig *rig = *state;
 	struct gsb_queue *second = another_queue(rig, 0);
 	size_t n_lines = 0;
-	char *text;
 
 	rig->module = load_text(rig, rig->space, device_print_ptx);
-	for (unsigned i = 0; i < 20; i++) {
-		launch(rig, i % 2 ? second : rig->queue, (struct shot){"say", 1, 1, {0, 50}, i});
-		if (i % 2)
+	rig->dev->ops->print_limit(rig->space, 1);
+	for (unsigned i = 0; i <= N_LAUNCHES; i++) {
+		char *text;
+
+		if (i < N_LAUNCHES)
+			launch(rig, i % 2 ? second : rig->queue,
+			       (struct shot){"say", 1, 1, {0, N_LINES}, i});
+		if (i)
 			assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
 		text = read_print(rig, rig->space, 65536, false);
 		for (const char *p = text; *p; p++)
 			n_lines += *p == '\n';
 		free(text);
 	}
-	for (unsigned i = 0; i < 10; i++)
-		assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
-	text = read_print(rig, rig->space, 65536, false);
-	for (const char *p = text; *p; p++)
-		n_lines += *p == '\n';
-	free(text);
-	assert_int_equal(n_lines, 20 * 50);
+	assert_int_equal(n_lines, N_LAUNCHES * N_LINES);
 	rig->dev->ops->queue_destroy(second);
 }
 
@@ -3124,6 +3191,8 @@ static int on_gpu(char *spec)
 		ON_GPU(test_print_of_linked_modules_is_one_text),
 		ON_GPU(test_print_of_many_threads_is_all_there),
 		ON_GPU(test_print_over_the_limit_costs_the_newest),
+		ON_GPU(test_print_over_the_limit_leaves_no_hole),
+		ON_GPU(test_print_without_text_is_read_in_parts),
 		ON_GPU(test_print_goes_round),
 		ON_GPU(test_print_is_read_while_others_print),
 	};

@@ -103,13 +103,14 @@ static void wait_one(void)
 
 static void read_text(void)
 {
-	bool to_stderr = true;
-	size_t n = 0, got;
+	bool to_stderr = true, more;
+	size_t n = 0;
 
-	while ((got = r.ops->print_read(r.space, r.text + n, sizeof(r.text) - n - 1, &to_stderr))) {
+	do {
+		n += r.ops->print_read(r.space, r.text + n, sizeof(r.text) - n - 1, &to_stderr,
+				       &more);
 		assert_true(to_stderr);
-		n += got;
-	}
+	} while (more);
 	r.text[n] = '\0';
 }
 

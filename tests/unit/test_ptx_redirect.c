@@ -36,6 +36,40 @@ static void test_redirect_leaves_other_declarations(void **state)
 	      ".extern .func malloc(.param .b64 a);\n        .func vprint$(.param .b64 a);\n");
 }
 
+static void test_redirect_changes_every_declaration(void **state)
+{
+	check(".extern .func vprintf(.param .b64 a);\n.extern .func vprintf(.param .b64 a);\n",
+	      "        .func vprint$(.param .b64 a);\n        .func vprint$(.param .b64 a);\n");
+}
+
+/* A parameter may have the name; what is .extern beside it is another function. */
+static void test_redirect_leaves_functions_with_such_a_parameter(void **state)
+{
+	check(".extern .func f(.param .b64 vprintf);\n", NULL);
+	check(".extern .func (.param .b64 vprintf) f(.param .b64 a);\n", NULL);
+	check(".extern .global .b64 vprintf;\n.func g() { ret; }\n", NULL);
+}
+
+static void test_definitions_are_told_from_declarations(void **state)
+{
+	static const struct {
+		const char *text;
+		bool defines;
+	} texts[] = {
+		{".extern .func (.param .b32 r) vprintf(.param .b64 a);\n", false},
+		{".visible .func (.param .b32 r) vprintf(.param .b64 a)\n{ ret; }\n", true},
+		{".extern .func vprintf();\n.version 8.0\n.func vprintf()\n{ ret; }\n", true},
+		{".extern .func f();\n.weak .func vprintf() { ret; }\n", true},
+		{".func f(.param .b64 vprintf) { call vprintf; }\n", false},
+		{".func (", false},
+		{"", false},
+	};
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(texts); i++)
+		assert_int_equal(gsb_ptx_defines(texts[i].text, strlen(texts[i].text), "vprintf"),
+				 texts[i].defines);
+}
+
 static void test_redirect_leaves_comments_and_strings(void **state)
 {
 	check("// vprintf\n.file 1 \"vprintf\"\n.extern .func vprintf();\n/* vprintf */\n",
@@ -63,6 +97,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_redirect_changes_declaration_and_calls),
 		cmocka_unit_test(test_redirect_leaves_other_declarations),
+		cmocka_unit_test(test_redirect_changes_every_declaration),
+		cmocka_unit_test(test_redirect_leaves_functions_with_such_a_parameter),
+		cmocka_unit_test(test_definitions_are_told_from_declarations),
 		cmocka_unit_test(test_redirect_leaves_comments_and_strings),
 		cmocka_unit_test(test_redirect_leaves_a_text_that_declares_none),
 	};

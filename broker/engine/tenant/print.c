@@ -18,20 +18,20 @@ void gsb_print_note(struct gsb_ctx *ctx)
 	atomic_store_explicit(&t->region->header.n_printed, ++t->n_printed, memory_order_release);
 }
 
-/* Of the first context that has any; 0: none has. */
+/* Of the first context that has any. Bytes. */
 static uint32_t read_text(struct gsb_tenant *t, struct gsb_reply_print *out)
 {
 	const struct gsb_device_ops *ops = t->dev->ops;
-	bool to_stderr = false;
+	bool to_stderr = false, more = false;
 	size_t bytes = 0;
 
-	for (uint32_t i = 0; ops->print_read && i < GSB_N_CTXS && !bytes; i++)
+	for (uint32_t i = 0; ops->print_read && i < GSB_N_CTXS && !more; i++)
 		if (t->ctxs[i])
 			bytes = ops->print_read(t->ctxs[i]->space, out->text, sizeof(out->text),
-						&to_stderr);
+						&to_stderr, &more);
 	out->to_stderr = to_stderr;
-	out->bytes = (uint32_t)bytes;
-	return out->bytes;
+	out->more = more;
+	return (uint32_t)bytes;
 }
 
 int gsb_print_read(struct gsb_tenant *t, const struct gsb_rec *rec)
@@ -39,7 +39,7 @@ int gsb_print_read(struct gsb_tenant *t, const struct gsb_rec *rec)
 	struct gsb_reply_print answer;
 	uint32_t bytes = read_text(t, &answer);
 
-	if (!bytes)
+	if (!answer.more)
 		t->n_printed_read = t->n_printed;
 	gsb_tenant_reply_with(t, rec, &answer,
 			      (uint32_t)offsetof(struct gsb_reply_print, text) + bytes);
