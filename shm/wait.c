@@ -23,13 +23,14 @@
 #define LEARN_BY	     8	/* of what is left to all or none */
 #define TRY_EVERY	     16 /* waits of a thread that does not spin */
 
-/* Shared between processes, so never FUTEX_PRIVATE. False: the time was up. */
-static bool futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t limit_ns)
+/* Shared between processes, so never FUTEX_PRIVATE; a point in time, so that signals do not put the end off. False: the time was up. */
+static bool futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t until_ns)
 {
-	const struct timespec limit = {.tv_sec = (time_t)(limit_ns / NS_PER_S),
-				       .tv_nsec = (long)(limit_ns % NS_PER_S)};
+	const struct timespec until = {.tv_sec = (time_t)(until_ns / NS_PER_S),
+				       .tv_nsec = (long)(until_ns % NS_PER_S)};
 
-	return !syscall(SYS_futex, word, FUTEX_WAIT, expected, limit_ns ? &limit : NULL, NULL, 0) ||
+	return !syscall(SYS_futex, word, FUTEX_WAIT_BITSET, expected, until_ns ? &until : NULL,
+			NULL, FUTEX_BITSET_MATCH_ANY) ||
 	       errno != ETIMEDOUT;
 }
 
@@ -181,7 +182,7 @@ static bool block_once(struct gsb_region *region, uint32_t slot, const struct gs
 	if (gsb_wait_holds(region, slot, w) || is_fatal(region))
 		cas_state(t, GSB_THREAD_BLOCKED, GSB_THREAD_RUNNING);
 	while (atomic_load_explicit(&t->state, memory_order_acquire) == GSB_THREAD_BLOCKED)
-		if (!futex_wait(&t->state, GSB_THREAD_BLOCKED, w->limit_ns))
+		if (!futex_wait(&t->state, GSB_THREAD_BLOCKED, w->until_ns))
 			in_time = !cas_state(t, GSB_THREAD_BLOCKED, GSB_THREAD_RUNNING);
 	clear_blocked(region, slot);
 	return in_time;

@@ -14,7 +14,7 @@ struct gsb_wait {
 	enum gsb_wait_kind kind;
 	uint32_t index; /* stream or event index; 0 otherwise */
 	uint64_t value;
-	uint64_t limit_ns; /* no longer than this, or a little; 0: as long as it takes */
+	uint64_t until_ns; /* no longer, or a little, by gsb_clock_ns(); 0: as long as it takes */
 };
 
 /* ---- tenant ---- */

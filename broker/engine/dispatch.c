@@ -66,6 +66,12 @@ static int on_CtxDestroy(struct gsb_tenant *t, const struct gsb_rec *rec,
 	return ctx ? gsb_ctx_end(ctx, rec) : gsb_no_such(t, rec, "context", b->handle);
 }
 
+/* Of those that the device has: each costs it queues. */
+static int32_t priority_of(struct gsb_tenant *t, int32_t asked)
+{
+	return gsb_clamp_priority(t->dev->ops->info(t->dev), asked);
+}
+
 static int on_StreamCreate(struct gsb_tenant *t, const struct gsb_rec *rec,
 			   const struct gsb_rec_stream_create *b)
 {
@@ -75,7 +81,7 @@ static int on_StreamCreate(struct gsb_tenant *t, const struct gsb_rec *rec,
 
 	if (!ctx)
 		return gsb_no_such(t, rec, "context", b->ctx);
-	err = gsb_stream_create(&ctx->order, b->stream, b->flags, b->priority, &s);
+	err = gsb_stream_create(&ctx->order, b->stream, b->flags, priority_of(t, b->priority), &s);
 	if (err)
 		return bad_handle(t, rec, err, b->stream);
 	gsb_tell_stream(s, false);
@@ -327,7 +333,7 @@ static int on_StreamPriority(struct gsb_tenant *t, const struct gsb_rec *rec,
 {
 	struct gsb_stream *s = gsb_stream_find(&t->queues, rec->stream);
 
-	return s ? gsb_stream_push_priority(s, b->priority, gsb_tenant_post_ns(t))
+	return s ? gsb_stream_push_priority(s, priority_of(t, b->priority), gsb_tenant_post_ns(t))
 		 : gsb_no_such(t, rec, "stream", rec->stream);
 }
 

@@ -33,6 +33,14 @@ struct gsb_device_info {
 	struct gsb_arch arch;
 };
 
+/* The nearest priority that the device has; the greatest is the smallest number. */
+static inline int32_t gsb_clamp_priority(const struct gsb_device_info *d, int32_t priority)
+{
+	if (priority < d->priority_greatest)
+		return d->priority_greatest;
+	return priority > d->priority_least ? d->priority_least : priority;
+}
+
 /* One kernel parameter: where its bytes lie in the parameter block. */
 struct gsb_param {
 	uint16_t offset, size; /* bytes */

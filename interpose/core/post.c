@@ -11,8 +11,10 @@
 #include "interpose/core/thread.h"
 #include "shm/ring.h"
 
-#define PATIENCE_MAX_NS 1000000000 /* of a query, real time */
-#define PATIENCE_MIN_NS 2000000
+#define PATIENCE_NS \
+	UINT64_C(   \
+		1000000000) /* of a query, real time; an eighth of it each time that nothing came of it */
+#define IN_VAIN_MAX 3
 
 /*
  * The lock is dropped while the ring is full: a second thread that waited for the lock would count as
@@ -165,20 +167,18 @@ uint64_t gsb_n_completed(void)
 	return atomic_load_explicit(&gsb_proc.region->header.n_completed, memory_order_acquire);
 }
 
-/* What nothing came of is tried for less time. */
 CUresult gsb_wait_progress(uint64_t before)
 {
-	static _Atomic uint64_t patience_ns = PATIENCE_MAX_NS;
-	uint64_t limit_ns = atomic_load_explicit(&patience_ns, memory_order_relaxed);
+	static __thread unsigned n_in_vain __attribute__((tls_model("initial-exec")));
 	CUresult result;
 
 	if (!gsb_proc.virtual_time)
 		return CUDA_SUCCESS;
-	result = wait_for(&(struct gsb_wait){GSB_WAIT_ANY, 0, before, limit_ns});
+	result = wait_for(&(struct gsb_wait){GSB_WAIT_ANY, 0, before,
+					     gsb_clock_ns() + (PATIENCE_NS >> 3 * n_in_vain)});
 	if (gsb_n_completed() != before)
-		limit_ns = PATIENCE_MAX_NS;
-	else if (limit_ns > PATIENCE_MIN_NS)
-		limit_ns /= 8;
-	atomic_store_explicit(&patience_ns, limit_ns, memory_order_relaxed);
+		n_in_vain = 0;
+	else if (n_in_vain < IN_VAIN_MAX)
+		n_in_vain++;
 	return result;
 }

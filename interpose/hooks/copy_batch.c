@@ -83,6 +83,8 @@ static CUresult run(const struct batch *b, CUstream stream, size_t *fail)
 	for (size_t i = 0; !result && i < b->n; i++) {
 		b->describe(b, i, &c);
 		result = hook_cuMemcpy3DAsync(&c.params, stream);
+		if (result && fail)
+			*fail = i;
 	}
 	return result || !must_wait ? result : gsb_cu_stream_wait(&s);
 }
@@ -112,13 +114,20 @@ static bool are_attrs_ok(const struct gsb_copy_batch *a)
 	return true;
 }
 
+/* Of the last one that begins at i or before it. */
 static CUmemcpySrcAccessOrder order_of(const struct gsb_copy_batch *a, size_t i)
 {
-	size_t k = a->n_attrs;
+	size_t low = 0, high = a->n_attrs;
 
-	while (a->first[--k] > i)
-		;
-	return a->attrs[k].srcAccessOrder;
+	while (high - low > 1) {
+		size_t mid = low + (high - low) / 2;
+
+		if (a->first[mid] <= i)
+			low = mid;
+		else
+			high = mid;
+	}
+	return a->attrs[low].srcAccessOrder;
 }
 
 static CUresult describe_row(const struct batch *b, size_t i, struct copy *out)

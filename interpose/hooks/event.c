@@ -91,21 +91,37 @@ static GSB_COLD bool capture_record(const struct gsb_cu_stream_ref *s, struct gs
 	return m || *result;
 }
 
-CUresult hook_cuEventRecord(CUevent event, CUstream stream, unsigned flags)
+/* The stream, if the event can be recorded in it. */
+static CUresult find_stream(const struct gsb_cu_event *e, CUstream stream, unsigned flags,
+			    struct gsb_cu_stream_ref *s)
 {
-	struct gsb_cu_event *e = gsb_object_get(&gsb_cu_events, (uint64_t)event);
-	struct gsb_cu_stream_ref s;
 	CUresult result;
 
 	if (!e)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL)
 		return CUDA_ERROR_INVALID_VALUE;
-	result = gsb_cu_stream_resolve(stream, &s);
+	result = gsb_cu_stream_resolve(stream, s);
+	if (!result && s->wire != gsb_object_owner(e))
+		result = CUDA_ERROR_INVALID_HANDLE;
+	return result;
+}
+
+CUresult gsb_event_check(CUevent event, CUstream stream, unsigned flags)
+{
+	struct gsb_cu_stream_ref s;
+
+	return find_stream(gsb_object_get(&gsb_cu_events, (uint64_t)event), stream, flags, &s);
+}
+
+CUresult hook_cuEventRecord(CUevent event, CUstream stream, unsigned flags)
+{
+	struct gsb_cu_event *e = gsb_object_get(&gsb_cu_events, (uint64_t)event);
+	struct gsb_cu_stream_ref s;
+	CUresult result = find_stream(e, stream, flags, &s);
+
 	if (result)
 		return result;
-	if (s.wire != gsb_object_owner(e))
-		return CUDA_ERROR_INVALID_HANDLE;
 	if ((gsb_capture_any() || gsb_unlikely(e->mark != NULL)) &&
 	    capture_record(&s, e, (uint64_t)event, flags, &result))
 		return result;

@@ -339,7 +339,6 @@ CUresult hook_cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *data);
 CUresult hook_cuStreamAddCallback(CUstream stream, CUstreamCallback fn, void *data, unsigned flags);
 
 /* hooks/stream_attr.c */
-int gsb_clamp_priority(int priority); /* to those that the device has */
 CUresult hook_cuStreamGetAttribute(CUstream stream, CUstreamAttrID attr, CUstreamAttrValue *value);
 CUresult hook_cuStreamSetAttribute(CUstream stream, CUstreamAttrID attr,
 				   const CUstreamAttrValue *value);
@@ -349,6 +348,7 @@ CUresult hook_cuStreamGetPriority(CUstream stream, int *priority);
 /* hooks/event.c */
 CUresult hook_cuEventCreate(CUevent *event, unsigned flags);
 CUresult hook_cuEventDestroy(CUevent event);
+CUresult gsb_event_check(CUevent event, CUstream stream, unsigned flags); /* would it be recorded */
 CUresult hook_cuEventRecord(CUevent event, CUstream stream, unsigned flags);
 CUresult hook_cuEventQuery(CUevent event);
 CUresult hook_cuEventSynchronize(CUevent event);

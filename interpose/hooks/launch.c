@@ -466,29 +466,40 @@ static CUresult refuse_attribute(int id)
 	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/* What is recorded behind the launch: it may be told later than it might be, and never earlier. */
-static CUevent event_of(const CUlaunchAttribute *a)
+/* What is recorded behind the launch: it may be told later than it might be, and never earlier. NULL: nothing. */
+static CUevent event_of(const CUlaunchAttribute *a, unsigned *flags)
 {
-	switch (a->id) {
-	case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT: return a->value.programmaticEvent.event;
-	case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
-		return a->value.launchCompletionEvent.event;
-	default: return NULL;
+	*flags = 0;
+	if (a->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) {
+		*flags = (unsigned)a->value.programmaticEvent.flags;
+		return a->value.programmaticEvent.event;
 	}
+	if (a->id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT) {
+		*flags = (unsigned)a->value.launchCompletionEvent.flags;
+		return a->value.launchCompletionEvent.event;
+	}
+	return NULL;
 }
 
-static CUresult record_events(const CUlaunchConfig *config, CUstream stream)
+static CUresult for_each_event(const CUlaunchConfig *config, CUstream stream,
+			       CUresult (*visit)(CUevent event, CUstream stream, unsigned flags))
 {
 	CUresult result = CUDA_SUCCESS;
+	unsigned flags;
 
-	for (unsigned i = 0; !result && i < config->numAttrs; i++)
-		if (event_of(&config->attrs[i]))
-			result = hook_cuEventRecord(event_of(&config->attrs[i]), stream, 0);
+	for (unsigned i = 0; !result && i < config->numAttrs; i++) {
+		CUevent event = event_of(&config->attrs[i], &flags);
+
+		if (event)
+			result = visit(event, stream, flags);
+	}
 	return result;
 }
 
 static CUresult read_attribute(const CUlaunchAttribute *a, struct gsb_launch *l)
 {
+	unsigned flags;
+
 	switch (a->id) {
 	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
 		if (a->value.cooperative)
@@ -508,7 +519,7 @@ static CUresult read_attribute(const CUlaunchAttribute *a, struct gsb_launch *l)
 	case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: return CUDA_SUCCESS;
 	case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
 	case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
-		return event_of(a) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+		return event_of(a, &flags) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	default: return refuse_attribute((int)a->id);
 	}
 }
@@ -532,8 +543,10 @@ CUresult hook_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fn, void
 	};
 	for (unsigned i = 0; !result && i < config->numAttrs; i++)
 		result = read_attribute(&config->attrs[i], &l);
+	if (!result)
+		result = for_each_event(config, l.stream, gsb_event_check);
 	if (result)
 		return failed(&l, result);
 	result = hook_cuLaunchKernel(&l);
-	return result ? result : record_events(config, l.stream);
+	return result ? result : for_each_event(config, l.stream, hook_cuEventRecord);
 }

@@ -16,7 +16,7 @@ CUresult hook_cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int p
 {
 	const struct gsb_cu_stream_params params = {
 		.flags = flags,
-		.priority = gsb_clamp_priority(priority),
+		.priority = gsb_clamp_priority(&gsb_proc.device, priority),
 	};
 	struct gsb_cu_ctx_life life;
 	uint64_t handle;

@@ -11,16 +11,6 @@
 
 static struct gsb_lock hints_lock;
 
-int gsb_clamp_priority(int priority)
-{
-	const struct gsb_device_info *d = &gsb_proc.device;
-
-	/* The greatest priority is the smallest number. */
-	if (priority < d->priority_greatest)
-		return d->priority_greatest;
-	return priority > d->priority_least ? d->priority_least : priority;
-}
-
 /* Where an attribute is kept. NULL: streams have none such. */
 static void *hint_of(struct gsb_cu_stream_hints *h, CUstreamAttrID attr, size_t *bytes)
 {
@@ -89,15 +79,10 @@ static struct gsb_cu_stream_hints read_hints(const struct gsb_cu_stream_ref *s)
 	return h;
 }
 
-/* Under the lock. The engine is told first: a stream that is gone meanwhile keeps what it had. */
-static CUresult change(const struct gsb_cu_stream_ref *s, const struct gsb_cu_stream_hints *h)
+/* The engine is told first, and without the lock: its ring may be full. */
+static CUresult change_priority(const struct gsb_cu_stream_ref *s, int32_t priority)
 {
-	CUresult result =
-		h->priority != s->s->hints.priority ? post_priority(s, h->priority) : CUDA_SUCCESS;
-
-	if (!result)
-		s->s->hints = *h;
-	return result;
+	return read_hints(s).priority != priority ? post_priority(s, priority) : CUDA_SUCCESS;
 }
 
 /* A value has as many bytes as its attribute; what is behind them stays the program's. */
@@ -130,28 +115,37 @@ CUresult hook_cuStreamSetAttribute(CUstream stream, CUstreamAttrID attr,
 
 	if (result)
 		return result;
-	gsb_lock_take(&hints_lock);
-	h = s.s->hints;
 	memcpy(hint, value, bytes);
-	h.priority = gsb_clamp_priority(h.priority);
-	result = change(&s, &h);
+	if (attr == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
+		h.priority = gsb_clamp_priority(&gsb_proc.device, h.priority);
+		result = change_priority(&s, h.priority);
+	}
+	if (result)
+		return result;
+	gsb_lock_take(&hints_lock);
+	memcpy(hint_of(&s.s->hints, attr, &bytes), hint, bytes);
 	gsb_lock_give(&hints_lock);
-	return result;
+	return CUDA_SUCCESS;
 }
 
 CUresult hook_cuStreamCopyAttributes(CUstream dst, CUstream src)
 {
 	struct gsb_cu_stream_ref to, from;
+	struct gsb_cu_stream_hints h;
 	CUresult result = gsb_cu_stream_resolve(dst, &to);
 
 	if (!result)
 		result = gsb_cu_stream_resolve(src, &from);
 	if (result)
 		return result;
+	h = read_hints(&from);
+	result = change_priority(&to, h.priority);
+	if (result)
+		return result;
 	gsb_lock_take(&hints_lock);
-	result = change(&to, &from.s->hints);
+	to.s->hints = h;
 	gsb_lock_give(&hints_lock);
-	return result;
+	return CUDA_SUCCESS;
 }
 
 CUresult hook_cuStreamGetPriority(CUstream stream, int *priority)

@@ -516,6 +516,7 @@ struct kit_device *kit_device_create(bool virtual_clock)
 	d->base.ops = &d->ops;
 	d->info.total_mem_bytes = 1ull << 30;
 	d->info.clock_is_virtual = virtual_clock;
+	d->info.priority_greatest = -5;
 	d->info.arch.max_threads_per_block = 1024;
 	d->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	d->now_ns = 1000000;

@@ -123,6 +123,32 @@ static void set_priority(struct fixture *f, uint32_t stream, int32_t priority)
 	kit_post(&f->t, GSB_REC_STREAM_PRIORITY, kit_stream(stream), &b, sizeof(b), NULL, 0);
 }
 
+/* Whatever a tenant's words say, a stream has a priority that the device has. */
+static void test_priority_that_no_device_has_is_the_nearest_that_it_has(void **state)
+{
+	const struct gsb_rec_stream_create b = {
+		.stream = kit_stream(10), .ctx = kit_ctx(0), .priority = INT32_MIN};
+	const struct gsb_device_info *d;
+	struct gsb_stream *s = NULL;
+	struct fixture f;
+
+	begin(&f, &urgent_policy, false);
+	d = f.k.engine->ops->info(f.k.engine->dev);
+	kit_post(&f.t, GSB_REC_STREAM_CREATE, 0, &b, sizeof(b), NULL, 0);
+	kit_settle(&f.k);
+	gsb_for_each_tenant (f.k.engine, t)
+		s = gsb_stream_find(&t->queues, kit_stream(10));
+	assert_non_null(s);
+	assert_int_equal(s->priority, d->priority_greatest);
+	set_priority(&f, 10, INT32_MAX);
+	kit_settle(&f.k);
+	assert_int_equal(s->priority, d->priority_least);
+	set_priority(&f, 10, INT32_MIN);
+	kit_settle(&f.k);
+	assert_int_equal(s->priority, d->priority_greatest);
+	end(&f);
+}
+
 /* What was posted before the priority was set keeps its own. */
 static void test_priority_that_is_set_is_that_of_what_comes_after(void **state)
 {
@@ -416,6 +442,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_urgent_head_behind_a_hundred_held_ones_goes_at_once),
+		cmocka_unit_test(test_priority_that_no_device_has_is_the_nearest_that_it_has),
 		cmocka_unit_test(test_priority_that_is_set_is_that_of_what_comes_after),
 		cmocka_unit_test(test_several_urgent_heads_among_held_ones_are_those_that_go),
 		cmocka_unit_test(test_every_ready_head_of_4095_streams_is_shown),

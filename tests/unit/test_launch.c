@@ -286,6 +286,37 @@ static void test_launch_ex_reads_attributes(void **state)
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuLaunchKernelEx(NULL, fn, NULL, NULL));
 }
 
+/* One that could not be recorded is found before the kernel runs. */
+static void test_launch_with_a_wrong_event_does_not_run(void **state)
+{
+	CUlaunchAttribute attr = {.id = CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT};
+	CUlaunchConfig config = {.gridDimX = 1,
+				 .gridDimY = 1,
+				 .gridDimZ = 1,
+				 .blockDimX = 32,
+				 .blockDimY = 1,
+				 .blockDimZ = 1,
+				 .attrs = &attr,
+				 .numAttrs = 1};
+	CUevent event;
+
+	assert_cu(cu.cuEventCreate(&event, 0));
+	attr.value.launchCompletionEvent.event = event;
+	assert_cu(cu.cuLaunchKernelEx(&config, fn, NULL, NULL));
+	flush();
+	assert_int_equal(count(GSB_REC_LAUNCH), 1);
+	attr.value.launchCompletionEvent.flags = 2;
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuLaunchKernelEx(&config, fn, NULL, NULL));
+	attr.value.launchCompletionEvent.flags = 0;
+	assert_cu(cu.cuEventDestroy_v2(event));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuLaunchKernelEx(&config, fn, NULL, NULL));
+	attr.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT;
+	attr.value.programmaticEvent.event = event;
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuLaunchKernelEx(&config, fn, NULL, NULL));
+	flush();
+	assert_int_equal(count(GSB_REC_LAUNCH), 1);
+}
+
 static CUlaunchConfig in_clusters(CUlaunchAttribute *attr, unsigned grid, unsigned x, unsigned y)
 {
 	*attr = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
@@ -556,6 +587,7 @@ int main(void)
 				       set_up),
 		cmocka_unit_test_setup(test_cooperative_launch_must_be_resident, set_up),
 		cmocka_unit_test_setup(test_launch_ex_reads_attributes, set_up),
+		cmocka_unit_test_setup(test_launch_with_a_wrong_event_does_not_run, set_up),
 		cmocka_unit_test_setup(test_launch_in_clusters_says_of_how_many_blocks, set_up),
 		cmocka_unit_test_setup(test_launch_in_clusters_keeps_them_in_a_graph, set_up),
 		cmocka_unit_test_setup(test_clusters_that_a_gpu_has_not_are_refused, set_up),

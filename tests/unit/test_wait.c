@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/time.h>
 #include <string.h>
 #include <fcntl.h>
 #include <sys/eventfd.h>
@@ -66,7 +68,7 @@ static void test_wait_whose_condition_holds_does_not_block(void **state)
 static void test_wait_with_a_limit_ends_without_its_condition(void **state)
 {
 	struct gsb_region *r = *state;
-	const struct gsb_wait w = {GSB_WAIT_STREAM, 5, 10, 1000000};
+	const struct gsb_wait w = {GSB_WAIT_STREAM, 5, 10, gsb_clock_ns() + 1000000};
 	uint32_t slot;
 
 	assert_int_equal(gsb_thread_acquire(r, &slot), 0);
@@ -74,6 +76,27 @@ static void test_wait_with_a_limit_ends_without_its_condition(void **state)
 	assert_false(gsb_wait_holds(r, slot, &w));
 	assert_int_equal(atomic_load(&r->threads[slot].state), GSB_THREAD_RUNNING);
 	assert_int_equal(atomic_load(&r->header.blocked[slot / 64]), 0);
+}
+
+static void do_nothing(int signal)
+{
+}
+
+/* Signals that come more often than it is long. */
+static void test_wait_with_a_limit_ends_in_a_hail_of_signals(void **state)
+{
+	const struct itimerval often = {{0, 2000}, {0, 2000}}, never = {{0, 0}, {0, 0}};
+	const struct sigaction act = {.sa_handler = do_nothing};
+	struct gsb_region *r = *state;
+	const struct gsb_wait w = {GSB_WAIT_STREAM, 5, 10, gsb_clock_ns() + 50000000};
+	uint32_t slot;
+
+	assert_int_equal(gsb_thread_acquire(r, &slot), 0);
+	assert_int_equal(sigaction(SIGALRM, &act, NULL), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+	assert_int_equal(gsb_thread_wait(r, slot, &w, NULL, NULL), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+	assert_false(gsb_wait_holds(r, slot, &w));
 }
 
 static void test_wake_wakes_only_whose_condition_holds(void **state)
@@ -386,6 +409,7 @@ int main(void)
 		wait_test(test_acquire_gives_every_slot_once_then_eagain),
 		wait_test(test_wait_whose_condition_holds_does_not_block),
 		wait_test(test_wait_with_a_limit_ends_without_its_condition),
+		wait_test(test_wait_with_a_limit_ends_in_a_hail_of_signals),
 		wait_test(test_wake_wakes_only_whose_condition_holds),
 		wait_test(test_wake_reaches_the_last_slot),
 		wait_test(test_wake_with_hostile_fields_reads_nothing_outside),

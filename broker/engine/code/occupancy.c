@@ -59,7 +59,7 @@ static int available_smem(const struct gsb_arch *arch, const struct gsb_kernel_f
 static int single_blocks(const struct gsb_arch *arch, const struct gsb_kernel_fn *fn,
 			 const struct gsb_rec_occupancy *b, uint64_t *out)
 {
-	int err = blocks_per_sm(arch, fn, b->block, b->smem, out);
+	int err = launchable_per_sm(arch, fn, b, out);
 
 	if (b->cluster[0] > 1 || b->cluster[1] > 1 || b->cluster[2] > 1)
 		return -ENOTSUP;
