@@ -53,6 +53,8 @@ cudaError_t rt_cudaChooseDevice(int *device, const struct cudaDeviceProp *prop);
 cudaError_t rt_cudaGetDeviceFlags(unsigned *flags);
 cudaError_t rt_cudaSetDeviceFlags(unsigned flags);
 cudaError_t rt_cudaDeviceGetAttribute(int *value, int attr, int device);
+cudaError_t rt_cudaDeviceEnablePeerAccess(int peer, unsigned flags);
+cudaError_t rt_cudaDeviceDisablePeerAccess(int peer);
 cudaError_t rt_cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device);
 #if GSB_CUDART == 12
 /* For programs of CUDA 11 and before, whose structure ends earlier. */

@@ -185,3 +185,18 @@ cudaError_t rt_cudaGetDriverEntryPoint(const struct gsb_rt_driver *cu, const cha
 	result = gsb_rt_driver_find(name, fn, (int)version, flags, status);
 	return gsb_rt_error(!result && !*fn && !status ? CUDA_ERROR_NOT_FOUND : result);
 }
+
+/* ---- peers ---- */
+
+/* A device that cannot be accessed is as wrong as one that is not there. */
+cudaError_t rt_cudaDeviceEnablePeerAccess(int peer, unsigned flags)
+{
+	return flags ? cudaErrorInvalidValue : cudaErrorInvalidDevice;
+}
+
+cudaError_t rt_cudaDeviceDisablePeerAccess(int peer)
+{
+	cudaError_t error = gsb_rt_check_device(peer);
+
+	return error ? error : cudaErrorPeerAccessNotEnabled;
+}

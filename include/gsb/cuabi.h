@@ -265,6 +265,16 @@ enum {
 	CU_MEMHOSTREGISTER_READ_ONLY = 8
 };
 
+/* ---- links between devices ---- */
+
+typedef enum CUdevice_P2PAttribute_enum {
+	CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK = 1,
+	CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED = 5
+} CUdevice_P2PAttribute;
+
+typedef int CUatomicOperation; /* the toolkit's is an enum, from 13.0 on */
+#define CU_ATOMIC_OPERATION_MAX 13
+
 /* ---- managed memory ---- */
 
 #define CU_DEVICE_CPU	  ((CUdevice)-1)

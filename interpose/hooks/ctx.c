@@ -441,3 +441,34 @@ CUresult hook_cuProfilerSwitch(void)
 
 	return gsb_cu_ctx_live(&life);
 }
+
+/* ---- peers: what contexts of one device have for each other is no access of peers, which is between devices ---- */
+
+static CUresult check_peer(CUcontext peer, struct gsb_cu_ctx **current)
+{
+	CUresult result = gsb_cu_ctx_current(current);
+
+	if (!result && (!peer || !gsb_cu_ctx_find(peer)))
+		result = CUDA_ERROR_INVALID_CONTEXT;
+	return result;
+}
+
+CUresult hook_cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
+{
+	struct gsb_cu_ctx *current;
+	CUresult result = check_peer(peer, &current);
+
+	if (!result && gsb_cu_ctx_find(peer) == current)
+		result = CUDA_ERROR_INVALID_CONTEXT;
+	if (!result && flags)
+		result = CUDA_ERROR_INVALID_VALUE;
+	return result ? result : CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+}
+
+CUresult hook_cuCtxDisablePeerAccess(CUcontext peer)
+{
+	struct gsb_cu_ctx *current;
+	CUresult result = check_peer(peer, &current);
+
+	return result ? result : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+}

@@ -78,6 +78,9 @@ CUresult hook_cuDeviceGetAttribute(int *value, CUdevice_attribute a, CUdevice de
 CUresult hook_cuDeviceGetProperties(CUdevprop *prop, CUdevice dev);
 CUresult hook_cuDeviceComputeCapability(int *major, int *minor, CUdevice dev);
 CUresult hook_cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer);
+CUresult hook_cuDeviceGetP2PAttribute(const int *value, CUdevice_P2PAttribute attribute);
+CUresult hook_cuDeviceGetP2PAtomicCapabilities(const unsigned *capabilities,
+					       const CUatomicOperation *operations, unsigned n);
 CUresult hook_cuDeviceGetPCIBusId(char *id, int len, CUdevice dev);
 CUresult hook_cuDeviceGetByPCIBusId(CUdevice *dev, const char *id);
 
@@ -114,6 +117,8 @@ CUresult hook_cuCtxGetStreamPriorityRange(int *least, int *greatest);
 CUresult hook_cuCtxResetPersistingL2Cache(void);
 CUresult hook_cuCtxSynchronize(CUcontext handle);
 CUresult hook_cuProfilerSwitch(void);
+CUresult hook_cuCtxEnablePeerAccess(CUcontext peer, unsigned flags);
+CUresult hook_cuCtxDisablePeerAccess(CUcontext peer);
 
 /* hooks/module.c */
 CUresult hook_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode);

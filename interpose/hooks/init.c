@@ -150,6 +150,26 @@ CUresult hook_cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer)
 	return result;
 }
 
+/* A link has two ends, and no two devices are there to be them: whatever is asked, the devices are wrong. */
+CUresult hook_cuDeviceGetP2PAttribute(const int *value, CUdevice_P2PAttribute attribute)
+{
+	if (!value || attribute < CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK ||
+	    attribute > CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED)
+		return CUDA_ERROR_INVALID_VALUE;
+	return CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult hook_cuDeviceGetP2PAtomicCapabilities(const unsigned *capabilities,
+					       const CUatomicOperation *operations, unsigned n)
+{
+	if (!capabilities || !operations || !n)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (unsigned i = 0; i < n; i++)
+		if (operations[i] < 0 || operations[i] >= CU_ATOMIC_OPERATION_MAX)
+			return CUDA_ERROR_INVALID_VALUE;
+	return CUDA_ERROR_INVALID_DEVICE;
+}
+
 static void pci_id(char *id, size_t len)
 {
 	snprintf(id, len, "%04x:%02x:%02x.0", (unsigned)attr(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID),

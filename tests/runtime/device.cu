@@ -76,9 +76,38 @@ static void beside_the_driver()
 	EXPECT(!cuPointerGetAttribute(&now, CU_POINTER_ATTRIBUTE_CONTEXT, (CUdeviceptr)x) && now != own);
 }
 
+/* A device that is alone. What is refused is not what the next call finds. */
+static void peers()
+{
+	int can = 9, value = 9;
+
+	CHECK(cudaDeviceCanAccessPeer(&can, 0, 0));
+	EXPECT(can == 0);
+	EXPECT(cudaDeviceCanAccessPeer(&can, 0, 1) == cudaErrorInvalidDevice);
+	EXPECT(cudaDeviceEnablePeerAccess(0, 0) == cudaErrorInvalidDevice);
+	EXPECT(cudaDeviceEnablePeerAccess(1, 0) == cudaErrorInvalidDevice);
+	EXPECT(cudaDeviceEnablePeerAccess(0, 1) == cudaErrorInvalidValue);
+	EXPECT(cudaGetLastError() == cudaErrorInvalidValue);
+	EXPECT(cudaDeviceDisablePeerAccess(0) == cudaErrorPeerAccessNotEnabled);
+	EXPECT(cudaDeviceDisablePeerAccess(1) == cudaErrorInvalidDevice);
+	EXPECT(cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrAccessSupported, 0, 0) == cudaErrorInvalidDevice);
+	EXPECT(cudaDeviceGetP2PAttribute(&value, (cudaDeviceP2PAttr)77, 0, 0) == cudaErrorInvalidValue);
+	EXPECT(cudaDeviceGetP2PAttribute(NULL, cudaDevP2PAttrAccessSupported, 0, 0) == cudaErrorInvalidValue);
+	EXPECT(value == 9);
+#if CUDART_VERSION >= 13000
+	unsigned capabilities = 9;
+	cudaAtomicOperation add = cudaAtomicOperationIntegerAdd;
+
+	EXPECT(cudaDeviceGetP2PAtomicCapabilities(&capabilities, &add, 1, 0, 0) == cudaErrorInvalidDevice);
+	EXPECT(cudaDeviceGetP2PAtomicCapabilities(&capabilities, &add, 0, 0, 0) == cudaErrorInvalidValue);
+#endif
+	cudaGetLastError();
+}
+
 int main()
 {
 	properties();
+	peers();
 	the_rest();
 	beside_the_driver();
 }

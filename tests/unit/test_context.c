@@ -68,6 +68,59 @@ static void test_device_queries_answer_from_the_welcome(void **state)
 	assert_int_equal(engine->n_logged, mark);
 }
 
+static void test_device_has_no_peers(void **state)
+{
+	const CUdevice_P2PAttribute
+		rank = CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK,
+		last = CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED;
+	const CUatomicOperation all[] = {0, CU_ATOMIC_OPERATION_MAX - 1, CU_ATOMIC_OPERATION_MAX};
+	unsigned capabilities[3] = {9, 9, 9};
+	int value = 9;
+
+	assert_cu(cu.cuDeviceCanAccessPeer(&value, 0, 0));
+	assert_int_equal(value, 0);
+	assert_cu_is(CUDA_ERROR_INVALID_DEVICE, cu.cuDeviceCanAccessPeer(&value, 0, 1));
+	assert_cu_is(CUDA_ERROR_INVALID_DEVICE, cu.cuDeviceGetP2PAttribute(&value, rank, 0, 0));
+	assert_cu_is(CUDA_ERROR_INVALID_DEVICE, cu.cuDeviceGetP2PAttribute(&value, last, 0, 1));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuDeviceGetP2PAttribute(NULL, rank, 0, 0));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuDeviceGetP2PAttribute(&value, (CUdevice_P2PAttribute)0, 0, 0));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuDeviceGetP2PAttribute(&value, (CUdevice_P2PAttribute)(last + 1), 0, 0));
+	assert_cu_is(CUDA_ERROR_INVALID_DEVICE,
+		     cu.cuDeviceGetP2PAtomicCapabilities(capabilities, all, 2, 0, 0));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuDeviceGetP2PAtomicCapabilities(capabilities, all, 3, 0, 0));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuDeviceGetP2PAtomicCapabilities(capabilities, all, 0, 0, 0));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuDeviceGetP2PAtomicCapabilities(capabilities, NULL, 2, 0, 0));
+	assert_int_equal(value, 0);
+	assert_int_equal(capabilities[0], 9);
+}
+
+static void test_context_has_no_peer_on_its_own_device(void **state)
+{
+	CUcontext other, gone;
+
+	assert_cu(cu.cuCtxCreate_v2(&gone, 0, 0));
+	assert_cu(cu.cuCtxDestroy_v2(gone));
+	assert_cu(cu.cuCtxCreate_v2(&other, 0, 0));
+	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxEnablePeerAccess(other, 0));
+	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxEnablePeerAccess(gone, 0));
+	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxEnablePeerAccess(NULL, 0));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuCtxEnablePeerAccess(context, 1));
+	assert_cu_is(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, cu.cuCtxEnablePeerAccess(context, 0));
+	assert_cu_is(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, cu.cuCtxDisablePeerAccess(context));
+	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxDisablePeerAccess(gone));
+	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxDisablePeerAccess(NULL));
+	assert_cu(cu.cuCtxSetCurrent(NULL));
+	assert_cu(cu.cuCtxSetCurrent(NULL)); /* that below it */
+	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxEnablePeerAccess(other, 0));
+	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxDisablePeerAccess(other));
+	assert_cu(cu.cuCtxDestroy_v2(other));
+}
+
 static void test_device_queries_refuse_what_is_not_there(void **state)
 {
 	CUdevice d;
@@ -1223,6 +1276,8 @@ int main(void)
 		cmocka_unit_test_setup(
 			test_context_that_was_attached_ends_with_the_last_that_detaches, set_up),
 		cmocka_unit_test_setup(test_device_queries_answer_from_the_welcome, set_up),
+		cmocka_unit_test_setup(test_device_has_no_peers, set_up),
+		cmocka_unit_test_setup(test_context_has_no_peer_on_its_own_device, set_up),
 		cmocka_unit_test_setup(test_device_queries_refuse_what_is_not_there, set_up),
 		cmocka_unit_test_setup(test_created_context_is_pushed_and_popped, set_up),
 		cmocka_unit_test_setup(test_destroyed_context_is_stale_everywhere, set_up),
