@@ -15,6 +15,7 @@
 #define MACHINE_CUDA	 190
 #define OSABI_CUDA13	 0x41 /* sm in bits 8..15 of e_flags; before that in bits 0..7 */
 #define STO_ENTRY	 0x10
+#define STO_MANAGED	 0x04
 #define SECTION_INFO	 0x70000000u
 #define RESERVED_SHARED	 1024 /* counted in .nv.shared.K from sm_90 on */
 #define RESERVED_FROM_SM 90
@@ -150,6 +151,18 @@ static bool wants(const struct reader *r, const char *name)
 		read_symbol(r, i, &sym);
 		found = sym.st_shndx == SHN_UNDEF ? string_at(r, &r->strtab, sym.st_name) : NULL;
 		if (found && !strcmp(found, name))
+			return true;
+	}
+	return false;
+}
+
+static bool has_managed(const struct reader *r)
+{
+	Elf64_Sym sym;
+
+	for (uint32_t i = 0; i < r->n_symbols; i++) {
+		read_symbol(r, i, &sym);
+		if (ELF64_ST_TYPE(sym.st_info) == STT_OBJECT && sym.st_other & STO_MANAGED)
 			return true;
 	}
 	return false;
@@ -321,6 +334,7 @@ int gsb_cubin_read(const void *bytes, size_t size, struct gsb_arena *arena, stru
 	cubin.sm = r.eh.e_ident[EI_OSABI] == OSABI_CUDA13 ? r.eh.e_flags >> 8 & 0xff
 							  : r.eh.e_flags & 0xff;
 	cubin.prints = wants(&r, "vprintf");
+	cubin.has_managed = has_managed(&r);
 	err = list_kernels(&r);
 	for (uint32_t i = 0; i < r.eh.e_shnum && !err; i++)
 		err = read_one_section(&r, i);

@@ -37,6 +37,7 @@ struct gsb_cubin {
 	uint32_t n_kernels;
 	uint64_t const_bytes;  /* __constant__ variables */
 	uint64_t global_bytes; /* __device__ variables */
+	bool has_managed;      /* __managed__ ones among them */
 	bool prints;	       /* its kernels call vprintf, which it does not have itself */
 };
 

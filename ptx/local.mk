@@ -14,6 +14,7 @@ libptx_la_SOURCES = \
 	ptx/kernel.c ptx/kernel.h \
 	ptx/matrix.c ptx/matrix.h \
 	ptx/print.c ptx/print.h \
+	ptx/managed.c ptx/managed.h \
 	ptx/redirect.c ptx/redirect.h \
 	ptx/fatbin.c ptx/fatbin.h \
 	ptx/cubin.c ptx/cubin.h \

@@ -13,6 +13,7 @@
 #include "ptx/cubin.h"
 #include "ptx/fatbin.h"
 #include "ptx/image.h"
+#include "ptx/managed.h"
 #include "ptx/ptx.h"
 
 /* ---- what the driver gets ---- */
@@ -67,6 +68,16 @@ static int pick(const void *image, size_t size, uint32_t cc, bool as_it_is, stru
 	return -EBADMSG;
 }
 
+/* The driver would put them where this process and the device see them, which the program does not. */
+static int refuse_managed(char *log, size_t log_size)
+{
+	snprintf(
+		log, log_size,
+		"it has __managed__ variables, which a real GPU does not carry here: use cudaMallocManaged, "
+		"or a __device__ pointer to what that gives");
+	return -ENOTSUP;
+}
+
 static int check_cubin(const void *bytes, size_t size, uint64_t *variable_bytes, char *log,
 		       size_t log_size)
 {
@@ -81,7 +92,7 @@ static int check_cubin(const void *bytes, size_t size, uint64_t *variable_bytes,
 		err = -EBADMSG;
 	if (err)
 		snprintf(log, log_size, "the cubin is cut off or damaged");
-	return err;
+	return !err && cubin.has_managed ? refuse_managed(log, log_size) : err;
 }
 
 /* ---- variables ---- */
@@ -185,7 +196,8 @@ static int check_code(const void *code, size_t len, uint64_t *variable_bytes, ch
 		      size_t log_size)
 {
 	switch (gsb_image_kind(code, len)) {
-	case GSB_IMAGE_PTX: return 0;
+	case GSB_IMAGE_PTX:
+		return gsb_ptx_has_managed(code, len) ? refuse_managed(log, log_size) : 0;
 	case GSB_IMAGE_ELF: return check_cubin(code, len, variable_bytes, log, log_size);
 	default: break;
 	}

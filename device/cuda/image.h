@@ -27,8 +27,8 @@ struct cuda_code {
  * @as_it_is: what its kernels print goes the driver's way
  * @out: for cuda_code_finish()
  *
- * Return: 0, -EBADMSG (damaged), -ENOEXEC (nothing for this GPU), -EILSEQ (PTX with a variable that is nowhere defined); @log says
- *         why; -ENOMEM.
+ * Return: 0, -EBADMSG (damaged), -ENOEXEC (nothing for this GPU), -EILSEQ (PTX with a variable that is nowhere defined), -ENOTSUP
+ *         (managed variables); @log says why; -ENOMEM.
  */
 int cuda_code_read(const void *image, size_t size, uint32_t cc, bool as_it_is,
 		   struct cuda_code *out, char *log, size_t log_size);

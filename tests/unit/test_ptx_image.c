@@ -475,6 +475,23 @@ static void test_cubin_that_leaves_vprintf_to_the_driver_prints(void **state)
 	assert_false(out.prints);
 }
 
+static void test_cubin_says_that_variables_are_managed(void **state)
+{
+	struct gsb_cubin out;
+	struct cubin c;
+	Elf64_Sym sym;
+
+	write_cubin(&c);
+	assert_int_equal(gsb_cubin_read(c.bytes, c.size, &arena, &out), 0);
+	assert_false(out.has_managed);
+	memcpy(&sym, c.symbols + 2 * sizeof(sym), sizeof(sym));
+	sym.st_info = ELF64_ST_INFO(STB_LOCAL, STT_OBJECT);
+	sym.st_other = 4;
+	memcpy(c.symbols + 2 * sizeof(sym), &sym, sizeof(sym));
+	assert_int_equal(gsb_cubin_read(c.bytes, c.size, &arena, &out), 0);
+	assert_true(out.has_managed);
+}
+
 static void test_cubin_of_an_older_abi_has_its_version_elsewhere(void **state)
 {
 	struct cubin c;
@@ -749,6 +766,7 @@ int main(void)
 		CASE(test_gather_refuses_a_part_that_is_no_fatbin),
 		CASE(test_find_ptx_of_a_linked_fatbin_goes_before_that_of_its_parts),
 		CASE(test_cubin_tells_of_its_kernel),
+		CASE(test_cubin_says_that_variables_are_managed),
 		CASE(test_cubin_that_leaves_vprintf_to_the_driver_prints),
 		CASE(test_cubin_of_an_older_abi_has_its_version_elsewhere),
 		CASE(test_locate_elf_ends_behind_the_program_headers),

@@ -1,5 +1,6 @@
 /*
- * test_ptx_redirect.c - calls of a built-in go to a function of ours.
+ * test_ptx_redirect.c - what is done with PTX before a driver gets it: calls of a built-in go to a function of ours, managed variables are
+ * found.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "ptx/managed.h"
 #include "ptx/redirect.h"
 
 /* What becomes of a text; NULL: it stays as it is. */
@@ -92,6 +94,24 @@ static void test_redirect_leaves_a_text_that_declares_none(void **state)
 		check(texts[i], NULL);
 }
 
+static void test_has_managed_sees_the_word_alone(void **state)
+{
+	const struct {
+		const char *text;
+		bool has;
+	} rows[] = {
+		{".global .attribute(.managed) .align 4 .u32 x;", true},
+		{".version 9.0\n// .managed\n.global .u32 x; .file 1 \"a.managed\"", false},
+		{".global .u32 x;\n.visible .global .attribute( .managed ) .u32 y;", true},
+		{".global .u32 .managedx;", false},
+		{".global \x01 .managed", true},
+	};
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(rows); i++)
+		assert_int_equal(gsb_ptx_has_managed(rows[i].text, strlen(rows[i].text)),
+				 rows[i].has);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -102,6 +122,7 @@ int main(void)
 		cmocka_unit_test(test_definitions_are_told_from_declarations),
 		cmocka_unit_test(test_redirect_leaves_comments_and_strings),
 		cmocka_unit_test(test_redirect_leaves_a_text_that_declares_none),
+		cmocka_unit_test(test_has_managed_sees_the_word_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
