@@ -152,7 +152,7 @@ static cudaError_t library_of(struct gsb_rt_image *image, CUlibrary *library)
 	return error;
 }
 
-/* A host variable that stands for a managed one holds its address. */
+/* A host variable that stands for a managed one holds its address, which is a symbol from then on. */
 static cudaError_t place_managed(const struct symbol *s, CUlibrary library)
 {
 	CUdeviceptr ptr;
@@ -160,9 +160,11 @@ static cudaError_t place_managed(const struct symbol *s, CUlibrary library)
 	cudaError_t error =
 		gsb_rt_error(gsb_rt_drivers->cuLibraryGetManaged(&ptr, &bytes, library, s->name));
 
-	if (!error)
-		*(void **)s->host = (void *)ptr;
-	return error;
+	if (error)
+		return error;
+	gsb_rt_symbol_register(s->image, GSB_RT_MANAGED_ITSELF, (const void *)ptr, s->name);
+	*(void **)s->host = (void *)ptr;
+	return cudaSuccess;
 }
 
 static bool next_managed(const struct gsb_rt_image *image, unsigned skip, struct symbol *out)
@@ -278,7 +280,7 @@ cudaError_t gsb_rt_variable(const void *host, CUdeviceptr *ptr, size_t *bytes)
 	if (error)
 		return error;
 	error = gsb_rt_error(
-		s.kind == GSB_RT_MANAGED
+		s.kind != GSB_RT_VARIABLE
 			? gsb_rt_drivers->cuLibraryGetManaged(ptr, bytes, library, s.name)
 			: gsb_rt_drivers->cuLibraryGetGlobal(ptr, bytes, library, s.name));
 	return error == cudaErrorSymbolNotFound ? cudaErrorInvalidSymbol : error;

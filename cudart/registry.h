@@ -14,7 +14,12 @@
 
 struct gsb_rt_image;
 
-enum gsb_rt_symbol_kind { GSB_RT_FUNCTION, GSB_RT_VARIABLE, GSB_RT_MANAGED };
+enum gsb_rt_symbol_kind {
+	GSB_RT_FUNCTION,
+	GSB_RT_VARIABLE,
+	GSB_RT_MANAGED,	      /* a host variable that holds the address of a managed one */
+	GSB_RT_MANAGED_ITSELF /* that address: what the compiler makes of the variable's name */
+};
 
 /* An image, which stays where it is as long as it is registered; NULL without memory. */
 struct gsb_rt_image *gsb_rt_image_register(const void *code);

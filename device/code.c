@@ -287,40 +287,28 @@ bool gsb_code_has_memory(const struct gsb_ptx_var *v)
 	return v->space == GSB_PTX_SPACE_GLOBAL || v->space == GSB_PTX_SPACE_CONST;
 }
 
-static int check_var(const struct gsb_ptx_var *v, char *log, size_t log_size)
-{
-	if (v->linkage == GSB_PTX_LINK_EXTERN) {
-		snprintf(log, log_size, "variable %s is declared and nowhere defined", v->name);
-		return -EILSEQ;
-	}
-	if (v->managed) {
-		snprintf(log, log_size, "variable %s: managed memory is not supported", v->name);
-		return -ENOTSUP;
-	}
-	return 0;
-}
-
-int gsb_code_lay_out(const struct gsb_code *code, uint64_t *offset, uint64_t *total, char *log,
-		     size_t log_size)
+int gsb_code_lay_out(const struct gsb_code *code, uint64_t *offset, struct gsb_code_sizes *out,
+		     char *log, size_t log_size)
 {
 	const struct gsb_ptx_module *m = code->module;
-	uint64_t at = 0;
-	int err;
+	struct gsb_code_sizes sizes = {0};
 
 	for (uint32_t i = 0; i < m->n_vars; i++) {
 		const struct gsb_ptx_var *v = m->vars[i];
+		uint64_t *at = v->managed ? &sizes.managed_bytes : &sizes.device_bytes;
 
 		if (!gsb_code_has_memory(v))
 			continue;
-		err = check_var(v, log, log_size);
-		if (err)
-			return err;
-		at = gsb_round_up(at, v->align > VAR_ALIGN ? v->align : VAR_ALIGN);
-		offset[i] = at;
-		if (gsb_add_overflows(at, v->size_bytes, &at))
+		if (v->linkage == GSB_PTX_LINK_EXTERN) {
+			snprintf(log, log_size, "variable %s is declared and nowhere defined",
+				 v->name);
+			return -EILSEQ;
+		}
+		offset[i] = gsb_round_up(*at, v->align > VAR_ALIGN ? v->align : VAR_ALIGN);
+		if (gsb_add_overflows(offset[i], v->size_bytes, at))
 			return -ENOMEM;
 	}
-	*total = at;
+	*out = sizes;
 	return 0;
 }
 

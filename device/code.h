@@ -42,18 +42,23 @@ void gsb_code_put(struct gsb_code *code); /* NULL is fine */
 
 const struct gsb_ptx_module *gsb_code_module(const struct gsb_code *code);
 
-/* Does the variable have an address of its own in device memory? */
+/* Does the variable have an address that all threads and the host see? */
 bool gsb_code_has_memory(const struct gsb_ptx_var *v);
 
+/* Of all variables of a load, managed ones and the others. */
+struct gsb_code_sizes {
+	uint64_t device_bytes, managed_bytes;
+};
+
 /**
- * gsb_code_lay_out() - where the variables of a load go, in one piece of memory
- * @offset: by var->index; written for those that have memory
- * @total:  bytes of all
+ * gsb_code_lay_out() - where the variables of a load go: managed ones in one piece of memory, the others in another
+ * @offset: in its piece, by var->index; written for those that have memory
+ * @sizes:  of the two pieces
  *
- * Return: 0, -EILSEQ (one is not defined), -ENOTSUP (managed), -ENOMEM; @log has the name.
+ * Return: 0, -EILSEQ (one is not defined), -ENOMEM; @log has the name.
  */
-int gsb_code_lay_out(const struct gsb_code *code, uint64_t *offset, uint64_t *total, char *log,
-		     size_t log_size);
+int gsb_code_lay_out(const struct gsb_code *code, uint64_t *offset, struct gsb_code_sizes *sizes,
+		     char *log, size_t log_size);
 
 /* A kernel by name, alive as long as the code. -ENOENT; -E2BIG, -ENOMEM of gsb_ptx_kernel_build(). */
 int gsb_code_kernel(struct gsb_code *code, const char *name, const struct gsb_code_kernel **out);

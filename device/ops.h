@@ -181,6 +181,11 @@ struct gsb_device_ops {
 	uint64_t (*module_bytes)(struct gsb_module *module);
 	/* Bytes of the device that its variables take. NULL = none. */
 	uint64_t (*module_cost)(struct gsb_module *module);
+	/* Bytes that its managed variables take of memory that its host sees, too; 0: it has none. NULL = none ever has. */
+	uint64_t (*module_managed)(struct gsb_module *module);
+	/* Where they lie: in pinned memory of the space, from the beginning of a page on; once, before anything else is done with
+	 * the module. @initialise: with the values that they begin with; else they have been in use elsewhere. */
+	int (*module_place)(struct gsb_module *module, uint64_t addr, bool initialise);
 	/* Bytes of the device that the heap of its space takes, if its kernels call malloc; they are taken at
 	 * the first launch of one. 0: they do not. NULL = none does. */
 	uint64_t (*module_heap)(struct gsb_module *module);

@@ -32,6 +32,7 @@ interpose_sources = \
 	interpose/cu/host_call.c interpose/cu/host_call.h \
 	interpose/cu/library.c interpose/cu/library.h \
 	interpose/cu/link.c interpose/cu/link.h \
+	interpose/cu/managed.c interpose/cu/managed.h \
 	interpose/cu/module.c interpose/cu/module.h \
 	interpose/cu/pageable.c interpose/cu/pageable.h \
 	interpose/cu/pool.c interpose/cu/pool.h \

@@ -178,6 +178,7 @@ static int make_host_window(struct gsb_tenant *t)
 		return err;
 	gsb_ranges_init(&t->host_taken, base, size);
 	gsb_ranges_init(&t->host_live, base, size);
+	gsb_ranges_init(&t->host_owned, base, size);
 	return 0;
 }
 
@@ -261,6 +262,7 @@ static void release_all(struct gsb_tenant *t)
 	gsb_queues_finish(&t->queues);
 	gsb_ranges_finish(&t->host_taken);
 	gsb_ranges_finish(&t->host_live);
+	gsb_ranges_finish(&t->host_owned);
 	if (t->host_fd >= 0)
 		gsb_window_unmap(gsb_host_window_base(t->slot), t->limits.host_mem_bytes);
 	if (t->staging && t->dev->ops->buffer_unshare)

@@ -142,6 +142,12 @@ static int on_ModuleLoad(struct gsb_tenant *t, const struct gsb_rec *rec,
 	return gsb_code_module_load(t, rec, b);
 }
 
+static int on_ModulePlace(struct gsb_tenant *t, const struct gsb_rec *rec,
+			  const struct gsb_rec_module_place *b)
+{
+	return gsb_code_module_place(t, rec, b);
+}
+
 static int on_ModuleUnload(struct gsb_tenant *t, const struct gsb_rec *rec,
 			   const struct gsb_rec_object *b)
 {

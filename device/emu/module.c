@@ -2,8 +2,9 @@
  * module.c - loads of modules: each has its own variables, in the memory of its space.
  *
  * All .global and .const variables of a load lie in one allocation, each at its alignment, with what
- * their initialisers say. A kernel is lowered when it is prepared, for the addresses of this load;
- * text, layout and metadata are shared with every other load of the same image (device/code.h).
+ * their initialisers say; managed ones in host memory that comes after the load. A kernel is lowered when it is prepared,
+ * for the addresses of this load; text, layout and metadata are shared with every other load of the same image
+ * (device/code.h).
  */
 #include "device/emu/module.h"
 
@@ -43,31 +44,62 @@ static void initialise(const struct gsb_module *m, const struct gsb_ptx_var *v)
 	}
 }
 
+/* All of them have their addresses: what one begins with may be that of another. */
+static void initialise_all(const struct gsb_module *m, bool managed_too)
+{
+	const struct gsb_ptx_module *ptx = gsb_code_module(m->code);
+
+	for (uint32_t i = 0; i < ptx->n_vars; i++)
+		if (gsb_code_has_memory(ptx->vars[i]) && (managed_too || !ptx->vars[i]->managed))
+			initialise(m, ptx->vars[i]);
+}
+
+/* The piece that variables of one kind lie in begins here. */
+static void place(struct gsb_module *m, bool managed, uint64_t addr)
+{
+	const struct gsb_ptx_module *ptx = gsb_code_module(m->code);
+
+	for (uint32_t i = 0; i < ptx->n_vars; i++)
+		if (gsb_code_has_memory(ptx->vars[i]) && ptx->vars[i]->managed == managed)
+			m->var_addr[i] += addr;
+}
+
 static int make_variables(struct gsb_module *m, char *log, size_t log_size)
 {
 	const struct gsb_ptx_module *ptx = gsb_code_module(m->code);
-	uint64_t total = 0;
+	struct gsb_code_sizes sizes;
 	int err;
 
 	m->var_addr = calloc(ptx->n_vars ? ptx->n_vars : 1, sizeof(*m->var_addr));
 	if (!m->var_addr)
 		return -ENOMEM;
-	err = gsb_code_lay_out(m->code, m->var_addr, &total, log, log_size);
-	if (err || !total)
+	err = gsb_code_lay_out(m->code, m->var_addr, &sizes, log, log_size);
+	if (err)
 		return err;
-	err = emu_heap_alloc(&m->space->heap, total, &m->globals);
+	if (sizes.device_bytes)
+		err = emu_heap_alloc(&m->space->heap, sizes.device_bytes, &m->globals);
 	if (err) {
 		snprintf(log, log_size, "no device memory for %llu bytes of variables",
-			 (unsigned long long)total);
+			 (unsigned long long)sizes.device_bytes);
 		return err;
 	}
-	m->global_bytes = total;
-	for (uint32_t i = 0; i < ptx->n_vars; i++)
-		if (gsb_code_has_memory(ptx->vars[i]))
-			m->var_addr[i] += m->globals;
-	for (uint32_t i = 0; i < ptx->n_vars; i++)
-		if (gsb_code_has_memory(ptx->vars[i]))
-			initialise(m, ptx->vars[i]);
+	m->global_bytes = sizes.device_bytes;
+	m->managed_bytes = sizes.managed_bytes;
+	place(m, false, m->globals);
+	if (!m->managed_bytes)
+		initialise_all(m, false);
+	return 0;
+}
+
+uint64_t emu_module_managed(struct gsb_module *m)
+{
+	return m->managed_bytes;
+}
+
+int emu_module_place(struct gsb_module *m, uint64_t addr, bool initialise)
+{
+	place(m, true, addr);
+	initialise_all(m, initialise);
 	return 0;
 }
 

@@ -23,7 +23,7 @@ struct gsb_module {
 	pthread_mutex_t lock; /* functions and what they have lowered: the loader calls too */
 	struct gsb_function *functions;
 	uint64_t globals; /* one allocation for all variables; 0 = none */
-	uint64_t global_bytes;
+	uint64_t global_bytes, managed_bytes;
 	uint64_t *var_addr; /* by var->index */
 };
 
@@ -32,6 +32,8 @@ int emu_module_load(struct gsb_space *space, const void *image, size_t size,
 void emu_module_unload(struct gsb_module *module);
 uint64_t emu_module_bytes(struct gsb_module *module);
 uint64_t emu_module_cost(struct gsb_module *module);
+uint64_t emu_module_managed(struct gsb_module *module);
+int emu_module_place(struct gsb_module *module, uint64_t addr, bool initialise);
 uint64_t emu_module_heap(struct gsb_module *module);
 int emu_function_get(struct gsb_module *module, const char *name, struct gsb_function **out,
 		     struct gsb_function_info *info);

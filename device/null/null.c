@@ -55,6 +55,8 @@ struct gsb_module {
 	struct gsb_code *code;
 	struct gsb_function *functions;
 	uint64_t globals; /* 0 = it has no variables */
+	uint64_t managed; /* where managed ones lie; 0 = nowhere yet */
+	struct gsb_code_sizes sizes;
 	uint64_t *var_addr;
 };
 
@@ -217,16 +219,27 @@ static int null_host_unpin(struct gsb_space *space, uint64_t addr, uint64_t size
 static int make_variables(struct gsb_module *m, char *log, size_t log_size)
 {
 	const struct gsb_ptx_module *ptx = gsb_code_module(m->code);
-	uint64_t total = 0;
 	int err;
 
 	m->var_addr = calloc(ptx->n_vars ? ptx->n_vars : 1, sizeof(*m->var_addr));
 	if (!m->var_addr)
 		return -ENOMEM;
-	err = gsb_code_lay_out(m->code, m->var_addr, &total, log, log_size);
-	if (!err && total)
-		err = null_mem_alloc(m->space, total, &m->globals);
+	err = gsb_code_lay_out(m->code, m->var_addr, &m->sizes, log, log_size);
+	if (!err && m->sizes.device_bytes)
+		err = null_mem_alloc(m->space, m->sizes.device_bytes, &m->globals);
 	return err;
+}
+
+static uint64_t null_module_managed(struct gsb_module *m)
+{
+	return m->sizes.managed_bytes;
+}
+
+/* Nothing here writes to memory. */
+static int null_module_place(struct gsb_module *m, uint64_t addr, bool initialise)
+{
+	m->managed = addr;
+	return 0;
 }
 
 static int null_module_load(struct gsb_space *space, const void *image, size_t size,
@@ -305,7 +318,7 @@ static int null_global_get(struct gsb_module *module, const char *name, uint64_t
 
 	if (!v || !gsb_code_has_memory(v))
 		return -ENOENT;
-	*addr = module->globals + module->var_addr[v->index];
+	*addr = (v->managed ? module->managed : module->globals) + module->var_addr[v->index];
 	*size = v->size_bytes;
 	return 0;
 }
@@ -387,6 +400,8 @@ const struct gsb_device_ops gsb_null_ops = {
 	.host_pin = null_host_pin,
 	.host_unpin = null_host_unpin,
 	.module_load = null_module_load,
+	.module_managed = null_module_managed,
+	.module_place = null_module_place,
 	.module_unload = null_module_unload,
 	.module_bytes = null_module_bytes,
 	.function_get = null_function_get,

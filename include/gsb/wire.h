@@ -158,6 +158,14 @@ struct gsb_rec_module_load {
 	uint64_t image; /* its parts have all arrived; consumed */
 };
 
+struct gsb_rec_module_place {
+	uint64_t module;
+	uint64_t
+		addr; /* pinned memory for its managed variables, from the beginning of a page on */
+	uint32_t initialise; /* bool; false: another load of the same image has used them */
+	uint32_t zero;
+};
+
 struct gsb_rec_function_get {
 	uint64_t function; /* new handle */
 	uint64_t module;
@@ -199,10 +207,13 @@ struct gsb_rec_occupancy {
 	uint8_t zero[5];
 };
 
+/* It does not go with the context: HOST_FREE names none. */
+#define GSB_HOST_OF_PROCESS 0x80000000u
+
 struct gsb_rec_mem_alloc {
 	uint64_t ctx;
 	uint64_t size;
-	uint32_t flags; /* HOST_ALLOC: CU_MEMHOSTALLOC_* */
+	uint32_t flags; /* HOST_ALLOC: CU_MEMHOSTALLOC_*, GSB_HOST_OF_PROCESS */
 	uint32_t zero;
 };
 
@@ -302,6 +313,12 @@ struct gsb_rec_texture_destroy {
 
 struct gsb_reply_range {
 	uint64_t addr, size;
+};
+
+/* On failure, too. */
+struct gsb_reply_module {
+	uint64_t managed_bytes;	     /* that MODULE_PLACE is to find a place for; 0: none */
+	char text[GSB_LOG_TEXT_MAX]; /* of the log, not ended by a NUL; as much as is sent */
 };
 
 struct gsb_reply_number {
@@ -450,6 +467,7 @@ struct gsb_region {
 	_Alignas(4096) uint8_t ring[GSB_RING_BYTES]; /* T, before tail / E after it */
 };
 static_assert(sizeof(struct gsb_reply_function) <= GSB_REPLY_BYTES, "an answer fits its slot");
+static_assert(sizeof(struct gsb_reply_module) <= GSB_REPLY_BYTES, "an answer fits its slot");
 static_assert(GSB_NAME_MAX <= GSB_REPLY_BYTES, "a name fits its slot");
 static_assert(sizeof(struct gsb_rec) + sizeof(struct gsb_rec_function_get) + GSB_NAME_MAX <=
 		      GSB_RECORD_MAX,

@@ -137,7 +137,7 @@ CUresult gsb_alloc_remove(uint64_t addr, enum gsb_alloc_kind kind, uint64_t wire
 
 	pthread_rwlock_wrlock(&lock);
 	a = find(addr);
-	ok = a && a->addr == addr && a->kind == kind && (!wire || a->wire == wire);
+	ok = a && a->addr == addr && a->kind == kind && !a->module && (!wire || a->wire == wire);
 	if (ok) {
 		*out = *a;
 		remove_at((size_t)(a - allocs));

@@ -14,18 +14,19 @@
 #include "gsb/cuabi.h"
 
 enum gsb_alloc_kind {
-	GSB_ALLOC_DEVICE,  /* cuMemAlloc */
-	GSB_ALLOC_HOST,	   /* cuMemHostAlloc */
-	GSB_ALLOC_MANAGED, /* cuMemAllocManaged: pinned, too, but freed as device memory */
-	GSB_ALLOC_MIRROR,  /* of registered memory: not to be freed (cu/registered.h) */
-	GSB_ALLOC_GLOBAL   /* a variable of a module: not to be freed */
+	GSB_ALLOC_DEVICE, /* cuMemAlloc */
+	GSB_ALLOC_HOST,	  /* cuMemHostAlloc */
+	GSB_ALLOC_MANAGED, /* cuMemAllocManaged: pinned, too, but freed as device memory; or a variable */
+	GSB_ALLOC_MIRROR, /* of registered memory: not to be freed (cu/registered.h) */
+	GSB_ALLOC_GLOBAL  /* a variable of a module: not to be freed */
 };
 
 struct gsb_alloc {
 	uint64_t addr, size; /* size > 0 */
-	uint64_t wire;	     /* of the context that it goes with */
-	uint64_t module;     /* GLOBAL: handle of the one whose variable it is; else 0 */
-	uint64_t id;	     /* cuPointerGetAttribute BUFFER_ID */
+	uint64_t wire; /* of the context that it goes with; 0: a managed variable of a library */
+	uint64_t
+		module; /* handle of the module or library whose variable it is; else 0: only that may be freed */
+	uint64_t id; /* cuPointerGetAttribute BUFFER_ID */
 	enum gsb_alloc_kind kind;
 	uint32_t flags; /* CU_MEMHOSTALLOC_* */
 	uint64_t pool;	/* cuMemAllocAsync: handle of the pool that has counted it; else 0 */

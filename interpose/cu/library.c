@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/cu/alloc.h"
 #include "interpose/cu/ctx_life.h"
 
 struct gsb_object_table gsb_cu_libraries =
@@ -21,12 +22,18 @@ static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
 /* Under the lock. */
 static CUresult load(uint64_t handle, uint64_t wire, struct gsb_jit_logs *logs, uint64_t *module)
 {
-	const struct gsb_cu_library *lib = gsb_object_get(&gsb_cu_libraries, handle);
+	struct gsb_cu_library *lib = gsb_object_get(&gsb_cu_libraries, handle);
 
 	if (!lib)
 		return CUDA_ERROR_INVALID_HANDLE;
 	*module = gsb_object_find_child(&gsb_cu_modules, handle, wire);
-	return *module ? CUDA_SUCCESS : gsb_cu_module_load(wire, handle, &lib->image, logs, module);
+	if (*module)
+		return CUDA_SUCCESS;
+	return gsb_cu_module_load(&(struct gsb_cu_load){.wire = wire,
+							.image = &lib->image,
+							.library = handle,
+							.managed = &lib->managed},
+				  logs, module);
 }
 
 CUresult gsb_cu_library_module_in(uint64_t handle, uint64_t wire, struct gsb_jit_logs *logs,
@@ -96,6 +103,7 @@ CUresult gsb_cu_library_create(const struct gsb_image *image, bool is_preserved,
 		lib->image.bytes = copy;
 	lib->is_copy = copy != NULL;
 	lib->holds_primary = false;
+	lib->managed = (struct gsb_cu_managed){0};
 	gsb_cu_function_list_init(&lib->kernels);
 	*handle = gsb_object_name(lib);
 	gsb_object_publish(&gsb_cu_libraries, lib);
@@ -122,6 +130,8 @@ CUresult gsb_cu_library_destroy(uint64_t handle)
 	gsb_object_children_retire(&gsb_cu_functions, handle);
 	while ((module = gsb_object_find_child(&gsb_cu_modules, handle, 0)))
 		gsb_cu_module_unload(module);
+	gsb_allocs_drop(handle);
+	gsb_cu_managed_free(&lib->managed);
 	if (lib->is_copy)
 		free((void *)lib->image.bytes);
 	if (lib->holds_primary)

@@ -16,6 +16,7 @@ struct gsb_cu_library {
 	bool is_copy;	    /* image.bytes is ours to free */
 	bool holds_primary; /* a reference to the primary context, for want of a current one */
 	struct gsb_cu_function_list kernels;
+	struct gsb_cu_managed managed; /* in all contexts */
 };
 
 extern struct gsb_object_table gsb_cu_libraries;

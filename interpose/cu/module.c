@@ -101,21 +101,59 @@ static enum gsb_log_level level_of(CUresult result)
 	return result == CUDA_ERROR_NO_BINARY_FOR_GPU ? GSB_LOG_ERROR : GSB_LOG_WARN;
 }
 
-static CUresult load(uint64_t module, uint64_t wire, uint64_t image, struct gsb_jit_logs *logs)
+static CUresult load(const struct gsb_rec_module_load *body, struct gsb_jit_logs *logs,
+		     uint64_t *managed_bytes)
 {
-	const struct gsb_rec_module_load body = {.module = module, .ctx = wire, .image = image};
-	char text[GSB_LOG_TEXT_MAX];
-	struct gsb_reply_room log = {.bytes = text, .room = sizeof(text)};
+	const uint32_t before = offsetof(struct gsb_reply_module, text);
+	struct gsb_reply_module answer = {0};
+	struct gsb_reply_room room = {.bytes = &answer, .room = sizeof(answer)};
 	CUresult result = gsb_call(&(struct gsb_call){.type = GSB_REC_MODULE_LOAD,
-						      .guard = gsb_cu_wire_guard(wire),
-						      .body = &body,
-						      .body_bytes = sizeof(body)},
-				   &log);
+						      .guard = gsb_cu_wire_guard(body->ctx),
+						      .body = body,
+						      .body_bytes = sizeof(*body)},
+				   &room);
+	uint32_t bytes = room.n > before ? room.n - before : 0;
 
-	fill_logs(logs, result != CUDA_SUCCESS, text, log.n);
+	fill_logs(logs, result != CUDA_SUCCESS, answer.text, bytes);
 	if (result)
 		gsb_log(level_of(result), "module", "the engine did not load an image: %.*s",
-			(int)log.n, text);
+			(int)bytes, answer.text);
+	*managed_bytes = answer.managed_bytes;
+	return result;
+}
+
+static CUresult tell_unloaded(uint64_t module, uint64_t wire)
+{
+	const struct gsb_rec_object body = {.handle = module};
+
+	return gsb_call(&(struct gsb_call){.type = GSB_REC_MODULE_UNLOAD,
+					   .guard = gsb_cu_wire_guard(wire),
+					   .body = &body,
+					   .body_bytes = sizeof(body)},
+			NULL);
+}
+
+/* Where its managed variables lie; without a place for them the module is of no use. */
+static CUresult place(struct gsb_cu_module *m, const struct gsb_cu_load *what, uint64_t bytes,
+		      struct gsb_jit_logs *logs)
+{
+	struct gsb_cu_managed *managed = what->library ? what->managed : &m->managed;
+	uint64_t name = gsb_object_name(m);
+	CUresult result =
+		gsb_cu_managed_place(name, what->wire, what->library != 0, bytes, managed);
+	char reason[160];
+
+	if (!result) {
+		m->managed = *managed;
+		return CUDA_SUCCESS;
+	}
+	snprintf(reason, sizeof(reason),
+		 "its managed variables take %llu bytes of pinned memory, and there is no room for "
+		 "them (host_memory of the broker)",
+		 (unsigned long long)bytes);
+	if (result == CUDA_ERROR_OUT_OF_MEMORY)
+		gsb_jit_logs_fail(logs, reason);
+	tell_unloaded(name, what->wire);
 	return result;
 }
 
@@ -132,18 +170,23 @@ static CUresult check_size(const struct gsb_image *image, struct gsb_jit_logs *l
 	return CUDA_ERROR_INVALID_IMAGE;
 }
 
-static CUresult make(uint64_t wire, uint64_t library, uint64_t image, struct gsb_jit_logs *logs,
+static CUresult make(const struct gsb_cu_load *what, uint64_t image, struct gsb_jit_logs *logs,
 		     uint64_t *handle)
 {
-	struct gsb_cu_module *m = gsb_object_take(&gsb_cu_modules, wire, library);
-	uint64_t name;
+	struct gsb_cu_module *m = gsb_object_take(&gsb_cu_modules, what->wire, what->library);
+	uint64_t name, managed_bytes;
 	CUresult result;
 
 	if (!m)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	gsb_cu_function_list_init(&m->functions);
+	m->managed = (struct gsb_cu_managed){0};
 	name = gsb_object_name(m);
-	result = load(name, wire, image, logs);
+	result = load(
+		&(struct gsb_rec_module_load){.module = name, .ctx = what->wire, .image = image},
+		logs, &managed_bytes);
+	if (!result && managed_bytes)
+		result = place(m, what, managed_bytes, logs);
 	if (result) {
 		gsb_object_release(&gsb_cu_modules, name);
 		return result;
@@ -153,17 +196,17 @@ static CUresult make(uint64_t wire, uint64_t library, uint64_t image, struct gsb
 						      : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
-CUresult gsb_cu_module_load(uint64_t wire, uint64_t library, const struct gsb_image *image,
-			    struct gsb_jit_logs *logs, uint64_t *handle)
+CUresult gsb_cu_module_load(const struct gsb_cu_load *what, struct gsb_jit_logs *logs,
+			    uint64_t *handle)
 {
 	uint64_t number, start_ns = gsb_clock_ns();
-	CUresult result = check_size(image, logs);
+	CUresult result = check_size(what->image, logs);
 
 	if (result)
 		return result;
-	result = ship(image, &number);
+	result = ship(what->image, &number);
 	if (!result)
-		result = make(wire, library, number, logs, handle);
+		result = make(what, number, logs, handle);
 	if (result)
 		drop_image(number);
 	if (logs && logs->wall_time) {
@@ -179,20 +222,17 @@ CUresult gsb_cu_module_load(uint64_t wire, uint64_t library, const struct gsb_im
 /* Everything of it goes stale before the engine is told, so that no record behind its end names it. */
 CUresult gsb_cu_module_unload(uint64_t handle)
 {
-	const struct gsb_rec_object body = {.handle = handle};
-	const struct gsb_cu_module *m = gsb_object_get(&gsb_cu_modules, handle);
+	struct gsb_cu_module *m = gsb_object_get(&gsb_cu_modules, handle);
 	uint64_t wire = m ? gsb_object_owner(m) : 0;
 
 	if (!m || !gsb_object_retire(&gsb_cu_modules, handle))
 		return CUDA_ERROR_INVALID_HANDLE;
 	gsb_object_children_retire(&gsb_cu_functions, handle);
 	gsb_allocs_drop(handle);
-	if (gsb_call(&(struct gsb_call){.type = GSB_REC_MODULE_UNLOAD,
-					.guard = gsb_cu_wire_guard(wire),
-					.body = &body,
-					.body_bytes = sizeof(body)},
-		     NULL) == CUDA_ERROR_CONTEXT_IS_DESTROYED)
+	if (tell_unloaded(handle, wire) == CUDA_ERROR_CONTEXT_IS_DESTROYED)
 		return CUDA_SUCCESS; /* it goes with its context, which releases it */
+	if (m->managed.wire)
+		gsb_cu_managed_free(&m->managed);
 	gsb_object_children_release(&gsb_cu_functions, handle);
 	gsb_object_release(&gsb_cu_modules, handle);
 	return CUDA_SUCCESS;
@@ -322,14 +362,32 @@ static CUresult add_global(struct gsb_alloc *a, const struct gsb_guard *guard)
 	return result;
 }
 
+/* A managed variable is the library's, if there is one. Its memory is for streams of any context. */
+static void make_managed(struct gsb_alloc *a, const struct gsb_cu_managed *place, uint64_t library)
+{
+	a->kind = GSB_ALLOC_MANAGED;
+	a->flags = CU_MEMHOSTALLOC_PORTABLE;
+	a->wire = place->wire;
+	if (library)
+		a->module = library;
+}
+
 static CUresult find_global(uint64_t module, const char *name, struct gsb_alloc *a)
 {
 	const struct gsb_rec_global_get body = {.module = module,
 						.name_bytes = (uint32_t)strlen(name)};
+	const struct gsb_cu_module *m = gsb_object_get(&gsb_cu_modules, module);
 	const struct gsb_guard guard = guard_of(module);
+	struct gsb_cu_managed place;
 	struct gsb_reply_range range;
+	uint64_t library;
 	CUresult result;
 
+	if (!m)
+		return CUDA_ERROR_INVALID_HANDLE;
+	place = m->managed; /* the guard says whether it was that module's */
+	library = gsb_object_parent(m);
+	a->wire = gsb_object_owner(m);
 	result = check_name(name);
 	if (result)
 		return result;
@@ -344,24 +402,37 @@ static CUresult find_global(uint64_t module, const char *name, struct gsb_alloc 
 		return result;
 	a->addr = range.addr;
 	a->size = range.size;
+	if (gsb_cu_managed_has(&place, range.addr))
+		make_managed(a, &place, library);
 	return a->size ? add_global(a, &guard) : CUDA_SUCCESS;
+}
+
+static void give_range(const struct gsb_alloc *a, CUdeviceptr *ptr, size_t *bytes)
+{
+	if (ptr)
+		*ptr = a->addr;
+	if (bytes)
+		*bytes = a->size;
 }
 
 CUresult gsb_cu_module_global(uint64_t handle, const char *name, CUdeviceptr *ptr, size_t *bytes)
 {
-	const struct gsb_cu_module *m = gsb_object_get(&gsb_cu_modules, handle);
 	struct gsb_alloc a = {.kind = GSB_ALLOC_GLOBAL, .module = handle};
-	CUresult result;
+	CUresult result = find_global(handle, name, &a);
 
-	if (!m)
-		return CUDA_ERROR_INVALID_HANDLE;
-	a.wire = gsb_object_owner(m);
-	result = find_global(handle, name, &a);
-	if (result)
-		return result;
-	if (ptr)
-		*ptr = a.addr;
-	if (bytes)
-		*bytes = a.size;
-	return CUDA_SUCCESS;
+	if (!result)
+		give_range(&a, ptr, bytes);
+	return result;
+}
+
+CUresult gsb_cu_module_managed(uint64_t handle, const char *name, CUdeviceptr *ptr, size_t *bytes)
+{
+	struct gsb_alloc a = {.kind = GSB_ALLOC_GLOBAL, .module = handle};
+	CUresult result = find_global(handle, name, &a);
+
+	if (!result && a.kind != GSB_ALLOC_MANAGED)
+		result = CUDA_ERROR_NOT_FOUND;
+	if (!result)
+		give_range(&a, ptr, bytes);
+	return result;
 }

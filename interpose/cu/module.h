@@ -10,6 +10,7 @@
 #include "interpose/core/object.h"
 #include "interpose/core/post.h"
 #include "interpose/cu/function.h"
+#include "interpose/cu/managed.h"
 #include "ptx/image.h"
 
 #define GSB_N_MODULES 16384
@@ -18,6 +19,7 @@
 struct gsb_cu_module {
 	struct gsb_object obj;
 	struct gsb_cu_function_list functions;
+	struct gsb_cu_managed managed; /* its own, or its library's */
 };
 
 extern struct gsb_object_table gsb_cu_modules;
@@ -32,9 +34,15 @@ struct gsb_jit_logs {
 /* The reason of a failed load into the program's error log. */
 void gsb_jit_logs_fail(struct gsb_jit_logs *logs, const char *reason);
 
-/* wire: context; library: handle of the one of which it is a load, or 0. */
-CUresult gsb_cu_module_load(uint64_t wire, uint64_t library, const struct gsb_image *image,
-			    struct gsb_jit_logs *logs, uint64_t *handle);
+struct gsb_cu_load {
+	uint64_t wire; /* context */
+	const struct gsb_image *image;
+	uint64_t library;		/* handle of the one of which it is a load, or 0 */
+	struct gsb_cu_managed *managed; /* that library's */
+};
+
+CUresult gsb_cu_module_load(const struct gsb_cu_load *what, struct gsb_jit_logs *logs,
+			    uint64_t *handle);
 CUresult gsb_cu_module_unload(uint64_t handle);
 
 /*
@@ -51,5 +59,7 @@ CUresult gsb_cu_module_count(uint64_t handle, unsigned *count);
 /* The function of that name, the same handle each time. */
 CUresult gsb_cu_module_function(uint64_t handle, const char *name, uint64_t *function);
 CUresult gsb_cu_module_global(uint64_t handle, const char *name, CUdeviceptr *ptr, size_t *bytes);
+/* The same of a managed variable; CUDA_ERROR_NOT_FOUND for any other. */
+CUresult gsb_cu_module_managed(uint64_t handle, const char *name, CUdeviceptr *ptr, size_t *bytes);
 
 #endif

@@ -139,6 +139,8 @@ CUresult hook_cuLibraryGetKernel(CUkernel *kernel, CUlibrary handle, const char 
 CUresult hook_cuLibraryGetModule(CUmodule *mod, CUlibrary handle);
 CUresult hook_cuLibraryGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUlibrary handle,
 				 const char *name);
+CUresult hook_cuLibraryGetManaged(CUdeviceptr *ptr, size_t *bytes, CUlibrary handle,
+				  const char *name);
 CUresult hook_cuLibraryGetKernelCount(unsigned *count, CUlibrary handle);
 CUresult hook_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned n, CUlibrary handle);
 

@@ -99,7 +99,9 @@ static CUresult try_load(struct gsb_cu_link *link)
 	CUresult result = gsb_cu_ctx_live(&life);
 
 	if (!result)
-		result = gsb_cu_module_load(life.wire, 0, &image, &link->logs, &module);
+		result = gsb_cu_module_load(
+			&(struct gsb_cu_load){.wire = life.wire, .image = &image}, &link->logs,
+			&module);
 	return result ? result : gsb_cu_module_unload(module);
 }
 

@@ -429,7 +429,8 @@ static CUresult pointer_attribute(void *data, CUpointer_attribute attr, CUdevice
 {
 	switch (attr) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
-		*(CUcontext *)data = a->pool ? NULL : gsb_cu_ctx_public(gsb_cu_wire_ctx(a->wire));
+		*(CUcontext *)data =
+			a->pool || !a->wire ? NULL : gsb_cu_ctx_public(gsb_cu_wire_ctx(a->wire));
 		break;
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
 		*(unsigned *)data = is_host_memory(a) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;

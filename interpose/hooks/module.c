@@ -69,7 +69,8 @@ static CUresult load_module(CUmodule *mod, const struct gsb_image *image, struct
 	CUresult result = gsb_cu_ctx_live(&life);
 
 	if (!result)
-		result = gsb_cu_module_load(life.wire, 0, image, logs, &handle);
+		result = gsb_cu_module_load(
+			&(struct gsb_cu_load){.wire = life.wire, .image = image}, logs, &handle);
 	if (!result)
 		*mod = (CUmodule)handle;
 	return result;
@@ -259,6 +260,16 @@ CUresult hook_cuLibraryGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUlibrary lib,
 				  : CUDA_ERROR_INVALID_VALUE;
 
 	return result ? result : gsb_cu_module_global(module, name, ptr, bytes);
+}
+
+CUresult hook_cuLibraryGetManaged(CUdeviceptr *ptr, size_t *bytes, CUlibrary lib, const char *name)
+{
+	uint64_t module;
+	CUresult result = name && *name && (ptr || bytes)
+				  ? gsb_cu_library_module((uint64_t)lib, &module)
+				  : CUDA_ERROR_INVALID_VALUE;
+
+	return result ? result : gsb_cu_module_managed(module, name, ptr, bytes);
 }
 
 CUresult hook_cuLibraryGetKernelCount(unsigned *count, CUlibrary lib)

@@ -8,7 +8,7 @@ srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=tests/integ/real.sh
 . "$srcdir/tests/integ/real.sh"
 
-programs="array_errors arrays callbacks calls cooperative device graphs launch_ex linked linked_ptx managed mipmaps occupancy overlap parts pools queries rects reduce
+programs="array_errors arrays callbacks calls cooperative device graphs launch_ex linked linked_ptx managed managed_linked managed_variables mipmaps occupancy overlap parts pools queries rects reduce
 	streams surfaces symbols textures threads threads_pt volumes"
 
 # run_program NAME: its output is in $output; it must end with 0.
@@ -29,6 +29,29 @@ done
 runtime_errors() {
 	run_program errors
 	expect_match "$(cat "$dir/broker.log")" "kernel '_Z5writePii': write of 4 bytes at 0x10, not allocated"
+}
+
+# Each has its own, in the same engine at the same time.
+runtime_managed_variables_of_two_programs() {
+	local i pids=() pid
+	start_real_broker
+	for i in 1 2; do
+		timeout "$LIMIT_S" env ASAN_OPTIONS="$tenant_asan" "$build/tools/gsbrun" --socket "$dir/s" -- \
+			"$build/tests/runtime/managed_variables" >"$dir/out.$i" 2>&1 &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do
+		wait "$pid" || fail "one ended with $?: $(cat "$dir"/out.*)"
+	done
+	end_broker
+}
+
+# A real GPU's driver gets none of it, and the program is told what to do instead.
+runtime_managed_variables_through_a_driver_are_refused() {
+	status_of env ASAN_OPTIONS="$tenant_asan" GSB_REAL_LIBCUDA="$build/tests/fake/libcuda.so" \
+		LD_LIBRARY_PATH="$build/cudart/lib" "$build/tools/gsbrun" --device cuda:0 -- "$build/tests/runtime/managed_linked"
+	expect_match "$output" 'it has __managed__ variables, .* use cudaMallocManaged'
+	[ "$status" -ne 0 ] || fail "it ran"
 }
 
 printed() {
@@ -100,7 +123,7 @@ runtime_of_each_version_by_its_interface() {
 if [ -x "$build/tests/integ/rt" ]; then
 	run_case runtime_of_each_version_by_its_interface
 fi
-names=$(for name in $programs errors print print_through_a_driver print_before_a_fault_of_a_driver; do echo "runtime_$name"; done)
+names=$(for name in $programs errors managed_variables_of_two_programs managed_variables_through_a_driver_are_refused print print_through_a_driver print_before_a_fault_of_a_driver; do echo "runtime_$name"; done)
 for name in $names runtime_inside_a_program_is_refused_with_the_remedy \
 	runtime_linked_without_ptx_is_refused_with_the_remedy; do
 	if [ -x "$build/tests/runtime/static" ]; then

@@ -1,12 +1,13 @@
 # tests/runtime: ordinary programs of the CUDA runtime, made by nvcc and run by tests/integ/runtime.sh. Where there is no
 # nvcc they are not made, and the script skips them.
-runtime_programs = array_errors arrays callbacks calls cooperative device errors graphs launch_ex linked linked_ptx managed mipmaps occupancy overlap parts \
-	pools print queries rects \
+runtime_programs = array_errors arrays callbacks calls cooperative device errors graphs launch_ex linked linked_ptx managed managed_linked managed_variables mipmaps \
+	occupancy overlap parts pools print queries rects \
 	reduce streams surfaces symbols textures threads threads_pt volumes
 EXTRA_DIST += tests/runtime/check.h tests/runtime/array_errors.cu tests/runtime/arrays.cu tests/runtime/callbacks.cu tests/runtime/calls.cu \
 	tests/runtime/cooperative.cu tests/runtime/device.cu \
 	tests/runtime/errors.cu tests/runtime/graphs.cu tests/runtime/launch_ex.cu tests/runtime/linked.cuh tests/runtime/linked.cu \
-	tests/runtime/linked_more.cu tests/runtime/linked_ptx.cu tests/runtime/managed.cu tests/runtime/mipmaps.cu tests/runtime/occupancy.cu tests/runtime/overlap.cu \
+	tests/runtime/linked_more.cu tests/runtime/linked_ptx.cu tests/runtime/managed.cu tests/runtime/managed_linked.cu \
+	tests/runtime/managed_linked_more.cu tests/runtime/managed_variables.cu tests/runtime/mipmaps.cu tests/runtime/occupancy.cu tests/runtime/overlap.cu \
 	tests/runtime/parts.cu tests/runtime/parts_more.cu tests/runtime/pools.cu tests/runtime/print.cu tests/runtime/queries.cu \
 	tests/runtime/rects.cu tests/runtime/reduce.cu tests/runtime/streams.cu tests/runtime/symbols.cu \
 	tests/runtime/surfaces.cu tests/runtime/textures.cu tests/runtime/threads.cu tests/runtime/threads_pt.cu \
@@ -26,6 +27,10 @@ $(linked_programs): runtime_more = $(srcdir)/tests/runtime/linked_more.cu -rdc=t
 $(linked_programs): $(srcdir)/tests/runtime/linked_more.cu $(srcdir)/tests/runtime/linked.cuh
 tests/runtime/linked_ptx tests/runtime/native/linked_ptx: linked_for = -gencode arch=compute_75,code=compute_75
 tests/runtime/calls tests/runtime/native/calls: runtime_more = -G -Xptxas -suppress-stack-size-warning
+managed_linked_programs = tests/runtime/managed_linked tests/runtime/native/managed_linked
+$(managed_linked_programs): runtime_more = $(srcdir)/tests/runtime/managed_linked_more.cu -rdc=true
+$(managed_linked_programs): $(srcdir)/tests/runtime/managed_linked_more.cu
+tests/runtime/managed_variables tests/runtime/native/managed_variables: runtime_more = -L$(CUDA_DIR)/lib64/stubs -lcuda
 tests/runtime/device tests/runtime/native/device: runtime_more = -L$(CUDA_DIR)/lib64/stubs -lcuda
 tests/runtime/threads_pt tests/runtime/native/threads_pt: runtime_more = --default-stream per-thread
 runtime_nvcc = $(AM_V_GEN)$(MKDIR_P) $(@D) && $(NVCC) -ccbin g++ -O1 -o $@ $< $(runtime_more) -cudart

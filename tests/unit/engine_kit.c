@@ -259,6 +259,18 @@ static uint64_t kit_module_cost(struct gsb_module *m)
 	return m->space->dev->module_cost;
 }
 
+static uint64_t kit_module_managed(struct gsb_module *m)
+{
+	return m->space->dev->module_managed;
+}
+
+static int kit_module_place(struct gsb_module *m, uint64_t addr, bool initialise)
+{
+	m->space->dev->managed = addr;
+	m->space->dev->initialised = initialise;
+	return 0;
+}
+
 static uint64_t kit_module_heap(struct gsb_module *m)
 {
 	return m->space->dev->module_heap;
@@ -489,6 +501,8 @@ static const struct gsb_device_ops kit_ops = {
 	.module_unload = kit_module_unload,
 	.module_bytes = kit_module_bytes,
 	.module_cost = kit_module_cost,
+	.module_managed = kit_module_managed,
+	.module_place = kit_module_place,
 	.module_heap = kit_module_heap,
 	.heap_size = kit_heap_size,
 	.function_get = kit_function_get,

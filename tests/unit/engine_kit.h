@@ -55,6 +55,9 @@ struct kit_device {
 	uint64_t module_heap,
 		heap_size; /* what kernels allocate themselves; heap_size: as it was set */
 	bool heap_in_use;
+	uint64_t module_managed; /* of each */
+	uint64_t managed;	 /* where the last was placed */
+	bool initialised;
 };
 
 struct kit_device *kit_device_create(bool virtual_clock);

@@ -156,6 +156,10 @@ static void get_global(const struct gsb_rec *rec, const struct gsb_rec_global_ge
 {
 	if (is_name(b + 1, b->name_bytes, FAKE_GLOBAL))
 		answer_range(rec, &device_next, 64);
+	else if (is_name(b + 1, b->name_bytes, FAKE_MANAGED))
+		answer(rec, CUDA_SUCCESS,
+		       &(struct gsb_reply_range){.addr = e->managed + 16, .size = 32},
+		       sizeof(struct gsb_reply_range));
 	else
 		answer(rec, CUDA_ERROR_NOT_FOUND, NULL, 0);
 }
@@ -191,6 +195,15 @@ static void encode_tensor(const struct gsb_rec *rec, const struct gsb_rec_tensor
 	answer(rec, CUDA_SUCCESS, &reply, sizeof(reply));
 }
 
+static void answer_load(const struct gsb_rec *rec, CUresult result)
+{
+	struct gsb_reply_module reply = {.managed_bytes = e->managed_bytes};
+	uint32_t bytes = (uint32_t)strlen(e->log_text);
+
+	memcpy(reply.text, e->log_text, bytes);
+	answer(rec, result, &reply, (uint32_t)offsetof(struct gsb_reply_module, text) + bytes);
+}
+
 static void on_call(const struct gsb_rec *rec, const void *body)
 {
 	const struct gsb_reply_mem_info mem = {.free_bytes = 1 << 30, .total_bytes = 1ull << 33};
@@ -199,15 +212,21 @@ static void on_call(const struct gsb_rec *rec, const void *body)
 	const struct gsb_rec_array_alloc *array = body;
 
 	if (e->fail_result && e->fail_type == rec->type) {
-		answer(rec, (CUresult)e->fail_result, e->log_text, (uint32_t)strlen(e->log_text));
+		if (rec->type == GSB_REC_MODULE_LOAD)
+			answer_load(rec, (CUresult)e->fail_result);
+		else
+			answer(rec, (CUresult)e->fail_result, e->log_text,
+			       (uint32_t)strlen(e->log_text));
 		e->fail_result = 0;
 		return;
 	}
 	switch (rec->type) {
 	case GSB_REC_CTX_CREATE: create_ctx(rec, body); break;
 	case GSB_REC_IMAGE_PART: take_image(rec, body); break;
-	case GSB_REC_MODULE_LOAD:
-		answer(rec, CUDA_SUCCESS, e->log_text, (uint32_t)strlen(e->log_text));
+	case GSB_REC_MODULE_LOAD: answer_load(rec, CUDA_SUCCESS); break;
+	case GSB_REC_MODULE_PLACE:
+		e->managed = ((const struct gsb_rec_module_place *)body)->addr;
+		answer(rec, CUDA_SUCCESS, NULL, 0);
 		break;
 	case GSB_REC_FUNCTION_GET: get_function(rec, body); break;
 	case GSB_REC_FUNCTION_NAME: name_function(rec, body); break;

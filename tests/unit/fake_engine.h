@@ -18,7 +18,9 @@
 #define FAKE_LOG_MAX  32768
 #define FAKE_BODY_MAX 2304
 #define FAKE_KERNEL   "kernel" /* the one name that its modules have, beside FAKE_GLOBAL */
-#define FAKE_GLOBAL   "variable"
+#define FAKE_MANAGED \
+	"held" /* 16 bytes into the managed variables of the module that was placed last */
+#define FAKE_GLOBAL "variable"
 
 struct fake_record {
 	struct gsb_rec rec;
@@ -45,7 +47,8 @@ struct fake_engine {
 	uint32_t occupancy;	       /* its answer */
 	_Atomic uint32_t launch_error; /* the next launch leaves this error in its context */
 	struct gsb_function_info info; /* of every function */
-	char log_text[128];	       /* answer to MODULE_LOAD */
+	char log_text[128];	       /* answer to MODULE_LOAD, and the next */
+	uint64_t managed_bytes, managed;
 
 	/* Written by the engine. */
 	pid_t pid;

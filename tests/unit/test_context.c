@@ -728,6 +728,109 @@ static void test_library_kernel_launches_in_every_context(void **state)
 	assert_int_equal(count(GSB_REC_MODULE_UNLOAD), 1);
 }
 
+static void test_managed_variable_of_a_module_goes_with_it(void **state)
+{
+	unsigned managed = 9, n_freed;
+	CUdeviceptr d, base;
+	CUcontext owner;
+	CUmodule mod;
+	size_t bytes;
+
+	engine->managed_bytes = 100;
+	assert_cu(cu.cuModuleLoadData(&mod, PTX));
+	assert_int_equal(last_body(HOST_ALLOC, mem_alloc)->size, 100);
+	assert_int_equal(last_body(HOST_ALLOC, mem_alloc)->flags & GSB_HOST_OF_PROCESS, 0);
+	assert_int_equal(last_body(MODULE_PLACE, module_place)->module, (uint64_t)mod);
+	assert_int_equal(last_body(MODULE_PLACE, module_place)->initialise, 1);
+	assert_cu(cu.cuModuleGetGlobal_v2(&d, &bytes, mod, FAKE_MANAGED));
+	assert_int_equal(d, engine->managed + 16);
+	assert_int_equal(bytes, 32);
+	assert_cu(cu.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, d + 31));
+	assert_int_equal(managed, 1);
+	assert_cu(cu.cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_CONTEXT, d));
+	assert_ptr_equal(owner, context);
+	assert_cu(cu.cuMemGetAddressRange_v2(&base, &bytes, d + 5));
+	assert_int_equal(base, d);
+	assert_int_equal(bytes, 32);
+	assert_cu(cu.cuMemAdvise(d, 32, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemFree_v2(d));
+	assert_cu(cu.cuModuleGetGlobal_v2(&d, &bytes, mod, FAKE_GLOBAL));
+	assert_cu(cu.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, d));
+	assert_int_equal(managed, 0);
+	n_freed = count(GSB_REC_HOST_FREE);
+	assert_cu(cu.cuModuleUnload(mod));
+	assert_int_equal(count(GSB_REC_HOST_FREE), n_freed + 1);
+	assert_int_equal(last_body(HOST_FREE, mem_free)->addr, engine->managed);
+	assert_int_equal(last_body(HOST_FREE, mem_free)->ctx,
+			 last_body(HOST_ALLOC, mem_alloc)->ctx);
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+					      engine->managed + 16));
+	engine->managed_bytes = 0;
+}
+
+static void test_managed_variable_of_a_library_is_one_in_all_contexts(void **state)
+{
+	CUdeviceptr first, again, there;
+	CUcontext other, owner = context;
+	CUlibrary lib;
+	size_t bytes;
+
+	engine->managed_bytes = 100;
+	lib = load_library();
+	assert_cu(cu.cuCtxCreate_v2(&other, 0, 0));
+	assert_cu(cu.cuLibraryGetManaged(&first, &bytes, lib, FAKE_MANAGED));
+	assert_int_equal(bytes, 32);
+	assert_true(last_body(HOST_ALLOC, mem_alloc)->flags & GSB_HOST_OF_PROCESS);
+	assert_cu(cu.cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_CONTEXT, first));
+	assert_null(owner);
+	assert_cu(cu.cuCtxDestroy_v2(other));
+	assert_cu(cu.cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_CONTEXT, first));
+	assert_cu(cu.cuLibraryGetManaged(&again, NULL, lib, FAKE_MANAGED));
+	assert_int_equal(again, first);
+	assert_cu(cu.cuCtxCreate_v2(&other, 0, 0));
+	assert_cu(cu.cuLibraryGetManaged(&there, NULL, lib, FAKE_MANAGED));
+	assert_int_equal(there, first);
+	assert_int_equal(last_body(MODULE_PLACE, module_place)->initialise, 0);
+	assert_int_equal(count(GSB_REC_MODULE_PLACE), 3);
+	assert_int_equal(count(GSB_REC_HOST_ALLOC), 1);
+	assert_cu_is(CUDA_ERROR_NOT_FOUND, cu.cuLibraryGetManaged(&there, NULL, lib, FAKE_GLOBAL));
+	assert_cu_is(CUDA_ERROR_NOT_FOUND, cu.cuLibraryGetManaged(&there, NULL, lib, "no such"));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuLibraryGetManaged(NULL, NULL, lib, FAKE_MANAGED));
+	assert_cu(cu.cuCtxDestroy_v2(other));
+	assert_int_equal(count(GSB_REC_HOST_FREE), 0);
+	assert_cu(cu.cuLibraryUnload(lib));
+	assert_int_equal(count(GSB_REC_HOST_FREE), 1);
+	assert_int_equal(last_body(HOST_FREE, mem_free)->ctx, 0);
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_CONTEXT, first));
+	engine->managed_bytes = 0;
+}
+
+static void test_module_without_room_for_its_managed_variables_is_not_loaded(void **state)
+{
+	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+	char error[256] = "";
+	void *values[] = {error, (void *)sizeof(error)};
+	CUmodule mod;
+
+	engine->managed_bytes = 100;
+	engine->fail_type = GSB_REC_HOST_ALLOC;
+	engine->fail_result = CUDA_ERROR_OUT_OF_MEMORY;
+	assert_cu_is(CUDA_ERROR_OUT_OF_MEMORY,
+		     cu.cuModuleLoadDataEx(&mod, PTX, 2, options, values));
+	assert_non_null(strstr(error, "100 bytes of pinned memory"));
+	assert_non_null(strstr(error, "host_memory"));
+	assert_int_equal(count(GSB_REC_MODULE_UNLOAD), 1);
+	engine->fail_type = GSB_REC_MODULE_PLACE;
+	engine->fail_result = CUDA_ERROR_OUT_OF_MEMORY;
+	assert_cu_is(CUDA_ERROR_OUT_OF_MEMORY, cu.cuModuleLoadData(&mod, PTX));
+	assert_int_equal(count(GSB_REC_MODULE_UNLOAD), 2);
+	assert_int_equal(count(GSB_REC_HOST_FREE), 1);
+	engine->managed_bytes = 0;
+}
+
 static void test_library_without_a_context_uses_the_primary_one(void **state)
 {
 	unsigned flags, n;
@@ -1308,6 +1411,11 @@ int main(void)
 		cmocka_unit_test_setup(test_function_attribute_of_clusters_is_kept_here, set_up),
 		cmocka_unit_test_setup(test_occupancy_is_the_engines_answer, set_up),
 		cmocka_unit_test_setup(test_library_kernel_launches_in_every_context, set_up),
+		cmocka_unit_test_setup(test_managed_variable_of_a_module_goes_with_it, set_up),
+		cmocka_unit_test_setup(test_managed_variable_of_a_library_is_one_in_all_contexts,
+				       set_up),
+		cmocka_unit_test_setup(
+			test_module_without_room_for_its_managed_variables_is_not_loaded, set_up),
 		cmocka_unit_test_setup(test_library_without_a_context_uses_the_primary_one, set_up),
 		cmocka_unit_test_setup(test_library_copies_an_image_that_is_not_preserved, set_up),
 		cmocka_unit_test_setup(

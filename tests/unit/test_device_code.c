@@ -143,15 +143,44 @@ static void test_code_lay_out_aligns_and_counts(void **state)
 {
 	struct gsb_code_cache *cache;
 	struct gsb_code *code;
-	uint64_t offset[2] = {99, 99}, total = 0;
+	struct gsb_code_sizes sizes = {9, 9};
+	uint64_t offset[2] = {99, 99};
 	char log[256];
 
 	assert_int_equal(gsb_code_cache_create(&cache), 0);
 	code = get(cache, text);
-	assert_int_equal(gsb_code_lay_out(code, offset, &total, log, sizeof(log)), 0);
+	assert_int_equal(gsb_code_lay_out(code, offset, &sizes, log, sizeof(log)), 0);
 	assert_int_equal(offset[0], 0);
 	assert_int_equal(offset[1], 64);
-	assert_int_equal(total, 164);
+	assert_int_equal(sizes.device_bytes, 164);
+	assert_int_equal(sizes.managed_bytes, 0);
+	gsb_code_put(code);
+	gsb_code_cache_destroy(cache);
+}
+
+static void test_code_lay_out_puts_managed_variables_together(void **state)
+{
+	static const char image[] = ".version 9.0\n.target sm_90\n.address_size 64\n"
+				    ".global .align 4 .b8 plain[8];\n"
+				    ".global .attribute(.managed) .align 4 .b8 first[20];\n"
+				    ".const .align 4 .b8 fixed[4];\n"
+				    ".global .attribute(.managed) .align 256 .b8 second[6];\n"
+				    ".visible .entry k() { ret; }\n";
+	struct gsb_code_cache *cache;
+	struct gsb_code_sizes sizes;
+	struct gsb_code *code;
+	uint64_t offset[4];
+	char log[256];
+
+	assert_int_equal(gsb_code_cache_create(&cache), 0);
+	code = get(cache, image);
+	assert_int_equal(gsb_code_lay_out(code, offset, &sizes, log, sizeof(log)), 0);
+	assert_int_equal(offset[0], 0);
+	assert_int_equal(offset[1], 0);
+	assert_int_equal(offset[2], 16);
+	assert_int_equal(offset[3], 256);
+	assert_int_equal(sizes.device_bytes, 20);
+	assert_int_equal(sizes.managed_bytes, 262);
 	gsb_code_put(code);
 	gsb_code_cache_destroy(cache);
 }
@@ -163,14 +192,15 @@ static void test_code_lay_out_refuses_undefined_variable_by_name(void **state)
 				    ".visible .entry k() { ret; }\n";
 	struct gsb_code_cache *cache;
 	struct gsb_code *code;
-	uint64_t offset[1], total = 7;
+	struct gsb_code_sizes sizes = {7, 7};
+	uint64_t offset[1];
 	char log[256] = "";
 
 	assert_int_equal(gsb_code_cache_create(&cache), 0);
 	code = get(cache, image);
-	assert_int_equal(gsb_code_lay_out(code, offset, &total, log, sizeof(log)), -EILSEQ);
+	assert_int_equal(gsb_code_lay_out(code, offset, &sizes, log, sizeof(log)), -EILSEQ);
 	assert_non_null(strstr(log, "elsewhere"));
-	assert_int_equal(total, 7);
+	assert_int_equal(sizes.device_bytes, 7);
 	gsb_code_put(code);
 	gsb_code_cache_destroy(cache);
 }
@@ -246,6 +276,7 @@ int main(void)
 		cmocka_unit_test(test_code_put_keeps_sixty_four_mib_unused),
 		cmocka_unit_test(test_code_get_from_four_threads_gives_one),
 		cmocka_unit_test(test_code_lay_out_aligns_and_counts),
+		cmocka_unit_test(test_code_lay_out_puts_managed_variables_together),
 		cmocka_unit_test(test_code_lay_out_refuses_undefined_variable_by_name),
 		cmocka_unit_test(test_code_regs_fit_any_block),
 		cmocka_unit_test(test_done_gives_back_in_order_while_it_grows),

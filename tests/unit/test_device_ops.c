@@ -666,6 +666,88 @@ static void test_load_after_an_unload_has_fresh_variables(void **state)
 	}
 }
 
+static const char managed_ptx[] =
+	".version 9.0\n.target sm_90\n.address_size 64\n"
+	".visible .global .align 4 .u32 plain = 3;\n"
+	".visible .global .attribute(.managed) .align 4 .b8 held[8] = {5};\n"
+	".visible .global .align 8 .u64 where = generic(held);\n"
+	".visible .global .attribute(.managed) .align 256 .u32 far = 7;\n"
+	".visible .entry add()\n{\n"
+	"\t.reg .u32 %r<4>;\n\t.reg .u64 %rd<3>;\n"
+	"\tld.global.u32 %r1, [plain];\n"
+	"\tld.global.u32 %r2, [held];\n"
+	"\tadd.u32 %r2, %r2, %r1;\n"
+	"\tst.global.u32 [held+4], %r2;\n"
+	"\tld.global.u64 %rd1, [where];\n"
+	"\tst.u32 [%rd1], 11;\n"
+	"\tmov.u64 %rd2, far;\n"
+	"\tred.global.add.u32 [%rd2], 1;\n"
+	"\tret;\n}\n";
+
+static void launch_add(struct rig *rig, struct gsb_module *m)
+{
+	struct gsb_cmd cmd = {.kind = GSB_CMD_LAUNCH,
+			      .space = rig->space,
+			      .launch = {.function = kernel(rig, m, "add"),
+					 .grid = {1, 1, 1},
+					 .block = {1, 1, 1}}};
+
+	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
+	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+}
+
+/* Host and kernels see the same bytes; a second load that is told so goes on with them, and has other variables anew. */
+static void test_managed_variables_lie_where_they_are_placed(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct gsb_module *first = load_text(rig, rig->space, managed_ptx),
+			  *second = load_text(rig, rig->space, managed_ptx);
+	uint64_t addr = 0, size = 0;
+	uint32_t *held, *far;
+
+	map_host_window();
+	assert_int_equal(ops->host_pin(rig->space, HOST_BASE, 4096), 0);
+	assert_int_equal(ops->module_managed(first), 260);
+	assert_int_equal(ops->module_place(first, HOST_BASE, true), 0);
+	assert_int_equal(ops->global_get(first, "held", &addr, &size), 0);
+	assert_int_equal(addr, HOST_BASE);
+	assert_int_equal(size, 8);
+	held = (uint32_t *)(uintptr_t)addr;
+	assert_int_equal(ops->global_get(first, "far", &addr, &size), 0);
+	assert_int_equal(addr, HOST_BASE + 256);
+	far = (uint32_t *)(uintptr_t)addr;
+	assert_int_equal(held[0], 5);
+	assert_int_equal(*far, 7);
+	held[0] = 20;
+	launch_add(rig, first);
+	assert_int_equal(held[0], 11);
+	assert_int_equal(held[1], 23);
+	assert_int_equal(*far, 8);
+	assert_int_equal(ops->module_place(second, HOST_BASE, false), 0);
+	assert_int_equal(held[0], 11);
+	launch_add(rig, second);
+	assert_int_equal(held[1], 14);
+	assert_int_equal(*far, 9);
+	ops->module_unload(first);
+	ops->module_unload(second);
+	assert_int_equal(ops->host_unpin(rig->space, HOST_BASE, 4096), 0);
+}
+
+/* The driver would put them where the engine and the GPU see them, and the program does not. */
+static void test_managed_variables_never_reach_a_driver(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_module *module = NULL;
+	char log[1024] = "";
+
+	assert_int_equal(rig->dev->ops->module_load(rig->space, managed_ptx, sizeof(managed_ptx),
+						    &module, log, sizeof(log)),
+			 -ENOTSUP);
+	assert_non_null(strstr(log, "__managed__"));
+	assert_non_null(strstr(log, "cudaMallocManaged"));
+}
+
 static void test_host_pin_stays_in_window(void **state)
 {
 	struct rig *rig = *state;
@@ -3146,6 +3228,7 @@ static int on_gpu(char *spec)
 		ON_GPU(test_linked_texts_are_one_module),
 		ON_GPU(test_global_get_gives_each_load_its_own),
 		ON_GPU(test_load_after_an_unload_has_fresh_variables),
+		ON_GPU(test_managed_variables_never_reach_a_driver),
 		ON_GPU(test_host_pin_stays_in_window),
 		ON_GPU(test_space_destroy_frees_what_is_left),
 		ON_GPU(test_fresh_memory_is_zero_also_after_another_owner),
@@ -3224,6 +3307,7 @@ static const struct CMUnitTest tests[] = {
 	ON_EMU(test_linked_texts_are_one_module),
 	ON_ALL(test_global_get_gives_each_load_its_own),
 	ON_EMU(test_load_after_an_unload_has_fresh_variables),
+	ON_EMU(test_managed_variables_lie_where_they_are_placed),
 	ON_ALL(test_host_pin_stays_in_window),
 	ON_ALL(test_space_destroy_frees_what_is_left),
 	ON_EMU(test_flood_of_small_allocations_leaves_room_for_another_space),

@@ -98,6 +98,7 @@ struct bad_record {
 		struct gsb_rec_event_create event_create;
 		struct gsb_rec_image_part image_part;
 		struct gsb_rec_module_load module_load;
+		struct gsb_rec_module_place module_place;
 		struct gsb_rec_function_get function_get;
 		struct gsb_rec_function_name function_name;
 		struct gsb_rec_function_set function_set;
@@ -169,6 +170,10 @@ static const struct bad_record bad_records[] = {
 	 .why = "after 0"},
 	{"module load: no image", GSB_REC_MODULE_LOAD,
 	 .module_load = {kit_module(3), kit_ctx(0), 99}, .why = "not all there"},
+	{"module place: unknown", GSB_REC_MODULE_PLACE, .module_place = {kit_module(3), MEM, 1},
+	 .why = "no such module"},
+	{"module place: without managed variables", GSB_REC_MODULE_PLACE,
+	 .module_place = {kit_module(0), MEM, 1}, .why = "no such module"},
 	{"module unload: unknown", GSB_REC_MODULE_UNLOAD, .object = {kit_module(3)},
 	 .why = "with module"},
 	{"function get: module", GSB_REC_FUNCTION_GET,
@@ -207,6 +212,8 @@ static const struct bad_record bad_records[] = {
 	{"mem info: context", GSB_REC_MEM_INFO, .ctx = {kit_ctx(9)}, .why = "MemInfo with context"},
 	{"host alloc: context", GSB_REC_HOST_ALLOC, .mem_alloc = {kit_ctx(9), 64},
 	 .why = "HostAlloc with context"},
+	{"host free: of the process, nothing there", GSB_REC_HOST_FREE, .mem_free = {0, 0x1000},
+	 .why = "no allocation begins"},
 	{"host free: nothing there", GSB_REC_HOST_FREE, .mem_free = {kit_ctx(0), 0x1000},
 	 .why = "no allocation begins"},
 	{"free async: nothing there", GSB_REC_MEM_FREE_ASYNC, S0, .mem_free = {kit_ctx(0), 0x1000},
@@ -636,7 +643,8 @@ static void test_module_that_is_none_is_refused_with_the_log(void **state)
 	assert_int_equal(kit_call(&f->bad, GSB_REC_IMAGE_PART, &part, sizeof(part), NULL, 0), 0);
 	assert_int_equal(kit_call(&f->bad, GSB_REC_MODULE_LOAD, &load, sizeof(load), NULL, 0),
 			 CUDA_ERROR_INVALID_IMAGE);
-	assert_memory_equal(kit_reply(&f->bad), "line 1: this is no module", 25);
+	assert_memory_equal(((const struct gsb_reply_module *)kit_reply(&f->bad))->text,
+			    "line 1: this is no module", 25);
 }
 
 static void test_all_places_taken_is_refused_with_the_reason(void **state)

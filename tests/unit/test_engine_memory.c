@@ -354,6 +354,72 @@ static void test_variables_of_a_module_are_asked_for_and_returned(void **state)
 	assert_int_equal(f->a.t->device_used_bytes, 0);
 }
 
+static uint64_t pin(struct kit_tenant *t, uint64_t bytes)
+{
+	struct gsb_rec_mem_alloc a = {.ctx = kit_ctx(0), .size = bytes};
+
+	assert_int_equal(kit_call(t, GSB_REC_HOST_ALLOC, &a, sizeof(a), NULL, 0), CUDA_SUCCESS);
+	return ((const struct gsb_reply_range *)kit_reply(t))->addr;
+}
+
+static void place(struct kit_tenant *t, uint32_t module, uint64_t addr)
+{
+	struct gsb_rec_module_place b = {
+		.module = kit_module(module), .addr = addr, .initialise = 1};
+
+	kit_post_call(t, GSB_REC_MODULE_PLACE, &b, sizeof(b), NULL, 0);
+	kit_settle(t->kit);
+}
+
+static void test_managed_variables_are_placed_in_pinned_memory(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t addr, call;
+
+	f->c.k.dev->module_managed = 5000;
+	call = post_load(&f->a, 0);
+	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	assert_int_equal(((const struct gsb_reply_module *)kit_reply(&f->a))->managed_bytes, 5000);
+	addr = pin(&f->a, 5000);
+	place(&f->a, 0, addr);
+	assert_int_equal(f->c.k.dev->managed, addr);
+	assert_true(f->c.k.dev->initialised);
+	unload(&f->a, 0);
+	assert_false(kit_tenant_is_gone(&f->a));
+}
+
+/* Nothing of a module can be named before its variables have their places, which are pinned memory of that tenant. */
+static void test_managed_variables_are_placed_nowhere_else(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_function_get get = {kit_fn(1), kit_module(0), 1};
+	struct kit_tenant *t = &f->a;
+	uint64_t addr = pin(&f->b, 4096);
+
+	f->c.k.dev->module_managed = 5000;
+	post_load(&f->b, 0);
+	place(&f->b, 0, addr); /* too little */
+	assert_true(kit_tenant_is_gone(&f->b));
+	post_load(t, 0);
+	kit_post_call(t, GSB_REC_FUNCTION_GET, &get, sizeof(get), "f", 1);
+	kit_settle(t->kit);
+	assert_true(kit_tenant_is_gone(t));
+	assert_int_equal(f->c.k.dev->managed, 0);
+}
+
+static void test_managed_variables_are_placed_once(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t addr = pin(&f->a, 4096), other = pin(&f->a, 4096);
+
+	f->c.k.dev->module_managed = 64;
+	post_load(&f->a, 0);
+	place(&f->a, 0, addr);
+	place(&f->a, 0, other);
+	assert_true(kit_tenant_is_gone(&f->a));
+	assert_int_equal(f->c.k.dev->managed, addr);
+}
+
 static uint64_t post_heap(struct kit_tenant *t, uint64_t bytes)
 {
 	struct gsb_rec_kernel_memory b = {
@@ -807,6 +873,9 @@ int main(void)
 		memory_test(test_mem_info_says_what_gsbrokerd_says),
 		memory_test(test_what_the_device_takes_is_asked_for_and_returned),
 		memory_test(test_variables_of_a_module_are_asked_for_and_returned),
+		memory_test(test_managed_variables_are_placed_in_pinned_memory),
+		memory_test(test_managed_variables_are_placed_nowhere_else),
+		memory_test(test_managed_variables_are_placed_once),
 		memory_test(test_heap_of_kernels_is_charged_once_a_context),
 		memory_test(test_tensor_map_is_refused_where_the_device_makes_none),
 		memory_test(test_heap_size_is_free_until_a_module_needs_it),

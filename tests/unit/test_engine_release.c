@@ -252,6 +252,31 @@ static void test_pinned_memory_of_an_ended_context_waits_for_the_others(void **s
 	assert_int_equal(f->t.t->host_used_bytes, 0);
 }
 
+/* What is the process's stays when all contexts have gone, is every later context's, and needs none to be freed. */
+static void test_pinned_memory_of_the_process_goes_with_no_context(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_alloc a = {
+		.ctx = kit_ctx(0), .size = 4096, .flags = GSB_HOST_OF_PROCESS};
+	uint64_t addr, call;
+
+	assert_int_equal(kit_call(&f->t, GSB_REC_HOST_ALLOC, &a, sizeof(a), NULL, 0), 0);
+	addr = ((const struct gsb_reply_range *)kit_reply(&f->t))->addr;
+	memcpy((void *)(uintptr_t)addr, "pinned", 6);
+	call = call_object(&f->t, GSB_REC_CTX_DESTROY, kit_ctx(0));
+	kit_settle(&f->k);
+	assert_true(kit_answered(&f->t, call));
+	assert_int_equal(f->k.dev->n_spaces, 0);
+	assert_memory_equal((void *)(uintptr_t)addr, "pinned", 6);
+	assert_int_equal(f->t.t->host_used_bytes, 4096);
+	call = kit_post_call(&f->t, GSB_REC_HOST_FREE, &(struct gsb_rec_mem_free){.addr = addr},
+			     sizeof(struct gsb_rec_mem_free), NULL, 0);
+	kit_settle(&f->k);
+	assert_true(kit_answered(&f->t, call));
+	assert_memory_equal((void *)(uintptr_t)addr, "\0\0\0\0\0\0", 6);
+	assert_int_equal(f->t.t->host_used_bytes, 0);
+}
+
 /* A context whose own end waits for the copy is among those that are waited for. */
 static void test_host_free_waits_for_a_context_that_is_ending(void **state)
 {
@@ -484,6 +509,7 @@ int main(void)
 		release_test(test_bytes_of_an_inline_copy_stay_while_it_runs),
 		release_test(test_host_free_waits_for_copies_of_every_context),
 		release_test(test_pinned_memory_of_an_ended_context_waits_for_the_others),
+		release_test(test_pinned_memory_of_the_process_goes_with_no_context),
 		release_test(test_host_free_waits_for_a_context_that_is_ending),
 		release_test(test_pinned_memory_of_a_failed_context_waits_for_what_is_in_flight),
 		release_test(test_dead_tenant_keeps_everything_until_its_last_command_ended),

@@ -848,6 +848,9 @@ static void test_kernel_that_may_write_to_the_host_does_not_run_twice(void **sta
 	f->proof->loaded_pointers = true; /* and where it may point is not known */
 	expect_no_shadow(f);
 	f->proof->loaded_pointers = false;
+	f->fn->module->managed_bytes = 4; /* it has a variable there */
+	expect_no_shadow(f);
+	f->fn->module->managed_bytes = 0;
 	launch(f, 10, 1);
 	run_out(f);
 	assert_int_equal(row(f)->n_shadowed, 1);

@@ -41,9 +41,12 @@ struct gsb_code_module {
 	struct gsb_variants *variants;	   /* NULL: it was loaded as it is */
 	struct gsb_kernel_fn *functions;   /* got from it */
 	uint64_t device_bytes, host_bytes; /* what it is charged for */
-	uint64_t hash;			   /* of its image */
-	CUresult refused;		   /* it is to be unloaded: there is no memory for it */
-	uint32_t reason_bytes;		   /* of the text in its caller's reply slot */
+	uint64_t managed_bytes; /* of its managed variables, which lie in pinned memory */
+	uint64_t managed;	/* there; 0: nowhere yet, and nothing of it can be named */
+	bool is_placing;
+	uint64_t hash;	      /* of its image */
+	CUresult refused;     /* it is to be unloaded: there is no memory for it */
+	uint32_t reply_bytes; /* of what stands in its caller's reply slot */
 	uint64_t globals
 		[GSB_N_GLOBALS_MAX]; /* addresses that were added to the context's live map */
 	uint32_t n_globals;
@@ -80,6 +83,8 @@ int gsb_code_image_part(struct gsb_tenant *t, const struct gsb_rec *rec,
 int gsb_code_image_drop(struct gsb_tenant *t, uint64_t number);
 int gsb_code_module_load(struct gsb_tenant *t, const struct gsb_rec *rec,
 			 const struct gsb_rec_module_load *body);
+int gsb_code_module_place(struct gsb_tenant *t, const struct gsb_rec *rec,
+			  const struct gsb_rec_module_place *body);
 int gsb_code_module_unload(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t handle);
 int gsb_code_function_get(struct gsb_tenant *t, const struct gsb_rec *rec,
 			  const struct gsb_rec_function_get *body, const char *name);
@@ -98,6 +103,7 @@ int gsb_code_tensor_map(struct gsb_tenant *t, const struct gsb_rec *rec,
 /* A launch of what nobody asked to have made ready: do it now. -ENOMEM. */
 int gsb_code_prepare(struct gsb_tenant *t, struct gsb_kernel_fn *fn);
 
+/* One that is loaded, and whose variables have their places. */
 struct gsb_code_module *gsb_code_find_module(struct gsb_tenant *t, uint64_t handle);
 struct gsb_kernel_fn *gsb_code_find_function(struct gsb_tenant *t, uint64_t handle);
 

@@ -54,7 +54,9 @@ struct gsb_job {
 	const uint8_t *src;	 /* ImagePart: in the staging memory */
 	uint64_t offset, length; /* ImagePart */
 	int err;
-	struct gsb_module *loaded;  /* ModuleLoad */
+	struct gsb_module *loaded; /* ModuleLoad */
+	uint64_t managed;	   /* ModulePlace, and the next */
+	bool initialise;
 	struct gsb_grant_wait wait; /* ModuleLoad: for what its variables take */
 	uint64_t heap_bytes;	    /* of what it waits for: what kernels allocate themselves */
 	struct gsb_fence *fresh;    /* ModuleLoad: to unload it again */

@@ -20,11 +20,18 @@
 #include "broker/engine/order/fence.h"
 #include "broker/engine/tenant/tenant.h"
 
-struct gsb_code_module *gsb_code_find_module(struct gsb_tenant *t, uint64_t handle)
+static struct gsb_code_module *find_loaded(struct gsb_tenant *t, uint64_t handle)
 {
 	struct gsb_code_module *m = gsb_table_find(&t->modules, handle);
 
 	return m && m->module && !m->ctx->order.closed ? m : NULL;
+}
+
+struct gsb_code_module *gsb_code_find_module(struct gsb_tenant *t, uint64_t handle)
+{
+	struct gsb_code_module *m = find_loaded(t, handle);
+
+	return m && (!m->managed_bytes || m->managed) ? m : NULL;
 }
 
 static int create_module(struct gsb_tenant *t, struct gsb_ctx *ctx, uint64_t handle,
@@ -176,13 +183,22 @@ static uint64_t heap_cost(const struct gsb_job *j)
 	return ops->module_heap && !j->ctx->heap_bytes ? ops->module_heap(j->loaded) : 0;
 }
 
-static void answer(struct gsb_job *j)
+/* How long it is. */
+static uint32_t write_reply(const struct gsb_job *j, uint64_t managed_bytes)
 {
-	struct gsb_tenant *t = j->tenant;
-	uint32_t bytes = (uint32_t)strnlen(j->log, sizeof(j->log));
+	struct gsb_reply_module *r = (void *)j->tenant->region->replies[j->call.thread];
+	size_t bytes = strnlen(j->log, sizeof(j->log));
 
-	memcpy(t->region->replies[j->call.thread], j->log, bytes);
-	gsb_tenant_reply(t, &j->call, gsb_cuda_result(j->err), bytes);
+	static_assert(sizeof(j->log) <= sizeof(r->text), "the log fits its answer");
+	r->managed_bytes = managed_bytes;
+	memcpy(r->text, j->log, bytes);
+	return (uint32_t)(offsetof(struct gsb_reply_module, text) + bytes);
+}
+
+static void answer(struct gsb_job *j, uint64_t managed_bytes)
+{
+	gsb_tenant_reply(j->tenant, &j->call, gsb_cuda_result(j->err),
+			 write_reply(j, managed_bytes));
 	gsb_job_destroy(j);
 }
 
@@ -191,7 +207,7 @@ static void refused(struct gsb_order *o, const struct gsb_fence_job *job)
 	struct gsb_code_module *m = (struct gsb_code_module *)(uintptr_t)job->object;
 	struct gsb_tenant *t = m->ctx->tenant;
 	CUresult result = m->refused;
-	uint32_t bytes = m->reason_bytes;
+	uint32_t bytes = m->reply_bytes;
 
 	destroy_module(t, m);
 	gsb_tenant_reply(t, &job->call, result, bytes);
@@ -211,8 +227,7 @@ static void refuse(struct gsb_job *j, int err)
 		 t->device_used_bytes >> 20, t->code_used_bytes >> 20);
 	gsb_log(GSB_LOG_INFO, "code", "tenant %u: module refused: %s", t->id, j->log);
 	m->refused = err == -ECANCELED ? CUDA_ERROR_CONTEXT_IS_DESTROYED : gsb_cuda_result(err);
-	m->reason_bytes = (uint32_t)strlen(j->log);
-	memcpy(t->region->replies[j->call.thread], j->log, m->reason_bytes);
+	m->reply_bytes = write_reply(j, 0);
 	gsb_table_remove(&t->modules, m->handle);
 	m->handle = 0;
 	gsb_fence_close(&m->ctx->order, j->fresh,
@@ -249,7 +264,9 @@ static void granted(struct gsb_grant_wait *w, int err)
 	if (m->variants)
 		gsb_scratch_make(m->ctx);
 	tell_loaded(j, 0);
-	answer(j);
+	if (t->dev->ops->module_managed)
+		m->managed_bytes = t->dev->ops->module_managed(m->module);
+	answer(j, m->managed_bytes);
 }
 
 static void loaded(struct gsb_job *j)
@@ -264,7 +281,7 @@ static void loaded(struct gsb_job *j)
 		gsb_fence_unreserve(&t->queues, j->fresh);
 		tell_loaded(j, j->err);
 		free_module(t, j->module);
-		answer(j);
+		answer(j, 0);
 		return;
 	}
 	j->heap_bytes = heap_cost(j);
@@ -339,6 +356,53 @@ int gsb_code_module_load(struct gsb_tenant *t, const struct gsb_rec *rec,
 	return 0;
 }
 
+/* ---- the place of managed variables ---- */
+
+static void place(struct gsb_job *j, const struct gsb_device_ops *ops)
+{
+	j->err = ops->module_place(j->module->module, j->managed, j->initialise);
+}
+
+static void placed(struct gsb_job *j)
+{
+	struct gsb_code_module *m = j->module;
+
+	m->is_placing = false;
+	if (!j->err)
+		m->managed = j->managed;
+	gsb_tenant_reply(j->tenant, &j->call, gsb_cuda_result(j->err), 0);
+	gsb_job_destroy(j);
+}
+
+int gsb_code_module_place(struct gsb_tenant *t, const struct gsb_rec *rec,
+			  const struct gsb_rec_module_place *b)
+{
+	struct gsb_code_module *m = find_loaded(t, b->module);
+	struct gsb_job *j;
+
+	if (!m || !m->managed_bytes || m->managed || m->is_placing)
+		return gsb_violation(t,
+				     "ModulePlace of %#" PRIx64
+				     ": no such module, or its variables have their places",
+				     b->module);
+	if (!gsb_memory_is_pinned(t, b->addr, m->managed_bytes))
+		return gsb_violation(t,
+				     "ModulePlace at %#" PRIx64 ": no %" PRIu64
+				     " bytes of pinned memory are there",
+				     b->addr, m->managed_bytes);
+	j = gsb_job_create(t, m->ctx, rec);
+	if (!j)
+		return gsb_tenant_fail_call(t, rec, -ENOMEM);
+	m->is_placing = true;
+	j->run = place;
+	j->done = placed;
+	j->module = m;
+	j->managed = b->addr;
+	j->initialise = b->initialise;
+	gsb_job_give(j);
+	return 0;
+}
+
 static void unload_done(struct gsb_order *o, const struct gsb_fence_job *job)
 {
 	struct gsb_ctx *ctx = gsb_ctx_of(o);
@@ -349,7 +413,7 @@ static void unload_done(struct gsb_order *o, const struct gsb_fence_job *job)
 
 int gsb_code_module_unload(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t handle)
 {
-	struct gsb_code_module *m = gsb_code_find_module(t, handle);
+	struct gsb_code_module *m = find_loaded(t, handle);
 	struct gsb_fence *fresh;
 
 	if (!m)
@@ -417,7 +481,8 @@ int gsb_code_global_get(struct gsb_tenant *t, const struct gsb_rec *rec,
 	err = t->dev->ops->global_get(m->module, name, &range.addr, &range.size);
 	if (err)
 		return gsb_tenant_fail_call(t, rec, err);
-	if (!gsb_ranges_find(&m->ctx->device_live, range.addr)) {
+	if (!gsb_memory_is_pinned(t, range.addr, 1) &&
+	    !gsb_ranges_find(&m->ctx->device_live, range.addr)) {
 		if (m->n_globals == GSB_N_GLOBALS_MAX ||
 		    gsb_memory_add_global(m->ctx, range.addr, range.size))
 			return gsb_tenant_fail_call(t, rec, -ENOMEM);

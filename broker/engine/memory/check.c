@@ -30,6 +30,11 @@ static bool is_live(const struct gsb_ranges *live, uint64_t addr, uint64_t bytes
 	return r && gsb_range_ok(addr - r->start, bytes, r->size);
 }
 
+bool gsb_memory_is_pinned(const struct gsb_tenant *t, uint64_t addr, uint64_t bytes)
+{
+	return is_live(&t->host_live, addr, bytes);
+}
+
 /* One end of a copy as an address that the device may use. */
 static int resolve(struct gsb_ctx *ctx, uint32_t place, uint64_t *addr, uint64_t bytes)
 {

@@ -74,16 +74,21 @@ static int take_range(struct gsb_ctx *ctx, uint64_t size, uint64_t *addr)
 				HOST_PAGE_BYTES, 0, addr);
 }
 
-/* The range at addr is made memory of the context; if that fails it is given back. */
-static int make_pinned(struct gsb_ctx *ctx, uint64_t addr)
+/* The allocations of a context, or those of the process, which stay when all contexts have gone. */
+static struct gsb_ranges *owned_by(struct gsb_tenant *t, struct gsb_ctx *ctx)
 {
-	struct gsb_tenant *t = ctx->tenant;
+	return ctx ? &ctx->host_owned : &t->host_owned;
+}
+
+/* The range at addr is made memory of an owner; if that fails it is given back. */
+static int make_pinned(struct gsb_tenant *t, struct gsb_ranges *owned, uint64_t addr)
+{
 	uint64_t size = gsb_ranges_find(&t->host_taken, addr)->size;
 	int err = gsb_ranges_add(&t->host_live, addr, size);
 
 	if (err)
 		goto err_live;
-	err = gsb_ranges_add(&ctx->host_owned, addr, size);
+	err = gsb_ranges_add(owned, addr, size);
 	if (err)
 		goto err_owned;
 	err = pin_spaces(t, addr, size);
@@ -94,7 +99,7 @@ static int make_pinned(struct gsb_ctx *ctx, uint64_t addr)
 		t->stats.host_mem_peak_bytes = t->host_used_bytes;
 	return 0;
 err_pin:
-	gsb_ranges_remove(&ctx->host_owned, addr, &(struct gsb_range){0});
+	gsb_ranges_remove(owned, addr, &(struct gsb_range){0});
 err_owned:
 	gsb_ranges_remove(&t->host_live, addr, &(struct gsb_range){0});
 err_live:
@@ -121,6 +126,7 @@ struct preparation {
 	struct gsb_pin_job job;
 	struct gsb_ctx *ctx;
 	struct gsb_fence *fence;
+	struct gsb_ranges *owned; /* of whose it will be */
 	struct gsb_rec call;
 	uint64_t size; /* as asked for */
 };
@@ -146,14 +152,15 @@ static void prepared(struct gsb_pin_job *job)
 	if (t->state == GSB_TENANT_LEAVING || ctx->order.closed)
 		abandon(ctx, job);
 	else
-		err = make_pinned(ctx, job->addr);
+		err = make_pinned(t, p->owned, job->addr);
 	answer_alloc(t, &p->call, p->size, job->addr, err);
 	free(p);
 	gsb_tenant_job_end(t);
 	gsb_fence_release(&ctx->order, fence);
 }
 
-static int prepare(struct gsb_ctx *ctx, const struct gsb_rec *call, uint64_t size, uint64_t addr)
+static int prepare(struct gsb_ctx *ctx, struct gsb_ranges *owned, const struct gsb_rec *call,
+		   uint64_t size, uint64_t addr)
 {
 	struct preparation *p = malloc(sizeof(*p));
 
@@ -165,6 +172,7 @@ static int prepare(struct gsb_ctx *ctx, const struct gsb_rec *call, uint64_t siz
 			.done = prepared},
 		.ctx = ctx,
 		.fence = gsb_fence_hold(&ctx->order),
+		.owned = owned,
 		.call = *call,
 		.size = size,
 	};
@@ -177,19 +185,21 @@ int gsb_memory_host_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 			  const struct gsb_rec_mem_alloc *body)
 {
 	struct gsb_ctx *ctx = gsb_ctx_find(t, body->ctx);
+	struct gsb_ranges *owned;
 	uint64_t addr = 0;
 	int err;
 
 	if (!ctx)
 		return gsb_no_such(t, rec, "context", body->ctx);
+	owned = owned_by(t, body->flags & GSB_HOST_OF_PROCESS ? NULL : ctx);
 	err = take_range(ctx, body->size, &addr);
 	if (!err && t->dev->ops->host_prepare) {
-		if (!prepare(ctx, rec, body->size, addr))
+		if (!prepare(ctx, owned, rec, body->size, addr))
 			return 0;
 		gsb_ranges_remove(&t->host_taken, addr, &(struct gsb_range){0});
 		err = -ENOMEM;
 	} else if (!err) {
-		err = make_pinned(ctx, addr);
+		err = make_pinned(t, owned, addr);
 	}
 	answer_alloc(t, rec, body->size, addr, err);
 	return 0;
@@ -223,8 +233,9 @@ struct retired {
 	struct gsb_tenant *tenant;
 	struct gsb_ranges ranges;
 	unsigned n_left;      /* contexts that are not done, and one until all were asked */
-	struct gsb_ctx *home; /* who freed it, NULL: ends. Its error is the answer. */
-	struct gsb_rec call;  /* whom to answer; with home */
+	bool is_call;	      /* somebody waits for an answer */
+	struct gsb_ctx *home; /* who freed it, if the process has not: its error is the answer */
+	struct gsb_rec call;  /* whom to answer */
 	CUresult result;
 };
 
@@ -236,7 +247,7 @@ static void release_retired(struct retired *r)
 		return;
 	for (size_t i = 0; i < r->ranges.n_items; i++)
 		release_host(t, r->ranges.items[i].start);
-	if (r->home)
+	if (r->is_call)
 		gsb_tenant_reply(t, &r->call, r->result, 0);
 	gsb_ranges_finish(&r->ranges);
 	gsb_pool_free(&t->queues.pool, r);
@@ -286,20 +297,20 @@ static void retire(struct retired *r, struct gsb_fence *fresh[GSB_N_CTXS])
 }
 
 /* Nothing may name them from now on. */
-static void forget(struct gsb_ctx *ctx, const struct gsb_ranges *ranges)
+static void forget(struct gsb_tenant *t, struct gsb_ranges *owned, const struct gsb_ranges *ranges)
 {
 	struct gsb_range was;
 
 	for (size_t i = 0; i < ranges->n_items; i++) {
-		gsb_ranges_remove(&ctx->host_owned, ranges->items[i].start, &was);
-		gsb_ranges_remove(&ctx->tenant->host_live, ranges->items[i].start, &was);
+		gsb_ranges_remove(owned, ranges->items[i].start, &was);
+		gsb_ranges_remove(&t->host_live, ranges->items[i].start, &was);
 	}
 }
 
 /* The allocation at addr as the only one of a new map. -ENOENT, -ENOMEM. */
-static int pick(const struct gsb_ctx *ctx, uint64_t addr, struct gsb_ranges *out)
+static int pick(const struct gsb_ranges *owned, uint64_t addr, struct gsb_ranges *out)
 {
-	const struct gsb_range *r = gsb_ranges_find(&ctx->host_owned, addr);
+	const struct gsb_range *r = gsb_ranges_find(owned, addr);
 
 	if (!r || r->start != addr)
 		return -ENOENT;
@@ -311,14 +322,14 @@ int gsb_memory_host_free(struct gsb_tenant *t, const struct gsb_rec *rec,
 			 const struct gsb_rec_mem_free *body)
 {
 	struct gsb_ctx *ctx = gsb_ctx_find(t, body->ctx);
+	struct gsb_ranges *owned = owned_by(t, ctx), ranges;
 	struct gsb_fence *fresh[GSB_N_CTXS];
-	struct gsb_ranges ranges;
 	struct retired *r;
 	int err;
 
-	if (!ctx)
+	if (body->ctx && !ctx)
 		return gsb_no_such(t, rec, "context", body->ctx);
-	err = pick(ctx, body->addr, &ranges);
+	err = pick(owned, body->addr, &ranges);
 	if (err == -ENOENT)
 		return gsb_violation(t, "HostFree of %#" PRIx64 ", where no allocation begins",
 				     body->addr);
@@ -329,8 +340,9 @@ int gsb_memory_host_free(struct gsb_tenant *t, const struct gsb_rec *rec,
 		gsb_ranges_finish(&ranges);
 		return err;
 	}
-	forget(ctx, &ranges);
-	*r = (struct retired){.tenant = t, .ranges = ranges, .home = ctx, .call = *rec};
+	forget(t, owned, &ranges);
+	*r = (struct retired){
+		.tenant = t, .ranges = ranges, .is_call = true, .home = ctx, .call = *rec};
 	retire(r, fresh);
 	return 0;
 }
@@ -349,7 +361,7 @@ int gsb_memory_host_ctx_retire(struct gsb_ctx *ctx)
 	if (err)
 		return err;
 	gsb_ranges_init(&ctx->host_owned, ranges.base, ranges.size);
-	forget(ctx, &ranges);
+	forget(t, &ctx->host_owned, &ranges);
 	*r = (struct retired){.tenant = t, .ranges = ranges};
 	retire(r, fresh);
 	return 0;

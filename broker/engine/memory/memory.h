@@ -74,6 +74,9 @@ int gsb_memory_destroy_texture(struct gsb_tenant *t, const struct gsb_rec *rec,
 int gsb_memory_add_global(struct gsb_ctx *ctx, uint64_t addr, uint64_t size);
 void gsb_memory_remove_global(struct gsb_ctx *ctx, uint64_t addr);
 
+/* Whether all of it is pinned memory that a record may name. */
+bool gsb_memory_is_pinned(const struct gsb_tenant *t, uint64_t addr, uint64_t bytes);
+
 /*
  * gsb_memory_check_copy() - turn a copy record into a command
  * @body:   from a hostile tenant

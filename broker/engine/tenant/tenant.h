@@ -79,6 +79,7 @@ struct gsb_tenant {
 	struct gsb_region *region;
 	uint8_t *staging;
 	struct gsb_ranges host_taken, host_live; /* pinned memory: allocated; may be named */
+	struct gsb_ranges host_owned;		 /* of that, what goes with no context */
 	int region_fd, staging_fd, host_fd;
 	struct gsb_watch doorbell, socket, pidfd;
 	struct gsb_ring_consumer ring;

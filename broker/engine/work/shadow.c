@@ -46,7 +46,7 @@ static bool may_run_twice(const struct gsb_tenant *t, const struct gsb_item *ite
 
 	if (p->writes_outside || p->order & ~(uint32_t)GSB_RESIZE_ORDER_FLOAT)
 		return false;
-	if (p->loaded_pointers && t->host_live.n_items)
+	if (item->fn->module->managed_bytes || (p->loaded_pointers && t->host_live.n_items))
 		return false;
 	return !knows_host_memory(t, &item->cmd.launch);
 }
