@@ -18,6 +18,7 @@ interpose_sources = \
 	interpose/core/thread.c interpose/core/thread.h \
 	interpose/graph/graph.c interpose/graph/graph.h \
 	interpose/graph/plan.c interpose/graph/plan.h \
+	interpose/cu/advice.c interpose/cu/advice.h \
 	interpose/cu/alloc.c interpose/cu/alloc.h \
 	interpose/cu/array.c interpose/cu/array.h \
 	interpose/cu/capture.c interpose/cu/capture.h \

@@ -36,7 +36,7 @@ static size_t upper_bound(uint64_t addr)
 	return lo;
 }
 
-static const struct gsb_alloc *find(uint64_t addr)
+static struct gsb_alloc *find(uint64_t addr)
 {
 	size_t i = upper_bound(addr);
 
@@ -110,15 +110,72 @@ bool gsb_alloc_holds(uint64_t addr, uint64_t bytes, uint64_t wire)
 			   a.kind == GSB_ALLOC_MIRROR || a.wire == wire));
 }
 
+static struct gsb_alloc *find_managed(uint64_t addr, uint64_t bytes)
+{
+	struct gsb_alloc *a = bytes ? find(addr) : NULL;
+
+	return a && a->kind == GSB_ALLOC_MANAGED && bytes <= a->size - (addr - a->addr) ? a : NULL;
+}
+
 bool gsb_alloc_find_managed(uint64_t addr, uint64_t bytes, struct gsb_alloc *out)
 {
-	return bytes && gsb_alloc_find(addr, out) && out->kind == GSB_ALLOC_MANAGED &&
-	       bytes <= out->size - (addr - out->addr);
+	const struct gsb_alloc *a;
+
+	pthread_rwlock_rdlock(&lock);
+	a = find_managed(addr, bytes);
+	if (a)
+		*out = *a;
+	pthread_rwlock_unlock(&lock);
+	return a != NULL;
+}
+
+static CUresult advise(uint64_t addr, uint64_t bytes, enum gsb_advice_kind kind,
+		       CUmemLocation where)
+{
+	struct gsb_alloc *a = find_managed(addr, bytes);
+
+	if (!a)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!a->advice)
+		a->advice = gsb_advice_create(a->addr, a->size);
+	return a->advice && !gsb_advice_set(a->advice, addr, bytes, kind, where)
+		       ? CUDA_SUCCESS
+		       : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult gsb_alloc_advise(uint64_t addr, uint64_t bytes, enum gsb_advice_kind kind,
+			  CUmemLocation where)
+{
+	CUresult result;
+
+	pthread_rwlock_wrlock(&lock);
+	result = advise(addr, bytes, kind, where);
+	pthread_rwlock_unlock(&lock);
+	return result;
+}
+
+CUresult gsb_alloc_advice(uint64_t addr, uint64_t bytes, enum gsb_advice_kind kind,
+			  CUmemLocation *where)
+{
+	const struct gsb_alloc *a;
+
+	pthread_rwlock_rdlock(&lock);
+	a = find_managed(addr, bytes);
+	if (a)
+		*where = gsb_advice_get(a->advice, addr, bytes, kind);
+	pthread_rwlock_unlock(&lock);
+	return a ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static void release(struct gsb_alloc *a)
+{
+	gsb_cu_pool_give(a->pool, a->size);
+	gsb_advice_destroy(a->advice);
 }
 
 static void remove_at(size_t i)
 {
-	gsb_cu_pool_give(allocs[i].pool, allocs[i].size);
+	release(&allocs[i]);
 	n_removals++;
 	n_allocs--;
 	memmove(&allocs[i], &allocs[i + 1], (n_allocs - i) * sizeof(*allocs));
@@ -155,7 +212,7 @@ void gsb_allocs_drop(uint64_t owner)
 		if (allocs[i].wire != owner && allocs[i].module != owner)
 			allocs[kept++] = allocs[i];
 		else
-			gsb_cu_pool_give(allocs[i].pool, allocs[i].size);
+			release(&allocs[i]);
 	}
 	n_removals += n_allocs != kept;
 	n_allocs = kept;

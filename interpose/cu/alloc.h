@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "gsb/cuabi.h"
+#include "interpose/cu/advice.h"
 
 enum gsb_alloc_kind {
 	GSB_ALLOC_DEVICE, /* cuMemAlloc */
@@ -30,6 +31,7 @@ struct gsb_alloc {
 	enum gsb_alloc_kind kind;
 	uint32_t flags; /* CU_MEMHOSTALLOC_* */
 	uint64_t pool;	/* cuMemAllocAsync: handle of the pool that has counted it; else 0 */
+	struct gsb_advice *advice; /* MANAGED: the map's alone; NULL: nothing is said of it */
 };
 
 /* Sets a->id. A range that is already there (a variable asked for twice) is left alone. CUDA_ERROR_OUT_OF_MEMORY. */
@@ -49,6 +51,12 @@ bool gsb_alloc_holds(uint64_t addr, uint64_t bytes, uint64_t wire);
 
 /* The managed allocation that holds all of [addr, addr + bytes), bytes > 0, copied out; false when none does. */
 bool gsb_alloc_find_managed(uint64_t addr, uint64_t bytes, struct gsb_alloc *out);
+
+/* What is said of a range that one managed allocation holds, and what holds for all of it. CUDA_ERROR_INVALID_VALUE, _OUT_OF_MEMORY. */
+CUresult gsb_alloc_advise(uint64_t addr, uint64_t bytes, enum gsb_advice_kind kind,
+			  CUmemLocation where);
+CUresult gsb_alloc_advice(uint64_t addr, uint64_t bytes, enum gsb_advice_kind kind,
+			  CUmemLocation *where);
 
 /*
  * Remove what begins at addr and has this kind, and this context unless it is 0. CUDA_ERROR_INVALID_VALUE when there

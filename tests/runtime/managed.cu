@@ -22,7 +22,7 @@ __global__ void answer(volatile int *asked, volatile int *answered)
 static void expect_hints(void *x, size_t bytes, cudaStream_t s)
 {
 	cudaMemRangeAttribute ids[] = {cudaMemRangeAttributeReadMostly, cudaMemRangeAttributeLastPrefetchLocation};
-	int mostly = 9, last = 9, where[2] = {9, 9};
+	int mostly = 9, last = 9, preferred = 9, where[2] = {9, 9};
 	void *data[] = {&mostly, &last};
 	size_t sizes[] = {4, 4};
 
@@ -37,9 +37,26 @@ static void expect_hints(void *x, size_t bytes, cudaStream_t s)
 	CHECK(cudaMemAdvise(x, bytes, cudaMemAdviseSetPreferredLocation, 0));
 #endif
 	CHECK(cudaMemRangeGetAttributes(data, sizes, ids, 2, x, bytes));
-	EXPECT(mostly == 0 && last == cudaInvalidDeviceId);
+	EXPECT(mostly == 0 && last == cudaCpuDeviceId);
+	CHECK(cudaMemRangeGetAttribute(&preferred, 4, cudaMemRangeAttributePreferredLocation, x, bytes));
+	EXPECT(preferred == 0);
 	CHECK(cudaMemRangeGetAttribute(where, sizeof(where), cudaMemRangeAttributeAccessedBy, x, bytes));
 	EXPECT(where[0] == cudaInvalidDeviceId && where[1] == cudaInvalidDeviceId);
+#if CUDART_VERSION >= 13000
+	CHECK(cudaMemAdvise(x, bytes / 2, cudaMemAdviseSetReadMostly, device));
+	CHECK(cudaMemAdvise(x, bytes, cudaMemAdviseSetAccessedBy, device));
+	CHECK(cudaMemPrefetchAsync(x, 1, device, 0, s));
+#else
+	CHECK(cudaMemAdvise(x, bytes / 2, cudaMemAdviseSetReadMostly, 0));
+	CHECK(cudaMemAdvise(x, bytes, cudaMemAdviseSetAccessedBy, 0));
+	CHECK(cudaMemPrefetchAsync(x, 1, 0, s));
+#endif
+	CHECK(cudaMemRangeGetAttributes(data, sizes, ids, 2, x, bytes));
+	EXPECT(mostly == 0 && last == cudaInvalidDeviceId);
+	CHECK(cudaMemRangeGetAttributes(data, sizes, ids, 2, x, 1));
+	EXPECT(mostly == 1 && last == 0);
+	CHECK(cudaMemRangeGetAttribute(where, sizeof(where), cudaMemRangeAttributeAccessedBy, x, bytes));
+	EXPECT(where[0] == 0 && where[1] == cudaInvalidDeviceId);
 	CHECK(cudaStreamAttachMemAsync(s, x, 0, cudaMemAttachSingle));
 	CHECK(cudaStreamAttachMemAsync(s, x, bytes, cudaMemAttachGlobal));
 }

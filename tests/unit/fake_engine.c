@@ -195,6 +195,13 @@ static void encode_tensor(const struct gsb_rec *rec, const struct gsb_rec_tensor
 	answer(rec, CUDA_SUCCESS, &reply, sizeof(reply));
 }
 
+static void pin(const struct gsb_rec *rec, uint64_t bytes)
+{
+	host_next = e->host_at ? e->host_at : (host_next + 4095) & ~4095ull;
+	e->host_at = 0;
+	answer_range(rec, &host_next, bytes);
+}
+
 static void answer_load(const struct gsb_rec *rec, CUresult result)
 {
 	struct gsb_reply_module reply = {.managed_bytes = e->managed_bytes};
@@ -236,7 +243,7 @@ static void on_call(const struct gsb_rec *rec, const void *body)
 	case GSB_REC_ARRAY_ALLOC:
 		answer_range(rec, &device_next, gsb_array_bytes(&array->array));
 		break;
-	case GSB_REC_HOST_ALLOC: answer_range(rec, &host_next, alloc->size); break;
+	case GSB_REC_HOST_ALLOC: pin(rec, alloc->size); break;
 	case GSB_REC_KERNEL_MEMORY: echo_size(rec, body); break;
 	case GSB_REC_TENSOR_MAP: encode_tensor(rec, body); break;
 	case GSB_REC_MEM_INFO: answer(rec, CUDA_SUCCESS, &mem, sizeof(mem)); break;

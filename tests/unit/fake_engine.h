@@ -49,6 +49,7 @@ struct fake_engine {
 	struct gsb_function_info info; /* of every function */
 	char log_text[128];	       /* answer to MODULE_LOAD, and the next */
 	uint64_t managed_bytes, managed;
+	uint64_t host_at; /* where the next pinned memory is to lie; 0: behind the last */
 
 	/* Written by the engine. */
 	pid_t pid;

@@ -1146,11 +1146,13 @@ static void test_managed_memory_is_host_memory_that_is_freed_as_device_memory(vo
 	assert_cu(cu.cuMemFree_v2(again));
 }
 
-static void test_hints_on_managed_memory_are_checked_and_change_nothing(void **state)
+static void test_hints_on_managed_memory_are_checked(void **state)
 {
 	CUmemLocation device = {CU_MEM_LOCATION_TYPE_DEVICE, 0}, none = {0},
-		      other = {CU_MEM_LOCATION_TYPE_DEVICE, 1};
-	int32_t where[3] = {9, 9, 9}, mostly = 9;
+		      other = {CU_MEM_LOCATION_TYPE_DEVICE, 1},
+		      node = {CU_MEM_LOCATION_TYPE_HOST_NUMA, 0},
+		      bad_node = {CU_MEM_LOCATION_TYPE_HOST_NUMA, -1};
+	int32_t where[3] = {9, 9, 9};
 	CUdeviceptr d, plain;
 
 	assert_cu(cu.cuMemAllocManaged(&d, 8192, CU_MEM_ATTACH_GLOBAL));
@@ -1169,13 +1171,23 @@ static void test_hints_on_managed_memory_are_checked_and_change_nothing(void **s
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemAdvise(d, 8192, (CUmem_advise)7, 0));
 	assert_cu_is(CUDA_ERROR_INVALID_DEVICE,
 		     cu.cuMemAdvise(d, 8192, CU_MEM_ADVISE_SET_ACCESSED_BY, 1));
-	assert_cu(
-		cu.cuMemRangeGetAttribute(&mostly, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, d, 8192));
-	assert_int_equal(mostly, 0);
-	assert_cu(cu.cuMemRangeGetAttribute(where, 8, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, d, 1));
-	assert_int_equal(where[0], CU_DEVICE_INVALID);
-	assert_int_equal(where[1], CU_DEVICE_INVALID);
-	assert_int_equal(where[2], 9);
+	assert_cu(cu.cuMemAdvise(d, 8192, CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, 77));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuMemAdvise_v2(d, 8192, CU_MEM_ADVISE_SET_ACCESSED_BY, node));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuMemAdvise_v2(d, 8192, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, bad_node));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuMemRangeGetAttribute(where, 8, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, d, 1));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuMemRangeGetAttribute(where, 4, (CUmem_range_attribute)0, d, 1));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuMemRangeGetAttribute(where, 4, (CUmem_range_attribute)9, d, 1));
+	assert_cu_is(
+		CUDA_ERROR_INVALID_VALUE,
+		cu.cuMemRangeGetAttribute(where, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, d, 8193));
+	assert_cu_is(
+		CUDA_ERROR_INVALID_VALUE,
+		cu.cuMemRangeGetAttribute(where, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, plain, 1));
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
 		     cu.cuMemRangeGetAttribute(where, 6, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, d, 1));
 	assert_cu(cu.cuStreamAttachMemAsync(NULL, d, 0, CU_MEM_ATTACH_HOST));
@@ -1186,6 +1198,226 @@ static void test_hints_on_managed_memory_are_checked_and_change_nothing(void **s
 		     cu.cuStreamAttachMemAsync(NULL, d, 0, CU_MEM_ATTACH_SINGLE));
 	assert_cu(cu.cuMemFree_v2(d));
 	assert_cu(cu.cuMemFree_v2(plain));
+}
+
+static int32_t said(CUmem_range_attribute what, CUdeviceptr d, size_t n)
+{
+	int32_t value = 99;
+
+	assert_cu(cu.cuMemRangeGetAttribute(&value, sizeof(value), what, d, n));
+	return value;
+}
+
+#define MOSTLY	       CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY
+#define PREFERRED      CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION
+#define PREFERRED_TYPE CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE
+#define PREFERRED_ID   CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID
+#define FETCHED	       CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION
+#define FETCHED_TYPE   CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE
+#define FETCHED_ID     CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID
+
+/* What holds for all of the pages that are asked about; a hint is about whole pages. */
+static void test_advice_is_told_where_it_holds_for_all(void **state)
+{
+	CUdeviceptr d;
+
+	assert_cu(cu.cuMemAllocManaged(&d, 16384, CU_MEM_ATTACH_GLOBAL));
+	assert_int_equal(said(MOSTLY, d, 16384), 0);
+	assert_int_equal(said(PREFERRED, d, 16384), CU_DEVICE_INVALID);
+	assert_int_equal(said(FETCHED, d, 16384), CU_DEVICE_INVALID);
+	assert_cu(cu.cuMemAdvise(d + 5000, 1, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
+	assert_int_equal(said(MOSTLY, d + 4096, 4096), 1);
+	assert_int_equal(said(MOSTLY, d + 4095, 2), 0);
+	assert_int_equal(said(MOSTLY, d + 8191, 2), 0);
+	assert_cu(cu.cuMemAdvise(d, 16384, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
+	assert_int_equal(said(MOSTLY, d, 16384), 1);
+	assert_cu(cu.cuMemAdvise(d + 8192, 4096, CU_MEM_ADVISE_UNSET_READ_MOSTLY, 0));
+	assert_int_equal(said(MOSTLY, d, 8192), 1);
+	assert_int_equal(said(MOSTLY, d, 8193), 0);
+	assert_int_equal(said(MOSTLY, d + 12288, 4096), 1);
+	assert_cu(cu.cuMemAdvise(d, 8192, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, 0));
+	assert_cu(cu.cuMemAdvise(d + 8192, 8192, CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
+				 CU_DEVICE_CPU));
+	assert_int_equal(said(PREFERRED, d, 8192), 0);
+	assert_int_equal(said(PREFERRED, d + 8192, 8192), CU_DEVICE_CPU);
+	assert_int_equal(said(PREFERRED, d, 16384), CU_DEVICE_INVALID);
+	assert_cu(cu.cuMemAdvise(d, 16384, CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, 0));
+	assert_int_equal(said(PREFERRED, d, 8192), CU_DEVICE_INVALID);
+	assert_cu(cu.cuMemPrefetchAsync(d, 16384, CU_DEVICE_CPU, NULL));
+	assert_cu(cu.cuMemPrefetchAsync(d, 4096, 0, NULL));
+	assert_int_equal(said(FETCHED, d, 1), 0);
+	assert_int_equal(said(FETCHED, d + 4096, 12288), CU_DEVICE_CPU);
+	assert_int_equal(said(FETCHED, d, 16384), CU_DEVICE_INVALID);
+	assert_int_equal(said(MOSTLY, d, 8192), 1);
+	assert_cu(cu.cuMemFree_v2(d));
+}
+
+static void test_advice_by_location_keeps_nodes_of_the_host_apart(void **state)
+{
+	const CUmemLocation device = {CU_MEM_LOCATION_TYPE_DEVICE, 0},
+			    host = {CU_MEM_LOCATION_TYPE_HOST, 7},
+			    node = {CU_MEM_LOCATION_TYPE_HOST_NUMA, 3},
+			    here = {CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT, 9};
+	int32_t type = 99, id = 99, mostly = 99;
+	CUmem_range_attribute ids[] = {PREFERRED_TYPE, PREFERRED_ID, MOSTLY};
+	void *data[] = {&type, &id, &mostly};
+	size_t sizes[] = {4, 4, 4};
+	CUdeviceptr d;
+
+	assert_cu(cu.cuMemAllocManaged(&d, 8192, CU_MEM_ATTACH_GLOBAL));
+	assert_int_equal(said(PREFERRED_TYPE, d, 8192), CU_MEM_LOCATION_TYPE_NONE);
+	assert_cu(cu.cuMemAdvise_v2(d, 4096, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, node));
+	assert_cu(cu.cuMemAdvise_v2(d + 4096, 4096, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, host));
+	assert_cu(cu.cuMemRangeGetAttributes(data, sizes, ids, 3, d, 4096));
+	assert_int_equal(type, CU_MEM_LOCATION_TYPE_HOST_NUMA);
+	assert_int_equal(id, 3);
+	assert_int_equal(mostly, 0);
+	assert_int_equal(said(PREFERRED, d, 4096), CU_DEVICE_CPU);
+	assert_int_equal(said(PREFERRED_TYPE, d + 4096, 4096), CU_MEM_LOCATION_TYPE_HOST);
+	assert_int_equal(said(PREFERRED_TYPE, d, 8192), CU_MEM_LOCATION_TYPE_NONE);
+	assert_cu(cu.cuMemPrefetchAsync_v2(d, 8192, here, 0, NULL));
+	assert_int_equal(said(FETCHED_TYPE, d, 8192), CU_MEM_LOCATION_TYPE_HOST_NUMA);
+	assert_true(said(FETCHED_ID, d, 8192) >= 0);
+	assert_cu(cu.cuMemPrefetchAsync_v2(d, 8192, device, 0, NULL));
+	assert_int_equal(said(FETCHED_TYPE, d, 8192), CU_MEM_LOCATION_TYPE_DEVICE);
+	assert_int_equal(said(FETCHED_ID, d, 8192), 0);
+	sizes[2] = 8;
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuMemRangeGetAttributes(data, sizes, ids, 3, d, 4096));
+	assert_cu(cu.cuMemFree_v2(d));
+}
+
+static void expect_accessors(CUdeviceptr d, size_t n, int32_t a, int32_t b)
+{
+	int32_t by[3] = {99, 99, 99};
+
+	assert_cu(cu.cuMemRangeGetAttribute(by, sizeof(by), CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, d,
+					    n));
+	assert_int_equal(by[0], a);
+	assert_int_equal(by[1], b);
+	assert_int_equal(by[2], CU_DEVICE_INVALID);
+}
+
+static void test_advice_lists_who_accesses_all_of_it(void **state)
+{
+	int32_t first[2] = {99, 99};
+	CUdeviceptr d;
+
+	assert_cu(cu.cuMemAllocManaged(&d, 8192, CU_MEM_ATTACH_GLOBAL));
+	expect_accessors(d, 8192, CU_DEVICE_INVALID, CU_DEVICE_INVALID);
+	assert_cu(cu.cuMemAdvise(d, 8192, CU_MEM_ADVISE_SET_ACCESSED_BY, CU_DEVICE_CPU));
+	assert_cu(cu.cuMemAdvise(d, 4096, CU_MEM_ADVISE_SET_ACCESSED_BY, 0));
+	expect_accessors(d, 4096, 0, CU_DEVICE_CPU);
+	expect_accessors(d, 8192, CU_DEVICE_CPU, CU_DEVICE_INVALID);
+	assert_cu(cu.cuMemRangeGetAttribute(first, 4, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, d, 1));
+	assert_int_equal(first[0], 0);
+	assert_int_equal(first[1], 99);
+	assert_cu(cu.cuMemAdvise(d, 1, CU_MEM_ADVISE_UNSET_ACCESSED_BY, CU_DEVICE_CPU));
+	expect_accessors(d, 1, 0, CU_DEVICE_INVALID);
+	expect_accessors(d + 4096, 1, CU_DEVICE_CPU, CU_DEVICE_INVALID);
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuMemRangeGetAttribute(first, 6, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, d, 1));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE,
+		     cu.cuMemRangeGetAttribute(first, 0, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, d, 1));
+	assert_cu(cu.cuMemFree_v2(d));
+}
+
+/* The fake engine gives no address twice, so the same one is made to come again. */
+static void test_advice_goes_with_its_allocation(void **state)
+{
+	CUdeviceptr d, again;
+
+	assert_cu(cu.cuMemAllocManaged(&d, 8192, CU_MEM_ATTACH_GLOBAL));
+	assert_cu(cu.cuMemAdvise(d, 8192, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
+	assert_cu(cu.cuMemFree_v2(d));
+	engine->host_at = d;
+	assert_cu(cu.cuMemAllocManaged(&again, 8192, CU_MEM_ATTACH_GLOBAL));
+	assert_int_equal(again, d);
+	assert_int_equal(said(MOSTLY, d, 8192), 0);
+	assert_cu(cu.cuMemFree_v2(again));
+}
+
+#define N_PAGES	       24
+#define N_BYTES(pages) ((pages)*4096 - 100) /* of which the last page is no whole one */
+
+struct said_of_page {
+	int mostly, preferred, fetched;
+};
+
+struct hint {
+	unsigned first, n, kind; /* pages */
+	CUdevice device;
+};
+
+static struct hint draw_hint(uint32_t *seed)
+{
+	struct hint h;
+
+	*seed = *seed * 1664525 + 1013904223;
+	h.first = (*seed >> 8) % N_PAGES;
+	h.n = 1 + (*seed >> 13) % (N_PAGES - h.first);
+	h.kind = (*seed >> 20) % 5;
+	h.device = *seed >> 28 & 1 ? CU_DEVICE_CPU : 0;
+	return h;
+}
+
+static void give_hint(CUdeviceptr d, const struct hint *h, struct said_of_page *pages)
+{
+	static const CUmem_advise advice[] = {
+		CU_MEM_ADVISE_SET_READ_MOSTLY, CU_MEM_ADVISE_UNSET_READ_MOSTLY,
+		CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION};
+	CUdeviceptr at = d + h->first * 4096;
+
+	if (h->kind < 4)
+		assert_cu(cu.cuMemAdvise(at, N_BYTES(h->n), advice[h->kind], h->device));
+	else
+		assert_cu(cu.cuMemPrefetchAsync(at, N_BYTES(h->n), h->device, NULL));
+	for (unsigned p = h->first; p < h->first + h->n; p++) {
+		switch (h->kind) {
+		case 0:
+		case 1: pages[p].mostly = h->kind == 0; break;
+		case 2: pages[p].preferred = h->device; break;
+		case 3: pages[p].preferred = CU_DEVICE_INVALID; break;
+		default: pages[p].fetched = h->device; break;
+		}
+	}
+}
+
+static void expect_said(CUdeviceptr d, const struct hint *h, const struct said_of_page *pages)
+{
+	struct said_of_page all = pages[h->first];
+	CUdeviceptr at = d + h->first * 4096;
+
+	for (unsigned p = h->first; p < h->first + h->n; p++) {
+		all.mostly &= pages[p].mostly;
+		if (pages[p].preferred != all.preferred)
+			all.preferred = CU_DEVICE_INVALID;
+		if (pages[p].fetched != all.fetched)
+			all.fetched = CU_DEVICE_INVALID;
+	}
+	assert_int_equal(said(MOSTLY, at, N_BYTES(h->n)), all.mostly);
+	assert_int_equal(said(PREFERRED, at, N_BYTES(h->n)), all.preferred);
+	assert_int_equal(said(FETCHED, at, N_BYTES(h->n)), all.fetched);
+}
+
+/* Against the simplest thing that is right: what is said of each page. */
+static void test_advice_of_random_ranges_is_that_of_their_pages(void **state)
+{
+	struct said_of_page pages[N_PAGES];
+	uint32_t seed = 12345;
+	CUdeviceptr d;
+
+	assert_cu(cu.cuMemAllocManaged(&d, N_BYTES(N_PAGES), CU_MEM_ATTACH_GLOBAL));
+	for (unsigned p = 0; p < N_PAGES; p++)
+		pages[p] = (struct said_of_page){0, CU_DEVICE_INVALID, CU_DEVICE_INVALID};
+	for (unsigned i = 0; i < 3000; i++) {
+		struct hint given = draw_hint(&seed), asked = draw_hint(&seed);
+
+		give_hint(d, &given, pages);
+		expect_said(d, &given, pages);
+		expect_said(d, &asked, pages);
+	}
+	assert_cu(cu.cuMemFree_v2(d));
 }
 
 static void test_pointer_attributes_tell_the_kinds_apart(void **state)
@@ -1433,8 +1665,13 @@ int main(void)
 		cmocka_unit_test_setup(test_pinned_memory_has_one_address_on_both_sides, set_up),
 		cmocka_unit_test_setup(
 			test_managed_memory_is_host_memory_that_is_freed_as_device_memory, set_up),
-		cmocka_unit_test_setup(test_hints_on_managed_memory_are_checked_and_change_nothing,
+		cmocka_unit_test_setup(test_advice_is_told_where_it_holds_for_all, set_up),
+		cmocka_unit_test_setup(test_advice_by_location_keeps_nodes_of_the_host_apart,
 				       set_up),
+		cmocka_unit_test_setup(test_advice_lists_who_accesses_all_of_it, set_up),
+		cmocka_unit_test_setup(test_advice_goes_with_its_allocation, set_up),
+		cmocka_unit_test_setup(test_advice_of_random_ranges_is_that_of_their_pages, set_up),
+		cmocka_unit_test_setup(test_hints_on_managed_memory_are_checked, set_up),
 		cmocka_unit_test_setup(test_pointer_attributes_tell_the_kinds_apart, set_up),
 		cmocka_unit_test_setup(test_tool_table_knows_the_current_context, set_up),
 		cmocka_unit_test_setup(test_tool_table_tells_contexts_and_streams_apart, set_up),
