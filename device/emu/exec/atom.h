@@ -104,38 +104,43 @@ static inline void fetch_lines(const struct access *acc)
 		} while (!swap_##T(p, &old, next));                                                \
 		return old;                                                                        \
 	}                                                                                          \
-	/* The turns of all lanes at one place that was @old: what it becomes. */                  \
+	/* The turns of all lanes at a place which was @old: what it becomes. @was may be NULL. */ \
 	static inline VAL_##T turns_##id(const struct access *acc, VAL_##T old,                    \
 					 const LANE_##T *row_b, const LANE_##T *row_c,             \
 					 LANE_##T *was, bool alone)                                \
 	{                                                                                          \
 		for (uint32_t left = acc->mask; left; left &= left - 1) {                          \
 			unsigned int i = first_lane(left);                                         \
-			was[i] = old;                                                              \
+			if (was)                                                                   \
+				was[i] = old;                                                      \
 			old = after_##id(old, (VAL_##T)row_b[i], (VAL_##T)row_c[i], alone);        \
 		}                                                                                  \
 		return old;                                                                        \
 	}                                                                                          \
-	static inline void atom_one_place_##id(const struct access *acc, const LANE_##T *row_b,    \
-					       const LANE_##T *row_c, LANE_##T *row_d, bool alone) \
+	static inline void take_turns_##id(const struct access *acc, const LANE_##T *row_b,        \
+					   const LANE_##T *row_c, LANE_##T *was, bool alone)       \
 	{                                                                                          \
-		const uint32_t mask = acc->mask;                                                   \
 		VAL_##T *p = (void *)acc->p[0], old = load_##T(acc->p[0], true), next;             \
-		LANE_##T was[GSB_EMU_LANES] = {0};                                                 \
                                                                                                    \
 		do {                                                                               \
 			next = turns_##id(acc, old, row_b, row_c, was, alone);                     \
 		} while (!alone && !swap_##T(p, &old, next));                                      \
 		if (alone)                                                                         \
 			*p = next;                                                                 \
-		EACH_LANE(i) row_d[i] = mask & lane_bit[i] ? was[i] : row_d[i];                    \
 	}                                                                                          \
-	static inline void atom_lanes_##id(const struct access *acc, const LANE_##T *row_b,        \
-					   const LANE_##T *row_c, LANE_##T *row_d, bool alone)     \
+	static inline void atom_##id(const struct access *acc, const LANE_##T *row_b,              \
+				     const LANE_##T *row_c, LANE_##T *row_d, bool alone)           \
 	{                                                                                          \
 		const bool strong = acc->op->flags & GSB_EMU_F_STRONG;                             \
-		const bool no_result = acc->op->flags & GSB_EMU_F_NO_RESULT;                       \
                                                                                                    \
+		if (is_one_place(acc)) {                                                           \
+			const uint32_t mask = acc->mask;                                           \
+			LANE_##T was[GSB_EMU_LANES] = {0};                                         \
+                                                                                                   \
+			take_turns_##id(acc, row_b, row_c, was, alone);                            \
+			EACH_LANE(i) row_d[i] = mask & lane_bit[i] ? was[i] : row_d[i];            \
+			return;                                                                    \
+		}                                                                                  \
 		if (!alone)                                                                        \
 			fetch_lines(acc);                                                          \
 		for (uint32_t left = acc->mask; left; left &= left - 1) {                          \
@@ -143,15 +148,33 @@ static inline void fetch_lines(const struct access *acc)
 			VAL_##T *p = (void *)place_of_lane(acc, i), old;                           \
 			VAL_##T b = (VAL_##T)row_b[i], c = (VAL_##T)row_c[i];                      \
                                                                                                    \
-			if (alone) {                                                               \
-				old = *p;                                                          \
+			old = alone ? *p : atom_at_##id(p, b, c, strong);                          \
+			if (alone)                                                                 \
 				*p = after_##id(old, b, c, true);                                  \
-				row_d[i] = old;                                                    \
-			} else if (no_result) { /* and, or, xor are then one instruction */        \
+			row_d[i] = old;                                                            \
+		}                                                                                  \
+	}                                                                                          \
+	/* Nobody wants the old values: and, or, xor are then one instruction. */                  \
+	static inline void red_##id(const struct access *acc, const LANE_##T *row_b,               \
+				    const LANE_##T *row_c, bool alone)                             \
+	{                                                                                          \
+		const bool strong = acc->op->flags & GSB_EMU_F_STRONG;                             \
+                                                                                                   \
+		if (is_one_place(acc)) {                                                           \
+			take_turns_##id(acc, row_b, row_c, NULL, alone);                           \
+			return;                                                                    \
+		}                                                                                  \
+		if (!alone)                                                                        \
+			fetch_lines(acc);                                                          \
+		for (uint32_t left = acc->mask; left; left &= left - 1) {                          \
+			unsigned int i = first_lane(left);                                         \
+			VAL_##T *p = (void *)place_of_lane(acc, i);                                \
+			VAL_##T b = (VAL_##T)row_b[i], c = (VAL_##T)row_c[i];                      \
+                                                                                                   \
+			if (alone)                                                                 \
+				*p = after_##id(*p, b, c, true);                                   \
+			else                                                                       \
 				atom_at_##id(p, b, c, strong);                                     \
-			} else {                                                                   \
-				row_d[i] = atom_at_##id(p, b, c, strong);                          \
-			}                                                                          \
 		}                                                                                  \
 	}                                                                                          \
 	static GSB_EMU_HANDLER(mem_##id)                                                           \
@@ -165,10 +188,10 @@ static inline void fetch_lines(const struct access *acc)
 		acc.write = true;                                                                  \
 		if (!reach(x, &acc, op, r, mask))                                                  \
 			return NULL;                                                               \
-		if (is_one_place(&acc))                                                            \
-			atom_one_place_##id(&acc, row_b, row_c, (void *)(r + op->d), alone);       \
+		if (op->flags & GSB_EMU_F_NO_RESULT)                                               \
+			red_##id(&acc, row_b, row_c, alone);                                       \
 		else                                                                               \
-			atom_lanes_##id(&acc, row_b, row_c, (void *)(r + op->d), alone);           \
+			atom_##id(&acc, row_b, row_c, (void *)(r + op->d), alone);                 \
 		return op + 1;                                                                     \
 	}
 
