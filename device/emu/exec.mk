@@ -19,12 +19,11 @@ libemuexec_la_SOURCES = \
 	device/emu/memory/malloc.c device/emu/memory/malloc.h \
 	device/emu/exec/matrix.c device/emu/lower/matrix.c device/emu/lower/matrix.h \
 	device/emu/exec/stack.c device/emu/exec/stack.h device/emu/lower/stack.c device/emu/lower/stack.h \
-	device/emu/lower/spin.c device/emu/lower/spin.h \
 	device/emu/lower/texture.c device/emu/lower/texture.h \
 	device/emu/exec/access.c device/emu/exec/access.h \
 	device/emu/exec/alu.h device/emu/exec/atom.h device/emu/exec/block.c device/emu/exec/convert.c device/emu/exec/exec.h \
 	device/emu/exec/fault.c device/emu/exec/fault.h device/emu/exec/flow.c device/emu/exec/guard.c \
-	device/emu/exec/guard.h device/emu/exec/isa.c device/emu/exec/isa.h device/emu/exec/lane.h \
+	device/emu/exec/guard.h device/emu/exec/isa.c device/emu/exec/isa.h device/emu/exec/lane.h device/emu/exec/look.c device/emu/exec/look.h \
 	device/emu/exec/mem.h device/emu/exec/moves.c device/emu/exec/moves.h device/emu/exec/print.c \
 	device/emu/exec/print.h device/print.c device/print.h device/emu/exec/reach.h device/emu/exec/glance.h device/emu/exec/quads.h device/emu/exec/single.h device/emu/exec/split.c device/emu/exec/split.h device/emu/exec/state.h \
 	device/emu/exec/profile.h device/emu/exec/sync.c device/emu/exec/sync.h \

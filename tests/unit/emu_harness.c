@@ -233,6 +233,7 @@ static CUresult run_grid(struct grid *d)
 				continue;
 			left++;
 			state = result ? GSB_EMU_DONE : gsb_emu_block_run(*b, quantum);
+			d->g->n_yields += state == GSB_EMU_YIELDED;
 			if (state < GSB_EMU_DONE)
 				continue;
 			if (state == GSB_EMU_FAULT) {
@@ -263,6 +264,7 @@ CUresult t_launch(struct t_gpu *g, const struct t_launch *l)
 	assert_non_null(params);
 	put_params(f, l, params);
 	g->stats = (struct gsb_emu_stats){0};
+	g->n_yields = 0;
 	g->fault = (struct gsb_emu_fault){0};
 	gsb_emu_pool_init(&d.pool);
 	d.launch = (struct gsb_emu_launch){.code = code,

@@ -29,6 +29,7 @@ struct t_gpu {
 	struct gsb_emu_watch *watch; /* of launches; NULL: none */
 	unsigned int isa;	     /* number for gsb_emu_isa_nth() */
 	struct gsb_emu_stats stats;  /* of the last launch, all blocks */
+	uint64_t n_yields;	     /* turns of its blocks that ended because all warps slept */
 	struct gsb_emu_fault fault;
 };
 

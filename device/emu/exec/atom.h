@@ -117,7 +117,8 @@ static inline void fetch_lines(const struct access *acc)
 		}                                                                                  \
 		return old;                                                                        \
 	}                                                                                          \
-	static inline void take_turns_##id(const struct access *acc, const LANE_##T *row_b,        \
+	/* These two return whether memory is what it was. */                                      \
+	static inline bool take_turns_##id(const struct access *acc, const LANE_##T *row_b,        \
 					   const LANE_##T *row_c, LANE_##T *was, bool alone)       \
 	{                                                                                          \
 		VAL_##T *p = (void *)acc->p[0], old = load_##T(acc->p[0], true), next;             \
@@ -127,32 +128,37 @@ static inline void fetch_lines(const struct access *acc)
 		} while (!alone && !swap_##T(p, &old, next));                                      \
 		if (alone)                                                                         \
 			*p = next;                                                                 \
+		return next == old;                                                                \
 	}                                                                                          \
-	static inline void atom_##id(const struct access *acc, const LANE_##T *row_b,              \
+	static inline bool atom_##id(const struct access *acc, const LANE_##T *row_b,              \
 				     const LANE_##T *row_c, LANE_##T *row_d, bool alone)           \
 	{                                                                                          \
 		const bool strong = acc->op->flags & GSB_EMU_F_STRONG;                             \
+		bool same = true;                                                                  \
                                                                                                    \
 		if (is_one_place(acc)) {                                                           \
 			const uint32_t mask = acc->mask;                                           \
 			LANE_##T was[GSB_EMU_LANES] = {0};                                         \
                                                                                                    \
-			take_turns_##id(acc, row_b, row_c, was, alone);                            \
+			same = take_turns_##id(acc, row_b, row_c, was, alone);                     \
 			EACH_LANE(i) row_d[i] = mask & lane_bit[i] ? was[i] : row_d[i];            \
-			return;                                                                    \
+			return same;                                                               \
 		}                                                                                  \
 		if (!alone)                                                                        \
 			fetch_lines(acc);                                                          \
 		for (uint32_t left = acc->mask; left; left &= left - 1) {                          \
 			unsigned int i = first_lane(left);                                         \
 			VAL_##T *p = (void *)place_of_lane(acc, i), old;                           \
-			VAL_##T b = (VAL_##T)row_b[i], c = (VAL_##T)row_c[i];                      \
+			VAL_##T b = (VAL_##T)row_b[i], c = (VAL_##T)row_c[i], next;                \
                                                                                                    \
 			old = alone ? *p : atom_at_##id(p, b, c, strong);                          \
+			next = after_##id(old, b, c, alone);                                       \
 			if (alone)                                                                 \
-				*p = after_##id(old, b, c, true);                                  \
+				*p = next;                                                         \
+			same = same && next == old;                                                \
 			row_d[i] = old;                                                            \
 		}                                                                                  \
+		return same;                                                                       \
 	}                                                                                          \
 	/* Nobody wants the old values: and, or, xor are then one instruction. */                  \
 	static inline void red_##id(const struct access *acc, const LANE_##T *row_b,               \
@@ -190,8 +196,8 @@ static inline void fetch_lines(const struct access *acc)
 			return NULL;                                                               \
 		if (op->flags & GSB_EMU_F_NO_RESULT)                                               \
 			red_##id(&acc, row_b, row_c, alone);                                       \
-		else                                                                               \
-			atom_##id(&acc, row_b, row_c, (void *)(r + op->d), alone);                 \
+		else if (atom_##id(&acc, row_b, row_c, (void *)(r + op->d), alone))                \
+			looked(x, &acc, r, &op->d, 1, sizeof(LANE_##T));                           \
 		return op + 1;                                                                     \
 	}
 

@@ -3,8 +3,8 @@
  *
  * Warps take turns; inside a warp its splits do. A turn ends at a wait, or when it has lasted a slice and
  * comes to a backward branch or a call: so a lane that spins for another one, of the same warp or not,
- * never keeps that one from running. What nobody can end any more, because every lane waits for another,
- * is found and reported as a hang of the kernel.
+ * never keeps that one from running. A warp that is seen to spin (look.h) has a short turn. What nobody can
+ * end any more, because every lane waits for another, is found and reported as a hang of the kernel.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -241,6 +241,8 @@ static int warp_start(struct gsb_emu_block *b, struct gsb_emu_warp *w)
 	w->arrived = 0;
 	w->n_insns = 0;
 	w->asleep = false;
+	w->n_in_vain = 0;
+	w->has_looked = false;
 	gsb_emu_async_reset(w);
 	if (b->code->uses_stack)
 		reset_stack(b, w);
@@ -475,9 +477,9 @@ static bool run_splits(struct gsb_emu_exec *x, struct gsb_emu_warp *w, uint64_t 
 		x->lanes_since = x->n_insns;
 		gsb_emu_enter(x, n);
 		execute(x);
-		if (x->stop == GSB_EMU_STOP_SWITCH)
+		if (x->stop == GSB_EMU_STOP_SWITCH && !x->tired)
 			continue;
-		w->asleep = x->stop == GSB_EMU_STOP_SLEEP;
+		w->asleep = x->tired || x->stop == GSB_EMU_STOP_SLEEP;
 		return x->stop != GSB_EMU_STOP_FAULT;
 	}
 }
@@ -488,6 +490,7 @@ static bool run_warp(struct gsb_emu_exec *x, struct gsb_emu_warp *w, uint64_t ta
 	bool ok;
 
 	x->warp = w;
+	x->tired = false;
 	x->turn_start = x->n_insns;
 	ok = run_splits(x, w, target);
 	w->n_insns += x->n_insns - x->turn_start;

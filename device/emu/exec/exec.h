@@ -83,7 +83,7 @@ struct gsb_emu_launch {
 
 enum gsb_emu_state {
 	GSB_EMU_RUNNING, /* the quantum is used up */
-	GSB_EMU_YIELDED, /* every warp that could run sleeps (nanosleep): better run another block */
+	GSB_EMU_YIELDED, /* every warp that could run sleeps or only waits: better run another block */
 	GSB_EMU_DONE,
 	GSB_EMU_FAULT,
 };

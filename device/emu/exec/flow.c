@@ -15,19 +15,15 @@
 #include "device/emu/exec/stack.h"
 #include "device/emu/exec/sync.h"
 
-/* Turns of a loop that only waits, before another block gets its chance to be what it waits for. */
-#define MAX_SPINS 16
-
 static const struct gsb_emu_op *jump(struct gsb_emu_exec *x, const struct gsb_emu_op *from,
 				     uint32_t target)
 {
 	const struct gsb_emu_op *to = &x->ops[target];
-	bool tired = from->n && ++x->n_spins >= MAX_SPINS;
 
-	if (to > from || (x->n_insns < x->limit && !tired))
+	if (to > from || x->n_insns < x->limit)
 		return to;
 	gsb_emu_leave(x, target);
-	return gsb_emu_stop(x, tired ? GSB_EMU_STOP_SLEEP : GSB_EMU_STOP_SLICE);
+	return gsb_emu_stop(x, GSB_EMU_STOP_SLICE);
 }
 
 GSB_EMU_HANDLER(gsb_emu_do_JOIN)

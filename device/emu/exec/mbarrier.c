@@ -18,6 +18,7 @@
 #include "base/checked.h"
 #include "device/emu/exec/async.h"
 #include "device/emu/exec/fault.h"
+#include "device/emu/exec/look.h"
 #include "device/emu/exec/split.h"
 
 #define COUNT_BITS 20
@@ -276,6 +277,8 @@ GSB_EMU_HANDLER(gsb_emu_do_MBAR_TEST)
 		over |= (uint32_t)is_over(op, r, i, &m) << i;
 	}
 	gsb_emu_predicate_set(r, op->d, mask, over);
+	if (!op->e && !over)
+		gsb_emu_looked_in_vain(x);
 	if (!op->e || over == mask)
 		return op + 1;
 	gsb_emu_leave(x, gsb_emu_index_of(x, op) + 1);

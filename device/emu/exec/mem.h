@@ -14,6 +14,7 @@
 #define GSB_DEVICE_EMU_EXEC_MEM_H
 
 #include "device/emu/exec/glance.h"
+#include "device/emu/exec/look.h"
 #include "device/emu/exec/quads.h"
 
 /* One lane's element; a strong access is one access. */
@@ -73,6 +74,48 @@ static inline bool may_read_run(const struct access *acc, unsigned int k)
 static inline bool is_whole_run(const struct access *acc, unsigned int k)
 {
 	return mask_of_run(acc, k) == ((UINT32_C(1) << RUN_LANES) - 1) << k * RUN_LANES;
+}
+
+/* ---- looks ---- */
+
+/* Nobody else writes there. */
+static inline bool is_own(const struct access *acc)
+{
+	return acc->op->n == GSB_PTX_SPACE_LOCAL || acc->op->n == GSB_PTX_SPACE_PARAM ||
+	       (acc->op->n == GSB_PTX_SPACE_GENERIC && acc->shape == SHAPE_LANES &&
+		acc->at[acc->first] - GSB_EMU_LOCAL_WINDOW < GSB_EMU_WINDOW_BYTES);
+}
+
+/* What lane @i has found at its place, in @n rows of @bytes a lane. */
+static inline uint64_t found_by_lane(const struct access *acc, unsigned int i, const char *r,
+				     const uint32_t *rows, unsigned int n, uint32_t bytes)
+{
+	uint64_t found = gsb_emu_found(0, (uintptr_t)place_of_lane(acc, i));
+	uint32_t word;
+
+	for (unsigned int k = 0; k < n; k++) {
+		const char *row = r + rows[k] + (size_t)i * bytes;
+
+		for (uint32_t at = 0; at < bytes; at += sizeof(word)) {
+			memcpy(&word, row + at, sizeof(word));
+			found = gsb_emu_found(found, word);
+		}
+	}
+	return found;
+}
+
+/* The first lane and the last speak for those between them. */
+static GSB_NOINLINE void looked(struct gsb_emu_exec *x, const struct access *acc, const char *r,
+				const uint32_t *rows, unsigned int n, uint32_t bytes)
+{
+	uint64_t found;
+
+	if (is_own(acc))
+		return;
+	found = found_by_lane(acc, acc->first, r, rows, n, bytes);
+	if (!is_one_place(acc))
+		found = gsb_emu_found(found, found_by_lane(acc, acc->last, r, rows, n, bytes));
+	gsb_emu_looked(x, acc->mask, found);
 }
 
 /* ---- vectors ---- */
@@ -274,6 +317,9 @@ static inline void store_cells(const struct access *acc, const struct cells *cel
 			load_vector_##id(x, &acc, r);                                              \
 		else                                                                               \
 			load_row_##id(&acc, op->flags &GSB_EMU_F_STRONG, (void *)(r + op->d));     \
+		if (op->flags & GSB_EMU_F_STRONG)                                                  \
+			looked(x, &acc, r, op->e > 1 ? x->block->code->lists + op->d : &op->d,     \
+			       op->e, sizeof(LANE_##D));                                           \
 		return op + 1;                                                                     \
 	}                                                                                          \
 	typedef VAL_##M cells_##id __attribute__((vector_size(RUN_LANES * sizeof(VAL_##M)),        \

@@ -107,7 +107,6 @@ void gsb_emu_enter(struct gsb_emu_exec *x, uint16_t n)
 	struct gsb_emu_node *node = &w->nodes[n];
 
 	w->current = n;
-	x->n_spins = 0;
 	x->rows = w->rows + node->frame;
 	x->local = node->local;
 	x->op = &x->ops[node->pc];

@@ -8,8 +8,8 @@
  * or have arrived at a join. Joining is for speed only: lanes that have waited long at a join go on by
  * themselves, so that a lane which spins for one of them sees it move.
  *
- * Files, from the bottom: fault.c (what ends a block), guard.c (signals), split.c (the tree), moves.c,
- * sync.c, mbarrier.c, async.c, print.c, alloc.c, stack.c, flow.c (handlers by subject), alu.h, mem.h and atom.h
+ * Files, from the bottom: fault.c (what ends a block), guard.c (signals), split.c (the tree), look.c (who only waits),
+ * moves.c, sync.c, mbarrier.c, async.c, print.c, alloc.c, stack.c, flow.c (handlers by subject), alu.h, mem.h and atom.h
  * (handlers made of forms.def, built for each instruction set by handlers.c; the latter two on reach.h), block.c
  * (storage, and who runs next).
  */
@@ -46,6 +46,13 @@ struct gsb_emu_node {
 	bool is_call;
 };
 
+/* What a split has found, of which later looks may be repetitions: look.c. */
+struct gsb_emu_look {
+	uint64_t found;
+	uint32_t n_others; /* looks since that found something else, */
+	uint32_t patience; /* and how many of them before another one is kept */
+};
+
 struct gsb_emu_warp {
 	char *rows;
 	uint32_t rows_bytes;
@@ -63,6 +70,9 @@ struct gsb_emu_warp {
 	uint32_t tid[3][GSB_EMU_LANES];
 	uint32_t stack[GSB_EMU_LANES]; /* local memory from here on is what alloca has given */
 	struct gsb_emu_async *async;   /* copies that are pending; NULL: there was never one */
+	uint32_t n_in_vain;	       /* turns of loops since it was last tired */
+	bool has_looked;	       /* else looks has what another warp has found */
+	struct gsb_emu_look looks[GSB_EMU_LANES]; /* by the first lane of who looked */
 };
 
 struct gsb_emu_barrier {
@@ -112,7 +122,7 @@ struct gsb_emu_exec {
 	uint32_t rejoin; /* op where the split joins its parent; NONE = nowhere */
 	uint32_t local;	 /* frame in local memory */
 	uint64_t n_insns, limit;
-	uint32_t n_spins; /* branches back in loops that only wait, of the split since it runs */
+	bool tired;	      /* the warp has looked in vain too often; limit is then 0 */
 	uint64_t lanes_since; /* n_insns when split_mask last changed */
 	uint64_t turn_start;  /* n_insns when the turn of the warp began */
 	struct gsb_emu_warp *warp;

@@ -20,7 +20,6 @@
 #include "device/emu/lower/operand.h"
 #include "device/emu/lower/operate.h"
 #include "device/emu/lower/rows.h"
-#include "device/emu/lower/spin.h"
 #include "device/emu/lower/stack.h"
 
 #define SCRATCH_LIMIT ((size_t)1 << 30)
@@ -37,7 +36,6 @@ static void lower_bra(struct gsb_emu_lowering *l, uint32_t i)
 		gsb_emu_emit(l, guarded ? GSB_EMU_FORM_BRA_IF : GSB_EMU_FORM_BRA, true);
 
 	gsb_emu_fix(l, GSB_EMU_FIX_D, l->n_ops - 1, target);
-	op->n = gsb_emu_is_spin(l->func, target, i);
 	if (!guarded)
 		return;
 	op->a = l->rows[in->guard];
