@@ -409,15 +409,12 @@ static void say_captured(const char *step, CUfunction launched, CUfunction funct
 	say_kernel(step, node, function, kernel);
 }
 
-/* Of a launch by a kernel and by its function both are told, and either makes a node. */
+/* Of a launch by a kernel and by its function both are told. */
 static void case_kernels(void)
 {
-	CUgraph g = graph();
-	CUgraphNode node;
 	CUlibrary lib;
 	CUkernel kernel;
 	CUfunction function;
-	struct mark_node m;
 
 	must(cu.cuLibraryLoadData(&lib, ptx, NULL, NULL, 0, NULL, NULL, 0));
 	must(cu.cuLibraryGetKernel(&kernel, lib, "mark"));
@@ -425,23 +422,6 @@ static void case_kernels(void)
 	say_captured("by-kernel", (CUfunction)kernel, function, kernel);
 	say_captured("by-its-function", function, function, kernel);
 	say_captured("by-a-modules", mark, mark, NULL);
-	mark_params(&m, 1, 0);
-	m.p.func = (CUfunction)kernel;
-	say("add-as-func", cu.cuGraphAddKernelNode_v2(&node, g, NULL, 0, &m.p));
-	say_kernel("as-func", node, function, kernel);
-	m.p.func = NULL;
-	m.p.kern = kernel;
-	say("add-as-kern", cu.cuGraphAddKernelNode_v2(&node, g, NULL, 0, &m.p));
-	say_kernel("as-kern", node, function, kernel);
-	must(cu.cuGraphKernelNodeGetParams_v2(node, &m.p));
-	say("set-what-was-told", cu.cuGraphKernelNodeSetParams_v2(node, &m.p));
-	mark_params(&m, 1, 0);
-	m.p.kern = kernel;
-	say("set-func-of-another", cu.cuGraphKernelNodeSetParams_v2(node, &m.p));
-	say_kernel("after-that", node, mark, NULL);
-	m.p.func = NULL;
-	m.p.kern = NULL;
-	say("set-neither", cu.cuGraphKernelNodeSetParams_v2(node, &m.p));
 	must(cu.cuLibraryUnload(lib));
 }
 
