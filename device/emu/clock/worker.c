@@ -6,6 +6,9 @@
  * list when it is not done: blocks that wait for each other all get on, whatever the number of
  * workers. Without jobs the workers sleep.
  *
+ * A worker that finds no job while another is at one looks for it for a moment longer, awake: what the other has executed may let time
+ * pass, and to be woken takes as long as many a block.
+ *
  * Blocks that take little longer than the lock, which all workers need between two of them, are taken several at a
  * time: at most a worker's share of those that are ready, and none while another worker has nothing to do.
  */
@@ -13,12 +16,15 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/compiler.h"
 
 #define MAX_BATCH   8
 #define BRIEF_INSNS 2000 /* warp instructions of a block: some 20 microseconds */
+#define LOOK_NS	    UINT64_C(100000)
 
 /* ---- the list ---- */
 
@@ -36,15 +42,30 @@ void emu_worker_remove(struct emu_workers *w, struct emu_job *job)
 	w->n_ready--;
 }
 
+static void look_for_job(struct emu_workers *w)
+{
+	uint64_t end = gsb_clock_ns() + LOOK_NS;
+
+	pthread_mutex_unlock(w->lock);
+	while (!atomic_load_explicit(&w->n_ready, memory_order_relaxed) && gsb_clock_ns() < end)
+		gsb_cpu_relax();
+	pthread_mutex_lock(w->lock);
+}
+
+static void sleep_until_job(struct emu_workers *w)
+{
+	w->n_idle++;
+	pthread_cond_wait(&w->work, w->lock);
+	w->n_idle--;
+}
+
 /* False: the workers stop. */
 static bool wait_for_job(struct emu_workers *w)
 {
-
-	while (TAILQ_EMPTY(&w->ready) && !w->stopping) {
-		w->n_idle++;
-		pthread_cond_wait(&w->work, w->lock);
-		w->n_idle--;
-	}
+	if (TAILQ_EMPTY(&w->ready) && w->n_busy)
+		look_for_job(w);
+	while (TAILQ_EMPTY(&w->ready) && !w->stopping)
+		sleep_until_job(w);
 	return !w->stopping;
 }
 
@@ -101,6 +122,7 @@ static void *worker(void *arg)
 
 		for (unsigned i = 0; i < n; i++)
 			enter(jobs[i]->cmd);
+		w->n_busy++;
 		pthread_mutex_unlock(w->lock);
 		for (unsigned i = 0; i < n; i++)
 			more[i] = jobs[i]->cmd->run(jobs[i]);
@@ -110,6 +132,7 @@ static void *worker(void *arg)
 			jobs[i]->running = false;
 			w->on_slice(w->ctx, jobs[i], more[i]);
 		}
+		w->n_busy--;
 	}
 	pthread_mutex_unlock(w->lock);
 	return NULL;

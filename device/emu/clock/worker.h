@@ -18,7 +18,10 @@ struct emu_workers {
 	struct emu_jobs ready;
 	pthread_cond_t work;
 	pthread_t *threads;
-	unsigned n_threads, n_idle, n_ready;
+	unsigned n_threads, n_idle;
+	unsigned n_busy; /* threads that execute, or tell of what they have executed */
+	_Atomic unsigned
+		n_ready; /* also read without the lock, to see whether it is worth having */
 	bool stopping;
 };
 
