@@ -21,22 +21,28 @@
 #define WORD	   sizeof(uint64_t)
 #define READ_MAX   4096 /* records at a time: others wait for the engine */
 
-/* The ring's head, which kernels read: print.ptx has where what stands. */
-struct head {
-	uint64_t ring, mask;
-	uint64_t claimed_at;
-	uint64_t taken, most;
+/* What kernels and the engine tell each other, in pinned memory behind the ring: print.ptx has where what stands, here and below. */
+struct host_words {
+	uint64_t
+		limit; /* up to which position there is room: what was read, and as much as may lie unread */
 	uint64_t lost;
+};
+
+/* The kernels' own, in the device's memory. */
+struct device_words {
+	uint64_t ring, mask, host;
+	uint64_t limit, wanted, claimed, told_lost;
 };
 
 struct cuda_print {
 	struct cuda_job free;
 	struct cuda_device *dev;
-	volatile struct head *head;
+	struct gsb_space *space;
+	volatile struct host_words *host;
 	uint8_t *ring;
-	CUdeviceptr claimed; /* a word of the device, where claiming is quick */
-	uint64_t read;	     /* up to here */
-	bool damaged;	     /* the ring holds what print.ptx does not write: no more of it */
+	CUdeviceptr words; /* struct device_words */
+	uint64_t read;	   /* up to here */
+	bool damaged;	   /* the ring holds what print.ptx does not write: no more of it */
 	bool told_lost;
 	struct gsb_print_text text;
 	size_t text_read;
@@ -116,8 +122,8 @@ static void run_free(struct cuda_job *job)
 	const struct cuda_driver *cu = &p->dev->cu;
 
 	cu->cuCtxSetCurrent(p->dev->ctx);
-	if (p->claimed)
-		cuda_note(p->dev, cu->cuMemFree_v2(p->claimed));
+	if (p->words)
+		cuda_note(p->dev, cu->cuMemFree_v2(p->words));
 	cu->cuCtxSetCurrent(p->dev->host_ctx);
 	if (p->ring)
 		cuda_note(p->dev, cu->cuMemFreeHost(p->ring));
@@ -131,7 +137,7 @@ static void give_back(struct cuda_print *p)
 	cuda_helper_give(&p->dev->unloader, &p->free);
 }
 
-/* In the context where that stops no launches; the head lies behind the ring. */
+/* In the context where that stops no launches. */
 static CUresult make_ring(struct cuda_print *p)
 {
 	const unsigned flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
@@ -140,23 +146,21 @@ static CUresult make_ring(struct cuda_print *p)
 	CUresult result;
 
 	cu->cuCtxSetCurrent(p->dev->host_ctx);
-	result = cuda_note(p->dev,
-			   cu->cuMemHostAlloc(&ring, RING_BYTES + sizeof(struct head), flags));
+	result = cuda_note(p->dev, cu->cuMemHostAlloc(&ring, RING_BYTES + sizeof(*p->host), flags));
 	cu->cuCtxSetCurrent(p->dev->ctx);
 	if (result)
 		return result;
-	p->ring = memset(ring, 0, RING_BYTES + sizeof(struct head));
-	p->head = (volatile struct head *)(p->ring + RING_BYTES);
+	p->ring = memset(ring, 0, RING_BYTES + sizeof(*p->host));
+	p->host = (volatile struct host_words *)(p->ring + RING_BYTES);
 	return CUDA_SUCCESS;
 }
 
-/* Words of the device, by the loader's stream. */
-static CUresult put_word(struct cuda_device *dev, CUdeviceptr at, uint64_t word)
+/* Into the device's memory, by the loader's stream. */
+static CUresult put(struct cuda_device *dev, CUdeviceptr at, const void *from, size_t bytes)
 {
 	CUresult result, end;
 
-	result = dev->cu.cuMemcpyAsync(at, (CUdeviceptr)(uintptr_t)&word, sizeof(word),
-				       dev->code_stream);
+	result = dev->cu.cuMemcpyAsync(at, (CUdeviceptr)(uintptr_t)from, bytes, dev->code_stream);
 	end = dev->cu.cuStreamSynchronize(dev->code_stream);
 	return cuda_note(dev, result ? result : end);
 }
@@ -174,37 +178,42 @@ static uint64_t limit_of(struct gsb_space *space)
 static CUresult fill(struct cuda_print *p)
 {
 	CUresult result = make_ring(p);
+	const struct device_words words = {.ring = (uint64_t)(uintptr_t)p->ring,
+					   .mask = RING_BYTES - 1,
+					   .host = (uint64_t)(uintptr_t)p->host};
 
 	if (!result)
-		result = cuda_note(p->dev, p->dev->cu.cuMemAlloc_v2(&p->claimed, WORD));
-	if (!result)
-		result = put_word(p->dev, p->claimed, 0);
-	if (result)
-		return result;
-	p->head->ring = (uint64_t)(uintptr_t)p->ring;
-	p->head->mask = RING_BYTES - 1;
-	p->head->claimed_at = p->claimed;
-	return CUDA_SUCCESS;
+		result = cuda_note(p->dev, p->dev->cu.cuMemAlloc_v2(&p->words, sizeof(words)));
+	return result ? result : put(p->dev, p->words, &words, sizeof(words));
+}
+
+/* Kernels may claim what was read, which is zeroed. */
+static uint64_t tell_limit(struct cuda_print *p)
+{
+	uint64_t most = limit_of(p->space);
+
+	atomic_thread_fence(memory_order_release);
+	p->host->limit = p->read + most;
+	return most;
 }
 
 static CUresult create(struct gsb_space *space)
 {
 	struct cuda_print *p = calloc(1, sizeof(*p));
 	CUresult result;
-	uint64_t most;
 
 	if (!p)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	p->dev = space->dev;
+	p->space = space;
 	result = fill(p);
 	if (result) {
 		give_back(p);
 		return result;
 	}
 	atomic_store(&space->print, p);
-	do /* the engine may be changing it, which it writes down before it looks for the ring */
-		p->head->most = most = limit_of(space);
-	while (limit_of(space) != most);
+	while (tell_limit(p) != limit_of(space))
+		; /* the engine is changing it, which it writes down before it looks for the ring */
 	return CUDA_SUCCESS;
 }
 
@@ -220,7 +229,7 @@ int cuda_print_attach(struct gsb_space *space, CUlibrary library, char *log, siz
 	if (!result)
 		result = dev->cu.cuLibraryGetGlobal(&at, &size, library, RING);
 	if (!result)
-		result = put_word(dev, at, (uint64_t)(uintptr_t)space->print->head);
+		result = put(dev, at, &space->print->words, WORD);
 	if (!result)
 		return 0;
 	snprintf(log, log_size, "printf of its kernels cannot be had: %s", cuda_name(result));
@@ -240,9 +249,7 @@ uint64_t cuda_print_limit(struct gsb_space *space, uint64_t bytes)
 
 	atomic_store(&space->print_bytes, bytes ? gsb_print_fifo_bytes(bytes) : 0);
 	p = atomic_load(&space->print);
-	if (p)
-		p->head->most = limit_of(space);
-	return limit_of(space);
+	return p ? tell_limit(p) : limit_of(space);
 }
 
 /* ---- reading ---- */
@@ -277,13 +284,6 @@ static void take_record(struct cuda_print *p, uint64_t bytes)
 		memset(p->ring + ((p->read + i) & (RING_BYTES - 1)), 0, WORD);
 	}
 	p->read += bytes;
-}
-
-/* Zeroed before kernels may claim it again. */
-static void note_taken(struct cuda_print *p)
-{
-	atomic_thread_fence(memory_order_release);
-	p->head->taken = p->read;
 }
 
 struct source {
@@ -368,7 +368,7 @@ size_t cuda_print_read(struct gsb_space *space, char *buf, size_t size, bool *to
 	if (n)
 		*to_stderr = false;
 	if (p)
-		note_taken(p);
+		tell_limit(p);
 	*more = n || !n_left;
 	return n;
 }
@@ -376,12 +376,12 @@ size_t cuda_print_read(struct gsb_space *space, char *buf, size_t size, bool *to
 /* Once is enough. */
 static void tell_lost(struct cuda_print *p)
 {
-	if (!p->head->lost || p->told_lost)
+	if (!p->host->lost || p->told_lost)
 		return;
 	p->told_lost = true;
 	gsb_log(GSB_LOG_WARN, "cuda",
 		"a tenant's kernels printed more than its buffer of %llu bytes holds (cudaLimitPrintfFifoSize), or a text of more than 64 KiB: the rest is lost",
-		(unsigned long long)p->head->most);
+		(unsigned long long)limit_of(p->space));
 }
 
 bool cuda_print_has_text(struct cuda_print *p)

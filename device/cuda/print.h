@@ -6,6 +6,11 @@
  * A record: a word with its bytes, itself included, written last; the format; and for each argument a word, and behind it
  * the string, where it is one. Strings end with a NUL and are filled up with zeros to whole words. Where no record is, all is 0.
  *
+ * Kernels share out the ring by two counters in the device's memory, where many threads may add at once: what is wanted, from which he takes
+ * back his part who goes past the room, and what is claimed, to which only he adds who does not. So a claim always fits, and no claim is
+ * without a record (print.ptx). Where there is not room for all who come at once, a short text may be lost beside a long one. The host's
+ * memory lies behind the bus, and is read only when the ring looks full. The text itself goes there at once: the device's is gone after a fault.
+ *
  * Machine code has its calls made: what it says still goes the driver's way. So where an image has both, PTX that prints is taken
  * (image.h).
  */

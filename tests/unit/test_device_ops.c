@@ -3013,6 +3013,7 @@ static void test_print_over_the_limit_leaves_no_hole(void **state)
 	char string[1001], want[1003], *text, *line, *rest;
 	struct gsb_completion c[2];
 	uint64_t at;
+	unsigned bytes;
 
 	memset(string, 'a', sizeof(string) - 1);
 	string[sizeof(string) - 1] = 0;
@@ -3025,17 +3026,50 @@ static void test_print_over_the_limit_leaves_no_hole(void **state)
 		launch(rig, second, (struct shot){"say", 16, 64, {0, 20}, 2});
 		collect(rig, c, 2);
 		text = read_print(rig, rig->space, 65536, false);
+		bytes = 0;
 		for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-			if (*line == '<')
+			if (*line == '<') {
 				assert_string_equal(line, want);
-			else
+				bytes += 8 + 8 + 8 + 1008;
+			} else {
 				assert_in_range(strspn(line, "0123456789."), 5, strlen(line));
+				bytes += 48;
+			}
+		assert_in_range(bytes, 256 << 10, 512 << 10);
 		free(text);
 		launch(rig, rig->queue, (struct shot){"say", 1, 1, {0, 2}, 3});
 		assert_true(collect_one(rig).printed);
 		assert_printed(rig, rig->space, false, "0.0.0\n0.0.1\n");
 	}
 	rig->dev->ops->queue_destroy(second);
+}
+
+/* A warp finds room for some of its lanes, as far as it knows: what was read since is there for the others. */
+static void test_print_past_the_room_that_was_known_is_all_there(void **state)
+{
+	struct rig *rig = *state;
+	const unsigned n_fit = (512 << 10) / 48, n_threads = 32;
+
+	rig->module = load_text(rig, rig->space, device_print_ptx);
+	rig->dev->ops->print_limit(rig->space, 1);
+	for (unsigned n_left = 0; n_left < n_threads; n_left += 5) {
+		unsigned n_lines = 0;
+		char *text;
+
+		launch(rig, rig->queue, (struct shot){"say", 1, 1, {0, n_fit + 1}, 1});
+		collect_one(rig);
+		free(read_print(rig, rig->space, 65536, false));
+		launch(rig, rig->queue, (struct shot){"say", 1, 1, {0, n_fit - n_left}, 2});
+		collect_one(rig);
+		free(read_print(rig, rig->space, 65536, false));
+		launch(rig, rig->queue, (struct shot){"say", 1, n_threads, {0, 1}, 3});
+		collect_one(rig);
+		text = read_print(rig, rig->space, 65536, false);
+		for (const char *p = text; *p; p++)
+			n_lines += *p == '\n';
+		assert_int_equal(n_lines, n_threads);
+		free(text);
+	}
 }
 
 /* Of the engine's time each question takes a little. */
@@ -3275,6 +3309,7 @@ static int on_gpu(char *spec)
 		ON_GPU(test_print_of_many_threads_is_all_there),
 		ON_GPU(test_print_over_the_limit_costs_the_newest),
 		ON_GPU(test_print_over_the_limit_leaves_no_hole),
+		ON_GPU(test_print_past_the_room_that_was_known_is_all_there),
 		ON_GPU(test_print_without_text_is_read_in_parts),
 		ON_GPU(test_print_goes_round),
 		ON_GPU(test_print_is_read_while_others_print),
