@@ -49,6 +49,12 @@ tests_gpu_bound_SOURCES = tests/gpu/bound.c tests/gpu/bound_kernels.h tests/unit
 tests_gpu_bound_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_LIBRARY='"libcuda.so.1"'
 tests_gpu_bound_LDADD = libbase.la -ldl
 
+# printf of many threads.
+noinst_PROGRAMS += tests/gpu/printing
+tests_gpu_printing_SOURCES = tests/gpu/printing.c tests/unit/tenant.h
+tests_gpu_printing_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_LIBRARY='"libcuda.so.1"'
+tests_gpu_printing_LDADD = libbase.la -ldl
+
 # gsbctl for machines with a GPU: without liblttng-ctl, which needs libxml2 and the 30 MiB of libicu.
 EXTRA_PROGRAMS += tests/gpu/gsbctl
 tests_gpu_gsbctl_SOURCES = $(tools_gsbctl_SOURCES)
