@@ -77,6 +77,20 @@ static int check_rows(struct gsb_space *space, const struct gsb_texture *v)
 	return cuda_place_of(space, v->base, bytes) == CUDA_PLACE_DEVICE ? 0 : -EINVAL;
 }
 
+/* It begins in memory of the space; where it ends, the driver does not ask, as long as it stays in the window. */
+static int check_line(struct gsb_space *space, const struct gsb_texture *v)
+{
+	uint64_t texel = (uint64_t)gsb_texel_channel_bytes(v->format) * v->n_channels;
+	uint64_t bytes = v->width * texel;
+	bool is_in_window = v->base - space->base < space->size;
+
+	if (!v->width || (is_in_window && !gsb_range_ok(v->base - space->base, bytes, space->size)))
+		return -EINVAL;
+	return cuda_place_of(space, v->base, is_in_window ? texel : bytes) == CUDA_PLACE_DEVICE
+		       ? 0
+		       : -EINVAL;
+}
+
 static void name_line(const struct gsb_texture *v, CUDA_RESOURCE_DESC *out)
 {
 	out->res.linear.devPtr = v->base;
@@ -105,7 +119,7 @@ static int name_resource(struct gsb_space *space, const struct gsb_texture *v,
 	switch (v->resource) {
 	case CU_RESOURCE_TYPE_ARRAY: return name_array(space, v, out, array);
 	case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY: return name_mipmap(space, v, out, array);
-	case CU_RESOURCE_TYPE_LINEAR: name_line(v, out); return check_rows(space, v);
+	case CU_RESOURCE_TYPE_LINEAR: name_line(v, out); return check_line(space, v);
 	case CU_RESOURCE_TYPE_PITCH2D: name_rows(v, out); return check_rows(space, v);
 	default: return -EINVAL;
 	}

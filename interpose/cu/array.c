@@ -177,6 +177,7 @@ struct rows {
 	CUarray_format format;
 	unsigned n_channels;
 	uint64_t width, height, pitch; /* texels, rows, bytes */
+	bool may_pass_the_end; /* of its allocation: the driver does not look where a line of texels ends */
 };
 
 static CUresult view_rows(const struct rows *r, uint64_t wire, struct gsb_texture *out)
@@ -186,7 +187,7 @@ static CUresult view_rows(const struct rows *r, uint64_t wire, struct gsb_textur
 	if (!r->width || !r->height || r->addr % TEXTURE_ALIGN ||
 	    gsb_mul_overflows(r->pitch, r->height - 1, &bytes) ||
 	    gsb_add_overflows(bytes, r->width * texel, &bytes) ||
-	    !gsb_alloc_holds(r->addr, bytes, wire))
+	    !gsb_alloc_holds(r->addr, r->may_pass_the_end ? texel : bytes, wire))
 		return CUDA_ERROR_INVALID_VALUE;
 	*out = (struct gsb_texture){
 		.base = r->addr,
@@ -207,7 +208,8 @@ static CUresult view_linear(const CUDA_RESOURCE_DESC *d, uint64_t wire, struct g
 			 .format = d->res.linear.format,
 			 .n_channels = d->res.linear.numChannels,
 			 .height = 1,
-			 .pitch = d->res.linear.sizeInBytes};
+			 .pitch = d->res.linear.sizeInBytes,
+			 .may_pass_the_end = true};
 
 	if (!is_format_ok(r.format, r.n_channels))
 		return CUDA_ERROR_INVALID_VALUE;

@@ -483,7 +483,18 @@ static const struct texture cases[] = {
 	 CU_RESOURCE_TYPE_PITCH2D, 0},
 };
 
-/* ---- linear memory: what is outside reads as 0 ---- */
+/* ---- linear memory: what is outside reads as 0, and nobody looks where it ends ---- */
+
+static void make_longer(const CUDA_RESOURCE_DESC *r)
+{
+	const CUDA_TEXTURE_DESC d = {.flags = CU_TRSF_READ_AS_INTEGER};
+	CUDA_RESOURCE_DESC longer = *r;
+	CUtexObject object;
+
+	longer.res.linear.sizeInBytes *= 2;
+	need(cu.cuTexObjectCreate(&object, &longer, &d, NULL), "cuTexObjectCreate, past the end");
+	need(cu.cuTexObjectDestroy(object), "cuTexObjectDestroy");
+}
 
 static void run_linear(void)
 {
@@ -519,6 +530,7 @@ static void run_linear(void)
 		}
 	printf("%s: %d places, %d channels wrong\n", t.name, N, wrong);
 	n_wrong += wrong != 0;
+	make_longer(&r);
 	release(&t, object, &r);
 	free(texels);
 }

@@ -1292,6 +1292,32 @@ static void test_texture_reads_rows_of_memory(void **state)
 	assert_int_equal(ops->texture_create(rig->space, &view, false, &handle), -EINVAL);
 }
 
+/* The driver does not look where a line of texels ends; a window is left by nobody all the same. */
+static void test_texture_of_a_line_may_pass_the_end_of_its_memory(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	uint64_t addr = alloc(rig, 512), handle;
+	struct gsb_texture view = {
+		.mark = GSB_TEXTURE_MARK,
+		.base = addr,
+		.width = 64, /* of which 32 are there */
+		.height = 1,
+		.depth = 1,
+		.format = CU_AD_FORMAT_FLOAT,
+		.n_channels = 4,
+		.resource = CU_RESOURCE_TYPE_LINEAR,
+	};
+
+	assert_int_equal(ops->texture_create(rig->space, &view, false, &handle), 0);
+	assert_int_equal(ops->texture_destroy(rig->space, handle, false), 0);
+	view.width = (uint32_t)((DEVICE_BASE + DEVICE_SIZE - addr) / 16) + 1;
+	assert_int_equal(ops->texture_create(rig->space, &view, false, &handle), -EINVAL);
+	view.base = addr + DEVICE_SIZE / 2; /* where nothing is */
+	view.width = 1;
+	assert_int_equal(ops->texture_create(rig->space, &view, false, &handle), -EINVAL);
+}
+
 static void test_surface_writes_into_its_array(void **state)
 {
 	struct rig *rig = *state;
@@ -3279,6 +3305,7 @@ static int on_gpu(char *spec)
 		ON_GPU(test_array_is_neither_filled_nor_left),
 		ON_GPU(test_texture_reads_its_array),
 		ON_GPU(test_texture_reads_rows_of_memory),
+		ON_GPU(test_texture_of_a_line_may_pass_the_end_of_its_memory),
 		ON_GPU(test_surface_writes_into_its_array),
 		ON_GPU(test_texture_of_what_is_not_its_own_is_einval),
 		ON_GPU(test_launch_runs_every_thread_of_every_block),
