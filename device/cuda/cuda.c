@@ -244,5 +244,6 @@ const struct gsb_device_ops gsb_cuda_ops = {
 	.stay_awake = cuda_stay_awake,
 	.print_read = cuda_print_read,
 	.print_limit = cuda_print_limit,
+	.heap_size = cuda_heap_size,
 	.now_ns = cuda_now_ns,
 };

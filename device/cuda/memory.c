@@ -3,7 +3,7 @@
  *
  * A space reserves its window's addresses once. Memory is mapped there in chunks of 2 MiB or more: a large allocation has a
  * chunk of its own, small ones share slabs of one unit. None of these calls waits for kernels, and none stops
- * their launches; cuMemFree would do both.
+ * their launches, but for the rare one that makes the heap of kernels larger; cuMemFree would do both.
  *
  * The large chunk that was given back last is kept mapped for a moment: who frees and allocates the same again and again waits for
  * no mapping. It is in nobody's books, and another engine may have been sold it: so it goes soon, and at once when memory is short,
@@ -32,6 +32,8 @@
 #define EMPTY_SLABS_MAX 1 /* kept, so that one allocation that comes and goes costs no mapping */
 #define SPARE_MAX	(256ull << 20)
 #define SPARE_NS	200000000ull
+#define HEAP_MAX_BYTES \
+	(512ull << 20) /* of kernels' malloc(): half of what is kept for the driver */
 
 struct cuda_chunk {
 	uint64_t start, size; /* mapped */
@@ -401,6 +403,23 @@ void cuda_mem_info(struct gsb_device *base, uint64_t *free_bytes, uint64_t *tota
 
 	*total_bytes = dev->info.total_mem_bytes;
 	*free_bytes = dev->info.total_mem_bytes - dev->used_bytes;
+}
+
+int cuda_heap_size(struct gsb_space *space, uint64_t bytes, uint64_t *now)
+{
+	struct cuda_device *dev = space->dev;
+	size_t is = 0;
+	CUresult result = dev->cu.cuCtxGetLimit(&is, CU_LIMIT_MALLOC_HEAP_SIZE);
+
+	if (!result && bytes > HEAP_MAX_BYTES)
+		return -ENOMEM;
+	if (!result && bytes > is)
+		result = dev->cu.cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, bytes);
+	if (!result)
+		result = dev->cu.cuCtxGetLimit(&is, CU_LIMIT_MALLOC_HEAP_SIZE);
+	if (!result)
+		*now = is;
+	return cuda_refusal(dev, result);
 }
 
 static bool is_allocated(struct gsb_space *space, uint64_t addr, uint64_t bytes)

@@ -15,6 +15,9 @@ uint64_t cuda_mem_cost(struct gsb_device *dev, uint64_t size);
 int cuda_mem_free(struct gsb_space *space, uint64_t addr);
 void cuda_mem_info(struct gsb_device *dev, uint64_t *free_bytes, uint64_t *total_bytes);
 
+/* As in ops.h. The heap of malloc() in kernels is the context's, and all spaces share it: it grows and never shrinks. */
+int cuda_heap_size(struct gsb_space *space, uint64_t bytes, uint64_t *now);
+
 /* Behind what was zeroed last on its stream: who uses it waits for that. -EIO: nobody could tell when. */
 int cuda_zero_mark(struct cuda_device *dev);
 

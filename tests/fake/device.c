@@ -123,6 +123,29 @@ CUresult cuCtxSetCurrent(CUcontext ctx)
 	return fake_leave_anyway(__func__, known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT);
 }
 
+CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
+{
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	*value = fake.heap_bytes ? fake.heap_bytes : 8 << 20;
+	return fake_leave(limit == CU_LIMIT_MALLOC_HEAP_SIZE ? CUDA_SUCCESS
+							     : CUDA_ERROR_UNSUPPORTED_LIMIT);
+}
+
+CUresult cuCtxSetLimit(CUlimit limit, size_t value)
+{
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	if (limit != CU_LIMIT_MALLOC_HEAP_SIZE)
+		return fake_leave(CUDA_ERROR_UNSUPPORTED_LIMIT);
+	fake.heap_bytes = (value + (1 << 20) - 1) >> 20 << 20;
+	return fake_leave(CUDA_SUCCESS);
+}
+
 CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
 {
 	CUresult result = fake_enter(__func__);

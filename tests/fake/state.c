@@ -175,6 +175,7 @@ bool fake_reset(void)
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(calls); i++)
 		calls[i].n_calls = calls[i].fail_at = 0;
 	fake.n_early = 0;
+	fake.heap_bytes = 0;
 	fake.lost = CUDA_SUCCESS;
 	fake_leave(CUDA_SUCCESS);
 	return clean;

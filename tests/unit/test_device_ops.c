@@ -1318,6 +1318,22 @@ static void test_texture_of_a_line_may_pass_the_end_of_its_memory(void **state)
 	assert_int_equal(ops->texture_create(rig->space, &view, false, &handle), -EINVAL);
 }
 
+/* Of malloc() in kernels: all spaces of a GPU's context share it. */
+static void test_heap_of_kernels_grows_and_stays(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	uint64_t before, now;
+
+	assert_int_equal(ops->heap_size(rig->space, 0, &before), 0);
+	assert_true(before > 0);
+	assert_int_equal(ops->heap_size(rig->space, before + (32 << 20), &now), 0);
+	assert_true(now >= before + (32 << 20));
+	assert_int_equal(ops->heap_size(rig->space, 1 << 20, &before), 0);
+	assert_int_equal(before, now);
+	assert_int_equal(ops->heap_size(rig->space, 1ull << 40, &now), -ENOMEM);
+}
+
 static void test_surface_writes_into_its_array(void **state)
 {
 	struct rig *rig = *state;
@@ -3306,6 +3322,7 @@ static int on_gpu(char *spec)
 		ON_GPU(test_texture_reads_its_array),
 		ON_GPU(test_texture_reads_rows_of_memory),
 		ON_GPU(test_texture_of_a_line_may_pass_the_end_of_its_memory),
+		ON_GPU(test_heap_of_kernels_grows_and_stays),
 		ON_GPU(test_surface_writes_into_its_array),
 		ON_GPU(test_texture_of_what_is_not_its_own_is_einval),
 		ON_GPU(test_launch_runs_every_thread_of_every_block),
