@@ -23,9 +23,10 @@ static int32_t ask(struct cuda_device *dev, int attribute)
 }
 
 /* What devices that are not real have is what is carried; and where it is, and what only a GPU has, besides. */
-static const int others[] = {CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID,
-			     CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH,
-			     CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED};
+static const int others[] = {
+	CU_DEVICE_ATTRIBUTE_PCI_BUS_ID,	    CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID,
+	CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID,  CU_DEVICE_ATTRIBUTE_ECC_ENABLED,
+	CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED};
 
 static void fill_attrs(struct cuda_device *dev)
 {
