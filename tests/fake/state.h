@@ -41,7 +41,7 @@ struct fake {
 	int wake_fd;
 	bool stop, paused;
 	unsigned n_early;
-	size_t heap_bytes; /* of malloc() in kernels; 0: nobody has set it */
+	size_t heap_bytes;  /* of malloc() in kernels; 0: nobody has set it */
 	unsigned n_loading; /* modules: launches wait */
 	struct fake_deferred *deferred;
 };
