@@ -5,6 +5,7 @@
 #define GSB_BASE_COMPILER_H
 
 #define GSB_EXPORT	    __attribute__((visibility("default")))
+#define GSB_OWN		    __attribute__((visibility("hidden"))) /* an extern of no library */
 #define GSB_PRINTF(fmt, va) __attribute__((format(printf, fmt, va)))
 #define GSB_CACHE_ALIGNED   __attribute__((aligned(64)))
 #define GSB_UNUSED	    __attribute__((unused))

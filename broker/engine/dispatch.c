@@ -379,21 +379,41 @@ static handler *const handlers[GSB_N_RECS] = {
 #include "gsb/wire_records.def"
 };
 
-/* When it was posted is a stamp, and what the tenant says. */
-static GSB_COLD int take_and_tell(struct gsb_tenant *t, const struct gsb_rec *rec)
+/* While somebody listens, instead of those: when a record was posted is a stamp, and what the tenant says. */
+static int take_and_tell(struct gsb_tenant *t, const struct gsb_rec *rec)
 {
-	int err;
+	int err = handlers[rec->type](t, rec);
 
-	t->queues.thread = rec->thread;
-	t->queues.posted = rec->stamp;
-	err = handlers[rec->type](t, rec);
-	if (!err && gsb_rec_class(rec->type) != GSB_CLASS_STREAM)
-		gsb_trace(TAKEN, taken, t->id, .posted_ns = t->queues.posted, .thread = rec->thread,
+	if (!err)
+		gsb_trace(TAKEN, taken, t->id, .posted_ns = rec->stamp, .thread = rec->thread,
 			  .record = rec->type);
 	return err;
 }
 
-static int dispatch(struct gsb_tenant *t, const struct gsb_rec *rec)
+/* The operation that such a record has queued: nothing has looked at it yet. */
+static int queue_and_tell(struct gsb_tenant *t, const struct gsb_rec *rec)
+{
+	int err = handlers[rec->type](t, rec);
+	struct gsb_op *op;
+
+	if (err)
+		return err;
+	op = t->queues.streams[gsb_handle_index(rec->stream)]->last;
+	gsb_op_number(op);
+	gsb_op_tell(op, rec->stamp, rec->thread, 0);
+	return 0;
+}
+
+#define TELL_POST   take_and_tell
+#define TELL_CALL   take_and_tell
+#define TELL_STREAM queue_and_tell
+
+static handler *const tellers[GSB_N_RECS] = {
+#define GSB_REC(NAME, Name, class, body) [GSB_REC_##NAME] = TELL_##class,
+#include "gsb/wire_records.def"
+};
+
+static int dispatch(struct gsb_tenant *t, const struct gsb_rec *rec, handler *const *takers)
 {
 	uint64_t host_ns = t->host_ns;
 	int err;
@@ -402,13 +422,13 @@ static int dispatch(struct gsb_tenant *t, const struct gsb_rec *rec)
 		return gsb_violation(t, "%s of thread %u, which there is not",
 				     gsb_rec_name(rec->type), rec->thread);
 	gsb_tenant_charge_host(t);
-	err = gsb_trace_is_on() ? take_and_tell(t, rec) : handlers[rec->type](t, rec);
+	err = takers[rec->type](t, rec);
 	if (err)
 		t->host_ns = host_ns; /* it comes again */
 	return err;
 }
 
-static int dispatch_one(struct gsb_tenant *t)
+static int dispatch_one(struct gsb_tenant *t, handler *const *takers)
 {
 	struct gsb_engine *e = t->engine;
 	struct gsb_rec *rec = (struct gsb_rec *)e->record;
@@ -420,7 +440,7 @@ static int dispatch_one(struct gsb_tenant *t)
 		return gsb_violation(t, "record with a bad type or length at position %" PRIu64,
 				     t->ring.head);
 	/* A well-behaved library waits for most of its calls; jobs are memory of the engine. */
-	r = t->n_jobs < GSB_N_JOBS_MAX ? dispatch(t, rec) : -EAGAIN;
+	r = t->n_jobs < GSB_N_JOBS_MAX ? dispatch(t, rec, takers) : -EAGAIN;
 	if (r)
 		return r;
 	gsb_ring_advance(&t->ring, rec);
@@ -430,12 +450,13 @@ static int dispatch_one(struct gsb_tenant *t)
 
 unsigned gsb_dispatch_ring(struct gsb_tenant *t, unsigned max)
 {
+	handler *const *takers = gsb_trace_is_on() ? tellers : handlers;
 	unsigned n = 0;
 	int r = 1;
 
 	if (t->state == GSB_TENANT_LEAVING || t->queues.stalled)
 		return 0;
-	while (n < max && (r = dispatch_one(t)) > 0)
+	while (n < max && (r = dispatch_one(t, takers)) > 0)
 		n++;
 	if (n) {
 		t->state = GSB_TENANT_ACTIVE;

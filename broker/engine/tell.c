@@ -93,7 +93,7 @@ void gsb_tell_lines(void)
 
 static void tell_item(const struct gsb_item *item)
 {
-	gsb_op_tell(&item->op, !item->head ? 1 : item->ready ? 2 : 3);
+	gsb_op_tell(&item->op, 0, 0, !item->head ? 1 : item->ready ? 2 : 3);
 }
 
 static void tell_queue(const struct gsb_stream *s)
@@ -102,7 +102,7 @@ static void tell_queue(const struct gsb_stream *s)
 		if (op->class->kind <= GSB_TRACE_OP_FILL)
 			tell_item(gsb_container_of(op, struct gsb_item, op));
 		else
-			gsb_op_tell(op, 1);
+			gsb_op_tell(op, 0, 0, 1);
 }
 
 static void tell_functions(const struct gsb_tenant *t)
@@ -130,8 +130,29 @@ static void tell_all_of(const struct gsb_tenant *t)
 	}
 }
 
+static void number_queue(const struct gsb_stream *s)
+{
+	for (struct gsb_op *op = s->first; op; op = op->next) {
+		struct gsb_head *h =
+			gsb_item_is(op) ? gsb_container_of(op, struct gsb_item, op)->head : NULL;
+
+		gsb_op_number(op);
+		if (h)
+			h->told = false;
+	}
+}
+
+void gsb_tell_number_all(struct gsb_engine *e)
+{
+	for (int i = 0; i < GSB_N_SLOTS; i++)
+		for (uint32_t at = 0; e->tenants[i] && at < GSB_N_STREAMS; at++)
+			if (e->tenants[i]->queues.streams[at])
+				number_queue(e->tenants[i]->queues.streams[at]);
+}
+
 void gsb_tell_all(struct gsb_engine *e)
 {
+	gsb_tell_number_all(e); /* first: they name each other */
 	gsb_trace(CLOCK, clock, 0, .device_ns = gsb_engine_now_ns(e),
 		  .is_virtual = e->scheduler.clock.is_virtual);
 	for (int i = 0; i < GSB_N_SLOTS; i++)

@@ -21,7 +21,10 @@ void gsb_tell_gone(const struct gsb_tenant *t);
 void gsb_tell_woken(const struct gsb_tenant *t, unsigned n_threads);
 void gsb_tell_lines(void); /* that the log has dropped since the last call */
 
-/* A recording begins: the clocks, and all that is there. */
+/* Somebody listens: what is queued already gets its numbers, and what is held is told of again. */
+void gsb_tell_number_all(struct gsb_engine *e);
+
+/* A recording begins: that, and the clocks, and all that is there. */
 void gsb_tell_all(struct gsb_engine *e);
 
 #endif

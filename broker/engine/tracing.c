@@ -134,6 +134,7 @@ void gsb_tracing_ask(struct gsb_tracing *t, const struct gsb_ctl_trace *m, int f
 	case GSB_TRACE_WHAT_STOP: stop(t, m->number); return;
 	case GSB_TRACE_WHAT_LTTNG:
 		err = gsb_trace_offer_lttng();
+		gsb_tell_number_all(t->engine);
 		tell_tenants(t->engine);
 		answer(t, m->number, err,
 		       err ? "this engine has no LTTng events: its log says why" : "");

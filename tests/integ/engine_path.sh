@@ -8,9 +8,9 @@ srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 . "$srcdir/tests/integ/lib.sh"
 
 FEW=2000 MANY=12000
-LIMIT=2020    # 2007, of which the device of the test takes 570
-OFF_LIMIT=28  # 25: a comparison and a branch for each event, and its serial
-ON_LIMIT=640  # 603 for 7 events
+LIMIT=1996    # 1988, of which the device of the test takes 570
+OFF_LIMIT=11  # 9: a comparison and a branch at four places, and parts of what a turn asks
+ON_LIMIT=490  # 475 for 7 events
 
 # count PROGRAM LAUNCHES [FILE]: instructions in gsb_engine_turn, in $instructions.
 count() {

@@ -80,6 +80,13 @@ static void read_back(struct fixture *f)
 	gsb_trace_close(r);
 }
 
+/* For another recording. */
+static void forget(struct fixture *f)
+{
+	assert_int_equal(ftruncate(f->file, 0), 0);
+	lseek(f->file, 0, SEEK_SET);
+}
+
 static void end(struct fixture *f)
 {
 	kit_device_auto(f->k.dev);
@@ -561,6 +568,87 @@ static void test_virtual_time_says_who_holds_it_and_each_step(void **state)
 
 /* ---- recordings ---- */
 
+/* Nothing had a number while nobody listened. The one that waits is found first, and names the one that is waited for. */
+static void test_record_that_begins_late_numbers_what_waits_and_for_what(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t recording, wait;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	kit_stream_create(&f->t, 1, 1);
+	kit_stream_create(&f->t, 2, 1);
+	kit_event_create(&f->t, 5);
+	kit_fill(&f->t, 2, f->mem);
+	kit_record(&f->t, 2, 5);
+	kit_wait(&f->t, 1, 5);
+	kit_settle(&f->k);
+	record(f);
+	kit_wait(&f->t, 1, 5);
+	kit_settle(&f->k);
+	kit_complete(f->k.dev, 0, CUDA_SUCCESS, 9);
+	kit_settle(&f->k);
+	read_back(f);
+	recording = event(f, GSB_TRACE_RECORDS, 0)->records.serial;
+	wait = event(f, GSB_TRACE_WAITS_FOR, 0)->waits_for.serial;
+	assert_int_not_equal(recording, 0);
+	assert_int_equal(event(f, GSB_TRACE_WAITS_FOR, 0)->waits_for.on_serial, recording);
+	assert_int_equal(event(f, GSB_TRACE_WAITS_FOR, 1)->waits_for.on_serial, recording);
+	EXPECT_CHAIN(f, recording, GSB_TRACE_QUEUED, GSB_TRACE_RECORDS, GSB_TRACE_COMPLETED);
+	EXPECT_CHAIN(f, wait, GSB_TRACE_QUEUED, GSB_TRACE_WAITS_FOR, GSB_TRACE_COMPLETED);
+	end(f);
+}
+
+/* What is there for two recordings has one number in both; what came between them has its own. */
+static void test_second_record_keeps_the_numbers_of_the_first(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t first, second;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	record(f);
+	kit_fill(&f->t, 0, f->mem);
+	kit_settle(&f->k);
+	read_back(f);
+	first = event(f, GSB_TRACE_QUEUED, 0)->queued.serial;
+	forget(f);
+	kit_fill(&f->t, 0, f->mem);
+	kit_settle(&f->k);
+	record(f);
+	read_back(f);
+	assert_int_equal(event(f, GSB_TRACE_QUEUED, 0)->queued.serial, first);
+	second = event(f, GSB_TRACE_QUEUED, 1)->queued.serial;
+	assert_true(second > first);
+	kit_complete(f->k.dev, 0, CUDA_SUCCESS, 9);
+	kit_settle(&f->k);
+	kit_complete(f->k.dev, 1, CUDA_SUCCESS, 9);
+	kit_settle(&f->k);
+	end(f);
+}
+
+static void test_second_record_tells_again_what_is_held(void **state)
+{
+	struct fixture *f = *state;
+
+	begin_with(f, false, &holder);
+	kit_stream_create(&f->t, 1, 1);
+	kit_stream_create(&f->t, 2, 1);
+	record(f);
+	kit_fill(&f->t, 2, f->mem);
+	kit_settle(&f->k);
+	kit_fill(&f->t, 1, f->mem);
+	kit_settle(&f->k);
+	read_back(f);
+	forget(f);
+	record(f);
+	kit_complete(f->k.dev, 0, CUDA_SUCCESS, 9);
+	kit_settle(&f->k);
+	read_back(f);
+	assert_int_equal(count(f, GSB_TRACE_DECIDED), 2);
+	assert_int_equal(event(f, GSB_TRACE_DECIDED, 0)->decided.verdict, GSB_TRACE_VERDICT_HOLD);
+	assert_int_equal(event(f, GSB_TRACE_DECIDED, 1)->decided.verdict, GSB_TRACE_VERDICT_ISSUE);
+	end(f);
+}
+
 static void test_record_that_begins_late_tells_what_is_there(void **state)
 {
 	struct fixture *f = *state;
@@ -707,6 +795,9 @@ int main(void)
 		CASE(test_tenant_that_has_gone_leaves_its_counts),
 		CASE(test_quota_is_said_with_its_figures),
 		CASE(test_virtual_time_says_who_holds_it_and_each_step),
+		CASE(test_record_that_begins_late_numbers_what_waits_and_for_what),
+		CASE(test_second_record_keeps_the_numbers_of_the_first),
+		CASE(test_second_record_tells_again_what_is_held),
 		CASE(test_record_that_begins_late_tells_what_is_there),
 		CASE(test_record_after_stop_begins_a_file_of_its_own),
 		CASE(test_record_what_is_no_plain_file_to_write_is_refused),

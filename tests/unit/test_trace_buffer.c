@@ -202,7 +202,7 @@ static void test_closed_is_published_and_tries_nothing_more(void **state)
 	fill(0);
 	fill(1);
 	gsb_trace_buffer_close(&buffer);
-	assert_null(gsb_trace_buffer_try(&buffer, sizeof(struct gsb_trace_ready)));
+	assert_false(gsb_trace_buffer_has_room(&buffer, sizeof(struct gsb_trace_ready)));
 	take(0, 2);
 }
 

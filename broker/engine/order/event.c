@@ -123,10 +123,19 @@ static void finish_record(struct gsb_op *op, uint64_t time_ns)
 	release(q, p);
 }
 
+static void tell_record(const struct gsb_op *op)
+{
+	const struct event_op *r = gsb_container_of(op, struct event_op, op);
+
+	gsb_trace_tell(RECORDS, records, op->stream->queues->tenant_id, .serial = op->serial,
+		       .number = r->number, .event = r->event);
+}
+
 static const struct gsb_op_class record_class = {
 	.kind = GSB_TRACE_OP_EVENT_RECORD,
 	.instant = true,
 	.start = start_record,
+	.tell = tell_record,
 	.finish = finish_record,
 };
 
@@ -142,6 +151,8 @@ int gsb_event_record(struct gsb_event *e, struct gsb_stream *s, uint64_t post_ns
 	r->point = create_point(q);
 	r->event = gsb_handle_index(e->handle);
 	r->number = e->number + 1;
+	if (r->point)
+		r->point->recording = &r->op;
 	err = r->point ? gsb_stream_push(s, &r->op) : -EAGAIN;
 	if (err) {
 		release(q, r->point);
@@ -149,9 +160,6 @@ int gsb_event_record(struct gsb_event *e, struct gsb_stream *s, uint64_t post_ns
 		return err;
 	}
 	release(q, e->latest);
-	r->point->serial = r->op.serial;
-	gsb_trace(RECORDS, records, q->tenant_id, .serial = r->op.serial, .number = r->number,
-		  .event = r->event);
 	e->latest = hold(r->point);
 	e->number = r->number;
 	return 0;
@@ -164,7 +172,8 @@ static void start_wait(struct gsb_op *op)
 	struct gsb_point *p = to_event(op)->point;
 
 	if (p && !p->done)
-		gsb_stream_park(op->stream, &p->waiters, GSB_TRACE_PARK_EVENT, p->serial);
+		gsb_stream_park(op->stream, &p->waiters, GSB_TRACE_PARK_EVENT,
+				p->recording->serial);
 	else
 		gsb_stream_pop(op->stream, gsb_later_ns(op->ready_ns, p ? p->time_ns : 0));
 }
@@ -174,9 +183,19 @@ static void finish_wait(struct gsb_op *op, uint64_t time_ns)
 	release(op->order->queues, to_event(op)->point);
 }
 
+static void tell_wait(const struct gsb_op *op)
+{
+	const struct event_op *w = gsb_container_of(op, struct event_op, op);
+	bool is_open = w->point && !w->point->done;
+
+	gsb_trace_tell(WAITS_FOR, waits_for, op->stream->queues->tenant_id, .serial = op->serial,
+		       .on_serial = is_open ? w->point->recording->serial : 0, .event = w->event);
+}
+
 static const struct gsb_op_class wait_class = {
 	.kind = GSB_TRACE_OP_EVENT_WAIT,
 	.start = start_wait,
+	.tell = tell_wait,
 	.finish = finish_wait,
 };
 
@@ -189,14 +208,12 @@ int gsb_event_wait(struct gsb_event *e, struct gsb_stream *s, uint64_t post_ns)
 		return -EAGAIN;
 	w->op.post_ns = e->latest ? post_ns : gsb_later_ns(post_ns, e->done_ns);
 	w->point = hold(e->latest);
+	w->event = gsb_handle_index(e->handle);
 	err = gsb_stream_push(s, &w->op);
 	if (err) {
 		release(s->queues, w->point);
 		gsb_op_discard(s->queues, &w->op);
 		return err;
 	}
-	gsb_trace(WAITS_FOR, waits_for, s->queues->tenant_id, .serial = w->op.serial,
-		  .on_serial = w->point ? w->point->serial : 0,
-		  .event = gsb_handle_index(e->handle));
 	return 0;
 }

@@ -11,9 +11,9 @@
 
 struct gsb_point {
 	struct gsb_stream *waiters;
-	uint64_t time_ns; /* device time, once done */
-	uint64_t serial;  /* of the recording */
-	uint32_t refs;	  /* the event, the recording, waiting operations */
+	uint64_t time_ns;		/* device time, once done */
+	const struct gsb_op *recording; /* not done */
+	uint32_t refs;			/* the event, the recording, waiting operations */
 	bool done;
 };
 

@@ -100,14 +100,22 @@ void gsb_op_discard(struct gsb_queues *q, struct gsb_op *op)
 	gsb_pool_free(&q->pool, op);
 }
 
-GSB_COLD void gsb_op_tell(const struct gsb_op *op, uint8_t before)
+void gsb_op_number(struct gsb_op *op)
 {
-	const struct gsb_queues *q = op->stream->queues;
+	if (op->serial)
+		return;
+	op->serial = gsb_trace_next_serial();
+	if (op->epoch)
+		op->epoch->last_serial = op->serial;
+}
 
-	gsb_trace(QUEUED, queued, q->tenant_id, .serial = op->serial,
-		  .posted_ns = before ? 0 : q->posted, .post_device_ns = op->post_ns,
-		  .stream = op->stream->index, .thread = before ? 0 : q->thread,
-		  .kind = op->class->kind, .before = before);
+void gsb_op_tell(const struct gsb_op *op, uint64_t posted, uint16_t thread, uint8_t before)
+{
+	const struct gsb_stream *s = op->stream;
+
+	gsb_trace_tell(QUEUED, queued, s->queues->tenant_id, .serial = op->serial,
+		       .posted_ns = posted, .post_device_ns = op->post_ns, .stream = s->index,
+		       .thread = thread, .kind = op->class->kind, .before = before);
 	if (op->class->tell)
 		op->class->tell(op);
 }
@@ -116,9 +124,6 @@ int gsb_stream_push(struct gsb_stream *s, struct gsb_op *op)
 {
 	if (gsb_epoch_join(s, &op->epoch))
 		return -EAGAIN;
-	op->serial = gsb_trace_next_serial();
-	if (op->epoch)
-		op->epoch->last_serial = op->serial;
 	op->stream = s;
 	op->order = s->order;
 	op->fence = gsb_fence_hold(s->order);
@@ -128,8 +133,6 @@ int gsb_stream_push(struct gsb_stream *s, struct gsb_op *op)
 		s->first = op;
 	s->last = op;
 	s->n_queued++;
-	if (gsb_trace_is_on())
-		gsb_op_tell(op, 0);
 	if (s->state == GSB_STREAM_EMPTY)
 		gsb_stream_retry(s);
 	return 0;
@@ -220,13 +223,13 @@ static void count_wait(const struct gsb_stream *s, const struct gsb_op *op, uint
 		q->event_wait_ns += time_ns - ready;
 }
 
-static GSB_COLD void tell_completed(const struct gsb_op *op, uint64_t time_ns)
+void gsb_op_tell_completed(const struct gsb_op *op, uint64_t time_ns)
 {
 	const struct gsb_stream *s = op->stream;
 
-	gsb_trace(COMPLETED, completed, s->queues->tenant_id, .serial = op->serial,
-		  .device_ns = time_ns, .number = s->n_done, .stream = s->index,
-		  .failed = op->order->failed);
+	gsb_trace_tell(COMPLETED, completed, s->queues->tenant_id, .serial = op->serial,
+		       .device_ns = time_ns, .number = s->n_done + 1, .stream = s->index,
+		       .failed = op->order->failed);
 }
 
 static void pop(struct gsb_stream *s, uint64_t time_ns)
@@ -248,8 +251,6 @@ static void pop(struct gsb_stream *s, uint64_t time_ns)
 	if (op->class->finish)
 		op->class->finish(op, time_ns);
 	publish(s);
-	if (gsb_trace_is_on())
-		tell_completed(op, time_ns);
 	if (op->epoch)
 		gsb_epoch_leave(o, op->epoch, time_ns);
 	gsb_op_discard(q, op);
@@ -263,16 +264,18 @@ static bool is_passed(const struct gsb_stream *s)
 	return gsb_unlikely(s->state == GSB_STREAM_STARTED) && s->first->class->instant;
 }
 
+void gsb_stream_pop_told(struct gsb_stream *s, uint64_t time_ns)
+{
+	pop(s, time_ns);
+	if (is_passed(s))
+		gsb_stream_pop(s, ready_ns(s, s->first));
+}
+
 void gsb_stream_pop(struct gsb_stream *s, uint64_t time_ns)
 {
-	bool again;
-
-	do {
-		pop(s, time_ns);
-		again = is_passed(s);
-		if (again)
-			time_ns = ready_ns(s, s->first);
-	} while (again);
+	if (gsb_trace_is_on())
+		gsb_op_tell_completed(s->first, time_ns);
+	gsb_stream_pop_told(s, time_ns);
 }
 
 /* ---- heads ---- */

@@ -27,8 +27,13 @@ void *gsb_op_create(struct gsb_queues *q, const struct gsb_op_class *class, uint
 		    uint32_t payload);
 void gsb_op_discard(struct gsb_queues *q, struct gsb_op *op); /* not pushed yet */
 
-/* For the trace. @before: as the event queued has it. */
-void gsb_op_tell(const struct gsb_op *op, uint8_t before);
+/*
+ * For the trace: what is told of has a number, which it gets when its record is taken while somebody listens, or when a recording
+ * finds it. Once: more calls do nothing.
+ */
+void gsb_op_number(struct gsb_op *op);
+/* @posted, @thread, @before: as the event queued has them; posted is a stamp */
+void gsb_op_tell(const struct gsb_op *op, uint64_t posted, uint16_t thread, uint8_t before);
 
 /* Append op to the stream's queue; consumes it. -EAGAIN: no room, the operation is still the caller's. */
 int gsb_stream_push(struct gsb_stream *s, struct gsb_op *op);
@@ -41,6 +46,10 @@ int gsb_stream_push_priority(struct gsb_stream *s, int32_t priority, uint64_t po
 
 /* The head of s has completed at time_ns: publish, wake what waited for it, look at the next. */
 void gsb_stream_pop(struct gsb_stream *s, uint64_t time_ns);
+
+/* The same in two steps, for who has more to tell of it: that it has completed, where somebody listens, and then the rest. */
+void gsb_op_tell_completed(const struct gsb_op *op, uint64_t time_ns);
+void gsb_stream_pop_told(struct gsb_stream *s, uint64_t time_ns);
 
 /* Its context o failed: a head that has not begun will pass. */
 void gsb_stream_withdraw(struct gsb_stream *s, const struct gsb_order *o);

@@ -43,9 +43,7 @@ struct gsb_stream;
 /* The queues of one tenant: its streams and events, memory for what is queued, and the words that it reads. */
 struct gsb_queues {
 	struct gsb_region *region; /* its words; shared with the tenant */
-	uint32_t tenant_id;	   /* for the trace, as what is known of the record at hand: */
-	uint16_t thread;
-	uint64_t posted; /* a stamp */
+	uint32_t tenant_id;	   /* for the trace */
 	struct gsb_pool pool;
 	struct gsb_stream *streams[GSB_N_STREAMS]; /* by handle index; NULL: never used */
 	struct gsb_event *events;		   /* GSB_N_EVENTS */
@@ -98,7 +96,7 @@ struct gsb_op {
 	struct gsb_order *order;
 	struct gsb_epoch *epoch; /* NULL: of a non-blocking stream */
 	struct gsb_fence *fence;
-	uint64_t serial;   /* its number in the engine, for the trace */
+	uint64_t serial;   /* its number in the engine, for the trace; 0: nobody has listened */
 	uint64_t post_ns;  /* device time from which it may start */
 	uint64_t ready_ns; /* once started: device time since when nothing was before it */
 	uint32_t bytes;	   /* taken from the tenant's allowance */

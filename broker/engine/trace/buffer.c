@@ -56,6 +56,7 @@ static void *take(struct gsb_trace_buffer *b, uint32_t bytes)
 		b->spilled = (uint32_t)(b->tail_next - end);
 		end += b->size;
 	}
+	b->lap = (uintptr_t)b->ring - (end - b->size);
 	b->free_until = least(least(b->head_seen + b->size, b->tail_next + b->size / AHEAD), end);
 	return b->ring + at;
 }

@@ -33,6 +33,7 @@ struct gsb_trace_buffer {
 	uint64_t n_put;	    /* records so far */
 	uint64_t head_seen; /* head as it was last read: again only when the ring looks full */
 	uint64_t n_lost_now; /* since the last record lost */
+	uintptr_t lap;	     /* + a position up to free_until: where that lies */
 	uint32_t spilled;    /* bytes behind the ring's end */
 
 	_Alignas(64) _Atomic uint64_t tail; /* producer: rel after the records / consumer acq */
@@ -44,19 +45,22 @@ struct gsb_trace_buffer {
 int gsb_trace_buffer_init(struct gsb_trace_buffer *b, uint64_t size); /* a power of two; -ENOMEM */
 void gsb_trace_buffer_finish(struct gsb_trace_buffer *b);	      /* takes a zeroed one, too */
 
-/* gsb_trace_buffer_reserve() where there is nothing else to think of; NULL: there is. */
-static inline void *gsb_trace_buffer_try(struct gsb_trace_buffer *b, uint32_t bytes)
+/* There is, in one piece, and nothing else is to be thought of: take it. */
+static inline bool gsb_trace_buffer_has_room(const struct gsb_trace_buffer *b, uint32_t bytes)
+{
+	return b->tail_next + bytes <= b->free_until;
+}
+
+static inline void *gsb_trace_buffer_take(struct gsb_trace_buffer *b, uint32_t bytes)
 {
 	uint64_t at = b->tail_next;
 
-	if (gsb_unlikely(at + bytes > b->free_until))
-		return NULL;
 	b->tail_next = at + bytes;
 	b->n_put++;
-	return b->ring + (at & (b->size - 1));
+	return (void *)(b->lap + at);
 }
 
-/* The same otherwise; what was reserved before is handed over. */
+/* A record's room otherwise; NULL: it is lost. What was reserved before is handed over. */
 void *gsb_trace_buffer_reserve_rare(struct gsb_trace_buffer *b, uint32_t bytes);
 
 /*
@@ -66,9 +70,9 @@ void *gsb_trace_buffer_reserve_rare(struct gsb_trace_buffer *b, uint32_t bytes);
  */
 static inline void *gsb_trace_buffer_reserve(struct gsb_trace_buffer *b, uint32_t bytes)
 {
-	void *record = gsb_trace_buffer_try(b, bytes);
-
-	return gsb_likely(record) ? record : gsb_trace_buffer_reserve_rare(b, bytes);
+	return gsb_likely(gsb_trace_buffer_has_room(b, bytes))
+		       ? gsb_trace_buffer_take(b, bytes)
+		       : gsb_trace_buffer_reserve_rare(b, bytes);
 }
 
 /* Producer: hand all of them over; and, after the last, try nothing any more. */

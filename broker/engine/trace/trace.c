@@ -31,12 +31,12 @@
 
 uint32_t gsb_trace_on;
 bool gsb_trace_is_heard;
+struct gsb_trace_buffer gsb_trace_ring;
 uint64_t gsb_trace_last_serial;
 
 struct recorder {
 	bool running; /* the thread is to be joined */
 	pthread_t thread;
-	struct gsb_trace_buffer buffer;
 	struct gsb_trace_writer writer; /* the thread's */
 	struct gsb_stamp_clock clock;	/* the thread's: of stamps it makes times */
 	int work_fd;			/* eventfd: look now */
@@ -113,11 +113,12 @@ static int drain(struct recorder *r)
 	uint32_t bytes;
 	int err = 0;
 
-	while (!err && (bytes = gsb_trace_buffer_look(&r->buffer, GSB_TRACE_CHUNK_MAX, parts))) {
+	while (!err &&
+	       (bytes = gsb_trace_buffer_look(&gsb_trace_ring, GSB_TRACE_CHUNK_MAX, parts))) {
 		gsb_stamp_clock_ns(&r->clock);
-		gsb_trace_buffer_time(&r->buffer, bytes, &r->clock);
+		gsb_trace_buffer_time(&gsb_trace_ring, bytes, &r->clock);
 		err = write_chunk(r, parts);
-		gsb_trace_buffer_drop(&r->buffer, bytes);
+		gsb_trace_buffer_drop(&gsb_trace_ring, bytes);
 	}
 	return err;
 }
@@ -142,7 +143,7 @@ static int write_end(struct recorder *r)
 	const struct gsb_trace_part words[2] = {{&lost, sizeof(lost)}}, nothing[2] = {{0}};
 	int err = drain(r);
 
-	if (!err && gsb_trace_buffer_last_words(&r->buffer, &lost))
+	if (!err && gsb_trace_buffer_last_words(&gsb_trace_ring, &lost))
 		err = write_chunk(r, words);
 	return err ? err : write_chunk(r, nothing);
 }
@@ -152,7 +153,7 @@ static void *writer_main(void *arg)
 	struct recorder *r = arg;
 	int err = 0;
 
-	gsb_trace_buffer_touch(&r->buffer);
+	gsb_trace_buffer_touch(&gsb_trace_ring);
 	while (!err && !atomic_load(&r->stop)) {
 		err = wait_for_work(r);
 		if (!err)
@@ -174,7 +175,7 @@ static void *writer_main(void *arg)
 /* It looks full because nobody has looked: head_seen may be old. */
 static void look_after_writer(struct recorder *r)
 {
-	struct gsb_trace_buffer *b = &r->buffer;
+	struct gsb_trace_buffer *b = &gsb_trace_ring;
 
 	if (gsb_trace_buffer_used(b) >= b->size / 4)
 		b->head_seen = atomic_load_explicit(&b->head, memory_order_acquire);
@@ -186,22 +187,14 @@ static void look_after_writer(struct recorder *r)
 	}
 }
 
-static GSB_NOINLINE void *begin_rare(struct recorder *r, uint32_t bytes)
+GSB_NOINLINE void *gsb_trace_begin_rare(uint32_t bytes)
 {
 	static union gsb_trace_any of_none; /* LTTng alone listens */
 
 	if (!(gsb_trace_on & GSB_TRACE_TO_FILE))
 		return &of_none;
-	look_after_writer(r);
-	return gsb_trace_buffer_reserve_rare(&r->buffer, bytes);
-}
-
-/* There is nothing to try where no file listens. */
-void *gsb_trace_begin(uint32_t bytes)
-{
-	void *record = gsb_trace_buffer_try(&recorder.buffer, bytes);
-
-	return gsb_likely(record) ? record : begin_rare(&recorder, bytes);
+	look_after_writer(&recorder);
+	return gsb_trace_buffer_reserve_rare(&gsb_trace_ring, bytes);
 }
 
 GSB_COLD void gsb_trace_to_lttng(const struct gsb_trace_head *record)
@@ -237,7 +230,7 @@ void gsb_trace_init(void)
 
 void gsb_trace_end_turn(void)
 {
-	struct gsb_trace_buffer *b = &recorder.buffer;
+	struct gsb_trace_buffer *b = &gsb_trace_ring;
 
 	if (!(gsb_trace_on & GSB_TRACE_TO_FILE))
 		return;
@@ -259,7 +252,7 @@ static void set_listeners(uint32_t on)
 
 static void free_recorder(struct recorder *r)
 {
-	gsb_trace_buffer_finish(&r->buffer);
+	gsb_trace_buffer_finish(&gsb_trace_ring);
 	if (r->work_fd >= 0)
 		close(r->work_fd);
 	r->work_fd = -1;
@@ -272,7 +265,7 @@ static int make_recorder(struct recorder *r, uint64_t buffer_bytes)
 	*r = (struct recorder){.work_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
 	err = r->work_fd < 0 ? -errno : 0;
 	if (!err)
-		err = gsb_trace_buffer_init(&r->buffer, buffer_bytes);
+		err = gsb_trace_buffer_init(&gsb_trace_ring, buffer_bytes);
 	if (err)
 		free_recorder(r);
 	return err;
@@ -343,7 +336,7 @@ err_file:
 static void tell_no_more(void)
 {
 	if (gsb_trace_on & GSB_TRACE_TO_FILE)
-		gsb_trace_buffer_close(&recorder.buffer);
+		gsb_trace_buffer_close(&gsb_trace_ring);
 	set_listeners(gsb_trace_on & ~GSB_TRACE_TO_FILE);
 }
 
@@ -390,13 +383,13 @@ void gsb_trace_finish(void)
 void gsb_trace_get_state(struct gsb_trace_state *out)
 {
 	if (gsb_trace_on & GSB_TRACE_TO_FILE)
-		gsb_trace_buffer_publish(&recorder.buffer);
+		gsb_trace_buffer_publish(&gsb_trace_ring);
 	*out = (struct gsb_trace_state){
 		.recording = recorder.running,
 		.lttng = gsb_trace_on & GSB_TRACE_TO_LTTNG,
 		.error = atomic_load(&recorder.error),
-		.n_events = atomic_load(&recorder.buffer.n_records),
-		.n_lost = atomic_load(&recorder.buffer.n_lost),
+		.n_events = atomic_load(&gsb_trace_ring.n_records),
+		.n_lost = atomic_load(&gsb_trace_ring.n_lost),
 		.n_bytes = atomic_load(&recorder.n_bytes),
 	};
 }

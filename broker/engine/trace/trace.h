@@ -1,6 +1,7 @@
 /*
  * trace.h - how the engine says what it does: gsb_trace(QUEUED, queued, tenant, .serial = ...), with the fields that
- * trace/events.def gives the event. While nobody listens an event costs a comparison and a branch.
+ * trace/events.def gives the event. While nobody listens it costs a comparison and a branch; events that stand together ask once, by
+ * gsb_trace_is_on(), and are told by gsb_trace_tell().
  *
  * Two may listen: a file (gsb_trace_record) and LTTng (gsb_trace_offer_lttng). One process has one trace, as it has one
  * log. The engine's thread alone calls what is here; a second thread writes the file.
@@ -13,13 +14,14 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "broker/engine/trace/buffer.h"
 #include "trace/event.h"
 #include "trace/format.h"
 
 #define GSB_TRACE_TO_FILE  1u
 #define GSB_TRACE_TO_LTTNG 2u
-extern uint32_t gsb_trace_on;	/* who listens; written by the functions below only */
-extern bool gsb_trace_is_heard; /* somebody does: a byte is compared in one instruction */
+extern GSB_OWN uint32_t gsb_trace_on;	/* who listens; written by the functions below only */
+extern GSB_OWN bool gsb_trace_is_heard; /* somebody does: a byte is compared in one instruction */
 
 /* GSB_TRACE_NEVER: an engine without traces, with which tests/integ/engine_path.sh compares what they cost. */
 static inline bool gsb_trace_is_on(void)
@@ -31,6 +33,10 @@ static inline bool gsb_trace_is_on(void)
 #endif
 }
 
+/* Of the file; where none listens there is nothing to try. */
+extern GSB_OWN struct gsb_trace_buffer gsb_trace_ring;
+void *gsb_trace_begin_rare(uint32_t bytes);
+
 /* Before anything else here: event times are the better, the longer ago that is. */
 void gsb_trace_init(void);
 
@@ -39,7 +45,13 @@ void gsb_trace_init(void);
  * In between nothing else is told. Its time, and when a tenant posted, are stamps (gsb_clock_stamp()): who hands it on makes times
  * of them, so that it need not be done here. NULL: there is no room, and that is counted.
  */
-void *gsb_trace_begin(uint32_t bytes);
+static inline void *gsb_trace_begin(uint32_t bytes)
+{
+	return gsb_likely(gsb_trace_buffer_has_room(&gsb_trace_ring, bytes))
+		       ? gsb_trace_buffer_take(&gsb_trace_ring, bytes)
+		       : gsb_trace_begin_rare(bytes);
+}
+
 void gsb_trace_to_lttng(const struct gsb_trace_head *record);
 
 static inline void gsb_trace_end(const struct gsb_trace_head *record)
@@ -52,11 +64,18 @@ static inline void gsb_trace_end(const struct gsb_trace_head *record)
 void gsb_trace_put(struct gsb_trace_head *record);
 
 /* @tenant_id: 0 for what concerns none. The fields are expressions that tell nothing themselves. */
-#define gsb_trace(NAME, name, tenant_id, ...)                                                     \
+#define gsb_trace(NAME, name, tenant_id, ...)                               \
+	do {                                                                \
+		if (gsb_trace_is_on())                                      \
+			gsb_trace_tell(NAME, name, tenant_id, __VA_ARGS__); \
+	} while (0)
+
+/* The same where gsb_trace_is_on() was asked. */
+#define gsb_trace_tell(NAME, name, tenant_id, ...)                                                \
 	do {                                                                                      \
-		struct gsb_trace_##name *record_;                                                 \
+		struct gsb_trace_##name *record_ = gsb_trace_begin(sizeof(*record_));             \
                                                                                                   \
-		if (!gsb_trace_is_on() || !(record_ = gsb_trace_begin(sizeof(*record_))))         \
+		if (gsb_unlikely(!record_))                                                       \
 			break;                                                                    \
 		*record_ = (struct gsb_trace_##name){.head = {GSB_TRACE_##NAME, sizeof(*record_), \
 							      (tenant_id), gsb_clock_stamp()},    \
@@ -67,7 +86,7 @@ void gsb_trace_put(struct gsb_trace_head *record);
 /* The number of the next operation. */
 static inline uint64_t gsb_trace_next_serial(void)
 {
-	extern uint64_t gsb_trace_last_serial;
+	extern GSB_OWN uint64_t gsb_trace_last_serial;
 
 #ifdef GSB_TRACE_NEVER
 	return 0;

@@ -93,14 +93,15 @@ static void note_run(const struct gsb_scheduler *s, const struct gsb_flight *f,
 		     s->estimates, &run, c->end_ns);
 }
 
-static GSB_COLD void tell_finished(const struct gsb_item *item, const struct gsb_completion *c)
+static GSB_NOINLINE void tell_done(const struct gsb_item *item, const struct gsb_completion *c)
 {
 	const struct gsb_stream *s = item->op.stream;
 
-	gsb_trace(FINISHED, finished, s->queues->tenant_id, .serial = item->op.serial,
-		  .start_device_ns = c->start_ns, .end_device_ns = c->end_ns,
-		  .n_blocks = c->n_blocks, .n_instructions = c->n_instructions, .stream = s->index,
-		  .result = (int32_t)c->result);
+	gsb_trace_tell(FINISHED, finished, s->queues->tenant_id, .serial = item->op.serial,
+		       .start_device_ns = c->start_ns, .end_device_ns = c->end_ns,
+		       .n_blocks = c->n_blocks, .n_instructions = c->n_instructions,
+		       .stream = s->index, .result = (int32_t)c->result);
+	gsb_op_tell_completed(&item->op, c->end_ns);
 }
 
 static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)
@@ -123,8 +124,6 @@ static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)
 	t = gsb_tenant_of(stream->queues);
 	if (s->estimates && item->cmd.kind == GSB_CMD_LAUNCH && c->result == CUDA_SUCCESS)
 		note_run(s, f, c);
-	if (gsb_trace_is_on())
-		tell_finished(item, c);
 	next = f->run.n_behind ? gsb_run_next(f) : NULL;
 	if (next)
 		gsb_issue_follow(s, f, next, c->end_ns);
@@ -136,7 +135,9 @@ static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)
 		gsb_print_note(gsb_ctx_of(item->op.order));
 	if (c->result != CUDA_SUCCESS)
 		gsb_ctx_fail(gsb_ctx_of(item->op.order), c->result, c->detail);
-	gsb_stream_pop(stream, c->end_ns);
+	if (gsb_trace_is_on())
+		tell_done(item, c);
+	gsb_stream_pop_told(stream, c->end_ns);
 }
 
 bool gsb_complete_poll(struct gsb_scheduler *s)

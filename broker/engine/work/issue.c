@@ -57,35 +57,23 @@ static uint64_t blocks_asked(const struct gsb_work *w)
 static void tell_one(const struct gsb_scheduler *s, const struct gsb_view *view,
 		     const struct gsb_work *w, const struct gsb_decision *d)
 {
-	struct gsb_trace_decided *e = gsb_trace_begin(sizeof(*e));
 	bool is_kernel = w->kind == GSB_WORK_KERNEL;
+	uint64_t beside[4] = {0};
 
-	if (!e)
-		return;
-	*e = (struct gsb_trace_decided){
-		.head = {GSB_TRACE_DECIDED, sizeof(*e), tenant_of(gsb_head_of(w)->item)->id,
-			 gsb_clock_stamp()},
-		.serial = serial_of(w),
-		.decision = s->n_decisions,
-		.device_ns = view->now_ns,
-		.n_blocks = is_kernel ? blocks_asked(w) : 0,
-		.n_blocks_after = is_kernel ? w->kernel.n_blocks : 0,
-		.threads_per_block = is_kernel ? w->kernel.threads_per_block : 0,
-		.stream = w->stream,
-		.n_ready = view->n_ready,
-		.n_running = (uint16_t)view->n_running,
-		.predicted_ns = d->predicted_ns,
-		.predicted_slowdown_ppm = d->predicted_slowdown_ppm,
-		.trust_ppm = d->trust_ppm,
-		.first_sm = (uint16_t)d->sms.first,
-		.n_sms = (uint16_t)d->sms.n,
-		.priority = d->priority,
-		.verdict = (uint8_t)d->verdict,
-		.reason = (uint8_t)d->reason,
-	};
-	for (unsigned i = 0; i < view->n_running && i < GSB_ARRAY_LEN(e->beside); i++)
-		e->beside[i] = serial_of(view->running[i]);
-	gsb_trace_end(&e->head);
+	for (unsigned i = 0; i < view->n_running && i < GSB_ARRAY_LEN(beside); i++)
+		beside[i] = serial_of(view->running[i]);
+	gsb_trace_tell(DECIDED, decided, tenant_of(gsb_head_of(w)->item)->id,
+		       .serial = serial_of(w), .decision = s->n_decisions,
+		       .device_ns = view->now_ns, .n_blocks = is_kernel ? blocks_asked(w) : 0,
+		       .n_blocks_after = is_kernel ? w->kernel.n_blocks : 0,
+		       .beside = {beside[0], beside[1], beside[2], beside[3]},
+		       .predicted_ns = d->predicted_ns,
+		       .predicted_slowdown_ppm = d->predicted_slowdown_ppm,
+		       .trust_ppm = d->trust_ppm, .stream = w->stream, .n_ready = view->n_ready,
+		       .threads_per_block = is_kernel ? w->kernel.threads_per_block : 0,
+		       .priority = d->priority, .first_sm = (uint16_t)d->sms.first,
+		       .n_sms = (uint16_t)d->sms.n, .n_running = (uint16_t)view->n_running,
+		       .verdict = (uint8_t)d->verdict, .reason = (uint8_t)d->reason);
 }
 
 /* No policy is asked while all queues have work: that is why it waits, and nobody else says so. */
@@ -99,11 +87,19 @@ static void tell_no_queue(const struct gsb_scheduler *s, struct gsb_head *h)
 	h->told = true;
 }
 
-static GSB_COLD void tell_ready(const struct gsb_scheduler *s, const struct gsb_item *item)
+static void tell_ready(const struct gsb_scheduler *s, const struct gsb_item *item)
 {
-	gsb_trace(READY, ready, tenant_of(item)->id, .serial = item->op.serial,
-		  .ready_device_ns = item->op.ready_ns, .stream = item->op.stream->index,
-		  .n_ready = s->ready.n);
+	gsb_trace_tell(READY, ready, tenant_of(item)->id, .serial = item->op.serial,
+		       .ready_device_ns = item->op.ready_ns, .stream = item->op.stream->index,
+		       .n_ready = s->ready.n);
+}
+
+static GSB_NOINLINE void tell_head(const struct gsb_scheduler *s, struct gsb_head *h)
+{
+	h->told = false;
+	tell_ready(s, h->item);
+	if (s->clock.n_in_flight == GSB_N_QUEUES)
+		tell_no_queue(s, h);
 }
 
 /* ---- heads ---- */
@@ -121,17 +117,13 @@ void gsb_issue_ready(struct gsb_item *item)
 
 	item->ready = true;
 	item->head = gsb_head_create(&s->ready, item);
-	item->head->told = false;
 	gsb_view_describe(item, &item->head->work);
 	gsb_view_offer(item, item->head);
 	gsb_claim_begin(claim_of(item), s->share_ns);
 	claim_of(item)->n_ready++;
 	gsb_ready_add(&s->ready, item->head);
-	if (gsb_trace_is_on()) {
-		tell_ready(s, item);
-		if (s->clock.n_in_flight == GSB_N_QUEUES)
-			tell_no_queue(s, item->head);
-	}
+	if (gsb_trace_is_on())
+		tell_head(s, item->head);
 	note_change(s);
 }
 
@@ -301,13 +293,13 @@ void gsb_issue_landed(struct gsb_scheduler *s, struct gsb_flight *f)
 	f->abandoned = false;
 }
 
-static GSB_COLD void tell_issued(const struct gsb_scheduler *s, const struct gsb_flight *f)
+static void tell_issued(const struct gsb_scheduler *s, const struct gsb_flight *f)
 {
 	const struct gsb_item *item = f->item;
 
-	gsb_trace(ISSUED, issued, tenant_of(item)->id, .serial = item->op.serial,
-		  .device_ns = item->issued_ns, .stream = item->op.stream->index,
-		  .queue = (uint32_t)(f->queue - s->pool.queues));
+	gsb_trace_tell(ISSUED, issued, tenant_of(item)->id, .serial = item->op.serial,
+		       .device_ns = item->issued_ns, .stream = item->op.stream->index,
+		       .queue = (uint32_t)(f->queue - s->pool.queues));
 }
 
 static void start(struct gsb_scheduler *s, struct gsb_item *item, const struct gsb_decision *d)
@@ -333,15 +325,13 @@ static void start(struct gsb_scheduler *s, struct gsb_item *item, const struct g
 	}
 	note_start(s, f, item, d);
 	t->stats.n_resized += f->course.shape.form != GSB_SHAPE_AS_ASKED;
-	if (gsb_trace_is_on())
-		tell_issued(s, f);
 }
 
 /* ---- runs ---- */
 
 /* It was sent when the one before it was, or while that ran; for whoever looks it comes to the device now. */
-static GSB_COLD void tell_follow(const struct gsb_scheduler *s, const struct gsb_flight *f,
-				 const struct gsb_decision *d)
+static GSB_NOINLINE void tell_follow(const struct gsb_scheduler *s, const struct gsb_flight *f,
+				     const struct gsb_decision *d)
 {
 	const struct gsb_item *item = f->item;
 	const struct gsb_work *running[GSB_N_QUEUES];
@@ -374,8 +364,8 @@ void gsb_issue_follow(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb_
 
 /* ---- the decision ---- */
 
-static GSB_COLD void tell_decided(const struct gsb_scheduler *s, const struct gsb_view *view,
-				  const struct gsb_decision *d)
+static void tell_decided(const struct gsb_scheduler *s, const struct gsb_view *view,
+			 const struct gsb_decision *d)
 {
 	struct gsb_head *h = gsb_head_of(view->ready[d->ready]);
 
@@ -385,8 +375,8 @@ static GSB_COLD void tell_decided(const struct gsb_scheduler *s, const struct gs
 }
 
 /* What was decided of each: what is held is told once, and if nobody says why it is for the reason @unsaid. */
-static GSB_COLD void tell(const struct gsb_scheduler *s, const struct gsb_view *view,
-			  const struct gsb_decision *out, unsigned n, enum gsb_reason unsaid)
+static GSB_NOINLINE void tell(const struct gsb_scheduler *s, const struct gsb_view *view,
+			      const struct gsb_decision *out, unsigned n, enum gsb_reason unsaid)
 {
 	for (unsigned i = 0; i < n; i++)
 		tell_decided(s, view, &out[i]);
@@ -396,53 +386,66 @@ static GSB_COLD void tell(const struct gsb_scheduler *s, const struct gsb_view *
 			&(struct gsb_decision){.ready = i, .verdict = GSB_HOLD, .reason = unsaid});
 }
 
-/* Those that go come first, in their order; returns how many. */
-static unsigned keep_issued(struct gsb_decision *out, unsigned n)
+/* Those that go come first, in their order. */
+static void keep_issued(struct gsb_decision *out, unsigned n)
 {
 	unsigned n_issued = 0;
 
 	for (unsigned i = 0; i < n; i++)
 		if (out[i].verdict == GSB_ISSUE)
 			out[n_issued++] = out[i];
+}
+
+/* What the policy says of those that are ready, *n of them; returns how many go. */
+static unsigned ask(struct gsb_scheduler *s, const struct gsb_view *view,
+		    struct gsb_decision out[GSB_N_DECISIONS], unsigned *n)
+{
+	unsigned n_issued = 0;
+
+	*n = s->policy->decide(view, &s->area, out);
+	for (unsigned i = 0; i < *n; i++)
+		n_issued += out[i].verdict == GSB_ISSUE;
+	if (!n_issued && view->must) {
+		*n = n_issued = 1;
+		out[0] = (struct gsb_decision){.reason = GSB_REASON_FORCED,
+					       .priority = view->ready[0]->priority};
+	}
+	s->n_decisions++;
 	return n_issued;
 }
 
-/* What the policy lets go now. Returns how many. */
-static unsigned ask(struct gsb_scheduler *s, bool must, struct gsb_decision out[GSB_N_DECISIONS])
+static GSB_NOINLINE void tell_started(const struct gsb_scheduler *s, struct gsb_item *const items[],
+				      unsigned n)
 {
-	const struct gsb_work *running[GSB_N_QUEUES];
-	struct gsb_view view = gsb_view_look(s, running, must);
-	unsigned n = s->policy->decide(&view, &s->area, out), n_issued = 0;
-
 	for (unsigned i = 0; i < n; i++)
-		n_issued += out[i].verdict == GSB_ISSUE;
-	if (!n_issued && must) {
-		n = 1;
-		out[0] = (struct gsb_decision){.reason = GSB_REASON_FORCED,
-					       .priority = view.ready[0]->priority};
-	}
-	s->n_decisions++;
-	if (gsb_trace_is_on())
-		tell(s, &view, out, n,
-		     n_issued == view.n_free_queues ? GSB_REASON_QUEUES : GSB_REASON_POLICY);
-	return n_issued == n ? n : keep_issued(out, n);
+		if (items[i]->flight)
+			tell_issued(s, items[i]->flight);
 }
 
 /* One view, one decision; whether it let anything go. */
 static bool decide(struct gsb_scheduler *s, bool must)
 {
+	const struct gsb_work *running[GSB_N_QUEUES];
+	struct gsb_view view = gsb_view_look(s, running, must);
 	struct gsb_decision out[GSB_N_DECISIONS];
 	struct gsb_item *items[GSB_N_QUEUES];
-	unsigned n = ask(s, must, out);
+	unsigned n, n_issued = ask(s, &view, out, &n);
 
+	if (gsb_trace_is_on())
+		tell(s, &view, out, n,
+		     n_issued == view.n_free_queues ? GSB_REASON_QUEUES : GSB_REASON_POLICY);
+	if (n_issued != n)
+		keep_issued(out, n);
 	/* Indices are of now: each that goes moves those behind it. */
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n_issued; i++)
 		items[i] = gsb_head_of(gsb_ready_works(&s->ready)[out[i].ready])->item;
 	/* A refused command fails its context, and then items of it are ready no more. */
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n_issued; i++)
 		if (items[i]->ready)
 			start(s, items[i], &out[i]);
-	return n;
+	if (gsb_trace_is_on())
+		tell_started(s, items, n_issued);
+	return n_issued;
 }
 
 bool gsb_issue_all(struct gsb_scheduler *s)

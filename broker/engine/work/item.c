@@ -85,36 +85,36 @@ static uint64_t product(const uint32_t dims[3])
 	return (uint64_t)dims[0] * dims[1] * dims[2];
 }
 
-static GSB_COLD void tell_launch(const struct gsb_op *op)
+static void tell_launch(const struct gsb_op *op)
 {
 	const struct gsb_item *item = gsb_container_of(op, struct gsb_item, op);
 	const struct gsb_cmd_launch *l = &item->cmd.launch;
 
-	gsb_trace(LAUNCH, launch, tenant_id(item), .serial = op->serial,
-		  .function = item->fn->handle, .n_blocks = product(l->grid), .grid_x = l->grid[0],
-		  .grid_y = l->grid[1], .grid_z = l->grid[2], .block_x = l->block[0],
-		  .block_y = l->block[1], .block_z = l->block[2], .smem_bytes = l->smem_bytes,
-		  .is_cooperative = l->cooperative);
+	gsb_trace_tell(LAUNCH, launch, tenant_id(item), .serial = op->serial,
+		       .function = item->fn->handle, .n_blocks = product(l->grid),
+		       .grid_x = l->grid[0], .grid_y = l->grid[1], .grid_z = l->grid[2],
+		       .block_x = l->block[0], .block_y = l->block[1], .block_z = l->block[2],
+		       .smem_bytes = l->smem_bytes, .is_cooperative = l->cooperative);
 }
 
-static GSB_COLD void tell_copy(const struct gsb_op *op)
+static void tell_copy(const struct gsb_op *op)
 {
 	const struct gsb_item *item = gsb_container_of(op, struct gsb_item, op);
 	const struct gsb_cmd_copy *c = &item->cmd.copy;
 
-	gsb_trace(COPY, copy, tenant_id(item), .serial = op->serial, .bytes = c->width * c->height,
-		  .dst = c->dst, .src = c->src,
-		  .n_rows = c->height < UINT32_MAX ? (uint32_t)c->height : UINT32_MAX,
-		  .to = item->dst_place, .from = item->src_place);
+	gsb_trace_tell(COPY, copy, tenant_id(item), .serial = op->serial,
+		       .bytes = c->width * c->height, .dst = c->dst, .src = c->src,
+		       .n_rows = c->height < UINT32_MAX ? (uint32_t)c->height : UINT32_MAX,
+		       .to = item->dst_place, .from = item->src_place);
 }
 
-static GSB_COLD void tell_fill(const struct gsb_op *op)
+static void tell_fill(const struct gsb_op *op)
 {
 	const struct gsb_item *item = gsb_container_of(op, struct gsb_item, op);
 	const struct gsb_cmd_fill *f = &item->cmd.fill;
 
-	gsb_trace(FILL, fill, tenant_id(item), .serial = op->serial,
-		  .bytes = f->width * f->height * f->elem_bytes, .dst = f->dst);
+	gsb_trace_tell(FILL, fill, tenant_id(item), .serial = op->serial,
+		       .bytes = f->width * f->height * f->elem_bytes, .dst = f->dst);
 }
 
 /* ---- kinds ---- */

@@ -58,11 +58,6 @@ void gsb_head_destroy(struct gsb_ready *r, struct gsb_head *h)
 	r->unused = h;
 }
 
-struct gsb_head *gsb_head_of(const struct gsb_work *w)
-{
-	return gsb_container_of(w, struct gsb_head, work);
-}
-
 /* ---- their order ---- */
 
 static bool is_before(const struct gsb_ready *r, const struct gsb_work *a, const struct gsb_work *b)

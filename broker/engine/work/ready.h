@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "broker/policy/policy.h"
 #include "broker/policy/shape.h"
 
@@ -45,7 +46,11 @@ void gsb_ready_finish(struct gsb_ready *r);
 /* A head for an item, to be described and then added. O(1). */
 struct gsb_head *gsb_head_create(struct gsb_ready *r, struct gsb_item *item);
 void gsb_head_destroy(struct gsb_ready *r, struct gsb_head *h); /* not among the ready ones */
-struct gsb_head *gsb_head_of(const struct gsb_work *w);
+
+static inline struct gsb_head *gsb_head_of(const struct gsb_work *w)
+{
+	return (struct gsb_head *)gsb_container_of(w, struct gsb_head, work);
+}
 
 /* O(1) with a real clock and at either end; else O(log n), and pointers move. */
 void gsb_ready_add(struct gsb_ready *r, struct gsb_head *h);
