@@ -76,6 +76,23 @@ gsb_trace_explains_and_follows_chains() {
 	expect_match "$(gsb_trace model-error "$dir/t.gsb")" '^fifo predicts nothing'
 }
 
+gsb_trace_explains_in_what_form_a_launch_went() {
+	local serial
+	make_data
+	start_real_broker '[resize]' 'mode = safe' 'force = slice:4'
+	gsbctl trace record "$dir/t.gsb" >/dev/null
+	query q3 q3 || fail "q3 failed"
+	await_no_tenants
+	gsbctl trace stop >/dev/null
+	end_broker
+	gsbctl trace dump "$dir/t.gsb" >"$dir/dump"
+	# a slice is bit 2; what may not be sliced goes as it was asked
+	expect_match "$(grep ' kernel ' "$dir/dump")" ' shapes=([4-7]|[0-9]*[1-9][0-9])'
+	serial=$(sed -nE 's/.* shaped +serial=([0-9]+) form=slice$/\1/p' "$dir/dump" | head -n 1)
+	[ -n "$serial" ] || fail "nothing was sliced: $(grep ' shaped ' "$dir/dump")"
+	expect_match "$(gsb_trace explain "$dir/t.gsb" "$serial")" '  shape       in slices, one after the other, of '
+}
+
 gsb_trace_profile_has_a_file_for_each_stream_that_ran() {
 	record_five
 	gsb_trace profile -o "$dir/tau" "$dir/t.gsb"
@@ -228,6 +245,7 @@ gsb_trace_timeline_of_100000_launches_is_shown() {
 
 run_case gsb_trace_of_five_tenants_has_the_sums_of_the_broker
 run_case gsb_trace_explains_and_follows_chains
+run_case gsb_trace_explains_in_what_form_a_launch_went
 run_case gsb_trace_profile_has_a_file_for_each_stream_that_ran
 run_case gsb_trace_replay_is_a_load_of_all_that_was_posted
 run_case gsb_trace_replay_of_the_same_run_is_the_same_load

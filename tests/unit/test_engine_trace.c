@@ -17,8 +17,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "broker/engine/code/code.h"
+#include "broker/engine/code/variants.h"
 #include "broker/engine/tell.h"
 #include "broker/engine/trace/trace.h"
+#include "model/gpu/arch.h"
 #include "tests/unit/engine_kit.h"
 #include "trace/read.h"
 
@@ -402,6 +405,77 @@ static void test_decision_names_what_is_held_once_and_what_is_forced(void **stat
 	assert_int_equal(d->n_running, 1);
 	assert_int_equal(d->beside[0], event(f, GSB_TRACE_QUEUED, 0)->queued.serial);
 	assert_int_equal(d->beside[1], 0);
+	end(f);
+}
+
+static unsigned hold_the_second(const struct gsb_view *view, struct gsb_policy_area *area,
+				struct gsb_decision *out)
+{
+	out[0] = (struct gsb_decision){.ready = 0};
+	out[1] = (struct gsb_decision){.ready = 1, .verdict = GSB_HOLD, .reason = GSB_REASON_SHARE};
+	return view->n_ready < 2 ? 1 : 2;
+}
+
+static void test_decision_holds_for_the_reason_that_the_policy_says(void **state)
+{
+	static const struct gsb_policy sharer = {.name = "sharer", .decide = hold_the_second};
+	struct fixture *f = *state;
+	const struct gsb_trace_decided *d;
+
+	begin_with(f, false, &sharer);
+	kit_device_auto(f->k.dev);
+	record(f);
+	for (uint32_t i = 1; i <= 3; i++)
+		kit_stream_create(&f->t, i, 1);
+	kit_settle(&f->k);
+	for (uint32_t i = 1; i <= 3; i++)
+		kit_fill(&f->t, i, f->mem);
+	kit_settle(&f->k);
+	read_back(f);
+	d = &event(f, GSB_TRACE_DECIDED, 0)->decided;
+	assert_int_equal(d->verdict, GSB_TRACE_VERDICT_HOLD);
+	assert_int_equal(d->reason, GSB_TRACE_REASON_SHARE);
+	assert_int_equal(d->serial, event(f, GSB_TRACE_QUEUED, 1)->queued.serial);
+	d = &event(f, GSB_TRACE_DECIDED, 1)->decided;
+	assert_int_equal(d->verdict, GSB_TRACE_VERDICT_ISSUE);
+	assert_int_equal(d->n_ready, 3);
+	d = &event(f, GSB_TRACE_DECIDED, 2)->decided;
+	assert_int_equal(d->verdict, GSB_TRACE_VERDICT_HOLD);
+	assert_int_equal(d->reason, GSB_TRACE_REASON_POLICY);
+	assert_int_equal(d->serial, event(f, GSB_TRACE_QUEUED, 2)->queued.serial);
+	end(f);
+}
+
+static void test_shapes_are_told_of_a_kernel_and_the_form_of_its_launch(void **state)
+{
+	static struct gsb_proof proof = {.shapes = GSB_SHAPE_BIT(GSB_SHAPE_HINT)};
+	struct fixture *f = *state;
+	struct gsb_kernel_fn *fn;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	kit_device_auto(f->k.dev);
+	f->k.dev->info.arch = *gsb_arch_find("h200");
+	kit_load_inc(&f->t, 1, 1);
+	kit_launch_inc(&f->t, 0, 1, f->mem, 1); /* makes it ready */
+	kit_settle(&f->k);
+	fn = gsb_code_find_function(f->t.t, kit_fn(1));
+	fn->forms[GSB_SHAPE_HINT] =
+		(struct gsb_kernel_form){.function = fn->function, .regs = 16, .max_threads = 1024};
+	fn->proof = &proof;
+	fn->shapes = proof.shapes;
+	f->k.engine->params.resizing.mode = GSB_RESIZE_MODE_SAFE;
+	f->k.engine->params.resizing.force.form = GSB_SHAPE_HINT;
+	record(f);
+	kit_launch_inc(&f->t, 0, 1, f->mem, 1);
+	kit_fill(&f->t, 0, f->mem);
+	kit_settle(&f->k);
+	read_back(f);
+	assert_int_equal(event(f, GSB_TRACE_KERNEL, 0)->kernel.shapes, proof.shapes);
+	assert_int_equal(count(f, GSB_TRACE_ISSUED), 2);
+	assert_int_equal(count(f, GSB_TRACE_SHAPED), 1);
+	assert_int_equal(event(f, GSB_TRACE_SHAPED, 0)->shaped.form, GSB_TRACE_FORM_HINT);
+	assert_int_equal(event(f, GSB_TRACE_SHAPED, 0)->shaped.serial,
+			 event(f, GSB_TRACE_ISSUED, 0)->issued.serial);
 	end(f);
 }
 
@@ -789,6 +863,8 @@ int main(void)
 		CASE(test_free_waits_for_its_fence),
 		CASE(test_tenant_with_too_much_queued_is_stalled),
 		CASE(test_decision_names_what_is_held_once_and_what_is_forced),
+		CASE(test_decision_holds_for_the_reason_that_the_policy_says),
+		CASE(test_shapes_are_told_of_a_kernel_and_the_form_of_its_launch),
 		CASE(test_decision_without_free_queues_says_so),
 		CASE(test_ready_while_all_queues_are_busy_is_held_by_them),
 		CASE(test_fault_ends_the_chains_of_its_context),

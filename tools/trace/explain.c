@@ -141,6 +141,20 @@ static const char *reason_text(unsigned reason)
 	return reason < GSB_ARRAY_LEN(texts) ? texts[reason] : "for a reason not known here";
 }
 
+static const char *form_text(unsigned form)
+{
+	static const char *const texts[] = {
+		[GSB_TRACE_FORM_AS_ASKED] = "as launched",
+		[GSB_TRACE_FORM_RESHAPE] = "in blocks of another size",
+		[GSB_TRACE_FORM_SLICE] = "in slices, one after the other",
+		[GSB_TRACE_FORM_PERSISTENT] = "by few blocks that stay and fetch the work of all",
+		[GSB_TRACE_FORM_COUNT] = "as launched, and counted",
+		[GSB_TRACE_FORM_HINT] = "as launched, with hints at what is not used again",
+	};
+
+	return form < GSB_ARRAY_LEN(texts) ? texts[form] : "in a form not known here";
+}
+
 static void explain_decision(const struct gsb_traced *t, const struct gsb_traced_op *op)
 {
 	if (op->n_holds) {
@@ -159,6 +173,9 @@ static void explain_decision(const struct gsb_traced *t, const struct gsb_traced
 	if (op->n_blocks_after != op->n_blocks)
 		printf("  re-sized    from %" PRIu64 " to %" PRIu64 " blocks of %u threads\n",
 		       op->n_blocks, op->n_blocks_after, op->threads_after);
+	else if (op->form)
+		printf("  shape       %s, of %" PRIu64 " block%s of %u threads\n",
+		       form_text(op->form), op->n_blocks, plural(op->n_blocks), op->threads_after);
 	else
 		printf("  shape       as launched: %" PRIu64 " block%s of %u threads\n",
 		       op->n_blocks, plural(op->n_blocks), op->threads_after);

@@ -346,6 +346,14 @@ static void on_issued(struct gsb_traced *t, const struct gsb_trace_issued *e)
 	op->queue = e->queue;
 }
 
+static void on_shaped(struct gsb_traced *t, const struct gsb_trace_shaped *e)
+{
+	struct gsb_traced_op *op = at_step(t, e->serial, GSB_STEP_DECIDED); /* with that */
+
+	if (op)
+		op->form = e->form;
+}
+
 static void on_finished(struct gsb_traced *t, const struct gsb_trace_finished *e)
 {
 	struct gsb_traced_op *op = at_step(t, e->serial, GSB_STEP_FINISHED);
@@ -566,6 +574,7 @@ int gsb_traced_take(struct gsb_traced *t, unsigned type, const union gsb_trace_a
 	case GSB_TRACE_PARKED: on_parked(t, &e->parked); return 0;
 	case GSB_TRACE_READY: on_ready(t, &e->ready); return 0;
 	case GSB_TRACE_DECIDED: on_decided(t, &e->decided); return 0;
+	case GSB_TRACE_SHAPED: on_shaped(t, &e->shaped); return 0;
 	case GSB_TRACE_ISSUED: on_issued(t, &e->issued); return 0;
 	case GSB_TRACE_FINISHED: on_finished(t, &e->finished); return 0;
 	case GSB_TRACE_COMPLETED: on_completed(t, &e->completed); return 0;

@@ -65,6 +65,7 @@ struct gsb_traced_op {
 	uint8_t before, failed;
 	uint8_t reason; /* enum gsb_trace_reason of the issue */
 	uint8_t hold_reason;
+	uint8_t form; /* enum gsb_trace_form of the launch */
 	uint16_t thread, n_running;
 	uint32_t grid[3], block[3], smem_bytes;
 	bool is_cooperative;

@@ -41,6 +41,7 @@ void gsb_code_tell_function(const struct gsb_kernel_fn *fn, const char *name, bo
 		.static_smem_bytes = fn->static_smem_bytes,
 		.params_bytes = fn->params_bytes,
 		.before = before,
+		.shapes = fn->shapes,
 	};
 
 	snprintf(e.name, sizeof(e.name), "%.*s", (int)sizeof(e.name) - 1, name);

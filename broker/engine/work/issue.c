@@ -43,6 +43,11 @@ static_assert(GSB_ISSUE == (int)GSB_TRACE_VERDICT_ISSUE &&
 		      GSB_REASON_RUN == (int)GSB_TRACE_REASON_RUN &&
 		      GSB_REASON_CAP == (int)GSB_TRACE_REASON_CAP,
 	      "policy.h and events.def list the same reasons");
+static_assert(GSB_SHAPE_RESHAPE == (int)GSB_TRACE_FORM_RESHAPE &&
+		      GSB_SHAPE_SLICE == (int)GSB_TRACE_FORM_SLICE &&
+		      GSB_SHAPE_PERSISTENT == (int)GSB_TRACE_FORM_PERSISTENT &&
+		      GSB_N_SHAPES == GSB_TRACE_FORM_HINT + 1,
+	      "shape.h and events.def list the same forms");
 
 /* As its program asked, where the work shows what it was cut to. */
 static uint64_t blocks_asked(const struct gsb_work *w)
@@ -297,6 +302,9 @@ static void tell_issued(const struct gsb_scheduler *s, const struct gsb_flight *
 {
 	const struct gsb_item *item = f->item;
 
+	if (f->course.shape.form != GSB_SHAPE_AS_ASKED)
+		gsb_trace_tell(SHAPED, shaped, tenant_of(item)->id, .serial = item->op.serial,
+			       .form = (uint8_t)f->course.shape.form);
 	gsb_trace_tell(ISSUED, issued, tenant_of(item)->id, .serial = item->op.serial,
 		       .device_ns = item->issued_ns, .stream = item->op.stream->index,
 		       .queue = (uint32_t)(f->queue - s->pool.queues));
@@ -364,26 +372,44 @@ void gsb_issue_follow(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb_
 
 /* ---- the decision ---- */
 
-static void tell_decided(const struct gsb_scheduler *s, const struct gsb_view *view,
-			 const struct gsb_decision *d)
+/* That it is held is told once. */
+static void tell_held(const struct gsb_scheduler *s, const struct gsb_view *view,
+		      struct gsb_head *h, const struct gsb_decision *d)
 {
-	struct gsb_head *h = gsb_head_of(view->ready[d->ready]);
-
-	if (d->verdict == GSB_ISSUE || !h->told)
+	if (!h->told)
 		tell_one(s, view, &h->work, d);
 	h->told = true;
 }
 
-/* What was decided of each: what is held is told once, and if nobody says why it is for the reason @unsaid. */
-static GSB_NOINLINE void tell(const struct gsb_scheduler *s, const struct gsb_view *view,
-			      const struct gsb_decision *out, unsigned n, enum gsb_reason unsaid)
+/* For reasons that the policy says; before any goes, for that moves those behind it. */
+static void tell_named(const struct gsb_scheduler *s, const struct gsb_view *view,
+		       const struct gsb_decision *out, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		tell_decided(s, view, &out[i]);
-	for (unsigned i = 0; n < view->n_ready && i < view->n_ready; i++)
-		tell_decided(
-			s, view,
-			&(struct gsb_decision){.ready = i, .verdict = GSB_HOLD, .reason = unsaid});
+		if (out[i].verdict == GSB_HOLD)
+			tell_held(s, view, gsb_head_of(view->ready[out[i].ready]), &out[i]);
+}
+
+/*
+ * Who went, and who did not, and only then that they are on the device: none of it was there when the policy looked. Of those that a
+ * refusal has taken with it there is nothing to tell.
+ */
+static GSB_NOINLINE void tell_decided(const struct gsb_scheduler *s, const struct gsb_view *view,
+				      struct gsb_item *const items[],
+				      const struct gsb_decision *out, unsigned n_issued)
+{
+	const struct gsb_decision unsaid = {
+		.verdict = GSB_HOLD,
+		.reason = n_issued == view->n_free_queues ? GSB_REASON_QUEUES : GSB_REASON_POLICY};
+
+	for (unsigned i = 0; i < n_issued; i++)
+		if (items[i]->flight)
+			tell_one(s, view, &items[i]->head->work, &out[i]);
+	for (unsigned i = 0; i < s->ready.n; i++)
+		tell_held(s, view, gsb_head_of(gsb_ready_works(&s->ready)[i]), &unsaid);
+	for (unsigned i = 0; i < n_issued; i++)
+		if (items[i]->flight)
+			tell_issued(s, items[i]->flight);
 }
 
 /* Those that go come first, in their order. */
@@ -414,14 +440,6 @@ static unsigned ask(struct gsb_scheduler *s, const struct gsb_view *view,
 	return n_issued;
 }
 
-static GSB_NOINLINE void tell_started(const struct gsb_scheduler *s, struct gsb_item *const items[],
-				      unsigned n)
-{
-	for (unsigned i = 0; i < n; i++)
-		if (items[i]->flight)
-			tell_issued(s, items[i]->flight);
-}
-
 /* One view, one decision; whether it let anything go. */
 static bool decide(struct gsb_scheduler *s, bool must)
 {
@@ -431,11 +449,11 @@ static bool decide(struct gsb_scheduler *s, bool must)
 	struct gsb_item *items[GSB_N_QUEUES];
 	unsigned n, n_issued = ask(s, &view, out, &n);
 
-	if (gsb_trace_is_on())
-		tell(s, &view, out, n,
-		     n_issued == view.n_free_queues ? GSB_REASON_QUEUES : GSB_REASON_POLICY);
-	if (n_issued != n)
+	if (n_issued != n) {
+		if (gsb_trace_is_on())
+			tell_named(s, &view, out, n);
 		keep_issued(out, n);
+	}
 	/* Indices are of now: each that goes moves those behind it. */
 	for (unsigned i = 0; i < n_issued; i++)
 		items[i] = gsb_head_of(gsb_ready_works(&s->ready)[out[i].ready])->item;
@@ -444,7 +462,7 @@ static bool decide(struct gsb_scheduler *s, bool must)
 		if (items[i]->ready)
 			start(s, items[i], &out[i]);
 	if (gsb_trace_is_on())
-		tell_started(s, items, n_issued);
+		tell_decided(s, &view, items, out, n_issued);
 	return n_issued;
 }
 
