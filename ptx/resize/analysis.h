@@ -113,6 +113,10 @@ bool gsb_resize_is_global(const struct gsb_ptx_insn *in);
 bool gsb_resize_copies(const struct gsb_ptx_insn *in);
 bool gsb_resize_is_strong(const struct gsb_ptx_insn *ld); /* sees what others write meanwhile */
 bool gsb_resize_is_imm(const struct gsb_ptx_operand *o, int64_t *value);
+/* One integer of 32 or 64 bits: two halves in one register carry nothing from one to the other. */
+bool gsb_resize_is_wide_int(uint8_t type);
+/* A parameter of the kernel: the same for all. What a called function gets or gives is not. */
+bool gsb_resize_reads_parameter(const struct gsb_resize_flow *f, const struct gsb_ptx_insn *in);
 
 /* uniform.c: by register and by block, enum gsb_resize_same. */
 struct gsb_resize_uniform {

@@ -195,6 +195,19 @@ bool gsb_resize_is_imm(const struct gsb_ptx_operand *o, int64_t *value)
 	return o->kind == GSB_PTX_OPERAND_IMM && o->form == GSB_PTX_IMM_INT;
 }
 
+bool gsb_resize_is_wide_int(uint8_t type)
+{
+	switch (type) {
+	case GSB_PTX_TYPE_B32:
+	case GSB_PTX_TYPE_U32:
+	case GSB_PTX_TYPE_S32:
+	case GSB_PTX_TYPE_B64:
+	case GSB_PTX_TYPE_U64:
+	case GSB_PTX_TYPE_S64: return true;
+	default: return false;
+	}
+}
+
 bool gsb_resize_is_barrier(const struct gsb_ptx_insn *in)
 {
 	return gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_BARRIER;
@@ -247,6 +260,15 @@ static bool is_fetched_again(const char *spelling)
 bool gsb_resize_is_strong(const struct gsb_ptx_insn *ld)
 {
 	return (ld->sem && ld->sem != GSB_PTX_SEM_WEAK) || is_fetched_again(ld->spelling);
+}
+
+bool gsb_resize_reads_parameter(const struct gsb_resize_flow *f, const struct gsb_ptx_insn *in)
+{
+	const struct gsb_ptx_operand *o = gsb_resize_address(in);
+
+	return in->op == GSB_PTX_OP_LD && in->space == GSB_PTX_SPACE_PARAM && o && o->var &&
+	       f->func->is_entry && o->var->func == f->func && o->var >= f->func->params &&
+	       o->var < f->func->params + f->func->n_params;
 }
 
 bool gsb_resize_copies(const struct gsb_ptx_insn *in)

@@ -149,20 +149,6 @@ static struct value scale(const struct proof *p, struct value v, int64_t by, boo
 	return form(tid, block, false);
 }
 
-/* One integer of 32 or 64 bits: two halves in one register carry nothing from one to the other. */
-static bool is_wide_int(uint8_t type)
-{
-	switch (type) {
-	case GSB_PTX_TYPE_B32:
-	case GSB_PTX_TYPE_U32:
-	case GSB_PTX_TYPE_S32:
-	case GSB_PTX_TYPE_B64:
-	case GSB_PTX_TYPE_U64:
-	case GSB_PTX_TYPE_S64: return true;
-	default: return false;
-	}
-}
-
 static struct value multiply(struct proof *p, const struct gsb_ptx_insn *in)
 {
 	struct value a = operand_value(p, &in->operands[1]);
@@ -172,7 +158,7 @@ static struct value multiply(struct proof *p, const struct gsb_ptx_insn *in)
 
 	if (a.kind == NONE || b.kind == NONE)
 		return alone(NONE);
-	if (!is_wide_int(in->type[0]) || in->flags & GSB_PTX_F_SAT ||
+	if (!gsb_resize_is_wide_int(in->type[0]) || in->flags & GSB_PTX_F_SAT ||
 	    (in->mul != GSB_PTX_MUL_LO && !wide))
 		return a.kind == SAME && b.kind == SAME ? same : mixed(p);
 	if (is_pair(&a, &b, CTAID, NTID)) {
@@ -203,7 +189,7 @@ static struct value shift_left(struct proof *p, const struct gsb_ptx_insn *in)
 	int64_t by;
 
 	if (v.kind == FORM && gsb_resize_is_imm(&in->operands[2], &by) && by >= 0 && by < 31 &&
-	    is_wide_int(in->type[0]))
+	    gsb_resize_is_wide_int(in->type[0]))
 		return scale(p, v, (int64_t)1 << by, false);
 	return v.kind == NONE ? v : mixed(p);
 }
@@ -237,8 +223,8 @@ static struct value convert(struct proof *p, const struct gsb_ptx_insn *in)
 {
 	struct value v = operand_value(p, &in->operands[1]);
 
-	if (!is_wide_int(in->type[0]) || !is_wide_int(in->type[1]) || in->flags & GSB_PTX_F_SAT ||
-	    in->operands[0].kind != GSB_PTX_OPERAND_REG)
+	if (!gsb_resize_is_wide_int(in->type[0]) || !gsb_resize_is_wide_int(in->type[1]) ||
+	    in->flags & GSB_PTX_F_SAT || in->operands[0].kind != GSB_PTX_OPERAND_REG)
 		return mixed(p);
 	if (v.kind == FORM && !v.pure && widens(p, in))
 		return mixed(p);
@@ -263,7 +249,7 @@ static struct value derive(struct proof *p, const struct gsb_ptx_insn *in)
 	case GSB_PTX_OP_CVT: return convert(p, in);
 	case GSB_PTX_OP_ADD:
 	case GSB_PTX_OP_SUB:
-		if (!is_wide_int(in->type[0]) || in->flags & GSB_PTX_F_SAT)
+		if (!gsb_resize_is_wide_int(in->type[0]) || in->flags & GSB_PTX_F_SAT)
 			return mixed(p);
 		return add(p, operand_value(p, &in->operands[1]),
 			   operand_value(p, &in->operands[2]), in->op == GSB_PTX_OP_ADD ? 1 : -1);

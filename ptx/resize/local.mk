@@ -7,6 +7,7 @@ libresize_la_SOURCES = \
 	ptx/resize/facts.c ptx/resize/facts.h \
 	ptx/resize/features.c \
 	ptx/resize/flow.c \
+	ptx/resize/lanes.c ptx/resize/lanes.h \
 	ptx/resize/linear.c \
 	ptx/resize/rules.def \
 	ptx/resize/uniform.c \

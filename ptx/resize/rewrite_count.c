@@ -12,12 +12,15 @@
 #include <string.h>
 
 #include "ptx/cfg.h"
+#include "ptx/resize/lanes.h"
 #include "ptx/resize/rewrite_kept.h"
 #include "ptx/resize/variant.h"
 
 #define WORDS_A_SITE	  3
 #define WARPS_VAR	  "~counted" /* words of each warp of the block; 0: it is not counted */
 #define MAX_WARPS	  32
+#define WARP_LANES	  32
+#define SECTOR_BYTES	  32
 #define SECTOR_BYTES_LOG2 5
 
 /* ---- sites ---- */
@@ -196,13 +199,15 @@ struct counter {
 	const struct gsb_rewrite_work *w;
 	const struct gsb_count_sites *sites;
 	struct gsb_kept kept;
-	uint32_t next; /* site */
+	const int32_t *strides; /* by instruction of the entry */
+	uint32_t next;		/* site */
 	bool in_entry;
+	bool rows; /* it is, and some access has a stride */
 };
 
 static void put_declarations(struct gsb_edit_func *f)
 {
-	gsb_edit_text(f, ".reg .pred ~on, ~q, ~g;\n\t"
+	gsb_edit_text(f, ".reg .pred ~on, ~q, ~g, ~whole;\n\t"
 			 ".reg .b32 ~t, ~u, ~m, ~act;\n\t"
 			 ".reg .b64 ~words, ~w, ~w2");
 }
@@ -267,13 +272,25 @@ static void put_sums(const struct counter *c, uint32_t site)
 	put_sum(c, site, 1, "~w");
 }
 
+/*
+ * ~whole: all lanes of this warp have passed each run together, this one, too. They are asked each time: those that went
+ * round a run do not know of who was there.
+ */
+static void put_whole(const struct counter *c)
+{
+	if (c->rows)
+		gsb_edit_text(c->f, "setp.eq.and.u32 ~whole, ~act, -1, ~whole;\n\t"
+				    "vote.sync.all.pred ~whole, ~whole, ~act");
+}
+
 static void put_run(const struct counter *c, uint32_t site)
 {
 	gsb_edit_text(c->f,
-		      "@!~on bra ~s%u;\n\t"
+		      "@!~on bra.uni ~s%u;\n\t"
 		      "activemask.b32 ~act;\n\t"
 		      "mov.b32 ~m, ~act",
 		      site);
+	put_whole(c);
 	put_first_lane(c);
 	put_sums(c, site);
 	gsb_edit_text(c->f, "~s%u:", site);
@@ -364,20 +381,79 @@ static void put_following(const struct counter *c, uint32_t site)
 	put_sum(c, site, 2, "~w2");
 }
 
-static void put_access(const struct counter *c, uint32_t site)
+/* ~w2: the sectors of 32 lanes whose addresses are so far apart, from the least of them. */
+static void put_row(const struct counter *c, const struct gsb_ptx_operand *address, int32_t stride)
+{
+	const int32_t width = stride < 0 ? -stride : stride, last = (WARP_LANES - 1) * stride;
+
+	if (width >= SECTOR_BYTES || !width) {
+		gsb_edit_text(c->f, "mov.u64 ~w2, %d", width ? WARP_LANES : 1);
+		return;
+	}
+	put_operand(c, address);
+	gsb_edit_text(c->f,
+		      "cvt.u32.u64 ~t, ~w;\n\t"
+		      "add.s32 ~t, ~t, %d;\n\t"
+		      "and.b32 ~t, ~t, %d;\n\t"
+		      "add.u32 ~t, ~t, %d;\n\t"
+		      "shr.u32 ~t, ~t, %d;\n\t"
+		      "cvt.u64.u32 ~w2, ~t",
+		      stride < 0 ? last : 0, SECTOR_BYTES - 1,
+		      (WARP_LANES - 1) * width + SECTOR_BYTES, SECTOR_BYTES_LOG2);
+}
+
+/* Where the warp is whole its first lane knows what the others do, and none of them is asked. */
+static void put_strided(const struct counter *c, uint32_t site,
+			const struct gsb_ptx_operand *address, int32_t stride)
+{
+	gsb_edit_text(c->f, "@!~whole bra.uni ~m%u", site);
+	put_row(c, address, stride);
+	gsb_edit_text(c->f, "mov.u32 ~t, %%laneid;\n\t"
+			    "setp.eq.u32 ~q, ~t, 0");
+	put_place(c, site);
+	put_sum(c, site, 2, "~w2");
+	gsb_edit_text(c->f,
+		      "bra.uni ~s%u;\n\t"
+		      "~m%u:",
+		      site, site);
+}
+
+static void put_lanes(const struct counter *c, uint32_t site)
 {
 	const struct gsb_count_site *s = &c->sites->sites[site];
 	const struct gsb_ptx_insn *in = &s->func->insns[s->first];
 
-	gsb_edit_text(c->f,
-		      "@!~on bra ~s%u;\n\t"
-		      "activemask.b32 ~act",
-		      site);
+	gsb_edit_text(c->f, "activemask.b32 ~act");
 	put_operand(c, address_of(in));
 	if (follows(s))
 		put_following(c, site);
 	else
 		put_taking_part(c, in, site);
+}
+
+/* From lane to lane, where it is of use. */
+static int32_t stride_of(const struct counter *c, const struct gsb_count_site *s)
+{
+	return s->func == c->w->kernel.entry && follows(s) ? c->strides[s->first] : GSB_LANES_APART;
+}
+
+static bool has_rows(const struct counter *c)
+{
+	for (uint32_t i = 0; i < c->sites->n_sites; i++)
+		if (stride_of(c, &c->sites->sites[i]) != GSB_LANES_APART)
+			return true;
+	return false;
+}
+
+static void put_access(const struct counter *c, uint32_t site)
+{
+	const struct gsb_count_site *s = &c->sites->sites[site];
+	const int32_t stride = stride_of(c, s);
+
+	gsb_edit_text(c->f, "@!~on bra.uni ~s%u", site);
+	if (stride != GSB_LANES_APART)
+		put_strided(c, site, address_of(&s->func->insns[s->first]), stride);
+	put_lanes(c, site);
 	gsb_edit_text(c->f, "~s%u:", site);
 }
 
@@ -423,11 +499,27 @@ static void put_way(struct gsb_edit_func *f)
 			 "st.shared.u64 [~t], ~words");
 }
 
+/* ~whole, at first: are the lanes of a warp a row of its block? */
+static void put_rows(struct gsb_edit_func *f)
+{
+	gsb_edit_text(f,
+		      "mov.u32 ~t, %%ntid.y;\n\t"
+		      "mov.u32 ~u, %%ntid.z;\n\t"
+		      "mul.lo.u32 ~t, ~t, ~u;\n\t"
+		      "setp.eq.u32 ~whole, ~t, 1;\n\t"
+		      "mov.u32 ~t, %%ntid.x;\n\t"
+		      "and.b32 ~t, ~t, %d;\n\t"
+		      "setp.eq.or.u32 ~whole, ~t, 0, ~whole",
+		      WARP_LANES - 1);
+}
+
 static void put_entry_start(const struct counter *c)
 {
 	gsb_edit_reg(c->f, "~chosen");
 	put_declarations(c->f);
 	put_choice(c->f);
+	if (c->rows)
+		put_rows(c->f);
 	if (c->w->kernel.n_funcs > 1)
 		put_way(c->f);
 	gsb_kept_declare(c->f, &c->kept);
@@ -496,7 +588,8 @@ void gsb_rewrite_count(struct gsb_edit *e, const struct gsb_rewrite_work *w, con
 	struct gsb_edit_func f;
 	struct counter c = {.f = &f, .w = w, .sites = &sites};
 
-	if (gsb_count_sites(&w->kernel, w->arena, &sites) || gsb_kept_choose(w, &sites, &c.kept)) {
+	if (gsb_count_sites(&w->kernel, w->arena, &sites) || gsb_kept_choose(w, &sites, &c.kept) ||
+	    gsb_lanes_strides(w->m, &w->kernel, w->arena, &c.strides)) {
 		e->failed = true;
 		return;
 	}
@@ -506,6 +599,7 @@ void gsb_rewrite_count(struct gsb_edit *e, const struct gsb_rewrite_work *w, con
 		const struct gsb_ptx_func *from = w->kernel.funcs[i];
 
 		c.in_entry = i == 0;
+		c.rows = c.in_entry && has_rows(&c);
 		gsb_edit_begin(&f, e, from, i ? copy_name(e, w, from) : name);
 		if (c.in_entry)
 			gsb_edit_param(&f, sizeof(struct gsb_variant_count));

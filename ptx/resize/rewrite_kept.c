@@ -127,7 +127,7 @@ void gsb_kept_flush(struct gsb_edit_func *f, const struct gsb_kept *kept, uint32
 {
 	if (!kept->n || !leaves(&f->from->insns[i]))
 		return;
-	gsb_edit_text(f, "@!~on bra ~f%u", i);
+	gsb_edit_text(f, "@!~on bra.uni ~f%u", i);
 	put_leaving(f, i);
 	gsb_edit_text(f, "ld.param.u64 ~words, [~v];\n\t"
 			 "cvta.to.global.u64 ~words, ~words");

@@ -134,19 +134,9 @@ static uint8_t copy_of(const struct state *s, const struct gsb_ptx_insn *in)
 
 /* ---- instructions ---- */
 
-/* A parameter of the kernel: the same for all. What a called function gets or gives is not. */
-static bool reads_parameter(const struct state *s, const struct gsb_ptx_insn *in)
-{
-	const struct gsb_ptx_operand *o = gsb_resize_address(in);
-
-	return in->op == GSB_PTX_OP_LD && in->space == GSB_PTX_SPACE_PARAM && o && o->var &&
-	       s->f->func->is_entry && o->var->func == s->f->func && o->var >= s->f->func->params &&
-	       o->var < s->f->func->params + s->f->func->n_params;
-}
-
 static uint8_t load_level(const struct state *s, const struct gsb_ptx_insn *in, uint8_t operands)
 {
-	bool same = reads_parameter(s, in) ||
+	bool same = gsb_resize_reads_parameter(s->f, in) ||
 		    (in->op == GSB_PTX_OP_LD && in->space == GSB_PTX_SPACE_CONST);
 
 	return same ? operands : GSB_RESIZE_LANE;
