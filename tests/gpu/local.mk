@@ -7,7 +7,7 @@ noinst_PROGRAMS += tests/gpu/model_measure
 tests_gpu_model_measure_SOURCES = tests/gpu/model_measure.c tests/gpu/gpu.c tests/gpu/gpu.h
 tests_gpu_model_measure_LDADD = libbase.la -lm
 EXTRA_DIST += tests/gpu/model_kernels.cu tests/gpu/model_kernels.ptx tests/gpu/bundle tests/gpu/check \
-	tests/gpu/cuda-check tests/gpu/faults tests/gpu/soak tests/gpu/foreign tests/gpu/client.py doc/real-gpu.md doc/faults.md \
+	tests/gpu/cuda-check tests/gpu/faults tests/gpu/soak tests/gpu/foreign tests/gpu/resize-forms tests/gpu/client.py doc/real-gpu.md doc/faults.md \
 	tests/gpu/results-doc
 
 # The tables of the documents are what the results give.
@@ -33,11 +33,19 @@ tests_gpu_emu_state_LDADD = $(emu_test_ldadd)
 
 # What the re-sizer writes, in the harness of its unit tests.
 noinst_PROGRAMS += tests/gpu/resize
-tests_gpu_resize_SOURCES = tests/gpu/resize.c tests/gpu/resize_device.c tests/gpu/resize_times.c tests/gpu/resize.h \
-	tests/gpu/resize_kernels.h tests/gpu/bound_kernels.h tests/unit/tenant.h tests/unit/resize_subjects.def $(resize_kit)
+tests_gpu_resize_SOURCES = tests/gpu/resize.c tests/gpu/resize_cub.c tests/gpu/resize_device.c tests/gpu/resize_pairs.c \
+	tests/gpu/resize_task.c tests/gpu/resize_times.c tests/gpu/resize.h tests/gpu/resize_task.h tests/gpu/resize_kernels.h tests/gpu/bound_kernels.h tests/unit/tenant.h tests/unit/resize_subjects.def $(resize_kit)
 tests_gpu_resize_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_LIBRARY='"libcuda.so.1"'
 tests_gpu_resize_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_gpu_resize_LDADD = $(resize_libs) libprogram.la $(CMOCKA_LIBS) -lm -ldl
+
+# CUB's kernels as text. nvcc takes its time: they are made for a bundle, and only then.
+if HAVE_CUDA
+gpu_bundle_needs += tests/gpu/cub_75.ptx tests/gpu/cub_90.ptx tests/algorithms/cub_75 tests/algorithms/cub_90
+endif
+CLEANFILES += tests/gpu/cub_75.ptx tests/gpu/cub_90.ptx
+tests/gpu/cub_%.ptx: $(srcdir)/tests/algorithms/cub.cu $(srcdir)/tests/algorithms/check.cuh
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(NVCC) -ccbin g++ -std=c++17 --extended-lambda -w -ptx -arch=compute_$* -o $@ $<
 endif
 
 # Parts of the SMs of a real GPU, through ops.h.

@@ -4,12 +4,17 @@
  * Usage: resize variants FILE...   is each variant accepted; registers, shared and local memory, resident blocks
  *        resize results [KERNEL]   the kernels of resize_subjects.def: variants against originals, counts against the emulated device's
  *        resize counts [KERNEL]    the same, of these the counts alone
- *        resize times [counting]   what the forms cost, and what they are for, or counting alone: resize_times.c
+ *        resize cub [WORDS] FILE...  CUB's own kernels: are their variants accepted; a scan of so many words in all forms: results, times
+ *        resize times              what the forms cost
+ *        resize counting           what counting costs
+ *        resize overlap            what a bounded lifetime costs, by how its launches follow one another
+ *        resize share              two kernels on one unit: the lifetimes that give each its weight
+ *        resize hints              a kernel that lives in L2 beside one that streams
  *
  * Files are read below $srcdir. Tables with tabs on stdout, one row a thing measured. Exit status 1: a variant was refused or
  * gave other results.
  */
-#include "tests/gpu/resize.h"
+#include "tests/gpu/resize_task.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -17,12 +22,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/checked.h"
-#include "base/clock.h"
 #include "base/compiler.h"
 #include "tests/unit/resize_kit.h"
 
@@ -36,7 +39,7 @@
 #define ATTR_LOCAL   3
 #define ATTR_REGS    4
 #define N_SMS	     132
-#define HANG_NS	     10000000000u /* no subject takes a second */
+#define CUB_WORDS    (1u << 25)
 
 static int n_wrong;
 
@@ -181,21 +184,10 @@ static struct shot shot_of(struct twin *t, unsigned int form, const void *own, s
 	return s;
 }
 
-/* What does not end is told: nothing more can be had of the device then. */
 static void fire(struct twin *t, const struct shot *s)
 {
-	const uint64_t late = gsb_clock_ns() + HANG_NS;
-	CUresult state;
-
 	device_fire(s, NULL);
-	while ((state = cu.cuStreamQuery(NULL)) == CUDA_ERROR_NOT_READY) {
-		if (gsb_clock_ns() < late)
-			continue;
-		printf("hangs\t%s\t%s\n", t->d->original->name, t->what);
-		fflush(stdout);
-		_exit(1);
-	}
-	need(t->d->original->name, state);
+	device_await(NULL, t->d->original->name, t->what);
 }
 
 static void run_slices(struct twin *t, uint32_t n)
@@ -406,25 +398,64 @@ static int results(const char *kernel, bool counts_alone)
 	return n_wrong || !found ? 1 : 0;
 }
 
+static int all_variants(char **files)
+{
+	for (; *files; files++)
+		variants_of(*files);
+	return n_wrong ? 1 : 0;
+}
+
+static int all_of_cub(char **files)
+{
+	uint32_t n_words = CUB_WORDS;
+	int wrong;
+
+	if (*files && (*files)[0] >= '1' && (*files)[0] <= '9')
+		n_words = (uint32_t)strtoul(*files++, NULL, 10);
+	wrong = all_variants(files);
+	for (; *files; files++)
+		wrong |= measure_cub(*files, n_words);
+	return wrong;
+}
+
+/* What needs no words but its own. */
+static const struct {
+	const char *name;
+	int (*measure)(void);
+} measurements[] = {{"times", measure_times},
+		    {"counting", measure_counting},
+		    {"overlap", measure_overlap},
+		    {"share", measure_shares},
+		    {"hints", measure_hints}};
+
+static int usage(void)
+{
+	fprintf(stderr, "usage: resize variants FILE... | cub [WORDS] FILE... | results [KERNEL] | "
+			"counts [KERNEL] | times | counting | overlap | share | hints\n");
+	return 2;
+}
+
+static int run(const char *command, char **words)
+{
+	for (size_t i = 0; i < GSB_ARRAY_LEN(measurements); i++)
+		if (!strcmp(command, measurements[i].name) && !*words) {
+			task_prepare();
+			return measurements[i].measure();
+		}
+	if (!strcmp(command, "variants"))
+		return all_variants(words);
+	if (!strcmp(command, "cub"))
+		return all_of_cub(words);
+	if (!strcmp(command, "results") || !strcmp(command, "counts"))
+		return results(*words, command[0] == 'c');
+	return usage();
+}
+
 int main(int argc, char **argv)
 {
-	const char *command = argc > 1 ? argv[1] : "", *name = argc > 2 ? argv[2] : NULL;
-	const bool counts = !strcmp(command, "counts"), times = !strcmp(command, "times");
-
+	if (argc < 2)
+		return usage();
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if ((!counts && !times && strcmp(command, "variants") != 0 &&
-	     strcmp(command, "results") != 0) ||
-	    (times && name && strcmp(name, "counting") != 0)) {
-		fprintf(stderr, "usage: resize variants FILE... | results [KERNEL] | "
-				"counts [KERNEL] | times [counting]\n");
-		return 2;
-	}
 	device_open();
-	if (times)
-		return measure_times(name != NULL);
-	if (counts || !strcmp(command, "results"))
-		return results(name, counts);
-	for (int i = 2; i < argc; i++)
-		variants_of(argv[i]);
-	return n_wrong ? 1 : 0;
+	return run(argv[1], argv + 2);
 }

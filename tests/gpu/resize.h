@@ -1,6 +1,6 @@
 /*
- * resize.h - the driver, as much of it as resize.c and resize_times.c need: modules of printed PTX, launches with a buffer of
- * parameters, and the time between two events.
+ * resize.h - the driver, as much of it as the files of `resize` need: modules of printed PTX, launches with a buffer of parameters, parts
+ * of the SMs.
  *
  * A call that fails ends the program with its name: a measurement that lost a call is worth nothing.
  */
@@ -35,7 +35,17 @@ void device_fire(const struct shot *s, CUstream stream);
 int device_attribute(CUfunction f, int which);
 int device_resident(CUfunction f, int threads, size_t smem); /* blocks on an SM */
 CUdeviceptr device_alloc(size_t bytes);			     /* zeroed */
+/* What does not end within 10 s ends the program, with a row "hangs" of these words: nothing more can be had of the device. */
+void device_await(CUstream stream, const char *kernel, const char *what);
+/* Streams of two parts of the SMs: of the first so many, in whole groups of 8, and of the rest; how many each has. */
+void device_split(uint32_t want, CUstream *low, uint32_t *n_low, CUstream *high, uint32_t *n_high);
 
-int measure_times(bool counting_alone); /* resize_times.c: the whole command */
+/* A command each. */
+int measure_times(void); /* resize_times.c */
+int measure_counting(void);
+int measure_overlap(void);
+int measure_shares(void); /* resize_pairs.c */
+int measure_hints(void);
+int measure_cub(const char *path, uint32_t n_words); /* resize_cub.c: 1 when something is wrong */
 
 #endif

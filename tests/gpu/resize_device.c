@@ -5,14 +5,21 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/compiler.h"
+#include "device/cuda/driver.h"
 #include "ptx/print.h"
 
 #define JIT_ERROR_LOG	5 /* CUjit_option */
 #define JIT_ERROR_BYTES 6
 #define PARAM_POINTER	((void *)1) /* CU_LAUNCH_PARAM_BUFFER_POINTER and _SIZE */
 #define PARAM_SIZE	((void *)2)
+#define HANG_NS		10000000000u /* nothing here takes a second */
+#define GROUP_SMS	8
+#define MAX_GROUPS	128
 
 struct cu cu;
 
@@ -105,4 +112,73 @@ CUdeviceptr device_alloc(size_t bytes)
 	need("memory", cu.cuMemAlloc_v2(&p, bytes));
 	need("memory", cu.cuMemsetD8_v2(p, 0, bytes));
 	return p;
+}
+
+void device_await(CUstream stream, const char *kernel, const char *what)
+{
+	const uint64_t late = gsb_clock_ns() + HANG_NS;
+	CUresult state;
+
+	while ((state = cu.cuStreamQuery(stream)) == CUDA_ERROR_NOT_READY) {
+		if (gsb_clock_ns() < late)
+			continue;
+		printf("hangs\t%s\t%s\n", kernel, what);
+		fflush(stdout);
+		_exit(1);
+	}
+	need(kernel, state);
+}
+
+/* ---- parts of the SMs ---- */
+
+static CUstream stream_on(const struct cuda_driver *d, CUdevResource *groups, unsigned n)
+{
+	CUdevResourceDesc desc;
+	CUgreenCtx green;
+	CUstream stream;
+
+	need("part", d->cuDevResourceGenerateDesc(&desc, groups, n));
+	need("part", d->cuGreenCtxCreate(&green, desc, 0, CU_GREEN_CTX_DEFAULT_STREAM));
+	need("part", d->cuGreenCtxStreamCreate(&stream, green, CU_STREAM_NON_BLOCKING, 0));
+	return stream;
+}
+
+/* The library refuses these calls, so that it declares them without parameters. */
+static struct cuda_driver green_calls(void)
+{
+	struct cuda_driver d = {0};
+
+	memcpy(&d.cuDeviceGetDevResource, &cu.cuDeviceGetDevResource, sizeof(void *));
+	memcpy(&d.cuDevSmResourceSplitByCount, &cu.cuDevSmResourceSplitByCount, sizeof(void *));
+	memcpy(&d.cuDevResourceGenerateDesc, &cu.cuDevResourceGenerateDesc, sizeof(void *));
+	memcpy(&d.cuGreenCtxCreate, &cu.cuGreenCtxCreate, sizeof(void *));
+	memcpy(&d.cuGreenCtxStreamCreate, &cu.cuGreenCtxStreamCreate, sizeof(void *));
+	return d;
+}
+
+static uint32_t sms_of(const CUdevResource *groups, unsigned n)
+{
+	uint32_t sms = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		sms += groups[i].sm.smCount;
+	return sms;
+}
+
+void device_split(uint32_t want, CUstream *low, uint32_t *n_low, CUstream *high, uint32_t *n_high)
+{
+	const struct cuda_driver d = green_calls();
+	CUdevResource groups[MAX_GROUPS + 1], all, rest;
+	unsigned n = MAX_GROUPS, n_first = want / GROUP_SMS;
+
+	need("SMs", d.cuDeviceGetDevResource(0, &all, CU_DEV_RESOURCE_TYPE_SM));
+	need("SMs", d.cuDevSmResourceSplitByCount(groups, &n, &all, &rest,
+						  CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING,
+						  GROUP_SMS));
+	if (rest.type == CU_DEV_RESOURCE_TYPE_SM && rest.sm.smCount)
+		groups[n++] = rest;
+	*n_low = sms_of(groups, n_first);
+	*n_high = sms_of(groups + n_first, n - n_first);
+	*low = stream_on(&d, groups, n_first);
+	*high = stream_on(&d, groups + n_first, n - n_first);
 }
