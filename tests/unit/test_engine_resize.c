@@ -97,7 +97,7 @@ static void force(struct fixture *f, const char *shape)
 	assert_int_equal(gsb_shape_parse(shape, &r->force), 0);
 }
 
-static void launch_with(struct fixture *f, uint32_t x, uint32_t y, uint32_t threads, uint32_t flags)
+static void post_launch(struct fixture *f, uint32_t x, uint32_t y, uint32_t threads, uint32_t flags)
 {
 	struct kit_inc params = {.p = f->mem, .n = 1};
 	struct gsb_rec_launch b = {
@@ -109,6 +109,11 @@ static void launch_with(struct fixture *f, uint32_t x, uint32_t y, uint32_t thre
 	};
 
 	kit_post(&f->t, GSB_REC_LAUNCH, kit_stream(1), &b, sizeof(b), &params, sizeof(params));
+}
+
+static void launch_with(struct fixture *f, uint32_t x, uint32_t y, uint32_t threads, uint32_t flags)
+{
+	post_launch(f, x, y, threads, flags);
 	kit_settle(&f->k);
 }
 
@@ -252,6 +257,41 @@ static void test_more_slices_than_blocks_are_as_many_as_blocks(void **state)
 		complete_next(f, i, CUDA_SUCCESS);
 	assert_int_equal(f->k.dev->n_issued, 3);
 	assert_int_equal(row(f)->kernels, 2);
+}
+
+static CUresult nothing_lost(struct gsb_device *dev)
+{
+	return CUDA_SUCCESS;
+}
+
+/*
+ * The launch takes the place of a fill that ends in the same turn, when it is known already that more may go behind that one.
+ * Behind a launch that has slices to come, what follows it would overtake them, and nobody would know how many are left.
+ */
+static void test_nothing_goes_behind_slices_before_the_last_has_ended(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_scheduler *s = &f->k.engine->scheduler;
+	struct kit_device *d = f->k.dev;
+	uint64_t done = kit_done(&f->t, 1);
+
+	d->ops.lost = nothing_lost;
+	s->runs = gsb_run_is_possible(s);
+	assert_true(s->runs);
+	force(f, "slice:4");
+	kit_fill(&f->t, 1, f->mem);
+	kit_settle(&f->k);
+	post_launch(f, 8, 1, 64, 0);
+	kit_fill(&f->t, 1, f->mem);
+	complete_next(f, 0, CUDA_SUCCESS);
+	assert_int_equal(d->n_issued, 3);
+	for (unsigned i = 1; i < 5; i++)
+		complete_next(f, i, CUDA_SUCCESS);
+	assert_int_equal(d->n_issued, 6);
+	assert_int_equal(d->log[4].kind, GSB_CMD_LAUNCH);
+	assert_int_equal(d->log[5].kind, GSB_CMD_FILL);
+	complete_next(f, 5, CUDA_SUCCESS);
+	assert_int_equal(kit_done(&f->t, 1), done + 3);
 }
 
 /* ---- persistent blocks ---- */
@@ -956,6 +996,7 @@ int main(void)
 		CASE(test_no_slice_follows_the_end_of_its_context),
 		CASE(test_tenant_that_dies_between_slices_leaves_nothing),
 		CASE(test_more_slices_than_blocks_are_as_many_as_blocks),
+		CASE(test_nothing_goes_behind_slices_before_the_last_has_ended),
 		CASE(test_persistent_blocks_begin_with_a_counter_of_nothing),
 		CASE(test_blocks_with_a_lifetime_are_launched_until_all_tiles_are_taken),
 		CASE(test_no_more_blocks_than_tiles),

@@ -135,6 +135,12 @@ static struct gsb_flight *next_to_extend(struct gsb_scheduler *s)
 	return &s->flights[i];
 }
 
+/* A launch in a shape has more commands to come. It may be in the place of what the bit was set for: that has landed since. */
+static bool may_be_followed(const struct gsb_flight *f)
+{
+	return f->item && f->course.shape.form == GSB_SHAPE_AS_ASKED;
+}
+
 void gsb_run_extend(struct gsb_scheduler *s)
 {
 	unsigned left = AT_ONCE;
@@ -144,7 +150,7 @@ void gsb_run_extend(struct gsb_scheduler *s)
 	while (s->to_extend && left) {
 		struct gsb_flight *f = next_to_extend(s);
 
-		left -= f->item ? extend(f, left) : 0;
+		left -= may_be_followed(f) ? extend(f, left) : 0;
 		if (left)
 			s->to_extend &= ~(1u << (f - s->flights));
 	}
@@ -152,8 +158,7 @@ void gsb_run_extend(struct gsb_scheduler *s)
 
 void gsb_run_look(struct gsb_scheduler *s, const struct gsb_flight *f)
 {
-	if (f->course.shape.form == GSB_SHAPE_AS_ASKED)
-		s->to_extend |= 1u << (f - s->flights);
+	s->to_extend |= 1u << (f - s->flights);
 }
 
 void gsb_run_queued(struct gsb_item *item)
