@@ -4,7 +4,7 @@
  * Usage: resize variants FILE...   is each variant accepted; registers, shared and local memory, resident blocks
  *        resize results [KERNEL]   the kernels of resize_subjects.def: variants against originals, counts against the emulated device's
  *        resize counts [KERNEL]    the same, of these the counts alone
- *        resize cub [WORDS] FILE...  CUB's own kernels: are their variants accepted; a scan of so many words in all forms: results, times
+ *        resize cub [WORDS] FILE...  CUB's own scan, of so many words, in all forms: results, times
  *        resize times              what the forms cost
  *        resize counting           what counting costs
  *        resize overlap            what a bounded lifetime costs, by how its launches follow one another
@@ -31,7 +31,6 @@
 
 #define ORIGINAL     GSB_N_REWRITE_FORMS
 #define LOG_BYTES    4096
-#define JOBS_MAX     4096
 #define ARENA_BYTES  ((size_t)1 << 30)
 #define THREADS	     256 /* of a block, for resident blocks, where the kernel allows so many */
 #define ATTR_THREADS 0	 /* CUfunction_attribute */
@@ -68,15 +67,15 @@ static bool is_job(const struct gsb_ptx_module *m, struct gsb_rewrite_job *job)
 	return legal && !gsb_rewrite_check(m, job, &why);
 }
 
-static size_t find_jobs(const struct gsb_ptx_module *m, struct gsb_rewrite_job *jobs)
+static size_t find_jobs(const struct gsb_ptx_module *m, const struct gsb_ptx_func *kernel,
+			struct gsb_rewrite_job jobs[GSB_N_REWRITE_FORMS])
 {
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < m->n_funcs; i++)
-		for (int form = 0; form < GSB_N_REWRITE_FORMS && n < JOBS_MAX; form++) {
-			jobs[n] = (struct gsb_rewrite_job){.kernel = m->funcs[i], .form = form};
-			n += m->funcs[i]->is_entry && m->funcs[i]->has_body && is_job(m, &jobs[n]);
-		}
+	for (int form = 0; form < GSB_N_REWRITE_FORMS; form++) {
+		jobs[n] = (struct gsb_rewrite_job){.kernel = kernel, .form = form};
+		n += is_job(m, &jobs[n]);
+	}
 	return n;
 }
 
@@ -90,42 +89,56 @@ static void say_cost(const char *file, const char *kernel, unsigned int form, CU
 	       device_attribute(f, ATTR_LOCAL), device_resident(f, threads, 0));
 }
 
-static void say_refused(const char *file, const char *what, const char *log)
+/* The variants are in the module with their original, which alone may be what the driver does not take. */
+static void say_refused(const char *file, const struct gsb_ptx_module *m, const char *kernel)
 {
-	printf("refused\t%s\t%s\t%.*s\n", file, what, (int)strcspn(log, "\n"), log);
+	char log[LOG_BYTES];
+	CUmodule alone = device_load(m, log, sizeof(log));
+
+	if (alone)
+		cu.cuModuleUnload(alone);
+	n_wrong += alone != NULL;
+	printf("refused\t%s\t%.60s\t%s\n", file, kernel, alone ? "variants" : "original");
 }
 
+static void variants_of_kernel(const char *file, const struct gsb_ptx_module *m,
+			       const struct gsb_ptx_func *kernel)
+{
+	struct gsb_rewrite_job jobs[GSB_N_REWRITE_FORMS];
+	const size_t n = find_jobs(m, kernel, jobs);
+	struct gsb_rewrite_refusal why;
+	struct gsb_ptx_module *out;
+	char log[LOG_BYTES];
+	CUmodule module;
+
+	if (!n || gsb_rewrite(m, jobs, n, &out, &why))
+		return;
+	module = device_load(out, log, sizeof(log));
+	if (module) {
+		say_cost(file, kernel->name, ORIGINAL, module);
+		for (size_t i = 0; i < n; i++)
+			say_cost(file, kernel->name, jobs[i].form, module);
+		cu.cuModuleUnload(module);
+	} else {
+		fprintf(stderr, "resize: %s\n", log);
+		say_refused(file, m, kernel->name);
+	}
+	gsb_ptx_module_destroy(out);
+}
+
+/* Kernel by kernel: the compiler takes half a minute for all of a library's. */
 static void variants_of(const char *path)
 {
-	static struct gsb_rewrite_job jobs[JOBS_MAX];
-	struct gsb_ptx_module *m = kit_parse_file(path), *out;
-	struct gsb_rewrite_refusal why;
+	struct gsb_ptx_module *m = kit_parse_file(path), *one;
 	const char *file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-	size_t n = find_jobs(m, jobs);
-	CUmodule before, after;
-	char log[LOG_BYTES];
 
-	before = device_load(m, log, sizeof(log));
-	if (!before)
-		say_refused(file, "original", log);
-	if (!before || !n || gsb_rewrite(m, jobs, n, &out, &why))
-		goto end;
-	after = device_load(out, log, sizeof(log));
-	if (!after) {
-		say_refused(file, "variants", log);
-		n_wrong++;
+	for (uint32_t i = 0; i < m->n_funcs; i++) {
+		if (!m->funcs[i]->is_entry || !m->funcs[i]->has_body)
+			continue;
+		one = device_text_of(m, &m->funcs[i], 1);
+		variants_of_kernel(file, one, gsb_ptx_find_func(one, m->funcs[i]->name));
+		gsb_ptx_module_destroy(one);
 	}
-	for (size_t i = 0; after && i < n; i++) {
-		if (!i || jobs[i].kernel != jobs[i - 1].kernel)
-			say_cost(file, jobs[i].kernel->name, ORIGINAL, before);
-		say_cost(file, jobs[i].kernel->name, jobs[i].form, after);
-	}
-	if (after)
-		cu.cuModuleUnload(after);
-	gsb_ptx_module_destroy(out);
-end:
-	if (before)
-		cu.cuModuleUnload(before);
 	gsb_ptx_module_destroy(m);
 }
 
@@ -408,11 +421,10 @@ static int all_variants(char **files)
 static int all_of_cub(char **files)
 {
 	uint32_t n_words = CUB_WORDS;
-	int wrong;
+	int wrong = 0;
 
 	if (*files && (*files)[0] >= '1' && (*files)[0] <= '9')
 		n_words = (uint32_t)strtoul(*files++, NULL, 10);
-	wrong = all_variants(files);
 	for (; *files; files++)
 		wrong |= measure_cub(*files, n_words);
 	return wrong;

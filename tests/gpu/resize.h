@@ -26,6 +26,9 @@ struct shot {
 
 void need(const char *what, CUresult result);
 void device_open(void);
+/* A module with these of @m's entries alone, and all else of it. */
+struct gsb_ptx_module *device_text_of(const struct gsb_ptx_module *m,
+				      struct gsb_ptx_func *const *entries, size_t n);
 /* NULL, and the compiler's words in @log, where the driver refuses it. */
 CUmodule device_load(const struct gsb_ptx_module *m, char *log, size_t size);
 CUfunction device_find(CUmodule module, const char *name);

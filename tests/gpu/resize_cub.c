@@ -51,7 +51,7 @@ struct scan {
 	bool wrong;
 };
 
-static const struct gsb_ptx_func *find(const struct gsb_ptx_module *m, const char *a, const char *b)
+static struct gsb_ptx_func *find(const struct gsb_ptx_module *m, const char *a, const char *b)
 {
 	for (uint32_t i = 0; i < m->n_funcs; i++)
 		if (m->funcs[i]->is_entry && strstr(m->funcs[i]->name, a) &&
@@ -79,9 +79,22 @@ static enum gsb_resize_early early_of(const struct gsb_ptx_module *m,
 	return early;
 }
 
+/* The compiler takes half a minute for all of CUB. */
+static struct gsb_ptx_module *read_scan(const char *path)
+{
+	struct gsb_ptx_module *all = kit_parse_file(path), *m;
+	struct gsb_ptx_func *const entries[] = {
+		find(all, "16DeviceScanKernel", "Ijjjj"),
+		find(all, "20DeviceScanInitKernel", "ScanTileStateIj")};
+
+	m = device_text_of(all, entries, GSB_ARRAY_LEN(entries));
+	gsb_ptx_module_destroy(all);
+	return m;
+}
+
 static void load(struct scan *s, const struct gsb_ptx_module *m)
 {
-	const struct gsb_ptx_func *kernel = find(m, "16DeviceScanKernel", "Ijjjj");
+	const struct gsb_ptx_func *kernel = find(m, "16DeviceScanKernel", "");
 	struct gsb_rewrite_job jobs[] = {
 		{.kernel = kernel, .form = GSB_REWRITE_SLICE},
 		{.kernel = kernel, .form = GSB_REWRITE_PERSISTENT, .early = early_of(m, kernel)}};
@@ -90,7 +103,7 @@ static void load(struct scan *s, const struct gsb_ptx_module *m)
 	char log[1024];
 
 	s->kernel = kernel->name;
-	s->init = find(m, "20DeviceScanInitKernel", "ScanTileStateIj")->name;
+	s->init = find(m, "20DeviceScanInitKernel", "")->name;
 	if (gsb_rewrite(m, jobs, GSB_ARRAY_LEN(jobs), &out, &why)) {
 		fprintf(stderr, "resize: %s\n", why.text);
 		exit(1);
@@ -284,7 +297,7 @@ static void run_forms(struct scan *s)
 
 int measure_cub(const char *path, uint32_t n_words)
 {
-	struct gsb_ptx_module *m = kit_parse_file(path);
+	struct gsb_ptx_module *m = read_scan(path);
 	struct scan s = {.n = n_words, .file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path};
 
 	load(&s, m);

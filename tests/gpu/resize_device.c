@@ -12,6 +12,7 @@
 #include "base/compiler.h"
 #include "device/cuda/driver.h"
 #include "ptx/print.h"
+#include "tests/unit/resize_kit.h"
 
 #define JIT_ERROR_LOG	5 /* CUjit_option */
 #define JIT_ERROR_BYTES 6
@@ -40,6 +41,36 @@ void device_open(void)
 	need("cuInit", cu.cuInit(0));
 	need("context", cu.cuDevicePrimaryCtxRetain(&ctx, 0));
 	need("context", cu.cuCtxSetCurrent(ctx));
+}
+
+static bool is_one_of(const struct gsb_ptx_func *f, struct gsb_ptx_func *const *of, size_t n)
+{
+	while (n && of[n - 1] != f)
+		n--;
+	return n;
+}
+
+struct gsb_ptx_module *device_text_of(const struct gsb_ptx_module *m,
+				      struct gsb_ptx_func *const *entries, size_t n)
+{
+	struct gsb_ptx_func **kept = calloc(m->n_funcs, sizeof(struct gsb_ptx_func *));
+	struct gsb_ptx_module part = *m, *out;
+	char *text;
+	size_t len;
+
+	if (!kept)
+		exit(1);
+	part.funcs = kept;
+	part.n_funcs = 0;
+	for (uint32_t i = 0; i < m->n_funcs; i++)
+		if (!m->funcs[i]->is_entry || is_one_of(m->funcs[i], entries, n))
+			kept[part.n_funcs++] = m->funcs[i];
+	if (gsb_ptx_print(&part, &text, &len))
+		exit(1);
+	out = kit_parse(text);
+	free(text);
+	free(kept);
+	return out;
 }
 
 CUmodule device_load(const struct gsb_ptx_module *m, char *log, size_t size)
