@@ -35,7 +35,7 @@ static void fill_running(const struct gsb_tenant *t, struct gsb_ctl_tenant *row)
 	if (!f)
 		return;
 	memcpy(row->running_kernel, f->item->fn->name, sizeof(row->running_kernel));
-	row->running_ns = ops->ran_ns ? ops->ran_ns(f->queue->queue)
+	row->running_ns = ops->ran_ns ? gsb_course_ran_ns(f, ops)
 				      : ops->now_ns(t->dev) - f->item->head->work.since_ns;
 }
 

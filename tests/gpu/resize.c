@@ -8,6 +8,7 @@
  *        resize times              what the forms cost
  *        resize counting           what counting costs
  *        resize overlap            what a bounded lifetime costs, by how its launches follow one another
+ *        resize grids              grids of blocks of 2 to 100 us: us, ns a turn of a block's loop; for a broker that cuts them
  *        resize share              two kernels on one unit: the lifetimes that give each its weight
  *        resize hints              a kernel that lives in L2 beside one that streams
  *
@@ -434,16 +435,14 @@ static int all_of_cub(char **files)
 static const struct {
 	const char *name;
 	int (*measure)(void);
-} measurements[] = {{"times", measure_times},
-		    {"counting", measure_counting},
-		    {"overlap", measure_overlap},
-		    {"share", measure_shares},
-		    {"hints", measure_hints}};
+} measurements[] = {{"times", measure_times},	  {"counting", measure_counting},
+		    {"overlap", measure_overlap}, {"grids", measure_grids},
+		    {"share", measure_shares},	  {"hints", measure_hints}};
 
 static int usage(void)
 {
 	fprintf(stderr, "usage: resize variants FILE... | cub [WORDS] FILE... | results [KERNEL] | "
-			"counts [KERNEL] | times | counting | overlap | share | hints\n");
+			"counts [KERNEL] | times | counting | overlap | grids | share | hints\n");
 	return 2;
 }
 

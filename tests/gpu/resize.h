@@ -47,6 +47,7 @@ void device_split(uint32_t want, CUstream *low, uint32_t *n_low, CUstream *high,
 int measure_times(void); /* resize_times.c */
 int measure_counting(void);
 int measure_overlap(void);
+int measure_grids(void);
 int measure_shares(void); /* resize_pairs.c */
 int measure_hints(void);
 int measure_cub(const char *path, uint32_t n_words); /* resize_cub.c: 1 when something is wrong */

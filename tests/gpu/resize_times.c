@@ -154,6 +154,20 @@ int measure_overlap(void)
 	return 0;
 }
 
+/* A turn's share of it is what can be compared: how many there are in a block is found in the same form. */
+int measure_grids(void)
+{
+	for (size_t i = 0; i < GSB_ARRAY_LEN(lengths); i++) {
+		uint64_t turns = task_turns(lengths[i]);
+		struct task t =
+			task_of(bench.bound, "spin", TASK_ORIGINAL, TASK_FULL * TASK_WAVES, turns);
+		double us = task_us(&t, bench.streams[0]);
+
+		printf("grid\t%.0f\t%.1f\t%.4f\n", lengths[i], us, 1e3 * us / (double)turns);
+	}
+	return 0;
+}
+
 int measure_times(void)
 {
 	measure_counting();

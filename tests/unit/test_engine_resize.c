@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -384,6 +385,165 @@ static void test_two_at_a_time_count_in_places_of_their_own(void **state)
 	assert_int_equal(f->k.dev->n_issued, 4);
 	assert_true(log[2].addr >= log[0].addr + sizeof(struct gsb_variant_control));
 	for (unsigned i = 0; i < 4; i++)
+		complete_next(f, i, CUDA_SUCCESS);
+}
+
+/* 132 SMs have room for 4224 blocks, which take one tile each: 10000 tiles are 3 launches, and one to spare. */
+static void launch_for_two_queues(struct fixture *f)
+{
+	force(f, "persistent:0:1");
+	launch(f, 10000, 1);
+}
+
+static void test_blocks_that_fill_the_device_and_end_take_turns_in_two_queues(void **state)
+{
+	struct fixture *f = *state;
+	const struct kit_cmd *log = f->k.dev->log;
+	uint64_t done = kit_done(&f->t, 1);
+
+	launch_for_two_queues(f);
+	assert_int_equal(f->k.dev->n_issued, 2); /* the counter is not clear yet */
+	assert_ptr_equal(log[1].queue, log[0].queue);
+	complete_next(f, 0, CUDA_SUCCESS);
+	assert_int_equal(f->k.dev->n_issued, 5); /* two in each */
+	assert_ptr_not_equal(log[2].queue, log[0].queue);
+	assert_ptr_equal(log[3].queue, log[0].queue);
+	assert_ptr_equal(log[4].queue, log[2].queue);
+	for (unsigned i = 1; i < 5; i++) {
+		assert_int_equal(tiles_of(&log[i])->total, 10000);
+		assert_int_equal(kit_done(&f->t, 1), done);
+		complete_next(f, i, CUDA_SUCCESS);
+	}
+	assert_int_equal(f->k.dev->n_issued, 5);
+	assert_int_equal(kit_done(&f->t, 1), done + 1);
+	assert_int_equal(row(f)->kernels, 2);
+}
+
+static void test_second_queue_is_given_back(void **state)
+{
+	struct fixture *f = *state;
+	unsigned n;
+
+	for (int i = 0; i < 2; i++) {
+		launch_for_two_queues(f);
+		n = f->k.dev->n_queues;
+		for (unsigned k = 0; k < 5; k++)
+			complete_next(f, k, CUDA_SUCCESS);
+		kit_device_forget(f->k.dev);
+	}
+	assert_int_equal(n, 2);
+	launch_for_two_queues(f);
+	complete_next(f, 0, CUDA_ERROR_ILLEGAL_ADDRESS);
+	complete_next(f, 1, CUDA_SUCCESS);
+	assert_int_equal(f->k.dev->n_issued, 2);
+	assert_ptr_not_equal(gsb_queue_pool_take(&f->k.engine->scheduler.pool, 0, GSB_ALL_SMS),
+			     gsb_queue_pool_take(&f->k.engine->scheduler.pool, 0, GSB_ALL_SMS));
+	assert_int_equal(f->k.dev->n_queues, 2);
+}
+
+/* The last to be told of need not be the last to have ended. */
+static void test_end_of_two_queues_is_the_later_one(void **state)
+{
+	struct fixture *f = *state;
+	struct kit_device *d = f->k.dev;
+	uint64_t begin, before = row(f)->device_ns;
+
+	launch_for_two_queues(f);
+	begin = d->now_ns;
+	complete_next(f, 0, CUDA_SUCCESS); /* from begin + 50 */
+	complete_next(f, 1, CUDA_SUCCESS);
+	kit_complete_run(d, 2, CUDA_SUCCESS, begin + 100, begin + 900);
+	kit_complete_run(d, 4, CUDA_SUCCESS, begin + 900, begin + 1000);
+	kit_complete_run(d, 3, CUDA_SUCCESS, begin + 200, begin + 800);
+	kit_settle(&f->k);
+	assert_int_equal(row(f)->device_ns - before, 950);
+}
+
+static void test_failed_launch_of_two_queues_is_the_last(void **state)
+{
+	struct fixture *f = *state;
+
+	force(f, "persistent:0:1");
+	launch(f, 100000, 1);
+	complete_next(f, 0, CUDA_SUCCESS);
+	complete_next(f, 2, CUDA_ERROR_ILLEGAL_ADDRESS);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(kit_error(&f->t, 0), 0); /* others are still on the device */
+		complete_next(f, (const unsigned[]){1, 3, 4}[i], CUDA_SUCCESS);
+	}
+	assert_int_equal(f->k.dev->n_issued, 5);
+	assert_int_equal(kit_error(&f->t, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+/* Returns how many commands it was. */
+static unsigned run_in_one_queue(struct fixture *f, const char *shape, uint32_t n_blocks)
+{
+	const struct kit_device *d = f->k.dev;
+	unsigned n;
+
+	kit_device_forget(f->k.dev);
+	force(f, shape);
+	launch(f, n_blocks, 1);
+	for (n = 0; n < d->n_issued; n++) {
+		assert_ptr_equal(d->log[n].queue, d->log[0].queue);
+		complete_next(f, n, CUDA_SUCCESS);
+	}
+	return n;
+}
+
+/* The first leave places on purpose, those of the second end with the tiles, and of the third each may take several of the few. */
+static void test_others_have_one_queue(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(run_in_one_queue(f, "persistent:4223:1", 10000), 1 + 3);
+	assert_int_equal(run_in_one_queue(f, "persistent:0", 10000), 1 + 1);
+	assert_int_equal(run_in_one_queue(f, "persistent:0:2", 4224), 1 + 1);
+	assert_int_equal(f->k.dev->n_queues, 1);
+}
+
+static int refuse_queue(struct gsb_device *dev, int priority, struct gsb_sm_range sms,
+			struct gsb_queue **out)
+{
+	return -ENOMEM;
+}
+
+/* One of another priority would have its launches go before, or behind, those of others. */
+static void test_one_queue_where_there_is_no_second_like_it(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_queue_pool *pool = &f->k.engine->scheduler.pool;
+	struct gsb_pooled_queue *other = gsb_queue_pool_take(pool, -1, GSB_ALL_SMS);
+
+	f->k.dev->ops.queue_create = refuse_queue;
+	assert_int_equal(run_in_one_queue(f, "persistent:0:1", 10000), 1 + 3);
+	gsb_queue_pool_give(other);
+	assert_int_equal(run_in_one_queue(f, "persistent:0:1", 10000), 1 + 3);
+	assert_ptr_equal(gsb_queue_pool_take(pool, -1, GSB_ALL_SMS), other);
+}
+
+static const struct gsb_queue *slow;
+
+static uint64_t ran_ns(struct gsb_queue *queue)
+{
+	return queue == slow ? 7 : 3;
+}
+
+static void test_limit_is_for_the_longer_of_two_queues(void **state)
+{
+	struct fixture *f = *state;
+	const struct gsb_flight *flight = f->k.engine->scheduler.flights;
+	struct kit_device *d = f->k.dev;
+
+	d->ops.ran_ns = ran_ns;
+	launch_for_two_queues(f);
+	complete_next(f, 0, CUDA_SUCCESS);
+	for (unsigned i = 1; i <= 2; i++) {
+		slow = d->log[i].queue;
+		assert_int_equal(gsb_course_ran_ns(flight, &d->ops), 7);
+	}
+	slow = NULL;
+	for (unsigned i = 1; i < 5; i++)
 		complete_next(f, i, CUDA_SUCCESS);
 }
 
@@ -1002,6 +1162,13 @@ int main(void)
 		CASE(test_no_more_blocks_than_tiles),
 		CASE(test_as_many_blocks_as_there_is_room_for),
 		CASE(test_two_at_a_time_count_in_places_of_their_own),
+		CASE(test_blocks_that_fill_the_device_and_end_take_turns_in_two_queues),
+		CASE(test_second_queue_is_given_back),
+		CASE(test_end_of_two_queues_is_the_later_one),
+		CASE(test_failed_launch_of_two_queues_is_the_last),
+		CASE(test_others_have_one_queue),
+		CASE(test_one_queue_where_there_is_no_second_like_it),
+		CASE(test_limit_is_for_the_longer_of_two_queues),
 		CASE(test_reshape_keeps_the_number_of_threads),
 		CASE(test_counting_is_a_fill_a_launch_and_a_copy),
 		CASE(test_cooperative_launch_is_left_alone),

@@ -183,7 +183,7 @@ static uint64_t left_ns(const struct gsb_scheduler *s, const struct gsb_flight *
 	uint64_t limit = s->kernel_limit_ns, ran = s->run_ns - f->since_run_ns;
 
 	if (ran >= limit && s->ops->ran_ns)
-		ran = s->ops->ran_ns(f->queue->queue);
+		ran = gsb_course_ran_ns(f, s->ops);
 	return ran < limit ? limit - ran : 0;
 }
 

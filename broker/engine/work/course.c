@@ -71,15 +71,15 @@ static void zero(struct gsb_cmd *cmd, uint64_t addr, uint64_t bytes)
 }
 
 /*
- * Blocks end after max_tiles each, and nothing else ends them: so each launch but the last takes just so many tiles,
- * and how many there have to be is known.
+ * Blocks end after max_tiles each, and nothing else ends them: so how many tiles a launch has room for, and how many launches
+ * there have to be, is known.
  */
 static bool next_tiles(struct gsb_flight *f, const struct gsb_item *item, struct gsb_cmd *cmd)
 {
 	struct gsb_course *c = &f->course;
 	struct gsb_variant_persistent p = {
 		.control = control_of(f, item),
-		.total = (uint32_t)c->total,
+		.total = (uint32_t)n_blocks(&item->cmd.launch),
 		.batch = 1,
 		.max_tiles = c->shape.max_tiles ? c->shape.max_tiles : GSB_VARIANT_NO_LIMIT,
 		.max_ns = GSB_VARIANT_NO_TIME,
@@ -184,19 +184,36 @@ static bool next(struct gsb_flight *f, const struct gsb_item *item, struct gsb_c
 	return f->course.shadow ? next_of_shadow(f, item, cmd) : next_shaped(f, item, cmd);
 }
 
+/* The first queue keeps the order of the fill that clears it and of the launch behind that; the second one knows of neither. */
+static bool is_counter_clear(const struct gsb_course *c)
+{
+	return c->second && c->n_taken;
+}
+
 /* What is run both ways goes step by step: each may fail, and what then follows is another one. */
 static unsigned ahead(const struct gsb_course *c)
 {
-	return c->shadow ? 1 : GSB_COURSE_AHEAD;
+	if (c->shadow)
+		return 1;
+	return is_counter_clear(c) ? 2 * GSB_COURSE_AHEAD : GSB_COURSE_AHEAD;
 }
 
-static int issue(const struct gsb_flight *f, const struct gsb_item *item, struct gsb_cmd *cmd)
+static int issue(const struct gsb_flight *f, const struct gsb_pooled_queue *q,
+		 const struct gsb_item *item, struct gsb_cmd *cmd)
 {
 	const struct gsb_scheduler *s = item->scheduler;
 
 	cmd->cookie = f->cookie;
 	cmd->not_before_ns = s->clock.is_virtual ? item->op.ready_ns : 0;
-	return s->ops->issue(f->queue->queue, cmd);
+	return s->ops->issue(q->queue, cmd);
+}
+
+/* The next command's, which is no longer the course's. */
+static const struct gsb_pooled_queue *queue_of_next(const struct gsb_flight *f)
+{
+	const struct gsb_course *c = &f->course;
+
+	return is_counter_clear(c) && c->n_shaped % 2 == 0 ? c->second : f->queue;
 }
 
 static int issue_more(struct gsb_flight *f, const struct gsb_item *item)
@@ -204,8 +221,12 @@ static int issue_more(struct gsb_flight *f, const struct gsb_item *item)
 	struct gsb_course *c = &f->course;
 	struct gsb_cmd cmd;
 
-	while (!c->err && c->n_open < ahead(c) && next(f, item, &cmd)) {
-		c->err = issue(f, item, &cmd);
+	while (!c->err && c->n_open < ahead(c)) {
+		const struct gsb_pooled_queue *q = queue_of_next(f);
+
+		if (!next(f, item, &cmd))
+			break;
+		c->err = issue(f, q, item, &cmd);
 		if (c->err)
 			break;
 		c->n_open++;
@@ -237,10 +258,16 @@ static void plan_to_count(struct gsb_course *c, const struct gsb_item *item)
 		c->shape.form = GSB_SHAPE_AS_ASKED;
 }
 
+/* Persistent blocks for which an idle device has room. */
+static uint64_t places(const struct gsb_item *item)
+{
+	return gsb_code_places(&item->scheduler->info->arch, &item->fn->forms[GSB_SHAPE_PERSISTENT],
+			       &item->cmd.launch);
+}
+
 static void plan(struct gsb_course *c, const struct gsb_item *item)
 {
 	const struct gsb_cmd_launch *l = &item->cmd.launch;
-	const struct gsb_scheduler *s = item->scheduler;
 	struct gsb_shape *shape = &c->shape;
 
 	if (shape->form == GSB_SHAPE_COUNT) {
@@ -251,22 +278,50 @@ static void plan(struct gsb_course *c, const struct gsb_item *item)
 		if (c->each > INT32_MAX)
 			c->each = INT32_MAX;
 	} else if (shape->form == GSB_SHAPE_PERSISTENT) {
-		uint64_t n = shape->n_blocks;
+		uint64_t n = shape->n_blocks ? shape->n_blocks : places(item);
 
 		c->total = n_blocks(l);
-		if (!n)
-			n = gsb_code_places(&s->info->arch, &item->fn->forms[GSB_SHAPE_PERSISTENT],
-					    l);
 		shape->n_blocks = (uint32_t)(n < c->total ? n : c->total);
 		c->each =
 			shape->max_tiles ? (uint64_t)shape->n_blocks * shape->max_tiles : c->total;
 	}
 }
 
+static struct gsb_pooled_queue *take_like(struct gsb_queue_pool *p, const struct gsb_queue_kind *k)
+{
+	struct gsb_pooled_queue *q = gsb_queue_pool_take(p, k->priority, k->sms);
+
+	if (!q || q->kind == k)
+		return q;
+	gsb_queue_pool_give(q);
+	return NULL;
+}
+
+/* Blocks fewer than there are places are so few on purpose: with another launch beside it there would be twice as many. */
+static void plan_second(struct gsb_flight *f, const struct gsb_item *item)
+{
+	struct gsb_course *c = &f->course;
+	uint64_t spare = c->total < c->each ? c->total : c->each;
+
+	if (c->shape.form != GSB_SHAPE_PERSISTENT || c->shadow || !c->shape.max_tiles ||
+	    c->shape.n_blocks < places(item) || c->total + spare <= c->each)
+		return;
+	c->second = take_like(&item->scheduler->pool, f->queue->kind);
+	if (c->second)
+		c->total += spare;
+}
+
+static void drop_second(struct gsb_course *c)
+{
+	if (c->second)
+		gsb_queue_pool_give(c->second);
+	c->second = NULL;
+}
+
 /* One command: the item's own. Nothing else of the course is looked at. */
 static int begin_as_asked(struct gsb_flight *f, struct gsb_item *item)
 {
-	int err = issue(f, item, &item->cmd);
+	int err = issue(f, f->queue, item, &item->cmd);
 
 	f->course.shape.form = GSB_SHAPE_AS_ASKED;
 	f->course.n_open = !err;
@@ -282,6 +337,7 @@ static int begin(struct gsb_flight *f, struct gsb_item *item, const struct gsb_s
 	if (f->course.shape.form == GSB_SHAPE_AS_ASKED)
 		return begin_as_asked(f, item);
 	f->course.shadow = gsb_shadow_create(item, f->course.shape.form);
+	plan_second(f, item);
 	return issue_more(f, item);
 }
 
@@ -291,6 +347,7 @@ static int begin_shaped(struct gsb_flight *f, struct gsb_item *item, const struc
 
 	if (!err || f->course.n_open)
 		return 0; /* what is in the queue comes back, and then it ends */
+	drop_second(&f->course);
 	drop_words(&f->course, item);
 	if (f->course.shadow)
 		gsb_shadow_end(f->course.shadow, item, false);
@@ -312,7 +369,7 @@ static void join(struct gsb_completion *all, const struct gsb_completion *c, boo
 
 	sum.cookie = c->cookie;
 	sum.start_ns = start_ns;
-	sum.end_ns = c->end_ns;
+	sum.end_ns = gsb_later_ns(all->end_ns, c->end_ns);
 	sum.n_blocks = all->n_blocks + c->n_blocks;
 	sum.n_instructions = all->n_instructions + c->n_instructions;
 	sum.blocks_ns = all->blocks_ns + c->blocks_ns;
@@ -388,10 +445,19 @@ const struct gsb_completion *gsb_course_take(struct gsb_flight *f,
 	go_on(f);
 	if (c->n_open)
 		return NULL;
+	drop_second(c);
 	fail_refused(c);
 	if (c->words)
 		end_counting(c, f->item);
 	if (c->shadow)
 		gsb_shadow_end(c->shadow, f->item, !c->joint.result && !f->item->op.order->failed);
 	return &c->joint;
+}
+
+uint64_t gsb_course_ran_ns(const struct gsb_flight *f, const struct gsb_device_ops *ops)
+{
+	uint64_t ran_ns = ops->ran_ns(f->queue->queue);
+	const struct gsb_pooled_queue *second = f->course.second;
+
+	return second ? gsb_later_ns(ran_ns, ops->ran_ns(second->queue)) : ran_ns;
 }

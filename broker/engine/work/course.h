@@ -1,10 +1,14 @@
 /*
- * course.h - an item's way over the device: the commands that it takes in its shape, one after the other in one queue, and
- * one completion of them all.
+ * course.h - an item's way over the device: the commands that it takes in its shape, one after the other, and one
+ * completion of them all.
  *
- * As its program asked it is one command. In another shape there may be many, of which GSB_COURSE_AHEAD are in the queue, so
+ * As its program asked it is one command. In another shape there may be many, of which GSB_COURSE_AHEAD are in a queue, so
  * that the device need not wait for the engine between two, and no more run beside whoever comes than that. What is told
  * of it, to the tenant, in counts and traces, is what would be told of one: it began with the first and ended with the last.
+ *
+ * They are in one queue, but for persistent blocks that fill the device and end before the tiles do: those have a second one, where
+ * one is free. A launch that waits there begins in the first place that a block leaves; in one queue, when the last has left. And one
+ * more is launched than the tiles need, so that at the end none of them waits for a block that has others before it.
  *
  * What goes wrong ends it: no command follows one that failed, or the end of its context.
  */
@@ -21,21 +25,22 @@
 
 struct gsb_flight;
 struct gsb_item;
+struct gsb_pooled_queue;
 struct gsb_shadow;
 
-/* Of what is as asked only shape.form and n_open are set. */
+/* Of what is as asked only shape.form and n_open are set, and second is NULL. */
 struct gsb_course {
 	struct gsb_shape shape;
 	unsigned n_open, n_taken; /* commands on the device; completed */
-	uint64_t done,
-		total;	   /* SLICE: blocks; PERSISTENT: tiles; what has been issued, of how many */
-	uint64_t each;	   /* of that, what one launch takes at most */
-	unsigned n_shaped; /* commands of its shape that were issued */
-	struct gsb_shadow *shadow;   /* it is run both ways; NULL: it is not */
-	bool asked;		     /* of that: the original was issued */
-	uint64_t *words;	     /* COUNT: what it has counted comes here; malloc */
-	int err;		     /* the device refused one */
-	struct gsb_completion joint; /* last */
+	uint64_t done, total; /* SLICE: blocks; PERSISTENT: room for tiles; issued, of how many */
+	uint64_t each;	      /* of that, what one launch takes at most */
+	unsigned n_shaped;    /* commands of its shape that were issued */
+	struct gsb_pooled_queue *second; /* where every other launch goes; NULL: there is none */
+	struct gsb_shadow *shadow;	 /* it is run both ways; NULL: it is not */
+	bool asked;			 /* of that: the original was issued */
+	uint64_t *words;		 /* COUNT: what it has counted comes here; malloc */
+	int err;			 /* the device refused one */
+	struct gsb_completion joint;	 /* last */
 };
 
 /*
@@ -52,5 +57,8 @@ int gsb_course_begin(struct gsb_flight *f, struct gsb_item *item, const struct g
  * Return: NULL: more are to come; else the completion of all: it is over.
  */
 const struct gsb_completion *gsb_course_take(struct gsb_flight *f, const struct gsb_completion *c);
+
+/* Where the device knows it (ops.ran_ns): for how long that has been executed which it is at. */
+uint64_t gsb_course_ran_ns(const struct gsb_flight *f, const struct gsb_device_ops *ops);
 
 #endif
