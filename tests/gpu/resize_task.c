@@ -17,7 +17,7 @@
 
 struct bench bench;
 
-static CUmodule load(const char *text)
+static CUmodule load(const char *text, int n_forms)
 {
 	struct gsb_rewrite_job jobs[16];
 	struct gsb_rewrite_refusal why = {.text = ""};
@@ -29,7 +29,7 @@ static CUmodule load(const char *text)
 	if (gsb_ptx_parse(text, strlen(text), &m, NULL))
 		exit(1);
 	for (uint32_t i = 0; i < m->n_funcs; i++)
-		for (int form = 0; form < GSB_N_REWRITE_FORMS; form++) {
+		for (int form = 0; form < n_forms; form++) {
 			jobs[n] = (struct gsb_rewrite_job){.kernel = m->funcs[i], .form = form};
 			n += !gsb_rewrite_check(m, &jobs[n], &why);
 		}
@@ -169,10 +169,10 @@ uint64_t task_turns(double block_us)
 	return (uint64_t)(1000 * block_us * TASK_WAVES / task_us(&t, bench.streams[0]));
 }
 
-void task_prepare(void)
+void task_prepare(int n_forms)
 {
-	bench.bound = load(bound_ptx);
-	bench.more = load(resize_ptx);
+	bench.bound = load(bound_ptx, n_forms);
+	bench.more = load(resize_ptx, n_forms);
 	bench.control = device_alloc(sizeof(struct gsb_variant_control));
 	bench.words = device_alloc(TASK_MIB);
 	bench.memory = device_alloc(TASK_SCAN + TASK_MIB);

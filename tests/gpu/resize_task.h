@@ -47,7 +47,8 @@ struct bench {
 };
 extern struct bench bench;
 
-void task_prepare(void);
+/* @n_forms: 0 where a broker is to write variants: it leaves alone what has some already. */
+void task_prepare(int n_forms);
 struct task task_of(CUmodule module, const char *kernel, unsigned int form, uint32_t blocks,
 		    uint64_t n);
 struct gsb_variant_persistent task_persistent(const struct task *t);
