@@ -16,10 +16,13 @@ libresize_la_LIBADD = libptx.la
 
 EXTRA_DIST += doc/resizing.md tests/resize
 
-check_PROGRAMS += tests/unit/test_resize_facts tests/unit/test_resize_traps
+check_PROGRAMS += tests/unit/test_resize_facts tests/unit/test_resize_lanes tests/unit/test_resize_traps
 tests_unit_test_resize_facts_SOURCES = tests/unit/test_resize_facts.c tests/unit/ptx_text.h
 tests_unit_test_resize_facts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_resize_facts_LDADD = libresize.la libptx.la $(CMOCKA_LIBS)
+tests_unit_test_resize_lanes_SOURCES = tests/unit/test_resize_lanes.c tests/unit/ptx_text.h
+tests_unit_test_resize_lanes_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_resize_lanes_LDADD = libresize.la libptx.la $(CMOCKA_LIBS)
 tests_unit_test_resize_traps_SOURCES = tests/unit/test_resize_traps.c tests/unit/ptx_text.h
 tests_unit_test_resize_traps_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_resize_traps_LDADD = libresize.la libptx.la $(CMOCKA_LIBS)

@@ -281,6 +281,41 @@ static void test_rewrite_count_adds_to_memory_where_functions_end_threads(void *
 		sums_in_loop(HEAD ".func f()\n{\nexit;\n}\n" ENTRY LOOP "call f;\nret;\n}\n"), 2);
 }
 
+/* Questions of the counting variant of k to whole warps, whether they are whole. */
+static unsigned int asks_of_whole_warps(const char *body)
+{
+	char text[1024];
+	struct gsb_ptx_module *m, *out;
+	const struct gsb_ptx_func *f;
+	unsigned int n = 0;
+
+	snprintf(text, sizeof(text),
+		 "%s.reg .b32 %%r, %%q;\n.reg .b64 %%a, %%b;\nld.param.u64 %%a, [p];\n"
+		 "mov.u32 %%r, %%tid.x;\n%s\nret;\n}\n",
+		 HEAD ENTRY, body);
+	m = kit_parse(text);
+	out = rewrite(m, "k", 1u << GSB_REWRITE_COUNT, GSB_RESIZE_E0);
+	f = gsb_ptx_find_func(out, "k$count");
+	for (uint32_t i = 0; i < f->n_insns; i++)
+		n += !strcmp(f->insns[i].spelling, "vote.sync.all.pred");
+	gsb_ptx_module_destroy(out);
+	gsb_ptx_module_destroy(m);
+	return n;
+}
+
+/* Each lane is asked for its address only where one of them does not tell all. */
+static void test_rewrite_count_asks_for_whole_warps_where_addresses_are_in_a_row(void **state)
+{
+	(void)state;
+	assert_int_equal(asks_of_whole_warps("mad.wide.u32 %b, %r, 4, %a; ld.global.u32 %q, [%b];"),
+			 1);
+	assert_int_equal(asks_of_whole_warps("ld.global.u32 %q, [%a];"), 1);
+	assert_int_equal(asks_of_whole_warps("mul.wide.u32 %b, %r, %r; add.u64 %b, %b, %a;"
+					     "ld.global.u32 %q, [%b];"),
+			 0);
+	assert_int_equal(asks_of_whole_warps("mad.wide.u32 %b, %r, 4, %a;"), 0);
+}
+
 /* NVIDIA's assembler takes what is printed. */
 static void test_rewrite_is_taken_by_the_assembler(void **state)
 {
@@ -396,6 +431,8 @@ int main(void)
 		cmocka_unit_test(test_rewrite_persistent_waits_for_copies_before_the_next_tile),
 		cmocka_unit_test(test_rewrite_count_adds_to_memory_behind_loops),
 		cmocka_unit_test(test_rewrite_count_adds_to_memory_where_functions_end_threads),
+		cmocka_unit_test(
+			test_rewrite_count_asks_for_whole_warps_where_addresses_are_in_a_row),
 		cmocka_unit_test(test_rewrite_is_taken_by_the_assembler),
 		cmocka_unit_test(test_slice_next_of_any_sizes_covers_each_block_once_in_order),
 		cmocka_unit_test(test_reshapes_keep_the_number_of_threads),
