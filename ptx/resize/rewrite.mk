@@ -34,4 +34,6 @@ tests_unit_test_resize_rewrite_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_resize_rewrite_LDADD = $(resize_libs) libprogram.la $(CMOCKA_LIBS) -lm
 tests_unit_test_resize_rewrite_CPPFLAGS = $(AM_CPPFLAGS) $(with_ptxas)
 EXTRA_DIST += doc/results/2026-11-23-resize-counting-h200.tsv doc/results/2026-11-23-resize-times-h200.tsv doc/results/2026-11-23-resize-results-h200.tsv doc/results/2026-11-23-resize-variants-h200.tsv
-EXTRA_DIST += doc/results/2026-11-22-resize-registers.txt doc/results/2026-11-23-resize-instructions.txt
+EXTRA_DIST += doc/results/2026-11-24-resize-counting-h200.tsv doc/results/2026-11-24-resize-overlap-h200.tsv doc/results/2026-11-24-resize-share-h200.tsv doc/results/2026-11-24-resize-hints-h200.tsv
+EXTRA_DIST += doc/results/2026-11-24-resize-cub-h200.tsv doc/results/2026-11-24-resize-forms-h200.tsv
+EXTRA_DIST += doc/results/2026-11-22-resize-registers.txt doc/results/2026-11-24-resize-instructions.txt
