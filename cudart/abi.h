@@ -235,6 +235,7 @@ struct cudaGraphNodeParams {
 		struct cudaKernelNodeParams kernel;
 		struct cudaMemcpyNodeParams memcpy;
 		CUDA_CHILD_GRAPH_NODE_PARAMS graph;
+		CUDA_MEM_ALLOC_NODE_PARAMS alloc;
 	};
 	long long reserved2;
 };

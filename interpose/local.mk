@@ -52,6 +52,7 @@ interpose_sources = \
 	interpose/hooks/function.c \
 	interpose/hooks/graph.c interpose/hooks/graph.h \
 	interpose/hooks/graph_exec.c \
+	interpose/hooks/graph_memory.c \
 	interpose/hooks/graph_node.c \
 	interpose/hooks/init.c \
 	interpose/hooks/input.c interpose/hooks/input.h \

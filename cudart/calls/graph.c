@@ -205,6 +205,8 @@ cudaError_t rt_cudaGraphAddNode(const struct gsb_rt_node *n, const CUgraphEdgeDa
 								    data, n->n_deps, &p));
 	if (!error && p.type == CU_GRAPH_NODE_TYPE_GRAPH)
 		params->graph.graph = p.graph.graph; /* the node's own */
+	if (!error && p.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+		params->alloc.dptr = p.alloc.dptr;
 	return error;
 }
 

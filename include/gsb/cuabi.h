@@ -811,7 +811,9 @@ typedef enum CUgraphNodeType_enum {
 	CU_GRAPH_NODE_TYPE_GRAPH = 4,
 	CU_GRAPH_NODE_TYPE_EMPTY = 5,
 	CU_GRAPH_NODE_TYPE_WAIT_EVENT = 6,
-	CU_GRAPH_NODE_TYPE_EVENT_RECORD = 7
+	CU_GRAPH_NODE_TYPE_EVENT_RECORD = 7,
+	CU_GRAPH_NODE_TYPE_MEM_ALLOC = 10,
+	CU_GRAPH_NODE_TYPE_MEM_FREE = 11
 } CUgraphNodeType;
 
 typedef enum CUgraphInstantiateResult_enum {
@@ -904,6 +906,25 @@ typedef struct CUDA_EVENT_WAIT_NODE_PARAMS_st {
 	CUevent event;
 } CUDA_EVENT_WAIT_NODE_PARAMS;
 
+typedef struct CUDA_MEM_ALLOC_NODE_PARAMS_st {
+	CUmemPoolProps poolProps;
+	const CUmemAccessDesc *accessDescs;
+	size_t accessDescCount;
+	size_t bytesize;
+	CUdeviceptr dptr;
+} CUDA_MEM_ALLOC_NODE_PARAMS;
+
+typedef struct CUDA_MEM_FREE_NODE_PARAMS_st {
+	CUdeviceptr dptr;
+} CUDA_MEM_FREE_NODE_PARAMS;
+
+typedef enum CUgraphMem_attribute_enum {
+	CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT = 0,
+	CU_GRAPH_MEM_ATTR_USED_MEM_HIGH = 1,
+	CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT = 2,
+	CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH = 3
+} CUgraphMem_attribute;
+
 typedef struct CUgraphNodeParams_st {
 	CUgraphNodeType type;
 	int reserved0[3];
@@ -916,6 +937,8 @@ typedef struct CUgraphNodeParams_st {
 		CUDA_CHILD_GRAPH_NODE_PARAMS graph;
 		CUDA_EVENT_WAIT_NODE_PARAMS eventWait;
 		CUDA_EVENT_RECORD_NODE_PARAMS eventRecord;
+		CUDA_MEM_ALLOC_NODE_PARAMS alloc;
+		CUDA_MEM_FREE_NODE_PARAMS free;
 	};
 	long long reserved2;
 } CUgraphNodeParams;

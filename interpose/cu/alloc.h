@@ -14,8 +14,11 @@
 #include "gsb/cuabi.h"
 #include "interpose/cu/advice.h"
 
+struct gsb_graph_memory;
+
 enum gsb_alloc_kind {
 	GSB_ALLOC_DEVICE, /* cuMemAlloc */
+	GSB_ALLOC_GRAPH,  /* of an allocation node: freed with the last that names it */
 	GSB_ALLOC_HOST,	  /* cuMemHostAlloc */
 	GSB_ALLOC_MANAGED, /* cuMemAllocManaged: pinned, too, but freed as device memory; or a variable */
 	GSB_ALLOC_MIRROR, /* of registered memory: not to be freed (cu/registered.h) */
@@ -31,7 +34,8 @@ struct gsb_alloc {
 	enum gsb_alloc_kind kind;
 	uint32_t flags; /* CU_MEMHOSTALLOC_* */
 	uint64_t pool;	/* cuMemAllocAsync: handle of the pool that has counted it; else 0 */
-	struct gsb_advice *advice; /* MANAGED: the map's alone; NULL: nothing is said of it */
+	struct gsb_graph_memory *memory; /* GRAPH: whose it is, under the lock of the graphs */
+	struct gsb_advice *advice;	 /* MANAGED: the map's alone; NULL: nothing is said of it */
 };
 
 /* Sets a->id. A range that is already there (a variable asked for twice) is left alone. CUDA_ERROR_OUT_OF_MEMORY. */

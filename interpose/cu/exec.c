@@ -39,17 +39,22 @@ static CUresult pool_stream(uint64_t wire, uint64_t *at)
 							  : gsb_cu_stream_create(wire, &params, at);
 }
 
-static CUresult take_streams(uint64_t wire, uint32_t n, CUstream *out)
+CUresult gsb_cu_lane_take(uint64_t wire, CUstream *out)
 {
 	uint32_t ctx = gsb_handle_index(wire);
+	uint64_t *at = &pools[ctx].streams[pools[ctx].next++ % N_POOL];
+	CUresult result = pool_stream(wire, at);
+
+	*out = (CUstream)*at;
+	return result;
+}
+
+static CUresult take_streams(uint64_t wire, uint32_t n, CUstream *out)
+{
 	CUresult result = CUDA_SUCCESS;
 
-	for (uint32_t i = 1; !result && i < n; i++) {
-		uint64_t *at = &pools[ctx].streams[pools[ctx].next++ % N_POOL];
-
-		result = pool_stream(wire, at);
-		out[i] = (CUstream)*at;
-	}
+	for (uint32_t i = 1; !result && i < n; i++)
+		result = gsb_cu_lane_take(wire, &out[i]);
 	return result;
 }
 
@@ -144,6 +149,7 @@ void gsb_cu_exec_destroy(CUgraphExec handle)
 
 	if (!x || !gsb_object_retire(&gsb_cu_execs, (uint64_t)handle))
 		return;
+	gsb_graph_drop_memory(x->graph); /* a host function could not post */
 	destroy_behind(x);
 	destroy_events(x);
 	gsb_lane_plan_finish(&x->plan);

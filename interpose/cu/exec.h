@@ -38,6 +38,9 @@ void gsb_cu_exec_destroy(CUgraphExec handle);
 CUresult gsb_cu_exec_prepare(struct gsb_cu_exec *x, const struct gsb_cu_stream_ref *s,
 			     CUstream streams[GSB_N_LANES]);
 
+/* A stream of the library in that context, the next in turn. With the lock of the graphs. */
+CUresult gsb_cu_lane_take(uint64_t wire, CUstream *out);
+
 static inline CUevent gsb_cu_exec_event(const struct gsb_cu_exec *x, uint32_t slot)
 {
 	return (CUevent)x->events[slot];

@@ -170,7 +170,8 @@ const struct gsb_graph_keeper gsb_cu_graph_keeper = {
 
 CUresult gsb_cu_graph_result(int r)
 {
-	return !r	      ? CUDA_SUCCESS
-	       : r == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY
-			      : CUDA_ERROR_INVALID_VALUE;
+	return !r	       ? CUDA_SUCCESS
+	       : r == -ENOMEM  ? CUDA_ERROR_OUT_OF_MEMORY
+	       : r == -ENOTSUP ? CUDA_ERROR_NOT_SUPPORTED
+			       : CUDA_ERROR_INVALID_VALUE;
 }

@@ -6,7 +6,7 @@
 struct gsb_object_table gsb_cu_pools =
 	GSB_OBJECT_TABLE(GSB_HANDLE_POOL, GSB_N_POOLS, struct gsb_cu_pool, NULL);
 
-static uint64_t of_device;
+static uint64_t of_device, of_graphs;
 static _Atomic uint64_t current;
 
 CUresult gsb_cu_pool_create(uint64_t max_bytes, uint64_t *handle)
@@ -29,12 +29,17 @@ CUresult gsb_cu_pool_init(void)
 	CUresult result = gsb_cu_pool_create(0, &of_device);
 
 	current = of_device;
-	return result;
+	return result ? result : gsb_cu_pool_create(0, &of_graphs);
 }
 
 uint64_t gsb_cu_pool_default(void)
 {
 	return of_device;
+}
+
+uint64_t gsb_cu_pool_graphs(void)
+{
+	return of_graphs;
 }
 
 uint64_t gsb_cu_pool_current(void)

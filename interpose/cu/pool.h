@@ -26,9 +26,11 @@ struct gsb_cu_pool {
 
 extern struct gsb_object_table gsb_cu_pools;
 
-/* The device's default pool, which never ends; once, before any other use. CUDA_ERROR_OUT_OF_MEMORY. */
+/* The device's default pool, which never ends, and that of graphs; once, before any other use. CUDA_ERROR_OUT_OF_MEMORY. */
 CUresult gsb_cu_pool_init(void);
 uint64_t gsb_cu_pool_default(void);
+/* What counts the memory of graphs; a program has no handle of it. */
+uint64_t gsb_cu_pool_graphs(void);
 
 /* The one of allocations that name none. */
 uint64_t gsb_cu_pool_current(void);

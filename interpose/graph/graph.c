@@ -83,6 +83,71 @@ static int copy_kernel(struct gsb_graph_kernel *to, const struct gsb_graph_kerne
 	return r;
 }
 
+/* ---- memory ---- */
+
+static bool is_memory(const struct gsb_graph_work *work)
+{
+	return work->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
+	       work->type == CU_GRAPH_NODE_TYPE_MEM_FREE;
+}
+
+void gsb_graph_memory_let_go(struct gsb_graph_memory *m)
+{
+	if (!--m->n_holders)
+		m->gone(m);
+}
+
+static bool has_node(const struct gsb_graph *g, CUgraphNodeType type,
+		     const struct gsb_graph_memory *m)
+{
+	for (uint32_t i = 0; i < g->n_nodes; i++)
+		if (g->nodes[i]->work.type == type && g->nodes[i]->work.memory == m)
+			return true;
+	return false;
+}
+
+bool gsb_graph_may_free(const struct gsb_graph *g, const struct gsb_graph_memory *m)
+{
+	if (m->is_own)
+		return false;
+	if (has_node(g, CU_GRAPH_NODE_TYPE_MEM_ALLOC, m))
+		return !m->is_foreign;
+	return !has_node(g, CU_GRAPH_NODE_TYPE_MEM_FREE, m);
+}
+
+static int check_memory(const struct gsb_graph *g, const struct gsb_graph_work *work)
+{
+	if (!is_memory(work))
+		return 0;
+	if (g->is_inner)
+		return -ENOTSUP;
+	return work->type == CU_GRAPH_NODE_TYPE_MEM_FREE && !gsb_graph_may_free(g, work->memory)
+		       ? -EINVAL
+		       : 0;
+}
+
+static void note_memory(struct gsb_graph *g, const struct gsb_graph_work *work)
+{
+	if (!is_memory(work))
+		return;
+	g->has_memory = true;
+	if (work->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+		return;
+	if (has_node(g, CU_GRAPH_NODE_TYPE_MEM_ALLOC, work->memory))
+		work->memory->is_own = true;
+	else
+		work->memory->is_foreign = true;
+}
+
+void gsb_graph_drop_memory(struct gsb_graph *g)
+{
+	for (uint32_t i = 0; i < g->n_nodes; i++)
+		if (is_memory(&g->nodes[i]->work)) {
+			gsb_graph_work_free(&g->nodes[i]->work);
+			g->nodes[i]->work.type = CU_GRAPH_NODE_TYPE_EMPTY;
+		}
+}
+
 int gsb_graph_work_copy(const struct gsb_graph_work *work, struct gsb_graph_work *out)
 {
 	struct gsb_graph_work copy = *work;
@@ -92,6 +157,8 @@ int gsb_graph_work_copy(const struct gsb_graph_work *work, struct gsb_graph_work
 		r = copy_kernel(&copy.kernel, &work->kernel);
 	else if (work->type == CU_GRAPH_NODE_TYPE_GRAPH)
 		r = gsb_graph_clone(work->child, &copy.child);
+	else if (is_memory(work))
+		work->memory->n_holders++;
 	if (r)
 		return r;
 	if (work->type == CU_GRAPH_NODE_TYPE_GRAPH)
@@ -107,6 +174,8 @@ void gsb_graph_work_free(struct gsb_graph_work *work)
 		free(work->kernel.attrs);
 	} else if (work->type == CU_GRAPH_NODE_TYPE_GRAPH) {
 		gsb_graph_destroy(work->child);
+	} else if (is_memory(work)) {
+		gsb_graph_memory_let_go(work->memory);
 	}
 }
 
@@ -220,10 +289,10 @@ int gsb_graph_add(struct gsb_graph *g, const struct gsb_graph_work *work,
 		  struct gsb_graph_node *const *deps, size_t n, struct gsb_graph_node **out)
 {
 	struct gsb_graph_node *node;
-	int r = 0;
+	int r = are_deps_ok(g, deps, n) ? check_memory(g, work) : -EINVAL;
 
-	if (!are_deps_ok(g, deps, n))
-		return -EINVAL;
+	if (r)
+		return r;
 	node = make_node(g, 0);
 	if (!node)
 		return -ENOMEM;
@@ -234,6 +303,7 @@ int gsb_graph_add(struct gsb_graph *g, const struct gsb_graph_work *work,
 		return r;
 	}
 	node->work = *work;
+	note_memory(g, work);
 	*out = node;
 	return 0;
 }
@@ -321,6 +391,7 @@ int gsb_graph_clone(const struct gsb_graph *g, struct gsb_graph **out)
 
 	if (r)
 		return r;
+	to->has_memory = g->has_memory;
 	r = clone_nodes(g, to);
 	if (!r)
 		r = clone_edges(g, to);

@@ -28,6 +28,22 @@ struct gsb_graph_kernel {
 	CUkernelNodeAttrValue *attrs; /* GSB_N_NODE_ATTRS of them; NULL: none was set */
 };
 
+/*
+ * The memory of an allocation node, at one address from the node's making on. Every node that names it holds it, those
+ * that free it and those of clones included, and so does the program from a launch until it is freed.
+ */
+struct gsb_graph_memory {
+	CUDA_MEM_ALLOC_NODE_PARAMS params;
+	CUmemAccessDesc access; /* what params tell of it, if they do */
+	uint64_t wire;		/* of the context that it goes with */
+	uint64_t freed;		/* event of the last free; 0: there was none */
+	uint32_t n_holders;
+	bool is_live;	 /* it was launched and is not yet freed, by what was posted */
+	bool is_own;	 /* its own graph frees it */
+	bool is_foreign; /* another graph does */
+	void (*gone)(struct gsb_graph_memory *m);
+};
+
 /* What a node does when its turn comes. */
 struct gsb_graph_work {
 	CUgraphNodeType type;
@@ -38,6 +54,7 @@ struct gsb_graph_work {
 		CUDA_HOST_NODE_PARAMS host;
 		CUevent event; /* of both kinds that have one */
 		struct gsb_graph *child;
+		struct gsb_graph_memory *memory; /* of both kinds that have one */
 	};
 };
 
@@ -71,6 +88,8 @@ struct gsb_graph {
 	uint64_t name;
 	bool is_inner;		       /* a child node owns it */
 	bool is_capturing;	       /* a stream's work goes into it */
+	bool has_memory;	       /* nodes of it allocate or free: it stays as it was made */
+	uint64_t exec;		       /* then: the executable graph that was made of it last */
 	struct gsb_graph_node **nodes; /* in the order in which they were added */
 	uint32_t n_nodes;
 	struct gsb_graph_object *objects;
@@ -86,7 +105,8 @@ int gsb_graph_clone(const struct gsb_graph *g, struct gsb_graph **out);
 /*
  * gsb_graph_add() - a node behind others of the same graph
  * @work: becomes the graph's; on failure it stays the caller's
- * Return: 0, -EINVAL (a dependency of another graph, or twice the same), -ENOMEM
+ * Return: 0, -EINVAL (a dependency of another graph, or twice the same; memory that the graph may not free), -ENOTSUP
+ * (memory in a graph that a node owns), -ENOMEM
  */
 int gsb_graph_add(struct gsb_graph *g, const struct gsb_graph_work *work,
 		  struct gsb_graph_node *const *deps, size_t n, struct gsb_graph_node **out);
@@ -106,6 +126,15 @@ struct gsb_graph_node *gsb_graph_find(const struct gsb_graph *clone, uint64_t id
 /* Objects: one more reference, which becomes the graph's; -ENOENT when it has not so many to give. */
 int gsb_graph_hold(struct gsb_graph *g, uint64_t object, uint32_t n);
 int gsb_graph_let_go(struct gsb_graph *g, uint64_t object, uint32_t n);
+
+/*
+ * Whether a node of this graph may free it: that is either for one node of its own graph, or for one of each other graph.
+ */
+bool gsb_graph_may_free(const struct gsb_graph *g, const struct gsb_graph_memory *m);
+/* The last one who held it: m->gone(m). */
+void gsb_graph_memory_let_go(struct gsb_graph_memory *m);
+/* Its nodes hold no memory any more, and do nothing: it will not run again. */
+void gsb_graph_drop_memory(struct gsb_graph *g);
 
 int gsb_graph_work_copy(const struct gsb_graph_work *work, struct gsb_graph_work *out);
 void gsb_graph_work_free(struct gsb_graph_work *work);

@@ -192,13 +192,21 @@ CUresult hook_cuGraphCreate(CUgraph *graph, unsigned flags)
 	return gsb_graph_leave(create(graph));
 }
 
+CUresult gsb_graph_check_free(const struct gsb_graph *g)
+{
+	if (!g)
+		return CUDA_ERROR_INVALID_VALUE;
+	return g->has_memory ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+}
+
 static CUresult clone_graph(CUgraph *out, CUgraph graph)
 {
 	const struct gsb_graph *g = gsb_cu_graph_get(graph);
 	struct gsb_graph *copy;
-	CUresult result =
-		g ? gsb_cu_graph_result(gsb_graph_clone(g, &copy)) : CUDA_ERROR_INVALID_VALUE;
+	CUresult result = gsb_graph_check_free(g);
 
+	if (!result)
+		result = gsb_cu_graph_result(gsb_graph_clone(g, &copy));
 	return result ? result : hand_out(copy, out);
 }
 
@@ -231,13 +239,16 @@ CUresult hook_cuGraphDestroy(CUgraph graph)
 CUresult hook_cuGraphDestroyNode(CUgraphNode handle)
 {
 	struct gsb_graph_node *node;
+	CUresult result;
 
 	gsb_cu_graphs_lock();
 	node = gsb_cu_node_get(handle);
 	if (!node || node->graph->is_capturing)
 		return gsb_graph_leave(CUDA_ERROR_INVALID_VALUE);
-	gsb_graph_remove(node);
-	return gsb_graph_leave(CUDA_SUCCESS);
+	result = gsb_graph_check_free(node->graph);
+	if (!result)
+		gsb_graph_remove(node);
+	return gsb_graph_leave(result);
 }
 
 static CUresult find_in_clone(CUgraphNode *out, CUgraphNode original, CUgraph clone)
@@ -293,6 +304,10 @@ static CUresult remove_edge(const struct gsb_graph *g, CUgraphNode from, CUgraph
 {
 	struct gsb_graph_node *a = gsb_cu_node_get(from), *b = gsb_cu_node_get(to);
 
+	CUresult result = gsb_graph_check_free(g);
+
+	if (result)
+		return result;
 	if (!a || !b || a->graph != g || !gsb_graph_is_connected(a, b))
 		return CUDA_ERROR_INVALID_VALUE;
 	gsb_graph_disconnect(a, b);
@@ -335,8 +350,18 @@ CUresult hook_cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode *from,
 
 static void draw(const struct gsb_graph *g, FILE *file)
 {
-	static const char *const kinds[] = {"kernel", "memcpy", "memset",     "host",
-					    "graph",  "empty",	"wait event", "event record"};
+	static const char *const kinds[] = {
+		[CU_GRAPH_NODE_TYPE_KERNEL] = "kernel",
+		[CU_GRAPH_NODE_TYPE_MEMCPY] = "memcpy",
+		[CU_GRAPH_NODE_TYPE_MEMSET] = "memset",
+		[CU_GRAPH_NODE_TYPE_HOST] = "host",
+		[CU_GRAPH_NODE_TYPE_GRAPH] = "graph",
+		[CU_GRAPH_NODE_TYPE_EMPTY] = "empty",
+		[CU_GRAPH_NODE_TYPE_WAIT_EVENT] = "wait event",
+		[CU_GRAPH_NODE_TYPE_EVENT_RECORD] = "event record",
+		[CU_GRAPH_NODE_TYPE_MEM_ALLOC] = "mem alloc",
+		[CU_GRAPH_NODE_TYPE_MEM_FREE] = "mem free",
+	};
 
 	fprintf(file, "digraph dot {\n");
 	for (uint32_t i = 0; i < g->n_nodes; i++)

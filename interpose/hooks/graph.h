@@ -52,6 +52,17 @@ static inline CUresult gsb_graph_leave(CUresult result)
 	return result;
 }
 
+/* Whether it may be copied and cut: CUDA_ERROR_NOT_SUPPORTED if it has memory, CUDA_ERROR_INVALID_VALUE if it is none. */
+CUresult gsb_graph_check_free(const struct gsb_graph *g);
+
+/* hooks/graph_node.c: ends a call that adds a node, with the lock: the work becomes the node's, or nobody's. */
+CUresult gsb_graph_add_node(const struct gsb_node_place *place, CUresult result,
+			    struct gsb_graph_work *work);
+
+/* hooks/mem.c: memory of a graph is allocated, and freed in a stream. */
+CUresult gsb_mem_alloc_graph(struct gsb_graph_memory *m);
+CUresult gsb_mem_free_graph(const struct gsb_graph_memory *m, const struct gsb_cu_stream_ref *s);
+
 /* An array of handles of one graph's nodes as nodes, for the caller to free. CUDA_ERROR_INVALID_VALUE. */
 CUresult gsb_graph_nodes_of(const struct gsb_graph *g, const struct gsb_node_set *set,
 			    struct gsb_graph_node ***out);
@@ -136,6 +147,26 @@ CUresult hook_cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID
 					    CUkernelNodeAttrValue *value);
 CUresult hook_cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID id,
 					    const CUkernelNodeAttrValue *value);
+
+/* hooks/graph_memory.c: in a stream that captures it is a node; false: it does not. */
+bool gsb_graph_capture_alloc(const struct gsb_cu_stream_ref *s, size_t n, CUdeviceptr *ptr,
+			     CUresult *result);
+bool gsb_graph_capture_free(const struct gsb_cu_stream_ref *s, CUdeviceptr ptr, CUresult *result);
+/* Memory of a graph that is in use; CUDA_ERROR_INVALID_VALUE for all else. */
+CUresult gsb_graph_memory_free(CUdeviceptr ptr);
+CUresult gsb_graph_memory_free_async(CUdeviceptr ptr, const struct gsb_cu_stream_ref *s);
+/* Whether a launch may allocate and free what it would: CUDA_ERROR_INVALID_VALUE. */
+CUresult gsb_graph_memory_check(const struct gsb_graph *g, bool auto_free);
+/* A node of memory has its turn in a stream. */
+CUresult gsb_graph_memory_run(const struct gsb_graph_work *work, CUstream stream);
+CUresult hook_cuGraphAddMemAllocNode(const struct gsb_node_place *place,
+				     CUDA_MEM_ALLOC_NODE_PARAMS *params);
+CUresult hook_cuGraphAddMemFreeNode(const struct gsb_node_place *place, CUdeviceptr ptr);
+CUresult hook_cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS *params);
+CUresult hook_cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr *ptr);
+CUresult hook_cuDeviceGetGraphMemAttribute(CUdevice dev, CUgraphMem_attribute attr, void *value);
+CUresult hook_cuDeviceSetGraphMemAttribute(CUdevice dev, CUgraphMem_attribute attr, void *value);
+CUresult hook_cuDeviceGraphMemTrim(CUdevice dev);
 
 /* hooks/graph_exec.c */
 CUresult hook_cuGraphInstantiate(CUgraphExec *exec, CUgraph graph, unsigned long long flags);

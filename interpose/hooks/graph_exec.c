@@ -14,10 +14,17 @@
 
 static CUresult instantiate(CUgraphExec *exec, CUgraph graph, cuuint64_t flags)
 {
-	const struct gsb_graph *g = gsb_cu_graph_get(graph);
+	struct gsb_graph *g = gsb_cu_graph_get(graph);
 	CUresult result = g ? gsb_capture_unsafe() : CUDA_ERROR_INVALID_VALUE;
 
-	return result ? result : gsb_cu_exec_create(g, flags, exec);
+	/* Its memory is one graph's at a time. */
+	if (!result && g->has_memory && gsb_cu_exec_get((CUgraphExec)g->exec))
+		result = CUDA_ERROR_NOT_SUPPORTED;
+	if (!result)
+		result = gsb_cu_exec_create(g, flags, exec);
+	if (!result)
+		g->exec = (uint64_t)*exec;
+	return result;
 }
 
 /* A launch by a kernel is not carried; priorities of nodes are hints. */
@@ -127,6 +134,8 @@ static CUgraphExecUpdateResult compare_work(const struct gsb_graph_work *old,
 	case CU_GRAPH_NODE_TYPE_MEMCPY: return compare_copy(&old->copy, &new->copy);
 	case CU_GRAPH_NODE_TYPE_MEMSET: return compare_fill(&old->fill, &new->fill);
 	case CU_GRAPH_NODE_TYPE_GRAPH: return compare(old->child, new->child, &inner);
+	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+	case CU_GRAPH_NODE_TYPE_MEM_FREE: return CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
 	default: return CU_GRAPH_EXEC_UPDATE_SUCCESS;
 	}
 }
@@ -370,6 +379,8 @@ static CUresult run_work(const struct gsb_graph_work *w, CUstream stream)
 		return hook_cuLaunchHostFunc(stream, w->host.fn, w->host.userData);
 	case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return hook_cuStreamWaitEvent(stream, w->event, 0);
 	case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return hook_cuEventRecord(w->event, stream, 0);
+	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+	case CU_GRAPH_NODE_TYPE_MEM_FREE: return gsb_graph_memory_run(w, stream);
 	case CU_GRAPH_NODE_TYPE_GRAPH:
 	case CU_GRAPH_NODE_TYPE_EMPTY: break;
 	}
@@ -415,6 +426,9 @@ static CUresult launch(CUgraphExec exec, CUstream stream)
 
 	if (!result)
 		result = gsb_capture_no_wait(&s);
+	if (!result)
+		result = gsb_graph_memory_check(
+			x->graph, x->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
 	return result ? result : run(x, &s);
 }
 

@@ -104,21 +104,26 @@ static CUresult child_work(CUgraph child, struct gsb_graph_work *out)
 	struct gsb_graph *g = gsb_cu_graph_get(child);
 	struct gsb_graph_work work = {.type = CU_GRAPH_NODE_TYPE_GRAPH, .child = g};
 
-	return g ? gsb_cu_graph_result(gsb_graph_work_copy(&work, out)) : CUDA_ERROR_INVALID_VALUE;
+	CUresult result = gsb_graph_check_free(g);
+
+	return result ? result : gsb_cu_graph_result(gsb_graph_work_copy(&work, out));
 }
 
-/* Memory of graphs, semaphores and conditions are not carried; the first such node is named. */
+/* Semaphores and conditions are not carried; the first such node is named. */
 static CUresult refuse(int type)
 {
 	static _Atomic bool said;
 
-	if (type >= 8 && type <= 13 && !atomic_exchange(&said, true))
+	if (type < 8 || type > 13)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (type != CU_GRAPH_NODE_TYPE_MEM_ALLOC && type != CU_GRAPH_NODE_TYPE_MEM_FREE &&
+	    !atomic_exchange(&said, true))
 		gsb_log_say(
-			"graph nodes of type %d (memory, semaphores, memory operations, conditions) are "
-			"not carried: adding one returns CUDA_ERROR_NOT_SUPPORTED; allocate outside of "
-			"the graph, and launch a graph for each case",
+			"graph nodes of type %d (semaphores, memory operations, conditions) are "
+			"not carried: adding one returns CUDA_ERROR_NOT_SUPPORTED; launch a "
+			"graph for each case",
 			type);
-	return type >= 8 && type <= 13 ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 static CUDA_MEMSET_NODE_PARAMS plain_fill(const CUDA_MEMSET_NODE_PARAMS_v2 *p)
@@ -151,6 +156,8 @@ static CUresult any_work(const CUgraphNodeParams *p, struct gsb_graph_work *out)
 		return CUDA_SUCCESS;
 	case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return event_work(p->type, p->eventWait.event, out);
 	case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return event_work(p->type, p->eventRecord.event, out);
+	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+	case CU_GRAPH_NODE_TYPE_MEM_FREE: break; /* made by calls of their own, never changed */
 	}
 	return refuse((int)p->type);
 }
@@ -171,9 +178,8 @@ static CUresult add_to(struct gsb_graph *g, const struct gsb_node_place *place,
 	return result ? result : gsb_cu_node_handle(node, place->node);
 }
 
-/* Ends the call: the work becomes the node's, or nobody's. */
-static CUresult add(const struct gsb_node_place *place, CUresult result,
-		    struct gsb_graph_work *work)
+CUresult gsb_graph_add_node(const struct gsb_node_place *place, CUresult result,
+			    struct gsb_graph_work *work)
 {
 	struct gsb_graph *g = gsb_cu_graph_get(place->graph);
 
@@ -191,7 +197,7 @@ CUresult hook_cuGraphAddKernelNode(const struct gsb_node_place *place,
 	struct gsb_graph_work work;
 
 	gsb_cu_graphs_lock();
-	return add(place, kernel_work(params, &work), &work);
+	return gsb_graph_add_node(place, kernel_work(params, &work), &work);
 }
 
 CUresult hook_cuGraphAddKernelNode_v1(const struct gsb_node_place *place,
@@ -211,7 +217,7 @@ CUresult hook_cuGraphAddMemcpyNode(const struct gsb_node_place *place, const CUD
 	struct gsb_graph_work work;
 
 	gsb_cu_graphs_lock();
-	return add(place, copy_work(params, ctx, &work), &work);
+	return gsb_graph_add_node(place, copy_work(params, ctx, &work), &work);
 }
 
 CUresult hook_cuGraphAddMemsetNode(const struct gsb_node_place *place,
@@ -220,7 +226,7 @@ CUresult hook_cuGraphAddMemsetNode(const struct gsb_node_place *place,
 	struct gsb_graph_work work;
 
 	gsb_cu_graphs_lock();
-	return add(place, fill_work(params, ctx, &work), &work);
+	return gsb_graph_add_node(place, fill_work(params, ctx, &work), &work);
 }
 
 CUresult hook_cuGraphAddHostNode(const struct gsb_node_place *place,
@@ -229,7 +235,7 @@ CUresult hook_cuGraphAddHostNode(const struct gsb_node_place *place,
 	struct gsb_graph_work work;
 
 	gsb_cu_graphs_lock();
-	return add(place, host_work(params, &work), &work);
+	return gsb_graph_add_node(place, host_work(params, &work), &work);
 }
 
 CUresult hook_cuGraphAddChildGraphNode(const struct gsb_node_place *place, CUgraph child)
@@ -237,9 +243,9 @@ CUresult hook_cuGraphAddChildGraphNode(const struct gsb_node_place *place, CUgra
 	struct gsb_graph_work work;
 
 	gsb_cu_graphs_lock();
-	return add(place,
-		   child == place->graph ? CUDA_ERROR_INVALID_VALUE : child_work(child, &work),
-		   &work);
+	return gsb_graph_add_node(
+		place, child == place->graph ? CUDA_ERROR_INVALID_VALUE : child_work(child, &work),
+		&work);
 }
 
 CUresult hook_cuGraphAddEmptyNode(const struct gsb_node_place *place)
@@ -247,7 +253,7 @@ CUresult hook_cuGraphAddEmptyNode(const struct gsb_node_place *place)
 	struct gsb_graph_work work = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
 
 	gsb_cu_graphs_lock();
-	return add(place, CUDA_SUCCESS, &work);
+	return gsb_graph_add_node(place, CUDA_SUCCESS, &work);
 }
 
 CUresult hook_cuGraphAddEventNode(const struct gsb_node_place *place, CUgraphNodeType type,
@@ -256,7 +262,7 @@ CUresult hook_cuGraphAddEventNode(const struct gsb_node_place *place, CUgraphNod
 	struct gsb_graph_work work;
 
 	gsb_cu_graphs_lock();
-	return add(place, event_work(type, event, &work), &work);
+	return gsb_graph_add_node(place, event_work(type, event, &work), &work);
 }
 
 /* Data of edges lets a node begin earlier, which it need not. */
@@ -266,8 +272,12 @@ CUresult hook_cuGraphAddNode(const struct gsb_node_place *place, const CUgraphEd
 	struct gsb_graph_work work;
 	CUresult result;
 
+	if (params && params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+		return hook_cuGraphAddMemAllocNode(place, &params->alloc);
+	if (params && params->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+		return hook_cuGraphAddMemFreeNode(place, params->free.dptr);
 	gsb_cu_graphs_lock();
-	result = add(place, any_work(params, &work), &work);
+	result = gsb_graph_add_node(place, any_work(params, &work), &work);
 	if (!result && params->type == CU_GRAPH_NODE_TYPE_GRAPH)
 		result = hook_cuGraphChildGraphNodeGetGraph(*place->node, &params->graph.graph);
 	return result;
@@ -477,7 +487,9 @@ CUresult hook_cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
 	case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
 		return hook_cuGraphExecEventNodeSetEvent(exec, node, params->type,
 							 params->eventRecord.event);
-	case CU_GRAPH_NODE_TYPE_EMPTY: break;
+	case CU_GRAPH_NODE_TYPE_EMPTY:
+	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+	case CU_GRAPH_NODE_TYPE_MEM_FREE: break;
 	}
 	return refuse((int)params->type);
 }

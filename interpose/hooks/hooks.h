@@ -205,7 +205,8 @@ CUresult hook_cuParamSetSize(CUfunction fn, unsigned bytes);
 CUresult hook_cuParamSetv(CUfunction fn, int offset, const void *bytes, unsigned n);
 CUresult hook_cuLaunchGrid(CUfunction fn, int width, int height, CUstream stream);
 
-/* hooks/pool.c */
+/* hooks/pool.c: whether there is a pool of such memory at that place. */
+CUresult gsb_pool_check_place(const CUmemLocation *where, CUmemAllocationType type);
 CUresult hook_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props);
 CUresult hook_cuMemPoolDestroy(CUmemoryPool pool);
 CUresult hook_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t n);

@@ -8,6 +8,7 @@
 #include "interpose/cu/alloc.h"
 #include "interpose/cu/capture.h"
 #include "interpose/cu/ctx.h"
+#include "interpose/hooks/graph.h"
 #include "interpose/hooks/hooks.h"
 #include "interpose/core/post.h"
 #include "interpose/cu/pool.h"
@@ -35,7 +36,7 @@ static CUresult take_range(const struct gsb_call *call, uint64_t size, uint64_t 
 	const struct gsb_guard guard = gsb_cu_wire_guard(wire);
 	struct gsb_reply_range range;
 	struct gsb_call c = *call;
-	CUresult result = gsb_capture_unsafe();
+	CUresult result = a->kind == GSB_ALLOC_GRAPH ? CUDA_SUCCESS : gsb_capture_unsafe();
 
 	c.guard = guard;
 	if (!result)
@@ -131,21 +132,31 @@ CUresult hook_cuMemFree(CUdeviceptr ptr)
 		return result;
 	if (!gsb_alloc_remove(ptr, GSB_ALLOC_DEVICE, 0, &a))
 		return free_range(GSB_REC_MEM_FREE, &a);
-	result = gsb_alloc_remove(ptr, GSB_ALLOC_MANAGED, 0, &a);
-	return result ? result : free_range(GSB_REC_HOST_FREE, &a);
+	if (!gsb_alloc_remove(ptr, GSB_ALLOC_MANAGED, 0, &a))
+		return free_range(GSB_REC_HOST_FREE, &a);
+	return gsb_graph_memory_free(ptr);
 }
 
 /* The memory is there when this returns, which is earlier than the stream's order asks for. */
-static CUresult allocate_in(uint64_t pool, size_t n, const struct gsb_cu_stream_ref *s,
-			    struct gsb_alloc *a)
+static CUresult allocate_in_pool(size_t n, uint64_t wire, struct gsb_alloc *a)
 {
-	CUresult result = gsb_cu_pool_take(pool, n);
+	CUresult result = gsb_cu_pool_take(a->pool, n);
 
 	if (result)
 		return result;
-	result = allocate(GSB_REC_MEM_ALLOC, n, s->wire, a);
+	result = allocate(GSB_REC_MEM_ALLOC, n, wire, a);
 	if (result && !a->id) /* else the map had it, and has given it back */
-		gsb_cu_pool_give(pool, n);
+		gsb_cu_pool_give(a->pool, n);
+	return result;
+}
+
+CUresult gsb_mem_alloc_graph(struct gsb_graph_memory *m)
+{
+	struct gsb_alloc a = {.kind = GSB_ALLOC_GRAPH, .pool = gsb_cu_pool_graphs(), .memory = m};
+	CUresult result = allocate_in_pool(m->params.bytesize, m->wire, &a);
+
+	if (!result)
+		m->params.dptr = a.addr;
 	return result;
 }
 
@@ -156,10 +167,12 @@ static CUresult allocate_async(CUdeviceptr *ptr, size_t n, uint64_t pool, CUstre
 	struct gsb_cu_stream_ref s;
 	CUresult result = ptr ? gsb_cu_stream_resolve(stream, &s) : CUDA_ERROR_INVALID_VALUE;
 
+	if (!result && gsb_capture_any() && gsb_graph_capture_alloc(&s, n, ptr, &result))
+		return result;
 	if (!result && n && gsb_capture_any())
 		result = gsb_capture_refuse(&s);
 	if (!result && n)
-		result = allocate_in(pool, n, &s, &a);
+		result = allocate_in_pool(n, s.wire, &a);
 	if (!result)
 		*ptr = a.addr;
 	return result;
@@ -180,7 +193,8 @@ CUresult hook_cuMemAllocFromPoolAsync(CUdeviceptr *ptr, size_t n, CUmemoryPool p
 }
 
 /* Under the ring's lock: nobody may see it in the map once its end is in the ring, nor miss it when it is not. */
-static CUresult post_free(const struct gsb_cu_stream_ref *s, CUdeviceptr ptr)
+static CUresult post_free(const struct gsb_cu_stream_ref *s, enum gsb_alloc_kind kind,
+			  CUdeviceptr ptr)
 {
 	const struct gsb_rec_mem_free body = {.ctx = s->wire, .addr = ptr};
 	struct gsb_alloc ignored;
@@ -189,7 +203,7 @@ static CUresult post_free(const struct gsb_cu_stream_ref *s, CUdeviceptr ptr)
 
 	if (result)
 		return result;
-	result = gsb_alloc_remove(ptr, GSB_ALLOC_DEVICE, s->wire, &ignored);
+	result = gsb_alloc_remove(ptr, kind, s->wire, &ignored);
 	if (result) {
 		gsb_post_cancel();
 		return result;
@@ -199,14 +213,25 @@ static CUresult post_free(const struct gsb_cu_stream_ref *s, CUdeviceptr ptr)
 	return CUDA_SUCCESS;
 }
 
+CUresult gsb_mem_free_graph(const struct gsb_graph_memory *m, const struct gsb_cu_stream_ref *s)
+{
+	return post_free(s, GSB_ALLOC_GRAPH, m->params.dptr);
+}
+
 CUresult hook_cuMemFreeAsync(CUdeviceptr ptr, CUstream stream)
 {
 	struct gsb_cu_stream_ref s;
 	CUresult result = gsb_cu_stream_resolve(stream, &s);
 
-	if (!result && ptr && gsb_capture_any())
+	if (!result && ptr && gsb_capture_any()) {
+		if (gsb_graph_capture_free(&s, ptr, &result))
+			return result;
 		result = gsb_capture_refuse(&s);
-	return result || !ptr ? result : post_free(&s, ptr);
+	}
+	if (result || !ptr)
+		return result;
+	result = post_free(&s, GSB_ALLOC_DEVICE, ptr);
+	return result == CUDA_ERROR_INVALID_VALUE ? gsb_graph_memory_free_async(ptr, &s) : result;
 }
 
 CUresult hook_cuMemGetInfo(size_t *free_bytes, size_t *total)
@@ -455,7 +480,9 @@ static CUresult pointer_attribute(void *data, CUpointer_attribute attr, CUdevice
 	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *(unsigned *)data = 0; break;
 	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: *(int *)data = 3; break; /* read and write */
 	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-		*(CUmemoryPool *)data = gsb_cu_pool_get(a->pool) ? (CUmemoryPool)a->pool : NULL;
+		*(CUmemoryPool *)data = a->kind != GSB_ALLOC_GRAPH && gsb_cu_pool_get(a->pool)
+						? (CUmemoryPool)a->pool
+						: NULL;
 		break;
 	default: return CUDA_ERROR_INVALID_VALUE;
 	}

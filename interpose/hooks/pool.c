@@ -101,7 +101,7 @@ CUresult hook_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
 /* ---- that of a place: there is the device, for pinned memory ---- */
 
 /* What no driver has a pool for is wrong; pools of the host and of managed memory are those that others have. */
-static CUresult check_pool_place(const CUmemLocation *where, CUmemAllocationType type)
+CUresult gsb_pool_check_place(const CUmemLocation *where, CUmemAllocationType type)
 {
 	bool is_managed = type == CU_MEM_ALLOCATION_TYPE_MANAGED;
 
@@ -120,7 +120,7 @@ static CUresult check_pool_place(const CUmemLocation *where, CUmemAllocationType
 CUresult hook_cuMemGetDefaultMemPool(CUmemoryPool *pool, const CUmemLocation *where,
 				     CUmemAllocationType type)
 {
-	CUresult result = check_pool_place(where, type);
+	CUresult result = gsb_pool_check_place(where, type);
 
 	return result ? result : give(gsb_cu_pool_default(), pool, 0);
 }
@@ -128,7 +128,7 @@ CUresult hook_cuMemGetDefaultMemPool(CUmemoryPool *pool, const CUmemLocation *wh
 CUresult hook_cuMemGetMemPool(CUmemoryPool *pool, const CUmemLocation *where,
 			      CUmemAllocationType type)
 {
-	CUresult result = check_pool_place(where, type);
+	CUresult result = gsb_pool_check_place(where, type);
 
 	return result ? result : give(gsb_cu_pool_current(), pool, 0);
 }
@@ -136,7 +136,7 @@ CUresult hook_cuMemGetMemPool(CUmemoryPool *pool, const CUmemLocation *where,
 CUresult hook_cuMemSetMemPool(const CUmemLocation *where, CUmemAllocationType type,
 			      CUmemoryPool pool)
 {
-	CUresult result = check_pool_place(where, type);
+	CUresult result = gsb_pool_check_place(where, type);
 
 	return result ? result : gsb_cu_pool_set_current(handle_of(pool));
 }

@@ -1593,6 +1593,416 @@ static void case_refused(void)
 
 /* ---- the whole ---- */
 
+/* ---- memory of graphs ---- */
+
+#define MEMORY_BYTES 65536
+
+static CUDA_MEM_ALLOC_NODE_PARAMS memory_params(void)
+{
+	return (CUDA_MEM_ALLOC_NODE_PARAMS){
+		.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+			      .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}},
+		.bytesize = MEMORY_BYTES,
+	};
+}
+
+static CUgraphNode alloc_node(CUgraph g, CUdeviceptr *ptr)
+{
+	CUDA_MEM_ALLOC_NODE_PARAMS p = memory_params();
+	CUgraphNode node;
+
+	must(cu.cuGraphAddMemAllocNode(&node, g, NULL, 0, &p));
+	*ptr = p.dptr;
+	return node;
+}
+
+static CUgraphNode free_node(CUgraph g, CUgraphNode behind, CUdeviceptr ptr)
+{
+	CUgraphNode node;
+
+	must(cu.cuGraphAddMemFreeNode(&node, g, &behind, behind != NULL, ptr));
+	return node;
+}
+
+/* Behind it a word of the memory is set to 5 and gets 7 more. */
+static CUgraphNode use_node(CUgraph g, CUgraphNode behind, CUdeviceptr ptr)
+{
+	CUDA_MEMSET_NODE_PARAMS fill = {
+		.dst = ptr, .value = 5, .elementSize = 4, .width = 1, .height = 1};
+	uint32_t n = 7;
+	void *params[] = {&ptr, &n};
+	CUDA_KERNEL_NODE_PARAMS p = {.func = add,
+				     .gridDimX = 1,
+				     .gridDimY = 1,
+				     .gridDimZ = 1,
+				     .blockDimX = 1,
+				     .blockDimY = 1,
+				     .blockDimZ = 1,
+				     .kernelParams = params};
+	CUgraphNode node;
+
+	must(cu.cuGraphAddMemsetNode(&node, g, &behind, 1, &fill, ctx));
+	must(cu.cuGraphAddKernelNode_v2(&node, g, &node, 1, &p));
+	return node;
+}
+
+/* Into the second word of the log, whose first says that there is one. */
+static CUgraphNode tell_node(CUgraph g, CUgraphNode behind, CUdeviceptr ptr)
+{
+	CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+			      .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+			      .srcDevice = ptr,
+			      .dstDevice = device_log + 4,
+			      .WidthInBytes = 4,
+			      .Height = 1,
+			      .Depth = 1};
+	CUDA_MEMSET_NODE_PARAMS one = {
+		.dst = device_log, .value = 1, .elementSize = 4, .width = 1, .height = 1};
+	CUgraphNode node;
+
+	must(cu.cuGraphAddMemcpyNode(&node, g, &behind, 1, &copy, ctx));
+	must(cu.cuGraphAddMemsetNode(&node, g, &node, 1, &one, ctx));
+	return node;
+}
+
+static void say_word(const char *step, CUdeviceptr ptr)
+{
+	uint32_t word = 0;
+
+	must(cu.cuMemcpyDtoH_v2(&word, ptr, sizeof(word)));
+	say(step, word);
+}
+
+static void case_memory_nodes(void)
+{
+	CUDA_MEM_ALLOC_NODE_PARAMS p = memory_params(), got;
+	CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE},
+				  .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	CUgraphNodeParams any = {.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC};
+	CUgraph g = graph(), other = graph();
+	CUgraphNode node, freed;
+	CUdeviceptr plain, told = 0;
+
+	say("alloc", cu.cuGraphAddMemAllocNode(&node, g, NULL, 0, &p));
+	say("address", p.dptr != 0);
+	say("get", cu.cuGraphMemAllocNodeGetParams(node, &got));
+	say("get-address", got.dptr == p.dptr);
+	say("get-bytes", (long)got.bytesize);
+	say("get-type", got.poolProps.allocType);
+	say("get-access", (long)got.accessDescCount);
+	say("get-null", cu.cuGraphMemAllocNodeGetParams(node, NULL));
+	say("get-as-free", cu.cuGraphMemFreeNodeGetParams(node, &told));
+	say("free-nothing", cu.cuGraphAddMemFreeNode(&freed, g, &node, 1, 0));
+	say("free-inside", cu.cuGraphAddMemFreeNode(&freed, g, &node, 1, p.dptr + 4));
+	must(cu.cuMemAlloc_v2(&plain, 4096));
+	say("free-plain", cu.cuGraphAddMemFreeNode(&freed, g, &node, 1, plain));
+	say("free", cu.cuGraphAddMemFreeNode(&freed, g, &node, 1, p.dptr));
+	say("free-get", cu.cuGraphMemFreeNodeGetParams(freed, &told));
+	say("free-address", told == p.dptr);
+	say("free-again", cu.cuGraphAddMemFreeNode(&node, g, &freed, 1, p.dptr));
+	say("free-elsewhere", cu.cuGraphAddMemFreeNode(&node, other, NULL, 0, p.dptr));
+	say_types("types", g);
+	say("null", cu.cuGraphAddMemAllocNode(&node, other, NULL, 0, NULL));
+	say("graph-null", cu.cuGraphAddMemAllocNode(&node, NULL, NULL, 0, &p));
+	p = memory_params();
+	p.bytesize = 0;
+	say("no-bytes", cu.cuGraphAddMemAllocNode(&node, other, NULL, 0, &p));
+	p.bytesize = SIZE_MAX;
+	say("huge", cu.cuGraphAddMemAllocNode(&node, other, NULL, 0, &p));
+	p = memory_params();
+	p.poolProps.allocType = (CUmemAllocationType)0;
+	say("no-type", cu.cuGraphAddMemAllocNode(&node, other, NULL, 0, &p));
+	p = memory_params();
+	p.poolProps.location.type = (CUmemLocationType)0;
+	say("no-place", cu.cuGraphAddMemAllocNode(&node, other, NULL, 0, &p));
+	p = memory_params();
+	p.poolProps.location.id = 99;
+	say("no-device", cu.cuGraphAddMemAllocNode(&node, other, NULL, 0, &p));
+	p = memory_params();
+	p.accessDescs = &access;
+	p.accessDescCount = 1;
+	say("access", cu.cuGraphAddMemAllocNode(&node, other, NULL, 0, &p));
+	must(cu.cuGraphMemAllocNodeGetParams(node, &got));
+	say("access-n", (long)got.accessDescCount);
+	say("access-flags", got.accessDescs->flags);
+	p.accessDescCount = 99;
+	say("access-many", cu.cuGraphAddMemAllocNode(&node, other, NULL, 0, &p));
+	any.alloc = memory_params();
+	say("any", cu.cuGraphAddNode_v2(&node, other, NULL, NULL, 0, &any));
+	say("any-address", any.alloc.dptr != 0);
+	say("any-set", cu.cuGraphNodeSetParams(node, &any));
+	told = any.alloc.dptr;
+	any = (CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_MEM_FREE, .free = {told}};
+	say("any-free", cu.cuGraphAddNode_v2(&node, other, &node, NULL, 1, &any));
+	say_types("any-types", other);
+}
+
+static void case_memory_rules(void)
+{
+	CUgraph g = graph(), parent = graph(), copy;
+	CUgraphExecUpdateResultInfo info;
+	CUgraphNode a, b, e, node;
+	CUgraphExec x, y;
+	CUdeviceptr ptr;
+
+	a = alloc_node(g, &ptr);
+	must(cu.cuGraphAddEmptyNode(&e, g, &a, 1));
+	b = free_node(g, e, ptr);
+	say("clone", cu.cuGraphClone(&copy, g));
+	say("child", cu.cuGraphAddChildGraphNode(&node, parent, NULL, 0, g));
+	say("destroy-node", cu.cuGraphDestroyNode(b));
+	say("destroy-other", cu.cuGraphDestroyNode(e));
+	say("remove-edge", cu.cuGraphRemoveDependencies_v2(g, &a, &e, NULL, 1));
+	say("add-edge", cu.cuGraphAddDependencies_v2(g, &a, &b, NULL, 1));
+	say_shape("after", g);
+	say("instantiate", cu.cuGraphInstantiateWithFlags(&x, g, 0));
+	say("second", cu.cuGraphInstantiateWithFlags(&y, g, 0));
+	say("update", cu.cuGraphExecUpdate_v2(x, g, &info));
+	say("update-result", info.result);
+	must(cu.cuGraphExecDestroy(x));
+	say("after-destroy", cu.cuGraphInstantiateWithFlags(&y, g, 0));
+	must(cu.cuGraphDestroy(g));
+	say("alone", cu.cuGraphLaunch(y, NULL));
+	must(cu.cuGraphAddEmptyNode(&e, parent, NULL, 0));
+	g = graph();
+	must(cu.cuGraphAddChildGraphNode(&node, g, NULL, 0, parent));
+	must(cu.cuGraphChildGraphNodeGetGraph(node, &copy));
+	{
+		CUDA_MEM_ALLOC_NODE_PARAMS p = memory_params();
+
+		say("in-child", cu.cuGraphAddMemAllocNode(&node, copy, NULL, 0, &p));
+	}
+	must(cu.cuCtxSynchronize());
+}
+
+/* All that an allocation is for happens in the graph. */
+static void case_memory_inside(void)
+{
+	CUgraph g = graph();
+	CUgraphNode node;
+	CUgraphExec x;
+	CUdeviceptr first, second;
+	CUstream s = stream(CU_STREAM_NON_BLOCKING);
+
+	node = alloc_node(g, &first);
+	node = use_node(g, node, first);
+	node = free_node(g, tell_node(g, node, first), first);
+	{
+		CUDA_MEM_ALLOC_NODE_PARAMS p = memory_params();
+
+		must(cu.cuGraphAddMemAllocNode(&node, g, &node, 1, &p));
+		second = p.dptr;
+	}
+	free_node(g, use_node(g, node, second), second);
+	x = instantiate(g);
+	say("launch", cu.cuGraphLaunch(x, s));
+	say_log("word");
+	say("again", cu.cuGraphLaunch(x, s));
+	say("and-again", cu.cuGraphLaunch(x, s));
+	say_log("word");
+	say("free", cu.cuMemFree_v2(first));
+	say("free-async", cu.cuMemFreeAsync(first, s));
+	must(cu.cuGraphExecDestroy(x));
+	must(cu.cuGraphDestroy(g));
+	say("free-after", cu.cuMemFree_v2(first));
+}
+
+/* It stays after the launch, until somebody frees it. */
+static void case_memory_left(void)
+{
+	CUgraph g = graph(), other = graph();
+	CUstream s = stream(CU_STREAM_NON_BLOCKING), t = stream(CU_STREAM_NON_BLOCKING);
+	CUgraphNode node;
+	CUgraphExec x, y;
+	CUdeviceptr ptr, base = 0;
+	size_t bytes = 0;
+
+	node = alloc_node(g, &ptr);
+	use_node(g, node, ptr);
+	x = instantiate(g);
+	say("free-unlaunched", cu.cuMemFree_v2(ptr));
+	say("free-async-unlaunched", cu.cuMemFreeAsync(ptr, s));
+	say("launch", cu.cuGraphLaunch(x, s));
+	say("again", cu.cuGraphLaunch(x, s));
+	must(cu.cuStreamSynchronize(s));
+	say_word("word", ptr);
+	say("range", cu.cuMemGetAddressRange_v2(&base, &bytes, ptr + 8));
+	say("range-base", base == ptr);
+	say("range-bytes", (long)bytes);
+	say("free", cu.cuMemFree_v2(ptr));
+	say("free-again", cu.cuMemFree_v2(ptr));
+	say("launch-after-free", cu.cuGraphLaunch(x, s));
+	say("free-async", cu.cuMemFreeAsync(ptr, s));
+	say("free-async-again", cu.cuMemFreeAsync(ptr, s));
+	say("launch-elsewhere", cu.cuGraphLaunch(x, t));
+	must(cu.cuStreamSynchronize(t));
+	say_word("word-elsewhere", ptr);
+	say("node-elsewhere", cu.cuGraphAddMemFreeNode(&node, other, NULL, 0, ptr));
+	say("node-here", cu.cuGraphAddMemFreeNode(&node, g, NULL, 0, ptr));
+	y = instantiate(other);
+	say("free-launch", cu.cuGraphLaunch(y, t));
+	say("free-launch-again", cu.cuGraphLaunch(y, t));
+	say("launch-once-more", cu.cuGraphLaunch(x, t));
+	must(cu.cuStreamSynchronize(t));
+	must(cu.cuGraphExecDestroy(x));
+	must(cu.cuGraphExecDestroy(y));
+	must(cu.cuGraphDestroy(g));
+	must(cu.cuGraphDestroy(other));
+	say_word("word-alone", ptr);
+	say("free-alone", cu.cuMemFreeAsync(ptr, t));
+	must(cu.cuCtxSynchronize());
+}
+
+/* What frees it may be far behind when it is allocated again. */
+static void case_memory_order(void)
+{
+	CUgraph g = graph();
+	CUstream s = stream(CU_STREAM_NON_BLOCKING), t = stream(CU_STREAM_NON_BLOCKING);
+	CUgraphNode node;
+	CUgraphExec x;
+	CUdeviceptr ptr;
+
+	node = alloc_node(g, &ptr);
+	mark_node(g, 2, 0, &node, 1);
+	x = instantiate(g);
+	must(cu.cuGraphLaunch(x, s));
+	must(cu.cuCtxSynchronize());
+	must(cu.cuMemsetD32_v2(device_log, 0, N_LOG));
+	must(cu.cuCtxSynchronize());
+	must(launch(s, 1, LONG_SPINS));
+	must(cu.cuMemFreeAsync(ptr, s));
+	must(cu.cuGraphLaunch(x, t));
+	say_order("order", {1, 2});
+}
+
+static void case_memory_auto_free(void)
+{
+	CUgraph g = graph();
+	CUstream s = stream(CU_STREAM_NON_BLOCKING);
+	CUgraphNode node;
+	CUgraphExec x;
+	CUdeviceptr ptr;
+
+	node = alloc_node(g, &ptr);
+	use_node(g, node, ptr);
+	must(cu.cuGraphInstantiateWithFlags(&x, g,
+					    CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
+	say("launch", cu.cuGraphLaunch(x, s));
+	say("again", cu.cuGraphLaunch(x, s));
+	must(cu.cuStreamSynchronize(s));
+	say_word("word", ptr);
+	say("free", cu.cuMemFree_v2(ptr));
+	say("free-again", cu.cuMemFree_v2(ptr));
+	say("once-more", cu.cuGraphLaunch(x, s));
+	must(cu.cuCtxSynchronize());
+}
+
+static void case_memory_captured(void)
+{
+	CUstream s = stream(CU_STREAM_NON_BLOCKING), t = stream(CU_STREAM_NON_BLOCKING);
+	CUdeviceptr plain, ptr = 0, left = 0, none = 7;
+	uint32_t n = 7;
+	void *params[] = {&ptr, &n};
+	CUmemoryPool pool;
+	CUgraphExec x;
+	CUgraph g;
+
+	must(cu.cuMemAllocAsync(&plain, 4096, s));
+	must(cu.cuDeviceGetDefaultMemPool(&pool, 0));
+	must(begin(s));
+	say("alloc", cu.cuMemAllocAsync(&ptr, MEMORY_BYTES, s));
+	say("address", ptr != 0);
+	must(cu.cuMemsetD32Async(ptr, 5, 1, s));
+	must(cu.cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, s, params, NULL));
+	must(cu.cuMemcpyDtoDAsync_v2(device_log + 4, ptr, 4, s));
+	must(cu.cuMemsetD32Async(device_log, 1, 1, s));
+	say("free", cu.cuMemFreeAsync(ptr, s));
+	say("from-pool", cu.cuMemAllocFromPoolAsync(&left, MEMORY_BYTES, pool, s));
+	must(cu.cuMemsetD32Async(left, 9, 1, s));
+	say("status", status_of(s));
+	g = say_end("memory", s);
+	say_types("types", g);
+	x = instantiate(g);
+	say("launch", cu.cuGraphLaunch(x, s));
+	say_log("word");
+	say_word("word-left", left);
+	say("free-left", cu.cuMemFreeAsync(left, s));
+	say("launch-again", cu.cuGraphLaunch(x, t));
+	say_log("word-again");
+	must(begin(s));
+	say("free-captured", cu.cuMemFreeAsync(left, s));
+	say("free-captured-again", cu.cuMemFreeAsync(left, s));
+	say("status-again", status_of(s));
+	g = say_end("freeing", s);
+	must(begin(s));
+	say("free-plain", cu.cuMemFreeAsync(plain, s));
+	say("status-plain", status_of(s));
+	say_end("plain", s);
+	must(begin(s));
+	say("no-bytes", cu.cuMemAllocAsync(&none, 0, s));
+	say("status-no-bytes", status_of(s));
+	say_end("no-bytes", s);
+	must(begin(s));
+	must(cu.cuMemAllocAsync(&left, MEMORY_BYTES, s));
+	say("forgotten", cu.cuStreamEndCapture(s, NULL));
+	must(cu.cuMemFreeAsync(plain, s));
+	must(cu.cuCtxSynchronize());
+}
+
+static void case_memory_asked(void)
+{
+	CUgraph g = graph();
+	CUgraphExec x;
+	CUdeviceptr ptr;
+	CUcontext of = (CUcontext)7;
+	CUmemoryPool pool = (CUmemoryPool)7;
+	cuuint64_t value = 7;
+	unsigned type = 0;
+
+	alloc_node(g, &ptr);
+	x = instantiate(g);
+	must(cu.cuGraphLaunch(x, NULL));
+	must(cu.cuCtxSynchronize());
+	say("type", cu.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ptr));
+	say("type-is", type);
+	say("context", cu.cuPointerGetAttribute(&of, CU_POINTER_ATTRIBUTE_CONTEXT, ptr));
+	say("context-null", of == NULL);
+	say("pool", cu.cuPointerGetAttribute(&pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, ptr));
+	say("pool-null", pool == NULL);
+	say("used", cu.cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &value));
+	say("used-some", value >= MEMORY_BYTES);
+	must(cu.cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &value));
+	say("reserved-some", value >= MEMORY_BYTES);
+	must(cu.cuMemFree_v2(ptr));
+	must(cu.cuGraphExecDestroy(x));
+	must(cu.cuGraphDestroy(g));
+	say("trim", cu.cuDeviceGraphMemTrim(0));
+	must(cu.cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &value));
+	say("used-after", (long)value);
+	must(cu.cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &value));
+	say("reserved-after", (long)value);
+	must(cu.cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &value));
+	say("high-after", value >= MEMORY_BYTES);
+	value = 1;
+	say("set-high-1",
+	    cu.cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &value));
+	value = 0;
+	say("set-high",
+	    cu.cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &value));
+	value = 7;
+	must(cu.cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &value));
+	say("high-reset", (long)value);
+	value = 0;
+	say("set-current",
+	    cu.cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &value));
+	say("no-attribute", cu.cuDeviceGetGraphMemAttribute(0, (CUgraphMem_attribute)9, &value));
+	say("no-value",
+	    cu.cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, NULL));
+	say("no-device",
+	    cu.cuDeviceGetGraphMemAttribute(99, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &value));
+	say("trim-no-device", cu.cuDeviceGraphMemTrim(99));
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -1634,6 +2044,14 @@ static const struct {
 	{"nested", case_nested},
 	{"members", case_members},
 	{"invalid", case_invalid},
+	{"memory-nodes", case_memory_nodes},
+	{"memory-rules", case_memory_rules},
+	{"memory-inside", case_memory_inside},
+	{"memory-left", case_memory_left},
+	{"memory-order", case_memory_order},
+	{"memory-auto-free", case_memory_auto_free},
+	{"memory-captured", case_memory_captured},
+	{"memory-asked", case_memory_asked},
 	{"register", case_register},
 	{"register-parts", case_register_parts},
 	{"register-copies", case_register_copies},

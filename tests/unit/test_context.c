@@ -1462,6 +1462,159 @@ static void test_pointer_attributes_tell_the_kinds_apart(void **state)
 					      (CUdeviceptr)&type));
 }
 
+/* ---- memory of graphs ---- */
+
+static CUdeviceptr add_graph_memory(CUgraph g, CUgraphNode *node)
+{
+	CUDA_MEM_ALLOC_NODE_PARAMS p = {.poolProps = pool_props, .bytesize = 4096};
+
+	assert_cu(cu.cuGraphAddMemAllocNode(node, g, NULL, 0, &p));
+	return p.dptr;
+}
+
+static uint64_t graph_bytes(CUgraphMem_attribute attr)
+{
+	uint64_t bytes = 7;
+
+	assert_cu(cu.cuDeviceGetGraphMemAttribute(0, attr, &bytes));
+	return bytes;
+}
+
+static void test_graph_memory_is_there_from_its_node_until_nothing_names_it(void **state)
+{
+	CUgraphNode node;
+	CUgraphExec x;
+	CUgraph g;
+	CUdeviceptr a;
+
+	assert_cu(cu.cuGraphCreate(&g, 0));
+	a = add_graph_memory(g, &node);
+	assert_int_equal(last_body(MEM_ALLOC, mem_alloc)->size, 4096);
+	assert_int_equal(graph_bytes(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), 4096);
+	assert_cu(cu.cuGraphInstantiateWithFlags(&x, g, 0));
+	assert_cu(cu.cuGraphDestroy(g));
+	assert_int_equal(count(GSB_REC_MEM_FREE_ASYNC), 0);
+	assert_cu(cu.cuGraphExecDestroy(x));
+	assert_int_equal(last_body(MEM_FREE_ASYNC, mem_free)->addr, a);
+	assert_int_equal(graph_bytes(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), 0);
+	assert_int_equal(graph_bytes(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH), 4096);
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemFree_v2(a));
+}
+
+static void test_graph_memory_that_is_not_added_is_given_back(void **state)
+{
+	CUDA_MEM_ALLOC_NODE_PARAMS p = {.poolProps = pool_props, .bytesize = 4096, .dptr = 5};
+	CUgraphNode node;
+	CUgraph g;
+
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuGraphAddMemAllocNode(&node, NULL, NULL, 0, &p));
+	assert_int_equal(p.dptr, 5);
+	assert_int_equal(count(GSB_REC_MEM_ALLOC), 1);
+	assert_int_equal(count(GSB_REC_MEM_FREE_ASYNC), 1);
+	assert_cu(cu.cuGraphCreate(&g, 0));
+	engine->fail_type = GSB_REC_MEM_ALLOC;
+	engine->fail_result = CUDA_ERROR_OUT_OF_MEMORY;
+	assert_cu_is(CUDA_ERROR_OUT_OF_MEMORY, cu.cuGraphAddMemAllocNode(&node, g, NULL, 0, &p));
+	assert_int_equal(graph_bytes(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), 0);
+	assert_cu(cu.cuGraphDestroy(g));
+}
+
+/* The stream of the free may be far behind. */
+static void test_graph_memory_ends_behind_the_stream_that_frees_it(void **state)
+{
+	CUgraphNode node;
+	CUgraphExec x;
+	CUstream s;
+	CUgraph g;
+	CUdeviceptr a;
+	uint64_t event;
+
+	assert_cu(cu.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	assert_cu(cu.cuGraphCreate(&g, 0));
+	a = add_graph_memory(g, &node);
+	assert_cu(cu.cuGraphInstantiateWithFlags(&x, g, 0));
+	assert_cu(cu.cuGraphLaunch(x, s));
+	assert_cu(cu.cuGraphDestroy(g));
+	assert_cu(cu.cuGraphExecDestroy(x));
+	assert_int_equal(count(GSB_REC_MEM_FREE_ASYNC), 0); /* it is in use */
+	assert_cu(cu.cuMemFreeAsync(a, s));
+	assert_int_equal(last(GSB_REC_EVENT_RECORD)->rec.stream, (uint64_t)s);
+	event = last_body(EVENT_RECORD, event_record)->event;
+	assert_int_equal(last_body(MEM_FREE_ASYNC, mem_free)->addr, a);
+	assert_int_equal(last_body(STREAM_WAIT_EVENT, object)->handle, event);
+	assert_int_equal(last(GSB_REC_STREAM_WAIT_EVENT)->rec.stream,
+			 last(GSB_REC_MEM_FREE_ASYNC)->rec.stream);
+	assert_cu(cu.cuStreamDestroy_v2(s));
+}
+
+static void test_graph_memory_freed_by_a_call_waits_for_all_work(void **state)
+{
+	CUgraphNode node;
+	CUgraphExec x;
+	CUgraph g;
+	CUdeviceptr a;
+
+	assert_cu(cu.cuGraphCreate(&g, 0));
+	a = add_graph_memory(g, &node);
+	assert_cu(cu.cuGraphInstantiateWithFlags(&x, g, 0));
+	assert_cu(cu.cuGraphLaunch(x, NULL));
+	assert_cu(cu.cuMemFree_v2(a));
+	assert_int_equal(count(GSB_REC_MEM_FREE) + count(GSB_REC_MEM_FREE_ASYNC), 0);
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemFree_v2(a));
+	assert_cu(cu.cuGraphExecDestroy(x));
+	assert_int_equal(count(GSB_REC_MEM_FREE_ASYNC), 0);
+	assert_cu(cu.cuGraphDestroy(g));
+	assert_int_equal(count(GSB_REC_MEM_FREE_ASYNC), 1);
+}
+
+/* A user object has the executable graph end in a host function, where nothing can be posted. */
+static void on_object_gone(void *object)
+{
+}
+
+static void test_graph_memory_ends_beside_a_user_object(void **state)
+{
+	CUuserObject object;
+	CUgraphNode node;
+	CUgraphExec x;
+	CUgraph g;
+	CUdeviceptr a;
+
+	assert_cu(cu.cuGraphCreate(&g, 0));
+	a = add_graph_memory(g, &node);
+	assert_cu(cu.cuGraphAddMemFreeNode(&node, g, &node, 1, a));
+	assert_cu(cu.cuUserObjectCreate(&object, NULL, on_object_gone, 1,
+					CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+	assert_cu(cu.cuGraphRetainUserObject(g, object, 1, CU_GRAPH_USER_OBJECT_MOVE));
+	assert_cu(cu.cuGraphInstantiateWithFlags(&x, g, 0));
+	assert_cu(cu.cuGraphLaunch(x, NULL));
+	assert_cu(cu.cuGraphDestroy(g));
+	assert_cu(cu.cuGraphExecDestroy(x));
+	assert_int_equal(last_body(MEM_FREE_ASYNC, mem_free)->addr, a);
+	assert_int_equal(count(GSB_REC_MEM_FREE_ASYNC), 1);
+	assert_cu(cu.cuCtxSynchronize());
+}
+
+/* A context takes its graphs' memory along, and what is at its address later is another's. */
+static void test_graph_memory_goes_with_its_context(void **state)
+{
+	CUcontext other;
+	CUgraphNode node;
+	CUgraph g;
+	CUdeviceptr a, base;
+
+	assert_cu(cu.cuCtxCreate_v2(&other, 0, 0));
+	assert_cu(cu.cuGraphCreate(&g, 0));
+	a = add_graph_memory(g, &node);
+	assert_int_equal(graph_bytes(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), 4096);
+	assert_cu(cu.cuCtxDestroy_v2(other));
+	assert_int_equal(graph_bytes(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), 0);
+	assert_cu_is(CUDA_ERROR_NOT_FOUND, cu.cuMemGetAddressRange_v2(&base, NULL, a));
+	assert_cu(cu.cuCtxSetCurrent(context));
+	assert_cu(cu.cuGraphDestroy(g));
+	assert_int_equal(count(GSB_REC_MEM_FREE_ASYNC), 0);
+}
+
 /* ---- what a runtime keeps with a context ---- */
 
 typedef CUresult set_fn(CUcontext, void *, void *, void (*)(CUcontext, void *, void *));
@@ -1658,6 +1811,15 @@ int main(void)
 		cmocka_unit_test_setup(test_pool_counts_what_is_its_own_up_to_its_limit, set_up),
 		cmocka_unit_test_setup(
 			test_pool_that_ends_leaves_its_memory_and_the_device_with_another, set_up),
+		cmocka_unit_test_setup(
+			test_graph_memory_is_there_from_its_node_until_nothing_names_it, set_up),
+		cmocka_unit_test_setup(test_graph_memory_that_is_not_added_is_given_back, set_up),
+		cmocka_unit_test_setup(test_graph_memory_ends_behind_the_stream_that_frees_it,
+				       set_up),
+		cmocka_unit_test_setup(test_graph_memory_freed_by_a_call_waits_for_all_work,
+				       set_up),
+		cmocka_unit_test_setup(test_graph_memory_ends_beside_a_user_object, set_up),
+		cmocka_unit_test_setup(test_graph_memory_goes_with_its_context, set_up),
 		cmocka_unit_test_setup(test_pool_of_a_place_is_that_of_the_device, set_up),
 		cmocka_unit_test_setup(
 			test_pools_of_other_places_are_refused_as_wrong_or_as_not_carried, set_up),

@@ -38,9 +38,16 @@ static void let_go(uint64_t object, uint32_t n)
 
 static const struct gsb_graph_keeper keeper = {graph_gone, node_gone, hold, let_go};
 
+static unsigned n_memories_gone;
+
+static void memory_gone(struct gsb_graph_memory *m)
+{
+	n_memories_gone++;
+}
+
 static int set_up(void **state)
 {
-	n_graphs_gone = n_nodes_gone = 0;
+	n_graphs_gone = n_nodes_gone = n_memories_gone = 0;
 	n_held = 0;
 	return 0;
 }
@@ -83,6 +90,22 @@ static struct gsb_graph_node *add_child(struct gsb_graph *g, struct gsb_graph *c
 	assert_int_equal(gsb_graph_work_copy(&work, &own), 0);
 	assert_int_equal(gsb_graph_add(g, &own, &behind, behind != NULL, &node), 0);
 	return node;
+}
+
+static struct gsb_graph_memory make_memory(void)
+{
+	return (struct gsb_graph_memory){.gone = memory_gone};
+}
+
+/* The node holds the memory. */
+static int add_memory(struct gsb_graph *g, CUgraphNodeType type, struct gsb_graph_memory *m)
+{
+	const struct gsb_graph_work work = {.type = type, .memory = m};
+	struct gsb_graph_node *node;
+	int r = gsb_graph_add(g, &work, NULL, 0, &node);
+
+	m->n_holders += !r;
+	return r;
 }
 
 /* ---- structure ---- */
@@ -425,6 +448,87 @@ static void test_plan_of_a_circle_is_refused(void **state)
 	gsb_graph_destroy(g);
 }
 
+/* ---- memory ---- */
+
+static void test_graph_add_free_of_its_own_memory_is_for_it_alone_and_once(void **state)
+{
+	struct gsb_graph *g = make(), *other = make();
+	struct gsb_graph_memory m = make_memory();
+
+	assert_int_equal(add_memory(g, CU_GRAPH_NODE_TYPE_MEM_ALLOC, &m), 0);
+	assert_int_equal(add_memory(g, CU_GRAPH_NODE_TYPE_MEM_FREE, &m), 0);
+	assert_true(m.is_own);
+	assert_int_equal(add_memory(g, CU_GRAPH_NODE_TYPE_MEM_FREE, &m), -EINVAL);
+	assert_int_equal(add_memory(other, CU_GRAPH_NODE_TYPE_MEM_FREE, &m), -EINVAL);
+	assert_int_equal(g->n_nodes, 2);
+	assert_false(other->has_memory);
+	gsb_graph_destroy(g);
+	gsb_graph_destroy(other);
+}
+
+static void test_graph_add_free_elsewhere_is_for_any_other_graph_once(void **state)
+{
+	struct gsb_graph *g = make(), *a = make(), *b = make();
+	struct gsb_graph_memory m = make_memory();
+
+	assert_int_equal(add_memory(g, CU_GRAPH_NODE_TYPE_MEM_ALLOC, &m), 0);
+	assert_int_equal(add_memory(a, CU_GRAPH_NODE_TYPE_MEM_FREE, &m), 0);
+	assert_int_equal(add_memory(a, CU_GRAPH_NODE_TYPE_MEM_FREE, &m), -EINVAL);
+	assert_int_equal(add_memory(b, CU_GRAPH_NODE_TYPE_MEM_FREE, &m), 0);
+	assert_int_equal(add_memory(g, CU_GRAPH_NODE_TYPE_MEM_FREE, &m), -EINVAL);
+	assert_false(m.is_own);
+	assert_true(a->has_memory);
+	gsb_graph_destroy(g);
+	gsb_graph_destroy(a);
+	gsb_graph_destroy(b);
+}
+
+static void test_graph_memory_goes_with_the_last_who_names_it(void **state)
+{
+	struct gsb_graph *g = make(), *other = make(), *copy;
+	struct gsb_graph_memory m = make_memory();
+
+	assert_int_equal(add_memory(g, CU_GRAPH_NODE_TYPE_MEM_ALLOC, &m), 0);
+	assert_int_equal(add_memory(other, CU_GRAPH_NODE_TYPE_MEM_FREE, &m), 0);
+	assert_int_equal(gsb_graph_clone(g, &copy), 0);
+	assert_true(copy->has_memory);
+	m.n_holders++; /* it is in use */
+	gsb_graph_destroy(g);
+	gsb_graph_destroy(copy);
+	gsb_graph_destroy(other);
+	assert_int_equal(n_memories_gone, 0);
+	gsb_graph_memory_let_go(&m);
+	assert_int_equal(n_memories_gone, 1);
+}
+
+static void test_graph_drop_memory_leaves_nodes_that_do_nothing(void **state)
+{
+	struct gsb_graph *g = make();
+	struct gsb_graph_memory m = make_memory();
+
+	add(g, NULL, 0);
+	assert_int_equal(add_memory(g, CU_GRAPH_NODE_TYPE_MEM_ALLOC, &m), 0);
+	assert_int_equal(add_memory(g, CU_GRAPH_NODE_TYPE_MEM_FREE, &m), 0);
+	gsb_graph_drop_memory(g);
+	assert_int_equal(n_memories_gone, 1);
+	assert_int_equal(g->n_nodes, 3);
+	gsb_graph_destroy(g);
+	assert_int_equal(n_memories_gone, 1);
+}
+
+static void test_graph_add_memory_to_a_graph_of_a_node_is_refused(void **state)
+{
+	struct gsb_graph *g = make(), *child = make();
+	struct gsb_graph_memory m = make_memory();
+	struct gsb_graph_node *nested = add_child(g, child, NULL);
+
+	assert_int_equal(add_memory(nested->work.child, CU_GRAPH_NODE_TYPE_MEM_ALLOC, &m),
+			 -ENOTSUP);
+	assert_int_equal(nested->work.child->n_nodes, 0);
+	gsb_graph_destroy(child);
+	gsb_graph_destroy(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -433,6 +537,14 @@ int main(void)
 		cmocka_unit_test_setup(test_graph_remove_takes_its_edges_along, set_up),
 		cmocka_unit_test_setup(test_graph_connect_same_edge_or_itself_is_refused, set_up),
 		cmocka_unit_test_setup(test_graph_order_is_behind_dependencies_and_tells_a_circle,
+				       set_up),
+		cmocka_unit_test_setup(
+			test_graph_add_free_of_its_own_memory_is_for_it_alone_and_once, set_up),
+		cmocka_unit_test_setup(test_graph_add_free_elsewhere_is_for_any_other_graph_once,
+				       set_up),
+		cmocka_unit_test_setup(test_graph_memory_goes_with_the_last_who_names_it, set_up),
+		cmocka_unit_test_setup(test_graph_drop_memory_leaves_nodes_that_do_nothing, set_up),
+		cmocka_unit_test_setup(test_graph_add_memory_to_a_graph_of_a_node_is_refused,
 				       set_up),
 		cmocka_unit_test_setup(test_graph_clone_has_parameters_of_its_own, set_up),
 		cmocka_unit_test_setup(test_graph_clone_keeps_edges_among_its_own_nodes, set_up),
