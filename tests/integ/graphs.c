@@ -1593,7 +1593,7 @@ static void case_refused(void)
 
 /* ---- the whole ---- */
 
-/* ---- memory of graphs ---- */
+/* ---- memory of graphs: what graphs.expected has of it is from the documentation, not from a driver ---- */
 
 #define MEMORY_BYTES 65536
 
@@ -1861,7 +1861,11 @@ static void case_memory_order(void)
 	CUgraphNode node;
 	CUgraphExec x;
 	CUdeviceptr ptr;
+	CUevent freed, end;
+	float ms = 0;
 
+	must(cu.cuEventCreate(&freed, 0));
+	must(cu.cuEventCreate(&end, 0));
 	node = alloc_node(g, &ptr);
 	mark_node(g, 2, 0, &node, 1);
 	x = instantiate(g);
@@ -1871,8 +1875,12 @@ static void case_memory_order(void)
 	must(cu.cuCtxSynchronize());
 	must(launch(s, 1, LONG_SPINS));
 	must(cu.cuMemFreeAsync(ptr, s));
+	must(cu.cuEventRecord(freed, s));
 	must(cu.cuGraphLaunch(x, t));
+	must(cu.cuEventRecord(end, t));
 	say_order("order", {1, 2});
+	must(cu.cuEventElapsedTime_v2(&ms, freed, end));
+	say("freed-is-first", ms > 0);
 }
 
 static void case_memory_auto_free(void)
