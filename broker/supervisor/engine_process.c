@@ -17,6 +17,7 @@
 
 #include "base/compiler.h"
 #include "base/log.h"
+#include "broker/supervisor/child.h"
 #include "broker/supervisor/spawn.h"
 #include "shm/channel.h"
 
@@ -91,15 +92,6 @@ static void on_control(struct gsb_loop_watch *w, uint32_t events)
 
 /* ---- the end ---- */
 
-static void describe_end(const siginfo_t *info, char *out, size_t size)
-{
-	if (info->si_code == CLD_EXITED)
-		snprintf(out, size, "exited with status %d", info->si_status);
-	else
-		snprintf(out, size, "was ended by signal %d (%s)", info->si_status,
-			 strsignal(info->si_status));
-}
-
 static void stop_watching(struct gsb_engine_process *p)
 {
 	struct gsb_loop *l = &p->s->loop;
@@ -123,7 +115,7 @@ static void on_process(struct gsb_loop_watch *w, uint32_t events)
 		;
 	if (waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG) < 0 || !info.si_pid)
 		return;
-	describe_end(&info, how, sizeof(how));
+	gsb_child_describe_end(&info, how, sizeof(how));
 	stop_watching(p);
 	gsb_outbox_clear(&p->out);
 	p->on_end(p, how);

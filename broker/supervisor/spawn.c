@@ -1,22 +1,18 @@
 /*
  * spawn.c - an engine as a process: its arguments, its environment, its descriptors.
  *
- * gsb-engine has no configuration of its own: all it needs stands on its command line. It must not
- * inherit what would change which driver it loads: a gsbrokerd that was itself started under
- * LD_PRELOAD=libgsbroker.so would otherwise make an engine that is its own tenant.
+ * gsb-engine has no configuration of its own: all it needs stands on its command line.
  */
 #include "broker/supervisor/spawn.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "broker/supervisor/child.h"
 
 #define ENGINE_CONTROL_FD 3
 #define ENGINE_ARGS_MAX	  32
@@ -87,59 +83,16 @@ static void fill_args(const struct gsb_spawn *p, struct args *a)
 		add(a, "--flip=%.64s", flip);
 }
 
-/*
- * What an engine gets of our environment: names and prefixes. Nothing that loads code (LD_*), and
- * nothing that re-directs the driver.
- */
-static const char *const kept_env[] = {
-	"PATH=",	  "HOME=",	   "LANG=",	   "LC_ALL=",		"TZ=",
-	"TMPDIR=",	  "GSB_DEBUG=",	   "LTTNG_HOME=",  "GSB_REAL_LIBCUDA=", "ASAN_OPTIONS=",
-	"UBSAN_OPTIONS=", "TSAN_OPTIONS=", "LSAN_OPTIONS="};
-
-static void fill_env(char *env[GSB_ARRAY_LEN(kept_env) + 1])
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < GSB_ARRAY_LEN(kept_env); i++)
-		for (char **v = environ; *v; v++)
-			if (!strncmp(*v, kept_env[i], strlen(kept_env[i]))) {
-				env[n++] = *v;
-				break;
-			}
-	env[n] = NULL;
-}
-
 int gsb_spawn_engine(const struct gsb_spawn *p, pid_t *pid)
 {
-	char *env[GSB_ARRAY_LEN(kept_env) + 1];
 	struct args args = {.n = 0};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	sigset_t none, all;
-	int err;
+	struct gsb_child child = {
+		.program = p->program,
+		.argv = args.argv,
+		/* gsbrun's user owns standard output: it is for his program alone */
+		.fds = {-1, STDERR_FILENO, STDERR_FILENO, p->control_fd},
+	};
 
 	fill_args(p, &args);
-	fill_env(env);
-	sigemptyset(&none);
-	sigfillset(&all);
-	err = posix_spawn_file_actions_init(&actions);
-	if (err)
-		return -err;
-	err = posix_spawnattr_init(&attr);
-	if (err)
-		goto out_actions;
-	err = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	if (!err) /* gsbrun's user owns standard output: it is for his program alone */
-		err = posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-	if (!err)
-		err = posix_spawn_file_actions_adddup2(&actions, p->control_fd, ENGINE_CONTROL_FD);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &all);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	if (!err)
-		err = posix_spawn(pid, p->program, &actions, &attr, args.argv, env);
-	posix_spawnattr_destroy(&attr);
-out_actions:
-	posix_spawn_file_actions_destroy(&actions);
-	return -err;
+	return gsb_child_start(&child, pid);
 }

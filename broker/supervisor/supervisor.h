@@ -16,7 +16,8 @@
  *       device_memory.c     how much of a device's memory each engine may hold
  *         ledger.c            the rule of that: pure
  *       engine_process.c    one engine: start, messages, end
- *         spawn.c             its arguments, environment, descriptors
+ *         spawn.c             its arguments
+ *           child.c             another program as a child
  *       tenants.c           who was admitted and is not gone
  *       totals.c            what those had done who are: pure
  *       waiting_trace.c     a recording for the engine that starts next
