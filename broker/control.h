@@ -18,6 +18,7 @@
  *      | -- MEMORY_GRANT, _RECALL ------------------> |  see below
  *      | -- END ------------------------------------> |  the tenant's process has exec'ed
  *      | <------------------ GONE --------------------|  all memory of the tenant is free again
+ *      | <------------------ STUCK -------------------|  kills it; MPS's clients would be told of its own exit
  *      | -- SHUTDOWN, or end of file ---------------> |  exits 0
  *
  * Both ends are of one build and trust each other; sizes are still checked, because a half-upgraded
@@ -54,7 +55,8 @@ enum gsb_ctl_type {
 	GSB_CTL_MEMORY_GRANT,  /* gsbrokerd: struct gsb_ctl_memory_grant */
 	GSB_CTL_MEMORY_RECALL, /* gsbrokerd: struct gsb_ctl_memory, bytes 0 */
 	GSB_CTL_TRACE,	       /* gsbrokerd, RECORD with the file: struct gsb_ctl_trace */
-	GSB_CTL_TRACE_REPLY    /* engine: struct gsb_ctl_trace_reply */
+	GSB_CTL_TRACE_REPLY,   /* engine: struct gsb_ctl_trace_reply */
+	GSB_CTL_STUCK /* engine, struct gsb_msg: a kernel of it does not end; gsbrokerd is to end it */
 };
 
 /*
@@ -346,6 +348,7 @@ enum gsb_resize_mode { GSB_RESIZE_MODE_OFF, GSB_RESIZE_MODE_SAFE, GSB_RESIZE_MOD
  *   --kernel-limit-ms N  a kernel that runs longer in real time is abandoned; 0 = never
  *   --resize MODE        off, safe or shadow; the others that begin so are the keys of [resize], lists with blanks
  *   --flip SPEC          fault injection of the device, for tests (gsb-engine(8))
+ *   --mps                it is a client of MPS: its end, when a kernel runs, is gsbrokerd's (STUCK)
  *   --trace              load gsb-tp.so at once: LTTng-UST events gsb:*
  *   --log-level LEVEL    off error warn info debug
  *

@@ -272,6 +272,11 @@ static unsigned distance(const char *a, const char *b)
 	return row[n];
 }
 
+bool gsb_config_uses_mps(const struct gsb_device_config *d)
+{
+	return d->isolation == GSB_ISOLATION_MPS && !strncmp(d->spec, "cuda:", strlen("cuda:"));
+}
+
 const char *gsb_config_nearest(const char *word, const char *const *candidates, unsigned n)
 {
 	const char *best = NULL;

@@ -41,7 +41,7 @@ struct gsb_id_list {
 	} at[GSB_CONFIG_IDS_MAX];
 };
 
-enum gsb_isolation { GSB_ISOLATION_SHARED, GSB_ISOLATION_PROCESS };
+enum gsb_isolation { GSB_ISOLATION_SHARED, GSB_ISOLATION_PROCESS, GSB_ISOLATION_MPS };
 enum gsb_clock_kind { GSB_CLOCK_VIRTUAL, GSB_CLOCK_REAL };
 
 /* Fields are of one width for each type of key: text, uint64_t for numbers and words, lists. */
@@ -158,8 +158,12 @@ const struct gsb_device_config *gsb_config_device(const struct gsb_config *c,
 /* The permissions of the socket. Without a configured one: where a list says who may come in, all may knock. */
 unsigned gsb_config_socket_mode(const struct gsb_config *c);
 
-/* The words of policy, log and resize mode. */
+/* Whether engines of the device are clients of MPS. Only NVIDIA's can be: elsewhere isolation mps is process. */
+bool gsb_config_uses_mps(const struct gsb_device_config *d);
+
+/* The words of policy, isolation, log and resize mode. */
 const char *gsb_config_policy_name(uint64_t policy);
+const char *gsb_config_isolation_name(uint64_t isolation);
 const char *gsb_config_resize_name(uint64_t mode);
 const char *gsb_config_level_name(uint64_t level);
 

@@ -22,7 +22,7 @@
 #include "model/gpu/arch.h"
 
 static const char *const level_words[] = {"off", "error", "warn", "info", "debug", NULL};
-static const char *const isolation_words[] = {"shared", "process", NULL};
+static const char *const isolation_words[] = {"shared", "process", "mps", NULL};
 static const char *const clock_words[] = {"virtual", "real", NULL};
 static const char *const resize_words[] = {"off", "safe", "shadow", NULL};
 
@@ -47,6 +47,11 @@ const char *gsb_config_policy_name(uint64_t policy)
 const char *gsb_config_level_name(uint64_t level)
 {
 	return level_words[level];
+}
+
+const char *gsb_config_isolation_name(uint64_t isolation)
+{
+	return isolation_words[isolation];
 }
 
 const char *gsb_config_resize_name(uint64_t mode)

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -509,4 +510,19 @@ void gsb_control_failed(int fd, int err, const char *reason)
 	snprintf(m.reason, sizeof(m.reason), "%s", reason);
 	init(&m.msg, GSB_CTL_FAILED, sizeof(m));
 	gsb_channel_send(fd, &m.msg, NULL, 0);
+}
+
+void gsb_control_stuck(int fd)
+{
+	struct pollfd end = {.fd = fd};
+	struct gsb_msg m;
+
+	init(&m, GSB_CTL_STUCK, sizeof(m));
+	while (gsb_channel_send(fd, &m, NULL, 0) == -EAGAIN) {
+		struct pollfd room = {.fd = fd, .events = POLLOUT};
+
+		poll(&room, 1, -1);
+	}
+	while (poll(&end, 1, -1) < 0 || !end.revents) /* there is only the end to hear of */
+		;
 }

@@ -35,4 +35,7 @@ void gsb_control_finish(struct gsb_control *c);
 /* The device cannot be opened: say why. */
 void gsb_control_failed(int fd, int err, const char *reason);
 
+/* A kernel does not end, and this process is a client of MPS. It returns when gsbrokerd is gone; else that ends us. Any thread. */
+void gsb_control_stuck(int fd);
+
 #endif

@@ -32,7 +32,7 @@ struct arguments {
 	uint64_t control_fd, n_workers, gate_timeout_ms, kernel_limit_ms, shadow_limit_ms;
 	uint64_t start_line, start_line_ms;
 	enum gsb_log_level level;
-	bool trace;
+	bool trace, mps;
 };
 
 enum argument {
@@ -58,6 +58,7 @@ enum argument {
 	OPT_RESIZE_SHADOW_MEMORY,
 	OPT_RESIZE_SHADOW_LIMIT_MS,
 	OPT_FLIP,
+	OPT_MPS,
 	OPT_TRACE,
 	OPT_LOG_LEVEL,
 	OPT_END
@@ -92,6 +93,7 @@ static const struct argp_option options[] = {
 	{"resize-shadow-limit-ms", OPT_RESIZE_SHADOW_LIMIT_MS, "N", 0,
 	 "kernels that took longer are not run twice", 0},
 	{"flip", OPT_FLIP, "SPEC", 0, "fault injection, for tests", 0},
+	{"mps", OPT_MPS, NULL, 0, "it is a client of MPS", 0},
 	{"trace", OPT_TRACE, NULL, 0, "offer LTTng-UST events", 0},
 	{"log-level", OPT_LOG_LEVEL, "LEVEL", 0, "off, error, warn, info or debug", 0},
 	{0},
@@ -152,6 +154,7 @@ static int set_option(struct arguments *a, enum argument opt, const char *value)
 	case OPT_RESIZE_SHADOW_LIMIT_MS:
 		return parse_number(value, UINT32_MAX, &a->shadow_limit_ms);
 	case OPT_FLIP: a->device.flip = value; return 0;
+	case OPT_MPS: a->mps = true; return 0;
 	case OPT_TRACE: a->trace = true; return 0;
 	case OPT_LOG_LEVEL: return gsb_log_level_parse(value, &a->level) ? 0 : -EINVAL;
 	case OPT_END: break;
@@ -218,11 +221,19 @@ static int watch_signals(struct gsb_engine *e, struct signals *s)
 
 /* ---- the loop ---- */
 
+/* The exit of a client of MPS with a kernel on the device is told to all other clients, as a fault of theirs. */
+static _Noreturn void end_stuck(const struct arguments *a)
+{
+	if (a->mps)
+		gsb_control_stuck((int)a->control_fd);
+	_exit(1); /* exit() would wait for the driver, too */
+}
+
 static void on_stuck(void *arg)
 {
 	gsb_log(GSB_LOG_ERROR, "device",
 		"the driver has not come back for longer than two kernel_limit_ms; the engine ends");
-	_exit(1); /* exit() would wait for the driver, too */
+	end_stuck(arg);
 }
 
 /* A launch may have to wait for a kernel that ends in time, and a load for the next. */
@@ -241,12 +252,13 @@ static bool turn(struct gsb_engine *e, struct gsb_watchdog *w)
 	return any;
 }
 
-static void run(struct gsb_engine *e, const struct gsb_control *c, const struct signals *s)
+static void run(struct gsb_engine *e, const struct gsb_control *c, const struct signals *s,
+		struct arguments *a)
 {
 	struct gsb_watchdog watchdog;
 	unsigned busy = 0;
 
-	if (gsb_watchdog_start(&watchdog, turn_limit_ns(e), on_stuck, NULL))
+	if (gsb_watchdog_start(&watchdog, turn_limit_ns(e), on_stuck, a))
 		gsb_log(GSB_LOG_WARN, "device", "no thread to watch the driver can be made");
 	while (!c->stop && !s->stop && !e->scheduler.lost && !(e->draining && !e->n_tenants)) {
 		if (!turn(e, &watchdog))
@@ -258,7 +270,7 @@ static void run(struct gsb_engine *e, const struct gsb_control *c, const struct 
 }
 
 /* Consumes dev. */
-static int serve(struct gsb_device *dev, const struct arguments *a)
+static int serve(struct gsb_device *dev, struct arguments *a)
 {
 	struct gsb_engine *e = NULL;
 	struct gsb_control control;
@@ -275,14 +287,16 @@ static int serve(struct gsb_device *dev, const struct arguments *a)
 	if (!err)
 		err = gsb_control_init(&control, e, (int)a->control_fd);
 	if (!err) {
-		run(e, &control, &signals);
+		run(e, &control, &signals, a);
 		gsb_control_finish(&control);
 	}
 	lost = gsb_engine_destroy(e);
 	gsb_trace_finish(); /* who was dismissed is in the file, too */
 	close(signals.watch.fd);
+	if (lost && e->scheduler.stuck)
+		end_stuck(a);
 	if (lost)
-		_exit(1); /* exit() would have the driver wait for a kernel that does not end */
+		_exit(1); /* exit() would have the driver wait for what it has lost */
 	dev->ops->close(dev);
 	return err;
 }

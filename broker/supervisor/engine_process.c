@@ -92,6 +92,29 @@ static void on_control(struct gsb_loop_watch *w, uint32_t events)
 
 /* ---- the end ---- */
 
+static void on_parted(struct gsb_mps_parting *parting)
+{
+	struct gsb_engine_process *p =
+		gsb_container_of(parting, struct gsb_engine_process, parting);
+
+	kill(p->pid, SIGKILL); /* not reaped yet, so the number is still its own */
+}
+
+void gsb_engine_process_kill(struct gsb_engine_process *p)
+{
+	if (p->parting.client)
+		return;
+	p->parting = (struct gsb_mps_parting){
+		.d = p->mps,
+		.client = p->pid,
+		.on_done = on_parted,
+	};
+	if (p->mps)
+		gsb_mps_part(&p->parting);
+	else
+		on_parted(&p->parting);
+}
+
 static void stop_watching(struct gsb_engine_process *p)
 {
 	struct gsb_loop *l = &p->s->loop;
@@ -100,6 +123,8 @@ static void stop_watching(struct gsb_engine_process *p)
 	gsb_loop_watch_stop(l, &p->control);
 	gsb_loop_watch_stop(l, &p->process);
 	gsb_timer_clear(l, &p->timer);
+	gsb_mps_part_cancel(&p->parting);
+	p->parting = (struct gsb_mps_parting){0};
 	if (control >= 0)
 		close(control);
 	close(process);
@@ -131,7 +156,7 @@ static void on_late(struct gsb_timer *t)
 		 starts ? "was not ready within start_timeout_ms" : "did not stop in time");
 	gsb_log(GSB_LOG_ERROR, TOPIC, "%s (pid %d) did not %s in time: it is killed", p->spec,
 		(int)p->pid, starts ? "become ready" : "stop");
-	kill(p->pid, SIGKILL); /* not reaped yet, so the number is still its own */
+	gsb_engine_process_kill(p);
 }
 
 /* ---- the beginning ---- */
@@ -165,6 +190,7 @@ static int spawn(struct gsb_engine_process *p, int fd)
 		.spec = p->spec,
 		.config = &p->config,
 		.resize = &p->s->config->resize,
+		.mps_env = p->mps ? p->mps->env : NULL,
 		.log = p->s->config->broker.log,
 		.control_fd = fd,
 	};

@@ -9,6 +9,7 @@
 #include "broker/config/config.h"
 #include "broker/control.h"
 #include "broker/supervisor/loop.h"
+#include "broker/supervisor/mps.h"
 #include "broker/supervisor/outbox.h"
 #include "broker/supervisor/query.h"
 #include "broker/supervisor/supervisor.h"
@@ -24,7 +25,9 @@ struct gsb_engine_process {
 	struct gsb_loop_watch control, process; /* socketpair; pidfd */
 	struct gsb_timer timer;			/* start or stop takes too long */
 	struct gsb_outbox out;
-	char failure[GSB_REASON_MAX]; /* what FAILED said */
+	struct gsb_mps_daemon *mps;	/* READY; whose client it is; NULL: of none. Its owner's. */
+	struct gsb_mps_parting parting; /* under way while its client is set */
+	char failure[GSB_REASON_MAX];	/* what FAILED said */
 	unsigned n_starts, n_deaths;
 
 	/* Set by who owns it. */
@@ -39,6 +42,9 @@ void gsb_engine_process_init(struct gsb_engine_process *p, struct gsb_supervisor
 
 /* Start it; d is copied. Return: 0, -errno: it is still DEAD. */
 int gsb_engine_process_start(struct gsb_engine_process *p, const struct gsb_device_config *d);
+
+/* End it by force; of MPS, which would have its neighbours pay for it, it is parted first. */
+void gsb_engine_process_kill(struct gsb_engine_process *p);
 
 void gsb_engine_process_send(struct gsb_engine_process *p, const struct gsb_msg *msg,
 			     const int *fds, unsigned n_fds); /* fds are consumed */

@@ -14,7 +14,8 @@
 #include "base/log.h"
 #include "broker/supervisor/refuse.h"
 
-#define TOPIC "engine"
+#define TOPIC		  "engine"
+#define GSB_SHUTTING_DOWN "gsbrokerd is shutting down: start it again"
 
 void gsb_engines_relimit(struct gsb_engines *all)
 {
@@ -213,6 +214,12 @@ static void on_failed(struct gsb_engine_process *p, const struct gsb_ctl_failed 
 	snprintf(p->failure, sizeof(p->failure), "%.*s", (int)sizeof(m->reason) - 1, m->reason);
 }
 
+static void on_stuck(struct gsb_engine_process *p)
+{
+	snprintf(p->failure, sizeof(p->failure), "a kernel of it does not end");
+	gsb_engine_process_kill(p);
+}
+
 static void on_refused(struct gsb_served_engine *e, const struct gsb_ctl_refused *m)
 {
 	struct gsb_admitted *t = gsb_tenants_find(&e->all->tenants, e, m->tenant_id);
@@ -314,6 +321,8 @@ static void on_message(struct gsb_engine_process *p, const struct gsb_msg *m, si
 		on_status(e, (const void *)m);
 	else if (m->type == GSB_CTL_TRACE_REPLY && n == sizeof(struct gsb_ctl_trace_reply))
 		e->all->on_traced(e->all->survey, e, (const void *)m);
+	else if (m->type == GSB_CTL_STUCK && n == sizeof(*m))
+		on_stuck(p);
 	else if (!gsb_device_memory_message(&e->all->memory, p, m, n) &&
 		 m->type != GSB_CTL_ADMITTED)
 		gsb_log(GSB_LOG_WARN, TOPIC,
@@ -338,6 +347,8 @@ static void engine_destroy(struct gsb_served_engine *e)
 	gsb_timer_clear(&e->all->s->loop, &e->idle);
 	DL_DELETE(e->all->list, e);
 	e->all->n--;
+	if (e->process.mps)
+		gsb_mps_release(e->process.mps);
 	free(e);
 }
 
@@ -381,6 +392,13 @@ static bool any_engine_lives(const struct gsb_engines *all)
 	return false;
 }
 
+/* The loop ends when nothing is left that it has started. */
+static void stop_loop(struct gsb_engines *all)
+{
+	if (!any_engine_lives(all) && gsb_mps_stop(&all->mps))
+		gsb_loop_stop(&all->s->loop);
+}
+
 static void on_end(struct gsb_engine_process *p, const char *how)
 {
 	struct gsb_served_engine *e = gsb_container_of(p, struct gsb_served_engine, process);
@@ -389,7 +407,7 @@ static void on_end(struct gsb_engine_process *p, const char *how)
 
 	if (asked) {
 		gsb_log(GSB_LOG_INFO, TOPIC, "%s (pid %d) %s", p->spec, (int)p->pid, how);
-		refuse_arrivals(e, -ESHUTDOWN, "gsbrokerd is shutting down: start it again");
+		refuse_arrivals(e, -ESHUTDOWN, GSB_SHUTTING_DOWN);
 	} else {
 		on_unasked_end(e, how);
 	}
@@ -403,8 +421,8 @@ static void on_end(struct gsb_engine_process *p, const char *how)
 		engine_destroy(e);
 	else
 		set_idle(e);
-	if (all->s->stopping && !any_engine_lives(all))
-		gsb_loop_stop(&all->s->loop);
+	if (all->s->stopping)
+		stop_loop(all);
 }
 
 void gsb_engines_stop(struct gsb_engines *all, enum gsb_shutdown_how how)
@@ -412,20 +430,77 @@ void gsb_engines_stop(struct gsb_engines *all, enum gsb_shutdown_how how)
 	struct gsb_served_engine *e, *next;
 
 	DL_FOREACH_SAFE (all->list, e, next) {
-		if (e->process.state == GSB_ENGINE_DEAD)
+		if (e->process.state == GSB_ENGINE_DEAD) {
+			refuse_arrivals(e, -ESHUTDOWN, GSB_SHUTTING_DOWN);
 			engine_destroy(e);
-		else
+		} else {
 			gsb_engine_process_shutdown(&e->process, how);
+		}
 	}
-	if (!any_engine_lives(all))
-		gsb_loop_stop(&all->s->loop);
+	stop_loop(all);
+}
+
+/* ---- MPS ---- */
+
+static const char *explain_start(const struct gsb_engine_process *p, int err,
+				 char why[GSB_REASON_MAX])
+{
+	snprintf(why, GSB_REASON_MAX, "no engine for %.60s could be started from %.80s: %.60s",
+		 p->spec, p->s->engine_path, strerror(-err));
+	return why;
+}
+
+/* Until then an engine with an MPS daemon that is not READY is DEAD, and has arrivals. */
+static bool waits_for(const struct gsb_served_engine *e, const struct gsb_mps_daemon *d)
+{
+	return e->process.mps == d && e->process.state == GSB_ENGINE_DEAD;
+}
+
+static void give_up(struct gsb_served_engine *e, int error, const char *why)
+{
+	refuse_arrivals(e, error, why);
+	engine_destroy(e);
+}
+
+static void on_mps_ready(struct gsb_mps *m, struct gsb_mps_daemon *d)
+{
+	struct gsb_engines *all = gsb_container_of(m, struct gsb_engines, mps);
+	struct gsb_served_engine *e, *next;
+	char why[GSB_REASON_MAX];
+	int err;
+
+	DL_FOREACH_SAFE (all->list, e, next) {
+		if (!waits_for(e, d))
+			continue;
+		err = gsb_engine_process_start(&e->process, &e->process.config);
+		if (err)
+			give_up(e, err, explain_start(&e->process, err, why));
+	}
+}
+
+static void on_mps_failed(struct gsb_mps *m, struct gsb_mps_daemon *d, const char *why)
+{
+	struct gsb_engines *all = gsb_container_of(m, struct gsb_engines, mps);
+	struct gsb_served_engine *e, *next;
+
+	DL_FOREACH_SAFE (all->list, e, next)
+		if (waits_for(e, d))
+			give_up(e, -ENODEV, why);
+}
+
+static void on_mps_empty(struct gsb_mps *m)
+{
+	struct gsb_engines *all = gsb_container_of(m, struct gsb_engines, mps);
+
+	if (all->s->stopping)
+		stop_loop(all);
 }
 
 /* ---- keys ---- */
 
 static pid_t only_pid(const struct gsb_arrival *a, const struct gsb_device_config *d)
 {
-	return d->isolation == GSB_ISOLATION_PROCESS ? (pid_t)a->admit.pid : 0;
+	return d->isolation == GSB_ISOLATION_SHARED ? 0 : (pid_t)a->admit.pid;
 }
 
 static struct gsb_served_engine *engine_create(struct gsb_engines *all, const struct gsb_arrival *a,
@@ -459,18 +534,37 @@ static struct gsb_served_engine *engine_of(struct gsb_engines *all, const struct
 	return engine_create(all, a, d);
 }
 
+/* Or have it started by on_mps_ready(). why: as of a refusal. */
+static int start(struct gsb_served_engine *e, const struct gsb_device_config *d,
+		 char why[GSB_REASON_MAX])
+{
+	struct gsb_engine_process *p = &e->process;
+	int err;
+
+	p->config = *d;
+	if (gsb_config_uses_mps(d) && !p->mps) {
+		err = gsb_mps_want(&e->all->mps, p->spec, p->uid, &p->mps, why);
+		if (err)
+			return err;
+	}
+	if (p->mps && p->mps->state != GSB_MPS_READY)
+		return 0;
+	err = gsb_engine_process_start(p, d);
+	if (err)
+		explain_start(p, err, why);
+	return err;
+}
+
 void gsb_engines_deliver(struct gsb_engines *all, struct gsb_arrival *a,
 			 const struct gsb_device_config *d)
 {
 	struct gsb_served_engine *e = engine_of(all, a, d);
-	char why[GSB_REASON_MAX];
+	char why[GSB_REASON_MAX] = "gsbrokerd is out of memory";
 	int err = e ? gsb_tenants_add(&all->tenants, e, &a->admit) : -ENOMEM;
 
 	if (!err && e->process.state == GSB_ENGINE_DEAD)
-		err = gsb_engine_process_start(&e->process, d);
+		err = start(e, d, why);
 	if (err) {
-		snprintf(why, sizeof(why), "no engine for %.60s could be started from %.80s: %.60s",
-			 d->spec, all->s->engine_path, strerror(-err));
 		refuse_arrival(all, e, a, err, why);
 		if (e && e->only_pid)
 			engine_destroy(e);
@@ -486,10 +580,19 @@ void gsb_engines_deliver(struct gsb_engines *all, struct gsb_arrival *a,
 
 void gsb_engines_init(struct gsb_engines *all, struct gsb_supervisor *s)
 {
-	*all = (struct gsb_engines){.s = s, .memory.s = s, .waiting_trace.fd = -1};
+	*all = (struct gsb_engines){
+		.s = s,
+		.memory.s = s,
+		.mps = {.s = s,
+			.on_ready = on_mps_ready,
+			.on_failed = on_mps_failed,
+			.on_empty = on_mps_empty},
+		.waiting_trace.fd = -1,
+	};
 }
 
 void gsb_engines_finish(struct gsb_engines *all)
 {
 	gsb_waiting_trace_drop(&all->waiting_trace);
+	gsb_mps_folder_remove_all(all->s->socket);
 }

@@ -1,8 +1,8 @@
 /*
  * engines.h - engines by key, and the tenants on their way to them.
  *
- * An engine belongs to a key: device and trust domain (a uid; with isolation = process, one process
- * of it). It is started when the first tenant of its key is admitted, before any device call, and
+ * An engine belongs to a key: device and trust domain (a uid; with isolation = process or mps, one
+ * process of it). It is started when the first tenant of its key is admitted, before any device call, and
  * stays until it has had no tenant for idle_timeout_ms. One that ended by itself is kept as DEAD for
  * as long, with its counts, and started anew for the next tenant; its tenants hear of its death by
  * their own pidfd of it.
@@ -28,7 +28,7 @@ struct gsb_served_engine {
 	struct gsb_engines *all;
 	struct gsb_served_engine *prev, *next;
 	struct gsb_timer idle;		   /* set while it has no tenant */
-	pid_t only_pid;			   /* isolation = process: its only tenant; else 0 */
+	pid_t only_pid;			   /* isolation = process or mps: its only tenant; else 0 */
 	struct gsb_engine_process process; /* with device and uid, the rest of the key */
 	struct gsb_arrival *arrivals;
 	uint64_t asked, heard; /* numbers of the last STATUS, and of its last answer; 0: none */
@@ -42,6 +42,7 @@ struct gsb_engines {
 	struct gsb_tenants tenants;
 	struct gsb_totals totals; /* of those that have left */
 	struct gsb_device_memory memory;
+	struct gsb_mps mps;
 	struct gsb_waiting_trace waiting_trace;
 	uint64_t last_survey; /* number of the last STATUS or TRACE */
 

@@ -16,6 +16,9 @@ libbrokerd_la_SOURCES = \
 	broker/supervisor/listen.c broker/supervisor/listen.h \
 	broker/supervisor/loop.c broker/supervisor/loop.h \
 	broker/supervisor/metrics.c broker/supervisor/metrics.h \
+	broker/supervisor/mps.c broker/supervisor/mps.h \
+	broker/supervisor/mps_command.c broker/supervisor/mps_command.h \
+	broker/supervisor/mps_folder.c broker/supervisor/mps_folder.h \
 	broker/supervisor/outbox.c broker/supervisor/outbox.h \
 	broker/supervisor/query.h \
 	broker/supervisor/refuse.c broker/supervisor/refuse.h \

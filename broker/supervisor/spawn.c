@@ -77,6 +77,8 @@ static void fill_args(const struct gsb_spawn *p, struct args *a)
 	add(a, "--start-line-ms=%" PRIu64, c->start_line_ms);
 	if (c->trace)
 		add(a, "--trace");
+	if (p->mps_env)
+		add(a, "--mps");
 	add_resize_args(p->resize, a);
 	add(a, "--log-level=%s", gsb_config_level_name(p->log));
 	if (flip)
@@ -89,6 +91,7 @@ int gsb_spawn_engine(const struct gsb_spawn *p, pid_t *pid)
 	struct gsb_child child = {
 		.program = p->program,
 		.argv = args.argv,
+		.env = p->mps_env,
 		/* gsbrun's user owns standard output: it is for his program alone */
 		.fds = {-1, STDERR_FILENO, STDERR_FILENO, p->control_fd},
 	};

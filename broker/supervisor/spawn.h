@@ -10,7 +10,9 @@ struct gsb_spawn {
 	const char *program, *spec;
 	const struct gsb_device_config *config;
 	const struct gsb_resize_config *resize;
-	uint64_t log; /* enum gsb_log_level */
+	const char *const
+		*mps_env; /* the variables that make it a client of MPS; NULL: it is none */
+	uint64_t log;	  /* enum gsb_log_level */
 	int control_fd;
 };
 

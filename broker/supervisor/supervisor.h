@@ -13,6 +13,9 @@
  *       exposition.c        their text: pure
  *       http.c              what was asked: pure
  *     engines.c           engines by device and trust domain; tenants on their way to them
+ *       mps.c               the daemons of MPS, whose clients engines are with isolation = mps
+ *         mps_command.c       telling one of them something
+ *         mps_folder.c        where it lives
  *       device_memory.c     how much of a device's memory each engine may hold
  *         ledger.c            the rule of that: pure
  *       engine_process.c    one engine: start, messages, end

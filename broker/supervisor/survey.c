@@ -180,7 +180,7 @@ static void push_engine(struct gsb_asker *c, const struct gsb_served_engine *e,
 	snprintf(a->device, sizeof(a->device), "%s", p->spec);
 	snprintf(a->policy, sizeof(a->policy), "%s", gsb_config_policy_name(p->config.policy));
 	snprintf(a->isolation, sizeof(a->isolation), "%s",
-		 p->config.isolation == GSB_ISOLATION_SHARED ? "shared" : "process");
+		 gsb_config_isolation_name(p->config.isolation));
 	if (status) {
 		copy_status(a, status, hidden);
 		gsb_device_memory_free(&c->v->engines->memory, p, &a->status.device_mem_free_bytes,

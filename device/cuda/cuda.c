@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "device/cuda/array.h"
 #include "device/cuda/device.h"
 #include "device/cuda/host.h"
@@ -75,6 +76,21 @@ static int make_contexts(struct cuda_device *dev, char *err, size_t err_size)
 	return -ENODEV;
 }
 
+/* Where CUDA finds no daemon of MPS it goes without, and says nothing. */
+static void look_for_mps(const struct cuda_device *dev)
+{
+	const char *folder = getenv("CUDA_MPS_PIPE_DIRECTORY");
+	int enabled = 0;
+
+	if (!folder ||
+	    dev->cu.cuDeviceGetAttribute(&enabled, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, dev->id) ||
+	    enabled)
+		return;
+	gsb_log(GSB_LOG_WARN, "cuda",
+		"this engine is no client of the MPS daemon in %s: its kernels and those of others take turns",
+		folder);
+}
+
 static int make_streams(struct cuda_device *dev)
 {
 	const struct cuda_driver *cu = &dev->cu;
@@ -140,6 +156,7 @@ static int build(struct cuda_device *dev, const struct gsb_device_params *p, int
 		res = cuda_info_fill(dev, err, err_size);
 	if (res)
 		return res;
+	look_for_mps(dev);
 	cuda_partitions_init(dev);
 	if (p->mem_limit_bytes && p->mem_limit_bytes < dev->info.total_mem_bytes)
 		dev->info.total_mem_bytes = p->mem_limit_bytes;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/compiler.h"
 #include "ptx/image.h"
@@ -60,6 +61,15 @@ CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
 	return fake_leave(CUDA_SUCCESS);
 }
 
+static bool has_mps_daemon(void)
+{
+	const char *folder = getenv("CUDA_MPS_PIPE_DIRECTORY");
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/control", folder ? folder : "");
+	return access(path, F_OK) == 0;
+}
+
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
 	CUresult result = fake_enter(__func__);
@@ -67,6 +77,8 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 	if (result)
 		return result;
 	*value = (unsigned)attribute < GSB_N_DEVICE_ATTRS ? info()->attrs[attribute] : 0;
+	if (attribute == CU_DEVICE_ATTRIBUTE_MPS_ENABLED)
+		*value = has_mps_daemon();
 	if (attribute == CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH ||
 	    attribute == CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED)
 		*value = 1;

@@ -61,6 +61,18 @@ faults_of_a_gpu_with_an_engine_for_each_are_for_the_guilty_alone() {
 	expect_row process endless/kill/500 - SUCCESS same
 }
 
+# As process, by way of a control program of MPS that only notes what it is told: no client of it is killed unparted.
+faults_of_mps_clients_with_endless_kernels_are_for_the_guilty_alone() {
+	mkdir "$dir/bin"
+	install -m 0755 "$srcdir/tests/fake/nvidia-cuda-mps-control" "$dir/bin/"
+	PATH=$dir/bin:$PATH faults cuda:0 PARTS=kinds ISOLATIONS=mps KINDS="endless slow"
+	expect_row mps endless/run/500 "(LAUNCH_TIMEOUT|SYSTEM_NOT_READY)" SUCCESS same
+	expect_row mps endless/kill/500 - SUCCESS same
+	expect_row mps slow/kill/0 - SUCCESS same
+	expect_equal "$(grep -c terminate_client "$dir/bin/told")" 2
+	expect_equal "$(grep -c 'a kernel of it does not end' "$dir/out/broker.log")" 2
+}
+
 faults_random_kills_leave_the_others_verified() {
 	local rounds=20
 	[ -z "$long" ] || rounds=100
@@ -87,6 +99,7 @@ soak_of_the_fake_driver_leaves_nothing() {
 run_case faults_on_the_emulated_device_are_for_the_guilty_alone
 run_case faults_of_a_shared_gpu_are_told_to_all_and_another_engine_serves
 run_case faults_of_a_gpu_with_an_engine_for_each_are_for_the_guilty_alone
+run_case faults_of_mps_clients_with_endless_kernels_are_for_the_guilty_alone
 run_case faults_random_kills_leave_the_others_verified
 run_case soak_on_the_emulated_device_leaves_nothing
 run_case soak_of_the_fake_driver_leaves_nothing

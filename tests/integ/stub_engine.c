@@ -12,6 +12,8 @@
  *   emu:/memory   as ok, on a device of 1,000 MiB: each tenant takes its device_memory before its
  *                 WELCOME, or is refused; a tenant called hoard makes it deaf to RECALL
  *
+ * On each a tenant called stuck has a kernel that does not end: STUCK.
+ *
  * It prints its arguments and environment on standard error as lines "stub: ...".
  */
 #include <errno.h>
@@ -103,6 +105,14 @@ static void welcome(const struct gsb_ctl_admit *a, const int fds[2])
 	gsb_channel_send(CONTROL_FD, &m.msg, NULL, 0);
 }
 
+static void say_stuck(void)
+{
+	struct gsb_msg m;
+
+	gsb_msg_init(&m, GSB_CTL_STUCK, sizeof(m));
+	gsb_channel_send(CONTROL_FD, &m, NULL, 0);
+}
+
 /* ---- device memory ---- */
 
 static void say_memory(enum gsb_ctl_type type, uint64_t bytes)
@@ -174,6 +184,8 @@ static void on_admit(const struct gsb_ctl_admit *a, const int fds[2])
 		refuse(a, fds[0]);
 	else
 		welcome(a, fds);
+	if (!strcmp(a->tenant, "stuck"))
+		say_stuck();
 }
 
 static void on_status(uint64_t number)
