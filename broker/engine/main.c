@@ -58,6 +58,7 @@ enum argument {
 	OPT_RESIZE_SHADOW_MEMORY,
 	OPT_RESIZE_SHADOW_LIMIT_MS,
 	OPT_FLIP,
+	OPT_SINGLE,
 	OPT_MPS,
 	OPT_TRACE,
 	OPT_LOG_LEVEL,
@@ -93,6 +94,7 @@ static const struct argp_option options[] = {
 	{"resize-shadow-limit-ms", OPT_RESIZE_SHADOW_LIMIT_MS, "N", 0,
 	 "kernels that took longer are not run twice", 0},
 	{"flip", OPT_FLIP, "SPEC", 0, "fault injection, for tests", 0},
+	{"single", OPT_SINGLE, NULL, 0, "it serves one process", 0},
 	{"mps", OPT_MPS, NULL, 0, "it is a client of MPS", 0},
 	{"trace", OPT_TRACE, NULL, 0, "offer LTTng-UST events", 0},
 	{"log-level", OPT_LOG_LEVEL, "LEVEL", 0, "off, error, warn, info or debug", 0},
@@ -154,6 +156,7 @@ static int set_option(struct arguments *a, enum argument opt, const char *value)
 	case OPT_RESIZE_SHADOW_LIMIT_MS:
 		return parse_number(value, UINT32_MAX, &a->shadow_limit_ms);
 	case OPT_FLIP: a->device.flip = value; return 0;
+	case OPT_SINGLE: a->device.single = true; return 0;
 	case OPT_MPS: a->mps = true; return 0;
 	case OPT_TRACE: a->trace = true; return 0;
 	case OPT_LOG_LEVEL: return gsb_log_level_parse(value, &a->level) ? 0 : -EINVAL;

@@ -15,7 +15,7 @@
 #include "broker/supervisor/child.h"
 
 #define ENGINE_CONTROL_FD 3
-#define ENGINE_ARGS_MAX	  32
+#define ENGINE_ARGS_MAX	  34
 
 struct args {
 	char *argv[ENGINE_ARGS_MAX];
@@ -77,6 +77,8 @@ static void fill_args(const struct gsb_spawn *p, struct args *a)
 	add(a, "--start-line-ms=%" PRIu64, c->start_line_ms);
 	if (c->trace)
 		add(a, "--trace");
+	if (c->isolation != GSB_ISOLATION_SHARED)
+		add(a, "--single");
 	if (p->mps_env)
 		add(a, "--mps");
 	add_resize_args(p->resize, a);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "device/cuda/array.h"
 #include "device/cuda/device.h"
@@ -23,6 +24,12 @@
 #include "device/cuda/texture.h"
 
 #define SCHEME "cuda"
+
+/*
+ * By default streams share 8 connections to the GPU, and what stands behind a long kernel of one keeps others waiting. The GPU, and
+ * a daemon of MPS, have so many for all processes together: one that serves a single tenant does with what that would have alone.
+ */
+#define SHARED_CONNECTIONS "32"
 
 /* "cuda:N". */
 static int parse_spec(const char *spec, int *ordinal, char *err, size_t err_size)
@@ -59,13 +66,19 @@ static int find_device(struct cuda_device *dev, int ordinal, char *err, size_t e
 	return 0;
 }
 
-/* The context of the work is the device's primary one: partitions of it work in no other. */
-static int make_contexts(struct cuda_device *dev, char *err, size_t err_size)
+/*
+ * The context of the work is the device's primary one: partitions of it work in no other. One process makes its own kernels wait
+ * when it pins memory, with the driver as with us: it needs no second context, which costs memory, time and connections as the
+ * first does.
+ */
+static int make_contexts(struct cuda_device *dev, bool single, char *err, size_t err_size)
 {
 	const struct cuda_driver *cu = &dev->cu;
 	CUresult result = cu->cuDevicePrimaryCtxRetain(&dev->ctx, dev->id);
 
-	if (!result)
+	if (single)
+		dev->host_ctx = dev->ctx;
+	else if (!result)
 		result = cu->cuCtxCreate_v2(&dev->host_ctx, CU_CTX_MAP_HOST, dev->id);
 	if (!result)
 		result = cu->cuCtxSetCurrent(dev->ctx);
@@ -73,7 +86,7 @@ static int make_contexts(struct cuda_device *dev, char *err, size_t err_size)
 		return 0;
 	snprintf(err, err_size, "device 'cuda:%d' gives no context: %s", dev->id,
 		 cuda_name(result));
-	return -ENODEV;
+	return cuda_no_start(result);
 }
 
 /* Where CUDA finds no daemon of MPS it goes without, and says nothing. */
@@ -120,7 +133,7 @@ static void destroy(struct cuda_device *dev)
 	if (dev->code_stream)
 		cu->cuStreamDestroy_v2(dev->code_stream);
 	cuda_partitions_finish(dev);
-	if (dev->host_ctx)
+	if (dev->host_ctx && dev->host_ctx != dev->ctx)
 		cu->cuCtxDestroy_v2(dev->host_ctx);
 	if (dev->ctx)
 		cu->cuDevicePrimaryCtxRelease_v2(dev->id);
@@ -143,19 +156,31 @@ static int start_helpers(struct cuda_device *dev)
 	return err;
 }
 
+/* Who waits for an engine waits for this above all. */
+static void log_times(const char *spec, uint64_t begun_ns, uint64_t found_ns)
+{
+	gsb_log(GSB_LOG_INFO, "cuda", "%s: the driver took %llu ms to start, its context %llu ms",
+		spec, (unsigned long long)(found_ns - begun_ns) / 1000000,
+		(unsigned long long)(gsb_clock_ns() - found_ns) / 1000000);
+}
+
 static int build(struct cuda_device *dev, const struct gsb_device_params *p, int ordinal, char *err,
 		 size_t err_size)
 {
-	int res = cuda_driver_open(&dev->cu, err, err_size);
+	uint64_t begun_ns = gsb_clock_ns(), found_ns = begun_ns;
+	int res = cuda_driver_open(&dev->cu, p->single ? NULL : SHARED_CONNECTIONS, err, err_size);
 
 	if (!res)
 		res = find_device(dev, ordinal, err, err_size);
-	if (!res)
-		res = make_contexts(dev, err, err_size);
+	if (!res) {
+		found_ns = gsb_clock_ns();
+		res = make_contexts(dev, p->single, err, err_size);
+	}
 	if (!res)
 		res = cuda_info_fill(dev, err, err_size);
 	if (res)
 		return res;
+	log_times(p->spec, begun_ns, found_ns);
 	look_for_mps(dev);
 	cuda_partitions_init(dev);
 	if (p->mem_limit_bytes && p->mem_limit_bytes < dev->info.total_mem_bytes)

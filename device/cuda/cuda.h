@@ -12,7 +12,7 @@
  *
  * What the driver does on measured hardware shapes it: memory comes from the calls of virtual memory management, which neither
  * wait for kernels nor stop launches; host memory is registered in a second context, because in the first
- * that would stop its launches; unloading waits for all kernels, so a helper does it.
+ * that would stop its launches (those of one process alone may be); unloading waits for all kernels, so a helper does it.
  */
 #ifndef GSB_DEVICE_CUDA_CUDA_H
 #define GSB_DEVICE_CUDA_CUDA_H

@@ -64,7 +64,7 @@ struct cuda_device {
 	struct gsb_device_info info;
 	struct cuda_driver cu;
 	CUdevice id;
-	CUcontext ctx, host_ctx; /* for work; for registering host memory */
+	CUcontext ctx, host_ctx; /* for work; for registering host memory, which may be the same */
 	uint64_t used_bytes;
 	_Atomic int lost; /* CUresult that ended the context; any thread */
 

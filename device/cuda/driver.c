@@ -73,7 +73,18 @@ static int find_functions(struct cuda_driver *d, void *library, char *err, size_
 	return 0;
 }
 
-int cuda_driver_open(struct cuda_driver *d, char *err, size_t err_size)
+int cuda_no_start(CUresult result)
+{
+	switch (result) {
+	case CUDA_ERROR_OUT_OF_MEMORY:
+	case CUDA_ERROR_MPS_SERVER_NOT_READY:
+	case CUDA_ERROR_MPS_MAX_CLIENTS_REACHED:
+	case CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED: return -EBUSY;
+	default: return -ENODEV;
+	}
+}
+
+int cuda_driver_open(struct cuda_driver *d, const char *connections, char *err, size_t err_size)
 {
 	char tried[TRIED_BYTES];
 	void *library = gsb_genuine_open(NULL, tried, sizeof(tried));
@@ -87,13 +98,13 @@ int cuda_driver_open(struct cuda_driver *d, char *err, size_t err_size)
 	}
 	if (find_functions(d, library, err, err_size))
 		return -ENODEV;
-	/* By default streams share 8 connections to the GPU, and what stands behind a long kernel of one keeps others waiting. */
-	setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+	if (connections)
+		setenv("CUDA_DEVICE_MAX_CONNECTIONS", connections, 0);
 	result = d->cuInit(0);
 	if (result) {
 		snprintf(err, err_size, "NVIDIA's driver does not start: cuInit says %s",
 			 cuda_name(result));
-		return -ENODEV;
+		return cuda_no_start(result);
 	}
 	return 0;
 }

@@ -14,8 +14,15 @@ struct cuda_driver {
 #include "device/cuda/driver.def"
 };
 
-/* 0, -ENODEV: none is there, it lacks a call, or its cuInit failed; @err then has one line that says which. */
-int cuda_driver_open(struct cuda_driver *d, char *err, size_t err_size);
+/*
+ * @connections: to the GPU that the streams of a context share, unless the environment says it; NULL: the driver's own number
+ * 0, -ENODEV: none is there, it lacks a call, or its cuInit failed, -EBUSY: it has no room for another process now; @err then has
+ * one line that says which.
+ */
+int cuda_driver_open(struct cuda_driver *d, const char *connections, char *err, size_t err_size);
+
+/* An error of who is one too many, until another ends: -EBUSY; else -ENODEV. */
+int cuda_no_start(CUresult result);
 
 /* "CUDA_ERROR_OUT_OF_MEMORY", or some words for a code without a name. */
 const char *cuda_name(CUresult result);

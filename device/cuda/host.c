@@ -1,8 +1,8 @@
 /*
  * host.c - see host.h.
  *
- * All registering is done in a context of its own: in the context of the work it would stop launches, and unregistering
- * would wait for kernels. A registration made there is good for all contexts, and the GPU's address of a byte is ours.
+ * All registering is done in a context of its own (unless the device serves one process): in the context of the work it would stop
+ * launches, and unregistering would wait for kernels. A registration made there is good for all contexts, and the GPU's address of a byte is ours.
  *
  * Shared buffers are registered by a helper, since that takes half a millisecond per MiB the first time: until then copies
  * from and to them go the slow way. Pinning has to be done when it returns. Unregistering, 14 ms a GiB, is the helper's, too;

@@ -67,9 +67,11 @@ static bool failed(struct life *l, int err)
 	return err != 0;
 }
 
+static bool single; /* as the device of one process */
+
 static int open_device(struct life *l)
 {
-	struct gsb_device_params p = {.spec = "cuda:0"};
+	struct gsb_device_params p = {.spec = "cuda:0", .single = single};
 	char err[256] = "";
 	int res = gsb_device_open(&p, &l->dev, err, sizeof(err));
 
@@ -354,6 +356,13 @@ static void test_each_call_that_has_no_memory_is_told_and_leaves_nothing(void **
 		fail_in_open(driver[i].name, CUDA_ERROR_OUT_OF_MEMORY);
 		fail_in_life(driver[i].name, CUDA_ERROR_OUT_OF_MEMORY);
 	}
+}
+
+static void test_each_call_of_a_device_of_one_process_may_fail(void **state)
+{
+	single = true;
+	test_each_call_that_has_no_memory_is_told_and_leaves_nothing(state);
+	single = false;
 }
 
 static void test_each_call_that_finds_the_context_lost_is_told_and_leaves_nothing(void **state)
@@ -757,6 +766,66 @@ static void test_command_that_cannot_be_followed_ends_the_device(void **state)
 	}
 }
 
+/* ---- a device of one process, and one too many ---- */
+
+/* So a GPU, or a daemon of MPS, has room for more of them. */
+static void test_device_of_one_process_has_one_context(void **state)
+{
+	struct life l = {0};
+
+	fake.reset();
+	unsetenv("CUDA_DEVICE_MAX_CONNECTIONS");
+	single = true;
+	assert_int_equal(open_device(&l), 0);
+	single = false;
+	assert_int_equal(fake.live(FAKE_PRIMARY), 1);
+	assert_int_equal(fake.live(FAKE_CONTEXT), 0);
+	assert_null(getenv("CUDA_DEVICE_MAX_CONNECTIONS"));
+	live(&l);
+	assert_false(l.n_failed || l.wrong);
+	l.ops->close(l.dev);
+	assert_int_equal(n_live(), 0);
+}
+
+static void test_device_of_many_has_a_context_for_pinning(void **state)
+{
+	struct life l = {0};
+
+	fake.reset();
+	unsetenv("CUDA_DEVICE_MAX_CONNECTIONS");
+	assert_int_equal(open_device(&l), 0);
+	assert_int_equal(fake.live(FAKE_CONTEXT), 1);
+	assert_string_equal(getenv("CUDA_DEVICE_MAX_CONNECTIONS"), "32");
+	l.ops->close(l.dev);
+}
+
+static void expect_open(const char *call, CUresult code, int expected)
+{
+	struct life l = {0};
+
+	fake.reset();
+	fake.inject(call, 1, code);
+	assert_int_equal(open_device(&l), expected);
+}
+
+static void test_device_without_room_for_another_process_says_so(void **state)
+{
+	static const CUresult full[] = {
+		CUDA_ERROR_OUT_OF_MEMORY,
+		CUDA_ERROR_MPS_SERVER_NOT_READY,
+		CUDA_ERROR_MPS_MAX_CLIENTS_REACHED,
+		CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
+	};
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(full); i++) {
+		expect_open("cuInit", full[i], -EBUSY);
+		expect_open("cuDevicePrimaryCtxRetain", full[i], -EBUSY);
+		expect_open("cuCtxCreate_v2", full[i], -EBUSY);
+	}
+	expect_open("cuInit", CUDA_ERROR_MPS_CONNECTION_FAILED, -ENODEV);
+	expect_open("cuDevicePrimaryCtxRetain", CUDA_ERROR_INVALID_DEVICE, -ENODEV);
+}
+
 /* ---- set-up ---- */
 
 static int set_up(void **state)
@@ -781,6 +850,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_life_without_failure_works_and_leaves_nothing),
 		cmocka_unit_test(test_each_call_that_has_no_memory_is_told_and_leaves_nothing),
+		cmocka_unit_test(test_each_call_of_a_device_of_one_process_may_fail),
 		cmocka_unit_test(
 			test_each_call_that_finds_the_context_lost_is_told_and_leaves_nothing),
 		cmocka_unit_test(test_memory_freed_while_it_is_zeroed_goes_when_it_is_zero),
@@ -800,6 +870,9 @@ int main(void)
 		cmocka_unit_test(test_addresses_that_go_can_be_pinned_again_at_once),
 		cmocka_unit_test(test_image_that_is_refused_by_a_fatal_code_leaves_the_device),
 		cmocka_unit_test(test_command_that_cannot_be_followed_ends_the_device),
+		cmocka_unit_test(test_device_of_one_process_has_one_context),
+		cmocka_unit_test(test_device_of_many_has_a_context_for_pinning),
+		cmocka_unit_test(test_device_without_room_for_another_process_says_so),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);
