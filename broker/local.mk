@@ -21,8 +21,8 @@ tests_integ_rogue_SOURCES = tests/integ/rogue.c tests/integ/rogue.h tests/integ/
 tests_integ_rogue_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_integ_rogue_LDADD = libshm.la libbase.la $(CMOCKA_LIBS)
 
-check_SCRIPTS += tests/integ/broker.sh tests/integ/gsbrun.sh tests/integ/mps.sh
-EXTRA_DIST += tests/integ/lib.sh tests/integ/hostile.sh tests/integ/mps.sh tests/fake/nvidia-cuda-mps-control tests/integ/broker.sh tests/integ/gsbrun.sh
+check_SCRIPTS += tests/integ/broker.sh tests/integ/gsbrun.sh tests/integ/mps.sh tests/integ/starts.sh
+EXTRA_DIST += tests/integ/lib.sh tests/integ/hostile.sh tests/integ/mps.sh tests/integ/starts.sh tests/fake/nvidia-cuda-mps-control tests/integ/broker.sh tests/integ/gsbrun.sh
 
 dist_man_MANS += doc/man/gsbrokerd.8 doc/man/gsb-engine.8 doc/man/gsbroker.conf.5 doc/man/gsbrun.1 doc/man/gsbctl.1 \
 	doc/man/gsb-bench.1

@@ -86,7 +86,7 @@ static uint64_t timeout_ms(void)
 static CUresult say_no_answer(void)
 {
 	gsb_log(GSB_LOG_ERROR, "connect",
-		"the broker gives no answer: it is stopped, or its engine does not come up; see its log, "
+		"the broker gives no answer: it is stopped, or very busy; see its log, "
 		"or set GSB_CONNECT_TIMEOUT_MS for more than %d to wait longer",
 		TIMEOUT_MS);
 	return CUDA_ERROR_SYSTEM_NOT_READY;
@@ -167,7 +167,7 @@ static CUresult check_welcome(const struct welcome *w, ssize_t n)
 }
 
 /* As gsb_channel_recv(), into w. */
-static ssize_t receive_welcome(int fd, uint64_t deadline_ns, struct welcome *w)
+static ssize_t receive(int fd, uint64_t deadline_ns, struct welcome *w)
 {
 	ssize_t n = gsb_channel_await(fd, deadline_ns);
 
@@ -176,6 +176,16 @@ static ssize_t receive_welcome(int fd, uint64_t deadline_ns, struct welcome *w)
 		n = gsb_channel_recv(fd, &w->msg, sizeof(w->msg), w->fds, &w->n_fds);
 	if (n <= 0)
 		w->n_fds = 0;
+	return n;
+}
+
+/* An engine may take long to start. The broker says so meanwhile, and says how it ends: only its silence is too long. */
+static ssize_t receive_welcome(int fd, uint64_t deadline_ns, struct welcome *w)
+{
+	ssize_t n = receive(fd, deadline_ns, w);
+
+	while (n == sizeof(struct gsb_msg) && w->msg.msg.type == GSB_MSG_STARTING && !w->n_fds)
+		n = receive(fd, gsb_clock_ns() + timeout_ms() * 1000000, w);
 	return n;
 }
 

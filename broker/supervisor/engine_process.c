@@ -204,6 +204,7 @@ int gsb_engine_process_start(struct gsb_engine_process *p, const struct gsb_devi
 
 	p->config = *d;
 	*p->failure = 0;
+	p->no_room = false;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
 		return -errno;
 	err = spawn(p, pair[1]);

@@ -28,6 +28,7 @@ struct gsb_engine_process {
 	struct gsb_mps_daemon *mps;	/* READY; whose client it is; NULL: of none. Its owner's. */
 	struct gsb_mps_parting parting; /* under way while its client is set */
 	char failure[GSB_REASON_MAX];	/* what FAILED said */
+	bool no_room; /* FAILED, because its device is full: it may not be in a moment */
 	unsigned n_starts, n_deaths;
 
 	/* Set by who owns it. */

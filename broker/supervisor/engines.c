@@ -4,12 +4,14 @@
 #include "broker/supervisor/engines.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <utlist.h>
 
+#include "base/clock.h"
 #include "base/compiler.h"
 #include "base/log.h"
 #include "broker/supervisor/refuse.h"
@@ -99,6 +101,30 @@ void gsb_engines_end_process(struct gsb_engines *all, const struct gsb_peer *pee
 	DL_FOREACH_SAFE (all->tenants.list, t, next)
 		if (t->pid == peer->pid && t->uid == peer->uid && !t->ending)
 			end_tenant(all, t);
+}
+
+/* It has given up: nobody is to be started for it. */
+static bool has_hung_up(const struct gsb_arrival *a)
+{
+	struct pollfd fd = {.fd = a->client_fd};
+
+	return poll(&fd, 1, 0) > 0;
+}
+
+static void drop_hung_up(struct gsb_served_engine *e)
+{
+	struct gsb_arrival *a, *next;
+
+	DL_FOREACH_SAFE (e->arrivals, a, next) {
+		struct gsb_admitted *t = gsb_tenants_find(&e->all->tenants, e, a->admit.tenant_id);
+
+		if (!has_hung_up(a))
+			continue;
+		gsb_log(GSB_LOG_INFO, TOPIC, "tenant %u '%s' did not wait for its engine", t->id,
+			t->name);
+		drop_arrival(t);
+		gsb_tenants_remove(&e->all->tenants, t);
+	}
 }
 
 static void hand_over(struct gsb_served_engine *e, struct gsb_arrival *a)
@@ -195,6 +221,17 @@ static void record_from_beginning(struct gsb_served_engine *e)
 	gsb_engine_process_send(&e->process, &m.msg, &file, 1);
 }
 
+/* Nobody is woken for nothing. */
+static void stop_patience(struct gsb_engines *all)
+{
+	const struct gsb_served_engine *e;
+
+	DL_FOREACH (all->list, e)
+		if (e->arrivals)
+			return;
+	gsb_timer_clear(&all->s->loop, &all->patience);
+}
+
 static void on_ready(struct gsb_served_engine *e)
 {
 	struct gsb_engine_process *p = &e->process;
@@ -203,15 +240,19 @@ static void on_ready(struct gsb_served_engine *e)
 		return;
 	gsb_timer_clear(&p->s->loop, &p->timer);
 	p->state = GSB_ENGINE_READY;
+	gsb_starts_over(&e->all->starts, &e->start);
 	record_from_beginning(e);
 	gsb_log(GSB_LOG_INFO, TOPIC, "%s (pid %d) is ready", p->spec, (int)p->pid);
+	drop_hung_up(e);
 	hand_over_all(e);
+	stop_patience(e->all);
 	on_tenant_left(e); /* whoever it was started for may be gone */
 }
 
 static void on_failed(struct gsb_engine_process *p, const struct gsb_ctl_failed *m)
 {
 	snprintf(p->failure, sizeof(p->failure), "%.*s", (int)sizeof(m->reason) - 1, m->reason);
+	p->no_room = m->error == -EBUSY || m->error == -ENOMEM;
 }
 
 static void on_stuck(struct gsb_engine_process *p)
@@ -345,6 +386,7 @@ static void forget_tenants(struct gsb_served_engine *e)
 static void engine_destroy(struct gsb_served_engine *e)
 {
 	gsb_timer_clear(&e->all->s->loop, &e->idle);
+	gsb_starts_over(&e->all->starts, &e->start);
 	DL_DELETE(e->all->list, e);
 	e->all->n--;
 	if (e->process.mps)
@@ -382,6 +424,19 @@ static void on_unasked_end(struct gsb_served_engine *e, const char *how)
 	refuse_arrivals(e, -ENODEV, why);
 }
 
+/* Those that wait for it go on waiting. */
+static bool comes_again(struct gsb_served_engine *e)
+{
+	struct gsb_engine_process *p = &e->process;
+
+	if (!p->no_room || !e->arrivals || e->all->s->stopping ||
+	    !gsb_starts_again(&e->all->starts, &e->start))
+		return false;
+	gsb_log(GSB_LOG_INFO, TOPIC, "%s (pid %d) found no room, and is started again: %s", p->spec,
+		(int)p->pid, p->failure);
+	return true;
+}
+
 static bool any_engine_lives(const struct gsb_engines *all)
 {
 	const struct gsb_served_engine *e;
@@ -403,12 +458,12 @@ static void on_end(struct gsb_engine_process *p, const char *how)
 {
 	struct gsb_served_engine *e = gsb_container_of(p, struct gsb_served_engine, process);
 	struct gsb_engines *all = e->all;
-	bool asked = p->state == GSB_ENGINE_STOPPING;
+	bool asked = p->state == GSB_ENGINE_STOPPING, again = !asked && comes_again(e);
 
 	if (asked) {
 		gsb_log(GSB_LOG_INFO, TOPIC, "%s (pid %d) %s", p->spec, (int)p->pid, how);
 		refuse_arrivals(e, -ESHUTDOWN, GSB_SHUTTING_DOWN);
-	} else {
+	} else if (!again) {
 		on_unasked_end(e, how);
 	}
 	forget_tenants(e);
@@ -417,9 +472,13 @@ static void on_end(struct gsb_engine_process *p, const char *how)
 	p->pid = 0;
 	all->on_answer(all->survey, e, NULL, -EPIPE);
 	tell_heard(all);
-	if (asked || e->only_pid || all->s->stopping)
+	if (!again) {
+		gsb_starts_hurry(&all->starts, p->spec);
+		gsb_starts_over(&all->starts, &e->start);
+	}
+	if (asked || (e->only_pid && !again) || all->s->stopping)
 		engine_destroy(e);
-	else
+	else if (!again)
 		set_idle(e);
 	if (all->s->stopping)
 		stop_loop(all);
@@ -440,15 +499,110 @@ void gsb_engines_stop(struct gsb_engines *all, enum gsb_shutdown_how how)
 	stop_loop(all);
 }
 
-/* ---- MPS ---- */
+/* ---- starts ---- */
 
-static const char *explain_start(const struct gsb_engine_process *p, int err,
-				 char why[GSB_REASON_MAX])
+/* It is DEAD, and nobody waits for it. */
+static void part_with(struct gsb_served_engine *e)
 {
-	snprintf(why, GSB_REASON_MAX, "no engine for %.60s could be started from %.80s: %.60s",
-		 p->spec, p->s->engine_path, strerror(-err));
-	return why;
+	gsb_starts_over(&e->all->starts, &e->start);
+	if (e->only_pid)
+		engine_destroy(e);
+	else if (!e->idle.at_ns)
+		set_idle(e);
 }
+
+static void give_up(struct gsb_served_engine *e, int error, const char *why)
+{
+	refuse_arrivals(e, error, why);
+	part_with(e);
+}
+
+static void start(struct gsb_served_engine *e)
+{
+	struct gsb_engine_process *p = &e->process;
+	char why[GSB_REASON_MAX];
+	int err = p->mps && p->mps->state != GSB_MPS_READY ? -EPIPE : 0;
+
+	if (!err)
+		err = gsb_engine_process_start(p, &p->config);
+	if (!err)
+		return;
+	snprintf(why, sizeof(why), "no engine for %.60s could be started from %.80s: %.60s",
+		 p->spec, p->s->engine_path, strerror(-err));
+	give_up(e, err, why);
+}
+
+static void on_turn(struct gsb_starts *starts, struct gsb_start *s)
+{
+	struct gsb_served_engine *e = gsb_container_of(s, struct gsb_served_engine, start);
+
+	drop_hung_up(e);
+	if (e->arrivals)
+		start(e);
+	else
+		part_with(e);
+}
+
+static bool is_too_late(const struct gsb_served_engine *e)
+{
+	uint64_t limit_ms = e->all->s->config->broker.start_timeout_ms;
+
+	return e->process.state == GSB_ENGINE_DEAD &&
+	       gsb_clock_ns() - e->arrivals->since_ns > limit_ms * 1000000;
+}
+
+static void say_starting(const struct gsb_served_engine *e)
+{
+	const struct gsb_arrival *a;
+	struct gsb_msg m;
+
+	gsb_msg_init(&m, GSB_MSG_STARTING, sizeof(m));
+	DL_FOREACH (e->arrivals, a)
+		if (a->admit.hello.msg.minor) /* 0: it does not know the word */
+			gsb_channel_send(a->client_fd, &m, NULL, 0);
+}
+
+static void refuse_late(struct gsb_served_engine *e)
+{
+	struct gsb_engine_process *p = &e->process;
+	char why[GSB_REASON_MAX];
+
+	snprintf(why, sizeof(why),
+		 "no engine for %.60s could be started within start_timeout_ms: %.120s", p->spec,
+		 *p->failure ? p->failure : "others were before it");
+	give_up(e, -ETIMEDOUT, why);
+}
+
+/* Return: whether somebody waits for it, after this. */
+static bool look_after(struct gsb_served_engine *e)
+{
+	if (!e->arrivals)
+		return false;
+	drop_hung_up(e);
+	if (e->arrivals && !is_too_late(e)) {
+		say_starting(e);
+		return true;
+	}
+	if (e->arrivals)
+		refuse_late(e);
+	else if (e->process.state == GSB_ENGINE_DEAD)
+		part_with(e);
+	return false;
+}
+
+static void on_patience(struct gsb_timer *t)
+{
+	struct gsb_engines *all = gsb_container_of(t, struct gsb_engines, patience);
+	struct gsb_served_engine *e, *next;
+	bool any = false;
+
+	DL_FOREACH_SAFE (all->list, e, next)
+		any |= look_after(e);
+	if (any)
+		gsb_timer_set(&all->s->loop, &all->patience, GSB_STARTING_MS);
+}
+
+/* ---- MPS ---- */
 
 /* Until then an engine with an MPS daemon that is not READY is DEAD, and has arrivals. */
 static bool waits_for(const struct gsb_served_engine *e, const struct gsb_mps_daemon *d)
@@ -456,26 +610,14 @@ static bool waits_for(const struct gsb_served_engine *e, const struct gsb_mps_da
 	return e->process.mps == d && e->process.state == GSB_ENGINE_DEAD;
 }
 
-static void give_up(struct gsb_served_engine *e, int error, const char *why)
-{
-	refuse_arrivals(e, error, why);
-	engine_destroy(e);
-}
-
 static void on_mps_ready(struct gsb_mps *m, struct gsb_mps_daemon *d)
 {
 	struct gsb_engines *all = gsb_container_of(m, struct gsb_engines, mps);
-	struct gsb_served_engine *e, *next;
-	char why[GSB_REASON_MAX];
-	int err;
+	struct gsb_served_engine *e;
 
-	DL_FOREACH_SAFE (all->list, e, next) {
-		if (!waits_for(e, d))
-			continue;
-		err = gsb_engine_process_start(&e->process, &e->process.config);
-		if (err)
-			give_up(e, err, explain_start(&e->process, err, why));
-	}
+	DL_FOREACH (all->list, e)
+		if (waits_for(e, d))
+			gsb_starts_add(&all->starts, &e->start);
 }
 
 static void on_mps_failed(struct gsb_mps *m, struct gsb_mps_daemon *d, const char *why)
@@ -514,6 +656,7 @@ static struct gsb_served_engine *engine_create(struct gsb_engines *all, const st
 	e->idle.on_time = on_idle;
 	e->only_pid = only_pid(a, d);
 	gsb_engine_process_init(&e->process, all->s, d->spec, a->admit.uid);
+	e->start.spec = e->process.spec;
 	e->process.on_message = on_message;
 	e->process.on_end = on_end;
 	DL_APPEND(all->list, e);
@@ -534,25 +677,27 @@ static struct gsb_served_engine *engine_of(struct gsb_engines *all, const struct
 	return engine_create(all, a, d);
 }
 
-/* Or have it started by on_mps_ready(). why: as of a refusal. */
-static int start(struct gsb_served_engine *e, const struct gsb_device_config *d,
-		 char why[GSB_REASON_MAX])
+/* It is DEAD. why: as of a refusal. */
+static int prepare(struct gsb_served_engine *e, const struct gsb_device_config *d,
+		   char why[GSB_REASON_MAX])
 {
 	struct gsb_engine_process *p = &e->process;
-	int err;
 
 	p->config = *d;
-	if (gsb_config_uses_mps(d) && !p->mps) {
-		err = gsb_mps_want(&e->all->mps, p->spec, p->uid, &p->mps, why);
-		if (err)
-			return err;
-	}
-	if (p->mps && p->mps->state != GSB_MPS_READY)
+	if (!gsb_config_uses_mps(d) || p->mps)
 		return 0;
-	err = gsb_engine_process_start(p, d);
-	if (err)
-		explain_start(p, err, why);
-	return err;
+	return gsb_mps_want(&e->all->mps, p->spec, p->uid, &p->mps, why);
+}
+
+/* Its arrivals get it when it is READY. If it waits for MPS, on_mps_ready() has it started. */
+static void await(struct gsb_served_engine *e)
+{
+	struct gsb_engine_process *p = &e->process;
+
+	if (p->state == GSB_ENGINE_DEAD && (!p->mps || p->mps->state == GSB_MPS_READY))
+		gsb_starts_add(&e->all->starts, &e->start);
+	if (!e->all->patience.at_ns)
+		gsb_timer_set(&e->all->s->loop, &e->all->patience, GSB_STARTING_MS);
 }
 
 void gsb_engines_deliver(struct gsb_engines *all, struct gsb_arrival *a,
@@ -563,19 +708,20 @@ void gsb_engines_deliver(struct gsb_engines *all, struct gsb_arrival *a,
 	int err = e ? gsb_tenants_add(&all->tenants, e, &a->admit) : -ENOMEM;
 
 	if (!err && e->process.state == GSB_ENGINE_DEAD)
-		err = start(e, d, why);
+		err = prepare(e, d, why);
 	if (err) {
 		refuse_arrival(all, e, a, err, why);
-		if (e && e->only_pid)
-			engine_destroy(e);
-		else if (e && e->process.state == GSB_ENGINE_DEAD && !e->idle.at_ns)
-			set_idle(e);
+		if (e && e->process.state == GSB_ENGINE_DEAD && !e->arrivals)
+			part_with(e);
 		return;
 	}
 	gsb_timer_clear(&all->s->loop, &e->idle);
+	a->since_ns = gsb_clock_ns();
 	DL_APPEND(e->arrivals, a);
 	if (e->process.state == GSB_ENGINE_READY)
 		hand_over_all(e);
+	else
+		await(e);
 }
 
 void gsb_engines_init(struct gsb_engines *all, struct gsb_supervisor *s)
@@ -588,7 +734,9 @@ void gsb_engines_init(struct gsb_engines *all, struct gsb_supervisor *s)
 			.on_failed = on_mps_failed,
 			.on_empty = on_mps_empty},
 		.waiting_trace.fd = -1,
+		.patience.on_time = on_patience,
 	};
+	gsb_starts_init(&all->starts, &s->loop, on_turn);
 }
 
 void gsb_engines_finish(struct gsb_engines *all)

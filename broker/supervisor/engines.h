@@ -12,6 +12,7 @@
 
 #include "broker/supervisor/device_memory.h"
 #include "broker/supervisor/engine_process.h"
+#include "broker/supervisor/starts.h"
 #include "broker/supervisor/tenants.h"
 #include "broker/supervisor/totals.h"
 #include "broker/supervisor/waiting_trace.h"
@@ -21,6 +22,7 @@
 struct gsb_arrival {
 	struct gsb_ctl_admit admit;
 	int client_fd, pid_fd; /* owned */
+	uint64_t since_ns;
 	struct gsb_arrival *prev, *next;
 };
 
@@ -30,6 +32,7 @@ struct gsb_served_engine {
 	struct gsb_timer idle;		   /* set while it has no tenant */
 	pid_t only_pid;			   /* isolation = process or mps: its only tenant; else 0 */
 	struct gsb_engine_process process; /* with device and uid, the rest of the key */
+	struct gsb_start start;
 	struct gsb_arrival *arrivals;
 	uint64_t asked, heard; /* numbers of the last STATUS, and of its last answer; 0: none */
 	struct gsb_ctl_status_reply seen; /* that answer, without its tenants: those have theirs */
@@ -43,6 +46,8 @@ struct gsb_engines {
 	struct gsb_totals totals; /* of those that have left */
 	struct gsb_device_memory memory;
 	struct gsb_mps mps;
+	struct gsb_starts starts;
+	struct gsb_timer patience; /* set while there are arrivals: those are told to wait */
 	struct gsb_waiting_trace waiting_trace;
 	uint64_t last_survey; /* number of the last STATUS or TRACE */
 

@@ -24,6 +24,7 @@ libbrokerd_la_SOURCES = \
 	broker/supervisor/refuse.c broker/supervisor/refuse.h \
 	broker/supervisor/service.c broker/supervisor/service.h \
 	broker/supervisor/spawn.c broker/supervisor/spawn.h \
+	broker/supervisor/starts.c broker/supervisor/starts.h \
 	broker/supervisor/survey.c broker/supervisor/survey.h \
 	broker/supervisor/tenants.c broker/supervisor/tenants.h \
 	broker/supervisor/totals.c broker/supervisor/totals.h \
@@ -54,3 +55,8 @@ check_PROGRAMS += tests/unit/test_ledger
 tests_unit_test_ledger_SOURCES = tests/unit/test_ledger.c
 tests_unit_test_ledger_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_ledger_LDADD = libbrokerd.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_starts
+tests_unit_test_starts_SOURCES = tests/unit/test_starts.c
+tests_unit_test_starts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_starts_LDADD = libbrokerd.la $(CMOCKA_LIBS)

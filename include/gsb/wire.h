@@ -31,7 +31,7 @@
 
 #define GSB_WIRE_MAGIC 0x31576b72425347ffull /* also tells the byte order */
 #define GSB_WIRE_MAJOR 2		     /* differs: no understanding */
-#define GSB_WIRE_MINOR 0		     /* higher: more records, same layout */
+#define GSB_WIRE_MINOR 1		     /* higher: more records, same layout; 1: STARTING */
 
 /* Feature bits of hello; a bit that a side does not know is refused by name. */
 #define GSB_FEATURE_STAGING	(1ull << 0) /* copies through the staging memfd: always there */
@@ -478,7 +478,8 @@ static_assert(GSB_RECORD_MAX <= GSB_RING_BYTES / 4, "a producer never needs more
 /* ---- messages on the unix socket (SOCK_SEQPACKET) ---- */
 
 /*
- * T -> gsbrokerd: HELLO. gsbrokerd admits by SO_PEERCRED and hands the socket to an engine.
+ * T -> gsbrokerd: HELLO. gsbrokerd admits by SO_PEERCRED and hands the socket to an engine; until there is one it says STARTING,
+ * once every GSB_STARTING_MS, or REFUSED.
  * engine -> T: WELCOME with the fds below, or REFUSED with a sentence. Later, engine -> T:
  * HOST_FUNC, CUT. Messages only start with this header; the sizes are the structs'.
  */
@@ -489,8 +490,11 @@ enum gsb_msg_type {
 	GSB_MSG_HOST_FUNC,
 	GSB_MSG_CUT,
 	GSB_MSG_CONTROL, /* gsbctl -> gsbrokerd, broker/control.h */
-	GSB_MSG_CONTROL_REPLY
+	GSB_MSG_CONTROL_REPLY,
+	GSB_MSG_STARTING /* struct gsb_msg */
 };
+
+#define GSB_STARTING_MS 1000
 
 struct gsb_msg {
 	uint64_t magic;

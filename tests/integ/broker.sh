@@ -272,13 +272,19 @@ broker_ends_the_tenant_that_a_process_was_before_exec() {
 
 # The engine is not there yet when the second program says hello; the first one is not waited for.
 broker_forgets_an_arrival_whose_process_became_another_program() {
-	write_conf 'start_timeout_ms = 200' 'stop_timeout_ms = 10' '[device "emu:/hang"]'
-	start_broker
-	status_of hello --hasty --exec 1
-	expect_match "$output" "^refused -19 "
-	expect_equal "$(json_value "$(gsbctl status --json)" refused)" 1
+	write_conf '[device "emu:/slow"]'
+	TMPDIR=$dir start_broker
+	hello >"$dir/first" &
+	first=$!
+	await_log "emu:/slow .* started: pid"
+	hello --hasty --exec 1 >"$dir/second" &
+	await_log "tenant 2 'hello' (\(pid [0-9]+\) has become another program|did not wait for its engine)"
+	await_status '"tenants": 2,'
+	: >"$dir/go"
+	wait "$first" "$!"
+	expect_match "$(cat "$dir/first")" "^welcome 1 "
+	expect_match "$(cat "$dir/second")" "^welcome 3 "
 	stop_broker
-	expect_match "$(rest_of_log)" "tenant 1 'hello' \(pid [0-9]+\) has become another program"
 }
 
 broker_gives_another_uid_an_engine_of_its_own() {

@@ -2,13 +2,14 @@
  * hello.c - a client that says one hello, right or wrong, and prints what comes back. For the tests
  * of gsbrokerd's door.
  *
- *   hello SOCKET [--tenant NAME] [--program NAME] [--magic HEX] [--major N] [--size N] [--type N]
- *                [--silent] [--crowd N] [--fd] [--hold] [--exec N] [--hasty]
+ *   hello SOCKET [--tenant NAME] [--program NAME] [--magic HEX] [--major N] [--minor N] [--size N] [--type N]
+ *                [--silent] [--crowd N] [--fd] [--hold] [--exec N] [--hasty] [--words]
  *
  * Prints "welcome TENANT-ID DEVICE-NAME", "refused ERRNO REASON", or "end" (end of file). --silent
  * sends nothing; --crowd makes N more connections, which send nothing; --fd sends a descriptor that
  * nobody asked for; --hold then stays until its standard input ends; --exec becomes the same program
- * again, N times, which says hello each time, with --hasty before there is an answer. Exits 0 after an
+ * again, N times, which says hello each time, with --hasty before there is an answer; --words prints "starting" as often as that
+ * is said before it. Exits 0 after an
  * answer, 1 when there is no connection.
  */
 #include <errno.h>
@@ -22,7 +23,7 @@
 #include "shm/channel.h"
 
 struct settings {
-	int silent, fd, hold, crowd, execs, hasty;
+	int silent, fd, hold, crowd, execs, hasty, words;
 	unsigned long size;
 };
 
@@ -31,6 +32,7 @@ static const struct option options[] = {
 	{"program", required_argument, NULL, 'p'},
 	{"magic", required_argument, NULL, 'm'},
 	{"major", required_argument, NULL, 'M'},
+	{"minor", required_argument, NULL, 'n'},
 	{"size", required_argument, NULL, 's'},
 	{"type", required_argument, NULL, 'T'},
 	{"silent", no_argument, NULL, 'S'},
@@ -39,6 +41,7 @@ static const struct option options[] = {
 	{"crowd", required_argument, NULL, 'c'},
 	{"exec", required_argument, NULL, 'e'},
 	{"hasty", no_argument, NULL, 'H'},
+	{"words", no_argument, NULL, 'w'},
 	{0},
 };
 
@@ -60,12 +63,14 @@ static void parse(int argc, char **argv, struct gsb_msg_hello *h, struct setting
 			break;
 		case 'm': h->msg.magic = strtoull(optarg, NULL, 16); break;
 		case 'M': h->msg.major = (uint16_t)atoi(optarg); break;
+		case 'n': h->msg.minor = (uint16_t)atoi(optarg); break;
 		case 's': s->size = strtoul(optarg, NULL, 10); break;
 		case 'T': h->msg.type = (uint16_t)atoi(optarg); break;
 		case 'S': s->silent = 1; break;
 		case 'f': s->fd = 1; break;
 		case 'h': s->hold = 1; break;
 		case 'H': s->hasty = 1; break;
+		case 'w': s->words = 1; break;
 		case 'c': s->crowd = atoi(optarg); break;
 		case 'e':
 			s->execs = atoi(optarg);
@@ -75,13 +80,30 @@ static void parse(int argc, char **argv, struct gsb_msg_hello *h, struct setting
 		}
 }
 
-static void print_answer(int fd)
+/* Past the words that its engine is starting. */
+static ssize_t receive(int fd, void *buf, const struct settings *s)
+{
+	const struct gsb_msg *m = buf;
+	int fds[GSB_CHANNEL_FDS_MAX];
+	ssize_t n;
+
+	for (;;) {
+		unsigned n_fds = GSB_CHANNEL_FDS_MAX;
+
+		n = gsb_channel_recv(fd, buf, GSB_CHANNEL_MSG_MAX, fds, &n_fds);
+		if (n <= 0 || m->type != GSB_MSG_STARTING)
+			return n;
+		if (s->words)
+			puts("starting");
+		fflush(stdout);
+	}
+}
+
+static void print_answer(int fd, const struct settings *s)
 {
 	static _Alignas(16) char buf[GSB_CHANNEL_MSG_MAX];
 	const struct gsb_msg *m = (const struct gsb_msg *)buf;
-	int fds[GSB_CHANNEL_FDS_MAX];
-	unsigned n_fds = GSB_CHANNEL_FDS_MAX;
-	ssize_t n = gsb_channel_recv(fd, buf, sizeof(buf), fds, &n_fds);
+	ssize_t n = receive(fd, buf, s);
 
 	if (n == 0)
 		puts("end");
@@ -134,7 +156,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	if (!s.hasty || !s.execs)
-		print_answer(fd);
+		print_answer(fd, &s);
 	if (s.execs)
 		execv("/proc/self/exe", argv);
 	while (s.hold && read(STDIN_FILENO, &byte, 1) > 0)

@@ -7,6 +7,8 @@
  *   emu:/fail     FAILED "the device is on fire", exits 1
  *   emu:/crash    dies before READY
  *   emu:/hang     never READY, ignores SHUTDOWN
+ *   emu:/slow     as ok, but not READY before there is a file TMPDIR/go
+ *   emu:/full     FAILED for want of room while there is a file TMPDIR/full, then as ok
  *   emu:/mute     READY and WELCOME, then ignores STATUS and SHUTDOWN
  *   emu:/forget   as ok, but never says GONE: gsbrokerd must find out by STATUS
  *   emu:/memory   as ok, on a device of 1,000 MiB: each tenant takes its device_memory before its
@@ -52,6 +54,15 @@ static bool is(const char *behaviour)
 	return !strcmp(device, behaviour);
 }
 
+/* In a folder of the test's. */
+static bool is_there(const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", getenv("TMPDIR"), name);
+	return !access(path, F_OK);
+}
+
 static void say_ready(void)
 {
 	struct gsb_ctl_ready m = {0};
@@ -60,10 +71,11 @@ static void say_ready(void)
 	gsb_channel_send(CONTROL_FD, &m.msg, NULL, 0);
 }
 
-static void say_failed(void)
+static void say_failed(int error, const char *reason)
 {
-	struct gsb_ctl_failed m = {.error = -EIO, .reason = "the device is on fire"};
+	struct gsb_ctl_failed m = {.error = error};
 
+	snprintf(m.reason, sizeof(m.reason), "%s", reason);
 	gsb_msg_init(&m.msg, GSB_CTL_FAILED, sizeof(m));
 	gsb_channel_send(CONTROL_FD, &m.msg, NULL, 0);
 }
@@ -302,9 +314,15 @@ int main(int argc, char **argv)
 	if (is("emu:/crash"))
 		abort();
 	if (is("emu:/fail")) {
-		say_failed();
+		say_failed(-EIO, "the device is on fire");
 		return 1;
 	}
+	if (is("emu:/full") && is_there("full")) {
+		say_failed(-EBUSY, "the device is full");
+		return 1;
+	}
+	while (is("emu:/slow") && !is_there("go"))
+		poll(NULL, 0, 5);
 	if (is("emu:/memory"))
 		say_memory(GSB_CTL_MEMORY_OPEN, 1000ull << 20);
 	if (!is("emu:/hang"))

@@ -415,6 +415,17 @@ static void serve(void)
 	}
 }
 
+static void say_starting(void)
+{
+	struct gsb_msg m;
+
+	gsb_msg_init(&m, GSB_MSG_STARTING, sizeof(m));
+	for (unsigned i = 0; i < e->n_words; i++) {
+		poll(NULL, 0, (int)e->word_ms);
+		gsb_channel_send(sock, &m, NULL, 0);
+	}
+}
+
 static void refuse(void)
 {
 	struct gsb_msg_refused m = {.error = -EACCES};
@@ -460,6 +471,9 @@ static void engine_main(int listener, const char *path)
 	CHECK(sock >= 0);
 	unlink(path);
 	CHECK(gsb_channel_recv(sock, &hello, sizeof(hello), NULL, &n_fds) == sizeof(hello));
+	say_starting();
+	while (e->is_silent)
+		pause();
 	if (e->refuse) {
 		refuse();
 		_exit(0);

@@ -35,7 +35,10 @@ struct fake_engine {
 	uint64_t staging_bytes, host_window_bytes, image_max_bytes;
 	uint64_t welcome_features; /* 0: what was asked for */
 	const char *refuse;	   /* a reason: answer the hello with it */
-	uint16_t major;		   /* of the answer to the hello */
+	unsigned n_words,
+		word_ms; /* said before that, or the welcome: STARTING; so long before each */
+	bool is_silent;	 /* after those words */
+	uint16_t major;	 /* of the answer to the hello */
 	bool is_virtual;
 
 	/* Set by the test at any time. */

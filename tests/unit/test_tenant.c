@@ -144,6 +144,39 @@ static void test_stopped_broker_is_not_waited_for_for_ever(void **state)
 	assert_said_once("no answer", "GSB_CONNECT_TIMEOUT_MS");
 }
 
+/* Longer than the time-out in all, but never silent for so long. */
+static void body_engine_that_starts(void)
+{
+	setenv("GSB_CONNECT_TIMEOUT_MS", "200", 1);
+	engine = fake_engine_create();
+	engine->n_words = 8;
+	engine->word_ms = 50;
+	fake_engine_start(engine);
+	cu_load(&cu);
+	CHECK(cu.cuInit(0) == CUDA_SUCCESS);
+	fake_engine_kill(engine);
+}
+
+static void body_engine_that_starts_and_falls_silent(void)
+{
+	setenv("GSB_CONNECT_TIMEOUT_MS", "100", 1);
+	engine = fake_engine_create();
+	engine->n_words = 2;
+	engine->word_ms = 20;
+	engine->is_silent = true;
+	fake_engine_start(engine);
+	cu_load(&cu);
+	CHECK(cu.cuInit(0) == CUDA_ERROR_SYSTEM_NOT_READY);
+	fake_engine_kill(engine);
+}
+
+static void test_engine_that_starts_is_waited_for_while_the_broker_says_so(void **state)
+{
+	run_case(body_engine_that_starts);
+	run_case(body_engine_that_starts_and_falls_silent);
+	assert_said_once("no answer", "GSB_CONNECT_TIMEOUT_MS");
+}
+
 static void body_bad_timeout(void)
 {
 	setenv("GSB_CONNECT_TIMEOUT_MS", "10s", 1);
@@ -661,6 +694,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_without_a_broker_one_line_says_how_to_start_one),
 		cmocka_unit_test(test_stopped_broker_is_not_waited_for_for_ever),
+		cmocka_unit_test(test_engine_that_starts_is_waited_for_while_the_broker_says_so),
 		cmocka_unit_test(test_timeout_that_is_no_number_is_named),
 		cmocka_unit_test(test_broker_of_another_version_is_named),
 		cmocka_unit_test(test_feature_that_is_not_known_is_refused),
