@@ -10,6 +10,7 @@ libbase_la_SOURCES = \
 	base/genuine.c base/genuine.h \
 	base/hash.h \
 	base/log.c base/log.h \
+	base/mapping.c base/mapping.h \
 	base/sha256.c base/sha256.h \
 	base/compiler.h
 
@@ -20,3 +21,8 @@ check_PROGRAMS += tests/unit/test_base
 tests_unit_test_base_SOURCES = tests/unit/test_base.c
 tests_unit_test_base_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_base_LDADD = libbase.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_mapping
+tests_unit_test_mapping_SOURCES = tests/unit/test_mapping.c
+tests_unit_test_mapping_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_mapping_LDADD = libbase.la $(CMOCKA_LIBS)
