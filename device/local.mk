@@ -7,6 +7,7 @@ libdevice_la_SOURCES = \
 	device/done.c device/done.h \
 	device/range.c device/range.h \
 	device/cuda/array.c device/cuda/array.h \
+	device/cuda/backing.c device/cuda/backing.h \
 	device/cuda/cuda.c device/cuda/cuda.h \
 	device/cuda/device.h \
 	device/cuda/driver.c device/cuda/driver.h device/cuda/driver.def \
@@ -42,6 +43,7 @@ libdevice_la_SOURCES = \
 	device/emu/clock/work.h \
 	device/emu/clock/worker.c device/emu/clock/worker.h \
 	device/emu/clock/report.c device/emu/clock/report.h \
+	device/emu/memory/backing.c device/emu/memory/backing.h \
 	device/emu/memory/heap.c device/emu/memory/heap.h \
 	device/emu/memory/near.c device/emu/memory/near.h
 

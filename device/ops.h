@@ -34,6 +34,7 @@ struct gsb_space;    /* address space and modules of one tenant context */
 struct gsb_module;   /* one load of one image in one space; its globals are its own */
 struct gsb_function; /* a kernel of a module */
 struct gsb_queue;    /* an in-order lane of device work */
+struct gsb_backing;  /* memory that has no address of its own */
 
 struct gsb_device_params {
 	const char *spec;	  /* "emu:h200", "emu:/path/to/arch.txt", "cuda:0", "null" */
@@ -44,7 +45,11 @@ struct gsb_device_params {
 	/* emu, fault injection for tests, GSB_TEST_FLIP: "1" turns over one bit of the source of each
 	 * device-to-host copy, "copy:N" of the N-th that is issued; NULL or "" = none */
 	const char *flip;
+	/* Where backings may be mapped: addresses that nothing else in the process has; size 0 = nowhere. */
+	uint64_t virtual_base, virtual_size;
 };
+
+#define GSB_BACKING_UNIT (2ull << 20) /* of sizes and addresses of backings */
 
 /* Windows of a space. Both are mapped nowhere else in the process; the device maps the first. */
 struct gsb_space_params {
@@ -53,7 +58,8 @@ struct gsb_space_params {
 	uint64_t host_base, host_size; /* pinned host memory, mapped by the engine; size 0 = none */
 	uint64_t mem_limit_bytes; /* device memory that this space may have; 0 = no limit of its own
 				   */
-	uint64_t owner; /* spaces of one owner may be told of each other's memory; 0 = nobody's */
+	uint64_t
+		owner; /* spaces of one owner may be told of each other's memory, and have its backings; 0 = nobody's */
 };
 
 enum gsb_cmd_kind { GSB_CMD_LAUNCH, GSB_CMD_COPY, GSB_CMD_FILL };
@@ -170,6 +176,20 @@ struct gsb_device_ops {
 	 * from and to it are slower where the hardware makes them itself. NULL = no difference. */
 	void (*buffer_share)(struct gsb_device *dev, void *addr, uint64_t size);
 	void (*buffer_unshare)(struct gsb_device *dev, void *addr, uint64_t size);
+
+	/* ---- memory without addresses, and where it is mapped: for all spaces of its owner ---- */
+	/* Fresh, it reads as zero. -ENOMEM. -ENOTSUP: there are no addresses for it. */
+	int (*backing_create)(struct gsb_device *dev, uint64_t owner, uint64_t size,
+			      struct gsb_backing **out);
+	void (*backing_destroy)(struct gsb_backing *b); /* mapped nowhere */
+	/* Its first bytes at these addresses, where nothing is mapped, and those of other mappings elsewhere are the same bytes. Nobody may
+	 * touch them there before backing_access. -ENOMEM. */
+	int (*backing_map)(struct gsb_backing *b, uint64_t addr, uint64_t size);
+	/* Of one mapping. No command that is in flight may need what is taken away. -ENOTSUP: the device cannot do without the rest. */
+	int (*backing_access)(struct gsb_backing *b, uint64_t addr, uint64_t size,
+			      CUmemAccess_flags access);
+	/* Of one mapping. No command that is in flight may touch it. */
+	void (*backing_unmap)(struct gsb_backing *b, uint64_t addr, uint64_t size);
 
 	/* ---- code (loader too) ---- */
 	/* Image: PTX text, fatbin or cubin of exactly size bytes. log gets the reason of a failure:

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "device/cuda/array.h"
+#include "device/cuda/backing.h"
 #include "device/cuda/device.h"
 #include "device/cuda/host.h"
 #include "device/cuda/info.h"
@@ -121,6 +122,7 @@ static void destroy(struct cuda_device *dev)
 {
 	const struct cuda_driver *cu = &dev->cu;
 
+	cuda_backings_finish(dev);
 	cuda_arrays_bury(dev); /* which waits for their zeroing, and that writes a word */
 	if (dev->zeros)
 		cu->cuMemFree_v2(dev->zeros);
@@ -211,6 +213,8 @@ static int cuda_open(const struct gsb_device_params *p, struct gsb_device **out,
 		return -ENOMEM;
 	dev->base.ops = &gsb_cuda_ops;
 	dev->timer_fd = -1;
+	dev->virtual_base = p->virtual_base;
+	dev->virtual_size = p->virtual_size;
 	pthread_mutex_init(&dev->code_lock, NULL);
 	pthread_mutex_init(&dev->pin_lock, NULL);
 	pthread_cond_init(&dev->pin_gone, NULL);
@@ -260,6 +264,11 @@ const struct gsb_device_ops gsb_cuda_ops = {
 	.mem_free = cuda_mem_free,
 	.array_alloc = cuda_array_alloc,
 	.array_bytes = cuda_array_bytes,
+	.backing_create = cuda_backing_create,
+	.backing_destroy = cuda_backing_destroy,
+	.backing_map = cuda_backing_map,
+	.backing_access = cuda_backing_access,
+	.backing_unmap = cuda_backing_unmap,
 	.texture_create = cuda_texture_create,
 	.texture_destroy = cuda_texture_destroy,
 	.host_prepare = cuda_host_prepare,

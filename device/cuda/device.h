@@ -78,7 +78,10 @@ struct cuda_device {
 	uint64_t spare_until_ns;
 	struct cuda_array *dead_arrays; /* given back, and the driver has them still */
 	uint64_t dead_bytes, dead_until_ns;
-	CUdeviceptr zeros; /* for arrays; 0: not there yet */
+	CUdeviceptr zeros;		     /* for arrays; 0: not there yet */
+	uint64_t virtual_base, virtual_size; /* where backings are mapped; size 0: nowhere */
+	bool has_area;			     /* it is reserved */
+	struct gsb_space *spaces;
 
 	/* ---- host memory ---- */
 	pthread_mutex_t pin_lock;
@@ -121,6 +124,8 @@ struct cuda_device {
 
 struct gsb_space {
 	struct cuda_device *dev;
+	struct gsb_space *prev, *next; /* of dev->spaces */
+	uint64_t owner;
 	uint64_t base, size, limit_bytes;
 	uint64_t used_bytes;	  /* that its allocations cost */
 	uint64_t mapped_bytes;	  /* with what is left of slabs */

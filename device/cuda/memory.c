@@ -68,7 +68,7 @@ int cuda_zero_mark(struct cuda_device *dev)
 	return err;
 }
 
-static int zero(struct cuda_device *dev, uint64_t addr, uint64_t size)
+int cuda_zero(struct cuda_device *dev, uint64_t addr, uint64_t size)
 {
 	CUresult result = cuda_note(dev, dev->cu.cuMemsetD8Async(addr, 0, size, dev->zero_stream));
 
@@ -78,12 +78,12 @@ static int zero(struct cuda_device *dev, uint64_t addr, uint64_t size)
 }
 
 /* A context that is lost does nothing any more. */
-static bool is_zeroed(struct cuda_device *dev, const struct cuda_chunk *c)
+bool cuda_is_zeroed(struct cuda_device *dev, uint64_t n_zeroed)
 {
-	return (int32_t)(dev->words[CUDA_ZERO_WORD] - (uint32_t)c->n_zeroed) >= 0 || cuda_lost(dev);
+	return (int32_t)(dev->words[CUDA_ZERO_WORD] - (uint32_t)n_zeroed) >= 0 || cuda_lost(dev);
 }
 
-static void finish_zeroing(struct cuda_device *dev)
+void cuda_finish_zeroing(struct cuda_device *dev)
 {
 	cuda_io_error(dev, dev->cu.cuStreamSynchronize(dev->zero_stream));
 }
@@ -180,7 +180,7 @@ static void bury(struct cuda_device *dev)
 	struct cuda_chunk *c, *next;
 
 	DL_FOREACH_SAFE (dev->dying, c, next) {
-		if (!is_zeroed(dev, c))
+		if (!cuda_is_zeroed(dev, c->n_zeroed))
 			continue;
 		DL_DELETE(dev->dying, c);
 		unmap_chunk(c);
@@ -189,7 +189,7 @@ static void bury(struct cuda_device *dev)
 
 static void let_die(struct cuda_chunk *c)
 {
-	if (is_zeroed(c->space->dev, c))
+	if (cuda_is_zeroed(c->space->dev, c->n_zeroed))
 		unmap_chunk(c);
 	else
 		DL_APPEND(c->space->dev->dying, c);
@@ -245,7 +245,7 @@ bool cuda_mem_make_room(struct cuda_device *dev)
 	if (!dev->dying && !dev->spare && !dev->dead_arrays)
 		return false;
 	drop_spare(dev);
-	finish_zeroing(dev);
+	cuda_finish_zeroing(dev);
 	bury(dev);
 	cuda_arrays_bury(dev);
 	return true;
@@ -363,7 +363,7 @@ int cuda_mem_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr)
 		return err;
 	space->used_bytes += cost;
 	dev->used_bytes += cost;
-	err = zero(dev, at, cost);
+	err = cuda_zero(dev, at, cost);
 	if (err) {
 		cuda_mem_free(space, at);
 		return err;
@@ -441,6 +441,8 @@ enum cuda_place cuda_place_of(struct gsb_space *space, uint64_t addr, uint64_t b
 
 	if (addr - space->base < space->size && cuda_array_find(space, addr, bytes))
 		return CUDA_PLACE_ARRAY;
+	if (addr - space->dev->virtual_base < space->dev->virtual_size)
+		return CUDA_PLACE_DEVICE; /* what is mapped there the engine knows */
 	if (addr - space->base < space->size)
 		return is_allocated(space, addr, bytes) ? CUDA_PLACE_DEVICE : CUDA_PLACE_NOWHERE;
 	if (space->dev->n_unknown)
@@ -481,6 +483,7 @@ int cuda_space_create(struct gsb_device *dev, const struct gsb_space_params *p,
 	if (!space)
 		return -ENOMEM;
 	space->dev = to_cuda(dev);
+	space->owner = p->owner;
 	space->base = p->device_base;
 	space->size = size;
 	cuda_space_limit(space, p->mem_limit_bytes);
@@ -492,6 +495,8 @@ int cuda_space_create(struct gsb_device *dev, const struct gsb_space_params *p,
 	gsb_ranges_init(&space->window, p->device_base, size);
 	gsb_ranges_init(&space->host, p->host_base, p->host_size);
 	gsb_ranges_init(&space->globals, 0, UINT64_MAX);
+	space->n_zeroed = space->dev->n_zeroed; /* of its owner's backings */
+	DL_APPEND(space->dev->spaces, space);
 	*out = space;
 	return 0;
 }
@@ -514,7 +519,7 @@ static void remove_chunks(struct gsb_space *space)
 			remove_chunk(c);
 	}
 	if (space->chunks)
-		finish_zeroing(space->dev);
+		cuda_finish_zeroing(space->dev);
 	bury(space->dev);
 }
 
@@ -522,6 +527,7 @@ void cuda_space_destroy(struct gsb_space *space)
 {
 	if (!space)
 		return;
+	DL_DELETE(space->dev->spaces, space);
 	while (space->modules)
 		cuda_module_unload(space->modules);
 	cuda_print_destroy(space);

@@ -18,6 +18,12 @@ void cuda_mem_info(struct gsb_device *dev, uint64_t *free_bytes, uint64_t *total
 /* As in ops.h. The heap of malloc() in kernels is the context's, and all spaces share it: it grows and never shrinks. */
 int cuda_heap_size(struct gsb_space *space, uint64_t bytes, uint64_t *now);
 
+/* Zero it, on the stream for that: it has come to zero when cuda_is_zeroed(dev->n_zeroed) as it is then. -ENOMEM, -EIO. */
+int cuda_zero(struct cuda_device *dev, uint64_t addr, uint64_t size);
+bool cuda_is_zeroed(struct cuda_device *dev, uint64_t n_zeroed);
+/* Wait for what is being zeroed, and for nothing else. */
+void cuda_finish_zeroing(struct cuda_device *dev);
+
 /* Behind what was zeroed last on its stream: who uses it waits for that. -EIO: nobody could tell when. */
 int cuda_zero_mark(struct cuda_device *dev);
 

@@ -176,7 +176,7 @@ static int emu_open(const struct gsb_device_params *p, struct gsb_device **out, 
 		snprintf(err, err_size, "device '%s': %s", p->spec, strerror(-res));
 		goto err_dev;
 	}
-	emu_vram_init(&dev->vram, dev->info.total_mem_bytes);
+	emu_vram_init(&dev->vram, p, dev->info.total_mem_bytes);
 	pthread_mutex_init(&dev->watch.lock, NULL);
 	*out = &dev->base;
 	return 0;
@@ -278,6 +278,11 @@ const struct gsb_device_ops gsb_emu_ops = {
 	.mem_alloc = emu_mem_alloc,
 	.mem_cost = emu_mem_cost,
 	.mem_free = emu_mem_free,
+	.backing_create = emu_backing_create,
+	.backing_destroy = emu_backing_destroy,
+	.backing_map = emu_backing_map,
+	.backing_access = emu_backing_access,
+	.backing_unmap = emu_backing_unmap,
 	.host_pin = emu_host_pin,
 	.host_unpin = emu_host_unpin,
 	.module_load = emu_module_load,

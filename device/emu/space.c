@@ -83,6 +83,22 @@ int emu_mem_free(struct gsb_space *space, uint64_t addr)
 	return emu_heap_free(&space->heap, addr);
 }
 
+int emu_backing_create(struct gsb_device *base, uint64_t owner, uint64_t size,
+		       struct gsb_backing **out)
+{
+	return emu_backing_make(&to_emu(base)->vram, owner, size, out);
+}
+
+void emu_backing_unmap(struct gsb_backing *b, uint64_t addr, uint64_t size)
+{
+	struct emu_heap *heap;
+
+	LIST_FOREACH(heap, &b->vram->heaps, link)
+	if (heap->owner == b->owner)
+		emu_note_free(gsb_container_of(heap, struct gsb_space, heap));
+	emu_backing_remove(b, addr, size);
+}
+
 int emu_host_pin(struct gsb_space *space, uint64_t addr, uint64_t size)
 {
 	return emu_heap_pin(&space->heap, addr, size);

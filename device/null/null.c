@@ -36,6 +36,12 @@ struct null_device {
 	uint64_t used_bytes;
 	uint64_t now_ns; /* when the time was last asked for */
 	int event_fd;
+	bool has_area; /* where backings may be mapped */
+};
+
+struct gsb_backing {
+	struct null_device *dev;
+	uint64_t size;
 };
 
 struct gsb_space {
@@ -103,6 +109,7 @@ static int null_open(const struct gsb_device_params *p, struct gsb_device **out,
 	}
 	dev->now_ns = gsb_clock_ns();
 	dev->base.ops = &gsb_null_ops;
+	dev->has_area = p->virtual_size;
 	gsb_device_info_fill(&dev->info, arch, "Null",
 			     p->mem_limit_bytes ? p->mem_limit_bytes : arch->mem_bytes);
 	*out = &dev->base;
@@ -212,6 +219,51 @@ static int null_host_unpin(struct gsb_space *space, uint64_t addr, uint64_t size
 	if (!r || r->start != addr || r->size != size)
 		return -EINVAL;
 	return gsb_ranges_remove(&space->host, addr, &was);
+}
+
+/* ---- memory without addresses ---- */
+
+static int null_backing_create(struct gsb_device *base, uint64_t owner, uint64_t size,
+			       struct gsb_backing **out)
+{
+	struct null_device *dev = to_null(base);
+	struct gsb_backing *b;
+
+	if (!dev->has_area)
+		return -ENOTSUP;
+	if (!size || size % GSB_BACKING_UNIT)
+		return -EINVAL;
+	if (size > dev->info.total_mem_bytes - dev->used_bytes)
+		return -ENOMEM;
+	b = malloc(sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	*b = (struct gsb_backing){.dev = dev, .size = size};
+	dev->used_bytes += size;
+	*out = b;
+	return 0;
+}
+
+static void null_backing_destroy(struct gsb_backing *b)
+{
+	b->dev->used_bytes -= b->size;
+	free(b);
+}
+
+static int null_backing_map(struct gsb_backing *b, uint64_t addr, uint64_t size)
+{
+	return !size || size > b->size || (addr | size) % GSB_BACKING_UNIT ? -EINVAL : 0;
+}
+
+static int null_backing_access(struct gsb_backing *b, uint64_t addr, uint64_t size,
+			       CUmemAccess_flags access)
+{
+	return 0;
+}
+
+static void null_backing_unmap(struct gsb_backing *b, uint64_t addr, uint64_t size)
+{
+	/* There was nothing but numbers. */
 }
 
 /* ---- code ---- */
@@ -397,6 +449,11 @@ const struct gsb_device_ops gsb_null_ops = {
 	.space_destroy = null_space_destroy,
 	.mem_alloc = null_mem_alloc,
 	.mem_free = null_mem_free,
+	.backing_create = null_backing_create,
+	.backing_destroy = null_backing_destroy,
+	.backing_map = null_backing_map,
+	.backing_access = null_backing_access,
+	.backing_unmap = null_backing_unmap,
 	.host_pin = null_host_pin,
 	.host_unpin = null_host_unpin,
 	.module_load = null_module_load,

@@ -320,9 +320,18 @@ typedef enum CUmemAllocationType_enum {
 	CU_MEM_ALLOCATION_TYPE_MANAGED = 2
 } CUmemAllocationType;
 typedef enum CUmemAllocationHandleType_enum {
-	CU_MEM_HANDLE_TYPE_NONE = 0
+	CU_MEM_HANDLE_TYPE_NONE = 0,
+	CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1
 } CUmemAllocationHandleType;
-typedef enum CUmemAccess_flags_enum { CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3 } CUmemAccess_flags;
+typedef enum CUmemAccess_flags_enum {
+	CU_MEM_ACCESS_FLAGS_PROT_NONE = 0,
+	CU_MEM_ACCESS_FLAGS_PROT_READ = 1,
+	CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3
+} CUmemAccess_flags;
+typedef enum CUmemAllocationGranularity_flags_enum {
+	CU_MEM_ALLOC_GRANULARITY_MINIMUM = 0,
+	CU_MEM_ALLOC_GRANULARITY_RECOMMENDED = 1
+} CUmemAllocationGranularity_flags;
 
 typedef struct CUmemLocation_st {
 	CUmemLocationType type;

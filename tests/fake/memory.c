@@ -1,11 +1,12 @@
 /*
- * memory.c - the fake driver's memory: device memory is anonymous memory of this process, mapped where cuMemMap() says.
+ * memory.c - the fake driver's memory: device memory is files in memory, mapped where cuMemMap() says. A handle says which file.
  *
  * What is mapped or registered is pinned in the space of the device that executes, so that its kernels and copies reach it, and
  * nothing else: an access beside it is a fault, as on a GPU.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "tests/fake/state.h"
 
@@ -81,22 +82,31 @@ CUresult cuMemAddressFree(CUdeviceptr addr, size_t size)
 CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
 		     const CUmemAllocationProp *prop, unsigned long long flags)
 {
-	static CUmemGenericAllocationHandle last;
+	static uint32_t last;
 	CUresult result = fake_enter(__func__);
+	int fd;
 
 	if (result)
 		return result;
 	if (!size || size % UNIT)
 		return fake_leave(CUDA_ERROR_INVALID_VALUE);
-	*handle = ++last;
+	fd = memfd_create("fake", MFD_CLOEXEC);
+	if (fd < 0 || ftruncate(fd, (off_t)size))
+		abort();
+	*handle = (CUmemGenericAllocationHandle)++last << 32 | (unsigned)fd;
 	fake_add(FAKE_HANDLE, *handle, size);
 	return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
 {
+	CUresult result;
+
 	fake_lock();
-	return fake_leave_anyway(__func__, fake_remove(FAKE_HANDLE, handle));
+	result = fake_remove(FAKE_HANDLE, handle);
+	if (!result)
+		close((int)(uint32_t)handle);
+	return fake_leave_anyway(__func__, result);
 }
 
 CUresult cuMemMap(CUdeviceptr addr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
@@ -106,9 +116,12 @@ CUresult cuMemMap(CUdeviceptr addr, size_t size, size_t offset, CUmemGenericAllo
 
 	if (result)
 		return result;
-	if (!fake_find(FAKE_HANDLE, handle) || !fake_within(FAKE_RESERVATION, addr, size) ||
-	    fake_find(FAKE_MAPPING, addr))
+	if (offset || !fake_find(FAKE_HANDLE, handle) ||
+	    !fake_within(FAKE_RESERVATION, addr, size) || fake_find(FAKE_MAPPING, addr))
 		return fake_leave(CUDA_ERROR_INVALID_VALUE);
+	if (mmap(to_pointer(addr), size, PROT_NONE, MAP_SHARED | MAP_FIXED, (int)(uint32_t)handle,
+		 0) == MAP_FAILED)
+		abort();
 	fake_add(FAKE_MAPPING, addr, size);
 	return fake_leave(CUDA_SUCCESS);
 }
@@ -119,10 +132,11 @@ CUresult cuMemSetAccess(CUdeviceptr addr, size_t size, const CUmemAccessDesc *de
 
 	if (result)
 		return result;
-	if (!fake_find(FAKE_MAPPING, addr) ||
-	    mprotect(to_pointer(addr), size, PROT_READ | PROT_WRITE))
+	if (!fake_find(FAKE_MAPPING, addr) || desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READ ||
+	    mprotect(to_pointer(addr), size, desc->flags ? PROT_READ | PROT_WRITE : PROT_NONE))
 		return fake_leave(CUDA_ERROR_INVALID_VALUE);
-	return fake_leave(pin(addr, size));
+	unpin(addr, size);
+	return fake_leave(desc->flags ? pin(addr, size) : CUDA_SUCCESS);
 }
 
 CUresult cuMemUnmap(CUdeviceptr addr, size_t size)

@@ -24,6 +24,7 @@
 #include "device/cuda/cuda.h"
 #include "device/emu/device.h"
 #include "device/emu/emu.h"
+#include "device/emu/exec/exec.h"
 #include "device/ops.h"
 #include "tests/unit/device_kernels.h"
 #include "tests/unit/temp.h"
@@ -38,6 +39,9 @@
 #define SLOT_STRIDE (1ull << 38)
 #endif
 #define DEVICE_SIZE (1ull << 32)
+#define AREA_BASE   (DEVICE_BASE + 8 * SLOT_STRIDE)
+#define AREA_SIZE   (1ull << 33)
+#define UNIT	    GSB_BACKING_UNIT
 #define HOST_SIZE   (1ull << 24)
 
 struct rig {
@@ -55,6 +59,7 @@ static struct gsb_space *make_space(struct gsb_device *dev, unsigned slot, uint6
 		.host_base = HOST_BASE + slot * SLOT_STRIDE,
 		.host_size = HOST_SIZE,
 		.mem_limit_bytes = limit,
+		.owner = slot + 1,
 	};
 	struct gsb_space *space = NULL;
 
@@ -96,7 +101,10 @@ static void close_rig(struct rig *rig)
 
 static int setup(void **state)
 {
-	struct gsb_device_params p = {.spec = *state, .n_workers = 2};
+	struct gsb_device_params p = {.spec = *state,
+				      .n_workers = 2,
+				      .virtual_base = AREA_BASE,
+				      .virtual_size = AREA_SIZE};
 
 	*state = open_rig(&p);
 	return 0;
@@ -822,6 +830,239 @@ static void test_fresh_memory_is_zero_also_after_another_owner(void **state)
 	for (size_t i = 0; i < sizeof(seen); i++)
 		assert_int_equal(seen[i], 0);
 	ops->space_destroy(other);
+}
+
+/* ---- memory without addresses ---- */
+
+static struct gsb_backing *make_backing(struct rig *rig, uint64_t owner, uint64_t units)
+{
+	struct gsb_backing *b = NULL;
+
+	assert_int_equal(rig->dev->ops->backing_create(rig->dev, owner, units * UNIT, &b), 0);
+	return b;
+}
+
+static void map_backing(struct rig *rig, struct gsb_backing *b, uint64_t addr, uint64_t units)
+{
+	const struct gsb_device_ops *ops = rig->dev->ops;
+
+	assert_int_equal(ops->backing_map(b, addr, units * UNIT), 0);
+	assert_int_equal(
+		ops->backing_access(b, addr, units * UNIT, CU_MEM_ACCESS_FLAGS_PROT_READWRITE), 0);
+}
+
+static void end_backing(struct rig *rig, struct gsb_backing *b, uint64_t addr, uint64_t units)
+{
+	rig->dev->ops->backing_unmap(b, addr, units * UNIT);
+	rig->dev->ops->backing_destroy(b);
+}
+
+static void test_backing_is_counted_until_it_is_destroyed(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	uint64_t before, now, total;
+	struct gsb_backing *b;
+
+	ops->mem_info(rig->dev, &before, &total);
+	b = make_backing(rig, 1, 3);
+	ops->mem_info(rig->dev, &now, &total);
+	assert_int_equal(before - now, 3 * UNIT);
+	map_backing(rig, b, AREA_BASE, 3);
+	map_backing(rig, b, AREA_BASE + 8 * UNIT, 3);
+	ops->backing_unmap(b, AREA_BASE, 3 * UNIT);
+	ops->mem_info(rig->dev, &now, &total);
+	assert_int_equal(before - now, 3 * UNIT);
+	end_backing(rig, b, AREA_BASE + 8 * UNIT, 3);
+	ops->mem_info(rig->dev, &now, &total);
+	assert_int_equal(now, before);
+}
+
+static void test_backing_of_what_is_no_unit_is_einval(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct gsb_backing *b = NULL;
+	uint64_t free_bytes, total;
+
+	ops->mem_info(rig->dev, &free_bytes, &total);
+	assert_int_equal(ops->backing_create(rig->dev, 1, 0, &b), -EINVAL);
+	assert_int_equal(ops->backing_create(rig->dev, 1, UNIT / 2, &b), -EINVAL);
+	assert_int_equal(ops->backing_create(rig->dev, 1, total / UNIT * UNIT + UNIT, &b), -ENOMEM);
+	assert_null(b);
+	b = make_backing(rig, 1, 2);
+	assert_int_equal(ops->backing_map(b, AREA_BASE, 3 * UNIT), -EINVAL);
+	assert_int_equal(ops->backing_map(b, AREA_BASE + 4096, UNIT), -EINVAL);
+	assert_int_equal(ops->backing_map(b, AREA_BASE, 0), -EINVAL);
+	ops->backing_destroy(b);
+}
+
+/* One that was not told where. */
+static void test_backing_without_addresses_is_enotsup(void **state)
+{
+	const struct rig *given = *state;
+	const struct gsb_device_params p = {.spec = given->dev->ops->scheme, .n_workers = 1};
+	struct gsb_device *dev = NULL;
+	struct gsb_backing *b = NULL;
+	char err[256];
+
+	assert_int_equal(gsb_device_open(&p, &dev, err, sizeof(err)), 0);
+	assert_int_equal(dev->ops->backing_create(dev, 1, UNIT, &b), -ENOTSUP);
+	dev->ops->close(dev);
+}
+
+static void test_backing_is_the_same_bytes_wherever_it_is_mapped(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_backing *b = make_backing(rig, 1, 2);
+	const uint64_t first = AREA_BASE + 4 * UNIT, second = AREA_BASE + 16 * UNIT;
+	uint32_t word = 0xfeedf00d;
+
+	map_backing(rig, b, first, 1); /* its beginning */
+	copy(rig, rig->space, first + 400, to_addr(&word), sizeof(word));
+	map_backing(rig, b, second, 2);
+	assert_int_equal(word_at(rig, rig->space, second + 400), word);
+	assert_int_equal(word_at(rig, rig->space, second + UNIT), 0);
+	copy(rig, rig->space, second + 404, to_addr(&word), sizeof(word));
+	rig->dev->ops->backing_unmap(b, second, 2 * UNIT);
+	assert_int_equal(word_at(rig, rig->space, first + 404), word);
+	end_backing(rig, b, first, 1);
+}
+
+static void test_backing_is_zero_also_after_another_owner(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	static unsigned char seen[2 * UNIT], mark[2 * UNIT];
+	struct gsb_space *other = make_space(rig->dev, 1, 0);
+
+	memset(mark, 0x5a, sizeof(mark));
+	for (unsigned turn = 0; turn < 3; turn++) {
+		uint64_t owner = 1 + turn % 2;
+		struct gsb_space *space = owner == 1 ? rig->space : other;
+		struct gsb_backing *b = make_backing(rig, owner, 2);
+
+		map_backing(rig, b, AREA_BASE, 2);
+		memset(seen, 1, sizeof(seen));
+		copy(rig, space, to_addr(seen), AREA_BASE, sizeof(seen));
+		for (size_t i = 0; i < sizeof(seen); i++)
+			assert_int_equal(seen[i], 0);
+		copy(rig, space, AREA_BASE, to_addr(mark), sizeof(mark));
+		end_backing(rig, b, AREA_BASE, 2);
+	}
+	ops->space_destroy(other);
+}
+
+/* A copy and a kernel over the seam of two. */
+static void test_backings_side_by_side_are_one_range(void **state)
+{
+	struct rig *rig = *state;
+	enum { WORDS = 96 };
+	struct gsb_backing *a = make_backing(rig, 1, 1), *b = make_backing(rig, 1, 1);
+	const uint64_t seam = AREA_BASE + UNIT;
+	static uint32_t out[WORDS];
+
+	map_backing(rig, b, AREA_BASE, 1);
+	map_backing(rig, a, seam, 1);
+	launch(rig, rig->queue, (struct shot){"store", 1, WORDS, {seam - 4 * WORDS / 2, 1000}, 1});
+	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+	copy(rig, rig->space, to_addr(out), seam - 4 * WORDS / 2, sizeof(out));
+	for (unsigned i = 0; i < WORDS; i++)
+		assert_int_equal(out[i], 1000);
+	end_backing(rig, b, AREA_BASE, 1);
+	end_backing(rig, a, seam, 1);
+}
+
+/* Of what the emulated device finds itself: the engine lets no such copy through. */
+static void expect_no_copy(struct rig *rig, struct gsb_space *space, uint64_t dst, uint64_t src)
+{
+	struct gsb_cmd cmd = copy_cmd(space, dst, src, 4);
+
+	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
+	assert_int_equal(collect_one(rig).result, CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+/* cmocka takes SIGSEGV for itself between setup and test. */
+static CUresult store_at(struct rig *rig, uint64_t addr)
+{
+	assert_int_equal(gsb_emu_guard_install(), 0);
+	launch(rig, rig->queue, (struct shot){"store", 1, 1, {addr, 5}, 1});
+	return collect_one(rig).result;
+}
+
+static void test_backing_is_accessed_as_it_is_allowed(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct gsb_backing *b = make_backing(rig, 1, 1);
+	uint32_t word = 1;
+
+	assert_int_equal(ops->backing_map(b, AREA_BASE, UNIT), 0);
+	expect_no_copy(rig, rig->space, to_addr(&word), AREA_BASE);
+	assert_int_equal(store_at(rig, AREA_BASE), CUDA_ERROR_ILLEGAL_ADDRESS);
+	assert_int_equal(ops->backing_access(b, AREA_BASE, UNIT, CU_MEM_ACCESS_FLAGS_PROT_READ), 0);
+	assert_int_equal(word_at(rig, rig->space, AREA_BASE), 0);
+	expect_no_copy(rig, rig->space, AREA_BASE, to_addr(&word));
+	assert_int_equal(store_at(rig, AREA_BASE), CUDA_ERROR_ILLEGAL_ADDRESS);
+	assert_int_equal(
+		ops->backing_access(b, AREA_BASE, UNIT, CU_MEM_ACCESS_FLAGS_PROT_READWRITE), 0);
+	assert_int_equal(store_at(rig, AREA_BASE), CUDA_SUCCESS);
+	assert_int_equal(store_at(rig, AREA_BASE + UNIT), CUDA_ERROR_ILLEGAL_ADDRESS);
+	assert_int_equal(ops->backing_access(b, AREA_BASE, UNIT, CU_MEM_ACCESS_FLAGS_PROT_NONE), 0);
+	assert_int_equal(store_at(rig, AREA_BASE), CUDA_ERROR_ILLEGAL_ADDRESS);
+	ops->backing_unmap(b, AREA_BASE, UNIT);
+	assert_int_equal(store_at(rig, AREA_BASE), CUDA_ERROR_ILLEGAL_ADDRESS);
+	ops->backing_destroy(b);
+}
+
+static void test_backing_is_its_owners_alone(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_space *other = make_space(rig->dev, 1, 0);
+	struct gsb_backing *b = make_backing(rig, 2, 1);
+	uint32_t word = 9;
+
+	map_backing(rig, b, AREA_BASE, 1);
+	copy(rig, other, AREA_BASE, to_addr(&word), sizeof(word));
+	expect_no_copy(rig, rig->space, to_addr(&word), AREA_BASE);
+	assert_int_equal(store_at(rig, AREA_BASE), CUDA_ERROR_ILLEGAL_ADDRESS);
+	assert_int_equal(word_at(rig, other, AREA_BASE), 9);
+	end_backing(rig, b, AREA_BASE, 1);
+	rig->dev->ops->space_destroy(other);
+}
+
+/* As many mappings as the kernel allows are not one owner's. */
+static void test_mappings_without_end_leave_room_for_another_owner(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct gsb_backing *b = make_backing(rig, 1, 1), *other = make_backing(rig, 2, 1);
+	uint64_t n = 0;
+
+	while (!ops->backing_map(b, AREA_BASE + 2 * n * UNIT, UNIT) &&
+	       2 * ++n + 1 < AREA_SIZE / UNIT)
+		;
+	assert_int_equal(ops->backing_map(other, AREA_BASE + UNIT, UNIT), 0);
+	end_backing(rig, other, AREA_BASE + UNIT, 1);
+	while (n--)
+		ops->backing_unmap(b, AREA_BASE + 2 * n * UNIT, UNIT);
+	ops->backing_destroy(b);
+}
+
+static void test_unmap_under_work_is_noticed(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_backing *b = make_backing(rig, 1, 1);
+	struct gsb_cmd cmd = copy_cmd(rig->space, AREA_BASE, AREA_BASE + 64, 4);
+	uint64_t before;
+
+	map_backing(rig, b, AREA_BASE, 1);
+	before = gsb_emu_frees_under_work(rig->dev);
+	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
+	rig->dev->ops->backing_unmap(b, AREA_BASE, UNIT);
+	assert_int_equal(gsb_emu_frees_under_work(rig->dev), before + 1);
+	collect_one(rig);
+	rig->dev->ops->backing_destroy(b);
 }
 
 /* In a window so small that the address comes again soon. */
@@ -3309,6 +3550,11 @@ static int on_gpu(char *spec)
 		ON_GPU(test_host_pin_stays_in_window),
 		ON_GPU(test_space_destroy_frees_what_is_left),
 		ON_GPU(test_fresh_memory_is_zero_also_after_another_owner),
+		ON_GPU(test_backing_is_counted_until_it_is_destroyed),
+		ON_GPU(test_backing_of_what_is_no_unit_is_einval),
+		ON_GPU(test_backing_is_the_same_bytes_wherever_it_is_mapped),
+		ON_GPU(test_backing_is_zero_also_after_another_owner),
+		ON_GPU(test_backings_side_by_side_are_one_range),
 		ON_GPU(test_freed_memory_is_scrubbed_before_it_is_used_again),
 		ON_GPU(test_copy_rows_leaves_what_is_between),
 		ON_GPU(test_fill_writes_each_element_size),
@@ -3375,6 +3621,9 @@ static const struct CMUnitTest tests[] = {
 	ON_ALL(test_info_reports_architecture),
 	ON_ALL(test_queue_create_takes_only_sms_that_the_device_can_give),
 	ON_ALL(test_mem_alloc_is_counted_and_freed),
+	ON_ALL(test_backing_is_counted_until_it_is_destroyed),
+	ON_ALL(test_backing_of_what_is_no_unit_is_einval),
+	ON_ALL(test_backing_without_addresses_is_enotsup),
 	ON_ALL(test_mem_alloc_past_limit_is_edquot_past_window_enomem),
 	ON_ALL(test_space_limit_holds_from_then_on),
 	ON_ALL(test_one_queue_completes_in_order_of_issue),
@@ -3393,6 +3642,13 @@ static const struct CMUnitTest tests[] = {
 	ON_EMU(test_flood_of_small_allocations_leaves_room_for_another_space),
 	ON_EMU(test_modules_without_end_are_refused_and_leave_room),
 	ON_EMU(test_fresh_memory_is_zero_also_after_another_owner),
+	ON_EMU(test_backing_is_the_same_bytes_wherever_it_is_mapped),
+	ON_EMU(test_backing_is_zero_also_after_another_owner),
+	ON_EMU(test_backings_side_by_side_are_one_range),
+	ON_EMU(test_backing_is_accessed_as_it_is_allowed),
+	ON_EMU(test_backing_is_its_owners_alone),
+	ON_EMU(test_mappings_without_end_leave_room_for_another_owner),
+	ON_EMU(test_unmap_under_work_is_noticed),
 	ON_EMU(test_copy_rows_leaves_what_is_between),
 	ON_EMU(test_fill_writes_each_element_size),
 	ON_EMU(test_copy_of_memory_that_is_not_allocated_fails_alone),

@@ -149,6 +149,8 @@ static void say_where(struct emu_heap *heap, const struct blame *b, char out[PAR
 	n = emu_near_find(heap, b->address);
 	if (n.kind == EMU_NEAR_NONE)
 		snprintf(out, PART_BYTES, "nothing is allocated in this context");
+	else if (n.kind == EMU_NEAR_RESERVED)
+		snprintf(out, PART_BYTES, "no memory is mapped there with this access");
 	else
 		say_near(b, &n, out);
 }

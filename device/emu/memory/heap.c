@@ -59,15 +59,17 @@ static int map_window(uint64_t base, uint64_t size)
 	return 0;
 }
 
-void emu_vram_init(struct emu_vram *vram, uint64_t total_bytes)
+void emu_vram_init(struct emu_vram *vram, const struct gsb_device_params *p, uint64_t total_bytes)
 {
 	*vram = (struct emu_vram){.total_bytes = total_bytes, .max_allocs = most_allocs()};
 	pthread_mutex_init(&vram->lock, NULL);
 	LIST_INIT(&vram->heaps);
+	emu_backings_init(&vram->backings, p->virtual_base, p->virtual_size);
 }
 
 void emu_vram_finish(struct emu_vram *vram)
 {
+	emu_backings_finish(&vram->backings);
 	pthread_mutex_destroy(&vram->lock);
 }
 
@@ -92,7 +94,9 @@ int emu_heap_init(struct emu_heap *heap, struct emu_vram *vram, const struct gsb
 	*heap = (struct emu_heap){
 		.vram = vram,
 		.memory = {.device = {p->device_base, p->device_size},
-			   .host = {p->host_base, p->host_size}},
+			   .host = {p->host_base, p->host_size},
+			   .area = &vram->backings.area,
+			   .owner = p->owner},
 		.limit_bytes = p->mem_limit_bytes ? p->mem_limit_bytes : UINT64_MAX,
 		.owner = p->owner,
 	};
@@ -301,7 +305,10 @@ void emu_heap_take_back(struct emu_heap *heap, uint64_t addr)
 
 bool emu_heap_has(const struct emu_heap *heap, uint64_t addr)
 {
-	return addr - heap->memory.device.base < heap->memory.device.size;
+	const struct gsb_emu_area *area = &heap->vram->backings.area;
+
+	return addr - heap->memory.device.base < heap->memory.device.size ||
+	       addr - area->base < area->size;
 }
 
 /* Rows from addr, the last one not padded; false when they do not fit into 64 bits. */
@@ -315,16 +322,19 @@ static bool rows_extent(uint64_t width, uint64_t height, uint64_t pitch, uint64_
 	       !gsb_add_overflows(*extent, width, extent);
 }
 
-/* Not in the window at all, or in one allocation. */
-static bool extent_ok(const struct emu_heap *heap, uint64_t addr, uint64_t extent)
+/* Not in the window at all, or in one allocation; or in backings that are mapped. */
+static bool extent_ok(const struct emu_heap *heap, uint64_t addr, uint64_t extent, uint32_t access)
 {
 	uint64_t end, base = heap->memory.device.base, size = heap->memory.device.size;
+	const struct gsb_emu_area *area = &heap->vram->backings.area;
 	const struct gsb_range *r;
 
 	if (!extent)
 		return true;
 	if (gsb_add_overflows(addr, extent, &end))
 		return false;
+	if (end > area->base && addr < area->base + area->size)
+		return gsb_emu_is_mapped(&heap->memory, addr, extent, access);
 	if (end <= base || addr >= base + size)
 		return true;
 	r = gsb_ranges_find(&heap->device, addr);
@@ -337,7 +347,8 @@ static bool copy_ok(const struct emu_heap *heap, const struct gsb_cmd_copy *c)
 
 	return rows_extent(c->width, c->height, c->src_pitch, &src) &&
 	       rows_extent(c->width, c->height, c->dst_pitch, &dst) &&
-	       extent_ok(heap, c->src, src) && extent_ok(heap, c->dst, dst);
+	       extent_ok(heap, c->src, src, CU_MEM_ACCESS_FLAGS_PROT_READ) &&
+	       extent_ok(heap, c->dst, dst, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 }
 
 static bool fill_ok(const struct emu_heap *heap, const struct gsb_cmd_fill *f)
@@ -345,7 +356,8 @@ static bool fill_ok(const struct emu_heap *heap, const struct gsb_cmd_fill *f)
 	uint64_t width, dst;
 
 	return !gsb_mul_overflows(f->width, f->elem_bytes, &width) &&
-	       rows_extent(width, f->height, f->pitch, &dst) && extent_ok(heap, f->dst, dst);
+	       rows_extent(width, f->height, f->pitch, &dst) &&
+	       extent_ok(heap, f->dst, dst, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 }
 
 bool emu_heap_touch_copy(struct emu_heap *heap, const struct gsb_cmd_copy *copy)

@@ -12,6 +12,7 @@
 #include <sys/queue.h>
 
 #include "device/emu/memory/address.h"
+#include "device/emu/memory/backing.h"
 #include "device/emu/memory/near.h"
 #include "device/ops.h"
 #include "device/range.h"
@@ -21,7 +22,8 @@ struct emu_vram {
 	pthread_mutex_t lock;
 	LIST_HEAD(emu_heaps, emu_heap) heaps;
 	uint64_t total_bytes, used_bytes;
-	size_t max_allocs, n_allocs;
+	size_t max_allocs, n_allocs; /* mappings of backings count, too */
+	struct emu_backings backings;
 };
 
 /* One space's. */
@@ -39,7 +41,7 @@ struct emu_heap {
 	struct emu_freed freed;
 };
 
-void emu_vram_init(struct emu_vram *vram, uint64_t total_bytes);
+void emu_vram_init(struct emu_vram *vram, const struct gsb_device_params *p, uint64_t total_bytes);
 void emu_vram_finish(struct emu_vram *vram); /* no heap is left */
 void emu_vram_info(struct emu_vram *vram, uint64_t *free_bytes, uint64_t *total_bytes);
 
@@ -62,7 +64,7 @@ bool emu_heap_touch_copy(struct emu_heap *heap, const struct gsb_cmd_copy *copy)
 bool emu_heap_touch_fill(struct emu_heap *heap, const struct gsb_cmd_fill *fill);
 void emu_heap_touch_end(struct emu_heap *heap);
 
-/* The address is in the device window. */
+/* The address is in the device window, or where backings are mapped. */
 bool emu_heap_has(const struct emu_heap *heap, uint64_t addr);
 
 #endif

@@ -66,6 +66,8 @@ static struct emu_near find(const struct emu_heap *heap, uint64_t addr)
 	const struct gsb_range *r = gsb_ranges_nearest(pinned ? &heap->host : &heap->device, addr);
 	struct emu_near near = {EMU_NEAR_NONE, 0, 0};
 
+	if (addr - heap->memory.area->base < heap->memory.area->size)
+		return (struct emu_near){EMU_NEAR_RESERVED, 0, 0};
 	if ((!r || addr - r->start >= r->used) &&
 	    (find_freed(&heap->freed, addr, &near) || find_other(heap, addr, &near)))
 		return near;
@@ -97,7 +99,8 @@ bool emu_near_holds(struct emu_heap *heap, uint64_t addr, uint64_t len)
 	bool yes;
 
 	pthread_mutex_lock(&heap->vram->lock);
-	yes = holds(&heap->device, addr, len) || holds(&heap->host, addr, len);
+	yes = holds(&heap->device, addr, len) || holds(&heap->host, addr, len) ||
+	      gsb_emu_is_mapped(&heap->memory, addr, len, CU_MEM_ACCESS_FLAGS_PROT_READ);
 	pthread_mutex_unlock(&heap->vram->lock);
 	return yes;
 }

@@ -33,6 +33,7 @@ enum emu_near_kind {
 	EMU_NEAR_ALIVE,	 /* the nearest that is allocated */
 	EMU_NEAR_FREED,	 /* the last that was there */
 	EMU_NEAR_PINNED, /* pinned host memory, the nearest */
+	EMU_NEAR_RESERVED, /* among addresses that programs reserve: there is nothing that may be accessed so */
 	EMU_NEAR_OTHER, /* allocated in another space of the same owner; of strangers nothing is told */
 };
 

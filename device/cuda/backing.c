@@ -1,0 +1,183 @@
+/*
+ * backing.c - see backing.h.
+ *
+ * The area is reserved once, when the first backing is made. A backing is a handle of the driver's; the rest are its own calls, none
+ * of which waits for kernels.
+ *
+ * The driver gives memory as somebody has left it, in this process maybe another tenant. A mapping begins at the first byte, so what
+ * has been zeroed is the beginning of a backing: the rest is when a mapping that has it is first given access.
+ */
+#include "device/cuda/backing.h"
+
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "base/checked.h"
+#include "base/log.h"
+#include "device/cuda/memory.h"
+#include "device/cuda/send.h"
+
+struct gsb_backing {
+	struct cuda_device *dev;
+	uint64_t owner, size;
+	CUmemGenericAllocationHandle handle;
+	uint64_t zeroed;   /* its first bytes */
+	uint64_t n_zeroed; /* of dev->n_zeroed, when they will have come to zero */
+};
+
+static CUmemLocation location(const struct cuda_device *dev)
+{
+	return (CUmemLocation){CU_MEM_LOCATION_TYPE_DEVICE, dev->id};
+}
+
+/* ---- the area ---- */
+
+static int reserve(struct cuda_device *dev)
+{
+	const struct cuda_driver *cu = &dev->cu;
+	CUdeviceptr got = 0;
+
+	if (dev->has_area)
+		return 0;
+	if (!dev->virtual_size)
+		return -ENOTSUP;
+	if (cuda_note(dev,
+		      cu->cuMemAddressReserve(&got, dev->virtual_size, 0, dev->virtual_base, 0)))
+		return -ENOMEM;
+	if (got == dev->virtual_base) {
+		dev->has_area = true;
+		return 0;
+	}
+	cuda_note(dev, cu->cuMemAddressFree(got, dev->virtual_size));
+	gsb_log(GSB_LOG_ERROR, "cuda", "addresses from %#llx are in use: nothing is mapped",
+		(unsigned long long)dev->virtual_base);
+	return -ENOMEM;
+}
+
+void cuda_backings_finish(struct cuda_device *dev)
+{
+	if (dev->has_area)
+		cuda_note(dev, dev->cu.cuMemAddressFree(dev->virtual_base, dev->virtual_size));
+	dev->has_area = false;
+}
+
+/* ---- backings ---- */
+
+static int create(struct gsb_backing *b)
+{
+	struct cuda_device *dev = b->dev;
+	const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+					  .location = location(dev)};
+
+	if (b->size > dev->info.total_mem_bytes - dev->mapped_bytes ||
+	    cuda_note(dev, dev->cu.cuMemCreate(&b->handle, b->size, &prop, 0)))
+		return -ENOMEM;
+	return 0;
+}
+
+int cuda_backing_create(struct gsb_device *base, uint64_t owner, uint64_t size,
+			struct gsb_backing **out)
+{
+	struct cuda_device *dev = to_cuda(base);
+	struct gsb_backing *b;
+	int err;
+
+	if (!size || size % GSB_BACKING_UNIT)
+		return -EINVAL;
+	err = reserve(dev);
+	if (err)
+		return err;
+	if (size > dev->info.total_mem_bytes - dev->used_bytes)
+		return -ENOMEM;
+	b = malloc(sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	*b = (struct gsb_backing){.dev = dev, .owner = owner, .size = size};
+	err = create(b);
+	if (err && cuda_mem_make_room(dev))
+		err = create(b);
+	if (err) {
+		free(b);
+		return err;
+	}
+	dev->used_bytes += size;
+	dev->mapped_bytes += size;
+	*out = b;
+	return 0;
+}
+
+void cuda_backing_destroy(struct gsb_backing *b)
+{
+	struct cuda_device *dev = b->dev;
+
+	cuda_note(dev, dev->cu.cuMemRelease(b->handle));
+	dev->used_bytes -= b->size;
+	dev->mapped_bytes -= b->size;
+	free(b);
+}
+
+/* ---- mappings ---- */
+
+int cuda_backing_map(struct gsb_backing *b, uint64_t addr, uint64_t size)
+{
+	struct cuda_device *dev = b->dev;
+
+	if (!size || size > b->size || (addr | size) % GSB_BACKING_UNIT ||
+	    !gsb_range_ok(addr - dev->virtual_base, size, dev->virtual_size))
+		return -EINVAL;
+	return cuda_note(dev, dev->cu.cuMemMap(addr, size, 0, b->handle, 0)) ? -ENOMEM : 0;
+}
+
+static int set_access(struct gsb_backing *b, uint64_t addr, uint64_t size, CUmemAccess_flags access)
+{
+	const CUmemAccessDesc desc = {location(b->dev), access};
+
+	return cuda_refusal(b->dev, b->dev->cu.cuMemSetAccess(addr, size, &desc, 1));
+}
+
+/* Whoever works with it in a space of its owner waits for that. */
+static int zero_rest(struct gsb_backing *b, uint64_t addr, uint64_t size)
+{
+	struct cuda_device *dev = b->dev;
+	struct gsb_space *space;
+	int err = set_access(b, addr, size, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+
+	if (!err)
+		err = cuda_zero(dev, addr + b->zeroed, size - b->zeroed);
+	if (err)
+		return err;
+	b->zeroed = size;
+	b->n_zeroed = dev->n_zeroed;
+	DL_FOREACH (dev->spaces, space)
+		if (space->owner == b->owner)
+			space->n_zeroed = dev->n_zeroed;
+	return 0;
+}
+
+/* Nothing is taken away from the zeroing. */
+static void let_zero(struct gsb_backing *b)
+{
+	if (!cuda_is_zeroed(b->dev, b->n_zeroed))
+		cuda_finish_zeroing(b->dev);
+}
+
+int cuda_backing_access(struct gsb_backing *b, uint64_t addr, uint64_t size,
+			CUmemAccess_flags access)
+{
+	int err = 0;
+
+	if (access != CU_MEM_ACCESS_FLAGS_PROT_NONE && size > b->zeroed) {
+		err = zero_rest(b, addr, size);
+		if (err || access == CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+			return err;
+	}
+	if (access != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+		let_zero(b);
+	return set_access(b, addr, size, access);
+}
+
+void cuda_backing_unmap(struct gsb_backing *b, uint64_t addr, uint64_t size)
+{
+	let_zero(b);
+	cuda_note(b->dev, b->dev->cu.cuMemUnmap(addr, size));
+}

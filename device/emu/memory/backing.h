@@ -1,0 +1,47 @@
+/*
+ * backing.h - memory without an address of its own, and where it is mapped: as ops.h says of the backings.
+ *
+ * All of it is one file in memory, of which each backing has a part; a mapping is a mapping of that part, so that what lies at several
+ * addresses is the same pages. Whose each unit of the area is, and what may be done there, stands in a table, which a kernel's
+ * access is checked by: spaces of one owner have the owner's units, and no others.
+ *
+ * Context: the lock of the card guards all but what gsb_emu_is_mapped() reads; functions are for any thread.
+ */
+#ifndef GSB_DEVICE_EMU_MEMORY_BACKING_H
+#define GSB_DEVICE_EMU_MEMORY_BACKING_H
+
+#include <stdint.h>
+
+#include "device/emu/memory/address.h"
+#include "device/ops.h"
+#include "device/range.h"
+
+struct emu_vram;
+struct emu_mapper;
+
+struct emu_backings {
+	struct gsb_emu_area area;
+	int fd;			/* the file; -1: not yet */
+	struct gsb_ranges file; /* what of it backings have */
+	struct emu_mapper *mappers;
+};
+
+struct gsb_backing {
+	struct emu_vram *vram;
+	uint64_t owner, size;
+	uint64_t at; /* in the file */
+};
+
+/* @base, @size: the area, which is taken when the first backing is made; 0: there is none. */
+void emu_backings_init(struct emu_backings *b, uint64_t base, uint64_t size);
+void emu_backings_finish(struct emu_backings *b); /* none is left */
+
+int emu_backing_make(struct emu_vram *vram, uint64_t owner, uint64_t size,
+		     struct gsb_backing **out);
+void emu_backing_destroy(struct gsb_backing *b);
+int emu_backing_map(struct gsb_backing *b, uint64_t addr, uint64_t size);
+int emu_backing_access(struct gsb_backing *b, uint64_t addr, uint64_t size,
+		       CUmemAccess_flags access);
+void emu_backing_remove(struct gsb_backing *b, uint64_t addr, uint64_t size);
+
+#endif
