@@ -20,6 +20,7 @@
 #include "broker/engine/context.h"
 #include "broker/engine/engine.h"
 #include "broker/engine/memory/memory.h"
+#include "broker/engine/memory/virtual.h"
 #include "broker/engine/start_line.h"
 #include "broker/engine/tell.h"
 #include "shm/region.h"
@@ -292,6 +293,7 @@ static struct gsb_tenant *create_tenant(struct gsb_engine *e, const struct gsb_a
 	t->pinner = &e->pinner;
 	t->scheduler = &e->scheduler;
 	t->grant = &e->grant;
+	t->addresses = &e->addresses;
 	t->clock = &e->scheduler.clock;
 	t->slot = slot;
 	t->id = t->queues.tenant_id = a->id;
@@ -404,6 +406,7 @@ void gsb_tenant_leave(struct gsb_tenant *t)
 			t->dev->ops->space_cancel(ctx->space);
 		gsb_memory_ctx_cancel(ctx);
 	}
+	gsb_virtual_cancel(t);
 	gsb_host_func_drop(t);
 }
 
@@ -449,6 +452,7 @@ bool gsb_tenant_reap(struct gsb_tenant *t)
 	for (uint32_t i = 0; i < GSB_N_CTXS; i++)
 		if (t->ctxs[i])
 			gsb_ctx_destroy(t->ctxs[i]);
+	gsb_virtual_finish(t);
 	account_gone(e, t);
 	gsb_scheduler_part(&e->scheduler, &t->claim);
 	e->tenants[t->slot] = NULL;

@@ -61,7 +61,7 @@ static int create_space(struct gsb_ctx *ctx)
 		.device_base = ctx->window_base,
 		.device_size = ctx->window_size,
 		.mem_limit_bytes = t->limits.device_mem_bytes,
-		.owner = (uint64_t)t->id + 1,
+		.owner = gsb_tenant_owner(t),
 	};
 	int err;
 

@@ -15,6 +15,7 @@
 #include "broker/engine/context.h"
 #include "broker/engine/engine.h"
 #include "broker/engine/memory/memory.h"
+#include "broker/engine/memory/virtual.h"
 #include "broker/engine/order/event.h"
 #include "broker/engine/order/stream.h"
 #include "broker/engine/tell.h"
@@ -269,6 +270,48 @@ static int on_MemFreeAsync(struct gsb_tenant *t, const struct gsb_rec *rec,
 			   const struct gsb_rec_mem_free *b)
 {
 	return gsb_memory_free_async(t, rec, b);
+}
+
+static int on_AddressReserve(struct gsb_tenant *t, const struct gsb_rec *rec,
+			     const struct gsb_rec_address_reserve *b)
+{
+	return gsb_virtual_reserve(t, rec, b);
+}
+
+static int on_AddressFree(struct gsb_tenant *t, const struct gsb_rec *rec,
+			  const struct gsb_rec_address *b)
+{
+	return gsb_virtual_free(t, rec, b->addr);
+}
+
+static int on_BackingCreate(struct gsb_tenant *t, const struct gsb_rec *rec,
+			    const struct gsb_rec_backing_create *b)
+{
+	return gsb_virtual_create(t, rec, b->size);
+}
+
+static int on_BackingDestroy(struct gsb_tenant *t, const struct gsb_rec *rec,
+			     const struct gsb_rec_object *b)
+{
+	return gsb_virtual_destroy(t, rec, b->handle);
+}
+
+static int on_BackingMap(struct gsb_tenant *t, const struct gsb_rec *rec,
+			 const struct gsb_rec_backing_map *b)
+{
+	return gsb_virtual_map(t, rec, b);
+}
+
+static int on_BackingAccess(struct gsb_tenant *t, const struct gsb_rec *rec,
+			    const struct gsb_rec_backing_range *b)
+{
+	return gsb_virtual_access(t, rec, b);
+}
+
+static int on_BackingUnmap(struct gsb_tenant *t, const struct gsb_rec *rec,
+			   const struct gsb_rec_backing_range *b)
+{
+	return gsb_virtual_unmap(t, rec, b);
 }
 
 /* ---- stream records ---- */

@@ -23,6 +23,7 @@
 #include "broker/control.h"
 #include "broker/engine/code/loader.h"
 #include "broker/engine/code/resizing.h"
+#include "broker/engine/memory/addresses.h"
 #include "broker/engine/memory/grant.h"
 #include "broker/engine/memory/pinner.h"
 #include "broker/engine/start_line.h"
@@ -60,6 +61,7 @@ struct gsb_engine {
 	struct gsb_loader loader;
 	struct gsb_pinner pinner;
 	struct gsb_grant grant;
+	struct gsb_addresses addresses;
 	struct gsb_stream *unsettled; /* streams whose head is to be looked at */
 	struct gsb_scheduler scheduler;
 

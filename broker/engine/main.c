@@ -307,6 +307,7 @@ static int serve(struct gsb_device *dev, struct arguments *a)
 int main(int argc, char **argv)
 {
 	struct arguments a = {
+		.device = {.virtual_base = GSB_VIRTUAL_BASE, .virtual_size = GSB_VIRTUAL_SIZE},
 		.engine = {.policy = &gsb_policy_fifo, .host_call_ns = GSB_DEFAULT_HOST_CALL_NS},
 		.gate_timeout_ms = GSB_DEFAULT_GATE_TIMEOUT_NS / 1000000,
 		.level = GSB_LOG_WARN,

@@ -50,12 +50,18 @@
 #define GSB_DEVICE_WINDOW_BASE	 0x300000000000ull
 #define GSB_DEVICE_WINDOW_STRIDE 0x8000000000ull   /* 512 GiB */
 #define GSB_WINDOWS_END		 0x555555554000ull /* two thirds of 47 bits */
+#define GSB_VIRTUAL_BASE	 0x140000000000ull
+#define GSB_VIRTUAL_SIZE	 0x0c0000000000ull /* 12 TiB */
+#define GSB_VIRTUAL_PART	 0x40000000ull	   /* 1 GiB */
 #else /* for ThreadSanitizer, which leaves few numbers to the program */
 #define GSB_HOST_WINDOW_BASE	 0x7e8000000000ull
 #define GSB_HOST_WINDOW_STRIDE	 0x80000000ull /* 2 GiB */
 #define GSB_DEVICE_WINDOW_BASE	 0x7ea000000000ull
 #define GSB_DEVICE_WINDOW_STRIDE 0x100000000ull /* 4 GiB */
 #define GSB_WINDOWS_END		 0x7ee000000000ull
+#define GSB_VIRTUAL_BASE	 0x7ee000000000ull
+#define GSB_VIRTUAL_SIZE	 0x1000000000ull /* 64 GiB */
+#define GSB_VIRTUAL_PART	 0x4000000ull	 /* 64 MiB */
 #endif
 #define GSB_DEVICE_WINDOW_SIZE (GSB_DEVICE_WINDOW_STRIDE / 4 * 3)
 static_assert(GSB_HOST_WINDOW_BASE + GSB_N_SLOTS * GSB_HOST_WINDOW_STRIDE <=
@@ -63,6 +69,16 @@ static_assert(GSB_HOST_WINDOW_BASE + GSB_N_SLOTS * GSB_HOST_WINDOW_STRIDE <=
 		      GSB_DEVICE_WINDOW_BASE + GSB_N_SLOTS * GSB_DEVICE_WINDOW_STRIDE <=
 			      GSB_WINDOWS_END,
 	      "no window of a slot meets another or a program");
+
+/*
+ * Addresses that programs reserve themselves: one area for all tenants of an engine, who are given whole parts of it, because what a
+ * program reserves may be more than any window has, and is mostly nothing. The tenant blocks what it has reserved.
+ */
+#define GSB_N_VIRTUAL_PARTS (GSB_VIRTUAL_SIZE / GSB_VIRTUAL_PART)
+#define GSB_VIRTUAL_UNIT    (2ull << 20) /* of mappings, and of memory for them */
+static_assert(GSB_VIRTUAL_BASE >= GSB_WINDOWS_END ||
+		      GSB_VIRTUAL_BASE + GSB_VIRTUAL_SIZE <= GSB_HOST_WINDOW_BASE,
+	      "no window is in the area");
 
 /* Sizes of the region's tables. */
 #define GSB_N_THREADS	    1024 /* calls of one process that can wait at the same time */
@@ -306,6 +322,31 @@ struct gsb_rec_texture_destroy {
 	uint64_t ctx;
 	uint64_t handle;
 	uint32_t is_surface; /* bool */
+	uint32_t zero;
+};
+
+struct gsb_rec_address_reserve {
+	uint64_t size;	/* a multiple of GSB_VIRTUAL_UNIT */
+	uint64_t align; /* of its start: a power of two, at least GSB_VIRTUAL_UNIT */
+	uint64_t hint;	/* where it should be; 0: anywhere */
+};
+
+struct gsb_rec_address {
+	uint64_t addr; /* where a reservation begins, of which nothing is mapped */
+};
+
+struct gsb_rec_backing_create {
+	uint64_t size; /* a multiple of GSB_VIRTUAL_UNIT */
+};
+
+struct gsb_rec_backing_map {
+	uint64_t backing;    /* as BACKING_CREATE has answered */
+	uint64_t addr, size; /* in one reservation; its first bytes come there */
+};
+
+struct gsb_rec_backing_range {
+	uint64_t addr, size; /* of mappings that lie one behind the other, from end to end */
+	uint32_t access;     /* CUmemAccess_flags */
 	uint32_t zero;
 };
 

@@ -220,6 +220,74 @@ static int kit_host_unpin(struct gsb_space *s, uint64_t addr, uint64_t size)
 	return 0;
 }
 
+/* ---- memory without addresses ---- */
+
+struct gsb_backing {
+	struct kit_device *dev;
+	uint64_t owner, size;
+	int fd;
+};
+
+static int kit_backing_create(struct gsb_device *base, uint64_t owner, uint64_t size,
+			      struct gsb_backing **out)
+{
+	struct kit_device *d = gsb_container_of(base, struct kit_device, base);
+	struct gsb_backing *b = calloc(1, sizeof(*b));
+
+	*b = (struct gsb_backing){.dev = d, .owner = owner, .size = size};
+	b->fd = memfd_create("kit", MFD_CLOEXEC);
+	assert_int_equal(ftruncate(b->fd, (off_t)size), 0);
+	d->n_backings++;
+	d->used_bytes += size;
+	*out = b;
+	return 0;
+}
+
+static void kit_backing_destroy(struct gsb_backing *b)
+{
+	b->dev->n_backings--;
+	b->dev->used_bytes -= b->size;
+	close(b->fd);
+	free(b);
+}
+
+static int kit_backing_map(struct gsb_backing *b, uint64_t addr, uint64_t size)
+{
+	if (b->dev->backing_err)
+		return b->dev->backing_err;
+	assert_ptr_not_equal(mmap((void *)(uintptr_t)addr, size, PROT_NONE,
+				  MAP_SHARED | MAP_FIXED_NOREPLACE, b->fd, 0),
+			     MAP_FAILED);
+	b->dev->n_mappings++;
+	return 0;
+}
+
+/* Of any space: all of an owner's have it. */
+static void check_nobody_works(const struct kit_device *d, uint64_t addr, uint64_t size)
+{
+	for (unsigned i = 0; i < d->n_issued; i++)
+		if (!d->log[i].done)
+			check_unused(d->log[i].space, addr, size);
+}
+
+static int kit_backing_access(struct gsb_backing *b, uint64_t addr, uint64_t size,
+			      CUmemAccess_flags access)
+{
+	if (b->dev->backing_err)
+		return b->dev->backing_err;
+	if (access != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+		check_nobody_works(b->dev, addr, size);
+	return mprotect((void *)(uintptr_t)addr, size,
+			(access & 1 ? PROT_READ : 0) | (access & 2 ? PROT_WRITE : 0));
+}
+
+static void kit_backing_unmap(struct gsb_backing *b, uint64_t addr, uint64_t size)
+{
+	check_nobody_works(b->dev, addr, size);
+	munmap((void *)(uintptr_t)addr, size);
+	b->dev->n_mappings--;
+}
+
 static int kit_module_load(struct gsb_space *s, const void *image, size_t size,
 			   struct gsb_module **out, char *log, size_t log_size)
 {
@@ -495,6 +563,11 @@ static const struct gsb_device_ops kit_ops = {
 	.space_destroy = kit_space_destroy,
 	.mem_alloc = kit_mem_alloc,
 	.mem_free = kit_mem_free,
+	.backing_create = kit_backing_create,
+	.backing_destroy = kit_backing_destroy,
+	.backing_map = kit_backing_map,
+	.backing_access = kit_backing_access,
+	.backing_unmap = kit_backing_unmap,
 	.host_pin = kit_host_pin,
 	.host_unpin = kit_host_unpin,
 	.module_load = kit_module_load,

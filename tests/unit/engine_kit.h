@@ -47,6 +47,8 @@ struct kit_device {
 	bool automatic;
 	uint64_t now_ns;
 	int event_fd, prepare_err, issue_err;
+	unsigned n_backings, n_mappings;
+	int backing_err; /* what map and access return */
 	unsigned n_spaces, n_modules, n_cancels, n_advances;
 	pthread_mutex_t preparing; /* a test that holds it holds up function_prepare */
 	uint64_t used_bytes, advanced_to_ns;

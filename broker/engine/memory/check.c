@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "broker/engine/memory/memory.h"
+#include "broker/engine/memory/virtual.h"
 #include "broker/engine/tenant/tenant.h"
 
 /* Bytes from the first of the first row to the last of the last. */
@@ -36,13 +37,14 @@ bool gsb_memory_is_pinned(const struct gsb_tenant *t, uint64_t addr, uint64_t by
 }
 
 /* One end of a copy as an address that the device may use. */
-static int resolve(struct gsb_ctx *ctx, uint32_t place, uint64_t *addr, uint64_t bytes)
+static int resolve(struct gsb_ctx *ctx, uint32_t place, uint64_t *addr, uint64_t bytes, bool write)
 {
 	struct gsb_tenant *t = ctx->tenant;
 
 	switch (place) {
 	case GSB_PLACE_DEVICE:
-		if (is_live(&ctx->device_live, *addr, bytes))
+		if (is_live(&ctx->device_live, *addr, bytes) ||
+		    gsb_virtual_allows(t, *addr, bytes, write))
 			return 0;
 		return gsb_violation(t, "device range %#" PRIx64 "+%" PRIu64 " is not its own",
 				     *addr, bytes);
@@ -96,9 +98,9 @@ int gsb_memory_check_copy(struct gsb_ctx *ctx, const struct gsb_rec_copy *body, 
 	if (body->src_place == GSB_PLACE_INLINE)
 		err = check_inline(ctx->tenant, body, src_bytes, bytes);
 	else
-		err = resolve(ctx, body->src_place, &c.src, src_bytes);
+		err = resolve(ctx, body->src_place, &c.src, src_bytes, false);
 	if (!err)
-		err = resolve(ctx, body->dst_place, &c.dst, dst_bytes);
+		err = resolve(ctx, body->dst_place, &c.dst, dst_bytes, true);
 	if (!err)
 		*out = c;
 	return err;
@@ -125,7 +127,8 @@ int gsb_memory_check_fill(struct gsb_ctx *ctx, const struct gsb_rec_fill *body,
 				     "%" PRIu64,
 				     body->width, body->height, body->elem_bytes, body->pitch);
 	if (body->dst % body->elem_bytes || (!is_live(&ctx->device_live, body->dst, bytes) &&
-					     !is_live(&t->host_live, body->dst, bytes)))
+					     !is_live(&t->host_live, body->dst, bytes) &&
+					     !gsb_virtual_allows(t, body->dst, bytes, true)))
 		return gsb_violation(t, "fill of range %#" PRIx64 "+%" PRIu64 ", not its own",
 				     body->dst, bytes);
 	*out = (struct gsb_cmd_fill){

@@ -10,6 +10,7 @@
 
 #include "base/checked.h"
 #include "base/log.h"
+#include "broker/engine/memory/drain.h"
 #include "broker/engine/memory/memory.h"
 #include "broker/engine/memory/pinner.h"
 #include "broker/engine/order/fence.h"
@@ -230,70 +231,31 @@ static void release_host(struct gsb_tenant *t, uint64_t addr)
  * done, and not only the one that allocated it: any of them may be copying from it.
  */
 struct retired {
-	struct gsb_tenant *tenant;
+	struct gsb_drain drain; /* first; home: who freed it, if the process has not */
 	struct gsb_ranges ranges;
-	unsigned n_left;      /* contexts that are not done, and one until all were asked */
-	bool is_call;	      /* somebody waits for an answer */
-	struct gsb_ctx *home; /* who freed it, if the process has not: its error is the answer */
-	struct gsb_rec call;  /* whom to answer */
-	CUresult result;
+	bool is_call;	     /* somebody waits for an answer */
+	struct gsb_rec call; /* whom to answer */
 };
 
-static void release_retired(struct retired *r)
+static void release_retired(struct gsb_drain *d)
 {
-	struct gsb_tenant *t = r->tenant;
+	struct retired *r = gsb_container_of(d, struct retired, drain);
 
-	if (--r->n_left)
-		return;
 	for (size_t i = 0; i < r->ranges.n_items; i++)
-		release_host(t, r->ranges.items[i].start);
+		release_host(d->tenant, r->ranges.items[i].start);
 	if (r->is_call)
-		gsb_tenant_reply(t, &r->call, r->result, 0);
+		gsb_tenant_reply(d->tenant, &r->call, d->result, 0);
 	gsb_ranges_finish(&r->ranges);
-	gsb_pool_free(&t->queues.pool, r);
 }
 
-static void ctx_done(struct gsb_order *o, const struct gsb_fence_job *job)
+/* Release it when all contexts have finished what they have. Consumes what was reserved. */
+static void retire(const struct retired *want, const struct gsb_drain_room *room)
 {
-	struct retired *r = (struct retired *)(uintptr_t)job->object;
+	struct retired *r = room->drain;
 
-	if (gsb_ctx_of(o) == r->home)
-		r->result = r->home->error;
-	release_retired(r);
-}
-
-/* Room for a struct retired, and for a fence of each context. -EAGAIN. */
-static int reserve(struct gsb_tenant *t, struct retired **out, struct gsb_fence *fresh[GSB_N_CTXS])
-{
-	struct retired *r = gsb_pool_alloc(&t->queues.pool, sizeof(*r));
-	bool all = r;
-
-	for (uint32_t i = 0; i < GSB_N_CTXS; i++) {
-		fresh[i] = all && t->ctxs[i] ? gsb_fence_reserve(&t->queues) : NULL;
-		all &= !t->ctxs[i] || fresh[i];
-	}
-	if (all) {
-		*out = r;
-		return 0;
-	}
-	for (uint32_t i = 0; i < GSB_N_CTXS; i++)
-		gsb_fence_unreserve(&t->queues, fresh[i]);
-	gsb_pool_free(&t->queues.pool, r);
-	return -EAGAIN;
-}
-
-/* Have all contexts finish what they have, then release it. Consumes fresh. */
-static void retire(struct retired *r, struct gsb_fence *fresh[GSB_N_CTXS])
-{
-	struct gsb_fence_job job = {.run = ctx_done, .object = (uint64_t)(uintptr_t)r};
-
-	r->n_left = 1;
-	for (uint32_t i = 0; i < GSB_N_CTXS; i++)
-		r->n_left += fresh[i] != NULL;
-	for (uint32_t i = 0; i < GSB_N_CTXS; i++)
-		if (fresh[i])
-			gsb_fence_close(&r->tenant->ctxs[i]->order, fresh[i], &job);
-	release_retired(r);
+	*r = *want;
+	r->drain.done = release_retired;
+	gsb_drain_begin(&r->drain, room);
 }
 
 /* Nothing may name them from now on. */
@@ -323,8 +285,7 @@ int gsb_memory_host_free(struct gsb_tenant *t, const struct gsb_rec *rec,
 {
 	struct gsb_ctx *ctx = gsb_ctx_find(t, body->ctx);
 	struct gsb_ranges *owned = owned_by(t, ctx), ranges;
-	struct gsb_fence *fresh[GSB_N_CTXS];
-	struct retired *r;
+	struct gsb_drain_room room;
 	int err;
 
 	if (body->ctx && !ctx)
@@ -335,15 +296,17 @@ int gsb_memory_host_free(struct gsb_tenant *t, const struct gsb_rec *rec,
 				     body->addr);
 	if (err)
 		return gsb_tenant_fail_call(t, rec, err);
-	err = reserve(t, &r, fresh);
+	err = gsb_drain_reserve(t, sizeof(struct retired), &room);
 	if (err) {
 		gsb_ranges_finish(&ranges);
 		return err;
 	}
 	forget(t, owned, &ranges);
-	*r = (struct retired){
-		.tenant = t, .ranges = ranges, .is_call = true, .home = ctx, .call = *rec};
-	retire(r, fresh);
+	retire(&(struct retired){.drain = {.tenant = t, .home = ctx},
+				 .ranges = ranges,
+				 .is_call = true,
+				 .call = *rec},
+	       &room);
 	return 0;
 }
 
@@ -351,19 +314,17 @@ int gsb_memory_host_ctx_retire(struct gsb_ctx *ctx)
 {
 	struct gsb_tenant *t = ctx->tenant;
 	struct gsb_ranges ranges = ctx->host_owned;
-	struct gsb_fence *fresh[GSB_N_CTXS];
-	struct retired *r;
+	struct gsb_drain_room room;
 	int err;
 
 	if (!ranges.n_items)
 		return 0;
-	err = reserve(t, &r, fresh);
+	err = gsb_drain_reserve(t, sizeof(struct retired), &room);
 	if (err)
 		return err;
 	gsb_ranges_init(&ctx->host_owned, ranges.base, ranges.size);
 	forget(t, &ctx->host_owned, &ranges);
-	*r = (struct retired){.tenant = t, .ranges = ranges};
-	retire(r, fresh);
+	retire(&(struct retired){.drain.tenant = t, .ranges = ranges}, &room);
 	return 0;
 }
 

@@ -96,7 +96,7 @@ static uint64_t cost(const struct gsb_tenant *t, uint64_t size)
 	return t->dev->ops->mem_cost ? t->dev->ops->mem_cost(t->dev, size) : size;
 }
 
-static int check_limit(const struct gsb_tenant *t, uint64_t bytes)
+int gsb_memory_check_limit(const struct gsb_tenant *t, uint64_t bytes)
 {
 	if (!over_limit(t->device_used_bytes, bytes, t->limits.device_mem_bytes))
 		return 0;
@@ -111,14 +111,12 @@ static void tell_used(const struct gsb_tenant *t)
 		  .limit_bytes = t->limits.device_mem_bytes, .granted_bytes = t->grant->granted);
 }
 
-int gsb_memory_use(struct gsb_ctx *ctx, uint64_t bytes)
+int gsb_memory_charge(struct gsb_tenant *t, uint64_t bytes)
 {
-	struct gsb_tenant *t = ctx->tenant;
-	int err = check_limit(t, bytes);
+	int err = gsb_memory_check_limit(t, bytes);
 
 	if (err)
 		return err;
-	ctx->device_used_bytes += bytes;
 	t->device_used_bytes += bytes;
 	if (t->device_used_bytes > t->stats.device_mem_peak_bytes)
 		t->stats.device_mem_peak_bytes = t->device_used_bytes;
@@ -126,12 +124,26 @@ int gsb_memory_use(struct gsb_ctx *ctx, uint64_t bytes)
 	return 0;
 }
 
+void gsb_memory_discharge(struct gsb_tenant *t, uint64_t bytes)
+{
+	t->device_used_bytes -= bytes;
+	gsb_grant_give(t->grant, bytes);
+	tell_used(t);
+}
+
+int gsb_memory_use(struct gsb_ctx *ctx, uint64_t bytes)
+{
+	int err = gsb_memory_charge(ctx->tenant, bytes);
+
+	if (!err)
+		ctx->device_used_bytes += bytes;
+	return err;
+}
+
 void gsb_memory_unuse(struct gsb_ctx *ctx, uint64_t bytes)
 {
 	ctx->device_used_bytes -= bytes;
-	ctx->tenant->device_used_bytes -= bytes;
-	gsb_grant_give(ctx->tenant->grant, bytes);
-	tell_used(ctx->tenant);
+	gsb_memory_discharge(ctx->tenant, bytes);
 }
 
 static int ask_device(const struct waiting_call *c, uint64_t *addr)
@@ -222,7 +234,7 @@ static int allocate(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t ct
 		return gsb_no_such(t, rec, "context", ctx);
 	if (!err) {
 		want->wait.bytes = cost(t, want->size);
-		err = check_limit(t, want->wait.bytes);
+		err = gsb_memory_check_limit(t, want->wait.bytes);
 	}
 	if (err) {
 		note_allocated(t, 0, want->size, err);
@@ -433,7 +445,7 @@ static int limit_heap(struct gsb_ctx *ctx, const struct gsb_rec *rec, uint64_t s
 				    .size = size,
 				    .waits = &ctx->heap_grows,
 				    .go_on = resize_heap};
-	int err = check_limit(t, want.wait.bytes);
+	int err = gsb_memory_check_limit(t, want.wait.bytes);
 
 	if (!t->dev->ops->heap_size)
 		err = -ENOTSUP;

@@ -51,6 +51,11 @@ void gsb_memory_ctx_finish(struct gsb_ctx *ctx);
  * Return: 0, -EDQUOT: more than the tenant may have.
  */
 int gsb_memory_use(struct gsb_ctx *ctx, uint64_t bytes);
+/* The same of what is of no context. */
+int gsb_memory_charge(struct gsb_tenant *t, uint64_t bytes);
+void gsb_memory_discharge(struct gsb_tenant *t, uint64_t bytes);
+/* Whether it may have so many more. -EDQUOT. */
+int gsb_memory_check_limit(const struct gsb_tenant *t, uint64_t bytes);
 /* The device has them again: so has the grant. */
 void gsb_memory_unuse(struct gsb_ctx *ctx, uint64_t bytes);
 

@@ -27,6 +27,7 @@
 #include "gsb/wire.h"
 #include "shm/ring.h"
 
+struct gsb_addresses;
 struct gsb_engine;
 struct gsb_grant;
 struct gsb_loader;
@@ -34,6 +35,7 @@ struct gsb_pinner;
 struct gsb_resizing;
 struct gsb_scheduler;
 struct gsb_uploads;
+struct gsb_virtual;
 
 struct gsb_ctx {
 	uint64_t handle; /* 0: being destroyed */
@@ -64,6 +66,7 @@ struct gsb_tenant {
 	struct gsb_pinner *pinner;
 	struct gsb_scheduler *scheduler;
 	struct gsb_grant *grant;
+	struct gsb_addresses *addresses;
 	const struct gsb_clock *clock;
 	const struct gsb_resizing *resizing;
 
@@ -80,6 +83,7 @@ struct gsb_tenant {
 	uint8_t *staging;
 	struct gsb_ranges host_taken, host_live; /* pinned memory: allocated; may be named */
 	struct gsb_ranges host_owned;		 /* of that, what goes with no context */
+	struct gsb_virtual *virtual;		 /* memory/virtual.h; NULL: it has none */
 	int region_fd, staging_fd, host_fd;
 	struct gsb_watch doorbell, socket, pidfd;
 	struct gsb_ring_consumer ring;
@@ -189,6 +193,12 @@ static inline void gsb_tenant_job_end(struct gsb_tenant *t)
 static inline struct gsb_tenant *gsb_tenant_of(struct gsb_queues *q)
 {
 	return gsb_container_of(q, struct gsb_tenant, queues);
+}
+
+/* What its memory is known by to the device. */
+static inline uint64_t gsb_tenant_owner(const struct gsb_tenant *t)
+{
+	return (uint64_t)t->id + 1;
 }
 
 /* Bytes behind a record's body. */

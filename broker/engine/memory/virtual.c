@@ -1,0 +1,435 @@
+/*
+ * virtual.c - see virtual.h.
+ */
+#include "broker/engine/memory/virtual.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <uthash.h>
+
+#include "base/checked.h"
+#include "base/mapping.h"
+#include "broker/engine/memory/addresses.h"
+#include "broker/engine/memory/drain.h"
+#include "broker/engine/memory/grant.h"
+#include "broker/engine/memory/memory.h"
+#include "broker/engine/tenant/tenant.h"
+
+#define N_BACKINGS_MAX 262144 /* of a tenant, and mappings; memory of the engine */
+
+struct backing {
+	uint64_t id, size;
+	struct gsb_backing *memory;
+	size_t n_mappings;
+	UT_hash_handle hh;
+};
+
+struct gsb_virtual {
+	struct gsb_ranges reserved;
+	struct gsb_mappings mapped; /* of: the struct backing */
+	struct backing *backings;
+	uint64_t last_id;
+};
+
+/* The tenant's, made when it first needs it. NULL: no memory. */
+static struct gsb_virtual *have(struct gsb_tenant *t)
+{
+	if (t->virtual)
+		return t->virtual;
+	t->virtual = calloc(1, sizeof(*t->virtual));
+	if (t->virtual)
+		gsb_ranges_init(&t->virtual->reserved, GSB_VIRTUAL_BASE, GSB_VIRTUAL_SIZE);
+	return t->virtual;
+}
+
+static bool is_whole(uint64_t addr, uint64_t size)
+{
+	return size && !((addr | size) % GSB_VIRTUAL_UNIT);
+}
+
+/* ---- addresses ---- */
+
+int gsb_virtual_reserve(struct gsb_tenant *t, const struct gsb_rec *rec,
+			const struct gsb_rec_address_reserve *body)
+{
+	struct gsb_virtual *v = have(t);
+	struct gsb_reply_range range = {.size = body->size};
+	int err = -ENOMEM;
+
+	if (!is_whole(0, body->size) || body->align < GSB_VIRTUAL_UNIT || !gsb_is_pow2(body->align))
+		return gsb_violation(t, "reservation of %" PRIu64 " bytes, aligned to %" PRIu64,
+				     body->size, body->align);
+	if (!t->dev->ops->backing_create)
+		err = -ENOTSUP;
+	else if (v)
+		err = gsb_addresses_take(t->addresses, t->slot, &v->reserved, body->size,
+					 body->align, body->hint, &range.addr);
+	if (err)
+		return gsb_tenant_fail_call(t, rec, err);
+	gsb_tenant_reply_with(t, rec, &range, sizeof(range));
+	return 0;
+}
+
+int gsb_virtual_free(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t addr)
+{
+	struct gsb_virtual *v = t->virtual;
+	const struct gsb_range *r = v ? gsb_ranges_find(&v->reserved, addr) : NULL;
+
+	if (!r || r->start != addr || gsb_mappings_any(&v->mapped, r->start, r->size))
+		return gsb_violation(t, "free of addresses at %#" PRIx64 ", %s", addr,
+				     r ? "which are not whole, or mapped"
+				       : "which are not reserved");
+	gsb_addresses_give(t->addresses, t->slot, &v->reserved, addr);
+	gsb_tenant_reply(t, rec, CUDA_SUCCESS, 0);
+	return 0;
+}
+
+/* ---- memory ---- */
+
+static void note_created(struct gsb_tenant *t, uint64_t bytes, int err)
+{
+	t->stats.n_mem_refused += err != 0;
+	gsb_trace(ALLOCATED, allocated, t->id, .bytes = bytes, .error = err,
+		  .memory = GSB_TRACE_MEMORY_DEVICE);
+}
+
+static int add_backing(struct gsb_tenant *t, uint64_t size, uint64_t *id)
+{
+	struct gsb_virtual *v = have(t);
+	struct backing *b = calloc(1, sizeof(*b));
+	int err = -ENOMEM;
+
+	if (!v || !b || HASH_COUNT(v->backings) >= N_BACKINGS_MAX)
+		goto err_backing;
+	err = t->dev->ops->backing_create(t->dev, gsb_tenant_owner(t), size, &b->memory);
+	if (err)
+		goto err_backing;
+	err = gsb_memory_charge(t, size);
+	if (err)
+		goto err_charge;
+	b->size = size;
+	b->id = *id = ++v->last_id;
+	HASH_ADD(hh, v->backings, id, sizeof(b->id), b);
+	return 0;
+err_charge:
+	t->dev->ops->backing_destroy(b->memory);
+err_backing:
+	free(b);
+	return err;
+}
+
+/* What it takes is granted already. */
+static void create_granted(struct gsb_tenant *t, const struct gsb_rec *call, uint64_t size)
+{
+	struct gsb_reply_number answer;
+	int err = add_backing(t, size, &answer.number);
+
+	note_created(t, size, err);
+	if (err) {
+		gsb_grant_give(t->grant, size);
+		gsb_tenant_fail_call(t, call, err);
+		return;
+	}
+	gsb_tenant_reply_with(t, call, &answer, sizeof(answer));
+}
+
+/* A call that is answered when gsbrokerd has said whether there is so much. */
+struct waiting_create {
+	struct gsb_grant_wait wait;
+	struct gsb_tenant *tenant;
+	struct gsb_rec call;
+};
+
+static void waited(struct gsb_grant_wait *w, int err)
+{
+	struct waiting_create *c = gsb_container_of(w, struct waiting_create, wait);
+	struct gsb_tenant *t = c->tenant;
+
+	gsb_tenant_job_end(t);
+	gsb_trace(GRANT_ANSWERED, grant_answered, t->id, .bytes = w->bytes,
+		  .granted_bytes = t->grant->granted, .error = err);
+	if (!err) {
+		create_granted(t, &c->call, w->bytes);
+	} else {
+		note_created(t, w->bytes, err);
+		gsb_tenant_fail_call(t, &c->call, err);
+	}
+	free(c);
+}
+
+static int wait_for_grant(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t size)
+{
+	struct waiting_create *c = malloc(sizeof(*c));
+
+	if (!c)
+		return gsb_tenant_fail_call(t, rec, -ENOMEM);
+	*c = (struct waiting_create){
+		.wait = {.owner = t, .bytes = size, .done = waited}, .tenant = t, .call = *rec};
+	gsb_tenant_job_begin(t);
+	gsb_trace(GRANT_ASKED, grant_asked, t->id, .bytes = size,
+		  .granted_bytes = t->grant->granted);
+	gsb_grant_take(t->grant, &c->wait);
+	return 0;
+}
+
+int gsb_virtual_create(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t size)
+{
+	int err;
+
+	if (!is_whole(0, size))
+		return gsb_violation(t, "memory of %" PRIu64 " bytes, which are no units", size);
+	err = t->dev->ops->backing_create ? gsb_memory_check_limit(t, size) : -ENOTSUP;
+	if (err) {
+		note_created(t, size, err);
+		return gsb_tenant_fail_call(t, rec, err);
+	}
+	if (!gsb_grant_try(t->grant, size))
+		return wait_for_grant(t, rec, size);
+	create_granted(t, rec, size);
+	return 0;
+}
+
+static struct backing *find_backing(const struct gsb_tenant *t, uint64_t id)
+{
+	struct backing *b = NULL;
+
+	if (t->virtual)
+		HASH_FIND(hh, t->virtual->backings, &id, sizeof(id), b);
+	return b;
+}
+
+static void destroy_backing(struct gsb_tenant *t, struct backing *b)
+{
+	t->dev->ops->backing_destroy(b->memory);
+	HASH_DELETE(hh, t->virtual->backings, b);
+	gsb_trace(FREED, freed, t->id, .bytes = b->size, .memory = GSB_TRACE_MEMORY_DEVICE);
+	gsb_memory_discharge(t, b->size);
+	free(b);
+}
+
+int gsb_virtual_destroy(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t id)
+{
+	struct backing *b = find_backing(t, id);
+
+	if (!b || b->n_mappings)
+		return gsb_no_such(t, rec, "unmapped memory", id);
+	destroy_backing(t, b);
+	gsb_tenant_reply(t, rec, CUDA_SUCCESS, 0);
+	return 0;
+}
+
+/* ---- mappings ---- */
+
+static int add_mapping(struct gsb_tenant *t, struct backing *b, uint64_t addr, uint64_t size)
+{
+	struct gsb_mapping m = {.addr = addr, .size = size, .of = b};
+	struct gsb_mapping_run run;
+	int err = t->virtual->mapped.n < N_BACKINGS_MAX ? 0 : -ENOMEM;
+
+	if (!err)
+		err = gsb_mappings_add(&t->virtual->mapped, &m);
+	if (err)
+		return err;
+	err = t->dev->ops->backing_map(b->memory, addr, size);
+	if (err && !gsb_mappings_run(&t->virtual->mapped, addr, size, &run))
+		gsb_mappings_remove(&t->virtual->mapped, &run);
+	if (!err)
+		b->n_mappings++;
+	return err;
+}
+
+int gsb_virtual_map(struct gsb_tenant *t, const struct gsb_rec *rec,
+		    const struct gsb_rec_backing_map *body)
+{
+	struct backing *b = find_backing(t, body->backing);
+	const struct gsb_range *r;
+	int err;
+
+	if (!b)
+		return gsb_no_such(t, rec, "memory", body->backing);
+	r = gsb_ranges_find(&t->virtual->reserved, body->addr);
+	if (!r || !is_whole(body->addr, body->size) || body->size > b->size ||
+	    !gsb_range_ok(body->addr - r->start, body->size, r->size) ||
+	    gsb_mappings_any(&t->virtual->mapped, body->addr, body->size))
+		return gsb_violation(t, "mapping at %#" PRIx64 "+%" PRIu64 ", which is not free",
+				     body->addr, body->size);
+	err = add_mapping(t, b, body->addr, body->size);
+	if (err)
+		return gsb_tenant_fail_call(t, rec, err);
+	gsb_tenant_reply(t, rec, CUDA_SUCCESS, 0);
+	return 0;
+}
+
+bool gsb_virtual_allows(const struct gsb_tenant *t, uint64_t addr, uint64_t bytes, bool write)
+{
+	return t->virtual && gsb_mappings_allow(&t->virtual->mapped, addr, bytes,
+						write ? GSB_MAPPING_BOTH : GSB_MAPPING_READ);
+}
+
+/* What is named by a record, from end to end, of which nothing is on its way already. */
+static int find_run(struct gsb_tenant *t, const struct gsb_rec_backing_range *body,
+		    struct gsb_mapping_run *out)
+{
+	bool ok = t->virtual && !gsb_mappings_run(&t->virtual->mapped, body->addr, body->size, out);
+
+	for (size_t i = 0; ok && i < out->n; i++)
+		ok = !out->first[i].busy;
+	return ok ? 0
+		  : gsb_violation(t, "range %#" PRIx64 "+%" PRIu64 " is not what it has mapped",
+				  body->addr, body->size);
+}
+
+/* A change of mappings that waits for work. */
+struct change {
+	struct gsb_drain drain; /* first */
+	struct gsb_rec call;
+	struct gsb_rec_backing_range range;
+};
+
+/* Nothing that a record names is there any more, or not so: access is what is left meanwhile. */
+static void begin_change(struct gsb_tenant *t, const struct gsb_rec *rec,
+			 const struct gsb_rec_backing_range *body,
+			 const struct gsb_drain_room *room, void (*done)(struct gsb_drain *d),
+			 const struct gsb_mapping_run *run)
+{
+	struct change *c = room->drain;
+
+	for (size_t i = 0; i < run->n; i++) {
+		run->first[i].busy = true;
+		run->first[i].access &= (uint8_t)body->access;
+	}
+	*c = (struct change){.drain = {.tenant = t, .done = done}, .call = *rec, .range = *body};
+	gsb_drain_begin(&c->drain, room);
+}
+
+static void unmap_one(struct gsb_tenant *t, const struct gsb_mapping *m)
+{
+	struct backing *b = m->of;
+
+	t->dev->ops->backing_unmap(b->memory, m->addr, m->size);
+	b->n_mappings--;
+}
+
+static void unmap_now(struct gsb_drain *d)
+{
+	struct change *c = gsb_container_of(d, struct change, drain);
+	struct gsb_tenant *t = d->tenant;
+	struct gsb_mapping_run run;
+
+	if (!gsb_mappings_run(&t->virtual->mapped, c->range.addr, c->range.size, &run)) {
+		for (size_t i = 0; i < run.n; i++)
+			unmap_one(t, &run.first[i]);
+		gsb_mappings_remove(&t->virtual->mapped, &run);
+	}
+	gsb_tenant_reply(t, &c->call, CUDA_SUCCESS, 0);
+}
+
+int gsb_virtual_unmap(struct gsb_tenant *t, const struct gsb_rec *rec,
+		      const struct gsb_rec_backing_range *body)
+{
+	struct gsb_rec_backing_range none = *body;
+	struct gsb_drain_room room;
+	struct gsb_mapping_run run;
+
+	none.access = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+	if (find_run(t, body, &run))
+		return -EPROTO;
+	if (gsb_drain_reserve(t, sizeof(struct change), &room))
+		return -EAGAIN;
+	begin_change(t, rec, &none, &room, unmap_now, &run);
+	return 0;
+}
+
+/* Where the device refuses, what it had stays for those behind, and what is left of those before is what they were given. */
+static int set_access(struct gsb_tenant *t, const struct gsb_mapping_run *run,
+		      CUmemAccess_flags access)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < run->n; i++) {
+		struct gsb_mapping *m = &run->first[i];
+		struct backing *b = m->of;
+
+		err = t->dev->ops->backing_access(b->memory, m->addr, m->size, access);
+		if (!err)
+			m->access = (uint8_t)access;
+	}
+	for (size_t i = 0; i < run->n; i++)
+		run->first[i].busy = false;
+	return err;
+}
+
+static void answer_access(struct gsb_tenant *t, const struct gsb_rec *rec,
+			  const struct gsb_mapping_run *run, uint32_t access)
+{
+	int err = set_access(t, run, (CUmemAccess_flags)access);
+
+	if (err)
+		gsb_tenant_fail_call(t, rec, err);
+	else
+		gsb_tenant_reply(t, rec, CUDA_SUCCESS, 0);
+}
+
+static void access_now(struct gsb_drain *d)
+{
+	struct change *c = gsb_container_of(d, struct change, drain);
+	struct gsb_mapping_run run;
+
+	if (!gsb_mappings_run(&d->tenant->virtual->mapped, c->range.addr, c->range.size, &run))
+		answer_access(d->tenant, &c->call, &run, c->range.access);
+}
+
+static bool takes_away(const struct gsb_mapping_run *run, uint32_t access)
+{
+	for (size_t i = 0; i < run->n; i++)
+		if (run->first[i].access & ~access)
+			return true;
+	return false;
+}
+
+int gsb_virtual_access(struct gsb_tenant *t, const struct gsb_rec *rec,
+		       const struct gsb_rec_backing_range *body)
+{
+	struct gsb_drain_room room;
+	struct gsb_mapping_run run;
+
+	if (body->access > GSB_MAPPING_BOTH || body->access == 2)
+		return gsb_violation(t, "access %u, which there is not", body->access);
+	if (find_run(t, body, &run))
+		return -EPROTO;
+	if (!takes_away(&run, body->access)) {
+		answer_access(t, rec, &run, body->access);
+		return 0;
+	}
+	if (gsb_drain_reserve(t, sizeof(struct change), &room))
+		return -EAGAIN;
+	begin_change(t, rec, body, &room, access_now, &run);
+	return 0;
+}
+
+/* ---- the end ---- */
+
+void gsb_virtual_cancel(struct gsb_tenant *t)
+{
+	gsb_grant_cancel(t->grant, t);
+}
+
+void gsb_virtual_finish(struct gsb_tenant *t)
+{
+	struct gsb_virtual *v = t->virtual;
+	struct backing *b, *next;
+
+	if (!v)
+		return;
+	for (size_t i = 0; i < v->mapped.n; i++)
+		unmap_one(t, &v->mapped.items[i]);
+	HASH_ITER (hh, v->backings, b, next)
+		destroy_backing(t, b);
+	while (v->reserved.n_items)
+		gsb_addresses_give(t->addresses, t->slot, &v->reserved, v->reserved.items[0].start);
+	gsb_mappings_finish(&v->mapped);
+	gsb_ranges_finish(&v->reserved);
+	free(v);
+	t->virtual = NULL;
+}

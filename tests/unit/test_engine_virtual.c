@@ -1,0 +1,464 @@
+/*
+ * test_engine_virtual.c - reserved addresses and what is mapped there, in the engine: who has which addresses, when memory counts, and
+ * that nothing goes under work.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include <string.h>
+
+#include "base/mapping.h"
+#include "broker/engine/memory/addresses.h"
+#include "shm/channel.h"
+#include "tests/unit/engine_kit.h"
+
+#define UNIT  GSB_VIRTUAL_UNIT
+#define PART  GSB_VIRTUAL_PART
+#define BASE  GSB_VIRTUAL_BASE
+#define WHOLE GSB_VIRTUAL_SIZE
+
+/* ---- whose addresses ---- */
+
+struct area {
+	struct gsb_addresses addresses;
+	struct gsb_ranges own[3];
+};
+
+static int set_up_area(void **state)
+{
+	struct area *a = calloc(1, sizeof(*a));
+
+	for (unsigned i = 0; i < 3; i++)
+		gsb_ranges_init(&a->own[i], BASE, WHOLE);
+	*state = a;
+	return 0;
+}
+
+static int tear_down_area(void **state)
+{
+	struct area *a = *state;
+
+	for (unsigned i = 0; i < 3; i++)
+		gsb_ranges_finish(&a->own[i]);
+	free(a);
+	return 0;
+}
+
+static int take(struct area *a, uint32_t slot, uint64_t size, uint64_t hint, uint64_t *at)
+{
+	return gsb_addresses_take(&a->addresses, slot, &a->own[slot], size, UNIT, hint, at);
+}
+
+static int give(struct area *a, uint32_t slot, uint64_t at)
+{
+	return gsb_addresses_give(&a->addresses, slot, &a->own[slot], at);
+}
+
+static void test_addresses_of_two_share_no_part(void **state)
+{
+	uint64_t a = 0, b = 0, c = 0;
+
+	assert_int_equal(take(*state, 0, UNIT, 0, &a), 0);
+	assert_int_equal(take(*state, 1, UNIT, 0, &b), 0);
+	assert_int_not_equal((a - BASE) / PART, (b - BASE) / PART);
+	assert_int_equal(take(*state, 1, UNIT, a + UNIT, &c), 0); /* the hint is another's */
+	assert_int_not_equal((c - BASE) / PART, (a - BASE) / PART);
+}
+
+static void test_hint_behind_its_own_is_kept(void **state)
+{
+	uint64_t a = 0, b = 0, c = 0;
+
+	assert_int_equal(take(*state, 0, PART - UNIT, 0, &a), 0);
+	assert_int_equal(take(*state, 0, 2 * UNIT, a + PART - UNIT, &b), 0);
+	assert_int_equal(b, a + PART - UNIT);
+	assert_int_equal(take(*state, 0, UNIT, b, &c), 0); /* taken: somewhere else */
+	assert_int_not_equal(c, b);
+	assert_int_equal(take(*state, 0, UNIT, 4096, &c), 0); /* none of the area's */
+}
+
+static void test_part_is_free_when_its_last_reservation_goes(void **state)
+{
+	struct area *a = *state;
+	uint64_t first = 0, second = 0, other = 0;
+
+	assert_int_equal(take(a, 0, UNIT, 0, &first), 0);
+	assert_int_equal(take(a, 0, UNIT, first + UNIT, &second), 0);
+	assert_int_equal(a->addresses.n_taken, 1);
+	assert_int_equal(give(a, 0, first), 0);
+	assert_int_equal(take(a, 1, UNIT, first, &other), 0);
+	assert_int_not_equal(other, first);
+	assert_int_equal(give(a, 0, second), 0);
+	assert_int_equal(give(a, 0, second), -EINVAL);
+	assert_int_equal(take(a, 1, UNIT, first, &other), 0);
+	assert_int_equal(other, first);
+}
+
+/* Half of all at most, and of what that leaves half again. */
+static void test_one_leaves_addresses_for_others(void **state)
+{
+	struct area *a = *state;
+	uint64_t at = 0;
+
+	assert_int_equal(take(a, 0, WHOLE / 2 + PART, 0, &at), -ENOMEM);
+	assert_int_equal(take(a, 0, WHOLE / 2, 0, &at), 0);
+	assert_int_equal(take(a, 0, UNIT, 0, &at), -ENOMEM);
+	assert_int_equal(take(a, 1, WHOLE / 4, 0, &at), 0);
+	assert_int_equal(take(a, 1, PART, 0, &at), -ENOMEM);
+	assert_int_equal(take(a, 2, PART, 0, &at), 0);
+}
+
+static void test_addresses_are_aligned_as_asked(void **state)
+{
+	struct area *a = *state;
+	uint64_t at = 0;
+
+	assert_int_equal(take(a, 0, UNIT, 0, &at), 0);
+	assert_int_equal(gsb_addresses_take(&a->addresses, 0, &a->own[0], UNIT, 8 * PART, 0, &at),
+			 0);
+	assert_int_equal(at % (8 * PART), 0);
+	assert_int_equal(gsb_addresses_take(&a->addresses, 0, &a->own[0], UNIT, 1ull << 63, 0, &at),
+			 -ENOMEM);
+}
+
+/* ---- in the engine ---- */
+
+struct fixture {
+	struct kit_engine k;
+	struct kit_tenant a, b;
+};
+
+static int setup(void **state)
+{
+	static const struct gsb_tenant_limits limits = {.device_mem_bytes = 8 * UNIT};
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	kit_engine_init(&f->k, false);
+	kit_tenant_init(&f->a, &f->k, &limits);
+	kit_tenant_init(&f->b, &f->k, NULL);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	kit_tenant_finish(&f->a);
+	kit_tenant_finish(&f->b);
+	assert_int_equal(f->k.dev->n_mappings, 0);
+	assert_int_equal(f->k.dev->n_backings, 0);
+	kit_engine_finish(&f->k);
+	free(f);
+	return 0;
+}
+
+static uint64_t reserve(struct kit_tenant *t, uint64_t units)
+{
+	const struct gsb_rec_address_reserve b = {.size = units * UNIT, .align = UNIT};
+	const struct gsb_reply_range *r = kit_reply(t);
+
+	assert_int_equal(kit_call(t, GSB_REC_ADDRESS_RESERVE, &b, sizeof(b), NULL, 0), 0);
+	return r->addr;
+}
+
+static CUresult create(struct kit_tenant *t, uint64_t units, uint64_t *id)
+{
+	const struct gsb_rec_backing_create b = {.size = units * UNIT};
+	const struct gsb_reply_number *n = kit_reply(t);
+	CUresult result = kit_call(t, GSB_REC_BACKING_CREATE, &b, sizeof(b), NULL, 0);
+
+	if (!result)
+		*id = n->number;
+	return result;
+}
+
+static CUresult destroy(struct kit_tenant *t, uint64_t id)
+{
+	const struct gsb_rec_object b = {.handle = id};
+
+	return kit_call(t, GSB_REC_BACKING_DESTROY, &b, sizeof(b), NULL, 0);
+}
+
+static CUresult map(struct kit_tenant *t, uint64_t id, uint64_t at, uint64_t units)
+{
+	const struct gsb_rec_backing_map b = {.backing = id, .addr = at, .size = units * UNIT};
+
+	return kit_call(t, GSB_REC_BACKING_MAP, &b, sizeof(b), NULL, 0);
+}
+
+static uint64_t post_range(struct kit_tenant *t, enum gsb_rec_type type, uint64_t at,
+			   uint64_t units, uint32_t access)
+{
+	const struct gsb_rec_backing_range b = {.addr = at, .size = units * UNIT, .access = access};
+	uint64_t call = kit_post_call(t, type, &b, sizeof(b), NULL, 0);
+
+	kit_settle(t->kit);
+	return call;
+}
+
+static CUresult set_access(struct kit_tenant *t, uint64_t at, uint64_t units, uint32_t access)
+{
+	uint64_t call = post_range(t, GSB_REC_BACKING_ACCESS, at, units, access);
+
+	assert_true(kit_answered(t, call));
+	return (CUresult)t->region->threads[t->slot].status;
+}
+
+/* So much, mapped and accessible. */
+static uint64_t make(struct kit_tenant *t, uint64_t units, uint64_t *id)
+{
+	uint64_t at = reserve(t, units);
+
+	assert_int_equal(create(t, units, id), 0);
+	assert_int_equal(map(t, *id, at, units), 0);
+	assert_int_equal(set_access(t, at, units, GSB_MAPPING_BOTH), 0);
+	return at;
+}
+
+static void test_memory_counts_once_from_when_it_is_made(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t first = 0, second = 0, at = reserve(&f->a, 1024);
+
+	assert_int_equal(f->a.t->device_used_bytes, 0);
+	assert_int_equal(create(&f->a, 9, &first), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(create(&f->a, 6, &first), 0);
+	assert_int_equal(f->a.t->device_used_bytes, 6 * UNIT);
+	assert_int_equal(map(&f->a, first, at, 6), 0);
+	assert_int_equal(map(&f->a, first, at + 100 * UNIT, 6), 0);
+	assert_int_equal(f->a.t->device_used_bytes, 6 * UNIT);
+	assert_int_equal(create(&f->a, 3, &second), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_true(kit_answered(&f->a, post_range(&f->a, GSB_REC_BACKING_UNMAP, at, 6, 0)));
+	assert_true(kit_answered(&f->a,
+				 post_range(&f->a, GSB_REC_BACKING_UNMAP, at + 100 * UNIT, 6, 0)));
+	assert_int_equal(destroy(&f->a, first), 0);
+	assert_int_equal(f->a.t->device_used_bytes, 0);
+	assert_int_equal(f->k.dev->used_bytes, 0);
+	assert_int_equal(create(&f->a, 8, &second), 0);
+}
+
+static void test_unmap_waits_for_the_work_before_it(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id = 0, at = make(&f->a, 2, &id), call;
+
+	kit_fill(&f->a, 0, at);
+	kit_settle(&f->k);
+	call = post_range(&f->a, GSB_REC_BACKING_UNMAP, at, 2, 0);
+	assert_false(kit_answered(&f->a, call));
+	assert_int_equal(f->k.dev->n_mappings, 1);
+	kit_complete(f->k.dev, 0, CUDA_SUCCESS, 10);
+	kit_settle(&f->k);
+	assert_true(kit_answered(&f->a, call));
+	assert_int_equal(f->k.dev->n_mappings, 0);
+}
+
+static void test_access_that_is_taken_away_waits_for_the_work_before_it(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id = 0, at = make(&f->a, 2, &id), call;
+
+	kit_fill(&f->a, 0, at);
+	kit_settle(&f->k);
+	assert_int_equal(set_access(&f->a, at, 2, GSB_MAPPING_BOTH), 0); /* takes nothing away */
+	call = post_range(&f->a, GSB_REC_BACKING_ACCESS, at, 2, GSB_MAPPING_READ);
+	assert_false(kit_answered(&f->a, call));
+	kit_complete(f->k.dev, 0, CUDA_SUCCESS, 10);
+	kit_settle(&f->k);
+	assert_true(kit_answered(&f->a, call));
+}
+
+/* The device is asked, and says no: it is as before. */
+static void test_what_the_device_refuses_is_told(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id = 0, at = make(&f->a, 2, &id);
+
+	f->k.dev->backing_err = -ENOTSUP;
+	assert_int_equal(set_access(&f->a, at, 2, GSB_MAPPING_READ), CUDA_ERROR_NOT_SUPPORTED);
+	f->k.dev->backing_err = -ENOMEM;
+	assert_true(kit_answered(&f->a, post_range(&f->a, GSB_REC_BACKING_UNMAP, at, 2, 0)));
+	assert_int_equal(map(&f->a, id, at, 2), CUDA_ERROR_OUT_OF_MEMORY);
+	f->k.dev->backing_err = 0;
+	assert_int_equal(map(&f->a, id, at, 2), 0);
+	assert_int_equal(set_access(&f->a, at, 2, GSB_MAPPING_BOTH), 0);
+}
+
+static void test_tenant_that_dies_under_work_keeps_its_mappings_until_then(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id = 0, at = make(&f->a, 2, &id);
+
+	kit_fill(&f->a, 0, at);
+	kit_settle(&f->k);
+	assert_false(kit_answered(&f->a, post_range(&f->a, GSB_REC_BACKING_UNMAP, at, 2, 0)));
+	kit_tenant_die(&f->a);
+	kit_settle(&f->k);
+	assert_true(kit_tenant_is_gone(&f->a));
+	assert_int_equal(f->k.dev->n_mappings, 0);
+	assert_int_equal(f->k.dev->used_bytes, 0);
+	assert_int_equal(f->k.engine->addresses.n_taken, 0);
+	kit_tenant_free(&f->a);
+	kit_tenant_init(&f->a, &f->k, NULL);
+}
+
+static void test_copy_over_a_seam_is_let_through(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t at = reserve(&f->a, 2), id = 0;
+
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(create(&f->a, 1, &id), 0);
+		assert_int_equal(map(&f->a, id, at + i * UNIT, 1), 0);
+	}
+	assert_int_equal(set_access(&f->a, at, 2, GSB_MAPPING_BOTH), 0);
+	kit_device_auto(f->k.dev);
+	kit_post(&f->a, GSB_REC_FILL, kit_stream(0),
+		 &(struct gsb_rec_fill){at + UNIT - 8, 4, 1, 0, 7, 4}, sizeof(struct gsb_rec_fill),
+		 NULL, 0);
+	kit_settle(&f->k);
+	assert_int_equal(kit_done(&f->a, 0), 1);
+	assert_int_equal(*(uint32_t *)(uintptr_t)(at + UNIT + 4), 7);
+}
+
+/* ---- hostile records ---- */
+
+/* What a library never asks, of a tenant that has two units mapped to be read: AT; and addresses behind them. */
+struct hostile {
+	const char *why;
+	enum gsb_rec_type type;
+	uint64_t words[4]; /* of the body; AT: its address is added */
+	bool at[4];
+};
+
+static const struct hostile hostile[] = {
+	{"reservation of 4096 bytes", GSB_REC_ADDRESS_RESERVE, {4096, UNIT, 0}, {0}},
+	{"aligned to 4096", GSB_REC_ADDRESS_RESERVE, {UNIT, 4096, 0}, {0}},
+	{"aligned to 6291456", GSB_REC_ADDRESS_RESERVE, {UNIT, 3 * UNIT, 0}, {0}},
+	{"reservation of 0 bytes", GSB_REC_ADDRESS_RESERVE, {0, UNIT, 0}, {0}},
+	{"which are not reserved", GSB_REC_ADDRESS_FREE, {4096}, {0}},
+	{"which are not whole, or mapped", GSB_REC_ADDRESS_FREE, {0}, {true}},
+	{"which are no units", GSB_REC_BACKING_CREATE, {UNIT + 1}, {0}},
+	{"which are no units", GSB_REC_BACKING_CREATE, {0}, {0}},
+	{"unmapped memory 0x1", GSB_REC_BACKING_DESTROY, {1}, {0}},
+	{"unmapped memory 0x63", GSB_REC_BACKING_DESTROY, {99}, {0}},
+	{"memory 0x63", GSB_REC_BACKING_MAP, {99, 2 * UNIT, UNIT}, {0, true}},
+	{"which is not free", GSB_REC_BACKING_MAP, {1, 0, UNIT}, {0, true}},
+	{"which is not free", GSB_REC_BACKING_MAP, {1, 2 * UNIT, 3 * UNIT}, {0, true}},
+	{"which is not free", GSB_REC_BACKING_MAP, {1, 3 * UNIT, 2 * UNIT}, {0, true}},
+	{"which is not free", GSB_REC_BACKING_MAP, {1, 2 * UNIT + 4096, UNIT}, {0, true}},
+	{"which is not free", GSB_REC_BACKING_MAP, {1, 2 * UNIT, 0}, {0, true}},
+	{"which is not free", GSB_REC_BACKING_MAP, {1, BASE + WHOLE / 2, UNIT}, {0}},
+	{"is not what it has mapped", GSB_REC_BACKING_UNMAP, {0, UNIT}, {true}},
+	{"is not what it has mapped", GSB_REC_BACKING_UNMAP, {0, 3 * UNIT}, {true}},
+	{"is not what it has mapped", GSB_REC_BACKING_UNMAP, {0, 0}, {true}},
+	{"is not what it has mapped", GSB_REC_BACKING_ACCESS, {UNIT, UNIT, 3}, {true}},
+	{"access 2", GSB_REC_BACKING_ACCESS, {0, 2 * UNIT, 2}, {true}},
+	{"access 7", GSB_REC_BACKING_ACCESS, {0, 2 * UNIT, 7}, {true}},
+};
+
+static void expect_cut(struct fixture *f, const char *why)
+{
+	struct gsb_msg_cut m;
+
+	kit_settle(&f->k);
+	assert_int_equal(gsb_channel_recv(f->a.socket, &m, sizeof(m), NULL, NULL), sizeof(m));
+	assert_int_equal(m.msg.type, GSB_MSG_CUT);
+	if (!strstr(m.reason, why))
+		fail_msg("\"%s\" does not say \"%s\"", m.reason, why);
+	assert_true(kit_tenant_is_gone(&f->a));
+}
+
+static uint64_t make_readable(struct fixture *f)
+{
+	uint64_t id = 0, at = reserve(&f->a, 4);
+
+	assert_int_equal(create(&f->a, 2, &id), 0);
+	assert_int_equal(id, 1);
+	assert_int_equal(map(&f->a, id, at, 2), 0);
+	assert_int_equal(set_access(&f->a, at, 2, GSB_MAPPING_READ), 0);
+	return at;
+}
+
+static void test_each_hostile_record_cuts_its_tenant_off_alone(void **state)
+{
+	for (size_t i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++) {
+		struct hostile h = hostile[i];
+		struct fixture *f;
+		void *fixture;
+		uint64_t at, id = 0;
+
+		setup(&fixture);
+		f = fixture;
+		at = make_readable(f);
+		for (unsigned k = 0; k < 4; k++)
+			h.words[k] += h.at[k] ? at : 0;
+		kit_post_call(&f->a, h.type, h.words, gsb_rec_min_size(h.type) - 32, NULL, 0);
+		expect_cut(f, h.why);
+		assert_int_equal(f->k.engine->n_cut, 1);
+		assert_int_equal(f->k.dev->n_mappings, 0);
+		make(&f->b, 1, &id);
+		teardown(&fixture);
+	}
+}
+
+static void test_write_to_what_may_be_read_cuts_off(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t at = make_readable(f);
+
+	kit_fill(&f->a, 0, at);
+	expect_cut(f, "not its own");
+}
+
+static void test_copy_of_what_another_has_mapped_cuts_off(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id = 0, at = make(&f->b, 1, &id);
+
+	kit_fill(&f->a, 0, at);
+	expect_cut(f, "not its own");
+}
+
+/* From the moment it is asked for: the answer may be long in coming. */
+static void test_write_to_what_is_being_unmapped_cuts_off(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id = 0, at = make(&f->a, 1, &id);
+
+	kit_fill(&f->a, 0, at);
+	kit_settle(&f->k);
+	assert_false(kit_answered(&f->a, post_range(&f->a, GSB_REC_BACKING_UNMAP, at, 1, 0)));
+	kit_fill(&f->a, 0, at);
+	expect_cut(f, "not its own");
+}
+
+int main(void)
+{
+#define AREA(f) cmocka_unit_test_setup_teardown(f, set_up_area, tear_down_area)
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		AREA(test_addresses_of_two_share_no_part),
+		AREA(test_hint_behind_its_own_is_kept),
+		AREA(test_part_is_free_when_its_last_reservation_goes),
+		AREA(test_one_leaves_addresses_for_others),
+		AREA(test_addresses_are_aligned_as_asked),
+		CASE(test_memory_counts_once_from_when_it_is_made),
+		CASE(test_unmap_waits_for_the_work_before_it),
+		CASE(test_access_that_is_taken_away_waits_for_the_work_before_it),
+		CASE(test_what_the_device_refuses_is_told),
+		CASE(test_tenant_that_dies_under_work_keeps_its_mappings_until_then),
+		CASE(test_copy_over_a_seam_is_let_through),
+		cmocka_unit_test(test_each_hostile_record_cuts_its_tenant_off_alone),
+		CASE(test_write_to_what_may_be_read_cuts_off),
+		CASE(test_copy_of_what_another_has_mapped_cuts_off),
+		CASE(test_write_to_what_is_being_unmapped_cuts_off),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
