@@ -41,6 +41,7 @@ interpose_sources = \
 	interpose/cu/registered.c interpose/cu/registered.h \
 	interpose/cu/staging.c interpose/cu/staging.h \
 	interpose/cu/stream.c interpose/cu/stream.h \
+	interpose/cu/virtual.c interpose/cu/virtual.h \
 	interpose/hooks/hooks.h \
 	interpose/hooks/array.c \
 	interpose/hooks/capture.c \
@@ -66,7 +67,8 @@ interpose_sources = \
 	interpose/hooks/setup.c \
 	interpose/hooks/stream.c \
 	interpose/hooks/stream_attr.c \
-	interpose/hooks/tensor.c
+	interpose/hooks/tensor.c \
+	interpose/hooks/virtual.c
 libinterpose_la_SOURCES = $(interpose_sources)
 EXTRA_DIST += doc/driver-coverage.md
 libinterpose_la_LIBADD = libshm.la libimage.la libbase.la

@@ -181,6 +181,13 @@ static void remove_at(size_t i)
 	memmove(&allocs[i], &allocs[i + 1], (n_allocs - i) * sizeof(*allocs));
 }
 
+void gsb_alloc_note_removal(void)
+{
+	pthread_rwlock_wrlock(&lock);
+	n_removals++;
+	pthread_rwlock_unlock(&lock);
+}
+
 uint64_t gsb_alloc_n_removals(void)
 {
 	return atomic_load_explicit(&n_removals, memory_order_acquire);

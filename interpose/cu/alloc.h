@@ -70,6 +70,9 @@ CUresult gsb_alloc_advice(uint64_t addr, uint64_t bytes, enum gsb_advice_kind ki
 CUresult gsb_alloc_remove(uint64_t addr, enum gsb_alloc_kind kind, uint64_t wire,
 			  struct gsb_alloc *out);
 
+/* What was mapped is so no longer (cu/virtual.h). */
+void gsb_alloc_note_removal(void);
+
 /* How often something was removed: what was found at the same count is there still. */
 uint64_t gsb_alloc_n_removals(void);
 

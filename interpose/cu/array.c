@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "interpose/cu/alloc.h"
+#include "interpose/cu/virtual.h"
 
 #define PITCH_ALIGN   32u  /* bytes: CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT */
 #define TEXTURE_ALIGN 512u /* CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT */
@@ -180,6 +181,11 @@ struct rows {
 	bool may_pass_the_end; /* of its allocation: the driver does not look where a line of texels ends */
 };
 
+static bool is_readable(uint64_t addr, uint64_t bytes, uint64_t wire)
+{
+	return gsb_alloc_holds(addr, bytes, wire) || gsb_cu_virtual_allows(addr, bytes, false);
+}
+
 static CUresult view_rows(const struct rows *r, uint64_t wire, struct gsb_texture *out)
 {
 	uint64_t texel = gsb_texel_channel_bytes(r->format) * r->n_channels, bytes;
@@ -187,7 +193,7 @@ static CUresult view_rows(const struct rows *r, uint64_t wire, struct gsb_textur
 	if (!r->width || !r->height || r->addr % TEXTURE_ALIGN ||
 	    gsb_mul_overflows(r->pitch, r->height - 1, &bytes) ||
 	    gsb_add_overflows(bytes, r->width * texel, &bytes) ||
-	    !gsb_alloc_holds(r->addr, r->may_pass_the_end ? texel : bytes, wire))
+	    !is_readable(r->addr, r->may_pass_the_end ? texel : bytes, wire))
 		return CUDA_ERROR_INVALID_VALUE;
 	*out = (struct gsb_texture){
 		.base = r->addr,

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "interpose/cu/alloc.h"
+#include "interpose/cu/virtual.h"
 
 /* ---- ends ---- */
 
@@ -13,6 +14,7 @@ struct gsb_cu_end gsb_cu_end_at(uint64_t addr, uint64_t pitch)
 	enum gsb_place place = gsb_in_device_window(addr)	 ? GSB_PLACE_DEVICE
 			       : gsb_in_host_window(addr)	 ? GSB_PLACE_HOST
 			       : gsb_alloc_is_far_variable(addr) ? GSB_PLACE_DEVICE
+			       : gsb_cu_virtual_has(addr)	 ? GSB_PLACE_DEVICE
 								 : GSB_CU_PAGEABLE;
 
 	return (struct gsb_cu_end){.place = place, .addr = addr, .pitch = pitch};
@@ -34,8 +36,10 @@ bool gsb_cu_copy_is_end_ok(const struct gsb_cu_copy *c, const struct gsb_cu_end 
 		return false;
 	if (!gsb_cu_copy_span(c, e, &span) || gsb_add_overflows(e->addr, span, &last))
 		return false;
-	return e->place == GSB_CU_PAGEABLE ? e->addr != 0
-					   : gsb_alloc_holds(e->addr, span, c->stream.wire);
+	if (e->place == GSB_CU_PAGEABLE)
+		return e->addr != 0;
+	return gsb_alloc_holds(e->addr, span, c->stream.wire) ||
+	       gsb_cu_virtual_allows(e->addr, span, e == &c->dst);
 }
 
 /* Both ends, when something was freed since n_removals. */

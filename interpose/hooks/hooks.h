@@ -247,6 +247,25 @@ CUresult hook_cuPointerGetAttribute(void *data, CUpointer_attribute attr, CUdevi
 CUresult hook_cuPointerGetAttributes(unsigned n, CUpointer_attribute *attrs, void **data,
 				     CUdeviceptr ptr);
 
+/* hooks/virtual.c */
+CUresult hook_cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t align, CUdeviceptr hint,
+				  unsigned long long flags);
+CUresult hook_cuMemAddressFree(CUdeviceptr ptr, size_t size);
+CUresult hook_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
+			  const CUmemAllocationProp *prop, unsigned long long flags);
+CUresult hook_cuMemRelease(CUmemGenericAllocationHandle handle);
+CUresult hook_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr);
+CUresult hook_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
+						     CUmemGenericAllocationHandle handle);
+CUresult hook_cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
+					    CUmemAllocationGranularity_flags option);
+CUresult hook_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
+		       CUmemGenericAllocationHandle handle, unsigned long long flags);
+CUresult hook_cuMemUnmap(CUdeviceptr ptr, size_t size);
+CUresult hook_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc, size_t n);
+CUresult hook_cuMemGetAccess(unsigned long long *flags, const CUmemLocation *where,
+			     CUdeviceptr ptr);
+
 /* hooks/managed.c */
 CUresult hook_cuMemPrefetchAsync(CUdeviceptr ptr, size_t n, CUdevice device, CUstream stream);
 CUresult hook_cuMemPrefetchAsync_v2(CUdeviceptr ptr, size_t n, CUmemLocation where, unsigned flags,

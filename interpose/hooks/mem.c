@@ -14,8 +14,10 @@
 #include "interpose/cu/pool.h"
 #include "interpose/cu/registered.h"
 #include "interpose/cu/stream.h"
+#include "interpose/cu/virtual.h"
 
-#define PITCH_ALIGN 512u /* bytes; what devices of this decade give */
+#define VIRTUAL_ID  (1ull << 62) /* that of an allocation never comes so far */
+#define PITCH_ALIGN 512u	 /* bytes; what devices of this decade give */
 
 /* Its context may end before the map knows of it: what was dropped by then is dropped again. */
 static CUresult add(struct gsb_alloc *a, const struct gsb_guard *guard)
@@ -419,10 +421,15 @@ CUresult hook_cuMemHostGetFlags(unsigned *flags, void *ptr)
 
 CUresult hook_cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr ptr)
 {
+	struct gsb_cu_virtual_place place;
 	struct gsb_alloc a;
 
-	if (!gsb_alloc_find(ptr, &a))
+	if (gsb_cu_virtual_find(ptr, &place) && place.size) {
+		a.addr = place.addr;
+		a.size = place.size;
+	} else if (!gsb_alloc_find(ptr, &a)) {
 		return CUDA_ERROR_NOT_FOUND;
+	}
 	if (base)
 		*base = a.addr;
 	if (size)
@@ -489,11 +496,32 @@ static CUresult pointer_attribute(void *data, CUpointer_attribute attr, CUdevice
 	return CUDA_SUCCESS;
 }
 
+/* Of addresses that the program has reserved: whose range is the reservation, whether anything is mapped there or not. */
+static CUresult virtual_attribute(void *data, CUpointer_attribute attr, CUdeviceptr ptr,
+				  const struct gsb_cu_virtual_place *place)
+{
+	const struct gsb_alloc a = {.kind = GSB_ALLOC_DEVICE,
+				    .addr = place->reserved_addr,
+				    .size = place->reserved_size,
+				    .id = place->id | VIRTUAL_ID};
+
+	switch (attr) {
+	case CU_POINTER_ATTRIBUTE_MAPPED: *(unsigned *)data = place->size != 0; break;
+	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: *(int *)data = (int)place->access; break;
+	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: *(uint64_t *)data = place->types; break;
+	default: return pointer_attribute(data, attr, ptr, &a, ptr);
+	}
+	return CUDA_SUCCESS;
+}
+
 CUresult hook_cuPointerGetAttribute(void *data, CUpointer_attribute attr, CUdeviceptr ptr)
 {
+	struct gsb_cu_virtual_place place;
 	struct gsb_alloc a;
 	uint64_t host;
 
+	if (data && gsb_cu_virtual_find(ptr, &place))
+		return virtual_attribute(data, attr, ptr, &place);
 	if (!data || !find_pointer(&ptr, &a, &host))
 		return CUDA_ERROR_INVALID_VALUE;
 	return pointer_attribute(data, attr, ptr, &a, host);
@@ -528,14 +556,18 @@ static CUresult unknown_attribute(void *data, CUpointer_attribute attr, CUdevice
 CUresult hook_cuPointerGetAttributes(unsigned n, CUpointer_attribute *attrs, void **data,
 				     CUdeviceptr ptr)
 {
+	struct gsb_cu_virtual_place place;
 	struct gsb_alloc a;
 	uint64_t host;
-	bool known = find_pointer(&ptr, &a, &host);
+	bool is_virtual = gsb_cu_virtual_find(ptr, &place);
+	bool known = is_virtual || find_pointer(&ptr, &a, &host);
 
 	if (!n || !attrs || !data)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (unsigned i = 0; i < n; i++)
-		if ((!known || pointer_attribute(data[i], attrs[i], ptr, &a, host)) &&
+		if ((!known ||
+		     (is_virtual ? virtual_attribute(data[i], attrs[i], ptr, &place)
+				 : pointer_attribute(data[i], attrs[i], ptr, &a, host))) &&
 		    unknown_attribute(data[i], attrs[i], known ? 0 : ptr))
 			return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;

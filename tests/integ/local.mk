@@ -33,6 +33,13 @@ EXTRA_DIST += tests/integ/graphs.sh tests/integ/graphs.expected
 tests_integ_graphs_SOURCES = tests/integ/graphs.c tests/unit/tenant.h
 tests_integ_graphs_CPPFLAGS = $(integ_cppflags)
 tests_integ_graphs_LDADD = -ldl
+# Addresses and memory apart from each other, as a driver answers.
+noinst_PROGRAMS += tests/integ/virtual
+check_SCRIPTS += tests/integ/virtual.sh
+EXTRA_DIST += tests/integ/virtual.sh tests/integ/virtual.expected
+tests_integ_virtual_SOURCES = tests/integ/virtual.c tests/unit/tenant.h
+tests_integ_virtual_CPPFLAGS = $(integ_cppflags)
+tests_integ_virtual_LDADD = -ldl
 tests_integ_misuse_SOURCES = tests/integ/misuse.c tests/unit/tenant.h
 tests_integ_misuse_CPPFLAGS = $(integ_cppflags)
 tests_integ_misuse_LDADD = -ldl

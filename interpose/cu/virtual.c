@@ -1,0 +1,454 @@
+/*
+ * virtual.c - see virtual.h.
+ */
+#include "interpose/cu/virtual.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define HASH_NONFATAL_OOM 1 /* never an exit in somebody else's process */
+#include <uthash.h>
+
+#include "base/checked.h"
+#include "base/mapping.h"
+#include "interpose/core/post.h"
+#include "interpose/cu/alloc.h"
+#include "shm/region.h"
+
+struct reservation {
+	uint64_t addr, size;
+	uint64_t blocked; /* bytes that the program's own memory keeps out of */
+	uint64_t id;
+	struct reservation *next;
+};
+
+struct backing {
+	uint64_t handle, size; /* handle: as the engine has named it */
+	CUmemAllocationProp prop;
+	unsigned n_refs; /* the program's; 0: released */
+	size_t n_mappings;
+	UT_hash_handle hh;
+};
+
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+/* Under lock. */
+static struct reservation *reservations;
+static struct backing *backings;
+static struct gsb_mappings mapped; /* of: the struct backing */
+static uint64_t last_id;
+
+static CUresult tell(enum gsb_rec_type type, const void *body, uint32_t bytes)
+{
+	return gsb_call(&(struct gsb_call){.type = type, .body = body, .body_bytes = bytes}, NULL);
+}
+
+static CUresult ask(enum gsb_rec_type type, const void *body, uint32_t bytes, void *answer,
+		    uint32_t answer_bytes)
+{
+	return gsb_call_into(&(struct gsb_call){.type = type, .body = body, .body_bytes = bytes},
+			     answer, answer_bytes);
+}
+
+static bool is_whole(uint64_t addr, uint64_t size)
+{
+	return size && !((addr | size) % GSB_VIRTUAL_UNIT);
+}
+
+/* ---- addresses ---- */
+
+static struct reservation *find_reservation(uint64_t addr)
+{
+	struct reservation *r = reservations;
+
+	while (r && addr - r->addr >= r->size)
+		r = r->next;
+	return r;
+}
+
+static CUresult free_addresses(uint64_t addr)
+{
+	const struct gsb_rec_address body = {.addr = addr};
+
+	return tell(GSB_REC_ADDRESS_FREE, &body, sizeof(body));
+}
+
+static void add_reservation(struct reservation *r)
+{
+	pthread_rwlock_wrlock(&lock);
+	r->id = ++last_id;
+	r->next = reservations;
+	reservations = r;
+	pthread_rwlock_unlock(&lock);
+}
+
+/* Numbers of reserved addresses must never come out of malloc. Who has something there already cannot have them. */
+CUresult gsb_cu_virtual_reserve(uint64_t size, uint64_t align, uint64_t hint, uint64_t *addr)
+{
+	struct reservation *r = malloc(sizeof(*r));
+	struct gsb_rec_address_reserve body = {.align = align, .hint = hint};
+	struct gsb_reply_range range;
+	CUresult result;
+
+	if (!r)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (body.align < GSB_VIRTUAL_UNIT)
+		body.align = GSB_VIRTUAL_UNIT;
+	body.size = gsb_round_up(size, GSB_VIRTUAL_UNIT);
+	result = ask(GSB_REC_ADDRESS_RESERVE, &body, sizeof(body), &range, sizeof(range));
+	if (!result && gsb_window_block(range.addr, body.size)) {
+		free_addresses(range.addr);
+		result = CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	if (result) {
+		free(r);
+		return result;
+	}
+	*r = (struct reservation){.addr = range.addr, .size = size, .blocked = body.size};
+	add_reservation(r);
+	*addr = r->addr;
+	return CUDA_SUCCESS;
+}
+
+/* The one that is just this, and of which nothing is mapped, taken out of the list. */
+static struct reservation *take_reservation(uint64_t addr, uint64_t size)
+{
+	struct reservation **at, *r = NULL;
+
+	pthread_rwlock_wrlock(&lock);
+	for (at = &reservations; *at && (*at)->addr != addr; at = &(*at)->next)
+		;
+	if (*at && (*at)->size == size && !gsb_mappings_any(&mapped, addr, size)) {
+		r = *at;
+		*at = r->next;
+	}
+	pthread_rwlock_unlock(&lock);
+	return r;
+}
+
+CUresult gsb_cu_virtual_free(uint64_t addr, uint64_t size)
+{
+	struct reservation *r = take_reservation(addr, size);
+	CUresult result;
+
+	if (!r)
+		return CUDA_ERROR_INVALID_VALUE;
+	gsb_window_unmap(r->addr, r->blocked);
+	result = free_addresses(r->addr);
+	free(r);
+	return result;
+}
+
+/* ---- memory ---- */
+
+static struct backing *find_backing(uint64_t handle)
+{
+	struct backing *b;
+
+	HASH_FIND(hh, backings, &handle, sizeof(handle), b);
+	return b;
+}
+
+static CUresult destroy(struct backing *b)
+{
+	const struct gsb_rec_object body = {.handle = b->handle};
+
+	free(b);
+	return tell(GSB_REC_BACKING_DESTROY, &body, sizeof(body));
+}
+
+CUresult gsb_cu_virtual_create(uint64_t size, const CUmemAllocationProp *prop, uint64_t *handle)
+{
+	const struct gsb_rec_backing_create body = {.size = size};
+	struct gsb_reply_number number;
+	struct backing *b;
+	CUresult result;
+	bool known;
+
+	if (!is_whole(0, size))
+		return CUDA_ERROR_INVALID_VALUE;
+	b = malloc(sizeof(*b));
+	if (!b)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	result = ask(GSB_REC_BACKING_CREATE, &body, sizeof(body), &number, sizeof(number));
+	if (result) {
+		free(b);
+		return result;
+	}
+	*b = (struct backing){.handle = number.number, .size = size, .prop = *prop, .n_refs = 1};
+	pthread_rwlock_wrlock(&lock);
+	HASH_ADD(hh, backings, handle, sizeof(b->handle), b);
+	known = b->hh.tbl;
+	pthread_rwlock_unlock(&lock);
+	if (!known) {
+		destroy(b);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	*handle = number.number;
+	return CUDA_SUCCESS;
+}
+
+/* Nobody needs it any more: it is in the table no longer, and to be destroyed. Under lock. */
+static bool is_over(struct backing *b)
+{
+	if (b->n_refs || b->n_mappings)
+		return false;
+	HASH_DELETE(hh, backings, b);
+	return true;
+}
+
+CUresult gsb_cu_virtual_release(uint64_t handle)
+{
+	struct backing *b;
+	bool known, over;
+
+	pthread_rwlock_wrlock(&lock);
+	b = find_backing(handle);
+	known = b && b->n_refs;
+	if (known)
+		b->n_refs--;
+	over = known && is_over(b);
+	pthread_rwlock_unlock(&lock);
+	if (!known)
+		return CUDA_ERROR_INVALID_VALUE;
+	return over ? destroy(b) : CUDA_SUCCESS;
+}
+
+CUresult gsb_cu_virtual_retain(uint64_t addr, uint64_t *handle)
+{
+	struct gsb_mapping *m;
+
+	pthread_rwlock_wrlock(&lock);
+	m = gsb_mappings_find(&mapped, addr);
+	if (m) {
+		struct backing *b = m->of;
+
+		b->n_refs++;
+		*handle = b->handle;
+	}
+	pthread_rwlock_unlock(&lock);
+	return m ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult gsb_cu_virtual_prop(uint64_t handle, CUmemAllocationProp *prop)
+{
+	const struct backing *b;
+
+	pthread_rwlock_rdlock(&lock);
+	b = find_backing(handle);
+	if (b)
+		*prop = b->prop;
+	pthread_rwlock_unlock(&lock);
+	return b ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- mappings ---- */
+
+/* Under lock. */
+static CUresult add_mapping(uint64_t addr, uint64_t size, uint64_t handle)
+{
+	const struct reservation *r = find_reservation(addr);
+	struct backing *b = find_backing(handle);
+	struct gsb_mapping m = {.addr = addr, .size = size, .of = b, .busy = true};
+
+	if (!r || !b || !b->n_refs || size > b->size ||
+	    !gsb_range_ok(addr - r->addr, size, r->size) || gsb_mappings_any(&mapped, addr, size))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (gsb_mappings_add(&mapped, &m))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	b->n_mappings++;
+	return CUDA_SUCCESS;
+}
+
+/* What was changed is as it should be, and others may change it. */
+static void settle(uint64_t addr, uint64_t size)
+{
+	struct gsb_mapping_run run;
+
+	if (gsb_mappings_run(&mapped, addr, size, &run))
+		return;
+	for (size_t i = 0; i < run.n; i++)
+		run.first[i].busy = false;
+}
+
+/* Of memory that has been unmapped and released what nobody needs any more, as a list by hh.next. Under lock. */
+static struct backing *remove_mappings(uint64_t addr, uint64_t size)
+{
+	struct backing *over = NULL;
+	struct gsb_mapping_run run;
+
+	if (gsb_mappings_run(&mapped, addr, size, &run))
+		return NULL;
+	for (size_t i = 0; i < run.n; i++) {
+		struct backing *b = run.first[i].of;
+
+		b->n_mappings--;
+		if (is_over(b)) {
+			b->hh.next = over;
+			over = b;
+		}
+	}
+	gsb_mappings_remove(&mapped, &run);
+	return over;
+}
+
+static CUresult destroy_all(struct backing *over)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	while (over) {
+		struct backing *next = over->hh.next;
+		CUresult one = destroy(over);
+
+		result = result ? result : one;
+		over = next;
+	}
+	return result;
+}
+
+CUresult gsb_cu_virtual_map(uint64_t addr, uint64_t size, uint64_t handle)
+{
+	const struct gsb_rec_backing_map body = {.backing = handle, .addr = addr, .size = size};
+	struct backing *over = NULL;
+	CUresult result = is_whole(addr, size) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+
+	if (result)
+		return result;
+	pthread_rwlock_wrlock(&lock);
+	result = add_mapping(addr, size, handle);
+	pthread_rwlock_unlock(&lock);
+	if (result)
+		return result;
+	result = tell(GSB_REC_BACKING_MAP, &body, sizeof(body));
+	pthread_rwlock_wrlock(&lock);
+	if (result)
+		over = remove_mappings(addr, size);
+	else
+		settle(addr, size);
+	pthread_rwlock_unlock(&lock);
+	destroy_all(over);
+	return result;
+}
+
+/*
+ * Whole mappings, which nobody else changes, are busy from now on. What they may not be accessed for any longer is refused before the
+ * engine hears of it. Under lock.
+ */
+static CUresult begin_change(uint64_t addr, uint64_t size, unsigned access)
+{
+	struct gsb_mapping_run run;
+
+	if (gsb_mappings_run(&mapped, addr, size, &run))
+		return CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < run.n; i++)
+		if (run.first[i].busy)
+			return CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < run.n; i++) {
+		run.first[i].busy = true;
+		run.first[i].access &= (uint8_t)access;
+	}
+	gsb_alloc_note_removal();
+	return CUDA_SUCCESS;
+}
+
+static CUresult change(uint64_t addr, uint64_t size, unsigned access)
+{
+	CUresult result;
+
+	pthread_rwlock_wrlock(&lock);
+	result = begin_change(addr, size, access);
+	pthread_rwlock_unlock(&lock);
+	return result;
+}
+
+CUresult gsb_cu_virtual_unmap(uint64_t addr, uint64_t size)
+{
+	const struct gsb_rec_backing_range body = {.addr = addr, .size = size};
+	struct backing *over;
+	CUresult result = change(addr, size, GSB_MAPPING_NONE);
+
+	if (result)
+		return result;
+	result = tell(GSB_REC_BACKING_UNMAP, &body, sizeof(body));
+	pthread_rwlock_wrlock(&lock);
+	over = remove_mappings(addr, size);
+	pthread_rwlock_unlock(&lock);
+	return result ? result : destroy_all(over);
+}
+
+static void allow(uint64_t addr, uint64_t size, unsigned access)
+{
+	struct gsb_mapping_run run;
+
+	if (gsb_mappings_run(&mapped, addr, size, &run))
+		return;
+	for (size_t i = 0; i < run.n; i++)
+		run.first[i].access = (uint8_t)access;
+}
+
+CUresult gsb_cu_virtual_set_access(uint64_t addr, uint64_t size, CUmemAccess_flags access)
+{
+	const struct gsb_rec_backing_range body = {
+		.addr = addr, .size = size, .access = (uint32_t)access};
+	CUresult result = change(addr, size, (unsigned)access);
+
+	if (result)
+		return result;
+	result = tell(GSB_REC_BACKING_ACCESS, &body, sizeof(body));
+	pthread_rwlock_wrlock(&lock);
+	if (!result)
+		allow(addr, size, (unsigned)access);
+	settle(addr, size);
+	pthread_rwlock_unlock(&lock);
+	return result;
+}
+
+/* ---- questions ---- */
+
+static bool find(uint64_t addr, struct gsb_cu_virtual_place *out)
+{
+	const struct reservation *r = find_reservation(addr);
+	const struct gsb_mapping *m = gsb_mappings_find(&mapped, addr);
+
+	if (!r)
+		return false;
+	*out = (struct gsb_cu_virtual_place){
+		.reserved_addr = r->addr, .reserved_size = r->size, .id = r->id};
+	if (m) {
+		const struct backing *b = m->of;
+
+		out->addr = m->addr;
+		out->size = m->size;
+		out->access = (CUmemAccess_flags)m->access;
+		out->types = b->prop.requestedHandleTypes;
+	}
+	return true;
+}
+
+bool gsb_cu_virtual_find(uint64_t addr, struct gsb_cu_virtual_place *out)
+{
+	bool found;
+
+	if (addr - GSB_VIRTUAL_BASE >= GSB_VIRTUAL_SIZE)
+		return false;
+	pthread_rwlock_rdlock(&lock);
+	found = find(addr, out);
+	pthread_rwlock_unlock(&lock);
+	return found;
+}
+
+bool gsb_cu_virtual_has(uint64_t addr)
+{
+	struct gsb_cu_virtual_place ignored;
+
+	return gsb_cu_virtual_find(addr, &ignored);
+}
+
+bool gsb_cu_virtual_allows(uint64_t addr, uint64_t bytes, bool write)
+{
+	bool ok;
+
+	pthread_rwlock_rdlock(&lock);
+	ok = gsb_mappings_allow(&mapped, addr, bytes, write ? GSB_MAPPING_BOTH : GSB_MAPPING_READ);
+	pthread_rwlock_unlock(&lock);
+	return ok;
+}

@@ -1,0 +1,793 @@
+/*
+ * virtual.c - what a driver answers about addresses that are reserved and memory that is mapped there, as lines of
+ * "case step answer", which virtual.expected has. The same program runs natively on a GPU, and under the library.
+ *
+ *   virtual            all cases, each in a process of its own, so that none is in another's context
+ *   virtual CASE       this one, here
+ *   virtual --list     their names
+ *   virtual quota|zero|refused|free|context|hold    what only the library says: see there
+ *
+ * An answer is a CUresult, a count, or what was read back. Nothing that is printed depends on addresses or on time.
+ */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/unit/tenant.h"
+
+#define UNIT	(2ull << 20)
+#define WORDS	(UNIT / 4)
+#define N_TURNS 4
+
+/* add: n is added to each of count words, by one thread each. */
+static const char ptx[] =
+	".version 6.4\n.target sm_75\n.address_size 64\n"
+	".visible .entry add(.param .u64 words, .param .u32 count, .param .u32 n)\n{\n"
+	"\t.reg .pred %p;\n\t.reg .b32 %i, %b, %t, %c, %n, %old;\n\t.reg .b64 %at, %off;\n"
+	"\tld.param.u64 %at, [words];\n\tld.param.u32 %c, [count];\n\tld.param.u32 %n, [n];\n"
+	"\tmov.u32 %b, %ctaid.x;\n\tmov.u32 %i, %ntid.x;\n\tmov.u32 %t, %tid.x;\n"
+	"\tmad.lo.u32 %i, %b, %i, %t;\n\tsetp.ge.u32 %p, %i, %c;\n\t@%p ret;\n"
+	"\tmul.wide.u32 %off, %i, 4;\n\tadd.u64 %at, %at, %off;\n"
+	"\tld.global.u32 %old, [%at];\n\tadd.u32 %old, %old, %n;\n\tst.global.u32 [%at], %old;\n"
+	"\tret;\n}\n"
+	".visible .entry look(.param .u64 from, .param .u64 to)\n{\n"
+	"\t.reg .b32 %v;\n\t.reg .b64 %from, %to;\n"
+	"\tld.param.u64 %from, [from];\n\tld.param.u64 %to, [to];\n"
+	"\tld.global.u32 %v, [%from];\n\tst.global.u32 [%to], %v;\n\tret;\n}\n";
+
+static struct cu cu;
+static CUcontext ctx;
+static CUmodule module;
+static CUfunction add, look;
+static const char *running;
+
+static void say(const char *step, long answer)
+{
+	printf("%s %s %ld\n", running, step, answer);
+}
+
+/* What no case is about must work. */
+#define must(call)                                                                  \
+	do {                                                                        \
+		CUresult must_result = (call);                                      \
+		if (must_result) {                                                  \
+			printf("%s line %d: %d\n", running, __LINE__, must_result); \
+			fflush(stdout);                                             \
+			_exit(1);                                                   \
+		}                                                                   \
+	} while (0)
+
+/* ---- tools ---- */
+
+static const CUmemAllocationProp prop = {
+	.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+	.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0},
+};
+static const CUmemAccessDesc both = {{CU_MEM_LOCATION_TYPE_DEVICE, 0},
+				     CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+static const CUmemAccessDesc reading = {{CU_MEM_LOCATION_TYPE_DEVICE, 0},
+					CU_MEM_ACCESS_FLAGS_PROT_READ};
+static const CUmemAccessDesc none = {{CU_MEM_LOCATION_TYPE_DEVICE, 0},
+				     CU_MEM_ACCESS_FLAGS_PROT_NONE};
+
+static CUdeviceptr reserve(size_t units)
+{
+	CUdeviceptr at = 0;
+
+	must(cu.cuMemAddressReserve(&at, units * UNIT, 0, 0, 0));
+	return at;
+}
+
+static CUmemGenericAllocationHandle create(size_t units)
+{
+	CUmemGenericAllocationHandle h = 0;
+
+	must(cu.cuMemCreate(&h, units * UNIT, &prop, 0));
+	return h;
+}
+
+static void map(CUdeviceptr at, size_t units, CUmemGenericAllocationHandle h)
+{
+	must(cu.cuMemMap(at, units * UNIT, 0, h, 0));
+	must(cu.cuMemSetAccess(at, units * UNIT, &both, 1));
+}
+
+/* Addresses with memory of their own, one handle a unit, which only the mappings keep. */
+static CUdeviceptr make(size_t units)
+{
+	CUdeviceptr at = reserve(units);
+
+	for (size_t i = 0; i < units; i++) {
+		CUmemGenericAllocationHandle h = create(1);
+
+		map(at + i * UNIT, 1, h);
+		must(cu.cuMemRelease(h));
+	}
+	return at;
+}
+
+static CUresult launch_add(CUdeviceptr at, uint32_t count, uint32_t n)
+{
+	void *params[] = {&at, &count, &n};
+
+	return cu.cuLaunchKernel(add, (count + 255) / 256, 1, 1, 256, 1, 1, 0, NULL, params, NULL);
+}
+
+static CUresult launch_look(CUdeviceptr from, CUdeviceptr to)
+{
+	void *params[] = {&from, &to};
+
+	return cu.cuLaunchKernel(look, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL);
+}
+
+static uint32_t word(CUdeviceptr at)
+{
+	uint32_t w = 0;
+
+	must(cu.cuMemcpyDtoH_v2(&w, at, sizeof(w)));
+	return w;
+}
+
+static long device_attribute(int which)
+{
+	int value = -1;
+
+	must(cu.cuDeviceGetAttribute(&value, (CUdevice_attribute)which, 0));
+	return value;
+}
+
+/* ---- cases ---- */
+
+static void case_device(void)
+{
+	size_t least = 0, best = 0;
+	CUmemAllocationProp p = prop;
+
+	say("supported", device_attribute(102));
+	say("minimum", cu.cuMemGetAllocationGranularity(&least, &prop, 0));
+	say("minimum-bytes", (long)least);
+	say("recommended", cu.cuMemGetAllocationGranularity(&best, &prop, 1));
+	say("recommended-bytes", (long)best);
+	say("option", cu.cuMemGetAllocationGranularity(&best, &prop, 2));
+	say("null", cu.cuMemGetAllocationGranularity(NULL, &prop, 0));
+	say("null-prop", cu.cuMemGetAllocationGranularity(&best, NULL, 0));
+	p.location.id = 77;
+	say("no-device", cu.cuMemGetAllocationGranularity(&best, &p, 0));
+	p = prop;
+	p.type = 0;
+	say("no-type", cu.cuMemGetAllocationGranularity(&best, &p, 0));
+}
+
+static void case_reserve(void)
+{
+	CUdeviceptr a = 0, b = 0;
+
+	say("some", cu.cuMemAddressReserve(&a, 4 * UNIT, 0, 0, 0));
+	say("aligned", a % UNIT == 0);
+	say("nothing", cu.cuMemAddressReserve(&b, 0, 0, 0, 0));
+	say("no-page", cu.cuMemAddressReserve(&b, 4095, 0, 0, 0));
+	say("flags", cu.cuMemAddressReserve(&b, UNIT, 0, 0, 1));
+	say("no-power", cu.cuMemAddressReserve(&b, UNIT, 3 * UNIT, 0, 0));
+	say("null", cu.cuMemAddressReserve(NULL, UNIT, 0, 0, 0));
+	say("far", cu.cuMemAddressReserve(&b, 4 * UNIT, 1ull << 33, 0, 0));
+	say("far-aligned", b % (1ull << 33) == 0);
+	say("free-part", cu.cuMemAddressFree(a, 2 * UNIT));
+	say("free-inside", cu.cuMemAddressFree(a + UNIT, 3 * UNIT));
+	say("free-more", cu.cuMemAddressFree(a, 8 * UNIT));
+	say("free", cu.cuMemAddressFree(a, 4 * UNIT));
+	say("free-again", cu.cuMemAddressFree(a, 4 * UNIT));
+	say("free-far", cu.cuMemAddressFree(b, 4 * UNIT));
+}
+
+/* A program that grows a range asks for what lies right behind it. */
+static void case_hint(void)
+{
+	CUdeviceptr a = 0, b = 0, c = 0;
+
+	must(cu.cuMemAddressReserve(&a, 64 * UNIT, 0, 0, 0));
+	must(cu.cuMemAddressFree(a, 64 * UNIT));
+	must(cu.cuMemAddressReserve(&b, 32 * UNIT, 0, a, 0));
+	say("where-it-was", a == b);
+	must(cu.cuMemAddressReserve(&c, 32 * UNIT, 0, b + 32 * UNIT, 0));
+	say("behind", c == b + 32 * UNIT);
+	must(cu.cuMemAddressReserve(&a, 32 * UNIT, 0, b, 0));
+	say("taken", a != b && a != c);
+}
+
+static void case_huge(void)
+{
+	size_t total = 0, bytes;
+	CUdeviceptr at[3] = {0};
+
+	must(cu.cuDeviceTotalMem_v2(&total, 0));
+	bytes = (total + total / 8) / UNIT * UNIT;
+	for (int i = 0; i < 3; i++)
+		say("reserve", cu.cuMemAddressReserve(&at[i], bytes, 0, 0, 0));
+	map(at[1] + bytes - UNIT, 1, create(1));
+	must(cu.cuMemsetD32_v2(at[1] + bytes - UNIT, 9, WORDS));
+	say("end", word(at[1] + bytes - 4));
+	for (int i = 0; i < 3; i += 2)
+		say("free", cu.cuMemAddressFree(at[i], bytes));
+}
+
+static void case_create(void)
+{
+	CUmemGenericAllocationHandle h = 0;
+	CUmemAllocationProp p = prop, got;
+	size_t total = 0;
+
+	must(cu.cuDeviceTotalMem_v2(&total, 0));
+	say("one", cu.cuMemCreate(&h, UNIT, &prop, 0));
+	say("prop", cu.cuMemGetAllocationPropertiesFromHandle(&got, h));
+	say("prop-type", got.type);
+	say("prop-place", got.location.type);
+	say("prop-id", got.location.id);
+	say("prop-handles", got.requestedHandleTypes);
+	say("prop-null", cu.cuMemGetAllocationPropertiesFromHandle(NULL, h));
+	say("release", cu.cuMemRelease(h));
+	say("nothing", cu.cuMemCreate(&h, 0, &prop, 0));
+	say("half", cu.cuMemCreate(&h, UNIT / 2, &prop, 0));
+	say("flags", cu.cuMemCreate(&h, UNIT, &prop, 1));
+	say("null", cu.cuMemCreate(NULL, UNIT, &prop, 0));
+	say("null-prop", cu.cuMemCreate(&h, UNIT, NULL, 0));
+	say("too-much", cu.cuMemCreate(&h, total / UNIT * UNIT + 1024 * UNIT, &prop, 0));
+	p.location.id = 77;
+	say("no-device", cu.cuMemCreate(&h, UNIT, &p, 0));
+	p = prop;
+	p.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+	say("exportable", cu.cuMemCreate(&h, UNIT, &p, 0));
+	must(cu.cuMemGetAllocationPropertiesFromHandle(&got, h));
+	say("exportable-handles", got.requestedHandleTypes);
+	say("exportable-release", cu.cuMemRelease(h));
+	say("release-none", cu.cuMemRelease(0));
+}
+
+static void case_map(void)
+{
+	CUmemGenericAllocationHandle h = create(2);
+	CUdeviceptr at = reserve(8);
+
+	say("offset", cu.cuMemMap(at, UNIT, UNIT, h, 0));
+	say("flags", cu.cuMemMap(at, 2 * UNIT, 0, h, 1));
+	say("nothing", cu.cuMemMap(at, 0, 0, h, 0));
+	say("half", cu.cuMemMap(at, UNIT / 2, 0, h, 0));
+	say("odd", cu.cuMemMap(at + UNIT / 2, 2 * UNIT, 0, h, 0));
+	say("too-long", cu.cuMemMap(at, 4 * UNIT, 0, h, 0));
+	say("over-the-end", cu.cuMemMap(at + 7 * UNIT, 2 * UNIT, 0, h, 0));
+	say("nowhere", cu.cuMemMap(at + 64 * UNIT, 2 * UNIT, 0, h, 0));
+	say("whole", cu.cuMemMap(at, 2 * UNIT, 0, h, 0));
+	say("again", cu.cuMemMap(at, 2 * UNIT, 0, h, 0));
+	say("over", cu.cuMemMap(at + UNIT, 2 * UNIT, 0, h, 0));
+	say("unmap-part", cu.cuMemUnmap(at, UNIT));
+	say("unmap-inside", cu.cuMemUnmap(at + UNIT, UNIT));
+	say("unmap-more", cu.cuMemUnmap(at, 4 * UNIT));
+	say("free-mapped", cu.cuMemAddressFree(at, 8 * UNIT));
+	say("unmap", cu.cuMemUnmap(at, 2 * UNIT));
+	say("unmap-again", cu.cuMemUnmap(at, 2 * UNIT));
+	say("release", cu.cuMemRelease(h));
+	say("free", cu.cuMemAddressFree(at, 8 * UNIT));
+}
+
+/* A part of what a handle has: its beginning. */
+static void case_part(void)
+{
+	CUmemGenericAllocationHandle h = create(2);
+	CUdeviceptr at = reserve(4);
+	CUresult result = cu.cuMemMap(at, UNIT, 0, h, 0);
+
+	say("map", result);
+	if (result)
+		return;
+	say("access", cu.cuMemSetAccess(at, UNIT, &both, 1));
+	must(cu.cuMemsetD32_v2(at, 5, WORDS));
+	map(at + 2 * UNIT, 2, h);
+	say("same", word(at + 2 * UNIT));
+	say("unmap", cu.cuMemUnmap(at, UNIT));
+	say("unmap-whole", cu.cuMemUnmap(at + 2 * UNIT, 2 * UNIT));
+}
+
+static void case_access(void)
+{
+	CUdeviceptr at = reserve(4);
+	CUmemAccessDesc odd = both;
+	CUmemLocation where = both.location;
+	unsigned long long flags = 99;
+
+	must(cu.cuMemMap(at, UNIT, 0, create(1), 0));
+	must(cu.cuMemMap(at + UNIT, UNIT, 0, create(1), 0));
+	say("get-first", cu.cuMemGetAccess(&flags, &where, at));
+	say("get-first-flags", (long)flags);
+	say("null", cu.cuMemSetAccess(at, UNIT, NULL, 1));
+	say("none-described", cu.cuMemSetAccess(at, UNIT, &both, 0));
+	say("nothing", cu.cuMemSetAccess(at, 0, &both, 1));
+	say("half", cu.cuMemSetAccess(at, UNIT / 2, &both, 1));
+	say("gap", cu.cuMemSetAccess(at, 3 * UNIT, &both, 1));
+	say("unmapped", cu.cuMemSetAccess(at + 2 * UNIT, UNIT, &both, 1));
+	odd.location.id = 77;
+	say("no-device", cu.cuMemSetAccess(at, UNIT, &odd, 1));
+	odd = both;
+	odd.flags = 2;
+	say("no-flags", cu.cuMemSetAccess(at, UNIT, &odd, 1));
+	say("two", cu.cuMemSetAccess(at, 2 * UNIT, &both, 1));
+	say("get", cu.cuMemGetAccess(&flags, &where, at + UNIT + 100));
+	say("get-flags", (long)flags);
+	say("get-null", cu.cuMemGetAccess(NULL, &where, at));
+	say("get-unmapped", cu.cuMemGetAccess(&flags, &where, at + 2 * UNIT));
+	say("take-away", cu.cuMemSetAccess(at, UNIT, &none, 1));
+	must(cu.cuMemGetAccess(&flags, &where, at));
+	say("take-away-flags", (long)flags);
+	say("give-back", cu.cuMemSetAccess(at, UNIT, &both, 1));
+	must(cu.cuMemsetD32_v2(at, 3, 2 * WORDS));
+	say("works", word(at + 2 * UNIT - 4));
+}
+
+static void case_read_only(void)
+{
+	CUdeviceptr at = reserve(1);
+	CUmemLocation where = both.location;
+	unsigned long long flags = 99;
+	CUresult result;
+
+	map(at, 1, create(1));
+	must(cu.cuMemsetD32_v2(at, 3, WORDS));
+	must(cu.cuCtxSynchronize());
+	result = cu.cuMemSetAccess(at, UNIT, &reading, 1);
+	say("set", result);
+	if (result)
+		return;
+	must(cu.cuMemGetAccess(&flags, &where, at));
+	say("flags", (long)flags);
+	say("read", word(at));
+	say("write", launch_add(at, 1, 1));
+	say("write-end", cu.cuCtxSynchronize());
+}
+
+static void case_use(void)
+{
+	static uint32_t host[4 * WORDS], back[4 * WORDS];
+	CUdeviceptr at = make(4), other = make(4), plain = 0;
+	long wrong = 0;
+
+	for (uint32_t i = 0; i < 4 * WORDS; i++)
+		host[i] = i * 7;
+	say("to", cu.cuMemcpyHtoD_v2(at, host, sizeof(host)));
+	say("kernel", launch_add(at, 4 * WORDS, 5));
+	say("between", cu.cuMemcpyDtoD_v2(other, at, sizeof(host)));
+	say("from", cu.cuMemcpyDtoH_v2(back, other, sizeof(back)));
+	for (uint32_t i = 0; i < 4 * WORDS; i++)
+		wrong += back[i] != host[i] + 5;
+	say("wrong", wrong);
+	say("fill", cu.cuMemsetD8_v2(other + UNIT - 100, 0x11, 200));
+	say("before", word(other + UNIT - 104) == host[WORDS - 26] + 5);
+	say("filled-first", word(other + UNIT - 100) == 0x11111111);
+	say("filled-last", word(other + UNIT + 96) == 0x11111111);
+	say("behind", word(other + UNIT + 100) == host[WORDS + 25] + 5);
+	must(cu.cuMemAlloc_v2(&plain, 2 * UNIT));
+	say("to-plain", cu.cuMemcpyDtoD_v2(plain, at + UNIT, 2 * UNIT));
+	say("plain", word(plain) == host[WORDS] + 5);
+	say("free", cu.cuMemFree_v2(at));
+	must(cu.cuMemFree_v2(plain));
+	say("unmap-all", cu.cuMemUnmap(at, 4 * UNIT));
+	say("free-addresses", cu.cuMemAddressFree(at, 4 * UNIT));
+}
+
+/* Rows over several mappings. */
+static void case_rows(void)
+{
+	CUdeviceptr at = make(3);
+	static uint32_t back[3][4];
+	CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+			      .srcDevice = at + 64,
+			      .srcPitch = UNIT,
+			      .dstMemoryType = CU_MEMORYTYPE_HOST,
+			      .dstHost = back,
+			      .dstPitch = 16,
+			      .WidthInBytes = 16,
+			      .Height = 3};
+
+	for (unsigned i = 0; i < 3; i++)
+		must(cu.cuMemsetD32_v2(at + i * UNIT, i + 1, WORDS));
+	say("copy", cu.cuMemcpy2D_v2(&copy));
+	say("rows", back[0][3] * 100 + back[1][0] * 10 + back[2][3]);
+	say("fill", cu.cuMemsetD2D32_v2(at + 8, UNIT, 6, 2, 3));
+	say("filled", word(at + 2 * UNIT + 12) * 10 + word(at + 2 * UNIT + 16));
+}
+
+static void case_alias(void)
+{
+	CUmemGenericAllocationHandle h = create(1);
+	CUdeviceptr a = reserve(1), b = reserve(1);
+
+	map(a, 1, h);
+	map(b, 1, h);
+	must(cu.cuMemsetD32_v2(a, 4, WORDS));
+	say("same", word(b + 4000));
+	must(launch_add(b, WORDS, 3));
+	say("written", word(a + 4000));
+	say("unmap", cu.cuMemUnmap(a, UNIT));
+	say("left", word(b));
+	say("access-left", launch_add(b, 1, 1));
+	say("end", word(b));
+}
+
+/* A ring: what runs over the end comes in at the beginning. */
+static void case_ring(void)
+{
+	CUmemGenericAllocationHandle h = create(1);
+	CUdeviceptr at = reserve(2);
+
+	must(cu.cuMemMap(at, UNIT, 0, h, 0));
+	must(cu.cuMemMap(at + UNIT, UNIT, 0, h, 0));
+	say("access", cu.cuMemSetAccess(at, 2 * UNIT, &both, 1));
+	say("release", cu.cuMemRelease(h));
+	must(cu.cuMemsetD32_v2(at, 1, WORDS));
+	must(cu.cuMemsetD32_v2(at + UNIT - 40, 8, 20));
+	say("begin", word(at));
+	say("ninth", word(at + 36));
+	say("tenth", word(at + 40));
+	say("unmap-first", cu.cuMemUnmap(at, UNIT));
+	say("second", word(at + UNIT));
+	say("unmap-second", cu.cuMemUnmap(at + UNIT, UNIT));
+}
+
+/* Memory lives as long as a handle or a mapping does. */
+static void case_life(void)
+{
+	CUmemGenericAllocationHandle h = create(1), again = 0;
+	CUdeviceptr a = reserve(1), b = reserve(1);
+
+	map(a, 1, h);
+	must(cu.cuMemsetD32_v2(a, 6, WORDS));
+	say("unmap", cu.cuMemUnmap(a, UNIT));
+	map(b, 1, h);
+	say("kept-by-handle", word(b));
+	say("release", cu.cuMemRelease(h));
+	say("kept-by-mapping", word(b));
+	say("retain", cu.cuMemRetainAllocationHandle(&again, (void *)(b + 100)));
+	say("unmap-b", cu.cuMemUnmap(b, UNIT));
+	map(a, 1, again);
+	say("kept-by-retained", word(a));
+	say("release-retained", cu.cuMemRelease(again));
+	say("retain-unmapped", cu.cuMemRetainAllocationHandle(&again, (void *)b));
+	say("retain-null", cu.cuMemRetainAllocationHandle(NULL, (void *)a));
+	say("end", cu.cuMemUnmap(a, UNIT));
+}
+
+/* Twice retained, twice to be released. */
+static void case_count(void)
+{
+	CUmemGenericAllocationHandle h = create(1), again = 0;
+	CUdeviceptr a = reserve(1);
+
+	map(a, 1, h);
+	must(cu.cuMemRetainAllocationHandle(&again, (void *)a));
+	say("first", cu.cuMemRelease(again));
+	say("second", cu.cuMemRelease(h));
+	must(cu.cuMemsetD32_v2(a, 2, WORDS));
+	say("mapped", word(a));
+	say("unmap", cu.cuMemUnmap(a, UNIT));
+}
+
+static void say_attribute(const char *step, CUdeviceptr at, CUpointer_attribute which)
+{
+	uint64_t value = 0;
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s-%d", step, which);
+	say(name, cu.cuPointerGetAttribute(&value, which, at));
+	snprintf(name, sizeof(name), "%s-%d-is", step, which);
+	say(name, (long)value);
+}
+
+static void case_pointer(void)
+{
+	CUdeviceptr at = reserve(4), base = 0, start = 0;
+	size_t size = 0, range = 0;
+
+	say("range-unmapped", cu.cuMemGetAddressRange_v2(&base, &size, at));
+	say_attribute("unmapped", at, CU_POINTER_ATTRIBUTE_MAPPED);
+	map(at + UNIT, 1, create(1));
+	map(at + 2 * UNIT, 1, create(1));
+	say("range", cu.cuMemGetAddressRange_v2(&base, &size, at + 2 * UNIT + 100));
+	say("range-base", base == at + 2 * UNIT);
+	say("range-units", (long)(size / UNIT));
+	say("start", cu.cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+					      at + UNIT + 100));
+	say("start-is-reservation", start == at);
+	say("size", cu.cuPointerGetAttribute(&range, CU_POINTER_ATTRIBUTE_RANGE_SIZE, at + UNIT));
+	say("size-units", (long)(range / UNIT));
+	say_attribute("mapped", at + UNIT, CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
+	say_attribute("mapped", at + UNIT, CU_POINTER_ATTRIBUTE_IS_MANAGED);
+	say_attribute("mapped", at + UNIT, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+	say_attribute("mapped", at + UNIT, CU_POINTER_ATTRIBUTE_MAPPED);
+	say_attribute("mapped", at + UNIT, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS);
+	say_attribute("mapped", at + UNIT, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES);
+	say_attribute("mapped", at + UNIT, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE);
+}
+
+/* What is not mapped, or may not be accessed, is a fault of the kernel. */
+static void case_fault_unmapped(void)
+{
+	CUdeviceptr at = reserve(2);
+
+	map(at, 1, create(1));
+	say("last", launch_add(at + UNIT - 4, 1, 1));
+	say("last-end", cu.cuCtxSynchronize());
+	say("launch", launch_add(at + UNIT, 1, 1));
+	say("end", cu.cuCtxSynchronize());
+}
+
+static void case_fault_no_access(void)
+{
+	CUdeviceptr at = reserve(1), to = make(1);
+
+	must(cu.cuMemMap(at, UNIT, 0, create(1), 0));
+	say("launch", launch_look(at, to));
+	say("end", cu.cuCtxSynchronize());
+}
+
+static void case_fault_after_unmap(void)
+{
+	CUdeviceptr at = make(1);
+
+	must(launch_add(at, WORDS, 1));
+	must(cu.cuCtxSynchronize());
+	must(cu.cuMemUnmap(at, UNIT));
+	say("launch", launch_add(at, WORDS, 1));
+	say("end", cu.cuCtxSynchronize());
+}
+
+/* PyTorch's segments: piece after piece into one reservation, given back from the end, and again. */
+static void case_segment(void)
+{
+	CUmemGenericAllocationHandle handles[8];
+	CUdeviceptr at = reserve(80);
+	size_t before = 0, during = 0, after = 0, total;
+
+	must(cu.cuMemGetInfo_v2(&before, &total));
+	for (unsigned turn = 0; turn < N_TURNS; turn++) {
+		for (unsigned i = 0; i < 8; i++) {
+			handles[i] = create(10);
+			map(at + i * 10 * UNIT, 10, handles[i]);
+		}
+		if (!turn)
+			must(cu.cuMemGetInfo_v2(&during, &total));
+		must(cu.cuMemsetD32_v2(at, turn, 80 * WORDS));
+		must(launch_add(at, 80 * WORDS, 1));
+		if (word(at + 80 * UNIT - 4) != turn + 1 || word(at + 37 * UNIT) != turn + 1)
+			say("wrong", turn);
+		for (unsigned i = 8; i--;) {
+			must(cu.cuMemUnmap(at + i * 10 * UNIT, 10 * UNIT));
+			must(cu.cuMemRelease(handles[i]));
+		}
+	}
+	must(cu.cuMemGetInfo_v2(&after, &total));
+	say("taken-units", (long)((before - during) / UNIT));
+	say("lost-units", (long)((before - after) / UNIT));
+	say("free", cu.cuMemAddressFree(at, 80 * UNIT));
+}
+
+/* The addresses in between stay free for what comes back. */
+static void case_middle(void)
+{
+	CUdeviceptr at = make(3);
+
+	for (unsigned i = 0; i < 3; i++)
+		must(cu.cuMemsetD32_v2(at + i * UNIT, i + 1, WORDS));
+	say("unmap", cu.cuMemUnmap(at + UNIT, UNIT));
+	say("gap", cu.cuMemUnmap(at, 3 * UNIT));
+	map(at + UNIT, 1, create(1));
+	must(cu.cuMemsetD32_v2(at + UNIT, 7, WORDS));
+	say("first", word(at + UNIT - 4));
+	say("second", word(at + UNIT));
+	say("third", word(at + 2 * UNIT));
+	say("all", cu.cuMemUnmap(at, 3 * UNIT));
+}
+
+static void *in_thread(void *arg)
+{
+	*(CUdeviceptr *)arg = make(2);
+	return NULL;
+}
+
+/* No context is needed, not even in the thread that asks. */
+static void case_thread(void)
+{
+	CUdeviceptr at = 0;
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, in_thread, &at);
+	pthread_join(thread, NULL);
+	must(cu.cuMemsetD32_v2(at, 4, 2 * WORDS));
+	say("made", word(at + UNIT));
+}
+
+static void case_async(void)
+{
+	CUdeviceptr at = make(2);
+	CUstream s[2];
+
+	for (int i = 0; i < 2; i++)
+		must(cu.cuStreamCreate(&s[i], CU_STREAM_NON_BLOCKING));
+	for (int i = 0; i < 2; i++)
+		must(cu.cuMemsetD32Async(at + (uint64_t)i * UNIT, (unsigned)i + 1, WORDS, s[i]));
+	for (int i = 0; i < 2; i++)
+		must(cu.cuStreamSynchronize(s[i]));
+	say("first", word(at));
+	say("second", word(at + UNIT));
+}
+
+/* ---- what only the library says ---- */
+
+/* Under a limit of 32 MiB: what is made counts, once, and what is reserved does not. */
+static void other_quota(void)
+{
+	CUmemGenericAllocationHandle h = 0, big;
+	CUdeviceptr at = reserve(1024), plain;
+
+	say("too-much", cu.cuMemCreate(&big, 17 * UNIT, &prop, 0));
+	big = create(12);
+	say("rest", cu.cuMemCreate(&h, 5 * UNIT, &prop, 0));
+	map(at, 12, big);
+	map(at + 100 * UNIT, 12, big);
+	say("alias-counts-once", cu.cuMemCreate(&h, 4 * UNIT, &prop, 0));
+	say("alloc", cu.cuMemAlloc_v2(&plain, UNIT));
+	must(cu.cuMemRelease(h));
+	say("alloc-then", cu.cuMemAlloc_v2(&plain, UNIT));
+	must(cu.cuMemRelease(big));
+	say("mapped-counts", cu.cuMemCreate(&h, 12 * UNIT, &prop, 0));
+	must(cu.cuMemUnmap(at, 12 * UNIT));
+	must(cu.cuMemUnmap(at + 100 * UNIT, 12 * UNIT));
+	say("unmapped-does-not", cu.cuMemCreate(&h, 12 * UNIT, &prop, 0));
+}
+
+/* What the last owner left is never read, nor is it by this program's own next handle. */
+static void other_zero(void)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		CUdeviceptr at = make(2);
+
+		say("fresh", word(at + i * 4096) | word(at + 2 * UNIT - 4));
+		must(cu.cuMemsetD32_v2(at, 0xabcdef, 2 * WORDS));
+		must(cu.cuMemUnmap(at, 2 * UNIT));
+		must(cu.cuMemAddressFree(at, 2 * UNIT));
+	}
+}
+
+static void other_refused(void)
+{
+	CUresult (*give)(void *, CUmemGenericAllocationHandle, int, unsigned long long);
+	CUresult (*take)(CUmemGenericAllocationHandle *, void *, int);
+	CUmemGenericAllocationHandle h = create(1);
+	int fd = -1;
+
+	*(void **)&give = *(void **)&cu.cuMemExportToShareableHandle;
+	*(void **)&take = *(void **)&cu.cuMemImportFromShareableHandle;
+	say("export", give(&fd, h, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+	say("fd", fd);
+	say("import", take(&h, NULL, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+	say("after", cu.cuMemRelease(h));
+}
+
+static void other_free(void)
+{
+	size_t bytes = 0, total;
+
+	must(cu.cuMemGetInfo_v2(&bytes, &total));
+	say("units", (long)(bytes / UNIT));
+}
+
+/* Its own context ends and the next one still finds what is mapped: it is the process's. */
+static void other_context(void)
+{
+	CUdeviceptr at = make(1);
+
+	must(cu.cuMemsetD32_v2(at, 5, WORDS));
+	must(cu.cuCtxSynchronize());
+	must(cu.cuDevicePrimaryCtxReset_v2(0));
+	must(cu.cuDevicePrimaryCtxRetain(&ctx, 0));
+	must(cu.cuCtxSetCurrent(ctx));
+	say("kept", word(at));
+	must(cu.cuCtxCreate_v2(&ctx, 0, 0));
+	say("in-another", word(at));
+	say("unmap", cu.cuMemUnmap(at, UNIT));
+}
+
+/* Maps, says so, and waits to be killed. */
+static void other_hold(void)
+{
+	make(8);
+	say("holds", 8);
+	fflush(stdout);
+	pause();
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} cases[] =
+	{
+		{"device", case_device},
+		{"reserve", case_reserve},
+		{"hint", case_hint},
+		{"huge", case_huge},
+		{"create", case_create},
+		{"map", case_map},
+		{"part", case_part},
+		{"access", case_access},
+		{"read-only", case_read_only},
+		{"use", case_use},
+		{"rows", case_rows},
+		{"alias", case_alias},
+		{"ring", case_ring},
+		{"life", case_life},
+		{"count", case_count},
+		{"pointer", case_pointer},
+		{"fault-unmapped", case_fault_unmapped},
+		{"fault-no-access", case_fault_no_access},
+		{"fault-after-unmap", case_fault_after_unmap},
+		{"segment", case_segment},
+		{"middle", case_middle},
+		{"thread", case_thread},
+		{"async", case_async},
+},
+  others[] = {
+	  {"quota", other_quota}, {"zero", other_zero},	      {"refused", other_refused},
+	  {"free", other_free},	  {"context", other_context}, {"hold", other_hold},
+};
+#define N_CASES (sizeof(cases) / sizeof(cases[0]))
+
+static int run_here(const char *name, void (*run)(void))
+{
+	cu_load(&cu);
+	running = name;
+	must(cu.cuInit(0));
+	must(cu.cuDevicePrimaryCtxRetain(&ctx, 0));
+	must(cu.cuCtxSetCurrent(ctx));
+	must(cu.cuModuleLoadData(&module, ptx));
+	must(cu.cuModuleGetFunction(&add, module, "add"));
+	must(cu.cuModuleGetFunction(&look, module, "look"));
+	run();
+	return 0;
+}
+
+static int run_apart(size_t i)
+{
+	pid_t child;
+	int status;
+
+	fflush(stdout);
+	child = fork();
+	if (!child)
+		exit(run_here(cases[i].name, cases[i].run));
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		return 1;
+	if (status)
+		printf("%s ended with %d\n", cases[i].name, status);
+	return status != 0;
+}
+
+int main(int argc, char **argv)
+{
+	bool list = argc > 1 && !strcmp(argv[1], "--list");
+	int failed = 0;
+
+	setvbuf(stdout, NULL, _IOLBF, 0); /* so that nothing is lost with a case that dies */
+	for (size_t i = 0; i < N_CASES; i++) {
+		if (list)
+			printf("%s\n", cases[i].name);
+		else if (argc < 2)
+			failed |= run_apart(i);
+		else if (!strcmp(argv[1], cases[i].name))
+			return run_here(cases[i].name, cases[i].run);
+	}
+	for (size_t i = 0; argc > 1 && i < sizeof(others) / sizeof(others[0]); i++)
+		if (!strcmp(argv[1], others[i].name))
+			return run_here(others[i].name, others[i].run);
+	return argc > 1 && !list ? 2 : failed;
+}
