@@ -697,6 +697,26 @@ def torch_steps():
         os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True"
         return run_again("import torch; x = torch.ones(1 << 24, device='cuda'); assert float(x.sum()) == 1 << 24")
 
+    def segments_again():  # given back and taken again, by two streams, and until there is no memory
+        os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True"
+        return run_again("import torch\n"
+                         "free = torch.cuda.mem_get_info()[0]\n"
+                         "for turn in range(4):\n"
+                         "    xs = [torch.full(((1 << 18) * (i + 1),), i, device='cuda') for i in range(40)]\n"
+                         "    with torch.cuda.stream(torch.cuda.Stream()):\n"
+                         "        y = torch.ones(1 << 26, device='cuda') * 3; z = float(y.sum())\n"
+                         "    assert z == 3 << 26 and all(int(x[-1]) == i for i, x in enumerate(xs))\n"
+                         "    big = torch.cat(xs[20:]); assert int(big[-1]) == 39\n"
+                         "    del xs[::2]; torch.cuda.empty_cache(); assert int(xs[3][0]) == 7\n"
+                         "    del xs, y, big; torch.cuda.synchronize(); torch.cuda.empty_cache()\n"
+                         "kept = []\n"
+                         "try:\n"
+                         "    while True: kept.append(torch.empty(1 << 32, dtype=torch.uint8, device='cuda'))\n"
+                         "except torch.cuda.OutOfMemoryError: pass\n"
+                         "assert len(kept) >= free // (1 << 32) - 2\n"
+                         "del kept; torch.cuda.empty_cache()\n"
+                         "assert float(torch.ones(1 << 24, device='cuda').sum()) == 1 << 24")
+
     def shared_tensor():  # IPC
         return run_again("import torch, torch.multiprocessing as mp\n"
                          "def f(q, r):\n    x = q.get(); x += 1; torch.cuda.synchronize(); r.put(1)\n"
@@ -748,7 +768,7 @@ def torch_steps():
             recurrent, attention_kinds, graph_training, scan, index, fft_nd, factorize, solve_many, spmm, large_matmul,
             matmul_int8, matmul_fp8, linear_gelu, many_streams, events, processes, memory, random_kinds, complex_values, resample,
             fused_optimizer, image_layers, volume_layers, jiterator, script, triton_kernel, compiled, collective, pool_allocator,
-            growing_segments, shared_tensor, profiler, no_memory, threads, graphed_callables]
+            growing_segments, segments_again, shared_tensor, profiler, no_memory, threads, graphed_callables]
 
 
 def numba_steps():

@@ -24,6 +24,8 @@
 #define DEVICE_BASE 0x400000000000ull
 #define DEVICE_SIZE (1ull << 30)
 #define HOST_BASE   0x200000000000ull
+#define AREA_BASE   0x440000000000ull
+#define AREA_SIZE   (1ull << 32)
 #define HOST_SIZE   (1ull << 20)
 #define LARGE	    (3u << 20)
 #define STAGING	    (64u << 10)
@@ -71,7 +73,10 @@ static bool single; /* as the device of one process */
 
 static int open_device(struct life *l)
 {
-	struct gsb_device_params p = {.spec = "cuda:0", .single = single};
+	struct gsb_device_params p = {.spec = "cuda:0",
+				      .single = single,
+				      .virtual_base = AREA_BASE,
+				      .virtual_size = AREA_SIZE};
 	char err[256] = "";
 	int res = gsb_device_open(&p, &l->dev, err, sizeof(err));
 
@@ -404,6 +409,49 @@ static void close_all(struct life *l)
 	l->ops->close(l->dev);
 	assert_int_equal(n_live(), 0);
 	assert_int_equal(fake.early(), 0);
+}
+
+/* ---- memory without addresses ---- */
+
+/* One is made, mapped and given access, and all that was done is undone. What failed. */
+static int map_and_undo(struct life *l)
+{
+	struct gsb_backing *b;
+	int err = l->ops->backing_create(l->dev, 1, GSB_BACKING_UNIT, &b);
+
+	if (err)
+		return err;
+	err = l->ops->backing_map(b, AREA_BASE, GSB_BACKING_UNIT);
+	if (!err) {
+		err = l->ops->backing_access(b, AREA_BASE, GSB_BACKING_UNIT,
+					     CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+		l->ops->backing_unmap(b, AREA_BASE, GSB_BACKING_UNIT);
+	}
+	l->ops->backing_destroy(b);
+	return err;
+}
+
+static void test_mapping_that_fails_is_told_and_leaves_nothing(void **state)
+{
+	static const char *const names[] = {"cuMemAddressReserve", "cuMemCreate", "cuMemMap",
+					    "cuMemSetAccess", "cuMemsetD8Async"};
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(names); i++) {
+		struct life l = {0};
+
+		fake.reset();
+		assert_int_equal(open_device(&l), 0);
+		fake.inject(names[i], 1, CUDA_ERROR_OUT_OF_MEMORY);
+		if (map_and_undo(&l) != -ENOMEM)
+			fail_msg("%s fails and nobody is told", names[i]);
+		if (map_and_undo(&l))
+			fail_msg("after a failed %s nothing can be mapped", names[i]);
+		assert_int_equal(fake.early(), 0); /* what was being zeroed stayed until then */
+		assert_int_equal(fake.live(FAKE_HANDLE) + fake.live(FAKE_MAPPING), 0);
+		l.ops->close(l.dev);
+		if (n_live())
+			fail_msg("after a failed %s %u things are left", names[i], n_live());
+	}
 }
 
 static void test_memory_freed_while_it_is_zeroed_goes_when_it_is_zero(void **state)
@@ -853,6 +901,7 @@ int main(void)
 		cmocka_unit_test(test_each_call_of_a_device_of_one_process_may_fail),
 		cmocka_unit_test(
 			test_each_call_that_finds_the_context_lost_is_told_and_leaves_nothing),
+		cmocka_unit_test(test_mapping_that_fails_is_told_and_leaves_nothing),
 		cmocka_unit_test(test_memory_freed_while_it_is_zeroed_goes_when_it_is_zero),
 		cmocka_unit_test(test_what_was_freed_last_is_mapped_still),
 		cmocka_unit_test(test_what_is_kept_goes_soon),
