@@ -25,6 +25,7 @@
 #include "device/cuda/host.h"
 #include "device/cuda/module.h"
 #include "device/cuda/print.h"
+#include "device/cuda/send.h"
 #include "device/cuda/texture.h"
 
 #define ALIGN_BYTES	512 /* of an allocation, as the driver's are */
