@@ -109,3 +109,24 @@ bool gsb_mappings_allow(const struct gsb_mappings *m, uint64_t addr, uint64_t si
 	}
 	return false;
 }
+
+void gsb_mappings_begin_change(const struct gsb_mapping_run *run, unsigned access)
+{
+	for (size_t i = 0; i < run->n; i++) {
+		struct gsb_mapping *m = &run->first[i];
+
+		m->busy = true;
+		m->had = m->access;
+		m->access &= (uint8_t)access;
+	}
+}
+
+void gsb_mappings_end_change(const struct gsb_mapping_run *run, unsigned access, bool failed)
+{
+	for (size_t i = 0; i < run->n; i++) {
+		struct gsb_mapping *m = &run->first[i];
+
+		m->busy = false;
+		m->access = failed ? m->had : (uint8_t)access;
+	}
+}

@@ -23,6 +23,7 @@ struct gsb_mapping {
 	uint64_t addr, size; /* bytes; size > 0 */
 	void *of;	     /* whose memory it is: its owner's word */
 	uint8_t access;	     /* GSB_MAPPING_* */
+	uint8_t had;	     /* while it is busy: the access that it had before */
 	bool busy;	     /* it is being changed: nobody else changes it */
 };
 
@@ -52,6 +53,13 @@ bool gsb_mappings_any(const struct gsb_mappings *m, uint64_t addr, uint64_t size
 /* Those of which [addr, addr + size) is made, from end to end. -EINVAL: there is a gap, or one is cut. */
 int gsb_mappings_run(const struct gsb_mappings *m, uint64_t addr, uint64_t size,
 		     struct gsb_mapping_run *out);
+
+/*
+ * From now on nobody else changes them, and they may be accessed for nothing that @access does not allow. Then, at the end, they have
+ * @access; or, where the change has failed, what they had.
+ */
+void gsb_mappings_begin_change(const struct gsb_mapping_run *run, unsigned access);
+void gsb_mappings_end_change(const struct gsb_mapping_run *run, unsigned access, bool failed);
 
 /* They are in the map no more; the run is no longer valid. */
 void gsb_mappings_remove(struct gsb_mappings *m, const struct gsb_mapping_run *run);

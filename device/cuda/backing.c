@@ -135,6 +135,15 @@ static int set_access(struct gsb_backing *b, uint64_t addr, uint64_t size, CUmem
 	return cuda_refusal(b->dev, b->dev->cu.cuMemSetAccess(addr, size, &desc, 1));
 }
 
+/* What somebody else has left there is nobody's to read: as if it had been mapped just now. */
+static void take_access_back(struct gsb_backing *b, uint64_t addr, uint64_t size)
+{
+	const struct cuda_driver *cu = &b->dev->cu;
+
+	cuda_note(b->dev, cu->cuMemUnmap(addr, size));
+	cuda_note(b->dev, cu->cuMemMap(addr, size, 0, b->handle, 0));
+}
+
 /* Whoever works with it in a space of its owner waits for that. */
 static int zero_rest(struct gsb_backing *b, uint64_t addr, uint64_t size)
 {
@@ -142,10 +151,13 @@ static int zero_rest(struct gsb_backing *b, uint64_t addr, uint64_t size)
 	struct gsb_space *space;
 	int err = set_access(b, addr, size, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 
-	if (!err)
-		err = cuda_zero(dev, addr + b->zeroed, size - b->zeroed);
 	if (err)
 		return err;
+	err = cuda_zero(dev, addr + b->zeroed, size - b->zeroed);
+	if (err) {
+		take_access_back(b, addr, size);
+		return err;
+	}
 	b->zeroed = size;
 	b->n_zeroed = dev->n_zeroed;
 	DL_FOREACH (dev->spaces, space)

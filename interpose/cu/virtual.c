@@ -15,6 +15,8 @@
 #include "interpose/cu/alloc.h"
 #include "shm/region.h"
 
+#define TRIES 16 /* to find addresses at which the program has nothing */
+
 struct reservation {
 	uint64_t addr, size;
 	uint64_t blocked; /* bytes that the program's own memory keeps out of */
@@ -81,12 +83,37 @@ static void add_reservation(struct reservation *r)
 	pthread_rwlock_unlock(&lock);
 }
 
-/* Numbers of reserved addresses must never come out of malloc. Who has something there already cannot have them. */
+/*
+ * Numbers of reserved addresses must never come out of malloc. Where the program has something of its own already it asks for what lies
+ * behind, some times.
+ */
+static CUresult take_addresses(struct gsb_rec_address_reserve *body, uint64_t *addr)
+{
+	const uint64_t step = body->align > GSB_VIRTUAL_PART ? body->align : GSB_VIRTUAL_PART;
+	struct gsb_reply_range range;
+
+	for (int i = 0; i < TRIES; i++) {
+		CUresult result =
+			ask(GSB_REC_ADDRESS_RESERVE, body, sizeof(*body), &range, sizeof(range));
+
+		if (result)
+			return result;
+		if (!gsb_window_block(range.addr, body->size)) {
+			*addr = range.addr;
+			return CUDA_SUCCESS;
+		}
+		result = free_addresses(range.addr);
+		if (result)
+			return result;
+		body->hint = gsb_round_up(range.addr + body->size, step);
+	}
+	return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
 CUresult gsb_cu_virtual_reserve(uint64_t size, uint64_t align, uint64_t hint, uint64_t *addr)
 {
 	struct reservation *r = malloc(sizeof(*r));
 	struct gsb_rec_address_reserve body = {.align = align, .hint = hint};
-	struct gsb_reply_range range;
 	CUresult result;
 
 	if (!r)
@@ -94,16 +121,12 @@ CUresult gsb_cu_virtual_reserve(uint64_t size, uint64_t align, uint64_t hint, ui
 	if (body.align < GSB_VIRTUAL_UNIT)
 		body.align = GSB_VIRTUAL_UNIT;
 	body.size = gsb_round_up(size, GSB_VIRTUAL_UNIT);
-	result = ask(GSB_REC_ADDRESS_RESERVE, &body, sizeof(body), &range, sizeof(range));
-	if (!result && gsb_window_block(range.addr, body.size)) {
-		free_addresses(range.addr);
-		result = CUDA_ERROR_OUT_OF_MEMORY;
-	}
+	result = take_addresses(&body, &r->addr);
 	if (result) {
 		free(r);
 		return result;
 	}
-	*r = (struct reservation){.addr = range.addr, .size = size, .blocked = body.size};
+	*r = (struct reservation){.addr = r->addr, .size = size, .blocked = body.size};
 	add_reservation(r);
 	*addr = r->addr;
 	return CUDA_SUCCESS;
@@ -342,10 +365,7 @@ static CUresult begin_change(uint64_t addr, uint64_t size, unsigned access)
 	for (size_t i = 0; i < run.n; i++)
 		if (run.first[i].busy)
 			return CUDA_ERROR_INVALID_VALUE;
-	for (size_t i = 0; i < run.n; i++) {
-		run.first[i].busy = true;
-		run.first[i].access &= (uint8_t)access;
-	}
+	gsb_mappings_begin_change(&run, access);
 	gsb_alloc_note_removal();
 	return CUDA_SUCCESS;
 }
@@ -375,29 +395,19 @@ CUresult gsb_cu_virtual_unmap(uint64_t addr, uint64_t size)
 	return result ? result : destroy_all(over);
 }
 
-static void allow(uint64_t addr, uint64_t size, unsigned access)
-{
-	struct gsb_mapping_run run;
-
-	if (gsb_mappings_run(&mapped, addr, size, &run))
-		return;
-	for (size_t i = 0; i < run.n; i++)
-		run.first[i].access = (uint8_t)access;
-}
-
 CUresult gsb_cu_virtual_set_access(uint64_t addr, uint64_t size, CUmemAccess_flags access)
 {
 	const struct gsb_rec_backing_range body = {
 		.addr = addr, .size = size, .access = (uint32_t)access};
+	struct gsb_mapping_run run;
 	CUresult result = change(addr, size, (unsigned)access);
 
 	if (result)
 		return result;
 	result = tell(GSB_REC_BACKING_ACCESS, &body, sizeof(body));
 	pthread_rwlock_wrlock(&lock);
-	if (!result)
-		allow(addr, size, (unsigned)access);
-	settle(addr, size);
+	if (!gsb_mappings_run(&mapped, addr, size, &run))
+		gsb_mappings_end_change(&run, (unsigned)access, result != CUDA_SUCCESS);
 	pthread_rwlock_unlock(&lock);
 	return result;
 }

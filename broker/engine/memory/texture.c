@@ -6,9 +6,32 @@
  */
 #include <errno.h>
 
+#include "base/checked.h"
 #include "broker/engine/memory/memory.h"
+#include "broker/engine/memory/virtual.h"
 #include "broker/engine/order/fence.h"
 #include "broker/engine/tenant/tenant.h"
+
+/* In the area of reserved addresses, of which the device does not know whose they are. */
+static bool is_reserved(const struct gsb_texture *view)
+{
+	return view->base - GSB_VIRTUAL_BASE < GSB_VIRTUAL_SIZE;
+}
+
+/* All that its rows span. */
+static uint64_t texel_bytes(const struct gsb_texture *view)
+{
+	uint64_t row =
+		(uint64_t)view->width * gsb_texel_channel_bytes(view->format) * view->n_channels;
+	uint64_t rows;
+
+	if (view->height <= 1)
+		return row;
+	if (gsb_mul_overflows(view->pitch_bytes, view->height - 1, &rows) ||
+	    gsb_add_overflows(rows, row, &rows))
+		return UINT64_MAX;
+	return rows;
+}
 
 int gsb_memory_create_texture(struct gsb_tenant *t, const struct gsb_rec *rec,
 			      const struct gsb_rec_texture_create *body)
@@ -20,7 +43,10 @@ int gsb_memory_create_texture(struct gsb_tenant *t, const struct gsb_rec *rec,
 
 	if (!ctx)
 		return gsb_no_such(t, rec, "context", body->ctx);
-	if (ops->texture_create)
+	if (is_reserved(&body->view) &&
+	    !gsb_virtual_allows(t, body->view.base, texel_bytes(&body->view), body->is_surface))
+		err = -EINVAL;
+	else if (ops->texture_create)
 		err = ops->texture_create(ctx->space, &body->view, body->is_surface, &reply.number);
 	if (err)
 		return gsb_tenant_fail_call(t, rec, err);

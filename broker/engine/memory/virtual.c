@@ -16,7 +16,10 @@
 #include "broker/engine/memory/memory.h"
 #include "broker/engine/tenant/tenant.h"
 
-#define N_BACKINGS_MAX 262144 /* of a tenant, and mappings; memory of the engine */
+/* Of a tenant. Each costs a call of the driver, in the engine's thread, and all of them come at once when the tenant ends. */
+#define N_BACKINGS_MAX	   16384
+#define N_MAPPINGS_MAX	   16384
+#define N_RESERVATIONS_MAX 4096
 
 struct backing {
 	uint64_t id, size;
@@ -62,7 +65,7 @@ int gsb_virtual_reserve(struct gsb_tenant *t, const struct gsb_rec *rec,
 				     body->size, body->align);
 	if (!t->dev->ops->backing_create)
 		err = -ENOTSUP;
-	else if (v)
+	else if (v && v->reserved.n_items < N_RESERVATIONS_MAX)
 		err = gsb_addresses_take(t->addresses, t->slot, &v->reserved, body->size,
 					 body->align, body->hint, &range.addr);
 	if (err)
@@ -225,7 +228,7 @@ static int add_mapping(struct gsb_tenant *t, struct backing *b, uint64_t addr, u
 {
 	struct gsb_mapping m = {.addr = addr, .size = size, .of = b};
 	struct gsb_mapping_run run;
-	int err = t->virtual->mapped.n < N_BACKINGS_MAX ? 0 : -ENOMEM;
+	int err = t->virtual->mapped.n < N_MAPPINGS_MAX ? 0 : -ENOMEM;
 
 	if (!err)
 		err = gsb_mappings_add(&t->virtual->mapped, &m);
@@ -295,10 +298,7 @@ static void begin_change(struct gsb_tenant *t, const struct gsb_rec *rec,
 {
 	struct change *c = room->drain;
 
-	for (size_t i = 0; i < run->n; i++) {
-		run->first[i].busy = true;
-		run->first[i].access &= (uint8_t)body->access;
-	}
+	gsb_mappings_begin_change(run, body->access);
 	*c = (struct change){.drain = {.tenant = t, .done = done}, .call = *rec, .range = *body};
 	gsb_drain_begin(&c->drain, room);
 }
@@ -309,6 +309,13 @@ static void unmap_one(struct gsb_tenant *t, const struct gsb_mapping *m)
 
 	t->dev->ops->backing_unmap(b->memory, m->addr, m->size);
 	b->n_mappings--;
+}
+
+static int access_one(struct gsb_tenant *t, const struct gsb_mapping *m, CUmemAccess_flags access)
+{
+	struct backing *b = m->of;
+
+	return t->dev->ops->backing_access(b->memory, m->addr, m->size, access);
 }
 
 static void unmap_now(struct gsb_drain *d)
@@ -341,22 +348,18 @@ int gsb_virtual_unmap(struct gsb_tenant *t, const struct gsb_rec *rec,
 	return 0;
 }
 
-/* Where the device refuses, what it had stays for those behind, and what is left of those before is what they were given. */
+/* All of it, or none: where the device refuses one, those before it are given back what they had. */
 static int set_access(struct gsb_tenant *t, const struct gsb_mapping_run *run,
 		      CUmemAccess_flags access)
 {
+	size_t n = 0;
 	int err = 0;
 
-	for (size_t i = 0; !err && i < run->n; i++) {
-		struct gsb_mapping *m = &run->first[i];
-		struct backing *b = m->of;
-
-		err = t->dev->ops->backing_access(b->memory, m->addr, m->size, access);
-		if (!err)
-			m->access = (uint8_t)access;
-	}
-	for (size_t i = 0; i < run->n; i++)
-		run->first[i].busy = false;
+	for (; !err && n < run->n; n++)
+		err = access_one(t, &run->first[n], access);
+	for (; err && n > 0; n--)
+		access_one(t, &run->first[n - 1], (CUmemAccess_flags)run->first[n - 1].had);
+	gsb_mappings_end_change(run, access, err != 0);
 	return err;
 }
 
@@ -399,6 +402,7 @@ int gsb_virtual_access(struct gsb_tenant *t, const struct gsb_rec *rec,
 	if (find_run(t, body, &run))
 		return -EPROTO;
 	if (!takes_away(&run, body->access)) {
+		gsb_mappings_begin_change(&run, GSB_MAPPING_BOTH);
 		answer_access(t, rec, &run, body->access);
 		return 0;
 	}
@@ -427,7 +431,8 @@ void gsb_virtual_finish(struct gsb_tenant *t)
 	HASH_ITER (hh, v->backings, b, next)
 		destroy_backing(t, b);
 	while (v->reserved.n_items)
-		gsb_addresses_give(t->addresses, t->slot, &v->reserved, v->reserved.items[0].start);
+		gsb_addresses_give(t->addresses, t->slot, &v->reserved,
+				   v->reserved.items[v->reserved.n_items - 1].start);
 	gsb_mappings_finish(&v->mapped);
 	gsb_ranges_finish(&v->reserved);
 	free(v);

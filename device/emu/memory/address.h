@@ -32,8 +32,8 @@ struct gsb_emu_range {
 #define GSB_EMU_UNIT_ACCESS 3u /* CUmemAccess_flags */
 
 struct gsb_emu_area {
-	uint64_t base, size; /* size 0: there is none */
-	_Atomic uint32_t *units;
+	uint64_t base, size;		 /* size 0: there is none */
+	_Atomic uint32_t *_Atomic units; /* NULL: nobody has made a backing yet */
 };
 
 static inline uint32_t gsb_emu_unit(uint64_t owner, uint32_t access)
@@ -57,13 +57,17 @@ static inline bool gsb_emu_is_mapped(const struct gsb_emu_memory *m, uint64_t ad
 {
 	const struct gsb_emu_area *area = m->area;
 	const uint32_t want = gsb_emu_unit(m->owner, access);
+	const _Atomic uint32_t *units;
 	uint64_t i, last;
 
-	if (!area || !m->owner || !gsb_range_ok(addr - area->base, len, area->size) || !area->units)
+	if (!area || !m->owner || !gsb_range_ok(addr - area->base, len, area->size))
+		return false;
+	units = atomic_load_explicit(&area->units, memory_order_acquire);
+	if (!units)
 		return false;
 	last = (addr - area->base + len - 1) >> GSB_EMU_UNIT_SHIFT;
 	for (i = (addr - area->base) >> GSB_EMU_UNIT_SHIFT; i <= last; i++) {
-		uint32_t unit = atomic_load_explicit(&area->units[i], memory_order_relaxed);
+		uint32_t unit = atomic_load_explicit(&units[i], memory_order_relaxed);
 
 		if ((unit ^ want) & ~GSB_EMU_UNIT_ACCESS || (unit & access) != access)
 			return false;

@@ -72,7 +72,7 @@ static int make_table(struct gsb_emu_area *area)
 
 	if (p == MAP_FAILED)
 		return -ENOMEM;
-	area->units = p;
+	atomic_store_explicit(&area->units, p, memory_order_release);
 	return 0;
 }
 
@@ -281,6 +281,8 @@ void emu_backing_remove(struct gsb_backing *b, uint64_t addr, uint64_t size)
 	mark(b, addr, size, 0);
 	if (mmap(to_pointer(addr), size, PROT_NONE, HOLE_FLAGS | MAP_FIXED, -1, 0) == MAP_FAILED)
 		gsb_log(GSB_LOG_ERROR, "emu", "%#llx stays mapped: %m", (unsigned long long)addr);
+	madvise(to_pointer(addr), size,
+		MADV_DONTDUMP); /* like its neighbours: one mapping with them */
 	discharge(b->vram, b->owner);
 	pthread_mutex_unlock(&b->vram->lock);
 }
