@@ -72,7 +72,7 @@ int gsb_mappings_run(const struct gsb_mappings *m, uint64_t addr, uint64_t size,
 	struct gsb_mapping *first = gsb_mappings_find(m, addr), *next = first;
 	uint64_t left = size;
 
-	if (!size || !first || first->addr != addr)
+	if (!size || !first)
 		return -EINVAL;
 	while (left) {
 		if (next == m->items + m->n || next->addr != addr || next->size > left)

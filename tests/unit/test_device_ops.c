@@ -1031,6 +1031,22 @@ static void test_backing_is_its_owners_alone(void **state)
 	rig->dev->ops->space_destroy(other);
 }
 
+/* As large as its file can be, so that the next one has the same part of it. */
+static void test_backing_is_scrubbed_before_its_memory_is_used_again(void **state)
+{
+	struct rig *rig = *state;
+	uint32_t word = 0xfeedf00d;
+
+	for (unsigned turn = 0; turn < 2; turn++) {
+		struct gsb_backing *b = make_backing(rig, 1, AREA_SIZE / UNIT);
+
+		map_backing(rig, b, AREA_BASE, 1);
+		assert_int_equal(word_at(rig, rig->space, AREA_BASE + 64), 0);
+		copy(rig, rig->space, AREA_BASE + 64, to_addr(&word), sizeof(word));
+		end_backing(rig, b, AREA_BASE, 1);
+	}
+}
+
 /* As many mappings as the kernel allows are not one owner's. */
 static void test_mappings_without_end_leave_room_for_another_owner(void **state)
 {
@@ -1058,10 +1074,11 @@ static void test_unmap_under_work_is_noticed(void **state)
 
 	map_backing(rig, b, AREA_BASE, 1);
 	before = gsb_emu_frees_under_work(rig->dev);
+	cmd.not_before_ns = rig->dev->ops->now_ns(rig->dev) + 1000000; /* it has not begun */
 	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
 	rig->dev->ops->backing_unmap(b, AREA_BASE, UNIT);
 	assert_int_equal(gsb_emu_frees_under_work(rig->dev), before + 1);
-	collect_one(rig);
+	assert_int_equal(collect_one(rig).result, CUDA_ERROR_ILLEGAL_ADDRESS);
 	rig->dev->ops->backing_destroy(b);
 }
 
@@ -3644,6 +3661,7 @@ static const struct CMUnitTest tests[] = {
 	ON_EMU(test_fresh_memory_is_zero_also_after_another_owner),
 	ON_EMU(test_backing_is_the_same_bytes_wherever_it_is_mapped),
 	ON_EMU(test_backing_is_zero_also_after_another_owner),
+	ON_EMU(test_backing_is_scrubbed_before_its_memory_is_used_again),
 	ON_EMU(test_backings_side_by_side_are_one_range),
 	ON_EMU(test_backing_is_accessed_as_it_is_allowed),
 	ON_EMU(test_backing_is_its_owners_alone),

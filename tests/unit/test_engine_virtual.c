@@ -350,7 +350,7 @@ static const struct hostile hostile[] = {
 	{"memory 0x63", GSB_REC_BACKING_MAP, {99, 2 * UNIT, UNIT}, {0, true}},
 	{"which is not free", GSB_REC_BACKING_MAP, {1, 0, UNIT}, {0, true}},
 	{"which is not free", GSB_REC_BACKING_MAP, {1, 2 * UNIT, 3 * UNIT}, {0, true}},
-	{"which is not free", GSB_REC_BACKING_MAP, {1, 3 * UNIT, 2 * UNIT}, {0, true}},
+	{"which is not free", GSB_REC_BACKING_MAP, {1, 7 * UNIT, 2 * UNIT}, {0, true}},
 	{"which is not free", GSB_REC_BACKING_MAP, {1, 2 * UNIT + 4096, UNIT}, {0, true}},
 	{"which is not free", GSB_REC_BACKING_MAP, {1, 2 * UNIT, 0}, {0, true}},
 	{"which is not free", GSB_REC_BACKING_MAP, {1, BASE + WHOLE / 2, UNIT}, {0}},
@@ -376,7 +376,7 @@ static void expect_cut(struct fixture *f, const char *why)
 
 static uint64_t make_readable(struct fixture *f)
 {
-	uint64_t id = 0, at = reserve(&f->a, 4);
+	uint64_t id = 0, at = reserve(&f->a, 8);
 
 	assert_int_equal(create(&f->a, 2, &id), 0);
 	assert_int_equal(id, 1);
@@ -438,6 +438,18 @@ static void test_write_to_what_is_being_unmapped_cuts_off(void **state)
 	expect_cut(f, "not its own");
 }
 
+static void test_second_unmap_of_the_same_cuts_off(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id = 0, at = make(&f->a, 1, &id);
+
+	kit_fill(&f->a, 0, at);
+	kit_settle(&f->k);
+	post_range(&f->a, GSB_REC_BACKING_UNMAP, at, 1, 0);
+	post_range(&f->a, GSB_REC_BACKING_UNMAP, at, 1, 0);
+	expect_cut(f, "is not what it has mapped");
+}
+
 int main(void)
 {
 #define AREA(f) cmocka_unit_test_setup_teardown(f, set_up_area, tear_down_area)
@@ -458,6 +470,7 @@ int main(void)
 		CASE(test_write_to_what_may_be_read_cuts_off),
 		CASE(test_copy_of_what_another_has_mapped_cuts_off),
 		CASE(test_write_to_what_is_being_unmapped_cuts_off),
+		CASE(test_second_unmap_of_the_same_cuts_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

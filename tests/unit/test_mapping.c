@@ -65,8 +65,8 @@ static void test_run_is_whole_or_einval(void **state)
 	static const struct {
 		uint64_t addr, size;
 		size_t n;
-	} cases[] = {{10, 10, 1}, {10, 15, 2}, {30, 10, 1}, {10, 12, 0}, {11, 9, 0},
-		     {10, 30, 0}, {10, 20, 0}, {30, 11, 0}, {25, 5, 0},	 {10, 0, 0}};
+	} cases[] = {{10, 10, 1}, {10, 15, 2}, {30, 10, 1}, {10, 12, 0}, {11, 9, 0}, {10, 30, 0},
+		     {10, 25, 0}, {10, 20, 0}, {30, 11, 0}, {25, 5, 0},	 {10, 0, 0}};
 	struct gsb_mapping_run run;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
