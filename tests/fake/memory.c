@@ -93,6 +93,10 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
 	fd = memfd_create("fake", MFD_CLOEXEC);
 	if (fd < 0 || ftruncate(fd, (off_t)size))
 		abort();
+	/* As somebody has left it. */
+	for (size_t at = 0; at < size; at += UNIT)
+		if (pwrite(fd, "left", 4, (off_t)at) != 4)
+			abort();
 	*handle = (CUmemGenericAllocationHandle)++last << 32 | (unsigned)fd;
 	fake_add(FAKE_HANDLE, *handle, size);
 	return fake_leave(CUDA_SUCCESS);
