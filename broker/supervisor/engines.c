@@ -450,7 +450,7 @@ static bool any_engine_lives(const struct gsb_engines *all)
 /* The loop ends when nothing is left that it has started. */
 static void stop_loop(struct gsb_engines *all)
 {
-	if (!any_engine_lives(all) && gsb_mps_stop(&all->mps))
+	if (!any_engine_lives(all) && gsb_mps_daemons_stop(&all->mps))
 		gsb_loop_stop(&all->s->loop);
 }
 
@@ -610,7 +610,7 @@ static bool waits_for(const struct gsb_served_engine *e, const struct gsb_mps_da
 	return e->process.mps == d && e->process.state == GSB_ENGINE_DEAD;
 }
 
-static void on_mps_ready(struct gsb_mps *m, struct gsb_mps_daemon *d)
+static void on_mps_ready(struct gsb_mps_daemons *m, struct gsb_mps_daemon *d)
 {
 	struct gsb_engines *all = gsb_container_of(m, struct gsb_engines, mps);
 	struct gsb_served_engine *e;
@@ -620,7 +620,7 @@ static void on_mps_ready(struct gsb_mps *m, struct gsb_mps_daemon *d)
 			gsb_starts_add(&all->starts, &e->start);
 }
 
-static void on_mps_failed(struct gsb_mps *m, struct gsb_mps_daemon *d, const char *why)
+static void on_mps_failed(struct gsb_mps_daemons *m, struct gsb_mps_daemon *d, const char *why)
 {
 	struct gsb_engines *all = gsb_container_of(m, struct gsb_engines, mps);
 	struct gsb_served_engine *e, *next;
@@ -630,7 +630,7 @@ static void on_mps_failed(struct gsb_mps *m, struct gsb_mps_daemon *d, const cha
 			give_up(e, -ENODEV, why);
 }
 
-static void on_mps_empty(struct gsb_mps *m)
+static void on_mps_empty(struct gsb_mps_daemons *m)
 {
 	struct gsb_engines *all = gsb_container_of(m, struct gsb_engines, mps);
 

@@ -45,7 +45,7 @@ struct gsb_engines {
 	struct gsb_tenants tenants;
 	struct gsb_totals totals; /* of those that have left */
 	struct gsb_device_memory memory;
-	struct gsb_mps mps;
+	struct gsb_mps_daemons mps;
 	struct gsb_starts starts;
 	struct gsb_timer patience; /* set while there are arrivals: those are told to wait */
 	struct gsb_waiting_trace waiting_trace;

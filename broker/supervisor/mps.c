@@ -33,7 +33,7 @@
 
 static void destroy(struct gsb_mps_daemon *d)
 {
-	struct gsb_mps *m = d->all;
+	struct gsb_mps_daemons *m = d->all;
 
 	gsb_timer_clear(&m->s->loop, &d->timer);
 	gsb_mps_command_cancel(d->command);
@@ -302,7 +302,7 @@ static void on_process(struct gsb_loop_watch *w, uint32_t events)
 
 /* ---- daemons ---- */
 
-static struct gsb_mps_daemon *find(const struct gsb_mps *m, const char *spec, uid_t uid)
+static struct gsb_mps_daemon *find(const struct gsb_mps_daemons *m, const char *spec, uid_t uid)
 {
 	struct gsb_mps_daemon *d;
 
@@ -312,8 +312,8 @@ static struct gsb_mps_daemon *find(const struct gsb_mps *m, const char *spec, ui
 	return NULL;
 }
 
-static int create(struct gsb_mps *m, const char *spec, uid_t uid, struct gsb_mps_daemon **out,
-		  char why[GSB_REASON_MAX])
+static int create(struct gsb_mps_daemons *m, const char *spec, uid_t uid,
+		  struct gsb_mps_daemon **out, char why[GSB_REASON_MAX])
 {
 	struct gsb_mps_daemon *d = calloc(1, sizeof(*d));
 	int err = d ? gsb_mps_folder_name(m->s->socket, spec, uid, d->folder) : -ENOMEM;
@@ -340,8 +340,8 @@ static int create(struct gsb_mps *m, const char *spec, uid_t uid, struct gsb_mps
 	return 0;
 }
 
-int gsb_mps_want(struct gsb_mps *m, const char *spec, uid_t uid, struct gsb_mps_daemon **out,
-		 char why[GSB_REASON_MAX])
+int gsb_mps_want(struct gsb_mps_daemons *m, const char *spec, uid_t uid,
+		 struct gsb_mps_daemon **out, char why[GSB_REASON_MAX])
 {
 	struct gsb_mps_daemon *d = find(m, spec, uid);
 	int err = d ? 0 : create(m, spec, uid, &d, why);
@@ -360,7 +360,7 @@ int gsb_mps_want(struct gsb_mps *m, const char *spec, uid_t uid, struct gsb_mps_
 	return err;
 }
 
-bool gsb_mps_stop(struct gsb_mps *m)
+bool gsb_mps_daemons_stop(struct gsb_mps_daemons *m)
 {
 	struct gsb_mps_daemon *d, *next;
 

@@ -27,7 +27,7 @@ enum gsb_mps_state {
 };
 
 struct gsb_mps_daemon {
-	struct gsb_mps *all;
+	struct gsb_mps_daemons *all;
 	struct gsb_mps_daemon *prev, *next;
 	char spec[GSB_CONFIG_SPEC_MAX];
 	uid_t uid; /* whose tenants its clients serve */
@@ -46,14 +46,14 @@ struct gsb_mps_daemon {
 	unsigned n_users;
 };
 
-struct gsb_mps {
+struct gsb_mps_daemons {
 	struct gsb_supervisor *s;
 	struct gsb_mps_daemon *list;
 
 	/* Set by who owns it. Engines that wait for d can be started; or never will be. */
-	void (*on_ready)(struct gsb_mps *m, struct gsb_mps_daemon *d);
-	void (*on_failed)(struct gsb_mps *m, struct gsb_mps_daemon *d, const char *why);
-	void (*on_empty)(struct gsb_mps *m); /* the last one is gone */
+	void (*on_ready)(struct gsb_mps_daemons *m, struct gsb_mps_daemon *d);
+	void (*on_failed)(struct gsb_mps_daemons *m, struct gsb_mps_daemon *d, const char *why);
+	void (*on_empty)(struct gsb_mps_daemons *m); /* the last one is gone */
 };
 
 /*
@@ -61,12 +61,12 @@ struct gsb_mps {
  * It is started if need be: on_ready() or on_failed() follow, unless it is READY already.
  * Return: 0, -errno with @why, a sentence with a remedy.
  */
-int gsb_mps_want(struct gsb_mps *m, const char *spec, uid_t uid, struct gsb_mps_daemon **out,
-		 char why[GSB_REASON_MAX]);
+int gsb_mps_want(struct gsb_mps_daemons *m, const char *spec, uid_t uid,
+		 struct gsb_mps_daemon **out, char why[GSB_REASON_MAX]);
 void gsb_mps_release(struct gsb_mps_daemon *d);
 
 /* Have all end that nobody uses; on_empty() follows, unless there is none: then true. */
-bool gsb_mps_stop(struct gsb_mps *m);
+bool gsb_mps_daemons_stop(struct gsb_mps_daemons *m);
 
 /* A client that is to be parted from the GPU before it is killed. Zeroed: none is. */
 struct gsb_mps_parting {
