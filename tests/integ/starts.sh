@@ -2,6 +2,7 @@
 # starts.sh - tenants on their way to engines that take long to start, or find no room: what they are told, who is started, and when.
 # The engine is a stub (stub_engine.c).
 # Usage: from the build folder: srcdir=... tests/integ/starts.sh
+# shellcheck disable=SC2119 # start_broker and hold may take arguments
 srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=tests/integ/lib.sh
 . "$srcdir/tests/integ/lib.sh"
