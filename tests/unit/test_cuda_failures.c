@@ -832,6 +832,7 @@ static void test_device_of_one_process_has_one_context(void **state)
 	live(&l);
 	assert_false(l.n_failed || l.wrong);
 	l.ops->close(l.dev);
+	assert_int_equal(fake.calls("cuCtxDestroy_v2"), 0); /* the primary one is released */
 	assert_int_equal(n_live(), 0);
 }
 
