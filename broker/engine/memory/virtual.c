@@ -428,8 +428,9 @@ void gsb_virtual_finish(struct gsb_tenant *t)
 		return;
 	for (size_t i = 0; i < v->mapped.n; i++)
 		unmap_one(t, &v->mapped.items[i]);
-	HASH_ITER (hh, v->backings, b, next)
+	HASH_ITER (hh, v->backings, b, next) {
 		destroy_backing(t, b);
+	}
 	while (v->reserved.n_items)
 		gsb_addresses_give(t->addresses, t->slot, &v->reserved,
 				   v->reserved.items[v->reserved.n_items - 1].start);
