@@ -422,15 +422,13 @@ void gsb_virtual_cancel(struct gsb_tenant *t)
 void gsb_virtual_finish(struct gsb_tenant *t)
 {
 	struct gsb_virtual *v = t->virtual;
-	struct backing *b, *next;
 
 	if (!v)
 		return;
 	for (size_t i = 0; i < v->mapped.n; i++)
 		unmap_one(t, &v->mapped.items[i]);
-	HASH_ITER (hh, v->backings, b, next) {
-		destroy_backing(t, b);
-	}
+	while (v->backings)
+		destroy_backing(t, v->backings);
 	while (v->reserved.n_items)
 		gsb_addresses_give(t->addresses, t->slot, &v->reserved,
 				   v->reserved.items[v->reserved.n_items - 1].start);
