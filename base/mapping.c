@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
+
 #define ROOM_MIN 64
 
 void gsb_mappings_finish(struct gsb_mappings *m)
@@ -66,22 +68,34 @@ int gsb_mappings_add(struct gsb_mappings *m, const struct gsb_mapping *new)
 	return 0;
 }
 
+int gsb_mappings_within(const struct gsb_mappings *m, uint64_t addr, uint64_t size,
+			struct gsb_mapping_run *out)
+{
+	const struct gsb_mapping *held = gsb_mappings_find(m, addr);
+	size_t begin = held ? (size_t)(held - m->items) : upper_bound(m, addr), end = begin;
+
+	if (held && held->addr != addr)
+		return -EINVAL;
+	for (; end < m->n && m->items[end].addr - addr < size; end++)
+		if (!gsb_range_ok(m->items[end].addr - addr, m->items[end].size, size))
+			return -EINVAL;
+	*out = (struct gsb_mapping_run){m->items + begin, end - begin};
+	return 0;
+}
+
 int gsb_mappings_run(const struct gsb_mappings *m, uint64_t addr, uint64_t size,
 		     struct gsb_mapping_run *out)
 {
-	struct gsb_mapping *first = gsb_mappings_find(m, addr), *next = first;
-	uint64_t left = size;
+	struct gsb_mapping_run run;
+	uint64_t bytes = 0;
 
-	if (!size || !first)
+	if (!size || gsb_mappings_within(m, addr, size, &run))
 		return -EINVAL;
-	while (left) {
-		if (next == m->items + m->n || next->addr != addr || next->size > left)
-			return -EINVAL;
-		addr += next->size;
-		left -= next->size;
-		next++;
-	}
-	*out = (struct gsb_mapping_run){first, (size_t)(next - first)};
+	for (size_t i = 0; i < run.n; i++)
+		bytes += run.first[i].size;
+	if (bytes != size)
+		return -EINVAL;
+	*out = run;
 	return 0;
 }
 

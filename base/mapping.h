@@ -2,8 +2,8 @@
  * mapping.h - what memory lies at which of the addresses that a program has reserved: a sorted map. The library keeps one of what its
  * program has mapped, and the engine one of each tenant's, which it believes.
  *
- * Mappings never overlap. Several that lie one behind the other without a gap are a run: they may be unmapped, and given access, at
- * once, but only as a whole.
+ * Mappings never overlap. Several that lie one behind the other without a gap may be unmapped, and given access, at once, but only
+ * as a whole.
  *
  * Not thread-safe; its owner locks.
  */
@@ -33,7 +33,7 @@ struct gsb_mappings {
 	size_t n, room;
 };
 
-/* Some that lie one behind the other. */
+/* Some that follow each other in the map. */
 struct gsb_mapping_run {
 	struct gsb_mapping *first;
 	size_t n;
@@ -49,6 +49,10 @@ struct gsb_mapping *gsb_mappings_find(const struct gsb_mappings *m, uint64_t add
 
 /* Whether any of these bytes is mapped. */
 bool gsb_mappings_any(const struct gsb_mappings *m, uint64_t addr, uint64_t size);
+
+/* Those that lie in [addr, addr + size), which may be none. -EINVAL: one is cut. */
+int gsb_mappings_within(const struct gsb_mappings *m, uint64_t addr, uint64_t size,
+			struct gsb_mapping_run *out);
 
 /* Those of which [addr, addr + size) is made, from end to end. -EINVAL: there is a gap, or one is cut. */
 int gsb_mappings_run(const struct gsb_mappings *m, uint64_t addr, uint64_t size,

@@ -273,8 +273,10 @@ static CUresult add_mapping(uint64_t addr, uint64_t size, uint64_t handle)
 	struct backing *b = find_backing(handle);
 	struct gsb_mapping m = {.addr = addr, .size = size, .of = b, .busy = true};
 
-	if (!r || !b || !b->n_refs || size > b->size ||
-	    !gsb_range_ok(addr - r->addr, size, r->size) || gsb_mappings_any(&mapped, addr, size))
+	if (b && size != b->size)
+		return CUDA_ERROR_NOT_SUPPORTED; /* what the driver says of a part */
+	if (!r || !b || !b->n_refs || !gsb_range_ok(addr - r->addr, size, r->size) ||
+	    gsb_mappings_any(&mapped, addr, size))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (gsb_mappings_add(&mapped, &m))
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -332,10 +334,10 @@ CUresult gsb_cu_virtual_map(uint64_t addr, uint64_t size, uint64_t handle)
 {
 	const struct gsb_rec_backing_map body = {.backing = handle, .addr = addr, .size = size};
 	struct backing *over = NULL;
-	CUresult result = is_whole(addr, size) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	CUresult result;
 
-	if (result)
-		return result;
+	if (!is_whole(addr, GSB_VIRTUAL_UNIT) || !size)
+		return CUDA_ERROR_INVALID_VALUE;
 	pthread_rwlock_wrlock(&lock);
 	result = add_mapping(addr, size, handle);
 	pthread_rwlock_unlock(&lock);
@@ -352,6 +354,14 @@ CUresult gsb_cu_virtual_map(uint64_t addr, uint64_t size, uint64_t handle)
 	return result;
 }
 
+static bool any_busy(const struct gsb_mapping_run *run)
+{
+	for (size_t i = 0; i < run->n; i++)
+		if (run->first[i].busy)
+			return true;
+	return false;
+}
+
 /*
  * Whole mappings, which nobody else changes, are busy from now on. What they may not be accessed for any longer is refused before the
  * engine hears of it. Under lock.
@@ -360,14 +370,76 @@ static CUresult begin_change(uint64_t addr, uint64_t size, unsigned access)
 {
 	struct gsb_mapping_run run;
 
-	if (gsb_mappings_run(&mapped, addr, size, &run))
+	if (gsb_mappings_run(&mapped, addr, size, &run) || any_busy(&run))
 		return CUDA_ERROR_INVALID_VALUE;
-	for (size_t i = 0; i < run.n; i++)
-		if (run.first[i].busy)
-			return CUDA_ERROR_INVALID_VALUE;
 	gsb_mappings_begin_change(&run, access);
 	gsb_alloc_note_removal();
 	return CUDA_SUCCESS;
+}
+
+/* What is unmapped at once: ranges without gaps. A gap is nobody's, and others may map there meanwhile. */
+struct unmapping {
+	struct gsb_rec_backing_range *ranges;
+	size_t n;
+};
+
+static void add_ranges(const struct gsb_mapping_run *run, struct unmapping *u)
+{
+	for (size_t i = 0; i < run->n; i++) {
+		const struct gsb_mapping *m = &run->first[i];
+		struct gsb_rec_backing_range *last = u->n ? &u->ranges[u->n - 1] : NULL;
+
+		if (last && last->addr + last->size == m->addr)
+			last->size += m->size;
+		else
+			u->ranges[u->n++] =
+				(struct gsb_rec_backing_range){.addr = m->addr, .size = m->size};
+	}
+}
+
+/* Under lock. */
+static CUresult begin_unmap(uint64_t addr, uint64_t size, struct unmapping *u)
+{
+	struct gsb_mapping_run run;
+
+	if (!find_reservation(addr) || gsb_mappings_within(&mapped, addr, size, &run) ||
+	    any_busy(&run))
+		return CUDA_ERROR_INVALID_VALUE;
+	u->ranges = calloc(run.n + 1, sizeof(*u->ranges));
+	if (!u->ranges)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	add_ranges(&run, u);
+	gsb_mappings_begin_change(&run, GSB_MAPPING_NONE);
+	gsb_alloc_note_removal();
+	return CUDA_SUCCESS;
+}
+
+static CUresult unmap_range(const struct gsb_rec_backing_range *body)
+{
+	struct backing *over;
+	CUresult result = tell(GSB_REC_BACKING_UNMAP, body, sizeof(*body));
+
+	pthread_rwlock_wrlock(&lock);
+	over = remove_mappings(body->addr, body->size);
+	pthread_rwlock_unlock(&lock);
+	return result ? result : destroy_all(over);
+}
+
+CUresult gsb_cu_virtual_unmap(uint64_t addr, uint64_t size)
+{
+	struct unmapping u = {0};
+	CUresult result;
+
+	pthread_rwlock_wrlock(&lock);
+	result = begin_unmap(addr, size, &u);
+	pthread_rwlock_unlock(&lock);
+	for (size_t i = 0; i < u.n; i++) {
+		CUresult one = unmap_range(&u.ranges[i]);
+
+		result = result ? result : one;
+	}
+	free(u.ranges);
+	return result;
 }
 
 static CUresult change(uint64_t addr, uint64_t size, unsigned access)
@@ -378,21 +450,6 @@ static CUresult change(uint64_t addr, uint64_t size, unsigned access)
 	result = begin_change(addr, size, access);
 	pthread_rwlock_unlock(&lock);
 	return result;
-}
-
-CUresult gsb_cu_virtual_unmap(uint64_t addr, uint64_t size)
-{
-	const struct gsb_rec_backing_range body = {.addr = addr, .size = size};
-	struct backing *over;
-	CUresult result = change(addr, size, GSB_MAPPING_NONE);
-
-	if (result)
-		return result;
-	result = tell(GSB_REC_BACKING_UNMAP, &body, sizeof(body));
-	pthread_rwlock_wrlock(&lock);
-	over = remove_mappings(addr, size);
-	pthread_rwlock_unlock(&lock);
-	return result ? result : destroy_all(over);
 }
 
 CUresult gsb_cu_virtual_set_access(uint64_t addr, uint64_t size, CUmemAccess_flags access)

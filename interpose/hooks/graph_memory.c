@@ -289,8 +289,10 @@ bool gsb_graph_capture_alloc(const struct gsb_cu_stream_ref *s, size_t n, CUdevi
 	if (m)
 		*result = gsb_capture_check(m);
 	gsb_cu_graphs_unlock();
-	if (m && !*result)
+	if (m && !*result && n)
 		*result = capture_alloc(s, n, ptr);
+	else if (m && !*result)
+		*ptr = 0; /* no node: nothing lies there */
 	return m != NULL;
 }
 

@@ -506,7 +506,11 @@ static CUresult virtual_attribute(void *data, CUpointer_attribute attr, CUdevice
 				    .id = place->id | VIRTUAL_ID};
 
 	switch (attr) {
-	case CU_POINTER_ATTRIBUTE_MAPPED: *(unsigned *)data = place->size != 0; break;
+	case CU_POINTER_ATTRIBUTE_MAPPED:
+		if (!place->size)
+			return CUDA_ERROR_INVALID_VALUE;
+		*(unsigned *)data = 1;
+		break;
 	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: *(int *)data = (int)place->access; break;
 	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: *(uint64_t *)data = place->types; break;
 	default: return pointer_attribute(data, attr, ptr, &a, ptr);

@@ -115,16 +115,14 @@ CUresult hook_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
 	return prop ? gsb_cu_virtual_prop(handle, prop) : CUDA_ERROR_INVALID_VALUE;
 }
 
+/* The driver does not look at what the memory is to be. */
 CUresult hook_cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
 					    CUmemAllocationGranularity_flags option)
 {
-	CUresult result = granularity && option <= CU_MEM_ALLOC_GRANULARITY_RECOMMENDED
-				  ? check_prop(prop)
-				  : CUDA_ERROR_INVALID_VALUE;
-
-	if (!result)
-		*granularity = GSB_VIRTUAL_UNIT;
-	return result;
+	if (!granularity || !prop || option > CU_MEM_ALLOC_GRANULARITY_RECOMMENDED)
+		return CUDA_ERROR_INVALID_VALUE;
+	*granularity = GSB_VIRTUAL_UNIT;
+	return CUDA_SUCCESS;
 }
 
 /* ---- mappings ---- */
@@ -136,7 +134,9 @@ CUresult hook_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
 
 	if (result)
 		return result;
-	return offset || flags ? CUDA_ERROR_INVALID_VALUE : gsb_cu_virtual_map(ptr, size, handle);
+	if (flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	return offset ? CUDA_ERROR_NOT_SUPPORTED : gsb_cu_virtual_map(ptr, size, handle);
 }
 
 CUresult hook_cuMemUnmap(CUdeviceptr ptr, size_t size)
@@ -157,6 +157,8 @@ CUresult hook_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc
 		return CUDA_ERROR_INVALID_VALUE;
 	for (size_t i = 0; i < n; i++) {
 		result = check_location(&desc[i].location);
+		if (result == CUDA_ERROR_INVALID_DEVICE)
+			return CUDA_ERROR_INVALID_VALUE;
 		if (result)
 			return result;
 		if (desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&

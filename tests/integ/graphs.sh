@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # graphs.sh - graphs, stream capture and registered memory under a real broker on the emulated H200: each case of
-# tests/integ/graphs gives the answers that NVIDIA's driver gave to the same program on an H200; those about memory of
-# graphs (memory-*) are what its documentation says.
+# tests/integ/graphs gives the answers that NVIDIA's driver gave to the same program on an H200, and on an H100 (memory-*).
 # Usage: from the build folder: srcdir=... tests/integ/graphs.sh
 srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=tests/integ/lib.sh

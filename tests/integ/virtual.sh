@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # virtual.sh - addresses and memory apart from each other under a real broker on the emulated H200: each case of
-# tests/integ/virtual gives the answers of virtual.expected.
+# tests/integ/virtual gives the answers that NVIDIA's driver gave to the same program on an H100.
 # Usage: from the build folder: srcdir=... tests/integ/virtual.sh
 srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=tests/integ/lib.sh
@@ -82,6 +82,14 @@ refused after 0"
 	end_broker
 }
 
+virtual_memory_is_not_mapped_over_the_end() {
+	start_real_broker
+	expect_equal "$(tenant over "$program" over-the-end 2>"$dir/err")" "over-the-end map 1
+over-the-end unmap-nowhere 1
+over-the-end free 0"
+	end_broker
+}
+
 # free_units: of the device, as another tenant is told.
 free_units() {
 	tenant free "$program" free 2>"$dir/err" | sed 's/free units //'
@@ -109,5 +117,6 @@ run_case virtual_memory_counts_when_it_is_made
 run_case virtual_memory_is_zero_when_it_is_made
 run_case virtual_memory_is_the_process_s
 run_case virtual_memory_is_not_exported
+run_case virtual_memory_is_not_mapped_over_the_end
 run_case virtual_memory_of_a_killed_tenant_is_the_others
 [ "$failures" -eq 0 ]

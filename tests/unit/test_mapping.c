@@ -78,6 +78,29 @@ static void test_run_is_whole_or_einval(void **state)
 	}
 }
 
+static void test_within_leaves_gaps_out(void **state)
+{
+	static const struct {
+		uint64_t addr, size;
+		int n; /* -1: one is cut */
+	} cases[] = {{10, 30, 3}, {0, 100, 3}, {20, 20, 2}, {25, 5, 0},
+		     {27, 2, 0},  {0, 10, 0},  {40, 9, 0},  {12, 28, -1},
+		     {0, 39, -1}, {27, 4, -1}, {10, 0, 0},  {20, UINT64_MAX, 2}};
+	struct gsb_mapping_run run;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int err = gsb_mappings_within(*state, cases[i].addr, cases[i].size, &run);
+
+		assert_int_equal(err, cases[i].n < 0 ? -EINVAL : 0);
+		if (!err)
+			assert_int_equal(run.n, cases[i].n);
+	}
+	assert_int_equal(gsb_mappings_within(*state, 15, 15, &run), -EINVAL);
+	assert_int_equal(gsb_mappings_within(*state, 20, 20, &run), 0);
+	assert_int_equal(run.first[0].addr, 20);
+	assert_int_equal(run.first[1].addr, 30);
+}
+
 static void test_remove_leaves_the_others(void **state)
 {
 	struct gsb_mapping_run run;
@@ -107,9 +130,9 @@ int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		CASE(test_add_what_overlaps_is_eexist),	    CASE(test_find_holds_the_address),
-		CASE(test_run_is_whole_or_einval),	    CASE(test_remove_leaves_the_others),
-		CASE(test_allow_asks_each_that_is_touched),
+		CASE(test_add_what_overlaps_is_eexist), CASE(test_find_holds_the_address),
+		CASE(test_run_is_whole_or_einval),	CASE(test_within_leaves_gaps_out),
+		CASE(test_remove_leaves_the_others),	CASE(test_allow_asks_each_that_is_touched),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
