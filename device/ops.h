@@ -182,14 +182,13 @@ struct gsb_device_ops {
 	int (*backing_create)(struct gsb_device *dev, uint64_t owner, uint64_t size,
 			      struct gsb_backing **out);
 	void (*backing_destroy)(struct gsb_backing *b); /* mapped nowhere */
-	/* Its first bytes at these addresses, where nothing is mapped, and those of other mappings elsewhere are the same bytes. Nobody may
-	 * touch them there before backing_access. -ENOMEM. */
-	int (*backing_map)(struct gsb_backing *b, uint64_t addr, uint64_t size);
-	/* Of one mapping. No command that is in flight may need what is taken away. -ENOTSUP: the device cannot do without the rest. */
-	int (*backing_access)(struct gsb_backing *b, uint64_t addr, uint64_t size,
-			      CUmemAccess_flags access);
-	/* Of one mapping. No command that is in flight may touch it. */
-	void (*backing_unmap)(struct gsb_backing *b, uint64_t addr, uint64_t size);
+	/* All of it from addr on, where nothing is mapped; in other mappings elsewhere there are the same bytes. Nobody may touch it there
+	 * before backing_access. -ENOMEM. */
+	int (*backing_map)(struct gsb_backing *b, uint64_t addr);
+	/* Of its mapping there. No command that is in flight may need what is taken away. -ENOTSUP: the device cannot do without the rest. */
+	int (*backing_access)(struct gsb_backing *b, uint64_t addr, CUmemAccess_flags access);
+	/* Its mapping there. No command that is in flight may touch it. */
+	void (*backing_unmap)(struct gsb_backing *b, uint64_t addr);
 
 	/* ---- code (loader too) ---- */
 	/* Image: PTX text, fatbin or cubin of exactly size bytes. log gets the reason of a failure:

@@ -4,8 +4,8 @@
  * The area is reserved once, when the first backing is made. A backing is a handle of the driver's; the rest are its own calls, none
  * of which waits for kernels.
  *
- * The driver gives memory as somebody has left it, in this process maybe another tenant. A mapping begins at the first byte, so what
- * has been zeroed is the beginning of a backing: the rest is when a mapping that has it is first given access.
+ * The driver gives memory as somebody has left it, in this process maybe another tenant. It is zeroed when a mapping is first given
+ * access.
  */
 #include "device/cuda/backing.h"
 
@@ -21,8 +21,8 @@ struct gsb_backing {
 	struct cuda_device *dev;
 	uint64_t owner, size;
 	CUmemGenericAllocationHandle handle;
-	uint64_t zeroed;   /* its first bytes */
-	uint64_t n_zeroed; /* of dev->n_zeroed, when they will have come to zero */
+	bool zeroed;
+	uint64_t n_zeroed; /* of dev->n_zeroed, when it will have come to zero */
 };
 
 static CUmemLocation location(const struct cuda_device *dev)
@@ -118,47 +118,47 @@ void cuda_backing_destroy(struct gsb_backing *b)
 
 /* ---- mappings ---- */
 
-int cuda_backing_map(struct gsb_backing *b, uint64_t addr, uint64_t size)
+int cuda_backing_map(struct gsb_backing *b, uint64_t addr)
 {
 	struct cuda_device *dev = b->dev;
 
-	if (!size || size > b->size || (addr | size) % GSB_BACKING_UNIT ||
-	    !gsb_range_ok(addr - dev->virtual_base, size, dev->virtual_size))
+	if (addr % GSB_BACKING_UNIT ||
+	    !gsb_range_ok(addr - dev->virtual_base, b->size, dev->virtual_size))
 		return -EINVAL;
-	return cuda_note(dev, dev->cu.cuMemMap(addr, size, 0, b->handle, 0)) ? -ENOMEM : 0;
+	return cuda_note(dev, dev->cu.cuMemMap(addr, b->size, 0, b->handle, 0)) ? -ENOMEM : 0;
 }
 
-static int set_access(struct gsb_backing *b, uint64_t addr, uint64_t size, CUmemAccess_flags access)
+static int set_access(struct gsb_backing *b, uint64_t addr, CUmemAccess_flags access)
 {
 	const CUmemAccessDesc desc = {location(b->dev), access};
 
-	return cuda_refusal(b->dev, b->dev->cu.cuMemSetAccess(addr, size, &desc, 1));
+	return cuda_refusal(b->dev, b->dev->cu.cuMemSetAccess(addr, b->size, &desc, 1));
 }
 
 /* What somebody else has left there is nobody's to read: as if it had been mapped just now. */
-static void take_access_back(struct gsb_backing *b, uint64_t addr, uint64_t size)
+static void take_access_back(struct gsb_backing *b, uint64_t addr)
 {
 	const struct cuda_driver *cu = &b->dev->cu;
 
-	cuda_note(b->dev, cu->cuMemUnmap(addr, size));
-	cuda_note(b->dev, cu->cuMemMap(addr, size, 0, b->handle, 0));
+	cuda_note(b->dev, cu->cuMemUnmap(addr, b->size));
+	cuda_note(b->dev, cu->cuMemMap(addr, b->size, 0, b->handle, 0));
 }
 
 /* Whoever works with it in a space of its owner waits for that. */
-static int zero_rest(struct gsb_backing *b, uint64_t addr, uint64_t size)
+static int zero(struct gsb_backing *b, uint64_t addr)
 {
 	struct cuda_device *dev = b->dev;
 	struct gsb_space *space;
-	int err = set_access(b, addr, size, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+	int err = set_access(b, addr, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 
 	if (err)
 		return err;
-	err = cuda_zero(dev, addr + b->zeroed, size - b->zeroed);
+	err = cuda_zero(dev, addr, b->size);
 	if (err) {
-		take_access_back(b, addr, size);
+		take_access_back(b, addr);
 		return err;
 	}
-	b->zeroed = size;
+	b->zeroed = true;
 	b->n_zeroed = dev->n_zeroed;
 	DL_FOREACH (dev->spaces, space)
 		if (space->owner == b->owner)
@@ -173,23 +173,22 @@ static void let_zero(struct gsb_backing *b)
 		cuda_finish_zeroing(b->dev);
 }
 
-int cuda_backing_access(struct gsb_backing *b, uint64_t addr, uint64_t size,
-			CUmemAccess_flags access)
+int cuda_backing_access(struct gsb_backing *b, uint64_t addr, CUmemAccess_flags access)
 {
 	int err = 0;
 
-	if (access != CU_MEM_ACCESS_FLAGS_PROT_NONE && size > b->zeroed) {
-		err = zero_rest(b, addr, size);
+	if (access != CU_MEM_ACCESS_FLAGS_PROT_NONE && !b->zeroed) {
+		err = zero(b, addr);
 		if (err || access == CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
 			return err;
 	}
 	if (access != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
 		let_zero(b);
-	return set_access(b, addr, size, access);
+	return set_access(b, addr, access);
 }
 
-void cuda_backing_unmap(struct gsb_backing *b, uint64_t addr, uint64_t size)
+void cuda_backing_unmap(struct gsb_backing *b, uint64_t addr)
 {
 	let_zero(b);
-	cuda_note(b->dev, b->dev->cu.cuMemUnmap(addr, size));
+	cuda_note(b->dev, b->dev->cu.cuMemUnmap(addr, b->size));
 }

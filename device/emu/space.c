@@ -89,14 +89,14 @@ int emu_backing_create(struct gsb_device *base, uint64_t owner, uint64_t size,
 	return emu_backing_make(&to_emu(base)->vram, owner, size, out);
 }
 
-void emu_backing_unmap(struct gsb_backing *b, uint64_t addr, uint64_t size)
+void emu_backing_unmap(struct gsb_backing *b, uint64_t addr)
 {
 	struct emu_heap *heap;
 
 	LIST_FOREACH(heap, &b->vram->heaps, link)
 	if (heap->owner == b->owner)
 		emu_note_free(gsb_container_of(heap, struct gsb_space, heap));
-	emu_backing_remove(b, addr, size);
+	emu_backing_remove(b, addr);
 }
 
 int emu_host_pin(struct gsb_space *space, uint64_t addr, uint64_t size)

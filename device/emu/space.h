@@ -16,7 +16,7 @@ uint64_t emu_mem_cost(struct gsb_device *base, uint64_t size);
 int emu_mem_free(struct gsb_space *space, uint64_t addr);
 int emu_backing_create(struct gsb_device *dev, uint64_t owner, uint64_t size,
 		       struct gsb_backing **out);
-void emu_backing_unmap(struct gsb_backing *b, uint64_t addr, uint64_t size);
+void emu_backing_unmap(struct gsb_backing *b, uint64_t addr);
 int emu_host_pin(struct gsb_space *space, uint64_t addr, uint64_t size);
 int emu_host_unpin(struct gsb_space *space, uint64_t addr, uint64_t size);
 size_t emu_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_stderr, bool *more);

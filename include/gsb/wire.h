@@ -340,8 +340,8 @@ struct gsb_rec_backing_create {
 };
 
 struct gsb_rec_backing_map {
-	uint64_t backing;    /* as BACKING_CREATE has answered */
-	uint64_t addr, size; /* in one reservation; its first bytes come there */
+	uint64_t backing; /* as BACKING_CREATE has answered */
+	uint64_t addr;	  /* all of it comes there, in one reservation */
 };
 
 struct gsb_rec_backing_range {

@@ -332,7 +332,7 @@ static CUresult destroy_all(struct backing *over)
 
 CUresult gsb_cu_virtual_map(uint64_t addr, uint64_t size, uint64_t handle)
 {
-	const struct gsb_rec_backing_map body = {.backing = handle, .addr = addr, .size = size};
+	const struct gsb_rec_backing_map body = {.backing = handle, .addr = addr};
 	struct backing *over = NULL;
 	CUresult result;
 

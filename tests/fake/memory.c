@@ -120,6 +120,8 @@ CUresult cuMemMap(CUdeviceptr addr, size_t size, size_t offset, CUmemGenericAllo
 
 	if (result)
 		return result;
+	if (fake_find(FAKE_HANDLE, handle) && size != fake_find(FAKE_HANDLE, handle)->size)
+		return fake_leave(CUDA_ERROR_NOT_SUPPORTED);
 	if (offset || !fake_find(FAKE_HANDLE, handle) ||
 	    !fake_within(FAKE_RESERVATION, addr, size) || fake_find(FAKE_MAPPING, addr))
 		return fake_leave(CUDA_ERROR_INVALID_VALUE);

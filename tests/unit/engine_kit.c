@@ -251,11 +251,11 @@ static void kit_backing_destroy(struct gsb_backing *b)
 	free(b);
 }
 
-static int kit_backing_map(struct gsb_backing *b, uint64_t addr, uint64_t size)
+static int kit_backing_map(struct gsb_backing *b, uint64_t addr)
 {
 	if (b->dev->backing_err)
 		return b->dev->backing_err;
-	assert_ptr_not_equal(mmap((void *)(uintptr_t)addr, size, PROT_NONE,
+	assert_ptr_not_equal(mmap((void *)(uintptr_t)addr, b->size, PROT_NONE,
 				  MAP_SHARED | MAP_FIXED_NOREPLACE, b->fd, 0),
 			     MAP_FAILED);
 	b->dev->n_mappings++;
@@ -270,21 +270,22 @@ static void check_nobody_works(const struct kit_device *d, uint64_t addr, uint64
 			check_unused(d->log[i].space, addr, size);
 }
 
-static int kit_backing_access(struct gsb_backing *b, uint64_t addr, uint64_t size,
-			      CUmemAccess_flags access)
+static int kit_backing_access(struct gsb_backing *b, uint64_t addr, CUmemAccess_flags access)
 {
 	if (b->dev->backing_err)
 		return b->dev->backing_err;
+	if (b->dev->refuse_access && !--b->dev->refuse_access)
+		return -ENOTSUP;
 	if (access != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
-		check_nobody_works(b->dev, addr, size);
-	return mprotect((void *)(uintptr_t)addr, size,
+		check_nobody_works(b->dev, addr, b->size);
+	return mprotect((void *)(uintptr_t)addr, b->size,
 			(access & 1 ? PROT_READ : 0) | (access & 2 ? PROT_WRITE : 0));
 }
 
-static void kit_backing_unmap(struct gsb_backing *b, uint64_t addr, uint64_t size)
+static void kit_backing_unmap(struct gsb_backing *b, uint64_t addr)
 {
-	check_nobody_works(b->dev, addr, size);
-	munmap((void *)(uintptr_t)addr, size);
+	check_nobody_works(b->dev, addr, b->size);
+	munmap((void *)(uintptr_t)addr, b->size);
 	b->dev->n_mappings--;
 }
 

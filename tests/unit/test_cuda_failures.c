@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/compiler.h"
@@ -421,11 +422,10 @@ static int map_and_undo(struct life *l)
 
 	if (err)
 		return err;
-	err = l->ops->backing_map(b, AREA_BASE, GSB_BACKING_UNIT);
+	err = l->ops->backing_map(b, AREA_BASE);
 	if (!err) {
-		err = l->ops->backing_access(b, AREA_BASE, GSB_BACKING_UNIT,
-					     CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-		l->ops->backing_unmap(b, AREA_BASE, GSB_BACKING_UNIT);
+		err = l->ops->backing_access(b, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+		l->ops->backing_unmap(b, AREA_BASE);
 	}
 	l->ops->backing_destroy(b);
 	return err;
@@ -452,6 +452,41 @@ static void test_mapping_that_fails_is_told_and_leaves_nothing(void **state)
 		if (n_live())
 			fail_msg("after a failed %s %u things are left", names[i], n_live());
 	}
+}
+
+/* By the kernel of the host, whose memory the fake driver's is. */
+static bool can_read(uint64_t addr)
+{
+	int end[2];
+	bool ok;
+
+	assert_int_equal(pipe(end), 0);
+	ok = write(end[1], (const void *)(uintptr_t)addr, 1) == 1;
+	close(end[0]);
+	close(end[1]);
+	return ok;
+}
+
+static void test_mapping_that_cannot_be_zeroed_is_nobody_s_to_read(void **state)
+{
+	struct life l = {0};
+	struct gsb_backing *b;
+
+	fake.reset();
+	assert_int_equal(open_device(&l), 0);
+	assert_int_equal(l.ops->backing_create(l.dev, 1, GSB_BACKING_UNIT, &b), 0);
+	assert_int_equal(l.ops->backing_map(b, AREA_BASE), 0);
+	fake.inject("cuMemsetD8Async", 1, CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(l.ops->backing_access(b, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
+			 -ENOMEM);
+	assert_false(can_read(AREA_BASE));
+	assert_int_equal(l.ops->backing_access(b, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
+			 0);
+	assert_true(can_read(AREA_BASE));
+	l.ops->backing_unmap(b, AREA_BASE);
+	l.ops->backing_destroy(b);
+	l.ops->close(l.dev);
+	assert_int_equal(n_live(), 0);
 }
 
 static void test_memory_freed_while_it_is_zeroed_goes_when_it_is_zero(void **state)
@@ -903,6 +938,7 @@ int main(void)
 		cmocka_unit_test(
 			test_each_call_that_finds_the_context_lost_is_told_and_leaves_nothing),
 		cmocka_unit_test(test_mapping_that_fails_is_told_and_leaves_nothing),
+		cmocka_unit_test(test_mapping_that_cannot_be_zeroed_is_nobody_s_to_read),
 		cmocka_unit_test(test_memory_freed_while_it_is_zeroed_goes_when_it_is_zero),
 		cmocka_unit_test(test_what_was_freed_last_is_mapped_still),
 		cmocka_unit_test(test_what_is_kept_goes_soon),

@@ -184,9 +184,9 @@ static CUresult destroy(struct kit_tenant *t, uint64_t id)
 	return kit_call(t, GSB_REC_BACKING_DESTROY, &b, sizeof(b), NULL, 0);
 }
 
-static CUresult map(struct kit_tenant *t, uint64_t id, uint64_t at, uint64_t units)
+static CUresult map(struct kit_tenant *t, uint64_t id, uint64_t at)
 {
-	const struct gsb_rec_backing_map b = {.backing = id, .addr = at, .size = units * UNIT};
+	const struct gsb_rec_backing_map b = {.backing = id, .addr = at};
 
 	return kit_call(t, GSB_REC_BACKING_MAP, &b, sizeof(b), NULL, 0);
 }
@@ -215,7 +215,7 @@ static uint64_t make(struct kit_tenant *t, uint64_t units, uint64_t *id)
 	uint64_t at = reserve(t, units);
 
 	assert_int_equal(create(t, units, id), 0);
-	assert_int_equal(map(t, *id, at, units), 0);
+	assert_int_equal(map(t, *id, at), 0);
 	assert_int_equal(set_access(t, at, units, GSB_MAPPING_BOTH), 0);
 	return at;
 }
@@ -229,8 +229,8 @@ static void test_memory_counts_once_from_when_it_is_made(void **state)
 	assert_int_equal(create(&f->a, 9, &first), CUDA_ERROR_OUT_OF_MEMORY);
 	assert_int_equal(create(&f->a, 6, &first), 0);
 	assert_int_equal(f->a.t->device_used_bytes, 6 * UNIT);
-	assert_int_equal(map(&f->a, first, at, 6), 0);
-	assert_int_equal(map(&f->a, first, at + 100 * UNIT, 6), 0);
+	assert_int_equal(map(&f->a, first, at), 0);
+	assert_int_equal(map(&f->a, first, at + 100 * UNIT), 0);
 	assert_int_equal(f->a.t->device_used_bytes, 6 * UNIT);
 	assert_int_equal(create(&f->a, 3, &second), CUDA_ERROR_OUT_OF_MEMORY);
 	assert_true(kit_answered(&f->a, post_range(&f->a, GSB_REC_BACKING_UNMAP, at, 6, 0)));
@@ -283,10 +283,101 @@ static void test_what_the_device_refuses_is_told(void **state)
 	assert_int_equal(set_access(&f->a, at, 2, GSB_MAPPING_READ), CUDA_ERROR_NOT_SUPPORTED);
 	f->k.dev->backing_err = -ENOMEM;
 	assert_true(kit_answered(&f->a, post_range(&f->a, GSB_REC_BACKING_UNMAP, at, 2, 0)));
-	assert_int_equal(map(&f->a, id, at, 2), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(map(&f->a, id, at), CUDA_ERROR_OUT_OF_MEMORY);
 	f->k.dev->backing_err = 0;
-	assert_int_equal(map(&f->a, id, at, 2), 0);
+	assert_int_equal(map(&f->a, id, at), 0);
 	assert_int_equal(set_access(&f->a, at, 2, GSB_MAPPING_BOTH), 0);
+}
+
+/* Two, one behind the other, each a unit. */
+static uint64_t make_two(struct kit_tenant *t)
+{
+	uint64_t at = reserve(t, 2), id = 0;
+
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(create(t, 1, &id), 0);
+		assert_int_equal(map(t, id, at + i * UNIT), 0);
+	}
+	return at;
+}
+
+/* The first of two has changed when the device refuses the second: both are what they were, for it and for the engine. */
+static void test_access_that_is_refused_stays_what_it_was(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t at = make_two(&f->a);
+
+	assert_int_equal(set_access(&f->a, at, 2, GSB_MAPPING_BOTH), 0);
+	f->k.dev->refuse_access = 2;
+	assert_int_equal(set_access(&f->a, at, 2, GSB_MAPPING_READ), CUDA_ERROR_NOT_SUPPORTED);
+	kit_device_auto(f->k.dev);
+	for (unsigned i = 0; i < 2; i++)
+		kit_fill(&f->a, 0, at + i * UNIT);
+	kit_settle(&f->k);
+	assert_int_equal(kit_done(&f->a, 0), 2);
+	*(uint32_t *)(uintptr_t)at = 7; /* of the device's own */
+	*(uint32_t *)(uintptr_t)(at + UNIT) = 7;
+}
+
+static CUresult try_reserve(struct kit_tenant *t)
+{
+	const struct gsb_rec_address_reserve b = {.size = UNIT, .align = UNIT};
+
+	return kit_call(t, GSB_REC_ADDRESS_RESERVE, &b, sizeof(b), NULL, 0);
+}
+
+static void test_reservations_are_not_without_end(void **state)
+{
+	struct fixture *f = *state;
+	const struct gsb_rec_address first = {.addr = reserve(&f->a, 1)};
+	unsigned n = 1;
+
+	while (!try_reserve(&f->a))
+		n++;
+	assert_int_equal(n, 4096);
+	assert_int_equal(try_reserve(&f->b), 0);
+	assert_int_equal(kit_call(&f->a, GSB_REC_ADDRESS_FREE, &first, sizeof(first), NULL, 0), 0);
+	assert_int_equal(try_reserve(&f->a), 0);
+	assert_int_equal(try_reserve(&f->a), CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+static void test_mappings_are_not_without_end(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t at = reserve(&f->a, 16385), id = 0;
+	unsigned n = 0;
+
+	assert_int_equal(create(&f->a, 1, &id), 0);
+	while (n < 16385 && !map(&f->a, id, at + n * UNIT))
+		n++;
+	assert_int_equal(n, 16384);
+	assert_true(kit_answered(&f->a, post_range(&f->a, GSB_REC_BACKING_UNMAP, at, 1, 0)));
+	assert_int_equal(map(&f->a, id, at), 0);
+}
+
+/* What no mapping has, or may not be read, no texture has. */
+static void test_texture_is_of_what_is_mapped(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_texture_create b = {
+		.ctx = kit_ctx(0), .view = {.width = UNIT / 4, .height = 1, .n_channels = 1}};
+	uint64_t at = make_two(&f->a);
+
+	b.view.format = CU_AD_FORMAT_UNSIGNED_INT32;
+	b.view.base = at + UNIT;
+	assert_int_equal(kit_call(&f->a, GSB_REC_TEXTURE_CREATE, &b, sizeof(b), NULL, 0),
+			 CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(set_access(&f->a, at, 2, GSB_MAPPING_READ), 0);
+	/* The kit's device makes none. */
+	assert_int_equal(kit_call(&f->a, GSB_REC_TEXTURE_CREATE, &b, sizeof(b), NULL, 0),
+			 CUDA_ERROR_NOT_SUPPORTED);
+	b.view.base += 4;
+	assert_int_equal(kit_call(&f->a, GSB_REC_TEXTURE_CREATE, &b, sizeof(b), NULL, 0),
+			 CUDA_ERROR_INVALID_VALUE);
+	b.view.base -= 4;
+	b.is_surface = true;
+	assert_int_equal(kit_call(&f->a, GSB_REC_TEXTURE_CREATE, &b, sizeof(b), NULL, 0),
+			 CUDA_ERROR_INVALID_VALUE);
 }
 
 static void test_tenant_that_dies_under_work_keeps_its_mappings_until_then(void **state)
@@ -310,12 +401,8 @@ static void test_tenant_that_dies_under_work_keeps_its_mappings_until_then(void 
 static void test_copy_over_a_seam_is_let_through(void **state)
 {
 	struct fixture *f = *state;
-	uint64_t at = reserve(&f->a, 2), id = 0;
+	uint64_t at = make_two(&f->a);
 
-	for (unsigned i = 0; i < 2; i++) {
-		assert_int_equal(create(&f->a, 1, &id), 0);
-		assert_int_equal(map(&f->a, id, at + i * UNIT, 1), 0);
-	}
 	assert_int_equal(set_access(&f->a, at, 2, GSB_MAPPING_BOTH), 0);
 	kit_device_auto(f->k.dev);
 	kit_post(&f->a, GSB_REC_FILL, kit_stream(0),
@@ -347,13 +434,12 @@ static const struct hostile hostile[] = {
 	{"which are no units", GSB_REC_BACKING_CREATE, {0}, {0}},
 	{"unmapped memory 0x1", GSB_REC_BACKING_DESTROY, {1}, {0}},
 	{"unmapped memory 0x63", GSB_REC_BACKING_DESTROY, {99}, {0}},
-	{"memory 0x63", GSB_REC_BACKING_MAP, {99, 2 * UNIT, UNIT}, {0, true}},
-	{"which is not free", GSB_REC_BACKING_MAP, {1, 0, UNIT}, {0, true}},
-	{"which is not free", GSB_REC_BACKING_MAP, {1, 2 * UNIT, 3 * UNIT}, {0, true}},
-	{"which is not free", GSB_REC_BACKING_MAP, {1, 7 * UNIT, 2 * UNIT}, {0, true}},
-	{"which is not free", GSB_REC_BACKING_MAP, {1, 2 * UNIT + 4096, UNIT}, {0, true}},
-	{"which is not free", GSB_REC_BACKING_MAP, {1, 2 * UNIT, 0}, {0, true}},
-	{"which is not free", GSB_REC_BACKING_MAP, {1, BASE + WHOLE / 2, UNIT}, {0}},
+	{"memory 0x63", GSB_REC_BACKING_MAP, {99, 2 * UNIT}, {0, true}},
+	{"which is not free", GSB_REC_BACKING_MAP, {1, 0}, {0, true}},
+	{"which is not free", GSB_REC_BACKING_MAP, {1, UNIT}, {0, true}},
+	{"which is not free", GSB_REC_BACKING_MAP, {1, 7 * UNIT}, {0, true}},
+	{"which is not free", GSB_REC_BACKING_MAP, {1, 2 * UNIT + 4096}, {0, true}},
+	{"which is not free", GSB_REC_BACKING_MAP, {1, BASE + WHOLE / 2}, {0}},
 	{"is not what it has mapped", GSB_REC_BACKING_UNMAP, {0, UNIT}, {true}},
 	{"is not what it has mapped", GSB_REC_BACKING_UNMAP, {0, 3 * UNIT}, {true}},
 	{"is not what it has mapped", GSB_REC_BACKING_UNMAP, {0, 0}, {true}},
@@ -380,7 +466,7 @@ static uint64_t make_readable(struct fixture *f)
 
 	assert_int_equal(create(&f->a, 2, &id), 0);
 	assert_int_equal(id, 1);
-	assert_int_equal(map(&f->a, id, at, 2), 0);
+	assert_int_equal(map(&f->a, id, at), 0);
 	assert_int_equal(set_access(&f->a, at, 2, GSB_MAPPING_READ), 0);
 	return at;
 }
@@ -464,6 +550,10 @@ int main(void)
 		CASE(test_unmap_waits_for_the_work_before_it),
 		CASE(test_access_that_is_taken_away_waits_for_the_work_before_it),
 		CASE(test_what_the_device_refuses_is_told),
+		CASE(test_access_that_is_refused_stays_what_it_was),
+		CASE(test_reservations_are_not_without_end),
+		CASE(test_mappings_are_not_without_end),
+		CASE(test_texture_is_of_what_is_mapped),
 		CASE(test_tenant_that_dies_under_work_keeps_its_mappings_until_then),
 		CASE(test_copy_over_a_seam_is_let_through),
 		cmocka_unit_test(test_each_hostile_record_cuts_its_tenant_off_alone),

@@ -224,9 +224,9 @@ int gsb_virtual_destroy(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_
 
 /* ---- mappings ---- */
 
-static int add_mapping(struct gsb_tenant *t, struct backing *b, uint64_t addr, uint64_t size)
+static int add_mapping(struct gsb_tenant *t, struct backing *b, uint64_t addr)
 {
-	struct gsb_mapping m = {.addr = addr, .size = size, .of = b};
+	struct gsb_mapping m = {.addr = addr, .size = b->size, .of = b};
 	struct gsb_mapping_run run;
 	int err = t->virtual->mapped.n < N_MAPPINGS_MAX ? 0 : -ENOMEM;
 
@@ -234,8 +234,8 @@ static int add_mapping(struct gsb_tenant *t, struct backing *b, uint64_t addr, u
 		err = gsb_mappings_add(&t->virtual->mapped, &m);
 	if (err)
 		return err;
-	err = t->dev->ops->backing_map(b->memory, addr, size);
-	if (err && !gsb_mappings_run(&t->virtual->mapped, addr, size, &run))
+	err = t->dev->ops->backing_map(b->memory, addr);
+	if (err && !gsb_mappings_run(&t->virtual->mapped, addr, b->size, &run))
 		gsb_mappings_remove(&t->virtual->mapped, &run);
 	if (!err)
 		b->n_mappings++;
@@ -252,12 +252,12 @@ int gsb_virtual_map(struct gsb_tenant *t, const struct gsb_rec *rec,
 	if (!b)
 		return gsb_no_such(t, rec, "memory", body->backing);
 	r = gsb_ranges_find(&t->virtual->reserved, body->addr);
-	if (!r || !is_whole(body->addr, body->size) || body->size > b->size ||
-	    !gsb_range_ok(body->addr - r->start, body->size, r->size) ||
-	    gsb_mappings_any(&t->virtual->mapped, body->addr, body->size))
+	if (!r || body->addr % GSB_VIRTUAL_UNIT ||
+	    !gsb_range_ok(body->addr - r->start, b->size, r->size) ||
+	    gsb_mappings_any(&t->virtual->mapped, body->addr, b->size))
 		return gsb_violation(t, "mapping at %#" PRIx64 "+%" PRIu64 ", which is not free",
-				     body->addr, body->size);
-	err = add_mapping(t, b, body->addr, body->size);
+				     body->addr, b->size);
+	err = add_mapping(t, b, body->addr);
 	if (err)
 		return gsb_tenant_fail_call(t, rec, err);
 	gsb_tenant_reply(t, rec, CUDA_SUCCESS, 0);
@@ -307,7 +307,7 @@ static void unmap_one(struct gsb_tenant *t, const struct gsb_mapping *m)
 {
 	struct backing *b = m->of;
 
-	t->dev->ops->backing_unmap(b->memory, m->addr, m->size);
+	t->dev->ops->backing_unmap(b->memory, m->addr);
 	b->n_mappings--;
 }
 
@@ -315,7 +315,7 @@ static int access_one(struct gsb_tenant *t, const struct gsb_mapping *m, CUmemAc
 {
 	struct backing *b = m->of;
 
-	return t->dev->ops->backing_access(b->memory, m->addr, m->size, access);
+	return t->dev->ops->backing_access(b->memory, m->addr, access);
 }
 
 static void unmap_now(struct gsb_drain *d)

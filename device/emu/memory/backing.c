@@ -106,12 +106,12 @@ err_fd:
 	return -ENOMEM;
 }
 
-static void mark(struct gsb_backing *b, uint64_t addr, uint64_t size, uint32_t word)
+static void mark(struct gsb_backing *b, uint64_t addr, uint32_t word)
 {
 	const struct gsb_emu_area *area = &b->vram->backings.area;
 	_Atomic uint32_t *unit = &area->units[(addr - area->base) / GSB_BACKING_UNIT];
 
-	for (uint64_t i = 0; i < size / GSB_BACKING_UNIT; i++)
+	for (uint64_t i = 0; i < b->size / GSB_BACKING_UNIT; i++)
 		atomic_store_explicit(&unit[i], word, memory_order_relaxed);
 }
 
@@ -221,33 +221,32 @@ static void discharge(struct emu_vram *vram, uint64_t owner)
 	forget_mapper(&vram->backings, m);
 }
 
-static int map(struct gsb_backing *b, uint64_t addr, uint64_t size)
+static int map(struct gsb_backing *b, uint64_t addr)
 {
 	struct emu_vram *vram = b->vram;
 	int err = charge(vram, b->owner);
 
 	if (err)
 		return err;
-	if (mmap(to_pointer(addr), size, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
+	if (mmap(to_pointer(addr), b->size, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
 		 vram->backings.fd, (off_t)b->at) == MAP_FAILED) {
 		discharge(vram, b->owner);
 		return -ENOMEM;
 	}
-	madvise(to_pointer(addr), size, MADV_DONTDUMP);
-	mark(b, addr, size, gsb_emu_unit(b->owner, CU_MEM_ACCESS_FLAGS_PROT_NONE));
+	madvise(to_pointer(addr), b->size, MADV_DONTDUMP);
+	mark(b, addr, gsb_emu_unit(b->owner, CU_MEM_ACCESS_FLAGS_PROT_NONE));
 	return 0;
 }
 
-int emu_backing_map(struct gsb_backing *b, uint64_t addr, uint64_t size)
+int emu_backing_map(struct gsb_backing *b, uint64_t addr)
 {
 	const struct gsb_emu_area *area = &b->vram->backings.area;
 	int err;
 
-	if (!size || size > b->size || (addr | size) % GSB_BACKING_UNIT ||
-	    !gsb_range_ok(addr - area->base, size, area->size))
+	if (addr % GSB_BACKING_UNIT || !gsb_range_ok(addr - area->base, b->size, area->size))
 		return -EINVAL;
 	pthread_mutex_lock(&b->vram->lock);
-	err = map(b, addr, size);
+	err = map(b, addr);
 	pthread_mutex_unlock(&b->vram->lock);
 	return err;
 }
@@ -261,27 +260,26 @@ static int protection(CUmemAccess_flags access)
 	}
 }
 
-int emu_backing_access(struct gsb_backing *b, uint64_t addr, uint64_t size,
-		       CUmemAccess_flags access)
+int emu_backing_access(struct gsb_backing *b, uint64_t addr, CUmemAccess_flags access)
 {
 	int err = 0;
 
 	pthread_mutex_lock(&b->vram->lock);
-	if (mprotect(to_pointer(addr), size, protection(access)))
+	if (mprotect(to_pointer(addr), b->size, protection(access)))
 		err = -ENOMEM;
 	else
-		mark(b, addr, size, gsb_emu_unit(b->owner, access));
+		mark(b, addr, gsb_emu_unit(b->owner, access));
 	pthread_mutex_unlock(&b->vram->lock);
 	return err;
 }
 
-void emu_backing_remove(struct gsb_backing *b, uint64_t addr, uint64_t size)
+void emu_backing_remove(struct gsb_backing *b, uint64_t addr)
 {
 	pthread_mutex_lock(&b->vram->lock);
-	mark(b, addr, size, 0);
-	if (mmap(to_pointer(addr), size, PROT_NONE, HOLE_FLAGS | MAP_FIXED, -1, 0) == MAP_FAILED)
+	mark(b, addr, 0);
+	if (mmap(to_pointer(addr), b->size, PROT_NONE, HOLE_FLAGS | MAP_FIXED, -1, 0) == MAP_FAILED)
 		gsb_log(GSB_LOG_ERROR, "emu", "%#llx stays mapped: %m", (unsigned long long)addr);
-	madvise(to_pointer(addr), size,
+	madvise(to_pointer(addr), b->size,
 		MADV_DONTDUMP); /* like its neighbours: one mapping with them */
 	discharge(b->vram, b->owner);
 	pthread_mutex_unlock(&b->vram->lock);

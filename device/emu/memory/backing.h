@@ -39,9 +39,8 @@ void emu_backings_finish(struct emu_backings *b); /* none is left */
 int emu_backing_make(struct emu_vram *vram, uint64_t owner, uint64_t size,
 		     struct gsb_backing **out);
 void emu_backing_destroy(struct gsb_backing *b);
-int emu_backing_map(struct gsb_backing *b, uint64_t addr, uint64_t size);
-int emu_backing_access(struct gsb_backing *b, uint64_t addr, uint64_t size,
-		       CUmemAccess_flags access);
-void emu_backing_remove(struct gsb_backing *b, uint64_t addr, uint64_t size);
+int emu_backing_map(struct gsb_backing *b, uint64_t addr);
+int emu_backing_access(struct gsb_backing *b, uint64_t addr, CUmemAccess_flags access);
+void emu_backing_remove(struct gsb_backing *b, uint64_t addr);
 
 #endif
