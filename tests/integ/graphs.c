@@ -1739,7 +1739,7 @@ static void case_memory_nodes(void)
 
 static void case_memory_rules(void)
 {
-	CUgraph g = graph(), parent = graph(), copy;
+	CUgraph g = graph(), parent = graph(), copy, like;
 	CUgraphExecUpdateResultInfo info;
 	CUgraphNode a, b, e, node;
 	CUgraphExec x, y;
@@ -1759,6 +1759,13 @@ static void case_memory_rules(void)
 	say("second", cu.cuGraphInstantiateWithFlags(&y, g, 0));
 	say("update", cu.cuGraphExecUpdate_v2(x, g, &info));
 	say("update-result", info.result);
+	like = graph();
+	a = alloc_node(like, &ptr);
+	must(cu.cuGraphAddEmptyNode(&e, like, &a, 1));
+	free_node(like, e, ptr);
+	say("update-by-another", cu.cuGraphExecUpdate_v2(x, like, &info));
+	say("update-by-another-result", info.result);
+	must(cu.cuGraphDestroy(like));
 	must(cu.cuGraphExecDestroy(x));
 	say("after-destroy", cu.cuGraphInstantiateWithFlags(&y, g, 0));
 	must(cu.cuGraphDestroy(g));
