@@ -77,20 +77,22 @@ gsb_trace_explains_and_follows_chains() {
 }
 
 gsb_trace_explains_in_what_form_a_launch_went() {
-	local serial
+	local serial resized
 	make_data
 	start_real_broker '[resize]' 'mode = safe' 'force = slice:4'
 	gsbctl trace record "$dir/t.gsb" >/dev/null
 	query q3 q3 || fail "q3 failed"
 	await_no_tenants
 	gsbctl trace stop >/dev/null
+	resized=$(gsbctl totals --json | tr ',' '\n' | sed -n 's/.*"resized": //p')
 	end_broker
 	gsbctl trace dump "$dir/t.gsb" >"$dir/dump"
+	expect_equal "$(gsb_trace summary --json "$dir/t.gsb" | tr ',' '\n' | sed -n 's/.*"resized": //p' | awk '{ n += $1 } END { print n }')" "$resized"
 	# a slice is bit 2; what may not be sliced goes as it was asked
 	expect_match "$(grep ' kernel ' "$dir/dump")" ' shapes=([4-7]|[0-9]*[1-9][0-9])'
 	serial=$(sed -nE 's/.* shaped +serial=([0-9]+) form=slice$/\1/p' "$dir/dump" | head -n 1)
 	[ -n "$serial" ] || fail "nothing was sliced: $(grep ' shaped ' "$dir/dump")"
-	expect_match "$(gsb_trace explain "$dir/t.gsb" "$serial")" '  shape       in slices, one after the other, of '
+	expect_match "$(gsb_trace explain "$dir/t.gsb" "$serial")" '  shape       in slices, one after the other, for '
 }
 
 gsb_trace_profile_has_a_file_for_each_stream_that_ran() {

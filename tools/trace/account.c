@@ -261,7 +261,7 @@ static void add_op(struct gsb_account_row *r, const struct gsb_accounts *a,
 	r->n_copies += op->kind == GSB_TRACE_OP_COPY;
 	r->n_fills += op->kind == GSB_TRACE_OP_FILL;
 	r->n_failed += op->failed || op->result;
-	r->n_resized += op->n_blocks_after != op->n_blocks;
+	r->n_resized += gsb_traced_is_resized(op);
 	add_bytes(r, op);
 	if (gsb_traced_ran(op))
 		add_run(r, a, t, op);

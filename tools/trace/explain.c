@@ -174,7 +174,7 @@ static void explain_decision(const struct gsb_traced *t, const struct gsb_traced
 		printf("  re-sized    from %" PRIu64 " to %" PRIu64 " blocks of %u threads\n",
 		       op->n_blocks, op->n_blocks_after, op->threads_after);
 	else if (op->form)
-		printf("  shape       %s, of %" PRIu64 " block%s of %u threads\n",
+		printf("  shape       %s, for %" PRIu64 " block%s of %u threads\n",
 		       form_text(op->form), op->n_blocks, plural(op->n_blocks), op->threads_after);
 	else
 		printf("  shape       as launched: %" PRIu64 " block%s of %u threads\n",
@@ -350,7 +350,7 @@ static void add_op(struct sums *s, const struct gsb_traced *t, const struct gsb_
 	s->n++;
 	s->n_launches += op->kind == GSB_TRACE_OP_LAUNCH;
 	s->n_held += op->n_holds != 0;
-	s->n_resized += op->n_blocks_after != op->n_blocks;
+	s->n_resized += gsb_traced_is_resized(op);
 	s->n_failed += op->failed || op->result;
 	s->n_idle += gsb_traced_has(op, GSB_STEP_ISSUED) && !op->n_running;
 	s->n_predicted += op->predicted_slowdown_ppm != 0;

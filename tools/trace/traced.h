@@ -183,6 +183,12 @@ static inline bool gsb_traced_is_command(const struct gsb_traced_op *op)
 	return op->kind <= GSB_TRACE_OP_FILL;
 }
 
+/* Went in another geometry than its program asked for. */
+static inline bool gsb_traced_is_resized(const struct gsb_traced_op *op)
+{
+	return op->form != GSB_TRACE_FORM_AS_ASKED || op->n_blocks_after != op->n_blocks;
+}
+
 /* "scan_lt of q1", "copy 4.0K host to device"; at most size bytes. */
 void gsb_traced_name(const struct gsb_traced *t, const struct gsb_traced_op *op, char *out,
 		     size_t size);
