@@ -45,6 +45,9 @@ struct gsb_device_params {
 	/* emu, fault injection for tests, GSB_TEST_FLIP: "1" turns over one bit of the source of each
 	 * device-to-host copy, "copy:N" of the N-th that is issued; NULL or "" = none */
 	const char *flip;
+	/* cuda: a folder for compiled code, and what that may come to; other processes may use it, too. NULL = where the driver keeps it */
+	const char *code_folder;
+	uint64_t code_folder_bytes;
 	/* Where backings may be mapped: addresses that nothing else in the process has; size 0 = nowhere. */
 	uint64_t virtual_base, virtual_size;
 };

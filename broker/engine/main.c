@@ -7,6 +7,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 
 #include "base/log.h"
 #include "base/program.h"
+#include "broker/engine/code/cache.h"
 #include "broker/engine/engine.h"
 #include "broker/engine/control.h"
 #include "broker/engine/loop.h"
@@ -313,7 +315,7 @@ int main(int argc, char **argv)
 		.level = GSB_LOG_WARN,
 	};
 	struct gsb_device *dev;
-	char why[640] = "";
+	char why[640] = "", compiled[PATH_MAX];
 	sigset_t set;
 	int err;
 
@@ -330,6 +332,10 @@ int main(int argc, char **argv)
 	a.engine.start_line = (unsigned)a.start_line;
 	a.engine.start_line_ns = a.start_line_ms * 1000000;
 	a.engine.resizing.shadow_limit_ns = a.shadow_limit_ms * 1000000;
+	if (!gsb_cache_compiled(&a.engine.resizing, compiled, sizeof(compiled))) {
+		a.device.code_folder = compiled;
+		a.device.code_folder_bytes = a.engine.resizing.cache_bytes;
+	}
 	err = gsb_device_open(&a.device, &dev, why, sizeof(why));
 	if (err) {
 		gsb_log(GSB_LOG_ERROR, "device", "%s", why);

@@ -26,12 +26,6 @@
 
 #define SCHEME "cuda"
 
-/*
- * By default streams share 8 connections to the GPU, and what stands behind a long kernel of one keeps others waiting. The GPU, and
- * a daemon of MPS, have so many for all processes together: one that serves a single tenant does with what that would have alone.
- */
-#define SHARED_CONNECTIONS "32"
-
 /* "cuda:N". */
 static int parse_spec(const char *spec, int *ordinal, char *err, size_t err_size)
 {
@@ -170,7 +164,7 @@ static int build(struct cuda_device *dev, const struct gsb_device_params *p, int
 		 size_t err_size)
 {
 	uint64_t begun_ns = gsb_clock_ns(), found_ns = begun_ns;
-	int res = cuda_driver_open(&dev->cu, p->single ? NULL : SHARED_CONNECTIONS, err, err_size);
+	int res = cuda_driver_open(&dev->cu, p, err, err_size);
 
 	if (!res)
 		res = find_device(dev, ordinal, err, err_size);

@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,9 @@
 #include "base/compiler.h"
 #include "base/err.h"
 #include "base/genuine.h"
+#include "device/ops.h"
+
+#define SHARED_CONNECTIONS "32"
 
 #define TRIED_BYTES 512
 
@@ -84,7 +88,26 @@ int cuda_no_start(CUresult result)
 	}
 }
 
-int cuda_driver_open(struct cuda_driver *d, const char *connections, char *err, size_t err_size)
+/*
+ * By default streams share 8 connections to the GPU, and what stands behind a long kernel of one keeps others waiting. The GPU, and
+ * a daemon of MPS, have so many for all processes together: one that serves a single tenant does with what that would have alone.
+ */
+static void set_environment(const struct gsb_device_params *p)
+{
+	char bytes[32];
+
+	if (!p->single)
+		setenv("CUDA_DEVICE_MAX_CONNECTIONS", SHARED_CONNECTIONS, 0);
+	if (!p->code_folder)
+		return;
+	snprintf(bytes, sizeof(bytes), "%" PRIu64,
+		 p->code_folder_bytes < UINT32_MAX ? p->code_folder_bytes : UINT32_MAX);
+	setenv("CUDA_CACHE_PATH", p->code_folder, 1);
+	setenv("CUDA_CACHE_MAXSIZE", bytes, 1);
+}
+
+int cuda_driver_open(struct cuda_driver *d, const struct gsb_device_params *p, char *err,
+		     size_t err_size)
 {
 	char tried[TRIED_BYTES];
 	void *library = gsb_genuine_open(NULL, tried, sizeof(tried));
@@ -98,8 +121,7 @@ int cuda_driver_open(struct cuda_driver *d, const char *connections, char *err, 
 	}
 	if (find_functions(d, library, err, err_size))
 		return -ENODEV;
-	if (connections)
-		setenv("CUDA_DEVICE_MAX_CONNECTIONS", connections, 0);
+	set_environment(p);
 	result = d->cuInit(0);
 	if (result) {
 		snprintf(err, err_size, "NVIDIA's driver does not start: cuInit says %s",

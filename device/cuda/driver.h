@@ -14,12 +14,15 @@ struct cuda_driver {
 #include "device/cuda/driver.def"
 };
 
+struct gsb_device_params;
+
 /*
- * @connections: to the GPU that the streams of a context share, unless the environment says it; NULL: the driver's own number
+ * @p: whether it is for one process, and where compiled code goes: what the driver takes from the environment
  * 0, -ENODEV: none is there, it lacks a call, or its cuInit failed, -EBUSY: it has no room for another process now; @err then has
  * one line that says which.
  */
-int cuda_driver_open(struct cuda_driver *d, const char *connections, char *err, size_t err_size);
+int cuda_driver_open(struct cuda_driver *d, const struct gsb_device_params *p, char *err,
+		     size_t err_size);
 
 /* An error of who is one too many, until another ends: -EBUSY; else -ENODEV. */
 int cuda_no_start(CUresult result);

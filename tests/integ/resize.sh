@@ -126,6 +126,7 @@ cache_is_kept_and_a_damaged_file_is_dropped() {
 	end_broker
 	file=$(find "$dir/cache" -name '*.proof' | head -n 1)
 	[ -s "$file" ] || fail "nothing is kept"
+	[ -d "$dir/cache/compiled" ] || fail "a driver has no folder for what it compiles"
 	inode=$(stat -c %i "$file")
 	rm "$dir/ready"
 	start_resizing slice_8 "cache = $dir/cache"

@@ -71,11 +71,14 @@ static bool failed(struct life *l, int err)
 }
 
 static bool single; /* as the device of one process */
+static const char *code_folder;
 
 static int open_device(struct life *l)
 {
 	struct gsb_device_params p = {.spec = "cuda:0",
 				      .single = single,
+				      .code_folder = code_folder,
+				      .code_folder_bytes = 1ull << 40,
 				      .virtual_base = AREA_BASE,
 				      .virtual_size = AREA_SIZE};
 	char err[256] = "";
@@ -871,6 +874,24 @@ static void test_device_of_one_process_has_one_context(void **state)
 	assert_int_equal(n_live(), 0);
 }
 
+/* The driver bounds it by 4 GiB at most. */
+static void test_compiled_code_is_kept_where_it_is_said(void **state)
+{
+	struct life l = {0};
+
+	fake.reset();
+	unsetenv("CUDA_CACHE_PATH");
+	assert_int_equal(open_device(&l), 0);
+	l.ops->close(l.dev);
+	assert_null(getenv("CUDA_CACHE_PATH"));
+	code_folder = "/somewhere/compiled";
+	assert_int_equal(open_device(&l), 0);
+	code_folder = NULL;
+	l.ops->close(l.dev);
+	assert_string_equal(getenv("CUDA_CACHE_PATH"), "/somewhere/compiled");
+	assert_string_equal(getenv("CUDA_CACHE_MAXSIZE"), "4294967295");
+}
+
 static void test_device_of_many_has_a_context_for_pinning(void **state)
 {
 	struct life l = {0};
@@ -957,6 +978,7 @@ int main(void)
 		cmocka_unit_test(test_image_that_is_refused_by_a_fatal_code_leaves_the_device),
 		cmocka_unit_test(test_command_that_cannot_be_followed_ends_the_device),
 		cmocka_unit_test(test_device_of_one_process_has_one_context),
+		cmocka_unit_test(test_compiled_code_is_kept_where_it_is_said),
 		cmocka_unit_test(test_device_of_many_has_a_context_for_pinning),
 		cmocka_unit_test(test_device_without_room_for_another_process_says_so),
 	};

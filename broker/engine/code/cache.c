@@ -55,6 +55,20 @@ int gsb_cache_open(const struct gsb_resizing *r)
 	return -1;
 }
 
+int gsb_cache_compiled(const struct gsb_resizing *r, char *out, size_t size)
+{
+	int dir = gsb_cache_open(r), err = 0;
+
+	if (dir < 0)
+		return -ENOENT;
+	if (mkdirat(dir, GSB_CACHE_COMPILED, 0700) && errno != EEXIST)
+		err = -errno;
+	else if (snprintf(out, size, "%s/" GSB_CACHE_COMPILED, r->cache) >= (int)size)
+		err = -ENAMETOOLONG;
+	close(dir);
+	return err;
+}
+
 int gsb_cache_lock(int dir)
 {
 	int fd = openat(dir, LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

@@ -20,10 +20,15 @@ struct gsb_resizing;
 #define GSB_CACHE_PROOF ".proof"
 #define GSB_CACHE_TIMES ".times"
 
+/* A folder in it, which a driver fills with what it has compiled. */
+#define GSB_CACHE_COMPILED "compiled"
+
 #define GSB_CACHE_NAME_MAX (GSB_SHA256_HEX + 32)
 
 /* [resize] cache, to be closed; -1: there is none, or it is not to be used: why is said once. */
 int gsb_cache_open(const struct gsb_resizing *r);
+/* The path of GSB_CACHE_COMPILED, which is there then. -ENOENT: the cache is not to be used. -ENAMETOOLONG, -errno. */
+int gsb_cache_compiled(const struct gsb_resizing *r, char *out, size_t size);
 /* Released when it is closed; -1: it cannot be had. */
 int gsb_cache_lock(int dir);
 
