@@ -136,9 +136,8 @@ static CUgraphExecUpdateResult compare_work(const struct gsb_graph_work *old,
 	case CU_GRAPH_NODE_TYPE_GRAPH: return compare(old->child, new->child, &inner);
 	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
 	case CU_GRAPH_NODE_TYPE_MEM_FREE: /* by its own graph again; its memory is not another's */
-		return old->memory == new->memory
-			       ? CU_GRAPH_EXEC_UPDATE_SUCCESS
-			       : CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+		return old->memory == new->memory ? CU_GRAPH_EXEC_UPDATE_SUCCESS
+						  : CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
 	default: return CU_GRAPH_EXEC_UPDATE_SUCCESS;
 	}
 }

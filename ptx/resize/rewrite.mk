@@ -17,6 +17,11 @@ resize_libs = libptxdiff.la librewrite.la libresize.la libemuexec.la
 libptxdiff_la_SOURCES = tools/ptx/diff.c tools/ptx/diff.h tools/ptx/grid.c tools/ptx/grid.h
 
 resize_kit = tools/ptx/subject.c tools/ptx/subject.h tests/unit/resize_kit.c tests/unit/resize_kit.h tools/emu_args.c tools/emu_args.h tools/emu_file.c tools/emu_file.h
+check_PROGRAMS += tests/unit/test_resize_corpus
+tests_unit_test_resize_corpus_SOURCES = tests/unit/test_resize_corpus.c $(resize_kit)
+tests_unit_test_resize_corpus_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_resize_corpus_LDADD = $(resize_libs) libprogram.la $(CMOCKA_LIBS) -lm
+
 check_PROGRAMS += tests/unit/test_resize_diff
 tests_unit_test_resize_diff_SOURCES = tests/unit/test_resize_diff.c tests/unit/resize_subjects.def $(resize_kit)
 tests_unit_test_resize_diff_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

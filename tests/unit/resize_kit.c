@@ -22,19 +22,16 @@ struct gsb_ptx_module *kit_parse(const char *text)
 	return m;
 }
 
-struct gsb_ptx_module *kit_parse_file(const char *path)
+struct gsb_ptx_module *kit_parse_path(const char *path)
 {
-	const char *dir = getenv("srcdir");
-	char name[1024], *text = NULL;
+	char *text = NULL;
 	struct gsb_ptx_module *m;
 	size_t size = 0;
-	FILE *in, *out;
+	FILE *in = fopen(path, "r"), *out;
 	int c;
 
-	snprintf(name, sizeof(name), "%s/%s", dir ? dir : ".", path);
-	in = fopen(name, "r");
 	if (!in)
-		fail_msg("%s: cannot be read", name);
+		fail_msg("%s: cannot be read", path);
 	out = open_memstream(&text, &size);
 	while ((c = getc(in)) != EOF)
 		putc(c, out);
@@ -43,6 +40,15 @@ struct gsb_ptx_module *kit_parse_file(const char *path)
 	m = kit_parse(text);
 	free(text);
 	return m;
+}
+
+struct gsb_ptx_module *kit_parse_file(const char *path)
+{
+	const char *dir = getenv("srcdir");
+	char name[1024];
+
+	snprintf(name, sizeof(name), "%s/%s", dir ? dir : ".", path);
+	return kit_parse_path(name);
 }
 
 /* The words of the subject, parsed. */

@@ -26,7 +26,8 @@ struct kit {
 
 /* Parsed; fails the test when it is no PTX. */
 struct gsb_ptx_module *kit_parse(const char *text);
-struct gsb_ptx_module *kit_parse_file(const char *path);
+struct gsb_ptx_module *kit_parse_path(const char *path);
+struct gsb_ptx_module *kit_parse_file(const char *path); /* below $srcdir */
 
 /* Variants, memory, arguments: all but what diff_expect() does. Fails the test when anything is refused. */
 void kit_open(struct kit *kit, const struct gsb_ptx_module *m, const struct kit_subject *s,

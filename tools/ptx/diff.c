@@ -171,6 +171,7 @@ int diff_expect(struct diff *d)
 	memcpy(l.grid, d->grid, sizeof(l.grid));
 	l.resident = d->ascending ? GRID_MAX_RESIDENT : 1;
 	l.quantum = d->ascending ? 1000 : 0;
+	l.max_insns = d->max_insns;
 	if (launch(d, ORIGINAL, &l, "the original"))
 		return -1;
 	memcpy(d->expected, memory(d), d->bytes);

@@ -123,22 +123,20 @@ static unsigned int possible_forms(struct subject *s, const struct gsb_ptx_reque
 	return forms;
 }
 
-/* Blocks of other sizes on the x axis, as far as proven. */
-static void find_reshapes(struct subject *s, const struct gsb_ptx_request *q)
+void subject_find_reshapes(struct diff *d, const struct gsb_resize_conditions *c)
 {
 	struct gsb_resize_geometry from, to;
-	struct diff *d = &s->diff;
 
-	memcpy(from.grid, q->grid, sizeof(from.grid));
-	memcpy(from.block, q->block, sizeof(from.block));
+	memcpy(from.grid, d->grid, sizeof(from.grid));
+	memcpy(from.block, d->block, sizeof(from.block));
 	for (uint32_t t = 1; t <= 1024 && d->n_reshapes < DIFF_MAX_RESHAPES; t++) {
-		uint64_t all = (uint64_t)q->grid[0] * q->block[0];
+		uint64_t all = (uint64_t)d->grid[0] * d->block[0];
 
 		to = from;
 		to.block[0] = t;
 		to.grid[0] = (uint32_t)(all / t);
-		if (all % t == 0 && t != q->block[0] &&
-		    !gsb_resize_reshape_refused(&s->facts.launch, &from, &to, 1024))
+		if (all % t == 0 && t != d->block[0] &&
+		    !gsb_resize_reshape_refused(c, &from, &to, 1024))
 			d->reshapes[d->n_reshapes++] = t;
 	}
 }
@@ -154,7 +152,7 @@ static int open_diff(struct subject *s, const struct gsb_ptx_request *q, unsigne
 	d->smem_bytes = q->smem_bytes;
 	d->ascending = s->facts.forms & GSB_RESIZE_BIT(GSB_RESIZE_ORDERED);
 	d->max_insns = 1000000000;
-	find_reshapes(s, q);
+	subject_find_reshapes(d, &s->facts.launch);
 	return subject_place(d, s->args, s->n_args, s->facts.order & GSB_RESIZE_ORDER_FLOAT);
 }
 

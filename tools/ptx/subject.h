@@ -26,6 +26,9 @@ int subject_place(struct diff *d, struct emu_arg *args, size_t n, bool loose);
 /* What they hold into that memory and into the parameters. 0; -1, and d->text. */
 int subject_fill(struct diff *d, struct emu_arg *args, size_t n);
 
+/* Blocks of other sizes on the x axis, as far as proven, of the diff's geometry. */
+void subject_find_reshapes(struct diff *d, const struct gsb_resize_conditions *c);
+
 /* With those of the forms, bits 1 << form, that the classifier allows and that can be written; at least one. 0; -1: told. Zeroed
  * before; close it in any case. */
 int subject_open(struct subject *s, const struct gsb_ptx_request *q, unsigned int forms);
