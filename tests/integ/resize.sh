@@ -11,7 +11,7 @@ srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 . "$srcdir/tests/integ/real.sh"
 
 forms="slice_2 slice_8 slice_32 persistent_1 persistent_0 persistent_132 persistent_16_3 persistent_264_1 reshape_64 reshape_256 hint count"
-programs="callbacks cooperative device launch_ex linked linked_ptx occupancy overlap parts pools reduce streams symbols threads"
+programs="arrays callbacks cooperative device graphs managed launch_ex linked linked_ptx occupancy overlap parts pools reduce rects streams surfaces symbols textures threads volumes"
 
 # start_resizing FORM [LINE...]: a broker that makes all launches so, if they admit it.
 start_resizing() {
