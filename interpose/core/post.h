@@ -92,9 +92,6 @@ gsb_post_reserve(struct gsb_post *p, enum gsb_rec_type type, uint64_t stream, ui
 	rec->stream = stream;
 	rec->call = 0;
 	rec->stamp = 0;
-	if (gsb_unlikely(
-		    atomic_load_explicit(&gsb_proc.ring.header->is_traced, memory_order_relaxed)))
-		rec->stamp = gsb_clock_stamp();
 	p->rec = rec;
 	p->body = rec + 1;
 	gsb_fault_point(GSB_FAULT_RECORD);
@@ -150,6 +147,9 @@ static inline void gsb_post_end(struct gsb_post *p)
 		p->number = atomic_load_explicit(p->posted, memory_order_relaxed) + 1;
 		atomic_store_explicit(p->posted, p->number, memory_order_release);
 	}
+	if (gsb_unlikely(
+		    atomic_load_explicit(&gsb_proc.ring.header->is_traced, memory_order_relaxed)))
+		p->rec->stamp = gsb_clock_stamp();
 	if (gsb_unlikely(gsb_probe != NULL))
 		gsb_post_tell(p->rec, p->posted ? p->number : 0);
 	if (gsb_unlikely(!gsb_ring_commit(&gsb_proc.ring, p->rec)))
