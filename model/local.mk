@@ -21,6 +21,7 @@ libmodel_la_SOURCES += \
 	model/placement/machine.c model/placement/machine.h \
 	model/placement/occupancy.c model/placement/occupancy.h \
 	model/placement/place.c model/placement/place.h \
+	model/placement/ends.c model/placement/ends.h \
 	model/placement/tournament.c model/placement/tournament.h
 
 # the papers: pairs (Cruz), plans and batches (Li 2019)
