@@ -97,7 +97,17 @@ static uint64_t next_event(const struct emu_clock *c)
 	return t;
 }
 
-/* False when a job that is not executed could end at t or before; it becomes the blocker, and its
+/* Of jobs that may end as early as this one the last, since jobs are executed in their order: what the others did lets no
+ * time pass before it is done, and nobody need look. */
+static const struct emu_job *last_with_bound_of(const struct emu_clock *c,
+						const struct emu_job *job)
+{
+	const struct emu_job *last = TAILQ_LAST(&c->open, emu_jobs);
+
+	return last->bound_ns == job->bound_ns ? last : job;
+}
+
+/* False when a job that is not executed could end at t or before; one becomes the blocker, and its
  * next slice calls again. A block that waits for another, or that never ends, so holds back no more
  * than what it has done so far: time goes on beside it. */
 static bool may_pass(struct emu_clock *c, uint64_t t)
@@ -109,7 +119,7 @@ static bool may_pass(struct emu_clock *c, uint64_t t)
 	{
 		if (job->bound_ns > t)
 			continue;
-		c->blocker = job;
+		c->blocker = last_with_bound_of(c, job);
 		return false;
 	}
 	return true;

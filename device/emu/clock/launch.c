@@ -20,16 +20,6 @@ void emu_launch_start(struct emu_clock *c, struct emu_cmd *cmd)
 	}
 }
 
-/* Linear index to coordinates; x runs fastest. */
-static void set_ctaid(struct emu_job *job, uint64_t index)
-{
-	const uint32_t *grid = job->cmd->launch.grid;
-
-	job->ctaid[0] = (uint32_t)(index % grid[0]);
-	job->ctaid[1] = (uint32_t)(index / grid[0] % grid[1]);
-	job->ctaid[2] = (uint32_t)(index / grid[0] / grid[1]);
-}
-
 void emu_launch_set_bound(struct emu_job *job, uint64_t work_ns)
 {
 	job->bound_work_ns = work_ns;
@@ -53,10 +43,10 @@ static void start_block(struct emu_clock *c, const struct gsb_machine_block *b)
 	gsb_progress_add(c->progress, &cmd->placed, &job->progress, b->sm, c->now_ns);
 	job->slot = b->slot;
 	job->sm = b->sm;
+	job->index = b->index;
 	job->arch = c->arch;
 	job->start_ns = c->now_ns;
 	job->start_cycle = c->now_ns / 1000 * c->arch->clock_khz / 1000;
-	set_ctaid(job, b->index);
 }
 
 /*
@@ -130,6 +120,15 @@ uint64_t emu_launch_block_time(const struct emu_job *job, const struct gsb_emu_s
 	return gsb_block_time_ns(job->arch, &work, &job->company);
 }
 
+void emu_launch_set_work(struct emu_job *job, const struct gsb_emu_stats *done)
+{
+	uint64_t ns;
+
+	job->work = work_of(job, done);
+	ns = gsb_block_time_ns(job->arch, &job->work, &job->company);
+	job->work_ns = ns > job->least_ns ? ns : job->least_ns;
+}
+
 void emu_launch_fail(struct emu_clock *c, struct emu_cmd *cmd, CUresult result, const char *detail)
 {
 	emu_cmd_fail(cmd, result, detail);
@@ -140,14 +139,11 @@ void emu_launch_fail(struct emu_clock *c, struct emu_cmd *cmd, CUresult result, 
 /* What blocks of a failed launch have done depends on the workers' pace: they do not count. */
 static void count_block(struct emu_clock *c, struct emu_cmd *cmd, struct emu_job *job)
 {
-	struct gsb_block_work work;
-
 	if (cmd->result != CUDA_SUCCESS)
 		return;
-	work = work_of(job, &job->stats);
-	gsb_block_profile_add(cmd->profile, &work);
+	gsb_block_profile_add(cmd->profile, &job->work);
 	cmd->n_blocks++;
-	cmd->n_insns += job->stats.n_insns;
+	cmd->n_insns += job->work.n_insns;
 	cmd->blocks_ns += c->now_ns - job->start_ns;
 	if (job->result == CUDA_SUCCESS)
 		return;

@@ -18,6 +18,9 @@ void emu_launch_set_bound(struct emu_job *job, uint64_t work_ns);
 /* The work of a block that has done so much, in ns. Any thread that has the job. */
 uint64_t emu_launch_block_time(const struct emu_job *job, const struct gsb_emu_stats *done);
 
+/* So much it has done so far. The worker that has it. */
+void emu_launch_set_work(struct emu_job *job, const struct gsb_emu_stats *done);
+
 void emu_launch_end_block(struct emu_clock *c, const struct gsb_machine_block *b);
 
 /* The first block that fails, in device time, ends its grid in that instant. */

@@ -98,7 +98,7 @@ static void enter(struct emu_cmd *cmd)
 
 static void leave(struct emu_cmd *cmd, const struct emu_job *job, bool more)
 {
-	cmd->brief = cmd->kind == GSB_CMD_LAUNCH && !more && job->stats.n_insns <= BRIEF_INSNS;
+	cmd->brief = cmd->kind == GSB_CMD_LAUNCH && !more && job->work.n_insns <= BRIEF_INSNS;
 	if (!--cmd->n_running)
 		cmd->ran_ns += gsb_clock_ns() - cmd->ran_from_ns;
 }
@@ -124,8 +124,11 @@ static void *worker(void *arg)
 			enter(jobs[i]->cmd);
 		w->n_busy++;
 		pthread_mutex_unlock(w->lock);
-		for (unsigned i = 0; i < n; i++)
+		for (unsigned i = 0; i < n; i++) {
+			if (i + 1 < n) /* mostly another worker has made it */
+				gsb_prefetch(jobs[i + 1], sizeof(*jobs[i + 1]));
 			more[i] = jobs[i]->cmd->run(jobs[i]);
+		}
 		pthread_mutex_lock(w->lock);
 		for (unsigned i = 0; i < n; i++) {
 			leave(jobs[i]->cmd, jobs[i], more[i]);
