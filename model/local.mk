@@ -77,6 +77,11 @@ tests_unit_test_place_SOURCES = tests/unit/test_place.c
 tests_unit_test_place_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_place_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_ends
+tests_unit_test_ends_SOURCES = tests/unit/test_ends.c
+tests_unit_test_ends_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_ends_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_machine
 tests_unit_test_machine_SOURCES = tests/unit/test_machine.c
 tests_unit_test_machine_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

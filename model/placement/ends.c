@@ -16,6 +16,7 @@
 #define NONE   UINT32_MAX
 #define N_RUNS 32 /* of 2^i runs each */
 #define NEAR   32 /* things */
+#define AHEAD  4  /* takes */
 
 struct gsb_end {
 	uint64_t order;
@@ -260,12 +261,31 @@ bool gsb_ends_next(const struct gsb_ends *e, uint64_t *time)
 	return true;
 }
 
+static void look_ahead(struct gsb_ends *e)
+{
+	uint32_t at = e->soon, left = 1;
+
+	if (at == NONE && e->n_heap) {
+		at = e->groups[e->heap[0]].first;
+		left = AHEAD - 1;
+	}
+	for (; left && at != NONE; left--)
+		at = e->of[at].next;
+	e->soon = at;
+}
+
+uint32_t gsb_ends_soon(const struct gsb_ends *e)
+{
+	return e->soon;
+}
+
 bool gsb_ends_take(struct gsb_ends *e, uint64_t time, uint32_t *thing)
 {
 	if (!e->n_heap || e->groups[e->heap[0]].time > time)
 		return false;
 	*thing = e->groups[first_group(e)].first;
 	leave(e, *thing);
+	look_ahead(e);
 	return true;
 }
 
@@ -273,7 +293,7 @@ bool gsb_ends_take(struct gsb_ends *e, uint64_t time, uint32_t *thing)
 
 int gsb_ends_init(struct gsb_ends *e, uint32_t n)
 {
-	*e = (struct gsb_ends){.n = n, .latest = NONE};
+	*e = (struct gsb_ends){.n = n, .latest = NONE, .soon = NONE};
 	e->of = calloc(n, sizeof(*e->of));
 	e->groups = calloc(n, sizeof(*e->groups));
 	e->heap = calloc(n, sizeof(*e->heap));
@@ -303,4 +323,5 @@ void gsb_ends_copy(struct gsb_ends *to, const struct gsb_ends *from)
 	to->n_known = from->n_known;
 	to->first_free = from->first_free;
 	to->latest = from->latest;
+	to->soon = from->soon;
 }

@@ -20,6 +20,7 @@ struct gsb_ends {
 	uint32_t *heap;		      /* of them, by time */
 	uint32_t n, n_heap, n_known, first_free;
 	uint32_t latest; /* the group that got the last end */
+	uint32_t soon;	 /* gsb_ends_soon(): any thing, or none */
 };
 
 /* No end is known. 0, -ENOMEM: finish it all the same. n >= 1. */
@@ -36,5 +37,8 @@ bool gsb_ends_next(const struct gsb_ends *e, uint64_t *time);
 
 /* Take the next that ends at or before that time; false when there is none. Its end is not known any more. */
 bool gsb_ends_take(struct gsb_ends *e, uint64_t time, uint32_t *thing);
+
+/* Whose turn most likely is a few takes away, so that it can be had in the cache by then; UINT32_MAX: not known. */
+uint32_t gsb_ends_soon(const struct gsb_ends *e);
 
 #endif

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/compiler.h"
 #include "model/gpu/arch.h"
 #include "model/placement/ends.h"
 #include "model/placement/place.h"
@@ -62,8 +63,6 @@ struct gsb_machine {
 	uint32_t n_slots, first_free, n_placed, n_resident;
 	uint64_t order;
 };
-
-#define NO_SLOT UINT32_MAX
 
 /* ---- who is the first in line, by SM ---- */
 
@@ -303,13 +302,17 @@ static void release(struct gsb_machine *m, uint32_t slot)
 bool gsb_machine_end(struct gsb_machine *m, uint64_t time, struct gsb_machine_block *out)
 {
 	struct gsb_machine_grid *grid;
-	uint32_t slot;
+	uint32_t slot, soon;
 
 	if (!gsb_ends_take(&m->ends, time, &slot))
 		return false;
+	soon = gsb_ends_soon(&m->ends);
+	if (soon != GSB_NO_SLOT)
+		gsb_prefetch(&m->slots[soon], sizeof(m->slots[soon]));
 	grid = m->slots[slot].grid;
 	fill_block(m, slot, out);
 	release(m, slot);
+	out->soon = soon;
 	out->is_last = ++grid->n_ended == grid->n_blocks;
 	if (out->is_last) {
 		m->n_resident--;
@@ -353,7 +356,7 @@ static uint32_t slots_per_sm(const struct gsb_arch *arch)
 static void init_slots(struct gsb_machine *m)
 {
 	for (uint32_t i = 0; i < m->n_slots; i++)
-		m->slots[i].next_free = i + 1 < m->n_slots ? i + 1 : NO_SLOT;
+		m->slots[i].next_free = i + 1 < m->n_slots ? i + 1 : GSB_NO_SLOT;
 	gsb_sm_room_init(&m->empty, &m->arch, m->rules);
 	for (uint32_t sm = 0; sm < m->arch.n_sms; sm++)
 		m->sms[sm] = m->empty;
