@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/compiler.h"
 #include "device/emu/clock/command.h"
 #include "device/emu/clock/copy.h"
 #include "device/emu/clock/launch.h"
@@ -130,8 +131,11 @@ static void take_events(struct emu_clock *c)
 {
 	struct gsb_machine_block b;
 
-	while (gsb_machine_end(c->machine, c->now_ns, &b))
+	while (gsb_machine_end(c->machine, c->now_ns, &b)) {
+		if (b.soon != GSB_NO_SLOT)
+			gsb_prefetch(c->job_of_slot[b.soon], EMU_JOB_END_BYTES);
 		emu_launch_end_block(c, &b);
+	}
 	for (unsigned i = 0; i < GSB_N_COPY_ENGINES; i++)
 		if (c->engines[i] && c->engines[i]->end_ns <= c->now_ns)
 			emu_cmd_end(c, c->engines[i]);
@@ -254,7 +258,7 @@ static void slice_done(struct emu_clock *c, struct emu_job *job)
 		step(c);
 		return;
 	}
-	emu_launch_set_bound(job, job->work_ns);
+	emu_launch_set_bound(job, emu_launch_work_ns(job));
 	emu_worker_add(&c->workers, job);
 	if (was_blocker)
 		step(c);
@@ -271,7 +275,7 @@ static void copy_executed(struct emu_clock *c, struct emu_job *job)
 static void block_executed(struct emu_clock *c, struct emu_job *job)
 {
 	emu_job_close(c, job);
-	emu_launch_set_bound(job, job->work_ns);
+	emu_launch_set_bound(job, emu_launch_work_ns(job));
 	gsb_machine_set_end(c->machine, job->slot, c->real ? gsb_clock_ns() : job->bound_ns);
 }
 
@@ -367,7 +371,7 @@ uint64_t emu_clock_ran_ns(struct emu_clock *c, const struct gsb_queue *queue)
 
 	pthread_mutex_lock(&c->lock);
 	head = STAILQ_FIRST(&queue->cmds);
-	ns = head ? emu_worker_ran_ns(head) : 0;
+	ns = head ? emu_worker_ran_ns(&c->workers, head) : 0;
 	pthread_mutex_unlock(&c->lock);
 	return ns;
 }
@@ -391,22 +395,6 @@ static int build(struct emu_clock *c, unsigned n_workers)
 	return emu_workers_start(&c->workers, n_workers);
 }
 
-/*
- * Blocks of a few microseconds, and a lock that is held for a tenth of one: a worker that finds it taken spins for
- * a moment, for a sleep would cost more than the block that it came from.
- */
-static void init_lock(pthread_mutex_t *lock)
-{
-	pthread_mutexattr_t attr;
-
-	pthread_mutexattr_init(&attr);
-#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
-	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
-#endif
-	pthread_mutex_init(lock, &attr);
-	pthread_mutexattr_destroy(&attr);
-}
-
 int emu_clock_init(struct emu_clock *c, const struct gsb_arch *arch,
 		   const struct gsb_interference *interference, bool real, unsigned n_workers)
 {
@@ -414,7 +402,7 @@ int emu_clock_init(struct emu_clock *c, const struct gsb_arch *arch,
 
 	*c = (struct emu_clock){
 		.arch = arch, .interference = *interference, .real = real, .event_fd = -1};
-	init_lock(&c->lock);
+	emu_lock_init(&c->lock);
 	LIST_INIT(&c->queues);
 	TAILQ_INIT(&c->open);
 	TAILQ_INIT(&c->free_jobs);

@@ -9,6 +9,7 @@
 
 #include "device/emu/clock/launch.h"
 #include "device/emu/clock/report.h"
+#include "device/emu/clock/state.h"
 
 /* Warp instructions: a millisecond or so. Long enough that a change of block does not count, short
  * enough that a dead tenant's kernel is gone soon. */
@@ -69,6 +70,7 @@ static void on_print(void *ctx, const struct gsb_emu_text *text)
 /* Kernels read the time at full speed: what others will cost is not known yet, and so it never passes the end of their block. */
 static uint64_t elapsed(void *ctx, const struct gsb_emu_stats *done)
 {
+	emu_launch_wait_for_company(ctx);
 	return emu_launch_block_time(ctx, done);
 }
 
@@ -95,7 +97,7 @@ static bool begin_block(struct emu_job *job)
 	}
 	gsb_emu_block_set_print(job->block, on_print, job);
 	gsb_emu_block_set_time(job->block, job->start_cycle, job->start_ns);
-	gsb_emu_block_set_pace(job->block, elapsed, job, job->arch->clock_khz);
+	gsb_emu_block_set_pace(job->block, elapsed, job, job->clock->arch->clock_khz);
 	return true;
 }
 

@@ -6,6 +6,7 @@
 #define GSB_DEVICE_EMU_CLOCK_WORK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
@@ -25,6 +26,7 @@ enum emu_cmd_state {
 };
 
 /* Execute one slice of a job; true when there is another. */
+struct emu_clock;
 struct emu_job;
 struct emu_report;
 typedef bool emu_run(struct emu_job *job);
@@ -84,7 +86,7 @@ struct emu_job {
 	struct gsb_progress_block progress;
 	uint64_t start_ns;
 	CUresult result;
-	bool running;		    /* a worker has it */
+	bool running; /* a worker has it: set with the list's lock, until that is told with the clock's */
 	bool abandoned;		    /* it has no part in device time any more */
 	bool executed;		    /* not open any more */
 	bool printed;		    /* something was, at any time */
@@ -97,17 +99,21 @@ struct emu_job {
 	uint64_t
 		bound_work_ns; /* a block: the work for which that is, or would be at the speed that it has */
 	/* blocks */
-	uint64_t least_ns; /* of work that it has, whatever happens in it */
-	uint64_t work_ns;  /* as of what it has done, at least that */
-	uint64_t index;	   /* in its grid */
+	uint64_t least_ns;    /* of work that it has, whatever happens in it */
+	uint64_t work_ns;     /* as of what it has done, at least that */
+	_Atomic bool settled; /* its company is known, which may be later than it is executed: */
+	bool is_behind;	      /* then work_ns is not that of its work yet */
+	uint64_t index;	      /* in its grid */
 	uint64_t start_cycle;
 	uint32_t slot, sm; /* slot: of the machine; also while it is not open any more */
 	struct gsb_block_company company;
-	const struct gsb_arch *arch;
+	struct emu_clock *clock;
 	struct gsb_emu_block *block; /* NULL before its first slice */
 	struct emu_fifo_part said;   /* with the fifo's lock */
 	const char *detail;	     /* "": there is a report, or nothing to say */
 };
+
+#define EMU_JOB_END_BYTES offsetof(struct emu_job, open)
 
 TAILQ_HEAD(emu_jobs, emu_job);
 
