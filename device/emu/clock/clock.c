@@ -11,6 +11,10 @@
  * by engine, then starts in the order of issue. With a real clock time is read instead of computed,
  * and an end is known when it has happened; the rest is the same.
  *
+ * A step is one: nobody else sees half of it, and what is issued, cancelled or brought back waits for its end. Only the execution of
+ * blocks begins before, with the first that it places, for that has no part in device time: what a block has done
+ * counts when it is brought back.
+ *
  * Between two events the speeds of all blocks stay what they are (model/time/progress.h). When they change, so do the ends of
  * blocks that have been executed, and the bounds of those that have not.
  */
