@@ -19,6 +19,13 @@
 #define GSB_ARRAY_LEN(a)	     (sizeof(a) / sizeof((a)[0]))
 #define gsb_container_of(p, type, m) ((type *)((char *)(p)-offsetof(type, m)))
 
+/* Have the memory at p in the cache soon: all lines of it. */
+static inline void gsb_prefetch(const void *p, unsigned int bytes)
+{
+	for (unsigned int at = 0; at < bytes; at += 64)
+		__builtin_prefetch((const char *)p + at, 1);
+}
+
 /* Tell the processor that this is a spin loop, so that its sibling thread runs. */
 static inline void gsb_cpu_relax(void)
 {

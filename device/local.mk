@@ -96,6 +96,11 @@ tests_unit_test_emu_cluster_SOURCES = tests/unit/test_emu_cluster.c $(device_kit
 tests_unit_test_emu_cluster_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_emu_cluster_LDADD = libdevice.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_emu_hands
+tests_unit_test_emu_hands_SOURCES = tests/unit/test_emu_hands.c
+tests_unit_test_emu_hands_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_emu_hands_LDADD = libdevice.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_emu_order
 tests_unit_test_emu_order_SOURCES = tests/unit/test_emu_order.c $(device_kit)
 tests_unit_test_emu_order_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

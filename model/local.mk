@@ -21,6 +21,7 @@ libmodel_la_SOURCES += \
 	model/placement/machine.c model/placement/machine.h \
 	model/placement/occupancy.c model/placement/occupancy.h \
 	model/placement/place.c model/placement/place.h \
+	model/placement/ends.c model/placement/ends.h \
 	model/placement/tournament.c model/placement/tournament.h
 
 # the papers: pairs (Cruz), plans and batches (Li 2019)
@@ -75,6 +76,11 @@ check_PROGRAMS += tests/unit/test_place
 tests_unit_test_place_SOURCES = tests/unit/test_place.c
 tests_unit_test_place_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_place_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_ends
+tests_unit_test_ends_SOURCES = tests/unit/test_ends.c
+tests_unit_test_ends_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_ends_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_machine
 tests_unit_test_machine_SOURCES = tests/unit/test_machine.c

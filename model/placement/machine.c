@@ -6,9 +6,9 @@
  * that spans the SMs of several queues of others goes where it is the first. Such a grid is a head; mostly
  * there is one.
  *
- * Placed blocks live in slots, one for each block slot of the GPU; those whose end is known are in a
- * binary heap. What each SM has for its head is kept in a tournament of them, in which an SM plays again
- * when it changes, so that a placement does not look at all SMs.
+ * Placed blocks live in slots, one for each block slot of the GPU; ends.h has those whose end is known. What each
+ * SM has for its head is kept in a tournament of them, in which an SM plays again when it has changed and somebody
+ * asks, so that a placement does not look at all SMs, and a thousand ends in one instant not eight times at each.
  */
 #include "model/placement/machine.h"
 
@@ -17,7 +17,9 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/compiler.h"
 #include "model/gpu/arch.h"
+#include "model/placement/ends.h"
 #include "model/placement/place.h"
 #include "model/placement/tournament.h"
 
@@ -39,9 +41,8 @@ struct gsb_machine_grid {
 
 struct slot {
 	struct gsb_machine_grid *grid; /* NULL: free */
-	uint64_t index, end, order;    /* order: of placement, over all grids */
+	uint64_t index, order;	       /* order: of placement, over all grids */
 	uint32_t sm, next_free;
-	uint32_t heap_at; /* NOT_IN_HEAP: its end is not known */
 	struct gsb_block_place place;
 };
 
@@ -53,66 +54,15 @@ struct gsb_machine {
 		*first; /* by SM: the first in line for it; NULL = nobody wants it */
 	struct gsb_tournament
 		scores; /* SMs: 1 + free warps when the next block of its head fits, else 0 */
-	uint32_t stale_from, stale_to; /* there the scores are not current */
+	uint32_t *stale, n_stale; /* SMs whose scores are not current, */
+	bool *is_stale;		  /* by SM: it is one of them */
 	struct gsb_machine_grid *waiting;
 	uint32_t n_new_heads; /* which have no block placed yet */
 	struct slot *slots;
-	uint32_t *heap; /* slots by (end, order) */
-	uint32_t n_slots, first_free, n_heap, n_placed, n_resident;
+	struct gsb_ends ends; /* of slots */
+	uint32_t n_slots, first_free, n_placed, n_resident;
 	uint64_t order;
 };
-
-#define NO_SLOT	    UINT32_MAX
-#define NOT_IN_HEAP UINT32_MAX
-
-/* ---- the heap of known ends ---- */
-
-static bool earlier(const struct gsb_machine *m, uint32_t a, uint32_t b)
-{
-	const struct slot *x = &m->slots[a], *y = &m->slots[b];
-
-	return x->end != y->end ? x->end < y->end : x->order < y->order;
-}
-
-static void heap_put(struct gsb_machine *m, uint32_t i, uint32_t slot)
-{
-	m->heap[i] = slot;
-	m->slots[slot].heap_at = i;
-}
-
-/* The place i is free, and the slot goes there, or nearer to the top. */
-static void heap_rise(struct gsb_machine *m, uint32_t i, uint32_t slot)
-{
-	for (; i && earlier(m, slot, m->heap[(i - 1) / 2]); i = (i - 1) / 2)
-		heap_put(m, i, m->heap[(i - 1) / 2]);
-	heap_put(m, i, slot);
-}
-
-/* The same, or farther from it. */
-static void heap_sink(struct gsb_machine *m, uint32_t i, uint32_t slot)
-{
-	uint32_t child;
-
-	while ((child = 2 * i + 1) < m->n_heap) {
-		if (child + 1 < m->n_heap && earlier(m, m->heap[child + 1], m->heap[child]))
-			child++;
-		if (!earlier(m, m->heap[child], slot))
-			break;
-		heap_put(m, i, m->heap[child]);
-		i = child;
-	}
-	heap_put(m, i, slot);
-}
-
-static uint32_t heap_pop(struct gsb_machine *m)
-{
-	uint32_t top = m->heap[0], last = m->heap[--m->n_heap];
-
-	if (m->n_heap)
-		heap_sink(m, 0, last);
-	m->slots[top].heap_at = NOT_IN_HEAP;
-	return top;
-}
 
 /* ---- who is the first in line, by SM ---- */
 
@@ -131,12 +81,15 @@ static uint32_t max_u32(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
+/* Found anew when somebody asks for the best: of all that comes and goes on an SM in between, once. */
 static void set_stale(struct gsb_machine *m, uint32_t from, uint32_t to)
 {
-	bool any = m->stale_from < m->stale_to;
-
-	m->stale_from = any ? min_u32(m->stale_from, from) : from;
-	m->stale_to = any ? max_u32(m->stale_to, to) : to;
+	for (uint32_t sm = from; sm < to; sm++) {
+		if (m->is_stale[sm])
+			continue;
+		m->is_stale[sm] = true;
+		m->stale[m->n_stale++] = sm;
+	}
 }
 
 static bool is_new_head(const struct gsb_machine_grid *grid)
@@ -246,18 +199,15 @@ static void find_score(struct gsb_machine *m, uint32_t sm)
 	gsb_tournament_set(&m->scores, sm, fits ? 1 + room->warps : 0);
 }
 
-static void sm_changed(struct gsb_machine *m, uint32_t sm)
-{
-	if (sm < m->stale_from || sm >= m->stale_to)
-		find_score(m, sm);
-}
-
 /* Where the next block goes; n_sms when none fits. */
 static uint32_t choose_sm(struct gsb_machine *m)
 {
-	for (uint32_t sm = m->stale_from; sm < m->stale_to; sm++)
+	while (m->n_stale) {
+		uint32_t sm = m->stale[--m->n_stale];
+
+		m->is_stale[sm] = false;
 		find_score(m, sm);
-	m->stale_from = m->stale_to = 0;
+	}
 	return m->rules->placement == GSB_DEPTH_FIRST ? gsb_tournament_first(&m->scores)
 						      : gsb_tournament_best(&m->scores);
 }
@@ -269,8 +219,8 @@ static uint32_t take_slot(struct gsb_machine *m, struct gsb_machine_grid *grid, 
 	struct slot *s = &m->slots[i];
 
 	m->first_free = s->next_free;
-	gsb_sm_room_take(&m->sms[sm], &grid->need, &s->place);
-	sm_changed(m, sm);
+	gsb_sm_room_put(&m->sms[sm], &grid->need, &s->place);
+	set_stale(m, sm, sm + 1);
 	s->grid = grid;
 	s->sm = sm;
 	s->order = m->order++;
@@ -315,29 +265,17 @@ bool gsb_machine_place(struct gsb_machine *m, struct gsb_machine_block *out)
 
 void gsb_machine_set_end(struct gsb_machine *m, uint32_t slot, uint64_t time)
 {
-	struct slot *s = &m->slots[slot];
-	bool sooner = s->heap_at == NOT_IN_HEAP || time < s->end;
-
-	if (s->heap_at == NOT_IN_HEAP)
-		s->heap_at = m->n_heap++;
-	s->end = time;
-	if (sooner)
-		heap_rise(m, s->heap_at, slot);
-	else
-		heap_sink(m, s->heap_at, slot);
+	gsb_ends_set(&m->ends, slot, time, m->slots[slot].order);
 }
 
 bool gsb_machine_next_end(const struct gsb_machine *m, uint64_t *time)
 {
-	if (!m->n_heap)
-		return false;
-	*time = m->slots[m->heap[0]].end;
-	return true;
+	return gsb_ends_next(&m->ends, time);
 }
 
 uint32_t gsb_machine_n_open(const struct gsb_machine *m)
 {
-	return m->n_placed - m->n_heap;
+	return m->n_placed - m->ends.n_known;
 }
 
 /* The last that is seen of it. */
@@ -354,7 +292,7 @@ static void release(struct gsb_machine *m, uint32_t slot)
 	struct slot *s = &m->slots[slot];
 
 	gsb_sm_room_give(&m->sms[s->sm], &s->grid->need, &s->place);
-	sm_changed(m, s->sm);
+	set_stale(m, s->sm, s->sm + 1);
 	s->grid = NULL;
 	s->next_free = m->first_free;
 	m->first_free = slot;
@@ -364,14 +302,17 @@ static void release(struct gsb_machine *m, uint32_t slot)
 bool gsb_machine_end(struct gsb_machine *m, uint64_t time, struct gsb_machine_block *out)
 {
 	struct gsb_machine_grid *grid;
-	uint32_t slot;
+	uint32_t slot, soon;
 
-	if (!m->n_heap || m->slots[m->heap[0]].end > time)
+	if (!gsb_ends_take(&m->ends, time, &slot))
 		return false;
-	slot = heap_pop(m);
+	soon = gsb_ends_soon(&m->ends);
+	if (soon != GSB_NO_SLOT)
+		gsb_prefetch(&m->slots[soon], sizeof(m->slots[soon]));
 	grid = m->slots[slot].grid;
 	fill_block(m, slot, out);
 	release(m, slot);
+	out->soon = soon;
 	out->is_last = ++grid->n_ended == grid->n_blocks;
 	if (out->is_last) {
 		m->n_resident--;
@@ -414,10 +355,8 @@ static uint32_t slots_per_sm(const struct gsb_arch *arch)
 
 static void init_slots(struct gsb_machine *m)
 {
-	for (uint32_t i = 0; i < m->n_slots; i++) {
-		m->slots[i].next_free = i + 1 < m->n_slots ? i + 1 : NO_SLOT;
-		m->slots[i].heap_at = NOT_IN_HEAP;
-	}
+	for (uint32_t i = 0; i < m->n_slots; i++)
+		m->slots[i].next_free = i + 1 < m->n_slots ? i + 1 : GSB_NO_SLOT;
 	gsb_sm_room_init(&m->empty, &m->arch, m->rules);
 	for (uint32_t sm = 0; sm < m->arch.n_sms; sm++)
 		m->sms[sm] = m->empty;
@@ -439,9 +378,10 @@ int gsb_machine_create(const struct gsb_arch *arch, const struct gsb_rules *rule
 	m->sms = calloc(arch->n_sms, sizeof(*m->sms));
 	m->first = calloc(arch->n_sms, sizeof(*m->first));
 	m->slots = calloc(m->n_slots, sizeof(*m->slots));
-	m->heap = calloc(m->n_slots, sizeof(*m->heap));
-	if (!m->sms || !m->first || !m->slots || !m->heap ||
-	    gsb_tournament_init(&m->scores, arch->n_sms)) {
+	m->stale = calloc(arch->n_sms, sizeof(*m->stale));
+	m->is_stale = calloc(arch->n_sms, sizeof(*m->is_stale));
+	if (!m->sms || !m->first || !m->slots || !m->stale || !m->is_stale ||
+	    gsb_tournament_init(&m->scores, arch->n_sms) || gsb_ends_init(&m->ends, m->n_slots)) {
 		gsb_machine_destroy(m);
 		return -ENOMEM;
 	}
@@ -477,7 +417,9 @@ void gsb_machine_destroy(struct gsb_machine *m)
 	free(m->first);
 	gsb_tournament_finish(&m->scores);
 	free(m->slots);
-	free(m->heap);
+	free(m->stale);
+	free(m->is_stale);
+	gsb_ends_finish(&m->ends);
 	free(m);
 }
 
@@ -555,11 +497,10 @@ static void copy_state(struct gsb_machine *to, const struct gsb_machine *m)
 {
 	memcpy(to->sms, m->sms, m->arch.n_sms * sizeof(*m->sms));
 	memcpy(to->slots, m->slots, m->n_slots * sizeof(*m->slots));
-	memcpy(to->heap, m->heap, m->n_heap * sizeof(*m->heap));
+	gsb_ends_copy(&to->ends, &m->ends);
 	set_stale(to, 0, m->arch.n_sms);
 	to->n_new_heads = m->n_new_heads;
 	to->first_free = m->first_free;
-	to->n_heap = m->n_heap;
 	to->n_placed = m->n_placed;
 	to->n_resident = m->n_resident;
 	to->order = m->order;

@@ -61,12 +61,15 @@ struct gsb_machine_submit {
 	void *owner;			/* comes back in each block */
 };
 
+#define GSB_NO_SLOT UINT32_MAX
+
 struct gsb_machine_block {
 	void *owner;	/* of the grid */
 	uint64_t index; /* of the block in its grid; blocks are placed in ascending order */
 	uint32_t sm;
 	uint32_t slot; /* names the block while it is placed */
 	bool is_last;  /* at an end: no block of the grid is left; the grid is gone */
+	uint32_t soon; /* at an end: a slot that likely ends a few after it; or GSB_NO_SLOT */
 };
 
 /**

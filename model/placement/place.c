@@ -100,9 +100,8 @@ static bool take_regs_evenly(struct gsb_sm_room *room, const struct gsb_block_ne
 	return true;
 }
 
-/* A block that has room goes in. */
-static void take(struct gsb_sm_room *room, const struct gsb_block_need *need,
-		 struct gsb_block_place *place)
+void gsb_sm_room_put(struct gsb_sm_room *room, const struct gsb_block_need *need,
+		     struct gsb_block_place *place)
 {
 	memset(place, 0, sizeof(*place));
 	room->warps -= need->warps;
@@ -117,7 +116,7 @@ int gsb_sm_room_take(struct gsb_sm_room *room, const struct gsb_block_need *need
 {
 	if (!gsb_sm_room_has(room, need))
 		return -ENOSPC;
-	take(room, need, place);
+	gsb_sm_room_put(room, need, place);
 	return 0;
 }
 
@@ -177,7 +176,7 @@ static void fill(struct gsb_sm_array *a, uint32_t g, const struct gsb_block_need
 	struct gsb_block_place ignored;
 
 	for (uint32_t i = 0; i < n; i++)
-		take(&a->groups[g].room, need, &ignored);
+		gsb_sm_room_put(&a->groups[g].room, need, &ignored);
 	a->groups[g].blocks[a->n_kernels] += (uint16_t)n;
 }
 

@@ -41,6 +41,9 @@ bool gsb_sm_room_has(const struct gsb_sm_room *room, const struct gsb_block_need
  * free. */
 int gsb_sm_room_take(struct gsb_sm_room *room, const struct gsb_block_need *need,
 		     struct gsb_block_place *place);
+/* The same for one that is known to have room. */
+void gsb_sm_room_put(struct gsb_sm_room *room, const struct gsb_block_need *need,
+		     struct gsb_block_place *place);
 /* The block that gsb_sm_room_take() put at @place ends. */
 void gsb_sm_room_give(struct gsb_sm_room *room, const struct gsb_block_need *need,
 		      const struct gsb_block_place *place);

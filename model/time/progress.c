@@ -24,10 +24,11 @@ struct mix {
 	uint32_t *speeds;
 };
 
-/* An SM, and what stands on it. */
+/* An SM, and what stands on it: n of the first n_row of its row, the others are NULL. Nobody is moved when one goes: a thousand
+ * that go together would be looked at twice. */
 struct sm {
 	struct gsb_progress_block **blocks;
-	uint32_t n;
+	uint32_t n, n_row;
 	bool touched;
 	uint64_t sum;
 };
@@ -149,6 +150,19 @@ static void leave(struct gsb_progress *p, struct gsb_progress_grid *grid)
 	p->stale |= grid->dram > 0;
 }
 
+static void close_ranks(struct sm *s)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->n_row; i++) {
+		if (!s->blocks[i])
+			continue;
+		s->blocks[i]->at = n;
+		s->blocks[n++] = s->blocks[i];
+	}
+	s->n_row = n;
+}
+
 void gsb_progress_add(struct gsb_progress *p, struct gsb_progress_grid *grid,
 		      struct gsb_progress_block *block, uint32_t sm, uint64_t now_ns)
 {
@@ -156,9 +170,15 @@ void gsb_progress_add(struct gsb_progress *p, struct gsb_progress_grid *grid,
 
 	if (!grid->n_blocks++)
 		enter(p, grid);
-	*block = (struct gsb_progress_block){
-		.grid = grid, .sm = sm, .at = s->n, .speed = GSB_FULL_SPEED, .since_ns = now_ns};
-	s->blocks[s->n++] = block;
+	if (s->n_row == room(p->arch))
+		close_ranks(s);
+	*block = (struct gsb_progress_block){.grid = grid,
+					     .sm = sm,
+					     .at = s->n_row,
+					     .speed = GSB_FULL_SPEED,
+					     .since_ns = now_ns};
+	s->blocks[s->n_row++] = block;
+	s->n++;
 	s->sum += grid->key;
 	touch(p, sm);
 }
@@ -167,8 +187,9 @@ void gsb_progress_remove(struct gsb_progress *p, struct gsb_progress_block *bloc
 {
 	struct sm *s = &p->sms[block->sm];
 
-	s->blocks[block->at] = s->blocks[--s->n];
-	s->blocks[block->at]->at = block->at;
+	s->blocks[block->at] = NULL;
+	if (!--s->n)
+		s->n_row = 0;
 	s->sum -= block->grid->key;
 	touch(p, block->sm);
 	if (!--block->grid->n_blocks)
@@ -183,8 +204,8 @@ static uint32_t count_on_sm(const struct gsb_progress *p, const struct gsb_progr
 
 	if (p->n_grids == 1)
 		return s->n;
-	for (uint32_t i = 0; i < s->n; i++)
-		n += s->blocks[i]->grid == grid;
+	for (uint32_t i = 0; i < s->n_row; i++)
+		n += s->blocks[i] && s->blocks[i]->grid == grid;
 	return n;
 }
 
@@ -269,10 +290,12 @@ static void look_at_all(struct gsb_progress *p)
 static void list_grids(struct mix *x, const struct sm *s)
 {
 	x->n = 0;
-	for (uint32_t i = 0; i < s->n; i++) {
-		struct gsb_progress_grid *grid = s->blocks[i]->grid;
+	for (uint32_t i = 0; i < s->n_row; i++) {
+		struct gsb_progress_grid *grid = s->blocks[i] ? s->blocks[i]->grid : NULL;
 		unsigned int at = x->n;
 
+		if (!grid)
+			continue;
 		while (at && x->grids[at - 1]->order > grid->order)
 			at--;
 		if (at && x->grids[at - 1] == grid)
@@ -333,11 +356,11 @@ static void settle_sm(struct gsb_progress *p, const struct sm *s, uint64_t now_n
 {
 	const struct mix *x = s->n && p->n_grids > 1 ? mix_of(p, s) : NULL;
 
-	for (uint32_t i = 0; i < s->n; i++) {
+	for (uint32_t i = 0; i < s->n_row; i++) {
 		struct gsb_progress_block *b = s->blocks[i];
-		uint32_t speed = x ? speed_of(x, b->grid) : GSB_FULL_SPEED;
+		uint32_t speed = x && b ? speed_of(x, b->grid) : GSB_FULL_SPEED;
 
-		if (speed == b->speed)
+		if (!b || speed == b->speed)
 			continue;
 		set_speed(b, speed, now_ns);
 		changed(ctx, b);

@@ -57,7 +57,9 @@ static const char *kernel_text(unsigned bad_block, bool early)
 struct hand {
 	struct emu_workers *w;
 	enum order order;
+	bool early; /* its jobs are executed before their company is known, as threads may do it */
 	unsigned n_taken, n_beside; /* jobs; of them, taken while there was another */
+	unsigned n_awaited;	    /* of them, for which time was waiting */
 };
 
 /* From the threads, which end. */
@@ -95,9 +97,12 @@ static void hand_execute(struct hand *h)
 	h->n_beside += TAILQ_FIRST(&h->w->ready) != TAILQ_LAST(&h->w->ready, emu_jobs);
 	emu_worker_remove(h->w, job);
 	job->running = true;
+	job->settled = !h->early;
 	pthread_mutex_unlock(h->w->lock);
 	more = job->cmd->run(job);
 	pthread_mutex_lock(h->w->lock);
+	job->settled = true;
+	h->n_awaited += job->clock && job->clock->blocker == job;
 	job->running = false;
 	h->w->on_slice(h->w->ctx, job, more);
 	pthread_mutex_unlock(h->w->lock);
@@ -105,7 +110,8 @@ static void hand_execute(struct hand *h)
 
 /* ---- runs ---- */
 
-static struct gsb_completion run_by_hand(const char *text, enum order order, struct hand *h)
+static struct gsb_completion run_by_hand_from(const char *text, enum order order, bool early,
+					      struct hand *h)
 {
 	struct t_device_launch l = {.kernel = "k", .grid = GRID, .block = BLOCK};
 	struct gsb_function_info info;
@@ -117,12 +123,18 @@ static struct gsb_completion run_by_hand(const char *text, enum order order, str
 	l.args[0] = (uint64_t)(uintptr_t)t_device_alloc(&d, 4 * GRID);
 	t_device_function(&d, "k", &info);
 	hand_take_over(h, &d, order);
+	h->early = early;
 	assert_int_equal(t_device_issue(&d, &l), 0);
 	d.ops->advance(d.dev);
 	while (!d.ops->poll(d.dev, &c, 1))
 		hand_execute(h);
 	t_device_close(&d);
 	return c;
+}
+
+static struct gsb_completion run_by_hand(const char *text, enum order order, struct hand *h)
+{
+	return run_by_hand_from(text, order, false, h);
 }
 
 static struct gsb_completion run_by_threads(const char *text, unsigned n_workers)
@@ -189,6 +201,37 @@ static void test_time_is_the_same_in_any_order_of_execution(void **state)
 	expect_same_in_any_order(kernel_text(GRID, false), CUDA_SUCCESS);
 }
 
+/* Blocks are to be had while others are still being placed beside them, and what is beside them is what their times depend on. */
+static void
+test_time_is_the_same_when_blocks_are_executed_before_their_company_is_known(void **state)
+{
+	const char *text = kernel_text(GRID, false);
+	struct hand h;
+	const struct gsb_completion first = run_by_hand(text, OLDEST_FIRST, &h);
+
+	(void)state;
+	for (enum order order = OLDEST_FIRST; order < N_ORDERS; order++) {
+		const struct gsb_completion c = run_by_hand_from(text, order, true, &h);
+
+		expect_same(&first, &c);
+	}
+}
+
+/* Equal blocks, six waves of them: time waits for the last of a wave, and looks once or twice, not at each. */
+static void test_time_waits_for_the_last_of_blocks_that_end_together(void **state)
+{
+	struct hand h;
+	const struct gsb_completion c =
+		run_by_hand(".version 8.0\n.target sm_90\n.address_size 64\n"
+			    ".visible .entry k(.param .u64 p) { ret; }\n",
+			    OLDEST_FIRST, &h);
+
+	(void)state;
+	assert_int_equal(c.result, CUDA_SUCCESS);
+	assert_int_equal(h.n_taken, GRID);
+	assert_in_range(h.n_awaited, 6, 18);
+}
+
 /* The fault is found in real time before or after blocks that end before it in device time. */
 static void test_time_of_a_fault_is_the_same_in_any_order(void **state)
 {
@@ -203,6 +246,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_blocks_that_start_one_by_one_leave_work_for_a_second_worker),
 		cmocka_unit_test(test_time_is_the_same_in_any_order_of_execution),
+		cmocka_unit_test(
+			test_time_is_the_same_when_blocks_are_executed_before_their_company_is_known),
+		cmocka_unit_test(test_time_waits_for_the_last_of_blocks_that_end_together),
 		cmocka_unit_test(test_time_of_a_fault_is_the_same_in_any_order),
 	};
 

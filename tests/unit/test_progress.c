@@ -103,6 +103,27 @@ static void test_a_block_is_slower_only_while_others_are_there(void **state)
 	assert_in_range(gsb_progress_end_ns(&b->blocks[0], 2000), 2300, 2310);
 }
 
+/* However often others came and went: there is no room but for those that are there. */
+static void test_blocks_that_come_and_go_leave_no_trace(void **state)
+{
+	struct bench *b = *state;
+
+	for (unsigned i = 0; i < 3; i++)
+		gsb_block_profile_add(&b->profiles[i], &computes);
+	add(b, 0, 0, 5, 0);
+	add(b, 0, 1, 6, 0);
+	for (unsigned i = 0; i < 1000; i++) {
+		add(b, 1, 2, 5, i);
+		assert_int_equal(settle(b, i), 2);
+		gsb_progress_remove(b->p, &b->blocks[2]);
+		assert_int_equal(settle(b, i), 1);
+	}
+	add(b, 1, 3, 6, 1000);
+	assert_int_equal(settle(b, 1000), 2);
+	assert_int_equal(b->blocks[0].speed, GSB_FULL_SPEED);
+	assert_in_range(b->blocks[1].speed, 500, 512);
+}
+
 static void test_its_own_grid_is_company_of_another_kind(void **state)
 {
 	struct bench *b = *state;
@@ -303,6 +324,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(test_a_grid_alone_has_full_speed),
 		CASE(test_a_block_is_slower_only_while_others_are_there),
+		CASE(test_blocks_that_come_and_go_leave_no_trace),
 		CASE(test_its_own_grid_is_company_of_another_kind),
 		CASE(test_speed_is_that_of_the_sm),
 		CASE(test_memory_is_felt_on_other_sms),

@@ -11,6 +11,10 @@
  * by engine, then starts in the order of issue. With a real clock time is read instead of computed,
  * and an end is known when it has happened; the rest is the same.
  *
+ * A step is one: nobody else sees half of it, and what is issued, cancelled or brought back waits for its end. Only the execution of
+ * blocks begins before, with the first that it places, for that has no part in device time: what a block has done
+ * counts when it is brought back.
+ *
  * Between two events the speeds of all blocks stay what they are (model/time/progress.h). When they change, so do the ends of
  * blocks that have been executed, and the bounds of those that have not.
  */
@@ -22,6 +26,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/compiler.h"
 #include "device/emu/clock/command.h"
 #include "device/emu/clock/copy.h"
 #include "device/emu/clock/launch.h"
@@ -97,7 +102,17 @@ static uint64_t next_event(const struct emu_clock *c)
 	return t;
 }
 
-/* False when a job that is not executed could end at t or before; it becomes the blocker, and its
+/* Of jobs that may end as early as this one the last, since jobs are executed in their order: what the others did lets no
+ * time pass before it is done, and nobody need look. */
+static const struct emu_job *last_with_bound_of(const struct emu_clock *c,
+						const struct emu_job *job)
+{
+	const struct emu_job *last = TAILQ_LAST(&c->open, emu_jobs);
+
+	return last->bound_ns == job->bound_ns ? last : job;
+}
+
+/* False when a job that is not executed could end at t or before; one becomes the blocker, and its
  * next slice calls again. A block that waits for another, or that never ends, so holds back no more
  * than what it has done so far: time goes on beside it. */
 static bool may_pass(struct emu_clock *c, uint64_t t)
@@ -109,7 +124,7 @@ static bool may_pass(struct emu_clock *c, uint64_t t)
 	{
 		if (job->bound_ns > t)
 			continue;
-		c->blocker = job;
+		c->blocker = last_with_bound_of(c, job);
 		return false;
 	}
 	return true;
@@ -120,8 +135,11 @@ static void take_events(struct emu_clock *c)
 {
 	struct gsb_machine_block b;
 
-	while (gsb_machine_end(c->machine, c->now_ns, &b))
+	while (gsb_machine_end(c->machine, c->now_ns, &b)) {
+		if (b.soon != GSB_NO_SLOT)
+			gsb_prefetch(c->job_of_slot[b.soon], EMU_JOB_END_BYTES);
 		emu_launch_end_block(c, &b);
+	}
 	for (unsigned i = 0; i < GSB_N_COPY_ENGINES; i++)
 		if (c->engines[i] && c->engines[i]->end_ns <= c->now_ns)
 			emu_cmd_end(c, c->engines[i]);
@@ -244,7 +262,7 @@ static void slice_done(struct emu_clock *c, struct emu_job *job)
 		step(c);
 		return;
 	}
-	emu_launch_set_bound(job, job->work_ns);
+	emu_launch_set_bound(job, emu_launch_work_ns(job));
 	emu_worker_add(&c->workers, job);
 	if (was_blocker)
 		step(c);
@@ -261,7 +279,7 @@ static void copy_executed(struct emu_clock *c, struct emu_job *job)
 static void block_executed(struct emu_clock *c, struct emu_job *job)
 {
 	emu_job_close(c, job);
-	emu_launch_set_bound(job, job->work_ns);
+	emu_launch_set_bound(job, emu_launch_work_ns(job));
 	gsb_machine_set_end(c->machine, job->slot, c->real ? gsb_clock_ns() : job->bound_ns);
 }
 
@@ -357,7 +375,7 @@ uint64_t emu_clock_ran_ns(struct emu_clock *c, const struct gsb_queue *queue)
 
 	pthread_mutex_lock(&c->lock);
 	head = STAILQ_FIRST(&queue->cmds);
-	ns = head ? emu_worker_ran_ns(head) : 0;
+	ns = head ? emu_worker_ran_ns(&c->workers, head) : 0;
 	pthread_mutex_unlock(&c->lock);
 	return ns;
 }
@@ -381,22 +399,6 @@ static int build(struct emu_clock *c, unsigned n_workers)
 	return emu_workers_start(&c->workers, n_workers);
 }
 
-/*
- * Blocks of a few microseconds, and a lock that is held for a tenth of one: a worker that finds it taken spins for
- * a moment, for a sleep would cost more than the block that it came from.
- */
-static void init_lock(pthread_mutex_t *lock)
-{
-	pthread_mutexattr_t attr;
-
-	pthread_mutexattr_init(&attr);
-#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
-	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
-#endif
-	pthread_mutex_init(lock, &attr);
-	pthread_mutexattr_destroy(&attr);
-}
-
 int emu_clock_init(struct emu_clock *c, const struct gsb_arch *arch,
 		   const struct gsb_interference *interference, bool real, unsigned n_workers)
 {
@@ -404,7 +406,7 @@ int emu_clock_init(struct emu_clock *c, const struct gsb_arch *arch,
 
 	*c = (struct emu_clock){
 		.arch = arch, .interference = *interference, .real = real, .event_fd = -1};
-	init_lock(&c->lock);
+	emu_lock_init(&c->lock);
 	LIST_INIT(&c->queues);
 	TAILQ_INIT(&c->open);
 	TAILQ_INIT(&c->free_jobs);

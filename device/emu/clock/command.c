@@ -147,9 +147,8 @@ void emu_job_abandon(struct emu_clock *c, struct emu_job *job)
 {
 	job->abandoned = true;
 	job->bound_ns = c->now_ns;
-	if (job->running)
+	if (!emu_worker_remove(&c->workers, job))
 		return;
-	emu_worker_remove(&c->workers, job);
 	emu_job_close(c, job);
 	emu_job_free(c, job);
 }

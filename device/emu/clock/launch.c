@@ -3,10 +3,13 @@
  */
 #include "device/emu/clock/launch.h"
 
+#include <stdatomic.h>
+
 #include "device/emu/clock/command.h"
 #include "device/emu/clock/report.h"
 
 #define SECTOR_BYTES 32 /* what gsb_emu_stats counts */
+#define TOGETHER     16 /* blocks that workers get at once */
 
 void emu_launch_start(struct emu_clock *c, struct emu_cmd *cmd)
 {
@@ -20,23 +23,14 @@ void emu_launch_start(struct emu_clock *c, struct emu_cmd *cmd)
 	}
 }
 
-/* Linear index to coordinates; x runs fastest. */
-static void set_ctaid(struct emu_job *job, uint64_t index)
-{
-	const uint32_t *grid = job->cmd->launch.grid;
-
-	job->ctaid[0] = (uint32_t)(index % grid[0]);
-	job->ctaid[1] = (uint32_t)(index / grid[0] % grid[1]);
-	job->ctaid[2] = (uint32_t)(index / grid[0] / grid[1]);
-}
-
 void emu_launch_set_bound(struct emu_job *job, uint64_t work_ns)
 {
 	job->bound_work_ns = work_ns;
 	job->bound_ns = gsb_progress_end_ns(&job->progress, work_ns);
 }
 
-static void start_block(struct emu_clock *c, const struct gsb_machine_block *b)
+/* NULL without memory: then it ends soon. */
+static struct emu_job *start_block(struct emu_clock *c, const struct gsb_machine_block *b)
 {
 	struct emu_cmd *cmd = b->owner;
 	struct emu_job *job = emu_job_new(c, cmd);
@@ -48,15 +42,38 @@ static void start_block(struct emu_clock *c, const struct gsb_machine_block *b)
 	if (!job) {
 		emu_cmd_fail(cmd, CUDA_ERROR_OUT_OF_MEMORY, "no host memory for a block");
 		gsb_machine_set_end(c->machine, b->slot, c->now_ns + 1);
-		return;
+		return NULL;
 	}
 	gsb_progress_add(c->progress, &cmd->placed, &job->progress, b->sm, c->now_ns);
 	job->slot = b->slot;
 	job->sm = b->sm;
-	job->arch = c->arch;
+	job->index = b->index;
+	job->clock = c;
 	job->start_ns = c->now_ns;
 	job->start_cycle = c->now_ns / 1000 * c->arch->clock_khz / 1000;
-	set_ctaid(job, b->index);
+	return job;
+}
+
+/* As they are placed, so that workers begin while the rest is: in the order of placement, which is that of block numbers. */
+static void start_blocks(struct emu_clock *c)
+{
+	struct emu_jobs jobs = TAILQ_HEAD_INITIALIZER(jobs);
+	struct gsb_machine_block b;
+	struct emu_job *job;
+	unsigned n = 0;
+
+	while (gsb_machine_place(c->machine, &b)) {
+		job = start_block(c, &b);
+		if (!job)
+			continue;
+		TAILQ_INSERT_TAIL(&jobs, job, ready);
+		if (++n < TOGETHER)
+			continue;
+		emu_worker_add_all(&c->workers, &jobs, n);
+		n = 0;
+	}
+	if (n)
+		emu_worker_add_all(&c->workers, &jobs, n);
 }
 
 /*
@@ -92,23 +109,29 @@ static void on_change(void *ctx, struct gsb_progress_block *block)
 		gsb_machine_set_end(c->machine, job->slot, job->bound_ns);
 }
 
-/* A block's company is all that was placed in its instant, whichever came first. Only then do the
- * workers get it: in the order of placement, which is that of block numbers. */
+/* A block's company is all that was placed in its instant, whichever came first. Until that is known, no time is. */
 void emu_launch_place(struct emu_clock *c)
 {
 	struct emu_job *job = TAILQ_LAST(&c->open, emu_jobs), *before = NULL;
-	struct gsb_machine_block b;
 
-	while (gsb_machine_place(c->machine, &b))
-		start_block(c, &b);
+	start_blocks(c);
 	if (!c->real)
 		gsb_progress_settle(c->progress, c->now_ns, on_change, c);
 	for (job = job ? TAILQ_NEXT(job, open) : TAILQ_FIRST(&c->open); job;
 	     before = job, job = TAILQ_NEXT(job, open)) {
 		job->company = gsb_progress_company(c->progress, &job->progress);
 		set_least(job, before);
-		emu_worker_add(&c->workers, job);
+		atomic_store_explicit(&job->settled, true, memory_order_release);
 	}
+}
+
+void emu_launch_wait_for_company(struct emu_job *job)
+{
+	if (atomic_load_explicit(&job->settled, memory_order_acquire))
+		return;
+	/* Whoever placed it has the lock until it is. */
+	pthread_mutex_lock(&job->clock->lock);
+	pthread_mutex_unlock(&job->clock->lock);
 }
 
 static struct gsb_block_work work_of(const struct emu_job *job, const struct gsb_emu_stats *done)
@@ -127,7 +150,30 @@ uint64_t emu_launch_block_time(const struct emu_job *job, const struct gsb_emu_s
 {
 	const struct gsb_block_work work = work_of(job, done);
 
-	return gsb_block_time_ns(job->arch, &work, &job->company);
+	return gsb_block_time_ns(job->clock->arch, &work, &job->company);
+}
+
+static void find_work_ns(struct emu_job *job)
+{
+	uint64_t ns = gsb_block_time_ns(job->clock->arch, &job->work, &job->company);
+
+	job->work_ns = ns > job->least_ns ? ns : job->least_ns;
+}
+
+void emu_launch_set_work(struct emu_job *job, const struct gsb_emu_stats *done)
+{
+	job->work = work_of(job, done);
+	job->is_behind = !atomic_load_explicit(&job->settled, memory_order_acquire);
+	if (!job->is_behind)
+		find_work_ns(job);
+}
+
+uint64_t emu_launch_work_ns(struct emu_job *job)
+{
+	if (job->is_behind)
+		find_work_ns(job);
+	job->is_behind = false;
+	return job->work_ns;
 }
 
 void emu_launch_fail(struct emu_clock *c, struct emu_cmd *cmd, CUresult result, const char *detail)
@@ -140,14 +186,11 @@ void emu_launch_fail(struct emu_clock *c, struct emu_cmd *cmd, CUresult result, 
 /* What blocks of a failed launch have done depends on the workers' pace: they do not count. */
 static void count_block(struct emu_clock *c, struct emu_cmd *cmd, struct emu_job *job)
 {
-	struct gsb_block_work work;
-
 	if (cmd->result != CUDA_SUCCESS)
 		return;
-	work = work_of(job, &job->stats);
-	gsb_block_profile_add(cmd->profile, &work);
+	gsb_block_profile_add(cmd->profile, &job->work);
 	cmd->n_blocks++;
-	cmd->n_insns += job->stats.n_insns;
+	cmd->n_insns += job->work.n_insns;
 	cmd->blocks_ns += c->now_ns - job->start_ns;
 	if (job->result == CUDA_SUCCESS)
 		return;

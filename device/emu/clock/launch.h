@@ -8,8 +8,7 @@
 
 void emu_launch_start(struct emu_clock *c, struct emu_cmd *cmd);
 
-/* All blocks that fit now. A block's company is all that was placed in its instant, whichever came first. Only then do the
- * workers get it: in the order of placement, which is that of block numbers. */
+/* All blocks that fit now. Workers may execute the first while the last are placed. */
 void emu_launch_place(struct emu_clock *c);
 
 /* So much work the block has at least, or, once it has been executed, in all. */
@@ -17,6 +16,15 @@ void emu_launch_set_bound(struct emu_job *job, uint64_t work_ns);
 
 /* The work of a block that has done so much, in ns. Any thread that has the job. */
 uint64_t emu_launch_block_time(const struct emu_job *job, const struct gsb_emu_stats *done);
+
+/* Until what stands beside the block is known, which its times depend on. The worker that has it. */
+void emu_launch_wait_for_company(struct emu_job *job);
+
+/* So much it has done so far, whether its company is known or not. The worker that has it. */
+void emu_launch_set_work(struct emu_job *job, const struct gsb_emu_stats *done);
+
+/* The work of a block that a worker has brought back. */
+uint64_t emu_launch_work_ns(struct emu_job *job);
 
 void emu_launch_end_block(struct emu_clock *c, const struct gsb_machine_block *b);
 

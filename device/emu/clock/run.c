@@ -9,6 +9,7 @@
 
 #include "device/emu/clock/launch.h"
 #include "device/emu/clock/report.h"
+#include "device/emu/clock/state.h"
 
 /* Warp instructions: a millisecond or so. Long enough that a change of block does not count, short
  * enough that a dead tenant's kernel is gone soon. */
@@ -69,14 +70,26 @@ static void on_print(void *ctx, const struct gsb_emu_text *text)
 /* Kernels read the time at full speed: what others will cost is not known yet, and so it never passes the end of their block. */
 static uint64_t elapsed(void *ctx, const struct gsb_emu_stats *done)
 {
+	emu_launch_wait_for_company(ctx);
 	return emu_launch_block_time(ctx, done);
+}
+
+/* Linear index to coordinates; x runs fastest. */
+static void find_ctaid(const uint32_t *grid, uint64_t index, uint32_t *ctaid)
+{
+	ctaid[0] = (uint32_t)(index % grid[0]);
+	ctaid[1] = (uint32_t)(index / grid[0] % grid[1]);
+	ctaid[2] = (uint32_t)(index / grid[0] / grid[1]);
 }
 
 static bool begin_block(struct emu_job *job)
 {
 	const struct emu_cmd *cmd = job->cmd;
-	int err = gsb_emu_block_create(&cmd->launch, job->ctaid, job->sm, &job->block);
+	uint32_t ctaid[3];
+	int err;
 
+	find_ctaid(cmd->launch.grid, job->index, ctaid);
+	err = gsb_emu_block_create(&cmd->launch, ctaid, job->sm, &job->block);
 	if (err) {
 		job->result = err == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_LAUNCH_FAILED;
 		job->detail = "no host memory for the state of a block";
@@ -84,18 +97,8 @@ static bool begin_block(struct emu_job *job)
 	}
 	gsb_emu_block_set_print(job->block, on_print, job);
 	gsb_emu_block_set_time(job->block, job->start_cycle, job->start_ns);
-	gsb_emu_block_set_pace(job->block, elapsed, job, job->arch->clock_khz);
+	gsb_emu_block_set_pace(job->block, elapsed, job, job->clock->arch->clock_khz);
 	return true;
-}
-
-/* Here, and not with the clock's lock, for which the other workers wait. */
-static void set_stats(struct emu_job *job)
-{
-	uint64_t ns;
-
-	job->stats = *gsb_emu_block_stats(job->block);
-	ns = emu_launch_block_time(job, &job->stats);
-	job->work_ns = ns > job->least_ns ? ns : job->least_ns;
 }
 
 bool emu_run_block(struct emu_job *job)
@@ -107,7 +110,8 @@ bool emu_run_block(struct emu_job *job)
 	state = gsb_emu_block_run(job->block, QUANTUM);
 	if (state == GSB_EMU_FAULT)
 		set_fault(job, gsb_emu_block_fault(job->block));
-	set_stats(job);
+	/* Here, and not with the clock's lock, for which the other workers wait. */
+	emu_launch_set_work(job, gsb_emu_block_stats(job->block));
 	if (state == GSB_EMU_RUNNING || state == GSB_EMU_YIELDED)
 		return true;
 	gsb_emu_block_destroy(job->block);

@@ -6,6 +6,7 @@
 #define GSB_DEVICE_EMU_CLOCK_WORK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
@@ -25,6 +26,7 @@ enum emu_cmd_state {
 };
 
 /* Execute one slice of a job; true when there is another. */
+struct emu_clock;
 struct emu_job;
 struct emu_report;
 typedef bool emu_run(struct emu_job *job);
@@ -39,17 +41,12 @@ struct emu_cmd {
 	enum emu_cmd_state state;
 	emu_run *run; /* NULL: there is nothing to execute */
 	bool cancelled, started;
-	bool brief;	      /* its last block was so short that workers take several at once */
-	uint64_t cookie, seq; /* seq: of issue, over all queues */
-	uint64_t not_before;  /* device time */
+	uint64_t cookie, seq;	    /* seq: of issue, over all queues */
+	uint64_t not_before;	    /* device time */
 	uint64_t start_ns, end_ns;  /* end: copies know it from the start */
 	uint64_t n_blocks, n_insns; /* of blocks that have ended */
 	uint64_t blocks_ns;	    /* likewise: their times on an SM */
-	unsigned n_jobs;	    /* that exist; 0 = no worker is or will be at it */
-	unsigned n_running;	    /* of them, which a worker has */
-	uint64_t ran_ns;      /* real time with n_running > 0, up to the last time that it was 0 */
-	uint64_t ran_from_ns; /* real time since when it is not 0 */
-	bool printed;	      /* a block of it has */
+	bool printed;		    /* a block of it has */
 	CUresult result;
 	char detail[GSB_DETAIL_BYTES];
 	struct emu_report *report; /* of its fault; NULL: none */
@@ -65,6 +62,12 @@ struct emu_cmd {
 	/* copy, fill */
 	struct gsb_cmd_copy copy;
 	struct gsb_cmd_fill fill;
+	/* with every job; not in one line with what workers read while they execute */
+	unsigned n_jobs;      /* that exist; 0 = no worker is or will be at it */
+	unsigned n_running;   /* of them, which a worker has */
+	uint64_t ran_ns;      /* real time with n_running > 0, up to the last time that it was 0 */
+	uint64_t ran_from_ns; /* real time since when it is not 0 */
+	bool brief;	      /* its last block was so short that workers take several at once */
 };
 
 struct gsb_queue {
@@ -76,34 +79,41 @@ struct gsb_queue {
 	uint64_t ready_ns; /* the head may start from then on */
 };
 
-/* Something for a worker: one block, or one copy. */
+/* Something for a worker: one block, or one copy. What the end of a block looks at stands first, and together: mostly
+ * another processor has written it, and with a thousand ends in one instant each line of it counts. */
 struct emu_job {
-	TAILQ_ENTRY(emu_job) ready; /* in the workers' list */
-	TAILQ_ENTRY(emu_job) open;  /* of jobs that are not yet executed, or free ones */
 	struct emu_cmd *cmd;
-	uint64_t bound_ns; /* its end, or the earliest that its end can be */
+	struct gsb_progress_block progress;
+	uint64_t start_ns;
+	CUresult result;
+	bool running; /* a worker has it: set with the list's lock, until that is told with the clock's */
+	bool abandoned;		    /* it has no part in device time any more */
+	bool executed;		    /* not open any more */
+	bool printed;		    /* something was, at any time */
+	struct emu_report *report;  /* of the block's fault; NULL: none, or no memory for it */
+	struct gsb_block_work work; /* after its last slice, written by the worker that has it */
+
+	TAILQ_ENTRY(emu_job) open;  /* of jobs that are not yet executed, or free ones */
+	TAILQ_ENTRY(emu_job) ready; /* in the workers' list */
+	uint64_t bound_ns;	    /* its end, or the earliest that its end can be */
 	uint64_t
 		bound_work_ns; /* a block: the work for which that is, or would be at the speed that it has */
-	bool running;	/* a worker has it */
-	bool abandoned; /* it has no part in device time any more */
-	bool executed;	/* not open any more */
 	/* blocks */
+	uint64_t least_ns;    /* of work that it has, whatever happens in it */
+	uint64_t work_ns;     /* as of what it has done, at least that */
+	_Atomic bool settled; /* its company is known, which may be later than it is executed: */
+	bool is_behind;	      /* then work_ns is not that of its work yet */
+	uint64_t index;	      /* in its grid */
+	uint64_t start_cycle;
 	uint32_t slot, sm; /* slot: of the machine; also while it is not open any more */
-	uint64_t start_ns, start_cycle;
-	struct gsb_progress_block progress;
 	struct gsb_block_company company;
-	const struct gsb_arch *arch;
+	struct emu_clock *clock;
 	struct gsb_emu_block *block; /* NULL before its first slice */
-	struct gsb_emu_stats stats;  /* after its last slice, written by the worker that has it */
-	uint64_t least_ns;	     /* of work that it has, whatever happens in it */
-	uint64_t work_ns;	     /* as of the stats, at least that */
-	uint32_t ctaid[3];
-	struct emu_fifo_part said; /* with the fifo's lock */
-	bool printed;		   /* something was, at any time */
-	CUresult result;
-	const char *detail;	   /* "": there is a report, or nothing to say */
-	struct emu_report *report; /* of the block's fault; NULL: none, or no memory for it */
+	struct emu_fifo_part said;   /* with the fifo's lock */
+	const char *detail;	     /* "": there is a report, or nothing to say */
 };
+
+#define EMU_JOB_END_BYTES offsetof(struct emu_job, open)
 
 TAILQ_HEAD(emu_jobs, emu_job);
 

@@ -12,9 +12,10 @@
 typedef void emu_on_slice(void *ctx, struct emu_job *job, bool more);
 
 struct emu_workers {
-	pthread_mutex_t *lock; /* of all that follows, and of whoever is told */
+	pthread_mutex_t *lock; /* of whoever is told */
 	emu_on_slice *on_slice;
 	void *ctx;
+	pthread_mutex_t ready_lock; /* of what follows; may be taken with the other held */
 	struct emu_jobs ready;
 	pthread_cond_t work;
 	pthread_t *threads;
@@ -25,20 +26,28 @@ struct emu_workers {
 	bool stopping;
 };
 
+/*
+ * Blocks of a few microseconds, and a lock that is held for a tenth of one: a worker that finds it taken spins for
+ * a moment, for a sleep would cost more than the block that it came from.
+ */
+void emu_lock_init(pthread_mutex_t *lock);
+
 /**
  * emu_workers_init() - no threads yet
- * @lock: taken by the workers around all but the execution itself; kept
+ * @lock: taken by the workers around on_slice; kept
  */
 void emu_workers_init(struct emu_workers *w, pthread_mutex_t *lock, emu_on_slice *on_slice,
 		      void *ctx);
 int emu_workers_start(struct emu_workers *w, unsigned n); /* -errno: none runs */
 void emu_workers_finish(struct emu_workers *w);
 
-/* With the lock held: behind the others, and a worker that sleeps is woken. */
+/* Behind the others, and workers that sleep are woken: they may have begun before this returns. */
 void emu_worker_add(struct emu_workers *w, struct emu_job *job);
-/* With the lock held: take a job that no worker has out of the list. */
-void emu_worker_remove(struct emu_workers *w, struct emu_job *job);
-/* With the lock held: real time that workers have been at the command, however many were. */
-uint64_t emu_worker_ran_ns(const struct emu_cmd *cmd);
+/* The same for jobs that hang together by @ready, in their order; none are left there. */
+void emu_worker_add_all(struct emu_workers *w, struct emu_jobs *jobs, unsigned n);
+/* With the clock's lock held: take the job out of the list; false: a worker has it. */
+bool emu_worker_remove(struct emu_workers *w, struct emu_job *job);
+/* Real time that workers have been at the command, however many were. */
+uint64_t emu_worker_ran_ns(struct emu_workers *w, const struct emu_cmd *cmd);
 
 #endif

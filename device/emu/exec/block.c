@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,7 @@
 
 #define MAX_POOL       16 /* blocks of a kernel kept for reuse, and their bytes */
 #define MAX_POOL_BYTES ((size_t)8 << 20)
+#define MAX_SEAT_BYTES (MAX_POOL_BYTES / GSB_EMU_POOL_SEATS)
 
 /* ---- storage ---- */
 
@@ -183,13 +185,30 @@ static struct gsb_emu_block **pool_find(struct gsb_emu_pool *pool, const struct 
 	return found ? found : at;
 }
 
-static struct gsb_emu_block *pool_take(const struct gsb_emu_launch *l, const struct needs *needs)
+/* A block may be as short as the lock: those of a thread go from one to the next without it. */
+static _Atomic(struct gsb_emu_block *) *seat_of_thread(struct gsb_emu_pool *pool)
 {
-	struct gsb_emu_pool *pool = l->pool;
+	static atomic_uint n_threads;
+	static _Thread_local unsigned int nth; /* from 1 */
+
+	if (!nth)
+		nth = atomic_fetch_add(&n_threads, 1) + 1;
+	return &pool->seats[nth % GSB_EMU_POOL_SEATS].block;
+}
+
+static bool seat_give(struct gsb_emu_pool *pool, struct gsb_emu_block *b)
+{
+	struct gsb_emu_block *none = NULL;
+
+	return b->storage_bytes <= MAX_SEAT_BYTES &&
+	       atomic_compare_exchange_strong(seat_of_thread(pool), &none, b);
+}
+
+static struct gsb_emu_block *list_take(struct gsb_emu_pool *pool, const struct gsb_emu_launch *l,
+				       const struct needs *needs)
+{
 	struct gsb_emu_block *b, **at;
 
-	if (!pool)
-		return NULL;
 	pthread_mutex_lock(&pool->lock);
 	at = pool_find(pool, l, needs);
 	b = *at;
@@ -202,12 +221,10 @@ static struct gsb_emu_block *pool_take(const struct gsb_emu_launch *l, const str
 	return b;
 }
 
-static bool pool_give(struct gsb_emu_pool *pool, struct gsb_emu_block *b)
+static bool list_give(struct gsb_emu_pool *pool, struct gsb_emu_block *b)
 {
 	bool room;
 
-	if (!pool)
-		return false;
 	b->thread = &here;
 	pthread_mutex_lock(&pool->lock);
 	room = pool->n_blocks < MAX_POOL && pool->bytes + b->storage_bytes <= MAX_POOL_BYTES;
@@ -221,10 +238,32 @@ static bool pool_give(struct gsb_emu_pool *pool, struct gsb_emu_block *b)
 	return room;
 }
 
+static bool pool_give(struct gsb_emu_pool *pool, struct gsb_emu_block *b)
+{
+	return pool && (seat_give(pool, b) || list_give(pool, b));
+}
+
+static struct gsb_emu_block *pool_take(const struct gsb_emu_launch *l, const struct needs *needs)
+{
+	struct gsb_emu_block *b;
+
+	if (!l->pool)
+		return NULL;
+	b = atomic_exchange(seat_of_thread(l->pool), NULL);
+	if (!b || fits(b, l, needs))
+		return b ? b : list_take(l->pool, l, needs);
+	if (!list_give(l->pool, b))
+		block_free(b);
+	return list_take(l->pool, l, needs);
+}
+
 void gsb_emu_pool_finish(struct gsb_emu_pool *pool)
 {
 	struct gsb_emu_block *b;
 
+	for (unsigned int i = 0; i < GSB_EMU_POOL_SEATS; i++)
+		if ((b = pool->seats[i].block))
+			block_free(b);
 	while ((b = pool->blocks)) {
 		pool->blocks = b->next;
 		block_free(b);

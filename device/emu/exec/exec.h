@@ -44,9 +44,18 @@ struct gsb_emu_block;
 struct gsb_emu_malloc;
 struct gsb_emu_watch;
 
-/* Blocks of one code that are done, kept for their storage. Any thread. */
+#define GSB_EMU_POOL_SEATS 16
+
+/* Where a thread leaves the block that it had last. */
+struct gsb_emu_pool_seat {
+	_Atomic(struct gsb_emu_block *) block;
+	char others[56]; /* keep out of its line */
+};
+
+/* Blocks of one code that are done, kept for their storage. Any thread: each has a seat, which it may share. */
 struct gsb_emu_pool {
-	pthread_mutex_t lock;
+	struct gsb_emu_pool_seat seats[GSB_EMU_POOL_SEATS];
+	pthread_mutex_t lock; /* of what follows: blocks that found their seat taken */
 	struct gsb_emu_block *blocks;
 	unsigned int n_blocks;
 	size_t bytes;
