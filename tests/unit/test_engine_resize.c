@@ -737,7 +737,7 @@ static void test_policy_is_offered_shapes_and_gets_the_one_that_it_names(void **
 	launch(f, 10, 1);
 	assert_int_equal(f->k.dev->n_issued, 1);
 	complete_next(f, 0, CUDA_SUCCESS);
-	assert_int_equal(n_offered, 8);
+	assert_int_equal(n_offered, GSB_N_OFFERED);
 	assert_int_equal(offered[1].form, GSB_SHAPE_SLICE);
 	assert_int_equal(offered[1].n_slices, 4);
 	choice = 2;
