@@ -41,7 +41,8 @@ static_assert(GSB_ISSUE == (int)GSB_TRACE_VERDICT_ISSUE &&
 		      GSB_REASON_SHARE == (int)GSB_TRACE_REASON_SHARE &&
 		      GSB_REASON_RESERVED == (int)GSB_TRACE_REASON_RESERVED &&
 		      GSB_REASON_RUN == (int)GSB_TRACE_REASON_RUN &&
-		      GSB_REASON_CAP == (int)GSB_TRACE_REASON_CAP,
+		      GSB_REASON_CAP == (int)GSB_TRACE_REASON_CAP &&
+		      GSB_REASON_YIELDED == (int)GSB_TRACE_REASON_YIELDED,
 	      "policy.h and events.def list the same reasons");
 static_assert(GSB_SHAPE_RESHAPE == (int)GSB_TRACE_FORM_RESHAPE &&
 		      GSB_SHAPE_SLICE == (int)GSB_TRACE_FORM_SLICE &&
@@ -298,13 +299,24 @@ void gsb_issue_landed(struct gsb_scheduler *s, struct gsb_flight *f)
 	f->abandoned = false;
 }
 
-static void tell_issued(const struct gsb_scheduler *s, const struct gsb_flight *f)
+static void tell_shaped(const struct gsb_flight *f, const struct gsb_decision *d)
+{
+	const struct gsb_shape *shape = &f->course.shape;
+	const struct gsb_item *item = f->item;
+	bool sliced = shape->form == GSB_SHAPE_SLICE;
+
+	gsb_trace_tell(SHAPED, shaped, tenant_of(item)->id, .serial = item->op.serial,
+		       .part_ns = d->part_ns, .form = (uint8_t)shape->form,
+		       .n_parts = sliced ? shape->n_slices : shape->max_tiles);
+}
+
+static void tell_issued(const struct gsb_scheduler *s, const struct gsb_flight *f,
+			const struct gsb_decision *d)
 {
 	const struct gsb_item *item = f->item;
 
 	if (f->course.shape.form != GSB_SHAPE_AS_ASKED)
-		gsb_trace_tell(SHAPED, shaped, tenant_of(item)->id, .serial = item->op.serial,
-			       .form = (uint8_t)f->course.shape.form);
+		tell_shaped(f, d);
 	gsb_trace_tell(ISSUED, issued, tenant_of(item)->id, .serial = item->op.serial,
 		       .device_ns = item->issued_ns, .stream = item->op.stream->index,
 		       .queue = (uint32_t)(f->queue - s->pool.queues));
@@ -350,7 +362,7 @@ static GSB_NOINLINE void tell_follow(const struct gsb_scheduler *s, const struct
 		running[view.n_running++] = &s->flights[__builtin_ctz(left)].item->head->work;
 	tell_ready(s, item);
 	tell_one(s, &view, &item->head->work, d);
-	tell_issued(s, f);
+	tell_issued(s, f, d);
 }
 
 void gsb_issue_follow(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb_item *next,
@@ -409,7 +421,7 @@ static GSB_NOINLINE void tell_decided(const struct gsb_scheduler *s, const struc
 		tell_held(s, view, gsb_head_of(gsb_ready_works(&s->ready)[i]), &unsaid);
 	for (unsigned i = 0; i < n_issued; i++)
 		if (items[i]->flight)
-			tell_issued(s, items[i]->flight);
+			tell_issued(s, items[i]->flight, &out[i]);
 }
 
 /* Those that go come first, in their order. */
