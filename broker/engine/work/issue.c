@@ -273,6 +273,7 @@ static void note_start(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb
 		       const struct gsb_decision *d)
 {
 	s->free_flights &= s->free_flights - 1;
+	s->moved = true;
 	s->clock.n_in_flight++;
 	tenant_of(item)->n_in_flight++;
 	claim_of(item)->n_running++;
@@ -294,6 +295,7 @@ void gsb_issue_landed(struct gsb_scheduler *s, struct gsb_flight *f)
 	tenant_of(f->item)->n_in_flight--;
 	gsb_queue_pool_give(f->queue);
 	f->item = NULL;
+	s->moved = true;
 	s->free_flights |= 1u << f->cookie % GSB_N_QUEUES;
 	s->clock.n_in_flight--;
 	f->abandoned = false;
@@ -478,6 +480,20 @@ static bool decide(struct gsb_scheduler *s, bool must)
 	return n_issued;
 }
 
+/* Whether launches in parts go on, once it is known who is on the device; and those that had to wait do. True: any. */
+static GSB_NOINLINE bool look_for_yield(struct gsb_scheduler *s)
+{
+	const struct gsb_work *running[GSB_N_QUEUES];
+	struct gsb_view view;
+
+	if (s->moved) {
+		s->moved = false;
+		view = gsb_view_look(s, running, false);
+		s->yields = s->policy->yields(&view);
+	}
+	return gsb_complete_resume(s);
+}
+
 bool gsb_issue_all(struct gsb_scheduler *s)
 {
 	bool any = false;
@@ -486,7 +502,7 @@ bool gsb_issue_all(struct gsb_scheduler *s)
 		s->changed = false;
 		any |= decide(s, false) || (!s->clock.n_in_flight && decide(s, true));
 	}
-	return any;
+	return gsb_unlikely(s->policy->yields) ? look_for_yield(s) | any : any;
 }
 
 /* ---- life ---- */
