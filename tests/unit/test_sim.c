@@ -1138,6 +1138,7 @@ struct critical_load {
 	double block_us;
 	uint32_t n_blocks; /* of a critical launch, one round */
 	uint32_t n_answers;
+	bool alike; /* the batch is of one kind, arithmetic */
 };
 
 static struct gsb_workload four_and_critical(const struct critical_load *c)
@@ -1155,7 +1156,8 @@ static struct gsb_workload four_and_critical(const struct critical_load *c)
 	for (unsigned t = 1; t <= 5; t++)
 		fprintf(f, "stream tenant=%u number=1\n", t);
 	for (unsigned t = 1; t <= 5; t++)
-		fprintf(f, "kernel id=%u tenant=%u name=k%u regs=32 %s\n", t, t, t, units[t - 1]);
+		fprintf(f, "kernel id=%u tenant=%u name=k%u regs=32 %s\n", t, t, t,
+			c->alike && t < 5 ? ARITHMETIC : units[t - 1]);
 	for (unsigned i = 0; i < 4 * N_OF_BATCH; i++) {
 		unsigned t = 1 + i / N_OF_BATCH;
 
@@ -1215,9 +1217,10 @@ static struct critical_outcome run_four(const struct critical_load *c, bool resi
 	out.batch = ALL_BATCH_NS / (double)end_ns;
 	out.median_us = (double)answers[c->n_answers / 2] / 1e3;
 	out.p99_us = (double)answers[c->n_answers * 99 / 100] / 1e3;
-	printf("    blocks of %.0f us, %u of the critical tenant's, %s: batch %.3f, answers %.1f us (%.1f)\n",
-	       c->block_us, c->n_blocks, resizes ? "in parts" : "whole", out.batch, out.median_us,
-	       out.p99_us);
+	printf("    %s in blocks of %.0f us, %s, %u blocks of the critical tenant's: batch %.3f, answers %.1f us "
+	       "(%.1f)\n",
+	       c->alike ? "one kind" : "four kinds", c->block_us, resizes ? "in parts" : "whole",
+	       c->n_blocks, out.batch, out.median_us, out.p99_us);
 	gsb_estimates_destroy(p.estimates);
 	gsb_sim_finish(&r);
 	gsb_workload_finish(&l);
@@ -1229,9 +1232,11 @@ static struct critical_outcome run_four(const struct critical_load *c, bool resi
 /* Blocks make room for a critical kernel one by one in any case. But SMs need not be kept free of what goes in parts, and so the batch has more of them. */
 static void test_priority_in_parts_leaves_the_batch_more_and_answers_in_time(void **state)
 {
-	const struct critical_load loads[] = {{12, PLACES_WIDE, N_ANSWERS},
-					      {12, PLACES_WIDE / 4, N_ANSWERS},
-					      {20, PLACES_WIDE, N_ANSWERS}};
+	const struct critical_load loads[] = {{12, PLACES_WIDE, N_ANSWERS, false},
+					      {12, PLACES_WIDE, N_ANSWERS, true},
+					      {12, PLACES_WIDE / 4, N_ANSWERS, false},
+					      {20, PLACES_WIDE, N_ANSWERS, false},
+					      {20, PLACES_WIDE, N_ANSWERS, true}};
 
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(loads); i++) {
 		struct critical_outcome whole = run_four(&loads[i], false),
@@ -1247,7 +1252,7 @@ static void test_priority_in_parts_leaves_the_batch_more_and_answers_in_time(voi
 /* Parts of one block each would last longer than anybody is to wait: so all is as it was. */
 static void test_priority_leaves_what_has_long_blocks_as_it_was(void **state)
 {
-	const struct critical_load load = {400, PLACES_WIDE, N_ANSWERS};
+	const struct critical_load load = {400, PLACES_WIDE, N_ANSWERS, false};
 	struct critical_outcome whole = run_four(&load, false), parts = run_four(&load, true);
 
 	assert_true(whole.batch == parts.batch && whole.median_us == parts.median_us &&
@@ -1257,7 +1262,7 @@ static void test_priority_leaves_what_has_long_blocks_as_it_was(void **state)
 
 static void test_priority_is_what_it_was_where_nobody_is_critical(void **state)
 {
-	const struct critical_load load = {12, PLACES_WIDE, 0};
+	const struct critical_load load = {12, PLACES_WIDE, 0, false};
 
 	assert_true(run_four(&load, false).batch == run_four(&load, true).batch);
 }
