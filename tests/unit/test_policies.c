@@ -610,6 +610,10 @@ static void test_priority_holds_what_has_parts_while_a_critical_kernel_is_there(
 	policy_kit_ask(k, &gsb_policy_priority);
 	expect_said(k, 0, GSB_ISSUE, GSB_REASON_UNBOUNDED);
 	w->predicted.alone_ns = 6000ull * N_ROUNDS;
+	w->cooperative = true;
+	policy_kit_ask(k, &gsb_policy_priority);
+	assert_int_equal(policy_kit_said(k, 0)->verdict, GSB_ISSUE);
+	w->cooperative = false;
 	w->since_ns = k->view.now_ns - 200000000;
 	policy_kit_ask(k, &gsb_policy_priority);
 	expect_said(k, 0, GSB_ISSUE, GSB_REASON_BOUNDED);
