@@ -86,10 +86,10 @@ static int check_work(struct gsb_sim *s, const struct gsb_sim_item *item)
 	if (item->state != GSB_SIM_DONE)
 		return gsb_sim_fail(s, -EPROTO, "serial %" PRIu64 " was never done",
 				    item->op->serial);
-	if (item->op->kind == GSB_WORKLOAD_LAUNCH && item->n_ended != item->work.kernel.n_blocks)
+	if (item->op->kind == GSB_WORKLOAD_LAUNCH && item->n_done != item->work.kernel.n_blocks)
 		return gsb_sim_fail(s, -EPROTO,
 				    "serial %" PRIu64 ": %" PRIu64 " of %" PRIu64 " blocks ran",
-				    item->op->serial, item->n_ended, item->work.kernel.n_blocks);
+				    item->op->serial, item->n_done, item->work.kernel.n_blocks);
 	if (item->post_ns <= item->ready_ns && item->ready_ns <= item->start_ns &&
 	    item->start_ns <= item->done_ns)
 		return 0;

@@ -142,7 +142,8 @@ int gsb_sim_device_init(struct gsb_sim *s)
 	return err;
 }
 
-struct gsb_sim_flight *gsb_sim_issue(struct gsb_sim *s, struct gsb_sim_item *item)
+struct gsb_sim_flight *gsb_sim_issue(struct gsb_sim *s, struct gsb_sim_item *item,
+				     const struct gsb_shape *shape)
 {
 	struct gsb_sim_flight *f = s->flights;
 	bool is_kernel = item->work.kind == GSB_WORK_KERNEL;
@@ -156,6 +157,7 @@ struct gsb_sim_flight *gsb_sim_issue(struct gsb_sim *s, struct gsb_sim_item *ite
 		.end_ns = GSB_SIM_NEVER,
 		.speed = 1,
 	};
+	gsb_sim_course_begin(s, f, shape);
 	item->state = GSB_SIM_ISSUED;
 	item->issued_ns = item->work.since_ns = s->now_ns;
 	s->n_running++;
@@ -173,11 +175,13 @@ static void end_flight(struct gsb_sim *s, struct gsb_sim_flight *f)
 	s->changed = true;
 }
 
-static void end_grid(struct gsb_sim *s, const struct gsb_sim_item *item)
+static struct gsb_sim_flight *flight_of(struct gsb_sim *s, const struct gsb_sim_item *item)
 {
-	for (unsigned i = 0; i < GSB_N_QUEUES; i++)
-		if (s->flights[i].item == item)
-			end_flight(s, &s->flights[i]);
+	struct gsb_sim_flight *f = s->flights;
+
+	while (f->item != item)
+		f++;
+	return f;
 }
 
 static struct gsb_sim_block *block_at(struct gsb_sim *s, const struct gsb_sim_flight *f, uint32_t i)
@@ -194,11 +198,11 @@ static void end_blocks(struct gsb_sim *s, struct gsb_sim_flight *f)
 		uint64_t ns = s->now_ns - b->from_ns;
 
 		gsb_machine_set_end(s->machine, b->slot, s->now_ns);
+		s->moved = true;
 		f->item->blocks_ns += ns;
 		gsb_sim_count_block(s, f->item, ns);
 		f->first_block = (f->first_block + 1) % s->n_slots;
 		f->n_blocks--;
-		s->moved = true;
 	}
 }
 
@@ -215,9 +219,10 @@ bool gsb_sim_device_ends(struct gsb_sim *s)
 
 		item->n_ended++;
 		gsb_sim_check_ended(s, &b);
-		if (b.is_last)
-			end_grid(s, item);
-		any |= b.is_last;
+		if (!b.is_last || !gsb_sim_course_ended(flight_of(s, item)))
+			continue;
+		end_flight(s, flight_of(s, item));
+		any = true;
 	}
 	for (unsigned i = 0; i < GSB_N_QUEUES; i++) {
 		if (!s->flights[i].item || s->flights[i].end_ns > s->now_ns)
@@ -242,27 +247,11 @@ static enum gsb_transfer transfer_of(const struct gsb_workload_op *op)
 static int start_flight(struct gsb_sim *s, struct gsb_sim_flight *f)
 {
 	struct gsb_sim_item *item = f->item;
-	struct gsb_machine_grid *grid;
 	uint64_t ns;
 
 	f->begin_ns = GSB_SIM_NEVER;
-	if (item->work.kind == GSB_WORK_KERNEL) {
-		const struct gsb_machine_submit submit = {
-			.kernel = item->work.kernel,
-			.sms = item->work.sms,
-			.priority = item->work.priority,
-			.cooperative = item->work.cooperative,
-			.owner = item,
-		};
-
-		if (!gsb_machine_submit(s->machine, &submit, &grid))
-			return 0;
-		return gsb_sim_fail(s, -EPROTO,
-				    "serial %" PRIu64 " cannot run on %u SMs from %u on, where %s "
-				    "puts it",
-				    item->op->serial, submit.sms.n, submit.sms.first,
-				    s->p->policy->name);
-	}
+	if (item->work.kind == GSB_WORK_KERNEL)
+		return gsb_sim_course_go_on(s, f);
 	ns = gsb_transfer_time_ns(s->p->arch, transfer_of(item->op), item->op->bytes);
 	item->start_ns = s->now_ns;
 	f->end_ns = s->now_ns + ns;
@@ -287,15 +276,6 @@ static struct gsb_sim_flight *next_start(struct gsb_sim *s)
 	return best;
 }
 
-static struct gsb_sim_flight *flight_of(struct gsb_sim *s, const struct gsb_sim_item *item)
-{
-	struct gsb_sim_flight *f = s->flights;
-
-	while (f->item != item)
-		f++;
-	return f;
-}
-
 static int place(struct gsb_sim *s)
 {
 	struct gsb_machine_block b;
@@ -305,11 +285,11 @@ static int place(struct gsb_sim *s)
 		struct gsb_sim_item *item = b.owner;
 		struct gsb_sim_flight *f = flight_of(s, item);
 
-		if (!b.index)
+		if (!item->n_placed++)
 			item->start_ns = s->now_ns;
-		item->n_placed++;
-		*block_at(s, f, f->n_blocks++) =
-			(struct gsb_sim_block){b.slot, s->now_ns, f->work + (double)item->block_ns};
+		gsb_sim_course_placed(f);
+		*block_at(s, f, f->n_blocks++) = (struct gsb_sim_block){
+			b.slot, s->now_ns, f->work + (double)item->block_ns * item->tiles};
 		s->moved = true;
 		err = gsb_sim_check_placed(s, &b);
 	}
@@ -326,6 +306,10 @@ int gsb_sim_device_starts(struct gsb_sim *s)
 
 	while (!err && (f = next_start(s)))
 		err = start_flight(s, f);
+	for (f = s->flights; !err && f < s->flights + GSB_N_QUEUES; f++)
+		if (f->item && f->item->work.kind == GSB_WORK_KERNEL &&
+		    f->begin_ns == GSB_SIM_NEVER)
+			err = gsb_sim_course_go_on(s, f);
 	return err ? err : place(s);
 }
 

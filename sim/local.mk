@@ -4,6 +4,7 @@ libsim_la_SOURCES = \
 	sim/best.c sim/best.h \
 	sim/check.c \
 	sim/compare.c sim/compare.h \
+	sim/course.c \
 	sim/device.c \
 	sim/program.c \
 	sim/random.c sim/random.h \

@@ -12,7 +12,7 @@ void gsb_sim_count_block(struct gsb_sim *s, const struct gsb_sim_item *item, uin
 {
 	const struct gsb_arch *a = s->p->arch;
 	const struct gsb_kernel *k = &item->work.kernel;
-	const double sms = a->n_sms, alone = (double)item->block_ns;
+	const double sms = a->n_sms, alone = (double)item->block_ns * item->tiles;
 	const double cycles_per_ns = a->clock_khz / 1e6;
 	struct gsb_block_need need;
 
@@ -25,7 +25,7 @@ void gsb_sim_count_block(struct gsb_sim *s, const struct gsb_sim_item *item, uin
 	s->out->unit_ns[GSB_SIM_REGS] += alone * need.warps * need.regs_per_warp / (a->regs * sms);
 	s->out->unit_ns[GSB_SIM_SMEM] += alone * need.smem_bytes / (a->smem_bytes * sms);
 	s->out->unit_ns[GSB_SIM_ISSUE] +=
-		(double)item->block_insns / (a->issue_width * cycles_per_ns * sms);
+		(double)item->block_insns * item->tiles / (a->issue_width * cycles_per_ns * sms);
 }
 
 void gsb_sim_count_transfer(struct gsb_sim *s, uint64_t ns)
@@ -86,9 +86,12 @@ int gsb_sim_result_make(struct gsb_sim *s)
 		r->tenants[i].come_ns = r->tenants[i].end_ns = s->p->together ? 0 : t->come_ns;
 		snprintf(r->tenants[i].name, sizeof(r->tenants[i].name), "%s", t->name);
 	}
-	for (uint32_t i = 0; i < s->load->n_ops; i++)
+	for (uint32_t i = 0; i < s->load->n_ops; i++) {
 		if (s->items[i].state != GSB_SIM_ABSENT)
 			add_item(s, &s->items[i]);
+		if (s->p->took_ns)
+			s->p->took_ns[i] = s->items[i].done_ns - s->items[i].post_ns;
+	}
 	sum_up(s);
 	return 0;
 }

@@ -4,6 +4,7 @@
  *   program.c  who posts what when: each thread of a tenant waits for what it waited for, and thinks as long
  *   stream.c   which operation may run: CUDA's order of streams, events and the legacy stream
  *   view.c     what is ready goes to the policy as the engine shows it, and comes back as decisions
+ *   course.c   the launches that a kernel takes in its shape
  *   machine.c of model/placement and device.c   which block runs where, from when to when; copies on their engines
  *   speed.c    how fast kernels run beside each other, by the law of contention
  *   best.c     all orders of a small load, for the best of them
@@ -53,6 +54,10 @@ struct gsb_sim_params {
 		*weights; /* of the tenants, as they stand in the load; NULL: all the usual */
 	const uint32_t *slowdown_percents; /* likewise: their limits; NULL: none has one */
 	uint32_t critical;		   /* the tenant that is; 0: none */
+	uint64_t critical_wait_ns;	   /* as the view has it */
+	bool resizes; /* launches that are not cooperative may be made in every shape */
+	uint64_t *
+		took_ns; /* of the operations, as they stand in the load: written, from post to done; NULL */
 	struct gsb_estimates
 		*estimates; /* what was measured before, and is from here on; NULL: nothing is */
 };

@@ -67,7 +67,7 @@ static unsigned list_residents(struct gsb_sim *s, struct gsb_sim_flight **flight
 		out[n] = (struct gsb_resident){
 			.sms = item->work.sms,
 			.started_ns = item->start_ns,
-			.block_ns = (double)item->block_ns,
+			.block_ns = (double)item->block_ns * item->tiles,
 		};
 		out[n].demand[GSB_UNIT_ISSUE] = issue_share(s, item);
 		add_unit(s, item, &out[n], &alone[n]);

@@ -7,6 +7,7 @@
 #include "base/compiler.h"
 #include "broker/policy/company.h"
 #include "model/gpu/interference.h"
+#include "broker/policy/shape.h"
 #include "model/placement/machine.h"
 #include "sim/sim.h"
 
@@ -32,7 +33,9 @@ struct gsb_sim_item {
 	struct gsb_work work;	    /* for the device */
 	uint64_t block_ns;	    /* launch: one block beside none of others */
 	uint64_t block_insns;	    /* likewise: of its warps; 0: not known */
-	uint64_t n_placed, n_ended; /* likewise: blocks */
+	uint32_t tiles;		    /* likewise: that a block on the device does of those */
+	uint64_t n_placed, n_ended; /* likewise: blocks on the device, */
+	uint64_t n_done;	    /* and of those of the launch, that they were for */
 	uint64_t blocks_ns;	    /* likewise: their times, summed */
 };
 
@@ -59,9 +62,19 @@ struct gsb_sim_block {
 	double end_work; /* of its flight's work, when it ends */
 };
 
+/* The launches of a kernel: one, or in a shape several, of which two are on the device at a time. */
+struct gsb_sim_course {
+	uint64_t total, done;	       /* blocks of the launch; of them those that were launched */
+	uint64_t each;		       /* that one takes at most */
+	bool in_turn;		       /* one after the other, not beside each other */
+	unsigned n_open;	       /* on the device */
+	struct gsb_machine_grid *last; /* the one that was launched last; NULL: it has ended */
+};
+
 /* A command on the device. */
 struct gsb_sim_flight {
 	struct gsb_sim_item *item; /* NULL: free */
+	struct gsb_sim_course course;
 	struct gsb_company company;
 	uint64_t seq;	   /* of issue */
 	uint64_t begin_ns; /* may start from then on; NEVER: has started */
@@ -98,6 +111,7 @@ struct gsb_sim {
 		order_at; /* those before it have been issued, of the order there is instead of a policy */
 	struct gsb_policy_area area;
 	bool changed;
+	bool yields; /* the policy says that launches in short forms go no further */
 	struct gsb_sim_flight flights[GSB_N_QUEUES];
 	uint64_t next_seq;
 	/* device.c */
@@ -134,9 +148,18 @@ void gsb_sim_view_add(struct gsb_sim *s, struct gsb_sim_item *item);
 void gsb_sim_view_landed(struct gsb_sim *s, struct gsb_sim_flight *f); /* its command has ended */
 int gsb_sim_decide(struct gsb_sim *s); /* what the policy says, until it has nothing more to say */
 
+/* ---- course.c ---- */
+void gsb_sim_course_begin(struct gsb_sim *s, struct gsb_sim_flight *f,
+			  const struct gsb_shape *shape);
+int gsb_sim_course_go_on(struct gsb_sim *s, struct gsb_sim_flight *f); /* -EPROTO, -ENOMEM */
+void gsb_sim_course_placed(struct gsb_sim_flight *f);		       /* a block of one */
+bool gsb_sim_course_ended(struct gsb_sim_flight *f); /* one has; whether it was the last */
+
 /* ---- device.c ---- */
 int gsb_sim_device_init(struct gsb_sim *s); /* -EINVAL, -ENOMEM */
-struct gsb_sim_flight *gsb_sim_issue(struct gsb_sim *s, struct gsb_sim_item *item);
+/* @shape: NULL: as its program asked */
+struct gsb_sim_flight *gsb_sim_issue(struct gsb_sim *s, struct gsb_sim_item *item,
+				     const struct gsb_shape *shape);
 bool gsb_sim_device_ends(struct gsb_sim *s);  /* of this instant; whether a command has ended */
 int gsb_sim_device_starts(struct gsb_sim *s); /* of this instant */
 uint64_t gsb_sim_next_event_ns(struct gsb_sim *s);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "broker/policy/bound.h"
 #include "broker/policy/cap.h"
 #include "broker/policy/claim.h"
 #include "broker/policy/estimate.h"
@@ -62,6 +63,11 @@ void gsb_sim_view_add(struct gsb_sim *s, struct gsb_sim_item *item)
 
 	item->work.since_ns = item->ready_ns;
 	item->work.claim = claim_of(s, item);
+	if (item->work.kind == GSB_WORK_KERNEL && !item->work.cooperative && s->p->resizes &&
+	    s->p->policy->reshapes) {
+		item->work.shapes = gsb_shapes;
+		item->work.n_shapes = GSB_N_OFFERED;
+	}
 	if (item->work.kind == GSB_WORK_KERNEL && s->p->estimates)
 		item->work.predicted =
 			gsb_estimates_predict(s->p->estimates, s->p->arch, &item->work);
@@ -109,7 +115,7 @@ static void start(struct gsb_sim *s, struct gsb_sim_item *item, const struct gsb
 
 	take_out(s, item);
 	gsb_work_issued(w, d, s->now_ns);
-	f = gsb_sim_issue(s, item);
+	f = gsb_sim_issue(s, item, d->shape ? &w->shapes[d->shape - 1] : NULL);
 	if (w->kind == GSB_WORK_KERNEL) {
 		note_company(s, f);
 		s->share_ns = claim->share_ns;
@@ -143,11 +149,15 @@ static void note_run(struct gsb_sim *s, const struct gsb_sim_flight *f)
 		.stay_ns = s->now_ns - item->issued_ns,
 		.ready_ns = item->ready_ns,
 		.block_ns = item->blocks_ns / item->work.kernel.n_blocks,
+		.in_parts = f->course.each < f->course.total,
 		.company = f->company,
 	};
 
 	gsb_estimates_note(s->p->estimates, s->p->arch, &run);
 	gsb_claim_note_habit(claim, s->p->arch, &item->work, run.took_ns, s->now_ns);
+	if (claim->critical)
+		gsb_yield_note(&claim->yield, s->p->arch, &item->work, f->company.others,
+			       s->now_ns);
 	gsb_cap_note(&claim->cap, gsb_cap_limit(claim, s->there, list_there(s), s->now_ns),
 		     s->p->estimates, &run, s->now_ns);
 }
@@ -203,6 +213,7 @@ static struct gsb_view look(const struct gsb_sim *s, const struct gsb_work **run
 		.n_free_queues = GSB_N_QUEUES - s->n_running,
 		.memory_bytes = s->p->arch->mem_bytes,
 		.estimates = s->p->estimates,
+		.critical_wait_ns = s->p->critical_wait_ns,
 		.must = must,
 	};
 
@@ -278,6 +289,17 @@ static int ask(struct gsb_sim *s, bool must)
 	return (int)n;
 }
 
+static bool yields(const struct gsb_sim *s)
+{
+	const struct gsb_work *running[GSB_N_QUEUES];
+	struct gsb_view view;
+
+	if (!s->p->policy->yields)
+		return false;
+	view = look(s, running, false);
+	return s->p->policy->yields(&view);
+}
+
 int gsb_sim_decide(struct gsb_sim *s)
 {
 	while (s->changed && s->n_ready && s->n_running < GSB_N_QUEUES) {
@@ -290,5 +312,6 @@ int gsb_sim_decide(struct gsb_sim *s)
 		if (n < 0)
 			return n;
 	}
+	s->yields = yields(s);
 	return 0;
 }

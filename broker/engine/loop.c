@@ -98,6 +98,7 @@ int gsb_engine_create(struct gsb_device *dev, const struct gsb_engine_params *p,
 	if (err)
 		goto err_scheduler;
 	e->scheduler.clock.host_call_ns = p->host_call_ns;
+	e->scheduler.critical_wait_ns = p->critical_wait_ns;
 	if (keeps_times(e))
 		gsb_times_read(&e->params.resizing, e->info, e->scheduler.estimates);
 	e->line = (struct gsb_start_line){.n_tenants = p->start_line, .wait_ns = p->start_line_ns};

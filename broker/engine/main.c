@@ -32,6 +32,7 @@ struct arguments {
 	struct gsb_engine_params engine;
 	const char *policy;
 	uint64_t control_fd, n_workers, gate_timeout_ms, kernel_limit_ms, shadow_limit_ms;
+	uint64_t critical_wait_us;
 	uint64_t start_line, start_line_ms;
 	enum gsb_log_level level;
 	bool trace, mps;
@@ -41,6 +42,7 @@ enum argument {
 	OPT_CONTROL_FD = 256,
 	OPT_DEVICE,
 	OPT_POLICY,
+	OPT_CRITICAL_WAIT_US,
 	OPT_WORKERS,
 	OPT_MEM_LIMIT,
 	OPT_REAL_CLOCK,
@@ -72,6 +74,8 @@ static const struct argp_option options[] = {
 	{"control-fd", OPT_CONTROL_FD, "N", 0, "its end of the socket pair", 0},
 	{"device", OPT_DEVICE, "SPEC", 0, "cuda:N, emu:NAME, emu:/FILE or null", 0},
 	{"policy", OPT_POLICY, "NAME", 0, "order of issue", 0},
+	{"critical-wait-us", OPT_CRITICAL_WAIT_US, "N", 0,
+	 "SMs come free for a critical tenant within this", 0},
 	{"workers", OPT_WORKERS, "N", 0, "threads that execute blocks; 0: one for each CPU", 0},
 	{"mem-limit", OPT_MEM_LIMIT, "BYTES", 0, "device memory to offer; 0: what there is", 0},
 	{"real-clock", OPT_REAL_CLOCK, NULL, 0, "device time is real time", 0},
@@ -138,6 +142,7 @@ static int set_option(struct arguments *a, enum argument opt, const char *value)
 	case OPT_POLICY:
 		a->engine.policy = gsb_policy_find(value);
 		return a->engine.policy ? 0 : -EINVAL;
+	case OPT_CRITICAL_WAIT_US: return parse_number(value, 1000000, &a->critical_wait_us);
 	case OPT_WORKERS: return parse_number(value, 1024, &a->n_workers);
 	case OPT_MEM_LIMIT: return parse_number(value, UINT64_MAX, &a->device.mem_limit_bytes);
 	case OPT_REAL_CLOCK: a->device.real_clock = true; return 0;
@@ -329,6 +334,7 @@ int main(int argc, char **argv)
 	a.device.n_workers = (unsigned)a.n_workers;
 	a.engine.gate_timeout_ns = a.gate_timeout_ms * 1000000;
 	a.engine.kernel_limit_ns = a.kernel_limit_ms * 1000000;
+	a.engine.critical_wait_ns = a.critical_wait_us * 1000;
 	a.engine.start_line = (unsigned)a.start_line;
 	a.engine.start_line_ns = a.start_line_ms * 1000000;
 	a.engine.resizing.shadow_limit_ns = a.shadow_limit_ms * 1000000;

@@ -39,6 +39,7 @@ struct candidate {
 };
 
 struct thought {
+	const struct gsb_view *view;
 	struct gsb_coreside_terms terms;
 	struct gsb_parts parts;
 	struct gsb_whatif whatif;
@@ -60,17 +61,25 @@ static bool goes_first(const struct thought *t, const struct gsb_work *w)
 	return t->terms.critical_first && w->claim->critical;
 }
 
+/* While a critical tenant has all SMs. */
+static bool stays(const struct thought *t, const struct gsb_work *w)
+{
+	return t->terms.yields && !goes_first(t, w) &&
+	       !gsb_share_is_starved(t->view, w, GSB_STARVED_NS) &&
+	       gsb_bound_choose(t->view, &t->terms.bound, w, GSB_ALL_SMS).any;
+}
+
 /* Cooperative kernels need all of their blocks at once, and so all SMs. */
 static struct gsb_part *part_of(struct thought *t, const struct gsb_work *w)
 {
-	return w->kind == GSB_WORK_KERNEL && !w->cooperative && !goes_first(t, w)
+	return w->kind == GSB_WORK_KERNEL && !w->cooperative && !goes_first(t, w) && !stays(t, w)
 		       ? gsb_parts_find(&t->parts, w->claim)
 		       : NULL;
 }
 
 static bool needs_plan(struct thought *t, const struct gsb_work *w)
 {
-	return w->kind == GSB_WORK_KERNEL && !goes_first(t, w) && !part_of(t, w);
+	return w->kind == GSB_WORK_KERNEL && !goes_first(t, w) && !stays(t, w) && !part_of(t, w);
 }
 
 static void let_critical_pass(const struct thought *t, struct gsb_draft *a)
@@ -82,6 +91,20 @@ static void let_critical_pass(const struct thought *t, struct gsb_draft *a)
 			gsb_draft_issue(a, i, GSB_REASON_CRITICAL)->priority = v->priority_greatest;
 }
 
+/* In parts that end soon, where it can be had in such; whether it can. */
+static bool go_in_parts(const struct thought *t, struct gsb_decision *d)
+{
+	struct gsb_bounded b =
+		gsb_bound_choose(t->view, &t->terms.bound, t->view->ready[d->ready], d->sms);
+
+	if (!b.any)
+		return false;
+	d->shape = b.shape;
+	d->part_ns = b.part_ns;
+	d->reason = GSB_REASON_BOUNDED;
+	return true;
+}
+
 /* On the SMs that everybody has. */
 static struct gsb_decision *issue(const struct thought *t, struct gsb_draft *a, unsigned i,
 				  enum gsb_reason reason)
@@ -89,9 +112,10 @@ static struct gsb_decision *issue(const struct thought *t, struct gsb_draft *a, 
 	const struct gsb_work *w = a->view->ready[i];
 	struct gsb_decision *d = gsb_draft_issue(a, i, reason);
 
-	if (d && w->kind == GSB_WORK_KERNEL && !w->cooperative && t->terms.rest.n) {
+	if (d && w->kind == GSB_WORK_KERNEL && !w->cooperative && !go_in_parts(t, d) &&
+	    t->terms.rest.n) {
 		d->sms = t->terms.rest;
-		d->reason = GSB_REASON_RESERVED;
+		d->reason = t->terms.bound.wait_ns ? GSB_REASON_UNBOUNDED : GSB_REASON_RESERVED;
 	}
 	return d;
 }
@@ -103,6 +127,13 @@ static void let_copies_pass(const struct thought *t, struct gsb_draft *a)
 	for (unsigned i = 0; i < v->n_ready && !gsb_draft_is_full(a); i++)
 		if (v->ready[i]->kind != GSB_WORK_KERNEL && !goes_first(t, v->ready[i]))
 			issue(t, a, i, GSB_REASON_ARRIVAL);
+}
+
+static void hold_for_critical(const struct thought *t, struct gsb_draft *a)
+{
+	for (unsigned i = 0; t->terms.yields && i < a->view->n_ready; i++)
+		if (stays(t, a->view->ready[i]))
+			gsb_draft_hold(a, i, GSB_REASON_YIELDED);
 }
 
 static bool overlap(struct gsb_sm_range a, struct gsb_sm_range b)
@@ -151,6 +182,7 @@ static void go_apart(const struct thought *t, struct gsb_draft *a, unsigned i,
 	predict_on_part(a->view, d);
 	if (is_taken(a->view, p))
 		d->priority = urgent(t, a->view);
+	go_in_parts(t, d);
 }
 
 /* What has waited for as long as anything may does not wait for its turn. */
@@ -217,7 +249,7 @@ static void let_owed_go(const struct thought *t, struct gsb_draft *a, const stru
 	for (unsigned i = 0; i < v->n_ready && !gsb_draft_is_full(a); i++) {
 		const struct gsb_work *w = v->ready[i];
 
-		if (w->kind != GSB_WORK_KERNEL || goes_first(t, w))
+		if (w->kind != GSB_WORK_KERNEL || goes_first(t, w) || stays(t, w))
 			continue;
 		if (w->claim == owed->claim)
 			issue(t, a, i, GSB_REASON_CAP);
@@ -495,10 +527,12 @@ unsigned gsb_coreside_decide(const struct gsb_view *view, struct gsb_policy_area
 	struct thought *t = (struct thought *)area;
 	struct gsb_owed owed;
 
+	t->view = view;
 	t->terms = *terms;
 	t->n = 0;
 	let_critical_pass(t, &a);
 	let_copies_pass(t, &a);
+	hold_for_critical(t, &a);
 	owed = gsb_cap_owed(view, GSB_CAP_LIMIT, terms->critical_first);
 	if (!owed.claim) {
 		gsb_parts_plan(view, terms->rest, terms->critical_first, &t->parts);

@@ -4,11 +4,14 @@
 #ifndef GSB_BROKER_POLICY_CORESIDE_H
 #define GSB_BROKER_POLICY_CORESIDE_H
 
+#include "broker/policy/bound.h"
 #include "broker/policy/policy.h"
 
 struct gsb_coreside_terms {
 	bool critical_first; /* critical tenants' work goes before all plans, at the highest priority, anywhere */
 	struct gsb_sm_range rest; /* where everybody else's kernels go; GSB_ALL_SMS: anywhere */
+	struct gsb_bound bound;	  /* in which parts, and then anywhere */
+	bool yields;		  /* what would go in parts stays */
 };
 
 /* As decide of struct gsb_policy. */

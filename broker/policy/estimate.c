@@ -37,7 +37,7 @@ void gsb_estimates_destroy(struct gsb_estimates *e)
 
 /* ---- what a mean is of ---- */
 
-enum subject { ALONE, SHARED, ROUND, BESIDE, ON_OWN, ON_SHARED, CUT };
+enum subject { ALONE, SHARED, ROUND, BESIDE, ON_OWN, ON_SHARED, CUT, BLOCK };
 
 static uint64_t key_of(enum subject subject, uint64_t what, uint64_t more)
 {
@@ -125,11 +125,16 @@ static struct gsb_estimated look_up(const struct gsb_estimates *e, uint64_t key)
 
 /* ---- notes ---- */
 
-static double rounds_of(const struct gsb_arch *arch, const struct gsb_work *w)
+static double rounds_on(const struct gsb_work *w, uint32_t n_sms)
 {
-	uint64_t places = (uint64_t)w->blocks_per_sm * arch->n_sms;
+	uint64_t places = (uint64_t)w->blocks_per_sm * n_sms;
 
 	return places ? (double)((w->kernel.n_blocks + places - 1) / places) : 1;
+}
+
+static double rounds_of(const struct gsb_arch *arch, const struct gsb_work *w)
+{
+	return rounds_on(w, arch->n_sms);
 }
 
 /* What stands beside a kernel makes its blocks wait for room; how long they then take is nearer to what they take alone. */
@@ -176,6 +181,19 @@ static void note_beside(struct gsb_estimates *e, const struct gsb_run *r)
 		add(e, key_of(BESIDE, r->work->code, r->company.code), stay_ns(r) / alone.mean);
 }
 
+/* Who does not say how long blocks were there has waited for room, too, and then for parts. */
+static void note_block(struct gsb_estimates *e, const struct gsb_arch *arch,
+		       const struct gsb_run *r)
+{
+	uint32_t n_sms = is_whole(arch, r->work->sms.n) ? arch->n_sms : r->work->sms.n;
+	uint64_t key = key_of(BLOCK, r->work->launch, 0);
+
+	if (r->block_ns)
+		add(e, key, (double)r->block_ns);
+	else if (!r->in_parts)
+		add(e, key, (double)r->took_ns / rounds_on(r->work, n_sms));
+}
+
 void gsb_estimates_note(struct gsb_estimates *e, const struct gsb_arch *arch,
 			const struct gsb_run *r)
 {
@@ -194,6 +212,8 @@ void gsb_estimates_note(struct gsb_estimates *e, const struct gsb_arch *arch,
 		add(e, key_of(CUT, r->work->launch, 0), (double)r->took_ns);
 	if (r->company.met && r->company.code)
 		note_beside(e, r);
+	if (r->work->n_shapes)
+		note_block(e, arch, r);
 }
 
 /* ---- predictions ---- */
@@ -233,6 +253,11 @@ struct gsb_estimated gsb_estimates_on(const struct gsb_estimates *e, const struc
 struct gsb_estimated gsb_estimates_alone(const struct gsb_estimates *e, uint64_t launch)
 {
 	return look_up(e, key_of(ALONE, launch, 0));
+}
+
+struct gsb_estimated gsb_estimates_block(const struct gsb_estimates *e, uint64_t launch)
+{
+	return look_up(e, key_of(BLOCK, launch, 0));
 }
 
 struct gsb_estimated gsb_estimates_cut(const struct gsb_estimates *e, uint64_t launch)

@@ -23,6 +23,7 @@ struct gsb_run {
 	uint64_t stay_ns;  /* from its issue: what its stream had to wait for it; 0: took_ns */
 	uint64_t ready_ns; /* device time from which it could run */
 	uint64_t block_ns; /* mean of its blocks' time on their SMs; 0: not known */
+	bool in_parts;	   /* it was launched in parts, and others may have come between: bound.h */
 	bool cut;	   /* into other blocks than its program asked for: cut.h */
 	struct gsb_company company;
 };
@@ -77,6 +78,9 @@ struct gsb_estimated gsb_estimates_on(const struct gsb_estimates *e, const struc
 
 /* How long it takes with the device to itself, in ns. */
 struct gsb_estimated gsb_estimates_alone(const struct gsb_estimates *e, uint64_t launch);
+
+/* How long a block of it is on an SM at most, in ns, in whatever company; of launches that may be made in other shapes alone. */
+struct gsb_estimated gsb_estimates_block(const struct gsb_estimates *e, uint64_t launch);
 
 /* How long it took in whatever company, when it was a cut of another launch. */
 struct gsb_estimated gsb_estimates_cut(const struct gsb_estimates *e, uint64_t launch);

@@ -6,6 +6,7 @@ libpolicy_la_SOURCES = \
 	broker/policy/draft.h \
 	broker/policy/coreside.c broker/policy/coreside.h \
 	broker/policy/auction.h \
+	broker/policy/bound.c broker/policy/bound.h \
 	broker/policy/cap.c broker/policy/cap.h \
 	broker/policy/claim.c broker/policy/claim.h \
 	broker/policy/company.c broker/policy/company.h \

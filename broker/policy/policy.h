@@ -68,6 +68,15 @@ struct gsb_cap {
 	uint64_t busy_ns, alone_ns;
 };
 
+/* Of a critical tenant: which SMs it is in want of, and how long others have waited for it. bound.h */
+struct gsb_yield {
+	uint64_t
+		wide_ns; /* device time when a kernel of it had ended that had blocks for more SMs than are kept free; 0: none has */
+	uint64_t
+		until_ns; /* device time when the last of its kernels had ended, which is in these: */
+	uint64_t span_ns, yielded_ns; /* time, and what others have waited of it */
+};
+
 /* What a tenant may claim of the device, and what it has had of it. */
 struct gsb_claim {
 	uint32_t
@@ -86,6 +95,7 @@ struct gsb_claim {
 	/* where the policy predicts */
 	struct gsb_habits habits;
 	struct gsb_cap cap;
+	struct gsb_yield yield;
 };
 
 /* How long a kernel takes, in this geometry. */
@@ -135,7 +145,9 @@ struct gsb_view {
 	unsigned n_free_queues;		       /* at most GSB_N_QUEUES */
 	uint64_t memory_bytes;		       /* of the device */
 	const struct gsb_estimates *estimates; /* what was measured before; NULL: nothing */
-	bool must; /* the device is idle and all was held: name what goes first */
+	uint64_t
+		critical_wait_ns; /* SMs are to come free for a critical tenant within this; 0: as they do */
+	bool must;		  /* the device is idle and all was held: name what goes first */
 };
 
 /* Why. Those of trace/events.def, in its order: what they say to people stands there. */
@@ -158,6 +170,9 @@ enum gsb_reason {
 	GSB_REASON_RESERVED,  /* kept off the SMs of a critical tenant */
 	GSB_REASON_RUN,	      /* short, and behind such of its stream: the engine's */
 	GSB_REASON_CAP, /* one tenant is slowed more than it may be, and has the device to itself */
+	GSB_REASON_BOUNDED,   /* in parts that end soon, so that a critical tenant has all SMs */
+	GSB_REASON_UNBOUNDED, /* as RESERVED: it cannot be had in parts that end soon */
+	GSB_REASON_YIELDED,   /* a critical tenant has all SMs */
 	GSB_N_REASONS
 };
 
@@ -174,6 +189,8 @@ struct gsb_decision {
 	uint64_t predicted_ns;		 /* how long it will take; 0: it does not say */
 	uint32_t predicted_slowdown_ppm; /* of its time alone; 0: it does not say */
 	uint32_t trust_ppm;		 /* in these */
+	uint64_t
+		part_ns; /* in a shape: its blocks, or slices, take so long each; 0: it does not say */
 };
 
 /* Work has gone to the device as it was decided: what the view shows of it from now on. */
@@ -215,6 +232,8 @@ struct gsb_policy {
 	 */
 	unsigned (*decide)(const struct gsb_view *view, struct gsb_policy_area *area,
 			   struct gsb_decision *out);
+	/* What goes to the device in parts, and is not a critical tenant's, is to go no further now. NULL: it always goes on. */
+	bool (*yields)(const struct gsb_view *view);
 };
 
 extern const struct gsb_policy gsb_policy_fifo, gsb_policy_serial, gsb_policy_multiqx,

@@ -1,21 +1,23 @@
 /*
- * priority.c - coreside, with SMs kept free for critical tenants.
+ * priority.c - coreside, with SMs for critical tenants.
  *
  * While a critical tenant is active, everybody else's kernels go to the other SMs alone. So its launches begin at once, on SMs that nobody
  * has blocks on, whatever fills the rest; its queues have the highest priority, so that what does not fit there has the
- * next room on the others. It is active while it has work, and LINGER_NS longer: then the others have all of the device again, and
+ * next room on the others. It is active while it has work, and for a while longer: then the others have all of the device again, and
  * a launch of it that comes later waits for their blocks once, as it does where the device has no partitions.
+ *
+ * Where its kernels want more SMs than are kept free, the others' go to all SMs in parts that end soon, and wait while one of its kernels is there
+ * (bound.h). What cannot be had in such parts goes to the other SMs as before. More SMs are not kept free for its sake: a part of the SMs costs
+ * who lives on them the same part of its speed, and no more than an eighth is to be lost.
  *
  * Cooperative kernels of others need all of their blocks at once and go anywhere.
  */
 #include "broker/policy/coreside.h"
 
-#define LINGER_NS     100000000ull
-#define RESERVED_PART 8 /* of the SMs: 16 of an H200's 132 */
-
 static bool is_active(const struct gsb_view *v, const struct gsb_claim *c)
 {
-	return c->n_ready || c->n_running || (c->n_issued && v->now_ns < c->asked_ns + LINGER_NS);
+	return c->n_ready || c->n_running ||
+	       (c->n_issued && v->now_ns < c->asked_ns + GSB_CRITICAL_LINGER_NS);
 }
 
 static bool is_critical_active(const struct gsb_view *v)
@@ -29,14 +31,47 @@ static bool is_critical_active(const struct gsb_view *v)
 /* Whole groups of SMs, from the first on; the others have the rest, which must be something. */
 static struct gsb_sm_range rest_of(const struct gsb_view *v)
 {
-	uint32_t n = v->arch->n_sms / RESERVED_PART;
+	uint32_t n = gsb_reserved_sms(v->arch->n_sms, v->sm_group);
 
 	if (!v->sm_group)
 		return GSB_ALL_SMS;
-	n -= n % v->sm_group;
-	if (!n)
-		n = v->sm_group;
 	return n < v->arch->n_sms ? (struct gsb_sm_range){n, v->arch->n_sms - n} : GSB_ALL_SMS;
+}
+
+static bool is_wide(const struct gsb_view *v)
+{
+	for (unsigned i = 0; i < v->n_claims; i++)
+		if (v->claims[i]->critical && gsb_yield_is_wide(v->claims[i], v->now_ns))
+			return true;
+	return false;
+}
+
+static bool any_due(const struct gsb_view *v, const struct gsb_work *const *works, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (gsb_yield_is_due(works[i], v->now_ns))
+			return true;
+	return false;
+}
+
+/* A part of each tenant's may be there, and one that comes in as another one ends. */
+static struct gsb_bound bound_of(const struct gsb_view *v)
+{
+	struct gsb_bound b = {.wait_ns = v->critical_wait_ns};
+
+	for (unsigned i = 0; i < v->n_claims; i++)
+		b.n_parts += !v->claims[i]->critical &&
+			     (v->claims[i]->n_ready || v->claims[i]->n_running);
+	b.n_parts = b.n_parts < 2 ? 2 : b.n_parts;
+	return b;
+}
+
+/* Critical kernels that are ready go in this very decision. */
+static void bound(const struct gsb_view *v, struct gsb_coreside_terms *terms)
+{
+	terms->bound = bound_of(v);
+	terms->yields = any_due(v, v->running, v->n_running) ||
+			(v->n_free_queues && any_due(v, v->ready, v->n_ready));
 }
 
 static unsigned decide(const struct gsb_view *view, struct gsb_policy_area *area,
@@ -44,9 +79,17 @@ static unsigned decide(const struct gsb_view *view, struct gsb_policy_area *area
 {
 	struct gsb_coreside_terms terms = {.critical_first = true};
 
-	if (is_critical_active(view))
+	if (is_critical_active(view)) {
 		terms.rest = rest_of(view);
+		if (view->critical_wait_ns && is_wide(view))
+			bound(view, &terms);
+	}
 	return gsb_coreside_decide(view, area, out, &terms);
+}
+
+static bool yields(const struct gsb_view *view)
+{
+	return view->critical_wait_ns && any_due(view, view->running, view->n_running);
 }
 
 const struct gsb_policy gsb_policy_priority = {
@@ -54,5 +97,7 @@ const struct gsb_policy gsb_policy_priority = {
 	.heeds = GSB_HEEDS_WEIGHT | GSB_HEEDS_WAIT | GSB_HEEDS_SLOWDOWN | GSB_HEEDS_CRITICAL,
 	.predicts = true,
 	.runs = true,
+	.reshapes = true,
 	.decide = decide,
+	.yields = yields,
 };

@@ -24,6 +24,27 @@ static const struct {
 	[GSB_SHAPE_HINT] = {"hint", 0, 0, {0}, {0}},
 };
 
+/* Slices and lifetimes are far enough apart that one of them is within twice of what is wanted. */
+const struct gsb_shape gsb_shapes[GSB_N_OFFERED + GSB_N_SIZES] = {
+	{.form = GSB_SHAPE_SLICE, .n_slices = 2},
+	{.form = GSB_SHAPE_SLICE, .n_slices = 4},
+	{.form = GSB_SHAPE_SLICE, .n_slices = 8},
+	{.form = GSB_SHAPE_SLICE, .n_slices = 32},
+	{.form = GSB_SHAPE_SLICE, .n_slices = 128},
+	{.form = GSB_SHAPE_SLICE, .n_slices = 512},
+	{.form = GSB_SHAPE_PERSISTENT},
+	{.form = GSB_SHAPE_PERSISTENT, .max_tiles = 1},
+	{.form = GSB_SHAPE_PERSISTENT, .max_tiles = 2},
+	{.form = GSB_SHAPE_PERSISTENT, .max_tiles = 4},
+	{.form = GSB_SHAPE_PERSISTENT, .max_tiles = 8},
+	{.form = GSB_SHAPE_PERSISTENT, .max_tiles = 16},
+	{.form = GSB_SHAPE_PERSISTENT, .max_tiles = 64},
+	{.form = GSB_SHAPE_HINT},
+	{.form = GSB_SHAPE_RESHAPE, .n_threads = 128},
+	{.form = GSB_SHAPE_RESHAPE, .n_threads = 256},
+	{.form = GSB_SHAPE_RESHAPE, .n_threads = 512},
+};
+
 const char *gsb_shape_name(enum gsb_shape_form form)
 {
 	return forms[form].name;

@@ -23,6 +23,8 @@ enum gsb_shape_form {
 };
 
 #define GSB_SHAPE_MAX_SLICES 65536
+#define GSB_N_OFFERED	     14
+#define GSB_N_SIZES	     3
 
 struct gsb_shape {
 	enum gsb_shape_form form;
@@ -31,6 +33,9 @@ struct gsb_shape {
 	uint32_t n_blocks;  /* PERSISTENT: that fetch; 0 = as many as an idle device has room for */
 	uint32_t max_tiles; /* PERSISTENT: lifetime of a block in tiles; 0 = to the end */
 };
+
+/* What a policy may choose from, of what a launch admits; and behind it the sizes that its blocks may be cut to (cut.h). */
+extern const struct gsb_shape gsb_shapes[GSB_N_OFFERED + GSB_N_SIZES];
 
 /* "slice"; of AS_ASKED "as-asked". */
 const char *gsb_shape_name(enum gsb_shape_form form);

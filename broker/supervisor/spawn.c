@@ -15,7 +15,7 @@
 #include "broker/supervisor/child.h"
 
 #define ENGINE_CONTROL_FD 3
-#define ENGINE_ARGS_MAX	  34
+#define ENGINE_ARGS_MAX	  35
 
 struct args {
 	char *argv[ENGINE_ARGS_MAX];
@@ -66,6 +66,7 @@ static void fill_args(const struct gsb_spawn *p, struct args *a)
 	add(a, "--control-fd=%d", ENGINE_CONTROL_FD);
 	add(a, "--device=%s", p->spec);
 	add(a, "--policy=%s", gsb_config_policy_name(c->policy));
+	add(a, "--critical-wait-us=%" PRIu64, c->critical_wait_us);
 	add(a, "--workers=%" PRIu64, c->workers);
 	add(a, "--mem-limit=%" PRIu64, c->memory);
 	if (c->clock == GSB_CLOCK_REAL)

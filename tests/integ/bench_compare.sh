@@ -139,6 +139,18 @@ compare_of_a_critical_tenant_shows_its_answers() {
 	END
 }
 
+# The brokers are told so: the same load under the same policy has another timeline, with a critical tenant on all SMs that is waited for.
+compare_of_a_critical_tenant_has_brokers_launch_in_parts() {
+	local load=(critical --load 'fma:160:32+lds:160:32+lds:20:1' --policy priority --work-ms 4 --answers 40 --critical-sms 1000)
+	loops "${load[@]}"
+	mv "$dir/out" "$dir/whole"
+	loops "${load[@]}" --critical-wait-us 50
+	expect_equal "$(sed -n 's/^failed: //p' "$dir/whole" "$dir/out" | tr '\n' ' ')" '0 0 '
+	expect_equal "$(grep -c ' priority  ' "$dir/out")" "$(grep -c ' priority  ' "$dir/whole")"
+	! diff <(grep ' priority  ' "$dir/whole") <(grep ' priority  ' "$dir/out") >/dev/null || fail "it is all the same: $(cat "$dir/out")"
+	expect_equal "$(awk '$2 == "alone" { print $NF }' "$dir/out")" "$(awk '$2 == "alone" { print $NF }' "$dir/whole")"
+}
+
 compare_of_loads_says_what_is_wrong() {
 	status_of compare --workload none
 	expect_equal "$status" 2
@@ -171,6 +183,7 @@ run_case compare_of_starvation_holds_weights
 run_case compare_of_more_tenants_than_sms_holds_weights
 run_case compare_of_limits_holds_them
 run_case compare_of_a_critical_tenant_shows_its_answers
+run_case compare_of_a_critical_tenant_has_brokers_launch_in_parts
 run_case compare_of_loads_says_what_is_wrong
 run_case compare_repeats_and_keeps_to_its_bounds
 run_case compare_writes_json_and_pictures

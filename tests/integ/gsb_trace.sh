@@ -90,9 +90,9 @@ gsb_trace_explains_in_what_form_a_launch_went() {
 	expect_equal "$(gsb_trace summary --json "$dir/t.gsb" | tr ',' '\n' | sed -n 's/.*"resized": //p' | awk '{ n += $1 } END { print n }')" "$resized"
 	# a slice is bit 2; what may not be sliced goes as it was asked
 	expect_match "$(grep ' kernel ' "$dir/dump")" ' shapes=([4-7]|[0-9]*[1-9][0-9])'
-	serial=$(sed -nE 's/.* shaped +serial=([0-9]+) form=slice$/\1/p' "$dir/dump" | head -n 1)
+	serial=$(sed -nE 's/.* shaped +serial=([0-9]+) form=slice n_parts=4 part_ns=0$/\1/p' "$dir/dump" | head -n 1)
 	[ -n "$serial" ] || fail "nothing was sliced: $(grep ' shaped ' "$dir/dump")"
-	expect_match "$(gsb_trace explain "$dir/t.gsb" "$serial")" '  shape       in slices, one after the other, for '
+	expect_match "$(gsb_trace explain "$dir/t.gsb" "$serial")" '  shape       in slices, one after the other, for [0-9]+ blocks? of [0-9]+ threads; 4 slices$'
 }
 
 gsb_trace_profile_has_a_file_for_each_stream_that_ran() {

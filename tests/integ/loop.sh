@@ -115,10 +115,53 @@ loop_two_kinds_are_tried_on_parts() {
 	grep 'reason=partition' "$dir/decided" | grep -qE ' n_sms=[123] ' || fail "parts are not parts: $(grep -m1 'reason=partition' "$dir/decided")"
 }
 
+# beside_batch CONF LINE...: t3, which is critical, asks for the device 80 times, one by one, while two others keep it full; the median of its
+# answers in $median, what was decided in $dir/decided and $dir/shaped.
+beside_batch() {
+	local i pids=()
+	rm -f "$dir/ready" "$dir/t.gsb"
+	start_small_broker 'policy = priority' "$@" '[engine]' 'start_line = 3' 'gate_timeout_ms = 600000' '[resize]' 'mode = safe' \
+		'[tenant "t3"]' 'critical = 1'
+	gsbctl trace record "$dir/t.gsb" >/dev/null
+	for i in 'fma --turns 24 --rounds 32 --launches 20' 'lds --turns 24 --rounds 32 --launches 20' 'sfu --turns 50 --rounds 1 --launches 80 --each'; do
+		# shellcheck disable=SC2086 # words
+		tenant "t$((${#pids[@]} + 1))" "$loop" --kind $i >"$dir/$((${#pids[@]} + 1))" 2>&1 &
+		pids+=($!)
+	done
+	for i in 0 1 2; do
+		wait "${pids[i]}" || fail "tenant $((i + 1)): $(cat "$dir/$((i + 1))")"
+	done
+	await_no_tenants
+	gsbctl trace stop >/dev/null
+	end_broker
+	"$build/tools/gsbctl" trace dump "$dir/t.gsb" >"$dir/dump"
+	grep ' decided' "$dir/dump" >"$dir/decided"
+	median=$(grep '^device_us ' "$dir/3" | tr ' ' '\n' | tail -n +2 | sort -n | sed -n 40p)
+}
+
+# Whole, others' launches go beside it on three of the four SMs, or on all until it has come; in parts they wait while it is there.
+loop_a_critical_tenant_has_others_in_parts() {
+	local median whole serial
+	beside_batch 'critical_wait_us = 0'
+	whole=$median
+	expect_equal "$(n_decided 'reason=(bounded|unbounded|yielded)')" 0
+	beside_batch 'critical_wait_us = 50'
+	[ "$(n_decided 'verdict=issue.*reason=bounded')" -ge 2 ] || fail "nothing went in parts: $(tail -n 3 "$dir/decided")"
+	[ "$(n_decided 'verdict=hold.*reason=yielded')" -ge 1 ] || fail "nobody had to wait"
+	awk -v a="$median" -v b="$whole" 'BEGIN {
+		printf "    answers take %s us in the median, and %s beside whole launches\n", a, b
+		exit !(a < 0.6 * b) }' >&2 || fail "that is no sooner"
+	serial=$(grep ' shaped .*form=persistent n_parts=' "$dir/dump" | sed -n '1s/.*serial=\([0-9]*\).*/\1/p')
+	"$build/tools/trace/gsb-trace" explain "$dir/t.gsb" "$serial" >"$dir/said"
+	expect_match "$(cat "$dir/said")" 'of priority: in parts that end soon, so that a critical tenant has all SMs when it comes$'
+	expect_match "$(cat "$dir/said")" 'of 1024 blocks of 256 threads; each ends after [0-9]+ tiles?, so in [0-9.]+ us$'
+}
+
 run_case loop_every_kind_runs
 run_case loop_each_launch_is_timed
 run_case loop_says_what_is_wrong
 run_case loop_two_of_a_kind_have_shares_by_weight
 run_case loop_a_limit_of_slowdown_is_held
 run_case loop_two_kinds_are_tried_on_parts
+run_case loop_a_critical_tenant_has_others_in_parts
 [ "$failures" -eq 0 ]

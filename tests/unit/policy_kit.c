@@ -138,8 +138,14 @@ static const char *decision_wrong(const struct policy_kit *k, const struct gsb_d
 		return "SMs that the device cannot give";
 	if (d->verdict == GSB_ISSUE && w->cooperative && d->sms.n)
 		return "a cooperative kernel on a part of the SMs";
-	if (d->shape > w->n_shapes)
+	if (d->shape > w->n_shapes || (d->shape && w->cooperative))
 		return "a shape that is not legal";
+	if (d->shape && d->reason != GSB_REASON_BOUNDED)
+		return "a shape for another reason than that it ends soon";
+	if (d->part_ns > v->critical_wait_ns)
+		return "parts that last longer than a critical tenant is to wait";
+	if ((d->shape || d->reason == GSB_REASON_YIELDED) && w->claim->critical)
+		return "a critical tenant that waits for another";
 	if (d->priority < v->priority_greatest || d->priority > v->priority_least)
 		return "a priority that the device does not have";
 	return NULL;

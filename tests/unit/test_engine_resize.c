@@ -737,7 +737,7 @@ static void test_policy_is_offered_shapes_and_gets_the_one_that_it_names(void **
 	launch(f, 10, 1);
 	assert_int_equal(f->k.dev->n_issued, 1);
 	complete_next(f, 0, CUDA_SUCCESS);
-	assert_int_equal(n_offered, 8);
+	assert_int_equal(n_offered, GSB_N_OFFERED);
 	assert_int_equal(offered[1].form, GSB_SHAPE_SLICE);
 	assert_int_equal(offered[1].n_slices, 4);
 	choice = 2;
@@ -756,6 +756,192 @@ static void test_policy_is_offered_shapes_and_gets_the_one_that_it_names(void **
 	assert_int_equal(n_offered, 0);
 	complete_next(f, 6, CUDA_SUCCESS);
 	f->k.engine->scheduler.policy = &gsb_policy_fifo;
+}
+
+/* ---- a policy that has parts wait ---- */
+
+static bool has_to_wait;
+static struct gsb_sm_range where;
+
+static unsigned let_all_go(const struct gsb_view *view, struct gsb_policy_area *area,
+			   struct gsb_decision *out)
+{
+	for (unsigned i = 0; i < view->n_ready; i++)
+		out[i] = (struct gsb_decision){.ready = i, .sms = where};
+	return view->n_ready;
+}
+
+static bool says_wait(const struct gsb_view *view)
+{
+	return has_to_wait;
+}
+
+static const struct gsb_policy policy_waits = {
+	.name = "waits", .decide = let_all_go, .yields = says_wait};
+
+/* As when somebody comes to the device, or leaves it. */
+static void set_wait(struct fixture *f, bool wait)
+{
+	has_to_wait = wait;
+	f->k.engine->scheduler.moved = true;
+	kit_settle(&f->k);
+}
+
+static void begin_waiting(struct fixture *f, const char *shape, bool wait)
+{
+	force(f, shape);
+	f->k.engine->scheduler.policy = &policy_waits;
+	set_wait(f, wait);
+}
+
+static void end_waiting(struct fixture *f)
+{
+	set_wait(f, false);
+	where = GSB_ALL_SMS;
+	f->k.engine->scheduler.policy = &gsb_policy_fifo;
+}
+
+static void test_slices_wait_while_the_policy_says_so(void **state)
+{
+	struct fixture *f = *state;
+	const struct kit_cmd *log = f->k.dev->log;
+	uint64_t done = kit_done(&f->t, 1);
+
+	begin_waiting(f, "slice:4", false);
+	launch(f, 10, 1);
+	set_wait(f, true);
+	complete_next(f, 0, CUDA_SUCCESS);
+	complete_next(f, 1, CUDA_SUCCESS);
+	assert_int_equal(f->k.dev->n_issued, 2);
+	assert_int_equal(f->k.engine->scheduler.clock.n_in_flight, 1);
+	assert_int_equal(kit_done(&f->t, 1), done);
+	set_wait(f, false);
+	assert_int_equal(f->k.dev->n_issued, 4);
+	complete_next(f, 2, CUDA_SUCCESS);
+	complete_next(f, 3, CUDA_SUCCESS);
+	assert_int_equal(kit_done(&f->t, 1), done + 1);
+	assert_int_equal(row(f)->kernels, 2);
+	expect_slice(&log[2], 6, 0, 3, 1);
+	expect_slice(&log[3], 9, 0, 1, 1);
+	end_waiting(f);
+}
+
+static void test_launch_in_parts_may_have_to_wait_from_the_beginning(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t done = kit_done(&f->t, 1);
+
+	begin_waiting(f, "persistent:3:4", true);
+	launch(f, 30, 1);
+	assert_int_equal(f->k.dev->n_issued, 0);
+	set_wait(f, false);
+	run_out(f);
+	assert_int_equal(f->k.dev->n_issued, 4);
+	assert_int_equal(kit_done(&f->t, 1), done + 1);
+	end_waiting(f);
+}
+
+/* A critical tenant's own, and what is not in parts. */
+static void test_others_do_not_wait(void **state)
+{
+	struct fixture *f = *state;
+
+	begin_waiting(f, "persistent:3", true);
+	launch(f, 30, 1);
+	assert_int_equal(f->k.dev->n_issued, 2);
+	run_out(f);
+	force(f, "slice:4");
+	f->t.t->claim.critical = true;
+	launch(f, 10, 1);
+	run_out(f);
+	assert_int_equal(f->k.dev->n_issued, 6);
+	assert_int_equal(row(f)->kernels, 3);
+	end_waiting(f);
+}
+
+static void test_what_waits_ends_with_its_context(void **state)
+{
+	struct fixture *f = *state;
+
+	begin_waiting(f, "slice:4", false);
+	launch(f, 10, 1);
+	set_wait(f, true);
+	complete_next(f, 0, CUDA_SUCCESS);
+	complete_next(f, 1, CUDA_SUCCESS);
+	gsb_ctx_fail(f->fn->module->ctx, CUDA_ERROR_ASSERT, "another stream did");
+	kit_settle(&f->k);
+	assert_int_equal(f->k.engine->scheduler.clock.n_in_flight, 0);
+	assert_int_equal(f->k.dev->n_issued, 2);
+	end_waiting(f);
+}
+
+static void test_tenant_that_dies_while_it_waits_leaves_nothing(void **state)
+{
+	struct fixture *f = *state;
+
+	begin_waiting(f, "slice:4", true);
+	launch(f, 10, 1);
+	kit_tenant_die(&f->t);
+	kit_settle(&f->k);
+	assert_true(kit_tenant_is_gone(&f->t));
+	assert_int_equal(f->k.dev->n_issued, 0);
+	end_waiting(f);
+}
+
+/* They are to end soon: so many are there at most, in both queues together, and where others' are, one. */
+static void test_parts_that_may_have_to_wait_are_two_at_a_time(void **state)
+{
+	struct fixture *f = *state;
+	const struct kit_cmd *log = f->k.dev->log;
+
+	begin_waiting(f, "persistent:0:1", false);
+	launch(f, 10000, 1);
+	complete_next(f, 0, CUDA_SUCCESS);
+	assert_int_equal(f->k.dev->n_issued, 3);
+	assert_ptr_not_equal(log[2].queue, log[1].queue);
+	complete_next(f, 1, CUDA_SUCCESS);
+	assert_int_equal(f->k.dev->n_issued, 4);
+	assert_ptr_equal(log[3].queue, log[1].queue);
+	run_out(f);
+	assert_int_equal(f->k.dev->n_issued, 5);
+	end_waiting(f);
+}
+
+static void test_parts_beside_others_are_one_at_a_time(void **state)
+{
+	struct fixture *f = *state;
+	struct kit_inc params = {.p = f->mem, .n = 1};
+	struct gsb_rec_launch b = {.function = kit_fn(0),
+				   .grid = {10, 1, 1},
+				   .block = {64, 1, 1},
+				   .params_bytes = sizeof(params)};
+
+	begin_waiting(f, "slice:4", false);
+	kit_stream_create(&f->t, 2, GSB_STREAM_NON_BLOCKING);
+	launch(f, 10, 1);
+	kit_post(&f->t, GSB_REC_LAUNCH, kit_stream(2), &b, sizeof(b), &params, sizeof(params));
+	kit_settle(&f->k);
+	assert_int_equal(f->k.dev->n_issued, 3);
+	complete_next(f, 0, CUDA_SUCCESS);
+	assert_int_equal(f->k.dev->n_issued, 3);
+	complete_next(f, 1, CUDA_SUCCESS);
+	assert_int_equal(f->k.dev->n_issued, 4);
+	run_out(f);
+	assert_int_equal(f->k.dev->n_issued, 8);
+	end_waiting(f);
+}
+
+/* Half of the SMs have room for half of them. */
+static void test_blocks_on_a_part_are_as_many_as_that_has_room_for(void **state)
+{
+	struct fixture *f = *state;
+
+	begin_waiting(f, "persistent:0", false);
+	where = (struct gsb_sm_range){0, 66};
+	launch(f, 100000, 1);
+	assert_int_equal(f->k.dev->log[1].grid[0], 66 * 32);
+	run_out(f);
+	end_waiting(f);
 }
 
 /* What it does not read is not found out. */
@@ -1180,6 +1366,14 @@ int main(void)
 		CASE(test_count_that_loses_threads_is_used_where_it_fits),
 		CASE(test_form_that_does_not_fit_an_sm_is_not_used),
 		CASE(test_policy_is_offered_shapes_and_gets_the_one_that_it_names),
+		CASE(test_slices_wait_while_the_policy_says_so),
+		CASE(test_launch_in_parts_may_have_to_wait_from_the_beginning),
+		CASE(test_others_do_not_wait),
+		CASE(test_what_waits_ends_with_its_context),
+		CASE(test_tenant_that_dies_while_it_waits_leaves_nothing),
+		CASE(test_parts_that_may_have_to_wait_are_two_at_a_time),
+		CASE(test_parts_beside_others_are_one_at_a_time),
+		CASE(test_blocks_on_a_part_are_as_many_as_that_has_room_for),
 		CASE(test_policy_that_does_not_choose_is_offered_nothing),
 		CASE(test_blocks_are_cut_to_the_size_that_was_fastest),
 		CASE(test_shadow_run_of_the_same_results_counts_as_one_launch),

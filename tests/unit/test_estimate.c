@@ -185,6 +185,27 @@ static void test_on_part_is_kept_apart_from_the_whole(void **state)
 	assert_true(on(f, &w, f->arch->n_sms / 2, GSB_SMS_SHARED, 0) == 0);
 }
 
+/* Blocks are on an SM for as long whatever part of the device there is; who does not say so may have waited between the parts of a launch. */
+static void test_block_is_what_it_was_there_or_at_most_its_round(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_work plain = kernel(1, 16ull * f->arch->n_sms), w = plain;
+	struct gsb_run run = {.work = &w, .took_ns = 8000, .company.met = true};
+
+	ran(f, &plain, 8000);
+	assert_int_equal(gsb_estimates_block(f->e, plain.launch).n, 0); /* nobody would ask */
+	w.n_shapes = 1;
+	w.sms = (struct gsb_sm_range){0, f->arch->n_sms / 2};
+	gsb_estimates_note(f->e, f->arch, &run);
+	assert_true(gsb_estimates_block(f->e, w.launch).mean == 2000);
+	run.in_parts = true;
+	gsb_estimates_note(f->e, f->arch, &run);
+	assert_int_equal(gsb_estimates_block(f->e, w.launch).n, 1);
+	run.block_ns = 1000;
+	gsb_estimates_note(f->e, f->arch, &run);
+	assert_true(gsb_estimates_block(f->e, w.launch).mean == 1500);
+}
+
 /* Apart it counts from its first block on, together from its issue: who has to wait for room is slower for it. */
 static void test_on_is_of_the_company_and_of_what_is_shared(void **state)
 {
@@ -453,6 +474,7 @@ int main(void)
 		CASE(test_predict_prefers_alone_to_shared),
 		CASE(test_predict_shared_goes_by_block_time_where_it_is_known),
 		CASE(test_on_part_is_kept_apart_from_the_whole),
+		CASE(test_block_is_what_it_was_there_or_at_most_its_round),
 		CASE(test_on_is_of_the_company_and_of_what_is_shared),
 		CASE(test_beside_is_of_the_pair_on_the_same_sms),
 		CASE(test_meet_on_other_sms_is_company_that_is_not_met),

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "broker/policy/bound.h"
+#include "broker/policy/shape.h"
+#include "model/gpu/arch.h"
 #include "tests/unit/policy_kit.h"
 
 static int setup(void **state)
@@ -426,6 +429,263 @@ static void test_priority_cooperative_kernels_and_plain_devices_have_all_sms(voi
 	expect_said(k, 1, GSB_ISSUE, GSB_REASON_CRITICAL);
 }
 
+/* ---- priority: parts ---- */
+
+#define WAIT_NS	 50000
+#define NARROW	 16   /* blocks: one on each SM that is kept free */
+#define PLACES	 1056 /* for blocks of the kit's kernels */
+#define N_ROUNDS 400
+
+/* A batch of blocks of @us each, behind whom a critical tenant comes that has blocks for @n_blocks. */
+static struct gsb_work *add_wide_beside_batch(struct policy_kit *k, double us, uint64_t n_blocks)
+{
+	struct gsb_work *w;
+
+	policy_kit_tenant(k);
+	policy_kit_tenant(k)->critical = true;
+	w = policy_kit_kernel(k, 1, N_ROUNDS * PLACES, N_ROUNDS * us / 1e3);
+	w->shapes = gsb_shapes;
+	w->n_shapes = GSB_N_OFFERED;
+	k->view.critical_wait_ns = WAIT_NS;
+	k->claims[1].asked_ns = k->view.now_ns;
+	k->claims[1].n_issued = 1;
+	gsb_yield_note(&k->claims[1].yield, k->view.arch,
+		       &(struct gsb_work){.kernel.n_blocks = n_blocks,
+					  .since_ns = k->view.now_ns - 100000,
+					  .claim = &k->claims[1]},
+		       true, k->view.now_ns);
+	return w;
+}
+
+static void expect_shape(const struct policy_kit *k, unsigned i, enum gsb_shape_form form,
+			 uint32_t number, uint64_t part_ns)
+{
+	const struct gsb_decision *d = policy_kit_said(k, i);
+	const struct gsb_shape *s = &k->view.ready[i]->shapes[d->shape - 1];
+
+	expect_said(k, i, GSB_ISSUE, GSB_REASON_BOUNDED);
+	assert_in_range(d->shape, 1, GSB_N_OFFERED);
+	assert_int_equal(s->form, form);
+	assert_int_equal(form == GSB_SHAPE_SLICE ? s->n_slices : s->max_tiles, number);
+	assert_in_range(part_ns, d->part_ns, d->part_ns + 1);
+	expect_range(k, i, 0, 0);
+}
+
+/* One part is there, and one more comes as it ends: so each takes half of the wait. */
+static void test_priority_has_others_in_parts_where_a_critical_tenant_is_wide(void **state)
+{
+	struct policy_kit *k = *state;
+	struct gsb_work *w = add_wide_beside_batch(k, 6, NARROW + 1);
+
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_shape(k, 0, GSB_SHAPE_PERSISTENT, 4, 24000);
+	w->predicted.alone_ns = 40000ull * N_ROUNDS;
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_shape(k, 0, GSB_SHAPE_PERSISTENT, 1, 40000);
+	w->predicted.alone_ns = WAIT_NS; /* it is short as it is */
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_said(k, 0, GSB_ISSUE, GSB_REASON_BOUNDED);
+	assert_int_equal(policy_kit_said(k, 0)->shape, 0);
+	expect_range(k, 0, 0, 0);
+}
+
+/* With four of them a part of each may be there. */
+static void test_priority_has_shorter_parts_of_more_tenants(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_wide_beside_batch(k, 6, NARROW + 1);
+	for (unsigned i = 3; i < 6; i++) {
+		policy_kit_tenant(k);
+		policy_kit_kernel(k, i, PLACES, 1);
+	}
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_shape(k, 0, GSB_SHAPE_PERSISTENT, 2, 12000);
+	expect_said(k, 1, GSB_ISSUE, GSB_REASON_UNBOUNDED);
+}
+
+/* To fetch blocks of 2 us one by one would take nearly as long as they do. */
+static void test_priority_slices_what_has_short_blocks_and_what_does_not_loop(void **state)
+{
+	struct policy_kit *k = *state;
+	struct gsb_work *w = add_wide_beside_batch(k, 2, NARROW + 1);
+
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_shape(k, 0, GSB_SHAPE_SLICE, 32, 25000);
+	w->n_shapes = 6; /* slices alone */
+	w->predicted.alone_ns = 6000ull * N_ROUNDS;
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_shape(k, 0, GSB_SHAPE_SLICE, 128, 18750);
+}
+
+/* Of what is not proven, not known, cooperative, or longer in one block, nothing is asked but other SMs. */
+static void test_priority_keeps_what_has_no_parts_off_the_free_sms(void **state)
+{
+	struct policy_kit *k = *state;
+	struct gsb_work *w = add_wide_beside_batch(k, 51, NARROW + 1);
+
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_said(k, 0, GSB_ISSUE, GSB_REASON_UNBOUNDED);
+	expect_range(k, 0, 16, 116);
+	assert_int_equal(policy_kit_said(k, 0)->shape, 0);
+	w->predicted.alone_ns = 6000ull * N_ROUNDS;
+	w->n_shapes = 0;
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_said(k, 0, GSB_ISSUE, GSB_REASON_UNBOUNDED);
+	w->n_shapes = GSB_N_OFFERED;
+	w->predicted.trust_ppm = 90000;
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_said(k, 0, GSB_ISSUE, GSB_REASON_UNBOUNDED);
+	w->predicted.trust_ppm = 900000;
+	w->cooperative = true;
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_range(k, 0, 0, 0);
+	assert_int_equal(policy_kit_said(k, 0)->shape, 0);
+}
+
+/* How long its blocks were there beside others says as much as how long it took alone. */
+static void test_priority_knows_blocks_that_were_never_alone(void **state)
+{
+	struct policy_kit *k = *state;
+	struct gsb_work *w = add_wide_beside_batch(k, 6, NARROW + 1);
+	struct gsb_run r = {.work = w,
+			    .took_ns = 90000000,
+			    .block_ns = 6000,
+			    .company = {.shared = true, .met = true}};
+
+	assert_int_equal(gsb_estimates_create((struct gsb_estimates **)&k->view.estimates), 0);
+	w->predicted = (struct gsb_prediction){0};
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_said(k, 0, GSB_ISSUE, GSB_REASON_UNBOUNDED);
+	w->sms = (struct gsb_sm_range){16, 116};
+	gsb_estimates_note((struct gsb_estimates *)k->view.estimates, k->view.arch, &r);
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_shape(k, 0, GSB_SHAPE_PERSISTENT, 4, 24000);
+	gsb_estimates_destroy((struct gsb_estimates *)k->view.estimates);
+}
+
+static void expect_as_before(struct policy_kit *k)
+{
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_said(k, 0, GSB_ISSUE, GSB_REASON_RESERVED);
+	expect_range(k, 0, 16, 116);
+	assert_int_equal(policy_kit_said(k, 0)->shape, 0);
+}
+
+static void test_priority_leaves_launches_whole_where_the_free_sms_do(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_wide_beside_batch(k, 6, NARROW);
+	expect_as_before(k);
+	k->claims[1].yield.wide_ns = k->view.now_ns;
+	k->view.critical_wait_ns = 0;
+	expect_as_before(k);
+	k->view.critical_wait_ns = WAIT_NS;
+	k->claims[1].yield.wide_ns = k->view.now_ns - 101000000;
+	expect_as_before(k);
+	k->claims[1].critical = false;
+	k->claims[1].yield.wide_ns = k->view.now_ns;
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_range(k, 0, 0, 0);
+	assert_int_equal(policy_kit_said(k, 0)->shape, 0);
+}
+
+/* In the decision that lets it go, and for as long as it is there. */
+static void test_priority_holds_what_has_parts_while_a_critical_kernel_is_there(void **state)
+{
+	struct policy_kit *k = *state;
+	struct gsb_work *w = add_wide_beside_batch(k, 6, NARROW + 1);
+
+	policy_kit_kernel(k, 2, 64, 0.1);
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_said(k, 1, GSB_ISSUE, GSB_REASON_CRITICAL);
+	expect_said(k, 0, GSB_HOLD, GSB_REASON_YIELDED);
+	assert_false(gsb_policy_priority.yields(&k->view));
+	policy_kit_start(k, 1);
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_said(k, 0, GSB_HOLD, GSB_REASON_YIELDED);
+	assert_true(gsb_policy_priority.yields(&k->view));
+	w->predicted.alone_ns = 51000ull * N_ROUNDS; /* it has none */
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_said(k, 0, GSB_ISSUE, GSB_REASON_UNBOUNDED);
+	w->predicted.alone_ns = 6000ull * N_ROUNDS;
+	w->cooperative = true;
+	policy_kit_ask(k, &gsb_policy_priority);
+	assert_int_equal(policy_kit_said(k, 0)->verdict, GSB_ISSUE);
+	w->cooperative = false;
+	w->since_ns = k->view.now_ns - 200000000;
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_said(k, 0, GSB_ISSUE, GSB_REASON_BOUNDED);
+}
+
+/* Of nobody is known when it would end, or it is far off. */
+static void test_priority_waits_for_no_long_or_unknown_critical_kernel(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_wide_beside_batch(k, 6, NARROW + 1);
+	policy_kit_kernel(k, 2, 64, 2.1);
+	policy_kit_start(k, 1);
+	assert_false(gsb_policy_priority.yields(&k->view));
+	k->running[0].predicted.alone_ns = 0;
+	assert_false(gsb_policy_priority.yields(&k->view));
+	k->running[0].predicted.alone_ns = 100000;
+	assert_true(gsb_policy_priority.yields(&k->view));
+	k->view.critical_wait_ns = 0;
+	assert_false(gsb_policy_priority.yields(&k->view));
+}
+
+/* A critical tenant that has kernels of 100 us for @busy_us of 1 ms: how much of the time others have waited. */
+static double waited(unsigned busy_us, unsigned n)
+{
+	struct gsb_claim c = {.critical = true};
+	uint64_t now_ns = 1000000, waited_ns = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		struct gsb_work w = {.claim = &c,
+				     .kernel.n_blocks = 64,
+				     .since_ns = now_ns,
+				     .predicted = {.alone_ns = 100000}};
+
+		now_ns += busy_us * 1000ull;
+		if (gsb_yield_is_due(&w, now_ns))
+			waited_ns += busy_us * 1000ull;
+		gsb_yield_note(&c.yield, gsb_arch_find("h200"), &w, true, now_ns);
+		now_ns += 1000000 - busy_us * 1000ull;
+	}
+	return (double)waited_ns / (n * 1e6);
+}
+
+static void test_priority_has_others_wait_for_an_eighth_of_the_time(void **state)
+{
+	assert_true(waited(100, 10000) > 0.099);
+	assert_true(waited(500, 10000) > 0.115 && waited(500, 10000) < 0.13);
+	assert_true(waited(1000, 10000) > 0.115 && waited(1000, 10000) < 0.13);
+	assert_true(waited(1000, 20) < 0.3); /* nor much more at first */
+}
+
+/* Who waits for nobody has not waited; and what two of its kernels are there at once counts once. */
+static void test_yield_note_counts_time_in_which_others_were_there(void **state)
+{
+	struct gsb_claim c = {.critical = true, .yield.wide_ns = 1000};
+	struct gsb_work w = {.claim = &c,
+			     .kernel.n_blocks = 64,
+			     .since_ns = 1000,
+			     .predicted = {.alone_ns = 100}};
+	const struct gsb_arch *arch = gsb_arch_find("h200");
+
+	gsb_yield_note(&c.yield, arch, &w, false, 1100);
+	assert_int_equal(c.yield.yielded_ns, 0);
+	assert_int_equal(c.yield.span_ns, 100);
+	w.since_ns = 1200;
+	gsb_yield_note(&c.yield, arch, &w, true, 1300);
+	w.since_ns = 1250;
+	gsb_yield_note(&c.yield, arch, &w, true, 1350);
+	assert_int_equal(c.yield.yielded_ns, 150);
+	assert_int_equal(c.yield.span_ns, 350);
+}
+
 static void test_coreside_knows_no_critical_tenants(void **state)
 {
 	struct policy_kit *k = *state;
@@ -438,6 +698,17 @@ static void test_coreside_knows_no_critical_tenants(void **state)
 
 /* ---- all of them ---- */
 
+/* Over all views: what is never decided is not tested. */
+static unsigned n_seen[GSB_N_REASONS], n_shaped;
+
+static void count_reasons(const struct policy_kit *k)
+{
+	for (unsigned i = 0; i < k->n; i++) {
+		n_seen[k->out[i].reason] += !k->out[i].shape;
+		n_shaped += k->out[i].shape > 0;
+	}
+}
+
 static void hold_promises(struct policy_kit *k, const struct gsb_policy *policy, uint64_t seed)
 {
 	struct gsb_decision first[GSB_N_DECISIONS];
@@ -448,6 +719,7 @@ static void hold_promises(struct policy_kit *k, const struct gsb_policy *policy,
 		fail_msg("%s, view %llu: %s", policy->name, (unsigned long long)seed,
 			 policy_kit_wrong(k));
 	memcpy(first, k->out, n * sizeof(*first));
+	count_reasons(k);
 	memset(&k->area, 0x5a, sizeof(k->area)); /* it remembers nothing */
 	assert_int_equal(policy_kit_ask(k, policy), n_issued);
 	assert_int_equal(k->n, n);
@@ -474,6 +746,30 @@ static void draw_limits(struct policy_kit *k, uint64_t seed)
 		};
 }
 
+/* Some kernels have shapes, and some critical tenants want more SMs than are kept free. */
+static void draw_parts(struct policy_kit *k, uint64_t seed)
+{
+	k->view.critical_wait_ns = seed % 4 * 50000;
+	for (unsigned i = 0; i < k->n_made; i++) {
+		struct gsb_work *w = &k->ready[i];
+
+		if (w->kind != GSB_WORK_KERNEL || w->cooperative || (seed + i) % 3 == 0)
+			continue;
+		w->shapes = gsb_shapes + (seed + i) % 2 * 6; /* all, or all but slices */
+		w->n_shapes = GSB_N_OFFERED - (unsigned)((seed + i) % 2 * 6);
+		if ((seed + i) % 5)
+			continue;
+		w->kernel.n_blocks = 100000;
+		w->predicted = (struct gsb_prediction){1000000, 800000};
+	}
+	for (unsigned i = 0; i < k->view.n_claims; i++)
+		k->claims[i].yield = (struct gsb_yield){
+			.wide_ns = seed % 3 ? k->view.now_ns - (seed + i) % 5 * 30000000 : 0,
+			.span_ns = 1000000,
+			.yielded_ns = seed % 7 * 1000000,
+		};
+}
+
 static void test_all_policies_keep_their_promises_on_random_views(void **state)
 {
 	uint64_t n = getenv("GSB_CHECK_LONG") ? 100000 : 5000;
@@ -484,6 +780,7 @@ static void test_all_policies_keep_their_promises_on_random_views(void **state)
 		struct policy_kit *k = policy_kit_create();
 
 		policy_kit_draw(k, seed, 0, GSB_N_QUEUES + 1);
+		draw_parts(k, seed);
 		policy_kit_remember(k, e);
 		if (seed % 4 == 0)
 			draw_limits(k, seed);
@@ -493,6 +790,8 @@ static void test_all_policies_keep_their_promises_on_random_views(void **state)
 		policy_kit_destroy(k);
 	}
 	gsb_estimates_destroy(e);
+	assert_true(n_shaped > 100 && n_seen[GSB_REASON_BOUNDED] > 100);
+	assert_true(n_seen[GSB_REASON_UNBOUNDED] > 100 && n_seen[GSB_REASON_YIELDED] > 100);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -522,6 +821,16 @@ int main(void)
 		CASE(test_priority_keeps_sms_free_for_an_active_critical_tenant),
 		CASE(test_priority_without_critical_tenants_uses_the_whole_device),
 		CASE(test_priority_cooperative_kernels_and_plain_devices_have_all_sms),
+		CASE(test_priority_has_others_in_parts_where_a_critical_tenant_is_wide),
+		CASE(test_priority_has_shorter_parts_of_more_tenants),
+		CASE(test_priority_slices_what_has_short_blocks_and_what_does_not_loop),
+		CASE(test_priority_keeps_what_has_no_parts_off_the_free_sms),
+		CASE(test_priority_knows_blocks_that_were_never_alone),
+		CASE(test_priority_leaves_launches_whole_where_the_free_sms_do),
+		CASE(test_priority_holds_what_has_parts_while_a_critical_kernel_is_there),
+		CASE(test_priority_waits_for_no_long_or_unknown_critical_kernel),
+		cmocka_unit_test(test_priority_has_others_wait_for_an_eighth_of_the_time),
+		cmocka_unit_test(test_yield_note_counts_time_in_which_others_were_there),
 		CASE(test_coreside_knows_no_critical_tenants),
 		cmocka_unit_test(test_all_policies_keep_their_promises_on_random_views),
 	};

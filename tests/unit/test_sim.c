@@ -14,6 +14,7 @@
 
 #include "base/compiler.h"
 #include "broker/policy/estimate.h"
+#include "broker/policy/shape.h"
 #include "model/gpu/arch.h"
 #include "model/time/command_time.h"
 #include "sim/compare.h"
@@ -317,6 +318,86 @@ static void test_run_on_a_slower_clock_takes_longer(void **state)
 	assert_int_equal(r.makespan_ns, LATENCY + 3000);
 	gsb_sim_finish(&r);
 	gsb_workload_finish(&l);
+}
+
+/* ---- shapes ---- */
+
+static struct gsb_shape wanted;
+static bool has_to_wait;
+
+static unsigned in_shape(const struct gsb_view *v, struct gsb_policy_area *area,
+			 struct gsb_decision *out)
+{
+	out[0] = (struct gsb_decision){.ready = 0};
+	for (unsigned i = 0; i < v->ready[0]->n_shapes; i++)
+		if (!memcmp(&v->ready[0]->shapes[i], &wanted, sizeof(wanted)))
+			out[0].shape = i + 1;
+	return 1;
+}
+
+/* Nothing goes on while two kernels are on the device. */
+static bool wait_for_two(const struct gsb_view *v)
+{
+	return has_to_wait && v->n_running == 2;
+}
+
+static const struct gsb_policy policy_shape = {
+	.name = "shape", .reshapes = true, .decide = in_shape, .yields = wait_for_two};
+
+static uint64_t makespan_in(const char *shape, const char *lines, bool resizes)
+{
+	struct gsb_workload l = parse(lines);
+	struct gsb_arch arch = one_sm();
+	const struct gsb_sim_params p = {
+		.arch = &arch, .policy = &policy_shape, .resizes = resizes};
+	struct gsb_sim_result r;
+	char why[200];
+	uint64_t ns;
+
+	wanted = (struct gsb_shape){0};
+	assert_int_equal(gsb_shape_parse(shape, &wanted), 0);
+	if (gsb_sim_run(&l, &p, &r, why, sizeof(why)))
+		fail_msg("%s", why);
+	ns = r.makespan_ns;
+	gsb_sim_finish(&r);
+	gsb_workload_finish(&l);
+	return ns;
+}
+
+/* Sixteen blocks, of which two fit: eight rounds. To fetch a block costs 400 ns. */
+#define EIGHT "grid=16x1x1 block=1024x1x1 alone=8000"
+
+static void test_run_of_slices_is_one_after_the_other(void **state)
+{
+	static const char one[] = HEAD LAUNCH(1, 1, 1) EIGHT "\n";
+
+	assert_int_equal(makespan_in("slice:8", one, true), LATENCY + 8000);
+	assert_int_equal(makespan_in("slice:32", one, true), LATENCY + 16000);
+	assert_int_equal(makespan_in("slice:32", one, false), LATENCY + 8000);
+}
+
+static void test_run_of_persistent_blocks_has_two_launches_at_a_time(void **state)
+{
+	static const char one[] = HEAD LAUNCH(1, 1, 1) EIGHT "\n",
+			  odd[] = HEAD LAUNCH(1, 1, 1) "grid=14x1x1 block=1024x1x1 alone=7000\n";
+
+	assert_int_equal(makespan_in("persistent:0:2", one, true), LATENCY + 8 * 1400);
+	assert_int_equal(makespan_in("persistent:0:4", one, true), LATENCY + 8 * 1400);
+	assert_int_equal(makespan_in("persistent:0:4", odd, true), LATENCY + 8 * 1400);
+}
+
+/* The second has one block, and comes when twelve of the first's fifteen are done, or launched. */
+static void test_run_of_parts_waits_where_the_policy_says_so(void **state)
+{
+	static const char two[] =
+		HEAD LAUNCH(1, 1, 1) "grid=15x1x1 block=1024x1x1 alone=8000\n" LAUNCH(
+			2, 2, 1) "grid=1x1x1 block=1024x1x1 alone=1000 think=6000\n";
+
+	has_to_wait = false;
+	assert_int_equal(makespan_in("persistent:0:1", two, true), LATENCY + 8 * 1400);
+	has_to_wait = true;
+	assert_int_equal(makespan_in("persistent:0:1", two, true), LATENCY + 9 * 1400);
+	has_to_wait = false;
 }
 
 static void test_run_of_a_policy_that_holds_all_is_forced_on(void **state)
@@ -1046,6 +1127,146 @@ static void test_priority_lets_the_critical_tenant_have_all_that_is_free(void **
 	assert_in_range(end_ns, 300000000, 300000000 + 100000 + 2 * 200000);
 }
 
+/* Four of all kinds with launches of 2 ms in blocks of @block_us, and a critical tenant that asks for 90 us of the device a millisecond. */
+#define N_ANSWERS    340
+#define N_OF_BATCH   35
+#define PLACES_WIDE  (2 * 132) /* for blocks of 1,024 threads */
+#define BATCH_NS     2000000
+#define ALL_BATCH_NS (4.0 * N_OF_BATCH * BATCH_NS)
+
+struct critical_load {
+	double block_us;
+	uint32_t n_blocks; /* of a critical launch, one round */
+	uint32_t n_answers;
+	bool alike; /* the batch is of one kind, arithmetic */
+};
+
+static struct gsb_workload four_and_critical(const struct critical_load *c)
+{
+	static const char *const units[] = {MEMORY, ARITHMETIC, "unit=shared want=950000",
+					    "unit=sfu want=950000", "unit=shared want=950000"};
+	char *text = NULL;
+	struct gsb_workload l;
+	size_t size = 0;
+	unsigned serial = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	for (unsigned t = 1; t <= 5; t++)
+		fprintf(f, "tenant id=%u name=t%u\n", t, t);
+	for (unsigned t = 1; t <= 5; t++)
+		fprintf(f, "stream tenant=%u number=1\n", t);
+	for (unsigned t = 1; t <= 5; t++)
+		fprintf(f, "kernel id=%u tenant=%u name=k%u regs=32 %s\n", t, t, t,
+			c->alike && t < 5 ? ARITHMETIC : units[t - 1]);
+	for (unsigned i = 0; i < 4 * N_OF_BATCH; i++) {
+		unsigned t = 1 + i / N_OF_BATCH;
+
+		fprintf(f,
+			"op serial=%u tenant=%u stream=1 kind=launch kernel=%u grid=%ux1x1 "
+			"block=1024x1x1 alone=%d\n",
+			++serial, t, t, (unsigned)(BATCH_NS / c->block_us / 1000) * PLACES_WIDE,
+			BATCH_NS);
+	}
+	for (unsigned i = 0; i < c->n_answers; i++) {
+		fprintf(f,
+			"op serial=%u tenant=5 stream=1 kind=launch kernel=5 grid=%ux1x1 "
+			"block=1024x1x1 alone=90000",
+			++serial, c->n_blocks);
+		fprintf(f, i ? " after=%u think=1000000\n" : "\n", serial - 1);
+	}
+	fclose(f);
+	l = parse(text);
+	free(text);
+	return l;
+}
+
+struct critical_outcome {
+	double batch;		  /* its speed, against with nobody else */
+	double median_us, p99_us; /* answers */
+};
+
+static int by_time(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static struct critical_outcome run_four(const struct critical_load *c, bool resizes)
+{
+	static uint64_t took_ns[4 * N_OF_BATCH + N_ANSWERS];
+	struct gsb_workload l = four_and_critical(c);
+	struct gsb_sim_params p = {.arch = gsb_arch_find("h200"),
+				   .policy = &gsb_policy_priority,
+				   .critical = 5,
+				   .critical_wait_ns = 50000,
+				   .resizes = resizes,
+				   .took_ns = took_ns};
+	struct critical_outcome out = {0};
+	uint64_t *answers = took_ns + 4 * N_OF_BATCH, end_ns = 0;
+	struct gsb_sim_result r;
+	char why[200];
+
+	assert_int_equal(gsb_estimates_create(&p.estimates), 0);
+	if (gsb_sim_run(&l, &p, &r, why, sizeof(why)))
+		fail_msg("%s", why);
+	for (unsigned i = 0; i < 4; i++)
+		end_ns = r.tenants[i].end_ns > end_ns ? r.tenants[i].end_ns : end_ns;
+	assert_true(!c->n_answers || r.tenants[4].end_ns > end_ns);
+	qsort(answers, c->n_answers, sizeof(*answers), by_time);
+	out.batch = ALL_BATCH_NS / (double)end_ns;
+	out.median_us = (double)answers[c->n_answers / 2] / 1e3;
+	out.p99_us = (double)answers[c->n_answers * 99 / 100] / 1e3;
+	printf("    %s in blocks of %.0f us, %s, %u blocks of the critical tenant's: batch %.3f, answers %.1f us "
+	       "(%.1f)\n",
+	       c->alike ? "one kind" : "four kinds", c->block_us, resizes ? "in parts" : "whole",
+	       c->n_blocks, out.batch, out.median_us, out.p99_us);
+	gsb_estimates_destroy(p.estimates);
+	gsb_sim_finish(&r);
+	gsb_workload_finish(&l);
+	return out;
+}
+
+#define ALONE_US 91.5 /* with what a launch costs */
+
+/* Blocks make room for a critical kernel one by one in any case. But SMs need not be kept free of what goes in parts, and so the batch has more of them. */
+static void test_priority_in_parts_leaves_the_batch_more_and_answers_in_time(void **state)
+{
+	const struct critical_load loads[] = {{12, PLACES_WIDE, N_ANSWERS, false},
+					      {12, PLACES_WIDE, N_ANSWERS, true},
+					      {12, PLACES_WIDE / 4, N_ANSWERS, false},
+					      {20, PLACES_WIDE, N_ANSWERS, false},
+					      {20, PLACES_WIDE, N_ANSWERS, true}};
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(loads); i++) {
+		struct critical_outcome whole = run_four(&loads[i], false),
+					parts = run_four(&loads[i], true);
+
+		assert_true(parts.batch >= 0.88 && parts.batch > whole.batch + 0.02);
+		assert_true(parts.p99_us <= ALONE_US + loads[i].block_us + 1);
+		assert_true(loads[i].block_us > 12 || parts.p99_us <= 1.15 * ALONE_US);
+		assert_true(loads[i].n_blocks < PLACES_WIDE || whole.batch < 0.85);
+	}
+}
+
+/* Parts of one block each would last longer than anybody is to wait: so all is as it was. */
+static void test_priority_leaves_what_has_long_blocks_as_it_was(void **state)
+{
+	const struct critical_load load = {400, PLACES_WIDE, N_ANSWERS, false};
+	struct critical_outcome whole = run_four(&load, false), parts = run_four(&load, true);
+
+	assert_true(whole.batch == parts.batch && whole.median_us == parts.median_us &&
+		    whole.p99_us == parts.p99_us);
+	assert_true(whole.p99_us > 3 * ALONE_US);
+}
+
+static void test_priority_is_what_it_was_where_nobody_is_critical(void **state)
+{
+	const struct critical_load load = {12, PLACES_WIDE, 0, false};
+
+	assert_true(run_four(&load, false).batch == run_four(&load, true).batch);
+}
+
 /* On 48 SMs of 132 as fast as on all: so a part of them has a knee. */
 static unsigned on_48_sms(const struct gsb_view *v, struct gsb_policy_area *area,
 			  struct gsb_decision *out)
@@ -1113,6 +1334,9 @@ int main(void)
 		cmocka_unit_test(
 			test_priority_gives_the_reserved_sms_back_and_keeps_them_free_meanwhile),
 		cmocka_unit_test(test_priority_lets_the_critical_tenant_have_all_that_is_free),
+		cmocka_unit_test(test_priority_in_parts_leaves_the_batch_more_and_answers_in_time),
+		cmocka_unit_test(test_priority_leaves_what_has_long_blocks_as_it_was),
+		cmocka_unit_test(test_priority_is_what_it_was_where_nobody_is_critical),
 		cmocka_unit_test(test_run_on_a_part_slows_what_lives_on_the_sms_and_not_on_memory),
 		cmocka_unit_test(test_random_load_repeats_its_kernels),
 		cmocka_unit_test(test_run_of_one_launch_takes_what_the_load_says),
@@ -1126,6 +1350,9 @@ int main(void)
 		cmocka_unit_test(test_run_has_three_engines_for_copies),
 		cmocka_unit_test(test_run_shares_the_issue_slots),
 		cmocka_unit_test(test_run_on_a_slower_clock_takes_longer),
+		cmocka_unit_test(test_run_of_slices_is_one_after_the_other),
+		cmocka_unit_test(test_run_of_persistent_blocks_has_two_launches_at_a_time),
+		cmocka_unit_test(test_run_of_parts_waits_where_the_policy_says_so),
 		cmocka_unit_test(test_run_of_a_policy_that_holds_all_is_forced_on),
 		cmocka_unit_test(test_run_finds_decisions_that_name_nothing),
 		cmocka_unit_test(test_run_names_the_launch_that_does_not_fit),

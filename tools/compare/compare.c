@@ -57,6 +57,9 @@ static int run(struct gsb_contest *c)
 
 /* ---- arguments ---- */
 
+#define CRITICAL_SMS \
+	8 /* what a service asks for: its blocks find room on the SMs that are kept free for it, eight times as close as alone */
+
 enum {
 	OPT_SCALE = 256,
 	OPT_GPU_DB,
@@ -73,6 +76,8 @@ enum {
 	OPT_WORK,
 	OPT_DELAY,
 	OPT_ANSWERS,
+	OPT_CRITICAL_SMS,
+	OPT_CRITICAL_WAIT,
 	OPT_GPU_LOOP
 };
 
@@ -108,6 +113,10 @@ static const struct argp_option options[] = {
 	 "starvation, critical: the last begins so much later, on a GPU (default 1500)", 2},
 	{"answers", OPT_ANSWERS, "N", 0,
 	 "critical: launches that are waited for (default 500; emulated 60)", 2},
+	{"critical-sms", OPT_CRITICAL_SMS, "N", 0,
+	 "critical: its launches have blocks for so many SMs (default 8)", 2},
+	{"critical-wait-us", OPT_CRITICAL_WAIT, "T", 0,
+	 "brokers launch in proven shapes, and have the key of that name (default: as asked)", 2},
 	{"gpu-loop", OPT_GPU_LOOP, "FILE", 0, "the tenants' program", 2},
 	{0},
 };
@@ -299,6 +308,12 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 		c->loops.n_answers =
 			count_of(state, "answers", arg, GSB_LOOP_STEPS, GSB_ANSWERS_MAX);
 		return 0;
+	case OPT_CRITICAL_SMS:
+		c->loops.critical_sms = count_of(state, "critical-sms", arg, 1, 10000);
+		return 0;
+	case OPT_CRITICAL_WAIT:
+		c->site.critical_wait_us = count_of(state, "critical-wait-us", arg, 1, 1000000);
+		return 0;
 	case OPT_GPU_LOOP: c->loops.path = arg; return 0;
 	case ARGP_KEY_ARG: argp_error(state, "'%s' is no option", arg); return 0;
 	case ARGP_KEY_END: fill_in(c, state); return 0;
@@ -314,8 +329,11 @@ int gsb_bench_compare(int argc, char **argv)
 		.doc = "Policies side by side: mixes of the sample database and drawn loads, or tenants "
 		       "that launch one kernel again and again.",
 	};
-	static struct gsb_contest c = {
-		.site.device = "emu:h200", .scale = "1/256", .rounds = 1, .n_drawn = 20};
+	static struct gsb_contest c = {.site.device = "emu:h200",
+				       .scale = "1/256",
+				       .rounds = 1,
+				       .n_drawn = 20,
+				       .loops.critical_sms = CRITICAL_SMS};
 
 	argp_parse(&argp, argc, argv, 0, NULL, &c);
 	return run(&c) ? 1 : 0;

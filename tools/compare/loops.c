@@ -12,8 +12,7 @@
 #include "base/clock.h"
 #include "tools/compare/record.h"
 
-#define CRITICAL_SMS 8 /* what a service asks for: less than is kept free for it */
-#define ARGS_MAX     24
+#define ARGS_MAX 24
 
 /* ---- a tenant ---- */
 
@@ -70,7 +69,7 @@ static void fill_argv(const struct gsb_bench_site *s, const struct gsb_loop_prog
 	add(a, l->kind);
 	add_number(a, "--rounds", l->rounds);
 	if (l->critical)
-		add_number(a, "--sms", CRITICAL_SMS);
+		add_number(a, "--sms", p->critical_sms);
 	if (l->critical && s->is_real && p->pause_us)
 		add_number(a, "--pause", p->pause_us);
 }

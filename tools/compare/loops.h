@@ -16,8 +16,9 @@ struct gsb_loop_program {
 	const char *path; /* gpu_loop */
 	unsigned
 		work_ms; /* what each does takes so long alone, beside what the delay of another takes */
-	unsigned n_answers; /* launches of a critical one */
-	unsigned pause_us;  /* of it, between one and the next; on a GPU */
+	unsigned n_answers;    /* launches of a critical one */
+	unsigned pause_us;     /* of it, between one and the next; on a GPU */
+	unsigned critical_sms; /* that it has blocks for */
 };
 
 struct gsb_loop_outcome {

@@ -28,7 +28,9 @@ struct gsb_compared_way {
 struct gsb_bench_site {
 	const char *device;
 	bool is_real; /* a GPU */
-	char dir[64]; /* scratch */
+	unsigned
+		critical_wait_us; /* of brokers, with launches in proven shapes; 0: launches are as asked */
+	char dir[64];		  /* scratch */
 	struct gsb_mps mps;
 };
 

@@ -134,9 +134,12 @@ static const char *reason_text(unsigned reason)
 		"its tenant is critical",
 		"kept off the SMs of a critical tenant",
 		"it is short, and went behind such of its stream",
-		"a tenant was slowed more than it may be, and had the device to itself"};
+		"a tenant was slowed more than it may be, and had the device to itself",
+		"in parts that end soon, so that a critical tenant has all SMs when it comes",
+		"kept off the SMs of a critical tenant: it cannot be had in parts that end soon",
+		"a critical tenant had all SMs"};
 
-	static_assert(GSB_ARRAY_LEN(texts) == GSB_TRACE_REASON_CAP + 1, "each has a text");
+	static_assert(GSB_ARRAY_LEN(texts) == GSB_TRACE_REASON_YIELDED + 1, "each has a text");
 
 	return reason < GSB_ARRAY_LEN(texts) ? texts[reason] : "for a reason not known here";
 }
@@ -153,6 +156,21 @@ static const char *form_text(unsigned form)
 	};
 
 	return form < GSB_ARRAY_LEN(texts) ? texts[form] : "in a form not known here";
+}
+
+static void explain_form(const struct gsb_traced_op *op)
+{
+	printf("  shape       %s, for %" PRIu64 " block%s of %u threads", form_text(op->form),
+	       op->n_blocks, plural(op->n_blocks), op->threads_after);
+	if (op->form == GSB_TRACE_FORM_SLICE && op->n_parts)
+		printf("; %u slice%s", op->n_parts, plural(op->n_parts));
+	if (op->form == GSB_TRACE_FORM_PERSISTENT && op->n_parts)
+		printf("; each ends after %u tile%s", op->n_parts, plural(op->n_parts));
+	if (op->part_ns) {
+		printf(", so in ");
+		print_ns(op->part_ns);
+	}
+	printf("\n");
 }
 
 static void explain_decision(const struct gsb_traced *t, const struct gsb_traced_op *op)
@@ -174,8 +192,7 @@ static void explain_decision(const struct gsb_traced *t, const struct gsb_traced
 		printf("  re-sized    from %" PRIu64 " to %" PRIu64 " blocks of %u threads\n",
 		       op->n_blocks, op->n_blocks_after, op->threads_after);
 	else if (op->form)
-		printf("  shape       %s, for %" PRIu64 " block%s of %u threads\n",
-		       form_text(op->form), op->n_blocks, plural(op->n_blocks), op->threads_after);
+		explain_form(op);
 	else
 		printf("  shape       as launched: %" PRIu64 " block%s of %u threads\n",
 		       op->n_blocks, plural(op->n_blocks), op->threads_after);

@@ -350,8 +350,11 @@ static void on_shaped(struct gsb_traced *t, const struct gsb_trace_shaped *e)
 {
 	struct gsb_traced_op *op = at_step(t, e->serial, GSB_STEP_DECIDED); /* with that */
 
-	if (op)
-		op->form = e->form;
+	if (!op)
+		return;
+	op->form = e->form;
+	op->n_parts = e->n_parts;
+	op->part_ns = e->part_ns;
 }
 
 static void on_finished(struct gsb_traced *t, const struct gsb_trace_finished *e)

@@ -74,8 +74,9 @@ struct gsb_traced_op {
 	int32_t result;
 	uint64_t n_blocks, n_blocks_after, n_instructions;
 	uint64_t bytes, waits_for;
-	uint64_t after; /* serial: its program had waited for that one of its own; 0: for none */
-	uint64_t decision, beside[4], predicted_ns;
+	uint64_t after;	  /* serial: its program had waited for that one of its own; 0: for none */
+	uint32_t n_parts; /* of the form: slices, or tiles that a block does */
+	uint64_t decision, beside[4], predicted_ns, part_ns;
 	uint64_t posted_real_ns, queued_real_ns, completed_real_ns;
 	uint64_t post_ns, held_ns, ready_ns, decided_ns, issued_ns, start_ns, end_ns, completed_ns;
 	struct gsb_traced_park parks[GSB_TRACED_PARKS_MAX]; /* the first of them */

@@ -12,6 +12,7 @@
 #include "broker/engine/code/code.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/engine/work/scheduler.h"
+#include "broker/policy/bound.h"
 #include "broker/policy/cap.h"
 #include "broker/policy/claim.h"
 #include "broker/policy/estimate.h"
@@ -76,19 +77,23 @@ static void note_run(const struct gsb_scheduler *s, const struct gsb_flight *f,
 		     const struct gsb_completion *c)
 {
 	const struct gsb_work *w = &f->item->head->work;
+	const enum gsb_shape_form form = f->course.shape.form;
 	struct gsb_claim *claim = &gsb_tenant_of(f->item->op.stream->queues)->claim;
 	struct gsb_run run = {
 		.work = w,
 		.took_ns = c->end_ns - c->start_ns,
 		.stay_ns = gsb_later_ns(c->end_ns, f->item->issued_ns) - f->item->issued_ns,
 		.ready_ns = f->item->op.ready_ns,
-		.block_ns = c->n_blocks ? c->blocks_ns / c->n_blocks : 0,
+		.block_ns = c->n_blocks ? c->blocks_ns / w->kernel.n_blocks : 0,
+		.in_parts = form == GSB_SHAPE_SLICE || form == GSB_SHAPE_PERSISTENT,
 		.cut = f->item->head->cut.form != GSB_SHAPE_AS_ASKED,
 		.company = f->company,
 	};
 
 	gsb_estimates_note(s->estimates, &s->info->arch, &run);
 	gsb_claim_note_habit(claim, &s->info->arch, w, run.took_ns, c->end_ns);
+	if (claim->critical)
+		gsb_yield_note(&claim->yield, &s->info->arch, w, f->company.others, c->end_ns);
 	gsb_cap_note(&claim->cap, gsb_cap_limit(claim, s->claims, s->n_claims, c->end_ns),
 		     s->estimates, &run, c->end_ns);
 }
@@ -140,6 +145,35 @@ static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)
 	gsb_stream_pop_told(stream, c->end_ns);
 }
 
+/* ---- what had to wait ---- */
+
+bool gsb_complete_resume(struct gsb_scheduler *s)
+{
+	bool any = false;
+
+	for (uint32_t left = ~s->free_flights & ~s->over; left; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctz(left);
+		struct gsb_flight *f = &s->flights[i];
+
+		if (!gsb_course_is_held(&f->course) || (s->yields && !f->item->op.order->failed))
+			continue;
+		if (!gsb_course_resume(f))
+			s->over |= 1u << i;
+		any = true;
+	}
+	return any;
+}
+
+/* Those of which no command will come any more, as if the device said so now. */
+static GSB_NOINLINE unsigned take_over(struct gsb_scheduler *s, struct gsb_completion *out)
+{
+	unsigned n = 0;
+
+	for (; s->over; s->over &= s->over - 1)
+		out[n++] = s->flights[__builtin_ctz(s->over)].course.joint;
+	return n;
+}
+
 bool gsb_complete_poll(struct gsb_scheduler *s)
 {
 	struct gsb_completion batch[POLL_BATCH];
@@ -150,7 +184,8 @@ bool gsb_complete_poll(struct gsb_scheduler *s)
 		return false;
 	s->rang = false;
 	do {
-		n = s->ops->poll(s->dev, batch, POLL_BATCH);
+		n = gsb_unlikely(s->over) ? take_over(s, batch)
+					  : s->ops->poll(s->dev, batch, POLL_BATCH);
 		for (unsigned i = 0; i < n; i++)
 			complete(s, &batch[i]);
 		any |= n > 0;

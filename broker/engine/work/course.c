@@ -190,11 +190,27 @@ static bool is_counter_clear(const struct gsb_course *c)
 	return c->second && c->n_taken;
 }
 
-/* What is run both ways goes step by step: each may fail, and what then follows is another one. */
-static unsigned ahead(const struct gsb_course *c)
+static bool is_beside_parts(const struct gsb_flight *f, const struct gsb_scheduler *s)
 {
+	for (uint32_t left = ~s->free_flights; left; left &= left - 1) {
+		const struct gsb_flight *other = &s->flights[__builtin_ctz(left)];
+
+		if (other != f && other->item && other->course.shape.form != GSB_SHAPE_AS_ASKED &&
+		    other->course.yields)
+			return true;
+	}
+	return false;
+}
+
+/* What is run both ways goes step by step: each may fail, and what then follows is another one. */
+static unsigned ahead(const struct gsb_flight *f, const struct gsb_item *item)
+{
+	const struct gsb_course *c = &f->course;
+
 	if (c->shadow)
 		return 1;
+	if (c->yields)
+		return is_beside_parts(f, item->scheduler) ? 1 : GSB_COURSE_AHEAD;
 	return is_counter_clear(c) ? 2 * GSB_COURSE_AHEAD : GSB_COURSE_AHEAD;
 }
 
@@ -216,12 +232,23 @@ static const struct gsb_pooled_queue *queue_of_next(const struct gsb_flight *f)
 	return is_counter_clear(c) && c->n_shaped % 2 == 0 ? c->second : f->queue;
 }
 
+static bool waits(const struct gsb_course *c, const struct gsb_item *item)
+{
+	return c->yields && item->scheduler->yields;
+}
+
+/* Of one that may have to wait. */
+static bool has_more(const struct gsb_course *c)
+{
+	return c->yields && c->done < c->total;
+}
+
 static int issue_more(struct gsb_flight *f, const struct gsb_item *item)
 {
 	struct gsb_course *c = &f->course;
 	struct gsb_cmd cmd;
 
-	while (!c->err && c->n_open < ahead(c)) {
+	while (!c->err && !waits(c, item) && c->n_open < ahead(f, item)) {
 		const struct gsb_pooled_queue *q = queue_of_next(f);
 
 		if (!next(f, item, &cmd))
@@ -258,14 +285,26 @@ static void plan_to_count(struct gsb_course *c, const struct gsb_item *item)
 		c->shape.form = GSB_SHAPE_AS_ASKED;
 }
 
-/* Persistent blocks for which an idle device has room. */
-static uint64_t places(const struct gsb_item *item)
+/* Persistent blocks for which its SMs have room when they are idle. */
+static uint64_t places(const struct gsb_item *item, struct gsb_sm_range sms)
 {
-	return gsb_code_places(&item->scheduler->info->arch, &item->fn->forms[GSB_SHAPE_PERSISTENT],
-			       &item->cmd.launch);
+	const struct gsb_arch *arch = &item->scheduler->info->arch;
+	uint64_t n =
+		gsb_code_places(arch, &item->fn->forms[GSB_SHAPE_PERSISTENT], &item->cmd.launch);
+
+	return sms.n ? n / arch->n_sms * sms.n : n;
 }
 
-static void plan(struct gsb_course *c, const struct gsb_item *item)
+/* A critical tenant waits for nobody. */
+static bool may_yield(const struct gsb_course *c, const struct gsb_item *item)
+{
+	bool in_parts = c->shape.form == GSB_SHAPE_SLICE ||
+			(c->shape.form == GSB_SHAPE_PERSISTENT && c->shape.max_tiles);
+
+	return in_parts && item->scheduler->policy->yields && !item->head->work.claim->critical;
+}
+
+static void plan(struct gsb_course *c, const struct gsb_item *item, struct gsb_sm_range sms)
 {
 	const struct gsb_cmd_launch *l = &item->cmd.launch;
 	struct gsb_shape *shape = &c->shape;
@@ -278,7 +317,7 @@ static void plan(struct gsb_course *c, const struct gsb_item *item)
 		if (c->each > INT32_MAX)
 			c->each = INT32_MAX;
 	} else if (shape->form == GSB_SHAPE_PERSISTENT) {
-		uint64_t n = shape->n_blocks ? shape->n_blocks : places(item);
+		uint64_t n = shape->n_blocks ? shape->n_blocks : places(item, sms);
 
 		c->total = n_blocks(l);
 		shape->n_blocks = (uint32_t)(n < c->total ? n : c->total);
@@ -304,7 +343,7 @@ static void plan_second(struct gsb_flight *f, const struct gsb_item *item)
 	uint64_t spare = c->total < c->each ? c->total : c->each;
 
 	if (c->shape.form != GSB_SHAPE_PERSISTENT || c->shadow || !c->shape.max_tiles ||
-	    c->shape.n_blocks < places(item) || c->total + spare <= c->each)
+	    c->shape.n_blocks < places(item, f->queue->kind->sms) || c->total + spare <= c->each)
 		return;
 	c->second = take_like(&item->scheduler->pool, f->queue->kind);
 	if (c->second)
@@ -333,15 +372,17 @@ static int begin(struct gsb_flight *f, struct gsb_item *item, const struct gsb_s
 	memset(&f->course, 0, offsetof(struct gsb_course, joint));
 	f->course.shape = *shape;
 	f->course.joint = (struct gsb_completion){.cookie = f->cookie};
-	plan(&f->course, item);
+	plan(&f->course, item, f->queue->kind->sms);
 	if (f->course.shape.form == GSB_SHAPE_AS_ASKED)
 		return begin_as_asked(f, item);
 	f->course.shadow = gsb_shadow_create(item, f->course.shape.form);
+	f->course.yields = !f->course.shadow && may_yield(&f->course, item);
 	plan_second(f, item);
 	return issue_more(f, item);
 }
 
-static int begin_shaped(struct gsb_flight *f, struct gsb_item *item, const struct gsb_shape *shape)
+static GSB_NOINLINE int begin_shaped(struct gsb_flight *f, struct gsb_item *item,
+				     const struct gsb_shape *shape)
 {
 	int err = begin(f, item, shape);
 
@@ -433,6 +474,24 @@ static void end_counting(struct gsb_course *c, struct gsb_item *item)
 	drop_words(c, item);
 }
 
+/* NULL: more of it is on the device, or will be. */
+static const struct gsb_completion *next_or_end(struct gsb_flight *f)
+{
+	struct gsb_course *c = &f->course;
+	bool failed = c->joint.result || f->item->op.order->failed;
+
+	go_on(f);
+	if (c->n_open || (has_more(c) && !c->err && !failed))
+		return NULL;
+	drop_second(c);
+	fail_refused(c);
+	if (c->words)
+		end_counting(c, f->item);
+	if (c->shadow)
+		gsb_shadow_end(c->shadow, f->item, !c->joint.result && !f->item->op.order->failed);
+	return &c->joint;
+}
+
 const struct gsb_completion *gsb_course_take(struct gsb_flight *f,
 					     const struct gsb_completion *done)
 {
@@ -442,16 +501,20 @@ const struct gsb_completion *gsb_course_take(struct gsb_flight *f,
 	if (c->shape.form == GSB_SHAPE_AS_ASKED)
 		return done;
 	note(c, done);
-	go_on(f);
-	if (c->n_open)
-		return NULL;
-	drop_second(c);
-	fail_refused(c);
-	if (c->words)
-		end_counting(c, f->item);
-	if (c->shadow)
-		gsb_shadow_end(c->shadow, f->item, !c->joint.result && !f->item->op.order->failed);
-	return &c->joint;
+	return next_or_end(f);
+}
+
+bool gsb_course_resume(struct gsb_flight *f)
+{
+	struct gsb_course *c = &f->course;
+
+	if (!c->n_taken) /* it may be over before it began */
+		c->joint.start_ns = c->joint.end_ns = f->item->issued_ns;
+	if (!next_or_end(f))
+		return true;
+	c->shape.form = GSB_SHAPE_AS_ASKED;
+	c->n_open = 1;
+	return false;
 }
 
 uint64_t gsb_course_ran_ns(const struct gsb_flight *f, const struct gsb_device_ops *ops)

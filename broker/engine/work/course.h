@@ -10,6 +10,9 @@
  * one is free. A launch that waits there begins in the first place that a block leaves; in one queue, when the last has left. And one
  * more is launched than the tiles need, so that at the end none of them waits for a block that has others before it.
  *
+ * Where the policy has launches in parts wait for a critical tenant, no more than two commands are open, in whatever queues, and one where
+ * others' parts are there: and while it has them wait, none follows. Such a course may have no command open, and is not over.
+ *
  * What goes wrong ends it: no command follows one that failed, or the end of its context.
  */
 #ifndef GSB_BROKER_ENGINE_WORK_COURSE_H
@@ -38,6 +41,7 @@ struct gsb_course {
 	struct gsb_pooled_queue *second; /* where every other launch goes; NULL: there is none */
 	struct gsb_shadow *shadow;	 /* it is run both ways; NULL: it is not */
 	bool asked;			 /* of that: the original was issued */
+	bool yields;			 /* no further command follows while scheduler.yields */
 	uint64_t *words;		 /* COUNT: what it has counted comes here; malloc */
 	int err;			 /* the device refused one */
 	struct gsb_completion joint;	 /* last */
@@ -57,6 +61,18 @@ int gsb_course_begin(struct gsb_flight *f, struct gsb_item *item, const struct g
  * Return: NULL: more are to come; else the completion of all: it is over.
  */
 const struct gsb_completion *gsb_course_take(struct gsb_flight *f, const struct gsb_completion *c);
+
+/* No command of it is on the device, because it has to wait. */
+static inline bool gsb_course_is_held(const struct gsb_course *c)
+{
+	return c->shape.form != GSB_SHAPE_AS_ASKED && c->yields && !c->n_open;
+}
+
+/*
+ * gsb_course_resume() - it is held, and may go on, or its context has failed
+ * Return: false: no more of it goes to the device; course.joint is to be taken as the completion of one command.
+ */
+bool gsb_course_resume(struct gsb_flight *f);
 
 /* Where the device knows it (ops.ran_ns): for how long that has been executed which it is at. */
 uint64_t gsb_course_ran_ns(const struct gsb_flight *f, const struct gsb_device_ops *ops);

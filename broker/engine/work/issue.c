@@ -41,7 +41,8 @@ static_assert(GSB_ISSUE == (int)GSB_TRACE_VERDICT_ISSUE &&
 		      GSB_REASON_SHARE == (int)GSB_TRACE_REASON_SHARE &&
 		      GSB_REASON_RESERVED == (int)GSB_TRACE_REASON_RESERVED &&
 		      GSB_REASON_RUN == (int)GSB_TRACE_REASON_RUN &&
-		      GSB_REASON_CAP == (int)GSB_TRACE_REASON_CAP,
+		      GSB_REASON_CAP == (int)GSB_TRACE_REASON_CAP &&
+		      GSB_REASON_YIELDED == (int)GSB_TRACE_REASON_YIELDED,
 	      "policy.h and events.def list the same reasons");
 static_assert(GSB_SHAPE_RESHAPE == (int)GSB_TRACE_FORM_RESHAPE &&
 		      GSB_SHAPE_SLICE == (int)GSB_TRACE_FORM_SLICE &&
@@ -272,6 +273,7 @@ static void note_start(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb
 		       const struct gsb_decision *d)
 {
 	s->free_flights &= s->free_flights - 1;
+	s->moved = true;
 	s->clock.n_in_flight++;
 	tenant_of(item)->n_in_flight++;
 	claim_of(item)->n_running++;
@@ -293,18 +295,30 @@ void gsb_issue_landed(struct gsb_scheduler *s, struct gsb_flight *f)
 	tenant_of(f->item)->n_in_flight--;
 	gsb_queue_pool_give(f->queue);
 	f->item = NULL;
+	s->moved = true;
 	s->free_flights |= 1u << f->cookie % GSB_N_QUEUES;
 	s->clock.n_in_flight--;
 	f->abandoned = false;
 }
 
-static void tell_issued(const struct gsb_scheduler *s, const struct gsb_flight *f)
+static void tell_shaped(const struct gsb_flight *f, const struct gsb_decision *d)
+{
+	const struct gsb_shape *shape = &f->course.shape;
+	const struct gsb_item *item = f->item;
+	bool sliced = shape->form == GSB_SHAPE_SLICE;
+
+	gsb_trace_tell(SHAPED, shaped, tenant_of(item)->id, .serial = item->op.serial,
+		       .part_ns = d->part_ns, .form = (uint8_t)shape->form,
+		       .n_parts = sliced ? shape->n_slices : shape->max_tiles);
+}
+
+static void tell_issued(const struct gsb_scheduler *s, const struct gsb_flight *f,
+			const struct gsb_decision *d)
 {
 	const struct gsb_item *item = f->item;
 
 	if (f->course.shape.form != GSB_SHAPE_AS_ASKED)
-		gsb_trace_tell(SHAPED, shaped, tenant_of(item)->id, .serial = item->op.serial,
-			       .form = (uint8_t)f->course.shape.form);
+		tell_shaped(f, d);
 	gsb_trace_tell(ISSUED, issued, tenant_of(item)->id, .serial = item->op.serial,
 		       .device_ns = item->issued_ns, .stream = item->op.stream->index,
 		       .queue = (uint32_t)(f->queue - s->pool.queues));
@@ -350,7 +364,7 @@ static GSB_NOINLINE void tell_follow(const struct gsb_scheduler *s, const struct
 		running[view.n_running++] = &s->flights[__builtin_ctz(left)].item->head->work;
 	tell_ready(s, item);
 	tell_one(s, &view, &item->head->work, d);
-	tell_issued(s, f);
+	tell_issued(s, f, d);
 }
 
 void gsb_issue_follow(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb_item *next,
@@ -409,7 +423,7 @@ static GSB_NOINLINE void tell_decided(const struct gsb_scheduler *s, const struc
 		tell_held(s, view, gsb_head_of(gsb_ready_works(&s->ready)[i]), &unsaid);
 	for (unsigned i = 0; i < n_issued; i++)
 		if (items[i]->flight)
-			tell_issued(s, items[i]->flight);
+			tell_issued(s, items[i]->flight, &out[i]);
 }
 
 /* Those that go come first, in their order. */
@@ -466,6 +480,20 @@ static bool decide(struct gsb_scheduler *s, bool must)
 	return n_issued;
 }
 
+/* Whether launches in parts go on, once it is known who is on the device; and those that had to wait do. True: any. */
+static GSB_NOINLINE bool look_for_yield(struct gsb_scheduler *s)
+{
+	const struct gsb_work *running[GSB_N_QUEUES];
+	struct gsb_view view;
+
+	if (s->moved) {
+		s->moved = false;
+		view = gsb_view_look(s, running, false);
+		s->yields = s->policy->yields(&view);
+	}
+	return gsb_complete_resume(s);
+}
+
 bool gsb_issue_all(struct gsb_scheduler *s)
 {
 	bool any = false;
@@ -474,7 +502,7 @@ bool gsb_issue_all(struct gsb_scheduler *s)
 		s->changed = false;
 		any |= decide(s, false) || (!s->clock.n_in_flight && decide(s, true));
 	}
-	return any;
+	return gsb_unlikely(s->policy->yields) ? look_for_yield(s) | any : any;
 }
 
 /* ---- life ---- */

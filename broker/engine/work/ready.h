@@ -18,8 +18,6 @@
 
 struct gsb_item;
 
-#define GSB_N_OFFERED 8 /* shapes that a policy may choose from, at most */
-
 struct gsb_head {
 	struct gsb_work work;
 	struct gsb_shape shapes[GSB_N_OFFERED]; /* work.shapes */

@@ -62,9 +62,14 @@ struct gsb_scheduler {
 
 	struct gsb_ready ready; /* clock.n_ready of them */
 	bool changed;		/* something became ready or ended since the policy was asked */
-	bool runs;		/* gsb_run_is_possible() */
-	unsigned extend_from;	/* with which of those to begin */
-	uint32_t to_extend;	/* a bit for each flight behind which more may go */
+	bool moved;  /* an item has come to the device or left it since policy.yields was asked: */
+	bool yields; /* what it said */
+	uint32_t
+		over; /* a bit for each flight that had to wait, and of which no more goes to the device */
+	uint64_t critical_wait_ns;
+	bool runs;	      /* gsb_run_is_possible() */
+	unsigned extend_from; /* with which of those to begin */
+	uint32_t to_extend;   /* a bit for each flight behind which more may go */
 	struct gsb_flight flights[GSB_N_QUEUES]; /* clock.n_in_flight of them */
 	uint32_t free_flights;			 /* a bit for each of the others */
 	unsigned n_copies[GSB_N_DIRECTIONS];	 /* of those in flight */
@@ -133,6 +138,8 @@ bool gsb_issue_all(struct gsb_scheduler *s);	/* what the policy lets go; whether
 
 /* Take the device's completions; whether there were any. */
 bool gsb_complete_poll(struct gsb_scheduler *s);
+/* What had to wait for a critical tenant, and need not any more, goes on; whether anything did. */
+bool gsb_complete_resume(struct gsb_scheduler *s);
 /* Count the device's running time; abandon a kernel that is past the limit. */
 void gsb_complete_overdue(struct gsb_scheduler *s);
 /* Nanoseconds until a kernel is, as things are; UINT64_MAX for never. */

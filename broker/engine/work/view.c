@@ -55,37 +55,20 @@ static void describe_kernel(const struct gsb_item *item, struct gsb_work *w)
 	describe_launch(item, l, w);
 }
 
-/* What a launch may be made in, of what it admits: what a policy may choose from, and behind it the sizes that its blocks may be cut to. */
-static const struct gsb_shape shapes[] = {
-	{.form = GSB_SHAPE_SLICE, .n_slices = 2},
-	{.form = GSB_SHAPE_SLICE, .n_slices = 4},
-	{.form = GSB_SHAPE_SLICE, .n_slices = 8},
-	{.form = GSB_SHAPE_SLICE, .n_slices = 32},
-	{.form = GSB_SHAPE_PERSISTENT},
-	{.form = GSB_SHAPE_PERSISTENT, .max_tiles = 1},
-	{.form = GSB_SHAPE_PERSISTENT, .max_tiles = 8},
-	{.form = GSB_SHAPE_HINT},
-	{.form = GSB_SHAPE_RESHAPE, .n_threads = 128},
-	{.form = GSB_SHAPE_RESHAPE, .n_threads = 256},
-	{.form = GSB_SHAPE_RESHAPE, .n_threads = 512},
-};
-#define N_CUTS	3
 #define OFFERED ((1u << GSB_N_OFFERED) - 1)
-static_assert(GSB_ARRAY_LEN(shapes) == GSB_N_OFFERED + N_CUTS,
-	      "first what is offered, then the cuts");
 
 /* Of the cuts that are admitted the one that it had better have: the work is shown as it will be launched. */
 static void cut(const struct gsb_item *item, struct gsb_head *h, uint32_t admitted)
 {
 	const struct gsb_scheduler *s = item->scheduler;
 	const struct gsb_cmd_launch *asked = &item->cmd.launch;
-	struct gsb_cut cuts[1 + N_CUTS] = {{h->work.launch, h->work.kernel.n_blocks}};
-	const struct gsb_shape *shape[1 + N_CUTS] = {NULL};
-	struct gsb_cmd_launch l[1 + N_CUTS] = {*asked};
+	struct gsb_cut cuts[1 + GSB_N_SIZES] = {{h->work.launch, h->work.kernel.n_blocks}};
+	const struct gsb_shape *shape[1 + GSB_N_SIZES] = {NULL};
+	struct gsb_cmd_launch l[1 + GSB_N_SIZES] = {*asked};
 	unsigned n = 1, best;
 
 	for (uint32_t left = admitted & ~OFFERED; left; left &= left - 1) {
-		shape[n] = &shapes[__builtin_ctz(left)];
+		shape[n] = &gsb_shapes[__builtin_ctz(left)];
 		if (shape[n]->n_threads == asked->block[0])
 			continue;
 		l[n] = *asked;
@@ -109,15 +92,18 @@ static GSB_NOINLINE void offer(const struct gsb_item *item, struct gsb_head *h)
 
 	if (t->resizing->force.form != GSB_SHAPE_AS_ASKED)
 		return;
-	admitted =
-		gsb_facts_admitted(t, item->fn, &item->cmd.launch, shapes, GSB_ARRAY_LEN(shapes));
+	admitted = gsb_facts_admitted(t, item->fn, &item->cmd.launch, gsb_shapes,
+				      GSB_ARRAY_LEN(gsb_shapes));
 	if (item->scheduler->policy->reshapes) {
 		h->work.shapes = h->shapes;
 		for (uint32_t left = admitted & OFFERED; left; left &= left - 1)
-			h->shapes[h->work.n_shapes++] = shapes[__builtin_ctz(left)];
+			h->shapes[h->work.n_shapes++] = gsb_shapes[__builtin_ctz(left)];
 	}
 	if (h->work.predicted.alone_ns >= GSB_CUT_WORTH_NS)
 		cut(item, h, admitted);
+	if (h->cut.form != GSB_SHAPE_AS_ASKED)
+		h->work.n_shapes =
+			0; /* they are of the launch as asked, and the work shows another */
 }
 
 void gsb_view_offer(const struct gsb_item *item, struct gsb_head *h)
@@ -187,6 +173,7 @@ struct gsb_view gsb_view_look(const struct gsb_scheduler *s, const struct gsb_wo
 			     s->n_copies[GSB_COPY_ACROSS]},
 		.n_free_queues = GSB_N_QUEUES - s->clock.n_in_flight,
 		.estimates = s->estimates,
+		.critical_wait_ns = s->critical_wait_ns,
 		.memory_bytes = s->info->total_mem_bytes,
 		.must = must,
 	};
