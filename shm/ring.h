@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/compiler.h"
 #include "gsb/wire.h"
 #include "shm/keep.h"
@@ -51,7 +52,7 @@ struct gsb_rec *gsb_ring_reserve_rare(struct gsb_ring_producer *p, uint32_t size
  * @wait_for: when full: the head position to wait for (GSB_WAIT_RING), untouched otherwise
  *
  * Context: the caller holds the library's ring lock until gsb_ring_commit.
- * Return: the header, its size field set and its other fields not; NULL when the ring is full.
+ * Return: the header, its size field set and its other fields not; the stamp is gsb_ring_commit()'s; NULL when the ring is full.
  */
 static inline struct gsb_rec *gsb_ring_reserve(struct gsb_ring_producer *p, uint32_t size,
 					       uint64_t *wait_for)
@@ -67,14 +68,22 @@ static inline struct gsb_rec *gsb_ring_reserve(struct gsb_ring_producer *p, uint
 	return rec;
 }
 
-/* Publish the reserved record; rings if the engine sleeps (the only system calls, and rare), and returns as that. */
-static inline bool gsb_ring_commit(struct gsb_ring_producer *p, const struct gsb_rec *rec)
+/*
+ * Publish the reserved record, stamped if the engine wants it so; rings if the engine sleeps (the only system calls, and rare), and
+ * returns as that.
+ */
+static inline bool gsb_ring_commit(struct gsb_ring_producer *p, struct gsb_rec *rec)
 {
+	struct gsb_region_header *header = p->header; /* read once, whatever fences follow */
+
+	rec->stamp = 0;
+	if (gsb_unlikely(atomic_load_explicit(&header->is_traced, memory_order_relaxed)))
+		rec->stamp = gsb_clock_stamp();
 	p->tail += rec->size;
-	atomic_store_explicit(&p->header->tail, p->tail, memory_order_release);
+	atomic_store_explicit(&header->tail, p->tail, memory_order_release);
 	atomic_thread_fence(memory_order_seq_cst);
-	return gsb_likely(!atomic_load_explicit(&p->header->engine_sleeps, memory_order_relaxed)) ||
-	       gsb_ring_doorbell(p->header);
+	return gsb_likely(!atomic_load_explicit(&header->engine_sleeps, memory_order_relaxed)) ||
+	       gsb_ring_doorbell(header);
 }
 
 /* ---- engine ---- */

@@ -91,7 +91,6 @@ gsb_post_reserve(struct gsb_post *p, enum gsb_rec_type type, uint64_t stream, ui
 	rec->thread = (uint16_t)gsb_self.slot;
 	rec->stream = stream;
 	rec->call = 0;
-	rec->stamp = 0;
 	p->rec = rec;
 	p->body = rec + 1;
 	gsb_fault_point(GSB_FAULT_RECORD);
@@ -126,15 +125,16 @@ gsb_post_begin(struct gsb_post *p, enum gsb_rec_type type, struct gsb_post_strea
 static inline CUresult gsb_post_begin_if(struct gsb_post *p, enum gsb_rec_type type,
 					 const struct gsb_guard *guard, uint32_t bytes)
 {
-	CUresult result = gsb_post_reserve(p, type, 0, bytes);
+	CUresult result;
 
+	p->posted = NULL;
+	result = gsb_post_reserve(p, type, 0, bytes);
 	if (result)
 		return result;
 	if (!gsb_guard_holds(guard)) {
 		gsb_post_cancel();
 		return guard->gone;
 	}
-	p->posted = NULL;
 	return CUDA_SUCCESS;
 }
 
@@ -147,9 +147,6 @@ static inline void gsb_post_end(struct gsb_post *p)
 		p->number = atomic_load_explicit(p->posted, memory_order_relaxed) + 1;
 		atomic_store_explicit(p->posted, p->number, memory_order_release);
 	}
-	if (gsb_unlikely(
-		    atomic_load_explicit(&gsb_proc.ring.header->is_traced, memory_order_relaxed)))
-		p->rec->stamp = gsb_clock_stamp();
 	if (gsb_unlikely(gsb_probe != NULL))
 		gsb_post_tell(p->rec, p->posted ? p->number : 0);
 	if (gsb_unlikely(!gsb_ring_commit(&gsb_proc.ring, p->rec)))

@@ -154,7 +154,7 @@ loop_a_critical_tenant_has_others_in_parts() {
 	serial=$(grep ' shaped .*form=persistent n_parts=' "$dir/dump" | sed -n '1s/.*serial=\([0-9]*\).*/\1/p')
 	"$build/tools/trace/gsb-trace" explain "$dir/t.gsb" "$serial" >"$dir/said"
 	expect_match "$(cat "$dir/said")" 'of priority: in parts that end soon, so that a critical tenant has all SMs when it comes$'
-	expect_match "$(cat "$dir/said")" 'of 1024 blocks of 256 threads; each ends after [0-9]+ tiles?, so in [0-9.]+ us$'
+	expect_match "$(cat "$dir/said")" 'for 1024 blocks of 256 threads; each ends after [0-9]+ tiles?, so in [0-9.]+ us$'
 }
 
 run_case loop_every_kind_runs
