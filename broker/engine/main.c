@@ -338,9 +338,13 @@ int main(int argc, char **argv)
 	a.engine.start_line = (unsigned)a.start_line;
 	a.engine.start_line_ns = a.start_line_ms * 1000000;
 	a.engine.resizing.shadow_limit_ns = a.shadow_limit_ms * 1000000;
-	if (!gsb_cache_compiled(&a.engine.resizing, compiled, sizeof(compiled))) {
+	err = gsb_cache_compiled(&a.engine.resizing, compiled, sizeof(compiled));
+	if (!err) {
 		a.device.code_folder = compiled;
 		a.device.code_folder_bytes = a.engine.resizing.cache_bytes;
+	} else if (err != -ENOENT) { /* why there is no cache is said by whoever looks for it */
+		gsb_log(GSB_LOG_WARN, "resize",
+			"[resize] cache has no folder for compiled code: %s", strerror(-err));
 	}
 	err = gsb_device_open(&a.device, &dev, why, sizeof(why));
 	if (err) {
