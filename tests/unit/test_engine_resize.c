@@ -419,6 +419,31 @@ static void test_blocks_that_fill_the_device_and_end_take_turns_in_two_queues(vo
 	assert_int_equal(row(f)->kernels, 2);
 }
 
+/* 4224 blocks fill the device. */
+static void test_slices_that_fill_the_device_take_turns_in_two_queues(void **state)
+{
+	struct fixture *f = *state;
+	const struct kit_cmd *log = f->k.dev->log;
+	uint64_t done = kit_done(&f->t, 1);
+
+	force(f, "slice:7");
+	launch(f, 7 * 4224 - 1, 1);
+	assert_int_equal(f->k.dev->n_issued, 2); /* what was before the launch may still run */
+	assert_ptr_equal(log[1].queue, log[0].queue);
+	complete_next(f, 0, CUDA_SUCCESS);
+	assert_int_equal(f->k.dev->n_issued, 5); /* two in each */
+	for (unsigned i = 1; i < 7; i++) {
+		assert_int_equal(kit_done(&f->t, 1), done);
+		complete_next(f, i, CUDA_SUCCESS);
+	}
+	for (unsigned i = 0; i < 7; i++) {
+		expect_slice(&log[i], i * 4224, 0, i < 6 ? 4224 : 4223, 1);
+		assert_true((log[i].queue == log[0].queue) == (i < 2 || i % 2));
+	}
+	assert_int_equal(f->k.dev->n_issued, 7);
+	assert_int_equal(kit_done(&f->t, 1), done + 1);
+}
+
 static void test_second_queue_is_given_back(void **state)
 {
 	struct fixture *f = *state;
@@ -491,7 +516,8 @@ static unsigned run_in_one_queue(struct fixture *f, const char *shape, uint32_t 
 	return n;
 }
 
-/* The first leave places on purpose, those of the second end with the tiles, and of the third each may take several of the few. */
+/* The first leave places on purpose, those of the second end with the tiles, and of the third each may take several of the few. Slices
+ * of the fourth leave places, too, and the fifth are over before there could be turns. */
 static void test_others_have_one_queue(void **state)
 {
 	struct fixture *f = *state;
@@ -499,6 +525,8 @@ static void test_others_have_one_queue(void **state)
 	assert_int_equal(run_in_one_queue(f, "persistent:4223:1", 10000), 1 + 3);
 	assert_int_equal(run_in_one_queue(f, "persistent:0", 10000), 1 + 1);
 	assert_int_equal(run_in_one_queue(f, "persistent:0:2", 4224), 1 + 1);
+	assert_int_equal(run_in_one_queue(f, "slice:5", 5 * 4223), 5);
+	assert_int_equal(run_in_one_queue(f, "slice:2", 2 * 4224), 2);
 	assert_int_equal(f->k.dev->n_queues, 1);
 }
 
@@ -1349,6 +1377,7 @@ int main(void)
 		CASE(test_as_many_blocks_as_there_is_room_for),
 		CASE(test_two_at_a_time_count_in_places_of_their_own),
 		CASE(test_blocks_that_fill_the_device_and_end_take_turns_in_two_queues),
+		CASE(test_slices_that_fill_the_device_take_turns_in_two_queues),
 		CASE(test_second_queue_is_given_back),
 		CASE(test_end_of_two_queues_is_the_later_one),
 		CASE(test_failed_launch_of_two_queues_is_the_last),

@@ -184,8 +184,9 @@ static bool next(struct gsb_flight *f, const struct gsb_item *item, struct gsb_c
 	return f->course.shadow ? next_of_shadow(f, item, cmd) : next_shaped(f, item, cmd);
 }
 
-/* The first queue keeps the order of the fill that clears it and of the launch behind that; the second one knows of neither. */
-static bool is_counter_clear(const struct gsb_course *c)
+/* The first queue keeps the order of what was before the course, the fill that clears the counter included, and of what
+ * follows; the second one knows of neither. */
+static bool takes_turns(const struct gsb_course *c)
 {
 	return c->second && c->n_taken;
 }
@@ -211,7 +212,7 @@ static unsigned ahead(const struct gsb_flight *f, const struct gsb_item *item)
 		return 1;
 	if (c->yields)
 		return is_beside_parts(f, item->scheduler) ? 1 : GSB_COURSE_AHEAD;
-	return is_counter_clear(c) ? 2 * GSB_COURSE_AHEAD : GSB_COURSE_AHEAD;
+	return takes_turns(c) ? 2 * GSB_COURSE_AHEAD : GSB_COURSE_AHEAD;
 }
 
 static int issue(const struct gsb_flight *f, const struct gsb_pooled_queue *q,
@@ -229,7 +230,7 @@ static const struct gsb_pooled_queue *queue_of_next(const struct gsb_flight *f)
 {
 	const struct gsb_course *c = &f->course;
 
-	return is_counter_clear(c) && c->n_shaped % 2 == 0 ? c->second : f->queue;
+	return takes_turns(c) && c->n_shaped % 2 == 0 ? c->second : f->queue;
 }
 
 static bool waits(const struct gsb_course *c, const struct gsb_item *item)
@@ -285,12 +286,12 @@ static void plan_to_count(struct gsb_course *c, const struct gsb_item *item)
 		c->shape.form = GSB_SHAPE_AS_ASKED;
 }
 
-/* Persistent blocks for which its SMs have room when they are idle. */
-static uint64_t places(const struct gsb_item *item, struct gsb_sm_range sms)
+/* Blocks of that form for which its SMs have room when they are idle. */
+static uint64_t places(const struct gsb_item *item, enum gsb_shape_form form,
+		       struct gsb_sm_range sms)
 {
 	const struct gsb_arch *arch = &item->scheduler->info->arch;
-	uint64_t n =
-		gsb_code_places(arch, &item->fn->forms[GSB_SHAPE_PERSISTENT], &item->cmd.launch);
+	uint64_t n = gsb_code_places(arch, &item->fn->forms[form], &item->cmd.launch);
 
 	return sms.n ? n / arch->n_sms * sms.n : n;
 }
@@ -317,7 +318,9 @@ static void plan(struct gsb_course *c, const struct gsb_item *item, struct gsb_s
 		if (c->each > INT32_MAX)
 			c->each = INT32_MAX;
 	} else if (shape->form == GSB_SHAPE_PERSISTENT) {
-		uint64_t n = shape->n_blocks ? shape->n_blocks : places(item, sms);
+		uint64_t n = shape->n_blocks
+				     ? shape->n_blocks
+				     : places(item, GSB_SHAPE_PERSISTENT, sms);
 
 		c->total = n_blocks(l);
 		shape->n_blocks = (uint32_t)(n < c->total ? n : c->total);
@@ -336,18 +339,47 @@ static struct gsb_pooled_queue *take_like(struct gsb_queue_pool *p, const struct
 	return NULL;
 }
 
+/* Blocks of one launch of its shape. */
+static uint64_t blocks_of_one(const struct gsb_course *c)
+{
+	return c->shape.form == GSB_SHAPE_SLICE ? c->each : c->shape.n_blocks;
+}
+
 /* Blocks fewer than there are places are so few on purpose: with another launch beside it there would be twice as many. */
+static bool is_for_two_queues(const struct gsb_flight *f, const struct gsb_item *item)
+{
+	const struct gsb_course *c = &f->course;
+
+	return (c->shape.form == GSB_SHAPE_SLICE ||
+		(c->shape.form == GSB_SHAPE_PERSISTENT && c->shape.max_tiles)) &&
+	       !c->shadow && blocks_of_one(c) >= places(item, c->shape.form, f->queue->kind->sms);
+}
+
+/* For slices none: each has its blocks. */
+static uint64_t spare_tiles(const struct gsb_course *c)
+{
+	if (c->shape.form == GSB_SHAPE_SLICE)
+		return 0;
+	return c->total < c->each ? c->total : c->each;
+}
+
+/* Before turns are taken, so many commands are in the first queue; of persistent blocks one is the fill. */
+static bool is_over_before_turns(const struct gsb_course *c)
+{
+	uint64_t n = gsb_div_up(c->total + spare_tiles(c), c->each);
+
+	return n + (c->shape.form == GSB_SHAPE_PERSISTENT) <= GSB_COURSE_AHEAD;
+}
+
 static void plan_second(struct gsb_flight *f, const struct gsb_item *item)
 {
 	struct gsb_course *c = &f->course;
-	uint64_t spare = c->total < c->each ? c->total : c->each;
 
-	if (c->shape.form != GSB_SHAPE_PERSISTENT || c->shadow || !c->shape.max_tiles ||
-	    c->shape.n_blocks < places(item, f->queue->kind->sms) || c->total + spare <= c->each)
+	if (!is_for_two_queues(f, item) || is_over_before_turns(c))
 		return;
 	c->second = take_like(&item->scheduler->pool, f->queue->kind);
 	if (c->second)
-		c->total += spare;
+		c->total += spare_tiles(c);
 }
 
 static void drop_second(struct gsb_course *c)

@@ -6,9 +6,10 @@
  * that the device need not wait for the engine between two, and no more run beside whoever comes than that. What is told
  * of it, to the tenant, in counts and traces, is what would be told of one: it began with the first and ended with the last.
  *
- * They are in one queue, but for persistent blocks that fill the device and end before the tiles do: those have a second one, where
- * one is free. A launch that waits there begins in the first place that a block leaves; in one queue, when the last has left. And one
- * more is launched than the tiles need, so that at the end none of them waits for a block that has others before it.
+ * They are in one queue, but for slices that fill the device, and persistent blocks that fill it and end before the tiles do: those
+ * have a second one, where one is free. A launch that waits there begins in the first place that a block leaves; in one queue, when the
+ * last has left. And one more of persistent blocks is launched than the tiles need, so that at the end none of them waits for a block
+ * that has others before it. No block that may be re-sized waits for another one, so their order does not matter.
  *
  * Where the policy has launches in parts wait for a critical tenant, no more than two commands are open, in whatever queues, and one where
  * others' parts are there: and while it has them wait, none follows. Such a course may have no command open, and is not over.
