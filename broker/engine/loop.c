@@ -173,25 +173,6 @@ static bool read_rings(struct gsb_engine *e)
 	return any;
 }
 
-/* Real clock: issue as heads become ready, take completions as they come. */
-static bool work(struct gsb_engine *e)
-{
-	bool any = false;
-
-	for (int i = 0; i < COMPLETION_ROUNDS; i++) {
-		bool more;
-
-		gsb_streams_settle(&e->unsettled);
-		more = !e->scheduler.clock.is_virtual && gsb_start_line_is_open(e) &&
-		       gsb_issue_all(&e->scheduler);
-		more |= gsb_complete_poll(&e->scheduler);
-		if (!more && !e->unsettled)
-			break;
-		any = true;
-	}
-	return any;
-}
-
 static void wake_tenants(struct gsb_engine *e)
 {
 	gsb_for_each_tenant (e, t)
@@ -199,6 +180,41 @@ static void wake_tenants(struct gsb_engine *e)
 			t->queues.changed = false;
 			gsb_tell_woken(t, gsb_wake_waiters(t->region));
 		}
+}
+
+/* What may wait for a critical tenant keeps the device busy, so that there is always a completion; and who is critical is to be read. */
+static int completion_rounds(const struct gsb_engine *e)
+{
+	return e->scheduler.policy->yields ? 1 : COMPLETION_ROUNDS;
+}
+
+/* Real clock. To launch on a GPU takes some microseconds, and behind a critical tenant's kernel many launches may have waited: who
+ * waits for it is woken first. */
+static bool issue(struct gsb_engine *e)
+{
+	if (e->scheduler.clock.is_virtual || !gsb_start_line_is_open(e))
+		return false;
+	if (e->scheduler.policy->yields)
+		wake_tenants(e);
+	return gsb_issue_all(&e->scheduler);
+}
+
+/* Issue as heads become ready, take completions as they come. */
+static bool work(struct gsb_engine *e)
+{
+	bool any = false;
+
+	for (int i = completion_rounds(e); i; i--) {
+		bool more;
+
+		gsb_streams_settle(&e->unsettled);
+		more = issue(e);
+		more |= gsb_complete_poll(&e->scheduler);
+		if (!more && !e->unsettled)
+			break;
+		any = true;
+	}
+	return any;
 }
 
 static bool reap_tenants(struct gsb_engine *e)

@@ -531,6 +531,8 @@ unsigned gsb_coreside_decide(const struct gsb_view *view, struct gsb_policy_area
 	t->terms = *terms;
 	t->n = 0;
 	let_critical_pass(t, &a);
+	if (a.n) /* at once: the others are planned beside it when it is there */
+		return a.n;
 	let_copies_pass(t, &a);
 	hold_for_critical(t, &a);
 	owed = gsb_cap_owed(view, GSB_CAP_LIMIT, terms->critical_first);

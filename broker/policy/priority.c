@@ -66,12 +66,10 @@ static struct gsb_bound bound_of(const struct gsb_view *v)
 	return b;
 }
 
-/* Critical kernels that are ready go in this very decision. */
 static void bound(const struct gsb_view *v, struct gsb_coreside_terms *terms)
 {
 	terms->bound = bound_of(v);
-	terms->yields = any_due(v, v->running, v->n_running) ||
-			(v->n_free_queues && any_due(v, v->ready, v->n_ready));
+	terms->yields = any_due(v, v->running, v->n_running);
 }
 
 static unsigned decide(const struct gsb_view *view, struct gsb_policy_area *area,

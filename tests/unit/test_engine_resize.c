@@ -959,6 +959,77 @@ static void test_parts_beside_others_are_one_at_a_time(void **state)
 	end_waiting(f);
 }
 
+/* The device's own issue, and the tenant that a launch comes between. */
+static int (*issue_as_ever)(struct gsb_queue *queue, const struct gsb_cmd *cmd);
+static struct fixture *between;
+static unsigned n_unaware; /* commands that went to the device before words that had changed were told of */
+
+static int issue_and_look(struct gsb_queue *queue, const struct gsb_cmd *cmd)
+{
+	n_unaware += between->t.t->queues.changed;
+	return issue_as_ever(queue, cmd);
+}
+
+static void begin_between(struct fixture *f, int (*issue)(struct gsb_queue *, const struct gsb_cmd *))
+{
+	between = f;
+	issue_as_ever = f->k.dev->ops.issue;
+	f->k.dev->ops.issue = issue;
+}
+
+/* The fill has ended, and the recording behind it, which takes no command, when slices go on. */
+static void test_who_waits_is_woken_before_parts_go_on(void **state)
+{
+	struct fixture *f = *state;
+
+	begin_waiting(f, "slice:4", false);
+	kit_stream_create(&f->t, 2, GSB_STREAM_NON_BLOCKING);
+	kit_event_create(&f->t, 1);
+	launch(f, 10, 1);
+	kit_fill(&f->t, 2, f->mem);
+	kit_record(&f->t, 2, 1);
+	set_wait(f, true);
+	complete_next(f, 0, CUDA_SUCCESS);
+	complete_next(f, 1, CUDA_SUCCESS);
+	assert_int_equal(f->k.dev->n_issued, 3);
+	begin_between(f, issue_and_look);
+	n_unaware = 0;
+	has_to_wait = false;
+	complete_next(f, 2, CUDA_SUCCESS);
+	assert_int_equal(f->k.dev->n_issued, 5);
+	assert_int_equal(n_unaware, 0);
+	f->k.dev->ops.issue = issue_as_ever;
+	run_out(f);
+	end_waiting(f);
+}
+
+/* When the first part goes to the device the tenant asks for something else. */
+static int issue_and_ask(struct gsb_queue *queue, const struct gsb_cmd *cmd)
+{
+	between->k.dev->ops.issue = issue_as_ever;
+	kit_fill(&between->t, 2, between->mem);
+	return issue_as_ever(queue, cmd);
+}
+
+static void test_tenants_are_heard_between_parts(void **state)
+{
+	struct fixture *f = *state;
+	struct kit_device *d = f->k.dev;
+	unsigned at = 0;
+
+	begin_waiting(f, "slice:40", false);
+	kit_stream_create(&f->t, 2, GSB_STREAM_NON_BLOCKING);
+	begin_between(f, issue_and_ask);
+	d->automatic = true;
+	launch(f, 40, 1);
+	assert_int_equal(d->n_issued, 41);
+	while (d->log[at].kind != GSB_CMD_FILL)
+		at++;
+	assert_in_range(at, 1, 4);
+	d->automatic = false;
+	end_waiting(f);
+}
+
 /* Half of the SMs have room for half of them. */
 static void test_blocks_on_a_part_are_as_many_as_that_has_room_for(void **state)
 {
@@ -1402,6 +1473,8 @@ int main(void)
 		CASE(test_tenant_that_dies_while_it_waits_leaves_nothing),
 		CASE(test_parts_that_may_have_to_wait_are_two_at_a_time),
 		CASE(test_parts_beside_others_are_one_at_a_time),
+		CASE(test_who_waits_is_woken_before_parts_go_on),
+		CASE(test_tenants_are_heard_between_parts),
 		CASE(test_blocks_on_a_part_are_as_many_as_that_has_room_for),
 		CASE(test_policy_that_does_not_choose_is_offered_nothing),
 		CASE(test_blocks_are_cut_to_the_size_that_was_fastest),

@@ -419,8 +419,9 @@ static GSB_NOINLINE void tell_decided(const struct gsb_scheduler *s, const struc
 	for (unsigned i = 0; i < n_issued; i++)
 		if (items[i]->flight)
 			tell_one(s, view, &items[i]->head->work, &out[i]);
-	for (unsigned i = 0; i < s->ready.n; i++)
-		tell_held(s, view, gsb_head_of(gsb_ready_works(&s->ready)[i]), &unsaid);
+	if (!n_issued || s->clock.n_in_flight == GSB_N_QUEUES) /* else it is asked again */
+		for (unsigned i = 0; i < s->ready.n; i++)
+			tell_held(s, view, gsb_head_of(gsb_ready_works(&s->ready)[i]), &unsaid);
 	for (unsigned i = 0; i < n_issued; i++)
 		if (items[i]->flight)
 			tell_issued(s, items[i]->flight, &out[i]);
