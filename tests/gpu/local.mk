@@ -84,6 +84,9 @@ tests_gpu_litmus_LDADD = libbase.la
 # Kernels that do real work, on which the law is tested.
 real_kernels = tests/gpu/real_kernels.def tests/gpu/real_data.h
 EXTRA_DIST += tests/gpu/real_kernels.cu tests/gpu/real_kernels.ptx
+noinst_PROGRAMS += tests/gpu/real_measure
+tests_gpu_real_measure_SOURCES = tests/gpu/real_measure.c tests/gpu/gpu.c tests/gpu/gpu.h $(real_kernels)
+tests_gpu_real_measure_LDADD = libbase.la -lm
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_real_kernels
 tests_unit_test_real_kernels_SOURCES = tests/unit/test_real_kernels.c $(real_kernels) $(device_kit)
