@@ -38,7 +38,7 @@
 #define WHOLE_US      10000.0 /* of each kernel's work alone, of which makespans are taken */
 #define TRIAL_KERNELS 3
 #define TRIAL_UNITS   8
-#define TRIAL_ENDLESS 2048 /* the emulated device has no hurry to stop what goes on for ever */
+#define TRIAL_ENDLESS 256 /* the emulated device has no hurry to stop what goes on for ever */
 
 struct kernel {
 	const char *name;
@@ -296,15 +296,16 @@ static void print_alone(unsigned kernel, unsigned eighths)
 {
 	const struct part p = {kernel, eighths};
 	double rate[N_RUNS], mean = 0, squares = 0;
+	int n_runs = is_trial ? 2 : N_RUNS;
 
-	for (int i = 0; i < N_RUNS; i++) {
+	for (int i = 0; i < n_runs; i++) {
 		measure_rates(&p, 1, &rate[i]);
-		mean += rate[i] / N_RUNS;
+		mean += rate[i] / n_runs;
 	}
-	for (int i = 0; i < N_RUNS; i++)
+	for (int i = 0; i < n_runs; i++)
 		squares += (rate[i] - mean) * (rate[i] - mean);
 	printf("%s\t%u\t%.1f\t%.1f\t", kernels[kernel].name, eighths, mean,
-	       sqrt(squares / (N_RUNS - 1)));
+	       sqrt(squares / (n_runs - 1)));
 	print_places(0, &p);
 	printf("\t%u\t%d\t%d\n", kernels[kernel].threads, kernels[kernel].grid.regs,
 	       kernels[kernel].grid.static_smem);
