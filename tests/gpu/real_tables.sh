@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# real-tables: model_tables predict and real on made-up files, of which a hand can say what comes out; and what real-demands counts.
-# Usage: from the build folder: srcdir=... tests/gpu/real-tables
+# real_tables.sh: model_tables predict and real on made-up files, of which a hand can say what comes out; and what real-demands counts.
+# Usage: from the build folder: srcdir=... tests/gpu/real_tables.sh
 set -uo pipefail
 src=${srcdir:-$(dirname "$0")/../..}
 tables=$PWD/tests/gpu/model_tables
