@@ -26,6 +26,8 @@
 struct kernel {
 	char name[32];
 	struct gsb_curve curve;
+	/* Shares of the units. More than 1: the counts are wrong there, or the data sheet. */
+	double counted[GSB_N_UNITS];
 	struct gsb_demand demand;
 	double full; /* units a second */
 };
@@ -101,7 +103,7 @@ static void set_demand(const struct gsb_arch *arch, struct kernel *k, const stru
 {
 	double hz = arch->clock_khz * 1e3, of_sm = k->full / (arch->n_sms * hz);
 	double requests = tsv_number(t, 4), sectors = tsv_number(t, 5);
-	double l2 = tsv_number(t, 8) / 100, dram = tsv_number(t, 9) / 100, *units = k->demand.units;
+	double l2 = tsv_number(t, 8) / 100, dram = tsv_number(t, 9) / 100, *units = k->counted;
 
 	units[GSB_UNIT_SFU] = tsv_number(t, 2) * of_sm / PER_CYCLE_16;
 	units[GSB_UNIT_FP64] = tsv_number(t, 3) * of_sm / PER_CYCLE_64;
@@ -113,7 +115,7 @@ static void set_demand(const struct gsb_arch *arch, struct kernel *k, const stru
 		sectors * dram * SECTOR_BYTES * k->full / (double)arch->mem_bandwidth_bytes_per_s;
 	set_issue(units, tsv_number(t, 1) * of_sm / arch->issue_width);
 	for (unsigned u = 0; u < GSB_N_UNITS; u++)
-		units[u] = fmin(1, units[u]);
+		k->demand.units[u] = fmin(1, units[u]);
 }
 
 static void read_demands(struct world *w, const char *path)
@@ -236,9 +238,9 @@ static void print_demands(const struct world *w)
 	for (uint32_t i = 0; i < w->n; i++) {
 		printf("# %s:", w->kernels[i].name);
 		for (unsigned u = 0; u < GSB_N_UNITS; u++)
-			if (w->kernels[i].demand.units[u] >= 0.0005)
+			if (w->kernels[i].counted[u] >= 0.0005)
 				printf(" %s %.3f", gsb_unit_name((enum gsb_unit)u),
-				       w->kernels[i].demand.units[u]);
+				       w->kernels[i].counted[u]);
 		putchar('\n');
 	}
 }

@@ -115,6 +115,12 @@ predict_makes_demands_of_counts() {
 	counts k 0 0 0 26136000 0 0 0 50 0 >"$dir/counts"
 	predict
 	has "$dir/p" '# k: l1 0.050'
+	# more than a unit can is shown, and taken for all of it
+	two_full_units
+	sed -i 's/1045440000/2090880000/' "$dir/counts"
+	predict
+	has "$dir/p" '# fma: dense 2.000'
+	has "$dir/p" 'fma,sin 4,4 0.990000,0.050000 1.9596 1.000000,1.000000 1.0000 0.500000,0.500000 2.0000'
 }
 
 # Triples of different kernels, each at three residencies.
