@@ -53,17 +53,16 @@ static int by_text(const void *a, const void *b)
 /* "b,a" has the set "a,b". */
 static uint32_t make_set(const char *names, char set[REAL_NAMES_LEN], const char *path)
 {
-	char text[REAL_NAMES_LEN], *part[REAL_BESIDE_MAX], *at = text;
+	char text[REAL_NAMES_LEN], *part[REAL_BESIDE_MAX] = {NULL}, *at = text;
 	uint32_t n = 0;
 
 	if (strlen(names) >= sizeof(text))
 		tsv_die(path, "names that are too long");
 	snprintf(text, sizeof(text), "%s", names);
-	while (at) {
-		if (n == REAL_BESIDE_MAX)
-			tsv_die(path, "more kernels than three");
-		part[n++] = strsep(&at, ",");
-	}
+	for (; at && n < REAL_BESIDE_MAX; n++)
+		part[n] = strsep(&at, ",");
+	if (at)
+		tsv_die(path, "more kernels than three");
 	qsort(part, n, sizeof(*part), by_text);
 	*set = 0;
 	for (uint32_t i = 0; i < n; i++) {
@@ -143,9 +142,10 @@ static void read_measured(struct rows *rows, const struct rows *predicted, const
 
 		read_key(&t, r);
 		p = find_prediction(predicted, r);
-		if (!p)
+		if (p)
+			*r = *p;
+		else
 			tsv_die(path, "a line that nobody has predicted");
-		*r = *p;
 		read_numbers(&t, 2, r->n, r->seen);
 		read_numbers(&t, 4, r->n, r->alone);
 		r->seen_makespan = tsv_number(&t, 6);

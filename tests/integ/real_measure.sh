@@ -45,3 +45,4 @@ real_measure_says_how_it_is_called() {
 
 run_case real_measure_gives_what_model_tables_reads
 run_case real_measure_says_how_it_is_called
+[ "$failures" -eq 0 ]

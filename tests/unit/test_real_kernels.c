@@ -28,12 +28,15 @@ static uint32_t *word, *words_out, *progress, *stop;
 
 static int start(void **state)
 {
+	void *written;
+
 	t_device_open(&dev, "emu:h200", 2);
 	t_device_load_file(&dev, "tests/gpu/real_kernels.ptx");
 	real = t_device_alloc(&dev, N * 4);
 	word = t_device_alloc(&dev, N * 4);
-	out = t_device_alloc(&dev, N * 4);
-	words_out = (uint32_t *)out;
+	written = t_device_alloc(&dev, N * 4);
+	out = written;
+	words_out = written;
 	progress = t_device_alloc(&dev, BLOCKS * 8);
 	stop = t_device_alloc(&dev, 4);
 	for (uint32_t i = 0; i < N; i++) {
@@ -317,6 +320,7 @@ static void test_triad_adds_three_times_the_second(void **state)
 static void test_updates_are_all_in_the_table(void **state)
 {
 	float *wanted = nothing();
+	void *table = wanted;
 
 	run("updates", 256);
 	for (uint32_t i = 0; i < ITEMS * 256; i++) {
@@ -324,7 +328,7 @@ static void test_updates_are_all_in_the_table(void **state)
 
 		for (int k = 0; k < 16; k++) {
 			now = RANDOM(now);
-			((uint32_t *)wanted)[(now ^ now >> 13) & MASK] ^= now;
+			((uint32_t *)table)[(now ^ now >> 13) & MASK] ^= now;
 		}
 	}
 	expect(wanted);
