@@ -37,6 +37,8 @@
 	X(cuMemFree_v2, (CUdeviceptr))                                                             \
 	X(cuMemcpyHtoD_v2, (CUdeviceptr, const void *, size_t))                                    \
 	X(cuMemcpyDtoH_v2, (void *, CUdeviceptr, size_t))                                          \
+	X(cuMemcpyHtoDAsync_v2, (CUdeviceptr, const void *, size_t, CUstream))                     \
+	X(cuMemcpyDtoHAsync_v2, (void *, CUdeviceptr, size_t, CUstream))                           \
 	X(cuMemHostAlloc, (void **, size_t, unsigned))                                             \
 	X(cuStreamCreate, (CUstream *, unsigned))                                                  \
 	X(cuStreamQuery, (CUstream))                                                               \
@@ -260,6 +262,100 @@ void gpu_warm(CUmodule module)
 	gpu_find(&g, module);
 	while (us < 3e5)
 		us += gpu_time(&g);
+}
+
+/* ---- kernels beside each other ---- */
+
+static struct {
+	CUstream stream;
+	CUevent begin, end;
+} slots[GPU_SLOTS];
+static CUstream looking;
+static CUevent stamps[2];
+
+void gpu_start_slots(void)
+{
+	for (unsigned i = 0; i < GPU_SLOTS; i++) {
+		check(cuStreamCreate(&slots[i].stream, 1), "stream");
+		check(cuEventCreate(&slots[i].begin, 0), "event");
+		check(cuEventCreate(&slots[i].end, 0), "event");
+	}
+	check(cuStreamCreate(&looking, 1), "stream");
+	for (unsigned i = 0; i < 2; i++)
+		check(cuEventCreate(&stamps[i], 0), "event");
+}
+
+void *gpu_pinned(size_t bytes)
+{
+	void *p;
+
+	check(cuMemHostAlloc(&p, bytes, 0), "pinned memory");
+	memset(p, 0, bytes);
+	return p;
+}
+
+CUdeviceptr gpu_alloc(size_t bytes)
+{
+	CUdeviceptr p;
+
+	check(cuMemAlloc_v2(&p, bytes), "memory");
+	return p;
+}
+
+void gpu_slot_launch(unsigned slot, const struct grid *g, void **args)
+{
+	check(cuLaunchKernel(g->function, g->blocks, 1, 1, g->threads, 1, 1, g->smem,
+			     slots[slot].stream, args, NULL),
+	      g->name);
+}
+
+void gpu_slot_wait(unsigned slot)
+{
+	check(cuStreamSynchronize(slots[slot].stream), "a kernel");
+}
+
+void gpu_slot_begin(unsigned slot)
+{
+	check(cuEventRecord(slots[slot].begin, slots[slot].stream), "event");
+}
+
+void gpu_slot_end(unsigned slot)
+{
+	check(cuEventRecord(slots[slot].end, slots[slot].stream), "event");
+}
+
+double gpu_slots_us(unsigned begun, unsigned ended)
+{
+	float ms;
+
+	check(cuEventElapsedTime(&ms, slots[begun].begin, slots[ended].end), "time");
+	return ms * 1e3;
+}
+
+void gpu_look(void *to, CUdeviceptr from, size_t bytes)
+{
+	check(cuMemcpyDtoHAsync_v2(to, from, bytes, looking), "copy");
+	check(cuStreamSynchronize(looking), "copy");
+}
+
+void gpu_put(CUdeviceptr to, const void *from, size_t bytes)
+{
+	check(cuMemcpyHtoDAsync_v2(to, from, bytes, looking), "copy");
+	check(cuStreamSynchronize(looking), "copy");
+}
+
+void gpu_stamp(unsigned which)
+{
+	check(cuEventRecord(stamps[which], looking), "event");
+}
+
+double gpu_stamps_us(void)
+{
+	float ms;
+
+	check(cuEventSynchronize(stamps[1]), "time");
+	check(cuEventElapsedTime(&ms, stamps[0], stamps[1]), "time");
+	return ms * 1e3;
 }
 
 bool gpu_compile(const char *text, CUmodule *module, char *log, size_t size)

@@ -1,5 +1,5 @@
 /*
- * gpu.h - the driver, one GPU and its kernels, as much of them as model_measure.c and emu_oracle.c need.
+ * gpu.h - the driver, one GPU and its kernels, as much of them as model_measure.c, real_measure.c and emu_oracle.c need.
  *
  * libcuda.so.1 is loaded at run time; without it the program exits 77. Every other error ends the program
  * with a message: a measurement that lost a call is worth nothing.
@@ -48,6 +48,27 @@ bool gpu_time_beside(const struct grid *k1, const struct grid *k2, double *us);
 void gpu_spread(const struct grid *g, unsigned *least, unsigned *most);
 /* Keeps every SM busy for about a third of a second: clocks rise before anything is measured. */
 void gpu_warm(CUmodule module);
+
+/* ---- kernels beside each other, looked at while they run ---- */
+
+#define GPU_SLOTS 3 /* a kernel in each */
+
+void gpu_start_slots(void);
+void *gpu_pinned(size_t bytes);
+CUdeviceptr gpu_alloc(size_t bytes);
+/* Into its slot's stream, without waiting for it. g->work and the arrays of gpu_start_memory() are not used. */
+void gpu_slot_launch(unsigned slot, const struct grid *g, void **args);
+void gpu_slot_wait(unsigned slot);
+/* Marks in the stream of a slot, and the time from one to the other: both have been waited for. */
+void gpu_slot_begin(unsigned slot);
+void gpu_slot_end(unsigned slot);
+double gpu_slots_us(unsigned begun, unsigned ended);
+/* Between pinned memory and the device, beside all kernels; waits for the copy alone. */
+void gpu_look(void *to, CUdeviceptr from, size_t bytes);
+void gpu_put(CUdeviceptr to, const void *from, size_t bytes);
+/* Two instants of the device, 0 and 1, and the time between them. */
+void gpu_stamp(unsigned which);
+double gpu_stamps_us(void);
 
 /* ---- for results, not times ---- */
 

@@ -81,8 +81,22 @@ noinst_PROGRAMS += tests/gpu/litmus
 tests_gpu_litmus_SOURCES = tests/gpu/litmus.c tests/gpu/gpu.c tests/gpu/gpu.h $(litmus_sources)
 tests_gpu_litmus_LDADD = libbase.la
 
+# Kernels that do real work, on which the law is tested.
+real_kernels = tests/gpu/real_kernels.def tests/gpu/real_data.h
+EXTRA_DIST += tests/gpu/real_kernels.cu tests/gpu/real_kernels.ptx tests/gpu/real-demands
+noinst_PROGRAMS += tests/gpu/real_measure
+tests_gpu_real_measure_SOURCES = tests/gpu/real_measure.c tests/gpu/gpu.c tests/gpu/gpu.h $(real_kernels)
+tests_gpu_real_measure_LDADD = libbase.la -lm
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_real_kernels
+tests_unit_test_real_kernels_SOURCES = tests/unit/test_real_kernels.c $(real_kernels) $(device_kit)
+tests_unit_test_real_kernels_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -ffp-contract=off
+tests_unit_test_real_kernels_LDADD = libdevice.la examples/gpu_db/libgpudata.la $(CMOCKA_LIBS) -lm
+endif
+
 noinst_PROGRAMS += tests/gpu/model_tables
-tests_gpu_model_tables_SOURCES = tests/gpu/model_tables.c tests/gpu/tsv.c tests/gpu/tsv.h
+tests_gpu_model_tables_SOURCES = tests/gpu/model_tables.c tests/gpu/real_predict.c tests/gpu/real_score.c tests/gpu/real_tables.h \
+	tests/gpu/real_data.h tests/gpu/tsv.c tests/gpu/tsv.h
 tests_gpu_model_tables_LDADD = libmodel.la libbase.la -lm
-check_SCRIPTS += tests/gpu/model-doc tests/gpu/ptx-fresh
-EXTRA_DIST += tests/gpu/model-doc tests/gpu/ptx-fresh
+check_SCRIPTS += tests/gpu/model-doc tests/gpu/ptx-fresh tests/gpu/real_tables.sh
+EXTRA_DIST += tests/gpu/model-doc tests/gpu/ptx-fresh tests/gpu/real_tables.sh

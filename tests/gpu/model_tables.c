@@ -6,6 +6,8 @@
  *   model_tables profiles  PROFILES CURVES SOLO
  *   model_tables contending CONTENDING PROFILES CURVES SOLO
  *   model_tables rounds    ROUNDS
+ *   model_tables predict   GPU ALONE DEMANDS      (of real_measure and real-demands)
+ *   model_tables real      PREDICTIONS MEASURED   (of that and of real_measure)
  *
  * The files are in doc/results. Nothing here is fitted: a prediction uses geometry, registers, shared memory,
  * and for the extended model what CURVES and SOLO say about each kernel alone.
@@ -20,6 +22,7 @@
 #include "base/compiler.h"
 #include "model/gpu/arch.h"
 #include "model/time/contend.h"
+#include "real_tables.h"
 #include "tsv.h"
 
 #define KERNELS_MAX 16
@@ -593,7 +596,9 @@ int main(int argc, char **argv)
 		      {"pairs", 1, tables_pairs},
 		      {"profiles", 3, tables_profiles},
 		      {"contending", 4, tables_contending},
-		      {"rounds", 1, tables_rounds}};
+		      {"rounds", 1, tables_rounds},
+		      {"predict", 3, tables_predict},
+		      {"real", 2, tables_real}};
 
 	arch = gsb_arch_find("h200");
 	for (unsigned i = 0; argc > 1 && i < GSB_ARRAY_LEN(tables); i++)
@@ -601,6 +606,7 @@ int main(int argc, char **argv)
 			return tables[i].print(argv + 2);
 	fprintf(stderr,
 		"usage: model_tables registers|pairs|rounds FILE | profiles PROFILES CURVES SOLO |\n"
-		"       contending CONTENDING PROFILES CURVES SOLO\n");
+		"       contending CONTENDING PROFILES CURVES SOLO | predict GPU ALONE DEMANDS |\n"
+		"       real PREDICTIONS MEASURED\n");
 	return 2;
 }

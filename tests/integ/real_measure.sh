@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# real_measure.sh - tests/gpu/real_measure as a trial on the emulated device: what is measured on a GPU comes out in the form that
+# model_tables reads, of kernels that are where they are said to be. The figures say nothing here.
+# Usage: from the build folder: srcdir=... tests/integ/real_measure.sh
+srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+# shellcheck source=tests/integ/lib.sh
+. "$srcdir/tests/integ/lib.sh"
+# shellcheck source=tests/integ/real.sh
+. "$srcdir/tests/integ/real.sh"
+
+# trial PART: of four SMs' worth, into $dir/PART.
+trial() {
+	tenant "$1" "$build/tests/gpu/real_measure" "$1" "$srcdir/tests/gpu/real_kernels.ptx" 18 >"$dir/$1" 2>"$dir/$1.err" ||
+		fail "$1: $(cat "$dir/$1.err")"
+}
+
+real_measure_gives_what_model_tables_reads() {
+	printf '%s\n' 'base = h200' 'name = small' 'n_sms = 4' 'sm_group = 1' >"$dir/small.txt"
+	printf '%s\n' "[device \"emu:$dir/small.txt\"]" >"$dir/conf"
+	mkfifo "$dir/ready"
+	"$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s" --ready-fd 9 9>"$dir/ready" 2>"$dir/broker.log" &
+	broker=$!
+	read -r _ <"$dir/ready" || fail "gsbrokerd did not start: $(cat "$dir/broker.log")"
+	trial alone
+	trial triples
+	end_broker
+	expect_equal "$(grep -vc '^#' "$dir/alone")" 24
+	expect_equal "$(awk -F'\t' '!/^#/ && $5 != $2 "-" $2' "$dir/alone")" ''
+	expect_equal "$(awk -F'\t' '!/^#/ { print $2, $6 }' "$dir/triples")" $'2,3,3 2-2,3-3,3-3\n4,2,2 4-4,2-2,2-2\n6,1,1 6-6,1-1,1-1'
+	# speeds of all are above 0, and the makespan is not that of nothing
+	awk -F'[\t,]' '!/^#/ && !($7 > 0 && $8 > 0 && $9 > 0 && $19 > 0) { exit 1 }' "$dir/triples" || fail "$(cat "$dir/triples")"
+	"$srcdir/tests/gpu/real-demands" nearest cheapest_path plate >"$dir/demands"
+	"$build/tests/gpu/model_tables" predict h200 "$dir/alone" "$dir/demands" >"$dir/predictions"
+	"$build/tests/gpu/model_tables" real "$dir/predictions" "$dir/triples" >"$dir/table"
+	expect_match "$(cat "$dir/table")" '^3 sets, 9 speeds, '
+}
+
+real_measure_says_how_it_is_called() {
+	status_of "$build/tests/gpu/real_measure" pairs
+	expect_equal "$status" 2
+	status_of "$build/tests/gpu/real_measure" pairs x 17
+	expect_equal "$status" 2
+	expect_match "$output" '^usage: real_measure alone\|pairs\|triples PTX \[LOG2\]$'
+}
+
+run_case real_measure_gives_what_model_tables_reads
+run_case real_measure_says_how_it_is_called
+[ "$failures" -eq 0 ]
