@@ -248,10 +248,10 @@ static void print_errors(const struct rows *rows)
 		find_speed_factors(rows, way, true, &starved);
 		find_row_factors(rows, way, false, &sets);
 		find_row_factors(rows, way, true, &spans);
-		printf("| %s | %.3f | %.3f | %.1f | %.2f | %.1f %% | %.1f %% | %.3f | %.3f | %.2f | "
-		       "%.1f %% |\n",
-		       way_names[way], at_percent(&speeds, 50), at_percent(&speeds, 90),
-		       at_percent(&speeds, 100), at_percent(&starved, 50),
+		printf("| %s | %.3f | %.3f | %.1f |", way_names[way], at_percent(&speeds, 50),
+		       at_percent(&speeds, 90), at_percent(&speeds, 100));
+		printf(starved.n ? " %.2f |" : " - |", at_percent(&starved, 50));
+		printf(" %.1f %% | %.1f %% | %.3f | %.3f | %.2f | %.1f %% |\n",
 		       part_within(&sets, WITHIN), 100 - part_within(&sets, BEYOND),
 		       at_percent(&spans, 50), at_percent(&spans, 90), at_percent(&spans, 100),
 		       part_within(&spans, WITHIN));

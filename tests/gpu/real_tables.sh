@@ -180,6 +180,14 @@ score_counts_factors_of_all_speeds() {
 	[ "$(grep -nE '^\| [ab],[ab] ' "$dir/t" | head -n 1 | grep -c b,a)" -eq 1 ] || fail "not the worst first: $(cat "$dir/t")"
 }
 
+# A set is as wrong as its worst speed, whichever that is.
+score_takes_a_set_by_its_worst_speed() {
+	said a,b 4,4 0.1,0.5 1 1,0.5 1 1,1 2 >"$dir/p"
+	seen a,b 4,4 0.5,0.5 1,1 1 >"$dir/m"
+	"$tables" real "$dir/p" "$dir/m" >"$dir/t"
+	has "$dir/t" '| law | 1.000 | 5.000 | 5.0 | - | 0.0 % | 100.0 % | 1.000 | 1.000 | 1.00 | 100.0 % |'
+}
+
 # Seen: 1.6 and 1.2, one after the other 2. The law takes the first, for 1.6 / 1.2; 1/curve the second; rounds find all alike: their mean.
 score_holds_what_a_way_takes_against_the_best() {
 	{
@@ -240,6 +248,7 @@ run_case predict_makes_demands_of_counts
 run_case predict_draws_fifty_triples
 run_case predict_refuses_what_is_not_whole
 run_case score_counts_factors_of_all_speeds
+run_case score_takes_a_set_by_its_worst_speed
 run_case score_holds_what_a_way_takes_against_the_best
 run_case score_matches_kernels_in_pairs
 run_case score_refuses_what_nobody_predicted
