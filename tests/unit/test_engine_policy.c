@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include "broker/engine/work/ready.h"
@@ -298,6 +299,50 @@ static void test_queues_are_made_once_for_each_range_that_a_policy_names(void **
 
 /* ---- an idle device ---- */
 
+/* A policy that knows no critical tenants has none. */
+static void test_queues_of_critical_tenants_are_there_before_they_come(void **state)
+{
+	struct fixture f;
+	struct gsb_pooled_queue *q;
+	unsigned n;
+
+	begin(&f, &gsb_policy_coreside, false);
+	assert_int_equal(f.k.dev->n_queues, 0);
+	end(&f);
+	begin(&f, &gsb_policy_priority, false);
+	n = f.k.dev->n_queues;
+	assert_in_range(n, 1, 8);
+	for (unsigned i = 0; i < n; i++) {
+		q = gsb_queue_pool_take(&f.k.engine->scheduler.pool, -5, GSB_ALL_SMS);
+		assert_int_equal(q->kind->priority, -5);
+	}
+	assert_int_equal(f.k.dev->n_queues, n);
+	end(&f);
+}
+
+static int no_queue(struct gsb_device *dev, int priority, struct gsb_sm_range sms,
+		    struct gsb_queue **out)
+{
+	return -ENOMEM;
+}
+
+static void test_queues_that_cannot_be_made_before_are_made_later(void **state)
+{
+	struct kit_device *d = kit_device_create(false);
+	int (*create)(struct gsb_device *, int, struct gsb_sm_range, struct gsb_queue **) =
+		d->ops.queue_create;
+	struct gsb_queue_pool pool;
+
+	gsb_queue_pool_init(&pool, &d->base);
+	d->ops.queue_create = no_queue;
+	gsb_queue_pool_prepare(&pool, -5, 4);
+	assert_null(gsb_queue_pool_take(&pool, -5, GSB_ALL_SMS));
+	d->ops.queue_create = create;
+	assert_non_null(gsb_queue_pool_take(&pool, -5, GSB_ALL_SMS));
+	gsb_queue_pool_finish(&pool);
+	kit_device_destroy(d);
+}
+
 static void test_idle_device_gets_what_the_policy_ranks_first_and_no_more(void **state)
 {
 	struct fixture f;
@@ -449,6 +494,8 @@ int main(void)
 		cmocka_unit_test(test_policy_is_asked_only_when_something_changed),
 		cmocka_unit_test(test_fifo_names_no_more_than_there_are_queues),
 		cmocka_unit_test(test_queues_are_made_once_for_each_range_that_a_policy_names),
+		cmocka_unit_test(test_queues_of_critical_tenants_are_there_before_they_come),
+		cmocka_unit_test(test_queues_that_cannot_be_made_before_are_made_later),
 		cmocka_unit_test(test_idle_device_gets_what_the_policy_ranks_first_and_no_more),
 		cmocka_unit_test(test_policy_that_never_names_anything_still_lets_the_oldest_go),
 		cmocka_unit_test(test_held_heads_of_a_failed_context_are_shown_no_more),

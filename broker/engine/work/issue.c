@@ -16,6 +16,8 @@
 #include "broker/policy/claim.h"
 #include "broker/policy/estimate.h"
 
+#define N_CRITICAL_QUEUES 4 /* at first; there are more when they are asked for */
+
 static struct gsb_tenant *tenant_of(const struct gsb_item *item)
 {
 	return gsb_tenant_of(item->op.order->queues);
@@ -508,6 +510,14 @@ bool gsb_issue_all(struct gsb_scheduler *s)
 
 /* ---- life ---- */
 
+/* A critical tenant's first launch is not to wait for its queue. */
+static void prepare_queues(struct gsb_scheduler *s)
+{
+	if (s->policy->heeds & GSB_HEEDS_CRITICAL &&
+	    s->info->priority_greatest != s->info->priority_least)
+		gsb_queue_pool_prepare(&s->pool, s->info->priority_greatest, N_CRITICAL_QUEUES);
+}
+
 int gsb_scheduler_init(struct gsb_scheduler *s, struct gsb_device *dev,
 		       const struct gsb_policy *policy, uint64_t kernel_limit_ns)
 {
@@ -525,6 +535,7 @@ int gsb_scheduler_init(struct gsb_scheduler *s, struct gsb_device *dev,
 	};
 	s->runs = gsb_run_is_possible(s);
 	gsb_queue_pool_init(&s->pool, dev);
+	prepare_queues(s);
 	err = gsb_ready_init(&s->ready, s->clock.is_virtual);
 	if (!err && policy->predicts)
 		err = gsb_estimates_create(&s->estimates);
