@@ -23,6 +23,7 @@
 #define SEEN_TWICE    5		 /* and so many launches where some live on the memory, */
 #define ENOUGH	      16	 /* or so many launches, */
 #define GIVEN_UP      8		 /* or so many of which none was by itself */
+#define FILLS	      0.75	 /* of the device, each of them */
 #define LONG_NS	      1000000000 /* of work is to come, and */
 #define STAYS	      64	 /* launches of each in the mean are to come, for the tests, */
 #define STAYS_STARVED 32	 /* or where somebody has too little; */
@@ -304,10 +305,19 @@ static bool has_enough(const struct gsb_auction *a)
 	return left >= 2 * STAYS_IN_LANE * longest;
 }
 
+/* Each a lane by itself: what has fewer blocks has room beside others, and in turn nobody would use it. */
+static bool each_fills(const struct gsb_auction *a)
+{
+	for (unsigned i = 0; i < a->n; i++)
+		if (a->of[i].claim->habits.filled < FILLS)
+			return false;
+	return true;
+}
+
 bool gsb_lanes_can(const struct gsb_auction *a)
 {
 	return a->n > 2 && a->n_units > 2 && !a->strangers && !a->cooperative && !are_alike(a) &&
-	       !would_wait(a) && has_enough(a);
+	       !would_wait(a) && has_enough(a) && each_fills(a);
 }
 
 /* Each lane has enough to do for what is lost when it ends. */

@@ -600,6 +600,9 @@ static void test_plan_tests_nothing_where_it_would_not_pay(void **state)
 	k->ready[3].cooperative = true; /* it can have no lane */
 	expect_none(k);
 	k->ready[3].cooperative = false;
+	k->claims[3].habits.filled = 0.5;
+	expect_none(k); /* the rest of a lane would be nobody's */
+	k->claims[3].habits.filled = 1;
 	for (unsigned i = 0; i < 4; i++)
 		k->claims[i].habits.n_came = 40;
 	k->ready[0].n_queued = &one;
