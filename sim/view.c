@@ -72,7 +72,7 @@ void gsb_sim_view_add(struct gsb_sim *s, struct gsb_sim_item *item)
 		item->work.predicted =
 			gsb_estimates_predict(s->p->estimates, s->p->arch, &item->work);
 	item->work.n_queued = &s->streams[item->op->stream_at].n_queued;
-	gsb_claim_begin(claim_of(s, item), s->share_ns);
+	gsb_claim_begin(claim_of(s, item), s->share_ns, item->ready_ns);
 	claim_of(s, item)->asked_ns = item->ready_ns;
 	claim_of(s, item)->n_ready++;
 	for (; at && is_before(&item->work, s->ready[at - 1]); at--)
@@ -119,6 +119,7 @@ static void start(struct gsb_sim *s, struct gsb_sim_item *item, const struct gsb
 	if (w->kind == GSB_WORK_KERNEL) {
 		note_company(s, f);
 		s->share_ns = claim->share_ns;
+		claim->apart = w->sms.n;
 	} else {
 		s->n_copying[w->direction]++;
 	}

@@ -7,24 +7,34 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "broker/policy/estimate.h"
 #include "broker/policy/parts.h"
 
 #define GSB_N_UNITS 16 /* SMs are handed out in so many pieces at most */
+
+#define GSB_PARTS_GAIN 0.05 /* of the mean speed, for SMs of their own to be worth it, */
+#define GSB_PARTS_HOPE \
+	0.02 /* and for one more trial, or for turns where somebody starves: they cost no trial */
+
+/* How fast a contender is on so many units. */
+struct gsb_curve {
+	uint32_t
+		least; /* units of which something was measured, and below half of it nothing is hoped for */
+	double known[GSB_N_UNITS + 1];			    /* 0: not measured */
+	double low[GSB_N_UNITS + 1], high[GSB_N_UNITS + 1]; /* bounds */
+};
 
 struct gsb_contender {
 	const struct gsb_claim *claim;
 	uint64_t n_queued;
 	unsigned n_ready, n_running; /* kernels */
+	struct gsb_sm_range at;	     /* where one of them runs */
 	double alone_ns;	     /* all of its habits once, beside nobody; 0: not known */
 	double shared;		     /* speed beside the others on all SMs, */
 	uint32_t n_shared;	     /* from so many values */
 	double least_speed;	     /* that a part must leave it */
 	uint32_t on;		     /* units that it has just now; 0: none of its own */
-	uint32_t
-		least; /* units of which something was measured, and below half of it nothing is hoped for */
-	double known[GSB_N_UNITS + 1]; /* its speed on so many units; 0: not measured */
-	double low[GSB_N_UNITS + 1],
-		high[GSB_N_UNITS + 1]; /* bounds of its speed on so many units */
+	struct gsb_curve part;	     /* on a part in its place */
 };
 
 struct gsb_auction {
@@ -32,8 +42,9 @@ struct gsb_auction {
 	struct gsb_sm_range sms;
 	uint32_t unit, n_units, over; /* SMs; what is left over goes to the last */
 	double weights;
-	bool strangers; /* others have kernels here */
-	bool brief;	/* gsb_auction_is_brief() */
+	bool strangers;	  /* others have kernels here */
+	bool cooperative; /* one of their kernels can have no part */
+	bool brief;	  /* gsb_auction_is_brief() */
 	bool starves; /* beside each other on all SMs somebody has less than its share, for long enough to be helped at a cost */
 	unsigned n;
 	struct gsb_contender of[GSB_PARTS_MAX];
@@ -73,6 +84,12 @@ double gsb_contender_share(const struct gsb_auction *a, const struct gsb_contend
 /* Of everybody; false: of one it is not known how fast it is on shared SMs. */
 bool gsb_curves_find(struct gsb_auction *a);
 uint32_t gsb_auction_sms_of(const struct gsb_auction *a, unsigned i, uint32_t units);
+/* On parts of so many units and @over SMs: what is known, and that it is no slower there. */
+void gsb_curve_find_low(const struct gsb_auction *a, unsigned i, uint32_t over,
+			struct gsb_curve *out);
+/* So many of its launches were there, on SMs of their own or beside others on the same. */
+uint32_t gsb_contender_n_on(const struct gsb_auction *a, unsigned i, uint32_t n_sms,
+			    enum gsb_sharing sharing);
 
 /* ---- split.c ---- */
 
@@ -90,6 +107,9 @@ double gsb_split_end_ns(const struct gsb_auction *a, const double *speeds);
 /* So much better for the mean tenant than @other, and no worse than @none for all together and at their end, or little where that makes it fair. */
 bool gsb_split_gains(const struct gsb_auction *a, const struct gsb_split *s,
 		     const struct gsb_split *other, const struct gsb_split *none, double gain);
+/* Worth one more trial: it could be so much better than what is known, which may be none. */
+bool gsb_split_is_hoped_for(const struct gsb_auction *a, const struct gsb_split *hoped,
+			    const struct gsb_split *known, const struct gsb_split *none);
 
 /* ---- turns.c ---- */
 
@@ -98,5 +118,15 @@ bool gsb_turns_can(const struct gsb_auction *a);
 /* What that is worth: each has its share of the time. */
 struct gsb_split gsb_turns_split(const struct gsb_auction *a);
 void gsb_turns_take(const struct gsb_auction *a, struct gsb_parts *out);
+/* Those who have these SMs, in turn. */
+void gsb_turns_take_on(const struct gsb_auction *a, struct gsb_sm_range sms, struct gsb_parts *out);
+
+/* ---- lanes.c ---- */
+
+/* Three and more by themselves, with launches that can be waited for. */
+bool gsb_lanes_can(const struct gsb_auction *a);
+/* Two lanes where that is better than @none, or might be. */
+void gsb_lanes_choose(const struct gsb_auction *a, const struct gsb_split *none, bool in_turns,
+		      struct gsb_parts *out);
 
 #endif

@@ -10,9 +10,16 @@
 
 #include "broker/policy/policy.h"
 
-/* It wants the device again: @served is the share_ns of the tenant that was served last. */
-static inline void gsb_claim_begin(struct gsb_claim *c, uint64_t served_ns)
+#define GSB_CLAIM_PAUSE_NS 2000000
+
+/*
+ * It wants the device again: @served is the share_ns of the tenant that was served last. Of who was on SMs of its own, and still is, that is
+ * another's: it had other SMs, and says nothing of what those got who have these in turn.
+ */
+static inline void gsb_claim_begin(struct gsb_claim *c, uint64_t served_ns, uint64_t now_ns)
 {
+	if (c->apart && now_ns <= c->habits.ended_ns + GSB_CLAIM_PAUSE_NS)
+		return;
 	if (!c->n_ready && !c->n_running && c->share_ns < served_ns)
 		c->share_ns = served_ns;
 }

@@ -5,11 +5,6 @@
 
 #include "broker/policy/policy.h"
 
-static bool overlap(struct gsb_sm_range a, struct gsb_sm_range b)
-{
-	return !a.n || !b.n || (a.first < b.first + b.n && b.first < a.first + a.n);
-}
-
 static void add(struct gsb_company *c, uint64_t code, bool overlaps, bool from_the_beginning)
 {
 	c->mixed |= !code || (c->shared ? c->code != code : !from_the_beginning);
@@ -21,7 +16,7 @@ static void add(struct gsb_company *c, uint64_t code, bool overlaps, bool from_t
 void gsb_company_meet(struct gsb_company *first, const struct gsb_work *there,
 		      struct gsb_company *came, const struct gsb_work *coming)
 {
-	bool overlaps = overlap(there->sms, coming->sms);
+	bool overlaps = gsb_sm_ranges_overlap(there->sms, coming->sms);
 
 	add(first, coming->code, overlaps, false);
 	add(came, there->code, overlaps, true);

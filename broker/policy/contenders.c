@@ -80,6 +80,7 @@ static struct gsb_contender *add_work(struct gsb_auction *a, const struct gsb_wo
 
 	if (w->kind != GSB_WORK_KERNEL)
 		return NULL;
+	a->cooperative |= w->cooperative;
 	if (!c)
 		a->strangers = true;
 	else if (c->n_queued < *w->n_queued)
@@ -102,6 +103,7 @@ static void add_running(struct gsb_auction *a, const struct gsb_work *w)
 	if (!c)
 		return;
 	c->n_running++;
+	c->at = w->sms;
 	c->on = units_of(a, w->sms);
 }
 

@@ -136,17 +136,12 @@ static void hold_for_critical(const struct thought *t, struct gsb_draft *a)
 			gsb_draft_hold(a, i, GSB_REASON_YIELDED);
 }
 
-static bool overlap(struct gsb_sm_range a, struct gsb_sm_range b)
-{
-	return !b.n || (a.first < b.first + b.n && b.first < a.first + a.n);
-}
-
 /* Kernels of others that were issued before have blocks to place there yet. */
 static bool is_taken(const struct gsb_view *v, const struct gsb_part *p)
 {
 	for (unsigned i = 0; i < v->n_running; i++)
 		if (v->running[i]->kind == GSB_WORK_KERNEL && v->running[i]->claim != p->claim &&
-		    overlap(p->sms, v->running[i]->sms))
+		    gsb_sm_ranges_overlap(p->sms, v->running[i]->sms))
 			return true;
 	return false;
 }
@@ -186,7 +181,7 @@ static void go_apart(const struct thought *t, struct gsb_draft *a, unsigned i,
 }
 
 /* What has waited for as long as anything may does not wait for its turn. */
-static void go_in_turn(struct gsb_draft *a, unsigned i, struct gsb_part *p)
+static void go_in_turn(const struct thought *t, struct gsb_draft *a, unsigned i, struct gsb_part *p)
 {
 	bool starved = gsb_share_is_starved(a->view, a->view->ready[i], GSB_STARVED_NS);
 
@@ -194,7 +189,10 @@ static void go_in_turn(struct gsb_draft *a, unsigned i, struct gsb_part *p)
 		gsb_draft_hold(a, i, GSB_REASON_SHARE);
 		return;
 	}
-	gsb_draft_issue(a, i, p->n_go ? GSB_REASON_SHARE : GSB_REASON_STARVED);
+	if (p->sms.n)
+		go_apart(t, a, i, p);
+	else
+		gsb_draft_issue(a, i, p->n_go ? GSB_REASON_SHARE : GSB_REASON_STARVED);
 	p->n_go -= p->n_go > 0;
 }
 
@@ -206,7 +204,7 @@ static void let_parts_go(struct thought *t, struct gsb_draft *a)
 		struct gsb_part *p = part_of(t, v->ready[i]);
 
 		if (p && t->parts.turns)
-			go_in_turn(a, i, p);
+			go_in_turn(t, a, i, p);
 		else if (p)
 			go_apart(t, a, i, p);
 	}

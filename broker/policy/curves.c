@@ -8,8 +8,6 @@
 
 #include <math.h>
 
-#include "broker/policy/estimate.h"
-
 #define MEASURED 2 /* values make a speed */
 #define OWN_LOSS \
 	0.05 /* of its speed that anyone may lose by parts; below its share only who had more, for one who had less */
@@ -38,7 +36,7 @@ static double speed(const struct gsb_auction *a, unsigned i, uint32_t n_sms,
 		struct gsb_estimated e = gsb_estimates_on(v->estimates, v->arch, h->launch[k],
 							  n_sms, sharing, beside(a, i));
 
-		if (e.n < MEASURED && (sharing == GSB_SMS_OWN || !a->brief))
+		if (e.n < MEASURED && beside(a, i) && (sharing == GSB_SMS_OWN || !a->brief))
 			e = gsb_estimates_on(v->estimates, v->arch, h->launch[k], n_sms, sharing,
 					     0);
 		if (e.n < MEASURED)
@@ -60,12 +58,12 @@ static double at(const struct line *l, double x)
 }
 
 /* From the left: not slower than on fewer SMs, and not faster than it went on; first from no SMs at speed 0. */
-static void bound_from_fewer(const struct gsb_auction *a, unsigned i, struct gsb_contender *c)
+static void bound_from_fewer(const struct gsb_auction *a, uint32_t over, struct gsb_curve *c)
 {
 	struct line l = {-1, 0, 0, 0};
 
 	for (uint32_t u = 1; u <= a->n_units; u++) {
-		double sms = gsb_auction_sms_of(a, i, u);
+		double sms = u * a->unit + over;
 
 		if (c->known[u] > 0)
 			l = (struct line){l.x2, l.y2, sms, c->known[u]};
@@ -75,13 +73,13 @@ static void bound_from_fewer(const struct gsb_auction *a, unsigned i, struct gsb
 }
 
 /* From the right: not faster than on more SMs, nor than it went on; and not slower than in proportion. On all it has speed 1. */
-static void bound_from_more(const struct gsb_auction *a, unsigned i, struct gsb_contender *c)
+static void bound_from_more(const struct gsb_auction *a, uint32_t over, struct gsb_curve *c)
 {
 	double all = a->view->arch->n_sms;
 	struct line l = {all, 1, all + 1, 1};
 
 	for (uint32_t u = a->n_units; u; u--) {
-		double sms = gsb_auction_sms_of(a, i, u);
+		double sms = u * a->unit + over;
 
 		if (c->known[u] > 0) {
 			l = (struct line){sms, c->known[u], l.x1, l.y1};
@@ -94,26 +92,62 @@ static void bound_from_more(const struct gsb_auction *a, unsigned i, struct gsb_
 		c->high[u] = fmax(c->high[u], c->low[u]);
 }
 
+static void find_known(const struct gsb_auction *a, unsigned i, uint32_t over, struct gsb_curve *c)
+{
+	uint32_t n;
+
+	for (uint32_t u = 1; u < a->n_units; u++)
+		c->known[u] = speed(a, i, u * a->unit + over, GSB_SMS_OWN, &n);
+	c->known[0] = c->known[a->n_units] = 0;
+}
+
+void gsb_curve_find_low(const struct gsb_auction *a, unsigned i, uint32_t over,
+			struct gsb_curve *out)
+{
+	double last = 0, slope = 1.0 / a->view->arch->n_sms;
+
+	find_known(a, i, over, out);
+	for (uint32_t u = 1; u < a->n_units; u++)
+		last = out->low[u] = out->known[u] > 0 ? out->known[u] : last;
+	for (uint32_t u = a->n_units - 1; u; u--) {
+		double sms = u * a->unit + over;
+
+		if (out->known[u] > 0)
+			slope = out->known[u] / sms;
+		if (out->low[u] < slope * sms)
+			out->low[u] = slope * sms;
+	}
+}
+
+uint32_t gsb_contender_n_on(const struct gsb_auction *a, unsigned i, uint32_t n_sms,
+			    enum gsb_sharing sharing)
+{
+	const struct gsb_view *v = a->view;
+
+	return gsb_estimates_on(v->estimates, v->arch, a->of[i].claim->habits.launch[0], n_sms,
+				sharing, 0)
+		.n;
+}
+
 /* Less than half of what was measured, or of what is its by weight, is too little to try. */
 static void bound_hope(const struct gsb_auction *a, struct gsb_contender *c)
 {
-	double least = fmin(c->least, a->n_units * gsb_contender_share(a, c)) / 2;
+	double least = fmin(c->part.least, a->n_units * gsb_contender_share(a, c)) / 2;
 
 	for (uint32_t u = 1; u <= a->n_units && u < least; u++)
-		c->high[u] = c->low[u];
+		c->part.high[u] = c->part.low[u];
 }
 
 static void bound(struct gsb_auction *a, unsigned i)
 {
-	struct gsb_contender *c = &a->of[i];
-	uint32_t n;
+	struct gsb_curve *c = &a->of[i].part;
+	uint32_t over = i + 1 == a->n ? a->over : 0;
 
-	for (uint32_t u = 1; u < a->n_units; u++)
-		c->known[u] = speed(a, i, gsb_auction_sms_of(a, i, u), GSB_SMS_OWN, &n);
+	find_known(a, i, over, c);
 	c->least = a->n_units;
-	bound_from_fewer(a, i, c);
-	bound_from_more(a, i, c);
-	bound_hope(a, c);
+	bound_from_fewer(a, over, c);
+	bound_from_more(a, over, c);
+	bound_hope(a, &a->of[i]);
 }
 
 static bool somebody_starves(const struct gsb_auction *a)
@@ -124,14 +158,29 @@ static bool somebody_starves(const struct gsb_auction *a)
 	return false;
 }
 
+/* Of what all have together, which is the device unless they gain from each other as it is: of three and more a speed says little about one of them. */
+static double had_in_sum(const struct gsb_auction *a)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < a->n; i++)
+		sum += a->of[i].shared;
+	return a->starves || sum < 1 + 2 * OWN_LOSS ? 1 : sum;
+}
+
 /* Nobody pays for the others' gain, but who has more than its share for one who has less. */
 static void find_least_speeds(struct gsb_auction *a)
 {
+	double sum;
+
 	a->starves = somebody_starves(a) && !a->brief;
+	sum = had_in_sum(a);
 	for (unsigned i = 0; i < a->n; i++) {
 		struct gsb_contender *c = &a->of[i];
-		double kept = a->starves ? fmin(c->shared, gsb_contender_share(a, c)) : c->shared;
+		double kept = c->shared;
 
+		if (a->starves || a->n > 2)
+			kept = fmin(kept, gsb_contender_share(a, c) * sum);
 		c->least_speed = (1 - OWN_LOSS) * kept;
 	}
 }
@@ -142,6 +191,8 @@ static void find_least_speeds(struct gsb_auction *a)
  */
 bool gsb_curves_find(struct gsb_auction *a)
 {
+	bool lanes = gsb_lanes_can(a); /* they have curves of their own */
+
 	a->brief = gsb_auction_is_brief(a);
 	if (a->brief && (a->strangers || a->n > 2))
 		return false;
@@ -149,7 +200,8 @@ bool gsb_curves_find(struct gsb_auction *a)
 		a->of[i].shared = speed(a, i, a->sms.n, GSB_SMS_SHARED, &a->of[i].n_shared);
 		if (a->of[i].shared <= 0)
 			return false;
-		bound(a, i);
+		if (!lanes)
+			bound(a, i);
 	}
 	find_least_speeds(a);
 	return true;

@@ -15,6 +15,7 @@ libpolicy_la_SOURCES = \
 	broker/policy/cut.c broker/policy/cut.h \
 	broker/policy/estimate.c broker/policy/estimate.h \
 	broker/policy/fifo.c \
+	broker/policy/lanes.c \
 	broker/policy/multiqx.c \
 	broker/policy/parts.c broker/policy/parts.h \
 	broker/policy/priority.c \

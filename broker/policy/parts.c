@@ -9,9 +9,6 @@
 
 #include "broker/policy/auction.h"
 
-#define GAIN 0.05 /* of the mean speed, for parts to be worth it, */
-#define HOPE \
-	0.02 /* and for one more split to be tried, or for turns where somebody starves: they cost no trial */
 #define MEASURED_BY 2	 /* launches of each */
 #define TRIAL_LOSS  0.01 /* of the time to the end of what is brief, for all trials */
 #define TRIES \
@@ -24,7 +21,7 @@ static unsigned n_tried(const struct gsb_auction *a)
 	unsigned n = 0;
 
 	for (uint32_t u = 1; u < a->n_units; u++)
-		n += a->of[0].known[u] > 0;
+		n += a->of[0].part.known[u] > 0;
 	return n;
 }
 
@@ -60,7 +57,7 @@ static bool anybody_has_a_part(const struct gsb_auction *a)
 static bool is_trying(const struct gsb_auction *a, const struct gsb_split *now)
 {
 	for (unsigned i = 0; now->sum > 0 && i < a->n; i++)
-		if (a->of[i].known[now->units[i]] <= 0)
+		if (a->of[i].part.known[now->units[i]] <= 0)
 			return true;
 	return false;
 }
@@ -75,7 +72,8 @@ static bool is_cheap(const struct gsb_auction *a, const struct gsb_split *s,
 	double lost = none->sum, longest = 0, takes = 0;
 
 	for (unsigned i = 0; i < a->n; i++) {
-		double low = a->of[i].low[s->units[i]], launch = gsb_contender_launch_ns(&a->of[i]);
+		double low = a->of[i].part.low[s->units[i]],
+		       launch = gsb_contender_launch_ns(&a->of[i]);
 
 		lost -= low;
 		longest = fmax(longest, launch);
@@ -83,15 +81,6 @@ static bool is_cheap(const struct gsb_auction *a, const struct gsb_split *s,
 	}
 	lost = fmax(0, lost) * takes + longest / 2;
 	return !a->brief || (n_tried(a) + 1) * lost <= TRIAL_LOSS * none->end_ns;
-}
-
-/* Worth one more trial: it could be so much better than what is known, parts or none. */
-static bool is_hoped_for(const struct gsb_auction *a, const struct gsb_split *hoped,
-			 const struct gsb_split *known, const struct gsb_split *none)
-{
-	return gsb_split_gains(a, hoped, none, none, GAIN) &&
-	       (!gsb_split_gains(a, known, none, none, GAIN) ||
-		gsb_split_gains(a, hoped, known, none, HOPE));
 }
 
 /* @none: what there is without parts, @fair: in which all have their shares. */
@@ -107,19 +96,21 @@ static void choose_parts(const struct gsb_auction *a, const struct gsb_split *no
 	}
 	known = gsb_split_best(a, GSB_KNOWN, false);
 	s = may_try(a, fair) ? gsb_split_best(a, GSB_HOPED, false) : (struct gsb_split){0};
-	if (is_hoped_for(a, &s, &known, none) && is_cheap(a, &s, none))
+	if (gsb_split_is_hoped_for(a, &s, &known, none) && is_cheap(a, &s, none))
 		hand_out(a, &s, out);
-	else if (gsb_split_gains(a, &known, none, none, GAIN))
+	else if (gsb_split_gains(a, &known, none, none, GSB_PARTS_GAIN))
 		hand_out(a, &known, out);
 }
 
 static void choose(const struct gsb_auction *a, struct gsb_parts *out)
 {
 	struct gsb_split none = gsb_split_shared(a), turns = gsb_turns_split(a);
-	double gain = a->starves ? HOPE : GAIN;
+	double gain = a->starves ? GSB_PARTS_HOPE : GSB_PARTS_GAIN;
 	bool in_turns = gsb_turns_can(a) && gsb_split_gains(a, &turns, &none, &none, gain);
 
-	if (a->n <= a->n_units && gsb_auction_will_stay(a, false))
+	if (gsb_lanes_can(a))
+		gsb_lanes_choose(a, in_turns ? &turns : &none, in_turns, out);
+	else if (a->n <= a->n_units && gsb_auction_will_stay(a, false))
 		choose_parts(a, in_turns ? &turns : &none, in_turns || !a->starves, out);
 	if (!out->n && in_turns)
 		gsb_turns_take(a, out);

@@ -22,17 +22,17 @@
 
 #include "broker/policy/policy.h"
 
-#define GSB_PARTS_MAX 8 /* tenants with SMs of their own */
+#define GSB_PARTS_MAX 16 /* tenants with SMs of their own, or in turn */
 
 struct gsb_part {
 	const struct gsb_claim *claim;
-	struct gsb_sm_range sms; /* GSB_ALL_SMS where they take turns */
+	struct gsb_sm_range sms; /* GSB_ALL_SMS where all take turns */
 	unsigned n_go;		 /* where they take turns: kernels of it that may go now */
 };
 
 struct gsb_parts {
 	unsigned n; /* 0: all SMs are everybody's */
-	bool turns; /* they are, and those here have them in turn */
+	bool turns; /* those who have the same SMs have them in turn */
 	struct gsb_part of[GSB_PARTS_MAX];
 	const struct gsb_claim *
 		alone; /* whose next kernel is to have the device for itself, to be measured; NULL: nobody's */

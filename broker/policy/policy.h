@@ -92,6 +92,7 @@ struct gsb_claim {
 	uint64_t demand_ns;    /* that time */
 	uint64_t n_issued;     /* commands, ever */
 	uint32_t n_ready, n_running;
+	bool apart; /* its last kernel was issued on a part of the SMs */
 	/* where the policy predicts */
 	struct gsb_habits habits;
 	struct gsb_cap cap;

@@ -14,7 +14,7 @@
 
 static double speed_on(const struct gsb_contender *c, uint32_t units, enum gsb_bound bound)
 {
-	return bound == GSB_HOPED ? c->high[units] : c->low[units];
+	return bound == GSB_HOPED ? c->part.high[units] : c->part.low[units];
 }
 
 /* @stay: who has units now keeps them. */
@@ -138,4 +138,12 @@ bool gsb_split_gains(const struct gsb_auction *a, const struct gsb_split *s,
 
 	return s->sum > 0 && s->product - other->product >= gain * a->weights &&
 	       s->sum >= (1 - loss) * none->sum && (a->starves || s->end_ns <= none->end_ns);
+}
+
+bool gsb_split_is_hoped_for(const struct gsb_auction *a, const struct gsb_split *hoped,
+			    const struct gsb_split *known, const struct gsb_split *none)
+{
+	return gsb_split_gains(a, hoped, none, none, GSB_PARTS_GAIN) &&
+	       (!gsb_split_gains(a, known, none, none, GSB_PARTS_GAIN) ||
+		gsb_split_gains(a, hoped, known, none, GSB_PARTS_HOPE));
 }

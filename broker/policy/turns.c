@@ -50,16 +50,33 @@ static double had(const struct gsb_auction *a, const struct gsb_contender *c, un
 	       launch * (c->n_running + n_more) * GSB_WEIGHT_USUAL / c->claim->weight;
 }
 
-/* The one that is due; @go: what each was let go. GSB_PARTS_MAX: nobody, or it has no kernel ready, or another's runs. */
-static unsigned next_turn(const struct gsb_auction *a, const struct gsb_parts *go)
+/* It has a kernel on the SMs that it has in turn, or will have one in a moment. */
+static bool is_there(const struct gsb_contender *c, const struct gsb_part *p)
+{
+	return p->n_go || (c->n_running && gsb_sm_ranges_overlap(c->at, p->sms));
+}
+
+/* From before there were lanes: what came beside it would be measured with it. */
+static bool has_all(const struct gsb_contender *c)
+{
+	return c->n_running && !c->at.n;
+}
+
+/* The one that is due on these SMs; @go: what each was let go. GSB_PARTS_MAX: nobody, or it has no kernel ready, or another's runs. */
+static unsigned next_turn(const struct gsb_auction *a, struct gsb_sm_range sms,
+			  const struct gsb_parts *go)
 {
 	unsigned next = GSB_PARTS_MAX, n_there = 0;
 
 	for (unsigned i = 0; i < a->n; i++) {
 		const struct gsb_contender *c = &a->of[i];
 
-		n_there += c->n_running || go->of[i].n_go;
-		if (!c->n_ready && !c->n_running)
+		if (go->of[i].sms.first != sms.first) {
+			n_there += has_all(&a->of[i]);
+			continue;
+		}
+		n_there += is_there(c, &go->of[i]);
+		if (!c->n_ready && !is_there(c, &go->of[i]))
 			continue;
 		if (next == GSB_PARTS_MAX ||
 		    had(a, c, go->of[i].n_go) < had(a, &a->of[next], go->of[next].n_go))
@@ -67,18 +84,23 @@ static unsigned next_turn(const struct gsb_auction *a, const struct gsb_parts *g
 	}
 	if (next == GSB_PARTS_MAX || go->of[next].n_go == a->of[next].n_ready)
 		return GSB_PARTS_MAX;
-	n_there -= a->of[next].n_running || go->of[next].n_go;
+	n_there -= is_there(&a->of[next], &go->of[next]);
 	return n_there ? GSB_PARTS_MAX : next;
+}
+
+void gsb_turns_take_on(const struct gsb_auction *a, struct gsb_sm_range sms, struct gsb_parts *out)
+{
+	unsigned n = 0, next;
+
+	while (n++ < GSB_N_QUEUES && (next = next_turn(a, sms, out)) < GSB_PARTS_MAX)
+		out->of[next].n_go++;
+	out->n = a->n;
+	out->turns = true;
 }
 
 void gsb_turns_take(const struct gsb_auction *a, struct gsb_parts *out)
 {
-	unsigned n = 0, next;
-
 	for (unsigned i = 0; i < a->n; i++)
 		out->of[i] = (struct gsb_part){.claim = a->of[i].claim, .sms = GSB_ALL_SMS};
-	while (n++ < GSB_N_QUEUES && (next = next_turn(a, out)) < GSB_PARTS_MAX)
-		out->of[next].n_go++;
-	out->n = a->n;
-	out->turns = true;
+	gsb_turns_take_on(a, GSB_ALL_SMS, out);
 }

@@ -7,6 +7,7 @@
 #ifndef GSB_SM_RANGE_H
 #define GSB_SM_RANGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -19,5 +20,10 @@ struct gsb_sm_range {
 };
 
 #define GSB_ALL_SMS ((struct gsb_sm_range){0, 0})
+
+static inline bool gsb_sm_ranges_overlap(struct gsb_sm_range a, struct gsb_sm_range b)
+{
+	return !a.n || !b.n || (a.first < b.first + b.n && b.first < a.first + a.n);
+}
 
 #endif

@@ -333,12 +333,26 @@ static void test_claim_gathers_nothing_while_it_asks_for_nothing(void **state)
 {
 	struct gsb_claim idle = {.share_ns = 5}, busy = {.share_ns = 5, .n_running = 1};
 
-	gsb_claim_begin(&idle, 1000);
-	gsb_claim_begin(&busy, 1000);
+	gsb_claim_begin(&idle, 1000, 7);
+	gsb_claim_begin(&busy, 1000, 7);
 	assert_int_equal(idle.share_ns, 1000);
 	assert_int_equal(busy.share_ns, 5);
-	gsb_claim_begin(&idle, 10); /* nor is anything given back */
+	gsb_claim_begin(&idle, 10, 7); /* nor is anything given back */
 	assert_int_equal(idle.share_ns, 1000);
+}
+
+/* On another's SMs things went at another pace. Who was away for long is as new as anybody. */
+static void test_claim_on_sms_of_its_own_keeps_its_share_from_one_kernel_to_the_next(void **state)
+{
+	struct gsb_claim c = {.share_ns = 5, .apart = true, .habits.ended_ns = 1000};
+
+	gsb_claim_begin(&c, 1000, 1000 + GSB_CLAIM_PAUSE_NS);
+	assert_int_equal(c.share_ns, 5);
+	gsb_claim_begin(&c, 1000, 1001 + GSB_CLAIM_PAUSE_NS);
+	assert_int_equal(c.share_ns, 1000);
+	c = (struct gsb_claim){.share_ns = 5, .habits.ended_ns = 1000};
+	gsb_claim_begin(&c, 1000, 1000);
+	assert_int_equal(c.share_ns, 1000);
 }
 
 /* ---- habits ---- */
@@ -483,6 +497,7 @@ int main(void)
 		CASE(test_claim_share_goes_by_weight),
 		CASE(test_claim_demand_is_memory_over_time),
 		CASE(test_claim_gathers_nothing_while_it_asks_for_nothing),
+		CASE(test_claim_on_sms_of_its_own_keeps_its_share_from_one_kernel_to_the_next),
 		CASE(test_habit_counts_what_comes_again_since_the_last_new_kernel),
 		CASE(test_habit_counts_what_came_apart_from_what_stood_there),
 		CASE(test_habit_takes_no_short_kernels),

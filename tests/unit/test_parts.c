@@ -402,6 +402,257 @@ static void test_coreside_holds_who_is_not_due_but_not_for_ever(void **state)
 	assert_int_equal(policy_kit_said(k, 0)->reason, GSB_REASON_STARVED);
 }
 
+/* ---- lanes ---- */
+
+/* A tenant that is as fast as its SMs are many, up to the knee; of three and more each has its share beside the others. */
+static struct gsb_work *add_laner(struct policy_kit *k, uint32_t weight)
+{
+	struct gsb_work *w = add_tenant(k, weight);
+
+	saw(k, w, GSB_ALL_SMS, SHORT, (struct gsb_company){0});
+	for (unsigned i = 0; i < 3; i++)
+		saw_sharing(k, w, SHORT * 4);
+	return w;
+}
+
+static void saw_lane(struct policy_kit *k, const struct gsb_work *w, uint32_t n, double speed)
+{
+	saw(k, w, (struct gsb_sm_range){0, n}, SHORT / speed,
+	    (struct gsb_company){.shared = true, .mixed = true});
+}
+
+static void saw_lanes(struct policy_kit *k, const struct gsb_work *w, double knee)
+{
+	for (uint32_t n = 8; n <= 128; n += 4) {
+		saw_lane(k, w, n, fmin(1, n / knee));
+		saw_lane(k, w, n, fmin(1, n / knee));
+	}
+}
+
+/* The first and the third live on the memory. */
+static void add_four(struct policy_kit *k)
+{
+	for (unsigned i = 0; i < 4; i++)
+		saw_lanes(k, add_laner(k, 100), i % 2 ? NO_KNEE : 48);
+}
+
+static void expect_lane(const struct gsb_part *p, uint32_t first, uint32_t n, unsigned n_go)
+{
+	assert_int_equal(p->sms.first, first);
+	assert_int_equal(p->sms.n, n);
+	assert_int_equal(p->n_go, n_go);
+}
+
+static void test_plan_keeps_those_apart_that_live_on_memory(void **state)
+{
+	struct policy_kit *k = *state;
+	struct gsb_parts p;
+
+	add_four(k);
+	k->claims[0].share_ns = 1;
+	p = plan(k);
+	assert_int_equal(p.n, 4);
+	assert_true(p.turns);
+	expect_lane(&p.of[0], 0, 48, 0);
+	expect_lane(&p.of[1], 48, 84, 1);
+	expect_lane(&p.of[2], 0, 48, 1);
+	expect_lane(&p.of[3], 48, 84, 0);
+}
+
+/* What one has of the memory is little of its share, so it needs no more SMs than that. */
+static void test_plan_has_a_lane_as_wide_as_is_fair(void **state)
+{
+	struct policy_kit *k = *state;
+	struct gsb_parts p;
+
+	for (unsigned i = 0; i < 4; i++)
+		saw_lanes(k, add_laner(k, 100), i ? NO_KNEE : 48);
+	p = plan(k);
+	assert_int_equal(p.n, 4);
+	expect_lane(&p.of[0], 0, 32, 1);
+	expect_lane(&p.of[1], 32, 100, 1);
+	expect_lane(&p.of[2], 32, 100, 0);
+}
+
+/* On the other lane somebody runs on: this one is free all the same; but not while one of its own is there. */
+static void test_plan_has_turns_in_each_lane_for_itself(void **state)
+{
+	struct policy_kit *k = *state;
+	struct gsb_parts p;
+
+	add_four(k);
+	policy_kit_start(k, 1);
+	k->running[0].sms = (struct gsb_sm_range){48, 84};
+	p = plan(k);
+	expect_lane(&p.of[0], 0, 48, 1);
+	expect_lane(&p.of[3], 48, 84, 0);
+	k->running[0].sms = (struct gsb_sm_range){0, 48}; /* it was tested there */
+	p = plan(k);
+	expect_lane(&p.of[0], 0, 48, 1);
+	expect_lane(&p.of[3], 48, 84, 1);
+}
+
+static void test_plan_without_memory_or_without_others_has_no_lanes(void **state)
+{
+	struct policy_kit *k = *state;
+
+	for (unsigned i = 0; i < 4; i++)
+		saw_lanes(k, add_laner(k, 100), NO_KNEE);
+	expect_none(k);
+	for (unsigned i = 0; i < 4; i++)
+		for (unsigned n = 0; n < 9; n++)
+			saw_lanes(k, &k->ready[i], 48);
+	expect_none(k);
+}
+
+static void test_plan_tests_one_after_the_other_on_a_narrow_lane(void **state)
+{
+	struct policy_kit *k = *state;
+	struct gsb_parts p;
+
+	for (unsigned i = 0; i < 4; i++)
+		add_laner(k, 100);
+	p = plan(k);
+	assert_int_equal(p.n, 4);
+	expect_lane(&p.of[0], 0, 48, 1);
+	for (unsigned i = 1; i < 4; i++)
+		expect_lane(&p.of[i], 48, 84, i == 1);
+	saw_lane(k, &k->ready[0], 48, 48 * PER_SM);
+	p = plan(k);
+	expect_lane(&p.of[0], 48, 84, 1);
+	expect_lane(&p.of[1], 0, 48, 1);
+	policy_kit_start(k, 2); /* it is there, so it stays */
+	k->running[0].sms = (struct gsb_sm_range){0, 48};
+	p = plan(k);
+	expect_lane(&p.of[1], 48, 84, 0);
+	expect_lane(&p.of[2], 0, 48, 0);
+}
+
+/* It is not to be slowed by what it may be of a kind with. */
+static void test_plan_tests_beside_those_that_live_on_the_sms(void **state)
+{
+	struct policy_kit *k = *state;
+	struct gsb_parts p;
+
+	for (unsigned i = 0; i < 4; i++)
+		add_laner(k, 100);
+	saw_lane(k, &k->ready[0], 48, 1);
+	p = plan(k);
+	expect_lane(&p.of[0], 0, 48, 0);
+	expect_lane(&p.of[1], 0, 48, 1);
+	expect_lane(&p.of[2], 48, 84, 1);
+	saw_lane(k, &k->ready[1], 48,
+		 48 * PER_SM); /* that may have been beside one of the others, */
+	expect_lane(&plan(k).of[1], 0, 48, 1);
+	saw_lane(k, &k->ready[1], 48, 48 * PER_SM); /* but now it is known */
+	expect_lane(&plan(k).of[1], 48, 84, 1);
+}
+
+/* Whose kernels have all SMs are in the way of what is to be measured. */
+static void test_plan_begins_lanes_when_the_device_is_empty(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_four(k);
+	policy_kit_start(k, 1);
+	assert_int_equal(plan(k).n, 4);
+	expect_lane(&plan(k).of[0], 0, 48, 0);
+	expect_lane(&plan(k).of[3], 48, 84, 0);
+}
+
+/* Three launches that are over while one of the fourth runs may all have met that one. */
+static void test_plan_tests_for_longer_than_the_others_take(void **state)
+{
+	struct policy_kit *k = *state;
+
+	for (unsigned i = 0; i < 4; i++)
+		add_laner(k, 100);
+	for (unsigned i = 0; i < 20; i++) {
+		saw(k, &k->ready[3], GSB_ALL_SMS, 4 * SHORT, (struct gsb_company){0});
+		saw_sharing(k, &k->ready[3], 16 * SHORT);
+	}
+	saw_lane(k, &k->ready[0], 48, 48 * PER_SM);
+	expect_lane(&plan(k).of[0], 0, 48, 1);
+	saw_lane(k, &k->ready[0], 48, 48 * PER_SM);
+	expect_lane(&plan(k).of[0], 48, 84, 1);
+}
+
+static void test_plan_gives_up_who_is_never_by_itself(void **state)
+{
+	struct policy_kit *k = *state;
+
+	for (unsigned i = 0; i < 4; i++)
+		add_laner(k, 100);
+	for (unsigned i = 0; i < 3; i++)
+		saw(k, &k->ready[0], (struct gsb_sm_range){0, 48}, SHORT * 3,
+		    (struct gsb_company){.shared = true, .met = true, .mixed = true});
+	expect_lane(&plan(k).of[0], 48, 84, 1);
+}
+
+static void test_plan_tests_nothing_where_it_would_not_pay(void **state)
+{
+	struct policy_kit *k = *state;
+	static const uint32_t one = 1;
+
+	for (unsigned i = 0; i < 4; i++)
+		add_laner(k, 100);
+	assert_int_equal(plan(k).n, 4);
+	k->ready[3].cooperative = true; /* it can have no lane */
+	expect_none(k);
+	k->ready[3].cooperative = false;
+	k->claims[3].habits.filled = 0.5;
+	expect_none(k); /* the rest of a lane would be nobody's */
+	k->claims[3].habits.filled = 1;
+	for (unsigned i = 0; i < 4; i++)
+		k->claims[i].habits.n_came = 40;
+	k->ready[0].n_queued = &one;
+	expect_none(k); /* too few to come */
+	for (unsigned i = 0; i < 4; i++) {
+		k->claims[i].habits.n_came = 100;
+		k->claims[i].habits.launch[0] = k->claims[0].habits.launch[0];
+	}
+	expect_none(k); /* all launch one kernel */
+}
+
+static void test_plan_has_no_lanes_beside_strangers(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_four(k);
+	policy_kit_kernel(k, policy_kit_tenant(k)->tenant, 10, 1);
+	assert_false(plan(k).turns);
+}
+
+/* Who shares a lane would have to wait for longer than anything may. */
+static void test_plan_has_no_lanes_for_launches_that_are_too_long(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_four(k);
+	for (unsigned n = 0; n < 9; n++)
+		saw(k, &k->ready[1], GSB_ALL_SMS, 12 * SHORT, (struct gsb_company){0});
+	assert_false(plan(k).turns);
+}
+
+static void test_coreside_puts_each_on_its_lane_in_its_turn(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_four(k);
+	policy_kit_ask(k, &gsb_policy_coreside);
+	assert_int_equal(policy_kit_said(k, 0)->verdict, GSB_ISSUE);
+	assert_int_equal(policy_kit_said(k, 0)->reason, GSB_REASON_PARTITION);
+	assert_int_equal(policy_kit_said(k, 0)->sms.n, 48);
+	assert_int_equal(policy_kit_said(k, 1)->sms.first, 48);
+	assert_int_equal(policy_kit_said(k, 2)->verdict, GSB_HOLD);
+	assert_int_equal(policy_kit_said(k, 2)->reason, GSB_REASON_SHARE);
+	k->claims[2].max_wait_ns = 1;
+	k->ready[2].since_ns = 0;
+	policy_kit_ask(k, &gsb_policy_coreside);
+	assert_int_equal(policy_kit_said(k, 2)->verdict, GSB_ISSUE);
+	assert_int_equal(policy_kit_said(k, 2)->sms.n, 48);
+}
+
 /* ---- trying ---- */
 
 static void test_plan_tries_by_weight_first_and_stays_until_both_are_measured(void **state)
@@ -646,6 +897,19 @@ int main(void)
 		CASE(test_plan_takes_no_turns_where_all_would_lose),
 		CASE(test_plan_takes_no_turns_beside_strangers),
 		CASE(test_coreside_holds_who_is_not_due_but_not_for_ever),
+		CASE(test_plan_keeps_those_apart_that_live_on_memory),
+		CASE(test_plan_has_a_lane_as_wide_as_is_fair),
+		CASE(test_plan_has_turns_in_each_lane_for_itself),
+		CASE(test_plan_without_memory_or_without_others_has_no_lanes),
+		CASE(test_plan_tests_one_after_the_other_on_a_narrow_lane),
+		CASE(test_plan_tests_beside_those_that_live_on_the_sms),
+		CASE(test_plan_tests_for_longer_than_the_others_take),
+		CASE(test_plan_begins_lanes_when_the_device_is_empty),
+		CASE(test_plan_gives_up_who_is_never_by_itself),
+		CASE(test_plan_tests_nothing_where_it_would_not_pay),
+		CASE(test_plan_has_no_lanes_beside_strangers),
+		CASE(test_plan_has_no_lanes_for_launches_that_are_too_long),
+		CASE(test_coreside_puts_each_on_its_lane_in_its_turn),
 		CASE(test_plan_tries_by_weight_first_and_stays_until_both_are_measured),
 		CASE(test_plan_stops_trying_when_nothing_can_be_gained),
 		CASE(test_plan_wants_to_know_how_fast_each_is_alone),

@@ -691,6 +691,7 @@ struct loop {
 	const char *unit;
 	unsigned n, n_blocks, ns;
 	unsigned think_ns; /* not 0: each is asked for so long after the one before it has ended */
+	unsigned threads;  /* of a block; 0: 256 */
 };
 
 /* A tenant for each. */
@@ -712,8 +713,9 @@ static struct gsb_workload loops_of(const struct loop *of, unsigned n)
 		for (unsigned i = 0; i < of[t - 1].n; i++) {
 			fprintf(f,
 				"op serial=%u tenant=%u stream=1 kind=launch kernel=%u grid=%ux1x1 "
-				"block=256x1x1 alone=%u",
-				++serial, t, t, of[t - 1].n_blocks, of[t - 1].ns);
+				"block=%ux1x1 alone=%u",
+				++serial, t, t, of[t - 1].n_blocks,
+				of[t - 1].threads ? of[t - 1].threads : 256, of[t - 1].ns);
 			if (i && of[t - 1].think_ns)
 				fprintf(f, " after=%u think=%u", serial - 1, of[t - 1].think_ns);
 			fputc('\n', f);
@@ -957,12 +959,13 @@ static void test_coreside_misses_limits_alike(void **state)
 
 #define SECOND	  1000000000ull
 #define N_SAMPLES 200000
+#define N_SEEN	  12 /* tenants */
 
 /* How many launches of each tenant had ended whenever the policy was asked. */
 static struct {
 	const struct gsb_policy *policy;
 	unsigned n, n_claims;
-	uint64_t now_ns[N_SAMPLES], n_done[N_SAMPLES][4];
+	uint64_t now_ns[N_SAMPLES], n_done[N_SAMPLES][N_SEEN];
 } seen;
 
 static unsigned watch(const struct gsb_view *v, struct gsb_policy_area *area,
@@ -975,6 +978,16 @@ static unsigned watch(const struct gsb_view *v, struct gsb_policy_area *area,
 		seen.n++;
 	}
 	return seen.policy->decide(v, area, out);
+}
+
+/* Together, against one after the other, as long as all are there. */
+static double sum_of_speeds(const struct loop *of)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < seen.n_claims; i++)
+		sum += (double)seen.n_done[seen.n - 1][i] * of[i].ns;
+	return sum / (double)seen.now_ns[seen.n - 1];
 }
 
 /* The least that anybody got done over a second, while all were there, of its share of what it does alone. */
@@ -993,11 +1006,13 @@ static double least_share(const struct loop *of)
 	return least;
 }
 
-static double least_share_of(const struct loop *of, unsigned n, const struct gsb_policy *under)
+static void watch_loops(const struct loop *of, unsigned n, const struct gsb_policy *under,
+			const uint32_t *weights)
 {
 	static const struct gsb_policy policy = {
 		.name = "watched", .predicts = true, .runs = true, .decide = watch};
-	struct gsb_sim_params p = {.arch = gsb_arch_find("h200"), .policy = &policy};
+	struct gsb_sim_params p = {
+		.arch = gsb_arch_find("h200"), .policy = &policy, .weights = weights};
 	struct gsb_workload l = loops_of(of, n);
 	struct gsb_sim_result r;
 	char why[200];
@@ -1012,6 +1027,11 @@ static double least_share_of(const struct loop *of, unsigned n, const struct gsb
 	gsb_estimates_destroy(p.estimates);
 	gsb_sim_finish(&r);
 	gsb_workload_finish(&l);
+}
+
+static double least_share_of(const struct loop *of, unsigned n, const struct gsb_policy *under)
+{
+	watch_loops(of, n, under, NULL);
 	return least_share(of);
 }
 
@@ -1049,6 +1069,172 @@ static void test_coreside_leaves_everybody_half_where_sharing_pays(void **state)
 	assert_true(least_share_of(three, 3, &gsb_policy_coreside) >= 0.5);
 	assert_true(least_share_of(four, 4, &gsb_policy_fifo) < 0.1);
 	assert_true(least_share_of(four, 4, &gsb_policy_coreside) >= 0.5);
+}
+
+/* ---- who beside whom ---- */
+
+#define RANDOM	"unit=l2 want=2200000"
+#define CHAIN	"unit=chain want=2600000"
+#define SPECIAL "unit=sfu want=950000"
+#define SHARED	"unit=shared want=950000"
+#define NEAR	"unit=l1 want=950000"
+
+#define WIDE_ROUNDS(n) ((n)*132 * 2) /* of blocks of 1,024 threads */
+
+/* Launches of 3.5 ms; a tenant does for so long what each of the units is for. */
+static void mix_of(struct loop *of, const char *const *units, unsigned n, double seconds,
+		   unsigned rounds)
+{
+	for (unsigned i = 0; i < n; i++)
+		of[i] = (struct loop){.unit = units[i],
+				      .n = (unsigned)(seconds * 1e9 / 3500000),
+				      .n_blocks = WIDE_ROUNDS(rounds),
+				      .ns = 3500000,
+				      .threads = 1024};
+}
+
+static uint32_t part_n;
+
+static unsigned on_the_first_sms(const struct gsb_view *v, struct gsb_policy_area *area,
+				 struct gsb_decision *out)
+{
+	out[0] = (struct gsb_decision){.sms = {part_n % 8 ? 132 - part_n : 0, part_n}};
+	return 1;
+}
+
+/* On so many SMs of its own, against alone. */
+static double speed_on_part(const struct loop *of, uint32_t n)
+{
+	static const struct gsb_policy policy = {.name = "part", .decide = on_the_first_sms};
+	const struct gsb_sim_params p = {.arch = gsb_arch_find("h200"), .policy = &policy};
+	struct loop once = *of;
+	struct gsb_workload l;
+	struct gsb_sim_result r;
+	char why[200];
+	double speed;
+
+	once.n = 1;
+	part_n = n;
+	l = loops_of(&once, 1);
+	assert_int_equal(gsb_sim_run(&l, &p, &r, why, sizeof(why)), 0);
+	speed = (double)once.ns / (double)(r.makespan_ns - LATENCY);
+	gsb_sim_finish(&r);
+	gsb_workload_finish(&l);
+	return speed;
+}
+
+static bool lives_on_memory(const struct loop *l)
+{
+	return l->unit[5] == 'd' ? l->unit[6] == 'r' : l->unit[6] == '2' || l->unit[5] == 'c';
+}
+
+/* The speeds of two on the split whose product is largest. Two of the memory have what one has. */
+static double best_pair(const struct loop *a, const struct loop *b)
+{
+	double best = 0.25, sum = 1;
+
+	if (lives_on_memory(a) == lives_on_memory(b))
+		return 1;
+	if (lives_on_memory(b))
+		return best_pair(b, a);
+	for (uint32_t n = 8; n <= 96; n += 8) {
+		double x = speed_on_part(a, n), y = speed_on_part(b, 132 - n);
+
+		if (x * y <= best)
+			continue;
+		best = x * y;
+		sum = x + y;
+	}
+	return sum;
+}
+
+/* The best of all matchings of those that are not in @taken, all pairs in turn: the sum of what its pairs have. */
+static double best_matching(double pairs[N_SEEN][N_SEEN], unsigned n, unsigned taken)
+{
+	double best = 0;
+	unsigned i = 0;
+
+	while (taken >> i & 1)
+		i++;
+	for (unsigned j = i + 1; i < n && j < n; j++)
+		if (!(taken >> j & 1))
+			best = fmax(best, pairs[i][j] + best_matching(pairs, n,
+								      taken | 1u << i | 1u << j));
+	return best;
+}
+
+static double best_matching_of(const struct loop *of, unsigned n)
+{
+	double pairs[N_SEEN][N_SEEN];
+
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned j = i + 1; j < n; j++)
+			pairs[i][j] = best_pair(&of[i], &of[j]);
+	return best_matching(pairs, n, 0) / (n / 2);
+}
+
+/* One of four lives on the memory: it has most of that, and nobody else less than without. */
+static void test_coreside_puts_memory_beside_three_others(void **state)
+{
+	static const char *const units[] = {SHARED, SPECIAL, ARITHMETIC, MEMORY};
+	struct loop of[4];
+
+	mix_of(of, units, 4, 2, 32);
+	watch_loops(of, 4, &gsb_policy_fifo, NULL);
+	assert_true(sum_of_speeds(of) < 1.01);
+	watch_loops(of, 4, &gsb_policy_coreside, NULL);
+	printf("    4 tenants: %.3f in sum, least share %.2f\n", sum_of_speeds(of),
+	       least_share(of));
+	assert_true(sum_of_speeds(of) > 1.3 && least_share(of) >= 0.9);
+}
+
+static void expect_no_worse_than_matching(const char *const *units, unsigned n, unsigned rounds)
+{
+	struct loop of[N_SEEN];
+	double matching;
+
+	mix_of(of, units, n, 24.0 / n, rounds);
+	matching = best_matching_of(of, n);
+	watch_loops(of, n, &gsb_policy_coreside, NULL);
+	printf("    %u tenants: %.3f in sum, the best matching of pairs %.3f, least share %.2f\n",
+	       n, sum_of_speeds(of), matching, least_share(of));
+	assert_true(sum_of_speeds(of) >= 0.98 * matching && least_share(of) >= 0.5);
+}
+
+/* Of eight and of twelve, with all that has to be learnt, where half, a quarter and five of twelve live on the memory. Where few do, the others' lane is wide, and few rounds fill it badly. */
+static void test_coreside_is_no_worse_than_the_best_matching_of_pairs(void **state)
+{
+	static const char *const half[] = {MEMORY,     MEMORY,	CHAIN,	CHAIN,
+					   ARITHMETIC, SPECIAL, SHARED, NEAR},
+				 *const few[] = {ARITHMETIC, MEMORY,  SPECIAL, SHARED,
+						 RANDOM,     SPECIAL, NEAR,    ARITHMETIC},
+				 *const twelve[] = {MEMORY, SPECIAL, SHARED,	 RANDOM,
+						    NEAR,   CHAIN,   ARITHMETIC, SHARED,
+						    CHAIN,  SPECIAL, MEMORY,	 NEAR};
+
+	expect_no_worse_than_matching(half, 8, 16);
+	expect_no_worse_than_matching(few, 8, 32);
+	expect_no_worse_than_matching(twelve, 12, 16);
+}
+
+/* In each lane those of unlike weight have one and three; and nobody has less than his share of the whole. */
+static void test_coreside_holds_weights_in_lanes(void **state)
+{
+	static const char *const units[] = {MEMORY, CHAIN, ARITHMETIC, SPECIAL};
+	static const uint32_t weights[] = {100, 300, 100, 300};
+	struct loop of[4];
+	double done[4];
+
+	mix_of(of, units, 4, 3, 16);
+	watch_loops(of, 4, &gsb_policy_coreside, weights);
+	assert_true(sum_of_speeds(of) > 1.3);
+	for (unsigned i = 0; i < 4; i++) {
+		done[i] = (double)seen.n_done[seen.n - 1][i] * of[i].ns /
+			  (double)seen.now_ns[seen.n - 1];
+		assert_true(done[i] >= 0.9 * weights[i] / 800);
+	}
+	for (unsigned i = 0; i < 4; i += 2)
+		assert_true(done[i + 1] > 0.9 * 3 * done[i] && done[i + 1] < 1.1 * 3 * done[i]);
 }
 
 /* ---- a critical tenant ---- */
@@ -1331,6 +1517,9 @@ int main(void)
 		cmocka_unit_test(test_coreside_misses_limits_alike),
 		cmocka_unit_test(test_coreside_leaves_everybody_half_of_its_share_over_any_second),
 		cmocka_unit_test(test_coreside_leaves_everybody_half_where_sharing_pays),
+		cmocka_unit_test(test_coreside_puts_memory_beside_three_others),
+		cmocka_unit_test(test_coreside_is_no_worse_than_the_best_matching_of_pairs),
+		cmocka_unit_test(test_coreside_holds_weights_in_lanes),
 		cmocka_unit_test(
 			test_priority_gives_the_reserved_sms_back_and_keeps_them_free_meanwhile),
 		cmocka_unit_test(test_priority_lets_the_critical_tenant_have_all_that_is_free),

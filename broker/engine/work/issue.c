@@ -127,7 +127,7 @@ void gsb_issue_ready(struct gsb_item *item)
 	item->head = gsb_head_create(&s->ready, item);
 	gsb_view_describe(item, &item->head->work);
 	gsb_view_offer(item, item->head);
-	gsb_claim_begin(claim_of(item), s->share_ns);
+	gsb_claim_begin(claim_of(item), s->share_ns, item->head->work.since_ns);
 	claim_of(item)->n_ready++;
 	gsb_ready_add(&s->ready, item->head);
 	if (gsb_trace_is_on())
@@ -262,6 +262,7 @@ static void note_item(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb_
 		if (s->estimates)
 			note_company(s, f);
 		s->share_ns = claim->share_ns;
+		claim->apart = w->sms.n;
 	} else {
 		s->n_copies[w->direction]++;
 	}
