@@ -17,7 +17,7 @@
 	0.02 /* and for one more trial, or for turns where somebody starves: they cost no trial */
 
 /* How fast a contender is on so many units. */
-struct gsb_curve {
+struct gsb_part_curve {
 	uint32_t
 		least; /* units of which something was measured, and below half of it nothing is hoped for */
 	double known[GSB_N_UNITS + 1];			    /* 0: not measured */
@@ -34,7 +34,7 @@ struct gsb_contender {
 	uint32_t n_shared;	     /* from so many values */
 	double least_speed;	     /* that a part must leave it */
 	uint32_t on;		     /* units that it has just now; 0: none of its own */
-	struct gsb_curve part;	     /* on a part in its place */
+	struct gsb_part_curve part;  /* on a part in its place */
 };
 
 struct gsb_auction {
@@ -83,10 +83,12 @@ double gsb_contender_share(const struct gsb_auction *a, const struct gsb_contend
 
 /* Of everybody; false: of one it is not known how fast it is on shared SMs. */
 bool gsb_curves_find(struct gsb_auction *a);
+/* Of everybody, on parts in their places. */
+void gsb_curves_bound(struct gsb_auction *a);
 uint32_t gsb_auction_sms_of(const struct gsb_auction *a, unsigned i, uint32_t units);
 /* On parts of so many units and @over SMs: what is known, and that it is no slower there. */
 void gsb_curve_find_low(const struct gsb_auction *a, unsigned i, uint32_t over,
-			struct gsb_curve *out);
+			struct gsb_part_curve *out);
 /* So many of its launches were there, on SMs of their own or beside others on the same. */
 uint32_t gsb_contender_n_on(const struct gsb_auction *a, unsigned i, uint32_t n_sms,
 			    enum gsb_sharing sharing);
@@ -125,8 +127,8 @@ void gsb_turns_take_on(const struct gsb_auction *a, struct gsb_sm_range sms, str
 
 /* Three and more by themselves, with launches that can be waited for. */
 bool gsb_lanes_can(const struct gsb_auction *a);
-/* Two lanes where that is better than @none, or might be. */
-void gsb_lanes_choose(const struct gsb_auction *a, const struct gsb_split *none, bool in_turns,
+/* Two lanes where that is better than @none, or might be. False: too little is known to say, and will not be. */
+bool gsb_lanes_choose(const struct gsb_auction *a, const struct gsb_split *none, bool in_turns,
 		      struct gsb_parts *out);
 
 #endif

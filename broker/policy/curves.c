@@ -58,7 +58,7 @@ static double at(const struct line *l, double x)
 }
 
 /* From the left: not slower than on fewer SMs, and not faster than it went on; first from no SMs at speed 0. */
-static void bound_from_fewer(const struct gsb_auction *a, uint32_t over, struct gsb_curve *c)
+static void bound_from_fewer(const struct gsb_auction *a, uint32_t over, struct gsb_part_curve *c)
 {
 	struct line l = {-1, 0, 0, 0};
 
@@ -73,7 +73,7 @@ static void bound_from_fewer(const struct gsb_auction *a, uint32_t over, struct 
 }
 
 /* From the right: not faster than on more SMs, nor than it went on; and not slower than in proportion. On all it has speed 1. */
-static void bound_from_more(const struct gsb_auction *a, uint32_t over, struct gsb_curve *c)
+static void bound_from_more(const struct gsb_auction *a, uint32_t over, struct gsb_part_curve *c)
 {
 	double all = a->view->arch->n_sms;
 	struct line l = {all, 1, all + 1, 1};
@@ -92,7 +92,8 @@ static void bound_from_more(const struct gsb_auction *a, uint32_t over, struct g
 		c->high[u] = fmax(c->high[u], c->low[u]);
 }
 
-static void find_known(const struct gsb_auction *a, unsigned i, uint32_t over, struct gsb_curve *c)
+static void find_known(const struct gsb_auction *a, unsigned i, uint32_t over,
+		       struct gsb_part_curve *c)
 {
 	uint32_t n;
 
@@ -102,7 +103,7 @@ static void find_known(const struct gsb_auction *a, unsigned i, uint32_t over, s
 }
 
 void gsb_curve_find_low(const struct gsb_auction *a, unsigned i, uint32_t over,
-			struct gsb_curve *out)
+			struct gsb_part_curve *out)
 {
 	double last = 0, slope = 1.0 / a->view->arch->n_sms;
 
@@ -140,7 +141,7 @@ static void bound_hope(const struct gsb_auction *a, struct gsb_contender *c)
 
 static void bound(struct gsb_auction *a, unsigned i)
 {
-	struct gsb_curve *c = &a->of[i].part;
+	struct gsb_part_curve *c = &a->of[i].part;
 	uint32_t over = i + 1 == a->n ? a->over : 0;
 
 	find_known(a, i, over, c);
@@ -148,6 +149,12 @@ static void bound(struct gsb_auction *a, unsigned i)
 	bound_from_fewer(a, over, c);
 	bound_from_more(a, over, c);
 	bound_hope(a, &a->of[i]);
+}
+
+void gsb_curves_bound(struct gsb_auction *a)
+{
+	for (unsigned i = 0; i < a->n; i++)
+		bound(a, i);
 }
 
 static bool somebody_starves(const struct gsb_auction *a)
@@ -191,8 +198,6 @@ static void find_least_speeds(struct gsb_auction *a)
  */
 bool gsb_curves_find(struct gsb_auction *a)
 {
-	bool lanes = gsb_lanes_can(a); /* they have curves of their own */
-
 	a->brief = gsb_auction_is_brief(a);
 	if (a->brief && (a->strangers || a->n > 2))
 		return false;
@@ -200,8 +205,6 @@ bool gsb_curves_find(struct gsb_auction *a)
 		a->of[i].shared = speed(a, i, a->sms.n, GSB_SMS_SHARED, &a->of[i].n_shared);
 		if (a->of[i].shared <= 0)
 			return false;
-		if (!lanes)
-			bound(a, i);
 	}
 	find_least_speeds(a);
 	return true;

@@ -43,7 +43,7 @@ struct lanes {
 	bool tested[GSB_PARTS_MAX];
 	uint32_t n_there[GSB_PARTS_MAX]; /* launches on the narrow part */
 	double knee[GSB_PARTS_MAX];
-	struct gsb_curve first[GSB_PARTS_MAX], second[GSB_PARTS_MAX]; /* on the lanes */
+	struct gsb_part_curve first[GSB_PARTS_MAX], second[GSB_PARTS_MAX]; /* on the lanes */
 };
 
 /* The first so many of the order have the first lane, which is so wide. */
@@ -441,6 +441,14 @@ static struct gsb_split without_noise(const struct gsb_auction *a, const struct 
 	return s;
 }
 
+static bool all_tested(const struct lanes *l)
+{
+	for (unsigned i = 0; i < l->a->n; i++)
+		if (!l->tested[i])
+			return false;
+	return true;
+}
+
 /* It could be so much better if that one lives on the memory. */
 static bool is_worth_a_test(struct lanes *l, unsigned who, const struct gsb_split *known,
 			    const struct gsb_split *none)
@@ -456,7 +464,7 @@ static bool is_worth_a_test(struct lanes *l, unsigned who, const struct gsb_spli
 	return gsb_split_is_hoped_for(l->a, &hoped, known, none);
 }
 
-void gsb_lanes_choose(const struct gsb_auction *a, const struct gsb_split *others, bool in_turns,
+bool gsb_lanes_choose(const struct gsb_auction *a, const struct gsb_split *others, bool in_turns,
 		      struct gsb_parts *out)
 {
 	struct gsb_split known, none = without_noise(a, others);
@@ -473,4 +481,5 @@ void gsb_lanes_choose(const struct gsb_auction *a, const struct gsb_split *other
 	else if (gsb_split_gains(a, &known, &none, &none, GSB_PARTS_GAIN) &&
 		 known.end_ns <= none.end_ns && will_stay(&l, &c))
 		hand_out(&l, &c, out);
+	return out->n || who < GSB_PARTS_MAX || all_tested(&l);
 }

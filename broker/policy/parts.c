@@ -102,16 +102,18 @@ static void choose_parts(const struct gsb_auction *a, const struct gsb_split *no
 		hand_out(a, &known, out);
 }
 
-static void choose(const struct gsb_auction *a, struct gsb_parts *out)
+static void choose(struct gsb_auction *a, struct gsb_parts *out)
 {
 	struct gsb_split none = gsb_split_shared(a), turns = gsb_turns_split(a);
 	double gain = a->starves ? GSB_PARTS_HOPE : GSB_PARTS_GAIN;
 	bool in_turns = gsb_turns_can(a) && gsb_split_gains(a, &turns, &none, &none, gain);
+	bool said =
+		gsb_lanes_can(a) && gsb_lanes_choose(a, in_turns ? &turns : &none, in_turns, out);
 
-	if (gsb_lanes_can(a))
-		gsb_lanes_choose(a, in_turns ? &turns : &none, in_turns, out);
-	else if (a->n <= a->n_units && gsb_auction_will_stay(a, false))
+	if (!said && a->n <= a->n_units && gsb_auction_will_stay(a, false)) {
+		gsb_curves_bound(a);
 		choose_parts(a, in_turns ? &turns : &none, in_turns || !a->starves, out);
+	}
 	if (!out->n && in_turns)
 		gsb_turns_take(a, out);
 }
