@@ -962,7 +962,8 @@ static void test_parts_beside_others_are_one_at_a_time(void **state)
 /* The device's own issue, and the tenant that a launch comes between. */
 static int (*issue_as_ever)(struct gsb_queue *queue, const struct gsb_cmd *cmd);
 static struct fixture *between;
-static unsigned n_unaware; /* commands that went to the device before words that had changed were told of */
+static unsigned
+	n_unaware; /* commands that went to the device before words that had changed were told of */
 
 static int issue_and_look(struct gsb_queue *queue, const struct gsb_cmd *cmd)
 {
@@ -970,7 +971,8 @@ static int issue_and_look(struct gsb_queue *queue, const struct gsb_cmd *cmd)
 	return issue_as_ever(queue, cmd);
 }
 
-static void begin_between(struct fixture *f, int (*issue)(struct gsb_queue *, const struct gsb_cmd *))
+static void begin_between(struct fixture *f,
+			  int (*issue)(struct gsb_queue *, const struct gsb_cmd *))
 {
 	between = f;
 	issue_as_ever = f->k.dev->ops.issue;

@@ -318,9 +318,8 @@ static void plan(struct gsb_course *c, const struct gsb_item *item, struct gsb_s
 		if (c->each > INT32_MAX)
 			c->each = INT32_MAX;
 	} else if (shape->form == GSB_SHAPE_PERSISTENT) {
-		uint64_t n = shape->n_blocks
-				     ? shape->n_blocks
-				     : places(item, GSB_SHAPE_PERSISTENT, sms);
+		uint64_t n =
+			shape->n_blocks ? shape->n_blocks : places(item, GSB_SHAPE_PERSISTENT, sms);
 
 		c->total = n_blocks(l);
 		shape->n_blocks = (uint32_t)(n < c->total ? n : c->total);
