@@ -8,6 +8,7 @@
 #ifndef GSB_BROKER_POLICY_CLAIM_H
 #define GSB_BROKER_POLICY_CLAIM_H
 
+#include "base/compiler.h"
 #include "broker/policy/policy.h"
 
 #define GSB_CLAIM_PAUSE_NS 2000000
@@ -18,7 +19,7 @@
  */
 static inline void gsb_claim_begin(struct gsb_claim *c, uint64_t served_ns, uint64_t now_ns)
 {
-	if (c->apart && now_ns <= c->habits.ended_ns + GSB_CLAIM_PAUSE_NS)
+	if (gsb_unlikely(c->apart) && now_ns <= c->habits.ended_ns + GSB_CLAIM_PAUSE_NS)
 		return;
 	if (!c->n_ready && !c->n_running && c->share_ns < served_ns)
 		c->share_ns = served_ns;

@@ -868,6 +868,8 @@ static void test_priority_parts_leave_the_reserved_sms_and_the_highest_priority(
 	policy_kit_kernel(k, c->tenant, 10, 0.1);
 	policy_kit_ask(k, &gsb_policy_priority);
 	assert_int_equal(policy_kit_said(k, 1)->priority, -5);
+	policy_kit_start(k, 1);
+	policy_kit_ask(k, &gsb_policy_priority);
 	assert_int_equal(policy_kit_said(k, 0)->reason, GSB_REASON_PARTITION);
 	assert_int_equal(policy_kit_said(k, 0)->sms.first, 16);
 	assert_int_equal(policy_kit_said(k, 0)->priority, -4);
