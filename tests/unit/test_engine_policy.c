@@ -297,6 +297,24 @@ static void test_queues_are_made_once_for_each_range_that_a_policy_names(void **
 	end(&f);
 }
 
+/* It keeps what it is owed: claim.h. */
+static void test_who_has_sms_of_its_own_is_known_to_have_them(void **state)
+{
+	static const struct gsb_policy policy = {
+		.name = "by stream", .predicts = true, .decide = by_stream};
+	struct fixture f;
+
+	begin(&f, &policy, false);
+	kit_device_auto(f.k.dev);
+	kit_load_inc(&f.t, 1, 1);
+	kit_stream_create(&f.t, 1, 0);
+	assert_false(f.t.t->claim.apart);
+	kit_launch_inc(&f.t, 1, 1, f.mem, 1);
+	kit_settle(&f.k);
+	assert_true(f.t.t->claim.apart);
+	end(&f);
+}
+
 /* ---- an idle device ---- */
 
 /* A policy that knows no critical tenants has none. */
@@ -494,6 +512,7 @@ int main(void)
 		cmocka_unit_test(test_policy_is_asked_only_when_something_changed),
 		cmocka_unit_test(test_fifo_names_no_more_than_there_are_queues),
 		cmocka_unit_test(test_queues_are_made_once_for_each_range_that_a_policy_names),
+		cmocka_unit_test(test_who_has_sms_of_its_own_is_known_to_have_them),
 		cmocka_unit_test(test_queues_of_critical_tenants_are_there_before_they_come),
 		cmocka_unit_test(test_queues_that_cannot_be_made_before_are_made_later),
 		cmocka_unit_test(test_idle_device_gets_what_the_policy_ranks_first_and_no_more),

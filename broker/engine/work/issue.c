@@ -236,7 +236,7 @@ static uint32_t bit_of(const struct gsb_scheduler *s, const struct gsb_flight *f
 /* A kernel comes to the device: from now on those that are there are not alone, nor is it. */
 static void note_company(struct gsb_scheduler *s, struct gsb_flight *f)
 {
-	claim_of(f->item)->apart = f->item->head->work.sms.n;
+	claim_of(f->item)->apart = f->item->head->work.sms.n > 0;
 	f->company = (struct gsb_company){0};
 	for (uint32_t left = ~s->free_flights & ~bit_of(s, f); left; left &= left - 1) {
 		struct gsb_flight *other = &s->flights[__builtin_ctz(left)];
