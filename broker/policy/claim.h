@@ -11,8 +11,7 @@
 #include "base/compiler.h"
 #include "broker/policy/policy.h"
 
-#define GSB_CLAIM_PAUSE_NS \
-	2000000 /* between two kernels of one that is still there: as contenders.c has it */
+#define GSB_CLAIM_PAUSE_NS 2000000 /* at most, between two kernels of one that is still there */
 
 /*
  * It wants the device again: @served is the share_ns of the tenant that was served last. Of who was on SMs of its own, and still is, that is

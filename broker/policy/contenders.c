@@ -15,8 +15,7 @@
 	8 /* those that are known are kept for so many, and tried for them where somebody has too little, */
 #define WORTH_ALONE 32 /* and is measured alone where so many of its own are to come, */
 #define LINGER_PART \
-	4 /* and while it is away for a part of its kernel's time no longer than this, */
-#define LINGER_NS 2000000 /* or this */
+	4 /* and while it is away for no more than this part of its kernel's time, or GSB_CLAIM_PAUSE_NS */
 #define BRIEF_NS \
 	500000000 /* who has nothing for half of a second and its share of the rest has half of it over any second */
 
@@ -41,7 +40,7 @@ static double alone_ns(const struct gsb_view *v, const struct gsb_claim *c)
 
 static bool is_here(const struct gsb_view *v, const struct gsb_claim *c, double ns)
 {
-	double linger = fmin(ns / c->habits.n / LINGER_PART, LINGER_NS);
+	double linger = fmin(ns / c->habits.n / LINGER_PART, GSB_CLAIM_PAUSE_NS);
 
 	return c->n_ready || c->n_running ||
 	       (double)v->now_ns <= (double)c->habits.ended_ns + linger;
