@@ -45,6 +45,7 @@ struct gsb_resize_flow {
 	const uint32_t *user_at,
 		*users; /* instructions that read register r: users[user_at[r]] .. */
 	const uint32_t *writer_at, *writers;
+	uint32_t *order;     /* of a block in reverse post-order; NONE: unreachable */
 	uint32_t *region;    /* room for block numbers: of gsb_resize_region() */
 	uint32_t *mark, now; /* by block: == now while it is in the region */
 	uint32_t *stack;
@@ -63,6 +64,10 @@ bool gsb_resize_flow_build(struct gsb_resize_analysis *a, const struct gsb_ptx_f
 			   struct gsb_resize_flow *out);
 bool gsb_resize_steps(struct gsb_resize_analysis *a, uint64_t n);
 void *gsb_resize_alloc(struct gsb_resize_analysis *a, size_t n, size_t size);
+
+bool gsb_resize_dominates(const struct gsb_resize_flow *f, uint32_t by, uint32_t block);
+/* Is there a way from behind one block to another one that does not come by a third (GSB_PTX_NONE: any)? */
+bool gsb_resize_reaches(struct gsb_resize_flow *f, uint32_t from, uint32_t to, uint32_t avoid);
 
 /*
  * The blocks that the branch at the end of @block decides about: from its successors up to where all ways meet again, in

@@ -110,8 +110,50 @@ bool gsb_resize_flow_build(struct gsb_resize_analysis *a, const struct gsb_ptx_f
 	f.region = gsb_resize_alloc(a, (size_t)f.cfg.n_blocks + 1, sizeof(*f.region));
 	f.mark = gsb_resize_alloc(a, (size_t)f.cfg.n_blocks + 1, sizeof(*f.mark));
 	f.stack = gsb_resize_alloc(a, (size_t)f.cfg.n_blocks + 1, sizeof(*f.stack));
+	f.order = gsb_resize_alloc(a, f.cfg.n_blocks, sizeof(*f.order));
+	if (a->err)
+		return false;
+	memset(f.order, 0xff, f.cfg.n_blocks * sizeof(*f.order)); /* NONE */
+	for (uint32_t i = 0; i < f.cfg.n_rpo; i++)
+		f.order[f.cfg.rpo[i]] = i;
 	*out = f;
-	return !a->err;
+	return true;
+}
+
+/* ---- ways ---- */
+
+bool gsb_resize_dominates(const struct gsb_resize_flow *f, uint32_t by, uint32_t block)
+{
+	uint64_t n = 1;
+
+	for (; block != by && block != GSB_PTX_NONE && f->order[block] > f->order[by]; n++)
+		block = f->cfg.blocks[block].idom;
+	return gsb_resize_steps(f->a, n) && block == by;
+}
+
+bool gsb_resize_reaches(struct gsb_resize_flow *f, uint32_t from, uint32_t to, uint32_t avoid)
+{
+	uint32_t depth = 1, n = 1;
+	bool found = false;
+
+	f->now++;
+	f->stack[0] = from;
+	while (depth && !found) {
+		const struct gsb_ptx_block *b = &f->cfg.blocks[f->stack[--depth]];
+
+		for (uint32_t i = 0; i < b->n_succ && !found; i++) {
+			const uint32_t next = b->succ[i];
+
+			if (next == avoid || next == GSB_PTX_EXIT(&f->cfg) ||
+			    f->mark[next] == f->now)
+				continue;
+			found = next == to;
+			f->mark[next] = f->now;
+			f->stack[depth++] = next;
+			n++;
+		}
+	}
+	return gsb_resize_steps(f->a, n) && found;
 }
 
 /* ---- regions ---- */

@@ -273,13 +273,26 @@ static int check_loop(const struct gsb_rewrite_work *w, struct gsb_rewrite_refus
 	return 0;
 }
 
-static int check_form(const struct gsb_rewrite_work *w, struct gsb_rewrite_refusal *why)
+static int check_hint(struct gsb_rewrite_work *w, struct gsb_rewrite_refusal *why)
+{
+	int n = gsb_rewrite_find_marked(w);
+
+	if (n < 0)
+		return n;
+	return n ? 0
+		 : refuse(why, w->kernel.entry->line,
+			  "no load or store of it is known to stream that has room for a hint");
+}
+
+static int check_form(struct gsb_rewrite_work *w, struct gsb_rewrite_refusal *why)
 {
 	enum gsb_rewrite_form form = w->job->form;
 	int err = check_names(w, why);
 
-	if (err || form == GSB_REWRITE_HINT)
+	if (err)
 		return err;
+	if (form == GSB_REWRITE_HINT)
+		return check_hint(w, why);
 	if (w->kernel.refused)
 		return refuse(why, w->kernel.refused->line, "'%.100s' is not understood",
 			      w->kernel.refused->spelling);

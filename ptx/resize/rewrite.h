@@ -7,7 +7,7 @@
  *	SLICE	    a part of the grid: %ctaid and %nctaid are the logical ones
  *	PERSISTENT  blocks that fetch tiles, logical blocks, until there are none or they are told to end
  *	COUNT	    counts, beside its results, what some of the warps do (rewrite_count.h)
- *	HINT	    loads and stores that are marked as seldom used again: ld.cs, st.cs
+ *	HINT	    loads and stores that stream (stream.h) are marked as not used again: ld.cs, st.cs
  *
  * Whether a kernel bears a form is for the classifier to say, but for what makes the form impossible to write: that
  * is refused here with its line. variant.h has what the variants take behind the original's parameters.
@@ -29,8 +29,6 @@ struct gsb_rewrite_job {
 	const struct gsb_ptx_func *kernel;
 	enum gsb_rewrite_form form;
 	enum gsb_resize_early early; /* PERSISTENT; E2 and E3 are refused */
-	const bool
-		*streams; /* HINT: by instruction, which accesses; NULL = each that may be marked */
 };
 
 struct gsb_rewrite_refusal {

@@ -1,9 +1,11 @@
 /*
- * rewrite_hint.c - HINT: ".cs" on loads and stores, "used once". A hint changes no result.
+ * rewrite_hint.c - HINT: ".cs" on loads and stores that stream, "used once". A hint changes no result.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "ptx/resize/rewrite_parts.h"
+#include "ptx/resize/stream.h"
 
 /* Spelled with a hint of its own: a dotted word of words.def. */
 static bool has_hint(const char *spelling)
@@ -23,12 +25,30 @@ static bool has_hint(const char *spelling)
 	return false;
 }
 
-bool gsb_rewrite_may_hint(const struct gsb_ptx_insn *in)
+/* Has it room for a hint? */
+static bool may_hint(const struct gsb_ptx_insn *in)
 {
 	return (in->op == GSB_PTX_OP_LD || in->op == GSB_PTX_OP_ST) &&
 	       (in->space == GSB_PTX_SPACE_GLOBAL || in->space == GSB_PTX_SPACE_GENERIC) &&
 	       (!in->sem || in->sem == GSB_PTX_SEM_WEAK) && !(in->flags & GSB_PTX_F_POLICY) &&
 	       !has_hint(in->spelling);
+}
+
+int gsb_rewrite_find_marked(struct gsb_rewrite_work *w)
+{
+	const struct gsb_ptx_func *f = w->kernel.entry;
+	bool *marked = gsb_arena_alloc_array(w->arena, f->n_insns, sizeof(*marked));
+	const bool *streams;
+	int n = 0;
+
+	if (!marked || gsb_streams(w->m, &w->kernel, w->arena, &streams))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < f->n_insns; i++) {
+		marked[i] = streams[i] && may_hint(&f->insns[i]);
+		n += marked[i];
+	}
+	w->marked = marked;
+	return n;
 }
 
 /* It stands behind the space: "ld.global.cs.nc.v4.f32", "ld.weak.cs.u32". */
@@ -59,7 +79,7 @@ void gsb_rewrite_hint(struct gsb_edit *e, const struct gsb_rewrite_work *w, cons
 
 		gsb_edit_at(&f, i);
 		in = gsb_edit_copy(&f, i);
-		if (in && (!w->job->streams || w->job->streams[i]) && gsb_rewrite_may_hint(in))
+		if (in && w->marked[i])
 			in->spelling = with_hint(e, in);
 	}
 	gsb_edit_end(&f);

@@ -23,6 +23,7 @@ struct gsb_rewrite_work {
 	bool barriers;			    /* of the block, anywhere */
 	bool shared;			    /* it has shared memory of its own */
 	bool copies;			    /* cp.async */
+	const bool *marked;		    /* HINT: by instruction of the entry */
 	struct gsb_arena *arena;
 };
 
@@ -54,7 +55,7 @@ void gsb_rewrite_slice(struct gsb_edit *e, const struct gsb_rewrite_work *w, con
 void gsb_rewrite_loop(struct gsb_edit *e, const struct gsb_rewrite_work *w, const char *name);
 void gsb_rewrite_count(struct gsb_edit *e, const struct gsb_rewrite_work *w, const char *name);
 void gsb_rewrite_hint(struct gsb_edit *e, const struct gsb_rewrite_work *w, const char *name);
-/* May this access have a hint put in? */
-bool gsb_rewrite_may_hint(const struct gsb_ptx_insn *in);
+/* Which accesses are to be marked: w->marked. Returns how many, -ENOMEM. */
+int gsb_rewrite_find_marked(struct gsb_rewrite_work *w);
 
 #endif

@@ -13,27 +13,22 @@
  */
 #include <string.h>
 
-#include "ptx/resize/analysis.h"
+#include "ptx/resize/loops.h"
 
 #define MAX_DEPTH 8 /* of what an address is computed from in a loop: at most 4^8 registers */
 
 struct loop {
-	uint32_t header;
-	const uint32_t *blocks;
-	uint32_t n;
+	struct gsb_resize_loop is;
 	bool fence, sleeps, calls, stores;
 };
 
 struct waits {
 	struct gsb_resize_flow *f;
-	const struct gsb_resize_bases *b; /* NULL in a called function: nothing is known */
-	uint32_t *order;		  /* of a block in reverse post-order; NONE: unreachable */
-	uint32_t *in_loop, loop_now;  /* by block: == loop_now while it is in the loop at hand */
-	uint32_t *tainted, taint_now; /* by register, likewise */
+	const struct gsb_resize_bases *b;    /* NULL in a called function: nothing is known */
+	uint32_t *tainted, taint_now;	     /* by register, likewise */
 	uint32_t *progress, *ahead, *behind; /* by block: == taint_now; see ways_out() */
 	uint32_t *queue, n_queue;	     /* registers to follow */
 	bool memory_tainted;
-	uint32_t *blocks;
 	uint8_t *
 		own; /* by register: made from the block's number, a ticket or shared memory; 2: from %nctaid */
 	struct loop loop;
@@ -49,7 +44,7 @@ static const struct gsb_ptx_insn *insn(const struct waits *w, uint32_t i)
 
 static bool inside(const struct waits *w, uint32_t block)
 {
-	return block != GSB_PTX_EXIT(&w->f->cfg) && w->in_loop[block] == w->loop_now;
+	return block != GSB_PTX_EXIT(&w->f->cfg) && w->loop.is.has[block];
 }
 
 /* ---- looks ---- */
@@ -135,8 +130,8 @@ typedef void insn_fn(struct waits *w, uint32_t insn);
 
 static void each_in_loop(struct waits *w, insn_fn *fn)
 {
-	for (uint32_t n = 0; n < w->loop.n; n++) {
-		const struct gsb_ptx_block *b = &w->f->cfg.blocks[w->loop.blocks[n]];
+	for (uint32_t n = 0; n < w->loop.is.n_blocks; n++) {
+		const struct gsb_ptx_block *b = &w->f->cfg.blocks[w->loop.is.blocks[n]];
 
 		for (uint32_t i = b->first; i < b->first + b->n_insns; i++)
 			fn(w, i);
@@ -293,9 +288,9 @@ static void spread(struct waits *w, uint32_t *mark, bool forward)
 {
 	uint32_t depth = 0;
 
-	mark[w->loop.header] = w->taint_now;
-	if (w->progress[w->loop.header] != w->taint_now)
-		w->f->stack[depth++] = w->loop.header;
+	mark[w->loop.is.header] = w->taint_now;
+	if (w->progress[w->loop.is.header] != w->taint_now)
+		w->f->stack[depth++] = w->loop.is.header;
 	while (depth > 0) {
 		const struct gsb_ptx_block *b = &w->f->cfg.blocks[w->f->stack[--depth]];
 		const uint32_t *next = forward ? b->succ : b->pred;
@@ -329,12 +324,12 @@ static bool goes_round(struct waits *w)
 {
 	uint32_t regs[2];
 
-	if (w->progress[w->loop.header] == w->taint_now)
+	if (w->progress[w->loop.is.header] == w->taint_now)
 		return false;
 	spread(w, w->ahead, true);
 	spread(w, w->behind, false);
-	for (uint32_t n = 0; n < w->loop.n; n++) {
-		uint32_t block = w->loop.blocks[n];
+	for (uint32_t n = 0; n < w->loop.is.n_blocks; n++) {
+		uint32_t block = w->loop.is.blocks[n];
 		const struct gsb_ptx_block *b = &w->f->cfg.blocks[block];
 		const struct gsb_ptx_insn *last = insn(w, b->first + b->n_insns - 1);
 
@@ -350,8 +345,8 @@ static struct ways ways_out(struct waits *w)
 {
 	struct ways ways = {0};
 
-	for (uint32_t n = 0; n < w->loop.n; n++) {
-		const struct gsb_ptx_block *b = &w->f->cfg.blocks[w->loop.blocks[n]];
+	for (uint32_t n = 0; n < w->loop.is.n_blocks; n++) {
+		const struct gsb_ptx_block *b = &w->f->cfg.blocks[w->loop.is.blocks[n]];
 
 		for (uint32_t i = b->first; i < b->first + b->n_insns; i++)
 			if (is_way_out(w, i))
@@ -427,8 +422,6 @@ static bool may_write_to(const struct waits *w, const struct gsb_ptx_insn *in, u
 		gsb_resize_base_of(w->b, in) & base);
 }
 
-static bool dominates_latches(const struct waits *w, uint32_t block);
-
 /* In the loop, @reg becomes nothing but what the compare-and-swap brought, and that in each turn. */
 static bool is_refreshed(const struct waits *w, uint32_t reg, uint32_t brought)
 {
@@ -443,7 +436,7 @@ static bool is_refreshed(const struct waits *w, uint32_t reg, uint32_t brought)
 		if (in->op != GSB_PTX_OP_MOV || in->guard != GSB_PTX_NONE ||
 		    in->operands[1].kind != GSB_PTX_OPERAND_REG || in->operands[1].reg != brought)
 			return false;
-		each_turn = each_turn || dominates_latches(w, block);
+		each_turn = each_turn || gsb_resize_each_turn(w->f, &w->loop.is, block);
 	}
 	return each_turn;
 }
@@ -478,26 +471,6 @@ static bool compares(const struct waits *w, const struct gsb_ptx_insn *setp,
 		(is_reg(&setp->operands[2], brought) && is_like(w, &setp->operands[1], expected)));
 }
 
-static bool dominates(const struct waits *w, uint32_t a, uint32_t b)
-{
-	while (b != a && b != GSB_PTX_NONE && w->order[b] > w->order[a]) {
-		b = w->f->cfg.blocks[b].idom;
-		if (!gsb_resize_steps(w->f->a, 1))
-			return false;
-	}
-	return a == b;
-}
-
-static bool dominates_latches(const struct waits *w, uint32_t block)
-{
-	const struct gsb_ptx_block *h = &w->f->cfg.blocks[w->loop.header];
-
-	for (uint32_t i = 0; i < h->n_pred; i++)
-		if (inside(w, h->pred[i]) && !dominates(w, block, h->pred[i]))
-			return false;
-	return true;
-}
-
 /* The way that is taken when they are equal leads out of the loop, and each turn comes by. */
 static bool equal_leaves(const struct waits *w, uint32_t branch, bool equal)
 {
@@ -505,7 +478,8 @@ static bool equal_leaves(const struct waits *w, uint32_t branch, bool equal)
 	uint32_t block = w->f->cfg.block_of[branch], to;
 	const struct gsb_ptx_block *b = &w->f->cfg.blocks[block];
 
-	if (in->op != GSB_PTX_OP_BRA || !inside(w, block) || !dominates_latches(w, block))
+	if (in->op != GSB_PTX_OP_BRA || !inside(w, block) ||
+	    !gsb_resize_each_turn(w->f, &w->loop.is, block))
 		return false;
 	if (equal != in->guard_negated)
 		to = w->f->cfg.block_of[w->f->func->labels[in->operands[0].label].insn];
@@ -596,7 +570,7 @@ static bool follows(const struct waits *w, uint32_t a, uint32_t b)
 {
 	uint32_t from = w->f->cfg.block_of[a], to = w->f->cfg.block_of[b];
 
-	return from == to ? a < b : inside(w, to) && dominates(w, from, to);
+	return from == to ? a < b : inside(w, to) && gsb_resize_dominates(w->f, from, to);
 }
 
 /* Where the compare-and-swap finds what it expects, the loop is left. */
@@ -604,7 +578,8 @@ static bool leaves_when_equal(const struct waits *w, uint32_t look)
 {
 	uint32_t brought = insn(w, look)->operands[0].reg;
 
-	if (!is_written_by(w, brought, look) || !dominates_latches(w, w->f->cfg.block_of[look]))
+	if (!is_written_by(w, brought, look) ||
+	    !gsb_resize_each_turn(w->f, &w->loop.is, w->f->cfg.block_of[look]))
 		return false;
 	for (uint32_t i = w->f->user_at[brought]; i < w->f->user_at[brought + 1]; i++) {
 		uint32_t user = w->f->users[i];
@@ -621,8 +596,8 @@ static bool writes_alone(const struct waits *w, uint32_t look)
 {
 	uint64_t base = w->b ? gsb_resize_base_of(w->b, insn(w, look)) : GSB_RESIZE_BASE_LOADED;
 
-	for (uint32_t n = 0; n < w->loop.n; n++) {
-		const struct gsb_ptx_block *b = &w->f->cfg.blocks[w->loop.blocks[n]];
+	for (uint32_t n = 0; n < w->loop.is.n_blocks; n++) {
+		const struct gsb_ptx_block *b = &w->f->cfg.blocks[w->loop.is.blocks[n]];
 
 		if (!gsb_resize_steps(w->f->a, b->n_insns))
 			return false;
@@ -852,56 +827,6 @@ static void judge_loop(struct waits *w)
 
 /* ---- loops ---- */
 
-/* The blocks from which a latch of the header is reached without passing the header. */
-static void collect_loop(struct waits *w, uint32_t header)
-{
-	const struct gsb_ptx_block *h = &w->f->cfg.blocks[header];
-	uint32_t n = 0, next = 0;
-
-	w->loop_now++;
-	w->in_loop[header] = w->loop_now;
-	w->blocks[n++] = header;
-	for (uint32_t i = 0; i < h->n_pred; i++) {
-		if (w->order[h->pred[i]] == GSB_PTX_NONE || !dominates(w, header, h->pred[i]) ||
-		    inside(w, h->pred[i]))
-			continue;
-		w->in_loop[h->pred[i]] = w->loop_now;
-		w->blocks[n++] = h->pred[i];
-	}
-	for (next = 1; next < n; next++) {
-		const struct gsb_ptx_block *b = &w->f->cfg.blocks[w->blocks[next]];
-
-		for (uint32_t i = 0; i < b->n_pred; i++) {
-			if (w->order[b->pred[i]] == GSB_PTX_NONE || inside(w, b->pred[i]))
-				continue;
-			w->in_loop[b->pred[i]] = w->loop_now;
-			w->blocks[n++] = b->pred[i];
-		}
-		if (!gsb_resize_steps(w->f->a, b->n_pred + 1))
-			return;
-	}
-	w->loop = (struct loop){.header = header, .blocks = w->blocks, .n = n};
-}
-
-/* 1: a header of a natural loop. A way back to a block that does not dominate makes a knot. */
-static bool is_header(struct waits *w, uint32_t block, bool *knot)
-{
-	const struct gsb_ptx_block *b = &w->f->cfg.blocks[block];
-	bool header = false;
-
-	for (uint32_t i = 0; i < b->n_pred; i++) {
-		uint32_t from = b->pred[i];
-
-		if (w->order[from] == GSB_PTX_NONE || w->order[from] < w->order[block])
-			continue;
-		if (dominates(w, block, from))
-			header = true;
-		else
-			*knot = true;
-	}
-	return header;
-}
-
 static void find_knot(struct waits *w)
 {
 	for (uint32_t i = 0; i < w->f->func->n_insns; i++) {
@@ -916,16 +841,15 @@ static void find_knot(struct waits *w)
 
 static void judge_loops(struct waits *w)
 {
-	bool knot = false;
+	struct gsb_resize_loops all;
 
-	for (uint32_t i = 0; i < w->f->cfg.n_rpo && !w->f->a->err; i++) {
-		if (!is_header(w, w->f->cfg.rpo[i], &knot))
-			continue;
-		collect_loop(w, w->f->cfg.rpo[i]);
-		if (!w->f->a->err)
-			judge_loop(w);
+	if (!gsb_resize_loops_build(w->f, &all))
+		return;
+	for (uint32_t i = 0; i < all.n && !w->f->a->err; i++) {
+		w->loop = (struct loop){.is = all.loops[i]};
+		judge_loop(w);
 	}
-	if (knot || (w->f->a->k->recursive && !w->f->func->is_entry))
+	if (all.knot || (w->f->a->k->recursive && !w->f->func->is_entry))
 		find_knot(w);
 }
 
@@ -933,9 +857,6 @@ void gsb_resize_waits(struct gsb_resize_flow *f, const struct gsb_resize_bases *
 {
 	struct waits w = {.f = f, .b = f->func->is_entry ? b : NULL};
 
-	w.order = gsb_resize_alloc(f->a, f->cfg.n_blocks, sizeof(*w.order));
-	w.in_loop = gsb_resize_alloc(f->a, f->cfg.n_blocks, sizeof(*w.in_loop));
-	w.blocks = gsb_resize_alloc(f->a, f->cfg.n_blocks, sizeof(*w.blocks));
 	w.progress = gsb_resize_alloc(f->a, f->cfg.n_blocks, sizeof(*w.progress));
 	w.ahead = gsb_resize_alloc(f->a, f->cfg.n_blocks, sizeof(*w.ahead));
 	w.behind = gsb_resize_alloc(f->a, f->cfg.n_blocks, sizeof(*w.behind));
@@ -943,10 +864,6 @@ void gsb_resize_waits(struct gsb_resize_flow *f, const struct gsb_resize_bases *
 	w.queue = gsb_resize_alloc(f->a, (size_t)f->n_regs * 2 + 1, sizeof(*w.queue));
 	if (f->a->err)
 		return;
-	for (uint32_t i = 0; i < f->cfg.n_blocks; i++)
-		w.order[i] = GSB_PTX_NONE;
-	for (uint32_t i = 0; i < f->cfg.n_rpo; i++)
-		w.order[f->cfg.rpo[i]] = i;
 	if (find_own(&w))
 		judge_loops(&w);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ptx/resize/facts.h"
+#include "ptx/resize/stream.h"
 #include "tests/fuzz/fuzz.h"
 
 const char *const gsb_fuzz_seeds = "tests/resize/*/*.ptx";
@@ -35,6 +36,18 @@ static void check_places(const struct gsb_resize_facts *f)
 		must(f->pointers[i].param < f->kernel->entry->n_params);
 }
 
+static void check_streams(const struct gsb_ptx_module *m, const struct gsb_ptx_kernel *k,
+			  struct gsb_arena *arena)
+{
+	const bool *streams;
+
+	if (gsb_streams(m, k, arena, &streams))
+		return;
+	for (uint32_t i = 0; i < k->entry->n_insns; i++)
+		must(!streams[i] || k->entry->insns[i].space == GSB_PTX_SPACE_GLOBAL ||
+		     k->entry->insns[i].space == GSB_PTX_SPACE_GENERIC);
+}
+
 static void analyse(const struct gsb_ptx_module *m, const struct gsb_ptx_func *entry)
 {
 	const struct gsb_resize_geometry g = {{4, 1, 1}, {64, 1, 1}}, to = {{8, 1, 1}, {32, 1, 1}};
@@ -48,6 +61,7 @@ static void analyse(const struct gsb_ptx_module *m, const struct gsb_ptx_func *e
 		must(!(f.forms & 1) == !f.launch.reshape_axes);
 		must(f.early <= GSB_RESIZE_E1 || gsb_resize_why_not(&f, GSB_RESIZE_PERSISTENT));
 		check_places(&f);
+		check_streams(m, f.kernel, &arena);
 		gsb_resize_reshape_refused(&f.launch, &g, &to, 0);
 		gsb_resize_persistent_refused(&f.launch, &g);
 	}

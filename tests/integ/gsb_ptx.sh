@@ -115,6 +115,8 @@ classify_why_shows_the_line_of_ptx() {
 	expect_match "$output" '^      from reduce\.cu:[0-9]+$'
 	expect_match "$output" '^  parameter 0: read$'
 	expect_match "$output" '^  parameter 1: written$'
+	expect_match "$output" '^  streams:$'
+	expect_match "$output" '^      195: ld\.global\.u32 '
 }
 
 # The PTX of a fatbin, and of a program, is found in it, as gsb-emu finds it.

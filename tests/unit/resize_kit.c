@@ -69,6 +69,15 @@ static size_t parse_args(const struct kit_subject *s, const struct gsb_ptx_func 
 	return n;
 }
 
+unsigned int kit_forms(const struct gsb_ptx_module *m, const struct gsb_ptx_func *f,
+		       unsigned int forms)
+{
+	const struct gsb_rewrite_job job = {.kernel = f, .form = GSB_REWRITE_HINT};
+	struct gsb_rewrite_refusal why;
+
+	return gsb_rewrite_check(m, &job, &why) ? forms & ~(1u << GSB_REWRITE_HINT) : forms;
+}
+
 void kit_open(struct kit *kit, const struct gsb_ptx_module *m, const struct kit_subject *s,
 	      unsigned int forms)
 {
@@ -76,7 +85,7 @@ void kit_open(struct kit *kit, const struct gsb_ptx_module *m, const struct kit_
 	const struct gsb_ptx_func *f = gsb_ptx_find_func(m, s->kernel);
 
 	assert_non_null(f);
-	if (diff_open(d, m, f, forms, s->early))
+	if (diff_open(d, m, f, kit_forms(m, f, forms), s->early))
 		fail_msg("%s %s: %s", s->file, s->kernel, d->text);
 	for (int i = 0; i < 3; i++) {
 		d->grid[i] = s->grid[i] ? s->grid[i] : 1;

@@ -29,7 +29,10 @@ struct gsb_ptx_module *kit_parse(const char *text);
 struct gsb_ptx_module *kit_parse_path(const char *path);
 struct gsb_ptx_module *kit_parse_file(const char *path); /* below $srcdir */
 
-/* Variants, memory, arguments: all but what diff_expect() does. Fails the test when anything is refused. */
+/* Without HINT where nothing streams. */
+unsigned int kit_forms(const struct gsb_ptx_module *m, const struct gsb_ptx_func *f,
+		       unsigned int forms);
+/* Variants, memory, arguments: all but what diff_expect() does. Fails the test when anything but hints is refused. */
 void kit_open(struct kit *kit, const struct gsb_ptx_module *m, const struct kit_subject *s,
 	      unsigned int forms);
 void kit_close(struct kit *kit);

@@ -61,11 +61,12 @@ static void keep(const char *text, uint64_t seed)
 static void try_program(const struct random_program *p, const char *text, uint64_t seed)
 {
 	struct gsb_ptx_module *m = kit_parse(text);
+	const struct gsb_ptx_func *k = gsb_ptx_find_func(m, "k");
 	static struct diff d;
 	struct diff_way way;
 	char what[256];
 
-	if (diff_open(&d, m, gsb_ptx_find_func(m, "k"), seed % 4 ? SIZES : KIT_ALL,
+	if (diff_open(&d, m, k, kit_forms(m, k, seed % 4 ? SIZES : KIT_ALL),
 		      p->leaves_early ? GSB_RESIZE_E1 : GSB_RESIZE_E0))
 		fail_msg("seed %" PRIu64 ": %s", seed, d.text);
 	for (int i = 0; i < 3; i++) {

@@ -109,12 +109,24 @@ static void test_check_form_that_cannot_be_written_says_why_and_where(void **sta
 		refuses(rows[i].text, rows[i].form, rows[i].early, rows[i].line, rows[i].words);
 }
 
-static void test_check_hint_is_always_possible(void **state)
+#define NUMBER                                                                               \
+	".reg .b64 %a<3>;\n.reg .b32 %r<5>;\n.reg .f32 %f<4>;\n"                             \
+	"ld.param.u64 %a0, [p];\nmov.u32 %r0, %ctaid.x;\nmov.u32 %r1, %ntid.x;\n"            \
+	"mov.u32 %r2, %tid.x;\nmad.lo.u32 %r3, %r0, %r1, %r2;\nmul.wide.u32 %a1, %r3, 16;\n" \
+	"add.u64 %a2, %a0, %a1;\n"
+
+static void test_check_hint_is_for_kernels_that_stream(void **state)
 {
 	(void)state;
-	takes(HEAD ENTRY "no.such.thing;\nret;\n}\n", GSB_REWRITE_HINT);
-	takes(".version 5.0\n.target sm_50\n.address_size 64\n" ENTRY "ret;\n}\n",
+	takes(HEAD ENTRY NUMBER "ld.global.u32 %r4, [%a2];\nno.such.thing;\nret;\n}\n",
 	      GSB_REWRITE_HINT);
+	takes(".version 5.0\n.target sm_50\n.address_size 64\n" ENTRY NUMBER
+	      "st.global.u32 [%a2], %r3;\nret;\n}\n",
+	      GSB_REWRITE_HINT);
+	refuses(HEAD ENTRY NUMBER "ld.global.u32 %r4, [%a0];\nret;\n}\n", GSB_REWRITE_HINT,
+		GSB_RESIZE_E0, 4, "known to stream");
+	refuses(HEAD ENTRY NUMBER "ld.volatile.global.u32 %r4, [%a2];\nret;\n}\n", GSB_REWRITE_HINT,
+		GSB_RESIZE_E0, 4, "known to stream");
 }
 
 /* ---- what comes out ---- */
@@ -127,6 +139,7 @@ static struct gsb_ptx_module *rewrite(const struct gsb_ptx_module *m, const char
 	struct gsb_ptx_module *out = NULL;
 	size_t n = 0;
 
+	forms = kit_forms(m, gsb_ptx_find_func(m, kernel), forms);
 	for (int form = 0; form < GSB_N_REWRITE_FORMS; form++)
 		if (forms >> form & 1)
 			jobs[n++] = (struct gsb_rewrite_job){.kernel = gsb_ptx_find_func(m, kernel),
@@ -152,21 +165,27 @@ static void is_fixed_point(const struct gsb_ptx_module *m)
 	gsb_ptx_module_destroy(again);
 }
 
-static void test_rewrite_all_forms_prints_a_fixed_point_with_the_original(void **state)
+static void all_forms_print_a_fixed_point(const char *file, const char *var)
 {
-	struct gsb_ptx_module *m = kit_parse_file("tests/resize/hard.ptx"), *out;
+	struct gsb_ptx_module *m = kit_parse_file(file), *out;
 
-	(void)state;
 	for (uint32_t i = 0; i < m->n_funcs; i++) {
 		if (!m->funcs[i]->is_entry)
 			continue;
 		out = rewrite(m, m->funcs[i]->name, KIT_ALL, GSB_RESIZE_E0);
 		is_fixed_point(out);
 		assert_non_null(gsb_ptx_find_func(out, m->funcs[i]->name));
-		assert_non_null(gsb_ptx_find_var(out, "cells"));
+		assert_true(!var || gsb_ptx_find_var(out, var));
 		gsb_ptx_module_destroy(out);
 	}
 	gsb_ptx_module_destroy(m);
+}
+
+static void test_rewrite_all_forms_prints_a_fixed_point_with_the_original(void **state)
+{
+	(void)state;
+	all_forms_print_a_fixed_point("tests/resize/hard.ptx", "cells");
+	all_forms_print_a_fixed_point("tests/resize/streams/streams.75.ptx", NULL);
 }
 
 /* Of each instruction of the original, the line of the source is the same in the variant. */
@@ -196,30 +215,32 @@ static void test_rewrite_keeps_the_lines_of_the_source(void **state)
 	gsb_ptx_module_destroy(m);
 }
 
-static void test_rewrite_hint_marks_weak_accesses_of_global_memory_alone(void **state)
+static void test_rewrite_hint_marks_weak_accesses_of_global_memory_that_stream(void **state)
 {
 	static const char *const text =
-		HEAD ENTRY ".reg .b64 %a;\n.reg .b32 %r;\n.reg .f32 %f<4>;\n"
-			   "ld.param.u64 %a, [p];\nld.global.nc.u32 %r, [%a];\n"
-			   "ld.volatile.global.u32 %r, [%a];\nld.relaxed.gpu.global.u32 %r, [%a];\n"
-			   "ld.global.L1::evict_last.u32 %r, [%a];\nst.u32 [%a], %r;\n"
-			   "ld.weak.global.v4.f32 {%f0, %f1, %f2, %f3}, [%a];\nret;\n}\n";
-	static const char *const want[] = {"ld.param.u64",
-					   "ld.global.cs.nc.u32",
+		HEAD ".visible .global .u32 a;\n" ENTRY NUMBER "ld.global.nc.u32 %r4, [%a2];\n"
+		     "ld.volatile.global.u32 %r4, [%a2];\n"
+		     "ld.relaxed.gpu.global.u32 %r4, [%a2];\n"
+		     "ld.global.L1::evict_last.u32 %r4, [%a2];\nst.u32 [%a2], %r4;\n"
+		     "ld.weak.global.v4.f32 {%f0, %f1, %f2, %f3}, [%a2];\n"
+		     "ld.global.u32 %r4, [a];\nret;\n}\n";
+	static const char *const want[] = {"ld.global.cs.nc.u32",
 					   "ld.volatile.global.u32",
 					   "ld.relaxed.gpu.global.u32",
 					   "ld.global.L1::evict_last.u32",
 					   "st.cs.u32",
 					   "ld.weak.global.cs.v4.f32",
+					   "ld.global.u32",
 					   "ret"};
+	const uint32_t before = 7; /* instructions that make the address */
 	struct gsb_ptx_module *m = kit_parse(text);
 	struct gsb_ptx_module *out = rewrite(m, "k", 1u << GSB_REWRITE_HINT, GSB_RESIZE_E0);
 	const struct gsb_ptx_func *f = gsb_ptx_find_func(out, "k$hint");
 
 	(void)state;
-	assert_int_equal(f->n_insns, GSB_ARRAY_LEN(want));
+	assert_int_equal(f->n_insns, before + GSB_ARRAY_LEN(want));
 	for (size_t i = 0; i < GSB_ARRAY_LEN(want); i++)
-		assert_string_equal(f->insns[i].spelling, want[i]);
+		assert_string_equal(f->insns[before + i].spelling, want[i]);
 	gsb_ptx_module_destroy(out);
 	gsb_ptx_module_destroy(m);
 }
@@ -321,7 +342,8 @@ static void test_rewrite_is_taken_by_the_assembler(void **state)
 {
 #ifdef TEST_PTXAS
 	static const char *const files[] = {"tests/resize/hard.ptx", "tests/ptx/reduce.lines.ptx",
-					    "tests/ptx/calls.clang.ptx"};
+					    "tests/ptx/calls.clang.ptx",
+					    "tests/resize/streams/streams.75.ptx"};
 
 	(void)state;
 	for (size_t i = 0; i < GSB_ARRAY_LEN(files); i++) {
@@ -424,10 +446,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_check_form_that_cannot_be_written_says_why_and_where),
-		cmocka_unit_test(test_check_hint_is_always_possible),
+		cmocka_unit_test(test_check_hint_is_for_kernels_that_stream),
 		cmocka_unit_test(test_rewrite_all_forms_prints_a_fixed_point_with_the_original),
 		cmocka_unit_test(test_rewrite_keeps_the_lines_of_the_source),
-		cmocka_unit_test(test_rewrite_hint_marks_weak_accesses_of_global_memory_alone),
+		cmocka_unit_test(
+			test_rewrite_hint_marks_weak_accesses_of_global_memory_that_stream),
 		cmocka_unit_test(test_rewrite_persistent_waits_for_copies_before_the_next_tile),
 		cmocka_unit_test(test_rewrite_count_adds_to_memory_behind_loops),
 		cmocka_unit_test(test_rewrite_count_adds_to_memory_where_functions_end_threads),

@@ -8,6 +8,7 @@
 
 #include "base/program.h"
 #include "ptx/resize/facts.h"
+#include "ptx/resize/stream.h"
 #include "tools/emu_file.h"
 #include "tools/model_report.h"
 #include "tools/ptx/commands.h"
@@ -193,7 +194,24 @@ static void show_pointers(const struct gsb_resize_facts *f)
 		printf("  addresses from memory, too\n");
 }
 
-static void show_why(const struct emu_module_text *m, const struct gsb_resize_facts *f)
+/* The accesses that a variant with hints would mark. */
+static int show_streams(const struct emu_module_text *m, const struct gsb_ptx_kernel *k,
+			struct gsb_arena *arena)
+{
+	const bool *streams;
+	int err = gsb_streams(m->ptx, k, arena, &streams);
+
+	for (uint32_t i = 0; !err && i < k->entry->n_insns; i++) {
+		if (!streams[i])
+			continue;
+		printf("  streams:\n");
+		show_line(m, &(struct gsb_resize_place){k->entry, i});
+	}
+	return err;
+}
+
+static int show_why(const struct emu_module_text *m, const struct gsb_resize_facts *f,
+		    struct gsb_arena *arena)
 {
 	char forms[80];
 
@@ -206,6 +224,7 @@ static void show_why(const struct emu_module_text *m, const struct gsb_resize_fa
 	for (uint32_t i = 0; i < f->n_findings; i++)
 		show_finding(m, &f->findings[i]);
 	show_pointers(f);
+	return show_streams(m, f->kernel, arena);
 }
 
 /* ---- the file ---- */
@@ -226,7 +245,7 @@ static int judge(const struct gsb_ptx_request *q, const struct emu_kernel *k, st
 	if (err)
 		fprintf(stderr, "gsb-ptx: %s: %s: %s\n", q->path, k->entry->name, strerror(-err));
 	else if (q->why && !q->json)
-		show_why(k->module, &f);
+		err = show_why(k->module, &f, &arena);
 	else
 		row_of(r, &f);
 	gsb_arena_finish(&arena);
