@@ -41,4 +41,5 @@ tests_unit_test_resize_rewrite_CPPFLAGS = $(AM_CPPFLAGS) $(with_ptxas)
 EXTRA_DIST += doc/results/2026-11-23-resize-counting-h200.tsv doc/results/2026-11-23-resize-times-h200.tsv doc/results/2026-11-23-resize-results-h200.tsv doc/results/2026-11-23-resize-variants-h200.tsv
 EXTRA_DIST += doc/results/2026-11-24-resize-counting-h200.tsv doc/results/2026-11-24-resize-overlap-h200.tsv doc/results/2026-11-24-resize-share-h200.tsv doc/results/2026-11-24-resize-hints-h200.tsv
 EXTRA_DIST += doc/results/2026-11-24-resize-cub-h200.tsv doc/results/2026-11-24-resize-forms-h200.tsv
+EXTRA_DIST += doc/results/2026-11-26-resize-hints-h100.tsv doc/results/2026-11-26-resize-results-h100.tsv doc/results/2026-11-26-resize-forms-h100.tsv
 EXTRA_DIST += doc/results/2026-11-22-resize-registers.txt doc/results/2026-11-24-resize-instructions.txt

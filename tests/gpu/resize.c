@@ -366,12 +366,14 @@ static void close_twin(struct twin *t)
 /* Returns how many were tried. */
 static int try_forms(struct twin *t, const struct kit_subject *s)
 {
-	int n = try_slices(t, s) + try_persistent(t, s) + 1;
+	int n = try_slices(t, s) + try_persistent(t, s);
 
+	if (!(t->d->forms >> GSB_REWRITE_HINT & 1))
+		return n; /* nothing of it streams */
 	begin(t, "hint");
 	run_plain(t, GSB_REWRITE_HINT);
 	end(t, s, true);
-	return n;
+	return n + 1;
 }
 
 static void results_of(const struct kit_subject *s, bool counts_alone)
