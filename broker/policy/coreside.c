@@ -564,5 +564,6 @@ const struct gsb_policy gsb_policy_coreside = {
 	.heeds = GSB_HEEDS_WEIGHT | GSB_HEEDS_WAIT | GSB_HEEDS_SLOWDOWN,
 	.predicts = true,
 	.runs = true,
+	.splits = true,
 	.decide = decide,
 };

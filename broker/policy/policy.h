@@ -226,6 +226,7 @@ struct gsb_policy {
 	unsigned heeds; /* enum gsb_heed, together; others have no effect under it */
 	bool predicts;	/* it wants estimates: kernels are timed */
 	bool runs; /* short launches behind one that it let go may follow that at once: work/run.h */
+	bool splits;   /* it gives launches parts of the SMs */
 	bool reshapes; /* it wants to be told which shapes a launch admits, and may name one */
 	/*
 	 * Writes at most GSB_N_DECISIONS decisions, each index once; returns how many. With the verdict ISSUE at most

@@ -95,6 +95,7 @@ const struct gsb_policy gsb_policy_priority = {
 	.heeds = GSB_HEEDS_WEIGHT | GSB_HEEDS_WAIT | GSB_HEEDS_SLOWDOWN | GSB_HEEDS_CRITICAL,
 	.predicts = true,
 	.runs = true,
+	.splits = true,
 	.reshapes = true,
 	.decide = decide,
 	.yields = yields,

@@ -283,6 +283,7 @@ const struct gsb_device_ops gsb_cuda_ops = {
 	.tensor_map = cuda_tensor_map,
 	.queue_create = cuda_queue_create,
 	.queue_destroy = cuda_queue_destroy,
+	.sms_prepare = cuda_partition_prepare,
 	.issue = cuda_issue,
 	.poll = cuda_poll,
 	.event_fd = cuda_event_fd,

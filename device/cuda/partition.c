@@ -98,27 +98,41 @@ static struct cuda_partition *make(struct cuda_device *dev, struct gsb_sm_range 
 	return p;
 }
 
-int cuda_partition_stream(struct cuda_device *dev, struct gsb_sm_range sms, int priority,
-			  CUstream *out)
+/* The part as it is made; @out: NULL for all SMs. */
+static int find_part(struct cuda_device *dev, struct gsb_sm_range sms, struct cuda_partition **out)
 {
 	const struct gsb_arch *arch = &dev->info.arch;
-	struct cuda_partition *p;
-	CUresult result;
 
+	*out = NULL;
 	if ((sms.first || sms.n) && !dev->info.sm_group)
 		return -ENOTSUP;
 	if (gsb_arch_find_sms(arch, sms, &sms))
 		return -EINVAL;
-	if (sms.n == arch->n_sms) {
-		result = dev->cu.cuStreamCreateWithPriority(out, CU_STREAM_NON_BLOCKING, priority);
-	} else {
-		p = find(dev, sms);
-		if (!p)
-			p = make(dev, sms);
-		if (!p)
-			return -ENOMEM;
-		result = dev->cu.cuGreenCtxStreamCreate(out, p->green, CU_STREAM_NON_BLOCKING,
-							priority);
-	}
+	if (sms.n == arch->n_sms)
+		return 0;
+	*out = find(dev, sms);
+	if (!*out)
+		*out = make(dev, sms);
+	return *out ? 0 : -ENOMEM;
+}
+
+int cuda_partition_prepare(struct gsb_device *base, struct gsb_sm_range sms)
+{
+	struct cuda_partition *p;
+
+	return find_part(to_cuda(base), sms, &p);
+}
+
+int cuda_partition_stream(struct cuda_device *dev, struct gsb_sm_range sms, int priority,
+			  CUstream *out)
+{
+	struct cuda_partition *p;
+	CUresult result;
+	int err = find_part(dev, sms, &p);
+
+	if (err)
+		return err;
+	result = p ? dev->cu.cuGreenCtxStreamCreate(out, p->green, CU_STREAM_NON_BLOCKING, priority)
+		   : dev->cu.cuStreamCreateWithPriority(out, CU_STREAM_NON_BLOCKING, priority);
 	return cuda_note(dev, result) ? -ENOMEM : 0;
 }

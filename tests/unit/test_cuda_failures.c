@@ -602,6 +602,30 @@ static void test_arrays_are_given_back_when_nothing_runs(void **state)
 	close_all(&l);
 }
 
+/* It takes as long as many launches. */
+static void test_parts_of_the_sms_are_made_once(void **state)
+{
+	const struct gsb_sm_range part = {8, 16};
+	struct gsb_queue *other;
+	struct life l = {0};
+
+	(void)state;
+	make_space(&l);
+	assert_int_equal(l.ops->sms_prepare(l.dev, part), 0);
+	assert_int_equal(fake.live(FAKE_GREEN), 1);
+	assert_int_equal(l.ops->sms_prepare(l.dev, part), 0);
+	assert_int_equal(l.ops->queue_create(l.dev, 0, part, &l.queue), 0);
+	assert_int_equal(l.ops->queue_create(l.dev, 0, part, &other), 0);
+	assert_int_equal(l.ops->sms_prepare(l.dev, GSB_ALL_SMS), 0);
+	assert_int_equal(fake.live(FAKE_GREEN), 1);
+	assert_int_equal(l.ops->sms_prepare(l.dev, (struct gsb_sm_range){4, 8}), -EINVAL);
+	fake.inject("cuGreenCtxCreate", 1, CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(l.ops->sms_prepare(l.dev, (struct gsb_sm_range){0, 8}), -ENOMEM);
+	l.ops->queue_destroy(l.queue);
+	l.ops->queue_destroy(other);
+	close_all(&l);
+}
+
 /* Also that of arrays, whoever waits meanwhile. */
 static void test_arrays_are_given_back_when_memory_is_short(void **state)
 {
@@ -977,6 +1001,7 @@ int main(void)
 		cmocka_unit_test(test_addresses_that_go_can_be_pinned_again_at_once),
 		cmocka_unit_test(test_image_that_is_refused_by_a_fatal_code_leaves_the_device),
 		cmocka_unit_test(test_command_that_cannot_be_followed_ends_the_device),
+		cmocka_unit_test(test_parts_of_the_sms_are_made_once),
 		cmocka_unit_test(test_device_of_one_process_has_one_context),
 		cmocka_unit_test(test_compiled_code_is_kept_where_it_is_said),
 		cmocka_unit_test(test_device_of_many_has_a_context_for_pinning),

@@ -315,51 +315,58 @@ static void test_who_has_sms_of_its_own_is_known_to_have_them(void **state)
 	end(&f);
 }
 
-/* ---- an idle device ---- */
+/* ---- ranges ---- */
 
-/* A policy that knows no critical tenants has none. */
-static void test_queues_of_critical_tenants_are_there_before_they_come(void **state)
+static struct gsb_sm_range prepared[16];
+static unsigned n_prepared;
+static int prepare_err;
+
+static int note_range(struct gsb_device *dev, struct gsb_sm_range sms)
 {
-	struct fixture f;
-	struct gsb_pooled_queue *q;
-	unsigned n;
-
-	begin(&f, &gsb_policy_coreside, false);
-	assert_int_equal(f.k.dev->n_queues, 0);
-	end(&f);
-	begin(&f, &gsb_policy_priority, false);
-	n = f.k.dev->n_queues;
-	assert_in_range(n, 1, 8);
-	for (unsigned i = 0; i < n; i++) {
-		q = gsb_queue_pool_take(&f.k.engine->scheduler.pool, -5, GSB_ALL_SMS);
-		assert_int_equal(q->kind->priority, -5);
-	}
-	assert_int_equal(f.k.dev->n_queues, n);
-	end(&f);
+	(void)dev;
+	prepared[n_prepared++] = sms;
+	return prepare_err;
 }
 
-static int no_queue(struct gsb_device *dev, int priority, struct gsb_sm_range sms,
-		    struct gsb_queue **out)
-{
-	return -ENOMEM;
-}
-
-static void test_queues_that_cannot_be_made_before_are_made_later(void **state)
+static void prepare(const struct gsb_policy *policy, uint32_t sm_group, int err)
 {
 	struct kit_device *d = kit_device_create(false);
-	int (*create)(struct gsb_device *, int, struct gsb_sm_range, struct gsb_queue **) =
-		d->ops.queue_create;
-	struct gsb_queue_pool pool;
+	struct gsb_scheduler s;
 
-	gsb_queue_pool_init(&pool, &d->base);
-	d->ops.queue_create = no_queue;
-	gsb_queue_pool_prepare(&pool, -5, 4);
-	assert_null(gsb_queue_pool_take(&pool, -5, GSB_ALL_SMS));
-	d->ops.queue_create = create;
-	assert_non_null(gsb_queue_pool_take(&pool, -5, GSB_ALL_SMS));
-	gsb_queue_pool_finish(&pool);
+	d->info.arch.n_sms = 20;
+	d->info.sm_group = sm_group;
+	d->ops.sms_prepare = note_range;
+	prepare_err = err;
+	n_prepared = 0;
+	assert_int_equal(gsb_scheduler_init(&s, &d->base, policy, 0), 0);
+	gsb_scheduler_finish(&s);
 	kit_device_destroy(d);
 }
+
+static void test_ranges_of_two_are_there_before_anything_runs(void **state)
+{
+	static const struct gsb_sm_range want[] = {{0, 8}, {8, 12}, {0, 16}, {16, 4}};
+
+	(void)state;
+	prepare(&gsb_policy_coreside, 8, 0);
+	assert_int_equal(n_prepared, GSB_ARRAY_LEN(want));
+	assert_memory_equal(prepared, want, sizeof(want));
+	prepare(&gsb_policy_priority, 8, 0);
+	assert_int_equal(n_prepared, GSB_ARRAY_LEN(want));
+}
+
+static void test_ranges_that_nobody_asks_for_are_not_made(void **state)
+{
+	(void)state;
+	prepare(&gsb_policy_fifo, 8, 0);
+	assert_int_equal(n_prepared, 0);
+	prepare(&gsb_policy_coreside, 0, 0); /* a device without */
+	assert_int_equal(n_prepared, 0);
+	prepare(&gsb_policy_coreside, 8, -ENOMEM); /* later, perhaps */
+	assert_int_equal(n_prepared, 1);
+}
+
+/* ---- an idle device ---- */
 
 static void test_idle_device_gets_what_the_policy_ranks_first_and_no_more(void **state)
 {
@@ -513,8 +520,8 @@ int main(void)
 		cmocka_unit_test(test_fifo_names_no_more_than_there_are_queues),
 		cmocka_unit_test(test_queues_are_made_once_for_each_range_that_a_policy_names),
 		cmocka_unit_test(test_who_has_sms_of_its_own_is_known_to_have_them),
-		cmocka_unit_test(test_queues_of_critical_tenants_are_there_before_they_come),
-		cmocka_unit_test(test_queues_that_cannot_be_made_before_are_made_later),
+		cmocka_unit_test(test_ranges_of_two_are_there_before_anything_runs),
+		cmocka_unit_test(test_ranges_that_nobody_asks_for_are_not_made),
 		cmocka_unit_test(test_idle_device_gets_what_the_policy_ranks_first_and_no_more),
 		cmocka_unit_test(test_policy_that_never_names_anything_still_lets_the_oldest_go),
 		cmocka_unit_test(test_held_heads_of_a_failed_context_are_shown_no_more),

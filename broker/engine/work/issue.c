@@ -16,8 +16,6 @@
 #include "broker/policy/claim.h"
 #include "broker/policy/estimate.h"
 
-#define N_CRITICAL_QUEUES 4 /* at first; there are more when they are asked for */
-
 static struct gsb_tenant *tenant_of(const struct gsb_item *item)
 {
 	return gsb_tenant_of(item->op.order->queues);
@@ -511,12 +509,20 @@ bool gsb_issue_all(struct gsb_scheduler *s)
 
 /* ---- life ---- */
 
-/* A critical tenant's first launch is not to wait for its queue. */
-static void prepare_queues(struct gsb_scheduler *s)
+/*
+ * Before anything runs, for it is quicker then: the ranges of two who share the device, wherever the border is. Others, and what
+ * could not be made, are made when they are asked for.
+ */
+static void prepare_ranges(struct gsb_scheduler *s)
 {
-	if (s->policy->heeds & GSB_HEEDS_CRITICAL &&
-	    s->info->priority_greatest != s->info->priority_least)
-		gsb_queue_pool_prepare(&s->pool, s->info->priority_greatest, N_CRITICAL_QUEUES);
+	const uint32_t n = s->info->arch.n_sms, group = s->info->sm_group;
+
+	if (!s->policy->splits || !s->ops->sms_prepare || !group)
+		return;
+	for (uint32_t border = group; border < n; border += group)
+		if (s->ops->sms_prepare(s->dev, (struct gsb_sm_range){0, border}) ||
+		    s->ops->sms_prepare(s->dev, (struct gsb_sm_range){border, n - border}))
+			return;
 }
 
 int gsb_scheduler_init(struct gsb_scheduler *s, struct gsb_device *dev,
@@ -536,7 +542,7 @@ int gsb_scheduler_init(struct gsb_scheduler *s, struct gsb_device *dev,
 	};
 	s->runs = gsb_run_is_possible(s);
 	gsb_queue_pool_init(&s->pool, dev);
-	prepare_queues(s);
+	prepare_ranges(s);
 	err = gsb_ready_init(&s->ready, s->clock.is_virtual);
 	if (!err && policy->predicts)
 		err = gsb_estimates_create(&s->estimates);

@@ -121,19 +121,6 @@ struct gsb_pooled_queue *gsb_queue_pool_take(struct gsb_queue_pool *p, int32_t p
 	return q || !k ? q : add(p, k);
 }
 
-void gsb_queue_pool_prepare(struct gsb_queue_pool *p, int32_t priority, unsigned n)
-{
-	struct gsb_queue_kind *k = find_kind(p, priority, GSB_ALL_SMS);
-
-	for (unsigned i = 0; k && i < n; i++) {
-		struct gsb_pooled_queue *q = add(p, k);
-
-		if (!q)
-			return;
-		gsb_queue_pool_give(q);
-	}
-}
-
 void gsb_queue_pool_give(struct gsb_pooled_queue *q)
 {
 	q->next = q->kind->idle;

@@ -48,10 +48,4 @@ struct gsb_pooled_queue *gsb_queue_pool_take(struct gsb_queue_pool *p, int32_t p
 					     struct gsb_sm_range sms);
 void gsb_queue_pool_give(struct gsb_pooled_queue *q); /* it is idle again */
 
-/*
- * gsb_queue_pool_prepare() - have idle queues of a kind, of all SMs, before anything runs
- * On a busy GPU one takes 10 to 15 ms to make, and a tenth of one on an idle GPU. What cannot be made then is not.
- */
-void gsb_queue_pool_prepare(struct gsb_queue_pool *p, int32_t priority, unsigned n);
-
 #endif
