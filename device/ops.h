@@ -239,8 +239,8 @@ struct gsb_device_ops {
 	int (*queue_create)(struct gsb_device *dev, int priority, struct gsb_sm_range sms,
 			    struct gsb_queue **out);
 	void (*queue_destroy)(struct gsb_queue *queue); /* empty by then */
-	/* Make what queues of this range need, which takes longer once the device is at work. 0, or as queue_create. NULL: there is
-	 * no such thing. */
+	/* Make what queues of this range need, where that takes as long as many launches. 0: it is there; -EAGAIN: it will be, ask
+	 * again; else as queue_create, which waits for it. NULL: nothing takes so long. */
 	int (*sms_prepare)(struct gsb_device *dev, struct gsb_sm_range sms);
 	/* Append to the queue. The command is copied. -ENOTSUP, -E2BIG (too many resources) and
 	 * -EINVAL (geometry) come at once and nothing is queued. */

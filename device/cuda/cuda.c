@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/compiler.h"
 #include "base/log.h"
 #include "device/cuda/array.h"
 #include "device/cuda/backing.h"
@@ -142,13 +143,16 @@ static void destroy(struct cuda_device *dev)
 
 static int start_helpers(struct cuda_device *dev)
 {
-	int err = cuda_helper_start(&dev->unloader);
+	struct cuda_helper *const all[] = {&dev->unloader, &dev->registrar, &dev->splitter};
+	size_t n = 0;
+	int err = 0;
 
-	if (err)
-		return err;
-	err = cuda_helper_start(&dev->registrar);
-	if (err)
-		cuda_helper_stop(&dev->unloader);
+	while (!err && n < GSB_ARRAY_LEN(all)) {
+		err = cuda_helper_start(all[n]);
+		n += !err;
+	}
+	while (err && n > 0)
+		cuda_helper_stop(all[--n]);
 	return err;
 }
 
@@ -230,6 +234,7 @@ static void cuda_close(struct gsb_device *base)
 	cuda_host_finish(dev);
 	cuda_helper_stop(&dev->unloader);
 	cuda_helper_stop(&dev->registrar);
+	cuda_helper_stop(&dev->splitter);
 	destroy(dev);
 }
 

@@ -11,13 +11,13 @@ void cuda_partitions_init(struct cuda_device *dev);
 void cuda_partitions_finish(struct cuda_device *dev); /* no stream is left */
 
 /*
- * Have this part: 5 MiB of the device, and 1 ms, or 13 ms while kernels run (doc/results/2026-11-26-partitions-h100.txt). It stays.
- * Return: as below.
+ * Have this part made: 5 MiB of the device, and 1 ms of a helper, or 13 ms while kernels run. It stays.
+ * Return: -EAGAIN: it is being made; else as below.
  */
 int cuda_partition_prepare(struct gsb_device *dev, struct gsb_sm_range sms);
 
 /*
- * A stream for commands of a queue, 20 us. The first of a part makes the part.
+ * A stream for commands of a queue, 20 us; waits for its part.
  *
  * Return: 0, -EINVAL (not a part that can be had), -ENOTSUP (there are no parts), -ENOMEM.
  */

@@ -362,8 +362,50 @@ static void test_ranges_that_nobody_asks_for_are_not_made(void **state)
 	assert_int_equal(n_prepared, 0);
 	prepare(&gsb_policy_coreside, 0, 0); /* a device without */
 	assert_int_equal(n_prepared, 0);
-	prepare(&gsb_policy_coreside, 8, -ENOMEM); /* later, perhaps */
+	prepare(&gsb_policy_coreside, 8, -EAGAIN); /* by and by */
+	assert_int_equal(n_prepared, 4);
+	prepare(&gsb_policy_coreside, 8, -ENOMEM); /* when one is asked for, perhaps */
 	assert_int_equal(n_prepared, 1);
+}
+
+static int is_made(struct gsb_device *dev, struct gsb_sm_range sms)
+{
+	(void)dev;
+	return sms.first == 8 ? prepare_err : 0;
+}
+
+/* The engine goes on meanwhile; a device that has nothing else to do does not. */
+static void test_launch_is_held_until_its_range_is_made(void **state)
+{
+	static const struct gsb_policy policy = {
+		.name = "by stream", .splits = true, .decide = by_stream};
+	struct fixture f;
+
+	(void)state;
+	begin(&f, &policy, false);
+	f.k.dev->ops.sms_prepare = is_made;
+	prepare_err = -EAGAIN;
+	for (uint32_t i = 1; i <= 2; i++) {
+		kit_stream_create(&f.t, i, 0);
+		kit_fill(&f.t, i, f.mem);
+		kit_settle(&f.k);
+	}
+	assert_int_equal(f.k.dev->n_issued, 1);
+	for (int i = 0; i < 10; i++)
+		gsb_engine_turn(f.k.engine);
+	assert_int_equal(f.k.dev->n_issued, 1);
+	prepare_err = 0; /* nothing else has happened */
+	kit_settle(&f.k);
+	assert_int_equal(f.k.dev->n_issued, 2);
+	prepare_err = -EAGAIN;
+	kit_fill(&f.t, 2, f.mem);
+	kit_complete(f.k.dev, 0, CUDA_SUCCESS, 0);
+	kit_complete(f.k.dev, 1, CUDA_SUCCESS, 0);
+	kit_settle(&f.k);
+	assert_int_equal(f.k.dev->n_issued, 3); /* its queue waits for the range */
+	kit_complete(f.k.dev, 2, CUDA_SUCCESS, 0);
+	kit_settle(&f.k);
+	end(&f);
 }
 
 /* ---- an idle device ---- */
@@ -522,6 +564,7 @@ int main(void)
 		cmocka_unit_test(test_who_has_sms_of_its_own_is_known_to_have_them),
 		cmocka_unit_test(test_ranges_of_two_are_there_before_anything_runs),
 		cmocka_unit_test(test_ranges_that_nobody_asks_for_are_not_made),
+		cmocka_unit_test(test_launch_is_held_until_its_range_is_made),
 		cmocka_unit_test(test_idle_device_gets_what_the_policy_ranks_first_and_no_more),
 		cmocka_unit_test(test_policy_that_never_names_anything_still_lets_the_oldest_go),
 		cmocka_unit_test(test_held_heads_of_a_failed_context_are_shown_no_more),
