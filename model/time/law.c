@@ -35,8 +35,7 @@ struct row {
 	enum gsb_unit unit;
 	double demand;
 	double level, rate; /* filled so far, and how fast */
-	double least; /* speed up to which its kernel does not stop for it: it has turns in any case */
-	uint32_t shared; /* kernels for which it is one unit with one of theirs */
+	uint32_t shared;    /* kernels for which it is one unit with one of theirs */
 	double price[KERNELS_MAX];
 };
 
@@ -286,8 +285,8 @@ static void set_most(struct mix *m)
 		for (unsigned int i = 0; i < m->n; i++) {
 			double wait = 0;
 
-			for (unsigned int j = 0; j < m->n; j++)
-				if (i != j && m->kernels[i].known && m->kernels[j].known)
+			for (unsigned int j = 0; m->kernels[i].known && j < m->n; j++)
+				if (i != j && m->kernels[j].known)
 					wait += wait_for(&m->kernels[i], &m->kernels[j], part[j]);
 			m->kernels[i].most = 1 / (1 + wait);
 		}
@@ -301,12 +300,8 @@ static double time_left(const struct mix *m, const struct kernel *k)
 {
 	double t = (k->most - k->speed) / k->weight;
 
-	for (unsigned int a = k->rows; a < k->rows_end; a++) {
-		const struct row *row = &m->rows[a];
-
-		t = less(t,
-			 more((1 - row->level) / row->rate, (row->least - k->speed) / k->weight));
-	}
+	for (unsigned int a = k->rows; a < k->rows_end; a++)
+		t = less(t, (1 - m->rows[a].level) / m->rows[a].rate);
 	return more(t, 0);
 }
 
@@ -339,7 +334,7 @@ static uint32_t find_stopped(struct mix *m)
 		if (k->speed >= k->most - EPS)
 			stopped |= UINT32_C(1) << i;
 		for (unsigned int a = k->rows; a < k->rows_end; a++)
-			if (m->rows[a].level >= 1 - EPS && k->speed >= m->rows[a].least - EPS) {
+			if (m->rows[a].level >= 1 - EPS) {
 				stopped |= m->rows[a].shared | UINT32_C(1) << i;
 				m->share |= m->rows[a].shared;
 			}
@@ -400,7 +395,7 @@ static double room(const struct mix *m, const unsigned int order[], unsigned int
 		for (unsigned int i = 0; i < n; i++)
 			if (i != at)
 				left -= m->rows[a].price[order[i]] * m->kernels[order[i]].speed;
-		most = less(most, more(left / m->rows[a].demand, m->rows[a].least));
+		most = less(most, left / m->rows[a].demand);
 	}
 	return more(most, GSB_STARVED);
 }
@@ -479,12 +474,10 @@ static void add_row(struct mix *m, struct kernel *k, unsigned int unit)
 
 	row->unit = (enum gsb_unit)unit;
 	row->demand = k->r->demand[unit];
-	row->level = row->rate = row->least = 0;
+	row->level = row->rate = 0;
 	row->shared = 0;
 	memset(row->price, 0, sizeof(row->price));
 	row->price[k - m->kernels] = row->demand;
-	if (k->known && row->unit < GSB_UNIT_UP && !gsb_unit_is_memory(row->unit))
-		row->least = 1 / (GSB_QUEUEING_TURNS * row->demand);
 }
 
 static void add_kernel(struct mix *m, const struct gsb_resident *r, uint32_t n_sms)

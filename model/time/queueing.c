@@ -6,6 +6,8 @@
 /* Requests of a kernel that fills the memory, in what one of its warps takes for one: so many go before one of another kernel. */
 #define BEFORE_OLDER   0.3
 #define BEFORE_YOUNGER 1.4
+/* At a unit of the SM that an older kernel fills, of which the younger one has one. */
+#define TURNS 200.0
 
 enum gsb_unit gsb_unit_most_wanted(const double units[GSB_N_UNITS])
 {
@@ -17,16 +19,6 @@ enum gsb_unit gsb_unit_most_wanted(const double units[GSB_N_UNITS])
 	return (enum gsb_unit)most;
 }
 
-enum gsb_unit gsb_unit_place(enum gsb_unit unit)
-{
-	switch (unit) {
-	case GSB_UNIT_DENSE: return GSB_UNIT_ISSUE;
-	case GSB_UNIT_L1: return GSB_UNIT_SHARED;
-	case GSB_UNIT_CHAIN: return GSB_UNIT_L2;
-	default: return unit;
-	}
-}
-
 static double slots(const struct gsb_resident *r)
 {
 	return r->demand[GSB_UNIT_DENSE] + r->demand[GSB_UNIT_ISSUE];
@@ -36,11 +28,10 @@ static double slots(const struct gsb_resident *r)
 static double turns(const struct gsb_resident *k, enum gsb_unit full)
 {
 	switch (gsb_unit_place(full)) {
-	case GSB_UNIT_ISSUE:
-		return k->demand[GSB_UNIT_DENSE] > 0 ? 0 : GSB_QUEUEING_TURNS * slots(k);
-	case GSB_UNIT_SHARED: return GSB_QUEUEING_TURNS * k->demand[GSB_UNIT_REQUESTS];
+	case GSB_UNIT_ISSUE: return k->demand[GSB_UNIT_DENSE] > 0 ? 0 : TURNS * slots(k);
+	case GSB_UNIT_SHARED: return TURNS * k->demand[GSB_UNIT_REQUESTS];
 	case GSB_UNIT_BARRIER: return 0; /* nobody queues there */
-	default: return GSB_QUEUEING_TURNS * k->demand[full];
+	default: return TURNS * k->demand[full];
 	}
 }
 

@@ -17,14 +17,20 @@
 
 /* So many times what another one has of a unit that is full for both has the older one, or the one that never stalls. */
 #define GSB_QUEUEING_OLDER 2.5
-/* Turns at a full unit of an SM, of which the younger one has at least one. */
-#define GSB_QUEUEING_TURNS 200.0
 
 /* Of all but requests, which are no unit of their own. */
 enum gsb_unit gsb_unit_most_wanted(const double units[GSB_N_UNITS]);
 
 /* Two units of one place are one for whoever wants either. */
-enum gsb_unit gsb_unit_place(enum gsb_unit unit);
+static inline enum gsb_unit gsb_unit_place(enum gsb_unit unit)
+{
+	switch (unit) {
+	case GSB_UNIT_DENSE: return GSB_UNIT_ISSUE;
+	case GSB_UNIT_L1: return GSB_UNIT_SHARED;
+	case GSB_UNIT_CHAIN: return GSB_UNIT_L2;
+	default: return unit;
+	}
+}
 
 /**
  * gsb_queueing_wait() - what a kernel waits for another, against the time that it takes alone
