@@ -56,8 +56,9 @@ struct mix {
 	uint16_t meets
 		[GSB_N_UNITS]; /* units of which this one has less beside them, or they beside it */
 	unsigned int n, n_rows;
-	bool by_waits;	/* the requests of all are known */
-	uint32_t share; /* kernels that had to stop for others */
+	unsigned int n_known,
+		n_silent; /* kernels whose requests are known, or not, though they want units */
+	uint32_t share;	  /* kernels that had to stop for others */
 	struct kernel kernels[KERNELS_MAX];
 	struct row rows[ROWS_MAX];
 };
@@ -155,14 +156,14 @@ static double strictly_older(const struct kernel *i, const struct kernel *j)
 }
 
 /* Who gets more of what is one unit for both: the older one; of issue slots who never stalls; of the memory, whose queue
- * is one, each as many requests. Copies have no age. */
+ * is one, each as many requests. */
 static void share_place(struct pair *p, const struct row *a, const struct row *b)
 {
 	double older = 2 * strictly_older(p->i, p->j) - 1;
 
 	if (a->unit != b->unit && gsb_unit_place(a->unit) == GSB_UNIT_ISSUE)
 		older = a->unit == GSB_UNIT_DENSE ? 1 : -1;
-	p->use[0] = a->unit < GSB_UNIT_UP ? pow(GSB_QUEUEING_OLDER, older) : 1;
+	p->use[0] = pow(GSB_QUEUEING_OLDER, older);
 	p->use[1] = 1;
 	if (!gsb_unit_is_memory(a->unit))
 		return;
@@ -462,12 +463,6 @@ static bool is_sane(const struct gsb_resident *r, uint32_t n_sms)
 	return sane;
 }
 
-/* Its requests, or that it has none: a copy, or nothing that is wanted. */
-static bool is_known(const struct gsb_resident *r, enum gsb_unit full)
-{
-	return r->demand[GSB_UNIT_REQUESTS] > 0 || full >= GSB_UNIT_UP || r->demand[full] <= 0;
-}
-
 static void add_row(struct mix *m, struct kernel *k, unsigned int unit)
 {
 	struct row *row = &m->rows[m->n_rows++];
@@ -486,8 +481,9 @@ static void add_kernel(struct mix *m, const struct gsb_resident *r, uint32_t n_s
 
 	*k = (struct kernel){.r = r, .rows = m->n_rows, .sms = r->sms, .weight = 1, .most = 1};
 	k->full = gsb_unit_most_wanted(r->demand);
-	k->known = is_known(r, k->full);
-	m->by_waits &= k->known;
+	k->known = r->demand[GSB_UNIT_REQUESTS] > 0;
+	m->n_known += k->known;
+	m->n_silent += !k->known && k->full < GSB_UNIT_UP && r->demand[k->full] > 0;
 	k->requests = r->in_flight > 0 ? r->in_flight : 1;
 	if (!k->sms.n)
 		k->sms.n = n_sms;
@@ -499,6 +495,7 @@ static void add_kernel(struct mix *m, const struct gsb_resident *r, uint32_t n_s
 
 static void set_weights(struct mix *m)
 {
+	bool agree = m->n_known && !m->n_silent;
 	double most = 0;
 
 	for (unsigned int i = 0; i < m->n; i++)
@@ -509,8 +506,7 @@ static void set_weights(struct mix *m)
 	for (unsigned int i = 0; i < m->n; i++) {
 		double part = m->kernels[i].weight / most;
 
-		m->kernels[i].weight =
-			more(m->by_waits ? pow(part, 1.0 / m->n) : sqrt(part), 1e-12);
+		m->kernels[i].weight = more(agree ? pow(part, 1.0 / m->n) : sqrt(part), 1e-12);
 	}
 }
 
@@ -522,9 +518,8 @@ int gsb_law_speeds(const struct gsb_interference *f, uint32_t n_sms, const struc
 	if (n > KERNELS_MAX)
 		return -E2BIG;
 	m.f = f;
-	m.n = m.n_rows = 0;
+	m.n = m.n_rows = m.n_known = m.n_silent = 0;
 	m.share = 0;
-	m.by_waits = true;
 	for (unsigned int i = 0; i < n; i++) {
 		if (!is_sane(&r[i], n_sms))
 			return -EINVAL;
