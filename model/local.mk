@@ -43,7 +43,8 @@ libmodel_la_SOURCES += \
 	model/time/demand.c model/time/demand.h \
 	model/time/fraction.c model/time/fraction.h \
 	model/time/law.c model/time/law.h \
-	model/time/progress.c model/time/progress.h
+	model/time/progress.c model/time/progress.h \
+	model/time/queueing.c model/time/queueing.h
 
 # kernels as people write them, and loads as they were recorded
 libmodel_la_SOURCES += \
@@ -142,6 +143,11 @@ check_PROGRAMS += tests/unit/test_law
 tests_unit_test_law_SOURCES = tests/unit/test_law.c
 tests_unit_test_law_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_law_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
+
+check_PROGRAMS += tests/unit/test_queueing
+tests_unit_test_queueing_SOURCES = tests/unit/test_queueing.c
+tests_unit_test_queueing_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_queueing_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
 
 check_PROGRAMS += tests/unit/test_fraction
 tests_unit_test_fraction_SOURCES = tests/unit/test_fraction.c

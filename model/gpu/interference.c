@@ -2,7 +2,7 @@
  * interference.c - see interference.h.
  *
  * The figures are of one H200 (driver 580.159, CUDA 13.0, 2026-11-21): doc/results/2026-11-21-interference-h200.txt. There was no
- * kernel of double precision, of matrix instructions, or of issue slots that are not dense among them: against themselves and against
+ * kernel of whole numbers, of double precision, of matrix instructions, or of issue slots that are not dense among them: against themselves and against
  * dense ones these are taken to be as special functions are, and to be free of all others.
  */
 #include "model/gpu/interference.h"
@@ -17,10 +17,13 @@
 #define MEASURED_ON "h200"
 
 static const char *const names[GSB_N_UNITS] = {
-	[GSB_UNIT_DENSE] = "dense",   [GSB_UNIT_ISSUE] = "issue",     [GSB_UNIT_SHARED] = "shared",
-	[GSB_UNIT_L1] = "l1",	      [GSB_UNIT_SFU] = "sfu",	      [GSB_UNIT_FP64] = "fp64",
-	[GSB_UNIT_TENSOR] = "tensor", [GSB_UNIT_L2] = "l2",	      [GSB_UNIT_CHAIN] = "chain",
-	[GSB_UNIT_DRAM] = "dram",     [GSB_UNIT_BARRIER] = "barrier", [GSB_UNIT_UP] = "up",
+	[GSB_UNIT_DENSE] = "dense",	  [GSB_UNIT_ISSUE] = "issue",
+	[GSB_UNIT_SHARED] = "shared",	  [GSB_UNIT_ALU] = "alu",
+	[GSB_UNIT_REQUESTS] = "requests", [GSB_UNIT_L1] = "l1",
+	[GSB_UNIT_SFU] = "sfu",		  [GSB_UNIT_FP64] = "fp64",
+	[GSB_UNIT_TENSOR] = "tensor",	  [GSB_UNIT_L2] = "l2",
+	[GSB_UNIT_CHAIN] = "chain",	  [GSB_UNIT_DRAM] = "dram",
+	[GSB_UNIT_BARRIER] = "barrier",	  [GSB_UNIT_UP] = "up",
 	[GSB_UNIT_DOWN] = "down",
 };
 
@@ -138,6 +141,7 @@ void gsb_interference_init(struct gsb_interference *f, const char *name)
 			f->beside[measured_units[a]][measured_units[b]] =
 				beside(measured[a][b][0], measured[a][b][1]);
 	assume_like_sfu(f, GSB_UNIT_ISSUE);
+	assume_like_sfu(f, GSB_UNIT_ALU);
 	assume_like_sfu(f, GSB_UNIT_FP64);
 	assume_like_sfu(f, GSB_UNIT_TENSOR);
 	f->beside[GSB_UNIT_UP][GSB_UNIT_UP] = beside(.5f, .5f);

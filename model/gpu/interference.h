@@ -18,6 +18,7 @@
 /* What a kernel can keep full. Inside an SM but for L2, CHAIN and DRAM, which are the device's, and the copy engines. */
 enum gsb_unit {
 	GSB_UNIT_DENSE,	  /* issue slots, by chains of arithmetic that never wait */
+	GSB_UNIT_ALU,	  /* whole numbers and logic */
 	GSB_UNIT_ISSUE,	  /* issue slots, as they come */
 	GSB_UNIT_SHARED,  /* accesses to shared memory */
 	GSB_UNIT_L1,	  /* loads that hit the L1 */
@@ -28,8 +29,9 @@ enum gsb_unit {
 	GSB_UNIT_CHAIN,	  /* loads from the L2 of which each waits for the one before */
 	GSB_UNIT_DRAM,	  /* bytes of the device memory */
 	GSB_UNIT_BARRIER, /* barriers of short steps */
-	GSB_UNIT_UP,	  /* copies to the device */
-	GSB_UNIT_DOWN,	  /* copies from it */
+	GSB_UNIT_REQUESTS, /* requests: loads, stores and atomics of warps, wherever they go; all are one a cycle */
+	GSB_UNIT_UP,   /* copies to the device */
+	GSB_UNIT_DOWN, /* copies from it */
 	GSB_N_UNITS
 };
 

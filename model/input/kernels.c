@@ -49,6 +49,7 @@ static const struct {
 	}
 	UNIT("dense", GSB_UNIT_DENSE),
 	UNIT("issue", GSB_UNIT_ISSUE),
+	UNIT("alu", GSB_UNIT_ALU),
 	UNIT("shared", GSB_UNIT_SHARED),
 	UNIT("l1", GSB_UNIT_L1),
 	UNIT("sfu", GSB_UNIT_SFU),
@@ -58,6 +59,7 @@ static const struct {
 	UNIT("chain", GSB_UNIT_CHAIN),
 	UNIT("bandwidth", GSB_UNIT_DRAM),
 	UNIT("barrier", GSB_UNIT_BARRIER),
+	UNIT("requests", GSB_UNIT_REQUESTS),
 #undef UNIT
 	{"saturation", offsetof(struct gsb_kernel_row, demand.saturation)},
 };

@@ -36,8 +36,10 @@ struct key {
 static const char *const kind_words[] = {"launch",	 "copy",       "fill",	    "free",
 					 "event_record", "event_wait", "host_func", "nop"};
 static const char *const place_words[] = {"device", "host", "staging", "inline"};
-static const char *const unit_words[] = {"none", "dense",  "issue", "shared", "l1",   "sfu",
-					 "fp64", "tensor", "l2",    "chain",  "dram", "barrier"};
+/* none, and those of an SM and of the memory, as enum gsb_unit has them */
+static const char *const unit_words[] = {"none",  "dense", "alu",    "issue",  "shared",
+					 "l1",	  "sfu",   "fp64",   "tensor", "l2",
+					 "chain", "dram",  "barrier"};
 static const char *const clock_words[] = {"real", "virtual"};
 
 #define WORDS(list)                       \

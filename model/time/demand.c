@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "model/time/queueing.h"
+
 bool gsb_demand_is_sane(const struct gsb_demand *d)
 {
 	bool sane = true;
@@ -14,25 +16,15 @@ bool gsb_demand_is_sane(const struct gsb_demand *d)
 	return sane;
 }
 
-static unsigned int most_wanted(const double units[GSB_N_UNITS])
-{
-	unsigned int most = 0;
-
-	for (unsigned int u = 1; u < GSB_N_UNITS; u++)
-		if (units[u] > units[most])
-			most = u;
-	return most;
-}
-
 bool gsb_demand_is_none(const struct gsb_demand *d)
 {
-	return d->units[most_wanted(d->units)] <= 0;
+	return d->units[gsb_unit_most_wanted(d->units)] <= 0;
 }
 
-/* 0: with a quarter fewer blocks it would be a quarter slower; 1: as fast. */
-static double fullness(const struct gsb_curve *curve)
+/* Of so many blocks. 0: with a quarter fewer it would be a quarter slower; 1: as fast. */
+static double fullness(const struct gsb_curve *curve, double f)
 {
-	double lost = 1 - gsb_curve_speed(curve, 0.75) / gsb_curve_speed(curve, 1);
+	double lost = 1 - gsb_curve_speed(curve, 0.75 * f) / gsb_curve_speed(curve, f);
 
 	return fmin(1, fmax(0, 1 - 4 * lost));
 }
@@ -41,14 +33,15 @@ double gsb_demand_at(const struct gsb_demand *d, const struct gsb_curve *curve, 
 		     struct gsb_resident *r)
 {
 	double speed = gsb_curve_speed(curve, f) / gsb_curve_speed(curve, 1);
-	unsigned int most = most_wanted(d->units);
+	enum gsb_unit most = gsb_unit_most_wanted(d->units);
 
 	for (unsigned int u = 0; u < GSB_N_UNITS; u++)
 		r->demand[u] = d->units[u];
-	if (gsb_unit_is_memory((enum gsb_unit)most) && d->units[most] > 0)
-		r->demand[most] = fmax(d->units[most], fullness(curve));
+	if (gsb_unit_is_memory(most) && d->units[most] > 0)
+		r->demand[most] = fmax(d->units[most], fullness(curve, 1));
 	for (unsigned int u = 0; u < GSB_N_UNITS; u++)
 		r->demand[u] = fmin(1, r->demand[u] * speed);
 	r->in_flight = f;
+	r->backlog = fullness(curve, f);
 	return speed;
 }

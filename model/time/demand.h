@@ -24,7 +24,7 @@ bool gsb_demand_is_none(const struct gsb_demand *d);
 /**
  * gsb_demand_at() - of a kernel that is resident with a part of its blocks
  * @curve: its speed over residency     @f: 0 < f <= 1, of its blocks on its SMs
- * @r:     its demand and its requests, against those of full residency, are set
+ * @r:     its demand, its requests, against those of full residency, and its backlog are set
  *
  * Source:  ours; doc/model.md#contention.
  * Context: pure, any thread.

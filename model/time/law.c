@@ -10,6 +10,10 @@
  *
  * Weights say who is there first: the uses of the two units that meet hardest rise as x and y, and of one unit for both as
  * the requests under way besides. Of n kernels each has the product over all others, in roots, so that two have just that ratio.
+ *
+ * Of two kernels whose requests are known (queueing.h) there is no table: units of one place are one unit for both, other units do not meet, and
+ * prices are demands. What one of them loses besides is waiting, which says how far its speed can rise. Where that is so of all, n of them have
+ * the n-th root, which for weights that agree is what each has against their mean.
  */
 #include "model/time/law.h"
 
@@ -17,6 +21,8 @@
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
+
+#include "model/time/queueing.h"
 
 #define KERNELS_MAX GSB_LAW_KERNELS_MAX
 #define ROWS_MAX    (KERNELS_MAX * GSB_N_UNITS)
@@ -39,7 +45,9 @@ struct kernel {
 	struct gsb_sm_range sms;
 	double requests;
 	double weight; /* its square, until all pairs have met */
-	double speed;
+	double speed, most;
+	enum gsb_unit full; /* that it wants most */
+	bool known;	    /* how many requests it has */
 	bool stays;
 };
 
@@ -48,7 +56,9 @@ struct mix {
 	uint16_t meets
 		[GSB_N_UNITS]; /* units of which this one has less beside them, or they beside it */
 	unsigned int n, n_rows;
-	uint32_t share; /* kernels that had to stop for others */
+	unsigned int n_known,
+		n_silent; /* kernels whose requests are known, or not, though they want units */
+	uint32_t share;	  /* kernels that had to stop for others */
 	struct kernel kernels[KERNELS_MAX];
 	struct row rows[ROWS_MAX];
 };
@@ -65,6 +75,7 @@ struct pair {
 	double in_i, in_j,
 		in;    /* part of the SMs of i, of j that both have, and the greater of them */
 	bool together; /* the same SMs, all of them */
+	bool by_waits; /* the requests of both are known */
 	double conflict;
 	double use[2]; /* of those units, when both are asked for all they have */
 	double demand[2];
@@ -136,6 +147,30 @@ static struct meeting meet_inside(const struct mix *m, const struct kernel *i, e
 	return res;
 }
 
+/* Part in which i has the older blocks, on a unit of which the younger one has next to nothing. */
+static double strictly_older(const struct kernel *i, const struct kernel *j)
+{
+	static const struct gsb_beside strict = {.older = 1};
+
+	return older_part(i->r, j->r, &strict, &strict);
+}
+
+/* Who gets more of what is one unit for both: the older one; of issue slots who never stalls; of the memory, whose queue
+ * is one, each as many requests. */
+static void share_place(struct pair *p, const struct row *a, const struct row *b)
+{
+	double older = 2 * strictly_older(p->i, p->j) - 1;
+
+	if (a->unit != b->unit && gsb_unit_place(a->unit) == GSB_UNIT_ISSUE)
+		older = a->unit == GSB_UNIT_DENSE ? 1 : -1;
+	p->use[0] = pow(GSB_QUEUEING_OLDER, older);
+	p->use[1] = 1;
+	if (!gsb_unit_is_memory(a->unit))
+		return;
+	p->demand[0] = p->i->r->demand[GSB_UNIT_REQUESTS];
+	p->demand[1] = p->j->r->demand[GSB_UNIT_REQUESTS];
+}
+
 /* Part of i's SMs that j has, too. */
 static double overlap(const struct kernel *i, const struct kernel *j)
 {
@@ -144,6 +179,14 @@ static double overlap(const struct kernel *i, const struct kernel *j)
 	uint32_t to = i_end < j_end ? i_end : j_end;
 
 	return to > from ? (double)(to - from) / i->sms.n : 0;
+}
+
+/* Of kernels whose waits are reckoned: one place is full when both have all of it in sum, and two are nothing to each other. */
+static struct meeting meet_by_place(enum gsb_unit a, enum gsb_unit b)
+{
+	static const struct meeting one = {{.5, .5}, {1, 1}, true}, two = {{1, 1}, {0, 0}, false};
+
+	return gsb_unit_place(a) == gsb_unit_place(b) ? one : two;
 }
 
 static void raise_price(struct row *row, unsigned int of, double to, bool one_unit)
@@ -155,7 +198,8 @@ static void raise_price(struct row *row, unsigned int of, double to, bool one_un
 static void meet_units(const struct mix *m, struct pair *p, struct row *a, struct row *b)
 {
 	unsigned int i = (unsigned int)(p->i - m->kernels), j = (unsigned int)(p->j - m->kernels);
-	struct meeting near = meet_inside(m, p->i, a->unit, p->j, b->unit);
+	struct meeting near = p->by_waits ? meet_by_place(a->unit, b->unit)
+					  : meet_inside(m, p->i, a->unit, p->j, b->unit);
 	double conflict = 2 - near.speed[0] - near.speed[1];
 
 	if (!p->together) {
@@ -166,8 +210,10 @@ static void meet_units(const struct mix *m, struct pair *p, struct row *a, struc
 		near.one_unit = p->in <= 0 && apart > 0;
 		conflict = p->in * conflict + (1 - p->in) * apart;
 	}
-	raise_price(a, j, b->demand * near.price[0], near.one_unit);
-	raise_price(b, i, a->demand * near.price[1], near.one_unit);
+	raise_price(a, j, b->demand * near.price[0], near.one_unit && !p->by_waits);
+	raise_price(b, i, a->demand * near.price[1], near.one_unit && !p->by_waits);
+	if (p->by_waits)
+		conflict *= more(0, a->demand + b->demand - 1);
 	conflict *= a->demand * b->demand;
 	if (conflict <= p->conflict)
 		return;
@@ -177,6 +223,8 @@ static void meet_units(const struct mix *m, struct pair *p, struct row *a, struc
 	p->use[1] = near.speed[1];
 	p->demand[0] = a->demand;
 	p->demand[1] = b->demand;
+	if (p->by_waits)
+		share_place(p, a, b);
 }
 
 /* On SMs of their own they have the memory by the requests of all their SMs. */
@@ -197,7 +245,7 @@ static void weigh(const struct pair *p)
 
 static void meet(struct mix *m, struct kernel *i, struct kernel *j)
 {
-	struct pair p = {.i = i, .j = j, .in_i = 1, .in_j = 1};
+	struct pair p = {.i = i, .j = j, .in_i = 1, .in_j = 1, .by_waits = i->known && j->known};
 
 	if (i->sms.first != j->sms.first || i->sms.n != j->sms.n) {
 		p.in_i = overlap(i, j);
@@ -213,12 +261,45 @@ static void meet(struct mix *m, struct kernel *i, struct kernel *j)
 		weigh(&p);
 }
 
+/* ---- waits ---- */
+
+/* Of i for j, who is there for a part of the time: over its turns as the older and the younger one. */
+static double wait_for(const struct kernel *i, const struct kernel *j, double part)
+{
+	double older = i < j ? strictly_older(i, j) : 1 - strictly_older(j, i), speed = 0;
+
+	if (older > 0)
+		speed += older / (1 + part * gsb_queueing_wait(i->r, j->r, j->full, true));
+	if (older < 1)
+		speed += (1 - older) / (1 + part * gsb_queueing_wait(i->r, j->r, j->full, false));
+	return overlap(i, j) * (1 / speed - 1);
+}
+
+/* Who waits himself does not fill his unit for as long: first as if nobody waited, and then with what came of that. */
+static void set_most(struct mix *m)
+{
+	double part[KERNELS_MAX];
+
+	for (unsigned int round = 0; round < 2; round++) {
+		for (unsigned int i = 0; i < m->n; i++)
+			part[i] = m->kernels[i].most;
+		for (unsigned int i = 0; i < m->n; i++) {
+			double wait = 0;
+
+			for (unsigned int j = 0; m->kernels[i].known && j < m->n; j++)
+				if (i != j && m->kernels[j].known)
+					wait += wait_for(&m->kernels[i], &m->kernels[j], part[j]);
+			m->kernels[i].most = 1 / (1 + wait);
+		}
+	}
+}
+
 /* ---- water ---- */
 
-/* How long all may still rise until this one is full. */
+/* How long all may still rise until this one has all it can. */
 static double time_left(const struct mix *m, const struct kernel *k)
 {
-	double t = (1 - k->speed) / k->weight;
+	double t = (k->most - k->speed) / k->weight;
 
 	for (unsigned int a = k->rows; a < k->rows_end; a++)
 		t = less(t, (1 - m->rows[a].level) / m->rows[a].rate);
@@ -251,7 +332,7 @@ static uint32_t find_stopped(struct mix *m)
 	for (unsigned int i = 0; i < m->n; i++) {
 		const struct kernel *k = &m->kernels[i];
 
-		if (k->speed >= 1 - EPS)
+		if (k->speed >= k->most - EPS)
 			stopped |= UINT32_C(1) << i;
 		for (unsigned int a = k->rows; a < k->rows_end; a++)
 			if (m->rows[a].level >= 1 - EPS) {
@@ -307,7 +388,7 @@ static void sort(const struct mix *m, unsigned int order[])
 static double room(const struct mix *m, const unsigned int order[], unsigned int at, unsigned int n)
 {
 	const struct kernel *k = &m->kernels[order[at]];
-	double most = 1;
+	double most = k->most;
 
 	for (unsigned int a = k->rows; a < k->rows_end; a++) {
 		double left = 1;
@@ -351,7 +432,8 @@ static bool do_meet(const struct gsb_interference *f, enum gsb_unit a, enum gsb_
 	const struct gsb_beside *to = &f->beside[a][b], *of = &f->beside[b][a];
 
 	return to->older < 1 || to->younger < 1 || of->older < 1 || of->younger < 1 ||
-	       (gsb_unit_is_memory(a) && gsb_unit_is_memory(b));
+	       (gsb_unit_is_memory(a) && gsb_unit_is_memory(b)) ||
+	       gsb_unit_place(a) == gsb_unit_place(b);
 }
 
 /* Of units that somebody wants. Most do not, and then there is nothing to be found for them. */
@@ -372,8 +454,9 @@ static void find_meetings(struct mix *m)
 static bool is_sane(const struct gsb_resident *r, uint32_t n_sms)
 {
 	bool sane = r->block_ns >= 0 && isfinite(r->block_ns) && r->in_flight >= 0 &&
-		    isfinite(r->in_flight) && r->sms.first < n_sms &&
-		    r->sms.n <= n_sms - r->sms.first && (r->sms.n || !r->sms.first);
+		    isfinite(r->in_flight) && r->backlog >= 0 && r->backlog <= 1 &&
+		    r->sms.first < n_sms && r->sms.n <= n_sms - r->sms.first &&
+		    (r->sms.n || !r->sms.first);
 
 	for (unsigned int u = 0; u < GSB_N_UNITS; u++)
 		sane &= r->demand[u] >= 0 && r->demand[u] <= 1;
@@ -396,18 +479,23 @@ static void add_kernel(struct mix *m, const struct gsb_resident *r, uint32_t n_s
 {
 	struct kernel *k = &m->kernels[m->n++];
 
-	*k = (struct kernel){.r = r, .rows = m->n_rows, .sms = r->sms, .weight = 1};
+	*k = (struct kernel){.r = r, .rows = m->n_rows, .sms = r->sms, .weight = 1, .most = 1};
+	k->full = gsb_unit_most_wanted(r->demand);
+	k->known = r->demand[GSB_UNIT_REQUESTS] > 0;
+	m->n_known += k->known;
+	m->n_silent += !k->known && k->full < GSB_UNIT_UP && r->demand[k->full] > 0;
 	k->requests = r->in_flight > 0 ? r->in_flight : 1;
 	if (!k->sms.n)
 		k->sms.n = n_sms;
 	for (unsigned int u = 0; u < GSB_N_UNITS; u++)
-		if (r->demand[u] > 0)
+		if (r->demand[u] > 0 && u != GSB_UNIT_REQUESTS)
 			add_row(m, k, u);
 	k->rows_end = m->n_rows;
 }
 
 static void set_weights(struct mix *m)
 {
+	bool agree = m->n_known && !m->n_silent;
 	double most = 0;
 
 	for (unsigned int i = 0; i < m->n; i++)
@@ -415,8 +503,11 @@ static void set_weights(struct mix *m)
 			meet(m, &m->kernels[i], &m->kernels[j]);
 	for (unsigned int i = 0; i < m->n; i++)
 		most = more(most, m->kernels[i].weight);
-	for (unsigned int i = 0; i < m->n; i++)
-		m->kernels[i].weight = more(sqrt(m->kernels[i].weight / most), 1e-12);
+	for (unsigned int i = 0; i < m->n; i++) {
+		double part = m->kernels[i].weight / most;
+
+		m->kernels[i].weight = more(agree ? pow(part, 1.0 / m->n) : sqrt(part), 1e-12);
+	}
 }
 
 int gsb_law_speeds(const struct gsb_interference *f, uint32_t n_sms, const struct gsb_resident *r,
@@ -427,7 +518,7 @@ int gsb_law_speeds(const struct gsb_interference *f, uint32_t n_sms, const struc
 	if (n > KERNELS_MAX)
 		return -E2BIG;
 	m.f = f;
-	m.n = m.n_rows = 0;
+	m.n = m.n_rows = m.n_known = m.n_silent = 0;
 	m.share = 0;
 	for (unsigned int i = 0; i < n; i++) {
 		if (!is_sane(&r[i], n_sms))
@@ -436,6 +527,7 @@ int gsb_law_speeds(const struct gsb_interference *f, uint32_t n_sms, const struc
 	}
 	find_meetings(&m);
 	set_weights(&m);
+	set_most(&m);
 	fill(&m);
 	settle(&m);
 	for (unsigned int i = 0; i < n; i++)

@@ -9,13 +9,15 @@
  *  - so block length is weight: as blocks end, ages turn over, and two kernels on one unit share it about as
  *    their blocks are long;
  *  - of what is shared by requests, who has more of them under way has more;
- *  - on disjoint SMs only the L2 and the memory couple.
+ *  - on disjoint SMs only the L2 and the memory couple;
+ *  - loads, stores and atomics stand in one queue, wherever they go: behind those for which the memory has no room all wait. Of kernels whose
+ *    requests are known (GSB_UNIT_REQUESTS) this is reckoned, from three rules (queueing.h), and no table is needed.
  *
  * What is shared is filled like water: the speeds of all rise together, each at the pace of its weight, until
  * a unit is full for one of them, which stays where it is while the others go on. One kernel alone has speed 1.
  *
- * Pure: no clock, no thread, no allocation. Its work grows with the pairs of kernels times the pairs of their units that meet: 4,600
- * instructions for 2 kernels of three units each, 134,000 for 16.
+ * Pure: no clock, no thread, no allocation. Its work grows with the pairs of kernels times the pairs of their units that meet: 4,500
+ * instructions for 2 kernels of three units each, 145,000 for 16; with requests 5,900 and 246,000.
  */
 #ifndef GSB_MODEL_TIME_LAW_H
 #define GSB_MODEL_TIME_LAW_H
@@ -34,6 +36,8 @@ struct gsb_resident {
 	double demand[GSB_N_UNITS];
 	/* Requests under way on an SM, against one with 32 warps of one each; 0: as many. */
 	double in_flight;
+	/* How far its warps queue at the unit that it wants most, 0 .. 1, where 1 is that with fewer of them it would be as fast. */
+	double backlog;
 	struct gsb_sm_range sms;
 	uint64_t started_ns; /* of its oldest blocks; of equal ones the lower index is older */
 	double block_ns;     /* of one block alone; 0: none ends, or it is not known */

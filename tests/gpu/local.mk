@@ -87,6 +87,12 @@ EXTRA_DIST += tests/gpu/real_kernels.cu tests/gpu/real_kernels.ptx tests/gpu/rea
 noinst_PROGRAMS += tests/gpu/real_measure
 tests_gpu_real_measure_SOURCES = tests/gpu/real_measure.c tests/gpu/gpu.c tests/gpu/gpu.h $(real_kernels)
 tests_gpu_real_measure_LDADD = libbase.la -lm
+# Kernels on which it is made, measured in the same way.
+EXTRA_DIST += tests/gpu/dev_kernels.cu tests/gpu/dev_kernels.ptx tests/gpu/dev_kernels.def tests/gpu/real_loop.cuh
+noinst_PROGRAMS += tests/gpu/dev_measure
+tests_gpu_dev_measure_SOURCES = $(tests_gpu_real_measure_SOURCES)
+tests_gpu_dev_measure_CPPFLAGS = $(AM_CPPFLAGS) -DREAL_KERNELS='"dev_kernels.def"'
+tests_gpu_dev_measure_LDADD = $(tests_gpu_real_measure_LDADD)
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_real_kernels
 tests_unit_test_real_kernels_SOURCES = tests/unit/test_real_kernels.c $(real_kernels) $(device_kit)

@@ -3,51 +3,11 @@
  * not made on them, and nothing of it is to be chosen by them: the kernels for that are those of model_kernels.cu, and those of
  * doc/results/2026-11-21-interference-h200.txt.
  *
- * Each is written as such kernels are, after the algorithm alone. A block works through units, one after the other, as often as it is
- * told to or until it is stopped, and says after each how many it has done. So residency (blocks of the grid) and length (units)
- * are parameters, a kernel that starves still has a rate, and nothing is added up by atomics which others would wait for. A unit takes 10
- * to 100 us with eight blocks on an SM. A block of each takes an eighth of an SM or less: 256 threads of 32 registers, or 128 of 64.
- *
- * Arrays have n words, a power of two and at least 2^18: real from 0 to 1, word at random, out is written. Compiled with -fmad=false:
+ * Each is written as such kernels are, after the algorithm alone; real_loop.cuh says what they have in common. Compiled with -fmad=false:
  * what is fused says so, and the CPU can repeat it (tests/unit/test_real_kernels.c).
  */
 #include "../../examples/gpu_db/kernels/md5.cu"
-
-#define REAL(name, threads)                                                                        \
-	extern "C" __global__ void __launch_bounds__(threads, 8)                                   \
-		name(const float *__restrict__ real, const u32 *__restrict__ word, float *out, u32 n, u32 units, \
-		     u32 *progress, const volatile u32 *stop)
-
-/* All units of the block: item is a number that no other unit has. */
-#define FOR_EACH_ITEM(item)                                                                        \
-	for (u32 unit = 0, item = blockIdx.x; goes_on(unit, units, progress, stop);                \
-	     item = ++unit * gridDim.x + blockIdx.x)
-
-/* progress: of each block two words, units done, and one more than the SM it is on. */
-static __device__ __forceinline__ bool goes_on(u32 unit, u32 units, u32 *progress, const volatile u32 *stop)
-{
-	__shared__ bool on;
-
-	__syncthreads();
-	if (threadIdx.x == 0) {
-		volatile u32 *mine = progress + 2 * blockIdx.x;
-		u32 sm;
-
-		if (unit == 0) {
-			asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
-			mine[1] = sm + 1;
-		}
-		mine[0] = unit;
-		on = unit < units && !*stop;
-	}
-	__syncthreads();
-	return on;
-}
-
-static __device__ __forceinline__ u32 next_random(u32 x)
-{
-	return x * 1664525u + 1013904223u;
-}
+#include "real_loop.cuh"
 
 /* The record nearest to a point. */
 REAL(nearest, 256)

@@ -1,7 +1,7 @@
 /*
  * real_measure.c - kernels that do real work, alone and beside each other on a real GPU: what the law of contention must predict. It
- * predicts nothing itself (model_real.c does, from what `alone` prints), so that a prediction can never see its measurement.
- * Kernels: real_kernels.cu.
+ * predicts nothing itself (model_tables.c does, from what `alone` prints), so that a prediction can never see its measurement.
+ * Kernels: real_kernels.cu. As dev_measure the same of dev_kernels.cu.
  *
  *   real_measure alone PTX [LOG2]      each kernel alone, with one to eight eighths of every SM: what the model is given
  *   real_measure pairs PTX [LOG2]      all ordered pairs, the first with 2, 4, 6 eighths, the second with the rest
@@ -24,6 +24,9 @@
 #include "gpu.h"
 #include "real_data.h"
 
+#ifndef REAL_KERNELS
+#define REAL_KERNELS "real_kernels.def"
+#endif
 #define SMS_MAX	      256
 #define EIGHTHS	      8
 #define BLOCKS_MAX    (SMS_MAX * EIGHTHS)
@@ -51,7 +54,7 @@ struct kernel {
 
 static struct kernel kernels[] = {
 #define REAL(name, threads, l2, dram) {#name, threads, {0}, 0, 0, {0}},
-#include "real_kernels.def"
+#include REAL_KERNELS
 #undef REAL
 };
 

@@ -6,6 +6,7 @@
  * has, latency of chains of loads, is left out.
  */
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 #define PER_CYCLE_64 2.0
 #define SECTORS_L1   4.0 /* of the L1 in a cycle: 128 bytes */
 #define SECTOR_BYTES 32.0
+#define ASKS_MOST    0.01   /* requests to an instruction */
 #define L2_PER_CYCLE 5120.0 /* bytes, of the device, from the A100 on */
 
 struct kernel {
@@ -89,14 +91,24 @@ static void read_alone(struct world *w, const char *path)
 	}
 }
 
-/* Who wants issue slots most has them without waiting. */
-static void set_issue(double *units, double share)
+/* Who wants issue slots most, and hardly ever asks for anything, has them without waiting. @insns: of an SM in a cycle */
+static void set_issue(double *units, double insns, double width)
 {
-	double most = 0;
+	double share = insns / width;
+	bool dense = units[GSB_UNIT_REQUESTS] <= ASKS_MOST * insns;
 
 	for (unsigned u = 0; u < GSB_N_UNITS; u++)
-		most = fmax(most, units[u]);
-	units[share > most ? GSB_UNIT_DENSE : GSB_UNIT_ISSUE] = share;
+		dense &= share > units[u];
+	units[dense ? GSB_UNIT_DENSE : GSB_UNIT_ISSUE] = share;
+}
+
+/* Counts that files of 2026-11-25 do not have: without them the law goes by its table. */
+static void set_requests(double *units, const struct tsv *t, double of_sm)
+{
+	if (t->n <= 11)
+		return;
+	units[GSB_UNIT_ALU] = tsv_number(t, 10) * of_sm / PER_CYCLE_64;
+	units[GSB_UNIT_REQUESTS] = (tsv_number(t, 4) + tsv_number(t, 11)) * of_sm;
 }
 
 static void set_demand(const struct gsb_arch *arch, struct kernel *k, const struct tsv *t)
@@ -113,7 +125,8 @@ static void set_demand(const struct gsb_arch *arch, struct kernel *k, const stru
 	units[GSB_UNIT_L2] = sectors * l2 * SECTOR_BYTES * k->full / (L2_PER_CYCLE * hz);
 	units[GSB_UNIT_DRAM] =
 		sectors * dram * SECTOR_BYTES * k->full / (double)arch->mem_bandwidth_bytes_per_s;
-	set_issue(units, tsv_number(t, 1) * of_sm / arch->issue_width);
+	set_requests(units, t, of_sm);
+	set_issue(units, tsv_number(t, 1) * of_sm, arch->issue_width);
 	for (unsigned u = 0; u < GSB_N_UNITS; u++)
 		k->demand.units[u] = fmin(1, units[u]);
 }

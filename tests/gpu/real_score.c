@@ -16,13 +16,14 @@
 #include "real_tables.h"
 #include "tsv.h"
 
-#define ROWS_MAX    2048
+#define ROWS_MAX    4096
 #define WITHIN	    1.2
 #define BEYOND	    2.0
 #define STARVED	    0.05 /* of what a kernel has alone with its own eighths */
 #define WORST	    10
 #define EQUAL	    1e-9
-#define MATCHES_MAX (1u << REAL_KERNELS_MAX)
+#define MATCHED_MAX 16 /* kernels; of more there is no matching */
+#define MATCHES_MAX (1u << MATCHED_MAX)
 
 static const char *const way_names[REAL_WAYS] = {
 	[REAL_LAW] = "law", [REAL_CURVE] = "1/curve", [REAL_ROUNDS] = "rounds",
@@ -304,8 +305,8 @@ static bool is_first_of_set(const struct rows *rows, uint32_t at)
 
 struct matching {
 	uint32_t n;
-	const char *names[REAL_KERNELS_MAX];
-	struct choice pairs[REAL_KERNELS_MAX][REAL_KERNELS_MAX];
+	const char *names[MATCHED_MAX];
+	struct choice pairs[MATCHED_MAX][MATCHED_MAX];
 };
 
 static uint32_t index_of(struct matching *m, const char *name, size_t len)
@@ -317,7 +318,7 @@ static uint32_t index_of(struct matching *m, const char *name, size_t len)
 	return i;
 }
 
-/* Kernels are those that come first in a pair somewhere. False: pairs are missing, or there is one kernel over. */
+/* Kernels are those that come first in a pair somewhere. False: pairs are missing, there is one kernel over, or too many. */
 static bool list_kernels(const struct rows *rows, struct matching *m)
 {
 	m->n = 0;
@@ -328,7 +329,7 @@ static bool list_kernels(const struct rows *rows, struct matching *m)
 			return false;
 		if (index_of(m, names, strcspn(names, ",")) < m->n)
 			continue;
-		if (m->n == REAL_KERNELS_MAX)
+		if (m->n == MATCHED_MAX)
 			return false;
 		m->names[m->n++] = names;
 	}

@@ -123,6 +123,25 @@ predict_makes_demands_of_counts() {
 	has "$dir/p" 'fma,sin 4,4 0.990000,0.050000 1.9596 1.000000,1.000000 1.0000 0.500000,0.500000 2.0000'
 }
 
+# The same two with requests: one in a hundred instructions, of a cycle 10,454,400 / 261,360,000. sin waits for a turn at the slots,
+# of which it wants 0.001: 1 / 1.2 of its speed; and fma, whose slots are no longer all its own, has 0.999 and more.
+predict_lets_those_wait_whose_requests_are_known() {
+	two_full_units
+	sed -i 's/$/\t0\t10454400/; s/^sin\t1000\t/sin\t1045440\t/' "$dir/counts"
+	predict
+	has "$dir/p" '# fma: dense 1.000 requests 0.040'
+	has "$dir/p" '# sin: issue 0.001 sfu 1.000 requests 0.040'
+	grep -qP '^fma,sin\t4,4\t0.999[0-9]*,0.833[0-9]*\t' "$dir/p" || fail "$(cat "$dir/p")"
+	# who asks more often than that stalls
+	sed -i 's/\t10454400$/\t10454401/; s/^sin.*/&/' "$dir/counts"
+	predict
+	has "$dir/p" '# fma: issue 1.000 requests 0.040'
+	# whole numbers are half of what can be issued
+	sed -i 's/\t0\t10454401$/\t261360000\t10454401/' "$dir/counts"
+	predict
+	has "$dir/p" '# fma: alu 0.500 issue 1.000 requests 0.040'
+}
+
 # Triples of different kernels, each at three residencies.
 predict_draws_fifty_triples() {
 	local k
@@ -232,19 +251,25 @@ score_refuses_what_nobody_predicted() {
 	refuses 'nothing was measured' "$tables" real "$dir/p" "$dir/m"
 }
 
-# A unit of nearest: 8 warps that take 64 roots, and 64 reads of 8 bytes a thread, 4,096 sectors; of arithmetic none.
+# A unit of nearest: 8 warps that take 64 roots, and 64 reads of 8 bytes a thread, 4,096 sectors; of arithmetic none. A unit of shared_half:
+# 128 reads of shared memory by 8 warps, and the loop's own; each is some whole numbers, and 12 of other arithmetic.
 demands_are_what_a_unit_executes() {
 	"$src/tests/gpu/real-demands" nearest arithmetic >"$dir/d"
-	awk -F'\t' '$1 == "nearest" && $3 == 512 && $6 >= 4096 && $6 < 4130 && $9 == 100 && $10 == 100 { n++ }
+	KERNELS=dev_kernels "$src/tests/gpu/real-demands" >"$dir/dev"
+	[ "$(grep -vc '^#' "$dir/dev")" -eq "$(grep -c '^REAL(' "$src/tests/gpu/dev_kernels.def")" ] || fail "$(cat "$dir/dev")"
+	grep '^shared_half' "$dir/dev" >>"$dir/d"
+	awk -F'\t' '$1 == "nearest" && $3 == 512 && $6 >= 4096 && $6 < 4130 && $9 == 100 && $10 == 100 && $12 < 32 { n++ }
+		$1 == "shared_half" && $12 >= 1024 && $12 < 1100 && $11 > 4000 && $11 < 6000 { n++ }
 		$1 == "arithmetic" && $6 < 64 && $2 > 20000 { n++ }
 		!/^#/ { lines++ }
-		END { exit n != 2 || lines != 2 }' "$dir/d" || fail "$(cat "$dir/d")"
+		END { exit n != 3 || lines != 3 }' "$dir/d" || fail "$(cat "$dir/d")"
 }
 
 run_case predict_gives_two_full_units_what_the_table_has
 run_case predict_takes_residency_for_requests
 run_case predict_goes_by_the_curve_of_each
 run_case predict_makes_demands_of_counts
+run_case predict_lets_those_wait_whose_requests_are_known
 run_case predict_draws_fifty_triples
 run_case predict_refuses_what_is_not_whole
 run_case score_counts_factors_of_all_speeds

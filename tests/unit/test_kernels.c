@@ -20,6 +20,7 @@ static void test_kernel_row_takes_every_key(void **state)
 {
 	char text[] = "name=A, threads=256,regs=33,smem=1024,blocks=5000000000,smem_per_thread=4,"
 		      "min_threads=64,max_threads=512,fixed=yes,issue=0.25,bandwidth=1,l2=.75,"
+		      "alu=.125,requests=.375,"
 		      "saturation=.5,solo_us=12.5,curve=0.25:0.5/1:0.95,rest=1:1";
 	struct gsb_kernel_row row = {0};
 	struct gsb_text_error err;
@@ -34,6 +35,8 @@ static void test_kernel_row_takes_every_key(void **state)
 	assert_true(row.demand.of.units[GSB_UNIT_ISSUE] == 0.25);
 	assert_true(row.demand.of.units[GSB_UNIT_DRAM] == 1);
 	assert_true(row.demand.of.units[GSB_UNIT_L2] == 0.75);
+	assert_true(row.demand.of.units[GSB_UNIT_ALU] == 0.125);
+	assert_true(row.demand.of.units[GSB_UNIT_REQUESTS] == 0.375);
 	assert_true(row.demand.saturation == 0.5 && row.demand.solo_ns == 12500);
 	assert_int_equal(row.held.n, 2);
 	assert_true(row.held.points[1].speed == 0.95);

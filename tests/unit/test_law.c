@@ -173,13 +173,122 @@ static void test_law_copies_share_their_direction(void **state)
 	ASSERT_SPEEDS(r, 0.01, .5, 1, .5);
 }
 
+/* ---- of whom requests are known ---- */
+
+static struct gsb_resident asks(enum gsb_unit unit, double requests)
+{
+	struct gsb_resident r = full(unit);
+
+	r.demand[GSB_UNIT_REQUESTS] = requests;
+	r.backlog = 1;
+	return r;
+}
+
+/* .3 of what the younger one has time for, and 1.4 of what the older one has, then two and a half to one of what there is. */
+static void test_law_waits_behind_a_full_memory(void **state)
+{
+	struct gsb_resident r[2] = {asks(GSB_UNIT_L2, .01), asks(GSB_UNIT_L2, .01)};
+
+	ASSERT_SPEEDS(r, 1e-6, 2.5 / 3.5, 1 / 3.5);
+	r[1] = asks(GSB_UNIT_SHARED, .5); /* needs no memory */
+	ASSERT_SPEEDS(r, 1e-6, 1, 1 / (1 + 1.4 * 50));
+	r[0].started_ns = 1;
+	ASSERT_SPEEDS(r, 1e-3, 1 / (1 + 200 * .01 / (1 + .3 * 50)), 1 / (1 + .3 * 50 / 3));
+	r[0].started_ns = 0;
+	r[0].backlog = 0;
+	ASSERT_SPEEDS(r, 1e-9, 1, 1);
+}
+
+/* Requests alternate in the queue, so who needs more of them for a unit of work does less of it. */
+static void test_law_memory_goes_by_requests_queued(void **state)
+{
+	struct gsb_resident r[2] = {asks(GSB_UNIT_DRAM, .01), asks(GSB_UNIT_DRAM, .02)};
+
+	r[0].backlog = r[1].backlog = 0;
+	ASSERT_SPEEDS(r, 1e-6, 5. / 6, 1. / 6);
+	r[1].started_ns = 0;
+	r[0].in_flight = .5;
+	r[1].in_flight = 1.25;
+	ASSERT_SPEEDS(r, 1e-6, 2. / 3, 1. / 3);
+}
+
+/* Of a full unit of the SM the younger one has one turn in 200, and who wants little of it is done with that. */
+static void test_law_younger_has_a_turn_at_a_full_unit(void **state)
+{
+	struct gsb_resident r[3] = {asks(GSB_UNIT_SFU, .01), asks(GSB_UNIT_SFU, .01),
+				    asks(GSB_UNIT_SFU, .01)};
+
+	ASSERT_SPEEDS(((struct gsb_resident[]){r[0], r[1]}), 1e-4, .995, .005);
+	r[1].demand[GSB_UNIT_SFU] = .001;
+	ASSERT_SPEEDS(((struct gsb_resident[]){r[0], r[1]}), 1e-3, .999, 1 / 1.2);
+	r[1] = r[0];
+	for (unsigned int i = 0; i < 3; i++)
+		r[i].block_ns = 50;
+	ASSERT_SPEEDS(((struct gsb_resident[]){r[0], r[1]}), 1e-6, .5, .5);
+	ASSERT_SPEEDS(r, 0.02, .333, .333, .333);
+	r[1].block_ns = 150;
+	ASSERT_SPEEDS(((struct gsb_resident[]){r[0], r[1]}), 0.02, .25, .75);
+}
+
+/* Neither loads nor units of other SMs are in the way, nor is a copy. */
+static void test_law_waits_for_who_is_on_its_sms(void **state)
+{
+	struct gsb_resident r[2] = {asks(GSB_UNIT_L2, .01), asks(GSB_UNIT_SHARED, .5)};
+
+	r[0].sms = (struct gsb_sm_range){0, 64};
+	r[1].sms = (struct gsb_sm_range){64, 68};
+	ASSERT_SPEEDS(r, 1e-9, 1, 1);
+	r[1].sms = (struct gsb_sm_range){0, 128};
+	ASSERT_SPEEDS(r, 1e-6, 1, 1 / (1 + .5 * 1.4 * 50));
+	r[1] = full(GSB_UNIT_UP);
+	ASSERT_SPEEDS(r, 1e-9, 1, 1);
+	r[0] = full(GSB_UNIT_UP);
+	ASSERT_SPEEDS(r, 1e-6, .5, .5);
+}
+
+/* Never stalling is as good as being older. */
+static void test_law_slots_go_to_who_never_stalls(void **state)
+{
+	struct gsb_resident r[2] = {asks(GSB_UNIT_ISSUE, .01), asks(GSB_UNIT_DENSE, .01)};
+
+	r[0].demand[GSB_UNIT_ISSUE] = .5;
+	r[0].backlog = 0;
+	ASSERT_SPEEDS(r, 1e-6, 4. / 7, 5. / 7);
+	r[0].demand[GSB_UNIT_ISSUE] = .1;
+	ASSERT_SPEEDS(r, 1e-6, 1 / 1.1, 1 - .1 / 1.1);
+}
+
+/* All that is known of a table is for those of whom requests are not known. */
+static void test_law_needs_no_table_where_requests_are_known(void **state)
+{
+	struct gsb_interference f = h200();
+	struct gsb_resident r[3] = {asks(GSB_UNIT_L2, .01), asks(GSB_UNIT_SFU, .001),
+				    full(GSB_UNIT_SFU)};
+	double speeds[3];
+
+	for (unsigned a = 0; a < GSB_N_UNITS; a++)
+		for (unsigned b = 0; b < GSB_N_UNITS; b++)
+			f.beside[a][b] = (struct gsb_beside){.3f, .1f};
+	assert_int_equal(gsb_law_speeds(&f, N_SMS, r, 2, speeds), 0);
+	assert_true(speeds[0] == 1 && speeds[1] > .8);
+	r[1].demand[GSB_UNIT_REQUESTS] = 0;
+	assert_int_equal(gsb_law_speeds(&f, N_SMS, r, 2, speeds), 0);
+	assert_true(speeds[0] + speeds[1] < .7);
+}
+
+/* Of every other mix all requests are known. */
 static void random_mix(struct gsb_resident *r, unsigned int n)
 {
+	bool known = rand() % 2;
+
 	memset(r, 0, n * sizeof(*r));
 	for (unsigned int i = 0; i < n; i++) {
 		for (unsigned int u = 0; u < 3; u++)
 			r[i].demand[rand() % GSB_N_UNITS] = rand() % 101 / 100.0;
 		r[i].in_flight = rand() % 4;
+		r[i].backlog = rand() % 101 / 100.0;
+		if (known)
+			r[i].demand[GSB_UNIT_REQUESTS] = (1 + rand() % 100) / 100.0;
 		r[i].started_ns = (uint64_t)rand() % 100;
 		r[i].block_ns = rand() % 2 ? rand() % 1000 : 0;
 		if (rand() % 2)
@@ -242,6 +351,9 @@ static void test_law_refuses_what_is_no_kernel(void **state)
 	r[0].block_ns = INFINITY;
 	assert_int_equal(gsb_law_speeds(&f, N_SMS, r, 1, &speed), -EINVAL);
 	r[0].block_ns = 0;
+	r[0].backlog = 1.1;
+	assert_int_equal(gsb_law_speeds(&f, N_SMS, r, 1, &speed), -EINVAL);
+	r[0].backlog = 0;
 	r[0].sms = (struct gsb_sm_range){128, 5};
 	assert_int_equal(gsb_law_speeds(&f, N_SMS, r, 1, &speed), -EINVAL);
 	assert_int_equal(gsb_law_speeds(&f, N_SMS, r, GSB_LAW_KERNELS_MAX + 1, &speed), -E2BIG);
@@ -320,6 +432,12 @@ int main(void)
 		cmocka_unit_test(test_law_disjoint_sms_meet_in_memory_alone),
 		cmocka_unit_test(test_law_overlapping_sms_meet_where_they_overlap),
 		cmocka_unit_test(test_law_copies_share_their_direction),
+		cmocka_unit_test(test_law_waits_behind_a_full_memory),
+		cmocka_unit_test(test_law_memory_goes_by_requests_queued),
+		cmocka_unit_test(test_law_younger_has_a_turn_at_a_full_unit),
+		cmocka_unit_test(test_law_waits_for_who_is_on_its_sms),
+		cmocka_unit_test(test_law_slots_go_to_who_never_stalls),
+		cmocka_unit_test(test_law_needs_no_table_where_requests_are_known),
 		cmocka_unit_test(test_law_random_mixes_stay_within_bounds),
 		cmocka_unit_test(test_law_company_costs_somebody),
 		cmocka_unit_test(test_law_refuses_what_is_no_kernel),

@@ -6,10 +6,12 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
+#include "model/gpu/interference.h"
 #include "model/input/workload.h"
 
 #define HEAD                   \
@@ -99,6 +101,23 @@ static void test_write_of_what_was_read_is_the_same_text(void **state)
 	assert_string_equal(text, whole);
 	free(text);
 	gsb_workload_finish(&l);
+}
+
+/* What a kernel lives on is a unit, by the name that it has everywhere. */
+static void test_units_are_those_of_the_law(void **state)
+{
+	for (unsigned int u = 0; u < GSB_UNIT_REQUESTS; u++) {
+		char text[512];
+		struct gsb_workload l;
+
+		snprintf(text, sizeof(text),
+			 HEAD "tenant id=1 name=q\nkernel id=1 tenant=1 name=k regs=32 unit=%s "
+			      "want=5\nend lines=4\n",
+			 gsb_unit_name((enum gsb_unit)u));
+		parse_ok(text, &l);
+		assert_int_equal(l.kernels[0].unit, u + 1);
+		gsb_workload_finish(&l);
+	}
 }
 
 static void test_names_come_back_whatever_is_in_them(void **state)
@@ -205,6 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parse_of_a_whole_load_says_all_of_it),
 		cmocka_unit_test(test_write_of_what_was_read_is_the_same_text),
+		cmocka_unit_test(test_units_are_those_of_the_law),
 		cmocka_unit_test(test_names_come_back_whatever_is_in_them),
 		cmocka_unit_test(test_parse_of_a_part_is_refused),
 		cmocka_unit_test(test_parse_of_a_bad_line_says_where_and_why),
