@@ -13,17 +13,23 @@
 uint64_t gsb_clock_ns(void);
 
 /*
- * gsb_clock_stamp() - a count that is cheap to read, and the same in all processes; never 0
+ * gsb_clock_count() - a count that is cheap to read, and the same in all processes
  *
  * Where the processor has none it is gsb_clock_ns(). struct gsb_stamp_clock makes a time of it.
  */
-static inline uint64_t gsb_clock_stamp(void)
+static inline uint64_t gsb_clock_count(void)
 {
 #if defined(__x86_64__)
-	return __rdtsc() | 1;
+	return __rdtsc();
 #else
 	return gsb_clock_ns();
 #endif
+}
+
+/* The same, never 0: where that says that there is none. */
+static inline uint64_t gsb_clock_stamp(void)
+{
+	return gsb_clock_count() | 1;
 }
 
 /* One moment of both. Zeroed is not set. */

@@ -115,25 +115,16 @@ int gsb_trace_write_header_by(struct gsb_trace_writer *w, int fd, gsb_trace_put_
 	return err;
 }
 
-int gsb_trace_write_parts(struct gsb_trace_writer *w, const struct gsb_trace_part parts[2])
+int gsb_trace_write_chunk(struct gsb_trace_writer *w, const void *records, uint32_t bytes)
 {
-	struct gsb_trace_chunk c = {GSB_TRACE_CHUNK_MAGIC, parts[0].size + parts[1].size,
-				    w->n_chunks, 0};
+	struct gsb_trace_chunk c = {GSB_TRACE_CHUNK_MAGIC, bytes, w->n_chunks, 0};
 	int err;
 
 	c.sum = gsb_trace_sum(0, &c, offsetof(struct gsb_trace_chunk, sum));
-	for (int i = 0; i < 2; i++)
-		c.sum = gsb_trace_sum(c.sum, parts[i].bytes, parts[i].size);
+	c.sum = gsb_trace_sum(c.sum, records, bytes);
 	err = write_all(w, &c, sizeof(c));
-	for (int i = 0; i < 2 && !err; i++)
-		err = write_all(w, parts[i].bytes, parts[i].size);
+	if (!err)
+		err = write_all(w, records, bytes);
 	w->n_chunks += !err;
 	return err;
-}
-
-int gsb_trace_write_chunk(struct gsb_trace_writer *w, const void *records, uint32_t bytes)
-{
-	const struct gsb_trace_part parts[2] = {{records, bytes}};
-
-	return gsb_trace_write_parts(w, parts);
 }

@@ -34,15 +34,7 @@ int gsb_trace_write_header(struct gsb_trace_writer *w, int fd,
 int gsb_trace_write_header_by(struct gsb_trace_writer *w, int fd, gsb_trace_put_bytes *put,
 			      const struct gsb_trace_header *about);
 
-/* Some bytes of a chunk, a multiple of 8. */
-struct gsb_trace_part {
-	const void *bytes;
-	uint32_t size;
-};
-
-/* Whole records, in two parts at most, GSB_TRACE_CHUNK_MAX bytes at most; 0 bytes: the file ends here. 0, -errno. */
-int gsb_trace_write_parts(struct gsb_trace_writer *w, const struct gsb_trace_part parts[2]);
-/* In one part. */
+/* Whole records, GSB_TRACE_CHUNK_MAX bytes at most; 0 bytes: the file ends here. 0, -errno. */
 int gsb_trace_write_chunk(struct gsb_trace_writer *w, const void *records, uint32_t bytes);
 
 #endif

@@ -447,12 +447,21 @@ static int queue_and_tell(struct gsb_tenant *t, const struct gsb_rec *rec)
 	return 0;
 }
 
+/* The same of a launch. */
+static int launch_and_tell(struct gsb_tenant *t, const struct gsb_rec *rec)
+{
+	int err = call_Launch(t, rec);
+
+	return gsb_unlikely(err) ? err : gsb_item_tell_launch(t, rec);
+}
+
 #define TELL_POST   take_and_tell
 #define TELL_CALL   take_and_tell
 #define TELL_STREAM queue_and_tell
 
 static handler *const tellers[GSB_N_RECS] = {
-#define GSB_REC(NAME, Name, class, body) [GSB_REC_##NAME] = TELL_##class,
+#define GSB_REC(NAME, Name, class, body) \
+	[GSB_REC_##NAME] = GSB_REC_##NAME == GSB_REC_LAUNCH ? launch_and_tell : TELL_##class,
 #include "gsb/wire_records.def"
 };
 

@@ -70,6 +70,7 @@ libengine_la_SOURCES = \
 	broker/engine/work/times.c broker/engine/work/times.h \
 	broker/engine/work/view.c broker/engine/work/view.h \
 	broker/engine/trace/buffer.c broker/engine/trace/buffer.h \
+	broker/engine/trace/compact.c broker/engine/trace/compact.h \
 	broker/engine/trace/provider.c broker/engine/trace/provider.h \
 	broker/engine/trace/trace.c broker/engine/trace/trace.h
 libengine_la_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_PKGLIBDIR='"$(pkglibdir)"'
@@ -196,13 +197,16 @@ tests_unit_test_engine_turn_SOURCES = tests/unit/test_engine_turn.c $(engine_kit
 tests_unit_test_engine_turn_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_turn_LDADD = $(engine_test_libs)
 
-check_PROGRAMS += tests/unit/test_engine_trace tests/unit/test_trace_buffer
+check_PROGRAMS += tests/unit/test_engine_trace tests/unit/test_trace_buffer tests/unit/test_trace_compact
 tests_unit_test_engine_trace_SOURCES = tests/unit/test_engine_trace.c $(engine_kit)
 tests_unit_test_engine_trace_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_trace_LDADD = $(engine_test_libs)
 tests_unit_test_trace_buffer_SOURCES = tests/unit/test_trace_buffer.c
 tests_unit_test_trace_buffer_CFLAGS = $(engine_test_cflags)
 tests_unit_test_trace_buffer_LDADD = $(engine_test_libs)
+tests_unit_test_trace_compact_SOURCES = tests/unit/test_trace_compact.c
+tests_unit_test_trace_compact_CFLAGS = $(engine_test_cflags)
+tests_unit_test_trace_compact_LDADD = $(engine_test_libs)
 
 # The records' fuzz target for libFuzzer, beside those of ptx: `make fuzz`.
 fuzz: tests/fuzz/fuzz_records

@@ -293,6 +293,7 @@ bool gsb_engine_turn(struct gsb_engine *e)
 	any |= e->scheduler.stuck;
 	any |= reap_tenants(e);
 	if (gsb_trace_is_on()) {
+		gsb_issue_tell_rest(&e->scheduler);
 		gsb_tell_lines();
 		gsb_trace_end_turn();
 	}

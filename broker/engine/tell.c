@@ -137,8 +137,10 @@ static void number_queue(const struct gsb_stream *s)
 			gsb_item_is(op) ? gsb_container_of(op, struct gsb_item, op)->head : NULL;
 
 		gsb_op_number(op);
-		if (h)
+		if (h) {
 			h->told = false;
+			h->n_ready = 0;
+		}
 	}
 }
 

@@ -183,14 +183,15 @@ enum gsb_verdict { GSB_ISSUE, GSB_HOLD };
 struct gsb_decision {
 	unsigned ready; /* index into view->ready */
 	enum gsb_verdict verdict;
+	unsigned shape;		    /* 0: as asked; else shapes[shape - 1] of the work */
+	uint64_t predicted_wait_ns; /* until its first block starts */
+	/* From here on the trace takes them as they lie. */
 	enum gsb_reason reason;
-	struct gsb_sm_range sms;	 /* where, GSB_ALL_SMS: anywhere */
-	unsigned shape;			 /* 0: as asked; else shapes[shape - 1] of the work */
 	int32_t priority;		 /* of the queue: lower is more urgent */
-	uint64_t predicted_wait_ns;	 /* until its first block starts */
-	uint64_t predicted_ns;		 /* how long it will take; 0: it does not say */
+	struct gsb_sm_range sms;	 /* where, GSB_ALL_SMS: anywhere */
 	uint32_t predicted_slowdown_ppm; /* of its time alone; 0: it does not say */
 	uint32_t trust_ppm;		 /* in these */
+	uint64_t predicted_ns;		 /* how long it will take; 0: it does not say */
 	uint64_t
 		part_ns; /* in a shape: its blocks, or slices, take so long each; 0: it does not say */
 };

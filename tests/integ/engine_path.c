@@ -72,14 +72,14 @@ int main(int argc, char **argv)
 			kit_settle(&k);
 	}
 	kit_settle(&k);
-	gsb_trace_get_state(&state);
 	assert_int_equal(t.t->stats.launches, n);
 	assert_int_equal(t.t->stats.kernels, n);
+	gsb_trace_finish();
+	gsb_trace_get_state(&state);
 	printf("launches=%llu events=%llu lost=%llu\n", (unsigned long long)t.t->stats.launches,
 	       (unsigned long long)state.n_events, (unsigned long long)state.n_lost);
 	kit_tenant_finish(&t);
 	kit_engine_finish(&k);
-	gsb_trace_finish();
 	printf("[       OK ] %s\n", program_invocation_short_name);
 	return 0;
 }

@@ -227,6 +227,7 @@ static void test_serials_are_never_given_twice(void **state)
 
 		assert_true(serial > last);
 		last = serial;
+		assert_int_equal(event(f, GSB_TRACE_COMPLETED, i)->completed.number, i + 1);
 	}
 	end(f);
 }
@@ -540,6 +541,134 @@ static void test_ready_while_all_queues_are_busy_is_held_by_them(void **state)
 	end(f);
 }
 
+/* All in one turn, and by one decision: nobody is beside another, but all are on the device for who comes next. */
+static void test_decision_for_several_sees_none_of_them_on_the_device(void **state)
+{
+	struct fixture *f = *state;
+	const struct gsb_trace_decided *d;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	record(f);
+	for (uint32_t i = 1; i <= 7; i++)
+		kit_stream_create(&f->t, i, 1);
+	kit_settle(&f->k);
+	for (uint32_t i = 1; i <= 6; i++)
+		kit_fill(&f->t, i, f->mem);
+	kit_settle(&f->k);
+	kit_fill(&f->t, 7, f->mem);
+	kit_settle(&f->k);
+	read_back(f);
+	for (unsigned i = 0; i < 6; i++) {
+		uint64_t serial = event(f, GSB_TRACE_QUEUED, i)->queued.serial;
+
+		d = &event(f, GSB_TRACE_DECIDED, i)->decided;
+		assert_int_equal(d->serial, serial);
+		assert_int_equal(d->decision, event(f, GSB_TRACE_DECIDED, 0)->decided.decision);
+		assert_int_equal(d->stream, i + 1);
+		assert_int_equal(d->n_ready, 6);
+		assert_int_equal(d->n_running, 0);
+		assert_int_equal(d->beside[0], 0);
+		assert_int_equal(event(f, GSB_TRACE_READY, i)->ready.n_ready, i + 1);
+		assert_int_equal(event(f, GSB_TRACE_ISSUED, i)->issued.queue, i);
+		EXPECT_CHAIN(f, serial, GSB_TRACE_QUEUED, GSB_TRACE_FILL, GSB_TRACE_READY,
+			     GSB_TRACE_DECIDED, GSB_TRACE_ISSUED);
+	}
+	d = &event(f, GSB_TRACE_DECIDED, 6)->decided;
+	assert_int_equal(d->n_running, 6);
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(d->beside[i], event(f, GSB_TRACE_QUEUED, i)->queued.serial);
+	end(f);
+}
+
+static bool is_open;
+
+static unsigned go_if_open(const struct gsb_view *view, struct gsb_policy_area *area,
+			   struct gsb_decision *out)
+{
+	return is_open ? gsb_policy_fifo.decide(view, area, out) : 0;
+}
+
+/* Virtual time stands, and nobody is asked yet. */
+static void test_ready_is_told_in_its_turn_though_it_does_not_go(void **state)
+{
+	struct fixture *f = *state;
+
+	begin_with(f, true, &gsb_policy_fifo);
+	kit_device_auto(f->k.dev);
+	record(f);
+	kit_fill(&f->t, 0, f->mem);
+	kit_settle(&f->k); /* its thread runs */
+	read_back(f);
+	EXPECT_CHAIN(f, event(f, GSB_TRACE_QUEUED, 0)->queued.serial, GSB_TRACE_QUEUED,
+		     GSB_TRACE_FILL, GSB_TRACE_READY);
+	assert_int_equal(event(f, GSB_TRACE_READY, 0)->ready.n_ready, 1);
+	end(f);
+}
+
+/* The first of two that one decision lets go: its context takes the other with it. */
+static void test_ready_is_told_of_what_is_refused_and_of_what_it_takes_with_it(void **state)
+{
+	struct fixture *f = *state;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	kit_stream_create(&f->t, 1, 1);
+	kit_stream_create(&f->t, 2, 1);
+	kit_settle(&f->k);
+	record(f);
+	f->k.dev->issue_err = -EIO;
+	kit_fill(&f->t, 1, f->mem);
+	kit_fill(&f->t, 2, f->mem);
+	kit_settle(&f->k);
+	f->k.dev->issue_err = 0;
+	read_back(f);
+	for (unsigned i = 0; i < 2; i++)
+		EXPECT_CHAIN(f, event(f, GSB_TRACE_QUEUED, i)->queued.serial, GSB_TRACE_QUEUED,
+			     GSB_TRACE_FILL, GSB_TRACE_READY, GSB_TRACE_COMPLETED);
+	assert_int_equal(f->k.engine->scheduler.n_untold, 0);
+	end(f);
+}
+
+static CUresult nothing_lost(struct gsb_device *dev)
+{
+	return CUDA_SUCCESS;
+}
+
+/* It was sent together with the one before it; for whoever looks it goes when that has ended. */
+static void test_launch_behind_another_has_a_whole_chain(void **state)
+{
+	static const struct gsb_policy runner = {
+		.name = "runner", .runs = true, .decide = go_if_open};
+	struct fixture *f = *state;
+	uint64_t serial;
+
+	is_open = true;
+	begin_with(f, false, &runner);
+	f->k.dev->ops.lost = nothing_lost;
+	f->k.engine->scheduler.runs = gsb_run_is_possible(&f->k.engine->scheduler);
+	kit_load_inc(&f->t, 1, 1);
+	kit_launch_inc(&f->t, 0, 1, f->mem, 1); /* it is known to be short */
+	kit_settle(&f->k);
+	kit_complete_run(f->k.dev, 0, CUDA_SUCCESS, 0, 5000);
+	kit_settle(&f->k);
+	record(f);
+	for (unsigned i = 0; i < 2; i++)
+		kit_launch_inc(&f->t, 0, 1, f->mem, 1);
+	kit_settle(&f->k);
+	assert_int_equal(f->k.dev->n_issued, 3);
+	for (unsigned i = 1; i < 3; i++) {
+		kit_complete_run(f->k.dev, i, CUDA_SUCCESS, 0, 5000);
+		kit_settle(&f->k);
+	}
+	read_back(f);
+	serial = event(f, GSB_TRACE_QUEUED, 1)->queued.serial;
+	EXPECT_CHAIN(f, serial, GSB_TRACE_QUEUED, GSB_TRACE_LAUNCH, GSB_TRACE_READY,
+		     GSB_TRACE_DECIDED, GSB_TRACE_ISSUED, GSB_TRACE_FINISHED, GSB_TRACE_COMPLETED);
+	assert_int_equal(event(f, GSB_TRACE_DECIDED, 1)->decided.reason, GSB_TRACE_REASON_RUN);
+	assert_int_equal(event(f, GSB_TRACE_READY, 1)->ready.n_ready, 1);
+	assert_int_equal(f->k.engine->scheduler.n_untold, 0);
+	end(f);
+}
+
 /* ---- faults, ends ---- */
 
 static void test_fault_ends_the_chains_of_its_context(void **state)
@@ -726,6 +855,42 @@ static void test_second_record_tells_again_what_is_held(void **state)
 	end(f);
 }
 
+static void test_second_record_does_not_tell_again_what_is_ready(void **state)
+{
+	static const struct gsb_policy gate = {.name = "gate", .decide = go_if_open};
+	struct fixture *f = *state;
+	uint64_t serial;
+
+	begin_with(f, false, &gate);
+	kit_stream_create(&f->t, 1, 1);
+	kit_stream_create(&f->t, 2, 1);
+	is_open = true;
+	record(f);
+	kit_fill(&f->t, 1, f->mem);
+	kit_fill(&f->t, 2, f->mem);
+	kit_settle(&f->k);
+	kit_complete(f->k.dev, 0, CUDA_SUCCESS, 9);
+	kit_complete(f->k.dev, 1, CUDA_SUCCESS, 9);
+	kit_settle(&f->k);
+	read_back(f);
+	is_open = false;
+	kit_fill(&f->t, 1, f->mem);
+	kit_fill(&f->t, 2, f->mem);
+	kit_settle(&f->k); /* one is forced, the other is held, and nobody listens */
+	forget(f);
+	record(f);
+	is_open = true;
+	kit_complete(f->k.dev, 2, CUDA_SUCCESS, 10);
+	kit_settle(&f->k);
+	read_back(f);
+	assert_int_equal(count(f, GSB_TRACE_READY), 0);
+	serial = event(f, GSB_TRACE_DECIDED, 0)->decided.serial;
+	EXPECT_CHAIN(f, serial, GSB_TRACE_QUEUED, GSB_TRACE_FILL, GSB_TRACE_DECIDED,
+		     GSB_TRACE_ISSUED);
+	assert_int_equal(f->k.engine->scheduler.n_untold, 0);
+	end(f);
+}
+
 static void test_record_that_begins_late_tells_what_is_there(void **state)
 {
 	struct fixture *f = *state;
@@ -870,6 +1035,10 @@ int main(void)
 		CASE(test_shapes_are_told_of_a_kernel_and_the_form_of_its_launch),
 		CASE(test_decision_without_free_queues_says_so),
 		CASE(test_ready_while_all_queues_are_busy_is_held_by_them),
+		CASE(test_decision_for_several_sees_none_of_them_on_the_device),
+		CASE(test_ready_is_told_in_its_turn_though_it_does_not_go),
+		CASE(test_ready_is_told_of_what_is_refused_and_of_what_it_takes_with_it),
+		CASE(test_launch_behind_another_has_a_whole_chain),
 		CASE(test_fault_ends_the_chains_of_its_context),
 		CASE(test_tenant_that_has_gone_leaves_its_counts),
 		CASE(test_quota_is_said_with_its_figures),
@@ -877,6 +1046,7 @@ int main(void)
 		CASE(test_record_that_begins_late_numbers_what_waits_and_for_what),
 		CASE(test_second_record_keeps_the_numbers_of_the_first),
 		CASE(test_second_record_tells_again_what_is_held),
+		CASE(test_second_record_does_not_tell_again_what_is_ready),
 		CASE(test_record_that_begins_late_tells_what_is_there),
 		CASE(test_record_after_stop_begins_a_file_of_its_own),
 		CASE(test_record_what_is_no_plain_file_to_write_is_refused),

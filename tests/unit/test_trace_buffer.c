@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "broker/engine/trace/buffer.h"
+#include "trace/format.h"
 
 #define N_RACED 400000
 
@@ -46,14 +47,8 @@ static bool put(uint64_t serial)
 /* What is oldest, at most room bytes of it, out of the ring. */
 static uint32_t take_bytes(void *to, uint32_t room)
 {
-	struct gsb_trace_part parts[2];
-	uint32_t bytes = gsb_trace_buffer_look(&buffer, room, parts);
-
-	assert_int_equal(parts[0].size + parts[1].size, bytes);
-	memcpy(to, parts[0].bytes, parts[0].size);
-	memcpy((uint8_t *)to + parts[0].size, parts[1].bytes, parts[1].size);
-	gsb_trace_buffer_drop(&buffer, bytes);
-	return bytes;
+	return gsb_trace_buffer_drain(&buffer, gsb_trace_buffer_look(&buffer, room),
+				      to); /* all of them are events */
 }
 
 /* Takes n records, which must be those of serial first on. */
@@ -82,7 +77,7 @@ static void test_take_of_what_was_put_is_the_same_around_the_end(void **state)
 		next += n;
 	}
 	assert_int_equal(take_bytes(&next, sizeof(next)), 0);
-	assert_int_equal(buffer.n_records, next);
+	assert_int_equal(buffer.n_drained, next);
 	assert_int_equal(buffer.n_lost, 0);
 }
 
@@ -97,19 +92,16 @@ static void test_take_with_little_room_takes_whole_records(void **state)
 	take(3, 1);
 }
 
-static void test_look_leaves_what_is_not_dropped_as_it_is(void **state)
+static void test_put_into_a_full_ring_leaves_what_is_in_it_as_it_is(void **state)
 {
 	const unsigned fits = 4096 / sizeof(struct gsb_trace_ready);
-	struct gsb_trace_part parts[2];
-	struct gsb_trace_ready want = ready(0);
 
 	for (unsigned i = 0; i < fits; i++)
 		assert_true(put(i));
-	assert_int_equal(gsb_trace_buffer_look(&buffer, 4096, parts), fits * sizeof(want));
+	assert_int_equal(gsb_trace_buffer_look(&buffer, 4096),
+			 fits * sizeof(struct gsb_trace_ready));
 	assert_false(put(1000)); /* the writer is at it */
-	assert_memory_equal(parts[0].bytes, &want, sizeof(want));
-	gsb_trace_buffer_drop(&buffer, 2 * sizeof(want));
-	take(2, fits - 2);
+	take(0, fits);
 }
 
 static void test_put_without_room_is_counted_and_said_before_the_next(void **state)
@@ -136,7 +128,7 @@ static void test_put_without_room_is_counted_and_said_before_the_next(void **sta
 	assert_int_equal(got.lost.n_events, 8);
 	assert_int_equal(got.after.serial, 2000);
 	assert_int_equal(buffer.n_lost, 8);
-	assert_int_equal(buffer.n_records, fits + 2);
+	assert_int_equal(buffer.n_drained, fits + 2);
 	assert_true(put(2001)); /* said once */
 	take(2001, 1);
 }
@@ -160,27 +152,49 @@ static int setup_large(void **state)
 	return gsb_trace_buffer_init(&buffer, 65536);
 }
 
-static void fill(uint64_t serial)
+static bool end_at(const struct gsb_trace_head *record, void *end)
 {
-	struct gsb_trace_ready *r = gsb_trace_buffer_reserve(&buffer, sizeof(*r));
-
-	assert_non_null(r);
-	*r = ready(serial);
+	return gsb_trace_buffer_end(&buffer, end) || gsb_trace_buffer_end_rare(&buffer, record);
 }
 
-static void test_reserved_is_there_when_it_is_published(void **state)
+/* False: it was lost. */
+static bool try_to_fill(uint64_t serial)
 {
-	struct gsb_trace_part parts[2];
+	struct gsb_trace_ready *r = gsb_trace_buffer_begin(&buffer);
+
+	*r = ready(serial);
+	return end_at(&r->head, r + 1);
+}
+
+static void fill(uint64_t serial)
+{
+	assert_true(try_to_fill(serial));
+}
+
+static void test_filled_is_there_when_it_is_published(void **state)
+{
+	uint8_t to[4096];
 
 	for (uint64_t i = 0; i < 5; i++)
 		fill(i);
-	assert_int_equal(gsb_trace_buffer_look(&buffer, 4096, parts), 0);
+	assert_int_equal(take_bytes(to, sizeof(to)), 0);
 	gsb_trace_buffer_publish(&buffer);
-	assert_int_equal(buffer.n_records, 5);
 	take(0, 5);
+	assert_int_equal(buffer.n_drained, 5);
 }
 
-static void test_reserved_is_filled_in_one_piece_around_the_end(void **state)
+static void test_begun_and_not_ended_is_no_record(void **state)
+{
+	struct gsb_trace_ready *r = gsb_trace_buffer_begin(&buffer);
+
+	*r = ready(7);
+	fill(0);
+	gsb_trace_buffer_publish(&buffer);
+	take(0, 1);
+	assert_int_equal(take_bytes(r, sizeof(*r)), 0);
+}
+
+static void test_filled_is_in_one_piece_around_the_end(void **state)
 {
 	uint64_t next = 0;
 
@@ -194,7 +208,7 @@ static void test_reserved_is_filled_in_one_piece_around_the_end(void **state)
 		next += n;
 	}
 	assert_int_equal(buffer.n_lost, 0);
-	assert_int_equal(buffer.n_records, next);
+	assert_int_equal(buffer.n_drained, next);
 }
 
 static void test_closed_is_published_and_tries_nothing_more(void **state)
@@ -202,8 +216,18 @@ static void test_closed_is_published_and_tries_nothing_more(void **state)
 	fill(0);
 	fill(1);
 	gsb_trace_buffer_close(&buffer);
-	assert_false(gsb_trace_buffer_has_room(&buffer, sizeof(struct gsb_trace_ready)));
+	assert_false(try_to_fill(2));
 	take(0, 2);
+	assert_false(put(3));
+	assert_int_equal(buffer.n_lost, 0);
+}
+
+static bool put_large(void)
+{
+	struct gsb_trace_head *head = gsb_trace_buffer_begin(&buffer);
+
+	*head = (struct gsb_trace_head){GSB_TRACE_FAULT, GSB_TRACE_RECORD_MAX, 1, 0};
+	return end_at(head, (uint8_t *)head + head->bytes);
 }
 
 /* What is small would fit where what is large did not; the loss is said first all the same. */
@@ -215,7 +239,7 @@ static void test_small_record_behind_a_lost_one_does_not_overtake_what_was_lost(
 
 	for (unsigned i = 0; i < fits; i++)
 		fill(i);
-	assert_null(gsb_trace_buffer_reserve(&buffer, GSB_TRACE_RECORD_MAX));
+	assert_false(put_large());
 	fill(fits);
 	gsb_trace_buffer_publish(&buffer);
 	take_bytes(rest, (uint32_t)(fits * sizeof(struct gsb_trace_ready)));
@@ -234,13 +258,10 @@ static void put_queued(uint64_t stamp, uint64_t posted)
 	assert_true(gsb_trace_buffer_put(&buffer, &q.head));
 }
 
-static void expect_times(uint64_t ns, uint64_t posted_ns)
+static void expect_times(const struct gsb_trace_queued *q, uint64_t ns, uint64_t posted_ns)
 {
-	struct gsb_trace_queued q;
-
-	assert_int_equal(take_bytes(&q, sizeof(q)), sizeof(q));
-	assert_int_equal(q.head.time_ns, ns);
-	assert_int_equal(q.posted_ns, posted_ns);
+	assert_int_equal(q->head.time_ns, ns);
+	assert_int_equal(q->posted_ns, posted_ns);
 }
 
 /* Of a clock with 2 stamps a ns, that was read last at stamp 60000. */
@@ -254,17 +275,20 @@ static void test_time_of_records_never_goes_back_and_is_behind_their_posting(voi
 		.last_ns = 6000,
 	};
 
+	struct gsb_trace_queued q[4];
+
 	for (unsigned round = 0; round < 300; round++) {
 		buffer.last_ns = 0;
 		put_queued(54000, 52000);
 		put_queued(53000, 0);	  /* another processor's stamp */
 		put_queued(56000, 58000); /* a tenant that posts in the future */
 		put_queued(58000, 1);	  /* and one of before all */
-		gsb_trace_buffer_time(&buffer, 4 * sizeof(struct gsb_trace_queued), &clock);
-		expect_times(3000, 2000);
-		expect_times(3000, 0);
-		expect_times(4000, 4000);
-		expect_times(5000, 1000);
+		gsb_trace_buffer_time(&buffer, sizeof(q), &clock);
+		assert_int_equal(take_bytes(q, sizeof(q)), sizeof(q));
+		expect_times(&q[0], 3000, 2000);
+		expect_times(&q[1], 3000, 0);
+		expect_times(&q[2], 4000, 4000);
+		expect_times(&q[3], 5000, 1000);
 	}
 }
 
@@ -275,10 +299,7 @@ static _Atomic bool ended;
 static void *produce(void *unused)
 {
 	for (uint64_t i = 1; i <= N_RACED; i++) {
-		struct gsb_trace_ready *r = gsb_trace_buffer_reserve(&buffer, sizeof(*r));
-
-		if (r)
-			*r = ready(i);
+		try_to_fill(i);
 		if (i % 7 == 0)
 			gsb_trace_buffer_publish(&buffer);
 	}
@@ -321,12 +342,15 @@ static void test_put_beside_take_loses_nothing_that_it_does_not_count(void **sta
 	struct seen seen = {0};
 	struct gsb_trace_lost lost;
 	pthread_t producer;
-	uint8_t chunk[512];
-	uint32_t bytes;
+	uint8_t chunk[65536];
+	uint32_t bytes, room = 512;
 
+	atomic_store(&ended, false);
 	assert_int_equal(pthread_create(&producer, NULL, produce, NULL), 0);
-	while (!atomic_load(&ended))
-		look(&seen, chunk, take_bytes(chunk, sizeof(chunk)));
+	while (!atomic_load(&ended)) { /* a little, and all of it, while the producer is at it */
+		room = room == 512 ? sizeof(chunk) : 512;
+		look(&seen, chunk, take_bytes(chunk, room));
+	}
 	pthread_join(producer, NULL);
 	while ((bytes = take_bytes(chunk, sizeof(chunk))))
 		look(&seen, chunk, bytes);
@@ -344,15 +368,17 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(test_take_of_what_was_put_is_the_same_around_the_end),
 		CASE(test_take_with_little_room_takes_whole_records),
-		CASE(test_look_leaves_what_is_not_dropped_as_it_is),
+		CASE(test_put_into_a_full_ring_leaves_what_is_in_it_as_it_is),
 		CASE(test_put_without_room_is_counted_and_said_before_the_next),
 		CASE(test_last_words_say_what_was_lost_at_the_end),
-		CASE_LARGE(test_reserved_is_there_when_it_is_published),
-		CASE_LARGE(test_reserved_is_filled_in_one_piece_around_the_end),
+		CASE_LARGE(test_filled_is_there_when_it_is_published),
+		CASE_LARGE(test_begun_and_not_ended_is_no_record),
+		CASE_LARGE(test_filled_is_in_one_piece_around_the_end),
 		CASE_LARGE(test_closed_is_published_and_tries_nothing_more),
 		CASE_LARGE(test_small_record_behind_a_lost_one_does_not_overtake_what_was_lost),
 		CASE(test_time_of_records_never_goes_back_and_is_behind_their_posting),
 		CASE(test_put_beside_take_loses_nothing_that_it_does_not_count),
+		CASE_LARGE(test_put_beside_take_loses_nothing_that_it_does_not_count),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,7 @@ static int new_stream(struct gsb_queues *q, uint32_t index)
 	if (!s)
 		return -ENOMEM;
 	s->queues = q;
+	s->tenant_id = q->tenant_id;
 	s->index = index;
 	q->streams[index] = s;
 	return 0;
@@ -98,15 +99,6 @@ void gsb_op_discard(struct gsb_queues *q, struct gsb_op *op)
 	q->n_queued--;
 	q->queued_bytes -= op->bytes;
 	gsb_pool_free(&q->pool, op);
-}
-
-void gsb_op_number(struct gsb_op *op)
-{
-	if (op->serial)
-		return;
-	op->serial = gsb_trace_next_serial();
-	if (op->epoch)
-		op->epoch->last_serial = op->serial;
 }
 
 void gsb_op_tell(const struct gsb_op *op, uint64_t posted, uint16_t thread, uint8_t before)

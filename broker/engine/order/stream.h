@@ -7,6 +7,7 @@
 #ifndef GSB_BROKER_ENGINE_ORDER_STREAM_H
 #define GSB_BROKER_ENGINE_ORDER_STREAM_H
 
+#include "broker/engine/order/epoch.h"
 #include "broker/engine/order/types.h"
 #include "broker/engine/order/wait.h"
 
@@ -31,7 +32,15 @@ void gsb_op_discard(struct gsb_queues *q, struct gsb_op *op); /* not pushed yet 
  * For the trace: what is told of has a number, which it gets when its record is taken while somebody listens, or when a recording
  * finds it. Once: more calls do nothing.
  */
-void gsb_op_number(struct gsb_op *op);
+static inline void gsb_op_number(struct gsb_op *op)
+{
+	if (op->serial)
+		return;
+	op->serial = gsb_trace_next_serial();
+	if (op->epoch)
+		op->epoch->last_serial = op->serial;
+}
+
 /* @posted, @thread, @before: as the event queued has them; posted is a stamp */
 void gsb_op_tell(const struct gsb_op *op, uint64_t posted, uint16_t thread, uint8_t before);
 

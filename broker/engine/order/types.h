@@ -97,8 +97,8 @@ struct gsb_op {
 	struct gsb_epoch *epoch; /* NULL: of a non-blocking stream */
 	struct gsb_fence *fence;
 	uint64_t serial;   /* its number in the engine, for the trace; 0: nobody has listened */
-	uint64_t post_ns;  /* device time from which it may start */
 	uint64_t ready_ns; /* once started: device time since when nothing was before it */
+	uint64_t post_ns;  /* device time from which it may start */
 	uint32_t bytes;	   /* taken from the tenant's allowance */
 	bool ahead; /* its class started it behind the one before it: when that is done it is STARTED, and ready_ns set;
 		     * or it is instant, and stands before one that was */
@@ -114,8 +114,8 @@ enum gsb_stream_state {
 struct gsb_stream {
 	uint64_t handle; /* 0: destroyed; what is queued still runs */
 	struct gsb_queues *queues;
-	struct gsb_order *order; /* NULL: its context is gone */
-	uint32_t index;
+	struct gsb_order *order;   /* NULL: its context is gone */
+	uint32_t tenant_id, index; /* copied as one by the trace */
 	int32_t priority;
 	bool legacy, blocking; /* the legacy default stream; ordered with it */
 

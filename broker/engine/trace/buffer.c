@@ -9,8 +9,65 @@
 #include <sys/mman.h>
 
 #include "base/compiler.h"
+#include "broker/engine/trace/compact.h"
+#include "trace/format.h"
 
 #define AHEAD 64 /* parts of the ring: so often the producer looks around */
+
+_Alignas(8) uint8_t gsb_trace_elsewhere[GSB_TRACE_RECORD_MAX];
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Of the next record. */
+static uint64_t position(const struct gsb_trace_buffer *b)
+{
+	return (uintptr_t)b->next - b->lap;
+}
+
+static bool has_room(struct gsb_trace_buffer *b, uint64_t bytes)
+{
+	if (position(b) + bytes - b->head_seen <= b->size)
+		return true;
+	b->head_seen = atomic_load_explicit(&b->head, memory_order_acquire);
+	return position(b) + bytes - b->head_seen <= b->size;
+}
+
+static void fill_at(struct gsb_trace_buffer *b, uint8_t *place)
+{
+	b->lap = (uintptr_t)place - position(b);
+	b->next = place;
+}
+
+static void fill_in_ring(struct gsb_trace_buffer *b)
+{
+	b->is_full = false;
+	fill_at(b, b->ring + (position(b) & (b->size - 1)));
+}
+
+static void fill_elsewhere(struct gsb_trace_buffer *b)
+{
+	b->is_full = true;
+	b->until = NULL;
+	fill_at(b, gsb_trace_elsewhere);
+}
+
+/* Have room for the next record, and know how far there is. */
+static void look_ahead(struct gsb_trace_buffer *b)
+{
+	uint64_t free_until;
+
+	if (!has_room(b, GSB_TRACE_RECORD_MAX)) {
+		fill_elsewhere(b);
+		return;
+	}
+	fill_in_ring(b);
+	free_until =
+		least(b->head_seen + b->size - GSB_TRACE_RECORD_MAX, position(b) + b->size / AHEAD);
+	b->until = (uint8_t *)least(b->lap + free_until, (uintptr_t)b->ring + b->size);
+}
 
 int gsb_trace_buffer_init(struct gsb_trace_buffer *b, uint64_t size)
 {
@@ -20,6 +77,7 @@ int gsb_trace_buffer_init(struct gsb_trace_buffer *b, uint64_t size)
 	if (ring == MAP_FAILED)
 		return -ENOMEM;
 	*b = (struct gsb_trace_buffer){.ring = ring, .size = size};
+	look_ahead(b);
 	return 0;
 }
 
@@ -28,37 +86,18 @@ void gsb_trace_buffer_finish(struct gsb_trace_buffer *b)
 	if (b->ring)
 		munmap(b->ring, b->size + GSB_TRACE_RECORD_MAX);
 	b->ring = NULL;
+	b->is_closed = true;
+	fill_elsewhere(b);
 }
 
 /* ---- producer ---- */
 
-static bool has_room(struct gsb_trace_buffer *b, uint64_t bytes)
+/* What was filled in the ring is there. */
+static void add(struct gsb_trace_buffer *b, uint32_t bytes)
 {
-	if (b->tail_next + bytes - b->head_seen <= b->size)
-		return true;
-	b->head_seen = atomic_load_explicit(&b->head, memory_order_acquire);
-	return b->tail_next + bytes - b->head_seen <= b->size;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-/* There is room. */
-static void *take(struct gsb_trace_buffer *b, uint32_t bytes)
-{
-	uint64_t at = b->tail_next & (b->size - 1), end = b->tail_next - at + b->size;
-
-	b->tail_next += bytes;
-	b->n_put++;
-	if (b->tail_next > end) {
-		b->spilled = (uint32_t)(b->tail_next - end);
-		end += b->size;
-	}
-	b->lap = (uintptr_t)b->ring - (end - b->size);
-	b->free_until = least(least(b->head_seen + b->size, b->tail_next + b->size / AHEAD), end);
-	return b->ring + at;
+	b->next += bytes;
+	if (b->next > b->ring + b->size)
+		b->spilled = (uint32_t)(b->next - b->ring - b->size);
 }
 
 static void fill_lost(struct gsb_trace_buffer *b, struct gsb_trace_lost *out, uint64_t time)
@@ -77,13 +116,13 @@ static void count(_Atomic uint64_t *n, uint64_t more)
 			      memory_order_relaxed);
 }
 
-/* A smaller one behind it must not find room before that is said. */
-static GSB_COLD void *lose(struct gsb_trace_buffer *b)
+static GSB_COLD bool lose(struct gsb_trace_buffer *b, const struct gsb_trace_head *record)
 {
-	b->n_lost_now++;
-	b->free_until = b->tail_next;
-	count(&b->n_lost, 1);
-	return NULL;
+	uint32_t n = gsb_trace_n_events(record);
+
+	b->n_lost_now += n;
+	count(&b->n_lost, n);
+	return false;
 }
 
 static void carry_spilled(struct gsb_trace_buffer *b)
@@ -96,41 +135,59 @@ void gsb_trace_buffer_publish(struct gsb_trace_buffer *b)
 {
 	if (gsb_unlikely(b->spilled))
 		carry_spilled(b);
-	atomic_store_explicit(&b->n_records, b->n_put, memory_order_relaxed);
-	atomic_store_explicit(&b->tail, b->tail_next, memory_order_release);
+	atomic_store_explicit(&b->tail, position(b), memory_order_release);
 }
 
 void gsb_trace_buffer_close(struct gsb_trace_buffer *b)
 {
 	gsb_trace_buffer_publish(b);
-	b->free_until = 0;
+	b->is_closed = true;
+	fill_elsewhere(b);
 }
 
 static GSB_COLD void put_lost(struct gsb_trace_buffer *b)
 {
-	fill_lost(b, take(b, sizeof(struct gsb_trace_lost)), gsb_clock_stamp());
+	fill_lost(b, gsb_trace_buffer_begin(b), gsb_clock_stamp());
+	add(b, sizeof(struct gsb_trace_lost));
 	gsb_trace_buffer_publish(b);
+	fill_in_ring(b);
 }
 
-GSB_NOINLINE void *gsb_trace_buffer_reserve_rare(struct gsb_trace_buffer *b, uint32_t bytes)
+/* A record was filled elsewhere: into the ring with it, if there is room now, behind what says how many were lost before it. */
+static GSB_COLD bool come_back(struct gsb_trace_buffer *b, const struct gsb_trace_head *record)
 {
 	uint32_t lost_bytes = b->n_lost_now ? sizeof(struct gsb_trace_lost) : 0;
 
-	gsb_trace_buffer_publish(b);
-	if (gsb_unlikely(!has_room(b, bytes + lost_bytes)))
-		return lose(b);
-	if (gsb_unlikely(lost_bytes))
+	if (!has_room(b, lost_bytes + record->bytes))
+		return false;
+	fill_in_ring(b);
+	if (lost_bytes)
 		put_lost(b);
-	return take(b, bytes);
+	memcpy(gsb_trace_buffer_begin(b), record, record->bytes);
+	return true;
+}
+
+GSB_NOINLINE bool gsb_trace_buffer_end_rare(struct gsb_trace_buffer *b,
+					    const struct gsb_trace_head *record)
+{
+	if (b->is_closed)
+		return false;
+	gsb_trace_buffer_publish(b);
+	if (b->is_full && !come_back(b, record))
+		return lose(b, record);
+	add(b, record->bytes);
+	look_ahead(b);
+	return true;
 }
 
 bool gsb_trace_buffer_put(struct gsb_trace_buffer *b, const struct gsb_trace_head *record)
 {
-	void *to = gsb_trace_buffer_reserve(b, record->bytes);
+	uint8_t *to = gsb_trace_buffer_begin(b);
 
-	if (!to)
-		return false;
 	memcpy(to, record, record->bytes);
+	if (!gsb_trace_buffer_end(b, to + record->bytes) &&
+	    !gsb_trace_buffer_end_rare(b, (const struct gsb_trace_head *)to))
+		return false;
 	gsb_trace_buffer_publish(b);
 	return true;
 }
@@ -140,7 +197,7 @@ bool gsb_trace_buffer_last_words(struct gsb_trace_buffer *b, struct gsb_trace_lo
 	if (!b->n_lost_now)
 		return false;
 	fill_lost(b, out, 0);
-	count(&b->n_records, 1);
+	count(&b->n_drained, 1);
 	return true;
 }
 
@@ -154,42 +211,26 @@ void gsb_trace_buffer_touch(struct gsb_trace_buffer *b)
 #endif
 }
 
-/* Bytes of whole records from position at on, at most most. */
-static uint32_t whole_records(const struct gsb_trace_buffer *b, uint64_t at, uint64_t end,
-			      uint32_t most)
-{
-	uint32_t bytes = 0;
-
-	if (end - at <= most)
-		return (uint32_t)(end - at);
-	for (;;) {
-		struct gsb_trace_head head;
-
-		memcpy(&head, b->ring + ((at + bytes) & (b->size - 1)), 8);
-		if (bytes + head.bytes > most)
-			return bytes;
-		bytes += head.bytes;
-	}
-}
-
-uint32_t gsb_trace_buffer_look(struct gsb_trace_buffer *b, uint32_t most,
-			       struct gsb_trace_part parts[2])
-{
-	uint64_t head = atomic_load_explicit(&b->head, memory_order_relaxed);
-	uint64_t tail = atomic_load_explicit(&b->tail, memory_order_acquire);
-	uint32_t bytes = whole_records(b, head, tail, most);
-	uint64_t at = head & (b->size - 1), first = b->size - at;
-
-	if (first > bytes)
-		first = bytes;
-	parts[0] = (struct gsb_trace_part){b->ring + at, (uint32_t)first};
-	parts[1] = (struct gsb_trace_part){b->ring, (uint32_t)(bytes - first)};
-	return bytes;
-}
-
 static uint64_t *word_at(const struct gsb_trace_buffer *b, uint64_t position)
 {
 	return (uint64_t *)(b->ring + (position & (b->size - 1)));
+}
+
+static uint32_t bytes_at(const struct gsb_trace_buffer *b, uint64_t position)
+{
+	return ((const struct gsb_trace_head *)word_at(b, position))->bytes;
+}
+
+uint32_t gsb_trace_buffer_look(const struct gsb_trace_buffer *b, uint32_t most)
+{
+	uint64_t head = atomic_load_explicit(&b->head, memory_order_relaxed), end = head;
+	uint64_t tail = atomic_load_explicit(&b->tail, memory_order_acquire);
+
+	if (tail - head <= most)
+		return (uint32_t)(tail - head);
+	while (end + bytes_at(b, end) - head <= most)
+		end += bytes_at(b, end);
+	return (uint32_t)(end - head);
 }
 
 uint32_t gsb_trace_posted_at(unsigned type)
@@ -197,6 +238,7 @@ uint32_t gsb_trace_posted_at(unsigned type)
 	switch (type) {
 	case GSB_TRACE_QUEUED: return offsetof(struct gsb_trace_queued, posted_ns);
 	case GSB_TRACE_TAKEN: return offsetof(struct gsb_trace_taken, posted_ns);
+	case GSB_COMPACT_LAUNCH: return offsetof(struct gsb_compact_launch, posted_ns);
 	default: return 0;
 	}
 }
@@ -223,9 +265,35 @@ void gsb_trace_buffer_time(struct gsb_trace_buffer *b, uint32_t bytes,
 	}
 }
 
-void gsb_trace_buffer_drop(struct gsb_trace_buffer *b, uint32_t bytes)
+/* The record at a position: where it lies, or whole in spare. */
+static const struct gsb_trace_head *record_at(const struct gsb_trace_buffer *b, uint64_t position,
+					      uint8_t spare[GSB_TRACE_RECORD_MAX])
 {
-	uint64_t head = atomic_load_explicit(&b->head, memory_order_relaxed);
+	uint64_t first = b->size - (position & (b->size - 1));
+	const struct gsb_trace_head *record = (const struct gsb_trace_head *)word_at(b, position);
 
-	atomic_store_explicit(&b->head, head + bytes, memory_order_release);
+	if (record->bytes <= first)
+		return record;
+	memcpy(spare, record, first);
+	memcpy(spare + first, b->ring, record->bytes - first);
+	return (const struct gsb_trace_head *)spare;
+}
+
+uint32_t gsb_trace_buffer_drain(struct gsb_trace_buffer *b, uint32_t bytes, void *to)
+{
+	uint64_t head = atomic_load_explicit(&b->head, memory_order_relaxed), end = head + bytes;
+	_Alignas(8) uint8_t spare[GSB_TRACE_RECORD_MAX];
+	uint8_t *at = to;
+	uint32_t n_events = 0;
+
+	while (head < end) {
+		const struct gsb_trace_head *record = record_at(b, head, spare);
+
+		head += record->bytes;
+		n_events += gsb_trace_n_events(record);
+		at += gsb_trace_expand(record, at);
+	}
+	count(&b->n_drained, n_events);
+	atomic_store_explicit(&b->head, head, memory_order_release);
+	return (uint32_t)(at - (uint8_t *)to);
 }

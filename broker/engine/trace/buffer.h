@@ -4,11 +4,16 @@
  * itself (lost), in front of the next one that finds room.
  *
  * A record is filled where it lies, and handed over with all others of a turn: so one costs the engine an addition, a comparison
- * and its own bytes. It is timed by a stamp, of which the consumer makes a time.
+ * and its own bytes. It is timed by a stamp, of which the consumer makes a time; and it may be compact (compact.h), one for several
+ * events, which the consumer makes of it.
  *
  * Positions count bytes from 0 and never wrap. A record lies across the end of the ring as it comes; its size, in its
  * first 8 bytes, never does, because all sizes are multiples of 8. While it is filled it lies in one piece: there is room for
  * one behind the end, and what came to lie there is carried to the beginning before it is handed over.
+ *
+ * So that nothing has to be asked before a record is filled, there is room for the largest in front of the producer at all times,
+ * and how large it is is said when it is there. Where the ring has less, that room lies elsewhere, and what is filled there goes
+ * into the ring if that has room for it, and else is lost.
  */
 #ifndef GSB_BROKER_ENGINE_TRACE_BUFFER_H
 #define GSB_BROKER_ENGINE_TRACE_BUFFER_H
@@ -20,59 +25,55 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "trace/event.h"
-#include "trace/write.h"
 
 struct gsb_trace_buffer {
 	uint8_t *ring;
 	uint64_t size; /* a power of two */
 
 	/* the producer's */
-	_Alignas(64) uint64_t tail_next; /* as tail, and private */
-	uint64_t
-		free_until; /* up to here is room in one piece, and nothing else to be thought of */
-	uint64_t n_put;	    /* records so far */
-	uint64_t head_seen; /* head as it was last read: again only when the ring looks full */
+	_Alignas(64) uint8_t *next; /* where the next record is filled */
+	uint8_t *until;		    /* a record that ends here or before needs no other thought */
+	uintptr_t lap;		    /* what a place is more than its position */
+	uint64_t head_seen;  /* head as it was last read: again only when the ring looks full */
 	uint64_t n_lost_now; /* since the last record lost */
-	uintptr_t lap;	     /* + a position up to free_until: where that lies */
 	uint32_t spilled;    /* bytes behind the ring's end */
+	bool is_full;	     /* the next record is filled elsewhere */
+	bool is_closed;
 
 	_Alignas(64) _Atomic uint64_t tail; /* producer: rel after the records / consumer acq */
-	_Atomic uint64_t n_records, n_lost; /* producer: so far; anybody reads */
+	_Atomic uint64_t n_lost;	    /* producer: events so far; anybody reads */
 	_Alignas(64) _Atomic uint64_t head; /* consumer: rel after it has read / producer acq */
+	_Atomic uint64_t n_drained;	    /* consumer: events so far; anybody reads */
 	uint64_t last_ns;		    /* consumer: the time of the last record */
 };
 
 int gsb_trace_buffer_init(struct gsb_trace_buffer *b, uint64_t size); /* a power of two; -ENOMEM */
-void gsb_trace_buffer_finish(struct gsb_trace_buffer *b);	      /* takes a zeroed one, too */
+/* Takes a zeroed one, too. It is closed, as one that never was begun: records can be filled, and go nowhere. */
+void gsb_trace_buffer_finish(struct gsb_trace_buffer *b);
 
-/* There is, in one piece, and nothing else is to be thought of: take it. */
-static inline bool gsb_trace_buffer_has_room(const struct gsb_trace_buffer *b, uint32_t bytes)
+/* Where records are filled that the ring has no room for, GSB_TRACE_RECORD_MAX bytes. */
+extern GSB_OWN uint8_t gsb_trace_elsewhere[];
+#define GSB_TRACE_CLOSED_BUFFER                                                 \
+	{                                                                       \
+		.next = gsb_trace_elsewhere, .is_full = true, .is_closed = true \
+	}
+
+/* Producer: room for a record of GSB_TRACE_RECORD_MAX bytes at most, to be filled before anything else is called here. */
+static inline void *gsb_trace_buffer_begin(const struct gsb_trace_buffer *b)
 {
-	return b->tail_next + bytes <= b->free_until;
+	return b->next;
 }
 
-static inline void *gsb_trace_buffer_take(struct gsb_trace_buffer *b, uint32_t bytes)
+/* The same of a record for which more is to be thought of; false: it is lost. What was there before is handed over. */
+bool gsb_trace_buffer_end_rare(struct gsb_trace_buffer *b, const struct gsb_trace_head *record);
+
+/* Producer: the record ends there, a multiple of 8 bytes. False: say so by gsb_trace_buffer_end_rare(). */
+static inline bool gsb_trace_buffer_end(struct gsb_trace_buffer *b, void *end)
 {
-	uint64_t at = b->tail_next;
-
-	b->tail_next = at + bytes;
-	b->n_put++;
-	return (void *)(b->lap + at);
-}
-
-/* A record's room otherwise; NULL: it is lost. What was reserved before is handed over. */
-void *gsb_trace_buffer_reserve_rare(struct gsb_trace_buffer *b, uint32_t bytes);
-
-/*
- * gsb_trace_buffer_reserve() - producer: room for a record, to be filled before the next is reserved or this one published
- * @bytes: a multiple of 8, at most GSB_TRACE_RECORD_MAX
- * Return: NULL: it is lost.
- */
-static inline void *gsb_trace_buffer_reserve(struct gsb_trace_buffer *b, uint32_t bytes)
-{
-	return gsb_likely(gsb_trace_buffer_has_room(b, bytes))
-		       ? gsb_trace_buffer_take(b, bytes)
-		       : gsb_trace_buffer_reserve_rare(b, bytes);
+	if (gsb_unlikely((uint8_t *)end > b->until))
+		return false;
+	b->next = end;
+	return true;
 }
 
 /* Producer: hand all of them over; and, after the last, try nothing any more. */
@@ -85,18 +86,11 @@ bool gsb_trace_buffer_put(struct gsb_trace_buffer *b, const struct gsb_trace_hea
 /* Producer: bytes that the consumer has not taken, as far as the producer knows: never fewer. */
 static inline uint64_t gsb_trace_buffer_used(const struct gsb_trace_buffer *b)
 {
-	return b->tail_next - b->head_seen;
+	return (uintptr_t)b->next - b->lap - b->head_seen;
 }
 
-/*
- * gsb_trace_buffer_look() - consumer: whole records where they lie, oldest first
- * @most:  bytes, at least one record's
- * @parts: the ring's end may lie between; the second is mostly empty
- * Return: bytes, which are there until they are dropped; 0: there are none.
- */
-uint32_t gsb_trace_buffer_look(struct gsb_trace_buffer *b, uint32_t most,
-			       struct gsb_trace_part parts[2]);
-void gsb_trace_buffer_drop(struct gsb_trace_buffer *b, uint32_t bytes);
+/* Consumer: bytes of whole records, oldest first, at most most of them, which is at least one record's; 0: there are none. */
+uint32_t gsb_trace_buffer_look(const struct gsb_trace_buffer *b, uint32_t most);
 
 /* Where the time of posting stands in a record of that type, which is a stamp, too; 0: it has none. */
 uint32_t gsb_trace_posted_at(unsigned type);
@@ -104,6 +98,13 @@ uint32_t gsb_trace_posted_at(unsigned type);
 /* Consumer: make times of the stamps in the first bytes; once, and with a clock that was read after they were looked at. */
 void gsb_trace_buffer_time(struct gsb_trace_buffer *b, uint32_t bytes,
 			   const struct gsb_stamp_clock *clock);
+
+/*
+ * gsb_trace_buffer_drain() - consumer: the events of the first bytes, whose room is free again
+ * @to: room for GSB_TRACE_EXPANSION times as many
+ * Return: bytes of the events.
+ */
+uint32_t gsb_trace_buffer_drain(struct gsb_trace_buffer *b, uint32_t bytes, void *to);
 
 /* Consumer: pages appear when they are first touched: here, so that it need not be in the producer. */
 void gsb_trace_buffer_touch(struct gsb_trace_buffer *b);

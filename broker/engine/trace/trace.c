@@ -23,15 +23,18 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "broker/engine/trace/buffer.h"
+#include "broker/engine/trace/compact.h"
 #include "broker/engine/trace/provider.h"
 #include "trace/write.h"
 
+#define CHUNK_BYTES \
+	(256u << 10) /* of events: what is made of records stays in the cache until it is written */
 #define LOOK_EVERY_MS 100
 #define LATE_MAX      10 /* times LOOK_EVERY_MS, for who reads what is left */
 
 uint32_t gsb_trace_on;
 bool gsb_trace_is_heard;
-struct gsb_trace_buffer gsb_trace_ring;
+struct gsb_trace_buffer gsb_trace_ring = GSB_TRACE_CLOSED_BUFFER;
 uint64_t gsb_trace_last_serial;
 
 struct recorder {
@@ -98,27 +101,25 @@ static ssize_t put_to_socket(struct gsb_trace_writer *w, const void *bytes, size
 	return n;
 }
 
-static int write_chunk(struct recorder *r, const struct gsb_trace_part parts[2])
+static int write_chunk(struct recorder *r, const void *events, uint32_t bytes)
 {
-	int err = gsb_trace_write_parts(&r->writer, parts);
+	int err = gsb_trace_write_chunk(&r->writer, events, bytes);
 
 	atomic_store(&r->n_bytes, r->writer.n_bytes);
 	return err;
 }
 
-/* From the buffer as it lies there. */
 static int drain(struct recorder *r)
 {
-	struct gsb_trace_part parts[2];
+	static _Alignas(8) uint8_t events[CHUNK_BYTES];
+	struct gsb_trace_buffer *b = &gsb_trace_ring;
 	uint32_t bytes;
 	int err = 0;
 
-	while (!err &&
-	       (bytes = gsb_trace_buffer_look(&gsb_trace_ring, GSB_TRACE_CHUNK_MAX, parts))) {
+	while (!err && (bytes = gsb_trace_buffer_look(b, CHUNK_BYTES / GSB_TRACE_EXPANSION))) {
 		gsb_stamp_clock_ns(&r->clock);
-		gsb_trace_buffer_time(&gsb_trace_ring, bytes, &r->clock);
-		err = write_chunk(r, parts);
-		gsb_trace_buffer_drop(&gsb_trace_ring, bytes);
+		gsb_trace_buffer_time(b, bytes, &r->clock);
+		err = write_chunk(r, events, gsb_trace_buffer_drain(b, bytes, events));
 	}
 	return err;
 }
@@ -140,12 +141,11 @@ static int wait_for_work(struct recorder *r)
 static int write_end(struct recorder *r)
 {
 	struct gsb_trace_lost lost;
-	const struct gsb_trace_part words[2] = {{&lost, sizeof(lost)}}, nothing[2] = {{0}};
 	int err = drain(r);
 
 	if (!err && gsb_trace_buffer_last_words(&gsb_trace_ring, &lost))
-		err = write_chunk(r, words);
-	return err ? err : write_chunk(r, nothing);
+		err = write_chunk(r, &lost, sizeof(lost));
+	return err ? err : write_chunk(r, NULL, 0);
 }
 
 static void *writer_main(void *arg)
@@ -187,40 +187,57 @@ static void look_after_writer(struct recorder *r)
 	}
 }
 
-GSB_NOINLINE void *gsb_trace_begin_rare(uint32_t bytes)
+static void event_to_lttng(struct gsb_trace_head *event)
 {
-	static union gsb_trace_any of_none; /* LTTng alone listens */
+	uint32_t posted = gsb_trace_posted_at(event->type);
 
-	if (!(gsb_trace_on & GSB_TRACE_TO_FILE))
-		return &of_none;
-	look_after_writer(&recorder);
-	return gsb_trace_buffer_reserve_rare(&gsb_trace_ring, bytes);
-}
-
-GSB_COLD void gsb_trace_to_lttng(const struct gsb_trace_head *record)
-{
-	uint32_t posted = gsb_trace_posted_at(record->type);
-	union gsb_trace_any timed;
-
-	memcpy(&timed, record, record->bytes);
-	timed.head.time_ns = gsb_stamp_clock_ns(&stamps);
+	event->time_ns = gsb_stamp_clock_ns(&stamps);
 	if (posted) {
-		uint64_t *ns = (uint64_t *)((uint8_t *)&timed + posted);
+		uint64_t *ns = (uint64_t *)((uint8_t *)event + posted);
 
 		*ns = gsb_stamp_clock_past(&stamps, *ns);
 	}
-	provider(&timed.head);
+	provider(event);
+}
+
+static GSB_COLD void record_to_lttng(const struct gsb_trace_head *record)
+{
+	_Alignas(8) uint8_t events[GSB_TRACE_EXPANSION * GSB_TRACE_RECORD_MAX];
+	uint32_t bytes = gsb_trace_expand(record, events), at = 0;
+
+	while (at < bytes) {
+		struct gsb_trace_head *event = (struct gsb_trace_head *)(events + at);
+
+		at += event->bytes;
+		event_to_lttng(event);
+	}
+}
+
+/* LTTng is to have each, which nobody else thinks of. */
+static void think_of_lttng(void)
+{
+	if (gsb_trace_on & GSB_TRACE_TO_LTTNG)
+		gsb_trace_ring.until = NULL;
+}
+
+GSB_NOINLINE void gsb_trace_end_rare(const struct gsb_trace_head *record)
+{
+	if (gsb_trace_on & GSB_TRACE_TO_LTTNG)
+		record_to_lttng(record);
+	if (!(gsb_trace_on & GSB_TRACE_TO_FILE))
+		return;
+	look_after_writer(&recorder);
+	gsb_trace_buffer_end_rare(&gsb_trace_ring, record);
+	think_of_lttng();
 }
 
 void gsb_trace_put(struct gsb_trace_head *record)
 {
-	struct gsb_trace_head *to = gsb_trace_begin(record->bytes);
+	struct gsb_trace_head *to = gsb_trace_begin();
 
-	if (!to)
-		return;
 	record->time_ns = gsb_clock_stamp();
 	memcpy(to, record, record->bytes);
-	gsb_trace_end(to);
+	gsb_trace_end(to, (uint8_t *)to + record->bytes);
 }
 
 void gsb_trace_init(void)
@@ -246,6 +263,7 @@ static void set_listeners(uint32_t on)
 {
 	gsb_trace_on = on;
 	gsb_trace_is_heard = on != 0;
+	think_of_lttng();
 }
 
 /* ---- recordings ---- */
@@ -382,13 +400,11 @@ void gsb_trace_finish(void)
 
 void gsb_trace_get_state(struct gsb_trace_state *out)
 {
-	if (gsb_trace_on & GSB_TRACE_TO_FILE)
-		gsb_trace_buffer_publish(&gsb_trace_ring);
 	*out = (struct gsb_trace_state){
 		.recording = recorder.running,
 		.lttng = gsb_trace_on & GSB_TRACE_TO_LTTNG,
 		.error = atomic_load(&recorder.error),
-		.n_events = atomic_load(&gsb_trace_ring.n_records),
+		.n_events = atomic_load(&gsb_trace_ring.n_drained),
 		.n_lost = atomic_load(&gsb_trace_ring.n_lost),
 		.n_bytes = atomic_load(&recorder.n_bytes),
 	};

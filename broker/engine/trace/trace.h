@@ -1,7 +1,7 @@
 /*
  * trace.h - how the engine says what it does: gsb_trace(QUEUED, queued, tenant, .serial = ...), with the fields that
  * trace/events.def gives the event. While nobody listens it costs a comparison and a branch; events that stand together ask once, by
- * gsb_trace_is_on(), and are told by gsb_trace_tell().
+ * gsb_trace_is_on(), and are told by gsb_trace_tell(). What a launch says again and again is told in three records: compact.h.
  *
  * Two may listen: a file (gsb_trace_record) and LTTng (gsb_trace_offer_lttng). One process has one trace, as it has one
  * log. The engine's thread alone calls what is here; a second thread writes the file.
@@ -33,31 +33,28 @@ static inline bool gsb_trace_is_on(void)
 #endif
 }
 
-/* Of the file; where none listens there is nothing to try. */
+/* Of the file; what is filled where there is none is LTTng's alone. */
 extern GSB_OWN struct gsb_trace_buffer gsb_trace_ring;
-void *gsb_trace_begin_rare(uint32_t bytes);
+void gsb_trace_end_rare(const struct gsb_trace_head *record);
 
 /* Before anything else here: event times are the better, the longer ago that is. */
 void gsb_trace_init(void);
 
 /*
- * gsb_trace_begin() - room for a record, to be filled whole; then gsb_trace_end()
+ * gsb_trace_begin() - room for a record, to be filled whole but for what it does not use; then gsb_trace_end(), or not at all
  * In between nothing else is told. Its time, and when a tenant posted, are stamps (gsb_clock_stamp()): who hands it on makes times
- * of them, so that it need not be done here. NULL: there is no room, and that is counted.
+ * of them, so that it need not be done here.
  */
-static inline void *gsb_trace_begin(uint32_t bytes)
+static inline void *gsb_trace_begin(void)
 {
-	return gsb_likely(gsb_trace_buffer_has_room(&gsb_trace_ring, bytes))
-		       ? gsb_trace_buffer_take(&gsb_trace_ring, bytes)
-		       : gsb_trace_begin_rare(bytes);
+	return gsb_trace_buffer_begin(&gsb_trace_ring);
 }
 
-void gsb_trace_to_lttng(const struct gsb_trace_head *record);
-
-static inline void gsb_trace_end(const struct gsb_trace_head *record)
+/* @end: where it does. Where there is no room for it, its events are counted. */
+static inline void gsb_trace_end(const struct gsb_trace_head *record, void *end)
 {
-	if (gsb_unlikely(gsb_trace_on & GSB_TRACE_TO_LTTNG))
-		gsb_trace_to_lttng(record);
+	if (gsb_unlikely(!gsb_trace_buffer_end(&gsb_trace_ring, end)))
+		gsb_trace_end_rare(record);
 }
 
 /* The same of a record that was filled elsewhere, but for its time. */
@@ -73,14 +70,12 @@ void gsb_trace_put(struct gsb_trace_head *record);
 /* The same where gsb_trace_is_on() was asked. */
 #define gsb_trace_tell(NAME, name, tenant_id, ...)                                                \
 	do {                                                                                      \
-		struct gsb_trace_##name *record_ = gsb_trace_begin(sizeof(*record_));             \
+		struct gsb_trace_##name *record_ = gsb_trace_begin();                             \
                                                                                                   \
-		if (gsb_unlikely(!record_))                                                       \
-			break;                                                                    \
 		*record_ = (struct gsb_trace_##name){.head = {GSB_TRACE_##NAME, sizeof(*record_), \
 							      (tenant_id), gsb_clock_stamp()},    \
 						     __VA_ARGS__};                                \
-		gsb_trace_end(&record_->head);                                                    \
+		gsb_trace_end(&record_->head, record_ + 1);                                       \
 	} while (0)
 
 /* The number of the next operation. */
@@ -107,10 +102,11 @@ static inline uint64_t gsb_trace_next_serial(void)
 void gsb_trace_end_turn(void);
 
 struct gsb_trace_state {
-	bool recording;			    /* or still writing what was recorded */
-	bool lttng;			    /* the provider is there */
-	int error;			    /* of the last recording: -errno of a write; 0: none */
-	uint64_t n_events, n_lost, n_bytes; /* of the last recording */
+	bool recording; /* or still writing what was recorded */
+	bool lttng;	/* the provider is there */
+	int error;	/* of the last recording: -errno of a write; 0: none */
+	uint64_t n_events, n_lost,
+		n_bytes; /* of the last recording: events on their way to the file, lost ones, its size */
 };
 
 /*

@@ -6,11 +6,14 @@
  * sees its work done sees what became of it, too.
  */
 #include <inttypes.h>
+#include <assert.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/tenant/tenant.h"
+#include "broker/engine/trace/compact.h"
 #include "broker/engine/work/scheduler.h"
 #include "broker/policy/bound.h"
 #include "broker/policy/cap.h"
@@ -98,15 +101,26 @@ static void note_run(const struct gsb_scheduler *s, const struct gsb_flight *f,
 		     s->estimates, &run, c->end_ns);
 }
 
+static_assert(GSB_LIES_AS(struct gsb_completion, result, start_ns, struct gsb_compact_result,
+			  result, start_device_ns) &&
+		      GSB_LIES_AS(struct gsb_completion, result, n_instructions,
+				  struct gsb_compact_result, result, n_instructions) &&
+		      GSB_LIES_AS(struct gsb_stream, tenant_id, index, struct gsb_compact_stream,
+				  tenant, stream),
+	      "they are copied as they lie");
+
 static GSB_NOINLINE void tell_done(const struct gsb_item *item, const struct gsb_completion *c)
 {
 	const struct gsb_stream *s = item->op.stream;
+	struct gsb_compact_end *e = gsb_trace_begin();
 
-	gsb_trace_tell(FINISHED, finished, s->queues->tenant_id, .serial = item->op.serial,
-		       .start_device_ns = c->start_ns, .end_device_ns = c->end_ns,
-		       .n_blocks = c->n_blocks, .n_instructions = c->n_instructions,
-		       .stream = s->index, .result = (int32_t)c->result);
-	gsb_op_tell_completed(&item->op, c->end_ns);
+	gsb_compact_begin(&e->head, GSB_COMPACT_END, sizeof(*e));
+	memcpy(&e->stream, &s->tenant_id, sizeof(e->stream));
+	e->serial = item->op.serial;
+	e->number = s->n_done + 1;
+	memcpy(&e->result, &c->result, sizeof(e->result));
+	e->result.failed = item->op.order->failed;
+	gsb_trace_end(&e->head, e + 1);
 }
 
 static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -11,6 +12,7 @@
 #include "broker/engine/code/demand.h"
 #include "broker/engine/code/variants.h"
 #include "broker/engine/tenant/tenant.h"
+#include "broker/engine/trace/compact.h"
 #include "broker/engine/work/scheduler.h"
 #include "broker/engine/work/view.h"
 #include "broker/policy/claim.h"
@@ -49,28 +51,41 @@ static_assert(GSB_SHAPE_RESHAPE == (int)GSB_TRACE_FORM_RESHAPE &&
 		      GSB_SHAPE_PERSISTENT == (int)GSB_TRACE_FORM_PERSISTENT &&
 		      GSB_N_SHAPES == GSB_TRACE_FORM_HINT + 1,
 	      "shape.h and events.def list the same forms");
+static_assert(sizeof(struct gsb_compact_decision) +
+			      GSB_N_QUEUES * sizeof(struct gsb_compact_issue) +
+			      GSB_COMPACT_BESIDE_MAX * sizeof(uint64_t) <=
+		      GSB_TRACE_RECORD_MAX,
+	      "all that goes at once is one record");
 
-/* As its program asked, where the work shows what it was cut to. */
-static uint64_t blocks_asked(const struct gsb_work *w)
+static GSB_NOINLINE void tell_ready(struct gsb_scheduler *s, struct gsb_head *h)
 {
-	struct gsb_head *h = gsb_head_of(w);
+	const struct gsb_item *item = h->item;
 
-	if (h->cut.form == GSB_SHAPE_AS_ASKED)
-		return w->kernel.n_blocks;
-	return gsb_code_needs(h->item->fn, &h->item->cmd.launch).n_blocks;
+	gsb_trace_tell(READY, ready, tenant_of(item)->id, .serial = item->op.serial,
+		       .ready_device_ns = item->op.ready_ns, .stream = item->op.stream->index,
+		       .n_ready = h->n_ready);
+	h->n_ready = 0;
+	s->n_untold--;
 }
 
-static void tell_one(const struct gsb_scheduler *s, const struct gsb_view *view,
-		     const struct gsb_work *w, const struct gsb_decision *d)
+/* That it is held is told once. */
+static GSB_NOINLINE void tell_held(struct gsb_scheduler *s, const struct gsb_view *view,
+				   struct gsb_head *h, const struct gsb_decision *d)
 {
+	const struct gsb_work *w = &h->work;
 	bool is_kernel = w->kind == GSB_WORK_KERNEL;
 	uint64_t beside[4] = {0};
 
+	if (h->told)
+		return;
+	h->told = true;
+	if (h->n_ready)
+		tell_ready(s, h);
 	for (unsigned i = 0; i < view->n_running && i < GSB_ARRAY_LEN(beside); i++)
 		beside[i] = serial_of(view->running[i]);
-	gsb_trace_tell(DECIDED, decided, tenant_of(gsb_head_of(w)->item)->id,
-		       .serial = serial_of(w), .decision = s->n_decisions,
-		       .device_ns = view->now_ns, .n_blocks = is_kernel ? blocks_asked(w) : 0,
+	gsb_trace_tell(DECIDED, decided, tenant_of(h->item)->id, .serial = serial_of(w),
+		       .decision = s->n_decisions, .device_ns = view->now_ns,
+		       .n_blocks = is_kernel ? gsb_item_n_blocks(h->item) : 0,
 		       .n_blocks_after = is_kernel ? w->kernel.n_blocks : 0,
 		       .beside = {beside[0], beside[1], beside[2], beside[3]},
 		       .predicted_ns = d->predicted_ns,
@@ -79,33 +94,40 @@ static void tell_one(const struct gsb_scheduler *s, const struct gsb_view *view,
 		       .threads_per_block = is_kernel ? w->kernel.threads_per_block : 0,
 		       .priority = d->priority, .first_sm = (uint16_t)d->sms.first,
 		       .n_sms = (uint16_t)d->sms.n, .n_running = (uint16_t)view->n_running,
-		       .verdict = (uint8_t)d->verdict, .reason = (uint8_t)d->reason);
+		       .verdict = GSB_TRACE_VERDICT_HOLD, .reason = (uint8_t)d->reason);
 }
 
 /* No policy is asked while all queues have work: that is why it waits, and nobody else says so. */
-static void tell_no_queue(const struct gsb_scheduler *s, struct gsb_head *h)
+static GSB_NOINLINE void tell_no_queue(struct gsb_scheduler *s, struct gsb_head *h)
 {
 	const struct gsb_work *running[GSB_N_QUEUES];
 	struct gsb_view view = gsb_view_look(s, running, false);
 
-	tell_one(s, &view, &h->work,
-		 &(struct gsb_decision){.verdict = GSB_HOLD, .reason = GSB_REASON_QUEUES});
-	h->told = true;
+	tell_held(s, &view, h,
+		  &(struct gsb_decision){.verdict = GSB_HOLD, .reason = GSB_REASON_QUEUES});
 }
 
-static void tell_ready(const struct gsb_scheduler *s, const struct gsb_item *item)
-{
-	gsb_trace_tell(READY, ready, tenant_of(item)->id, .serial = item->op.serial,
-		       .ready_device_ns = item->op.ready_ns, .stream = item->op.stream->index,
-		       .n_ready = s->ready.n);
-}
-
-static GSB_NOINLINE void tell_head(const struct gsb_scheduler *s, struct gsb_head *h)
+/* It is told with what becomes of it; most often that it goes, in the same turn. */
+static void note_ready(struct gsb_scheduler *s, struct gsb_head *h)
 {
 	h->told = false;
-	tell_ready(s, h->item);
+	h->n_ready = s->ready.n;
+	s->n_untold++;
 	if (s->clock.n_in_flight == GSB_N_QUEUES)
 		tell_no_queue(s, h);
+}
+
+/* It is ready no more, and has not gone. */
+static GSB_COLD void tell_late(struct gsb_scheduler *s, struct gsb_head *h)
+{
+	if (h->n_ready)
+		tell_ready(s, h);
+}
+
+void gsb_issue_tell_rest(struct gsb_scheduler *s)
+{
+	for (unsigned i = 0; s->n_untold && i < s->ready.n; i++)
+		tell_late(s, gsb_head_of(gsb_ready_works(&s->ready)[i]));
 }
 
 /* ---- heads ---- */
@@ -129,7 +151,7 @@ void gsb_issue_ready(struct gsb_item *item)
 	claim_of(item)->n_ready++;
 	gsb_ready_add(&s->ready, item->head);
 	if (gsb_trace_is_on())
-		tell_head(s, item->head);
+		note_ready(s, item->head);
 	note_change(s);
 }
 
@@ -168,6 +190,8 @@ static void take_out(struct gsb_item *item)
 
 void gsb_issue_unready(struct gsb_item *item)
 {
+	if (gsb_trace_is_on())
+		tell_late(item->scheduler, item->head);
 	take_out(item);
 	gsb_issue_ended(item);
 }
@@ -198,6 +222,8 @@ static void refuse(struct gsb_item *item, int err)
 	struct gsb_stream *stream = item->op.stream;
 	char what[96];
 
+	if (gsb_trace_is_on())
+		tell_late(item->scheduler, item->head);
 	snprintf(what, sizeof(what), "the device refused a %s of stream %u",
 		 gsb_rec_name(type_of(&item->cmd)), stream->index);
 	gsb_issue_ended(item);
@@ -302,27 +328,76 @@ void gsb_issue_landed(struct gsb_scheduler *s, struct gsb_flight *f)
 	f->abandoned = false;
 }
 
-static void tell_shaped(const struct gsb_flight *f, const struct gsb_decision *d)
-{
-	const struct gsb_shape *shape = &f->course.shape;
-	const struct gsb_item *item = f->item;
-	bool sliced = shape->form == GSB_SHAPE_SLICE;
+/* ---- the trace of what goes ---- */
 
-	gsb_trace_tell(SHAPED, shaped, tenant_of(item)->id, .serial = item->op.serial,
-		       .part_ns = d->part_ns, .form = (uint8_t)shape->form,
-		       .n_parts = sliced ? shape->n_slices : shape->max_tiles);
+#define WHY_LIES_AS(to, c_to) \
+	GSB_LIES_AS(struct gsb_decision, reason, to, struct gsb_compact_why, reason, c_to)
+static_assert(WHY_LIES_AS(priority, priority) && WHY_LIES_AS(sms, first_sm) &&
+		      WHY_LIES_AS(predicted_slowdown_ppm, predicted_slowdown_ppm) &&
+		      WHY_LIES_AS(trust_ppm, trust_ppm) &&
+		      WHY_LIES_AS(predicted_ns, predicted_ns) && WHY_LIES_AS(part_ns, part_ns) &&
+		      GSB_LIES_AS(struct gsb_op, serial, ready_ns, struct gsb_compact_op, serial,
+				  ready_device_ns),
+	      "they are copied as they lie");
+
+/* One of what goes. */
+static inline void list_issue(const struct gsb_item *item, const struct gsb_flight *f,
+			      const struct gsb_decision *d, struct gsb_compact_issue *to)
+{
+	const struct gsb_head *h = item->head;
+	const struct gsb_shape *shape = &f->course.shape;
+	const uint8_t form = (uint8_t)shape->form, cut = (uint8_t)h->cut.form;
+
+	memcpy(&to->op, &item->op.serial, sizeof(to->op));
+	memcpy(&to->why, &d->reason, sizeof(to->why));
+	memcpy(&to->stream, &item->op.stream->tenant_id, sizeof(to->stream));
+	to->issued_device_ns = item->issued_ns;
+	to->n_blocks_after = h->work.kernel.n_blocks;
+	to->threads_per_block = h->work.kernel.threads_per_block;
+	to->queue = (uint16_t)f->queue->index;
+	to->n_ready = h->n_ready;
+	to->form = form;
+	to->cut = cut;
+	if (gsb_unlikely(form | cut)) {
+		to->n_blocks = gsb_item_n_blocks(item);
+		to->n_parts = form == GSB_SHAPE_SLICE ? shape->n_slices : shape->max_tiles;
+	}
 }
 
-static void tell_issued(const struct gsb_scheduler *s, const struct gsb_flight *f,
-			const struct gsb_decision *d)
+/* What is on the device now of n items, by one decision. Of those that a refusal has taken with it there is nothing to tell. */
+static GSB_NOINLINE void tell_issued(struct gsb_scheduler *s, const struct gsb_view *view,
+				     struct gsb_item *const items[], const struct gsb_decision *out,
+				     unsigned n)
 {
-	const struct gsb_item *item = f->item;
+	struct gsb_compact_decision *c = gsb_trace_begin();
+	struct gsb_compact_issue *to = c->issues;
+	unsigned n_issues = 0, n_ready = 0;
+	uint64_t *beside;
 
-	if (f->course.shape.form != GSB_SHAPE_AS_ASKED)
-		tell_shaped(f, d);
-	gsb_trace_tell(ISSUED, issued, tenant_of(item)->id, .serial = item->op.serial,
-		       .device_ns = item->issued_ns, .stream = item->op.stream->index,
-		       .queue = (uint32_t)(f->queue - s->pool.queues));
+	for (unsigned i = 0; i < n; i++) {
+		const struct gsb_flight *f = items[i]->flight;
+
+		if (gsb_unlikely(!f))
+			continue;
+		list_issue(items[i], f, &out[i], to);
+		n_ready += to->n_ready != 0;
+		n_issues++;
+		to++;
+	}
+	if (!n_issues)
+		return;
+	s->n_untold -= n_ready;
+	c->decision = s->n_decisions;
+	c->device_ns = view->now_ns;
+	c->n_ready = view->n_ready;
+	c->n_running = view->n_running;
+	beside = (uint64_t *)to;
+	for (unsigned i = 0; i < view->n_running && i < GSB_COMPACT_BESIDE_MAX; i++)
+		*beside++ = serial_of(view->running[i]);
+	gsb_compact_begin(&c->head, GSB_COMPACT_DECISION,
+			  (uint16_t)((uint8_t *)beside - (uint8_t *)c));
+	c->head.tenant = n_issues;
+	gsb_trace_end(&c->head, beside);
 }
 
 static void start(struct gsb_scheduler *s, struct gsb_item *item, const struct gsb_decision *d)
@@ -353,19 +428,18 @@ static void start(struct gsb_scheduler *s, struct gsb_item *item, const struct g
 /* ---- runs ---- */
 
 /* It was sent when the one before it was, or while that ran; for whoever looks it comes to the device now. */
-static GSB_NOINLINE void tell_follow(const struct gsb_scheduler *s, const struct gsb_flight *f,
+static GSB_NOINLINE void tell_follow(struct gsb_scheduler *s, const struct gsb_flight *f,
 				     const struct gsb_decision *d)
 {
-	const struct gsb_item *item = f->item;
 	const struct gsb_work *running[GSB_N_QUEUES];
 	struct gsb_view view = {
-		.now_ns = item->issued_ns, .n_ready = s->ready.n, .running = running};
+		.now_ns = f->item->issued_ns, .n_ready = s->ready.n, .running = running};
 
 	for (uint32_t left = ~s->free_flights & ~bit_of(s, f); left; left &= left - 1)
 		running[view.n_running++] = &s->flights[__builtin_ctz(left)].item->head->work;
-	tell_ready(s, item);
-	tell_one(s, &view, &item->head->work, d);
-	tell_issued(s, f, d);
+	f->item->head->n_ready = s->ready.n + 1;
+	s->n_untold++;
+	tell_issued(s, &view, &f->item, d, 1);
 }
 
 void gsb_issue_follow(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb_item *next,
@@ -387,17 +461,8 @@ void gsb_issue_follow(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb_
 
 /* ---- the decision ---- */
 
-/* That it is held is told once. */
-static void tell_held(const struct gsb_scheduler *s, const struct gsb_view *view,
-		      struct gsb_head *h, const struct gsb_decision *d)
-{
-	if (!h->told)
-		tell_one(s, view, &h->work, d);
-	h->told = true;
-}
-
 /* For reasons that the policy says; before any goes, for that moves those behind it. */
-static void tell_named(const struct gsb_scheduler *s, const struct gsb_view *view,
+static void tell_named(struct gsb_scheduler *s, const struct gsb_view *view,
 		       const struct gsb_decision *out, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
@@ -405,27 +470,26 @@ static void tell_named(const struct gsb_scheduler *s, const struct gsb_view *vie
 			tell_held(s, view, gsb_head_of(view->ready[out[i].ready]), &out[i]);
 }
 
-/*
- * Who went, and who did not, and only then that they are on the device: none of it was there when the policy looked. Of those that a
- * refusal has taken with it there is nothing to tell.
- */
-static GSB_NOINLINE void tell_decided(const struct gsb_scheduler *s, const struct gsb_view *view,
-				      struct gsb_item *const items[],
-				      const struct gsb_decision *out, unsigned n_issued)
+/* Nothing is said of them, and it will not be asked again soon. */
+static GSB_COLD void tell_unsaid(struct gsb_scheduler *s, const struct gsb_view *view,
+				 unsigned n_issued)
 {
-	const struct gsb_decision unsaid = {
+	const struct gsb_decision d = {
 		.verdict = GSB_HOLD,
 		.reason = n_issued == view->n_free_queues ? GSB_REASON_QUEUES : GSB_REASON_POLICY};
 
-	for (unsigned i = 0; i < n_issued; i++)
-		if (items[i]->flight)
-			tell_one(s, view, &items[i]->head->work, &out[i]);
+	for (unsigned i = 0; i < s->ready.n; i++)
+		tell_held(s, view, gsb_head_of(gsb_ready_works(&s->ready)[i]), &d);
+}
+
+/* Who did not go, and who did: none of it was on the device when the policy looked. */
+static void tell_decided(struct gsb_scheduler *s, const struct gsb_view *view,
+			 struct gsb_item *const items[], const struct gsb_decision *out,
+			 unsigned n_issued)
+{
 	if (!n_issued || s->clock.n_in_flight == GSB_N_QUEUES) /* else it is asked again */
-		for (unsigned i = 0; i < s->ready.n; i++)
-			tell_held(s, view, gsb_head_of(gsb_ready_works(&s->ready)[i]), &unsaid);
-	for (unsigned i = 0; i < n_issued; i++)
-		if (items[i]->flight)
-			tell_issued(s, items[i]->flight, &out[i]);
+		tell_unsaid(s, view, n_issued);
+	tell_issued(s, view, items, out, n_issued);
 }
 
 /* Those that go come first, in their order. */

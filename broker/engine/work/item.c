@@ -1,6 +1,7 @@
 /*
  * item.c - launches, copies and fills: from a checked record to an operation in a stream.
  */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "broker/engine/code/code.h"
 #include "broker/engine/memory/memory.h"
 #include "broker/engine/tenant/tenant.h"
+#include "broker/engine/trace/compact.h"
 #include "broker/engine/work/scheduler.h"
 
 /* ---- what the order asks of an item ---- */
@@ -80,21 +82,46 @@ static uint32_t tenant_id(const struct gsb_item *item)
 	return item->op.stream->queues->tenant_id;
 }
 
-static uint64_t product(const uint32_t dims[3])
-{
-	return (uint64_t)dims[0] * dims[1] * dims[2];
-}
-
 static void tell_launch(const struct gsb_op *op)
 {
 	const struct gsb_item *item = gsb_container_of(op, struct gsb_item, op);
 	const struct gsb_cmd_launch *l = &item->cmd.launch;
 
 	gsb_trace_tell(LAUNCH, launch, tenant_id(item), .serial = op->serial,
-		       .function = item->fn->handle, .n_blocks = product(l->grid),
+		       .function = item->fn->handle, .n_blocks = gsb_item_n_blocks(item),
 		       .grid_x = l->grid[0], .grid_y = l->grid[1], .grid_z = l->grid[2],
 		       .block_x = l->block[0], .block_y = l->block[1], .block_z = l->block[2],
 		       .smem_bytes = l->smem_bytes, .is_cooperative = l->cooperative);
+}
+
+static_assert(GSB_LIES_AS(struct gsb_rec, type, thread, struct gsb_compact_rec, type, thread) &&
+		      GSB_LIES_AS(struct gsb_rec, type, stream, struct gsb_compact_rec, type,
+				  stream) &&
+		      GSB_LIES_AS(struct gsb_rec_launch, function, grid, struct gsb_compact_body,
+				  function, grid) &&
+		      GSB_LIES_AS(struct gsb_rec_launch, function, block, struct gsb_compact_body,
+				  function, block) &&
+		      GSB_LIES_AS(struct gsb_rec_launch, function, smem_bytes,
+				  struct gsb_compact_body, function, smem_bytes) &&
+		      GSB_LIES_AS(struct gsb_rec_launch, function, flags, struct gsb_compact_body,
+				  function, flags),
+	      "they are copied as they lie");
+
+int gsb_item_tell_launch(const struct gsb_tenant *t, const struct gsb_rec *rec)
+{
+	struct gsb_op *op = t->queues.streams[gsb_handle_index(rec->stream)]->last;
+	struct gsb_compact_launch *c = gsb_trace_begin();
+
+	gsb_op_number(op);
+	gsb_compact_begin(&c->head, GSB_COMPACT_LAUNCH, sizeof(*c));
+	c->head.tenant = t->id;
+	c->serial = op->serial;
+	c->post_device_ns = op->post_ns;
+	c->posted_ns = rec->stamp;
+	memcpy(&c->rec, rec, sizeof(c->rec));
+	memcpy(&c->body, rec + 1, sizeof(c->body));
+	gsb_trace_end(&c->head, c + 1);
+	return 0;
 }
 
 static void tell_copy(const struct gsb_op *op)

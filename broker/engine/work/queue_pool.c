@@ -107,7 +107,8 @@ static GSB_NOINLINE struct gsb_pooled_queue *add(struct gsb_queue_pool *p, struc
 		p->dev->ops->queue_destroy(queue);
 		return NULL;
 	}
-	*q = (struct gsb_pooled_queue){.queue = queue, .kind = k};
+	*q = (struct gsb_pooled_queue){
+		.queue = queue, .kind = k, .index = (uint32_t)(q - p->queues)};
 	k->n++;
 	return q;
 }

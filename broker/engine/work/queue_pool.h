@@ -20,6 +20,7 @@ struct gsb_pooled_queue {
 	struct gsb_queue *queue;
 	struct gsb_queue_kind *kind;
 	struct gsb_pooled_queue *next; /* idle, of its kind */
+	uint32_t index;		       /* in the pool, for the trace */
 };
 
 struct gsb_queue_kind {

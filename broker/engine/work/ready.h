@@ -26,6 +26,7 @@ struct gsb_head {
 	struct gsb_item *item;
 	uint64_t number;       /* heads before it */
 	bool told;	       /* of it as held, in the trace */
+	uint32_t n_ready;      /* with it, when it became ready; 0: the trace has it */
 	struct gsb_head *next; /* while it is nobody's */
 };
 

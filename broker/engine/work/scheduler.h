@@ -61,6 +61,7 @@ struct gsb_scheduler {
 		share_ns; /* what the tenant that was served last had had: who asks anew begins there */
 
 	struct gsb_ready ready; /* clock.n_ready of them */
+	unsigned n_untold;	/* of them, in the trace; 0 between turns */
 	bool changed;		/* something became ready or ended since the policy was asked */
 	bool moved;  /* an item has come to the device or left it since policy.yields was asked: */
 	bool yields; /* what it said */
@@ -106,6 +107,14 @@ struct gsb_item {
 	_Alignas(16) uint8_t payload[]; /* parameters, inline bytes */
 };
 
+/* LAUNCH: of the grid that its program asked for. */
+static inline uint64_t gsb_item_n_blocks(const struct gsb_item *item)
+{
+	const uint32_t *grid = item->cmd.launch.grid;
+
+	return (uint64_t)grid[0] * grid[1] * grid[2];
+}
+
 int gsb_scheduler_init(struct gsb_scheduler *s, struct gsb_device *dev,
 		       const struct gsb_policy *policy, uint64_t kernel_limit_ns); /* -ENOMEM */
 void gsb_scheduler_finish(struct gsb_scheduler *s); /* nothing is in flight */
@@ -122,6 +131,8 @@ int gsb_item_copy(struct gsb_tenant *t, const struct gsb_rec *rec, const struct 
 int gsb_item_fill(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_fill *body);
 
 bool gsb_item_is(const struct gsb_op *op); /* of an operation: one of these three */
+/* For the trace: a launch has just been queued by that record. 0. */
+int gsb_item_tell_launch(const struct gsb_tenant *t, const struct gsb_rec *rec);
 
 /* ---- issue.c ---- */
 
@@ -134,6 +145,8 @@ void gsb_issue_follow(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb_
 void gsb_issue_ended(struct gsb_item *item);	/* and is no more */
 void gsb_issue_ranked(struct gsb_scheduler *s); /* ranks of tenants have changed */
 bool gsb_issue_all(struct gsb_scheduler *s);	/* what the policy lets go; whether any */
+/* The end of a turn, for the trace: that they are ready is told of all that are and have not gone. */
+void gsb_issue_tell_rest(struct gsb_scheduler *s);
 
 /* ---- complete.c ---- */
 
