@@ -82,13 +82,41 @@ static bool needs_plan(struct thought *t, const struct gsb_work *w)
 	return w->kind == GSB_WORK_KERNEL && !goes_first(t, w) && !stays(t, w) && !part_of(t, w);
 }
 
+static bool has_others(const struct gsb_view *v, const struct gsb_claim *c)
+{
+	for (unsigned i = 0; i < v->n_claims; i++)
+		if (v->claims[i] != c && (v->claims[i]->n_ready || v->claims[i]->n_running))
+			return true;
+	return false;
+}
+
+/*
+ * The SMs that are kept free, for a kernel that has room there; else all. Where others' kernels leave room on theirs, a block that is put
+ * there has what they leave of the unit that they fill, which may be nothing.
+ */
+static struct gsb_sm_range critical_sms(const struct thought *t, const struct gsb_work *w)
+{
+	const uint32_t n = t->terms.rest.n ? t->terms.rest.first : 0;
+
+	if (w->kind != GSB_WORK_KERNEL || w->cooperative || t->terms.bound.wait_ns ||
+	    w->kernel.n_blocks > (uint64_t)w->blocks_per_sm * n || !has_others(t->view, w->claim))
+		return GSB_ALL_SMS;
+	return (struct gsb_sm_range){0, n};
+}
+
 static void let_critical_pass(const struct thought *t, struct gsb_draft *a)
 {
 	const struct gsb_view *v = a->view;
 
-	for (unsigned i = 0; i < v->n_ready && !gsb_draft_is_full(a); i++)
-		if (goes_first(t, v->ready[i]))
-			gsb_draft_issue(a, i, GSB_REASON_CRITICAL)->priority = v->priority_greatest;
+	for (unsigned i = 0; i < v->n_ready && !gsb_draft_is_full(a); i++) {
+		struct gsb_decision *d;
+
+		if (!goes_first(t, v->ready[i]))
+			continue;
+		d = gsb_draft_issue(a, i, GSB_REASON_CRITICAL);
+		d->priority = v->priority_greatest;
+		d->sms = critical_sms(t, v->ready[i]);
+	}
 }
 
 /* In parts that end soon, where it can be had in such; whether it can. */

@@ -399,11 +399,42 @@ static void test_priority_keeps_sms_free_for_an_active_critical_tenant(void **st
 	add_critical_beside_batch(k);
 	ask_critical(k);
 	assert_int_equal(policy_kit_said(k, 1)->priority, -5);
-	expect_range(k, 1, 0, 0);
+	expect_range(k, 1, 0, 16);
 	policy_kit_start(k, 1);
 	policy_kit_ask(k, &gsb_policy_priority);
 	expect_said(k, 0, GSB_ISSUE, GSB_REASON_RESERVED);
 	expect_range(k, 0, 16, 116);
+}
+
+/* Of a critical tenant, with blocks for @n_blocks, beside a batch or by itself. */
+static void expect_critical_range(struct policy_kit *k, uint64_t n_blocks, bool alone,
+				  uint32_t first, uint32_t n)
+{
+	const unsigned i = alone ? 0 : 1;
+
+	policy_kit_tenant(k);
+	policy_kit_tenant(k)->critical = true;
+	if (!alone)
+		policy_kit_kernel(k, 1, FILL, 5);
+	policy_kit_kernel(k, 2, n_blocks, 0.1);
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_priority), 1);
+	expect_said(k, i, GSB_ISSUE, GSB_REASON_CRITICAL);
+	expect_range(k, i, first, n);
+}
+
+static void test_priority_keeps_a_critical_kernel_off_the_sms_of_others(void **state)
+{
+	expect_critical_range(*state, 128, false, 0, 16);
+}
+
+static void test_priority_gives_all_sms_to_a_critical_kernel_without_room(void **state)
+{
+	expect_critical_range(*state, 129, false, 0, 0);
+}
+
+static void test_priority_gives_all_sms_to_a_critical_kernel_by_itself(void **state)
+{
+	expect_critical_range(*state, 128, true, 0, 0);
 }
 
 static void test_priority_without_critical_tenants_uses_the_whole_device(void **state)
@@ -837,6 +868,9 @@ int main(void)
 		CASE(test_coreside_own_longest_wait_counts),
 		CASE(test_coreside_keeps_apart_what_loses_together_and_nothing_else),
 		CASE(test_priority_keeps_sms_free_for_an_active_critical_tenant),
+		CASE(test_priority_keeps_a_critical_kernel_off_the_sms_of_others),
+		CASE(test_priority_gives_all_sms_to_a_critical_kernel_without_room),
+		CASE(test_priority_gives_all_sms_to_a_critical_kernel_by_itself),
 		CASE(test_priority_without_critical_tenants_uses_the_whole_device),
 		CASE(test_priority_cooperative_kernels_and_plain_devices_have_all_sms),
 		CASE(test_priority_has_others_in_parts_where_a_critical_tenant_is_wide),
