@@ -239,9 +239,9 @@ struct gsb_device_ops {
 	int (*queue_create)(struct gsb_device *dev, int priority, struct gsb_sm_range sms,
 			    struct gsb_queue **out);
 	void (*queue_destroy)(struct gsb_queue *queue); /* empty by then */
-	/* Make what queues of this range need, where that takes as long as many launches. 0: it is there; -EAGAIN: it will be, ask
-	 * again; else as queue_create, which waits for it. NULL: nothing takes so long. */
-	int (*sms_prepare)(struct gsb_device *dev, struct gsb_sm_range sms);
+	/* Make what queues of each range need: to make it for one on a device at work waits for all that runs, and holds up
+	 * everybody. 0, -ENOTSUP (there are no ranges), -ENOMEM: what is missing is made when it is asked for. NULL: nothing is needed. */
+	int (*sms_prepare)(struct gsb_device *dev);
 	/* Append to the queue. The command is copied. -ENOTSUP, -E2BIG (too many resources) and
 	 * -EINVAL (geometry) come at once and nothing is queued. */
 	int (*issue)(struct gsb_queue *queue, const struct gsb_cmd *cmd);

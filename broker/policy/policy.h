@@ -174,7 +174,6 @@ enum gsb_reason {
 	GSB_REASON_BOUNDED,   /* in parts that end soon, so that a critical tenant has all SMs */
 	GSB_REASON_UNBOUNDED, /* as RESERVED: it cannot be had in parts that end soon */
 	GSB_REASON_YIELDED,   /* a critical tenant has all SMs */
-	GSB_REASON_RANGE,     /* the device makes its SMs ready: the engine's */
 	GSB_N_REASONS
 };
 

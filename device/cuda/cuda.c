@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/compiler.h"
 #include "base/log.h"
 #include "device/cuda/array.h"
 #include "device/cuda/backing.h"
@@ -143,16 +142,13 @@ static void destroy(struct cuda_device *dev)
 
 static int start_helpers(struct cuda_device *dev)
 {
-	struct cuda_helper *const all[] = {&dev->unloader, &dev->registrar, &dev->splitter};
-	size_t n = 0;
-	int err = 0;
+	int err = cuda_helper_start(&dev->unloader);
 
-	while (!err && n < GSB_ARRAY_LEN(all)) {
-		err = cuda_helper_start(all[n]);
-		n += !err;
-	}
-	while (err && n > 0)
-		cuda_helper_stop(all[--n]);
+	if (err)
+		return err;
+	err = cuda_helper_start(&dev->registrar);
+	if (err)
+		cuda_helper_stop(&dev->unloader);
 	return err;
 }
 
@@ -234,7 +230,6 @@ static void cuda_close(struct gsb_device *base)
 	cuda_host_finish(dev);
 	cuda_helper_stop(&dev->unloader);
 	cuda_helper_stop(&dev->registrar);
-	cuda_helper_stop(&dev->splitter);
 	destroy(dev);
 }
 
@@ -288,7 +283,7 @@ const struct gsb_device_ops gsb_cuda_ops = {
 	.tensor_map = cuda_tensor_map,
 	.queue_create = cuda_queue_create,
 	.queue_destroy = cuda_queue_destroy,
-	.sms_prepare = cuda_partition_prepare,
+	.sms_prepare = cuda_partitions_prepare,
 	.issue = cuda_issue,
 	.poll = cuda_poll,
 	.event_fd = cuda_event_fd,

@@ -1,7 +1,7 @@
 /*
  * device.h - the structs of device/cuda, for its own files.
  *
- * These threads come here: the engine's, its loader (code), its pinners (host_prepare) and three helpers. The engine's alone issues,
+ * These threads come here: the engine's, its loader (code), its pinners (host_prepare) and two helpers. The engine's alone issues,
  * polls and owns memory and queues; modules, pins and the helpers' jobs are under locks of their own.
  */
 #ifndef GSB_DEVICE_CUDA_DEVICE_H
@@ -97,8 +97,7 @@ struct cuda_device {
 	CUstream code_stream;	   /* the loader's */
 	pthread_mutex_t code_lock; /* images, and the modules of all spaces */
 	struct cuda_image *images; /* that loads may share or have again, last used first */
-	struct cuda_helper unloader, registrar,
-		splitter; /* one waits for kernels, the others never do */
+	struct cuda_helper unloader, registrar; /* one waits for kernels, the other never does */
 
 	/* ---- parts of the SMs ---- */
 	CUdevResource sm_groups[CUDA_N_SM_GROUPS];

@@ -3,32 +3,27 @@
  *
  * The driver splits the SMs into groups once; a part is a green context of neighbouring groups, and parts may overlap. Kernels of the
  * primary context run on a part's streams, and reach the same memory. Which SMs of the chip make a group is the driver's choice,
- * and always the same. To make a part takes as long as hundreds of launches, which go on meanwhile: so a helper does.
+ * and always the same.
  */
 #include "device/cuda/partition.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 #include <utlist.h>
 
 #include "model/gpu/arch.h"
 
-#define GROUP_SMS 8 /* asked for: what models and plans count in */
-
-/* How often it is looked whether a part is made that an idle device has to wait for. */
-#define LOOK_NS 50000
-
-enum state { MAKING, MADE, REFUSED };
+/*
+ * Asked for, of one group: with 8 SMs, the least, an H100 has 153 ranges, with 16 it has 45. To make one takes 1 ms of an idle GPU and 5 MiB;
+ * of a GPU at work it waits until nothing runs, and what is launched meanwhile waits, too (doc/planner.md). So there are no more than can
+ * all be made before anything runs.
+ */
+#define GROUP_SMS 16
 
 struct cuda_partition {
-	struct cuda_job job;
-	struct cuda_device *dev;
 	struct cuda_partition *next;
 	struct gsb_sm_range sms;
-	CUgreenCtx green; /* once it is MADE */
-	_Atomic enum state state;
+	CUgreenCtx green;
 };
 
 /* The groups, and what is left behind them as one more. */
@@ -62,8 +57,7 @@ void cuda_partitions_finish(struct cuda_device *dev)
 
 	LL_FOREACH_SAFE(dev->partitions, p, next)
 	{
-		if (p->state == MADE)
-			dev->cu.cuGreenCtxDestroy(p->green);
+		dev->cu.cuGreenCtxDestroy(p->green);
 		free(p);
 	}
 	dev->partitions = NULL;
@@ -94,34 +88,25 @@ static CUresult make_green(struct cuda_device *dev, struct gsb_sm_range sms, CUg
 	return cuda_note(dev, result);
 }
 
-/* On the helper. */
-static void run_make(struct cuda_job *job)
-{
-	struct cuda_partition *p = (struct cuda_partition *)job;
-	CUresult result = make_green(p->dev, p->sms, &p->green);
-
-	atomic_store_explicit(&p->state, result ? REFUSED : MADE, memory_order_release);
-}
-
-static struct cuda_partition *begin_part(struct cuda_device *dev, struct gsb_sm_range sms)
+static struct cuda_partition *make(struct cuda_device *dev, struct gsb_sm_range sms)
 {
 	struct cuda_partition *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
-	p->job.run = run_make;
-	p->dev = dev;
 	p->sms = sms;
+	if (make_green(dev, sms, &p->green)) {
+		free(p);
+		return NULL;
+	}
 	LL_PREPEND(dev->partitions, p);
-	cuda_helper_give(&dev->splitter, &p->job);
 	return p;
 }
 
-/* The part of a range; NULL in @out: all SMs. 0, -EAGAIN: it is being made; one that was refused is forgotten. */
+/* The part as it is made; @out: NULL for all SMs. */
 static int find_part(struct cuda_device *dev, struct gsb_sm_range sms, struct cuda_partition **out)
 {
 	const struct gsb_arch *arch = &dev->info.arch;
-	struct cuda_partition *p;
 
 	*out = NULL;
 	if ((sms.first || sms.n) && !dev->info.sm_group)
@@ -130,38 +115,33 @@ static int find_part(struct cuda_device *dev, struct gsb_sm_range sms, struct cu
 		return -EINVAL;
 	if (sms.n == arch->n_sms)
 		return 0;
-	p = find(dev, sms);
-	if (!p)
-		p = begin_part(dev, sms);
-	if (!p)
-		return -ENOMEM;
-	switch (atomic_load_explicit(&p->state, memory_order_acquire)) {
-	case MAKING: return -EAGAIN;
-	case MADE: *out = p; return 0;
-	default:
-		LL_DELETE(dev->partitions, p);
-		free(p);
-		return -ENOMEM;
-	}
+	*out = find(dev, sms);
+	if (!*out)
+		*out = make(dev, sms);
+	return *out ? 0 : -ENOMEM;
 }
 
-int cuda_partition_prepare(struct gsb_device *base, struct gsb_sm_range sms)
+int cuda_partitions_prepare(struct gsb_device *base)
 {
+	struct cuda_device *dev = to_cuda(base);
+	const uint32_t n = dev->info.arch.n_sms, group = dev->info.sm_group;
 	struct cuda_partition *p;
+	int err = group ? 0 : -ENOTSUP;
 
-	return find_part(to_cuda(base), sms, &p);
+	for (uint32_t first = 0; group && first < n && !err; first += group)
+		for (uint32_t end = first + group; end < n + group && !err; end += group)
+			err = find_part(
+				dev, (struct gsb_sm_range){first, (end < n ? end : n) - first}, &p);
+	return err;
 }
 
 int cuda_partition_stream(struct cuda_device *dev, struct gsb_sm_range sms, int priority,
 			  CUstream *out)
 {
-	const struct timespec look = {.tv_nsec = LOOK_NS};
 	struct cuda_partition *p;
 	CUresult result;
-	int err;
+	int err = find_part(dev, sms, &p);
 
-	while ((err = find_part(dev, sms, &p)) == -EAGAIN)
-		nanosleep(&look, NULL);
 	if (err)
 		return err;
 	result = p ? dev->cu.cuGreenCtxStreamCreate(out, p->green, CU_STREAM_NON_BLOCKING, priority)

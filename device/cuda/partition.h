@@ -10,14 +10,12 @@
 void cuda_partitions_init(struct cuda_device *dev);
 void cuda_partitions_finish(struct cuda_device *dev); /* no stream is left */
 
-/*
- * Have this part made: 5 MiB of the device, and 1 ms of a helper, or 13 ms while kernels run. It stays.
- * Return: -EAGAIN: it is being made; else as below.
- */
-int cuda_partition_prepare(struct gsb_device *dev, struct gsb_sm_range sms);
+/* Make all parts there are. 0, -ENOTSUP, -ENOMEM: some. */
+int cuda_partitions_prepare(struct gsb_device *dev);
 
 /*
- * A stream for commands of a queue, 20 us; waits for its part.
+ * A stream for commands of a queue, 20 us; the first of a part that was not made before makes it, for which it waits until nothing
+ * runs.
  *
  * Return: 0, -EINVAL (not a part that can be had), -ENOTSUP (there are no parts), -ENOMEM.
  */

@@ -242,7 +242,7 @@ static void work(struct life *l)
 
 static void live(struct life *l)
 {
-	const struct gsb_sm_range part = {8, 16};
+	const struct gsb_sm_range part = {16, 16};
 	struct gsb_space_params p = {.device_base = DEVICE_BASE,
 				     .device_size = DEVICE_SIZE,
 				     .host_base = HOST_BASE,
@@ -602,40 +602,31 @@ static void test_arrays_are_given_back_when_nothing_runs(void **state)
 	close_all(&l);
 }
 
-static int await_part(struct life *l, struct gsb_sm_range part)
+/* On a device at work it waits for all that runs. */
+static void test_parts_of_the_sms_are_all_made_before(void **state)
 {
-	int err;
-
-	while ((err = l->ops->sms_prepare(l->dev, part)) == -EAGAIN)
-		usleep(1000);
-	return err;
-}
-
-/* By a helper: it takes as long as many launches. */
-static void test_parts_of_the_sms_are_made_once(void **state)
-{
-	const struct gsb_sm_range part = {8, 16}, more = {24, 8};
-	struct gsb_queue *other;
+	const struct gsb_device_info *info;
 	struct life l = {0};
+	uint32_t n;
 
 	(void)state;
 	make_space(&l);
-	assert_int_equal(await_part(&l, part), 0);
-	assert_int_equal(fake.live(FAKE_GREEN), 1);
-	assert_int_equal(l.ops->sms_prepare(l.dev, part), 0);
-	assert_int_equal(l.ops->queue_create(l.dev, 0, part, &l.queue), 0);
-	assert_int_equal(l.ops->queue_create(l.dev, 0, part, &other), 0);
-	assert_int_equal(l.ops->sms_prepare(l.dev, GSB_ALL_SMS), 0);
-	assert_int_equal(fake.live(FAKE_GREEN), 1);
-	assert_int_equal(l.ops->sms_prepare(l.dev, (struct gsb_sm_range){4, 8}), -EINVAL);
-	fake.inject("cuGreenCtxCreate", 1, CUDA_ERROR_OUT_OF_MEMORY);
-	assert_int_equal(await_part(&l, more), -ENOMEM);
-	assert_int_equal(await_part(&l, more), 0); /* tried anew */
-	l.ops->queue_destroy(l.queue);
-	l.ops->queue_destroy(other);
-	assert_int_equal(l.ops->queue_create(l.dev, 0, (struct gsb_sm_range){0, 8}, &l.queue), 0);
-	assert_int_equal(fake.live(FAKE_GREEN), 3); /* it has waited */
-	l.ops->queue_destroy(l.queue);
+	info = l.ops->info(l.dev);
+	n = (info->arch.n_sms + info->sm_group - 1) / info->sm_group;
+	fake.inject("cuGreenCtxCreate", 3, CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(l.ops->sms_prepare(l.dev), -ENOMEM);
+	assert_int_equal(fake.live(FAKE_GREEN), 2);
+	assert_int_equal(l.ops->sms_prepare(l.dev), 0);
+	assert_int_equal(fake.live(FAKE_GREEN), n * (n + 1) / 2 - 1); /* but all SMs */
+	for (uint32_t first = 0; first < n; first++)
+		for (uint32_t end = first + 1; end <= n; end++) {
+			struct gsb_sm_range sms = {first * info->sm_group, 0};
+
+			sms.n = (end < n ? end * info->sm_group : info->arch.n_sms) - sms.first;
+			assert_int_equal(l.ops->queue_create(l.dev, 0, sms, &l.queue), 0);
+			l.ops->queue_destroy(l.queue);
+		}
+	assert_int_equal(fake.live(FAKE_GREEN), n * (n + 1) / 2 - 1);
 	close_all(&l);
 }
 
@@ -1014,7 +1005,7 @@ int main(void)
 		cmocka_unit_test(test_addresses_that_go_can_be_pinned_again_at_once),
 		cmocka_unit_test(test_image_that_is_refused_by_a_fatal_code_leaves_the_device),
 		cmocka_unit_test(test_command_that_cannot_be_followed_ends_the_device),
-		cmocka_unit_test(test_parts_of_the_sms_are_made_once),
+		cmocka_unit_test(test_parts_of_the_sms_are_all_made_before),
 		cmocka_unit_test(test_device_of_one_process_has_one_context),
 		cmocka_unit_test(test_compiled_code_is_kept_where_it_is_said),
 		cmocka_unit_test(test_device_of_many_has_a_context_for_pinning),

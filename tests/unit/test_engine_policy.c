@@ -317,95 +317,33 @@ static void test_who_has_sms_of_its_own_is_known_to_have_them(void **state)
 
 /* ---- ranges ---- */
 
-static struct gsb_sm_range prepared[16];
 static unsigned n_prepared;
-static int prepare_err;
 
-static int note_range(struct gsb_device *dev, struct gsb_sm_range sms)
+static int note_prepare(struct gsb_device *dev)
 {
-	(void)dev;
-	prepared[n_prepared++] = sms;
-	return prepare_err;
+	assert_int_equal(((struct kit_device *)dev)->n_issued, 0);
+	n_prepared++;
+	return -ENOMEM; /* then they are made when they are asked for */
 }
 
-static void prepare(const struct gsb_policy *policy, uint32_t sm_group, int err)
+/* To make one later would hold up everybody. */
+static void test_ranges_are_there_before_anything_runs(void **state)
 {
-	struct kit_device *d = kit_device_create(false);
-	struct gsb_scheduler s;
-
-	d->info.arch.n_sms = 20;
-	d->info.sm_group = sm_group;
-	d->ops.sms_prepare = note_range;
-	prepare_err = err;
-	n_prepared = 0;
-	assert_int_equal(gsb_scheduler_init(&s, &d->base, policy, 0), 0);
-	gsb_scheduler_finish(&s);
-	kit_device_destroy(d);
-}
-
-static void test_ranges_of_two_are_there_before_anything_runs(void **state)
-{
-	static const struct gsb_sm_range want[] = {{0, 8}, {8, 12}, {0, 16}, {16, 4}};
+	static const struct gsb_policy *const policies[] = {&gsb_policy_fifo, &gsb_policy_coreside,
+							    &gsb_policy_priority};
 
 	(void)state;
-	prepare(&gsb_policy_coreside, 8, 0);
-	assert_int_equal(n_prepared, GSB_ARRAY_LEN(want));
-	assert_memory_equal(prepared, want, sizeof(want));
-	prepare(&gsb_policy_priority, 8, 0);
-	assert_int_equal(n_prepared, GSB_ARRAY_LEN(want));
-}
+	for (size_t i = 0; i < GSB_ARRAY_LEN(policies); i++) {
+		struct kit_device *d = kit_device_create(false);
+		struct gsb_scheduler s;
 
-static void test_ranges_that_nobody_asks_for_are_not_made(void **state)
-{
-	(void)state;
-	prepare(&gsb_policy_fifo, 8, 0);
-	assert_int_equal(n_prepared, 0);
-	prepare(&gsb_policy_coreside, 0, 0); /* a device without */
-	assert_int_equal(n_prepared, 0);
-	prepare(&gsb_policy_coreside, 8, -EAGAIN); /* by and by */
-	assert_int_equal(n_prepared, 4);
-	prepare(&gsb_policy_coreside, 8, -ENOMEM); /* when one is asked for, perhaps */
-	assert_int_equal(n_prepared, 1);
-}
-
-static int is_made(struct gsb_device *dev, struct gsb_sm_range sms)
-{
-	(void)dev;
-	return sms.first == 8 ? prepare_err : 0;
-}
-
-/* The engine goes on meanwhile; a device that has nothing else to do does not. */
-static void test_launch_is_held_until_its_range_is_made(void **state)
-{
-	static const struct gsb_policy policy = {
-		.name = "by stream", .splits = true, .decide = by_stream};
-	struct fixture f;
-
-	(void)state;
-	begin(&f, &policy, false);
-	f.k.dev->ops.sms_prepare = is_made;
-	prepare_err = -EAGAIN;
-	for (uint32_t i = 1; i <= 2; i++) {
-		kit_stream_create(&f.t, i, 0);
-		kit_fill(&f.t, i, f.mem);
-		kit_settle(&f.k);
+		d->ops.sms_prepare = note_prepare;
+		n_prepared = 0;
+		assert_int_equal(gsb_scheduler_init(&s, &d->base, policies[i], 0), 0);
+		assert_int_equal(n_prepared, policies[i] != &gsb_policy_fifo);
+		gsb_scheduler_finish(&s);
+		kit_device_destroy(d);
 	}
-	assert_int_equal(f.k.dev->n_issued, 1);
-	for (int i = 0; i < 10; i++)
-		gsb_engine_turn(f.k.engine);
-	assert_int_equal(f.k.dev->n_issued, 1);
-	prepare_err = 0; /* nothing else has happened */
-	kit_settle(&f.k);
-	assert_int_equal(f.k.dev->n_issued, 2);
-	prepare_err = -EAGAIN;
-	kit_fill(&f.t, 2, f.mem);
-	kit_complete(f.k.dev, 0, CUDA_SUCCESS, 0);
-	kit_complete(f.k.dev, 1, CUDA_SUCCESS, 0);
-	kit_settle(&f.k);
-	assert_int_equal(f.k.dev->n_issued, 3); /* its queue waits for the range */
-	kit_complete(f.k.dev, 2, CUDA_SUCCESS, 0);
-	kit_settle(&f.k);
-	end(&f);
 }
 
 /* ---- an idle device ---- */
@@ -562,9 +500,7 @@ int main(void)
 		cmocka_unit_test(test_fifo_names_no_more_than_there_are_queues),
 		cmocka_unit_test(test_queues_are_made_once_for_each_range_that_a_policy_names),
 		cmocka_unit_test(test_who_has_sms_of_its_own_is_known_to_have_them),
-		cmocka_unit_test(test_ranges_of_two_are_there_before_anything_runs),
-		cmocka_unit_test(test_ranges_that_nobody_asks_for_are_not_made),
-		cmocka_unit_test(test_launch_is_held_until_its_range_is_made),
+		cmocka_unit_test(test_ranges_are_there_before_anything_runs),
 		cmocka_unit_test(test_idle_device_gets_what_the_policy_ranks_first_and_no_more),
 		cmocka_unit_test(test_policy_that_never_names_anything_still_lets_the_oldest_go),
 		cmocka_unit_test(test_held_heads_of_a_failed_context_are_shown_no_more),

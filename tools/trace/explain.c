@@ -137,10 +137,9 @@ static const char *reason_text(unsigned reason)
 		"a tenant was slowed more than it may be, and had the device to itself",
 		"in parts that end soon, so that a critical tenant has all SMs when it comes",
 		"kept off the SMs of a critical tenant: it cannot be had in parts that end soon",
-		"a critical tenant had all SMs",
-		"its part of the SMs was being made ready"};
+		"a critical tenant had all SMs"};
 
-	static_assert(GSB_ARRAY_LEN(texts) == GSB_TRACE_REASON_RANGE + 1, "each has a text");
+	static_assert(GSB_ARRAY_LEN(texts) == GSB_TRACE_REASON_YIELDED + 1, "each has a text");
 
 	return reason < GSB_ARRAY_LEN(texts) ? texts[reason] : "for a reason not known here";
 }

@@ -44,7 +44,7 @@ static_assert(GSB_ISSUE == (int)GSB_TRACE_VERDICT_ISSUE &&
 		      GSB_REASON_RESERVED == (int)GSB_TRACE_REASON_RESERVED &&
 		      GSB_REASON_RUN == (int)GSB_TRACE_REASON_RUN &&
 		      GSB_REASON_CAP == (int)GSB_TRACE_REASON_CAP &&
-		      GSB_REASON_RANGE == (int)GSB_TRACE_REASON_RANGE,
+		      GSB_REASON_YIELDED == (int)GSB_TRACE_REASON_YIELDED,
 	      "policy.h and events.def list the same reasons");
 static_assert(GSB_SHAPE_RESHAPE == (int)GSB_TRACE_FORM_RESHAPE &&
 		      GSB_SHAPE_SLICE == (int)GSB_TRACE_FORM_SLICE &&
@@ -502,31 +502,6 @@ static void keep_issued(struct gsb_decision *out, unsigned n)
 			out[n_issued++] = out[i];
 }
 
-/* Is this range being made? Then it is asked for again until it is there. */
-static bool is_awaited(struct gsb_scheduler *s, struct gsb_sm_range sms)
-{
-	if (!sms.n || !s->ops->sms_prepare || s->ops->sms_prepare(s->dev, sms) != -EAGAIN)
-		return false;
-	s->awaited = sms;
-	return true;
-}
-
-/* What would wait for its SMs, and the engine with it, is held until they are there. Returns how many go. */
-static GSB_NOINLINE unsigned hold_awaited(struct gsb_scheduler *s, struct gsb_decision *out,
-					  unsigned n)
-{
-	unsigned n_issued = 0;
-
-	for (unsigned i = 0; i < n; i++) {
-		if (out[i].verdict == GSB_ISSUE && is_awaited(s, out[i].sms)) {
-			out[i].verdict = GSB_HOLD;
-			out[i].reason = GSB_REASON_RANGE;
-		}
-		n_issued += out[i].verdict == GSB_ISSUE;
-	}
-	return n_issued;
-}
-
 /* What the policy says of those that are ready, *n of them; returns how many go. */
 static unsigned ask(struct gsb_scheduler *s, const struct gsb_view *view,
 		    struct gsb_decision out[GSB_N_DECISIONS], unsigned *n)
@@ -536,8 +511,6 @@ static unsigned ask(struct gsb_scheduler *s, const struct gsb_view *view,
 	*n = s->policy->decide(view, &s->area, out);
 	for (unsigned i = 0; i < *n; i++)
 		n_issued += out[i].verdict == GSB_ISSUE;
-	if (s->policy->splits && !view->must)
-		n_issued = hold_awaited(s, out, *n);
 	if (!n_issued && view->must) {
 		*n = n_issued = 1;
 		out[0] = (struct gsb_decision){.reason = GSB_REASON_FORCED,
@@ -591,11 +564,6 @@ bool gsb_issue_all(struct gsb_scheduler *s)
 {
 	bool any = false;
 
-	if (gsb_unlikely(s->awaited.n) && !is_awaited(s, s->awaited)) {
-		s->awaited = GSB_ALL_SMS;
-		s->changed = true;
-	}
-
 	while (s->changed && s->ready.n && s->clock.n_in_flight < GSB_N_QUEUES) {
 		s->changed = false;
 		any |= decide(s, false) || (!s->clock.n_in_flight && decide(s, true));
@@ -604,25 +572,6 @@ bool gsb_issue_all(struct gsb_scheduler *s)
 }
 
 /* ---- life ---- */
-
-static bool is_refused(int err)
-{
-	return err && err != -EAGAIN;
-}
-
-/* Before they are asked for: the ranges of two who share the device, wherever the border is. */
-static void prepare_ranges(struct gsb_scheduler *s)
-{
-	const uint32_t n = s->info->arch.n_sms, group = s->info->sm_group;
-
-	if (!s->policy->splits || !s->ops->sms_prepare || !group)
-		return;
-	for (uint32_t border = group; border < n; border += group)
-		if (is_refused(s->ops->sms_prepare(s->dev, (struct gsb_sm_range){0, border})) ||
-		    is_refused(
-			    s->ops->sms_prepare(s->dev, (struct gsb_sm_range){border, n - border})))
-			return;
-}
 
 int gsb_scheduler_init(struct gsb_scheduler *s, struct gsb_device *dev,
 		       const struct gsb_policy *policy, uint64_t kernel_limit_ns)
@@ -641,7 +590,8 @@ int gsb_scheduler_init(struct gsb_scheduler *s, struct gsb_device *dev,
 	};
 	s->runs = gsb_run_is_possible(s);
 	gsb_queue_pool_init(&s->pool, dev);
-	prepare_ranges(s);
+	if (policy->splits && dev->ops->sms_prepare)
+		dev->ops->sms_prepare(dev); /* before anything runs */
 	err = gsb_ready_init(&s->ready, s->clock.is_virtual);
 	if (!err && policy->predicts)
 		err = gsb_estimates_create(&s->estimates);

@@ -76,7 +76,6 @@ struct gsb_scheduler {
 	unsigned n_copies[GSB_N_DIRECTIONS];	 /* of those in flight */
 	struct gsb_estimates *estimates;	 /* NULL: the policy does not predict */
 	struct gsb_queue_pool pool;
-	struct gsb_sm_range awaited; /* something is held until this is made; n == 0: nothing */
 	uint64_t next_cookie;
 	uint64_t n_decisions;
 	bool rang; /* the device must be polled, whatever is in flight: only that silences it */
