@@ -161,8 +161,8 @@ starts_without_room_are_told_with_the_reason_in_the_end() {
 starts_that_wait_end_with_gsbrokerd() {
 	start_slowly emu:/slow
 	crowd 5
-	: >"$dir/go"
 	kill "$broker"
+	: >"$dir/go" # not before, or else one may be ready and the fifth begun
 	wait "$broker" || fail "gsbrokerd ended with $?"
 	await_answers 5
 	expect_equal "$(grep -c '^refused .*shutting down' "$dir/t5")" 1
