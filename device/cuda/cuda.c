@@ -179,6 +179,7 @@ static int build(struct cuda_device *dev, const struct gsb_device_params *p, int
 	log_times(p->spec, begun_ns, found_ns);
 	look_for_mps(dev);
 	cuda_partitions_init(dev);
+	dev->single = p->single;
 	if (p->mem_limit_bytes && p->mem_limit_bytes < dev->info.total_mem_bytes)
 		dev->info.total_mem_bytes = p->mem_limit_bytes;
 	res = make_streams(dev);

@@ -102,6 +102,7 @@ struct cuda_device {
 	/* ---- parts of the SMs ---- */
 	CUdevResource sm_groups[CUDA_N_SM_GROUPS];
 	unsigned n_sm_groups;
+	bool single; /* for one process: nobody is to have other SMs */
 	struct cuda_partition *partitions;
 
 	/* ---- work ---- */

@@ -128,6 +128,8 @@ int cuda_partitions_prepare(struct gsb_device *base)
 	struct cuda_partition *p;
 	int err = group ? 0 : -ENOTSUP;
 
+	if (dev->single)
+		return err;
 	for (uint32_t first = 0; group && first < n && !err; first += group)
 		for (uint32_t end = first + group; end < n + group && !err; end += group)
 			err = find_part(

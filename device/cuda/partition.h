@@ -10,7 +10,7 @@
 void cuda_partitions_init(struct cuda_device *dev);
 void cuda_partitions_finish(struct cuda_device *dev); /* no stream is left */
 
-/* Make all parts there are. 0, -ENOTSUP, -ENOMEM: some. */
+/* Make all parts there are, where more than one process may have them. 0, -ENOTSUP, -ENOMEM: some. */
 int cuda_partitions_prepare(struct gsb_device *dev);
 
 /*

@@ -895,6 +895,8 @@ static void test_device_of_one_process_has_one_context(void **state)
 	assert_int_equal(fake.live(FAKE_PRIMARY), 1);
 	assert_int_equal(fake.live(FAKE_CONTEXT), 0);
 	assert_null(getenv("CUDA_DEVICE_MAX_CONNECTIONS"));
+	assert_int_equal(l.ops->sms_prepare(l.dev), 0);
+	assert_int_equal(fake.live(FAKE_GREEN), 0); /* nobody is beside it */
 	live(&l);
 	assert_false(l.n_failed || l.wrong);
 	l.ops->close(l.dev);
