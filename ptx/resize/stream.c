@@ -217,11 +217,14 @@ static bool least_of(const struct streams *s, const struct gsb_product *p, int64
 	*out = p->times;
 	for (int i = 0; i < GSB_POLY_MOST_SYMBOLS && p->symbols[i]; i++) {
 		const uint32_t axis = gsb_place_number(p->symbols[i]);
-		const uint32_t known = known_threads(s, axis);
-		const int64_t least = known ? known : axis ? 1 : WARP;
+		int64_t least;
 
-		if (gsb_place_kind(p->symbols[i]) != GSB_PLACE_NTID ||
-		    __builtin_mul_overflow(*out, least, out))
+		if (gsb_place_kind(p->symbols[i]) != GSB_PLACE_NTID)
+			return false;
+		least = known_threads(s, axis);
+		if (!least)
+			least = axis ? 1 : WARP;
+		if (__builtin_mul_overflow(*out, least, out))
 			return false;
 	}
 	return true;
