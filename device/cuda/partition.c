@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
+#include "base/log.h"
 #include "model/gpu/arch.h"
 
 /*
@@ -134,6 +135,9 @@ int cuda_partitions_prepare(struct gsb_device *base)
 		for (uint32_t end = first + group; end < n + group && !err; end += group)
 			err = find_part(
 				dev, (struct gsb_sm_range){first, (end < n ? end : n) - first}, &p);
+	if (group && err)
+		gsb_log(GSB_LOG_WARN, "cuda",
+			"not all ranges of SMs could be made: to make one later waits until nothing runs, and holds up all tenants: leave more memory free, or take a policy without ranges");
 	return err;
 }
 
