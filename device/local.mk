@@ -8,6 +8,7 @@ libdevice_la_SOURCES = \
 	device/range.c device/range.h \
 	device/cuda/array.c device/cuda/array.h \
 	device/cuda/backing.c device/cuda/backing.h \
+	device/cuda/chain.c device/cuda/chain.h \
 	device/cuda/cuda.c device/cuda/cuda.h \
 	device/cuda/device.h \
 	device/cuda/driver.c device/cuda/driver.h device/cuda/driver.def \

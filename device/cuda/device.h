@@ -13,6 +13,7 @@
 #include <uthash.h>
 
 #include "base/compiler.h"
+#include "device/cuda/chain.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/helper.h"
 #include "device/cuda/pace.h"
@@ -111,6 +112,8 @@ struct cuda_device {
 	uint64_t words_taken[CUDA_N_QUEUES / 64];
 	struct gsb_queue *busy;
 	struct cuda_flight *free_flights;
+	struct cuda_chain chain; /* of the queue that was last issued to */
+	struct cuda_graphs graphs;
 	struct gsb_done done; /* what never came to the device */
 	unsigned n_in_flight;
 	int timer_fd;

@@ -6,6 +6,8 @@
  */
 #include "device/cuda/launch.h"
 
+#include <string.h>
+
 #include "device/cuda/module.h"
 #include "device/cuda/send.h"
 
@@ -17,17 +19,11 @@
 #define PARAM_POINTER ((void *)1)
 #define PARAM_SIZE    ((void *)2)
 
-struct params {
-	size_t size;
-	void *extra[5];
-};
-
-/* The list for the driver, which refuses a block that is longer than the kernel's; NULL: there are none. */
-static void **params_of(struct params *p, const struct gsb_cmd_launch *l)
+void **cuda_params_of(struct cuda_params *p, const struct gsb_cmd_launch *l)
 {
-	*p = (struct params){.size = l->function->params_bytes,
-			     .extra = {PARAM_POINTER, (void *)(uintptr_t)l->params, PARAM_SIZE,
-				       &p->size, PARAM_END}};
+	*p = (struct cuda_params){.size = l->function->params_bytes,
+				  .extra = {PARAM_POINTER, (void *)(uintptr_t)l->params, PARAM_SIZE,
+					    &p->size, PARAM_END}};
 	return p->size ? p->extra : NULL;
 }
 
@@ -78,11 +74,11 @@ static int allow(struct cuda_device *dev, const struct gsb_cmd_launch *l)
 static CUresult launch_plain(struct cuda_device *dev, CUstream stream,
 			     const struct gsb_cmd_launch *l)
 {
-	struct params params;
+	struct cuda_params params;
 
 	return dev->cu.cuLaunchKernel(l->function->function, l->grid[0], l->grid[1], l->grid[2],
 				      l->block[0], l->block[1], l->block[2], l->smem_bytes, stream,
-				      NULL, params_of(&params, l));
+				      NULL, cuda_params_of(&params, l));
 }
 
 static void fill_config(CUlaunchConfig *config, CUlaunchAttribute *attrs,
@@ -112,12 +108,20 @@ static CUresult launch_extended(struct cuda_device *dev, CUstream stream,
 {
 	CUlaunchAttribute attrs[N_ATTRS];
 	CUlaunchConfig config;
-	struct params params;
+	struct cuda_params params;
 
 	fill_config(&config, attrs, l);
 	config.hStream = stream;
 	return dev->cu.cuLaunchKernelEx(&config, l->function->function, NULL,
-					params_of(&params, l));
+					cuda_params_of(&params, l));
+}
+
+/* What it has taken once it takes again. */
+static void note_taken(struct gsb_function *f, const struct gsb_cmd_launch *l)
+{
+	memcpy(f->taken.grid, l->grid, sizeof(l->grid));
+	memcpy(f->taken.block, l->block, sizeof(l->block));
+	f->taken.smem_bytes = l->smem_bytes;
 }
 
 int cuda_send_launch(struct cuda_device *dev, CUstream stream, const struct gsb_cmd_launch *l)
@@ -131,8 +135,12 @@ int cuda_send_launch(struct cuda_device *dev, CUstream stream, const struct gsb_
 	err = allow(dev, l);
 	if (err)
 		return err;
-	return cuda_refusal(dev, l->cooperative || l->cluster[0] ? launch_extended(dev, stream, l)
-								 : launch_plain(dev, stream, l));
+	if (l->cooperative || l->cluster[0])
+		return cuda_refusal(dev, launch_extended(dev, stream, l));
+	err = cuda_refusal(dev, launch_plain(dev, stream, l));
+	if (!err)
+		note_taken(l->function, l);
+	return err;
 }
 
 /* ---- how many clusters fit ---- */

@@ -20,6 +20,7 @@
 #include "base/arena.h"
 #include "base/checked.h"
 #include "base/log.h"
+#include "device/cuda/chain.h"
 #include "device/cuda/image.h"
 #include "device/cuda/link.h"
 #include "device/cuda/memory.h"
@@ -79,6 +80,7 @@ static void run_unload(struct cuda_job *job)
 /* It waits for all kernels that run. */
 static void destroy_image(struct cuda_image *i)
 {
+	cuda_chain_forget(i->dev);
 	i->unload.run = run_unload;
 	cuda_helper_give(&i->dev->unloader, &i->unload);
 }
@@ -536,6 +538,8 @@ int cuda_function_get(struct gsb_module *m, const char *name, struct gsb_functio
 	f->params_bytes = info->params_bytes;
 	f->print = m->image->prints ? atomic_load(&m->space->print) : NULL;
 	f->smem_max = info->attrs[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES];
+	f->has_clusters = info->attrs[CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET] ||
+			  info->attrs[CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH];
 	pthread_mutex_lock(&dev->code_lock);
 	LL_PREPEND(m->functions, f);
 	pthread_mutex_unlock(&dev->code_lock);

@@ -7,6 +7,12 @@
 
 #include "device/cuda/device.h"
 
+/* Of a launch. */
+struct cuda_geometry {
+	uint32_t grid[3], block[3]; /* 0: there was none */
+	uint32_t smem_bytes;
+};
+
 struct gsb_function {
 	struct gsb_function *next; /* of its module */
 	struct gsb_module *module;
@@ -15,6 +21,9 @@ struct gsb_function {
 	uint32_t params_bytes;
 	int32_t smem_max; /* dynamic bytes that the driver allows now */
 	bool has_large_clusters;
+	bool has_clusters; /* of its own, whether they are asked for or not */
+	struct cuda_geometry
+		taken; /* in which the driver has taken it last; the engine's thread alone */
 	struct cuda_print *print; /* its module prints; NULL: it does not, or the driver's way */
 	struct cuda_habit habit;  /* the engine's thread alone */
 };

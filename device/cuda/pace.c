@@ -88,13 +88,13 @@ bool cuda_outlook_must_be_timed(const struct cuda_outlook *o)
 	return !o->about_ns || o->about_ns > SHORT_NS || o->habit->n_untimed + 1 >= TIMED_EVERY;
 }
 
-uint64_t cuda_outlook_guess_ns(struct cuda_outlook *o, uint64_t sent_ns, uint64_t open_ns,
-			       uint64_t end_ns)
+uint64_t cuda_outlook_guess_ns(struct cuda_outlook *o, const struct cuda_untimed *u)
 {
-	uint64_t begun_ns = sent_ns + START_NS, least = open_ns > begun_ns ? open_ns - begun_ns : 0;
-	uint64_t took = clamp(o->about_ns, least, end_ns - sent_ns);
+	uint64_t begun_ns = u->sent_ns + START_NS;
+	uint64_t least = u->open_ns > begun_ns ? u->open_ns - begun_ns : 0;
+	uint64_t took = clamp(u->about_ns, least, u->end_ns - u->sent_ns);
 
-	o->habit->n_untimed = took > SHORT_NS ? TIMED_EVERY : o->habit->n_untimed + 1;
+	o->habit->n_untimed = took / u->n > SHORT_NS ? TIMED_EVERY : o->habit->n_untimed + 1;
 	return took;
 }
 

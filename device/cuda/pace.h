@@ -7,8 +7,8 @@
  * noticed late by a few percent.
  *
  * Events that time a command cost more than many a command: 7 us of the 15 between a launch and the news of its end on an
- * H200. So of short ones somebody may wait for one in TIMED_EVERY is timed; of the others it is known to a few us,
- * from when it was sent and when it was seen that it had not ended and that it had, and within that it is taken for the last.
+ * H200. So of short ones one in TIMED_EVERY is timed, and of those that end together the first stands for all; of the others it is known to a few us,
+ * from when they were sent and when it was seen that they had not ended and that they had, and within that they are taken for the last.
  */
 #ifndef GSB_DEVICE_CUDA_PACE_H
 #define GSB_DEVICE_CUDA_PACE_H
@@ -37,18 +37,19 @@ struct cuda_outlook {
 /* From now on, or from when what is before it in its queue should end. */
 struct cuda_outlook cuda_outlook_of(struct cuda_device *dev, const struct gsb_cmd *cmd,
 				    uint64_t from_ns);
-/* It is to be sent alone: whether it must be timed. */
+/* It is sent alone, or others behind it end with it: whether that must be timed. */
 bool cuda_outlook_must_be_timed(const struct cuda_outlook *o);
 /* It was timed, and took so long. */
 void cuda_outlook_end(struct cuda_outlook *o, uint64_t took_ns);
-/*
- * cuda_outlook_guess_ns() - it was not timed: how long it took
- * @sent_ns: when it was sent
- * @open_ns: when it was seen last that it had not ended; before sent_ns: never
- * @end_ns:  when it was seen that it had
- */
-uint64_t cuda_outlook_guess_ns(struct cuda_outlook *o, uint64_t sent_ns, uint64_t open_ns,
-			       uint64_t end_ns);
+/* Commands that end together and were not timed. */
+struct cuda_untimed {
+	uint64_t n, about_ns; /* so many, and what all of them should take */
+	uint64_t sent_ns;     /* or when what was before them had ended */
+	uint64_t open_ns; /* when it was seen last that they had not ended; before sent_ns: never */
+	uint64_t end_ns;  /* when it was seen that they had */
+};
+/* How long they took. @o: of the first. */
+uint64_t cuda_outlook_guess_ns(struct cuda_outlook *o, const struct cuda_untimed *u);
 
 /* Nothing is in flight, but so soon after the last news more is likely to come at once. */
 bool cuda_is_lively(uint64_t quiet_ns);

@@ -3,8 +3,8 @@
  *
  * Behind each command the GPU writes a number to a word of its queue; poll() compares. That is the fastest news that there
  * is of an end (7.7 us for a launch and back on an H200, 10.6 by asking an event). Two events tell its times, if it is timed (pace.h). Of
- * commands behind which more follow at once only the last has a number and the second event: they end together, and share the
- * time alike.
+ * commands behind which more follow at once only the last has a number and the second event: they end together, are timed or not as
+ * the first of them is, and share the time alike. Launches among these go as chains (chain.h).
  *
  * While commands come and go the engine polls. When nothing has happened for a while it sleeps on a timer (pace.h). With
  * nothing in flight the timer is off.
@@ -44,6 +44,7 @@ struct cuda_flight {
 	uint32_t number;
 	bool opens, more; /* the first of those that end together; not the last of them */
 	bool timed;
+	CUresult result; /* what the driver said of it after it had been taken */
 	CUevent start, end;
 	struct cuda_landing landing;
 	struct cuda_outlook outlook;
@@ -54,8 +55,10 @@ struct gsb_queue {
 	struct cuda_device *dev;
 	struct gsb_queue *prev, *next; /* of dev->busy, while something is in flight */
 	CUstream stream;
+	bool chains;	/* a graph of the driver would run as its commands do */
 	unsigned index; /* of its word */
 	uint32_t number;
+	uint32_t seen;	   /* of its word, when it was looked at last */
 	uint64_t n_zeroed; /* of dev->n_zeroed, that it waits for or has waited for */
 	uint64_t last_end_ns;
 	struct cuda_flight *flights, *last; /* oldest first */
@@ -129,26 +132,43 @@ static void begin_times(struct gsb_queue *q, const struct cuda_flight *first)
 	q->share_ns = took / n;
 }
 
-/* It was alone on its queue. */
-static void guess_times(struct gsb_queue *q, struct cuda_flight *f, struct gsb_completion *c)
+static bool has_ended(const struct gsb_queue *q, const struct cuda_flight *f)
 {
-	uint64_t now = gsb_clock_ns();
+	return (int32_t)(q->seen - f->number) >= 0;
+}
 
-	c->end_ns = q->last_end_ns = now;
-	c->start_ns = now - cuda_outlook_guess_ns(&f->outlook, f->issued_ns, q->dev->open_ns, now);
+/* They have ended now, unless what is behind them has, too. */
+static void guess_times(struct gsb_queue *q, struct cuda_flight *first)
+{
+	struct cuda_untimed u = {.n = 1,
+				 .about_ns = first->outlook.about_ns,
+				 .sent_ns = first->issued_ns,
+				 .open_ns = q->dev->open_ns,
+				 .end_ns = gsb_clock_ns()};
+	const struct cuda_flight *f = first;
+	uint64_t took;
+
+	for (; f->more; u.n++) {
+		f = f->next;
+		u.about_ns += f->outlook.about_ns;
+	}
+	if (u.sent_ns < q->last_end_ns)
+		u.sent_ns = q->last_end_ns;
+	took = cuda_outlook_guess_ns(&first->outlook, &u);
+	q->last_end_ns = f->next && has_ended(q, f->next) ? u.sent_ns : u.end_ns - took;
+	q->share_ns = took / u.n;
 }
 
 static void fill_times(struct gsb_queue *q, struct cuda_flight *f, struct gsb_completion *c)
 {
-	if (!f->timed) {
-		guess_times(q, f, c);
-		return;
-	}
-	if (f->opens)
+	if (f->opens && f->timed)
 		begin_times(q, f);
+	else if (f->opens)
+		guess_times(q, f);
 	c->start_ns = q->last_end_ns;
 	c->end_ns = q->last_end_ns = c->start_ns + q->share_ns;
-	cuda_outlook_end(&f->outlook, q->share_ns);
+	if (f->timed)
+		cuda_outlook_end(&f->outlook, q->share_ns);
 }
 
 /* ---- flights ---- */
@@ -221,6 +241,8 @@ int cuda_queue_create(struct gsb_device *base, int priority, struct gsb_sm_range
 	err = cuda_partition_stream(dev, sms, priority, &q->stream);
 	if (err)
 		goto err_word;
+	/* Kernels of a graph have a priority and SMs of their own: the least, and all. */
+	q->chains = !priority && (!sms.n || sms.n == dev->info.arch.n_sms);
 	*out = q;
 	return 0;
 err_word:
@@ -265,11 +287,11 @@ static int mark(struct gsb_queue *q, const struct cuda_flight *f)
 {
 	struct cuda_device *dev = q->dev;
 	uint64_t word = (uint64_t)(uintptr_t)&dev->words[q->index];
-	int err;
+	int err = cuda_chain_send(dev);
 
 	atomic_store_explicit(&dev->last_number[q->index], f->number, memory_order_release);
-	err = f->timed ? cuda_io_error(dev, dev->cu.cuEventRecord(f->end, q->stream)) : 0;
-
+	if (!err && f->timed)
+		err = cuda_io_error(dev, dev->cu.cuEventRecord(f->end, q->stream));
 	return err ? err
 		   : cuda_io_error(dev,
 				   dev->cu.cuStreamWriteValue32_v2(q->stream, word, f->number, 0));
@@ -283,6 +305,33 @@ static uint64_t begins_ns(const struct gsb_queue *q, const struct cuda_flight *f
 	return before_ns > f->issued_ns ? before_ns : f->issued_ns;
 }
 
+static int send_now(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flight *f)
+{
+	struct cuda_device *dev = q->dev;
+	int err = cuda_chain_send(dev);
+
+	if (!err && f->opens && f->timed)
+		err = cuda_io_error(dev, dev->cu.cuEventRecord(f->start, q->stream));
+	return err ? err : cuda_send(dev, q->stream, cmd, &f->landing);
+}
+
+/* It goes with those that follow, or at once, when it is marked. */
+static int send_in_chain(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flight *f)
+{
+	struct cuda_chain *c = &q->dev->chain;
+	int err = cuda_chain_has_room(c, &cmd->launch) ? 0 : cuda_chain_send(q->dev);
+
+	if (err)
+		return err;
+	if (f->opens && f->timed)
+		c->start = f->start;
+	c->stream = q->stream;
+	c->word = q->index;
+	c->number = q->number + 1;
+	cuda_chain_add(c, &cmd->launch, &f->result);
+	return 0;
+}
+
 static int send(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flight *f)
 {
 	struct cuda_device *dev = q->dev;
@@ -291,12 +340,14 @@ static int send(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flig
 	f->opens = !q->flights || !q->last->more;
 	f->more = cmd->more;
 	f->outlook = cuda_outlook_of(dev, cmd, begins_ns(q, f));
-	f->timed = q->flights || f->more || cuda_outlook_must_be_timed(&f->outlook);
-	err = cuda_io_error(dev, wait_for_zeroes(q, cmd->space));
-	if (!err && f->opens && f->timed)
-		err = cuda_io_error(dev, dev->cu.cuEventRecord(f->start, q->stream));
+	f->timed = f->opens ? cuda_outlook_must_be_timed(&f->outlook) : q->last->timed;
+	err = dev->chain.stream == q->stream ? 0 : cuda_chain_send(dev); /* of another queue */
 	if (!err)
-		err = cuda_send(dev, q->stream, cmd, &f->landing);
+		err = cuda_io_error(dev, wait_for_zeroes(q, cmd->space));
+	if (!err)
+		err = q->chains && cuda_chain_takes(cmd, f->opens && !f->more)
+			      ? send_in_chain(q, cmd, f)
+			      : send_now(q, cmd, f);
 	if (err)
 		return err;
 	f->number = ++q->number;
@@ -363,8 +414,10 @@ int cuda_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
 	if (cuda_lost(dev))
 		return complete_at_once(dev, cmd->cookie, cuda_lost(dev), NULL);
 	f = take_flight(dev);
-	if (!f)
+	if (!f) {
+		mark_last(q);
 		return -ENOMEM;
+	}
 	if (now - dev->moment.ns > MOMENT_AGE_NS && !dev->moment_pending)
 		begin_moment(dev, now);
 	f->cookie = cmd->cookie;
@@ -372,6 +425,7 @@ int cuda_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
 	f->n_blocks = blocks_of(cmd);
 	f->print = print_of(cmd);
 	f->landing = (struct cuda_landing){0};
+	f->result = CUDA_SUCCESS;
 	err = send(q, cmd, f);
 	dev->active_ns = now;
 	if (!err) {
@@ -420,6 +474,7 @@ static void begin_completion(struct gsb_completion *c, const struct cuda_flight 
 	memset(c, 0, offsetof(struct gsb_completion, detail));
 	c->detail[0] = 0;
 	c->cookie = f->cookie;
+	c->result = f->result;
 	c->n_blocks = f->n_blocks;
 	c->printed = f->print && cuda_print_has_text(f->print);
 }
@@ -438,11 +493,11 @@ static void end_flight(struct gsb_queue *q, struct cuda_flight *f)
 
 static unsigned take_ended(struct gsb_queue *q, struct gsb_completion *out, unsigned max)
 {
-	uint32_t number = q->dev->words[q->index];
 	unsigned n = 0;
 
+	q->seen = q->dev->words[q->index];
 	atomic_thread_fence(memory_order_acquire);
-	while (n < max && q->flights && (int32_t)(number - q->flights->number) >= 0) {
+	while (n < max && q->flights && has_ended(q, q->flights)) {
 		struct cuda_flight *f = q->flights;
 
 		begin_completion(&out[n], f);
@@ -594,6 +649,7 @@ int cuda_work_init(struct cuda_device *dev)
 
 void cuda_work_finish(struct cuda_device *dev)
 {
+	cuda_chain_finish(dev);
 	free_flights(dev);
 	gsb_done_finish(&dev->done);
 	if (dev->moment.event)

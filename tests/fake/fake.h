@@ -33,6 +33,8 @@ enum fake_kind {
 	FAKE_STREAM,
 	FAKE_EVENT,
 	FAKE_GREEN,
+	FAKE_GRAPH,
+	FAKE_EXEC,
 	FAKE_N_KINDS
 };
 

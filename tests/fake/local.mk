@@ -23,3 +23,10 @@ tests_unit_test_cuda_failures_CPPFLAGS = $(AM_CPPFLAGS) $(fake_libcuda)
 tests_unit_test_cuda_failures_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_cuda_failures_LDADD = libdevice.la $(CMOCKA_LIBS)
 EXTRA_tests_unit_test_cuda_failures_DEPENDENCIES = tests/fake/libcuda.so
+
+check_PROGRAMS += tests/unit/test_cuda_chain
+tests_unit_test_cuda_chain_SOURCES = tests/unit/test_cuda_chain.c
+tests_unit_test_cuda_chain_CPPFLAGS = $(AM_CPPFLAGS) $(fake_libcuda)
+tests_unit_test_cuda_chain_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_cuda_chain_LDADD = libdevice.la $(CMOCKA_LIBS)
+EXTRA_tests_unit_test_cuda_chain_DEPENDENCIES = tests/fake/libcuda.so

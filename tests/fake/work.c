@@ -20,6 +20,8 @@
 #define MAX_COMPLETIONS	 64
 #define FAKE_N_PARTS	 8
 #define PORTABLE_CLUSTER 8
+#define FAKE_NODES_MAX	 32
+#define FAKE_PARAMS_MAX	 8192
 
 struct fake_stream {
 	struct gsb_queue *queue;
@@ -695,4 +697,145 @@ CUresult cuMemsetD2D32Async(CUdeviceptr dst, size_t pitch, unsigned value, size_
 	struct gsb_cmd_fill f = {dst, width, height, pitch, value, 4};
 
 	return fake_enter(__func__) ?: fake_leave(fill(stream, f));
+}
+
+/* ---- graphs: chains of kernels ---- */
+
+struct fake_node {
+	const struct fake_kernel *kernel;
+	struct gsb_cmd_launch launch;
+	uint8_t params[FAKE_PARAMS_MAX];
+};
+
+/* A graph, and what is made of it, which keeps its nodes. */
+struct fake_graph {
+	unsigned n;
+	struct fake_node *nodes[FAKE_NODES_MAX];
+};
+
+static struct fake_graph *live_graph(enum fake_kind kind, const void *graph)
+{
+	return fake_find(kind, fake_handle(graph)) ? (struct fake_graph *)graph : NULL;
+}
+
+static void set_node(struct fake_node *n, const CUDA_KERNEL_NODE_PARAMS *p)
+{
+	n->kernel = (const struct fake_kernel *)p->func;
+	n->launch = (struct gsb_cmd_launch){
+		.grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
+		.block = {p->blockDimX, p->blockDimY, p->blockDimZ},
+		.smem_bytes = p->sharedMemBytes,
+	};
+	take_extra(&n->launch, p->extra);
+	if (n->launch.params_bytes)
+		n->launch.params = memcpy(n->params, n->launch.params, n->launch.params_bytes);
+}
+
+CUresult cuGraphCreate(CUgraph *graph, unsigned flags)
+{
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	*graph = calloc(1, sizeof(struct fake_graph));
+	fake_add(FAKE_GRAPH, fake_handle(*graph), 0);
+	return fake_leave(CUDA_SUCCESS);
+}
+
+/* Only chains: each node behind the one before. */
+CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *after,
+				 size_t n_after, const CUDA_KERNEL_NODE_PARAMS *params)
+{
+	CUresult result = fake_enter(__func__);
+	struct fake_graph *g;
+
+	if (result)
+		return result;
+	g = live_graph(FAKE_GRAPH, graph);
+	if (!g || g->n == FAKE_NODES_MAX || n_after != (g->n > 0) ||
+	    (g->n && fake_handle(*after) != fake_handle(g->nodes[g->n - 1])))
+		return fake_leave(CUDA_ERROR_INVALID_VALUE);
+	g->nodes[g->n] = calloc(1, sizeof(struct fake_node));
+	set_node(g->nodes[g->n], params);
+	*node = (CUgraphNode)g->nodes[g->n++];
+	return fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags)
+{
+	CUresult result = fake_enter(__func__);
+	struct fake_graph *g;
+
+	if (result)
+		return result;
+	g = live_graph(FAKE_GRAPH, graph);
+	if (!g)
+		return fake_leave(CUDA_ERROR_INVALID_HANDLE);
+	*exec = malloc(sizeof(*g));
+	memcpy(*exec, g, sizeof(*g));
+	fake_add(FAKE_EXEC, fake_handle(*exec), 0);
+	return fake_leave(CUDA_SUCCESS);
+}
+
+static struct fake_node *find_node(const struct fake_graph *g, CUgraphNode node)
+{
+	for (unsigned i = 0; g && i < g->n; i++)
+		if (fake_handle(g->nodes[i]) == fake_handle(node))
+			return g->nodes[i];
+	return NULL;
+}
+
+CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
+					   const CUDA_KERNEL_NODE_PARAMS *params)
+{
+	CUresult result = fake_enter(__func__);
+	struct fake_node *n;
+
+	if (result)
+		return result;
+	n = find_node(live_graph(FAKE_EXEC, exec), node);
+	if (!n)
+		return fake_leave(CUDA_ERROR_INVALID_HANDLE);
+	set_node(n, params);
+	return fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
+{
+	CUresult result = fake_enter(__func__);
+	const struct fake_graph *g;
+
+	if (result)
+		return result;
+	g = live_graph(FAKE_EXEC, exec);
+	if (!g)
+		return fake_leave(CUDA_ERROR_INVALID_HANDLE);
+	for (unsigned i = 0; i < g->n && !result; i++)
+		result = launch(stream, g->nodes[i]->kernel, g->nodes[i]->launch);
+	return fake_leave(result);
+}
+
+CUresult cuGraphExecDestroy(CUgraphExec exec)
+{
+	CUresult result;
+
+	fake_lock();
+	result = fake_remove(FAKE_EXEC, fake_handle(exec));
+	if (!result)
+		free(exec);
+	return fake_leave_anyway(__func__, result);
+}
+
+CUresult cuGraphDestroy(CUgraph graph)
+{
+	struct fake_graph *g = (struct fake_graph *)graph;
+	CUresult result;
+
+	fake_lock();
+	result = fake_remove(FAKE_GRAPH, fake_handle(graph));
+	for (unsigned i = 0; !result && i < g->n; i++)
+		free(g->nodes[i]);
+	if (!result)
+		free(g);
+	return fake_leave_anyway(__func__, result);
 }

@@ -52,6 +52,10 @@ endif
 noinst_PROGRAMS += tests/gpu/partitions
 tests_gpu_partitions_SOURCES = tests/gpu/partitions.c tests/gpu/bound_kernels.h
 tests_gpu_partitions_LDADD = libdevice.la
+# Instructions of a launch in the device, NVIDIA's driver included.
+noinst_PROGRAMS += tests/gpu/launch_steps
+tests_gpu_launch_steps_SOURCES = tests/gpu/launch_steps.c tests/gpu/bound_kernels.h
+tests_gpu_launch_steps_LDADD = libdevice.la
 noinst_PROGRAMS += tests/gpu/bound
 tests_gpu_bound_SOURCES = tests/gpu/bound.c tests/gpu/bound_kernels.h tests/unit/tenant.h
 tests_gpu_bound_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_LIBRARY='"libcuda.so.1"'

@@ -116,7 +116,7 @@ static uint64_t guess(const struct gsb_cmd *cmd, uint64_t sent, uint64_t open, u
 {
 	struct cuda_outlook o = cuda_outlook_of(dev, cmd, sent);
 
-	return cuda_outlook_guess_ns(&o, sent, open, end);
+	return cuda_outlook_guess_ns(&o, &(struct cuda_untimed){1, o.about_ns, sent, open, end});
 }
 
 static void test_one_of_sixteen_short_ones_is_timed(void **state)
@@ -158,6 +158,26 @@ static void test_what_is_not_timed_took_what_can_be(void **state)
 	assert_false(must_be_timed(&cmd));
 	assert_int_equal(guess(&cmd, 100 * US, 850 * US, 900 * US), 742 * US);
 	assert_true(must_be_timed(&cmd)); /* it is not what it was */
+}
+
+static void test_those_that_end_together_took_their_sum(void **state)
+{
+	struct gsb_function f = {0};
+	struct gsb_cmd cmd = {.kind = GSB_CMD_LAUNCH, .space = &space, .launch.function = &f};
+	struct cuda_outlook o;
+
+	teach(&cmd, 10 * US);
+	o = cuda_outlook_of(dev, &cmd, 0);
+	assert_int_equal(
+		cuda_outlook_guess_ns(&o, &(struct cuda_untimed){4, 35 * US, 0, 0, 90 * US}),
+		35 * US);
+	assert_false(must_be_timed(&cmd));
+	assert_int_equal(
+		cuda_outlook_guess_ns(&o, &(struct cuda_untimed){4, 35 * US, 0, 88 * US, 90 * US}),
+		80 * US);
+	assert_false(must_be_timed(&cmd)); /* each of them is short still */
+	cuda_outlook_guess_ns(&o, &(struct cuda_untimed){4, 35 * US, 0, 95 * US, 99 * US});
+	assert_true(must_be_timed(&cmd));
 }
 
 /* ---- naps ---- */
@@ -211,6 +231,7 @@ int main(void)
 		CASE(test_one_of_sixteen_short_ones_is_timed),
 		CASE(test_what_is_not_short_is_timed),
 		CASE(test_what_is_not_timed_took_what_can_be),
+		CASE(test_those_that_end_together_took_their_sum),
 		CASE(test_nobody_naps_just_after_news),
 		CASE(test_nap_grows_with_the_wait),
 		CASE(test_nap_ends_before_the_time_that_is_due),

@@ -162,12 +162,12 @@ static void test_device_is_told_which_come_together(void **state)
 	struct kit_device *d = f->k.dev;
 
 	teach(f, 1 * US);
-	launch(f, 1, 20);
-	assert_int_equal(d->n_issued, 20);
-	/* the first; then sixteen of which one tells, then three */
-	for (unsigned i = 0; i < 20; i++)
-		assert_int_equal(d->log[i].more, i && i != 16 && i != 19);
-	for (unsigned i = 0; i < 20; i++)
+	launch(f, 1, 36);
+	assert_int_equal(d->n_issued, 36);
+	/* the first; then thirty-two of which one tells, then three */
+	for (unsigned i = 0; i < 36; i++)
+		assert_int_equal(d->log[i].more, i && i != 32 && i != 35);
+	for (unsigned i = 0; i < 36; i++)
 		end(f, i, 1 * US);
 }
 
@@ -455,18 +455,18 @@ static void test_runs_of_two_streams_take_turns(void **state)
 	teach(f, 1);
 	launch(f, 1, 1);
 	launch(f, 2, 1);
-	for (unsigned i = 0; i < 40; i++)
-		kit_launch_inc(&f->t, 1 + i / 20, 1, f->mem, 1);
-	gsb_engine_turn(f->k.engine); /* reads them, sends sixteen */
-	assert_int_equal(d->n_issued, 2 + 16);
-	gsb_engine_turn(f->k.engine);
+	for (unsigned i = 0; i < 80; i++)
+		kit_launch_inc(&f->t, 1 + i / 40, 1, f->mem, 1);
+	gsb_engine_turn(f->k.engine); /* reads them, sends thirty-two */
 	assert_int_equal(d->n_issued, 2 + 32);
+	gsb_engine_turn(f->k.engine);
+	assert_int_equal(d->n_issued, 2 + 64);
 	for (unsigned i = 2; i < d->n_issued; i++)
 		n += d->log[i].queue == d->log[0].queue;
-	assert_int_equal(n, 16);
+	assert_int_equal(n, 32);
 	kit_settle(&f->k);
-	assert_int_equal(d->n_issued, 42);
-	for (unsigned i = 0; i < 42; i++)
+	assert_int_equal(d->n_issued, 82);
+	for (unsigned i = 0; i < 82; i++)
 		end(f, i, 1);
 }
 

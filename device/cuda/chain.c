@@ -1,0 +1,293 @@
+/*
+ * chain.c - see chain.h.
+ */
+#include "device/cuda/chain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "device/cuda/device.h"
+#include "device/cuda/launch.h"
+#include "device/cuda/module.h"
+
+#define GRID_X_MAX   INT32_MAX
+#define GRID_YZ_MAX  UINT16_MAX
+#define PARAMS_ALIGN 16
+#define ONE_IS_OLD   256 /* chains sent since: another kernel that comes alone may have its graph */
+
+struct cuda_graph {
+	CUgraph graph;
+	CUgraphExec exec;
+	CUgraphNode nodes[CUDA_CHAIN_MAX];
+	unsigned n;
+	uint64_t sequence;   /* of its kernels and geometries; 0: of none */
+	unsigned n_unloaded; /* when it was made */
+	unsigned word;	     /* it is under way until this has */
+	uint32_t number;     /* that number */
+	uint64_t n_sent;     /* when it was last sent */
+};
+
+/* ---- which launches ---- */
+
+static bool is_size(const uint32_t grid[3])
+{
+	return grid[0] && grid[1] && grid[2] && grid[0] <= GRID_X_MAX && grid[1] <= GRID_YZ_MAX &&
+	       grid[2] <= GRID_YZ_MAX;
+}
+
+static bool is_block_taken(const struct cuda_geometry *taken, const struct gsb_cmd_launch *l)
+{
+	return taken->block[0] && taken->smem_bytes == l->smem_bytes &&
+	       !memcmp(taken->block, l->block, sizeof(l->block));
+}
+
+bool cuda_chain_takes(const struct gsb_cmd *cmd, bool alone)
+{
+	const struct gsb_cmd_launch *l = &cmd->launch;
+	const struct gsb_function *f = l->function;
+
+	if (cmd->kind != GSB_CMD_LAUNCH || l->cooperative || l->cluster[0] || f->has_clusters)
+		return false;
+	if (!is_block_taken(&f->taken, l) || l->params_bytes < f->params_bytes ||
+	    f->params_bytes > CUDA_CHAIN_PARAMS_BYTES)
+		return false;
+	return alone ? !memcmp(f->taken.grid, l->grid, sizeof(l->grid)) : is_size(l->grid);
+}
+
+bool cuda_chain_has_room(const struct cuda_chain *c, const struct gsb_cmd_launch *l)
+{
+	return c->n < CUDA_CHAIN_MAX &&
+	       l->function->params_bytes <= CUDA_CHAIN_PARAMS_BYTES - c->params_bytes;
+}
+
+void cuda_chain_add(struct cuda_chain *c, const struct gsb_cmd_launch *l, CUresult *refused)
+{
+	uint32_t bytes = l->function->params_bytes;
+	uint8_t *params = c->params + c->params_bytes;
+
+	c->refused[c->n] = refused;
+	c->launches[c->n] = *l;
+	c->launches[c->n++].params = memcpy(params, l->params, bytes);
+	bytes = (bytes + PARAMS_ALIGN - 1) & ~(PARAMS_ALIGN - 1u);
+	c->params_bytes += bytes;
+	if (c->params_bytes > CUDA_CHAIN_PARAMS_BYTES)
+		c->params_bytes = CUDA_CHAIN_PARAMS_BYTES;
+}
+
+/* ---- graphs ---- */
+
+static uint64_t sequence_of(const struct gsb_cmd_launch *l, unsigned n)
+{
+	uint64_t h = GSB_HASH_BEGIN;
+
+	for (unsigned i = 0; i < n; i++) {
+		h = gsb_hash_number(h, (uint64_t)(uintptr_t)l[i].function->function);
+		h = gsb_hash_number(h, l[i].grid[0] | (uint64_t)l[i].smem_bytes << 32);
+		h = gsb_hash_number(h, l[i].grid[1] | (uint64_t)l[i].grid[2] << 32);
+		h = gsb_hash_number(h, l[i].block[0] | (uint64_t)l[i].block[1] << 32);
+		h = gsb_hash_number(h, l[i].block[2]);
+	}
+	return h | 1;
+}
+
+static CUDA_KERNEL_NODE_PARAMS node_of(struct cuda_params *params, const struct gsb_cmd_launch *l)
+{
+	return (CUDA_KERNEL_NODE_PARAMS){
+		.func = l->function->function,
+		.gridDimX = l->grid[0],
+		.gridDimY = l->grid[1],
+		.gridDimZ = l->grid[2],
+		.blockDimX = l->block[0],
+		.blockDimY = l->block[1],
+		.blockDimZ = l->block[2],
+		.sharedMemBytes = l->smem_bytes,
+		.extra = cuda_params_of(params, l),
+	};
+}
+
+static void destroy(struct cuda_device *dev, struct cuda_graph *g)
+{
+	if (g->exec)
+		cuda_note(dev, dev->cu.cuGraphExecDestroy(g->exec));
+	if (g->graph)
+		cuda_note(dev, dev->cu.cuGraphDestroy(g->graph));
+	free(g);
+}
+
+static CUresult fill(struct cuda_device *dev, struct cuda_graph *g, const struct gsb_cmd_launch *l)
+{
+	CUresult result = dev->cu.cuGraphCreate(&g->graph, 0);
+
+	for (unsigned i = 0; i < g->n && !result; i++) {
+		struct cuda_params params;
+		const CUDA_KERNEL_NODE_PARAMS node = node_of(&params, &l[i]);
+
+		result = dev->cu.cuGraphAddKernelNode_v2(&g->nodes[i], g->graph,
+							 i ? &g->nodes[i - 1] : NULL, i > 0, &node);
+	}
+	return result ? result : dev->cu.cuGraphInstantiateWithFlags(&g->exec, g->graph, 0);
+}
+
+static struct cuda_graph *make(struct cuda_device *dev, const struct gsb_cmd_launch *l, unsigned n)
+{
+	struct cuda_graph *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return NULL;
+	g->n = n;
+	g->n_unloaded = atomic_load_explicit(&dev->graphs.n_unloaded, memory_order_acquire);
+	if (!cuda_note(dev, fill(dev, g, l)))
+		return g;
+	destroy(dev, g);
+	return NULL;
+}
+
+static bool is_under_way(const struct cuda_device *dev, const struct cuda_graph *g)
+{
+	return (int32_t)(dev->words[g->word] - g->number) < 0;
+}
+
+/* A kernel of it may have gone, and another one be where it was. */
+static bool is_stale(const struct cuda_device *dev, const struct cuda_graph *g)
+{
+	return g->n_unloaded != atomic_load_explicit(&dev->graphs.n_unloaded, memory_order_acquire);
+}
+
+/* Whether a sequence that it does not have may be made its own. One that comes alone gains less than that costs. */
+static bool may_change(const struct cuda_device *dev, const struct cuda_graph *g)
+{
+	return g->n > 1 || dev->graphs.n_sent - g->n_sent > ONE_IS_OLD;
+}
+
+/* Where the graph for these is, or is to be; NULL: all of that length are under way, or others'. */
+static struct cuda_graph **find(struct cuda_device *dev, unsigned length, uint64_t sequence)
+{
+	struct cuda_graph **oldest = NULL;
+
+	for (unsigned i = 0; i < CUDA_CHAIN_GRAPHS; i++) {
+		struct cuda_graph **at = &dev->graphs.graphs[length][i], *g = *at;
+
+		if (!g)
+			return at;
+		if (is_under_way(dev, g))
+			continue;
+		if (g->sequence == sequence || is_stale(dev, g))
+			return at;
+		if (may_change(dev, g) && (!oldest || g->n_sent < (*oldest)->n_sent))
+			oldest = at;
+	}
+	return oldest;
+}
+
+static struct cuda_graph *take(struct cuda_device *dev, unsigned length,
+			       const struct gsb_cmd_launch *l, uint64_t sequence)
+{
+	struct cuda_graph **at = find(dev, length, sequence);
+
+	if (at && *at && is_stale(dev, *at)) {
+		destroy(dev, *at);
+		*at = NULL;
+	}
+	if (at && !*at)
+		*at = make(dev, l, 1u << length);
+	return at ? *at : NULL;
+}
+
+/* ---- sending ---- */
+
+static CUresult set(struct cuda_device *dev, struct cuda_graph *g, const struct gsb_cmd_launch *l)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (unsigned i = 0; i < g->n && !result; i++) {
+		struct cuda_params params;
+		const CUDA_KERNEL_NODE_PARAMS node = node_of(&params, &l[i]);
+
+		result = dev->cu.cuGraphExecKernelNodeSetParams_v2(g->exec, g->nodes[i], &node);
+	}
+	return result;
+}
+
+/* False: it is not sent, and nothing of it. */
+static bool send_graph(struct cuda_device *dev, unsigned from, unsigned length)
+{
+	const struct cuda_chain *c = &dev->chain;
+	const struct gsb_cmd_launch *l = &c->launches[from];
+	uint64_t sequence = sequence_of(l, 1u << length);
+	struct cuda_graph *g = take(dev, length, l, sequence);
+
+	if (!g)
+		return false;
+	g->sequence = 0;
+	if (cuda_note(dev, set(dev, g, l)) ||
+	    cuda_note(dev, dev->cu.cuGraphLaunch(g->exec, c->stream)))
+		return false;
+	g->sequence = sequence;
+	g->word = c->word;
+	g->number = c->number;
+	g->n_sent = ++dev->graphs.n_sent;
+	return true;
+}
+
+static CUresult refusal(int err)
+{
+	switch (err) {
+	case 0: return CUDA_SUCCESS;
+	case -ENOMEM: return CUDA_ERROR_OUT_OF_MEMORY;
+	case -E2BIG: return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	default: return CUDA_ERROR_INVALID_VALUE;
+	}
+}
+
+static void send_plain(struct cuda_device *dev, unsigned from, unsigned n)
+{
+	const struct cuda_chain *c = &dev->chain;
+
+	for (unsigned i = from; i < from + n; i++)
+		*c->refused[i] = refusal(cuda_send_launch(dev, c->stream, &c->launches[i]));
+}
+
+static unsigned length_for(unsigned n)
+{
+	unsigned length = CUDA_CHAIN_LENGTHS - 1;
+
+	while (1u << length > n)
+		length--;
+	return length;
+}
+
+int cuda_chain_send(struct cuda_device *dev)
+{
+	struct cuda_chain *c = &dev->chain;
+	unsigned n = c->n, length;
+
+	if (!n)
+		return 0;
+	if (c->start)
+		cuda_io_error(dev, dev->cu.cuEventRecord(c->start, c->stream));
+	for (unsigned at = 0; at < n && !cuda_lost(dev); at += 1u << length) {
+		length = length_for(n - at);
+		if (!send_graph(dev, at, length) && !cuda_lost(dev))
+			send_plain(dev, at, 1u << length);
+	}
+	c->start = NULL;
+	c->n = c->params_bytes = 0;
+	return cuda_lost(dev) ? -EIO : 0;
+}
+
+void cuda_chain_forget(struct cuda_device *dev)
+{
+	atomic_fetch_add_explicit(&dev->graphs.n_unloaded, 1, memory_order_release);
+}
+
+void cuda_chain_finish(struct cuda_device *dev)
+{
+	for (unsigned length = 0; length < CUDA_CHAIN_LENGTHS; length++)
+		for (unsigned i = 0; i < CUDA_CHAIN_GRAPHS; i++)
+			if (dev->graphs.graphs[length][i]) {
+				destroy(dev, dev->graphs.graphs[length][i]);
+				dev->graphs.graphs[length][i] = NULL;
+			}
+}

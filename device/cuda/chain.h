@@ -1,0 +1,63 @@
+/*
+ * chain.h - launches that follow each other in a stream, sent to the GPU as one graph of the driver.
+ *
+ * A launch takes NVIDIA's driver 2.7 us, a kernel of a graph a tenth of that, and the GPU goes from one kernel of a graph to the next in less time than
+ * from one launch to the next (doc/results/2026-11-26-chains-h100.txt). A graph is kept, and serves whatever comes in its length: its kernels get the parameters of
+ * the launches that it is sent for, and where these are other kernels or geometries, those, too, which takes longer. So of those that are
+ * not under way the one of the same sequence is taken, if there is one.
+ *
+ * In a chain goes a launch that the driver cannot refuse: in a size of blocks in which it has taken the kernel before. One
+ * that comes alone is a chain of one, if its kernel comes again and again in one geometry. The driver knows nothing of it else: a graph that cannot
+ * be had, or is refused, becomes plain launches.
+ */
+#ifndef GSB_DEVICE_CUDA_CHAIN_H
+#define GSB_DEVICE_CUDA_CHAIN_H
+
+#include "device/cuda/driver.h"
+#include "device/ops.h"
+
+#define CUDA_CHAIN_MAX		32 /* launches */
+#define CUDA_CHAIN_PARAMS_BYTES 8192
+#define CUDA_CHAIN_LENGTHS	6  /* 1, 2, 4, 8, 16 and 32 */
+#define CUDA_CHAIN_GRAPHS	16 /* of each length */
+
+struct cuda_device;
+struct cuda_graph;
+
+/* Launches that wait for those that follow them at once: of one stream. */
+struct cuda_chain {
+	unsigned n;
+	uint32_t params_bytes;
+	CUstream stream;
+	CUevent start;	 /* to be recorded before the first; NULL: none */
+	unsigned word;	 /* when this has */
+	uint32_t number; /* this number, all of them have ended */
+	struct gsb_cmd_launch launches[CUDA_CHAIN_MAX];
+	CUresult *refused[CUDA_CHAIN_MAX]; /* gets what the driver says of that launch after all */
+	_Alignas(16) uint8_t params[CUDA_CHAIN_PARAMS_BYTES];
+};
+
+struct cuda_graphs {
+	struct cuda_graph *graphs[CUDA_CHAIN_LENGTHS][CUDA_CHAIN_GRAPHS];
+	_Atomic unsigned
+		n_unloaded; /* images, since then graphs of before are no good; any thread */
+	uint64_t n_sent;
+};
+
+/* @alone: none was before it, and none follows. */
+bool cuda_chain_takes(const struct gsb_cmd *cmd, bool alone);
+
+/* Whether it has room for that launch, which it takes. */
+bool cuda_chain_has_room(const struct cuda_chain *c, const struct gsb_cmd_launch *l);
+/* Its stream, word and number, and start with the first, are the caller's to set. */
+void cuda_chain_add(struct cuda_chain *c, const struct gsb_cmd_launch *l, CUresult *refused);
+
+/* Hand them to the stream, in their order; it is empty then. 0, -EIO: the context is lost. */
+int cuda_chain_send(struct cuda_device *dev);
+
+/* Code is about to go: any thread, before the driver hears of it. */
+void cuda_chain_forget(struct cuda_device *dev);
+
+void cuda_chain_finish(struct cuda_device *dev);
+
+#endif

@@ -1,0 +1,480 @@
+/*
+ * test_cuda_chain.c - launches that go to the driver as graphs, on the fake driver of tests/fake: what they compute, in which order, how
+ * many calls they take, and what becomes of them when the driver refuses a graph.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <dlfcn.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "device/cuda/chain.h"
+#include "device/ops.h"
+#include "tests/fake/fake.h"
+
+#define DEVICE_BASE 0x400000000000ull
+#define DEVICE_SIZE (1ull << 30)
+
+/* *p = *p * 3 + k, and the same with 5 and a parameter more; by the first thread of all. */
+#define CHAIN_KERNEL(name, more, factor)                                   \
+	".visible .entry " name "(.param .u64 p, .param .u32 k" more ")\n" \
+	"{\n"                                                              \
+	"	.reg .pred %q<2>;\n"                                             \
+	"	.reg .b32 %r<8>;\n"                                              \
+	"	.reg .b64 %rd<2>;\n"                                             \
+	"	mov.u32 %r1, %ctaid.x;\n"                                        \
+	"	mov.u32 %r2, %tid.x;\n"                                          \
+	"	or.b32 %r3, %r1, %r2;\n"                                         \
+	"	setp.ne.u32 %q1, %r3, 0;\n"                                      \
+	"	@%q1 ret;\n"                                                     \
+	"	ld.param.u64 %rd1, [p];\n"                                       \
+	"	ld.param.u32 %r4, [k];\n"                                        \
+	"	ld.global.u32 %r5, [%rd1];\n"                                    \
+	"	mad.lo.u32 %r6, %r5, " factor ", %r4;\n"                   \
+	"	st.global.u32 [%rd1], %r6;\n"                                    \
+	"	ret;\n"                                                          \
+	"}\n"
+
+static const char text[] =
+	".version 8.0\n.target sm_80\n.address_size 64\n" CHAIN_KERNEL("three", "", "3")
+		CHAIN_KERNEL("five", ", .param .u64 z", "5");
+
+static struct {
+	__typeof__(&fake_fail) inject;
+	__typeof__(&fake_calls) calls;
+	__typeof__(&fake_live) live;
+	__typeof__(&fake_run) run;
+	__typeof__(&fake_reset) reset;
+} fake;
+
+struct rig {
+	struct gsb_device *dev;
+	const struct gsb_device_ops *ops;
+	struct gsb_space *space;
+	struct gsb_queue *queue;
+	struct gsb_module *module;
+	struct gsb_function *three, *five;
+	uint64_t at;
+	uint32_t value; /* what should be there */
+	unsigned n_issued;
+	uint64_t last_end_ns;
+};
+
+static void load(struct rig *r)
+{
+	static struct gsb_function_info info;
+	char log[256] = "";
+
+	assert_int_equal(
+		r->ops->module_load(r->space, text, strlen(text), &r->module, log, sizeof(log)), 0);
+	assert_int_equal(r->ops->function_get(r->module, "three", &r->three, &info), 0);
+	assert_int_equal(r->ops->function_get(r->module, "five", &r->five, &info), 0);
+	assert_int_equal(r->ops->function_prepare(r->three, log, sizeof(log)), 0);
+	assert_int_equal(r->ops->function_prepare(r->five, log, sizeof(log)), 0);
+}
+
+static int setup(void **state)
+{
+	static struct rig rig;
+	struct gsb_device_params p = {.spec = "cuda:0"};
+	struct gsb_space_params s = {.device_base = DEVICE_BASE, .device_size = DEVICE_SIZE};
+	struct rig *r = &rig;
+	char err[256] = "";
+
+	*r = (struct rig){0};
+	fake.reset();
+	assert_int_equal(gsb_device_open(&p, &r->dev, err, sizeof(err)), 0);
+	r->ops = r->dev->ops;
+	assert_int_equal(r->ops->space_create(r->dev, &s, &r->space), 0);
+	assert_int_equal(r->ops->queue_create(r->dev, 0, GSB_ALL_SMS, &r->queue), 0);
+	assert_int_equal(r->ops->mem_alloc(r->space, 4096, &r->at), 0);
+	load(r);
+	*state = r;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct rig *r = *state;
+
+	r->ops->queue_destroy(r->queue);
+	r->ops->space_destroy(r->space);
+	r->ops->close(r->dev);
+	for (unsigned kind = 0; kind < FAKE_N_KINDS; kind++)
+		assert_int_equal(fake.live(kind), 0);
+	return 0;
+}
+
+static struct gsb_completion next_end(struct rig *r)
+{
+	struct gsb_completion c;
+
+	while (!r->ops->poll(r->dev, &c, 1)) {
+		struct pollfd fd = {.fd = r->ops->event_fd(r->dev), .events = POLLIN};
+
+		if (!r->ops->stay_awake(r->dev))
+			assert_int_equal(poll(&fd, 1, 60000), 1);
+	}
+	return c;
+}
+
+/* All of them, in the order in which they were issued, none before the one in front of it had ended. */
+static void collect(struct rig *r)
+{
+	for (unsigned i = 0; i < r->n_issued; i++) {
+		struct gsb_completion c = next_end(r);
+
+		assert_int_equal(c.cookie, i);
+		assert_int_equal(c.result, CUDA_SUCCESS);
+		assert_true(c.start_ns <= c.end_ns && c.start_ns >= r->last_end_ns);
+		r->last_end_ns = c.end_ns;
+	}
+	r->n_issued = 0;
+}
+
+static void issue(struct rig *r, struct gsb_queue *q, struct gsb_cmd cmd, bool more)
+{
+	cmd.space = r->space;
+	cmd.cookie = r->n_issued++;
+	cmd.more = more;
+	assert_int_equal(r->ops->issue(q, &cmd), 0);
+}
+
+/* Of n blocks of so many threads. */
+static void launch_on(struct rig *r, struct gsb_queue *q, struct gsb_function *f, uint32_t n,
+		      uint32_t threads, bool more)
+{
+	struct {
+		uint64_t p;
+		uint32_t k, pad;
+		uint64_t z;
+	} args = {r->at, r->value ^ n, 0, 0};
+
+	r->value = r->value * (f == r->three ? 3 : 5) + args.k;
+	issue(r, q,
+	      (struct gsb_cmd){.kind = GSB_CMD_LAUNCH,
+			       .launch = {.function = f,
+					  .grid = {n, 1, 1},
+					  .block = {threads, 1, 1},
+					  .params = &args,
+					  .params_bytes = sizeof(args)}},
+	      more);
+	memset(&args, 0xff, sizeof(args)); /* they were copied */
+}
+
+static void launch(struct rig *r, struct gsb_function *f, uint32_t n, bool more)
+{
+	launch_on(r, r->queue, f, n, 32, more);
+}
+
+/* The driver has taken both in these blocks. */
+static void warm(struct rig *r)
+{
+	launch(r, r->three, 1, false);
+	launch(r, r->five, 1, false);
+	collect(r);
+	assert_int_equal(fake.calls("cuLaunchKernel"), 2);
+}
+
+static void check_value(struct rig *r)
+{
+	uint32_t value = 0;
+
+	r->n_issued = 0;
+	issue(r, r->queue,
+	      (struct gsb_cmd){.kind = GSB_CMD_COPY,
+			       .copy = {.dst = (uint64_t)(uintptr_t)&value,
+					.src = r->at,
+					.width = sizeof(value),
+					.height = 1}},
+	      false);
+	collect(r);
+	assert_int_equal(value, r->value);
+}
+
+/* n of them behind each other, three and five as the bits of which say. */
+static void run(struct rig *r, unsigned n, unsigned which, uint32_t blocks)
+{
+	for (unsigned i = 0; i < n; i++)
+		launch(r, which >> i % 16 & 1 ? r->three : r->five, blocks, i + 1 < n);
+}
+
+/* ---- tests ---- */
+
+static void test_launches_that_follow_each_other_are_few_calls(void **state)
+{
+	struct rig *r = *state;
+
+	warm(r);
+	run(r, 32, 0xffff, 1);
+	collect(r);
+	assert_int_equal(fake.calls("cuGraphLaunch"), 1);
+	run(r, 13, 0xffff, 1); /* 8, 4 and 1 */
+	collect(r);
+	assert_int_equal(fake.calls("cuGraphLaunch"), 4);
+	run(r, 72, 0xffff, 1); /* twice 32, and 8 */
+	collect(r);
+	assert_int_equal(fake.calls("cuGraphLaunch"), 7);
+	assert_int_equal(fake.calls("cuLaunchKernel"), 2);
+	check_value(r);
+}
+
+static void test_chains_compute_what_launches_do(void **state)
+{
+	struct rig *r = *state;
+	unsigned seed = 7;
+
+	warm(r);
+	for (unsigned i = 0; i < 60; i++) {
+		seed = seed * 1103515245u + 12345u;
+		run(r, 1 + (seed >> 8) % 20, seed >> 12, 1 + (seed >> 20) % 3);
+		if (seed >> 30)
+			collect(r);
+	}
+	collect(r);
+	check_value(r);
+}
+
+static void test_a_graph_of_the_same_sequence_is_taken_again(void **state)
+{
+	struct rig *r = *state;
+	unsigned n;
+
+	warm(r);
+	run(r, 8, 0xaa, 1);
+	collect(r);
+	run(r, 8, 0x0f, 1);
+	collect(r);
+	n = fake.calls("cuGraphInstantiateWithFlags");
+	assert_int_equal(n, 2);
+	for (unsigned i = 0; i < 10; i++) {
+		run(r, 8, i & 1 ? 0xaa : 0x0f, 1);
+		collect(r);
+	}
+	assert_int_equal(fake.calls("cuGraphInstantiateWithFlags"), n);
+	check_value(r);
+}
+
+/* It would be changed while it is. */
+static void test_a_graph_that_is_under_way_is_left_alone(void **state)
+{
+	struct rig *r = *state;
+
+	warm(r);
+	fake.run(false);
+	for (unsigned i = 0; i < 3; i++)
+		launch(r, r->three, 1, false);
+	run(r, 4, 0xf, 1);
+	run(r, 4, 0xf, 1);
+	assert_int_equal(fake.live(FAKE_EXEC), 3 + 2);
+	fake.run(true);
+	collect(r);
+	check_value(r);
+}
+
+static void test_there_are_so_many_graphs_and_no_more(void **state)
+{
+	struct rig *r = *state;
+
+	warm(r);
+	for (unsigned i = 0; i < 3 * CUDA_CHAIN_GRAPHS; i++) {
+		run(r, 4, 0xf, 1 + i);
+		collect(r);
+	}
+	assert_int_equal(fake.live(FAKE_EXEC), CUDA_CHAIN_GRAPHS);
+	assert_int_equal(fake.calls("cuGraphLaunch"), 3 * CUDA_CHAIN_GRAPHS);
+	check_value(r);
+}
+
+static void test_what_is_no_launch_keeps_its_place(void **state)
+{
+	static const uint32_t word = 100;
+	struct rig *r = *state;
+
+	warm(r);
+	run(r, 5, 0x15, 1);
+	launch(r, r->three, 1, true);
+	launch(r, r->five, 1, true);
+	issue(r, r->queue,
+	      (struct gsb_cmd){.kind = GSB_CMD_COPY,
+			       .copy = {.dst = r->at,
+					.src = (uint64_t)(uintptr_t)&word,
+					.width = sizeof(word),
+					.height = 1}},
+	      true);
+	r->value = word;
+	launch(r, r->five, 1, true);
+	launch(r, r->three, 1, false);
+	collect(r);
+	check_value(r);
+}
+
+/* The driver may refuse it, which can be told only where it is sent by itself. */
+static void test_blocks_that_are_new_to_the_driver_are_launched_plainly(void **state)
+{
+	struct rig *r = *state;
+
+	warm(r);
+	launch_on(r, r->queue, r->three, 1, 32, true);
+	launch_on(r, r->queue, r->three, 1, 64, true);
+	launch_on(r, r->queue, r->three, 1, 64, false);
+	collect(r);
+	assert_int_equal(fake.calls("cuLaunchKernel"), 3);
+	assert_int_equal(fake.calls("cuGraphLaunch"), 2);
+	check_value(r);
+}
+
+static void test_grids_that_are_none_are_refused_at_once(void **state)
+{
+	struct rig *r = *state;
+	struct gsb_cmd cmd = {.kind = GSB_CMD_LAUNCH, .space = r->space};
+	uint64_t args[3] = {r->at};
+
+	warm(r);
+	cmd.launch = (struct gsb_cmd_launch){.function = r->three,
+					     .grid = {1, 1 << 17, 1},
+					     .block = {32, 1, 1},
+					     .params = args,
+					     .params_bytes = sizeof(args)};
+	launch(r, r->three, 1, true);
+	assert_int_not_equal(r->ops->issue(r->queue, &cmd), 0);
+	cmd.launch.grid[1] = 0;
+	assert_int_not_equal(r->ops->issue(r->queue, &cmd), 0);
+	collect(r); /* nothing comes behind it now */
+	check_value(r);
+}
+
+static void test_what_comes_alone_again_and_again_is_a_chain_of_one(void **state)
+{
+	struct rig *r = *state;
+
+	for (unsigned i = 0; i < 4; i++) {
+		launch(r, r->three, 2, false);
+		collect(r);
+	}
+	assert_int_equal(fake.calls("cuLaunchKernel"), 1);
+	assert_int_equal(fake.calls("cuGraphLaunch"), 3);
+	launch(r, r->three, 3, false);
+	collect(r);
+	assert_int_equal(fake.calls("cuLaunchKernel"), 2);
+	check_value(r);
+}
+
+/* Kernels of a graph have all SMs, and the least priority. */
+static void test_other_queues_have_no_chains(void **state)
+{
+	struct rig *r = *state;
+	struct gsb_queue *part, *first;
+
+	assert_int_equal(r->ops->queue_create(r->dev, 0, (struct gsb_sm_range){0, 16}, &part), 0);
+	assert_int_equal(r->ops->queue_create(r->dev, -1, GSB_ALL_SMS, &first), 0);
+	warm(r);
+	r->last_end_ns = 0;
+	for (unsigned i = 0; i < 8; i++)
+		launch_on(r, part, r->three, 1, 32, i < 7);
+	collect(r);
+	r->last_end_ns = 0;
+	for (unsigned i = 0; i < 8; i++)
+		launch_on(r, first, r->three, 1, 32, i < 7);
+	collect(r);
+	r->last_end_ns = 0;
+	assert_int_equal(fake.calls("cuGraphLaunch"), 0);
+	check_value(r);
+	r->ops->queue_destroy(part);
+	r->ops->queue_destroy(first);
+}
+
+static void test_a_refused_graph_becomes_launches(void **state)
+{
+	static const char *const calls[] = {"cuGraphCreate", "cuGraphAddKernelNode_v2",
+					    "cuGraphInstantiateWithFlags",
+					    "cuGraphExecKernelNodeSetParams_v2", "cuGraphLaunch"};
+	struct rig *r = *state;
+
+	warm(r);
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(calls); i++) {
+		unsigned before = fake.calls("cuLaunchKernel");
+
+		fake.inject(calls[i], 1, CUDA_ERROR_OUT_OF_MEMORY);
+		run(r, 8, 0x55, 1 + i);
+		collect(r);
+		assert_int_equal(fake.calls("cuLaunchKernel"), before + 8);
+		check_value(r);
+		run(r, 8, 0x55, 1 + i);
+		collect(r);
+		assert_int_equal(fake.calls("cuLaunchKernel"), before + 8);
+		check_value(r);
+	}
+}
+
+/* And if the driver does not take the launch either, its own completion says so. */
+static void test_a_launch_that_is_refused_after_all_is_told(void **state)
+{
+	struct rig *r = *state;
+
+	warm(r);
+	fake.inject("cuGraphLaunch", 1, CUDA_ERROR_OUT_OF_MEMORY);
+	fake.inject("cuLaunchKernel", 2, CUDA_ERROR_OUT_OF_MEMORY);
+	for (unsigned i = 0; i < 4; i++) {
+		uint32_t value = r->value;
+
+		launch(r, r->three, 1, i < 3);
+		if (i == 1)
+			r->value = value;
+	}
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(next_end(r).result, i == 1 ? CUDA_ERROR_OUT_OF_MEMORY : 0);
+}
+
+/* Another kernel may be where one of them was. */
+static void test_graphs_of_code_that_has_gone_are_made_anew(void **state)
+{
+	struct rig *r = *state;
+	unsigned n;
+
+	warm(r);
+	run(r, 4, 0xf, 1);
+	collect(r);
+	n = fake.calls("cuGraphInstantiateWithFlags");
+	cuda_chain_forget((struct cuda_device *)r->dev);
+	run(r, 4, 0xf, 1);
+	collect(r);
+	assert_int_equal(fake.calls("cuGraphInstantiateWithFlags"), n + 1);
+	assert_int_equal(fake.live(FAKE_EXEC), 1);
+	check_value(r);
+}
+
+int main(void)
+{
+	void *library = dlopen(GSB_FAKE_LIBCUDA, RTLD_NOW | RTLD_GLOBAL);
+	static const struct CMUnitTest tests[] = {
+#define RIGGED(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+		RIGGED(test_launches_that_follow_each_other_are_few_calls),
+		RIGGED(test_chains_compute_what_launches_do),
+		RIGGED(test_a_graph_of_the_same_sequence_is_taken_again),
+		RIGGED(test_a_graph_that_is_under_way_is_left_alone),
+		RIGGED(test_there_are_so_many_graphs_and_no_more),
+		RIGGED(test_what_is_no_launch_keeps_its_place),
+		RIGGED(test_blocks_that_are_new_to_the_driver_are_launched_plainly),
+		RIGGED(test_grids_that_are_none_are_refused_at_once),
+		RIGGED(test_what_comes_alone_again_and_again_is_a_chain_of_one),
+		RIGGED(test_other_queues_have_no_chains),
+		RIGGED(test_a_refused_graph_becomes_launches),
+		RIGGED(test_a_launch_that_is_refused_after_all_is_told),
+		RIGGED(test_graphs_of_code_that_has_gone_are_made_anew),
+	};
+
+	assert_non_null(library);
+	setenv("GSB_REAL_LIBCUDA", GSB_FAKE_LIBCUDA, 1);
+#define FIND(field, name) fake.field = (__typeof__(fake.field))dlsym(library, "fake_" #name)
+	FIND(inject, fail);
+	FIND(calls, calls);
+	FIND(live, live);
+	FIND(run, run);
+	FIND(reset, reset);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
