@@ -210,12 +210,53 @@ trace_sessions_are_begun_and_ended_by_gsbctl() {
 	end_broker
 }
 
+# Without trace = 1; each tenant has an engine of its own.
+trace_session_begins_before_the_first_engine() {
+	local name
+	start_sessiond
+	trap 'gsbctl trace stop >/dev/null 2>&1 || true; end_sessiond; clean_up' EXIT
+	start_real_broker 'isolation = process'
+	status_of gsbctl trace stop
+	expect_equal "$status" 1
+	status_of gsbctl trace start "$dir/session"
+	expect_equal "$status" 0
+	expect_match "$output" '^no engine runs: those that start offer their events to LTTng, until gsbctl trace stop'
+	expect_match "$output" "^LTTng writes to $dir/session"
+	for name in a b; do
+		tenant "$name" "$gpu_db" counter --n 100 >/dev/null
+	done
+	expect_match "$(gsbctl trace status)" '^engines that start offer their events to LTTng$'
+	expect_match "$(gsbctl trace stop)" 'the session of LTTng has ended, 0 events lost'
+	expect_equal "$(babeltrace2 "$dir/session" | sed -nE 's/.* gsb:tenant_come: .*name = "([^"]*)".*/\1/p' | xargs)" 'a b'
+	expect_match "$(gsb_trace summary "$dir/session" 2>&1)" 'more than one engine has told its events'
+	expect_no_match "$(gsbctl trace status)" 'engines that start'
+	hold --tenant c
+	! grep -q lttng "/proc/$(engine_pid)/maps" || fail "an engine offers its events to a session that has ended"
+	end_broker
+}
+
+# An engine of root is not for the sessions of others; root may have those of all.
+trace_lttng_of_engines_that_start_is_for_their_user() {
+	local mine
+	take_lttng
+	start_real_broker '[broker]' 'socket_mode = 0666'
+	mine=$(reachable tools/gsbctl)
+	expect_match "$(as_nobody "$mine" --socket "$dir/s" trace lttng)" '^no engine runs: those that start'
+	expect_no_match "$(gsbctl trace status)" 'engines that start'
+	hold --tenant a
+	! grep -q lttng "/proc/$(engine_pid)/maps" || fail "the engine offers its events to who may not trace it"
+	expect_match "$(as_nobody "$mine" --socket "$dir/s" trace stop)" '^engines that start do not offer'
+	status_of as_nobody "$mine" --socket "$dir/s" trace stop
+	expect_equal "$status" 1
+	end_broker
+}
+
 trace_lttng_is_offered_when_it_is_asked_for() {
 	take_lttng # its events would be in somebody's session
 	start_real_broker
 	hold --tenant a
 	! grep -q lttng "/proc/$(engine_pid)/maps" || fail "the engine has LTTng before anybody asked"
-	expect_match "$(gsbctl trace lttng)" "^engine $(engine_pid) offers its events"
+	expect_match "$(gsbctl trace lttng)" "^engine $(engine_pid), and each that starts later, offers its events"
 	grep -q gsb-tp.so "/proc/$(engine_pid)/maps" || fail "the provider is not there"
 	expect_match "$(gsbctl trace status)" 'LTTng events gsb:\*'
 	end_broker
@@ -277,8 +318,12 @@ can_offer() {
 	has HAVE_LTTNG
 }
 
+can_offer_to_others() {
+	can_offer && is_root
+}
+
 can_have_sessions() {
-	can_offer && is_root && command -v lttng-sessiond lttng babeltrace2 >/dev/null
+	can_offer_to_others && command -v lttng-sessiond lttng babeltrace2 >/dev/null
 }
 
 can_drive_sessions() {
@@ -289,11 +334,17 @@ can_read_sessions() {
 	can_have_sessions && has HAVE_BABELTRACE
 }
 
+can_drive_and_read_sessions() {
+	can_drive_sessions && can_read_sessions
+}
+
 run_if can_offer trace_lttng_is_offered_when_it_is_asked_for
+run_if can_offer_to_others trace_lttng_of_engines_that_start_is_for_their_user
 run_if can_offer trace_tenant_has_lttng_only_if_it_asks
 run_if can_have_sessions trace_tenant_that_asks_has_events_of_its_own
 run_if can_have_sessions trace_lttng_has_the_events_of_a_recording
 run_if can_drive_sessions trace_sessions_are_begun_and_ended_by_gsbctl
+run_if can_drive_and_read_sessions trace_session_begins_before_the_first_engine
 run_if can_read_sessions trace_lttng_session_means_what_the_recording_means
 run_if can_read_sessions trace_lttng_sessions_are_told_whose_events_they_have
 [ "$failures" -eq 0 ]
