@@ -82,7 +82,7 @@ holdings() {
 # One session daemon of LTTng serves all of a user's programs, and a session has the events of all engines: cases with either take
 # turns, of whichever build, until all that they started have ended.
 take_lttng() {
-	local lock=${TMPDIR:-/tmp}/gsb-test-lttng-$UID.lock
+	local lock=/tmp/gsb-test-lttng-$UID.lock # not of TMPDIR: mutants have one each
 	exec {lttng_turn}>"$lock"
 	flock --wait 300 "$lttng_turn" || fail "somebody else keeps $lock"
 }
