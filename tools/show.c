@@ -147,12 +147,19 @@ static const struct gsb_field total_fields[] = {
 		NULL, key, GSB_FIELD_##kind, offsetof(struct gsb_answer_broker, member) \
 	}
 static const struct gsb_field broker_fields[] = {
-	B("version", TEXT, version),  B("pid", U32, pid),
-	B("uid", U32, uid),	      B("socket", TEXT, socket),
-	B("up_ns", NS, up_ns),	      B("tenants", U32, n_tenants),
-	B("pending", U32, n_pending), B("admitted", U64, n_admitted),
-	B("refused", U64, n_refused), B("engines_died", U64, n_engines_died),
-	B("reloads", U64, n_reloads), B("trace_waits", U32, trace_waits),
+	B("version", TEXT, version),
+	B("pid", U32, pid),
+	B("uid", U32, uid),
+	B("socket", TEXT, socket),
+	B("up_ns", NS, up_ns),
+	B("tenants", U32, n_tenants),
+	B("pending", U32, n_pending),
+	B("admitted", U64, n_admitted),
+	B("refused", U64, n_refused),
+	B("engines_died", U64, n_engines_died),
+	B("reloads", U64, n_reloads),
+	B("trace_waits", U32, trace_waits),
+	B("lttng_waits", U32, lttng_waits),
 };
 #undef B
 

@@ -73,12 +73,26 @@ static int lttng(const struct gsb_trace_question *q)
 	struct gsb_answers a;
 	int err = gsb_ask_or_say(q->socket, GSB_QUERY_TRACE_LTTNG, q->engine, -1, &a);
 
-	if (!err)
-		printf("engine %" PRIu32
-		       " offers its events to LTTng: lttng enable-event -u 'gsb:*'\n",
-		       a.trace.pid);
+	if (!err && !a.trace.pid)
+		printf("no engine runs: those that start offer their events to LTTng, until gsbctl "
+		       "trace stop: lttng enable-event -u 'gsb:*'\n");
+	else if (!err)
+		printf("engine %" PRIu32 "%s offers its events to LTTng: lttng enable-event -u "
+		       "'gsb:*'\n",
+		       a.trace.pid, q->engine ? "" : ", and each that starts later,");
 	gsb_answers_finish(&a);
 	return err ? 1 : 0;
+}
+
+/* Engines that start offer their events no more. False: nobody wanted that, or nobody can be asked. */
+static bool take_lttng_back(const char *socket)
+{
+	struct gsb_answers a;
+	int err = gsb_ask(socket, GSB_QUERY_TRACE_NO_LTTNG, 0, &a);
+	bool wanted = !err && !a.end.error;
+
+	gsb_answers_finish(&a);
+	return wanted;
 }
 
 static int fail(const char *why)
@@ -116,6 +130,8 @@ static int start_session(const struct gsb_trace_question *q, bool flight)
 	}
 	if (gsb_lttng_start(socket, dir, flight, why)) {
 		rmdir(dir);
+		if (!gsb_lttng_is_on(socket)) /* one that goes on still wants them */
+			take_lttng_back(socket);
 		return fail(why);
 	}
 	printf(flight ? "gsbctl trace snapshot writes the newest events to %s\n"
@@ -159,14 +175,19 @@ static int stop(const struct gsb_trace_question *q)
 {
 	char socket[PATH_MAX];
 	struct gsb_answers a;
+	bool wanted;
 	int err;
 
 	if (find_socket(q, socket))
 		return 1;
+	wanted = take_lttng_back(socket);
 	if (gsb_lttng_is_on(socket))
 		return stop_session(socket);
+	if (wanted) {
+		printf("engines that start do not offer their events to LTTng any more\n");
+		return 0;
+	}
 	err = gsb_ask_or_say(q->socket, GSB_QUERY_TRACE_STOP, q->engine, -1, &a);
-
 	if (!err && a.trace.pid)
 		show_counts(&a.trace.state);
 	else if (!err)
@@ -206,6 +227,8 @@ static int status(const struct gsb_trace_question *q)
 
 	if (!err && a.broker.trace_waits)
 		printf("the next engine is recorded from its beginning\n");
+	if (!err && a.broker.lttng_waits)
+		printf("engines that start offer their events to LTTng\n");
 	for (unsigned i = 0; !err && i < a.n_engines; i++)
 		if (!q->engine || a.engines[i]->pid == q->engine)
 			show_engine(a.engines[i]);

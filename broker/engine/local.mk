@@ -207,6 +207,11 @@ tests_unit_test_trace_buffer_LDADD = $(engine_test_libs)
 tests_unit_test_trace_compact_SOURCES = tests/unit/test_trace_compact.c
 tests_unit_test_trace_compact_CFLAGS = $(engine_test_cflags)
 tests_unit_test_trace_compact_LDADD = $(engine_test_libs)
+check_PROGRAMS += tests/unit/test_trace_lttng
+tests_unit_test_trace_lttng_SOURCES = tests/unit/test_trace_lttng.c
+tests_unit_test_trace_lttng_CFLAGS = $(engine_test_cflags)
+tests_unit_test_trace_lttng_LDFLAGS = -Wl,--wrap=gsb_trace_load_provider,--wrap=gsb_stamp_clock_ns
+tests_unit_test_trace_lttng_LDADD = $(engine_test_libs)
 
 # The records' fuzz target for libFuzzer, beside those of ptx: `make fuzz`.
 fuzz: tests/fuzz/fuzz_records

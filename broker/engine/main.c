@@ -23,6 +23,7 @@
 #include "broker/engine/control.h"
 #include "broker/engine/loop.h"
 #include "broker/engine/trace/trace.h"
+#include "broker/engine/tracing.h"
 #include "broker/engine/watchdog.h"
 
 #define TURNS_PER_LISTEN 64 /* a busy engine looks at its descriptors this often */
@@ -293,6 +294,8 @@ static int serve(struct gsb_device *dev, struct arguments *a)
 		dev->ops->close(dev);
 		return 1;
 	}
+	if (a->trace)
+		gsb_tracing_offer(e); /* without events is still better than without an engine */
 	err = watch_signals(e, &signals);
 	if (!err)
 		err = gsb_control_init(&control, e, (int)a->control_fd);
@@ -329,8 +332,6 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
 	gsb_log_init("gsb-engine", a.level);
 	gsb_log_never_wait();
-	if (a.trace)
-		gsb_trace_offer_lttng(); /* without events is still better than without an engine */
 	a.device.n_workers = (unsigned)a.n_workers;
 	a.engine.gate_timeout_ns = a.gate_timeout_ms * 1000000;
 	a.engine.kernel_limit_ns = a.kernel_limit_ms * 1000000;

@@ -51,6 +51,33 @@ static void tell_tenants(struct gsb_engine *e)
 			gsb_tenant_trace(e->tenants[i]);
 }
 
+static struct gsb_trace_header describe(struct gsb_engine *e)
+{
+	struct gsb_trace_header about = {
+		.device_ns = gsb_engine_now_ns(e),
+		.is_virtual = e->scheduler.clock.is_virtual,
+		.pid = (uint32_t)getpid(),
+		.version = PACKAGE_VERSION,
+		.n_sms = e->info->arch.n_sms,
+	};
+
+	snprintf(about.device, sizeof(about.device), "%s", e->info->name);
+	snprintf(about.policy, sizeof(about.policy), "%s", e->params.policy->name);
+	return about;
+}
+
+/* ---- to LTTng ---- */
+
+int gsb_tracing_offer(struct gsb_engine *e)
+{
+	struct gsb_trace_header about = describe(e);
+	int err = gsb_trace_offer_lttng(&about, e->ops->now_ns, e->dev);
+
+	gsb_tell_number_all(e);
+	tell_tenants(e);
+	return err;
+}
+
 /* ---- to a file ---- */
 
 static const char *explain_record(int err)
@@ -67,17 +94,9 @@ static const char *explain_record(int err)
 static int record(struct gsb_tracing *t, int file)
 {
 	struct gsb_engine *e = t->engine;
-	struct gsb_trace_header about = {
-		.device_ns = gsb_engine_now_ns(e),
-		.is_virtual = e->scheduler.clock.is_virtual,
-		.pid = (uint32_t)getpid(),
-		.version = PACKAGE_VERSION,
-		.n_sms = e->info->arch.n_sms,
-	};
+	struct gsb_trace_header about = describe(e);
 	int err = 0;
 
-	snprintf(about.device, sizeof(about.device), "%s", e->info->name);
-	snprintf(about.policy, sizeof(about.policy), "%s", e->params.policy->name);
 	if (t->done.fd < 0) {
 		t->done.fd = gsb_trace_done_fd();
 		err = t->done.fd < 0 ? t->done.fd : gsb_watches_add(&e->watches, &t->done, EPOLLIN);
@@ -133,9 +152,7 @@ void gsb_tracing_ask(struct gsb_tracing *t, const struct gsb_ctl_trace *m, int f
 		return;
 	case GSB_TRACE_WHAT_STOP: stop(t, m->number); return;
 	case GSB_TRACE_WHAT_LTTNG:
-		err = gsb_trace_offer_lttng();
-		gsb_tell_number_all(t->engine);
-		tell_tenants(t->engine);
+		err = gsb_tracing_offer(t->engine);
 		answer(t, m->number, err,
 		       err ? "this engine has no LTTng events: its log says why" : "");
 		return;

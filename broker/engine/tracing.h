@@ -25,6 +25,9 @@ void gsb_tracing_finish(struct gsb_tracing *t);
 /* @file: of a RECORD, consumed; else -1. */
 void gsb_tracing_ask(struct gsb_tracing *t, const struct gsb_ctl_trace *m, int file);
 
+/* To sessions of LTTng, as GSB_TRACE_WHAT_LTTNG does. 0, -errno, logged. */
+int gsb_tracing_offer(struct gsb_engine *e);
+
 void gsb_tracing_state(struct gsb_ctl_trace_state *out);
 
 #endif

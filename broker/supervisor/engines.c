@@ -209,16 +209,23 @@ static void on_tenant_left(struct gsb_served_engine *e)
 		set_idle(e);
 }
 
-/* Messages keep their order: it records before it hears of its first tenant. */
-static void record_from_beginning(struct gsb_served_engine *e)
+static void ask_to_trace(struct gsb_served_engine *e, enum gsb_trace_what what, int file)
 {
-	struct gsb_ctl_trace m = {.what = GSB_TRACE_WHAT_RECORD};
+	struct gsb_ctl_trace m = {.what = what};
+
+	gsb_msg_init(&m.msg, GSB_CTL_TRACE, sizeof(m));
+	gsb_engine_process_send(&e->process, &m.msg, &file, file >= 0);
+}
+
+/* Messages keep their order: it records before it hears of its first tenant. */
+static void trace_from_beginning(struct gsb_served_engine *e)
+{
 	int file = gsb_waiting_trace_take(&e->all->waiting_trace, e->process.uid);
 
-	if (file < 0)
-		return;
-	gsb_msg_init(&m.msg, GSB_CTL_TRACE, sizeof(m));
-	gsb_engine_process_send(&e->process, &m.msg, &file, 1);
+	if (gsb_lttng_wishes_want(&e->all->lttng_wishes, e->process.uid))
+		ask_to_trace(e, GSB_TRACE_WHAT_LTTNG, -1);
+	if (file >= 0)
+		ask_to_trace(e, GSB_TRACE_WHAT_RECORD, file);
 }
 
 /* Nobody is woken for nothing. */
@@ -241,7 +248,7 @@ static void on_ready(struct gsb_served_engine *e)
 	gsb_timer_clear(&p->s->loop, &p->timer);
 	p->state = GSB_ENGINE_READY;
 	gsb_starts_over(&e->all->starts, &e->start);
-	record_from_beginning(e);
+	trace_from_beginning(e);
 	gsb_log(GSB_LOG_INFO, TOPIC, "%s (pid %d) is ready", p->spec, (int)p->pid);
 	drop_hung_up(e);
 	hand_over_all(e);

@@ -49,6 +49,7 @@ struct gsb_engines {
 	struct gsb_starts starts;
 	struct gsb_timer patience; /* set while there are arrivals: those are told to wait */
 	struct gsb_waiting_trace waiting_trace;
+	struct gsb_lttng_wishes lttng_wishes;
 	uint64_t last_survey; /* number of the last STATUS or TRACE */
 
 	/* The survey's: an engine answered, or will not answer any more (status NULL, error), after

@@ -56,6 +56,11 @@ tests_unit_test_ledger_SOURCES = tests/unit/test_ledger.c
 tests_unit_test_ledger_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_ledger_LDADD = libbrokerd.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_waiting_trace
+tests_unit_test_waiting_trace_SOURCES = tests/unit/test_waiting_trace.c
+tests_unit_test_waiting_trace_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_waiting_trace_LDADD = libbrokerd.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_starts
 tests_unit_test_starts_SOURCES = tests/unit/test_starts.c
 tests_unit_test_starts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

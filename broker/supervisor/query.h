@@ -26,7 +26,8 @@ enum gsb_query_what {
 	/* Of one engine: its own user, and who may SHUTDOWN. RECORD comes with the file, open for writing. */
 	GSB_QUERY_TRACE_RECORD,
 	GSB_QUERY_TRACE_STOP,
-	GSB_QUERY_TRACE_LTTNG
+	GSB_QUERY_TRACE_LTTNG,	 /* without a pid: also of those that start later, until NO_LTTNG */
+	GSB_QUERY_TRACE_NO_LTTNG /* anybody, his own wish; of no engine */
 };
 
 #define GSB_HIDDEN UINT32_MAX /* a pid or uid that is not for who asks */
@@ -61,7 +62,8 @@ struct gsb_answer_broker {
 	uint64_t n_reloads;
 	uint32_t n_tenants, n_pending; /* now */
 	uint32_t trace_waits;	       /* 1: the next engine is recorded from its beginning */
-	uint32_t zero;
+	uint32_t
+		lttng_waits; /* 1: engines that start offer their events to LTTng: who asks has asked for it */
 	char version[32], socket[108];
 	char device[128], policy[32]; /* of a tenant without a section of its own */
 };
@@ -124,7 +126,7 @@ struct gsb_answer_total {
 
 struct gsb_answer_trace {
 	struct gsb_answer answer;
-	uint32_t pid; /* of the engine; 0: none yet, the next one is recorded from its beginning */
+	uint32_t pid; /* of the engine; 0: none yet, it is of the next one */
 	uint32_t zero;
 	struct gsb_ctl_trace_state state;
 };

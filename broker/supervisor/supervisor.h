@@ -23,7 +23,7 @@
  *           child.c             another program as a child
  *       tenants.c           who was admitted and is not gone
  *       totals.c            what those had done who are: pure
- *       waiting_trace.c     a recording for the engine that starts next
+ *       waiting_trace.c     traces of engines that start next
  *     refuse.c            telling a client, and the log, why it is not let in
  *       uid_limits.c        how often each user may cause a line of the log: pure
  *     outbox.c, loop.c    messages and events

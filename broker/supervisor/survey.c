@@ -125,6 +125,7 @@ static void push_broker(struct gsb_asker *c)
 		.n_tenants = c->v->engines->tenants.n,
 		.n_pending = s->n_pending,
 		.trace_waits = c->v->engines->waiting_trace.fd >= 0,
+		.lttng_waits = gsb_lttng_wishes_has(&c->v->engines->lttng_wishes, c->peer.uid),
 	};
 
 	d = gsb_config_device(s->config, &s->config->tenant);
@@ -327,6 +328,31 @@ static void ask_engine(struct gsb_asker *c, struct gsb_served_engine *e, enum gs
 	gsb_timer_set(&c->v->s->loop, &c->timer, TRACE_MS);
 }
 
+/* It is of engines that come. */
+static void push_later(struct gsb_asker *c)
+{
+	push_trace(c, 0, NULL);
+	push_end(c, 0, "");
+}
+
+/* LTTng, of all that he may trace: those that start later are to offer their events, too. False: it has been said why not. */
+static bool wish_lttng(struct gsb_asker *c)
+{
+	if (!gsb_lttng_wishes_add(&c->v->engines->lttng_wishes, c->peer.uid, c->may_control))
+		return true;
+	push_end(c, -ENOSPC, "too many users have asked for that: trace = 1 in gsbroker.conf");
+	return false;
+}
+
+static void on_no_lttng(struct gsb_asker *c)
+{
+	if (gsb_lttng_wishes_remove(&c->v->engines->lttng_wishes, c->peer.uid))
+		push_later(c);
+	else
+		push_end(c, -ENOENT, "you have not asked for that: gsbctl trace lttng does");
+	flush(c);
+}
+
 /* No engine runs: the next one that may be traced is recorded from its beginning, or that is taken back. */
 static void ask_later(struct gsb_asker *c, enum gsb_trace_what what, int file)
 {
@@ -336,15 +362,12 @@ static void ask_later(struct gsb_asker *c, enum gsb_trace_what what, int file)
 	if (what == GSB_TRACE_WHAT_RECORD &&
 	    gsb_waiting_trace_set(w, file, c->peer.uid, c->may_control)) {
 		push_end(c, -EBUSY, "a recording waits for the next engine already: stop it first");
-	} else if (what == GSB_TRACE_WHAT_RECORD) {
-		push_trace(c, 0, NULL);
-		push_end(c, 0, "");
-	} else if (what == GSB_TRACE_WHAT_STOP && w->fd >= 0 && is_own) {
-		gsb_waiting_trace_drop(w);
-		push_trace(c, 0, NULL);
-		push_end(c, 0, "");
-	} else {
+	} else if (what == GSB_TRACE_WHAT_STOP && !(w->fd >= 0 && is_own)) {
 		push_end(c, -ENOENT, "no engine runs that you may trace: start a tenant first");
+	} else {
+		if (what == GSB_TRACE_WHAT_STOP)
+			gsb_waiting_trace_drop(w);
+		push_later(c);
 	}
 }
 
@@ -353,7 +376,12 @@ static void on_trace(struct gsb_asker *c, const struct gsb_query *q, int file)
 	enum gsb_trace_what what = (enum gsb_trace_what)(q->what - GSB_QUERY_TRACE_RECORD);
 	unsigned n;
 	struct gsb_served_engine *e = pick_engine(c, q->how, &n);
+	bool is_of_all = what == GSB_TRACE_WHAT_LTTNG && !q->how && n <= 1;
 
+	if (is_of_all && !wish_lttng(c)) {
+		flush(c);
+		return;
+	}
 	if (e) {
 		ask_engine(c, e, what, file);
 	} else if (n || q->how) {
@@ -458,6 +486,8 @@ static void on_query(struct gsb_asker *c, const struct gsb_query *q, int file)
 		on_totals(c);
 	} else if (q->what >= GSB_QUERY_TRACE_RECORD && q->what <= GSB_QUERY_TRACE_LTTNG) {
 		on_trace(c, q, file);
+	} else if (q->what == GSB_QUERY_TRACE_NO_LTTNG) {
+		on_no_lttng(c);
 	} else if (!c->may_control) {
 		push_end(c, -EPERM,
 			 "only root, the user of gsbrokerd and the groups of control_gid in "

@@ -8,72 +8,28 @@ srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 . "$srcdir/tests/integ/lib.sh"
 # shellcheck source=tests/integ/real.sh
 . "$srcdir/tests/integ/real.sh"
-
-gsb_trace() {
-	"$build/tools/trace/gsb-trace" "$@"
-}
+# shellcheck source=tests/integ/traces.sh
+. "$srcdir/tests/integ/traces.sh"
 
 # record_five: the five queries at once, in $dir/t.gsb; the broker's totals in $dir/totals.
 record_five() {
-	local q pids=()
 	make_data
 	start_real_broker
 	gsbctl trace record "$dir/t.gsb" >/dev/null
-	for q in q1 q2 q3 q4 q5; do
-		query "$q" "$q" &
-		pids+=($!)
-	done
-	for q in "${pids[@]}"; do
-		wait "$q" || fail "a query failed"
-	done
-	await_no_tenants
+	five_queries
 	gsbctl trace stop >/dev/null
-	gsbctl totals --json | sed 's/{"tenant"/\n&/g' >"$dir/totals"
+	note_totals
 	end_broker
 }
 
-# row FILE TENANT: the line of a tenant in JSON of one object a line
-row() {
-	sed 's/{"id"/\n&/g' "$1" | grep -m 1 "\"tenant\": \"$2\""
-}
-
 gsb_trace_of_five_tenants_has_the_sums_of_the_broker() {
-	local q total
 	record_five
-	status_of gsb_trace check "$dir/t.gsb"
-	expect_equal "$status $(tail -n 1 <<<"$output")" '0 every chain is complete and in order'
-	expect_match "$output" '^5 of 5 tenants compared with the broker.s counters: 0 differences$'
-	gsb_trace summary --json "$dir/t.gsb" >"$dir/summary"
-	for q in q1 q2 q3 q4 q5; do
-		total=$(grep "\"tenant\": \"$q\"" "$dir/totals")
-		expect_equal "$(json_value "$(row "$dir/summary" "$q")" launches)" "$(json_value "$total" launches)"
-		expect_equal "$(json_value "$(row "$dir/summary" "$q")" copies)" "$(json_value "$total" copies)"
-		expect_equal "$(json_value "$(row "$dir/summary" "$q")" bytes_h2d)" "$(json_value "$total" bytes_h2d)"
-		expect_equal "$(json_value "$(row "$dir/summary" "$q")" bytes_d2h)" "$(json_value "$total" bytes_d2h)"
-		expect_equal "$(($(json_value "$(row "$dir/summary" "$q")" alone_ns) + $(json_value "$(row "$dir/summary" "$q")" shared_ns)))" \
-			"$(json_value "$total" device_ns)"
-	done
-	expect_match "$(gsb_trace summary "$dir/t.gsb")" '^ 2  |^ 1  q'
+	expect_sums_of_the_broker "$dir/t.gsb"
 }
 
 gsb_trace_explains_and_follows_chains() {
-	local serial
 	record_five
-	gsb_trace critical --json "$dir/t.gsb" q2 >"$dir/chain"
-	# the steps join: each begins where the one before it ended
-	grep -oE '"from_ns": [0-9]+, "ns": [0-9]+' "$dir/chain" |
-		awk -F '[ ,]+' 'NR > 1 && $2 != next_ns { print "a gap at " $2 } { next_ns = $2 + $4 }' >"$dir/gaps"
-	[ ! -s "$dir/gaps" ] || fail "$(cat "$dir/gaps")"
-	expect_equal "$(grep -c from_ns "$dir/chain")" 1
-	expect_match "$(gsb_trace critical "$dir/t.gsb" q2)" '^q2 \(tenant [0-9]+\): .* kernels|kernels'
-	serial=$(json_value "$(cat "$dir/chain")" last_serial)
-	status_of gsb_trace explain "$dir/t.gsb" "$serial"
-	expect_equal "$status" 0
-	expect_match "$output" "^serial $serial: .* of q2 \(tenant [0-9]+, gpu_db\), "
-	expect_match "$output" '^  completed   at '
-	expect_match "$(gsb_trace explain "$dir/t.gsb" join_write)" '^join_write: 15 operations, 15 of them launches'
-	expect_match "$(gsb_trace explain "$dir/t.gsb" q3)" '^The one that waited longest:$'
-	expect_match "$(gsb_trace model-error "$dir/t.gsb")" '^fifo predicts nothing'
+	expect_explanations "$dir/t.gsb"
 }
 
 gsb_trace_explains_in_what_form_a_launch_went() {
@@ -97,30 +53,12 @@ gsb_trace_explains_in_what_form_a_launch_went() {
 
 gsb_trace_profile_has_a_file_for_each_stream_that_ran() {
 	record_five
-	gsb_trace profile -o "$dir/tau" "$dir/t.gsb"
-	expect_equal "$(sed -nE 's/^"join_write" ([0-9]+) .*/\1/p' "$dir"/tau/profile.* | awk '{ n += $1 } END { print n }')" 15
-	expect_equal "$(head -qn 1 "$dir"/tau/profile.* | sort -u | grep -vcE '^[0-9]+ templated_functions_MULTI_TIME$')" 0
-	gsb_trace perfetto -o "$dir/out.json" "$dir/t.gsb"
-	gsb_trace error-plot -o "$dir/out.svg" "$dir/t.gsb"
-	expect_equal "$(grep -c 'no launch was both predicted and measured' "$dir/out.svg")" 2
-	expect_equal "$(grep -c '"ph": "X"' "$dir/out.json")" "$(gsbctl trace dump "$dir/t.gsb" | grep -c ' finished ')"
+	expect_files "$dir/t.gsb" "$(gsbctl trace dump "$dir/t.gsb" | grep -c ' finished ')"
 }
 
 gsb_trace_replay_is_a_load_of_all_that_was_posted() {
-	local q id
 	record_five
-	gsb_trace replay -o "$dir/load" "$dir/t.gsb"
-	expect_equal "$(head -n 1 "$dir/load")" 'gsb-load version=1'
-	expect_equal "$(tail -n 1 "$dir/load")" "end lines=$(($(wc -l <"$dir/load") - 1))"
-	expect_match "$(gsb_trace check "$dir/t.gsb")" " $(grep -c '^op ' "$dir/load") operations, "
-	for q in q1 q2 q3 q4 q5; do
-		id=$(sed -nE "s/^tenant id=([0-9]+) name=$q .*/\1/p" "$dir/load")
-		expect_equal "$q $(grep -c "^op .* tenant=$id .*kind=launch .*kernel=" "$dir/load")" \
-			"$q $(json_value "$(grep "\"tenant\": \"$q\"" "$dir/totals")" launches)"
-	done
-	# it waits for what it copies back, and goes on from there
-	expect_match "$(grep 'kind=launch' "$dir/load")" ' after=[0-9]+ think=[0-9]+ '
-	expect_match "$(cat "$dir/load")" '^kernel id=[0-9]+ tenant=[0-9]+ name=join_write regs=[1-9]'
+	expect_load_of_all_that_was_posted "$dir/t.gsb"
 	"$build/tests/fuzz/replay_workload" "$dir/load" >/dev/null || fail "it does not come back as it is"
 	status_of gsb_trace replay "$dir/t.gsb"
 	expect_equal "$status" 2

@@ -10,18 +10,10 @@ srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 
 # record_policy POLICY [CONF LINE...]: five queries at once under it, verified, twice each; the recording is whole and in $dir/t.gsb.
 record_policy() {
-	local q pids=()
 	make_data
 	start_real_broker "policy = $1" "${@:2}"
 	gsbctl trace record "$dir/t.gsb" >/dev/null
-	for q in q1 q2 q3 q4 q5; do
-		query "$q" "$q" --repeat 2 &
-		pids+=($!)
-	done
-	for q in "${!pids[@]}"; do
-		wait "${pids[q]}" || fail "q$((q + 1)): $(cat "$dir/q$((q + 1)).out")"
-	done
-	await_no_tenants
+	five_queries --repeat 2
 	gsbctl trace stop >/dev/null
 	expect_match "$(gsbctl status --json)" "\"policy\": \"$1\""
 	end_broker

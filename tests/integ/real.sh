@@ -59,6 +59,19 @@ query() { # query NAME QUERY [OPTION...]: run and verify; output in $dir/NAME.ou
 	tenant "$name" "$gpu_db" run --data "$dir/data" --query "$q" --verify --quiet "$@" >"$dir/$name.out" 2>&1
 }
 
+# five_queries [OPTION...]: all at once, each a tenant of its own, verified; until all are gone.
+five_queries() {
+	local q queries=()
+	for q in q1 q2 q3 q4 q5; do
+		query "$q" "$q" "$@" &
+		queries+=($!)
+	done
+	for q in "${queries[@]}"; do
+		wait "$q" || fail "a query failed: $(cat "$dir"/q?.out)"
+	done
+	await_no_tenants
+}
+
 # What an engine holds: descriptors, and mappings of tenants.
 holdings() {
 	local pid
@@ -69,7 +82,7 @@ holdings() {
 # One session daemon of LTTng serves all of a user's programs, and a session has the events of all engines: cases with either take
 # turns, of whichever build, until all that they started have ended.
 take_lttng() {
-	local lock=${TMPDIR:-/tmp}/gsb-test-lttng-$UID.lock
+	local lock=/tmp/gsb-test-lttng-$UID.lock # not of TMPDIR: mutants have one each
 	exec {lttng_turn}>"$lock"
 	flock --wait 300 "$lttng_turn" || fail "somebody else keeps $lock"
 }

@@ -49,17 +49,9 @@ n_resized() {
 
 # run_queries FORM: all at once, each verified.
 run_queries() {
-	local q pids="" pid
 	make_data
 	start_resizing "$1"
-	for q in q1 q2 q3 q4 q5; do
-		query "$q" "$q" &
-		pids="$pids $!"
-	done
-	for pid in $pids; do
-		wait "$pid" || fail "a query failed: $(cat "$dir"/q?.out)"
-	done
-	await_no_tenants
+	five_queries
 	[ "$(n_resized)" -gt 0 ] || fail "no launch was resized: $(gsbctl totals)"
 	end_broker
 }

@@ -34,18 +34,10 @@ expect_sums_of_broker() { # expect_sums_of_broker TENANT...
 }
 
 trace_five_tenants_have_complete_chains_and_the_counts_of_the_broker() {
-	local q pids=()
 	make_data
 	start_real_broker
 	expect_match "$(gsbctl trace record "$dir/t.gsb")" 'the next one is recorded from its beginning'
-	for q in q1 q2 q3 q4 q5; do
-		query "$q" "$q" &
-		pids+=($!)
-	done
-	for q in "${pids[@]}"; do
-		wait "$q" || fail "a query failed"
-	done
-	await_no_tenants
+	five_queries
 	expect_match "$(gsbctl trace stop)" '^[0-9]+ events, 0 lost, [0-9]+ bytes$'
 	check_trace "$dir/t.gsb"
 	expect_equal "$(grep -c '^tenant=.* gone=1' "$dir/sums")" 5

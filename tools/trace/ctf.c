@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "trace/read.h"
+
 #define PROVIDER "gsb:"
 
 /* NONE: not one that this build knows. */
@@ -95,15 +97,43 @@ static void put_payload(union gsb_trace_any *any, const struct gsb_trace_event *
 	}
 }
 
+/* As LTTng's clock counts: CLOCK_MONOTONIC, of which the times in fields are, too. */
 static void put_time(union gsb_trace_any *any, const bt_message *message)
 {
-	int64_t ns;
+	if (bt_message_event_borrow_stream_class_default_clock_class_const(message))
+		any->head.time_ns = bt_clock_snapshot_get_value(
+			bt_message_event_borrow_default_clock_snapshot_const(message));
+}
 
-	if (bt_message_event_borrow_stream_class_default_clock_class_const(message) &&
-	    bt_clock_snapshot_get_ns_from_origin(
-		    bt_message_event_borrow_default_clock_snapshot_const(message), &ns) ==
-		    BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK)
-		any->head.time_ns = (uint64_t)ns;
+/* The trace begins where device time is told first. */
+static void take_clocks(struct gsb_traced *t, const union gsb_trace_any *any,
+			const struct gsb_trace_event *e)
+{
+	const struct gsb_trace_field *now = field_of(e, "device_ns"),
+				     *is_virtual = field_of(e, "is_virtual");
+
+	if (is_virtual)
+		t->header.is_virtual = (uint32_t)gsb_trace_value(any, is_virtual);
+	if (t->header.mono_ns || !now)
+		return;
+	t->header.mono_ns = any->head.time_ns;
+	t->header.device_ns = t->now_ns = gsb_trace_value(any, now);
+}
+
+/* What stands in a file's header, and so is no event of the run. */
+static void take_about(struct gsb_traced *t, const struct gsb_trace_about *e)
+{
+	struct gsb_trace_header *h = &t->header;
+
+	if (h->pid) {
+		t->n_other_engines += e->pid != h->pid;
+		return;
+	}
+	h->pid = e->pid;
+	h->n_sms = e->n_sms;
+	gsb_traced_clean(h->device, sizeof(h->device), e->device, sizeof(e->device));
+	gsb_traced_clean(h->policy, sizeof(h->policy), e->policy, sizeof(e->policy));
+	gsb_traced_clean(h->version, sizeof(h->version), e->version, sizeof(e->version));
 }
 
 static int take_event(struct gsb_traced *t, const bt_message *message)
@@ -121,12 +151,12 @@ static int take_event(struct gsb_traced *t, const bt_message *message)
 	if (type != GSB_TRACE_NONE && payload) {
 		put_payload(&any, gsb_trace_event(type), payload);
 		put_time(&any, message);
+		take_clocks(t, &any, gsb_trace_event(type));
 	}
-	if (type == GSB_TRACE_CLOCK && !t->n_events) {
-		t->header.device_ns = any.clock.device_ns;
-		t->header.is_virtual = any.clock.is_virtual;
-	}
-	return gsb_traced_take(t, type, &any);
+	if (type != GSB_TRACE_ABOUT)
+		return gsb_traced_take(t, type, &any);
+	take_about(t, &any.about);
+	return 0;
 }
 
 void gsb_ctf_begin(struct gsb_traced *t)

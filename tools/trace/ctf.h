@@ -2,7 +2,7 @@
  * ctf.h - the same events from LTTng: messages of libbabeltrace2 as events of traced.h. Fields are found by their names, as in
  * files of our own, so a trace of another version can be read, too.
  *
- * What a recording's header says LTTng does not know: device, policy and SMs of such a trace are not told.
+ * What a recording's header says is told by gsb:about: where a session has not enabled that, device, policy and SMs are not known.
  */
 #ifndef GSB_TOOLS_TRACE_CTF_H
 #define GSB_TOOLS_TRACE_CTF_H

@@ -114,6 +114,11 @@ void gsb_traced_warn(const struct gsb_traced *t, const char *path)
 			" serial%s twice: see gsb-trace check\n",
 			path, t->n_flawed, plural(t->n_flawed), t->n_orphans, plural(t->n_orphans),
 			t->n_duplicates, plural(t->n_duplicates));
+	if (t->n_other_engines)
+		fprintf(stderr,
+			"gsb-trace: %s: more than one engine has told its events, which are taken "
+			"for those of one: have a session for each\n",
+			path);
 	if (n_open)
 		fprintf(stderr, "gsb-trace: %s: %" PRIu64 " operation%s not completed in it\n",
 			path, n_open, n_open == 1 ? " is" : "s are");

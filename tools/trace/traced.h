@@ -146,6 +146,8 @@ struct gsb_traced {
 	uint64_t n_events, n_unknown, n_lost, n_queued, n_completed;
 	uint64_t n_orphans;    /* events of operations that were never queued */
 	uint64_t n_duplicates; /* serials that were queued twice */
+	uint64_t
+		n_other_engines; /* LTTng: how often another one than the header's has said that it is there */
 	uint64_t flaws[GSB_N_FLAWS], n_flawed;
 	uint64_t now_ns; /* the latest device time told */
 	enum { GSB_TRACED_WHOLE, GSB_TRACED_TORN, GSB_TRACED_DAMAGED } ending;

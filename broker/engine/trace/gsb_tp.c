@@ -8,9 +8,7 @@
 #include "base/compiler.h"
 #include "broker/engine/trace/provider.h"
 
-GSB_EXPORT gsb_trace_provider gsb_tp_emit;
-
-GSB_EXPORT void gsb_tp_emit(const struct gsb_trace_head *record)
+static void emit(const struct gsb_trace_head *record)
 {
 	switch (record->type) {
 #define GSB_TRACE_EVENT(NAME, name, doc, fields)                                          \
@@ -21,3 +19,10 @@ GSB_EXPORT void gsb_tp_emit(const struct gsb_trace_head *record)
 	default: break;
 	}
 }
+
+static bool is_about_heard(void)
+{
+	return lttng_ust_tracepoint_enabled(gsb, about);
+}
+
+GSB_EXPORT const struct gsb_trace_provider gsb_tp = {emit, is_about_heard};

@@ -34,22 +34,23 @@ static void *open_module(void)
 	return dlopen(GSB_PKGLIBDIR "/gsb-tp.so", RTLD_NOW | RTLD_LOCAL);
 }
 
-int gsb_trace_load_provider(gsb_trace_provider **out)
+int gsb_trace_load_provider(const struct gsb_trace_provider **out)
 {
 	void *module = open_module();
-	void *symbol = module ? dlsym(module, GSB_TRACE_PROVIDER_SYMBOL) : NULL;
+	const struct gsb_trace_provider *p =
+		module ? dlsym(module, GSB_TRACE_PROVIDER_SYMBOL) : NULL;
 
-	if (!symbol) {
+	if (!p) {
 		gsb_log(GSB_LOG_ERROR, "trace", "no LTTng events: %s", dlerror());
 		return -ENOENT;
 	}
-	memcpy(out, &symbol, sizeof(symbol)); /* ISO C has no cast from data to code */
+	*out = p;
 	return 0;
 }
 
 #else
 
-int gsb_trace_load_provider(gsb_trace_provider **out)
+int gsb_trace_load_provider(const struct gsb_trace_provider **out)
 {
 	gsb_log(GSB_LOG_ERROR, "trace", "no LTTng events: this build was configured without LTTng");
 	return -ENOTSUP;

@@ -5,13 +5,19 @@
 #ifndef GSB_BROKER_ENGINE_TRACE_PROVIDER_H
 #define GSB_BROKER_ENGINE_TRACE_PROVIDER_H
 
+#include <stdbool.h>
+
 #include "trace/event.h"
 
-/* What the module exports as GSB_TRACE_PROVIDER_SYMBOL: one record to whatever sessions have enabled its event. */
-typedef void gsb_trace_provider(const struct gsb_trace_head *record);
-#define GSB_TRACE_PROVIDER_SYMBOL "gsb_tp_emit"
+/* What the module exports as GSB_TRACE_PROVIDER_SYMBOL. */
+struct gsb_trace_provider {
+	/* One record to whatever sessions have enabled its event. */
+	void (*emit)(const struct gsb_trace_head *record);
+	bool (*is_about_heard)(void); /* one that has begun has enabled gsb:about */
+};
+#define GSB_TRACE_PROVIDER_SYMBOL "gsb_tp"
 
 /* Logged; -ENOENT, -ENOTSUP (this build has none). */
-int gsb_trace_load_provider(gsb_trace_provider **out);
+int gsb_trace_load_provider(const struct gsb_trace_provider **out);
 
 #endif

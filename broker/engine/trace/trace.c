@@ -32,6 +32,10 @@
 #define LOOK_EVERY_MS 100
 #define LATE_MAX      10 /* times LOOK_EVERY_MS, for who reads what is left */
 
+/* A session that begins beside another is not seen to begin; one that keeps the newest events alone writes over the others. */
+#define ABOUT_EVERY_NS	   1000000000u
+#define ABOUT_EVERY_EVENTS 1024
+
 uint32_t gsb_trace_on;
 bool gsb_trace_is_heard;
 struct gsb_trace_buffer gsb_trace_ring = GSB_TRACE_CLOSED_BUFFER;
@@ -54,7 +58,7 @@ struct recorder {
 static struct recorder recorder = {.work_fd = -1};
 static struct gsb_stamp_clock stamps; /* what events are timed by */
 static int done_fd = -1;
-static gsb_trace_provider *provider;
+static const struct gsb_trace_provider *provider;
 
 /* ---- the thread that writes ---- */
 
@@ -187,6 +191,37 @@ static void look_after_writer(struct recorder *r)
 	}
 }
 
+/* What sessions of LTTng are told of the engine. */
+static struct {
+	struct gsb_trace_about about; /* as it was told last */
+	uint64_t (*now_ns)(struct gsb_device *dev);
+	struct gsb_device *dev;
+	bool heard;	  /* at the last event */
+	unsigned n_since; /* events */
+} told;
+
+static bool is_about_due(const struct gsb_trace_head *event)
+{
+	return !told.heard || event->type == GSB_TRACE_TENANT_COME ||
+	       told.n_since >= ABOUT_EVERY_EVENTS ||
+	       event->time_ns - told.about.head.time_ns >= ABOUT_EVERY_NS;
+}
+
+/* In front of an event, where it is due. */
+static void tell_about(const struct gsb_trace_head *event)
+{
+	bool heard = provider->is_about_heard();
+
+	if (heard && is_about_due(event)) {
+		told.about.head.time_ns = event->time_ns;
+		told.about.device_ns = told.now_ns(told.dev);
+		told.n_since = 0;
+		provider->emit(&told.about.head);
+	}
+	told.heard = heard;
+	told.n_since++;
+}
+
 static void event_to_lttng(struct gsb_trace_head *event)
 {
 	uint32_t posted = gsb_trace_posted_at(event->type);
@@ -197,7 +232,8 @@ static void event_to_lttng(struct gsb_trace_head *event)
 
 		*ns = gsb_stamp_clock_past(&stamps, *ns);
 	}
-	provider(event);
+	tell_about(event);
+	provider->emit(event);
 }
 
 static GSB_COLD void record_to_lttng(const struct gsb_trace_head *record)
@@ -412,11 +448,36 @@ void gsb_trace_get_state(struct gsb_trace_state *out)
 
 /* ---- LTTng ---- */
 
-int gsb_trace_offer_lttng(void)
+static struct gsb_trace_about about_of(const struct gsb_trace_header *h)
+{
+	struct gsb_trace_about e = {
+		.head = {GSB_TRACE_ABOUT, sizeof(e), 0, 0},
+		.pid = h->pid,
+		.n_sms = h->n_sms,
+		.is_virtual = h->is_virtual,
+	};
+
+	static_assert(sizeof(e.device) == sizeof(h->device) &&
+			      sizeof(e.policy) == sizeof(h->policy) &&
+			      sizeof(e.version) == sizeof(h->version),
+		      "sessions are told what a file is");
+	memcpy(e.device, h->device, sizeof(e.device));
+	memcpy(e.policy, h->policy, sizeof(e.policy));
+	memcpy(e.version, h->version, sizeof(e.version));
+	return e;
+}
+
+int gsb_trace_offer_lttng(const struct gsb_trace_header *about,
+			  uint64_t (*now_ns)(struct gsb_device *dev), struct gsb_device *dev)
 {
 	int err = provider ? 0 : gsb_trace_load_provider(&provider);
 
-	if (!err)
-		set_listeners(gsb_trace_on | GSB_TRACE_TO_LTTNG);
-	return err;
+	if (err)
+		return err;
+	told.about = about_of(about);
+	told.now_ns = now_ns;
+	told.dev = dev;
+	told.heard = false;
+	set_listeners(gsb_trace_on | GSB_TRACE_TO_LTTNG);
+	return 0;
 }

@@ -133,7 +133,15 @@ void gsb_trace_get_state(struct gsb_trace_state *out);
 
 /* ---- LTTng ---- */
 
-/* Load the provider, so that a session can enable the events gsb:*; for good. Logged; -ENOENT, -ENOTSUP. */
-int gsb_trace_offer_lttng(void);
+/*
+ * gsb_trace_offer_lttng() - load the provider, so that a session can enable the events gsb:*; for good
+ * @about: what each session is told of the engine, whenever it begins, and again before that may have been overwritten
+ * @now_ns, @dev: device time at these moments
+ *
+ * Return: 0, -ENOENT, -ENOTSUP; logged.
+ */
+struct gsb_device;
+int gsb_trace_offer_lttng(const struct gsb_trace_header *about,
+			  uint64_t (*now_ns)(struct gsb_device *dev), struct gsb_device *dev);
 
 #endif
