@@ -78,6 +78,10 @@ a_replay_is_by_the_lines_of_the_file() {
 contention_is_said_of_kernels_that_say_what_they_ask_for() {
 	local k=threads=256,blocks=132 out
 	expect 0 '^slowdown of the first with contention: ' "$model" pair $k,issue=.5 $k,bandwidth=.5
+	expect 0 '^table of contention: measured$' "$model" pair $k,issue=.5 $k,bandwidth=.5
+	expect 0 '^table of contention: assumed: that of an H200$' "$model" -a a100 pair $k,issue=.5 $k,bandwidth=.5
+	printf 'base = a100\nbeside dram dram = .5 .5\n' >"$dir/lines.txt"
+	expect 0 '^table of contention: measured$' "$model" -a "$dir/lines.txt" pair $k,issue=.5 $k,bandwidth=.5
 	for other in $k,issue=.5 $k,solo_us=5 $k; do
 		out=$("$model" pair "$other" $k) || exit 1
 		! grep 'with contention' <<<"$out" || exit 1
