@@ -18,6 +18,7 @@
 #define DEVICE_BASE   0x400000000000ull
 #define DEVICE_BYTES  (1ull << 34)
 #define THREADS	      256
+#define SMEM_BYTES 1024 /* dynamic, of each kernel: an SM that is set up for one has room for any other, too */
 #define NEAR_WORDS    2048u
 #define WORDS_MIN     (1u << 18)
 #define WORDS_MAX     (1u << 30)
@@ -98,11 +99,11 @@ static int get_memory(struct cal_rig *rig)
 }
 
 /* The least of all kernels. */
-static void count_blocks(struct cal_rig *rig, uint32_t regs, uint32_t smem_bytes)
+static void count_blocks(struct cal_rig *rig, uint32_t regs)
 {
 	const struct gsb_kernel k = {.threads_per_block = THREADS,
 				     .regs_per_thread = regs,
-				     .smem_bytes = smem_bytes,
+				     .smem_bytes = SMEM_BYTES,
 				     .n_blocks = 1};
 	struct gsb_occupancy o;
 
@@ -123,8 +124,7 @@ static int find(struct cal_rig *rig, enum cal_part part, size_t i)
 	    ops->function_prepare(*f, log, sizeof(log)))
 		return refuse(rig, "%s refuses the kernel of %s: %s; measure the others: --only",
 			      rig->info->name, kernels[i].kernel, log);
-	count_blocks(rig, (uint32_t)info.attrs[CU_FUNC_ATTRIBUTE_NUM_REGS],
-		     (uint32_t)info.attrs[CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES]);
+	count_blocks(rig, (uint32_t)info.attrs[CU_FUNC_ATTRIBUTE_NUM_REGS]);
 	return 0;
 }
 
@@ -218,6 +218,7 @@ static int send_one(struct cal_rig *rig, struct gsb_queue *queue, const struct c
 		.function = rig->functions[g->part][g->unit],
 		.grid = {g->sm_blocks * rig->info->arch.n_sms, 1, 1},
 		.block = {THREADS, 1, 1},
+		.smem_bytes = SMEM_BYTES,
 		.params = &params,
 		.params_bytes = sizeof(params),
 	};

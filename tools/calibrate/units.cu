@@ -99,7 +99,7 @@ UNIT(alu)
 /* No conflicts, and nothing is done with what is read. */
 UNIT(shared)
 {
-	__shared__ u32 table[THREADS];
+	extern __shared__ u32 table[]; /* a word for each thread */
 	u32 sum = 0, at = (u32)__cvta_generic_to_shared(&table[threadIdx.x]);
 
 	table[threadIdx.x] = from;
