@@ -71,49 +71,53 @@ static int get_arch(const struct cal_rig *rig, const char *device, struct gsb_ar
 
 /* ---- the file ---- */
 
-static int write_stream(FILE *f, const struct cal_options *o, const struct cal_text *t)
-{
-	int err = cal_write(f, t) || fflush(f) || ferror(f) ? errno : 0;
-
-	return err ? tell(o->path ? o->path : "standard output", strerror(err)) : 0;
-}
-
 /* Beside its place, under a name that nothing has: NULL, told. */
 static FILE *open_beside(const char *place, char **path)
 {
-	int fd = asprintf(path, "%s.XXXXXX", place) < 0 ? -1 : mkstemp(*path);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+	FILE *f = NULL;
+	int fd;
 
-	if (!f)
-		tell(place, strerror(errno));
-	return f;
+	if (asprintf(path, "%s.XXXXXX", place) < 0) {
+		tell(place, strerror(ENOMEM));
+		return NULL;
+	}
+	fd = mkstemp(*path);
+	if (fd >= 0)
+		f = fdopen(fd, "w");
+	if (f)
+		return f;
+	tell(place, strerror(errno));
+	if (fd >= 0)
+		unlink(*path);
+	free(*path);
+	return NULL;
 }
 
-static int write_file(const struct cal_options *o, const struct cal_text *t)
+static int write_file(const char *place, const struct cal_text *t)
 {
-	char *path = NULL;
-	FILE *f = open_beside(o->path, &path);
-	int status;
+	char *path;
+	FILE *f = open_beside(place, &path);
+	int err;
 
 	if (!f)
 		return 1;
 	fchmod(fileno(f), FILE_MODE);
-	status = write_stream(f, o, t);
-	if (fclose(f) && !status)
-		status = tell(o->path, strerror(errno));
-	if (!status && rename(path, o->path))
-		status = tell(o->path, strerror(errno));
-	if (status)
+	err = cal_write(f, t);
+	if (fclose(f) && !err)
+		err = -errno;
+	if (!err && rename(path, place))
+		err = -errno;
+	if (err)
 		unlink(path);
 	free(path);
-	return status;
+	return err ? tell(place, strerror(-err)) : 0;
 }
 
 /* Before minutes are spent on what cannot be kept. */
 static int check_path(const struct cal_options *o)
 {
-	char *path = NULL;
 	struct stat s;
+	char *path;
 	FILE *f;
 
 	if (!o->path)
@@ -158,8 +162,10 @@ int cal_run(const struct cal_options *o)
 	t->device = o->device;
 	t->command = o->command;
 	status = check_path(o) || measure(o, &rig, t);
-	if (!status)
-		status = o->path ? write_file(o, t) : write_stream(stdout, o, t);
+	if (!status && o->path)
+		status = write_file(o->path, t);
+	else if (!status)
+		cal_write(stdout, t); /* whether it could is told at exit: base/program.h */
 	cal_rig_close(&rig);
 	free(t);
 	return status;

@@ -15,10 +15,11 @@
 #include "model/placement/occupancy.h"
 #include "tools/calibrate/units_ptx.h"
 
-#define DEVICE_BASE   0x400000000000ull
-#define DEVICE_BYTES  (1ull << 34)
-#define THREADS	      256
-#define SMEM_BYTES 1024 /* dynamic, of each kernel: an SM that is set up for one has room for any other, too */
+#define DEVICE_BASE  0x400000000000ull
+#define DEVICE_BYTES (1ull << 34)
+#define THREADS	     256
+#define SMEM_BYTES \
+	1024 /* dynamic, of each kernel: an SM that is set up for one has room for any other, too */
 #define NEAR_WORDS    2048u
 #define WORDS_MIN     (1u << 18)
 #define WORDS_MAX     (1u << 30)

@@ -6,6 +6,7 @@
 #include "tools/calibrate/write.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -91,14 +92,15 @@ static void write_pair(FILE *f, const struct cal_text *t, unsigned int a, unsign
 int cal_write(FILE *f, const struct cal_text *t)
 {
 	char arch[GSB_ARCH_TEXT_MAX];
+	int err = gsb_arch_print(&t->arch, arch, sizeof(arch));
 
-	if (gsb_arch_print(&t->arch, arch, sizeof(arch)))
-		return -1;
+	if (err)
+		return err;
 	write_head(f, t);
 	fprintf(f, "%s\n", arch);
 	for (unsigned int a = 0; a < GSB_N_UNITS; a++)
 		for (unsigned int b = 0; b < GSB_N_UNITS; b++)
 			if (t->result.pairs[a][b].older.n)
 				write_pair(f, t, a, b);
-	return ferror(f) ? -1 : 0;
+	return ferror(f) ? -EIO : 0;
 }

@@ -20,7 +20,7 @@ struct cal_text {
 /* "NVIDIA H200" is "nvidia-h200". */
 void cal_short_name(const char *name, char *out, size_t size);
 
-/* 0; -1: @f has an error. */
+/* What is still buffered may fail. 0, -errno. */
 int cal_write(FILE *f, const struct cal_text *t);
 
 #endif
