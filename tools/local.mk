@@ -119,6 +119,14 @@ check_PROGRAMS += tests/unit/test_calibrate
 tests_unit_test_calibrate_SOURCES = tests/unit/test_calibrate.c tools/calibrate/speeds.c tools/calibrate/speeds.h
 tests_unit_test_calibrate_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_calibrate_LDADD = $(CMOCKA_LIBS) -lm
+check_PROGRAMS += tests/unit/test_calibrate_measure
+tests_unit_test_calibrate_measure_SOURCES = tests/unit/test_calibrate_measure.c \
+	tools/calibrate/measure.c tools/calibrate/measure.h \
+	tools/calibrate/rig.c tools/calibrate/rig.h \
+	tools/calibrate/speeds.c tools/calibrate/speeds.h
+tests_unit_test_calibrate_measure_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_calibrate_measure_LDADD = libdevice.la libmodel.la libbase.la $(CMOCKA_LIBS) -lm
+tools/calibrate/tests_unit_test_calibrate_measure-rig.$(OBJEXT): tools/calibrate/units_ptx.h
 check_SCRIPTS += tests/integ/calibrate.sh
 EXTRA_DIST += tests/integ/calibrate.sh
 dist_man_MANS += doc/man/gsb-model.1
