@@ -41,7 +41,8 @@ static struct {
 	unsigned odd_alone; /* likewise a run alone: it takes so many times as long */
 	double odd_factor;
 	bool takes_turns;
-	CUresult result;
+	CUresult
+		result; /* of grids that are not alone on the device: all that are in flight have to be waited for */
 } d;
 
 static int index_of(enum gsb_unit unit)
@@ -107,7 +108,7 @@ static unsigned on_poll(struct gsb_device *dev, struct gsb_completion *out, unsi
 		play();
 	*out = (struct gsb_completion){
 		.cookie = l->cookie,
-		.result = d.result,
+		.result = d.n > 1 ? d.result : CUDA_SUCCESS,
 		.start_ns = d.spans[l->cookie].start_ns,
 		.end_ns = d.spans[l->cookie].end_ns,
 	};
