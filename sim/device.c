@@ -127,7 +127,10 @@ int gsb_sim_device_init(struct gsb_sim *s)
 	const struct gsb_arch *arch = s->p->arch;
 	int err = gsb_machine_create(arch, &gsb_rules_hardware, &s->machine);
 
-	gsb_interference_init(&s->law, arch->name);
+	if (s->p->law)
+		s->law = *s->p->law;
+	else
+		gsb_interference_init(&s->law, arch->name);
 	if (err)
 		return err;
 	s->n_slots = arch->n_sms * arch->max_blocks;

@@ -43,8 +43,7 @@ struct gsb_sim_params {
 	const struct gsb_arch *arch;	 /* to run on */
 	const struct gsb_arch *recorded; /* that the load's times are of; NULL: the same */
 	const struct gsb_policy *policy;
-	const struct gsb_interference *
-		law; /* how kernels slow each other; NULL: as on the emulated device, by issue slots */
+	const struct gsb_interference *law; /* of it; NULL: that which goes with its name */
 	const uint32_t *
 		order; /* instead of a policy: launches, as they stand in the load, in the order of issue; */
 	uint32_t n_order; /* all of them; best.h says how it is kept to */

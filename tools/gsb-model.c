@@ -10,10 +10,11 @@
 
 #include "base/compiler.h"
 #include "base/program.h"
+#include "tools/calibrate/calibrate.h"
 #include "tools/cli.h"
 #include "tools/model_commands.h"
 
-enum { ARCH, OCCUPANCY, BEST_BLOCK, PAIR, PLAN, BATCH, FRACTION, REPLAY };
+enum { ARCH, OCCUPANCY, BEST_BLOCK, PAIR, PLAN, BATCH, FRACTION, REPLAY, CALIBRATE };
 
 static const struct gsb_cli_command commands[] = {
 	[ARCH] = {"arch", "[GPU...]", "GPUs that are known by name, or those named"},
@@ -27,6 +28,7 @@ static const struct gsb_cli_command commands[] = {
 	[FRACTION] = {"fraction", "KERNEL KERNEL",
 		      "hold one of two kernels to a fraction of its blocks?"},
 	[REPLAY] = {"replay", "[LOAD]", "run a load of gsb-trace replay again, under any policy"},
+	[CALIBRATE] = {"calibrate", "", "measure what kernels on one SM leave each other"},
 	{NULL, NULL, NULL},
 };
 
@@ -55,18 +57,20 @@ enum {
 	OPT_TOGETHER,
 	OPT_COLD,
 	OPT_TIMES,
-	OPT_UNITS
+	OPT_UNITS,
+	OPT_ONLY,
+	OPT_QUICK
 };
 
 #define OF(command)  (1u << (command))
-#define ALL_BUT_ARCH (OF(REPLAY + 1) - 1 - OF(ARCH))
+#define ALL_BUT_ARCH (OF(CALIBRATE) - 1 - OF(ARCH))
 
 static const struct gsb_cli_option options[] = {
 	{{"arch", 'a', "GPU", 0, "a name, a file, \"driver\" or \"driver:N\" (default h200)", 0},
 	 ALL_BUT_ARCH},
 	{{"rules", 'r', "RULES", 0, "hardware, paper or printed (default hardware)", 0},
 	 ALL_BUT_ARCH & ~OF(FRACTION) & ~OF(REPLAY)},
-	{{"json", 'j', NULL, 0, "print one JSON object", 0}, 0},
+	{{"json", 'j', NULL, 0, "print one JSON object", 0}, ALL_BUT_ARCH | OF(ARCH)},
 	{{"plot", 'p', "FILE", 0, "draw occupancy and rounds of the first kernel, as SVG", 0},
 	 OF(OCCUPANCY) | OF(BEST_BLOCK)},
 	{{"cover", OPT_COVER, NULL, 0, "the threads of a grid may grow", 0}, OF(PLAN) | OF(BATCH)},
@@ -90,6 +94,11 @@ static const struct gsb_cli_option options[] = {
 	 OF(REPLAY)},
 	{{"together", OPT_TOGETHER, NULL, 0, "all tenants begin at once, whenever they came", 0},
 	 OF(REPLAY)},
+	{{"device", 'd', "DEVICE", 0, "cuda:N or emu:GPU (default cuda:0)", 0}, OF(CALIBRATE)},
+	{{"output", 'o', "FILE", 0, "write there, not to standard output", 0}, OF(CALIBRATE)},
+	{{"only", OPT_ONLY, "UNIT,...", 0, "these units alone", 0}, OF(CALIBRATE)},
+	{{"quick", OPT_QUICK, NULL, 0, "a third of the time: fewer rounds, and no check", 0},
+	 OF(CALIBRATE)},
 	{{NULL, 0, NULL, 0, NULL, 0}, 0},
 };
 
@@ -146,6 +155,10 @@ static int set_option(void *input, int key, char *value)
 	case 'r': return set_rules(in, value);
 	case 'j': in->json = true; return 0;
 	case 'p': in->plot = value; return 0;
+	case 'd': in->calibrate.device = value; return 0;
+	case 'o': in->calibrate.path = value; return 0;
+	case OPT_ONLY: return cal_parse_units(value, &in->calibrate.units);
+	case OPT_QUICK: in->calibrate.quick = true; return 0;
 	case OPT_POLICY: return model_replay_policy(in, value);
 	case OPT_RANDOM: return set_seed(&in->replay, value);
 	case OPT_TENANTS:
@@ -165,6 +178,26 @@ static int set_option(void *input, int key, char *value)
 	case OPT_MARGIN: return set_positive(&in->fraction.margin, "margin", value);
 	}
 	return -1;
+}
+
+/* For the file that it makes. */
+static void join_words(char *out, size_t size, int argc, char **argv)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < argc && n < size; i++)
+		n += (size_t)snprintf(out + n, size - n, "%s%s", i ? " " : "", argv[i]);
+}
+
+static int calibrate(struct model_input *in, const struct gsb_cli_call *call, const char *command)
+{
+	if (call->n_words) {
+		fprintf(stderr, "gsb-model: calibrate takes no '%s'; the device is --device\n",
+			call->words[0]);
+		return GSB_WRONG_USAGE;
+	}
+	in->calibrate.command = command;
+	return cal_run(&in->calibrate);
 }
 
 static int run_on_kernels(struct model_input *in, const struct gsb_cli_call *call)
@@ -196,8 +229,10 @@ int main(int argc, char **argv)
 	};
 	static struct model_input in;
 	struct gsb_cli_call call;
+	char command[512];
 
 	gsb_program_init(cli.name, argv);
+	join_words(command, sizeof(command), argc, argv);
 	in.arch = *gsb_arch_find("h200");
 	gsb_interference_init(&in.law, in.arch.name);
 	in.rules = &gsb_rules_hardware;
@@ -206,10 +241,13 @@ int main(int argc, char **argv)
 		.random = {.n_tenants = 4, .n_kernels = 8},
 	};
 	in.fraction = gsb_fraction_defaults;
+	in.calibrate.device = "cuda:0";
 	gsb_cli_parse(&cli, argc, argv, &in, &call);
 	if (call.command == ARCH)
 		return model_command_arch(&in, call.words, call.n_words);
 	if (call.command == REPLAY)
 		return model_command_replay(&in, call.words, call.n_words);
+	if (call.command == CALIBRATE)
+		return calibrate(&in, &call, command);
 	return run_on_kernels(&in, &call);
 }

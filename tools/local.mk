@@ -91,12 +91,44 @@ tools_gsb_model_SOURCES = \
 	tools/cli.c tools/cli.h \
 	tools/gsb-model.c \
 	tools/model_commands.c tools/model_commands.h \
-	tools/model_driver.c \
+	tools/model_driver.c tools/model_driver.h \
 	tools/model_input.c tools/model_input.h \
 	tools/model_plot.c \
 	tools/model_replay.c \
-	tools/model_report.c tools/model_report.h
-tools_gsb_model_LDADD = libprogram.la libsim.la libpolicy.la libmodel.la libptx.la libbase.la -ldl
+	tools/model_report.c tools/model_report.h \
+	tools/calibrate/calibrate.c tools/calibrate/calibrate.h \
+	tools/calibrate/measure.c tools/calibrate/measure.h \
+	tools/calibrate/rig.c tools/calibrate/rig.h \
+	tools/calibrate/speeds.c tools/calibrate/speeds.h \
+	tools/calibrate/units.def \
+	tools/calibrate/write.c tools/calibrate/write.h
+tools_gsb_model_LDADD = libprogram.la libsim.la libpolicy.la libdevice.la libmodel.la libptx.la libbase.la -ldl -lm
+
+# The kernels of `gsb-model calibrate`, as those of `gsb-bench emu` above.
+EXTRA_DIST += tools/calibrate/units.cu tools/calibrate/units.ptx
+tools/calibrate/rig.$(OBJEXT): tools/calibrate/units_ptx.h
+CLEANFILES += tools/calibrate/units_ptx.h
+tools/calibrate/units_ptx.h: tools/calibrate/units.ptx
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && { echo 'static const char units_ptx[] ='; \
+		sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' $<; echo ';'; } >$@
+# Needs nvcc.
+.PHONY: calibrate-ptx
+calibrate-ptx:
+	$(NVCC) -ptx -arch=compute_75 -o $(srcdir)/tools/calibrate/units.ptx $(srcdir)/tools/calibrate/units.cu
+check_PROGRAMS += tests/unit/test_calibrate
+tests_unit_test_calibrate_SOURCES = tests/unit/test_calibrate.c tools/calibrate/speeds.c tools/calibrate/speeds.h
+tests_unit_test_calibrate_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_calibrate_LDADD = $(CMOCKA_LIBS) -lm
+check_PROGRAMS += tests/unit/test_calibrate_measure
+tests_unit_test_calibrate_measure_SOURCES = tests/unit/test_calibrate_measure.c \
+	tools/calibrate/measure.c tools/calibrate/measure.h \
+	tools/calibrate/rig.c tools/calibrate/rig.h \
+	tools/calibrate/speeds.c tools/calibrate/speeds.h
+tests_unit_test_calibrate_measure_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_calibrate_measure_LDADD = libdevice.la libmodel.la libbase.la $(CMOCKA_LIBS) -lm
+tools/calibrate/tests_unit_test_calibrate_measure-rig.$(OBJEXT): tools/calibrate/units_ptx.h
+check_SCRIPTS += tests/integ/calibrate.sh
+EXTRA_DIST += tests/integ/calibrate.sh
 dist_man_MANS += doc/man/gsb-model.1
 EXTRA_DIST += doc/model.md
 EXTRA_DIST += doc/comparison.md doc/pictures/compare-pairs.svg doc/pictures/compare-queries.svg

@@ -265,6 +265,8 @@ static void pair_contention(struct report *r, const struct model_input *in)
 				   c.slowdown[0]);
 		report_fact_number(r, "slowdown of the second with contention", "%.3f",
 				   c.slowdown[1]);
+		report_fact_text(r, "table of contention",
+				 in->law.is_assumed ? "assumed: that of an H200" : "measured");
 	} else if (demands[0] || demands[1]) {
 		report_fact_text(r, "contention not known for lack of demands of",
 				 k[demands[0]].name);

@@ -1,15 +1,18 @@
 /*
- * model_driver.c - a GPU of this host as the models need it: attributes of the driver, nothing else.
+ * model_driver.c - see model_driver.h. Attributes of the driver, nothing else.
  *
  * The driver is opened when asked for, never linked; no context is made. What no attribute tells (the
  * allocation units) follows from the compute capability, as in the table of model/gpu/arch.c.
  */
+#include "tools/model_driver.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "gsb/cuabi.h"
-#include "tools/model_input.h"
+#include "model/gpu/arch.h"
 
 /* Numbers of CUdevice_attribute, and the field that each fills. */
 static const struct {

@@ -17,6 +17,7 @@
 #include "ptx/fatbin.h"
 #include "ptx/image.h"
 #include "ptx/kernel.h"
+#include "tools/model_driver.h"
 
 #define FILE_MAX_BYTES	 ((size_t)64 << 20)
 #define ARENA_MAX_BYTES	 ((size_t)512 << 20)

@@ -7,6 +7,7 @@
 #include "model/gpu/arch.h"
 #include "model/input/kernels.h"
 #include "sim/random.h"
+#include "tools/calibrate/calibrate.h"
 
 /* What gsb-model replay runs, and under what. */
 struct model_replay {
@@ -22,6 +23,7 @@ struct model_input {
 	struct gsb_interference law; /* of it */
 	bool arch_given;
 	struct model_replay replay;
+	struct cal_options calibrate;
 	const struct gsb_rules *rules;
 	bool json;
 	bool cover;	  /* T x B may grow */
@@ -47,8 +49,5 @@ int model_input_kernels(struct model_input *in, const char *word);
 
 /* A load from a file, "-" for standard input. 0; -1: told on stderr. */
 int model_input_load(const char *path, struct gsb_workload *out);
-
-/* model_driver.c: attributes of device @index of the driver. 0; -1: told on stderr. */
-int model_driver_arch(unsigned int index, struct gsb_arch *out);
 
 #endif

@@ -145,8 +145,10 @@ static int report_all(const struct model_input *in, const struct gsb_workload *l
 static int run(const struct model_input *in, const struct gsb_workload *load)
 {
 	const struct gsb_arch *recorded = recorded_arch(load);
+	bool as_recorded = recorded && !in->arch_given;
 	struct gsb_sim_params p = {
-		.arch = in->arch_given || !recorded ? &in->arch : recorded,
+		.arch = as_recorded ? recorded : &in->arch,
+		.law = as_recorded ? NULL : &in->law,
 		.recorded = recorded,
 		.together = in->replay.together,
 	};

@@ -539,3 +539,16 @@ int gsb_arch_parse(const char *text, size_t len, struct gsb_arch *out, struct gs
 	*out = arch;
 	return 0;
 }
+
+int gsb_arch_print(const struct gsb_arch *arch, char *out, size_t size)
+{
+	size_t n = (size_t)snprintf(out, size, "name = %s\n", arch->name);
+
+	if (arch->marketing_name[0] && n < size)
+		n += (size_t)snprintf(out + n, size - n, "marketing_name = %s\n",
+				      arch->marketing_name);
+	for (size_t i = 0; i < GSB_ARRAY_LEN(fields) && n < size; i++)
+		n += (size_t)snprintf(out + n, size - n, "%s = %" PRIu64 "\n", fields[i].key,
+				      field_get(arch, &fields[i]));
+	return n < size ? 0 : -ENOSPC;
+}

@@ -54,4 +54,8 @@ int gsb_arch_find_sms(const struct gsb_arch *arch, struct gsb_sm_range asked,
  */
 int gsb_arch_parse(const char *text, size_t len, struct gsb_arch *out, struct gsb_text_error *err);
 
+#define GSB_ARCH_TEXT_MAX 2048
+/* The text of which gsb_arch_parse() makes the same GPU. -ENOSPC: not in @size bytes, of which GSB_ARCH_TEXT_MAX are enough. */
+int gsb_arch_print(const struct gsb_arch *arch, char *out, size_t size);
+
 #endif

@@ -51,6 +51,13 @@ CUresult cuDeviceGetName(char *name, int length, CUdevice device)
 	return fake_leave(CUDA_SUCCESS);
 }
 
+/* Of no test of device/cuda, so not counted. */
+CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
+{
+	*bytes = info()->total_mem_bytes;
+	return CUDA_SUCCESS;
+}
+
 CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
 {
 	CUresult result = fake_enter(__func__);

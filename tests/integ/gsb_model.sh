@@ -65,9 +65,23 @@ a_gpu_can_be_a_file() {
 	expect 2 "bad\.txt:2: unknown key 'n_smz'" "$model" -a "$dir/bad.txt" occupancy threads=256,blocks=1
 }
 
+# Two tenants that live on the memory run at half the speed beside each other, or as fast as alone, as the file says.
+a_replay_is_by_the_lines_of_the_file() {
+	local half free
+	printf 'base = h200\nbeside dram dram = 0.5 0.5\n' >"$dir/half.txt"
+	printf 'base = h200\nbeside dram dram = 1 1\nbeside issue issue = 1 1\n' >"$dir/free.txt"
+	half=$("$model" -a "$dir/half.txt" replay --random 3 --units --policy coreside | sed -n 's/^makespan_ms: //p') || exit 1
+	free=$("$model" -a "$dir/free.txt" replay --random 3 --units --policy coreside | sed -n 's/^makespan_ms: //p') || exit 1
+	echo "$half $free" | awk '{exit !($2 > 0 && $2 < $1)}' || { echo "    $half $free"; exit 1; }
+}
+
 contention_is_said_of_kernels_that_say_what_they_ask_for() {
 	local k=threads=256,blocks=132 out
 	expect 0 '^slowdown of the first with contention: ' "$model" pair $k,issue=.5 $k,bandwidth=.5
+	expect 0 '^table of contention: measured$' "$model" pair $k,issue=.5 $k,bandwidth=.5
+	expect 0 '^table of contention: assumed: that of an H200$' "$model" -a a100 pair $k,issue=.5 $k,bandwidth=.5
+	printf 'base = a100\nbeside dram dram = .5 .5\n' >"$dir/lines.txt"
+	expect 0 '^table of contention: measured$' "$model" -a "$dir/lines.txt" pair $k,issue=.5 $k,bandwidth=.5
 	for other in $k,issue=.5 $k,solo_us=5 $k; do
 		out=$("$model" pair "$other" $k) || exit 1
 		! grep 'with contention' <<<"$out" || exit 1
@@ -184,7 +198,7 @@ plot_is_written_whole() {
 	expect 1 'No such file' "$model" -p "$dir/none/k.svg" occupancy threads=256,blocks=1
 }
 
-for c in pair_gives_the_papers_slowdown tables_are_read_and_planned ptx_gives_registers_as_estimates a_gpu_can_be_a_file \
+for c in pair_gives_the_papers_slowdown tables_are_read_and_planned ptx_gives_registers_as_estimates a_gpu_can_be_a_file a_replay_is_by_the_lines_of_the_file \
 	contention_is_said_of_kernels_that_say_what_they_ask_for claims_say_what_they_cover \
 	fraction_says_hold_or_not what_is_wrong_is_named options_stand_anywhere_and_none_is_ignored \
 	help_and_version_are_everywhere output_that_is_lost_is_an_error json_is_json_whatever_the_names the_driver_describes_its_gpu plot_is_written_whole; do

@@ -152,6 +152,23 @@ static void test_arch_names_are_all_of_the_table_and_cut_to_size(void **state)
 	assert_string_equal(few, "c2070, g");
 }
 
+static void test_arch_print_is_read_back_the_same(void **state)
+{
+	char text[GSB_ARCH_TEXT_MAX], few[100];
+	struct gsb_text_error err;
+	const struct gsb_arch *a;
+
+	(void)state;
+	for (size_t i = 0; (a = gsb_arch_at(i)); i++) {
+		struct gsb_arch back;
+
+		assert_int_equal(gsb_arch_print(a, text, sizeof(text)), 0);
+		assert_int_equal(gsb_arch_parse(text, strlen(text), &back, &err), 0);
+		assert_memory_equal(&back, a, sizeof(back));
+	}
+	assert_int_equal(gsb_arch_print(gsb_arch_at(0), few, sizeof(few)), -ENOSPC);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,6 +180,7 @@ int main(void)
 		cmocka_unit_test(test_arch_parse_binary_and_long_lines_are_refused),
 		cmocka_unit_test(test_arch_parse_mutated_text_never_yields_a_bad_arch),
 		cmocka_unit_test(test_arch_names_are_all_of_the_table_and_cut_to_size),
+		cmocka_unit_test(test_arch_print_is_read_back_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
