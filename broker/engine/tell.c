@@ -65,6 +65,10 @@ void gsb_tell_gone(const struct gsb_tenant *t)
 {
 	const struct gsb_ctl_tenant *n = &t->stats;
 
+	if (t->scheduler->estimates)
+		gsb_trace(TENANT_MODEL, tenant_model, t->id, .n_predicted = n->n_predicted,
+			  .error_ppm = n->error_ppm, .known_ns = n->known_ns,
+			  .alone_ns = n->alone_ns);
 	gsb_trace(TENANT_GONE, tenant_gone, t->id, .n_records = n->records,
 		  .n_launches = n->launches, .n_kernels = n->kernels, .n_copies = n->copies,
 		  .n_fills = n->fills, .kernels_device_ns = n->device_ns,

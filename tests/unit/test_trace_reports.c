@@ -1016,6 +1016,61 @@ static void test_reports_survive_files_of_any_bytes(void **state)
 	tau_remove(dir);
 }
 
+/* ---- check ---- */
+
+/* What check says of the story, in which bob leaves and his broker says this of its predictions: 0: in order. */
+static int check_story(const struct gsb_trace_tenant_model *model)
+{
+	struct trace_kit k = {0};
+	char path[64];
+	int fd, saved[2], status;
+
+	trace_kit_story(&k);
+	if (model)
+		trace_kit_put(&k, model);
+	PUT(&k, TENANT_GONE, tenant_gone, 2, .n_records = 3, .n_launches = 2, .n_kernels = 2,
+	    .n_copies = 1, .kernels_device_ns = 1500);
+	fd = trace_kit_file(&k, 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	silence(saved);
+	status = gsb_trace_check(&(struct gsb_trace_request){.path = path});
+	restore(saved);
+	close(fd);
+	trace_kit_finish(&k);
+	return status;
+}
+
+static void test_check_compares_what_the_broker_says_of_its_predictions(void **state)
+{
+	struct gsb_trace_tenant_model model = {.head = {GSB_TRACE_TENANT_MODEL, sizeof(model), 2},
+					       .n_predicted = 1,
+					       .error_ppm = 100000};
+
+	assert_int_equal(check_story(&model), 0);
+	assert_int_equal(check_story(NULL), 0); /* of an older broker */
+	model.error_ppm++;
+	assert_int_equal(check_story(&model), 1);
+	model.error_ppm--;
+	model.n_predicted++;
+	assert_int_equal(check_story(&model), 1);
+}
+
+static void test_errors_are_of_launches_that_ran_to_their_end(void **state)
+{
+	struct gsb_traced_op op = {.kind = GSB_TRACE_OP_LAUNCH,
+				   .steps = 1u << GSB_STEP_FINISHED,
+				   .start_ns = 5,
+				   .end_ns = 6,
+				   .predicted_ns = 1};
+
+	assert_true(gsb_traced_is_measured(&op));
+	op.result = 700;
+	assert_false(gsb_traced_is_measured(&op));
+	op.result = 0;
+	op.end_ns = 5;
+	assert_false(gsb_traced_is_measured(&op));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1037,6 +1092,8 @@ int main(void)
 		cmocka_unit_test(test_load_has_what_was_posted_and_what_was_measured),
 		cmocka_unit_test(test_load_names_what_the_program_had_waited_for),
 		cmocka_unit_test(test_exports_of_an_empty_trace_are_whole),
+		cmocka_unit_test(test_check_compares_what_the_broker_says_of_its_predictions),
+		cmocka_unit_test(test_errors_are_of_launches_that_ran_to_their_end),
 		cmocka_unit_test(test_reports_survive_records_of_any_content),
 		cmocka_unit_test(test_reports_survive_files_of_any_bytes),
 	};

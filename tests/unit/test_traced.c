@@ -472,6 +472,24 @@ static void test_accounts_bytes_by_direction(void **state)
 	finish_accounts(&t, &a);
 }
 
+/* What no report says is what a broker counts in the same run. */
+static void test_errors_of_the_model_add_up_as_the_broker_counts_them(void **state)
+{
+	struct trace_kit k = {0};
+	struct gsb_traced t;
+
+	trace_kit_story(&k);
+	PUT(&k, TENANT_MODEL, tenant_model, 2, .n_predicted = 1, .error_ppm = 100000);
+	trace_kit_load(&k, &t);
+	assert_int_equal(t.tenants[0].n_predicted, 1);
+	assert_int_equal(t.tenants[0].error_ppm, 200000); /* 1600 for 2000 */
+	assert_int_equal(t.tenants[0].model.head.type, 0);
+	assert_int_equal(t.tenants[1].n_predicted, t.tenants[1].model.n_predicted);
+	assert_int_equal(t.tenants[1].error_ppm, t.tenants[1].model.error_ppm);
+	gsb_traced_finish(&t);
+	trace_kit_finish(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -495,6 +513,7 @@ int main(void)
 		cmocka_unit_test(test_accounts_time_alone_and_shared),
 		cmocka_unit_test(test_accounts_slowdown_is_by_the_runs_alone),
 		cmocka_unit_test(test_accounts_bytes_by_direction),
+		cmocka_unit_test(test_errors_of_the_model_add_up_as_the_broker_counts_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,6 +78,7 @@ static bool is_comparable(const struct gsb_traced_tenant *it)
 static unsigned compare_tenant(FILE *to, const struct gsb_traced_tenant *it)
 {
 	const struct gsb_trace_tenant_gone *own = &it->counters;
+	const struct gsb_trace_tenant_model *model = &it->model;
 	const struct comparison all[] = {
 		{"records", it->n_taken + it->n_queued, own->n_records},
 		{"launches", it->n_launches, own->n_launches},
@@ -85,9 +86,12 @@ static unsigned compare_tenant(FILE *to, const struct gsb_traced_tenant *it)
 		{"copies", it->n_copies, own->n_copies},
 		{"fills", it->n_fills, own->n_fills},
 		{"kernels' device ns", it->kernels_ns, own->kernels_device_ns},
+		{"predicted kernels", it->n_predicted, model->n_predicted},
+		{"model error, ppm in sum", it->error_ppm, model->error_ppm},
 	};
+	unsigned n = GSB_ARRAY_LEN(all) - (model->head.type ? 0 : 2);
 
-	return is_comparable(it) ? show_differences(to, it, all, GSB_ARRAY_LEN(all)) : 0;
+	return is_comparable(it) ? show_differences(to, it, all, n) : 0;
 }
 
 /* ---- the verdict ---- */

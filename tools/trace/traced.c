@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "gsb/model_error.h"
 #include "tools/trace/amounts.h"
 
 /* ---- arrays ---- */
@@ -428,6 +429,11 @@ static void count_completed(struct gsb_traced_tenant *it, const struct gsb_trace
 	it->n_fills += ok && op->kind == GSB_TRACE_OP_FILL;
 	if (op->kind == GSB_TRACE_OP_LAUNCH && gsb_traced_ran(op))
 		it->kernels_ns += op->end_ns - op->start_ns;
+	if (gsb_traced_is_measured(op)) {
+		it->error_ppm += gsb_model_error_ppm((double)op->predicted_ns,
+						     (double)(op->end_ns - op->start_ns));
+		it->n_predicted++;
+	}
 }
 
 static void note_done(struct gsb_traced *t, const struct gsb_traced_op *op)
@@ -548,6 +554,8 @@ static int count_event(struct gsb_traced *t, unsigned type, const union gsb_trac
 		it->n_allocations++;
 		it->allocated_bytes += e->allocated.bytes;
 	}
+	if (type == GSB_TRACE_TENANT_MODEL)
+		it->model = e->tenant_model;
 	if (type == GSB_TRACE_TENANT_GONE) {
 		it->gone = true;
 		it->gone_real_ns = e->head.time_ns;
@@ -585,6 +593,7 @@ int gsb_traced_take(struct gsb_traced *t, unsigned type, const union gsb_trace_a
 	case GSB_TRACE_FAULT:
 	case GSB_TRACE_STALLED:
 	case GSB_TRACE_ALLOCATED:
+	case GSB_TRACE_TENANT_MODEL:
 	case GSB_TRACE_TENANT_GONE: return count_event(t, type, e);
 	default: return 0;
 	}

@@ -102,9 +102,11 @@ struct gsb_traced_tenant {
 	uint64_t come_ns; /* device time known when it came */
 	/* what its events add up to */
 	uint64_t n_taken, n_queued, n_launches, n_kernels, n_copies, n_fills, kernels_ns;
+	uint64_t n_predicted, error_ppm;
 	uint64_t n_faults, n_allocations, allocated_bytes, n_stalls, peak_bytes;
-	struct gsb_trace_tenant_gone counters;			 /* the broker's own, once gone */
-	struct gsb_traced_release done;				 /* the last to complete */
+	struct gsb_trace_tenant_gone counters; /* the broker's own, once gone */
+	struct gsb_trace_tenant_model model;   /* likewise; its head is 0 where it was not told */
+	struct gsb_traced_release done;	       /* the last to complete */
 	struct gsb_traced_release releases[GSB_TRACED_RELEASES]; /* the latest first */
 };
 
@@ -176,6 +178,13 @@ static inline bool gsb_traced_has(const struct gsb_traced_op *op, enum gsb_trace
 static inline bool gsb_traced_ran(const struct gsb_traced_op *op)
 {
 	return gsb_traced_has(op, GSB_STEP_FINISHED) && op->end_ns >= op->start_ns;
+}
+
+/* A launch whose time the policy had predicted, and that ran to its end. */
+static inline bool gsb_traced_is_measured(const struct gsb_traced_op *op)
+{
+	return op->kind == GSB_TRACE_OP_LAUNCH && op->predicted_ns && !op->result &&
+	       gsb_traced_ran(op) && op->end_ns > op->start_ns;
 }
 
 /* Goes to the device at all. */
