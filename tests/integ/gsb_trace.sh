@@ -90,6 +90,11 @@ gsb_trace_explains_in_what_form_a_launch_went() {
 	expect_equal "$(gsb_trace summary --json "$dir/t.gsb" | tr ',' '\n' | sed -n 's/.*"resized": //p' | awk '{ n += $1 } END { print n }')" "$resized"
 	# a slice is bit 2; what may not be sliced goes as it was asked
 	expect_match "$(grep ' kernel ' "$dir/dump")" ' shapes=([4-7]|[0-9]*[1-9][0-9])'
+	# each form of each kernel is proven, or there is a reason why not
+	expect_match "$(grep ' kernel ' "$dir/dump")" ' no_reshape=[a-z_]+ no_slice=none no_persistent=off$'
+	expect_no_match "$(grep ' kernel ' "$dir/dump")" ' shapes=[04] no_reshape=none'
+	expect_match "$(gsb_trace explain "$dir/t.gsb" "$(sed -nE '/ kernel .* no_slice=none /s/.* name="([^"]*)".*/\1/p' "$dir/dump" | head -n 1)")" \
+		'^  in slices                                 yes: proven$'
 	serial=$(sed -nE 's/.* shaped +serial=([0-9]+) form=slice n_parts=4 part_ns=0$/\1/p' "$dir/dump" | head -n 1)
 	[ -n "$serial" ] || fail "nothing was sliced: $(grep ' shaped ' "$dir/dump")"
 	expect_match "$(gsb_trace explain "$dir/t.gsb" "$serial")" '  shape       in slices, one after the other, for [0-9]+ blocks? of [0-9]+ threads; 4 slices$'

@@ -483,6 +483,58 @@ static void test_shapes_are_told_of_a_kernel_and_the_form_of_its_launch(void **s
 	end(f);
 }
 
+/* All that can stand against a form, seen when a recording begins: of the module, of the kernel's text, and since. */
+static void test_reasons_against_forms_are_told_of_a_kernel(void **state)
+{
+	const uint32_t slice = GSB_SHAPE_BIT(GSB_SHAPE_SLICE);
+	static struct gsb_variants variants = {.hash = "abc"};
+	struct gsb_proof proof = {.shapes = slice,
+				  .refusals[GSB_SHAPE_RESHAPE] = GSB_TRACE_REFUSAL_BARRIER};
+	const struct {
+		struct gsb_variants *variants;
+		struct gsb_proof *proof;
+		uint32_t shapes, refuted;
+		const char *deny;
+		enum gsb_trace_refusal no_slice, no_reshape;
+	} cases[] = {
+		{NULL, NULL, 0, 0, NULL, GSB_TRACE_REFUSAL_OFF, GSB_TRACE_REFUSAL_OFF},
+		{&variants, NULL, 0, 0, NULL, GSB_TRACE_REFUSAL_NO_TEXT, GSB_TRACE_REFUSAL_NO_TEXT},
+		{&variants, &proof, slice, 0, NULL, GSB_TRACE_REFUSAL_NONE,
+		 GSB_TRACE_REFUSAL_BARRIER},
+		{&variants, &proof, slice, slice, NULL, GSB_TRACE_REFUSAL_REFUTED,
+		 GSB_TRACE_REFUSAL_BARRIER},
+		{&variants, &proof, 0, 0, "in?", GSB_TRACE_REFUSAL_DENIED,
+		 GSB_TRACE_REFUSAL_BARRIER},
+		{&variants, &proof, 0, 0, NULL, GSB_TRACE_REFUSAL_NOT_MADE,
+		 GSB_TRACE_REFUSAL_BARRIER},
+	};
+	struct fixture *f = *state;
+	struct gsb_kernel_fn *fn;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	kit_load_inc(&f->t, 1, 1);
+	fn = gsb_code_find_function(f->t.t, kit_fn(1));
+	for (size_t i = 0; i < GSB_ARRAY_LEN(cases); i++) {
+		const struct gsb_trace_kernel *k;
+
+		fn->module->variants = cases[i].variants;
+		fn->proof = cases[i].proof;
+		fn->shapes = cases[i].shapes;
+		proof.refuted = cases[i].refuted;
+		f->k.engine->params.resizing.deny = cases[i].deny;
+		forget(f);
+		record(f);
+		read_back(f);
+		k = &event(f, GSB_TRACE_KERNEL, 0)->kernel;
+		assert_int_equal(k->shapes, cases[i].shapes & ~cases[i].refuted);
+		assert_int_equal(k->no_slice, cases[i].no_slice);
+		assert_int_equal(k->no_reshape, cases[i].no_reshape);
+	}
+	fn->module->variants = NULL;
+	fn->proof = NULL;
+	end(f);
+}
+
 static void test_decision_without_free_queues_says_so(void **state)
 {
 	struct fixture *f = *state;
@@ -1033,6 +1085,7 @@ int main(void)
 		CASE(test_decision_names_what_is_held_once_and_what_is_forced),
 		CASE(test_decision_holds_for_the_reason_that_the_policy_says),
 		CASE(test_shapes_are_told_of_a_kernel_and_the_form_of_its_launch),
+		CASE(test_reasons_against_forms_are_told_of_a_kernel),
 		CASE(test_decision_without_free_queues_says_so),
 		CASE(test_ready_while_all_queues_are_busy_is_held_by_them),
 		CASE(test_decision_for_several_sees_none_of_them_on_the_device),

@@ -23,6 +23,7 @@
 #include "tools/trace/critical.h"
 #include "tools/trace/export.h"
 #include "tools/trace/find.h"
+#include "tools/trace/forms.h"
 #include "tools/trace/source.h"
 #include "trace/read.h"
 
@@ -1016,6 +1017,53 @@ static void test_reports_survive_files_of_any_bytes(void **state)
 	tau_remove(dir);
 }
 
+/* ---- forms ---- */
+
+static void expect_forms(const struct trace_kit *k, const char *want)
+{
+	struct gsb_traced t;
+	char *text;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	trace_kit_load(k, &t);
+	gsb_trace_print_forms(to, &t, "scan");
+	fclose(to);
+	assert_string_equal(text, want);
+	free(text);
+	gsb_traced_finish(&t);
+}
+
+static void test_forms_are_said_once_for_all_who_have_the_same(void **state)
+{
+	struct trace_kit k = {0};
+
+	trace_kit_tenant(&k, 1, "alice");
+	trace_kit_tenant(&k, 2, "bob");
+	trace_kit_tenant(&k, 3, "carol");
+	trace_kit_kernel(&k, 1, 0xa1, "scan"); /* of an older broker: nothing is told */
+	expect_forms(&k, "");
+	for (uint32_t who = 1; who <= 2; who++)
+		PUT(&k, KERNEL, kernel, who, .function = 0xb1, .name = "scan",
+		    .shapes = 1u << GSB_TRACE_FORM_SLICE, .no_reshape = GSB_TRACE_REFUSAL_BARRIER,
+		    .no_persistent = 255);
+	PUT(&k, KERNEL, kernel, 3, .function = 0xb1, .name = "scan",
+	    .no_reshape = GSB_TRACE_REFUSAL_OFF, .no_slice = GSB_TRACE_REFUSAL_OFF,
+	    .no_persistent = GSB_TRACE_REFUSAL_OFF);
+	PUT(&k, KERNEL, kernel, 3, .function = 0xc1, .name = "join", .shapes = 2);
+	expect_forms(
+		&k,
+		"In which forms it may be launched, by alice:\n"
+		"  in blocks of another size                 no: waits for the threads of its block\n"
+		"  in slices                                 yes: proven\n"
+		"  by few blocks that fetch the work of all  no: of a later version\n"
+		"In which forms it may be launched, by carol:\n"
+		"  in blocks of another size                 no: [resize] mode is off, or forces another form\n"
+		"  in slices                                 no: [resize] mode is off, or forces another form\n"
+		"  by few blocks that fetch the work of all  no: [resize] mode is off, or forces another form\n");
+	trace_kit_finish(&k);
+}
+
 /* ---- check ---- */
 
 /* What check says of the story, in which bob leaves and his broker says this of its predictions: 0: in order. */
@@ -1092,6 +1140,7 @@ int main(void)
 		cmocka_unit_test(test_load_has_what_was_posted_and_what_was_measured),
 		cmocka_unit_test(test_load_names_what_the_program_had_waited_for),
 		cmocka_unit_test(test_exports_of_an_empty_trace_are_whole),
+		cmocka_unit_test(test_forms_are_said_once_for_all_who_have_the_same),
 		cmocka_unit_test(test_check_compares_what_the_broker_says_of_its_predictions),
 		cmocka_unit_test(test_errors_are_of_launches_that_ran_to_their_end),
 		cmocka_unit_test(test_reports_survive_records_of_any_content),

@@ -13,6 +13,7 @@
 #include "tools/trace/amounts.h"
 #include "tools/trace/commands.h"
 #include "tools/trace/find.h"
+#include "tools/trace/forms.h"
 
 #define COMPANIONS_SHOWN 5u
 
@@ -442,7 +443,7 @@ static void explain_policy(const struct gsb_traced *t, const struct sums *s)
 }
 
 static void explain_sums(const struct gsb_traced *t, const struct gsb_accounts *a,
-			 const struct sums *s, const char *word)
+			 const struct sums *s, const struct gsb_traced_filter *f, const char *word)
 {
 	printf("%s: %" PRIu64 " operation%s, %" PRIu64 " of them launches%s", word, s->n,
 	       plural(s->n), s->n_launches, s->n_launches ? ", " : "");
@@ -460,6 +461,8 @@ static void explain_sums(const struct gsb_traced *t, const struct gsb_accounts *
 	explain_sum_waits(s);
 	explain_policy(t, s);
 	explain_companions(t, s);
+	if (f->kernel)
+		gsb_trace_print_forms(stdout, t, f->kernel);
 	if (s->longest) {
 		printf("\nThe one that waited longest:\n");
 		explain_op(t, a, s->longest);
@@ -474,7 +477,7 @@ static void explain_all(const struct gsb_traced *t, const struct gsb_accounts *a
 	for (uint32_t i = 0; i < t->n_ops; i++)
 		if (gsb_traced_matches(f, t, &t->ops[i]))
 			add_op(&s, t, a, &t->ops[i]);
-	explain_sums(t, a, &s, word);
+	explain_sums(t, a, &s, f, word);
 	free(s.companions);
 	gsb_map_finish(&s.companion_of);
 }

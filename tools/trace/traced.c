@@ -516,6 +516,9 @@ static int on_kernel(struct gsb_traced *t, const struct gsb_trace_kernel *e)
 		return -ENOMEM;
 	k->regs = e->regs;
 	k->static_smem_bytes = e->static_smem_bytes;
+	k->shapes = e->shapes;
+	memcpy(k->refusals, (uint8_t[]){e->no_reshape, e->no_slice, e->no_persistent},
+	       sizeof(k->refusals));
 	CLEAN(k->name, e->name);
 	return 0;
 }

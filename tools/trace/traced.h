@@ -25,6 +25,7 @@
 #define GSB_TRACED_NONE	     UINT32_MAX
 #define GSB_TRACED_PARKS_MAX 4
 #define GSB_TRACED_NAME_MAX  256
+#define GSB_TRACED_FORMS     3 /* that change the geometry */
 
 enum gsb_traced_step {
 	GSB_STEP_QUEUED,
@@ -123,6 +124,9 @@ struct gsb_traced_kernel {
 	uint32_t tenant;
 	uint64_t function;
 	uint32_t regs, static_smem_bytes;
+	uint32_t shapes; /* a bit for each enum gsb_trace_form that is proven */
+	uint8_t refusals
+		[GSB_TRACED_FORMS]; /* enum gsb_trace_refusal, of reshape, slice, persistent */
 	char name[GSB_TRACED_NAME_MAX];
 };
 
