@@ -71,6 +71,10 @@ gsb_trace_explains_and_follows_chains() {
 	expect_equal "$status" 0
 	expect_match "$output" "^serial $serial: .* of q2 \(tenant [0-9]+, gpu_db\), "
 	expect_match "$output" '^  completed   at '
+	# a program waits for what it has posted, and is woken when that is done
+	serial=$(gsbctl trace dump "$dir/t.gsb" | sed -nE 's/.* woken .* serial=([1-9][0-9]*) .* waited=stream$/\1/p' | tail -n 1)
+	[ -n "$serial" ] || fail "nobody waited for a stream: $(gsbctl trace dump "$dir/t.gsb" | grep ' woken ' | tail -n 2)"
+	expect_match "$(gsb_trace explain "$dir/t.gsb" "$serial")" '^  woke        1 thread of its program, [0-9.]+ [a-z]+ of real time after that$'
 	expect_match "$(gsb_trace explain "$dir/t.gsb" join_write)" '^join_write: 15 operations, 15 of them launches'
 	expect_match "$(gsb_trace explain "$dir/t.gsb" q3)" '^The one that waited longest:$'
 	expect_match "$(gsb_trace model-error "$dir/t.gsb")" '^fifo predicts nothing'

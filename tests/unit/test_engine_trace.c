@@ -797,6 +797,93 @@ static void test_quota_is_said_with_its_figures(void **state)
 	end(f);
 }
 
+/* ---- who waits ---- */
+
+static void expect_woken(const struct fixture *f, unsigned i, enum gsb_trace_wait waited,
+			 uint32_t index, uint64_t value, uint64_t serial)
+{
+	const struct gsb_trace_woken *w = &event(f, GSB_TRACE_WOKEN, i)->woken;
+
+	assert_int_equal(w->n_threads, 1);
+	assert_int_equal(w->thread, f->t.slot);
+	assert_int_equal(w->waited, waited);
+	assert_int_equal(w->index, index);
+	assert_int_equal(w->value, value);
+	assert_int_equal(w->serial, serial);
+}
+
+static uint64_t queued_serial(const struct fixture *f, unsigned i)
+{
+	return event(f, GSB_TRACE_QUEUED, i)->queued.serial;
+}
+
+static void test_who_is_woken_had_waited_for_that_operation(void **state)
+{
+	struct gsb_rec_mem_alloc b = {.ctx = kit_ctx(0), .size = 64};
+	struct fixture *f = *state;
+	uint64_t call;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	kit_device_auto(f->k.dev);
+	kit_stream_create(&f->t, 1, 0);
+	kit_event_create(&f->t, 5);
+	kit_settle(&f->k);
+	record(f);
+	kit_block(&f->t, GSB_WAIT_STREAM, 1, 2); /* of three that end at once */
+	for (int i = 0; i < 3; i++)
+		kit_fill(&f->t, 1, f->mem);
+	kit_settle(&f->k);
+	kit_block(&f->t, GSB_WAIT_EVENT, 5, 1);
+	kit_fill(&f->t, 1, f->mem);
+	kit_record(&f->t, 1, 5);
+	kit_fill(&f->t, 1, f->mem);
+	kit_settle(&f->k);
+	call = kit_post_call(&f->t, GSB_REC_MEM_ALLOC, &b, sizeof(b), NULL, 0);
+	kit_block(&f->t, GSB_WAIT_REPLY, 0, call);
+	kit_settle(&f->k);
+	read_back(f);
+	assert_int_equal(count(f, GSB_TRACE_WOKEN), 3);
+	expect_woken(f, 0, GSB_TRACE_WAIT_STREAM, 1, 2, queued_serial(f, 1));
+	expect_woken(f, 1, GSB_TRACE_WAIT_EVENT, 5, 1,
+		     event(f, GSB_TRACE_RECORDS, 0)->records.serial);
+	expect_woken(f, 2, GSB_TRACE_WAIT_REPLY, 0, call, 0);
+	end(f);
+}
+
+/* Of a launch it is told by another record. What was before a recording is none of it, and what is too long ago is not known. */
+static void test_who_is_woken_is_never_told_of_another_operation(void **state)
+{
+	struct fixture *f = *state;
+	unsigned n_first;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	kit_device_auto(f->k.dev);
+	kit_load_inc(&f->t, 1, 1);
+	kit_stream_create(&f->t, 1, 0);
+	kit_settle(&f->k);
+	record(f);
+	kit_block(&f->t, GSB_WAIT_STREAM, 1, 1);
+	kit_launch_inc(&f->t, 1, 1, f->mem, 1);
+	kit_settle(&f->k);
+	kit_block(&f->t, GSB_WAIT_STREAM, 1, 2);
+	for (unsigned i = 0; i < GSB_N_RECENT + 1; i++)
+		kit_nop(&f->t, 1);
+	kit_settle(&f->k);
+	kit_block(&f->t, GSB_WAIT_STREAM, 1, n_first = GSB_N_RECENT + 3);
+	for (unsigned i = 0; i < GSB_N_RECENT; i++)
+		kit_nop(&f->t, 1);
+	kit_settle(&f->k);
+	read_back(f);
+	expect_woken(f, 0, GSB_TRACE_WAIT_STREAM, 1, 1, queued_serial(f, 0));
+	expect_woken(f, 1, GSB_TRACE_WAIT_STREAM, 1, 2, 0);
+	expect_woken(f, 2, GSB_TRACE_WAIT_STREAM, 1, n_first, queued_serial(f, n_first - 1));
+	forget(f);
+	record(f);
+	assert_int_equal(gsb_stream_serial(f->t.t->queues.streams[1], n_first), 0);
+	read_back(f);
+	end(f);
+}
+
 /* ---- virtual time ---- */
 
 static void test_virtual_time_says_who_holds_it_and_each_step(void **state)
@@ -1095,6 +1182,8 @@ int main(void)
 		CASE(test_fault_ends_the_chains_of_its_context),
 		CASE(test_tenant_that_has_gone_leaves_its_counts),
 		CASE(test_quota_is_said_with_its_figures),
+		CASE(test_who_is_woken_had_waited_for_that_operation),
+		CASE(test_who_is_woken_is_never_told_of_another_operation),
 		CASE(test_virtual_time_says_who_holds_it_and_each_step),
 		CASE(test_record_that_begins_late_numbers_what_waits_and_for_what),
 		CASE(test_second_record_keeps_the_numbers_of_the_first),

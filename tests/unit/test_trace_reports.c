@@ -1067,7 +1067,7 @@ static void test_forms_are_said_once_for_all_who_have_the_same(void **state)
 /* ---- check ---- */
 
 /* What check says of the story, in which bob leaves and his broker says this of its predictions: 0: in order. */
-static int check_story(const struct gsb_trace_tenant_model *model)
+static int check_story(const struct gsb_trace_tenant_model *model, uint64_t woken_by)
 {
 	struct trace_kit k = {0};
 	char path[64];
@@ -1076,6 +1076,8 @@ static int check_story(const struct gsb_trace_tenant_model *model)
 	trace_kit_story(&k);
 	if (model)
 		trace_kit_put(&k, model);
+	PUT(&k, WOKEN, woken, 1, .n_threads = 1, .serial = woken_by,
+	    .waited = GSB_TRACE_WAIT_EVENT);
 	PUT(&k, TENANT_GONE, tenant_gone, 2, .n_records = 3, .n_launches = 2, .n_kernels = 2,
 	    .n_copies = 1, .kernels_device_ns = 1500);
 	fd = trace_kit_file(&k, 0);
@@ -1094,13 +1096,19 @@ static void test_check_compares_what_the_broker_says_of_its_predictions(void **s
 					       .n_predicted = 1,
 					       .error_ppm = 100000};
 
-	assert_int_equal(check_story(&model), 0);
-	assert_int_equal(check_story(NULL), 0); /* of an older broker */
+	assert_int_equal(check_story(&model, 0), 0);
+	assert_int_equal(check_story(NULL, 0), 0); /* of an older broker */
 	model.error_ppm++;
-	assert_int_equal(check_story(&model), 1);
+	assert_int_equal(check_story(&model, 0), 1);
 	model.error_ppm--;
 	model.n_predicted++;
-	assert_int_equal(check_story(&model), 1);
+	assert_int_equal(check_story(&model, 0), 1);
+}
+
+static void test_check_finds_who_was_woken_for_nothing(void **state)
+{
+	assert_int_equal(check_story(NULL, 6), 0);
+	assert_int_equal(check_story(NULL, 7), 1);
 }
 
 static void test_errors_are_of_launches_that_ran_to_their_end(void **state)
@@ -1142,6 +1150,7 @@ int main(void)
 		cmocka_unit_test(test_exports_of_an_empty_trace_are_whole),
 		cmocka_unit_test(test_forms_are_said_once_for_all_who_have_the_same),
 		cmocka_unit_test(test_check_compares_what_the_broker_says_of_its_predictions),
+		cmocka_unit_test(test_check_finds_who_was_woken_for_nothing),
 		cmocka_unit_test(test_errors_are_of_launches_that_ran_to_their_end),
 		cmocka_unit_test(test_reports_survive_records_of_any_content),
 		cmocka_unit_test(test_reports_survive_files_of_any_bytes),

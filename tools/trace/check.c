@@ -110,8 +110,8 @@ static struct verdict judge(const struct gsb_traced *t, FILE *to)
 		v.n_compared += is_comparable(&t->tenants[i]);
 		v.n_differences += compare_tenant(to, &t->tenants[i]);
 	}
-	v.ok = !t->n_flawed && !t->n_orphans && !t->n_duplicates && !t->n_lost &&
-	       !v.n_differences && t->ending != GSB_TRACED_DAMAGED;
+	v.ok = !t->n_flawed && !t->n_orphans && !t->n_duplicates && !t->n_false_wakes &&
+	       !t->n_lost && !v.n_differences && t->ending != GSB_TRACED_DAMAGED;
 	return v;
 }
 
@@ -129,6 +129,9 @@ static void show_counts(const struct gsb_traced *t, const struct verdict *v)
 		       t->n_orphans);
 	if (t->n_duplicates)
 		printf("%" PRIu64 " serials were queued twice\n", t->n_duplicates);
+	if (t->n_false_wakes)
+		printf("%" PRIu64 " threads were woken for what was not completed, or not theirs\n",
+		       t->n_false_wakes);
 	if (t->n_unknown)
 		printf("%" PRIu64 " events of kinds that this version does not know\n",
 		       t->n_unknown);
@@ -144,12 +147,13 @@ static void show_json(const struct gsb_traced *t, const struct verdict *v)
 	printf(", \"ok\": %s, \"under_way\": %" PRIu64 ", \"missing_step\": %" PRIu64
 	       ", \"out_of_order\": %" PRIu64 ", \"times_backwards\": %" PRIu64
 	       ", \"overtook\": %" PRIu64 ", \"number_left_out\": %" PRIu64
-	       ", \"orphans\": %" PRIu64 ", \"duplicates\": %" PRIu64 ", \"unknown\": %" PRIu64
-	       ", \"tenants_compared\": %" PRIu64 ", \"differences\": %" PRIu64 "}\n",
+	       ", \"orphans\": %" PRIu64 ", \"duplicates\": %" PRIu64 ", \"false_wakes\": %" PRIu64
+	       ", \"unknown\": %" PRIu64 ", \"tenants_compared\": %" PRIu64
+	       ", \"differences\": %" PRIu64 "}\n",
 	       v->ok ? "true" : "false", v->n_open, t->flaws[GSB_FLAW_MISSING],
 	       t->flaws[GSB_FLAW_ORDER], t->flaws[GSB_FLAW_TIMES], t->flaws[GSB_FLAW_OVERTOOK],
-	       t->flaws[GSB_FLAW_NUMBER], t->n_orphans, t->n_duplicates, t->n_unknown,
-	       v->n_compared, v->n_differences);
+	       t->flaws[GSB_FLAW_NUMBER], t->n_orphans, t->n_duplicates, t->n_false_wakes,
+	       t->n_unknown, v->n_compared, v->n_differences);
 }
 
 int gsb_trace_check(const struct gsb_trace_request *q)

@@ -259,6 +259,14 @@ static void explain_run(const struct gsb_traced *t, const struct gsb_accounts *a
 		printf("  slowdown    not known: no such launch ran alone in this trace\n");
 }
 
+static void explain_wake(const struct gsb_traced_op *op)
+{
+	printf("  woke        %u thread%s of its program, ", op->n_woke, plural(op->n_woke));
+	print_ns(op->woke_real_ns > op->completed_real_ns ? op->woke_real_ns - op->completed_real_ns
+							  : 0);
+	printf(" of real time after that\n");
+}
+
 static void explain_end(const struct gsb_traced *t, const struct gsb_traced_op *op)
 {
 	if (!gsb_traced_has(op, GSB_STEP_COMPLETED)) {
@@ -270,6 +278,8 @@ static void explain_end(const struct gsb_traced *t, const struct gsb_traced_op *
 	if (op->result)
 		printf(", with error %d", op->result);
 	printf(op->failed ? "; its context has failed\n" : "\n");
+	if (op->n_woke)
+		explain_wake(op);
 	for (unsigned what = 0; what < GSB_N_FLAWS; what++)
 		if (op->flaws >> what & 1)
 			printf("  flaw        this is one of the operations %s\n",

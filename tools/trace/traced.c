@@ -176,6 +176,8 @@ static struct gsb_traced_op *new_op(struct gsb_traced *t, uint64_t serial)
 		*op = (struct gsb_traced_op){0};
 	}
 	op->serial = serial;
+	if (serial > t->last_serial)
+		t->last_serial = serial;
 	return gsb_map_put(&t->op_of, 0, serial, i) ? NULL : op;
 }
 
@@ -418,6 +420,7 @@ static void check_stream(struct gsb_traced *t, struct gsb_traced_op *op, uint64_
 		flaw(t, op, GSB_FLAW_NUMBER);
 	s->n_completed = op->place + 1;
 	s->last_number = number;
+	s->last_serial = op->serial;
 }
 
 static void count_completed(struct gsb_traced_tenant *it, const struct gsb_traced_op *op)
@@ -470,6 +473,36 @@ static void on_completed(struct gsb_traced *t, const struct gsb_trace_completed 
 		return;
 	t->on_done(t->arg, t, op);
 	forget(t, op);
+}
+
+/* What is forgotten was completed; what its stream's word said last is known all the same. */
+static bool is_wake_true(const struct gsb_traced *t, const struct gsb_trace_woken *e, uint32_t who)
+{
+	uint32_t at = gsb_map_get(&t->stream_of, who, e->index);
+	const struct gsb_traced_stream *s = at == GSB_MAP_NONE ? NULL : &t->streams[at];
+	const struct gsb_traced_op *op = gsb_traced_find(t, e->serial);
+
+	if (op ? op->tenant != who || !gsb_traced_has(op, GSB_STEP_COMPLETED)
+	       : e->serial > t->last_serial || !t->on_done)
+		return false;
+	return e->waited != GSB_TRACE_WAIT_STREAM || !s || s->last_number != e->value ||
+	       s->last_serial == e->serial;
+}
+
+static int on_woken(struct gsb_traced *t, const struct gsb_trace_woken *e)
+{
+	uint32_t who, i = gsb_map_get(&t->op_of, 0, e->serial);
+
+	if (!tenant(t, e->head.tenant, &who))
+		return -ENOMEM;
+	if (!e->serial)
+		return 0;
+	t->n_false_wakes += !is_wake_true(t, e, who);
+	if (i == GSB_MAP_NONE)
+		return 0;
+	if (!t->ops[i].n_woke++)
+		t->ops[i].woke_real_ns = e->head.time_ns;
+	return 0;
 }
 
 /* ---- tenants and what they have ---- */
@@ -577,6 +610,7 @@ int gsb_traced_take(struct gsb_traced *t, unsigned type, const union gsb_trace_a
 	case GSB_TRACE_TIME_STEP: pass_time(t, e->time_step.to_device_ns); return 0;
 	case GSB_TRACE_TENANT_COME: return on_tenant_come(t, &e->tenant_come);
 	case GSB_TRACE_STREAM_MADE: return on_stream_made(t, &e->stream_made);
+	case GSB_TRACE_WOKEN: return on_woken(t, &e->woken);
 	case GSB_TRACE_KERNEL: return on_kernel(t, &e->kernel);
 	case GSB_TRACE_USED: return on_used(t, &e->used);
 	case GSB_TRACE_QUEUED: return on_queued(t, &e->queued);

@@ -81,6 +81,8 @@ struct gsb_traced_op {
 	uint64_t posted_real_ns, queued_real_ns, completed_real_ns;
 	uint64_t post_ns, held_ns, ready_ns, decided_ns, issued_ns, start_ns, end_ns, completed_ns;
 	struct gsb_traced_park parks[GSB_TRACED_PARKS_MAX]; /* the first of them */
+	uint64_t woke_real_ns; /* when its program was woken first because of it; 0: not told */
+	uint32_t n_woke;       /* threads */
 };
 
 /*
@@ -118,6 +120,7 @@ struct gsb_traced_stream {
 	uint32_t last;			/* index of its last operation */
 	uint64_t n_queued, n_completed; /* places given and passed */
 	uint64_t last_number;		/* what its word said last; 0: nothing yet */
+	uint64_t last_serial;		/* of the operation that it said that of */
 };
 
 struct gsb_traced_kernel {
@@ -152,6 +155,8 @@ struct gsb_traced {
 	uint64_t n_events, n_unknown, n_lost, n_queued, n_completed;
 	uint64_t n_orphans;    /* events of operations that were never queued */
 	uint64_t n_duplicates; /* serials that were queued twice */
+	uint64_t
+		n_false_wakes; /* threads woken for what had not been completed, or was not theirs */
 	uint64_t flaws[GSB_N_FLAWS], n_flawed;
 	uint64_t now_ns; /* the latest device time told */
 	enum { GSB_TRACED_WHOLE, GSB_TRACED_TORN, GSB_TRACED_DAMAGED } ending;
@@ -162,6 +167,7 @@ struct gsb_traced {
 	/* private */
 	struct gsb_map op_of, tenant_of, stream_of, kernel_of;
 	uint32_t free_op;
+	uint64_t last_serial; /* the highest that was queued */
 };
 
 void gsb_traced_init(struct gsb_traced *t, const struct gsb_trace_header *header);

@@ -132,13 +132,15 @@ static_assert(GSB_LIES_AS(struct gsb_completion, result, start_ns, struct gsb_co
 
 static GSB_NOINLINE void tell_done(const struct gsb_item *item, const struct gsb_completion *c)
 {
-	const struct gsb_stream *s = item->op.stream;
+	struct gsb_stream *s = item->op.stream;
+	const uint64_t number = s->n_done + 1, serial = item->op.serial;
 	struct gsb_compact_end *e = gsb_trace_begin();
 
+	gsb_stream_note(s, number, serial);
 	gsb_compact_begin(&e->head, GSB_COMPACT_END, sizeof(*e));
 	memcpy(&e->stream, &s->tenant_id, sizeof(e->stream));
-	e->serial = item->op.serial;
-	e->number = s->n_done + 1;
+	e->serial = serial;
+	e->number = number;
 	memcpy(&e->result, &c->result, sizeof(e->result));
 	e->result.failed = item->op.order->failed;
 	gsb_trace_end(&e->head, e + 1);
