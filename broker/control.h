@@ -191,7 +191,11 @@ struct gsb_ctl_tenant {
 		n_mem_refused; /* allocations, device and pinned, that it asked for and has not got */
 	uint64_t n_resized;    /* launches that were made in another geometry, or by a variant */
 	uint64_t n_shadowed,
-		n_differed;    /* launches run both ways; of them, with different results */
+		n_differed; /* launches run both ways; of them, with different results */
+	/* Where the policy predicts, of kernels that completed without error. */
+	uint64_t error_ppm, n_predicted; /* gsb_model_error_ppm(): a sum, of so many */
+	uint64_t known_ns,
+		alone_ns; /* of those of which it is known: what they took, and would have taken alone */
 	uint64_t instructions; /* of warps; 0 where the device does not count */
 	uint64_t device_mem_bytes, device_mem_peak_bytes, device_mem_limit_bytes;
 	uint64_t host_mem_bytes, host_mem_peak_bytes, host_mem_limit_bytes;

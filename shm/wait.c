@@ -227,19 +227,18 @@ static uint32_t n_used(struct gsb_region *region)
 	return n < GSB_N_THREADS ? n : GSB_N_THREADS;
 }
 
-static bool wake_if_due(struct gsb_region *region, uint32_t slot, bool fatal)
+static bool wake_if_due(struct gsb_region *region, uint32_t slot, bool fatal, struct gsb_wait *w)
 {
 	struct gsb_thread *t = &region->threads[slot];
-	struct gsb_wait w;
 
 	if (atomic_load_explicit(&t->state, memory_order_acquire) != GSB_THREAD_BLOCKED)
 		return false;
-	w = (struct gsb_wait){
+	*w = (struct gsb_wait){
 		.kind = atomic_load_explicit(&t->wait_kind, memory_order_relaxed),
 		.index = atomic_load_explicit(&t->wait_index, memory_order_relaxed),
 		.value = atomic_load_explicit(&t->wait_value, memory_order_relaxed),
 	};
-	if (!fatal && !gsb_wait_holds(region, slot, &w))
+	if (!fatal && !gsb_wait_holds(region, slot, w))
 		return false;
 	if (!cas_state(t, GSB_THREAD_BLOCKED, GSB_THREAD_RUNNING))
 		return false;
@@ -248,9 +247,12 @@ static bool wake_if_due(struct gsb_region *region, uint32_t slot, bool fatal)
 	return true;
 }
 
-unsigned gsb_wake_waiters(struct gsb_region *region)
+unsigned gsb_wake_waiters_and_tell(struct gsb_region *region,
+				   void (*tell)(void *arg, uint32_t slot, const struct gsb_wait *w),
+				   void *arg)
 {
 	bool fatal = is_fatal(region);
+	struct gsb_wait w;
 	uint32_t n_words;
 	unsigned n = 0;
 
@@ -260,11 +262,22 @@ unsigned gsb_wake_waiters(struct gsb_region *region)
 		uint64_t bits =
 			atomic_load_explicit(&region->header.blocked[word], memory_order_seq_cst);
 
-		for (; bits; bits &= bits - 1)
-			n += wake_if_due(region, word * 64 + (uint32_t)__builtin_ctzll(bits),
-					 fatal);
+		for (; bits; bits &= bits - 1) {
+			uint32_t slot = word * 64 + (uint32_t)__builtin_ctzll(bits);
+
+			if (!wake_if_due(region, slot, fatal, &w))
+				continue;
+			n++;
+			if (tell)
+				tell(arg, slot, &w);
+		}
 	}
 	return n;
+}
+
+unsigned gsb_wake_waiters(struct gsb_region *region)
+{
+	return gsb_wake_waiters_and_tell(region, NULL, NULL);
 }
 
 bool gsb_threads_others_blocked(struct gsb_region *region, uint32_t slot)

@@ -60,6 +60,11 @@ bool gsb_wait_holds(struct gsb_region *region, uint32_t slot, const struct gsb_w
  */
 unsigned gsb_wake_waiters(struct gsb_region *region);
 
+/* The same, and of each that was woken, and may run already, @tell is told what it had waited for. */
+unsigned gsb_wake_waiters_and_tell(struct gsb_region *region,
+				   void (*tell)(void *arg, uint32_t slot, const struct gsb_wait *w),
+				   void *arg);
+
 /* ---- engine ---- */
 
 /* True when no slot is RUNNING: then virtual time may go on as far as this tenant is concerned. */

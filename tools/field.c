@@ -66,6 +66,16 @@ static void none_if(bool none, char *out)
 		strcpy(out, "-");
 }
 
+/* Of two numbers that stand together, as a RATIO or an ERROR; negative: not known. */
+static double quotient(const struct gsb_field *f, const char *p)
+{
+	double of = (double)gsb_u64_at(p + sizeof(uint64_t));
+
+	if (of <= 0)
+		return -1;
+	return (double)gsb_u64_at(p) / of / (f->kind == GSB_FIELD_ERROR ? 1e6 : 1);
+}
+
 static void cell_text(const struct gsb_field *f, const void *base, char *out)
 {
 	const char *p = (const char *)base + f->offset;
@@ -98,6 +108,14 @@ static void cell_text(const struct gsb_field *f, const void *base, char *out)
 	case GSB_FIELD_TIMES:
 		snprintf(out, GSB_CELL_MAX, "%.2f", gsb_double_at(p));
 		none_if(gsb_double_at(p) < 0, out);
+		break;
+	case GSB_FIELD_RATIO:
+		snprintf(out, GSB_CELL_MAX, "%.2f", quotient(f, p));
+		none_if(quotient(f, p) < 0, out);
+		break;
+	case GSB_FIELD_ERROR:
+		snprintf(out, GSB_CELL_MAX, "%.1f%%", 100 * quotient(f, p));
+		none_if(quotient(f, p) < 0, out);
 		break;
 	case GSB_FIELD_PPM:
 		snprintf(out, GSB_CELL_MAX, "%.2f", (double)gsb_u64_at(p) / 1e6);
@@ -196,6 +214,13 @@ static void json_value(const struct gsb_field *f, const char *p)
 			printf("null");
 		else
 			printf("%.6g", gsb_double_at(p));
+		break;
+	case GSB_FIELD_RATIO:
+	case GSB_FIELD_ERROR:
+		if (quotient(f, p) < 0)
+			printf("null");
+		else
+			printf("%.6f", quotient(f, p));
 		break;
 	case GSB_FIELD_ID:
 		if (gsb_u32_at(p) == UINT32_MAX)

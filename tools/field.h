@@ -29,6 +29,8 @@ enum gsb_field_kind {
 	GSB_FIELD_PERCENT, /* double, 1 = 100 %; negative = not known */
 	GSB_FIELD_TIMES,   /* double; likewise */
 	GSB_FIELD_PPM,	   /* uint64_t, 1000000 = 1; 0 = not known: null in JSON */
+	GSB_FIELD_RATIO,   /* two uint64_t, one by the other; of 0: not known */
+	GSB_FIELD_ERROR,   /* two uint64_t, a sum in millionths and of how many; likewise */
 	GSB_FIELD_TENANT,  /* enum gsb_tenant_state */
 	GSB_FIELD_ENGINE,  /* enum gsb_engine_state */
 	GSB_FIELD_CLOCK	   /* enum gsb_clock_kind */

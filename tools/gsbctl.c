@@ -62,7 +62,7 @@ static const struct gsb_cli_option options[] = {
 	{{"delay", OPTION_DELAY, "SECONDS", 0, "between two rounds; default 1, at least 0.1", 0},
 	 1u << TOP},
 	{{"sort", OPTION_SORT, "KEY", 0,
-	  "share, memory, queue, slowdown, name or id; default share", 0},
+	  "share, memory, queue, waited, slowdown, error, name or id; default share", 0},
 	 1u << TOP},
 	{{"engine", 'e', "PID", 0, "which engine, where more than one runs (gsbctl status)", 0},
 	 1u << TRACE | 1u << EVENTS},
@@ -127,7 +127,8 @@ static int set_sort(struct question *q, const char *value)
 {
 	if (!gsb_top_sort_find(value, &q->top.sort))
 		return 0;
-	fprintf(stderr, "gsbctl: --sort %s: must be share, memory, queue, slowdown, name or id\n",
+	fprintf(stderr,
+		"gsbctl: --sort %s: must be share, memory, queue, waited, slowdown, error, name or id\n",
 		value);
 	return -1;
 }

@@ -60,7 +60,11 @@ static void fill_row(struct gsb_top_row *row, const struct gsb_ctl_tenant *now,
 	ran = (double)(ran_ns(now) - ran_ns(before));
 	waited = (double)(waited_ns(now) - waited_ns(before));
 	row->share = ratio((double)(now->sm_ns - before->sm_ns), capacity_ns);
-	row->slowdown = ratio(ran + waited, ran);
+	row->waited = ratio(waited, ran + waited);
+	row->slowdown = ratio((double)(now->known_ns - before->known_ns),
+			      (double)(now->alone_ns - before->alone_ns));
+	row->error = ratio((double)(now->error_ppm - before->error_ppm) / 1e6,
+			   (double)(now->n_predicted - before->n_predicted));
 }
 
 static void add_engine(struct gsb_top_round *r, const struct gsb_answer_engine *a,
@@ -150,6 +154,20 @@ static int by_slowdown(const void *a, const void *b)
 	return or_by_id(larger_first(x->slowdown, y->slowdown), a, b);
 }
 
+static int by_error(const void *a, const void *b)
+{
+	const struct gsb_top_row *x = a, *y = b;
+
+	return or_by_id(larger_first(x->error, y->error), a, b);
+}
+
+static int by_waited(const void *a, const void *b)
+{
+	const struct gsb_top_row *x = a, *y = b;
+
+	return or_by_id(larger_first(x->waited, y->waited), a, b);
+}
+
 static int by_memory(const void *a, const void *b)
 {
 	const struct gsb_top_row *x = a, *y = b;
@@ -223,7 +241,9 @@ static const struct gsb_field row_fields[] = {
 	R("QUEUED", "queued", U32, now.queued),
 	R("IN-FLIGHT", "in_flight", U32, now.in_flight),
 	R("KERNELS", "kernels", U64, now.kernels),
+	R("WAITED", "waited", PERCENT, waited),
 	R("SLOWDOWN", "slowdown", TIMES, slowdown),
+	R("MODEL-ERROR", "model_error", PERCENT, error),
 	R("AGE", "running_ns", AGE, now.running_ns),
 	R("RUNNING", "running_kernel", TEXT, now.running_kernel),
 };

@@ -17,7 +17,9 @@
 	GSB_TOP_SORT(SHARE, share, 's')       \
 	GSB_TOP_SORT(MEMORY, memory, 'm')     \
 	GSB_TOP_SORT(QUEUE, queue, 'u')       \
+	GSB_TOP_SORT(WAITED, waited, 'a')     \
 	GSB_TOP_SORT(SLOWDOWN, slowdown, 'w') \
+	GSB_TOP_SORT(ERROR, error, 'e')       \
 	GSB_TOP_SORT(NAME, name, 'n')         \
 	GSB_TOP_SORT(ID, id, 'i')
 enum gsb_top_sort {
@@ -29,8 +31,11 @@ enum gsb_top_sort {
 
 struct gsb_top_row {
 	struct gsb_ctl_tenant now;
-	double share;	 /* of all SMs, since the last round; negative: not known */
-	double slowdown; /* (waited + ran) / ran of its commands; likewise */
+	/* since the last round; negative: not known */
+	double share;	 /* of all SMs */
+	double waited;	 /* of the time of its commands from when they could go, what they waited */
+	double slowdown; /* of its kernels while they ran: by what they would have taken alone */
+	double error;	 /* of the times that the policy had predicted: mean without sign */
 };
 
 struct gsb_top_engine {

@@ -32,11 +32,16 @@ static const char help_text[] =
 	"\n"
 	"  SMS       what a tenant held of all SMs since the last round, by the device's clock;\n"
 	"            a kernel counts when it ends\n"
-	"  SLOWDOWN  how many times as long as they ran its commands took, from when they were\n"
-	"            ready; what they lose to others while they run is not in it\n"
+	"  WAITED    what of the time of its commands, from when they were ready to their end,\n"
+	"            they waited for the policy and for room\n"
+	"  SLOWDOWN  how many times as long as alone its kernels ran, of those of which that is\n"
+	"            known; what they waited is not in it\n"
+	"  MODEL-ERROR   how far the policy's predictions were off, as a part of what was measured\n"
+	"  SLOWDOWN and MODEL-ERROR are of policies that predict (coreside, priority)\n"
 	"  RUNNING   the kernel that was issued first, and for how long it has been there (AGE)\n"
 	"\n"
-	"  s m u w n i   sort by share of the SMs, memory, queue, slowdown, name, number\n"
+	"  s m u a w e n i   sort by share of the SMs, memory, queue, what was waited, slowdown,\n"
+	"                    model error, name, number\n"
 	"  up, down      move through the tenants\n"
 	"  space         a round now\n"
 	"  h             this text, and back\n"
@@ -91,10 +96,11 @@ static void draw(struct screen *s)
 	if (text)
 		draw_lines(s, text);
 	attron(A_REVERSE);
-	mvaddnstr(LINES - 1, 0,
-		  *s->why ? s->why
-			  : "q end  h help  sort: s share m memory u queue w slowdown n name i id",
-		  COLS);
+	mvaddnstr(
+		LINES - 1, 0,
+		*s->why ? s->why
+			: "q end  h help  sort: s share m memory u queue a waited w slowdown e error n name i id",
+		COLS);
 	attroff(A_REVERSE);
 	refresh();
 	free(text);

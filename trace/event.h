@@ -23,8 +23,10 @@ enum gsb_trace_type {
 #define GSB_TRACE_VALUE_reason(NAME)	    GSB_TRACE_REASON_##NAME,
 #define GSB_TRACE_VALUE_place(NAME)	    GSB_TRACE_PLACE_##NAME,
 #define GSB_TRACE_VALUE_form(NAME)	    GSB_TRACE_FORM_##NAME,
+#define GSB_TRACE_VALUE_refusal(NAME)	    GSB_TRACE_REFUSAL_##NAME,
 #define GSB_TRACE_VALUE_memory(NAME)	    GSB_TRACE_MEMORY_##NAME,
 #define GSB_TRACE_VALUE_step(NAME)	    GSB_TRACE_STEP_##NAME,
+#define GSB_TRACE_VALUE_wait(NAME)	    GSB_TRACE_WAIT_##NAME,
 #define GSB_TRACE_VALUE_stall(NAME)	    GSB_TRACE_STALL_##NAME,
 #define GSB_TRACE_CHOICE(name, values)	    enum gsb_trace_##name{values};
 #include "trace/events.def"

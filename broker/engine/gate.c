@@ -30,7 +30,7 @@ static bool is_running(struct gsb_tenant *t)
 {
 	if (t->n_host_funcs || t->n_jobs)
 		return true;
-	gsb_tell_woken(t, gsb_wake_waiters(t->region)); /* who is due runs from here on */
+	gsb_tell_and_wake(t); /* who is due runs from here on */
 	if (!gsb_threads_all_blocked(t->region))
 		return true;
 	/* After the threads: what one posted before it blocked is seen here. */

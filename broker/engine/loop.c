@@ -178,7 +178,7 @@ static void wake_tenants(struct gsb_engine *e)
 	gsb_for_each_tenant (e, t)
 		if (t->queues.changed) {
 			t->queues.changed = false;
-			gsb_tell_woken(t, gsb_wake_waiters(t->region));
+			gsb_tell_and_wake(t);
 		}
 }
 

@@ -3,13 +3,17 @@
  */
 #include "broker/engine/tell.h"
 
+#include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/engine.h"
+#include "broker/engine/order/event.h"
 #include "broker/engine/order/stream.h"
 #include "broker/engine/trace/trace.h"
+#include "shm/wait.h"
 
 static GSB_COLD void tell_tenant(const struct gsb_tenant *t, bool before)
 {
@@ -65,6 +69,10 @@ void gsb_tell_gone(const struct gsb_tenant *t)
 {
 	const struct gsb_ctl_tenant *n = &t->stats;
 
+	if (t->scheduler->estimates)
+		gsb_trace(TENANT_MODEL, tenant_model, t->id, .n_predicted = n->n_predicted,
+			  .error_ppm = n->error_ppm, .known_ns = n->known_ns,
+			  .alone_ns = n->alone_ns);
 	gsb_trace(TENANT_GONE, tenant_gone, t->id, .n_records = n->records,
 		  .n_launches = n->launches, .n_kernels = n->kernels, .n_copies = n->copies,
 		  .n_fills = n->fills, .kernels_device_ns = n->device_ns,
@@ -72,11 +80,35 @@ void gsb_tell_gone(const struct gsb_tenant *t)
 		  .n_errors = n->n_errors);
 }
 
-void gsb_tell_woken(const struct gsb_tenant *t, unsigned n_threads)
+static_assert(GSB_WAIT_REPLY == (int)GSB_TRACE_WAIT_REPLY &&
+		      GSB_WAIT_EVENT == (int)GSB_TRACE_WAIT_EVENT &&
+		      GSB_WAIT_NOTHING == (int)GSB_TRACE_WAIT_NOTHING,
+	      "wire.h and events.def list the same waits");
+
+/* What the tenant says that its thread waited for is a question to our own tables, and no more. */
+static uint64_t serial_of(const struct gsb_queues *q, const struct gsb_wait *w)
 {
-	if (n_threads)
-		gsb_trace(WOKEN, woken, t->id, .n_completed = t->queues.n_completed,
-			  .n_threads = n_threads);
+	if (w->kind == GSB_WAIT_STREAM && w->index < GSB_N_STREAMS && q->streams[w->index])
+		return gsb_stream_serial(q->streams[w->index], w->value);
+	return w->kind == GSB_WAIT_EVENT && w->index < GSB_N_EVENTS ? q->events[w->index].serial
+								    : 0;
+}
+
+static void tell_woken(void *arg, uint32_t slot, const struct gsb_wait *w)
+{
+	const struct gsb_tenant *t = arg;
+
+	gsb_trace_tell(WOKEN, woken, t->id, .n_completed = t->queues.n_completed, .n_threads = 1,
+		       .thread = slot, .serial = serial_of(&t->queues, w), .value = w->value,
+		       .index = w->index, .waited = (uint8_t)w->kind);
+}
+
+void gsb_tell_and_wake(struct gsb_tenant *t)
+{
+	if (gsb_trace_is_on())
+		gsb_wake_waiters_and_tell(t->region, tell_woken, t);
+	else
+		gsb_wake_waiters(t->region);
 }
 
 void gsb_tell_lines(void)
@@ -130,8 +162,9 @@ static void tell_all_of(const struct gsb_tenant *t)
 	}
 }
 
-static void number_queue(const struct gsb_stream *s)
+static void number_queue(struct gsb_stream *s)
 {
+	memset(s->recent, 0, sizeof(s->recent));
 	for (struct gsb_op *op = s->first; op; op = op->next) {
 		struct gsb_head *h =
 			gsb_item_is(op) ? gsb_container_of(op, struct gsb_item, op)->head : NULL;

@@ -18,8 +18,8 @@ void gsb_tell_stream(const struct gsb_stream *s, bool before);
 
 void gsb_tell_refused(uint32_t tenant_id, uint32_t pid, uint32_t uid, int err, const char *why);
 void gsb_tell_gone(const struct gsb_tenant *t);
-void gsb_tell_woken(const struct gsb_tenant *t, unsigned n_threads);
-void gsb_tell_lines(void); /* that the log has dropped since the last call */
+void gsb_tell_and_wake(struct gsb_tenant *t); /* its threads whose conditions hold now */
+void gsb_tell_lines(void);		      /* that the log has dropped since the last call */
 
 /* Somebody listens: what is queued already gets its numbers, and what is held is told of again. */
 void gsb_tell_number_all(struct gsb_engine *e);

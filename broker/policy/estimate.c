@@ -125,6 +125,12 @@ static struct gsb_estimated look_up(const struct gsb_estimates *e, uint64_t key)
 
 /* ---- notes ---- */
 
+/* All SMs were its own. */
+static bool is_alone(const struct gsb_arch *arch, const struct gsb_run *r)
+{
+	return !r->company.shared && is_whole(arch, r->work->sms.n);
+}
+
 static double rounds_on(const struct gsb_work *w, uint32_t n_sms)
 {
 	uint64_t places = (uint64_t)w->blocks_per_sm * n_sms;
@@ -202,7 +208,7 @@ void gsb_estimates_note(struct gsb_estimates *e, const struct gsb_arch *arch,
 	if (!r->work->launch || !r->took_ns)
 		return;
 	e->now++;
-	if (!r->company.shared && whole)
+	if (is_alone(arch, r))
 		note_alone(e, arch, r);
 	else
 		note_place(e, arch, r);
@@ -253,6 +259,14 @@ struct gsb_estimated gsb_estimates_on(const struct gsb_estimates *e, const struc
 struct gsb_estimated gsb_estimates_alone(const struct gsb_estimates *e, uint64_t launch)
 {
 	return look_up(e, key_of(ALONE, launch, 0));
+}
+
+uint64_t gsb_estimates_worth(const struct gsb_estimates *e, const struct gsb_arch *arch,
+			     const struct gsb_run *run)
+{
+	if (is_alone(arch, run))
+		return run->took_ns;
+	return (uint64_t)(gsb_estimates_alone(e, run->work->launch).mean + 0.5);
 }
 
 struct gsb_estimated gsb_estimates_block(const struct gsb_estimates *e, uint64_t launch)

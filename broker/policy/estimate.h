@@ -79,6 +79,10 @@ struct gsb_estimated gsb_estimates_on(const struct gsb_estimates *e, const struc
 /* How long it takes with the device to itself, in ns. */
 struct gsb_estimated gsb_estimates_alone(const struct gsb_estimates *e, uint64_t launch);
 
+/* How long a kernel that has ended would have taken with the device to itself, in ns; 0: not known. */
+uint64_t gsb_estimates_worth(const struct gsb_estimates *e, const struct gsb_arch *arch,
+			     const struct gsb_run *run);
+
 /* How long a block of it is on an SM at most, in ns, in whatever company; of launches that may be made in other shapes alone. */
 struct gsb_estimated gsb_estimates_block(const struct gsb_estimates *e, uint64_t launch);
 

@@ -10,7 +10,7 @@
 
 #include "base/compiler.h"
 
-enum kind { COUNT, SECONDS }; /* SECONDS: of nanoseconds, exactly */
+enum kind { COUNT, SECONDS, RATIO }; /* SECONDS of nanoseconds, RATIO of millionths, exactly */
 
 struct metric {
 	const char *name, *type, *help;
@@ -116,6 +116,14 @@ static const struct metric tenant_metrics[] = {
 	  "Launches that were run both ways."),
 	T("tenant_differed_total", "counter", COUNT, sum.n_differed,
 	  "Of these, with different results: the form is used no more."),
+	T("tenant_predicted_kernels_total", "counter", COUNT, sum.n_predicted,
+	  "Kernels of those that completed whose time the policy had predicted."),
+	T("tenant_model_error_ratio_total", "counter", RATIO, sum.error_ppm,
+	  "Sum over them of how far the prediction was off, as a part of what was measured."),
+	T("tenant_known_kernel_seconds_total", "counter", SECONDS, sum.known_ns,
+	  "Device time of those kernels of which it is known how long they take alone."),
+	T("tenant_known_kernel_alone_seconds_total", "counter", SECONDS, sum.alone_ns,
+	  "What they would have taken alone: by it, the slowdown."),
 	T("tenant_charged_seconds_total", "counter", SECONDS, sum.charged_ns,
 	  "Virtual time charged for holding up that of others."),
 	T("tenant_faults_total", "counter", COUNT, sum.n_errors, "Contexts that failed."),
@@ -204,10 +212,13 @@ static void print_sample(const struct metric *m, const void *row,
 		labels(row, f);
 		fprintf(f, "%s%s}", m->label ? "," : "", m->label ? m->label : "");
 	}
-	if (m->kind == SECONDS)
+	switch (m->kind) {
+	case COUNT: fprintf(f, " %" PRIu64 "\n", v); break;
+	case SECONDS:
 		fprintf(f, " %" PRIu64 ".%09" PRIu64 "\n", v / 1000000000, v % 1000000000);
-	else
-		fprintf(f, " %" PRIu64 "\n", v);
+		break;
+	case RATIO: fprintf(f, " %" PRIu64 ".%06" PRIu64 "\n", v / 1000000, v % 1000000); break;
+	}
 }
 
 /* All samples of the name of m, which has n variants. */

@@ -37,6 +37,10 @@ void gsb_total_add(struct gsb_total *to, const struct gsb_total *from)
 	to->n_mem_refused += from->n_mem_refused;
 	to->n_errors += from->n_errors;
 	to->charged_ns += from->charged_ns;
+	to->error_ppm += from->error_ppm;
+	to->n_predicted += from->n_predicted;
+	to->known_ns += from->known_ns;
+	to->alone_ns += from->alone_ns;
 	raise_to(&to->device_mem_peak_bytes, from->device_mem_peak_bytes);
 	raise_to(&to->host_mem_peak_bytes, from->host_mem_peak_bytes);
 }
@@ -64,6 +68,10 @@ static struct gsb_total total_of(const struct gsb_ctl_tenant *t)
 		.n_mem_refused = t->n_mem_refused,
 		.n_errors = t->n_errors,
 		.charged_ns = t->charged_ns,
+		.error_ppm = t->error_ppm,
+		.n_predicted = t->n_predicted,
+		.known_ns = t->known_ns,
+		.alone_ns = t->alone_ns,
 	};
 
 	memcpy(sum.wait_ns, t->wait_ns, sizeof(sum.wait_ns));

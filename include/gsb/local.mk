@@ -6,6 +6,7 @@ noinst_HEADERS += \
 	include/gsb/device_info.h \
 	include/gsb/handle.h \
 	include/gsb/kernel.h \
+	include/gsb/model_error.h \
 	include/gsb/sm_range.h \
 	include/gsb/tenant_name.h \
 	include/gsb/tensor_map.h \

@@ -28,8 +28,13 @@ gsb_trace_of_five_tenants_has_the_sums_of_the_broker() {
 }
 
 gsb_trace_explains_and_follows_chains() {
+	local serial
 	record_five
 	expect_explanations "$dir/t.gsb"
+	# a program waits for what it has posted, and is woken when that is done
+	serial=$(gsbctl trace dump "$dir/t.gsb" | sed -nE 's/.* woken .* serial=([1-9][0-9]*) .* waited=stream$/\1/p' | tail -n 1)
+	[ -n "$serial" ] || fail "nobody waited for a stream: $(gsbctl trace dump "$dir/t.gsb" | grep ' woken ' | tail -n 2)"
+	expect_match "$(gsb_trace explain "$dir/t.gsb" "$serial")" '^  woke        1 thread of its program, [0-9.]+ [a-z]+ of real time after that$'
 }
 
 gsb_trace_explains_in_what_form_a_launch_went() {
@@ -46,6 +51,11 @@ gsb_trace_explains_in_what_form_a_launch_went() {
 	expect_equal "$(gsb_trace summary --json "$dir/t.gsb" | tr ',' '\n' | sed -n 's/.*"resized": //p' | awk '{ n += $1 } END { print n }')" "$resized"
 	# a slice is bit 2; what may not be sliced goes as it was asked
 	expect_match "$(grep ' kernel ' "$dir/dump")" ' shapes=([4-7]|[0-9]*[1-9][0-9])'
+	# each form of each kernel is proven, or there is a reason why not
+	expect_match "$(grep ' kernel ' "$dir/dump")" ' no_reshape=[a-z_]+ no_slice=none no_persistent=off$'
+	expect_no_match "$(grep ' kernel ' "$dir/dump")" ' shapes=[04] no_reshape=none'
+	expect_match "$(gsb_trace explain "$dir/t.gsb" "$(sed -nE '/ kernel .* no_slice=none /s/.* name="([^"]*)".*/\1/p' "$dir/dump" | head -n 1)")" \
+		'^  in slices                                 yes: proven$'
 	serial=$(sed -nE 's/.* shaped +serial=([0-9]+) form=slice n_parts=4 part_ns=0$/\1/p' "$dir/dump" | head -n 1)
 	[ -n "$serial" ] || fail "nothing was sliced: $(grep ' shaped ' "$dir/dump")"
 	expect_match "$(gsb_trace explain "$dir/t.gsb" "$serial")" '  shape       in slices, one after the other, for [0-9]+ blocks? of [0-9]+ threads; 4 slices$'

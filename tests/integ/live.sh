@@ -51,6 +51,8 @@ expect_counts() {
 	expect_equal "fills $(json_value "$1" fills)" "fills 1"
 	expect_equal "refused $(json_value "$1" memory_refused)" "refused 1"
 	expect_equal "errors $(json_value "$1" errors)" "errors 0"
+	for key in slowdown model_error; do expect_match "$1" "\"$key\": null,"; done # fifo predicts nothing
+	expect_equal "predicted $(json_value "$1" predicted)" "predicted 0"
 	[ "$(json_value "$1" sm_ns)" -gt 0 ] || fail "no SM time in $1"
 	[ "$(json_value "$1" sm_ns)" -lt "$(json_value "$1" device_ns)" ] || fail "3 small blocks held an SM: $1"
 }
@@ -97,7 +99,7 @@ live_top_batch_shows_the_tenants_in_order() {
 	rows=$(grep -E '^ *[0-9]+ +t[1-5] ' <<<"$out")
 	expect_equal "$(awk '{print $2}' <<<"$rows" | xargs)" "t1 t2 t3 t4 t5 t1 t2 t3 t4 t5"
 	expect_equal "$(head -n 5 <<<"$rows" | awk '{print $8}' | xargs)" "10 20 30 40 50" # kernels
-	expect_match "$(head -n 1 <<<"$rows")" ' 0\.0% .* [1-9]\.[0-9]{2} '
+	expect_match "$(head -n 1 <<<"$rows")" ' 0\.0% .* [0-9]+\.[0-9]%  +-  +-  ' # waited; fifo predicts nothing
 	expect_no_match "$(tail -n 1 <<<"$rows")" '%' # time stands still between the two rounds
 	expect_equal "$(grep -cE '^emu:h200 .* ready +fifo +5 +132 ' <<<"$out")" 2
 	rows=$(gsbctl top --batch --rounds 1 --sort share | grep -E '^ *[0-9]+ +t[1-5] ')

@@ -115,6 +115,42 @@ loop_two_kinds_are_tried_on_parts() {
 	grep 'reason=partition' "$dir/decided" | grep -qE ' n_sms=[123] ' || fail "parts are not parts: $(grep -m1 'reason=partition' "$dir/decided")"
 }
 
+# of TEXT NAME: the object of JSON whose tenant has that name.
+of() {
+	grep -oE "\{[^{}]*\"tenant\": \"$2\"[^{}]*\}" <<<"$1"
+}
+
+# decimal TEXT KEY: its first value of that key.
+decimal() {
+	sed -nE "s/.*\"$2\": ([0-9.]+).*/\1/p" <<<"$(sed -E "s/(\"$2\": [^,}]*).*/\1/" <<<"$1")"
+}
+
+# What a policy predicted and what came of it: the broker counts it as kernels end, gsb-trace reckons it from a recording.
+loop_errors_of_the_model_are_the_same_live_and_in_a_trace() {
+	local i totals traced own metrics labels
+	start_small_broker 'policy = coreside' '[engine]' 'start_line = 2' 'gate_timeout_ms = 600000' '[metrics]' "listen = unix:$dir/metrics"
+	two fma lds
+	totals=$(gsbctl totals --json)
+	metrics=$("$build/tests/integ/scrape" "unix:$dir/metrics")
+	end_broker
+	"$build/tools/trace/gsb-trace" check "$dir/t.gsb" >"$dir/checked" || fail "$(cat "$dir/checked")"
+	expect_match "$(cat "$dir/checked")" '^2 of 2 tenants compared with the broker.s counters: 0 differences$'
+	"$build/tools/trace/gsb-trace" model-error --json "$dir/t.gsb" | sed 's/.*"tenants": //' >"$dir/errors"
+	for i in t1 t2; do
+		own=$(of "$totals" "$i")
+		traced=$(grep -oE "\"tenant\": \"$i\", \"time\": \{[^}]*\}" "$dir/errors")
+		[ "$(decimal "$own" predicted)" -gt 60 ] || fail "hardly anything was predicted: $own"
+		expect_equal "$i $(decimal "$own" predicted)" "$i $(decimal "$traced" n)"
+		expect_equal "$i $(decimal "$own" model_error)" "$i $(decimal "$traced" mean_absolute)"
+		labels="{tenant=\"$i\",uid=\"$(id -u)\"}"
+		expect_match "$metrics" "^gsb_tenant_predicted_kernels_total$labels $(decimal "$own" predicted)$"
+		expect_equal "$(awk -v of="gsb_tenant_model_error_ratio_total$labels" '$1 == of { sub(/\./, "", $2); print $2 + 0 }' <<<"$metrics")" \
+			"$(decimal "$own" model_error_sum_ppm)"
+		# both lose beside the other
+		awk -v s="$(decimal "$own" slowdown)" 'BEGIN { exit !(s > 1.05 && s < 4) }' || fail "the slowdown is $(decimal "$own" slowdown)"
+	done
+}
+
 # beside_batch CONF LINE...: t3, which is critical, asks for the device 80 times, one by one, while two others keep it full; the median of its
 # answers in $median, what was decided in $dir/decided and $dir/shaped.
 beside_batch() {
@@ -163,5 +199,6 @@ run_case loop_says_what_is_wrong
 run_case loop_two_of_a_kind_have_shares_by_weight
 run_case loop_a_limit_of_slowdown_is_held
 run_case loop_two_kinds_are_tried_on_parts
+run_case loop_errors_of_the_model_are_the_same_live_and_in_a_trace
 run_case loop_a_critical_tenant_has_others_in_parts
 [ "$failures" -eq 0 ]

@@ -284,6 +284,10 @@ static void test_totals_of_every_count_add_up(void **state)
 		.charged_ns = 20,
 		.device_mem_peak_bytes = 21,
 		.host_mem_peak_bytes = 22,
+		.error_ppm = 26,
+		.n_predicted = 27,
+		.known_ns = 28,
+		.alone_ns = 29,
 	};
 	const struct gsb_total twice = {
 		.uid = UID,
@@ -309,6 +313,10 @@ static void test_totals_of_every_count_add_up(void **state)
 		.charged_ns = 40,
 		.device_mem_peak_bytes = 21,
 		.host_mem_peak_bytes = 22,
+		.error_ppm = 52,
+		.n_predicted = 54,
+		.known_ns = 56,
+		.alone_ns = 58,
 	};
 	struct gsb_totals t = {.n = 0};
 

@@ -1,6 +1,6 @@
 /*
  * test_engine_counts.c - what is counted of a tenant: how long the heads of its streams have waited and for what, SM
- * time, and memory that it was refused. Device times are the test's, so that every sum is known.
+ * time, how right the policy was of its kernels, and memory that it was refused. Device times are the test's, so that every sum is known.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +17,7 @@
 /* ---- an engine that runs one thing at a time, if asked to ---- */
 
 static bool one_at_a_time;
+static uint64_t predicted_ns;
 
 static unsigned decide(const struct gsb_view *view, struct gsb_policy_area *area,
 		       struct gsb_decision *out)
@@ -26,13 +27,15 @@ static unsigned decide(const struct gsb_view *view, struct gsb_policy_area *area
 	if (one_at_a_time && view->n_running)
 		return 0;
 	while (n < view->n_ready && n < view->n_free_queues && (!one_at_a_time || !n)) {
-		out[n] = (struct gsb_decision){.ready = n};
+		out[n] = (struct gsb_decision){
+			.ready = n, .predicted_wait_ns = 5, .predicted_ns = predicted_ns};
 		n++;
 	}
 	return n;
 }
 
 static const struct gsb_policy policy = {.name = "test", .decide = decide};
+static const struct gsb_policy predicting = {.name = "test", .predicts = true, .decide = decide};
 
 struct fixture {
 	struct kit_engine k;
@@ -41,13 +44,14 @@ struct fixture {
 	uint64_t begin_ns; /* device time when the test begins */
 };
 
-static int setup(void **state)
+static int begin(void **state, const struct gsb_policy *of)
 {
 	const struct gsb_tenant_limits limits = {.device_mem_bytes = 1 << 20};
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	one_at_a_time = false;
-	kit_engine_init_with(&f->k, false, &policy);
+	predicted_ns = 0;
+	kit_engine_init_with(&f->k, false, of);
 	kit_tenant_init(&f->t, &f->k, &limits);
 	f->mem = kit_alloc(&f->t, 4096);
 	kit_stream_create(&f->t, 1, 0);
@@ -58,6 +62,16 @@ static int setup(void **state)
 	f->begin_ns = f->k.dev->now_ns;
 	*state = f;
 	return 0;
+}
+
+static int setup(void **state)
+{
+	return begin(state, &policy);
+}
+
+static int setup_predicting(void **state)
+{
+	return begin(state, &predicting);
 }
 
 static int teardown(void **state)
@@ -225,6 +239,81 @@ static void test_sm_time_of_launches_adds_up(void **state)
 	assert_int_equal(row(f).kernels, 2);
 }
 
+/* ---- the model ---- */
+
+static void launch(struct fixture *f, uint32_t stream)
+{
+	kit_launch_inc(&f->t, stream, 1, f->mem, 1);
+	kit_settle(&f->k);
+}
+
+static void expect_model(const struct fixture *f, uint64_t n, uint64_t error_ppm)
+{
+	assert_int_equal(row(f).n_predicted, n);
+	assert_int_equal(row(f).error_ppm, error_ppm);
+}
+
+static void test_errors_of_the_model_are_by_what_was_measured(void **state)
+{
+	struct fixture *f = *state;
+
+	kit_load_inc(&f->t, 1, 1);
+	launch(f, 2); /* nothing was said of it */
+	run(f, 0, 100, 900);
+	expect_model(f, 0, 0);
+	predicted_ns = 1000;
+	launch(f, 2);
+	run(f, 1, 1100, 1900); /* waiting is no part of it */
+	expect_model(f, 1, 250000);
+	launch(f, 2);
+	run(f, 2, 2000, 4000);
+	expect_model(f, 2, 750000);
+	launch(f, 2);
+	run(f, 3, 5000, 5000); /* took no time at all */
+	kit_fill(&f->t, 2, f->mem);
+	kit_settle(&f->k);
+	run(f, 4, 5000, 6000);
+	expect_model(f, 2, 750000);
+	launch(f, 2);
+	kit_complete(f->k.dev, 5, CUDA_ERROR_ILLEGAL_ADDRESS, f->begin_ns + 7000);
+	kit_settle(&f->k);
+	expect_model(f, 2, 750000);
+}
+
+static void test_slowdown_is_by_what_kernels_take_alone(void **state)
+{
+	struct fixture *f = *state;
+
+	kit_load_inc(&f->t, 1, 1);
+	launch(f, 2);
+	launch(f, 3);
+	run(f, 0, 0, 1000); /* beside each other, and nothing is known */
+	run(f, 1, 0, 1000);
+	assert_int_equal(row(f).known_ns + row(f).alone_ns, 0);
+	launch(f, 2);
+	run(f, 2, 2000, 2800);
+	assert_int_equal(row(f).known_ns, 800);
+	assert_int_equal(row(f).alone_ns, 800);
+	launch(f, 2);
+	launch(f, 3);
+	run(f, 3, 3000, 5000);
+	run(f, 4, 3000, 4600);
+	assert_int_equal(row(f).known_ns, 800 + 2000 + 1600);
+	assert_int_equal(row(f).alone_ns, 3 * 800);
+}
+
+static void test_policy_that_does_not_predict_knows_nothing_of_that(void **state)
+{
+	struct fixture *f = *state;
+
+	predicted_ns = 1000;
+	kit_load_inc(&f->t, 1, 1);
+	launch(f, 2);
+	run(f, 0, 0, 1000);
+	expect_model(f, 0, 0);
+	assert_int_equal(row(f).known_ns + row(f).alone_ns, 0);
+}
+
 /* ---- memory ---- */
 
 static void test_memory_refused_is_counted(void **state)
@@ -238,7 +327,8 @@ static void test_memory_refused_is_counted(void **state)
 	assert_int_equal(row(f).n_mem_refused, 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define MODEL_TEST(name) cmocka_unit_test_setup_teardown(name, setup_predicting, teardown)
+#define TEST(name)	 cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
@@ -252,6 +342,9 @@ int main(void)
 		cmocka_unit_test(test_sm_time_is_the_part_of_an_sm_that_each_block_holds),
 		cmocka_unit_test(test_sm_time_not_told_is_bounded_by_what_there_is_room_for),
 		TEST(test_sm_time_of_launches_adds_up),
+		MODEL_TEST(test_errors_of_the_model_are_by_what_was_measured),
+		MODEL_TEST(test_slowdown_is_by_what_kernels_take_alone),
+		TEST(test_policy_that_does_not_predict_knows_nothing_of_that),
 		TEST(test_memory_refused_is_counted),
 	};
 

@@ -483,6 +483,58 @@ static void test_shapes_are_told_of_a_kernel_and_the_form_of_its_launch(void **s
 	end(f);
 }
 
+/* All that can stand against a form, seen when a recording begins: of the module, of the kernel's text, and since. */
+static void test_reasons_against_forms_are_told_of_a_kernel(void **state)
+{
+	const uint32_t slice = GSB_SHAPE_BIT(GSB_SHAPE_SLICE);
+	static struct gsb_variants variants = {.hash = "abc"};
+	struct gsb_proof proof = {.shapes = slice,
+				  .refusals[GSB_SHAPE_RESHAPE] = GSB_TRACE_REFUSAL_BARRIER};
+	const struct {
+		struct gsb_variants *variants;
+		struct gsb_proof *proof;
+		uint32_t shapes, refuted;
+		const char *deny;
+		enum gsb_trace_refusal no_slice, no_reshape;
+	} cases[] = {
+		{NULL, NULL, 0, 0, NULL, GSB_TRACE_REFUSAL_OFF, GSB_TRACE_REFUSAL_OFF},
+		{&variants, NULL, 0, 0, NULL, GSB_TRACE_REFUSAL_NO_TEXT, GSB_TRACE_REFUSAL_NO_TEXT},
+		{&variants, &proof, slice, 0, NULL, GSB_TRACE_REFUSAL_NONE,
+		 GSB_TRACE_REFUSAL_BARRIER},
+		{&variants, &proof, slice, slice, NULL, GSB_TRACE_REFUSAL_REFUTED,
+		 GSB_TRACE_REFUSAL_BARRIER},
+		{&variants, &proof, 0, 0, "in?", GSB_TRACE_REFUSAL_DENIED,
+		 GSB_TRACE_REFUSAL_BARRIER},
+		{&variants, &proof, 0, 0, NULL, GSB_TRACE_REFUSAL_NOT_MADE,
+		 GSB_TRACE_REFUSAL_BARRIER},
+	};
+	struct fixture *f = *state;
+	struct gsb_kernel_fn *fn;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	kit_load_inc(&f->t, 1, 1);
+	fn = gsb_code_find_function(f->t.t, kit_fn(1));
+	for (size_t i = 0; i < GSB_ARRAY_LEN(cases); i++) {
+		const struct gsb_trace_kernel *k;
+
+		fn->module->variants = cases[i].variants;
+		fn->proof = cases[i].proof;
+		fn->shapes = cases[i].shapes;
+		proof.refuted = cases[i].refuted;
+		f->k.engine->params.resizing.deny = cases[i].deny;
+		forget(f);
+		record(f);
+		read_back(f);
+		k = &event(f, GSB_TRACE_KERNEL, 0)->kernel;
+		assert_int_equal(k->shapes, cases[i].shapes & ~cases[i].refuted);
+		assert_int_equal(k->no_slice, cases[i].no_slice);
+		assert_int_equal(k->no_reshape, cases[i].no_reshape);
+	}
+	fn->module->variants = NULL;
+	fn->proof = NULL;
+	end(f);
+}
+
 static void test_decision_without_free_queues_says_so(void **state)
 {
 	struct fixture *f = *state;
@@ -742,6 +794,93 @@ static void test_quota_is_said_with_its_figures(void **state)
 	assert_int_equal(event(f, GSB_TRACE_QUOTA, 0)->quota.limit_bytes, 8192);
 	assert_int_equal(event(f, GSB_TRACE_ALLOCATED, 0)->allocated.error, -EDQUOT);
 	assert_int_equal(event(f, GSB_TRACE_ALLOCATED, 0)->allocated.addr, 0);
+	end(f);
+}
+
+/* ---- who waits ---- */
+
+static void expect_woken(const struct fixture *f, unsigned i, enum gsb_trace_wait waited,
+			 uint32_t index, uint64_t value, uint64_t serial)
+{
+	const struct gsb_trace_woken *w = &event(f, GSB_TRACE_WOKEN, i)->woken;
+
+	assert_int_equal(w->n_threads, 1);
+	assert_int_equal(w->thread, f->t.slot);
+	assert_int_equal(w->waited, waited);
+	assert_int_equal(w->index, index);
+	assert_int_equal(w->value, value);
+	assert_int_equal(w->serial, serial);
+}
+
+static uint64_t queued_serial(const struct fixture *f, unsigned i)
+{
+	return event(f, GSB_TRACE_QUEUED, i)->queued.serial;
+}
+
+static void test_who_is_woken_had_waited_for_that_operation(void **state)
+{
+	struct gsb_rec_mem_alloc b = {.ctx = kit_ctx(0), .size = 64};
+	struct fixture *f = *state;
+	uint64_t call;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	kit_device_auto(f->k.dev);
+	kit_stream_create(&f->t, 1, 0);
+	kit_event_create(&f->t, 5);
+	kit_settle(&f->k);
+	record(f);
+	kit_block(&f->t, GSB_WAIT_STREAM, 1, 2); /* of three that end at once */
+	for (int i = 0; i < 3; i++)
+		kit_fill(&f->t, 1, f->mem);
+	kit_settle(&f->k);
+	kit_block(&f->t, GSB_WAIT_EVENT, 5, 1);
+	kit_fill(&f->t, 1, f->mem);
+	kit_record(&f->t, 1, 5);
+	kit_fill(&f->t, 1, f->mem);
+	kit_settle(&f->k);
+	call = kit_post_call(&f->t, GSB_REC_MEM_ALLOC, &b, sizeof(b), NULL, 0);
+	kit_block(&f->t, GSB_WAIT_REPLY, 0, call);
+	kit_settle(&f->k);
+	read_back(f);
+	assert_int_equal(count(f, GSB_TRACE_WOKEN), 3);
+	expect_woken(f, 0, GSB_TRACE_WAIT_STREAM, 1, 2, queued_serial(f, 1));
+	expect_woken(f, 1, GSB_TRACE_WAIT_EVENT, 5, 1,
+		     event(f, GSB_TRACE_RECORDS, 0)->records.serial);
+	expect_woken(f, 2, GSB_TRACE_WAIT_REPLY, 0, call, 0);
+	end(f);
+}
+
+/* Of a launch it is told by another record. What was before a recording is none of it, and what is too long ago is not known. */
+static void test_who_is_woken_is_never_told_of_another_operation(void **state)
+{
+	struct fixture *f = *state;
+	unsigned n_first;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	kit_device_auto(f->k.dev);
+	kit_load_inc(&f->t, 1, 1);
+	kit_stream_create(&f->t, 1, 0);
+	kit_settle(&f->k);
+	record(f);
+	kit_block(&f->t, GSB_WAIT_STREAM, 1, 1);
+	kit_launch_inc(&f->t, 1, 1, f->mem, 1);
+	kit_settle(&f->k);
+	kit_block(&f->t, GSB_WAIT_STREAM, 1, 2);
+	for (unsigned i = 0; i < GSB_N_RECENT + 1; i++)
+		kit_nop(&f->t, 1);
+	kit_settle(&f->k);
+	kit_block(&f->t, GSB_WAIT_STREAM, 1, n_first = GSB_N_RECENT + 3);
+	for (unsigned i = 0; i < GSB_N_RECENT; i++)
+		kit_nop(&f->t, 1);
+	kit_settle(&f->k);
+	read_back(f);
+	expect_woken(f, 0, GSB_TRACE_WAIT_STREAM, 1, 1, queued_serial(f, 0));
+	expect_woken(f, 1, GSB_TRACE_WAIT_STREAM, 1, 2, 0);
+	expect_woken(f, 2, GSB_TRACE_WAIT_STREAM, 1, n_first, queued_serial(f, n_first - 1));
+	forget(f);
+	record(f);
+	assert_int_equal(gsb_stream_serial(f->t.t->queues.streams[1], n_first), 0);
+	read_back(f);
 	end(f);
 }
 
@@ -1033,6 +1172,7 @@ int main(void)
 		CASE(test_decision_names_what_is_held_once_and_what_is_forced),
 		CASE(test_decision_holds_for_the_reason_that_the_policy_says),
 		CASE(test_shapes_are_told_of_a_kernel_and_the_form_of_its_launch),
+		CASE(test_reasons_against_forms_are_told_of_a_kernel),
 		CASE(test_decision_without_free_queues_says_so),
 		CASE(test_ready_while_all_queues_are_busy_is_held_by_them),
 		CASE(test_decision_for_several_sees_none_of_them_on_the_device),
@@ -1042,6 +1182,8 @@ int main(void)
 		CASE(test_fault_ends_the_chains_of_its_context),
 		CASE(test_tenant_that_has_gone_leaves_its_counts),
 		CASE(test_quota_is_said_with_its_figures),
+		CASE(test_who_is_woken_had_waited_for_that_operation),
+		CASE(test_who_is_woken_is_never_told_of_another_operation),
 		CASE(test_virtual_time_says_who_holds_it_and_each_step),
 		CASE(test_record_that_begins_late_numbers_what_waits_and_for_what),
 		CASE(test_second_record_keeps_the_numbers_of_the_first),

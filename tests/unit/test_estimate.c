@@ -476,6 +476,21 @@ static void test_kept_nonsense_is_left_out(void **state)
 	assert_int_equal(gsb_estimates_keep(f->e, kept), 0);
 }
 
+static void test_worth_is_its_own_time_alone_and_else_the_mean(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_work w = kernel(1, 100);
+	struct gsb_run shared = {.work = &w, .took_ns = 9000, .company = {.shared = true}};
+	struct gsb_run alone = {.work = &w, .took_ns = 1001};
+
+	assert_int_equal(gsb_estimates_worth(f->e, f->arch, &shared), 0);
+	assert_int_equal(gsb_estimates_worth(f->e, f->arch, &alone), 1001);
+	ran(f, &w, 1000);
+	assert_int_equal(gsb_estimates_worth(f->e, f->arch, &shared), 1000);
+	w.sms = (struct gsb_sm_range){0, 16}; /* nobody is there, but not all SMs are its own */
+	assert_int_equal(gsb_estimates_worth(f->e, f->arch, &alone), 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -483,6 +498,7 @@ int main(void)
 		CASE(test_predict_is_the_mean_and_trust_grows_with_the_count),
 		CASE(test_predict_trusts_less_what_spreads),
 		CASE(test_predict_follows_what_changes),
+		CASE(test_worth_is_its_own_time_alone_and_else_the_mean),
 		CASE(test_predict_soon_forgets_what_was_something_else),
 		CASE(test_predict_new_grid_goes_by_rounds),
 		CASE(test_predict_prefers_alone_to_shared),

@@ -104,6 +104,10 @@ static void test_text_has_every_value_where_it_belongs(void **state)
 			 .n_resized = 18,
 			 .n_shadowed = 19,
 			 .n_differed = 20,
+			 .error_ppm = 21000022,
+			 .n_predicted = 23,
+			 .known_ns = 24,
+			 .alone_ns = 25,
 			 .n_mem_refused = 13,
 			 .device_mem_peak_bytes = 14},
 		 .n_now = 15,
@@ -133,6 +137,14 @@ static void test_text_has_every_value_where_it_belongs(void **state)
 	expect_line(text, "gsb_tenant_resized_total{tenant=\"a\",uid=\"1000\"} 18");
 	expect_line(text, "gsb_tenant_shadowed_total{tenant=\"a\",uid=\"1000\"} 19");
 	expect_line(text, "gsb_tenant_differed_total{tenant=\"a\",uid=\"1000\"} 20");
+	expect_line(text, "gsb_tenant_predicted_kernels_total{tenant=\"a\",uid=\"1000\"} 23");
+	expect_line(text,
+		    "gsb_tenant_model_error_ratio_total{tenant=\"a\",uid=\"1000\"} 21.000022");
+	expect_line(text,
+		    "gsb_tenant_known_kernel_seconds_total{tenant=\"a\",uid=\"1000\"} 0.000000024");
+	expect_line(
+		text,
+		"gsb_tenant_known_kernel_alone_seconds_total{tenant=\"a\",uid=\"1000\"} 0.000000025");
 	expect_line(text, "gsb_tenant_refused_total{tenant=\"a\",uid=\"1000\"} 2");
 	expect_line(
 		text,

@@ -127,6 +127,79 @@ static void test_variants_have_what_is_proven_of_each_kernel(void **state)
 	gsb_variants_destroy(v);
 }
 
+static void expect_refusals(const struct gsb_proof *p, unsigned reshape, unsigned slice,
+			    unsigned persistent)
+{
+	assert_int_equal(p->refusals[GSB_SHAPE_RESHAPE], reshape);
+	assert_int_equal(p->refusals[GSB_SHAPE_SLICE], slice);
+	assert_int_equal(p->refusals[GSB_SHAPE_PERSISTENT], persistent);
+}
+
+static void test_variants_have_a_reason_for_each_form_that_is_not_proven(void **state)
+{
+	const struct fixture *f = *state;
+	struct gsb_variants *v = make(f, text);
+
+	expect_refusals(gsb_variants_find(v, "inc"), GSB_TRACE_REFUSAL_NONE, GSB_TRACE_REFUSAL_NONE,
+			GSB_TRACE_REFUSAL_NONE);
+	expect_refusals(gsb_variants_find(v, "waits"), GSB_TRACE_REFUSAL_SPIN,
+			GSB_TRACE_REFUSAL_SPIN, GSB_TRACE_REFUSAL_SPIN);
+	gsb_variants_destroy(v);
+	assert_int_equal(gsb_variants_make(&f->r, text, strlen(text), 90,
+					   GSB_SHAPE_BIT(GSB_SHAPE_SLICE), &v),
+			 0);
+	expect_refusals(gsb_variants_find(v, "inc"), GSB_TRACE_REFUSAL_OFF, GSB_TRACE_REFUSAL_NONE,
+			GSB_TRACE_REFUSAL_OFF);
+	assert_int_equal(gsb_variants_find(v, "inc")->shapes, GSB_SHAPE_BIT(GSB_SHAPE_SLICE));
+	gsb_variants_destroy(v);
+}
+
+/* What fails in it says where: the numbers of another block. */
+static void test_variants_of_a_kernel_that_asserts_are_none(void **state)
+{
+	static const char asserting[] =
+		".version 7.0\n.target sm_70\n.address_size 64\n"
+		".extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, "
+		".param .b64 e);\n"
+		".visible .entry checks()\n{\n\t.reg .b64 %a1;\n\t.reg .b32 %r1;\n"
+		"\tmov.u64 %a1, 0;\n\tmov.u32 %r1, 0;\n"
+		"\t{\n\t.param .b64 a;\n\tst.param.b64 [a+0], %a1;\n"
+		"\t.param .b64 b;\n\tst.param.b64 [b+0], %a1;\n"
+		"\t.param .b32 c;\n\tst.param.b32 [c+0], %r1;\n"
+		"\t.param .b64 d;\n\tst.param.b64 [d+0], %a1;\n"
+		"\t.param .b64 e;\n\tst.param.b64 [e+0], %a1;\n"
+		"\tcall.uni __assertfail, (a, b, c, d, e);\n\t}\n\tret;\n}\n";
+	struct gsb_variants *v = make(*state, asserting);
+	const struct gsb_proof *p = gsb_variants_find(v, "checks");
+
+	assert_int_equal(
+		p->shapes & ~(GSB_SHAPE_BIT(GSB_SHAPE_COUNT) | GSB_SHAPE_BIT(GSB_SHAPE_HINT)), 0);
+	assert_int_equal(p->refusals[GSB_SHAPE_SLICE], GSB_TRACE_REFUSAL_ASSERTS);
+	gsb_variants_destroy(v);
+}
+
+/* A trace says the reasons of rules.def by their own words. */
+static void test_refusals_of_the_trace_are_the_rules(void **state)
+{
+	const struct gsb_trace_event *kernel = gsb_trace_event(GSB_TRACE_KERNEL);
+	const struct gsb_trace_choice *c = NULL;
+
+	for (unsigned i = 0; i < kernel->n_fields; i++)
+		if (!strcmp(kernel->fields[i].name, "no_slice"))
+			c = kernel->fields[i].choice;
+	assert_non_null(c);
+	for (unsigned rule = 0; rule < GSB_RESIZE_N_RULES; rule++) {
+		const char *told = gsb_trace_choice_name(c, GSB_TRACE_REFUSAL_UNSUPPORTED + rule);
+		char word[64];
+
+		snprintf(word, sizeof(word), "%s", gsb_resize_rule_word(rule));
+		for (char *at = word; *at; at++)
+			*at = *at == '-' ? '_' : *at;
+		assert_string_equal(told, word);
+	}
+	assert_null(gsb_trace_choice_name(c, GSB_TRACE_REFUSAL_UNSUPPORTED + GSB_RESIZE_N_RULES));
+}
+
 static void test_variants_are_hidden_by_their_names_alone(void **state)
 {
 	struct gsb_variants *v = make(*state, text);
@@ -498,6 +571,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(test_variants_have_what_is_proven_of_each_kernel),
+		CASE(test_variants_have_a_reason_for_each_form_that_is_not_proven),
+		CASE(test_variants_of_a_kernel_that_asserts_are_none),
+		CASE(test_refusals_of_the_trace_are_the_rules),
 		CASE(test_variants_are_hidden_by_their_names_alone),
 		CASE(test_kernel_with_such_a_name_stays_visible),
 		CASE(test_image_that_is_not_understood_is_left_alone),

@@ -23,6 +23,7 @@
 #include "tools/trace/critical.h"
 #include "tools/trace/export.h"
 #include "tools/trace/find.h"
+#include "tools/trace/forms.h"
 #include "tools/trace/source.h"
 #include "trace/read.h"
 
@@ -1016,6 +1017,116 @@ static void test_reports_survive_files_of_any_bytes(void **state)
 	tau_remove(dir);
 }
 
+/* ---- forms ---- */
+
+static void expect_forms(const struct trace_kit *k, const char *want)
+{
+	struct gsb_traced t;
+	char *text;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	trace_kit_load(k, &t);
+	gsb_trace_print_forms(to, &t, "scan");
+	fclose(to);
+	assert_string_equal(text, want);
+	free(text);
+	gsb_traced_finish(&t);
+}
+
+static void test_forms_are_said_once_for_all_who_have_the_same(void **state)
+{
+	struct trace_kit k = {0};
+
+	trace_kit_tenant(&k, 1, "alice");
+	trace_kit_tenant(&k, 2, "bob");
+	trace_kit_tenant(&k, 3, "carol");
+	trace_kit_kernel(&k, 1, 0xa1, "scan"); /* of an older broker: nothing is told */
+	expect_forms(&k, "");
+	for (uint32_t who = 1; who <= 2; who++)
+		PUT(&k, KERNEL, kernel, who, .function = 0xb1, .name = "scan",
+		    .shapes = 1u << GSB_TRACE_FORM_SLICE, .no_reshape = GSB_TRACE_REFUSAL_BARRIER,
+		    .no_persistent = 255);
+	PUT(&k, KERNEL, kernel, 3, .function = 0xb1, .name = "scan",
+	    .no_reshape = GSB_TRACE_REFUSAL_OFF, .no_slice = GSB_TRACE_REFUSAL_OFF,
+	    .no_persistent = GSB_TRACE_REFUSAL_OFF);
+	PUT(&k, KERNEL, kernel, 3, .function = 0xc1, .name = "join", .shapes = 2);
+	expect_forms(
+		&k,
+		"In which forms it may be launched, by alice:\n"
+		"  in blocks of another size                 no: waits for the threads of its block\n"
+		"  in slices                                 yes: proven\n"
+		"  by few blocks that fetch the work of all  no: of a later version\n"
+		"In which forms it may be launched, by carol:\n"
+		"  in blocks of another size                 no: [resize] mode is off, or forces another form\n"
+		"  in slices                                 no: [resize] mode is off, or forces another form\n"
+		"  by few blocks that fetch the work of all  no: [resize] mode is off, or forces another form\n");
+	trace_kit_finish(&k);
+}
+
+/* ---- check ---- */
+
+/* What check says of the story, in which bob leaves and his broker says this of its predictions: 0: in order. */
+static int check_story(const struct gsb_trace_tenant_model *model, uint64_t woken_by)
+{
+	struct trace_kit k = {0};
+	char path[64];
+	int fd, saved[2], status;
+
+	trace_kit_story(&k);
+	if (model)
+		trace_kit_put(&k, model);
+	PUT(&k, WOKEN, woken, 1, .n_threads = 1, .serial = woken_by,
+	    .waited = GSB_TRACE_WAIT_EVENT);
+	PUT(&k, TENANT_GONE, tenant_gone, 2, .n_records = 3, .n_launches = 2, .n_kernels = 2,
+	    .n_copies = 1, .kernels_device_ns = 1500);
+	fd = trace_kit_file(&k, 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	silence(saved);
+	status = gsb_trace_check(&(struct gsb_trace_request){.path = path});
+	restore(saved);
+	close(fd);
+	trace_kit_finish(&k);
+	return status;
+}
+
+static void test_check_compares_what_the_broker_says_of_its_predictions(void **state)
+{
+	struct gsb_trace_tenant_model model = {.head = {GSB_TRACE_TENANT_MODEL, sizeof(model), 2},
+					       .n_predicted = 1,
+					       .error_ppm = 100000};
+
+	assert_int_equal(check_story(&model, 0), 0);
+	assert_int_equal(check_story(NULL, 0), 0); /* of an older broker */
+	model.error_ppm++;
+	assert_int_equal(check_story(&model, 0), 1);
+	model.error_ppm--;
+	model.n_predicted++;
+	assert_int_equal(check_story(&model, 0), 1);
+}
+
+static void test_check_finds_who_was_woken_for_nothing(void **state)
+{
+	assert_int_equal(check_story(NULL, 6), 0);
+	assert_int_equal(check_story(NULL, 7), 1);
+}
+
+static void test_errors_are_of_launches_that_ran_to_their_end(void **state)
+{
+	struct gsb_traced_op op = {.kind = GSB_TRACE_OP_LAUNCH,
+				   .steps = 1u << GSB_STEP_FINISHED,
+				   .start_ns = 5,
+				   .end_ns = 6,
+				   .predicted_ns = 1};
+
+	assert_true(gsb_traced_is_measured(&op));
+	op.result = 700;
+	assert_false(gsb_traced_is_measured(&op));
+	op.result = 0;
+	op.end_ns = 5;
+	assert_false(gsb_traced_is_measured(&op));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1037,6 +1148,10 @@ int main(void)
 		cmocka_unit_test(test_load_has_what_was_posted_and_what_was_measured),
 		cmocka_unit_test(test_load_names_what_the_program_had_waited_for),
 		cmocka_unit_test(test_exports_of_an_empty_trace_are_whole),
+		cmocka_unit_test(test_forms_are_said_once_for_all_who_have_the_same),
+		cmocka_unit_test(test_check_compares_what_the_broker_says_of_its_predictions),
+		cmocka_unit_test(test_check_finds_who_was_woken_for_nothing),
+		cmocka_unit_test(test_errors_are_of_launches_that_ran_to_their_end),
 		cmocka_unit_test(test_reports_survive_records_of_any_content),
 		cmocka_unit_test(test_reports_survive_files_of_any_bytes),
 	};

@@ -472,6 +472,66 @@ static void test_accounts_bytes_by_direction(void **state)
 	finish_accounts(&t, &a);
 }
 
+/* What no report says is what a broker counts in the same run. */
+static void ignore(void *arg, const struct gsb_traced *t, const struct gsb_traced_op *op)
+{
+}
+
+/* What check says of a story with a thread that was woken, in its end. */
+static uint64_t n_false_wakes(uint32_t who, uint64_t serial, uint32_t stream, uint64_t value,
+			      bool all_kept, uint32_t *n_woke)
+{
+	struct trace_kit k = {0};
+	struct gsb_traced t = {.on_done = all_kept ? NULL : ignore};
+	char why[GSB_TRACE_WHY_MAX];
+	uint64_t n;
+
+	trace_kit_story(&k);
+	PUT(&k, QUEUED, queued, 1, .serial = 7, .stream = 1, .post_device_ns = 7000);
+	PUT(&k, WOKEN, woken, who, .n_threads = 1, .serial = serial, .index = stream,
+	    .value = value, .waited = GSB_TRACE_WAIT_STREAM);
+	assert_int_equal(gsb_traced_load_fd(&t, trace_kit_file(&k, 0), why), 0);
+	n = t.n_false_wakes;
+	*n_woke = gsb_traced_find(&t, 5) ? gsb_traced_find(&t, 5)->n_woke : 0;
+	gsb_traced_finish(&t);
+	trace_kit_finish(&k);
+	return n;
+}
+
+static void test_wakes_are_for_what_was_completed_and_is_theirs(void **state)
+{
+	uint32_t n_woke;
+
+	for (unsigned all = 0; all < 2; all++) {
+		assert_int_equal(n_false_wakes(1, 5, 1, 3, all, &n_woke), 0);
+		assert_int_equal(n_woke, all);
+		assert_int_equal(n_false_wakes(1, 0, 1, 9, all, &n_woke), 0); /* not told */
+		assert_int_equal(n_false_wakes(1, 7, 1, 4, all, &n_woke), 1); /* under way */
+		assert_int_equal(n_false_wakes(1, 8, 1, 4, all, &n_woke), 1); /* never queued */
+		assert_int_equal(n_false_wakes(1, 3, 1, 3, all, &n_woke),
+				 1); /* that is another's number */
+		assert_int_equal(n_false_wakes(1, 3, 1, 2, all, &n_woke), 0);
+	}
+	assert_int_equal(n_false_wakes(2, 5, 3, 1, true, &n_woke), 1); /* another tenant's */
+}
+
+static void test_errors_of_the_model_add_up_as_the_broker_counts_them(void **state)
+{
+	struct trace_kit k = {0};
+	struct gsb_traced t;
+
+	trace_kit_story(&k);
+	PUT(&k, TENANT_MODEL, tenant_model, 2, .n_predicted = 1, .error_ppm = 100000);
+	trace_kit_load(&k, &t);
+	assert_int_equal(t.tenants[0].n_predicted, 1);
+	assert_int_equal(t.tenants[0].error_ppm, 200000); /* 1600 for 2000 */
+	assert_int_equal(t.tenants[0].model.head.type, 0);
+	assert_int_equal(t.tenants[1].n_predicted, t.tenants[1].model.n_predicted);
+	assert_int_equal(t.tenants[1].error_ppm, t.tenants[1].model.error_ppm);
+	gsb_traced_finish(&t);
+	trace_kit_finish(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -495,6 +555,8 @@ int main(void)
 		cmocka_unit_test(test_accounts_time_alone_and_shared),
 		cmocka_unit_test(test_accounts_slowdown_is_by_the_runs_alone),
 		cmocka_unit_test(test_accounts_bytes_by_direction),
+		cmocka_unit_test(test_wakes_are_for_what_was_completed_and_is_theirs),
+		cmocka_unit_test(test_errors_of_the_model_add_up_as_the_broker_counts_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,6 +124,34 @@ static void test_wake_wakes_only_whose_condition_holds(void **state)
 	assert_int_equal(gsb_wake_waiters(r), 2);
 }
 
+static void note_told(void *arg, uint32_t slot, const struct gsb_wait *w)
+{
+	struct gsb_wait *told = arg;
+
+	assert_int_equal(slot, 1);
+	*told = *w;
+}
+
+static void test_wake_tells_of_whom_it_wakes_and_of_nobody_else(void **state)
+{
+	struct gsb_region *r = *state;
+	struct gsb_wait told = {0};
+
+	for (uint32_t i = 0; i < 2; i++) {
+		r->threads[i].wait_kind = GSB_WAIT_EVENT;
+		r->threads[i].wait_index = 2 + i;
+		r->threads[i].wait_value = 7;
+		atomic_store(&r->threads[i].state, GSB_THREAD_BLOCKED);
+		r->header.blocked[0] |= 1u << i;
+	}
+	assert_int_equal(gsb_wake_waiters_and_tell(r, note_told, &told), 0);
+	atomic_store(&r->events[3].done, 8);
+	assert_int_equal(gsb_wake_waiters_and_tell(r, note_told, &told), 1);
+	assert_int_equal(told.kind, GSB_WAIT_EVENT);
+	assert_int_equal(told.index, 3);
+	assert_int_equal(told.value, 7);
+}
+
 static void test_wake_reaches_the_last_slot(void **state)
 {
 	const uint32_t last = GSB_N_THREADS - 1;
@@ -411,6 +439,7 @@ int main(void)
 		wait_test(test_wait_with_a_limit_ends_without_its_condition),
 		wait_test(test_wait_with_a_limit_ends_in_a_hail_of_signals),
 		wait_test(test_wake_wakes_only_whose_condition_holds),
+		wait_test(test_wake_tells_of_whom_it_wakes_and_of_nobody_else),
 		wait_test(test_wake_reaches_the_last_slot),
 		wait_test(test_wake_with_hostile_fields_reads_nothing_outside),
 		wait_test(test_wait_when_fatal_returns_epipe),

@@ -78,6 +78,7 @@ static bool is_comparable(const struct gsb_traced_tenant *it)
 static unsigned compare_tenant(FILE *to, const struct gsb_traced_tenant *it)
 {
 	const struct gsb_trace_tenant_gone *own = &it->counters;
+	const struct gsb_trace_tenant_model *model = &it->model;
 	const struct comparison all[] = {
 		{"records", it->n_taken + it->n_queued, own->n_records},
 		{"launches", it->n_launches, own->n_launches},
@@ -85,9 +86,12 @@ static unsigned compare_tenant(FILE *to, const struct gsb_traced_tenant *it)
 		{"copies", it->n_copies, own->n_copies},
 		{"fills", it->n_fills, own->n_fills},
 		{"kernels' device ns", it->kernels_ns, own->kernels_device_ns},
+		{"predicted kernels", it->n_predicted, model->n_predicted},
+		{"model error, ppm in sum", it->error_ppm, model->error_ppm},
 	};
+	unsigned n = GSB_ARRAY_LEN(all) - (model->head.type ? 0 : 2);
 
-	return is_comparable(it) ? show_differences(to, it, all, GSB_ARRAY_LEN(all)) : 0;
+	return is_comparable(it) ? show_differences(to, it, all, n) : 0;
 }
 
 /* ---- the verdict ---- */
@@ -106,8 +110,8 @@ static struct verdict judge(const struct gsb_traced *t, FILE *to)
 		v.n_compared += is_comparable(&t->tenants[i]);
 		v.n_differences += compare_tenant(to, &t->tenants[i]);
 	}
-	v.ok = !t->n_flawed && !t->n_orphans && !t->n_duplicates && !t->n_lost &&
-	       !v.n_differences && t->ending != GSB_TRACED_DAMAGED;
+	v.ok = !t->n_flawed && !t->n_orphans && !t->n_duplicates && !t->n_false_wakes &&
+	       !t->n_lost && !v.n_differences && t->ending != GSB_TRACED_DAMAGED;
 	return v;
 }
 
@@ -125,6 +129,9 @@ static void show_counts(const struct gsb_traced *t, const struct verdict *v)
 		       t->n_orphans);
 	if (t->n_duplicates)
 		printf("%" PRIu64 " serials were queued twice\n", t->n_duplicates);
+	if (t->n_false_wakes)
+		printf("%" PRIu64 " threads were woken for what was not completed, or not theirs\n",
+		       t->n_false_wakes);
 	if (t->n_unknown)
 		printf("%" PRIu64 " events of kinds that this version does not know\n",
 		       t->n_unknown);
@@ -140,12 +147,13 @@ static void show_json(const struct gsb_traced *t, const struct verdict *v)
 	printf(", \"ok\": %s, \"under_way\": %" PRIu64 ", \"missing_step\": %" PRIu64
 	       ", \"out_of_order\": %" PRIu64 ", \"times_backwards\": %" PRIu64
 	       ", \"overtook\": %" PRIu64 ", \"number_left_out\": %" PRIu64
-	       ", \"orphans\": %" PRIu64 ", \"duplicates\": %" PRIu64 ", \"unknown\": %" PRIu64
-	       ", \"tenants_compared\": %" PRIu64 ", \"differences\": %" PRIu64 "}\n",
+	       ", \"orphans\": %" PRIu64 ", \"duplicates\": %" PRIu64 ", \"false_wakes\": %" PRIu64
+	       ", \"unknown\": %" PRIu64 ", \"tenants_compared\": %" PRIu64
+	       ", \"differences\": %" PRIu64 "}\n",
 	       v->ok ? "true" : "false", v->n_open, t->flaws[GSB_FLAW_MISSING],
 	       t->flaws[GSB_FLAW_ORDER], t->flaws[GSB_FLAW_TIMES], t->flaws[GSB_FLAW_OVERTOOK],
-	       t->flaws[GSB_FLAW_NUMBER], t->n_orphans, t->n_duplicates, t->n_unknown,
-	       v->n_compared, v->n_differences);
+	       t->flaws[GSB_FLAW_NUMBER], t->n_orphans, t->n_duplicates, t->n_false_wakes,
+	       t->n_unknown, v->n_compared, v->n_differences);
 }
 
 int gsb_trace_check(const struct gsb_trace_request *q)

@@ -13,6 +13,7 @@
 #include "tools/trace/amounts.h"
 #include "tools/trace/commands.h"
 #include "tools/trace/find.h"
+#include "tools/trace/forms.h"
 
 #define COMPANIONS_SHOWN 5u
 
@@ -258,6 +259,14 @@ static void explain_run(const struct gsb_traced *t, const struct gsb_accounts *a
 		printf("  slowdown    not known: no such launch ran alone in this trace\n");
 }
 
+static void explain_wake(const struct gsb_traced_op *op)
+{
+	printf("  woke        %u thread%s of its program, ", op->n_woke, plural(op->n_woke));
+	print_ns(op->woke_real_ns > op->completed_real_ns ? op->woke_real_ns - op->completed_real_ns
+							  : 0);
+	printf(" of real time after that\n");
+}
+
 static void explain_end(const struct gsb_traced *t, const struct gsb_traced_op *op)
 {
 	if (!gsb_traced_has(op, GSB_STEP_COMPLETED)) {
@@ -269,6 +278,8 @@ static void explain_end(const struct gsb_traced *t, const struct gsb_traced_op *
 	if (op->result)
 		printf(", with error %d", op->result);
 	printf(op->failed ? "; its context has failed\n" : "\n");
+	if (op->n_woke)
+		explain_wake(op);
 	for (unsigned what = 0; what < GSB_N_FLAWS; what++)
 		if (op->flaws >> what & 1)
 			printf("  flaw        this is one of the operations %s\n",
@@ -442,7 +453,7 @@ static void explain_policy(const struct gsb_traced *t, const struct sums *s)
 }
 
 static void explain_sums(const struct gsb_traced *t, const struct gsb_accounts *a,
-			 const struct sums *s, const char *word)
+			 const struct sums *s, const struct gsb_traced_filter *f, const char *word)
 {
 	printf("%s: %" PRIu64 " operation%s, %" PRIu64 " of them launches%s", word, s->n,
 	       plural(s->n), s->n_launches, s->n_launches ? ", " : "");
@@ -460,6 +471,8 @@ static void explain_sums(const struct gsb_traced *t, const struct gsb_accounts *
 	explain_sum_waits(s);
 	explain_policy(t, s);
 	explain_companions(t, s);
+	if (f->kernel)
+		gsb_trace_print_forms(stdout, t, f->kernel);
 	if (s->longest) {
 		printf("\nThe one that waited longest:\n");
 		explain_op(t, a, s->longest);
@@ -474,7 +487,7 @@ static void explain_all(const struct gsb_traced *t, const struct gsb_accounts *a
 	for (uint32_t i = 0; i < t->n_ops; i++)
 		if (gsb_traced_matches(f, t, &t->ops[i]))
 			add_op(&s, t, a, &t->ops[i]);
-	explain_sums(t, a, &s, word);
+	explain_sums(t, a, &s, f, word);
 	free(s.companions);
 	gsb_map_finish(&s.companion_of);
 }

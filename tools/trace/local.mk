@@ -12,6 +12,7 @@ libtracetool_la_SOURCES = \
 	tools/trace/explain.c \
 	tools/trace/export.c tools/trace/export.h \
 	tools/trace/find.c tools/trace/find.h \
+	tools/trace/forms.c tools/trace/forms.h \
 	tools/trace/map.c tools/trace/map.h \
 	tools/trace/model_error.c \
 	tools/trace/perfetto.c \

@@ -8,19 +8,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gsb/model_error.h"
 #include "tools/field.h"
 #include "tools/trace/account.h"
 #include "tools/trace/commands.h"
 
 /* Relative errors: (predicted - measured) / measured. */
 struct errors {
-	uint64_t n;
-	double sum, sum_absolute, sum_squares, largest;
+	uint64_t n, absolute_ppm;
+	double sum, sum_squares, largest;
 };
 
 struct row {
 	const char *name, *tenant;
 	struct errors time, slowdown, one;
+};
+
+struct table {
+	struct row all, *kernels, *tenants; /* as in the trace */
+	uint32_t n_kernels, n_tenants;
 };
 
 static void add(struct errors *e, double predicted, double measured)
@@ -29,7 +35,7 @@ static void add(struct errors *e, double predicted, double measured)
 
 	e->n++;
 	e->sum += error;
-	e->sum_absolute += fabs(error);
+	e->absolute_ppm += gsb_model_error_ppm(predicted, measured);
 	e->sum_squares += error * error;
 	e->largest = fmax(e->largest, fabs(error));
 }
@@ -41,7 +47,7 @@ static double mean(const struct errors *e)
 
 static double mean_absolute(const struct errors *e)
 {
-	return e->n ? e->sum_absolute / (double)e->n : 0;
+	return e->n ? (double)e->absolute_ppm / (double)e->n / 1e6 : 0;
 }
 
 static double deviation(const struct errors *e)
@@ -55,9 +61,9 @@ static void add_launch(struct row *r, const struct gsb_traced *t, const struct g
 	double ns = (double)(op->end_ns - op->start_ns);
 	double reference = gsb_accounts_reference(a, t, op);
 
-	if (ns <= 0)
+	if (ns <= 0 || op->result)
 		return;
-	if (op->predicted_ns)
+	if (gsb_traced_is_measured(op))
 		add(&r->time, (double)op->predicted_ns, ns);
 	if (op->predicted_slowdown_ppm && reference > 0) {
 		add(&r->slowdown, op->predicted_slowdown_ppm / 1e6, ns / reference);
@@ -87,10 +93,16 @@ static void print_row(const struct row *r)
 	printf("  %s%s%s\n", r->name, *r->tenant ? " of " : "", r->tenant);
 }
 
-static void print_table(const struct gsb_traced *t, const struct row *rows, uint32_t n,
-			const struct row *all)
+static void print_rows(const struct row *rows, uint32_t n)
 {
-	if (!all->time.n && !all->slowdown.n) {
+	for (uint32_t i = 0; i < n; i++)
+		if (rows[i].time.n || rows[i].slowdown.n)
+			print_row(&rows[i]);
+}
+
+static void print_table(const struct gsb_traced *t, const struct table *e)
+{
+	if (!e->all.time.n && !e->all.slowdown.n) {
 		printf("%s predicts nothing, or nothing of what it predicted was measured: "
 		       "there is no error to show\n",
 		       t->header.policy);
@@ -102,10 +114,9 @@ static void print_table(const struct gsb_traced *t, const struct row *rows, uint
 	for (unsigned i = 0; i < 2; i++)
 		printf("  %7s %8s %8s %8s %8s", "n", "mean", "abs", "sd", "largest");
 	printf("  %8s  kernel\n", "abs");
-	for (uint32_t i = 0; i < n; i++)
-		if (rows[i].time.n || rows[i].slowdown.n)
-			print_row(&rows[i]);
-	print_row(all);
+	print_rows(e->kernels, e->n_kernels);
+	print_rows(e->tenants, e->n_tenants);
+	print_row(&e->all);
 }
 
 static void json_errors(const char *key, const struct errors *e)
@@ -127,46 +138,79 @@ static void json_row(const struct row *r)
 	putchar('}');
 }
 
-static void print_json(const struct gsb_traced *t, const struct row *rows, uint32_t n,
-		       const struct row *all)
+static void json_rows(const char *key, const struct row *rows, uint32_t n)
 {
-	putchar('{');
-	gsb_trace_json_about(t);
-	printf(", \"all\": ");
-	json_row(all);
-	printf(", \"kernels\": [");
+	printf(", \"%s\": [", key);
 	for (uint32_t i = 0; i < n; i++) {
 		printf("%s", i ? ", " : "");
 		json_row(&rows[i]);
 	}
-	printf("]}\n");
+	putchar(']');
 }
 
-static int report(const struct gsb_traced *t, const struct gsb_accounts *a, bool json)
+static void print_json(const struct gsb_traced *t, const struct table *e)
 {
-	struct row all = {.name = "all kernels", .tenant = ""}, *rows;
+	putchar('{');
+	gsb_trace_json_about(t);
+	printf(", \"all\": ");
+	json_row(&e->all);
+	json_rows("kernels", e->kernels, e->n_kernels);
+	json_rows("tenants", e->tenants, e->n_tenants);
+	printf("}\n");
+}
 
-	rows = calloc((size_t)t->n_kernels + 1, sizeof(*rows));
-	if (!rows)
+/* ---- rows ---- */
+
+static int make_rows(struct table *e, const struct gsb_traced *t)
+{
+	*e = (struct table){
+		.all = {.name = "all kernels", .tenant = ""},
+		.kernels = calloc((size_t)t->n_kernels + 1, sizeof(*e->kernels)),
+		.tenants = calloc((size_t)t->n_tenants + 1, sizeof(*e->tenants)),
+		.n_kernels = t->n_kernels,
+		.n_tenants = t->n_tenants,
+	};
+	if (!e->kernels || !e->tenants)
 		return -1;
 	for (uint32_t i = 0; i < t->n_kernels; i++) {
-		rows[i].name = t->kernels[i].name;
-		rows[i].tenant = t->tenants[t->kernels[i].tenant].name;
+		e->kernels[i].name = t->kernels[i].name;
+		e->kernels[i].tenant = t->tenants[t->kernels[i].tenant].name;
 	}
+	for (uint32_t i = 0; i < t->n_tenants; i++) {
+		e->tenants[i].name = "all kernels";
+		e->tenants[i].tenant = t->tenants[i].name;
+	}
+	return 0;
+}
+
+static void fill_rows(struct table *e, const struct gsb_traced *t, const struct gsb_accounts *a)
+{
 	for (uint32_t i = 0; i < t->n_ops; i++) {
 		const struct gsb_traced_op *op = &t->ops[i];
 
 		if (op->kernel == GSB_TRACED_NONE || !gsb_traced_ran(op))
 			continue;
-		add_launch(&rows[op->kernel], t, a, op);
-		add_launch(&all, t, a, op);
+		add_launch(&e->kernels[op->kernel], t, a, op);
+		add_launch(&e->tenants[op->tenant], t, a, op);
+		add_launch(&e->all, t, a, op);
 	}
-	if (json)
-		print_json(t, rows, t->n_kernels, &all);
-	else
-		print_table(t, rows, t->n_kernels, &all);
-	free(rows);
-	return 0;
+}
+
+static int report(const struct gsb_traced *t, const struct gsb_accounts *a, bool json)
+{
+	struct table e;
+	int err = make_rows(&e, t);
+
+	if (!err) {
+		fill_rows(&e, t, a);
+		if (json)
+			print_json(t, &e);
+		else
+			print_table(t, &e);
+	}
+	free(e.kernels);
+	free(e.tenants);
+	return err;
 }
 
 int gsb_trace_model_error(const struct gsb_traced *t, const struct gsb_trace_request *q)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "gsb/model_error.h"
 #include "tools/trace/amounts.h"
 
 /* ---- arrays ---- */
@@ -175,6 +176,8 @@ static struct gsb_traced_op *new_op(struct gsb_traced *t, uint64_t serial)
 		*op = (struct gsb_traced_op){0};
 	}
 	op->serial = serial;
+	if (serial > t->last_serial)
+		t->last_serial = serial;
 	return gsb_map_put(&t->op_of, 0, serial, i) ? NULL : op;
 }
 
@@ -417,6 +420,7 @@ static void check_stream(struct gsb_traced *t, struct gsb_traced_op *op, uint64_
 		flaw(t, op, GSB_FLAW_NUMBER);
 	s->n_completed = op->place + 1;
 	s->last_number = number;
+	s->last_serial = op->serial;
 }
 
 static void count_completed(struct gsb_traced_tenant *it, const struct gsb_traced_op *op)
@@ -428,6 +432,11 @@ static void count_completed(struct gsb_traced_tenant *it, const struct gsb_trace
 	it->n_fills += ok && op->kind == GSB_TRACE_OP_FILL;
 	if (op->kind == GSB_TRACE_OP_LAUNCH && gsb_traced_ran(op))
 		it->kernels_ns += op->end_ns - op->start_ns;
+	if (gsb_traced_is_measured(op)) {
+		it->error_ppm += gsb_model_error_ppm((double)op->predicted_ns,
+						     (double)(op->end_ns - op->start_ns));
+		it->n_predicted++;
+	}
 }
 
 static void note_done(struct gsb_traced *t, const struct gsb_traced_op *op)
@@ -464,6 +473,36 @@ static void on_completed(struct gsb_traced *t, const struct gsb_trace_completed 
 		return;
 	t->on_done(t->arg, t, op);
 	forget(t, op);
+}
+
+/* What is forgotten was completed; what its stream's word said last is known all the same. */
+static bool is_wake_true(const struct gsb_traced *t, const struct gsb_trace_woken *e, uint32_t who)
+{
+	uint32_t at = gsb_map_get(&t->stream_of, who, e->index);
+	const struct gsb_traced_stream *s = at == GSB_MAP_NONE ? NULL : &t->streams[at];
+	const struct gsb_traced_op *op = gsb_traced_find(t, e->serial);
+
+	if (op ? op->tenant != who || !gsb_traced_has(op, GSB_STEP_COMPLETED)
+	       : e->serial > t->last_serial || !t->on_done)
+		return false;
+	return e->waited != GSB_TRACE_WAIT_STREAM || !s || s->last_number != e->value ||
+	       s->last_serial == e->serial;
+}
+
+static int on_woken(struct gsb_traced *t, const struct gsb_trace_woken *e)
+{
+	uint32_t who, i = gsb_map_get(&t->op_of, 0, e->serial);
+
+	if (!tenant(t, e->head.tenant, &who))
+		return -ENOMEM;
+	if (!e->serial)
+		return 0;
+	t->n_false_wakes += !is_wake_true(t, e, who);
+	if (i == GSB_MAP_NONE)
+		return 0;
+	if (!t->ops[i].n_woke++)
+		t->ops[i].woke_real_ns = e->head.time_ns;
+	return 0;
 }
 
 /* ---- tenants and what they have ---- */
@@ -510,6 +549,9 @@ static int on_kernel(struct gsb_traced *t, const struct gsb_trace_kernel *e)
 		return -ENOMEM;
 	k->regs = e->regs;
 	k->static_smem_bytes = e->static_smem_bytes;
+	k->shapes = e->shapes;
+	memcpy(k->refusals, (uint8_t[]){e->no_reshape, e->no_slice, e->no_persistent},
+	       sizeof(k->refusals));
 	CLEAN(k->name, e->name);
 	return 0;
 }
@@ -548,6 +590,8 @@ static int count_event(struct gsb_traced *t, unsigned type, const union gsb_trac
 		it->n_allocations++;
 		it->allocated_bytes += e->allocated.bytes;
 	}
+	if (type == GSB_TRACE_TENANT_MODEL)
+		it->model = e->tenant_model;
 	if (type == GSB_TRACE_TENANT_GONE) {
 		it->gone = true;
 		it->gone_real_ns = e->head.time_ns;
@@ -566,6 +610,7 @@ int gsb_traced_take(struct gsb_traced *t, unsigned type, const union gsb_trace_a
 	case GSB_TRACE_TIME_STEP: pass_time(t, e->time_step.to_device_ns); return 0;
 	case GSB_TRACE_TENANT_COME: return on_tenant_come(t, &e->tenant_come);
 	case GSB_TRACE_STREAM_MADE: return on_stream_made(t, &e->stream_made);
+	case GSB_TRACE_WOKEN: return on_woken(t, &e->woken);
 	case GSB_TRACE_KERNEL: return on_kernel(t, &e->kernel);
 	case GSB_TRACE_USED: return on_used(t, &e->used);
 	case GSB_TRACE_QUEUED: return on_queued(t, &e->queued);
@@ -585,6 +630,7 @@ int gsb_traced_take(struct gsb_traced *t, unsigned type, const union gsb_trace_a
 	case GSB_TRACE_FAULT:
 	case GSB_TRACE_STALLED:
 	case GSB_TRACE_ALLOCATED:
+	case GSB_TRACE_TENANT_MODEL:
 	case GSB_TRACE_TENANT_GONE: return count_event(t, type, e);
 	default: return 0;
 	}

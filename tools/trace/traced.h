@@ -25,6 +25,7 @@
 #define GSB_TRACED_NONE	     UINT32_MAX
 #define GSB_TRACED_PARKS_MAX 4
 #define GSB_TRACED_NAME_MAX  256
+#define GSB_TRACED_FORMS     3 /* that change the geometry */
 
 enum gsb_traced_step {
 	GSB_STEP_QUEUED,
@@ -80,6 +81,8 @@ struct gsb_traced_op {
 	uint64_t posted_real_ns, queued_real_ns, completed_real_ns;
 	uint64_t post_ns, held_ns, ready_ns, decided_ns, issued_ns, start_ns, end_ns, completed_ns;
 	struct gsb_traced_park parks[GSB_TRACED_PARKS_MAX]; /* the first of them */
+	uint64_t woke_real_ns; /* when its program was woken first because of it; 0: not told */
+	uint32_t n_woke;       /* threads */
 };
 
 /*
@@ -102,9 +105,11 @@ struct gsb_traced_tenant {
 	uint64_t come_ns; /* device time known when it came */
 	/* what its events add up to */
 	uint64_t n_taken, n_queued, n_launches, n_kernels, n_copies, n_fills, kernels_ns;
+	uint64_t n_predicted, error_ppm;
 	uint64_t n_faults, n_allocations, allocated_bytes, n_stalls, peak_bytes;
-	struct gsb_trace_tenant_gone counters;			 /* the broker's own, once gone */
-	struct gsb_traced_release done;				 /* the last to complete */
+	struct gsb_trace_tenant_gone counters; /* the broker's own, once gone */
+	struct gsb_trace_tenant_model model;   /* likewise; its head is 0 where it was not told */
+	struct gsb_traced_release done;	       /* the last to complete */
 	struct gsb_traced_release releases[GSB_TRACED_RELEASES]; /* the latest first */
 };
 
@@ -115,12 +120,16 @@ struct gsb_traced_stream {
 	uint32_t last;			/* index of its last operation */
 	uint64_t n_queued, n_completed; /* places given and passed */
 	uint64_t last_number;		/* what its word said last; 0: nothing yet */
+	uint64_t last_serial;		/* of the operation that it said that of */
 };
 
 struct gsb_traced_kernel {
 	uint32_t tenant;
 	uint64_t function;
 	uint32_t regs, static_smem_bytes;
+	uint32_t shapes; /* a bit for each enum gsb_trace_form that is proven */
+	uint8_t refusals
+		[GSB_TRACED_FORMS]; /* enum gsb_trace_refusal, of reshape, slice, persistent */
 	char name[GSB_TRACED_NAME_MAX];
 };
 
@@ -148,6 +157,8 @@ struct gsb_traced {
 	uint64_t n_duplicates; /* serials that were queued twice */
 	uint64_t
 		n_other_engines; /* LTTng: how often another one than the header's has said that it is there */
+	uint64_t
+		n_false_wakes; /* threads woken for what had not been completed, or was not theirs */
 	uint64_t flaws[GSB_N_FLAWS], n_flawed;
 	uint64_t now_ns; /* the latest device time told */
 	enum { GSB_TRACED_WHOLE, GSB_TRACED_TORN, GSB_TRACED_DAMAGED } ending;
@@ -158,6 +169,7 @@ struct gsb_traced {
 	/* private */
 	struct gsb_map op_of, tenant_of, stream_of, kernel_of;
 	uint32_t free_op;
+	uint64_t last_serial; /* the highest that was queued */
 };
 
 void gsb_traced_init(struct gsb_traced *t, const struct gsb_trace_header *header);
@@ -178,6 +190,13 @@ static inline bool gsb_traced_has(const struct gsb_traced_op *op, enum gsb_trace
 static inline bool gsb_traced_ran(const struct gsb_traced_op *op)
 {
 	return gsb_traced_has(op, GSB_STEP_FINISHED) && op->end_ns >= op->start_ns;
+}
+
+/* A launch whose time the policy had predicted, and that ran to its end. */
+static inline bool gsb_traced_is_measured(const struct gsb_traced_op *op)
+{
+	return op->kind == GSB_TRACE_OP_LAUNCH && op->predicted_ns && !op->result &&
+	       gsb_traced_ran(op) && op->end_ns > op->start_ns;
 }
 
 /* Goes to the device at all. */

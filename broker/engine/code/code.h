@@ -15,6 +15,7 @@
 #include "broker/engine/code/facts.h"
 #include "broker/engine/code/loader.h"
 #include "broker/engine/code/resizing.h"
+#include "broker/engine/trace/trace.h"
 #include "device/ops.h"
 #include "gsb/kernel.h"
 #include "gsb/wire.h"
@@ -38,7 +39,8 @@ struct gsb_code_module {
 	uint64_t handle;
 	struct gsb_ctx *ctx;
 	struct gsb_module *module;	   /* NULL: still loading */
-	struct gsb_variants *variants;	   /* NULL: it was loaded as it is */
+	struct gsb_variants *variants;	   /* NULL: it was loaded as it is, */
+	enum gsb_trace_refusal as_it_is;   /* because of that */
 	struct gsb_kernel_fn *functions;   /* got from it */
 	uint64_t device_bytes, host_bytes; /* what it is charged for */
 	uint64_t managed_bytes; /* of its managed variables, which lie in pinned memory */

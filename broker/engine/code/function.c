@@ -31,6 +31,29 @@ static uint32_t info_bytes(const struct gsb_function_info *info)
 			  info->n_params * sizeof(info->params[0]));
 }
 
+/* Why it may not be launched in that form; @name: the whole. */
+static uint8_t refusal_of(const struct gsb_kernel_fn *fn, const char *name,
+			  enum gsb_shape_form form)
+{
+	const struct gsb_code_module *m = fn->module;
+	const struct gsb_proof *proof = fn->proof;
+	uint32_t bit = GSB_SHAPE_BIT(form);
+
+	if (!m->variants)
+		return (uint8_t)m->as_it_is;
+	if (!proof)
+		return GSB_TRACE_REFUSAL_NO_TEXT;
+	if (proof->refusals[form])
+		return proof->refusals[form];
+	if (proof->refuted & bit)
+		return GSB_TRACE_REFUSAL_REFUTED;
+	if (fn->shapes & bit)
+		return GSB_TRACE_REFUSAL_NONE;
+	return gsb_resizing_allows(m->ctx->tenant->resizing, name, m->variants->hash)
+		       ? GSB_TRACE_REFUSAL_NOT_MADE
+		       : GSB_TRACE_REFUSAL_DENIED;
+}
+
 void gsb_code_tell_function(const struct gsb_kernel_fn *fn, const char *name, bool before)
 {
 	struct gsb_trace_kernel e = {
@@ -41,7 +64,10 @@ void gsb_code_tell_function(const struct gsb_kernel_fn *fn, const char *name, bo
 		.static_smem_bytes = fn->static_smem_bytes,
 		.params_bytes = fn->params_bytes,
 		.before = before,
-		.shapes = fn->shapes,
+		.shapes = fn->proof ? fn->shapes & ~fn->proof->refuted : 0,
+		.no_reshape = refusal_of(fn, name, GSB_SHAPE_RESHAPE),
+		.no_slice = refusal_of(fn, name, GSB_SHAPE_SLICE),
+		.no_persistent = refusal_of(fn, name, GSB_SHAPE_PERSISTENT),
 	};
 
 	snprintf(e.name, sizeof(e.name), "%.*s", (int)sizeof(e.name) - 1, name);
@@ -203,7 +229,7 @@ static void prepared(struct gsb_job *j)
 	fn->shapes &= j->shapes;
 	fn->prepare_err = j->err;
 	gsb_trace(KERNEL_READY, kernel_ready, t->id, .function = fn->handle,
-		  .asked_ns = j->asked_ns, .error = j->err);
+		  .asked_ns = j->asked_ns, .error = j->err, .shapes = fn->shapes);
 	if (j->err)
 		gsb_tenant_log(t, GSB_LOG_WARN, "code", "tenant %u: %s", t->id, j->log);
 	gsb_stream_wake_list(&fn->waiters);

@@ -74,13 +74,26 @@ static bool variants_fit(const struct gsb_job *j, const struct gsb_device_ops *o
 	       ops->module_bytes(j->loaded) + gsb_variants_bytes(j->variants) <= j->room_bytes;
 }
 
-/* Originals and variants. False: the image has to be loaded as it is. */
-static bool load_variants(struct gsb_job *j, const struct gsb_device_ops *ops)
+/* Originals and variants, in j->variants. */
+static enum gsb_trace_refusal make_variants(struct gsb_job *j)
 {
 	uint32_t wanted = wanted_shapes(j->resizing);
+	int err = wanted ? gsb_variants_make(j->resizing, j->image->bytes, j->image->total, j->cc,
+					     wanted, &j->variants)
+			 : 0;
 
-	if (!wanted || gsb_variants_make(j->resizing, j->image->bytes, j->image->total, j->cc,
-					 wanted, &j->variants))
+	if (!wanted)
+		return GSB_TRACE_REFUSAL_OFF;
+	if (err == -ENOEXEC || err == -EILSEQ)
+		return GSB_TRACE_REFUSAL_NO_TEXT;
+	return err ? GSB_TRACE_REFUSAL_NOT_MADE : GSB_TRACE_REFUSAL_NONE;
+}
+
+/* False: the image has to be loaded as it is. */
+static bool load_variants(struct gsb_job *j, const struct gsb_device_ops *ops)
+{
+	j->module->as_it_is = make_variants(j);
+	if (!j->variants)
 		return false;
 	if (!ops->module_load(j->space, j->variants->text, j->variants->text_bytes, &j->loaded,
 			      j->log, sizeof(j->log))) {
@@ -91,6 +104,7 @@ static bool load_variants(struct gsb_job *j, const struct gsb_device_ops *ops)
 	}
 	gsb_variants_destroy(j->variants);
 	j->variants = NULL;
+	j->module->as_it_is = GSB_TRACE_REFUSAL_NOT_MADE;
 	j->log[0] = 0;
 	return false;
 }

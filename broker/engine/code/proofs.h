@@ -14,7 +14,7 @@ struct gsb_resizing;
 struct gsb_variants;
 
 /* To be counted up with each change of struct gsb_proof, of the analyses, or of what the rewriter writes. */
-#define GSB_PROOFS_VERSION 2
+#define GSB_PROOFS_VERSION 3
 
 /* All of them: the loader's thread; nothing happens without [resize] cache. */
 

@@ -3,11 +3,13 @@
  */
 #include "broker/engine/code/variants.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/compiler.h"
 #include "broker/engine/code/proofs.h"
 #include "ptx/fatbin.h"
 #include "ptx/print.h"
@@ -62,20 +64,44 @@ static bool writes_outside(const struct gsb_ptx_kernel *k)
 	return k->indirect;
 }
 
-/* What is proven of the geometry. To count and to hint changes none. */
-static uint32_t proven(const struct gsb_resize_facts *f)
-{
-	uint32_t shapes = GSB_SHAPE_BIT(GSB_SHAPE_COUNT) | GSB_SHAPE_BIT(GSB_SHAPE_HINT);
+/* Those that change the geometry. */
+static const struct {
+	enum gsb_shape_form shape;
+	enum gsb_resize_form form;
+} proven[] = {
+	{GSB_SHAPE_RESHAPE, GSB_RESIZE_RESHAPE},
+	{GSB_SHAPE_SLICE, GSB_RESIZE_SLICE},
+	{GSB_SHAPE_PERSISTENT, GSB_RESIZE_PERSISTENT},
+};
 
+static_assert(GSB_TRACE_REFUSAL_UNSUPPORTED + GSB_RESIZE_RULE_CALL == GSB_TRACE_REFUSAL_CALL,
+	      "events.def lists all rules");
+static_assert(GSB_N_SHAPES <= sizeof(((struct gsb_proof *)0)->refusals), "each has one");
+
+static enum gsb_trace_refusal refusal_of(const struct gsb_resize_facts *f,
+					 enum gsb_resize_form form, bool is_wanted)
+{
+	const struct gsb_resize_finding *why = gsb_resize_why_not(f, form);
+
+	if (why)
+		return GSB_TRACE_REFUSAL_UNSUPPORTED + why->rule;
 	if (asserts(f->kernel))
-		return shapes;
-	if (f->forms & GSB_RESIZE_BIT(GSB_RESIZE_RESHAPE))
-		shapes |= GSB_SHAPE_BIT(GSB_SHAPE_RESHAPE);
-	if (f->forms & GSB_RESIZE_BIT(GSB_RESIZE_SLICE))
-		shapes |= GSB_SHAPE_BIT(GSB_SHAPE_SLICE);
-	if (f->forms & GSB_RESIZE_BIT(GSB_RESIZE_PERSISTENT))
-		shapes |= GSB_SHAPE_BIT(GSB_SHAPE_PERSISTENT);
-	return shapes;
+		return GSB_TRACE_REFUSAL_ASSERTS;
+	return is_wanted ? GSB_TRACE_REFUSAL_NONE : GSB_TRACE_REFUSAL_OFF;
+}
+
+/* What is proven, and why not the rest. To count and to hint changes nothing. */
+static void prove(const struct gsb_resize_facts *f, uint32_t wanted, struct gsb_proof *v)
+{
+	v->shapes = wanted & (GSB_SHAPE_BIT(GSB_SHAPE_COUNT) | GSB_SHAPE_BIT(GSB_SHAPE_HINT));
+	for (size_t i = 0; i < GSB_ARRAY_LEN(proven); i++) {
+		uint32_t bit = GSB_SHAPE_BIT(proven[i].shape);
+		enum gsb_trace_refusal why = refusal_of(f, proven[i].form, wanted & bit);
+
+		v->refusals[proven[i].shape] = (uint8_t)why;
+		if (why == GSB_TRACE_REFUSAL_NONE)
+			v->shapes |= bit;
+	}
 }
 
 struct work {
@@ -113,10 +139,12 @@ static int add_jobs(struct work *w, const struct gsb_ptx_func *f, enum gsb_resiz
 		err = gsb_rewrite_check(w->module, &job, &why);
 		if (err && err != -ENOTSUP)
 			return err;
-		if (err)
+		if (err) {
 			v->shapes &= ~bit;
-		else
+			v->refusals[written[i].shape] = GSB_TRACE_REFUSAL_NOT_MADE;
+		} else {
 			w->jobs[w->n_jobs++] = job;
+		}
 	}
 	return 0;
 }
@@ -181,12 +209,12 @@ static int judge(struct work *w, const struct gsb_ptx_func *f, struct gsb_proof 
 	gsb_arena_init(&arena, GSB_PTX_MAX_ARENA_BYTES);
 	err = gsb_resize_analyse(w->module, f, &arena, &facts);
 	if (!err) {
-		*v = (struct gsb_proof){.shapes = proven(&facts) & w->wanted,
-					.order = facts.order,
+		*v = (struct gsb_proof){.order = facts.order,
 					.writes_outside = has_variables(w->module) ||
 							  writes_outside(facts.kernel),
 					.loaded_pointers = reaches_further(&facts),
 					.launch = facts.launch};
+		prove(&facts, w->wanted, v);
 		look_at_atomics(facts.kernel, v);
 		if (v->shapes & GSB_SHAPE_BIT(GSB_SHAPE_COUNT))
 			err = look_at_words(facts.kernel, &arena, v);

@@ -17,6 +17,7 @@
 
 #include "base/sha256.h"
 #include "broker/engine/code/demand.h"
+#include "broker/engine/trace/trace.h"
 #include "broker/policy/shape.h"
 #include "gsb/wire.h"
 #include "ptx/resize/facts.h"
@@ -32,9 +33,10 @@ enum gsb_rounds { GSB_ROUNDS_F32 = 1, GSB_ROUNDS_F64 = 2, GSB_ROUNDS_OTHER = 4 }
 struct gsb_proof {
 	uint32_t
 		shapes; /* GSB_SHAPE_BIT() of those that are proven and, where they need it, written */
-	uint32_t refuted; /* of these, what a shadow run has found to give other results */
-	uint32_t order;	  /* enum gsb_resize_order: when two runs of one launch may differ */
-	uint32_t rounds;  /* enum gsb_rounds: what its atomics add up */
+	uint32_t refuted;    /* of these, what a shadow run has found to give other results */
+	uint32_t order;	     /* enum gsb_resize_order: when two runs of one launch may differ */
+	uint32_t rounds;     /* enum gsb_rounds: what its atomics add up */
+	uint8_t refusals[8]; /* by form: enum gsb_trace_refusal */
 	uint32_t zero;
 	uint32_t writes_outside;  /* prints, takes memory, ...: what a second run would do again */
 	uint32_t n_count_words;	  /* that the counting form writes */

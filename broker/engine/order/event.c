@@ -100,6 +100,7 @@ static void publish(struct gsb_queues *q, const struct event_op *r, uint64_t tim
 	if (e->published >= r->number)
 		return;
 	e->published = r->number;
+	e->serial = r->op.serial;
 	w->time_ns = time_ns;
 	atomic_store_explicit(&w->done, r->number, memory_order_release);
 }

@@ -24,6 +24,7 @@ struct gsb_event {
 	uint64_t done_ns;
 	uint64_t number;    /* of the latest recording, of all owners of this index */
 	uint64_t published; /* the done word */
+	uint64_t serial;    /* for the trace: of the recording that it is of */
 };
 
 /* -ERANGE: no handle of an event. -EEXIST: it is in use. */

@@ -217,8 +217,9 @@ static void count_wait(const struct gsb_stream *s, const struct gsb_op *op, uint
 
 void gsb_op_tell_completed(const struct gsb_op *op, uint64_t time_ns)
 {
-	const struct gsb_stream *s = op->stream;
+	struct gsb_stream *s = op->stream;
 
+	gsb_stream_note(s, s->n_done + 1, op->serial);
 	gsb_trace_tell(COMPLETED, completed, s->queues->tenant_id, .serial = op->serial,
 		       .device_ns = time_ns, .number = s->n_done + 1, .stream = s->index,
 		       .failed = op->order->failed);

@@ -111,6 +111,9 @@ enum gsb_stream_state {
 	GSB_STREAM_STARTED    /* its head's class has it */
 };
 
+#define GSB_N_RECENT \
+	16 /* of those that completed at once, it is known which one a thread had waited for */
+
 struct gsb_stream {
 	uint64_t handle; /* 0: destroyed; what is queued still runs */
 	struct gsb_queues *queues;
@@ -123,11 +126,27 @@ struct gsb_stream {
 	uint32_t n_queued; /* from first to last */
 	uint64_t n_done;   /* what the tenant's word says */
 	uint64_t time_ns;  /* device time when the last operation completed */
+	uint64_t recent
+		[GSB_N_RECENT]; /* for the trace: serials of the last to complete, by number */
 
 	enum gsb_stream_state state;
 	struct gsb_stream *prev, *next; /* of the list that state names */
 	struct gsb_stream **parked_on;
 };
+
+/* For the trace: of that number is that one. */
+static inline void gsb_stream_note(struct gsb_stream *s, uint64_t number, uint64_t serial)
+{
+	s->recent[number % GSB_N_RECENT] = serial;
+}
+
+/* The serial of the operation of that number; 0: not known. */
+static inline uint64_t gsb_stream_serial(const struct gsb_stream *s, uint64_t number)
+{
+	bool is_known = number && number <= s->n_done && s->n_done - number < GSB_N_RECENT;
+
+	return is_known ? s->recent[number % GSB_N_RECENT] : 0;
+}
 
 /* Words of the region changed: the tenant's threads are looked at before the turn ends. */
 static inline void gsb_queues_touch(struct gsb_queues *q)

@@ -19,6 +19,7 @@
 #include "broker/policy/cap.h"
 #include "broker/policy/claim.h"
 #include "broker/policy/estimate.h"
+#include "gsb/model_error.h"
 
 #define POLL_BATCH 64
 
@@ -76,12 +77,31 @@ static void count(const struct gsb_scheduler *s, struct gsb_tenant *t, const str
 	stats->copy_ns += c->end_ns - c->start_ns;
 }
 
+/* How wrong the policy was of it, and how much others cost it. */
+static void count_run(const struct gsb_scheduler *s, struct gsb_ctl_tenant *stats,
+		      const struct gsb_run *run)
+{
+	const struct gsb_work *w = run->work;
+	uint64_t alone = gsb_estimates_worth(s->estimates, &s->info->arch, run);
+	double predicted = (double)(w->predicted_end_ns - w->predicted_start_ns);
+
+	if (w->predicted_end_ns && run->took_ns) {
+		stats->error_ppm += gsb_model_error_ppm(predicted, (double)run->took_ns);
+		stats->n_predicted++;
+	}
+	if (alone) {
+		stats->known_ns += run->took_ns;
+		stats->alone_ns += alone;
+	}
+}
+
 static void note_run(const struct gsb_scheduler *s, const struct gsb_flight *f,
 		     const struct gsb_completion *c)
 {
 	const struct gsb_work *w = &f->item->head->work;
 	const enum gsb_shape_form form = f->course.shape.form;
-	struct gsb_claim *claim = &gsb_tenant_of(f->item->op.stream->queues)->claim;
+	struct gsb_tenant *t = gsb_tenant_of(f->item->op.stream->queues);
+	struct gsb_claim *claim = &t->claim;
 	struct gsb_run run = {
 		.work = w,
 		.took_ns = c->end_ns - c->start_ns,
@@ -93,6 +113,7 @@ static void note_run(const struct gsb_scheduler *s, const struct gsb_flight *f,
 		.company = f->company,
 	};
 
+	count_run(s, &t->stats, &run);
 	gsb_estimates_note(s->estimates, &s->info->arch, &run);
 	gsb_claim_note_habit(claim, &s->info->arch, w, run.took_ns, c->end_ns);
 	if (claim->critical)
@@ -111,13 +132,15 @@ static_assert(GSB_LIES_AS(struct gsb_completion, result, start_ns, struct gsb_co
 
 static GSB_NOINLINE void tell_done(const struct gsb_item *item, const struct gsb_completion *c)
 {
-	const struct gsb_stream *s = item->op.stream;
+	struct gsb_stream *s = item->op.stream;
+	const uint64_t number = s->n_done + 1, serial = item->op.serial;
 	struct gsb_compact_end *e = gsb_trace_begin();
 
+	gsb_stream_note(s, number, serial);
 	gsb_compact_begin(&e->head, GSB_COMPACT_END, sizeof(*e));
 	memcpy(&e->stream, &s->tenant_id, sizeof(e->stream));
-	e->serial = item->op.serial;
-	e->number = s->n_done + 1;
+	e->serial = serial;
+	e->number = number;
 	memcpy(&e->result, &c->result, sizeof(e->result));
 	e->result.failed = item->op.order->failed;
 	gsb_trace_end(&e->head, e + 1);
