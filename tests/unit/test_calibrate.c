@@ -132,14 +132,19 @@ static void test_repeats_have_mean_and_spread(void **state)
 	struct cal_repeats r = {0};
 
 	(void)state;
-	assert_near(cal_mean(&r), 0, TINY);
+	assert_near(cal_middle(&r), 0, TINY);
 	assert_near(cal_spread(&r), 0, TINY);
 	cal_repeat(&r, 0.5);
 	assert_near(cal_spread(&r), 0, TINY);
 	cal_repeat(&r, 0.8);
 	cal_repeat(&r, 0.2);
-	assert_near(cal_mean(&r), 0.5, TINY);
+	assert_near(cal_middle(&r), 0.5, TINY);
 	assert_near(cal_spread(&r), 0.6, TINY);
+	cal_repeat(&r, 0.6); /* of four the outer ones do not count */
+	assert_near(cal_middle(&r), 0.55, TINY);
+	assert_near(cal_spread(&r), 0.1, TINY);
+	assert_near(cal_least(&r), 0.2, TINY);
+	assert_near(cal_most(&r), 0.8, TINY);
 }
 
 static void test_error_is_a_factor_either_way_and_nothing_below_the_floor(void **state)

@@ -83,7 +83,9 @@ static int get_memory(struct cal_rig *rig)
 {
 	const struct gsb_device_ops *ops = rig->dev->ops;
 	uint64_t l2 = rig->info->arch.l2_bytes / sizeof(uint32_t), bytes;
-	uint32_t all = power_of_two(8 * l2, WORDS_MIN, WORDS_MAX);
+	/* Of eight times what it holds a real L2 answers some requests, now more and now fewer. */
+	uint32_t times = rig->info->clock_is_virtual ? 8 : 64;
+	uint32_t all = power_of_two(times * l2, WORDS_MIN, WORDS_MAX);
 
 	rig->masks[CAL_NEAR] = NEAR_WORDS - 1;
 	rig->masks[CAL_FAR] = power_of_two(l2 / 2, WORDS_MIN, FAR_MAX) - 1;

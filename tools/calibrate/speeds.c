@@ -38,20 +38,37 @@ int cal_speeds(const struct cal_span spans[2], const struct cal_alone alone[2], 
 
 void cal_repeat(struct cal_repeats *r, double value)
 {
-	r->least = r->n ? fmin(r->least, value) : value;
-	r->most = r->n ? fmax(r->most, value) : value;
-	r->sum += value;
-	r->n++;
+	unsigned int i = r->n++;
+
+	for (; i && r->values[i - 1] > value; i--)
+		r->values[i] = r->values[i - 1];
+	r->values[i] = value;
 }
 
-double cal_mean(const struct cal_repeats *r)
+double cal_middle(const struct cal_repeats *r)
 {
-	return r->n ? r->sum / r->n : 0;
+	unsigned int half = r->n / 2;
+
+	if (!r->n)
+		return 0;
+	return r->n % 2 ? r->values[half] : (r->values[half - 1] + r->values[half]) / 2;
+}
+
+double cal_least(const struct cal_repeats *r)
+{
+	return r->values[0];
+}
+
+double cal_most(const struct cal_repeats *r)
+{
+	return r->n ? r->values[r->n - 1] : 0;
 }
 
 double cal_spread(const struct cal_repeats *r)
 {
-	return r->most - r->least;
+	unsigned int outer = r->n / 4;
+
+	return r->n ? r->values[r->n - 1 - outer] - r->values[outer] : 0;
 }
 
 double cal_error(double predicted, double measured, double floor)

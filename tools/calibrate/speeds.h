@@ -31,15 +31,20 @@ struct cal_alone {
  */
 int cal_speeds(const struct cal_span spans[2], const struct cal_alone alone[2], double speeds[2]);
 
-/* Repeats of one figure. */
+#define CAL_REPEATS_MAX 9
+
+/* Repeats of one figure, the least first. */
 struct cal_repeats {
-	double least, most, sum;
+	double values[CAL_REPEATS_MAX];
 	unsigned int n;
 };
 
-void cal_repeat(struct cal_repeats *r, double value);
-double cal_mean(const struct cal_repeats *r);
-double cal_spread(const struct cal_repeats *r); /* most - least; 0: none of it */
+void cal_repeat(struct cal_repeats *r, double value); /* there is room for it */
+double cal_middle(const struct cal_repeats *r);	      /* their median; 0 of none */
+double cal_least(const struct cal_repeats *r);
+double cal_most(const struct cal_repeats *r);
+/* Between the least and the most of what is left without the outer quarter on either side, of three all. */
+double cal_spread(const struct cal_repeats *r);
 
 /* By how much a predicted speed is off, as a logarithm; of speeds below @floor it does not matter how far. */
 double cal_error(double predicted, double measured, double floor);

@@ -71,7 +71,7 @@ static void write_head(FILE *f, const struct cal_text *t)
 
 static void write_range(FILE *f, const struct cal_repeats *r)
 {
-	fprintf(f, " %.4f-%.4f", r->least, r->most);
+	fprintf(f, " %.4f-%.4f", cal_least(r), cal_most(r));
 }
 
 static void write_pair(FILE *f, const struct cal_text *t, unsigned int a, unsigned int b)
