@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <cmocka.h>
@@ -56,9 +57,10 @@ static void on_slice(void *ctx, struct emu_job *job, bool more)
 
 static struct bench *open_bench(unsigned n_workers)
 {
-	struct bench *b = calloc(1, sizeof(*b));
+	struct bench *b = aligned_alloc(_Alignof(struct bench), sizeof(*b));
 
 	assert_non_null(b);
+	memset(b, 0, sizeof(*b));
 	sem_init(&executed, 0, 0);
 	sem_init(&told, 0, 0);
 	pthread_mutex_init(&b->lock, NULL);

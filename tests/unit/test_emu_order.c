@@ -102,7 +102,7 @@ static void hand_execute(struct hand *h)
 	more = job->cmd->run(job);
 	pthread_mutex_lock(h->w->lock);
 	job->settled = true;
-	h->n_awaited += job->clock && job->clock->blocker == job;
+	h->n_awaited += job->cmd->clock->blocker == job;
 	job->running = false;
 	h->w->on_slice(h->w->ctx, job, more);
 	pthread_mutex_unlock(h->w->lock);

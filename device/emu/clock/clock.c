@@ -195,6 +195,7 @@ int emu_clock_issue(struct emu_clock *c, struct emu_cmd *cmd)
 	pthread_mutex_lock(&c->lock);
 	err = gsb_done_reserve(&c->done, c->n_in_flight + 1);
 	if (!err) {
+		cmd->clock = c;
 		cmd->seq = cmd->launch.grid_id = c->next_seq++;
 		STAILQ_INSERT_TAIL(&queue->cmds, cmd, link);
 		c->n_in_flight++;

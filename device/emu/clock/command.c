@@ -112,7 +112,7 @@ struct emu_job *emu_job_new(struct emu_clock *c, struct emu_cmd *cmd)
 	if (job)
 		TAILQ_REMOVE(&c->free_jobs, job, open);
 	else
-		job = malloc(sizeof(*job));
+		job = aligned_alloc(_Alignof(struct emu_job), sizeof(*job));
 	if (!job)
 		return NULL;
 	*job = (struct emu_job){.cmd = cmd, .detail = ""};

@@ -46,11 +46,8 @@ static struct emu_job *start_block(struct emu_clock *c, const struct gsb_machine
 	}
 	gsb_progress_add(c->progress, &cmd->placed, &job->progress, b->sm, c->now_ns);
 	job->slot = b->slot;
-	job->sm = b->sm;
 	job->index = b->index;
-	job->clock = c;
 	job->start_ns = c->now_ns;
-	job->start_cycle = c->now_ns / 1000 * c->arch->clock_khz / 1000;
 	return job;
 }
 
@@ -130,8 +127,8 @@ void emu_launch_wait_for_company(struct emu_job *job)
 	if (atomic_load_explicit(&job->settled, memory_order_acquire))
 		return;
 	/* Whoever placed it has the lock until it is. */
-	pthread_mutex_lock(&job->clock->lock);
-	pthread_mutex_unlock(&job->clock->lock);
+	pthread_mutex_lock(&job->cmd->clock->lock);
+	pthread_mutex_unlock(&job->cmd->clock->lock);
 }
 
 static struct gsb_block_work work_of(const struct emu_job *job, const struct gsb_emu_stats *done)
@@ -150,12 +147,12 @@ uint64_t emu_launch_block_time(const struct emu_job *job, const struct gsb_emu_s
 {
 	const struct gsb_block_work work = work_of(job, done);
 
-	return gsb_block_time_ns(job->clock->arch, &work, &job->company);
+	return gsb_block_time_ns(job->cmd->clock->arch, &work, &job->company);
 }
 
 static void find_work_ns(struct emu_job *job)
 {
-	uint64_t ns = gsb_block_time_ns(job->clock->arch, &job->work, &job->company);
+	uint64_t ns = gsb_block_time_ns(job->cmd->clock->arch, &job->work, &job->company);
 
 	job->work_ns = ns > job->least_ns ? ns : job->least_ns;
 }

@@ -34,6 +34,7 @@ typedef bool emu_run(struct emu_job *job);
 struct emu_cmd {
 	STAILQ_ENTRY(emu_cmd) link; /* in its queue */
 	struct gsb_queue *queue;
+	struct emu_clock *clock;
 	const struct gsb_space *space; /* whose it is */
 	struct emu_heap *heap;	       /* that space's */
 	struct emu_fifo *fifo;	       /* that space's */
@@ -79,38 +80,43 @@ struct gsb_queue {
 	uint64_t ready_ns; /* the head may start from then on */
 };
 
-/* Something for a worker: one block, or one copy. What the end of a block looks at stands first, and together: mostly
- * another processor has written it, and with a thousand ends in one instant each line of it counts. */
+/*
+ * Something for a worker: one block, or one copy. Mostly the worker that executes it is another one than the one that makes it or ends it, so
+ * that each line of it travels from processor to processor; what is looked at together stands together. Of a block:
+ */
 struct emu_job {
-	struct emu_cmd *cmd;
+	/* at its end */
+	_Alignas(64) struct emu_cmd *cmd;
 	struct gsb_progress_block progress;
 	uint64_t start_ns;
 	CUresult result;
-	bool running; /* a worker has it: set with the list's lock, until that is told with the clock's */
-	bool abandoned;		    /* it has no part in device time any more */
-	bool executed;		    /* not open any more */
-	bool printed;		    /* something was, at any time */
-	struct emu_report *report;  /* of the block's fault; NULL: none, or no memory for it */
-	struct gsb_block_work work; /* after its last slice, written by the worker that has it */
+	bool abandoned; /* it has no part in device time any more */
+	bool executed;	/* not open any more */
+	bool printed;	/* something was, at any time */
 
-	TAILQ_ENTRY(emu_job) open;  /* of jobs that are not yet executed, or free ones */
-	TAILQ_ENTRY(emu_job) ready; /* in the workers' list */
-	uint64_t bound_ns;	    /* its end, or the earliest that its end can be */
+	/* at its end; after its last slice, written by the worker that has it */
+	struct emu_report *report; /* of its fault; NULL: none, or no memory for it */
+	struct gsb_block_work work;
+
+	/* while it is open */
+	TAILQ_ENTRY(emu_job) open; /* of jobs that are not yet executed, or free ones */
+	uint64_t bound_ns;	   /* its end, or the earliest that its end can be */
 	uint64_t
-		bound_work_ns; /* a block: the work for which that is, or would be at the speed that it has */
-	/* blocks */
-	uint64_t least_ns;    /* of work that it has, whatever happens in it */
-	uint64_t work_ns;     /* as of what it has done, at least that */
-	_Atomic bool settled; /* its company is known, which may be later than it is executed: */
-	bool is_behind;	      /* then work_ns is not that of its work yet */
-	uint64_t index;	      /* in its grid */
-	uint64_t start_cycle;
-	uint32_t slot, sm; /* slot: of the machine; also while it is not open any more */
+		bound_work_ns; /* the work for which that is, or would be at the speed that it has */
+	uint64_t least_ns;     /* of work that it has, whatever happens in it */
+	uint64_t work_ns;      /* as of what it has done, at least that */
 	struct gsb_block_company company;
-	struct emu_clock *clock;
+
+	/* when a worker takes it, and begins */
+	TAILQ_ENTRY(emu_job) ready;  /* in the workers' list */
+	uint64_t index;		     /* in its grid */
 	struct gsb_emu_block *block; /* NULL before its first slice */
 	struct emu_fifo_part said;   /* with the fifo's lock */
 	const char *detail;	     /* "": there is a report, or nothing to say */
+	uint32_t slot;		     /* of the machine; also while it is not open any more */
+	bool running; /* a worker has it: set with the list's lock, until that is told with the clock's */
+	_Atomic bool settled; /* its company is known, which may be later than it is executed: */
+	bool is_behind;	      /* then work_ns is not that of its work yet */
 };
 
 #define EMU_JOB_END_BYTES offsetof(struct emu_job, open)
