@@ -256,17 +256,9 @@ bool emu_clock_is_busy(struct emu_clock *c, const struct gsb_space *space)
 
 static void slice_done(struct emu_clock *c, struct emu_job *job)
 {
-	bool was_blocker = c->blocker == job;
-
-	if (job->abandoned) {
-		emu_job_came_back(c, job);
-		step(c);
-		return;
-	}
-	emu_launch_set_bound(job, emu_launch_work_ns(job));
+	if (job->placed)
+		emu_launch_set_bound(job, emu_launch_work_ns(job));
 	emu_worker_add(&c->workers, job);
-	if (was_blocker)
-		step(c);
 }
 
 static void copy_executed(struct emu_clock *c, struct emu_job *job)
@@ -279,31 +271,29 @@ static void copy_executed(struct emu_clock *c, struct emu_job *job)
 
 static void block_executed(struct emu_clock *c, struct emu_job *job)
 {
+	if (!job->placed) {
+		emu_job_set_executed(job);
+		return;
+	}
 	emu_job_close(c, job);
-	emu_launch_set_bound(job, emu_launch_work_ns(job));
-	gsb_machine_set_end(c->machine, job->slot, c->real ? gsb_clock_ns() : job->bound_ns);
+	emu_launch_set_end(c, job);
 }
 
-static void job_done(struct emu_clock *c, struct emu_job *job)
+static void on_slice(void *ctx, struct emu_job *job, bool more)
 {
-	bool due = c->real || job->abandoned || c->blocker == job;
+	struct emu_clock *c = ctx;
+	bool due = job->abandoned || c->blocker == job || (c->real && !more);
 
 	if (job->abandoned)
 		emu_job_came_back(c, job);
+	else if (more)
+		slice_done(c, job);
 	else if (job->cmd->kind == GSB_CMD_LAUNCH)
 		block_executed(c, job);
 	else
 		copy_executed(c, job);
 	if (due)
 		step(c);
-}
-
-static void on_slice(void *ctx, struct emu_job *job, bool more)
-{
-	if (more)
-		slice_done(ctx, job);
-	else
-		job_done(ctx, job);
 }
 
 uint64_t emu_clock_now_ns(struct emu_clock *c)

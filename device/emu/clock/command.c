@@ -105,7 +105,7 @@ void emu_cmd_fail(struct emu_cmd *cmd, CUresult result, const char *detail)
 
 /* ---- jobs ---- */
 
-struct emu_job *emu_job_new(struct emu_clock *c, struct emu_cmd *cmd)
+struct emu_job *emu_job_new(struct emu_clock *c, struct emu_cmd *cmd, struct emu_jobs *list)
 {
 	struct emu_job *job = TAILQ_FIRST(&c->free_jobs);
 
@@ -118,29 +118,36 @@ struct emu_job *emu_job_new(struct emu_clock *c, struct emu_cmd *cmd)
 	*job = (struct emu_job){.cmd = cmd, .detail = ""};
 	TAILQ_INIT(&job->said);
 	cmd->n_jobs++;
-	TAILQ_INSERT_TAIL(&c->open, job, open);
+	TAILQ_INSERT_TAIL(list, job, open);
 	return job;
 }
 
 void emu_job_free(struct emu_clock *c, struct emu_job *job)
 {
-	if (job->printed) {
+	if (job->printed && job->placed) {
 		emu_fifo_release(job->cmd->fifo, &job->said);
 		job->cmd->printed = true;
+	} else if (job->printed) {
+		emu_fifo_drop(job->cmd->fifo, &job->said);
 	}
 	free(job->report);
 	TAILQ_INSERT_HEAD(&c->free_jobs, job, open);
 }
 
-void emu_job_close(struct emu_clock *c, struct emu_job *job)
+void emu_job_set_executed(struct emu_job *job)
 {
 	if (job->cmd->kind != GSB_CMD_LAUNCH)
 		emu_heap_touch_end(job->cmd->heap);
-	TAILQ_REMOVE(&c->open, job, open);
 	job->executed = true;
 	job->cmd->n_jobs--;
 	gsb_emu_block_destroy(job->block);
 	job->block = NULL;
+}
+
+void emu_job_close(struct emu_clock *c, struct emu_job *job)
+{
+	TAILQ_REMOVE(&c->open, job, open);
+	emu_job_set_executed(job);
 }
 
 void emu_job_abandon(struct emu_clock *c, struct emu_job *job)

@@ -31,6 +31,8 @@ struct emu_job;
 struct emu_report;
 typedef bool emu_run(struct emu_job *job);
 
+TAILQ_HEAD(emu_jobs, emu_job);
+
 struct emu_cmd {
 	STAILQ_ENTRY(emu_cmd) link; /* in its queue */
 	struct gsb_queue *queue;
@@ -48,6 +50,7 @@ struct emu_cmd {
 	uint64_t n_blocks, n_insns; /* of blocks that have ended */
 	uint64_t blocks_ns;	    /* likewise: their times on an SM */
 	bool printed;		    /* a block of it has */
+	bool may_be_ahead;	    /* workers may have its blocks before they are placed */
 	CUresult result;
 	char detail[GSB_DETAIL_BYTES];
 	struct emu_report *report; /* of its fault; NULL: none */
@@ -57,8 +60,9 @@ struct emu_cmd {
 	struct gsb_machine_grid *grid;	   /* NULL before submit and after the last end */
 	struct gsb_block_profile *profile; /* of its kernel, with the clock's lock */
 	struct gsb_progress_grid placed;   /* of its blocks those that are on SMs */
-	uint64_t workspace;		   /* of a cooperative grid, lent by the heap; 0 = none */
-	uint8_t *big_params;		   /* NULL: inline_params */
+	struct emu_jobs ahead; /* the next that will be, and workers have already; in their order */
+	uint64_t workspace;    /* of a cooperative grid, lent by the heap; 0 = none */
+	uint8_t *big_params;   /* NULL: inline_params */
 	_Alignas(16) uint8_t inline_params[EMU_PARAMS_INLINE];
 	/* copy, fill */
 	struct gsb_cmd_copy copy;
@@ -90,8 +94,9 @@ struct emu_job {
 	struct gsb_progress_block progress;
 	uint64_t start_ns;
 	CUresult result;
-	bool abandoned; /* it has no part in device time any more */
-	bool executed;	/* not open any more */
+	bool placed;	/* it has a part in device time, */
+	bool abandoned; /* and none any more */
+	bool executed;	/* no worker has it, or will have it */
 	bool printed;	/* something was, at any time */
 
 	/* at its end; after its last slice, written by the worker that has it */
@@ -99,8 +104,9 @@ struct emu_job {
 	struct gsb_block_work work;
 
 	/* while it is open */
-	TAILQ_ENTRY(emu_job) open; /* of jobs that are not yet executed, or free ones */
-	uint64_t bound_ns;	   /* its end, or the earliest that its end can be */
+	TAILQ_ENTRY(emu_job)
+	open;		   /* of jobs that are not yet executed, free ones, or those ahead */
+	uint64_t bound_ns; /* its end, or the earliest that its end can be */
 	uint64_t
 		bound_work_ns; /* the work for which that is, or would be at the speed that it has */
 	uint64_t least_ns;     /* of work that it has, whatever happens in it */
@@ -120,8 +126,6 @@ struct emu_job {
 };
 
 #define EMU_JOB_END_BYTES offsetof(struct emu_job, open)
-
-TAILQ_HEAD(emu_jobs, emu_job);
 
 static inline uint32_t emu_cmd_block_warps(const struct emu_cmd *cmd)
 {
