@@ -113,13 +113,13 @@ static struct emu_job *hand_take(struct hand *h, bool *more)
 	return job;
 }
 
-static void hand_tell(struct hand *h, struct emu_job *job, bool more)
+static void hand_tell(struct hand *h, struct emu_job *job, bool more, bool last)
 {
 	pthread_mutex_lock(h->w->lock);
 	job->settled = job->placed;
 	h->n_awaited += job->cmd->clock->blocker == job;
 	job->running = false;
-	h->w->on_slice(h->w->ctx, job, more);
+	h->w->on_slice(h->w->ctx, job, more, last);
 	pthread_mutex_unlock(h->w->lock);
 }
 
@@ -129,7 +129,7 @@ static void hand_execute(struct hand *h)
 	struct emu_job *job = hand_take(h, &more);
 
 	if (job)
-		hand_tell(h, job, more);
+		hand_tell(h, job, more, true);
 }
 
 /* ---- runs ---- */
@@ -431,9 +431,32 @@ static void test_kernel_is_not_over_while_a_worker_has_a_block_that_was_not_plac
 	while (!TAILQ_EMPTY(&h.w->ready))
 		hand_execute(&h);
 	assert_int_equal(d.ops->poll(d.dev, &c, 1), 0);
-	hand_tell(&h, job, more);
+	hand_tell(&h, job, more, true);
 	assert_int_equal(d.ops->poll(d.dev, &c, 1), 1);
 	assert_int_equal(c.result, CUDA_ERROR_LAUNCH_FAILED);
+	hand_close(&h, &d);
+}
+
+/* Of a batch of short blocks each could let time pass: it is looked at behind the last. */
+static void test_time_is_looked_at_once_for_all_that_a_worker_tells_of(void **state)
+{
+	struct emu_job *jobs[PLACED];
+	bool more[PLACED];
+	struct t_device d;
+	uint64_t from;
+	struct hand h;
+
+	(void)state;
+	start_by_hand(kernel_text(GRID, false), OLDEST_FIRST, &h, &d);
+	from = d.ops->now_ns(d.dev);
+	for (unsigned i = 0; i < PLACED; i++)
+		jobs[i] = hand_take(&h, &more[i]);
+	for (unsigned i = 0; i < PLACED; i++) {
+		assert_int_equal(d.ops->now_ns(d.dev), from);
+		hand_tell(&h, jobs[i], more[i], i + 1 == PLACED);
+	}
+	assert_true(d.ops->now_ns(d.dev) > from);
+	assert_int_equal(finish_by_hand(&h, &d).result, CUDA_SUCCESS);
 	hand_close(&h, &d);
 }
 
@@ -453,6 +476,7 @@ int main(void)
 		cmocka_unit_test(test_blocks_that_are_never_placed_have_said_nothing),
 		cmocka_unit_test(
 			test_kernel_is_not_over_while_a_worker_has_a_block_that_was_not_placed),
+		cmocka_unit_test(test_time_is_looked_at_once_for_all_that_a_worker_tells_of),
 	};
 
 	return cmocka_run_group_tests_name("emu_order", tests, NULL, NULL);

@@ -279,11 +279,12 @@ static void block_executed(struct emu_clock *c, struct emu_job *job)
 	emu_launch_set_end(c, job);
 }
 
-static void on_slice(void *ctx, struct emu_job *job, bool more)
+/* Of all that a worker tells of, time is looked at once. */
+static void on_slice(void *ctx, struct emu_job *job, bool more, bool last)
 {
 	struct emu_clock *c = ctx;
-	bool due = job->abandoned || c->blocker == job || (c->real && !more);
 
+	c->due |= job->abandoned || c->blocker == job || (c->real && !more);
 	if (job->abandoned)
 		emu_job_came_back(c, job);
 	else if (more)
@@ -292,8 +293,10 @@ static void on_slice(void *ctx, struct emu_job *job, bool more)
 		block_executed(c, job);
 	else
 		copy_executed(c, job);
-	if (due)
+	if (last && c->due) {
+		c->due = false;
 		step(c);
+	}
 }
 
 uint64_t emu_clock_now_ns(struct emu_clock *c)

@@ -33,6 +33,7 @@ struct emu_clock {
 	/* jobs */
 	struct emu_jobs open, free_jobs;
 	const struct emu_job *blocker; /* the open job that time waits for; NULL = none known */
+	bool due;		       /* what is being told may let time pass */
 	struct emu_workers workers;
 };
 
