@@ -18,16 +18,17 @@
 #include "device/emu/device.h"
 #include "tests/unit/device_kit.h"
 
-#define GRID  1500 /* 2 blocks an SM: five or six waves */
-#define BLOCK 1024
+#define GRID   1500 /* 2 blocks an SM: five or six waves */
+#define BLOCK  1024
+#define PLACED 264 /* at first */
 
 enum order { OLDEST_FIRST, NEWEST_FIRST, IN_TURN, N_ORDERS };
 
 /*
  * A block does 20 multiply-adds, then 8 to 71 rounds of a loop, as its number says. The block of number %r9, if there
- * is one, then writes where no memory is; with .early it does that before anything else.
+ * is one, then writes where no memory is; with .early it does that before anything else, but for what is .first.
  */
-static const char *kernel_text(unsigned bad_block, bool early)
+static const char *kernel_text(unsigned bad_block, bool early, const char *first)
 {
 	static char text[4096];
 	int n = snprintf(
@@ -36,8 +37,8 @@ static const char *kernel_text(unsigned bad_block, bool early)
 		".visible .entry k(.param .u64 p) {\n"
 		".reg .pred %%p<4>;\n.reg .b32 %%r<12>;\n.reg .b64 %%rd<4>;\n"
 		"ld.param.u64 %%rd1, [p];\nmov.u32 %%r0, %%tid.x;\nmov.u32 %%r1, %%ctaid.x;\n"
-		"mov.u64 %%rd3, 16;\nsetp.eq.u32 %%p2, %%r1, %u;\n%s",
-		bad_block, early ? "@%p2 st.global.u32 [%rd3], %r0;\n" : "");
+		"mov.u64 %%rd3, 16;\nsetp.eq.u32 %%p2, %%r1, %u;\n%s%s",
+		bad_block, first, early ? "@%p2 st.global.u32 [%rd3], %r0;\n" : "");
 
 	for (int i = 0; i < 20; i++)
 		n += snprintf(text + n, sizeof(text) - (size_t)n,
@@ -231,12 +232,14 @@ static void expect_same_in_any_order(const char *text, CUresult result)
 static void test_blocks_that_start_one_by_one_leave_work_for_a_second_worker(void **state)
 {
 	struct hand h;
-	const struct gsb_completion c = run_by_hand(kernel_text(GRID, false), OLDEST_FIRST, &h);
+	const struct gsb_completion c =
+		run_by_hand(kernel_text(GRID, false, "mov.u32 %r3, %smid;\n"), OLDEST_FIRST, &h);
 
 	(void)state;
 	assert_int_equal(c.result, CUDA_SUCCESS);
 	assert_int_equal(c.n_blocks, GRID);
 	assert_int_equal(h.n_taken, GRID);
+	assert_int_equal(h.n_ahead, 0);
 	if (h.n_beside < GRID * 95 / 100)
 		fail_msg("only %u of %u blocks had another beside them", h.n_beside, GRID);
 }
@@ -244,14 +247,14 @@ static void test_blocks_that_start_one_by_one_leave_work_for_a_second_worker(voi
 static void test_time_is_the_same_in_any_order_of_execution(void **state)
 {
 	(void)state;
-	expect_same_in_any_order(kernel_text(GRID, false), CUDA_SUCCESS);
+	expect_same_in_any_order(kernel_text(GRID, false, ""), CUDA_SUCCESS);
 }
 
 /* Blocks are to be had while others are still being placed beside them, and what is beside them is what their times depend on. */
 static void
 test_time_is_the_same_when_blocks_are_executed_before_their_company_is_known(void **state)
 {
-	const char *text = kernel_text(GRID, false);
+	const char *text = kernel_text(GRID, false, "");
 	struct hand h;
 	const struct gsb_completion first = run_by_hand(text, OLDEST_FIRST, &h);
 
@@ -282,14 +285,12 @@ static void test_time_waits_for_the_last_of_blocks_that_end_together(void **stat
 static void test_time_of_a_fault_is_the_same_in_any_order(void **state)
 {
 	(void)state;
-	expect_same_in_any_order(kernel_text(700, false), CUDA_ERROR_ILLEGAL_ADDRESS);
-	expect_same_in_any_order(kernel_text(700, true), CUDA_ERROR_ILLEGAL_ADDRESS);
-	expect_same_in_any_order(kernel_text(0, true), CUDA_ERROR_ILLEGAL_ADDRESS);
+	expect_same_in_any_order(kernel_text(700, false, ""), CUDA_ERROR_ILLEGAL_ADDRESS);
+	expect_same_in_any_order(kernel_text(700, true, ""), CUDA_ERROR_ILLEGAL_ADDRESS);
+	expect_same_in_any_order(kernel_text(0, true, ""), CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
 /* ---- blocks that are not placed yet ---- */
-
-#define PLACED 264 /* at first */
 
 /* Each block puts down what it reads. */
 static const char *reading_text(const char *what, const char *type)
@@ -319,7 +320,7 @@ static unsigned count_ahead(const char *what, const char *type)
 static void test_blocks_are_had_before_they_are_placed(void **state)
 {
 	struct hand h;
-	const struct gsb_completion c = run_by_hand(kernel_text(GRID, false), NEWEST_FIRST, &h);
+	const struct gsb_completion c = run_by_hand(kernel_text(GRID, false, ""), NEWEST_FIRST, &h);
 
 	(void)state;
 	assert_int_equal(c.n_blocks, GRID);
@@ -440,20 +441,23 @@ static void test_kernel_is_not_over_while_a_worker_has_a_block_that_was_not_plac
 /* Of a batch of short blocks each could let time pass: it is looked at behind the last. */
 static void test_time_is_looked_at_once_for_all_that_a_worker_tells_of(void **state)
 {
-	struct emu_job *jobs[PLACED];
-	bool more[PLACED];
+	enum { N_TOLD = 50 };
+	struct emu_job *jobs[N_TOLD];
+	bool more[N_TOLD];
 	struct t_device d;
 	uint64_t from;
 	struct hand h;
 
 	(void)state;
-	start_by_hand(kernel_text(GRID, false), OLDEST_FIRST, &h, &d);
-	from = d.ops->now_ns(d.dev);
+	start_by_hand(kernel_text(GRID, false, ""), OLDEST_FIRST, &h, &d);
 	for (unsigned i = 0; i < PLACED; i++)
+		hand_execute(&h);
+	from = d.ops->now_ns(d.dev);
+	for (unsigned i = 0; i < N_TOLD; i++)
 		jobs[i] = hand_take(&h, &more[i]);
-	for (unsigned i = 0; i < PLACED; i++) {
+	for (unsigned i = 0; i < N_TOLD; i++) {
 		assert_int_equal(d.ops->now_ns(d.dev), from);
-		hand_tell(&h, jobs[i], more[i], i + 1 == PLACED);
+		hand_tell(&h, jobs[i], more[i], i + 1 == N_TOLD);
 	}
 	assert_true(d.ops->now_ns(d.dev) > from);
 	assert_int_equal(finish_by_hand(&h, &d).result, CUDA_SUCCESS);
