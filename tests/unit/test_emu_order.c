@@ -175,6 +175,7 @@ static struct gsb_completion run_by_hand_from(const char *text, enum order order
 	start_by_hand(text, order, h, &d);
 	h->early = early;
 	c = finish_by_hand(h, &d);
+	assert_true(to_emu(d.dev)->clock.free_jobs.n_words <= (PLACED + 64) / 64 + 1);
 	hand_close(h, &d);
 	return c;
 }

@@ -403,7 +403,6 @@ int emu_clock_init(struct emu_clock *c, const struct gsb_arch *arch,
 	emu_lock_init(&c->lock);
 	LIST_INIT(&c->queues);
 	TAILQ_INIT(&c->open);
-	TAILQ_INIT(&c->free_jobs);
 	emu_workers_init(&c->workers, &c->lock, on_slice, c);
 	err = build(c, n_workers);
 	if (err)
@@ -413,13 +412,8 @@ int emu_clock_init(struct emu_clock *c, const struct gsb_arch *arch,
 
 void emu_clock_finish(struct emu_clock *c)
 {
-	struct emu_job *job;
-
 	emu_workers_finish(&c->workers);
-	while ((job = TAILQ_FIRST(&c->free_jobs))) {
-		TAILQ_REMOVE(&c->free_jobs, job, open);
-		free(job);
-	}
+	emu_jobs_finish(c);
 	gsb_machine_destroy(c->machine);
 	free(c->job_of_slot);
 	gsb_progress_destroy(c->progress);

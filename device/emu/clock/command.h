@@ -23,6 +23,9 @@ struct emu_job *emu_job_new(struct emu_clock *c, struct emu_cmd *cmd, struct emu
 /* Its command is there still: it gets what the job has said, unless that was a block that has never been placed. */
 void emu_job_free(struct emu_clock *c, struct emu_job *job);
 
+/* None is left that has not been freed. */
+void emu_jobs_finish(struct emu_clock *c);
+
 /* No worker will touch it again. It stays in its list. */
 void emu_job_set_executed(struct emu_job *job);
 /* The same, and it is not open any more. */

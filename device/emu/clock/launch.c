@@ -269,6 +269,13 @@ void emu_launch_fail(struct emu_clock *c, struct emu_cmd *cmd, CUresult result, 
 		cmd->grid = NULL;
 }
 
+static const char *reason_of(const struct emu_cmd *cmd, const struct emu_job *job)
+{
+	if (cmd->report)
+		return cmd->report->line;
+	return job->no_state ? "no host memory for the state of a block" : "";
+}
+
 /* What blocks of a failed launch have done depends on the workers' pace: they do not count. */
 static void count_block(struct emu_clock *c, struct emu_cmd *cmd, struct emu_job *job)
 {
@@ -282,7 +289,7 @@ static void count_block(struct emu_clock *c, struct emu_cmd *cmd, struct emu_job
 		return;
 	cmd->report = job->report;
 	job->report = NULL;
-	emu_launch_fail(c, cmd, job->result, cmd->report ? cmd->report->line : job->detail);
+	emu_launch_fail(c, cmd, job->result, reason_of(cmd, job));
 }
 
 void emu_launch_end_block(struct emu_clock *c, const struct gsb_machine_block *b)

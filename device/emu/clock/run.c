@@ -102,7 +102,7 @@ static bool begin_block(struct emu_job *job)
 				   &job->block);
 	if (err) {
 		job->result = err == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_LAUNCH_FAILED;
-		job->detail = "no host memory for the state of a block";
+		job->no_state = true;
 		return false;
 	}
 	gsb_emu_block_set_print(job->block, on_print, job);

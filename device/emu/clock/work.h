@@ -105,7 +105,7 @@ struct emu_job {
 
 	/* while it is open */
 	TAILQ_ENTRY(emu_job)
-	open;		   /* of jobs that are not yet executed, free ones, or those ahead */
+	open;		   /* of jobs that are not yet executed, or those ahead */
 	uint64_t bound_ns; /* its end, or the earliest that its end can be */
 	uint64_t
 		bound_work_ns; /* the work for which that is, or would be at the speed that it has */
@@ -118,10 +118,11 @@ struct emu_job {
 	uint64_t index;		     /* in its grid */
 	struct gsb_emu_block *block; /* NULL before its first slice */
 	struct emu_fifo_part said;   /* with the fifo's lock */
-	const char *detail;	     /* "": there is a report, or nothing to say */
+	uint32_t number;	     /* of this job */
 	uint32_t slot;		     /* of the machine; also while it is not open any more */
 	bool running; /* a worker has it: set with the list's lock, until that is told with the clock's */
 	_Atomic bool settled; /* its company is known, which may be later than it is executed: */
+	bool no_state;	      /* there was no host memory for the state of its block */
 	bool is_behind;	      /* then work_ns is not that of its work yet */
 };
 
