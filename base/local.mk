@@ -10,6 +10,7 @@ libbase_la_SOURCES = \
 	base/genuine.c base/genuine.h \
 	base/hash.h \
 	base/log.c base/log.h \
+	base/lowest.c base/lowest.h \
 	base/mapping.c base/mapping.h \
 	base/sha256.c base/sha256.h \
 	base/compiler.h

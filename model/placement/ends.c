@@ -261,15 +261,16 @@ bool gsb_ends_next(const struct gsb_ends *e, uint64_t *time)
 	return true;
 }
 
-static void look_ahead(struct gsb_ends *e)
+/* One has been taken. The last of an instant is looked at until it is. */
+static void look_ahead(struct gsb_ends *e, uint32_t taken)
 {
-	uint32_t at = e->soon, left = 1;
+	uint32_t at = e->soon == taken ? NONE : e->soon, left = 1;
 
 	if (at == NONE && e->n_heap) {
 		at = e->groups[e->heap[0]].first;
 		left = AHEAD - 1;
 	}
-	for (; left && at != NONE; left--)
+	for (; left && at != NONE && e->of[at].next != NONE; left--)
 		at = e->of[at].next;
 	e->soon = at;
 }
@@ -285,7 +286,7 @@ bool gsb_ends_take(struct gsb_ends *e, uint64_t time, uint32_t *thing)
 		return false;
 	*thing = e->groups[first_group(e)].first;
 	leave(e, *thing);
-	look_ahead(e);
+	look_ahead(e, *thing);
 	return true;
 }
 

@@ -18,6 +18,7 @@
 
 #include "base/checked.h"
 #include "base/compiler.h"
+#include "base/lowest.h"
 #include "model/gpu/arch.h"
 #include "model/placement/ends.h"
 #include "model/placement/place.h"
@@ -42,7 +43,7 @@ struct gsb_machine_grid {
 struct slot {
 	struct gsb_machine_grid *grid; /* NULL: free */
 	uint64_t index, order;	       /* order: of placement, over all grids */
-	uint32_t sm, next_free;
+	uint32_t sm;
 	struct gsb_block_place place;
 };
 
@@ -60,7 +61,8 @@ struct gsb_machine {
 	uint32_t n_new_heads; /* which have no block placed yet */
 	struct slot *slots;
 	struct gsb_ends ends; /* of slots */
-	uint32_t n_slots, first_free, n_placed, n_resident;
+	struct gsb_lowest free_slots;
+	uint32_t n_slots, n_placed, n_resident;
 	uint64_t order;
 };
 
@@ -215,10 +217,9 @@ static uint32_t choose_sm(struct gsb_machine *m)
 /* Puts the grid's next block on that SM. */
 static uint32_t take_slot(struct gsb_machine *m, struct gsb_machine_grid *grid, uint32_t sm)
 {
-	uint32_t i = m->first_free;
+	uint32_t i = gsb_lowest_take(&m->free_slots);
 	struct slot *s = &m->slots[i];
 
-	m->first_free = s->next_free;
 	gsb_sm_room_put(&m->sms[sm], &grid->need, &s->place);
 	set_stale(m, sm, sm + 1);
 	s->grid = grid;
@@ -294,8 +295,7 @@ static void release(struct gsb_machine *m, uint32_t slot)
 	gsb_sm_room_give(&m->sms[s->sm], &s->grid->need, &s->place);
 	set_stale(m, s->sm, s->sm + 1);
 	s->grid = NULL;
-	s->next_free = m->first_free;
-	m->first_free = slot;
+	gsb_lowest_give(&m->free_slots, slot);
 	m->n_placed--;
 }
 
@@ -353,10 +353,18 @@ static uint32_t slots_per_sm(const struct gsb_arch *arch)
 	return arch->max_blocks < arch->max_warps ? arch->max_blocks : arch->max_warps;
 }
 
+/* Numbers beyond the last are never had: not more blocks fit. */
+static int init_free_slots(struct gsb_machine *m)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < m->n_slots; i += 64)
+		err = gsb_lowest_grow(&m->free_slots);
+	return err;
+}
+
 static void init_slots(struct gsb_machine *m)
 {
-	for (uint32_t i = 0; i < m->n_slots; i++)
-		m->slots[i].next_free = i + 1 < m->n_slots ? i + 1 : GSB_NO_SLOT;
 	gsb_sm_room_init(&m->empty, &m->arch, m->rules);
 	for (uint32_t sm = 0; sm < m->arch.n_sms; sm++)
 		m->sms[sm] = m->empty;
@@ -380,7 +388,7 @@ int gsb_machine_create(const struct gsb_arch *arch, const struct gsb_rules *rule
 	m->slots = calloc(m->n_slots, sizeof(*m->slots));
 	m->stale = calloc(arch->n_sms, sizeof(*m->stale));
 	m->is_stale = calloc(arch->n_sms, sizeof(*m->is_stale));
-	if (!m->sms || !m->first || !m->slots || !m->stale || !m->is_stale ||
+	if (!m->sms || !m->first || !m->slots || !m->stale || !m->is_stale || init_free_slots(m) ||
 	    gsb_tournament_init(&m->scores, arch->n_sms) || gsb_ends_init(&m->ends, m->n_slots)) {
 		gsb_machine_destroy(m);
 		return -ENOMEM;
@@ -417,6 +425,7 @@ void gsb_machine_destroy(struct gsb_machine *m)
 	free(m->first);
 	gsb_tournament_finish(&m->scores);
 	free(m->slots);
+	gsb_lowest_finish(&m->free_slots);
 	free(m->stale);
 	free(m->is_stale);
 	gsb_ends_finish(&m->ends);
@@ -500,7 +509,9 @@ static void copy_state(struct gsb_machine *to, const struct gsb_machine *m)
 	gsb_ends_copy(&to->ends, &m->ends);
 	set_stale(to, 0, m->arch.n_sms);
 	to->n_new_heads = m->n_new_heads;
-	to->first_free = m->first_free;
+	memcpy(to->free_slots.words, m->free_slots.words,
+	       m->free_slots.n_words * sizeof(*m->free_slots.words));
+	to->free_slots.from = m->free_slots.from;
 	to->n_placed = m->n_placed;
 	to->n_resident = m->n_resident;
 	to->order = m->order;

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/lowest.h"
 #include "base/sha256.h"
 #include "gsb/texture.h"
 
@@ -536,6 +537,30 @@ static void test_array_levels_lie_one_behind_the_other(void **state)
 	assert_false(gsb_array_is_sane(&a));
 }
 
+/* ---- lowest ---- */
+
+static void test_lowest_numbers_are_had_first(void **state)
+{
+	static const uint32_t back[] = {100, 3, 127, 64, 0};
+	static const uint32_t want[] = {0, 3, 64, 100, 127, GSB_LOWEST_NONE};
+	struct gsb_lowest l = {0};
+
+	(void)state;
+	assert_int_equal(gsb_lowest_take(&l), GSB_LOWEST_NONE);
+	assert_int_equal(gsb_lowest_grow(&l), 0);
+	assert_int_equal(gsb_lowest_grow(&l), 0);
+	for (uint32_t i = 0; i < 128; i++)
+		assert_int_equal(gsb_lowest_take(&l), i);
+	assert_int_equal(gsb_lowest_take(&l), GSB_LOWEST_NONE);
+	for (size_t i = 0; i < GSB_ARRAY_LEN(back); i++)
+		gsb_lowest_give(&l, back[i]);
+	for (size_t i = 0; i < GSB_ARRAY_LEN(want); i++)
+		assert_int_equal(gsb_lowest_take(&l), want[i]);
+	assert_int_equal(gsb_lowest_grow(&l), 0);
+	assert_int_equal(gsb_lowest_take(&l), 128);
+	gsb_lowest_finish(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -563,6 +588,7 @@ int main(void)
 		cmocka_unit_test(test_sha256_in_pieces_is_that_of_the_whole),
 		cmocka_unit_test(test_bulk_copy_is_a_copy),
 		cmocka_unit_test(test_array_levels_lie_one_behind_the_other),
+		cmocka_unit_test(test_lowest_numbers_are_had_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

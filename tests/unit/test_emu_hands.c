@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <cmocka.h>
@@ -22,6 +23,7 @@ struct bench {
 	struct emu_cmd cmd;
 	struct emu_job jobs[N];
 	unsigned n_told, told[N]; /* with the lock */
+	unsigned n_last;	  /* of them, each the last that a worker told of in one go */
 };
 
 static sem_t executed, told;
@@ -44,21 +46,23 @@ static bool run(struct emu_job *job)
 	return false;
 }
 
-static void on_slice(void *ctx, struct emu_job *job, bool more)
+static void on_slice(void *ctx, struct emu_job *job, bool more, bool last)
 {
 	struct bench *b = ctx;
 
 	assert_false(more);
 	assert_false(job->running);
+	b->n_last += last;
 	b->told[b->n_told++] = (unsigned)(job - b->jobs);
 	sem_post(&told);
 }
 
 static struct bench *open_bench(unsigned n_workers)
 {
-	struct bench *b = calloc(1, sizeof(*b));
+	struct bench *b = aligned_alloc(_Alignof(struct bench), sizeof(*b));
 
 	assert_non_null(b);
+	memset(b, 0, sizeof(*b));
 	sem_init(&executed, 0, 0);
 	sem_init(&told, 0, 0);
 	pthread_mutex_init(&b->lock, NULL);
@@ -106,6 +110,9 @@ static void test_short_blocks_are_executed_while_the_clock_is_busy(void **state)
 	assert_int_equal(b->n_told, 0);
 	pthread_mutex_unlock(&b->lock);
 	wait_on(&told, 40);
+	emu_workers_finish(&b->w);
+	assert_int_equal(b->n_last, 1);
+	emu_workers_init(&b->w, &b->lock, on_slice, b);
 	close_bench(b);
 }
 

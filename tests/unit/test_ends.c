@@ -146,6 +146,29 @@ static void test_an_end_that_is_said_late_comes_in_its_order(void **state)
 	close_ends(&e, p);
 }
 
+/* What is likely next is had in the cache before it is taken. */
+static void test_the_end_that_comes_soon_is_known(void **state)
+{
+	struct gsb_ends e;
+	struct plain *p;
+
+	open_ends(&e, &p);
+	for (uint32_t i = 0; i < 100; i++)
+		set(&e, p, i, 5, i);
+	for (uint32_t i = 100; i < 200; i++)
+		set(&e, p, i, i, i);
+	for (uint32_t i = 0; i < 96; i++) {
+		take(&e, p, 5);
+		assert_int_equal(gsb_ends_soon(&e), i + 4);
+	}
+	for (uint32_t i = 96; i < 199; i++) {
+		take(&e, p, 200);
+		assert_int_equal(gsb_ends_soon(&e), i < 99 ? 99 : i + 1);
+	}
+	take_all(&e, p);
+	close_ends(&e, p);
+}
+
 static void copy_over(struct gsb_ends *e)
 {
 	struct gsb_ends other;
@@ -188,6 +211,7 @@ int main(void)
 		cmocka_unit_test(test_ends_of_one_instant_come_in_order_however_they_were_said),
 		cmocka_unit_test(test_instants_that_are_said_by_turns_are_two),
 		cmocka_unit_test(test_an_end_that_is_said_late_comes_in_its_order),
+		cmocka_unit_test(test_the_end_that_comes_soon_is_known),
 		cmocka_unit_test(test_random_ends_come_as_they_were_said_last),
 	};
 

@@ -195,6 +195,7 @@ int emu_clock_issue(struct emu_clock *c, struct emu_cmd *cmd)
 	pthread_mutex_lock(&c->lock);
 	err = gsb_done_reserve(&c->done, c->n_in_flight + 1);
 	if (!err) {
+		cmd->clock = c;
 		cmd->seq = cmd->launch.grid_id = c->next_seq++;
 		STAILQ_INSERT_TAIL(&queue->cmds, cmd, link);
 		c->n_in_flight++;
@@ -255,17 +256,9 @@ bool emu_clock_is_busy(struct emu_clock *c, const struct gsb_space *space)
 
 static void slice_done(struct emu_clock *c, struct emu_job *job)
 {
-	bool was_blocker = c->blocker == job;
-
-	if (job->abandoned) {
-		emu_job_came_back(c, job);
-		step(c);
-		return;
-	}
-	emu_launch_set_bound(job, emu_launch_work_ns(job));
+	if (job->placed)
+		emu_launch_set_bound(job, emu_launch_work_ns(job));
 	emu_worker_add(&c->workers, job);
-	if (was_blocker)
-		step(c);
 }
 
 static void copy_executed(struct emu_clock *c, struct emu_job *job)
@@ -278,31 +271,32 @@ static void copy_executed(struct emu_clock *c, struct emu_job *job)
 
 static void block_executed(struct emu_clock *c, struct emu_job *job)
 {
+	if (!job->placed) {
+		emu_job_set_executed(job);
+		return;
+	}
 	emu_job_close(c, job);
-	emu_launch_set_bound(job, emu_launch_work_ns(job));
-	gsb_machine_set_end(c->machine, job->slot, c->real ? gsb_clock_ns() : job->bound_ns);
+	emu_launch_set_end(c, job);
 }
 
-static void job_done(struct emu_clock *c, struct emu_job *job)
+/* Of all that a worker tells of, time is looked at once. */
+static void on_slice(void *ctx, struct emu_job *job, bool more, bool last)
 {
-	bool due = c->real || job->abandoned || c->blocker == job;
+	struct emu_clock *c = ctx;
 
+	c->due |= job->abandoned || c->blocker == job || (c->real && !more);
 	if (job->abandoned)
 		emu_job_came_back(c, job);
+	else if (more)
+		slice_done(c, job);
 	else if (job->cmd->kind == GSB_CMD_LAUNCH)
 		block_executed(c, job);
 	else
 		copy_executed(c, job);
-	if (due)
+	if (last && c->due) {
+		c->due = false;
 		step(c);
-}
-
-static void on_slice(void *ctx, struct emu_job *job, bool more)
-{
-	if (more)
-		slice_done(ctx, job);
-	else
-		job_done(ctx, job);
+	}
 }
 
 uint64_t emu_clock_now_ns(struct emu_clock *c)
@@ -409,7 +403,6 @@ int emu_clock_init(struct emu_clock *c, const struct gsb_arch *arch,
 	emu_lock_init(&c->lock);
 	LIST_INIT(&c->queues);
 	TAILQ_INIT(&c->open);
-	TAILQ_INIT(&c->free_jobs);
 	emu_workers_init(&c->workers, &c->lock, on_slice, c);
 	err = build(c, n_workers);
 	if (err)
@@ -419,13 +412,8 @@ int emu_clock_init(struct emu_clock *c, const struct gsb_arch *arch,
 
 void emu_clock_finish(struct emu_clock *c)
 {
-	struct emu_job *job;
-
 	emu_workers_finish(&c->workers);
-	while ((job = TAILQ_FIRST(&c->free_jobs))) {
-		TAILQ_REMOVE(&c->free_jobs, job, open);
-		free(job);
-	}
+	emu_jobs_finish(c);
 	gsb_machine_destroy(c->machine);
 	free(c->job_of_slot);
 	gsb_progress_destroy(c->progress);

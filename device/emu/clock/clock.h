@@ -2,7 +2,8 @@
  * clock.h - the simulation in device time: which command starts when, where its blocks go, when it ends.
  *
  * Two things run at their own pace. The simulation, in device time, decides when a block starts and
- * ends; the workers, in real time, execute what has been started, as early as they can. A block
+ * ends; the workers, in real time, execute what has been started, as early as they can, and some of
+ * what is sure to be started next, if where and when does not matter to it. A block
  * that is placed has a known start; its end is known once it has been executed. Device time may not
  * pass an instant at which an open block could end: see may_pass() in clock.c. That is all the
  * coupling there is, and it is why the timeline does not depend on how fast or how many the workers

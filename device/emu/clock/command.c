@@ -3,6 +3,7 @@
  */
 #include "device/emu/clock/command.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 
 #include "device/emu/clock/report.h"
 #include "model/time/command_time.h"
+
+#define CHUNK 64 /* jobs: a word of free_jobs */
 
 void emu_cmd_destroy(struct emu_cmd *cmd)
 {
@@ -105,42 +108,72 @@ void emu_cmd_fail(struct emu_cmd *cmd, CUresult result, const char *detail)
 
 /* ---- jobs ---- */
 
-struct emu_job *emu_job_new(struct emu_clock *c, struct emu_cmd *cmd)
+static int add_chunk(struct emu_clock *c)
 {
-	struct emu_job *job = TAILQ_FIRST(&c->free_jobs);
+	uint32_t n = c->free_jobs.n_words;
+	struct emu_job **chunks = realloc(c->chunks, (n + 1) * sizeof(*chunks));
 
-	if (job)
-		TAILQ_REMOVE(&c->free_jobs, job, open);
-	else
-		job = malloc(sizeof(*job));
-	if (!job)
+	if (!chunks)
+		return -ENOMEM;
+	c->chunks = chunks;
+	chunks[n] = aligned_alloc(_Alignof(struct emu_job), CHUNK * sizeof(**chunks));
+	if (chunks[n] && !gsb_lowest_grow(&c->free_jobs))
+		return 0;
+	free(chunks[n]);
+	return -ENOMEM;
+}
+
+void emu_jobs_finish(struct emu_clock *c)
+{
+	for (uint32_t i = 0; i < c->free_jobs.n_words; i++)
+		free(c->chunks[i]);
+	free(c->chunks);
+	gsb_lowest_finish(&c->free_jobs);
+}
+
+struct emu_job *emu_job_new(struct emu_clock *c, struct emu_cmd *cmd, struct emu_jobs *list)
+{
+	uint32_t number = gsb_lowest_take(&c->free_jobs);
+	struct emu_job *job;
+
+	if (number == GSB_LOWEST_NONE && add_chunk(c))
 		return NULL;
-	*job = (struct emu_job){.cmd = cmd, .detail = ""};
+	if (number == GSB_LOWEST_NONE)
+		number = gsb_lowest_take(&c->free_jobs);
+	job = &c->chunks[number / CHUNK][number % CHUNK];
+	*job = (struct emu_job){.cmd = cmd, .number = number};
 	TAILQ_INIT(&job->said);
 	cmd->n_jobs++;
-	TAILQ_INSERT_TAIL(&c->open, job, open);
+	TAILQ_INSERT_TAIL(list, job, open);
 	return job;
 }
 
 void emu_job_free(struct emu_clock *c, struct emu_job *job)
 {
-	if (job->printed) {
+	if (job->printed && job->placed) {
 		emu_fifo_release(job->cmd->fifo, &job->said);
 		job->cmd->printed = true;
+	} else if (job->printed) {
+		emu_fifo_drop(job->cmd->fifo, &job->said);
 	}
 	free(job->report);
-	TAILQ_INSERT_HEAD(&c->free_jobs, job, open);
+	gsb_lowest_give(&c->free_jobs, job->number);
 }
 
-void emu_job_close(struct emu_clock *c, struct emu_job *job)
+void emu_job_set_executed(struct emu_job *job)
 {
 	if (job->cmd->kind != GSB_CMD_LAUNCH)
 		emu_heap_touch_end(job->cmd->heap);
-	TAILQ_REMOVE(&c->open, job, open);
 	job->executed = true;
 	job->cmd->n_jobs--;
 	gsb_emu_block_destroy(job->block);
 	job->block = NULL;
+}
+
+void emu_job_close(struct emu_clock *c, struct emu_job *job)
+{
+	TAILQ_REMOVE(&c->open, job, open);
+	emu_job_set_executed(job);
 }
 
 void emu_job_abandon(struct emu_clock *c, struct emu_job *job)

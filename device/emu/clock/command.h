@@ -18,12 +18,17 @@ void emu_cmd_fail(struct emu_cmd *cmd, CUresult result, const char *detail);
 /* It is over in device time; the engine hears of it when no worker is at it any more. */
 void emu_cmd_end(struct emu_clock *c, struct emu_cmd *cmd);
 
-/* One more for the command, open; NULL without memory. */
-struct emu_job *emu_job_new(struct emu_clock *c, struct emu_cmd *cmd);
-/* Its command is there still: it gets what the job has said. */
+/* One more for the command, and the last of that list: of the open ones, or of those ahead. NULL without memory. */
+struct emu_job *emu_job_new(struct emu_clock *c, struct emu_cmd *cmd, struct emu_jobs *list);
+/* Its command is there still: it gets what the job has said, unless that was a block that has never been placed. */
 void emu_job_free(struct emu_clock *c, struct emu_job *job);
 
-/* No worker will touch it again. */
+/* None is left that has not been freed. */
+void emu_jobs_finish(struct emu_clock *c);
+
+/* No worker will touch it again. It stays in its list. */
+void emu_job_set_executed(struct emu_job *job);
+/* The same, and it is not open any more. */
 void emu_job_close(struct emu_clock *c, struct emu_job *job);
 
 /* Its command is over. A worker that has it brings it back within a slice, and time waits for that,

@@ -53,7 +53,7 @@ void emu_copy_start(struct emu_clock *c, struct emu_cmd *cmd)
 		emu_cmd_end(c, cmd);
 		return;
 	}
-	job = emu_job_new(c, cmd);
+	job = emu_job_new(c, cmd, &c->open);
 	if (!job) {
 		emu_heap_touch_end(cmd->heap);
 		emu_cmd_fail(cmd, CUDA_ERROR_OUT_OF_MEMORY, "no host memory for a copy");

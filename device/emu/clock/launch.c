@@ -5,15 +5,20 @@
 
 #include <stdatomic.h>
 
+#include "base/clock.h"
 #include "device/emu/clock/command.h"
 #include "device/emu/clock/report.h"
 
 #define SECTOR_BYTES 32 /* what gsb_emu_stats counts */
 #define TOGETHER     16 /* blocks that workers get at once */
+#define AHEAD \
+	64 /* blocks that are not placed yet, a worker: what it executes while a thousand end */
 
 void emu_launch_start(struct emu_clock *c, struct emu_cmd *cmd)
 {
 	cmd->state = EMU_RUNNING;
+	cmd->may_be_ahead = !c->real && !gsb_emu_code_knows_place(cmd->launch.code);
+	TAILQ_INIT(&cmd->ahead);
 	cmd->placed = (struct gsb_progress_grid){.profile = cmd->profile,
 						 .block_warps = emu_cmd_block_warps(cmd)};
 	/* Geometry was checked at issue: what is left is memory. */
@@ -29,12 +34,59 @@ void emu_launch_set_bound(struct emu_job *job, uint64_t work_ns)
 	job->bound_ns = gsb_progress_end_ns(&job->progress, work_ns);
 }
 
-/* NULL without memory: then it ends soon. */
-static struct emu_job *start_block(struct emu_clock *c, const struct gsb_machine_block *b)
+/* Blocks on their way to the workers. */
+struct batch {
+	struct emu_jobs jobs;
+	unsigned n;
+};
+
+static void hand_out(struct emu_clock *c, struct batch *b)
+{
+	if (b->n)
+		emu_worker_add_all(&c->workers, &b->jobs, b->n);
+	b->n = 0;
+}
+
+static void add_to_batch(struct emu_clock *c, struct batch *b, struct emu_job *job)
+{
+	TAILQ_INSERT_TAIL(&b->jobs, job, ready);
+	if (++b->n == TOGETHER)
+		hand_out(c, b);
+}
+
+/* NULL without memory. */
+static struct emu_job *new_block(struct emu_clock *c, struct emu_cmd *cmd, uint64_t index,
+				 struct emu_jobs *list)
+{
+	struct emu_job *job = emu_job_new(c, cmd, list);
+
+	if (!job)
+		return NULL;
+	job->index = index;
+	return job;
+}
+
+static void place_job(struct emu_clock *c, struct emu_job *job, const struct gsb_machine_block *b)
+{
+	gsb_progress_add(c->progress, &job->cmd->placed, &job->progress, b->sm, c->now_ns);
+	job->placed = true;
+	job->slot = b->slot;
+	job->start_ns = c->now_ns;
+}
+
+/* Workers get it now, or have it. Without memory it ends soon. */
+static void start_block(struct emu_clock *c, const struct gsb_machine_block *b, struct batch *new)
 {
 	struct emu_cmd *cmd = b->owner;
-	struct emu_job *job = emu_job_new(c, cmd);
+	struct emu_job *job = TAILQ_FIRST(&cmd->ahead);
+	bool was_ahead = job;
 
+	if (job) {
+		TAILQ_REMOVE(&cmd->ahead, job, open);
+		TAILQ_INSERT_TAIL(&c->open, job, open);
+	} else {
+		job = new_block(c, cmd, b->index, &c->open);
+	}
 	c->job_of_slot[b->slot] = job;
 	if (!cmd->started)
 		cmd->start_ns = c->now_ns;
@@ -42,38 +94,58 @@ static struct emu_job *start_block(struct emu_clock *c, const struct gsb_machine
 	if (!job) {
 		emu_cmd_fail(cmd, CUDA_ERROR_OUT_OF_MEMORY, "no host memory for a block");
 		gsb_machine_set_end(c->machine, b->slot, c->now_ns + 1);
-		return NULL;
+		return;
 	}
-	gsb_progress_add(c->progress, &cmd->placed, &job->progress, b->sm, c->now_ns);
-	job->slot = b->slot;
-	job->sm = b->sm;
-	job->index = b->index;
-	job->clock = c;
-	job->start_ns = c->now_ns;
-	job->start_cycle = c->now_ns / 1000 * c->arch->clock_khz / 1000;
-	return job;
+	place_job(c, job, b);
+	if (!was_ahead)
+		add_to_batch(c, new, job);
 }
 
 /* As they are placed, so that workers begin while the rest is: in the order of placement, which is that of block numbers. */
 static void start_blocks(struct emu_clock *c)
 {
-	struct emu_jobs jobs = TAILQ_HEAD_INITIALIZER(jobs);
+	struct batch new = {.jobs = TAILQ_HEAD_INITIALIZER(new.jobs)};
 	struct gsb_machine_block b;
-	struct emu_job *job;
-	unsigned n = 0;
 
-	while (gsb_machine_place(c->machine, &b)) {
-		job = start_block(c, &b);
+	while (gsb_machine_place(c->machine, &b))
+		start_block(c, &b, &new);
+	hand_out(c, &new);
+}
+
+/* More of the grid whose block was placed last, behind those that workers have. */
+static void go_ahead(struct emu_clock *c, const struct emu_job *placed)
+{
+	struct batch new = {.jobs = TAILQ_HEAD_INITIALIZER(new.jobs)};
+	struct emu_cmd *cmd = placed->cmd;
+	const struct emu_job *last = TAILQ_LAST(&cmd->ahead, emu_jobs);
+	uint64_t next = (last ? last : placed)->index + 1;
+	uint64_t end = placed->index + 1 + AHEAD * c->workers.n_threads;
+
+	if (end > cmd->submit.kernel.n_blocks)
+		end = cmd->submit.kernel.n_blocks;
+	for (; cmd->may_be_ahead && next < end; next++) {
+		struct emu_job *job = new_block(c, cmd, next, &cmd->ahead);
+
 		if (!job)
-			continue;
-		TAILQ_INSERT_TAIL(&jobs, job, ready);
-		if (++n < TOGETHER)
-			continue;
-		emu_worker_add_all(&c->workers, &jobs, n);
-		n = 0;
+			break;
+		add_to_batch(c, &new, job);
 	}
-	if (n)
-		emu_worker_add_all(&c->workers, &jobs, n);
+	hand_out(c, &new);
+}
+
+static void drop_ahead(struct emu_clock *c, struct emu_cmd *cmd)
+{
+	struct emu_job *job;
+
+	while ((job = TAILQ_FIRST(&cmd->ahead))) {
+		TAILQ_REMOVE(&cmd->ahead, job, open);
+		if (job->executed) {
+			emu_job_free(c, job);
+			continue;
+		}
+		TAILQ_INSERT_TAIL(&c->open, job, open);
+		emu_job_abandon(c, job);
+	}
 }
 
 /*
@@ -109,20 +181,33 @@ static void on_change(void *ctx, struct gsb_progress_block *block)
 		gsb_machine_set_end(c->machine, job->slot, job->bound_ns);
 }
 
+void emu_launch_set_end(struct emu_clock *c, struct emu_job *job)
+{
+	emu_launch_set_bound(job, emu_launch_work_ns(job));
+	gsb_machine_set_end(c->machine, job->slot, c->real ? gsb_clock_ns() : job->bound_ns);
+}
+
 /* A block's company is all that was placed in its instant, whichever came first. Until that is known, no time is. */
 void emu_launch_place(struct emu_clock *c)
 {
-	struct emu_job *job = TAILQ_LAST(&c->open, emu_jobs), *before = NULL;
+	struct emu_job *job = TAILQ_LAST(&c->open, emu_jobs), *before = NULL, *next;
 
 	start_blocks(c);
 	if (!c->real)
 		gsb_progress_settle(c->progress, c->now_ns, on_change, c);
-	for (job = job ? TAILQ_NEXT(job, open) : TAILQ_FIRST(&c->open); job;
-	     before = job, job = TAILQ_NEXT(job, open)) {
+	for (job = job ? TAILQ_NEXT(job, open) : TAILQ_FIRST(&c->open); job; job = next) {
+		next = TAILQ_NEXT(job, open);
 		job->company = gsb_progress_company(c->progress, &job->progress);
 		set_least(job, before);
 		atomic_store_explicit(&job->settled, true, memory_order_release);
+		if (job->executed) {
+			TAILQ_REMOVE(&c->open, job, open);
+			emu_launch_set_end(c, job);
+		}
+		before = job;
 	}
+	if (before)
+		go_ahead(c, before);
 }
 
 void emu_launch_wait_for_company(struct emu_job *job)
@@ -130,8 +215,8 @@ void emu_launch_wait_for_company(struct emu_job *job)
 	if (atomic_load_explicit(&job->settled, memory_order_acquire))
 		return;
 	/* Whoever placed it has the lock until it is. */
-	pthread_mutex_lock(&job->clock->lock);
-	pthread_mutex_unlock(&job->clock->lock);
+	pthread_mutex_lock(&job->cmd->clock->lock);
+	pthread_mutex_unlock(&job->cmd->clock->lock);
 }
 
 static struct gsb_block_work work_of(const struct emu_job *job, const struct gsb_emu_stats *done)
@@ -150,12 +235,12 @@ uint64_t emu_launch_block_time(const struct emu_job *job, const struct gsb_emu_s
 {
 	const struct gsb_block_work work = work_of(job, done);
 
-	return gsb_block_time_ns(job->clock->arch, &work, &job->company);
+	return gsb_block_time_ns(job->cmd->clock->arch, &work, &job->company);
 }
 
 static void find_work_ns(struct emu_job *job)
 {
-	uint64_t ns = gsb_block_time_ns(job->clock->arch, &job->work, &job->company);
+	uint64_t ns = gsb_block_time_ns(job->cmd->clock->arch, &job->work, &job->company);
 
 	job->work_ns = ns > job->least_ns ? ns : job->least_ns;
 }
@@ -179,8 +264,16 @@ uint64_t emu_launch_work_ns(struct emu_job *job)
 void emu_launch_fail(struct emu_clock *c, struct emu_cmd *cmd, CUresult result, const char *detail)
 {
 	emu_cmd_fail(cmd, result, detail);
+	drop_ahead(c, cmd);
 	if (cmd->grid && gsb_machine_kill(c->machine, cmd->grid, c->now_ns))
 		cmd->grid = NULL;
+}
+
+static const char *reason_of(const struct emu_cmd *cmd, const struct emu_job *job)
+{
+	if (cmd->report)
+		return cmd->report->line;
+	return job->no_state ? "no host memory for the state of a block" : "";
 }
 
 /* What blocks of a failed launch have done depends on the workers' pace: they do not count. */
@@ -196,7 +289,7 @@ static void count_block(struct emu_clock *c, struct emu_cmd *cmd, struct emu_job
 		return;
 	cmd->report = job->report;
 	job->report = NULL;
-	emu_launch_fail(c, cmd, job->result, cmd->report ? cmd->report->line : job->detail);
+	emu_launch_fail(c, cmd, job->result, reason_of(cmd, job));
 }
 
 void emu_launch_end_block(struct emu_clock *c, const struct gsb_machine_block *b)

@@ -8,7 +8,12 @@
 
 void emu_launch_start(struct emu_clock *c, struct emu_cmd *cmd);
 
-/* All blocks that fit now. Workers may execute the first while the last are placed. */
+/*
+ * All blocks that fit now. Workers may execute the first while the last are placed, and go on with those that will be
+ * placed next, so that they have something to do while a thousand blocks end and a thousand begin. Which blocks these are
+ * is known, for the numbers of a grid are placed in their order; what they do does not depend on when and where
+ * that is, or they are not handed out ahead.
+ */
 void emu_launch_place(struct emu_clock *c);
 
 /* So much work the block has at least, or, once it has been executed, in all. */
@@ -25,6 +30,9 @@ void emu_launch_set_work(struct emu_job *job, const struct gsb_emu_stats *done);
 
 /* The work of a block that a worker has brought back. */
 uint64_t emu_launch_work_ns(struct emu_job *job);
+
+/* Of a block that is placed and has been executed. */
+void emu_launch_set_end(struct emu_clock *c, struct emu_job *job);
 
 void emu_launch_end_block(struct emu_clock *c, const struct gsb_machine_block *b);
 

@@ -82,6 +82,15 @@ static void find_ctaid(const uint32_t *grid, uint64_t index, uint32_t *ctaid)
 	ctaid[2] = (uint32_t)(index / grid[0] / grid[1]);
 }
 
+static void set_time(struct emu_job *job)
+{
+	const uint64_t khz = job->cmd->clock->arch->clock_khz;
+
+	gsb_emu_block_set_time(job->block, job->start_ns / 1000 * khz / 1000, job->start_ns);
+	gsb_emu_block_set_pace(job->block, elapsed, job, khz);
+}
+
+/* One that may be ahead does not ask where it is, or when; perhaps nobody knows yet. */
 static bool begin_block(struct emu_job *job)
 {
 	const struct emu_cmd *cmd = job->cmd;
@@ -89,15 +98,16 @@ static bool begin_block(struct emu_job *job)
 	int err;
 
 	find_ctaid(cmd->launch.grid, job->index, ctaid);
-	err = gsb_emu_block_create(&cmd->launch, ctaid, job->sm, &job->block);
+	err = gsb_emu_block_create(&cmd->launch, ctaid, cmd->may_be_ahead ? 0 : job->progress.sm,
+				   &job->block);
 	if (err) {
 		job->result = err == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_LAUNCH_FAILED;
-		job->detail = "no host memory for the state of a block";
+		job->no_state = true;
 		return false;
 	}
 	gsb_emu_block_set_print(job->block, on_print, job);
-	gsb_emu_block_set_time(job->block, job->start_cycle, job->start_ns);
-	gsb_emu_block_set_pace(job->block, elapsed, job, job->clock->arch->clock_khz);
+	if (!cmd->may_be_ahead)
+		set_time(job);
 	return true;
 }
 

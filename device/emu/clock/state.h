@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 
+#include "base/lowest.h"
 #include "device/done.h"
 #include "device/emu/clock/worker.h"
 #include "device/info.h"
@@ -31,8 +32,11 @@ struct emu_clock {
 	bool armed; /* poll has returned 0: the next completion signals */
 	bool signalled;
 	/* jobs */
-	struct emu_jobs open, free_jobs;
+	struct emu_jobs open;
+	struct emu_job **chunks; /* all jobs, 64 in each; NULL: none yet */
+	struct gsb_lowest free_jobs;
 	const struct emu_job *blocker; /* the open job that time waits for; NULL = none known */
+	bool due;		       /* what is being told may let time pass */
 	struct emu_workers workers;
 };
 

@@ -31,9 +31,12 @@ struct emu_job;
 struct emu_report;
 typedef bool emu_run(struct emu_job *job);
 
+TAILQ_HEAD(emu_jobs, emu_job);
+
 struct emu_cmd {
 	STAILQ_ENTRY(emu_cmd) link; /* in its queue */
 	struct gsb_queue *queue;
+	struct emu_clock *clock;
 	const struct gsb_space *space; /* whose it is */
 	struct emu_heap *heap;	       /* that space's */
 	struct emu_fifo *fifo;	       /* that space's */
@@ -47,6 +50,7 @@ struct emu_cmd {
 	uint64_t n_blocks, n_insns; /* of blocks that have ended */
 	uint64_t blocks_ns;	    /* likewise: their times on an SM */
 	bool printed;		    /* a block of it has */
+	bool may_be_ahead;	    /* workers may have its blocks before they are placed */
 	CUresult result;
 	char detail[GSB_DETAIL_BYTES];
 	struct emu_report *report; /* of its fault; NULL: none */
@@ -56,8 +60,9 @@ struct emu_cmd {
 	struct gsb_machine_grid *grid;	   /* NULL before submit and after the last end */
 	struct gsb_block_profile *profile; /* of its kernel, with the clock's lock */
 	struct gsb_progress_grid placed;   /* of its blocks those that are on SMs */
-	uint64_t workspace;		   /* of a cooperative grid, lent by the heap; 0 = none */
-	uint8_t *big_params;		   /* NULL: inline_params */
+	struct emu_jobs ahead; /* the next that will be, and workers have already; in their order */
+	uint64_t workspace;    /* of a cooperative grid, lent by the heap; 0 = none */
+	uint8_t *big_params;   /* NULL: inline_params */
 	_Alignas(16) uint8_t inline_params[EMU_PARAMS_INLINE];
 	/* copy, fill */
 	struct gsb_cmd_copy copy;
@@ -79,43 +84,49 @@ struct gsb_queue {
 	uint64_t ready_ns; /* the head may start from then on */
 };
 
-/* Something for a worker: one block, or one copy. What the end of a block looks at stands first, and together: mostly
- * another processor has written it, and with a thousand ends in one instant each line of it counts. */
+/*
+ * Something for a worker: one block, or one copy. Mostly the worker that executes it is another one than the one that makes it or ends it, so
+ * that each line of it travels from processor to processor; what is looked at together stands together. Of a block:
+ */
 struct emu_job {
-	struct emu_cmd *cmd;
+	/* at its end */
+	_Alignas(64) struct emu_cmd *cmd;
 	struct gsb_progress_block progress;
 	uint64_t start_ns;
 	CUresult result;
-	bool running; /* a worker has it: set with the list's lock, until that is told with the clock's */
-	bool abandoned;		    /* it has no part in device time any more */
-	bool executed;		    /* not open any more */
-	bool printed;		    /* something was, at any time */
-	struct emu_report *report;  /* of the block's fault; NULL: none, or no memory for it */
-	struct gsb_block_work work; /* after its last slice, written by the worker that has it */
+	bool placed;	/* it has a part in device time, */
+	bool abandoned; /* and none any more */
+	bool executed;	/* no worker has it, or will have it */
+	bool printed;	/* something was, at any time */
 
-	TAILQ_ENTRY(emu_job) open;  /* of jobs that are not yet executed, or free ones */
-	TAILQ_ENTRY(emu_job) ready; /* in the workers' list */
-	uint64_t bound_ns;	    /* its end, or the earliest that its end can be */
+	/* at its end; after its last slice, written by the worker that has it */
+	struct emu_report *report; /* of its fault; NULL: none, or no memory for it */
+	struct gsb_block_work work;
+
+	/* while it is open */
+	TAILQ_ENTRY(emu_job)
+	open;		   /* of jobs that are not yet executed, or those ahead */
+	uint64_t bound_ns; /* its end, or the earliest that its end can be */
 	uint64_t
-		bound_work_ns; /* a block: the work for which that is, or would be at the speed that it has */
-	/* blocks */
-	uint64_t least_ns;    /* of work that it has, whatever happens in it */
-	uint64_t work_ns;     /* as of what it has done, at least that */
-	_Atomic bool settled; /* its company is known, which may be later than it is executed: */
-	bool is_behind;	      /* then work_ns is not that of its work yet */
-	uint64_t index;	      /* in its grid */
-	uint64_t start_cycle;
-	uint32_t slot, sm; /* slot: of the machine; also while it is not open any more */
+		bound_work_ns; /* the work for which that is, or would be at the speed that it has */
+	uint64_t least_ns;     /* of work that it has, whatever happens in it */
+	uint64_t work_ns;      /* as of what it has done, at least that */
 	struct gsb_block_company company;
-	struct emu_clock *clock;
+
+	/* when a worker takes it, and begins */
+	TAILQ_ENTRY(emu_job) ready;  /* in the workers' list */
+	uint64_t index;		     /* in its grid */
 	struct gsb_emu_block *block; /* NULL before its first slice */
 	struct emu_fifo_part said;   /* with the fifo's lock */
-	const char *detail;	     /* "": there is a report, or nothing to say */
+	uint32_t number;	     /* of this job */
+	uint32_t slot;		     /* of the machine; also while it is not open any more */
+	bool running; /* a worker has it: set with the list's lock, until that is told with the clock's */
+	_Atomic bool settled; /* its company is known, which may be later than it is executed: */
+	bool no_state;	      /* there was no host memory for the state of its block */
+	bool is_behind;	      /* then work_ns is not that of its work yet */
 };
 
 #define EMU_JOB_END_BYTES offsetof(struct emu_job, open)
-
-TAILQ_HEAD(emu_jobs, emu_job);
 
 static inline uint32_t emu_cmd_block_warps(const struct emu_cmd *cmd)
 {

@@ -25,8 +25,8 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 
-#define MAX_BATCH   8
-#define MAX_KEPT    128
+#define MAX_BATCH   32
+#define MAX_KEPT    256
 #define BRIEF_INSNS 2000 /* warp instructions of a block: some 20 microseconds */
 #define LOOK_NS	    UINT64_C(100000)
 
@@ -215,7 +215,7 @@ static void tell(struct emu_workers *w, struct hands *h)
 	pthread_mutex_unlock(&w->ready_lock);
 	for (unsigned i = 0; i < h->n; i++) {
 		h->jobs[i]->running = false;
-		w->on_slice(w->ctx, h->jobs[i], h->more[i]);
+		w->on_slice(w->ctx, h->jobs[i], h->more[i], i + 1 == h->n);
 	}
 	pthread_mutex_unlock(w->lock);
 	h->n = h->n_executed = 0;

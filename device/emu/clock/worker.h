@@ -8,8 +8,9 @@
 
 #include "device/emu/clock/work.h"
 
-/* A worker has executed one slice of the job; more: there is another. Called with the lock held. */
-typedef void emu_on_slice(void *ctx, struct emu_job *job, bool more);
+/* A worker has executed one slice of the job; more: there is another; last: of those that it tells of now. Called with the
+ * lock held, which is not given back before the last. */
+typedef void emu_on_slice(void *ctx, struct emu_job *job, bool more, bool last);
 
 struct emu_workers {
 	pthread_mutex_t *lock; /* of whoever is told */

@@ -148,6 +148,7 @@ struct gsb_emu_code {
 	bool grows;			/* recursion, alloca: the launch's stack comes on top */
 	bool uses_heap;			/* malloc, free */
 	bool uses_stack;		/* alloca */
+	bool knows_place;		/* reads its SM, or the time */
 };
 
 size_t gsb_emu_code_bytes(const struct gsb_emu_code *code);

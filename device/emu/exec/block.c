@@ -401,6 +401,11 @@ uint32_t gsb_emu_code_least_insns(const struct gsb_emu_code *code)
 	return code->least_insns;
 }
 
+bool gsb_emu_code_knows_place(const struct gsb_emu_code *code)
+{
+	return code->knows_place;
+}
+
 void gsb_emu_block_set_time(struct gsb_emu_block *block, uint64_t clock, uint64_t globaltimer_ns)
 {
 	block->clock = clock;

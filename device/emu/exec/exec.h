@@ -100,6 +100,9 @@ enum gsb_emu_state {
 /* Instructions that each warp of a kernel executes, unless the block fails: at least so many. */
 uint32_t gsb_emu_code_least_insns(const struct gsb_emu_code *code);
 
+/* Whether what it does may depend on where or when its blocks run: it reads %smid, a clock or a timer. */
+bool gsb_emu_code_knows_place(const struct gsb_emu_code *code);
+
 /* What a block has done so far: the input of the block-time model. */
 struct gsb_emu_stats {
 	uint64_t n_insns; /* PTX instructions, once a warp */

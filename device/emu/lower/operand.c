@@ -70,6 +70,12 @@ static uint32_t narrowed(struct gsb_emu_lowering *l, uint32_t row, uint32_t have
 	return to;
 }
 
+static bool is_of_place(unsigned int sreg)
+{
+	return sreg == GSB_PTX_SREG_SMID ||
+	       (sreg >= GSB_PTX_SREG_CLOCK && sreg <= GSB_PTX_SREG_GLOBALTIMER_HI);
+}
+
 static uint32_t sreg_row(struct gsb_emu_lowering *l, const struct gsb_ptx_operand *o,
 			 uint32_t bytes)
 {
@@ -80,6 +86,7 @@ static uint32_t sreg_row(struct gsb_emu_lowering *l, const struct gsb_ptx_operan
 	op->n = o->sreg;
 	op->e = o->axis;
 	op->flags |= bytes == 8 ? GSB_EMU_F_ADDR64 : 0;
+	l->code->knows_place |= is_of_place(o->sreg);
 	return row;
 }
 

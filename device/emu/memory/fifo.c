@@ -99,6 +99,14 @@ void emu_fifo_release(struct emu_fifo *f, struct emu_fifo_part *part)
 	pthread_mutex_unlock(&f->lock);
 }
 
+void emu_fifo_drop(struct emu_fifo *f, struct emu_fifo_part *part)
+{
+	pthread_mutex_lock(&f->lock);
+	while (!TAILQ_EMPTY(part))
+		remove_text(f, TAILQ_FIRST(part));
+	pthread_mutex_unlock(&f->lock);
+}
+
 size_t emu_fifo_read(struct emu_fifo *f, char *buf, size_t size, bool *to_stderr)
 {
 	struct emu_fifo_text *t;

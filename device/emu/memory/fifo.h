@@ -48,6 +48,8 @@ uint64_t emu_fifo_limit(struct emu_fifo *f, uint64_t bytes);
 void emu_fifo_write(struct emu_fifo *f, struct emu_fifo_part *part, const struct gsb_emu_text *t);
 /* The part is complete: what is left of it can be read. */
 void emu_fifo_release(struct emu_fifo *f, struct emu_fifo_part *part);
+/* Nobody is to read it. */
+void emu_fifo_drop(struct emu_fifo *f, struct emu_fifo_part *part);
 /* As print_read of ops.h. */
 size_t emu_fifo_read(struct emu_fifo *f, char *buf, size_t size, bool *to_stderr);
 
