@@ -69,7 +69,9 @@ void cuda_chain_add(struct cuda_chain *c, const struct gsb_cmd_launch *l, CUresu
 
 	c->refused[c->n] = refused;
 	c->launches[c->n] = *l;
-	c->launches[c->n++].params = memcpy(params, l->params, bytes);
+	c->launches[c->n++].params = params;
+	if (bytes)
+		memcpy(params, l->params, bytes);
 	bytes = (bytes + PARAMS_ALIGN - 1) & ~(PARAMS_ALIGN - 1u);
 	c->params_bytes += bytes;
 	if (c->params_bytes > CUDA_CHAIN_PARAMS_BYTES)

@@ -39,9 +39,16 @@
 	"	ret;\n"                                                          \
 	"}\n"
 
-static const char text[] =
-	".version 8.0\n.target sm_80\n.address_size 64\n" CHAIN_KERNEL("three", "", "3")
-		CHAIN_KERNEL("five", ", .param .u64 z", "5");
+static const char text[] = ".version 8.0\n.target sm_80\n.address_size 64\n" CHAIN_KERNEL("three",
+											  "", "3")
+	CHAIN_KERNEL("five", ", .param .u64 z", "5") ".global .u32 count;\n"
+						     ".visible .entry bare()\n"
+						     "{\n"
+						     "	.reg .b64 %rd<2>;\n"
+						     "	mov.u64 %rd1, count;\n"
+						     "	red.global.add.u32 [%rd1], 1;\n"
+						     "	ret;\n"
+						     "}\n";
 
 static struct {
 	__typeof__(&fake_fail) inject;
@@ -221,6 +228,33 @@ static void test_launches_that_follow_each_other_are_few_calls(void **state)
 	assert_int_equal(fake.calls("cuGraphLaunch"), 7);
 	assert_int_equal(fake.calls("cuLaunchKernel"), 2);
 	check_value(r);
+}
+
+static void test_kernels_without_parameters_go_in_chains(void **state)
+{
+	static struct gsb_function_info info;
+	struct rig *r = *state;
+	struct gsb_cmd cmd = {.kind = GSB_CMD_LAUNCH,
+			      .launch = {.grid = {1, 1, 1}, .block = {1, 1, 1}}};
+	uint64_t at, size;
+	uint32_t count = 0;
+	char log[256] = "";
+
+	assert_int_equal(r->ops->function_get(r->module, "bare", &cmd.launch.function, &info), 0);
+	assert_int_equal(r->ops->function_prepare(cmd.launch.function, log, sizeof(log)), 0);
+	assert_int_equal(r->ops->global_get(r->module, "count", &at, &size), 0);
+	for (unsigned i = 0; i < 6; i++)
+		issue(r, r->queue, cmd, i && i < 5);
+	issue(r, r->queue,
+	      (struct gsb_cmd){.kind = GSB_CMD_COPY,
+			       .copy = {.dst = (uint64_t)(uintptr_t)&count,
+					.src = at,
+					.width = sizeof(count),
+					.height = 1}},
+	      false);
+	collect(r);
+	assert_int_equal(count, 6);
+	assert_int_equal(fake.calls("cuLaunchKernel"), 1);
 }
 
 static void test_chains_compute_what_launches_do(void **state)
@@ -454,6 +488,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 #define RIGGED(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 		RIGGED(test_launches_that_follow_each_other_are_few_calls),
+		RIGGED(test_kernels_without_parameters_go_in_chains),
 		RIGGED(test_chains_compute_what_launches_do),
 		RIGGED(test_a_graph_of_the_same_sequence_is_taken_again),
 		RIGGED(test_a_graph_that_is_under_way_is_left_alone),
