@@ -39,16 +39,20 @@
 	"	ret;\n"                                                          \
 	"}\n"
 
-static const char text[] = ".version 8.0\n.target sm_80\n.address_size 64\n" CHAIN_KERNEL("three",
-											  "", "3")
-	CHAIN_KERNEL("five", ", .param .u64 z", "5") ".global .u32 count;\n"
-						     ".visible .entry bare()\n"
-						     "{\n"
-						     "	.reg .b64 %rd<2>;\n"
-						     "	mov.u64 %rd1, count;\n"
-						     "	red.global.add.u32 [%rd1], 1;\n"
-						     "	ret;\n"
-						     "}\n";
+/* clang-format off */
+static const char text[] =
+	".version 8.0\n.target sm_80\n.address_size 64\n"
+	CHAIN_KERNEL("three", "", "3")
+	CHAIN_KERNEL("five", ", .param .u64 z", "5")
+	".global .u32 count;\n"
+	".visible .entry bare()\n"
+	"{\n"
+	"	.reg .b64 %rd<2>;\n"
+	"	mov.u64 %rd1, count;\n"
+	"	red.global.add.u32 [%rd1], 1;\n"
+	"	ret;\n"
+	"}\n";
+/* clang-format on */
 
 static struct {
 	__typeof__(&fake_fail) inject;
