@@ -139,7 +139,7 @@ static struct cuda_graph *make(struct cuda_device *dev, const struct gsb_cmd_lau
 	if (!g)
 		return NULL;
 	g->n = n;
-	g->n_unloaded = atomic_load_explicit(&dev->graphs.n_unloaded, memory_order_acquire);
+	g->n_unloaded = dev->graphs.n_unloaded;
 	if (!cuda_note(dev, fill(dev, g, l)))
 		return g;
 	destroy(dev, g);
@@ -154,7 +154,7 @@ static bool is_under_way(const struct cuda_device *dev, const struct cuda_graph 
 /* A kernel of it may have gone, and another one be where it was. */
 static bool is_stale(const struct cuda_device *dev, const struct cuda_graph *g)
 {
-	return g->n_unloaded != atomic_load_explicit(&dev->graphs.n_unloaded, memory_order_acquire);
+	return g->n_unloaded != dev->graphs.n_unloaded;
 }
 
 /* Whether a sequence that it does not have may be made its own. One that comes alone gains less than that costs. */
@@ -212,21 +212,33 @@ static CUresult set(struct cuda_device *dev, struct cuda_graph *g, const struct 
 	return result;
 }
 
+/* The graph for these, with their parameters. NULL: there is none. To set a kernel the driver looks at the one that was there before. */
+static struct cuda_graph *prepare(struct cuda_device *dev, const struct gsb_cmd_launch *l,
+				  unsigned length)
+{
+	uint64_t sequence = sequence_of(l, 1u << length);
+	struct cuda_graph *g;
+
+	pthread_mutex_lock(&dev->graphs.lock);
+	g = take(dev, length, l, sequence);
+	if (g)
+		g->sequence = 0;
+	if (g && cuda_note(dev, set(dev, g, l)))
+		g = NULL;
+	pthread_mutex_unlock(&dev->graphs.lock);
+	if (g)
+		g->sequence = sequence;
+	return g;
+}
+
 /* False: it is not sent, and nothing of it. */
 static bool send_graph(struct cuda_device *dev, unsigned from, unsigned length)
 {
 	const struct cuda_chain *c = &dev->chain;
-	const struct gsb_cmd_launch *l = &c->launches[from];
-	uint64_t sequence = sequence_of(l, 1u << length);
-	struct cuda_graph *g = take(dev, length, l, sequence);
+	struct cuda_graph *g = prepare(dev, &c->launches[from], length);
 
-	if (!g)
+	if (!g || cuda_note(dev, dev->cu.cuGraphLaunch(g->exec, c->stream)))
 		return false;
-	g->sequence = 0;
-	if (cuda_note(dev, set(dev, g, l)) ||
-	    cuda_note(dev, dev->cu.cuGraphLaunch(g->exec, c->stream)))
-		return false;
-	g->sequence = sequence;
 	g->word = c->word;
 	g->number = c->number;
 	g->n_sent = ++dev->graphs.n_sent;
@@ -281,7 +293,9 @@ int cuda_chain_send(struct cuda_device *dev)
 
 void cuda_chain_forget(struct cuda_device *dev)
 {
-	atomic_fetch_add_explicit(&dev->graphs.n_unloaded, 1, memory_order_release);
+	pthread_mutex_lock(&dev->graphs.lock);
+	dev->graphs.n_unloaded++;
+	pthread_mutex_unlock(&dev->graphs.lock);
 }
 
 void cuda_chain_finish(struct cuda_device *dev)

@@ -13,6 +13,8 @@
 #ifndef GSB_DEVICE_CUDA_CHAIN_H
 #define GSB_DEVICE_CUDA_CHAIN_H
 
+#include <pthread.h>
+
 #include "device/cuda/driver.h"
 #include "device/ops.h"
 
@@ -39,8 +41,8 @@ struct cuda_chain {
 
 struct cuda_graphs {
 	struct cuda_graph *graphs[CUDA_CHAIN_LENGTHS][CUDA_CHAIN_GRAPHS];
-	_Atomic unsigned
-		n_unloaded; /* images, since then graphs of before are no good; any thread */
+	pthread_mutex_t lock; /* held while the kernels of a graph are named to the driver */
+	unsigned n_unloaded;  /* images, since then graphs of before are no good; under lock */
 	uint64_t n_sent;
 };
 
@@ -55,7 +57,7 @@ void cuda_chain_add(struct cuda_chain *c, const struct gsb_cmd_launch *l, CUresu
 /* Hand them to the stream, in their order; it is empty then. 0, -EIO: the context is lost. */
 int cuda_chain_send(struct cuda_device *dev);
 
-/* Code is about to go: any thread, before the driver hears of it. */
+/* Code is about to go: any thread, before the driver hears of it. None of it is being sent when this returns. */
 void cuda_chain_forget(struct cuda_device *dev);
 
 void cuda_chain_finish(struct cuda_device *dev);

@@ -134,6 +134,7 @@ static void destroy(struct cuda_device *dev)
 	if (dev->ctx)
 		cu->cuDevicePrimaryCtxRelease_v2(dev->id);
 	gsb_ranges_finish(&dev->known);
+	pthread_mutex_destroy(&dev->graphs.lock);
 	pthread_mutex_destroy(&dev->code_lock);
 	pthread_cond_destroy(&dev->pin_gone);
 	pthread_mutex_destroy(&dev->pin_lock);
@@ -210,6 +211,7 @@ static int cuda_open(const struct gsb_device_params *p, struct gsb_device **out,
 	dev->timer_fd = -1;
 	dev->virtual_base = p->virtual_base;
 	dev->virtual_size = p->virtual_size;
+	pthread_mutex_init(&dev->graphs.lock, NULL);
 	pthread_mutex_init(&dev->code_lock, NULL);
 	pthread_mutex_init(&dev->pin_lock, NULL);
 	pthread_cond_init(&dev->pin_gone, NULL);

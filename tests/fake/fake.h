@@ -40,6 +40,8 @@ enum fake_kind {
 
 /* From now on the @nth call of @name (1: the next) returns @result; a call that gives something back does so all the same. */
 GSB_EXPORT void fake_fail(const char *name, unsigned nth, CUresult result);
+/* From now on each call of @name calls @seen first; nothing of the driver may be called there. NULL: no more. */
+GSB_EXPORT void fake_watch(const char *name, void (*seen)(void *arg), void *arg);
 /* Calls of @name since the last fake_reset(). */
 GSB_EXPORT unsigned fake_calls(const char *name);
 /* What lives of a kind. */

@@ -12,10 +12,12 @@ struct fake_call {
 	const char *name;
 	unsigned n_calls, fail_at; /* of n_calls; 0: never */
 	CUresult result;
+	void (*seen)(void *arg);
+	void *arg;
 };
 
 static struct fake_call calls[] = {
-#define GSB_DRIVER(name, parameters) {#name, 0, 0, CUDA_SUCCESS},
+#define GSB_DRIVER(name, parameters) {#name, 0, 0, CUDA_SUCCESS, NULL, NULL},
 #include "device/cuda/driver.def"
 };
 
@@ -35,6 +37,8 @@ static CUresult count(const char *name)
 {
 	struct fake_call *c = find_call(name);
 
+	if (c->seen)
+		c->seen(c->arg);
 	c->n_calls++;
 	if (c->n_calls == c->fail_at)
 		return c->result;
@@ -129,6 +133,17 @@ void fake_fail(const char *name, unsigned nth, CUresult result)
 	fake_leave(CUDA_SUCCESS);
 }
 
+void fake_watch(const char *name, void (*seen)(void *arg), void *arg)
+{
+	struct fake_call *c;
+
+	fake_lock();
+	c = find_call(name);
+	c->seen = seen;
+	c->arg = arg;
+	fake_leave(CUDA_SUCCESS);
+}
+
 unsigned fake_calls(const char *name)
 {
 	unsigned n;
@@ -173,7 +188,7 @@ bool fake_reset(void)
 		free(o);
 	}
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(calls); i++)
-		calls[i].n_calls = calls[i].fail_at = 0;
+		calls[i] = (struct fake_call){.name = calls[i].name};
 	fake.n_early = 0;
 	fake.heap_bytes = 0;
 	fake.lost = CUDA_SUCCESS;

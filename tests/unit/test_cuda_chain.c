@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "device/cuda/chain.h"
+#include "device/cuda/device.h"
 #include "device/ops.h"
 #include "tests/fake/fake.h"
 
@@ -57,6 +57,7 @@ static const char text[] =
 static struct {
 	__typeof__(&fake_fail) inject;
 	__typeof__(&fake_calls) calls;
+	__typeof__(&fake_watch) watch;
 	__typeof__(&fake_live) live;
 	__typeof__(&fake_run) run;
 	__typeof__(&fake_reset) reset;
@@ -486,6 +487,40 @@ static void test_graphs_of_code_that_has_gone_are_made_anew(void **state)
 	check_value(r);
 }
 
+static int n_open; /* calls during which code might have gone */
+
+static void try_to_forget(void *arg)
+{
+	pthread_mutex_t *lock = arg;
+
+	if (pthread_mutex_trylock(lock))
+		return;
+	n_open++;
+	pthread_mutex_unlock(lock);
+}
+
+/* The driver looks at the kernel that a node has, to give it another: the thread that unloads it waits for that. */
+static void test_code_does_not_go_while_a_graph_is_set(void **state)
+{
+	struct rig *r = *state;
+	pthread_mutex_t *lock = &gsb_container_of(r->dev, struct cuda_device, base)->graphs.lock;
+
+	warm(r);
+	n_open = 0;
+	fake.watch("cuGraphAddKernelNode_v2", try_to_forget, lock);
+	fake.watch("cuGraphExecKernelNodeSetParams_v2", try_to_forget, lock);
+	run(r, 4, 0xf, 1);
+	collect(r);
+	run(r, 4, 0xf, 2);
+	collect(r);
+	assert_int_equal(fake.calls("cuGraphExecKernelNodeSetParams_v2"), 8);
+	assert_int_equal(n_open, 0);
+	cuda_chain_forget((struct cuda_device *)r->dev);
+	assert_int_equal(pthread_mutex_trylock(lock), 0);
+	pthread_mutex_unlock(lock);
+	check_value(r);
+}
+
 int main(void)
 {
 	void *library = dlopen(GSB_FAKE_LIBCUDA, RTLD_NOW | RTLD_GLOBAL);
@@ -505,6 +540,7 @@ int main(void)
 		RIGGED(test_a_refused_graph_becomes_launches),
 		RIGGED(test_a_launch_that_is_refused_after_all_is_told),
 		RIGGED(test_graphs_of_code_that_has_gone_are_made_anew),
+		RIGGED(test_code_does_not_go_while_a_graph_is_set),
 	};
 
 	assert_non_null(library);
@@ -512,6 +548,7 @@ int main(void)
 #define FIND(field, name) fake.field = (__typeof__(fake.field))dlsym(library, "fake_" #name)
 	FIND(inject, fail);
 	FIND(calls, calls);
+	FIND(watch, watch);
 	FIND(live, live);
 	FIND(run, run);
 	FIND(reset, reset);
