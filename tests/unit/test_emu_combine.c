@@ -240,6 +240,9 @@ static void test_a_thread_finds_its_own_reductions(void **state)
 	is_held_by(THREE "atom.global.add.u32 %r5, [%rd4], 0;\n" ANSWER, 3, 3);
 	is_held_by(THREE "atom.global.cas.b32 %r5, [%rd4], 3, 9;\n" ANSWER, 9, 3);
 	is_held_by(THREE "ld.u32 %r5, [%rd4];\n" ANSWER, 3, 3);
+	is_held_by("red.global.add.u32 [%rd4+4096], 1;\n" THREE
+		   "ld.global.u32 %r5, [%rd4];\n" ANSWER,
+		   3, 3);
 	is_held_by(THREE "ld.global.u8 %r5, [%rd4];\n" ANSWER, 3, 3);
 }
 

@@ -9,7 +9,7 @@
 
 #include "device/emu/exec/guard.h"
 
-#define AHEAD 8 /* lines that are asked for before their turn comes */
+#define AHEAD 16 /* lines that are asked for before their turn comes */
 
 _Static_assert(GSB_EMU_N_REDUCTIONS <= GSB_EMU_LINE_BYTES, "tags are lines");
 
@@ -47,6 +47,13 @@ static put_line *const put[GSB_EMU_N_REDUCTIONS] = {
 #include "device/emu/code/forms.def"
 };
 
+/* For writing; what has no such instruction takes it for none. */
+#if defined(__x86_64__)
+#define ASKS_TO_WRITE __attribute__((target("prfchw")))
+#else
+#define ASKS_TO_WRITE
+#endif
+
 static void *place_of(uint64_t tag)
 {
 	return (void *)(uintptr_t)gsb_emu_line_of(tag);
@@ -57,7 +64,7 @@ static void forget_last(struct gsb_emu_combiner *c)
 	c->tags[c->used[--c->n_used]] = 0;
 }
 
-static void put_last(struct gsb_emu_combiner *c)
+ASKS_TO_WRITE static void put_last(struct gsb_emu_combiner *c)
 {
 	const unsigned int slot = c->used[c->n_used - 1];
 	const uint64_t tag = c->tags[slot];
