@@ -8,6 +8,7 @@ noinst_LTLIBRARIES += libemuexec.la
 libemuexec_la_SOURCES = \
 	device/emu/code/code.c device/emu/code/code.h device/emu/code/forms.def \
 	device/emu/lower/access.c device/emu/lower/access.h device/emu/lower/again.c device/emu/lower/again.h device/emu/lower/call.c device/emu/lower/call.h \
+	device/emu/lower/combine.c device/emu/lower/combine.h device/emu/exec/combine.c device/emu/exec/combine.h \
 	device/emu/lower/frame.c device/emu/lower/frame.h device/emu/lower/least.c device/emu/lower/least.h device/emu/lower/lower.c device/emu/lower/lower.h \
 	device/emu/lower/lowering.c device/emu/lower/lowering.h device/emu/lower/operand.c \
 	device/emu/code/video.h device/emu/lower/video.c device/emu/lower/video.h device/emu/exec/video.c \
@@ -124,6 +125,11 @@ check_PROGRAMS += tests/unit/test_emu_again
 tests_unit_test_emu_again_SOURCES = tests/unit/test_emu_again.c $(emu_harness)
 tests_unit_test_emu_again_CFLAGS = $(emu_test_cflags)
 tests_unit_test_emu_again_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_combine
+tests_unit_test_emu_combine_SOURCES = tests/unit/test_emu_combine.c $(emu_harness)
+tests_unit_test_emu_combine_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_combine_LDADD = $(emu_test_ldadd)
 
 check_PROGRAMS += tests/unit/test_emu_db
 tests_unit_test_emu_db_SOURCES = tests/unit/test_emu_db.c $(emu_harness)

@@ -35,10 +35,10 @@ static int parse(const char *spec, uint64_t *nth)
 	return 0;
 }
 
-static bool run_spoilt_copy(struct emu_job *job)
+static bool run_spoilt_copy(struct emu_job *job, struct gsb_emu_combiner *combiner)
 {
 	*(uint8_t *)(uintptr_t)job->cmd->copy.src ^= 1;
-	return emu_run_copy(job);
+	return emu_run_copy(job, combiner);
 }
 
 static bool is_to_host(const struct gsb_cmd *cmd)

@@ -66,11 +66,19 @@ void litmus_case_name(const struct litmus_case *c, char *out, size_t size);
 
 /* ---- a row, taken apart ---- */
 
-enum litmus_act { LITMUS_LD, LITMUS_ST, LITMUS_ATOM, LITMUS_FENCE, LITMUS_BAR, LITMUS_BAR_WARP };
+enum litmus_act {
+	LITMUS_LD,
+	LITMUS_ST,
+	LITMUS_ATOM,
+	LITMUS_RED,
+	LITMUS_FENCE,
+	LITMUS_BAR,
+	LITMUS_BAR_WARP,
+};
 
 struct litmus_op {
 	enum litmus_act act;
-	char opcode[16];		/* "fence.acq_rel"; else ld, st, atom */
+	char opcode[16];		/* "fence.acq_rel"; else ld, st, atom, red */
 	char sem[12], scope[8], sub[8]; /* "" where there is none */
 	int reg, loc;			/* that is read into, that is accessed */
 	unsigned int n_values;

@@ -161,9 +161,9 @@ static bool read_values(struct words *w, struct litmus_op *op)
 static const struct {
 	const char *opcode;
 	enum litmus_act act;
-} acts[] = {{"ld", LITMUS_LD},	      {"st", LITMUS_ST},	{"atom", LITMUS_ATOM},
-	    {"fence", LITMUS_FENCE},  {"membar", LITMUS_FENCE}, {"bar", LITMUS_BAR},
-	    {"barw", LITMUS_BAR_WARP}};
+} acts[] = {{"ld", LITMUS_LD},	 {"st", LITMUS_ST},	   {"atom", LITMUS_ATOM},
+	    {"red", LITMUS_RED}, {"fence", LITMUS_FENCE},  {"membar", LITMUS_FENCE},
+	    {"bar", LITMUS_BAR}, {"barw", LITMUS_BAR_WARP}};
 
 static bool parse_op(struct words *w, struct litmus_op *op)
 {
@@ -184,6 +184,8 @@ static bool parse_op(struct words *w, struct litmus_op *op)
 	case LITMUS_ATOM:
 		return op->sub[0] && read_reg(w, &op->reg) && read_loc(w, &op->loc) &&
 		       read_values(w, op) && !op->from_reg;
+	case LITMUS_RED:
+		return op->sub[0] && read_loc(w, &op->loc) && read_values(w, op) && !op->from_reg;
 	default: return true;
 	}
 }
@@ -194,7 +196,8 @@ static void count(struct litmus_program *p, const struct litmus_op *op)
 
 	if (reads && p->n_regs <= (unsigned int)op->reg)
 		p->n_regs = (unsigned int)op->reg + 1;
-	if ((reads || op->act == LITMUS_ST) && p->n_locs <= (unsigned int)op->loc)
+	if ((reads || op->act == LITMUS_ST || op->act == LITMUS_RED) &&
+	    p->n_locs <= (unsigned int)op->loc)
 		p->n_locs = (unsigned int)op->loc + 1;
 }
 

@@ -122,9 +122,11 @@ static void put_atom(struct writer *w, const struct litmus_op *op)
 {
 	bool number = !strcmp(op->sub, "add") || !strcmp(op->sub, "min") || !strcmp(op->sub, "max");
 
-	put(w, "\tatom.%s%s%s.%s%s ", op->sem, scope(w, op), space(w), op->sub,
+	put(w, "\t%s.%s%s%s.%s%s ", op->opcode, op->sem, scope(w, op), space(w), op->sub,
 	    number ? width(w)->number : width(w)->bits);
-	put(w, "%%v%d_0, [%%at%d]", op->reg, op->loc);
+	if (op->act == LITMUS_ATOM)
+		put(w, "%%v%d_0, ", op->reg);
+	put(w, "[%%at%d]", op->loc);
 	for (unsigned int i = 0; i < op->n_values; i++)
 		put(w, ", %%c%d", op->value[i]);
 	put(w, ";\n");
@@ -135,7 +137,8 @@ static void put_op(struct writer *w, const struct litmus_op *op)
 	switch (op->act) {
 	case LITMUS_LD:
 	case LITMUS_ST: put_access(w, op); break;
-	case LITMUS_ATOM: put_atom(w, op); break;
+	case LITMUS_ATOM:
+	case LITMUS_RED: put_atom(w, op); break;
 	case LITMUS_FENCE:
 		put(w, "\t%s.%s%s;\n", op->opcode, op->sem,
 		    op->opcode[0] == 'f' ? scope(w, op) : "");

@@ -200,6 +200,7 @@ static struct gsb_emu_block *place(struct grid *d)
 
 	assert_int_equal(gsb_emu_block_create(&d->launch, ctaid, (uint32_t)(i % 132), &b), 0);
 	gsb_emu_block_set_print(b, on_print, d->g);
+	gsb_emu_block_set_combiner(b, d->g->combiner);
 	if (gsb_emu_isa_nth(d->g->isa))
 		b->isa = gsb_emu_isa_nth(d->g->isa);
 	return b;

@@ -26,10 +26,11 @@ struct t_gpu {
 	uint32_t stack_bytes;
 	struct gsb_emu_malloc heap; /* for kernels; t_heap() */
 	bool has_heap;
-	struct gsb_emu_watch *watch; /* of launches; NULL: none */
-	unsigned int isa;	     /* number for gsb_emu_isa_nth() */
-	struct gsb_emu_stats stats;  /* of the last launch, all blocks */
-	uint64_t n_yields;	     /* turns of its blocks that ended because all warps slept */
+	struct gsb_emu_watch *watch;	   /* of launches; NULL: none */
+	struct gsb_emu_combiner *combiner; /* for the blocks of launches, and not flushed; NULL */
+	unsigned int isa;		   /* number for gsb_emu_isa_nth() */
+	struct gsb_emu_stats stats;	   /* of the last launch, all blocks */
+	uint64_t n_yields; /* turns of its blocks that ended because all warps slept */
 	struct gsb_emu_fault fault;
 };
 

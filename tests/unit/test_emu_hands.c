@@ -13,7 +13,9 @@
 
 #include <cmocka.h>
 
+#include "base/compiler.h"
 #include "device/emu/clock/worker.h"
+#include "device/emu/exec/combine.h"
 
 #define N 1000
 
@@ -39,11 +41,28 @@ static void wait_on(sem_t *sem, unsigned n)
 			fail_msg("it does not come");
 }
 
-static bool run(struct emu_job *job)
+static bool run(struct emu_job *job, GSB_UNUSED struct gsb_emu_combiner *combiner)
 {
 	job->index++;
 	sem_post(&executed);
 	return false;
+}
+
+/* Blocks that add 1 to a word, which the worker keeps back. */
+static uint32_t counted[GSB_EMU_LINE_BYTES / sizeof(uint32_t)]
+	__attribute__((aligned(GSB_EMU_LINE_BYTES)));
+
+static bool run_counting(struct emu_job *job, struct gsb_emu_combiner *c)
+{
+	static const struct gsb_emu_memory memory;
+	static const struct gsb_emu_launch launch = {.memory = &memory};
+	static struct gsb_emu_block block = {.launch = &launch};
+	struct gsb_emu_exec x = {.block = &block, .combiner = c};
+
+	gsb_emu_combine_begin(&x, (uintptr_t)counted, GSB_EMU_REDUCE_ATOM_ADD_32, 0);
+	*(uint32_t *)(void *)c->sums[gsb_emu_slot_of((uintptr_t)counted)] += 1;
+	job->work.n_insns = 20000;
+	return run(job, c);
 }
 
 static void on_slice(void *ctx, struct emu_job *job, bool more, bool last)
@@ -54,6 +73,8 @@ static void on_slice(void *ctx, struct emu_job *job, bool more, bool last)
 	assert_false(job->running);
 	b->n_last += last;
 	b->told[b->n_told++] = (unsigned)(job - b->jobs);
+	if (last && b->cmd.run == run_counting) /* memory has what they did, each time */
+		assert_int_equal(counted[0], b->n_told);
 	sem_post(&told);
 }
 
@@ -149,6 +170,23 @@ static void test_several_workers_execute_each_job_once(void **state)
 	close_bench(b);
 }
 
+/* Ten of these blocks are as long as a worker keeps what memory is to have, and the last are told as soon as there are no others. */
+static void test_blocks_that_combine_are_told_together_and_not_for_ever(void **state)
+{
+	struct bench *b = open_bench(1);
+
+	b->cmd.run = run_counting;
+	counted[0] = 0;
+	add(b, 0, 45);
+	wait_on(&told, 45);
+	emu_workers_finish(&b->w);
+	expect_each_once(b, 45);
+	assert_int_equal(counted[0], 45);
+	assert_int_equal(b->n_last, 5);
+	emu_workers_init(&b->w, &b->lock, on_slice, b);
+	close_bench(b);
+}
+
 /* It is taken out of the list, or a worker has it and will tell. */
 static void test_a_job_that_a_worker_has_is_not_taken_back(void **state)
 {
@@ -177,6 +215,7 @@ int main(void)
 		cmocka_unit_test(test_short_blocks_are_executed_while_the_clock_is_busy),
 		cmocka_unit_test(test_what_was_executed_is_told_once_and_in_order),
 		cmocka_unit_test(test_several_workers_execute_each_job_once),
+		cmocka_unit_test(test_blocks_that_combine_are_told_together_and_not_for_ever),
 		cmocka_unit_test(test_a_job_that_a_worker_has_is_not_taken_back),
 	};
 

@@ -110,7 +110,7 @@ static struct emu_job *hand_take(struct hand *h, bool *more)
 	job->running = true;
 	job->settled = job->placed && !h->early;
 	pthread_mutex_unlock(h->w->lock);
-	*more = job->cmd->run(job);
+	*more = job->cmd->run(job, NULL);
 	return job;
 }
 

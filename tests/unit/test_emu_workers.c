@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -438,6 +439,114 @@ static void test_clocks_of_kernels_agree_with_device_time(void **state)
 	}
 }
 
+/* ---- reductions, which workers combine ---- */
+
+#define N_PLACES 65536u
+#define COUNTERS 60
+
+/* count: each thread adds 1 at n places, one after another, of p, which are anywhere in N_PLACES words; the first of them also in q.
+ * wait: the first block adds 2 to p, in two steps, the others wait until somebody has set q. */
+static const char *const count_ptx =
+	".version 8.0\n.target sm_90\n.address_size 64\n"
+	".visible .entry count(.param .u64 p, .param .u64 q, .param .u64 n) {\n"
+	".reg .pred %p<2>;\n.reg .b32 %r<8>;\n.reg .b64 %rd<8>;\n"
+	"ld.param.u64 %rd1, [p];\nld.param.u64 %rd2, [q];\nld.param.u32 %r1, [n];\n"
+	"mov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %ntid.x;\nmov.u32 %r4, %tid.x;\n"
+	"mad.lo.u32 %r2, %r2, %r3, %r4;\nmul.lo.u32 %r2, %r2, 2654435761;\n"
+	"red.global.add.u32 [%rd2], 1;\n"
+	"loop:\nmul.lo.u32 %r2, %r2, 1664525;\nadd.u32 %r2, %r2, 1013904223;\n"
+	"shr.u32 %r5, %r2, 16;\nmul.wide.u32 %rd3, %r5, 4;\nadd.u64 %rd3, %rd1, %rd3;\n"
+	"atom.global.add.u32 %r6, [%rd3], 1;\n"
+	"sub.u32 %r1, %r1, 1;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra loop;\nret;\n}\n"
+	".visible .entry wait(.param .u64 p, .param .u64 q, .param .u64 n) {\n"
+	".reg .pred %p<2>;\n.reg .b32 %r<8>;\n.reg .b64 %rd<8>;\n"
+	"ld.param.u64 %rd1, [p];\nld.param.u64 %rd2, [q];\nmov.u32 %r2, %ctaid.x;\n"
+	"setp.ne.u32 %p1, %r2, 0;\n@%p1 bra loop;\n"
+	"red.global.add.u32 [%rd1], 1;\nred.global.add.u32 [%rd1], 1;\nret;\n"
+	"loop:\natom.global.or.b32 %r3, [%rd2], 0;\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra loop;\nret;\n}\n";
+
+static void add_counts(uint32_t *places, uint32_t n_threads, uint32_t n)
+{
+	for (uint32_t i = 0; i < n_threads; i++) {
+		uint32_t v = i * 2654435761u;
+
+		for (uint32_t k = 0; k < n; k++) {
+			v = v * 1664525u + 1013904223u;
+			places[v >> 16]++;
+		}
+	}
+}
+
+/* Exact, after each launch, and in the same device time whatever the number of workers. */
+static void test_reductions_at_places_that_blocks_share(void **state)
+{
+	static uint32_t want[N_PLACES];
+	uint64_t end_ns[3][3];
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(workers); i++) {
+		uint32_t *p, *q;
+		struct rig r;
+
+		open_rig(&r, workers[i], 0);
+		load(&r, count_ptx);
+		p = alloc(&r, sizeof(want));
+		q = alloc(&r, 4);
+		memset(p, 0, sizeof(want));
+		memset(want, 0, sizeof(want));
+		*q = 0;
+		for (uint32_t n = 0; n < 3; n++) {
+			struct gsb_completion c;
+
+			assert_int_equal(launch(&r, "count", COUNTERS << n, 256,
+						(uint64_t[]){A(p), A(q), 40u >> n}, &c),
+					 0);
+			assert_int_equal(c.result, CUDA_SUCCESS);
+			add_counts(want, (COUNTERS << n) * 256, 40u >> n);
+			assert_memory_equal(p, want, sizeof(want));
+			assert_int_equal(*q, COUNTERS * 256 * ((2u << n) - 1));
+			end_ns[i][n] = c.end_ns;
+		}
+		close_rig(&r);
+	}
+	assert_memory_equal(end_ns[0], end_ns[1], sizeof(end_ns[0]));
+	assert_memory_equal(end_ns[0], end_ns[2], sizeof(end_ns[0]));
+}
+
+/* Whoever looks at memory sees them while others of the kernel are still at it, though it waits for that. */
+static void test_reductions_are_seen_while_the_kernel_goes_on(void **state)
+{
+	for (size_t i = 0; i < GSB_ARRAY_LEN(workers); i++) {
+		struct gsb_cmd cmd = {.kind = GSB_CMD_LAUNCH,
+				      .launch = {.grid = {8, 1, 1}, .block = {32, 1, 1}}};
+		struct gsb_function_info info;
+		struct gsb_completion c;
+		uint32_t *p, *q;
+		uint64_t args[3];
+		struct rig r;
+
+		open_rig(&r, workers[i], 0);
+		load(&r, count_ptx);
+		p = alloc(&r, 4);
+		q = alloc(&r, 4);
+		*p = *q = 0;
+		args[0] = A(p);
+		args[1] = A(q);
+		cmd.space = r.space;
+		cmd.launch.params = args;
+		cmd.launch.params_bytes = sizeof(args);
+		assert_int_equal(r.ops->function_get(r.module, "wait", &cmd.launch.function, &info),
+				 0);
+		assert_int_equal(r.ops->issue(r.queue, &cmd), 0);
+		r.ops->advance(r.dev);
+		while (__atomic_load_n(p, __ATOMIC_ACQUIRE) != 64)
+			sched_yield();
+		__atomic_store_n(q, 1, __ATOMIC_RELEASE);
+		c = complete(&r);
+		assert_int_equal(c.result, CUDA_SUCCESS);
+		close_rig(&r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -450,6 +559,8 @@ int main(void)
 		cmocka_unit_test(test_wait_for_ever_keeps_nobody_else),
 		cmocka_unit_test(test_blocks_are_numbered_in_three_dimensions),
 		cmocka_unit_test(test_clocks_of_kernels_agree_with_device_time),
+		cmocka_unit_test(test_reductions_at_places_that_blocks_share),
+		cmocka_unit_test(test_reductions_are_seen_while_the_kernel_goes_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "device/emu/clock/launch.h"
 #include "device/emu/clock/report.h"
 #include "device/emu/clock/state.h"
@@ -15,7 +16,7 @@
  * enough that a dead tenant's kernel is gone soon. */
 #define QUANTUM 200000
 
-bool emu_run_copy(struct emu_job *job)
+bool emu_run_copy(struct emu_job *job, GSB_UNUSED struct gsb_emu_combiner *combiner)
 {
 	const struct gsb_cmd_copy *copy = &job->cmd->copy;
 
@@ -41,7 +42,7 @@ static void fill_row(uint64_t dst, const struct gsb_cmd_fill *fill)
 			p4[i] = fill->value;
 }
 
-bool emu_run_fill(struct emu_job *job)
+bool emu_run_fill(struct emu_job *job, GSB_UNUSED struct gsb_emu_combiner *combiner)
 {
 	const struct gsb_cmd_fill *fill = &job->cmd->fill;
 
@@ -111,12 +112,13 @@ static bool begin_block(struct emu_job *job)
 	return true;
 }
 
-bool emu_run_block(struct emu_job *job)
+bool emu_run_block(struct emu_job *job, struct gsb_emu_combiner *combiner)
 {
 	enum gsb_emu_state state;
 
 	if (!job->block && !begin_block(job))
 		return false;
+	gsb_emu_block_set_combiner(job->block, combiner);
 	state = gsb_emu_block_run(job->block, QUANTUM);
 	if (state == GSB_EMU_FAULT)
 		set_fault(job, gsb_emu_block_fault(job->block));

@@ -25,11 +25,11 @@ enum emu_cmd_state {
 	EMU_ENDED, /* in device time; a worker may still be at it */
 };
 
-/* Execute one slice of a job; true when there is another. */
+/* Execute one slice of a job, on the thread that has the combiner, which may be NULL; true when there is another. */
 struct emu_clock;
 struct emu_job;
 struct emu_report;
-typedef bool emu_run(struct emu_job *job);
+typedef bool emu_run(struct emu_job *job, struct gsb_emu_combiner *combiner);
 
 TAILQ_HEAD(emu_jobs, emu_job);
 

@@ -14,6 +14,9 @@
  *
  * The list has a lock of its own, which is never held for long, so that jobs are had while the clock places the next ones. What has been
  * executed is told with the clock's lock. While the clock is busy, short blocks are kept, and more are executed.
+ *
+ * So are blocks that have reductions combined (exec/combine.h): the more of them there are, the fewer memory has to do. Before
+ * anything is told, memory has all of them.
  */
 #include "device/emu/clock/worker.h"
 
@@ -29,6 +32,8 @@
 #define MAX_KEPT    256
 #define BRIEF_INSNS 2000 /* warp instructions of a block: some 20 microseconds */
 #define LOOK_NS	    UINT64_C(100000)
+/* Warp instructions: a millisecond or so. Whoever looks for reductions waits for so many, and for a quantum. */
+#define COMBINED_INSNS 200000
 
 /* What a worker has in its hands. */
 struct hands {
@@ -36,6 +41,8 @@ struct hands {
 	bool more[MAX_KEPT];
 	unsigned n, n_executed; /* the rest is still to be executed */
 	bool busy;		/* it counts in n_busy */
+	uint64_t n_insns;	/* of these jobs */
+	struct gsb_emu_combiner *combiner;
 };
 
 /* ---- the list ---- */
@@ -190,8 +197,17 @@ static void execute(struct hands *h)
 
 		if (h->n_executed + 1 < h->n) /* mostly another worker has made it */
 			gsb_prefetch(h->jobs[h->n_executed + 1], sizeof(*job));
-		h->more[h->n_executed] = job->cmd->run(job);
+		h->more[h->n_executed] = job->cmd->run(job, h->combiner);
+		h->n_insns += job->work.n_insns;
 	}
+}
+
+/* There are reductions that the next blocks may add to. */
+static bool may_combine_more(const struct emu_workers *w, const struct hands *h)
+{
+	return gsb_emu_combiner_holds(h->combiner) && h->n_insns < COMBINED_INSNS &&
+	       h->n + MAX_BATCH <= MAX_KEPT &&
+	       atomic_load_explicit(&w->n_ready, memory_order_relaxed);
 }
 
 /* The clock has its lock for as long as a thousand blocks take to place, and there is something to do meanwhile. */
@@ -203,6 +219,9 @@ static bool may_keep(const struct emu_workers *w, const struct hands *h)
 
 static void tell(struct emu_workers *w, struct hands *h)
 {
+	if (may_combine_more(w, h))
+		return;
+	gsb_emu_combiner_flush(h->combiner);
 	if (pthread_mutex_trylock(w->lock)) {
 		if (may_keep(w, h))
 			return;
@@ -219,6 +238,7 @@ static void tell(struct emu_workers *w, struct hands *h)
 	}
 	pthread_mutex_unlock(w->lock);
 	h->n = h->n_executed = 0;
+	h->n_insns = 0;
 }
 
 /* ---- threads ---- */
@@ -226,12 +246,13 @@ static void tell(struct emu_workers *w, struct hands *h)
 static void *worker(void *arg)
 {
 	struct emu_workers *w = arg;
-	struct hands h = {.n = 0};
+	struct hands h = {.combiner = gsb_emu_combiner_create()};
 
 	while (take_jobs(w, &h)) {
 		execute(&h);
 		tell(w, &h);
 	}
+	gsb_emu_combiner_destroy(h.combiner);
 	return NULL;
 }
 

@@ -149,6 +149,7 @@ struct gsb_emu_code {
 	bool uses_heap;			/* malloc, free */
 	bool uses_stack;		/* alloca */
 	bool knows_place;		/* reads its SM, or the time */
+	bool may_combine;		/* reductions may be kept back: lower/combine.h */
 };
 
 size_t gsb_emu_code_bytes(const struct gsb_emu_code *code);

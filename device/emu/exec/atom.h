@@ -79,11 +79,19 @@ static inline bool swap_u128(u128 *p, u128 *old, u128 next)
  */
 static inline void fetch_lines(const struct access *acc)
 {
+	__asm__ volatile(""); /* gcc leaves out calls of functions that only prefetch */
 	for (uint32_t left = acc->mask; left; left &= left - 1)
 		__builtin_prefetch(place_of_lane(acc, first_lane(left)), 1);
 }
 
-#define GSB_EMU_ATOM(id, sub, types, T, expr)                                                      \
+/* Rows that lie side by side have each line to themselves already. */
+static inline bool is_combined(const struct gsb_emu_exec *x, const struct access *acc)
+{
+	return x->combines && acc->op->flags & GSB_EMU_F_NO_RESULT && acc->on_device &&
+	       !(acc->shape == SHAPE_LINE && acc->step == acc->len);
+}
+
+#define TURNS(id, T, expr)                                                                         \
 	static inline VAL_##T after_##id(VAL_##T old, VAL_##T b, VAL_##T c, bool alone)            \
 	{                                                                                          \
 		(void)old, (void)b, (void)c, (void)alone;                                          \
@@ -182,25 +190,97 @@ static inline void fetch_lines(const struct access *acc)
 			else                                                                       \
 				atom_at_##id(p, b, c, strong);                                     \
 		}                                                                                  \
-	}                                                                                          \
-	static GSB_EMU_HANDLER(mem_##id)                                                           \
-	{                                                                                          \
-		const LANE_##T *row_b = (const void *)(r + op->b),                                 \
-			       *row_c = (const void *)(r + op->c);                                 \
-		const bool alone = op->n == GSB_PTX_SPACE_SHARED;                                  \
-		struct access acc;                                                                 \
-                                                                                                   \
-		acc.len = op->e ? op->e : (uint32_t)sizeof(VAL_##T); /* e: of a vector */          \
-		acc.write = true;                                                                  \
-		if (!reach(x, &acc, op, r, mask))                                                  \
-			return NULL;                                                               \
-		if (op->flags & GSB_EMU_F_NO_RESULT)                                               \
-			red_##id(&acc, row_b, row_c, alone);                                       \
-		else if (atom_##id(&acc, row_b, row_c, (void *)(r + op->d), alone))                \
-			looked(x, &acc, r, &op->d, 1, sizeof(LANE_##T));                           \
-		return op + 1;                                                                     \
 	}
 
+/* A row goes to the thread's combiner. False: nothing has been done. */
+#define COMBINE(id, T, none)                                                                       \
+	static GSB_NOINLINE void first_of_line_##id(struct gsb_emu_exec *x, VAL_##T *p, VAL_##T b) \
+	{                                                                                          \
+		const uint64_t at = (uintptr_t)p;                                                  \
+		const VAL_##T from = (VAL_##T)(none);                                              \
+                                                                                                   \
+		if (gsb_emu_combiner_has(x->combiner, at)) /* for another operation */             \
+			gsb_emu_combine_let_go(x);                                                 \
+		atom_at_##id(p, b, 0, false);                                                      \
+		gsb_emu_combine_begin(x, at, GSB_EMU_REDUCE_##id,                                  \
+				      sizeof(from) == 8 ? from : from * UINT64_C(0x100000001));    \
+	}                                                                                          \
+	/* Returns whether the line was there. */                                                  \
+	static inline bool combine_lane_##id(struct gsb_emu_exec *x, VAL_##T *p, VAL_##T b)        \
+	{                                                                                          \
+		struct gsb_emu_combiner *c = x->combiner;                                          \
+		const uint64_t at = (uintptr_t)p;                                                  \
+		const unsigned int slot = gsb_emu_slot_of(at);                                     \
+		VAL_##T *sum = (void *)(c->sums[slot] + at % GSB_EMU_LINE_BYTES);                  \
+                                                                                                   \
+		if (gsb_unlikely(c->tags[slot] != (gsb_emu_line_of(at) | GSB_EMU_REDUCE_##id))) {  \
+			first_of_line_##id(x, p, b);                                               \
+			return false;                                                              \
+		}                                                                                  \
+		*sum = after_##id(*sum, b, 0, false);                                              \
+		return true;                                                                       \
+	}                                                                                          \
+	static inline bool combine_##id(struct gsb_emu_exec *x, const struct access *acc,          \
+					const LANE_##T *row_b)                                     \
+	{                                                                                          \
+		const VAL_##T from = (VAL_##T)(none);                                              \
+		unsigned int n_missed = 0;                                                         \
+                                                                                                   \
+		if (!is_combined(x, acc))                                                          \
+			return false;                                                              \
+		if (is_one_place(acc))                                                             \
+			n_missed = !combine_lane_##id(                                             \
+				x, (void *)acc->p[0],                                              \
+				turns_##id(acc, from, row_b, row_b, NULL, false));                 \
+		else                                                                               \
+			for (uint32_t left = acc->mask; left; left &= left - 1) {                  \
+				unsigned int i = first_lane(left);                                 \
+				n_missed += !combine_lane_##id(x, (void *)place_of_lane(acc, i),   \
+							       (VAL_##T)row_b[i]);                 \
+			}                                                                          \
+		gsb_emu_combine_judge(x, gsb_emu_count(acc->mask), n_missed);                      \
+		return true;                                                                       \
+	}
+
+/* What does not stand for several of its kind. */
+#define KEEP_APART(id, T)                                                                 \
+	static inline bool combine_##id(struct gsb_emu_exec *x, const struct access *acc, \
+					const LANE_##T *row_b)                            \
+	{                                                                                 \
+		(void)x, (void)acc, (void)row_b;                                          \
+		return false;                                                             \
+	}
+
+#define HANDLER(id, T)                                                                    \
+	static GSB_EMU_HANDLER(mem_##id)                                                  \
+	{                                                                                 \
+		const LANE_##T *row_b = (const void *)(r + op->b),                        \
+			       *row_c = (const void *)(r + op->c);                        \
+		const bool alone = op->n == GSB_PTX_SPACE_SHARED;                         \
+		struct access acc;                                                        \
+                                                                                          \
+		acc.len = op->e ? op->e : (uint32_t)sizeof(VAL_##T); /* e: of a vector */ \
+		acc.write = true;                                                         \
+		if (!reach(x, &acc, op, r, mask))                                         \
+			return NULL;                                                      \
+		if (combine_##id(x, &acc, row_b))                                         \
+			return op + 1;                                                    \
+		go_past_combiner(x, &acc);                                                \
+		if (op->flags & GSB_EMU_F_NO_RESULT)                                      \
+			red_##id(&acc, row_b, row_c, alone);                              \
+		else if (atom_##id(&acc, row_b, row_c, (void *)(r + op->d), alone))       \
+			looked(x, &acc, r, &op->d, 1, sizeof(LANE_##T));                  \
+		return op + 1;                                                            \
+	}
+
+#define GSB_EMU_ATOM(id, sub, types, T, expr) \
+	TURNS(id, T, expr)                    \
+	KEEP_APART(id, T)                     \
+	HANDLER(id, T)
+#define GSB_EMU_REDUCE(id, sub, types, T, expr, none) \
+	TURNS(id, T, expr)                            \
+	COMBINE(id, T, none)                          \
+	HANDLER(id, T)
 #include "device/emu/code/forms.def"
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "base/checked.h"
 #include "device/emu/exec/async.h"
+#include "device/emu/exec/combine.h"
 #include "device/emu/exec/fault.h"
 #include "device/emu/exec/guard.h"
 #include "device/emu/exec/isa.h"
@@ -347,6 +348,7 @@ static int block_start(struct gsb_emu_block *b, const struct gsb_emu_launch *l)
 	b->clock = b->globaltimer = b->clock_insns = b->last_clock = 0;
 	b->elapsed = NULL;
 	b->on_print = NULL;
+	b->combiner = NULL;
 	b->stats = (struct gsb_emu_stats){0};
 	b->count_paths = l->count_paths || (l->watch && l->watch->what & GSB_EMU_WATCH_PROFILE);
 	b->paths = (struct gsb_emu_paths){0};
@@ -425,6 +427,11 @@ void gsb_emu_block_set_print(struct gsb_emu_block *block, gsb_emu_on_print *on_p
 {
 	block->on_print = on_print;
 	block->print_ctx = ctx;
+}
+
+void gsb_emu_block_set_combiner(struct gsb_emu_block *block, struct gsb_emu_combiner *c)
+{
+	block->combiner = c;
 }
 
 const struct gsb_emu_stats *gsb_emu_block_stats(const struct gsb_emu_block *block)
@@ -628,6 +635,7 @@ enum gsb_emu_state gsb_emu_block_run(struct gsb_emu_block *block, uint64_t quant
 
 	if (block->state == GSB_EMU_DONE || block->state == GSB_EMU_FAULT)
 		return block->state;
+	gsb_emu_combine_enter(x, block->combiner);
 	gsb_emu_guard_enter(block->launch->memory, &env);
 	if (sigsetjmp(env, 0) == 0) {
 		block->state = run_warps(block, x->n_insns + quantum);

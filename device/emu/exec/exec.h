@@ -41,6 +41,7 @@
 
 struct gsb_emu_code;
 struct gsb_emu_block;
+struct gsb_emu_combiner;
 struct gsb_emu_malloc;
 struct gsb_emu_watch;
 
@@ -165,6 +166,19 @@ void gsb_emu_block_set_pace(struct gsb_emu_block *block, gsb_emu_elapsed *elapse
  * it is dropped. */
 typedef void gsb_emu_on_print(void *ctx, const struct gsb_emu_text *text);
 void gsb_emu_block_set_print(struct gsb_emu_block *block, gsb_emu_on_print *on_print, void *ctx);
+
+/*
+ * What a thread keeps back of its blocks' reductions (combine.h). NULL, without memory, does as well as one: nothing is kept.
+ * Once a turn of a block is over, memory gets the rest by flush(), which whoever has it calls before it tells anybody
+ * that the turn is over.
+ */
+struct gsb_emu_combiner *gsb_emu_combiner_create(void);
+void gsb_emu_combiner_destroy(struct gsb_emu_combiner *c);
+bool gsb_emu_combiner_holds(const struct gsb_emu_combiner *c);
+void gsb_emu_combiner_flush(struct gsb_emu_combiner *c);
+
+/* For the turns that follow, all on the thread that has it. */
+void gsb_emu_block_set_combiner(struct gsb_emu_block *block, struct gsb_emu_combiner *c);
 
 /**
  * gsb_emu_block_run() - go on with a block for about @quantum instructions of a warp

@@ -95,6 +95,18 @@ static inline bool glance_shared(const struct gsb_emu_block *b, uint64_t *at, ui
 	return !(low & (len - 1));
 }
 
+/* Whether the thread holds something of a run, perhaps. */
+static ALWAYS_INLINE bool may_be_held(const struct gsb_emu_exec *x, const uint64_t *at,
+				      uint64_t len)
+{
+	bool near = false;
+
+	if (gsb_likely(!x->combined))
+		return false;
+	EACH_RUN(k) near |= gsb_emu_combiner_is_near(x->combined, at[k], len);
+	return near;
+}
+
 static inline bool glance_device(const struct gsb_emu_block *b, const uint64_t *at, uint64_t ahead,
 				 uint32_t len, struct runs *runs)
 {
@@ -111,7 +123,7 @@ static inline bool glance_device(const struct gsb_emu_block *b, const uint64_t *
 		low |= at[k] - device->base;
 		runs->p[k] = (void *)(uintptr_t)at[k];
 	}
-	return !(low & (len - 1));
+	return !(low & (len - 1)) && !may_be_held(&b->x, at, ahead + len);
 }
 
 static ALWAYS_INLINE bool glance_fits(struct gsb_emu_block *b, bool shared, uint64_t *at,
@@ -165,6 +177,8 @@ static ALWAYS_INLINE enum glance glance_again(struct gsb_emu_exec *x, const stru
 		return GLANCE_NO;
 	EACH_RUN(k) runs->p[k] = (void *)(uintptr_t)(seen->at[k] + host);
 	EACH_RUN(k) at[k] = seen->at[k] + imm;
+	if (!shared && may_be_held(x, at, ahead + len))
+		return GLANCE_NO;
 	count_all(b, shared, at, ahead, seen->how, seen->line);
 	return seen->how;
 }

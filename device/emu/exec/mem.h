@@ -313,6 +313,7 @@ static inline void store_cells(const struct access *acc, const struct cells *cel
 		acc.write = false;                                                                 \
 		if (!reach(x, &acc, op, r, mask))                                                  \
 			return NULL;                                                               \
+		go_past_combiner(x, &acc);                                                         \
 		if (op->e > 1)                                                                     \
 			load_vector_##id(x, &acc, r);                                              \
 		else                                                                               \
@@ -508,6 +509,7 @@ static inline void store_cells(const struct access *acc, const struct cells *cel
 		acc.write = true;                                                                  \
 		if (!reach(x, &acc, op, r, mask))                                                  \
 			return NULL;                                                               \
+		go_past_combiner(x, &acc);                                                         \
 		if (op->e > 1)                                                                     \
 			store_vector_##id(x, &acc, r);                                             \
 		else                                                                               \

@@ -17,6 +17,7 @@
 #endif
 
 #include "device/emu/exec/alu.h"
+#include "device/emu/exec/combine.h"
 #include "device/emu/exec/fault.h"
 
 #define SECTOR_SHIFT 5 /* memory is moved in sectors of 32 bytes */
@@ -43,6 +44,7 @@ struct access {
 	uint32_t len; /* bytes of a lane, a power of two */
 	bool write;
 	unsigned int first, last; /* lanes of the mask */
+	bool on_device;		  /* all of it is the device's own memory */
 
 	enum shape shape;
 	int64_t step;
@@ -310,7 +312,10 @@ static inline bool reach_global(struct gsb_emu_exec *x, struct access *acc)
 {
 	const struct gsb_emu_block *b = x->block;
 	const struct gsb_emu_memory *m = b->launch->memory;
-	bool found = put_in_range(acc, &m->device) || put_in_range(acc, &m->host);
+	bool found;
+
+	acc->on_device = put_in_range(acc, &m->device);
+	found = acc->on_device || put_in_range(acc, &m->host);
 
 	if (!found && acc->op->n == GSB_PTX_SPACE_GENERIC)
 		found = put_shape(acc, GSB_EMU_SHARED_WINDOW, b->shared_bytes, b->shared);
@@ -428,7 +433,8 @@ static inline bool reach_global_lanes(struct gsb_emu_exec *x, struct access *acc
 {
 	const struct gsb_emu_range *range = &x->block->launch->memory->device;
 
-	if (gsb_likely(lanes_are_in(acc, range->base, range->size)))
+	acc->on_device = lanes_are_in(acc, range->base, range->size);
+	if (gsb_likely(acc->on_device))
 		EACH_LANE(i) acc->p[i] = (unsigned char *)(uintptr_t)acc->at[i];
 	else if (!reach_mixed(x, acc))
 		return false;
@@ -503,6 +509,7 @@ static GSB_NOINLINE bool reach(struct gsb_emu_exec *x, struct access *acc,
 	acc->op = op;
 	acc->r = r;
 	acc->mask = mask;
+	acc->on_device = false;
 	if (op->n == GSB_PTX_SPACE_PARAM)
 		return reach_param(x, acc);
 	acc->first = first_lane(mask);
@@ -512,6 +519,29 @@ static GSB_NOINLINE bool reach(struct gsb_emu_exec *x, struct access *acc,
 	if (gsb_unlikely(x->block->count_paths))
 		count_path(x, acc);
 	return true;
+}
+
+/* ---- what the thread holds of memory ---- */
+
+/* Is something of it where a lane goes? */
+static GSB_NOINLINE bool is_held(const struct gsb_emu_combiner *c, const struct access *acc)
+{
+	for (uint32_t left = acc->mask; left; left &= left - 1) {
+		const uint64_t at = (uintptr_t)place_of_lane(acc, first_lane(left));
+
+		if (gsb_emu_combiner_is_near(c, at, acc->len) && gsb_emu_combiner_has(c, at))
+			return true;
+	}
+	return false;
+}
+
+/* An access by other ways than the combiner's: those that go on have to find what has been done before them. */
+static inline void go_past_combiner(struct gsb_emu_exec *x, const struct access *acc)
+{
+	if (gsb_likely(!x->combined) || !is_held(x->combined, acc))
+		return;
+	gsb_emu_combine_let_go(x);
+	gsb_emu_combine_judge(x, 0, GSB_EMU_LANES);
 }
 
 #endif

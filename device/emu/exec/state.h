@@ -9,6 +9,7 @@
  * themselves, so that a lane which spins for one of them sees it move.
  *
  * Files, from the bottom: fault.c (what ends a block), guard.c (signals), split.c (the tree), look.c (who only waits),
+ * combine.c (reductions that memory sees later),
  * moves.c, sync.c, mbarrier.c, async.c, print.c, alloc.c, stack.c, flow.c (handlers by subject), alu.h, mem.h and atom.h
  * (handlers made of forms.def, built for each instruction set by handlers.c; the latter two on reach.h), block.c
  * (storage, and who runs next).
@@ -130,10 +131,14 @@ struct gsb_emu_exec {
 	const struct gsb_emu_op *ops;
 	enum gsb_emu_stop stop;
 	struct gsb_emu_seen seen[GSB_EMU_N_SEEN];
+	struct gsb_emu_combiner *combiner; /* of the thread that executes; NULL: it has none */
+	bool combines;			   /* reductions of this block go there: combine.h */
+	const struct gsb_emu_combiner *combined; /* the same while it holds something; NULL */
 };
 
 struct gsb_emu_block {
 	struct gsb_emu_exec x;
+	struct gsb_emu_combiner *combiner; /* for its next turn; NULL: none */
 	const struct gsb_emu_isa *isa;
 	const struct gsb_emu_code *code;
 	const struct gsb_emu_launch *launch;

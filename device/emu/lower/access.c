@@ -173,6 +173,14 @@ static void lower_vector_atom(struct gsb_emu_lowering *l, uint32_t form, bool ha
 	}
 }
 
+/* nvcc writes atom, with a register that nobody reads, for most calls of atomicAdd() whose result is dropped. */
+static bool is_wanted(const struct gsb_emu_lowering *l, const struct gsb_ptx_operand *d,
+		      uint32_t bytes)
+{
+	return d->kind != GSB_PTX_OPERAND_NONE && d->reg != GSB_PTX_NONE &&
+	       (l->is_read[d->reg] || gsb_emu_reg_bytes(l, d->reg) != bytes);
+}
+
 void gsb_emu_lower_atom(struct gsb_emu_lowering *l, bool has_result)
 {
 	const struct gsb_ptx_insn *in = l->insn;
@@ -199,7 +207,7 @@ void gsb_emu_lower_atom(struct gsb_emu_lowering *l, bool has_result)
 	b = gsb_emu_src(l, &o[at + 1], bytes);
 	if (in->sub == GSB_PTX_SUB_CAS)
 		c = gsb_emu_src(l, &o[at + 2], bytes);
-	if (has_result)
+	if (has_result && is_wanted(l, &o[0], bytes))
 		d = gsb_emu_dest(l, &o[0], bytes);
 	op = gsb_emu_emit(l, form, true);
 	set_place(op, in, &p);

@@ -15,6 +15,7 @@
 #include "device/emu/lower/call.h"
 #include "device/emu/lower/frame.h"
 #include "device/emu/lower/again.h"
+#include "device/emu/lower/combine.h"
 #include "device/emu/lower/least.h"
 #include "device/emu/lower/lowering.h"
 #include "device/emu/lower/operand.h"
@@ -222,13 +223,15 @@ static int prepare_func(struct gsb_emu_lowering *l)
 	if (err)
 		return err;
 	l->rows = gsb_arena_alloc_array(&l->scratch, (size_t)f->n_regs + 1, sizeof(*l->rows));
+	l->is_read = gsb_arena_alloc_array(&l->scratch, (size_t)f->n_regs + 1, sizeof(*l->is_read));
 	l->insn_op = gsb_arena_alloc_array(&l->scratch, n, sizeof(*l->insn_op));
 	l->is_join = gsb_arena_alloc_array(&l->scratch, n, sizeof(*l->is_join));
-	if (!l->rows || !l->insn_op || !l->is_join)
+	if (!l->rows || !l->is_read || !l->insn_op || !l->is_join)
 		return -ENOMEM;
 	l->n_temps = 0;
 	l->frame_end = GSB_EMU_FRAME_FIRST;
 	memset(l->const_head, 0, sizeof(l->const_head));
+	gsb_emu_find_read(f, l->is_read);
 	return gsb_emu_rows_assign(f, &l->cfg, &l->scratch, l->rows, &l->frame_end);
 }
 
@@ -310,6 +313,7 @@ static void finish_code(struct gsb_emu_lowering *l)
 	if (!l->err) {
 		gsb_emu_find_least(code);
 		gsb_emu_find_again(code);
+		gsb_emu_find_combining(code);
 	}
 	/* Without recursion each function is active at most once. */
 	for (uint32_t i = 0; i < code->n_funcs; i++)

@@ -42,6 +42,7 @@ struct gsb_emu_lowering {
 	uint32_t nth; /* in code->funcs */
 	struct gsb_ptx_cfg cfg;
 	uint32_t *rows;	   /* by register */
+	bool *is_read;	   /* likewise: some instruction does */
 	uint32_t *insn_op; /* by instruction, and the end */
 	bool *is_join;	   /* by instruction, and the end */
 	uint32_t frame_end;

@@ -95,6 +95,19 @@ static void find_lives(struct scan *s, const struct gsb_ptx_cfg *cfg,
 	}
 }
 
+static void on_read(void *ctx, uint32_t reg)
+{
+	bool *is_read = ctx;
+
+	is_read[reg] = true;
+}
+
+void gsb_emu_find_read(const struct gsb_ptx_func *func, bool *is_read)
+{
+	for (uint32_t i = 0; i < func->n_insns; i++)
+		gsb_ptx_insn_each_use(&func->insns[i], on_read, is_read);
+}
+
 static int by_first(const void *a, const void *b)
 {
 	const struct life *x = a, *y = b;
