@@ -228,8 +228,7 @@ static void test_a_thread_finds_its_own_reductions(void **state)
 	/* lanes scattered, in order, in order again, in vectors; by another atomic */
 	is_held_by(THREE "ld.global.u32 %r5, [%rd4];\n" ANSWER, 3, 3);
 	is_held_by(THREE "bar.warp.sync -1;\nld.global.u32 %r5, [%rd8];\n" ANSWER, 3, 3);
-	is_held_by("ld.global.u32 %r6, [%rd8+4096];\n" THREE "ld.global.u32 %r5, [%rd8];\n"
-		   "add.u32 %r5, %r5, %r6;\n" ANSWER,
+	is_held_by("st.global.u32 [%rd8+4096], %r1;\n" THREE "ld.global.u32 %r5, [%rd8];\n" ANSWER,
 		   3, 3);
 	is_held_by(
 		THREE
