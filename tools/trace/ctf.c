@@ -181,7 +181,7 @@ int gsb_ctf_take(struct gsb_traced *t, const bt_message *message)
 	case BT_MESSAGE_TYPE_DISCARDED_EVENTS:
 		if (bt_message_discarded_events_get_count(message, &n) ==
 		    BT_PROPERTY_AVAILABILITY_AVAILABLE)
-			t->n_lost += n;
+			gsb_traced_lose(t, n);
 		return 0;
 	default: return 0;
 	}

@@ -25,10 +25,10 @@ enum {
 };
 
 static const struct gsb_cli_command commands[] = {
-	[SUMMARY] = {"summary", "FILE", "what each tenant and kernel took and waited for"},
-	[EXPLAIN] = {"explain", "FILE TENANT|KERNEL|SERIAL",
+	[SUMMARY] = {"summary", "FILE", "what each tenant, range and kernel took and waited for"},
+	[EXPLAIN] = {"explain", "FILE TENANT|RANGE|KERNEL|SERIAL",
 		     "why it was held, re-sized, put beside whom, and how long it waited for what"},
-	[CRITICAL] = {"critical", "FILE [TENANT|KERNEL|SERIAL]",
+	[CRITICAL] = {"critical", "FILE [TENANT|RANGE|KERNEL|SERIAL]",
 		      "the chain of waits that made it end when it did"},
 	[MODEL_ERROR] = {"model-error", "FILE", "what the policy predicted, against what was"},
 	[ERROR_PLOT] = {"error-plot", "FILE", "the same as a picture, a point for each launch"},

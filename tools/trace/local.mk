@@ -16,6 +16,7 @@ libtracetool_la_SOURCES = \
 	tools/trace/map.c tools/trace/map.h \
 	tools/trace/model_error.c \
 	tools/trace/perfetto.c \
+	tools/trace/ranges.c tools/trace/ranges.h \
 	tools/trace/replay.c \
 	tools/trace/source.c tools/trace/source.h \
 	tools/trace/summary.c \
