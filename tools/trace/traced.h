@@ -182,8 +182,9 @@ struct gsb_traced {
 	uint64_t n_events, n_unknown, n_lost, n_queued, n_completed;
 	uint64_t n_orphans;    /* events of operations that were never queued */
 	uint64_t n_duplicates; /* serials that were queued twice */
-	uint64_t
-		n_other_engines; /* LTTng: how often another one than the header's has said that it is there */
+	uint32_t engine;       /* LTTng: whose events are taken, by pid; 0: of who is heard first */
+	uint32_t another;      /* one whose events were not; 0: there is none */
+	uint64_t n_others;     /* how many events */
 	uint64_t
 		n_false_wakes; /* threads woken for what had not been completed, or was not theirs */
 	uint64_t flaws[GSB_N_FLAWS], n_flawed;
