@@ -126,8 +126,11 @@ static void test_started_range_is_of_who_started_it_until_anybody_ends_it(void *
 	post(&k, 9, 3);
 	END(&k, 9, 5);
 	post(&k, 0, 4);
-	END(&k, 9, 5);
+	START(&k, 0, 8, "q4");
+	END(&k, 9, 5); /* once more, which ends nothing */
+	post(&k, 0, 5);
 	trace_kit_load(&k, &t);
+	expect_path(&t, 5, "q4");
 	expect_path(&t, 1, "q1 => q2");
 	expect_path(&t, 2, "q1");
 	expect_path(&t, 3, "");
