@@ -310,7 +310,7 @@ static void place_memory(struct bad_record *r, uint64_t mem)
 
 static void test_each_bad_record_cuts_its_tenant_off_with_its_reason(void **state)
 {
-	static const uint8_t tail[64] = "xxxxxxxxxxxxxxxx";
+	static const uint8_t tail[GSB_RANGE_TEXT_MAX + 1] = "xxxxxxxxxxxxxxxx";
 
 	for (size_t i = 0; i < sizeof(bad_records) / sizeof(bad_records[0]); i++) {
 		struct bad_record r = bad_records[i];

@@ -52,7 +52,7 @@ static void expect_path(const struct gsb_traced *t, uint64_t serial, const char 
 	char path[GSB_TRACED_NAME_MAX] = "";
 
 	if (range != GSB_TRACED_NONE)
-		gsb_ranges_path(t, t->ranges[range].label, path, sizeof(path));
+		gsb_traced_ranges_path(t, t->ranges[range].label, path, sizeof(path));
 	assert_string_equal(path, want);
 }
 
@@ -83,7 +83,7 @@ static void test_range_of_an_operation_is_its_threads_innermost(void **state)
 	expect_path(&t, 7, "");
 	assert_int_equal(t.n_ranges, 3);
 	assert_int_equal(t.ranges[0].close_ns - t.ranges[0].open_ns, 90);
-	assert_int_equal(gsb_ranges_end_ns(&t, &t.ranges[0]), t.ranges[0].close_ns);
+	assert_int_equal(gsb_traced_ranges_end_ns(&t, &t.ranges[0]), t.ranges[0].close_ns);
 	gsb_traced_finish(&t);
 	trace_kit_finish(&k);
 }
@@ -175,7 +175,7 @@ static void test_ranges_of_any_depth_end(void **state)
 	assert_int_equal(t.n_labels, GSB_RANGE_DEPTH_MAX);
 	assert_string_equal(t.labels[1].name, "a =) ?");
 	assert_int_equal(gsb_traced_find(&t, 2)->range, GSB_TRACED_NONE);
-	assert_int_equal(gsb_ranges_around(&t, gsb_traced_find(&t, 1), "nobody's"),
+	assert_int_equal(gsb_traced_ranges_around(&t, gsb_traced_find(&t, 1), "nobody's"),
 			 GSB_TRACED_NONE);
 	gsb_traced_finish(&t);
 	trace_kit_finish(&k);
@@ -222,7 +222,7 @@ static void test_accounts_of_ranges_have_what_is_in_them(void **state)
 	assert_int_equal(a.ranges[1].n_launches, 2);
 	assert_int_equal(a.ranges[1].open_ns, t.ranges[2].close_ns - t.ranges[2].open_ns +
 						      t.ranges[4].close_ns - t.ranges[4].open_ns);
-	assert_int_equal(gsb_ranges_end_ns(&t, &t.ranges[5]), t.now_ns);
+	assert_int_equal(gsb_traced_ranges_end_ns(&t, &t.ranges[5]), t.now_ns);
 	gsb_accounts_finish(&a);
 	gsb_traced_finish(&t);
 	trace_kit_finish(&k);

@@ -374,13 +374,13 @@ static void make_ranges(struct gsb_accounts *a, const struct gsb_traced *t)
 {
 	for (uint32_t l = 0; l < t->n_labels; l++) {
 		begin_row(&a->ranges[l], t, t->labels[l].tenant);
-		gsb_ranges_path(t, l, a->ranges[l].name, sizeof(a->ranges[l].name));
+		gsb_traced_ranges_path(t, l, a->ranges[l].name, sizeof(a->ranges[l].name));
 	}
 	for (uint32_t i = 0; i < t->n_ranges; i++) {
 		const struct gsb_traced_range *r = &t->ranges[i];
 
 		a->ranges[r->label].n_opened++;
-		a->ranges[r->label].open_ns += gsb_ranges_end_ns(t, r) - r->open_ns;
+		a->ranges[r->label].open_ns += gsb_traced_ranges_end_ns(t, r) - r->open_ns;
 	}
 	for (uint32_t i = 0; i < t->n_ops; i++)
 		add_to_ranges(a, t, &t->ops[i]);

@@ -278,7 +278,7 @@ static struct subject find_subject(const struct gsb_traced *t, const char *word)
 		return s;
 	s.last = find_last(t, word ? &f : NULL);
 	if (word && f.range && s.last != GSB_TRACED_NONE)
-		s.range = gsb_ranges_around(t, &t->ops[s.last], f.range);
+		s.range = gsb_traced_ranges_around(t, &t->ops[s.last], f.range);
 	return s;
 }
 
@@ -343,10 +343,10 @@ static void json_range(const struct gsb_traced *t, const struct gsb_traced_range
 {
 	char path[GSB_TRACED_NAME_MAX];
 
-	gsb_ranges_path(t, r->label, path, sizeof(path));
+	gsb_traced_ranges_path(t, r->label, path, sizeof(path));
 	printf(", \"range\": ");
 	gsb_json_string(path);
-	printf(", \"open_ns\": %" PRIu64, gsb_ranges_end_ns(t, r) - r->open_ns);
+	printf(", \"open_ns\": %" PRIu64, gsb_traced_ranges_end_ns(t, r) - r->open_ns);
 }
 
 static void show_json(const struct gsb_traced *t, const struct gsb_critical *c,
@@ -382,8 +382,8 @@ static void show_range(const struct gsb_traced *t, const struct gsb_traced_range
 {
 	char path[GSB_TRACED_NAME_MAX], text[GSB_AMOUNT_MAX];
 
-	gsb_ranges_path(t, r->label, path, sizeof(path));
-	gsb_ns_text(gsb_ranges_end_ns(t, r) - r->open_ns, text);
+	gsb_traced_ranges_path(t, r->label, path, sizeof(path));
+	gsb_ns_text(gsb_traced_ranges_end_ns(t, r) - r->open_ns, text);
 	printf("range %s, opened at %.6f ms, open for %s\n", path,
 	       gsb_ms_since(r->open_ns, t->header.device_ns), text);
 }

@@ -58,7 +58,7 @@ static void explain_range(const struct gsb_traced *t, const struct gsb_traced_op
 
 	if (op->range == GSB_TRACED_NONE)
 		return;
-	gsb_ranges_path(t, t->ranges[op->range].label, path, sizeof(path));
+	gsb_traced_ranges_path(t, t->ranges[op->range].label, path, sizeof(path));
 	printf("  in range    %s\n", path);
 }
 

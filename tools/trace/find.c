@@ -131,6 +131,6 @@ bool gsb_traced_matches(const struct gsb_traced_filter *f, const struct gsb_trac
 	if (f->tenant != GSB_TRACED_NONE)
 		return op->tenant == f->tenant;
 	if (f->range)
-		return gsb_ranges_around(t, op, f->range) != GSB_TRACED_NONE;
+		return gsb_traced_ranges_around(t, op, f->range) != GSB_TRACED_NONE;
 	return op->kernel != GSB_TRACED_NONE && !strcmp(t->kernels[op->kernel].name, f->kernel);
 }

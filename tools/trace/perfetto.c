@@ -84,7 +84,7 @@ static void write_range(struct events *e, const struct gsb_traced_op *op)
 
 	if (op->range == GSB_TRACED_NONE)
 		return;
-	gsb_ranges_path(e->t, e->t->ranges[op->range].label, path, sizeof(path));
+	gsb_traced_ranges_path(e->t, e->t->ranges[op->range].label, path, sizeof(path));
 	fputs(", \"range\": ", e->to);
 	gsb_export_string(e->to, path);
 }
@@ -204,10 +204,10 @@ static void write_ranges(struct events *e)
 		const struct gsb_traced_range *r = &e->t->ranges[i];
 		const struct gsb_traced_label *l = &e->t->labels[r->label];
 
-		gsb_ranges_path(e->t, r->label, path, sizeof(path));
+		gsb_traced_ranges_path(e->t, r->label, path, sizeof(path));
 		for (unsigned k = 0; k < 2; k++) {
 			begin(e, phases[k], l->tenant, 0,
-			      k ? gsb_ranges_end_ns(e->t, r) : r->open_ns);
+			      k ? gsb_traced_ranges_end_ns(e->t, r) : r->open_ns);
 			fprintf(e->to, ", \"cat\": \"range\", \"id\": \"range %" PRIu32 "\"", i);
 			name_it(e, l->name);
 			fprintf(e->to, ", \"args\": {\"thread\": %" PRIu32 ", \"path\": ",

@@ -28,7 +28,7 @@ static struct gsb_traced_thread *thread(struct gsb_traced *t, uint32_t tenant, u
 	return it;
 }
 
-uint32_t gsb_ranges_innermost(const struct gsb_traced *t, uint32_t tenant, uint32_t number)
+uint32_t gsb_traced_ranges_innermost(const struct gsb_traced *t, uint32_t tenant, uint32_t number)
 {
 	uint32_t i = gsb_map_get(&t->thread_of, tenant, number);
 
@@ -120,7 +120,7 @@ static void close_range(struct gsb_traced *t, struct gsb_traced_range *r, uint64
 /* What a thread pops is the innermost that it has pushed in that domain. */
 static void pop_range(struct gsb_traced *t, uint32_t tenant, const struct gsb_trace_range *e)
 {
-	uint32_t i = gsb_ranges_innermost(t, tenant, e->thread);
+	uint32_t i = gsb_traced_ranges_innermost(t, tenant, e->thread);
 
 	for (unsigned n = 0; i != GSB_TRACED_NONE && n < GSB_RANGE_DEPTH_MAX; n++) {
 		struct gsb_traced_range *r = &t->ranges[i];
@@ -143,7 +143,7 @@ static void end_range(struct gsb_traced *t, uint32_t tenant, const struct gsb_tr
 	close_range(t, &t->ranges[i], e->device_ns);
 }
 
-int gsb_ranges_take(struct gsb_traced *t, uint32_t tenant, const struct gsb_trace_range *e)
+int gsb_traced_ranges_take(struct gsb_traced *t, uint32_t tenant, const struct gsb_trace_range *e)
 {
 	switch (e->step) {
 	case GSB_TRACE_RANGE_STEP_PUSH:
@@ -154,7 +154,7 @@ int gsb_ranges_take(struct gsb_traced *t, uint32_t tenant, const struct gsb_trac
 	}
 }
 
-void gsb_ranges_lose(struct gsb_traced *t)
+void gsb_traced_ranges_lose(struct gsb_traced *t)
 {
 	for (uint32_t i = 0; i < t->n_threads; i++)
 		while (t->threads[i].innermost != GSB_TRACED_NONE)
@@ -162,7 +162,7 @@ void gsb_ranges_lose(struct gsb_traced *t)
 	gsb_map_finish(&t->started);
 }
 
-void gsb_ranges_finish(struct gsb_traced *t)
+void gsb_traced_ranges_finish(struct gsb_traced *t)
 {
 	free(t->labels);
 	free(t->ranges);
@@ -174,8 +174,8 @@ void gsb_ranges_finish(struct gsb_traced *t)
 
 /* ---- what is asked of them ---- */
 
-uint32_t gsb_ranges_around(const struct gsb_traced *t, const struct gsb_traced_op *op,
-			   const char *name)
+uint32_t gsb_traced_ranges_around(const struct gsb_traced *t, const struct gsb_traced_op *op,
+				  const char *name)
 {
 	uint32_t i = op->range;
 
@@ -187,7 +187,7 @@ uint32_t gsb_ranges_around(const struct gsb_traced *t, const struct gsb_traced_o
 	return GSB_TRACED_NONE;
 }
 
-void gsb_ranges_path(const struct gsb_traced *t, uint32_t label, char *out, size_t size)
+void gsb_traced_ranges_path(const struct gsb_traced *t, uint32_t label, char *out, size_t size)
 {
 	static const char arrow[] = " => ";
 	size_t at = size - 1;
@@ -206,7 +206,7 @@ void gsb_ranges_path(const struct gsb_traced *t, uint32_t label, char *out, size
 	out[size - 1 - at] = '\0';
 }
 
-uint64_t gsb_ranges_end_ns(const struct gsb_traced *t, const struct gsb_traced_range *r)
+uint64_t gsb_traced_ranges_end_ns(const struct gsb_traced *t, const struct gsb_traced_range *r)
 {
 	const struct gsb_traced_tenant *who = &t->tenants[t->labels[r->label].tenant];
 	uint64_t end = who->gone ? who->gone_ns : t->now_ns;

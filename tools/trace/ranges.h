@@ -16,24 +16,24 @@
 #define GSB_RANGE_DEPTH_MAX 32u /* what is deeper counts for the range that is so deep */
 
 /* Return: 0, -ENOMEM. */
-int gsb_ranges_take(struct gsb_traced *t, uint32_t tenant, const struct gsb_trace_range *e);
+int gsb_traced_ranges_take(struct gsb_traced *t, uint32_t tenant, const struct gsb_trace_range *e);
 
 /* The innermost open range of a thread; NONE. */
-uint32_t gsb_ranges_innermost(const struct gsb_traced *t, uint32_t tenant, uint32_t thread);
+uint32_t gsb_traced_ranges_innermost(const struct gsb_traced *t, uint32_t tenant, uint32_t thread);
 
 /* Events were lost, of ranges perhaps: what was open is not known any more. */
-void gsb_ranges_lose(struct gsb_traced *t);
+void gsb_traced_ranges_lose(struct gsb_traced *t);
 
-void gsb_ranges_finish(struct gsb_traced *t);
+void gsb_traced_ranges_finish(struct gsb_traced *t);
 
 /* The range of this name that an operation is in, however deep; NONE. */
-uint32_t gsb_ranges_around(const struct gsb_traced *t, const struct gsb_traced_op *op,
-			   const char *name);
+uint32_t gsb_traced_ranges_around(const struct gsb_traced *t, const struct gsb_traced_op *op,
+				  const char *name);
 
 /* "q1 => scan", outermost first; what has no room is left out in front. */
-void gsb_ranges_path(const struct gsb_traced *t, uint32_t label, char *out, size_t size);
+void gsb_traced_ranges_path(const struct gsb_traced *t, uint32_t label, char *out, size_t size);
 
 /* Device time of its end; of one that is never closed: when its tenant goes, or the trace ends. */
-uint64_t gsb_ranges_end_ns(const struct gsb_traced *t, const struct gsb_traced_range *r);
+uint64_t gsb_traced_ranges_end_ns(const struct gsb_traced *t, const struct gsb_traced_range *r);
 
 #endif

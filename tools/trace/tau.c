@@ -153,7 +153,7 @@ static bool is_around_its_like(const struct gsb_traced *t, const struct gsb_trac
 {
 	const char *name = t->labels[t->ranges[range].label].name;
 
-	return gsb_ranges_around(t, op, name) != range;
+	return gsb_traced_ranges_around(t, op, name) != range;
 }
 
 /* The range itself, in those around it. Return: as add_to_row(). */
@@ -303,7 +303,7 @@ static void path_of(const struct profile *p, const struct row *r, const char *ow
 	out[0] = '\0';
 	if (r->place == FLAT)
 		return;
-	gsb_ranges_path(p->t, (uint32_t)r->place, ranges, sizeof(ranges));
+	gsb_traced_ranges_path(p->t, (uint32_t)r->place, ranges, sizeof(ranges));
 	for (char *c = strchr(ranges, '"'); c; c = strchr(c, '"'))
 		*c = '\'';
 	snprintf(out, PATH_BYTES, ".TAU application => %s => %s%s", owner, ranges,

@@ -132,7 +132,7 @@ static void add_range(struct drawing *d, uint32_t i)
 		.previous = GSB_TRACED_NONE,
 		.post_ns = r->open_ns,
 		.start_ns = r->open_ns,
-		.end_ns = gsb_ranges_end_ns(d->t, r),
+		.end_ns = gsb_traced_ranges_end_ns(d->t, r),
 	};
 	add_item(d, &d->spans[i], d->row_of_thread[r->thread] + l->depth - 1, r->label);
 }

@@ -61,7 +61,7 @@ void gsb_traced_finish(struct gsb_traced *t)
 	free(t->streams);
 	free(t->kernels);
 	free(t->memory);
-	gsb_ranges_finish(t);
+	gsb_traced_ranges_finish(t);
 	gsb_map_finish(&t->op_of);
 	gsb_map_finish(&t->tenant_of);
 	gsb_map_finish(&t->stream_of);
@@ -232,7 +232,7 @@ static int on_queued(struct gsb_traced *t, const struct gsb_trace_queued *e)
 	op->posted_real_ns = e->posted_ns;
 	op->queued_real_ns = e->head.time_ns;
 	op->post_ns = e->post_device_ns;
-	op->range = gsb_ranges_innermost(t, who, e->thread);
+	op->range = gsb_traced_ranges_innermost(t, who, e->thread);
 	op->after = released_by(t, owner, e);
 	s->last = (uint32_t)(op - t->ops);
 	t->n_queued++;
@@ -582,13 +582,13 @@ static int on_range(struct gsb_traced *t, const struct gsb_trace_range *e)
 
 	if (!tenant(t, e->head.tenant, &who))
 		return -ENOMEM;
-	return t->on_done ? 0 : gsb_ranges_take(t, who, e);
+	return t->on_done ? 0 : gsb_traced_ranges_take(t, who, e);
 }
 
 void gsb_traced_lose(struct gsb_traced *t, uint64_t n_events)
 {
 	t->n_lost += n_events;
-	gsb_ranges_lose(t);
+	gsb_traced_ranges_lose(t);
 }
 
 /* Events that only count for their tenant. */
