@@ -15,6 +15,7 @@ interpose_sources = \
 	interpose/core/post.c interpose/core/post.h \
 	interpose/core/probe.c interpose/core/probe.h \
 	interpose/core/process.c interpose/core/process.h \
+	interpose/core/range.c interpose/core/range.h \
 	interpose/core/thread.c interpose/core/thread.h \
 	interpose/graph/graph.c interpose/graph/graph.h \
 	interpose/graph/plan.c interpose/graph/plan.h \
@@ -42,6 +43,9 @@ interpose_sources = \
 	interpose/cu/staging.c interpose/cu/staging.h \
 	interpose/cu/stream.c interpose/cu/stream.h \
 	interpose/cu/virtual.c interpose/cu/virtual.h \
+	interpose/nvtx/abi.h \
+	interpose/nvtx/nvtx.c \
+	interpose/nvtx/text.c interpose/nvtx/text.h \
 	interpose/hooks/hooks.h \
 	interpose/hooks/array.c \
 	interpose/hooks/capture.c \
@@ -123,7 +127,7 @@ tenant_ldadd = libshm.la libbase.la $(CMOCKA_LIBS) -ldl
 
 check_PROGRAMS += tests/unit/test_entries tests/unit/test_launch tests/unit/test_copy tests/unit/test_stream \
 	tests/unit/test_context tests/unit/test_forms tests/unit/test_graph tests/unit/test_tenant \
-	tests/unit/test_tensor_map tests/unit/test_registered
+	tests/unit/test_tensor_map tests/unit/test_registered tests/unit/test_nvtx
 check_PROGRAMS += tests/unit/test_crew
 tests_unit_test_crew_SOURCES = tests/unit/test_crew.c interpose/core/crew.c interpose/core/crew.h \
 	interpose/core/helper.c interpose/core/helper.h
@@ -171,6 +175,12 @@ tests_unit_test_tensor_map_CPPFLAGS = $(tenant_cppflags)
 tests_unit_test_tensor_map_CFLAGS = $(tenant_cflags)
 tests_unit_test_tensor_map_LDADD = $(tenant_ldadd)
 EXTRA_tests_unit_test_tensor_map_DEPENDENCIES = interpose/libcuda.so.1
+
+tests_unit_test_nvtx_SOURCES = tests/unit/test_nvtx.c tests/unit/nvtx.h $(tenant_sources)
+tests_unit_test_nvtx_CPPFLAGS = $(tenant_cppflags)
+tests_unit_test_nvtx_CFLAGS = $(tenant_cflags)
+tests_unit_test_nvtx_LDADD = $(tenant_ldadd)
+EXTRA_tests_unit_test_nvtx_DEPENDENCIES = interpose/libcuda.so.1
 
 tests_unit_test_forms_SOURCES = tests/unit/test_forms.c $(tenant_sources)
 tests_unit_test_forms_CPPFLAGS = $(tenant_cppflags)

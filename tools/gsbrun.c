@@ -178,6 +178,8 @@ static int prepare_environment(const struct arguments *a, const char *socket)
 	add_to_list("LD_PRELOAD", library, false);
 	/* Ours first: a program that opens libcuda.so by name must not find another. */
 	add_to_list("LD_LIBRARY_PATH", dir, true);
+	/* Ranges that the program names belong in a trace; a tool of the user's own has precedence. */
+	setenv("NVTX_INJECTION64_PATH", library, 0);
 	if (has_emulated_device(socket)) {
 		put_runtime_in_place(a);
 		put_toolkit_in_place(a);

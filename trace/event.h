@@ -28,6 +28,7 @@ enum gsb_trace_type {
 #define GSB_TRACE_VALUE_step(NAME)	    GSB_TRACE_STEP_##NAME,
 #define GSB_TRACE_VALUE_wait(NAME)	    GSB_TRACE_WAIT_##NAME,
 #define GSB_TRACE_VALUE_stall(NAME)	    GSB_TRACE_STALL_##NAME,
+#define GSB_TRACE_VALUE_range_step(NAME)    GSB_TRACE_RANGE_STEP_##NAME,
 #define GSB_TRACE_CHOICE(name, values)	    enum gsb_trace_##name{values};
 #include "trace/events.def"
 

@@ -406,6 +406,38 @@ static int on_KernelMemory(struct gsb_tenant *t, const struct gsb_rec *rec,
 	return gsb_memory_of_kernels(t, rec, b);
 }
 
+/* ---- what programs say of their work ---- */
+
+static void tell_range(const struct gsb_tenant *t, const struct gsb_rec *rec,
+		       const struct gsb_rec_range *b)
+{
+	struct gsb_trace_range *e = gsb_trace_begin();
+
+	static_assert(sizeof(e->name) > GSB_RANGE_TEXT_MAX, "a name ends with a NUL");
+	*e = (struct gsb_trace_range){
+		.head = {GSB_TRACE_RANGE, sizeof(*e), t->id, gsb_clock_stamp()},
+		.posted_ns = rec->stamp,
+		.device_ns = gsb_tenant_now_ns(t),
+		.id = b->id,
+		.thread = rec->thread,
+		.step = (uint8_t)b->step,
+	};
+	memcpy(e->name, b + 1, b->text_bytes);
+	gsb_trace_end(&e->head, e + 1);
+}
+
+static int on_Range(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_range *b)
+{
+	if (b->step >= GSB_N_RANGE_STEPS || b->text_bytes > GSB_RANGE_TEXT_MAX ||
+	    b->text_bytes > gsb_rec_tail_bytes(rec))
+		return gsb_violation(t, "Range with step %" PRIu32 " and %" PRIu32 " bytes of name",
+				     b->step, b->text_bytes);
+	gsb_tenant_refund_host(t);
+	if (gsb_trace_is_on())
+		tell_range(t, rec, b);
+	return 0;
+}
+
 /* ---- the table ---- */
 
 typedef int handler(struct gsb_tenant *t, const struct gsb_rec *rec);

@@ -31,7 +31,7 @@
 
 #define GSB_WIRE_MAGIC 0x31576b72425347ffull /* also tells the byte order */
 #define GSB_WIRE_MAJOR 2		     /* differs: no understanding */
-#define GSB_WIRE_MINOR 1		     /* higher: more records, same layout; 1: STARTING */
+#define GSB_WIRE_MINOR 2 /* higher: more records, same layout; 1: STARTING; 2: RANGE */
 
 /* Feature bits of hello; a bit that a side does not know is refused by name. */
 #define GSB_FEATURE_STAGING	(1ull << 0) /* copies through the staging memfd: always there */
@@ -93,6 +93,7 @@ static_assert(GSB_VIRTUAL_BASE >= GSB_WINDOWS_END ||
 #define GSB_NAME_MAX	    16384 /* bytes of a kernel's or variable's name, C++ mangling included */
 #define GSB_LOG_TEXT_MAX    2048  /* bytes of a log text that the library takes */
 #define GSB_TENANT_NAME_MAX 64
+#define GSB_RANGE_TEXT_MAX  127 /* bytes of a range's name; longer ones are cut by the library */
 
 /* ---- records ---- */
 
@@ -348,6 +349,21 @@ struct gsb_rec_backing_range {
 	uint64_t addr, size; /* of mappings that lie one behind the other, from end to end */
 	uint32_t access;     /* CUmemAccess_flags */
 	uint32_t zero;
+};
+
+/* Ranges of a thread nest: PUSH and POP within each domain, of which a program may have several; START and END go by number. */
+enum gsb_range_step {
+	GSB_RANGE_PUSH,
+	GSB_RANGE_POP,
+	GSB_RANGE_START,
+	GSB_RANGE_END,
+	GSB_N_RANGE_STEPS
+};
+
+struct gsb_rec_range {
+	uint64_t id;   /* PUSH, POP: of the domain; START, END: of the range, in the process */
+	uint32_t step; /* enum gsb_range_step */
+	uint32_t text_bytes; /* PUSH, START: of its name, which follows, without NUL */
 };
 
 /* ---- answers ---- */

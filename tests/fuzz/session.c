@@ -68,6 +68,7 @@ void kit_post_session(struct kit_tenant *t, uint64_t mem)
 	struct gsb_rec_occupancy occupancy = {.function = kit_fn(0), .block = 32};
 	struct gsb_rec_tensor_map tensor = {.map = {.type = 7, .rank = 2, .addr = mem}};
 	struct gsb_rec_stream_priority priority = {.priority = -1};
+	struct gsb_rec_range range = {.text_bytes = 5};
 	struct gsb_rec_function_set set = {kit_fn(0), 8, 1024};
 	struct gsb_rec_function_name name = {kit_module(0), 0};
 	struct gsb_rec_global_get global = {kit_module(0), 1, 0};
@@ -82,6 +83,7 @@ void kit_post_session(struct kit_tenant *t, uint64_t mem)
 	struct gsb_rec_copy inline_copy = {
 		.dst = mem, .width = 16, .height = 1, .src_place = GSB_PLACE_INLINE};
 
+	kit_post(t, GSB_REC_RANGE, 0, &range, sizeof(range), "query", 5);
 	kit_stream_create(t, 1, 0);
 	kit_stream_create(t, 2, GSB_STREAM_NON_BLOCKING);
 	kit_event_create(t, 0);

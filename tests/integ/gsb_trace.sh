@@ -27,6 +27,61 @@ gsb_trace_of_five_tenants_has_the_sums_of_the_broker() {
 	expect_sums_of_the_broker "$dir/t.gsb"
 }
 
+# record_ranges PROGRAM [VARIABLE=VALUE...]: three queries and a launch of none, in $dir/t.gsb
+record_ranges() {
+	start_real_broker
+	gsbctl trace record "$dir/t.gsb" >/dev/null
+	status_of env "${@:2}" "$build/tools/gsbrun" --socket "$dir/s" --tenant db -- "$1"
+	expect_equal "$status" 0
+	await_no_tenants
+	gsbctl trace stop >/dev/null
+	end_broker
+}
+
+expect_three_queries() { # of record_ranges
+	local last
+	status_of gsb_trace check "$dir/t.gsb"
+	expect_equal "$status" 0
+	expect_match "$output" '^1 of 1 tenants compared with the broker.s counters: 0 differences$'
+	expect_equal "$(gsb_trace summary --json "$dir/t.gsb" | sed 's/.*"ranges": //; s/{"id"/\n&/g' |
+		sed -nE 's/.*"range": "([^"]*)", "times": ([0-9]+), "open_ns": [1-9][0-9]*, "launches": ([0-9]+),.*/\1 \2 \3/p')" \
+		"$(printf '%s\n' 'q1 1 2' 'q1 => db: build 1 1' 'q2 1 3' 'q2 => db: build 1 2' 'q3 1 4' 'q3 => db: build 1 3')"
+	expect_match "$(gsb_trace summary "$dir/t.gsb")" '^ 1  db      q3 => db: build '
+	gsb_trace profile -o "$dir/tau" "$dir/t.gsb"
+	expect_equal "$(sed -nE 's/^"\.TAU application => db => (.*(scan|join))" ([0-9]+) .*/\1 \3/p' "$dir"/tau/profile.* | sort)" \
+		"$(printf '%s\n' 'join 1' 'q1 => db: build => scan 1' 'q1 => join 1' 'q2 => db: build => scan 2' 'q2 => join 1' \
+			'q3 => db: build => scan 3' 'q3 => join 1')"
+	gsb_trace critical --json "$dir/t.gsb" q2 >"$dir/chain"
+	expect_match "$(cat "$dir/chain")" '"range": "q2", "open_ns": [1-9]'
+	last=$(json_value "$(cat "$dir/chain")" last_serial)
+	expect_match "$(gsb_trace explain "$dir/t.gsb" "$last")" '^  in range    q2$'
+	expect_match "$(gsb_trace critical "$dir/t.gsb" q2)" "^db \(tenant [0-9]+\): .* from its beginning to the completion of serial $last,"
+	expect_match "$(gsb_trace explain "$dir/t.gsb" 'db: build')" '^db: build: 6 operations, 6 of them launches'
+	gsb_trace perfetto -o "$dir/out.json" "$dir/t.gsb"
+	expect_equal "$(grep -c '"cat": "range"' "$dir/out.json")" 12
+	gsb_trace timeline -o "$dir/page.html" "$dir/t.gsb"
+	expect_match "$(cat "$dir/page.html")" '"ranges": 2, '
+}
+
+gsb_trace_says_which_query_a_launch_was_of() {
+	record_ranges "$build/tests/integ/ranges"
+	expect_three_queries
+}
+
+gsb_trace_has_ranges_of_programs_with_nvidias_header() {
+	record_ranges "$build/tests/integ/ranges_nvtx3"
+	expect_three_queries
+}
+
+# A tool that the user has named takes them instead: gsbrun leaves it.
+gsb_trace_without_ranges_is_what_it_was() {
+	record_ranges "$build/tests/integ/ranges" NVTX_INJECTION64_PATH=/nobody/is/here.so
+	expect_match "$(gsb_trace check "$dir/t.gsb")" 'every chain is complete and in order$'
+	expect_equal "$(gsbctl trace dump "$dir/t.gsb" | grep -c ' range ')" 0
+	expect_match "$(gsb_trace summary --json "$dir/t.gsb")" '"ranges": \[\]}$'
+	expect_no_match "$(gsb_trace summary "$dir/t.gsb")" RANGE
+}
+
 gsb_trace_explains_and_follows_chains() {
 	local serial
 	record_five
@@ -194,6 +249,13 @@ gsb_trace_timeline_of_100000_launches_is_shown() {
 }
 
 run_case gsb_trace_of_five_tenants_has_the_sums_of_the_broker
+run_case gsb_trace_says_which_query_a_launch_was_of
+if [ -x "$build/tests/integ/ranges_nvtx3" ]; then
+	run_case gsb_trace_has_ranges_of_programs_with_nvidias_header
+else
+	skip_case gsb_trace_has_ranges_of_programs_with_nvidias_header
+fi
+run_case gsb_trace_without_ranges_is_what_it_was
 run_case gsb_trace_explains_and_follows_chains
 run_case gsb_trace_explains_in_what_form_a_launch_went
 run_case gsb_trace_profile_has_a_file_for_each_stream_that_ran

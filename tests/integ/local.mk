@@ -13,6 +13,17 @@ tests_integ_scrape_SOURCES = tests/integ/scrape.c tests/unit/prometheus.c tests/
 tests_integ_counted_SOURCES = tests/integ/counted.c tests/unit/tenant.h
 tests_integ_counted_CPPFLAGS = $(integ_cppflags)
 tests_integ_counted_LDADD = -ldl
+# A tenant that marks its work by NVTX; twice: without NVIDIA's header and with it.
+noinst_PROGRAMS += tests/integ/ranges
+tests_integ_ranges_SOURCES = tests/integ/ranges.c tests/unit/nvtx.h tests/unit/tenant.h
+tests_integ_ranges_CPPFLAGS = $(integ_cppflags)
+tests_integ_ranges_LDADD = -ldl
+if HAVE_CUDA
+noinst_PROGRAMS += tests/integ/ranges_nvtx3
+endif
+tests_integ_ranges_nvtx3_SOURCES = tests/integ/ranges.c tests/unit/tenant.h
+tests_integ_ranges_nvtx3_CPPFLAGS = $(integ_cppflags) -DGSB_TEST_NVTX3 -isystem $(CUDA_DIR)/include
+tests_integ_ranges_nvtx3_LDADD = -ldl
 # Launches in other geometries than were asked for.
 noinst_PROGRAMS += tests/integ/asking
 check_SCRIPTS += tests/integ/resize.sh

@@ -393,6 +393,7 @@ static void serve(void)
 	for (;;) {
 		bool any = false;
 
+		region->header.is_traced = e->is_traced;
 		if (host_func_due)
 			take_message();
 		while (!e->ignore_ring && gsb_ring_peek(&ring, record) == 1) {

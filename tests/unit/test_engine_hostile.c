@@ -112,6 +112,7 @@ struct bad_record {
 		struct gsb_rec_launch launch;
 		struct gsb_rec_copy copy;
 		struct gsb_rec_fill fill;
+		struct gsb_rec_range range;
 		struct gsb_rec_event_record event_record;
 	};
 	uint32_t tail_bytes;
@@ -288,6 +289,12 @@ static const struct bad_record bad_records[] = {
 	 .why = "fill of"},
 	{"fill: past the end", GSB_REC_FILL, S0, .fill = {MEM, 17, 1, 0, 0, 4},
 	 .why = "not its own"},
+	{"range: step", GSB_REC_RANGE, 0, .range = {.step = GSB_N_RANGE_STEPS},
+	 .why = "Range with step 4"},
+	{"range: name behind its end", GSB_REC_RANGE, 0, .range = {.text_bytes = 17},
+	 .tail_bytes = 16, .why = "17 bytes of name"},
+	{"range: name too long", GSB_REC_RANGE, 0, .range = {.text_bytes = GSB_RANGE_TEXT_MAX + 1},
+	 .tail_bytes = GSB_RANGE_TEXT_MAX + 1, .why = "128 bytes of name"},
 };
 
 /* The tenant's own memory where the table says MEM. */
@@ -303,7 +310,7 @@ static void place_memory(struct bad_record *r, uint64_t mem)
 
 static void test_each_bad_record_cuts_its_tenant_off_with_its_reason(void **state)
 {
-	static const uint8_t tail[64] = "xxxxxxxxxxxxxxxx";
+	static const uint8_t tail[GSB_RANGE_TEXT_MAX + 1] = "xxxxxxxxxxxxxxxx";
 
 	for (size_t i = 0; i < sizeof(bad_records) / sizeof(bad_records[0]); i++) {
 		struct bad_record r = bad_records[i];

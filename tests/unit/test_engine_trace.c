@@ -911,6 +911,78 @@ static void test_virtual_time_says_who_holds_it_and_each_step(void **state)
 	end(f);
 }
 
+/* ---- ranges ---- */
+
+static void say_range(struct fixture *f, enum gsb_range_step step, uint64_t id, const char *name)
+{
+	const uint32_t n = (uint32_t)strlen(name);
+	const struct gsb_rec_range b = {id, step, n};
+
+	kit_post(&f->t, GSB_REC_RANGE, 0, &b, sizeof(b), name, n);
+}
+
+static void test_ranges_are_told_where_they_stand_among_operations(void **state)
+{
+	struct fixture *f = *state;
+	const struct gsb_trace_range *push, *pop;
+	uint64_t before;
+
+	begin_with(f, false, &gsb_policy_fifo);
+	kit_device_auto(f->k.dev);
+	say_range(f, GSB_RANGE_PUSH, 7, "not recorded");
+	kit_settle(&f->k);
+	record(f);
+	before = gsb_clock_ns();
+	say_range(f, GSB_RANGE_PUSH, 7, "q1");
+	kit_fill(&f->t, 0, f->mem);
+	say_range(f, GSB_RANGE_POP, 7, "");
+	kit_settle(&f->k);
+	read_back(f);
+	assert_int_equal(count(f, GSB_TRACE_RANGE), 2);
+	push = &event(f, GSB_TRACE_RANGE, 0)->range;
+	pop = &event(f, GSB_TRACE_RANGE, 1)->range;
+	assert_string_equal(push->name, "q1");
+	assert_int_equal(push->step, GSB_TRACE_RANGE_STEP_PUSH);
+	assert_int_equal(push->id, 7);
+	assert_int_equal(push->thread, f->t.slot);
+	assert_int_equal(push->head.tenant, f->t.id);
+	assert_int_equal(pop->step, GSB_TRACE_RANGE_STEP_POP);
+	assert_in_range(push->posted_ns, before - SLACK_NS, push->head.time_ns);
+	assert_true((const void *)push < (const void *)event(f, GSB_TRACE_QUEUED, 0));
+	assert_true((const void *)event(f, GSB_TRACE_QUEUED, 0) < (const void *)pop);
+	/* they are records as any other, which the broker counts */
+	assert_int_equal(count(f, GSB_TRACE_TAKEN) + count(f, GSB_TRACE_QUEUED), 3);
+	assert_int_equal(event(f, GSB_TRACE_TAKEN, 0)->taken.record, GSB_REC_RANGE);
+	end(f);
+}
+
+/* Or a trace would show another run than there is without it. */
+static void test_ranges_take_no_virtual_time(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t first, second;
+
+	begin_with(f, true, &gsb_policy_fifo);
+	kit_device_auto(f->k.dev);
+	record(f);
+	kit_fill(&f->t, 0, f->mem);
+	for (unsigned i = 0; i < 10; i++)
+		say_range(f, GSB_RANGE_START, i, "q");
+	kit_fill(&f->t, 0, f->mem);
+	kit_fill(&f->t, 0, f->mem);
+	kit_settle(&f->k);
+	read_back(f);
+	first = event(f, GSB_TRACE_QUEUED, 1)->queued.post_device_ns -
+		event(f, GSB_TRACE_QUEUED, 0)->queued.post_device_ns;
+	second = event(f, GSB_TRACE_QUEUED, 2)->queued.post_device_ns -
+		 event(f, GSB_TRACE_QUEUED, 1)->queued.post_device_ns;
+	assert_true(second > 0);
+	assert_int_equal(first, second);
+	assert_int_equal(event(f, GSB_TRACE_RANGE, 9)->range.device_ns,
+			 event(f, GSB_TRACE_QUEUED, 0)->queued.post_device_ns);
+	end(f);
+}
+
 /* ---- recordings ---- */
 
 /* Nothing had a number while nobody listened. The one that waits is found first, and names the one that is waited for. */
@@ -1185,6 +1257,8 @@ int main(void)
 		CASE(test_who_is_woken_had_waited_for_that_operation),
 		CASE(test_who_is_woken_is_never_told_of_another_operation),
 		CASE(test_virtual_time_says_who_holds_it_and_each_step),
+		CASE(test_ranges_are_told_where_they_stand_among_operations),
+		CASE(test_ranges_take_no_virtual_time),
 		CASE(test_record_that_begins_late_numbers_what_waits_and_for_what),
 		CASE(test_second_record_keeps_the_numbers_of_the_first),
 		CASE(test_second_record_tells_again_what_is_held),

@@ -60,6 +60,58 @@ static uint32_t index_of(const struct loaded *l, uint64_t serial)
 	return (uint32_t)(gsb_traced_find(&l->t, serial) - l->t.ops);
 }
 
+/* ---- a program of two queries, one of which scans and joins ---- */
+
+static void put_range(struct trace_kit *k, enum gsb_trace_range_step step, uint64_t device_ns,
+		      const char *name)
+{
+	struct gsb_trace_range e = {
+		.head = {GSB_TRACE_RANGE, sizeof(e), 1, k->real_ns += 10},
+		.device_ns = device_ns,
+		.step = (uint8_t)step,
+	};
+
+	snprintf(e.name, sizeof(e.name), "%s", name);
+	trace_kit_put(k, &e);
+}
+
+#define PUSH(k, ns, name) put_range(k, GSB_TRACE_RANGE_STEP_PUSH, ns, name)
+#define POP(k, ns)	  put_range(k, GSB_TRACE_RANGE_STEP_POP, ns, "")
+
+static void put_launch(struct trace_kit *k, uint64_t serial, uint64_t kernel, uint64_t ns)
+{
+	trace_kit_op(k, &(struct kit_op){.tenant = 1,
+					 .serial = serial,
+					 .kernel = kernel,
+					 .n_blocks = 1,
+					 .post = ns,
+					 .ready = ns,
+					 .issued = ns,
+					 .start = ns,
+					 .end = ns + 500});
+}
+
+static void load_queries(struct loaded *l)
+{
+	struct trace_kit k = {0};
+
+	trace_kit_tenant(&k, 1, "db");
+	trace_kit_kernel(&k, 1, 5, "scan");
+	trace_kit_kernel(&k, 1, 6, "join");
+	put_launch(&k, 1, 5, 1000);
+	PUSH(&k, 2000, "q1");
+	put_launch(&k, 2, 5, 3000);
+	POP(&k, 4000);
+	PUSH(&k, 4000, "q2");
+	PUSH(&k, 4500, "build");
+	put_launch(&k, 3, 5, 5000);
+	put_launch(&k, 4, 5, 6000);
+	POP(&k, 7000);
+	put_launch(&k, 5, 6, 7000);
+	POP(&k, 8000);
+	load(l, &k);
+}
+
 /* ---- the chain of waits ---- */
 
 static void expect_joined(const struct loaded *l, const struct gsb_critical *c, uint32_t last)
@@ -84,7 +136,7 @@ static void test_critical_follows_the_stream_to_its_first_post(void **state)
 	struct loaded l;
 
 	load_story(&l);
-	assert_int_equal(gsb_critical_make(&c, &l.t, &l.a, index_of(&l, 5)), 0);
+	assert_int_equal(gsb_critical_make(&c, &l.t, &l.a, index_of(&l, 5), 0), 0);
 	expect_joined(&l, &c, index_of(&l, 5));
 	assert_int_equal(c.steps[0].from_ns, 900);
 	assert_int_equal(c.causes[GSB_CRITICAL_KERNEL], 1000 + 2000 + 300);
@@ -101,7 +153,7 @@ static void test_critical_follows_an_event_into_another_stream(void **state)
 	struct loaded l;
 
 	load_story(&l);
-	assert_int_equal(gsb_critical_make(&c, &l.t, &l.a, index_of(&l, 6)), 0);
+	assert_int_equal(gsb_critical_make(&c, &l.t, &l.a, index_of(&l, 6), 0), 0);
 	expect_joined(&l, &c, index_of(&l, 6));
 	assert_int_equal(c.steps[0].op, index_of(&l, 2));
 	assert_int_equal(c.causes[GSB_CRITICAL_KERNEL], 1000 + 2000 + 300 + 500);
@@ -134,7 +186,7 @@ static void test_critical_blames_the_program_for_what_it_had_not_posted(void **s
 					  .start = 700,
 					  .end = 900});
 	load(&l, &k);
-	assert_int_equal(gsb_critical_make(&c, &l.t, &l.a, 1), 0);
+	assert_int_equal(gsb_critical_make(&c, &l.t, &l.a, 1, 0), 0);
 	expect_joined(&l, &c, 1);
 	assert_int_equal(c.n_steps, 3);
 	assert_int_equal(c.causes[GSB_CRITICAL_PROGRAM], 500);
@@ -144,6 +196,39 @@ static void test_critical_blames_the_program_for_what_it_had_not_posted(void **s
 }
 
 /* Each says that it waits for the other. */
+static void test_critical_of_a_range_begins_with_it(void **state)
+{
+	struct gsb_critical c;
+	struct loaded l;
+	uint32_t last;
+
+	load_queries(&l);
+	last = index_of(&l, 5);
+	assert_int_equal(gsb_critical_make(&c, &l.t, &l.a, last, 4000), 0);
+	expect_joined(&l, &c, last);
+	assert_int_equal(c.steps[0].from_ns, 4000);
+	assert_int_equal(c.causes[GSB_CRITICAL_KERNEL], 1500);
+	assert_int_equal(c.causes[GSB_CRITICAL_PROGRAM], 2000);
+	gsb_critical_finish(&c);
+	unload(&l);
+}
+
+static void test_filter_of_a_range_has_what_is_in_it(void **state)
+{
+	struct gsb_traced_filter f;
+	struct loaded l;
+
+	load_queries(&l);
+	assert_int_equal(gsb_traced_filter_read(&f, &l.t, "q2"), 0);
+	for (uint64_t serial = 1; serial <= 5; serial++)
+		assert_int_equal(gsb_traced_matches(&f, &l.t, gsb_traced_find(&l.t, serial)),
+				 serial >= 3);
+	assert_int_equal(gsb_traced_filter_read(&f, &l.t, "build"), 0);
+	assert_true(gsb_traced_matches(&f, &l.t, gsb_traced_find(&l.t, 4)));
+	assert_false(gsb_traced_matches(&f, &l.t, gsb_traced_find(&l.t, 5)));
+	unload(&l);
+}
+
 static void test_critical_ends_whatever_a_trace_says(void **state)
 {
 	struct trace_kit k = {0};
@@ -164,7 +249,7 @@ static void test_critical_ends_whatever_a_trace_says(void **state)
 						  .park = GSB_TRACE_PARK_EVENT});
 	load(&l, &k);
 	alarm(60); /* else it would be a hang */
-	assert_int_equal(gsb_critical_make(&c, &l.t, &l.a, 1), 0);
+	assert_int_equal(gsb_critical_make(&c, &l.t, &l.a, 1, 0), 0);
 	alarm(0);
 	expect_joined(&l, &c, 1);
 	gsb_critical_finish(&c);
@@ -409,6 +494,72 @@ static void test_tau_exclusive_times_add_up(void **state)
 	unload(&l);
 }
 
+static void test_tau_paths_go_through_ranges(void **state)
+{
+	static const struct {
+		const char *name;
+		double calls, subrs, inclusive;
+	} want[] = {
+		{"db", 1, 3, 6.5},
+		{"q1", 1, 1, 0.5},
+		{"q2", 1, 2, 1.5},
+		{"build", 1, 2, 1.0},
+		{"scan", 4, 0, 2.0},
+		{".TAU application => db => scan", 1, 0, 0.5},
+		{".TAU application => db => q1", 1, 1, 0.5},
+		{".TAU application => db => q1 => scan", 1, 0, 0.5},
+		{".TAU application => db => q2 => build", 1, 2, 1.0},
+		{".TAU application => db => q2 => build => scan", 2, 0, 1.0},
+		{".TAU application => db => q2 => join", 1, 0, 0.5},
+	};
+	char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX + 32];
+	struct tau_file f;
+	struct loaded l;
+	double sum = 0;
+
+	load_queries(&l);
+	tau_folder(dir);
+	assert_int_equal(gsb_export_tau(dir, &l.t, &l.a), 0);
+	snprintf(path, sizeof(path), "%s/profile.0.0.0", dir);
+	tau_read(path, &f);
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(want); i++) {
+		const struct tau_row *r = find_row(&f, want[i].name);
+
+		assert_true(r->calls == want[i].calls);
+		assert_true(r->subrs == want[i].subrs);
+		assert_true(r->inclusive == want[i].inclusive);
+	}
+	for (unsigned i = 0; i < f.n_rows; i++)
+		sum += strstr(f.rows[i].name, "=>") ? 0 : f.rows[i].exclusive;
+	assert_true(sum > 6.5 - 1e-9 && sum < 6.5 + 1e-9);
+	tau_remove(dir);
+	unload(&l);
+}
+
+/* A query that calls itself takes its time once. */
+static void test_tau_range_in_its_like_counts_once(void **state)
+{
+	char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX + 32];
+	struct trace_kit k = {0};
+	struct tau_file f;
+	struct loaded l;
+
+	trace_kit_tenant(&k, 1, "db");
+	trace_kit_kernel(&k, 1, 5, "scan");
+	PUSH(&k, 0, "q\"");
+	PUSH(&k, 0, "q\"");
+	put_launch(&k, 1, 5, 1000);
+	load(&l, &k);
+	tau_folder(dir);
+	assert_int_equal(gsb_export_tau(dir, &l.t, &l.a), 0);
+	snprintf(path, sizeof(path), "%s/profile.0.0.0", dir);
+	tau_read(path, &f);
+	assert_true(find_row(&f, "q'")->inclusive == 0.5);
+	assert_true(find_row(&f, ".TAU application => db => q' => q'")->inclusive == 0.5);
+	tau_remove(dir);
+	unload(&l);
+}
+
 static void test_tau_names_and_metadata_cannot_break_a_line(void **state)
 {
 	char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX + 32];
@@ -586,6 +737,24 @@ static void test_perfetto_is_json_with_every_run_and_arrow(void **state)
 	assert_non_null(strstr(text, "{\"ph\": \"X\", \"pid\": 2, \"tid\": 1, \"ts\": 3.500, "
 				     "\"dur\": 1.000, \"cat\": \"launch\", \"name\": \"join\""));
 	assert_int_equal(count(text, "\"ph\": \"b\""), count(text, "\"ph\": \"e\""));
+	free(text);
+	unload(&l);
+}
+
+static void test_perfetto_has_ranges_as_spans_of_their_program(void **state)
+{
+	struct loaded l;
+	char *text;
+
+	load_queries(&l);
+	text = export_text(&l, gsb_export_perfetto);
+	assert_string_equal(json_value(text), "\n");
+	assert_int_equal(count(text, "\"cat\": \"range\""), 6);
+	assert_non_null(strstr(
+		text, "{\"ph\": \"e\", \"pid\": 1, \"tid\": 0, \"ts\": 7.000, \"cat\": \"range\", "
+		      "\"id\": \"range 2\", \"name\": \"build\", "
+		      "\"args\": {\"thread\": 0, \"path\": \"q2 =\\u003e build\"}}"));
+	assert_int_equal(count(text, "\"range\": \"q2 =\\u003e build\"}}"), 2);
 	free(text);
 	unload(&l);
 }
@@ -797,6 +966,26 @@ static void test_timeline_holds_the_trace_as_json(void **state)
 	assert_null(strstr(text, "@DATA@"));
 	assert_null(strstr(text, "src=")); /* nothing comes from elsewhere */
 	assert_null(strstr(text, "://"));
+	free(data);
+	free(text);
+	unload(&l);
+}
+
+static void test_timeline_has_a_row_for_each_depth_of_ranges(void **state)
+{
+	char *text, *data;
+	struct loaded l;
+
+	load_queries(&l);
+	text = export_text(&l, gsb_export_timeline);
+	data = page_data(text);
+	assert_string_equal(json_space(json_value(data)), "");
+	assert_non_null(strstr(data, "\"rows\": [{\"tenant\": 0, \"ranges\": 1, "));
+	assert_non_null(strstr(data, "\"row\": [0,0,1,2,2,2,2,2]"));
+	assert_non_null(strstr(data, "\"kind\": [255,255,255,0,0,0,0,0]"));
+	assert_non_null(strstr(data, "\"start\": [1000,3000,3500,0,2000,4000,5000,6000]"));
+	assert_non_null(strstr(data, "\"end\": [3000,7000,6000,500,2500,4500,5500,6500]"));
+	assert_non_null(strstr(data, "\"fill\", \"q1\", \"q2\", \"build\"]"));
 	free(data);
 	free(text);
 	unload(&l);
@@ -1133,14 +1322,20 @@ int main(void)
 		cmocka_unit_test(test_critical_follows_the_stream_to_its_first_post),
 		cmocka_unit_test(test_critical_follows_an_event_into_another_stream),
 		cmocka_unit_test(test_critical_blames_the_program_for_what_it_had_not_posted),
+		cmocka_unit_test(test_critical_of_a_range_begins_with_it),
+		cmocka_unit_test(test_filter_of_a_range_has_what_is_in_it),
 		cmocka_unit_test(test_critical_ends_whatever_a_trace_says),
 		cmocka_unit_test(test_filter_knows_tenants_kernels_and_serials),
 		cmocka_unit_test(test_tau_rows_are_what_the_stream_ran),
 		cmocka_unit_test(test_tau_exclusive_times_add_up),
+		cmocka_unit_test(test_tau_paths_go_through_ranges),
+		cmocka_unit_test(test_tau_range_in_its_like_counts_once),
 		cmocka_unit_test(test_tau_names_and_metadata_cannot_break_a_line),
 		cmocka_unit_test(test_tau_file_is_the_golden_one),
+		cmocka_unit_test(test_perfetto_has_ranges_as_spans_of_their_program),
 		cmocka_unit_test(test_perfetto_is_json_with_every_run_and_arrow),
 		cmocka_unit_test(test_timeline_holds_the_trace_as_json),
+		cmocka_unit_test(test_timeline_has_a_row_for_each_depth_of_ranges),
 		cmocka_unit_test(test_timeline_names_cannot_leave_the_data),
 		cmocka_unit_test(test_error_plot_has_a_point_for_each_prediction),
 		cmocka_unit_test(test_error_plot_puts_measured_across_and_predicted_up),

@@ -14,8 +14,219 @@
 #include "tests/unit/trace_kit.h"
 #include "tools/trace/account.h"
 #include "tools/trace/map.h"
+#include "tools/trace/ranges.h"
 #include "tools/trace/source.h"
 #include "trace/read.h"
+
+/* ---- ranges ---- */
+
+static void put_range(struct trace_kit *k, uint32_t thread, enum gsb_trace_range_step step,
+		      uint64_t id, const char *name)
+{
+	struct gsb_trace_range e = {
+		.head = {GSB_TRACE_RANGE, sizeof(e), 1, k->real_ns += 10},
+		.device_ns = k->real_ns,
+		.id = id,
+		.thread = thread,
+		.step = (uint8_t)step,
+	};
+
+	snprintf(e.name, sizeof(e.name), "%s", name);
+	trace_kit_put(k, &e);
+}
+
+#define PUSH(k, thread, domain, name) put_range(k, thread, GSB_TRACE_RANGE_STEP_PUSH, domain, name)
+#define POP(k, thread, domain)	      put_range(k, thread, GSB_TRACE_RANGE_STEP_POP, domain, "")
+#define START(k, thread, id, name)    put_range(k, thread, GSB_TRACE_RANGE_STEP_START, id, name)
+#define END(k, thread, id)	      put_range(k, thread, GSB_TRACE_RANGE_STEP_END, id, "")
+
+/* A nop that this thread posts. */
+static void post(struct trace_kit *k, uint16_t thread, uint64_t serial)
+{
+	PUT(k, QUEUED, queued, 1, .serial = serial, .thread = thread, .kind = GSB_TRACE_OP_NOP);
+}
+
+static void expect_path(const struct gsb_traced *t, uint64_t serial, const char *want)
+{
+	uint32_t range = gsb_traced_find(t, serial)->range;
+	char path[GSB_TRACED_NAME_MAX] = "";
+
+	if (range != GSB_TRACED_NONE)
+		gsb_traced_ranges_path(t, t->ranges[range].label, path, sizeof(path));
+	assert_string_equal(path, want);
+}
+
+static void test_range_of_an_operation_is_its_threads_innermost(void **state)
+{
+	struct trace_kit k = {0};
+	struct gsb_traced t;
+
+	post(&k, 0, 1);
+	PUSH(&k, 0, 0, "q1");
+	post(&k, 0, 2);
+	post(&k, 3, 3); /* another thread has opened none */
+	PUSH(&k, 0, 0, "scan");
+	PUSH(&k, 3, 0, "q2");
+	post(&k, 0, 4);
+	post(&k, 3, 5);
+	POP(&k, 0, 0);
+	post(&k, 0, 6);
+	POP(&k, 0, 0);
+	post(&k, 0, 7);
+	trace_kit_load(&k, &t);
+	expect_path(&t, 1, "");
+	expect_path(&t, 2, "q1");
+	expect_path(&t, 3, "");
+	expect_path(&t, 4, "q1 => scan");
+	expect_path(&t, 5, "q2");
+	expect_path(&t, 6, "q1");
+	expect_path(&t, 7, "");
+	assert_int_equal(t.n_ranges, 3);
+	assert_int_equal(t.ranges[0].close_ns - t.ranges[0].open_ns, 90);
+	assert_int_equal(gsb_traced_ranges_end_ns(&t, &t.ranges[0]), t.ranges[0].close_ns);
+	gsb_traced_finish(&t);
+	trace_kit_finish(&k);
+}
+
+static void test_ranges_of_two_domains_nest_each_for_itself(void **state)
+{
+	struct trace_kit k = {0};
+	struct gsb_traced t;
+
+	PUSH(&k, 0, 1, "a");
+	PUSH(&k, 0, 2, "b");
+	post(&k, 0, 1);
+	POP(&k, 0, 1); /* not what is innermost */
+	post(&k, 0, 2);
+	POP(&k, 0, 1); /* of a there is no more */
+	post(&k, 0, 3);
+	POP(&k, 0, 2);
+	post(&k, 0, 4);
+	trace_kit_load(&k, &t);
+	expect_path(&t, 1, "a => b");
+	expect_path(&t, 2, "a => b"); /* opened in a, whatever became of that */
+	expect_path(&t, 3, "a => b");
+	expect_path(&t, 4, "");
+	gsb_traced_finish(&t);
+	trace_kit_finish(&k);
+}
+
+static void test_started_range_is_of_who_started_it_until_anybody_ends_it(void **state)
+{
+	struct trace_kit k = {0};
+	struct gsb_traced t;
+
+	START(&k, 0, 5, "q1");
+	START(&k, 0, 6, "q2");
+	post(&k, 0, 1);
+	POP(&k, 0, 5); /* was pushed by nobody */
+	END(&k, 0, 7);
+	END(&k, 9, 6);
+	post(&k, 0, 2);
+	post(&k, 9, 3);
+	END(&k, 9, 5);
+	post(&k, 0, 4);
+	START(&k, 0, 8, "q4");
+	END(&k, 9, 5); /* once more, which ends nothing */
+	post(&k, 0, 5);
+	trace_kit_load(&k, &t);
+	expect_path(&t, 5, "q4");
+	expect_path(&t, 1, "q1 => q2");
+	expect_path(&t, 2, "q1");
+	expect_path(&t, 3, "");
+	expect_path(&t, 4, "");
+	gsb_traced_finish(&t);
+	trace_kit_finish(&k);
+}
+
+/* A range that closed meanwhile must not have operations for good. */
+static void test_ranges_are_not_known_after_a_loss(void **state)
+{
+	struct trace_kit k = {0};
+	struct gsb_traced t;
+
+	PUSH(&k, 0, 0, "q1");
+	START(&k, 0, 4, "q2");
+	PUT(&k, LOST, lost, 0, .n_events = 3);
+	post(&k, 0, 1);
+	PUSH(&k, 0, 0, "q3");
+	END(&k, 0, 4);
+	post(&k, 0, 2);
+	trace_kit_load(&k, &t);
+	assert_int_equal(t.n_lost, 3);
+	expect_path(&t, 1, "");
+	expect_path(&t, 2, "q3");
+	gsb_traced_finish(&t);
+	trace_kit_finish(&k);
+}
+
+static void test_ranges_of_any_depth_end(void **state)
+{
+	struct trace_kit k = {0};
+	struct gsb_traced t;
+
+	for (unsigned i = 0; i < 1000; i++)
+		PUSH(&k, 0, 0, i % 2 ? "a => \n" : "b");
+	post(&k, 0, 1);
+	for (unsigned i = 0; i < 1000; i++)
+		POP(&k, 0, 0);
+	post(&k, 0, 2);
+	trace_kit_load(&k, &t);
+	assert_int_equal(t.n_labels, GSB_RANGE_DEPTH_MAX);
+	assert_string_equal(t.labels[1].name, "a =) ?");
+	assert_int_equal(gsb_traced_find(&t, 2)->range, GSB_TRACED_NONE);
+	assert_int_equal(gsb_traced_ranges_around(&t, gsb_traced_find(&t, 1), "nobody's"),
+			 GSB_TRACED_NONE);
+	gsb_traced_finish(&t);
+	trace_kit_finish(&k);
+}
+
+/* As of one kernel: a query that runs often is one row, with all that is in it. */
+static void test_accounts_of_ranges_have_what_is_in_them(void **state)
+{
+	struct trace_kit k = {0};
+	struct gsb_accounts a;
+	struct gsb_traced t;
+
+	trace_kit_tenant(&k, 1, "db");
+	trace_kit_kernel(&k, 1, 5, "scan");
+	for (unsigned i = 0; i < 3; i++) {
+		const struct kit_op op = {.tenant = 1,
+					  .serial = i + 1,
+					  .kernel = 5,
+					  .n_blocks = 1,
+					  .post = 1000 * (i + 1),
+					  .ready = 1000 * (i + 1),
+					  .issued = 1000 * (i + 1),
+					  .start = 1000 * (i + 1),
+					  .end = 1000 * (i + 1) + 100};
+
+		PUSH(&k, 0, 0, "q");
+		if (i)
+			PUSH(&k, 0, 0, "scan");
+		trace_kit_op(&k, &op);
+		if (i)
+			POP(&k, 0, 0);
+		POP(&k, 0, 0);
+	}
+	PUSH(&k, 0, 0, "open");
+	trace_kit_load(&k, &t);
+	assert_int_equal(gsb_accounts_make(&a, &t), 0);
+	assert_int_equal(t.n_labels, 3);
+	assert_string_equal(a.ranges[0].name, "q");
+	assert_string_equal(a.ranges[0].tenant, "db");
+	assert_int_equal(a.ranges[0].n_opened, 3);
+	assert_int_equal(a.ranges[0].n_launches, 3);
+	assert_int_equal(a.ranges[0].run_ns, 300);
+	assert_string_equal(a.ranges[1].name, "q => scan");
+	assert_int_equal(a.ranges[1].n_launches, 2);
+	assert_int_equal(a.ranges[1].open_ns, t.ranges[2].close_ns - t.ranges[2].open_ns +
+						      t.ranges[4].close_ns - t.ranges[4].open_ns);
+	assert_int_equal(gsb_traced_ranges_end_ns(&t, &t.ranges[5]), t.now_ns);
+	gsb_accounts_finish(&a);
+	gsb_traced_finish(&t);
+	trace_kit_finish(&k);
+}
 
 /* ---- the map ---- */
 
@@ -535,6 +746,12 @@ static void test_errors_of_the_model_add_up_as_the_broker_counts_them(void **sta
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_range_of_an_operation_is_its_threads_innermost),
+		cmocka_unit_test(test_ranges_of_two_domains_nest_each_for_itself),
+		cmocka_unit_test(test_started_range_is_of_who_started_it_until_anybody_ends_it),
+		cmocka_unit_test(test_ranges_are_not_known_after_a_loss),
+		cmocka_unit_test(test_ranges_of_any_depth_end),
+		cmocka_unit_test(test_accounts_of_ranges_have_what_is_in_them),
 		cmocka_unit_test(test_map_finds_what_was_put),
 		cmocka_unit_test(test_map_remove_leaves_the_others),
 		cmocka_unit_test(test_take_joins_all_steps_of_a_serial),

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "tools/trace/ranges.h"
 
 /* ---- waits ---- */
 
@@ -359,6 +360,34 @@ static int longest_first(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+/* A range has what the ranges in it have. */
+static void add_to_ranges(struct gsb_accounts *a, const struct gsb_traced *t,
+			  const struct gsb_traced_op *op)
+{
+	if (op->range == GSB_TRACED_NONE || !gsb_traced_is_command(op))
+		return;
+	for (uint32_t l = t->ranges[op->range].label; l != GSB_TRACED_NONE; l = t->labels[l].parent)
+		add_op(&a->ranges[l], a, t, op);
+}
+
+static void make_ranges(struct gsb_accounts *a, const struct gsb_traced *t)
+{
+	for (uint32_t l = 0; l < t->n_labels; l++) {
+		begin_row(&a->ranges[l], t, t->labels[l].tenant);
+		gsb_traced_ranges_path(t, l, a->ranges[l].name, sizeof(a->ranges[l].name));
+	}
+	for (uint32_t i = 0; i < t->n_ranges; i++) {
+		const struct gsb_traced_range *r = &t->ranges[i];
+
+		a->ranges[r->label].n_opened++;
+		a->ranges[r->label].open_ns += gsb_traced_ranges_end_ns(t, r) - r->open_ns;
+	}
+	for (uint32_t i = 0; i < t->n_ops; i++)
+		add_to_ranges(a, t, &t->ops[i]);
+	for (uint32_t l = 0; l < t->n_labels; l++)
+		close_row(&a->ranges[l]);
+}
+
 static int make_rows(struct gsb_accounts *a, const struct gsb_traced *t)
 {
 	struct gsb_map rows = {0};
@@ -399,7 +428,8 @@ int gsb_accounts_make(struct gsb_accounts *a, const struct gsb_traced *t)
 	a->shape_of = calloc((size_t)t->n_ops + 1, sizeof(*a->shape_of));
 	a->shapes = calloc((size_t)t->n_ops + 1, sizeof(*a->shapes));
 	a->tenants = calloc((size_t)t->n_tenants + 1, sizeof(*a->tenants));
-	if (!a->alone_ns || !a->shape_of || !a->shapes || !a->tenants)
+	a->ranges = calloc((size_t)t->n_labels + 1, sizeof(*a->ranges));
+	if (!a->alone_ns || !a->shape_of || !a->shapes || !a->tenants || !a->ranges)
 		err = -ENOMEM;
 	if (!err)
 		err = find_alone(a, t);
@@ -407,6 +437,8 @@ int gsb_accounts_make(struct gsb_accounts *a, const struct gsb_traced *t)
 		err = find_shapes(a, t);
 	if (!err)
 		err = make_rows(a, t);
+	if (!err)
+		make_ranges(a, t);
 	if (err)
 		gsb_accounts_finish(a);
 	return err;
@@ -419,5 +451,6 @@ void gsb_accounts_finish(struct gsb_accounts *a)
 	free(a->shapes);
 	free(a->tenants);
 	free(a->kernels);
+	free(a->ranges);
 	*a = (struct gsb_accounts){0};
 }

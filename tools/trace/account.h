@@ -45,9 +45,10 @@ struct gsb_account_shape {
 struct gsb_account_row {
 	char tenant[64];
 	char program[64];
-	char name[GSB_TRACED_NAME_MAX]; /* of a kernel, or of what else it is */
-	uint32_t id;			/* the tenant's number */
-	uint32_t kernel;		/* index of one of its kernels; NONE */
+	char name
+		[GSB_TRACED_NAME_MAX]; /* of a kernel, or of what else it is; of a range: its path */
+	uint32_t id;		       /* the tenant's number */
+	uint32_t kernel;	       /* index of one of its kernels; NONE */
 	uint64_t n, n_launches, n_copies, n_fills, n_resized, n_failed;
 	uint64_t run_ns, alone_ns, shared_ns; /* kernels; run_ns of any command */
 	uint64_t copy_ns;		      /* copies and fills */
@@ -55,6 +56,7 @@ struct gsb_account_row {
 	uint64_t bytes, bytes_h2d, bytes_d2h, bytes_d2d;
 	uint64_t first_ns, last_ns, span_ns; /* first post, last completion */
 	uint64_t peak_bytes;
+	uint64_t n_opened, open_ns;	      /* of a range: how often, and how long in sum */
 	uint64_t predicted_ppm, measured_ppm; /* slowdown; 0: not known */
 	uint64_t n_predicted, sum_predicted_ppm;
 	double sum_known_ns, sum_reference_ns;
@@ -66,6 +68,7 @@ struct gsb_accounts {
 	struct gsb_account_shape *shapes;
 	struct gsb_account_row *tenants; /* as in the trace */
 	struct gsb_account_row *kernels; /* by tenant and name, those that took longest first */
+	struct gsb_account_row *ranges;	 /* of each label of the trace, with all that is in it */
 	uint32_t n_shapes, n_kernels;
 	uint64_t busy_ns; /* in which any kernel was on the device */
 };

@@ -159,11 +159,13 @@ static void show_json(const struct gsb_traced *t, const struct verdict *v)
 int gsb_trace_check(const struct gsb_trace_request *q)
 {
 	static struct findings f;
-	struct gsb_traced t = {.on_done = on_done, .arg = &f};
+	struct gsb_traced t = {.on_done = on_done, .arg = &f, .engine = q->engine};
 	struct verdict v;
 
 	if (gsb_traced_load(&t, q->path))
 		return 1;
+	if (t.n_others)
+		gsb_traced_warn(&t, q->path);
 	v = judge(&t, q->json ? stderr : stdout);
 	if (q->json) {
 		show_json(&t, &v);

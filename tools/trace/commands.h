@@ -14,6 +14,7 @@ struct gsb_trace_request {
 	const char *path;   /* the trace */
 	const char *word;   /* explain, critical: whom or what */
 	const char *output; /* -o */
+	uint32_t engine;    /* its pid; 0: any */
 	bool json, all;
 };
 

@@ -13,6 +13,7 @@
 #include "tools/trace/amounts.h"
 #include "tools/trace/commands.h"
 #include "tools/trace/find.h"
+#include "tools/trace/ranges.h"
 
 const char *gsb_critical_text(unsigned cause)
 {
@@ -90,6 +91,7 @@ struct walk {
 	const struct gsb_accounts *a;
 	uint32_t tenant;
 	struct order order; /* of that tenant */
+	uint64_t from;	    /* what is before it is not asked for */
 	uint64_t at;	    /* what is after it is explained */
 };
 
@@ -97,6 +99,7 @@ static int add_step(struct walk *w, uint32_t op, unsigned cause, uint64_t from)
 {
 	struct gsb_critical *c = w->c;
 
+	from = from > w->from ? from : w->from;
 	if (from >= w->at)
 		return 0;
 	if (c->n_steps == c->room) {
@@ -119,7 +122,7 @@ static void add_beyond(struct walk *w, const struct gsb_traced_op *op)
 	double alone = gsb_accounts_reference(w->a, w->t, op);
 	double ns = (double)(op->end_ns - op->start_ns);
 
-	if (alone > 0 && ns > alone)
+	if (alone > 0 && ns > alone && op->start_ns >= w->from)
 		w->c->beyond_ns += (uint64_t)(ns - alone);
 }
 
@@ -216,16 +219,16 @@ static void turn_round(struct gsb_critical *c)
 }
 
 int gsb_critical_make(struct gsb_critical *c, const struct gsb_traced *t,
-		      const struct gsb_accounts *a, uint32_t last)
+		      const struct gsb_accounts *a, uint32_t last, uint64_t from_ns)
 {
-	struct walk w = {.c = c, .t = t, .a = a, .tenant = t->ops[last].tenant};
+	struct walk w = {.c = c, .t = t, .a = a, .tenant = t->ops[last].tenant, .from = from_ns};
 	uint32_t i = last;
 	int err;
 
 	*c = (struct gsb_critical){0};
 	w.at = t->ops[last].completed_ns;
 	err = order_make(&w.order, t, w.tenant);
-	while (!err && i != GSB_TRACED_NONE)
+	while (!err && i != GSB_TRACED_NONE && w.at > w.from)
 		err = walk_op(&w, &i);
 	free(w.order.done);
 	if (err)
@@ -243,19 +246,20 @@ void gsb_critical_finish(struct gsb_critical *c)
 
 /* ---- the command ---- */
 
-/* Which operation a word means: the last to complete of those that match; without a word, of all. */
-static uint32_t find_last(const struct gsb_traced *t, const char *word)
+/* What is asked for: a chain up to an operation, of a whole tenant or of a range. */
+struct subject {
+	uint32_t last, range; /* range: NONE */
+};
+
+/* Of those that match, the last to complete; without a filter, of all. */
+static uint32_t find_last(const struct gsb_traced *t, const struct gsb_traced_filter *f)
 {
-	struct gsb_traced_filter f;
 	uint32_t last = GSB_TRACED_NONE;
 
-	if (word && gsb_traced_filter_read(&f, t, word))
-		return last;
 	for (uint32_t i = 0; i < t->n_ops; i++) {
 		const struct gsb_traced_op *op = &t->ops[i];
 
-		if ((word && !gsb_traced_matches(&f, t, op)) ||
-		    !gsb_traced_has(op, GSB_STEP_COMPLETED))
+		if ((f && !gsb_traced_matches(f, t, op)) || !gsb_traced_has(op, GSB_STEP_COMPLETED))
 			continue;
 		if (last == GSB_TRACED_NONE || op->completed_ns >= t->ops[last].completed_ns)
 			last = i;
@@ -263,6 +267,19 @@ static uint32_t find_last(const struct gsb_traced *t, const char *word)
 	if (last == GSB_TRACED_NONE)
 		fprintf(stderr, "gsb-trace: nothing of that was completed in this trace\n");
 	return last;
+}
+
+static struct subject find_subject(const struct gsb_traced *t, const char *word)
+{
+	struct subject s = {GSB_TRACED_NONE, GSB_TRACED_NONE};
+	struct gsb_traced_filter f;
+
+	if (word && gsb_traced_filter_read(&f, t, word))
+		return s;
+	s.last = find_last(t, word ? &f : NULL);
+	if (word && f.range && s.last != GSB_TRACED_NONE)
+		s.range = gsb_traced_ranges_around(t, &t->ops[s.last], f.range);
+	return s;
 }
 
 static void show_causes(const struct gsb_critical *c, uint64_t whole)
@@ -322,14 +339,28 @@ static void show_steps(const struct gsb_traced *t, const struct gsb_critical *c,
 	}
 }
 
-static void show_json(const struct gsb_traced *t, const struct gsb_critical *c, uint32_t last)
+static void json_range(const struct gsb_traced *t, const struct gsb_traced_range *r)
 {
+	char path[GSB_TRACED_NAME_MAX];
+
+	gsb_traced_ranges_path(t, r->label, path, sizeof(path));
+	printf(", \"range\": ");
+	gsb_json_string(path);
+	printf(", \"open_ns\": %" PRIu64, gsb_traced_ranges_end_ns(t, r) - r->open_ns);
+}
+
+static void show_json(const struct gsb_traced *t, const struct gsb_critical *c,
+		      const struct subject *it)
+{
+	uint32_t last = it->last;
 	char name[GSB_TRACED_NAME_MAX];
 
 	putchar('{');
 	gsb_trace_json_about(t);
 	printf(", \"tenant\": ");
 	gsb_json_string(t->tenants[t->ops[last].tenant].name);
+	if (it->range != GSB_TRACED_NONE)
+		json_range(t, &t->ranges[it->range]);
 	printf(", \"last_serial\": %" PRIu64 ", \"beyond_ns\": %" PRIu64 ", \"steps\": [",
 	       t->ops[last].serial, c->beyond_ns);
 	for (uint32_t i = 0; i < c->n_steps; i++) {
@@ -347,34 +378,53 @@ static void show_json(const struct gsb_traced *t, const struct gsb_critical *c, 
 	printf("]}\n");
 }
 
-static void show(const struct gsb_traced *t, const struct gsb_critical *c, uint32_t last, bool all)
+static void show_range(const struct gsb_traced *t, const struct gsb_traced_range *r)
 {
-	const struct gsb_traced_op *op = &t->ops[last];
+	char path[GSB_TRACED_NAME_MAX], text[GSB_AMOUNT_MAX];
+
+	gsb_traced_ranges_path(t, r->label, path, sizeof(path));
+	gsb_ns_text(gsb_traced_ranges_end_ns(t, r) - r->open_ns, text);
+	printf("range %s, opened at %.6f ms, open for %s\n", path,
+	       gsb_ms_since(r->open_ns, t->header.device_ns), text);
+}
+
+static void show(const struct gsb_traced *t, const struct gsb_critical *c, const struct subject *it,
+		 bool all)
+{
+	const struct gsb_traced_op *op = &t->ops[it->last];
 	uint64_t from = c->n_steps ? c->steps[0].from_ns : op->completed_ns;
 	uint64_t whole = op->completed_ns - from;
 	char text[GSB_AMOUNT_MAX];
 
+	if (it->range != GSB_TRACED_NONE)
+		show_range(t, &t->ranges[it->range]);
 	gsb_ns_text(whole, text);
-	printf("%s (tenant %" PRIu32 "): %s from the post of serial %" PRIu64
-	       " to the completion of serial %" PRIu64 ", %" PRIu32 " steps\n",
-	       t->tenants[op->tenant].name, t->tenants[op->tenant].number, text,
-	       t->ops[c->n_steps ? c->steps[0].op : last].serial, op->serial, c->n_steps);
+	printf("%s (tenant %" PRIu32 "): %s from ", t->tenants[op->tenant].name,
+	       t->tenants[op->tenant].number, text);
+	if (it->range != GSB_TRACED_NONE)
+		printf("its beginning");
+	else
+		printf("the post of serial %" PRIu64,
+		       t->ops[c->n_steps ? c->steps[0].op : it->last].serial);
+	printf(" to the completion of serial %" PRIu64 ", %" PRIu32 " steps\n", op->serial,
+	       c->n_steps);
 	show_causes(c, whole);
 	show_steps(t, c, whole, all);
 }
 
 int gsb_trace_critical(const struct gsb_traced *t, const struct gsb_trace_request *q)
 {
-	uint32_t last = find_last(t, q->word);
+	const struct subject it = find_subject(t, q->word);
+	uint64_t from = it.range == GSB_TRACED_NONE ? 0 : t->ranges[it.range].open_ns;
 	struct gsb_accounts a;
 	struct gsb_critical c;
 	int err;
 
-	if (last == GSB_TRACED_NONE)
+	if (it.last == GSB_TRACED_NONE)
 		return 1;
 	err = gsb_accounts_make(&a, t);
 	if (!err) {
-		err = gsb_critical_make(&c, t, &a, last);
+		err = gsb_critical_make(&c, t, &a, it.last, from);
 		gsb_accounts_finish(&a);
 	}
 	if (err) {
@@ -382,9 +432,9 @@ int gsb_trace_critical(const struct gsb_traced *t, const struct gsb_trace_reques
 		return 1;
 	}
 	if (q->json)
-		show_json(t, &c, last);
+		show_json(t, &c, &it);
 	else
-		show(t, &c, last, q->all);
+		show(t, &c, &it, q->all);
 	gsb_critical_finish(&c);
 	return 0;
 }

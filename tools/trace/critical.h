@@ -36,9 +36,9 @@ struct gsb_critical {
 
 const char *gsb_critical_text(unsigned cause);
 
-/* The chain that ends with this operation. Return: 0, -ENOMEM. */
+/* The chain that ends with this operation, from @from_ns on at the earliest. Return: 0, -ENOMEM. */
 int gsb_critical_make(struct gsb_critical *c, const struct gsb_traced *t,
-		      const struct gsb_accounts *a, uint32_t last);
+		      const struct gsb_accounts *a, uint32_t last, uint64_t from_ns);
 void gsb_critical_finish(struct gsb_critical *c);
 
 #endif

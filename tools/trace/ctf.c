@@ -77,8 +77,9 @@ static void put_field(union gsb_trace_any *any, const struct gsb_trace_field *f,
 	}
 }
 
+/* engine: who has told it; older ones do not say. */
 static void put_payload(union gsb_trace_any *any, const struct gsb_trace_event *e,
-			const bt_field *payload)
+			const bt_field *payload, uint32_t *engine)
 {
 	const bt_field_class *class = bt_field_borrow_class_const(payload);
 	uint64_t n = bt_field_class_structure_get_member_count(class);
@@ -92,6 +93,8 @@ static void put_payload(union gsb_trace_any *any, const struct gsb_trace_event *
 
 		if (!strcmp(name, "tenant"))
 			any->head.tenant = (uint32_t)number_of(field);
+		else if (!strcmp(name, "engine"))
+			*engine = (uint32_t)number_of(field);
 		else if (f)
 			put_field(any, f, field);
 	}
@@ -125,15 +128,27 @@ static void take_about(struct gsb_traced *t, const struct gsb_trace_about *e)
 {
 	struct gsb_trace_header *h = &t->header;
 
-	if (h->pid) {
-		t->n_other_engines += e->pid != h->pid;
+	if (h->pid)
 		return;
-	}
 	h->pid = e->pid;
 	h->n_sms = e->n_sms;
 	gsb_traced_clean(h->device, sizeof(h->device), e->device, sizeof(e->device));
 	gsb_traced_clean(h->policy, sizeof(h->policy), e->policy, sizeof(e->policy));
 	gsb_traced_clean(h->version, sizeof(h->version), e->version, sizeof(e->version));
+}
+
+/* Serials and tenants are numbers of one engine. */
+static bool is_wanted(struct gsb_traced *t, uint32_t engine)
+{
+	if (!engine)
+		return true;
+	if (!t->engine)
+		t->engine = engine;
+	if (t->engine == engine)
+		return true;
+	t->another = engine;
+	t->n_others++;
+	return false;
 }
 
 static int take_event(struct gsb_traced *t, const bt_message *message)
@@ -142,6 +157,7 @@ static int take_event(struct gsb_traced *t, const bt_message *message)
 	const bt_field *payload = bt_event_borrow_payload_field_const(event);
 	const char *name = bt_event_class_get_name(bt_event_borrow_class_const(event));
 	union gsb_trace_any any = {.head = {0}};
+	uint32_t engine = 0;
 	unsigned type;
 
 	if (!name || strncmp(name, PROVIDER, strlen(PROVIDER)))
@@ -149,7 +165,9 @@ static int take_event(struct gsb_traced *t, const bt_message *message)
 	type = type_of(name + strlen(PROVIDER));
 	memset(&any, 0, sizeof(any));
 	if (type != GSB_TRACE_NONE && payload) {
-		put_payload(&any, gsb_trace_event(type), payload);
+		put_payload(&any, gsb_trace_event(type), payload, &engine);
+		if (!is_wanted(t, engine))
+			return 0;
 		put_time(&any, message);
 		take_clocks(t, &any, gsb_trace_event(type));
 	}
@@ -170,6 +188,7 @@ void gsb_ctf_begin(struct gsb_traced *t)
 	gsb_traced_init(t, &unknown);
 	t->on_done = asked.on_done;
 	t->arg = asked.arg;
+	t->engine = asked.engine;
 }
 
 int gsb_ctf_take(struct gsb_traced *t, const bt_message *message)
@@ -181,7 +200,7 @@ int gsb_ctf_take(struct gsb_traced *t, const bt_message *message)
 	case BT_MESSAGE_TYPE_DISCARDED_EVENTS:
 		if (bt_message_discarded_events_get_count(message, &n) ==
 		    BT_PROPERTY_AVAILABILITY_AVAILABLE)
-			t->n_lost += n;
+			gsb_traced_lose(t, n);
 		return 0;
 	default: return 0;
 	}

@@ -14,6 +14,7 @@
 #include "tools/trace/commands.h"
 #include "tools/trace/find.h"
 #include "tools/trace/forms.h"
+#include "tools/trace/ranges.h"
 
 #define COMPANIONS_SHOWN 5u
 
@@ -51,6 +52,16 @@ static void print_serial(const struct gsb_traced *t, uint64_t serial)
 
 /* ---- one operation ---- */
 
+static void explain_range(const struct gsb_traced *t, const struct gsb_traced_op *op)
+{
+	char path[GSB_TRACED_NAME_MAX];
+
+	if (op->range == GSB_TRACED_NONE)
+		return;
+	gsb_traced_ranges_path(t, t->ranges[op->range].label, path, sizeof(path));
+	printf("  in range    %s\n", path);
+}
+
 static void explain_what(const struct gsb_traced *t, const struct gsb_traced_op *op)
 {
 	const struct gsb_traced_tenant *who = &t->tenants[op->tenant];
@@ -67,6 +78,7 @@ static void explain_what(const struct gsb_traced *t, const struct gsb_traced_op 
 		       "shared memory\n",
 		       op->grid[0], op->grid[1], op->grid[2], op->block[0], op->block[1],
 		       op->block[2], op->smem_bytes);
+	explain_range(t, op);
 	printf("  posted      at ");
 	print_moment(t, op->post_ns);
 	printf(" of device time\n");

@@ -9,6 +9,7 @@
 struct gsb_traced_filter {
 	uint32_t tenant;		/* index; NONE: any */
 	const char *kernel;		/* NULL: any */
+	const char *range;		/* NULL: any */
 	const struct gsb_traced_op *op; /* one alone; NULL: any */
 };
 

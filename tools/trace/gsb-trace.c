@@ -3,6 +3,7 @@
  * mean together is in traced.c, what they cost in account.c.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/compiler.h"
 #include "base/program.h"
@@ -25,10 +26,10 @@ enum {
 };
 
 static const struct gsb_cli_command commands[] = {
-	[SUMMARY] = {"summary", "FILE", "what each tenant and kernel took and waited for"},
-	[EXPLAIN] = {"explain", "FILE TENANT|KERNEL|SERIAL",
+	[SUMMARY] = {"summary", "FILE", "what each tenant, range and kernel took and waited for"},
+	[EXPLAIN] = {"explain", "FILE TENANT|RANGE|KERNEL|SERIAL",
 		     "why it was held, re-sized, put beside whom, and how long it waited for what"},
-	[CRITICAL] = {"critical", "FILE [TENANT|KERNEL|SERIAL]",
+	[CRITICAL] = {"critical", "FILE [TENANT|RANGE|KERNEL|SERIAL]",
 		      "the chain of waits that made it end when it did"},
 	[MODEL_ERROR] = {"model-error", "FILE", "what the policy predicted, against what was"},
 	[ERROR_PLOT] = {"error-plot", "FILE", "the same as a picture, a point for each launch"},
@@ -60,9 +61,26 @@ static const struct gsb_cli_option options[] = {
 	{{"json", 'j', NULL, 0, "print one JSON object", 0},
 	 OF(SUMMARY) | OF(CRITICAL) | OF(MODEL_ERROR) | OF(CHECK)},
 	{{"all", 'A', NULL, 0, "the short steps, too", 0}, OF(CRITICAL)},
+	{{"engine", 'e', "PID", 0, "of a session with several engines: whose (of the first heard)",
+	  0},
+	 OF(SUMMARY) | OF(EXPLAIN) | OF(CRITICAL) | OF(MODEL_ERROR) | OF(CHECK) | OUTPUTS},
 	{{"output", 'o', "FILE", 0, "where to write it", 0}, OUTPUTS},
 	{{NULL, 0, NULL, 0, NULL, 0}, 0},
 };
+
+static int set_engine(struct gsb_trace_request *q, const char *value)
+{
+	char *end;
+	unsigned long pid = strtoul(value, &end, 10);
+
+	if (*value < '1' || *value > '9' || *end || pid > INT32_MAX) {
+		fprintf(stderr, "gsb-trace: --engine=%s: it goes by the number of its process\n",
+			value);
+		exit(GSB_WRONG_USAGE);
+	}
+	q->engine = (uint32_t)pid;
+	return 0;
+}
 
 static int set_option(void *input, int key, char *value)
 {
@@ -72,13 +90,14 @@ static int set_option(void *input, int key, char *value)
 	case 'j': q->json = true; return 0;
 	case 'o': q->output = value; return 0;
 	case 'A': q->all = true; return 0;
+	case 'e': return set_engine(q, value);
 	}
 	return -1;
 }
 
 static int run(unsigned command, const struct gsb_trace_request *q)
 {
-	struct gsb_traced t = {0};
+	struct gsb_traced t = {.engine = q->engine};
 	int status;
 
 	if (command == CHECK)

@@ -16,6 +16,7 @@ libtracetool_la_SOURCES = \
 	tools/trace/map.c tools/trace/map.h \
 	tools/trace/model_error.c \
 	tools/trace/perfetto.c \
+	tools/trace/ranges.c tools/trace/ranges.h \
 	tools/trace/replay.c \
 	tools/trace/source.c tools/trace/source.h \
 	tools/trace/summary.c \
@@ -69,4 +70,4 @@ dist_man_MANS += doc/man/gsb-trace.1
 check_SCRIPTS += tests/integ/gsb_trace.sh
 EXTRA_DIST += tests/integ/gsb_trace.sh tests/integ/page_probe.js
 EXTRA_DIST += doc/reading-a-trace.md doc/pictures/trace-whole.png doc/pictures/trace-whole-dark.png \
-	doc/pictures/trace-first.png doc/pictures/trace-search.png doc/pictures/trace-error-h200.svg
+	doc/pictures/trace-first.png doc/pictures/trace-search.png doc/pictures/trace-ranges.png doc/pictures/trace-error-h200.svg

@@ -1,13 +1,14 @@
 /*
  * perfetto.c - gsb-trace perfetto: a trace in Chrome's JSON, which ui.perfetto.dev and chrome://tracing show. A tenant is a
  * process and a stream a thread, so that what is on one track never overlaps; what an operation waited for stands beside
- * it as an asynchronous span, an arrow leads to it from what it was parked on, and two counters go with each tenant.
+ * it as an asynchronous span, an arrow leads to it from what it was parked on, ranges that the program has named are such spans, too, and two counters go with each tenant.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "tools/trace/export.h"
+#include "tools/trace/ranges.h"
 
 struct events {
 	FILE *to;
@@ -77,6 +78,17 @@ static void write_waits(struct events *e, const struct gsb_traced_op *op)
 			fprintf(e->to, ", \"waited_%s_ns\": %" PRIu64, gsb_wait_name(w), waits[w]);
 }
 
+static void write_range(struct events *e, const struct gsb_traced_op *op)
+{
+	char path[GSB_TRACED_NAME_MAX];
+
+	if (op->range == GSB_TRACED_NONE)
+		return;
+	gsb_traced_ranges_path(e->t, e->t->ranges[op->range].label, path, sizeof(path));
+	fputs(", \"range\": ", e->to);
+	gsb_export_string(e->to, path);
+}
+
 static void write_args(struct events *e, const struct gsb_traced_op *op)
 {
 	fprintf(e->to, ", \"args\": {\"serial\": %" PRIu64, op->serial);
@@ -91,6 +103,7 @@ static void write_args(struct events *e, const struct gsb_traced_op *op)
 	if (op->predicted_ns)
 		fprintf(e->to, ", \"predicted_ns\": %" PRIu64, op->predicted_ns);
 	write_waits(e, op);
+	write_range(e, op);
 	fputs("}}", e->to);
 }
 
@@ -180,6 +193,31 @@ static void write_operations(struct events *e, uint32_t *behind)
 	}
 }
 
+/* ---- ranges: of the threads of a program, where one may end before another that is in it ---- */
+
+static void write_ranges(struct events *e)
+{
+	static const char *const phases[] = {"b", "e"};
+	char path[GSB_TRACED_NAME_MAX];
+
+	for (uint32_t i = 0; i < e->t->n_ranges; i++) {
+		const struct gsb_traced_range *r = &e->t->ranges[i];
+		const struct gsb_traced_label *l = &e->t->labels[r->label];
+
+		gsb_traced_ranges_path(e->t, r->label, path, sizeof(path));
+		for (unsigned k = 0; k < 2; k++) {
+			begin(e, phases[k], l->tenant, 0,
+			      k ? gsb_traced_ranges_end_ns(e->t, r) : r->open_ns);
+			fprintf(e->to, ", \"cat\": \"range\", \"id\": \"range %" PRIu32 "\"", i);
+			name_it(e, l->name);
+			fprintf(e->to, ", \"args\": {\"thread\": %" PRIu32 ", \"path\": ",
+				e->t->threads[r->thread].number);
+			gsb_export_string(e->to, path);
+			fputs("}}", e->to);
+		}
+	}
+}
+
 /* ---- counters ---- */
 
 struct change {
@@ -251,6 +289,7 @@ int gsb_export_perfetto(FILE *to, const struct gsb_traced *t, const struct gsb_a
 		fprintf(to, ", \"events_lost\": %" PRIu64 "},\n\"traceEvents\": [\n", t->n_lost);
 		name_tenants(&e);
 		write_operations(&e, behind);
+		write_ranges(&e);
 		write_depths(&e, changes, depth);
 		write_memory(&e);
 		fputs("\n]}\n", to);

@@ -38,6 +38,15 @@ static bool param_is_true(const bt_value *params, const char *key)
 	return value && bt_value_is_bool(value) && bt_value_bool_get(value);
 }
 
+static uint32_t param_number(const bt_value *params, const char *key)
+{
+	const bt_value *value = bt_value_map_borrow_entry_value_const(params, key);
+
+	return value && bt_value_is_signed_integer(value)
+		       ? (uint32_t)bt_value_integer_signed_get(value)
+		       : 0;
+}
+
 static void destroy(struct sink *s)
 {
 	gsb_traced_finish(&s->t);
@@ -57,6 +66,7 @@ initialize(bt_self_component_sink *self, const bt_value *params, const char *nee
 		free(s);
 		return BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_MEMORY_ERROR;
 	}
+	s->t.engine = param_number(params, "engine");
 	gsb_ctf_begin(&s->t);
 	s->run = run;
 	s->word = param_text(params, "word");

@@ -43,6 +43,12 @@ int gsb_traced_load_fd(struct gsb_traced *t, int fd, char *why)
 
 	if (err)
 		return err;
+	if (asked.engine && asked.engine != gsb_trace_header(r)->pid) {
+		snprintf(why, GSB_TRACE_WHY_MAX, "is of engine %" PRIu32 ", not %" PRIu32,
+			 gsb_trace_header(r)->pid, asked.engine);
+		gsb_trace_close(r);
+		return -ENOENT;
+	}
 	gsb_traced_init(t, gsb_trace_header(r));
 	t->on_done = asked.on_done;
 	t->arg = asked.arg;
@@ -114,11 +120,12 @@ void gsb_traced_warn(const struct gsb_traced *t, const char *path)
 			" serial%s twice: see gsb-trace check\n",
 			path, t->n_flawed, plural(t->n_flawed), t->n_orphans, plural(t->n_orphans),
 			t->n_duplicates, plural(t->n_duplicates));
-	if (t->n_other_engines)
+	if (t->n_others)
 		fprintf(stderr,
-			"gsb-trace: %s: more than one engine has told its events, which are taken "
-			"for those of one: have a session for each\n",
-			path);
+			"gsb-trace: %s: of engine %" PRIu32 "; %" PRIu64
+			" event%s left out: --engine=%" PRIu32 " shows another\n",
+			path, t->engine, t->n_others,
+			t->n_others == 1 ? " of others is" : "s of others are", t->another);
 	if (n_open)
 		fprintf(stderr, "gsb-trace: %s: %" PRIu64 " operation%s not completed in it\n",
 			path, n_open, n_open == 1 ? " is" : "s are");

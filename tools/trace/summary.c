@@ -1,5 +1,5 @@
 /*
- * summary.c - gsb-trace summary: what each tenant and each kernel took and waited for.
+ * summary.c - gsb-trace summary: what each tenant, each range that a program has named, and each kernel took and waited for.
  *
  * The sums are account.c's; here stands which of them are shown, once, for the printed tables and for JSON.
  */
@@ -50,6 +50,25 @@ static const struct gsb_field kernel_fields[] = {
 	R("TIME", "run_ns", NS, run_ns),
 	R("ALONE", "alone_ns", NS, alone_ns),
 	R("SHARED", "shared_ns", NS, shared_ns),
+	R("WAITED", "wait_ns", NS, wait_ns),
+	R("SLOWDOWN", "slowdown_measured", PPM, measured_ppm),
+	R("PREDICTED", "slowdown_predicted", PPM, predicted_ppm),
+};
+
+static const struct gsb_field range_fields[] = {
+	R("ID", "id", U32, id),
+	R("TENANT", "tenant", TEXT, tenant),
+	R("RANGE", "range", TEXT, name),
+	R("TIMES", "times", U64, n_opened),
+	R("OPEN", "open_ns", NS, open_ns),
+	R("LAUNCHES", "launches", U64, n_launches),
+	R("COPIES", "copies", U64, n_copies),
+	R(NULL, "fills", U64, n_fills),
+	R(NULL, "failed", U64, n_failed),
+	R("BYTES", "bytes", BYTES, bytes),
+	R("ALONE", "alone_ns", NS, alone_ns),
+	R("SHARED", "shared_ns", NS, shared_ns),
+	R("COPYING", "copy_ns", NS, copy_ns),
 	R("WAITED", "wait_ns", NS, wait_ns),
 	R("SLOWDOWN", "slowdown_measured", PPM, measured_ppm),
 	R("PREDICTED", "slowdown_predicted", PPM, predicted_ppm),
@@ -119,6 +138,11 @@ static void show_json(const struct gsb_traced *t, const struct gsb_accounts *a)
 		printf("%s", i ? ", " : "");
 		json_row(kernel_fields, GSB_ARRAY_LEN(kernel_fields), &a->kernels[i]);
 	}
+	printf("], \"ranges\": [");
+	for (uint32_t i = 0; i < t->n_labels; i++) {
+		printf("%s", i ? ", " : "");
+		json_row(range_fields, GSB_ARRAY_LEN(range_fields), &a->ranges[i]);
+	}
 	printf("]}\n");
 }
 
@@ -158,6 +182,11 @@ static void show_tables(const struct gsb_traced *t, const struct gsb_accounts *a
 	show_table(wait_headings, GSB_ARRAY_LEN(wait_headings), wait_fields,
 		   GSB_ARRAY_LEN(wait_fields), a->tenants, t->n_tenants);
 	printf("\n");
+	if (t->n_labels) {
+		show_table(range_fields, GSB_ARRAY_LEN(range_fields), NULL, 0, a->ranges,
+			   t->n_labels);
+		printf("\n");
+	}
 	show_table(kernel_fields, GSB_ARRAY_LEN(kernel_fields), NULL, 0, a->kernels, a->n_kernels);
 }
 

@@ -7,7 +7,9 @@
  *   .TAU application => TENANT              the same, less what the stream ran
  *   .TAU application => TENANT => KERNEL    what it ran: kernels, copies, fills
  *
- * each as a call path and flat. Bytes and waits are user events: waits of queued operations overlap, so they are no times
+ * and where the program has named ranges, they stand between TENANT and KERNEL, outermost first, with the time of what the
+ * stream ran in them and none of their own: ranges are of threads that post, and those may have several open at once. Each is a
+ * call path and flat. Bytes and waits are user events: waits of queued operations overlap, so they are no times
  * that add up. The text is what TAU's own pprof reads: a line of the count and the metric, a line of headings with the
  * metadata, one line for each row, "0 aggregates", and the user events. Times are microseconds.
  */
@@ -17,8 +19,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/compiler.h"
+#include "base/hash.h"
 #include "tools/trace/amounts.h"
 #include "tools/trace/export.h"
+#include "tools/trace/ranges.h"
 
 enum {
 	BYTES_H2D,
@@ -29,11 +34,19 @@ enum {
 	N_USER_EVENTS = N_BYTES + GSB_N_WAITS
 };
 
+/* Where a row stands: in a range, by its label, in none, or in the flat profile. */
+#define IN_NO_RANGE ((uint64_t)GSB_TRACED_NONE)
+#define FLAT	    UINT64_MAX
+
+#define PATH_BYTES 1536
+
 struct row {
 	char name[GSB_TRACED_NAME_MAX];
 	const char *group;
+	uint64_t place;
 	uint32_t stream, next; /* of the same stream; NONE */
-	uint64_t calls, ns;
+	uint32_t range;	       /* the last that was counted as a call; NONE */
+	uint64_t calls, subrs, own_ns, ns;
 };
 
 struct user_event {
@@ -49,7 +62,8 @@ struct profile {
 	struct gsb_map row_of;
 	struct user_event (*events)[N_USER_EVENTS]; /* of each stream */
 	uint32_t *first, *last;			    /* row of each stream, when calls is not 0 */
-	uint64_t *calls, *ns;			    /* of each stream */
+	uint64_t *calls, *ns; /* of each stream: what it ran, and what it calls */
+	uint64_t *subrs;
 };
 
 /* ---- what a stream ran ---- */
@@ -66,15 +80,6 @@ static void tau_name(char out[GSB_TRACED_NAME_MAX], const char *name)
 	}
 }
 
-static uint64_t hash_text(const char *s)
-{
-	uint64_t h = 0xcbf29ce484222325ull;
-
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * 0x100000001b3ull;
-	return h;
-}
-
 static const char *row_name(const struct profile *p, const struct gsb_traced_op *op, char *out)
 {
 	static const char *const copies[] = {"copy, host to device", "copy, device to host",
@@ -89,47 +94,115 @@ static const char *row_name(const struct profile *p, const struct gsb_traced_op 
 	return "TAU_GPU_MEMORY_COPY";
 }
 
-/* To its stream's; the first of a stream finds no calls. */
 static void append_row(struct profile *p, uint32_t i)
 {
 	uint32_t stream = p->rows[i].stream;
 
-	if (p->calls[stream])
+	if (p->first[stream] != GSB_TRACED_NONE)
 		p->rows[p->last[stream]].next = i;
 	else
 		p->first[stream] = i;
 	p->last[stream] = i;
 }
 
+/* The row of this name in that place; made when it is the first. NULL: there is no memory. */
+static struct row *row_of(struct profile *p, const struct row *wanted)
+{
+	uint64_t key = gsb_hash_bytes(gsb_hash_number(GSB_HASH_BEGIN, wanted->place), wanted->name,
+				      strlen(wanted->name));
+	uint32_t i = gsb_map_get(&p->row_of, wanted->stream, key);
+	struct row *r;
+
+	if (i != GSB_MAP_NONE)
+		return &p->rows[i];
+	i = p->n_rows;
+	r = GSB_TRACED_APPEND(p, rows);
+	if (!r || gsb_map_put(&p->row_of, wanted->stream, key, i))
+		return NULL;
+	*r = *wanted;
+	append_row(p, i);
+	return r;
+}
+
+/*
+ * To its row in a place. @range: whose call it is, so that it is one however much is run in that; NONE: each is one.
+ * Return: 1, it was a call; 0; -ENOMEM.
+ */
+static int add_to_row(struct profile *p, struct row *wanted, uint64_t place, uint32_t range,
+		      uint64_t ns, uint64_t subrs)
+{
+	struct row *r;
+	bool call;
+
+	wanted->place = place;
+	r = row_of(p, wanted);
+	if (!r)
+		return -ENOMEM;
+	call = range == GSB_TRACED_NONE || r->range != range;
+	r->range = range;
+	r->calls += call;
+	r->subrs += subrs;
+	r->own_ns += range == GSB_TRACED_NONE ? ns : 0;
+	r->ns += ns;
+	return call;
+}
+
+/* Whether one of the same name is between an operation and this range: the flat profile has its time from that. */
+static bool is_around_its_like(const struct gsb_traced *t, const struct gsb_traced_op *op,
+			       uint32_t range)
+{
+	const char *name = t->labels[t->ranges[range].label].name;
+
+	return gsb_traced_ranges_around(t, op, name) != range;
+}
+
+/* The range itself, in those around it. Return: as add_to_row(). */
+static int add_range(struct profile *p, const struct gsb_traced_op *op, uint32_t range, uint64_t ns,
+		     uint64_t subrs)
+{
+	const struct gsb_traced_label *l = &p->t->labels[p->t->ranges[range].label];
+	struct row row = {.group = "TAU_USER",
+			  .stream = op->stream,
+			  .next = GSB_TRACED_NONE,
+			  .range = GSB_TRACED_NONE};
+
+	tau_name(row.name, l->name);
+	if (!is_around_its_like(p->t, op, range) && add_to_row(p, &row, FLAT, range, ns, subrs) < 0)
+		return -ENOMEM;
+	return add_to_row(p, &row, l->parent, range, ns, subrs);
+}
+
+/* Who calls what a stream has run: a range, which is called by the one around it, or else the tenant. */
+static int add_call(struct profile *p, const struct gsb_traced_op *op, uint64_t ns)
+{
+	uint64_t subrs = 1;
+
+	for (uint32_t i = op->range; i != GSB_TRACED_NONE; i = p->t->ranges[i].parent) {
+		int call = add_range(p, op, i, ns, subrs);
+
+		if (call < 0)
+			return call;
+		subrs = (uint64_t)call;
+	}
+	p->subrs[op->stream] += subrs;
+	return 0;
+}
+
 static int add_run(struct profile *p, const struct gsb_traced_op *op)
 {
-	struct row row = {.stream = op->stream, .next = GSB_TRACED_NONE};
-	uint64_t key;
-	uint32_t i;
+	struct row row = {.stream = op->stream, .next = GSB_TRACED_NONE, .range = GSB_TRACED_NONE};
+	uint64_t ns = op->end_ns - op->start_ns;
+	uint64_t place = op->range == GSB_TRACED_NONE ? IN_NO_RANGE : p->t->ranges[op->range].label;
+	int err = add_call(p, op, ns);
 
+	if (err)
+		return err;
 	row.group = row_name(p, op, row.name);
-	key = hash_text(row.name);
-	i = gsb_map_get(&p->row_of, op->stream, key);
-	if (i == GSB_MAP_NONE) {
-		if (p->n_rows == p->rows_room) {
-			uint32_t more = 2 * p->rows_room + 64;
-			void *bigger = reallocarray(p->rows, more, sizeof(*p->rows));
-
-			if (!bigger)
-				return -ENOMEM;
-			p->rows = bigger;
-			p->rows_room = more;
-		}
-		i = p->n_rows++;
-		p->rows[i] = row;
-		append_row(p, i);
-		if (gsb_map_put(&p->row_of, op->stream, key, i))
-			return -ENOMEM;
-	}
-	p->rows[i].calls++;
-	p->rows[i].ns += op->end_ns - op->start_ns;
+	if (add_to_row(p, &row, FLAT, GSB_TRACED_NONE, ns, 0) < 0 ||
+	    add_to_row(p, &row, place, GSB_TRACED_NONE, ns, 0) < 0)
+		return -ENOMEM;
 	p->calls[op->stream]++;
-	p->ns[op->stream] += op->end_ns - op->start_ns;
+	p->ns[op->stream] += ns;
 	return 0;
 }
 
@@ -165,6 +238,8 @@ static int collect(struct profile *p)
 {
 	int err = 0;
 
+	for (uint32_t i = 0; i < p->t->n_streams; i++)
+		p->first[i] = GSB_TRACED_NONE;
 	for (uint32_t i = 0; i < p->t->n_ops && !err; i++) {
 		const struct gsb_traced_op *op = &p->t->ops[i];
 
@@ -219,24 +294,39 @@ static void write_row(FILE *to, const char *path, const char *name, uint64_t cal
 		group);
 }
 
+/* What stands before its name. */
+static void path_of(const struct profile *p, const struct row *r, const char *owner,
+		    char out[PATH_BYTES])
+{
+	char ranges[PATH_BYTES / 2];
+
+	out[0] = '\0';
+	if (r->place == FLAT)
+		return;
+	gsb_traced_ranges_path(p->t, (uint32_t)r->place, ranges, sizeof(ranges));
+	for (char *c = strchr(ranges, '"'); c; c = strchr(c, '"'))
+		*c = '\'';
+	snprintf(out, PATH_BYTES, ".TAU application => %s => %s%s", owner, ranges,
+		 *ranges ? " => " : "");
+}
+
 static void write_rows(FILE *to, const struct profile *p, uint32_t stream)
 {
 	const uint32_t tenant = p->t->streams[stream].tenant;
-	const uint64_t ran = p->ns[stream], calls = p->calls[stream];
+	const uint64_t ran = p->ns[stream], subrs = p->subrs[stream];
 	uint64_t whole = p->a->tenants[tenant].span_ns;
-	char owner[GSB_TRACED_NAME_MAX], path[GSB_TRACED_NAME_MAX + 32];
+	char owner[GSB_TRACED_NAME_MAX], path[PATH_BYTES];
 
 	whole = whole < ran ? ran : whole; /* so much is in the stream of a hostile trace only */
 	tau_name(owner, p->t->tenants[tenant].name);
 	write_row(to, "", ".TAU application", 1, 1, 0, whole, "TAU_USER");
-	write_row(to, "", owner, 1, calls, whole - ran, whole, "TAU_USER");
-	write_row(to, ".TAU application => ", owner, 1, calls, whole - ran, whole, "TAU_USER");
-	snprintf(path, sizeof(path), ".TAU application => %s => ", owner);
+	write_row(to, "", owner, 1, subrs, whole - ran, whole, "TAU_USER");
+	write_row(to, ".TAU application => ", owner, 1, subrs, whole - ran, whole, "TAU_USER");
 	for (uint32_t i = p->first[stream]; i != GSB_TRACED_NONE; i = p->rows[i].next) {
 		const struct row *r = &p->rows[i];
 
-		write_row(to, "", r->name, r->calls, 0, r->ns, r->ns, r->group);
-		write_row(to, path, r->name, r->calls, 0, r->ns, r->ns, r->group);
+		path_of(p, r, owner, path);
+		write_row(to, path, r->name, r->calls, r->subrs, r->own_ns, r->ns, r->group);
 	}
 }
 
@@ -245,7 +335,7 @@ static uint32_t count_rows(const struct profile *p, uint32_t stream)
 	uint32_t n = 3;
 
 	for (uint32_t i = p->first[stream]; i != GSB_TRACED_NONE; i = p->rows[i].next)
-		n += 2;
+		n++;
 	return n;
 }
 
@@ -331,8 +421,10 @@ int gsb_export_tau(const char *dir, const struct gsb_traced *t, const struct gsb
 	p.first = calloc(n, sizeof(*p.first));
 	p.last = calloc(n, sizeof(*p.last));
 	p.calls = calloc(n, sizeof(*p.calls));
+	p.subrs = calloc(n, sizeof(*p.subrs));
 	p.ns = calloc(n, sizeof(*p.ns));
-	if (!p.events || !p.first || !p.last || !p.calls || !p.ns || !threads || collect(&p))
+	if (!p.events || !p.first || !p.last || !p.calls || !p.subrs || !p.ns || !threads ||
+	    collect(&p))
 		err = say(dir, -ENOMEM);
 	else if (mkdir(dir, 0777) && errno != EEXIST)
 		err = say(dir, -errno);
@@ -343,6 +435,7 @@ int gsb_export_tau(const char *dir, const struct gsb_traced *t, const struct gsb
 	free(p.first);
 	free(p.last);
 	free(p.calls);
+	free(p.subrs);
 	free(p.ns);
 	free(threads);
 	gsb_map_finish(&p.row_of);

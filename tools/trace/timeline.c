@@ -9,13 +9,22 @@
 
 #include "base/compiler.h"
 #include "tools/trace/export.h"
+#include "tools/trace/ranges.h"
 
 #define MARK "@DATA@"
 
-/* What is drawn: operations that were on the device, by row and start. */
+#define RANGE 255 /* beside enum gsb_trace_op: what a program has named */
+
+/* What is drawn: operations that were on the device and ranges, by row and start. */
 struct item {
-	uint32_t op, row;
-	uint64_t start_ns;
+	const struct gsb_traced_op *op; /* of a range: one that is made for it */
+	uint32_t row, name;		/* name: of a range, its label */
+};
+
+/* A stream, or ranges of a thread that are in as many others. */
+struct row {
+	uint32_t tenant, depth, number; /* depth 0: a stream */
+	uint32_t index;			/* of the stream or the thread */
 };
 
 struct drawing {
@@ -24,8 +33,11 @@ struct drawing {
 	const struct gsb_accounts *a;
 	struct item *items;
 	uint32_t n_items;
-	uint32_t *streams; /* of each row */
+	struct row *rows;
 	uint32_t n_rows;
+	uint32_t *row_of_stream, *row_of_thread; /* its first */
+	uint32_t *depths;			 /* of each thread */
+	struct gsb_traced_op *spans;		 /* of each range */
 	uint64_t t0, end;
 };
 
@@ -33,16 +45,18 @@ enum { FIRST_COPY, N_PLACES = 4, FIRST_FILL = FIRST_COPY + N_PLACES * N_PLACES, 
 
 /* ---- rows ---- */
 
-static const struct gsb_traced *sorted; /* whose streams are compared */
-
-static int compare_streams(const void *a, const void *b)
+/* A tenant's ranges stand above its streams. */
+static int compare_rows(const void *a, const void *b)
 {
-	const struct gsb_traced_stream *x = &sorted->streams[*(const uint32_t *)a];
-	const struct gsb_traced_stream *y = &sorted->streams[*(const uint32_t *)b];
+	const struct row *x = a, *y = b;
 
 	if (x->tenant != y->tenant)
 		return x->tenant < y->tenant ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	if (!x->depth != !y->depth)
+		return x->depth ? -1 : 1;
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	return x->depth < y->depth ? -1 : x->depth > y->depth;
 }
 
 static int compare_items(const void *a, const void *b)
@@ -51,39 +65,86 @@ static int compare_items(const void *a, const void *b)
 
 	if (x->row != y->row)
 		return x->row < y->row ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
+	if (x->op->start_ns != y->op->start_ns)
+		return x->op->start_ns < y->op->start_ns ? -1 : 1;
 	return x->op < y->op ? -1 : x->op > y->op;
 }
 
-/* A row for each stream in which anything ran. row_of: of each stream. */
-static void make_rows(struct drawing *d, uint32_t *row_of)
+/* A row for each stream in which anything ran. */
+static void make_stream_rows(struct drawing *d)
 {
-	for (uint32_t i = 0; i < d->t->n_ops; i++)
-		if (gsb_traced_ran(&d->t->ops[i]))
-			row_of[d->t->ops[i].stream] = 1;
-	for (uint32_t s = 0; s < d->t->n_streams; s++)
-		if (row_of[s])
-			d->streams[d->n_rows++] = s;
-	sorted = d->t;
-	qsort(d->streams, d->n_rows, sizeof(*d->streams), compare_streams);
-	for (uint32_t r = 0; r < d->n_rows; r++)
-		row_of[d->streams[r]] = r;
+	const struct gsb_traced *t = d->t;
+
+	for (uint32_t i = 0; i < t->n_ops; i++)
+		if (gsb_traced_ran(&t->ops[i]))
+			d->row_of_stream[t->ops[i].stream] = 1;
+	for (uint32_t s = 0; s < t->n_streams; s++)
+		if (d->row_of_stream[s])
+			d->rows[d->n_rows++] =
+				(struct row){t->streams[s].tenant, 0, t->streams[s].number, s};
 }
 
-static void make_items(struct drawing *d, const uint32_t *row_of)
+/* And for each depth of a thread's ranges: what was opened while another was open is deeper, so in a row none overlap. */
+static void make_range_rows(struct drawing *d)
+{
+	const struct gsb_traced *t = d->t;
+
+	for (uint32_t i = 0; i < t->n_ranges; i++) {
+		uint32_t thread = t->ranges[i].thread, depth = t->labels[t->ranges[i].label].depth;
+
+		while (d->depths[thread] < depth)
+			d->rows[d->n_rows++] =
+				(struct row){t->threads[thread].tenant, ++d->depths[thread],
+					     t->threads[thread].number, thread};
+	}
+}
+
+static void make_rows(struct drawing *d)
+{
+	make_stream_rows(d);
+	make_range_rows(d);
+	qsort(d->rows, d->n_rows, sizeof(*d->rows), compare_rows);
+	for (uint32_t r = 0; r < d->n_rows; r++) {
+		if (!d->rows[r].depth)
+			d->row_of_stream[d->rows[r].index] = r;
+		if (d->rows[r].depth == 1)
+			d->row_of_thread[d->rows[r].index] = r;
+	}
+}
+
+static void add_item(struct drawing *d, const struct gsb_traced_op *op, uint32_t row, uint32_t name)
+{
+	d->items[d->n_items++] = (struct item){op, row, name};
+	d->t0 = op->post_ns < d->t0 ? op->post_ns : d->t0;
+	d->t0 = op->start_ns < d->t0 ? op->start_ns : d->t0;
+	d->end = op->end_ns > d->end ? op->end_ns : d->end;
+}
+
+static void add_range(struct drawing *d, uint32_t i)
+{
+	const struct gsb_traced_range *r = &d->t->ranges[i];
+	const struct gsb_traced_label *l = &d->t->labels[r->label];
+
+	d->spans[i] = (struct gsb_traced_op){
+		.kind = RANGE,
+		.tenant = l->tenant,
+		.kernel = GSB_TRACED_NONE,
+		.previous = GSB_TRACED_NONE,
+		.post_ns = r->open_ns,
+		.start_ns = r->open_ns,
+		.end_ns = gsb_traced_ranges_end_ns(d->t, r),
+	};
+	add_item(d, &d->spans[i], d->row_of_thread[r->thread] + l->depth - 1, r->label);
+}
+
+static void make_items(struct drawing *d)
 {
 	d->t0 = UINT64_MAX;
-	for (uint32_t i = 0; i < d->t->n_ops; i++) {
-		const struct gsb_traced_op *op = &d->t->ops[i];
-
-		if (!gsb_traced_ran(op))
-			continue;
-		d->items[d->n_items++] = (struct item){i, row_of[op->stream], op->start_ns};
-		d->t0 = op->post_ns < d->t0 ? op->post_ns : d->t0;
-		d->t0 = op->start_ns < d->t0 ? op->start_ns : d->t0;
-		d->end = op->end_ns > d->end ? op->end_ns : d->end;
-	}
+	for (uint32_t i = 0; i < d->t->n_ops; i++)
+		if (gsb_traced_ran(&d->t->ops[i]))
+			add_item(d, &d->t->ops[i], d->row_of_stream[d->t->ops[i].stream], 0);
+	for (uint32_t i = 0; i < d->t->n_ranges; i++)
+		add_range(d, i);
 	qsort(d->items, d->n_items, sizeof(*d->items), compare_items);
 	if (!d->n_items)
 		d->t0 = 0;
@@ -93,13 +154,20 @@ static void make_items(struct drawing *d, const uint32_t *row_of)
 
 static const struct gsb_traced_op *op_at(const struct drawing *d, uint32_t i)
 {
-	return &d->t->ops[d->items[i].op];
+	return d->items[i].op;
+}
+
+static bool is_range(const struct drawing *d, uint32_t i)
+{
+	return op_at(d, i)->kind == RANGE;
 }
 
 static uint64_t name_at(const struct drawing *d, uint32_t i)
 {
 	const struct gsb_traced_op *op = op_at(d, i);
 
+	if (is_range(d, i))
+		return d->t->n_kernels + N_OTHER_NAMES + d->items[i].name;
 	if (op->kernel != GSB_TRACED_NONE)
 		return op->kernel;
 	if (op->kind == GSB_TRACE_OP_COPY)
@@ -133,7 +201,7 @@ static uint64_t kind_at(const struct drawing *d, uint32_t i) { return op_at(d, i
 static uint64_t post_at(const struct drawing *d, uint32_t i) { return op_at(d, i)->post_ns - d->t0; }
 static uint64_t start_at(const struct drawing *d, uint32_t i) { return op_at(d, i)->start_ns - d->t0; }
 static uint64_t end_at(const struct drawing *d, uint32_t i) { return op_at(d, i)->end_ns - d->t0; }
-static uint64_t alone_at(const struct drawing *d, uint32_t i) { return d->a->alone_ns[d->items[i].op]; }
+static uint64_t alone_at(const struct drawing *d, uint32_t i) { return is_range(d, i) ? 0 : d->a->alone_ns[op_at(d, i) - d->t->ops]; }
 static uint64_t blocks_at(const struct drawing *d, uint32_t i) { return op_at(d, i)->n_blocks; }
 static uint64_t after_at(const struct drawing *d, uint32_t i) { return op_at(d, i)->n_blocks_after; }
 static uint64_t bytes_at(const struct drawing *d, uint32_t i) { return op_at(d, i)->bytes; }
@@ -145,7 +213,7 @@ static uint64_t on_at(const struct drawing *d, uint32_t i) { return op_at(d, i)-
 
 static uint64_t reference_at(const struct drawing *d, uint32_t i)
 {
-	double ns = gsb_accounts_reference(d->a, d->t, op_at(d, i));
+	double ns = is_range(d, i) ? 0 : gsb_accounts_reference(d->a, d->t, op_at(d, i));
 
 	return ns < 1e18 ? (uint64_t)(ns + 0.5) : 0;
 }
@@ -220,7 +288,22 @@ static void write_names(const struct drawing *d)
 	for (unsigned from = 0; from < N_PLACES; from++)
 		for (unsigned to = 0; to < N_PLACES; to++)
 			fprintf(d->to, "\"copy, %s to %s\", ", places[from], places[to]);
-	fprintf(d->to, "\"fill\"]");
+	fprintf(d->to, "\"fill\"");
+	for (uint32_t l = 0; l < d->t->n_labels; l++) {
+		fputs(", ", d->to);
+		gsb_export_string(d->to, d->t->labels[l].name);
+	}
+	fputc(']', d->to);
+}
+
+static void write_row(const struct drawing *d, const struct row *r, const char *comma)
+{
+	bool is_legacy = !r->depth && d->t->streams[r->index].is_legacy;
+
+	fprintf(d->to,
+		"%s{\"tenant\": %" PRIu32 ", \"ranges\": %" PRIu32 ", \"stream\": %" PRIu32
+		", \"legacy\": %s}",
+		comma, r->tenant, r->depth, r->number, is_legacy ? "true" : "false");
 }
 
 static void write_tenants(const struct drawing *d)
@@ -237,13 +320,8 @@ static void write_tenants(const struct drawing *d)
 			it->pid);
 	}
 	fprintf(d->to, "],\n\"rows\": [");
-	for (uint32_t r = 0; r < d->n_rows; r++) {
-		const struct gsb_traced_stream *s = &d->t->streams[d->streams[r]];
-
-		fprintf(d->to,
-			"%s{\"tenant\": %" PRIu32 ", \"stream\": %" PRIu32 ", \"legacy\": %s}",
-			r ? ", " : "", s->tenant, s->number, s->is_legacy ? "true" : "false");
-	}
+	for (uint32_t r = 0; r < d->n_rows; r++)
+		write_row(d, &d->rows[r], r ? ", " : "");
 	fputc(']', d->to);
 }
 
@@ -270,26 +348,45 @@ static void write_data(const struct drawing *d)
 	fputs("}\n", d->to);
 }
 
+static int make_room(struct drawing *d)
+{
+	const struct gsb_traced *t = d->t;
+	size_t n_streams = (size_t)t->n_streams + 1, n_ranges = (size_t)t->n_ranges + 1;
+
+	d->items = calloc((size_t)t->n_ops + n_ranges, sizeof(*d->items));
+	d->spans = calloc(n_ranges, sizeof(*d->spans));
+	d->rows = calloc(n_streams + n_ranges, sizeof(*d->rows)); /* no depth without a range */
+	d->row_of_stream = calloc(n_streams, sizeof(*d->row_of_stream));
+	d->row_of_thread = calloc((size_t)t->n_threads + 1, sizeof(*d->row_of_thread));
+	d->depths = calloc((size_t)t->n_threads + 1, sizeof(*d->depths));
+	return d->items && d->spans && d->rows && d->row_of_stream && d->row_of_thread && d->depths
+		       ? 0
+		       : -ENOMEM;
+}
+
+static void free_room(struct drawing *d)
+{
+	free(d->items);
+	free(d->spans);
+	free(d->rows);
+	free(d->row_of_stream);
+	free(d->row_of_thread);
+	free(d->depths);
+}
+
 int gsb_export_timeline(FILE *to, const struct gsb_traced *t, const struct gsb_accounts *a)
 {
 	const char *mark = strstr(gsb_timeline_html, MARK);
 	struct drawing d = {.to = to, .t = t, .a = a};
-	uint32_t *row_of = calloc((size_t)t->n_streams + 1, sizeof(*row_of));
-	int err = 0;
+	int err = make_room(&d);
 
-	d.items = calloc((size_t)t->n_ops + 1, sizeof(*d.items));
-	d.streams = calloc((size_t)t->n_streams + 1, sizeof(*d.streams));
-	if (row_of && d.items && d.streams) {
-		make_rows(&d, row_of);
-		make_items(&d, row_of);
+	if (!err) {
+		make_rows(&d);
+		make_items(&d);
 		fwrite(gsb_timeline_html, 1, (size_t)(mark - gsb_timeline_html), to);
 		write_data(&d);
 		fputs(mark + strlen(MARK), to);
-	} else {
-		err = -ENOMEM;
 	}
-	free(row_of);
-	free(d.items);
-	free(d.streams);
+	free_room(&d);
 	return err;
 }

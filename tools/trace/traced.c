@@ -12,11 +12,11 @@
 #include "base/compiler.h"
 #include "gsb/model_error.h"
 #include "tools/trace/amounts.h"
+#include "tools/trace/ranges.h"
 
 /* ---- arrays ---- */
 
-/* Room for one more, zeroed. NULL without memory; the array then is as it was. */
-static void *append(void *array, uint32_t *n, uint32_t *room, size_t size)
+void *gsb_traced_append(void *array, uint32_t *n, uint32_t *room, size_t size)
 {
 	void **at = array;
 
@@ -33,8 +33,6 @@ static void *append(void *array, uint32_t *n, uint32_t *room, size_t size)
 	}
 	return memset((char *)*at + (*n)++ * size, 0, size);
 }
-
-#define APPEND(t, what) append(&(t)->what, &(t)->n_##what, &(t)->what##_room, sizeof(*(t)->what))
 
 void gsb_traced_clean(char *out, size_t size, const char *text, size_t room)
 {
@@ -63,6 +61,7 @@ void gsb_traced_finish(struct gsb_traced *t)
 	free(t->streams);
 	free(t->kernels);
 	free(t->memory);
+	gsb_traced_ranges_finish(t);
 	gsb_map_finish(&t->op_of);
 	gsb_map_finish(&t->tenant_of);
 	gsb_map_finish(&t->stream_of);
@@ -82,7 +81,7 @@ static struct gsb_traced_tenant *tenant(struct gsb_traced *t, uint32_t number, u
 	if (gsb_map_put(&t->tenant_of, 0, number, t->n_tenants))
 		return NULL;
 	*index = t->n_tenants;
-	it = APPEND(t, tenants);
+	it = GSB_TRACED_APPEND(t, tenants);
 	if (!it)
 		return NULL;
 	it->number = number;
@@ -101,7 +100,7 @@ static struct gsb_traced_stream *stream(struct gsb_traced *t, uint32_t owner, ui
 	if (gsb_map_put(&t->stream_of, owner, number, t->n_streams))
 		return NULL;
 	*index = t->n_streams;
-	it = APPEND(t, streams);
+	it = GSB_TRACED_APPEND(t, streams);
 	if (!it)
 		return NULL;
 	it->tenant = owner;
@@ -116,7 +115,7 @@ static struct gsb_traced_kernel *new_kernel(struct gsb_traced *t, uint32_t owner
 
 	if (gsb_map_put(&t->kernel_of, owner, function, t->n_kernels))
 		return NULL;
-	it = APPEND(t, kernels);
+	it = GSB_TRACED_APPEND(t, kernels);
 	if (!it)
 		return NULL;
 	it->tenant = owner;
@@ -167,7 +166,7 @@ static struct gsb_traced_op *new_op(struct gsb_traced *t, uint64_t serial)
 
 	if (i == GSB_TRACED_NONE) {
 		i = t->n_ops;
-		op = APPEND(t, ops);
+		op = GSB_TRACED_APPEND(t, ops);
 		if (!op)
 			return NULL;
 	} else {
@@ -233,6 +232,7 @@ static int on_queued(struct gsb_traced *t, const struct gsb_trace_queued *e)
 	op->posted_real_ns = e->posted_ns;
 	op->queued_real_ns = e->head.time_ns;
 	op->post_ns = e->post_device_ns;
+	op->range = gsb_traced_ranges_innermost(t, who, e->thread);
 	op->after = released_by(t, owner, e);
 	s->last = (uint32_t)(op - t->ops);
 	t->n_queued++;
@@ -568,11 +568,27 @@ static int on_used(struct gsb_traced *t, const struct gsb_trace_used *e)
 		it->peak_bytes = e->used_bytes;
 	if (t->on_done)
 		return 0;
-	m = APPEND(t, memory);
+	m = GSB_TRACED_APPEND(t, memory);
 	if (!m)
 		return -ENOMEM;
 	*m = (struct gsb_traced_memory){t->now_ns, e->used_bytes, who};
 	return 0;
+}
+
+/* What is forgotten when it is done is not asked which range it was in. */
+static int on_range(struct gsb_traced *t, const struct gsb_trace_range *e)
+{
+	uint32_t who;
+
+	if (!tenant(t, e->head.tenant, &who))
+		return -ENOMEM;
+	return t->on_done ? 0 : gsb_traced_ranges_take(t, who, e);
+}
+
+void gsb_traced_lose(struct gsb_traced *t, uint64_t n_events)
+{
+	t->n_lost += n_events;
+	gsb_traced_ranges_lose(t);
 }
 
 /* Events that only count for their tenant. */
@@ -595,6 +611,7 @@ static int count_event(struct gsb_traced *t, unsigned type, const union gsb_trac
 	if (type == GSB_TRACE_TENANT_GONE) {
 		it->gone = true;
 		it->gone_real_ns = e->head.time_ns;
+		it->gone_ns = t->now_ns;
 		it->counters = e->tenant_gone;
 	}
 	return 0;
@@ -605,7 +622,7 @@ int gsb_traced_take(struct gsb_traced *t, unsigned type, const union gsb_trace_a
 	t->n_events++;
 	switch (type) {
 	case GSB_TRACE_NONE: t->n_unknown++; return 0;
-	case GSB_TRACE_LOST: t->n_lost += e->lost.n_events; return 0;
+	case GSB_TRACE_LOST: gsb_traced_lose(t, e->lost.n_events); return 0;
 	case GSB_TRACE_CLOCK: pass_time(t, e->clock.device_ns); return 0;
 	case GSB_TRACE_TIME_STEP: pass_time(t, e->time_step.to_device_ns); return 0;
 	case GSB_TRACE_TENANT_COME: return on_tenant_come(t, &e->tenant_come);
@@ -613,6 +630,7 @@ int gsb_traced_take(struct gsb_traced *t, unsigned type, const union gsb_trace_a
 	case GSB_TRACE_WOKEN: return on_woken(t, &e->woken);
 	case GSB_TRACE_KERNEL: return on_kernel(t, &e->kernel);
 	case GSB_TRACE_USED: return on_used(t, &e->used);
+	case GSB_TRACE_RANGE: return on_range(t, &e->range);
 	case GSB_TRACE_QUEUED: return on_queued(t, &e->queued);
 	case GSB_TRACE_LAUNCH: return on_launch(t, &e->launch);
 	case GSB_TRACE_COPY: on_copy(t, &e->copy); return 0;

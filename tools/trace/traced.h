@@ -58,6 +58,7 @@ struct gsb_traced_op {
 	uint64_t serial;
 	uint32_t tenant, stream; /* indices */
 	uint32_t kernel;	 /* index; NONE */
+	uint32_t range;		 /* index of the innermost that its thread had open; NONE */
 	uint32_t previous;    /* index of the operation before it in its stream; NONE; all kept */
 	uint64_t place;	      /* operations of its stream before it */
 	uint8_t kind;	      /* enum gsb_trace_op */
@@ -102,7 +103,7 @@ struct gsb_traced_tenant {
 	bool gone;
 	char name[64], program[64];
 	uint64_t come_real_ns, gone_real_ns;
-	uint64_t come_ns; /* device time known when it came */
+	uint64_t come_ns, gone_ns; /* device time known when it came, and went */
 	/* what its events add up to */
 	uint64_t n_taken, n_queued, n_launches, n_kernels, n_copies, n_fills, kernels_ns;
 	uint64_t n_predicted, error_ppm;
@@ -139,6 +140,26 @@ struct gsb_traced_memory {
 	uint32_t tenant;
 };
 
+/* What ranges.h makes of the ranges that programs have named. */
+struct gsb_traced_label {
+	uint32_t tenant, parent; /* label of the range around it; NONE */
+	uint32_t depth;		 /* 1: it is in none */
+	char name[128];
+};
+
+struct gsb_traced_range {
+	uint32_t label, thread, parent; /* indices; parent: of the range around it, or NONE */
+	uint32_t below, above;		/* open ones of its thread; NONE */
+	bool nests, is_open;		/* nests: pushed, to be popped */
+	uint64_t id;			/* of the range; nests: of the domain */
+	uint64_t open_ns, close_ns;
+};
+
+struct gsb_traced_thread {
+	uint32_t tenant, number;
+	uint32_t innermost; /* range; NONE */
+};
+
 struct gsb_traced {
 	struct gsb_trace_header header; /* its texts cleaned */
 	struct gsb_traced_op *ops;
@@ -151,12 +172,19 @@ struct gsb_traced {
 	uint32_t n_kernels, kernels_room;
 	struct gsb_traced_memory *memory;
 	uint32_t n_memory, memory_room;
+	struct gsb_traced_label *labels;
+	uint32_t n_labels, labels_room;
+	struct gsb_traced_range *ranges;
+	uint32_t n_ranges, ranges_room;
+	struct gsb_traced_thread *threads; /* that have named any */
+	uint32_t n_threads, threads_room;
 
 	uint64_t n_events, n_unknown, n_lost, n_queued, n_completed;
 	uint64_t n_orphans;    /* events of operations that were never queued */
 	uint64_t n_duplicates; /* serials that were queued twice */
-	uint64_t
-		n_other_engines; /* LTTng: how often another one than the header's has said that it is there */
+	uint32_t engine;       /* LTTng: whose events are taken, by pid; 0: of who is heard first */
+	uint32_t another;      /* one whose events were not; 0: there is none */
+	uint64_t n_others;     /* how many events */
 	uint64_t
 		n_false_wakes; /* threads woken for what had not been completed, or was not theirs */
 	uint64_t flaws[GSB_N_FLAWS], n_flawed;
@@ -168,6 +196,7 @@ struct gsb_traced {
 
 	/* private */
 	struct gsb_map op_of, tenant_of, stream_of, kernel_of;
+	struct gsb_map label_of, thread_of, started;
 	uint32_t free_op;
 	uint64_t last_serial; /* the highest that was queued */
 };
@@ -216,6 +245,14 @@ void gsb_traced_name(const struct gsb_traced *t, const struct gsb_traced_op *op,
 		     size_t size);
 const char *gsb_traced_kind(const struct gsb_traced_op *op);
 const char *gsb_traced_flaw_text(enum gsb_traced_flaw flaw);
+
+/* Room for one more of an array, zeroed. NULL without memory; the array then is as it was. */
+void *gsb_traced_append(void *array, uint32_t *n, uint32_t *room, size_t size);
+#define GSB_TRACED_APPEND(t, what) \
+	gsb_traced_append(&(t)->what, &(t)->n_##what, &(t)->what##_room, sizeof(*(t)->what))
+
+/* Events were lost here. */
+void gsb_traced_lose(struct gsb_traced *t, uint64_t n_events);
 
 /* A text of @room bytes into @out of @size, its end and what is not printable ASCII made harmless. */
 void gsb_traced_clean(char *out, size_t size, const char *text, size_t room);

@@ -68,3 +68,9 @@ void gsb_tenant_charge_host(struct gsb_tenant *t)
 		t->host_ns = gsb_later_ns(t->host_ns, t->dev->ops->now_ns(t->dev)) +
 			     t->clock->host_call_ns;
 }
+
+void gsb_tenant_refund_host(struct gsb_tenant *t)
+{
+	if (t->clock->is_virtual)
+		t->host_ns -= t->clock->host_call_ns;
+}

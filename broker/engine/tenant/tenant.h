@@ -177,6 +177,8 @@ int gsb_print_limit(struct gsb_tenant *t, const struct gsb_rec *rec,
 
 /* In virtual time: one call of the tenant's has taken its fixed time. */
 void gsb_tenant_charge_host(struct gsb_tenant *t);
+/* Not for this one: what is posted for who traces takes no virtual time. */
+void gsb_tenant_refund_host(struct gsb_tenant *t);
 
 /* Somebody else has a call of it in hand: until the end it is not freed, and virtual time waits. */
 static inline void gsb_tenant_job_begin(struct gsb_tenant *t)

@@ -238,6 +238,7 @@ uint32_t gsb_trace_posted_at(unsigned type)
 	switch (type) {
 	case GSB_TRACE_QUEUED: return offsetof(struct gsb_trace_queued, posted_ns);
 	case GSB_TRACE_TAKEN: return offsetof(struct gsb_trace_taken, posted_ns);
+	case GSB_TRACE_RANGE: return offsetof(struct gsb_trace_range, posted_ns);
 	case GSB_COMPACT_LAUNCH: return offsetof(struct gsb_compact_launch, posted_ns);
 	default: return 0;
 	}

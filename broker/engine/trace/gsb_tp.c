@@ -5,8 +5,18 @@
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #include "broker/engine/trace/gsb_tp.h"
 
+#include <unistd.h>
+
 #include "base/compiler.h"
 #include "broker/engine/trace/provider.h"
+
+uint32_t gsb_tp_engine;
+
+/* Loaded by the engine itself, which does not fork. */
+__attribute__((constructor)) static void note_engine(void)
+{
+	gsb_tp_engine = (uint32_t)getpid();
+}
 
 static void emit(const struct gsb_trace_head *record)
 {

@@ -1,6 +1,7 @@
 /*
  * gsb_tp.h - the events of trace/events.def for LTTng-UST: provider "gsb", an event for each, with the same fields. The
- * tenant of each record is a field, too, the first; its time is LTTng's.
+ * tenant of each record is a field, too, the first, and the engine the second, by which those of several engines in one session are
+ * told apart; its time is LTTng's.
  *
  * LTTng includes this file again and again, with other meanings of its macros, which is why the list stands in the middle.
  */
@@ -15,6 +16,7 @@
 
 #include <lttng/tracepoint.h>
 
+#include "broker/engine/trace/provider.h"
 #include "trace/event.h"
 
 #undef GSB_TP_u64
@@ -42,7 +44,8 @@
 	LTTNG_UST_TRACEPOINT_EVENT(                                                       \
 		gsb, name, LTTNG_UST_TP_ARGS(const struct gsb_trace_##name *, e),         \
 		LTTNG_UST_TP_FIELDS(                                                      \
-			lttng_ust_field_integer(uint32_t, tenant, e->head.tenant) fields))
+			lttng_ust_field_integer(uint32_t, tenant, e->head.tenant)         \
+			lttng_ust_field_integer(uint32_t, engine, gsb_tp_engine) fields))
 #include "trace/events.def"
 /* clang-format on */
 

@@ -17,6 +17,9 @@ struct gsb_trace_provider {
 };
 #define GSB_TRACE_PROVIDER_SYMBOL "gsb_tp"
 
+extern uint32_t
+	gsb_tp_engine; /* in the module: the engine's pid, which each event has, as gsb:about does */
+
 /* Logged; -ENOENT, -ENOTSUP (this build has none). */
 int gsb_trace_load_provider(const struct gsb_trace_provider **out);
 
