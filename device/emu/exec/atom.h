@@ -87,7 +87,7 @@ static inline void fetch_lines(const struct access *acc)
 /* Rows that lie side by side have each line to themselves already. */
 static inline bool is_combined(const struct gsb_emu_exec *x, const struct access *acc)
 {
-	return x->combines && acc->op->flags & GSB_EMU_F_NO_RESULT && acc->on_device &&
+	return x->combines && acc->on_device &&
 	       !(acc->shape == SHAPE_LINE && acc->step == acc->len);
 }
 

@@ -6,7 +6,7 @@
  */
 #include "device/emu/lower/combine.h"
 
-enum kind { HARMLESS, ACCESS, REDUCTION, OTHER };
+enum kind { HARMLESS, ACCESS, ATOMIC, REDUCTION, OTHER };
 
 static const uint8_t kinds[GSB_EMU_N_FORMS] = {
 #define GSB_EMU_F1(id, ...)	[GSB_EMU_FORM_##id] = HARMLESS,
@@ -17,7 +17,7 @@ static const uint8_t kinds[GSB_EMU_N_FORMS] = {
 #define GSB_EMU_CARRY(id, ...)	[GSB_EMU_FORM_##id] = HARMLESS,
 #define GSB_EMU_LOAD(id, ...)	[GSB_EMU_FORM_##id] = ACCESS,
 #define GSB_EMU_STORE(id, ...)	[GSB_EMU_FORM_##id] = ACCESS,
-#define GSB_EMU_ATOM(id, ...)	[GSB_EMU_FORM_##id] = ACCESS,
+#define GSB_EMU_ATOM(id, ...)	[GSB_EMU_FORM_##id] = ATOMIC,
 #define GSB_EMU_REDUCE(id, ...) [GSB_EMU_FORM_##id] = REDUCTION,
 #define GSB_EMU_FLOW(id)	[GSB_EMU_FORM_##id] = OTHER,
 #include "device/emu/code/forms.def"
@@ -67,19 +67,30 @@ static bool is_harmless(uint16_t form)
 	}
 }
 
+static bool is_of_block(const struct gsb_emu_op *op)
+{
+	return op->n == GSB_PTX_SPACE_SHARED;
+}
+
+/*
+ * An atomic with a result orders nothing in PTX. But many programs count by one which block is the last, without a fence, and read
+ * then what the others have added: on a GPU that is there.
+ */
 static bool may_order(const struct gsb_emu_op *op)
 {
+	const bool strong = op->flags & GSB_EMU_F_STRONG;
+
 	switch (kinds[op->form]) {
 	case HARMLESS: return false;
+	case ACCESS: return strong;
 	case OTHER: return !is_harmless(op->form);
-	default: return op->flags & GSB_EMU_F_STRONG;
+	default: return strong || !(op->flags & GSB_EMU_F_NO_RESULT || is_of_block(op));
 	}
 }
 
 static bool is_reduction(const struct gsb_emu_op *op)
 {
-	return kinds[op->form] == REDUCTION && op->flags & GSB_EMU_F_NO_RESULT &&
-	       op->n != GSB_PTX_SPACE_SHARED;
+	return kinds[op->form] == REDUCTION && !is_of_block(op);
 }
 
 void gsb_emu_find_combining(struct gsb_emu_code *code)
