@@ -58,7 +58,7 @@ static int domain_pop(void *domain)
 	return GSB_NVTX_NOT_COUNTED;
 }
 
-/* ---- the same by a plain text ---- */
+/* ---- the same in the default domain, by attributes or by a plain text ---- */
 
 static struct gsb_nvtx_attributes plain(int32_t kind, const void *message)
 {
@@ -69,24 +69,20 @@ static struct gsb_nvtx_attributes plain(int32_t kind, const void *message)
 	};
 }
 
+#define BY_TEXT(name, result, of_domain, kind, character)                  \
+	static result name(const character *message)                       \
+	{                                                                  \
+		const struct gsb_nvtx_attributes a = plain(kind, message); \
+                                                                           \
+		return of_domain(NULL, &a);                                \
+	}
+
 static uint64_t start_ex(const struct gsb_nvtx_attributes *a)
 {
 	return domain_start(NULL, a);
 }
-
-static uint64_t start_narrow(const char *message)
-{
-	const struct gsb_nvtx_attributes a = plain(GSB_NVTX_MESSAGE_ASCII, message);
-
-	return domain_start(NULL, &a);
-}
-
-static uint64_t start_wide(const wchar_t *message)
-{
-	const struct gsb_nvtx_attributes a = plain(GSB_NVTX_MESSAGE_WIDE, message);
-
-	return domain_start(NULL, &a);
-}
+BY_TEXT(start_narrow, uint64_t, domain_start, GSB_NVTX_MESSAGE_ASCII, char)
+BY_TEXT(start_wide, uint64_t, domain_start, GSB_NVTX_MESSAGE_WIDE, wchar_t)
 
 static void end(uint64_t id)
 {
@@ -97,20 +93,8 @@ static int push_ex(const struct gsb_nvtx_attributes *a)
 {
 	return domain_push(NULL, a);
 }
-
-static int push_narrow(const char *message)
-{
-	const struct gsb_nvtx_attributes a = plain(GSB_NVTX_MESSAGE_ASCII, message);
-
-	return domain_push(NULL, &a);
-}
-
-static int push_wide(const wchar_t *message)
-{
-	const struct gsb_nvtx_attributes a = plain(GSB_NVTX_MESSAGE_WIDE, message);
-
-	return domain_push(NULL, &a);
-}
+BY_TEXT(push_narrow, int, domain_push, GSB_NVTX_MESSAGE_ASCII, char)
+BY_TEXT(push_wide, int, domain_push, GSB_NVTX_MESSAGE_WIDE, wchar_t)
 
 static int pop(void)
 {
