@@ -8,9 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HASH_NONFATAL_OOM 1 /* never an exit in somebody else's process */
+#include <uthash.h>
+
 #include "base/compiler.h"
 
+struct registered {
+	struct gsb_nvtx_text text;
+	UT_hash_handle hh;
+};
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct registered *registered;
 static struct gsb_nvtx_text domains[GSB_NVTX_DOMAINS_MAX];
 static _Atomic uint32_t n_domains;
 
@@ -72,13 +81,30 @@ static const char *domain_name(const void *domain)
 
 /* ---- messages ---- */
 
+static struct registered *keep(const struct gsb_nvtx_text *text)
+{
+	struct registered *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->text = *text;
+	HASH_ADD(hh, registered, text.bytes, strlen(r->text.bytes), r);
+	if (r->hh.tbl)
+		return r;
+	free(r);
+	return NULL;
+}
+
 const struct gsb_nvtx_text *gsb_nvtx_register(const struct gsb_nvtx_text *text)
 {
-	struct gsb_nvtx_text *kept = malloc(sizeof(*kept));
+	struct registered *r;
 
-	if (kept)
-		*kept = *text;
-	return kept;
+	pthread_mutex_lock(&lock);
+	HASH_FIND(hh, registered, text->bytes, strlen(text->bytes), r);
+	if (!r)
+		r = keep(text);
+	pthread_mutex_unlock(&lock);
+	return r ? &r->text : NULL;
 }
 
 static void take_message(struct gsb_nvtx_text *out, const struct gsb_nvtx_attributes *a)

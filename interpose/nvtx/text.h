@@ -3,7 +3,7 @@
  * become short texts of plain ASCII.
  *
  * A domain is a number here, and its handle is made of that: a handle of nobody's is no danger, and there is nothing to
- * destroy. A registered string is never given back, in NVTX neither.
+ * destroy. A registered string is never given back, in NVTX neither; the same text is the same string.
  */
 #ifndef GSB_INTERPOSE_NVTX_TEXT_H
 #define GSB_INTERPOSE_NVTX_TEXT_H
@@ -28,7 +28,7 @@ void *gsb_nvtx_domain(const struct gsb_nvtx_text *name);
 /* 0: the default domain, which is NULL. */
 uint64_t gsb_nvtx_domain_number(const void *domain);
 
-/* NULL without memory. */
+/* The same text gives the same. NULL without memory. Any thread. */
 const struct gsb_nvtx_text *gsb_nvtx_register(const struct gsb_nvtx_text *text);
 
 /* "DOMAIN: MESSAGE", or the message alone; "range" where there is none. */

@@ -166,6 +166,21 @@ static void test_names_come_registered_wide_long_and_not_at_all(void **state)
 		expect_range(i, GSB_RANGE_PUSH, 0, "range");
 }
 
+/* A program may register a text again and again: what is kept of it is kept once. */
+static void test_a_text_is_registered_once(void **state)
+{
+	const void *one = nvtx_register(NULL, "one"), *two = nvtx_register(NULL, "two");
+	struct nvtx_attributes a = nvtx_message(3, two);
+
+	assert_non_null(one);
+	assert_ptr_not_equal(one, two);
+	for (unsigned i = 0; i < 3; i++)
+		assert_ptr_equal(nvtx_register(NULL, "one"), one);
+	assert_ptr_equal(nvtx_register(NULL, NULL), nvtx_register(NULL, ""));
+	nvtx_push_ex(&a);
+	expect_range(0, GSB_RANGE_PUSH, 0, "two");
+}
+
 static CUresult push_elsewhere(void *arg)
 {
 	nvtx_push(arg);
@@ -236,6 +251,7 @@ int main(void)
 		cmocka_unit_test_setup(test_domains_are_told_apart_and_named, set_up_traced),
 		cmocka_unit_test_setup(test_names_come_registered_wide_long_and_not_at_all,
 				       set_up_traced),
+		cmocka_unit_test_setup(test_a_text_is_registered_once, set_up_traced),
 		cmocka_unit_test_setup(test_ranges_are_their_threads, set_up_traced),
 		cmocka_unit_test_setup(test_program_of_an_older_nvtx_has_its_places_filled_only,
 				       set_up_traced),
