@@ -153,45 +153,70 @@ static int start_helpers(struct cuda_device *dev)
 	return err;
 }
 
-/* Who waits for an engine waits for this above all. */
-static void log_times(const char *spec, uint64_t begun_ns, uint64_t found_ns)
+/* What a start has taken so far, for one line of the log: who waits for an engine waits for this above all. */
+struct start {
+	uint64_t begun_ns, since_ns;
+	char steps[256];
+	size_t n;
+};
+
+static unsigned long long to_ms(uint64_t ns)
 {
-	gsb_log(GSB_LOG_INFO, "cuda", "%s: the driver took %llu ms to start, its context %llu ms",
-		spec, (unsigned long long)(found_ns - begun_ns) / 1000000,
-		(unsigned long long)(gsb_clock_ns() - found_ns) / 1000000);
+	return ns / 1000000;
+}
+
+static void note_step(struct start *s, const char *what)
+{
+	uint64_t now_ns = gsb_clock_ns();
+	int n = snprintf(s->steps + s->n, sizeof(s->steps) - s->n, ", %s %llu", what,
+			 to_ms(now_ns - s->since_ns));
+
+	s->n += n > 0 && (size_t)n < sizeof(s->steps) - s->n ? (size_t)n : 0;
+	s->since_ns = now_ns;
+}
+
+static int make_parts(struct cuda_device *dev)
+{
+	int err = make_streams(dev);
+
+	if (!err)
+		err = cuda_bounces_init(dev);
+	if (!err)
+		err = cuda_work_init(dev);
+	if (!err)
+		err = start_helpers(dev);
+	return err;
 }
 
 static int build(struct cuda_device *dev, const struct gsb_device_params *p, int ordinal, char *err,
 		 size_t err_size)
 {
-	uint64_t begun_ns = gsb_clock_ns(), found_ns = begun_ns;
+	struct start start = {.begun_ns = gsb_clock_ns(), .since_ns = gsb_clock_ns()};
 	int res = cuda_driver_open(&dev->cu, p, err, err_size);
 
+	note_step(&start, "driver");
 	if (!res)
 		res = find_device(dev, ordinal, err, err_size);
-	if (!res) {
-		found_ns = gsb_clock_ns();
+	if (!res)
 		res = make_contexts(dev, p->single, err, err_size);
-	}
+	note_step(&start, "contexts");
 	if (!res)
 		res = cuda_info_fill(dev, err, err_size);
 	if (res)
 		return res;
-	log_times(p->spec, begun_ns, found_ns);
 	look_for_mps(dev);
 	cuda_partitions_init(dev);
 	dev->single = p->single;
 	if (p->mem_limit_bytes && p->mem_limit_bytes < dev->info.total_mem_bytes)
 		dev->info.total_mem_bytes = p->mem_limit_bytes;
-	res = make_streams(dev);
-	if (!res)
-		res = cuda_bounces_init(dev);
-	if (!res)
-		res = cuda_work_init(dev);
-	if (!res)
-		res = start_helpers(dev);
+	note_step(&start, "questions");
+	res = make_parts(dev);
+	note_step(&start, "streams and pinned memory");
 	if (res)
 		snprintf(err, err_size, "device '%s': %s", p->spec, strerror(-res));
+	else
+		gsb_log(GSB_LOG_INFO, "cuda", "%s started in %llu ms: %s", p->spec,
+			to_ms(start.since_ns - start.begun_ns), start.steps + 2);
 	return res;
 }
 
