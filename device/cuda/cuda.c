@@ -23,6 +23,7 @@
 #include "device/cuda/queue.h"
 #include "device/cuda/tensor.h"
 #include "device/cuda/texture.h"
+#include "device/cuda/threads.h"
 
 #define SCHEME "cuda"
 
@@ -143,11 +144,11 @@ static void destroy(struct cuda_device *dev)
 
 static int start_helpers(struct cuda_device *dev)
 {
-	int err = cuda_helper_start(&dev->unloader);
+	int err = cuda_helper_start(&dev->unloader, CUDA_UNLOADER_NAME);
 
 	if (err)
 		return err;
-	err = cuda_helper_start(&dev->registrar);
+	err = cuda_helper_start(&dev->registrar, CUDA_REGISTRAR_NAME);
 	if (err)
 		cuda_helper_stop(&dev->unloader);
 	return err;

@@ -11,13 +11,19 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "device/cuda/threads.h"
 #include "device/ops.h"
 #include "tests/fake/fake.h"
 #include "tests/unit/device_kernels.h"
@@ -43,7 +49,7 @@ static struct {
 static const struct {
 	const char *name;
 } driver[] = {
-#define GSB_DRIVER(name, parameters) {#name},
+#define GSB_DRIVER(name, parameters, threads) {#name},
 #include "device/cuda/driver.def"
 };
 
@@ -982,12 +988,57 @@ static void test_device_without_room_for_another_process_says_so(void **state)
 	expect_open("cuDevicePrimaryCtxRetain", CUDA_ERROR_INVALID_DEVICE, -ENODEV);
 }
 
+/* ---- threads ---- */
+
+static void *library;
+
+/* In a process of its own, since it ends who makes what is another's. */
+static bool may_make(const char *thread, const char *call)
+{
+	CUresult (*f)(void *) = (CUresult(*)(void *))dlsym(library, call);
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		prctl(PR_SET_NAME, thread);
+		setrlimit(RLIMIT_CORE, &(struct rlimit){0});
+		if (!freopen("/dev/null", "w", stderr))
+			_exit(1);
+		f(NULL);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) ? WTERMSIG(status) == SIGABRT : !status);
+	return !WIFSIGNALED(status);
+}
+
+static void test_each_thread_makes_its_own_calls_and_no_others(void **state)
+{
+	static const struct {
+		const char *thread;
+		bool unloads, asks, registers;
+	} threads[] = {
+		{"gsb-engine", false, true, false},	   {GSB_LOADER_NAME, false, true, false},
+		{GSB_PINNER_NAME, false, false, false},	   {CUDA_UNLOADER_NAME, true, false, false},
+		{CUDA_REGISTRAR_NAME, false, false, true}, {"test", false, true, false},
+	};
+
+	fake.reset();
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(threads); i++) {
+		assert_true(may_make(threads[i].thread, "cuCtxSetCurrent"));
+		assert_int_equal(may_make(threads[i].thread, "cuLibraryUnload"),
+				 threads[i].unloads);
+		assert_int_equal(may_make(threads[i].thread, "cuStreamQuery"), threads[i].asks);
+		assert_int_equal(may_make(threads[i].thread, "cuMemHostUnregister"),
+				 threads[i].registers);
+	}
+}
+
 /* ---- set-up ---- */
 
 static int set_up(void **state)
 {
-	void *library = dlopen(GSB_FAKE_LIBCUDA, RTLD_NOW | RTLD_LOCAL);
-
+	library = dlopen(GSB_FAKE_LIBCUDA, RTLD_NOW | RTLD_LOCAL);
 	if (!library)
 		return -1;
 	fake.inject = (__typeof__(fake.inject))dlsym(library, "fake_fail");
@@ -1033,6 +1084,7 @@ int main(void)
 		cmocka_unit_test(test_compiled_code_is_kept_where_it_is_said),
 		cmocka_unit_test(test_device_of_many_has_a_context_for_pinning),
 		cmocka_unit_test(test_device_without_room_for_another_process_says_so),
+		cmocka_unit_test(test_each_thread_makes_its_own_calls_and_no_others),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);
