@@ -62,20 +62,12 @@ static int find_device(struct cuda_device *dev, int ordinal, char *err, size_t e
 	return 0;
 }
 
-/*
- * The context of the work is the device's primary one: partitions of it work in no other. One process makes its own kernels wait
- * when it pins memory, with the driver as with us: it needs no second context, which costs memory, time and connections as the
- * first does.
- */
-static int make_contexts(struct cuda_device *dev, bool single, char *err, size_t err_size)
+/* The context of the work is the device's primary one: partitions of it work in no other. */
+static int make_context(struct cuda_device *dev, char *err, size_t err_size)
 {
 	const struct cuda_driver *cu = &dev->cu;
 	CUresult result = cu->cuDevicePrimaryCtxRetain(&dev->ctx, dev->id);
 
-	if (single)
-		dev->host_ctx = dev->ctx;
-	else if (!result)
-		result = cu->cuCtxCreate_v2(&dev->host_ctx, CU_CTX_MAP_HOST, dev->id);
 	if (!result)
 		result = cu->cuCtxSetCurrent(dev->ctx);
 	if (!result)
@@ -138,6 +130,7 @@ static void destroy(struct cuda_device *dev)
 	pthread_mutex_destroy(&dev->graphs.lock);
 	pthread_mutex_destroy(&dev->code_lock);
 	pthread_cond_destroy(&dev->pin_gone);
+	pthread_cond_destroy(&dev->host_ctx_made);
 	pthread_mutex_destroy(&dev->pin_lock);
 	free(dev);
 }
@@ -186,6 +179,8 @@ static int make_parts(struct cuda_device *dev)
 		err = cuda_work_init(dev);
 	if (!err)
 		err = start_helpers(dev);
+	if (!err)
+		cuda_host_begin(dev);
 	return err;
 }
 
@@ -195,19 +190,19 @@ static int build(struct cuda_device *dev, const struct gsb_device_params *p, int
 	struct start start = {.begun_ns = gsb_clock_ns(), .since_ns = gsb_clock_ns()};
 	int res = cuda_driver_open(&dev->cu, p, err, err_size);
 
+	dev->single = p->single;
 	note_step(&start, "driver");
 	if (!res)
 		res = find_device(dev, ordinal, err, err_size);
 	if (!res)
-		res = make_contexts(dev, p->single, err, err_size);
-	note_step(&start, "contexts");
+		res = make_context(dev, err, err_size);
+	note_step(&start, "context");
 	if (!res)
 		res = cuda_info_fill(dev, err, err_size);
 	if (res)
 		return res;
 	look_for_mps(dev);
 	cuda_partitions_init(dev);
-	dev->single = p->single;
 	if (p->mem_limit_bytes && p->mem_limit_bytes < dev->info.total_mem_bytes)
 		dev->info.total_mem_bytes = p->mem_limit_bytes;
 	note_step(&start, "questions");
@@ -241,6 +236,7 @@ static int cuda_open(const struct gsb_device_params *p, struct gsb_device **out,
 	pthread_mutex_init(&dev->code_lock, NULL);
 	pthread_mutex_init(&dev->pin_lock, NULL);
 	pthread_cond_init(&dev->pin_gone, NULL);
+	pthread_cond_init(&dev->host_ctx_made, NULL);
 	gsb_ranges_init(&dev->known, 0, UINT64_MAX);
 	res = build(dev, p, ordinal, err, err_size);
 	if (res) {
