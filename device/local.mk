@@ -26,6 +26,7 @@ libdevice_la_SOURCES = \
 	device/cuda/queue.c device/cuda/queue.h \
 	device/cuda/send.c device/cuda/send.h \
 	device/cuda/tensor.c device/cuda/tensor.h \
+	device/cuda/threads.def device/cuda/threads.h \
 	device/cuda/texture.c device/cuda/texture.h \
 	device/cuda/variables.c device/cuda/variables.h \
 	device/null/null.c device/null/null.h \

@@ -121,6 +121,10 @@ struct gsb_completion {
 	char detail[GSB_DETAIL_BYTES]; /* one line for the log when result is an error; else "" */
 };
 
+/* Names of threads by which a device is called, beside the engine's own. */
+#define GSB_LOADER_NAME "gsb-loader" /* code */
+#define GSB_PINNER_NAME "gsb-pinner" /* host_prepare */
+
 struct gsb_device_ops {
 	const char *scheme; /* what stands before ':' in the spec */
 

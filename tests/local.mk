@@ -1,4 +1,4 @@
-EXTRA_DIST += tests/summary tests/skips tests/run-all tests/lint tests/rooms tests/long-functions \
+EXTRA_DIST += tests/summary tests/skips tests/run-all tests/lint tests/driver-calls tests/rooms tests/long-functions \
 	tests/cppcheck.suppress tests/demo tests/mutants
 # By name: the build has a folder of this name, too, with logs in it, and make dist would take those.
 EXTRA_DIST += tests/oracle/fresh tests/oracle/generate tests/oracle/columns.py tests/oracle/ieee.py tests/oracle/series.py tests/oracle/forms_compare.py \

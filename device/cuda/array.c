@@ -109,16 +109,23 @@ uint64_t cuda_arrays_tidy(struct cuda_device *dev, uint64_t now)
 	return now < dev->dead_until_ns ? dev->dead_until_ns - now : 1;
 }
 
+/* They are in nobody's books: what is too much of them goes though kernels run. */
+static void bury_excess(struct cuda_device *dev)
+{
+	while (dev->dead_bytes > DEAD_BYTES_MAX) {
+		struct cuda_array *a = dev->dead_arrays;
+
+		remove_dead(dev, a);
+		destroy(dev, a);
+	}
+}
+
 static void keep_dead(struct cuda_device *dev, struct cuda_array *a)
 {
 	DL_APPEND(dev->dead_arrays, a);
 	dev->dead_bytes += a->size;
 	dev->dead_until_ns = gsb_clock_ns() + DEAD_NS;
-	while (dev->dead_bytes > DEAD_BYTES_MAX) {
-		a = dev->dead_arrays;
-		remove_dead(dev, a);
-		destroy(dev, a);
-	}
+	bury_excess(dev);
 }
 
 /* One that is just like it, whoever has had it. */

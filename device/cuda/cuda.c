@@ -23,6 +23,7 @@
 #include "device/cuda/queue.h"
 #include "device/cuda/tensor.h"
 #include "device/cuda/texture.h"
+#include "device/cuda/threads.h"
 
 #define SCHEME "cuda"
 
@@ -61,20 +62,12 @@ static int find_device(struct cuda_device *dev, int ordinal, char *err, size_t e
 	return 0;
 }
 
-/*
- * The context of the work is the device's primary one: partitions of it work in no other. One process makes its own kernels wait
- * when it pins memory, with the driver as with us: it needs no second context, which costs memory, time and connections as the
- * first does.
- */
-static int make_contexts(struct cuda_device *dev, bool single, char *err, size_t err_size)
+/* The context of the work is the device's primary one: partitions of it work in no other. */
+static int make_context(struct cuda_device *dev, char *err, size_t err_size)
 {
 	const struct cuda_driver *cu = &dev->cu;
 	CUresult result = cu->cuDevicePrimaryCtxRetain(&dev->ctx, dev->id);
 
-	if (single)
-		dev->host_ctx = dev->ctx;
-	else if (!result)
-		result = cu->cuCtxCreate_v2(&dev->host_ctx, CU_CTX_MAP_HOST, dev->id);
 	if (!result)
 		result = cu->cuCtxSetCurrent(dev->ctx);
 	if (!result)
@@ -137,61 +130,89 @@ static void destroy(struct cuda_device *dev)
 	pthread_mutex_destroy(&dev->graphs.lock);
 	pthread_mutex_destroy(&dev->code_lock);
 	pthread_cond_destroy(&dev->pin_gone);
+	pthread_cond_destroy(&dev->host_ctx_made);
 	pthread_mutex_destroy(&dev->pin_lock);
 	free(dev);
 }
 
 static int start_helpers(struct cuda_device *dev)
 {
-	int err = cuda_helper_start(&dev->unloader);
+	int err = cuda_helper_start(&dev->unloader, CUDA_UNLOADER_NAME);
 
 	if (err)
 		return err;
-	err = cuda_helper_start(&dev->registrar);
+	err = cuda_helper_start(&dev->registrar, CUDA_REGISTRAR_NAME);
 	if (err)
 		cuda_helper_stop(&dev->unloader);
 	return err;
 }
 
-/* Who waits for an engine waits for this above all. */
-static void log_times(const char *spec, uint64_t begun_ns, uint64_t found_ns)
+/* What a start has taken so far, for one line of the log: who waits for an engine waits for this above all. */
+struct start {
+	uint64_t begun_ns, since_ns;
+	char steps[256];
+	size_t n;
+};
+
+static unsigned long long to_ms(uint64_t ns)
 {
-	gsb_log(GSB_LOG_INFO, "cuda", "%s: the driver took %llu ms to start, its context %llu ms",
-		spec, (unsigned long long)(found_ns - begun_ns) / 1000000,
-		(unsigned long long)(gsb_clock_ns() - found_ns) / 1000000);
+	return ns / 1000000;
+}
+
+static void note_step(struct start *s, const char *what)
+{
+	uint64_t now_ns = gsb_clock_ns();
+	int n = snprintf(s->steps + s->n, sizeof(s->steps) - s->n, ", %s %llu", what,
+			 to_ms(now_ns - s->since_ns));
+
+	s->n += n > 0 && (size_t)n < sizeof(s->steps) - s->n ? (size_t)n : 0;
+	s->since_ns = now_ns;
+}
+
+static int make_parts(struct cuda_device *dev)
+{
+	int err = make_streams(dev);
+
+	if (!err)
+		err = cuda_bounces_init(dev);
+	if (!err)
+		err = cuda_work_init(dev);
+	if (!err)
+		err = start_helpers(dev);
+	if (!err)
+		cuda_host_begin(dev);
+	return err;
 }
 
 static int build(struct cuda_device *dev, const struct gsb_device_params *p, int ordinal, char *err,
 		 size_t err_size)
 {
-	uint64_t begun_ns = gsb_clock_ns(), found_ns = begun_ns;
+	struct start start = {.begun_ns = gsb_clock_ns(), .since_ns = gsb_clock_ns()};
 	int res = cuda_driver_open(&dev->cu, p, err, err_size);
 
+	dev->single = p->single;
+	note_step(&start, "driver");
 	if (!res)
 		res = find_device(dev, ordinal, err, err_size);
-	if (!res) {
-		found_ns = gsb_clock_ns();
-		res = make_contexts(dev, p->single, err, err_size);
-	}
+	if (!res)
+		res = make_context(dev, err, err_size);
+	note_step(&start, "context");
 	if (!res)
 		res = cuda_info_fill(dev, err, err_size);
 	if (res)
 		return res;
-	log_times(p->spec, begun_ns, found_ns);
 	look_for_mps(dev);
 	cuda_partitions_init(dev);
-	dev->single = p->single;
 	if (p->mem_limit_bytes && p->mem_limit_bytes < dev->info.total_mem_bytes)
 		dev->info.total_mem_bytes = p->mem_limit_bytes;
-	res = make_streams(dev);
-	if (!res)
-		res = cuda_bounces_init(dev);
-	if (!res)
-		res = cuda_work_init(dev);
-	if (!res)
-		res = start_helpers(dev);
+	note_step(&start, "questions");
+	res = make_parts(dev);
+	note_step(&start, "streams and pinned memory");
 	if (res)
 		snprintf(err, err_size, "device '%s': %s", p->spec, strerror(-res));
+	else
+		gsb_log(GSB_LOG_INFO, "cuda", "%s started in %llu ms: %s", p->spec,
+			to_ms(start.since_ns - start.begun_ns), start.steps + 2);
 	return res;
 }
 
@@ -215,6 +236,7 @@ static int cuda_open(const struct gsb_device_params *p, struct gsb_device **out,
 	pthread_mutex_init(&dev->code_lock, NULL);
 	pthread_mutex_init(&dev->pin_lock, NULL);
 	pthread_cond_init(&dev->pin_gone, NULL);
+	pthread_cond_init(&dev->host_ctx_made, NULL);
 	gsb_ranges_init(&dev->known, 0, UINT64_MAX);
 	res = build(dev, p, ordinal, err, err_size);
 	if (res) {

@@ -11,7 +11,7 @@
  * threads of one process do. A fault of one is the end of the context, and so of the engine (lost of ops.h).
  *
  * What the driver does on measured hardware shapes it: memory comes from the calls of virtual memory management, which neither
- * wait for kernels nor stop launches; host memory is registered in a second context, because in the first
+ * wait for kernels nor stop launches; host memory is registered in a second context, made by a helper when the device works already, because in the first
  * that would stop its launches (those of one process alone may be); unloading waits for all kernels, so a helper does it.
  */
 #ifndef GSB_DEVICE_CUDA_CUDA_H

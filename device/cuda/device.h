@@ -65,7 +65,7 @@ struct cuda_device {
 	struct gsb_device_info info;
 	struct cuda_driver cu;
 	CUdevice id;
-	CUcontext ctx, host_ctx; /* for work; for registering host memory, which may be the same */
+	CUcontext ctx; /* for work */
 	uint64_t used_bytes;
 	_Atomic int lost; /* CUresult that ended the context; any thread */
 
@@ -86,6 +86,10 @@ struct cuda_device {
 
 	/* ---- host memory ---- */
 	pthread_mutex_t pin_lock;
+	CUcontext
+		host_ctx; /* to register it, which may be that for work; under pin_lock, NULL: it is being made */
+	struct cuda_job make_host_ctx;
+	pthread_cond_t host_ctx_made;
 	pthread_cond_t pin_gone;
 	struct cuda_pin *pins, *going_pins; /* under pin_lock */
 	struct gsb_ranges known;	    /* pins and shared buffers that are registered */

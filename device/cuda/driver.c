@@ -23,7 +23,7 @@ static const struct {
 	const char *name;
 	size_t offset;
 } functions[] = {
-#define GSB_DRIVER(name, parameters) {#name, offsetof(struct cuda_driver, name)},
+#define GSB_DRIVER(name, parameters, threads) {#name, offsetof(struct cuda_driver, name)},
 #include "device/cuda/driver.def"
 };
 

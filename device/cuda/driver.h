@@ -10,7 +10,7 @@
 #include "gsb/cuabi.h"
 
 struct cuda_driver {
-#define GSB_DRIVER(name, parameters) CUresult(*name) parameters;
+#define GSB_DRIVER(name, parameters, threads) CUresult(*name) parameters;
 #include "device/cuda/driver.def"
 };
 

@@ -21,17 +21,20 @@ static struct cuda_job *wait_for_job(struct cuda_helper *h)
 
 static void *helper_main(void *arg)
 {
+	const struct cuda_helper *h = arg;
 	struct cuda_job *job;
 
+	pthread_setname_np(pthread_self(), h->name);
 	while ((job = wait_for_job(arg)))
 		job->run(job);
 	return NULL;
 }
 
-int cuda_helper_start(struct cuda_helper *h)
+int cuda_helper_start(struct cuda_helper *h, const char *name)
 {
 	int err;
 
+	h->name = name;
 	h->jobs = NULL;
 	h->stop = false;
 	pthread_mutex_init(&h->lock, NULL);

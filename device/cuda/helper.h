@@ -14,6 +14,7 @@ struct cuda_job {
 };
 
 struct cuda_helper {
+	const char *name; /* of threads.h */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t work;
@@ -21,7 +22,7 @@ struct cuda_helper {
 	bool stop;	       /* likewise */
 };
 
-int cuda_helper_start(struct cuda_helper *h);
+int cuda_helper_start(struct cuda_helper *h, const char *name);
 void cuda_helper_stop(struct cuda_helper *h); /* when it has done all */
 void cuda_helper_give(struct cuda_helper *h, struct cuda_job *job);
 

@@ -3,6 +3,8 @@
  *
  * All registering is done in a context of its own (unless the device serves one process): in the context of the work it would stop
  * launches, and unregistering would wait for kernels. A registration made there is good for all contexts, and the GPU's address of a byte is ours.
+ * To make that context takes more than half of what an engine's start would, and stops launches for less than 2 ms (an H100,
+ * doc/results/2026-11-26-contexts-h100.txt): so it is made when the device serves already.
  *
  * Shared buffers are registered by a helper, since that takes half a millisecond per MiB the first time: until then copies
  * from and to them go the slow way. Pinning has to be done when it returns. Unregistering, 14 ms a GiB, is the helper's, too;
@@ -27,6 +29,48 @@
 static void *to_pointer(uint64_t addr)
 {
 	return (void *)(uintptr_t)addr;
+}
+
+/* ---- the second context ---- */
+
+static void run_make_context(struct cuda_job *job)
+{
+	struct cuda_device *dev = gsb_container_of(job, struct cuda_device, make_host_ctx);
+	CUcontext ctx = dev->ctx, made;
+	CUresult result = cuda_note(dev, dev->cu.cuCtxCreate_v2(&made, CU_CTX_MAP_HOST, dev->id));
+
+	if (!result)
+		ctx = made;
+	else
+		gsb_log(GSB_LOG_WARN, "cuda",
+			"there is no second context, since the driver says %s: whoever pins memory stops all launches; leave more memory free",
+			cuda_name(result));
+	pthread_mutex_lock(&dev->pin_lock);
+	dev->host_ctx = ctx;
+	pthread_cond_broadcast(&dev->host_ctx_made);
+	pthread_mutex_unlock(&dev->pin_lock);
+}
+
+/*
+ * One process makes its own kernels wait when it pins memory, with the driver as with us: it needs no second context, which costs memory,
+ * time and connections as the first does.
+ */
+void cuda_host_begin(struct cuda_device *dev)
+{
+	dev->make_host_ctx.run = run_make_context;
+	if (dev->single)
+		dev->host_ctx = dev->ctx;
+	else
+		cuda_helper_give(&dev->registrar, &dev->make_host_ctx);
+}
+
+void cuda_host_enter(struct cuda_device *dev)
+{
+	pthread_mutex_lock(&dev->pin_lock);
+	while (!dev->host_ctx)
+		pthread_cond_wait(&dev->host_ctx_made, &dev->pin_lock);
+	pthread_mutex_unlock(&dev->pin_lock);
+	dev->cu.cuCtxSetCurrent(dev->host_ctx);
 }
 
 /* ---- spaces' windows ---- */
@@ -68,7 +112,7 @@ static CUresult register_pin(struct cuda_device *dev, const struct cuda_pin *pin
 	wait_until_free(dev, pin);
 	pthread_mutex_unlock(&dev->pin_lock);
 	madvise(to_pointer(pin->addr), pin->size, MADV_POPULATE_WRITE);
-	dev->cu.cuCtxSetCurrent(dev->host_ctx);
+	cuda_host_enter(dev);
 	return cuda_note(dev, dev->cu.cuMemHostRegister_v2(to_pointer(pin->addr), pin->size,
 							   REGISTER_FLAGS));
 }
@@ -101,7 +145,7 @@ static void run_unregister(struct cuda_job *job)
 	struct cuda_pin *pin = gsb_container_of(job, struct cuda_pin, unregister);
 	struct cuda_device *dev = pin->dev;
 
-	dev->cu.cuCtxSetCurrent(dev->host_ctx);
+	cuda_host_enter(dev);
 	cuda_note(dev, dev->cu.cuMemHostUnregister(to_pointer(pin->addr)));
 	pthread_mutex_lock(&dev->pin_lock);
 	LL_DELETE(dev->going_pins, pin);
@@ -219,7 +263,7 @@ static void run_share(struct cuda_job *job)
 
 	if (atomic_load_explicit(&b->ended, memory_order_acquire))
 		return;
-	cu->cuCtxSetCurrent(b->dev->host_ctx);
+	cuda_host_enter(b->dev);
 	result = cuda_note(b->dev,
 			   cu->cuMemHostRegister_v2(to_pointer(b->addr), b->size, REGISTER_FLAGS));
 	if (result)
@@ -235,7 +279,7 @@ static void run_unshare(struct cuda_job *job)
 	struct cuda_shared *b = gsb_container_of(job, struct cuda_shared, unshare);
 	const struct cuda_driver *cu = &b->dev->cu;
 
-	cu->cuCtxSetCurrent(b->dev->host_ctx);
+	cuda_host_enter(b->dev);
 	if (b->registered)
 		cuda_note(b->dev, cu->cuMemHostUnregister(to_pointer(b->addr)));
 	munmap(to_pointer(b->addr), b->size);

@@ -7,6 +7,11 @@
 
 #include "device/cuda/device.h"
 
+/* The device works, and its registrar is there: have it make a context for registering, but for a device of one process. */
+void cuda_host_begin(struct cuda_device *dev);
+/* That context is this thread's from now on; waits until it is there. */
+void cuda_host_enter(struct cuda_device *dev);
+
 void cuda_host_prepare(struct gsb_device *dev, uint64_t addr, uint64_t size);
 int cuda_host_pin(struct gsb_space *space, uint64_t addr, uint64_t size);
 int cuda_host_unpin(struct gsb_space *space, uint64_t addr, uint64_t size);

@@ -11,7 +11,9 @@
 #include "model/gpu/arch.h"
 
 #define RESERVE_BYTES \
-	(1ull << 30)	/* for code, stacks and what else the driver needs while it works */
+	(1ull << 30) /* for code, stacks and what else the driver needs while it works */
+#define HOST_CONTEXT_BYTES \
+	(640ull << 20)	/* for the second context, which is made later: 530 MiB on an H100 */
 #define NOMINAL_ISSUE 4 /* schedulers of an SM, since many generations */
 
 static int32_t ask(struct cuda_device *dev, int attribute)
@@ -83,15 +85,16 @@ static void fill_arch(struct cuda_device *dev)
 	arch->mem_bytes = dev->info.total_mem_bytes;
 }
 
-/* What is free now, when the contexts are there: more cannot be sold. */
+/* What is free now, when the context of the work is there: more cannot be sold. */
 static int fill_memory(struct cuda_device *dev, char *err, size_t err_size)
 {
 	size_t free_bytes, total;
 	CUresult result = dev->cu.cuMemGetInfo_v2(&free_bytes, &total);
+	uint64_t reserve = RESERVE_BYTES + (dev->single ? 0 : HOST_CONTEXT_BYTES);
 
-	if (!result && free_bytes > 2 * RESERVE_BYTES) {
+	if (!result && free_bytes > reserve + RESERVE_BYTES) {
 		dev->info.total_mem_bytes =
-			(free_bytes - RESERVE_BYTES) / CUDA_CHUNK_BYTES * CUDA_CHUNK_BYTES;
+			(free_bytes - reserve) / CUDA_CHUNK_BYTES * CUDA_CHUNK_BYTES;
 		return 0;
 	}
 	snprintf(err, err_size, "device 'cuda:%d' has too little free memory: %s", dev->id,

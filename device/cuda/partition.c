@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "model/gpu/arch.h"
 
@@ -126,16 +127,19 @@ int cuda_partitions_prepare(struct gsb_device *base)
 {
 	struct cuda_device *dev = to_cuda(base);
 	const uint32_t n = dev->info.arch.n_sms, group = dev->info.sm_group;
+	uint64_t begun_ns = gsb_clock_ns();
 	struct cuda_partition *p;
 	int err = group ? 0 : -ENOTSUP;
 
-	if (dev->single)
+	if (dev->single || err)
 		return err;
-	for (uint32_t first = 0; group && first < n && !err; first += group)
+	for (uint32_t first = 0; first < n && !err; first += group)
 		for (uint32_t end = first + group; end < n + group && !err; end += group)
 			err = find_part(
 				dev, (struct gsb_sm_range){first, (end < n ? end : n) - first}, &p);
-	if (group && err)
+	gsb_log(GSB_LOG_INFO, "cuda", "the ranges of SMs took %llu ms",
+		(unsigned long long)(gsb_clock_ns() - begun_ns) / 1000000);
+	if (err)
 		gsb_log(GSB_LOG_WARN, "cuda",
 			"not all ranges of SMs could be made: to make one later waits until nothing runs, and holds up all tenants: leave more memory free, or take a policy without ranges");
 	return err;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "device/cuda/host.h"
 #include "device/cuda/print_ptx.h"
 #include "device/print.h"
 #include "ptx/image.h"
@@ -124,7 +125,7 @@ static void run_free(struct cuda_job *job)
 	cu->cuCtxSetCurrent(p->dev->ctx);
 	if (p->words)
 		cuda_note(p->dev, cu->cuMemFree_v2(p->words));
-	cu->cuCtxSetCurrent(p->dev->host_ctx);
+	cuda_host_enter(p->dev);
 	if (p->ring)
 		cuda_note(p->dev, cu->cuMemFreeHost(p->ring));
 	free(p);
@@ -145,7 +146,7 @@ static CUresult make_ring(struct cuda_print *p)
 	void *ring = NULL;
 	CUresult result;
 
-	cu->cuCtxSetCurrent(p->dev->host_ctx);
+	cuda_host_enter(p->dev);
 	result = cuda_note(p->dev, cu->cuMemHostAlloc(&ring, RING_BYTES + sizeof(*p->host), flags));
 	cu->cuCtxSetCurrent(p->dev->ctx);
 	if (result)

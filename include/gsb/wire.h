@@ -110,7 +110,8 @@ struct gsb_rec {
 	uint16_t thread; /* CALL: whose reply slot answers; else who posts, 0 without a slot */
 	uint32_t size;	 /* bytes with header and variable part, a multiple of GSB_RECORD_ALIGN */
 	uint64_t stream; /* STREAM: handle; else 0 */
-	uint64_t call;	 /* CALL: number, one more than the thread's last; else 0 */
+	uint64_t
+		call; /* CALL: number, one more than the thread's last; else 0, and of a MEM_FREE that nobody waits for */
 	uint64_t
 		stamp; /* gsb_clock_stamp() when it was posted, if header.is_traced was seen; else 0 */
 };

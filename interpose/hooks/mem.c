@@ -77,11 +77,11 @@ CUresult gsb_mem_alloc_array(const struct gsb_array *array, uint64_t wire, CUdev
 	return result;
 }
 
-static CUresult free_range(enum gsb_rec_type type, const struct gsb_alloc *a)
+static CUresult free_host(const struct gsb_alloc *a)
 {
 	const struct gsb_rec_mem_free body = {.ctx = a->wire, .addr = a->addr};
 
-	return gsb_call(&(struct gsb_call){.type = type,
+	return gsb_call(&(struct gsb_call){.type = GSB_REC_HOST_FREE,
 					   .guard = gsb_cu_wire_guard(a->wire),
 					   .body = &body,
 					   .body_bytes = sizeof(body)},
@@ -89,6 +89,20 @@ static CUresult free_range(enum gsb_rec_type type, const struct gsb_alloc *a)
 }
 
 /* ---- device memory ---- */
+
+/*
+ * As the driver's it returns when the work of the context is done, and says what has become of that. The words of the streams tell; to wait for the
+ * engine as well, which only takes a note of it then, would be two wake-ups for nothing.
+ */
+static CUresult free_device(const struct gsb_alloc *a)
+{
+	const struct gsb_rec_mem_free body = {.ctx = a->wire, .addr = a->addr};
+	const struct gsb_guard guard = gsb_cu_wire_guard(a->wire);
+	CUresult result = gsb_cu_streams_wait_all(a->wire);
+	CUresult posted = gsb_post_if(GSB_REC_MEM_FREE, &guard, &body, sizeof(body));
+
+	return result ? result : posted;
+}
 
 CUresult hook_cuMemAlloc(CUdeviceptr *ptr, size_t n)
 {
@@ -133,9 +147,9 @@ CUresult hook_cuMemFree(CUdeviceptr ptr)
 	if (result || !ptr)
 		return result;
 	if (!gsb_alloc_remove(ptr, GSB_ALLOC_DEVICE, 0, &a))
-		return free_range(GSB_REC_MEM_FREE, &a);
+		return free_device(&a);
 	if (!gsb_alloc_remove(ptr, GSB_ALLOC_MANAGED, 0, &a))
-		return free_range(GSB_REC_HOST_FREE, &a);
+		return free_host(&a);
 	return gsb_graph_memory_free(ptr);
 }
 
@@ -309,7 +323,7 @@ CUresult hook_cuMemFreeHost(void *ptr)
 		result = gsb_capture_unsafe();
 	if (!result)
 		result = gsb_alloc_remove((uint64_t)ptr, GSB_ALLOC_HOST, 0, &a);
-	return result ? result : free_range(GSB_REC_HOST_FREE, &a);
+	return result ? result : free_host(&a);
 }
 
 /* ---- registered memory: pages of the program in the window, whose device pointer is in the window, too ---- */
@@ -330,7 +344,7 @@ static CUresult register_pages(struct gsb_registered *r)
 	    CUDA_ERROR_MAP_FAILED) /* the program's bytes are there: freed with the context */
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (result && !gsb_alloc_remove(a.addr, GSB_ALLOC_MIRROR, 0, &a))
-		free_range(GSB_REC_HOST_FREE, &a);
+		free_host(&a);
 	return result;
 }
 
@@ -371,7 +385,7 @@ CUresult hook_cuMemHostUnregister(void *ptr)
 	if (!result)
 		result = gsb_registered_remove(r.addr, &gone);
 	if (!result && gone.size && !gsb_alloc_remove(gone.mirror, GSB_ALLOC_MIRROR, 0, &a))
-		result = free_range(GSB_REC_HOST_FREE, &a);
+		result = free_host(&a);
 	return result;
 }
 

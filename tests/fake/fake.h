@@ -3,7 +3,8 @@
  *
  * The fake is a libcuda.so.1 for tests of device/cuda where there is no GPU. It answers the calls of device/cuda/driver.def
  * and no others; memory is this process's, kernels run in the interpreter of the emulated device. It is stricter than NVIDIA's where that
- * forgives: it counts what lives, and a handle that is not, or no longer, one is CUDA_ERROR_INVALID_HANDLE.
+ * forgives: it counts what lives, and a handle that is not, or no longer, one is CUDA_ERROR_INVALID_HANDLE; a call by a thread of the
+ * engine that driver.def does not give it ends the process (device/cuda/threads.h).
  */
 #ifndef GSB_TESTS_FAKE_FAKE_H
 #define GSB_TESTS_FAKE_FAKE_H

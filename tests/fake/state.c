@@ -3,13 +3,18 @@
  */
 #include "tests/fake/state.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
+#include "device/cuda/threads.h"
+
+#define THREAD_NAME_BYTES 16
 
 struct fake_call {
 	const char *name;
+	unsigned threads;	   /* that may make it */
 	unsigned n_calls, fail_at; /* of n_calls; 0: never */
 	CUresult result;
 	void (*seen)(void *arg);
@@ -17,7 +22,7 @@ struct fake_call {
 };
 
 static struct fake_call calls[] = {
-#define GSB_DRIVER(name, parameters) {#name, 0, 0, CUDA_SUCCESS, NULL, NULL},
+#define GSB_DRIVER(name, parameters, threads) {#name, threads, 0, 0, CUDA_SUCCESS, NULL, NULL},
 #include "device/cuda/driver.def"
 };
 
@@ -33,10 +38,46 @@ static struct fake_call *find_call(const char *name)
 
 /* ---- calls ---- */
 
+/* What has no name of the engine's is a test, which plays the engine and the threads that this makes. */
+static unsigned role_of(const char *thread)
+{
+	const unsigned engine = CUDA_START | CUDA_ENGINE | CUDA_RARELY;
+	static const struct {
+		const char *name;
+		unsigned role;
+	} helpers[] = {
+		{GSB_LOADER_NAME, CUDA_LOADER},
+		{GSB_PINNER_NAME, CUDA_PINNER},
+		{CUDA_UNLOADER_NAME, CUDA_UNLOADER},
+		{CUDA_REGISTRAR_NAME, CUDA_REGISTRAR},
+		{"gsb-engine", engine},
+	};
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(helpers); i++)
+		if (!strcmp(thread, helpers[i].name))
+			return helpers[i].role;
+	return engine | CUDA_LOADER | CUDA_PINNER;
+}
+
+/* A thread that makes what is another's ends the process: no test passes by that. */
+static void check_thread(const struct fake_call *c)
+{
+	char name[THREAD_NAME_BYTES] = "";
+
+	pthread_getname_np(pthread_self(), name, sizeof(name));
+	if (c->threads & role_of(name))
+		return;
+	fprintf(stderr,
+		"fake driver: thread %s makes %s: device/cuda/driver.def gives it to others\n",
+		name, c->name);
+	abort();
+}
+
 static CUresult count(const char *name)
 {
 	struct fake_call *c = find_call(name);
 
+	check_thread(c);
 	if (c->seen)
 		c->seen(c->arg);
 	c->n_calls++;
@@ -188,7 +229,7 @@ bool fake_reset(void)
 		free(o);
 	}
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(calls); i++)
-		calls[i] = (struct fake_call){.name = calls[i].name};
+		calls[i] = (struct fake_call){.name = calls[i].name, .threads = calls[i].threads};
 	fake.n_early = 0;
 	fake.heap_bytes = 0;
 	fake.lost = CUDA_SUCCESS;

@@ -16,7 +16,7 @@
 #define FAKE_DEVICE_SIZE (1ull << 34)
 
 /* The calls that it exports: those that device/cuda makes, and no others. */
-#define GSB_DRIVER(name, parameters) GSB_EXPORT CUresult name parameters;
+#define GSB_DRIVER(name, parameters, threads) GSB_EXPORT CUresult name parameters;
 #include "device/cuda/driver.def"
 GSB_EXPORT CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device); /* gsb-model asks for it */
 

@@ -11,7 +11,7 @@
 #define GSB_CU_REFUSED(symbol, name, since, pt)
 #include "interpose/entries.def"
 
-#define GSB_DRIVER(name, params) CUresult CUDAAPI name params;
+#define GSB_DRIVER(name, params, threads) CUresult CUDAAPI name params;
 #include "device/cuda/driver.def"
 
 #define GSB_CUERR(name, value, text) _Static_assert(name == value, #name);

@@ -354,7 +354,7 @@ static void log_record(const struct gsb_rec *rec)
 static void take_record(const struct gsb_rec *rec)
 {
 	log_record(rec);
-	if (gsb_rec_class(rec->type) == GSB_CLASS_CALL)
+	if (gsb_rec_class(rec->type) == GSB_CLASS_CALL && rec->call)
 		on_call(rec, rec + 1);
 }
 

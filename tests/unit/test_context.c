@@ -927,6 +927,45 @@ static void test_memory_is_allocated_found_and_freed(void **state)
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemAlloc_v2(NULL, 4));
 }
 
+static void test_free_waits_for_no_answer(void **state)
+{
+	CUdeviceptr a;
+
+	assert_cu(cu.cuMemAlloc_v2(&a, 1000));
+	engine->ignore_ring = true;
+	assert_cu(cu.cuMemFree_v2(a));
+	engine->ignore_ring = false;
+	assert_int_equal(last_body(MEM_FREE, mem_free)->addr, a);
+	assert_int_equal(last(GSB_REC_MEM_FREE)->rec.call, 0);
+}
+
+static CUresult free_memory(void *arg)
+{
+	return cu.cuMemFree_v2(*(CUdeviceptr *)arg);
+}
+
+static void test_free_waits_for_the_work_of_its_context(void **state)
+{
+	CUdeviceptr a, b;
+	struct waiter w;
+
+	assert_cu(cu.cuMemAlloc_v2(&a, 1000));
+	assert_cu(cu.cuMemAlloc_v2(&b, 1000));
+	while (engine->n_blocked) /* this thread was: the engine looks from time to time */
+		sched_yield();
+	engine->hold = true;
+	assert_cu(cu.cuMemsetD8Async(b, 1, 1000, CU_STREAM_PER_THREAD));
+	waiter_start(&w, free_memory, &a);
+	while (engine->n_blocked < 1 && !w.is_back)
+		sched_yield();
+	assert_false(w.is_back);
+	assert_int_equal(fake_count(engine, mark, GSB_REC_MEM_FREE), 0);
+	engine->hold = false;
+	assert_cu(waiter_join(&w));
+	assert_int_equal(last_body(MEM_FREE, mem_free)->addr, a);
+	assert_cu(cu.cuMemFree_v2(b));
+}
+
 static void test_allocation_that_fails_changes_nothing(void **state)
 {
 	CUdeviceptr a = 77;
@@ -1799,6 +1838,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup(test_library_option_without_a_value_leaves_the_image_to_be_copied,
 			       set_up),
 	cmocka_unit_test_setup(test_memory_is_allocated_found_and_freed, set_up),
+	cmocka_unit_test_setup(test_free_waits_for_no_answer, set_up),
+	cmocka_unit_test_setup(test_free_waits_for_the_work_of_its_context, set_up),
 	cmocka_unit_test_setup(test_allocation_that_fails_changes_nothing, set_up),
 	cmocka_unit_test_setup(test_pool_memory_is_freed_in_its_stream, set_up),
 	cmocka_unit_test_setup(test_pool_counts_what_is_its_own_up_to_its_limit, set_up),

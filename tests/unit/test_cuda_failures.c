@@ -11,13 +11,19 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "device/cuda/threads.h"
 #include "device/ops.h"
 #include "tests/fake/fake.h"
 #include "tests/unit/device_kernels.h"
@@ -43,7 +49,7 @@ static struct {
 static const struct {
 	const char *name;
 } driver[] = {
-#define GSB_DRIVER(name, parameters) {#name},
+#define GSB_DRIVER(name, parameters, threads) {#name},
 #include "device/cuda/driver.def"
 };
 
@@ -309,7 +315,8 @@ static bool may_fail_quietly(const char *name)
 		"cuEventQuery",
 		"cuStreamQuery",
 		"cuCtxSetCurrent",
-		"cuGraph", /* they are launched plainly then */
+		"cuGraph",	  /* they are launched plainly then */
+		"cuCtxCreate_v2", /* memory is pinned in the first context then, and the log says so */
 		"Destroy",
 		"Free",
 		"Release",
@@ -943,6 +950,12 @@ static void test_compiled_code_is_kept_where_it_is_said(void **state)
 	assert_string_equal(getenv("CUDA_CACHE_MAXSIZE"), "4294967295");
 }
 
+/* As the pinner does; the context for it is made while the device serves already. */
+static void prepare_pin(struct life *l)
+{
+	l->ops->host_prepare(l->dev, HOST_BASE, HOST_SIZE);
+}
+
 static void test_device_of_many_has_a_context_for_pinning(void **state)
 {
 	struct life l = {0};
@@ -950,9 +963,48 @@ static void test_device_of_many_has_a_context_for_pinning(void **state)
 	fake.reset();
 	unsetenv("CUDA_DEVICE_MAX_CONNECTIONS");
 	assert_int_equal(open_device(&l), 0);
+	prepare_pin(&l);
 	assert_int_equal(fake.live(FAKE_CONTEXT), 1);
+	assert_int_equal(fake.live(FAKE_REGISTERED), 1);
 	assert_string_equal(getenv("CUDA_DEVICE_MAX_CONNECTIONS"), "32");
 	l.ops->close(l.dev);
+	assert_true(fake.reset());
+}
+
+static void test_device_without_room_for_a_second_context_pins_in_the_first(void **state)
+{
+	struct life l = {0};
+
+	fake.reset();
+	fake.inject("cuCtxCreate_v2", 1, CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(open_device(&l), 0);
+	prepare_pin(&l);
+	assert_int_equal(fake.live(FAKE_CONTEXT), 0);
+	assert_int_equal(fake.live(FAKE_REGISTERED), 1);
+	assert_int_equal(l.ops->lost(l.dev), CUDA_SUCCESS);
+	l.ops->close(l.dev);
+	assert_true(fake.reset());
+}
+
+static uint64_t total_memory(void)
+{
+	struct life l = {0};
+	uint64_t total;
+
+	fake.reset();
+	assert_int_equal(open_device(&l), 0);
+	total = l.ops->info(l.dev)->total_mem_bytes;
+	l.ops->close(l.dev);
+	return total;
+}
+
+static void test_memory_of_the_second_context_is_not_sold(void **state)
+{
+	uint64_t of_many = total_memory();
+
+	single = true;
+	assert_true(total_memory() >= of_many + (512u << 20));
+	single = false;
 }
 
 static void expect_open(const char *call, CUresult code, int expected)
@@ -976,18 +1028,62 @@ static void test_device_without_room_for_another_process_says_so(void **state)
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(full); i++) {
 		expect_open("cuInit", full[i], -EBUSY);
 		expect_open("cuDevicePrimaryCtxRetain", full[i], -EBUSY);
-		expect_open("cuCtxCreate_v2", full[i], -EBUSY);
 	}
 	expect_open("cuInit", CUDA_ERROR_MPS_CONNECTION_FAILED, -ENODEV);
 	expect_open("cuDevicePrimaryCtxRetain", CUDA_ERROR_INVALID_DEVICE, -ENODEV);
+}
+
+/* ---- threads ---- */
+
+static void *library;
+
+/* In a process of its own, since it ends who makes what is another's. */
+static bool may_make(const char *thread, const char *call)
+{
+	CUresult (*f)(void *) = (CUresult(*)(void *))dlsym(library, call);
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		prctl(PR_SET_NAME, thread);
+		setrlimit(RLIMIT_CORE, &(struct rlimit){0});
+		if (!freopen("/dev/null", "w", stderr))
+			_exit(1);
+		f(NULL);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) ? WTERMSIG(status) == SIGABRT : !status);
+	return !WIFSIGNALED(status);
+}
+
+static void test_each_thread_makes_its_own_calls_and_no_others(void **state)
+{
+	static const struct {
+		const char *thread;
+		bool unloads, asks, registers;
+	} threads[] = {
+		{"gsb-engine", false, true, false},	   {GSB_LOADER_NAME, false, true, false},
+		{GSB_PINNER_NAME, false, false, false},	   {CUDA_UNLOADER_NAME, true, false, false},
+		{CUDA_REGISTRAR_NAME, false, false, true}, {"test", false, true, false},
+	};
+
+	fake.reset();
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(threads); i++) {
+		assert_true(may_make(threads[i].thread, "cuCtxSetCurrent"));
+		assert_int_equal(may_make(threads[i].thread, "cuLibraryUnload"),
+				 threads[i].unloads);
+		assert_int_equal(may_make(threads[i].thread, "cuStreamQuery"), threads[i].asks);
+		assert_int_equal(may_make(threads[i].thread, "cuMemHostUnregister"),
+				 threads[i].registers);
+	}
 }
 
 /* ---- set-up ---- */
 
 static int set_up(void **state)
 {
-	void *library = dlopen(GSB_FAKE_LIBCUDA, RTLD_NOW | RTLD_LOCAL);
-
+	library = dlopen(GSB_FAKE_LIBCUDA, RTLD_NOW | RTLD_LOCAL);
 	if (!library)
 		return -1;
 	fake.inject = (__typeof__(fake.inject))dlsym(library, "fake_fail");
@@ -1032,7 +1128,10 @@ int main(void)
 		cmocka_unit_test(test_device_of_one_process_has_one_context),
 		cmocka_unit_test(test_compiled_code_is_kept_where_it_is_said),
 		cmocka_unit_test(test_device_of_many_has_a_context_for_pinning),
+		cmocka_unit_test(test_device_without_room_for_a_second_context_pins_in_the_first),
+		cmocka_unit_test(test_memory_of_the_second_context_is_not_sold),
 		cmocka_unit_test(test_device_without_room_for_another_process_says_so),
+		cmocka_unit_test(test_each_thread_makes_its_own_calls_and_no_others),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);

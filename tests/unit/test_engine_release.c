@@ -113,6 +113,22 @@ static void test_free_in_a_failed_context_waits_for_what_is_in_flight(void **sta
 	assert_int_equal(f->k.dev->used_bytes, 4096);
 }
 
+static void test_free_that_nobody_waits_for_is_done_and_not_answered(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_free b = {.ctx = kit_ctx(0), .addr = f->mem};
+	uint64_t last = f->t.region->threads[f->t.slot].call;
+
+	kit_fill(&f->t, 1, f->mem);
+	kit_post(&f->t, GSB_REC_MEM_FREE, 0, &b, sizeof(b), NULL, 0);
+	kit_settle(&f->k);
+	assert_int_equal(f->k.dev->used_bytes, 8192);
+	kit_complete(f->k.dev, 0, CUDA_SUCCESS, 0);
+	kit_settle(&f->k);
+	assert_int_equal(f->k.dev->used_bytes, 4096);
+	assert_int_equal(f->t.region->threads[f->t.slot].call, last);
+}
+
 /* What comes after the free passes at once, and must not count for what was before it. */
 static void test_later_work_that_passes_does_not_let_a_free_go_early(void **state)
 {
@@ -503,6 +519,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		release_test(test_ordered_free_in_a_failed_context_leaves_memory_to_its_end),
 		release_test(test_free_in_a_failed_context_waits_for_what_is_in_flight),
+		release_test(test_free_that_nobody_waits_for_is_done_and_not_answered),
 		release_test(test_later_work_that_passes_does_not_let_a_free_go_early),
 		release_test(test_module_of_a_failed_context_stays_while_its_kernel_runs),
 		release_test(test_failed_context_ends_when_its_last_command_has),

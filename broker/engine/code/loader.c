@@ -48,6 +48,7 @@ static void *loader_main(void *arg)
 	struct gsb_loader *l = arg;
 	struct gsb_job *j;
 
+	pthread_setname_np(pthread_self(), GSB_LOADER_NAME);
 	while ((j = wait_for_job(l))) {
 		j->run(j, l->ops);
 		give_back(l, j);

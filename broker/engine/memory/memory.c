@@ -297,7 +297,8 @@ static void free_done(struct gsb_order *o, const struct gsb_fence_job *job)
 	struct gsb_ctx *ctx = gsb_ctx_of(o);
 
 	release(ctx, job->object, 0);
-	gsb_tenant_reply(ctx->tenant, &job->call, ctx->error, 0);
+	if (job->call.call)
+		gsb_tenant_reply(ctx->tenant, &job->call, ctx->error, 0);
 }
 
 int gsb_memory_free(struct gsb_tenant *t, const struct gsb_rec *rec,

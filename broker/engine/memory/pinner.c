@@ -38,6 +38,7 @@ static void *pinner_main(void *arg)
 	struct gsb_pinner *p = arg;
 	struct gsb_pin_job *job;
 
+	pthread_setname_np(pthread_self(), GSB_PINNER_NAME);
 	while ((job = wait_for_job(p))) {
 		p->dev->ops->host_prepare(p->dev, job->addr, job->size);
 		give_back(p, job);
