@@ -253,8 +253,8 @@ struct gsb_device_ops {
 	unsigned (*poll)(struct gsb_device *dev, struct gsb_completion *out, unsigned max);
 	/* Becomes readable when a completion comes by itself after a poll that returned 0 (the
 	 * device drains it in poll). What issue, space_cancel, advance or advance_to complete
-	 * themselves need not signal it: poll once more after them, before sleeping. -1: must be
-	 * polled. */
+	 * themselves, or that advance has come to its end, need not signal it: poll once more after them, before
+	 * sleeping. -1: must be polled. */
 	int (*event_fd)(struct gsb_device *dev);
 	/* Asked before each sleep on event_fd. True: do not, but poll again; something is likely to complete before a sleeper
 	 * would be awake. NULL = never. */
@@ -306,10 +306,10 @@ struct gsb_device_ops {
 	/*
 	 * Virtual clock only, else NULL. Device time stands still until the engine calls this:
 	 * every tenant thread is blocked, nothing is left to issue. It lets time run to the next
-	 * completion, which is then ready for poll (event_fd tells), and stand still again. With
-	 * nothing in flight it does nothing.
+	 * completion, which is then ready for poll, but not beyond @until (UINT64_MAX: that has no end),
+	 * and stand still again; event_fd tells of either. With nothing in flight it does nothing.
 	 */
-	void (*advance)(struct gsb_device *dev);
+	void (*advance)(struct gsb_device *dev, uint64_t until);
 	/* Virtual clock only: time passes to at least `now` although work is in flight (a busy
 	 * tenant is charged). */
 	void (*advance_to)(struct gsb_device *dev, uint64_t now);

@@ -25,6 +25,11 @@ int gsb_sim_check_decisions(struct gsb_sim *s, const struct gsb_decision *d, uns
 		if (d[i].ready >= s->n_ready)
 			return gsb_sim_fail(s, -EPROTO, "%s names number %u of %u", name,
 					    d[i].ready, s->n_ready);
+		if (d[i].verdict == GSB_HOLD && d[i].hold.not_before_ns &&
+		    d[i].hold.not_before_ns <= s->now_ns)
+			return gsb_sim_fail(s, -EPROTO,
+					    "%s holds number %u until a time that is past", name,
+					    d[i].ready);
 		if (d[i].shape > s->ready[d[i].ready]->n_shapes)
 			return gsb_sim_fail(s, -EPROTO,
 					    "%s gives number %u a shape that it has not", name,

@@ -81,7 +81,7 @@ static unsigned ahead(const struct gsb_sim *s, const struct gsb_sim_flight *f)
 int gsb_sim_course_go_on(struct gsb_sim *s, struct gsb_sim_flight *f)
 {
 	struct gsb_sim_course *c = &f->course;
-	bool waits = s->yields && is_in_parts(f);
+	bool waits = s->yields_until_ns && is_in_parts(f);
 	int err = 0;
 
 	while (!err && c->done < c->total && c->n_open < ahead(s, f) && !waits)

@@ -46,22 +46,27 @@ static int run_instant(struct gsb_sim *s)
 	return err ? err : gsb_sim_device_starts(s);
 }
 
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static int run(struct gsb_sim *s)
 {
 	int err = 0;
 
 	while (!err && s->n_left) {
-		uint64_t post, event;
+		uint64_t next, decision;
 
 		err = run_instant(s);
 		if (err || !s->n_left)
 			break;
-		post = gsb_sim_next_post_ns(s);
-		event = gsb_sim_next_event_ns(s);
-		if (post == GSB_SIM_NEVER && event == GSB_SIM_NEVER)
+		next = earlier(gsb_sim_next_post_ns(s), gsb_sim_next_event_ns(s));
+		decision = gsb_sim_next_decision_ns(s);
+		if (next == GSB_SIM_NEVER)
 			return gsb_sim_fail(s, -EPROTO, "nothing runs and %lu operations wait",
 					    (unsigned long)s->n_left);
-		gsb_sim_pass_to(s, post < event ? post : event);
+		gsb_sim_pass_to(s, earlier(next, decision));
 	}
 	return err;
 }

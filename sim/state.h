@@ -111,7 +111,10 @@ struct gsb_sim {
 		order_at; /* those before it have been issued, of the order there is instead of a policy */
 	struct gsb_policy_area area;
 	bool changed;
-	bool yields; /* the policy says that launches in short forms go no further */
+	uint64_t
+		held_until_ns; /* the first that is held is to be decided on anew then; 0: none has such */
+	uint64_t
+		yields_until_ns; /* the policy says that launches in short forms go no further until then */
 	struct gsb_sim_flight flights[GSB_N_QUEUES];
 	uint64_t next_seq;
 	/* device.c */
@@ -147,6 +150,7 @@ int gsb_sim_view_init(struct gsb_sim *s); /* -ENOMEM */
 void gsb_sim_view_add(struct gsb_sim *s, struct gsb_sim_item *item);
 void gsb_sim_view_landed(struct gsb_sim *s, struct gsb_sim_flight *f); /* its command has ended */
 int gsb_sim_decide(struct gsb_sim *s); /* what the policy says, until it has nothing more to say */
+uint64_t gsb_sim_next_decision_ns(const struct gsb_sim *s); /* for a time that it says itself */
 
 /* ---- course.c ---- */
 void gsb_sim_course_begin(struct gsb_sim *s, struct gsb_sim_flight *f,

@@ -9,6 +9,7 @@
 #include "broker/policy/bound.h"
 #include "broker/policy/cap.h"
 #include "broker/policy/claim.h"
+#include "broker/policy/hold.h"
 #include "broker/policy/estimate.h"
 #include "sim/state.h"
 
@@ -278,6 +279,7 @@ static int ask(struct gsb_sim *s, bool must)
 	s->out->n_decisions++;
 	if (gsb_sim_check_decisions(s, out, n))
 		return -EPROTO;
+	s->held_until_ns = gsb_hold_first_ns(out, n);
 	n = keep_issued(out, n);
 	if (!n && must) {
 		out[n++] = (struct gsb_decision){.priority = s->ready[0]->priority};
@@ -290,19 +292,30 @@ static int ask(struct gsb_sim *s, bool must)
 	return (int)n;
 }
 
-static bool yields(const struct gsb_sim *s)
+static uint64_t yields_until(const struct gsb_sim *s)
 {
 	const struct gsb_work *running[GSB_N_QUEUES];
 	struct gsb_view view;
 
-	if (!s->p->policy->yields)
-		return false;
+	if (!s->p->policy->yields_until)
+		return 0;
 	view = look(s, running, false);
-	return s->p->policy->yields(&view);
+	return s->p->policy->yields_until(&view);
+}
+
+uint64_t gsb_sim_next_decision_ns(const struct gsb_sim *s)
+{
+	uint64_t ns = gsb_hold_sooner_ns(s->held_until_ns, s->yields_until_ns);
+
+	return ns ? ns : GSB_SIM_NEVER;
 }
 
 int gsb_sim_decide(struct gsb_sim *s)
 {
+	if (s->held_until_ns && s->held_until_ns <= s->now_ns) {
+		s->held_until_ns = 0;
+		s->changed = true;
+	}
 	while (s->changed && s->n_ready && s->n_running < GSB_N_QUEUES) {
 		int n;
 
@@ -313,6 +326,6 @@ int gsb_sim_decide(struct gsb_sim *s)
 		if (n < 0)
 			return n;
 	}
-	s->yields = yields(s);
+	s->yields_until_ns = yields_until(s);
 	return 0;
 }

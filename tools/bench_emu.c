@@ -130,7 +130,7 @@ static void wait_for(struct rig *r, struct gsb_completion *out)
 	struct pollfd fd = {.fd = ops->event_fd(r->dev), .events = POLLIN};
 
 	while (!ops->poll(r->dev, out, 1)) {
-		ops->advance(r->dev);
+		ops->advance(r->dev, UINT64_MAX);
 		if (ops->poll(r->dev, out, 1))
 			return;
 		poll(&fd, 1, -1);
@@ -176,7 +176,8 @@ static double measure(struct rig *rigs, unsigned n_rigs, unsigned i, bool cpu)
 		if (!issue(&rigs[k], i))
 			return -1;
 		rigs[k].dev->ops->advance(
-			rigs[k].dev); /* so that all of them work before one is waited for */
+			rigs[k].dev,
+			UINT64_MAX); /* so that all of them work before one is waited for */
 	}
 	for (unsigned k = 0; k < n_rigs; k++) {
 		wait_for(&rigs[k], &done);

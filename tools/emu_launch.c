@@ -258,7 +258,7 @@ static void wait_done(struct emu_launch *l)
 	struct pollfd fd = {.fd = ops->event_fd(l->dev), .events = POLLIN};
 
 	while (!ops->poll(l->dev, &l->done, 1)) {
-		ops->advance(l->dev);
+		ops->advance(l->dev, UINT64_MAX);
 		if (ops->poll(l->dev, &l->done, 1))
 			return;
 		poll(&fd, 1, -1);

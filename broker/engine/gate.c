@@ -5,7 +5,7 @@
  * takes the time that is declared for it (host_call_ns a record), however busy this machine is. So
  * work is not issued as it becomes ready but when all threads are blocked; then all of it goes to
  * the device in one order that depends on device time only, and the clock runs to the next
- * completion. That makes a run repeatable.
+ * completion, or to when something that is held is to be decided on anew. That makes a run repeatable.
  *
  * A thread that computes for long, waits for something outside, floods its ring or loads what takes long
  * to load would hold everybody up. After gate_timeout of real time its tenant is charged that much device
@@ -132,9 +132,12 @@ bool gsb_gate_turn(struct gsb_engine *e)
 		return false;
 	gsb_issue_all(&e->scheduler);
 	if (!gsb_complete_poll(&e->scheduler) && e->scheduler.clock.n_in_flight) {
-		e->scheduler.clock.advancing = true;
-		e->scheduler.clock.step_from_ns = gsb_engine_now_ns(e);
-		e->ops->advance(e->dev);
+		struct gsb_clock *c = &e->scheduler.clock;
+
+		c->advancing = true;
+		c->step_from_ns = gsb_engine_now_ns(e);
+		c->step_until_ns = gsb_scheduler_alarm_ns(&e->scheduler);
+		e->ops->advance(e->dev, c->step_until_ns);
 		gsb_complete_poll(&e->scheduler);
 	}
 	return true;

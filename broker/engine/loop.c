@@ -30,9 +30,9 @@
 
 /* ---- descriptors ---- */
 
-void gsb_engine_listen(struct gsb_engine *e, int timeout_ms)
+void gsb_engine_listen(struct gsb_engine *e, uint64_t timeout_ns)
 {
-	gsb_watches_listen(&e->watches, timeout_ms);
+	gsb_watches_listen(&e->watches, timeout_ns);
 }
 
 /*
@@ -185,7 +185,7 @@ static void wake_tenants(struct gsb_engine *e)
 /* What may wait for a critical tenant keeps the device busy, so that there is always a completion; and who is critical is to be read. */
 static int completion_rounds(const struct gsb_engine *e)
 {
-	return e->scheduler.policy->yields ? 1 : COMPLETION_ROUNDS;
+	return e->scheduler.policy->yields_until ? 1 : COMPLETION_ROUNDS;
 }
 
 /* Real clock. To launch on a GPU takes some microseconds, and behind a critical tenant's kernel many launches may have waited: who
@@ -194,7 +194,7 @@ static bool issue(struct gsb_engine *e)
 {
 	if (e->scheduler.clock.is_virtual || !gsb_start_line_is_open(e))
 		return false;
-	if (e->scheduler.policy->yields)
+	if (e->scheduler.policy->yields_until)
 		wake_tenants(e);
 	return gsb_issue_all(&e->scheduler);
 }
@@ -343,18 +343,26 @@ static bool must_poll(const struct gsb_engine *e)
 	return c->n_in_flight && e->device_watch.fd < 0 && (!c->is_virtual || c->advancing);
 }
 
-static int timeout_ms(struct gsb_engine *e)
+/* Until the policy is to be asked anew about what it holds; virtual time stands there by itself. */
+static uint64_t hold_due_ns(struct gsb_engine *e)
 {
-	uint64_t gate = gsb_gate_due_ns(e), kernel = gsb_complete_due_ns(&e->scheduler);
-	uint64_t line = gsb_start_line_due_ns(e), due = gate < kernel ? gate : kernel;
+	uint64_t alarm_ns = gsb_scheduler_alarm_ns(&e->scheduler), now_ns;
 
-	if (must_poll(e))
-		return 0;
-	if (line < due)
-		due = line;
-	if (due == UINT64_MAX)
-		return -1;
-	return due / 1000000 >= INT32_MAX ? INT32_MAX : (int)(due / 1000000) + 1;
+	if (e->scheduler.clock.is_virtual || alarm_ns == UINT64_MAX)
+		return UINT64_MAX;
+	now_ns = gsb_engine_now_ns(e);
+	return alarm_ns > now_ns ? alarm_ns - now_ns : 0;
+}
+
+static uint64_t timeout_ns(struct gsb_engine *e)
+{
+	const uint64_t due[] = {gsb_gate_due_ns(e), gsb_complete_due_ns(&e->scheduler),
+				gsb_start_line_due_ns(e), hold_due_ns(e)};
+	uint64_t first = must_poll(e) ? 0 : UINT64_MAX;
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(due); i++)
+		first = due[i] < first ? due[i] : first;
+	return first;
 }
 
 void gsb_engine_sleep(struct gsb_engine *e)
@@ -364,6 +372,6 @@ void gsb_engine_sleep(struct gsb_engine *e)
 		return;
 	}
 	prepare_sleep(e);
-	gsb_engine_listen(e, has_work(e) ? 0 : timeout_ms(e));
+	gsb_engine_listen(e, has_work(e) ? 0 : timeout_ns(e));
 	awake(e);
 }

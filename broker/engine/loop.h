@@ -5,6 +5,7 @@
 #define GSB_BROKER_ENGINE_LOOP_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct gsb_device;
 struct gsb_engine;
@@ -31,6 +32,6 @@ bool gsb_engine_turn(struct gsb_engine *e);
 void gsb_engine_sleep(struct gsb_engine *e);
 
 /* The same without waiting: what a busy engine does now and then. */
-void gsb_engine_listen(struct gsb_engine *e, int timeout_ms);
+void gsb_engine_listen(struct gsb_engine *e, uint64_t timeout_ns);
 
 #endif

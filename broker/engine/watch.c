@@ -4,10 +4,13 @@
 #include "broker/engine/watch.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/epoll.h>
+#include <time.h>
 #include <unistd.h>
 
 #define EPOLL_BATCH 64
+#define NS_PER_MS   1000000
 
 int gsb_watches_init(struct gsb_watches *all)
 {
@@ -37,10 +40,31 @@ void gsb_watches_remove(struct gsb_watches *all, struct gsb_watch *w)
 		epoll_ctl(all->epoll_fd, EPOLL_CTL_DEL, w->fd, NULL);
 }
 
-void gsb_watches_listen(struct gsb_watches *all, int timeout_ms)
+/*
+ * epoll counts in milliseconds, so what is shorter than two of them is waited for by ppoll, and of the rest the whole ones by epoll: who comes back
+ * early comes again.
+ */
+static int wait_for_events(const struct gsb_watches *all, struct epoll_event *events,
+			   uint64_t timeout_ns)
+{
+	struct pollfd any = {.fd = all->epoll_fd, .events = POLLIN};
+	const struct timespec t = {.tv_nsec = (long)timeout_ns};
+	uint64_t ms = timeout_ns / NS_PER_MS;
+
+	if (timeout_ns == UINT64_MAX)
+		return epoll_wait(all->epoll_fd, events, EPOLL_BATCH, -1);
+	if (ms >= 2)
+		return epoll_wait(all->epoll_fd, events, EPOLL_BATCH,
+				  ms < INT32_MAX ? (int)ms : INT32_MAX);
+	if (timeout_ns && ppoll(&any, 1, &t, NULL) <= 0)
+		return 0;
+	return epoll_wait(all->epoll_fd, events, EPOLL_BATCH, 0);
+}
+
+void gsb_watches_listen(struct gsb_watches *all, uint64_t timeout_ns)
 {
 	struct epoll_event events[EPOLL_BATCH];
-	int n = epoll_wait(all->epoll_fd, events, EPOLL_BATCH, timeout_ms);
+	int n = wait_for_events(all, events, timeout_ns);
 
 	for (int i = 0; i < n; i++) {
 		struct gsb_watch *w = events[i].data.ptr;

@@ -23,7 +23,8 @@ void gsb_watches_finish(struct gsb_watches *all);
 int gsb_watches_add(struct gsb_watches *all, struct gsb_watch *w, uint32_t events);
 void gsb_watches_remove(struct gsb_watches *all, struct gsb_watch *w); /* fd may be -1 */
 
-/* Wait at most timeout_ms (-1: for ever) and call who has events. */
-void gsb_watches_listen(struct gsb_watches *all, int timeout_ms);
+/* Wait at most timeout_ns (UINT64_MAX: for ever) and call who has events. It may be over a little early, never late by more than the
+ * kernel makes it. */
+void gsb_watches_listen(struct gsb_watches *all, uint64_t timeout_ns);
 
 #endif

@@ -32,20 +32,26 @@ bool gsb_yield_is_wide(const struct gsb_claim *c, uint64_t now_ns)
 	return c->yield.wide_ns && now_ns < c->yield.wide_ns + GSB_CRITICAL_LINGER_NS;
 }
 
-bool gsb_yield_is_due(const struct gsb_work *w, uint64_t now_ns)
+static bool is_worth_waiting_for(const struct gsb_work *w, uint64_t now_ns)
 {
 	return w->kind == GSB_WORK_KERNEL && w->claim->critical && w->predicted.alone_ns &&
 	       w->predicted.alone_ns <= GSB_YIELD_MOST_NS && gsb_yield_is_wide(w->claim, now_ns) &&
 	       !has_waited_enough(&w->claim->yield);
 }
 
+bool gsb_yield_is_due(const struct gsb_work *w, uint64_t now_ns)
+{
+	return now_ns < gsb_yield_end_ns(w) && is_worth_waiting_for(w, now_ns);
+}
+
 void gsb_yield_note(struct gsb_yield *y, const struct gsb_arch *arch, const struct gsb_work *w,
 		    bool waited, uint64_t now_ns)
 {
 	uint64_t from = w->since_ns > y->until_ns ? w->since_ns : y->until_ns;
+	uint64_t end = gsb_yield_end_ns(w) < now_ns ? gsb_yield_end_ns(w) : now_ns;
 
-	if (waited && now_ns > from && gsb_yield_is_due(w, now_ns))
-		y->yielded_ns += now_ns - from;
+	if (waited && end > from && is_worth_waiting_for(w, now_ns))
+		y->yielded_ns += end - from;
 	if (now_ns > y->until_ns)
 		y->span_ns += now_ns - (y->until_ns ? y->until_ns : w->since_ns);
 	if (y->span_ns > GSB_YIELD_WINDOW_NS) {

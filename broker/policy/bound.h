@@ -20,7 +20,8 @@
 #define GSB_YIELD_PART	    8 /* others wait for an eighth of the time, in the mean over */
 #define GSB_YIELD_WINDOW_NS 1000000000ull
 #define GSB_YIELD_SLACK_NS  2000000ull /* and for so much more */
-#define GSB_YIELD_MOST_NS   2000000ull /* never for a kernel that takes longer alone */
+#define GSB_YIELD_MOST_NS \
+	2000000ull /* never for a kernel that takes longer alone, nor for longer */
 
 /* SMs that are kept free for a critical tenant, in whole groups: an eighth, 16 of an H200's 132. */
 uint32_t gsb_reserved_sms(uint32_t n_sms, uint32_t group);
@@ -42,8 +43,13 @@ struct gsb_bounded {
 struct gsb_bounded gsb_bound_choose(const struct gsb_view *v, const struct gsb_bound *b,
 				    const struct gsb_work *w, struct gsb_sm_range sms);
 
-/* A critical tenant's kernel that is on the device, or goes there: are others to wait for it? */
+/* A critical tenant's kernel that is on the device: are others to wait for it? */
 bool gsb_yield_is_due(const struct gsb_work *w, uint64_t now_ns);
+/* If so, until then: what takes much longer than it ever did is waited for no further. */
+static inline uint64_t gsb_yield_end_ns(const struct gsb_work *w)
+{
+	return w->since_ns + GSB_YIELD_MOST_NS;
+}
 
 /* It wants more SMs than are kept free, or did just now. */
 bool gsb_yield_is_wide(const struct gsb_claim *c, uint64_t now_ns);

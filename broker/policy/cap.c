@@ -176,7 +176,7 @@ static bool is_well(const struct gsb_cap *cap, double limit, uint64_t now_ns)
 static struct standing look(const struct gsb_view *v, const struct gsb_claim *c, double limit)
 {
 	const struct gsb_cap *cap = &c->cap;
-	struct standing s = {{c, limit}, cap->busy_ns, cap->owed};
+	struct standing s = {{.claim = c, .limit = limit}, cap->busy_ns, cap->owed};
 	uint64_t from;
 
 	if (is_well(cap, limit, v->now_ns))
@@ -186,6 +186,8 @@ static struct standing look(const struct gsb_view *v, const struct gsb_claim *c,
 		s.busy_ns += since(later(cap->until_ns, from), v->now_ns);
 	else if (since(cap->until_ns, v->now_ns) > linger_ns(cap))
 		return (struct standing){0};
+	else
+		s.of.until_ns = cap->until_ns + linger_ns(cap) + 1;
 	s.owed |= behind_ns(cap, limit, s.busy_ns) > slack_ns(cap);
 	return s;
 }

@@ -43,6 +43,8 @@ void gsb_cap_note(struct gsb_cap *c, double limit, const struct gsb_estimates *e
 struct gsb_owed {
 	const struct gsb_claim *claim;
 	double limit;
+	uint64_t
+		until_ns; /* it has no kernel: device time until which it is waited for; 0: it has one */
 };
 
 enum gsb_cap_kind { GSB_CAP_LIMIT, GSB_CAP_FLOOR };

@@ -64,7 +64,7 @@ static bool goes_first(const struct thought *t, const struct gsb_work *w)
 /* While a critical tenant has all SMs. */
 static bool stays(const struct thought *t, const struct gsb_work *w)
 {
-	return t->terms.yields && !goes_first(t, w) &&
+	return t->terms.yields_to && !goes_first(t, w) &&
 	       !gsb_share_is_starved(t->view, w, GSB_STARVED_NS) &&
 	       gsb_bound_choose(t->view, &t->terms.bound, w, GSB_ALL_SMS).any;
 }
@@ -157,11 +157,36 @@ static void let_copies_pass(const struct thought *t, struct gsb_draft *a)
 			issue(t, a, i, GSB_REASON_ARRIVAL);
 }
 
+/*
+ * Whatever runs, it is decided on anew when it has waited as long as its tenant lets it. What is held for as long as is usual goes with the
+ * next thing that ends, so that nobody comes beside a kernel that has its turn, or is measured; but no later than what waits for no limit.
+ */
+static uint64_t latest_ns(const struct gsb_work *w)
+{
+	return gsb_share_starves_ns(w, GSB_CAP_STARVED_NS);
+}
+
+static void hold(struct gsb_draft *a, unsigned i, enum gsb_reason reason,
+		 const struct gsb_work *until)
+{
+	gsb_draft_hold(a, i, reason, (struct gsb_hold_end){latest_ns(a->view->ready[i]), until});
+}
+
 static void hold_for_critical(const struct thought *t, struct gsb_draft *a)
 {
-	for (unsigned i = 0; t->terms.yields && i < a->view->n_ready; i++)
-		if (stays(t, a->view->ready[i]))
-			gsb_draft_hold(a, i, GSB_REASON_YIELDED);
+	const struct gsb_work *to = t->terms.yields_to;
+
+	for (unsigned i = 0; to && i < a->view->n_ready; i++) {
+		const struct gsb_work *w = a->view->ready[i];
+
+		if (stays(t, w))
+			gsb_draft_hold(a, i, GSB_REASON_YIELDED,
+				       (struct gsb_hold_end){
+					       .not_before_ns = gsb_hold_sooner_ns(
+						       latest_ns(w), gsb_yield_end_ns(to)),
+					       .until = to,
+				       });
+	}
 }
 
 /* Kernels of others that were issued before have blocks to place there yet. */
@@ -214,7 +239,7 @@ static void go_in_turn(const struct thought *t, struct gsb_draft *a, unsigned i,
 	bool starved = gsb_share_is_starved(a->view, a->view->ready[i], GSB_STARVED_NS);
 
 	if (!p->n_go && !starved) {
-		gsb_draft_hold(a, i, GSB_REASON_SHARE);
+		hold(a, i, GSB_REASON_SHARE, NULL);
 		return;
 	}
 	if (p->sms.n)
@@ -266,6 +291,16 @@ static void let_one_go(const struct thought *t, struct gsb_draft *a, unsigned i,
 		d->sms = missed(t, a->view, owed);
 }
 
+/* Also until who is owed, and has nothing, is waited for no further. */
+static void hold_for_owed(struct gsb_draft *a, unsigned i, const struct gsb_owed *owed)
+{
+	uint64_t latest = latest_ns(a->view->ready[i]);
+
+	gsb_draft_hold(
+		a, i, GSB_REASON_CAP,
+		(struct gsb_hold_end){.not_before_ns = gsb_hold_sooner_ns(owed->until_ns, latest)});
+}
+
 /* Kernels of one tenant, and of others what has waited too long for any limit. */
 static void let_owed_go(const struct thought *t, struct gsb_draft *a, const struct gsb_owed *owed)
 {
@@ -284,7 +319,7 @@ static void let_owed_go(const struct thought *t, struct gsb_draft *a, const stru
 		else if (idle)
 			let_one_go(t, a, i, owed);
 		else
-			gsb_draft_hold(a, i, GSB_REASON_CAP);
+			hold_for_owed(a, i, owed);
 		idle &= !a->n_issued;
 	}
 }
@@ -516,11 +551,12 @@ static void say(const struct thought *t, struct gsb_draft *a, const unsigned *or
 	gsb_whatif_leftover(&t->whatif, room);
 	for (unsigned i = 0; i < t->n; i++) {
 		const struct candidate *c = &t->candidates[order[i]];
-		enum gsb_reason hold = why_hold(t, a->view, c, room);
+		enum gsb_reason why = why_hold(t, a->view, c, room);
 		struct gsb_decision *d;
 
-		if (hold != GSB_N_REASONS) {
-			gsb_draft_hold(a, c->ready, hold);
+		if (why != GSB_N_REASONS) {
+			hold(a, c->ready, why,
+			     why == GSB_REASON_APART ? only_kernel(a->view) : NULL);
 			continue;
 		}
 		d = issue(t, a, c->ready, why_issue(t, c, order));

@@ -11,7 +11,8 @@ struct gsb_coreside_terms {
 	bool critical_first; /* critical tenants' work goes before all plans, at the highest priority, anywhere */
 	struct gsb_sm_range rest; /* where everybody else's kernels go; GSB_ALL_SMS: anywhere */
 	struct gsb_bound bound;	  /* in which parts, and then anywhere */
-	bool yields;		  /* what would go in parts stays */
+	const struct gsb_work
+		*yields_to; /* running: what would go in parts stays for it; NULL: it goes */
 };
 
 /* As decide of struct gsb_policy. */

@@ -6,12 +6,14 @@
 
 #include <stddef.h>
 
+#include "broker/policy/hold.h"
 #include "broker/policy/policy.h"
 
 struct gsb_draft {
 	const struct gsb_view *view;
 	struct gsb_decision *out;
 	unsigned n, n_issued;
+	struct gsb_decision *held; /* the last of those that are */
 };
 
 static inline struct gsb_draft gsb_draft_begin(const struct gsb_view *view,
@@ -46,12 +48,18 @@ static inline struct gsb_decision *gsb_draft_issue(struct gsb_draft *a, unsigned
 	return d;
 }
 
-/* Holding takes no place that issuing may need. */
-static inline void gsb_draft_hold(struct gsb_draft *a, unsigned i, enum gsb_reason reason)
+/* Holding takes no place that issuing may need. Where there is no room to say more, the last that is said ends no later than the rest. */
+static inline void gsb_draft_hold(struct gsb_draft *a, unsigned i, enum gsb_reason reason,
+				  struct gsb_hold_end hold)
 {
-	if (a->n - a->n_issued < GSB_N_DECISIONS - GSB_N_QUEUES)
-		a->out[a->n++] =
-			(struct gsb_decision){.ready = i, .verdict = GSB_HOLD, .reason = reason};
+	if (a->n - a->n_issued < GSB_N_DECISIONS - GSB_N_QUEUES) {
+		a->held = &a->out[a->n++];
+		*a->held = (struct gsb_decision){
+			.ready = i, .verdict = GSB_HOLD, .reason = reason, .hold = hold};
+	} else {
+		a->held->hold.not_before_ns =
+			gsb_hold_sooner_ns(a->held->hold.not_before_ns, hold.not_before_ns);
+	}
 }
 
 #endif

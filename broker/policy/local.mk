@@ -3,6 +3,7 @@
 noinst_LTLIBRARIES += libpolicy.la
 libpolicy_la_SOURCES = \
 	broker/policy/policy.c broker/policy/policy.h \
+	broker/policy/hold.h \
 	broker/policy/draft.h \
 	broker/policy/coreside.c broker/policy/coreside.h \
 	broker/policy/auction.h \

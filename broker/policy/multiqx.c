@@ -45,12 +45,12 @@ static bool may_run(const struct gsb_view *view, const struct gsb_work *w, uint3
 	       (view->must && w->tenant == postponed);
 }
 
-static bool kernel_runs(const struct gsb_view *view)
+static const struct gsb_work *kernel_that_runs(const struct gsb_view *view)
 {
 	for (unsigned i = 0; i < view->n_running; i++)
 		if (view->running[i]->kind == GSB_WORK_KERNEL)
-			return true;
-	return false;
+			return view->running[i];
+	return NULL;
 }
 
 static unsigned decide(const struct gsb_view *view, struct gsb_policy_area *area,
@@ -58,16 +58,18 @@ static unsigned decide(const struct gsb_view *view, struct gsb_policy_area *area
 {
 	struct gsb_draft a = gsb_draft_begin(view, out);
 	uint32_t postponed = first_postponed(view);
-	bool busy = kernel_runs(view);
+	const struct gsb_work *runs = kernel_that_runs(view);
+	bool busy = runs;
 
 	for (unsigned i = 0; i < view->n_ready && !gsb_draft_is_full(&a); i++) {
 		const struct gsb_work *w = view->ready[i];
 		bool kernel = w->kind == GSB_WORK_KERNEL;
 
 		if (!may_run(view, w, postponed)) {
-			gsb_draft_hold(&a, i, GSB_REASON_ADMISSION);
+			gsb_draft_hold(&a, i, GSB_REASON_ADMISSION, (struct gsb_hold_end){0});
 		} else if (kernel && busy) {
-			gsb_draft_hold(&a, i, GSB_REASON_TURN);
+			gsb_draft_hold(&a, i, GSB_REASON_TURN,
+				       (struct gsb_hold_end){.until = runs});
 		} else {
 			gsb_draft_issue(&a, i, GSB_REASON_ARRIVAL);
 			busy |= kernel;

@@ -7,7 +7,9 @@
  * function runs live, in a replay of a load, and in tests; the same view gives the same decision. It allocates nothing: what it
  * needs to think is the caller's struct gsb_policy_area.
  *
- * What it does not name is held, and it is asked again when anything has become ready or has completed. Nothing may be held
+ * What it does not name is held, and it is asked again when anything has become ready or has completed, and at the times that it
+ * says itself: a decision to hold names a time until which the work does not go, or what on the device it waits for, or both,
+ * and then the first counts. So what depends on time alone, a longest wait, needs no event to be seen to. Nothing may be held
  * while the device is idle: then it is asked once more, with must set, and lets go what it ranks first; if it still names
  * nothing, the oldest goes.
  *
@@ -179,11 +181,18 @@ enum gsb_reason {
 
 enum gsb_verdict { GSB_ISSUE, GSB_HOLD };
 
+/* For how long: until the first of these, and then it is decided on anew. Without any, until anything changes. */
+struct gsb_hold_end {
+	uint64_t not_before_ns;	      /* device time, to come; 0: there is none */
+	const struct gsb_work *until; /* running: until it has ended; NULL: none */
+};
+
 struct gsb_decision {
 	unsigned ready; /* index into view->ready */
 	enum gsb_verdict verdict;
 	unsigned shape;		    /* 0: as asked; else shapes[shape - 1] of the work */
 	uint64_t predicted_wait_ns; /* until its first block starts */
+	struct gsb_hold_end hold;   /* of GSB_HOLD */
 	/* From here on the trace takes them as they lie. */
 	enum gsb_reason reason;
 	int32_t priority;		 /* of the queue: lower is more urgent */
@@ -235,8 +244,9 @@ struct gsb_policy {
 	 */
 	unsigned (*decide)(const struct gsb_view *view, struct gsb_policy_area *area,
 			   struct gsb_decision *out);
-	/* What goes to the device in parts, and is not a critical tenant's, is to go no further now. NULL: it always goes on. */
-	bool (*yields)(const struct gsb_view *view);
+	/* Until then what goes to the device in parts, and is not a critical tenant's, goes no further, if nothing comes or ends
+	 * before; 0: it goes on. NULL: it always does. */
+	uint64_t (*yields_until)(const struct gsb_view *view);
 };
 
 extern const struct gsb_policy gsb_policy_fifo, gsb_policy_serial, gsb_policy_multiqx,

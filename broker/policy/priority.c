@@ -12,6 +12,8 @@
  *
  * Cooperative kernels of others need all of their blocks at once and go anywhere.
  */
+#include <stddef.h>
+
 #include "broker/policy/coreside.h"
 
 static bool is_active(const struct gsb_view *v, const struct gsb_claim *c)
@@ -46,12 +48,16 @@ static bool is_wide(const struct gsb_view *v)
 	return false;
 }
 
-static bool any_due(const struct gsb_view *v, const struct gsb_work *const *works, unsigned n)
+/* Of the kernels that others wait for the one that was issued last, and so is waited for longest. */
+static const struct gsb_work *last_due(const struct gsb_view *v)
 {
-	for (unsigned i = 0; i < n; i++)
-		if (gsb_yield_is_due(works[i], v->now_ns))
-			return true;
-	return false;
+	const struct gsb_work *last = NULL;
+
+	for (unsigned i = 0; i < v->n_running; i++)
+		if (gsb_yield_is_due(v->running[i], v->now_ns) &&
+		    (!last || v->running[i]->since_ns > last->since_ns))
+			last = v->running[i];
+	return last;
 }
 
 /* A part of each tenant's may be there, and one that comes in as another one ends. */
@@ -69,7 +75,7 @@ static struct gsb_bound bound_of(const struct gsb_view *v)
 static void bound(const struct gsb_view *v, struct gsb_coreside_terms *terms)
 {
 	terms->bound = bound_of(v);
-	terms->yields = any_due(v, v->running, v->n_running);
+	terms->yields_to = last_due(v);
 }
 
 static unsigned decide(const struct gsb_view *view, struct gsb_policy_area *area,
@@ -85,9 +91,11 @@ static unsigned decide(const struct gsb_view *view, struct gsb_policy_area *area
 	return gsb_coreside_decide(view, area, out, &terms);
 }
 
-static bool yields(const struct gsb_view *view)
+static uint64_t yields_until(const struct gsb_view *view)
 {
-	return view->critical_wait_ns && any_due(view, view->running, view->n_running);
+	const struct gsb_work *due = view->critical_wait_ns ? last_due(view) : NULL;
+
+	return due ? gsb_yield_end_ns(due) : 0;
 }
 
 const struct gsb_policy gsb_policy_priority = {
@@ -98,5 +106,5 @@ const struct gsb_policy gsb_policy_priority = {
 	.splits = true,
 	.reshapes = true,
 	.decide = decide,
-	.yields = yields,
+	.yields_until = yields_until,
 };

@@ -30,7 +30,7 @@ static unsigned decide(const struct gsb_view *view, struct gsb_policy_area *area
 		if (view->ready[i]->tenant == turn)
 			gsb_draft_issue(&a, i, GSB_REASON_ARRIVAL);
 		else
-			gsb_draft_hold(&a, i, GSB_REASON_TURN);
+			gsb_draft_hold(&a, i, GSB_REASON_TURN, (struct gsb_hold_end){0});
 	return a.n;
 }
 

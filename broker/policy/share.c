@@ -22,9 +22,12 @@ bool gsb_share_is_ahead(const struct gsb_view *view, const struct gsb_claim *c, 
 	       c->share_ns - least_ns > GSB_SHARE_LAG_NS * view->arch->n_sms;
 }
 
+uint64_t gsb_share_starves_ns(const struct gsb_work *w, uint64_t usual_ns)
+{
+	return w->since_ns + (w->claim->max_wait_ns ? w->claim->max_wait_ns : usual_ns);
+}
+
 bool gsb_share_is_starved(const struct gsb_view *view, const struct gsb_work *w, uint64_t usual_ns)
 {
-	uint64_t limit = w->claim->max_wait_ns ? w->claim->max_wait_ns : usual_ns;
-
-	return view->now_ns >= w->since_ns && view->now_ns - w->since_ns >= limit;
+	return view->now_ns >= gsb_share_starves_ns(w, usual_ns);
 }

@@ -17,7 +17,9 @@ uint64_t gsb_share_least_ns(const struct gsb_view *view);
 /* Its tenant is ahead of that by more than it may. */
 bool gsb_share_is_ahead(const struct gsb_view *view, const struct gsb_claim *c, uint64_t least_ns);
 
-/* It has been ready for as long as anything may, where its tenant does not say how long that is for @usual_ns. */
+/* Device time when it will have been ready for as long as anything may: @usual_ns, where its tenant does not say how long that is. */
+uint64_t gsb_share_starves_ns(const struct gsb_work *w, uint64_t usual_ns);
+/* It has been. */
 bool gsb_share_is_starved(const struct gsb_view *view, const struct gsb_work *w, uint64_t usual_ns);
 
 #endif

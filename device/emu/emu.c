@@ -255,9 +255,9 @@ static uint64_t emu_now_ns(struct gsb_device *dev)
 	return emu_clock_now_ns(&to_emu(dev)->clock);
 }
 
-static void emu_advance(struct gsb_device *dev)
+static void emu_advance(struct gsb_device *dev, uint64_t until)
 {
-	emu_clock_advance(&to_emu(dev)->clock);
+	emu_clock_advance(&to_emu(dev)->clock, until);
 }
 
 static void emu_advance_to(struct gsb_device *dev, uint64_t now)

@@ -37,7 +37,7 @@ static void wait_for(struct litmus_emu *m, struct gsb_completion *c)
 	while (!ops->poll(m->dev, c, 1)) {
 		struct pollfd fd = {.fd = ops->event_fd(m->dev), .events = POLLIN};
 
-		ops->advance(m->dev);
+		ops->advance(m->dev, UINT64_MAX);
 		if (ops->poll(m->dev, c, 1))
 			return;
 		assert_int_equal(poll(&fd, 1, 600000), 1);

@@ -143,7 +143,7 @@ struct gsb_completion t_device_run(struct t_device *d, const struct t_device_lau
 		fail_msg("%s: %s: %s", l->kernel, strerror(-err), d->log);
 	while (!d->ops->poll(d->dev, &done, 1)) {
 		if (d->ops->advance)
-			d->ops->advance(d->dev);
+			d->ops->advance(d->dev, UINT64_MAX);
 		if (d->ops->poll(d->dev, &done, 1))
 			break;
 		assert_int_equal(poll(&fd, 1, 60000), 1);

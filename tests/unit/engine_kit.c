@@ -528,9 +528,10 @@ static uint64_t kit_now_ns(struct gsb_device *dev)
 }
 
 /* The oldest open command ends 1,000 ns after it could start. */
-static void kit_advance(struct gsb_device *dev)
+static void kit_advance(struct gsb_device *dev, uint64_t until)
 {
 	struct kit_device *d = to_kit(dev);
+	uint64_t start = d->now_ns;
 	unsigned first = KIT_LOG_MAX;
 
 	d->n_advances++;
@@ -540,9 +541,14 @@ static void kit_advance(struct gsb_device *dev)
 			first = i;
 	if (first == KIT_LOG_MAX)
 		return;
-	if (d->log[first].not_before_ns > d->now_ns)
-		d->now_ns = d->log[first].not_before_ns;
-	kit_complete(d, first, CUDA_SUCCESS, d->now_ns + 1000);
+	if (d->log[first].not_before_ns > start)
+		start = d->log[first].not_before_ns;
+	if (start + 1000 > until) {
+		d->now_ns = until;
+		return;
+	}
+	d->now_ns = start;
+	kit_complete(d, first, CUDA_SUCCESS, start + 1000);
 }
 
 static void kit_advance_to(struct gsb_device *dev, uint64_t now_ns)
@@ -652,7 +658,8 @@ void kit_settle(struct kit_engine *k)
 		while (gsb_engine_turn(k->engine))
 			;
 		if (k->engine->loader.n_jobs)
-			gsb_engine_listen(k->engine, -1); /* the loader rings when it is done */
+			gsb_engine_listen(k->engine,
+					  UINT64_MAX); /* the loader rings when it is done */
 		else
 			gsb_engine_listen(k->engine, 0);
 	} while (k->engine->loader.n_jobs || gsb_engine_turn(k->engine));

@@ -124,6 +124,14 @@ static bool range_ok(const struct gsb_view *v, struct gsb_sm_range r)
 	       (r.n % v->sm_group == 0 || r.first + r.n == v->arch->n_sms);
 }
 
+static bool is_running(const struct gsb_view *v, const struct gsb_work *w)
+{
+	for (unsigned i = 0; i < v->n_running; i++)
+		if (v->running[i] == w)
+			return true;
+	return false;
+}
+
 static const char *decision_wrong(const struct policy_kit *k, const struct gsb_decision *d)
 {
 	const struct gsb_view *v = &k->view;
@@ -146,6 +154,11 @@ static const char *decision_wrong(const struct policy_kit *k, const struct gsb_d
 		return "parts that last longer than a critical tenant is to wait";
 	if ((d->shape || d->reason == GSB_REASON_YIELDED) && w->claim->critical)
 		return "a critical tenant that waits for another";
+	if (d->verdict == GSB_ISSUE ? d->hold.not_before_ns || d->hold.until
+				    : d->hold.not_before_ns && d->hold.not_before_ns <= v->now_ns)
+		return "a hold of what goes, or one that is over";
+	if (d->hold.until && !is_running(v, d->hold.until))
+		return "a hold until the end of what does not run";
 	if (d->priority < v->priority_greatest || d->priority > v->priority_least)
 		return "a priority that the device does not have";
 	return NULL;

@@ -131,7 +131,7 @@ static void collect(struct rig *rig, struct gsb_completion *out, unsigned n)
 		if (got)
 			continue;
 		if (ops->advance)
-			ops->advance(rig->dev);
+			ops->advance(rig->dev, UINT64_MAX);
 		got = ops->poll(rig->dev, out + have, n - have);
 		have += got;
 		if (!got && !(ops->stay_awake && ops->stay_awake(rig->dev)))
@@ -1805,7 +1805,7 @@ static void test_issue_refuses_bad_geometry_and_queues_nothing(void **state)
 		assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), -EINVAL);
 	}
 	if (rig->dev->ops->advance)
-		rig->dev->ops->advance(rig->dev);
+		rig->dev->ops->advance(rig->dev, UINT64_MAX);
 	assert_int_equal(rig->dev->ops->poll(rig->dev, &c, 1), 0);
 }
 
@@ -2220,7 +2220,7 @@ static void test_completion_after_a_charge_is_noticed(void **state)
 
 	launch(rig, rig->queue, (struct shot){"spin", 1, 1, {a, 0}, 1});
 	ops->advance_to(rig->dev, target);
-	ops->advance(rig->dev);
+	ops->advance(rig->dev, UINT64_MAX);
 	while (ops->now_ns(rig->dev) < target)
 		sched_yield();
 	assert_int_equal(ops->poll(rig->dev, &c, 1), 0);
@@ -2245,7 +2245,7 @@ static void test_completion_beside_what_was_cancelled_is_noticed(void **state)
 	b = alloc(&other, 8);
 	launch(rig, rig->queue, (struct shot){"spin", 1, 1, {a, 0}, 1});
 	launch(&other, other.queue, (struct shot){"spin", 1, 1, {b, 0}, 2});
-	ops->advance(rig->dev);
+	ops->advance(rig->dev, UINT64_MAX);
 	wait_until_spinning(a);
 	wait_until_spinning(b);
 	ops->space_cancel(rig->space);
@@ -2253,7 +2253,7 @@ static void test_completion_beside_what_was_cancelled_is_noticed(void **state)
 		poll(&fd, 1, 60000);
 	assert_int_equal(c.cookie, 1);
 	assert_int_equal(ops->poll(rig->dev, &c, 1), 0); /* only then it wakes who waits */
-	ops->advance(rig->dev);
+	ops->advance(rig->dev, UINT64_MAX);
 	*(volatile uint32_t *)(uintptr_t)b = 1;
 	assert_int_equal(poll(&fd, 1, 60000), 1);
 	assert_int_equal(ops->poll(rig->dev, &c, 1), 1);
@@ -2650,7 +2650,7 @@ static void test_time_stands_still_until_advance(void **state)
 	uint64_t a = alloc(rig, 4096);
 	struct gsb_completion c;
 
-	ops->advance(rig->dev); /* nothing in flight */
+	ops->advance(rig->dev, UINT64_MAX); /* nothing in flight */
 	assert_int_equal(ops->now_ns(rig->dev), 0);
 	launch(rig, rig->queue, (struct shot){"set", 1, 1, {a, 1}, 0});
 	assert_int_equal(ops->poll(rig->dev, &c, 1), 0);
@@ -2711,6 +2711,51 @@ static void test_not_before_delays_the_start(void **state)
 	c = collect_one(rig);
 	assert_int_equal(c.start_ns, 123456);
 	assert_true(c.end_ns > 123456);
+}
+
+/* Whether there is something to run meanwhile or not; and a completion before it is one. */
+static void test_advance_stands_where_it_is_told_to(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct pollfd fd = {.fd = ops->event_fd(rig->dev), .events = POLLIN};
+	struct gsb_cmd cmd = small_copy(rig, 0, 9000);
+	struct gsb_completion c;
+
+	assert_int_equal(ops->issue(rig->queue, &cmd), 0);
+	ops->advance(rig->dev, 5000);
+	assert_int_equal(ops->poll(rig->dev, &c, 1), 0);
+	assert_int_equal(ops->now_ns(rig->dev), 5000);
+	ops->advance(rig->dev, 9000); /* where it begins */
+	assert_int_equal(ops->now_ns(rig->dev), 9000);
+	ops->advance(rig->dev, 100000);
+	while (!ops->poll(rig->dev, &c, 1))
+		assert_int_equal(poll(&fd, 1, 60000), 1);
+	assert_int_equal(c.start_ns, 9000);
+	assert_true(c.end_ns < 100000);
+	assert_int_equal(ops->now_ns(rig->dev), c.end_ns);
+}
+
+/* It tells who sleeps; and what runs goes on from there. */
+static void test_advance_tells_that_it_stands_beside_a_kernel(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct pollfd fd = {.fd = ops->event_fd(rig->dev), .events = POLLIN};
+	uint64_t a = alloc(rig, 8), until = ops->now_ns(rig->dev) + 20000;
+	struct gsb_completion c;
+
+	launch(rig, rig->queue, (struct shot){"spin", 1, 1, {a, 0}, 1});
+	assert_int_equal(ops->poll(rig->dev, &c, 1), 0);
+	ops->advance(rig->dev, until);
+	assert_int_equal(poll(&fd, 1, 60000), 1);
+	assert_int_equal(ops->poll(rig->dev, &c, 1), 0);
+	assert_int_equal(ops->now_ns(rig->dev), until);
+	ops->advance(rig->dev, UINT64_MAX);
+	*(volatile uint32_t *)(uintptr_t)a = 1;
+	assert_int_equal(poll(&fd, 1, 60000), 1);
+	assert_int_equal(ops->poll(rig->dev, &c, 1), 1);
+	assert_true(c.end_ns > until);
 }
 
 static void test_advance_to_passes_completions(void **state)
@@ -3727,6 +3772,8 @@ static const struct CMUnitTest tests[] = {
 	ON_EMU(test_launch_and_copy_have_their_latencies),
 	ON_EMU(test_heads_of_one_instant_start_in_order_of_issue),
 	ON_EMU(test_not_before_delays_the_start),
+	ON_EMU(test_advance_stands_where_it_is_told_to),
+	ON_EMU(test_advance_tells_that_it_stands_beside_a_kernel),
 	ON_EMU(test_advance_to_passes_completions),
 	cmocka_unit_test(test_timeline_does_not_depend_on_workers),
 	cmocka_unit_test(test_timeline_of_long_blocks_does_not_depend_on_workers),

@@ -150,7 +150,7 @@ static uint32_t *start_by_hand(const char *text, enum order order, struct hand *
 	t_device_function(d, "k", &info);
 	hand_take_over(h, d, order);
 	assert_int_equal(t_device_issue(d, &l), 0);
-	d->ops->advance(d->dev);
+	d->ops->advance(d->dev, UINT64_MAX);
 	return words;
 }
 

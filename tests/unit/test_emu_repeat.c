@@ -177,7 +177,7 @@ static void collect(struct rig *rig, struct outcome *out)
 		struct pollfd fd = {.fd = ops->event_fd(rig->dev), .events = POLLIN};
 
 		if (!ops->poll(rig->dev, &c, 1)) {
-			ops->advance(rig->dev);
+			ops->advance(rig->dev, UINT64_MAX);
 			if (!ops->poll(rig->dev, &c, 1)) {
 				assert_int_equal(poll(&fd, 1, 60000), 1);
 				continue;

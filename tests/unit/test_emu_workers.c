@@ -95,7 +95,7 @@ static struct gsb_completion complete(struct rig *r)
 	while (!r->ops->poll(r->dev, &c, 1)) {
 		struct pollfd fd = {.fd = r->ops->event_fd(r->dev), .events = POLLIN};
 
-		r->ops->advance(r->dev);
+		r->ops->advance(r->dev, UINT64_MAX);
 		if (r->ops->poll(r->dev, &c, 1))
 			break;
 		assert_int_equal(poll(&fd, 1, 60000), 1);
@@ -537,7 +537,7 @@ static void test_reductions_are_seen_while_the_kernel_goes_on(void **state)
 		assert_int_equal(r.ops->function_get(r.module, "wait", &cmd.launch.function, &info),
 				 0);
 		assert_int_equal(r.ops->issue(r.queue, &cmd), 0);
-		r.ops->advance(r.dev);
+		r.ops->advance(r.dev, UINT64_MAX);
 		while (__atomic_load_n(p, __ATOMIC_ACQUIRE) != 64)
 			sched_yield();
 		__atomic_store_n(q, 1, __ATOMIC_RELEASE);

@@ -58,6 +58,28 @@ static unsigned nothing_at_all(const struct gsb_view *view, struct gsb_policy_ar
 
 static const struct gsb_policy stubborn_policy = {.name = "stubborn", .decide = nothing_at_all};
 
+/* One at a time until device time release_ns; then all of it. */
+static uint64_t release_ns, went_ns; /* when it was asked last */
+
+static unsigned one_until_then(const struct gsb_view *view, struct gsb_policy_area *area,
+			       struct gsb_decision *out)
+{
+	unsigned n = 0;
+
+	n_asked++;
+	went_ns = view->now_ns;
+	for (; n < view->n_ready && n < view->n_free_queues; n++) {
+		out[n] = (struct gsb_decision){.ready = n};
+		if ((!view->n_running && !n) || view->now_ns >= release_ns)
+			continue;
+		out[n].verdict = GSB_HOLD;
+		out[n].hold.not_before_ns = release_ns;
+	}
+	return n;
+}
+
+static const struct gsb_policy timed_policy = {.name = "timed", .decide = one_until_then};
+
 /* ---- an engine with it ---- */
 
 struct fixture {
@@ -381,6 +403,77 @@ static void test_policy_that_never_names_anything_still_lets_the_oldest_go(void 
 	end(&f);
 }
 
+/* ---- what is held until a time ---- */
+
+/* Nothing comes or ends meanwhile: virtual time stands there, and goes on to the completion. */
+static void test_virtual_time_stands_where_a_hold_ends(void **state)
+{
+	struct fixture f;
+
+	begin(&f, &timed_policy, true);
+	for (uint32_t i = 1; i <= 2; i++)
+		kit_stream_create(&f.t, i, 0);
+	kit_settle(&f.k);
+	for (uint32_t i = 1; i <= 2; i++)
+		kit_fill(&f.t, i, f.mem + 4 * i);
+	release_ns = f.k.dev->now_ns + 300;
+	f.k.engine->params.gate_timeout_ns = 0; /* its thread runs: it is charged */
+	n_asked = 0;
+	while (f.k.dev->n_issued < 2)
+		gsb_engine_turn(f.k.engine);
+	assert_int_equal(went_ns, release_ns);
+	assert_int_equal(n_asked, 3); /* one goes, and one beside it does not; then it does */
+	end(&f);
+}
+
+/* For so long the engine sleeps, and asks nobody; by the kernel's timers of milliseconds and of less. */
+static void test_engine_sleeps_until_a_hold_ends(void **state)
+{
+	static const uint64_t after_ns[] = {1500000, 3000000};
+	struct fixture f;
+	unsigned before;
+
+	begin(&f, &timed_policy, false);
+	for (uint32_t s = 1; s <= 2; s++)
+		kit_stream_create(&f.t, s, 0);
+	for (unsigned i = 0; i < 2; i++) {
+		release_ns = f.k.dev->now_ns + after_ns[i];
+		kit_device_forget(f.k.dev);
+		for (uint32_t s = 1; s <= 2; s++)
+			kit_fill(&f.t, s, f.mem);
+		kit_settle(&f.k);
+		assert_int_equal(f.k.dev->n_issued, 1);
+		before = n_asked;
+		gsb_engine_sleep(f.k.engine); /* it ends */
+		kit_settle(&f.k);
+		assert_int_equal(n_asked, before);
+		f.k.dev->now_ns = release_ns;
+		kit_settle(&f.k);
+		assert_int_equal(n_asked, before + 1);
+		assert_int_equal(f.k.dev->n_issued, 2);
+		kit_complete(f.k.dev, 0, CUDA_SUCCESS, release_ns);
+		kit_complete(f.k.dev, 1, CUDA_SUCCESS, release_ns);
+		kit_settle(&f.k);
+	}
+	end(&f);
+}
+
+/* Other work that ends is reason enough to ask; and then nothing is left to wake for. */
+static void test_hold_that_ended_sooner_wakes_nobody(void **state)
+{
+	struct fixture f;
+
+	begin(&f, &timed_policy, false);
+	release_ns = f.k.dev->now_ns + 1000000000000;
+	post_heads(&f, 2);
+	assert_int_equal(gsb_scheduler_alarm_ns(&f.k.engine->scheduler), release_ns);
+	kit_complete(f.k.dev, 0, CUDA_SUCCESS, f.k.dev->now_ns);
+	kit_settle(&f.k);
+	assert_int_equal(f.k.dev->n_issued, 2);
+	assert_int_equal(gsb_scheduler_alarm_ns(&f.k.engine->scheduler), UINT64_MAX);
+	end(&f);
+}
+
 /* ---- what is held and fails ---- */
 
 static void test_held_heads_of_a_failed_context_are_shown_no_more(void **state)
@@ -503,6 +596,9 @@ int main(void)
 		cmocka_unit_test(test_ranges_are_there_before_anything_runs),
 		cmocka_unit_test(test_idle_device_gets_what_the_policy_ranks_first_and_no_more),
 		cmocka_unit_test(test_policy_that_never_names_anything_still_lets_the_oldest_go),
+		cmocka_unit_test(test_virtual_time_stands_where_a_hold_ends),
+		cmocka_unit_test(test_engine_sleeps_until_a_hold_ends),
+		cmocka_unit_test(test_hold_that_ended_sooner_wakes_nobody),
 		cmocka_unit_test(test_held_heads_of_a_failed_context_are_shown_no_more),
 		cmocka_unit_test(test_ready_heads_stand_in_order_whatever_comes_and_goes),
 	};

@@ -799,13 +799,13 @@ static unsigned let_all_go(const struct gsb_view *view, struct gsb_policy_area *
 	return view->n_ready;
 }
 
-static bool says_wait(const struct gsb_view *view)
+static uint64_t says_wait(const struct gsb_view *view)
 {
-	return has_to_wait;
+	return has_to_wait ? UINT64_MAX : 0;
 }
 
 static const struct gsb_policy policy_waits = {
-	.name = "waits", .decide = let_all_go, .yields = says_wait};
+	.name = "waits", .decide = let_all_go, .yields_until = says_wait};
 
 /* As when somebody comes to the device, or leaves it. */
 static void set_wait(struct fixture *f, bool wait)

@@ -416,7 +416,10 @@ static unsigned hold_the_second(const struct gsb_view *view, struct gsb_policy_a
 	if (view->n_running)
 		return 0;
 	out[0] = (struct gsb_decision){.ready = 0};
-	out[1] = (struct gsb_decision){.ready = 1, .verdict = GSB_HOLD, .reason = GSB_REASON_SHARE};
+	out[1] = (struct gsb_decision){.ready = 1,
+				       .verdict = GSB_HOLD,
+				       .reason = GSB_REASON_SHARE,
+				       .hold.not_before_ns = view->now_ns + 7000000000};
 	return view->n_ready < 2 ? 1 : 2;
 }
 
@@ -440,6 +443,11 @@ static void test_decision_holds_for_the_reason_that_the_policy_says(void **state
 	assert_int_equal(d->verdict, GSB_TRACE_VERDICT_HOLD);
 	assert_int_equal(d->reason, GSB_TRACE_REASON_SHARE);
 	assert_int_equal(d->serial, event(f, GSB_TRACE_QUEUED, 1)->queued.serial);
+	assert_int_equal(event(f, GSB_TRACE_HELD, 0)->held.serial, d->serial);
+	assert_int_equal(event(f, GSB_TRACE_HELD, 0)->held.not_before_device_ns,
+			 d->device_ns + 7000000000);
+	assert_int_equal(event(f, GSB_TRACE_HELD, 0)->held.until, 0);
+	assert_int_equal(count(f, GSB_TRACE_HELD), 1); /* of the third nothing is said */
 	d = &event(f, GSB_TRACE_DECIDED, 1)->decided;
 	assert_int_equal(d->verdict, GSB_TRACE_VERDICT_ISSUE);
 	assert_int_equal(d->n_ready, 3);

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "broker/policy/bound.h"
+#include "broker/policy/cap.h"
+#include "broker/policy/hold.h"
 #include "broker/policy/shape.h"
 #include "model/gpu/arch.h"
 #include "tests/unit/policy_kit.h"
@@ -314,6 +316,75 @@ static void test_coreside_who_is_far_ahead_of_its_share_waits_for_room(void **st
 	policy_kit_ask(k, &gsb_policy_coreside);
 	expect_said(k, 0, GSB_ISSUE, GSB_REASON_STARVED);
 	assert_int_equal(k->out[0].ready, 0);
+}
+
+/* Of all that is held none says nothing of when, or later than when it has waited for as long as anything may. */
+static void test_coreside_holds_for_no_longer_than_anything_may_wait(void **state)
+{
+	struct policy_kit *k = two_that_fill(*state, 60000000ull * 132);
+
+	policy_kit_ask(k, &gsb_policy_coreside);
+	expect_said(k, 0, GSB_HOLD, GSB_REASON_SHARE);
+	assert_int_equal(policy_kit_said(k, 0)->hold.not_before_ns,
+			 k->ready_list[0]->since_ns + 1000000000);
+	k->claims[1].max_wait_ns = 7000000;
+	policy_kit_ask(k, &gsb_policy_coreside);
+	assert_int_equal(policy_kit_said(k, 0)->hold.not_before_ns,
+			 k->ready_list[0]->since_ns + 7000000);
+	k->view.now_ns = policy_kit_said(k, 0)->hold.not_before_ns;
+	policy_kit_ask(k, &gsb_policy_coreside);
+	expect_said(k, 0, GSB_ISSUE, GSB_REASON_STARVED);
+}
+
+/* There is room to say of 32 what they are held for; of the fortieth the time counts all the same. */
+static void test_coreside_says_the_first_end_of_more_holds_than_there_is_room_for(void **state)
+{
+	struct policy_kit *k = *state;
+
+	policy_kit_tenant(k)->cap = (struct gsb_cap){
+		.percent = 10, .owed = true, .until_ns = k->view.now_ns, .busy_ns = 1000000000};
+	policy_kit_tenant(k);
+	policy_kit_tenant(k)->max_wait_ns = 5000000;
+	policy_kit_kernel(k, 1, FILL, 5);
+	policy_kit_start(k, 0);
+	for (int i = 0; i < 40; i++)
+		policy_kit_kernel(k, i < 39 ? 2 : 3, FILL, 5);
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 0);
+	assert_int_equal(k->n, GSB_N_DECISIONS - GSB_N_QUEUES);
+	assert_int_equal(gsb_hold_first_ns(k->out, k->n), k->ready_list[39]->since_ns + 5000000);
+}
+
+/* Who is owed and thinks is waited for 2 ms, as far as others run. */
+static void test_coreside_waits_for_who_is_owed_until_it_has_thought_too_long(void **state)
+{
+	struct policy_kit *k = *state;
+
+	policy_kit_tenant(k)->cap = (struct gsb_cap){
+		.percent = 10, .owed = true, .until_ns = k->view.now_ns, .busy_ns = 1000000000};
+	policy_kit_tenant(k);
+	policy_kit_kernel(k, 2, FILL, 5);
+	policy_kit_start(k, 0);
+	policy_kit_kernel(k, 2, FILL, 5);
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 0);
+	expect_said(k, 0, GSB_HOLD, GSB_REASON_CAP);
+	assert_int_equal(policy_kit_said(k, 0)->hold.not_before_ns, k->view.now_ns + 2000001);
+	k->view.now_ns = policy_kit_said(k, 0)->hold.not_before_ns;
+	assert_int_equal(policy_kit_ask(k, &gsb_policy_coreside), 1);
+}
+
+static void test_multiqx_holds_until_the_kernel_that_runs_has_ended(void **state)
+{
+	struct policy_kit *k = *state;
+
+	policy_kit_tenant(k);
+	policy_kit_copy(k, 1, 100);
+	policy_kit_start(k, 0);
+	policy_kit_kernel(k, 1, 10, 1);
+	policy_kit_start(k, 0);
+	policy_kit_kernel(k, 1, 10, 1);
+	policy_kit_ask(k, &gsb_policy_multiqx);
+	expect_said(k, 0, GSB_HOLD, GSB_REASON_TURN);
+	assert_ptr_equal(policy_kit_said(k, 0)->hold.until, &k->running[1]);
 }
 
 static void test_coreside_within_the_lag_all_tenants_are_equal(void **state)
@@ -638,11 +709,13 @@ static void test_priority_holds_what_has_parts_while_a_critical_kernel_is_there(
 
 	policy_kit_kernel(k, 2, 64, 0.1);
 	ask_critical(k);
-	assert_false(gsb_policy_priority.yields(&k->view));
+	assert_false(gsb_policy_priority.yields_until(&k->view));
 	policy_kit_start(k, 1);
 	policy_kit_ask(k, &gsb_policy_priority);
 	expect_said(k, 0, GSB_HOLD, GSB_REASON_YIELDED);
-	assert_true(gsb_policy_priority.yields(&k->view));
+	assert_ptr_equal(policy_kit_said(k, 0)->hold.until, &k->running[0]);
+	assert_int_equal(policy_kit_said(k, 0)->hold.not_before_ns, k->view.now_ns + 2000000);
+	assert_true(gsb_policy_priority.yields_until(&k->view));
 	w->predicted.alone_ns = 51000ull * N_ROUNDS; /* it has none */
 	policy_kit_ask(k, &gsb_policy_priority);
 	expect_said(k, 0, GSB_ISSUE, GSB_REASON_UNBOUNDED);
@@ -664,13 +737,18 @@ static void test_priority_waits_for_no_long_or_unknown_critical_kernel(void **st
 	add_wide_beside_batch(k, 6, NARROW + 1);
 	policy_kit_kernel(k, 2, 64, 2.1);
 	policy_kit_start(k, 1);
-	assert_false(gsb_policy_priority.yields(&k->view));
+	assert_false(gsb_policy_priority.yields_until(&k->view));
 	k->running[0].predicted.alone_ns = 0;
-	assert_false(gsb_policy_priority.yields(&k->view));
+	assert_false(gsb_policy_priority.yields_until(&k->view));
 	k->running[0].predicted.alone_ns = 100000;
-	assert_true(gsb_policy_priority.yields(&k->view));
+	assert_int_equal(gsb_policy_priority.yields_until(&k->view), k->view.now_ns + 2000000);
+	k->running[0].since_ns -= 1999999;
+	assert_int_equal(gsb_policy_priority.yields_until(&k->view), k->view.now_ns + 1);
+	k->running[0].since_ns--; /* it takes much longer than it ever did */
+	assert_false(gsb_policy_priority.yields_until(&k->view));
+	k->running[0].since_ns = k->view.now_ns;
 	k->view.critical_wait_ns = 0;
-	assert_false(gsb_policy_priority.yields(&k->view));
+	assert_false(gsb_policy_priority.yields_until(&k->view));
 }
 
 /* A critical tenant that has kernels of 100 us for @busy_us of 1 ms: how much of the time others have waited. */
@@ -736,13 +814,29 @@ static void test_coreside_knows_no_critical_tenants(void **state)
 /* ---- all of them ---- */
 
 /* Over all views: what is never decided is not tested. */
-static unsigned n_seen[GSB_N_REASONS], n_shaped;
+static unsigned n_seen[GSB_N_REASONS], n_shaped, n_holds;
 
 static void count_reasons(const struct policy_kit *k)
 {
 	for (unsigned i = 0; i < k->n; i++) {
 		n_seen[k->out[i].reason] += !k->out[i].shape;
 		n_shaped += k->out[i].shape > 0;
+	}
+}
+
+/* Policies that share the device out say of all that they hold when it will have waited too long, if not sooner. */
+static void expect_holds_to_end(const struct policy_kit *k)
+{
+	for (unsigned i = 0; i < k->n; i++) {
+		const struct gsb_decision *d = &k->out[i];
+		const struct gsb_claim *c = k->ready_list[d->ready]->claim;
+		uint64_t most = c->max_wait_ns ? c->max_wait_ns : GSB_CAP_STARVED_NS;
+
+		if (d->verdict != GSB_HOLD)
+			continue;
+		assert_in_range(d->hold.not_before_ns, k->view.now_ns + 1,
+				k->ready_list[d->ready]->since_ns + most);
+		n_holds++;
 	}
 }
 
@@ -757,6 +851,8 @@ static void hold_promises(struct policy_kit *k, const struct gsb_policy *policy,
 			 policy_kit_wrong(k));
 	memcpy(first, k->out, n * sizeof(*first));
 	count_reasons(k);
+	if (policy == &gsb_policy_coreside || policy == &gsb_policy_priority)
+		expect_holds_to_end(k);
 	memset(&k->area, 0x5a, sizeof(k->area)); /* it remembers nothing */
 	assert_int_equal(policy_kit_ask(k, policy), n_issued);
 	assert_int_equal(k->n, n);
@@ -840,6 +936,7 @@ static void test_all_policies_keep_their_promises_on_random_views(void **state)
 	}
 	gsb_estimates_destroy(e);
 	assert_true(n_shaped > 100 && n_seen[GSB_REASON_BOUNDED] > 100);
+	assert_true(n_holds > 1000);
 	assert_true(n_seen[GSB_REASON_UNBOUNDED] > 100 && n_seen[GSB_REASON_YIELDED] > 100);
 }
 
@@ -864,6 +961,10 @@ int main(void)
 		CASE(test_coreside_makes_no_plan_for_short_kernels_alone),
 		CASE(test_coreside_counts_from_when_a_kernel_began),
 		CASE(test_coreside_who_is_far_ahead_of_its_share_waits_for_room),
+		CASE(test_coreside_holds_for_no_longer_than_anything_may_wait),
+		CASE(test_coreside_says_the_first_end_of_more_holds_than_there_is_room_for),
+		CASE(test_coreside_waits_for_who_is_owed_until_it_has_thought_too_long),
+		CASE(test_multiqx_holds_until_the_kernel_that_runs_has_ended),
 		CASE(test_coreside_within_the_lag_all_tenants_are_equal),
 		CASE(test_coreside_own_longest_wait_counts),
 		CASE(test_coreside_keeps_apart_what_loses_together_and_nothing_else),

@@ -62,6 +62,21 @@ static unsigned twice(const struct gsb_view *v, struct gsb_policy_area *area,
 	return v->n_ready > 1 ? 2 : 0;
 }
 
+/* One goes, and what is ready beside it is held until that time. */
+static uint64_t release_ns;
+
+static unsigned one_until_then(const struct gsb_view *v, struct gsb_policy_area *area,
+			       struct gsb_decision *out)
+{
+	out[0] = (struct gsb_decision){.ready = 0};
+	if (v->n_running && v->now_ns != release_ns) {
+		out[0].verdict = GSB_HOLD;
+		out[0].hold.not_before_ns = release_ns;
+	}
+	return 1;
+}
+
+static const struct gsb_policy policy_timed = {.name = "timed", .decide = one_until_then};
 static const struct gsb_policy policy_one = {.name = "one", .decide = one_at_a_time},
 			       policy_nothing = {.name = "nothing", .decide = nothing},
 			       policy_beyond = {.name = "beyond", .decide = beyond},
@@ -336,13 +351,13 @@ static unsigned in_shape(const struct gsb_view *v, struct gsb_policy_area *area,
 }
 
 /* Nothing goes on while two kernels are on the device. */
-static bool wait_for_two(const struct gsb_view *v)
+static uint64_t wait_for_two(const struct gsb_view *v)
 {
-	return has_to_wait && v->n_running == 2;
+	return has_to_wait && v->n_running == 2 ? UINT64_MAX : 0;
 }
 
 static const struct gsb_policy policy_shape = {
-	.name = "shape", .reshapes = true, .decide = in_shape, .yields = wait_for_two};
+	.name = "shape", .reshapes = true, .decide = in_shape, .yields_until = wait_for_two};
 
 static uint64_t makespan_in(const char *shape, const char *lines, bool resizes)
 {
@@ -410,6 +425,29 @@ static void test_run_of_a_policy_that_holds_all_is_forced_on(void **state)
 	assert_int_equal(r.makespan_ns, 2 * (LATENCY + 1000));
 	gsb_sim_finish(&r);
 	gsb_workload_finish(&l);
+}
+
+/* In between nothing comes or ends. */
+static void test_run_decides_when_a_hold_ends(void **state)
+{
+	static const char two[] = HEAD LAUNCH(1, 1, 1) HALF "\n" LAUNCH(2, 1, 2) HALF "\n";
+
+	release_ns = 300;
+	assert_int_equal(makespan(two, &policy_timed), 300 + LATENCY + 1000);
+	release_ns = 2 * LATENCY + 1000; /* it has ended before */
+	assert_int_equal(makespan(two, &policy_timed), 2 * (LATENCY + 1000));
+}
+
+static void test_run_finds_a_hold_until_what_is_past(void **state)
+{
+	char why[200];
+
+	release_ns = 499;
+	assert_int_equal(error_of(HEAD LAUNCH(1, 1, 1) HALF "\n" LAUNCH(2, 2, 1) "think=500 " HALF
+										 "\n",
+				  &policy_timed, why),
+			 -EPROTO);
+	assert_string_equal(why, "timed holds number 0 until a time that is past");
 }
 
 static void test_run_finds_decisions_that_name_nothing(void **state)
@@ -1543,6 +1581,8 @@ int main(void)
 		cmocka_unit_test(test_run_of_persistent_blocks_has_two_launches_at_a_time),
 		cmocka_unit_test(test_run_of_parts_waits_where_the_policy_says_so),
 		cmocka_unit_test(test_run_of_a_policy_that_holds_all_is_forced_on),
+		cmocka_unit_test(test_run_decides_when_a_hold_ends),
+		cmocka_unit_test(test_run_finds_a_hold_until_what_is_past),
 		cmocka_unit_test(test_run_finds_decisions_that_name_nothing),
 		cmocka_unit_test(test_run_names_the_launch_that_does_not_fit),
 		cmocka_unit_test(test_result_says_how_full_the_gpu_was),

@@ -280,6 +280,8 @@ static void test_take_joins_all_steps_of_a_serial(void **state)
 	assert_int_equal(op->n_blocks, 200);
 	assert_int_equal(op->n_blocks_after, 100);
 	assert_int_equal(op->held_ns, 1000);
+	assert_int_equal(op->hold_not_before_ns, 4400);
+	assert_int_equal(op->hold_until, 3);
 	assert_int_equal(op->decided_ns, 3400);
 	assert_int_equal(op->beside[0], 3);
 	assert_int_equal(op->start_ns, 3500);
@@ -345,7 +347,7 @@ static void test_take_events_of_unknown_serials_are_counted(void **state)
 
 	load_story_with(&t, GSB_TRACE_QUEUED, 0);
 	assert_int_equal(t.n_ops, 0);
-	assert_int_equal(t.n_orphans, 6 * 6 + 1 + 2); /* parked once, held twice */
+	assert_int_equal(t.n_orphans, 6 * 6 + 1 + 2 + 2); /* parked once, held twice */
 	gsb_traced_finish(&t);
 }
 

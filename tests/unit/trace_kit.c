@@ -94,6 +94,9 @@ static void put_decision(struct trace_kit *k, const struct kit_op *op)
 	}
 	if (op->held)
 		trace_kit_put(k, &e);
+	if (op->held)
+		PUT(k, HELD, held, op->tenant, .serial = op->serial,
+		    .not_before_device_ns = op->issued + 1000, .until = op->beside[0]);
 	e.device_ns = op->issued;
 	e.verdict = GSB_TRACE_VERDICT_ISSUE;
 	if (op->n_blocks_after)

@@ -256,7 +256,7 @@ static void wait_one(struct cal_rig *rig, struct gsb_completion *c)
 
 	while (!ops->poll(rig->dev, c, 1)) {
 		if (ops->advance)
-			ops->advance(rig->dev);
+			ops->advance(rig->dev, UINT64_MAX);
 		if (ops->poll(rig->dev, c, 1))
 			return;
 		if (!ops->stay_awake || !ops->stay_awake(rig->dev))

@@ -186,15 +186,43 @@ static void explain_form(const struct gsb_traced_op *op)
 	printf("\n");
 }
 
+/* Which of the ends of a hold came: that of what it waited for, its time, or neither. */
+static const char *end_of_hold(const struct gsb_traced *t, const struct gsb_traced_op *op)
+{
+	const struct gsb_traced_op *other = gsb_traced_find(t, op->hold_until);
+
+	if (op->hold_until && other && gsb_traced_has(other, GSB_STEP_FINISHED) &&
+	    other->end_ns <= op->decided_ns)
+		return "it had ended";
+	if (op->hold_not_before_ns && op->hold_not_before_ns <= op->decided_ns)
+		return "the time had come";
+	return "other work came or ended before";
+}
+
+static void explain_hold(const struct gsb_traced *t, const struct gsb_traced_op *op)
+{
+	printf("  held        since ");
+	print_moment(t, op->held_ns);
+	printf(", ");
+	print_ns(op->decided_ns > op->held_ns ? op->decided_ns - op->held_ns : 0);
+	printf(": %s\n", reason_text(op->hold_reason));
+	if (!op->hold_not_before_ns && !op->hold_until)
+		return;
+	printf("              for no longer than until ");
+	if (op->hold_until)
+		print_serial(t, op->hold_until);
+	if (op->hold_until && op->hold_not_before_ns)
+		printf(" had ended, or ");
+	if (op->hold_not_before_ns)
+		print_moment(t, op->hold_not_before_ns);
+	printf("%s; it went when %s\n", op->hold_not_before_ns ? "" : " had ended",
+	       end_of_hold(t, op));
+}
+
 static void explain_decision(const struct gsb_traced *t, const struct gsb_traced_op *op)
 {
-	if (op->n_holds) {
-		printf("  held        since ");
-		print_moment(t, op->held_ns);
-		printf(", ");
-		print_ns(op->decided_ns > op->held_ns ? op->decided_ns - op->held_ns : 0);
-		printf(": %s\n", reason_text(op->hold_reason));
-	}
+	if (op->n_holds)
+		explain_hold(t, op);
 	printf("  issued      at ");
 	print_moment(t, op->issued_ns);
 	printf(" to device queue %" PRIu32 " by decision %" PRIu64 " of %s: %s\n", op->queue,

@@ -320,6 +320,7 @@ static void on_decided(struct gsb_traced *t, const struct gsb_trace_decided *e)
 	if (e->verdict == GSB_TRACE_VERDICT_HOLD) {
 		op->held_ns = op->n_holds ? op->held_ns : e->device_ns;
 		op->hold_reason = e->reason;
+		op->hold_not_before_ns = op->hold_until = 0;
 		op->n_holds++;
 		return;
 	}
@@ -336,6 +337,18 @@ static void on_decided(struct gsb_traced *t, const struct gsb_trace_decided *e)
 	op->predicted_slowdown_ppm = e->predicted_slowdown_ppm;
 	op->trust_ppm = e->trust_ppm;
 	memcpy(op->beside, e->beside, sizeof(op->beside));
+}
+
+static void on_held(struct gsb_traced *t, const struct gsb_trace_held *e)
+{
+	uint32_t i = gsb_map_get(&t->op_of, 0, e->serial);
+
+	if (i == GSB_MAP_NONE) {
+		t->n_orphans++;
+		return;
+	}
+	t->ops[i].hold_not_before_ns = e->not_before_device_ns;
+	t->ops[i].hold_until = e->until;
 }
 
 static void on_issued(struct gsb_traced *t, const struct gsb_trace_issued *e)
@@ -640,6 +653,7 @@ int gsb_traced_take(struct gsb_traced *t, unsigned type, const union gsb_trace_a
 	case GSB_TRACE_PARKED: on_parked(t, &e->parked); return 0;
 	case GSB_TRACE_READY: on_ready(t, &e->ready); return 0;
 	case GSB_TRACE_DECIDED: on_decided(t, &e->decided); return 0;
+	case GSB_TRACE_HELD: on_held(t, &e->held); return 0;
 	case GSB_TRACE_SHAPED: on_shaped(t, &e->shaped); return 0;
 	case GSB_TRACE_ISSUED: on_issued(t, &e->issued); return 0;
 	case GSB_TRACE_FINISHED: on_finished(t, &e->finished); return 0;

@@ -80,6 +80,7 @@ struct gsb_traced_op {
 	uint32_t n_parts; /* of the form: slices, or tiles that a block does */
 	uint64_t decision, beside[4], predicted_ns, part_ns;
 	uint64_t posted_real_ns, queued_real_ns, completed_real_ns;
+	uint64_t hold_not_before_ns, hold_until; /* of the last hold, as of held */
 	uint64_t post_ns, held_ns, ready_ns, decided_ns, issued_ns, start_ns, end_ns, completed_ns;
 	struct gsb_traced_park parks[GSB_TRACED_PARKS_MAX]; /* the first of them */
 	uint64_t woke_real_ns; /* when its program was woken first because of it; 0: not told */

@@ -20,9 +20,11 @@ struct gsb_clock {
 	uint64_t turn_ns;      /* real: device time when the turn began */
 	uint64_t host_call_ns; /* virtual: the host work of one record */
 	bool advancing;	       /* virtual: time was let run and no completion came yet */
-	uint64_t step_from_ns; /* virtual: device time when it was let run last */
-	unsigned n_ready;      /* heads that may go to the device */
-	unsigned n_in_flight;  /* commands on it */
+	uint64_t step_from_ns; /* virtual: device time when it was let run last, */
+	uint64_t
+		step_until_ns; /* and where it stands again, whether anything completes or not; UINT64_MAX: nowhere */
+	unsigned n_ready;     /* heads that may go to the device */
+	unsigned n_in_flight; /* commands on it */
 };
 
 /* Work waits for time, and time for tenants that run: they must say when they block. */

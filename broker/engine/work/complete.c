@@ -192,7 +192,8 @@ bool gsb_complete_resume(struct gsb_scheduler *s)
 		unsigned i = (unsigned)__builtin_ctz(left);
 		struct gsb_flight *f = &s->flights[i];
 
-		if (!gsb_course_is_held(&f->course) || (s->yields && !f->item->op.order->failed))
+		if (!gsb_course_is_held(&f->course) ||
+		    (s->yields_until_ns && !f->item->op.order->failed))
 			continue;
 		if (!gsb_course_resume(f))
 			s->over |= 1u << i;
@@ -211,6 +212,23 @@ static GSB_NOINLINE unsigned take_over(struct gsb_scheduler *s, struct gsb_compl
 	return n;
 }
 
+/* Where virtual time was let run to the next completion, if that came before something that is held is to be decided on. */
+static void end_step(struct gsb_scheduler *s, bool completed)
+{
+	struct gsb_clock *c = &s->clock;
+	uint64_t now_ns;
+
+	if (!completed && c->step_until_ns == UINT64_MAX)
+		return;
+	now_ns = s->ops->now_ns(s->dev);
+	if (!completed && now_ns < c->step_until_ns)
+		return;
+	c->advancing = false;
+	gsb_trace(TIME_STEP, time_step, 0, .from_device_ns = c->step_from_ns,
+		  .to_device_ns = now_ns,
+		  .why = completed ? GSB_TRACE_STEP_COMPLETION : GSB_TRACE_STEP_HOLD);
+}
+
 bool gsb_complete_poll(struct gsb_scheduler *s)
 {
 	struct gsb_completion batch[POLL_BATCH];
@@ -227,11 +245,8 @@ bool gsb_complete_poll(struct gsb_scheduler *s)
 			complete(s, &batch[i]);
 		any |= n > 0;
 	} while (n == POLL_BATCH);
-	if (any && s->clock.advancing) {
-		s->clock.advancing = false;
-		gsb_trace(TIME_STEP, time_step, 0, .from_device_ns = s->clock.step_from_ns,
-			  .to_device_ns = s->ops->now_ns(s->dev), .why = GSB_TRACE_STEP_COMPLETION);
-	}
+	if (s->clock.advancing)
+		end_step(s, any);
 	return any;
 }
 

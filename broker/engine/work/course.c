@@ -235,7 +235,7 @@ static const struct gsb_pooled_queue *queue_of_next(const struct gsb_flight *f)
 
 static bool waits(const struct gsb_course *c, const struct gsb_item *item)
 {
-	return c->yields && item->scheduler->yields;
+	return c->yields && item->scheduler->yields_until_ns;
 }
 
 /* Of one that may have to wait. */
@@ -302,7 +302,8 @@ static bool may_yield(const struct gsb_course *c, const struct gsb_item *item)
 	bool in_parts = c->shape.form == GSB_SHAPE_SLICE ||
 			(c->shape.form == GSB_SHAPE_PERSISTENT && c->shape.max_tiles);
 
-	return in_parts && item->scheduler->policy->yields && !item->head->work.claim->critical;
+	return in_parts && item->scheduler->policy->yields_until &&
+	       !item->head->work.claim->critical;
 }
 
 static void plan(struct gsb_course *c, const struct gsb_item *item, struct gsb_sm_range sms)

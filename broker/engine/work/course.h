@@ -42,10 +42,10 @@ struct gsb_course {
 	struct gsb_pooled_queue *second; /* where every other launch goes; NULL: there is none */
 	struct gsb_shadow *shadow;	 /* it is run both ways; NULL: it is not */
 	bool asked;			 /* of that: the original was issued */
-	bool yields;			 /* no further command follows while scheduler.yields */
-	uint64_t *words;		 /* COUNT: what it has counted comes here; malloc */
-	int err;			 /* the device refused one */
-	struct gsb_completion joint;	 /* last */
+	bool yields;	 /* no further command follows until scheduler.yields_until_ns */
+	uint64_t *words; /* COUNT: what it has counted comes here; malloc */
+	int err;	 /* the device refused one */
+	struct gsb_completion joint; /* last */
 };
 
 /*

@@ -16,6 +16,7 @@
 #include "broker/engine/work/scheduler.h"
 #include "broker/engine/work/view.h"
 #include "broker/policy/claim.h"
+#include "broker/policy/hold.h"
 #include "broker/policy/estimate.h"
 
 static struct gsb_tenant *tenant_of(const struct gsb_item *item)
@@ -95,6 +96,10 @@ static GSB_NOINLINE void tell_held(struct gsb_scheduler *s, const struct gsb_vie
 		       .priority = d->priority, .first_sm = (uint16_t)d->sms.first,
 		       .n_sms = (uint16_t)d->sms.n, .n_running = (uint16_t)view->n_running,
 		       .verdict = GSB_TRACE_VERDICT_HOLD, .reason = (uint8_t)d->reason);
+	if (d->hold.not_before_ns || d->hold.until)
+		gsb_trace_tell(HELD, held, tenant_of(h->item)->id, .serial = serial_of(w),
+			       .not_before_device_ns = d->hold.not_before_ns,
+			       .until = d->hold.until ? serial_of(d->hold.until) : 0);
 }
 
 /* No policy is asked while all queues have work: that is why it waits, and nobody else says so. */
@@ -529,7 +534,9 @@ static bool decide(struct gsb_scheduler *s, bool must)
 	struct gsb_item *items[GSB_N_QUEUES];
 	unsigned n, n_issued = ask(s, &view, out, &n);
 
+	s->held_until_ns = 0;
 	if (n_issued != n) {
+		s->held_until_ns = gsb_hold_first_ns(out, n);
 		if (gsb_trace_is_on())
 			tell_named(s, &view, out, n);
 		keep_issued(out, n);
@@ -555,20 +562,34 @@ static GSB_NOINLINE bool look_for_yield(struct gsb_scheduler *s)
 	if (s->moved) {
 		s->moved = false;
 		view = gsb_view_look(s, running, false);
-		s->yields = s->policy->yields(&view);
+		s->yields_until_ns = s->policy->yields_until(&view);
 	}
 	return gsb_complete_resume(s);
+}
+
+/* The time has come to decide anew. */
+static GSB_NOINLINE void look_for_alarm(struct gsb_scheduler *s)
+{
+	uint64_t now_ns = gsb_scheduler_now_ns(s);
+
+	if (s->held_until_ns && s->held_until_ns <= now_ns) {
+		s->held_until_ns = 0;
+		s->changed = true;
+	}
+	s->moved |= s->yields_until_ns && s->yields_until_ns <= now_ns;
 }
 
 bool gsb_issue_all(struct gsb_scheduler *s)
 {
 	bool any = false;
 
+	if (gsb_unlikely(s->held_until_ns | s->yields_until_ns))
+		look_for_alarm(s);
 	while (s->changed && s->ready.n && s->clock.n_in_flight < GSB_N_QUEUES) {
 		s->changed = false;
 		any |= decide(s, false) || (!s->clock.n_in_flight && decide(s, true));
 	}
-	return gsb_unlikely(s->policy->yields) ? look_for_yield(s) | any : any;
+	return gsb_unlikely(s->policy->yields_until) ? look_for_yield(s) | any : any;
 }
 
 /* ---- life ---- */

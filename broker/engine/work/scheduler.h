@@ -27,6 +27,7 @@
 #include "broker/engine/work/ready.h"
 #include "broker/engine/work/run.h"
 #include "broker/policy/company.h"
+#include "broker/policy/hold.h"
 #include "broker/policy/policy.h"
 #include "device/ops.h"
 
@@ -63,8 +64,10 @@ struct gsb_scheduler {
 	struct gsb_ready ready; /* clock.n_ready of them */
 	unsigned n_untold;	/* of them, in the trace; 0 between turns */
 	bool changed;		/* something became ready or ended since the policy was asked */
-	bool moved;  /* an item has come to the device or left it since policy.yields was asked: */
-	bool yields; /* what it said */
+	uint64_t
+		held_until_ns; /* device time at which the first that is held is to be decided on anew; 0: none has such */
+	bool moved; /* an item has come to the device or left it since policy.yields_until was asked: */
+	uint64_t yields_until_ns; /* what it said */
 	uint32_t
 		over; /* a bit for each flight that had to wait, and of which no more goes to the device */
 	uint64_t critical_wait_ns;
@@ -162,6 +165,14 @@ uint64_t gsb_complete_due_ns(struct gsb_scheduler *s);
 static inline uint64_t gsb_scheduler_now_ns(const struct gsb_scheduler *s)
 {
 	return s->clock.is_virtual ? s->ops->now_ns(s->dev) : s->clock.turn_ns;
+}
+
+/* Device time at which the policy is to be asked anew, whatever comes before; UINT64_MAX: there is none. */
+static inline uint64_t gsb_scheduler_alarm_ns(const struct gsb_scheduler *s)
+{
+	uint64_t ns = gsb_hold_sooner_ns(s->held_until_ns, s->yields_until_ns);
+
+	return ns ? ns : UINT64_MAX;
 }
 
 #endif

@@ -145,6 +145,30 @@ static void take_events(struct emu_clock *c)
 			emu_cmd_end(c, c->engines[i]);
 }
 
+/* Where time is to stand, if nothing completes before; UINT64_MAX: nowhere. */
+static uint64_t horizon(const struct emu_clock *c)
+{
+	return c->to_completion && c->until_ns > c->target_ns ? c->until_ns : c->target_ns;
+}
+
+/* Up to there, where nothing happens before that is known. */
+static void pass_idly(struct emu_clock *c)
+{
+	uint64_t far = horizon(c);
+
+	if (far == UINT64_MAX)
+		far = c->target_ns;
+	c->blocker = NULL; /* the last one may have gone */
+	if (far > c->now_ns && may_pass(c, far))
+		c->now_ns = far;
+	if (c->to_completion && c->now_ns >= c->until_ns) {
+		c->to_completion = false;
+		emu_signal_engine(c);
+	}
+	if (c->to_completion && !c->blocker) /* whose end is to be noticed */
+		c->blocker = TAILQ_FIRST(&c->open);
+}
+
 /* To the next event, if time may run that far; true when it is there. */
 static bool pass_time(struct emu_clock *c)
 {
@@ -152,12 +176,8 @@ static bool pass_time(struct emu_clock *c)
 
 	if (t <= c->now_ns)
 		return true;
-	if (t == UINT64_MAX || (!c->to_completion && t > c->target_ns)) {
-		c->blocker = NULL; /* the last one may have gone */
-		if (c->target_ns > c->now_ns && may_pass(c, c->target_ns))
-			c->now_ns = c->target_ns;
-		if (c->to_completion && !c->blocker) /* whose end is to be noticed */
-			c->blocker = TAILQ_FIRST(&c->open);
+	if (t == UINT64_MAX || t > horizon(c)) {
+		pass_idly(c);
 		return false;
 	}
 	if (!may_pass(c, t))
@@ -311,11 +331,12 @@ uint64_t emu_clock_now_ns(struct emu_clock *c)
 	return now;
 }
 
-void emu_clock_advance(struct emu_clock *c)
+void emu_clock_advance(struct emu_clock *c, uint64_t until)
 {
 	pthread_mutex_lock(&c->lock);
 	if (c->n_in_flight && !c->real) {
 		c->to_completion = true;
+		c->until_ns = until;
 		step(c);
 	}
 	pthread_mutex_unlock(&c->lock);

@@ -43,8 +43,8 @@ bool emu_clock_is_busy(struct emu_clock *c, const struct gsb_space *space);
 unsigned emu_clock_poll(struct emu_clock *c, struct gsb_completion *out, unsigned max);
 
 uint64_t emu_clock_now_ns(struct emu_clock *c);
-/* Virtual time: to the next completion, if anything is in flight; at least to @now. */
-void emu_clock_advance(struct emu_clock *c);
+/* Virtual time: to the next completion, if anything is in flight, or to @until where that is before it; at least to @now. */
+void emu_clock_advance(struct emu_clock *c, uint64_t until);
 void emu_clock_advance_to(struct emu_clock *c, uint64_t now);
 
 #endif

@@ -23,7 +23,7 @@ void emu_cmd_destroy(struct emu_cmd *cmd)
 	free(cmd);
 }
 
-static void signal_engine(struct emu_clock *c)
+void emu_signal_engine(struct emu_clock *c)
 {
 	uint64_t one = 1;
 
@@ -81,7 +81,7 @@ static void complete(struct emu_clock *c, struct emu_cmd *cmd)
 	emu_cmd_destroy(cmd);
 	c->n_in_flight--;
 	c->to_completion = false;
-	signal_engine(c);
+	emu_signal_engine(c);
 }
 
 void emu_cmd_end(struct emu_clock *c, struct emu_cmd *cmd)

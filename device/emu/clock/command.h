@@ -11,6 +11,7 @@ void emu_cmd_destroy(struct emu_cmd *cmd);
 
 /* The head may start once its latency has passed, and not before its time. */
 void emu_head_changed(struct emu_clock *c, struct gsb_queue *queue);
+void emu_signal_engine(struct emu_clock *c); /* there is something for it to poll, or time stands */
 
 /* The first failure counts. */
 void emu_cmd_fail(struct emu_cmd *cmd, CUresult result, const char *detail);

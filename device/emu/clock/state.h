@@ -18,7 +18,8 @@ struct emu_clock {
 
 	pthread_mutex_t lock;
 	uint64_t now_ns, target_ns; /* time may run to target, */
-	bool to_completion;	    /* and to the next completion */
+	bool to_completion;	    /* and to the next completion, */
+	uint64_t until_ns;	    /* but for that no further than here */
 	struct gsb_machine *machine;
 	LIST_HEAD(emu_queues, gsb_queue) queues;
 	struct emu_cmd *engines[GSB_N_COPY_ENGINES];
