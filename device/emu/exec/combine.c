@@ -85,6 +85,14 @@ static void put_all(struct gsb_emu_combiner *c)
 
 /* ---- while a block executes ---- */
 
+static void set_combined(struct gsb_emu_exec *x, const struct gsb_emu_combiner *c)
+{
+	static const struct gsb_emu_range nothing;
+
+	x->combined = c;
+	x->open = c ? nothing : x->block->launch->memory->device;
+}
+
 void gsb_emu_combine_begin(struct gsb_emu_exec *x, uint64_t at, enum gsb_emu_reduction how,
 			   uint64_t none)
 {
@@ -103,13 +111,13 @@ void gsb_emu_combine_begin(struct gsb_emu_exec *x, uint64_t at, enum gsb_emu_red
 	c->tags[slot] = line | how;
 	c->used[c->n_used++] = (uint16_t)slot;
 	c->memory = x->block->launch->memory;
-	x->combined = c;
+	set_combined(x, c);
 }
 
 void gsb_emu_combine_let_go(struct gsb_emu_exec *x)
 {
 	put_all(x->combiner);
-	x->combined = NULL;
+	set_combined(x, NULL);
 }
 
 void gsb_emu_combine_judge(struct gsb_emu_exec *x, unsigned int n_lanes, unsigned int n_missed)
@@ -129,7 +137,7 @@ void gsb_emu_combine_enter(struct gsb_emu_exec *x, struct gsb_emu_combiner *c)
 	if (c && c->memory != l->memory) /* whose lines could be gone when it puts these */
 		gsb_emu_combiner_flush(c);
 	x->combiner = c;
-	x->combined = c && c->n_used ? c : NULL;
+	set_combined(x, c && c->n_used ? c : NULL);
 	x->combines = c && l->code->may_combine && !x->block->watched;
 	if (!x->combines)
 		return;
