@@ -7,7 +7,8 @@
  * numbers of workers take turns, so that what else the machine does falls on all of them.
  *
  * What two workers could reach at most, the machine decides: its memory, its clock, and processors that are halves of one. Two
- * devices of one worker each share nothing else, so they are measured beside, when somebody asks whether the device scales.
+ * devices of one worker each share nothing else, so they are measured beside, when somebody asks whether the device scales; and where
+ * threads meet in memory, threads of plain C that do the same (bench/native.h).
  */
 #include <argp.h>
 #include <poll.h>
@@ -20,6 +21,7 @@
 #include "base/compiler.h"
 #include "device/ops.h"
 #include "tools/bench.h"
+#include "tools/bench/native.h"
 #include "tools/bench_emu_ptx.h"
 
 #define LANES	     32 /* of a warp; they stay together in all kernels of bench_emu.cu */
@@ -53,6 +55,15 @@ static const struct {
 };
 
 enum { N_CLASSES = GSB_ARRAY_LEN(classes) };
+
+/* What plain C does of a class. */
+static const struct {
+	const char *kernel, *what;
+} natives[GSB_NATIVE_N_WORKS] = {
+	[GSB_NATIVE_STREAM] = {"stream", "a = b + 3 c"},
+	[GSB_NATIVE_ATOMIC] = {"histogram", "atomics in the same 65,536 places"},
+	[GSB_NATIVE_COMBINED] = {"histogram", "places of its own for each thread, put together"},
+};
 
 struct column {
 	unsigned n_devices, n_workers; /* of each */
@@ -190,10 +201,11 @@ static double measure(struct rig *rigs, unsigned n_rigs, unsigned i, bool cpu)
 	return (double)n_instructions * LANES * 1e3 / (double)(now_ns(cpu) - from);
 }
 
-/* ---- the table ---- */
+/* ---- the measurements ---- */
 
 struct figures {
 	double of[N_CLASSES][N_COLUMNS][RUNS_MAX];
+	double native[GSB_NATIVE_N_WORKS][GSB_NATIVE_MAX_THREADS][RUNS_MAX];
 };
 
 static bool is_wanted(const struct settings *s, unsigned i)
@@ -201,38 +213,86 @@ static bool is_wanted(const struct settings *s, unsigned i)
 	return !s->only || !strcmp(s->only, classes[i].kernel);
 }
 
-static bool measure_class(const struct settings *s, struct rig (*rigs)[DEVICES_MAX], unsigned i,
-			  unsigned run, struct figures *f)
+/* What is measured: a device or two a column, and the threads of plain C beside them, where they are wanted. */
+struct bench {
+	struct rig rigs[N_COLUMNS][DEVICES_MAX];
+	struct gsb_native *natives[GSB_NATIVE_MAX_THREADS];
+};
+
+static bool is_native_of(unsigned work, unsigned i)
+{
+	return !strcmp(natives[work].kernel, classes[i].kernel);
+}
+
+static bool measure_native(struct bench *b, unsigned work, unsigned run, struct figures *f)
+{
+	for (unsigned t = 0; t < GSB_NATIVE_MAX_THREADS && b->natives[t]; t++) {
+		double v = gsb_native_measure(b->natives[t], work);
+
+		if (v < 0) {
+			fprintf(stderr, "gsb-bench emu: plain C, %s: no thread, or wrong results\n",
+				natives[work].what);
+			return false;
+		}
+		f->native[work][t][run] = v;
+	}
+	return true;
+}
+
+static bool measure_class(const struct settings *s, struct bench *b, unsigned i, unsigned run,
+			  struct figures *f)
 {
 	for (unsigned c = 0; c < s->n_columns; c++) {
-		double v = measure(rigs[c], s->columns[c].n_devices, i, s->cpu);
+		double v = measure(b->rigs[c], s->columns[c].n_devices, i, s->cpu);
 
 		if (v < 0)
 			return false;
 		f->of[i][c][run] = v;
 	}
+	for (unsigned work = 0; work < GSB_NATIVE_N_WORKS; work++) {
+		if (is_native_of(work, i) && !measure_native(b, work, run, f))
+			return false;
+	}
 	return true;
 }
 
-static bool measure_all(const struct settings *s, struct figures *f)
+static bool open_bench(const struct settings *s, struct bench *b)
 {
-	struct rig rigs[N_COLUMNS][DEVICES_MAX] = {0};
 	char err[512] = "no memory";
 	bool ok = true;
 
 	for (unsigned c = 0; ok && c < s->n_columns; c++)
 		for (unsigned k = 0; ok && k < s->columns[c].n_devices; k++)
-			ok = open_rig(&rigs[c][k], c * DEVICES_MAX + k, s->columns[c].n_workers,
+			ok = open_rig(&b->rigs[c][k], c * DEVICES_MAX + k, s->columns[c].n_workers,
 				      err, sizeof(err));
+	for (unsigned t = 0; ok && t < GSB_NATIVE_MAX_THREADS && s->scaling > 0; t++) {
+		b->natives[t] = gsb_native_create(t + 1);
+		ok = b->natives[t];
+	}
 	if (!ok)
 		fprintf(stderr, "gsb-bench emu: %s\n", err);
-	for (unsigned run = 0; ok && run <= s->runs; run++) { /* the first warms up */
-		for (unsigned i = 0; ok && i < N_CLASSES; i++)
-			ok = !is_wanted(s, i) || measure_class(s, rigs, i, run ? run - 1 : 0, f);
-	}
+	return ok;
+}
+
+static void close_bench(const struct settings *s, struct bench *b)
+{
 	for (unsigned c = 0; c < s->n_columns; c++)
 		for (unsigned k = 0; k < DEVICES_MAX; k++)
-			close_rig(&rigs[c][k]);
+			close_rig(&b->rigs[c][k]);
+	for (unsigned t = 0; t < GSB_NATIVE_MAX_THREADS; t++)
+		gsb_native_destroy(b->natives[t]);
+}
+
+static bool measure_all(const struct settings *s, struct figures *f)
+{
+	struct bench b = {0};
+	bool ok = open_bench(s, &b);
+
+	for (unsigned run = 0; ok && run <= s->runs; run++) { /* the first warms up */
+		for (unsigned i = 0; ok && i < N_CLASSES; i++)
+			ok = !is_wanted(s, i) || measure_class(s, &b, i, run ? run - 1 : 0, f);
+	}
+	close_bench(s, &b);
 	return ok;
 }
 
@@ -250,21 +310,27 @@ static double median_of(const struct settings *s, double *of)
 	return of[s->runs / 2];
 }
 
-static void print_row(const struct settings *s, unsigned i, struct figures *f)
+/* Medians of so many columns, and what they are of the first. */
+static void print_figures(const struct settings *s, double (*of)[RUNS_MAX], unsigned n_columns)
 {
 	double one = 0;
 
-	printf("%-14s", classes[i].kernel);
-	for (unsigned c = 0; c < s->n_columns; c++) {
-		double *of = f->of[i][c], median = median_of(s, of);
+	for (unsigned c = 0; c < n_columns; c++) {
+		double median = median_of(s, of[c]);
 		char spread[32];
 
 		one = c ? one : median;
-		snprintf(spread, sizeof(spread), "(%.0f-%.0f)", of[0], of[s->runs - 1]);
+		snprintf(spread, sizeof(spread), "(%.0f-%.0f)", of[c][0], of[c][s->runs - 1]);
 		printf(" %7.0f %-15s", median, spread);
 		if (c)
 			printf(" %5.2f", median / one);
 	}
+}
+
+static void print_row(const struct settings *s, unsigned i, struct figures *f)
+{
+	printf("%-14s", classes[i].kernel);
+	print_figures(s, f->of[i], s->n_columns);
 	if (classes[i].last_release)
 		printf(" %7u", classes[i].last_release);
 	else
@@ -272,23 +338,42 @@ static void print_row(const struct settings *s, unsigned i, struct figures *f)
 	printf("  %s\n", classes[i].what);
 }
 
+static double ratio_of(const struct settings *s, const double *more, const double *one)
+{
+	return more[s->runs / 2] / one[s->runs / 2];
+}
+
+static void print_native_ratios(const struct settings *s, unsigned i, const struct figures *f)
+{
+	for (unsigned work = 0; work < GSB_NATIVE_N_WORKS; work++) {
+		if (is_native_of(work, i))
+			printf("; plain C, %s: %.2f", natives[work].what,
+			       ratio_of(s, f->native[work][1], f->native[work][0]));
+	}
+}
+
 /* Whether two workers are so many times as fast as one, in all classes in which they can be. */
-static bool check_scaling(const struct settings *s, struct figures *f)
+static bool check_scaling(const struct settings *s, const struct figures *f)
 {
 	bool ok = true;
 
 	for (unsigned i = 0; i < N_CLASSES && s->scaling > 0; i++) {
-		double one = f->of[i][0][s->runs / 2], ratio = f->of[i][1][s->runs / 2] / one;
+		const double *one = f->of[i][0];
+		double ratio = ratio_of(s, f->of[i][1], one);
 
 		if (!is_wanted(s, i) || classes[i].one_place || ratio >= s->scaling)
 			continue;
-		printf("%s: %.2f times as fast on two workers, not %.2f; two devices with a worker each: %.2f\n",
+		printf("%s: %.2f times as fast on two workers, not %.2f; two devices with a worker each: %.2f",
 		       classes[i].kernel, ratio, s->scaling,
-		       f->of[i][s->n_columns - 1][s->runs / 2] / one);
+		       ratio_of(s, f->of[i][s->n_columns - 1], one));
+		print_native_ratios(s, i, f);
+		putchar('\n');
 		ok = false;
 	}
 	return ok;
 }
+
+/* ---- the table ---- */
 
 static void print_heading(const struct column *c, int width)
 {
@@ -296,6 +381,28 @@ static void print_heading(const struct column *c, int width)
 		printf(" %7u %-*s", c->n_devices, width, "devices of 1 worker");
 	else
 		printf(" %7u %-*s", c->n_workers, width, c->n_workers > 1 ? "workers" : "worker");
+}
+
+static bool is_native_wanted(const struct settings *s, unsigned work)
+{
+	return !s->only || !strcmp(s->only, natives[work].kernel);
+}
+
+static void print_natives(const struct settings *s, struct figures *f)
+{
+	bool any = false;
+
+	for (unsigned work = 0; work < GSB_NATIVE_N_WORKS; work++) {
+		if (!is_native_wanted(s, work))
+			continue;
+		if (!any)
+			printf("plain C, million elements per second\n%-14s %7d %-15s %7d threads\n",
+			       "", 1, "thread", 2);
+		any = true;
+		printf("%-14s", natives[work].kernel);
+		print_figures(s, f->native[work], GSB_NATIVE_MAX_THREADS);
+		printf("  %s\n", natives[work].what);
+	}
 }
 
 static void print_table(const struct settings *s, struct figures *f)
@@ -311,6 +418,8 @@ static void print_table(const struct settings *s, struct figures *f)
 			print_row(s, i, f);
 	}
 	printf("before: one worker, release of 2026-11-21, other kernels of the class\n");
+	if (s->scaling > 0)
+		print_natives(s, f);
 }
 
 /* ---- the command line ---- */

@@ -12,6 +12,7 @@ tools_gsb_bench_SOURCES = \
 	tools/bench_transport.c \
 	tools/bench/device.c \
 	tools/bench/mps.c tools/bench/mps.h \
+	tools/bench/native.c tools/bench/native.h \
 	tools/bench/probe.c \
 	tools/bench/rows.def \
 	tools/bench/ways.c tools/bench/ways.h \

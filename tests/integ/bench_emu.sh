@@ -45,6 +45,18 @@ emu_says_which_class_does_not_scale() {
 	"$bench" emu --runs 1 --class counter --scaling 200 >/dev/null
 }
 
+# Where threads meet in memory: both forms of a histogram, with one thread and with two, and what the second adds.
+emu_measures_plain_c_beside() {
+	local out row='[1-9][0-9]* +\(.*\) +[1-9][0-9]* +\(.*\) +[0-9]+\.[0-9]+  [a-z]' status=0
+	out=$("$bench" emu --runs 1 --class histogram --scaling 200) || status=$?
+	[ "$status" = 1 ] && [ "$(sed -n '/^plain C/,$p' <<<"$out" | grep -cE "^histogram +$row")" = 2 ] || return 1
+	grep -qE 'plain C, atomics in the same 65,536 places: [0-9.]+; plain C, .*: [0-9.]+$' <<<"$out" || return 1
+	out=$("$bench" emu --runs 1 --class stream --scaling 0.0001) || return 1
+	[ "$(sed -n '/^plain C/,$p' <<<"$out" | grep -cE "^stream +$row")" = 1 ] || return 1
+	out=$("$bench" emu --runs 1 --class xorshift --scaling 0.0001) && ! grep -q 'plain C' <<<"$out" || return 1
+	! "$bench" emu --runs 1 --class histogram | grep -q 'plain C'
+}
+
 emu_says_what_is_wrong_with_an_option() {
 	local option out
 	for option in --runs=0 --workers=x --class=none --scaling=fast '--cpu --scaling=2' extra; do
@@ -82,6 +94,7 @@ emu_kernels_are_what_nvcc_makes() {
 run_case emu_measures_every_class
 run_case emu_measures_one_class_by_processor_time
 run_case emu_says_which_class_does_not_scale
+run_case emu_measures_plain_c_beside
 run_case emu_says_what_is_wrong_with_an_option
 run_case emu_kernels_are_what_nvcc_makes
 [ "$failures" -eq 0 ]

@@ -426,6 +426,28 @@ static void test_what_a_kernel_is_counted_for_is_the_same(void **state)
 	close_bench(&b);
 }
 
+/* What a processor fetches by guess from one lies in no other: combine.c. */
+static void test_combiners_lie_farther_apart_than_their_lines(void **state)
+{
+	struct gsb_emu_combiner *c[8];
+
+	(void)state;
+	for (unsigned int i = 0; i < GSB_ARRAY_LEN(c); i++) {
+		c[i] = gsb_emu_combiner_create();
+		assert_non_null(c[i]);
+		assert_int_equal((uintptr_t)c[i] % GSB_EMU_LINE_BYTES, 0);
+		for (unsigned int k = 0; k < i; k++) {
+			uintptr_t low = (uintptr_t)(c[i] < c[k] ? c[i] : c[k]),
+				  high = (uintptr_t)(c[i] < c[k] ? c[k] : c[i]);
+
+			assert_true(high - low >= sizeof(*c[i]) + sizeof(c[i]->sums));
+		}
+	}
+	for (unsigned int i = 0; i < GSB_ARRAY_LEN(c); i++)
+		gsb_emu_combiner_destroy(c[i]);
+	gsb_emu_combiner_destroy(NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -444,6 +466,7 @@ int main(void)
 		cmocka_unit_test(test_a_bad_address_is_the_fault_of_its_own_instruction),
 		cmocka_unit_test(test_blocks_of_another_memory_begin_with_nothing_kept),
 		cmocka_unit_test(test_what_a_kernel_is_counted_for_is_the_same),
+		cmocka_unit_test(test_combiners_lie_farther_apart_than_their_lines),
 	};
 
 	return cmocka_run_group_tests_name("emu_combine", tests, NULL, NULL);

@@ -4,12 +4,14 @@
 #include "device/emu/exec/combine.h"
 
 #include <setjmp.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "device/emu/exec/guard.h"
 
 #define AHEAD 16 /* lines that are asked for before their turn comes */
+#define REACH ((size_t)GSB_EMU_N_LINES * GSB_EMU_LINE_BYTES) /* from the first line to the last */
 
 _Static_assert(GSB_EMU_N_REDUCTIONS <= GSB_EMU_LINE_BYTES, "tags are lines");
 
@@ -83,6 +85,14 @@ static void put_all(struct gsb_emu_combiner *c)
 
 /* ---- while a block executes ---- */
 
+static void set_combined(struct gsb_emu_exec *x, const struct gsb_emu_combiner *c)
+{
+	static const struct gsb_emu_range nothing;
+
+	x->combined = c;
+	x->open = c ? nothing : x->block->launch->memory->device;
+}
+
 void gsb_emu_combine_begin(struct gsb_emu_exec *x, uint64_t at, enum gsb_emu_reduction how,
 			   uint64_t none)
 {
@@ -101,13 +111,13 @@ void gsb_emu_combine_begin(struct gsb_emu_exec *x, uint64_t at, enum gsb_emu_red
 	c->tags[slot] = line | how;
 	c->used[c->n_used++] = (uint16_t)slot;
 	c->memory = x->block->launch->memory;
-	x->combined = c;
+	set_combined(x, c);
 }
 
 void gsb_emu_combine_let_go(struct gsb_emu_exec *x)
 {
 	put_all(x->combiner);
-	x->combined = NULL;
+	set_combined(x, NULL);
 }
 
 void gsb_emu_combine_judge(struct gsb_emu_exec *x, unsigned int n_lanes, unsigned int n_missed)
@@ -127,7 +137,7 @@ void gsb_emu_combine_enter(struct gsb_emu_exec *x, struct gsb_emu_combiner *c)
 	if (c && c->memory != l->memory) /* whose lines could be gone when it puts these */
 		gsb_emu_combiner_flush(c);
 	x->combiner = c;
-	x->combined = c && c->n_used ? c : NULL;
+	set_combined(x, c && c->n_used ? c : NULL);
 	x->combines = c && l->code->may_combine && !x->block->watched;
 	if (!x->combines)
 		return;
@@ -140,14 +150,32 @@ void gsb_emu_combine_enter(struct gsb_emu_exec *x, struct gsb_emu_combiner *c)
 
 /* ---- between blocks ---- */
 
+/*
+ * Additions go from any line to any other, and processors guess from the way between two where the next one will be: as far again, beyond the
+ * first line or the last. What lies there is fetched, and taken from the worker that adds to it; two combiners side by side cost both workers
+ * a third of their speed. So nobody's memory is so near: what is before and behind is never touched, and takes address numbers alone.
+ */
+struct room {
+	unsigned char before[REACH];
+	struct gsb_emu_combiner combiner;
+	unsigned char behind[REACH];
+};
+
 struct gsb_emu_combiner *gsb_emu_combiner_create(void)
 {
-	return calloc(1, sizeof(struct gsb_emu_combiner));
+	struct room *room = aligned_alloc(_Alignof(struct room), sizeof(*room));
+
+	if (!room)
+		return NULL;
+	/* The sums of a line are set when it is begun. */
+	memset(&room->combiner, 0, offsetof(struct gsb_emu_combiner, sums));
+	return &room->combiner;
 }
 
 void gsb_emu_combiner_destroy(struct gsb_emu_combiner *c)
 {
-	free(c);
+	if (c)
+		free((unsigned char *)c - offsetof(struct room, combiner));
 }
 
 bool gsb_emu_combiner_holds(const struct gsb_emu_combiner *c)

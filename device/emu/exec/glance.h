@@ -96,34 +96,45 @@ static inline bool glance_shared(const struct gsb_emu_block *b, uint64_t *at, ui
 }
 
 /* Whether the thread holds something of a run, perhaps. */
-static ALWAYS_INLINE bool may_be_held(const struct gsb_emu_exec *x, const uint64_t *at,
-				      uint64_t len)
+static bool may_be_held(const struct gsb_emu_exec *x, const uint64_t *at, uint64_t len)
 {
 	bool near = false;
 
-	if (gsb_likely(!x->combined))
-		return false;
 	EACH_RUN(k) near |= gsb_emu_combiner_is_near(x->combined, at[k], len);
 	return near;
+}
+
+static inline bool glance_range(const struct gsb_emu_range *range, const uint64_t *at,
+				uint64_t ahead, uint32_t len, struct runs *runs)
+{
+	const uint64_t last = range->size - ahead - len;
+	uint64_t low = 0;
+
+	if (range->size < ahead + len)
+		return false;
+	EACH_RUN(k)
+	{
+		if (at[k] - range->base > last)
+			return false;
+		low |= at[k] - range->base;
+		runs->p[k] = (void *)(uintptr_t)at[k];
+	}
+	return !(low & (len - 1));
+}
+
+/* Beside what the thread holds: then nothing is open, so that nobody else pays for the question. */
+static GSB_NOINLINE bool glance_beside(const struct gsb_emu_exec *x, const uint64_t *at,
+				       uint64_t ahead, uint32_t len, struct runs *runs)
+{
+	return glance_range(&x->block->launch->memory->device, at, ahead, len, runs) &&
+	       !may_be_held(x, at, ahead + len);
 }
 
 static inline bool glance_device(const struct gsb_emu_block *b, const uint64_t *at, uint64_t ahead,
 				 uint32_t len, struct runs *runs)
 {
-	const struct gsb_emu_range *device = &b->launch->memory->device;
-	const uint64_t last = device->size - ahead - len;
-	uint64_t low = 0;
-
-	if (device->size < ahead + len)
-		return false;
-	EACH_RUN(k)
-	{
-		if (at[k] - device->base > last)
-			return false;
-		low |= at[k] - device->base;
-		runs->p[k] = (void *)(uintptr_t)at[k];
-	}
-	return !(low & (len - 1)) && !may_be_held(&b->x, at, ahead + len);
+	return glance_range(&b->x.open, at, ahead, len, runs) ||
+	       (gsb_unlikely(b->x.combined) && glance_beside(&b->x, at, ahead, len, runs));
 }
 
 static ALWAYS_INLINE bool glance_fits(struct gsb_emu_block *b, bool shared, uint64_t *at,
@@ -157,12 +168,14 @@ static GSB_NOINLINE void remember(struct gsb_emu_seen *seen, const uint64_t *at,
 	seen->how = (seen->high - seen->low) >> 32 ? GLANCE_NO : how;
 }
 
-static ALWAYS_INLINE enum glance glance_again(struct gsb_emu_exec *x, const struct gsb_emu_op *op,
-					      uint32_t len, struct runs *runs)
+/* @device: what is open of it; all of it with @beside, a constant. */
+static ALWAYS_INLINE enum glance glance_again_in(struct gsb_emu_exec *x,
+						 const struct gsb_emu_op *op, uint32_t len,
+						 const struct gsb_emu_range *device, bool beside,
+						 struct runs *runs)
 {
 	const struct gsb_emu_seen *seen = &x->seen[op->b - 1];
 	struct gsb_emu_block *b = x->block;
-	const struct gsb_emu_range *device = &b->launch->memory->device;
 	const bool shared = op->n == GSB_PTX_SPACE_SHARED;
 	const uint64_t imm = (uint64_t)op->imm, base = shared ? 0 : device->base;
 	const uint64_t size = shared ? b->shared_bytes : device->size;
@@ -177,10 +190,27 @@ static ALWAYS_INLINE enum glance glance_again(struct gsb_emu_exec *x, const stru
 		return GLANCE_NO;
 	EACH_RUN(k) runs->p[k] = (void *)(uintptr_t)(seen->at[k] + host);
 	EACH_RUN(k) at[k] = seen->at[k] + imm;
-	if (!shared && may_be_held(x, at, ahead + len))
+	if (beside && may_be_held(x, at, ahead + len))
 		return GLANCE_NO;
 	count_all(b, shared, at, ahead, seen->how, seen->line);
 	return seen->how;
+}
+
+static GSB_NOINLINE enum glance glance_again_beside(struct gsb_emu_exec *x,
+						    const struct gsb_emu_op *op, uint32_t len,
+						    struct runs *runs)
+{
+	return glance_again_in(x, op, len, &x->block->launch->memory->device, true, runs);
+}
+
+static ALWAYS_INLINE enum glance glance_again(struct gsb_emu_exec *x, const struct gsb_emu_op *op,
+					      uint32_t len, struct runs *runs)
+{
+	enum glance how = glance_again_in(x, op, len, &x->open, false, runs);
+
+	if (gsb_unlikely(how == GLANCE_NO && x->combined && op->n != GSB_PTX_SPACE_SHARED))
+		return glance_again_beside(x, op, len, runs);
+	return how;
 }
 
 /* ---- the glance ---- */

@@ -134,6 +134,7 @@ struct gsb_emu_exec {
 	struct gsb_emu_combiner *combiner; /* of the thread that executes; NULL: it has none */
 	bool combines;			   /* reductions of this block go there: combine.h */
 	const struct gsb_emu_combiner *combined; /* the same while it holds something; NULL */
+	struct gsb_emu_range open; /* of the device's memory, to a glance: all, or nothing */
 };
 
 struct gsb_emu_block {
