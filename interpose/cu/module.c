@@ -389,6 +389,8 @@ static CUresult find_global(uint64_t module, const char *name, struct gsb_alloc 
 	library = gsb_object_parent(m);
 	a->wire = gsb_object_owner(m);
 	result = check_name(name);
+	if (!result)
+		result = gsb_cu_wire_error(a->wire);
 	if (result)
 		return result;
 	result = gsb_call_into(&(struct gsb_call){.type = GSB_REC_GLOBAL_GET,

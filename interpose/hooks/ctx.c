@@ -94,6 +94,8 @@ CUresult hook_cuCtxPushCurrent(CUcontext handle)
 {
 	struct gsb_cu_ctx *ctx = gsb_cu_ctx_find(handle);
 
+	if (!handle)
+		return CUDA_ERROR_INVALID_VALUE;
 	return ctx ? push(ctx) : CUDA_ERROR_INVALID_CONTEXT;
 }
 
@@ -151,7 +153,7 @@ CUresult hook_cuCtxCreate_v4(CUcontext *ctx, CUctxCreateParams *params, unsigned
 
 CUresult hook_cuCtxDestroy(CUcontext handle)
 {
-	CUresult result = gsb_cu_ctx_destroy(handle);
+	CUresult result = handle ? gsb_cu_ctx_destroy(handle) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result && gsb_self.top.handle == (uint64_t)handle)
 		pop();
@@ -253,26 +255,26 @@ CUresult hook_cuCtxGetApiVersion(CUcontext handle, unsigned *version)
 	return result;
 }
 
+/* Of a primary context that is not active, too: a runtime asks before it retains. And after a fault. */
 CUresult hook_cuCtxGetDevice(CUdevice *dev, CUcontext handle)
 {
-	struct gsb_cu_ctx_life life;
-	CUresult result = dev ? gsb_cu_ctx_resolve(handle, &life) : CUDA_ERROR_INVALID_VALUE;
-
-	/* A primary context that is not active still has a device; a runtime asks before it retains. */
-	if (result == CUDA_ERROR_CONTEXT_IS_DESTROYED && (handle || gsb_self.top.ctx))
-		result = CUDA_SUCCESS;
-	if (!result)
-		*dev = 0;
-	return result;
+	if (!dev)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (handle ? !gsb_cu_ctx_find(handle) : !gsb_self.top.ctx)
+		return gsb_self.is_suspended ? CUDA_ERROR_NOT_PERMITTED
+					     : CUDA_ERROR_INVALID_CONTEXT;
+	*dev = 0;
+	return CUDA_SUCCESS;
 }
 
+/* After a fault, too. */
 CUresult hook_cuCtxGetFlags(unsigned *flags)
 {
-	struct gsb_cu_ctx *ctx;
-	CUresult result = flags ? gsb_cu_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
+	struct gsb_cu_ctx_life life;
+	CUresult result = flags ? gsb_cu_ctx_life(&life) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		*flags = ctx->flags;
+		*flags = life.ctx->flags;
 	return result;
 }
 
@@ -296,13 +298,28 @@ CUresult hook_cuCtxGetId(CUcontext handle, unsigned long long *id)
 	return result;
 }
 
+/* No kernel waits for kernels that it launched, since compute capability 9.0. */
+static bool has_limit(CUlimit limit)
+{
+	if (limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH)
+		return gsb_proc.device.attrs[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] < 9;
+	return limit < GSB_N_LIMITS || limit == CU_LIMIT_CIG_ENABLED;
+}
+
+static CUresult check_limit(CUlimit limit)
+{
+	if (limit >= CU_LIMIT_MAX)
+		return CUDA_ERROR_INVALID_VALUE;
+	return has_limit(limit) ? CUDA_SUCCESS : CUDA_ERROR_UNSUPPORTED_LIMIT;
+}
+
 CUresult hook_cuCtxGetLimit(size_t *value, CUlimit limit)
 {
 	struct gsb_cu_ctx *ctx;
 	CUresult result = value ? gsb_cu_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
 
-	if (!result && limit >= GSB_N_LIMITS && limit != CU_LIMIT_CIG_ENABLED)
-		result = CUDA_ERROR_UNSUPPORTED_LIMIT;
+	if (!result)
+		result = check_limit(limit);
 	if (!result) /* no context here is one of graphics */
 		*value = limit == CU_LIMIT_CIG_ENABLED ? 0 : ctx->limits[limit];
 	return result;
@@ -352,6 +369,8 @@ CUresult hook_cuCtxSetLimit(CUlimit limit, size_t value)
 	struct gsb_cu_ctx_life life;
 	CUresult result = gsb_cu_ctx_live(&life);
 
+	if (!result)
+		result = check_limit(limit);
 	if (result)
 		return result;
 	switch (limit) {
@@ -458,8 +477,6 @@ CUresult hook_cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
 	struct gsb_cu_ctx *current;
 	CUresult result = check_peer(peer, &current);
 
-	if (!result && gsb_cu_ctx_find(peer) == current)
-		result = CUDA_ERROR_INVALID_CONTEXT;
 	if (!result && flags)
 		result = CUDA_ERROR_INVALID_VALUE;
 	return result ? result : CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;

@@ -44,12 +44,16 @@ CUresult hook_cuEventDestroy(CUevent event)
 {
 	struct gsb_cu_event *e = gsb_object_get(&gsb_cu_events, (uint64_t)event);
 
+	CUresult result, error;
+
 	if (!e)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (gsb_unlikely(e->mark != NULL))
 		forget(e);
-	return gsb_post_destroy(GSB_REC_EVENT_DESTROY, &gsb_cu_events, (uint64_t)event,
-				CUDA_ERROR_INVALID_HANDLE);
+	error = gsb_cu_error_of(e);
+	result = gsb_post_destroy(GSB_REC_EVENT_DESTROY, &gsb_cu_events, (uint64_t)event,
+				  CUDA_ERROR_INVALID_HANDLE);
+	return result ? result : error;
 }
 
 /* The event's number is counted inside the ring's lock, so that two threads' records have the ring's order. */

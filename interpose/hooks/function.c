@@ -24,7 +24,7 @@ static CUresult find_here(const void *handle, struct found *out)
 	if (result)
 		return result;
 	out->f = gsb_cu_function_get(out->handle);
-	return out->f ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	return out->f ? gsb_cu_error_of(out->f) : CUDA_ERROR_INVALID_HANDLE;
 }
 
 static CUresult find_kernel(CUkernel kernel, const struct gsb_cu_function **out)

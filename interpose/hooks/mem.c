@@ -136,12 +136,15 @@ CUresult hook_cuMemAllocPitch(CUdeviceptr *ptr, size_t *pitch, size_t width, siz
 	return result;
 }
 
+/* Memory is freed by whoever has its address, in whatever context, and without one. */
 CUresult hook_cuMemFree(CUdeviceptr ptr)
 {
 	struct gsb_alloc a;
 	struct gsb_cu_ctx *ctx;
 	CUresult result = gsb_cu_ctx_current(&ctx);
 
+	if (result == CUDA_ERROR_INVALID_CONTEXT)
+		result = gsb_self_enter();
 	if (!result)
 		result = gsb_capture_unsafe();
 	if (result || !ptr)
@@ -255,7 +258,7 @@ CUresult hook_cuMemGetInfo(size_t *free_bytes, size_t *total)
 	struct gsb_reply_mem_info info;
 	struct gsb_cu_ctx_life life;
 	struct gsb_rec_ctx body;
-	CUresult result = free_bytes && total ? gsb_cu_ctx_live(&life) : CUDA_ERROR_INVALID_VALUE;
+	CUresult result = gsb_cu_ctx_live(&life);
 
 	if (result)
 		return result;
@@ -267,8 +270,10 @@ CUresult hook_cuMemGetInfo(size_t *free_bytes, size_t *total)
 			       &info, sizeof(info));
 	if (result)
 		return result;
-	*free_bytes = info.free_bytes;
-	*total = info.total_bytes;
+	if (free_bytes)
+		*free_bytes = info.free_bytes;
+	if (total)
+		*total = info.total_bytes;
 	return CUDA_SUCCESS;
 }
 
@@ -321,8 +326,9 @@ CUresult hook_cuMemFreeHost(void *ptr)
 
 	if (!result)
 		result = gsb_capture_unsafe();
-	if (!result)
-		result = gsb_alloc_remove((uint64_t)ptr, GSB_ALLOC_HOST, 0, &a);
+	if (result || !ptr)
+		return result;
+	result = gsb_alloc_remove((uint64_t)ptr, GSB_ALLOC_HOST, 0, &a);
 	return result ? result : free_host(&a);
 }
 
@@ -374,7 +380,7 @@ CUresult hook_cuMemHostUnregister(void *ptr)
 	struct gsb_mirror gone = {0};
 	struct gsb_cu_ctx *ctx;
 	struct gsb_alloc a;
-	CUresult result = gsb_cu_ctx_current(&ctx);
+	CUresult result = ptr ? gsb_cu_ctx_current(&ctx) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
 		result = gsb_registered_at((uint64_t)ptr, &r);
@@ -443,6 +449,8 @@ CUresult hook_cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr 
 		a.size = place.size;
 	} else if (!gsb_alloc_find(ptr, &a)) {
 		return CUDA_ERROR_NOT_FOUND;
+	} else if (a.wire && gsb_cu_wire_error(a.wire)) {
+		return gsb_cu_wire_error(a.wire);
 	}
 	if (base)
 		*base = a.addr;

@@ -110,8 +110,13 @@ CUresult hook_cuModuleUnload(CUmodule mod)
 {
 	const struct gsb_cu_module *m = gsb_object_get(&gsb_cu_modules, (uint64_t)mod);
 
-	return m && !gsb_object_parent(m) ? gsb_cu_module_unload((uint64_t)mod)
-					  : CUDA_ERROR_INVALID_HANDLE;
+	CUresult result, error;
+
+	if (!m || gsb_object_parent(m))
+		return CUDA_ERROR_INVALID_HANDLE;
+	error = gsb_cu_error_of(m);
+	result = gsb_cu_module_unload((uint64_t)mod);
+	return result ? result : error;
 }
 
 CUresult hook_cuModuleGetFunction(CUfunction *fn, CUmodule mod, const char *name)

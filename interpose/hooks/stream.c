@@ -35,6 +35,7 @@ CUresult hook_cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int p
 CUresult hook_cuStreamDestroy(CUstream stream)
 {
 	struct gsb_cu_stream *s = gsb_object_get(&gsb_cu_streams, (uint64_t)stream);
+	CUresult result, error;
 
 	if (!s || s->kind != GSB_CU_STREAM_MADE)
 		return CUDA_ERROR_INVALID_HANDLE;
@@ -43,7 +44,9 @@ CUresult hook_cuStreamDestroy(CUstream stream)
 		gsb_capture_leave(&(struct gsb_cu_stream_ref){.s = s, .handle = (uint64_t)stream});
 		gsb_cu_graphs_unlock();
 	}
-	return gsb_cu_stream_destroy((uint64_t)stream);
+	error = gsb_cu_error_of(s);
+	result = gsb_cu_stream_destroy((uint64_t)stream);
+	return result ? result : error;
 }
 
 CUresult hook_cuStreamGetCtx(CUstream stream, CUcontext *ctx)

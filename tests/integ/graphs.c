@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/integ/answers.h"
 #include "tests/unit/tenant.h"
 
 #define N_LOG	   256
@@ -49,23 +50,11 @@ static CUcontext ctx;
 static CUmodule module;
 static CUfunction mark, add;
 static CUdeviceptr device_log;
-static const char *running;
 
 static void say(const char *step, long answer)
 {
 	printf("%s %s %ld\n", running, step, answer);
 }
-
-/* What no case is about must work. */
-#define must(call)                                                                  \
-	do {                                                                        \
-		CUresult must_result = (call);                                      \
-		if (must_result) {                                                  \
-			printf("%s line %d: %d\n", running, __LINE__, must_result); \
-			fflush(stdout);                                             \
-			_exit(1);                                                   \
-		}                                                                   \
-	} while (0)
 
 /* ---- tools ---- */
 
@@ -2018,10 +2007,7 @@ static void case_memory_asked(void)
 	say("trim-no-device", cu.cuDeviceGraphMemTrim(99));
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} cases[] = {
+static const struct answers_case cases[] = {
 	{"create", case_create},
 	{"edges", case_edges},
 	{"nodes", case_nodes},
@@ -2073,12 +2059,8 @@ static const struct {
 };
 
 /* Not among all, for they say what only an emulated device has to do. */
-static const struct {
-	const char *name;
-	void (*run)(void);
-} others[] = {{"concurrency", case_concurrency}, {"refused", case_refused}, {"turn", case_turn}};
-
-#define N_CASES (sizeof(cases) / sizeof(cases[0]))
+static const struct answers_case others[] = {
+	{"concurrency", case_concurrency}, {"refused", case_refused}, {"turn", case_turn}};
 
 static void set_up(void)
 {
@@ -2097,47 +2079,15 @@ static void set_up(void)
 	must(cu.cuCtxSynchronize());
 }
 
-static int run_here(const char *name, void (*run)(void))
-{
-	running = name;
-	set_up();
-	run();
-	fflush(stdout);
-	return 0;
-}
-
-static int run_apart(size_t i)
-{
-	int status = 0;
-	pid_t pid = fork();
-
-	if (!pid) {
-		alarm(60);
-		_exit(run_here(cases[i].name, cases[i].run));
-	}
-	waitpid(pid, &status, 0);
-	if (status)
-		printf("%s died with status 0x%x\n", cases[i].name, (unsigned)status);
-	fflush(stdout);
-	return status != 0;
-}
-
 int main(int argc, char **argv)
 {
-	bool list = argc > 1 && !strcmp(argv[1], "--list");
-	int failed = 0;
+	static const struct answers all = {
+		.set_up = set_up,
+		.cases = cases,
+		.others = others,
+		.n_cases = sizeof(cases) / sizeof(cases[0]),
+		.n_others = sizeof(others) / sizeof(others[0]),
+	};
 
-	setvbuf(stdout, NULL, _IOLBF, 0); /* so that nothing is lost with a case that dies */
-	for (size_t i = 0; i < N_CASES; i++) {
-		if (list)
-			printf("%s\n", cases[i].name);
-		else if (argc < 2)
-			failed |= run_apart(i);
-		else if (!strcmp(argv[1], cases[i].name))
-			return run_here(cases[i].name, cases[i].run);
-	}
-	for (size_t i = 0; argc > 1 && i < sizeof(others) / sizeof(others[0]); i++)
-		if (!strcmp(argv[1], others[i].name))
-			return run_here(others[i].name, others[i].run);
-	return argc > 1 && !list ? 2 : failed;
+	return answers_main(&all, argc, argv);
 }

@@ -7,24 +7,13 @@ srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 . "$srcdir/tests/integ/lib.sh"
 # shellcheck source=tests/integ/real.sh
 . "$srcdir/tests/integ/real.sh"
+# shellcheck source=tests/integ/answers.sh
+. "$srcdir/tests/integ/answers.sh"
 
-program=$build/tests/integ/graphs
-
-# answers CASE: of the running test's program, beside what is expected of it.
-answers() {
-	local got
-	got=$(tenant "$1" "$program" "$1" 2>"$dir/err") || fail "$1: status $?: $got $(cat "$dir/err")"
-	expect_equal "$got" "$(grep "^$1 " "$srcdir/tests/integ/graphs.expected")"
-}
+program=$build/tests/integ/graphs expected=$srcdir/tests/integ/graphs.expected
 
 graphs_answer_as_the_driver() {
-	local name
-	start_real_broker
-	for name in $("$program" --list); do
-		answers "$name"
-	done
-	await_no_tenants
-	end_broker
+	all_answer_as_expected
 }
 
 # Branches are in lanes of their own: a long one holds no short one up.

@@ -37,18 +37,21 @@ check_SCRIPTS += tests/integ/heap.sh
 tests_integ_heap_SOURCES = tests/integ/heap.c tests/unit/tenant.h
 tests_integ_heap_CPPFLAGS = $(integ_cppflags)
 tests_integ_heap_LDADD = -ldl
+# Programs that say what a driver answers.
+answers_sources = tests/integ/answers.c tests/integ/answers.h tests/unit/tenant.h
+EXTRA_DIST += tests/integ/answers.sh
 # Graphs and stream capture, as a driver answers.
 noinst_PROGRAMS += tests/integ/graphs
 check_SCRIPTS += tests/integ/graphs.sh
 EXTRA_DIST += tests/integ/graphs.sh tests/integ/graphs.expected
-tests_integ_graphs_SOURCES = tests/integ/graphs.c tests/unit/tenant.h
+tests_integ_graphs_SOURCES = tests/integ/graphs.c $(answers_sources)
 tests_integ_graphs_CPPFLAGS = $(integ_cppflags)
 tests_integ_graphs_LDADD = -ldl
 # Addresses and memory apart from each other, as a driver answers.
 noinst_PROGRAMS += tests/integ/virtual
 check_SCRIPTS += tests/integ/virtual.sh
 EXTRA_DIST += tests/integ/virtual.sh tests/integ/virtual.expected
-tests_integ_virtual_SOURCES = tests/integ/virtual.c tests/unit/tenant.h
+tests_integ_virtual_SOURCES = tests/integ/virtual.c $(answers_sources)
 tests_integ_virtual_CPPFLAGS = $(integ_cppflags)
 tests_integ_virtual_LDADD = -ldl
 tests_integ_misuse_SOURCES = tests/integ/misuse.c tests/unit/tenant.h

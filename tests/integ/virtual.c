@@ -15,9 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/integ/answers.h"
 #include "tests/unit/tenant.h"
 
 #define UNIT	(2ull << 20)
@@ -44,23 +44,11 @@ static struct cu cu;
 static CUcontext ctx;
 static CUmodule module;
 static CUfunction add, look;
-static const char *running;
 
 static void say(const char *step, long answer)
 {
 	printf("%s %s %ld\n", running, step, answer);
 }
-
-/* What no case is about must work. */
-#define must(call)                                                                  \
-	do {                                                                        \
-		CUresult must_result = (call);                                      \
-		if (must_result) {                                                  \
-			printf("%s line %d: %d\n", running, __LINE__, must_result); \
-			fflush(stdout);                                             \
-			_exit(1);                                                   \
-		}                                                                   \
-	} while (0)
 
 /* ---- tools ---- */
 
@@ -718,10 +706,7 @@ static void other_hold(void)
 	pause();
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} cases[] =
+static const struct answers_case cases[] =
 	{
 		{"device", case_device},
 		{"reserve", case_reserve},
@@ -747,60 +732,36 @@ static const struct {
 		{"thread", case_thread},
 		{"async", case_async},
 },
-  others[] = {
-	  {"quota", other_quota},     {"zero", other_zero},
-	  {"refused", other_refused}, {"over-the-end", other_over_the_end},
-	  {"free", other_free},	      {"context", other_context},
-	  {"hold", other_hold},
+				 others[] = {
+					 {"quota", other_quota},
+					 {"zero", other_zero},
+					 {"refused", other_refused},
+					 {"over-the-end", other_over_the_end},
+					 {"free", other_free},
+					 {"context", other_context},
+					 {"hold", other_hold},
 };
-#define N_CASES (sizeof(cases) / sizeof(cases[0]))
 
-static int run_here(const char *name, void (*run)(void))
+static void set_up(void)
 {
 	cu_load(&cu);
-	running = name;
 	must(cu.cuInit(0));
 	must(cu.cuDevicePrimaryCtxRetain(&ctx, 0));
 	must(cu.cuCtxSetCurrent(ctx));
 	must(cu.cuModuleLoadData(&module, ptx));
 	must(cu.cuModuleGetFunction(&add, module, "add"));
 	must(cu.cuModuleGetFunction(&look, module, "look"));
-	run();
-	return 0;
-}
-
-static int run_apart(size_t i)
-{
-	pid_t child;
-	int status;
-
-	fflush(stdout);
-	child = fork();
-	if (!child)
-		exit(run_here(cases[i].name, cases[i].run));
-	if (child < 0 || waitpid(child, &status, 0) != child)
-		return 1;
-	if (status)
-		printf("%s ended with %d\n", cases[i].name, status);
-	return status != 0;
 }
 
 int main(int argc, char **argv)
 {
-	bool list = argc > 1 && !strcmp(argv[1], "--list");
-	int failed = 0;
+	static const struct answers all = {
+		.set_up = set_up,
+		.cases = cases,
+		.others = others,
+		.n_cases = sizeof(cases) / sizeof(cases[0]),
+		.n_others = sizeof(others) / sizeof(others[0]),
+	};
 
-	setvbuf(stdout, NULL, _IOLBF, 0); /* so that nothing is lost with a case that dies */
-	for (size_t i = 0; i < N_CASES; i++) {
-		if (list)
-			printf("%s\n", cases[i].name);
-		else if (argc < 2)
-			failed |= run_apart(i);
-		else if (!strcmp(argv[1], cases[i].name))
-			return run_here(cases[i].name, cases[i].run);
-	}
-	for (size_t i = 0; argc > 1 && i < sizeof(others) / sizeof(others[0]); i++)
-		if (!strcmp(argv[1], others[i].name))
-			return run_here(others[i].name, others[i].run);
-	return argc > 1 && !list ? 2 : failed;
+	return answers_main(&all, argc, argv);
 }

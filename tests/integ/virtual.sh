@@ -7,24 +7,13 @@ srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 . "$srcdir/tests/integ/lib.sh"
 # shellcheck source=tests/integ/real.sh
 . "$srcdir/tests/integ/real.sh"
+# shellcheck source=tests/integ/answers.sh
+. "$srcdir/tests/integ/answers.sh"
 
-program=$build/tests/integ/virtual
-
-# answers CASE: of the running test's program, beside what is expected of it.
-answers() {
-	local got
-	got=$(tenant "$1" "$program" "$1" 2>"$dir/err") || fail "$1: status $?: $got $(cat "$dir/err")"
-	expect_equal "$got" "$(grep "^$1 " "$srcdir/tests/integ/virtual.expected")"
-}
+program=$build/tests/integ/virtual expected=$srcdir/tests/integ/virtual.expected
 
 virtual_memory_answers_as_expected() {
-	local name
-	start_real_broker
-	for name in $("$program" --list); do
-		answers "$name"
-	done
-	await_no_tenants
-	end_broker
+	all_answer_as_expected
 }
 
 # A fault is of who made it: the other goes on, and has the same addresses' neighbours.

@@ -106,7 +106,7 @@ static void test_context_has_no_peer_on_its_own_device(void **state)
 	assert_cu(cu.cuCtxCreate_v2(&gone, 0, 0));
 	assert_cu(cu.cuCtxDestroy_v2(gone));
 	assert_cu(cu.cuCtxCreate_v2(&other, 0, 0));
-	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxEnablePeerAccess(other, 0));
+	assert_cu_is(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, cu.cuCtxEnablePeerAccess(other, 0));
 	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxEnablePeerAccess(gone, 0));
 	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxEnablePeerAccess(NULL, 0));
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuCtxEnablePeerAccess(context, 1));
@@ -385,7 +385,9 @@ static void test_context_limits_are_honest(void **state)
 	assert_int_equal(value, 4096);
 	assert_cu_is(CUDA_ERROR_UNSUPPORTED_LIMIT,
 		     cu.cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, (size_t)1 << 40));
-	assert_cu_is(CUDA_ERROR_UNSUPPORTED_LIMIT, cu.cuCtxGetLimit(&value, (CUlimit)99));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuCtxGetLimit(&value, (CUlimit)99));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuCtxSetLimit((CUlimit)99, 0));
+	assert_cu_is(CUDA_ERROR_UNSUPPORTED_LIMIT, cu.cuCtxGetLimit(&value, (CUlimit)7));
 	assert_cu(cu.cuCtxGetLimit(&value, CU_LIMIT_CIG_ENABLED));
 	assert_int_equal(value, 0);
 	assert_cu(cu.cuCtxGetApiVersion(NULL, &version));

@@ -157,6 +157,7 @@ void gsb_issue_ready(struct gsb_item *item)
 	gsb_ready_add(&s->ready, item->head);
 	if (gsb_trace_is_on())
 		note_ready(s, item->head);
+	s->clock.advancing = false; /* time was let run without it */
 	note_change(s);
 }
 
