@@ -143,6 +143,8 @@ int lane_pool_take(struct lanes_device *dev, struct lane **out);
 struct lane *lane_pool_any(struct lanes_device *dev);
 /* Nobody uses it any more, and the pool frees it. */
 void lane_pool_release(struct lane *l);
+/* Those that nobody uses yet make room for new ones: MPS tells a fault of one to all that it knows. */
+void lane_pool_renew(struct lanes_device *dev);
 /* It is killed, whatever it does; its user stays. */
 void lane_condemn(struct lane *l);
 

@@ -467,6 +467,18 @@ void lane_pool_release(struct lane *l)
 	pthread_mutex_unlock(&p->lock);
 }
 
+void lane_pool_renew(struct lanes_device *dev)
+{
+	struct lane_pool *p = &dev->pool;
+
+	pthread_mutex_lock(&p->lock);
+	for (struct lane *l = p->all; l; l = l->pool_next)
+		if (l->state == LANE_IDLE)
+			l->state = LANE_CONDEMNED;
+	wake(p);
+	pthread_mutex_unlock(&p->lock);
+}
+
 void lane_condemn(struct lane *l)
 {
 	struct lane_pool *p = &l->dev->pool;

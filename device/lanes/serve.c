@@ -68,6 +68,13 @@ static void put(struct lane_page *p, uint64_t at, const struct gsb_completion *c
 	memcpy(to, c, c->result ? sizeof(*c) : offsetof(struct gsb_completion, detail));
 }
 
+static void tell_loss(struct lane_server *s)
+{
+	bool lost = s->ops->lost && s->ops->lost(s->dev);
+
+	atomic_store_explicit(&s->page->lost, lost, memory_order_relaxed);
+}
+
 /* As many as the engine has room for; the rest stays where it is. */
 static bool give_completions(struct lane_server *s)
 {
@@ -83,8 +90,11 @@ static bool give_completions(struct lane_server *s)
 	if (!n)
 		return false;
 	s->n_in_flight -= n - n_refused;
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++) {
 		put(s->page, head + i, &batch[i]);
+		if (batch[i].result)
+			tell_loss(s);
+	}
 	atomic_store_explicit(&s->page->done_head, head + n, memory_order_release);
 	if (lane_sleep_end(&s->page->engine_sleeps))
 		eventfd_write(s->engine_doorbell, 1);

@@ -82,7 +82,9 @@ struct lane_page {
 	_Atomic uint32_t engine_sleeps;
 	/* The lane writes. */
 	GSB_CACHE_ALIGNED _Atomic uint64_t cmd_tail, done_head;
-	_Atomic uint32_t lively;     /* something will complete before a sleeper would be awake */
+	_Atomic uint32_t lively; /* something will complete before a sleeper would be awake */
+	_Atomic uint32_t
+		lost; /* a fault has ended its device, and on a GPU perhaps that of others */
 	_Atomic uint64_t used_bytes; /* of the device */
 	struct gsb_completion done[LANE_N_DONE];
 	GSB_CACHE_ALIGNED uint8_t cmds[LANE_RING_BYTES];

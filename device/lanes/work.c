@@ -359,6 +359,8 @@ static bool take_one(struct lane *l, struct gsb_completion *out)
 		return false;
 	}
 	finish_flight(l, &l->flights[out->cookie], out);
+	if (out->result && atomic_load_explicit(&l->page->lost, memory_order_relaxed))
+		lane_pool_renew(l->dev);
 	return true;
 }
 

@@ -270,6 +270,60 @@ static void test_spaces_of_an_owner_share_their_lane_and_others_do_not(void **st
 	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &(uint64_t){0}), 0);
 }
 
+static bool pool_has(struct rig *rig, pid_t pid)
+{
+	struct lane_pool *p = &to_lanes(rig->dev)->pool;
+	bool has = false;
+
+	pthread_mutex_lock(&p->lock);
+	for (struct lane *l = p->all; l; l = l->pool_next)
+		has |= l->pid == pid && l->state == LANE_IDLE;
+	pthread_mutex_unlock(&p->lock);
+	return has;
+}
+
+static pid_t any_idle(struct rig *rig)
+{
+	struct lane_pool *p = &to_lanes(rig->dev)->pool;
+	pid_t pid = 0;
+
+	pthread_mutex_lock(&p->lock);
+	for (struct lane *l = p->all; l; l = l->pool_next)
+		pid = l->state == LANE_IDLE ? l->pid : pid;
+	pthread_mutex_unlock(&p->lock);
+	return pid;
+}
+
+static pid_t await_idle(struct rig *rig)
+{
+	struct pollfd fd = {.fd = rig->ops->event_fd(rig->dev), .events = POLLIN};
+	struct gsb_completion c;
+
+	while (!rig->ops->space_await(rig->dev, 3)) {
+		assert_int_equal(poll(&fd, 1, 60000), 1);
+		rig->ops->poll(rig->dev, &c, 1);
+	}
+	return any_idle(rig);
+}
+
+/* MPS has told them of it, whoever will have them. */
+static void test_fault_of_one_renews_those_that_wait_for_a_user(void **state)
+{
+	struct rig *rig = *state;
+	struct lane *lane = rig->space[0]->lane;
+	pid_t idle = await_idle(rig);
+
+	run_endless(rig, 1);
+	kill(lane->pid, SIGSTOP); /* else the lane says what its own device says */
+	lane->page->done[0] = (struct gsb_completion){.result = CUDA_ERROR_ILLEGAL_ADDRESS};
+	atomic_store(&lane->page->lost, 1);
+	atomic_store(&lane->page->done_head, 1);
+	assert_int_equal(collect(rig).result, CUDA_ERROR_ILLEGAL_ADDRESS);
+	kill(lane->pid, SIGKILL);
+	assert_false(pool_has(rig, idle));
+	assert_int_not_equal(await_idle(rig), idle);
+}
+
 static void test_space_that_would_wait_for_a_lane_says_so(void **state)
 {
 	struct rig *rig = *state;
@@ -328,6 +382,7 @@ int main(void)
 		ON_LANES(test_lane_that_is_killed_fails_its_space_alone),
 		ON_LANES(test_lane_that_says_what_cannot_be_is_ended),
 		ON_LANES(test_spaces_of_an_owner_share_their_lane_and_others_do_not),
+		ON_LANES(test_fault_of_one_renews_those_that_wait_for_a_user),
 		ON_LANES(test_space_that_would_wait_for_a_lane_says_so),
 		cmocka_unit_test(test_open_says_why_there_are_no_lanes),
 	};
