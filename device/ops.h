@@ -138,7 +138,8 @@ struct gsb_device_ops {
 	const struct gsb_device_info *(*info)(struct gsb_device *dev);
 	void (*mem_info)(struct gsb_device *dev, uint64_t *free_bytes, uint64_t *total_bytes);
 	/* What a fault has ended the device with, for all spaces and for good: all that was in flight completes with it, and
-	 * so does what is issued from then on. CUDA_SUCCESS: it works. NULL: a fault ends no more than its command. */
+	 * so does what is issued from then on. CUDA_SUCCESS: it works, though
+	 * spaces may have ended so, each for itself. NULL: a fault ends no more than its command. */
 	CUresult (*lost)(struct gsb_device *dev);
 
 	/* ---- spaces and memory ---- */

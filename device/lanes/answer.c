@@ -142,6 +142,13 @@ static int do_issue(struct lane_server *s, struct lane_msg *m, int fd)
 	return err;
 }
 
+/* Told with completions, and never asked. */
+static int do_lost(struct lane_server *s, struct lane_msg *m, int fd)
+{
+	m->n[0] = s->ops->lost(s->dev);
+	return 0;
+}
+
 /* ---- spaces and their memory ---- */
 
 static int do_space_create(struct lane_server *s, struct lane_msg *m, int fd)

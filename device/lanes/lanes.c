@@ -653,6 +653,12 @@ static const struct gsb_device_info *lanes_info(struct gsb_device *dev)
 	return &to_lanes(dev)->pool.info;
 }
 
+/* What ends as a whole is a lane, and with it no other. */
+static CUresult lanes_lost(struct gsb_device *dev)
+{
+	return CUDA_SUCCESS;
+}
+
 /* Each counts what it has of a device that all of them share. */
 static void lanes_mem_info(struct gsb_device *base, uint64_t *free_bytes, uint64_t *total_bytes)
 {
@@ -777,6 +783,7 @@ const struct gsb_device_ops gsb_lanes_ops = {
 	.close = lanes_close,
 	.info = lanes_info,
 	.mem_info = lanes_mem_info,
+	.lost = lanes_lost,
 	.space_await = lanes_space_await,
 	.space_create = lanes_space_create,
 	.space_cancel = lanes_space_cancel,
