@@ -11,7 +11,7 @@ libbase_la_SOURCES = \
 	base/hash.h \
 	base/log.c base/log.h \
 	base/lowest.c base/lowest.h \
-	base/mapping.c base/mapping.h \
+	base/mapping.c base/mapping.h base/mps.c base/mps.h \
 	base/sha256.c base/sha256.h \
 	base/compiler.h
 

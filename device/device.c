@@ -10,12 +10,14 @@
 #include "base/compiler.h"
 #include "device/cuda/cuda.h"
 #include "device/emu/emu.h"
+#include "device/lanes/lanes.h"
 #include "device/null/null.h"
 
 static const struct gsb_device_ops *const devices[] = {
 #define GSB_DEVICE(scheme, takes) &gsb_##scheme##_ops,
 #include "device/devices.def"
 #undef GSB_DEVICE
+	&gsb_lanes_ops, /* of another device: which, says a configuration by its isolation */
 };
 
 static const struct gsb_device_ops *find_ops(const char *spec)

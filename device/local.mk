@@ -29,6 +29,17 @@ libdevice_la_SOURCES = \
 	device/cuda/threads.def device/cuda/threads.h \
 	device/cuda/texture.c device/cuda/texture.h \
 	device/cuda/variables.c device/cuda/variables.h \
+	device/lanes/lanes.c device/lanes/lanes.h \
+	device/lanes/answer.c \
+	device/lanes/calls.def \
+	device/lanes/lane.c device/lanes/lane.h \
+	device/lanes/memory.c \
+	device/lanes/part.c \
+	device/lanes/pool.c \
+	device/lanes/serve.c device/lanes/serve.h \
+	device/lanes/table.c device/lanes/table.h \
+	device/lanes/wire.c device/lanes/wire.h \
+	device/lanes/work.c \
 	device/null/null.c device/null/null.h \
 	device/emu/emu.c device/emu/emu.h \
 	device/emu/device.h \
@@ -60,7 +71,13 @@ device/cuda/print_ptx.h: device/cuda/print.ptx
 		sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' $<; echo ';'; } >$@
 
 include device/emu/exec.mk
-libdevice_la_LIBADD += libmodel.la
+libdevice_la_LIBADD += libmodel.la libshm.la
+
+# Beside gsb-engine, which starts it.
+libexec_PROGRAMS += broker/gsb-lane
+broker_gsb_lane_SOURCES = device/lanes/main.c
+broker_gsb_lane_LDADD = libdevice.la libprogram.la
+lane_program = -DGSB_LANE_PROGRAM='"$(abs_top_builddir)/broker/gsb-lane"'
 
 check_PROGRAMS += tests/unit/test_device_range
 tests_unit_test_device_range_SOURCES = tests/unit/test_device_range.c
@@ -69,8 +86,15 @@ tests_unit_test_device_range_LDADD = libdevice.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_device_ops
 tests_unit_test_device_ops_SOURCES = tests/unit/test_device_ops.c tests/unit/device_kernels.h
+tests_unit_test_device_ops_CPPFLAGS = $(AM_CPPFLAGS) $(lane_program)
 tests_unit_test_device_ops_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_device_ops_LDADD = libdevice.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_lanes
+tests_unit_test_lanes_SOURCES = tests/unit/test_lanes.c
+tests_unit_test_lanes_CPPFLAGS = $(AM_CPPFLAGS) $(lane_program)
+tests_unit_test_lanes_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_lanes_LDADD = libdevice.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_emu_workers
 tests_unit_test_emu_workers_SOURCES = tests/unit/test_emu_workers.c

@@ -37,7 +37,8 @@ struct gsb_queue;    /* an in-order lane of device work */
 struct gsb_backing;  /* memory that has no address of its own */
 
 struct gsb_device_params {
-	const char *spec;	  /* "emu:h200", "emu:/path/to/arch.txt", "cuda:0", "null" */
+	const char
+		*spec; /* "emu:h200", "emu:/path/to/arch.txt", "cuda:0", "null", "lanes:cuda:0" */
 	unsigned n_workers;	  /* emu: threads that execute blocks; 0 = one for each CPU */
 	bool real_clock;	  /* emu: time is CLOCK_MONOTONIC instead of virtual */
 	uint64_t mem_limit_bytes; /* device memory to offer; 0 = what the architecture has */
@@ -50,6 +51,9 @@ struct gsb_device_params {
 	uint64_t code_folder_bytes;
 	/* Where backings may be mapped: addresses that nothing else in the process has; size 0 = nowhere. */
 	uint64_t virtual_base, virtual_size;
+	/* lanes: so many are ready before they are wanted; their program, NULL = the one that belongs to this */
+	unsigned n_spare_lanes;
+	const char *lane_program;
 };
 
 #define GSB_BACKING_UNIT (2ull << 20) /* of sizes and addresses of backings */
@@ -59,6 +63,7 @@ struct gsb_space_params {
 	uint64_t device_base,
 		device_size; /* device addresses; size a power of two, base aligned to it */
 	uint64_t host_base, host_size; /* pinned host memory, mapped by the engine; size 0 = none */
+	int host_fd;		  /* the file that is mapped there; 0 = nobody else can map it */
 	uint64_t mem_limit_bytes; /* device memory that this space may have; 0 = no limit of its own
 				   */
 	uint64_t
@@ -87,6 +92,8 @@ struct gsb_cmd_copy {
 	uint64_t dst, src;
 	uint64_t width, height;	       /* bytes, rows; height 1 = linear */
 	uint64_t dst_pitch, src_pitch; /* bytes from row to row; not read when height is 1 */
+	bool dst_is_ours,
+		src_is_ours; /* the engine's memory, and no address of the space, which may be the same number */
 };
 
 struct gsb_cmd_fill {
@@ -135,10 +142,13 @@ struct gsb_device_ops {
 	const struct gsb_device_info *(*info)(struct gsb_device *dev);
 	void (*mem_info)(struct gsb_device *dev, uint64_t *free_bytes, uint64_t *total_bytes);
 	/* What a fault has ended the device with, for all spaces and for good: all that was in flight completes with it, and
-	 * so does what is issued from then on. CUDA_SUCCESS: it works. NULL: a fault ends no more than its command. */
+	 * so does what is issued from then on. CUDA_SUCCESS: it works, though
+	 * spaces may have ended so, each for itself. NULL: a fault ends no more than its command. */
 	CUresult (*lost)(struct gsb_device *dev);
 
 	/* ---- spaces and memory ---- */
+	/* Whether space_create() for the owner would wait for nothing, or fail; if not, event_fd tells when to ask again. NULL = it never waits. */
+	bool (*space_await)(struct gsb_device *dev, uint64_t owner);
 	int (*space_create)(struct gsb_device *dev, const struct gsb_space_params *p,
 			    struct gsb_space **out);
 	/* Abandon what runs in the space (its tenant is dead): completions still come, as errors, and until
@@ -179,9 +189,9 @@ struct gsb_device_ops {
 	int (*host_pin)(struct gsb_space *space, uint64_t addr,
 			uint64_t size); /* within the host window */
 	int (*host_unpin)(struct gsb_space *space, uint64_t addr, uint64_t size);
-	/* Memory of the engine that many copies will name, until buffer_unshare, which unmaps it, be it later. Without this, copies
-	 * from and to it are slower where the hardware makes them itself. NULL = no difference. */
-	void (*buffer_share)(struct gsb_device *dev, void *addr, uint64_t size);
+	/* Memory of the engine that many copies will name, all of the file @fd, until buffer_unshare, which unmaps it, be it later. Without
+	 * this, copies from and to it are slower where the hardware makes them itself. NULL = no difference. */
+	void (*buffer_share)(struct gsb_device *dev, void *addr, uint64_t size, int fd);
 	void (*buffer_unshare)(struct gsb_device *dev, void *addr, uint64_t size);
 
 	/* ---- memory without addresses, and where it is mapped: for all spaces of its owner ---- */

@@ -274,7 +274,13 @@ static unsigned distance(const char *a, const char *b)
 
 bool gsb_config_uses_mps(const struct gsb_device_config *d)
 {
-	return d->isolation == GSB_ISOLATION_MPS && !strncmp(d->spec, "cuda:", strlen("cuda:"));
+	return (d->isolation == GSB_ISOLATION_MPS || d->isolation == GSB_ISOLATION_LANES) &&
+	       !strncmp(d->spec, "cuda:", strlen("cuda:"));
+}
+
+bool gsb_config_is_per_process(const struct gsb_device_config *d)
+{
+	return d->isolation == GSB_ISOLATION_PROCESS || d->isolation == GSB_ISOLATION_MPS;
 }
 
 const char *gsb_config_nearest(const char *word, const char *const *candidates, unsigned n)

@@ -41,7 +41,12 @@ struct gsb_id_list {
 	} at[GSB_CONFIG_IDS_MAX];
 };
 
-enum gsb_isolation { GSB_ISOLATION_SHARED, GSB_ISOLATION_PROCESS, GSB_ISOLATION_MPS };
+enum gsb_isolation {
+	GSB_ISOLATION_SHARED,
+	GSB_ISOLATION_PROCESS,
+	GSB_ISOLATION_MPS,
+	GSB_ISOLATION_LANES
+};
 enum gsb_clock_kind { GSB_CLOCK_VIRTUAL, GSB_CLOCK_REAL };
 
 /* Fields are of one width for each type of key: text, uint64_t for numbers and words, lists. */
@@ -73,6 +78,7 @@ struct gsb_device_config {
 	uint64_t workers, memory, host_call_ns, gate_timeout_ms, kernel_limit_ms;
 	uint64_t critical_wait_us;
 	uint64_t start_line, start_line_ms, trace;
+	uint64_t spare_lanes;
 };
 
 #define GSB_CONFIG_NAMES_MAX 2048
@@ -159,8 +165,10 @@ const struct gsb_device_config *gsb_config_device(const struct gsb_config *c,
 /* The permissions of the socket. Without a configured one: where a list says who may come in, all may knock. */
 unsigned gsb_config_socket_mode(const struct gsb_config *c);
 
-/* Whether engines of the device are clients of MPS. Only NVIDIA's can be: elsewhere isolation mps is process. */
+/* Whether engines of the device, or their lanes, are clients of MPS. Only NVIDIA's can be: elsewhere isolation mps is process. */
 bool gsb_config_uses_mps(const struct gsb_device_config *d);
+/* Whether each process has an engine of its own. */
+bool gsb_config_is_per_process(const struct gsb_device_config *d);
 
 /* The words of policy, isolation, log and resize mode. */
 const char *gsb_config_policy_name(uint64_t policy);

@@ -22,7 +22,7 @@
 #include "model/gpu/arch.h"
 
 static const char *const level_words[] = {"off", "error", "warn", "info", "debug", NULL};
-static const char *const isolation_words[] = {"shared", "process", "mps", NULL};
+static const char *const isolation_words[] = {"shared", "process", "mps", "lanes", NULL};
 static const char *const clock_words[] = {"virtual", "real", NULL};
 static const char *const resize_words[] = {"off", "safe", "shadow", NULL};
 

@@ -161,7 +161,7 @@ static int make_staging(struct gsb_tenant *t)
 		err = gsb_memfd_map(t->staging_fd, t->limits.staging_bytes, &p);
 	t->staging = p;
 	if (!err && t->dev->ops->buffer_share)
-		t->dev->ops->buffer_share(t->dev, p, t->limits.staging_bytes);
+		t->dev->ops->buffer_share(t->dev, p, t->limits.staging_bytes, t->staging_fd);
 	return err;
 }
 

@@ -68,6 +68,7 @@ static int create_space(struct gsb_ctx *ctx)
 	if (t->features & GSB_FEATURE_HOST_WINDOW) {
 		p.host_base = gsb_host_window_base(t->slot);
 		p.host_size = t->limits.host_mem_bytes;
+		p.host_fd = t->host_fd;
 	}
 	err = t->dev->ops->space_create(t->dev, &p, &ctx->space);
 	if (err == -EEXIST)
@@ -83,6 +84,13 @@ static int create_space(struct gsb_ctx *ctx)
 	if (err)
 		t->dev->ops->space_destroy(ctx->space);
 	return err;
+}
+
+bool gsb_ctx_can_be_made(const struct gsb_tenant *t)
+{
+	const struct gsb_device_ops *ops = t->dev->ops;
+
+	return !ops->space_await || ops->space_await(t->dev, gsb_tenant_owner(t));
 }
 
 int gsb_ctx_create(struct gsb_tenant *t, const struct gsb_rec_ctx_create *body,

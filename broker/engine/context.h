@@ -5,10 +5,15 @@
 #ifndef GSB_BROKER_ENGINE_CONTEXT_H
 #define GSB_BROKER_ENGINE_CONTEXT_H
 
+#include <stdbool.h>
+
 #include "gsb/wire.h"
 
 struct gsb_ctx;
 struct gsb_tenant;
+
+/* Whether one is made, or refused, at once; else the device tells when to ask again. */
+bool gsb_ctx_can_be_made(const struct gsb_tenant *t);
 
 /* -ERANGE, -EEXIST: the legacy stream's handle. -ENOMEM; -errno of the device. */
 int gsb_ctx_create(struct gsb_tenant *t, const struct gsb_rec_ctx_create *body,

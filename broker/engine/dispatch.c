@@ -52,6 +52,10 @@ static int on_CtxCreate(struct gsb_tenant *t, const struct gsb_rec *rec,
 
 	if (gsb_handle_kind(b->ctx) != GSB_HANDLE_CTX || index >= GSB_N_CTXS || t->ctxs[index])
 		return bad_handle(t, rec, index < GSB_N_CTXS ? -EEXIST : -ERANGE, b->ctx);
+	if (!gsb_ctx_can_be_made(t)) {
+		t->awaits_space = true;
+		return -EAGAIN;
+	}
 	err = gsb_ctx_create(t, b, &ctx);
 	if (err == -ERANGE || err == -EEXIST)
 		return bad_handle(t, rec, err, b->legacy);
@@ -538,6 +542,8 @@ unsigned gsb_dispatch_ring(struct gsb_tenant *t, unsigned max)
 	unsigned n = 0;
 	int r = 1;
 
+	if (t->awaits_space)
+		t->awaits_space = t->queues.stalled = false;
 	if (t->state == GSB_TENANT_LEAVING || t->queues.stalled)
 		return 0;
 	while (n < max && (r = dispatch_one(t, takers)) > 0)

@@ -34,7 +34,7 @@ struct arguments {
 	const char *policy;
 	uint64_t control_fd, n_workers, gate_timeout_ms, kernel_limit_ms, shadow_limit_ms;
 	uint64_t critical_wait_us;
-	uint64_t start_line, start_line_ms;
+	uint64_t start_line, start_line_ms, spare_lanes;
 	enum gsb_log_level level;
 	bool trace, mps;
 };
@@ -64,6 +64,7 @@ enum argument {
 	OPT_RESIZE_SHADOW_LIMIT_MS,
 	OPT_FLIP,
 	OPT_SINGLE,
+	OPT_SPARE_LANES,
 	OPT_MPS,
 	OPT_TRACE,
 	OPT_LOG_LEVEL,
@@ -73,7 +74,8 @@ enum argument {
 /* In the order of the enumeration. */
 static const struct argp_option options[] = {
 	{"control-fd", OPT_CONTROL_FD, "N", 0, "its end of the socket pair", 0},
-	{"device", OPT_DEVICE, "SPEC", 0, "cuda:N, emu:NAME, emu:/FILE or null", 0},
+	{"device", OPT_DEVICE, "SPEC", 0,
+	 "cuda:N, emu:NAME, emu:/FILE, null, or lanes: and one of them", 0},
 	{"policy", OPT_POLICY, "NAME", 0, "order of issue", 0},
 	{"critical-wait-us", OPT_CRITICAL_WAIT_US, "N", 0,
 	 "SMs come free for a critical tenant within this", 0},
@@ -102,6 +104,8 @@ static const struct argp_option options[] = {
 	 "kernels that took longer are not run twice", 0},
 	{"flip", OPT_FLIP, "SPEC", 0, "fault injection, for tests", 0},
 	{"single", OPT_SINGLE, NULL, 0, "it serves one process", 0},
+	{"spare-lanes", OPT_SPARE_LANES, "N", 0, "device lanes:SPEC: ready before they are wanted",
+	 0},
 	{"mps", OPT_MPS, NULL, 0, "it is a client of MPS", 0},
 	{"trace", OPT_TRACE, NULL, 0, "offer LTTng-UST events", 0},
 	{"log-level", OPT_LOG_LEVEL, "LEVEL", 0, "off, error, warn, info or debug", 0},
@@ -165,6 +169,7 @@ static int set_option(struct arguments *a, enum argument opt, const char *value)
 		return parse_number(value, UINT32_MAX, &a->shadow_limit_ms);
 	case OPT_FLIP: a->device.flip = value; return 0;
 	case OPT_SINGLE: a->device.single = true; return 0;
+	case OPT_SPARE_LANES: return parse_number(value, GSB_N_SLOTS, &a->spare_lanes);
 	case OPT_MPS: a->mps = true; return 0;
 	case OPT_TRACE: a->trace = true; return 0;
 	case OPT_LOG_LEVEL: return gsb_log_level_parse(value, &a->level) ? 0 : -EINVAL;
@@ -333,6 +338,7 @@ int main(int argc, char **argv)
 	gsb_log_init("gsb-engine", a.level);
 	gsb_log_never_wait();
 	a.device.n_workers = (unsigned)a.n_workers;
+	a.device.n_spare_lanes = (unsigned)a.spare_lanes;
 	a.engine.gate_timeout_ns = a.gate_timeout_ms * 1000000;
 	a.engine.kernel_limit_ns = a.kernel_limit_ms * 1000000;
 	a.engine.critical_wait_ns = a.critical_wait_us * 1000;

@@ -649,7 +649,7 @@ static void on_mps_empty(struct gsb_mps_daemons *m)
 
 static pid_t only_pid(const struct gsb_arrival *a, const struct gsb_device_config *d)
 {
-	return d->isolation == GSB_ISOLATION_SHARED ? 0 : (pid_t)a->admit.pid;
+	return gsb_config_is_per_process(d) ? (pid_t)a->admit.pid : 0;
 }
 
 static struct gsb_served_engine *engine_create(struct gsb_engines *all, const struct gsb_arrival *a,

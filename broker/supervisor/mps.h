@@ -82,11 +82,4 @@ void gsb_mps_part(struct gsb_mps_parting *p);
 /* It has ended: on_done is not called any more. Takes a zeroed one. */
 void gsb_mps_part_cancel(struct gsb_mps_parting *p);
 
-/*
- * gsb_mps_terminations() - what tells the servers in an answer to get_server_list to part with a client
- * @said: lines, of which those that are numbers count
- * @text: "terminate_client SERVER CLIENT" for each; "" for none
- */
-void gsb_mps_terminations(const char *said, pid_t client, char *text, size_t size);
-
 #endif

@@ -4,9 +4,9 @@
 #ifndef GSB_BROKER_SUPERVISOR_MPS_COMMAND_H
 #define GSB_BROKER_SUPERVISOR_MPS_COMMAND_H
 
+#include "base/mps.h"
 #include "broker/supervisor/loop.h"
 
-#define GSB_MPS_PROGRAM	  "nvidia-cuda-mps-control"
 #define GSB_MPS_TEXT_SIZE 4096 /* of what it is told, and of what is heard of its answer */
 
 struct gsb_mps_command;

@@ -64,7 +64,7 @@ static void fill_args(const struct gsb_spawn *p, struct args *a)
 
 	add(a, "gsb-engine");
 	add(a, "--control-fd=%d", ENGINE_CONTROL_FD);
-	add(a, "--device=%s", p->spec);
+	add(a, "--device=%s%s", c->isolation == GSB_ISOLATION_LANES ? "lanes:" : "", p->spec);
 	add(a, "--policy=%s", gsb_config_policy_name(c->policy));
 	add(a, "--critical-wait-us=%" PRIu64, c->critical_wait_us);
 	add(a, "--workers=%" PRIu64, c->workers);
@@ -78,9 +78,10 @@ static void fill_args(const struct gsb_spawn *p, struct args *a)
 	add(a, "--start-line-ms=%" PRIu64, c->start_line_ms);
 	if (c->trace)
 		add(a, "--trace");
-	if (c->isolation != GSB_ISOLATION_SHARED)
+	add(a, "--spare-lanes=%" PRIu64, c->spare_lanes);
+	if (gsb_config_is_per_process(c))
 		add(a, "--single");
-	if (p->mps_env)
+	if (p->mps_env && c->isolation == GSB_ISOLATION_MPS)
 		add(a, "--mps");
 	add_resize_args(p->resize, a);
 	add(a, "--log-level=%s", gsb_config_level_name(p->log));

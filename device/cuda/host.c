@@ -286,7 +286,7 @@ static void run_unshare(struct cuda_job *job)
 	free(b);
 }
 
-void cuda_buffer_share(struct gsb_device *base, void *addr, uint64_t size)
+void cuda_buffer_share(struct gsb_device *base, void *addr, uint64_t size, int fd)
 {
 	struct cuda_device *dev = to_cuda(base);
 	struct cuda_shared *b = calloc(1, sizeof(*b));

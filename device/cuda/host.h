@@ -17,7 +17,7 @@ int cuda_host_pin(struct gsb_space *space, uint64_t addr, uint64_t size);
 int cuda_host_unpin(struct gsb_space *space, uint64_t addr, uint64_t size);
 void cuda_host_unpin_all(struct gsb_space *space);
 void cuda_host_finish(struct cuda_device *dev); /* no space is left; what was only prepared goes */
-void cuda_buffer_share(struct gsb_device *dev, void *addr, uint64_t size);
+void cuda_buffer_share(struct gsb_device *dev, void *addr, uint64_t size, int fd);
 void cuda_buffer_unshare(struct gsb_device *dev, void *addr, uint64_t size);
 /* What the helper has registered meanwhile is known from here on. */
 void cuda_host_learn(struct cuda_device *dev);

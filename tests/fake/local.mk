@@ -12,7 +12,7 @@ CLEANFILES += tests/fake/libcuda.so
 fake_libcuda = -DGSB_FAKE_LIBCUDA='"$(abs_top_builddir)/tests/fake/libcuda.so"'
 check_PROGRAMS += tests/unit/test_cuda_ops
 tests_unit_test_cuda_ops_SOURCES = tests/unit/test_device_ops.c tests/unit/device_kernels.h
-tests_unit_test_cuda_ops_CPPFLAGS = $(AM_CPPFLAGS) $(fake_libcuda)
+tests_unit_test_cuda_ops_CPPFLAGS = $(AM_CPPFLAGS) $(fake_libcuda) $(lane_program)
 tests_unit_test_cuda_ops_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_cuda_ops_LDADD = libdevice.la $(CMOCKA_LIBS)
 EXTRA_tests_unit_test_cuda_ops_DEPENDENCIES = tests/fake/libcuda.so

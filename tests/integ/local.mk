@@ -117,8 +117,8 @@ tests_integ_semantics_CPPFLAGS = $(integ_cppflags)
 tests_integ_semantics_CFLAGS = $(integ_cflags)
 tests_integ_semantics_LDADD = $(integ_ldadd)
 
-check_SCRIPTS += tests/integ/tenants.sh tests/integ/policies.sh tests/integ/loop.sh tests/integ/start_line.sh tests/integ/replay.sh tests/integ/bench_compare.sh tests/integ/memory.sh tests/integ/printf.sh tests/integ/textures.sh tests/integ/launch_path.sh tests/integ/real_measure.sh
-EXTRA_DIST += tests/integ/heap.sh tests/integ/tenants.sh tests/integ/policies.sh tests/integ/loop.sh tests/integ/start_line.sh tests/integ/replay.sh tests/integ/bench_compare.sh tests/integ/memory.sh tests/integ/printf.sh tests/integ/textures.sh tests/integ/launch_path.sh tests/integ/real_measure.sh tests/integ/programs.sh tests/integ/real.sh tests/integ/traces.sh
+check_SCRIPTS += tests/integ/tenants.sh tests/integ/lanes.sh tests/integ/policies.sh tests/integ/loop.sh tests/integ/start_line.sh tests/integ/replay.sh tests/integ/bench_compare.sh tests/integ/memory.sh tests/integ/printf.sh tests/integ/textures.sh tests/integ/launch_path.sh tests/integ/real_measure.sh
+EXTRA_DIST += tests/integ/heap.sh tests/integ/tenants.sh tests/integ/lanes.sh tests/integ/policies.sh tests/integ/loop.sh tests/integ/start_line.sh tests/integ/replay.sh tests/integ/bench_compare.sh tests/integ/memory.sh tests/integ/printf.sh tests/integ/textures.sh tests/integ/launch_path.sh tests/integ/real_measure.sh tests/integ/programs.sh tests/integ/real.sh tests/integ/traces.sh
 
 # Recordings of engines, and what checks one of them.
 noinst_PROGRAMS += tests/integ/trace_check

@@ -4,6 +4,7 @@
  *   misuse illegal-address          a kernel writes where nothing is; prints what each call then says
  *   misuse wait-then-allocate       prints "ready", waits for a line on stdin, allocates, prints the result
  *   misuse run-for-ever             a kernel that never ends; prints "ready" when it runs, and waits for a line
+ *   misuse run-until-told           the same; then waits for the kernel, and prints what that says, and the next call
  *
  * Exits 0 when the calls could be made, whatever they returned; 2 when the set-up failed.
  */
@@ -87,6 +88,15 @@ static void run_for_ever(CUfunction f)
 	wait_for_line();
 }
 
+static void run_until_told(CUfunction f)
+{
+	CUdeviceptr p;
+
+	run_for_ever(f);
+	say("synchronize", cu.cuCtxSynchronize());
+	say("next call", cu.cuMemAlloc_v2(&p, 4096));
+}
+
 static void wait_then_allocate(void)
 {
 	CUdeviceptr p;
@@ -101,9 +111,11 @@ int main(int argc, char **argv)
 
 	if (argc != 2)
 		return 2;
-	f = set_up(strcmp(argv[1], "run-for-ever") ? "store" : "spin");
+	f = set_up(strncmp(argv[1], "run-", 4) ? "store" : "spin");
 	if (!strcmp(argv[1], "run-for-ever"))
 		run_for_ever(f);
+	else if (!strcmp(argv[1], "run-until-told"))
+		run_until_told(f);
 	else if (!strcmp(argv[1], "illegal-address"))
 		write_where_nothing_is(f);
 	else if (!strcmp(argv[1], "wait-then-allocate"))

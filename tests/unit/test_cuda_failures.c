@@ -279,7 +279,7 @@ static void live(struct life *l)
 	failed(l, l->ops->host_pin(l->space, HOST_BASE, HOST_SIZE));
 	l->staging =
 		mmap(NULL, STAGING, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	l->ops->buffer_share(l->dev, l->staging, STAGING);
+	l->ops->buffer_share(l->dev, l->staging, STAGING, -1);
 	if (!failed(l, l->ops->queue_create(l->dev, 0, part, &l->queue)))
 		work(l);
 	l->wrong = !l->n_failed && (l->word != 7 || l->silent);

@@ -51,6 +51,13 @@ struct rig {
 	struct gsb_module *module; /* device_kernels_ptx, once it is asked for */
 };
 
+static int host_fd = -1; /* what is mapped in the host window */
+
+static bool is_lanes(const struct gsb_device *dev)
+{
+	return !strcmp(dev->ops->scheme, "lanes");
+}
+
 static struct gsb_space *make_space(struct gsb_device *dev, unsigned slot, uint64_t limit)
 {
 	struct gsb_space_params p = {
@@ -63,6 +70,8 @@ static struct gsb_space *make_space(struct gsb_device *dev, unsigned slot, uint6
 	};
 	struct gsb_space *space = NULL;
 
+	if (is_lanes(dev))
+		p.host_fd = host_fd; /* which all windows are of */
 	assert_int_equal(dev->ops->space_create(dev, &p, &space), 0);
 	return space;
 }
@@ -72,8 +81,12 @@ static void map_host_window(void)
 {
 	void *at = (void *)(uintptr_t)HOST_BASE;
 
+	if (host_fd >= 0)
+		return;
+	host_fd = memfd_create("host", MFD_CLOEXEC);
+	assert_true(host_fd >= 0 && !ftruncate(host_fd, HOST_SIZE));
 	mmap(at, HOST_SIZE, PROT_READ | PROT_WRITE,
-	     MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
+	     MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, host_fd, 0);
 }
 
 static struct rig *open_rig(const struct gsb_device_params *p)
@@ -84,7 +97,7 @@ static struct rig *open_rig(const struct gsb_device_params *p)
 	assert_non_null(rig);
 	if (gsb_device_open(p, &rig->dev, err, sizeof(err)))
 		fail_msg("%s", err);
-	if (rig->dev->ops == &gsb_cuda_ops)
+	if (rig->dev->ops == &gsb_cuda_ops || is_lanes(rig->dev))
 		map_host_window();
 	rig->space = make_space(rig->dev, 0, 0);
 	assert_int_equal(rig->dev->ops->queue_create(rig->dev, 0, GSB_ALL_SMS, &rig->queue), 0);
@@ -99,10 +112,20 @@ static void close_rig(struct rig *rig)
 	free(rig);
 }
 
+/* That of the build; a bundle says where its own is. */
+static const char *lane_program(void)
+{
+	const char *path = getenv("GSB_TEST_LANE");
+
+	return path ? path : GSB_LANE_PROGRAM;
+}
+
 static int setup(void **state)
 {
 	struct gsb_device_params p = {.spec = *state,
 				      .n_workers = 2,
+				      .real_clock = !strncmp(*state, "lanes:", 6),
+				      .lane_program = lane_program(),
 				      .virtual_base = AREA_BASE,
 				      .virtual_size = AREA_SIZE};
 
@@ -161,7 +184,9 @@ static struct gsb_cmd small_copy(struct rig *rig, uint64_t cookie, uint64_t not_
 		.copy = {.dst = (uint64_t)(uintptr_t)&bytes[n++ % sizeof(bytes)],
 			 .src = (uint64_t)(uintptr_t)&zero,
 			 .width = 1,
-			 .height = 1},
+			 .height = 1,
+			 .dst_is_ours = true,
+			 .src_is_ours = true},
 	};
 }
 
@@ -480,16 +505,29 @@ static struct gsb_queue *queue_on(struct rig *rig, uint32_t first_sm, uint32_t n
 	return queue;
 }
 
+/* An end of a copy that is memory of the test, and not of a space. */
+#define OURS (1ull << 63)
+
 static struct gsb_cmd copy_cmd(struct gsb_space *space, uint64_t dst, uint64_t src, uint64_t size)
 {
 	return (struct gsb_cmd){.kind = GSB_CMD_COPY,
 				.space = space,
-				.copy = {.dst = dst, .src = src, .width = size, .height = 1}};
+				.copy = {.dst = dst & ~OURS,
+					 .src = src & ~OURS,
+					 .width = size,
+					 .height = 1,
+					 .dst_is_ours = dst & OURS,
+					 .src_is_ours = src & OURS}};
 }
 
 static uint64_t to_addr(const void *p)
 {
 	return (uint64_t)(uintptr_t)p;
+}
+
+static uint64_t ours(const void *p)
+{
+	return to_addr(p) | OURS;
 }
 
 static void copy(struct rig *rig, struct gsb_space *space, uint64_t dst, uint64_t src,
@@ -505,7 +543,7 @@ static uint32_t word_at(struct rig *rig, struct gsb_space *space, uint64_t addr)
 {
 	uint32_t word = 0xdeadbeef;
 
-	copy(rig, space, to_addr(&word), addr, sizeof(word));
+	copy(rig, space, ours(&word), addr, sizeof(word));
 	return word;
 }
 
@@ -668,9 +706,9 @@ static void test_load_after_an_unload_has_fresh_variables(void **state)
 		assert_int_equal(word_at(rig, rig->space, constant), 9);
 		assert_int_equal(word_at(rig, rig->space, counter), 41);
 		assert_int_equal(word_at(rig, rig->space, pointer), (uint32_t)counter);
-		copy(rig, rig->space, counter, to_addr(&left), sizeof(left));
-		copy(rig, rig->space, pointer, to_addr(&left), sizeof(left));
-		copy(rig, rig->space, constant, to_addr(&left), sizeof(left));
+		copy(rig, rig->space, counter, ours(&left), sizeof(left));
+		copy(rig, rig->space, pointer, ours(&left), sizeof(left));
+		copy(rig, rig->space, constant, ours(&left), sizeof(left));
 		ops->module_unload(m);
 	}
 }
@@ -794,7 +832,8 @@ static void test_space_destroy_frees_what_is_left(void **state)
 static void test_space_create_refuses_windows_it_cannot_have(void **state)
 {
 	struct rig *rig = *state;
-	struct gsb_space_params p = {.device_base = DEVICE_BASE, .device_size = DEVICE_SIZE};
+	struct gsb_space_params p = {
+		.device_base = DEVICE_BASE, .device_size = DEVICE_SIZE, .owner = 1};
 	struct gsb_space *space = NULL;
 
 	assert_int_equal(rig->dev->ops->space_create(rig->dev, &p, &space), -EEXIST);
@@ -816,17 +855,17 @@ static void test_fresh_memory_is_zero_also_after_another_owner(void **state)
 
 	memset(mark, 0x5a, sizeof(mark));
 	memset(seen, 1, sizeof(seen));
-	copy(rig, rig->space, to_addr(seen), a, sizeof(seen));
+	copy(rig, rig->space, ours(seen), a, sizeof(seen));
 	for (size_t i = 0; i < sizeof(seen); i++)
 		assert_int_equal(seen[i], 0);
-	copy(rig, rig->space, a, to_addr(mark), sizeof(mark));
+	copy(rig, rig->space, a, ours(mark), sizeof(mark));
 	assert_int_equal(ops->mem_free(rig->space, a), 0);
 	/* The window of the first space again, by one that comes after it. */
 	ops->space_destroy(rig->space);
 	rig->space = make_space(rig->dev, 0, 0);
 	b = alloc(rig, sizeof(mark));
 	assert_int_equal(b, a);
-	copy(rig, rig->space, to_addr(seen), b, sizeof(seen));
+	copy(rig, rig->space, ours(seen), b, sizeof(seen));
 	for (size_t i = 0; i < sizeof(seen); i++)
 		assert_int_equal(seen[i], 0);
 	ops->space_destroy(other);
@@ -916,11 +955,11 @@ static void test_backing_is_the_same_bytes_wherever_it_is_mapped(void **state)
 	uint32_t word = 0xfeedf00d;
 
 	map_backing(rig, b, first);
-	copy(rig, rig->space, first + 400, to_addr(&word), sizeof(word));
+	copy(rig, rig->space, first + 400, ours(&word), sizeof(word));
 	map_backing(rig, b, second);
 	assert_int_equal(word_at(rig, rig->space, second + 400), word);
 	assert_int_equal(word_at(rig, rig->space, second + UNIT), 0);
-	copy(rig, rig->space, second + 404, to_addr(&word), sizeof(word));
+	copy(rig, rig->space, second + 404, ours(&word), sizeof(word));
 	rig->dev->ops->backing_unmap(b, second);
 	assert_int_equal(word_at(rig, rig->space, first + 404), word);
 	end_backing(rig, b, first);
@@ -941,10 +980,10 @@ static void test_backing_is_zero_also_after_another_owner(void **state)
 
 		map_backing(rig, b, AREA_BASE);
 		memset(seen, 1, sizeof(seen));
-		copy(rig, space, to_addr(seen), AREA_BASE, sizeof(seen));
+		copy(rig, space, ours(seen), AREA_BASE, sizeof(seen));
 		for (size_t i = 0; i < sizeof(seen); i++)
 			assert_int_equal(seen[i], 0);
-		copy(rig, space, AREA_BASE, to_addr(mark), sizeof(mark));
+		copy(rig, space, AREA_BASE, ours(mark), sizeof(mark));
 		end_backing(rig, b, AREA_BASE);
 	}
 	ops->space_destroy(other);
@@ -963,7 +1002,7 @@ static void test_backings_side_by_side_are_one_range(void **state)
 	map_backing(rig, a, seam);
 	launch(rig, rig->queue, (struct shot){"store", 1, WORDS, {seam - 4 * WORDS / 2, 1000}, 1});
 	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
-	copy(rig, rig->space, to_addr(out), seam - 4 * WORDS / 2, sizeof(out));
+	copy(rig, rig->space, ours(out), seam - 4 * WORDS / 2, sizeof(out));
 	for (unsigned i = 0; i < WORDS; i++)
 		assert_int_equal(out[i], 1000);
 	end_backing(rig, b, AREA_BASE);
@@ -995,11 +1034,11 @@ static void test_backing_is_accessed_as_it_is_allowed(void **state)
 	uint32_t word = 1;
 
 	assert_int_equal(ops->backing_map(b, AREA_BASE), 0);
-	expect_no_copy(rig, rig->space, to_addr(&word), AREA_BASE);
+	expect_no_copy(rig, rig->space, ours(&word), AREA_BASE);
 	assert_int_equal(store_at(rig, AREA_BASE), CUDA_ERROR_ILLEGAL_ADDRESS);
 	assert_int_equal(ops->backing_access(b, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_READ), 0);
 	assert_int_equal(word_at(rig, rig->space, AREA_BASE), 0);
-	expect_no_copy(rig, rig->space, AREA_BASE, to_addr(&word));
+	expect_no_copy(rig, rig->space, AREA_BASE, ours(&word));
 	assert_int_equal(store_at(rig, AREA_BASE), CUDA_ERROR_ILLEGAL_ADDRESS);
 	assert_int_equal(ops->backing_access(b, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE), 0);
 	assert_int_equal(store_at(rig, AREA_BASE), CUDA_SUCCESS);
@@ -1019,8 +1058,8 @@ static void test_backing_is_its_owners_alone(void **state)
 	uint32_t word = 9;
 
 	map_backing(rig, b, AREA_BASE);
-	copy(rig, other, AREA_BASE, to_addr(&word), sizeof(word));
-	expect_no_copy(rig, rig->space, to_addr(&word), AREA_BASE);
+	copy(rig, other, AREA_BASE, ours(&word), sizeof(word));
+	expect_no_copy(rig, rig->space, ours(&word), AREA_BASE);
 	assert_int_equal(store_at(rig, AREA_BASE), CUDA_ERROR_ILLEGAL_ADDRESS);
 	assert_int_equal(word_at(rig, other, AREA_BASE), 9);
 	end_backing(rig, b, AREA_BASE);
@@ -1038,7 +1077,7 @@ static void test_backing_is_scrubbed_before_its_memory_is_used_again(void **stat
 
 		map_backing(rig, b, AREA_BASE);
 		assert_int_equal(word_at(rig, rig->space, AREA_BASE + 64), 0);
-		copy(rig, rig->space, AREA_BASE + 64, to_addr(&word), sizeof(word));
+		copy(rig, rig->space, AREA_BASE + 64, ours(&word), sizeof(word));
 		end_backing(rig, b, AREA_BASE);
 	}
 }
@@ -1125,7 +1164,7 @@ static void test_freed_memory_is_scrubbed_before_it_is_used_again(void **state)
 	assert_int_equal(ops->space_create(rig->dev, &p, &space), 0);
 	memset(bytes, 0x5a, sizeof(bytes));
 	assert_int_equal(ops->mem_alloc(space, sizeof(bytes), &first), 0);
-	copy(rig, space, first, to_addr(bytes), sizeof(bytes));
+	copy(rig, space, first, ours(bytes), sizeof(bytes));
 	assert_int_equal(ops->mem_free(space, first), 0);
 	do {
 		assert_int_equal(ops->mem_alloc(space, sizeof(bytes), &addr), 0);
@@ -1133,7 +1172,7 @@ static void test_freed_memory_is_scrubbed_before_it_is_used_again(void **state)
 			assert_int_equal(ops->mem_free(space, addr), 0);
 	} while (addr != first && ++n < 100);
 	assert_int_equal(addr, first);
-	copy(rig, space, to_addr(bytes), addr, sizeof(bytes));
+	copy(rig, space, ours(bytes), addr, sizeof(bytes));
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		assert_int_equal(bytes[i], 0);
 	ops->space_destroy(space);
@@ -1148,10 +1187,10 @@ static void test_copy_rows_leaves_what_is_between(void **state)
 
 	for (unsigned i = 0; i < 30; i++)
 		in[i / 10][i % 10] = (unsigned char)(i + 1);
-	cmd.copy = (struct gsb_cmd_copy){a, to_addr(in), 8, 3, 32, 10};
+	cmd.copy = (struct gsb_cmd_copy){a, to_addr(in), 8, 3, 32, 10, .src_is_ours = true};
 	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
 	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
-	copy(rig, rig->space, to_addr(out), a, sizeof(out));
+	copy(rig, rig->space, ours(out), a, sizeof(out));
 	for (unsigned i = 0; i < 96; i++)
 		assert_int_equal(out[i], i % 32 < 8 ? in[i / 32][i % 32] : 0);
 }
@@ -1171,7 +1210,7 @@ static void test_fill_writes_each_element_size(void **state)
 	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
-	copy(rig, rig->space, to_addr(out), a, sizeof(out));
+	copy(rig, rig->space, ours(out), a, sizeof(out));
 	assert_int_equal(out[0], 0x11111111);
 	assert_int_equal(out[1], 0x22332233);
 	assert_int_equal(out[2], 0x44556677);
@@ -1192,19 +1231,19 @@ static void test_copy_of_memory_that_is_not_allocated_fails_alone(void **state)
 	uint64_t a = alloc(rig, 4096);
 	static unsigned char buf[8192];
 	struct gsb_cmd cmds[] = {
-		copy_cmd(rig->space, to_addr(buf), a, 4097),
-		copy_cmd(rig->space, a + 4096, to_addr(buf), 1),
-		copy_cmd(rig->space, DEVICE_BASE + DEVICE_SIZE - 1, to_addr(buf), 1),
-		copy_cmd(rig->space, to_addr(buf), a, UINT64_MAX),
+		copy_cmd(rig->space, ours(buf), a, 4097),
+		copy_cmd(rig->space, a + 4096, ours(buf), 1),
+		copy_cmd(rig->space, DEVICE_BASE + DEVICE_SIZE - 1, ours(buf), 1),
+		copy_cmd(rig->space, ours(buf), a, UINT64_MAX),
 	};
 
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(cmds); i++) {
 		assert_int_equal(rig->dev->ops->issue(rig->queue, &cmds[i]), 0);
 		assert_int_equal(collect_one(rig).result, CUDA_ERROR_ILLEGAL_ADDRESS);
 	}
-	copy(rig, rig->space, to_addr(buf), a, 4096);
+	copy(rig, rig->space, ours(buf), a, 4096);
 	assert_int_equal(rig->dev->ops->mem_free(rig->space, a), 0);
-	cmds[0] = copy_cmd(rig->space, to_addr(buf), a, 1);
+	cmds[0] = copy_cmd(rig->space, ours(buf), a, 1);
 	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmds[0]), 0);
 	assert_int_equal(collect_one(rig).result, CUDA_ERROR_ILLEGAL_ADDRESS);
 }
@@ -1243,7 +1282,7 @@ static void check_canvas(struct rig *rig, struct canvas *c)
 		for (uint64_t i = 0; i < (uint64_t)l.n_rows * l.n_slices; i++) {
 			uint64_t at = l.offset + i * l.pitch_bytes;
 
-			copy(rig, rig->space, to_addr(out), c->addr + at, l.row_bytes);
+			copy(rig, rig->space, ours(out), c->addr + at, l.row_bytes);
 			assert_memory_equal(out, c->want + at, l.row_bytes);
 		}
 	}
@@ -1292,6 +1331,7 @@ static void step_canvas(struct rig *rig, struct canvas *c)
 	draw_copy(c, &cmd.copy, &offset);
 	cmd.copy.dst = c->addr + offset;
 	cmd.copy.src = to_addr(c->in + offset);
+	cmd.copy.src_is_ours = true;
 	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
 	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
 	for (uint64_t i = 0; i < cmd.copy.height; i++)
@@ -1353,7 +1393,7 @@ static void test_arrays_are_copied_into_each_other(void **state)
 	gsb_array_find_level(&from.is, 0, &l);
 	for (uint64_t y = 0; y < l.n_rows; y++)
 		copy(rig, rig->space, from.addr + y * l.pitch_bytes,
-		     to_addr(from.in + y * l.pitch_bytes), l.row_bytes);
+		     ours(from.in + y * l.pitch_bytes), l.row_bytes);
 	cmd.copy = (struct gsb_cmd_copy){
 		into.addr + 4, from.addr + 3 * l.pitch_bytes + 10, 20, 5, 32, l.pitch_bytes};
 	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
@@ -1380,10 +1420,10 @@ static void test_copy_over_what_lies_between_rows_is_refused(void **state)
 
 	gsb_array_find_level(&padded.is, 0, &first);
 	gsb_array_find_level(&levels.is, 2, &third);
-	cmds[0] = copy_cmd(rig->space, padded.addr, to_addr(padded.in), first.row_bytes + 1);
-	cmds[1] = copy_cmd(rig->space, to_addr(padded.in), padded.addr, padded.bytes);
-	cmds[2] = copy_cmd(rig->space, padded.addr + first.row_bytes, to_addr(padded.in), 1);
-	cmds[3] = copy_cmd(rig->space, to_addr(levels.in), levels.addr + third.offset,
+	cmds[0] = copy_cmd(rig->space, padded.addr, ours(padded.in), first.row_bytes + 1);
+	cmds[1] = copy_cmd(rig->space, ours(padded.in), padded.addr, padded.bytes);
+	cmds[2] = copy_cmd(rig->space, padded.addr + first.row_bytes, ours(padded.in), 1);
+	cmds[3] = copy_cmd(rig->space, ours(levels.in), levels.addr + third.offset,
 			   third.slice_bytes + 1);
 	for (size_t i = 0; i < GSB_ARRAY_LEN(cmds); i++)
 		assert_int_equal(rig->dev->ops->issue(rig->queue, &cmds[i]), -EINVAL);
@@ -1472,8 +1512,8 @@ static void test_array_is_neither_filled_nor_left(void **state)
 	struct canvas c = make_canvas(rig, array_kinds[1]);
 	struct gsb_cmd cmds[] = {
 		{.kind = GSB_CMD_FILL, .fill = {c.addr, 8, 1, 0, 7, 4}},
-		copy_cmd(rig->space, to_addr(c.in), c.addr, c.bytes + 1),
-		copy_cmd(rig->space, to_addr(c.in), c.addr + c.bytes, 1),
+		copy_cmd(rig->space, ours(c.in), c.addr, c.bytes + 1),
+		copy_cmd(rig->space, ours(c.in), c.addr + c.bytes, 1),
 	};
 
 	for (size_t i = 0; i < GSB_ARRAY_LEN(cmds); i++) {
@@ -1512,10 +1552,10 @@ static void sample(struct rig *rig, uint64_t handle, uint32_t width, uint32_t he
 {
 	uint64_t p = alloc(rig, 8 + 4ull * width * height);
 
-	copy(rig, rig->space, p, to_addr(&handle), 8);
+	copy(rig, rig->space, p, ours(&handle), 8);
 	launch(rig, rig->queue, (struct shot){"sample", height, width, {p, 0}, 0});
 	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
-	copy(rig, rig->space, to_addr(out), p + 8, 4ull * width * height);
+	copy(rig, rig->space, ours(out), p + 8, 4ull * width * height);
 	assert_int_equal(rig->dev->ops->mem_free(rig->space, p), 0);
 }
 
@@ -1532,7 +1572,7 @@ static void test_texture_reads_its_array(void **state)
 	for (int i = 0; i < 48; i++)
 		in[i] = (float)i * 0.25f;
 	assert_int_equal(ops->array_alloc(rig->space, &is, &addr), 0);
-	copy(rig, rig->space, addr, to_addr(in), sizeof(in));
+	copy(rig, rig->space, addr, ours(in), sizeof(in));
 	view = view_of(&is, addr);
 	assert_int_equal(ops->texture_create(rig->space, &view, false, &handle), 0);
 	sample(rig, handle, 8, 8, out);
@@ -1568,7 +1608,7 @@ static void test_texture_reads_rows_of_memory(void **state)
 	for (int y = 0; y < 4; y++) {
 		for (int x = 0; x < 8; x++)
 			in[x] = (float)(10 * y + x);
-		copy(rig, rig->space, addr + 256 * (uint64_t)y, to_addr(in), sizeof(in));
+		copy(rig, rig->space, addr + 256 * (uint64_t)y, ours(in), sizeof(in));
 	}
 	assert_int_equal(ops->texture_create(rig->space, &view, false, &handle), 0);
 	sample(rig, handle, 9, 5, out);
@@ -1637,10 +1677,10 @@ static void test_surface_writes_into_its_array(void **state)
 	assert_int_equal(ops->array_alloc(rig->space, &is, &addr), 0);
 	view = view_of(&is, addr);
 	assert_int_equal(ops->texture_create(rig->space, &view, true, &handle), 0);
-	copy(rig, rig->space, p, to_addr(&handle), 8);
+	copy(rig, rig->space, p, ours(&handle), 8);
 	launch(rig, rig->queue, (struct shot){"paint", 6, 8, {p, 1000}, 0});
 	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
-	copy(rig, rig->space, to_addr(out), addr, sizeof(out));
+	copy(rig, rig->space, ours(out), addr, sizeof(out));
 	for (uint32_t i = 0; i < 48; i++)
 		assert_int_equal(out[i], 1000 + i);
 	assert_int_equal(ops->mem_free(rig->space, addr), 0);
@@ -1703,7 +1743,7 @@ static void test_launch_runs_every_thread_of_every_block(void **state)
 	if (c.n_instructions)
 		assert_true(c.n_instructions >= BLOCKS * (THREADS / 32) * 10);
 	assert_true(c.start_ns < c.end_ns);
-	copy(rig, rig->space, to_addr(out), a, sizeof(out));
+	copy(rig, rig->space, ours(out), a, sizeof(out));
 	for (unsigned i = 0; i < BLOCKS * THREADS; i++)
 		assert_int_equal(out[i], 1000 + i / THREADS);
 }
@@ -1713,7 +1753,7 @@ static void test_queue_keeps_order(void **state)
 	struct rig *rig = *state;
 	uint64_t a = alloc(rig, 4096);
 	uint32_t first = 0;
-	struct gsb_cmd cmd = copy_cmd(rig->space, to_addr(&first), a, 4);
+	struct gsb_cmd cmd = copy_cmd(rig->space, ours(&first), a, 4);
 	struct gsb_completion c[3];
 
 	launch(rig, rig->queue, (struct shot){"loop", 1, 32, {a, 10000}, 0});
@@ -2297,7 +2337,7 @@ static void random_fill(struct rig *rig, struct lane *l, uint32_t at, uint32_t n
 /* Each word of in is used once, so that a copy may read it at any time. */
 static void random_copy_in(struct rig *rig, struct lane *l, uint32_t at, uint32_t n)
 {
-	struct gsb_cmd cmd = copy_cmd(rig->space, l->addr + 4 * at, to_addr(l->in + at), 4 * n);
+	struct gsb_cmd cmd = copy_cmd(rig->space, l->addr + 4 * at, ours(l->in + at), 4 * n);
 
 	memcpy(l->want + at, l->in + at, 4 * n);
 	assert_int_equal(rig->dev->ops->issue(l->queue, &cmd), 0);
@@ -2340,7 +2380,7 @@ static void random_step(struct rig *rig, struct lane *l)
 
 static void check_lane(struct rig *rig, struct lane *l)
 {
-	copy(rig, rig->space, to_addr(l->out), l->addr, sizeof(l->out));
+	copy(rig, rig->space, ours(l->out), l->addr, sizeof(l->out));
 	assert_memory_equal(l->out, l->want, sizeof(l->out));
 }
 
@@ -2439,7 +2479,7 @@ static void test_blocks_run_on_the_sms_of_their_queue(void **state)
 
 	launch(rig, queue, (struct shot){"where", BLOCKS, 1, {a, 0}, 0});
 	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
-	copy(rig, rig->space, to_addr(where), a, sizeof(where));
+	copy(rig, rig->space, ours(where), a, sizeof(where));
 	for (unsigned i = 0; i < BLOCKS; i++) {
 		assert_in_range(where[i], 1 + FIRST, FIRST + SMS);
 		n[where[i] - 1 - FIRST]++;
@@ -2459,7 +2499,7 @@ static unsigned find_sms(struct rig *rig, struct gsb_queue *queue, bool seen[102
 
 	launch(rig, queue, (struct shot){"where", BLOCKS, 1, {a, 0}, 0});
 	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
-	copy(rig, rig->space, to_addr(where), a, sizeof(where));
+	copy(rig, rig->space, ours(where), a, sizeof(where));
 	for (unsigned i = 0; i < BLOCKS; i++) {
 		assert_in_range(where[i], 1, 1023);
 		n += !seen[where[i]];
@@ -2666,7 +2706,7 @@ static void test_launch_and_copy_have_their_latencies(void **state)
 	static unsigned char host[110000];
 	struct rig *rig = *state;
 	uint64_t a = alloc(rig, sizeof(host));
-	struct gsb_cmd cmd = copy_cmd(rig->space, to_addr(host), a, sizeof(host));
+	struct gsb_cmd cmd = copy_cmd(rig->space, ours(host), a, sizeof(host));
 	struct gsb_completion c[2];
 
 	launch(rig, rig->queue, (struct shot){"set", 1, 1, {a, 1}, 0});
@@ -2792,8 +2832,7 @@ static unsigned mixed_work(struct rig *rig, struct gsb_completion *out)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < 18; i++) {
-		struct gsb_cmd cmd =
-			copy_cmd(rig->space, to_addr(host), a + i * 4096, 1000 * i + 1);
+		struct gsb_cmd cmd = copy_cmd(rig->space, ours(host), a + i * 4096, 1000 * i + 1);
 
 		cmd.cookie = 1000 + i;
 		launch(rig, q[i % 3],
@@ -3199,9 +3238,9 @@ static char *told(struct rig *rig, const struct saying *s, const char *string)
 
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(words); i++)
 		words[i] = s->words[i] == to_addr(string) ? string_at : s->words[i];
-	copy(rig, rig->space, at, to_addr(s->format), strlen(s->format) + 1);
-	copy(rig, rig->space, at + 1024, to_addr(words), sizeof(words));
-	copy(rig, rig->space, string_at, to_addr(string), strlen(string) + 1);
+	copy(rig, rig->space, at, ours(s->format), strlen(s->format) + 1);
+	copy(rig, rig->space, at + 1024, ours(words), sizeof(words));
+	copy(rig, rig->space, string_at, ours(string), strlen(string) + 1);
 	launch(rig, rig->queue, (struct shot){"tell", 1, 1, {at, 0}, 1});
 	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
 	assert_int_equal(word_at(rig, rig->space, at + 1020), s->n_args);
@@ -3289,9 +3328,9 @@ static void test_print_of_a_long_string_is_cut(void **state)
 	memset(string, 'a', sizeof(string));
 	string[sizeof(string) - 1] = 0;
 	rig->module = load_text(rig, rig->space, device_print_ptx);
-	copy(rig, rig->space, at, to_addr("<%s>%d"), 7);
-	copy(rig, rig->space, at + 1024, to_addr(words), sizeof(words));
-	copy(rig, rig->space, at + 2048, to_addr(string), sizeof(string));
+	copy(rig, rig->space, at, ours("<%s>%d"), 7);
+	copy(rig, rig->space, at + 1024, ours(words), sizeof(words));
+	copy(rig, rig->space, at + 2048, ours(string), sizeof(string));
 	launch(rig, rig->queue, (struct shot){"tell", 1, 1, {at, 0}, 1});
 	assert_true(collect_one(rig).printed);
 	text = read_print(rig, rig->space, 65536, false);
@@ -3373,9 +3412,9 @@ static uint64_t put_saying(struct rig *rig, const char *format, const char *stri
 {
 	const uint64_t at = alloc(rig, 4096), string_at = at + 2048;
 
-	copy(rig, rig->space, at, to_addr(format), strlen(format) + 1);
-	copy(rig, rig->space, at + 1024, to_addr(&string_at), sizeof(string_at));
-	copy(rig, rig->space, string_at, to_addr(string), strlen(string) + 1);
+	copy(rig, rig->space, at, ours(format), strlen(format) + 1);
+	copy(rig, rig->space, at + 1024, ours(&string_at), sizeof(string_at));
+	copy(rig, rig->space, string_at, ours(string), strlen(string) + 1);
 	return at;
 }
 
@@ -3583,7 +3622,7 @@ static void test_flip_each_spoils_every_copy_to_the_host(void **state)
 	uint64_t a = alloc(rig, 8);
 	uint32_t in = 0x100;
 
-	copy(rig, rig->space, a, to_addr(&in), 4);
+	copy(rig, rig->space, a, ours(&in), 4);
 	assert_int_equal(word_at(rig, rig->space, a), 0x101);
 	assert_int_equal(word_at(rig, rig->space, a), 0x100); /* flipped back: it is in memory */
 	assert_int_equal(word_at(rig, rig->space, a + 4), 1);
@@ -3705,69 +3744,72 @@ static int on_gpu(char *spec)
 	}
 #define ON_ALL(f) ON("null", f), ON("emu:h200", f)
 #define ON_EMU(f) ON("emu:h200", f)
+/* What executes and is not bound to virtual time, in a process of its own, too. */
+#define ON_EMU_AND_LANES(f) ON_EMU(f), ON("lanes:emu:h200", f)
+#define ON_ALL_AND_LANES(f) ON_ALL(f), ON("lanes:null", f), ON("lanes:emu:h200", f)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_open_unknown_scheme_says_what_would_be_right),
-	ON_ALL(test_info_reports_architecture),
-	ON_ALL(test_queue_create_takes_only_sms_that_the_device_can_give),
-	ON_ALL(test_mem_alloc_is_counted_and_freed),
-	ON_ALL(test_backing_is_counted_until_it_is_destroyed),
-	ON_ALL(test_backing_of_what_is_no_unit_is_einval),
+	ON_ALL_AND_LANES(test_info_reports_architecture),
+	ON_ALL_AND_LANES(test_queue_create_takes_only_sms_that_the_device_can_give),
+	ON_ALL_AND_LANES(test_mem_alloc_is_counted_and_freed),
+	ON_ALL_AND_LANES(test_backing_is_counted_until_it_is_destroyed),
+	ON_ALL_AND_LANES(test_backing_of_what_is_no_unit_is_einval),
 	ON_ALL(test_backing_without_addresses_is_enotsup),
-	ON_ALL(test_mem_alloc_past_limit_is_edquot_past_window_enomem),
-	ON_ALL(test_space_limit_holds_from_then_on),
-	ON_ALL(test_one_queue_completes_in_order_of_issue),
-	ON_ALL(test_commands_of_which_more_follow_complete_each_in_order),
-	ON_ALL(test_module_load_refuses_what_is_no_image),
-	ON_ALL(test_function_get_describes_parameters),
+	ON_ALL_AND_LANES(test_mem_alloc_past_limit_is_edquot_past_window_enomem),
+	ON_ALL_AND_LANES(test_space_limit_holds_from_then_on),
+	ON_ALL_AND_LANES(test_one_queue_completes_in_order_of_issue),
+	ON_ALL_AND_LANES(test_commands_of_which_more_follow_complete_each_in_order),
+	ON_ALL_AND_LANES(test_module_load_refuses_what_is_no_image),
+	ON_ALL_AND_LANES(test_function_get_describes_parameters),
 	ON_ALL(test_module_bytes_are_those_of_a_load),
-	ON_EMU(test_module_cost_is_what_the_device_has_less),
+	ON_EMU_AND_LANES(test_module_cost_is_what_the_device_has_less),
 	ON_EMU(test_module_bytes_grow_with_what_is_prepared),
-	ON_EMU(test_linked_texts_are_one_module),
-	ON_ALL(test_global_get_gives_each_load_its_own),
-	ON_EMU(test_load_after_an_unload_has_fresh_variables),
-	ON_EMU(test_managed_variables_lie_where_they_are_placed),
-	ON_ALL(test_host_pin_stays_in_window),
-	ON_ALL(test_space_destroy_frees_what_is_left),
+	ON_EMU_AND_LANES(test_linked_texts_are_one_module),
+	ON_ALL_AND_LANES(test_global_get_gives_each_load_its_own),
+	ON_EMU_AND_LANES(test_load_after_an_unload_has_fresh_variables),
+	ON_EMU_AND_LANES(test_managed_variables_lie_where_they_are_placed),
+	ON_ALL_AND_LANES(test_host_pin_stays_in_window),
+	ON_ALL_AND_LANES(test_space_destroy_frees_what_is_left),
 	ON_EMU(test_flood_of_small_allocations_leaves_room_for_another_space),
 	ON_EMU(test_modules_without_end_are_refused_and_leave_room),
-	ON_EMU(test_fresh_memory_is_zero_also_after_another_owner),
-	ON_EMU(test_backing_is_the_same_bytes_wherever_it_is_mapped),
-	ON_EMU(test_backing_is_zero_also_after_another_owner),
+	ON_EMU_AND_LANES(test_fresh_memory_is_zero_also_after_another_owner),
+	ON_EMU_AND_LANES(test_backing_is_the_same_bytes_wherever_it_is_mapped),
+	ON_EMU_AND_LANES(test_backing_is_zero_also_after_another_owner),
 	ON_EMU(test_backing_is_scrubbed_before_its_memory_is_used_again),
-	ON_EMU(test_backings_side_by_side_are_one_range),
-	ON_EMU(test_backing_is_accessed_as_it_is_allowed),
+	ON_EMU_AND_LANES(test_backings_side_by_side_are_one_range),
+	ON_EMU_AND_LANES(test_backing_is_accessed_as_it_is_allowed),
 	ON_EMU(test_backing_is_its_owners_alone),
 	ON_EMU(test_mappings_without_end_leave_room_for_another_owner),
 	ON_EMU(test_unmap_under_work_is_noticed),
 	ON_EMU(test_unmap_leaves_no_piece_behind),
-	ON_EMU(test_copy_rows_leaves_what_is_between),
-	ON_EMU(test_fill_writes_each_element_size),
-	ON_EMU(test_copy_of_memory_that_is_not_allocated_fails_alone),
-	ON_EMU(test_launch_runs_every_thread_of_every_block),
-	ON_EMU(test_queue_keeps_order),
+	ON_EMU_AND_LANES(test_copy_rows_leaves_what_is_between),
+	ON_EMU_AND_LANES(test_fill_writes_each_element_size),
+	ON_EMU_AND_LANES(test_copy_of_memory_that_is_not_allocated_fails_alone),
+	ON_EMU_AND_LANES(test_launch_runs_every_thread_of_every_block),
+	ON_EMU_AND_LANES(test_queue_keeps_order),
 	ON_EMU(test_queues_run_side_by_side),
-	ON_EMU(test_blocks_that_wait_for_each_other_finish),
-	ON_EMU(test_globals_are_of_the_load),
-	ON_EMU(test_issue_refuses_bad_geometry_and_queues_nothing),
-	ON_EMU(test_refused_command_leaves_those_before_it),
-	ON_EMU(test_issue_holds_to_reqntid),
-	ON_EMU(test_cooperative_grid_that_cannot_be_resident_is_e2big),
-	ON_EMU(test_blocks_run_on_the_sms_of_their_queue),
-	ON_EMU(test_complementary_parts_share_no_sm),
+	ON_EMU_AND_LANES(test_blocks_that_wait_for_each_other_finish),
+	ON_EMU_AND_LANES(test_globals_are_of_the_load),
+	ON_EMU_AND_LANES(test_issue_refuses_bad_geometry_and_queues_nothing),
+	ON_EMU_AND_LANES(test_refused_command_leaves_those_before_it),
+	ON_EMU_AND_LANES(test_issue_holds_to_reqntid),
+	ON_EMU_AND_LANES(test_cooperative_grid_that_cannot_be_resident_is_e2big),
+	ON_EMU_AND_LANES(test_blocks_run_on_the_sms_of_their_queue),
+	ON_EMU_AND_LANES(test_complementary_parts_share_no_sm),
 	ON_EMU(test_partition_keeps_nobody_from_other_sms),
-	ON_EMU(test_cooperative_grid_larger_than_its_sms_is_e2big),
+	ON_EMU_AND_LANES(test_cooperative_grid_larger_than_its_sms_is_e2big),
 	ON_EMU(test_kernels_that_want_different_things_cost_each_other_little),
 	ON_EMU(test_company_is_that_of_the_same_sm),
 	ON_EMU(test_company_counts_from_when_it_comes_until_it_goes),
-	ON_EMU(test_prepare_names_the_opcode_it_cannot_run),
-	ON_EMU(test_fault_ends_the_guilty_launch_and_nothing_else),
+	ON_EMU_AND_LANES(test_prepare_names_the_opcode_it_cannot_run),
+	ON_EMU_AND_LANES(test_fault_ends_the_guilty_launch_and_nothing_else),
 	ON_EMU(test_cancel_ends_a_kernel_that_never_would),
 	ON_EMU(test_completion_of_what_is_cancelled_is_behind_its_last_access),
 	ON_EMU(test_free_under_work_is_noticed),
 	ON_EMU(test_completion_after_a_charge_is_noticed),
 	ON_EMU(test_completion_beside_what_was_cancelled_is_noticed),
-	ON_EMU(test_cancel_of_idle_space_does_nothing),
+	ON_EMU_AND_LANES(test_cancel_of_idle_space_does_nothing),
 	ON_EMU(test_time_stands_still_until_advance),
 	ON_EMU(test_launch_and_copy_have_their_latencies),
 	ON_EMU(test_heads_of_one_instant_start_in_order_of_issue),
@@ -3781,26 +3823,26 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_more_sms_take_less_time),
 	cmocka_unit_test(test_real_clock_completes_by_itself),
 	ON("null", test_print_is_absent_where_nothing_executes),
-	ON_EMU(test_print_is_there_with_the_completion),
+	ON_EMU_AND_LANES(test_print_is_there_with_the_completion),
 	ON_EMU(test_print_of_launches_in_order_of_their_queue),
-	ON_EMU(test_print_stays_in_its_space),
-	ON_EMU(test_print_shows_each_conversion),
+	ON_EMU_AND_LANES(test_print_stays_in_its_space),
+	ON_EMU_AND_LANES(test_print_shows_each_conversion),
 	ON_EMU(test_print_of_a_text_that_counts_its_nul),
 	ON_EMU(test_print_of_a_long_string_is_cut),
 	ON_EMU(test_print_of_linked_modules_is_one_text),
-	ON_EMU(test_print_of_many_threads_is_all_there),
+	ON_EMU_AND_LANES(test_print_of_many_threads_is_all_there),
 	cmocka_unit_test(test_print_order_does_not_depend_on_workers),
 	ON_EMU(test_print_over_the_limit_costs_the_oldest),
-	ON_EMU(test_print_limit_says_what_it_made_of_it),
+	ON_EMU_AND_LANES(test_print_limit_says_what_it_made_of_it),
 	cmocka_unit_test(test_print_before_a_fault_is_not_lost),
-	ON_EMU(test_assertion_goes_to_stderr),
+	ON_EMU_AND_LANES(test_assertion_goes_to_stderr),
 	ON_EMU(test_print_without_host_memory_costs_the_oldest),
 	cmocka_unit_test(test_open_names_what_is_wrong),
 	cmocka_unit_test(test_flip_each_spoils_every_copy_to_the_host),
 	cmocka_unit_test(test_flip_nth_spoils_one),
 	cmocka_unit_test(test_table_without_cancel_and_clock_is_a_device),
-	ON_EMU(test_freed_memory_is_scrubbed_before_it_is_used_again),
-	ON_EMU(test_space_create_refuses_windows_it_cannot_have),
+	ON_EMU_AND_LANES(test_freed_memory_is_scrubbed_before_it_is_used_again),
+	ON_EMU_AND_LANES(test_space_create_refuses_windows_it_cannot_have),
 	cmocka_unit_test(test_fault_has_the_code_of_the_access),
 	ON_EMU(test_random_work_matches_plain_memory),
 	ON_EMU(test_idle_workers_sleep),
@@ -3812,7 +3854,7 @@ int main(int argc, char **argv)
 {
 #ifdef GSB_FAKE_LIBCUDA
 	setenv("GSB_REAL_LIBCUDA", GSB_FAKE_LIBCUDA, 1);
-	return on_gpu("cuda:0");
+	return on_gpu("cuda:0") + on_gpu("lanes:cuda:0");
 #endif
 	if (argc > 2)
 		cmocka_set_test_filter(argv[2]);

@@ -75,6 +75,11 @@ static int check_inline(struct gsb_tenant *t, const struct gsb_rec_copy *body, u
 	return 0;
 }
 
+static bool is_ours(uint32_t place)
+{
+	return place == GSB_PLACE_STAGING || place == GSB_PLACE_INLINE;
+}
+
 int gsb_memory_check_copy(struct gsb_ctx *ctx, const struct gsb_rec_copy *body, uint32_t bytes,
 			  struct gsb_cmd_copy *out)
 {
@@ -85,6 +90,8 @@ int gsb_memory_check_copy(struct gsb_ctx *ctx, const struct gsb_rec_copy *body, 
 		.height = body->height,
 		.dst_pitch = body->dst_pitch,
 		.src_pitch = body->src_pitch,
+		.dst_is_ours = is_ours(body->dst_place),
+		.src_is_ours = is_ours(body->src_place),
 	};
 	uint64_t dst_bytes, src_bytes;
 	int err;

@@ -110,8 +110,9 @@ struct gsb_tenant {
 	uint64_t host_ns;	   /* virtual clock: when its last record was posted */
 	uint64_t running_since_ns; /* real time; since then it holds up virtual time; 0: not */
 	bool charged; /* it did so for too long: time goes on without it until it blocks */
-	struct gsb_log_limit log;    /* of what it causes */
-	char why[256];		     /* why it is cut off */
+	struct gsb_log_limit log; /* of what it causes */
+	char why[256];		  /* why it is cut off */
+	bool awaits_space; /* its next record is read again when the device has told something */
 	struct gsb_ctl_tenant stats; /* counts only; gsb_status_make fills in the rest */
 };
 

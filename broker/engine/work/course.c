@@ -116,7 +116,8 @@ static bool next_to_count(const struct gsb_course *c, const struct gsb_item *ite
 		cmd->copy = (struct gsb_cmd_copy){.dst = (uint64_t)(uintptr_t)c->words,
 						  .src = addr,
 						  .width = bytes,
-						  .height = 1};
+						  .height = 1,
+						  .dst_is_ours = true};
 		return true;
 	default: return false;
 	}

@@ -123,7 +123,9 @@ bool gsb_shadow_next_copy(struct gsb_shadow *s, const struct gsb_item *item, str
 	cmd->copy = (struct gsb_cmd_copy){.dst = to_device ? r->addr : host,
 					  .src = to_device ? host : r->addr,
 					  .width = r->bytes,
-					  .height = 1};
+					  .height = 1,
+					  .dst_is_ours = !to_device,
+					  .src_is_ours = to_device};
 	return true;
 }
 

@@ -1,0 +1,243 @@
+/*
+ * lane.h - lanes as the engine sees them.
+ *
+ *   lanes.c   the operations of ops.h, each by a call or a command of the lane that its space is in
+ *   work.c    commands and completions
+ *   memory.c  what a lane has to map: staging, windows, and rooms for what is the engine's alone
+ *   lane.c    calls
+ *   pool.c    processes: a thread starts, watches and ends them
+ *   part.c    MPS is told before a lane is killed
+ *
+ * Lanes in use are the engine thread's; who else loads code has a socket of the lane to himself, one at a time. A lane that has died
+ * is not waited for: its commands complete with an error, calls fail with -EOWNERDEAD, and what is given back is gone with it.
+ */
+#ifndef GSB_DEVICE_LANES_LANE_H
+#define GSB_DEVICE_LANES_LANE_H
+
+#include <limits.h>
+#include <pthread.h>
+
+#include "device/done.h"
+#include "device/lanes/wire.h"
+
+#define LANES_QUEUES_MAX 256
+
+struct lanes_device;
+
+/* Memory that an engine shares with many copies: a tenant's staging. */
+struct lane_shared {
+	struct lane_shared *next;
+	uint64_t addr, size;
+	int fd;
+};
+
+/* A file that is mapped in the lane, and in the engine at addr. */
+struct lane_map {
+	struct lane_map *next;
+	uint64_t addr, size;
+	uint64_t there;
+	int fd;			      /* of a room, else -1 */
+	const struct lane_shared *of; /* NULL: a room of the lane's own */
+};
+
+struct lane_window {
+	struct lane_window *next;
+	uint64_t base, size;
+};
+
+/* A command that the lane has. The token by which it is known is its place. */
+struct lane_flight {
+	uint64_t cookie;
+	struct lane_map *from, *to; /* rooms that stand in for memory of the engine's own */
+	struct gsb_cmd_copy copy;   /* as it was asked for, if to is there */
+	bool in_use;
+	uint32_t next_free;
+};
+
+enum lane_state {
+	LANE_STARTING,
+	LANE_IDLE,
+	LANE_USED,
+	LANE_ENDING,   /* told to end; killed if it does not */
+	LANE_CONDEMNED /* to be killed */
+};
+
+struct lane_slot {
+	pthread_mutex_t lock;
+	int fd;
+	struct lane_msg msg;
+};
+
+struct lane {
+	struct lanes_device *dev;
+
+	/* the pool's, under its lock */
+	struct lane *pool_next;
+	enum lane_state state;
+	bool reaped, released;
+	bool is_used, runs; /* somebody's; with commands, when it was condemned */
+	pid_t pid;
+	int pidfd;
+	uint64_t deadline_ns; /* STARTING, ENDING */
+
+	struct lane_slot slots[2]; /* of who issues; of all others */
+	int doorbell;
+	struct lane_page *page;
+	_Atomic bool dead;
+
+	/* the engine thread's */
+	struct lane *next;
+	uint64_t owner; /* 0: one space's alone */
+	unsigned n_users;
+	struct lane_flight *flights;
+	uint32_t n_flights, free_flight, n_open; /* free_flight: 0 none, else a place + 1 */
+	struct lane_map *maps, *rooms;		 /* rooms: those that are free */
+	struct lane_window *windows;
+	uint64_t queues[LANES_QUEUES_MAX]; /* handles; 0: not opened there */
+	uint64_t done_tail;
+	bool armed; /* it is to ring when something completes */
+};
+
+struct lane_pool {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	pthread_t thread;
+	struct lane *all;
+	unsigned n_spare;
+	bool asked, stop;
+	int wake; /* of the thread */
+	int err;  /* of the last start; 0: it worked */
+	char why[640];
+	uint64_t has; /* of all lanes, from when the first was ready */
+	struct gsb_device_info info;
+	_Atomic uint32_t n_kicks; /* the engine's doorbell, rung by the thread */
+};
+
+struct lanes_device {
+	struct gsb_device base;
+	struct gsb_device_ops ops;
+	struct lane_pool pool;
+	struct lane_hello hello; /* what each is told */
+	char program[PATH_MAX];
+	pthread_t issuer;
+	struct lane *lanes; /* in use */
+	struct lane_shared *shared;
+	struct gsb_queue *queues[LANES_QUEUES_MAX];
+	struct gsb_done done; /* of the dead */
+	int event_fd;
+	uint64_t n_rings; /* of event_fd, not read yet */
+	uint32_t n_kicks_seen;
+	pthread_mutex_t code_lock; /* lists of modules and functions */
+	pthread_mutex_t list_lock; /* lanes and their windows, for others than the engine thread */
+};
+
+/* ---- pool.c ---- */
+
+int lane_pool_start(struct lanes_device *dev, unsigned n_spare, char *err, size_t err_size);
+void lane_pool_stop(struct lanes_device *dev); /* no lane is in use */
+/* Is there an idle one, or will there be none? */
+bool lane_pool_is_ready(struct lanes_device *dev);
+/* Waits for one that starts. -errno: none could be started; the log says why. */
+int lane_pool_take(struct lanes_device *dev, struct lane **out);
+/* Any that can be asked what all would say the same to, for a moment, by the engine thread; NULL: there is none. */
+struct lane *lane_pool_any(struct lanes_device *dev);
+/* Nobody uses it any more, and the pool frees it. */
+void lane_pool_release(struct lane *l);
+/* Those that nobody uses yet make room for new ones: MPS tells a fault of one to all that it knows. */
+void lane_pool_renew(struct lanes_device *dev);
+/* It is killed, whatever it does; its user stays. */
+void lane_condemn(struct lane *l);
+
+/* ---- part.c ---- */
+
+/* Where the lanes are clients of MPS: have it part with one, which may take a while. Else nothing. */
+void lane_part(pid_t client);
+
+/* ---- lane.c ---- */
+
+struct lane_call {
+	enum lane_op op;
+	uint64_t n[LANE_N_NUMBERS]; /* also of the answer */
+	const void *in;
+	uint32_t in_bytes;
+	int fd;	   /* sent along, if > 0 */
+	void *out; /* bytes of the answer, at most so many; how many there were */
+	uint32_t out_bytes;
+};
+
+/* Any thread. What the operation returned, or -EOWNERDEAD. */
+int lane_call(struct lane *l, struct lane_call *c);
+void lane_ring(struct lane *l);
+void lane_free(struct lane *l); /* all that is left of one that has ended */
+
+/* ---- memory.c ---- */
+
+/* A room of the lane's of at least so many bytes: memory on both sides. NULL: there is none. */
+struct lane_map *lane_room_take(struct lane *l, uint64_t size);
+void lane_room_give(struct lane *l, struct lane_map *room);
+/* Where memory that the engine shares lies in the lane: false, it shares none there. */
+bool lane_find_shared(struct lane *l, uint64_t addr, uint64_t size, uint64_t *there);
+int lane_window_map(struct lane *l, int fd, uint64_t base, uint64_t size);
+void lane_share(struct lanes_device *dev, uint64_t addr, uint64_t size, int fd);
+void lane_unshare(struct lanes_device *dev, uint64_t addr, uint64_t size);
+void lane_memory_finish(struct lane *l);
+
+/* ---- work.c ---- */
+
+struct gsb_space {
+	struct lanes_device *dev;
+	struct lane *lane;
+	uint64_t handle;
+	bool arrays; /* it has had some, which copies may name as they may not name plain memory */
+	struct gsb_module *modules;
+};
+
+struct gsb_module {
+	struct gsb_space *space;
+	struct gsb_module *prev, *next;
+	struct gsb_function *functions;
+	uint64_t handle;
+	uint64_t bytes, cost, managed, heap; /* as the lane told */
+	char **names;			     /* of its kernels, so far */
+	unsigned n_names;
+};
+
+/* A launch that its device took once: it takes those of fewer blocks, too. */
+struct lane_shape {
+	uint32_t grid[3], block[3], smem_bytes, params_bytes, queue;
+};
+#define LANE_N_SHAPES 4
+
+struct gsb_function {
+	struct gsb_function *next;
+	struct gsb_module *module;
+	uint64_t handle;
+	bool clusters; /* it is launched in clusters, whatever a command says */
+	struct lane_shape taken[LANE_N_SHAPES];
+	unsigned next_shape;
+};
+
+struct gsb_queue {
+	struct lanes_device *dev;
+	uint32_t index;
+	int priority;
+	struct gsb_sm_range sms;
+};
+
+int lanes_queue_create(struct gsb_device *dev, int priority, struct gsb_sm_range sms,
+		       struct gsb_queue **out);
+void lanes_queue_destroy(struct gsb_queue *queue);
+int lanes_issue(struct gsb_queue *queue, const struct gsb_cmd *cmd);
+unsigned lanes_poll(struct gsb_device *dev, struct gsb_completion *out, unsigned max);
+bool lanes_stay_awake(struct gsb_device *dev);
+int lanes_event_fd(struct gsb_device *dev);
+
+/* No space is in a lane any more: it ends. */
+void lanes_drop(struct lane *l);
+
+static inline struct lanes_device *to_lanes(struct gsb_device *dev)
+{
+	return gsb_container_of(dev, struct lanes_device, base);
+}
+
+#endif

@@ -1,0 +1,834 @@
+/*
+ * lanes.c - the operations of lanes; see lane.h.
+ *
+ * A space is in the lane of its owner, which is taken from the pool for the first and ends with the last: what is left in a process
+ * never meets another program. What each lane would answer alike is asked of any.
+ */
+#include "device/lanes/lanes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "device/lanes/lane.h"
+#include "shm/region.h"
+
+#define SCHEME "lanes"
+
+struct gsb_backing {
+	struct lane *lane;
+	uint64_t handle;
+};
+
+/* ---- the lanes of owners ---- */
+
+static bool is_dead(struct lane *l)
+{
+	return atomic_load_explicit(&l->dead, memory_order_relaxed);
+}
+
+static int find_lane(struct lanes_device *dev, uint64_t owner, struct lane **out)
+{
+	struct lane *l;
+	int err;
+
+	for (l = dev->lanes; l; l = l->next)
+		if (owner && l->owner == owner && !is_dead(l)) {
+			l->n_users++;
+			*out = l;
+			return 0;
+		}
+	err = lane_pool_take(dev, &l);
+	if (err)
+		return err;
+	l->owner = owner;
+	l->n_users = 1;
+	pthread_mutex_lock(&dev->list_lock);
+	l->next = dev->lanes;
+	dev->lanes = l;
+	pthread_mutex_unlock(&dev->list_lock);
+	*out = l;
+	return 0;
+}
+
+void lanes_drop(struct lane *l)
+{
+	struct lane **at = &l->dev->lanes;
+
+	if (--l->n_users)
+		return;
+	while (*at != l)
+		at = &(*at)->next;
+	pthread_mutex_lock(&l->dev->list_lock);
+	*at = l->next;
+	pthread_mutex_unlock(&l->dev->list_lock);
+	if (l->armed && !lane_sleep_end(&l->page->engine_sleeps))
+		l->dev->n_rings++; /* it has rung, or is about to */
+	lane_pool_release(l);
+}
+
+static bool lanes_space_await(struct gsb_device *base, uint64_t owner)
+{
+	struct lanes_device *dev = to_lanes(base);
+
+	for (struct lane *l = dev->lanes; l; l = l->next)
+		if (owner && l->owner == owner && !is_dead(l))
+			return true;
+	return lane_pool_is_ready(dev);
+}
+
+/* ---- spaces and their memory ---- */
+
+static int create_there(struct lane *l, const struct gsb_space_params *p, uint64_t *handle)
+{
+	struct lane_call call = {.op = LANE_space_create, .in = p, .in_bytes = sizeof(*p)};
+	int err = p->host_size && p->host_fd > 0
+			  ? lane_window_map(l, p->host_fd, p->host_base, p->host_size)
+			  : 0;
+
+	if (!err)
+		err = lane_call(l, &call);
+	if (!err)
+		*handle = call.n[0];
+	return err;
+}
+
+static int lanes_space_create(struct gsb_device *base, const struct gsb_space_params *p,
+			      struct gsb_space **out)
+{
+	struct gsb_space *space = calloc(1, sizeof(*space));
+	int err = space ? find_lane(to_lanes(base), p->owner, &space->lane) : -ENOMEM;
+
+	if (err)
+		goto err_space;
+	err = create_there(space->lane, p, &space->handle);
+	if (err) {
+		lanes_drop(space->lane);
+		goto err_space;
+	}
+	space->dev = to_lanes(base);
+	*out = space;
+	return 0;
+err_space:
+	free(space);
+	return err;
+}
+
+/* One that cannot abandon what runs in it ends, for its program is at its end: a tenant that is dead, or over the limit. */
+static void lanes_space_cancel(struct gsb_space *space)
+{
+	struct lane_call call = {.op = LANE_space_cancel, .n = {space->handle}};
+
+	if (space->dev->pool.has >> LANE_space_cancel & 1)
+		lane_call(space->lane, &call);
+	else if (space->lane->n_open)
+		lane_condemn(space->lane);
+}
+
+static void lanes_space_limit(struct gsb_space *space, uint64_t bytes)
+{
+	struct lane_call call = {.op = LANE_space_limit, .n = {space->handle, bytes}};
+
+	lane_call(space->lane, &call);
+}
+
+static void forget_module(struct gsb_module *m);
+
+static void lanes_space_destroy(struct gsb_space *space)
+{
+	struct lane_call call = {.op = LANE_space_destroy};
+
+	if (!space)
+		return;
+	call.n[0] = space->handle;
+	lane_call(space->lane, &call);
+	while (space->modules)
+		forget_module(space->modules);
+	lanes_drop(space->lane);
+	free(space);
+}
+
+/* What has gone with its lane has been given back. */
+static int gone_is_freed(int err)
+{
+	return err == -EOWNERDEAD ? 0 : err;
+}
+
+static int lanes_mem_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr)
+{
+	struct lane_call call = {.op = LANE_mem_alloc, .n = {space->handle, size}};
+	int err = lane_call(space->lane, &call);
+
+	if (!err)
+		*addr = call.n[0];
+	return err;
+}
+
+static int lanes_mem_free(struct gsb_space *space, uint64_t addr)
+{
+	struct lane_call call = {.op = LANE_mem_free, .n = {space->handle, addr}};
+
+	return gone_is_freed(lane_call(space->lane, &call));
+}
+
+/* A number that all of them would say; without any, what no device gives. */
+static uint64_t ask_any(struct gsb_device *dev, struct lane_call *call)
+{
+	struct lane *l = lane_pool_any(to_lanes(dev));
+
+	return l && !lane_call(l, call) ? call->n[0] : UINT64_MAX;
+}
+
+static uint64_t lanes_mem_cost(struct gsb_device *dev, uint64_t size)
+{
+	return ask_any(dev, &(struct lane_call){.op = LANE_mem_cost, .n = {size}});
+}
+
+static int lanes_array_alloc(struct gsb_space *space, const struct gsb_array *array, uint64_t *addr)
+{
+	struct lane_call call = {.op = LANE_array_alloc,
+				 .n = {space->handle},
+				 .in = array,
+				 .in_bytes = sizeof(*array)};
+	int err = lane_call(space->lane, &call);
+
+	if (err)
+		return err;
+	space->arrays = true;
+	*addr = call.n[0];
+	return 0;
+}
+
+static uint64_t lanes_array_bytes(struct gsb_device *dev, const struct gsb_array *array)
+{
+	return ask_any(dev, &(struct lane_call){.op = LANE_array_bytes,
+						.in = array,
+						.in_bytes = sizeof(*array)});
+}
+
+static int lanes_texture_create(struct gsb_space *space, const struct gsb_texture *view,
+				bool is_surface, uint64_t *handle)
+{
+	struct lane_call call = {.op = LANE_texture_create,
+				 .n = {space->handle, is_surface},
+				 .in = view,
+				 .in_bytes = sizeof(*view)};
+	int err = lane_call(space->lane, &call);
+
+	if (!err)
+		*handle = call.n[0];
+	return err;
+}
+
+static int lanes_texture_destroy(struct gsb_space *space, uint64_t handle, bool is_surface)
+{
+	struct lane_call call = {.op = LANE_texture_destroy,
+				 .n = {space->handle, handle, is_surface}};
+
+	return gone_is_freed(lane_call(space->lane, &call));
+}
+
+/* ---- memory of the host ---- */
+
+/* The lane whose window it lies in. The space for which it is prepared stays until that is done, and so does its lane. */
+static struct lane *lane_at(struct lanes_device *dev, uint64_t addr)
+{
+	struct lane *found = NULL;
+
+	pthread_mutex_lock(&dev->list_lock);
+	for (struct lane *l = dev->lanes; l && !found; l = l->next)
+		for (const struct lane_window *w = l->windows; w && !found; w = w->next)
+			if (!is_dead(l) && addr >= w->base && addr - w->base < w->size)
+				found = l;
+	pthread_mutex_unlock(&dev->list_lock);
+	return found;
+}
+
+static void lanes_host_prepare(struct gsb_device *dev, uint64_t addr, uint64_t size)
+{
+	struct lane_call call = {.op = LANE_host_prepare, .n = {addr, size}};
+	struct lane *l = lane_at(to_lanes(dev), addr);
+
+	if (l)
+		lane_call(l, &call);
+}
+
+static int lanes_host_pin(struct gsb_space *space, uint64_t addr, uint64_t size)
+{
+	struct lane_call call = {.op = LANE_host_pin, .n = {space->handle, addr, size}};
+
+	return lane_call(space->lane, &call);
+}
+
+static int lanes_host_unpin(struct gsb_space *space, uint64_t addr, uint64_t size)
+{
+	struct lane_call call = {.op = LANE_host_unpin, .n = {space->handle, addr, size}};
+
+	return gone_is_freed(lane_call(space->lane, &call));
+}
+
+static void lanes_buffer_share(struct gsb_device *dev, void *addr, uint64_t size, int fd)
+{
+	lane_share(to_lanes(dev), (uint64_t)(uintptr_t)addr, size, fd);
+}
+
+static void lanes_buffer_unshare(struct gsb_device *dev, void *addr, uint64_t size)
+{
+	lane_unshare(to_lanes(dev), (uint64_t)(uintptr_t)addr, size);
+}
+
+/* ---- memory without addresses: in the lane of its owner ---- */
+
+static int lanes_backing_create(struct gsb_device *dev, uint64_t owner, uint64_t size,
+				struct gsb_backing **out)
+{
+	struct lane_call call = {.op = LANE_backing_create, .n = {owner, size}};
+	struct gsb_backing *b = malloc(sizeof(*b));
+	int err = b ? find_lane(to_lanes(dev), owner, &b->lane) : -ENOMEM;
+
+	if (err)
+		goto err_backing;
+	err = lane_call(b->lane, &call);
+	if (err) {
+		lanes_drop(b->lane);
+		goto err_backing;
+	}
+	b->handle = call.n[0];
+	*out = b;
+	return 0;
+err_backing:
+	free(b);
+	return err;
+}
+
+static void lanes_backing_destroy(struct gsb_backing *b)
+{
+	struct lane_call call = {.op = LANE_backing_destroy, .n = {b->handle}};
+
+	lane_call(b->lane, &call);
+	lanes_drop(b->lane);
+	free(b);
+}
+
+static int lanes_backing_map(struct gsb_backing *b, uint64_t addr)
+{
+	struct lane_call call = {.op = LANE_backing_map, .n = {b->handle, addr}};
+
+	return lane_call(b->lane, &call);
+}
+
+static int lanes_backing_access(struct gsb_backing *b, uint64_t addr, CUmemAccess_flags access)
+{
+	struct lane_call call = {.op = LANE_backing_access, .n = {b->handle, addr, access}};
+
+	return lane_call(b->lane, &call);
+}
+
+static void lanes_backing_unmap(struct gsb_backing *b, uint64_t addr)
+{
+	struct lane_call call = {.op = LANE_backing_unmap, .n = {b->handle, addr}};
+
+	lane_call(b->lane, &call);
+}
+
+/* ---- code ---- */
+
+static void learn_module(struct gsb_module *m, const uint64_t n[LANE_N_NUMBERS])
+{
+	m->bytes = n[1];
+	m->cost = n[2];
+	m->managed = n[3];
+	m->heap = n[4];
+}
+
+static void add_module(struct gsb_module *m)
+{
+	struct gsb_space *space = m->space;
+
+	pthread_mutex_lock(&space->dev->code_lock);
+	m->next = space->modules;
+	if (m->next)
+		m->next->prev = m;
+	space->modules = m;
+	pthread_mutex_unlock(&space->dev->code_lock);
+}
+
+/* An image is too long for a message: it goes as a file. */
+static int put_image(const void *image, size_t size, uint64_t *room, int *fd)
+{
+	void *at;
+	int err = size ? 0 : -EBADMSG;
+
+	*room = gsb_round_up(size, 4096);
+	if (!err)
+		err = gsb_memfd_create("gsb-lane-image", *room, fd);
+	if (err)
+		return err;
+	err = gsb_memfd_map(*fd, *room, &at);
+	if (err) {
+		close(*fd);
+		return err;
+	}
+	memcpy(at, image, size);
+	munmap(at, *room);
+	return 0;
+}
+
+static int lanes_module_load(struct gsb_space *space, const void *image, size_t size,
+			     struct gsb_module **out, char *log, size_t log_size)
+{
+	struct lane_call call = {.op = LANE_module_load,
+				 .n = {space->handle, size},
+				 .out = log,
+				 .out_bytes = (uint32_t)log_size};
+	struct gsb_module *m = calloc(1, sizeof(*m));
+	int err = m ? put_image(image, size, &call.n[2], &call.fd) : -ENOMEM;
+
+	if (err) {
+		free(m);
+		return err;
+	}
+	err = lane_call(space->lane, &call);
+	close(call.fd);
+	if (log_size)
+		log[log_size - 1] = 0;
+	if (err) {
+		free(m);
+		return err;
+	}
+	m->space = space;
+	m->handle = call.n[0];
+	learn_module(m, call.n);
+	add_module(m);
+	*out = m;
+	return 0;
+}
+
+static void forget_module(struct gsb_module *m)
+{
+	struct gsb_space *space = m->space;
+
+	pthread_mutex_lock(&space->dev->code_lock);
+	if (m->next)
+		m->next->prev = m->prev;
+	*(m->prev ? &m->prev->next : &space->modules) = m->next;
+	pthread_mutex_unlock(&space->dev->code_lock);
+	while (m->functions) {
+		struct gsb_function *f = m->functions;
+
+		m->functions = f->next;
+		free(f);
+	}
+	for (unsigned i = 0; i < m->n_names; i++)
+		free(m->names[i]);
+	free(m->names);
+	free(m);
+}
+
+static void lanes_module_unload(struct gsb_module *m)
+{
+	struct lane_call call = {.op = LANE_module_unload};
+
+	if (!m)
+		return;
+	call.n[0] = m->handle;
+	lane_call(m->space->lane, &call);
+	forget_module(m);
+}
+
+static uint64_t lanes_module_bytes(struct gsb_module *m)
+{
+	return m->bytes;
+}
+
+static uint64_t lanes_module_cost(struct gsb_module *m)
+{
+	return m->cost;
+}
+
+static uint64_t lanes_module_managed(struct gsb_module *m)
+{
+	return m->managed;
+}
+
+static uint64_t lanes_module_heap(struct gsb_module *m)
+{
+	return m->heap;
+}
+
+static int lanes_module_place(struct gsb_module *m, uint64_t addr, bool initialise)
+{
+	struct lane_call call = {.op = LANE_module_place, .n = {m->handle, addr, initialise}};
+
+	return lane_call(m->space->lane, &call);
+}
+
+static bool is_in_clusters(const struct gsb_function_info *info)
+{
+	return info->attrs[CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET] ||
+	       info->attrs[CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH];
+}
+
+static int lanes_function_get(struct gsb_module *m, const char *name, struct gsb_function **out,
+			      struct gsb_function_info *info)
+{
+	struct lane_call call = {.op = LANE_function_get,
+				 .n = {m->handle},
+				 .in = name,
+				 .in_bytes = (uint32_t)strlen(name) + 1,
+				 .out = info,
+				 .out_bytes = sizeof(*info)};
+	struct gsb_function *f = calloc(1, sizeof(*f));
+	int err = f ? lane_call(m->space->lane, &call) : -ENOMEM;
+
+	if (!err && call.out_bytes != sizeof(*info))
+		err = -EPROTO;
+	if (err) {
+		free(f);
+		return err == -E2BIG ? -ENOENT : err; /* no kernel has such a name */
+	}
+	f->module = m;
+	f->handle = call.n[0];
+	f->clusters = is_in_clusters(info);
+	pthread_mutex_lock(&m->space->dev->code_lock);
+	f->next = m->functions;
+	m->functions = f;
+	pthread_mutex_unlock(&m->space->dev->code_lock);
+	*out = f;
+	return 0;
+}
+
+static int lanes_global_get(struct gsb_module *m, const char *name, uint64_t *addr, uint64_t *size)
+{
+	struct lane_call call = {.op = LANE_global_get,
+				 .n = {m->handle},
+				 .in = name,
+				 .in_bytes = (uint32_t)strlen(name) + 1};
+	int err = lane_call(m->space->lane, &call);
+
+	if (err)
+		return err == -E2BIG ? -ENOENT : err;
+	*addr = call.n[0];
+	*size = call.n[1];
+	return 0;
+}
+
+/* With the lock. */
+static const char *ask_name(struct gsb_module *m)
+{
+	char name[LANE_BYTES_MAX] = "";
+	struct lane_call call = {.op = LANE_function_name,
+				 .n = {m->handle, m->n_names},
+				 .out = name,
+				 .out_bytes = sizeof(name)};
+	char **names = reallocarray(m->names, m->n_names + 1, sizeof(char *));
+
+	if (!names)
+		return NULL;
+	m->names = names;
+	if (lane_call(m->space->lane, &call) || !call.out_bytes || name[call.out_bytes - 1])
+		return NULL;
+	names[m->n_names] = strdup(name);
+	return names[m->n_names] ? names[m->n_names++] : NULL;
+}
+
+static const char *lanes_function_name(struct gsb_module *m, unsigned i)
+{
+	pthread_mutex_t *lock = &m->space->dev->code_lock;
+	const char *name = "";
+
+	pthread_mutex_lock(lock);
+	while (name && i >= m->n_names)
+		name = ask_name(m);
+	name = name ? m->names[i] : NULL;
+	pthread_mutex_unlock(lock);
+	return name;
+}
+
+static int lanes_function_prepare(struct gsb_function *f, char *log, size_t log_size)
+{
+	struct lane_call call = {.op = LANE_function_prepare,
+				 .n = {f->handle, f->module->handle},
+				 .out = log,
+				 .out_bytes = (uint32_t)log_size};
+	int err = lane_call(f->module->space->lane, &call);
+
+	if (log_size)
+		log[log_size - 1] = 0;
+	if (!err)
+		learn_module(f->module, call.n);
+	return err;
+}
+
+static int ask_launch(enum lane_op op, const struct gsb_cmd_launch *l, uint32_t *n)
+{
+	struct lane_call call = {
+		.op = op, .n = {l->function->handle}, .in = l, .in_bytes = sizeof(*l)};
+	int err = lane_call(l->function->module->space->lane, &call);
+
+	if (!err)
+		*n = (uint32_t)call.n[0];
+	return err;
+}
+
+static int lanes_cluster_room(struct gsb_device *dev, const struct gsb_cmd_launch *l, uint32_t *n)
+{
+	return ask_launch(LANE_cluster_room, l, n);
+}
+
+static int lanes_cluster_size(struct gsb_device *dev, const struct gsb_cmd_launch *l, uint32_t *n)
+{
+	return ask_launch(LANE_cluster_size, l, n);
+}
+
+static int lanes_tensor_map(struct gsb_device *dev, const struct gsb_tensor_map *m,
+			    uint64_t words[GSB_TENSOR_MAP_WORDS])
+{
+	struct lane_call call = {.op = LANE_tensor_map,
+				 .in = m,
+				 .in_bytes = sizeof(*m),
+				 .out = words,
+				 .out_bytes = GSB_TENSOR_MAP_WORDS * sizeof(*words)};
+	struct lane *l = lane_pool_any(to_lanes(dev));
+
+	return l ? lane_call(l, &call) : -EOWNERDEAD;
+}
+
+/* ---- what kernels say, and what they may have ---- */
+
+static size_t lanes_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_stderr,
+			       bool *more)
+{
+	struct lane_call call = {.op = LANE_print_read,
+				 .n = {space->handle, size, *to_stderr},
+				 .out = buf,
+				 .out_bytes =
+					 (uint32_t)(size < LANE_BYTES_MAX ? size : LANE_BYTES_MAX)};
+
+	*more = false;
+	if (lane_call(space->lane, &call))
+		return 0;
+	if (call.out_bytes)
+		*to_stderr = call.n[0];
+	*more = call.n[1];
+	return call.out_bytes;
+}
+
+static uint64_t lanes_print_limit(struct gsb_space *space, uint64_t bytes)
+{
+	struct lane_call call = {.op = LANE_print_limit, .n = {space->handle, bytes}};
+
+	return lane_call(space->lane, &call) ? bytes : call.n[0];
+}
+
+static int lanes_heap_size(struct gsb_space *space, uint64_t bytes, uint64_t *now)
+{
+	struct lane_call call = {.op = LANE_heap_size, .n = {space->handle, bytes}};
+	int err = lane_call(space->lane, &call);
+
+	if (!err)
+		*now = call.n[0];
+	return err;
+}
+
+static void lanes_stack_size(struct gsb_space *space, uint64_t bytes)
+{
+	struct lane_call call = {.op = LANE_stack_size, .n = {space->handle, bytes}};
+
+	lane_call(space->lane, &call);
+}
+
+/* ---- the device ---- */
+
+static const struct gsb_device_info *lanes_info(struct gsb_device *dev)
+{
+	return &to_lanes(dev)->pool.info;
+}
+
+/* What ends as a whole is a lane, and with it no other. */
+static CUresult lanes_lost(struct gsb_device *dev)
+{
+	return CUDA_SUCCESS;
+}
+
+/* Each counts what it has of a device that all of them share. */
+static void lanes_mem_info(struct gsb_device *base, uint64_t *free_bytes, uint64_t *total_bytes)
+{
+	struct lanes_device *dev = to_lanes(base);
+	uint64_t total = dev->pool.info.total_mem_bytes, used = 0;
+
+	for (struct lane *l = dev->lanes; l; l = l->next)
+		if (!is_dead(l))
+			used += atomic_load_explicit(&l->page->used_bytes, memory_order_relaxed);
+	*total_bytes = total;
+	*free_bytes = used < total ? total - used : 0;
+}
+
+static uint64_t lanes_now_ns(struct gsb_device *dev)
+{
+	return gsb_clock_ns();
+}
+
+static void destroy(struct lanes_device *dev)
+{
+	pthread_mutex_destroy(&dev->code_lock);
+	pthread_mutex_destroy(&dev->list_lock);
+	if (dev->event_fd >= 0)
+		close(dev->event_fd);
+	free(dev);
+}
+
+static void lanes_close(struct gsb_device *base)
+{
+	struct lanes_device *dev = to_lanes(base);
+
+	lane_pool_stop(dev);
+	while (dev->shared)
+		lane_unshare(dev, dev->shared->addr, dev->shared->size);
+	gsb_done_finish(&dev->done);
+	destroy(dev);
+}
+
+/* What the device of the lanes has not, these have not either. */
+static void leave_out(struct lanes_device *dev)
+{
+	uint64_t has = dev->pool.has | 1ull << LANE_space_cancel;
+
+#define GSB_LANE_CALL(name)            \
+	if (!(has >> LANE_##name & 1)) \
+		dev->ops.name = NULL;
+#define GSB_LANE_OWN(name)
+#include "device/lanes/calls.def"
+#undef GSB_LANE_CALL
+#undef GSB_LANE_OWN
+}
+
+static int tell_params(struct lane_hello *h, const struct gsb_device_params *p, const char *spec)
+{
+	int n = snprintf(h->spec, sizeof(h->spec), "%s", spec);
+
+	h->n_workers = p->n_workers;
+	h->real_clock = p->real_clock;
+	h->single = true;
+	h->mem_limit_bytes = p->mem_limit_bytes;
+	h->code_folder_bytes = p->code_folder_bytes;
+	h->virtual_base = p->virtual_base;
+	h->virtual_size = p->virtual_size;
+	snprintf(h->flip, sizeof(h->flip), "%s", p->flip ? p->flip : "");
+	snprintf(h->code_folder, sizeof(h->code_folder), "%s",
+		 p->code_folder ? p->code_folder : "");
+	return n < 0 || (size_t)n >= sizeof(h->spec) ? -ENAMETOOLONG : 0;
+}
+
+/* Beside this program. */
+static void find_program(const struct gsb_device_params *p, char path[PATH_MAX])
+{
+	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - sizeof("gsb-lane"));
+	char *slash;
+
+	path[n > 0 ? n : 0] = 0;
+	slash = strrchr(path, '/');
+	if (p->lane_program)
+		snprintf(path, PATH_MAX, "%s", p->lane_program);
+	else if (slash)
+		strcpy(slash + 1, "gsb-lane");
+}
+
+static int lanes_open(const struct gsb_device_params *p, struct gsb_device **out, char *err,
+		      size_t err_size)
+{
+	const char *spec = strchr(p->spec, ':');
+	struct lanes_device *dev;
+	int res;
+
+	if (!spec || !strncmp(spec + 1, SCHEME ":", strlen(SCHEME ":"))) {
+		snprintf(err, err_size,
+			 "device '%s': name the device of the lanes: lanes:cuda:0, lanes:emu:h200",
+			 p->spec);
+		return -ENODEV;
+	}
+	dev = calloc(1, sizeof(*dev));
+	if (!dev)
+		return -ENOMEM;
+	dev->ops = gsb_lanes_ops;
+	dev->base.ops = &dev->ops;
+	dev->issuer = pthread_self();
+	pthread_mutex_init(&dev->code_lock, NULL);
+	pthread_mutex_init(&dev->list_lock, NULL);
+	find_program(p, dev->program);
+	dev->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	res = dev->event_fd < 0 ? -errno : tell_params(&dev->hello, p, spec + 1);
+	if (!res)
+		res = lane_pool_start(dev, p->n_spare_lanes, err, err_size);
+	if (res) {
+		destroy(dev);
+		return res;
+	}
+	leave_out(dev);
+	*out = &dev->base;
+	return 0;
+}
+
+const struct gsb_device_ops gsb_lanes_ops = {
+	.scheme = SCHEME,
+	.open = lanes_open,
+	.close = lanes_close,
+	.info = lanes_info,
+	.mem_info = lanes_mem_info,
+	.lost = lanes_lost,
+	.space_await = lanes_space_await,
+	.space_create = lanes_space_create,
+	.space_cancel = lanes_space_cancel,
+	.space_limit = lanes_space_limit,
+	.space_destroy = lanes_space_destroy,
+	.mem_alloc = lanes_mem_alloc,
+	.mem_cost = lanes_mem_cost,
+	.mem_free = lanes_mem_free,
+	.array_alloc = lanes_array_alloc,
+	.array_bytes = lanes_array_bytes,
+	.texture_create = lanes_texture_create,
+	.texture_destroy = lanes_texture_destroy,
+	.host_prepare = lanes_host_prepare,
+	.host_pin = lanes_host_pin,
+	.host_unpin = lanes_host_unpin,
+	.buffer_share = lanes_buffer_share,
+	.buffer_unshare = lanes_buffer_unshare,
+	.backing_create = lanes_backing_create,
+	.backing_destroy = lanes_backing_destroy,
+	.backing_map = lanes_backing_map,
+	.backing_access = lanes_backing_access,
+	.backing_unmap = lanes_backing_unmap,
+	.module_load = lanes_module_load,
+	.module_unload = lanes_module_unload,
+	.module_bytes = lanes_module_bytes,
+	.module_cost = lanes_module_cost,
+	.module_managed = lanes_module_managed,
+	.module_place = lanes_module_place,
+	.module_heap = lanes_module_heap,
+	.function_get = lanes_function_get,
+	.global_get = lanes_global_get,
+	.function_name = lanes_function_name,
+	.function_prepare = lanes_function_prepare,
+	.cluster_room = lanes_cluster_room,
+	.cluster_size = lanes_cluster_size,
+	.tensor_map = lanes_tensor_map,
+	.queue_create = lanes_queue_create,
+	.queue_destroy = lanes_queue_destroy,
+	.issue = lanes_issue,
+	.poll = lanes_poll,
+	.event_fd = lanes_event_fd,
+	.stay_awake = lanes_stay_awake,
+	.print_read = lanes_print_read,
+	.print_limit = lanes_print_limit,
+	.heap_size = lanes_heap_size,
+	.stack_size = lanes_stack_size,
+	.now_ns = lanes_now_ns,
+};

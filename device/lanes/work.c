@@ -1,0 +1,468 @@
+/*
+ * work.c - queues, commands and completions of lanes; see lane.h.
+ *
+ * A command goes into the ring of its space's lane, and its completion comes back by the place of its flight. What the device may
+ * refuse goes as a call, whose answer is the device's: a launch of a kernel in a shape of which no larger one was taken before, or
+ * in clusters, or cooperative; rows, which may be an array's. So who issues is told at once, as ops.h promises; and what finds no
+ * room in the ring goes as a call, too.
+ */
+#include "device/lanes/lane.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+#include "base/err.h"
+#include "model/gpu/arch.h"
+
+/* ---- queues: the device's, and with their first command each lane's ---- */
+
+static int free_index(const struct lanes_device *dev)
+{
+	for (int i = 0; i < LANES_QUEUES_MAX; i++)
+		if (!dev->queues[i])
+			return i;
+	return -ENOMEM;
+}
+
+int lanes_queue_create(struct gsb_device *base, int priority, struct gsb_sm_range sms,
+		       struct gsb_queue **out)
+{
+	struct lanes_device *dev = to_lanes(base);
+	const struct gsb_device_info *info = &dev->pool.info;
+	struct gsb_queue *queue;
+	int index = free_index(dev);
+
+	if (sms.n && !info->sm_group)
+		return -ENOTSUP;
+	if (gsb_arch_find_sms(&info->arch, sms, &(struct gsb_sm_range){0}))
+		return -EINVAL;
+	queue = index < 0 ? NULL : malloc(sizeof(*queue));
+	if (!queue)
+		return -ENOMEM;
+	*queue = (struct gsb_queue){dev, (uint32_t)index, priority, sms};
+	dev->queues[index] = queue;
+	*out = queue;
+	return 0;
+}
+
+void lanes_queue_destroy(struct gsb_queue *queue)
+{
+	if (!queue)
+		return;
+	for (struct lane *l = queue->dev->lanes; l; l = l->next) {
+		struct lane_call call = {.op = LANE_queue_close, .n = {l->queues[queue->index]}};
+
+		if (!call.n[0])
+			continue;
+		lane_call(l, &call);
+		l->queues[queue->index] = 0;
+	}
+	queue->dev->queues[queue->index] = NULL;
+	free(queue);
+}
+
+static int open_queue(struct lane *l, const struct gsb_queue *q)
+{
+	struct lane_call call = {.op = LANE_queue_open,
+				 .n = {(uint64_t)(int64_t)q->priority, q->sms.first, q->sms.n}};
+	int err = l->queues[q->index] ? 0 : lane_call(l, &call);
+
+	if (!err && !l->queues[q->index])
+		l->queues[q->index] = call.n[0];
+	return err;
+}
+
+/* ---- flights ---- */
+
+static int take_flight(struct lane *l, uint32_t *place)
+{
+	if (!l->free_flight) {
+		uint32_t n = l->n_flights ? 2 * l->n_flights : 64;
+		struct lane_flight *more = reallocarray(l->flights, n, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		l->flights = more;
+		for (uint32_t i = n; i-- > l->n_flights;) {
+			more[i] = (struct lane_flight){.next_free = l->free_flight};
+			l->free_flight = i + 1;
+		}
+		l->n_flights = n;
+	}
+	*place = l->free_flight - 1;
+	l->free_flight = l->flights[*place].next_free;
+	l->flights[*place] = (struct lane_flight){.in_use = true};
+	l->n_open++;
+	return 0;
+}
+
+static void give_flight(struct lane *l, struct lane_flight *f)
+{
+	lane_room_give(l, f->from);
+	lane_room_give(l, f->to);
+	*f = (struct lane_flight){.next_free = l->free_flight};
+	l->free_flight = (uint32_t)(f - l->flights) + 1;
+	l->n_open--;
+}
+
+/* ---- where a copy's ends lie ---- */
+
+static void *to_pointer(uint64_t addr)
+{
+	return (void *)(uintptr_t)addr;
+}
+
+static uint64_t extent(const struct gsb_cmd_copy *c, uint64_t pitch)
+{
+	return c->height > 1 ? (c->height - 1) * pitch + c->width : c->width;
+}
+
+static void copy_rows(uint8_t *to, const uint8_t *from, const struct gsb_cmd_copy *c,
+		      uint64_t pitch)
+{
+	for (uint64_t i = 0; i < c->height; i++)
+		memcpy(to + i * pitch, from + i * pitch, c->width);
+}
+
+/* What is an address of the space is the same there. A range that ends nowhere is nobody's. */
+static int place_end(struct lane *l, bool is_ours, uint64_t *addr, uint64_t bytes,
+		     struct lane_map **room)
+{
+	if (!is_ours || !bytes || lane_find_shared(l, *addr, bytes, addr))
+		return 0;
+	if (!gsb_range_ok(*addr, bytes, UINT64_MAX))
+		return -EFAULT;
+	*room = lane_room_take(l, bytes);
+	if (!*room)
+		return atomic_load_explicit(&l->dead, memory_order_relaxed) ? -EOWNERDEAD : -ENOMEM;
+	*addr = (*room)->there;
+	return 0;
+}
+
+static int place_copy(struct lane *l, const struct gsb_cmd *cmd, struct gsb_cmd_copy *there,
+		      uint32_t place)
+{
+	struct lane_map *from = NULL, *to = NULL;
+	const struct gsb_cmd_copy *c = &cmd->copy;
+	int err = place_end(l, c->src_is_ours, &there->src, extent(c, c->src_pitch), &from);
+
+	if (!err)
+		err = place_end(l, c->dst_is_ours, &there->dst, extent(c, c->dst_pitch), &to);
+	l->flights[place].from = from;
+	l->flights[place].to = to;
+	if (err)
+		return err;
+	if (from)
+		copy_rows(to_pointer(from->addr), to_pointer(c->src), c, c->src_pitch);
+	if (to)
+		l->flights[place].copy = *c;
+	return 0;
+}
+
+/* ---- what a device has taken before ---- */
+
+static bool is_plain(const struct gsb_cmd_launch *l)
+{
+	return !l->cooperative && !l->cluster[0] && !l->function->clusters;
+}
+
+static bool is_like(const struct lane_shape *s, const struct gsb_cmd_launch *l, uint32_t queue)
+{
+	for (int i = 0; i < 3; i++)
+		if (!l->grid[i] || l->grid[i] > s->grid[i] || l->block[i] != s->block[i])
+			return false;
+	return l->smem_bytes == s->smem_bytes && l->params_bytes == s->params_bytes &&
+	       queue == s->queue;
+}
+
+static bool was_taken(const struct gsb_cmd_launch *l, uint32_t queue)
+{
+	for (int i = 0; i < LANE_N_SHAPES; i++)
+		if (is_like(&l->function->taken[i], l, queue))
+			return true;
+	return false;
+}
+
+static void note_taken(const struct gsb_cmd_launch *l, uint32_t queue)
+{
+	struct gsb_function *f = l->function;
+	struct lane_shape *s = &f->taken[f->next_shape++ % LANE_N_SHAPES];
+
+	*s = (struct lane_shape){
+		.smem_bytes = l->smem_bytes, .params_bytes = l->params_bytes, .queue = queue};
+	memcpy(s->grid, l->grid, sizeof(s->grid));
+	memcpy(s->block, l->block, sizeof(s->block));
+}
+
+static bool is_whole(const struct gsb_cmd_fill *f)
+{
+	return (f->elem_bytes == 1 || f->elem_bytes == 2 || f->elem_bytes == 4) &&
+	       f->dst % f->elem_bytes == 0;
+}
+
+static bool may_be_refused(const struct gsb_cmd *cmd, uint32_t queue)
+{
+	switch (cmd->kind) {
+	case GSB_CMD_LAUNCH: return !is_plain(&cmd->launch) || !was_taken(&cmd->launch, queue);
+	case GSB_CMD_COPY: return cmd->copy.height != 1 || cmd->space->arrays;
+	case GSB_CMD_FILL:
+		return cmd->fill.height != 1 || cmd->space->arrays || !is_whole(&cmd->fill);
+	}
+	return true;
+}
+
+/* ---- issue ---- */
+
+static uint32_t params_bytes(const struct gsb_cmd *cmd)
+{
+	return cmd->kind == GSB_CMD_LAUNCH ? cmd->launch.params_bytes : 0;
+}
+
+static void write_cmd(struct lane_cmd *to, const struct gsb_queue *queue, const struct gsb_cmd *cmd,
+		      const struct gsb_cmd_copy *there, uint32_t place)
+{
+	const struct gsb_cmd_launch *l = &cmd->launch;
+	uint32_t n = params_bytes(cmd);
+
+	*to = (struct lane_cmd){
+		.bytes = (uint32_t)gsb_round_up(sizeof(*to) + n, 8),
+		.queue = (uint32_t)cmd->space->lane->queues[queue->index],
+		.space = (uint32_t)cmd->space->handle,
+		.cmd = *cmd,
+	};
+	to->cmd.cookie = place;
+	if (cmd->kind == GSB_CMD_COPY)
+		to->cmd.copy = *there;
+	if (cmd->kind != GSB_CMD_LAUNCH)
+		return;
+	to->function = (uint32_t)l->function->handle;
+	to->as = l->as ? (uint32_t)l->as->handle : 0;
+	if (n)
+		memcpy(to + 1, l->params, n);
+}
+
+static int send_as_call(struct lane *l, const struct gsb_queue *queue, const struct gsb_cmd *cmd,
+			const struct gsb_cmd_copy *there, uint32_t place)
+{
+	struct lane_cmd *room = malloc(LANE_CMD_MAX);
+	struct lane_call call = {.op = LANE_issue, .in = room};
+	int err = -ENOMEM;
+
+	if (room) {
+		write_cmd(room, queue, cmd, there, place);
+		call.in_bytes = room->bytes;
+		err = lane_call(l, &call);
+		free(room);
+	}
+	if (!err && cmd->kind == GSB_CMD_LAUNCH && is_plain(&cmd->launch))
+		note_taken(&cmd->launch, queue->index);
+	return err;
+}
+
+static int send(struct lane *l, const struct gsb_queue *queue, const struct gsb_cmd *cmd,
+		const struct gsb_cmd_copy *there, uint32_t place)
+{
+	uint32_t bytes = (uint32_t)gsb_round_up(sizeof(struct lane_cmd) + params_bytes(cmd), 8);
+	struct lane_cmd *room =
+		may_be_refused(cmd, queue->index) ? NULL : lane_ring_reserve(l->page, bytes);
+
+	if (!room)
+		return send_as_call(l, queue, cmd, there, place);
+	write_cmd(room, queue, cmd, there, place);
+	lane_ring_commit(l->page, room);
+	lane_ring(l);
+	return 0;
+}
+
+static void complete_failed(struct gsb_completion *c, uint64_t cookie, CUresult result,
+			    uint64_t now_ns)
+{
+	c->cookie = cookie;
+	c->result = result;
+	c->start_ns = c->end_ns = now_ns;
+	c->n_blocks = c->n_instructions = c->blocks_ns = 0;
+	c->printed = false;
+	snprintf(c->detail, sizeof(c->detail), "%s",
+		 result == CUDA_ERROR_LAUNCH_FAILED ? "the lane of its program has ended"
+						    : "a copy of memory that ends nowhere");
+}
+
+/* Of a lane that is no more: as all that is issued on a device that a fault has ended. */
+static int fail_at_once(struct lanes_device *dev, const struct gsb_cmd *cmd, CUresult result)
+{
+	if (gsb_done_reserve(&dev->done, 1))
+		return -ENOMEM;
+	complete_failed(gsb_done_push(&dev->done), cmd->cookie, result,
+			dev->ops.now_ns(&dev->base));
+	return 0;
+}
+
+int lanes_issue(struct gsb_queue *queue, const struct gsb_cmd *cmd)
+{
+	struct lane *l = cmd->space->lane;
+	struct gsb_cmd_copy there = {0};
+	uint32_t place;
+	int err;
+
+	if (params_bytes(cmd) > GSB_PARAMS_BYTES_MAX)
+		return -EINVAL;
+	err = take_flight(l, &place);
+	if (err)
+		return err;
+	l->flights[place].cookie = cmd->cookie;
+	if (cmd->kind == GSB_CMD_COPY) {
+		there = cmd->copy;
+		err = place_copy(l, cmd, &there, place);
+	}
+	if (!err)
+		err = open_queue(l, queue);
+	if (!err)
+		err = send(l, queue, cmd, &there, place);
+	if (err)
+		give_flight(l, &l->flights[place]);
+	return err == -EOWNERDEAD || err == -EFAULT
+		       ? fail_at_once(queue->dev, cmd, gsb_cuda_result(err))
+		       : err;
+}
+
+/* ---- completions ---- */
+
+static void finish_flight(struct lane *l, struct lane_flight *f, struct gsb_completion *c)
+{
+	if (f->to && !c->result)
+		copy_rows(to_pointer(f->copy.dst), to_pointer(f->to->addr), &f->copy,
+			  f->copy.dst_pitch);
+	c->cookie = f->cookie;
+	give_flight(l, f);
+}
+
+/* Of those that its lane says have ended. A lane that says what cannot be is ended. */
+static bool take_one(struct lane *l, struct gsb_completion *out)
+{
+	const struct gsb_completion *from = &l->page->done[l->done_tail % LANE_N_DONE];
+
+	memcpy(out, from, offsetof(struct gsb_completion, detail));
+	out->detail[0] = 0;
+	if (out->result) {
+		memcpy(out->detail, from->detail, sizeof(out->detail));
+		out->detail[sizeof(out->detail) - 1] = 0;
+	}
+	l->done_tail++;
+	atomic_store_explicit(&l->page->done_tail, l->done_tail, memory_order_release);
+	if (out->cookie >= l->n_flights || !l->flights[out->cookie].in_use) {
+		lane_condemn(l);
+		return false;
+	}
+	finish_flight(l, &l->flights[out->cookie], out);
+	if (out->result && atomic_load_explicit(&l->page->lost, memory_order_relaxed))
+		lane_pool_renew(l->dev);
+	return true;
+}
+
+static unsigned take_done(struct lane *l, struct gsb_completion *out, unsigned max)
+{
+	unsigned n = 0;
+
+	while (n < max && l->n_open &&
+	       atomic_load_explicit(&l->page->done_head, memory_order_acquire) != l->done_tail)
+		if (!take_one(l, &out[n++]))
+			return n - 1;
+	return n;
+}
+
+/* What it had not ended when it died. */
+static unsigned take_dead(struct lane *l, struct gsb_completion *out, unsigned max, uint64_t now_ns)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < l->n_flights && l->n_open && n < max; i++) {
+		struct lane_flight *f = &l->flights[i];
+
+		if (!f->in_use)
+			continue;
+		complete_failed(&out[n], f->cookie, CUDA_ERROR_LAUNCH_FAILED, now_ns);
+		give_flight(l, f);
+		n++;
+	}
+	return n;
+}
+
+static unsigned poll_lane(struct lane *l, struct gsb_completion *out, unsigned max)
+{
+	bool dead = atomic_load_explicit(&l->dead, memory_order_acquire);
+	unsigned n;
+
+	if (!l->n_open)
+		return 0;
+	n = take_done(l, out, max);
+	if (dead && n < max)
+		n += take_dead(l, out + n, max - n, l->dev->ops.now_ns(&l->dev->base));
+	return n;
+}
+
+static unsigned poll_all(struct lanes_device *dev, struct gsb_completion *out, unsigned max)
+{
+	unsigned n = gsb_done_pop(&dev->done, out, max);
+
+	for (struct lane *l = dev->lanes; l && n < max; l = l->next)
+		n += poll_lane(l, out + n, max - n);
+	return n;
+}
+
+/* Who has taken the word back rings, or has: so many rings are to be read, at some time. */
+static void count_rings(struct lanes_device *dev)
+{
+	uint32_t n_kicks = atomic_load_explicit(&dev->pool.n_kicks, memory_order_relaxed);
+	eventfd_t n;
+
+	for (struct lane *l = dev->lanes; l; l = l->next)
+		if (l->armed &&
+		    !atomic_load_explicit(&l->page->engine_sleeps, memory_order_relaxed)) {
+			l->armed = false;
+			dev->n_rings++;
+		}
+	dev->n_rings += n_kicks - dev->n_kicks_seen;
+	dev->n_kicks_seen = n_kicks;
+	if (dev->n_rings && !eventfd_read(dev->event_fd, &n))
+		dev->n_rings -= n < dev->n_rings ? n : dev->n_rings;
+}
+
+static void arm(struct lanes_device *dev)
+{
+	for (struct lane *l = dev->lanes; l; l = l->next)
+		if (l->n_open && !l->armed) {
+			l->armed = true;
+			atomic_store_explicit(&l->page->engine_sleeps, 1, memory_order_relaxed);
+		}
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+unsigned lanes_poll(struct gsb_device *base, struct gsb_completion *out, unsigned max)
+{
+	struct lanes_device *dev = to_lanes(base);
+	unsigned n = poll_all(dev, out, max);
+
+	if (n)
+		return n;
+	count_rings(dev);
+	arm(dev);
+	return poll_all(dev, out, max); /* what came before it was seen that somebody waits */
+}
+
+bool lanes_stay_awake(struct gsb_device *base)
+{
+	for (struct lane *l = to_lanes(base)->lanes; l; l = l->next)
+		if (l->n_open && atomic_load_explicit(&l->page->lively, memory_order_relaxed))
+			return true;
+	return false;
+}
+
+int lanes_event_fd(struct gsb_device *dev)
+{
+	return to_lanes(dev)->event_fd;
+}
