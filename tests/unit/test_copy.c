@@ -174,11 +174,17 @@ static CUresult call_htod_to(void *arg)
 	return cu.cuMemcpyHtoD_v2(*(CUdeviceptr *)arg, host, 64);
 }
 
-/* Another thread frees the destination while the copy waits for its stream. */
+static CUresult call_free(void *arg)
+{
+	return cu.cuMemFree_v2(*(CUdeviceptr *)arg);
+}
+
+/* Another thread frees the destination while the copy waits for its stream, for which the free waits as well. */
 static void test_copy_to_memory_that_is_freed_meanwhile_is_refused(void **state)
 {
-	CUdeviceptr freed;
-	struct waiter w;
+	struct waiter w, w_free;
+	CUdeviceptr freed, base;
+	size_t size;
 
 	assert_cu(cu.cuMemAlloc_v2(&freed, 4096));
 	engine->hold = true;
@@ -189,9 +195,12 @@ static void test_copy_to_memory_that_is_freed_meanwhile_is_refused(void **state)
 	while (!engine->n_blocked && !w.is_back)
 		sched_yield();
 	assert_false(w.is_back);
-	assert_cu(cu.cuMemFree_v2(freed));
+	waiter_start(&w_free, call_free, &freed);
+	while (!cu.cuMemGetAddressRange_v2(&base, &size, freed))
+		sched_yield();
 	engine->hold = false;
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, waiter_join(&w));
+	assert_cu(waiter_join(&w_free));
 	assert_int_equal(count(GSB_REC_COPY), 0);
 }
 
