@@ -107,6 +107,8 @@ struct lane_pool {
 	bool asked, stop;
 	int wake; /* of the thread */
 	int err;  /* of the last start; 0: it worked */
+	uint64_t busy_since_ns,
+		again_ns; /* starts are tried again since then; the next not before. 0: none is */
 	char why[640];
 	uint64_t has; /* of all lanes, from when the first was ready */
 	struct gsb_device_info info;

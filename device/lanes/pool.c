@@ -30,6 +30,8 @@
 #define START_NS     60000000000ull
 #define END_NS	     5000000000ull
 #define NO_MEMORY_MS 100
+#define BUSY_NS	     5000000000ull /* so long a start is tried again for which there may be room soon */
+#define AGAIN_MS     50
 #define HIGH_FD	     16 /* above all that a lane is given */
 
 extern char **environ;
@@ -196,12 +198,28 @@ static void add_lane(struct lanes_device *dev)
 	failed(dev, err, why);
 }
 
+/* After a fault the daemon of MPS takes no clients until it has a new server; and it takes so many at a time. */
+static bool try_again(struct lane_pool *p)
+{
+	uint64_t now = gsb_clock_ns();
+
+	if (!p->busy_since_ns)
+		p->busy_since_ns = now;
+	if (now - p->busy_since_ns > BUSY_NS)
+		return false;
+	p->again_ns = now + AGAIN_MS * 1000000ull;
+	return true;
+}
+
 /* Those that start count: they will be there. */
 static void refill(struct lanes_device *dev)
 {
 	struct lane_pool *p = &dev->pool;
 	unsigned n = 0, want = p->n_spare;
 
+	if (gsb_clock_ns() < p->again_ns)
+		return;
+	p->again_ns = 0;
 	for (struct lane *l = p->all; l; l = l->pool_next)
 		n += l->state == LANE_STARTING || l->state == LANE_IDLE;
 	if (p->asked && !want)
@@ -211,6 +229,16 @@ static void refill(struct lanes_device *dev)
 }
 
 /* ---- what one says first, and its end ---- */
+
+static void not_welcome(struct lanes_device *dev, struct lane_welcome *w)
+{
+	if (w)
+		w->why[sizeof(w->why) - 1] = 0;
+	if (w && w->err == -EBUSY && try_again(&dev->pool))
+		return;
+	dev->pool.busy_since_ns = 0;
+	failed(dev, w ? w->err : -EIO, w ? w->why : "it ended before it was ready");
+}
 
 static void welcome(struct lane *l)
 {
@@ -226,14 +254,13 @@ static void welcome(struct lane *l)
 			p->info = w->info;
 		}
 		p->asked = false;
+		p->busy_since_ns = 0;
 		pthread_cond_broadcast(&p->changed);
 		kick(l->dev);
 	} else {
 		l->state = LANE_CONDEMNED;
 		l->released = true;
-		if (ok)
-			w->why[sizeof(w->why) - 1] = 0;
-		failed(l->dev, ok ? w->err : -EIO, ok ? w->why : "it ended before it was ready");
+		not_welcome(l->dev, ok ? w : NULL);
 	}
 	free(w);
 }
@@ -351,7 +378,7 @@ static int timeout_ms(const struct lane_pool *p)
 	for (struct lane *l = p->all; l; l = l->pool_next)
 		if (!l->reaped && l->state != LANE_IDLE && l->state != LANE_USED)
 			return l->state == LANE_CONDEMNED ? 0 : 100;
-	return -1;
+	return p->again_ns ? AGAIN_MS : -1;
 }
 
 static void *keep(void *arg)

@@ -7,14 +7,19 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "device/lanes/lane.h"
 #include "device/lanes/lanes.h"
 #include "device/lanes/table.h"
+#include "shm/channel.h"
 
 #define DEVICE_BASE 0x400000000000ull
 #define DEVICE_SIZE (1ull << 32)
@@ -337,6 +342,73 @@ static void test_space_that_would_wait_for_a_lane_says_so(void **state)
 	}
 }
 
+/* ---- a device that has no room for a lane for a while ---- */
+
+#define N_BUSY "3"
+
+/* This program, started as a lane: the first that are say so, and end. The file's size is how many they were. */
+static void serve_busy(char **argv)
+{
+	int fd = open(getenv("GSB_TEST_BUSY"), O_WRONLY | O_APPEND | O_CLOEXEC);
+	struct lane_welcome w = {.err = -EBUSY, .why = "no room for one more"};
+	struct lane_hello h;
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && st.st_size >= atol(getenv("GSB_TEST_N_BUSY")))
+		execv(GSB_LANE_PROGRAM, argv);
+	gsb_msg_init(&w.msg, LANE_MSG_WELCOME, sizeof(w));
+	_exit(recv(LANE_FD, &h, sizeof(h), 0) != sizeof(h) || write(fd, "", 1) != 1 ||
+	      gsb_channel_send(LANE_FD, &w.msg, NULL, 0));
+}
+
+static struct gsb_device_params busy_params(int *fd, char path[32], const char *n_busy)
+{
+	strcpy(path, "/tmp/gsb-busy-XXXXXX");
+	*fd = mkstemp(path);
+	assert_true(*fd >= 0);
+	setenv("GSB_TEST_BUSY", path, 1);
+	setenv("GSB_TEST_N_BUSY", n_busy, 1);
+	return (struct gsb_device_params){
+		.spec = "lanes:emu:h200", .real_clock = true, .lane_program = "/proc/self/exe"};
+}
+
+static off_t how_often_busy(int fd, const char *path)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+
+	unlink(path);
+	close(fd);
+	return size;
+}
+
+static void test_start_without_room_is_tried_again(void **state)
+{
+	struct gsb_device_params p;
+	struct gsb_device *dev;
+	char path[32], err[640] = "";
+	int fd;
+
+	p = busy_params(&fd, path, N_BUSY);
+	if (gsb_device_open(&p, &dev, err, sizeof(err)))
+		fail_msg("%s", err);
+	dev->ops->close(dev);
+	assert_int_equal(how_often_busy(fd, path), atol(N_BUSY));
+}
+
+static void test_start_without_room_for_long_says_why(void **state)
+{
+	char path[32], err[640] = "";
+	struct gsb_device *dev = NULL;
+	struct gsb_device_params p;
+	int fd;
+
+	p = busy_params(&fd, path, "1000000");
+	assert_int_equal(gsb_device_open(&p, &dev, err, sizeof(err)), -EBUSY);
+	assert_null(dev);
+	assert_string_equal(err, "no room for one more");
+	assert_true(how_often_busy(fd, path) > 1);
+}
+
 static void expect_no_device(struct gsb_device_params p, int want, const char *text)
 {
 	struct gsb_device *dev = NULL;
@@ -371,7 +443,7 @@ static void test_open_says_why_there_are_no_lanes(void **state)
 			 -EIO, "ended before it was ready");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 #define ON_LANES(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
@@ -385,7 +457,11 @@ int main(void)
 		ON_LANES(test_fault_of_one_renews_those_that_wait_for_a_user),
 		ON_LANES(test_space_that_would_wait_for_a_lane_says_so),
 		cmocka_unit_test(test_open_says_why_there_are_no_lanes),
+		cmocka_unit_test(test_start_without_room_is_tried_again),
+		cmocka_unit_test(test_start_without_room_for_long_says_why),
 	};
 
+	if (argc == 3)
+		serve_busy(argv);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
