@@ -99,10 +99,10 @@ static inline struct gsb_guard gsb_cu_wire_guard(uint64_t wire)
 }
 
 /*
- * The current context in its present life, checked. The wire handle is read before the program's: if that one is still
+ * The current context in its present life; with is_well nothing has gone wrong in it, either. The wire handle is read before the program's: if that one is still
  * the context's, the life is one of the context that was made current.
  */
-static inline CUresult gsb_cu_ctx_life(struct gsb_cu_ctx_life *out)
+static inline CUresult gsb_cu_ctx_find_life(struct gsb_cu_ctx_life *out, bool is_well)
 {
 	const struct gsb_cu_ctx_ref top = gsb_self.top;
 	uint64_t wire;
@@ -114,15 +114,18 @@ static inline CUresult gsb_cu_ctx_life(struct gsb_cu_ctx_life *out)
 	if (gsb_unlikely(!gsb_object_is(top.ctx, top.handle) || !wire))
 		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	*out = (struct gsb_cu_ctx_life){.ctx = top.ctx, .wire = wire};
-	return CUDA_SUCCESS;
+	return is_well ? gsb_cu_wire_check(wire) : CUDA_SUCCESS;
+}
+
+static inline CUresult gsb_cu_ctx_life(struct gsb_cu_ctx_life *out)
+{
+	return gsb_cu_ctx_find_life(out, false);
 }
 
 /* The same, unless something has gone wrong in it: what almost every call asks. */
 static inline CUresult gsb_cu_ctx_live(struct gsb_cu_ctx_life *out)
 {
-	CUresult result = gsb_cu_ctx_life(out);
-
-	return gsb_unlikely(result) ? result : gsb_cu_wire_check(out->wire);
+	return gsb_cu_ctx_find_life(out, true);
 }
 
 /* The same for those who only look at its settings. */
