@@ -54,6 +54,8 @@ struct gsb_device_params {
 	/* lanes: so many are ready before they are wanted; their program, NULL = the one that belongs to this */
 	unsigned n_spare_lanes;
 	const char *lane_program;
+	uint32_t
+		lane_answer_ms; /* lanes: one that takes longer to answer the engine's thread is ended; 0 = 30,000 */
 };
 
 #define GSB_BACKING_UNIT (2ull << 20) /* of sizes and addresses of backings */

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "shm/channel.h"
 
 void lane_ring(struct lane *l)
@@ -47,7 +48,7 @@ static int hear_answer(struct lane_slot *slot, struct lane_call *c)
 
 	if (n < (ssize_t)LANE_MSG_SIZE(0) || n != (ssize_t)LANE_MSG_SIZE(m->n_bytes) ||
 	    m->op != c->op)
-		return -EPROTO;
+		return n == -EAGAIN ? -EAGAIN : -EPROTO;
 	memcpy(c->n, m->n, sizeof(c->n));
 	if (c->out_bytes > m->n_bytes)
 		c->out_bytes = m->n_bytes;
@@ -71,7 +72,10 @@ int lane_call(struct lane *l, struct lane_call *c)
 	if (!err) {
 		err = slot->msg.err > 0 ? -EPROTO : slot->msg.err;
 	} else if (err != -E2BIG) {
-		lane_condemn(l); /* it has died, or says what no lane says */
+		if (err == -EAGAIN)
+			gsb_log(GSB_LOG_ERROR, "lanes", "lane %d does not answer: it is ended",
+				(int)l->pid);
+		lane_condemn(l); /* it has died, hangs, or says what no lane says */
 		err = -EOWNERDEAD;
 	}
 	pthread_mutex_unlock(&slot->lock);

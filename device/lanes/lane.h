@@ -120,6 +120,7 @@ struct lanes_device {
 	struct gsb_device_ops ops;
 	struct lane_pool pool;
 	struct lane_hello hello; /* what each is told */
+	uint32_t answer_ms;	 /* as in struct gsb_device_params */
 	char program[PATH_MAX];
 	pthread_t issuer;
 	struct lane *lanes; /* in use */

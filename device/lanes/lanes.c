@@ -764,6 +764,7 @@ static int lanes_open(const struct gsb_device_params *p, struct gsb_device **out
 	pthread_mutex_init(&dev->code_lock, NULL);
 	pthread_mutex_init(&dev->list_lock, NULL);
 	find_program(p, dev->program);
+	dev->answer_ms = p->lane_answer_ms;
 	dev->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	res = dev->event_fd < 0 ? -errno : tell_params(&dev->hello, p, spec + 1);
 	if (!res)

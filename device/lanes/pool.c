@@ -18,6 +18,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,7 +33,9 @@
 #define NO_MEMORY_MS 100
 #define BUSY_NS	     5000000000ull /* so long a start is tried again for which there may be room soon */
 #define AGAIN_MS     50
-#define HIGH_FD	     16 /* above all that a lane is given */
+#define ANSWER_MS \
+	30000	   /* so long the engine's thread, and all tenants with it, wait for one lane */
+#define HIGH_FD 16 /* above all that a lane is given */
 
 extern char **environ;
 
@@ -107,6 +110,17 @@ static int make_pair(int *ours, int *theirs)
 	return *theirs < 0 ? -errno : 0;
 }
 
+/* Of calls from the engine's thread; the other's may take as long as code takes to be compiled. */
+static int limit_answers(const struct lane *l)
+{
+	uint64_t ms = l->dev->answer_ms ? l->dev->answer_ms : ANSWER_MS;
+	const struct timeval limit = {(time_t)(ms / 1000), (suseconds_t)(ms % 1000 * 1000)};
+
+	return setsockopt(l->slots[0].fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) < 0
+		       ? -errno
+		       : 0;
+}
+
 static int make_page(struct lane *l, int *fd)
 {
 	void *page;
@@ -131,6 +145,8 @@ static int start(struct lane *l)
 	int first = -1, second = -1, page = -1;
 	int err = make_pair(&l->slots[0].fd, &first);
 
+	if (!err)
+		err = limit_answers(l);
 	if (!err)
 		err = make_pair(&l->slots[1].fd, &second);
 	if (!err)

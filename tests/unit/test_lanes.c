@@ -140,6 +140,7 @@ static int setup(void **state)
 				      .n_workers = 1,
 				      .real_clock = true,
 				      .n_spare_lanes = 2,
+				      .lane_answer_ms = 2000,
 				      .lane_program = GSB_LANE_PROGRAM};
 	struct rig *rig = calloc(1, sizeof(*rig));
 	char err[640] = "";
@@ -246,6 +247,18 @@ static void test_lane_that_is_killed_fails_its_space_alone(void **state)
 }
 
 /* It says that a command has ended which it never got. */
+static void test_lane_that_hangs_is_ended(void **state)
+{
+	struct rig *rig = *state;
+	uint64_t addr;
+
+	kill(rig->space[0]->lane->pid, SIGSTOP);
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &addr), -EOWNERDEAD);
+	assert_int_equal(rig->ops->mem_alloc(rig->space[1], 4096, &addr), 0);
+	fill(rig, 1, addr, 3);
+	assert_int_equal(collect(rig).result, CUDA_SUCCESS);
+}
+
 static void test_lane_that_says_what_cannot_be_is_ended(void **state)
 {
 	struct rig *rig = *state;
@@ -452,6 +465,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_ring_is_rung_for_only_while_somebody_sleeps),
 		cmocka_unit_test(test_table_forgets_children_with_their_parent),
 		ON_LANES(test_lane_that_is_killed_fails_its_space_alone),
+		ON_LANES(test_lane_that_hangs_is_ended),
 		ON_LANES(test_lane_that_says_what_cannot_be_is_ended),
 		ON_LANES(test_spaces_of_an_owner_share_their_lane_and_others_do_not),
 		ON_LANES(test_fault_of_one_renews_those_that_wait_for_a_user),
