@@ -78,7 +78,7 @@ struct gsb_device_config {
 	uint64_t workers, memory, host_call_ns, gate_timeout_ms, kernel_limit_ms;
 	uint64_t critical_wait_us;
 	uint64_t start_line, start_line_ms, trace;
-	uint64_t spare_lanes;
+	uint64_t spare_lanes, connections;
 };
 
 #define GSB_CONFIG_NAMES_MAX 2048

@@ -34,7 +34,7 @@ struct arguments {
 	const char *policy;
 	uint64_t control_fd, n_workers, gate_timeout_ms, kernel_limit_ms, shadow_limit_ms;
 	uint64_t critical_wait_us;
-	uint64_t start_line, start_line_ms, spare_lanes;
+	uint64_t start_line, start_line_ms, spare_lanes, connections;
 	enum gsb_log_level level;
 	bool trace, mps;
 };
@@ -65,6 +65,7 @@ enum argument {
 	OPT_FLIP,
 	OPT_SINGLE,
 	OPT_SPARE_LANES,
+	OPT_CONNECTIONS,
 	OPT_MPS,
 	OPT_TRACE,
 	OPT_LOG_LEVEL,
@@ -104,6 +105,8 @@ static const struct argp_option options[] = {
 	 "kernels that took longer are not run twice", 0},
 	{"flip", OPT_FLIP, "SPEC", 0, "fault injection, for tests", 0},
 	{"single", OPT_SINGLE, NULL, 0, "it serves one process", 0},
+	{"connections", OPT_CONNECTIONS, "N", 0,
+	 "device cuda:N: commands that run without standing behind others", 0},
 	{"spare-lanes", OPT_SPARE_LANES, "N", 0, "device lanes:SPEC: ready before they are wanted",
 	 0},
 	{"mps", OPT_MPS, NULL, 0, "it is a client of MPS", 0},
@@ -169,6 +172,7 @@ static int set_option(struct arguments *a, enum argument opt, const char *value)
 		return parse_number(value, UINT32_MAX, &a->shadow_limit_ms);
 	case OPT_FLIP: a->device.flip = value; return 0;
 	case OPT_SINGLE: a->device.single = true; return 0;
+	case OPT_CONNECTIONS: return parse_number(value, GSB_N_QUEUES, &a->connections);
 	case OPT_SPARE_LANES: return parse_number(value, GSB_N_SLOTS, &a->spare_lanes);
 	case OPT_MPS: a->mps = true; return 0;
 	case OPT_TRACE: a->trace = true; return 0;
@@ -338,6 +342,7 @@ int main(int argc, char **argv)
 	gsb_log_init("gsb-engine", a.level);
 	gsb_log_never_wait();
 	a.device.n_workers = (unsigned)a.n_workers;
+	a.device.n_connections = (unsigned)a.connections;
 	a.device.n_spare_lanes = (unsigned)a.spare_lanes;
 	a.engine.gate_timeout_ns = a.gate_timeout_ms * 1000000;
 	a.engine.kernel_limit_ns = a.kernel_limit_ms * 1000000;

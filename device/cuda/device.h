@@ -87,7 +87,9 @@ struct cuda_device {
 	/* ---- host memory ---- */
 	pthread_mutex_t pin_lock;
 	CUcontext
-		host_ctx; /* to register it, which may be that for work; under pin_lock, NULL: it is being made */
+		host_ctx; /* to register it, which may be that for work; under pin_lock, NULL: it is not there yet */
+	_Atomic bool registers;	      /* it is there, or being made; written under pin_lock */
+	struct cuda_job *held_shares; /* until then; under pin_lock */
 	struct cuda_job make_host_ctx;
 	pthread_cond_t host_ctx_made;
 	pthread_cond_t pin_gone;

@@ -15,9 +15,8 @@
 #include "base/genuine.h"
 #include "device/ops.h"
 
-#define SHARED_CONNECTIONS "32"
-
-#define TRIED_BYTES 512
+#define TRIED_BYTES	512
+#define MAX_CONNECTIONS 32
 
 static const struct {
 	const char *name;
@@ -94,10 +93,13 @@ int cuda_no_start(CUresult result)
  */
 static void set_environment(const struct gsb_device_params *p)
 {
-	char bytes[32];
+	char bytes[32], number[16];
 
-	if (!p->single)
-		setenv("CUDA_DEVICE_MAX_CONNECTIONS", SHARED_CONNECTIONS, 0);
+	if (!p->single) {
+		snprintf(number, sizeof(number), "%u",
+			 p->n_connections ? p->n_connections : MAX_CONNECTIONS);
+		setenv("CUDA_DEVICE_MAX_CONNECTIONS", number, 0);
+	}
 	if (!p->code_folder)
 		return;
 	snprintf(bytes, sizeof(bytes), "%" PRIu64,

@@ -3,11 +3,11 @@
  *
  * All registering is done in a context of its own (unless the device serves one process): in the context of the work it would stop
  * launches, and unregistering would wait for kernels. A registration made there is good for all contexts, and the GPU's address of a byte is ours.
- * To make that context takes more than half of what an engine's start would, and stops launches for less than 2 ms (an H100,
- * doc/results/2026-11-26-contexts-h100.txt): so it is made when the device serves already.
+ * To make that context takes as long as the first did, and while it lasts launches wait for less than 2 ms, but loads of code until it is
+ * there (an H100, doc/results/2026-11-27-connections-h100.txt): so it is made when memory is to be registered for somebody.
  *
- * Shared buffers are registered by a helper, since that takes half a millisecond per MiB the first time: until then copies
- * from and to them go the slow way. Pinning has to be done when it returns. Unregistering, 14 ms a GiB, is the helper's, too;
+ * Shared buffers are registered by a helper, since that takes half a millisecond per MiB the first time, all of them from the first large
+ * copy on: until then copies from and to them go the slow way. Pinning has to be done when it returns. Unregistering, 14 ms a GiB, is the helper's, too;
  * who pins the same addresses again meanwhile waits for it.
  */
 #include "device/cuda/host.h"
@@ -58,14 +58,39 @@ static void run_make_context(struct cuda_job *job)
 void cuda_host_begin(struct cuda_device *dev)
 {
 	dev->make_host_ctx.run = run_make_context;
-	if (dev->single)
-		dev->host_ctx = dev->ctx;
-	else
-		cuda_helper_give(&dev->registrar, &dev->make_host_ctx);
+	if (!dev->single)
+		return;
+	dev->host_ctx = dev->ctx;
+	atomic_store_explicit(&dev->registers, true, memory_order_relaxed);
+}
+
+/* Under pin_lock. */
+static void begin_to_register(struct cuda_device *dev)
+{
+	struct cuda_job *job, *next;
+
+	atomic_store_explicit(&dev->registers, true, memory_order_relaxed);
+	cuda_helper_give(&dev->registrar, &dev->make_host_ctx);
+	for (job = dev->held_shares; job; job = next) {
+		next = job->next; /* which the helper writes */
+		cuda_helper_give(&dev->registrar, job);
+	}
+	dev->held_shares = NULL;
+}
+
+void cuda_host_register(struct cuda_device *dev)
+{
+	if (atomic_load_explicit(&dev->registers, memory_order_relaxed))
+		return;
+	pthread_mutex_lock(&dev->pin_lock);
+	if (!dev->registers)
+		begin_to_register(dev);
+	pthread_mutex_unlock(&dev->pin_lock);
 }
 
 void cuda_host_enter(struct cuda_device *dev)
 {
+	cuda_host_register(dev);
 	pthread_mutex_lock(&dev->pin_lock);
 	while (!dev->host_ctx)
 		pthread_cond_wait(&dev->host_ctx_made, &dev->pin_lock);
@@ -240,7 +265,7 @@ void cuda_host_unpin_all(struct gsb_space *space)
 /* ---- shared buffers ---- */
 
 /*
- *   shared --helper registers--> registered --engine looks--> known --unshared--> helper unregisters, freed
+ *   shared --large copy, pin--> helper registers --> registered --engine looks--> known --unshared--> helper unregisters, freed
  *
  * The helper also unmaps it: were its address given to another buffer before, the driver would take that one's copies
  * from and to the pages of this.
@@ -300,7 +325,27 @@ void cuda_buffer_share(struct gsb_device *base, void *addr, uint64_t size, int f
 	b->size = size;
 	HASH_ADD(hh, dev->shared, addr, sizeof(b->addr), b);
 	dev->n_unknown++;
-	cuda_helper_give(&dev->registrar, &b->share);
+	pthread_mutex_lock(&dev->pin_lock);
+	if (atomic_load_explicit(&dev->registers, memory_order_relaxed))
+		cuda_helper_give(&dev->registrar, &b->share);
+	else
+		LL_PREPEND(dev->held_shares, &b->share);
+	pthread_mutex_unlock(&dev->pin_lock);
+}
+
+/* Whether it was held back: nothing is to be done for it. */
+static bool drop_held(struct cuda_device *dev, struct cuda_shared *b)
+{
+	struct cuda_job *job;
+
+	pthread_mutex_lock(&dev->pin_lock);
+	LL_FOREACH (dev->held_shares, job)
+		if (job == &b->share)
+			break;
+	if (job)
+		LL_DELETE(dev->held_shares, job);
+	pthread_mutex_unlock(&dev->pin_lock);
+	return job;
 }
 
 void cuda_buffer_unshare(struct gsb_device *base, void *at, uint64_t size)
@@ -320,12 +365,19 @@ void cuda_buffer_unshare(struct gsb_device *base, void *at, uint64_t size)
 		gsb_ranges_remove(&dev->known, addr, &was);
 	else
 		dev->n_unknown--;
+	if (drop_held(dev, b)) {
+		munmap(at, size);
+		free(b);
+		return;
+	}
 	atomic_store_explicit(&b->ended, true, memory_order_release);
 	cuda_helper_give(&dev->registrar, &b->unshare);
 }
 
 void cuda_host_learn(struct cuda_device *dev)
 {
+	if (!atomic_load_explicit(&dev->registers, memory_order_relaxed))
+		return;
 	for (struct cuda_shared *b = dev->shared; b; b = b->hh.next) {
 		if (b->known || !atomic_load_explicit(&b->registered, memory_order_acquire) ||
 		    gsb_ranges_add(&dev->known, b->addr, b->size))

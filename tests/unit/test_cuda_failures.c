@@ -35,7 +35,7 @@
 #define AREA_SIZE   (1ull << 32)
 #define HOST_SIZE   (1ull << 20)
 #define LARGE	    (3u << 20)
-#define STAGING	    (64u << 10)
+#define STAGING	    (128u << 10)
 
 static struct {
 	__typeof__(&fake_fail) inject;
@@ -77,12 +77,14 @@ static bool failed(struct life *l, int err)
 }
 
 static bool single; /* as the device of one process */
+static unsigned n_connections;
 static const char *code_folder;
 
 static int open_device(struct life *l)
 {
 	struct gsb_device_params p = {.spec = "cuda:0",
 				      .single = single,
+				      .n_connections = n_connections,
 				      .code_folder = code_folder,
 				      .code_folder_bytes = 1ull << 40,
 				      .virtual_base = AREA_BASE,
@@ -266,20 +268,31 @@ static void work(struct life *l)
 	say(l);
 }
 
-static void live(struct life *l)
+static void share(struct life *l)
 {
-	const struct gsb_sm_range part = {16, 16};
+	l->staging =
+		mmap(NULL, STAGING, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	l->ops->buffer_share(l->dev, l->staging, STAGING, -1);
+}
+
+static int create_space(struct life *l)
+{
 	struct gsb_space_params p = {.device_base = DEVICE_BASE,
 				     .device_size = DEVICE_SIZE,
 				     .host_base = HOST_BASE,
 				     .host_size = HOST_SIZE};
 
-	if (failed(l, l->ops->space_create(l->dev, &p, &l->space)))
+	return l->ops->space_create(l->dev, &p, &l->space);
+}
+
+static void live(struct life *l)
+{
+	const struct gsb_sm_range part = {16, 16};
+
+	if (failed(l, create_space(l)))
 		return;
 	failed(l, l->ops->host_pin(l->space, HOST_BASE, HOST_SIZE));
-	l->staging =
-		mmap(NULL, STAGING, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	l->ops->buffer_share(l->dev, l->staging, STAGING, -1);
+	share(l);
 	if (!failed(l, l->ops->queue_create(l->dev, 0, part, &l->queue)))
 		work(l);
 	l->wrong = !l->n_failed && (l->word != 7 || l->silent);
@@ -424,14 +437,9 @@ static void test_a_life_without_failure_works_and_leaves_nothing(void **state)
 
 static struct gsb_space *make_space(struct life *l)
 {
-	struct gsb_space_params p = {.device_base = DEVICE_BASE,
-				     .device_size = DEVICE_SIZE,
-				     .host_base = HOST_BASE,
-				     .host_size = HOST_SIZE};
-
 	fake.reset();
 	assert_int_equal(open_device(l), 0);
-	assert_int_equal(l->ops->space_create(l->dev, &p, &l->space), 0);
+	assert_int_equal(create_space(l), 0);
 	return l->space;
 }
 
@@ -971,6 +979,65 @@ static void test_device_of_many_has_a_context_for_pinning(void **state)
 	assert_true(fake.reset());
 }
 
+static void test_device_of_many_has_the_connections_that_are_asked_for(void **state)
+{
+	struct life l = {0};
+
+	fake.reset();
+	unsetenv("CUDA_DEVICE_MAX_CONNECTIONS");
+	n_connections = 12;
+	assert_int_equal(open_device(&l), 0);
+	n_connections = 0;
+	assert_string_equal(getenv("CUDA_DEVICE_MAX_CONNECTIONS"), "12");
+	l.ops->close(l.dev);
+	assert_true(fake.reset());
+}
+
+static void await_registered(unsigned n)
+{
+	for (unsigned i = 0; fake.live(FAKE_REGISTERED) != n; i++) {
+		assert_true(i < 60000);
+		usleep(1000);
+	}
+}
+
+static void unshare(struct life *l)
+{
+	l->ops->buffer_unshare(l->dev, l->staging, STAGING);
+}
+
+/* A context for it takes as long as all else of a start, and loads of code wait meanwhile. */
+static void test_memory_is_registered_from_the_first_large_copy_on(void **state)
+{
+	struct life l = {0};
+	unsigned char page;
+
+	make_space(&l);
+	assert_int_equal(l.ops->queue_create(l.dev, 0, GSB_ALL_SMS, &l.queue), 0);
+	assert_int_equal(l.ops->mem_alloc(l.space, STAGING, &l.large), 0);
+	share(&l);
+	copy(&l, l.large, address_of(l.staging), 4096);
+	collect(&l);
+	unshare(&l);
+	assert_int_equal(mincore(l.staging, 4096, &page), -1); /* nobody is awaited */
+	assert_int_equal(fake.calls("cuMemHostRegister_v2"), 0);
+	share(&l);
+	assert_int_equal(fake.calls("cuCtxCreate_v2"), 0);
+	copy(&l, l.large, address_of(l.staging), STAGING);
+	await_registered(1);
+	copy(&l, l.large, address_of(l.staging), STAGING);
+	collect(&l);
+	assert_false(l.n_failed);
+	assert_int_equal(fake.live(FAKE_CONTEXT), 1);
+	unshare(&l);
+	await_registered(0);
+	share(&l);
+	await_registered(1); /* at once from now on */
+	unshare(&l);
+	l.ops->queue_destroy(l.queue);
+	close_all(&l);
+}
+
 static void test_device_without_room_for_a_second_context_pins_in_the_first(void **state)
 {
 	struct life l = {0};
@@ -1128,6 +1195,8 @@ int main(void)
 		cmocka_unit_test(test_device_of_one_process_has_one_context),
 		cmocka_unit_test(test_compiled_code_is_kept_where_it_is_said),
 		cmocka_unit_test(test_device_of_many_has_a_context_for_pinning),
+		cmocka_unit_test(test_device_of_many_has_the_connections_that_are_asked_for),
+		cmocka_unit_test(test_memory_is_registered_from_the_first_large_copy_on),
 		cmocka_unit_test(test_device_without_room_for_a_second_context_pins_in_the_first),
 		cmocka_unit_test(test_memory_of_the_second_context_is_not_sold),
 		cmocka_unit_test(test_device_without_room_for_another_process_says_so),
