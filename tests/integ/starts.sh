@@ -58,6 +58,14 @@ n_started() {
 	grep -cE "^gsbrokerd: info: engine: .* started: pid" "$dir/log"
 }
 
+starts_say_how_many_connections_an_engine_has() {
+	write_conf '[engine]' 'connections = 12' '[device "emu:/ok"]'
+	start_broker
+	hold
+	expect_match "$(tr '\0' '\n' <"/proc/$(children_of "$broker")/cmdline")" '^--connections=12$'
+	stop_broker
+}
+
 # What an engine of many has, and would be too much for each of many engines, is said on the command line.
 starts_are_of_engines_for_one_process() {
 	start_slowly emu:/ok
@@ -169,6 +177,7 @@ starts_that_wait_end_with_gsbrokerd() {
 }
 
 run_case starts_are_of_engines_for_one_process
+run_case starts_say_how_many_connections_an_engine_has
 run_case starts_are_a_few_at_once
 run_case starts_that_take_long_are_told_of
 run_case starts_are_not_told_of_to_who_does_not_know_the_word

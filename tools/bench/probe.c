@@ -196,6 +196,22 @@ static void measure_large(const char *in, const char *out, CUdeviceptr device, v
 	tell(out, (double)LARGE_BYTES * N_LARGE / us[1] / 1e3);
 }
 
+/* What a program waits for where nothing else is on its stream: us. */
+static double call_of_word(CUdeviceptr device)
+{
+	uint32_t word = 1;
+	double us = 0;
+
+	for (int i = 0; i < N_SMALL; i++) {
+		uint64_t from = gsb_clock_ns();
+
+		need("cuMemcpyHtoD", cu.cuMemcpyHtoD_v2(device, &word, sizeof(word)));
+		us += us_since(from);
+		wait_for_all();
+	}
+	return us / N_SMALL;
+}
+
 static void measure_small(CUdeviceptr device)
 {
 	uint64_t from = gsb_clock_ns();
@@ -205,6 +221,7 @@ static void measure_small(CUdeviceptr device)
 		need("cuMemcpyHtoD", cu.cuMemcpyHtoD_v2(device, &word, sizeof(word)));
 	tell("copy_word_in", us_since(from) / N_SMALL);
 	wait_for_all();
+	tell("copy_word_call", call_of_word(device));
 	from = gsb_clock_ns();
 	for (int i = 0; i < N_SMALL; i++)
 		need("cuMemcpyDtoH", cu.cuMemcpyDtoH_v2(&word, device, sizeof(word)));
