@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """client.py - clients that nobody here wrote, step by step, on a real GPU (cuda-check's part `clients`).
 
-Usage: client.py CLIENT          CLIENT: cupy, torch, numba
+Usage: client.py CLIENT          CLIENT: cupy, torch, numba, pycuda, cuda.core
        client.py CLIENT STEP     one step, in this process
        client.py CLIENT --list   the names of its steps
 
@@ -583,7 +583,7 @@ def torch_steps():
         return [float(x) for x in sums] == [i * 256.0**3 for i in range(8)]
 
     def events():
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start, end = (torch.cuda.Event(timing_enabled=True) for _ in range(2))
         start.record()
         torch.randn(2048, 2048, device="cuda") @ torch.randn(2048, 2048, device="cuda")
         end.record()
@@ -801,7 +801,215 @@ def numba_steps():
     return [kernel, streams, reduction]
 
 
-CLIENTS = {"cupy": cupy_steps, "torch": torch_steps, "numba": numba_steps}
+def pycuda_steps():
+    import numpy as np
+    import pycuda.driver as drv
+    from pycuda.compiler import SourceModule
+
+    DOUBLE = "__global__ void twice(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] *= 2; }"
+
+    def begin():
+        import pycuda.autoprimaryctx  # noqa: F401
+
+    def source_module():
+        begin()
+        x = np.arange(1000, dtype=np.float32)
+        SourceModule(DOUBLE).get_function("twice")(drv.InOut(x), np.int32(1000), block=(128, 1, 1), grid=(8, 1))
+        return x[999] == 1998
+
+    def own_context():
+        drv.init()
+        ctx = drv.Device(0).make_context()
+        try:
+            x = np.arange(1000, dtype=np.float32)
+            SourceModule(DOUBLE).get_function("twice")(drv.InOut(x), np.int32(1000), block=(128, 1, 1), grid=(8, 1))
+            return x[999] == 1998 and drv.Context.get_device().name() != ""
+        finally:
+            ctx.pop()
+            ctx.detach()
+
+    def prepared_call():
+        begin()
+        f = SourceModule(DOUBLE).get_function("twice").prepare("Pi")
+        x = drv.to_device(np.arange(1000, dtype=np.float32))
+        f.prepared_call((8, 1), (128, 1, 1), x, 1000)
+        return drv.from_device(x, (1000,), np.float32)[999] == 1998 and f.num_regs > 0
+
+    def gpu_array():
+        begin()
+        from pycuda import gpuarray
+
+        x = gpuarray.to_gpu(np.arange(1000, dtype=np.float32))
+        return float((2 * x + 1).get()[999]) == 1999 and float(gpuarray.sum(x).get()) == 499500
+
+    def elementwise():
+        begin()
+        from pycuda import gpuarray
+        from pycuda.elementwise import ElementwiseKernel
+
+        x = gpuarray.arange(0, 1000, 1, dtype=np.float32)
+        ElementwiseKernel("float *x, float a", "x[i] = a * x[i]", "scale")(x, np.float32(3))
+        return float(x.get()[999]) == 2997
+
+    def reduction_and_scan():
+        begin()
+        from pycuda import gpuarray
+        from pycuda.reduction import ReductionKernel
+        from pycuda.scan import InclusiveScanKernel
+
+        x = gpuarray.arange(0, 100000, 1, dtype=np.int64)
+        largest = ReductionKernel(np.int64, neutral="0", reduce_expr="max(a, b)", map_expr="x[i]", arguments="long *x")(x)
+        return int(largest.get()) == 99999 and int(InclusiveScanKernel(np.int64, "a+b")(x).get()[99999]) == 4999950000
+
+    def streams_and_events():
+        begin()
+        s, a, b = drv.Stream(), drv.Event(), drv.Event()
+        x = drv.pagelocked_zeros(1 << 20, dtype=np.float32)
+        d = drv.mem_alloc(x.nbytes)
+        x[:] = 5
+        a.record(s)
+        drv.memcpy_htod_async(d, x, s)
+        f = SourceModule(DOUBLE).get_function("twice")
+        f(d, np.int32(1 << 20), block=(256, 1, 1), grid=(4096, 1), stream=s)
+        drv.memcpy_dtoh_async(x, d, s)
+        b.record(s)
+        b.synchronize()
+        return float(x[-1]) == 10 and a.time_till(b) > 0
+
+    def memory_pool():
+        begin()
+        from pycuda import gpuarray, tools
+
+        pool = tools.DeviceMemoryPool()
+        for _ in range(100):
+            x = gpuarray.zeros(10000, dtype=np.float32, allocator=pool.allocate) + 1
+        return float(x.get()[9999]) == 1 and pool.held_blocks >= 0
+
+    def arrays():
+        begin()
+        x = np.arange(64, dtype=np.float32).reshape(8, 8)
+        a = drv.matrix_to_array(x, "C")
+        out = np.zeros((8, 8), dtype=np.float32)
+        copy = drv.Memcpy2D()
+        copy.set_src_array(a)
+        copy.set_dst_host(out)
+        copy.width_in_bytes, copy.height = 32, 8
+        copy(aligned=True)
+        return bool((out == x).all())
+
+    def module_globals():
+        begin()
+        m = SourceModule("__constant__ int factor; __device__ int sum;"
+                         "__global__ void add(int x) { atomicAdd(&sum, factor * x); }")
+        drv.memcpy_htod(m.get_global("factor")[0], np.array([3], dtype=np.int32))
+        m.get_function("add")(np.int32(7), block=(32, 1, 1), grid=(1, 1))
+        out = np.zeros(1, dtype=np.int32)
+        drv.memcpy_dtoh(out, m.get_global("sum")[0])
+        return int(out[0]) == 672
+
+    def errors():
+        begin()
+        try:
+            SourceModule(DOUBLE).get_function("nobody")
+        except drv.LogicError as e:
+            return "named symbol not found" in str(e)
+        return False
+
+    return [source_module, own_context, prepared_call, gpu_array, elementwise, reduction_and_scan, streams_and_events, memory_pool,
+            arrays, module_globals, errors]
+
+
+def cuda_core_steps():
+    import numpy as np
+    from cuda.core import Device, LaunchConfig, Linker, LinkerOptions, Program, ProgramOptions, launch
+
+    DOUBLE = r"""extern "C" __global__ void twice(float *x, int n) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] *= 2; }"""
+
+    def begin():
+        device = Device()
+        device.set_current()
+        return device, device.create_stream(), "sm_%d%d" % tuple(device.compute_capability)
+
+    def host(device, stream, n, dtype):
+        from cuda.core import LegacyPinnedMemoryResource
+
+        memory = LegacyPinnedMemoryResource().allocate(n * np.dtype(dtype).itemsize, stream=stream)
+        return memory, np.from_dlpack(memory).view(dtype=dtype)
+
+    def run(kind):
+        device, stream, arch = begin()
+        kernel = Program(DOUBLE, "c++", ProgramOptions(arch=arch)).compile(kind).get_kernel("twice")
+        memory, x = host(device, stream, 1000, np.float32)
+        there = device.allocate(4000, stream=stream)
+        x[:] = np.arange(1000)
+        there.copy_from(memory, stream=stream)
+        launch(stream, LaunchConfig(grid=8, block=128), kernel, there, np.int32(1000))
+        there.copy_to(memory, stream=stream)
+        stream.sync()
+        return x[999] == 1998
+
+    def ptx():
+        return run("ptx")
+
+    def cubin():
+        return run("cubin")
+
+    def linked():
+        device, stream, arch = begin()
+        parts = [Program(text, "c++", ProgramOptions(arch=arch, relocatable_device_code=True)).compile("cubin") for text in (
+            'extern "C" __device__ int twice(int); extern "C" __global__ void run(int *p) { p[threadIdx.x] = twice(threadIdx.x); }',
+            'extern "C" __device__ int twice(int x) { return 2 * x; }')]
+        kernel = Linker(*parts, options=LinkerOptions(arch=arch)).link("cubin").get_kernel("run")
+        memory, x = host(device, stream, 32, np.int32)
+        launch(stream, LaunchConfig(grid=1, block=32), kernel, memory)
+        stream.sync()
+        return bool((x == 2 * np.arange(32)).all())
+
+    def events():
+        from cuda.core import EventOptions
+
+        _, stream, _ = begin()
+        a = stream.record(options=EventOptions(timing_enabled=True))
+        b = stream.record(options=EventOptions(timing_enabled=True))
+        b.sync()
+        return b - a >= 0 and b.is_done
+
+    def two_streams():
+        device, stream, arch = begin()
+        other = device.create_stream()
+        kernel = Program(DOUBLE, "c++", ProgramOptions(arch=arch)).compile("cubin").get_kernel("twice")
+        memory, x = host(device, stream, 1000, np.float32)
+        x[:] = 1
+        launch(stream, LaunchConfig(grid=8, block=128), kernel, memory, np.int32(1000))
+        other.wait(stream)
+        launch(other, LaunchConfig(grid=8, block=128), kernel, memory, np.int32(1000))
+        other.sync()
+        return bool((x == 4).all())
+
+    def graph():
+        device, stream, arch = begin()
+        kernel = Program(DOUBLE, "c++", ProgramOptions(arch=arch)).compile("cubin").get_kernel("twice")
+        memory, x = host(device, stream, 1000, np.float32)
+        x[:] = 1
+        builder = device.create_graph_builder().begin_building()
+        for _ in range(3):
+            launch(builder, LaunchConfig(grid=8, block=128), kernel, memory, np.int32(1000))
+        whole = builder.end_building().complete()
+        whole.launch(stream)
+        whole.launch(stream)
+        stream.sync()
+        return bool((x == 64).all())
+
+    def properties():
+        device, _, _ = begin()
+        p = device.properties
+        return p.multiprocessor_count > 0 and p.max_threads_per_block == 1024 and device.name != ""
+
+    return [ptx, cubin, linked, events, two_streams, graph, properties]
+
+
+CLIENTS = {"cupy": cupy_steps, "torch": torch_steps, "numba": numba_steps, "pycuda": pycuda_steps, "cuda.core": cuda_core_steps}
 
 
 def run_again(program):
