@@ -44,6 +44,8 @@ struct gsb_device_params {
 	uint64_t mem_limit_bytes; /* device memory to offer; 0 = what the architecture has */
 	unsigned
 		n_connections; /* cuda: commands that run without standing behind others, of a device for several processes; 0 = 32 */
+	/* cuda: so long after it was opened host memory is registered, if nobody pins any before; 0 = 500 */
+	uint32_t register_ms;
 	bool single; /* cuda: for one process, which may be held up as if it had the driver to itself */
 	/* emu, fault injection for tests, GSB_TEST_FLIP: "1" turns over one bit of the source of each
 	 * device-to-host copy, "copy:N" of the N-th that is issued; NULL or "" = none */

@@ -131,6 +131,7 @@ static void destroy(struct cuda_device *dev)
 	pthread_mutex_destroy(&dev->code_lock);
 	pthread_cond_destroy(&dev->pin_gone);
 	pthread_cond_destroy(&dev->host_ctx_made);
+	pthread_cond_destroy(&dev->host_ctx_needed);
 	pthread_mutex_destroy(&dev->pin_lock);
 	free(dev);
 }
@@ -169,7 +170,7 @@ static void note_step(struct start *s, const char *what)
 	s->since_ns = now_ns;
 }
 
-static int make_parts(struct cuda_device *dev)
+static int make_parts(struct cuda_device *dev, const struct gsb_device_params *p)
 {
 	int err = make_streams(dev);
 
@@ -180,7 +181,7 @@ static int make_parts(struct cuda_device *dev)
 	if (!err)
 		err = start_helpers(dev);
 	if (!err)
-		cuda_host_begin(dev);
+		cuda_host_begin(dev, p->register_ms);
 	return err;
 }
 
@@ -206,7 +207,7 @@ static int build(struct cuda_device *dev, const struct gsb_device_params *p, int
 	if (p->mem_limit_bytes && p->mem_limit_bytes < dev->info.total_mem_bytes)
 		dev->info.total_mem_bytes = p->mem_limit_bytes;
 	note_step(&start, "questions");
-	res = make_parts(dev);
+	res = make_parts(dev, p);
 	note_step(&start, "streams and pinned memory");
 	if (res)
 		snprintf(err, err_size, "device '%s': %s", p->spec, strerror(-res));
@@ -237,6 +238,7 @@ static int cuda_open(const struct gsb_device_params *p, struct gsb_device **out,
 	pthread_mutex_init(&dev->pin_lock, NULL);
 	pthread_cond_init(&dev->pin_gone, NULL);
 	pthread_cond_init(&dev->host_ctx_made, NULL);
+	pthread_cond_init(&dev->host_ctx_needed, NULL);
 	gsb_ranges_init(&dev->known, 0, UINT64_MAX);
 	res = build(dev, p, ordinal, err, err_size);
 	if (res) {

@@ -60,6 +60,9 @@ struct cuda_moment {
 	uint64_t ns;
 };
 
+/* When the context for registering is to be made. */
+enum cuda_need { CUDA_NEEDED_LATER, CUDA_NEEDED_NOW, CUDA_NEEDED_NEVER };
+
 struct cuda_device {
 	struct gsb_device base;
 	struct gsb_device_info info;
@@ -88,8 +91,9 @@ struct cuda_device {
 	pthread_mutex_t pin_lock;
 	CUcontext
 		host_ctx; /* to register it, which may be that for work; under pin_lock, NULL: it is not there yet */
-	_Atomic bool registers;	      /* it is there, or being made; written under pin_lock */
-	struct cuda_job *held_shares; /* until then; under pin_lock */
+	enum cuda_need host_ctx_need; /* under pin_lock */
+	struct timespec host_ctx_due; /* of the monotonic clock: it is made then at the latest */
+	pthread_cond_t host_ctx_needed;
 	struct cuda_job make_host_ctx;
 	pthread_cond_t host_ctx_made;
 	pthread_cond_t pin_gone;

@@ -4,10 +4,11 @@
  * All registering is done in a context of its own (unless the device serves one process): in the context of the work it would stop
  * launches, and unregistering would wait for kernels. A registration made there is good for all contexts, and the GPU's address of a byte is ours.
  * To make that context takes as long as the first did, and while it lasts launches wait for less than 2 ms, but loads of code until it is
- * there (an H100, doc/results/2026-11-27-connections-h100.txt): so it is made when memory is to be registered for somebody.
+ * there (an H100, doc/results/2026-11-27-connections-h100.txt): so it is made a moment later, when a first program has its code, or
+ * as soon as somebody pins memory.
  *
- * Shared buffers are registered by a helper, since that takes half a millisecond per MiB the first time, all of them from the first large
- * copy on: until then copies from and to them go the slow way. Pinning has to be done when it returns. Unregistering, 14 ms a GiB, is the helper's, too;
+ * Shared buffers are registered by a helper, since that takes half a millisecond per MiB the first time: until then copies
+ * from and to them go the slow way. Pinning has to be done when it returns. Unregistering, 14 ms a GiB, is the helper's, too;
  * who pins the same addresses again meanwhile waits for it.
  */
 #include "device/cuda/host.h"
@@ -18,12 +19,14 @@
 #include <sys/mman.h>
 #include <utlist.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14; elsewhere an error, and no more */
 #endif
 
+#define PUT_OFF_MS     500
 #define REGISTER_FLAGS (CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP)
 
 static void *to_pointer(uint64_t addr)
@@ -33,11 +36,30 @@ static void *to_pointer(uint64_t addr)
 
 /* ---- the second context ---- */
 
+/* Until it is needed, or has been put off for long enough; false: the device is closed before. */
+static bool await_need(struct cuda_device *dev)
+{
+	bool needed;
+
+	pthread_mutex_lock(&dev->pin_lock);
+	while (dev->host_ctx_need == CUDA_NEEDED_LATER &&
+	       !pthread_cond_clockwait(&dev->host_ctx_needed, &dev->pin_lock, CLOCK_MONOTONIC,
+				       &dev->host_ctx_due))
+		;
+	needed = dev->host_ctx_need != CUDA_NEEDED_NEVER;
+	pthread_mutex_unlock(&dev->pin_lock);
+	return needed;
+}
+
 static void run_make_context(struct cuda_job *job)
 {
 	struct cuda_device *dev = gsb_container_of(job, struct cuda_device, make_host_ctx);
 	CUcontext ctx = dev->ctx, made;
-	CUresult result = cuda_note(dev, dev->cu.cuCtxCreate_v2(&made, CU_CTX_MAP_HOST, dev->id));
+	CUresult result;
+
+	if (!await_need(dev))
+		return;
+	result = cuda_note(dev, dev->cu.cuCtxCreate_v2(&made, CU_CTX_MAP_HOST, dev->id));
 
 	if (!result)
 		ctx = made;
@@ -55,43 +77,33 @@ static void run_make_context(struct cuda_job *job)
  * One process makes its own kernels wait when it pins memory, with the driver as with us: it needs no second context, which costs memory,
  * time and connections as the first does.
  */
-void cuda_host_begin(struct cuda_device *dev)
+void cuda_host_begin(struct cuda_device *dev, uint32_t put_off_ms)
 {
+	const uint64_t due_ns =
+		gsb_clock_ns() + (put_off_ms ? put_off_ms : PUT_OFF_MS) * 1000000ull;
+
+	dev->host_ctx_due = (struct timespec){.tv_sec = (time_t)(due_ns / 1000000000),
+					      .tv_nsec = (long)(due_ns % 1000000000)};
 	dev->make_host_ctx.run = run_make_context;
-	if (!dev->single)
-		return;
-	dev->host_ctx = dev->ctx;
-	atomic_store_explicit(&dev->registers, true, memory_order_relaxed);
+	if (dev->single)
+		dev->host_ctx = dev->ctx;
+	else
+		cuda_helper_give(&dev->registrar, &dev->make_host_ctx);
 }
 
 /* Under pin_lock. */
-static void begin_to_register(struct cuda_device *dev)
+static void say_need(struct cuda_device *dev, enum cuda_need need)
 {
-	struct cuda_job *job, *next;
-
-	atomic_store_explicit(&dev->registers, true, memory_order_relaxed);
-	cuda_helper_give(&dev->registrar, &dev->make_host_ctx);
-	for (job = dev->held_shares; job; job = next) {
-		next = job->next; /* which the helper writes */
-		cuda_helper_give(&dev->registrar, job);
-	}
-	dev->held_shares = NULL;
-}
-
-void cuda_host_register(struct cuda_device *dev)
-{
-	if (atomic_load_explicit(&dev->registers, memory_order_relaxed))
+	if (dev->host_ctx_need != CUDA_NEEDED_LATER)
 		return;
-	pthread_mutex_lock(&dev->pin_lock);
-	if (!dev->registers)
-		begin_to_register(dev);
-	pthread_mutex_unlock(&dev->pin_lock);
+	dev->host_ctx_need = need;
+	pthread_cond_signal(&dev->host_ctx_needed);
 }
 
 void cuda_host_enter(struct cuda_device *dev)
 {
-	cuda_host_register(dev);
 	pthread_mutex_lock(&dev->pin_lock);
+	say_need(dev, CUDA_NEEDED_NOW);
 	while (!dev->host_ctx)
 		pthread_cond_wait(&dev->host_ctx_made, &dev->pin_lock);
 	pthread_mutex_unlock(&dev->pin_lock);
@@ -196,6 +208,9 @@ void cuda_host_finish(struct cuda_device *dev)
 {
 	while (dev->pins)
 		destroy_pin(dev, dev->pins);
+	pthread_mutex_lock(&dev->pin_lock);
+	say_need(dev, CUDA_NEEDED_NEVER);
+	pthread_mutex_unlock(&dev->pin_lock);
 }
 
 void cuda_host_prepare(struct gsb_device *dev, uint64_t addr, uint64_t size)
@@ -265,7 +280,7 @@ void cuda_host_unpin_all(struct gsb_space *space)
 /* ---- shared buffers ---- */
 
 /*
- *   shared --large copy, pin--> helper registers --> registered --engine looks--> known --unshared--> helper unregisters, freed
+ *   shared --helper registers--> registered --engine looks--> known --unshared--> helper unregisters, freed
  *
  * The helper also unmaps it: were its address given to another buffer before, the driver would take that one's copies
  * from and to the pages of this.
@@ -304,9 +319,10 @@ static void run_unshare(struct cuda_job *job)
 	struct cuda_shared *b = gsb_container_of(job, struct cuda_shared, unshare);
 	const struct cuda_driver *cu = &b->dev->cu;
 
-	cuda_host_enter(b->dev);
-	if (b->registered)
+	if (b->registered) {
+		cuda_host_enter(b->dev);
 		cuda_note(b->dev, cu->cuMemHostUnregister(to_pointer(b->addr)));
+	}
 	munmap(to_pointer(b->addr), b->size);
 	free(b);
 }
@@ -325,27 +341,7 @@ void cuda_buffer_share(struct gsb_device *base, void *addr, uint64_t size, int f
 	b->size = size;
 	HASH_ADD(hh, dev->shared, addr, sizeof(b->addr), b);
 	dev->n_unknown++;
-	pthread_mutex_lock(&dev->pin_lock);
-	if (atomic_load_explicit(&dev->registers, memory_order_relaxed))
-		cuda_helper_give(&dev->registrar, &b->share);
-	else
-		LL_PREPEND(dev->held_shares, &b->share);
-	pthread_mutex_unlock(&dev->pin_lock);
-}
-
-/* Whether it was held back: nothing is to be done for it. */
-static bool drop_held(struct cuda_device *dev, struct cuda_shared *b)
-{
-	struct cuda_job *job;
-
-	pthread_mutex_lock(&dev->pin_lock);
-	LL_FOREACH (dev->held_shares, job)
-		if (job == &b->share)
-			break;
-	if (job)
-		LL_DELETE(dev->held_shares, job);
-	pthread_mutex_unlock(&dev->pin_lock);
-	return job;
+	cuda_helper_give(&dev->registrar, &b->share);
 }
 
 void cuda_buffer_unshare(struct gsb_device *base, void *at, uint64_t size)
@@ -365,19 +361,12 @@ void cuda_buffer_unshare(struct gsb_device *base, void *at, uint64_t size)
 		gsb_ranges_remove(&dev->known, addr, &was);
 	else
 		dev->n_unknown--;
-	if (drop_held(dev, b)) {
-		munmap(at, size);
-		free(b);
-		return;
-	}
 	atomic_store_explicit(&b->ended, true, memory_order_release);
 	cuda_helper_give(&dev->registrar, &b->unshare);
 }
 
 void cuda_host_learn(struct cuda_device *dev)
 {
-	if (!atomic_load_explicit(&dev->registers, memory_order_relaxed))
-		return;
 	for (struct cuda_shared *b = dev->shared; b; b = b->hh.next) {
 		if (b->known || !atomic_load_explicit(&b->registered, memory_order_acquire) ||
 		    gsb_ranges_add(&dev->known, b->addr, b->size))

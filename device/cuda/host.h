@@ -7,11 +7,9 @@
 
 #include "device/cuda/device.h"
 
-/* The device works, and its registrar is there. */
-void cuda_host_begin(struct cuda_device *dev);
-/* Memory is to be registered from now on: the registrar makes a context for that, but for a device of one process. */
-void cuda_host_register(struct cuda_device *dev);
-/* That context is this thread's from now on; waits until it is there. */
+/* The device works, and its registrar is there: have it make a context for registering, but for a device of one process; so much later, 0: 500. */
+void cuda_host_begin(struct cuda_device *dev, uint32_t put_off_ms);
+/* That context is this thread's from now on; waits until it is there, and has it made at once. */
 void cuda_host_enter(struct cuda_device *dev);
 
 void cuda_host_prepare(struct gsb_device *dev, uint64_t addr, uint64_t size);

@@ -3,7 +3,7 @@
  *
  * Nothing here waits for the device, but for one case: a copy of more than CUDA_BOUNCE_BYTES from or to memory
  * that the driver does not know goes through memory of the driver's own, and the call lasts as long as that. The engine
- * shares what it copies from, and the first such copy has that registered, so that this is rare.
+ * shares what it copies from, so that this is rare.
  */
 #include "device/cuda/send.h"
 
@@ -91,20 +91,18 @@ static void move_rows(uint8_t *dst, uint64_t dst_pitch, const uint8_t *src, uint
 		memcpy(dst + i * dst_pitch, src + i * src_pitch, l->width);
 }
 
-/* The copy with one end moved to memory that the driver knows, where rows lie close, if it is small and there is such memory. */
-static void bounce(struct cuda_device *dev, struct gsb_cmd_copy *c, bool to_device,
+/* The copy with one end moved to memory that the driver knows, where rows lie close. False: there is no such memory. */
+static bool bounce(struct cuda_device *dev, struct gsb_cmd_copy *c, bool to_device,
 		   struct cuda_landing *landing)
 {
 	uint8_t *bytes;
 	struct cuda_landing l = {.width = c->width, .height = c->height};
 
-	if (c->width > CUDA_BOUNCE_BYTES || c->height > CUDA_BOUNCE_BYTES / c->width) {
-		cuda_host_register(dev);
-		return;
-	}
+	if (c->width > CUDA_BOUNCE_BYTES || c->height > CUDA_BOUNCE_BYTES / c->width)
+		return false;
 	l.bounce = cuda_bounce_take(dev);
 	if (!l.bounce)
-		return;
+		return false;
 	bytes = l.bounce->bytes;
 	if (to_device) {
 		move_rows(bytes, c->width, (const uint8_t *)(uintptr_t)c->src, c->src_pitch, &l);
@@ -117,6 +115,7 @@ static void bounce(struct cuda_device *dev, struct gsb_cmd_copy *c, bool to_devi
 		c->dst_pitch = c->width;
 	}
 	*landing = l;
+	return true;
 }
 
 static bool is_of_device(enum cuda_place place)

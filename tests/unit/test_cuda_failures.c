@@ -35,7 +35,7 @@
 #define AREA_SIZE   (1ull << 32)
 #define HOST_SIZE   (1ull << 20)
 #define LARGE	    (3u << 20)
-#define STAGING	    (128u << 10)
+#define STAGING	    (64u << 10)
 
 static struct {
 	__typeof__(&fake_fail) inject;
@@ -78,6 +78,7 @@ static bool failed(struct life *l, int err)
 
 static bool single; /* as the device of one process */
 static unsigned n_connections;
+static uint32_t register_ms;
 static const char *code_folder;
 
 static int open_device(struct life *l)
@@ -85,6 +86,7 @@ static int open_device(struct life *l)
 	struct gsb_device_params p = {.spec = "cuda:0",
 				      .single = single,
 				      .n_connections = n_connections,
+				      .register_ms = register_ms,
 				      .code_folder = code_folder,
 				      .code_folder_bytes = 1ull << 40,
 				      .virtual_base = AREA_BASE,
@@ -1001,41 +1003,45 @@ static void await_registered(unsigned n)
 	}
 }
 
-static void unshare(struct life *l)
-{
-	l->ops->buffer_unshare(l->dev, l->staging, STAGING);
-}
-
 /* A context for it takes as long as all else of a start, and loads of code wait meanwhile. */
-static void test_memory_is_registered_from_the_first_large_copy_on(void **state)
+static void test_memory_is_registered_a_moment_later(void **state)
 {
 	struct life l = {0};
-	unsigned char page;
 
-	make_space(&l);
-	assert_int_equal(l.ops->queue_create(l.dev, 0, GSB_ALL_SMS, &l.queue), 0);
-	assert_int_equal(l.ops->mem_alloc(l.space, STAGING, &l.large), 0);
+	fake.reset();
+	register_ms = 3600000;
+	assert_int_equal(open_device(&l), 0);
 	share(&l);
-	copy(&l, l.large, address_of(l.staging), 4096);
-	collect(&l);
-	unshare(&l);
-	assert_int_equal(mincore(l.staging, 4096, &page), -1); /* nobody is awaited */
-	assert_int_equal(fake.calls("cuMemHostRegister_v2"), 0);
-	share(&l);
+	usleep(20000);
+	l.ops->buffer_unshare(l.dev, l.staging, STAGING);
+	l.ops->close(l.dev); /* at once */
 	assert_int_equal(fake.calls("cuCtxCreate_v2"), 0);
-	copy(&l, l.large, address_of(l.staging), STAGING);
-	await_registered(1);
-	copy(&l, l.large, address_of(l.staging), STAGING);
-	collect(&l);
-	assert_false(l.n_failed);
-	assert_int_equal(fake.live(FAKE_CONTEXT), 1);
-	unshare(&l);
-	await_registered(0);
+	register_ms = 1;
+	assert_int_equal(open_device(&l), 0);
+	register_ms = 0;
 	share(&l);
-	await_registered(1); /* at once from now on */
-	unshare(&l);
-	l.ops->queue_destroy(l.queue);
-	close_all(&l);
+	await_registered(1);
+	assert_int_equal(fake.live(FAKE_CONTEXT), 1);
+	l.ops->buffer_unshare(l.dev, l.staging, STAGING);
+	await_registered(0);
+	l.ops->close(l.dev);
+	assert_true(fake.reset());
+}
+
+static void test_memory_is_registered_at_once_for_who_pins(void **state)
+{
+	struct life l = {0};
+
+	fake.reset();
+	register_ms = 3600000;
+	assert_int_equal(open_device(&l), 0);
+	register_ms = 0;
+	share(&l);
+	prepare_pin(&l);
+	await_registered(2);
+	l.ops->buffer_unshare(l.dev, l.staging, STAGING);
+	l.ops->close(l.dev);
+	assert_true(fake.reset());
 }
 
 static void test_device_without_room_for_a_second_context_pins_in_the_first(void **state)
@@ -1196,7 +1202,8 @@ int main(void)
 		cmocka_unit_test(test_compiled_code_is_kept_where_it_is_said),
 		cmocka_unit_test(test_device_of_many_has_a_context_for_pinning),
 		cmocka_unit_test(test_device_of_many_has_the_connections_that_are_asked_for),
-		cmocka_unit_test(test_memory_is_registered_from_the_first_large_copy_on),
+		cmocka_unit_test(test_memory_is_registered_a_moment_later),
+		cmocka_unit_test(test_memory_is_registered_at_once_for_who_pins),
 		cmocka_unit_test(test_device_without_room_for_a_second_context_pins_in_the_first),
 		cmocka_unit_test(test_memory_of_the_second_context_is_not_sold),
 		cmocka_unit_test(test_device_without_room_for_another_process_says_so),
