@@ -1028,7 +1028,9 @@ def run_here(name, step):
         reason = "" if step() else "a wrong result"
     except Exception as e:  # whatever a client makes of a refusal
         reason = f"{type(e).__name__}: {e}".splitlines()[0]
-    print(name, step.__name__, f"failed: {reason}" if reason else "ok", flush=True)
+    end = f"failed: {reason}" if reason else "ok"
+    sys.stdout.write(f"{name} {step.__name__} {end}\n")  # in one piece: others write meanwhile
+    sys.stdout.flush()
     return bool(reason)
 
 
