@@ -16,6 +16,13 @@ static bool is_untyped(enum gsb_ptx_type type)
 	return type >= GSB_PTX_TYPE_B8 && type <= GSB_PTX_TYPE_B128;
 }
 
+/* Registers of devices: one word, seen by all. */
+static bool mmio_fits(const struct gsb_ptx_insn *in)
+{
+	return in->sem == GSB_PTX_SEM_RELAXED && in->scope == GSB_PTX_SCOPE_SYS &&
+	       (in->space == GSB_PTX_SPACE_GENERIC || in->space == GSB_PTX_SPACE_GLOBAL);
+}
+
 /* Of the words that all opcodes share, each takes some; bits are equal or not, and have no order. */
 static bool word_fits(const struct gsb_ptx_insn *in)
 {
@@ -31,6 +38,8 @@ static bool word_fits(const struct gsb_ptx_insn *in)
 	case GSB_PTX_OP_SET:
 		return in->cmp <= GSB_PTX_CMP_NE ||
 		       !is_untyped(in->type[1] ? in->type[1] : in->type[0]);
+	case GSB_PTX_OP_LD:
+	case GSB_PTX_OP_ST: return !(in->flags & GSB_PTX_F_MMIO) || mmio_fits(in);
 	default: return true;
 	}
 }

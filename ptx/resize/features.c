@@ -133,7 +133,8 @@ static void on_async(struct gsb_resize_analysis *a, const struct gsb_ptx_func *f
 	case GSB_PTX_OP_BULK_STORE_HINT:
 	case GSB_PTX_OP_BULK_COMMIT:
 	case GSB_PTX_OP_BULK_WAIT:
-	case GSB_PTX_OP_BULK_PREFETCH: find(a, GSB_RESIZE_RULE_BULK, f, insn); break;
+	case GSB_PTX_OP_BULK_PREFETCH:
+	case GSB_PTX_OP_BULK_PREFETCH_HINT: find(a, GSB_RESIZE_RULE_BULK, f, insn); break;
 	default: find(a, GSB_RESIZE_RULE_MBARRIER, f, insn); break;
 	}
 	find(a, GSB_RESIZE_RULE_SHARED, f, insn);

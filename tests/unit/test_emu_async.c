@@ -521,6 +521,7 @@ static void test_bulk_store_is_done_at_the_wait_or_the_end(void **state)
 			 "st.shared.u32 [%r1], %r3; fence.proxy.async.shared::cta; bar.sync 0;\n"
 			 "setp.ne.u32 %p1, %r0, 0; @%p1 bra out;\n"
 			 "cp.async.bulk.prefetch.L2.global [%rd1], 256;\n"
+			 "cp.async.bulk.prefetch.L2.global.L2::cache_hint [%rd1], 256, %rd1;\n"
 			 "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [sh], 256;\n"
 			 "cp.async.bulk.commit_group;\n",
 			 waits[i]);

@@ -103,6 +103,34 @@ static void test_grid_dependences_and_registers_are_as_they_should_be(void **sta
 	      twice_and_one);
 }
 
+/* ---- what is for devices beside a GPU, for part of its memory, and for its counters: here it is as usual ---- */
+
+static void test_registers_of_devices_are_words_of_memory(void **state)
+{
+	check(KERNEL("ld.mmio.relaxed.sys.global.u32 %r1, [%rd0];\n"
+		     "mad.lo.u32 %r1, %r1, 2, 1; st.mmio.relaxed.sys.u32 [%rd0], %r1;"),
+	      twice_and_one);
+}
+
+static void test_fences_of_some_memory_or_of_aliases_order(void **state)
+{
+	check(KERNEL("ld.global.u32 %r1, [%rd0]; fence.proxy.alias; membar.proxy.alias;\n"
+		     "fence.acquire.sync_restrict::shared::cluster.cluster;\n"
+		     "fence.release.sync_restrict::shared::cta.cluster;\n"
+		     "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;\n"
+		     "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;\n"
+		     "mad.lo.u32 %r1, %r1, 2, 1; st.global.u32 [%rd0], %r1;"),
+	      twice_and_one);
+}
+
+static void test_performance_counters_count_nothing(void **state)
+{
+	check(KERNEL("mov.u32 %r1, %pm0; cvt.u64.u32 %rd2, %pm7; mov.u64 %rd3, %pm3_64;\n"
+		     "or.b64 %rd2, %rd2, %rd3; cvt.u32.u64 %r2, %rd2; or.b32 %r1, %r1, %r2;\n"
+		     "mad.lo.u32 %r1, %r0, 2, %r1; add.u32 %r1, %r1, 1; st.global.u32 [%rd0], %r1;"),
+	      twice_and_one);
+}
+
 /* ---- clusters of one block ---- */
 
 static uint32_t all_seven(uint32_t i)
@@ -227,6 +255,9 @@ static void test_refused_opcode_names_kernel_line_opcode_and_remedy(void **state
 		       "a tensor core operation");
 	expect_refused(KERNEL("multimem.red.relaxed.sys.global.add.u32 [%rd1], %r1;"),
 		       "'multimem.red.relaxed.sys.global.add.u32'", "multicast");
+	expect_refused(KERNEL("fence.proxy.tensormap::generic.release.gpu;"),
+		       "'fence.proxy.tensormap::generic.release.gpu'", "without TMA");
+	expect_refused(KERNEL("prefetch.tensormap [%rd1];"), "'prefetch.tensormap'", "without TMA");
 	expect_refused(KERNEL("frobnicate.u32 %r1;"), "'frobnicate.u32' is not carried",
 		       "doc/ptx-coverage.md");
 	expect_refused(KERNEL("fma.rn.oob.f16 %h1, %h1, %h1, %h1;"), "'fma.rn.oob.f16'",
@@ -284,6 +315,9 @@ int main(void)
 		cmocka_unit_test(test_policy_is_a_number),
 		cmocka_unit_test(test_prefetch_discard_and_priority_leave_memory_as_it_is),
 		cmocka_unit_test(test_grid_dependences_and_registers_are_as_they_should_be),
+		cmocka_unit_test(test_registers_of_devices_are_words_of_memory),
+		cmocka_unit_test(test_fences_of_some_memory_or_of_aliases_order),
+		cmocka_unit_test(test_performance_counters_count_nothing),
 		cmocka_unit_test(test_cluster_is_the_block_itself),
 		cmocka_unit_test(test_cluster_barrier_lets_nobody_pass_before_all_have_come),
 		cmocka_unit_test(test_cluster_barrier_does_not_wait_for_threads_that_have_left),

@@ -327,7 +327,8 @@ static uint64_t sreg_warp(const struct gsb_emu_exec *x, const struct gsb_emu_op 
 	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_1: return sreg_memory(b, op->n);
 	case GSB_PTX_SREG_CLUSTER_NCTAID:
 	case GSB_PTX_SREG_CLUSTER_NCTARANK: return 1;
-	default: return 0; /* CLUSTER_CTAID, CLUSTER_CTARANK, IS_EXPLICIT_CLUSTER */
+	default:
+		return 0; /* PM0 and its like count nothing; CLUSTER_CTAID, CLUSTER_CTARANK, IS_EXPLICIT_CLUSTER */
 	}
 }
 

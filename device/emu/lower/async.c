@@ -189,7 +189,8 @@ void gsb_emu_lower_async(struct gsb_emu_lowering *l)
 	case GSB_PTX_OP_CP_ASYNC_WAIT_ALL: lower_wait(l, false, -1); break;
 	case GSB_PTX_OP_CP_ASYNC_ARRIVE: lower_arrive(l, false); break;
 	case GSB_PTX_OP_CP_ASYNC_ARRIVE_NOINC: lower_arrive(l, true); break;
-	case GSB_PTX_OP_BULK_PREFETCH: gsb_emu_emit(l, GSB_EMU_FORM_NOP, true); break;
+	case GSB_PTX_OP_BULK_PREFETCH:
+	case GSB_PTX_OP_BULK_PREFETCH_HINT: gsb_emu_emit(l, GSB_EMU_FORM_NOP, true); break;
 	default: lower_mbarrier(l); break;
 	}
 }

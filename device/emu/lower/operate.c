@@ -384,6 +384,8 @@ static void lower_simple(struct gsb_emu_lowering *l)
 		gsb_emu_emit(l, GSB_EMU_FORM_NANOSLEEP, true)->a = row;
 		break;
 	case GSB_PTX_OP_MEMBAR:
+	case GSB_PTX_OP_FENCE_RESTRICT:
+	case GSB_PTX_OP_FENCE_ALIAS:
 	case GSB_PTX_OP_FENCE: gsb_emu_emit(l, GSB_EMU_FORM_FENCE, true); break;
 	default:
 		op = gsb_emu_emit(l, GSB_EMU_FORM_NOP, true);
