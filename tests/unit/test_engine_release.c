@@ -412,6 +412,29 @@ static void test_failed_context_keeps_no_memory_of_another(void **state)
 	assert_int_equal(f->k.dev->used_bytes, 4096);
 }
 
+/* As of a process on a GPU: what waits in the others passes, and no context is made any more. */
+static void test_fault_of_one_context_is_the_end_of_all(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_ctx_create c = {.ctx = kit_ctx(2), .legacy = kit_stream(10)};
+
+	work_across(f, GSB_REC_FILL);
+	kit_fill(&f->t, 1, f->other);
+	kit_fill(&f->t, 1, f->other);
+	kit_settle(&f->k);
+	kit_complete(f->k.dev, 0, CUDA_ERROR_ILLEGAL_ADDRESS, 0);
+	kit_settle(&f->k);
+	assert_int_equal(kit_error(&f->t, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
+	assert_int_equal(kit_error(&f->t, 1), CUDA_ERROR_ILLEGAL_ADDRESS);
+	assert_int_equal(kit_call(&f->t, GSB_REC_CTX_CREATE, &c, sizeof(c), NULL, 0),
+			 CUDA_ERROR_ILLEGAL_ADDRESS);
+	while (f->k.dev->n_open)
+		kit_complete(f->k.dev, f->k.dev->n_issued - 1, CUDA_SUCCESS, 0);
+	kit_settle(&f->k);
+	assert_int_equal(kit_done(&f->t, 1), 2);
+	assert_int_equal(f->t.t->stats.n_errors, 1);
+}
+
 /* Nothing may name it that comes later than its end. */
 static void test_memory_of_an_ending_context_cannot_be_named(void **state)
 {
@@ -625,6 +648,7 @@ int main(void)
 		release_test(test_free_waits_for_a_fill_of_another_context),
 		release_test(test_context_ends_when_the_others_have_done_what_names_its_memory),
 		release_test(test_failed_context_keeps_no_memory_of_another),
+		release_test(test_fault_of_one_context_is_the_end_of_all),
 		release_test(test_memory_of_an_ending_context_cannot_be_named),
 		release_test(test_dead_tenant_keeps_everything_until_its_last_command_ended),
 		release_test(test_lost_device_is_left_what_its_kernel_works_with),
