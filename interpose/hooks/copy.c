@@ -194,7 +194,7 @@ static CUresult array_end(const struct box *b, const struct rect_end *r, struct 
 	const struct gsb_cu_array *a = gsb_cu_array_get(r->array);
 
 	if (!a)
-		return CUDA_ERROR_INVALID_HANDLE;
+		return r->array ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
 	if (!gsb_range_ok(r->x, b->width, a->lies.row_bytes) ||
 	    !gsb_range_ok(r->y, b->height, a->lies.n_rows) || r->z >= a->lies.n_slices)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -376,11 +376,18 @@ static struct box box_of(const CUDA_MEMCPY3D *copy)
 	};
 }
 
+/* Memory has no levels, and the driver does not look at which is asked for. */
+static bool names_level(const CUDA_MEMCPY3D *p)
+{
+	return (p->srcLOD && p->srcMemoryType == CU_MEMORYTYPE_ARRAY) ||
+	       (p->dstLOD && p->dstMemoryType == CU_MEMORYTYPE_ARRAY);
+}
+
 static CUresult run_copy3d(const CUDA_MEMCPY3D *copy, CUstream stream, bool is_sync)
 {
 	struct box b;
 
-	if (!copy || copy->srcLOD || copy->dstLOD)
+	if (!copy || names_level(copy))
 		return CUDA_ERROR_INVALID_VALUE;
 	b = box_of(copy);
 	return run_box(&b, stream, is_sync);
@@ -403,7 +410,7 @@ CUresult gsb_copy_check(const CUDA_MEMCPY3D *p)
 	struct gsb_cu_copy first = {0}, last = {0};
 	CUresult result;
 
-	if (p->srcLOD || p->dstLOD)
+	if (names_level(p))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!b.width || !b.height || !b.depth)
 		return CUDA_SUCCESS;

@@ -741,6 +741,8 @@ static void test_rectangles_with_bad_shapes_are_refused(void **state)
 	c.srcMemoryType = (CUmemorytype)9;
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpy2D_v2(&c));
 	c.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpy2D_v2(&c));
+	c.srcArray = (CUarray)host;
 	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuMemcpy2D_v2(&c));
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpy2D_v2(NULL));
 	c.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
