@@ -1232,9 +1232,8 @@ static void test_copies_reach_the_memory_of_all_spaces_of_the_owner(void **state
 	assert_int_equal(word_at(rig, p.space[0], p.mem[1]), 5);
 	copy(rig, p.space[0], p.mem[0], p.mem[1], 4);
 	assert_int_equal(word_at(rig, p.space[1], p.mem[0]), 5);
-	assert_int_equal(ops->mem_free(p.space[1], p.mem[1]), 0);
-	expect_no_copy(rig, p.space[0], p.mem[0], p.mem[1]);
 	ops->space_destroy(p.space[1]);
+	assert_int_equal(word_at(rig, p.space[0], p.mem[0]), 5);
 	ops->space_destroy(p.space[0]);
 }
 
@@ -1252,6 +1251,8 @@ static void test_kernels_reach_the_memory_of_all_spaces_of_the_owner(void **stat
 	rig->space = p.space[0];
 	assert_int_equal(store_at(rig, p.mem[1]), CUDA_SUCCESS);
 	assert_int_equal(word_at(rig, p.space[1], p.mem[1]), 5);
+	assert_int_equal(ops->mem_free(p.space[1], p.mem[1]), 0);
+	expect_no_copy(rig, p.space[0], p.mem[0], p.mem[1]);
 	ops->space_destroy(p.space[1]);
 	assert_int_equal(store_at(rig, p.mem[1]), CUDA_ERROR_ILLEGAL_ADDRESS);
 	make_neighbour(rig, 0, -EEXIST);
@@ -1961,7 +1962,13 @@ static void test_issue_holds_to_reqntid(void **state)
 	struct rig *rig = *state;
 	const struct shot shot = {"shaped", 1, 64, {0}, 0};
 	struct gsb_cmd cmd = launch_cmd(rig, &shot);
+	static struct gsb_function_info info;
+	struct gsb_function *f = NULL;
 
+	assert_int_equal(rig->dev->ops->function_get(rig->module, "shaped", &f, &info), 0);
+	assert_int_equal(info.reqntid[0], 64);
+	assert_int_equal(info.reqntid[1], 2);
+	assert_int_equal(info.reqntid[2], 1);
 	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), -EINVAL);
 	cmd.launch.block[1] = 2;
 	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
@@ -3772,6 +3779,7 @@ static int on_gpu(char *spec)
 		ON_GPU(test_backing_is_zero_also_after_another_owner),
 		ON_GPU(test_backings_side_by_side_are_one_range),
 		ON_GPU(test_freed_memory_is_scrubbed_before_it_is_used_again),
+		ON_GPU(test_copies_reach_the_memory_of_all_spaces_of_the_owner),
 		ON_GPU(test_copy_rows_leaves_what_is_between),
 		ON_GPU(test_fill_writes_each_element_size),
 		ON_GPU(test_copy_of_memory_that_is_not_allocated_fails_alone),
