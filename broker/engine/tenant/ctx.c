@@ -53,7 +53,7 @@ void gsb_ctx_fail(struct gsb_ctx *ctx, CUresult result, const char *detail)
 		trace_fault(ctx, result, detail);
 	gsb_tenant_log(
 		t, GSB_LOG_WARN, "tenant",
-		"%u (%s, pid %u): context %u failed with %s%s%s; later calls of the process return this",
+		"%u (%s, pid %u): context %u failed with %s%s%s; its later calls return this",
 		t->id, t->name, t->pid, ctx->index, name ? name : "an unknown error",
 		detail && *detail ? ": " : "", detail ? detail : "");
 	gsb_queues_touch(&t->queues);
