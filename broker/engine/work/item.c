@@ -218,8 +218,11 @@ bool gsb_item_is(const struct gsb_op *op)
 
 /* ---- records ---- */
 
+/* On the path of a launch, whoever else calls them. */
+#define INLINE inline __attribute__((always_inline))
+
 /* A new item for the stream; NULL: there is no room now. */
-static struct gsb_item *begin(struct gsb_tenant *t, struct gsb_stream *s,
+static INLINE struct gsb_item *begin(struct gsb_tenant *t, struct gsb_stream *s,
 			      const struct gsb_op_class *class, uint32_t payload)
 {
 	struct gsb_item *item = gsb_op_create(&t->queues, class, sizeof(*item), payload);
@@ -232,7 +235,7 @@ static struct gsb_item *begin(struct gsb_tenant *t, struct gsb_stream *s,
 	return item;
 }
 
-static int push(struct gsb_stream *s, struct gsb_item *item)
+static INLINE int push(struct gsb_stream *s, struct gsb_item *item)
 {
 	int err = gsb_stream_push(s, &item->op);
 
@@ -244,7 +247,7 @@ static int push(struct gsb_stream *s, struct gsb_item *item)
 }
 
 /* A copy or a fill that was checked. */
-static struct gsb_item *begin_transfer(struct gsb_tenant *t, struct gsb_stream *s,
+static GSB_NOINLINE struct gsb_item *begin_transfer(struct gsb_tenant *t, struct gsb_stream *s,
 				       const struct gsb_memory_user *user, enum gsb_cmd_kind kind,
 				       uint32_t payload)
 {
@@ -262,7 +265,7 @@ static struct gsb_item *begin_transfer(struct gsb_tenant *t, struct gsb_stream *
 	return item;
 }
 
-static int push_transfer(struct gsb_stream *s, struct gsb_item *item,
+static GSB_NOINLINE int push_transfer(struct gsb_stream *s, struct gsb_item *item,
 			 const struct gsb_memory_user *user)
 {
 	struct holds h;
