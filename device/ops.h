@@ -68,12 +68,14 @@ struct gsb_device_params {
 struct gsb_space_params {
 	uint64_t device_base,
 		device_size; /* device addresses; size a power of two, base aligned to it */
+	uint64_t owner_base,
+		owner_size; /* where those of all spaces of its owner lie, and nobody else's; size 0 = of this one alone */
 	uint64_t host_base, host_size; /* pinned host memory, mapped by the engine; size 0 = none */
 	int host_fd;		  /* the file that is mapped there; 0 = nobody else can map it */
 	uint64_t mem_limit_bytes; /* device memory that this space may have; 0 = no limit of its own
 				   */
 	uint64_t
-		owner; /* spaces of one owner may be told of each other's memory, and have its backings; 0 = nobody's */
+		owner; /* spaces of one owner may use each other's memory, be told of it, and have its backings; 0 = nobody's */
 };
 
 enum gsb_cmd_kind { GSB_CMD_LAUNCH, GSB_CMD_COPY, GSB_CMD_FILL };
@@ -91,7 +93,7 @@ struct gsb_cmd_launch {
 	uint32_t params_bytes;
 };
 
-/* Rows of width bytes. An address is a device address of the space, or readable engine memory
+/* Rows of width bytes. An address is a device address of the space or of another one of its owner, or readable engine memory
  * (pinned window, staging, the engine's own); the engine has checked both ranges. Rows never
  * overlap. */
 struct gsb_cmd_copy {

@@ -60,6 +60,8 @@ static int create_space(struct gsb_ctx *ctx)
 	struct gsb_space_params p = {
 		.device_base = ctx->window_base,
 		.device_size = ctx->window_size,
+		.owner_base = gsb_device_window_base(t->slot),
+		.owner_size = GSB_DEVICE_WINDOW_SIZE,
 		.mem_limit_bytes = t->limits.device_mem_bytes,
 		.owner = gsb_tenant_owner(t),
 	};

@@ -203,7 +203,7 @@ static struct end end_of(struct gsb_space *space, uint64_t addr, uint64_t pitch,
 	struct end e = {.addr = addr, .pitch = pitch, .type = type_of(place)};
 
 	if (place == CUDA_PLACE_ARRAY)
-		e.array = cuda_array_find(space, addr, 1);
+		e.array = cuda_array_find(cuda_space_at(space, addr), addr, 1);
 	locate(&e);
 	return e;
 }
@@ -475,7 +475,7 @@ static int zero(struct gsb_space *space, const struct cuda_array *a)
 		err = cuda_refusal(dev, zero_levels(dev, a));
 	if (!err)
 		err = cuda_zero_mark(dev);
-	space->n_zeroed = dev->n_zeroed;
+	cuda_zero_note(dev, space->owner);
 	return err;
 }
 

@@ -148,7 +148,6 @@ static void take_access_back(struct gsb_backing *b, uint64_t addr)
 static int zero(struct gsb_backing *b, uint64_t addr)
 {
 	struct cuda_device *dev = b->dev;
-	struct gsb_space *space;
 	int err = set_access(b, addr, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 
 	if (err)
@@ -160,9 +159,7 @@ static int zero(struct gsb_backing *b, uint64_t addr)
 	}
 	b->zeroed = true;
 	b->n_zeroed = dev->n_zeroed;
-	DL_FOREACH (dev->spaces, space)
-		if (space->owner == b->owner)
-			space->n_zeroed = dev->n_zeroed;
+	cuda_zero_note(dev, b->owner);
 	return 0;
 }
 

@@ -16,6 +16,52 @@
 #include "ptx/managed.h"
 #include "ptx/ptx.h"
 
+/* ---- bounds ---- */
+
+void cuda_bounds_free(struct cuda_bounds *b)
+{
+	for (size_t i = 0; i < b->n; i++)
+		free(b->items[i].name);
+	free(b->items);
+	*b = (struct cuda_bounds){0};
+}
+
+/* block[0] is 0: it takes any. */
+static int add_bound(struct cuda_bounds *b, const char *name, const uint32_t block[3])
+{
+	struct cuda_bound bound = {.block = {block[0], block[1], block[2]}}, *more;
+
+	if (!block[0])
+		return 0;
+	more = realloc(b->items, (b->n + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	b->items = more;
+	bound.name = strdup(name);
+	if (!bound.name)
+		return -ENOMEM;
+	b->items[b->n++] = bound;
+	return 0;
+}
+
+static int read_bounds_of_cubin(const struct gsb_cubin *c, struct cuda_bounds *out)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < c->n_kernels; i++)
+		err = add_bound(out, c->kernels[i].name, c->kernels[i].reqntid);
+	return err;
+}
+
+static int read_bounds_of_ptx(const struct gsb_ptx_module *m, struct cuda_bounds *out)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < m->n_funcs; i++)
+		err = add_bound(out, m->funcs[i]->name, m->funcs[i]->tuning.reqntid);
+	return err;
+}
+
 /* ---- what the driver gets ---- */
 
 /* Machine code whose kernels print; damaged, it is somebody else's concern. */
@@ -78,7 +124,7 @@ static int refuse_managed(char *log, size_t log_size)
 	return -ENOTSUP;
 }
 
-static int check_cubin(const void *bytes, size_t size, uint64_t *variable_bytes, char *log,
+static int check_cubin(const void *bytes, size_t size, struct cuda_code *out, char *log,
 		       size_t log_size)
 {
 	struct gsb_arena arena;
@@ -87,10 +133,13 @@ static int check_cubin(const void *bytes, size_t size, uint64_t *variable_bytes,
 
 	gsb_arena_init(&arena, GSB_PTX_MAX_ARENA_BYTES);
 	err = gsb_cubin_read(bytes, size, &arena, &cubin);
+	if (!err)
+		err = read_bounds_of_cubin(&cubin, &out->bounds);
 	gsb_arena_finish(&arena);
-	if (!err && __builtin_add_overflow(cubin.global_bytes, cubin.const_bytes, variable_bytes))
+	if (!err &&
+	    __builtin_add_overflow(cubin.global_bytes, cubin.const_bytes, &out->variable_bytes))
 		err = -EBADMSG;
-	if (err)
+	if (err == -EBADMSG)
 		snprintf(log, log_size, "the cubin is cut off or damaged");
 	return !err && cubin.has_managed ? refuse_managed(log, log_size) : err;
 }
@@ -152,8 +201,8 @@ static int check_defined(const struct gsb_ptx_module *m, char *log, size_t log_s
 	return 0;
 }
 
-/* PTX that our parser does not take may have some, and so may machine code. */
-static int look_at_variables(struct cuda_code *out, char *log, size_t log_size)
+/* PTX that our parser does not take may have variables, and so may machine code. */
+static int look_at_text(struct cuda_code *out, char *log, size_t log_size)
 {
 	struct gsb_ptx_module *m = NULL;
 	int err;
@@ -166,6 +215,8 @@ static int look_at_variables(struct cuda_code *out, char *log, size_t log_size)
 	if (!out->has_no_variables)
 		out->variables = list_variables(m, out->len);
 	err = check_defined(m, log, log_size);
+	if (!err)
+		err = read_bounds_of_ptx(m, &out->bounds);
 	gsb_ptx_module_destroy(m);
 	return err;
 }
@@ -192,13 +243,13 @@ static int keep(const void *code, size_t len, bool as_it_is, struct cuda_code *o
 }
 
 /* A fatbin says itself what lies in it. The driver would follow the pointer of a wrapper, and believe the sizes of another fatbin. */
-static int check_code(const void *code, size_t len, uint64_t *variable_bytes, char *log,
+static int check_code(const void *code, size_t len, struct cuda_code *out, char *log,
 		      size_t log_size)
 {
 	switch (gsb_image_kind(code, len)) {
 	case GSB_IMAGE_PTX:
 		return gsb_ptx_has_managed(code, len) ? refuse_managed(log, log_size) : 0;
-	case GSB_IMAGE_ELF: return check_cubin(code, len, variable_bytes, log, log_size);
+	case GSB_IMAGE_ELF: return check_cubin(code, len, out, log, log_size);
 	default: break;
 	}
 	snprintf(log, log_size, "what the fatbin calls code is neither PTX nor a cubin");
@@ -217,12 +268,12 @@ int cuda_code_read(const void *image, size_t size, uint32_t cc, bool as_it_is,
 	gsb_arena_init(&arena, GSB_FATBIN_MAX_RAW_BYTES);
 	err = pick(image, size, cc, as_it_is, &arena, &code, &len, log, log_size);
 	if (!err)
-		err = check_code(code, len, &out->variable_bytes, log, log_size);
+		err = check_code(code, len, out, log, log_size);
 	if (!err)
 		err = keep(code, len, as_it_is, out);
 	gsb_arena_finish(&arena);
 	if (!err)
-		err = look_at_variables(out, log, log_size);
+		err = look_at_text(out, log, log_size);
 	if (err)
 		cuda_code_finish(out);
 	return err;
@@ -232,4 +283,5 @@ void cuda_code_finish(struct cuda_code *code)
 {
 	free(code->bytes);
 	free(code->variables);
+	cuda_bounds_free(&code->bounds);
 }

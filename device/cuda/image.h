@@ -11,6 +11,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Kernels that demand blocks of one shape, which the driver does not tell before a launch. */
+struct cuda_bound {
+	char *name;
+	uint32_t block[3];
+};
+
+struct cuda_bounds {
+	struct cuda_bound *items;
+	size_t n;
+};
+
+void cuda_bounds_free(struct cuda_bounds *b);
+
 struct cuda_code {
 	void *bytes;	       /* a copy, unpacked, with a NUL behind it */
 	size_t len;	       /* without that */
@@ -18,6 +31,7 @@ struct cuda_code {
 	bool has_no_variables; /* as far as its PTX shows; false: it may have some */
 	uint64_t variable_bytes;
 	char *variables; /* their names, one behind another, each ended by a NUL, and an empty one; NULL: not known */
+	struct cuda_bounds bounds; /* those of PTX that our parser does not take are not known */
 };
 
 /**

@@ -338,6 +338,15 @@ static int alloc_large(struct gsb_space *space, uint64_t size, uint64_t cost, ui
 	return 0;
 }
 
+void cuda_zero_note(struct cuda_device *dev, uint64_t owner)
+{
+	struct gsb_space *space;
+
+	DL_FOREACH (dev->spaces, space)
+		if (space->owner == owner)
+			space->n_zeroed = dev->n_zeroed;
+}
+
 static int place(struct gsb_space *space, uint64_t size, uint64_t cost, uint64_t *addr)
 {
 	return size > SMALL_MAX ? alloc_large(space, size, cost, addr)
@@ -370,7 +379,7 @@ int cuda_mem_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr)
 		return err;
 	}
 	find_chunk(space, at)->n_zeroed = dev->n_zeroed;
-	space->n_zeroed = dev->n_zeroed;
+	cuda_zero_note(dev, space->owner);
 	*addr = at;
 	return 0;
 }
@@ -436,24 +445,55 @@ static bool is_allocated(struct gsb_space *space, uint64_t addr, uint64_t bytes)
 	return r && gsb_range_ok(addr - r->start, bytes, r->size);
 }
 
+struct gsb_space *cuda_space_at(struct gsb_space *space, uint64_t addr)
+{
+	struct gsb_space *other;
+
+	if (addr - space->base < space->size || !space->owner)
+		return space;
+	DL_FOREACH (space->dev->spaces, other)
+		if (other->owner == space->owner && addr - other->base < other->size)
+			return other;
+	return space;
+}
+
+static bool is_global(struct gsb_space *space, uint64_t addr, uint64_t bytes)
+{
+	const struct gsb_range *r = gsb_ranges_find(&space->globals, addr);
+
+	return r && gsb_range_ok(addr - r->start, bytes, r->size);
+}
+
+/* Of this space or another one of its owner. */
+static bool is_any_global(struct gsb_space *space, uint64_t addr, uint64_t bytes)
+{
+	struct gsb_space *other;
+
+	if (is_global(space, addr, bytes) || !space->owner)
+		return is_global(space, addr, bytes);
+	DL_FOREACH (space->dev->spaces, other)
+		if (other->owner == space->owner && is_global(other, addr, bytes))
+			return true;
+	return false;
+}
+
 enum cuda_place cuda_place_of(struct gsb_space *space, uint64_t addr, uint64_t bytes)
 {
+	struct gsb_space *at = cuda_space_at(space, addr);
 	const struct gsb_range *r;
 
-	if (addr - space->base < space->size && cuda_array_find(space, addr, bytes))
+	if (addr - at->base < at->size && cuda_array_find(at, addr, bytes))
 		return CUDA_PLACE_ARRAY;
 	if (addr - space->dev->virtual_base < space->dev->virtual_size)
 		return CUDA_PLACE_DEVICE; /* what is mapped there the engine knows */
-	if (addr - space->base < space->size)
-		return is_allocated(space, addr, bytes) ? CUDA_PLACE_DEVICE : CUDA_PLACE_NOWHERE;
+	if (addr - at->base < at->size)
+		return is_allocated(at, addr, bytes) ? CUDA_PLACE_DEVICE : CUDA_PLACE_NOWHERE;
 	if (space->dev->n_unknown)
 		cuda_host_learn(space->dev);
 	r = gsb_ranges_find(&space->dev->known, addr);
 	if (r && gsb_range_ok(addr - r->start, bytes, r->size))
 		return CUDA_PLACE_HOST;
-	r = gsb_ranges_find(&space->globals, addr);
-	return r && gsb_range_ok(addr - r->start, bytes, r->size) ? CUDA_PLACE_DEVICE
-								  : CUDA_PLACE_PLAIN;
+	return is_any_global(space, addr, bytes) ? CUDA_PLACE_DEVICE : CUDA_PLACE_PLAIN;
 }
 
 /* ---- spaces ---- */

@@ -27,6 +27,9 @@ void cuda_finish_zeroing(struct cuda_device *dev);
 /* Behind what was zeroed last on its stream: who uses it waits for that. -EIO: nobody could tell when. */
 int cuda_zero_mark(struct cuda_device *dev);
 
+/* Memory of an owner is being zeroed: the next commands of all his spaces wait for that. */
+void cuda_zero_note(struct cuda_device *dev, uint64_t owner);
+
 /* Memory is short: what is kept for a moment goes now, whatever that stops. False: nothing is. */
 bool cuda_mem_make_room(struct cuda_device *dev);
 
@@ -41,7 +44,10 @@ enum cuda_place {
 	CUDA_PLACE_PLAIN  /* of this process */
 };
 
-/* Where these bytes lie. */
+/* The space of its owner in whose window that is; itself, if it is in none. */
+struct gsb_space *cuda_space_at(struct gsb_space *space, uint64_t addr);
+
+/* Where these bytes lie: in this space or another one of its owner. */
 enum cuda_place cuda_place_of(struct gsb_space *space, uint64_t addr, uint64_t bytes);
 
 #endif

@@ -44,6 +44,7 @@ struct cuda_image {
 	void *bytes; /* shared: to compare */
 	struct cuda_variables *
 		variables; /* as they were; shared: one user at a time. NULL: it has none, or they are not known */
+	struct cuda_bounds bounds;
 	CUlibrary library;
 	CUkernel *kernels;
 	unsigned n_kernels;
@@ -63,6 +64,7 @@ struct gsb_module {
 static void free_image(struct cuda_image *i)
 {
 	cuda_variables_free(i->variables);
+	cuda_bounds_free(&i->bounds);
 	free(i->bytes);
 	free(i->kernels);
 	free(i);
@@ -353,6 +355,8 @@ static int get_image(struct cuda_device *dev, const void *bytes, size_t size,
 	(*out)->n_users = 1;
 	(*out)->variable_bytes = code.variable_bytes;
 	(*out)->prints = code.prints;
+	(*out)->bounds = code.bounds;
+	code.bounds = (struct cuda_bounds){0};
 	err = save_variables(*out, &code, log, log_size);
 	if (err) {
 		destroy_image(*out);
@@ -503,6 +507,14 @@ static int read_params(struct cuda_device *dev, CUkernel kernel, struct gsb_func
 	return 0;
 }
 
+static void read_bound(const struct cuda_image *image, const char *name,
+		       struct gsb_function_info *info)
+{
+	for (size_t i = 0; i < image->bounds.n; i++)
+		if (!strcmp(image->bounds.items[i].name, name))
+			memcpy(info->reqntid, image->bounds.items[i].block, sizeof(info->reqntid));
+}
+
 static int read_info(struct cuda_device *dev, CUkernel kernel, struct gsb_function_info *info)
 {
 	memset(info, 0, offsetof(struct gsb_function_info, params));
@@ -530,6 +542,7 @@ int cuda_function_get(struct gsb_module *m, const char *name, struct gsb_functio
 	err = read_info(dev, kernel, info);
 	if (err)
 		return err;
+	read_bound(m->image, name, info);
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return -ENOMEM;

@@ -89,6 +89,7 @@ struct lane {
 	struct lane *next;
 	uint64_t owner; /* 0: one space's alone */
 	unsigned n_users;
+	bool arrays; /* its spaces have had some, which copies may name as they may not name plain memory */
 	struct lane_flight *flights;
 	uint32_t n_flights, free_flight, n_open; /* free_flight: 0 none, else a place + 1 */
 	struct lane_map *maps, *rooms;		 /* rooms: those that are free */
@@ -191,7 +192,6 @@ struct gsb_space {
 	struct lanes_device *dev;
 	struct lane *lane;
 	uint64_t handle;
-	bool arrays; /* it has had some, which copies may name as they may not name plain memory */
 	struct gsb_module *modules;
 };
 

@@ -202,7 +202,7 @@ static int lanes_array_alloc(struct gsb_space *space, const struct gsb_array *ar
 
 	if (err)
 		return err;
-	space->arrays = true;
+	space->lane->arrays = true;
 	*addr = call.n[0];
 	return 0;
 }

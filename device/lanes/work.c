@@ -209,9 +209,9 @@ static bool may_be_refused(const struct gsb_cmd *cmd, uint32_t queue)
 {
 	switch (cmd->kind) {
 	case GSB_CMD_LAUNCH: return !is_plain(&cmd->launch) || !was_taken(&cmd->launch, queue);
-	case GSB_CMD_COPY: return cmd->copy.height != 1 || cmd->space->arrays;
+	case GSB_CMD_COPY: return cmd->copy.height != 1 || cmd->space->lane->arrays;
 	case GSB_CMD_FILL:
-		return cmd->fill.height != 1 || cmd->space->arrays || !is_whole(&cmd->fill);
+		return cmd->fill.height != 1 || cmd->space->lane->arrays || !is_whole(&cmd->fill);
 	}
 	return true;
 }

@@ -31,6 +31,20 @@ int gsb_object_table_reserve(struct gsb_object_table *t)
 	return 0;
 }
 
+void *gsb_object_past(const struct gsb_object_table *t, uint64_t handle)
+{
+	const uint32_t index = gsb_handle_index(handle);
+	const struct gsb_object *o;
+
+	if (gsb_handle_kind(handle) != t->kind || index >= t->n_used)
+		return NULL;
+	o = gsb_object_at(t, index);
+	return gsb_handle_generation(handle) <= gsb_handle_generation(o->name) &&
+			       !gsb_object_is(o, handle)
+		       ? gsb_object_at(t, index)
+		       : NULL;
+}
+
 /* ---- free indices; under the lock ---- */
 
 static void append(struct gsb_object_table *t, struct gsb_object *o)

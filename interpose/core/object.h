@@ -124,6 +124,9 @@ static inline void *gsb_object_at(const struct gsb_object_table *t, uint32_t ind
 	return t->base + (size_t)index * t->object_bytes;
 }
 
+/* Where an object of this handle was that is no more; NULL: there never was one, or it is there. The place may be another's by now. */
+void *gsb_object_past(const struct gsb_object_table *t, uint64_t handle);
+
 /* The object, or NULL for what is no handle of this table. */
 static inline void *gsb_object_get(const struct gsb_object_table *t, uint64_t handle)
 {

@@ -30,14 +30,14 @@ struct gsb_thread_stream {
  * the heap. The model is initial-exec, so that reading it never allocates.
  */
 struct gsb_self {
-	uint32_t slot;	      /* in the region, ours while we use it; see gsb_self_take_slot() */
-	uint32_t id;	      /* whose slots are, never the same twice; 0: not known yet */
-	uint16_t n_uses;      /* of the slot, one inside the other */
-	bool is_known;	      /* this thread's end will be noticed */
-	bool was_known;	      /* while suspended */
-	bool is_suspended;    /* in a host function: CUDA closes its interface there */
-	uint8_t capture_mode; /* CUstreamCaptureMode */
-	uint32_t depth, room; /* of stack */
+	uint32_t slot;	       /* in the region, ours while we use it; see gsb_self_take_slot() */
+	uint32_t id;	       /* whose slots are, never the same twice; 0: not known yet */
+	uint16_t n_uses;       /* of the slot, one inside the other */
+	bool is_known;	       /* this thread's end will be noticed */
+	bool was_known;	       /* while suspended */
+	bool is_suspended;     /* in a host function: CUDA closes its interface there */
+	unsigned capture_mode; /* CUstreamCaptureMode, or what a program takes for one */
+	uint32_t depth, room;  /* of stack */
 	uint32_t n_streams;
 	uint64_t call; /* number of the last call in this slot */
 	struct gsb_spin spin;

@@ -101,13 +101,11 @@ bool gsb_alloc_is_far_variable(uint64_t addr)
 	       a.kind == GSB_ALLOC_GLOBAL;
 }
 
-bool gsb_alloc_holds(uint64_t addr, uint64_t bytes, uint64_t wire)
+bool gsb_alloc_holds(uint64_t addr, uint64_t bytes)
 {
 	struct gsb_alloc a;
 
-	return !bytes || (gsb_alloc_find(addr, &a) && bytes <= a.size - (addr - a.addr) &&
-			  (a.kind == GSB_ALLOC_HOST || a.kind == GSB_ALLOC_MANAGED ||
-			   a.kind == GSB_ALLOC_MIRROR || a.wire == wire));
+	return !bytes || (gsb_alloc_find(addr, &a) && bytes <= a.size - (addr - a.addr));
 }
 
 static struct gsb_alloc *find_managed(uint64_t addr, uint64_t bytes)

@@ -48,10 +48,10 @@ bool gsb_alloc_find(uint64_t addr, struct gsb_alloc *out);
 bool gsb_alloc_is_far_variable(uint64_t addr);
 
 /*
- * Whether [addr, addr + bytes) lies inside one allocation that a stream of this context may use: device memory of
- * that context, or host memory of any. 0 bytes are inside everything.
+ * Whether [addr, addr + bytes) lies inside one allocation, of whichever context: addresses are the process's. 0 bytes are
+ * inside everything.
  */
-bool gsb_alloc_holds(uint64_t addr, uint64_t bytes, uint64_t wire);
+bool gsb_alloc_holds(uint64_t addr, uint64_t bytes);
 
 /* The managed allocation that holds all of [addr, addr + bytes), bytes > 0, copied out; false when none does. */
 bool gsb_alloc_find_managed(uint64_t addr, uint64_t bytes, struct gsb_alloc *out);

@@ -181,19 +181,19 @@ struct rows {
 	bool may_pass_the_end; /* of its allocation: the driver does not look where a line of texels ends */
 };
 
-static bool is_readable(uint64_t addr, uint64_t bytes, uint64_t wire)
+static bool is_readable(uint64_t addr, uint64_t bytes)
 {
-	return gsb_alloc_holds(addr, bytes, wire) || gsb_cu_virtual_allows(addr, bytes, false);
+	return gsb_alloc_holds(addr, bytes) || gsb_cu_virtual_allows(addr, bytes, false);
 }
 
-static CUresult view_rows(const struct rows *r, uint64_t wire, struct gsb_texture *out)
+static CUresult view_rows(const struct rows *r, struct gsb_texture *out)
 {
 	uint64_t texel = gsb_texel_channel_bytes(r->format) * r->n_channels, bytes;
 
 	if (!r->width || !r->height || r->addr % TEXTURE_ALIGN ||
 	    gsb_mul_overflows(r->pitch, r->height - 1, &bytes) ||
 	    gsb_add_overflows(bytes, r->width * texel, &bytes) ||
-	    !is_readable(r->addr, r->may_pass_the_end ? texel : bytes, wire))
+	    !is_readable(r->addr, r->may_pass_the_end ? texel : bytes))
 		return CUDA_ERROR_INVALID_VALUE;
 	*out = (struct gsb_texture){
 		.base = r->addr,
@@ -208,7 +208,7 @@ static CUresult view_rows(const struct rows *r, uint64_t wire, struct gsb_textur
 	return CUDA_SUCCESS;
 }
 
-static CUresult view_linear(const CUDA_RESOURCE_DESC *d, uint64_t wire, struct gsb_texture *out)
+static CUresult view_linear(const CUDA_RESOURCE_DESC *d, struct gsb_texture *out)
 {
 	struct rows r = {.addr = d->res.linear.devPtr,
 			 .format = d->res.linear.format,
@@ -220,10 +220,10 @@ static CUresult view_linear(const CUDA_RESOURCE_DESC *d, uint64_t wire, struct g
 	if (!is_format_ok(r.format, r.n_channels))
 		return CUDA_ERROR_INVALID_VALUE;
 	r.width = d->res.linear.sizeInBytes / (gsb_texel_channel_bytes(r.format) * r.n_channels);
-	return r.width <= WIDTH_LINEAR_MAX ? view_rows(&r, wire, out) : CUDA_ERROR_INVALID_VALUE;
+	return r.width <= WIDTH_LINEAR_MAX ? view_rows(&r, out) : CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult view_pitched(const CUDA_RESOURCE_DESC *d, uint64_t wire, struct gsb_texture *out)
+static CUresult view_pitched(const CUDA_RESOURCE_DESC *d, struct gsb_texture *out)
 {
 	struct rows r = {.addr = d->res.pitch2D.devPtr,
 			 .format = d->res.pitch2D.format,
@@ -236,10 +236,10 @@ static CUresult view_pitched(const CUDA_RESOURCE_DESC *d, uint64_t wire, struct 
 	    r.height > HEIGHT_ROWS_MAX || r.pitch > PITCH_ROWS_MAX || r.pitch % PITCH_ALIGN ||
 	    r.pitch < r.width * gsb_texel_channel_bytes(r.format) * r.n_channels)
 		return CUDA_ERROR_INVALID_VALUE;
-	return view_rows(&r, wire, out);
+	return view_rows(&r, out);
 }
 
-CUresult gsb_cu_texture_view(const CUDA_RESOURCE_DESC *resource, uint64_t wire,
+CUresult gsb_cu_texture_view(const CUDA_RESOURCE_DESC *resource,
 			     struct gsb_texture out[GSB_TEXTURE_LEVELS_MAX])
 {
 	CUresult result;
@@ -250,8 +250,8 @@ CUresult gsb_cu_texture_view(const CUDA_RESOURCE_DESC *resource, uint64_t wire,
 	case CU_RESOURCE_TYPE_ARRAY: result = view_array(resource->res.array.hArray, out); break;
 	case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
 		return view_levels(resource->res.mipmap.hMipmappedArray, out);
-	case CU_RESOURCE_TYPE_LINEAR: result = view_linear(resource, wire, out); break;
-	case CU_RESOURCE_TYPE_PITCH2D: result = view_pitched(resource, wire, out); break;
+	case CU_RESOURCE_TYPE_LINEAR: result = view_linear(resource, out); break;
+	case CU_RESOURCE_TYPE_PITCH2D: result = view_pitched(resource, out); break;
 	default: return CUDA_ERROR_INVALID_VALUE;
 	}
 	out->mark = GSB_TEXTURE_MARK;

@@ -77,10 +77,9 @@ extern struct gsb_object_table gsb_cu_textures;
 struct gsb_cu_texture *gsb_cu_texture_find(uint64_t handle, bool is_surface);
 
 /*
- * What the device is to see of a resource that a context of this wire handle may use: a descriptor for each level, of which the
- * first says how many. CUDA_ERROR_INVALID_VALUE, _INVALID_HANDLE.
+ * What the device is to see of a resource: a descriptor for each level, of which the first says how many. CUDA_ERROR_INVALID_VALUE, _INVALID_HANDLE.
  */
-CUresult gsb_cu_texture_view(const CUDA_RESOURCE_DESC *resource, uint64_t wire,
+CUresult gsb_cu_texture_view(const CUDA_RESOURCE_DESC *resource,
 			     struct gsb_texture out[GSB_TEXTURE_LEVELS_MAX]);
 /* How it is read; of one level. */
 CUresult gsb_cu_texture_sample(const CUDA_TEXTURE_DESC *texture, struct gsb_texture *out);

@@ -38,8 +38,7 @@ bool gsb_cu_copy_is_end_ok(const struct gsb_cu_copy *c, const struct gsb_cu_end 
 		return false;
 	if (e->place == GSB_CU_PAGEABLE)
 		return e->addr != 0;
-	return gsb_alloc_holds(e->addr, span, c->stream.wire) ||
-	       gsb_cu_virtual_allows(e->addr, span, e == &c->dst);
+	return gsb_alloc_holds(e->addr, span) || gsb_cu_virtual_allows(e->addr, span, e == &c->dst);
 }
 
 /* Both ends, when something was freed since n_removals. */

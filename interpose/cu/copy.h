@@ -51,7 +51,7 @@ static inline bool gsb_cu_end_is_host(const struct gsb_cu_end *e)
 
 /* Bytes from the first to behind the last that the rectangle touches at an end; false: too many to count. */
 bool gsb_cu_copy_span(const struct gsb_cu_copy *c, const struct gsb_cu_end *e, uint64_t *span);
-/* Does the rectangle lie in memory that the program has, in its stream's order? */
+/* Does the rectangle lie in memory that the program has? */
 bool gsb_cu_copy_is_end_ok(const struct gsb_cu_copy *c, const struct gsb_cu_end *e);
 
 /*

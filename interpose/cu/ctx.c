@@ -85,6 +85,17 @@ CUresult gsb_cu_ctx_resolve(CUcontext handle, struct gsb_cu_ctx_life *out)
 	return gsb_cu_wire_check(wire);
 }
 
+CUresult gsb_cu_gone(const struct gsb_object_table *t, uint64_t handle)
+{
+	const struct gsb_object *o = gsb_object_past(t, handle);
+	uint64_t wire = o && o->name == handle ? gsb_object_owner(o) : 0;
+
+	return wire && atomic_load_explicit(&gsb_cu_wire_ctx(wire)->wire, memory_order_acquire) !=
+				       wire
+		       ? CUDA_ERROR_CONTEXT_IS_DESTROYED
+		       : CUDA_ERROR_INVALID_HANDLE;
+}
+
 /* ---- values that libraries keep with a context ---- */
 
 static struct gsb_cu_ctx_value *find_value(struct gsb_cu_ctx *ctx, const void *key)

@@ -88,6 +88,9 @@ static inline struct gsb_cu_ctx *gsb_cu_wire_ctx(uint64_t wire)
 	return gsb_object_at(&gsb_cu_ctxs, gsb_handle_index(wire));
 }
 
+/* Of a handle that is none: what it was may have gone with its context. */
+CUresult gsb_cu_gone(const struct gsb_object_table *t, uint64_t handle);
+
 /* For records that name the context. */
 static inline struct gsb_guard gsb_cu_wire_guard(uint64_t wire)
 {

@@ -80,11 +80,13 @@ CUresult gsb_cu_ctx_destroy(CUcontext handle)
 {
 	struct gsb_cu_ctx *ctx = gsb_cu_ctx_find(handle);
 
+	if (gsb_object_past(&gsb_cu_ctxs, (uint64_t)handle))
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	if (!ctx || ctx->is_primary)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	gsb_cu_ctx_run_dtors(ctx);
 	if (!gsb_object_retire(&gsb_cu_ctxs, (uint64_t)handle))
-		return CUDA_ERROR_INVALID_CONTEXT;
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	deactivate(ctx);
 	gsb_object_release(&gsb_cu_ctxs, (uint64_t)handle);
 	return CUDA_SUCCESS;

@@ -8,7 +8,7 @@
 #include "interpose/cu/ctx.h"
 
 CUresult gsb_cu_ctx_create(uint32_t flags, struct gsb_cu_ctx **out);
-/* CUDA_ERROR_INVALID_CONTEXT for what is none, or the primary one. */
+/* CUDA_ERROR_INVALID_CONTEXT for what is none, or the primary one; _CONTEXT_IS_DESTROYED. */
 CUresult gsb_cu_ctx_destroy(CUcontext handle);
 
 /* A reference to the primary context, as cuDevicePrimaryCtxRetain and Release. */

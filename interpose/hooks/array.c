@@ -315,7 +315,7 @@ CUresult hook_cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *r
 	if (!result && !is_whole(view))
 		result = CUDA_ERROR_NOT_SUPPORTED;
 	if (!result)
-		result = gsb_cu_texture_view(resource, life.wire, views);
+		result = gsb_cu_texture_view(resource, views);
 	for (unsigned i = 0; !result && (!i || i < views->n_levels); i++)
 		result = gsb_cu_texture_sample(texture, &views[i]);
 	if (!result && resource->resType == CU_RESOURCE_TYPE_LINEAR)
@@ -339,7 +339,7 @@ CUresult hook_cuSurfObjectCreate(CUsurfObject *object, const CUDA_RESOURCE_DESC 
 		return result;
 	if (resource->resType != CU_RESOURCE_TYPE_ARRAY)
 		return CUDA_ERROR_INVALID_VALUE;
-	result = gsb_cu_texture_view(resource, life.wire, views);
+	result = gsb_cu_texture_view(resource, views);
 	if (result)
 		return result;
 	what.resource = *resource;

@@ -181,9 +181,9 @@ CUresult hook_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 {
 	CUstreamCaptureMode last = gsb_self.capture_mode;
 
-	if (!mode || *mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+	if (!mode)
 		return CUDA_ERROR_INVALID_VALUE;
-	gsb_self.capture_mode = (uint8_t)*mode;
+	gsb_self.capture_mode = *mode;
 	*mode = last;
 	return CUDA_SUCCESS;
 }

@@ -113,28 +113,23 @@ static CUresult device_end(CUdeviceptr addr, struct gsb_cu_end *out)
 	return out->place == GSB_CU_PAGEABLE ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-static CUresult host_end(const void *addr, struct gsb_cu_end *out)
-{
-	*out = gsb_cu_end_at((uint64_t)addr, 0);
-	return out->place == GSB_PLACE_DEVICE ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-}
-
+/* What a program calls memory of the host may be the device's, as the driver has it: an address says where it lies. */
 static CUresult htod(CUdeviceptr dst, const void *src, size_t n, CUstream stream, bool is_sync)
 {
-	struct gsb_cu_end d = {0}, s = {0}; /* not looked at when there is nothing to copy */
+	struct gsb_cu_end d = {0}; /* not looked at when there is nothing to copy */
 
-	if (n && (device_end(dst, &d) || host_end(src, &s)))
+	if (n && device_end(dst, &d))
 		return CUDA_ERROR_INVALID_VALUE;
-	return run_linear(d, s, n, stream, is_sync);
+	return run_linear(d, gsb_cu_end_at((uint64_t)src, 0), n, stream, is_sync);
 }
 
 static CUresult dtoh(void *dst, CUdeviceptr src, size_t n, CUstream stream, bool is_sync)
 {
-	struct gsb_cu_end d = {0}, s = {0}; /* not looked at when there is nothing to copy */
+	struct gsb_cu_end s = {0}; /* not looked at when there is nothing to copy */
 
-	if (n && (host_end(dst, &d) || device_end(src, &s)))
+	if (n && device_end(src, &s))
 		return CUDA_ERROR_INVALID_VALUE;
-	return run_linear(d, s, n, stream, is_sync);
+	return run_linear(gsb_cu_end_at((uint64_t)dst, 0), s, n, stream, is_sync);
 }
 
 CUresult hook_cuMemcpyHtoD(CUdeviceptr dst, const void *src, size_t n, CUstream stream)
@@ -199,7 +194,7 @@ static CUresult array_end(const struct box *b, const struct rect_end *r, struct 
 	const struct gsb_cu_array *a = gsb_cu_array_get(r->array);
 
 	if (!a)
-		return CUDA_ERROR_INVALID_HANDLE;
+		return r->array ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
 	if (!gsb_range_ok(r->x, b->width, a->lies.row_bytes) ||
 	    !gsb_range_ok(r->y, b->height, a->lies.n_rows) || r->z >= a->lies.n_slices)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -381,11 +376,18 @@ static struct box box_of(const CUDA_MEMCPY3D *copy)
 	};
 }
 
+/* Memory has no levels, and the driver does not look at which is asked for. */
+static bool names_level(const CUDA_MEMCPY3D *p)
+{
+	return (p->srcLOD && p->srcMemoryType == CU_MEMORYTYPE_ARRAY) ||
+	       (p->dstLOD && p->dstMemoryType == CU_MEMORYTYPE_ARRAY);
+}
+
 static CUresult run_copy3d(const CUDA_MEMCPY3D *copy, CUstream stream, bool is_sync)
 {
 	struct box b;
 
-	if (!copy || copy->srcLOD || copy->dstLOD)
+	if (!copy || names_level(copy))
 		return CUDA_ERROR_INVALID_VALUE;
 	b = box_of(copy);
 	return run_box(&b, stream, is_sync);
@@ -393,30 +395,29 @@ static CUresult run_copy3d(const CUDA_MEMCPY3D *copy, CUstream stream, bool is_s
 
 /* ---- copies of graphs ---- */
 
-static bool are_ends_ok(const struct gsb_cu_copy *slice, uint64_t wire)
+static bool are_ends_ok(const struct gsb_cu_copy *slice)
 {
 	struct gsb_cu_copy c = *slice;
 
-	c.stream.wire = wire;
 	if (c.height == 1)
 		c.dst.pitch = c.src.pitch = c.width;
 	return gsb_cu_copy_is_end_ok(&c, &c.dst) && gsb_cu_copy_is_end_ok(&c, &c.src);
 }
 
-CUresult gsb_copy_check(const CUDA_MEMCPY3D *p, uint64_t wire)
+CUresult gsb_copy_check(const CUDA_MEMCPY3D *p)
 {
 	struct box b = box_of(p);
 	struct gsb_cu_copy first = {0}, last = {0};
 	CUresult result;
 
-	if (p->srcLOD || p->dstLOD)
+	if (names_level(p))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!b.width || !b.height || !b.depth)
 		return CUDA_SUCCESS;
 	result = slice_of(&b, 0, &first);
 	if (!result)
 		result = slice_of(&b, b.depth - 1, &last);
-	if (!result && (!are_ends_ok(&first, wire) || !are_ends_ok(&last, wire)))
+	if (!result && (!are_ends_ok(&first) || !are_ends_ok(&last)))
 		result = CUDA_ERROR_INVALID_VALUE;
 	return result;
 }
@@ -428,14 +429,14 @@ CUresult gsb_copy_later(const CUDA_MEMCPY3D *p, CUstream stream)
 	return run_box_now(&b, stream, false, true);
 }
 
-static CUresult capture_copy(struct gsb_capture_member *m, const CUDA_MEMCPY3D *p, uint64_t wire)
+static CUresult capture_copy(struct gsb_capture_member *m, const CUDA_MEMCPY3D *p)
 {
 	const struct gsb_graph_work work = {.type = CU_GRAPH_NODE_TYPE_MEMCPY, .copy = *p};
 	CUresult result = gsb_capture_check(m);
 
 	if (result || !p->WidthInBytes || !p->Height || !p->Depth)
 		return result;
-	result = gsb_copy_check(p, wire);
+	result = gsb_copy_check(p);
 	if (result)
 		gsb_capture_invalidate(m->capture);
 	return result ? result : gsb_capture_add(m, &work);
@@ -455,7 +456,7 @@ static GSB_COLD bool is_captured(const CUDA_MEMCPY3D *p, CUstream stream, bool i
 	m = gsb_capture_of(&s);
 	*result = !m	    ? gsb_capture_implicit(&s, false)
 		  : is_sync ? gsb_capture_no_wait(&s)
-			    : capture_copy(m, p, s.wire);
+			    : capture_copy(m, p);
 	gsb_cu_graphs_unlock();
 	return m || *result;
 }
@@ -470,12 +471,17 @@ CUresult hook_cuMemcpy3DAsync(const CUDA_MEMCPY3D *copy, CUstream stream)
 	return run_copy3d(copy, stream, false);
 }
 
-/* ---- between contexts, of which both are on the one device ---- */
+/* ---- between contexts, of which both are on the one device: whichever is named, the addresses say what is meant ---- */
+
+static bool is_none_or_context(CUcontext ctx)
+{
+	return !ctx || gsb_cu_ctx_find(ctx);
+}
 
 static CUresult check_contexts(CUcontext dst, CUcontext src)
 {
-	return gsb_cu_ctx_find(dst) && gsb_cu_ctx_find(src) ? CUDA_SUCCESS
-							    : CUDA_ERROR_INVALID_CONTEXT;
+	return is_none_or_context(dst) && is_none_or_context(src) ? CUDA_SUCCESS
+								  : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 CUresult hook_cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx,

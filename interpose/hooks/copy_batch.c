@@ -52,7 +52,7 @@ static bool is_staged(const CUDA_MEMCPY3D *p)
 	       !gsb_registered_find(p->srcDevice, 1, &r);
 }
 
-static CUresult check(const struct batch *b, uint64_t wire, bool *must_wait, size_t *fail)
+static CUresult check(const struct batch *b, bool *must_wait, size_t *fail)
 {
 	CUresult result = CUDA_SUCCESS;
 	struct copy c;
@@ -60,7 +60,7 @@ static CUresult check(const struct batch *b, uint64_t wire, bool *must_wait, siz
 	for (size_t i = 0; !result && i < b->n; i++) {
 		result = b->describe(b, i, &c);
 		if (!result)
-			result = gsb_copy_check(&c.params, wire);
+			result = gsb_copy_check(&c.params);
 		if (result && fail)
 			*fail = i;
 		*must_wait |= !result && c.is_read_now && !is_staged(&c.params);
@@ -79,7 +79,7 @@ static CUresult run(const struct batch *b, CUstream stream, size_t *fail)
 	if (result && fail)
 		*fail = SIZE_MAX;
 	if (!result)
-		result = check(b, s.wire, &must_wait, fail);
+		result = check(b, &must_wait, fail);
 	for (size_t i = 0; !result && i < b->n; i++) {
 		b->describe(b, i, &c);
 		result = hook_cuMemcpy3DAsync(&c.params, stream);

@@ -33,8 +33,20 @@ static struct gsb_cu_ctx_ref ref_to(struct gsb_cu_ctx *ctx)
 	};
 }
 
+/* One that has been destroyed may be made current, too, as the driver has it: then calls tell. ctx NULL: it is none. */
+static struct gsb_cu_ctx_ref find_ref(CUcontext handle)
+{
+	struct gsb_cu_ctx *ctx = gsb_cu_ctx_find(handle);
+
+	return ctx ? ref_to(ctx)
+		   : (struct gsb_cu_ctx_ref){
+			     .ctx = gsb_object_past(&gsb_cu_ctxs, (uint64_t)handle),
+			     .handle = (uint64_t)handle,
+		     };
+}
+
 /* An empty stack has no top; a NULL context that was made current counts as an empty top. */
-static CUresult push(struct gsb_cu_ctx *ctx)
+static CUresult push(struct gsb_cu_ctx_ref ref)
 {
 	CUresult result = gsb_self_enter();
 
@@ -44,7 +56,7 @@ static CUresult push(struct gsb_cu_ctx *ctx)
 		return result;
 	if (gsb_self.top.ctx)
 		gsb_self.stack[gsb_self.depth++] = gsb_self.top;
-	gsb_self.top = ref_to(ctx);
+	gsb_self.top = ref;
 	return CUDA_SUCCESS;
 }
 
@@ -71,20 +83,20 @@ CUresult hook_cuCtxGetCurrent(CUcontext *ctx)
 	if (!ctx)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ctx = top_public();
-	return CUDA_SUCCESS;
+	return gsb_self.is_suspended ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
 }
 
 CUresult hook_cuCtxSetCurrent(CUcontext handle)
 {
-	struct gsb_cu_ctx *ctx = handle ? gsb_cu_ctx_find(handle) : NULL;
+	const struct gsb_cu_ctx_ref ref = find_ref(handle);
 	CUresult result = gsb_self_enter();
 
-	if (handle && !ctx)
+	if (handle && !ref.ctx)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (result)
 		return result;
-	if (ctx)
-		gsb_self.top = ref_to(ctx);
+	if (handle)
+		gsb_self.top = ref;
 	else
 		pop();
 	return CUDA_SUCCESS;
@@ -92,11 +104,11 @@ CUresult hook_cuCtxSetCurrent(CUcontext handle)
 
 CUresult hook_cuCtxPushCurrent(CUcontext handle)
 {
-	struct gsb_cu_ctx *ctx = gsb_cu_ctx_find(handle);
+	const struct gsb_cu_ctx_ref ref = find_ref(handle);
 
 	if (!handle)
 		return CUDA_ERROR_INVALID_VALUE;
-	return ctx ? push(ctx) : CUDA_ERROR_INVALID_CONTEXT;
+	return ref.ctx ? push(ref) : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 CUresult hook_cuCtxPopCurrent(CUcontext *ctx)
@@ -129,7 +141,7 @@ CUresult hook_cuCtxCreate(CUcontext *ctx, unsigned flags, CUdevice dev)
 		return CUDA_ERROR_INVALID_DEVICE;
 	result = gsb_cu_ctx_create(flags, &made);
 	if (!result)
-		result = push(made);
+		result = push(ref_to(made));
 	if (!result)
 		*ctx = gsb_cu_ctx_public(made);
 	return result;
@@ -267,14 +279,14 @@ CUresult hook_cuCtxGetDevice(CUdevice *dev, CUcontext handle)
 	return CUDA_SUCCESS;
 }
 
-/* After a fault, too. */
+/* After a fault, too. The primary context maps host memory, whether its flags say so or not. */
 CUresult hook_cuCtxGetFlags(unsigned *flags)
 {
 	struct gsb_cu_ctx_life life;
 	CUresult result = flags ? gsb_cu_ctx_life(&life) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		*flags = life.ctx->flags;
+		*flags = life.ctx->flags | (life.ctx->is_primary ? CU_CTX_MAP_HOST : 0);
 	return result;
 }
 

@@ -47,7 +47,7 @@ CUresult hook_cuEventDestroy(CUevent event)
 	CUresult result, error;
 
 	if (!e)
-		return CUDA_ERROR_INVALID_HANDLE;
+		return gsb_cu_gone(&gsb_cu_events, (uint64_t)event);
 	if (gsb_unlikely(e->mark != NULL))
 		forget(e);
 	error = gsb_cu_error_of(e);
@@ -214,9 +214,9 @@ CUresult hook_cuEventElapsedTime(float *ms, CUevent start, CUevent end)
 	const struct gsb_cu_event *b = gsb_object_get(&gsb_cu_events, (uint64_t)end);
 	CUresult result;
 
-	if (!ms || (a && a->mark) || (b && b->mark))
+	if ((a && a->mark) || (b && b->mark))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (!a || !b || (a->flags | b->flags) & CU_EVENT_DISABLE_TIMING ||
+	if (!ms || !a || !b || (a->flags | b->flags) & CU_EVENT_DISABLE_TIMING ||
 	    gsb_object_owner(a) != gsb_object_owner(b) || !gsb_cu_event_is_recorded(a) ||
 	    !gsb_cu_event_is_recorded(b))
 		return CUDA_ERROR_INVALID_HANDLE;

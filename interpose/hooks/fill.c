@@ -29,30 +29,29 @@ static CUresult post_fill(const struct gsb_cu_copy *area, const struct gsb_fill 
 	return CUDA_SUCCESS;
 }
 
-static bool fill_area(const struct gsb_fill *f, uint64_t wire, struct gsb_cu_copy *area)
+static bool fill_area(const struct gsb_fill *f, struct gsb_cu_copy *area)
 {
 	uint64_t pitch = f->height > 1 ? f->pitch : f->width * f->elem_bytes;
 
 	*area = (struct gsb_cu_copy){.height = f->height,
 				     .dst = gsb_cu_end_at(f->dst, pitch),
 				     .src = {.place = GSB_PLACE_STAGING},
-				     .n_removals = gsb_alloc_n_removals(),
-				     .stream = {.wire = wire}};
+				     .n_removals = gsb_alloc_n_removals()};
 	return !gsb_mul_overflows(f->width, f->elem_bytes, &area->width) &&
 	       area->dst.place != GSB_CU_PAGEABLE && !(f->dst % f->elem_bytes) &&
 	       !(f->height > 1 && f->pitch % f->elem_bytes) &&
 	       gsb_cu_copy_is_end_ok(area, &area->dst);
 }
 
-CUresult gsb_fill_check(const struct gsb_fill *f, uint64_t wire)
+CUresult gsb_fill_check(const struct gsb_fill *f)
 {
 	struct gsb_cu_copy area;
 
-	return !f->width || !f->height || fill_area(f, wire, &area) ? CUDA_SUCCESS
-								    : CUDA_ERROR_INVALID_VALUE;
+	return !f->width || !f->height || fill_area(f, &area) ? CUDA_SUCCESS
+							      : CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult capture_fill(struct gsb_capture_member *m, const struct gsb_fill *f, uint64_t wire)
+static CUresult capture_fill(struct gsb_capture_member *m, const struct gsb_fill *f)
 {
 	const struct gsb_graph_work work = {.type = CU_GRAPH_NODE_TYPE_MEMSET,
 					    .fill = {.dst = f->dst,
@@ -65,7 +64,7 @@ static CUresult capture_fill(struct gsb_capture_member *m, const struct gsb_fill
 
 	if (result || !f->width || !f->height)
 		return result;
-	result = gsb_fill_check(f, wire);
+	result = gsb_fill_check(f);
 	if (result)
 		gsb_capture_invalidate(m->capture);
 	return result ? result : gsb_capture_add(m, &work);
@@ -80,7 +79,7 @@ static GSB_COLD bool is_fill_captured(const struct gsb_fill *f, const struct gsb
 	m = gsb_capture_of(s);
 	*result = !m	    ? gsb_capture_implicit(s, false)
 		  : is_sync ? gsb_capture_no_wait(s)
-			    : capture_fill(m, f, s->wire);
+			    : capture_fill(m, f);
 	gsb_cu_graphs_unlock();
 	return m || *result;
 }
@@ -97,7 +96,7 @@ static CUresult fill(const struct gsb_fill *f, CUstream stream, bool is_sync)
 		return result;
 	if (!f->width || !f->height)
 		return CUDA_SUCCESS;
-	if (!fill_area(f, s.wire, &area))
+	if (!fill_area(f, &area))
 		return CUDA_ERROR_INVALID_VALUE;
 	area.stream = s;
 	result = post_fill(&area, f, &number);

@@ -142,7 +142,7 @@ CUresult hook_cuFuncGetName(const char **name, CUfunction fn)
 {
 	const struct gsb_cu_function *f = gsb_cu_function_get((uint64_t)fn);
 
-	if (!name)
+	if (!name || !fn)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!f)
 		return CUDA_ERROR_INVALID_HANDLE;

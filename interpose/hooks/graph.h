@@ -41,9 +41,9 @@ struct gsb_capture_info {
 /* hooks/launch.c: a launch, checked for a context, as work of a node that owns its parameters. */
 CUresult gsb_launch_work(const struct gsb_launch *l, uint64_t wire, struct gsb_graph_work *out);
 /* hooks/copy.c: whether a node may do it; and what it does when it runs. */
-CUresult gsb_copy_check(const CUDA_MEMCPY3D *p, uint64_t wire);
+CUresult gsb_copy_check(const CUDA_MEMCPY3D *p);
 CUresult gsb_copy_later(const CUDA_MEMCPY3D *p, CUstream stream);
-CUresult gsb_fill_check(const struct gsb_fill *f, uint64_t wire);
+CUresult gsb_fill_check(const struct gsb_fill *f);
 
 /* hooks/graph.c: end of a call under the lock of the graphs. */
 static inline CUresult gsb_graph_leave(CUresult result)

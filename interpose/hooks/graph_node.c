@@ -58,7 +58,7 @@ static CUresult copy_work(const CUDA_MEMCPY3D *p, CUcontext ctx, struct gsb_grap
 									: CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		result = gsb_copy_check(p, wire);
+		result = gsb_copy_check(p);
 	if (!result)
 		*out = (struct gsb_graph_work){.type = CU_GRAPH_NODE_TYPE_MEMCPY, .copy = *p};
 	return result;
@@ -76,8 +76,7 @@ static CUresult fill_work(const CUDA_MEMSET_NODE_PARAMS *p, CUcontext ctx,
 	result = find_wire(ctx, &wire);
 	if (!result)
 		result = gsb_fill_check(&(struct gsb_fill){p->dst, p->value, p->elementSize,
-							   p->width, p->height, p->pitch},
-					wire);
+							   p->width, p->height, p->pitch});
 	if (!result)
 		*out = (struct gsb_graph_work){.type = CU_GRAPH_NODE_TYPE_MEMSET, .fill = *p};
 	return result;

@@ -363,7 +363,8 @@ CUresult hook_cuStreamQuery(CUstream stream);
 CUresult hook_cuStreamSynchronize(CUstream stream);
 CUresult hook_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags);
 CUresult hook_cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *data);
-CUresult hook_cuStreamAddCallback(CUstream stream, CUstreamCallback fn, void *data, unsigned flags);
+CUresult hook_cuStreamAddCallback(CUstream stream, CUstream as, CUstreamCallback fn, void *data,
+				  unsigned flags);
 
 /* hooks/stream_attr.c */
 CUresult hook_cuStreamGetAttribute(CUstream stream, CUstreamAttrID attr, CUstreamAttrValue *value);

@@ -19,7 +19,8 @@
 #include "interpose/core/post.h"
 #include "interpose/cu/stream.h"
 
-#define PORTABLE_CLUSTER 8 /* blocks, unless the function allows more */
+#define PORTABLE_CLUSTER 8  /* blocks, unless the function allows more */
+#define N_ATTRIBUTES	 17 /* of launches, by CUlaunchAttributeID in CUDA 13.0 */
 
 /* On the launch path, whoever else calls it. */
 #define INLINE inline __attribute__((always_inline))
@@ -496,6 +497,17 @@ static CUresult for_each_event(const CUlaunchConfig *config, CUstream stream,
 	return result;
 }
 
+/* What no device would take is told before what this one does not. */
+static bool are_clusters_whole(const CUlaunchAttribute *a, const uint32_t grid[3])
+{
+	const unsigned n[3] = {a->value.clusterDim.x, a->value.clusterDim.y, a->value.clusterDim.z};
+
+	for (int i = 0; i < 3; i++)
+		if (n[i] && grid[i] % n[i])
+			return false;
+	return true;
+}
+
 static CUresult read_attribute(const CUlaunchAttribute *a, struct gsb_launch *l)
 {
 	unsigned flags;
@@ -505,7 +517,9 @@ static CUresult read_attribute(const CUlaunchAttribute *a, struct gsb_launch *l)
 		if (a->value.cooperative)
 			l->flags |= GSB_LAUNCH_COOPERATIVE;
 		return CUDA_SUCCESS;
-	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: return gsb_read_cluster(a, &l->flags);
+	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+		return are_clusters_whole(a, l->grid) ? gsb_read_cluster(a, &l->flags)
+						      : CUDA_ERROR_INVALID_CLUSTER_SIZE;
 	/* Hints, and permissions that need not be used: the plain order of the stream satisfies them. */
 	case CU_LAUNCH_ATTRIBUTE_IGNORE:
 	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
@@ -520,7 +534,9 @@ static CUresult read_attribute(const CUlaunchAttribute *a, struct gsb_launch *l)
 	case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
 	case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
 		return event_of(a, &flags) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-	default: return refuse_attribute((int)a->id);
+	default:
+		return (unsigned)a->id < N_ATTRIBUTES ? refuse_attribute((int)a->id)
+						      : CUDA_ERROR_INVALID_VALUE;
 	}
 }
 
@@ -541,6 +557,8 @@ CUresult hook_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fn, void
 		.params = params,
 		.extra = extra,
 	};
+	if (!is_grid_ok(l.grid) || !is_block_ok(l.block))
+		result = CUDA_ERROR_INVALID_VALUE;
 	for (unsigned i = 0; !result && i < config->numAttrs; i++)
 		result = read_attribute(&config->attrs[i], &l);
 	if (!result)

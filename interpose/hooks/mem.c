@@ -289,16 +289,17 @@ static CUresult allocate_host(size_t n, struct gsb_alloc *a)
 	return result ? result : allocate(GSB_REC_HOST_ALLOC, n, life.wire, a);
 }
 
+/* Nothing is had of it for the asking. */
 CUresult hook_cuMemHostAlloc(void **ptr, size_t n, unsigned flags)
 {
 	struct gsb_alloc a = {.kind = GSB_ALLOC_HOST, .flags = flags};
+	struct gsb_cu_ctx *ctx;
 	CUresult result;
 
-	if (!ptr || !n ||
-	    flags & ~(unsigned)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
-				CU_MEMHOSTALLOC_WRITECOMBINED))
+	if (!ptr || flags & ~(unsigned)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
+					CU_MEMHOSTALLOC_WRITECOMBINED))
 		return CUDA_ERROR_INVALID_VALUE;
-	result = allocate_host(n, &a);
+	result = n ? allocate_host(n, &a) : gsb_cu_ctx_current(&ctx);
 	if (!result)
 		*ptr = (void *)a.addr;
 	return result;
@@ -365,6 +366,7 @@ CUresult hook_cuMemHostRegister(void *ptr, size_t n, unsigned flags)
 	if (result)
 		return result;
 	if (!ptr || !n || gsb_add_overflows(r.addr, n + 4095, &end) ||
+	    gsb_in_host_window(r.addr) || /* pinned already */
 	    flags & ~(unsigned)(CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
 				CU_MEMHOSTREGISTER_READ_ONLY))
 		return CUDA_ERROR_INVALID_VALUE;

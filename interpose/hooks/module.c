@@ -157,11 +157,17 @@ CUresult hook_cuModuleEnumerateFunctions(CUfunction *fns, unsigned n, CUmodule m
 	return result == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : result;
 }
 
+/* A name that is there, but a function's, is not one that is not there. */
 CUresult hook_cuModuleGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUmodule mod, const char *name)
 {
-	return name && *name && (ptr || bytes)
-		       ? gsb_cu_module_global((uint64_t)mod, name, ptr, bytes)
-		       : CUDA_ERROR_INVALID_VALUE;
+	CUfunction fn;
+	CUresult result = name && *name && (ptr || bytes)
+				  ? gsb_cu_module_global((uint64_t)mod, name, ptr, bytes)
+				  : CUDA_ERROR_INVALID_VALUE;
+
+	return result == CUDA_ERROR_NOT_FOUND && !hook_cuModuleGetFunction(&fn, mod, name)
+		       ? CUDA_ERROR_INVALID_VALUE
+		       : result;
 }
 
 /* ---- libraries ---- */

@@ -247,9 +247,11 @@ CUresult hook_cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *data)
 		  : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult hook_cuStreamAddCallback(CUstream stream, CUstreamCallback fn, void *data, unsigned flags)
+/* as: what the program has called the stream, and is told. */
+CUresult hook_cuStreamAddCallback(CUstream stream, CUstream as, CUstreamCallback fn, void *data,
+				  unsigned flags)
 {
-	const struct gsb_host_call call = {.callback = fn, .data = data, .stream = stream};
+	const struct gsb_host_call call = {.callback = fn, .data = data, .stream = as};
 
 	return fn && !flags ? post_call(stream, &call) : CUDA_ERROR_INVALID_VALUE;
 }

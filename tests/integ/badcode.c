@@ -302,7 +302,8 @@ static void test_badcode_names_that_are_not_there_are_not_found(void **state)
 	(void)state;
 	function(&module, HEAD STORE, "store");
 	assert_cu_is(CUDA_ERROR_NOT_FOUND, cu.cuModuleGetFunction(&f, module, "restore"));
-	assert_cu_is(CUDA_ERROR_NOT_FOUND, cu.cuModuleGetGlobal_v2(&p, NULL, module, "store"));
+	assert_cu_is(CUDA_ERROR_NOT_FOUND, cu.cuModuleGetGlobal_v2(&p, NULL, module, "restore"));
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuModuleGetGlobal_v2(&p, NULL, module, "store"));
 	assert_cu(cu.cuModuleUnload(module));
 	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuModuleUnload(module));
 }

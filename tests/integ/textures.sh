@@ -24,12 +24,15 @@ textures_of_a_driver_are_the_same() {
 	expect_equal "$status" 0
 }
 
-# What a handle names is the program's to write: only its own context ends.
-textures_of_a_forged_handle_end_their_context_alone() {
+# What a handle names is the program's to write: only its own work ends.
+textures_of_a_forged_handle_end_their_process_alone() {
+	local i
 	start_real_broker
-	status_of env ASAN_OPTIONS="$tenant_asan" GSB_SOCKET="$dir/s" LD_PRELOAD="$build/interpose/libgsbroker.so" \
-		"$build/tests/integ/textures" "$srcdir/tests/ptx/texture.nvcc.ptx" --forge
-	expect_match "$output" "^forged: 0 wrong$"
+	for i in 0 1 2 3; do
+		status_of env ASAN_OPTIONS="$tenant_asan" GSB_SOCKET="$dir/s" LD_PRELOAD="$build/interpose/libgsbroker.so" \
+			"$build/tests/integ/textures" "$srcdir/tests/ptx/texture.nvcc.ptx" --forge "$i"
+		expect_match "$output" "^forged: 0 wrong$"
+	done
 	expect_match "$(cat "$dir/broker.log")" "is no texture or surface object of this context"
 	make_data
 	query again q3 || fail "$(cat "$dir/again.out")"
@@ -38,5 +41,5 @@ textures_of_a_forged_handle_end_their_context_alone() {
 
 run_case textures_give_what_the_programming_guide_says
 run_case textures_of_a_driver_are_the_same
-run_case textures_of_a_forged_handle_end_their_context_alone
+run_case textures_of_a_forged_handle_end_their_process_alone
 [ "$failures" -eq 0 ]

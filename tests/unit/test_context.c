@@ -179,12 +179,22 @@ static void test_destroyed_context_is_stale_everywhere(void **state)
 	assert_cu(cu.cuMemAlloc_v2(&ptr, 100));
 	assert_cu(cu.cuCtxPushCurrent_v2(context));
 	assert_cu(cu.cuCtxDestroy_v2(a));
-	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxSetCurrent(a));
-	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxDestroy_v2(a));
+	assert_cu_is(CUDA_ERROR_CONTEXT_IS_DESTROYED, cu.cuCtxDestroy_v2(a));
 	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuStreamSynchronize(s));
 	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuEventQuery(e));
+	assert_cu_is(CUDA_ERROR_CONTEXT_IS_DESTROYED, cu.cuEventDestroy_v2(e));
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemFree_v2(ptr));
 	assert_cu(cu.cuCtxPopCurrent_v2(NULL));
+	assert_ptr_equal(current(), a);
+	assert_cu_is(CUDA_ERROR_CONTEXT_IS_DESTROYED, cu.cuMemAlloc_v2(&ptr, 100));
+	assert_cu(cu.cuCtxSetCurrent(context));
+	assert_cu(cu.cuEventCreate(&e, 0));
+	assert_cu(cu.cuEventDestroy_v2(e));
+	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuEventDestroy_v2(e)); /* its context is there */
+	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxSetCurrent((CUcontext)e));
+	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxDestroy_v2((CUcontext)e));
+	assert_cu(cu.cuCtxPushCurrent_v2(a)); /* may be made current all the same */
+	assert_ptr_equal(current(), a);
 	assert_cu_is(CUDA_ERROR_CONTEXT_IS_DESTROYED, cu.cuMemAlloc_v2(&ptr, 100));
 }
 

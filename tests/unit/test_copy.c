@@ -682,28 +682,41 @@ static void test_copies_with_bad_pointers_are_refused_at_once(void **state)
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpyDtoH_v2(NULL, dev, 8));
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpyDtoH_v2(host, dev + BIG, 1));
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpyDtoD_v2(dev, dev, SIZE_MAX));
-	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpyHtoD_v2(dev, (void *)dev, 8));
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpyDtoH_v2(pinned + (1 << 20) - 4, dev, 8));
 	assert_int_equal(count(GSB_REC_COPY), 0);
 	assert_cu(cu.cuMemcpyHtoD_v2(0, NULL, 0));
 }
 
-/* The engine takes a record that names what its context does not own for a broken protocol. */
-static void test_memory_of_another_context_is_refused_at_once(void **state)
+/* What a call takes for memory of the host may be the device's: an address says where it lies. */
+static void test_end_that_is_called_the_hosts_may_be_the_devices(void **state)
+{
+	assert_cu(cu.cuMemcpyHtoD_v2(dev, (void *)(dev + 64), 8));
+	assert_int_equal(last_body(COPY, copy)->src_place, GSB_PLACE_DEVICE);
+	assert_cu(cu.cuMemcpyDtoHAsync_v2((void *)(dev + 64), dev, 8, NULL));
+	assert_int_equal(last_body(COPY, copy)->dst_place, GSB_PLACE_DEVICE);
+	assert_int_equal(last_body(COPY, copy)->dst, dev + 64);
+	assert_int_equal(count(GSB_REC_COPY), 2);
+}
+
+/* Addresses are the process's; but a stream frees what is of its own context. */
+static void test_memory_of_another_context_may_be_copied_and_filled(void **state)
 {
 	CUdeviceptr pool;
 	CUcontext other;
 
 	assert_cu(cu.cuMemAllocAsync(&pool, 64, NULL));
 	assert_cu(cu.cuCtxCreate_v2(&other, 0, 0));
-	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpyDtoH_v2(host, dev, 4));
-	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpyHtoDAsync_v2(dev, host, 4, NULL));
-	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemsetD8_v2(dev, 0, 4));
+	assert_cu(cu.cuMemcpyHtoDAsync_v2(dev, host, 4, NULL));
+	assert_cu(cu.cuMemcpyPeerAsync(dev + 8, NULL, dev, other, 4, NULL));
+	assert_cu_is(CUDA_ERROR_INVALID_CONTEXT,
+		     cu.cuMemcpyPeerAsync(dev + 8, (CUcontext)dev, dev, other, 4, NULL));
+	assert_cu(cu.cuMemsetD8_v2(dev, 0, 4));
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemFreeAsync(pool, NULL));
-	assert_cu(cu.cuMemsetD8_v2((CUdeviceptr)pinned, 0, 4)); /* is every context's */
+	assert_cu(cu.cuMemsetD8_v2((CUdeviceptr)pinned, 0, 4));
 	assert_cu(cu.cuCtxDestroy_v2(other));
-	assert_int_equal(count(GSB_REC_COPY) + count(GSB_REC_MEM_FREE_ASYNC), 0);
-	assert_int_equal(count(GSB_REC_FILL), 1);
+	assert_int_equal(count(GSB_REC_MEM_FREE_ASYNC), 0);
+	assert_int_equal(count(GSB_REC_COPY), 2);
+	assert_int_equal(count(GSB_REC_FILL), 2);
 	assert_cu(cu.cuMemFreeAsync(pool, NULL));
 }
 
@@ -728,6 +741,8 @@ static void test_rectangles_with_bad_shapes_are_refused(void **state)
 	c.srcMemoryType = (CUmemorytype)9;
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpy2D_v2(&c));
 	c.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpy2D_v2(&c));
+	c.srcArray = (CUarray)host;
 	assert_cu_is(CUDA_ERROR_INVALID_HANDLE, cu.cuMemcpy2D_v2(&c));
 	assert_cu_is(CUDA_ERROR_INVALID_VALUE, cu.cuMemcpy2D_v2(NULL));
 	c.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
@@ -855,7 +870,10 @@ int main(void)
 				       set_up),
 		cmocka_unit_test_setup(test_word_is_not_written_while_its_stream_captures, set_up),
 		cmocka_unit_test_setup(test_copies_with_bad_pointers_are_refused_at_once, set_up),
-		cmocka_unit_test_setup(test_memory_of_another_context_is_refused_at_once, set_up),
+		cmocka_unit_test_setup(test_end_that_is_called_the_hosts_may_be_the_devices,
+				       set_up),
+		cmocka_unit_test_setup(test_memory_of_another_context_may_be_copied_and_filled,
+				       set_up),
 		cmocka_unit_test_setup(test_rectangles_with_bad_shapes_are_refused, set_up),
 		cmocka_unit_test_setup(test_fills_post_value_size_and_shape, set_up),
 		cmocka_unit_test_setup(

@@ -68,6 +68,27 @@ static int read_code(const char *image, size_t size, bool *none)
 	return err;
 }
 
+/* The driver tells of it when such a kernel is launched, and then to the engine alone. */
+static void test_code_says_which_blocks_its_kernels_demand(void **state)
+{
+	static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+				  ".entry any() { ret; }\n"
+				  ".entry a() .reqntid 64, 2 { ret; }\n"
+				  ".entry b() .maxntid 32 { ret; }\n"
+				  ".entry c() .reqntid 32 { ret; }\n";
+	struct cuda_code code = {0};
+
+	assert_int_equal(cuda_code_read(ptx, sizeof(ptx) - 1, 90, false, &code, text, sizeof(text)),
+			 0);
+	assert_int_equal(code.bounds.n, 2);
+	assert_string_equal(code.bounds.items[0].name, "a");
+	assert_int_equal(code.bounds.items[0].block[0], 64);
+	assert_int_equal(code.bounds.items[0].block[1], 2);
+	assert_int_equal(code.bounds.items[0].block[2], 1);
+	assert_string_equal(code.bounds.items[1].name, "c");
+	cuda_code_finish(&code);
+}
+
 /* The driver would follow the pointer behind a wrapper's magic number. */
 static void test_code_that_a_fatbin_hides_is_refused(void **state)
 {
@@ -162,6 +183,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_open_without_a_driver_says_where_it_looked),
 		cmocka_unit_test(test_open_refuses_what_is_no_number),
+		cmocka_unit_test(test_code_says_which_blocks_its_kernels_demand),
 		cmocka_unit_test(test_code_that_a_fatbin_hides_is_refused),
 		cmocka_unit_test(test_code_without_variables_may_be_shared),
 		cmocka_unit_test(test_code_with_an_undefined_variable_is_refused),

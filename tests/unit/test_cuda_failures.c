@@ -712,6 +712,31 @@ static void test_what_is_kept_is_for_its_own_space(void **state)
 	close_all(&l);
 }
 
+/* A copy of one space may name memory of the other, which is still on its way to zero. */
+static void test_memory_of_another_space_of_the_owner_is_used_when_it_is_zero(void **state)
+{
+	struct life l = {0};
+	struct gsb_space_params p = {
+		.device_base = DEVICE_BASE, .device_size = DEVICE_SIZE, .owner = 3};
+	struct gsb_space *other;
+	static unsigned char byte;
+	uint64_t addr = 0;
+
+	fake.reset();
+	assert_int_equal(open_device(&l), 0);
+	assert_int_equal(l.ops->space_create(l.dev, &p, &l.space), 0);
+	p.device_base += DEVICE_SIZE;
+	assert_int_equal(l.ops->space_create(l.dev, &p, &other), 0);
+	assert_int_equal(l.ops->queue_create(l.dev, 0, GSB_ALL_SMS, &l.queue), 0);
+	assert_int_equal(l.ops->mem_alloc(other, 512, &addr), 0);
+	copy(&l, addr, address_of(&byte), 1);
+	assert_int_equal(fake.calls("cuStreamWaitEvent"), 1);
+	collect(&l);
+	l.ops->queue_destroy(l.queue);
+	l.ops->space_destroy(other);
+	close_all(&l);
+}
+
 /* Nobody is refused for it: it is nobody's. */
 static void test_what_is_kept_goes_when_memory_is_short(void **state)
 {
@@ -1185,6 +1210,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_kept_goes_soon),
 		cmocka_unit_test(test_arrays_are_given_back_when_nothing_runs),
 		cmocka_unit_test(test_arrays_are_given_back_when_memory_is_short),
+		cmocka_unit_test(test_memory_of_another_space_of_the_owner_is_used_when_it_is_zero),
 		cmocka_unit_test(test_what_is_kept_is_for_its_own_space),
 		cmocka_unit_test(test_what_is_kept_goes_when_memory_is_short),
 		cmocka_unit_test(test_what_is_left_of_slabs_is_limited),

@@ -1180,6 +1180,92 @@ static void test_freed_memory_is_scrubbed_before_it_is_used_again(void **state)
 	ops->space_destroy(space);
 }
 
+/* Two spaces of one owner, one behind the other. */
+struct pair {
+	struct gsb_space *space[2];
+	uint64_t mem[2]; /* a page of each */
+};
+
+static struct gsb_space *make_neighbour(struct rig *rig, unsigned i, int want)
+{
+	const uint64_t window = DEVICE_BASE + 2 * SLOT_STRIDE;
+	struct gsb_space_params p = {.device_base = window + i * DEVICE_SIZE,
+				     .device_size = DEVICE_SIZE,
+				     .owner_base = window,
+				     .owner_size = 2 * DEVICE_SIZE,
+				     .owner = 7};
+	struct gsb_space *space = NULL;
+
+	assert_int_equal(rig->dev->ops->space_create(rig->dev, &p, &space), want);
+	return space;
+}
+
+static struct pair make_pair(struct rig *rig)
+{
+	struct pair p;
+
+	for (unsigned i = 0; i < 2; i++) {
+		p.space[i] = make_neighbour(rig, i, 0);
+		assert_int_equal(rig->dev->ops->mem_alloc(p.space[i], 4096, &p.mem[i]), 0);
+	}
+	return p;
+}
+
+static void fill_word(struct rig *rig, struct gsb_space *space, uint64_t addr, uint32_t value)
+{
+	struct gsb_cmd cmd = {
+		.kind = GSB_CMD_FILL,
+		.space = space,
+		.fill = {.dst = addr, .width = 1, .height = 1, .value = value, .elem_bytes = 4}};
+
+	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
+	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+}
+
+static void test_copies_reach_the_memory_of_all_spaces_of_the_owner(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct pair p = make_pair(rig);
+
+	fill_word(rig, p.space[0], p.mem[1], 5);
+	assert_int_equal(word_at(rig, p.space[0], p.mem[1]), 5);
+	copy(rig, p.space[0], p.mem[0], p.mem[1], 4);
+	assert_int_equal(word_at(rig, p.space[1], p.mem[0]), 5);
+	ops->space_destroy(p.space[1]);
+	assert_int_equal(word_at(rig, p.space[0], p.mem[0]), 5);
+	ops->space_destroy(p.space[0]);
+}
+
+/* And of no other's. Where one has ended there is nothing, until the next one comes. */
+static void test_kernels_reach_the_memory_of_all_spaces_of_the_owner(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct pair p = make_pair(rig);
+	struct gsb_space *first = rig->space;
+
+	assert_int_equal(store_at(rig, p.mem[0]), CUDA_ERROR_ILLEGAL_ADDRESS);
+	ops->module_unload(rig->module);
+	rig->module = NULL;
+	rig->space = p.space[0];
+	assert_int_equal(store_at(rig, p.mem[1]), CUDA_SUCCESS);
+	assert_int_equal(word_at(rig, p.space[1], p.mem[1]), 5);
+	assert_int_equal(ops->mem_free(p.space[1], p.mem[1]), 0);
+	expect_no_copy(rig, p.space[0], p.mem[0], p.mem[1]);
+	ops->space_destroy(p.space[1]);
+	assert_int_equal(store_at(rig, p.mem[1]), CUDA_ERROR_ILLEGAL_ADDRESS);
+	make_neighbour(rig, 0, -EEXIST);
+	p.space[1] = make_neighbour(rig, 1, 0);
+	assert_int_equal(ops->mem_alloc(p.space[1], 4096, &p.mem[1]), 0);
+	assert_int_equal(word_at(rig, p.space[0], p.mem[1]), 0);
+	ops->space_destroy(p.space[0]);
+	assert_int_equal(word_at(rig, p.space[1], p.mem[1]), 0);
+	ops->space_destroy(p.space[1]);
+	rig->module = NULL;
+	rig->space = first;
+}
+
 static void test_copy_rows_leaves_what_is_between(void **state)
 {
 	struct rig *rig = *state;
@@ -1876,7 +1962,13 @@ static void test_issue_holds_to_reqntid(void **state)
 	struct rig *rig = *state;
 	const struct shot shot = {"shaped", 1, 64, {0}, 0};
 	struct gsb_cmd cmd = launch_cmd(rig, &shot);
+	static struct gsb_function_info info;
+	struct gsb_function *f = NULL;
 
+	assert_int_equal(rig->dev->ops->function_get(rig->module, "shaped", &f, &info), 0);
+	assert_int_equal(info.reqntid[0], 64);
+	assert_int_equal(info.reqntid[1], 2);
+	assert_int_equal(info.reqntid[2], 1);
 	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), -EINVAL);
 	cmd.launch.block[1] = 2;
 	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
@@ -3687,6 +3779,7 @@ static int on_gpu(char *spec)
 		ON_GPU(test_backing_is_zero_also_after_another_owner),
 		ON_GPU(test_backings_side_by_side_are_one_range),
 		ON_GPU(test_freed_memory_is_scrubbed_before_it_is_used_again),
+		ON_GPU(test_copies_reach_the_memory_of_all_spaces_of_the_owner),
 		ON_GPU(test_copy_rows_leaves_what_is_between),
 		ON_GPU(test_fill_writes_each_element_size),
 		ON_GPU(test_copy_of_memory_that_is_not_allocated_fails_alone),
@@ -3785,6 +3878,8 @@ static const struct CMUnitTest tests[] = {
 	ON_EMU(test_mappings_without_end_leave_room_for_another_owner),
 	ON_EMU(test_unmap_under_work_is_noticed),
 	ON_EMU(test_unmap_leaves_no_piece_behind),
+	ON_EMU_AND_LANES(test_copies_reach_the_memory_of_all_spaces_of_the_owner),
+	ON_EMU(test_kernels_reach_the_memory_of_all_spaces_of_the_owner),
 	ON_EMU_AND_LANES(test_copy_rows_leaves_what_is_between),
 	ON_EMU_AND_LANES(test_fill_writes_each_element_size),
 	ON_EMU_AND_LANES(test_copy_of_memory_that_is_not_allocated_fails_alone),

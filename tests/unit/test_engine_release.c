@@ -332,9 +332,124 @@ static void test_pinned_memory_of_a_failed_context_waits_for_what_is_in_flight(v
 	assert_int_equal(f->t.t->host_used_bytes, 0);
 }
 
-/* ---- the tenant, and the device itself ---- */
+/* ---- memory of one context in the work of another ---- */
+
+/* Context 1 and its stream 9 have work on the device with memory of context 0. */
+static void work_across(struct fixture *f, enum gsb_rec_type type)
+{
+	struct gsb_rec_ctx_create c = {.ctx = kit_ctx(1), .legacy = kit_stream(9)};
+	struct gsb_rec_copy copy = {.src = f->mem,
+				    .dst = f->other,
+				    .src_place = GSB_PLACE_DEVICE,
+				    .dst_place = GSB_PLACE_DEVICE,
+				    .width = 6,
+				    .height = 1};
+
+	assert_int_equal(kit_call(&f->t, GSB_REC_CTX_CREATE, &c, sizeof(c), NULL, 0), 0);
+	if (type == GSB_REC_FILL)
+		kit_fill(&f->t, 9, f->mem);
+	else
+		kit_post(&f->t, GSB_REC_COPY, kit_stream(9), &copy, sizeof(copy), NULL, 0);
+	kit_settle(&f->k);
+	assert_int_equal(f->k.dev->n_open, 1);
+}
+
+static void check_free_across(struct fixture *f, enum gsb_rec_type type)
+{
+	uint64_t call;
+
+	work_across(f, type);
+	call = call_free(&f->t, GSB_REC_MEM_FREE, 0, f->mem);
+	kit_settle(&f->k);
+	assert_false(kit_answered(&f->t, call));
+	assert_int_equal(f->k.dev->used_bytes, 8192);
+	kit_complete(f->k.dev, 0, CUDA_SUCCESS, 0);
+	kit_settle(&f->k);
+	assert_true(kit_answered(&f->t, call));
+	assert_int_equal(f->k.dev->used_bytes, 4096);
+	assert_int_equal(kit_done(&f->t, 9), 1);
+}
+
+static void test_free_waits_for_a_copy_of_another_context(void **state)
+{
+	check_free_across(*state, GSB_REC_COPY);
+}
+
+static void test_free_waits_for_a_fill_of_another_context(void **state)
+{
+	check_free_across(*state, GSB_REC_FILL);
+}
+
+static void test_context_ends_when_the_others_have_done_what_names_its_memory(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t call;
+
+	work_across(f, GSB_REC_COPY);
+	call = call_object(&f->t, GSB_REC_CTX_DESTROY, kit_ctx(0));
+	kit_settle(&f->k);
+	assert_false(kit_answered(&f->t, call));
+	kit_complete(f->k.dev, 0, CUDA_SUCCESS, 0);
+	kit_settle(&f->k);
+	assert_true(kit_answered(&f->t, call));
+	assert_int_equal(f->k.dev->used_bytes, 0);
+	assert_int_equal(f->k.dev->n_spaces, 1);
+}
+
+/* What has not begun passes without effect in a context that failed; then nothing keeps the other one's memory. */
+static void test_failed_context_keeps_no_memory_of_another(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t call;
+
+	work_across(f, GSB_REC_FILL);
+	kit_fill(&f->t, 9, f->mem);
+	call = call_free(&f->t, GSB_REC_MEM_FREE, 0, f->mem);
+	kit_complete(f->k.dev, 0, CUDA_ERROR_ILLEGAL_ADDRESS, 0);
+	kit_settle(&f->k);
+	assert_int_equal(kit_error(&f->t, 1), CUDA_ERROR_ILLEGAL_ADDRESS);
+	assert_true(kit_answered(&f->t, call));
+	assert_int_equal(f->k.dev->used_bytes, 4096);
+}
+
+/* As of a process on a GPU: what waits in the others passes, and no context is made any more. */
+static void test_fault_of_one_context_is_the_end_of_all(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_ctx_create c = {.ctx = kit_ctx(2), .legacy = kit_stream(10)};
+
+	work_across(f, GSB_REC_FILL);
+	kit_fill(&f->t, 1, f->other);
+	kit_fill(&f->t, 1, f->other);
+	kit_settle(&f->k);
+	kit_complete(f->k.dev, 0, CUDA_ERROR_ILLEGAL_ADDRESS, 0);
+	kit_settle(&f->k);
+	assert_int_equal(kit_error(&f->t, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
+	assert_int_equal(kit_error(&f->t, 1), CUDA_ERROR_ILLEGAL_ADDRESS);
+	assert_int_equal(kit_call(&f->t, GSB_REC_CTX_CREATE, &c, sizeof(c), NULL, 0),
+			 CUDA_ERROR_ILLEGAL_ADDRESS);
+	while (f->k.dev->n_open)
+		kit_complete(f->k.dev, f->k.dev->n_issued - 1, CUDA_SUCCESS, 0);
+	kit_settle(&f->k);
+	assert_int_equal(kit_done(&f->t, 1), 2);
+	assert_int_equal(f->t.t->stats.n_errors, 1);
+}
+
+/* Nothing may name it that comes later than its end. */
+static void test_memory_of_an_ending_context_cannot_be_named(void **state)
+{
+	struct fixture *f = *state;
+
+	work_across(f, GSB_REC_COPY);
+	call_object(&f->t, GSB_REC_CTX_DESTROY, kit_ctx(0));
+	kit_fill(&f->t, 9, f->mem);
+	kit_settle(&f->k);
+	assert_true(kit_tenant_is_gone(&f->t));
+}
 
 /* A device that cannot abandon work: the tenant's memory waits for the end of it. */
+/* ---- the tenant, and the device itself ---- */
+
 static void test_dead_tenant_keeps_everything_until_its_last_command_ended(void **state)
 {
 	struct fixture *f = *state;
@@ -529,6 +644,12 @@ int main(void)
 		release_test(test_pinned_memory_of_the_process_goes_with_no_context),
 		release_test(test_host_free_waits_for_a_context_that_is_ending),
 		release_test(test_pinned_memory_of_a_failed_context_waits_for_what_is_in_flight),
+		release_test(test_free_waits_for_a_copy_of_another_context),
+		release_test(test_free_waits_for_a_fill_of_another_context),
+		release_test(test_context_ends_when_the_others_have_done_what_names_its_memory),
+		release_test(test_failed_context_keeps_no_memory_of_another),
+		release_test(test_fault_of_one_context_is_the_end_of_all),
+		release_test(test_memory_of_an_ending_context_cannot_be_named),
 		release_test(test_dead_tenant_keeps_everything_until_its_last_command_ended),
 		release_test(test_lost_device_is_left_what_its_kernel_works_with),
 		cmocka_unit_test(test_random_programs_that_fail_release_nothing_under_work),

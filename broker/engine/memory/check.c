@@ -36,15 +36,42 @@ bool gsb_memory_is_pinned(const struct gsb_tenant *t, uint64_t addr, uint64_t by
 	return is_live(&t->host_live, addr, bytes);
 }
 
-/* One end of a copy as an address that the device may use. */
-static int resolve(struct gsb_ctx *ctx, uint32_t place, uint64_t *addr, uint64_t bytes, bool write)
+/* Another context of the tenant has this memory; not one that ends. */
+static struct gsb_ctx *find_owner(const struct gsb_tenant *t, uint64_t addr, uint64_t bytes)
 {
-	struct gsb_tenant *t = ctx->tenant;
+	for (uint32_t i = 0; i < GSB_N_CTXS; i++) {
+		struct gsb_ctx *c = t->ctxs[i];
+
+		if (c && c->handle && is_live(&c->device_live, addr, bytes))
+			return c;
+	}
+	return NULL;
+}
+
+/* Addresses are the process's: a context's work may name memory of all of them. */
+static bool is_device_live(struct gsb_memory_user *user, uint64_t addr, uint64_t bytes, bool write)
+{
+	const struct gsb_tenant *t = user->ctx->tenant;
+	struct gsb_ctx *owner;
+
+	if (is_live(&user->ctx->device_live, addr, bytes) ||
+	    gsb_virtual_allows(t, addr, bytes, write))
+		return true;
+	owner = find_owner(t, addr, bytes);
+	if (owner)
+		user->owners[user->n_owners++] = owner;
+	return owner;
+}
+
+/* One end of a copy as an address that the device may use. */
+static int resolve(struct gsb_memory_user *user, uint32_t place, uint64_t *addr, uint64_t bytes,
+		   bool write)
+{
+	struct gsb_tenant *t = user->ctx->tenant;
 
 	switch (place) {
 	case GSB_PLACE_DEVICE:
-		if (is_live(&ctx->device_live, *addr, bytes) ||
-		    gsb_virtual_allows(t, *addr, bytes, write))
+		if (is_device_live(user, *addr, bytes, write))
 			return 0;
 		return gsb_violation(t, "device range %#" PRIx64 "+%" PRIu64 " is not its own",
 				     *addr, bytes);
@@ -80,9 +107,10 @@ static bool is_ours(uint32_t place)
 	return place == GSB_PLACE_STAGING || place == GSB_PLACE_INLINE;
 }
 
-int gsb_memory_check_copy(struct gsb_ctx *ctx, const struct gsb_rec_copy *body, uint32_t bytes,
-			  struct gsb_cmd_copy *out)
+int gsb_memory_check_copy(struct gsb_memory_user *user, const struct gsb_rec_copy *body,
+			  uint32_t bytes, struct gsb_cmd_copy *out)
 {
+	struct gsb_tenant *t = user->ctx->tenant;
 	struct gsb_cmd_copy c = {
 		.dst = body->dst,
 		.src = body->src,
@@ -98,16 +126,15 @@ int gsb_memory_check_copy(struct gsb_ctx *ctx, const struct gsb_rec_copy *body, 
 
 	if (extent(c.width, c.height, c.dst_pitch, &dst_bytes) ||
 	    extent(c.width, c.height, c.src_pitch, &src_bytes))
-		return gsb_violation(ctx->tenant,
-				     "copy of %" PRIu64 "x%" PRIu64 " bytes, pitch %" PRIu64
-				     " to %" PRIu64,
-				     c.width, c.height, c.src_pitch, c.dst_pitch);
+		return gsb_violation(
+			t, "copy of %" PRIu64 "x%" PRIu64 " bytes, pitch %" PRIu64 " to %" PRIu64,
+			c.width, c.height, c.src_pitch, c.dst_pitch);
 	if (body->src_place == GSB_PLACE_INLINE)
-		err = check_inline(ctx->tenant, body, src_bytes, bytes);
+		err = check_inline(t, body, src_bytes, bytes);
 	else
-		err = resolve(ctx, body->src_place, &c.src, src_bytes, false);
+		err = resolve(user, body->src_place, &c.src, src_bytes, false);
 	if (!err)
-		err = resolve(ctx, body->dst_place, &c.dst, dst_bytes, true);
+		err = resolve(user, body->dst_place, &c.dst, dst_bytes, true);
 	if (!err)
 		*out = c;
 	return err;
@@ -122,10 +149,10 @@ static int fill_extent(const struct gsb_rec_fill *f, uint64_t *row, uint64_t *by
 	return extent(*row, f->height, f->pitch, bytes);
 }
 
-int gsb_memory_check_fill(struct gsb_ctx *ctx, const struct gsb_rec_fill *body,
+int gsb_memory_check_fill(struct gsb_memory_user *user, const struct gsb_rec_fill *body,
 			  struct gsb_cmd_fill *out)
 {
-	struct gsb_tenant *t = ctx->tenant;
+	struct gsb_tenant *t = user->ctx->tenant;
 	uint64_t row, bytes;
 
 	if (fill_extent(body, &row, &bytes))
@@ -133,9 +160,8 @@ int gsb_memory_check_fill(struct gsb_ctx *ctx, const struct gsb_rec_fill *body,
 				     "fill of %" PRIu64 "x%" PRIu64 " elements of %u bytes, pitch "
 				     "%" PRIu64,
 				     body->width, body->height, body->elem_bytes, body->pitch);
-	if (body->dst % body->elem_bytes || (!is_live(&ctx->device_live, body->dst, bytes) &&
-					     !is_live(&t->host_live, body->dst, bytes) &&
-					     !gsb_virtual_allows(t, body->dst, bytes, true)))
+	if (body->dst % body->elem_bytes || (!is_live(&t->host_live, body->dst, bytes) &&
+					     !is_device_live(user, body->dst, bytes, true)))
 		return gsb_violation(t, "fill of range %#" PRIx64 "+%" PRIu64 ", not its own",
 				     body->dst, bytes);
 	*out = (struct gsb_cmd_fill){

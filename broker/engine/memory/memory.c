@@ -17,6 +17,7 @@
 #include "broker/engine/tenant/tenant.h"
 
 #define STACK_UNIT 16
+#define STACK_MAX  (512u << 10) /* what a thread can have of local memory */
 
 /* ---- calls that wait for device memory ---- */
 
@@ -463,10 +464,10 @@ static int limit_heap(struct gsb_ctx *ctx, const struct gsb_rec *rec, uint64_t s
 static int limit_stack(struct gsb_ctx *ctx, const struct gsb_rec *rec, uint64_t bytes)
 {
 	const struct gsb_device_ops *ops = ctx->tenant->dev->ops;
-	struct gsb_reply_number answer = {.number = bytes};
+	struct gsb_reply_number answer = {.number = gsb_round_up(bytes, STACK_UNIT)};
 
-	if (gsb_range_ok(bytes, STACK_UNIT, UINT64_MAX))
-		answer.number = gsb_round_up(bytes, STACK_UNIT);
+	if (bytes > STACK_MAX)
+		return gsb_tenant_fail_call(ctx->tenant, rec, -EINVAL);
 	if (ops->stack_size)
 		ops->stack_size(ctx->space, answer.number);
 	gsb_tenant_reply_with(ctx->tenant, rec, &answer, sizeof(answer));

@@ -79,6 +79,14 @@ int gsb_memory_destroy_texture(struct gsb_tenant *t, const struct gsb_rec *rec,
 int gsb_memory_add_global(struct gsb_ctx *ctx, uint64_t addr, uint64_t size);
 void gsb_memory_remove_global(struct gsb_ctx *ctx, uint64_t addr);
 
+/* Whose record names memory, and the other contexts of its tenant whose memory that is: what they free has to wait for it. */
+#define GSB_MEMORY_OWNERS_MAX 2
+struct gsb_memory_user {
+	struct gsb_ctx *ctx;
+	struct gsb_ctx *owners[GSB_MEMORY_OWNERS_MAX];
+	unsigned n_owners; /* the checks below add to them */
+};
+
 /* Whether all of it is pinned memory that a record may name. */
 bool gsb_memory_is_pinned(const struct gsb_tenant *t, uint64_t addr, uint64_t bytes);
 
@@ -90,9 +98,9 @@ bool gsb_memory_is_pinned(const struct gsb_tenant *t, uint64_t addr, uint64_t by
  * @out:    engine addresses; an INLINE source is left 0 for the caller
  * Return:  0, -EPROTO (and the violation is noted).
  */
-int gsb_memory_check_copy(struct gsb_ctx *ctx, const struct gsb_rec_copy *body, uint32_t bytes,
-			  struct gsb_cmd_copy *out);
-int gsb_memory_check_fill(struct gsb_ctx *ctx, const struct gsb_rec_fill *body,
+int gsb_memory_check_copy(struct gsb_memory_user *user, const struct gsb_rec_copy *body,
+			  uint32_t bytes, struct gsb_cmd_copy *out);
+int gsb_memory_check_fill(struct gsb_memory_user *user, const struct gsb_rec_fill *body,
 			  struct gsb_cmd_fill *out);
 
 #endif

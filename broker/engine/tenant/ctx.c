@@ -31,14 +31,22 @@ static GSB_COLD void trace_fault(const struct gsb_ctx *ctx, CUresult result, con
 	gsb_trace_put(&e.head);
 }
 
+static void end_with(struct gsb_ctx *ctx, CUresult result)
+{
+	ctx->error = result;
+	atomic_store_explicit(&ctx->tenant->region->ctxs[ctx->index].error, (uint32_t)result,
+			      memory_order_release);
+	gsb_order_fail(&ctx->order);
+}
+
 void gsb_ctx_fail(struct gsb_ctx *ctx, CUresult result, const char *detail)
 {
 	struct gsb_tenant *t = ctx->tenant;
 	const char *name = gsb_cuda_error_name(result);
 
-	if (ctx->error)
+	if (t->error)
 		return;
-	ctx->error = result;
+	t->error = result;
 	t->stats.n_errors++;
 	t->stats.last_error = result;
 	if (gsb_trace_is_on())
@@ -48,8 +56,8 @@ void gsb_ctx_fail(struct gsb_ctx *ctx, CUresult result, const char *detail)
 		"%u (%s, pid %u): context %u failed with %s%s%s; its later calls return this",
 		t->id, t->name, t->pid, ctx->index, name ? name : "an unknown error",
 		detail && *detail ? ": " : "", detail ? detail : "");
-	atomic_store_explicit(&t->region->ctxs[ctx->index].error, (uint32_t)result,
-			      memory_order_release);
 	gsb_queues_touch(&t->queues);
-	gsb_order_fail(&ctx->order);
+	for (uint32_t i = 0; i < GSB_N_CTXS; i++)
+		if (t->ctxs[i])
+			end_with(t->ctxs[i], result);
 }

@@ -53,7 +53,7 @@ struct gsb_ctx {
 	uint64_t scratch;	   /* device address of the engine's own memory there; 0: none */
 	bool counting;		   /* a launch uses the part of it for counts */
 	uint32_t index;
-	CUresult error;		 /* sticky; the tenant's word says the same */
+	CUresult error;		 /* sticky; its word in the region says the same */
 	bool printed;		 /* a kernel of it has said something */
 	struct gsb_rec end_call; /* being destroyed: whom to answer */
 };
@@ -75,7 +75,8 @@ struct gsb_tenant {
 	uint32_t pid, uid;
 	char name[GSB_TENANT_NAME_MAX], program[GSB_TENANT_NAME_MAX];
 	enum gsb_tenant_state state;
-	bool cut; /* it left because it broke the protocol */
+	bool cut;	/* it left because it broke the protocol */
+	CUresult error; /* what a context of it has failed with, and so have all */
 	struct gsb_tenant_limits limits;
 	uint64_t features;
 
@@ -124,7 +125,8 @@ struct gsb_ctx *gsb_ctx_find(struct gsb_tenant *t, uint64_t handle);
 /* The context of an order, which it embeds. */
 struct gsb_ctx *gsb_ctx_of(struct gsb_order *o);
 
-/* A sticky error: every later call of the context returns it, its queues pass without effect. */
+/* A sticky error, of all contexts of the tenant as of a process on a GPU: their later calls return it, their queues pass without effect, and
+ * no context is made any more. */
 void gsb_ctx_fail(struct gsb_ctx *ctx, CUresult result, const char *detail);
 
 /* ---- answers ---- */

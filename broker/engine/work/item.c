@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/memory/memory.h"
+#include "broker/engine/order/fence.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/engine/trace/compact.h"
 #include "broker/engine/work/scheduler.h"
@@ -144,6 +146,49 @@ static void tell_fill(const struct gsb_op *op)
 		       .bytes = f->width * f->height * f->elem_bytes, .dst = f->dst);
 }
 
+/* ---- memory of other contexts ---- */
+
+/*
+ * An item that names memory of other contexts counts as work of theirs, too: what they free, and their own end, waits for it as for
+ * any other. It lies behind the item's payload, in those alone that have it.
+ */
+struct holds {
+	unsigned n;
+	struct {
+		struct gsb_order *order;
+		struct gsb_fence *fence;
+	} of[GSB_MEMORY_OWNERS_MAX];
+};
+
+static struct holds *holds_of(struct gsb_op *op)
+{
+	return (struct holds *)(void *)((uint8_t *)op + op->bytes - sizeof(struct holds));
+}
+
+static struct holds hold(const struct gsb_memory_user *user)
+{
+	struct holds h = {.n = user->n_owners};
+
+	for (unsigned i = 0; i < h.n; i++) {
+		h.of[i].order = &user->owners[i]->order;
+		h.of[i].fence = gsb_fence_hold(h.of[i].order);
+	}
+	return h;
+}
+
+static void release(const struct holds *h)
+{
+	for (unsigned i = 0; i < h->n; i++)
+		gsb_fence_release(h->of[i].order, h->of[i].fence);
+}
+
+static void let_go(struct gsb_op *op, uint64_t time_ns)
+{
+	const struct holds h = *holds_of(op);
+
+	release(&h);
+}
+
 /* ---- kinds ---- */
 
 static const struct gsb_op_class launch_class = {.kind = GSB_TRACE_OP_LAUNCH,
@@ -154,16 +199,30 @@ static const struct gsb_op_class copy_class = {
 	.kind = GSB_TRACE_OP_COPY, .start = start, .withdraw = withdraw, .tell = tell_copy};
 static const struct gsb_op_class fill_class = {
 	.kind = GSB_TRACE_OP_FILL, .start = start, .withdraw = withdraw, .tell = tell_fill};
+/* The same with memory of other contexts. */
+static const struct gsb_op_class copy_across_class = {.kind = GSB_TRACE_OP_COPY,
+						      .start = start,
+						      .withdraw = withdraw,
+						      .tell = tell_copy,
+						      .finish = let_go};
+static const struct gsb_op_class fill_across_class = {.kind = GSB_TRACE_OP_FILL,
+						      .start = start,
+						      .withdraw = withdraw,
+						      .tell = tell_fill,
+						      .finish = let_go};
 
 bool gsb_item_is(const struct gsb_op *op)
 {
-	return op->class == &launch_class || op->class == &copy_class || op->class == &fill_class;
+	return op->class->start == start || op->class->start == start_launch;
 }
 
 /* ---- records ---- */
 
+/* On the path of a launch, whoever else calls them. */
+#define INLINE inline __attribute__((always_inline))
+
 /* A new item for the stream; NULL: there is no room now. */
-static struct gsb_item *begin(struct gsb_tenant *t, struct gsb_stream *s,
+static INLINE struct gsb_item *begin(struct gsb_tenant *t, struct gsb_stream *s,
 			      const struct gsb_op_class *class, uint32_t payload)
 {
 	struct gsb_item *item = gsb_op_create(&t->queues, class, sizeof(*item), payload);
@@ -176,7 +235,7 @@ static struct gsb_item *begin(struct gsb_tenant *t, struct gsb_stream *s,
 	return item;
 }
 
-static int push(struct gsb_stream *s, struct gsb_item *item)
+static INLINE int push(struct gsb_stream *s, struct gsb_item *item)
 {
 	int err = gsb_stream_push(s, &item->op);
 
@@ -184,6 +243,41 @@ static int push(struct gsb_stream *s, struct gsb_item *item)
 		gsb_op_discard(s->queues, &item->op);
 	else if (item->scheduler->runs)
 		gsb_run_queued(item);
+	return err;
+}
+
+/* A copy or a fill that was checked. */
+static GSB_NOINLINE struct gsb_item *begin_transfer(struct gsb_tenant *t, struct gsb_stream *s,
+				       const struct gsb_memory_user *user, enum gsb_cmd_kind kind,
+				       uint32_t payload)
+{
+	static const struct gsb_op_class *const classes[2][2] = {{&copy_class, &copy_across_class},
+								 {&fill_class, &fill_across_class}};
+	const bool across = user->n_owners;
+	struct gsb_item *item;
+
+	if (across)
+		payload = (uint32_t)gsb_round_up(payload, _Alignof(struct holds)) +
+			  sizeof(struct holds);
+	item = begin(t, s, classes[kind == GSB_CMD_FILL][across], payload);
+	if (item)
+		item->cmd.kind = kind;
+	return item;
+}
+
+static GSB_NOINLINE int push_transfer(struct gsb_stream *s, struct gsb_item *item,
+			 const struct gsb_memory_user *user)
+{
+	struct holds h;
+	int err;
+
+	if (!user->n_owners)
+		return push(s, item);
+	h = hold(user);
+	*holds_of(&item->op) = h;
+	err = push(s, item);
+	if (err)
+		release(&h);
 	return err;
 }
 
@@ -270,6 +364,8 @@ int gsb_item_copy(struct gsb_tenant *t, const struct gsb_rec *rec, const struct 
 	bool is_inline = b->src_place == GSB_PLACE_INLINE;
 	uint32_t payload = is_inline ? gsb_rec_tail_bytes(rec) : 0;
 	struct gsb_stream *s = gsb_stream_find(&t->queues, rec->stream);
+	struct gsb_memory_user user = {0};
+	struct gsb_cmd_copy cmd;
 	struct gsb_item *item;
 	int err;
 
@@ -277,27 +373,28 @@ int gsb_item_copy(struct gsb_tenant *t, const struct gsb_rec *rec, const struct 
 		return gsb_no_such(t, rec, "stream", rec->stream);
 	if (!b->width || !b->height) /* ordered like others */
 		return gsb_stream_push_nop(s, gsb_tenant_post_ns(t));
-	item = begin(t, s, &copy_class, payload);
+	user.ctx = gsb_ctx_of(s->order);
+	err = gsb_memory_check_copy(&user, b, payload, &cmd);
+	if (err)
+		return err;
+	item = begin_transfer(t, s, &user, GSB_CMD_COPY, payload);
 	if (!item)
 		return -EAGAIN;
-	item->cmd.kind = GSB_CMD_COPY;
 	item->src_place = (uint8_t)b->src_place;
 	item->dst_place = (uint8_t)b->dst_place;
-	err = gsb_memory_check_copy(gsb_ctx_of(s->order), b, payload, &item->cmd.copy);
-	if (err) {
-		gsb_op_discard(&t->queues, &item->op);
-		return err;
-	}
+	item->cmd.copy = cmd;
 	if (is_inline) {
 		memcpy(item->payload, b + 1, payload);
 		item->cmd.copy.src = (uint64_t)(uintptr_t)item->payload;
 	}
-	return push(s, item);
+	return push_transfer(s, item, &user);
 }
 
 int gsb_item_fill(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_fill *b)
 {
 	struct gsb_stream *s = gsb_stream_find(&t->queues, rec->stream);
+	struct gsb_memory_user user = {0};
+	struct gsb_cmd_fill cmd;
 	struct gsb_item *item;
 	int err;
 
@@ -305,14 +402,13 @@ int gsb_item_fill(struct gsb_tenant *t, const struct gsb_rec *rec, const struct 
 		return gsb_no_such(t, rec, "stream", rec->stream);
 	if (!b->width || !b->height) /* ordered like others */
 		return gsb_stream_push_nop(s, gsb_tenant_post_ns(t));
-	item = begin(t, s, &fill_class, 0);
+	user.ctx = gsb_ctx_of(s->order);
+	err = gsb_memory_check_fill(&user, b, &cmd);
+	if (err)
+		return err;
+	item = begin_transfer(t, s, &user, GSB_CMD_FILL, 0);
 	if (!item)
 		return -EAGAIN;
-	item->cmd.kind = GSB_CMD_FILL;
-	err = gsb_memory_check_fill(gsb_ctx_of(s->order), b, &item->cmd.fill);
-	if (err) {
-		gsb_op_discard(&t->queues, &item->op);
-		return err;
-	}
-	return push(s, item);
+	item->cmd.fill = cmd;
+	return push_transfer(s, item, &user);
 }

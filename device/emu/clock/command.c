@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device/emu/clock/copy.h"
 #include "device/emu/clock/report.h"
 #include "model/time/command_time.h"
 
@@ -163,7 +164,7 @@ void emu_job_free(struct emu_clock *c, struct emu_job *job)
 void emu_job_set_executed(struct emu_job *job)
 {
 	if (job->cmd->kind != GSB_CMD_LAUNCH)
-		emu_heap_touch_end(job->cmd->heap);
+		emu_copy_let_go(job->cmd);
 	job->executed = true;
 	job->cmd->n_jobs--;
 	gsb_emu_block_destroy(job->block);

@@ -39,6 +39,14 @@ static bool touch_begin(const struct emu_cmd *cmd)
 					 : emu_heap_touch_copy(cmd->heap, &cmd->copy);
 }
 
+void emu_copy_let_go(const struct emu_cmd *cmd)
+{
+	if (cmd->kind == GSB_CMD_FILL)
+		emu_heap_touch_fill_end(cmd->heap, &cmd->fill);
+	else
+		emu_heap_touch_copy_end(cmd->heap, &cmd->copy);
+}
+
 void emu_copy_start(struct emu_clock *c, struct emu_cmd *cmd)
 {
 	unsigned engine = 0;
@@ -55,7 +63,7 @@ void emu_copy_start(struct emu_clock *c, struct emu_cmd *cmd)
 	}
 	job = emu_job_new(c, cmd, &c->open);
 	if (!job) {
-		emu_heap_touch_end(cmd->heap);
+		emu_copy_let_go(cmd);
 		emu_cmd_fail(cmd, CUDA_ERROR_OUT_OF_MEMORY, "no host memory for a copy");
 		emu_cmd_end(c, cmd);
 		return;

@@ -49,6 +49,8 @@ struct gsb_emu_memory {
 	struct gsb_emu_range device, host;
 	const struct gsb_emu_area *area; /* NULL: nothing is mapped */
 	uint64_t owner;			 /* whose units of it */
+	struct gsb_emu_range
+		window; /* where all spaces of the owner lie: of it, too, holes are PROT_NONE */
 };
 
 /* Whether all units that hold [addr, addr + len), len > 0, are the owner's and allow this. Any thread, signal handlers, too. */
@@ -75,11 +77,12 @@ static inline bool gsb_emu_is_mapped(const struct gsb_emu_memory *m, uint64_t ad
 	return true;
 }
 
-/* True when [addr, addr + len), len > 0, is in one of the ranges, or in units of its owner. */
+/* True when [addr, addr + len), len > 0, is in one of the ranges, or in units of its owner. In that order: mostly it is its own space's. */
 static inline bool gsb_emu_in_memory(const struct gsb_emu_memory *m, uint64_t addr, uint64_t len)
 {
 	return gsb_range_ok(addr - m->device.base, len, m->device.size) ||
 	       gsb_range_ok(addr - m->host.base, len, m->host.size) ||
+	       gsb_range_ok(addr - m->window.base, len, m->window.size) ||
 	       (m->area && gsb_emu_is_mapped(m, addr, len, 0));
 }
 

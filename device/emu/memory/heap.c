@@ -1,7 +1,8 @@
 /*
  * heap.c - see heap.h.
  *
- * A window is one reservation of addresses (PROT_NONE), at the base that the caller chose; a device
+ * A window is one reservation of addresses (PROT_NONE), at the base that the caller chose, for all spaces of an owner where he
+ * says so, and as long as one of them is there; a device
  * address is the host address of its byte. An allocation is a part of it made writable, whole pages
  * with a page of guard behind. What is freed goes back to PROT_NONE and its pages to the system, so
  * that what comes next at that address, whoever owns it, reads as zero. A kernel that runs into a hole
@@ -44,10 +45,13 @@ static void *to_pointer(uint64_t addr)
 	return (void *)(uintptr_t)addr;
 }
 
-static int map_window(uint64_t base, uint64_t size)
+/* With MAP_FIXED in place of what is there. */
+static int map_window(uint64_t base, uint64_t size, int fixed)
 {
 	void *p = mmap(to_pointer(base), size, PROT_NONE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+			       (fixed ? fixed : MAP_FIXED_NOREPLACE),
+		       -1, 0);
 
 	if (p == MAP_FAILED)
 		return -errno;
@@ -81,31 +85,91 @@ void emu_vram_info(struct emu_vram *vram, uint64_t *free_bytes, uint64_t *total_
 	pthread_mutex_unlock(&vram->lock);
 }
 
-int emu_heap_init(struct emu_heap *heap, struct emu_vram *vram, const struct gsb_space_params *p)
+/* ---- windows; vram->lock held ---- */
+
+static bool is_same_window(const struct emu_heap *a, const struct emu_heap *b)
 {
+	return a != b && a->owner == b->owner && a->memory.window.base == b->memory.window.base;
+}
+
+static bool overlap(const struct gsb_emu_range *a, const struct gsb_emu_range *b)
+{
+	return a->base - b->base < b->size || b->base - a->base < a->size;
+}
+
+/* The first of those in a window maps it, the others have parts of it. */
+static int join_window(struct emu_heap *heap)
+{
+	const struct emu_heap *other;
+	bool is_there = false;
 	int err;
 
+	LIST_FOREACH(other, &heap->vram->heaps, link)
+	{
+		if (!is_same_window(heap, other))
+			continue;
+		if (overlap(&heap->memory.device, &other->memory.device))
+			return -EEXIST;
+		is_there = true;
+	}
+	err = is_there ? 0 : map_window(heap->memory.window.base, heap->memory.window.size, 0);
+	if (!err)
+		LIST_INSERT_HEAD(&heap->vram->heaps, heap, link);
+	return err;
+}
+
+/* Kernels of the others may still touch it: then it is a hole. */
+static void part_window(struct emu_heap *heap)
+{
+	const struct gsb_emu_range *part = &heap->memory.device, *all = &heap->memory.window;
+	const struct emu_heap *other;
+	bool is_needed = false;
+
+	LIST_REMOVE(heap, link);
+	LIST_FOREACH(other, &heap->vram->heaps, link)
+	is_needed |= is_same_window(heap, other);
+	if (!is_needed)
+		munmap(to_pointer(all->base), all->size);
+	else if (map_window(part->base, part->size, MAP_FIXED))
+		gsb_log(GSB_LOG_ERROR, "emu", "memory of a space that ends, at %#llx, stays: %m",
+			(unsigned long long)part->base);
+}
+
+static int check_window(const struct gsb_space_params *p)
+{
 	if (!gsb_is_pow2(p->device_size) || p->device_base % p->device_size ||
 	    p->device_size < LARGE_BYTES)
 		return -EINVAL;
-	err = map_window(p->device_base, p->device_size);
+	return p->owner_size && (!p->owner || !gsb_range_ok(p->device_base - p->owner_base,
+							    p->device_size, p->owner_size))
+		       ? -EINVAL
+		       : 0;
+}
+
+int emu_heap_init(struct emu_heap *heap, struct emu_vram *vram, const struct gsb_space_params *p)
+{
+	struct gsb_emu_range device = {p->device_base, p->device_size},
+			     all = {p->owner_base, p->owner_size};
+	int err = check_window(p);
+
 	if (err)
 		return err;
 	*heap = (struct emu_heap){
 		.vram = vram,
-		.memory = {.device = {p->device_base, p->device_size},
+		.memory = {.device = device,
 			   .host = {p->host_base, p->host_size},
 			   .area = &vram->backings.area,
-			   .owner = p->owner},
+			   .owner = p->owner,
+			   .window = all.size ? all : device},
 		.limit_bytes = p->mem_limit_bytes ? p->mem_limit_bytes : UINT64_MAX,
 		.owner = p->owner,
 	};
 	gsb_ranges_init(&heap->device, p->device_base, p->device_size);
 	gsb_ranges_init(&heap->host, p->host_base, p->host_size);
 	pthread_mutex_lock(&vram->lock);
-	LIST_INSERT_HEAD(&vram->heaps, heap, link);
+	err = join_window(heap);
 	pthread_mutex_unlock(&vram->lock);
-	return 0;
+	return err;
 }
 
 void emu_heap_limit(struct emu_heap *heap, uint64_t limit_bytes)
@@ -117,9 +181,8 @@ void emu_heap_limit(struct emu_heap *heap, uint64_t limit_bytes)
 
 void emu_heap_finish(struct emu_heap *heap)
 {
-	munmap(to_pointer(heap->memory.device.base), heap->memory.device.size);
 	pthread_mutex_lock(&heap->vram->lock);
-	LIST_REMOVE(heap, link);
+	part_window(heap);
 	heap->vram->used_bytes -= heap->used_bytes;
 	heap->vram->n_allocs -= heap->n_allocs;
 	pthread_mutex_unlock(&heap->vram->lock);
@@ -307,8 +370,23 @@ bool emu_heap_has(const struct emu_heap *heap, uint64_t addr)
 {
 	const struct gsb_emu_area *area = &heap->vram->backings.area;
 
-	return addr - heap->memory.device.base < heap->memory.device.size ||
+	return addr - heap->memory.window.base < heap->memory.window.size ||
 	       addr - area->base < area->size;
+}
+
+/* In whose space it is: of its owner's, and its own for what is in none. */
+static struct emu_heap *home(struct emu_heap *heap, uint64_t addr)
+{
+	struct emu_heap *other;
+
+	if (addr - heap->memory.device.base < heap->memory.device.size ||
+	    addr - heap->memory.window.base >= heap->memory.window.size)
+		return heap;
+	LIST_FOREACH(other, &heap->vram->heaps, link)
+	if (is_same_window(heap, other) &&
+	    addr - other->memory.device.base < other->memory.device.size)
+		return other;
+	return heap;
 }
 
 /* Rows from addr, the last one not padded; false when they do not fit into 64 bits. */
@@ -322,10 +400,10 @@ static bool rows_extent(uint64_t width, uint64_t height, uint64_t pitch, uint64_
 	       !gsb_add_overflows(*extent, width, extent);
 }
 
-/* Not in the window at all, or in one allocation; or in backings that are mapped. */
-static bool extent_ok(const struct emu_heap *heap, uint64_t addr, uint64_t extent, uint32_t access)
+/* Not in the window at all, or in one allocation of a space there; or in backings that are mapped. */
+static bool extent_ok(struct emu_heap *heap, uint64_t addr, uint64_t extent, uint32_t access)
 {
-	uint64_t end, base = heap->memory.device.base, size = heap->memory.device.size;
+	uint64_t end, base = heap->memory.window.base, size = heap->memory.window.size;
 	const struct gsb_emu_area *area = &heap->vram->backings.area;
 	const struct gsb_range *r;
 
@@ -337,11 +415,12 @@ static bool extent_ok(const struct emu_heap *heap, uint64_t addr, uint64_t exten
 		return gsb_emu_is_mapped(&heap->memory, addr, extent, access);
 	if (end <= base || addr >= base + size)
 		return true;
+	heap = home(heap, addr);
 	r = gsb_ranges_find(&heap->device, addr);
 	return r && gsb_range_ok(addr - r->start, extent, r->size) && !is_retired(heap, r->start);
 }
 
-static bool copy_ok(const struct emu_heap *heap, const struct gsb_cmd_copy *c)
+static bool copy_ok(struct emu_heap *heap, const struct gsb_cmd_copy *c)
 {
 	uint64_t src, dst;
 
@@ -351,7 +430,7 @@ static bool copy_ok(const struct emu_heap *heap, const struct gsb_cmd_copy *c)
 	       extent_ok(heap, c->dst, dst, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 }
 
-static bool fill_ok(const struct emu_heap *heap, const struct gsb_cmd_fill *f)
+static bool fill_ok(struct emu_heap *heap, const struct gsb_cmd_fill *f)
 {
 	uint64_t width, dst;
 
@@ -366,7 +445,8 @@ bool emu_heap_touch_copy(struct emu_heap *heap, const struct gsb_cmd_copy *copy)
 
 	pthread_mutex_lock(&heap->vram->lock);
 	ok = copy_ok(heap, copy);
-	heap->n_touching += ok;
+	home(heap, copy->src)->n_touching += ok;
+	home(heap, copy->dst)->n_touching += ok;
 	pthread_mutex_unlock(&heap->vram->lock);
 	return ok;
 }
@@ -377,23 +457,36 @@ bool emu_heap_touch_fill(struct emu_heap *heap, const struct gsb_cmd_fill *fill)
 
 	pthread_mutex_lock(&heap->vram->lock);
 	ok = fill_ok(heap, fill);
-	heap->n_touching += ok;
+	home(heap, fill->dst)->n_touching += ok;
 	pthread_mutex_unlock(&heap->vram->lock);
 	return ok;
 }
 
-void emu_heap_touch_end(struct emu_heap *heap)
+static void touch_end(struct emu_heap *heap)
 {
 	struct gsb_range was;
 
-	pthread_mutex_lock(&heap->vram->lock);
-	if (!--heap->n_touching) {
-		for (size_t i = 0; i < heap->n_retired; i++) {
-			gsb_ranges_remove(&heap->device, heap->retired[i].start, &was);
-			scrub(heap, &was);
-		}
-		heap->n_retired = 0;
+	if (--heap->n_touching)
+		return;
+	for (size_t i = 0; i < heap->n_retired; i++) {
+		gsb_ranges_remove(&heap->device, heap->retired[i].start, &was);
+		scrub(heap, &was);
 	}
+	heap->n_retired = 0;
+}
+
+void emu_heap_touch_copy_end(struct emu_heap *heap, const struct gsb_cmd_copy *copy)
+{
+	pthread_mutex_lock(&heap->vram->lock);
+	touch_end(home(heap, copy->src));
+	touch_end(home(heap, copy->dst));
+	pthread_mutex_unlock(&heap->vram->lock);
+}
+
+void emu_heap_touch_fill_end(struct emu_heap *heap, const struct gsb_cmd_fill *fill)
+{
+	pthread_mutex_lock(&heap->vram->lock);
+	touch_end(home(heap, fill->dst));
 	pthread_mutex_unlock(&heap->vram->lock);
 }
 

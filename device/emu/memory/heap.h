@@ -37,7 +37,7 @@ struct emu_heap {
 	size_t n_allocs;
 	struct gsb_range *retired; /* freed while a copy was running; scrubbed after it */
 	size_t n_retired, retired_capacity;
-	unsigned n_touching; /* copies that are running */
+	unsigned n_touching; /* ends of copies that are running, and fills */
 	struct emu_freed freed;
 };
 
@@ -58,13 +58,14 @@ void emu_heap_take_back(struct emu_heap *heap, uint64_t addr);
 int emu_heap_pin(struct emu_heap *heap, uint64_t addr, uint64_t size);
 int emu_heap_unpin(struct emu_heap *heap, uint64_t addr, uint64_t size);
 
-/* True when the part of these rows that lies in the device window is allocated. From a true answer
- * until emu_heap_touch_end() the memory stays mapped, freed or not. */
+/* True when the part of these rows that lies in device windows of the owner is allocated. From a true answer
+ * until the end the memory stays mapped, freed or not; and the spaces stay. */
 bool emu_heap_touch_copy(struct emu_heap *heap, const struct gsb_cmd_copy *copy);
+void emu_heap_touch_copy_end(struct emu_heap *heap, const struct gsb_cmd_copy *copy);
 bool emu_heap_touch_fill(struct emu_heap *heap, const struct gsb_cmd_fill *fill);
-void emu_heap_touch_end(struct emu_heap *heap);
+void emu_heap_touch_fill_end(struct emu_heap *heap, const struct gsb_cmd_fill *fill);
 
-/* The address is in the device window, or where backings are mapped. */
+/* The address is in a device window of the owner, or where backings are mapped. */
 bool emu_heap_has(const struct emu_heap *heap, uint64_t addr);
 
 #endif

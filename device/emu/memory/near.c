@@ -94,12 +94,26 @@ static bool holds(const struct gsb_ranges *ranges, uint64_t addr, uint64_t len)
 	return r && gsb_range_ok(addr - r->start, len, r->used);
 }
 
+/* In another space, which may be used as well. */
+static bool others_hold(const struct emu_heap *heap, uint64_t addr, uint64_t len)
+{
+	const struct emu_heap *other;
+
+	if (addr - heap->memory.window.base >= heap->memory.window.size)
+		return false;
+	LIST_FOREACH(other, &heap->vram->heaps, link)
+	if (other->owner == heap->owner && holds(&other->device, addr, len))
+		return true;
+	return false;
+}
+
 bool emu_near_holds(struct emu_heap *heap, uint64_t addr, uint64_t len)
 {
 	bool yes;
 
 	pthread_mutex_lock(&heap->vram->lock);
 	yes = holds(&heap->device, addr, len) || holds(&heap->host, addr, len) ||
+	      others_hold(heap, addr, len) ||
 	      gsb_emu_is_mapped(&heap->memory, addr, len, CU_MEM_ACCESS_FLAGS_PROT_READ);
 	pthread_mutex_unlock(&heap->vram->lock);
 	return yes;
