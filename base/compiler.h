@@ -12,6 +12,7 @@
 #define GSB_COLD	    __attribute__((cold, noinline)) /* off the path that must stay short */
 #define GSB_NORETURN	    __attribute__((noreturn))
 #define GSB_NOINLINE	    __attribute__((noinline))
+#define GSB_ALWAYS_INLINE   inline __attribute__((always_inline))
 
 #define gsb_likely(x)	__builtin_expect(!!(x), 1)
 #define gsb_unlikely(x) __builtin_expect(!!(x), 0)

@@ -490,9 +490,7 @@ static int queue_and_tell(struct gsb_tenant *t, const struct gsb_rec *rec)
 /* The same of a launch. */
 static int launch_and_tell(struct gsb_tenant *t, const struct gsb_rec *rec)
 {
-	int err = call_Launch(t, rec);
-
-	return gsb_unlikely(err) ? err : gsb_item_tell_launch(t, rec);
+	return gsb_item_launch_told(t, rec, (const struct gsb_rec_launch *)(rec + 1));
 }
 
 #define TELL_POST   take_and_tell

@@ -3,6 +3,7 @@
  */
 #include "broker/engine/loop.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #include "broker/engine/order/stream.h"
 #include "broker/engine/start_line.h"
 #include "broker/engine/tell.h"
+#include "broker/engine/trace/compact.h"
 #include "broker/engine/work/times.h"
 #include "shm/wait.h"
 
@@ -163,6 +165,10 @@ static bool read_rings(struct gsb_engine *e)
 	uint64_t left = occupied_from(e, slot);
 	bool any = false;
 
+	static_assert(sizeof(struct gsb_compact_launch) +
+				      GSB_TURN_RECORDS * sizeof(struct gsb_compact_again) <=
+			      GSB_TRACE_RECORD_MAX,
+		      "launches of a turn are one record of the trace");
 	if (left)
 		e->first_slot = (slot + (unsigned)__builtin_ctzll(left)) % GSB_N_SLOTS;
 	for (; left; left &= left - 1) {

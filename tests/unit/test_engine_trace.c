@@ -693,24 +693,31 @@ static CUresult nothing_lost(struct gsb_device *dev)
 	return CUDA_SUCCESS;
 }
 
-/* It was sent together with the one before it; for whoever looks it goes when that has ended. */
-static void test_launch_behind_another_has_a_whole_chain(void **state)
+/* Launches go one behind another: their kernel is known to be short. */
+static void begin_with_runs(struct fixture *f)
 {
 	static const struct gsb_policy runner = {
 		.name = "runner", .runs = true, .decide = go_if_open};
-	struct fixture *f = *state;
-	uint64_t serial;
 
 	is_open = true;
 	begin_with(f, false, &runner);
 	f->k.dev->ops.lost = nothing_lost;
 	f->k.engine->scheduler.runs = gsb_run_is_possible(&f->k.engine->scheduler);
 	kit_load_inc(&f->t, 1, 1);
-	kit_launch_inc(&f->t, 0, 1, f->mem, 1); /* it is known to be short */
+	kit_launch_inc(&f->t, 0, 1, f->mem, 1);
 	kit_settle(&f->k);
-	kit_complete_run(f->k.dev, 0, CUDA_SUCCESS, 0, 5000);
+	kit_complete_run(f->k.dev, 0, CUDA_SUCCESS, 0, 1000);
 	kit_settle(&f->k);
 	record(f);
+}
+
+/* It was sent together with the one before it; for whoever looks it goes when that has ended. */
+static void test_launch_behind_another_has_a_whole_chain(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t serial;
+
+	begin_with_runs(f);
 	for (unsigned i = 0; i < 2; i++)
 		kit_launch_inc(&f->t, 0, 1, f->mem, 1);
 	kit_settle(&f->k);
@@ -726,6 +733,187 @@ static void test_launch_behind_another_has_a_whole_chain(void **state)
 	assert_int_equal(event(f, GSB_TRACE_DECIDED, 1)->decided.reason, GSB_TRACE_REASON_RUN);
 	assert_int_equal(event(f, GSB_TRACE_READY, 1)->ready.n_ready, 1);
 	assert_int_equal(f->k.engine->scheduler.n_untold, 0);
+	end(f);
+}
+
+/* From command first on, each of which takes 1,000 ns. */
+static void complete_together(struct fixture *f, unsigned first, unsigned n)
+{
+	for (unsigned i = first; i < first + n; i++)
+		kit_complete_run(f->k.dev, i, CUDA_SUCCESS, 1000 * i, 1000 * i + 999);
+	kit_settle(&f->k);
+}
+
+static void test_run_that_completes_together_is_told_as_if_each_came_alone(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t serial;
+
+	begin_with_runs(f);
+	for (unsigned i = 0; i < 6; i++)
+		kit_launch_inc(&f->t, 0, 1, f->mem, 1);
+	kit_settle(&f->k);
+	assert_int_equal(f->k.dev->n_issued, 7);
+	complete_together(f, 1, 3);
+	complete_together(f, 4, 3);
+	read_back(f);
+	serial = event(f, GSB_TRACE_QUEUED, 0)->queued.serial;
+	for (unsigned i = 0; i < 6; i++) {
+		const struct gsb_trace_finished *d = &event(f, GSB_TRACE_FINISHED, i)->finished;
+		const struct gsb_trace_completed *c = &event(f, GSB_TRACE_COMPLETED, i)->completed;
+
+		EXPECT_CHAIN(f, serial + i, GSB_TRACE_QUEUED, GSB_TRACE_LAUNCH, GSB_TRACE_READY,
+			     GSB_TRACE_DECIDED, GSB_TRACE_ISSUED, GSB_TRACE_FINISHED,
+			     GSB_TRACE_COMPLETED);
+		assert_int_equal(d->serial, serial + i);
+		assert_int_equal(d->start_device_ns, 1000 * (i + 1));
+		assert_int_equal(d->end_device_ns, 1000 * (i + 1) + 999);
+		assert_int_equal(c->serial, serial + i);
+		assert_int_equal(c->number, 2 + i);
+		assert_int_equal(event(f, GSB_TRACE_DECIDED, i)->decided.decision,
+				 event(f, GSB_TRACE_DECIDED, 0)->decided.decision + i);
+	}
+	assert_int_equal(event(f, GSB_TRACE_DECIDED, 3)->decided.threads_per_block, 32);
+	assert_int_equal(event(f, GSB_TRACE_DECIDED, 3)->decided.n_blocks, 1);
+	assert_int_equal(event(f, GSB_TRACE_READY, 3)->ready.n_ready, 1);
+	end(f);
+}
+
+/* Of more than the engine takes at once there are two such moments. */
+static void test_run_is_told_as_of_when_it_was_taken_from_the_device(void **state)
+{
+	const unsigned n = 64, n_at_once = 60;
+	struct fixture *f = *state;
+	uint64_t first, then;
+
+	begin_with_runs(f);
+	for (unsigned i = 0; i < n; i++)
+		kit_launch_inc(&f->t, 0, 1, f->mem, 1);
+	kit_settle(&f->k);
+	assert_int_equal(f->k.dev->n_open, n);
+	complete_together(f, 1, n);
+	read_back(f);
+	first = event(f, GSB_TRACE_FINISHED, 0)->head.time_ns;
+	then = event(f, GSB_TRACE_FINISHED, n_at_once)->head.time_ns;
+	assert_true(then > first);
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t time_ns = event(f, GSB_TRACE_FINISHED, i)->head.time_ns;
+
+		assert_int_equal(event(f, GSB_TRACE_COMPLETED, i)->head.time_ns, time_ns);
+		if (i < n - 1) /* the last is no step */
+			assert_int_equal(time_ns, i < n_at_once ? first : then);
+	}
+	end(f);
+}
+
+/* What another stream has in between is told there, and what each sees beside it is right. */
+static void test_runs_of_two_streams_that_complete_by_turns_are_kept_apart(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t last = 0;
+
+	begin_with_runs(f);
+	kit_stream_create(&f->t, 1, 1);
+	for (unsigned i = 0; i < 8; i++)
+		kit_launch_inc(&f->t, i % 2, 1, f->mem, 1);
+	kit_settle(&f->k);
+	while (f->k.dev->n_open) {
+		unsigned n = f->k.dev->n_issued;
+
+		for (unsigned i = 1; i < n; i++)
+			if (!f->k.dev->log[i].done)
+				kit_complete_run(f->k.dev, i, CUDA_SUCCESS, 1000 * i,
+						 1000 * i + 999);
+		kit_settle(&f->k);
+	}
+	read_back(f);
+	assert_int_equal(count(f, GSB_TRACE_COMPLETED), 8);
+	for (unsigned i = 0; i < 8; i++) {
+		const union gsb_trace_any *q = event(f, GSB_TRACE_QUEUED, i);
+		const struct gsb_trace_decided *d = &event(f, GSB_TRACE_DECIDED, i)->decided;
+
+		assert_int_equal(q->queued.stream, i % 2);
+		EXPECT_CHAIN(f, q->queued.serial, GSB_TRACE_QUEUED, GSB_TRACE_LAUNCH,
+			     GSB_TRACE_READY, GSB_TRACE_DECIDED, GSB_TRACE_ISSUED,
+			     GSB_TRACE_FINISHED, GSB_TRACE_COMPLETED);
+		assert_true(q->queued.serial > last);
+		last = q->queued.serial;
+		for (unsigned b = 0; b < d->n_running; b++)
+			assert_true(d->beside[b] && d->beside[b] != d->serial);
+	}
+	end(f);
+}
+
+#define N_FAULTY 4
+
+static void test_run_that_a_fault_ends_has_whole_chains_that_say_so(void **state)
+{
+	static const CUresult results[N_FAULTY] = {CUDA_SUCCESS, CUDA_ERROR_ILLEGAL_ADDRESS};
+	struct fixture *f = *state;
+	uint64_t serial;
+
+	begin_with_runs(f);
+	for (unsigned i = 0; i < N_FAULTY; i++)
+		kit_launch_inc(&f->t, 0, 1, f->mem, 1);
+	kit_settle(&f->k);
+	for (unsigned i = 0; i < N_FAULTY; i++)
+		kit_complete_run(f->k.dev, 1 + i, results[i], 1000 * i, 1000 * i + 999);
+	kit_settle(&f->k);
+	read_back(f);
+	serial = event(f, GSB_TRACE_QUEUED, 0)->queued.serial;
+	for (unsigned i = 0; i < N_FAULTY; i++) {
+		EXPECT_CHAIN(f, serial + i, GSB_TRACE_QUEUED, GSB_TRACE_LAUNCH, GSB_TRACE_READY,
+			     GSB_TRACE_DECIDED, GSB_TRACE_ISSUED, GSB_TRACE_FINISHED,
+			     GSB_TRACE_COMPLETED);
+		assert_int_equal(event(f, GSB_TRACE_FINISHED, i)->finished.result, results[i]);
+		assert_int_equal(event(f, GSB_TRACE_COMPLETED, i)->completed.failed, i != 0);
+	}
+	end(f);
+}
+
+struct posted {
+	uint32_t stream, n_blocks, smem_bytes, thread;
+};
+
+static void test_launches_that_differ_are_each_told_as_they_are(void **state)
+{
+	static const struct posted posted[] = {
+		{0, 1, 0, 0}, {0, 1, 0, 0}, {1, 1, 0, 0}, {1, 1, 0, 0}, {1, 2, 0, 0},
+		{1, 2, 0, 0}, {1, 2, 8, 0}, {1, 2, 8, 0}, {1, 2, 8, 3}, {1, 2, 8, 3},
+	};
+	struct fixture *f = *state;
+	const struct kit_inc params = {.n = 0};
+
+	begin_with(f, false, &gsb_policy_fifo);
+	kit_device_auto(f->k.dev);
+	kit_load_inc(&f->t, 1, 1);
+	kit_stream_create(&f->t, 1, 1);
+	kit_settle(&f->k);
+	record(f);
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(posted); i++) {
+		const struct gsb_rec_launch b = {.function = kit_fn(1),
+						 .grid = {posted[i].n_blocks, 1, 1},
+						 .block = {32, 1, 1},
+						 .smem_bytes = posted[i].smem_bytes,
+						 .params_bytes = sizeof(params)};
+
+		f->t.slot = posted[i].thread;
+		kit_post(&f->t, GSB_REC_LAUNCH, kit_stream(posted[i].stream), &b, sizeof(b),
+			 &params, sizeof(params));
+	}
+	kit_settle(&f->k);
+	read_back(f);
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(posted); i++) {
+		const struct gsb_trace_queued *q = &event(f, GSB_TRACE_QUEUED, i)->queued;
+		const struct gsb_trace_launch *l = &event(f, GSB_TRACE_LAUNCH, i)->launch;
+
+		assert_int_equal(l->serial, q->serial);
+		assert_int_equal(q->stream, posted[i].stream);
+		assert_int_equal(q->thread, posted[i].thread);
+		assert_int_equal(l->n_blocks, posted[i].n_blocks);
+		assert_int_equal(l->smem_bytes, posted[i].smem_bytes);
+		assert_true(q->posted_ns && q->posted_ns <= q->head.time_ns);
+	}
 	end(f);
 }
 
@@ -1259,6 +1447,11 @@ int main(void)
 		CASE(test_ready_is_told_in_its_turn_though_it_does_not_go),
 		CASE(test_ready_is_told_of_what_is_refused_and_of_what_it_takes_with_it),
 		CASE(test_launch_behind_another_has_a_whole_chain),
+		CASE(test_run_that_completes_together_is_told_as_if_each_came_alone),
+		CASE(test_runs_of_two_streams_that_complete_by_turns_are_kept_apart),
+		CASE(test_run_is_told_as_of_when_it_was_taken_from_the_device),
+		CASE(test_run_that_a_fault_ends_has_whole_chains_that_say_so),
+		CASE(test_launches_that_differ_are_each_told_as_they_are),
 		CASE(test_fault_ends_the_chains_of_its_context),
 		CASE(test_tenant_that_has_gone_leaves_its_counts),
 		CASE(test_quota_is_said_with_its_figures),

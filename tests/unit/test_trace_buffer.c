@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "broker/engine/trace/buffer.h"
+#include "broker/engine/trace/compact.h"
 #include "trace/format.h"
 
 #define N_RACED 400000
@@ -248,6 +249,106 @@ static void test_small_record_behind_a_lost_one_does_not_overtake_what_was_lost(
 	take(fits, 1);
 }
 
+/* ---- continued ---- */
+
+/* Of which a part has room for records of any size. */
+static int setup_parts(void **state)
+{
+	return gsb_trace_buffer_init(&buffer, 1 << 20);
+}
+
+/* A record that may be, for whom of is; then whether it goes on by one more for him. */
+static void open_launch(uint64_t serial, const void *of)
+{
+	struct gsb_compact_launch *c = gsb_trace_buffer_begin(&buffer);
+
+	*c = (struct gsb_compact_launch){.head = {GSB_COMPACT_LAUNCH, sizeof(*c), 1, serial},
+					 .serial = serial};
+	if (gsb_trace_buffer_end(&buffer, c + 1))
+		gsb_trace_buffer_open(&buffer, &c->head, of);
+	else
+		assert_true(gsb_trace_buffer_end_rare(&buffer, &c->head));
+}
+
+static bool go_on(const void *of)
+{
+	struct gsb_compact_again *more = gsb_trace_buffer_begin(&buffer);
+
+	if (!gsb_trace_buffer_is_open(&buffer, of))
+		return false;
+	*more = (struct gsb_compact_again){0};
+	gsb_trace_buffer_add_more(&buffer, sizeof(*more));
+	return true;
+}
+
+/* Serials of all that is queued in what is there. */
+static unsigned take_queued(uint64_t first)
+{
+	static _Alignas(8) uint8_t to[GSB_TRACE_EXPANSION * 65536];
+	uint32_t bytes = take_bytes(to, 65536), at = 0;
+	unsigned n = 0;
+
+	while (at < bytes) {
+		const struct gsb_trace_queued *q = (const void *)(to + at);
+
+		if (q->head.type == GSB_TRACE_QUEUED)
+			assert_int_equal(q->serial, first + n++);
+		at += q->head.bytes;
+	}
+	return n;
+}
+
+static void test_record_goes_on_for_its_own_until_it_is_published(void **state)
+{
+	const int a = 0, b = 0;
+
+	open_launch(1, &a);
+	assert_true(go_on(&a));
+	assert_false(go_on(&b));
+	assert_true(go_on(&a));
+	gsb_trace_buffer_publish(&buffer);
+	assert_false(go_on(&a)); /* the writer is at it */
+	assert_int_equal(take_queued(1), 3);
+	assert_int_equal(buffer.n_drained, 6);
+}
+
+static void test_record_does_not_go_on_behind_another_or_a_split(void **state)
+{
+	const int a = 0;
+
+	open_launch(1, &a);
+	gsb_trace_buffer_split(&buffer);
+	assert_false(go_on(&a));
+	open_launch(2, &a);
+	fill(7);
+	assert_false(go_on(&a));
+	gsb_trace_buffer_publish(&buffer);
+	assert_int_equal(take_queued(1), 2);
+}
+
+static void test_record_that_goes_on_always_has_the_room(void **state)
+{
+	const unsigned n_most = (GSB_TRACE_RECORD_MAX - sizeof(struct gsb_compact_launch)) /
+				sizeof(struct gsb_compact_again);
+	const int a = 0;
+	uint64_t next = 0;
+	unsigned n_long = 0;
+
+	for (unsigned round = 0; round < 1000; round++) { /* the seam is everywhere */
+		unsigned n = 1;
+
+		open_launch(next, &a);
+		while (n <= n_most && go_on(&a))
+			n++;
+		n_long += n > n_most;
+		gsb_trace_buffer_publish(&buffer);
+		assert_int_equal(take_queued(next), n);
+		next += n;
+	}
+	assert_in_range(n_long, 500, 1000); /* not in front of the end */
+	assert_int_equal(buffer.n_lost, 0);
+}
+
 /* ---- times ---- */
 
 static void put_queued(uint64_t stamp, uint64_t posted)
@@ -365,6 +466,7 @@ int main(void)
 {
 #define CASE(f)	      cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define CASE_LARGE(f) cmocka_unit_test_setup_teardown(f, setup_large, teardown)
+#define CASE_PARTS(f) cmocka_unit_test_setup_teardown(f, setup_parts, teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(test_take_of_what_was_put_is_the_same_around_the_end),
 		CASE(test_take_with_little_room_takes_whole_records),
@@ -376,6 +478,9 @@ int main(void)
 		CASE_LARGE(test_filled_is_in_one_piece_around_the_end),
 		CASE_LARGE(test_closed_is_published_and_tries_nothing_more),
 		CASE_LARGE(test_small_record_behind_a_lost_one_does_not_overtake_what_was_lost),
+		CASE_PARTS(test_record_goes_on_for_its_own_until_it_is_published),
+		CASE_PARTS(test_record_does_not_go_on_behind_another_or_a_split),
+		CASE_PARTS(test_record_that_goes_on_always_has_the_room),
 		CASE(test_time_of_records_never_goes_back_and_is_behind_their_posting),
 		CASE(test_put_beside_take_loses_nothing_that_it_does_not_count),
 		CASE_LARGE(test_put_beside_take_loses_nothing_that_it_does_not_count),

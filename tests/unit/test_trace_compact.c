@@ -104,6 +104,55 @@ static void test_expand_of_a_launch_has_what_its_record_said(void **state)
 	assert_memory_equal(&events[1], &launch, sizeof(launch));
 }
 
+static struct {
+	struct gsb_compact_launch first;
+	struct gsb_compact_again more[2];
+} launches;
+
+/* Three that are alike, one behind another. */
+static const struct gsb_trace_head *three_launches(void)
+{
+	launches.first = (struct gsb_compact_launch){
+		.head = {GSB_COMPACT_LAUNCH, sizeof(launches), 3, 54000},
+		.serial = 5,
+		.post_device_ns = 6,
+		.posted_ns = 52000,
+		.rec = {.thread = 7, .stream = gsb_handle_make(GSB_HANDLE_STREAM, 9, 1)},
+		.body = {.function = 10, .grid = {2, 3, 4}, .block = {32, 1, 1}},
+	};
+	launches.more[0] = (struct gsb_compact_again){56000, 54000};
+	launches.more[1] = (struct gsb_compact_again){58000, 60000};
+	return &launches.first.head;
+}
+
+static void test_expand_of_launches_alike_is_each_with_its_serial_and_times(void **state)
+{
+	static _Alignas(8) uint8_t to[GSB_TRACE_EXPANSION * sizeof(launches)];
+	const struct gsb_trace_head *head = three_launches();
+	const uint64_t times[][2] = {{54000, 52000}, {56000, 54000}, {58000, 60000}};
+
+	split(to, gsb_trace_expand(head, to));
+	EXPECT_TYPES(GSB_TRACE_QUEUED, GSB_TRACE_LAUNCH, GSB_TRACE_QUEUED, GSB_TRACE_LAUNCH,
+		     GSB_TRACE_QUEUED, GSB_TRACE_LAUNCH);
+	assert_int_equal(gsb_trace_n_events(head), 6);
+	for (unsigned i = 0; i < 3; i++) {
+		const struct gsb_trace_queued *q = &events[2 * i].queued;
+		const struct gsb_trace_launch *l = &events[2 * i + 1].launch;
+
+		assert_int_equal(q->head.time_ns, times[i][0]);
+		assert_int_equal(q->posted_ns, times[i][1]);
+		assert_int_equal(q->serial, 5 + i);
+		assert_int_equal(q->head.tenant, 3);
+		assert_int_equal(q->stream, 9);
+		assert_int_equal(q->thread, 7);
+		assert_int_equal(q->post_device_ns, 6);
+		assert_int_equal(l->head.time_ns, times[i][0]);
+		assert_int_equal(l->serial, 5 + i);
+		assert_int_equal(l->function, 10);
+		assert_int_equal(l->n_blocks, 24);
+	}
+}
+
 static void test_expand_of_an_end_is_finished_and_completed(void **state)
 {
 	const struct gsb_compact_end c = {
@@ -266,6 +315,102 @@ static void test_expand_of_a_decision_beside_many_names_the_first(void **state)
 	assert_int_equal(events[2].decided.n_running, 9);
 }
 
+/* ---- runs ---- */
+
+#define N_STEPS 3
+
+static struct {
+	struct gsb_compact_run c;
+	struct gsb_compact_step steps[N_STEPS];
+} run;
+
+/* 10 ends and 11 is next, that ends and 14 is, and so on. */
+static const struct gsb_trace_head *three_steps(void)
+{
+	run.c = (struct gsb_compact_run){
+		.head = {GSB_COMPACT_RUN, sizeof(run), 99, 17},
+		.stream = {3, 9},
+		.serial = 10,
+		.number = 21,
+		.decision = 31,
+		.priority = -1,
+		.first_sm = 4,
+		.n_sms = 8,
+		.queue = 5,
+		.n_ready = 2,
+		.n_running = 1,
+		.beside = {80},
+	};
+	run.steps[0] = (struct gsb_compact_step){{11, 200}, 100, 199, 40, 50, 60, 128, 0};
+	run.steps[1] = (struct gsb_compact_step){{14, 300}, 200, 299, 41, 51, 61, 256, 0};
+	run.steps[2] = (struct gsb_compact_step){{15, 400}, 300, 399, 42, 52, 62, 512, 0};
+	return &run.c.head;
+}
+
+static void
+test_expand_of_a_run_has_the_next_on_the_device_before_the_one_before_is_done(void **state)
+{
+	expand(three_steps());
+	EXPECT_TYPES(GSB_TRACE_READY, GSB_TRACE_DECIDED, GSB_TRACE_ISSUED, GSB_TRACE_FINISHED,
+		     GSB_TRACE_COMPLETED, GSB_TRACE_READY, GSB_TRACE_DECIDED, GSB_TRACE_ISSUED,
+		     GSB_TRACE_FINISHED, GSB_TRACE_COMPLETED, GSB_TRACE_READY, GSB_TRACE_DECIDED,
+		     GSB_TRACE_ISSUED, GSB_TRACE_FINISHED, GSB_TRACE_COMPLETED);
+}
+
+static void test_expand_of_a_run_has_what_each_step_says(void **state)
+{
+	const struct gsb_trace_ready ready = {.head = {GSB_TRACE_READY, sizeof(ready), 3, 17},
+					      .serial = 14,
+					      .ready_device_ns = 300,
+					      .stream = 9,
+					      .n_ready = 3};
+	const struct gsb_trace_decided decided = {
+		.head = {GSB_TRACE_DECIDED, sizeof(decided), 3, 17},
+		.serial = 14,
+		.decision = 32,
+		.device_ns = 300,
+		.n_blocks = 61,
+		.n_blocks_after = 61,
+		.beside = {80},
+		.stream = 9,
+		.n_ready = 2,
+		.threads_per_block = 256,
+		.priority = -1,
+		.first_sm = 4,
+		.n_sms = 8,
+		.n_running = 1,
+		.verdict = GSB_TRACE_VERDICT_ISSUE,
+		.reason = GSB_TRACE_REASON_RUN};
+	const struct gsb_trace_issued issued = {.head = {GSB_TRACE_ISSUED, sizeof(issued), 3, 17},
+						.serial = 14,
+						.device_ns = 300,
+						.stream = 9,
+						.queue = 5};
+	const struct gsb_trace_finished finished = {
+		.head = {GSB_TRACE_FINISHED, sizeof(finished), 3, 17},
+		.serial = 11,
+		.start_device_ns = 200,
+		.end_device_ns = 299,
+		.n_blocks = 41,
+		.n_instructions = 51,
+		.stream = 9};
+	const struct gsb_trace_completed completed = {
+		.head = {GSB_TRACE_COMPLETED, sizeof(completed), 3, 17},
+		.serial = 11,
+		.device_ns = 299,
+		.number = 22,
+		.stream = 9};
+
+	expand(three_steps());
+	assert_memory_equal(&events[5], &ready, sizeof(ready));
+	assert_memory_equal(&events[6], &decided, sizeof(decided));
+	assert_memory_equal(&events[7], &issued, sizeof(issued));
+	assert_memory_equal(&events[8], &finished, sizeof(finished));
+	assert_memory_equal(&events[9], &completed, sizeof(completed));
+	assert_int_equal(events[3].finished.serial, 10);
+	assert_int_equal(events[13].finished.serial, 14);
+}
+
 /* ---- in the ring ---- */
 
 static bool put(struct gsb_trace_buffer *b, const struct gsb_trace_head *record)
@@ -327,6 +472,45 @@ static void test_time_of_a_launch_is_that_of_its_events_and_behind_its_posting(v
 	gsb_trace_buffer_finish(&b);
 }
 
+static void test_times_of_launches_alike_are_each_its_own_and_behind_its_posting(void **state)
+{
+	const struct gsb_stamp_clock clock = {.base = {1000, 50000},
+					      .at = {3000, 54000},
+					      .n_between = 100000,
+					      .rate = 1ull << 31, /* 2 stamps a ns */
+					      .last_ns = 6000};
+	static _Alignas(8) uint8_t to[GSB_TRACE_EXPANSION * GSB_TRACE_RECORD_MAX];
+	const uint64_t times[][2] = {{3000, 2000}, {4000, 3000}, {5000, 5000}};
+	struct gsb_trace_buffer b = {0};
+
+	assert_int_equal(gsb_trace_buffer_init(&b, 16384), 0);
+	for (unsigned round = 0; round < 300; round++) { /* the seam is everywhere */
+		b.last_ns = 0;
+		assert_true(put(&b, three_launches()));
+		gsb_trace_buffer_time(&b, sizeof(launches), &clock);
+		split(to, drain(&b, sizeof(launches), to));
+		for (unsigned i = 0; i < 3; i++) {
+			assert_int_equal(events[2 * i].head.time_ns, times[i][0]);
+			assert_int_equal(events[2 * i].queued.posted_ns, times[i][1]);
+			assert_int_equal(events[2 * i + 1].head.time_ns, times[i][0]);
+		}
+	}
+	gsb_trace_buffer_finish(&b);
+}
+
+static void test_lost_runs_are_as_many_lost_events_as_they_stand_for(void **state)
+{
+	struct gsb_trace_buffer b = {0};
+
+	assert_int_equal(gsb_trace_buffer_init(&b, 4096), 0);
+	while (put(&b, three_launches()))
+		;
+	assert_int_equal(b.n_lost, 6);
+	assert_false(put(&b, three_steps()));
+	assert_int_equal(b.n_lost, 6 + 15);
+	gsb_trace_buffer_finish(&b);
+}
+
 static void test_lost_record_is_as_many_lost_events_as_it_stands_for(void **state)
 {
 	static _Alignas(8) uint8_t to[GSB_TRACE_EXPANSION * 8192];
@@ -351,14 +535,21 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_expand_of_an_event_is_the_event),
 		cmocka_unit_test(test_expand_of_a_launch_has_what_its_record_said),
+		cmocka_unit_test(test_expand_of_launches_alike_is_each_with_its_serial_and_times),
 		cmocka_unit_test(test_expand_of_an_end_is_finished_and_completed),
 		cmocka_unit_test(test_expand_of_a_decision_has_all_decided_before_one_is_issued),
 		cmocka_unit_test(test_expand_of_a_decision_has_what_was_decided),
 		cmocka_unit_test(test_expand_of_a_resized_launch_has_both_grids),
 		cmocka_unit_test(test_expand_of_a_decision_beside_many_names_the_first),
+		cmocka_unit_test(
+			test_expand_of_a_run_has_the_next_on_the_device_before_the_one_before_is_done),
+		cmocka_unit_test(test_expand_of_a_run_has_what_each_step_says),
 		cmocka_unit_test(test_ring_has_the_events_of_records_across_its_end),
 		cmocka_unit_test(
 			test_time_of_a_launch_is_that_of_its_events_and_behind_its_posting),
+		cmocka_unit_test(
+			test_times_of_launches_alike_are_each_its_own_and_behind_its_posting),
+		cmocka_unit_test(test_lost_runs_are_as_many_lost_events_as_they_stand_for),
 		cmocka_unit_test(test_lost_record_is_as_many_lost_events_as_it_stands_for),
 	};
 

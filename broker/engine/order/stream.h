@@ -32,13 +32,17 @@ void gsb_op_discard(struct gsb_queues *q, struct gsb_op *op); /* not pushed yet 
  * For the trace: what is told of has a number, which it gets when its record is taken while somebody listens, or when a recording
  * finds it. Once: more calls do nothing.
  */
-static inline void gsb_op_number(struct gsb_op *op)
+static inline void gsb_op_number_new(struct gsb_op *op)
 {
-	if (op->serial)
-		return;
 	op->serial = gsb_trace_next_serial();
 	if (op->epoch)
 		op->epoch->last_serial = op->serial;
+}
+
+static inline void gsb_op_number(struct gsb_op *op)
+{
+	if (!op->serial)
+		gsb_op_number_new(op);
 }
 
 /* @posted, @thread, @before: as the event queued has them; posted is a stamp */

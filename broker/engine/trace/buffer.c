@@ -133,8 +133,10 @@ static void carry_spilled(struct gsb_trace_buffer *b)
 
 void gsb_trace_buffer_publish(struct gsb_trace_buffer *b)
 {
+	gsb_trace_buffer_split(b);
 	if (gsb_unlikely(b->spilled))
 		carry_spilled(b);
+	b->published = b->next;
 	atomic_store_explicit(&b->tail, position(b), memory_order_release);
 }
 
@@ -244,6 +246,33 @@ uint32_t gsb_trace_posted_at(unsigned type)
 	}
 }
 
+static void make_time(struct gsb_trace_buffer *b, const struct gsb_stamp_clock *clock,
+		      uint64_t *stamp)
+{
+	uint64_t ns = gsb_stamp_clock_past(clock, *stamp);
+
+	b->last_ns = ns > b->last_ns ? ns : b->last_ns;
+	*stamp = b->last_ns;
+}
+
+/* Of a moment before the last. */
+static void make_time_before(const struct gsb_trace_buffer *b, const struct gsb_stamp_clock *clock,
+			     uint64_t *stamp)
+{
+	*stamp = least(gsb_stamp_clock_past(clock, *stamp), b->last_ns);
+}
+
+/* Of launches that are told by one record: of those from there on. */
+static void time_again(struct gsb_trace_buffer *b, const struct gsb_stamp_clock *clock, uint64_t at,
+		       uint64_t end)
+{
+	for (; at < end; at += sizeof(struct gsb_compact_again)) {
+		make_time(b, clock, word_at(b, at + offsetof(struct gsb_compact_again, time_ns)));
+		make_time_before(b, clock,
+				 word_at(b, at + offsetof(struct gsb_compact_again, posted_ns)));
+	}
+}
+
 void gsb_trace_buffer_time(struct gsb_trace_buffer *b, uint32_t bytes,
 			   const struct gsb_stamp_clock *clock)
 {
@@ -251,18 +280,16 @@ void gsb_trace_buffer_time(struct gsb_trace_buffer *b, uint32_t bytes,
 	struct gsb_trace_head head;
 
 	for (; at < end; at += head.bytes) {
-		uint64_t *time = word_at(b, at + offsetof(struct gsb_trace_head, time_ns));
 		uint32_t posted;
-		uint64_t ns;
 
 		memcpy(&head, word_at(b, at), sizeof(uint64_t));
 		posted = gsb_trace_posted_at(head.type);
-		ns = gsb_stamp_clock_past(clock, *time);
-		b->last_ns = ns > b->last_ns ? ns : b->last_ns;
-		*time = b->last_ns;
+		make_time(b, clock, word_at(b, at + offsetof(struct gsb_trace_head, time_ns)));
 		if (posted)
-			*word_at(b, at + posted) =
-				least(gsb_stamp_clock_past(clock, *word_at(b, at + posted)), *time);
+			make_time_before(b, clock, word_at(b, at + posted));
+		if (head.type == GSB_COMPACT_LAUNCH)
+			time_again(b, clock, at + sizeof(struct gsb_compact_launch),
+				   at + head.bytes);
 	}
 }
 

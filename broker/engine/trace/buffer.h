@@ -7,6 +7,9 @@
  * and its own bytes. It is timed by a stamp, of which the consumer makes a time; and it may be compact (compact.h), one for several
  * events, which the consumer makes of it.
  *
+ * A record can stand for many alike, and be continued by a few bytes for each, as long as nothing was told since and it was not
+ * handed over: gsb_trace_buffer_open(), gsb_trace_buffer_add_more().
+ *
  * Positions count bytes from 0 and never wrap. A record lies across the end of the ring as it comes; its size, in its
  * first 8 bytes, never does, because all sizes are multiples of 8. While it is filled it lies in one piece: there is room for
  * one behind the end, and what came to lie there is carried to the beginning before it is handed over.
@@ -25,6 +28,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "trace/event.h"
+#include "trace/format.h"
 
 struct gsb_trace_buffer {
 	uint8_t *ring;
@@ -37,7 +41,11 @@ struct gsb_trace_buffer {
 	uint64_t head_seen;  /* head as it was last read: again only when the ring looks full */
 	uint64_t n_lost_now; /* since the last record lost */
 	uint32_t spilled;    /* bytes behind the ring's end */
-	bool is_full;	     /* the next record is filled elsewhere */
+	struct gsb_trace_head *open; /* it may be continued, while it is the last, */
+	uint8_t *open_end;	     /* which ends here; NULL: there is none */
+	const void *open_of;	     /* whose it is */
+	uint8_t *published;	     /* what is there up to here has been handed over */
+	bool is_full;		     /* the next record is filled elsewhere */
 	bool is_closed;
 
 	_Alignas(64) _Atomic uint64_t tail; /* producer: rel after the records / consumer acq */
@@ -74,6 +82,41 @@ static inline bool gsb_trace_buffer_end(struct gsb_trace_buffer *b, void *end)
 		return false;
 	b->next = end;
 	return true;
+}
+
+/*
+ * Producer: a record that was ended last, by gsb_trace_buffer_end(), may be continued, for whom @of points to, if there is room
+ * for it whatever it becomes: who does so sees to it that it stays within GSB_TRACE_RECORD_MAX.
+ */
+static inline void gsb_trace_buffer_open(struct gsb_trace_buffer *b, struct gsb_trace_head *record,
+					 const void *of)
+{
+	if ((uint8_t *)record + GSB_TRACE_RECORD_MAX > b->until)
+		return;
+	b->open = record;
+	b->open_end = b->next;
+	b->open_of = of;
+}
+
+/* Producer: nothing is; what comes next is a record of its own. */
+static inline void gsb_trace_buffer_split(struct gsb_trace_buffer *b)
+{
+	b->open_end = NULL;
+}
+
+/* Producer: whether the last record may go on so, at gsb_trace_buffer_begin(). */
+static inline bool gsb_trace_buffer_is_open(const struct gsb_trace_buffer *b, const void *of)
+{
+	return b->next == b->open_end && b->open_of == of;
+}
+
+/* Producer: it does, by so many bytes. */
+static inline void gsb_trace_buffer_add_more(struct gsb_trace_buffer *b, uint16_t bytes)
+{
+	uint8_t *end = b->next + bytes;
+
+	b->open->bytes = (uint16_t)(b->open->bytes + bytes);
+	b->next = b->open_end = end;
 }
 
 /* Producer: hand all of them over; and, after the last, try nothing any more. */

@@ -3,9 +3,14 @@
  * lies what the engine has at hand at one moment, as it has it; times that are the same, names and sizes stand there once. Who
  * takes records out of the buffer makes events of them, in their order: gsb_trace_expand(). Nobody else sees them.
  *
- *   GSB_COMPACT_LAUNCH     queued, launch
+ *   GSB_COMPACT_LAUNCH     queued, launch; of all that come one behind another and are alike
  *   GSB_COMPACT_DECISION   of all that a decision lets go: ready, where that is not told; decided; shaped, where it is; issued
+ *   GSB_COMPACT_RUN        where one behind another is on the device (work/run.h), of each that has ended, and of the next, which
+ *                          has the device then: ready, decided, issued; finished, completed
  *   GSB_COMPACT_END        finished, completed
+ *
+ * In bursts that is one record for many, which each continues by what is its own alone. When the engine took a launch from a ring
+ * is said of each; when it took what the device says has ended is one moment for all that it says at once.
  */
 #ifndef GSB_BROKER_ENGINE_TRACE_COMPACT_H
 #define GSB_BROKER_ENGINE_TRACE_COMPACT_H
@@ -21,6 +26,7 @@
 enum gsb_compact_type {
 	GSB_COMPACT_LAUNCH = GSB_N_TRACE_TYPES,
 	GSB_COMPACT_DECISION,
+	GSB_COMPACT_RUN,
 	GSB_COMPACT_END,
 };
 
@@ -33,7 +39,12 @@ struct gsb_compact_rec {
 struct gsb_compact_body {
 	uint64_t function;
 	uint32_t grid[3], block[3];
-	uint32_t smem_bytes, flags;
+	uint32_t smem_bytes, flags, params_bytes, zero;
+};
+
+/* One more, alike but for that; its serial is the next. */
+struct gsb_compact_again {
+	uint64_t time_ns, posted_ns;
 };
 
 struct gsb_compact_launch {
@@ -41,6 +52,7 @@ struct gsb_compact_launch {
 	uint64_t serial, post_device_ns, posted_ns;
 	struct gsb_compact_rec rec;
 	struct gsb_compact_body body;
+	struct gsb_compact_again more[];
 };
 
 struct gsb_compact_op {
@@ -86,6 +98,26 @@ struct gsb_compact_result {
 	uint64_t start_device_ns, end_device_ns, n_blocks, n_instructions;
 };
 
+/* One has ended, and another is next; by a decision with the next number. */
+struct gsb_compact_step {
+	struct gsb_compact_op next;
+	uint64_t start_device_ns, end_device_ns, n_blocks,
+		n_instructions; /* as in struct gsb_compact_result */
+	uint64_t n_blocks_next;
+	uint32_t threads_per_block_next, zero;
+};
+
+struct gsb_compact_run {
+	struct gsb_trace_head head; /* its tenant is not filled */
+	struct gsb_compact_stream stream;
+	uint64_t serial, number; /* of the first that has ended */
+	uint64_t decision;	 /* of the first that was next */
+	int32_t priority;
+	uint32_t first_sm, n_sms, queue, n_ready, n_running;
+	uint64_t beside[GSB_COMPACT_BESIDE_MAX]; /* of n_running */
+	struct gsb_compact_step steps[];
+};
+
 struct gsb_compact_end {
 	struct gsb_trace_head head; /* its tenant is not filled */
 	struct gsb_compact_stream stream;
@@ -109,7 +141,7 @@ static inline void gsb_compact_begin(struct gsb_trace_head *head, enum gsb_compa
 }
 
 /* The events of a record take at most so many times its bytes. */
-#define GSB_TRACE_EXPANSION 4
+#define GSB_TRACE_EXPANSION 8
 
 /*
  * gsb_trace_expand() - the events that a record stands for: itself, where it is one

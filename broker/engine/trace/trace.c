@@ -285,7 +285,7 @@ void gsb_trace_end_turn(void)
 {
 	struct gsb_trace_buffer *b = &gsb_trace_ring;
 
-	if (!(gsb_trace_on & GSB_TRACE_TO_FILE))
+	if (!(gsb_trace_on & GSB_TRACE_TO_FILE) || b->next == b->published)
 		return;
 	gsb_trace_buffer_publish(b);
 	if (gsb_likely(gsb_trace_buffer_used(b) <= b->size / 2))

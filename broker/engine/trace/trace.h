@@ -57,6 +57,37 @@ static inline void gsb_trace_end(const struct gsb_trace_head *record, void *end)
 		gsb_trace_end_rare(record);
 }
 
+/*
+ * The same of one that may be continued, for whom @of points to, as long as nothing else is told: gsb_trace_is_open(). Only the
+ * ring's are; where it has no room, and for LTTng, each is a record of its own.
+ */
+static inline void gsb_trace_end_open(struct gsb_trace_head *record, void *end, const void *of)
+{
+	if (gsb_unlikely(!gsb_trace_buffer_end(&gsb_trace_ring, end)))
+		gsb_trace_end_rare(record);
+	else
+		gsb_trace_buffer_open(&gsb_trace_ring, record, of);
+}
+
+/* Whether it can: at gsb_trace_begin(), by bytes that are filled there, and then gsb_trace_add_more(), or not at all. */
+static inline bool gsb_trace_is_open(const void *of)
+{
+	return gsb_trace_buffer_is_open(&gsb_trace_ring, of);
+}
+
+static inline void gsb_trace_add_more(uint16_t bytes)
+{
+	gsb_trace_buffer_add_more(&gsb_trace_ring, bytes);
+}
+
+/* What comes next is of another moment: a record of its own. */
+static inline void gsb_trace_split(void)
+{
+#ifndef GSB_TRACE_NEVER
+	gsb_trace_buffer_split(&gsb_trace_ring);
+#endif
+}
+
 /* The same of a record that was filled elsewhere, but for its time. */
 void gsb_trace_put(struct gsb_trace_head *record);
 

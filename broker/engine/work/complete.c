@@ -21,7 +21,7 @@
 #include "broker/policy/estimate.h"
 #include "gsb/model_error.h"
 
-#define POLL_BATCH 64
+#define POLL_BATCH 60 /* all that come at once are one record of the trace */
 
 static void count_copy(struct gsb_ctl_tenant *stats, const struct gsb_item *item)
 {
@@ -130,6 +130,14 @@ static_assert(GSB_LIES_AS(struct gsb_completion, result, start_ns, struct gsb_co
 				  tenant, stream),
 	      "they are copied as they lie");
 
+/* ---- the trace ---- */
+
+static_assert(GSB_LIES_AS(struct gsb_completion, start_ns, n_instructions, struct gsb_compact_step,
+			  start_device_ns, n_instructions) &&
+		      GSB_LIES_AS(struct gsb_op, serial, ready_ns, struct gsb_compact_op, serial,
+				  ready_device_ns),
+	      "they are copied as they lie");
+
 static GSB_NOINLINE void tell_done(const struct gsb_item *item, const struct gsb_completion *c)
 {
 	struct gsb_stream *s = item->op.stream;
@@ -144,6 +152,88 @@ static GSB_NOINLINE void tell_done(const struct gsb_item *item, const struct gsb
 	memcpy(&e->result, &c->result, sizeof(e->result));
 	e->result.failed = item->op.order->failed;
 	gsb_trace_end(&e->head, e + 1);
+}
+
+/* One has ended so, and another is next. */
+static inline void fill_step(struct gsb_compact_step *step, const struct gsb_item *next,
+			     const struct gsb_completion *c)
+{
+	const struct gsb_kernel *k = &next->head->work.kernel;
+
+	memcpy(&step->next, &next->op.serial, sizeof(step->next));
+	memcpy(&step->start_device_ns, &c->start_ns,
+	       offsetof(struct gsb_compact_step, n_blocks_next) -
+		       offsetof(struct gsb_compact_step, start_device_ns));
+	step->n_blocks_next = k->n_blocks;
+	step->threads_per_block_next = k->threads_per_block;
+}
+
+/* The first of those that come at once; the rest continue it. */
+static GSB_NOINLINE void tell_first_step(const struct gsb_flight *f, const struct gsb_item *item,
+					 const struct gsb_completion *c)
+{
+	const struct gsb_scheduler *s = item->scheduler;
+	const uint32_t running = ~s->free_flights & ~(1u << (f - s->flights));
+	const struct gsb_work *next = &f->item->head->work;
+	struct gsb_compact_run *r = gsb_trace_begin();
+	unsigned n = 0;
+
+	static_assert(sizeof(*r) + POLL_BATCH * sizeof(r->steps[0]) <= GSB_TRACE_RECORD_MAX,
+		      "of all that come at once");
+	memcpy(&r->stream, &item->op.stream->tenant_id, sizeof(r->stream));
+	r->serial = item->op.serial;
+	r->number = item->op.stream->n_done + 1;
+	r->decision = s->n_decisions;
+	r->priority = next->priority;
+	r->first_sm = next->sms.first;
+	r->n_sms = next->sms.n;
+	r->queue = (uint32_t)f->queue->index;
+	r->n_ready = s->ready.n;
+	memset(r->beside, 0, sizeof(r->beside));
+	for (uint32_t left = running; left; left &= left - 1, n++)
+		if (n < GSB_COMPACT_BESIDE_MAX)
+			r->beside[n] = s->flights[__builtin_ctz(left)].item->op.serial;
+	r->n_running = n;
+	fill_step(r->steps, f->item, c);
+	gsb_compact_begin(&r->head, GSB_COMPACT_RUN, sizeof(*r) + sizeof(r->steps[0]));
+	gsb_trace_end_open(&r->head, r->steps + 1, f);
+}
+
+/* Of a context that has failed, or does so by this: what that means comes before that it is done. */
+static GSB_COLD void tell_failed_step(const struct gsb_flight *f, const struct gsb_item *item,
+				      const struct gsb_completion *c)
+{
+	gsb_issue_tell_follow(item->scheduler, f);
+	if (c->result == CUDA_SUCCESS)
+		tell_done(item, c);
+}
+
+/*
+ * An item has ended so, and the flight's is next. Where nothing was told since the flight's last step nothing else has changed,
+ * either, but for what a step says.
+ */
+static GSB_NOINLINE void tell_step(const struct gsb_flight *f, const struct gsb_item *item,
+				   const struct gsb_completion *c)
+{
+	struct gsb_stream *stream = item->op.stream;
+
+	gsb_stream_note(stream, stream->n_done + 1, item->op.serial);
+	if (gsb_likely(c->result == CUDA_SUCCESS && gsb_trace_is_open(f))) {
+		fill_step(gsb_trace_begin(), f->item, c);
+		gsb_trace_add_more(sizeof(struct gsb_compact_step));
+	} else if (c->result == CUDA_SUCCESS && !item->op.order->failed) {
+		tell_first_step(f, item, c);
+	} else {
+		tell_failed_step(f, item, c);
+	}
+}
+
+/* The context of an item has failed with it. */
+static GSB_COLD void fail(const struct gsb_item *item, const struct gsb_completion *c)
+{
+	gsb_ctx_fail(gsb_ctx_of(item->op.order), c->result, c->detail);
+	if (gsb_trace_is_on())
+		tell_done(item, c);
 }
 
 static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)
@@ -167,18 +257,21 @@ static void complete(struct gsb_scheduler *s, const struct gsb_completion *c)
 	if (s->estimates && item->cmd.kind == GSB_CMD_LAUNCH && c->result == CUDA_SUCCESS)
 		note_run(s, f, c);
 	next = f->run.n_behind ? gsb_run_next(f) : NULL;
-	if (next)
+	if (next) {
 		gsb_issue_follow(s, f, next, c->end_ns);
-	else
+		if (gsb_trace_is_on())
+			tell_step(f, item, c);
+	} else {
 		gsb_issue_landed(s, f);
+		if (gsb_trace_is_on() && c->result == CUDA_SUCCESS)
+			tell_done(item, c);
+	}
 	count(s, t, item, c);
 	gsb_issue_ended(item);
 	if (c->printed)
 		gsb_print_note(gsb_ctx_of(item->op.order));
 	if (c->result != CUDA_SUCCESS)
-		gsb_ctx_fail(gsb_ctx_of(item->op.order), c->result, c->detail);
-	if (gsb_trace_is_on())
-		tell_done(item, c);
+		fail(item, c);
 	gsb_stream_pop_told(stream, c->end_ns);
 }
 
@@ -239,6 +332,7 @@ bool gsb_complete_poll(struct gsb_scheduler *s)
 		return false;
 	s->rang = false;
 	do {
+		gsb_trace_split();
 		n = gsb_unlikely(s->over) ? take_over(s, batch)
 					  : s->ops->poll(s->dev, batch, POLL_BATCH);
 		for (unsigned i = 0; i < n; i++)

@@ -433,10 +433,15 @@ static void start(struct gsb_scheduler *s, struct gsb_item *item, const struct g
 
 /* ---- runs ---- */
 
-/* It was sent when the one before it was, or while that ran; for whoever looks it comes to the device now. */
-static GSB_NOINLINE void tell_follow(struct gsb_scheduler *s, const struct gsb_flight *f,
-				     const struct gsb_decision *d)
+static struct gsb_decision follow(const struct gsb_work *w)
 {
+	return (struct gsb_decision){
+		.reason = GSB_REASON_RUN, .priority = w->priority, .sms = w->sms};
+}
+
+void gsb_issue_tell_follow(struct gsb_scheduler *s, const struct gsb_flight *f)
+{
+	const struct gsb_decision d = follow(&f->item->head->work);
 	const struct gsb_work *running[GSB_N_QUEUES];
 	struct gsb_view view = {
 		.now_ns = f->item->issued_ns, .n_ready = s->ready.n, .running = running};
@@ -445,15 +450,13 @@ static GSB_NOINLINE void tell_follow(struct gsb_scheduler *s, const struct gsb_f
 		running[view.n_running++] = &s->flights[__builtin_ctz(left)].item->head->work;
 	f->item->head->n_ready = s->ready.n + 1;
 	s->n_untold++;
-	tell_issued(s, &view, &f->item, d, 1);
+	tell_issued(s, &view, &f->item, &d, 1);
 }
 
 void gsb_issue_follow(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb_item *next,
 		      uint64_t now_ns)
 {
-	const struct gsb_work *before = &f->item->head->work;
-	const struct gsb_decision same = {
-		.reason = GSB_REASON_RUN, .priority = before->priority, .sms = before->sms};
+	const struct gsb_decision same = follow(&f->item->head->work);
 
 	off_the_view(s, f);
 	next->op.ready_ns = gsb_later_ns(next->op.post_ns, now_ns);
@@ -461,8 +464,6 @@ void gsb_issue_follow(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb_
 	gsb_view_describe(next, &next->head->work);
 	note_item(s, f, next, &same, next->op.ready_ns);
 	s->n_decisions++;
-	if (gsb_trace_is_on())
-		tell_follow(s, f, &same);
 }
 
 /* ---- the decision ---- */

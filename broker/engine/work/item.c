@@ -105,16 +105,29 @@ static_assert(GSB_LIES_AS(struct gsb_rec, type, thread, struct gsb_compact_rec, 
 				  function, block) &&
 		      GSB_LIES_AS(struct gsb_rec_launch, function, smem_bytes,
 				  struct gsb_compact_body, function, smem_bytes) &&
-		      GSB_LIES_AS(struct gsb_rec_launch, function, flags, struct gsb_compact_body,
-				  function, flags),
+		      GSB_LIES_AS(struct gsb_rec_launch, function, zero, struct gsb_compact_body,
+				  function, zero) &&
+		      sizeof(struct gsb_compact_body) == sizeof(struct gsb_rec_launch),
 	      "they are copied as they lie");
 
-int gsb_item_tell_launch(const struct gsb_tenant *t, const struct gsb_rec *rec)
+/* Two words; a record at hand lies on a line of its own. */
+typedef uint64_t pair __attribute__((vector_size(16), may_alias));
+typedef uint64_t loose_pair __attribute__((vector_size(16), aligned(8), may_alias));
+
+static inline bool is_alike(const struct gsb_compact_launch *c, const struct gsb_rec *rec)
 {
-	struct gsb_op *op = t->queues.streams[gsb_handle_index(rec->stream)]->last;
+	const loose_pair *a = (const loose_pair *)&c->body;
+	const pair *b = (const pair *)(rec + 1), d = (a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]);
+
+	static_assert(sizeof(c->body) == 3 * sizeof(pair), "that is all of it");
+	return !(d[0] | d[1]) && c->rec.thread == rec->thread;
+}
+
+static void tell_another(const struct gsb_tenant *t, const struct gsb_rec *rec,
+			 const struct gsb_op *op)
+{
 	struct gsb_compact_launch *c = gsb_trace_begin();
 
-	gsb_op_number(op);
 	gsb_compact_begin(&c->head, GSB_COMPACT_LAUNCH, sizeof(*c));
 	c->head.tenant = t->id;
 	c->serial = op->serial;
@@ -122,8 +135,28 @@ int gsb_item_tell_launch(const struct gsb_tenant *t, const struct gsb_rec *rec)
 	c->posted_ns = rec->stamp;
 	memcpy(&c->rec, rec, sizeof(c->rec));
 	memcpy(&c->body, rec + 1, sizeof(c->body));
-	gsb_trace_end(&c->head, c + 1);
-	return 0;
+	if (t->clock->is_virtual) /* each has a device time of its own */
+		gsb_trace_end(&c->head, c + 1);
+	else
+		gsb_trace_end_open(&c->head, c + 1, op->stream);
+}
+
+/* It was queued by that record, and nothing has looked at it yet. */
+static inline void tell_queued(const struct gsb_tenant *t, const struct gsb_rec *rec,
+			       struct gsb_op *op)
+{
+	struct gsb_compact_again *more;
+
+	gsb_op_number_new(op);
+	more = gsb_trace_begin();
+	if (gsb_trace_is_open(op->stream) &&
+	    is_alike((const struct gsb_compact_launch *)gsb_trace_ring.open, rec)) {
+		more->time_ns = gsb_clock_count();
+		more->posted_ns = rec->stamp;
+		gsb_trace_add_more(sizeof(*more));
+	} else {
+		tell_another(t, rec, op);
+	}
 }
 
 static void tell_copy(const struct gsb_op *op)
@@ -218,12 +251,9 @@ bool gsb_item_is(const struct gsb_op *op)
 
 /* ---- records ---- */
 
-/* On the path of a launch, whoever else calls them. */
-#define INLINE inline __attribute__((always_inline))
-
 /* A new item for the stream; NULL: there is no room now. */
-static INLINE struct gsb_item *begin(struct gsb_tenant *t, struct gsb_stream *s,
-			      const struct gsb_op_class *class, uint32_t payload)
+static GSB_ALWAYS_INLINE struct gsb_item *begin(struct gsb_tenant *t, struct gsb_stream *s,
+						const struct gsb_op_class *class, uint32_t payload)
 {
 	struct gsb_item *item = gsb_op_create(&t->queues, class, sizeof(*item), payload);
 
@@ -235,7 +265,7 @@ static INLINE struct gsb_item *begin(struct gsb_tenant *t, struct gsb_stream *s,
 	return item;
 }
 
-static INLINE int push(struct gsb_stream *s, struct gsb_item *item)
+static GSB_ALWAYS_INLINE int push(struct gsb_stream *s, struct gsb_item *item)
 {
 	int err = gsb_stream_push(s, &item->op);
 
@@ -248,8 +278,8 @@ static INLINE int push(struct gsb_stream *s, struct gsb_item *item)
 
 /* A copy or a fill that was checked. */
 static GSB_NOINLINE struct gsb_item *begin_transfer(struct gsb_tenant *t, struct gsb_stream *s,
-				       const struct gsb_memory_user *user, enum gsb_cmd_kind kind,
-				       uint32_t payload)
+						    const struct gsb_memory_user *user,
+						    enum gsb_cmd_kind kind, uint32_t payload)
 {
 	static const struct gsb_op_class *const classes[2][2] = {{&copy_class, &copy_across_class},
 								 {&fill_class, &fill_across_class}};
@@ -266,7 +296,7 @@ static GSB_NOINLINE struct gsb_item *begin_transfer(struct gsb_tenant *t, struct
 }
 
 static GSB_NOINLINE int push_transfer(struct gsb_stream *s, struct gsb_item *item,
-			 const struct gsb_memory_user *user)
+				      const struct gsb_memory_user *user)
 {
 	struct holds h;
 	int err;
@@ -281,7 +311,7 @@ static GSB_NOINLINE int push_transfer(struct gsb_stream *s, struct gsb_item *ite
 	return err;
 }
 
-static bool has_threads(const struct gsb_rec_launch *b)
+static inline bool has_threads(const struct gsb_rec_launch *b)
 {
 	return b->grid[0] && b->grid[1] && b->grid[2] && b->block[0] && b->block[1] && b->block[2];
 }
@@ -303,9 +333,10 @@ static bool are_clusters_ok(struct gsb_tenant *t, const struct gsb_rec_launch *b
 	       t->dev->ops->info(t->dev)->attrs[CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH];
 }
 
-static int check_launch(struct gsb_tenant *t, const struct gsb_rec *rec,
-			const struct gsb_rec_launch *b, const struct gsb_kernel_fn *fn,
-			const struct gsb_stream *s)
+static GSB_ALWAYS_INLINE int check_launch(struct gsb_tenant *t, const struct gsb_rec *rec,
+					  const struct gsb_rec_launch *b,
+					  const struct gsb_kernel_fn *fn,
+					  const struct gsb_stream *s)
 {
 	if (!fn || (s && &fn->module->ctx->order != s->order))
 		return gsb_no_such(t, rec, "function", b->function);
@@ -326,7 +357,9 @@ static int check_launch(struct gsb_tenant *t, const struct gsb_rec *rec,
 	return s ? 0 : gsb_no_such(t, rec, "stream", rec->stream);
 }
 
-int gsb_item_launch(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_launch *b)
+/* Once for each @told: who is not listened to pays nothing for it. */
+static GSB_ALWAYS_INLINE int take_launch(struct gsb_tenant *t, const struct gsb_rec *rec,
+					 const struct gsb_rec_launch *b, bool told)
 {
 	struct gsb_kernel_fn *fn = gsb_code_find_function(t, b->function);
 	struct gsb_stream *s = gsb_stream_find(&t->queues, rec->stream);
@@ -356,7 +389,20 @@ int gsb_item_launch(struct gsb_tenant *t, const struct gsb_rec *rec, const struc
 	};
 	err = push(s, item);
 	t->stats.launches += !err;
+	if (told && !err)
+		tell_queued(t, rec, &item->op);
 	return err;
+}
+
+int gsb_item_launch(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_launch *b)
+{
+	return take_launch(t, rec, b, false);
+}
+
+int gsb_item_launch_told(struct gsb_tenant *t, const struct gsb_rec *rec,
+			 const struct gsb_rec_launch *b)
+{
+	return take_launch(t, rec, b, true);
 }
 
 int gsb_item_copy(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_copy *b)

@@ -133,8 +133,9 @@ int gsb_item_copy(struct gsb_tenant *t, const struct gsb_rec *rec, const struct 
 int gsb_item_fill(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_rec_fill *body);
 
 bool gsb_item_is(const struct gsb_op *op); /* of an operation: one of these three */
-/* For the trace: a launch has just been queued by that record. 0. */
-int gsb_item_tell_launch(const struct gsb_tenant *t, const struct gsb_rec *rec);
+/* The same as gsb_item_launch(), and told. */
+int gsb_item_launch_told(struct gsb_tenant *t, const struct gsb_rec *rec,
+			 const struct gsb_rec_launch *body);
 
 /* ---- issue.c ---- */
 
@@ -144,6 +145,8 @@ void gsb_issue_landed(struct gsb_scheduler *s, struct gsb_flight *f); /* it is o
 /* and what was behind it is the flight's item now, from device time @now_ns; */
 void gsb_issue_follow(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb_item *next,
 		      uint64_t now_ns);
+/* For the trace: it was sent when the one before it was, or while that ran; for whoever looks it comes to the device now. */
+void gsb_issue_tell_follow(struct gsb_scheduler *s, const struct gsb_flight *f);
 void gsb_issue_ended(struct gsb_item *item);	/* and is no more */
 void gsb_issue_ranked(struct gsb_scheduler *s); /* ranks of tenants have changed */
 bool gsb_issue_all(struct gsb_scheduler *s);	/* what the policy lets go; whether any */
