@@ -72,7 +72,6 @@ enum argument {
 	OPT_END
 };
 
-/* In the order of the enumeration. */
 static const struct argp_option options[] = {
 	{"control-fd", OPT_CONTROL_FD, "N", 0, "its end of the socket pair", 0},
 	{"device", OPT_DEVICE, "SPEC", 0,
@@ -182,6 +181,15 @@ static int set_option(struct arguments *a, enum argument opt, const char *value)
 	return -EINVAL;
 }
 
+static const char *name_of(int key)
+{
+	const struct argp_option *o = options;
+
+	while (o->key != key)
+		o++;
+	return o->name;
+}
+
 static error_t on_option(int key, char *value, struct argp_state *state)
 {
 	struct arguments *a = state->input;
@@ -193,8 +201,7 @@ static error_t on_option(int key, char *value, struct argp_state *state)
 	if (key < OPT_CONTROL_FD || key >= OPT_END)
 		return ARGP_ERR_UNKNOWN;
 	if (set_option(a, (enum argument)key, value))
-		argp_error(state, "--%s %s: not a valid value", options[key - OPT_CONTROL_FD].name,
-			   value);
+		argp_error(state, "--%s %s: not a valid value", name_of(key), value);
 	return 0;
 }
 

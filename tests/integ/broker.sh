@@ -45,9 +45,11 @@ broker_wrong_usage_exits_2() {
 }
 
 engine_wrong_usage_exits_2() {
-	local i arguments=("" "--control-fd 3" "--control-fd 3 --device null extra" "--control-fd 3 --device null --workers many")
+	local i arguments=("" "--control-fd 3" "--control-fd 3 --device null extra" "--control-fd 3 --device null --workers many"
+		"--connections 33" "--spare-lanes 99")
 	local messages=("it is started by gsbrokerd, with --control-fd and --device" "it is started by gsbrokerd"
-		"'extra' is no option" "--workers many: not a valid value")
+		"'extra' is no option" "--workers many: not a valid value" "--connections 33: not a valid value"
+		"--spare-lanes 99: not a valid value")
 	for i in "${!arguments[@]}"; do
 		# shellcheck disable=SC2086 # words
 		status_of "$build/broker/gsb-engine" ${arguments[i]}
