@@ -257,13 +257,16 @@ static int setup_parts(void **state)
 	return gsb_trace_buffer_init(&buffer, 1 << 20);
 }
 
+#define POSTED 0x123456789abcdefull /* what is read elsewhere by mistake is not that */
+
 /* A record that may be, for whom of is; then whether it goes on by one more for him. */
 static void open_launch(uint64_t serial, const void *of)
 {
 	struct gsb_compact_launch *c = gsb_trace_buffer_begin(&buffer);
 
 	*c = (struct gsb_compact_launch){.head = {GSB_COMPACT_LAUNCH, sizeof(*c), 1, serial},
-					 .serial = serial};
+					 .serial = serial,
+					 .posted_ns = POSTED};
 	if (gsb_trace_buffer_end(&buffer, c + 1))
 		gsb_trace_buffer_open(&buffer, &c->head, of);
 	else
@@ -276,7 +279,7 @@ static bool go_on(const void *of)
 
 	if (!gsb_trace_buffer_is_open(&buffer, of))
 		return false;
-	*more = (struct gsb_compact_again){0};
+	*more = (struct gsb_compact_again){.posted_ns = POSTED};
 	gsb_trace_buffer_add_more(&buffer, sizeof(*more));
 	return true;
 }
@@ -291,8 +294,10 @@ static unsigned take_queued(uint64_t first)
 	while (at < bytes) {
 		const struct gsb_trace_queued *q = (const void *)(to + at);
 
-		if (q->head.type == GSB_TRACE_QUEUED)
+		if (q->head.type == GSB_TRACE_QUEUED) {
 			assert_int_equal(q->serial, first + n++);
+			assert_int_equal(q->posted_ns, POSTED);
+		}
 		at += q->head.bytes;
 	}
 	return n;
