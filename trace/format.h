@@ -8,6 +8,10 @@
  * The file says itself how its records are laid out, so a reader of another version skips events and fields that it does
  * not know, and finds those that it knows by name. Numbers are in the byte order of who wrote it: byte_order tells.
  *
+ * A record is of the size that the list says; or, where the list has another entry whose name is its own and GSB_TRACE_PART, has
+ * any number of parts behind it, of the size of that one, whose fields are counted from the beginning of each part. Such records
+ * are the compact ones (compact.h), of which a reader makes events. They are what is new in format 2.
+ *
  * A chunk has a sum over its records: of an engine that died, or a disk that was full, all chunks but the last can be
  * read. A file that was ended in order ends with an empty chunk, which has no records.
  *
@@ -21,7 +25,7 @@
 
 #define GSB_TRACE_MAGIC	     "gsbtrac" /* and its NUL: 8 bytes */
 #define GSB_TRACE_BYTE_ORDER 0x01020304u
-#define GSB_TRACE_MAJOR	     1 /* differs: no understanding */
+#define GSB_TRACE_MAJOR	     2 /* a reader understands its own, and those before */
 #define GSB_TRACE_MINOR	     0
 
 #define GSB_TRACE_NAME_MAX 40
@@ -57,6 +61,11 @@ struct gsb_trace_field_format {
 static_assert(sizeof(struct gsb_trace_event_format) == 48 &&
 		      sizeof(struct gsb_trace_field_format) == 48,
 	      "the list is fixed");
+
+#define GSB_TRACE_MAJOR_OF_PARTS 2
+#define GSB_TRACE_PART		 "_part"
+#define GSB_TRACE_PART_OF(type) \
+	((type) + 512u) /* what is in the list of the parts of a type; no record has it */
 
 #define GSB_TRACE_CHUNK_MAGIC 0x6b6e6863u /* "chnk" */
 #define GSB_TRACE_CHUNK_MAX   (1u << 20)  /* bytes of records */

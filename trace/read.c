@@ -1,6 +1,8 @@
 /*
  * read.c - see read.h. What the file says of its records is checked once, when it is opened, and made into a plan for each
- * event: which bytes of a record go where in this build's struct. From then on a record is a lookup and a few copies.
+ * event: which bytes of a record go where in this build's struct. From then on a record is a lookup and a few copies. A compact
+ * record is brought into this build's structs likewise, part by part, and then made into its events, which are handed out one
+ * by one.
  */
 #include "trace/read.h"
 
@@ -13,19 +15,33 @@
 
 #include "base/checked.h"
 #include "base/compiler.h"
+#include "trace/compact.h"
 
 struct move {
 	uint16_t from, to, bytes;
 };
 
-/* An event as this file has it. */
+/* A record, or the parts of one, as this file has it. */
 struct plan {
-	struct gsb_trace_event event; /* as the file says; its fields are the reader's */
-	enum gsb_trace_type type;     /* this build's; NONE: it has none of that name */
+	struct gsb_trace_event event;	   /* as the file says; its fields are the reader's */
+	const struct gsb_trace_event *own; /* this build's of that name; NULL: it has none */
+	unsigned type;			   /* of that: an event's, or a compact record's */
+	const struct plan *part;	   /* what may be behind it; NULL: nothing */
 	struct move *moves;
 	unsigned n_moves;
-	bool there;
+	bool there, is_part;
 };
+
+/* Parts of one record; a part has no fewer bytes than the head of a record. */
+#define PARTS_MAX (GSB_TRACE_RECORD_MAX / sizeof(struct gsb_trace_head))
+
+/* This build's form of a compact record with parts, of which a file may have smaller ones. */
+#define COMPACT_BYTES_MAX                                                                   \
+	(sizeof(struct gsb_compact_launch) + sizeof(struct gsb_compact_decision) +          \
+	 sizeof(struct gsb_compact_run) + sizeof(struct gsb_compact_end) +                  \
+	 PARTS_MAX * (sizeof(struct gsb_compact_again) + sizeof(struct gsb_compact_issue) + \
+		      sizeof(struct gsb_compact_step)))
+static_assert(COMPACT_BYTES_MAX <= UINT16_MAX, "its head can say so");
 
 struct gsb_trace_reader {
 	int fd;
@@ -41,6 +57,11 @@ struct gsb_trace_reader {
 	uint64_t n_chunks, n_records, n_lost;
 	enum gsb_trace_ending ending;
 	union gsb_trace_any any;
+
+	_Alignas(8) uint8_t compact[COMPACT_BYTES_MAX];
+	_Alignas(8) uint8_t events_of_it[GSB_TRACE_EXPANSION * COMPACT_BYTES_MAX];
+	uint32_t expanded_at,
+		expanded; /* bytes of events_of_it that were handed out; that there are */
 };
 
 /* Return: bytes read, fewer than size at the end of the file; -errno. */
@@ -96,11 +117,13 @@ static uint16_t bytes_of(unsigned type)
 	}
 }
 
-static bool is_field_ok(const struct gsb_trace_field_format *f, uint16_t record_bytes)
+static bool is_field_ok(const struct gsb_trace_field_format *f, const struct plan *p,
+			uint16_t record_bytes)
 {
 	uint16_t bytes = bytes_of(f->type);
 
-	return is_name(f->name) && f->bytes && f->offset >= sizeof(struct gsb_trace_head) &&
+	return is_name(f->name) && f->bytes &&
+	       (p->is_part || f->offset >= sizeof(struct gsb_trace_head)) &&
 	       gsb_range_ok(f->offset, f->bytes, record_bytes) && (!bytes || f->bytes == bytes) &&
 	       (f->type != GSB_TRACE_FIELD_SERIALS || f->bytes % 8 == 0);
 }
@@ -111,7 +134,7 @@ static int take_fields(struct gsb_trace_reader *r, const struct gsb_trace_event_
 	for (unsigned i = 0; i < e->n_fields; i++) {
 		const struct gsb_trace_field_format *f = &r->formats[e->first_field + i];
 
-		if (!is_field_ok(f, e->bytes))
+		if (!is_field_ok(f, p, e->bytes))
 			return -EBADMSG;
 		r->fields[e->first_field + i] = (struct gsb_trace_field){
 			.name = f->name,
@@ -128,12 +151,30 @@ static int take_fields(struct gsb_trace_reader *r, const struct gsb_trace_event_
 	return 0;
 }
 
-static enum gsb_trace_type type_named(const char *name)
+static bool is_called(const struct gsb_trace_event *e, const char *name)
 {
-	for (unsigned type = 1; type < GSB_N_TRACE_TYPES; type++)
-		if (!strcmp(gsb_trace_event(type)->name, name))
-			return (enum gsb_trace_type)type;
-	return GSB_TRACE_NONE;
+	return e->bytes && !strcmp(e->name, name);
+}
+
+static const struct gsb_trace_event *own_part(const char *name, unsigned *type)
+{
+	for (*type = GSB_COMPACT_LAUNCH; *type < GSB_N_COMPACT_TYPES; (*type)++)
+		if (is_called(&gsb_compact_layout(*type)->part, name))
+			return &gsb_compact_layout(*type)->part;
+	*type = GSB_TRACE_NONE;
+	return NULL;
+}
+
+static const struct gsb_trace_event *own_record(const char *name, bool or_compact, unsigned *type)
+{
+	for (*type = 1; *type < GSB_N_TRACE_TYPES; (*type)++)
+		if (is_called(gsb_trace_event(*type), name))
+			return gsb_trace_event(*type);
+	for (; or_compact && *type < GSB_N_COMPACT_TYPES; (*type)++)
+		if (is_called(&gsb_compact_layout(*type)->record, name))
+			return &gsb_compact_layout(*type)->record;
+	*type = GSB_TRACE_NONE;
+	return NULL;
 }
 
 static const struct gsb_trace_field *field_named(const struct gsb_trace_event *e, const char *name)
@@ -155,17 +196,27 @@ static uint16_t common_bytes(const struct gsb_trace_field *from, const struct gs
 /* Each of our fields takes one move at most, and there are as many moves as the file has fields. */
 static void make_plan(struct plan *p, struct move *moves)
 {
-	const struct gsb_trace_event *own = gsb_trace_event(p->type);
-
 	p->moves = moves;
-	for (unsigned i = 0; own && i < p->event.n_fields; i++) {
+	for (unsigned i = 0; p->own && i < p->event.n_fields; i++) {
 		const struct gsb_trace_field *from = &p->event.fields[i];
-		const struct gsb_trace_field *to = field_named(own, from->name);
+		const struct gsb_trace_field *to = field_named(p->own, from->name);
 		uint16_t bytes = to ? common_bytes(from, to) : 0;
 
 		if (bytes)
 			moves[p->n_moves++] = (struct move){from->offset, to->offset, bytes};
 	}
+}
+
+static bool has_parts(const struct gsb_trace_reader *r)
+{
+	return r->header.major >= GSB_TRACE_MAJOR_OF_PARTS;
+}
+
+static bool is_name_of_part(const char *name)
+{
+	const size_t n = strlen(name), end = strlen(GSB_TRACE_PART);
+
+	return n > end && !strcmp(name + n - end, GSB_TRACE_PART);
 }
 
 static int take_event(struct gsb_trace_reader *r, const struct gsb_trace_event_format *e)
@@ -174,12 +225,37 @@ static int take_event(struct gsb_trace_reader *r, const struct gsb_trace_event_f
 
 	if (!p || !e->type || p->there || !is_name(e->name) || e->bytes % 8 ||
 	    e->bytes < sizeof(struct gsb_trace_head) || e->bytes > GSB_TRACE_RECORD_MAX ||
-	    !gsb_range_ok(e->first_field, e->n_fields, r->header.n_fields) || take_fields(r, e, p))
+	    !gsb_range_ok(e->first_field, e->n_fields, r->header.n_fields))
+		return -EBADMSG;
+	p->is_part = has_parts(r) && is_name_of_part(e->name);
+	if (take_fields(r, e, p))
 		return -EBADMSG;
 	p->there = true;
-	p->type = type_named(e->name);
+	p->own = p->is_part ? own_part(e->name, &p->type)
+			    : own_record(e->name, has_parts(r), &p->type);
 	make_plan(p, &r->moves[e->first_field]);
 	return 0;
+}
+
+static const struct plan *plan_named(const struct gsb_trace_reader *r, const char *name)
+{
+	for (uint32_t i = 0; i < r->header.n_events; i++)
+		if (!strcmp(r->events[i].name, name))
+			return &r->plans[r->events[i].type];
+	return NULL;
+}
+
+/* Which of them have any. */
+static void find_parts(struct gsb_trace_reader *r)
+{
+	char name[GSB_TRACE_NAME_MAX + sizeof(GSB_TRACE_PART)];
+
+	for (uint32_t i = 0; i < r->header.n_events; i++) {
+		struct plan *p = &r->plans[r->events[i].type];
+
+		snprintf(name, sizeof(name), "%s" GSB_TRACE_PART, p->event.name);
+		p->part = p->is_part ? NULL : plan_named(r, name);
+	}
 }
 
 /* Events may share fields in the file of an enemy, but not the moves that are made of them. */
@@ -221,6 +297,8 @@ static int read_list(struct gsb_trace_reader *r)
 	err = check_sharing(r);
 	for (uint32_t i = 0; !err && i < h->n_events; i++)
 		err = take_event(r, &r->events[i]);
+	if (!err && has_parts(r))
+		find_parts(r);
 	return err;
 }
 
@@ -228,7 +306,7 @@ static int check_header(const struct gsb_trace_header *h)
 {
 	if (memcmp(h->magic, GSB_TRACE_MAGIC, sizeof(h->magic)))
 		return -EBADMSG;
-	if (h->byte_order != GSB_TRACE_BYTE_ORDER || h->major != GSB_TRACE_MAJOR)
+	if (h->byte_order != GSB_TRACE_BYTE_ORDER || h->major > GSB_TRACE_MAJOR || !h->major)
 		return -EPROTONOSUPPORT;
 	if (!h->n_events || h->n_events > GSB_TRACE_EVENTS_MAX || !h->n_fields ||
 	    h->n_fields > GSB_TRACE_FIELDS_MAX)
@@ -250,8 +328,8 @@ static void explain(int err, const struct gsb_trace_header *h, char *why)
 			 "it was recorded on a machine of another byte order: read it there");
 	else if (err == -EPROTONOSUPPORT)
 		snprintf(why, GSB_TRACE_WHY_MAX,
-			 "it is a trace of format %u, this program reads %u: use the tools of the "
-			 "release that recorded it",
+			 "it is a trace of format %u, this program reads them up to %u: use the "
+			 "tools of the release that recorded it",
 			 (unsigned int)h->major, (unsigned int)GSB_TRACE_MAJOR);
 	else if (err == -EBADMSG)
 		snprintf(why, GSB_TRACE_WHY_MAX,
@@ -319,7 +397,7 @@ const struct gsb_trace_header *gsb_trace_header(const struct gsb_trace_reader *r
 
 bool gsb_trace_must_wait(const struct gsb_trace_reader *r)
 {
-	return r->at == r->bytes;
+	return r->at == r->bytes && r->expanded_at == r->expanded;
 }
 
 enum gsb_trace_ending gsb_trace_ending(const struct gsb_trace_reader *r)
@@ -380,62 +458,142 @@ static void end_own_texts(union gsb_trace_any *any, const struct gsb_trace_event
 			((char *)any)[own->fields[i].offset + own->fields[i].bytes - 1] = 0;
 }
 
-/* The record in this build's struct. */
+/* What the file says, in this build's form of it. */
+static void move(const struct plan *p, const uint8_t *from, uint8_t *to)
+{
+	memset(to, 0, p->own->bytes);
+	for (unsigned i = 0; i < p->n_moves; i++)
+		memcpy(to + p->moves[i].to, from + p->moves[i].from, p->moves[i].bytes);
+}
+
+static void put_head(const struct plan *p, const uint8_t *record, uint32_t bytes, uint8_t *to)
+{
+	struct gsb_trace_head head;
+
+	memcpy(&head, record, sizeof(head));
+	head.type = (uint16_t)p->type;
+	head.bytes = (uint16_t)bytes;
+	memcpy(to, &head, sizeof(head));
+}
+
+/* The record in this build's struct, or its head alone. */
 static void translate(struct gsb_trace_reader *r, const struct plan *p, const uint8_t *record)
 {
-	const struct gsb_trace_event *own = gsb_trace_event(p->type);
 	uint8_t *to = (uint8_t *)&r->any;
 
-	memset(to, 0, own ? own->bytes : sizeof(r->any.head));
-	memcpy(to, record, sizeof(struct gsb_trace_head));
-	r->any.head.type = (uint16_t)p->type;
-	if (!own)
+	if (!p->own) {
+		put_head(p, record, p->event.bytes, to);
 		return;
-	r->any.head.bytes = own->bytes;
-	for (unsigned i = 0; i < p->n_moves; i++)
-		memcpy(to + p->moves[i].to, record + p->moves[i].from, p->moves[i].bytes);
-	end_own_texts(&r->any, own);
+	}
+	move(p, record, to);
+	put_head(p, record, p->own->bytes, to);
+	end_own_texts(&r->any, p->own);
 	if (p->type == GSB_TRACE_LOST)
 		r->n_lost += r->any.lost.n_events;
 }
 
-/* NULL: what stands there is none. */
-static const struct plan *plan_of_next(const struct gsb_trace_reader *r)
+static bool is_compact(const struct plan *p)
 {
-	struct gsb_trace_head head;
+	return p->type >= GSB_COMPACT_LAUNCH;
+}
+
+/* The events of a compact record of so many bytes. */
+static void expand(struct gsb_trace_reader *r, const struct plan *p, const uint8_t *record,
+		   uint32_t bytes)
+{
+	const struct plan *part = p->part;
+	uint8_t *to = r->compact;
+
+	move(p, record, to);
+	to += p->own->bytes;
+	for (uint32_t at = p->event.bytes; at < bytes; at += part->event.bytes)
+		if (part->own) { /* else this build knows the record without parts */
+			move(part, record + at, to);
+			to += part->own->bytes;
+		}
+	put_head(p, record, (uint32_t)(to - r->compact), r->compact);
+	r->expanded = gsb_trace_expand((const struct gsb_trace_head *)r->compact, r->events_of_it);
+	r->expanded_at = 0;
+}
+
+/* As many as the list says, and whole parts behind them. */
+static bool is_size_ok(const struct plan *p, uint32_t bytes)
+{
+	if (bytes <= p->event.bytes || !p->part)
+		return bytes == p->event.bytes;
+	return bytes <= GSB_TRACE_RECORD_MAX &&
+	       (bytes - p->event.bytes) % p->part->event.bytes == 0;
+}
+
+/* NULL: what stands there is none. */
+static const struct plan *plan_of_next(const struct gsb_trace_reader *r,
+				       struct gsb_trace_head *head)
+{
 	const struct plan *p;
 
-	if (r->bytes - r->at < sizeof(head))
+	if (r->bytes - r->at < sizeof(*head))
 		return NULL;
-	memcpy(&head, r->chunk + r->at, sizeof(head));
-	p = head.type < GSB_TRACE_EVENTS_MAX ? &r->plans[head.type] : NULL;
-	return p && p->there && head.bytes == p->event.bytes && head.bytes <= r->bytes - r->at
+	memcpy(head, r->chunk + r->at, sizeof(*head));
+	p = head->type < GSB_TRACE_EVENTS_MAX ? &r->plans[head->type] : NULL;
+	return p && p->there && !p->is_part && is_size_ok(p, head->bytes) &&
+			       head->bytes <= r->bytes - r->at
 		       ? p
 		       : NULL;
 }
 
-int gsb_trace_next(struct gsb_trace_reader *r, struct gsb_trace_record *out)
+/* Of those that a compact record stands for. */
+static int next_of_expanded(struct gsb_trace_reader *r, struct gsb_trace_record *out)
 {
-	const struct plan *p;
-	int got = 1;
+	const union gsb_trace_any *any =
+		(const union gsb_trace_any *)(r->events_of_it + r->expanded_at);
 
-	if (r->ending)
-		return r->ending == GSB_TRACE_DAMAGED ? -EBADMSG : 0;
-	if (r->at == r->bytes)
-		got = next_chunk(r);
-	if (got <= 0)
-		return got;
-	p = plan_of_next(r);
-	if (!p)
-		return end(r, GSB_TRACE_DAMAGED);
-	translate(r, p, r->chunk + r->at);
 	*out = (struct gsb_trace_record){
-		.type = p->type,
-		.any = &r->any,
-		.event = p->type ? gsb_trace_event(p->type) : &p->event,
-		.bytes = p->type ? (const void *)&r->any : r->chunk + r->at,
+		.type = (enum gsb_trace_type)any->head.type,
+		.any = any,
+		.event = gsb_trace_event(any->head.type),
+		.bytes = any,
 		.number = r->n_records++,
 	};
-	r->at += p->event.bytes;
+	r->expanded_at += any->head.bytes;
 	return 1;
+}
+
+static int next_of_file(struct gsb_trace_reader *r, const struct plan *p, const uint8_t *record,
+			struct gsb_trace_record *out)
+{
+	translate(r, p, record);
+	*out = (struct gsb_trace_record){
+		.type = (enum gsb_trace_type)p->type,
+		.any = &r->any,
+		.event = p->own ? p->own : &p->event,
+		.bytes = p->own ? (const void *)&r->any : record,
+		.number = r->n_records++,
+	};
+	return 1;
+}
+
+int gsb_trace_next(struct gsb_trace_reader *r, struct gsb_trace_record *out)
+{
+	while (r->expanded_at == r->expanded) {
+		const uint8_t *record;
+		const struct plan *p;
+		struct gsb_trace_head head;
+		int got = 1;
+
+		if (r->ending)
+			return r->ending == GSB_TRACE_DAMAGED ? -EBADMSG : 0;
+		if (r->at == r->bytes)
+			got = next_chunk(r);
+		if (got <= 0)
+			return got;
+		p = plan_of_next(r, &head);
+		if (!p)
+			return end(r, GSB_TRACE_DAMAGED);
+		record = r->chunk + r->at;
+		r->at += head.bytes;
+		if (!is_compact(p))
+			return next_of_file(r, p, record, out);
+		expand(r, p, record, head.bytes);
+	}
+	return next_of_expanded(r, out);
 }

@@ -3,6 +3,7 @@
  */
 #include "trace/write.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "trace/compact.h"
 #include "trace/event.h"
 
 uint64_t gsb_trace_sum(uint64_t sum, const void *words, uint32_t bytes)
@@ -46,8 +48,12 @@ static int write_all(struct gsb_trace_writer *w, const void *bytes, size_t size)
 
 /* ---- the list ---- */
 
+static_assert(GSB_N_COMPACT_TYPES <= GSB_TRACE_PART_OF(0) &&
+		      GSB_TRACE_PART_OF(GSB_N_COMPACT_TYPES) <= GSB_TRACE_EVENTS_MAX,
+	      "no type is another's");
+
 struct list {
-	struct gsb_trace_event_format events[GSB_N_TRACE_TYPES];
+	struct gsb_trace_event_format events[GSB_TRACE_EVENTS_MAX];
 	struct gsb_trace_field_format fields[GSB_TRACE_FIELDS_MAX];
 	unsigned n_events, n_fields;
 };
@@ -71,12 +77,22 @@ static void add_event(struct list *l, unsigned type, const struct gsb_trace_even
 		add_field(l, &e->fields[i]);
 }
 
+/* No record has the type of a part, and its name is what a reader finds it by. */
+static void add_compact(struct list *l, unsigned type, const struct gsb_compact_layout *c)
+{
+	add_event(l, type, &c->record);
+	if (c->part.bytes)
+		add_event(l, GSB_TRACE_PART_OF(type), &c->part);
+}
+
 static struct list *make_list(void)
 {
 	struct list *l = calloc(1, sizeof(*l));
 
 	for (unsigned type = 1; l && type < GSB_N_TRACE_TYPES; type++)
 		add_event(l, type, gsb_trace_event(type));
+	for (unsigned type = GSB_COMPACT_LAUNCH; l && type < GSB_N_COMPACT_TYPES; type++)
+		add_compact(l, type, gsb_compact_layout(type));
 	return l;
 }
 
@@ -115,16 +131,26 @@ int gsb_trace_write_header_by(struct gsb_trace_writer *w, int fd, gsb_trace_put_
 	return err;
 }
 
-int gsb_trace_write_chunk(struct gsb_trace_writer *w, const void *records, uint32_t bytes)
+int gsb_trace_write_pieces(struct gsb_trace_writer *w, const struct iovec *pieces, unsigned n)
 {
-	struct gsb_trace_chunk c = {GSB_TRACE_CHUNK_MAGIC, bytes, w->n_chunks, 0};
+	struct gsb_trace_chunk c = {GSB_TRACE_CHUNK_MAGIC, 0, w->n_chunks, 0};
 	int err;
 
+	for (unsigned i = 0; i < n; i++)
+		c.bytes += (uint32_t)pieces[i].iov_len;
 	c.sum = gsb_trace_sum(0, &c, offsetof(struct gsb_trace_chunk, sum));
-	c.sum = gsb_trace_sum(c.sum, records, bytes);
+	for (unsigned i = 0; i < n; i++)
+		c.sum = gsb_trace_sum(c.sum, pieces[i].iov_base, (uint32_t)pieces[i].iov_len);
 	err = write_all(w, &c, sizeof(c));
-	if (!err)
-		err = write_all(w, records, bytes);
+	for (unsigned i = 0; i < n && !err; i++)
+		err = write_all(w, pieces[i].iov_base, pieces[i].iov_len);
 	w->n_chunks += !err;
 	return err;
+}
+
+int gsb_trace_write_chunk(struct gsb_trace_writer *w, const void *records, uint32_t bytes)
+{
+	const struct iovec piece = {(void *)records, bytes};
+
+	return gsb_trace_write_pieces(w, &piece, bytes != 0);
 }

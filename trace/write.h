@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include "trace/format.h"
 
@@ -34,7 +35,14 @@ int gsb_trace_write_header(struct gsb_trace_writer *w, int fd,
 int gsb_trace_write_header_by(struct gsb_trace_writer *w, int fd, gsb_trace_put_bytes *put,
 			      const struct gsb_trace_header *about);
 
-/* Whole records, GSB_TRACE_CHUNK_MAX bytes at most; 0 bytes: the file ends here. 0, -errno. */
+/*
+ * gsb_trace_write_chunk() - whole records, events (event.h) or compact ones (compact.h), with times for stamps
+ * @bytes: GSB_TRACE_CHUNK_MAX at most; 0: the file ends here
+ *
+ * Return: 0, -errno.
+ */
 int gsb_trace_write_chunk(struct gsb_trace_writer *w, const void *records, uint32_t bytes);
+/* The same of records that lie in n pieces, each a multiple of 8 bytes. */
+int gsb_trace_write_pieces(struct gsb_trace_writer *w, const struct iovec *pieces, unsigned n);
 
 #endif

@@ -70,7 +70,6 @@ libengine_la_SOURCES = \
 	broker/engine/work/times.c broker/engine/work/times.h \
 	broker/engine/work/view.c broker/engine/work/view.h \
 	broker/engine/trace/buffer.c broker/engine/trace/buffer.h \
-	broker/engine/trace/compact.c broker/engine/trace/compact.h \
 	broker/engine/trace/provider.c broker/engine/trace/provider.h \
 	broker/engine/trace/trace.c broker/engine/trace/trace.h
 libengine_la_CPPFLAGS = $(AM_CPPFLAGS) -DGSB_PKGLIBDIR='"$(pkglibdir)"'

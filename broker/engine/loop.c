@@ -21,7 +21,7 @@
 #include "broker/engine/order/stream.h"
 #include "broker/engine/start_line.h"
 #include "broker/engine/tell.h"
-#include "broker/engine/trace/compact.h"
+#include "trace/compact.h"
 #include "broker/engine/work/times.h"
 #include "shm/wait.h"
 

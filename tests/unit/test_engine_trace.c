@@ -46,11 +46,13 @@ static void begin_with(struct fixture *f, bool virtual_clock, const struct gsb_p
 	f->n_events = 0;
 }
 
+/* Into a ring as one that was used before. */
 static void record(struct fixture *f)
 {
 	const struct gsb_trace_header about = {.device = "kit"};
 
 	assert_int_equal(gsb_trace_record(dup(f->file), &about), 0);
+	memset(gsb_trace_ring.ring, 0xee, 1 << 20);
 	gsb_tell_all(f->k.engine);
 	gsb_tenant_trace(f->t.t);
 }

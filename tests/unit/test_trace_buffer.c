@@ -11,7 +11,8 @@
 #include <string.h>
 
 #include "broker/engine/trace/buffer.h"
-#include "broker/engine/trace/compact.h"
+#include "tests/unit/trace_ring.h"
+#include "trace/compact.h"
 #include "trace/format.h"
 
 #define N_RACED 400000
@@ -48,8 +49,8 @@ static bool put(uint64_t serial)
 /* What is oldest, at most room bytes of it, out of the ring. */
 static uint32_t take_bytes(void *to, uint32_t room)
 {
-	return gsb_trace_buffer_drain(&buffer, gsb_trace_buffer_look(&buffer, room),
-				      to); /* all of them are events */
+	return trace_ring_drain(&buffer, gsb_trace_buffer_look(&buffer, room),
+				to); /* all of them are events */
 }
 
 /* Takes n records, which must be those of serial first on. */

@@ -9,8 +9,9 @@
 #include <string.h>
 
 #include "broker/engine/trace/buffer.h"
-#include "broker/engine/trace/compact.h"
 #include "gsb/handle.h"
+#include "tests/unit/trace_ring.h"
+#include "trace/compact.h"
 #include "trace/format.h"
 
 #define EVENTS_MAX 128
@@ -194,7 +195,6 @@ static union {
 	struct {
 		uint8_t c[sizeof(struct gsb_compact_decision)];
 		struct gsb_compact_issue issues[N_ISSUES];
-		uint64_t beside[GSB_COMPACT_BESIDE_MAX];
 	} all;
 } decision;
 
@@ -204,13 +204,12 @@ static const struct gsb_compact_decision *three_issues(void)
 	struct gsb_compact_decision *c = &decision.c;
 
 	memset(&decision, 0xee, sizeof(decision)); /* as a ring that was used before */
-	c->head = (struct gsb_trace_head){GSB_COMPACT_DECISION, sizeof(decision), N_ISSUES, 17};
+	c->head = (struct gsb_trace_head){GSB_COMPACT_DECISION, sizeof(decision), 99, 17};
 	c->decision = 4;
 	c->device_ns = 50;
 	c->n_ready = 3;
 	c->n_running = 2;
-	decision.all.beside[0] = 80;
-	decision.all.beside[1] = 81;
+	memcpy(c->beside, (uint64_t[]){80, 81, 0, 0}, sizeof(c->beside));
 	for (unsigned i = 0; i < N_ISSUES; i++) {
 		struct gsb_compact_issue *to = &c->issues[i];
 
@@ -308,8 +307,8 @@ static void test_expand_of_a_decision_beside_many_names_the_first(void **state)
 {
 	three_issues();
 	decision.c.n_running = 9;
-	decision.all.beside[2] = 82;
-	decision.all.beside[3] = 83;
+	decision.c.beside[2] = 82;
+	decision.c.beside[3] = 83;
 	expand(&decision.c.head);
 	assert_int_equal(events[2].decided.beside[3], 83);
 	assert_int_equal(events[2].decided.n_running, 9);
@@ -420,12 +419,13 @@ static bool put(struct gsb_trace_buffer *b, const struct gsb_trace_head *record)
 
 static uint32_t drain(struct gsb_trace_buffer *b, uint32_t most, void *to)
 {
-	return gsb_trace_buffer_drain(b, gsb_trace_buffer_look(b, most), to);
+	return trace_ring_drain(b, gsb_trace_buffer_look(b, most), to);
 }
 
 static void test_ring_has_the_events_of_records_across_its_end(void **state)
 {
 	static _Alignas(8) uint8_t to[GSB_TRACE_EXPANSION * GSB_TRACE_RECORD_MAX];
+	const struct gsb_stamp_clock clock = {.rate = 1ull << 32};
 	struct gsb_trace_buffer b = {0};
 
 	assert_int_equal(gsb_trace_buffer_init(&b, 16384), 0);
@@ -433,6 +433,7 @@ static void test_ring_has_the_events_of_records_across_its_end(void **state)
 		three_issues();
 		decision.c.issues[0].op.serial = round;
 		assert_true(put(&b, &decision.c.head));
+		assert_int_equal(gsb_trace_buffer_time(&b, sizeof(decision), &clock), 9);
 		split(to, drain(&b, GSB_TRACE_RECORD_MAX, to));
 		assert_int_equal(n_events, 9);
 		assert_int_equal(events[2].decided.serial, round);
@@ -458,7 +459,7 @@ static void test_time_of_a_launch_is_that_of_its_events_and_behind_its_posting(v
 	assert_int_equal(gsb_trace_buffer_init(&b, 16384), 0);
 	for (unsigned i = 0; i < 300; i++) {
 		assert_true(put(&b, &c.head));
-		gsb_trace_buffer_time(&b, sizeof(c), &clock);
+		assert_int_equal(gsb_trace_buffer_time(&b, sizeof(c), &clock), 2);
 		split(to, drain(&b, sizeof(c), to));
 		assert_int_equal(events[0].queued.posted_ns, 3000);
 		assert_int_equal(events[0].head.time_ns, 4000);
@@ -487,7 +488,7 @@ static void test_times_of_launches_alike_are_each_its_own_and_behind_its_posting
 	for (unsigned round = 0; round < 300; round++) { /* the seam is everywhere */
 		b.last_ns = 0;
 		assert_true(put(&b, three_launches()));
-		gsb_trace_buffer_time(&b, sizeof(launches), &clock);
+		assert_int_equal(gsb_trace_buffer_time(&b, sizeof(launches), &clock), 6);
 		split(to, drain(&b, sizeof(launches), to));
 		for (unsigned i = 0; i < 3; i++) {
 			assert_int_equal(events[2 * i].head.time_ns, times[i][0]);

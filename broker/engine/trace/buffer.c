@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 #include "base/compiler.h"
-#include "broker/engine/trace/compact.h"
+#include "trace/compact.h"
 #include "trace/format.h"
 
 #define AHEAD 64 /* parts of the ring: so often the producer looks around */
@@ -273,26 +273,6 @@ static void time_again(struct gsb_trace_buffer *b, const struct gsb_stamp_clock 
 	}
 }
 
-void gsb_trace_buffer_time(struct gsb_trace_buffer *b, uint32_t bytes,
-			   const struct gsb_stamp_clock *clock)
-{
-	uint64_t at = atomic_load_explicit(&b->head, memory_order_relaxed), end = at + bytes;
-	struct gsb_trace_head head;
-
-	for (; at < end; at += head.bytes) {
-		uint32_t posted;
-
-		memcpy(&head, word_at(b, at), sizeof(uint64_t));
-		posted = gsb_trace_posted_at(head.type);
-		make_time(b, clock, word_at(b, at + offsetof(struct gsb_trace_head, time_ns)));
-		if (posted)
-			make_time_before(b, clock, word_at(b, at + posted));
-		if (head.type == GSB_COMPACT_LAUNCH)
-			time_again(b, clock, at + sizeof(struct gsb_compact_launch),
-				   at + head.bytes);
-	}
-}
-
 /* The record at a position: where it lies, or whole in spare. */
 static const struct gsb_trace_head *record_at(const struct gsb_trace_buffer *b, uint64_t position,
 					      uint8_t spare[GSB_TRACE_RECORD_MAX])
@@ -307,21 +287,51 @@ static const struct gsb_trace_head *record_at(const struct gsb_trace_buffer *b, 
 	return (const struct gsb_trace_head *)spare;
 }
 
-uint32_t gsb_trace_buffer_drain(struct gsb_trace_buffer *b, uint32_t bytes, void *to)
+/* Of the record at a position. */
+static void time_record(struct gsb_trace_buffer *b, const struct gsb_stamp_clock *clock,
+			uint64_t at, unsigned type, uint32_t bytes)
 {
-	uint64_t head = atomic_load_explicit(&b->head, memory_order_relaxed), end = head + bytes;
+	uint32_t posted = gsb_trace_posted_at(type);
+
+	make_time(b, clock, word_at(b, at + offsetof(struct gsb_trace_head, time_ns)));
+	if (posted)
+		make_time_before(b, clock, word_at(b, at + posted));
+	if (type == GSB_COMPACT_LAUNCH)
+		time_again(b, clock, at + sizeof(struct gsb_compact_launch), at + bytes);
+}
+
+uint32_t gsb_trace_buffer_time(struct gsb_trace_buffer *b, uint32_t bytes,
+			       const struct gsb_stamp_clock *clock)
+{
+	uint64_t at = atomic_load_explicit(&b->head, memory_order_relaxed), end = at + bytes;
 	_Alignas(8) uint8_t spare[GSB_TRACE_RECORD_MAX];
-	uint8_t *at = to;
 	uint32_t n_events = 0;
 
-	while (head < end) {
-		const struct gsb_trace_head *record = record_at(b, head, spare);
+	while (at < end) {
+		const struct gsb_trace_head *record = record_at(b, at, spare);
 
-		head += record->bytes;
 		n_events += gsb_trace_n_events(record);
-		at += gsb_trace_expand(record, at);
+		time_record(b, clock, at, record->type, record->bytes);
+		at += record->bytes;
 	}
+	return n_events;
+}
+
+unsigned gsb_trace_buffer_pieces(const struct gsb_trace_buffer *b, uint32_t bytes,
+				 struct iovec pieces[2])
+{
+	uint64_t head = atomic_load_explicit(&b->head, memory_order_relaxed);
+	uint64_t first = least(bytes, b->size - (head & (b->size - 1)));
+
+	pieces[0] = (struct iovec){word_at(b, head), first};
+	pieces[1] = (struct iovec){b->ring, bytes - first};
+	return first < bytes ? 2 : 1;
+}
+
+void gsb_trace_buffer_release(struct gsb_trace_buffer *b, uint32_t bytes, uint32_t n_events)
+{
+	uint64_t head = atomic_load_explicit(&b->head, memory_order_relaxed);
+
 	count(&b->n_drained, n_events);
-	atomic_store_explicit(&b->head, head, memory_order_release);
-	return (uint32_t)(at - (uint8_t *)to);
+	atomic_store_explicit(&b->head, head + bytes, memory_order_release);
 }

@@ -4,8 +4,8 @@
  * itself (lost), in front of the next one that finds room.
  *
  * A record is filled where it lies, and handed over with all others of a turn: so one costs the engine an addition, a comparison
- * and its own bytes. It is timed by a stamp, of which the consumer makes a time; and it may be compact (compact.h), one for several
- * events, which the consumer makes of it.
+ * and its own bytes. It is timed by a stamp, of which the consumer makes a time, where it lies; and it may be compact
+ * (trace/compact.h), one for several events.
  *
  * A record can stand for many alike, and be continued by a few bytes for each, as long as nothing was told since and it was not
  * handed over: gsb_trace_buffer_open(), gsb_trace_buffer_add_more().
@@ -24,6 +24,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "base/clock.h"
 #include "base/compiler.h"
@@ -138,16 +139,19 @@ uint32_t gsb_trace_buffer_look(const struct gsb_trace_buffer *b, uint32_t most);
 /* Where the time of posting stands in a record of that type, which is a stamp, too; 0: it has none. */
 uint32_t gsb_trace_posted_at(unsigned type);
 
-/* Consumer: make times of the stamps in the first bytes; once, and with a clock that was read after they were looked at. */
-void gsb_trace_buffer_time(struct gsb_trace_buffer *b, uint32_t bytes,
-			   const struct gsb_stamp_clock *clock);
-
 /*
- * gsb_trace_buffer_drain() - consumer: the events of the first bytes, whose room is free again
- * @to: room for GSB_TRACE_EXPANSION times as many
- * Return: bytes of the events.
+ * Consumer: make times of the stamps in the first bytes; once, and with a clock that was read after they were looked at.
+ * Return: how many events these are.
  */
-uint32_t gsb_trace_buffer_drain(struct gsb_trace_buffer *b, uint32_t bytes, void *to);
+uint32_t gsb_trace_buffer_time(struct gsb_trace_buffer *b, uint32_t bytes,
+			       const struct gsb_stamp_clock *clock);
+
+/* Consumer: where the first bytes lie, in one piece or two. Return: how many. */
+unsigned gsb_trace_buffer_pieces(const struct gsb_trace_buffer *b, uint32_t bytes,
+				 struct iovec pieces[2]);
+
+/* Consumer: the first bytes, so many events, are done with: their room is free again. */
+void gsb_trace_buffer_release(struct gsb_trace_buffer *b, uint32_t bytes, uint32_t n_events);
 
 /* Consumer: pages appear when they are first touched: here, so that it need not be in the producer. */
 void gsb_trace_buffer_touch(struct gsb_trace_buffer *b);

@@ -17,18 +17,18 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "broker/engine/trace/buffer.h"
-#include "broker/engine/trace/compact.h"
+#include "trace/compact.h"
 #include "broker/engine/trace/provider.h"
 #include "trace/write.h"
 
-#define CHUNK_BYTES \
-	(256u << 10) /* of events: what is made of records stays in the cache until it is written */
+#define CHUNK_BYTES   (256u << 10) /* stays in the cache from when it is timed until it is written */
 #define LOOK_EVERY_MS 100
 #define LATE_MAX      10 /* times LOOK_EVERY_MS, for who reads what is left */
 
@@ -105,25 +105,21 @@ static ssize_t put_to_socket(struct gsb_trace_writer *w, const void *bytes, size
 	return n;
 }
 
-static int write_chunk(struct recorder *r, const void *events, uint32_t bytes)
-{
-	int err = gsb_trace_write_chunk(&r->writer, events, bytes);
-
-	atomic_store(&r->n_bytes, r->writer.n_bytes);
-	return err;
-}
-
+/* Compact records are written as they are: who reads has the time to make events of them. */
 static int drain(struct recorder *r)
 {
-	static _Alignas(8) uint8_t events[CHUNK_BYTES];
 	struct gsb_trace_buffer *b = &gsb_trace_ring;
-	uint32_t bytes;
+	struct iovec pieces[2];
+	uint32_t bytes, n_events;
 	int err = 0;
 
-	while (!err && (bytes = gsb_trace_buffer_look(b, CHUNK_BYTES / GSB_TRACE_EXPANSION))) {
+	while (!err && (bytes = gsb_trace_buffer_look(b, CHUNK_BYTES))) {
 		gsb_stamp_clock_ns(&r->clock);
-		gsb_trace_buffer_time(b, bytes, &r->clock);
-		err = write_chunk(r, events, gsb_trace_buffer_drain(b, bytes, events));
+		n_events = gsb_trace_buffer_time(b, bytes, &r->clock);
+		err = gsb_trace_write_pieces(&r->writer, pieces,
+					     gsb_trace_buffer_pieces(b, bytes, pieces));
+		gsb_trace_buffer_release(b, bytes, n_events);
+		atomic_store(&r->n_bytes, r->writer.n_bytes);
 	}
 	return err;
 }
@@ -148,8 +144,11 @@ static int write_end(struct recorder *r)
 	int err = drain(r);
 
 	if (!err && gsb_trace_buffer_last_words(&gsb_trace_ring, &lost))
-		err = write_chunk(r, &lost, sizeof(lost));
-	return err ? err : write_chunk(r, NULL, 0);
+		err = gsb_trace_write_chunk(&r->writer, &lost, sizeof(lost));
+	if (!err)
+		err = gsb_trace_write_chunk(&r->writer, NULL, 0);
+	atomic_store(&r->n_bytes, r->writer.n_bytes);
+	return err;
 }
 
 static void *writer_main(void *arg)

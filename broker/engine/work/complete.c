@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/tenant/tenant.h"
-#include "broker/engine/trace/compact.h"
+#include "trace/compact.h"
 #include "broker/engine/work/scheduler.h"
 #include "broker/policy/bound.h"
 #include "broker/policy/cap.h"

@@ -12,7 +12,7 @@
 #include "broker/engine/code/demand.h"
 #include "broker/engine/code/variants.h"
 #include "broker/engine/tenant/tenant.h"
-#include "broker/engine/trace/compact.h"
+#include "trace/compact.h"
 #include "broker/engine/work/scheduler.h"
 #include "broker/engine/work/view.h"
 #include "broker/policy/claim.h"
@@ -53,8 +53,7 @@ static_assert(GSB_SHAPE_RESHAPE == (int)GSB_TRACE_FORM_RESHAPE &&
 		      GSB_N_SHAPES == GSB_TRACE_FORM_HINT + 1,
 	      "shape.h and events.def list the same forms");
 static_assert(sizeof(struct gsb_compact_decision) +
-			      GSB_N_QUEUES * sizeof(struct gsb_compact_issue) +
-			      GSB_COMPACT_BESIDE_MAX * sizeof(uint64_t) <=
+			      GSB_N_QUEUES * sizeof(struct gsb_compact_issue) <=
 		      GSB_TRACE_RECORD_MAX,
 	      "all that goes at once is one record");
 
@@ -377,8 +376,7 @@ static GSB_NOINLINE void tell_issued(struct gsb_scheduler *s, const struct gsb_v
 {
 	struct gsb_compact_decision *c = gsb_trace_begin();
 	struct gsb_compact_issue *to = c->issues;
-	unsigned n_issues = 0, n_ready = 0;
-	uint64_t *beside;
+	unsigned n_ready = 0;
 
 	for (unsigned i = 0; i < n; i++) {
 		const struct gsb_flight *f = items[i]->flight;
@@ -387,23 +385,20 @@ static GSB_NOINLINE void tell_issued(struct gsb_scheduler *s, const struct gsb_v
 			continue;
 		list_issue(items[i], f, &out[i], to);
 		n_ready += to->n_ready != 0;
-		n_issues++;
 		to++;
 	}
-	if (!n_issues)
+	if (to == c->issues)
 		return;
 	s->n_untold -= n_ready;
 	c->decision = s->n_decisions;
 	c->device_ns = view->now_ns;
 	c->n_ready = view->n_ready;
 	c->n_running = view->n_running;
-	beside = (uint64_t *)to;
+	memset(c->beside, 0, sizeof(c->beside));
 	for (unsigned i = 0; i < view->n_running && i < GSB_COMPACT_BESIDE_MAX; i++)
-		*beside++ = serial_of(view->running[i]);
-	gsb_compact_begin(&c->head, GSB_COMPACT_DECISION,
-			  (uint16_t)((uint8_t *)beside - (uint8_t *)c));
-	c->head.tenant = n_issues;
-	gsb_trace_end(&c->head, beside);
+		c->beside[i] = serial_of(view->running[i]);
+	gsb_compact_begin(&c->head, GSB_COMPACT_DECISION, (uint16_t)((uint8_t *)to - (uint8_t *)c));
+	gsb_trace_end(&c->head, to);
 }
 
 static void start(struct gsb_scheduler *s, struct gsb_item *item, const struct gsb_decision *d)

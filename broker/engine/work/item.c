@@ -12,7 +12,7 @@
 #include "broker/engine/memory/memory.h"
 #include "broker/engine/order/fence.h"
 #include "broker/engine/tenant/tenant.h"
-#include "broker/engine/trace/compact.h"
+#include "trace/compact.h"
 #include "broker/engine/work/scheduler.h"
 
 /* ---- what the order asks of an item ---- */

@@ -1,7 +1,8 @@
 /*
  * compact.h - what the engine's thread writes for a launch: three records instead of its seven events or more. In each of them
- * lies what the engine has at hand at one moment, as it has it; times that are the same, names and sizes stand there once. Who
- * takes records out of the buffer makes events of them, in their order: gsb_trace_expand(). Nobody else sees them.
+ * lies what the engine has at hand at one moment, as it has it; times that are the same, names and sizes stand there once. So
+ * they lie in the file, too, and who reads makes events of them, in their order: gsb_trace_expand(). What comes out of read.h,
+ * and what LTTng has, is events.
  *
  *   GSB_COMPACT_LAUNCH     queued, launch; of all that come one behind another and are alike
  *   GSB_COMPACT_DECISION   of all that a decision lets go: ready, where that is not told; decided; shaped, where it is; issued
@@ -9,11 +10,12 @@
  *                          has the device then: ready, decided, issued; finished, completed
  *   GSB_COMPACT_END        finished, completed
  *
- * In bursts that is one record for many, which each continues by what is its own alone. When the engine took a launch from a ring
- * is said of each; when it took what the device says has ended is one moment for all that it says at once.
+ * Each is of a fixed size, with any number of parts behind it that are alike. In bursts that is one record for many launches,
+ * which each continues by what is its own alone. When the engine took a launch from a ring is said of each; when it took what the
+ * device says has ended is one moment for all that it says at once.
  */
-#ifndef GSB_BROKER_ENGINE_TRACE_COMPACT_H
-#define GSB_BROKER_ENGINE_TRACE_COMPACT_H
+#ifndef GSB_TRACE_COMPACT_H
+#define GSB_TRACE_COMPACT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,6 +30,7 @@ enum gsb_compact_type {
 	GSB_COMPACT_DECISION,
 	GSB_COMPACT_RUN,
 	GSB_COMPACT_END,
+	GSB_N_COMPACT_TYPES
 };
 
 /* What is copied as it lies: in a record of the wire, in that of a launch, in an operation, a stream, and in what the policy says. */
@@ -82,14 +85,14 @@ struct gsb_compact_issue {
 	uint8_t form, cut;
 };
 
+#define GSB_COMPACT_BESIDE_MAX 4
 struct gsb_compact_decision {
-	struct gsb_trace_head head; /* its tenant: how many issues */
+	struct gsb_trace_head head; /* its tenant is not filled */
 	uint64_t decision, device_ns;
 	uint32_t n_ready, n_running;
+	uint64_t beside[GSB_COMPACT_BESIDE_MAX]; /* of n_running */
 	struct gsb_compact_issue issues[];
-	/* uint64_t beside[], behind them: 4 of n_running */
 };
-#define GSB_COMPACT_BESIDE_MAX 4
 
 /* As it lies in what the device says. */
 struct gsb_compact_result {
@@ -152,5 +155,15 @@ uint32_t gsb_trace_expand(const struct gsb_trace_head *record, void *to);
 
 /* How many these are. */
 uint32_t gsb_trace_n_events(const struct gsb_trace_head *record);
+
+/* ---- what readers know ---- */
+
+/* The fields of a record, and of each part behind it, whose offsets are from its own beginning; without parts its size is 0. */
+struct gsb_compact_layout {
+	struct gsb_trace_event record, part;
+};
+
+/* NULL for no such type. */
+const struct gsb_compact_layout *gsb_compact_layout(unsigned type);
 
 #endif

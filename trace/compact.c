@@ -1,12 +1,13 @@
 /*
  * compact.c - see compact.h.
  */
-#include "broker/engine/trace/compact.h"
+#include "trace/compact.h"
 
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "gsb/handle.h"
 
 static_assert(sizeof(struct gsb_trace_queued) + sizeof(struct gsb_trace_launch) <=
@@ -70,12 +71,7 @@ static void expand_launch(const struct gsb_compact_launch *c, struct out *out)
 
 static const struct gsb_compact_issue *end_of(const struct gsb_compact_decision *c)
 {
-	return c->issues + c->head.tenant;
-}
-
-static uint64_t beside(const struct gsb_compact_decision *c, uint32_t i)
-{
-	return i < c->n_running ? ((const uint64_t *)end_of(c))[i] : 0;
+	return c->issues + (c->head.bytes - sizeof(*c)) / sizeof(c->issues[0]);
 }
 
 static void put_ready(const struct gsb_compact_decision *c, const struct gsb_compact_issue *i,
@@ -95,7 +91,7 @@ static void put_decided(const struct gsb_compact_decision *c, const struct gsb_c
 	    .decision = c->decision, .device_ns = c->device_ns,
 	    .n_blocks = i->form || i->cut ? i->n_blocks : i->n_blocks_after,
 	    .n_blocks_after = i->n_blocks_after,
-	    .beside = {beside(c, 0), beside(c, 1), beside(c, 2), beside(c, 3)},
+	    .beside = {c->beside[0], c->beside[1], c->beside[2], c->beside[3]},
 	    .predicted_ns = why->predicted_ns,
 	    .predicted_slowdown_ppm = why->predicted_slowdown_ppm, .trust_ppm = why->trust_ppm,
 	    .stream = i->stream.stream, .n_ready = c->n_ready,
@@ -223,4 +219,115 @@ uint32_t gsb_trace_n_events(const struct gsb_trace_head *record)
 	case GSB_COMPACT_DECISION: return n_of_decision((const void *)record);
 	default: return 1;
 	}
+}
+
+/* ---- what readers know ---- */
+
+#define FIELD(kind, name, record, member)                                                         \
+	{                                                                                         \
+#name, "", GSB_TRACE_FIELD_##kind, offsetof(struct gsb_compact_##record, member), \
+			sizeof(((struct gsb_compact_##record *)0)->member), NULL                  \
+	}
+
+static const struct gsb_trace_field launch_fields[] = {
+	FIELD(U64, serial, launch, serial),
+	FIELD(U64, post_device_ns, launch, post_device_ns),
+	FIELD(U64, posted_ns, launch, posted_ns),
+	FIELD(U16, thread, launch, rec.thread),
+	FIELD(U64, stream, launch, rec.stream),
+	FIELD(U64, function, launch, body.function),
+	FIELD(U32, grid_x, launch, body.grid[0]),
+	FIELD(U32, grid_y, launch, body.grid[1]),
+	FIELD(U32, grid_z, launch, body.grid[2]),
+	FIELD(U32, block_x, launch, body.block[0]),
+	FIELD(U32, block_y, launch, body.block[1]),
+	FIELD(U32, block_z, launch, body.block[2]),
+	FIELD(U32, smem_bytes, launch, body.smem_bytes),
+	FIELD(U32, flags, launch, body.flags),
+};
+static const struct gsb_trace_field again_fields[] = {
+	FIELD(U64, time_ns, again, time_ns),
+	FIELD(U64, posted_ns, again, posted_ns),
+};
+
+static const struct gsb_trace_field decision_fields[] = {
+	FIELD(U64, decision, decision, decision), FIELD(U64, device_ns, decision, device_ns),
+	FIELD(U32, n_ready, decision, n_ready),	  FIELD(U32, n_running, decision, n_running),
+	FIELD(SERIALS, beside, decision, beside),
+};
+static const struct gsb_trace_field issue_fields[] = {
+	FIELD(U64, serial, issue, op.serial),
+	FIELD(U64, ready_device_ns, issue, op.ready_device_ns),
+	FIELD(U32, reason, issue, why.reason),
+	FIELD(I32, priority, issue, why.priority),
+	FIELD(U32, first_sm, issue, why.first_sm),
+	FIELD(U32, n_sms, issue, why.n_sms),
+	FIELD(U32, predicted_slowdown_ppm, issue, why.predicted_slowdown_ppm),
+	FIELD(U32, trust_ppm, issue, why.trust_ppm),
+	FIELD(U64, predicted_ns, issue, why.predicted_ns),
+	FIELD(U64, part_ns, issue, why.part_ns),
+	FIELD(U32, tenant, issue, stream.tenant),
+	FIELD(U32, stream, issue, stream.stream),
+	FIELD(U64, issued_device_ns, issue, issued_device_ns),
+	FIELD(U64, n_blocks_after, issue, n_blocks_after),
+	FIELD(U64, n_blocks, issue, n_blocks),
+	FIELD(U32, n_parts, issue, n_parts),
+	FIELD(U32, threads_per_block, issue, threads_per_block),
+	FIELD(U32, n_ready, issue, n_ready),
+	FIELD(U16, queue, issue, queue),
+	FIELD(U8, form, issue, form),
+	FIELD(U8, cut, issue, cut),
+};
+
+static const struct gsb_trace_field run_fields[] = {
+	FIELD(U32, tenant, run, stream.tenant), FIELD(U32, stream, run, stream.stream),
+	FIELD(U64, serial, run, serial),	FIELD(U64, number, run, number),
+	FIELD(U64, decision, run, decision),	FIELD(I32, priority, run, priority),
+	FIELD(U32, first_sm, run, first_sm),	FIELD(U32, n_sms, run, n_sms),
+	FIELD(U32, queue, run, queue),		FIELD(U32, n_ready, run, n_ready),
+	FIELD(U32, n_running, run, n_running),	FIELD(SERIALS, beside, run, beside),
+};
+static const struct gsb_trace_field step_fields[] = {
+	FIELD(U64, next_serial, step, next.serial),
+	FIELD(U64, next_ready_device_ns, step, next.ready_device_ns),
+	FIELD(U64, start_device_ns, step, start_device_ns),
+	FIELD(U64, end_device_ns, step, end_device_ns),
+	FIELD(U64, n_blocks, step, n_blocks),
+	FIELD(U64, n_instructions, step, n_instructions),
+	FIELD(U64, n_blocks_next, step, n_blocks_next),
+	FIELD(U32, threads_per_block_next, step, threads_per_block_next),
+};
+
+static const struct gsb_trace_field end_fields[] = {
+	FIELD(U32, tenant, end, stream.tenant),
+	FIELD(U32, stream, end, stream.stream),
+	FIELD(U64, serial, end, serial),
+	FIELD(U64, number, end, number),
+	FIELD(I32, result, end, result.result),
+	FIELD(U32, failed, end, result.failed),
+	FIELD(U64, start_device_ns, end, result.start_device_ns),
+	FIELD(U64, end_device_ns, end, result.end_device_ns),
+	FIELD(U64, n_blocks, end, result.n_blocks),
+	FIELD(U64, n_instructions, end, result.n_instructions),
+};
+
+#define LIST(name, record, fields)                                                           \
+	{                                                                                    \
+		name, "", sizeof(struct gsb_compact_##record), GSB_ARRAY_LEN(fields), fields \
+	}
+
+static const struct gsb_compact_layout layouts[] = {
+	{LIST("launches", launch, launch_fields), LIST("launches_part", again, again_fields)},
+	{LIST("decision", decision, decision_fields), LIST("decision_part", issue, issue_fields)},
+	{LIST("run", run, run_fields), LIST("run_part", step, step_fields)},
+	{LIST("end", end, end_fields), {0}},
+};
+static_assert(GSB_ARRAY_LEN(layouts) == GSB_N_COMPACT_TYPES - GSB_COMPACT_LAUNCH,
+	      "one for each, in their order");
+
+const struct gsb_compact_layout *gsb_compact_layout(unsigned type)
+{
+	return type >= GSB_COMPACT_LAUNCH && type < GSB_N_COMPACT_TYPES
+		       ? &layouts[type - GSB_COMPACT_LAUNCH]
+		       : NULL;
 }
