@@ -75,6 +75,7 @@ struct gsb_tenant_limits {
 	uint32_t queued_records;
 	uint32_t weight;	   /* of its share, GSB_DEFAULT_WEIGHT for the usual one */
 	uint64_t max_wait_ns;	   /* of what is ready; 0: as the policy has it */
+	uint64_t deadline_ns;	   /* of kernels, from when they are ready; 0: they have none */
 	uint32_t critical;	   /* 1: its launches are to begin at once */
 	uint32_t slowdown_percent; /* its kernels may take so much longer than alone; 0: no limit */
 };
@@ -190,6 +191,7 @@ struct gsb_ctl_tenant {
 	uint64_t
 		n_mem_refused; /* allocations, device and pinned, that it asked for and has not got */
 	uint64_t n_resized;    /* launches that were made in another geometry, or by a variant */
+	uint64_t n_late;       /* kernels behind their deadline, where the policy goes by that */
 	uint64_t n_shadowed,
 		n_differed; /* launches run both ways; of them, with different results */
 	/* Where the policy predicts, of kernels that completed without error. */

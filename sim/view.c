@@ -28,6 +28,7 @@ int gsb_sim_view_init(struct gsb_sim *s)
 			.tenant = s->load->tenants[i].id,
 			.weight = s->p->weights ? s->p->weights[i] : GSB_WEIGHT_USUAL,
 			.critical = s->load->tenants[i].id == s->p->critical,
+			.deadline_ns = s->p->deadlines_ns ? s->p->deadlines_ns[i] : 0,
 			.cap.percent = s->p->slowdown_percents ? s->p->slowdown_percents[i] : 0,
 			.memory_bytes = s->load->tenants[i].peak_bytes,
 		};

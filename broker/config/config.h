@@ -98,7 +98,7 @@ struct gsb_tenant_config {
 	char device[GSB_CONFIG_SPEC_MAX]; /* "" = the first one */
 	uint64_t device_memory, host_memory, staging, image_max, code_memory; /* bytes */
 	uint64_t queued_records, queued_bytes;
-	uint64_t weight, critical, max_wait_ms, slowdown_percent;
+	uint64_t weight, critical, max_wait_ms, deadline_us, slowdown_percent;
 };
 
 struct gsb_config {

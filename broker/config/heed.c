@@ -18,6 +18,7 @@ static const struct {
 	{"weight", GSB_HEEDS_WEIGHT},
 	{"critical", GSB_HEEDS_CRITICAL},
 	{"max_wait_ms", GSB_HEEDS_WAIT},
+	{"deadline_us", GSB_HEEDS_DEADLINE},
 	{"slowdown_percent", GSB_HEEDS_SLOWDOWN},
 };
 

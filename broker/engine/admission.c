@@ -141,6 +141,7 @@ static void weigh(struct gsb_tenant *t)
 	t->claim.weight = t->limits.weight;
 	t->claim.critical = t->limits.critical;
 	t->claim.max_wait_ns = t->limits.max_wait_ns;
+	t->claim.deadline_ns = t->limits.deadline_ns;
 	t->claim.cap.percent = t->limits.slowdown_percent;
 }
 
@@ -376,6 +377,7 @@ void gsb_tenant_relimit(struct gsb_tenant *t, const struct gsb_tenant_limits *li
 		t->limits.weight = limits->weight;
 	t->limits.critical = limits->critical;
 	t->limits.max_wait_ns = limits->max_wait_ns;
+	t->limits.deadline_ns = limits->deadline_ns;
 	t->limits.slowdown_percent = limits->slowdown_percent;
 	weigh(t);
 	t->queues.stalled = false;

@@ -13,7 +13,7 @@
  *
  * Copies go straight through, and so do kernels where all that are ready are over before a plan would be. A pair that was measured to
  * lose by sharing is kept apart. Tenants that are far ahead of their share come last, and wait while there is no room; what has
- * waited for as long as anything may comes first.
+ * waited for as long as anything may, or would miss its deadline, comes first (share.h).
  */
 #include "broker/policy/coreside.h"
 
@@ -35,7 +35,8 @@
 struct candidate {
 	unsigned ready;	 /* index */
 	unsigned kernel; /* in the what-if, if all are trusted */
-	bool starved, ahead;
+	bool due, ahead;
+	int64_t due_ns;
 };
 
 struct thought {
@@ -158,20 +159,22 @@ static void let_copies_pass(const struct thought *t, struct gsb_draft *a)
 }
 
 /*
- * Whatever runs, it is decided on anew when it has waited as long as its tenant lets it. What is held for as long as is usual goes with the
+ * Of what is not due. Whatever runs, it is decided on anew when it has waited as long as its tenant lets it. What is held for as long as is usual goes with the
  * next thing that ends, so that nobody comes beside a kernel that has its turn, or is measured; but no later than what waits for no limit.
  */
-static uint64_t latest_ns(const struct gsb_work *w)
+static uint64_t latest_ns(const struct gsb_view *v, const struct gsb_work *w)
 {
-	return gsb_share_starves_ns(w, GSB_CAP_STARVED_NS);
+	return (uint64_t)gsb_share_due_ns(v, w, GSB_CAP_STARVED_NS);
 }
 
 static void hold(struct gsb_draft *a, unsigned i, enum gsb_reason reason,
 		 const struct gsb_work *until)
 {
-	gsb_draft_hold(a, i, reason, (struct gsb_hold_end){latest_ns(a->view->ready[i]), until});
+	gsb_draft_hold(a, i, reason,
+		       (struct gsb_hold_end){latest_ns(a->view, a->view->ready[i]), until});
 }
 
+/* A deadline does not end that: who is critical goes before who has one. */
 static void hold_for_critical(const struct thought *t, struct gsb_draft *a)
 {
 	const struct gsb_work *to = t->terms.yields_to;
@@ -183,7 +186,8 @@ static void hold_for_critical(const struct thought *t, struct gsb_draft *a)
 			gsb_draft_hold(a, i, GSB_REASON_YIELDED,
 				       (struct gsb_hold_end){
 					       .not_before_ns = gsb_hold_sooner_ns(
-						       latest_ns(w), gsb_yield_end_ns(to)),
+						       gsb_share_starves_ns(w, GSB_CAP_STARVED_NS),
+						       gsb_yield_end_ns(to)),
 					       .until = to,
 				       });
 	}
@@ -236,16 +240,16 @@ static void go_apart(const struct thought *t, struct gsb_draft *a, unsigned i,
 /* What has waited for as long as anything may does not wait for its turn. */
 static void go_in_turn(const struct thought *t, struct gsb_draft *a, unsigned i, struct gsb_part *p)
 {
-	bool starved = gsb_share_is_starved(a->view, a->view->ready[i], GSB_STARVED_NS);
+	const struct gsb_work *w = a->view->ready[i];
 
-	if (!p->n_go && !starved) {
+	if (!p->n_go && !gsb_share_is_due(a->view, w, GSB_STARVED_NS)) {
 		hold(a, i, GSB_REASON_SHARE, NULL);
 		return;
 	}
 	if (p->sms.n)
 		go_apart(t, a, i, p);
 	else
-		gsb_draft_issue(a, i, p->n_go ? GSB_REASON_SHARE : GSB_REASON_STARVED);
+		gsb_draft_issue(a, i, p->n_go ? GSB_REASON_SHARE : gsb_share_why_due(a->view, w));
 	p->n_go -= p->n_go > 0;
 }
 
@@ -294,7 +298,7 @@ static void let_one_go(const struct thought *t, struct gsb_draft *a, unsigned i,
 /* Also until who is owed, and has nothing, is waited for no further. */
 static void hold_for_owed(struct gsb_draft *a, unsigned i, const struct gsb_owed *owed)
 {
-	uint64_t latest = latest_ns(a->view->ready[i]);
+	uint64_t latest = latest_ns(a->view, a->view->ready[i]);
 
 	gsb_draft_hold(
 		a, i, GSB_REASON_CAP,
@@ -314,8 +318,8 @@ static void let_owed_go(const struct thought *t, struct gsb_draft *a, const stru
 			continue;
 		if (w->claim == owed->claim)
 			issue(t, a, i, GSB_REASON_CAP);
-		else if (gsb_share_is_starved(v, w, GSB_CAP_STARVED_NS))
-			issue(t, a, i, GSB_REASON_STARVED);
+		else if (gsb_share_is_due(v, w, GSB_CAP_STARVED_NS))
+			issue(t, a, i, gsb_share_why_due(v, w));
 		else if (idle)
 			let_one_go(t, a, i, owed);
 		else
@@ -336,7 +340,8 @@ static void add_candidate(struct thought *t, const struct gsb_view *v, unsigned 
 	t->candidates[t->n++] = (struct candidate){
 		.ready = i,
 		.kernel = err ? 0 : t->whatif.n - 1,
-		.starved = gsb_share_is_starved(v, w, GSB_STARVED_NS),
+		.due = gsb_share_is_due(v, w, GSB_STARVED_NS),
+		.due_ns = gsb_share_due_ns(v, w, GSB_STARVED_NS),
 		.ahead = gsb_share_is_ahead(v, w->claim, t->least_ns),
 	};
 }
@@ -348,17 +353,25 @@ static void collect(struct thought *t, const struct gsb_view *v)
 			add_candidate(t, v, i);
 }
 
-/* Who has waited long enough, who may go, who has had more than its share; of each the urgent first. */
+/* Who is due, who may go, who has had more than its share; of each the urgent first. */
 static int class_of(const struct thought *t, const struct gsb_view *v, unsigned c)
 {
 	const struct candidate *x = &t->candidates[c];
 
-	return (x->starved ? 0 : x->ahead ? 2 : 1) * 64 + v->ready[x->ready]->priority;
+	return (x->due ? 0 : x->ahead ? 2 : 1) * 64 + v->ready[x->ready]->priority;
 }
 
 static double length_of(const struct thought *t, unsigned c)
 {
 	return t->whatif.kernels[t->candidates[c].kernel].alone_ns;
+}
+
+/* Of one class: the soonest due, or the longest. */
+static bool goes_before(const struct thought *t, unsigned c, unsigned other, bool by_length)
+{
+	if (t->candidates[c].due)
+		return t->candidates[c].due_ns < t->candidates[other].due_ns;
+	return by_length && length_of(t, other) < length_of(t, c);
 }
 
 /* A stable sort: candidates come in the order of arrival, and there are few of them. */
@@ -373,9 +386,7 @@ static void sort(const struct thought *t, const struct gsb_view *v, unsigned *or
 			unsigned o = order[at - 1];
 			int other = class_of(t, v, o);
 
-			if (other < class ||
-			    (other == class && (!by_length || t->candidates[c].starved ||
-						length_of(t, o) >= length_of(t, c))))
+			if (other < class || (other == class && !goes_before(t, c, o, by_length)))
 				break;
 			order[at] = o;
 		}
@@ -394,8 +405,7 @@ static void put_fitting_first(struct thought *t)
 		unsigned c = t->ranked[i];
 		const struct gsb_whatif_kernel *k = &t->whatif.kernels[t->candidates[c].kernel];
 
-		if (t->candidates[c].starved ||
-		    gsb_whatif_fits(&t->whatif, k, room) >= k->n_blocks) {
+		if (t->candidates[c].due || gsb_whatif_fits(&t->whatif, k, room) >= k->n_blocks) {
 			gsb_whatif_take(room, k, k->n_blocks);
 			t->ranked[n++] = c;
 		} else {
@@ -498,7 +508,7 @@ static enum gsb_reason why_hold(const struct thought *t, const struct gsb_view *
 {
 	const struct gsb_work *other = only_kernel(v), *w = v->ready[c->ready];
 
-	if (c->starved)
+	if (c->due)
 		return GSB_N_REASONS;
 	if (waits_for_measure(t, v, w))
 		return GSB_REASON_APART;
@@ -535,8 +545,8 @@ static void predict(const struct thought *t, const struct candidate *c, struct g
 static enum gsb_reason why_issue(const struct thought *t, const struct candidate *c,
 				 const unsigned *order)
 {
-	if (c->starved)
-		return GSB_REASON_STARVED;
+	if (c->due)
+		return gsb_share_why_due(t->view, t->view->ready[c->ready]);
 	if (t->trusted && t->all_short)
 		return GSB_REASON_SHORT;
 	if (!t->trusted)
@@ -625,7 +635,7 @@ static unsigned decide(const struct gsb_view *view, struct gsb_policy_area *area
 
 const struct gsb_policy gsb_policy_coreside = {
 	.name = "coreside",
-	.heeds = GSB_HEEDS_WEIGHT | GSB_HEEDS_WAIT | GSB_HEEDS_SLOWDOWN,
+	.heeds = GSB_HEEDS_WEIGHT | GSB_HEEDS_WAIT | GSB_HEEDS_SLOWDOWN | GSB_HEEDS_DEADLINE,
 	.predicts = true,
 	.runs = true,
 	.splits = true,

@@ -86,7 +86,9 @@ struct gsb_claim {
 	uint32_t weight; /* of its share beside others that want the device, 1 .. GSB_WEIGHT_MAX */
 	bool critical;	 /* its launches are to begin at once */
 	uint64_t max_wait_ns; /* what is ready for so long goes first; 0: no limit of its own */
-	uint64_t asked_ns;    /* device time when something of it became ready last */
+	uint64_t
+		deadline_ns; /* its kernels are to have ended so long after they became ready; 0: none */
+	uint64_t asked_ns; /* device time when something of it became ready last */
 	uint64_t
 		share_ns; /* SM time that it has had, by its weight; moved up where it asked for none */
 	uint64_t memory_bytes; /* of the device, that it has now */
@@ -176,6 +178,7 @@ enum gsb_reason {
 	GSB_REASON_BOUNDED,   /* in parts that end soon, so that a critical tenant has all SMs */
 	GSB_REASON_UNBOUNDED, /* as RESERVED: it cannot be had in parts that end soon */
 	GSB_REASON_YIELDED,   /* a critical tenant has all SMs */
+	GSB_REASON_DEADLINE,  /* it would end behind its deadline if others went before it */
 	GSB_N_REASONS
 };
 
@@ -228,7 +231,8 @@ enum gsb_heed {
 	GSB_HEEDS_WEIGHT = 1,
 	GSB_HEEDS_WAIT = 2,
 	GSB_HEEDS_SLOWDOWN = 4,
-	GSB_HEEDS_CRITICAL = 8
+	GSB_HEEDS_CRITICAL = 8,
+	GSB_HEEDS_DEADLINE = 16
 };
 
 struct gsb_policy {

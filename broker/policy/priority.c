@@ -100,7 +100,8 @@ static uint64_t yields_until(const struct gsb_view *view)
 
 const struct gsb_policy gsb_policy_priority = {
 	.name = "priority",
-	.heeds = GSB_HEEDS_WEIGHT | GSB_HEEDS_WAIT | GSB_HEEDS_SLOWDOWN | GSB_HEEDS_CRITICAL,
+	.heeds = GSB_HEEDS_WEIGHT | GSB_HEEDS_WAIT | GSB_HEEDS_SLOWDOWN | GSB_HEEDS_CRITICAL |
+		 GSB_HEEDS_DEADLINE,
 	.predicts = true,
 	.runs = true,
 	.splits = true,

@@ -22,4 +22,15 @@ uint64_t gsb_share_starves_ns(const struct gsb_work *w, uint64_t usual_ns);
 /* It has been. */
 bool gsb_share_is_starved(const struct gsb_view *view, const struct gsb_work *w, uint64_t usual_ns);
 
+/*
+ * A kernel of a tenant with a deadline is due when it would end behind it if another kernel went first: behind what runs, the longest
+ * that is ready of others, and itself, for none is taken off the device once it is there. So is what is starved. What is due goes first,
+ * the soonest due before the others (earliest deadline first).
+ */
+bool gsb_share_is_due(const struct gsb_view *view, const struct gsb_work *w, uint64_t usual_ns);
+/* Device time when it will be, at the latest, if nothing else happens; below 0: it never could be in time. */
+int64_t gsb_share_due_ns(const struct gsb_view *view, const struct gsb_work *w, uint64_t usual_ns);
+/* Why it is, of one that is due now: STARVED or DEADLINE. */
+enum gsb_reason gsb_share_why_due(const struct gsb_view *view, const struct gsb_work *w);
+
 #endif

@@ -110,6 +110,8 @@ static const struct metric tenant_metrics[] = {
 	  "cause=\"device\"", WAIT_HELP),
 	T("tenant_warp_instructions_total", "counter", COUNT, sum.instructions,
 	  "Instructions of warps, where the device counts them."),
+	T("tenant_late_total", "counter", COUNT, sum.n_late,
+	  "Kernels that completed behind the tenant's deadline."),
 	T("tenant_resized_total", "counter", COUNT, sum.n_resized,
 	  "Launches that were made in another geometry, or by a variant."),
 	T("tenant_shadowed_total", "counter", COUNT, sum.n_shadowed,

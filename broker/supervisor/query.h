@@ -115,7 +115,7 @@ struct gsb_total {
 	uint64_t device_ns, copy_ns, sm_ns, instructions;
 	uint64_t wait_ns[GSB_N_WAITED];
 	uint64_t device_mem_peak_bytes, host_mem_peak_bytes; /* of one tenant, the largest */
-	uint64_t n_resized, n_shadowed, n_differed;
+	uint64_t n_late, n_resized, n_shadowed, n_differed;
 	uint64_t n_mem_refused, n_errors, charged_ns;
 	uint64_t error_ppm, n_predicted, known_ns, alone_ns;
 };

@@ -21,6 +21,7 @@ void gsb_tenant_limits(const struct gsb_tenant_config *t, struct gsb_tenant_limi
 		.weight = (uint32_t)t->weight,
 		.critical = (uint32_t)t->critical,
 		.max_wait_ns = t->max_wait_ms * 1000000,
+		.deadline_ns = t->deadline_us * 1000,
 		.slowdown_percent = (uint32_t)t->slowdown_percent,
 	};
 }

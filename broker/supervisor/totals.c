@@ -31,6 +31,7 @@ void gsb_total_add(struct gsb_total *to, const struct gsb_total *from)
 	to->instructions += from->instructions;
 	for (int i = 0; i < GSB_N_WAITED; i++)
 		to->wait_ns[i] += from->wait_ns[i];
+	to->n_late += from->n_late;
 	to->n_resized += from->n_resized;
 	to->n_shadowed += from->n_shadowed;
 	to->n_differed += from->n_differed;
@@ -62,6 +63,7 @@ static struct gsb_total total_of(const struct gsb_ctl_tenant *t)
 		.instructions = t->instructions,
 		.device_mem_peak_bytes = t->device_mem_peak_bytes,
 		.host_mem_peak_bytes = t->host_mem_peak_bytes,
+		.n_late = t->n_late,
 		.n_resized = t->n_resized,
 		.n_shadowed = t->n_shadowed,
 		.n_differed = t->n_differed,

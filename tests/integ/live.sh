@@ -169,7 +169,7 @@ ns() {
 expect_metrics() {
 	local labels="tenant=\"${names[$2]}\",uid=\"$uid\"" row series
 	for row in launches:launches kernels:kernels copies:copies fills:fills records:records faults:errors \
-		resized:resized shadowed:shadowed differed:differed memory_refusals:memory_refused warp_instructions:instructions; do
+		late:late resized:resized shadowed:shadowed differed:differed memory_refusals:memory_refused warp_instructions:instructions; do
 		series="gsb_tenant_${row%:*}_total{$labels}"
 		expect_equal "$series $(value "$1" "$series")" "$series $(json_value "$3" "${row#*:}")"
 	done

@@ -106,6 +106,23 @@ loop_a_limit_of_slowdown_is_held() {
 		exit !(a > b && done > 0.15 && done < 0.3) }' >&2 || fail "the limit is not held"
 }
 
+# total NAME KEY
+total() {
+	gsbctl totals --json | grep -oE "\{[^{}]*\"tenant\": \"$1\"[^{}]*\}" | sed -nE "s/.*\"$2\": ([0-9]+).*/\1/p"
+}
+
+# Launches of 0.16 ms that fill the device, each beside those of the other: none ends after 20 us, and all after 50 ms.
+loop_deadlines_are_counted() {
+	start_small_broker 'policy = coreside' '[engine]' 'start_line = 2' 'gate_timeout_ms = 600000' \
+		'[tenant "t1"]' 'deadline_us = 20' '[tenant "t2"]' 'deadline_us = 50000'
+	two fma fma
+	[ "$(total t1 kernels)" -ge 120 ] || fail "the first had $(total t1 kernels) kernels"
+	expect_equal "$(total t1 late) late of the first" "$(total t1 kernels) late of the first"
+	expect_equal "$(total t2 late) late of the second" "0 late of the second"
+	end_broker
+	[ "$(n_decided 'verdict=issue.*reason=deadline')" -gt 10 ] || fail "no deadline was near: $(tail -n 3 "$dir/decided")"
+}
+
 # What SMs of their own are worth to them is found out by giving them some.
 loop_two_kinds_are_tried_on_parts() {
 	start_small_broker 'policy = coreside' '[engine]' 'start_line = 2' 'gate_timeout_ms = 600000'
@@ -198,6 +215,7 @@ run_case loop_each_launch_is_timed
 run_case loop_says_what_is_wrong
 run_case loop_two_of_a_kind_have_shares_by_weight
 run_case loop_a_limit_of_slowdown_is_held
+run_case loop_deadlines_are_counted
 run_case loop_two_kinds_are_tried_on_parts
 run_case loop_errors_of_the_model_are_the_same_live_and_in_a_trace
 run_case loop_a_critical_tenant_has_others_in_parts

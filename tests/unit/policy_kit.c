@@ -212,6 +212,7 @@ static void draw_tenants(struct policy_kit *k)
 		c->demand_bytes = (uint64_t)rng(80) << 30;
 		c->asked_ns = k->view.now_ns - rng(300000000);
 		c->n_issued = rng(3);
+		c->deadline_ns = rng(4) ? 0 : 1 + rng(500000000);
 	}
 }
 

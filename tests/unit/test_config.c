@@ -558,8 +558,11 @@ static void test_config_what_the_policy_does_not_heed_is_said(void **state)
 			"[tenant \"a\"] critical = 1 has no effect: emu:h200 has policy coreside; "
 			"set policy = priority\n");
 	expect_unheeded("[engine]\npolicy = priority\n[tenant \"a\"]\ncritical = 1\nweight = 200\n"
-			"max_wait_ms = 5\nslowdown_percent = 20\n",
+			"max_wait_ms = 5\nslowdown_percent = 20\ndeadline_us = 7\n",
 			"");
+	expect_unheeded("[tenant \"a\"]\ndeadline_us = 7\n",
+			"[tenant \"a\"] deadline_us = 7 has no effect: emu:h200 has policy fifo; "
+			"set policy = coreside or priority\n");
 	expect_unheeded("[engine]\npolicy = multiqx\n[default]\nmax_wait_ms = 5\n",
 			"[default] max_wait_ms = 5 has no effect: emu:h200 has policy multiqx; set "
 			"policy = coreside or priority\n");

@@ -302,6 +302,24 @@ static void test_slowdown_is_by_what_kernels_take_alone(void **state)
 	assert_int_equal(row(f).alone_ns, 3 * 800);
 }
 
+/* Of those that have one; at the very end of it is in time. */
+static void test_kernels_behind_their_deadline_are_counted(void **state)
+{
+	struct fixture *f = *state;
+
+	kit_load_inc(&f->t, 1, 1);
+	launch(f, 2);
+	run(f, 0, 0, 5000);
+	assert_int_equal(row(f).n_late, 0);
+	f->t.t->claim.deadline_ns = 1000;
+	launch(f, 2);
+	run(f, 1, 5000, 6000);
+	assert_int_equal(row(f).n_late, 0);
+	launch(f, 2);
+	run(f, 2, 6000, 7001);
+	assert_int_equal(row(f).n_late, 1);
+}
+
 static void test_policy_that_does_not_predict_knows_nothing_of_that(void **state)
 {
 	struct fixture *f = *state;
@@ -344,6 +362,7 @@ int main(void)
 		TEST(test_sm_time_of_launches_adds_up),
 		MODEL_TEST(test_errors_of_the_model_are_by_what_was_measured),
 		MODEL_TEST(test_slowdown_is_by_what_kernels_take_alone),
+		MODEL_TEST(test_kernels_behind_their_deadline_are_counted),
 		TEST(test_policy_that_does_not_predict_knows_nothing_of_that),
 		TEST(test_memory_refused_is_counted),
 	};

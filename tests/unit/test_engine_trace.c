@@ -841,9 +841,8 @@ static void test_runs_of_two_streams_that_complete_by_turns_are_kept_apart(void 
 		assert_true(q->queued.serial > last);
 		last = q->queued.serial;
 		for (unsigned b = 0; b < GSB_ARRAY_LEN(d->beside); b++)
-			assert_true(b < d->n_running
-					    ? d->beside[b] && d->beside[b] != d->serial
-					    : !d->beside[b]);
+			assert_true(b < d->n_running ? d->beside[b] && d->beside[b] != d->serial
+						     : !d->beside[b]);
 	}
 	end(f);
 }

@@ -101,6 +101,7 @@ static void test_text_has_every_value_where_it_belongs(void **state)
 			 .sm_ns = 1000000006,
 			 .wait_ns = {7, 8, 9, 10, 11},
 			 .n_errors = 12,
+			 .n_late = 26,
 			 .n_resized = 18,
 			 .n_shadowed = 19,
 			 .n_differed = 20,
@@ -134,6 +135,7 @@ static void test_text_has_every_value_where_it_belongs(void **state)
 		    "uid=\"1000\",policy=\"fifo\"} 1.500000001");
 	expect_line(text, "gsb_tenant_launches_total{tenant=\"a\",uid=\"1000\"} 3");
 	expect_line(text, "gsb_tenant_launches_total{tenant=\"others\",uid=\"\"} 17");
+	expect_line(text, "gsb_tenant_late_total{tenant=\"a\",uid=\"1000\"} 26");
 	expect_line(text, "gsb_tenant_resized_total{tenant=\"a\",uid=\"1000\"} 18");
 	expect_line(text, "gsb_tenant_shadowed_total{tenant=\"a\",uid=\"1000\"} 19");
 	expect_line(text, "gsb_tenant_differed_total{tenant=\"a\",uid=\"1000\"} 20");

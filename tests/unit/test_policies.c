@@ -336,6 +336,55 @@ static void test_coreside_holds_for_no_longer_than_anything_may_wait(void **stat
 	expect_said(k, 0, GSB_ISSUE, GSB_REASON_STARVED);
 }
 
+/* As long before its deadline as it takes and as the longest of others takes, which cannot be taken off the device. */
+static void test_coreside_what_has_a_deadline_goes_when_it_comes_near(void **state)
+{
+	struct policy_kit *k = two_that_fill(*state, 60000000ull * 132);
+
+	k->ready[2].predicted.alone_ns = 7000000; /* of the other tenant */
+	k->claims[1].deadline_ns = 30000000;
+	policy_kit_ask(k, &gsb_policy_coreside);
+	expect_said(k, 0, GSB_HOLD, GSB_REASON_SHARE);
+	assert_int_equal(policy_kit_said(k, 0)->hold.not_before_ns,
+			 k->ready_list[0]->since_ns + 30000000 - 5000000 - 7000000);
+	k->view.now_ns = policy_kit_said(k, 0)->hold.not_before_ns;
+	policy_kit_ask(k, &gsb_policy_coreside);
+	expect_said(k, 0, GSB_ISSUE, GSB_REASON_DEADLINE);
+	assert_int_equal(k->out[0].ready, 0);
+}
+
+/* There is no time to lose: it takes longer than it may. And a longest wait that ends before counts as ever. */
+static void test_coreside_deadline_that_cannot_be_kept_is_due_at_once(void **state)
+{
+	struct policy_kit *k = two_that_fill(*state, 60000000ull * 132);
+
+	k->claims[1].deadline_ns = 1;
+	policy_kit_ask(k, &gsb_policy_coreside);
+	expect_said(k, 0, GSB_ISSUE, GSB_REASON_DEADLINE);
+	k->claims[1].deadline_ns = 900000000;
+	k->claims[1].max_wait_ns = 7000000;
+	policy_kit_ask(k, &gsb_policy_coreside);
+	assert_int_equal(policy_kit_said(k, 0)->hold.not_before_ns,
+			 k->ready_list[0]->since_ns + 7000000);
+}
+
+static void test_coreside_the_earliest_deadline_goes_first(void **state)
+{
+	struct policy_kit *k = *state;
+
+	for (unsigned i = 0; i < 4; i++) {
+		policy_kit_tenant(k)->deadline_ns = i ? (5 - i) * 1000000 : 0;
+		policy_kit_kernel(k, i + 1, FILL, 5);
+	}
+	policy_kit_ask(k, &gsb_policy_coreside);
+	assert_int_equal(k->n, 4);
+	for (unsigned i = 0; i < 4; i++) {
+		assert_int_equal(k->out[i].ready, 3 - i);
+		assert_int_equal(k->out[i].verdict, GSB_ISSUE);
+		assert_int_equal(k->out[i].reason == GSB_REASON_DEADLINE, i < 3);
+	}
+}
+
 /* There is room to say of 32 what they are held for; of the fortieth the time counts all the same. */
 static void test_coreside_says_the_first_end_of_more_holds_than_there_is_room_for(void **state)
 {
@@ -729,6 +778,22 @@ static void test_priority_holds_what_has_parts_while_a_critical_kernel_is_there(
 	expect_said(k, 0, GSB_ISSUE, GSB_REASON_BOUNDED);
 }
 
+/* Who is critical goes before who has a deadline, and that is decided anew when it is over. */
+static void test_priority_deadline_does_not_end_what_a_critical_tenant_has(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_wide_beside_batch(k, 6, NARROW + 1);
+	policy_kit_kernel(k, 2, 64, 0.1);
+	ask_critical(k);
+	policy_kit_start(k, 1);
+	k->claims[0].deadline_ns = 1;
+	k->claims[1].deadline_ns = 1;
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_said(k, 0, GSB_HOLD, GSB_REASON_YIELDED);
+	assert_int_equal(policy_kit_said(k, 0)->hold.not_before_ns, k->view.now_ns + 2000000);
+}
+
 /* Of nobody is known when it would end, or it is far off. */
 static void test_priority_waits_for_no_long_or_unknown_critical_kernel(void **state)
 {
@@ -967,6 +1032,9 @@ int main(void)
 		CASE(test_multiqx_holds_until_the_kernel_that_runs_has_ended),
 		CASE(test_coreside_within_the_lag_all_tenants_are_equal),
 		CASE(test_coreside_own_longest_wait_counts),
+		CASE(test_coreside_what_has_a_deadline_goes_when_it_comes_near),
+		CASE(test_coreside_deadline_that_cannot_be_kept_is_due_at_once),
+		CASE(test_coreside_the_earliest_deadline_goes_first),
 		CASE(test_coreside_keeps_apart_what_loses_together_and_nothing_else),
 		CASE(test_priority_keeps_sms_free_for_an_active_critical_tenant),
 		CASE(test_priority_keeps_a_critical_kernel_off_the_sms_of_others),
@@ -981,6 +1049,7 @@ int main(void)
 		CASE(test_priority_knows_blocks_that_were_never_alone),
 		CASE(test_priority_leaves_launches_whole_where_the_free_sms_do),
 		CASE(test_priority_holds_what_has_parts_while_a_critical_kernel_is_there),
+		CASE(test_priority_deadline_does_not_end_what_a_critical_tenant_has),
 		CASE(test_priority_waits_for_no_long_or_unknown_critical_kernel),
 		cmocka_unit_test(test_priority_has_others_wait_for_an_eighth_of_the_time),
 		cmocka_unit_test(test_yield_note_counts_time_in_which_others_were_there),

@@ -993,6 +993,55 @@ static void test_coreside_misses_limits_alike(void **state)
 	assert_true(first > 1.1 && first < 1.1 * second && second < 1.1 * first);
 }
 
+/* ---- deadlines ---- */
+
+#define N_SMALL	    60
+#define DEADLINE_NS 45000000
+
+/* The longest that a launch of a tenant took which has next to no share, beside two that take turns; in ms. */
+static double longest_of_small(const uint64_t *deadlines_ns, double *makespan_ms)
+{
+	static const uint32_t weights[] = {100, 100, 1};
+	static uint64_t took_ns[2 * 160 + N_SMALL];
+	const struct loop of[] = {{ARITHMETIC, 160, ROUNDS(1), 17500000},
+				  {ARITHMETIC, 160, ROUNDS(1), 17500000},
+				  {ARITHMETIC, N_SMALL, ROUNDS(1), 3500000, 10000000}};
+	struct gsb_workload l = loops_of(of, 3);
+	struct gsb_sim_params p = {.arch = gsb_arch_find("h200"),
+				   .policy = &gsb_policy_coreside,
+				   .weights = weights,
+				   .deadlines_ns = deadlines_ns,
+				   .took_ns = took_ns};
+	struct gsb_sim_result r;
+	uint64_t longest = 0;
+	char why[200];
+
+	assert_int_equal(gsb_estimates_create(&p.estimates), 0);
+	if (gsb_sim_run(&l, &p, &r, why, sizeof(why)))
+		fail_msg("%s", why);
+	for (unsigned i = N_SMALL / 2; i < N_SMALL; i++) /* when turns have begun */
+		if (took_ns[2 * 160 + i] > longest)
+			longest = took_ns[2 * 160 + i];
+	*makespan_ms = (double)r.makespan_ns / 1e6;
+	gsb_estimates_destroy(p.estimates);
+	gsb_sim_finish(&r);
+	gsb_workload_finish(&l);
+	return (double)longest / 1e6;
+}
+
+static void test_coreside_keeps_a_deadline_that_shares_would_not(void **state)
+{
+	const uint64_t deadlines_ns[] = {0, 0, DEADLINE_NS};
+	double all, all_in_time, without = longest_of_small(NULL, &all),
+				 with = longest_of_small(deadlines_ns, &all_in_time);
+
+	printf("    without a deadline %.1f ms at most, of %.0f; with one of %.0f %.1f, of %.0f\n",
+	       without, all, DEADLINE_NS / 1e6, with, all_in_time);
+	assert_true(without > 1.3 * DEADLINE_NS / 1e6);
+	assert_true(with <= DEADLINE_NS / 1e6);
+	assert_true(all_in_time <= 1.02 * all);
+}
+
 /* ---- nobody starves ---- */
 
 #define SECOND	  1000000000ull
@@ -1558,6 +1607,7 @@ int main(void)
 		cmocka_unit_test(test_coreside_puts_memory_beside_three_others),
 		cmocka_unit_test(test_coreside_is_no_worse_than_the_best_matching_of_pairs),
 		cmocka_unit_test(test_coreside_holds_weights_in_lanes),
+		cmocka_unit_test(test_coreside_keeps_a_deadline_that_shares_would_not),
 		cmocka_unit_test(
 			test_priority_gives_the_reserved_sms_back_and_keeps_them_free_meanwhile),
 		cmocka_unit_test(test_priority_lets_the_critical_tenant_have_all_that_is_free),

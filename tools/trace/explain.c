@@ -150,9 +150,10 @@ static const char *reason_text(unsigned reason)
 		"a tenant was slowed more than it may be, and had the device to itself",
 		"in parts that end soon, so that a critical tenant has all SMs when it comes",
 		"kept off the SMs of a critical tenant: it cannot be had in parts that end soon",
-		"a critical tenant had all SMs"};
+		"a critical tenant had all SMs",
+		"it would have ended behind its deadline if others had gone before it"};
 
-	static_assert(GSB_ARRAY_LEN(texts) == GSB_TRACE_REASON_YIELDED + 1, "each has a text");
+	static_assert(GSB_ARRAY_LEN(texts) == GSB_TRACE_REASON_DEADLINE + 1, "each has a text");
 
 	return reason < GSB_ARRAY_LEN(texts) ? texts[reason] : "for a reason not known here";
 }

@@ -116,6 +116,8 @@ static void note_run(const struct gsb_scheduler *s, const struct gsb_flight *f,
 	count_run(s, &t->stats, &run);
 	gsb_estimates_note(s->estimates, &s->info->arch, &run);
 	gsb_claim_note_habit(claim, &s->info->arch, w, run.took_ns, c->end_ns);
+	if (claim->deadline_ns && c->end_ns > run.ready_ns + claim->deadline_ns)
+		t->stats.n_late++;
 	if (claim->critical)
 		gsb_yield_note(&claim->yield, &s->info->arch, w, f->company.others, c->end_ns);
 	gsb_cap_note(&claim->cap, gsb_cap_limit(claim, s->claims, s->n_claims, c->end_ns),

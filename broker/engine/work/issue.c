@@ -45,7 +45,7 @@ static_assert(GSB_ISSUE == (int)GSB_TRACE_VERDICT_ISSUE &&
 		      GSB_REASON_RESERVED == (int)GSB_TRACE_REASON_RESERVED &&
 		      GSB_REASON_RUN == (int)GSB_TRACE_REASON_RUN &&
 		      GSB_REASON_CAP == (int)GSB_TRACE_REASON_CAP &&
-		      GSB_REASON_YIELDED == (int)GSB_TRACE_REASON_YIELDED,
+		      GSB_REASON_DEADLINE == (int)GSB_TRACE_REASON_DEADLINE,
 	      "policy.h and events.def list the same reasons");
 static_assert(GSB_SHAPE_RESHAPE == (int)GSB_TRACE_FORM_RESHAPE &&
 		      GSB_SHAPE_SLICE == (int)GSB_TRACE_FORM_SLICE &&
