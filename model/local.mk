@@ -39,6 +39,7 @@ libmodel_la_SOURCES += \
 	model/time/command_time.c model/time/command_time.h \
 	model/time/company.c model/time/company.h \
 	model/time/contend.c model/time/contend.h \
+	model/time/counts.c model/time/counts.h \
 	model/time/curve.c model/time/curve.h \
 	model/time/demand.c model/time/demand.h \
 	model/time/fraction.c model/time/fraction.h \
@@ -123,6 +124,11 @@ check_PROGRAMS += tests/unit/test_contend
 tests_unit_test_contend_SOURCES = tests/unit/test_contend.c
 tests_unit_test_contend_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_contend_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
+
+check_PROGRAMS += tests/unit/test_counts
+tests_unit_test_counts_SOURCES = tests/unit/test_counts.c
+tests_unit_test_counts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_counts_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_company
 tests_unit_test_company_SOURCES = tests/unit/test_company.c

@@ -12,6 +12,7 @@
 
 #include "base/compiler.h"
 #include "model/placement/occupancy.h"
+#include "model/time/counts.h"
 #include "tools/model_report.h"
 
 struct stat {
@@ -241,17 +242,39 @@ void emu_stat_show(struct emu_launch *l, const struct emu_options *o,
 
 /* ---- demands ---- */
 
-/* 0 .. 1. What the model of the block's time rounds up may go a little beyond. */
-static double share(double part, double whole)
+static uint64_t requests_of(const struct gsb_emu_profile *p, enum gsb_emu_memory_kind memory)
 {
-	return whole <= 0 ? 0 : part >= whole ? 1 : part / whole;
+	const struct gsb_emu_traffic *t = p->traffic[memory];
+
+	return t[GSB_EMU_TRAFFIC_LOAD].n_requests + t[GSB_EMU_TRAFFIC_STORE].n_requests +
+	       t[GSB_EMU_TRAFFIC_ATOM].n_requests;
 }
 
-static uint64_t global_bytes(const struct gsb_emu_profile *p)
+static uint64_t sectors_of(const struct gsb_emu_profile *p)
 {
 	const struct gsb_emu_traffic *t = p->traffic[GSB_EMU_MEMORY_GLOBAL];
 
-	return (t[0].n_sectors + t[1].n_sectors + t[2].n_sectors) * GSB_EMU_SECTOR_BYTES;
+	return t[GSB_EMU_TRAFFIC_LOAD].n_sectors + t[GSB_EMU_TRAFFIC_STORE].n_sectors +
+	       t[GSB_EMU_TRAFFIC_ATOM].n_sectors;
+}
+
+/* As the device's clock has them, which knows these units and no caches, and takes an access of shared memory for one pass. */
+static void find_demands(const struct gsb_arch *arch, const struct gsb_emu_profile *p, double ns,
+			 double units[GSB_N_UNITS])
+{
+	const struct gsb_counts counts = {
+		.insns = (double)p->n_insns,
+		.sectors = (double)sectors_of(p),
+		.to_dram = 1,
+		.shared = (double)requests_of(p, GSB_EMU_MEMORY_SHARED),
+	};
+	double launches = ns > 0 ? 1e9 / ns : 0; /* a second */
+
+	gsb_counts_demand(arch, &counts, launches / arch->n_sms, launches, units);
+	units[GSB_UNIT_ISSUE] += units[GSB_UNIT_DENSE];
+	/* What the model of the block's time rounds up may go a little beyond. */
+	for (unsigned int u = 0; u < GSB_N_UNITS; u++)
+		units[u] = units[u] < 1 ? units[u] : 1;
 }
 
 void emu_stat_demands(struct emu_launch *l, const struct emu_options *o,
@@ -260,11 +283,11 @@ void emu_stat_demands(struct emu_launch *l, const struct emu_options *o,
 	const struct gsb_arch *arch = emu_arch(l->dev);
 	const struct gsb_kernel k = kernel_of(l, o);
 	const double ns = (double)(l->done.end_ns - l->done.start_ns);
-	const double slots = ns / 1e6 * arch->clock_khz * arch->n_sms * arch->issue_width;
-	const double bytes = ns / 1e9 * (double)arch->mem_bandwidth_bytes_per_s;
+	double units[GSB_N_UNITS];
 
-	printf("name threads regs smem blocks issue bandwidth solo_us\n");
-	printf("%.63s %u %u %u %" PRIu64 " %.4f %.4f %.3f\n", l->kernel.entry->name,
+	find_demands(arch, p, ns, units);
+	printf("name threads regs smem blocks issue shared bandwidth solo_us\n");
+	printf("%.63s %u %u %u %" PRIu64 " %.4f %.4f %.4f %.3f\n", l->kernel.entry->name,
 	       k.threads_per_block, k.regs_per_thread, k.smem_bytes, k.n_blocks,
-	       share((double)p->n_insns, slots), share((double)global_bytes(p), bytes), ns / 1e3);
+	       units[GSB_UNIT_ISSUE], units[GSB_UNIT_SHARED], units[GSB_UNIT_DRAM], ns / 1e3);
 }

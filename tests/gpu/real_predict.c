@@ -1,9 +1,6 @@
 /*
  * real_predict.c - predictions for kernels of which nothing is known but each alone: its speed over residency, and what a unit of it
  * executes. See real_tables.h.
- *
- * A demand is what is executed in a second over what an SM, or the device, can do in one: data sheets, no fit. What no counter on a CPU
- * has, latency of chains of loads, is left out.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -12,18 +9,11 @@
 #include <string.h>
 
 #include "model/gpu/arch.h"
+#include "model/time/counts.h"
 #include "model/time/demand.h"
 #include "real_data.h"
 #include "real_tables.h"
 #include "tsv.h"
-
-/* Of an SM, in a cycle: instructions of warps on pipes of 16 and of 64 lanes, and a pass over 32 banks. */
-#define PER_CYCLE_16 0.5
-#define PER_CYCLE_64 2.0
-#define SECTORS_L1   4.0 /* of the L1 in a cycle: 128 bytes */
-#define SECTOR_BYTES 32.0
-#define ASKS_MOST    0.01   /* requests to an instruction */
-#define L2_PER_CYCLE 5120.0 /* bytes, of the device, from the A100 on */
 
 struct kernel {
 	char name[32];
@@ -91,44 +81,29 @@ static void read_alone(struct world *w, const char *path)
 	}
 }
 
-/* Who wants issue slots most, and hardly ever asks for anything, has them without waiting. @insns: of an SM in a cycle */
-static void set_issue(double *units, double insns, double width)
-{
-	double share = insns / width;
-	bool dense = units[GSB_UNIT_REQUESTS] <= ASKS_MOST * insns;
-
-	for (unsigned u = 0; u < GSB_N_UNITS; u++)
-		dense &= share > units[u];
-	units[dense ? GSB_UNIT_DENSE : GSB_UNIT_ISSUE] = share;
-}
-
-/* Counts that files of 2026-11-25 do not have: without them the law goes by its table. */
-static void set_requests(double *units, const struct tsv *t, double of_sm)
-{
-	if (t->n <= 11)
-		return;
-	units[GSB_UNIT_ALU] = tsv_number(t, 10) * of_sm / PER_CYCLE_64;
-	units[GSB_UNIT_REQUESTS] = (tsv_number(t, 4) + tsv_number(t, 11)) * of_sm;
-}
-
 static void set_demand(const struct gsb_arch *arch, struct kernel *k, const struct tsv *t)
 {
-	double hz = arch->clock_khz * 1e3, of_sm = k->full / (arch->n_sms * hz);
-	double requests = tsv_number(t, 4), sectors = tsv_number(t, 5);
-	double l2 = tsv_number(t, 8) / 100, dram = tsv_number(t, 9) / 100, *units = k->counted;
+	/* Files of 2026-11-25 do not have the last two: without them the law goes by its table. */
+	bool has_queues = t->n > 11;
+	const struct gsb_counts counts = {
+		.insns = tsv_number(t, 1),
+		.sfu = tsv_number(t, 2),
+		.fp64 = tsv_number(t, 3),
+		.requests = tsv_number(t, 4),
+		.sectors = tsv_number(t, 5),
+		.shared = tsv_number(t, 6),
+		.barriers = tsv_number(t, 7),
+		.to_l2 = tsv_number(t, 8) / 100,
+		.to_dram = tsv_number(t, 9) / 100,
+		.alu = has_queues ? tsv_number(t, 10) : 0,
+		.shared_requests = has_queues ? tsv_number(t, 11) : 0,
+	};
 
-	units[GSB_UNIT_SFU] = tsv_number(t, 2) * of_sm / PER_CYCLE_16;
-	units[GSB_UNIT_FP64] = tsv_number(t, 3) * of_sm / PER_CYCLE_64;
-	units[GSB_UNIT_L1] = fmax(requests, sectors / SECTORS_L1) * (1 - l2) * of_sm;
-	units[GSB_UNIT_SHARED] = tsv_number(t, 6) * of_sm;
-	units[GSB_UNIT_BARRIER] = tsv_number(t, 7) * of_sm / PER_CYCLE_16;
-	units[GSB_UNIT_L2] = sectors * l2 * SECTOR_BYTES * k->full / (L2_PER_CYCLE * hz);
-	units[GSB_UNIT_DRAM] =
-		sectors * dram * SECTOR_BYTES * k->full / (double)arch->mem_bandwidth_bytes_per_s;
-	set_requests(units, t, of_sm);
-	set_issue(units, tsv_number(t, 1) * of_sm, arch->issue_width);
+	gsb_counts_demand(arch, &counts, k->full / arch->n_sms, k->full, k->counted);
+	if (!has_queues)
+		k->counted[GSB_UNIT_REQUESTS] = 0;
 	for (unsigned u = 0; u < GSB_N_UNITS; u++)
-		k->demand.units[u] = fmin(1, units[u]);
+		k->demand.units[u] = fmin(1, k->counted[u]);
 }
 
 static void read_demands(struct world *w, const char *path)

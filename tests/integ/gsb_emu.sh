@@ -180,10 +180,34 @@ emu_stat_is_the_same_on_any_number_of_workers() {
 
 emu_stat_gives_demands_that_gsb_model_reads() {
 	"$emu" stat --demands "$ptx/vadd.nvcc.ptx" -k vadd -g 4000 -b 256 buf:f32:1024 buf:f32:1024 buf:f32:1024 u32:1000 >"$dir/vadd"
-	expect_match "$(cat "$dir/vadd")" '^vadd 256 [0-9]+ 0 4000 0\.[0-9]+ 0\.[0-9]+ [0-9.]+$'
+	expect_equal "$(head -1 "$dir/vadd")" 'name threads regs smem blocks issue shared bandwidth solo_us'
+	expect_match "$(cat "$dir/vadd")" '^vadd 256 [0-9]+ 0 4000 0\.[0-9]+ 0\.0000 0\.[0-9]+ [0-9.]+$'
 	ok "$build/tools/gsb-model" pair "@$dir/vadd" @- <"$dir/vadd"
 	expect_match "$output" '^slowdown of the second with contention: '
 	expect_equal "$(grep -c '^vadd ' <<<"$output")" 2
+}
+
+# A cycle of an SM has four instructions and one access of shared memory. Each thread of many does as many accesses as it has other
+# instructions, but for a few, and shared memory is full before the issue slots are: the second of two such kernels has next to nothing of it.
+emu_stat_gives_what_is_asked_of_shared_memory() {
+	local body='mov.u32 %r1, s;' i
+	for i in {1..60}; do
+		body+=' st.shared.u32 [%r1], %r0; add.u32 %r0, %r0, 1;'
+	done
+	kernel "$dir/k.ptx" "$body"
+	"$emu" stat --demands "$dir/k.ptx" -g 1056 -b 256 buf:u32:1 >"$dir/k"
+	awk 'NR == 2 { if ($6 < 0.9 || $6 > 1 || $7 != 1 || $8 > 0.01) { print; exit 1 } }' "$dir/k" || fail "issue, shared, bandwidth: $(cat "$dir/k")"
+	"$emu" stat --demands "$dir/k.ptx" -g 132 -b 32 buf:u32:1 >"$dir/few"
+	ok "$emu" stat "$dir/k.ptx" -g 132 -b 32 --json buf:u32:1
+	awk -v insns="$(metric 'Instruction Statistics' 'Executed Instructions')" -v shared="$(metric 'Shared Store' Requests)" '
+		NR == 2 { by = $7 / $6 * insns / shared / 4; if (by < 0.98 || by > 1.02) { print; exit 1 } }' "$dir/few" ||
+		fail "shared is not to issue as its accesses are to instructions: $(cat "$dir/few")"
+	ok "$build/tools/gsb-model" pair "@$dir/k" @- <"$dir/k"
+	expect_match "$output" '^slowdown of the second with contention: '
+	# One that only computes has the issue slots, and nothing else.
+	kernel "$dir/k.ptx" "${body//st.shared.u32 \[%r1\], %r0/add.u32 %r1, %r1, %r0}"
+	"$emu" stat --demands "$dir/k.ptx" -g 1056 -b 256 buf:u32:1 >"$dir/k"
+	awk 'NR == 2 { if ($6 < 0.9 || $6 > 1 || $7 + $8 > 0) { print; exit 1 } }' "$dir/k" || fail "issue, shared, bandwidth: $(cat "$dir/k")"
 }
 
 emu_says_of_a_fault_who_and_where() {
@@ -258,6 +282,7 @@ run_case emu_stat_counts_what_a_hand_can_count
 run_case emu_stat_says_how_accesses_were_done
 run_case emu_stat_is_the_same_on_any_number_of_workers
 run_case emu_stat_gives_demands_that_gsb_model_reads
+run_case emu_stat_gives_what_is_asked_of_shared_memory
 run_case emu_says_of_a_fault_who_and_where
 run_case emu_checks_more_when_asked_to
 run_case emu_names_what_is_wrong
