@@ -311,7 +311,11 @@ struct gsb_ctl_shutdown {
  *   RETURN   When keep is not set, whatever is above used and not needed by the head of the queue: at
  *            once when memory is freed. Nothing at the end of the engine: its grant ends with it.
  *   RECALL   keep is no longer set: RETURN all that is above used, with recall = 1, at once, and also
- *            when that is 0 bytes. ASKs of others wait for this answer, for a second at most.
+ *            when that is 0 bytes. ASKs of others wait for this answer, for a second at most. What tenants
+ *            keep of what they freed (engine/memory/kept.h) is used no longer first. For that alone
+ *            (keeps = 1) gsbrokerd sends it before it refuses an ASK, to all others that keep any; what
+ *            the head of the queue needs is not returned then, or two that wait would go on
+ *            giving each other what they have.
  *
  * ASK and RETURN must not be lost: what the socket does not take is sent when it does. The bytes of
  * RETURNs that wait add up to one.
@@ -319,6 +323,8 @@ struct gsb_ctl_shutdown {
 struct gsb_ctl_memory {
 	struct gsb_msg msg;
 	uint64_t bytes;
+	uint32_t keeps,
+		zero; /* OPEN: 1: some of what it uses nobody may need; RECALL: 1: that alone */
 };
 
 struct gsb_ctl_memory_return {

@@ -176,6 +176,9 @@ struct gsb_device_ops {
 	/* No command that is in flight may touch it, or anything else that is given back: on a GPU that is
 	 * fatal for all. -EINVAL: not the start of an allocation. */
 	int (*mem_free)(struct gsb_space *space, uint64_t addr);
+	/* Nothing tells of accesses to memory that was given back as long as its addresses are mapped: so a tenant may keep what it frees. Not the one
+	 * that finds who uses memory after its free. */
+	bool may_keep;
 	/*
 	 * Arrays (base/array.h has how addresses stand for their texels): copies may name them, kernels may not, and mem_free frees them.
 	 * A fresh one reads as zero. -EINVAL: the device has no such arrays; else as mem_alloc. array_bytes: so many of the window it

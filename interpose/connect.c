@@ -134,7 +134,7 @@ static int send_hello(int fd)
 	struct gsb_msg_hello hello = {0};
 
 	gsb_msg_init(&hello.msg, GSB_MSG_HELLO, sizeof(hello));
-	hello.features_wanted = GSB_FEATURE_STAGING | GSB_FEATURE_HOST_WINDOW;
+	hello.features_wanted = GSB_FEATURES_KNOWN;
 	hello.pid = (uint32_t)getpid();
 	/* A name that is too long fills its room without an end, and is refused: cut, it would be another's. */
 	copy_name(hello.tenant, secure_getenv("GSB_TENANT"), GSB_TENANT_NAME_MAX);
@@ -338,6 +338,7 @@ static void adopt_device(const struct gsb_msg_welcome *m)
 	gsb_proc.device = m->device;
 	gsb_proc.device.name[sizeof(m->device.name) - 1] = 0;
 	gsb_proc.image_max_bytes = m->image_max_bytes;
+	gsb_proc.may_keep = m->features & GSB_FEATURE_KEEP;
 	gsb_proc.spins = !m->device.clock_is_virtual && m->spin_ns;
 	gsb_proc.spin = (struct gsb_spin_room){
 		.spin_ns = m->spin_ns, .n_max = n_spinners(), .now_ns = gsb_clock_ns};

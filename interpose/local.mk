@@ -31,6 +31,7 @@ interpose_sources = \
 	interpose/cu/function.c interpose/cu/function.h \
 	interpose/cu/graph.c interpose/cu/graph.h \
 	interpose/cu/hold.c interpose/cu/hold.h \
+	interpose/cu/kept.c interpose/cu/kept.h \
 	interpose/cu/host_call.c interpose/cu/host_call.h \
 	interpose/cu/library.c interpose/cu/library.h \
 	interpose/cu/link.c interpose/cu/link.h \
@@ -127,7 +128,7 @@ tenant_ldadd = libshm.la libbase.la $(CMOCKA_LIBS) -ldl
 
 check_PROGRAMS += tests/unit/test_entries tests/unit/test_launch tests/unit/test_copy tests/unit/test_stream \
 	tests/unit/test_context tests/unit/test_forms tests/unit/test_graph tests/unit/test_tenant \
-	tests/unit/test_tensor_map tests/unit/test_registered tests/unit/test_nvtx
+	tests/unit/test_tensor_map tests/unit/test_registered tests/unit/test_nvtx tests/unit/test_kept
 check_PROGRAMS += tests/unit/test_crew
 tests_unit_test_crew_SOURCES = tests/unit/test_crew.c interpose/core/crew.c interpose/core/crew.h \
 	interpose/core/helper.c interpose/core/helper.h
@@ -175,6 +176,12 @@ tests_unit_test_tensor_map_CPPFLAGS = $(tenant_cppflags)
 tests_unit_test_tensor_map_CFLAGS = $(tenant_cflags)
 tests_unit_test_tensor_map_LDADD = $(tenant_ldadd)
 EXTRA_tests_unit_test_tensor_map_DEPENDENCIES = interpose/libcuda.so.1
+
+tests_unit_test_kept_SOURCES = tests/unit/test_kept.c $(tenant_sources)
+tests_unit_test_kept_CPPFLAGS = $(tenant_cppflags)
+tests_unit_test_kept_CFLAGS = $(tenant_cflags)
+tests_unit_test_kept_LDADD = $(tenant_ldadd)
+EXTRA_tests_unit_test_kept_DEPENDENCIES = interpose/libcuda.so.1
 
 tests_unit_test_nvtx_SOURCES = tests/unit/test_nvtx.c tests/unit/nvtx.h $(tenant_sources)
 tests_unit_test_nvtx_CPPFLAGS = $(tenant_cppflags)

@@ -26,10 +26,10 @@
 #include "shm/region.h"
 #include "shm/wait.h"
 
-#define TENANT_SPIN_NS	   50000 /* real clock: a waiting thread spins this long before it sleeps */
-#define STAGING_UNIT	   4096
-#define QUEUED_BYTES_MIN   (2 * GSB_POOL_MAX)
-#define FEATURES_SUPPORTED (GSB_FEATURE_STAGING | GSB_FEATURE_HOST_WINDOW)
+#define TENANT_SPIN_NS	 50000 /* real clock: a waiting thread spins this long before it sleeps */
+#define STAGING_UNIT	 4096
+#define QUEUED_BYTES_MIN (2 * GSB_POOL_MAX)
+#define FEATURES_ALWAYS	 (GSB_FEATURE_STAGING | GSB_FEATURE_HOST_WINDOW)
 
 /* ---- its descriptors ---- */
 
@@ -259,6 +259,7 @@ static void release_all(struct gsb_tenant *t)
 	gsb_watches_remove(t->watches, &t->socket);
 	gsb_watches_remove(t->watches, &t->pidfd);
 	gsb_uploads_finish(t);
+	free(t->kept);
 	gsb_table_finish(&t->modules);
 	gsb_table_finish(&t->functions);
 	gsb_queues_finish(&t->queues);
@@ -277,6 +278,11 @@ static void release_all(struct gsb_tenant *t)
 	close_fd(t->staging_fd);
 	close_fd(t->host_fd);
 	close_fd(t->doorbell.fd);
+}
+
+static uint64_t features_of(const struct gsb_device_ops *ops)
+{
+	return FEATURES_ALWAYS | (ops->may_keep ? GSB_FEATURE_KEEP : 0);
 }
 
 static struct gsb_tenant *create_tenant(struct gsb_engine *e, const struct gsb_admission *a,
@@ -306,7 +312,7 @@ static struct gsb_tenant *create_tenant(struct gsb_engine *e, const struct gsb_a
 	apply_defaults(&t->limits);
 	t->claim.tenant = t->id;
 	weigh(t);
-	t->features = a->features_wanted & FEATURES_SUPPORTED;
+	t->features = a->features_wanted & features_of(t->dev->ops);
 	t->region_fd = t->staging_fd = t->host_fd = -1;
 	t->doorbell = (struct gsb_watch){-1, on_doorbell};
 	t->socket = (struct gsb_watch){a->socket, on_socket};

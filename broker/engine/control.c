@@ -334,7 +334,7 @@ static bool send_return(struct gsb_control *c)
 
 static bool send_memory(struct gsb_control *c, enum gsb_ctl_type type, uint64_t bytes)
 {
-	struct gsb_ctl_memory m = {.bytes = bytes};
+	struct gsb_ctl_memory m = {.bytes = bytes, .keeps = c->engine->ops->may_keep};
 
 	init(&m.msg, type, sizeof(m));
 	return send_now(c, &m.msg);
@@ -377,7 +377,8 @@ static void open_account(struct gsb_control *c)
 {
 	struct gsb_engine *e = c->engine;
 
-	e->grant = (struct gsb_grant){.ask = ask, .give_back = give_back};
+	e->grant =
+		(struct gsb_grant){.ask = ask, .give_back = give_back, .reclaim = e->grant.reclaim};
 	send_memory(c, GSB_CTL_MEMORY_OPEN, e->info->total_mem_bytes);
 }
 
@@ -433,7 +434,7 @@ static void dispatch(struct gsb_control *c, union message *m, const int *fds, un
 	case GSB_CTL_SHUTDOWN: on_shutdown(c, &m->shutdown); break;
 	case GSB_CTL_END: on_end(c, &m->end); break;
 	case GSB_CTL_MEMORY_GRANT: on_grant(c, &m->grant); break;
-	case GSB_CTL_MEMORY_RECALL: gsb_grant_recall(&c->engine->grant); break;
+	case GSB_CTL_MEMORY_RECALL: gsb_grant_recall(&c->engine->grant, m->recall.keeps); break;
 	default: break;
 	}
 	close_all(fds, n_fds);

@@ -14,6 +14,7 @@
 #include "broker/engine/code/code.h"
 #include "broker/engine/context.h"
 #include "broker/engine/engine.h"
+#include "broker/engine/memory/kept.h"
 #include "broker/engine/memory/memory.h"
 #include "broker/engine/memory/virtual.h"
 #include "broker/engine/order/event.h"
@@ -278,6 +279,18 @@ static int on_MemFreeAsync(struct gsb_tenant *t, const struct gsb_rec *rec,
 			   const struct gsb_rec_mem_free *b)
 {
 	return gsb_memory_free_async(t, rec, b);
+}
+
+static int on_MemKeep(struct gsb_tenant *t, const struct gsb_rec *rec,
+		      const struct gsb_rec_mem_keep *b)
+{
+	return gsb_kept_keep(t, rec, b);
+}
+
+static int on_MemTake(struct gsb_tenant *t, const struct gsb_rec *rec,
+		      const struct gsb_rec_mem_keep *b)
+{
+	return gsb_kept_take(t, rec, b);
 }
 
 static int on_AddressReserve(struct gsb_tenant *t, const struct gsb_rec *rec,

@@ -63,6 +63,7 @@ struct gsb_engine {
 	struct gsb_pinner pinner;
 	struct gsb_grant grant;
 	struct gsb_addresses addresses;
+	uint64_t age_ns;	      /* real clock: when what tenants keep grows older */
 	struct gsb_stream *unsettled; /* streams whose head is to be looked at */
 	struct gsb_scheduler scheduler;
 

@@ -36,6 +36,7 @@ libengine_la_SOURCES = \
 	broker/engine/memory/check.c \
 	broker/engine/memory/drain.c broker/engine/memory/drain.h \
 	broker/engine/memory/grant.c broker/engine/memory/grant.h \
+	broker/engine/memory/kept.c broker/engine/memory/kept.h \
 	broker/engine/memory/pinner.c broker/engine/memory/pinner.h \
 	broker/engine/memory/host.c broker/engine/memory/host.h \
 	broker/engine/memory/memory.c broker/engine/memory/memory.h \
@@ -104,6 +105,7 @@ tests_integ_engine_path_untraced_LDADD = $(libengine_la_LIBADD) $(CMOCKA_LIBS)
 engine_tests = tests/unit/test_engine_stream tests/unit/test_engine_order \
 	tests/unit/test_engine_gate tests/unit/test_engine_start_line tests/unit/test_engine_hostile tests/unit/test_engine_fuzz \
 	tests/unit/test_engine_control tests/unit/test_engine_counts tests/unit/test_engine_log tests/unit/test_engine_memory \
+	tests/unit/test_engine_kept \
 	tests/unit/test_engine_virtual \
 	tests/unit/test_engine_policy tests/unit/test_engine_release tests/unit/test_engine_resize tests/unit/test_engine_upload \
 	tests/unit/test_facts tests/unit/test_grant tests/unit/test_pool tests/unit/test_proofs tests/unit/test_ready tests/fuzz/replay_records
@@ -155,6 +157,9 @@ tests_unit_test_engine_resize_LDADD = $(engine_test_libs)
 tests_unit_test_engine_virtual_SOURCES = tests/unit/test_engine_virtual.c $(engine_kit)
 tests_unit_test_engine_virtual_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_virtual_LDADD = $(engine_test_libs)
+tests_unit_test_engine_kept_SOURCES = tests/unit/test_engine_kept.c $(engine_kit) $(control_kit)
+tests_unit_test_engine_kept_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_kept_LDADD = $(engine_test_libs)
 tests_unit_test_engine_memory_SOURCES = tests/unit/test_engine_memory.c $(engine_kit) $(control_kit)
 tests_unit_test_engine_memory_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_memory_LDADD = $(engine_test_libs)

@@ -18,6 +18,7 @@
 #include "broker/engine/dispatch.h"
 #include "broker/engine/engine.h"
 #include "broker/engine/gate.h"
+#include "broker/engine/memory/kept.h"
 #include "broker/engine/order/stream.h"
 #include "broker/engine/start_line.h"
 #include "broker/engine/tell.h"
@@ -52,6 +53,34 @@ static void on_thread(struct gsb_watch *w, uint32_t events)
 
 	while (read(w->fd, &count, sizeof(count)) < 0 && errno == EINTR)
 		;
+}
+
+/* ---- memory that is kept ---- */
+
+static void reclaim(struct gsb_grant *g)
+{
+	struct gsb_engine *e = gsb_container_of(g, struct gsb_engine, grant);
+
+	gsb_for_each_tenant (e, t)
+		gsb_kept_give_back(t);
+}
+
+static void age_kept(struct gsb_engine *e)
+{
+	e->age_ns = e->scheduler.clock.turn_ns + GSB_KEPT_NS;
+	gsb_for_each_tenant (e, t)
+		gsb_kept_age(t);
+}
+
+/* Until that is to be done again. */
+static uint64_t kept_due_ns(struct gsb_engine *e)
+{
+	uint64_t now_ns;
+
+	if (!e->grant.kept)
+		return UINT64_MAX;
+	now_ns = gsb_engine_now_ns(e);
+	return e->age_ns > now_ns ? e->age_ns - now_ns : 0;
 }
 
 /* ---- life ---- */
@@ -105,6 +134,7 @@ int gsb_engine_create(struct gsb_device *dev, const struct gsb_engine_params *p,
 		gsb_times_read(&e->params.resizing, e->info, e->scheduler.estimates);
 	e->line = (struct gsb_start_line){.n_tenants = p->start_line, .wait_ns = p->start_line_ns};
 	gsb_grant_init(&e->grant, e->info->total_mem_bytes);
+	e->grant.reclaim = reclaim;
 	err = gsb_loader_start(&e->loader, e->ops);
 	if (err)
 		goto err_loader;
@@ -283,8 +313,11 @@ bool gsb_engine_turn(struct gsb_engine *e)
 {
 	bool any;
 
-	if (!e->scheduler.clock.is_virtual)
+	if (!e->scheduler.clock.is_virtual) {
 		e->scheduler.clock.turn_ns = gsb_engine_now_ns(e);
+		if (gsb_unlikely(e->scheduler.clock.turn_ns >= e->age_ns))
+			age_kept(e);
+	}
 	any = gsb_loader_collect(&e->loader) > 0;
 	any |= gsb_pinner_collect(&e->pinner) > 0;
 	any |= read_rings(e);
@@ -363,7 +396,7 @@ static uint64_t hold_due_ns(struct gsb_engine *e)
 static uint64_t timeout_ns(struct gsb_engine *e)
 {
 	const uint64_t due[] = {gsb_gate_due_ns(e), gsb_complete_due_ns(&e->scheduler),
-				gsb_start_line_due_ns(e), hold_due_ns(e)};
+				gsb_start_line_due_ns(e), hold_due_ns(e), kept_due_ns(e)};
 	uint64_t first = must_poll(e) ? 0 : UINT64_MAX;
 
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(due); i++)

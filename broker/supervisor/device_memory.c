@@ -56,9 +56,9 @@ static void on_grant(struct gsb_ledger *l, struct gsb_ledger_account *a, uint64_
 	gsb_engine_process_send(holder_of(a)->p, &m.msg, NULL, 0);
 }
 
-static void on_recall(struct gsb_ledger *l, struct gsb_ledger_account *a)
+static void on_recall(struct gsb_ledger *l, struct gsb_ledger_account *a, bool reserves)
 {
-	struct gsb_ctl_memory m = {.bytes = 0};
+	struct gsb_ctl_memory m = {.keeps = reserves};
 
 	gsb_msg_init(&m.msg, GSB_CTL_MEMORY_RECALL, sizeof(m));
 	gsb_engine_process_send(holder_of(a)->p, &m.msg, NULL, 0);
@@ -132,7 +132,8 @@ static void ledger_destroy(struct gsb_device_ledger *d)
 }
 
 /* Without memory the engine is never granted any: its tenants hear of that. */
-static void on_open(struct gsb_device_memory *dm, struct gsb_engine_process *p, uint64_t total)
+static void on_open(struct gsb_device_memory *dm, struct gsb_engine_process *p,
+		    const struct gsb_ctl_memory *m)
 {
 	struct gsb_device_ledger *d = find(dm, p->spec);
 	struct holder *h;
@@ -148,7 +149,8 @@ static void on_open(struct gsb_device_memory *dm, struct gsb_engine_process *p, 
 		return;
 	}
 	h->p = p;
-	gsb_ledger_open(&d->ledger, &h->account, total);
+	h->account.has_reserves = m->keeps;
+	gsb_ledger_open(&d->ledger, &h->account, m->bytes);
 	watch_recall(d);
 }
 
@@ -210,7 +212,7 @@ bool gsb_device_memory_message(struct gsb_device_memory *dm, struct gsb_engine_p
 			       const struct gsb_msg *m, size_t n)
 {
 	if (m->type == GSB_CTL_MEMORY_OPEN && n == sizeof(struct gsb_ctl_memory))
-		on_open(dm, p, ((const struct gsb_ctl_memory *)m)->bytes);
+		on_open(dm, p, (const struct gsb_ctl_memory *)m);
 	else if ((m->type == GSB_CTL_MEMORY_ASK && n == sizeof(struct gsb_ctl_memory)) ||
 		 (m->type == GSB_CTL_MEMORY_RETURN && n == sizeof(struct gsb_ctl_memory_return)))
 		on_account(dm, p, m);

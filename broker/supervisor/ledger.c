@@ -30,12 +30,40 @@ static struct gsb_ledger_account *first_waiting(struct gsb_ledger *l)
 	return first;
 }
 
+static bool fits_now(const struct gsb_ledger *l, const struct gsb_ledger_account *a)
+{
+	return a->asked <= gsb_ledger_free(l);
+}
+
 static void answer(struct gsb_ledger *l, struct gsb_ledger_account *a)
 {
-	bool fits = a->asked <= gsb_ledger_free(l);
+	bool fits = fits_now(l, a);
 
 	a->waits = 0;
+	a->has_recalled = false;
 	give(l, a, fits ? a->asked : 0, true, fits ? 0 : -ENOMEM);
+}
+
+static void recall(struct gsb_ledger *l, struct gsb_ledger_account *a, bool reserves)
+{
+	a->keeps = false;
+	a->owes = true;
+	l->n_owing++;
+	l->recall(l, a, reserves);
+}
+
+/* For an ask that would be refused; nobody owes an answer. False: there is nobody to ask, or that was done. */
+static bool recall_reserves(struct gsb_ledger *l, struct gsb_ledger_account *asking)
+{
+	struct gsb_ledger_account *a;
+
+	if (asking->has_recalled)
+		return false;
+	asking->has_recalled = true;
+	DL_FOREACH (l->accounts, a)
+		if (a != asking && a->has_reserves)
+			recall(l, a, true);
+	return l->n_owing;
 }
 
 /* After each change: decide who waits, in their order, and give who is alone the rest. */
@@ -45,21 +73,16 @@ static void settle(struct gsb_ledger *l)
 
 	if (l->n_owing)
 		return;
-	while ((a = first_waiting(l)))
+	while ((a = first_waiting(l))) {
+		if (!fits_now(l, a) && recall_reserves(l, a))
+			return;
 		answer(l, a);
+	}
 	a = l->accounts;
 	if (l->n_accounts == 1 && (!a->keeps || gsb_ledger_free(l))) {
 		a->keeps = true;
 		give(l, a, gsb_ledger_free(l), false, 0);
 	}
-}
-
-static void recall(struct gsb_ledger *l, struct gsb_ledger_account *a)
-{
-	a->keeps = false;
-	a->owes = true;
-	l->n_owing++;
-	l->recall(l, a);
 }
 
 static void forgive(struct gsb_ledger *l, struct gsb_ledger_account *a)
@@ -75,7 +98,7 @@ void gsb_ledger_open(struct gsb_ledger *l, struct gsb_ledger_account *a, uint64_
 	l->total = total;
 	DL_FOREACH (l->accounts, other)
 		if (other->keeps)
-			recall(l, other);
+			recall(l, other, false);
 	DL_APPEND(l->accounts, a);
 	l->n_accounts++;
 	settle(l);

@@ -9,6 +9,9 @@
  * recalled, and asks wait for its answer; from then on each account holds what its engine uses, so
  * that an ask is granted if there is so much and refused if there is not, at once. When one is left,
  * it keeps all there is again.
+ *
+ * Of what an engine uses some may be needed by nobody (has_reserves): before an ask is refused, the others are recalled once, and it is decided when
+ * they have answered.
  */
 #ifndef GSB_BROKER_SUPERVISOR_LEDGER_H
 #define GSB_BROKER_SUPERVISOR_LEDGER_H
@@ -18,10 +21,12 @@
 
 struct gsb_ledger_account {
 	uint64_t granted;
-	uint64_t asked; /* while it waits */
-	uint64_t waits; /* 0: no; else its turn: the lower the earlier */
-	bool keeps;	/* it was granted the rest, and returns nothing by itself */
-	bool owes;	/* it was sent a RECALL and has not answered */
+	uint64_t asked;	   /* while it waits */
+	uint64_t waits;	   /* 0: no; else its turn: the lower the earlier */
+	bool keeps;	   /* it was granted the rest, and returns nothing by itself */
+	bool owes;	   /* it was sent a RECALL and has not answered */
+	bool has_reserves; /* a RECALL may return what it uses; set before it is opened */
+	bool has_recalled; /* while it waits: the others, for its sake */
 	struct gsb_ledger_account *prev, *next;
 };
 
@@ -34,13 +39,14 @@ struct gsb_ledger {
 	/* Messages to an engine, set by the owner. They must not call back into the ledger. */
 	void (*grant)(struct gsb_ledger *l, struct gsb_ledger_account *a, uint64_t bytes,
 		      bool is_answer, int error);
-	void (*recall)(struct gsb_ledger *l, struct gsb_ledger_account *a);
+	/* reserves: of what it uses, and nothing that a call of its own waits for. */
+	void (*recall)(struct gsb_ledger *l, struct gsb_ledger_account *a, bool reserves);
 };
 
 /* What no account holds. */
 uint64_t gsb_ledger_free(const struct gsb_ledger *l);
 
-/* A new engine, whose device has total bytes. a is zeroed, and the caller's until it is closed. */
+/* A new engine, whose device has total bytes. a is zeroed but for has_reserves, and the caller's until it is closed. */
 void gsb_ledger_open(struct gsb_ledger *l, struct gsb_ledger_account *a, uint64_t total);
 /* Its engine has ended: what it held is free. */
 void gsb_ledger_close(struct gsb_ledger *l, struct gsb_ledger_account *a);

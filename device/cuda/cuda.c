@@ -283,6 +283,7 @@ const struct gsb_device_ops gsb_cuda_ops = {
 	.mem_alloc = cuda_mem_alloc,
 	.mem_cost = cuda_mem_cost,
 	.mem_free = cuda_mem_free,
+	.may_keep = true,
 	.array_alloc = cuda_array_alloc,
 	.array_bytes = cuda_array_bytes,
 	.backing_create = cuda_backing_create,

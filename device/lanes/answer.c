@@ -577,5 +577,5 @@ uint64_t lane_has(const struct gsb_device_ops *ops)
 #include "device/lanes/calls.def"
 #undef GSB_LANE_CALL
 #undef GSB_LANE_OWN
-	return has;
+	return ops->may_keep ? has | LANE_MAY_KEEP : has;
 }

@@ -709,6 +709,7 @@ static void leave_out(struct lanes_device *dev)
 #include "device/lanes/calls.def"
 #undef GSB_LANE_CALL
 #undef GSB_LANE_OWN
+	dev->ops.may_keep = has & LANE_MAY_KEEP;
 }
 
 static int tell_params(struct lane_hello *h, const struct gsb_device_params *p, const char *spec)

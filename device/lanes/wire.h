@@ -29,7 +29,8 @@ enum lane_op {
 #undef GSB_LANE_OWN
 	LANE_N_OPS
 };
-_Static_assert(LANE_N_OPS <= 64, "a bit each");
+#define LANE_MAY_KEEP (1ull << 63) /* may_keep, beside a bit for each of those */
+_Static_assert(LANE_N_OPS <= 63, "a bit each");
 
 enum lane_msg_type { LANE_MSG_HELLO = 128, LANE_MSG_WELCOME, LANE_MSG_CALL };
 

@@ -448,6 +448,7 @@ const struct gsb_device_ops gsb_null_ops = {
 	.space_destroy = null_space_destroy,
 	.mem_alloc = null_mem_alloc,
 	.mem_free = null_mem_free,
+	.may_keep = true,
 	.backing_create = null_backing_create,
 	.backing_destroy = null_backing_destroy,
 	.backing_map = null_backing_map,

@@ -30,13 +30,14 @@
 #include "gsb/texture.h"
 
 #define GSB_WIRE_MAGIC 0x31576b72425347ffull /* also tells the byte order */
-#define GSB_WIRE_MAJOR 2		     /* differs: no understanding */
-#define GSB_WIRE_MINOR 2 /* higher: more records, same layout; 1: STARTING; 2: RANGE */
+#define GSB_WIRE_MAJOR 3		     /* differs: no understanding */
+#define GSB_WIRE_MINOR 0		     /* higher: more records, same layout */
 
 /* Feature bits of hello; a bit that a side does not know is refused by name. */
 #define GSB_FEATURE_STAGING	(1ull << 0) /* copies through the staging memfd: always there */
 #define GSB_FEATURE_HOST_WINDOW (1ull << 1) /* pinned host memory at one address on both sides */
-#define GSB_FEATURES_KNOWN	(GSB_FEATURE_STAGING | GSB_FEATURE_HOST_WINDOW)
+#define GSB_FEATURE_KEEP	(1ull << 2) /* MEM_KEEP and MEM_TAKE */
+#define GSB_FEATURES_KNOWN	(GSB_FEATURE_STAGING | GSB_FEATURE_HOST_WINDOW | GSB_FEATURE_KEEP)
 
 /*
  * Address windows by slot, one a tenant; what a window leaves of its stride is guard. They lie where no process
@@ -86,6 +87,7 @@ static_assert(GSB_VIRTUAL_BASE >= GSB_WINDOWS_END ||
 #define GSB_N_STREAMS	    4096  /* live streams of one process, default streams included */
 #define GSB_N_EVENTS	    65536 /* live events of one process */
 #define GSB_REPLY_BYTES	    16384
+#define GSB_N_KEPT	    256 /* allocations that one process may keep when it frees them */
 #define GSB_RING_BYTES	    (1u << 18)
 #define GSB_RECORD_MAX	    65536 /* bytes of one record; at most a quarter of the ring */
 #define GSB_RECORD_ALIGN    16
@@ -243,6 +245,18 @@ struct gsb_rec_array_alloc {
 struct gsb_rec_mem_free {
 	uint64_t ctx;
 	uint64_t addr; /* start of an allocation */
+};
+
+/*
+ * A free after which the tenant may have the same memory again, and that. The library keeps a free only when all work that was posted before it
+ * is done. An index may be used again when its TAKE is posted, or its word says that it is gone.
+ */
+struct gsb_rec_mem_keep {
+	uint64_t ctx;
+	uint64_t addr;	 /* KEEP: start of an allocation of MEM_ALLOC; TAKE: what was kept there */
+	uint64_t number; /* that kept[index] had before the KEEP was posted: never twice, never 0 */
+	uint32_t index;	 /* below GSB_N_KEPT */
+	uint32_t zero;
 };
 
 #define GSB_LAUNCH_COOPERATIVE 1u
@@ -465,6 +479,18 @@ struct gsb_ctx_word {
 	uint32_t zero;
 };
 
+/*
+ * Memory that is freed and kept: who has it is whose compare-and-swap comes first.
+ *
+ *      T, lock: before the KEEP               T, lock: CAS, before the TAKE
+ *   0 ------------------------> number ------------------------------------> 0
+ *                                 |  E: CAS, then it goes to the device; or with its context
+ *                                 +------------------------------------> number | GONE
+ *
+ * T makes 0 of GONE when it sees it, and forgets the memory.
+ */
+#define GSB_KEPT_GONE 1ull /* numbers are even */
+
 /* ---- the region ---- */
 
 #define GSB_SLEEPS		 1u
@@ -511,6 +537,7 @@ struct gsb_region {
 	struct gsb_region_header header;
 	_Alignas(4096) struct gsb_ctx_word ctxs[GSB_N_CTXS];
 	_Alignas(64) struct gsb_thread threads[GSB_N_THREADS];
+	_Alignas(64) _Atomic uint64_t kept[GSB_N_KEPT]; /* T and E, see above */
 	/*
 	 * Numbers belong to an index, not to a handle: when the library takes a stream's or an
 	 * event's index again, numbering goes on where its former owner stopped, so that no word

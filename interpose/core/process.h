@@ -26,6 +26,7 @@ struct gsb_process {
 	uint64_t image_max_bytes;
 	bool spins;	       /* threads that wait may spin */
 	bool virtual_time;     /* the device's clock stands still while a thread of ours runs */
+	bool may_keep;	       /* memory that was freed: cu/kept.h */
 	bool launch_blocking;  /* CUDA_LAUNCH_BLOCKING */
 	bool device_is_hidden; /* CUDA_VISIBLE_DEVICES names no device of ours */
 	struct gsb_keep keep;  /* of the descriptors that follow, and the doorbell */

@@ -32,6 +32,7 @@ struct gsb_alloc {
 		module; /* handle of the module or library whose variable it is; else 0: only that may be freed */
 	uint64_t id; /* cuPointerGetAttribute BUFFER_ID */
 	enum gsb_alloc_kind kind;
+	bool may_keep;	/* plain memory of the device: cu/kept.h */
 	uint32_t flags; /* CU_MEMHOSTALLOC_* */
 	uint64_t pool;	/* cuMemAllocAsync: handle of the pool that has counted it; else 0 */
 	struct gsb_graph_memory *memory; /* GRAPH: whose it is, under the lock of the graphs */

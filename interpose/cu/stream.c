@@ -8,6 +8,8 @@
 
 #include "interpose/cu/print.h"
 
+#define N_LOOK_MAX 256 /* streams; half a microsecond */
+
 static _Atomic uint64_t last_id;
 
 static bool is_idle(const void *object)
@@ -210,4 +212,16 @@ CUresult gsb_cu_stream_wait(const struct gsb_cu_stream_ref *ref)
 CUresult gsb_cu_streams_wait_all(uint64_t wire)
 {
 	return wait_many(wire, 0);
+}
+
+bool gsb_cu_streams_are_idle(void)
+{
+	uint32_t n = gsb_cu_streams.n_used;
+
+	if (n > N_LOOK_MAX)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (!is_idle(gsb_object_at(&gsb_cu_streams, i)))
+			return false;
+	return true;
 }

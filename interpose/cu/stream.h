@@ -129,6 +129,12 @@ bool gsb_cu_stream_query(const struct gsb_cu_stream_ref *ref);
 CUresult gsb_cu_stream_wait(const struct gsb_cu_stream_ref *ref);
 /* Likewise for all streams of a context, those included that were destroyed with work in them. */
 CUresult gsb_cu_streams_wait_all(uint64_t wire);
+
+/*
+ * Under the ring's lock: everything that has been posted to any stream of the process is done. False as well when there are more of them
+ * than are to be looked at under that lock.
+ */
+bool gsb_cu_streams_are_idle(void);
 /* Wait for one record of a stream; also returns its context's sticky error. */
 CUresult gsb_cu_stream_wait_for(const struct gsb_cu_stream_ref *ref, uint64_t number);
 

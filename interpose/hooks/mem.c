@@ -8,6 +8,7 @@
 #include "interpose/cu/alloc.h"
 #include "interpose/cu/capture.h"
 #include "interpose/cu/ctx.h"
+#include "interpose/cu/kept.h"
 #include "interpose/hooks/graph.h"
 #include "interpose/hooks/hooks.h"
 #include "interpose/core/post.h"
@@ -31,6 +32,11 @@ static CUresult add(struct gsb_alloc *a, const struct gsb_guard *guard)
 	return result;
 }
 
+static CUresult may_allocate(const struct gsb_alloc *a)
+{
+	return a->kind == GSB_ALLOC_GRAPH ? CUDA_SUCCESS : gsb_capture_unsafe();
+}
+
 /* A record whose answer is a range, of which the first size bytes are for use. */
 static CUresult take_range(const struct gsb_call *call, uint64_t size, uint64_t wire,
 			   struct gsb_alloc *a)
@@ -38,7 +44,7 @@ static CUresult take_range(const struct gsb_call *call, uint64_t size, uint64_t 
 	const struct gsb_guard guard = gsb_cu_wire_guard(wire);
 	struct gsb_reply_range range;
 	struct gsb_call c = *call;
-	CUresult result = a->kind == GSB_ALLOC_GRAPH ? CUDA_SUCCESS : gsb_capture_unsafe();
+	CUresult result = may_allocate(a);
 
 	c.guard = guard;
 	if (!result)
@@ -61,6 +67,22 @@ static CUresult allocate(enum gsb_rec_type type, uint64_t size, uint64_t wire, s
 	return take_range(
 		&(struct gsb_call){.type = type, .body = &body, .body_bytes = sizeof(body)}, size,
 		wire, a);
+}
+
+/* Memory of the device: what was freed before, or else as the engine answers. */
+static CUresult allocate_device(uint64_t size, uint64_t wire, struct gsb_alloc *a)
+{
+	const struct gsb_guard guard = gsb_cu_wire_guard(wire);
+	CUresult result = may_allocate(a);
+
+	if (result)
+		return result;
+	a->may_keep = true;
+	if (!gsb_cu_kept_take(wire, size, &a->addr))
+		return allocate(GSB_REC_MEM_ALLOC, size, wire, a);
+	a->size = size;
+	a->wire = wire;
+	return add(a, &guard);
 }
 
 CUresult gsb_mem_alloc_array(const struct gsb_array *array, uint64_t wire, CUdeviceptr *addr)
@@ -98,9 +120,11 @@ static CUresult free_device(const struct gsb_alloc *a)
 {
 	const struct gsb_rec_mem_free body = {.ctx = a->wire, .addr = a->addr};
 	const struct gsb_guard guard = gsb_cu_wire_guard(a->wire);
-	CUresult result = gsb_cu_streams_wait_all(a->wire);
-	CUresult posted = gsb_post_if(GSB_REC_MEM_FREE, &guard, &body, sizeof(body));
+	CUresult result = gsb_cu_streams_wait_all(a->wire), posted;
 
+	if (!result && gsb_cu_kept_keep(a))
+		return CUDA_SUCCESS;
+	posted = gsb_post_if(GSB_REC_MEM_FREE, &guard, &body, sizeof(body));
 	return result ? result : posted;
 }
 
@@ -111,7 +135,7 @@ CUresult hook_cuMemAlloc(CUdeviceptr *ptr, size_t n)
 	CUresult result = ptr && n ? gsb_cu_ctx_live(&life) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
-		result = allocate(GSB_REC_MEM_ALLOC, n, life.wire, &a);
+		result = allocate_device(n, life.wire, &a);
 	if (!result)
 		*ptr = a.addr;
 	return result;
@@ -163,7 +187,7 @@ static CUresult allocate_in_pool(size_t n, uint64_t wire, struct gsb_alloc *a)
 
 	if (result)
 		return result;
-	result = allocate(GSB_REC_MEM_ALLOC, n, wire, a);
+	result = allocate_device(n, wire, a);
 	if (result && !a->id) /* else the map had it, and has given it back */
 		gsb_cu_pool_give(a->pool, n);
 	return result;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# memory.sh - whole tenants of several engines on one emulated device: its memory is sold once.
+# memory.sh - whole tenants of several engines on one emulated device: its memory is sold once. And on the null device, where
+# tenants keep some of what they free: nobody lacks it.
 # Usage: from the build folder: srcdir=... tests/integ/memory.sh
 srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=tests/integ/lib.sh
@@ -14,13 +15,29 @@ start_two_hoarders() {
 	start_hoarder b
 }
 
+# start_two_keepers ISOLATION: the same on a device of 1,024 MiB where memory that was freed is kept, in pieces of 10.
+start_two_keepers() {
+	local real_device=null
+	start_real_broker 'memory = 1G' "isolation = $1"
+	piece_mib=10
+	start_hoarder a
+	start_hoarder b
+}
+
+# used_mib TENANT: what the broker counts as its device memory
+used_mib() {
+	local row
+	row=$(gsbctl ps --json | sed 's/{"tenant_id"/\n&/g; s/{"tenant"/\n&/g; s/{"id"/\n&/g' | grep -m 1 "\"tenant\": \"$1\"")
+	echo "$(($(json_value "$row" device_mem_bytes) >> 20))"
+}
+
 # start_hoarder NAME: it waits for words at $NAME_in and answers at $NAME_out; its process is $NAME_pid.
 start_hoarder() {
 	local -n in=$1_in out=$1_out pid=$1_pid
 	mkfifo "$dir/$1.in" "$dir/$1.out"
 	exec {in}<>"$dir/$1.in"
 	ASAN_OPTIONS=$tenant_asan GSB_TENANT=$1 GSB_SOCKET=$dir/s LD_PRELOAD=$build/interpose/libgsbroker.so \
-		"$build/tests/integ/hoard" 100 <"$dir/$1.in" >"$dir/$1.out" 2>"$dir/$1.err" &
+		"$build/tests/integ/hoard" "${piece_mib:-100}" <"$dir/$1.in" >"$dir/$1.out" 2>"$dir/$1.err" &
 	pid=$!
 	exec {out}<"$dir/$1.out"
 }
@@ -113,6 +130,58 @@ memory_of_a_killed_engine_is_the_others() {
 	kill_and_take "$engine"
 }
 
+# Each frees, and keeps some of it as the broker's figures say; then each in turn can have all, and is told so before.
+all_reserves_are_for_who_needs_them() { # ISOLATION
+	start_two_keepers "$1"
+	say a take
+	hear a
+	expect_equal "$n_pieces" 102
+	say a give
+	hear a
+	expect_equal "$n_pieces $free_mib" "0 1024"
+	expect_equal "$(used_mib a)" 60
+	say b take
+	hear b
+	expect_equal "$n_pieces" 102
+	expect_equal "$(used_mib a)" 0
+	say b give
+	hear b
+	say a take
+	hear a
+	expect_equal "$n_pieces $free_mib" "102 4"
+	end_hoarder a
+	end_hoarder b
+	end_broker
+}
+
+memory_that_is_kept_is_for_who_needs_it_in_one_engine() {
+	all_reserves_are_for_who_needs_them shared
+}
+
+memory_that_is_kept_is_for_who_needs_it_in_two_engines() {
+	all_reserves_are_for_who_needs_them process
+}
+
+memory_that_a_killed_tenant_kept_is_the_others() {
+	start_two_keepers shared
+	say a take
+	hear a
+	say a give
+	hear a
+	expect_equal "$(used_mib a)" 60
+	# shellcheck disable=SC2154 # start_hoarder sets it
+	kill -KILL "$a_pid"
+	await_tenants 1
+	say b take
+	hear b
+	expect_equal "$n_pieces $free_mib" "102 4"
+	end_hoarder b
+	end_broker
+}
+
+run_case memory_that_is_kept_is_for_who_needs_it_in_one_engine
+run_case memory_that_is_kept_is_for_who_needs_it_in_two_engines
+run_case memory_that_a_killed_tenant_kept_is_the_others
 run_case memory_two_engines_share_what_one_device_has
 run_case memory_of_a_killed_tenant_is_the_others
 run_case memory_of_a_killed_engine_is_the_others

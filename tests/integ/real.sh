@@ -2,10 +2,10 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # broker: for lib.sh
 
-# start_real_broker [CONF LINE...]: the built engine on the emulated H200; its log goes to $dir/broker.log.
+# start_real_broker [CONF LINE...]: the built engine on the emulated H200, or on $real_device; its log goes to $dir/broker.log.
 # shellcheck disable=SC2120 # the lines are optional
 start_real_broker() {
-	printf '%s\n' '[device "emu:h200"]' "$@" >"$dir/conf"
+	printf '%s\n' "[device \"${real_device:-emu:h200}\"]" "$@" >"$dir/conf"
 	mkfifo "$dir/ready"
 	"$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s" --ready-fd 9 9>"$dir/ready" 2>"$dir/broker.log" &
 	broker=$!

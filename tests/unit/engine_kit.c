@@ -571,6 +571,7 @@ static const struct gsb_device_ops kit_ops = {
 	.space_destroy = kit_space_destroy,
 	.mem_alloc = kit_mem_alloc,
 	.mem_free = kit_mem_free,
+	.may_keep = true,
 	.backing_create = kit_backing_create,
 	.backing_destroy = kit_backing_destroy,
 	.backing_map = kit_backing_map,
@@ -693,7 +694,7 @@ int kit_tenant_admit(struct kit_tenant *kt, struct kit_engine *k,
 		.uid = (uint32_t)getuid(),
 		.tenant = "kit",
 		.program = "test",
-		.features_wanted = GSB_FEATURE_STAGING | GSB_FEATURE_HOST_WINDOW,
+		.features_wanted = GSB_FEATURES_KNOWN,
 	};
 	int sockets[2], pipes[2], err;
 

@@ -384,6 +384,19 @@ static void look_at_threads(void)
 	e->n_blocked = n;
 }
 
+/* What the ring says of it has been read: only then does an engine know what is kept. */
+static void take_back(void)
+{
+	for (unsigned i = 0; i < GSB_N_KEPT; i++) {
+		uint64_t number = region->kept[i];
+
+		if (number && !(number & GSB_KEPT_GONE))
+			atomic_compare_exchange_strong(&region->kept[i], &number,
+						       number | GSB_KEPT_GONE);
+	}
+	e->take_back = false;
+}
+
 static void serve(void)
 {
 	static _Alignas(GSB_RECORD_ALIGN) uint8_t record[GSB_RECORD_MAX];
@@ -394,6 +407,8 @@ static void serve(void)
 		bool any = false;
 
 		region->header.is_traced = e->is_traced;
+		if (e->take_back)
+			take_back();
 		if (host_func_due)
 			take_message();
 		while (!e->ignore_ring && gsb_ring_peek(&ring, record) == 1) {
@@ -444,6 +459,8 @@ static void welcome(const struct gsb_msg_hello *hello)
 	gsb_msg_init(&m.msg, GSB_MSG_WELCOME, sizeof(m));
 	m.msg.major = e->major;
 	m.features = e->welcome_features ? e->welcome_features : hello->features_wanted;
+	if (!e->keeps)
+		m.features &= ~GSB_FEATURE_KEEP;
 	m.staging_bytes = e->staging_bytes;
 	m.host_window_bytes = e->host_window_bytes;
 	m.image_max_bytes = e->image_max_bytes;

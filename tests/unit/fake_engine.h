@@ -40,12 +40,14 @@ struct fake_engine {
 	bool is_silent;	 /* after those words */
 	uint16_t major;	 /* of the answer to the hello */
 	bool is_virtual;
+	bool keeps; /* agrees to GSB_FEATURE_KEEP */
 
 	/* Set by the test at any time. */
 	_Atomic bool hold;	     /* complete nothing */
 	_Atomic unsigned hold_after; /* so many copies have completed, hold; 0: do not */
 	_Atomic bool ignore_ring;    /* take no record */
 	_Atomic bool is_traced;	     /* as the region's header has it */
+	_Atomic bool take_back;	     /* all that is kept; false again when that is done */
 	_Atomic uint32_t fail_type,
 		fail_result;	       /* the next call of this type fails with this CUresult */
 	uint32_t occupancy;	       /* its answer */

@@ -19,7 +19,7 @@
 /* ---- what was sent, one letter a message ---- */
 
 static char sent
-	[256]; /* "<account><G bytes | A bytes | E | R> ": granted, answered, refused, recalled */
+	[256]; /* "<account><G bytes | A bytes | E | R> ": granted, answered, refused, recalled; r: of reserves */
 
 struct named {
 	struct gsb_ledger_account a; /* first: a pointer to it is one to this */
@@ -39,11 +39,12 @@ static void on_grant(struct gsb_ledger *l, struct gsb_ledger_account *a, uint64_
 			 is_answer ? 'A' : 'G', (unsigned long long)bytes, a->keeps ? "k" : "");
 }
 
-static void on_recall(struct gsb_ledger *l, struct gsb_ledger_account *a)
+static void on_recall(struct gsb_ledger *l, struct gsb_ledger_account *a, bool reserves)
 {
 	size_t n = strlen(sent);
 
-	snprintf(sent + n, sizeof(sent) - n, "%cR ", ((struct named *)a)->name);
+	snprintf(sent + n, sizeof(sent) - n, "%c%c ", ((struct named *)a)->name,
+		 reserves ? 'r' : 'R');
 }
 
 static struct gsb_ledger ledger(void)
@@ -209,6 +210,52 @@ static void test_ledger_engine_that_offers_less_grants_no_more(void **state)
 	assert_int_equal(gsb_ledger_free(&l), 0);
 }
 
+/* What nobody needs is asked for once before an ask is refused; who asks gives up his own by himself. */
+static void test_ledger_refuses_nobody_before_reserves_are_recalled(void **state)
+{
+	struct gsb_ledger l = ledger();
+	struct named a = {.a.has_reserves = true, .name = 'a'},
+		     b = {.a.has_reserves = true, .name = 'b'}, c = {.name = 'c'};
+
+	gsb_ledger_open(&l, &a.a, TOTAL);
+	gsb_ledger_open(&l, &b.a, TOTAL);
+	gsb_ledger_open(&l, &c.a, TOTAL);
+	gsb_ledger_return(&l, &a.a, 300, true);
+	*sent = 0;
+	gsb_ledger_ask(&l, &b.a, 200);
+	expect_sent("bA200 ");
+	gsb_ledger_ask(&l, &c.a, 150);
+	expect_sent("ar br ");
+	gsb_ledger_ask(&l, &b.a, 150);
+	gsb_ledger_return(&l, &a.a, 0, true);
+	expect_sent("");
+	gsb_ledger_return(&l, &b.a, 60, true);
+	expect_sent("cA150 ar ");
+	gsb_ledger_return(&l, &a.a, 40, true);
+	expect_sent("bE ");
+	gsb_ledger_ask(&l, &b.a, 100);
+	expect_sent("ar ");
+	gsb_ledger_expire(&l);
+	expect_sent("bE ");
+	gsb_ledger_ask(&l, &b.a, 50);
+	expect_sent("bA50 ");
+}
+
+static void test_ledger_death_of_who_has_reserves_decides(void **state)
+{
+	struct gsb_ledger l = ledger();
+	struct named a = {.a.has_reserves = true, .name = 'a'}, b = {.name = 'b'};
+
+	gsb_ledger_open(&l, &a.a, TOTAL);
+	gsb_ledger_open(&l, &b.a, TOTAL);
+	gsb_ledger_return(&l, &a.a, 0, true);
+	*sent = 0;
+	gsb_ledger_ask(&l, &b.a, 500);
+	expect_sent("ar ");
+	gsb_ledger_close(&l, &a.a);
+	expect_sent("bA500 bG500k ");
+}
+
 /* ---- random engines ---- */
 
 #define N_ENGINES 5
@@ -264,7 +311,7 @@ static void on_random_grant(struct gsb_ledger *l, struct gsb_ledger_account *a, 
 							.error = error});
 }
 
-static void on_random_recall(struct gsb_ledger *l, struct gsb_ledger_account *a)
+static void on_random_recall(struct gsb_ledger *l, struct gsb_ledger_account *a, bool reserves)
 {
 	put(&((struct engine *)a)->in, (struct message){.kind = RECALL});
 }
@@ -471,6 +518,8 @@ int main(void)
 		cmocka_unit_test(test_ledger_expired_recall_delays_nobody),
 		cmocka_unit_test(test_ledger_refuses_what_no_engine_says),
 		cmocka_unit_test(test_ledger_engine_that_offers_less_grants_no_more),
+		cmocka_unit_test(test_ledger_refuses_nobody_before_reserves_are_recalled),
+		cmocka_unit_test(test_ledger_death_of_who_has_reserves_decides),
 		cmocka_unit_test(test_ledger_of_random_engines_is_exact),
 	};
 

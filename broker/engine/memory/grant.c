@@ -43,15 +43,28 @@ static void finish(struct gsb_grant *g, struct gsb_grant_wait *w, int err)
 	w->done(w, err);
 }
 
+/* What it gives changes the figures alone. False: nothing came of it. */
+static bool reclaim(struct gsb_grant *g)
+{
+	uint64_t used = g->used;
+
+	if (!g->reclaim || g->is_reclaiming)
+		return false;
+	g->is_reclaiming = true;
+	g->reclaim(g);
+	g->is_reclaiming = false;
+	return g->used < used;
+}
+
 static void serve(struct gsb_grant *g)
 {
 	while (g->waits) {
 		if (is_served(g, g->waits))
 			finish(g, g->waits, 0);
-		else if (g->keep)
-			finish(g, g->waits, -ENOMEM);
-		else
+		else if (!g->keep)
 			return;
+		else if (!reclaim(g))
+			finish(g, g->waits, -ENOMEM);
 	}
 }
 
@@ -66,14 +79,17 @@ static void ask(struct gsb_grant *g)
 }
 
 /* All but what the first that waits can use. */
+static uint64_t unneeded(const struct gsb_grant *g)
+{
+	uint64_t bytes = spare(g), needed = g->waits ? g->waits->bytes : 0;
+
+	return bytes > needed ? bytes - needed : 0;
+}
+
 static void give_spare_back(struct gsb_grant *g)
 {
-	uint64_t bytes = spare(g);
+	uint64_t bytes = g->keep ? 0 : unneeded(g);
 
-	if (g->keep || (g->waits && g->waits->bytes >= bytes))
-		return;
-	if (g->waits)
-		bytes -= g->waits->bytes;
 	if (!bytes)
 		return;
 	g->granted -= bytes;
@@ -89,7 +105,11 @@ static void settle(struct gsb_grant *g)
 
 bool gsb_grant_try(struct gsb_grant *g, uint64_t bytes)
 {
-	if (g->waits || bytes > spare(g))
+	if (g->waits)
+		return false;
+	if (bytes > spare(g) && g->keep)
+		reclaim(g);
+	if (bytes > spare(g))
 		return false;
 	g->used += bytes;
 	return true;
@@ -104,7 +124,17 @@ void gsb_grant_take(struct gsb_grant *g, struct gsb_grant_wait *w)
 void gsb_grant_give(struct gsb_grant *g, uint64_t bytes)
 {
 	g->used -= bytes;
-	settle(g);
+	if (!g->is_reclaiming)
+		settle(g);
+}
+
+bool gsb_grant_reclaim(struct gsb_grant *g)
+{
+	bool any = reclaim(g);
+
+	if (any)
+		settle(g);
+	return any;
 }
 
 static struct gsb_grant_wait *find(const struct gsb_grant *g, const void *owner)
@@ -129,9 +159,11 @@ void gsb_grant_cancel(struct gsb_grant *g, const void *owner)
 static void answer(struct gsb_grant *g, struct gsb_grant_wait *w, bool refused)
 {
 	g->asked = NULL;
+	if (refused && !w->figures)
+		reclaim(g);
 	if (w->figures)
 		finish(g, w, 0);
-	else if (refused && lack(g, w) >= g->asked_bytes)
+	else if (refused && !is_served(g, w) && lack(g, w) >= g->asked_bytes)
 		finish(g, w, -ENOMEM);
 }
 
@@ -150,10 +182,12 @@ void gsb_grant_hear(struct gsb_grant *g, const struct gsb_grant_news *news)
 	settle(g);
 }
 
-void gsb_grant_recall(struct gsb_grant *g)
+void gsb_grant_recall(struct gsb_grant *g, bool reserves)
 {
-	uint64_t bytes = spare(g);
+	uint64_t bytes;
 
+	reclaim(g);
+	bytes = reserves ? unneeded(g) : spare(g);
 	g->keep = false;
 	g->granted -= bytes;
 	g->give_back(g, bytes, true);

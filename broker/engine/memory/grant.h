@@ -30,6 +30,7 @@ struct gsb_grant_wait {
 
 struct gsb_grant {
 	uint64_t granted, used; /* used <= granted */
+	uint64_t kept;		/* of used: what reclaim() would give, or most of it */
 	bool keep;		/* what is freed stays granted */
 	uint64_t others_free;	/* of the device, granted to nobody, when gsbrokerd last said so */
 
@@ -38,6 +39,10 @@ struct gsb_grant {
 	struct gsb_grant_wait
 		*asked; /* whom it is for: the first; NULL: it has no use for it any more */
 	uint64_t asked_bytes;
+
+	/* Use no longer what nobody needs (gsb_grant_give); asked before anybody is refused. NULL: there is nothing of the kind. */
+	void (*reclaim)(struct gsb_grant *g);
+	bool is_reclaiming; /* what that gives is looked at when it returns */
 
 	/* Messages to gsbrokerd. They are never lost. */
 	void (*ask)(struct gsb_grant *g, uint64_t bytes);
@@ -64,15 +69,18 @@ void gsb_grant_give(struct gsb_grant *g, uint64_t bytes);
 /* Whoever waits for this owner is done, with -ECANCELED. */
 void gsb_grant_cancel(struct gsb_grant *g, const void *owner);
 
+/* Have reclaim() give what it can; false: nothing. */
+bool gsb_grant_reclaim(struct gsb_grant *g);
+
 /* gsbrokerd grants. */
 void gsb_grant_hear(struct gsb_grant *g, const struct gsb_grant_news *news);
-/* gsbrokerd wants back what is not used. */
-void gsb_grant_recall(struct gsb_grant *g);
+/* gsbrokerd wants back what is not used; reserves: what reclaim() gives, and of that not what the first that waits can use. */
+void gsb_grant_recall(struct gsb_grant *g, bool reserves);
 
 /* What could be used more, as far as is known. */
 static inline uint64_t gsb_grant_free(const struct gsb_grant *g)
 {
-	return g->granted - g->used + g->others_free;
+	return g->granted - g->used + g->kept + g->others_free;
 }
 
 #endif

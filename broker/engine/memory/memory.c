@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "broker/engine/memory/grant.h"
 #include "broker/engine/memory/host.h"
+#include "broker/engine/memory/kept.h"
 #include "broker/engine/order/fence.h"
 #include "broker/engine/order/stream.h"
 #include "broker/engine/tenant/tenant.h"
@@ -97,9 +98,14 @@ static uint64_t cost(const struct gsb_tenant *t, uint64_t size)
 	return t->dev->ops->mem_cost ? t->dev->ops->mem_cost(t->dev, size) : size;
 }
 
-int gsb_memory_check_limit(const struct gsb_tenant *t, uint64_t bytes)
+static bool is_over(const struct gsb_tenant *t, uint64_t bytes)
 {
-	if (!over_limit(t->device_used_bytes, bytes, t->limits.device_mem_bytes))
+	return over_limit(t->device_used_bytes, bytes, t->limits.device_mem_bytes);
+}
+
+int gsb_memory_check_limit(struct gsb_tenant *t, uint64_t bytes)
+{
+	if (!is_over(t, bytes) || (gsb_kept_give_back(t) && !is_over(t, bytes)))
 		return 0;
 	gsb_trace(QUOTA, quota, t->id, .bytes = bytes, .used_bytes = t->device_used_bytes,
 		  .limit_bytes = t->limits.device_mem_bytes);
@@ -147,12 +153,22 @@ void gsb_memory_unuse(struct gsb_ctx *ctx, uint64_t bytes)
 	gsb_memory_discharge(ctx->tenant, bytes);
 }
 
-static int ask_device(const struct waiting_call *c, uint64_t *addr)
+static int ask_device_once(const struct waiting_call *c, uint64_t *addr)
 {
 	const struct gsb_device_ops *ops = c->ctx->tenant->dev->ops;
 
 	return c->array.width && ops->array_alloc ? ops->array_alloc(c->ctx->space, &c->array, addr)
 						  : ops->mem_alloc(c->ctx->space, c->size, addr);
+}
+
+/* Room that is granted may be in pieces between what is kept. */
+static int ask_device(const struct waiting_call *c, uint64_t *addr)
+{
+	int err = ask_device_once(c, addr);
+
+	if (err && gsb_grant_reclaim(c->ctx->tenant->grant))
+		err = ask_device_once(c, addr);
+	return err;
 }
 
 /* What of it a record may name. */
@@ -268,29 +284,68 @@ int gsb_memory_alloc_array(struct gsb_tenant *t, const struct gsb_rec *rec,
 	return allocate(t, rec, body->ctx, sane ? 0 : -EINVAL, &want);
 }
 
-/* Nothing may name it from now on. */
-static int retire(struct gsb_tenant *t, struct gsb_ctx *ctx, uint64_t addr)
+int gsb_memory_retire(struct gsb_ctx *ctx, uint64_t addr, uint64_t *size)
 {
 	const struct gsb_range *taken = gsb_ranges_find(&ctx->device_taken, addr);
 	struct gsb_range was;
 
 	if (!taken || taken->start != addr || gsb_ranges_remove(&ctx->device_live, addr, &was))
-		return gsb_violation(t, "free of %#" PRIx64 ", where no allocation begins", addr);
+		return gsb_violation(ctx->tenant,
+				     "free of %#" PRIx64 ", where no allocation begins", addr);
+	*size = was.size;
 	return 0;
 }
 
-/* Give a retired allocation back to the device. serial: of the operation that says so; 0: a call does. */
-static void release(struct gsb_ctx *ctx, uint64_t addr, uint64_t serial)
+static int retire(struct gsb_ctx *ctx, uint64_t addr)
 {
-	struct gsb_tenant *t = ctx->tenant;
+	uint64_t size;
+
+	return gsb_memory_retire(ctx, addr, &size);
+}
+
+int gsb_memory_revive(struct gsb_ctx *ctx, uint64_t addr, uint64_t size)
+{
+	int err = gsb_ranges_add(&ctx->device_live, addr, size);
+
+	if (!err)
+		note_allocated(ctx->tenant, addr, size, 0);
+	return err;
+}
+
+uint64_t gsb_memory_bytes_at(struct gsb_ctx *ctx, uint64_t addr)
+{
+	return cost(ctx->tenant, gsb_ranges_find(&ctx->device_taken, addr)->size);
+}
+
+/* Give a retired allocation back to the device; its size, 0: there is none. */
+static uint64_t give_to_device(struct gsb_ctx *ctx, uint64_t addr)
+{
 	struct gsb_range was;
 
 	if (gsb_ranges_remove(&ctx->device_taken, addr, &was))
+		return 0;
+	ctx->tenant->dev->ops->mem_free(ctx->space, addr);
+	return was.size;
+}
+
+void gsb_memory_release(struct gsb_ctx *ctx, uint64_t addr)
+{
+	uint64_t size = give_to_device(ctx, addr);
+
+	gsb_memory_unuse(ctx, cost(ctx->tenant, size));
+}
+
+/* The same when the program frees it. serial: of the operation that says so; 0: a call does. */
+static void release(struct gsb_ctx *ctx, uint64_t addr, uint64_t serial)
+{
+	struct gsb_tenant *t = ctx->tenant;
+	uint64_t size = give_to_device(ctx, addr);
+
+	if (!size)
 		return;
-	t->dev->ops->mem_free(ctx->space, addr);
-	gsb_trace(FREED, freed, t->id, .addr = addr, .bytes = was.size, .serial = serial,
+	gsb_trace(FREED, freed, t->id, .addr = addr, .bytes = size, .serial = serial,
 		  .memory = GSB_TRACE_MEMORY_DEVICE);
-	gsb_memory_unuse(ctx, cost(t, was.size));
+	gsb_memory_unuse(ctx, cost(t, size));
 }
 
 static void free_done(struct gsb_order *o, const struct gsb_fence_job *job)
@@ -313,7 +368,7 @@ int gsb_memory_free(struct gsb_tenant *t, const struct gsb_rec *rec,
 	fresh = gsb_fence_reserve(&t->queues);
 	if (!fresh)
 		return -EAGAIN;
-	if (retire(t, ctx, body->addr))
+	if (retire(ctx, body->addr))
 		return -EPROTO;
 	gsb_fence_close(&ctx->order, fresh, &(struct gsb_fence_job){free_done, body->addr, *rec});
 	return 0;
@@ -361,7 +416,7 @@ int gsb_memory_free_async(struct gsb_tenant *t, const struct gsb_rec *rec,
 		return err;
 	}
 	/* Queued first: a record that is offered again must find the allocation as it was. */
-	return retire(t, ctx, body->addr);
+	return retire(ctx, body->addr);
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -369,19 +424,23 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* What is left to the tenant of its limit, or to all of the device if that is less. */
+/*
+ * What is left to the tenant of its limit, or to all of the device if that is less. What is kept counts as free, as natively: it is given
+ * back before this tenant is refused.
+ */
 static void answer_info(const struct waiting_call *c)
 {
 	struct gsb_tenant *t = c->ctx->tenant;
 	struct gsb_reply_mem_info info;
-	uint64_t limit = t->limits.device_mem_bytes, granted = gsb_grant_free(t->grant), left;
+	uint64_t limit = t->limits.device_mem_bytes, used, left;
 
 	t->dev->ops->mem_info(t->dev, &info.free_bytes, &info.total_bytes);
+	info.free_bytes += t->grant->kept;
 	if (limit && limit < info.total_bytes)
 		info.total_bytes = limit;
-	left = info.total_bytes > t->device_used_bytes ? info.total_bytes - t->device_used_bytes
-						       : 0;
-	info.free_bytes = least(info.free_bytes, least(left, granted));
+	used = t->device_used_bytes - gsb_kept_bytes(t);
+	left = info.total_bytes > used ? info.total_bytes - used : 0;
+	info.free_bytes = least(info.free_bytes, least(left, gsb_grant_free(t->grant)));
 	gsb_tenant_reply_with(t, &c->call, &info, sizeof(info));
 }
 
@@ -519,6 +578,7 @@ void gsb_memory_ctx_cancel(struct gsb_ctx *ctx)
 
 void gsb_memory_ctx_finish(struct gsb_ctx *ctx)
 {
+	gsb_kept_ctx_finish(ctx);
 	gsb_memory_host_ctx_finish(ctx);
 	gsb_ranges_finish(&ctx->device_taken);
 	gsb_ranges_finish(&ctx->device_live);

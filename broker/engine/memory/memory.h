@@ -54,8 +54,8 @@ int gsb_memory_use(struct gsb_ctx *ctx, uint64_t bytes);
 /* The same of what is of no context. */
 int gsb_memory_charge(struct gsb_tenant *t, uint64_t bytes);
 void gsb_memory_discharge(struct gsb_tenant *t, uint64_t bytes);
-/* Whether it may have so many more. -EDQUOT. */
-int gsb_memory_check_limit(const struct gsb_tenant *t, uint64_t bytes);
+/* Whether it may have so many more; what it has kept goes first. -EDQUOT. */
+int gsb_memory_check_limit(struct gsb_tenant *t, uint64_t bytes);
 /* The device has them again: so has the grant. */
 void gsb_memory_unuse(struct gsb_ctx *ctx, uint64_t bytes);
 
@@ -74,6 +74,16 @@ int gsb_memory_create_texture(struct gsb_tenant *t, const struct gsb_rec *rec,
 			      const struct gsb_rec_texture_create *body);
 int gsb_memory_destroy_texture(struct gsb_tenant *t, const struct gsb_rec *rec,
 			       const struct gsb_rec_texture_destroy *body);
+
+/*
+ * What a free is made of (kept.h). retire: nothing may name it from now on; size: as it was asked for; -EPROTO: no allocation begins there. revive: it is allocated again; -ENOMEM. release: it goes
+ * back to the device.
+ */
+int gsb_memory_retire(struct gsb_ctx *ctx, uint64_t addr, uint64_t *size);
+int gsb_memory_revive(struct gsb_ctx *ctx, uint64_t addr, uint64_t size);
+void gsb_memory_release(struct gsb_ctx *ctx, uint64_t addr);
+/* What the allocation that begins there takes of the device. */
+uint64_t gsb_memory_bytes_at(struct gsb_ctx *ctx, uint64_t addr);
 
 /* A variable of a module may be named in copies, too. */
 int gsb_memory_add_global(struct gsb_ctx *ctx, uint64_t addr, uint64_t size);

@@ -97,6 +97,16 @@ static void note_created(struct gsb_tenant *t, uint64_t bytes, int err)
 		  .memory = GSB_TRACE_MEMORY_DEVICE);
 }
 
+static int create(struct gsb_tenant *t, uint64_t size, struct gsb_backing **out)
+{
+	const struct gsb_device_ops *ops = t->dev->ops;
+	int err = ops->backing_create(t->dev, gsb_tenant_owner(t), size, out);
+
+	if (err && gsb_grant_reclaim(t->grant))
+		err = ops->backing_create(t->dev, gsb_tenant_owner(t), size, out);
+	return err;
+}
+
 static int add_backing(struct gsb_tenant *t, uint64_t size, uint64_t *id)
 {
 	struct gsb_virtual *v = have(t);
@@ -105,7 +115,7 @@ static int add_backing(struct gsb_tenant *t, uint64_t size, uint64_t *id)
 
 	if (!v || !b || HASH_COUNT(v->backings) >= N_BACKINGS_MAX)
 		goto err_backing;
-	err = t->dev->ops->backing_create(t->dev, gsb_tenant_owner(t), size, &b->memory);
+	err = create(t, size, &b->memory);
 	if (err)
 		goto err_backing;
 	err = gsb_memory_charge(t, size);

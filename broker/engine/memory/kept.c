@@ -1,0 +1,190 @@
+/*
+ * kept.c - see kept.h.
+ */
+#include "broker/engine/memory/kept.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "broker/engine/memory/grant.h"
+#include "broker/engine/memory/memory.h"
+#include "broker/engine/order/fence.h"
+#include "broker/engine/tenant/tenant.h"
+
+struct block {
+	struct gsb_ctx *ctx; /* NULL: nothing is kept here */
+	uint64_t addr, size; /* size: as it was asked for */
+	uint64_t bytes;	     /* of the device */
+	uint64_t number;     /* what the word in the region says while it is kept */
+	uint32_t
+		n_fences; /* that have not passed: frees of this index, of blocks taken again, too */
+	bool is_old;
+};
+
+struct gsb_kept {
+	struct block blocks[GSB_N_KEPT];
+	uint32_t n;
+	uint64_t bytes;
+};
+
+static struct gsb_kept *have(struct gsb_tenant *t)
+{
+	if (!t->kept)
+		t->kept = calloc(1, sizeof(*t->kept));
+	return t->kept;
+}
+
+static _Atomic uint64_t *word_of(const struct gsb_tenant *t, const struct block *b)
+{
+	return &t->region->kept[b - t->kept->blocks];
+}
+
+static void forget(struct gsb_tenant *t, struct block *b)
+{
+	t->kept->n--;
+	t->kept->bytes -= b->bytes;
+	t->grant->kept -= b->bytes;
+	b->ctx = NULL;
+}
+
+/* ---- the records ---- */
+
+/* Those of a context pass in turn: a later one for the same memory is behind this one. */
+static void free_done(struct gsb_order *o, const struct gsb_fence_job *job)
+{
+	gsb_ctx_of(o)->tenant->kept->blocks[job->object].n_fences--;
+}
+
+static int check_keep(struct gsb_tenant *t, const struct gsb_rec_mem_keep *body)
+{
+	if (!(t->features & GSB_FEATURE_KEEP))
+		return gsb_violation(t, "MemKeep, which was not agreed on");
+	if (body->index >= GSB_N_KEPT || !body->number || body->number & GSB_KEPT_GONE ||
+	    (t->kept && t->kept->blocks[body->index].ctx))
+		return gsb_violation(t, "MemKeep at %u with number %" PRIu64, body->index,
+				     body->number);
+	return 0;
+}
+
+static void add(struct gsb_ctx *ctx, const struct gsb_rec_mem_keep *body, uint64_t size)
+{
+	struct gsb_tenant *t = ctx->tenant;
+	struct block *b = &t->kept->blocks[body->index];
+
+	*b = (struct block){
+		.ctx = ctx,
+		.addr = body->addr,
+		.size = size,
+		.bytes = gsb_memory_bytes_at(ctx, body->addr),
+		.number = body->number,
+		.n_fences = b->n_fences + 1,
+	};
+	t->kept->n++;
+	t->kept->bytes += b->bytes;
+	t->grant->kept += b->bytes;
+	gsb_trace(FREED, freed, t->id, .addr = b->addr, .bytes = size,
+		  .memory = GSB_TRACE_MEMORY_DEVICE);
+}
+
+int gsb_kept_keep(struct gsb_tenant *t, const struct gsb_rec *rec,
+		  const struct gsb_rec_mem_keep *body)
+{
+	struct gsb_ctx *ctx = gsb_ctx_find(t, body->ctx);
+	struct gsb_fence *fresh;
+	uint64_t size;
+	int err = ctx ? check_keep(t, body) : gsb_no_such(t, rec, "context", body->ctx);
+
+	if (err)
+		return err;
+	fresh = have(t) ? gsb_fence_reserve(&t->queues) : NULL;
+	if (!fresh)
+		return -EAGAIN;
+	err = gsb_memory_retire(ctx, body->addr, &size);
+	if (err) {
+		gsb_fence_unreserve(&t->queues, fresh);
+		return err;
+	}
+	add(ctx, body, size);
+	gsb_fence_close(&ctx->order, fresh, &(struct gsb_fence_job){free_done, body->index, *rec});
+	return 0;
+}
+
+int gsb_kept_take(struct gsb_tenant *t, const struct gsb_rec *rec,
+		  const struct gsb_rec_mem_keep *body)
+{
+	struct gsb_ctx *ctx = gsb_ctx_find(t, body->ctx);
+	struct block *b =
+		t->kept && body->index < GSB_N_KEPT ? &t->kept->blocks[body->index] : NULL;
+	int err;
+
+	if (!ctx)
+		return gsb_no_such(t, rec, "context", body->ctx);
+	if (!b || b->ctx != ctx || b->addr != body->addr || b->number != body->number)
+		return gsb_violation(t, "MemTake of %#" PRIx64 " at %u, which is not kept",
+				     body->addr, body->index);
+	err = gsb_memory_revive(ctx, b->addr, b->size);
+	if (!err)
+		forget(t, b);
+	return err;
+}
+
+/* ---- back to the device ---- */
+
+static bool give_back(struct gsb_tenant *t, struct block *b)
+{
+	uint64_t expected = b->number;
+	struct gsb_ctx *ctx = b->ctx;
+
+	if (b->n_fences ||
+	    !atomic_compare_exchange_strong(word_of(t, b), &expected, b->number | GSB_KEPT_GONE))
+		return false;
+	forget(t, b); /* first: others may be served when it is released, and look here */
+	gsb_memory_release(ctx, b->addr);
+	return true;
+}
+
+static bool give_some_back(struct gsb_tenant *t, bool is_old)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; t->kept && t->kept->n && i < GSB_N_KEPT; i++) {
+		struct block *b = &t->kept->blocks[i];
+
+		if (b->ctx && (b->is_old || !is_old))
+			any |= give_back(t, b);
+	}
+	return any;
+}
+
+bool gsb_kept_give_back(struct gsb_tenant *t)
+{
+	return give_some_back(t, false);
+}
+
+void gsb_kept_age(struct gsb_tenant *t)
+{
+	give_some_back(t, true);
+	for (uint32_t i = 0; t->kept && t->kept->n && i < GSB_N_KEPT; i++)
+		t->kept->blocks[i].is_old = t->kept->blocks[i].ctx != NULL;
+}
+
+uint64_t gsb_kept_bytes(const struct gsb_tenant *t)
+{
+	return t->kept ? t->kept->bytes : 0;
+}
+
+/* The library has not taken it, or its record would have come before the context's end; so it looks at the word yet. */
+void gsb_kept_ctx_finish(struct gsb_ctx *ctx)
+{
+	struct gsb_tenant *t = ctx->tenant;
+
+	for (uint32_t i = 0; t->kept && i < GSB_N_KEPT; i++) {
+		struct block *b = &t->kept->blocks[i];
+
+		if (b->ctx != ctx)
+			continue;
+		atomic_store(word_of(t, b), b->number | GSB_KEPT_GONE);
+		forget(t, b);
+	}
+}

@@ -1,0 +1,142 @@
+/*
+ * kept.c - see kept.h.
+ */
+#include "interpose/cu/kept.h"
+
+#include "interpose/core/post.h"
+#include "interpose/core/process.h"
+#include "interpose/cu/ctx.h"
+#include "interpose/cu/stream.h"
+
+struct block {
+	uint64_t addr, size; /* size 0: nothing is kept here */
+	uint64_t wire;	     /* of its context */
+	uint64_t number;     /* its word, while we have it */
+};
+
+/* Under the ring's lock, as all here. */
+static struct block blocks[GSB_N_KEPT];
+static uint32_t n_used; /* none was ever used from here on */
+static uint64_t bytes, last_number;
+static _Atomic uint32_t n_kept; /* read without it, to know whether it is worth taking */
+
+static _Atomic uint64_t *word_of(const struct block *b)
+{
+	return &gsb_proc.region->kept[b - blocks];
+}
+
+static void forget(struct block *b)
+{
+	bytes -= b->size;
+	b->size = 0;
+	atomic_fetch_sub_explicit(&n_kept, 1, memory_order_relaxed);
+}
+
+/* Whether there is something, which the engine has not taken back. */
+static bool has(struct block *b)
+{
+	if (!b->size)
+		return false;
+	if (!(atomic_load_explicit(word_of(b), memory_order_acquire) & GSB_KEPT_GONE))
+		return true;
+	atomic_store_explicit(word_of(b), 0, memory_order_relaxed);
+	forget(b);
+	return false;
+}
+
+static struct block *find_free(void)
+{
+	for (uint32_t i = 0; i < n_used; i++)
+		if (!has(&blocks[i]))
+			return &blocks[i];
+	return n_used < GSB_N_KEPT ? &blocks[n_used++] : NULL;
+}
+
+static void fill(struct gsb_post *p, const struct block *b)
+{
+	*(struct gsb_rec_mem_keep *)p->body = (struct gsb_rec_mem_keep){
+		.ctx = b->wire,
+		.addr = b->addr,
+		.number = b->number,
+		.index = (uint32_t)(b - blocks),
+	};
+}
+
+/* ---- keep ---- */
+
+static bool keep(const struct gsb_alloc *a, struct gsb_post *p)
+{
+	struct block *b = gsb_cu_streams_are_idle() ? find_free() : NULL;
+
+	if (!b || bytes + a->size > GSB_KEPT_BYTES_MAX)
+		return false;
+	*b = (struct block){.addr = a->addr,
+			    .size = a->size,
+			    .wire = a->wire,
+			    .number = last_number += 2 * GSB_KEPT_GONE};
+	bytes += b->size;
+	atomic_fetch_add_explicit(&n_kept, 1, memory_order_relaxed);
+	atomic_store_explicit(word_of(b), b->number, memory_order_relaxed);
+	fill(p, b);
+	return true;
+}
+
+bool gsb_cu_kept_keep(const struct gsb_alloc *a)
+{
+	const struct gsb_guard guard = gsb_cu_wire_guard(a->wire);
+	struct gsb_post p;
+
+	if (!gsb_proc.may_keep || !a->may_keep || a->size > GSB_KEPT_SIZE_MAX ||
+	    gsb_post_begin_if(&p, GSB_REC_MEM_KEEP, &guard, sizeof(struct gsb_rec_mem_keep)))
+		return false;
+	if (!keep(a, &p)) {
+		gsb_post_cancel();
+		return false;
+	}
+	gsb_post_end(&p);
+	return true;
+}
+
+/* ---- take ---- */
+
+/* The engine may take it back until the word says otherwise. */
+static struct block *find(uint64_t wire, uint64_t size)
+{
+	for (uint32_t i = 0; i < n_used; i++) {
+		struct block *b = &blocks[i];
+		uint64_t expected = b->number;
+
+		if (b->size == size && b->wire == wire &&
+		    atomic_compare_exchange_strong(word_of(b), &expected, 0))
+			return b;
+	}
+	return NULL;
+}
+
+static bool take(uint64_t wire, uint64_t size, struct gsb_post *p, uint64_t *addr)
+{
+	struct block *b = find(wire, size);
+
+	if (!b)
+		return false;
+	fill(p, b);
+	*addr = b->addr;
+	forget(b);
+	return true;
+}
+
+bool gsb_cu_kept_take(uint64_t wire, uint64_t size, uint64_t *addr)
+{
+	const struct gsb_guard guard = gsb_cu_wire_guard(wire);
+	struct gsb_post p;
+
+	if (!atomic_load_explicit(&n_kept, memory_order_relaxed) || size > GSB_KEPT_SIZE_MAX ||
+	    gsb_post_begin_if(&p, GSB_REC_MEM_TAKE, &guard, sizeof(struct gsb_rec_mem_keep)))
+		return false;
+	if (!take(wire, size, &p, addr)) {
+		gsb_post_cancel();
+		return false;
+	}
+	gsb_post_end(&p);
+	return true;
+}

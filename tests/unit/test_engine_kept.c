@@ -1,0 +1,586 @@
+/*
+ * test_engine_kept.c - the engine and memory that tenants keep when they free it: it counts, nothing names it, it is had again
+ * by a record, and it goes back before anybody is refused.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/engine/memory/kept.h"
+#include "tests/unit/control_kit.h"
+
+#define MB (1ull << 20)
+
+/* The device has 1,024 MiB. Two tenants with a context each, of which a may have 100 MiB. */
+struct fixture {
+	struct kit_control c;
+	struct kit_tenant a, b;
+	uint64_t last_number;
+};
+
+static int setup(void **state)
+{
+	const struct gsb_tenant_limits limits = {.device_mem_bytes = 100 * MB};
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	kit_control_init(&f->c, false);
+	kit_tenant_init(&f->a, &f->c.k, &limits);
+	kit_tenant_init(&f->b, &f->c.k, NULL);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	kit_tenant_finish(&f->a);
+	kit_tenant_finish(&f->b);
+	kit_control_finish(&f->c);
+	free(f);
+	return 0;
+}
+
+/* ---- a library's part ---- */
+
+static struct gsb_rec_mem_keep keep_body(struct fixture *f, uint32_t index, uint64_t addr)
+{
+	return (struct gsb_rec_mem_keep){
+		.ctx = kit_ctx(0), .addr = addr, .number = f->last_number += 2, .index = index};
+}
+
+static void post(struct kit_tenant *t, enum gsb_rec_type type, const struct gsb_rec_mem_keep *b)
+{
+	kit_post(t, type, 0, b, sizeof(*b), NULL, 0);
+	kit_settle(t->kit);
+}
+
+static struct gsb_rec_mem_keep keep(struct fixture *f, struct kit_tenant *t, uint32_t index,
+				    uint64_t addr)
+{
+	struct gsb_rec_mem_keep b = keep_body(f, index, addr);
+
+	t->region->kept[index] = b.number;
+	post(t, GSB_REC_MEM_KEEP, &b);
+	assert_false(kit_tenant_is_gone(t));
+	return b;
+}
+
+static void take(struct kit_tenant *t, const struct gsb_rec_mem_keep *b)
+{
+	t->region->kept[b->index] = 0;
+	post(t, GSB_REC_MEM_TAKE, b);
+	assert_false(kit_tenant_is_gone(t));
+}
+
+static bool is_kept(const struct kit_tenant *t, const struct gsb_rec_mem_keep *b)
+{
+	uint64_t word = t->region->kept[b->index];
+
+	assert_true(word == b->number || word == (b->number | GSB_KEPT_GONE));
+	return word == b->number;
+}
+
+static uint64_t post_alloc(struct kit_tenant *t, uint64_t size)
+{
+	struct gsb_rec_mem_alloc b = {.ctx = kit_ctx(0), .size = size};
+	uint64_t call = kit_post_call(t, GSB_REC_MEM_ALLOC, &b, sizeof(b), NULL, 0);
+
+	kit_settle(t->kit);
+	return call;
+}
+
+static CUresult status_of(const struct kit_tenant *t, uint64_t call)
+{
+	assert_true(kit_answered(t, call));
+	return (CUresult)t->region->threads[t->slot].status;
+}
+
+static uint64_t free_bytes(struct kit_tenant *t)
+{
+	const struct gsb_reply_mem_info *info = kit_reply(t);
+	struct gsb_rec_ctx ctx = {.ctx = kit_ctx(0)};
+
+	assert_int_equal(kit_call(t, GSB_REC_MEM_INFO, &ctx, sizeof(ctx), NULL, 0), CUDA_SUCCESS);
+	return info->free_bytes;
+}
+
+static void expect_cut(struct kit_tenant *t, const char *why)
+{
+	struct gsb_tenant *is = t->t;
+
+	assert_int_not_equal(t->region->header.fatal, 0);
+	assert_non_null(strstr(is->why, why));
+}
+
+/* ---- kept and taken ---- */
+
+static void test_kept_memory_is_had_again_without_the_device(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_keep b;
+	uint64_t addr;
+
+	kit_control_grant_all(&f->c);
+	addr = kit_alloc(&f->a, 10 * MB);
+	for (int i = 0; i < 3; i++) {
+		b = keep(f, &f->a, 7, addr);
+		assert_int_equal(f->c.k.dev->used_bytes, 10 * MB);
+		assert_int_equal(f->a.t->device_used_bytes, 10 * MB);
+		take(&f->a, &b);
+	}
+	kit_device_auto(f->c.k.dev);
+	kit_fill(&f->a, 0, addr + 10 * MB - 4);
+	kit_settle(&f->c.k);
+	assert_int_equal(f->a.region->header.fatal, 0);
+	assert_int_equal(f->a.t->device_used_bytes, 10 * MB);
+}
+
+static void test_kept_memory_is_nobodys_to_name(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t addr;
+
+	kit_control_grant_all(&f->c);
+	addr = kit_alloc(&f->a, MB);
+	keep(f, &f->a, 0, addr);
+	kit_fill(&f->a, 0, addr);
+	gsb_engine_turn(f->c.k.engine);
+	expect_cut(&f->a, "not its own");
+}
+
+static void test_kept_memory_cannot_be_freed_again(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_free b = {.ctx = kit_ctx(0)};
+
+	kit_control_grant_all(&f->c);
+	b.addr = kit_alloc(&f->a, MB);
+	keep(f, &f->a, 0, b.addr);
+	kit_post(&f->a, GSB_REC_MEM_FREE, 0, &b, sizeof(b), NULL, 0);
+	gsb_engine_turn(f->c.k.engine);
+	expect_cut(&f->a, "no allocation begins");
+}
+
+static void test_kept_memory_counts_as_free_to_who_asks(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t addr;
+
+	kit_control_grant_all(&f->c);
+	addr = kit_alloc(&f->a, 10 * MB);
+	assert_int_equal(free_bytes(&f->a), 90 * MB);
+	assert_int_equal(free_bytes(&f->b), 1014 * MB);
+	keep(f, &f->a, 0, addr);
+	assert_int_equal(free_bytes(&f->a), 100 * MB);
+	assert_int_equal(free_bytes(&f->b), 1024 * MB);
+}
+
+/* ---- given back ---- */
+
+static void test_limit_is_not_reached_by_what_is_kept(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_keep b;
+
+	kit_control_grant_all(&f->c);
+	b = keep(f, &f->a, 3, kit_alloc(&f->a, 60 * MB));
+	kit_alloc(&f->a, 30 * MB);
+	assert_true(is_kept(&f->a, &b));
+	kit_alloc(&f->a, 50 * MB);
+	assert_false(is_kept(&f->a, &b));
+	assert_int_equal(f->a.t->device_used_bytes, 80 * MB);
+	assert_int_equal(f->c.k.dev->used_bytes, 80 * MB);
+	assert_int_equal(status_of(&f->a, post_alloc(&f->a, 30 * MB)), CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+/* Both have some, and one of them asks for nearly all. */
+static void test_nobody_is_refused_before_all_reserves_are_given_back(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_keep of_a, of_b;
+
+	kit_control_grant_all(&f->c);
+	of_a = keep(f, &f->a, 0, kit_alloc(&f->a, 16 * MB));
+	of_b = keep(f, &f->b, 0, kit_alloc(&f->b, 16 * MB));
+	kit_alloc(&f->b, 1010 * MB);
+	assert_false(is_kept(&f->a, &of_a));
+	assert_false(is_kept(&f->b, &of_b));
+	assert_int_equal(f->c.k.dev->used_bytes, 1010 * MB);
+	assert_int_equal(f->a.t->device_used_bytes, 0);
+	assert_int_equal(status_of(&f->a, post_alloc(&f->a, 15 * MB)), CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+static void test_taken_memory_is_not_given_back(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_keep b;
+	uint64_t addr;
+
+	kit_control_grant_all(&f->c);
+	addr = kit_alloc(&f->a, 16 * MB);
+	b = keep(f, &f->a, 0, addr);
+	f->a.region->kept[0] = 0; /* its record is to come */
+	assert_int_equal(status_of(&f->b, post_alloc(&f->b, 1010 * MB)), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(f->a.region->kept[0], 0);
+	take(&f->a, &b);
+	kit_device_auto(f->c.k.dev);
+	kit_fill(&f->a, 0, addr);
+	kit_settle(&f->c.k);
+	assert_int_equal(f->a.region->header.fatal, 0);
+}
+
+/* Who keeps what is being worked with, against the rule, has it until the work is done; the kit's device sees to that as well. */
+static void test_memory_under_work_is_not_given_back(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_keep b;
+	uint64_t addr;
+
+	kit_control_grant_all(&f->c);
+	addr = kit_alloc(&f->a, 16 * MB);
+	kit_fill(&f->a, 0, addr);
+	b = keep(f, &f->a, 0, addr);
+	assert_int_equal(status_of(&f->b, post_alloc(&f->b, 1010 * MB)), CUDA_ERROR_OUT_OF_MEMORY);
+	take(&f->a, &b);
+	b = keep(f, &f->a, 0, addr);
+	assert_int_equal(status_of(&f->b, post_alloc(&f->b, 1010 * MB)), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_true(is_kept(&f->a, &b));
+	kit_complete(f->c.k.dev, 0, CUDA_SUCCESS, 2000000);
+	kit_settle(&f->c.k);
+	kit_alloc(&f->b, 1010 * MB);
+	assert_false(is_kept(&f->a, &b));
+}
+
+static void test_memory_that_is_not_taken_for_long_is_given_back(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_keep idle, used;
+	uint64_t addr;
+
+	kit_control_grant_all(&f->c);
+	addr = kit_alloc(&f->a, MB);
+	idle = keep(f, &f->a, 0, kit_alloc(&f->a, MB));
+	used = keep(f, &f->a, 1, addr);
+	f->c.k.dev->now_ns += GSB_KEPT_NS;
+	kit_settle(&f->c.k);
+	take(&f->a, &used);
+	used = keep(f, &f->a, 1, addr);
+	f->c.k.dev->now_ns += GSB_KEPT_NS - 1;
+	kit_settle(&f->c.k);
+	assert_true(is_kept(&f->a, &idle));
+	f->c.k.dev->now_ns++;
+	kit_settle(&f->c.k);
+	assert_false(is_kept(&f->a, &idle));
+	assert_true(is_kept(&f->a, &used));
+	f->c.k.dev->now_ns += GSB_KEPT_NS;
+	kit_settle(&f->c.k);
+	assert_false(is_kept(&f->a, &used));
+	assert_int_equal(f->c.k.dev->used_bytes, 0);
+	assert_int_equal(f->a.t->device_used_bytes, 0);
+}
+
+/* The device has the bytes, but not in one piece. */
+static uint64_t refuse_above;
+static int (*real_alloc)(struct gsb_space *space, uint64_t size, uint64_t *addr);
+
+static int alloc_in_pieces(struct gsb_space *space, uint64_t size, uint64_t *addr)
+{
+	return size > refuse_above ? -ENOMEM : real_alloc(space, size, addr);
+}
+
+static void free_in_pieces(struct gsb_grant *g)
+{
+	refuse_above = UINT64_MAX;
+}
+
+static void (*real_reclaim)(struct gsb_grant *g);
+
+static void reclaim_and_join(struct gsb_grant *g)
+{
+	real_reclaim(g);
+	free_in_pieces(g);
+}
+
+static void test_device_without_room_is_asked_again_without_reserves(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_keep b;
+
+	kit_control_grant_all(&f->c);
+	b = keep(f, &f->a, 0, kit_alloc(&f->a, 16 * MB));
+	real_alloc = f->c.k.dev->ops.mem_alloc;
+	real_reclaim = f->c.k.engine->grant.reclaim;
+	f->c.k.dev->ops.mem_alloc = alloc_in_pieces;
+	f->c.k.engine->grant.reclaim = reclaim_and_join;
+	refuse_above = MB;
+	kit_alloc(&f->b, 2 * MB);
+	assert_false(is_kept(&f->a, &b));
+}
+
+/* ---- an engine that shares its device ---- */
+
+static void expect_ask(struct fixture *f, uint64_t bytes)
+{
+	struct gsb_ctl_memory m;
+
+	kit_control_receive(&f->c, GSB_CTL_MEMORY_ASK, &m, sizeof(m));
+	assert_int_equal(m.bytes, bytes);
+}
+
+static void expect_return(struct fixture *f, uint64_t bytes, bool is_recalled)
+{
+	struct gsb_ctl_memory_return m;
+
+	kit_control_receive(&f->c, GSB_CTL_MEMORY_RETURN, &m, sizeof(m));
+	assert_int_equal(m.bytes, bytes);
+	assert_int_equal(m.recall, is_recalled);
+}
+
+static void answer(struct fixture *f, uint64_t bytes, int error)
+{
+	struct gsb_ctl_memory_grant m = {.bytes = bytes,
+					 .total_bytes = f->c.k.dev->info.total_mem_bytes,
+					 .answer = 1,
+					 .error = error};
+
+	kit_control_send(&f->c, &m.msg, GSB_CTL_MEMORY_GRANT, sizeof(m));
+	kit_settle(&f->c.k);
+}
+
+static struct gsb_rec_mem_keep keep_granted(struct fixture *f, uint64_t bytes)
+{
+	uint64_t call = post_alloc(&f->a, bytes);
+	const struct gsb_reply_range *r = kit_reply(&f->a);
+
+	expect_ask(f, bytes);
+	answer(f, bytes, 0);
+	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	return keep(f, &f->a, 0, r->addr);
+}
+
+static void test_recall_takes_reserves_back(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_ctl_memory m = {0};
+	struct gsb_rec_mem_keep b = keep_granted(f, 10 * MB);
+
+	kit_control_receive_nothing(&f->c);
+	kit_control_send(&f->c, &m.msg, GSB_CTL_MEMORY_RECALL, sizeof(m));
+	expect_return(f, 10 * MB, true);
+	assert_false(is_kept(&f->a, &b));
+	kit_control_receive_nothing(&f->c);
+}
+
+static void test_refusal_of_gsbrokerd_is_asked_again_for_what_a_reserve_leaves(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_keep b = keep_granted(f, 10 * MB);
+	uint64_t call = post_alloc(&f->b, 12 * MB);
+
+	expect_ask(f, 12 * MB);
+	assert_true(is_kept(&f->a, &b));
+	answer(f, 0, -ENOMEM);
+	assert_false(is_kept(&f->a, &b));
+	expect_ask(f, 2 * MB);
+	answer(f, 2 * MB, 0);
+	assert_int_equal(status_of(&f->b, call), CUDA_SUCCESS);
+	kit_control_receive_nothing(&f->c);
+}
+
+static void test_refusal_of_gsbrokerd_is_none_where_a_reserve_suffices(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t call;
+
+	keep_granted(f, 10 * MB);
+	call = post_alloc(&f->b, 4 * MB);
+	expect_ask(f, 4 * MB);
+	answer(f, 0, -ENOMEM);
+	assert_int_equal(status_of(&f->b, call), CUDA_SUCCESS);
+	expect_return(f, 6 * MB, false);
+	kit_control_receive_nothing(&f->c);
+}
+
+/* What its own tenants wait for an engine does not give to others. */
+static void test_recall_of_reserves_leaves_what_is_waited_for(void **state)
+{
+	struct gsb_ctl_memory m = {.keeps = 1};
+	struct fixture *f = *state;
+	uint64_t call;
+
+	keep_granted(f, 10 * MB);
+	call = post_alloc(&f->b, 12 * MB);
+	expect_ask(f, 12 * MB);
+	kit_control_send(&f->c, &m.msg, GSB_CTL_MEMORY_RECALL, sizeof(m));
+	expect_return(f, 0, true);
+	answer(f, 12 * MB, 0);
+	assert_int_equal(status_of(&f->b, call), CUDA_SUCCESS);
+	expect_return(f, 10 * MB, false);
+	keep(f, &f->b, 0, ((const struct gsb_reply_range *)kit_reply(&f->b))->addr);
+	kit_control_send(&f->c, &m.msg, GSB_CTL_MEMORY_RECALL, sizeof(m));
+	expect_return(f, 12 * MB, true);
+}
+
+/* ---- ends ---- */
+
+static void test_reserve_of_a_context_goes_with_it(void **state)
+{
+	struct gsb_rec_ctx_create again = {.ctx = KIT_HANDLE(GSB_HANDLE_CTX, 0, 2),
+					   .legacy = KIT_HANDLE(GSB_HANDLE_STREAM, 0, 2)};
+	struct gsb_rec_object end = {.handle = kit_ctx(0)};
+	struct fixture *f = *state;
+	struct gsb_rec_mem_alloc alloc = {.ctx = again.ctx, .size = MB};
+	const struct gsb_reply_range *r = kit_reply(&f->a);
+	struct gsb_rec_mem_keep b;
+
+	kit_control_grant_all(&f->c);
+	b = keep(f, &f->a, 5, kit_alloc(&f->a, MB));
+	assert_int_equal(kit_call(&f->a, GSB_REC_CTX_DESTROY, &end, sizeof(end), NULL, 0),
+			 CUDA_SUCCESS);
+	assert_false(is_kept(&f->a, &b));
+	assert_int_equal(f->a.t->device_used_bytes, 0);
+	assert_int_equal(f->c.k.engine->grant.kept, 0);
+	assert_int_equal(f->c.k.engine->grant.used, 0);
+	assert_int_equal(kit_call(&f->a, GSB_REC_CTX_CREATE, &again, sizeof(again), NULL, 0),
+			 CUDA_SUCCESS);
+	assert_int_equal(kit_call(&f->a, GSB_REC_MEM_ALLOC, &alloc, sizeof(alloc), NULL, 0),
+			 CUDA_SUCCESS);
+	b = keep_body(f, 5, r->addr); /* the index is free again */
+	b.ctx = again.ctx;
+	f->a.region->kept[5] = b.number;
+	post(&f->a, GSB_REC_MEM_KEEP, &b);
+	assert_int_equal(f->a.region->header.fatal, 0);
+}
+
+static void test_reserve_of_a_process_that_dies_is_free(void **state)
+{
+	struct fixture *f = *state;
+
+	kit_control_grant_all(&f->c);
+	keep(f, &f->a, 0, kit_alloc(&f->a, 10 * MB));
+	keep(f, &f->a, 1, kit_alloc(&f->a, 10 * MB));
+	kit_tenant_die(&f->a);
+	assert_int_equal(f->c.k.engine->grant.used, 0);
+	assert_int_equal(f->c.k.engine->grant.kept, 0);
+	assert_int_equal(f->c.k.dev->used_bytes, 0);
+	kit_alloc(&f->b, 1024 * MB);
+}
+
+/* ---- who does it wrongly ---- */
+
+enum wrong { INDEX, NO_NUMBER, GONE_NUMBER, TWICE, NOWHERE, MIDDLE, CONTEXT, N_KEEPS };
+
+static void spoil_keep(struct fixture *f, enum wrong what, struct gsb_rec_mem_keep *b)
+{
+	switch (what) {
+	case INDEX: b->index = GSB_N_KEPT; break;
+	case NO_NUMBER: b->number = 0; break;
+	case GONE_NUMBER: b->number |= GSB_KEPT_GONE; break;
+	case TWICE: keep(f, &f->a, 0, kit_alloc(&f->a, MB)); break;
+	case NOWHERE: b->addr = 0x1000; break;
+	case MIDDLE: b->addr += 512; break;
+	default: b->ctx = kit_ctx(9); break;
+	}
+}
+
+static void test_who_keeps_wrongly_is_cut_off(void **state)
+{
+	static const char *const why[N_KEEPS] = {
+		[INDEX] = "MemKeep at 256",   [NO_NUMBER] = "number 0",
+		[GONE_NUMBER] = "MemKeep at", [TWICE] = "MemKeep at 0",
+		[NOWHERE] = "no allocation",  [MIDDLE] = "no allocation",
+		[CONTEXT] = "with context",
+	};
+
+	for (unsigned i = 0; i < N_KEEPS; i++) {
+		struct gsb_rec_mem_keep b;
+		void *fixture;
+		struct fixture *f;
+
+		setup(&fixture);
+		f = fixture;
+		kit_control_grant_all(&f->c);
+		b = keep_body(f, 0, kit_alloc(&f->a, MB));
+		spoil_keep(f, (enum wrong)i, &b);
+		kit_post(&f->a, GSB_REC_MEM_KEEP, 0, &b, sizeof(b), NULL, 0);
+		gsb_engine_turn(f->c.k.engine);
+		expect_cut(&f->a, why[i]);
+		teardown(&fixture);
+	}
+}
+
+static void test_who_takes_what_is_not_kept_is_cut_off(void **state)
+{
+	for (unsigned i = 0; i < 5; i++) {
+		struct gsb_rec_mem_keep b;
+		void *fixture;
+		struct fixture *f;
+
+		setup(&fixture);
+		f = fixture;
+		kit_control_grant_all(&f->c);
+		b = keep(f, &f->a, 0, kit_alloc(&f->a, MB));
+		b.index += i == 0;
+		b.index += i == 1 ? GSB_N_KEPT : 0;
+		b.number += i == 2 ? 2 : 0;
+		b.addr += i == 3 ? 512 : 0;
+		if (i == 4)
+			take(&f->a, &b);
+		kit_post(&f->a, GSB_REC_MEM_TAKE, 0, &b, sizeof(b), NULL, 0);
+		gsb_engine_turn(f->c.k.engine);
+		expect_cut(&f->a, "which is not kept");
+		teardown(&fixture);
+	}
+}
+
+static void test_device_that_checks_accesses_has_nothing_kept(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_keep b;
+	struct kit_tenant c;
+
+	kit_control_grant_all(&f->c);
+	f->c.k.dev->ops.may_keep = false;
+	kit_tenant_init(&c, &f->c.k, NULL);
+	assert_int_equal(c.welcome.features, GSB_FEATURE_STAGING | GSB_FEATURE_HOST_WINDOW);
+	assert_int_equal(f->a.welcome.features, GSB_FEATURES_KNOWN);
+	b = keep_body(f, 0, kit_alloc(&c, MB));
+	kit_post(&c, GSB_REC_MEM_KEEP, 0, &b, sizeof(b), NULL, 0);
+	gsb_engine_turn(f->c.k.engine);
+	expect_cut(&c, "not agreed on");
+	kit_tenant_finish(&c);
+}
+
+#define kept_test(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		kept_test(test_kept_memory_is_had_again_without_the_device),
+		kept_test(test_kept_memory_is_nobodys_to_name),
+		kept_test(test_kept_memory_cannot_be_freed_again),
+		kept_test(test_kept_memory_counts_as_free_to_who_asks),
+		kept_test(test_limit_is_not_reached_by_what_is_kept),
+		kept_test(test_nobody_is_refused_before_all_reserves_are_given_back),
+		kept_test(test_taken_memory_is_not_given_back),
+		kept_test(test_memory_under_work_is_not_given_back),
+		kept_test(test_memory_that_is_not_taken_for_long_is_given_back),
+		kept_test(test_device_without_room_is_asked_again_without_reserves),
+		kept_test(test_recall_takes_reserves_back),
+		kept_test(test_refusal_of_gsbrokerd_is_asked_again_for_what_a_reserve_leaves),
+		kept_test(test_refusal_of_gsbrokerd_is_none_where_a_reserve_suffices),
+		kept_test(test_recall_of_reserves_leaves_what_is_waited_for),
+		kept_test(test_reserve_of_a_context_goes_with_it),
+		kept_test(test_reserve_of_a_process_that_dies_is_free),
+		cmocka_unit_test(test_who_keeps_wrongly_is_cut_off),
+		cmocka_unit_test(test_who_takes_what_is_not_kept_is_cut_off),
+		kept_test(test_device_that_checks_accesses_has_nothing_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
