@@ -394,6 +394,11 @@ static void test_coreside_holds_who_is_not_due_but_not_for_ever(void **state)
 	assert_int_equal(policy_kit_said(k, 0)->reason, GSB_REASON_SHARE);
 	assert_int_equal(policy_kit_said(k, 1)->verdict, GSB_ISSUE);
 	assert_int_equal(policy_kit_said(k, 1)->sms.n, 0);
+	k->claims[0].deadline_ns = 1;
+	policy_kit_ask(k, &gsb_policy_coreside);
+	assert_int_equal(policy_kit_said(k, 0)->verdict, GSB_ISSUE);
+	assert_int_equal(policy_kit_said(k, 0)->reason, GSB_REASON_DEADLINE);
+	k->claims[0].deadline_ns = 0;
 	k->claims[0].max_wait_ns = 1;
 	k->ready[0].since_ns = 0;
 	k->view.now_ns = 2;

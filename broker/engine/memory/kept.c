@@ -22,13 +22,13 @@ struct block {
 	bool is_old;
 };
 
-struct gsb_kept {
+struct gsb_kept_memory {
 	struct block blocks[GSB_N_KEPT];
 	uint32_t n;
 	uint64_t bytes;
 };
 
-static struct gsb_kept *have(struct gsb_tenant *t)
+static struct gsb_kept_memory *have(struct gsb_tenant *t)
 {
 	if (!t->kept)
 		t->kept = calloc(1, sizeof(*t->kept));

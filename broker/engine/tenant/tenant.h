@@ -30,7 +30,7 @@
 struct gsb_addresses;
 struct gsb_engine;
 struct gsb_grant;
-struct gsb_kept;
+struct gsb_kept_memory;
 struct gsb_loader;
 struct gsb_pinner;
 struct gsb_resizing;
@@ -86,7 +86,7 @@ struct gsb_tenant {
 	struct gsb_ranges host_taken, host_live; /* pinned memory: allocated; may be named */
 	struct gsb_ranges host_owned;		 /* of that, what goes with no context */
 	struct gsb_virtual *virtual;		 /* memory/virtual.h; NULL: it has none */
-	struct gsb_kept *kept;			 /* memory/kept.h; NULL: it has never kept any */
+	struct gsb_kept_memory *kept;		 /* memory/kept.h; NULL: it has never kept any */
 	int region_fd, staging_fd, host_fd;
 	struct gsb_watch doorbell, socket, pidfd;
 	struct gsb_ring_consumer ring;
