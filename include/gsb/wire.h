@@ -31,7 +31,8 @@
 
 #define GSB_WIRE_MAGIC 0x31576b72425347ffull /* also tells the byte order */
 #define GSB_WIRE_MAJOR 3		     /* differs: no understanding */
-#define GSB_WIRE_MINOR 0		     /* higher: more records, same layout */
+#define GSB_WIRE_MINOR \
+	2 /* higher: more records, same layout; 1: STARTING; 2: RANGE. It goes on from major to major */
 
 /* Feature bits of hello; a bit that a side does not know is refused by name. */
 #define GSB_FEATURE_STAGING	(1ull << 0) /* copies through the staging memfd: always there */
