@@ -22,12 +22,14 @@ start_two_keepers() {
 	piece_mib=10
 	start_hoarder a
 	start_hoarder b
+	say b give # an engine that opens its account has others give back what they keep
+	hear b
 }
 
 # used_mib TENANT: what the broker counts as its device memory
 used_mib() {
 	local row
-	row=$(gsbctl ps --json | sed 's/{"tenant_id"/\n&/g; s/{"tenant"/\n&/g; s/{"id"/\n&/g' | grep -m 1 "\"tenant\": \"$1\"")
+	row=$(gsbctl ps --json | tr '{' '\n' | grep "\"tenant\": \"$1\"")
 	echo "$(($(json_value "$row" device_mem_bytes) >> 20))"
 }
 
