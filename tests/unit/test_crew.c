@@ -110,6 +110,8 @@ static struct round run(unsigned n, uint64_t bytes, unsigned n_most, bool helps)
 	return r;
 }
 
+static unsigned n_not_ours; /* of a sanitizer */
+
 static unsigned n_threads(void)
 {
 	unsigned n = 0;
@@ -120,7 +122,7 @@ static unsigned n_threads(void)
 		if (sscanf(line, "Threads: %u", &n) == 1)
 			break;
 	fclose(f);
-	return n;
+	return n - n_not_ours;
 }
 
 /* The cases go from a process without threads to one that has all: one behind the other. */
@@ -229,7 +231,7 @@ static void test_child_begins_anew(void **state)
 	if (!child) {
 		struct round r;
 
-		if (n_threads() != 1 || run(100, 4u << 20, 7, false).size)
+		if ((int)n_threads() > 1 || run(100, 4u << 20, 7, false).size)
 			_exit(1);
 		r = run(100, LARGE, 7, false);
 		_exit(r.n_wrong || r.n_others != 100 || r.size != 6);
@@ -309,5 +311,6 @@ int main(void)
 		cmocka_unit_test(test_look_sees_this_machine),
 	};
 
+	n_not_ours = n_threads() - 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
