@@ -16,6 +16,7 @@ interpose_sources = \
 	interpose/core/probe.c interpose/core/probe.h \
 	interpose/core/process.c interpose/core/process.h \
 	interpose/core/range.c interpose/core/range.h \
+	interpose/core/spare.c interpose/core/spare.h \
 	interpose/core/thread.c interpose/core/thread.h \
 	interpose/graph/graph.c interpose/graph/graph.h \
 	interpose/graph/plan.c interpose/graph/plan.h \
@@ -131,8 +132,9 @@ check_PROGRAMS += tests/unit/test_entries tests/unit/test_launch tests/unit/test
 	tests/unit/test_tensor_map tests/unit/test_registered tests/unit/test_nvtx tests/unit/test_kept
 check_PROGRAMS += tests/unit/test_crew
 tests_unit_test_crew_SOURCES = tests/unit/test_crew.c interpose/core/crew.c interpose/core/crew.h \
-	interpose/core/helper.c interpose/core/helper.h
+	interpose/core/helper.c interpose/core/helper.h interpose/core/spare.c interpose/core/spare.h
 tests_unit_test_crew_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_crew_LDFLAGS = -Wl,--wrap=gsb_spare_look,--wrap=getrusage
 tests_unit_test_crew_LDADD = libbase.la $(CMOCKA_LIBS)
 tests_unit_test_registered_SOURCES = tests/unit/test_registered.c interpose/cu/hold.c interpose/cu/hold.h \
 	interpose/cu/registered.c interpose/cu/registered.h

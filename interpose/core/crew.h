@@ -1,22 +1,58 @@
 /*
  * crew.h - threads of the library's own that copy beside the one that was asked to.
  *
- * One processor copies less than the bus brings. So a large copy from the device is taken out of its chunks by several: the
- * thread of the program does its part, and returns when all is done. They are made when the first such copy comes, spin a moment
- * for the next part, and sleep then. One copy has them at a time; another that runs beside it does all of its own.
+ * One processor copies less than the bus brings. So a large copy is cut into parts: the thread that was asked gives them to a queue, whoever
+ * of the crew is there takes the next, and the giver does parts as well. Threads are made when the process has copied much, and never more
+ * than there are processors to spare (spare.h). One is woken when a part lies there that nobody looks for; who finds none spins a
+ * moment, and sleeps then: where the bus is slower than those that copy, some of them sleep.
+ *
+ * One copy has the crew at a time; another that runs beside it does all of its own.
  */
 #ifndef GSB_INTERPOSE_CORE_CREW_H
 #define GSB_INTERPOSE_CORE_CREW_H
 
-#define GSB_CREW_MAX 3
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 
-/* How many there are, at most @most: made now if there were none. */
-unsigned gsb_crew_hire(unsigned most);
+#define GSB_CREW_MAX	   7  /* threads */
+#define GSB_CREW_PARTS_MAX 32 /* given and not begun, at most */
+
+/* Its giver's memory until it is done. */
+struct gsb_crew_part {
+	void (*run)(struct gsb_crew_part *part);
+	_Atomic uint32_t is_done;
+};
+
+/* Of one copy: whether it has the crew. */
+struct gsb_crew {
+	bool is_there;
+	unsigned n_most;
+};
 
 /*
- * gsb_crew_run() - do n jobs at once, and return when all are done
- * @n: at most 1 + GSB_CREW_MAX; what is too much for those that there are this thread does, too
+ * gsb_crew_take() - the crew, for a copy of so many bytes
+ * @n_most: threads to have at most
+ * Without it (it is small, little was copied so far, another has the crew, no processor is to spare) all parts are done when they are given.
  */
-void gsb_crew_run(void (*run)(void *job), void *const *jobs, unsigned n);
+void gsb_crew_take(struct gsb_crew *c, uint64_t bytes, unsigned n_most);
+/* All parts are done. */
+void gsb_crew_release(struct gsb_crew *c);
+
+/* How many threads may help now: 0 without the crew. */
+unsigned gsb_crew_size(const struct gsb_crew *c);
+
+/* At most GSB_CREW_PARTS_MAX that are not done. */
+void gsb_crew_give(const struct gsb_crew *c, struct gsb_crew_part *part);
+/* Do the first part that nobody has begun; false: there is none. */
+bool gsb_crew_help(const struct gsb_crew *c);
+
+static inline bool gsb_crew_has_done(const struct gsb_crew_part *part)
+{
+	return atomic_load_explicit(&part->is_done, memory_order_acquire);
+}
+
+/* For one that has been begun. */
+void gsb_crew_wait(const struct gsb_crew_part *part);
 
 #endif

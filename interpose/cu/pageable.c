@@ -11,8 +11,7 @@
 #include "interpose/cu/host_call.h"
 #include "interpose/cu/staging.h"
 
-#define N_IN_FLIGHT 16	       /* chunks that one copy to pageable memory may hold */
-#define CREW_BYTES  (8u << 20) /* a copy to pageable memory of so many is for several threads */
+#define N_IN_FLIGHT GSB_CREW_PARTS_MAX /* chunks that one copy may hold */
 #define EARLY_MAX   65536 /* bytes that a synchronous copy from pageable memory leaves on their way */
 
 /* A part of a copy's rectangle that fits a chunk: whole rows, or a part of one row. */
@@ -123,36 +122,151 @@ static CUresult post_piece(const struct gsb_cu_copy *c, const struct piece *p,
 	return gsb_cu_copy_post(&part, number);
 }
 
-/* ---- pageable to device ---- */
+/* ---- pieces on their way ---- */
 
-static CUresult stage_out(const struct gsb_cu_copy *c, const struct piece *p, uint64_t *number)
-{
+/* A piece and its chunk. */
+struct flight {
+	struct gsb_crew_part part; /* that fills it, or empties it */
+	const struct gsb_cu_copy *copy;
 	struct gsb_chunk chunk;
-	CUresult result = gsb_chunk_take(&chunk);
+	struct piece piece;
+	uint64_t number; /* of the record that empties or fills it on the device's side */
+};
 
-	if (result)
-		return result;
-	copy_rows(chunk.bytes, p->width, (const uint8_t *)piece_addr(&c->src, p), c->src.pitch, p);
-	result = post_piece(c, p, &chunk, number);
-	if (result)
-		gsb_chunk_give_back(&chunk);
+/* Those of one copy that have a chunk and are not through, oldest first: a ring. The first n_given of them the crew has, or has done. */
+struct flights {
+	const struct gsb_cu_copy *copy;
+	struct gsb_crew crew;
+	struct piece next;
+	bool more; /* next is one */
+	CUresult result;
+	unsigned first, n, n_given;
+	struct flight ring[N_IN_FLIGHT];
+};
+
+static struct flight *flight_at(struct flights *f, unsigned i)
+{
+	return &f->ring[(f->first + i) % N_IN_FLIGHT];
+}
+
+static void begin_flights(struct flights *f, const struct gsb_cu_copy *c)
+{
+	f->copy = c;
+	f->next = first_piece(c, gsb_chunk_bytes());
+	f->more = true;
+	f->result = CUDA_SUCCESS;
+	f->first = f->n = f->n_given = 0;
+	gsb_crew_take(&f->crew, c->width * c->height, gsb_proc.spin.n_max);
+}
+
+static void note(struct flights *f, CUresult result)
+{
+	if (!f->result)
+		f->result = result;
+}
+
+/*
+ * A chunk for the next piece, if there may be more than so many. Only with nothing in flight does it wait for one: a holder that
+ * waits could deadlock with another.
+ */
+static struct flight *take_next(struct flights *f, unsigned most)
+{
+	struct flight *next = flight_at(f, f->n);
+
+	if (!f->more || f->result || f->n >= most)
+		return NULL;
+	if (f->n)
+		return gsb_chunk_try_take(&next->chunk) ? next : NULL;
+	note(f, gsb_chunk_take(&next->chunk));
+	return f->result ? NULL : next;
+}
+
+static void add_next(struct flights *f, struct flight *next)
+{
+	next->copy = f->copy;
+	next->piece = f->next;
+	f->more = next_piece(f->copy, &f->next, gsb_chunk_bytes());
+	f->n++;
+}
+
+static void give_next(struct flights *f, void (*run)(struct gsb_crew_part *part))
+{
+	struct gsb_crew_part *part = &flight_at(f, f->n_given)->part;
+
+	part->run = run;
+	gsb_crew_give(&f->crew, part);
+	f->n_given++;
+}
+
+static bool is_first_done(struct flights *f)
+{
+	return f->n_given && gsb_crew_has_done(&flight_at(f, 0)->part);
+}
+
+static void drop_first(struct flights *f)
+{
+	f->first = (f->first + 1) % N_IN_FLIGHT;
+	f->n--;
+	f->n_given--;
+}
+
+/* ---- pageable to device: filled by any, posted in order ---- */
+
+static void fill_one(struct gsb_crew_part *part)
+{
+	const struct flight *f = gsb_container_of(part, struct flight, part);
+	const struct gsb_cu_end *src = &f->copy->src;
+
+	copy_rows(f->chunk.bytes, f->piece.width, (const uint8_t *)piece_addr(src, &f->piece),
+		  src->pitch, &f->piece);
+}
+
+static void post_first(struct flights *f, uint64_t *number)
+{
+	struct flight *first = flight_at(f, 0);
+
+	if (!f->result)
+		f->result = post_piece(f->copy, &first->piece, &first->chunk, number);
+	if (f->result)
+		gsb_chunk_give_back(&first->chunk);
 	else
-		gsb_chunk_lend(&chunk, &c->stream, *number, false);
-	return result;
+		gsb_chunk_lend(&first->chunk, &f->copy->stream, *number, false);
+	drop_first(f);
+}
+
+/* Two for each that fills them, so that nobody waits for the next. */
+static unsigned most_to_fill(const struct flights *f)
+{
+	unsigned n = 2 * gsb_crew_size(&f->crew) + 1;
+
+	return n < N_IN_FLIGHT ? n : N_IN_FLIGHT;
+}
+
+static CUresult copy_out_pieces(const struct gsb_cu_copy *c, uint64_t *number)
+{
+	struct flights f;
+	struct flight *next;
+
+	begin_flights(&f, c);
+	while (f.n || (f.more && !f.result)) {
+		if (is_first_done(&f)) {
+			post_first(&f, number);
+		} else if ((next = take_next(&f, most_to_fill(&f)))) {
+			add_next(&f, next);
+			give_next(&f, fill_one);
+		} else if (f.n && !gsb_crew_help(&f.crew)) {
+			gsb_crew_wait(&flight_at(&f, 0)->part);
+		}
+	}
+	gsb_crew_release(&f.crew);
+	return f.result;
 }
 
 static CUresult copy_out(const struct gsb_cu_copy *c, uint64_t *number)
 {
-	uint64_t bytes = gsb_chunk_bytes();
-	struct piece p = first_piece(c, bytes);
-	CUresult result;
-
 	if (c->width * c->height <= GSB_INLINE_COPY_MAX)
 		return gsb_cu_copy_post_inline(c, number);
-	do
-		result = stage_out(c, &p, number);
-	while (!result && next_piece(c, &p, bytes));
-	return result;
+	return copy_out_pieces(c, number);
 }
 
 /*
@@ -171,104 +285,76 @@ static CUresult copy_out_sync(const struct gsb_cu_copy *c)
 	return gsb_cu_stream_wait_for(&c->stream, number);
 }
 
-/* ---- device to pageable: posted ahead, emptied in order ---- */
+/* ---- device to pageable: posted ahead, emptied by any ---- */
 
-struct inbound {
-	const struct gsb_cu_copy *copy;
-	struct gsb_chunk chunk;
-	struct piece piece;
-	uint64_t number;
-};
-
-static CUresult send_for(const struct gsb_cu_copy *c, const struct piece *p, struct inbound *in)
+static void empty_one(struct gsb_crew_part *part)
 {
-	CUresult result;
+	const struct flight *f = gsb_container_of(part, struct flight, part);
+	const struct gsb_cu_end *dst = &f->copy->dst;
 
-	in->copy = c;
-	in->piece = *p;
-	result = post_piece(c, p, &in->chunk, &in->number);
-	if (result)
-		gsb_chunk_give_back(&in->chunk);
-	else
-		gsb_chunk_lend(&in->chunk, &c->stream, in->number, true);
-	return result;
+	empty_rows((uint8_t *)piece_addr(dst, &f->piece), dst->pitch, f->chunk.bytes, &f->piece);
 }
 
-/* Of those that are sent for: a ring. */
-struct inbounds {
-	struct inbound flight[N_IN_FLIGHT];
-	unsigned first, n;
-};
-
-static struct inbound *inbound_at(struct inbounds *in, unsigned i)
+static void do_nothing(struct gsb_crew_part *part)
 {
-	return &in->flight[(in->first + i) % N_IN_FLIGHT];
 }
 
-static void empty_one(void *job)
+static void send_for(struct flights *f, struct flight *next)
 {
-	const struct inbound *in = job;
-	const struct gsb_cu_end *dst = &in->copy->dst;
+	CUresult result = post_piece(f->copy, &f->next, &next->chunk, &next->number);
 
-	empty_rows((uint8_t *)piece_addr(dst, &in->piece), dst->pitch, in->chunk.bytes, &in->piece);
-}
-
-/* The first, and as many of those behind it as have come already and there are hands for. */
-static CUresult empty(const struct gsb_cu_copy *c, struct inbounds *in, unsigned n_hands)
-{
-	void *jobs[1 + GSB_CREW_MAX] = {inbound_at(in, 0)};
-	CUresult result = gsb_cu_stream_wait_for(&c->stream, inbound_at(in, 0)->number);
-	unsigned n = 1;
-
-	for (; !result && n <= n_hands && n < in->n; n++) {
-		if (!gsb_chunk_has_passed(&inbound_at(in, n)->chunk))
-			break;
-		jobs[n] = inbound_at(in, n);
+	note(f, result);
+	if (result) {
+		gsb_chunk_give_back(&next->chunk);
+		return;
 	}
-	if (!result)
-		gsb_crew_run(empty_one, jobs, n);
-	for (unsigned i = 0; i < n; i++)
-		gsb_chunk_give_back(&inbound_at(in, i)->chunk);
-	in->first = (in->first + n) % N_IN_FLIGHT;
-	in->n -= n;
-	return result;
+	gsb_chunk_lend(&next->chunk, &f->copy->stream, next->number, true);
+	add_next(f, next);
 }
 
-/* No more than there are processors, without the one of this thread. */
-static unsigned hire(const struct gsb_cu_copy *c)
+/* Once it has come, or never will. */
+static void empty_next(struct flights *f)
 {
-	if (c->width * c->height < CREW_BYTES || !gsb_proc.spin.n_max)
-		return 0;
-	return gsb_crew_hire(gsb_proc.spin.n_max);
+	CUresult result =
+		gsb_cu_stream_wait_for(&f->copy->stream, flight_at(f, f->n_given)->number);
+
+	note(f, result);
+	give_next(f, result ? do_nothing : empty_one);
 }
 
-/* Only with nothing in flight does it wait for a chunk: a holder that waits could deadlock with another. */
+static bool has_next_come(struct flights *f)
+{
+	return f->n_given < f->n && gsb_chunk_has_passed(&flight_at(f, f->n_given)->chunk);
+}
+
+static void give_back_first(struct flights *f)
+{
+	gsb_chunk_give_back(&flight_at(f, 0)->chunk);
+	drop_first(f);
+}
+
 static CUresult copy_in(const struct gsb_cu_copy *c)
 {
-	uint64_t bytes = gsb_chunk_bytes();
-	struct piece p = first_piece(c, bytes);
-	struct inbounds all = {0};
-	unsigned n_hands = hire(c);
-	bool more = true;
-	CUresult result = CUDA_SUCCESS, r;
+	struct flights f;
+	struct flight *next;
 
-	while (all.n || (more && !result)) {
-		struct inbound *in = inbound_at(&all, all.n);
-		bool have = false;
-
-		if (more && !result && all.n < N_IN_FLIGHT)
-			have = all.n ? gsb_chunk_try_take(&in->chunk)
-				     : !(result = gsb_chunk_take(&in->chunk));
-		if (have) {
-			result = send_for(c, &p, in);
-			all.n += !result;
-			more = next_piece(c, &p, bytes);
-		} else if (all.n) {
-			r = empty(c, &all, n_hands);
-			result = result ? result : r;
-		}
+	begin_flights(&f, c);
+	while (f.n || (f.more && !f.result)) {
+		if (is_first_done(&f))
+			give_back_first(&f);
+		else if ((next = take_next(&f, N_IN_FLIGHT)))
+			send_for(&f, next);
+		else if (has_next_come(&f))
+			empty_next(&f);
+		else if (gsb_crew_help(&f.crew))
+			continue;
+		else if (f.n_given)
+			gsb_crew_wait(&flight_at(&f, 0)->part);
+		else if (f.n)
+			empty_next(&f);
 	}
-	return result;
+	gsb_crew_release(&f.crew);
+	return f.result;
 }
 
 /* ---- pageable memory in the stream's order ---- */

@@ -91,6 +91,7 @@ static void test_async_copy_from_pageable_returns_when_staged(void **state)
 
 #define ALL_STAGING (4u << 20)
 #define CHUNK	    (ALL_STAGING / 64)
+#define N_IN_FLIGHT 32u /* chunks that one copy holds */
 
 static CUresult call_htod_behind_all(void *arg)
 {
@@ -281,7 +282,7 @@ static void test_large_copy_to_pageable_takes_what_has_come(void **state)
 		sched_yield();
 	engine->hold_after = 1;
 	engine->hold = false;
-	await_record(GSB_REC_COPY, 17); /* one is emptied, and sent for again */
+	await_record(GSB_REC_COPY, N_IN_FLIGHT + 1); /* one is emptied, and sent for again */
 	assert_int_equal(host[CHUNK - 1], fake_byte(dev + CHUNK - 1));
 	engine->hold = false;
 	assert_cu(waiter_join(&w));

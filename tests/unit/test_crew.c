@@ -1,82 +1,223 @@
 /*
- * test_crew.c - threads that do a part of a copy: each job is done once, and all are when they are said to be.
+ * test_crew.c - threads that do parts of a copy: each part is done once, and all are when they are said to be; how many threads there
+ * are follows what is to spare.
  */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <cmocka.h>
 #include <pthread.h>
-#include <stdatomic.h>
-#include <stdint.h>
-#include <string.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "base/compiler.h"
 #include "interpose/core/crew.h"
+#include "interpose/core/spare.h"
 
-#define N_ROUNDS 2000
+#define LARGE	 (16u << 20)
+#define N_ROUNDS 500
 #define N_USERS	 3
 
+/* The machine, as the crew sees it at its next look, and whenever it looks again. */
+static struct gsb_spare machine, machine_then;
+static unsigned n_looks;
+static _Atomic long n_preempted; /* times, of each thread */
+
+void __wrap_gsb_spare_look(struct gsb_spare *s);
+void __wrap_gsb_spare_look(struct gsb_spare *s)
+{
+	n_looks++;
+	*s = machine;
+	machine = machine_then;
+}
+
+int __wrap_getrusage(int who, struct rusage *usage);
+int __wrap_getrusage(int who, struct rusage *usage)
+{
+	assert_int_equal(who, RUSAGE_THREAD);
+	*usage = (struct rusage){.ru_nivcsw = atomic_load(&n_preempted)};
+	return 0;
+}
+
+/* What was seen is old then. */
+static void pause_ms(long ms)
+{
+	nanosleep(&(struct timespec){0, ms * 1000000}, NULL);
+}
+
+/* For what comes: so many processors, of which the program may use some, and threads that run; and then as many as there are processors. */
+static void see(unsigned n_online, unsigned n_usable, unsigned n_running)
+{
+	machine = (struct gsb_spare){n_online, n_usable, n_running};
+	machine_then = (struct gsb_spare){n_online, n_usable, n_online};
+	pause_ms(30);
+}
+
 struct job {
+	struct gsb_crew_part part;
 	_Atomic unsigned n_done;
 	pthread_t by;
 };
 
-static void do_job(void *arg)
+static void do_job(struct gsb_crew_part *part)
 {
-	struct job *j = arg;
+	struct job *j = gsb_container_of(part, struct job, part);
 
 	j->by = pthread_self();
 	atomic_fetch_add(&j->n_done, 1);
 }
 
-/* How many of n jobs other threads have done; all are done, once. */
-static unsigned run(unsigned n)
-{
-	struct job jobs[1 + GSB_CREW_MAX] = {0};
-	void *list[1 + GSB_CREW_MAX];
-	unsigned n_others = 0;
+#define N_JOBS_MAX 200
 
-	for (unsigned i = 0; i < n; i++)
-		list[i] = &jobs[i];
-	gsb_crew_run(do_job, list, n);
+struct round {
+	unsigned size;	   /* of the crew, in the end */
+	unsigned n_others; /* jobs that others have done */
+	unsigned n_wrong;  /* jobs that were not done once */
+};
+
+/* Only a part that is begun is waited for; one that does not help gives the crew the time to begin it, while there is one. */
+static void await(struct gsb_crew *c, struct gsb_crew_part *part, bool helps)
+{
+	while (!gsb_crew_has_done(part))
+		if ((helps || !gsb_crew_size(c)) && !gsb_crew_help(c))
+			gsb_crew_wait(part);
+		else
+			sched_yield();
+}
+
+/* As a copy does: some are in hand at a time, and the oldest is waited for. */
+static struct round run(unsigned n, uint64_t bytes, unsigned n_most, bool helps)
+{
+	struct job jobs[N_JOBS_MAX] = {0};
+	struct round r = {0};
+	struct gsb_crew c;
+	unsigned first = 0;
+
+	gsb_crew_take(&c, bytes, n_most);
 	for (unsigned i = 0; i < n; i++) {
-		if (atomic_load(&jobs[i].n_done) != 1)
-			return UINT32_MAX;
-		n_others += !pthread_equal(jobs[i].by, pthread_self());
+		jobs[i].part.run = do_job;
+		if (i - first == GSB_CREW_PARTS_MAX)
+			await(&c, &jobs[first++].part, helps);
+		gsb_crew_give(&c, &jobs[i].part);
 	}
-	return n_others;
+	for (; first < n; first++)
+		await(&c, &jobs[first].part, helps);
+	r.size = gsb_crew_size(&c);
+	gsb_crew_release(&c);
+	for (unsigned i = 0; i < n; i++) {
+		r.n_wrong += atomic_load(&jobs[i].n_done) != 1;
+		r.n_others += !pthread_equal(jobs[i].by, pthread_self());
+	}
+	return r;
 }
 
-static void test_run_without_a_crew_does_all_itself(void **state)
+static unsigned n_not_ours; /* of a sanitizer */
+
+static unsigned n_threads(void)
 {
-	assert_int_equal(gsb_crew_hire(0), 0);
-	assert_int_equal(run(1 + GSB_CREW_MAX), 0);
+	unsigned n = 0;
+	FILE *f = fopen("/proc/self/status", "re");
+	char line[256];
+
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "Threads: %u", &n) == 1)
+			break;
+	fclose(f);
+	return n - n_not_ours;
 }
 
-static void test_each_has_a_job_and_the_caller_one(void **state)
+/* The cases go from a process without threads to one that has all: one behind the other. */
+static void test_without_a_crew_the_giver_does_all(void **state)
 {
-	assert_int_equal(gsb_crew_hire(2), 2);
-	assert_int_equal(gsb_crew_hire(GSB_CREW_MAX), 2); /* there are no more from now on */
-	assert_int_equal(gsb_crew_hire(1), 1);
-	assert_int_equal(run(1), 0);
-	assert_int_equal(run(2), 1);
-	assert_int_equal(run(3), 2);
-	assert_int_equal(run(4), 2);
+	struct round r = run(40, LARGE, 0, true);
+
+	assert_int_equal(r.n_others + r.n_wrong + r.size, 0);
+	see(1, 1, 1);
+	r = run(40, LARGE, 7, true);
+	assert_int_equal(r.n_others + r.n_wrong + r.size, 0);
+	see(16, 16, 17);
+	r = run(40, LARGE, 7, true);
+	assert_int_equal(r.n_others + r.n_wrong + r.size, 0);
+	assert_int_equal(n_threads(), 1);
+}
+
+static void test_small_copies_have_none(void **state)
+{
+	unsigned before = n_looks;
+
+	see(16, 16, 1);
+	for (unsigned i = 0; i < 100; i++)
+		assert_int_equal(run(4, (1u << 20) - 1, 7, true).size, 0);
+	assert_int_equal(n_looks, before);
+	assert_int_equal(n_threads(), 1);
+}
+
+/* Of what is left, half; none of the jobs is the giver's, where it does not help. */
+static void test_as_many_as_are_to_spare_do_what_is_given(void **state)
+{
+	struct round r;
+
+	see(8, 8, 5);
+	r = run(100, LARGE, 7, false);
+	assert_int_equal(r.size, 2);
+	assert_int_equal(r.n_wrong, 0);
+	assert_int_equal(r.n_others, 100);
+	assert_int_equal(n_threads(), 3);
+}
+
+static void test_more_are_made_while_there_are_more_to_spare(void **state)
+{
+	unsigned size = 0;
+
+	see(16, 16, 13);
+	machine_then = machine;
+	for (unsigned i = 0; i < 1000 && size < GSB_CREW_MAX; i++) {
+		struct round r = run(100, LARGE, 9, true);
+
+		assert_int_equal(r.n_wrong, 0);
+		assert_true(r.size >= size);
+		size = r.size;
+		pause_ms(3);
+	}
+	assert_int_equal(size, GSB_CREW_MAX);
+	assert_int_equal(n_threads(), 1 + GSB_CREW_MAX);
+}
+
+/* Those that are not wanted leave what is given to others. */
+static void test_fewer_are_used_when_there_are_fewer_to_spare(void **state)
+{
+	see(16, 3, 5);
+	assert_int_equal(run(100, LARGE, 7, false).size, 2);
+	see(16, 16, 1);
+	assert_int_equal(run(100, LARGE, 7, false).size, 7);
+	atomic_fetch_add(&n_preempted, 1);
+	run(100, LARGE, 7, false); /* they notice */
+	pause_ms(3);
+	assert_in_range(run(100, LARGE, 7, false).size, 0, 3);
+	assert_int_equal(n_threads(), 1 + GSB_CREW_MAX);
 }
 
 static void *use(void *arg)
 {
-	for (int i = 0; i < N_ROUNDS; i++)
-		if (run(1 + i % (1 + GSB_CREW_MAX)) == UINT32_MAX)
+	for (unsigned i = 0; i < N_ROUNDS; i++)
+		if (run(1 + i % N_JOBS_MAX, LARGE, 7, i % 2).n_wrong)
 			return arg;
 	return NULL;
 }
 
+/* One has the crew, and the others do their own. */
 static void test_several_users_get_all_their_jobs_done(void **state)
 {
 	pthread_t users[N_USERS];
 	static char failed;
 	void *wrong;
 
+	see(16, 16, 5);
 	for (int i = 0; i < N_USERS; i++)
 		assert_int_equal(pthread_create(&users[i], NULL, use, &failed), 0);
 	for (int i = 0; i < N_USERS; i++) {
@@ -85,13 +226,108 @@ static void test_several_users_get_all_their_jobs_done(void **state)
 	}
 }
 
+/* It has none of the threads, and makes its own when it copies much. */
+static void test_child_begins_anew(void **state)
+{
+	pid_t child;
+	int status;
+
+	see(16, 16, 5);
+	child = fork();
+	if (!child) {
+		struct round r;
+
+		atomic_store(&n_preempted, 0);
+		if ((int)n_threads() > 1)
+			_exit(1);
+		if (run(100, 4u << 20, 7, false).size)
+			_exit(2);
+		r = run(100, LARGE, 7, false);
+		_exit(r.n_wrong || r.n_others != 100 ? 3 : r.size != 6 ? 4 : 0);
+	}
+	assert_true(child > 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_int_equal(run(100, LARGE, 7, true).n_wrong, 0);
+}
+
+/* ---- how many ---- */
+
+static unsigned helpers(unsigned n_online, unsigned n_usable, unsigned n_running, unsigned n_now)
+{
+	const struct gsb_spare s = {n_online, n_usable, n_running};
+
+	return gsb_spare_helpers(&s, n_now, false, 7);
+}
+
+static void test_helpers_are_half_of_what_is_left(void **state)
+{
+	assert_int_equal(helpers(16, 16, 1, 0), 7);
+	assert_int_equal(helpers(8, 8, 1, 0), 4);
+	assert_int_equal(helpers(8, 8, 5, 4), 6);
+	assert_int_equal(helpers(8, 8, 8, 3), 3);
+	assert_int_equal(helpers(8, 8, 9, 3), 1);
+	assert_int_equal(helpers(8, 8, 20, 1), 0);
+	assert_int_equal(helpers(16, 2, 1, 0), 1);
+	assert_int_equal(helpers(16, 1, 1, 0), 0);
+	assert_int_equal(helpers(8, 8, 0, 0), 4); /* nobody knows how many run */
+}
+
+static void test_helpers_that_were_in_the_way_are_given_up(void **state)
+{
+	const struct gsb_spare idle = {16, 16, 1};
+
+	assert_int_equal(gsb_spare_helpers(&idle, 6, true, 7), 3);
+	assert_int_equal(gsb_spare_helpers(&idle, 6, true, 2), 2);
+	assert_int_equal(gsb_spare_helpers(&idle, 1, true, 7), 0);
+}
+
+static void test_running_threads_are_read_from_what_the_kernel_says(void **state)
+{
+	assert_int_equal(gsb_spare_read_running("0.20 0.18 0.12 3/80 11206\n"), 3);
+	assert_int_equal(gsb_spare_read_running("0.20 0.18 0.12 12/80"), 12);
+	assert_int_equal(gsb_spare_read_running("0.20 0.18"), 0);
+	assert_int_equal(gsb_spare_read_running("0.20 0.18 0.12 /80"), 0);
+	assert_int_equal(gsb_spare_read_running("0.20 0.18 0.12 12"), 0);
+	assert_int_equal(gsb_spare_read_running(""), 0);
+	assert_int_equal(gsb_spare_read_running("0.20 0.18 0.12 99999999999/80"), 0);
+}
+
+void __real_gsb_spare_look(struct gsb_spare *s);
+
+static void test_look_sees_this_machine(void **state)
+{
+	struct gsb_spare s;
+
+	__real_gsb_spare_look(&s);
+	assert_in_range(s.n_usable, 1, s.n_online);
+	assert_in_range(s.n_running, 1, 1u << 20); /* this thread does */
+}
+
+static void *do_nothing(void *arg)
+{
+	return arg;
+}
+
 int main(void)
 {
+	pthread_t first; /* with which a sanitizer begins its own */
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_run_without_a_crew_does_all_itself),
-		cmocka_unit_test(test_each_has_a_job_and_the_caller_one),
+		cmocka_unit_test(test_without_a_crew_the_giver_does_all),
+		cmocka_unit_test(test_small_copies_have_none),
+		cmocka_unit_test(test_as_many_as_are_to_spare_do_what_is_given),
+		cmocka_unit_test(test_more_are_made_while_there_are_more_to_spare),
+		cmocka_unit_test(test_fewer_are_used_when_there_are_fewer_to_spare),
 		cmocka_unit_test(test_several_users_get_all_their_jobs_done),
+		cmocka_unit_test(test_child_begins_anew),
+		cmocka_unit_test(test_helpers_are_half_of_what_is_left),
+		cmocka_unit_test(test_helpers_that_were_in_the_way_are_given_up),
+		cmocka_unit_test(test_running_threads_are_read_from_what_the_kernel_says),
+		cmocka_unit_test(test_look_sees_this_machine),
 	};
 
+	assert_int_equal(pthread_create(&first, NULL, do_nothing, NULL), 0);
+	pthread_join(first, NULL);
+	n_not_ours = n_threads() - 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
