@@ -109,12 +109,16 @@ static uint64_t free_bytes(struct kit_tenant *t)
 	return info->free_bytes;
 }
 
+/* It is told so; the engine has forgotten it. */
 static void expect_cut(struct kit_tenant *t, const char *why)
 {
-	struct gsb_tenant *is = t->t;
+	struct gsb_msg_cut m;
 
 	assert_int_not_equal(t->region->header.fatal, 0);
-	assert_non_null(strstr(is->why, why));
+	assert_int_equal(gsb_channel_recv(t->socket, &m, sizeof(m), NULL, NULL), sizeof(m));
+	assert_int_equal(m.msg.type, GSB_MSG_CUT);
+	if (!strstr(m.reason, why))
+		fail_msg("\"%s\" does not say \"%s\"", m.reason, why);
 }
 
 /* ---- kept and taken ---- */
