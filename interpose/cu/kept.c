@@ -44,12 +44,17 @@ static bool has(struct block *b)
 	return false;
 }
 
+/* The first. All are looked at: what is gone behind it must not count any more. */
 static struct block *find_free(void)
 {
-	for (uint32_t i = 0; i < n_used; i++)
+	struct block *first = NULL;
+
+	for (uint32_t i = n_used; i-- > 0;)
 		if (!has(&blocks[i]))
-			return &blocks[i];
-	return n_used < GSB_N_KEPT ? &blocks[n_used++] : NULL;
+			first = &blocks[i];
+	if (!first && n_used < GSB_N_KEPT)
+		first = &blocks[n_used++];
+	return first;
 }
 
 static void fill(struct gsb_post *p, const struct block *b)

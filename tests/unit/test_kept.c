@@ -202,6 +202,27 @@ static void test_what_is_kept_has_most_bytes(void **state)
 	assert_int_equal(count(GSB_REC_MEM_KEEP), most + 2);
 }
 
+/* However little of it has a place before what is gone as well: that is taken again and again. */
+static void test_what_the_engine_has_taken_back_is_not_counted(void **state)
+{
+	const unsigned most = GSB_KEPT_BYTES_MAX / GSB_KEPT_SIZE_MAX;
+	CUdeviceptr a[9];
+	unsigned n;
+
+	assert_true(most + 1 <= 9);
+	a[0] = allocate(512);
+	for (unsigned i = 1; i <= most; i++)
+		a[i] = allocate(GSB_KEPT_SIZE_MAX - (i == most ? 512 : 0));
+	for (unsigned i = 0; i <= most; i++)
+		assert_cu(cu.cuMemFree_v2(a[i]));
+	assert_int_equal(count(GSB_REC_MEM_KEEP), most + 1);
+	take_back();
+	n = count(GSB_REC_MEM_KEEP);
+	for (unsigned i = 0; i < 4; i++)
+		assert_cu(cu.cuMemFree_v2(allocate(GSB_KEPT_SIZE_MAX)));
+	assert_int_equal(count(GSB_REC_MEM_KEEP), n + 4);
+}
+
 static void test_what_is_kept_is_so_many_at_most(void **state)
 {
 	static CUdeviceptr a[GSB_N_KEPT + 1];
@@ -396,6 +417,7 @@ int main(void)
 		cmocka_unit_test_setup(test_engine_takes_back_what_it_wants, begin),
 		cmocka_unit_test_setup(test_what_is_kept_has_a_largest_size, begin),
 		cmocka_unit_test_setup(test_what_is_kept_has_most_bytes, begin),
+		cmocka_unit_test_setup(test_what_the_engine_has_taken_back_is_not_counted, begin),
 		cmocka_unit_test_setup(test_what_is_kept_is_so_many_at_most, begin),
 		cmocka_unit_test_setup(test_arrays_are_not_kept, begin),
 		cmocka_unit_test_setup(test_pitched_memory_and_pools_take_what_is_kept, begin),
