@@ -64,6 +64,14 @@ static void on_recall(struct gsb_ledger *l, struct gsb_ledger_account *a, bool r
 	gsb_engine_process_send(holder_of(a)->p, &m.msg, NULL, 0);
 }
 
+static void watch_recall(struct gsb_device_ledger *d)
+{
+	if (!d->ledger.n_owing)
+		gsb_timer_clear(&d->all->s->loop, &d->recall);
+	else if (!d->recall.at_ns)
+		gsb_timer_set(&d->all->s->loop, &d->recall, RECALL_MS);
+}
+
 static void on_recall_late(struct gsb_timer *t)
 {
 	struct gsb_device_ledger *d = gsb_container_of(t, struct gsb_device_ledger, recall);
@@ -76,14 +84,7 @@ static void on_recall_late(struct gsb_timer *t)
 				"go on without",
 				d->spec, (int)holder_of(a)->p->pid);
 	gsb_ledger_expire(&d->ledger);
-}
-
-static void watch_recall(struct gsb_device_ledger *d)
-{
-	if (!d->ledger.n_owing)
-		gsb_timer_clear(&d->all->s->loop, &d->recall);
-	else if (!d->recall.at_ns)
-		gsb_timer_set(&d->all->s->loop, &d->recall, RECALL_MS);
+	watch_recall(d); /* who waits next may have others recalled */
 }
 
 /* ---- ledgers ---- */

@@ -61,7 +61,7 @@ static bool recall_reserves(struct gsb_ledger *l, struct gsb_ledger_account *ask
 		return false;
 	asking->has_recalled = true;
 	DL_FOREACH (l->accounts, a)
-		if (a != asking && a->has_reserves)
+		if (a != asking && a->has_reserves && !a->is_deaf)
 			recall(l, a, true);
 	return l->n_owing;
 }
@@ -130,8 +130,10 @@ int gsb_ledger_return(struct gsb_ledger *l, struct gsb_ledger_account *a, uint64
 		return -EPROTO;
 	a->granted -= bytes;
 	l->granted -= bytes;
-	if (is_answer)
+	if (is_answer) {
+		a->is_deaf = false;
 		forgive(l, a);
+	}
 	settle(l);
 	return 0;
 }
@@ -140,7 +142,9 @@ void gsb_ledger_expire(struct gsb_ledger *l)
 {
 	struct gsb_ledger_account *a;
 
-	DL_FOREACH (l->accounts, a)
+	DL_FOREACH (l->accounts, a) {
+		a->is_deaf |= a->owes;
 		forgive(l, a);
+	}
 	settle(l);
 }

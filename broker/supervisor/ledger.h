@@ -25,6 +25,7 @@ struct gsb_ledger_account {
 	uint64_t waits;	   /* 0: no; else its turn: the lower the earlier */
 	bool keeps;	   /* it was granted the rest, and returns nothing by itself */
 	bool owes;	   /* it was sent a RECALL and has not answered */
+	bool is_deaf;	   /* its RECALL expired: not asked for reserves before it has answered */
 	bool has_reserves; /* a RECALL may return what it uses; set before it is opened */
 	bool has_recalled; /* while it waits: the others, for its sake */
 	struct gsb_ledger_account *prev, *next;

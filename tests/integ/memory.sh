@@ -181,6 +181,27 @@ memory_that_a_killed_tenant_kept_is_the_others() {
 	end_broker
 }
 
+# It has all there is, and could give some of it: who asks is refused all the same, and at once when that is known.
+memory_of_a_deaf_engine_is_waited_for_once() {
+	local engine real_device=null
+	start_real_broker 'memory = 1G' 'isolation = process'
+	piece_mib=10
+	start_hoarder a
+	say a take
+	hear a
+	engine=$(engine_pid)
+	kill -STOP "$engine"
+	start_hoarder b
+	say b take
+	hear b
+	expect_equal "$n_pieces" 0
+	kill -CONT "$engine"
+	end_hoarder a
+	end_hoarder b
+	end_broker
+}
+
+run_case memory_of_a_deaf_engine_is_waited_for_once
 run_case memory_that_is_kept_is_for_who_needs_it_in_one_engine
 run_case memory_that_is_kept_is_for_who_needs_it_in_two_engines
 run_case memory_that_a_killed_tenant_kept_is_the_others

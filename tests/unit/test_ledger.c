@@ -241,6 +241,28 @@ static void test_ledger_refuses_nobody_before_reserves_are_recalled(void **state
 	expect_sent("bA50 ");
 }
 
+/* Who hears nothing delays others once, whatever he was asked for, and is asked again when he has answered. */
+static void test_ledger_who_is_deaf_is_not_asked_for_reserves(void **state)
+{
+	struct gsb_ledger l = ledger();
+	struct named a = {.a.has_reserves = true, .name = 'a'},
+		     b = {.a.has_reserves = true, .name = 'b'};
+
+	gsb_ledger_open(&l, &a.a, TOTAL);
+	gsb_ledger_open(&l, &b.a, TOTAL);
+	gsb_ledger_ask(&l, &b.a, 600);
+	*sent = 0;
+	gsb_ledger_expire(&l);
+	expect_sent("bE ");
+	gsb_ledger_ask(&l, &b.a, 600);
+	expect_sent("bE ");
+	gsb_ledger_return(&l, &a.a, 100, true);
+	gsb_ledger_ask(&l, &b.a, 600);
+	expect_sent("ar ");
+	gsb_ledger_return(&l, &a.a, 500, true);
+	expect_sent("bA600 ");
+}
+
 static void test_ledger_death_of_who_has_reserves_decides(void **state)
 {
 	struct gsb_ledger l = ledger();
@@ -519,6 +541,7 @@ int main(void)
 		cmocka_unit_test(test_ledger_refuses_what_no_engine_says),
 		cmocka_unit_test(test_ledger_engine_that_offers_less_grants_no_more),
 		cmocka_unit_test(test_ledger_refuses_nobody_before_reserves_are_recalled),
+		cmocka_unit_test(test_ledger_who_is_deaf_is_not_asked_for_reserves),
 		cmocka_unit_test(test_ledger_death_of_who_has_reserves_decides),
 		cmocka_unit_test(test_ledger_of_random_engines_is_exact),
 	};
