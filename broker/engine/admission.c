@@ -19,6 +19,7 @@
 #include "broker/engine/code/code.h"
 #include "broker/engine/context.h"
 #include "broker/engine/engine.h"
+#include "broker/engine/memory/kept.h"
 #include "broker/engine/memory/memory.h"
 #include "broker/engine/memory/virtual.h"
 #include "broker/engine/start_line.h"
@@ -377,6 +378,8 @@ void gsb_tenant_relimit(struct gsb_tenant *t, const struct gsb_tenant_limits *li
 	for (uint32_t i = 0; i < GSB_N_CTXS; i++)
 		if (t->ctxs[i] && ops->space_limit)
 			ops->space_limit(t->ctxs[i]->space, limits->device_mem_bytes);
+	if (limits->device_mem_bytes && t->device_used_bytes > limits->device_mem_bytes)
+		gsb_kept_give_back(t);
 	if (limits->queued_records)
 		t->limits.queued_records = t->queues.max_queued = limits->queued_records;
 	if (limits->weight)

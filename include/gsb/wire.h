@@ -88,7 +88,9 @@ static_assert(GSB_VIRTUAL_BASE >= GSB_WINDOWS_END ||
 #define GSB_N_STREAMS	    4096  /* live streams of one process, default streams included */
 #define GSB_N_EVENTS	    65536 /* live events of one process */
 #define GSB_REPLY_BYTES	    16384
-#define GSB_N_KEPT	    256 /* allocations that one process may keep when it frees them */
+#define GSB_N_KEPT	    256 /* allocations that one process may keep when it frees them, */
+#define GSB_KEPT_SIZE_MAX   (16ull << 20) /* of so many bytes each, */
+#define GSB_KEPT_BYTES_MAX  (64ull << 20) /* and so many together */
 #define GSB_RING_BYTES	    (1u << 18)
 #define GSB_RECORD_MAX	    65536 /* bytes of one record; at most a quarter of the ring */
 #define GSB_RECORD_ALIGN    16

@@ -18,10 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "gsb/wire.h"
 #include "interpose/cu/alloc.h"
-
-#define GSB_KEPT_BYTES_MAX (64ull << 20)
-#define GSB_KEPT_SIZE_MAX  (16ull << 20)
 
 /*
  * Keep what has been removed from the map of allocations, and whose context's work is done. False: nothing is changed, and it is to

@@ -192,7 +192,8 @@ static void test_limit_is_not_reached_by_what_is_kept(void **state)
 	struct gsb_rec_mem_keep b;
 
 	kit_control_grant_all(&f->c);
-	b = keep(f, &f->a, 3, kit_alloc(&f->a, 60 * MB));
+	for (unsigned i = 0; i < 4; i++)
+		b = keep(f, &f->a, i, kit_alloc(&f->a, 15 * MB));
 	kit_alloc(&f->a, 30 * MB);
 	assert_true(is_kept(&f->a, &b));
 	kit_alloc(&f->a, 50 * MB);
@@ -200,6 +201,24 @@ static void test_limit_is_not_reached_by_what_is_kept(void **state)
 	assert_int_equal(f->a.t->device_used_bytes, 80 * MB);
 	assert_int_equal(f->c.k.dev->used_bytes, 80 * MB);
 	assert_int_equal(status_of(&f->a, post_alloc(&f->a, 30 * MB)), CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+/* A limit that has become lower is no reason to lose more than what is above it, and what is kept goes first. */
+static void test_lower_limit_takes_back_what_is_kept(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_tenant_limits limits = {.device_mem_bytes = 30 * MB};
+	struct gsb_rec_mem_keep b;
+
+	kit_control_grant_all(&f->c);
+	b = keep(f, &f->a, 3, kit_alloc(&f->a, 16 * MB));
+	kit_alloc(&f->a, 10 * MB);
+	gsb_tenant_relimit(f->a.t, &limits);
+	assert_true(is_kept(&f->a, &b));
+	limits.device_mem_bytes = 20 * MB;
+	gsb_tenant_relimit(f->a.t, &limits);
+	assert_false(is_kept(&f->a, &b));
+	assert_int_equal(f->a.t->device_used_bytes, 10 * MB);
 }
 
 /* Both have some, and one of them asks for nearly all. */
@@ -477,7 +496,7 @@ static void test_reserve_of_a_process_that_dies_is_free(void **state)
 
 /* ---- who does it wrongly ---- */
 
-enum wrong { INDEX, NO_NUMBER, GONE_NUMBER, TWICE, NOWHERE, MIDDLE, CONTEXT, N_KEEPS };
+enum wrong { INDEX, NO_NUMBER, GONE_NUMBER, TWICE, NOWHERE, MIDDLE, LARGE, MUCH, CONTEXT, N_KEEPS };
 
 static void spoil_keep(struct fixture *f, enum wrong what, struct gsb_rec_mem_keep *b)
 {
@@ -488,6 +507,11 @@ static void spoil_keep(struct fixture *f, enum wrong what, struct gsb_rec_mem_ke
 	case TWICE: keep(f, &f->a, 0, kit_alloc(&f->a, MB)); break;
 	case NOWHERE: b->addr = 0x1000; break;
 	case MIDDLE: b->addr += 512; break;
+	case LARGE: b->addr = kit_alloc(&f->a, GSB_KEPT_SIZE_MAX + 1); break;
+	case MUCH:
+		for (unsigned i = 1; i <= GSB_KEPT_BYTES_MAX / GSB_KEPT_SIZE_MAX; i++)
+			keep(f, &f->a, i, kit_alloc(&f->a, GSB_KEPT_SIZE_MAX));
+		break;
 	default: b->ctx = kit_ctx(9); break;
 	}
 }
@@ -495,9 +519,14 @@ static void spoil_keep(struct fixture *f, enum wrong what, struct gsb_rec_mem_ke
 static void test_who_keeps_wrongly_is_cut_off(void **state)
 {
 	static const char *const why[N_KEEPS] = {
-		[INDEX] = "MemKeep at 256",   [NO_NUMBER] = "number 0",
-		[GONE_NUMBER] = "MemKeep at", [TWICE] = "MemKeep at 0",
-		[NOWHERE] = "no allocation",  [MIDDLE] = "no allocation",
+		[INDEX] = "MemKeep at 256",
+		[NO_NUMBER] = "number 0",
+		[GONE_NUMBER] = "MemKeep at",
+		[TWICE] = "MemKeep at 0",
+		[NOWHERE] = "no allocation",
+		[MIDDLE] = "no allocation",
+		[LARGE] = "of 16777217 bytes beside 0",
+		[MUCH] = "of 1048576 bytes beside 67108864",
 		[CONTEXT] = "with context",
 	};
 
@@ -570,6 +599,7 @@ int main(void)
 		kept_test(test_kept_memory_cannot_be_freed_again),
 		kept_test(test_kept_memory_counts_as_free_to_who_asks),
 		kept_test(test_limit_is_not_reached_by_what_is_kept),
+		kept_test(test_lower_limit_takes_back_what_is_kept),
 		kept_test(test_nobody_is_refused_before_all_reserves_are_given_back),
 		kept_test(test_taken_memory_is_not_given_back),
 		kept_test(test_memory_under_work_is_not_given_back),

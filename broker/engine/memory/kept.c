@@ -17,15 +17,15 @@ struct block {
 	uint64_t addr, size; /* size: as it was asked for */
 	uint64_t bytes;	     /* of the device */
 	uint64_t number;     /* what the word in the region says while it is kept */
-	uint32_t
-		n_fences; /* that have not passed: frees of this index, of blocks taken again, too */
+	uint32_t n_fences;   /* not passed yet: those of blocks taken again, too */
 	bool is_old;
 };
 
 struct gsb_kept_memory {
 	struct block blocks[GSB_N_KEPT];
 	uint32_t n;
-	uint64_t bytes;
+	uint64_t size;	/* of all of them, as they were asked for */
+	uint64_t bytes; /* and of the device */
 };
 
 static struct gsb_kept_memory *have(struct gsb_tenant *t)
@@ -43,6 +43,7 @@ static _Atomic uint64_t *word_of(const struct gsb_tenant *t, const struct block 
 static void forget(struct gsb_tenant *t, struct block *b)
 {
 	t->kept->n--;
+	t->kept->size -= b->size;
 	t->kept->bytes -= b->bytes;
 	t->grant->kept -= b->bytes;
 	b->ctx = NULL;
@@ -67,6 +68,15 @@ static int check_keep(struct gsb_tenant *t, const struct gsb_rec_mem_keep *body)
 	return 0;
 }
 
+/* What is kept is shown to others as free, so it may not be more than there is to take back from anybody. */
+static int check_size(struct gsb_tenant *t, uint64_t size)
+{
+	if (size > GSB_KEPT_SIZE_MAX || size > GSB_KEPT_BYTES_MAX - t->kept->size)
+		return gsb_violation(t, "MemKeep of %" PRIu64 " bytes beside %" PRIu64, size,
+				     t->kept->size);
+	return 0;
+}
+
 static void add(struct gsb_ctx *ctx, const struct gsb_rec_mem_keep *body, uint64_t size)
 {
 	struct gsb_tenant *t = ctx->tenant;
@@ -81,6 +91,7 @@ static void add(struct gsb_ctx *ctx, const struct gsb_rec_mem_keep *body, uint64
 		.n_fences = b->n_fences + 1,
 	};
 	t->kept->n++;
+	t->kept->size += size;
 	t->kept->bytes += b->bytes;
 	t->grant->kept += b->bytes;
 	gsb_trace(FREED, freed, t->id, .addr = b->addr, .bytes = size,
@@ -97,10 +108,14 @@ int gsb_kept_keep(struct gsb_tenant *t, const struct gsb_rec *rec,
 
 	if (err)
 		return err;
-	fresh = have(t) ? gsb_fence_reserve(&t->queues) : NULL;
+	if (!have(t))
+		return -ENOMEM;
+	fresh = gsb_fence_reserve(&t->queues);
 	if (!fresh)
 		return -EAGAIN;
 	err = gsb_memory_retire(ctx, body->addr, &size);
+	if (!err)
+		err = check_size(t, size);
 	if (err) {
 		gsb_fence_unreserve(&t->queues, fresh);
 		return err;
