@@ -12,7 +12,10 @@
 #include "interpose/cu/staging.h"
 
 #define N_IN_FLIGHT GSB_CREW_PARTS_MAX /* chunks that one copy may hold */
-#define EARLY_MAX   65536 /* bytes that a synchronous copy from pageable memory leaves on their way */
+#define PIECE_LEAST \
+	(256u << 10) /* below, what a record costs is more than what others would copy meanwhile */
+#define N_PIECES  16 /* of a copy, for those who help, until they are as large as a chunk */
+#define EARLY_MAX 65536 /* bytes that a synchronous copy from pageable memory leaves on their way */
 
 /* A part of a copy's rectangle that fits a chunk: whole rows, or a part of one row. */
 struct piece {
@@ -137,6 +140,8 @@ struct flight {
 struct flights {
 	const struct gsb_cu_copy *copy;
 	struct gsb_crew crew;
+	uint64_t bytes;	 /* of a piece, at most */
+	unsigned n_most; /* chunks */
 	struct piece next;
 	bool more; /* next is one */
 	CUresult result;
@@ -149,10 +154,25 @@ static struct flight *flight_at(struct flights *f, unsigned i)
 	return &f->ring[(f->first + i) % N_IN_FLIGHT];
 }
 
+/* Small ones spread a copy over more threads, large ones keep more bytes on their way with as many records. */
+static uint64_t piece_bytes(uint64_t all)
+{
+	const uint64_t chunk = gsb_chunk_bytes();
+	uint64_t bytes = all / N_PIECES & ~(uint64_t)63;
+
+	if (bytes < PIECE_LEAST)
+		bytes = PIECE_LEAST;
+	return bytes < chunk ? bytes : chunk;
+}
+
 static void begin_flights(struct flights *f, const struct gsb_cu_copy *c)
 {
+	const unsigned n = gsb_chunks_of_one();
+
 	f->copy = c;
-	f->next = first_piece(c, gsb_chunk_bytes());
+	f->bytes = piece_bytes(c->width * c->height);
+	f->n_most = n < N_IN_FLIGHT ? n : N_IN_FLIGHT;
+	f->next = first_piece(c, f->bytes);
 	f->more = true;
 	f->result = CUDA_SUCCESS;
 	f->first = f->n = f->n_given = 0;
@@ -185,7 +205,7 @@ static void add_next(struct flights *f, struct flight *next)
 {
 	next->copy = f->copy;
 	next->piece = f->next;
-	f->more = next_piece(f->copy, &f->next, gsb_chunk_bytes());
+	f->more = next_piece(f->copy, &f->next, f->bytes);
 	f->n++;
 }
 
@@ -239,7 +259,7 @@ static unsigned most_to_fill(const struct flights *f)
 {
 	unsigned n = 2 * gsb_crew_size(&f->crew) + 1;
 
-	return n < N_IN_FLIGHT ? n : N_IN_FLIGHT;
+	return n < f->n_most ? n : f->n_most;
 }
 
 static CUresult copy_out_pieces(const struct gsb_cu_copy *c, uint64_t *number)
@@ -342,7 +362,7 @@ static CUresult copy_in(const struct gsb_cu_copy *c)
 	while (f.n || (f.more && !f.result)) {
 		if (is_first_done(&f))
 			give_back_first(&f);
-		else if ((next = take_next(&f, N_IN_FLIGHT)))
+		else if ((next = take_next(&f, f.n_most)))
 			send_for(&f, next);
 		else if (has_next_come(&f))
 			empty_next(&f);

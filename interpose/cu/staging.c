@@ -11,6 +11,7 @@
 #include "interpose/cu/stream.h"
 
 #define N_CHUNKS_MAX	64u
+#define N_CHUNKS_LEAST	16u /* so many may be filled, on their way and coming back at once */
 #define CHUNK_BYTES_MAX (1u << 20)
 
 /* The engine may use it while the stream's done word is below number. */
@@ -25,9 +26,21 @@ static struct chunk_state chunks[N_CHUNKS_MAX]; /* lock */
 
 uint64_t gsb_chunk_bytes(void)
 {
-	uint64_t bytes = gsb_proc.staging_bytes / N_CHUNKS_MAX & ~(uint64_t)63;
+	uint64_t bytes = gsb_proc.staging_bytes / N_CHUNKS_LEAST & ~(uint64_t)63;
 
 	return bytes < CHUNK_BYTES_MAX ? bytes : CHUNK_BYTES_MAX;
+}
+
+static uint32_t n_chunks(void)
+{
+	uint64_t n = gsb_proc.staging_bytes / gsb_chunk_bytes();
+
+	return n < N_CHUNKS_MAX ? (uint32_t)n : N_CHUNKS_MAX;
+}
+
+uint32_t gsb_chunks_of_one(void)
+{
+	return n_chunks() * 3 / 4;
 }
 
 static bool is_passed(const struct chunk_state *c)
@@ -46,7 +59,7 @@ static bool try_take(struct gsb_chunk *out, bool *in_hand)
 
 	*in_hand = false;
 	pthread_mutex_lock(&lock);
-	for (uint32_t i = 0; !found && i < N_CHUNKS_MAX; i++) {
+	for (uint32_t i = 0, n = n_chunks(); !found && i < n; i++) {
 		bool passed = is_passed(&chunks[i]);
 
 		found = !chunks[i].is_held && passed;

@@ -19,6 +19,8 @@ struct gsb_chunk {
 };
 
 uint64_t gsb_chunk_bytes(void);
+/* How many one copy may have at a time, so that there are some for other threads' copies. */
+uint32_t gsb_chunks_of_one(void);
 
 /* A chunk for the caller alone. Waits for one when all are taken. */
 CUresult gsb_chunk_take(struct gsb_chunk *out);

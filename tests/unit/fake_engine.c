@@ -85,7 +85,7 @@ struct fake_engine *fake_engine_create(void)
 		mmap(NULL, sizeof(*f), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	CHECK(f != MAP_FAILED);
-	f->staging_bytes = 4 << 20;
+	f->staging_bytes = 8 << 20;
 	f->host_window_bytes = 16 << 20;
 	f->image_max_bytes = 1 << 20;
 	f->occupancy = 2;

@@ -89,13 +89,14 @@ static void test_async_copy_from_pageable_returns_when_staged(void **state)
 	assert_int_equal(r->sum, sum);
 }
 
-#define ALL_STAGING (4u << 20)
-#define CHUNK	    (ALL_STAGING / 64)
-#define N_IN_FLIGHT 32u /* chunks that one copy holds */
+#define ALL_STAGING (8u << 20)
+#define N_CHUNKS    16u
+#define CHUNK	    (ALL_STAGING / N_CHUNKS)
+#define N_IN_FLIGHT 12u /* chunks that one copy holds */
 
 static CUresult call_htod_behind_all(void *arg)
 {
-	return cu.cuMemcpyHtoDAsync_v2(dev + ALL_STAGING, host + ALL_STAGING, CHUNK, NULL);
+	return cu.cuMemcpyHtoDAsync_v2(dev + ALL_STAGING, host + ALL_STAGING, CHUNK / 2, NULL);
 }
 
 /* The stream's word is one short of the first chunk's copy: none of them is free. */
@@ -118,10 +119,14 @@ static void test_staging_is_taken_again_only_when_its_copy_is_done(void **state)
 	engine->hold = false;
 	assert_cu(waiter_join(&w));
 	assert_cu(cu.cuStreamSynchronize(NULL));
-	assert_int_equal(count(GSB_REC_COPY), 65);
+	assert_int_equal(count(GSB_REC_COPY), N_CHUNKS + 1);
 	for (unsigned i = mark, n = 0; i < engine->n_logged; i++)
-		if (engine->log[i].rec.type == GSB_REC_COPY)
-			assert_int_equal(engine->log[i].sum, sum_of(host + CHUNK * n++, CHUNK));
+		if (engine->log[i].rec.type == GSB_REC_COPY) {
+			assert_int_equal(
+				engine->log[i].sum,
+				sum_of(host + CHUNK * n, n < N_CHUNKS ? CHUNK : CHUNK / 2));
+			n++;
+		}
 }
 
 static CUresult call_htod(void *arg)
@@ -131,7 +136,7 @@ static CUresult call_htod(void *arg)
 
 static CUresult call_htod_of_two_chunks(void *arg)
 {
-	return cu.cuMemcpyHtoD_v2(dev, host, 65537);
+	return cu.cuMemcpyHtoD_v2(dev, host, CHUNK + 1);
 }
 
 static void test_sync_copy_from_pageable_waits_for_its_stream_first(void **state)
@@ -236,19 +241,19 @@ static void test_rows_wider_than_a_chunk_are_cut(void **state)
 {
 	const CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
 				 .srcDevice = dev,
-				 .srcPitch = 300000,
+				 .srcPitch = 900000,
 				 .dstMemoryType = CU_MEMORYTYPE_HOST,
 				 .dstHost = host,
-				 .dstPitch = 250000,
-				 .WidthInBytes = 200001,
+				 .dstPitch = 850000,
+				 .WidthInBytes = 800001,
 				 .Height = 3};
 
 	memset(host, 0, BIG);
 	assert_cu(cu.cuMemcpy2D_v2(&c));
 	for (unsigned y = 0; y < 3; y++)
-		for (unsigned x = 0; x < 250000; x++)
-			if (host[y * 250000 + x] !=
-			    (x < 200001 ? fake_byte(dev + y * 300000 + x) : 0))
+		for (unsigned x = 0; x < 850000; x++)
+			if (host[y * 850000 + x] !=
+			    (x < 800001 ? fake_byte(dev + y * 900000 + x) : 0))
 				fail_msg("wrong byte at %u, %u", y, x);
 }
 
@@ -280,6 +285,7 @@ static void test_large_copy_to_pageable_takes_what_has_come(void **state)
 	waiter_start(&w, call_dtoh_of_all, host);
 	while (!engine->n_blocked)
 		sched_yield();
+	assert_int_equal(count(GSB_REC_COPY), N_IN_FLIGHT);
 	engine->hold_after = 1;
 	engine->hold = false;
 	await_record(GSB_REC_COPY, N_IN_FLIGHT + 1); /* one is emptied, and sent for again */
@@ -293,6 +299,42 @@ static void test_large_copy_to_pageable_takes_what_has_come(void **state)
 	assert_cu(cu.cuMemcpyHtoDAsync_v2(dev, host, ALL_STAGING, NULL));
 	engine->hold = false;
 	assert_cu(cu.cuStreamSynchronize(NULL));
+}
+
+/* So that the threads that help have something to do, but with no more records than that takes. */
+static void test_pieces_are_smaller_the_smaller_a_copy_is(void **state)
+{
+	static const struct {
+		unsigned bytes, n, width;
+	} copies[] = {
+		{200000, 1, 200000},
+		{1u << 20, 4, 1u << 18},
+		{6u << 20, 16, 6u << 16},
+		{BIG, BIG / CHUNK, CHUNK},
+	};
+
+	for (unsigned i = 0; i < sizeof(copies) / sizeof(copies[0]); i++) {
+		mark = engine->n_logged;
+		assert_cu(cu.cuMemcpyDtoH_v2(host, dev, copies[i].bytes));
+		assert_int_equal(count(GSB_REC_COPY), copies[i].n);
+		assert_int_equal(copy_at(0)->width, copies[i].width);
+	}
+}
+
+/* A second copy has chunks, whatever the first one has. */
+static void test_copy_leaves_chunks_for_another_thread(void **state)
+{
+	struct waiter w;
+
+	engine->hold = true;
+	waiter_start(&w, call_dtoh_of_all, host);
+	await_record(GSB_REC_COPY, N_IN_FLIGHT);
+	for (unsigned i = 0; i < N_CHUNKS - N_IN_FLIGHT; i++)
+		assert_cu(cu.cuMemcpyHtoDAsync_v2(dev, host, CHUNK / 4, CU_STREAM_PER_THREAD));
+	assert_int_equal(count(GSB_REC_COPY), N_CHUNKS);
+	engine->hold = false;
+	assert_cu(waiter_join(&w));
+	assert_cu(cu.cuCtxSynchronize());
 }
 
 static CUresult call_dtoh_async(void *arg)
@@ -880,6 +922,8 @@ int main(void)
 		cmocka_unit_test_setup(
 			test_fill_of_pinned_memory_returns_at_once_only_in_the_async_form, set_up),
 		cmocka_unit_test_setup(test_fills_with_bad_targets_are_refused, set_up),
+		cmocka_unit_test_setup(test_pieces_are_smaller_the_smaller_a_copy_is, set_up),
+		cmocka_unit_test_setup(test_copy_leaves_chunks_for_another_thread, set_up),
 		cmocka_unit_test_setup(test_many_threads_share_the_staging_memory, set_up),
 	};
 	int failed;
