@@ -27,11 +27,23 @@
 #endif
 
 #define PUT_OFF_MS     500
+#define TOUCH_BYTES    (256u << 10) /* a tenth of a millisecond */
 #define REGISTER_FLAGS (CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP)
 
 static void *to_pointer(uint64_t addr)
 {
 	return (void *)(uintptr_t)addr;
+}
+
+/*
+ * To have pages made is most of what registering costs, and the driver has them made under the lock of the address space: the engine's
+ * thread would wait for it with every tenant that comes meanwhile. So they are made before, a few at a time.
+ */
+static void touch(uint64_t addr, uint64_t size)
+{
+	for (uint64_t at = 0; at < size; at += TOUCH_BYTES)
+		madvise(to_pointer(addr + at), size - at < TOUCH_BYTES ? size - at : TOUCH_BYTES,
+			MADV_POPULATE_WRITE);
 }
 
 /* ---- the second context ---- */
@@ -142,13 +154,12 @@ static void wait_until_free(struct cuda_device *dev, const struct cuda_pin *pin)
 	} while (old);
 }
 
-/* Its pages first: the driver would fetch them one by one, and keep others waiting meanwhile. */
 static CUresult register_pin(struct cuda_device *dev, const struct cuda_pin *pin)
 {
 	pthread_mutex_lock(&dev->pin_lock);
 	wait_until_free(dev, pin);
 	pthread_mutex_unlock(&dev->pin_lock);
-	madvise(to_pointer(pin->addr), pin->size, MADV_POPULATE_WRITE);
+	touch(pin->addr, pin->size);
 	cuda_host_enter(dev);
 	return cuda_note(dev, dev->cu.cuMemHostRegister_v2(to_pointer(pin->addr), pin->size,
 							   REGISTER_FLAGS));
@@ -303,6 +314,7 @@ static void run_share(struct cuda_job *job)
 
 	if (atomic_load_explicit(&b->ended, memory_order_acquire))
 		return;
+	touch(b->addr, b->size);
 	cuda_host_enter(b->dev);
 	result = cuda_note(b->dev,
 			   cu->cuMemHostRegister_v2(to_pointer(b->addr), b->size, REGISTER_FLAGS));

@@ -40,6 +40,7 @@
 
 static struct {
 	__typeof__(&fake_fail) inject;
+	__typeof__(&fake_watch) watch;
 	__typeof__(&fake_calls) calls;
 	__typeof__(&fake_live) live;
 	__typeof__(&fake_early) early;
@@ -1184,12 +1185,59 @@ static void test_each_thread_makes_its_own_calls_and_no_others(void **state)
 
 /* ---- set-up ---- */
 
+/* Memory that is being registered, and how many of its pages were not there. */
+struct registered {
+	void *addr;
+	size_t size;
+	unsigned n_absent;
+};
+
+static void look_for_pages(void *arg)
+{
+	struct registered *r = arg;
+	unsigned char there[(1u << 20) / 4096 + 1];
+
+	assert_int_equal(mincore(r->addr, r->size, there), 0);
+	for (size_t i = 0; i < r->size / 4096; i++)
+		r->n_absent += !(there[i] & 1);
+}
+
+static void *map_empty(void *addr, size_t size)
+{
+	void *at = mmap(addr, size, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS | (addr ? MAP_FIXED : 0), -1, 0);
+
+	assert_ptr_not_equal(at, MAP_FAILED);
+	return at;
+}
+
+/* To make them is what takes long, and the driver would do it under the lock that the engine's thread wants for who comes. */
+static void test_pages_are_there_when_they_are_registered(void **state)
+{
+	const size_t size = (1u << 20) - 4096;
+	struct life l = {0};
+	struct gsb_space *space = make_space(&l);
+	struct registered r = {map_empty((void *)(uintptr_t)HOST_BASE, HOST_SIZE), size, 0};
+
+	fake.watch("cuMemHostRegister_v2", look_for_pages, &r);
+	assert_int_equal(l.ops->host_pin(space, HOST_BASE, size), 0);
+	assert_int_equal(r.n_absent, 0);
+	r.addr = map_empty(NULL, size);
+	l.ops->buffer_share(l.dev, r.addr, size, -1);
+	await_registered(2);
+	fake.watch("cuMemHostRegister_v2", NULL, NULL);
+	assert_int_equal(r.n_absent, 0);
+	l.ops->buffer_unshare(l.dev, r.addr, size);
+	close_all(&l);
+}
+
 static int set_up(void **state)
 {
 	library = dlopen(GSB_FAKE_LIBCUDA, RTLD_NOW | RTLD_LOCAL);
 	if (!library)
 		return -1;
 	fake.inject = (__typeof__(fake.inject))dlsym(library, "fake_fail");
+	fake.watch = (__typeof__(fake.watch))dlsym(library, "fake_watch");
 	fake.calls = (__typeof__(fake.calls))dlsym(library, "fake_calls");
 	fake.live = (__typeof__(fake.live))dlsym(library, "fake_live");
 	fake.early = (__typeof__(fake.early))dlsym(library, "fake_early");
@@ -1223,6 +1271,7 @@ int main(void)
 		cmocka_unit_test(test_image_that_comes_again_is_not_loaded_again),
 		cmocka_unit_test(test_image_whose_variables_cannot_be_written_is_loaded_again),
 		cmocka_unit_test(test_module_whose_print_cannot_be_had_is_loaded_as_it_is),
+		cmocka_unit_test(test_pages_are_there_when_they_are_registered),
 		cmocka_unit_test(test_pin_that_was_only_prepared_is_given_back),
 		cmocka_unit_test(test_pin_of_another_size_than_was_prepared_is_its_own),
 		cmocka_unit_test(test_addresses_that_go_can_be_pinned_again_at_once),
