@@ -6,10 +6,12 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -292,6 +294,91 @@ static void test_running_threads_are_read_from_what_the_kernel_says(void **state
 	assert_int_equal(gsb_spare_read_running("0.20 0.18 0.12 99999999999/80"), 0);
 }
 
+/* ---- quotas ---- */
+
+static char root[] = "/tmp/gsb-crew-XXXXXX";
+
+static void write_file(const char *folder, const char *name, const char *text)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "mkdir -p %s%s", root, folder);
+	assert_int_equal(system(path), 0);
+	snprintf(path, sizeof(path), "%s%s/%s", root, folder, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void test_quota_is_the_least_of_a_group_and_those_above(void **state)
+{
+	write_file("/a/b", "cpu.max", "max 100000\n");
+	assert_int_equal(gsb_spare_read_quota(root, "0::/a/b\n"), UINT_MAX);
+	write_file("/a", "cpu.max", "250000 100000\n");
+	assert_int_equal(gsb_spare_read_quota(root, "0::/a/b\n"), 3);
+	assert_int_equal(gsb_spare_read_quota(root, "0::/a/b"), 3);
+	write_file("/a/b", "cpu.max", "20000 100000\n");
+	assert_int_equal(gsb_spare_read_quota(root, "0::/a/b\n"), 1);
+	assert_int_equal(gsb_spare_read_quota(root, "0::/a\n"), 3);
+	assert_int_equal(gsb_spare_read_quota(root, "0::/\n"), UINT_MAX);
+}
+
+/* A container sees its own group as the root, and the name that it has outside. */
+static void test_quota_of_the_root_is_for_who_cannot_see_its_group(void **state)
+{
+	write_file("", "cpu.max", "400000 100000\n");
+	assert_int_equal(gsb_spare_read_quota(root, "0::/outside/of/it\n"), 4);
+	assert_int_equal(gsb_spare_read_quota(root, "0::/\n"), 4);
+}
+
+static void test_quota_of_the_older_groups_is_read(void **state)
+{
+	static const char groups[] =
+		"4:memory:/x\n3:cpuset:/y\n2:cpu,cpuacct:/a\n1:name=systemd:/\n";
+
+	write_file("/cpu/a", "cpu.cfs_period_us", "50000\n");
+	write_file("/cpu/a", "cpu.cfs_quota_us", "-1\n");
+	assert_int_equal(gsb_spare_read_quota(root, groups), UINT_MAX);
+	write_file("/cpu/a", "cpu.cfs_quota_us", "100001\n");
+	assert_int_equal(gsb_spare_read_quota(root, groups), 3);
+	assert_int_equal(gsb_spare_read_quota(root, "3:cpuset:/a\n"), UINT_MAX);
+	assert_int_equal(gsb_spare_read_quota(root, "2:cpuacct,cpu:/a\n"), 3);
+}
+
+static void test_groups_that_are_none_leave_no_quota(void **state)
+{
+	char *name = malloc(8192);
+
+	memset(name, 'x', 8191);
+	memcpy(name, "0::/", 4);
+	name[8191] = 0;
+	assert_int_equal(gsb_spare_read_quota(root, name), UINT_MAX);
+	free(name);
+	assert_int_equal(gsb_spare_read_quota(root, ""), UINT_MAX);
+	assert_int_equal(gsb_spare_read_quota(root, "\n:\n0:\nno group\n"), UINT_MAX);
+	assert_int_equal(gsb_spare_read_quota("/nowhere", "0::/a\n"), UINT_MAX);
+	write_file("/a", "cpu.max", "nonsense\n");
+	assert_int_equal(gsb_spare_read_quota(root, "0::/a\n"), UINT_MAX);
+	write_file("/a", "cpu.max", "100000 0\n");
+	assert_int_equal(gsb_spare_read_quota(root, "0::/a\n"), UINT_MAX);
+}
+
+static int make_root(void **state)
+{
+	strcpy(root, "/tmp/gsb-crew-XXXXXX");
+	return mkdtemp(root) ? 0 : -1;
+}
+
+static int remove_root(void **state)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -r %s", root);
+	return system(command);
+}
+
 void __real_gsb_spare_look(struct gsb_spare *s);
 
 static void test_look_sees_this_machine(void **state)
@@ -322,6 +409,15 @@ int main(void)
 		cmocka_unit_test(test_helpers_are_half_of_what_is_left),
 		cmocka_unit_test(test_helpers_that_were_in_the_way_are_given_up),
 		cmocka_unit_test(test_running_threads_are_read_from_what_the_kernel_says),
+		cmocka_unit_test_setup_teardown(test_quota_is_the_least_of_a_group_and_those_above,
+						make_root, remove_root),
+		cmocka_unit_test_setup_teardown(
+			test_quota_of_the_root_is_for_who_cannot_see_its_group, make_root,
+			remove_root),
+		cmocka_unit_test_setup_teardown(test_quota_of_the_older_groups_is_read, make_root,
+						remove_root),
+		cmocka_unit_test_setup_teardown(test_groups_that_are_none_leave_no_quota, make_root,
+						remove_root),
 		cmocka_unit_test(test_look_sees_this_machine),
 	};
 
