@@ -252,6 +252,26 @@ static void test_child_begins_anew(void **state)
 	assert_int_equal(run(100, LARGE, 7, true).n_wrong, 0);
 }
 
+static void *finish_late(void *arg)
+{
+	struct gsb_crew_part *part = arg;
+
+	pause_ms(30);
+	atomic_store_explicit(&part->is_done, 1, memory_order_release);
+	return NULL;
+}
+
+static void test_who_waits_for_a_part_has_it_done(void **state)
+{
+	struct gsb_crew_part part = {0};
+	pthread_t other;
+
+	assert_int_equal(pthread_create(&other, NULL, finish_late, &part), 0);
+	gsb_crew_wait(&part);
+	assert_true(gsb_crew_has_done(&part));
+	pthread_join(other, NULL);
+}
+
 /* ---- how many ---- */
 
 static unsigned helpers(unsigned n_online, unsigned n_usable, unsigned n_running, unsigned n_now)
@@ -406,6 +426,7 @@ int main(void)
 		cmocka_unit_test(test_fewer_are_used_when_there_are_fewer_to_spare),
 		cmocka_unit_test(test_several_users_get_all_their_jobs_done),
 		cmocka_unit_test(test_child_begins_anew),
+		cmocka_unit_test(test_who_waits_for_a_part_has_it_done),
 		cmocka_unit_test(test_helpers_are_half_of_what_is_left),
 		cmocka_unit_test(test_helpers_that_were_in_the_way_are_given_up),
 		cmocka_unit_test(test_running_threads_are_read_from_what_the_kernel_says),
