@@ -583,7 +583,7 @@ def torch_steps():
         return [float(x) for x in sums] == [i * 256.0**3 for i in range(8)]
 
     def events():
-        start, end = (torch.cuda.Event(timing_enabled=True) for _ in range(2))
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         start.record()
         torch.randn(2048, 2048, device="cuda") @ torch.randn(2048, 2048, device="cuda")
         end.record()
