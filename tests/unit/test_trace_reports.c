@@ -425,24 +425,6 @@ static const struct tau_row *find_row(const struct tau_file *f, const char *name
 	return NULL;
 }
 
-static void tau_folder(char path[TEMP_PATH_MAX])
-{
-	temp_path(path, "gsb-tau-XXXXXX");
-	assert_non_null(mkdtemp(path));
-}
-
-static void tau_remove(const char *dir)
-{
-	char path[TEMP_PATH_MAX + 32];
-
-	for (unsigned c = 0; c < 3; c++)
-		for (unsigned thread = 0; thread < 4; thread++) {
-			snprintf(path, sizeof(path), "%s/profile.0.%u.%u", dir, c, thread);
-			unlink(path);
-		}
-	assert_int_equal(rmdir(dir), 0);
-}
-
 static void test_tau_rows_are_what_the_stream_ran(void **state)
 {
 	char dir[TEMP_PATH_MAX], path[TEMP_PATH_MAX + 32];
@@ -450,7 +432,7 @@ static void test_tau_rows_are_what_the_stream_ran(void **state)
 	struct loaded l;
 
 	load_story(&l);
-	tau_folder(dir);
+	trace_kit_folder(dir);
 	assert_int_equal(gsb_export_tau(dir, &l.t, &l.a), 0);
 	snprintf(path, sizeof(path), "%s/profile.0.0.0", dir);
 	tau_read(path, &f);
@@ -466,7 +448,7 @@ static void test_tau_rows_are_what_the_stream_ran(void **state)
 	assert_int_equal(f.n_rows, 5);
 	snprintf(path, sizeof(path), "%s/profile.0.1.2", dir);
 	assert_int_not_equal(access(path, F_OK), 0);
-	tau_remove(dir);
+	trace_kit_remove(dir);
 	unload(&l);
 }
 
@@ -478,7 +460,7 @@ static void test_tau_exclusive_times_add_up(void **state)
 	struct loaded l;
 
 	load_story(&l);
-	tau_folder(dir);
+	trace_kit_folder(dir);
 	assert_int_equal(gsb_export_tau(dir, &l.t, &l.a), 0);
 	for (unsigned c = 0; c < 2; c++) {
 		double sum = 0;
@@ -490,7 +472,7 @@ static void test_tau_exclusive_times_add_up(void **state)
 		assert_true(sum > find_row(&f, ".TAU application")->inclusive - 1e-9);
 		assert_true(sum < find_row(&f, ".TAU application")->inclusive + 1e-9);
 	}
-	tau_remove(dir);
+	trace_kit_remove(dir);
 	unload(&l);
 }
 
@@ -518,7 +500,7 @@ static void test_tau_paths_go_through_ranges(void **state)
 	double sum = 0;
 
 	load_queries(&l);
-	tau_folder(dir);
+	trace_kit_folder(dir);
 	assert_int_equal(gsb_export_tau(dir, &l.t, &l.a), 0);
 	snprintf(path, sizeof(path), "%s/profile.0.0.0", dir);
 	tau_read(path, &f);
@@ -532,7 +514,7 @@ static void test_tau_paths_go_through_ranges(void **state)
 	for (unsigned i = 0; i < f.n_rows; i++)
 		sum += strstr(f.rows[i].name, "=>") ? 0 : f.rows[i].exclusive;
 	assert_true(sum > 6.5 - 1e-9 && sum < 6.5 + 1e-9);
-	tau_remove(dir);
+	trace_kit_remove(dir);
 	unload(&l);
 }
 
@@ -550,13 +532,13 @@ static void test_tau_range_in_its_like_counts_once(void **state)
 	PUSH(&k, 0, "q\"");
 	put_launch(&k, 1, 5, 1000);
 	load(&l, &k);
-	tau_folder(dir);
+	trace_kit_folder(dir);
 	assert_int_equal(gsb_export_tau(dir, &l.t, &l.a), 0);
 	snprintf(path, sizeof(path), "%s/profile.0.0.0", dir);
 	tau_read(path, &f);
 	assert_true(find_row(&f, "q'")->inclusive == 0.5);
 	assert_true(find_row(&f, ".TAU application => db => q' => q'")->inclusive == 0.5);
-	tau_remove(dir);
+	trace_kit_remove(dir);
 	unload(&l);
 }
 
@@ -579,13 +561,13 @@ static void test_tau_names_and_metadata_cannot_break_a_line(void **state)
 					  .start = 1,
 					  .end = 9});
 	load(&l, &k);
-	tau_folder(dir);
+	trace_kit_folder(dir);
 	assert_int_equal(gsb_export_tau(dir, &l.t, &l.a), 0);
 	snprintf(path, sizeof(path), "%s/profile.0.0.0", dir);
 	tau_read(path, &f);
 	assert_non_null(strstr(f.metadata, "<value>a&quot;b?&lt;x&gt;&amp;</value>"));
 	assert_true(find_row(&f, "k' =) 1 2 3")->calls == 1);
-	tau_remove(dir);
+	trace_kit_remove(dir);
 	unload(&l);
 }
 
@@ -622,7 +604,7 @@ static void test_tau_file_is_the_golden_one(void **state)
 	FILE *from;
 
 	load_story(&l);
-	tau_folder(dir);
+	trace_kit_folder(dir);
 	assert_int_equal(gsb_export_tau(dir, &l.t, &l.a), 0);
 	snprintf(path, sizeof(path), "%s/profile.0.1.0", dir);
 	from = fopen(path, "re");
@@ -630,7 +612,7 @@ static void test_tau_file_is_the_golden_one(void **state)
 	assert_in_range(fread(text, 1, sizeof(text) - 1, from), 1, sizeof(text) - 2);
 	fclose(from);
 	assert_string_equal(text, golden);
-	tau_remove(dir);
+	trace_kit_remove(dir);
 	unload(&l);
 }
 
@@ -1133,35 +1115,13 @@ static void report_file(int fd, const char *dir)
 	gsb_traced_finish(&t);
 }
 
-/* Standard output and error are nobody's between the two. */
-static void silence(int saved[2])
-{
-	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-	fflush(NULL);
-	for (int i = 0; i < 2; i++) {
-		saved[i] = fcntl(i + 1, F_DUPFD_CLOEXEC, 10);
-		dup2(null, i + 1);
-	}
-	close(null);
-}
-
-static void restore(const int saved[2])
-{
-	fflush(NULL);
-	for (int i = 0; i < 2; i++) {
-		dup2(saved[i], i + 1);
-		close(saved[i]);
-	}
-}
-
 static void test_reports_survive_records_of_any_content(void **state)
 {
 	char dir[TEMP_PATH_MAX];
 	int saved[2];
 
-	tau_folder(dir);
-	silence(saved);
+	trace_kit_folder(dir);
+	trace_kit_silence(saved);
 	for (unsigned i = 0; i < N_MUTATIONS; i++) {
 		struct trace_kit k = {0};
 
@@ -1173,8 +1133,8 @@ static void test_reports_survive_records_of_any_content(void **state)
 		report_file(trace_kit_file(&k, i % 5 == 0), dir);
 		trace_kit_finish(&k);
 	}
-	restore(saved);
-	tau_remove(dir);
+	trace_kit_restore(saved);
+	trace_kit_remove(dir);
 }
 
 static void test_reports_survive_files_of_any_bytes(void **state)
@@ -1183,9 +1143,9 @@ static void test_reports_survive_files_of_any_bytes(void **state)
 	struct trace_kit k = {0};
 	int saved[2];
 
-	tau_folder(dir);
+	trace_kit_folder(dir);
 	trace_kit_story(&k);
-	silence(saved);
+	trace_kit_silence(saved);
 	for (unsigned i = 0; i < N_MUTATIONS; i++) {
 		int fd = trace_kit_file(&k, 0);
 		off_t size = lseek(fd, 0, SEEK_END);
@@ -1201,9 +1161,9 @@ static void test_reports_survive_files_of_any_bytes(void **state)
 		lseek(fd, 0, SEEK_SET);
 		report_file(fd, dir);
 	}
-	restore(saved);
+	trace_kit_restore(saved);
 	trace_kit_finish(&k);
-	tau_remove(dir);
+	trace_kit_remove(dir);
 }
 
 /* ---- forms ---- */
@@ -1271,9 +1231,9 @@ static int check_story(const struct gsb_trace_tenant_model *model, uint64_t woke
 	    .n_copies = 1, .kernels_device_ns = 1500);
 	fd = trace_kit_file(&k, 0);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	silence(saved);
+	trace_kit_silence(saved);
 	status = gsb_trace_check(&(struct gsb_trace_request){.path = path});
-	restore(saved);
+	trace_kit_restore(saved);
 	close(fd);
 	trace_kit_finish(&k);
 	return status;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 
 #include "tests/unit/trace_kit.h"
 #include "tools/trace/source.h"
+#include "trace/compact.h"
 #include "trace/read.h"
 #include "trace/write.h"
 
@@ -208,6 +210,75 @@ void trace_kit_story(struct trace_kit *k)
 					 .end = 6600});
 }
 
+void trace_kit_compact(struct trace_kit *k)
+{
+	_Alignas(8) uint8_t room[2048] = {0};
+	struct gsb_compact_launch *launch = (void *)room;
+	struct gsb_compact_decision *decision;
+	struct gsb_compact_run *run;
+	const uint64_t first = 20;
+
+	*launch = (struct gsb_compact_launch){
+		.head = {GSB_COMPACT_LAUNCH, sizeof(*launch) + 2 * sizeof(launch->more[0]), 1,
+			 k->real_ns += 10},
+		.serial = first,
+		.post_device_ns = 7000,
+		.rec.stream = 3,
+		.body = {.function = 0xa1, .grid = {4, 2, 1}, .block = {64, 1, 1}},
+	};
+	trace_kit_put(k, launch);
+	memset(room, 0, sizeof(room));
+	decision = (void *)room;
+	*decision = (struct gsb_compact_decision){
+		.head = {GSB_COMPACT_DECISION, sizeof(*decision) + 2 * sizeof(decision->issues[0]),
+			 0, k->real_ns += 10},
+		.decision = 2000,
+		.device_ns = 7100,
+		.n_ready = 2,
+	};
+	for (unsigned i = 0; i < 2; i++)
+		decision->issues[i] = (struct gsb_compact_issue){
+			.op = {first + i, 7050},
+			.stream = {1, 3},
+			.issued_device_ns = 7150,
+			.n_blocks_after = 8,
+			.n_blocks = 8,
+			.form = i ? GSB_TRACE_FORM_SLICE : GSB_TRACE_FORM_AS_ASKED,
+			.n_parts = 2,
+			.threads_per_block = 64,
+			.n_ready = 1,
+		};
+	trace_kit_put(k, decision);
+	memset(room, 0, sizeof(room));
+	run = (void *)room;
+	*run = (struct gsb_compact_run){
+		.head = {GSB_COMPACT_RUN, sizeof(*run) + 2 * sizeof(run->steps[0]), 0,
+			 k->real_ns += 10},
+		.stream = {1, 3},
+		.serial = first,
+		.number = 1,
+		.decision = 2001,
+	};
+	for (unsigned i = 0; i < 2; i++)
+		run->steps[i] = (struct gsb_compact_step){
+			.next = {first + 1 + i, 7300 + 100 * i},
+			.start_device_ns = 7200 + 100 * i,
+			.end_device_ns = 7300 + 100 * i,
+			.n_blocks = 8,
+			.n_blocks_next = 8,
+			.threads_per_block_next = 64,
+		};
+	trace_kit_put(k, run);
+	trace_kit_put(k, &(struct gsb_compact_end){
+				 .head = {GSB_COMPACT_END, sizeof(struct gsb_compact_end), 0,
+					  k->real_ns += 10},
+				 .stream = {1, 3},
+				 .serial = first + 2,
+				 .number = 3,
+				 .result = {.start_device_ns = 7400, .end_device_ns = 7500},
+			 });
+}
+
 int trace_kit_file(const struct trace_kit *k, int torn)
 {
 	const struct gsb_trace_header about = {
@@ -244,4 +315,42 @@ void trace_kit_load(const struct trace_kit *k, struct gsb_traced *t)
 
 	*t = (struct gsb_traced){0};
 	assert_int_equal(gsb_traced_load_fd(t, trace_kit_file(k, 0), why), 0);
+}
+
+void trace_kit_silence(int saved[2])
+{
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	fflush(NULL);
+	for (int i = 0; i < 2; i++) {
+		saved[i] = fcntl(i + 1, F_DUPFD_CLOEXEC, 10);
+		dup2(null, i + 1);
+	}
+	close(null);
+}
+
+void trace_kit_restore(const int saved[2])
+{
+	fflush(NULL);
+	for (int i = 0; i < 2; i++) {
+		dup2(saved[i], i + 1);
+		close(saved[i]);
+	}
+}
+
+void trace_kit_folder(char path[TEMP_PATH_MAX])
+{
+	temp_path(path, "gsb-tau-XXXXXX");
+	assert_non_null(mkdtemp(path));
+}
+
+void trace_kit_remove(const char *path)
+{
+	DIR *d = opendir(path);
+
+	assert_non_null(d);
+	for (const struct dirent *e = readdir(d); e; e = readdir(d))
+		unlinkat(dirfd(d), e->d_name, 0); /* its two folders stay */
+	closedir(d);
+	assert_int_equal(rmdir(path), 0);
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tests/unit/temp.h"
 #include "tools/trace/traced.h"
 #include "trace/event.h"
 
@@ -47,9 +48,20 @@ void trace_kit_kernel(struct trace_kit *k, uint32_t tenant, uint64_t function, c
 /* Two tenants, kernels alone, beside each other, waiting for each other: what the tests of all reports read. */
 void trace_kit_story(struct trace_kit *k);
 
+/* Three launches of alice's scan on stream 3 from 7000 to 7500, in compact records with parts: serials 20 to 22. */
+void trace_kit_compact(struct trace_kit *k);
+
 /* A file of it; ended in order unless torn. */
 int trace_kit_file(const struct trace_kit *k, int torn);
 /* What it means. Fails the test when it cannot be read. */
 void trace_kit_load(const struct trace_kit *k, struct gsb_traced *t);
+
+/* Standard output and error are nobody's between the two. */
+void trace_kit_silence(int saved[2]);
+void trace_kit_restore(const int saved[2]);
+
+/* A folder for profiles, and away with it and all files in it. */
+void trace_kit_folder(char path[TEMP_PATH_MAX]);
+void trace_kit_remove(const char *path);
 
 #endif

@@ -162,6 +162,7 @@ int gsb_trace_check(const struct gsb_trace_request *q)
 	struct gsb_traced t = {.on_done = on_done, .arg = &f, .engine = q->engine};
 	struct verdict v;
 
+	f.n = 0;
 	if (gsb_traced_load(&t, q->path))
 		return 1;
 	if (t.n_others)

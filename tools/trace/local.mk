@@ -65,6 +65,10 @@ check_PROGRAMS += tests/unit/test_trace_reports
 tests_unit_test_trace_reports_SOURCES = tests/unit/test_trace_reports.c tests/unit/trace_kit.c tests/unit/trace_kit.h
 tests_unit_test_trace_reports_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_trace_reports_LDADD = libtracetool.la libtrace.la libmodel.la $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test_trace_damage
+tests_unit_test_trace_damage_SOURCES = tests/unit/test_trace_damage.c tests/unit/trace_kit.c tests/unit/trace_kit.h
+tests_unit_test_trace_damage_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_trace_damage_LDADD = libtracetool.la libtrace.la libmodel.la $(CMOCKA_LIBS)
 
 dist_man_MANS += doc/man/gsb-trace.1
 check_SCRIPTS += tests/integ/gsb_trace.sh

@@ -113,6 +113,12 @@ void gsb_traced_warn(const struct gsb_traced *t, const char *path)
 		fprintf(stderr,
 			"gsb-trace: %s: has no end: its engine still writes it, or was killed\n",
 			path);
+	if (t->n_unknown)
+		fprintf(stderr,
+			"gsb-trace: %s: %" PRIu64
+			" event%s of a later version and left out: use the tools of the release that "
+			"recorded it\n",
+			path, t->n_unknown, t->n_unknown == 1 ? " is" : "s are");
 	if (t->n_orphans || t->n_duplicates || t->n_flawed)
 		fprintf(stderr,
 			"gsb-trace: %s: %" PRIu64 " operation%s with a flaw, %" PRIu64
