@@ -111,7 +111,7 @@ static struct block *find(uint64_t wire, uint64_t size)
 		struct block *b = &blocks[i];
 		uint64_t expected = b->number;
 
-		if (b->size == size && b->wire == wire &&
+		if (b->size == size && b->wire == wire && has(b) &&
 		    atomic_compare_exchange_strong(word_of(b), &expected, 0))
 			return b;
 	}

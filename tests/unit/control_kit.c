@@ -39,6 +39,37 @@ void kit_control_send(struct kit_control *c, struct gsb_msg *m, enum gsb_ctl_typ
 	assert_int_equal(gsb_channel_send(c->brokerd, m, NULL, 0), 0);
 }
 
+void kit_control_expect_ask(struct kit_control *c, uint64_t bytes)
+{
+	struct gsb_ctl_memory m;
+
+	kit_control_receive(c, GSB_CTL_MEMORY_ASK, &m, sizeof(m));
+	assert_int_equal(m.bytes, bytes);
+}
+
+void kit_control_expect_return(struct kit_control *c, uint64_t bytes, bool is_recalled)
+{
+	struct gsb_ctl_memory_return m;
+
+	kit_control_receive(c, GSB_CTL_MEMORY_RETURN, &m, sizeof(m));
+	assert_int_equal(m.bytes, bytes);
+	assert_int_equal(m.recall, is_recalled);
+}
+
+void kit_control_answer(struct kit_control *c, uint64_t bytes, uint64_t free_bytes, int error)
+{
+	struct gsb_ctl_memory_grant m = {
+		.bytes = bytes,
+		.free_bytes = free_bytes,
+		.total_bytes = c->k.dev->info.total_mem_bytes,
+		.answer = 1,
+		.error = error,
+	};
+
+	kit_control_send(c, &m.msg, GSB_CTL_MEMORY_GRANT, sizeof(m));
+	kit_settle(&c->k);
+}
+
 void kit_control_grant_all(struct kit_control *c)
 {
 	struct gsb_ctl_memory_grant m = {

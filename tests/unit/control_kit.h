@@ -26,6 +26,12 @@ void kit_control_receive(struct kit_control *c, enum gsb_ctl_type type, void *m,
 /* It has nothing more to say. */
 void kit_control_receive_nothing(struct kit_control *c);
 
+/* Of memory: the engine asks for so much, or gives it back. */
+void kit_control_expect_ask(struct kit_control *c, uint64_t bytes);
+void kit_control_expect_return(struct kit_control *c, uint64_t bytes, bool is_recalled);
+/* The answer to what it has asked for. error: 0, -ENOMEM; free_bytes: that others could have yet */
+void kit_control_answer(struct kit_control *c, uint64_t bytes, uint64_t free_bytes, int error);
+
 /* As gsbrokerd does for who is alone on the device: all of it, for good. */
 void kit_control_grant_all(struct kit_control *c);
 

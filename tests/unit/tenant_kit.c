@@ -89,6 +89,12 @@ bool kit_answered(const struct kit_tenant *kt, uint64_t call)
 	return atomic_load(&kt->region->threads[kt->slot].call) >= call;
 }
 
+CUresult kit_status_of(const struct kit_tenant *kt, uint64_t call)
+{
+	assert_true(kit_answered(kt, call));
+	return (CUresult)kt->region->threads[kt->slot].status;
+}
+
 CUresult kit_call(struct kit_tenant *kt, enum gsb_rec_type type, const void *body,
 		  uint32_t body_bytes, const void *tail, uint32_t tail_bytes)
 {
@@ -180,6 +186,15 @@ uint64_t kit_alloc(struct kit_tenant *kt, uint64_t size)
 
 	assert_int_equal(kit_call(kt, GSB_REC_MEM_ALLOC, &b, sizeof(b), NULL, 0), CUDA_SUCCESS);
 	return ((const struct gsb_reply_range *)kit_reply(kt))->addr;
+}
+
+uint64_t kit_post_alloc(struct kit_tenant *kt, uint64_t size)
+{
+	struct gsb_rec_mem_alloc b = {.ctx = kit_ctx(0), .size = size};
+	uint64_t call = kit_post_call(kt, GSB_REC_MEM_ALLOC, &b, sizeof(b), NULL, 0);
+
+	kt->settle(kt);
+	return call;
 }
 
 /* In pieces, as the staging memory has room. */

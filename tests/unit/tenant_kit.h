@@ -62,6 +62,7 @@ void kit_post(struct kit_tenant *kt, enum gsb_rec_type type, uint64_t stream, co
 uint64_t kit_post_call(struct kit_tenant *kt, enum gsb_rec_type type, const void *body,
 		       uint32_t body_bytes, const void *tail, uint32_t tail_bytes);
 bool kit_answered(const struct kit_tenant *kt, uint64_t call);
+CUresult kit_status_of(const struct kit_tenant *kt, uint64_t call); /* it must be answered */
 /* Post and let the engine work until it is answered; the reply's bytes are in kit_reply(). */
 CUresult kit_call(struct kit_tenant *kt, enum gsb_rec_type type, const void *body,
 		  uint32_t body_bytes, const void *tail, uint32_t tail_bytes);
@@ -81,6 +82,8 @@ void kit_host_func(struct kit_tenant *kt, uint32_t stream, uint64_t cookie);
 /* Say that it has run; false when the engine has closed the socket. */
 bool kit_host_func_done(struct kit_tenant *kt, uint64_t cookie);
 uint64_t kit_alloc(struct kit_tenant *kt, uint64_t size);
+/* The same; it may wait, or be refused. Returns the call's number. */
+uint64_t kit_post_alloc(struct kit_tenant *kt, uint64_t size);
 /* Load the image as module (index) and get its kernel "inc" as function (index). */
 CUresult kit_load(struct kit_tenant *kt, uint32_t module, uint32_t fn, const char *image,
 		  uint64_t bytes);

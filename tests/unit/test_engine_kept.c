@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "broker/engine/memory/kept.h"
+#include "broker/engine/memory/memory.h"
 #include "tests/unit/control_kit.h"
 
 #define MB (1ull << 20)
@@ -31,6 +32,17 @@ static int setup(void **state)
 	kit_tenant_init(&f->a, &f->c.k, &limits);
 	kit_tenant_init(&f->b, &f->c.k, NULL);
 	*state = f;
+	return 0;
+}
+
+/* The engine has all of the device. */
+static int setup_alone(void **state)
+{
+	struct fixture *f;
+
+	setup(state);
+	f = *state;
+	kit_control_grant_all(&f->c);
 	return 0;
 }
 
@@ -85,21 +97,6 @@ static bool is_kept(const struct kit_tenant *t, const struct gsb_rec_mem_keep *b
 	return word == b->number;
 }
 
-static uint64_t post_alloc(struct kit_tenant *t, uint64_t size)
-{
-	struct gsb_rec_mem_alloc b = {.ctx = kit_ctx(0), .size = size};
-	uint64_t call = kit_post_call(t, GSB_REC_MEM_ALLOC, &b, sizeof(b), NULL, 0);
-
-	kit_settle(t->kit);
-	return call;
-}
-
-static CUresult status_of(const struct kit_tenant *t, uint64_t call)
-{
-	assert_true(kit_answered(t, call));
-	return (CUresult)t->region->threads[t->slot].status;
-}
-
 static uint64_t free_bytes(struct kit_tenant *t)
 {
 	const struct gsb_reply_mem_info *info = kit_reply(t);
@@ -129,7 +126,6 @@ static void test_kept_memory_is_had_again_without_the_device(void **state)
 	struct gsb_rec_mem_keep b;
 	uint64_t addr;
 
-	kit_control_grant_all(&f->c);
 	addr = kit_alloc(&f->a, 10 * MB);
 	for (int i = 0; i < 3; i++) {
 		b = keep(f, &f->a, 7, addr);
@@ -149,7 +145,6 @@ static void test_kept_memory_is_nobodys_to_name(void **state)
 	struct fixture *f = *state;
 	uint64_t addr;
 
-	kit_control_grant_all(&f->c);
 	addr = kit_alloc(&f->a, MB);
 	keep(f, &f->a, 0, addr);
 	kit_fill(&f->a, 0, addr);
@@ -162,7 +157,6 @@ static void test_kept_memory_cannot_be_freed_again(void **state)
 	struct fixture *f = *state;
 	struct gsb_rec_mem_free b = {.ctx = kit_ctx(0)};
 
-	kit_control_grant_all(&f->c);
 	b.addr = kit_alloc(&f->a, MB);
 	keep(f, &f->a, 0, b.addr);
 	kit_post(&f->a, GSB_REC_MEM_FREE, 0, &b, sizeof(b), NULL, 0);
@@ -175,7 +169,6 @@ static void test_kept_memory_counts_as_free_to_who_asks(void **state)
 	struct fixture *f = *state;
 	uint64_t addr;
 
-	kit_control_grant_all(&f->c);
 	addr = kit_alloc(&f->a, 10 * MB);
 	assert_int_equal(free_bytes(&f->a), 90 * MB);
 	assert_int_equal(free_bytes(&f->b), 1014 * MB);
@@ -191,7 +184,6 @@ static void test_limit_is_not_reached_by_what_is_kept(void **state)
 	struct fixture *f = *state;
 	struct gsb_rec_mem_keep b;
 
-	kit_control_grant_all(&f->c);
 	for (unsigned i = 0; i < 4; i++)
 		b = keep(f, &f->a, i, kit_alloc(&f->a, 15 * MB));
 	kit_alloc(&f->a, 30 * MB);
@@ -200,7 +192,8 @@ static void test_limit_is_not_reached_by_what_is_kept(void **state)
 	assert_false(is_kept(&f->a, &b));
 	assert_int_equal(f->a.t->device_used_bytes, 80 * MB);
 	assert_int_equal(f->c.k.dev->used_bytes, 80 * MB);
-	assert_int_equal(status_of(&f->a, post_alloc(&f->a, 30 * MB)), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(kit_status_of(&f->a, kit_post_alloc(&f->a, 30 * MB)),
+			 CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 /* A limit that has become lower is no reason to lose more than what is above it, and what is kept goes first. */
@@ -210,7 +203,6 @@ static void test_lower_limit_takes_back_what_is_kept(void **state)
 	struct gsb_tenant_limits limits = {.device_mem_bytes = 30 * MB};
 	struct gsb_rec_mem_keep b;
 
-	kit_control_grant_all(&f->c);
 	b = keep(f, &f->a, 3, kit_alloc(&f->a, 16 * MB));
 	kit_alloc(&f->a, 10 * MB);
 	gsb_tenant_relimit(f->a.t, &limits);
@@ -227,7 +219,6 @@ static void test_nobody_is_refused_before_all_reserves_are_given_back(void **sta
 	struct fixture *f = *state;
 	struct gsb_rec_mem_keep of_a, of_b;
 
-	kit_control_grant_all(&f->c);
 	of_a = keep(f, &f->a, 0, kit_alloc(&f->a, 16 * MB));
 	of_b = keep(f, &f->b, 0, kit_alloc(&f->b, 16 * MB));
 	kit_alloc(&f->b, 1010 * MB);
@@ -235,7 +226,8 @@ static void test_nobody_is_refused_before_all_reserves_are_given_back(void **sta
 	assert_false(is_kept(&f->b, &of_b));
 	assert_int_equal(f->c.k.dev->used_bytes, 1010 * MB);
 	assert_int_equal(f->a.t->device_used_bytes, 0);
-	assert_int_equal(status_of(&f->a, post_alloc(&f->a, 15 * MB)), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(kit_status_of(&f->a, kit_post_alloc(&f->a, 15 * MB)),
+			 CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 static void test_taken_memory_is_not_given_back(void **state)
@@ -244,11 +236,11 @@ static void test_taken_memory_is_not_given_back(void **state)
 	struct gsb_rec_mem_keep b;
 	uint64_t addr;
 
-	kit_control_grant_all(&f->c);
 	addr = kit_alloc(&f->a, 16 * MB);
 	b = keep(f, &f->a, 0, addr);
 	f->a.region->kept[0] = 0; /* its record is to come */
-	assert_int_equal(status_of(&f->b, post_alloc(&f->b, 1010 * MB)), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(kit_status_of(&f->b, kit_post_alloc(&f->b, 1010 * MB)),
+			 CUDA_ERROR_OUT_OF_MEMORY);
 	assert_int_equal(f->a.region->kept[0], 0);
 	take(&f->a, &b);
 	kit_device_auto(f->c.k.dev);
@@ -264,14 +256,15 @@ static void test_memory_under_work_is_not_given_back(void **state)
 	struct gsb_rec_mem_keep b;
 	uint64_t addr;
 
-	kit_control_grant_all(&f->c);
 	addr = kit_alloc(&f->a, 16 * MB);
 	kit_fill(&f->a, 0, addr);
 	b = keep(f, &f->a, 0, addr);
-	assert_int_equal(status_of(&f->b, post_alloc(&f->b, 1010 * MB)), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(kit_status_of(&f->b, kit_post_alloc(&f->b, 1010 * MB)),
+			 CUDA_ERROR_OUT_OF_MEMORY);
 	take(&f->a, &b);
 	b = keep(f, &f->a, 0, addr);
-	assert_int_equal(status_of(&f->b, post_alloc(&f->b, 1010 * MB)), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(kit_status_of(&f->b, kit_post_alloc(&f->b, 1010 * MB)),
+			 CUDA_ERROR_OUT_OF_MEMORY);
 	assert_true(is_kept(&f->a, &b));
 	kit_complete(f->c.k.dev, 0, CUDA_SUCCESS, 2000000);
 	kit_settle(&f->c.k);
@@ -285,7 +278,6 @@ static void test_memory_that_is_not_taken_for_long_is_given_back(void **state)
 	struct gsb_rec_mem_keep idle, used;
 	uint64_t addr;
 
-	kit_control_grant_all(&f->c);
 	addr = kit_alloc(&f->a, MB);
 	idle = keep(f, &f->a, 0, kit_alloc(&f->a, MB));
 	used = keep(f, &f->a, 1, addr);
@@ -329,60 +321,81 @@ static void reclaim_and_join(struct gsb_grant *g)
 	free_in_pieces(g);
 }
 
-static void test_device_without_room_is_asked_again_without_reserves(void **state)
+static void break_device(struct fixture *f)
 {
-	struct fixture *f = *state;
-	struct gsb_rec_mem_keep b;
-
-	kit_control_grant_all(&f->c);
-	b = keep(f, &f->a, 0, kit_alloc(&f->a, 16 * MB));
 	real_alloc = f->c.k.dev->ops.mem_alloc;
 	real_reclaim = f->c.k.engine->grant.reclaim;
 	f->c.k.dev->ops.mem_alloc = alloc_in_pieces;
 	f->c.k.engine->grant.reclaim = reclaim_and_join;
 	refuse_above = MB;
+}
+
+static unsigned n_failed;
+
+static int fail_to_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr)
+{
+	n_failed++;
+	return -EIO;
+}
+
+static void test_device_without_room_is_asked_again_without_reserves(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_keep b;
+
+	b = keep(f, &f->a, 0, kit_alloc(&f->a, 16 * MB));
+	break_device(f);
 	kit_alloc(&f->b, 2 * MB);
+	assert_false(is_kept(&f->a, &b));
+}
+
+/* Nothing of what is kept would help. */
+static void test_device_that_fails_is_not_asked_again(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_keep b = keep(f, &f->a, 0, kit_alloc(&f->a, 16 * MB));
+
+	f->c.k.dev->ops.mem_alloc = fail_to_alloc;
+	kit_status_of(&f->b, kit_post_alloc(&f->b, 2 * MB));
+	assert_int_equal(n_failed, 1);
+	assert_true(is_kept(&f->a, &b));
+}
+
+static void test_engine_has_what_is_kept_for_itself(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_keep of_a = keep(f, &f->a, 0, kit_alloc(&f->a, 16 * MB)),
+				of_b = keep(f, &f->b, 0, kit_alloc(&f->b, 16 * MB));
+	struct gsb_ctx *ctx = gsb_ctx_find(f->b.t, kit_ctx(0));
+	uint64_t addr;
+
+	assert_int_equal(gsb_memory_of_engine(ctx, 1024 * MB, &addr), 0);
+	assert_false(is_kept(&f->a, &of_a));
+	assert_false(is_kept(&f->b, &of_b));
+	assert_int_equal(f->c.k.dev->used_bytes, 1024 * MB);
+}
+
+static void test_engine_asks_the_device_again_without_reserves(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_keep b = keep(f, &f->a, 0, kit_alloc(&f->a, 16 * MB));
+	uint64_t addr;
+
+	break_device(f);
+	assert_int_equal(gsb_memory_of_engine(gsb_ctx_find(f->b.t, kit_ctx(0)), 2 * MB, &addr), 0);
 	assert_false(is_kept(&f->a, &b));
 }
 
 /* ---- an engine that shares its device ---- */
 
-static void expect_ask(struct fixture *f, uint64_t bytes)
-{
-	struct gsb_ctl_memory m;
-
-	kit_control_receive(&f->c, GSB_CTL_MEMORY_ASK, &m, sizeof(m));
-	assert_int_equal(m.bytes, bytes);
-}
-
-static void expect_return(struct fixture *f, uint64_t bytes, bool is_recalled)
-{
-	struct gsb_ctl_memory_return m;
-
-	kit_control_receive(&f->c, GSB_CTL_MEMORY_RETURN, &m, sizeof(m));
-	assert_int_equal(m.bytes, bytes);
-	assert_int_equal(m.recall, is_recalled);
-}
-
-static void answer(struct fixture *f, uint64_t bytes, int error)
-{
-	struct gsb_ctl_memory_grant m = {.bytes = bytes,
-					 .total_bytes = f->c.k.dev->info.total_mem_bytes,
-					 .answer = 1,
-					 .error = error};
-
-	kit_control_send(&f->c, &m.msg, GSB_CTL_MEMORY_GRANT, sizeof(m));
-	kit_settle(&f->c.k);
-}
-
 static struct gsb_rec_mem_keep keep_granted(struct fixture *f, uint64_t bytes)
 {
-	uint64_t call = post_alloc(&f->a, bytes);
+	uint64_t call = kit_post_alloc(&f->a, bytes);
 	const struct gsb_reply_range *r = kit_reply(&f->a);
 
-	expect_ask(f, bytes);
-	answer(f, bytes, 0);
-	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	kit_control_expect_ask(&f->c, bytes);
+	kit_control_answer(&f->c, bytes, 0, 0);
+	assert_int_equal(kit_status_of(&f->a, call), CUDA_SUCCESS);
 	return keep(f, &f->a, 0, r->addr);
 }
 
@@ -394,7 +407,7 @@ static void test_recall_takes_reserves_back(void **state)
 
 	kit_control_receive_nothing(&f->c);
 	kit_control_send(&f->c, &m.msg, GSB_CTL_MEMORY_RECALL, sizeof(m));
-	expect_return(f, 10 * MB, true);
+	kit_control_expect_return(&f->c, 10 * MB, true);
 	assert_false(is_kept(&f->a, &b));
 	kit_control_receive_nothing(&f->c);
 }
@@ -403,15 +416,15 @@ static void test_refusal_of_gsbrokerd_is_asked_again_for_what_a_reserve_leaves(v
 {
 	struct fixture *f = *state;
 	struct gsb_rec_mem_keep b = keep_granted(f, 10 * MB);
-	uint64_t call = post_alloc(&f->b, 12 * MB);
+	uint64_t call = kit_post_alloc(&f->b, 12 * MB);
 
-	expect_ask(f, 12 * MB);
+	kit_control_expect_ask(&f->c, 12 * MB);
 	assert_true(is_kept(&f->a, &b));
-	answer(f, 0, -ENOMEM);
+	kit_control_answer(&f->c, 0, 0, -ENOMEM);
 	assert_false(is_kept(&f->a, &b));
-	expect_ask(f, 2 * MB);
-	answer(f, 2 * MB, 0);
-	assert_int_equal(status_of(&f->b, call), CUDA_SUCCESS);
+	kit_control_expect_ask(&f->c, 2 * MB);
+	kit_control_answer(&f->c, 2 * MB, 0, 0);
+	assert_int_equal(kit_status_of(&f->b, call), CUDA_SUCCESS);
 	kit_control_receive_nothing(&f->c);
 }
 
@@ -421,11 +434,26 @@ static void test_refusal_of_gsbrokerd_is_none_where_a_reserve_suffices(void **st
 	uint64_t call;
 
 	keep_granted(f, 10 * MB);
-	call = post_alloc(&f->b, 4 * MB);
-	expect_ask(f, 4 * MB);
-	answer(f, 0, -ENOMEM);
-	assert_int_equal(status_of(&f->b, call), CUDA_SUCCESS);
-	expect_return(f, 6 * MB, false);
+	call = kit_post_alloc(&f->b, 4 * MB);
+	kit_control_expect_ask(&f->c, 4 * MB);
+	kit_control_answer(&f->c, 0, 0, -ENOMEM);
+	assert_int_equal(kit_status_of(&f->b, call), CUDA_SUCCESS);
+	kit_control_expect_return(&f->c, 6 * MB, false);
+	kit_control_receive_nothing(&f->c);
+}
+
+/* It cannot wait for an answer. */
+static void test_engine_that_shares_has_what_is_kept_for_itself(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_rec_mem_keep b = keep_granted(f, 10 * MB);
+	struct gsb_ctx *ctx = gsb_ctx_find(f->b.t, kit_ctx(0));
+	uint64_t addr;
+
+	assert_int_equal(gsb_memory_of_engine(ctx, 4 * MB, &addr), 0);
+	assert_false(is_kept(&f->a, &b));
+	kit_control_expect_return(&f->c, 6 * MB, false);
+	assert_int_equal(gsb_memory_of_engine(ctx, MB, &addr), -ENOMEM);
 	kit_control_receive_nothing(&f->c);
 }
 
@@ -437,16 +465,16 @@ static void test_recall_of_reserves_leaves_what_is_waited_for(void **state)
 	uint64_t call;
 
 	keep_granted(f, 10 * MB);
-	call = post_alloc(&f->b, 12 * MB);
-	expect_ask(f, 12 * MB);
+	call = kit_post_alloc(&f->b, 12 * MB);
+	kit_control_expect_ask(&f->c, 12 * MB);
 	kit_control_send(&f->c, &m.msg, GSB_CTL_MEMORY_RECALL, sizeof(m));
-	expect_return(f, 0, true);
-	answer(f, 12 * MB, 0);
-	assert_int_equal(status_of(&f->b, call), CUDA_SUCCESS);
-	expect_return(f, 10 * MB, false);
+	kit_control_expect_return(&f->c, 0, true);
+	kit_control_answer(&f->c, 12 * MB, 0, 0);
+	assert_int_equal(kit_status_of(&f->b, call), CUDA_SUCCESS);
+	kit_control_expect_return(&f->c, 10 * MB, false);
 	keep(f, &f->b, 0, ((const struct gsb_reply_range *)kit_reply(&f->b))->addr);
 	kit_control_send(&f->c, &m.msg, GSB_CTL_MEMORY_RECALL, sizeof(m));
-	expect_return(f, 12 * MB, true);
+	kit_control_expect_return(&f->c, 12 * MB, true);
 }
 
 /* ---- ends ---- */
@@ -461,7 +489,6 @@ static void test_reserve_of_a_context_goes_with_it(void **state)
 	const struct gsb_reply_range *r = kit_reply(&f->a);
 	struct gsb_rec_mem_keep b;
 
-	kit_control_grant_all(&f->c);
 	b = keep(f, &f->a, 5, kit_alloc(&f->a, MB));
 	assert_int_equal(kit_call(&f->a, GSB_REC_CTX_DESTROY, &end, sizeof(end), NULL, 0),
 			 CUDA_SUCCESS);
@@ -484,7 +511,6 @@ static void test_reserve_of_a_process_that_dies_is_free(void **state)
 {
 	struct fixture *f = *state;
 
-	kit_control_grant_all(&f->c);
 	keep(f, &f->a, 0, kit_alloc(&f->a, 10 * MB));
 	keep(f, &f->a, 1, kit_alloc(&f->a, 10 * MB));
 	kit_tenant_die(&f->a);
@@ -535,9 +561,8 @@ static void test_who_keeps_wrongly_is_cut_off(void **state)
 		void *fixture;
 		struct fixture *f;
 
-		setup(&fixture);
+		setup_alone(&fixture);
 		f = fixture;
-		kit_control_grant_all(&f->c);
 		b = keep_body(f, 0, kit_alloc(&f->a, MB));
 		spoil_keep(f, (enum wrong)i, &b);
 		kit_post(&f->a, GSB_REC_MEM_KEEP, 0, &b, sizeof(b), NULL, 0);
@@ -554,9 +579,8 @@ static void test_who_takes_what_is_not_kept_is_cut_off(void **state)
 		void *fixture;
 		struct fixture *f;
 
-		setup(&fixture);
+		setup_alone(&fixture);
 		f = fixture;
-		kit_control_grant_all(&f->c);
 		b = keep(f, &f->a, 0, kit_alloc(&f->a, MB));
 		b.index += i == 0;
 		b.index += i == 1 ? GSB_N_KEPT : 0;
@@ -577,7 +601,6 @@ static void test_device_that_checks_accesses_has_nothing_kept(void **state)
 	struct gsb_rec_mem_keep b;
 	struct kit_tenant c;
 
-	kit_control_grant_all(&f->c);
 	f->c.k.dev->ops.may_keep = false;
 	kit_tenant_init(&c, &f->c.k, NULL);
 	assert_int_equal(c.welcome.features, GSB_FEATURE_STAGING | GSB_FEATURE_HOST_WINDOW);
@@ -589,7 +612,8 @@ static void test_device_that_checks_accesses_has_nothing_kept(void **state)
 	kit_tenant_finish(&c);
 }
 
-#define kept_test(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
+#define kept_test(t)   cmocka_unit_test_setup_teardown(t, setup_alone, teardown)
+#define shared_test(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 
 int main(void)
 {
@@ -605,10 +629,14 @@ int main(void)
 		kept_test(test_memory_under_work_is_not_given_back),
 		kept_test(test_memory_that_is_not_taken_for_long_is_given_back),
 		kept_test(test_device_without_room_is_asked_again_without_reserves),
-		kept_test(test_recall_takes_reserves_back),
-		kept_test(test_refusal_of_gsbrokerd_is_asked_again_for_what_a_reserve_leaves),
-		kept_test(test_refusal_of_gsbrokerd_is_none_where_a_reserve_suffices),
-		kept_test(test_recall_of_reserves_leaves_what_is_waited_for),
+		kept_test(test_device_that_fails_is_not_asked_again),
+		kept_test(test_engine_has_what_is_kept_for_itself),
+		kept_test(test_engine_asks_the_device_again_without_reserves),
+		shared_test(test_engine_that_shares_has_what_is_kept_for_itself),
+		shared_test(test_recall_takes_reserves_back),
+		shared_test(test_refusal_of_gsbrokerd_is_asked_again_for_what_a_reserve_leaves),
+		shared_test(test_refusal_of_gsbrokerd_is_none_where_a_reserve_suffices),
+		shared_test(test_recall_of_reserves_leaves_what_is_waited_for),
 		kept_test(test_reserve_of_a_context_goes_with_it),
 		kept_test(test_reserve_of_a_process_that_dies_is_free),
 		cmocka_unit_test(test_who_keeps_wrongly_is_cut_off),

@@ -64,35 +64,9 @@ static int teardown(void **state)
 
 /* ---- gsbrokerd's part ---- */
 
-static void expect_ask(struct fixture *f, uint64_t bytes)
-{
-	struct gsb_ctl_memory m;
-
-	kit_control_receive(&f->c, GSB_CTL_MEMORY_ASK, &m, sizeof(m));
-	assert_int_equal(m.bytes, bytes);
-}
-
-static void expect_return(struct fixture *f, uint64_t bytes, bool is_recalled)
-{
-	struct gsb_ctl_memory_return m;
-
-	kit_control_receive(&f->c, GSB_CTL_MEMORY_RETURN, &m, sizeof(m));
-	assert_int_equal(m.bytes, bytes);
-	assert_int_equal(m.recall, is_recalled);
-}
-
 static void answer(struct fixture *f, uint64_t bytes, int error)
 {
-	struct gsb_ctl_memory_grant m = {
-		.bytes = bytes,
-		.free_bytes = 300 * MB,
-		.total_bytes = f->c.k.dev->info.total_mem_bytes,
-		.answer = 1,
-		.error = error,
-	};
-
-	kit_control_send(&f->c, &m.msg, GSB_CTL_MEMORY_GRANT, sizeof(m));
-	kit_settle(&f->c.k);
+	kit_control_answer(&f->c, bytes, 300 * MB, error);
 }
 
 static void recall(struct fixture *f)
@@ -104,21 +78,6 @@ static void recall(struct fixture *f)
 
 /* ---- a tenant's part ---- */
 
-static uint64_t post_alloc(struct kit_tenant *t, uint64_t size)
-{
-	struct gsb_rec_mem_alloc b = {.ctx = kit_ctx(0), .size = size};
-	uint64_t call = kit_post_call(t, GSB_REC_MEM_ALLOC, &b, sizeof(b), NULL, 0);
-
-	kit_settle(t->kit);
-	return call;
-}
-
-static CUresult status_of(const struct kit_tenant *t, uint64_t call)
-{
-	assert_true(kit_answered(t, call));
-	return (CUresult)t->region->threads[t->slot].status;
-}
-
 static uint64_t address(const struct kit_tenant *t)
 {
 	const struct gsb_reply_range *r = kit_reply(t);
@@ -129,12 +88,12 @@ static uint64_t address(const struct kit_tenant *t)
 /* So many bytes, asked for and granted. */
 static uint64_t alloc_granted(struct fixture *f, struct kit_tenant *t, uint64_t size)
 {
-	uint64_t call = post_alloc(t, size);
+	uint64_t call = kit_post_alloc(t, size);
 
-	expect_ask(f, size);
+	kit_control_expect_ask(&f->c, size);
 	assert_false(kit_answered(t, call));
 	answer(f, size, 0);
-	assert_int_equal(status_of(t, call), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(t, call), CUDA_SUCCESS);
 	return address(t);
 }
 
@@ -174,9 +133,9 @@ static void test_recall_returns_what_is_not_used_and_then_each_allocation_asks(v
 	kit_control_grant_all(&f->c);
 	kit_alloc(&f->a, 100 * MB);
 	recall(f);
-	expect_return(f, 924 * MB, true);
+	kit_control_expect_return(&f->c, 924 * MB, true);
 	recall(f);
-	expect_return(f, 0, true);
+	kit_control_expect_return(&f->c, 0, true);
 	alloc_granted(f, &f->a, 5 * MB);
 	kit_control_receive_nothing(&f->c);
 }
@@ -189,8 +148,8 @@ static void test_allocation_waits_for_its_answer_and_nothing_else_does(void **st
 	uint64_t call;
 
 	kit_device_auto(f->c.k.dev);
-	call = post_alloc(&f->a, 10 * MB);
-	expect_ask(f, 10 * MB);
+	call = kit_post_alloc(&f->a, 10 * MB);
+	kit_control_expect_ask(&f->c, 10 * MB);
 	kit_nop(&f->a, 0);
 	kit_nop(&f->b, 0);
 	kit_settle(&f->c.k);
@@ -198,7 +157,7 @@ static void test_allocation_waits_for_its_answer_and_nothing_else_does(void **st
 	assert_int_equal(kit_done(&f->a, 0), 1);
 	assert_int_equal(kit_done(&f->b, 0), 1);
 	answer(f, 10 * MB, 0);
-	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->a, call), CUDA_SUCCESS);
 	kit_fill(&f->a, 0, address(&f->a));
 	kit_settle(&f->c.k);
 	assert_int_equal(kit_error(&f->a, 0), CUDA_SUCCESS);
@@ -208,16 +167,16 @@ static void test_allocation_waits_for_its_answer_and_nothing_else_does(void **st
 static void test_refused_allocation_is_out_of_memory_and_the_next_one_asks(void **state)
 {
 	struct fixture *f = *state;
-	uint64_t first = post_alloc(&f->a, 500 * MB), second = post_alloc(&f->b, 10 * MB);
+	uint64_t first = kit_post_alloc(&f->a, 500 * MB), second = kit_post_alloc(&f->b, 10 * MB);
 
-	expect_ask(f, 500 * MB);
+	kit_control_expect_ask(&f->c, 500 * MB);
 	kit_control_receive_nothing(&f->c); /* one question at a time */
 	answer(f, 0, -ENOMEM);
-	assert_int_equal(status_of(&f->a, first), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(kit_status_of(&f->a, first), CUDA_ERROR_OUT_OF_MEMORY);
 	assert_false(kit_answered(&f->b, second));
-	expect_ask(f, 10 * MB);
+	kit_control_expect_ask(&f->c, 10 * MB);
 	answer(f, 10 * MB, 0);
-	assert_int_equal(status_of(&f->b, second), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->b, second), CUDA_SUCCESS);
 	kit_control_receive_nothing(&f->c);
 }
 
@@ -228,9 +187,9 @@ static void test_freed_memory_is_returned_at_once(void **state)
 
 	alloc_granted(f, &f->a, 3 * MB);
 	free_memory(&f->a, addr);
-	expect_return(f, 10 * MB, false);
+	kit_control_expect_return(&f->c, 10 * MB, false);
 	kit_tenant_die(&f->a);
-	expect_return(f, 3 * MB, false);
+	kit_control_expect_return(&f->c, 3 * MB, false);
 }
 
 /* What a free gives while somebody waits is his; and what was too much to ask for may be no longer. */
@@ -238,22 +197,22 @@ static void test_free_serves_who_waits_before_it_is_returned(void **state)
 {
 	struct fixture *f = *state;
 	uint64_t addr = alloc_granted(f, &f->a, 10 * MB), small = alloc_granted(f, &f->a, 4 * MB);
-	uint64_t call = post_alloc(&f->b, 12 * MB);
+	uint64_t call = kit_post_alloc(&f->b, 12 * MB);
 	struct gsb_ctl_gone gone;
 
-	expect_ask(f, 12 * MB);
+	kit_control_expect_ask(&f->c, 12 * MB);
 	free_memory(&f->a, small);
 	kit_control_receive_nothing(&f->c);
 	answer(f, 0, -ENOMEM);
-	expect_ask(f, 8 * MB);
+	kit_control_expect_ask(&f->c, 8 * MB);
 	assert_false(kit_answered(&f->b, call));
 	free_memory(&f->a, addr);
-	assert_int_equal(status_of(&f->b, call), CUDA_SUCCESS);
-	expect_return(f, 2 * MB, false);
+	assert_int_equal(kit_status_of(&f->b, call), CUDA_SUCCESS);
+	kit_control_expect_return(&f->c, 2 * MB, false);
 	answer(f, 8 * MB, 0); /* on its way when nobody needed it any more */
-	expect_return(f, 8 * MB, false);
+	kit_control_expect_return(&f->c, 8 * MB, false);
 	kit_tenant_die(&f->b);
-	expect_return(f, 12 * MB, false);
+	kit_control_expect_return(&f->c, 12 * MB, false);
 	kit_control_receive(&f->c, GSB_CTL_GONE, &gone, sizeof(gone));
 }
 
@@ -262,15 +221,15 @@ static void test_recall_while_an_answer_is_on_its_way_asks_again(void **state)
 	struct fixture *f = *state;
 	uint64_t addr = alloc_granted(f, &f->a, 4 * MB), call;
 
-	call = post_alloc(&f->b, 12 * MB);
-	expect_ask(f, 12 * MB);
+	call = kit_post_alloc(&f->b, 12 * MB);
+	kit_control_expect_ask(&f->c, 12 * MB);
 	free_memory(&f->a, addr);
 	recall(f);
-	expect_return(f, 4 * MB, true);
+	kit_control_expect_return(&f->c, 4 * MB, true);
 	answer(f, 8 * MB, 0);
-	expect_ask(f, 4 * MB);
+	kit_control_expect_ask(&f->c, 4 * MB);
 	answer(f, 4 * MB, 0);
-	assert_int_equal(status_of(&f->b, call), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->b, call), CUDA_SUCCESS);
 	kit_control_receive_nothing(&f->c);
 }
 
@@ -283,10 +242,10 @@ static void test_mem_info_says_what_gsbrokerd_says(void **state)
 
 	alloc_granted(f, &f->a, 10 * MB);
 	call = kit_post_call(&f->a, GSB_REC_MEM_INFO, &ctx, sizeof(ctx), NULL, 0);
-	expect_ask(f, 0);
+	kit_control_expect_ask(&f->c, 0);
 	assert_false(kit_answered(&f->a, call));
 	answer(f, 0, 0);
-	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->a, call), CUDA_SUCCESS);
 	assert_int_equal(info->free_bytes, 300 * MB);
 	assert_int_equal(info->total_bytes, 1024 * MB);
 	kit_control_receive_nothing(&f->c);
@@ -304,13 +263,13 @@ static void test_what_the_device_takes_is_asked_for_and_returned(void **state)
 	uint64_t call;
 
 	f->c.k.dev->ops.mem_cost = cost_in_megabytes;
-	call = post_alloc(&f->a, 100);
-	expect_ask(f, MB);
+	call = kit_post_alloc(&f->a, 100);
+	kit_control_expect_ask(&f->c, MB);
 	answer(f, MB, 0);
-	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->a, call), CUDA_SUCCESS);
 	assert_int_equal(f->a.t->device_used_bytes, MB);
 	free_memory(&f->a, address(&f->a));
-	expect_return(f, MB, false);
+	kit_control_expect_return(&f->c, MB, false);
 }
 
 /* ---- modules ---- */
@@ -344,13 +303,13 @@ static void test_variables_of_a_module_are_asked_for_and_returned(void **state)
 
 	f->c.k.dev->module_cost = 3 * MB;
 	call = post_load(&f->a, 0);
-	expect_ask(f, 3 * MB);
+	kit_control_expect_ask(&f->c, 3 * MB);
 	assert_false(kit_answered(&f->a, call));
 	answer(f, 3 * MB, 0);
-	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->a, call), CUDA_SUCCESS);
 	assert_int_equal(f->a.t->device_used_bytes, 3 * MB);
 	unload(&f->a, 0);
-	expect_return(f, 3 * MB, false);
+	kit_control_expect_return(&f->c, 3 * MB, false);
 	assert_int_equal(f->a.t->device_used_bytes, 0);
 }
 
@@ -378,7 +337,7 @@ static void test_managed_variables_are_placed_in_pinned_memory(void **state)
 
 	f->c.k.dev->module_managed = 5000;
 	call = post_load(&f->a, 0);
-	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->a, call), CUDA_SUCCESS);
 	assert_int_equal(((const struct gsb_reply_module *)kit_reply(&f->a))->managed_bytes, 5000);
 	addr = pin(&f->a, 5000);
 	place(&f->a, 0, addr);
@@ -438,11 +397,11 @@ static void test_heap_of_kernels_is_charged_once_a_context(void **state)
 
 	f->c.k.dev->module_heap = 8 * MB;
 	call = post_load(&f->a, 0);
-	expect_ask(f, 8 * MB);
+	kit_control_expect_ask(&f->c, 8 * MB);
 	answer(f, 8 * MB, 0);
-	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->a, call), CUDA_SUCCESS);
 	assert_int_equal(f->a.t->device_used_bytes, 8 * MB);
-	assert_int_equal(status_of(&f->a, post_load(&f->a, 1)), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->a, post_load(&f->a, 1)), CUDA_SUCCESS);
 	unload(&f->a, 0);
 	unload(&f->a, 1);
 	assert_int_equal(f->a.t->device_used_bytes, 8 * MB);
@@ -453,29 +412,29 @@ static void test_heap_size_is_free_until_a_module_needs_it(void **state)
 	struct fixture *f = *state;
 	uint64_t call;
 
-	assert_int_equal(status_of(&f->a, post_heap(&f->a, 64 * MB)), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->a, post_heap(&f->a, 64 * MB)), CUDA_SUCCESS);
 	assert_int_equal(f->c.k.dev->heap_size, 64 * MB);
 	assert_int_equal(f->a.t->device_used_bytes, 0);
 	f->c.k.dev->module_heap = 8 * MB;
 	call = post_load(&f->a, 0);
-	expect_ask(f, 8 * MB);
+	kit_control_expect_ask(&f->c, 8 * MB);
 	answer(f, 8 * MB, 0);
-	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->a, call), CUDA_SUCCESS);
 	/* more of it is asked for */
 	call = post_heap(&f->a, 20 * MB);
-	expect_ask(f, 12 * MB);
+	kit_control_expect_ask(&f->c, 12 * MB);
 	assert_false(kit_answered(&f->a, call));
 	answer(f, 12 * MB, 0);
-	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->a, call), CUDA_SUCCESS);
 	assert_int_equal(f->a.t->device_used_bytes, 20 * MB);
 	assert_int_equal(f->c.k.dev->heap_size, 20 * MB);
 	/* less is returned */
-	assert_int_equal(status_of(&f->a, post_heap(&f->a, 4 * MB)), CUDA_SUCCESS);
-	expect_return(f, 16 * MB, false);
+	assert_int_equal(kit_status_of(&f->a, post_heap(&f->a, 4 * MB)), CUDA_SUCCESS);
+	kit_control_expect_return(&f->c, 16 * MB, false);
 	assert_int_equal(f->a.t->device_used_bytes, 4 * MB);
 	/* and none when it is in use */
 	f->c.k.dev->heap_in_use = true;
-	assert_int_equal(status_of(&f->a, post_heap(&f->a, 2 * MB)), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(kit_status_of(&f->a, post_heap(&f->a, 2 * MB)), CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(f->a.t->device_used_bytes, 4 * MB);
 }
 
@@ -486,14 +445,14 @@ static void test_heap_that_is_refused_stays_as_it_was(void **state)
 
 	f->c.k.dev->module_heap = 8 * MB;
 	call = post_load(&f->a, 0);
-	expect_ask(f, 8 * MB);
+	kit_control_expect_ask(&f->c, 8 * MB);
 	answer(f, 8 * MB, 0);
-	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->a, call), CUDA_SUCCESS);
 	for (int i = 0; i < 2; i++) {
 		call = post_heap(&f->a, 100 * MB);
-		expect_ask(f, 92 * MB);
+		kit_control_expect_ask(&f->c, 92 * MB);
 		answer(f, 0, -ENOMEM);
-		assert_int_equal(status_of(&f->a, call), CUDA_ERROR_OUT_OF_MEMORY);
+		assert_int_equal(kit_status_of(&f->a, call), CUDA_ERROR_OUT_OF_MEMORY);
 	}
 	assert_int_equal(f->a.t->device_used_bytes, 8 * MB);
 	assert_int_equal(f->c.k.dev->heap_size, 0);
@@ -508,16 +467,16 @@ static void test_module_that_is_refused_its_variables_is_unloaded_in_order(void 
 	f->c.k.dev->module_cost = 3 * MB;
 	kit_fill(&f->a, 0, addr);
 	call = post_load(&f->a, 0);
-	expect_ask(f, 3 * MB);
+	kit_control_expect_ask(&f->c, 3 * MB);
 	answer(f, 0, -ENOMEM);
 	assert_false(kit_answered(&f->a, call));
 	assert_int_equal(f->c.k.dev->n_modules, 1);
 	kit_complete(f->c.k.dev, 0, CUDA_SUCCESS, 2000000);
 	kit_settle(&f->c.k);
-	assert_int_equal(status_of(&f->a, call), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(kit_status_of(&f->a, call), CUDA_ERROR_OUT_OF_MEMORY);
 	assert_int_equal(f->c.k.dev->n_modules, 0);
 	f->c.k.dev->module_cost = 0;
-	assert_int_equal(status_of(&f->a, post_load(&f->a, 0)),
+	assert_int_equal(kit_status_of(&f->a, post_load(&f->a, 0)),
 			 CUDA_SUCCESS); /* its name is free */
 }
 
@@ -530,16 +489,16 @@ static void test_context_that_ends_refuses_a_module_that_waits(void **state)
 
 	f->c.k.dev->module_cost = 3 * MB;
 	call = post_load(&f->a, 0);
-	expect_ask(f, 3 * MB);
+	kit_control_expect_ask(&f->c, 3 * MB);
 	assert_int_equal(gsb_thread_acquire(f->a.region, &f->a.slot), 0);
 	end = kit_post_call(&f->a, GSB_REC_CTX_DESTROY, &ctx, sizeof(ctx), NULL, 0);
 	kit_settle(&f->c.k);
-	assert_int_equal(status_of(&f->a, end), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->a, end), CUDA_SUCCESS);
 	f->a.slot = thread;
-	assert_int_equal(status_of(&f->a, call), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+	assert_int_equal(kit_status_of(&f->a, call), CUDA_ERROR_CONTEXT_IS_DESTROYED);
 	assert_int_equal(f->c.k.dev->n_modules, 0);
 	answer(f, 3 * MB, 0);
-	expect_return(f, 3 * MB, false);
+	kit_control_expect_return(&f->c, 3 * MB, false);
 }
 
 static void test_modules_past_code_memory_are_out_of_memory(void **state)
@@ -548,13 +507,13 @@ static void test_modules_past_code_memory_are_out_of_memory(void **state)
 	uint64_t limit = f->a.t->limits.code_mem_bytes;
 
 	f->c.k.dev->module_bytes = limit / 2;
-	assert_int_equal(status_of(&f->a, post_load(&f->a, 0)), CUDA_SUCCESS);
-	assert_int_equal(status_of(&f->a, post_load(&f->a, 1)), CUDA_SUCCESS);
-	assert_int_equal(status_of(&f->a, post_load(&f->a, 2)), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_int_equal(kit_status_of(&f->a, post_load(&f->a, 0)), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->a, post_load(&f->a, 1)), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->a, post_load(&f->a, 2)), CUDA_ERROR_OUT_OF_MEMORY);
 	assert_int_equal(f->a.t->code_used_bytes, limit);
-	assert_int_equal(status_of(&f->b, post_load(&f->b, 0)), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->b, post_load(&f->b, 0)), CUDA_SUCCESS);
 	unload(&f->a, 0);
-	assert_int_equal(status_of(&f->a, post_load(&f->a, 2)), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->a, post_load(&f->a, 2)), CUDA_SUCCESS);
 }
 
 static void test_kernel_that_takes_modules_past_code_memory_is_out_of_memory(void **state)
@@ -574,20 +533,20 @@ static void test_context_that_ends_answers_its_waiting_calls(void **state)
 {
 	struct fixture *f = *state;
 	struct gsb_rec_object ctx = {.handle = kit_ctx(0)};
-	uint64_t call = post_alloc(&f->a, 10 * MB), end, next;
+	uint64_t call = kit_post_alloc(&f->a, 10 * MB), end, next;
 	uint32_t thread = f->a.slot;
 
-	expect_ask(f, 10 * MB);
+	kit_control_expect_ask(&f->c, 10 * MB);
 	assert_int_equal(gsb_thread_acquire(f->a.region, &f->a.slot), 0);
 	end = kit_post_call(&f->a, GSB_REC_CTX_DESTROY, &ctx, sizeof(ctx), NULL, 0);
 	kit_settle(&f->c.k);
-	assert_int_equal(status_of(&f->a, end), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->a, end), CUDA_SUCCESS);
 	f->a.slot = thread;
-	assert_int_equal(status_of(&f->a, call), CUDA_ERROR_CONTEXT_IS_DESTROYED);
-	next = post_alloc(&f->b, 4 * MB);
+	assert_int_equal(kit_status_of(&f->a, call), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+	next = kit_post_alloc(&f->b, 4 * MB);
 	answer(f, 10 * MB, 0);
-	assert_int_equal(status_of(&f->b, next), CUDA_SUCCESS);
-	expect_return(f, 6 * MB, false);
+	assert_int_equal(kit_status_of(&f->b, next), CUDA_SUCCESS);
+	kit_control_expect_return(&f->c, 6 * MB, false);
 }
 
 static void test_refusal_of_who_has_left_is_not_the_next_ones(void **state)
@@ -596,26 +555,26 @@ static void test_refusal_of_who_has_left_is_not_the_next_ones(void **state)
 	struct gsb_ctl_gone gone;
 	uint64_t next;
 
-	post_alloc(&f->a, 500 * MB);
-	expect_ask(f, 500 * MB);
-	next = post_alloc(&f->b, 600 * MB);
+	kit_post_alloc(&f->a, 500 * MB);
+	kit_control_expect_ask(&f->c, 500 * MB);
+	next = kit_post_alloc(&f->b, 600 * MB);
 	kit_tenant_die(&f->a);
 	assert_true(kit_tenant_is_gone(&f->a));
 	kit_control_receive(&f->c, GSB_CTL_GONE, &gone, sizeof(gone));
 	answer(f, 0, -ENOMEM);
 	assert_false(kit_answered(&f->b, next));
-	expect_ask(f, 600 * MB);
+	kit_control_expect_ask(&f->c, 600 * MB);
 	answer(f, 600 * MB, 0);
-	assert_int_equal(status_of(&f->b, next), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->b, next), CUDA_SUCCESS);
 }
 
 static void test_engine_that_ends_waits_for_no_answer(void **state)
 {
 	struct fixture *f = *state;
 
-	post_alloc(&f->a, 10 * MB);
-	expect_ask(f, 10 * MB);
-	post_alloc(&f->b, 10 * MB);
+	kit_post_alloc(&f->a, 10 * MB);
+	kit_control_expect_ask(&f->c, 10 * MB);
+	kit_post_alloc(&f->b, 10 * MB);
 	gsb_engine_destroy(f->c.k.engine);
 	f->c.k.engine = NULL;
 	assert_int_equal(atomic_load(&f->a.region->header.fatal), CUDA_ERROR_SYSTEM_NOT_READY);
@@ -651,10 +610,10 @@ static void test_full_socket_delays_and_adds_up(void **state)
 	free_memory(&f->a, one);
 	free_memory(&f->a, two);
 	recall(f);
-	post_alloc(&f->b, 7 * MB);
+	kit_post_alloc(&f->b, 7 * MB);
 	empty_socket(f);
-	expect_return(f, 15 * MB, true);
-	expect_ask(f, 7 * MB);
+	kit_control_expect_return(&f->c, 15 * MB, true);
+	kit_control_expect_ask(&f->c, 7 * MB);
 	kit_control_receive_nothing(&f->c);
 }
 
@@ -670,7 +629,7 @@ static void test_virtual_time_stands_still_while_a_call_waits(void **state)
 	call = kit_post_call(&f->a, GSB_REC_MEM_ALLOC, &b, sizeof(b), NULL, 0);
 	kit_block(&f->a, GSB_WAIT_REPLY, 0, call);
 	kit_block(&f->b, GSB_WAIT_STREAM, 0, 1);
-	expect_ask(f, 10 * MB);
+	kit_control_expect_ask(&f->c, 10 * MB);
 	assert_int_equal(f->c.k.dev->n_advances, 0);
 	answer(f, 10 * MB, 0);
 	assert_int_equal(f->c.k.dev->n_advances, 0); /* it runs now */
@@ -711,25 +670,25 @@ static void test_array_is_memory_where_the_device_has_none(void **state)
 	struct fixture *f = *state;
 	uint64_t call = post_array(&f->a, &small_array), addr;
 
-	expect_ask(f, bytes);
+	kit_control_expect_ask(&f->c, bytes);
 	answer(f, bytes, 0);
-	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->a, call), CUDA_SUCCESS);
 	addr = address(&f->a);
 	assert_int_equal(f->a.t->device_used_bytes, bytes);
 	kit_fill(&f->a, 0, addr + bytes - 4);
 	kit_settle(&f->c.k);
 	assert_false(kit_tenant_is_gone(&f->a));
 	kit_complete(f->c.k.dev, 0, CUDA_SUCCESS, 2000000);
-	assert_int_equal(status_of(&f->a, post_free(&f->a, addr)), CUDA_SUCCESS);
-	expect_return(f, bytes, false);
+	assert_int_equal(kit_status_of(&f->a, post_free(&f->a, addr)), CUDA_SUCCESS);
+	kit_control_expect_return(&f->c, bytes, false);
 	assert_int_equal(f->a.t->device_used_bytes, 0);
 	bad.n_channels = 3;
-	assert_int_equal(status_of(&f->a, post_array(&f->a, &bad)), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(kit_status_of(&f->a, post_array(&f->a, &bad)), CUDA_ERROR_INVALID_VALUE);
 	bad = small_array;
 	bad.width = 0;
-	assert_int_equal(status_of(&f->a, post_array(&f->a, &bad)), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(kit_status_of(&f->a, post_array(&f->a, &bad)), CUDA_ERROR_INVALID_VALUE);
 	bad.width = UINT32_MAX;
-	assert_int_equal(status_of(&f->a, post_array(&f->a, &bad)), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(kit_status_of(&f->a, post_array(&f->a, &bad)), CUDA_ERROR_INVALID_VALUE);
 }
 
 #define ROOM 0x10000
@@ -758,19 +717,19 @@ static void test_array_of_the_device_counts_what_it_takes(void **state)
 	f->c.k.dev->ops.array_alloc = kit_array_alloc;
 	f->c.k.dev->ops.array_bytes = kit_array_bytes;
 	call = post_array(&f->a, &small_array);
-	expect_ask(f, ROOM);
+	kit_control_expect_ask(&f->c, ROOM);
 	answer(f, ROOM, 0);
-	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->a, call), CUDA_SUCCESS);
 	assert_memory_equal(&asked_for, &small_array, sizeof(asked_for));
 	addr = address(&f->a);
 	assert_int_equal(f->a.t->device_used_bytes, ROOM);
-	assert_int_equal(status_of(&f->a, post_free(&f->a, addr)), CUDA_SUCCESS);
-	expect_return(f, ROOM, false);
+	assert_int_equal(kit_status_of(&f->a, post_free(&f->a, addr)), CUDA_SUCCESS);
+	kit_control_expect_return(&f->c, ROOM, false);
 	assert_int_equal(f->a.t->device_used_bytes, 0);
 	call = post_array(&f->a, &small_array);
-	expect_ask(f, ROOM);
+	kit_control_expect_ask(&f->c, ROOM);
 	answer(f, ROOM, 0);
-	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->a, call), CUDA_SUCCESS);
 	kit_fill(&f->a, 0, address(&f->a) + gsb_array_bytes(&small_array));
 	kit_settle(&f->c.k);
 	assert_true(kit_tenant_is_gone(&f->a));
@@ -816,9 +775,9 @@ static void test_texture_is_refused_where_the_device_makes_none(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(status_of(&f->a, post_texture(&f->a, 4096, false)),
+	assert_int_equal(kit_status_of(&f->a, post_texture(&f->a, 4096, false)),
 			 CUDA_ERROR_NOT_SUPPORTED);
-	assert_int_equal(status_of(&f->a, post_no_texture(&f->a, 4097, false)),
+	assert_int_equal(kit_status_of(&f->a, post_no_texture(&f->a, 4097, false)),
 			 CUDA_ERROR_NOT_SUPPORTED);
 }
 
@@ -830,10 +789,11 @@ static void test_texture_goes_when_the_work_before_is_done(void **state)
 	views.n_created = views.n_destroyed = 0;
 	f->c.k.dev->ops.texture_create = kit_texture_create;
 	f->c.k.dev->ops.texture_destroy = kit_texture_destroy;
-	assert_int_equal(status_of(&f->a, post_texture(&f->a, 4096, true)), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->a, post_texture(&f->a, 4096, true)), CUDA_SUCCESS);
 	assert_int_equal(((const struct gsb_reply_number *)kit_reply(&f->a))->number, 4097);
 	assert_true(views.is_surface);
-	assert_int_equal(status_of(&f->a, post_texture(&f->a, 0, true)), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(kit_status_of(&f->a, post_texture(&f->a, 0, true)),
+			 CUDA_ERROR_INVALID_VALUE);
 	kit_fill(&f->a, 0, addr);
 	call = post_no_texture(&f->a, 4097, true);
 	kit_settle(&f->c.k);
@@ -841,9 +801,9 @@ static void test_texture_goes_when_the_work_before_is_done(void **state)
 	assert_int_equal(views.n_destroyed, 0);
 	kit_complete(f->c.k.dev, 0, CUDA_SUCCESS, 2000000);
 	kit_settle(&f->c.k);
-	assert_int_equal(status_of(&f->a, call), CUDA_SUCCESS);
+	assert_int_equal(kit_status_of(&f->a, call), CUDA_SUCCESS);
 	assert_int_equal(views.n_destroyed, 1);
-	assert_int_equal(status_of(&f->a, post_no_texture(&f->a, 5, true)),
+	assert_int_equal(kit_status_of(&f->a, post_no_texture(&f->a, 5, true)),
 			 CUDA_ERROR_INVALID_VALUE);
 }
 
@@ -857,7 +817,7 @@ static void test_tensor_map_is_refused_where_the_device_makes_none(void **state)
 	uint64_t call = kit_post_call(&f->a, GSB_REC_TENSOR_MAP, &b, sizeof(b), NULL, 0);
 
 	kit_settle(&f->c.k);
-	assert_int_equal(status_of(&f->a, call), CUDA_ERROR_NOT_SUPPORTED);
+	assert_int_equal(kit_status_of(&f->a, call), CUDA_ERROR_NOT_SUPPORTED);
 }
 
 int main(void)

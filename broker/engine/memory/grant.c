@@ -115,6 +115,17 @@ bool gsb_grant_try(struct gsb_grant *g, uint64_t bytes)
 	return true;
 }
 
+bool gsb_grant_try_at_once(struct gsb_grant *g, uint64_t bytes)
+{
+	bool is_there;
+
+	if (!g->waits && bytes > spare(g))
+		reclaim(g);
+	is_there = gsb_grant_try(g, bytes);
+	settle(g);
+	return is_there;
+}
+
 void gsb_grant_take(struct gsb_grant *g, struct gsb_grant_wait *w)
 {
 	DL_APPEND(g->waits, w);

@@ -62,7 +62,9 @@ void gsb_grant_init(struct gsb_grant *g, uint64_t total_bytes);
 
 /* Use so many bytes more if they are granted and nobody waits. */
 bool gsb_grant_try(struct gsb_grant *g, uint64_t bytes);
-/* The same, or wait: done() is called, here or later. */
+/* The same for who cannot wait: what reclaim() gives is taken before gsbrokerd would have been asked. */
+bool gsb_grant_try_at_once(struct gsb_grant *g, uint64_t bytes);
+/* As gsb_grant_try(), or wait: done() is called, here or later. */
 void gsb_grant_take(struct gsb_grant *g, struct gsb_grant_wait *w);
 /* Used no longer. */
 void gsb_grant_give(struct gsb_grant *g, uint64_t bytes);

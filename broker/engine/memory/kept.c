@@ -68,7 +68,7 @@ static int check_keep(struct gsb_tenant *t, const struct gsb_rec_mem_keep *body)
 	return 0;
 }
 
-/* What is kept is shown to others as free, so it may not be more than there is to take back from anybody. */
+/* It is shown to others as free, so it may not be more than there is to take back from anybody. */
 static int check_size(struct gsb_tenant *t, uint64_t size)
 {
 	if (size > GSB_KEPT_SIZE_MAX || size > GSB_KEPT_BYTES_MAX - t->kept->size)
@@ -189,7 +189,7 @@ uint64_t gsb_kept_bytes(const struct gsb_tenant *t)
 	return t->kept ? t->kept->bytes : 0;
 }
 
-/* The library has not taken it, or its record would have come before the context's end; so it looks at the word yet. */
+/* The library has not taken it, or its record would be before the end; so it looks at the word. */
 void gsb_kept_ctx_finish(struct gsb_ctx *ctx)
 {
 	struct gsb_tenant *t = ctx->tenant;

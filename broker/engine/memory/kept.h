@@ -1,15 +1,18 @@
 /*
  * kept.h - memory that a tenant has freed and may use again without asking.
  *
- * A library that frees memory when all work of its process is done may say so (MEM_KEEP) instead of giving it back. Nothing may name the memory from then on, and it
- * still counts as the tenant's: as used, in its quota, the engine's grant and gsbrokerd's ledger. With MEM_TAKE it is an allocation again, of
- * the same size and address; neither record is answered. What was in it is the tenant's own, so nobody clears it. It goes back to the device when its tenant asks for more than its limit,
- * before anybody else is refused memory, when gsbrokerd recalls what engines do not use, when it was not
- * taken for GSB_KEPT_NS to twice that, and with its context.
+ * A library that frees memory when all work of its process is done may say so (MEM_KEEP) instead
+ * of giving it back. Nothing may name the memory from then on, and it still counts as the
+ * tenant's: as used, in its quota, the engine's grant and gsbrokerd's ledger. With MEM_TAKE it is
+ * an allocation again, of the same size and address; neither record is answered. What was in it is
+ * the tenant's own, so nobody clears it. It goes back to the device when its tenant asks for more
+ * than its limit, before anybody else is refused memory, when gsbrokerd recalls what engines do
+ * not use, when it was not taken for GSB_KEPT_NS to twice that, and with its context.
  *
- * Either side may want it at any time, so there is a word for each in the region (gsb/wire.h), which is changed by whoever is
- * first. The engine believes nothing of it but that: what is kept stands in a table of its own, and goes back when the engine itself knows that
- * the work before the free is done.
+ * Either side may want it at any time, so there is a word for each in the region (gsb/wire.h),
+ * which is changed by whoever is first. The engine believes nothing of it but that: what is kept
+ * stands in a table of its own, and goes back when the engine itself knows that the work before
+ * the free is done.
  */
 #ifndef GSB_BROKER_ENGINE_MEMORY_KEPT_H
 #define GSB_BROKER_ENGINE_MEMORY_KEPT_H
@@ -25,7 +28,7 @@ struct gsb_tenant;
 /* Real time; a pause of a program that is longer may as well cost a call. */
 #define GSB_KEPT_NS 1000000000ull
 
-/* The records. 0, -EPROTO, -EAGAIN: dispatch.h; -ENOMEM: the engine has no memory for its tables. */
+/* The records. 0, -EPROTO, -EAGAIN: dispatch.h; -ENOMEM: there is no memory for its tables. */
 int gsb_kept_keep(struct gsb_tenant *t, const struct gsb_rec *rec,
 		  const struct gsb_rec_mem_keep *body);
 int gsb_kept_take(struct gsb_tenant *t, const struct gsb_rec *rec,

@@ -166,7 +166,7 @@ static int ask_device(const struct waiting_call *c, uint64_t *addr)
 {
 	int err = ask_device_once(c, addr);
 
-	if (err && gsb_grant_reclaim(c->ctx->tenant->grant))
+	if (err == -ENOMEM && gsb_grant_reclaim(c->ctx->tenant->grant))
 		err = ask_device_once(c, addr);
 	return err;
 }
@@ -207,13 +207,14 @@ err_taken:
 
 int gsb_memory_of_engine(struct gsb_ctx *ctx, uint64_t size, uint64_t *addr)
 {
+	const struct waiting_call want = {.ctx = ctx, .size = size};
 	struct gsb_tenant *t = ctx->tenant;
 	uint64_t bytes = cost(t, size);
 	int err;
 
-	if (!gsb_grant_try(t->grant, bytes))
+	if (!gsb_grant_try_at_once(t->grant, bytes))
 		return -ENOMEM;
-	err = t->dev->ops->mem_alloc(ctx->space, size, addr);
+	err = ask_device(&want, addr);
 	if (err)
 		goto err_grant;
 	err = gsb_memory_use(ctx, bytes);
