@@ -14,6 +14,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -30,6 +31,11 @@
 #define SPIN_NS		     50000
 #define SPINS_PER_CLOCK_READ 64
 #define SPINS_PER_YIELD	     4096
+
+#ifndef MADV_POPULATE_READ /* Linux 5.14; older ones say EINVAL, and all is the giver's */
+#define MADV_POPULATE_READ  22
+#define MADV_POPULATE_WRITE 23
+#endif
 
 struct hand {
 	GSB_CACHE_ALIGNED _Atomic uint32_t
@@ -84,10 +90,28 @@ static struct gsb_crew_part *begin_part(void)
 static void do_part(struct gsb_crew_part *part)
 {
 	part->run(part);
-	atomic_store_explicit(&part->is_done, 1, memory_order_release);
+	atomic_store_explicit(&part->state, GSB_CREW_DONE, memory_order_release);
 }
 
 /* ---- theirs ---- */
+
+/* Whether it can be touched without a fault: its pages are brought in, as touching it would. */
+static bool can_touch(const struct gsb_crew_part *part)
+{
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
+	const uintptr_t from = (uintptr_t)part->at & ~page, to = (uintptr_t)part->at + part->bytes;
+
+	return !syscall(SYS_madvise, from, to - from,
+			part->writes ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+}
+
+static void do_or_return(struct gsb_crew_part *part)
+{
+	if (!part->is_guarded || can_touch(part))
+		do_part(part);
+	else
+		atomic_store_explicit(&part->state, GSB_CREW_RETURNED, memory_order_release);
+}
 
 static bool is_wanted(unsigned i)
 {
@@ -100,7 +124,7 @@ static bool do_all_parts(unsigned i)
 	bool any = false;
 
 	while (is_wanted(i) && (part = begin_part())) {
-		do_part(part);
+		do_or_return(part);
 		any = true;
 	}
 	return any;
@@ -141,7 +165,11 @@ static void sleep_until_called(unsigned i)
 		syscall(SYS_futex, &h->calls, FUTEX_WAIT_PRIVATE, calls, NULL, NULL, 0);
 }
 
-/* What the program's memory does when it is touched is its own affair, as in its own thread. */
+/*
+ * What the program's memory does when it is touched is its own affair. Without a handler the
+ * program ends, as it would in its own thread; with one a fault comes here only where memory goes
+ * between the look at it and the copy.
+ */
 static void let_faults_through(void)
 {
 	sigset_t faults;
@@ -241,10 +269,22 @@ static bool is_much(uint64_t bytes)
 	       atomic_fetch_add(&n_bytes, bytes) + bytes >= BEGIN_BYTES;
 }
 
+/* Past the C library, for there are programs that put their own sigaction() before it. */
+static bool has_handler(int signal)
+{
+	struct {
+		unsigned long handler, flags, restorer, mask;
+	} action = {0};
+
+	return !syscall(SYS_rt_sigaction, signal, NULL, &action, sizeof(action.mask)) &&
+	       action.handler != (unsigned long)SIG_DFL && action.handler != (unsigned long)SIG_IGN;
+}
+
 void gsb_crew_take(struct gsb_crew *c, uint64_t bytes, unsigned n_most)
 {
 	c->n_most = n_most < GSB_CREW_MAX ? n_most : GSB_CREW_MAX;
 	c->is_there = c->n_most && is_much(bytes) && !pthread_mutex_trylock(&using);
+	c->is_guarded = c->is_there && (has_handler(SIGSEGV) || has_handler(SIGBUS));
 	if (c->is_there)
 		look(c->n_most);
 }
@@ -290,7 +330,8 @@ void gsb_crew_give(const struct gsb_crew *c, struct gsb_crew_part *part)
 		do_part(part);
 		return;
 	}
-	atomic_store_explicit(&part->is_done, 0, memory_order_relaxed);
+	part->is_guarded = c->is_guarded;
+	atomic_store_explicit(&part->state, GSB_CREW_GIVEN, memory_order_relaxed);
 	atomic_store_explicit(&queue.parts[n % GSB_CREW_PARTS_MAX], part, memory_order_relaxed);
 	atomic_store(&queue.n_given, n + 1);
 	call_if_needed(n + 1);
@@ -305,11 +346,18 @@ bool gsb_crew_help(const struct gsb_crew *c)
 	return part != NULL;
 }
 
-void gsb_crew_wait(const struct gsb_crew_part *part)
+static enum gsb_crew_state state_of(const struct gsb_crew_part *part)
 {
-	for (unsigned i = 1; !gsb_crew_has_done(part); i++)
+	return atomic_load_explicit(&part->state, memory_order_acquire);
+}
+
+void gsb_crew_wait(struct gsb_crew_part *part)
+{
+	for (unsigned i = 1; state_of(part) == GSB_CREW_GIVEN; i++)
 		if (i % SPINS_PER_YIELD)
 			gsb_cpu_relax();
 		else
 			sched_yield();
+	if (state_of(part) == GSB_CREW_RETURNED)
+		do_part(part);
 }

@@ -7,6 +7,10 @@
  * moment, and sleeps then: where the bus is slower than those that copy, some of them sleep.
  *
  * One copy has the crew at a time; another that runs beside it does all of its own.
+ *
+ * Where the program has a handler for SIGSEGV or SIGBUS, its memory is touched by the giver alone
+ * until the kernel says that it can be: a handler is to run in the thread that asked for the copy,
+ * which it may know, or leave by siglongjmp(). So a part says what it touches.
  */
 #ifndef GSB_INTERPOSE_CORE_CREW_H
 #define GSB_INTERPOSE_CORE_CREW_H
@@ -18,15 +22,24 @@
 #define GSB_CREW_MAX	   7  /* threads */
 #define GSB_CREW_PARTS_MAX 32 /* given and not begun, at most */
 
+enum gsb_crew_state { GSB_CREW_GIVEN, GSB_CREW_DONE, GSB_CREW_RETURNED };
+
 /* Its giver's memory until it is done. */
 struct gsb_crew_part {
 	void (*run)(struct gsb_crew_part *part);
-	_Atomic uint32_t is_done;
+	/* The program's memory that it reads, or writes. */
+	void *at;
+	uint64_t bytes;
+	bool writes;
+	/* private */
+	bool is_guarded;	/* nobody else may meet a fault there */
+	_Atomic uint32_t state; /* enum gsb_crew_state; RETURNED: it is the giver's */
 };
 
 /* Of one copy: whether it has the crew. */
 struct gsb_crew {
 	bool is_there;
+	bool is_guarded; /* the program handles faults */
 	unsigned n_most;
 };
 
@@ -49,10 +62,10 @@ bool gsb_crew_help(const struct gsb_crew *c);
 
 static inline bool gsb_crew_has_done(const struct gsb_crew_part *part)
 {
-	return atomic_load_explicit(&part->is_done, memory_order_acquire);
+	return atomic_load_explicit(&part->state, memory_order_acquire) == GSB_CREW_DONE;
 }
 
-/* For one that has been begun. */
-void gsb_crew_wait(const struct gsb_crew_part *part);
+/* For one that has been begun; what is returned is done here. */
+void gsb_crew_wait(struct gsb_crew_part *part);
 
 #endif

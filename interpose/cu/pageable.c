@@ -138,7 +138,7 @@ struct flight {
 
 /* Those of one copy that have a chunk and are not through, oldest first: a ring. The first n_given of them the crew has, or has done. */
 struct flights {
-	const struct gsb_cu_copy *copy;
+	struct gsb_cu_copy copy;
 	struct gsb_crew crew;
 	uint64_t bytes;	 /* of a piece, at most */
 	unsigned n_most; /* chunks */
@@ -148,6 +148,12 @@ struct flights {
 	unsigned first, n, n_given;
 	struct flight ring[N_IN_FLIGHT];
 };
+
+/*
+ * Of the copy that has the crew. Not in its caller's stack: a handler for a fault in the program's
+ * memory may leave the copy, which then has the crew for ever, and others may be at its parts.
+ */
+static struct flights with_crew;
 
 static struct flight *flight_at(struct flights *f, unsigned i)
 {
@@ -165,18 +171,34 @@ static uint64_t piece_bytes(uint64_t all)
 	return bytes < chunk ? bytes : chunk;
 }
 
-static void begin_flights(struct flights *f, const struct gsb_cu_copy *c)
+/* Return: where they are; own, without the crew. */
+static struct flights *begin_flights(struct flights *own, const struct gsb_cu_copy *c)
 {
 	const unsigned n = gsb_chunks_of_one();
+	struct gsb_crew crew;
+	struct flights *f;
 
-	f->copy = c;
+	gsb_crew_take(&crew, c->width * c->height, gsb_proc.spin.n_max);
+	f = crew.is_there ? &with_crew : own;
+	f->crew = crew;
+	f->copy = *c;
 	f->bytes = piece_bytes(c->width * c->height);
 	f->n_most = n < N_IN_FLIGHT ? n : N_IN_FLIGHT;
 	f->next = first_piece(c, f->bytes);
 	f->more = true;
 	f->result = CUDA_SUCCESS;
 	f->first = f->n = f->n_given = 0;
-	gsb_crew_take(&f->crew, c->width * c->height, gsb_proc.spin.n_max);
+	return f;
+}
+
+/* They may be another copy's as soon as the crew is given up. */
+static CUresult end_flights(const struct flights *f)
+{
+	const CUresult result = f->result;
+	struct gsb_crew crew = f->crew;
+
+	gsb_crew_release(&crew);
+	return result;
 }
 
 static void note(struct flights *f, CUresult result)
@@ -203,18 +225,24 @@ static struct flight *take_next(struct flights *f, unsigned most)
 
 static void add_next(struct flights *f, struct flight *next)
 {
-	next->copy = f->copy;
+	next->copy = &f->copy;
 	next->piece = f->next;
-	f->more = next_piece(f->copy, &f->next, f->bytes);
+	f->more = next_piece(&f->copy, &f->next, f->bytes);
 	f->n++;
 }
 
-static void give_next(struct flights *f, void (*run)(struct gsb_crew_part *part))
+/* end: the program's */
+static void give_next(struct flights *f, const struct gsb_cu_end *end,
+		      void (*run)(struct gsb_crew_part *part))
 {
-	struct gsb_crew_part *part = &flight_at(f, f->n_given)->part;
+	struct flight *next = flight_at(f, f->n_given);
+	const struct piece *p = &next->piece;
 
-	part->run = run;
-	gsb_crew_give(&f->crew, part);
+	next->part.run = run;
+	next->part.at = (void *)piece_addr(end, p);
+	next->part.bytes = (p->n_rows - 1) * end->pitch + p->width;
+	next->part.writes = end == &f->copy.dst;
+	gsb_crew_give(&f->crew, &next->part);
 	f->n_given++;
 }
 
@@ -246,11 +274,11 @@ static void post_first(struct flights *f, uint64_t *number)
 	struct flight *first = flight_at(f, 0);
 
 	if (!f->result)
-		f->result = post_piece(f->copy, &first->piece, &first->chunk, number);
+		f->result = post_piece(&f->copy, &first->piece, &first->chunk, number);
 	if (f->result)
 		gsb_chunk_give_back(&first->chunk);
 	else
-		gsb_chunk_lend(&first->chunk, &f->copy->stream, *number, false);
+		gsb_chunk_lend(&first->chunk, &f->copy.stream, *number, false);
 	drop_first(f);
 }
 
@@ -264,22 +292,20 @@ static unsigned most_to_fill(const struct flights *f)
 
 static CUresult copy_out_pieces(const struct gsb_cu_copy *c, uint64_t *number)
 {
-	struct flights f;
+	struct flights own, *f = begin_flights(&own, c);
 	struct flight *next;
 
-	begin_flights(&f, c);
-	while (f.n || (f.more && !f.result)) {
-		if (is_first_done(&f)) {
-			post_first(&f, number);
-		} else if ((next = take_next(&f, most_to_fill(&f)))) {
-			add_next(&f, next);
-			give_next(&f, fill_one);
-		} else if (f.n && !gsb_crew_help(&f.crew)) {
-			gsb_crew_wait(&flight_at(&f, 0)->part);
+	while (f->n || (f->more && !f->result)) {
+		if (is_first_done(f)) {
+			post_first(f, number);
+		} else if ((next = take_next(f, most_to_fill(f)))) {
+			add_next(f, next);
+			give_next(f, &f->copy.src, fill_one);
+		} else if (f->n && !gsb_crew_help(&f->crew)) {
+			gsb_crew_wait(&flight_at(f, 0)->part);
 		}
 	}
-	gsb_crew_release(&f.crew);
-	return f.result;
+	return end_flights(f);
 }
 
 static CUresult copy_out(const struct gsb_cu_copy *c, uint64_t *number)
@@ -321,25 +347,24 @@ static void do_nothing(struct gsb_crew_part *part)
 
 static void send_for(struct flights *f, struct flight *next)
 {
-	CUresult result = post_piece(f->copy, &f->next, &next->chunk, &next->number);
+	CUresult result = post_piece(&f->copy, &f->next, &next->chunk, &next->number);
 
 	note(f, result);
 	if (result) {
 		gsb_chunk_give_back(&next->chunk);
 		return;
 	}
-	gsb_chunk_lend(&next->chunk, &f->copy->stream, next->number, true);
+	gsb_chunk_lend(&next->chunk, &f->copy.stream, next->number, true);
 	add_next(f, next);
 }
 
 /* Once it has come, or never will. */
 static void empty_next(struct flights *f)
 {
-	CUresult result =
-		gsb_cu_stream_wait_for(&f->copy->stream, flight_at(f, f->n_given)->number);
+	CUresult result = gsb_cu_stream_wait_for(&f->copy.stream, flight_at(f, f->n_given)->number);
 
 	note(f, result);
-	give_next(f, result ? do_nothing : empty_one);
+	give_next(f, &f->copy.dst, result ? do_nothing : empty_one);
 }
 
 static bool has_next_come(struct flights *f)
@@ -355,26 +380,24 @@ static void give_back_first(struct flights *f)
 
 static CUresult copy_in(const struct gsb_cu_copy *c)
 {
-	struct flights f;
+	struct flights own, *f = begin_flights(&own, c);
 	struct flight *next;
 
-	begin_flights(&f, c);
-	while (f.n || (f.more && !f.result)) {
-		if (is_first_done(&f))
-			give_back_first(&f);
-		else if ((next = take_next(&f, f.n_most)))
-			send_for(&f, next);
-		else if (has_next_come(&f))
-			empty_next(&f);
-		else if (gsb_crew_help(&f.crew))
+	while (f->n || (f->more && !f->result)) {
+		if (is_first_done(f))
+			give_back_first(f);
+		else if ((next = take_next(f, f->n_most)))
+			send_for(f, next);
+		else if (has_next_come(f))
+			empty_next(f);
+		else if (gsb_crew_help(&f->crew))
 			continue;
-		else if (f.n_given)
-			gsb_crew_wait(&flight_at(&f, 0)->part);
-		else if (f.n)
-			empty_next(&f);
+		else if (f->n_given)
+			gsb_crew_wait(&flight_at(f, 0)->part);
+		else if (f->n)
+			empty_next(f);
 	}
-	gsb_crew_release(&f.crew);
-	return f.result;
+	return end_flights(f);
 }
 
 /* ---- pageable memory in the stream's order ---- */

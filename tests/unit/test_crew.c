@@ -9,9 +9,11 @@
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -257,7 +259,7 @@ static void *finish_late(void *arg)
 	struct gsb_crew_part *part = arg;
 
 	pause_ms(30);
-	atomic_store_explicit(&part->is_done, 1, memory_order_release);
+	atomic_store_explicit(&part->state, GSB_CREW_DONE, memory_order_release);
 	return NULL;
 }
 
@@ -270,6 +272,142 @@ static void test_who_waits_for_a_part_has_it_done(void **state)
 	gsb_crew_wait(&part);
 	assert_true(gsb_crew_has_done(&part));
 	pthread_join(other, NULL);
+}
+
+/* ---- memory of the program's that cannot be touched ---- */
+
+#define N_PAGES 64
+
+static long page_bytes;
+static pthread_t giver;
+static unsigned n_faults, n_faults_elsewhere;
+static int file; /* is made longer for a SIGBUS */
+
+struct touch {
+	struct gsb_crew_part part;
+	pthread_t by;
+};
+
+/* As a program does that brings in memory when it is used. */
+static void on_fault(int signal, siginfo_t *info, void *context)
+{
+	uintptr_t page = (uintptr_t)info->si_addr & ~((uintptr_t)page_bytes - 1);
+
+	n_faults++;
+	n_faults_elsewhere += !pthread_equal(pthread_self(), giver);
+	if (signal == SIGBUS ? ftruncate(file, N_PAGES * page_bytes)
+			     : mprotect((void *)page, (size_t)page_bytes, PROT_READ | PROT_WRITE))
+		_exit(99);
+}
+
+static void do_touch(struct gsb_crew_part *part)
+{
+	struct touch *t = gsb_container_of(part, struct touch, part);
+	volatile uint8_t *byte = part->at;
+
+	t->by = pthread_self();
+	if (part->writes)
+		*byte = 1;
+	else
+		(void)*byte;
+}
+
+/* Each page by a part. Return: how many others did. */
+static unsigned touch_all(uint8_t *pages, bool writes)
+{
+	struct touch touches[N_PAGES];
+	unsigned first = 0, n_others = 0;
+	struct gsb_crew c;
+
+	gsb_crew_take(&c, LARGE, 7);
+	for (unsigned i = 0; i < N_PAGES; i++) {
+		touches[i].part = (struct gsb_crew_part){.run = do_touch,
+							 .at = pages + i * page_bytes + 8,
+							 .bytes = 64,
+							 .writes = writes};
+		if (i - first == GSB_CREW_PARTS_MAX)
+			await(&c, &touches[first++].part, false);
+		gsb_crew_give(&c, &touches[i].part);
+		sched_yield();
+	}
+	for (; first < N_PAGES; first++)
+		await(&c, &touches[first].part, false);
+	gsb_crew_release(&c);
+	for (unsigned i = 0; i < N_PAGES; i++)
+		n_others += !pthread_equal(touches[i].by, giver);
+	return n_others;
+}
+
+static void watch_faults(struct sigaction before[2])
+{
+	const struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+
+	page_bytes = sysconf(_SC_PAGESIZE);
+	giver = pthread_self();
+	n_faults = n_faults_elsewhere = 0;
+	sigaction(SIGSEGV, &action, &before[0]);
+	sigaction(SIGBUS, &action, &before[1]);
+	see(16, 16, 1);
+}
+
+static void unwatch_faults(const struct sigaction before[2])
+{
+	sigaction(SIGSEGV, &before[0], NULL);
+	sigaction(SIGBUS, &before[1], NULL);
+}
+
+static void expect_faults_of_giver(uint8_t *pages, bool writes, unsigned n)
+{
+	unsigned n_others = touch_all(pages, writes);
+
+	assert_int_equal(n_faults, n);
+	assert_int_equal(n_faults_elsewhere, 0);
+	assert_true(n_others <= N_PAGES - n);
+	n_faults = 0;
+}
+
+static void test_faults_are_the_givers_where_the_program_handles_them(void **state)
+{
+	const size_t size = (size_t)(N_PAGES * sysconf(_SC_PAGESIZE));
+	struct sigaction before[2];
+	uint8_t *pages = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *shared;
+
+	assert_true(pages != MAP_FAILED);
+	watch_faults(before);
+	expect_faults_of_giver(pages, false, N_PAGES);
+	mprotect(pages, size, PROT_READ);
+	expect_faults_of_giver(pages, false, 0);
+	expect_faults_of_giver(pages, true, N_PAGES);
+	munmap(pages, size);
+
+	file = memfd_create("short", MFD_CLOEXEC);
+	shared = mmap(NULL, size, PROT_READ, MAP_SHARED, file, 0);
+	assert_true(file >= 0 && shared != MAP_FAILED);
+	touch_all(shared, false);
+	assert_in_range(n_faults, 1, N_PAGES); /* the first makes all of it */
+	assert_int_equal(n_faults_elsewhere, 0);
+	unwatch_faults(before);
+	munmap(shared, size);
+	close(file);
+}
+
+/* The crew does what can be touched, whoever handles faults. */
+static void test_memory_in_order_is_touched_by_the_crew_beside_a_handler(void **state)
+{
+	const size_t size = (size_t)(N_PAGES * sysconf(_SC_PAGESIZE));
+	struct sigaction before[2];
+	uint8_t *pages =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned n_others = 0;
+
+	assert_true(pages != MAP_FAILED);
+	watch_faults(before);
+	for (unsigned i = 0; i < N_ROUNDS && !n_others; i++)
+		n_others = touch_all(pages, true);
+	unwatch_faults(before);
+	assert_int_not_equal(n_others, 0);
+	assert_int_equal(n_faults, 0);
+	munmap(pages, size);
 }
 
 /* ---- how many ---- */
@@ -427,6 +565,8 @@ int main(void)
 		cmocka_unit_test(test_several_users_get_all_their_jobs_done),
 		cmocka_unit_test(test_child_begins_anew),
 		cmocka_unit_test(test_who_waits_for_a_part_has_it_done),
+		cmocka_unit_test(test_faults_are_the_givers_where_the_program_handles_them),
+		cmocka_unit_test(test_memory_in_order_is_touched_by_the_crew_beside_a_handler),
 		cmocka_unit_test(test_helpers_are_half_of_what_is_left),
 		cmocka_unit_test(test_helpers_that_were_in_the_way_are_given_up),
 		cmocka_unit_test(test_running_threads_are_read_from_what_the_kernel_says),
