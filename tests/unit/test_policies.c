@@ -385,6 +385,26 @@ static void test_coreside_the_earliest_deadline_goes_first(void **state)
 	}
 }
 
+/* Nobody waits for ever for a tenant whose kernels are always late: what has starved goes, a kernel of its and the longest later. */
+static void test_coreside_deadline_that_cannot_be_kept_starves_nobody(void **state)
+{
+	struct policy_kit *k = *state;
+
+	policy_kit_tenant(k)->deadline_ns = 1;
+	policy_kit_tenant(k);
+	policy_kit_kernel(k, 1, FILL, 5);
+	policy_kit_kernel(k, 2, FILL, 7);
+	k->view.now_ns = k->ready[0].since_ns = 1000000000;
+	k->ready[1].since_ns = k->view.now_ns - 200000000;
+	policy_kit_ask(k, &gsb_policy_coreside);
+	assert_int_equal(k->out[0].ready, 0);
+	assert_int_equal(k->out[0].reason, GSB_REASON_DEADLINE);
+	k->ready[1].since_ns -= 5000000 + 7000000;
+	policy_kit_ask(k, &gsb_policy_coreside);
+	assert_int_equal(k->out[0].ready, 1);
+	assert_int_equal(k->out[0].reason, GSB_REASON_STARVED);
+}
+
 /* There is room to say of 32 what they are held for; of the fortieth the time counts all the same. */
 static void test_coreside_says_the_first_end_of_more_holds_than_there_is_room_for(void **state)
 {
@@ -1035,6 +1055,7 @@ int main(void)
 		CASE(test_coreside_what_has_a_deadline_goes_when_it_comes_near),
 		CASE(test_coreside_deadline_that_cannot_be_kept_is_due_at_once),
 		CASE(test_coreside_the_earliest_deadline_goes_first),
+		CASE(test_coreside_deadline_that_cannot_be_kept_starves_nobody),
 		CASE(test_coreside_keeps_apart_what_loses_together_and_nothing_else),
 		CASE(test_priority_keeps_sms_free_for_an_active_critical_tenant),
 		CASE(test_priority_keeps_a_critical_kernel_off_the_sms_of_others),
