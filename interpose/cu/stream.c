@@ -8,7 +8,7 @@
 
 #include "interpose/cu/print.h"
 
-#define N_LOOK_MAX 256 /* streams; half a microsecond */
+#define N_LOOK_MAX 1024 /* streams that there ever were at once; two microseconds */
 
 static _Atomic uint64_t last_id;
 

@@ -8,6 +8,7 @@
 
 #include "tests/unit/interpose.h"
 
+#include "base/compiler.h"
 #include "interpose/cu/kept.h"
 
 #define MB (1ull << 20)
@@ -223,6 +224,20 @@ static void test_what_the_engine_has_taken_back_is_not_counted(void **state)
 	assert_int_equal(count(GSB_REC_MEM_KEEP), n + 4);
 }
 
+/* A program with a stream for each of its many threads, say. */
+static void test_program_that_had_many_streams_keeps_memory(void **state)
+{
+	CUstream streams[600];
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(streams); i++)
+		assert_cu(cu.cuStreamCreate(&streams[i], 0));
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(streams); i++)
+		assert_cu(cu.cuStreamDestroy_v2(streams[i]));
+	flush();
+	assert_cu(cu.cuMemFree_v2(allocate(1000)));
+	assert_int_equal(count(GSB_REC_MEM_KEEP), 1);
+}
+
 static void test_what_is_kept_is_so_many_at_most(void **state)
 {
 	static CUdeviceptr a[GSB_N_KEPT + 1];
@@ -419,6 +434,7 @@ int main(void)
 		cmocka_unit_test_setup(test_what_is_kept_has_most_bytes, begin),
 		cmocka_unit_test_setup(test_what_the_engine_has_taken_back_is_not_counted, begin),
 		cmocka_unit_test_setup(test_what_is_kept_is_so_many_at_most, begin),
+		cmocka_unit_test_setup(test_program_that_had_many_streams_keeps_memory, begin),
 		cmocka_unit_test_setup(test_arrays_are_not_kept, begin),
 		cmocka_unit_test_setup(test_pitched_memory_and_pools_take_what_is_kept, begin),
 		cmocka_unit_test_setup(test_random_threads_never_have_the_same_memory, begin),
