@@ -38,6 +38,15 @@ static uint64_t issue_ns(const struct gsb_arch *arch, const struct gsb_block_wor
 		arch, div_up((u128)w->n_insns * sm_warps, (u128)w->n_warps * arch->issue_width));
 }
 
+/* The same of the one way to shared memory and the caches, an access a cycle: 32 units for loads and stores, 32 banks. Conflicts of
+ * banks are not counted here. */
+static uint64_t access_ns(const struct gsb_arch *arch, const struct gsb_block_work *w,
+			  uint64_t sm_warps)
+{
+	return cycles_to_ns(arch,
+			    div_up(((u128)w->n_shared + w->n_mem_insns) * sm_warps, w->n_warps));
+}
+
 static uint64_t latency_ns(const struct gsb_arch *arch, const struct gsb_block_work *w)
 {
 	return cycles_to_ns(arch, div_up((u128)w->n_insns * DEPENDENT_CYCLES +
@@ -55,9 +64,10 @@ static uint64_t memory_ns(const struct gsb_arch *arch, const struct gsb_block_wo
 uint64_t gsb_block_time_ns(const struct gsb_arch *arch, const struct gsb_block_work *work,
 			   const struct gsb_block_company *company)
 {
-	uint64_t t = 1;
+	uint64_t t = 1, sm_warps = max_u64(company->sm_warps, work->n_warps);
 
-	t = max_u64(t, issue_ns(arch, work, max_u64(company->sm_warps, work->n_warps)));
+	t = max_u64(t, issue_ns(arch, work, sm_warps));
+	t = max_u64(t, access_ns(arch, work, sm_warps));
 	t = max_u64(t, latency_ns(arch, work));
 	t = max_u64(t, memory_ns(arch, work, max_u64(company->device_warps, work->n_warps)));
 	t = max_u64(t, work->alone_ns);

@@ -1,8 +1,8 @@
 /*
  * block_time.h - how long one block runs, from what it did and from what stood beside it.
  *
- * Three bounds, and what was measured where it was; the block takes as long as the worst of them: its SM issues so many warp
- * instructions a cycle, shared by the warps that are resident there; a warp waits for its own
+ * Four bounds, and what was measured where it was; the block takes as long as the worst of them: its SM issues so many warp
+ * instructions a cycle, and takes one access of memory, of whichever kind, both shared by the warps that are resident there; a warp waits for its own
  * results and for memory, whoever else is there; the device moves so many bytes a second, shared by
  * all resident warps. These are warps of its own grid, as they were at the instant in which the block was placed; what others cost is
  * a matter of speed (company.h), which changes while it runs (progress.h). A

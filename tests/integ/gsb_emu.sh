@@ -188,7 +188,7 @@ emu_stat_gives_demands_that_gsb_model_reads() {
 }
 
 # A cycle of an SM has four instructions and one access of shared memory. Each thread of many does as many accesses as it has other
-# instructions, but for a few, and shared memory is full before the issue slots are: the second of two such kernels has next to nothing of it.
+# instructions, but for a few: so shared memory is full, and half of the issue slots are. The second of two such kernels has next to nothing of it.
 emu_stat_gives_what_is_asked_of_shared_memory() {
 	local body='mov.u32 %r1, s;' i
 	for i in {1..60}; do
@@ -196,7 +196,7 @@ emu_stat_gives_what_is_asked_of_shared_memory() {
 	done
 	kernel "$dir/k.ptx" "$body"
 	"$emu" stat --demands "$dir/k.ptx" -g 1056 -b 256 buf:u32:1 >"$dir/k"
-	awk 'NR == 2 { if ($6 < 0.9 || $6 > 1 || $7 != 1 || $8 > 0.01) { print; exit 1 } }' "$dir/k" || fail "issue, shared, bandwidth: $(cat "$dir/k")"
+	awk 'NR == 2 { if ($6 < 0.45 || $6 > 0.55 || $7 < 0.95 || $7 > 1 || $8 > 0.01) { print; exit 1 } }' "$dir/k" || fail "issue, shared, bandwidth: $(cat "$dir/k")"
 	"$emu" stat --demands "$dir/k.ptx" -g 132 -b 32 buf:u32:1 >"$dir/few"
 	ok "$emu" stat "$dir/k.ptx" -g 132 -b 32 --json buf:u32:1
 	awk -v insns="$(metric 'Instruction Statistics' 'Executed Instructions')" -v shared="$(metric 'Shared Store' Requests)" '
