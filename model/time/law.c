@@ -476,6 +476,23 @@ static void add_row(struct mix *m, struct kernel *k, unsigned int unit)
 	row->price[k - m->kernels] = row->demand;
 }
 
+/* The table's kernels all want issue slots besides, and a stream from the device's memory its part of the L2: the figures of their units have
+ * that in them, and do not count it twice. */
+static bool is_besides(const struct kernel *k, enum gsb_unit unit)
+{
+	if (unit == k->full)
+		return false;
+	return gsb_unit_place(unit) == GSB_UNIT_ISSUE ||
+	       (gsb_unit_is_memory(unit) && gsb_unit_is_memory(k->full));
+}
+
+static bool has_row(const struct mix *m, const struct kernel *k, enum gsb_unit unit)
+{
+	if (unit == GSB_UNIT_REQUESTS || k->r->demand[unit] <= 0)
+		return false;
+	return !m->by_table || k->r->demand[GSB_UNIT_REQUESTS] <= 0 || !is_besides(k, unit);
+}
+
 static void add_kernel(struct mix *m, const struct gsb_resident *r, uint32_t n_sms)
 {
 	struct kernel *k = &m->kernels[m->n++];
@@ -489,7 +506,7 @@ static void add_kernel(struct mix *m, const struct gsb_resident *r, uint32_t n_s
 	if (!k->sms.n)
 		k->sms.n = n_sms;
 	for (unsigned int u = 0; u < GSB_N_UNITS; u++)
-		if (r->demand[u] > 0 && u != GSB_UNIT_REQUESTS)
+		if (has_row(m, k, (enum gsb_unit)u))
 			add_row(m, k, u);
 	k->rows_end = m->n_rows;
 }

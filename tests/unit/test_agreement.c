@@ -28,7 +28,7 @@ static const struct {
 	{"shares", {.n_warps = 8, .n_insns = 2400000, .n_shared = 2000000}},
 	{"streams", {.n_warps = 8, .n_insns = 400000, .n_mem_insns = 100000, .n_bytes = 102400000}},
 	{"waits", {.n_warps = 8, .n_insns = 400000, .n_mem_insns = 200000, .n_bytes = 6400000}},
-	{"steps", {.n_warps = 8, .n_insns = 4000000, .n_shared = 800000, .n_barriers = 300000}},
+	{"steps", {.n_warps = 8, .n_insns = 1600000, .n_shared = 400000, .n_barriers = 300000}},
 	{"both",
 	 {.n_warps = 8,
 	  .n_insns = 6400000,

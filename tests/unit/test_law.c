@@ -292,6 +292,21 @@ static void test_law_goes_by_the_table_as_far_as_all_are_like_it(void **state)
 	ASSERT_SPEEDS(((struct gsb_resident[]){r[0], r[1]}), 1e-6, 1, 1. / 3);
 }
 
+/* What they want besides is in the table's figures: a stream has bytes of the L2, too, which are not loads at random. */
+static void test_law_takes_the_tables_kernels_by_their_unit(void **state)
+{
+	struct gsb_resident r[2] = {asks(GSB_UNIT_DRAM, .04), asks(GSB_UNIT_SHARED, 1)};
+
+	r[0].alike = r[1].alike = 1;
+	r[0].demand[GSB_UNIT_L2] = .5;
+	r[0].demand[GSB_UNIT_ISSUE] = .1;
+	r[1].demand[GSB_UNIT_ISSUE] = .3;
+	ASSERT_SPEEDS(r, .011, .99, .90);
+	r[0].demand[GSB_UNIT_REQUESTS] = r[1].demand[GSB_UNIT_REQUESTS] =
+		0; /* nobody knows whether they are such */
+	ASSERT_SPEEDS(r, .03, 1, .51);
+}
+
 /* Who wants nothing is in nobody's way, and says nothing of the law of the others. */
 static void test_law_asks_those_that_want_something(void **state)
 {
@@ -476,6 +491,7 @@ int main(void)
 		cmocka_unit_test(test_law_slots_go_to_who_never_stalls),
 		cmocka_unit_test(test_law_needs_no_table_where_requests_are_known),
 		cmocka_unit_test(test_law_goes_by_the_table_as_far_as_all_are_like_it),
+		cmocka_unit_test(test_law_takes_the_tables_kernels_by_their_unit),
 		cmocka_unit_test(test_law_asks_those_that_want_something),
 		cmocka_unit_test(test_law_random_mixes_stay_within_bounds),
 		cmocka_unit_test(test_law_company_costs_somebody),
