@@ -21,7 +21,7 @@
  * a unit is full for one of them, which stays where it is while the others go on. One kernel alone has speed 1.
  *
  * Pure: no clock, no thread, no allocation. Its work grows with the pairs of kernels times the pairs of their units that meet: 4,500
- * instructions for 2 kernels of three units each, 145,000 for 16; with requests 5,900 and 246,000.
+ * instructions for 2 kernels of three units each, 145,000 for 16; with requests 5,900 and 246,000; both where speeds are of both laws.
  */
 #ifndef GSB_MODEL_TIME_LAW_H
 #define GSB_MODEL_TIME_LAW_H
