@@ -130,6 +130,11 @@ tests_unit_test_counts_SOURCES = tests/unit/test_counts.c
 tests_unit_test_counts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_counts_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_agreement
+tests_unit_test_agreement_SOURCES = tests/unit/test_agreement.c
+tests_unit_test_agreement_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_agreement_LDADD = libmodel.la libbase.la $(CMOCKA_LIBS) -lm
+
 check_PROGRAMS += tests/unit/test_company
 tests_unit_test_company_SOURCES = tests/unit/test_company.c
 tests_unit_test_company_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -7,13 +7,16 @@
 #include "tools/emu_stat.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/compiler.h"
 #include "model/placement/occupancy.h"
-#include "model/time/counts.h"
+#include "model/time/company.h"
 #include "tools/model_report.h"
+
+#define LEAST_SATURATION 1e-4 /* that is not printed as 0 */
 
 struct stat {
 	struct report report;
@@ -258,23 +261,33 @@ static uint64_t sectors_of(const struct gsb_emu_profile *p)
 	       t[GSB_EMU_TRAFFIC_ATOM].n_sectors;
 }
 
-/* As the device's clock has them, which knows these units and no caches, and takes an access of shared memory for one pass. */
-static void find_demands(const struct gsb_arch *arch, const struct gsb_emu_profile *p, double ns,
-			 double units[GSB_N_UNITS])
+/* The whole grid in one, as the device's clock counts a block. */
+static struct gsb_block_work work_of(const struct gsb_emu_profile *p, const struct gsb_kernel *k)
 {
-	const struct gsb_counts counts = {
-		.insns = (double)p->n_insns,
-		.sectors = (double)sectors_of(p),
-		.to_dram = 1,
-		.shared = (double)requests_of(p, GSB_EMU_MEMORY_SHARED),
+	return (struct gsb_block_work){
+		.n_warps = (k->threads_per_block + 31) / 32,
+		.n_insns = p->n_insns,
+		.n_mem_insns = requests_of(p, GSB_EMU_MEMORY_GLOBAL),
+		.n_shared = requests_of(p, GSB_EMU_MEMORY_SHARED),
+		.n_bytes = sectors_of(p) * GSB_EMU_SECTOR_BYTES,
+		.n_barriers = p->n_barriers,
 	};
-	double launches = ns > 0 ? 1e9 / ns : 0; /* a second */
+}
 
-	gsb_counts_demand(arch, &counts, launches / arch->n_sms, launches, units);
-	units[GSB_UNIT_ISSUE] += units[GSB_UNIT_DENSE];
-	/* What the model of the block's time rounds up may go a little beyond. */
-	for (unsigned int u = 0; u < GSB_N_UNITS; u++)
-		units[u] = units[u] < 1 ? units[u] : 1;
+/* Of all blocks that an SM holds: that part of them is as fast, for it waits for nothing but its own results. Blocks as long as all of them
+ * say the same, and more exactly. */
+static double saturation_of(const struct gsb_arch *arch, const struct gsb_kernel *k,
+			    const struct gsb_block_work *block)
+{
+	struct gsb_occupancy occ;
+	struct gsb_block_company full;
+
+	if (gsb_occupancy(arch, k, &gsb_rules_hardware, &occ))
+		return 1;
+	full.sm_warps = occ.blocks_per_sm * block->n_warps;
+	full.device_warps = (uint64_t)full.sm_warps * arch->n_sms;
+	return fmax(LEAST_SATURATION, (double)gsb_block_wait_ns(arch, block) /
+					      (double)gsb_block_time_ns(arch, block, &full));
 }
 
 void emu_stat_demands(struct emu_launch *l, const struct emu_options *o,
@@ -282,12 +295,17 @@ void emu_stat_demands(struct emu_launch *l, const struct emu_options *o,
 {
 	const struct gsb_arch *arch = emu_arch(l->dev);
 	const struct gsb_kernel k = kernel_of(l, o);
+	const struct gsb_block_work all = work_of(p, &k);
 	const double ns = (double)(l->done.end_ns - l->done.start_ns);
+	double launches = ns > 0 ? 1e9 / ns : 0; /* a second */
 	double units[GSB_N_UNITS];
 
-	find_demands(arch, p, ns, units);
-	printf("name threads regs smem blocks issue shared bandwidth solo_us\n");
-	printf("%.63s %u %u %u %" PRIu64 " %.4f %.4f %.4f %.3f\n", l->kernel.entry->name,
-	       k.threads_per_block, k.regs_per_thread, k.smem_bytes, k.n_blocks,
-	       units[GSB_UNIT_ISSUE], units[GSB_UNIT_SHARED], units[GSB_UNIT_DRAM], ns / 1e3);
+	gsb_company_demand(arch, &all, launches / arch->n_sms, launches, units);
+	printf("name threads regs smem blocks issue shared l2 bandwidth barrier requests saturation "
+	       "solo_us\n");
+	printf("%.63s %u %u %u %" PRIu64 " %.4f %.4f %.4f %.4f %.4f %.6f %.4f %.3f\n",
+	       l->kernel.entry->name, k.threads_per_block, k.regs_per_thread, k.smem_bytes,
+	       k.n_blocks, units[GSB_UNIT_ISSUE], units[GSB_UNIT_SHARED], units[GSB_UNIT_L2],
+	       units[GSB_UNIT_DRAM], units[GSB_UNIT_BARRIER], units[GSB_UNIT_REQUESTS],
+	       saturation_of(arch, &k, &all), ns / 1e3);
 }

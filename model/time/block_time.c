@@ -7,6 +7,7 @@
  * on all GPUs since Volta, and near enough before. */
 #define DEPENDENT_CYCLES 4
 #define MEMORY_CYCLES	 500
+#define BARRIER_CYCLES	 2 /* of an SM, for a warp that comes to one */
 #define NS_PER_S	 1000000000ull
 #define NS_PER_MS	 1000000ull
 
@@ -38,6 +39,22 @@ static uint64_t issue_ns(const struct gsb_arch *arch, const struct gsb_block_wor
 		arch, div_up((u128)w->n_insns * sm_warps, (u128)w->n_warps * arch->issue_width));
 }
 
+/* The same of the one way to shared memory and the caches, an access a cycle: 32 units for loads and stores, 32 banks. Conflicts of
+ * banks are not counted here. */
+static uint64_t access_ns(const struct gsb_arch *arch, const struct gsb_block_work *w,
+			  uint64_t sm_warps)
+{
+	return cycles_to_ns(arch,
+			    div_up(((u128)w->n_shared + w->n_mem_insns) * sm_warps, w->n_warps));
+}
+
+static uint64_t barrier_ns(const struct gsb_arch *arch, const struct gsb_block_work *w,
+			   uint64_t sm_warps)
+{
+	return cycles_to_ns(arch,
+			    div_up((u128)w->n_barriers * BARRIER_CYCLES * sm_warps, w->n_warps));
+}
+
 static uint64_t latency_ns(const struct gsb_arch *arch, const struct gsb_block_work *w)
 {
 	return cycles_to_ns(arch, div_up((u128)w->n_insns * DEPENDENT_CYCLES +
@@ -52,14 +69,25 @@ static uint64_t memory_ns(const struct gsb_arch *arch, const struct gsb_block_wo
 		      (u128)arch->mem_bandwidth_bytes_per_s * w->n_warps);
 }
 
+static uint64_t sleep_ns(const struct gsb_block_work *w)
+{
+	return w->sleep_ns / (w->n_warps ? w->n_warps : 1);
+}
+
+uint64_t gsb_block_wait_ns(const struct gsb_arch *arch, const struct gsb_block_work *work)
+{
+	return max_u64(1, max_u64(latency_ns(arch, work), work->alone_ns)) + sleep_ns(work);
+}
+
 uint64_t gsb_block_time_ns(const struct gsb_arch *arch, const struct gsb_block_work *work,
 			   const struct gsb_block_company *company)
 {
-	uint64_t t = 1;
+	uint64_t t = gsb_block_wait_ns(arch, work) - sleep_ns(work);
+	uint64_t sm_warps = max_u64(company->sm_warps, work->n_warps);
 
-	t = max_u64(t, issue_ns(arch, work, max_u64(company->sm_warps, work->n_warps)));
-	t = max_u64(t, latency_ns(arch, work));
+	t = max_u64(t, issue_ns(arch, work, sm_warps));
+	t = max_u64(t, access_ns(arch, work, sm_warps));
+	t = max_u64(t, barrier_ns(arch, work, sm_warps));
 	t = max_u64(t, memory_ns(arch, work, max_u64(company->device_warps, work->n_warps)));
-	t = max_u64(t, work->alone_ns);
-	return t + work->sleep_ns / (work->n_warps ? work->n_warps : 1);
+	return t + sleep_ns(work);
 }

@@ -5,11 +5,13 @@
 
 #include <math.h>
 
-#include "model/time/law.h"
+#include "model/time/counts.h"
+#include "model/time/demand.h"
 
-#define CYCLES_PER_NS(arch) ((double)(arch)->clock_khz / 1e6)
-#define GUESSED_INSNS	    16 /* of a warp to an access of the memory */
-#define LINE_BYTES	    128
+#define GUESSED_INSNS  16 /* of a warp to an access of the memory */
+#define LINE_BYTES     128
+#define SECTOR_BYTES   32
+#define LEAST_REQUESTS 1e-6 /* who asks for nothing is known, too */
 
 void gsb_block_profile_add(struct gsb_block_profile *p, const struct gsb_block_work *block)
 {
@@ -17,6 +19,7 @@ void gsb_block_profile_add(struct gsb_block_profile *p, const struct gsb_block_w
 	p->sum.n_mem_insns += block->n_mem_insns;
 	p->sum.n_shared += block->n_shared;
 	p->sum.n_bytes += block->n_bytes;
+	p->sum.n_barriers += block->n_barriers;
 	p->sum.sleep_ns += block->sleep_ns;
 	p->sum.alone_ns += block->alone_ns;
 	p->n_blocks++;
@@ -43,6 +46,7 @@ struct gsb_block_work gsb_block_profile_mean(const struct gsb_block_profile *p,
 		.n_mem_insns = p->sum.n_mem_insns / p->n_blocks,
 		.n_shared = p->sum.n_shared / p->n_blocks,
 		.n_bytes = p->sum.n_bytes / p->n_blocks,
+		.n_barriers = p->sum.n_barriers / p->n_blocks,
 		.sleep_ns = p->sum.sleep_ns / p->n_blocks,
 		.alone_ns = p->sum.alone_ns / p->n_blocks,
 	};
@@ -78,18 +82,67 @@ double gsb_company_dram(const struct gsb_arch *arch, const struct gsb_neighbour 
 	return dram_share(arch, k, block_ns(arch, k));
 }
 
+/* The device has no caches: what is asked for comes from the memory. An access of shared memory is taken for one pass. */
+static struct gsb_counts counts_of(const struct gsb_block_work *w)
+{
+	return (struct gsb_counts){
+		.insns = (double)w->n_insns,
+		.barriers = (double)w->n_barriers,
+		.requests = (double)w->n_mem_insns,
+		.sectors = (double)w->n_bytes / SECTOR_BYTES,
+		.to_l2 = 1,
+		.to_dram = 1,
+		.shared = (double)w->n_shared,
+		.shared_requests = (double)w->n_shared,
+	};
+}
+
+/* With a quarter fewer of its warps a block is done earlier by a quarter, or when it has waited for its own results. */
+static double backlog(const struct gsb_arch *arch, const struct gsb_neighbour *k, double ns)
+{
+	double fewer_ns = fmax(0.75 * ns, (double)gsb_block_wait_ns(arch, &k->mean));
+
+	return gsb_demand_fullness(0.75 * ns / fewer_ns);
+}
+
+/* All arithmetic takes a warp as long here, so that who waits for his own results is not told from who never does: slots are those of any
+ * instructions. What the time of a block has rounded up may go a little beyond all of a unit. */
+void gsb_company_demand(const struct gsb_arch *arch, const struct gsb_block_work *block,
+			double on_sm, double on_device, double units[GSB_N_UNITS])
+{
+	const struct gsb_counts counts = counts_of(block);
+
+	gsb_counts_demand(arch, &counts, on_sm, on_device, units);
+	units[GSB_UNIT_ISSUE] += units[GSB_UNIT_DENSE];
+	units[GSB_UNIT_DENSE] = 0;
+	units[GSB_UNIT_REQUESTS] = fmax(LEAST_REQUESTS, units[GSB_UNIT_REQUESTS]);
+	for (unsigned int u = 0; u < GSB_N_UNITS; u++)
+		units[u] = fmin(1, units[u]);
+}
+
 /* What the grid would want of each unit were it alone, with its blocks where they are. */
 static struct gsb_resident resident(const struct gsb_arch *arch, const struct gsb_neighbour *k)
 {
 	struct gsb_resident r = {.in_flight = (double)sm_warps(k), .sms = {0, 1}};
-	double ns = block_ns(arch, k), cycles = ns * CYCLES_PER_NS(arch);
+	double ns = block_ns(arch, k);
 
 	r.block_ns = k->is_guess ? 0 : ns;
-	r.demand[GSB_UNIT_ISSUE] =
-		fmin(1, (double)k->mean.n_insns * k->sm_blocks / (arch->issue_width * cycles));
-	r.demand[GSB_UNIT_SHARED] = fmin(1, (double)k->mean.n_shared * k->sm_blocks / cycles);
-	r.demand[GSB_UNIT_DRAM] = dram_share(arch, k, ns);
+	r.backlog = backlog(arch, k, ns);
+	gsb_company_demand(arch, &k->mean, k->sm_blocks * 1e9 / ns,
+			   (double)k->device_blocks * 1e9 / ns, r.demand);
+	r.alike = gsb_demand_alike(r.demand, 1);
 	return r;
+}
+
+/* Of who is not known, nor of who is beside him, queues are not reckoned: a guess says nothing of where it stands in one. Units are those
+ * of which something is known of everybody. */
+static void forget_queues(struct gsb_resident *all, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		double *units = all[i].demand;
+
+		units[GSB_UNIT_L2] = units[GSB_UNIT_BARRIER] = units[GSB_UNIT_REQUESTS] = 0;
+	}
 }
 
 /* Whose blocks are of a length that is not known has them as long as the others, in the mean, so that ages turn over. */
@@ -138,9 +191,14 @@ void gsb_company_speeds(const struct gsb_interference *f, const struct gsb_arch 
 	double found[GSB_LAW_KERNELS_MAX];
 	unsigned int n_lawful = n < GSB_LAW_KERNELS_MAX ? n : GSB_LAW_KERNELS_MAX, n_all = n_lawful;
 	uint32_t least = GSB_FULL_SPEED;
+	bool has_guess = false;
 
-	for (unsigned int i = 0; i < n_lawful; i++)
+	for (unsigned int i = 0; i < n_lawful; i++) {
 		all[i] = resident(arch, &here[i]);
+		has_guess |= here[i].is_guess;
+	}
+	if (has_guess)
+		forget_queues(all, n_lawful);
 	if (away->dram > 0 && n_all < GSB_LAW_KERNELS_MAX)
 		all[n_all++] = others(away, here, n);
 	guess_lengths(all, n_all);

@@ -3,8 +3,8 @@
  *
  * A neighbour takes what its blocks are seen to do, not what its warps could: one that waits for memory leaves the
  * issue slots to others, and on other SMs it costs nothing but bandwidth. What a kernel does is known once a block of
- * it has ended. Until then it is taken to load a line of memory at every sixteenth instruction of a warp, and to have blocks as long
- * as those of the others.
+ * it has ended, and then it also says what it asks for, so that the law reckons queues (law.h). Until then it is taken to load a line of memory at
+ * every sixteenth instruction of a warp, and to have blocks as long as those of the others, and speeds beside it go by the table.
  */
 #ifndef GSB_MODEL_TIME_COMPANY_H
 #define GSB_MODEL_TIME_COMPANY_H
@@ -40,6 +40,18 @@ struct gsb_elsewhere {
 	double dram; /* share of the memory's bandwidth that they want; more than 1 is as good as 1 */
 	uint64_t warps; /* of those that want any */
 };
+
+/**
+ * gsb_company_demand() - what a kernel wants of each unit, as the clock of the emulated device knows it
+ * @block:      of it
+ * @on_sm:      such blocks that an SM does in a second       @on_device: that all do together
+ * @units:      shares, 0 .. 1. Unknown, and so 0, are those of which blocks are not counted
+ *
+ * Source:  gsb_counts_demand(); the device has no caches, and an access of shared memory is taken for one pass.
+ * Context: pure, any thread.
+ */
+void gsb_company_demand(const struct gsb_arch *arch, const struct gsb_block_work *block,
+			double on_sm, double on_device, double units[GSB_N_UNITS]);
 
 /* Share of the memory's bandwidth that a grid wants which has the device for itself, as far as its blocks are placed. */
 double gsb_company_dram(const struct gsb_arch *arch, const struct gsb_neighbour *k);

@@ -59,6 +59,7 @@ struct mix {
 	unsigned int n_known,
 		n_silent; /* kernels whose requests are known, or not, though they want units */
 	uint32_t share;	  /* kernels that had to stop for others */
+	bool by_table;	  /* also where requests are known */
 	struct kernel kernels[KERNELS_MAX];
 	struct row rows[ROWS_MAX];
 };
@@ -454,8 +455,8 @@ static void find_meetings(struct mix *m)
 static bool is_sane(const struct gsb_resident *r, uint32_t n_sms)
 {
 	bool sane = r->block_ns >= 0 && isfinite(r->block_ns) && r->in_flight >= 0 &&
-		    isfinite(r->in_flight) && r->backlog >= 0 && r->backlog <= 1 &&
-		    r->sms.first < n_sms && r->sms.n <= n_sms - r->sms.first &&
+		    isfinite(r->in_flight) && r->backlog >= 0 && r->backlog <= 1 && r->alike >= 0 &&
+		    r->alike <= 1 && r->sms.first < n_sms && r->sms.n <= n_sms - r->sms.first &&
 		    (r->sms.n || !r->sms.first);
 
 	for (unsigned int u = 0; u < GSB_N_UNITS; u++)
@@ -475,20 +476,37 @@ static void add_row(struct mix *m, struct kernel *k, unsigned int unit)
 	row->price[k - m->kernels] = row->demand;
 }
 
+/* The table's kernels all want issue slots besides, and a stream from the device's memory its part of the L2: the figures of their units have
+ * that in them, and do not count it twice. */
+static bool is_besides(const struct kernel *k, enum gsb_unit unit)
+{
+	if (unit == k->full)
+		return false;
+	return gsb_unit_place(unit) == GSB_UNIT_ISSUE ||
+	       (gsb_unit_is_memory(unit) && gsb_unit_is_memory(k->full));
+}
+
+static bool has_row(const struct mix *m, const struct kernel *k, enum gsb_unit unit)
+{
+	if (unit == GSB_UNIT_REQUESTS || k->r->demand[unit] <= 0)
+		return false;
+	return !m->by_table || k->r->demand[GSB_UNIT_REQUESTS] <= 0 || !is_besides(k, unit);
+}
+
 static void add_kernel(struct mix *m, const struct gsb_resident *r, uint32_t n_sms)
 {
 	struct kernel *k = &m->kernels[m->n++];
 
 	*k = (struct kernel){.r = r, .rows = m->n_rows, .sms = r->sms, .weight = 1, .most = 1};
 	k->full = gsb_unit_most_wanted(r->demand);
-	k->known = r->demand[GSB_UNIT_REQUESTS] > 0;
+	k->known = r->demand[GSB_UNIT_REQUESTS] > 0 && !m->by_table;
 	m->n_known += k->known;
 	m->n_silent += !k->known && k->full < GSB_UNIT_UP && r->demand[k->full] > 0;
 	k->requests = r->in_flight > 0 ? r->in_flight : 1;
 	if (!k->sms.n)
 		k->sms.n = n_sms;
 	for (unsigned int u = 0; u < GSB_N_UNITS; u++)
-		if (r->demand[u] > 0 && u != GSB_UNIT_REQUESTS)
+		if (has_row(m, k, (enum gsb_unit)u))
 			add_row(m, k, u);
 	k->rows_end = m->n_rows;
 }
@@ -510,21 +528,17 @@ static void set_weights(struct mix *m)
 	}
 }
 
-int gsb_law_speeds(const struct gsb_interference *f, uint32_t n_sms, const struct gsb_resident *r,
-		   unsigned int n, double *speeds)
+static void find_speeds(const struct gsb_interference *f, uint32_t n_sms,
+			const struct gsb_resident *r, unsigned int n, bool by_table, double *speeds)
 {
 	struct mix m; /* most of it is not used, and so not cleared */
 
-	if (n > KERNELS_MAX)
-		return -E2BIG;
 	m.f = f;
 	m.n = m.n_rows = m.n_known = m.n_silent = 0;
 	m.share = 0;
-	for (unsigned int i = 0; i < n; i++) {
-		if (!is_sane(&r[i], n_sms))
-			return -EINVAL;
+	m.by_table = by_table;
+	for (unsigned int i = 0; i < n; i++)
 		add_kernel(&m, &r[i], n_sms);
-	}
 	find_meetings(&m);
 	set_weights(&m);
 	set_most(&m);
@@ -532,5 +546,37 @@ int gsb_law_speeds(const struct gsb_interference *f, uint32_t n_sms, const struc
 	settle(&m);
 	for (unsigned int i = 0; i < n; i++)
 		speeds[i] = fmin(1, fmax(m.kernels[i].speed, GSB_STARVED));
+}
+
+/* How far speeds go by the table: as far as the one is that is least like its kernels. Who wants nothing is in nobody's way. */
+static double part_by_table(const struct gsb_resident *r, unsigned int n)
+{
+	double part = 1;
+
+	for (unsigned int i = 0; i < n; i++)
+		if (r[i].demand[GSB_UNIT_REQUESTS] > 0 &&
+		    r[i].demand[gsb_unit_most_wanted(r[i].demand)] > 0)
+			part = less(part, r[i].alike);
+	return part;
+}
+
+int gsb_law_speeds(const struct gsb_interference *f, uint32_t n_sms, const struct gsb_resident *r,
+		   unsigned int n, double *speeds)
+{
+	double by_queues[KERNELS_MAX], part;
+
+	if (n > KERNELS_MAX)
+		return -E2BIG;
+	for (unsigned int i = 0; i < n; i++)
+		if (!is_sane(&r[i], n_sms))
+			return -EINVAL;
+	part = part_by_table(r, n);
+	if (part > 0)
+		find_speeds(f, n_sms, r, n, true, speeds);
+	if (part < 1)
+		find_speeds(f, n_sms, r, n, false, part > 0 ? by_queues : speeds);
+	if (part > 0 && part < 1)
+		for (unsigned int i = 0; i < n; i++)
+			speeds[i] = pow(speeds[i], part) * pow(by_queues[i], 1 - part);
 	return 0;
 }

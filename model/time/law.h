@@ -13,11 +13,15 @@
  *  - loads, stores and atomics stand in one queue, wherever they go: behind those for which the memory has no room all wait. Of kernels whose
  *    requests are known (GSB_UNIT_REQUESTS) this is reckoned, from three rules (queueing.h), and no table is needed.
  *
+ * The table says what was measured of kernels that fill one unit and want little else; of others the queues say more. So where requests
+ * are known, speeds go by the table as far as the kernel that is least like those is like them, and by the queues for the rest: the one
+ * place in which this is decided, for the emulated clock and for who asks what would be if (doc/model.md#table-or-queues).
+ *
  * What is shared is filled like water: the speeds of all rise together, each at the pace of its weight, until
  * a unit is full for one of them, which stays where it is while the others go on. One kernel alone has speed 1.
  *
  * Pure: no clock, no thread, no allocation. Its work grows with the pairs of kernels times the pairs of their units that meet: 4,500
- * instructions for 2 kernels of three units each, 145,000 for 16; with requests 5,900 and 246,000.
+ * instructions for 2 kernels of three units each, 145,000 for 16; with requests 5,900 and 246,000; both where speeds are of both laws.
  */
 #ifndef GSB_MODEL_TIME_LAW_H
 #define GSB_MODEL_TIME_LAW_H
@@ -38,6 +42,8 @@ struct gsb_resident {
 	double in_flight;
 	/* How far its warps queue at the unit that it wants most, 0 .. 1, where 1 is that with fewer of them it would be as fast. */
 	double backlog;
+	/* Of one whose requests are known: how far it is as the kernels that the table is of, 0 .. 1 (gsb_demand_alike()). */
+	double alike;
 	struct gsb_sm_range sms;
 	uint64_t started_ns; /* of its oldest blocks; of equal ones the lower index is older */
 	double block_ns;     /* of one block alone; 0: none ends, or it is not known */

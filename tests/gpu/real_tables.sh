@@ -131,6 +131,12 @@ predict_lets_those_wait_whose_requests_are_known() {
 	predict
 	has "$dir/p" '# fma: dense 1.000 requests 0.040'
 	has "$dir/p" '# sin: issue 0.001 sfu 1.000 requests 0.040'
+	# each fills one unit, as the kernels of the table
+	has "$dir/p" 'fma,sin 4,4 0.990000,0.050000 1.9596 1.000000,1.000000 1.0000 0.500000,0.500000 2.0000'
+	# and these two units, as none of them
+	sed -i 's/^\(sin\t1045440\t[0-9]*\)\t0\t/\1\t418176000\t/' "$dir/counts"
+	predict
+	has "$dir/p" '# sin: issue 0.001 sfu 1.000 fp64 0.800 requests 0.040'
 	grep -qP '^fma,sin\t4,4\t0.999[0-9]*,0.833[0-9]*\t' "$dir/p" || fail "$(cat "$dir/p")"
 	# who asks more often than that stalls
 	sed -i 's/\t10454400$/\t10454401/; s/^sin.*/&/' "$dir/counts"

@@ -22,11 +22,15 @@ found() {
 		END { exit bad || seen != 1 }' "$1" || fail "beside $2 $3"
 }
 
-# Of what kernels want besides, and so cannot be seen alone, there is no line here: all of them want issue slots.
+# All nine lines: what a kernel wants besides its unit, as all of these want issue slots, is in the figure of its unit.
 calibrate_finds_the_table_that_the_clock_goes_by() {
 	gpu "$dir/gpu.txt"
 	"$model" calibrate --device "emu:$dir/gpu.txt" >"$dir/found"
 	found "$dir/found" issue issue .99 0
+	found "$dir/found" issue shared 1 1
+	found "$dir/found" issue dram 1 1
+	found "$dir/found" shared issue 1 1
+	found "$dir/found" dram issue 1 1
 	found "$dir/found" shared shared .99 .005
 	found "$dir/found" shared dram 1 .03
 	found "$dir/found" dram shared .99 .90

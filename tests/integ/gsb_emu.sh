@@ -180,15 +180,15 @@ emu_stat_is_the_same_on_any_number_of_workers() {
 
 emu_stat_gives_demands_that_gsb_model_reads() {
 	"$emu" stat --demands "$ptx/vadd.nvcc.ptx" -k vadd -g 4000 -b 256 buf:f32:1024 buf:f32:1024 buf:f32:1024 u32:1000 >"$dir/vadd"
-	expect_equal "$(head -1 "$dir/vadd")" 'name threads regs smem blocks issue shared bandwidth solo_us'
-	expect_match "$(cat "$dir/vadd")" '^vadd 256 [0-9]+ 0 4000 0\.[0-9]+ 0\.0000 0\.[0-9]+ [0-9.]+$'
+	expect_equal "$(head -1 "$dir/vadd")" 'name threads regs smem blocks issue shared l2 bandwidth barrier requests saturation solo_us'
+	expect_match "$(cat "$dir/vadd")" '^vadd 256 [0-9]+ 0 4000 0\.[0-9]+ 0\.0000 0\.[0-9]+ 0\.[0-9]+ 0\.0000 0\.[0-9]+ [01]\.[0-9]+ [0-9.]+$'
 	ok "$build/tools/gsb-model" pair "@$dir/vadd" @- <"$dir/vadd"
 	expect_match "$output" '^slowdown of the second with contention: '
 	expect_equal "$(grep -c '^vadd ' <<<"$output")" 2
 }
 
 # A cycle of an SM has four instructions and one access of shared memory. Each thread of many does as many accesses as it has other
-# instructions, but for a few, and shared memory is full before the issue slots are: the second of two such kernels has next to nothing of it.
+# instructions, but for a few: so shared memory is full, and half of the issue slots are. The second of two such kernels has next to nothing of it.
 emu_stat_gives_what_is_asked_of_shared_memory() {
 	local body='mov.u32 %r1, s;' i
 	for i in {1..60}; do
@@ -196,7 +196,7 @@ emu_stat_gives_what_is_asked_of_shared_memory() {
 	done
 	kernel "$dir/k.ptx" "$body"
 	"$emu" stat --demands "$dir/k.ptx" -g 1056 -b 256 buf:u32:1 >"$dir/k"
-	awk 'NR == 2 { if ($6 < 0.9 || $6 > 1 || $7 != 1 || $8 > 0.01) { print; exit 1 } }' "$dir/k" || fail "issue, shared, bandwidth: $(cat "$dir/k")"
+	awk 'NR == 2 { if ($6 < 0.45 || $6 > 0.55 || $7 < 0.95 || $7 > 1 || $9 > 0.01) { print; exit 1 } }' "$dir/k" || fail "issue, shared, bandwidth: $(cat "$dir/k")"
 	"$emu" stat --demands "$dir/k.ptx" -g 132 -b 32 buf:u32:1 >"$dir/few"
 	ok "$emu" stat "$dir/k.ptx" -g 132 -b 32 --json buf:u32:1
 	awk -v insns="$(metric 'Instruction Statistics' 'Executed Instructions')" -v shared="$(metric 'Shared Store' Requests)" '
@@ -204,10 +204,12 @@ emu_stat_gives_what_is_asked_of_shared_memory() {
 		fail "shared is not to issue as its accesses are to instructions: $(cat "$dir/few")"
 	ok "$build/tools/gsb-model" pair "@$dir/k" @- <"$dir/k"
 	expect_match "$output" '^slowdown of the second with contention: '
+	# An eighth of them would be as fast: a warp waits 4 cycles for each of some 120 instructions, 64 warps for 60 accesses of each.
+	awk 'NR == 2 { if ($12 < 0.12 || $12 > 0.14) { print; exit 1 } }' "$dir/k" || fail "saturation: $(cat "$dir/k")"
 	# One that only computes has the issue slots, and nothing else.
 	kernel "$dir/k.ptx" "${body//st.shared.u32 \[%r1\], %r0/add.u32 %r1, %r1, %r0}"
 	"$emu" stat --demands "$dir/k.ptx" -g 1056 -b 256 buf:u32:1 >"$dir/k"
-	awk 'NR == 2 { if ($6 < 0.9 || $6 > 1 || $7 + $8 > 0) { print; exit 1 } }' "$dir/k" || fail "issue, shared, bandwidth: $(cat "$dir/k")"
+	awk 'NR == 2 { if ($6 < 0.9 || $6 > 1 || $7 + $8 + $9 + $10 > 0 || $11 <= 0 || $11 > 0.001) { print; exit 1 } }' "$dir/k" || fail "issue, shared, bandwidth: $(cat "$dir/k")"
 }
 
 emu_says_of_a_fault_who_and_where() {

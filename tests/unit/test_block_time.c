@@ -40,6 +40,43 @@ static void test_block_time_in_company_is_bound_by_issue(void **state)
 	assert_int_equal(gsb_block_time_ns(&a, &w, &full), 200 * 32 / 4);
 }
 
+/* Loads and stores of both memories go one way, one a cycle. */
+static void test_block_time_in_company_is_bound_by_accesses(void **state)
+{
+	const struct gsb_arch a = plain_arch();
+	struct gsb_block_work w = {.n_warps = 2, .n_insns = 2000, .n_shared = 900};
+	const struct gsb_block_company alone = {2, 2}, full = {64, 64};
+
+	assert_int_equal(gsb_block_time_ns(&a, &w, &full), 900 * 32);
+	w.n_mem_insns = 100;
+	assert_int_equal(gsb_block_time_ns(&a, &w, &full), 1000 * 32);
+	w.n_mem_insns = 0;
+	w.n_insns = 4100;
+	assert_int_equal(gsb_block_time_ns(&a, &w, &full), 4100 * 32 / 4);
+	assert_int_equal(gsb_block_time_ns(&a, &w, &alone), 4100 / 2 * 4);
+}
+
+static void test_block_time_in_company_is_bound_by_barriers(void **state)
+{
+	const struct gsb_arch a = plain_arch();
+	const struct gsb_block_work w = {.n_warps = 2, .n_insns = 2000, .n_barriers = 500};
+	const struct gsb_block_company alone = {2, 2}, full = {64, 64};
+
+	assert_int_equal(gsb_block_time_ns(&a, &w, &full), 500 * 32 * 2);
+	assert_int_equal(gsb_block_time_ns(&a, &w, &alone), 1000 * 4);
+}
+
+/* With all units for itself, whoever is there: never more than the time of the block. */
+static void test_block_waits_for_its_own_results(void **state)
+{
+	const struct gsb_arch a = plain_arch();
+	struct gsb_block_work w = {.n_warps = 2, .n_insns = 200, .n_mem_insns = 4, .sleep_ns = 20};
+
+	assert_int_equal(gsb_block_wait_ns(&a, &w), 100 * 4 + 2 * 500 + 10);
+	w.alone_ns = 5000;
+	assert_int_equal(gsb_block_wait_ns(&a, &w), 5000 + 10);
+}
+
 static void test_block_time_in_company_is_bound_by_bandwidth(void **state)
 {
 	const struct gsb_arch a = plain_arch();
@@ -67,6 +104,8 @@ static void test_block_time_of_huge_counts_does_not_wrap(void **state)
 	const struct gsb_block_work w = {.n_warps = 1,
 					 .n_insns = UINT64_MAX,
 					 .n_mem_insns = UINT64_MAX,
+					 .n_shared = UINT64_MAX,
+					 .n_barriers = UINT64_MAX,
 					 .n_bytes = UINT64_MAX};
 	const struct gsb_block_company full = {64, 8448};
 
@@ -84,11 +123,13 @@ static void test_block_time_grows_with_each_count_and_with_company(void **state)
 	for (unsigned i = 0; i < 2000; i++) {
 		uint64_t t;
 
-		switch (i % 5) {
+		switch (i % 7) {
 		case 0: w.n_insns += 17 * i; break;
 		case 1: w.n_mem_insns += i % 7; break;
 		case 2: w.n_bytes += 31 * i; break;
 		case 3: w.sleep_ns += i % 3; break;
+		case 4: w.n_shared += 5 * i; break;
+		case 5: w.n_barriers += 3 * i; break;
 		default: company.sm_warps += i % 2, company.device_warps += i;
 		}
 		t = gsb_block_time_ns(a, &w, &company);
@@ -103,6 +144,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_block_time_alone_is_bound_by_its_own_latency),
 		cmocka_unit_test(test_block_time_in_company_is_bound_by_issue),
+		cmocka_unit_test(test_block_time_in_company_is_bound_by_accesses),
+		cmocka_unit_test(test_block_time_in_company_is_bound_by_barriers),
+		cmocka_unit_test(test_block_waits_for_its_own_results),
 		cmocka_unit_test(test_block_time_in_company_is_bound_by_bandwidth),
 		cmocka_unit_test(test_block_time_adds_sleep_and_is_never_zero),
 		cmocka_unit_test(test_block_time_of_huge_counts_does_not_wrap),

@@ -297,6 +297,58 @@ static void test_demand_at_says_how_far_its_warps_queue(void **state)
 	assert_true(r.backlog < 1e-9);
 }
 
+/* The kernels that the table was measured with: of units.cu, and what each wants besides, by its instructions. */
+static void test_demand_of_the_tables_kernels_is_like_them(void **state)
+{
+	static const double kernels[][GSB_N_UNITS] = {
+		{[GSB_UNIT_DENSE] = 1, [GSB_UNIT_REQUESTS] = .001},
+		{[GSB_UNIT_ALU] = 1, [GSB_UNIT_ISSUE] = .52},
+		{[GSB_UNIT_ISSUE] = 1},
+		{[GSB_UNIT_SHARED] = .97, [GSB_UNIT_REQUESTS] = .97, [GSB_UNIT_ISSUE] = .26},
+		{[GSB_UNIT_L1] = .97, [GSB_UNIT_REQUESTS] = .97, [GSB_UNIT_ISSUE] = .26},
+		{[GSB_UNIT_SFU] = 1, [GSB_UNIT_ISSUE] = .2},
+		{[GSB_UNIT_FP64] = 1, [GSB_UNIT_ISSUE] = .52, [GSB_UNIT_ALU] = .02},
+		{[GSB_UNIT_DRAM] = 1, [GSB_UNIT_L2] = .9, [GSB_UNIT_ISSUE] = .1},
+	};
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(kernels); i++)
+		assert_true(gsb_demand_alike(kernels[i], 1) == 1);
+}
+
+/* Neither who fills nothing nor who fills two units; half way in both respects it is a quarter. */
+static void test_demand_of_others_is_not_like_the_tables_kernels(void **state)
+{
+	double units[GSB_N_UNITS] = {[GSB_UNIT_SFU] = .8, [GSB_UNIT_REQUESTS] = 1};
+
+	assert_true(gsb_demand_alike(units, 1) < 1e-9);
+	units[GSB_UNIT_SFU] = 1;
+	assert_true(gsb_demand_alike(units, .8) < 1e-9);
+	assert_near(gsb_demand_alike(units, .875), .5);
+	units[GSB_UNIT_L2] = .75;
+	assert_true(gsb_demand_alike(units, 1) < 1e-9);
+	units[GSB_UNIT_L2] = .65;
+	assert_near(gsb_demand_alike(units, 1), .5);
+	units[GSB_UNIT_L2] = .65 / .875;
+	assert_near(gsb_demand_alike(units, .875), .25);
+}
+
+/* A memory that is full of requests under way is nothing of which the table knows: what counts is what was counted, at that residency. */
+static void test_demand_at_is_like_the_table_by_what_is_counted(void **state)
+{
+	static const struct gsb_curve flat = {2, {{.25, 1}, {1, 1}}}, linear = {1, {{1, 1}}};
+	struct gsb_demand d = {{[GSB_UNIT_DRAM] = .5, [GSB_UNIT_REQUESTS] = .01}};
+	struct gsb_resident r = {0};
+
+	gsb_demand_at(&d, &flat, 1, &r);
+	assert_near(r.demand[GSB_UNIT_DRAM], 1);
+	assert_true(r.alike < 1e-9);
+	d.units[GSB_UNIT_DRAM] = 1;
+	gsb_demand_at(&d, &flat, .5, &r);
+	assert_near(r.alike, 1);
+	gsb_demand_at(&d, &linear, .875, &r);
+	assert_near(r.alike, .5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -313,6 +365,9 @@ int main(void)
 		cmocka_unit_test(test_contend_refuses_bad_demand),
 		cmocka_unit_test(test_contend_curve_stands_for_saturation),
 		cmocka_unit_test(test_demand_at_says_how_far_its_warps_queue),
+		cmocka_unit_test(test_demand_of_the_tables_kernels_is_like_them),
+		cmocka_unit_test(test_demand_of_others_is_not_like_the_tables_kernels),
+		cmocka_unit_test(test_demand_at_is_like_the_table_by_what_is_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2689,7 +2689,7 @@ static uint64_t took_ns(const struct gsb_completion *c)
 	return c->end_ns - c->start_ns;
 }
 
-/* Both fill half of each SM; once it is known what they do, neither costs the other what it does not use. */
+/* One has half of the issue slots of each SM, the other waits; once it is known what they do, neither costs the other what it does not use. */
 static void test_kernels_that_want_different_things_cost_each_other_little(void **state)
 {
 	struct rig *rig = *state;
@@ -2699,7 +2699,7 @@ static void test_kernels_that_want_different_things_cost_each_other_little(void 
 	struct gsb_cmd cmd[2];
 	struct gsb_completion c[2];
 
-	cmd[0] = launch_cmd(rig, &(struct shot){"loop", 132, 1024, {a, 2000}, 0});
+	cmd[0] = launch_cmd(rig, &(struct shot){"loop", 132, 256, {a, 2000}, 0});
 	cmd[1] = launch_cmd(rig, &(struct shot){"loop", 132, 1024, {a, 180}, 1});
 	cmd[1].launch.function = kernel(rig, waiting, "wait");
 	for (unsigned i = 0; i < 2; i++) {

@@ -276,10 +276,57 @@ static void test_law_needs_no_table_where_requests_are_known(void **state)
 	assert_true(speeds[0] + speeds[1] < .7);
 }
 
-/* Of every other mix all requests are known. */
+/* Two that are as the table's kernels have what it says of them, whatever they ask for; as far as one of them is not, the queues count. */
+static void test_law_goes_by_the_table_as_far_as_all_are_like_it(void **state)
+{
+	struct gsb_resident r[3] = {asks(GSB_UNIT_SHARED, 1), asks(GSB_UNIT_SFU, .01),
+				    asks(GSB_UNIT_L2, .01)};
+
+	ASSERT_SPEEDS(((struct gsb_resident[]){r[0], r[1]}), 1e-6, 1, 1. / 3);
+	r[0].alike = r[1].alike = 1;
+	ASSERT_SPEEDS(((struct gsb_resident[]){r[0], r[1]}), .011, .97, .20);
+	r[1].alike = .25;
+	ASSERT_SPEEDS(((struct gsb_resident[]){r[0], r[1]}), .003, pow(.97, .25),
+		      pow(.20, .25) * pow(1. / 3, .75));
+	r[0].alike = 0;
+	ASSERT_SPEEDS(((struct gsb_resident[]){r[0], r[1]}), 1e-6, 1, 1. / 3);
+}
+
+/* What they want besides is in the table's figures: a stream has bytes of the L2, too, which are not loads at random. */
+static void test_law_takes_the_tables_kernels_by_their_unit(void **state)
+{
+	struct gsb_resident r[2] = {asks(GSB_UNIT_DRAM, .04), asks(GSB_UNIT_SHARED, 1)};
+
+	r[0].alike = r[1].alike = 1;
+	r[0].demand[GSB_UNIT_L2] = .5;
+	r[0].demand[GSB_UNIT_ISSUE] = .1;
+	r[1].demand[GSB_UNIT_ISSUE] = .3;
+	ASSERT_SPEEDS(r, .011, .99, .90);
+	r[0].demand[GSB_UNIT_REQUESTS] = r[1].demand[GSB_UNIT_REQUESTS] =
+		0; /* nobody knows whether they are such */
+	ASSERT_SPEEDS(r, .03, 1, .51);
+}
+
+/* Who wants nothing is in nobody's way, and says nothing of the law of the others. */
+static void test_law_asks_those_that_want_something(void **state)
+{
+	struct gsb_resident r[3] = {
+		asks(GSB_UNIT_SHARED, 1), asks(GSB_UNIT_SHARED, 1), {.backlog = 1}};
+
+	r[0].alike = r[1].alike = 1;
+	r[2].demand[GSB_UNIT_REQUESTS] = 1e-9;
+	r[0].demand[GSB_UNIT_SHARED] = r[1].demand[GSB_UNIT_SHARED] = .9;
+	ASSERT_SPEEDS(((struct gsb_resident[]){r[0], r[1]}), .001, 1, .1055);
+	ASSERT_SPEEDS(r, .001, 1, .1055, 1);
+	r[2].demand[GSB_UNIT_BARRIER] = .01;
+	ASSERT_SPEEDS(r, .001, 1, 1 / 201., 1);
+}
+
+/* Of every other mix all requests are known, and all are as much like the table's kernels. */
 static void random_mix(struct gsb_resident *r, unsigned int n)
 {
 	bool known = rand() % 2;
+	double alike = rand() % 3 / 2.0;
 
 	memset(r, 0, n * sizeof(*r));
 	for (unsigned int i = 0; i < n; i++) {
@@ -289,6 +336,7 @@ static void random_mix(struct gsb_resident *r, unsigned int n)
 		r[i].backlog = rand() % 101 / 100.0;
 		if (known)
 			r[i].demand[GSB_UNIT_REQUESTS] = (1 + rand() % 100) / 100.0;
+		r[i].alike = alike;
 		r[i].started_ns = (uint64_t)rand() % 100;
 		r[i].block_ns = rand() % 2 ? rand() % 1000 : 0;
 		if (rand() % 2)
@@ -308,6 +356,7 @@ static void test_law_random_mixes_stay_within_bounds(void **state)
 		double on_sfu = 0;
 
 		random_mix(r, n);
+		r[0].alike = rand() % 101 / 100.0;
 		speeds_of(r, n, speeds);
 		speeds_of(r, n, again);
 		assert_memory_equal(speeds, again, n * sizeof(*speeds));
@@ -354,6 +403,9 @@ static void test_law_refuses_what_is_no_kernel(void **state)
 	r[0].backlog = 1.1;
 	assert_int_equal(gsb_law_speeds(&f, N_SMS, r, 1, &speed), -EINVAL);
 	r[0].backlog = 0;
+	r[0].alike = -.1;
+	assert_int_equal(gsb_law_speeds(&f, N_SMS, r, 1, &speed), -EINVAL);
+	r[0].alike = 0;
 	r[0].sms = (struct gsb_sm_range){128, 5};
 	assert_int_equal(gsb_law_speeds(&f, N_SMS, r, 1, &speed), -EINVAL);
 	assert_int_equal(gsb_law_speeds(&f, N_SMS, r, GSB_LAW_KERNELS_MAX + 1, &speed), -E2BIG);
@@ -438,6 +490,9 @@ int main(void)
 		cmocka_unit_test(test_law_waits_for_who_is_on_its_sms),
 		cmocka_unit_test(test_law_slots_go_to_who_never_stalls),
 		cmocka_unit_test(test_law_needs_no_table_where_requests_are_known),
+		cmocka_unit_test(test_law_goes_by_the_table_as_far_as_all_are_like_it),
+		cmocka_unit_test(test_law_takes_the_tables_kernels_by_their_unit),
+		cmocka_unit_test(test_law_asks_those_that_want_something),
 		cmocka_unit_test(test_law_random_mixes_stay_within_bounds),
 		cmocka_unit_test(test_law_company_costs_somebody),
 		cmocka_unit_test(test_law_refuses_what_is_no_kernel),

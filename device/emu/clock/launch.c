@@ -227,6 +227,7 @@ static struct gsb_block_work work_of(const struct emu_job *job, const struct gsb
 		.n_mem_insns = done->n_mem_insns,
 		.n_shared = done->n_shared,
 		.n_bytes = done->n_sectors * SECTOR_BYTES,
+		.n_barriers = done->n_barriers,
 		.sleep_ns = done->sleep_ns,
 	};
 }
