@@ -191,6 +191,11 @@ tests_unit_test_engine_run_SOURCES = tests/unit/test_engine_run.c $(engine_kit)
 tests_unit_test_engine_run_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_run_LDADD = $(engine_test_libs)
 
+check_PROGRAMS += tests/unit/test_engine_burst
+tests_unit_test_engine_burst_SOURCES = tests/unit/test_engine_burst.c $(engine_kit)
+tests_unit_test_engine_burst_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_burst_LDADD = $(engine_test_libs)
+
 check_PROGRAMS += tests/unit/test_watchdog
 tests_unit_test_watchdog_SOURCES = tests/unit/test_watchdog.c
 tests_unit_test_watchdog_CFLAGS = $(engine_test_cflags)

@@ -235,21 +235,32 @@ static bool issue(struct gsb_engine *e)
 	return gsb_issue_all(&e->scheduler);
 }
 
-/* Issue as heads become ready, take completions as they come. */
+/*
+ * Issue as heads become ready; take completions as they come. Where several streams are on the device one of them nearly always has news: so
+ * what may go behind them goes in each round, until that is enough for a turn. Of a stream by itself it goes when there is no more news, as
+ * much as then may: in each round it would go in ones and twos.
+ */
 static bool work(struct gsb_engine *e)
 {
-	bool any = false;
+	struct gsb_scheduler *s = &e->scheduler;
+	bool any = false, enough = false;
 
-	for (int i = completion_rounds(e); i; i--) {
+	if (s->runs)
+		gsb_run_begin_turn(s);
+	for (int i = completion_rounds(e); i && !enough; i--) {
 		bool more;
 
 		gsb_streams_settle(&e->unsettled);
 		more = issue(e);
-		more |= gsb_complete_poll(&e->scheduler);
+		if (s->to_extend && s->clock.n_in_flight > 1)
+			enough = gsb_run_extend(s);
+		more |= gsb_complete_poll(s);
 		if (!more && !e->unsettled)
 			break;
 		any = true;
 	}
+	if (s->to_extend)
+		gsb_run_extend(s);
 	return any;
 }
 
@@ -322,7 +333,6 @@ bool gsb_engine_turn(struct gsb_engine *e)
 	any |= gsb_pinner_collect(&e->pinner) > 0;
 	any |= read_rings(e);
 	any |= work(e);
-	gsb_run_extend(&e->scheduler);
 	any |= e->scheduler.to_extend != 0;
 	any |= look_for_loss(e);
 	wake_tenants(e);

@@ -21,7 +21,7 @@
 #define CUDA_CHAIN_MAX		32 /* launches */
 #define CUDA_CHAIN_PARAMS_BYTES 8192
 #define CUDA_CHAIN_LENGTHS	6  /* 1, 2, 4, 8, 16 and 32 */
-#define CUDA_CHAIN_GRAPHS	16 /* of each length */
+#define CUDA_CHAIN_GRAPHS	64 /* of each length */
 
 struct cuda_device;
 struct cuda_graph;

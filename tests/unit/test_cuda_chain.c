@@ -329,6 +329,21 @@ static void test_there_are_so_many_graphs_and_no_more(void **state)
 	check_value(r);
 }
 
+/* As many programs as that with kernels of their own: none has to give its graph to the next, which would set all its kernels anew. */
+static void test_sequences_of_32_programs_have_graphs_of_their_own(void **state)
+{
+	struct rig *r = *state;
+
+	warm(r);
+	for (unsigned i = 0; i < 3 * 32; i++) {
+		run(r, 4, 0xf, 1 + i % 32);
+		collect(r);
+	}
+	assert_int_equal(fake.calls("cuGraphInstantiateWithFlags"), 32);
+	assert_int_equal(fake.live(FAKE_EXEC), 32);
+	check_value(r);
+}
+
 static void test_what_is_no_launch_keeps_its_place(void **state)
 {
 	static const uint32_t word = 100;
@@ -532,6 +547,7 @@ int main(void)
 		RIGGED(test_a_graph_of_the_same_sequence_is_taken_again),
 		RIGGED(test_a_graph_that_is_under_way_is_left_alone),
 		RIGGED(test_there_are_so_many_graphs_and_no_more),
+		RIGGED(test_sequences_of_32_programs_have_graphs_of_their_own),
 		RIGGED(test_what_is_no_launch_keeps_its_place),
 		RIGGED(test_blocks_that_are_new_to_the_driver_are_launched_plainly),
 		RIGGED(test_grids_that_are_none_are_refused_at_once),

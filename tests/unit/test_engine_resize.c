@@ -265,6 +265,16 @@ static CUresult nothing_lost(struct gsb_device *dev)
 	return CUDA_SUCCESS;
 }
 
+/* From now on short ones go behind what is on the device. */
+static void let_run(struct fixture *f)
+{
+	struct gsb_scheduler *s = &f->k.engine->scheduler;
+
+	f->k.dev->ops.lost = nothing_lost;
+	s->runs = gsb_run_is_possible(s);
+	assert_true(s->runs);
+}
+
 /*
  * The launch takes the place of a fill that ends in the same turn, when it is known already that more may go behind that one.
  * Behind a launch that has slices to come, what follows it would overtake them, and nobody would know how many are left.
@@ -272,13 +282,10 @@ static CUresult nothing_lost(struct gsb_device *dev)
 static void test_nothing_goes_behind_slices_before_the_last_has_ended(void **state)
 {
 	struct fixture *f = *state;
-	struct gsb_scheduler *s = &f->k.engine->scheduler;
 	struct kit_device *d = f->k.dev;
 	uint64_t done = kit_done(&f->t, 1);
 
-	d->ops.lost = nothing_lost;
-	s->runs = gsb_run_is_possible(s);
-	assert_true(s->runs);
+	let_run(f);
 	force(f, "slice:4");
 	kit_fill(&f->t, 1, f->mem);
 	kit_settle(&f->k);
@@ -293,6 +300,35 @@ static void test_nothing_goes_behind_slices_before_the_last_has_ended(void **sta
 	assert_int_equal(d->log[5].kind, GSB_CMD_FILL);
 	complete_next(f, 5, CUDA_SUCCESS);
 	assert_int_equal(kit_done(&f->t, 1), done + 3);
+}
+
+/* Beside another stream what stands behind what begins goes with it: not with slices, of which the first promise the device no more. */
+static void test_nothing_begins_with_slices(void **state)
+{
+	struct fixture *f = *state;
+	struct kit_device *d = f->k.dev;
+	uint64_t done = kit_done(&f->t, 1);
+
+	let_run(f);
+	force(f, "slice:4");
+	kit_stream_create(&f->t, 2, 0);
+	kit_fill(&f->t, 2, f->mem);
+	kit_settle(&f->k);
+	post_launch(f, 8, 1, 64, 0);
+	kit_fill(&f->t, 1, f->mem);
+	kit_settle(&f->k);
+	assert_int_equal(d->n_issued, 3);
+	assert_false(d->log[1].more);
+	assert_false(d->log[2].more);
+	for (unsigned i = 1; i < 5; i++)
+		complete_next(f, i, CUDA_SUCCESS);
+	assert_int_equal(d->n_issued, 6);
+	assert_int_equal(d->log[4].kind, GSB_CMD_LAUNCH);
+	assert_int_equal(d->log[5].kind, GSB_CMD_FILL);
+	complete_next(f, 5, CUDA_SUCCESS);
+	complete_next(f, 0, CUDA_SUCCESS);
+	assert_int_equal(kit_done(&f->t, 1), done + 2);
+	assert_int_equal(kit_done(&f->t, 2), 1);
 }
 
 /* ---- persistent blocks ---- */
@@ -1444,6 +1480,7 @@ int main(void)
 		CASE(test_tenant_that_dies_between_slices_leaves_nothing),
 		CASE(test_more_slices_than_blocks_are_as_many_as_blocks),
 		CASE(test_nothing_goes_behind_slices_before_the_last_has_ended),
+		CASE(test_nothing_begins_with_slices),
 		CASE(test_persistent_blocks_begin_with_a_counter_of_nothing),
 		CASE(test_blocks_with_a_lifetime_are_launched_until_all_tiles_are_taken),
 		CASE(test_no_more_blocks_than_tiles),

@@ -228,6 +228,29 @@ static void test_nothing_passes_by_what_is_held(void **state)
 	end(f, 2, 5 * US);
 }
 
+/* Beside another stream what begins takes with it what stands behind it: but not past who is held. */
+static void test_nothing_begins_with_others_while_one_is_held(void **state)
+{
+	struct fixture *f = *state;
+	struct kit_device *d = f->k.dev;
+
+	teach(f, 1 * US);
+	kit_stream_create(&f->t, 3, 0);
+	f->holds = true;
+	launch(f, 1, 1);
+	launch(f, 2, 1);
+	launch(f, 3, 5);
+	assert_int_equal(d->n_issued, 2);
+	assert_false(d->log[1].more);
+	f->holds = false;
+	end(f, 0, 1 * US);
+	for (unsigned i = 1; i < 7; i++)
+		end(f, i, 1 * US);
+	assert_int_equal(d->n_issued, 7);
+	assert_int_equal(kit_done(&f->t, 3), 5);
+	assert_int_equal(kit_done(&f->t, 2), 1);
+}
+
 static void test_policy_without_runs_is_asked_each_time(void **state)
 {
 	struct fixture *f = *state;
@@ -540,6 +563,7 @@ int main(void)
 		ON(test_all_that_are_behind_are_short_together, setup),
 		ON(test_so_many_go_and_no_more, setup),
 		ON(test_nothing_passes_by_what_is_held, setup),
+		ON(test_nothing_begins_with_others_while_one_is_held, setup),
 		ON(test_policy_without_runs_is_asked_each_time, setup),
 		ON(test_none_where_a_fault_ends_one_command_alone, setup_faulty),
 		ON(test_none_in_virtual_time, setup_virtual),

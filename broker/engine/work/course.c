@@ -417,8 +417,10 @@ static int begin(struct gsb_flight *f, struct gsb_item *item, const struct gsb_s
 static GSB_NOINLINE int begin_shaped(struct gsb_flight *f, struct gsb_item *item,
 				     const struct gsb_shape *shape)
 {
-	int err = begin(f, item, shape);
+	int err;
 
+	item->cmd.more = false; /* of its stream: more of its own may come */
+	err = begin(f, item, shape);
 	if (!err || f->course.n_open)
 		return 0; /* what is in the queue comes back, and then it ends */
 	drop_second(&f->course);

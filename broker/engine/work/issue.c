@@ -296,8 +296,6 @@ static void note_item(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb_
 		s->n_copies[w->direction]++;
 	}
 	claim->n_issued++;
-	if (s->runs)
-		gsb_run_look(s, f);
 }
 
 /* It is on the device. */
@@ -401,11 +399,11 @@ static GSB_NOINLINE void tell_issued(struct gsb_scheduler *s, const struct gsb_v
 	gsb_trace_end(&c->head, to);
 }
 
+/* And, where its command says so, what stands behind it. */
 static void start(struct gsb_scheduler *s, struct gsb_item *item, const struct gsb_decision *d)
 {
 	unsigned i = (unsigned)__builtin_ctz(s->free_flights);
 	struct gsb_flight *f = &s->flights[i];
-	struct gsb_tenant *t = tenant_of(item);
 	struct gsb_shape shape = shape_of(item, d);
 	int err;
 
@@ -423,7 +421,10 @@ static void start(struct gsb_scheduler *s, struct gsb_item *item, const struct g
 		return;
 	}
 	note_start(s, f, item, d);
-	t->stats.n_resized += f->course.shape.form != GSB_SHAPE_AS_ASKED;
+	if (gsb_unlikely(item->cmd.more))
+		gsb_run_begin(f);
+	if (gsb_unlikely(f->course.shape.form != GSB_SHAPE_AS_ASKED))
+		tenant_of(item)->stats.n_resized++;
 }
 
 /* ---- runs ---- */
@@ -458,6 +459,7 @@ void gsb_issue_follow(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb_
 	next->head = gsb_head_create(&s->ready, next);
 	gsb_view_describe(next, &next->head->work);
 	note_item(s, f, next, &same, next->op.ready_ns);
+	gsb_run_look(s, f);
 	s->n_decisions++;
 }
 
@@ -541,6 +543,8 @@ static bool decide(struct gsb_scheduler *s, bool must)
 	/* Indices are of now: each that goes moves those behind it. */
 	for (unsigned i = 0; i < n_issued; i++)
 		items[i] = gsb_head_of(gsb_ready_works(&s->ready)[out[i].ready])->item;
+	if (s->runs)
+		gsb_run_decided(s, items, n_issued);
 	/* A refused command fails its context, and then items of it are ready no more. */
 	for (unsigned i = 0; i < n_issued; i++)
 		if (items[i]->ready)

@@ -16,6 +16,7 @@
 #define RUN_MAX	   64	  /* of them */
 #define MARKS_MAX  8	  /* that stand between two */
 #define AT_ONCE	   32 /* in a turn, and then others are looked at: the driver takes some 10 us */
+#define LEAST	   16 /* with one that begins beside others; it counts: three times as long as for one */
 
 static struct gsb_item *to_item(struct gsb_op *op)
 {
@@ -111,7 +112,7 @@ static int issue(struct gsb_flight *f, struct gsb_item *item, bool more)
 	return 0;
 }
 
-/* At most @most; returns how many. */
+/* At most @most; returns how many. Of those that the device was promised the first is issued in any case. */
 static unsigned extend(struct gsb_flight *f, unsigned most)
 {
 	struct gsb_item *item = behind(last_of(f), f->run.n_behind, f->run.behind_ns), *next;
@@ -141,19 +142,60 @@ static bool may_be_followed(const struct gsb_flight *f)
 	return f->item && f->course.shape.form == GSB_SHAPE_AS_ASKED;
 }
 
-void gsb_run_extend(struct gsb_scheduler *s)
+void gsb_run_begin_turn(struct gsb_scheduler *s)
 {
-	unsigned left = AT_ONCE;
+	s->may_follow = AT_ONCE;
+}
+
+bool gsb_run_extend(struct gsb_scheduler *s)
+{
+	unsigned *left = &s->may_follow;
 
 	if (s->ready.n)
 		s->to_extend = 0;
-	while (s->to_extend && left) {
+	while (s->to_extend && *left) {
 		struct gsb_flight *f = next_to_extend(s);
 
-		left -= may_be_followed(f) ? extend(f, left) : 0;
-		if (left)
+		*left -= may_be_followed(f) ? extend(f, *left) : 0;
+		if (*left)
 			s->to_extend &= ~(1u << (f - s->flights));
 	}
+	return !*left;
+}
+
+/* So many of a stream together where n begin. */
+static unsigned share_of(unsigned n)
+{
+	unsigned share = AT_ONCE / n;
+
+	return share > LEAST ? share : LEAST;
+}
+
+/* So many flights that begin next: those of the lowest free bits. */
+static void look_at_next(struct gsb_scheduler *s, unsigned n)
+{
+	uint32_t left = s->free_flights;
+
+	for (unsigned i = 0; i < n; i++, left &= left - 1)
+		s->to_extend |= left & -left;
+}
+
+void gsb_run_decided(struct gsb_scheduler *s, struct gsb_item *const items[], unsigned n)
+{
+	look_at_next(s, n);
+	if (n != s->ready.n || n + s->clock.n_in_flight <= 1)
+		return;
+	s->together = share_of(n);
+	for (unsigned i = 0; i < n; i++)
+		items[i]->cmd.more = behind(items[i], 0, 0) != NULL;
+}
+
+void gsb_run_begin(struct gsb_flight *f)
+{
+	struct gsb_scheduler *s = f->item->scheduler;
+	unsigned n = 1 + extend(f, s->together - 1);
+
+	s->may_follow -= n < s->may_follow ? n : s->may_follow;
 }
 
 void gsb_run_look(struct gsb_scheduler *s, const struct gsb_flight *f)

@@ -73,6 +73,8 @@ struct gsb_scheduler {
 	uint64_t critical_wait_ns;
 	bool runs;	      /* gsb_run_is_possible() */
 	unsigned extend_from; /* with which of those to begin */
+	unsigned may_follow;  /* that many more in this turn */
+	unsigned together;    /* of a stream, by the last decision that said so of any */
 	uint32_t to_extend;   /* a bit for each flight behind which more may go */
 	struct gsb_flight flights[GSB_N_QUEUES]; /* clock.n_in_flight of them */
 	uint32_t free_flights;			 /* a bit for each of the others */
