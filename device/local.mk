@@ -86,12 +86,14 @@ tests_unit_test_device_range_LDADD = libdevice.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_device_ops
 tests_unit_test_device_ops_SOURCES = tests/unit/test_device_ops.c tests/unit/device_kernels.h
+EXTRA_tests_unit_test_device_ops_DEPENDENCIES = broker/gsb-lane
 tests_unit_test_device_ops_CPPFLAGS = $(AM_CPPFLAGS) $(lane_program)
 tests_unit_test_device_ops_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_device_ops_LDADD = libdevice.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_lanes
 tests_unit_test_lanes_SOURCES = tests/unit/test_lanes.c
+EXTRA_tests_unit_test_lanes_DEPENDENCIES = broker/gsb-lane
 tests_unit_test_lanes_CPPFLAGS = $(AM_CPPFLAGS) $(lane_program)
 tests_unit_test_lanes_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_lanes_LDADD = libdevice.la $(CMOCKA_LIBS)

@@ -15,7 +15,7 @@ tests_unit_test_cuda_ops_SOURCES = tests/unit/test_device_ops.c tests/unit/devic
 tests_unit_test_cuda_ops_CPPFLAGS = $(AM_CPPFLAGS) $(fake_libcuda) $(lane_program)
 tests_unit_test_cuda_ops_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_cuda_ops_LDADD = libdevice.la $(CMOCKA_LIBS)
-EXTRA_tests_unit_test_cuda_ops_DEPENDENCIES = tests/fake/libcuda.so
+EXTRA_tests_unit_test_cuda_ops_DEPENDENCIES = tests/fake/libcuda.so broker/gsb-lane
 
 check_PROGRAMS += tests/unit/test_cuda_failures
 tests_unit_test_cuda_failures_SOURCES = tests/unit/test_cuda_failures.c tests/unit/device_kernels.h
