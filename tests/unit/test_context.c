@@ -419,7 +419,7 @@ static uint64_t image_sum(const void *bytes, uint64_t n)
 
 static void test_module_image_arrives_byte_by_byte(void **state)
 {
-	size_t size = 300000;
+	size_t size = 600000; /* more than a chunk */
 	char *text = malloc(size + 1);
 	CUmodule mod;
 
