@@ -3,6 +3,9 @@
  */
 #include "tests/unit/interpose.h"
 
+#include <signal.h>
+#include <sys/mman.h>
+
 #define BIG (9u << 20) /* more than the staging memory of the test */
 
 static CUdeviceptr dev; /* BIG bytes */
@@ -335,6 +338,59 @@ static void test_copy_leaves_chunks_for_another_thread(void **state)
 	engine->hold = false;
 	assert_cu(waiter_join(&w));
 	assert_cu(cu.cuCtxSynchronize());
+}
+
+#define PITCH 65536u
+#define ROWS  128u
+#define WIDTH 40000u /* eight rows are a piece */
+
+static pthread_t copier;
+static _Atomic unsigned n_faults, n_faults_elsewhere;
+
+static void allow_page(int signal, siginfo_t *info, void *where)
+{
+	const uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)4095;
+
+	n_faults++;
+	n_faults_elsewhere += !pthread_equal(pthread_self(), copier);
+	mprotect((void *)page, 4096, PROT_READ | PROT_WRITE);
+}
+
+/* Of each piece all rows but the first may only be read, until the program's handler has been told. */
+static void test_program_that_handles_faults_handles_those_of_its_own_thread(void **state)
+{
+	const struct sigaction action = {.sa_sigaction = allow_page, .sa_flags = SA_SIGINFO};
+	struct sigaction before;
+	uint8_t *to = mmap(NULL, PITCH * ROWS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			   -1, 0);
+	const CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+				 .srcDevice = dev,
+				 .srcPitch = PITCH,
+				 .dstMemoryType = CU_MEMORYTYPE_HOST,
+				 .dstHost = to,
+				 .dstPitch = PITCH,
+				 .WidthInBytes = WIDTH,
+				 .Height = ROWS};
+
+	assert_true(to != MAP_FAILED);
+	copier = pthread_self();
+	sigaction(SIGSEGV, &action, &before);
+	for (unsigned i = 0; i < 20; i++) {
+		memset(to, 0, PITCH * ROWS);
+		for (unsigned y = 0; y < ROWS; y++)
+			if (y % 8)
+				mprotect(to + y * PITCH, PITCH, PROT_READ);
+		n_faults = 0;
+		assert_cu(cu.cuMemcpy2D_v2(&c));
+		assert_int_not_equal(n_faults, 0);
+		assert_int_equal(n_faults_elsewhere, 0);
+		mprotect(to, PITCH * ROWS, PROT_READ | PROT_WRITE);
+		for (unsigned y = 0; y < ROWS; y++)
+			assert_int_equal(to[y * PITCH + WIDTH - 1],
+					 fake_byte(dev + y * PITCH + WIDTH - 1));
+	}
+	sigaction(SIGSEGV, &before, NULL);
+	munmap(to, PITCH * ROWS);
 }
 
 static CUresult call_dtoh_async(void *arg)
@@ -924,6 +980,8 @@ int main(void)
 		cmocka_unit_test_setup(test_fills_with_bad_targets_are_refused, set_up),
 		cmocka_unit_test_setup(test_pieces_are_smaller_the_smaller_a_copy_is, set_up),
 		cmocka_unit_test_setup(test_copy_leaves_chunks_for_another_thread, set_up),
+		cmocka_unit_test_setup(
+			test_program_that_handles_faults_handles_those_of_its_own_thread, set_up),
 		cmocka_unit_test_setup(test_many_threads_share_the_staging_memory, set_up),
 	};
 	int failed;

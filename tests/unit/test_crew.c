@@ -391,6 +391,32 @@ static void test_faults_are_the_givers_where_the_program_handles_them(void **sta
 	close(file);
 }
 
+/* With a handler for this one alone; the library of these tests has its own. */
+static bool is_guarded(int signal)
+{
+	const struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+	const struct sigaction none = {.sa_handler = SIG_DFL};
+	struct sigaction before[3];
+	struct gsb_crew c;
+
+	sigaction(SIGSEGV, &none, &before[0]);
+	sigaction(SIGBUS, &none, &before[1]);
+	sigaction(signal, &action, &before[2]);
+	gsb_crew_take(&c, LARGE, 7);
+	gsb_crew_release(&c);
+	sigaction(signal, &before[2], NULL);
+	unwatch_faults(before);
+	return c.is_guarded;
+}
+
+static void test_handler_of_either_signal_counts(void **state)
+{
+	see(16, 16, 1);
+	assert_false(is_guarded(SIGUSR1));
+	assert_true(is_guarded(SIGSEGV));
+	assert_true(is_guarded(SIGBUS));
+}
+
 /* The crew does what can be touched, whoever handles faults. */
 static void test_memory_in_order_is_touched_by_the_crew_beside_a_handler(void **state)
 {
@@ -566,6 +592,7 @@ int main(void)
 		cmocka_unit_test(test_child_begins_anew),
 		cmocka_unit_test(test_who_waits_for_a_part_has_it_done),
 		cmocka_unit_test(test_faults_are_the_givers_where_the_program_handles_them),
+		cmocka_unit_test(test_handler_of_either_signal_counts),
 		cmocka_unit_test(test_memory_in_order_is_touched_by_the_crew_beside_a_handler),
 		cmocka_unit_test(test_helpers_are_half_of_what_is_left),
 		cmocka_unit_test(test_helpers_that_were_in_the_way_are_given_up),
