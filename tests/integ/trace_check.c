@@ -190,7 +190,7 @@ static void on_decided(const struct gsb_trace_record *rec)
 	else
 		step(rec, DECIDED, 1u << READY | 1u << HELD);
 	/* What goes on behind another in its queue is told as that one ends, which is not beside it. */
-	if (d->n_running + (d->reason == GSB_TRACE_REASON_RUN) != all.n_flights)
+	if (d->n_running + (d->reason == GSB_TRACE_REASON_RUN ? 1u : 0) != all.n_flights)
 		bad(rec, "the policy was not shown what is on the device");
 	while (n < GSB_ARRAY_LEN(d->beside) && d->beside[n]) {
 		if (chain_of(rec, d->beside[n++])->stage != ISSUED)
