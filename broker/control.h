@@ -352,6 +352,8 @@ enum gsb_resize_mode { GSB_RESIZE_MODE_OFF, GSB_RESIZE_MODE_SAFE, GSB_RESIZE_MOD
  *   --control-fd N       the engine's end of the socketpair
  *   --device SPEC        "emu:h200", "null", ... (device/ops.h)
  *   --policy NAME        order of issue; default fifo
+ *   --critical-sms-percent N
+ *                        of the SMs, kept free for critical tenants; default 12
  *   --critical-wait-us N a critical tenant waits so long for SMs, if that can be; 0 = as it comes
  *   --workers N          emu: threads that execute blocks; 0 = one for each CPU
  *   --mem-limit BYTES    device memory to offer; 0 = what the device has

@@ -54,6 +54,7 @@ struct gsb_sim_params {
 	const uint32_t *slowdown_percents; /* likewise: their limits; NULL: none has one */
 	const uint64_t *deadlines_ns;	   /* likewise: their deadlines; NULL: none has one */
 	uint32_t critical;		   /* the tenant that is; 0: none */
+	uint32_t reserved_percent;	   /* of the SMs, for it; 0: GSB_RESERVED_PERCENT */
 	uint64_t critical_wait_ns;	   /* as the view has it */
 	bool resizes; /* launches that are not cooperative may be made in every shape */
 	uint64_t *

@@ -141,6 +141,14 @@ static unsigned list_there(const struct gsb_sim *s)
 	return n;
 }
 
+static uint32_t n_reserved(const struct gsb_sim *s)
+{
+	uint32_t percent = s->p->reserved_percent;
+
+	return gsb_reserved_sms(s->p->arch->n_sms, s->p->arch->sm_group,
+				percent ? percent : GSB_RESERVED_PERCENT);
+}
+
 /* For the policies that predict: as the engine notes it. */
 static void note_run(struct gsb_sim *s, const struct gsb_sim_flight *f)
 {
@@ -159,7 +167,7 @@ static void note_run(struct gsb_sim *s, const struct gsb_sim_flight *f)
 	gsb_estimates_note(s->p->estimates, s->p->arch, &run);
 	gsb_claim_note_habit(claim, s->p->arch, &item->work, run.took_ns, s->now_ns);
 	if (claim->critical)
-		gsb_yield_note(&claim->yield, s->p->arch, &item->work, f->company.others,
+		gsb_yield_note(&claim->yield, n_reserved(s), &item->work, f->company.others,
 			       s->now_ns);
 	gsb_cap_note(&claim->cap, gsb_cap_limit(claim, s->there, list_there(s), s->now_ns),
 		     s->p->estimates, &run, s->now_ns);
@@ -216,6 +224,7 @@ static struct gsb_view look(const struct gsb_sim *s, const struct gsb_work **run
 		.n_free_queues = GSB_N_QUEUES - s->n_running,
 		.memory_bytes = s->p->arch->mem_bytes,
 		.estimates = s->p->estimates,
+		.n_reserved = n_reserved(s),
 		.critical_wait_ns = s->p->critical_wait_ns,
 		.must = must,
 	};

@@ -41,8 +41,9 @@ struct gsb_engine_params {
 	uint64_t gate_timeout_ns;  /* virtual clock: real time until a running tenant is charged */
 	uint64_t kernel_limit_ns;  /* real time; 0 = none */
 	uint64_t critical_wait_ns; /* as struct gsb_view has it */
-	unsigned start_line;	   /* tenants that begin together; 0, 1: each for itself */
-	uint64_t start_line_ns;	   /* real time that they wait for each other */
+	unsigned critical_sms_percent; /* of the SMs, kept free for critical tenants */
+	unsigned start_line;	       /* tenants that begin together; 0, 1: each for itself */
+	uint64_t start_line_ns;	       /* real time that they wait for each other */
 	struct gsb_resizing resizing;
 };
 

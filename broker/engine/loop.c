@@ -22,8 +22,9 @@
 #include "broker/engine/order/stream.h"
 #include "broker/engine/start_line.h"
 #include "broker/engine/tell.h"
-#include "trace/compact.h"
 #include "broker/engine/work/times.h"
+#include "broker/policy/bound.h"
+#include "trace/compact.h"
 #include "shm/wait.h"
 
 #define LAST_WORDS_NS \
@@ -130,6 +131,8 @@ int gsb_engine_create(struct gsb_device *dev, const struct gsb_engine_params *p,
 		goto err_scheduler;
 	e->scheduler.clock.host_call_ns = p->host_call_ns;
 	e->scheduler.critical_wait_ns = p->critical_wait_ns;
+	e->scheduler.n_reserved = gsb_reserved_sms(e->info->arch.n_sms, e->info->arch.sm_group,
+						   p->critical_sms_percent);
 	if (keeps_times(e))
 		gsb_times_read(&e->params.resizing, e->info, e->scheduler.estimates);
 	e->line = (struct gsb_start_line){.n_tenants = p->start_line, .wait_ns = p->start_line_ns};

@@ -25,6 +25,7 @@
 #include "broker/engine/trace/trace.h"
 #include "broker/engine/tracing.h"
 #include "broker/engine/watchdog.h"
+#include "broker/policy/bound.h"
 
 #define TURNS_PER_LISTEN 64 /* a busy engine looks at its descriptors this often */
 
@@ -33,7 +34,7 @@ struct arguments {
 	struct gsb_engine_params engine;
 	const char *policy;
 	uint64_t control_fd, n_workers, gate_timeout_ms, kernel_limit_ms, shadow_limit_ms;
-	uint64_t critical_wait_us;
+	uint64_t critical_wait_us, critical_sms_percent;
 	uint64_t start_line, start_line_ms, spare_lanes, connections;
 	enum gsb_log_level level;
 	bool trace, mps;
@@ -44,6 +45,7 @@ enum argument {
 	OPT_DEVICE,
 	OPT_POLICY,
 	OPT_CRITICAL_WAIT_US,
+	OPT_CRITICAL_SMS_PERCENT,
 	OPT_WORKERS,
 	OPT_MEM_LIMIT,
 	OPT_REAL_CLOCK,
@@ -79,6 +81,8 @@ static const struct argp_option options[] = {
 	{"policy", OPT_POLICY, "NAME", 0, "order of issue", 0},
 	{"critical-wait-us", OPT_CRITICAL_WAIT_US, "N", 0,
 	 "SMs come free for a critical tenant within this", 0},
+	{"critical-sms-percent", OPT_CRITICAL_SMS_PERCENT, "N", 0,
+	 "of the SMs, kept free for critical tenants", 0},
 	{"workers", OPT_WORKERS, "N", 0, "threads that execute blocks; 0: one for each CPU", 0},
 	{"mem-limit", OPT_MEM_LIMIT, "BYTES", 0, "device memory to offer; 0: what there is", 0},
 	{"real-clock", OPT_REAL_CLOCK, NULL, 0, "device time is real time", 0},
@@ -150,6 +154,7 @@ static int set_option(struct arguments *a, enum argument opt, const char *value)
 		a->engine.policy = gsb_policy_find(value);
 		return a->engine.policy ? 0 : -EINVAL;
 	case OPT_CRITICAL_WAIT_US: return parse_number(value, 1000000, &a->critical_wait_us);
+	case OPT_CRITICAL_SMS_PERCENT: return parse_number(value, 90, &a->critical_sms_percent);
 	case OPT_WORKERS: return parse_number(value, 1024, &a->n_workers);
 	case OPT_MEM_LIMIT: return parse_number(value, UINT64_MAX, &a->device.mem_limit_bytes);
 	case OPT_REAL_CLOCK: a->device.real_clock = true; return 0;
@@ -336,6 +341,7 @@ int main(int argc, char **argv)
 		.device = {.virtual_base = GSB_VIRTUAL_BASE, .virtual_size = GSB_VIRTUAL_SIZE},
 		.engine = {.policy = &gsb_policy_fifo, .host_call_ns = GSB_DEFAULT_HOST_CALL_NS},
 		.gate_timeout_ms = GSB_DEFAULT_GATE_TIMEOUT_NS / 1000000,
+		.critical_sms_percent = GSB_RESERVED_PERCENT,
 		.level = GSB_LOG_WARN,
 	};
 	struct gsb_device *dev;
@@ -354,6 +360,7 @@ int main(int argc, char **argv)
 	a.engine.gate_timeout_ns = a.gate_timeout_ms * 1000000;
 	a.engine.kernel_limit_ns = a.kernel_limit_ms * 1000000;
 	a.engine.critical_wait_ns = a.critical_wait_us * 1000;
+	a.engine.critical_sms_percent = (unsigned)a.critical_sms_percent;
 	a.engine.start_line = (unsigned)a.start_line;
 	a.engine.start_line_ns = a.start_line_ms * 1000000;
 	a.engine.resizing.shadow_limit_ns = a.shadow_limit_ms * 1000000;

@@ -9,15 +9,12 @@
 #define TILE_NS	  5000	 /* to fetch shorter blocks one by one costs more than slices do */
 #define TRUST_PPM 100000 /* in how long it takes: what was seen once beside others has more */
 
-#define RESERVED_PART 8
-
-uint32_t gsb_reserved_sms(uint32_t n_sms, uint32_t group)
+uint32_t gsb_reserved_sms(uint32_t n_sms, uint32_t group, uint32_t percent)
 {
-	uint32_t n = n_sms / RESERVED_PART;
+	uint32_t unit = group ? group : 1;
+	uint32_t n_units = (n_sms * percent + unit * 50) / (unit * 100);
 
-	if (group)
-		n -= n % group;
-	return n ? n : group;
+	return percent && !n_units ? unit : n_units * unit;
 }
 
 /* ---- others wait ---- */
@@ -44,8 +41,8 @@ bool gsb_yield_is_due(const struct gsb_work *w, uint64_t now_ns)
 	return now_ns < gsb_yield_end_ns(w) && is_worth_waiting_for(w, now_ns);
 }
 
-void gsb_yield_note(struct gsb_yield *y, const struct gsb_arch *arch, const struct gsb_work *w,
-		    bool waited, uint64_t now_ns)
+void gsb_yield_note(struct gsb_yield *y, uint32_t n_reserved, const struct gsb_work *w, bool waited,
+		    uint64_t now_ns)
 {
 	uint64_t from = w->since_ns > y->until_ns ? w->since_ns : y->until_ns;
 	uint64_t end = gsb_yield_end_ns(w) < now_ns ? gsb_yield_end_ns(w) : now_ns;
@@ -59,7 +56,7 @@ void gsb_yield_note(struct gsb_yield *y, const struct gsb_arch *arch, const stru
 					   GSB_YIELD_WINDOW_NS / 2);
 		y->span_ns = GSB_YIELD_WINDOW_NS / 2;
 	}
-	if (w->kernel.n_blocks > gsb_reserved_sms(arch->n_sms, arch->sm_group))
+	if (w->kernel.n_blocks > n_reserved)
 		y->wide_ns = now_ns;
 	y->until_ns = now_ns > y->until_ns ? now_ns : y->until_ns;
 }

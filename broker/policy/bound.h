@@ -23,8 +23,13 @@
 #define GSB_YIELD_MOST_NS \
 	2000000ull /* never for a kernel that takes longer alone, nor for longer */
 
-/* SMs that are kept free for a critical tenant, in whole groups: an eighth, 16 of an H200's 132. */
-uint32_t gsb_reserved_sms(uint32_t n_sms, uint32_t group);
+#define GSB_RESERVED_PERCENT 12 /* of the SMs, usually */
+
+/*
+ * SMs that are kept free for critical tenants: that part of all, to the nearest whole group, but one if it is any. Of an H200's 132 in groups of 16
+ * the usual 12 % are 16. @group: 0: the device has no parts.
+ */
+uint32_t gsb_reserved_sms(uint32_t n_sms, uint32_t group, uint32_t percent);
 
 /* For launches that are not critical. */
 struct gsb_bound {
@@ -56,9 +61,9 @@ bool gsb_yield_is_wide(const struct gsb_claim *c, uint64_t now_ns);
 
 /*
  * gsb_yield_note() - a kernel of a critical tenant has ended
- * @w: as it was issued    @waited: others were there
+ * @n_reserved: as the view has it    @w: as it was issued    @waited: others were there
  */
-void gsb_yield_note(struct gsb_yield *y, const struct gsb_arch *arch, const struct gsb_work *w,
-		    bool waited, uint64_t now_ns);
+void gsb_yield_note(struct gsb_yield *y, uint32_t n_reserved, const struct gsb_work *w, bool waited,
+		    uint64_t now_ns);
 
 #endif

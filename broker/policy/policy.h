@@ -150,6 +150,7 @@ struct gsb_view {
 	unsigned n_free_queues;		       /* at most GSB_N_QUEUES */
 	uint64_t memory_bytes;		       /* of the device */
 	const struct gsb_estimates *estimates; /* what was measured before; NULL: nothing */
+	uint32_t n_reserved; /* SMs that are kept free for critical tenants: gsb_reserved_sms() */
 	uint64_t
 		critical_wait_ns; /* SMs are to come free for a critical tenant within this; 0: as they do */
 	bool must;		  /* the device is idle and all was held: name what goes first */

@@ -7,8 +7,8 @@
  * a launch of it that comes later waits for their blocks once, as it does where the device has no partitions.
  *
  * Where its kernels want more SMs than are kept free, the others' go to all SMs in parts that end soon, and wait while one of its kernels is there
- * (bound.h). What cannot be had in such parts goes to the other SMs as before. More SMs are not kept free for its sake: a part of the SMs costs
- * who lives on them the same part of its speed, and no more than an eighth is to be lost.
+ * (bound.h). What cannot be had in such parts goes to the other SMs as before. How many are kept
+ * free is said by who configures the device, since a part of the SMs costs who lives on them the same part of its speed.
  *
  * Cooperative kernels of others need all of their blocks at once and go anywhere.
  */
@@ -33,9 +33,9 @@ static bool is_critical_active(const struct gsb_view *v)
 /* Whole groups of SMs, from the first on; the others have the rest, which must be something. */
 static struct gsb_sm_range rest_of(const struct gsb_view *v)
 {
-	uint32_t n = gsb_reserved_sms(v->arch->n_sms, v->sm_group);
+	uint32_t n = v->n_reserved;
 
-	if (!v->sm_group)
+	if (!v->sm_group || !n)
 		return GSB_ALL_SMS;
 	return n < v->arch->n_sms ? (struct gsb_sm_range){n, v->arch->n_sms - n} : GSB_ALL_SMS;
 }

@@ -67,6 +67,7 @@ static void fill_args(const struct gsb_spawn *p, struct args *a)
 	add(a, "--device=%s%s", c->isolation == GSB_ISOLATION_LANES ? "lanes:" : "", p->spec);
 	add(a, "--policy=%s", gsb_config_policy_name(c->policy));
 	add(a, "--critical-wait-us=%" PRIu64, c->critical_wait_us);
+	add(a, "--critical-sms-percent=%" PRIu64, c->critical_sms_percent);
 	add(a, "--workers=%" PRIu64, c->workers);
 	add(a, "--mem-limit=%" PRIu64, c->memory);
 	if (c->clock == GSB_CLOCK_REAL)

@@ -210,6 +210,15 @@ loop_a_critical_tenant_has_others_in_parts() {
 	expect_match "$(cat "$dir/said")" 'for 1024 blocks of 256 threads; each ends after [0-9]+ tiles?, so in [0-9.]+ us$'
 }
 
+# The key arrives: of four SMs two are kept free, so the others' kernels go to two, and a critical kernel of two blocks to the first two.
+loop_a_critical_tenant_has_as_many_sms_as_its_device_says() {
+	beside_batch 'critical_wait_us = 0' 'critical_sms_percent = 50'
+	[ "$(n_decided ' first_sm=2 n_sms=2 .*verdict=issue ')" -ge 2 ] || fail "the others have more: $(tail -n 3 "$dir/decided")"
+	expect_equal "$(n_decided ' first_sm=1 ')" 0
+	beside_batch 'critical_wait_us = 0' 'critical_sms_percent = 0'
+	expect_equal "$(n_decided ' first_sm=[12] ')" 0
+}
+
 run_case loop_every_kind_runs
 run_case loop_each_launch_is_timed
 run_case loop_says_what_is_wrong
@@ -219,4 +228,5 @@ run_case loop_deadlines_are_counted
 run_case loop_two_kinds_are_tried_on_parts
 run_case loop_errors_of_the_model_are_the_same_live_and_in_a_trace
 run_case loop_a_critical_tenant_has_others_in_parts
+run_case loop_a_critical_tenant_has_as_many_sms_as_its_device_says
 [ "$failures" -eq 0 ]

@@ -17,6 +17,7 @@ struct policy_kit *policy_kit_create(void)
 	k->view = (struct gsb_view){
 		.arch = gsb_arch_find("h200"),
 		.sm_group = 8,
+		.n_reserved = 16,
 		.priority_greatest = -5,
 		.now_ns = NOW_NS,
 		.claims = k->claim_list,
@@ -287,4 +288,5 @@ void policy_kit_draw(struct policy_kit *k, uint64_t seed, unsigned n_ready, unsi
 	while (k->view.n_ready < n_ready)
 		draw_work(k);
 	k->view.sm_group = rng(3) ? 8 : 0;
+	k->view.n_reserved = rng(4) * 16;
 }

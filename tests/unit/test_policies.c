@@ -608,10 +608,37 @@ static void test_priority_cooperative_kernels_and_plain_devices_have_all_sms(voi
 	expect_range(k, 0, 0, 0);
 }
 
+static void test_priority_keeps_as_many_sms_free_as_it_is_told(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_critical_beside_batch(k);
+	policy_kit_start(k, 1);
+	k->view.n_reserved = 64;
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_range(k, 0, 64, 68);
+	k->view.n_reserved = 0;
+	policy_kit_ask(k, &gsb_policy_priority);
+	expect_range(k, 0, 0, 0);
+}
+
+static void test_sms_are_reserved_in_whole_groups(void **state)
+{
+	assert_int_equal(gsb_reserved_sms(132, 16, 12), 16);
+	assert_int_equal(gsb_reserved_sms(132, 8, 12), 16);
+	assert_int_equal(gsb_reserved_sms(132, 16, 50), 64);
+	assert_int_equal(gsb_reserved_sms(132, 16, 90), 112);
+	assert_int_equal(gsb_reserved_sms(132, 0, 50), 66);
+	assert_int_equal(gsb_reserved_sms(28, 1, 12), 3);
+	assert_int_equal(gsb_reserved_sms(4, 1, 12), 1); /* as few as there can be */
+	assert_int_equal(gsb_reserved_sms(132, 16, 1), 16);
+	assert_int_equal(gsb_reserved_sms(132, 16, 0), 0); /* none was asked for */
+}
+
 /* ---- priority: parts ---- */
 
+#define NARROW	 16 /* blocks: one on each SM that is kept free */
 #define WAIT_NS	 50000
-#define NARROW	 16   /* blocks: one on each SM that is kept free */
 #define PLACES	 1056 /* for blocks of the kit's kernels */
 #define N_ROUNDS 400
 
@@ -628,7 +655,7 @@ static struct gsb_work *add_wide_beside_batch(struct policy_kit *k, double us, u
 	k->view.critical_wait_ns = WAIT_NS;
 	k->claims[1].asked_ns = k->view.now_ns;
 	k->claims[1].n_issued = 1;
-	gsb_yield_note(&k->claims[1].yield, k->view.arch,
+	gsb_yield_note(&k->claims[1].yield, k->view.n_reserved,
 		       &(struct gsb_work){.kernel.n_blocks = n_blocks,
 					  .since_ns = k->view.now_ns - 100000,
 					  .claim = &k->claims[1]},
@@ -851,7 +878,7 @@ static double waited(unsigned busy_us, unsigned n)
 		now_ns += busy_us * 1000ull;
 		if (gsb_yield_is_due(&w, now_ns))
 			waited_ns += busy_us * 1000ull;
-		gsb_yield_note(&c.yield, gsb_arch_find("h200"), &w, true, now_ns);
+		gsb_yield_note(&c.yield, NARROW, &w, true, now_ns);
 		now_ns += 1000000 - busy_us * 1000ull;
 	}
 	return (double)waited_ns / (n * 1e6);
@@ -873,15 +900,14 @@ static void test_yield_note_counts_time_in_which_others_were_there(void **state)
 			     .kernel.n_blocks = 64,
 			     .since_ns = 1000,
 			     .predicted = {.alone_ns = 100}};
-	const struct gsb_arch *arch = gsb_arch_find("h200");
 
-	gsb_yield_note(&c.yield, arch, &w, false, 1100);
+	gsb_yield_note(&c.yield, NARROW, &w, false, 1100);
 	assert_int_equal(c.yield.yielded_ns, 0);
 	assert_int_equal(c.yield.span_ns, 100);
 	w.since_ns = 1200;
-	gsb_yield_note(&c.yield, arch, &w, true, 1300);
+	gsb_yield_note(&c.yield, NARROW, &w, true, 1300);
 	w.since_ns = 1250;
-	gsb_yield_note(&c.yield, arch, &w, true, 1350);
+	gsb_yield_note(&c.yield, NARROW, &w, true, 1350);
 	assert_int_equal(c.yield.yielded_ns, 150);
 	assert_int_equal(c.yield.span_ns, 350);
 }
@@ -1063,6 +1089,8 @@ int main(void)
 		CASE(test_priority_gives_all_sms_to_a_critical_kernel_by_itself),
 		CASE(test_priority_without_critical_tenants_uses_the_whole_device),
 		CASE(test_priority_cooperative_kernels_and_plain_devices_have_all_sms),
+		CASE(test_priority_keeps_as_many_sms_free_as_it_is_told),
+		cmocka_unit_test(test_sms_are_reserved_in_whole_groups),
 		CASE(test_priority_has_others_in_parts_where_a_critical_tenant_is_wide),
 		CASE(test_priority_has_shorter_parts_of_more_tenants),
 		CASE(test_priority_slices_what_has_short_blocks_and_what_does_not_loop),

@@ -1411,7 +1411,8 @@ struct critical_load {
 	double block_us;
 	uint32_t n_blocks; /* of a critical launch, one round */
 	uint32_t n_answers;
-	bool alike; /* the batch is of one kind, arithmetic */
+	bool alike;		   /* the batch is of one kind, arithmetic */
+	uint32_t reserved_percent; /* as struct gsb_sim_params has it */
 };
 
 static struct gsb_workload four_and_critical(const struct critical_load *c)
@@ -1467,11 +1468,12 @@ static int by_time(const void *a, const void *b)
 
 static struct critical_outcome run_four(const struct critical_load *c, bool resizes)
 {
-	static uint64_t took_ns[4 * N_OF_BATCH + N_ANSWERS];
+	static uint64_t took_ns[4 * N_OF_BATCH + 2 * N_ANSWERS];
 	struct gsb_workload l = four_and_critical(c);
 	struct gsb_sim_params p = {.arch = gsb_arch_find("h200"),
 				   .policy = &gsb_policy_priority,
 				   .critical = 5,
+				   .reserved_percent = c->reserved_percent,
 				   .critical_wait_ns = 50000,
 				   .resizes = resizes,
 				   .took_ns = took_ns};
@@ -1531,6 +1533,19 @@ static void test_priority_leaves_what_has_long_blocks_as_it_was(void **state)
 	assert_true(whole.batch == parts.batch && whole.median_us == parts.median_us &&
 		    whole.p99_us == parts.p99_us);
 	assert_true(whole.p99_us > 3 * ALONE_US);
+}
+
+/* Where there is a place for each of its blocks at once, it waits for nobody's, however long they are; and the batch has what is left. */
+static void test_priority_answers_in_time_where_sms_are_kept_free_for_all_blocks(void **state)
+{
+	struct critical_load load = {400, PLACES_WIDE / 4, 2 * N_ANSWERS, false, 0};
+	struct critical_outcome few = run_four(&load, false), half;
+
+	load.reserved_percent = 50;
+	half = run_four(&load, false);
+	assert_true(few.p99_us > 2 * ALONE_US);
+	assert_true(half.p99_us <= 1.05 * ALONE_US);
+	assert_true(half.batch < few.batch - 0.2 && half.batch > 0.45);
 }
 
 static void test_priority_is_what_it_was_where_nobody_is_critical(void **state)
@@ -1613,6 +1628,8 @@ int main(void)
 		cmocka_unit_test(test_priority_lets_the_critical_tenant_have_all_that_is_free),
 		cmocka_unit_test(test_priority_in_parts_leaves_the_batch_more_and_answers_in_time),
 		cmocka_unit_test(test_priority_leaves_what_has_long_blocks_as_it_was),
+		cmocka_unit_test(
+			test_priority_answers_in_time_where_sms_are_kept_free_for_all_blocks),
 		cmocka_unit_test(test_priority_is_what_it_was_where_nobody_is_critical),
 		cmocka_unit_test(test_run_on_a_part_slows_what_lives_on_the_sms_and_not_on_memory),
 		cmocka_unit_test(test_random_load_repeats_its_kernels),

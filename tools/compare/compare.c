@@ -78,6 +78,7 @@ enum {
 	OPT_ANSWERS,
 	OPT_CRITICAL_SMS,
 	OPT_CRITICAL_WAIT,
+	OPT_CRITICAL_PERCENT,
 	OPT_GPU_LOOP
 };
 
@@ -117,6 +118,8 @@ static const struct argp_option options[] = {
 	 "critical: its launches have blocks for so many SMs (default 8)", 2},
 	{"critical-wait-us", OPT_CRITICAL_WAIT, "T", 0,
 	 "brokers launch in proven shapes, and have the key of that name (default: as asked)", 2},
+	{"critical-sms-percent", OPT_CRITICAL_PERCENT, "N", 0,
+	 "brokers keep so many of the SMs free for critical tenants (default: 12)", 2},
 	{"gpu-loop", OPT_GPU_LOOP, "FILE", 0, "the tenants' program", 2},
 	{0},
 };
@@ -313,6 +316,9 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_CRITICAL_WAIT:
 		c->site.critical_wait_us = count_of(state, "critical-wait-us", arg, 1, 1000000);
+		return 0;
+	case OPT_CRITICAL_PERCENT:
+		c->site.critical_sms_percent = count_of(state, "critical-sms-percent", arg, 1, 90);
 		return 0;
 	case OPT_GPU_LOOP: c->loops.path = arg; return 0;
 	case ARGP_KEY_ARG: argp_error(state, "'%s' is no option", arg); return 0;

@@ -162,6 +162,8 @@ FILE *gsb_site_begin_conf(const struct gsb_bench_site *s, const char *policy)
 		fprintf(f, "[resize]\nmode = safe\n");
 	fprintf(f, "[device \"%s\"]\npolicy = %s\ncritical_wait_us = %u\n", s->device, policy,
 		s->critical_wait_us);
+	if (s->critical_sms_percent)
+		fprintf(f, "critical_sms_percent = %u\n", s->critical_sms_percent);
 	if (!s->is_real)
 		fprintf(f, "gate_timeout_ms = 600000\n");
 	return f;

@@ -119,7 +119,7 @@ static void note_run(const struct gsb_scheduler *s, const struct gsb_flight *f,
 	if (claim->deadline_ns && c->end_ns > run.ready_ns + claim->deadline_ns)
 		t->stats.n_late++;
 	if (claim->critical)
-		gsb_yield_note(&claim->yield, &s->info->arch, w, f->company.others, c->end_ns);
+		gsb_yield_note(&claim->yield, s->n_reserved, w, f->company.others, c->end_ns);
 	gsb_cap_note(&claim->cap, gsb_cap_limit(claim, s->claims, s->n_claims, c->end_ns),
 		     s->estimates, &run, c->end_ns);
 }

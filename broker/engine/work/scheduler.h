@@ -70,6 +70,7 @@ struct gsb_scheduler {
 	uint64_t yields_until_ns; /* what it said */
 	uint32_t
 		over; /* a bit for each flight that had to wait, and of which no more goes to the device */
+	uint32_t n_reserved; /* as the view has it, and this */
 	uint64_t critical_wait_ns;
 	bool runs;	      /* gsb_run_is_possible() */
 	unsigned extend_from; /* with which of those to begin */

@@ -173,6 +173,7 @@ struct gsb_view gsb_view_look(const struct gsb_scheduler *s, const struct gsb_wo
 			     s->n_copies[GSB_COPY_ACROSS]},
 		.n_free_queues = GSB_N_QUEUES - s->clock.n_in_flight,
 		.estimates = s->estimates,
+		.n_reserved = s->n_reserved,
 		.critical_wait_ns = s->critical_wait_ns,
 		.memory_bytes = s->info->total_mem_bytes,
 		.must = must,
