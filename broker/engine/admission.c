@@ -27,7 +27,9 @@
 #include "shm/region.h"
 #include "shm/wait.h"
 
-#define TENANT_SPIN_NS	 50000 /* real clock: a waiting thread spins this long before it sleeps */
+/* Real clock: a waiting thread spins this long before it sleeps, from which it takes some 20 us to wake. */
+#define TENANT_SPIN_NS	 50000
+#define CRITICAL_SPIN_NS 1000000
 #define STAGING_UNIT	 4096
 #define QUEUED_BYTES_MIN (2 * GSB_POOL_MAX)
 #define FEATURES_ALWAYS	 (GSB_FEATURE_STAGING | GSB_FEATURE_HOST_WINDOW)
@@ -205,12 +207,19 @@ static int make_memory(struct gsb_tenant *t)
 	return t->doorbell.fd < 0 ? -errno : 0;
 }
 
+static uint32_t spin_ns(const struct gsb_tenant *t)
+{
+	if (t->clock->is_virtual)
+		return 0;
+	return t->limits.critical ? CRITICAL_SPIN_NS : TENANT_SPIN_NS;
+}
+
 static int send_welcome(struct gsb_tenant *t)
 {
 	struct gsb_msg_welcome w = {
 		.features = t->features,
 		.slot = t->slot,
-		.spin_ns = t->clock->is_virtual ? 0 : TENANT_SPIN_NS,
+		.spin_ns = spin_ns(t),
 		.staging_bytes = t->limits.staging_bytes,
 		.host_window_bytes = t->host_fd >= 0 ? t->limits.host_mem_bytes : 0,
 		.image_max_bytes = t->limits.image_max_bytes,

@@ -15,7 +15,7 @@
 #include "broker/supervisor/child.h"
 
 #define ENGINE_CONTROL_FD 3
-#define ENGINE_ARGS_MAX	  35
+#define ENGINE_ARGS_MAX	  36
 
 struct args {
 	char *argv[ENGINE_ARGS_MAX];
@@ -80,7 +80,7 @@ static void fill_args(const struct gsb_spawn *p, struct args *a)
 	if (c->trace)
 		add(a, "--trace");
 	add(a, "--spare-lanes=%" PRIu64, c->spare_lanes);
-	add(a, "--connections=%" PRIu64, c->connections);
+	add(a, "--connections=%" PRIu64, gsb_config_connections(c));
 	if (gsb_config_is_per_process(c))
 		add(a, "--single");
 	if (p->mps_env && c->isolation == GSB_ISOLATION_MPS)

@@ -387,6 +387,24 @@ static void test_real_clock_is_read_once_a_turn(void **state)
 	assert_int_equal(n_reads, 1);
 }
 
+/* Who is critical has no time to wake up; and in virtual time nobody spins. */
+static void test_welcome_says_how_long_to_spin(void **state)
+{
+	const struct gsb_tenant_limits critical = {.critical = true};
+	struct fixture *f = *state;
+	struct kit_tenant c;
+
+	kit_tenant_init(&c, &f->k, &critical);
+	if (f->k.dev->info.clock_is_virtual) {
+		assert_int_equal(f->a.welcome.spin_ns, 0);
+		assert_int_equal(c.welcome.spin_ns, 0);
+	} else {
+		assert_int_equal(f->a.welcome.spin_ns, 50000);
+		assert_int_equal(c.welcome.spin_ns, 1000000);
+	}
+	kit_tenant_finish(&c);
+}
+
 /* What a tenant measures is not as coarse as a turn. */
 static void test_two_events_of_one_turn_have_times_of_their_own(void **state)
 {
@@ -442,12 +460,14 @@ int main(void)
 		turn_test(test_one_turn_reads_no_more_of_a_ring_than_its_share),
 		turn_test(test_what_is_ready_first_is_issued_first),
 		turn_test(test_nothing_is_held_while_the_device_is_idle),
+		turn_test(test_welcome_says_how_long_to_spin),
 		turn_test(test_real_clock_is_read_once_a_turn),
 		turn_test(test_two_events_of_one_turn_have_times_of_their_own),
 		turn_test(test_event_behind_a_host_function_tells_when_that_was_done),
 		turn_test(test_ready_and_running_work_tells_since_when),
 		turn_test(test_queue_is_used_again_for_its_own_priority_only),
 		turn_test(test_completion_that_comes_twice_is_for_nobody),
+		virtual_test(test_welcome_says_how_long_to_spin),
 		virtual_test(test_time_waits_for_what_was_posted_before),
 		virtual_test(test_charge_ends_when_the_tenant_blocks),
 		virtual_test(test_who_leaves_is_not_charged),
