@@ -24,9 +24,18 @@ struct cuda_graph {
 	unsigned n;
 	uint64_t sequence;   /* of its kernels and geometries; 0: of none */
 	unsigned n_unloaded; /* when it was made */
-	unsigned word;	     /* it is under way until this has */
-	uint32_t number;     /* that number */
+	unsigned mark;	     /* that it sets; CUDA_NO_MARK: none */
+	unsigned queue;	     /* it is under way until of this one */
+	uint32_t number;     /* that number has ended */
 	uint64_t n_sent;     /* when it was last sent */
+};
+
+/* Which graph is wanted. */
+struct want {
+	const struct gsb_cmd_launch *launches;
+	unsigned length; /* of CUDA_CHAIN_LENGTHS */
+	bool marked;
+	uint64_t sequence;
 };
 
 /* ---- which launches ---- */
@@ -118,6 +127,21 @@ static void destroy(struct cuda_device *dev, struct cuda_graph *g)
 	free(g);
 }
 
+static CUresult add_mark(struct cuda_device *dev, struct cuda_graph *g)
+{
+	const CUDA_MEMSET_NODE_PARAMS mark = {
+		.dst = (uint64_t)(uintptr_t)&dev->marks[g->mark],
+		.value = 1,
+		.elementSize = sizeof(*dev->marks),
+		.width = 1,
+		.height = 1,
+	};
+	CUgraphNode node;
+
+	return dev->cu.cuGraphAddMemsetNode(&node, g->graph, &g->nodes[g->n - 1], 1, &mark,
+					    dev->ctx);
+}
+
 static CUresult fill(struct cuda_device *dev, struct cuda_graph *g, const struct gsb_cmd_launch *l)
 {
 	CUresult result = dev->cu.cuGraphCreate(&g->graph, 0);
@@ -129,18 +153,21 @@ static CUresult fill(struct cuda_device *dev, struct cuda_graph *g, const struct
 		result = dev->cu.cuGraphAddKernelNode_v2(&g->nodes[i], g->graph,
 							 i ? &g->nodes[i - 1] : NULL, i > 0, &node);
 	}
+	if (!result && g->mark != CUDA_NO_MARK)
+		result = add_mark(dev, g);
 	return result ? result : dev->cu.cuGraphInstantiateWithFlags(&g->exec, g->graph, 0);
 }
 
-static struct cuda_graph *make(struct cuda_device *dev, const struct gsb_cmd_launch *l, unsigned n)
+static struct cuda_graph *make(struct cuda_device *dev, const struct want *w, unsigned mark)
 {
 	struct cuda_graph *g = calloc(1, sizeof(*g));
 
 	if (!g)
 		return NULL;
-	g->n = n;
+	g->n = 1u << w->length;
 	g->n_unloaded = dev->graphs.n_unloaded;
-	if (!cuda_note(dev, fill(dev, g, l)))
+	g->mark = mark;
+	if (!cuda_note(dev, fill(dev, g, w->launches)))
 		return g;
 	destroy(dev, g);
 	return NULL;
@@ -148,7 +175,9 @@ static struct cuda_graph *make(struct cuda_device *dev, const struct gsb_cmd_lau
 
 static bool is_under_way(const struct cuda_device *dev, const struct cuda_graph *g)
 {
-	return (int32_t)(dev->words[g->word] - g->number) < 0;
+	uint32_t ended = atomic_load_explicit(&dev->ended[g->queue], memory_order_relaxed);
+
+	return (int32_t)(ended - g->number) < 0;
 }
 
 /* A kernel of it may have gone, and another one be where it was. */
@@ -163,19 +192,24 @@ static bool may_change(const struct cuda_device *dev, const struct cuda_graph *g
 	return g->n > 1 || dev->graphs.n_sent - g->n_sent > ONE_IS_OLD;
 }
 
-/* Where the graph for these is, or is to be; NULL: all of that length are under way, or others'. */
-static struct cuda_graph **find(struct cuda_device *dev, unsigned length, uint64_t sequence)
+static struct cuda_graph **graphs_of(struct cuda_device *dev, const struct want *w)
 {
-	struct cuda_graph **oldest = NULL;
+	return w->marked ? dev->graphs.marked[w->length] : dev->graphs.plain[w->length];
+}
+
+/* Where the graph for these is, or is to be; NULL: all of that length are under way, or others'. */
+static struct cuda_graph **find(struct cuda_device *dev, const struct want *w)
+{
+	struct cuda_graph **graphs = graphs_of(dev, w), **oldest = NULL;
 
 	for (unsigned i = 0; i < CUDA_CHAIN_GRAPHS; i++) {
-		struct cuda_graph **at = &dev->graphs.graphs[length][i], *g = *at;
+		struct cuda_graph **at = &graphs[i], *g = *at;
 
 		if (!g)
 			return at;
 		if (is_under_way(dev, g))
 			continue;
-		if (g->sequence == sequence || is_stale(dev, g))
+		if (g->sequence == w->sequence || is_stale(dev, g))
 			return at;
 		if (may_change(dev, g) && (!oldest || g->n_sent < (*oldest)->n_sent))
 			oldest = at;
@@ -183,17 +217,24 @@ static struct cuda_graph **find(struct cuda_device *dev, unsigned length, uint64
 	return oldest;
 }
 
-static struct cuda_graph *take(struct cuda_device *dev, unsigned length,
-			       const struct gsb_cmd_launch *l, uint64_t sequence)
+/* Each place for a graph with a mark has one of its own. */
+static unsigned mark_at(struct cuda_device *dev, const struct want *w, struct cuda_graph **at)
 {
-	struct cuda_graph **at = find(dev, length, sequence);
+	if (!w->marked)
+		return CUDA_NO_MARK;
+	return w->length * CUDA_CHAIN_GRAPHS + (unsigned)(at - dev->graphs.marked[w->length]);
+}
+
+static struct cuda_graph *take(struct cuda_device *dev, const struct want *w)
+{
+	struct cuda_graph **at = find(dev, w);
 
 	if (at && *at && is_stale(dev, *at)) {
 		destroy(dev, *at);
 		*at = NULL;
 	}
 	if (at && !*at)
-		*at = make(dev, l, 1u << length);
+		*at = make(dev, w, mark_at(dev, w, at));
 	return at ? *at : NULL;
 }
 
@@ -213,36 +254,41 @@ static CUresult set(struct cuda_device *dev, struct cuda_graph *g, const struct 
 }
 
 /* The graph for these, with their parameters. NULL: there is none. To set a kernel the driver looks at the one that was there before. */
-static struct cuda_graph *prepare(struct cuda_device *dev, const struct gsb_cmd_launch *l,
-				  unsigned length)
+static struct cuda_graph *prepare(struct cuda_device *dev, const struct want *w)
 {
-	uint64_t sequence = sequence_of(l, 1u << length);
 	struct cuda_graph *g;
 
 	pthread_mutex_lock(&dev->graphs.lock);
-	g = take(dev, length, l, sequence);
+	g = take(dev, w);
 	if (g)
 		g->sequence = 0;
-	if (g && cuda_note(dev, set(dev, g, l)))
+	if (g && cuda_note(dev, set(dev, g, w->launches)))
 		g = NULL;
 	pthread_mutex_unlock(&dev->graphs.lock);
 	if (g)
-		g->sequence = sequence;
+		g->sequence = w->sequence;
 	return g;
 }
 
-/* False: it is not sent, and nothing of it. */
-static bool send_graph(struct cuda_device *dev, unsigned from, unsigned length)
+/* NULL: it is not sent, and nothing of it. */
+static const struct cuda_graph *send_graph(struct cuda_device *dev, unsigned from, unsigned length,
+					   bool marked)
 {
 	const struct cuda_chain *c = &dev->chain;
-	struct cuda_graph *g = prepare(dev, &c->launches[from], length);
+	const struct gsb_cmd_launch *launches = &c->launches[from];
+	const struct want w = {launches, length, marked, sequence_of(launches, 1u << length)};
+	struct cuda_graph *g = prepare(dev, &w);
 
-	if (!g || cuda_note(dev, dev->cu.cuGraphLaunch(g->exec, c->stream)))
-		return false;
-	g->word = c->word;
+	if (!g)
+		return NULL;
+	if (marked) /* other threads that see it cleared see in ended why */
+		__atomic_store_n(&dev->marks[g->mark], 0, __ATOMIC_RELEASE);
+	if (cuda_note(dev, dev->cu.cuGraphLaunch(g->exec, c->stream)))
+		return NULL;
+	g->queue = c->queue;
 	g->number = c->number;
 	g->n_sent = ++dev->graphs.n_sent;
-	return true;
+	return g;
 }
 
 static CUresult refusal(int err)
@@ -272,23 +318,34 @@ static unsigned length_for(unsigned n)
 	return length;
 }
 
-int cuda_chain_send(struct cuda_device *dev)
+/* So many, as one graph or else one by one. Return: the mark that it sets when they have ended. */
+static unsigned send_part(struct cuda_device *dev, unsigned from, unsigned length, bool marked)
+{
+	const struct cuda_graph *g = send_graph(dev, from, length, marked);
+
+	if (g)
+		return g->mark;
+	if (!cuda_lost(dev))
+		send_plain(dev, from, 1u << length);
+	return CUDA_NO_MARK;
+}
+
+int cuda_chain_send(struct cuda_device *dev, unsigned *mark)
 {
 	struct cuda_chain *c = &dev->chain;
-	unsigned n = c->n, length;
+	unsigned n = c->n, length, last = CUDA_NO_MARK;
 
-	if (!n)
-		return 0;
-	if (c->start)
+	if (n && c->start)
 		cuda_io_error(dev, dev->cu.cuEventRecord(c->start, c->stream));
 	for (unsigned at = 0; at < n && !cuda_lost(dev); at += 1u << length) {
 		length = length_for(n - at);
-		if (!send_graph(dev, at, length) && !cuda_lost(dev))
-			send_plain(dev, at, 1u << length);
+		last = send_part(dev, at, length, mark && at + (1u << length) == n);
 	}
 	c->start = NULL;
 	c->n = c->params_bytes = 0;
-	return cuda_lost(dev) ? -EIO : 0;
+	if (mark)
+		*mark = last;
+	return n && cuda_lost(dev) ? -EIO : 0;
 }
 
 void cuda_chain_forget(struct cuda_device *dev)
@@ -298,12 +355,19 @@ void cuda_chain_forget(struct cuda_device *dev)
 	pthread_mutex_unlock(&dev->graphs.lock);
 }
 
+static void destroy_all(struct cuda_device *dev, struct cuda_graph **graphs)
+{
+	for (unsigned i = 0; i < CUDA_CHAIN_GRAPHS; i++)
+		if (graphs[i]) {
+			destroy(dev, graphs[i]);
+			graphs[i] = NULL;
+		}
+}
+
 void cuda_chain_finish(struct cuda_device *dev)
 {
-	for (unsigned length = 0; length < CUDA_CHAIN_LENGTHS; length++)
-		for (unsigned i = 0; i < CUDA_CHAIN_GRAPHS; i++)
-			if (dev->graphs.graphs[length][i]) {
-				destroy(dev, dev->graphs.graphs[length][i]);
-				dev->graphs.graphs[length][i] = NULL;
-			}
+	for (unsigned length = 0; length < CUDA_CHAIN_LENGTHS; length++) {
+		destroy_all(dev, dev->graphs.plain[length]);
+		destroy_all(dev, dev->graphs.marked[length]);
+	}
 }

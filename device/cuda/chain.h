@@ -9,6 +9,10 @@
  * In a chain goes a launch that the driver cannot refuse: in a size of blocks in which it has taken the kernel before. One
  * that comes alone is a chain of one, if its kernel comes again and again in one geometry. The driver knows nothing of it else: a graph that cannot
  * be had, or is refused, becomes plain launches.
+ *
+ * Where somebody is to hear that all of a chain have ended, its last graph has a node behind its kernels that sets a word of the graph's own to 1. That takes the driver
+ * less than a word that is written behind the graph, and is seen sooner (doc/real-gpu.md, Chains). The node never changes, which would cost more than it saves: the word is cleared before the graph is
+ * sent, and a graph is sent again only when its last end has been noticed (cuda_device.ended).
  */
 #ifndef GSB_DEVICE_CUDA_CHAIN_H
 #define GSB_DEVICE_CUDA_CHAIN_H
@@ -21,7 +25,9 @@
 #define CUDA_CHAIN_MAX		32 /* launches */
 #define CUDA_CHAIN_PARAMS_BYTES 8192
 #define CUDA_CHAIN_LENGTHS	6  /* 1, 2, 4, 8, 16 and 32 */
-#define CUDA_CHAIN_GRAPHS	64 /* of each length */
+#define CUDA_CHAIN_GRAPHS	64 /* of each length, with a mark; and as many without */
+#define CUDA_N_MARKS		(CUDA_CHAIN_LENGTHS * CUDA_CHAIN_GRAPHS)
+#define CUDA_NO_MARK		CUDA_N_MARKS
 
 struct cuda_device;
 struct cuda_graph;
@@ -32,15 +38,16 @@ struct cuda_chain {
 	uint32_t params_bytes;
 	CUstream stream;
 	CUevent start;	 /* to be recorded before the first; NULL: none */
-	unsigned word;	 /* when this has */
-	uint32_t number; /* this number, all of them have ended */
+	unsigned queue;	 /* when of this one */
+	uint32_t number; /* this number has ended, all of them have */
 	struct gsb_cmd_launch launches[CUDA_CHAIN_MAX];
 	CUresult *refused[CUDA_CHAIN_MAX]; /* gets what the driver says of that launch after all */
 	_Alignas(16) uint8_t params[CUDA_CHAIN_PARAMS_BYTES];
 };
 
 struct cuda_graphs {
-	struct cuda_graph *graphs[CUDA_CHAIN_LENGTHS][CUDA_CHAIN_GRAPHS];
+	struct cuda_graph *plain[CUDA_CHAIN_LENGTHS][CUDA_CHAIN_GRAPHS];
+	struct cuda_graph *marked[CUDA_CHAIN_LENGTHS][CUDA_CHAIN_GRAPHS];
 	pthread_mutex_t lock; /* held while the kernels of a graph are named to the driver */
 	unsigned n_unloaded;  /* images, since then graphs of before are no good; under lock */
 	uint64_t n_sent;
@@ -51,11 +58,16 @@ bool cuda_chain_takes(const struct gsb_cmd *cmd, bool alone);
 
 /* Whether it has room for that launch, which it takes. */
 bool cuda_chain_has_room(const struct cuda_chain *c, const struct gsb_cmd_launch *l);
-/* Its stream, word and number, and start with the first, are the caller's to set. */
+/* Its stream, queue and number, and start with the first, are the caller's to set. */
 void cuda_chain_add(struct cuda_chain *c, const struct gsb_cmd_launch *l, CUresult *refused);
 
-/* Hand them to the stream, in their order; it is empty then. 0, -EIO: the context is lost. */
-int cuda_chain_send(struct cuda_device *dev);
+/*
+ * cuda_chain_send() - hand them to the stream, in their order; it is empty then
+ * @mark: gets which of cuda_device.marks is 1 when all of them have ended, or CUDA_NO_MARK: none will be; NULL: none is wanted
+ *
+ * Return: 0, -EIO: the context is lost.
+ */
+int cuda_chain_send(struct cuda_device *dev, unsigned *mark);
 
 /* Code is about to go: any thread, before the driver hears of it. None of it is being sent when this returns. */
 void cuda_chain_forget(struct cuda_device *dev);

@@ -117,8 +117,11 @@ struct cuda_device {
 	struct cuda_partition *partitions;
 
 	/* ---- work ---- */
-	volatile uint32_t *words;		     /* the device writes here */
-	_Atomic uint32_t last_number[CUDA_N_QUEUES]; /* that will come to each word */
+	/* The device writes here: to a queue's word the number of what has ended, to that of a graph 1. */
+	volatile uint32_t *words, *marks;
+	_Atomic uint32_t ended[CUDA_N_QUEUES]; /* of each queue, as the engine has noticed it */
+	_Atomic uint64_t last
+		[CUDA_N_QUEUES]; /* what tells that all that was sent has: last_of() of queue.c */
 	uint64_t words_taken[CUDA_N_QUEUES / 64];
 	struct gsb_queue *busy;
 	struct cuda_flight *free_flights;

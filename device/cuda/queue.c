@@ -4,7 +4,8 @@
  * Behind each command the GPU writes a number to a word of its queue; poll() compares. That is the fastest news that there
  * is of an end (7.7 us for a launch and back on an H200, 10.6 by asking an event). Two events tell its times, if it is timed (pace.h). Of
  * commands behind which more follow at once only the last has a number and the second event: they end together, are timed or not as
- * the first of them is, and share the time alike. Launches among these go as chains (chain.h).
+ * the first of them is, and share the time alike. Launches among these go as chains (chain.h). Where a chain is what ends last, and is not timed, the
+ * mark of its graph stands for the number, which nobody writes then.
  *
  * While commands come and go the engine polls. When nothing has happened for a while it sleeps on a timer (pace.h). With
  * nothing in flight the timer is off.
@@ -37,12 +38,16 @@
 #define HEALTH_NS     1000000
 #define MOMENT_AGE_NS 500000000ull /* a float has 60 ns then */
 #define MOMENT_TRIES  16
+#define NUMBER_AGE    (1u << 24) /* a word that is further behind looks ahead one day */
 
 struct cuda_flight {
 	struct cuda_flight *next;
 	uint64_t cookie, n_blocks, issued_ns;
 	uint32_t number;
 	bool opens, more; /* the first of those that end together; not the last of them */
+	unsigned
+		mark; /* of the first: of cuda_device.marks, when all have ended; CUDA_NO_MARK: the word */
+	uint32_t until; /* of the first, where that has a mark: the number of the last */
 	bool timed;
 	CUresult result; /* what the driver said of it after it had been taken */
 	CUevent start, end;
@@ -58,10 +63,12 @@ struct gsb_queue {
 	bool chains;	/* a graph of the driver would run as its commands do */
 	unsigned index; /* of its word */
 	uint32_t number;
-	uint32_t seen;	   /* of its word, when it was looked at last */
+	uint32_t written;  /* the last that its word gets */
+	uint32_t seen;	   /* up to this they have ended, when that was looked at last */
 	uint64_t n_zeroed; /* of dev->n_zeroed, that it waits for or has waited for */
 	uint64_t last_end_ns;
 	struct cuda_flight *flights, *last; /* oldest first */
+	struct cuda_flight *first;	    /* of those that end together, of what was sent last */
 	uint64_t share_ns;		    /* of those that end together, each has */
 };
 
@@ -132,9 +139,14 @@ static void begin_times(struct gsb_queue *q, const struct cuda_flight *first)
 	q->share_ns = took / n;
 }
 
+static bool is_marked(const struct gsb_queue *q, const struct cuda_flight *f)
+{
+	return f->opens && f->mark != CUDA_NO_MARK && q->dev->marks[f->mark];
+}
+
 static bool has_ended(const struct gsb_queue *q, const struct cuda_flight *f)
 {
-	return (int32_t)(q->seen - f->number) >= 0;
+	return (int32_t)(q->seen - f->number) >= 0 || is_marked(q, f);
 }
 
 /* They have ended now, unless what is behind them has, too. */
@@ -237,7 +249,8 @@ int cuda_queue_create(struct gsb_device *base, int priority, struct gsb_sm_range
 	if (!q || take_word(dev, &q->index))
 		goto err_queue;
 	q->dev = dev;
-	q->number = dev->words[q->index]; /* on from who had it before */
+	q->number = q->seen = dev->ended[q->index]; /* on from who had it before */
+	q->written = q->number - NUMBER_AGE;
 	err = cuda_partition_stream(dev, sms, priority, &q->stream);
 	if (err)
 		goto err_word;
@@ -260,8 +273,7 @@ void cuda_queue_destroy(struct gsb_queue *q)
 		return;
 	dev = q->dev;
 	cuda_note(dev, dev->cu.cuStreamDestroy_v2(q->stream));
-	atomic_store_explicit(&dev->last_number[q->index], dev->words[q->index],
-			      memory_order_release);
+	atomic_store_explicit(&dev->ended[q->index], q->number, memory_order_release);
 	dev->words_taken[q->index / 64] &= ~(1ull << q->index % 64);
 	free(q);
 }
@@ -282,19 +294,42 @@ static CUresult wait_for_zeroes(struct gsb_queue *q, const struct gsb_space *spa
 	return result;
 }
 
-/* It is the last of those that end together. */
-static int mark(struct gsb_queue *q, const struct cuda_flight *f)
+/* A mark, or none, and a number. */
+static uint64_t last_of(unsigned mark, uint32_t number)
+{
+	return (uint64_t)mark << 32 | number;
+}
+
+/* Behind what the stream has. */
+static int write_number(struct gsb_queue *q, const struct cuda_flight *f)
 {
 	struct cuda_device *dev = q->dev;
 	uint64_t word = (uint64_t)(uintptr_t)&dev->words[q->index];
-	int err = cuda_chain_send(dev);
+	int err = f->timed ? cuda_io_error(dev, dev->cu.cuEventRecord(f->end, q->stream)) : 0;
 
-	atomic_store_explicit(&dev->last_number[q->index], f->number, memory_order_release);
-	if (!err && f->timed)
-		err = cuda_io_error(dev, dev->cu.cuEventRecord(f->end, q->stream));
+	q->written = f->number;
 	return err ? err
 		   : cuda_io_error(dev,
 				   dev->cu.cuStreamWriteValue32_v2(q->stream, word, f->number, 0));
+}
+
+/* Whether a graph's mark will do: an event behind it would come too late, and the word must not fall behind. */
+static bool may_be_marked(const struct gsb_queue *q, const struct cuda_flight *f)
+{
+	return !f->timed && f->number - q->written < NUMBER_AGE;
+}
+
+/* It is the last of those that end together. */
+static int mark_end(struct gsb_queue *q, const struct cuda_flight *f)
+{
+	struct cuda_device *dev = q->dev;
+	unsigned mark = CUDA_NO_MARK;
+	int err = cuda_chain_send(dev, may_be_marked(q, f) ? &mark : NULL);
+
+	q->first->mark = mark;
+	q->first->until = f->number;
+	atomic_store_explicit(&dev->last[q->index], last_of(mark, f->number), memory_order_release);
+	return err || mark != CUDA_NO_MARK ? err : write_number(q, f);
 }
 
 /* When it should begin: behind the last of its queue. */
@@ -308,7 +343,7 @@ static uint64_t begins_ns(const struct gsb_queue *q, const struct cuda_flight *f
 static int send_now(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flight *f)
 {
 	struct cuda_device *dev = q->dev;
-	int err = cuda_chain_send(dev);
+	int err = cuda_chain_send(dev, NULL);
 
 	if (!err && f->opens && f->timed)
 		err = cuda_io_error(dev, dev->cu.cuEventRecord(f->start, q->stream));
@@ -319,14 +354,14 @@ static int send_now(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_
 static int send_in_chain(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flight *f)
 {
 	struct cuda_chain *c = &q->dev->chain;
-	int err = cuda_chain_has_room(c, &cmd->launch) ? 0 : cuda_chain_send(q->dev);
+	int err = cuda_chain_has_room(c, &cmd->launch) ? 0 : cuda_chain_send(q->dev, NULL);
 
 	if (err)
 		return err;
 	if (f->opens && f->timed)
 		c->start = f->start;
 	c->stream = q->stream;
-	c->word = q->index;
+	c->queue = q->index;
 	c->number = q->number + 1;
 	cuda_chain_add(c, &cmd->launch, &f->result);
 	return 0;
@@ -339,9 +374,13 @@ static int send(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flig
 
 	f->opens = !q->flights || !q->last->more;
 	f->more = cmd->more;
+	f->mark = CUDA_NO_MARK;
+	if (f->opens)
+		q->first = f;
 	f->outlook = cuda_outlook_of(dev, cmd, begins_ns(q, f));
 	f->timed = f->opens ? cuda_outlook_must_be_timed(&f->outlook) : q->last->timed;
-	err = dev->chain.stream == q->stream ? 0 : cuda_chain_send(dev); /* of another queue */
+	err = dev->chain.stream == q->stream ? 0
+					     : cuda_chain_send(dev, NULL); /* of another queue */
 	if (!err)
 		err = cuda_io_error(dev, wait_for_zeroes(q, cmd->space));
 	if (!err)
@@ -351,7 +390,7 @@ static int send(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flig
 	if (err)
 		return err;
 	f->number = ++q->number;
-	return f->more ? 0 : mark(q, f);
+	return f->more ? 0 : mark_end(q, f);
 }
 
 /* What was to follow does not come after all. */
@@ -360,7 +399,7 @@ static void mark_last(struct gsb_queue *q)
 	if (!q->flights || !q->last->more)
 		return;
 	q->last->more = false;
-	mark(q, q->last);
+	mark_end(q, q->last);
 }
 
 /* A command that ends before it began. */
@@ -446,9 +485,23 @@ int cuda_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
 
 /* ---- what runs, as another thread sees it ---- */
 
-static bool has_come(const struct cuda_device *dev, unsigned word, uint32_t number)
+static bool is_up_to(uint32_t number, uint32_t other)
 {
-	return (int32_t)(dev->words[word] - number) >= 0;
+	return (int32_t)(number - other) >= 0;
+}
+
+/*
+ * A mark is cleared for the next that gets the graph, when the engine has noticed the end: so that is looked at, too. It alone would not do, for the engine may be
+ * in a call that waits for who waits here.
+ */
+static bool has_come(const struct cuda_device *dev, unsigned queue, uint64_t last)
+{
+	unsigned mark = (unsigned)(last >> 32);
+	uint32_t number = (uint32_t)last;
+
+	if (is_up_to(atomic_load_explicit(&dev->ended[queue], memory_order_acquire), number))
+		return true;
+	return mark == CUDA_NO_MARK ? is_up_to(dev->words[queue], number) : dev->marks[mark];
 }
 
 void cuda_wait_for_running(struct cuda_device *dev)
@@ -456,7 +509,7 @@ void cuda_wait_for_running(struct cuda_device *dev)
 	uint64_t from = gsb_clock_ns();
 
 	for (unsigned i = CUDA_ZERO_WORD + 1; i < CUDA_N_QUEUES; i++) {
-		uint32_t last = atomic_load_explicit(&dev->last_number[i], memory_order_acquire);
+		uint64_t last = atomic_load_explicit(&dev->last[i], memory_order_acquire);
 
 		while (!has_come(dev, i, last) && !cuda_lost(dev)) {
 			uint64_t ns = clamp((gsb_clock_ns() - from) / WAIT_PART, WAIT_MIN_NS,
@@ -491,15 +544,26 @@ static void end_flight(struct gsb_queue *q, struct cuda_flight *f)
 	give_flight(dev, f);
 }
 
+/* What ended last is not behind what it is, and the engine's other threads hear of it. */
+static void see(struct gsb_queue *q, uint32_t number)
+{
+	if (is_up_to(q->seen, number))
+		return;
+	q->seen = number;
+	atomic_store_explicit(&q->dev->ended[q->index], number, memory_order_release);
+}
+
 static unsigned take_ended(struct gsb_queue *q, struct gsb_completion *out, unsigned max)
 {
 	unsigned n = 0;
 
-	q->seen = q->dev->words[q->index];
+	see(q, q->dev->words[q->index]);
 	atomic_thread_fence(memory_order_acquire);
 	while (n < max && q->flights && has_ended(q, q->flights)) {
 		struct cuda_flight *f = q->flights;
 
+		if (is_marked(q, f))
+			see(q, f->until);
 		begin_completion(&out[n], f);
 		fill_times(q, f, &out[n++]);
 		end_flight(q, f);
@@ -634,12 +698,14 @@ static int make_moments(struct cuda_device *dev)
 
 int cuda_work_init(struct cuda_device *dev)
 {
+	const size_t bytes = (CUDA_N_QUEUES + CUDA_N_MARKS) * sizeof(uint32_t);
 	void *words;
 
-	if (dev->cu.cuMemHostAlloc(&words, CUDA_N_QUEUES * sizeof(uint32_t),
+	if (dev->cu.cuMemHostAlloc(&words, bytes,
 				   CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP))
 		return -ENOMEM;
-	dev->words = memset(words, 0, CUDA_N_QUEUES * sizeof(uint32_t));
+	dev->words = memset(words, 0, bytes);
+	dev->marks = dev->words + CUDA_N_QUEUES;
 	dev->words_taken[CUDA_ZERO_WORD / 64] |= 1ull << CUDA_ZERO_WORD % 64;
 	dev->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (dev->timer_fd < 0)

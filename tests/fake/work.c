@@ -20,7 +20,7 @@
 #define MAX_COMPLETIONS	 64
 #define FAKE_N_PARTS	 8
 #define PORTABLE_CLUSTER 8
-#define FAKE_NODES_MAX	 32
+#define FAKE_NODES_MAX	 33
 #define FAKE_PARAMS_MAX	 8192
 
 struct fake_stream {
@@ -391,17 +391,18 @@ CUresult cuStreamSynchronize(CUstream stream)
 	return fake_enter(__func__) ?: fake_leave(drain(stream));
 }
 
+static CUresult write_word(CUstream stream, CUdeviceptr addr, uint32_t value)
+{
+	struct fake_mark m = {.word = (volatile uint32_t *)(uintptr_t)addr, .number = value};
+
+	return fake_within(FAKE_HOST, addr, sizeof(value)) ? send_mark(stream, m)
+							   : CUDA_ERROR_INVALID_VALUE;
+}
+
 CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value,
 				 unsigned flags)
 {
-	struct fake_mark m = {.word = (volatile uint32_t *)(uintptr_t)addr, .number = value};
-	CUresult result = fake_enter(__func__);
-
-	if (result)
-		return result;
-	if (!fake_within(FAKE_HOST, addr, sizeof(value)))
-		return fake_leave(CUDA_ERROR_INVALID_VALUE);
-	return fake_leave(send_mark(stream, m));
+	return fake_enter(__func__) ?: fake_leave(write_word(stream, addr, value));
 }
 
 /* ---- events ---- */
@@ -699,12 +700,14 @@ CUresult cuMemsetD2D32Async(CUdeviceptr dst, size_t pitch, unsigned value, size_
 	return fake_enter(__func__) ?: fake_leave(fill(stream, f));
 }
 
-/* ---- graphs: chains of kernels ---- */
+/* ---- graphs: chains of kernels, and of words of host memory that are set ---- */
 
 struct fake_node {
-	const struct fake_kernel *kernel;
+	const struct fake_kernel *kernel; /* NULL: a word is set */
 	struct gsb_cmd_launch launch;
 	uint8_t params[FAKE_PARAMS_MAX];
+	CUdeviceptr word;
+	uint32_t value;
 };
 
 /* A graph, and what is made of it, which keeps its nodes. */
@@ -742,22 +745,51 @@ CUresult cuGraphCreate(CUgraph *graph, unsigned flags)
 	return fake_leave(CUDA_SUCCESS);
 }
 
-/* Only chains: each node behind the one before. */
+/* Only chains: each node behind the one before. NULL: that is not asked for. */
+static struct fake_node *add_node(CUgraph graph, const CUgraphNode *after, size_t n_after)
+{
+	struct fake_graph *g = live_graph(FAKE_GRAPH, graph);
+
+	if (!g || g->n == FAKE_NODES_MAX || n_after != (g->n > 0) ||
+	    (g->n && fake_handle(*after) != fake_handle(g->nodes[g->n - 1])))
+		return NULL;
+	g->nodes[g->n] = calloc(1, sizeof(struct fake_node));
+	return g->nodes[g->n++];
+}
+
 CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *after,
 				 size_t n_after, const CUDA_KERNEL_NODE_PARAMS *params)
 {
 	CUresult result = fake_enter(__func__);
-	struct fake_graph *g;
+	struct fake_node *n;
 
 	if (result)
 		return result;
-	g = live_graph(FAKE_GRAPH, graph);
-	if (!g || g->n == FAKE_NODES_MAX || n_after != (g->n > 0) ||
-	    (g->n && fake_handle(*after) != fake_handle(g->nodes[g->n - 1])))
+	n = add_node(graph, after, n_after);
+	if (!n)
 		return fake_leave(CUDA_ERROR_INVALID_VALUE);
-	g->nodes[g->n] = calloc(1, sizeof(struct fake_node));
-	set_node(g->nodes[g->n], params);
-	*node = (CUgraphNode)g->nodes[g->n++];
+	set_node(n, params);
+	*node = (CUgraphNode)n;
+	return fake_leave(CUDA_SUCCESS);
+}
+
+CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after,
+			      size_t n_after, const CUDA_MEMSET_NODE_PARAMS *params, CUcontext ctx)
+{
+	CUresult result = fake_enter(__func__);
+	struct fake_node *n;
+
+	if (result)
+		return result;
+	if (params->elementSize != sizeof(n->value) || params->width != 1 || params->height != 1 ||
+	    !fake_within(FAKE_HOST, params->dst, sizeof(n->value)))
+		return fake_leave(CUDA_ERROR_INVALID_VALUE);
+	n = add_node(graph, after, n_after);
+	if (!n)
+		return fake_leave(CUDA_ERROR_INVALID_VALUE);
+	n->word = params->dst;
+	n->value = params->value;
+	*node = (CUgraphNode)n;
 	return fake_leave(CUDA_SUCCESS);
 }
 
@@ -794,10 +826,16 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
 	if (result)
 		return result;
 	n = find_node(live_graph(FAKE_EXEC, exec), node);
-	if (!n)
+	if (!n || !n->kernel)
 		return fake_leave(CUDA_ERROR_INVALID_HANDLE);
 	set_node(n, params);
 	return fake_leave(CUDA_SUCCESS);
+}
+
+static CUresult run_node(CUstream stream, const struct fake_node *n)
+{
+	return n->kernel ? launch(stream, n->kernel, n->launch)
+			 : write_word(stream, n->word, n->value);
 }
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
@@ -811,7 +849,7 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
 	if (!g)
 		return fake_leave(CUDA_ERROR_INVALID_HANDLE);
 	for (unsigned i = 0; i < g->n && !result; i++)
-		result = launch(stream, g->nodes[i]->kernel, g->nodes[i]->launch);
+		result = run_node(stream, g->nodes[i]);
 	return fake_leave(result);
 }
 

@@ -1,6 +1,7 @@
 /*
  * test_cuda_chain.c - launches that go to the driver as graphs, on the fake driver of tests/fake: what they compute, in which order, how
- * many calls they take, and what becomes of them when the driver refuses a graph.
+ * many calls they take, and what becomes of them when the driver refuses a graph. All of it is run twice: with launches that are timed, behind which a word is written,
+ * and with others, whose graphs have a mark.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,9 +11,12 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/compiler.h"
 #include "device/cuda/device.h"
+#include "device/cuda/module.h"
+#include "device/cuda/queue.h"
 #include "device/ops.h"
 #include "tests/fake/fake.h"
 
@@ -70,6 +74,7 @@ struct rig {
 	struct gsb_queue *queue;
 	struct gsb_module *module;
 	struct gsb_function *three, *five;
+	bool timed;
 	uint64_t at;
 	uint32_t value; /* what should be there */
 	unsigned n_issued;
@@ -97,7 +102,7 @@ static int setup(void **state)
 	struct rig *r = &rig;
 	char err[256] = "";
 
-	*r = (struct rig){0};
+	*r = (struct rig){.timed = *(const bool *)*state};
 	fake.reset();
 	assert_int_equal(gsb_device_open(&p, &r->dev, err, sizeof(err)), 0);
 	r->ops = r->dev->ops;
@@ -156,6 +161,12 @@ static void issue(struct rig *r, struct gsb_queue *q, struct gsb_cmd cmd, bool m
 	assert_int_equal(r->ops->issue(q, &cmd), 0);
 }
 
+/* What nothing is known of is timed; what has been short not at once again. */
+static void set_timed(const struct rig *r, struct gsb_function *f)
+{
+	f->habit = (struct cuda_habit){.unit_ns = r->timed ? 0 : 1000};
+}
+
 /* Of n blocks of so many threads. */
 static void launch_on(struct rig *r, struct gsb_queue *q, struct gsb_function *f, uint32_t n,
 		      uint32_t threads, bool more)
@@ -166,6 +177,7 @@ static void launch_on(struct rig *r, struct gsb_queue *q, struct gsb_function *f
 		uint64_t z;
 	} args = {r->at, r->value ^ n, 0, 0};
 
+	set_timed(r, f);
 	r->value = r->value * (f == r->three ? 3 : 5) + args.k;
 	issue(r, q,
 	      (struct gsb_cmd){.kind = GSB_CMD_LAUNCH,
@@ -444,13 +456,17 @@ static void test_other_queues_have_no_chains(void **state)
 
 static void test_a_refused_graph_becomes_launches(void **state)
 {
-	static const char *const calls[] = {"cuGraphCreate", "cuGraphAddKernelNode_v2",
-					    "cuGraphInstantiateWithFlags",
-					    "cuGraphExecKernelNodeSetParams_v2", "cuGraphLaunch"};
+	static const char *const calls[] = {
+		"cuGraphCreate",
+		"cuGraphAddKernelNode_v2",
+		"cuGraphInstantiateWithFlags",
+		"cuGraphExecKernelNodeSetParams_v2",
+		"cuGraphLaunch",
+		"cuGraphAddMemsetNode" /* not of those that are timed */};
 	struct rig *r = *state;
 
 	warm(r);
-	for (unsigned i = 0; i < GSB_ARRAY_LEN(calls); i++) {
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(calls) - r->timed; i++) {
 		unsigned before = fake.calls("cuLaunchKernel");
 
 		fake.inject(calls[i], 1, CUDA_ERROR_OUT_OF_MEMORY);
@@ -536,11 +552,236 @@ static void test_code_does_not_go_while_a_graph_is_set(void **state)
 	check_value(r);
 }
 
+/* ---- ends ---- */
+
+static const char *const driver_calls[] = {
+#define GSB_DRIVER(name, parameters, threads) #name,
+#include "device/cuda/driver.def"
+};
+
+/* All calls of the driver since the fake was reset, but for the question for the context's health, which is asked by the clock. */
+static unsigned count_calls(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(driver_calls); i++)
+		n += fake.calls(driver_calls[i]);
+	return n - fake.calls("cuStreamQuery");
+}
+
+/* The graph's parameters, and the graph: it tells of its end by itself. */
+static void test_a_launch_that_is_waited_for_takes_two_calls(void **state)
+{
+	struct rig *r = *state;
+	unsigned before;
+
+	warm(r);
+	launch(r, r->three, 1, false);
+	collect(r);
+	before = count_calls();
+	for (unsigned i = 0; i < 10; i++) {
+		launch(r, r->three, 1, false);
+		collect(r);
+	}
+	assert_int_equal(count_calls() - before, 10 * 2);
+	check_value(r);
+}
+
+/* An event behind the graph would come after its mark, and not be there when it is asked. */
+static void test_a_timed_launch_has_its_events_and_its_word(void **state)
+{
+	struct rig *r = *state;
+	unsigned words, events;
+
+	warm(r);
+	words = fake.calls("cuStreamWriteValue32_v2");
+	events = fake.calls("cuEventRecord");
+	for (unsigned i = 0; i < 4; i++) {
+		launch(r, r->three, 1, false);
+		collect(r);
+	}
+	assert_int_equal(fake.calls("cuStreamWriteValue32_v2") - words, 4);
+	assert_int_equal(fake.calls("cuEventRecord") - events, 4 * 2);
+	assert_int_equal(fake.calls("cuGraphAddMemsetNode"), 0);
+}
+
+static void test_only_the_last_graph_of_those_that_end_together_has_a_mark(void **state)
+{
+	struct rig *r = *state;
+	unsigned words;
+
+	warm(r);
+	words = fake.calls("cuStreamWriteValue32_v2");
+	run(r, 13, 0xffff, 1); /* 8, 4 and 1 */
+	collect(r);
+	assert_int_equal(fake.calls("cuGraphLaunch"), 3);
+	assert_int_equal(fake.calls("cuGraphAddMemsetNode"), 1);
+	assert_int_equal(fake.calls("cuStreamWriteValue32_v2"), words);
+	check_value(r);
+}
+
+/* Nothing tells of a chain in front of a copy, but what tells of the copy. */
+static void test_a_chain_that_does_not_end_last_has_no_mark(void **state)
+{
+	static const uint32_t word = 100;
+	struct rig *r = *state;
+
+	warm(r);
+	run(r, 3, 7, 1);
+	launch(r, r->three, 1, true);
+	issue(r, r->queue,
+	      (struct gsb_cmd){.kind = GSB_CMD_COPY,
+			       .copy = {.dst = r->at,
+					.src = (uint64_t)(uintptr_t)&word,
+					.width = sizeof(word),
+					.height = 1}},
+	      false);
+	r->value = word;
+	collect(r);
+	assert_int_equal(fake.calls("cuGraphAddMemsetNode"), 1);
+	check_value(r);
+}
+
+static struct cuda_device *device_of(struct rig *r)
+{
+	return gsb_container_of(r->dev, struct cuda_device, base);
+}
+
+static void wait_for_marks(struct rig *r, unsigned n)
+{
+	const struct cuda_device *dev = device_of(r);
+	unsigned set;
+
+	do {
+		set = 0;
+		for (unsigned i = 0; i < CUDA_N_MARKS; i++)
+			set += dev->marks[i];
+	} while (set < n);
+}
+
+/* The engine has not looked: to send that graph again would take back that it has ended. */
+static void test_a_mark_that_nobody_has_seen_is_not_cleared(void **state)
+{
+	struct rig *r = *state;
+	struct gsb_queue *other;
+
+	assert_int_equal(r->ops->queue_create(r->dev, 0, GSB_ALL_SMS, &other), 0);
+	warm(r);
+	launch_on(r, other, r->three, 1, 32, false); /* the first of a queue has a word */
+	collect(r);
+	launch(r, r->three, 1, false);
+	wait_for_marks(r, 1);
+	fake.run(false);
+	launch_on(r, other, r->three, 1, 32, false);
+	assert_int_equal(next_end(r).cookie, 0);
+	fake.run(true);
+	assert_int_equal(next_end(r).cookie, 1);
+	check_value(r);
+	r->ops->queue_destroy(other);
+}
+
+/* Nobody wrote the numbers of the last ones; they must not come again. */
+static void test_a_queue_goes_on_from_the_number_of_the_one_before(void **state)
+{
+	struct rig *r = *state;
+	unsigned n;
+
+	warm(r);
+	for (unsigned i = 0; i < 5; i++) {
+		launch(r, r->three, 1, false);
+		collect(r);
+	}
+	r->ops->queue_destroy(r->queue);
+	assert_int_equal(r->ops->queue_create(r->dev, 0, GSB_ALL_SMS, &r->queue), 0);
+	n = fake.live(FAKE_EXEC);
+	fake.run(false);
+	run(r, 4, 0xf, 1);
+	run(r, 4, 0xf, 1);
+	assert_int_equal(fake.live(FAKE_EXEC), n + 2);
+	fake.run(true);
+	collect(r);
+	check_value(r);
+}
+
+/* Its word may be far behind, and would seem ahead one day. */
+static void test_the_first_end_of_a_queue_is_a_word(void **state)
+{
+	struct rig *r = *state;
+	unsigned words;
+
+	warm(r);
+	r->ops->queue_destroy(r->queue);
+	assert_int_equal(r->ops->queue_create(r->dev, 0, GSB_ALL_SMS, &r->queue), 0);
+	words = fake.calls("cuStreamWriteValue32_v2");
+	for (unsigned i = 0; i < 3; i++) {
+		launch(r, r->three, 1, false);
+		collect(r);
+	}
+	assert_int_equal(fake.calls("cuStreamWriteValue32_v2") - words, r->timed ? 3 : 1);
+	check_value(r);
+}
+
+/* The engine may be in a call that waits for that thread. */
+static void test_who_waits_for_what_runs_needs_no_engine(void **state)
+{
+	struct rig *r = *state;
+
+	warm(r);
+	for (unsigned i = 0; i < 3; i++) {
+		launch(r, r->three, 1, false);
+		cuda_wait_for_running(device_of(r));
+		collect(r);
+	}
+	check_value(r);
+}
+
+static struct rig *sleeper; /* what is to happen while one sleeps; NULL: nothing */
+static unsigned n_slept;
+
+/* cuda_wait_for_running() sleeps between two looks: meanwhile what it waits for ends, and its graph is sent again. */
+int nanosleep(const struct timespec *time, struct timespec *left)
+{
+	struct rig *r = sleeper;
+
+	if (r && !n_slept++) {
+		fake.run(true);
+		collect(r);
+		fake.run(false);
+		launch(r, r->three, 1, false);
+	}
+	if (n_slept > 1000)
+		fail_msg("it waits for what came after");
+	return clock_nanosleep(CLOCK_MONOTONIC, 0, time, left);
+}
+
+static void test_who_waits_does_not_wait_for_what_comes_after(void **state)
+{
+	struct rig *r = *state;
+
+	warm(r);
+	launch(r, r->three, 1, false);
+	collect(r);
+	n_slept = 0;
+	fake.run(false);
+	launch(r, r->three, 1, false);
+	sleeper = r;
+	cuda_wait_for_running(device_of(r));
+	sleeper = NULL;
+	assert_in_range(n_slept, 1, 1000);
+	n_slept = 0;
+	assert_int_equal(fake.live(FAKE_EXEC), 1);
+	fake.run(true);
+	collect(r);
+	check_value(r);
+}
+
 int main(void)
 {
 	void *library = dlopen(GSB_FAKE_LIBCUDA, RTLD_NOW | RTLD_GLOBAL);
+	static bool timed = true, untimed = false;
 	static const struct CMUnitTest tests[] = {
-#define RIGGED(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define ONLY(f, mode) {#f " (" #mode ")", f, setup, teardown, &(mode)}
+#define RIGGED(f)     ONLY(f, timed), ONLY(f, untimed)
 		RIGGED(test_launches_that_follow_each_other_are_few_calls),
 		RIGGED(test_kernels_without_parameters_go_in_chains),
 		RIGGED(test_chains_compute_what_launches_do),
@@ -557,6 +798,15 @@ int main(void)
 		RIGGED(test_a_launch_that_is_refused_after_all_is_told),
 		RIGGED(test_graphs_of_code_that_has_gone_are_made_anew),
 		RIGGED(test_code_does_not_go_while_a_graph_is_set),
+		ONLY(test_a_launch_that_is_waited_for_takes_two_calls, untimed),
+		ONLY(test_a_timed_launch_has_its_events_and_its_word, timed),
+		ONLY(test_only_the_last_graph_of_those_that_end_together_has_a_mark, untimed),
+		ONLY(test_a_chain_that_does_not_end_last_has_no_mark, untimed),
+		ONLY(test_a_mark_that_nobody_has_seen_is_not_cleared, untimed),
+		RIGGED(test_a_queue_goes_on_from_the_number_of_the_one_before),
+		RIGGED(test_the_first_end_of_a_queue_is_a_word),
+		RIGGED(test_who_waits_for_what_runs_needs_no_engine),
+		RIGGED(test_who_waits_does_not_wait_for_what_comes_after),
 	};
 
 	assert_non_null(library);
