@@ -20,7 +20,7 @@ static const struct gsb_device_ops *const devices[] = {
 	&gsb_lanes_ops, /* of another device: which, says a configuration by its isolation */
 };
 
-static const struct gsb_device_ops *find_ops(const char *spec)
+const struct gsb_device_ops *gsb_device_find(const char *spec)
 {
 	size_t len = strcspn(spec, ":");
 
@@ -33,7 +33,7 @@ static const struct gsb_device_ops *find_ops(const char *spec)
 int gsb_device_open(const struct gsb_device_params *p, struct gsb_device **out, char *err,
 		    size_t err_size)
 {
-	const struct gsb_device_ops *ops = find_ops(p->spec);
+	const struct gsb_device_ops *ops = gsb_device_find(p->spec);
 
 	if (!ops) {
 		snprintf(err, err_size,

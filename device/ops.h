@@ -14,6 +14,11 @@
  * Context: every function is called from the engine's one thread, except where it says "loader
  * too". No function blocks on device work unless it says so. Errors are -errno; results of device
  * work are the driver's codes, in struct gsb_completion.
+ *
+ * Later: where a device is in another process the engine's thread does not wait for that, either. What is marked so may return
+ * -EINPROGRESS: it has been asked for, and the same call with the same arguments brings what came of it, when event_fd has told of
+ * something. Who has asked comes again until he has an answer, or destroys the space: an answer that nobody takes is kept. Two who ask
+ * for the same get an answer each, in any order. On another thread than the engine's nothing comes later: it waits.
  */
 #ifndef GSB_DEVICE_OPS_H
 #define GSB_DEVICE_OPS_H
@@ -59,7 +64,7 @@ struct gsb_device_params {
 	unsigned n_spare_lanes;
 	const char *lane_program;
 	uint32_t
-		lane_answer_ms; /* lanes: one that takes longer to answer the engine's thread is ended; 0 = 30,000 */
+		lane_answer_ms; /* lanes: one that does nothing for so long of what it is told is ended; 0 = 30,000 */
 };
 
 #define GSB_BACKING_UNIT (2ull << 20) /* of sizes and addresses of backings */
@@ -149,14 +154,15 @@ struct gsb_device_ops {
 	void (*close)(struct gsb_device *dev); /* all spaces and queues are gone by then */
 	const struct gsb_device_info *(*info)(struct gsb_device *dev);
 	void (*mem_info)(struct gsb_device *dev, uint64_t *free_bytes, uint64_t *total_bytes);
+	/* Whether that counts all which spaces of the owner have given back; if not, event_fd tells when to ask again. NULL = always. */
+	bool (*is_settled)(struct gsb_device *dev, uint64_t owner);
 	/* What a fault has ended the device with, for all spaces and for good: all that was in flight completes with it, and
 	 * so does what is issued from then on. CUDA_SUCCESS: it works, though
 	 * spaces may have ended so, each for itself. NULL: a fault ends no more than its command. */
 	CUresult (*lost)(struct gsb_device *dev);
 
 	/* ---- spaces and memory ---- */
-	/* Whether space_create() for the owner would wait for nothing, or fail; if not, event_fd tells when to ask again. NULL = it never waits. */
-	bool (*space_await)(struct gsb_device *dev, uint64_t owner);
+	/* Later; *out is not written then. */
 	int (*space_create)(struct gsb_device *dev, const struct gsb_space_params *p,
 			    struct gsb_space **out);
 	/* Abandon what runs in the space (its tenant is dead): completions still come, as errors, and until
@@ -168,28 +174,28 @@ struct gsb_device_ops {
 	 * are scrubbed. */
 	void (*space_destroy)(struct gsb_space *space);
 	/* Fresh memory reads as zero. -ENOMEM: device or window is full. -EDQUOT: the space's
-	 * limit. */
+	 * limit. Later. */
 	int (*mem_alloc)(struct gsb_space *space, uint64_t size, uint64_t *addr);
 	/* Bytes of the device that an allocation of so many takes; UINT64_MAX when there can be no such.
-	 * NULL = just those. */
+	 * NULL = just those. Of any device of its kind, so that dev may be NULL. */
 	uint64_t (*mem_cost)(struct gsb_device *dev, uint64_t size);
 	/* No command that is in flight may touch it, or anything else that is given back: on a GPU that is
-	 * fatal for all. -EINVAL: not the start of an allocation. */
+	 * fatal for all. -EINVAL: not the start of an allocation, which a device that is in another process does not say. */
 	int (*mem_free)(struct gsb_space *space, uint64_t addr);
 	/* Nothing tells of accesses to memory that was given back as long as its addresses are mapped: so a tenant may keep what it frees. Not the one
 	 * that finds who uses memory after its free. */
 	bool may_keep;
 	/*
 	 * Arrays (base/array.h has how addresses stand for their texels): copies may name them, kernels may not, and mem_free frees them.
-	 * A fresh one reads as zero. -EINVAL: the device has no such arrays; else as mem_alloc. array_bytes: so many of the window it
-	 * takes, and mem_cost of them of the device; the array is sane. NULL, both: plain memory is an array.
+	 * A fresh one reads as zero. -EINVAL: the device has no such arrays; else as mem_alloc, and later as that. array_bytes: so many of the
+	 * window it takes, and mem_cost of them of the device; the array is sane; dev may be NULL. NULL, both: plain memory is an array.
 	 */
 	int (*array_alloc)(struct gsb_space *space, const struct gsb_array *array, uint64_t *addr);
 	uint64_t (*array_bytes)(struct gsb_device *dev, const struct gsb_array *array);
 	/*
 	 * A texture or surface object of a view (gsb/texture.h; a hostile one), whose memory or array must be the space's; what it is in
 	 * kernels comes back. It goes with its array, or its space, and is destroyed all the same: -EINVAL, there is no such. NULL, both:
-	 * kernels want the address of the view, in memory of their own.
+	 * kernels want the address of the view, in memory of their own. Later, both.
 	 */
 	int (*texture_create)(struct gsb_space *space, const struct gsb_texture *view,
 			      bool is_surface, uint64_t *handle);
@@ -198,7 +204,7 @@ struct gsb_device_ops {
 	 * calls it pins it in the end, be it to unpin it at once. NULL = it is quick. */
 	void (*host_prepare)(struct gsb_device *dev, uint64_t addr, uint64_t size);
 	int (*host_pin)(struct gsb_space *space, uint64_t addr,
-			uint64_t size); /* within the host window */
+			uint64_t size); /* within the host window; later */
 	int (*host_unpin)(struct gsb_space *space, uint64_t addr, uint64_t size);
 	/* Memory of the engine that many copies will name, all of the file @fd, until buffer_unshare, which unmaps it, be it later. Without
 	 * this, copies from and to it are slower where the hardware makes them itself. NULL = no difference. */
@@ -206,14 +212,15 @@ struct gsb_device_ops {
 	void (*buffer_unshare)(struct gsb_device *dev, void *addr, uint64_t size);
 
 	/* ---- memory without addresses, and where it is mapped: for all spaces of its owner ---- */
-	/* Fresh, it reads as zero. -ENOMEM. -ENOTSUP: there are no addresses for it. */
+	/* Fresh, it reads as zero. -ENOMEM. -ENOTSUP: there are no addresses for it. Later. */
 	int (*backing_create)(struct gsb_device *dev, uint64_t owner, uint64_t size,
 			      struct gsb_backing **out);
 	void (*backing_destroy)(struct gsb_backing *b); /* mapped nowhere */
 	/* All of it from addr on, where nothing is mapped; in other mappings elsewhere there are the same bytes. Nobody may touch it there
-	 * before backing_access. -ENOMEM. */
+	 * before backing_access. -ENOMEM. Later. */
 	int (*backing_map)(struct gsb_backing *b, uint64_t addr);
-	/* Of its mapping there. No command that is in flight may need what is taken away. -ENOTSUP: the device cannot do without the rest. */
+	/* Of its mapping there. No command that is in flight may need what is taken away. -ENOTSUP: the device cannot do without the rest.
+	 * Later. */
 	int (*backing_access)(struct gsb_backing *b, uint64_t addr, CUmemAccess_flags access);
 	/* Its mapping there. No command that is in flight may touch it. */
 	void (*backing_unmap)(struct gsb_backing *b, uint64_t addr);
@@ -240,22 +247,23 @@ struct gsb_device_ops {
 	int (*function_get)(
 		struct gsb_module *module, const char *name, struct gsb_function **out,
 		struct gsb_function_info *info); /* -ENOENT; lives as long as its module */
+	/* Later. */
 	int (*global_get)(struct gsb_module *module, const char *name, uint64_t *addr,
 			  uint64_t *size);
-	/* The i-th kernel's name, NULL past the last. */
-	const char *(*function_name)(struct gsb_module *module, unsigned i);
+	/* The i-th kernel's name, which lives as long as the module; -ENOENT past the last. Later. */
+	int (*function_name)(struct gsb_module *module, unsigned i, const char **name);
 	/* Make launches possible (decode, compile). -ENOTSUP with a reason in log: an opcode or a
 	 * feature. */
 	int (*function_prepare)(struct gsb_function *function, char *log, size_t log_size);
 
 	/* How many clusters of l->cluster blocks of a prepared function are resident at once at most, and how many blocks its
-	 * largest cluster has; the grid is not looked at. Nothing runs. -EAGAIN: it is not prepared. NULL: there are no
-	 * clusters but of one block. */
+	 * largest cluster has; the grid is not looked at. Nothing runs. -EAGAIN: it is not prepared. Later, both. NULL: there are
+	 * no clusters but of one block. */
 	int (*cluster_room)(struct gsb_device *dev, const struct gsb_cmd_launch *l, uint32_t *n);
 	int (*cluster_size)(struct gsb_device *dev, const struct gsb_cmd_launch *l, uint32_t *n);
 
-	/* Encode a tensor map, of whatever lengths and numbers: -EINVAL, it can be none. NULL: the device has no TMA unit. */
-	int (*tensor_map)(struct gsb_device *dev, const struct gsb_tensor_map *m,
+	/* Encode a tensor map for an owner, of whatever lengths and numbers: -EINVAL, it can be none. Later. NULL: the device has no TMA unit. */
+	int (*tensor_map)(struct gsb_device *dev, uint64_t owner, const struct gsb_tensor_map *m,
 			  uint64_t words[GSB_TENSOR_MAP_WORDS]);
 
 	/* ---- work ---- */
@@ -268,7 +276,8 @@ struct gsb_device_ops {
 	 * everybody. 0, -ENOTSUP (there are no ranges), -ENOMEM: what is missing is made when it is asked for. NULL: nothing is needed. */
 	int (*sms_prepare)(struct gsb_device *dev);
 	/* Append to the queue. The command is copied. -ENOTSUP, -E2BIG (too many resources) and
-	 * -EINVAL (geometry) come at once and nothing is queued. */
+	 * -EINVAL (geometry): nothing is queued. A device that is in another process has them come as the result of a completion, by
+	 * gsb_cuda_result. */
 	int (*issue)(struct gsb_queue *queue, const struct gsb_cmd *cmd);
 	/* Completions since the last call, oldest first, at most max; returns how many. */
 	unsigned (*poll)(struct gsb_device *dev, struct gsb_completion *out, unsigned max);
@@ -277,8 +286,8 @@ struct gsb_device_ops {
 	 * themselves, or that advance has come to its end, need not signal it: poll once more after them, before
 	 * sleeping. -1: must be polled. */
 	int (*event_fd)(struct gsb_device *dev);
-	/* Asked before each sleep on event_fd. True: do not, but poll again; something is likely to complete before a sleeper
-	 * would be awake. NULL = never. */
+	/* Asked before each sleep on event_fd. True: do not, but poll again, and ask for what was to come later; something is likely to
+	 * complete before a sleeper would be awake, or has come. NULL = never. */
 	bool (*stay_awake)(struct gsb_device *dev);
 
 	/* Real time that the command at the head of the queue has been executed so far: a wait for others
@@ -299,23 +308,22 @@ struct gsb_device_ops {
 	 * may be there or not. What the device itself has to say of a kernel that it has ended for a fault is
 	 * several lines for stderr, behind what the kernel has said.
 	 *
-	 * NULL = kernels of this device say nothing.
+	 * Later, and then nothing is written. NULL = kernels of this device say nothing.
 	 */
-	size_t (*print_read)(struct gsb_space *space, char *buf, size_t size, bool *to_stderr,
-			     bool *more);
+	int (*print_read)(struct gsb_space *space, char *buf, size_t size, bool *to_stderr,
+			  bool *more);
 	/*
 	 * CU_LIMIT_PRINTF_FIFO_SIZE of the space from now on, 0 = what a space begins with: a printf takes
 	 * of it 8 bytes, 8 for each argument and the bytes of its strings, until it is read. When there is
 	 * no more, or the host has no memory for more, the oldest is lost. On a GPU its format counts, too, and the newest is
-	 * lost. Returns the size that it is now:
-	 * the device has a least, a most and a unit. NULL when print_read is.
+	 * lost. Returns the size that it is now: the device has a least, a most and a unit. 0: later. NULL when print_read is.
 	 */
 	uint64_t (*print_limit)(struct gsb_space *space, uint64_t bytes);
 
 	/*
 	 * CU_LIMIT_MALLOC_HEAP_SIZE of the space from now on; *now is what it was made, the device has a unit.
 	 * -ENOMEM: more than it can have. -EINVAL: a kernel that calls malloc has been launched. NULL: kernels
-	 * of this device have no heap.
+	 * of this device have no heap. Later.
 	 */
 	int (*heap_size)(struct gsb_space *space, uint64_t bytes, uint64_t *now);
 	/* CU_LIMIT_STACK_SIZE, of kernels that are issued from now on: at least so much for recursion and
@@ -350,5 +358,7 @@ struct gsb_device {
  */
 int gsb_device_open(const struct gsb_device_params *p, struct gsb_device **out, char *err,
 		    size_t err_size);
+/* The table that a spec picks, for what of it needs no device; NULL: there is no such. */
+const struct gsb_device_ops *gsb_device_find(const char *spec);
 
 #endif

@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/err.h"
+#include "broker/engine/admission.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/memory/memory.h"
 #include "broker/engine/order/stream.h"
@@ -79,60 +81,118 @@ static int create_space(struct gsb_ctx *ctx)
 			"%u (%s, pid %u): no context: addresses from %#" PRIx64
 			" are in use in the engine: GSB_DEVICE_WINDOW_BASE does not suit this machine",
 			t->id, t->name, t->pid, ctx->window_base);
-	if (err)
-		return err == -EEXIST ? -ENOMEM
-				      : err; /* -EEXIST is the tenant's fault, this is not */
-	err = gsb_memory_ctx_init(ctx);
-	if (err)
-		t->dev->ops->space_destroy(ctx->space);
-	return err;
+	return err == -EEXIST ? -ENOMEM : err; /* -EEXIST is the tenant's fault, this is not */
 }
 
-bool gsb_ctx_can_be_made(const struct gsb_tenant *t)
-{
-	const struct gsb_device_ops *ops = t->dev->ops;
+/* One that is made: its space, and in that what its tenant has pinned. */
+struct creation {
+	struct gsb_later later; /* first */
+	struct gsb_rec_ctx_create body;
+	struct gsb_ctx *ctx;
+	uint64_t pinned_to; /* address */
+	int *broken;	    /* what the handler returns, as long as it runs */
+};
 
-	return !ops->space_await || ops->space_await(t->dev, gsb_tenant_owner(t));
+static struct creation *to_creation(struct gsb_later *l)
+{
+	return gsb_container_of(l, struct creation, later);
 }
 
-int gsb_ctx_create(struct gsb_tenant *t, const struct gsb_rec_ctx_create *body,
-		   struct gsb_ctx **out)
+static int ask_for_space(struct gsb_later *l)
 {
-	struct gsb_ctx *ctx = calloc(1, sizeof(*ctx));
+	struct creation *c = to_creation(l);
+	struct gsb_tenant *t = l->tenant;
+	int err = 0;
+
+	if (!gsb_memory_may_pin(t, l))
+		return -EINPROGRESS;
+	t->making = c->ctx;
+	if (!c->ctx->window_size)
+		err = t->ctxs[c->ctx->index] ? -ENOMEM : pick_window(c->ctx);
+	if (!err && !c->ctx->space) {
+		err = create_space(c->ctx);
+		if (!err)
+			gsb_memory_ctx_init(c->ctx);
+	}
+	return err ? err : gsb_memory_ctx_pin(c->ctx, &c->pinned_to);
+}
+
+/* -ERANGE, -EEXIST: the legacy stream's handle. */
+static int enter(struct gsb_ctx *ctx, const struct gsb_rec_ctx_create *body)
+{
+	struct gsb_tenant *t = ctx->tenant;
 	struct gsb_stream *legacy;
-	int err;
+	int err = gsb_order_init(&ctx->order, &t->queues);
 
-	if (!ctx)
-		return -ENOMEM;
-	ctx->tenant = t;
-	ctx->index = gsb_handle_index(body->ctx);
-	err = pick_window(ctx);
 	if (err)
-		goto err_window;
-	err = create_space(ctx);
-	if (err)
-		goto err_window;
-	err = gsb_order_init(&ctx->order, &t->queues);
-	if (err)
-		goto err_space;
+		return err;
 	err = gsb_stream_create(&ctx->order, body->legacy, 0, 0, &legacy);
-	if (err)
-		goto err_order;
+	if (err) {
+		gsb_order_finish(&ctx->order);
+		return err;
+	}
 	legacy->legacy = true;
 	ctx->handle = body->ctx;
 	t->ctxs[ctx->index] = ctx;
 	t->stats.n_ctxs++;
 	gsb_tell_stream(legacy, false);
 	atomic_store_explicit(&t->region->ctxs[ctx->index].error, 0, memory_order_release);
-	*out = ctx;
 	return 0;
-err_order:
-	gsb_order_finish(&ctx->order);
-err_space:
-	t->dev->ops->space_destroy(ctx->space);
-err_window:
+}
+
+static void drop(struct gsb_ctx *ctx)
+{
+	if (ctx->space)
+		ctx->tenant->dev->ops->space_destroy(ctx->space);
 	free(ctx);
-	return err;
+}
+
+static void cut(struct creation *c, int err)
+{
+	if (c->later.is_late)
+		gsb_tenant_cut(c->later.tenant, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH);
+	else
+		*c->broken = err;
+}
+
+static void space_made(struct gsb_later *l, int err)
+{
+	struct creation *c = to_creation(l);
+	struct gsb_tenant *t = l->tenant;
+
+	gsb_memory_pinned(t, l);
+	if (t->making == c->ctx)
+		t->making = NULL;
+	if (!err && t->state == GSB_TENANT_LEAVING)
+		err = -ECANCELED;
+	if (!err && !t->error)
+		err = enter(c->ctx, &c->body);
+	if (err || t->error)
+		drop(c->ctx);
+	if (err == -ERANGE || err == -EEXIST)
+		cut(c, gsb_violation(t, "CtxCreate with new handle %#" PRIx64 ", which is %s",
+				     c->body.legacy, err == -EEXIST ? "in use" : "no such handle"));
+	else
+		gsb_tenant_reply(t, &l->call, t->error ? t->error : gsb_cuda_result(err), 0);
+}
+
+int gsb_ctx_create(struct gsb_tenant *t, const struct gsb_rec *rec,
+		   const struct gsb_rec_ctx_create *body)
+{
+	int broken = 0;
+	struct creation c = {
+		.later = {.tenant = t, .call = *rec, .ask = ask_for_space, .done = space_made},
+		.body = *body,
+		.ctx = calloc(1, sizeof(*c.ctx)),
+		.broken = &broken,
+	};
+
+	if (!c.ctx)
+		return gsb_tenant_fail_call(t, rec, -ENOMEM);
+	c.ctx->tenant = t;
+	c.ctx->index = gsb_handle_index(body->ctx);
+	gsb_later_run(&c.later, sizeof(c));
+	return broken;
 }
 
 void gsb_ctx_destroy(struct gsb_ctx *ctx)

@@ -5,19 +5,14 @@
 #ifndef GSB_BROKER_ENGINE_CONTEXT_H
 #define GSB_BROKER_ENGINE_CONTEXT_H
 
-#include <stdbool.h>
-
 #include "gsb/wire.h"
 
 struct gsb_ctx;
 struct gsb_tenant;
 
-/* Whether one is made, or refused, at once; else the device tells when to ask again. */
-bool gsb_ctx_can_be_made(const struct gsb_tenant *t);
-
-/* -ERANGE, -EEXIST: the legacy stream's handle. -ENOMEM; -errno of the device. */
-int gsb_ctx_create(struct gsb_tenant *t, const struct gsb_rec_ctx_create *body,
-		   struct gsb_ctx **out);
+/* A CALL: answered when it is made, or could not be. -EPROTO, -ENOMEM: dispatch.h. */
+int gsb_ctx_create(struct gsb_tenant *t, const struct gsb_rec *rec,
+		   const struct gsb_rec_ctx_create *body);
 
 /* No handle of it is valid from now on; it is destroyed, and the call answered, when its work is done. -EAGAIN. */
 int gsb_ctx_end(struct gsb_ctx *ctx, const struct gsb_rec *call);

@@ -48,8 +48,6 @@ static int on_CtxCreate(struct gsb_tenant *t, const struct gsb_rec *rec,
 			const struct gsb_rec_ctx_create *b)
 {
 	uint32_t index = gsb_handle_index(b->ctx);
-	struct gsb_ctx *ctx;
-	int err;
 
 	if (gsb_handle_kind(b->ctx) != GSB_HANDLE_CTX || index >= GSB_N_CTXS || t->ctxs[index])
 		return bad_handle(t, rec, index < GSB_N_CTXS ? -EEXIST : -ERANGE, b->ctx);
@@ -57,15 +55,7 @@ static int on_CtxCreate(struct gsb_tenant *t, const struct gsb_rec *rec,
 		gsb_tenant_reply(t, rec, t->error, 0);
 		return 0;
 	}
-	if (!gsb_ctx_can_be_made(t)) {
-		t->awaits_space = true;
-		return -EAGAIN;
-	}
-	err = gsb_ctx_create(t, b, &ctx);
-	if (err == -ERANGE || err == -EEXIST)
-		return bad_handle(t, rec, err, b->legacy);
-	gsb_tenant_reply(t, rec, gsb_cuda_result(err), 0);
-	return 0;
+	return gsb_ctx_create(t, rec, b);
 }
 
 static int on_CtxDestroy(struct gsb_tenant *t, const struct gsb_rec *rec,
@@ -557,8 +547,6 @@ unsigned gsb_dispatch_ring(struct gsb_tenant *t, unsigned max)
 	unsigned n = 0;
 	int r = 1;
 
-	if (t->awaits_space)
-		t->awaits_space = t->queues.stalled = false;
 	if (t->state == GSB_TENANT_LEAVING || t->queues.stalled)
 		return 0;
 	while (n < max && (r = dispatch_one(t, takers)) > 0)

@@ -62,6 +62,7 @@ struct gsb_engine {
 	unsigned first_slot; /* whose ring is read first in the next turn */
 	struct gsb_loader loader;
 	struct gsb_pinner pinner;
+	struct gsb_laters laters;
 	struct gsb_grant grant;
 	struct gsb_addresses addresses;
 	uint64_t age_ns;	      /* real clock: when what tenants keep grows older */

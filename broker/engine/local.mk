@@ -28,6 +28,7 @@ libengine_la_SOURCES = \
 	broker/engine/tenant/answer.c \
 	broker/engine/tenant/ctx.c \
 	broker/engine/tenant/host_func.c \
+	broker/engine/tenant/later.c broker/engine/tenant/later.h \
 	broker/engine/tenant/log.c \
 	broker/engine/tenant/print.c \
 	broker/engine/tenant/table.c broker/engine/tenant/table.h \
@@ -106,6 +107,7 @@ engine_tests = tests/unit/test_engine_stream tests/unit/test_engine_order \
 	tests/unit/test_engine_gate tests/unit/test_engine_start_line tests/unit/test_engine_hostile tests/unit/test_engine_fuzz \
 	tests/unit/test_engine_control tests/unit/test_engine_counts tests/unit/test_engine_log tests/unit/test_engine_memory \
 	tests/unit/test_engine_kept \
+	tests/unit/test_engine_later \
 	tests/unit/test_engine_virtual \
 	tests/unit/test_engine_policy tests/unit/test_engine_release tests/unit/test_engine_resize tests/unit/test_engine_upload \
 	tests/unit/test_facts tests/unit/test_grant tests/unit/test_pool tests/unit/test_proofs tests/unit/test_ready tests/fuzz/replay_records
@@ -157,6 +159,10 @@ tests_unit_test_engine_resize_LDADD = $(engine_test_libs)
 tests_unit_test_engine_virtual_SOURCES = tests/unit/test_engine_virtual.c $(engine_kit)
 tests_unit_test_engine_virtual_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_virtual_LDADD = $(engine_test_libs)
+tests_unit_test_engine_later_SOURCES = tests/unit/test_engine_later.c $(engine_kit)
+tests_unit_test_engine_later_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_later_LDADD = $(engine_test_libs)
+
 tests_unit_test_engine_kept_SOURCES = tests/unit/test_engine_kept.c $(engine_kit) $(control_kit)
 tests_unit_test_engine_kept_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_kept_LDADD = $(engine_test_libs)

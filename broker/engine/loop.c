@@ -136,6 +136,7 @@ int gsb_engine_create(struct gsb_device *dev, const struct gsb_engine_params *p,
 	if (keeps_times(e))
 		gsb_times_read(&e->params.resizing, e->info, e->scheduler.estimates);
 	e->line = (struct gsb_start_line){.n_tenants = p->start_line, .wait_ns = p->start_line_ns};
+	gsb_laters_init(&e->laters);
 	gsb_grant_init(&e->grant, e->info->total_mem_bytes);
 	e->grant.reclaim = reclaim;
 	err = gsb_loader_start(&e->loader, e->ops);
@@ -334,6 +335,8 @@ bool gsb_engine_turn(struct gsb_engine *e)
 	}
 	any = gsb_loader_collect(&e->loader) > 0;
 	any |= gsb_pinner_collect(&e->pinner) > 0;
+	if (gsb_unlikely(e->laters.first != NULL))
+		any |= gsb_laters_collect(&e->laters) > 0;
 	any |= read_rings(e);
 	any |= work(e);
 	any |= e->scheduler.to_extend != 0;

@@ -480,14 +480,12 @@ int cuda_global_get(struct gsb_module *m, const char *name, uint64_t *addr, uint
 
 /* ---- kernels ---- */
 
-const char *cuda_function_name(struct gsb_module *m, unsigned i)
+int cuda_function_name(struct gsb_module *m, unsigned i, const char **name)
 {
-	const char *name;
-
-	if (i >= m->image->n_kernels ||
-	    m->space->dev->cu.cuKernelGetName(&name, m->image->kernels[i]))
-		return NULL;
-	return name;
+	return i >= m->image->n_kernels ||
+			       m->space->dev->cu.cuKernelGetName(name, m->image->kernels[i])
+		       ? -ENOENT
+		       : 0;
 }
 
 /* -ENOTSUP: more parameters than the wire has. */

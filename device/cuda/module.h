@@ -36,7 +36,7 @@ uint64_t cuda_module_cost(struct gsb_module *module);
 int cuda_function_get(struct gsb_module *module, const char *name, struct gsb_function **out,
 		      struct gsb_function_info *info);
 int cuda_global_get(struct gsb_module *module, const char *name, uint64_t *addr, uint64_t *size);
-const char *cuda_function_name(struct gsb_module *module, unsigned i);
+int cuda_function_name(struct gsb_module *module, unsigned i, const char **name);
 int cuda_function_prepare(struct gsb_function *function, char *log, size_t log_size);
 
 void cuda_images_finish(struct cuda_device *dev); /* no module is left */

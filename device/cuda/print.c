@@ -352,7 +352,7 @@ static bool more_text(struct cuda_print *p, unsigned *n_left)
 	return true;
 }
 
-size_t cuda_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_stderr, bool *more)
+int cuda_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_stderr, bool *more)
 {
 	struct cuda_print *p = atomic_load(&space->print);
 	unsigned n_left = READ_MAX;
@@ -371,7 +371,7 @@ size_t cuda_print_read(struct gsb_space *space, char *buf, size_t size, bool *to
 	if (p)
 		tell_limit(p);
 	*more = n || !n_left;
-	return n;
+	return (int)n;
 }
 
 /* Once is enough. */

@@ -35,8 +35,7 @@ bool cuda_print_has_text(struct cuda_print *p);
 bool cuda_print_is_ring(const char *variable);
 
 /* As in ops.h. */
-size_t cuda_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_stderr,
-		       bool *more);
+int cuda_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_stderr, bool *more);
 uint64_t cuda_print_limit(struct gsb_space *space, uint64_t bytes);
 
 #endif

@@ -50,7 +50,8 @@ static CUresult encode(const struct cuda_driver *cu, const struct gsb_tensor_map
 	}
 }
 
-int cuda_tensor_map(struct gsb_device *base, const struct gsb_tensor_map *m, uint64_t *words)
+int cuda_tensor_map(struct gsb_device *base, uint64_t owner, const struct gsb_tensor_map *m,
+		    uint64_t *words)
 {
 	struct cuda_device *dev = to_cuda(base);
 	CUtensorMap map;

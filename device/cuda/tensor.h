@@ -7,6 +7,7 @@
 #include "device/ops.h"
 
 /* Of ops.h. */
-int cuda_tensor_map(struct gsb_device *dev, const struct gsb_tensor_map *m, uint64_t *words);
+int cuda_tensor_map(struct gsb_device *dev, uint64_t owner, const struct gsb_tensor_map *m,
+		    uint64_t *words);
 
 #endif

@@ -273,9 +273,10 @@ int emu_function_get(struct gsb_module *m, const char *name, struct gsb_function
 	return err;
 }
 
-const char *emu_function_name(struct gsb_module *m, unsigned i)
+int emu_function_name(struct gsb_module *m, unsigned i, const char **name)
 {
-	return gsb_code_kernel_name(m->code, i);
+	*name = gsb_code_kernel_name(m->code, i);
+	return *name ? 0 : -ENOENT;
 }
 
 /* What the interpreter does not see, because it is asked of the launch. */

@@ -38,7 +38,7 @@ uint64_t emu_module_heap(struct gsb_module *module);
 int emu_function_get(struct gsb_module *module, const char *name, struct gsb_function **out,
 		     struct gsb_function_info *info);
 int emu_global_get(struct gsb_module *module, const char *name, uint64_t *addr, uint64_t *size);
-const char *emu_function_name(struct gsb_module *module, unsigned i);
+int emu_function_name(struct gsb_module *module, unsigned i, const char **name);
 int emu_function_prepare(struct gsb_function *function, char *log, size_t log_size);
 
 #endif

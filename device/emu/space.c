@@ -110,12 +110,12 @@ int emu_host_unpin(struct gsb_space *space, uint64_t addr, uint64_t size)
 	return emu_heap_unpin(&space->heap, addr, size);
 }
 
-size_t emu_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_stderr, bool *more)
+int emu_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_stderr, bool *more)
 {
 	size_t n = emu_fifo_read(&space->fifo, buf, size, to_stderr);
 
 	*more = n;
-	return n;
+	return (int)n;
 }
 
 uint64_t emu_print_limit(struct gsb_space *space, uint64_t bytes)

@@ -19,7 +19,7 @@ int emu_backing_create(struct gsb_device *dev, uint64_t owner, uint64_t size,
 void emu_backing_unmap(struct gsb_backing *b, uint64_t addr);
 int emu_host_pin(struct gsb_space *space, uint64_t addr, uint64_t size);
 int emu_host_unpin(struct gsb_space *space, uint64_t addr, uint64_t size);
-size_t emu_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_stderr, bool *more);
+int emu_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_stderr, bool *more);
 uint64_t emu_print_limit(struct gsb_space *space, uint64_t bytes);
 int emu_heap_size(struct gsb_space *space, uint64_t bytes, uint64_t *now);
 void emu_stack_size(struct gsb_space *space, uint64_t bytes);

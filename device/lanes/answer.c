@@ -33,11 +33,6 @@ static struct gsb_backing *backing_of(struct lane_server *s, uint64_t handle)
 	return lane_table_find(&s->table, LANE_BACKING, handle);
 }
 
-static void *pointer(uint64_t addr)
-{
-	return (void *)(uintptr_t)addr;
-}
-
 /* The name that a call brought, ended by its NUL. NULL: it is none. */
 static const char *name_in(const struct lane_msg *m)
 {
@@ -52,26 +47,33 @@ static void give_log(struct lane_msg *m)
 
 /* ---- memory of the engine ---- */
 
-/* Shared from now on, if many copies will name it; its address is another here. */
+/* By that number: shared from now on, if many copies will name it. Its address is another here. */
 static int do_map(struct lane_server *s, struct lane_msg *m, int fd)
 {
+	uint64_t i = m->n[0], size = m->n[1];
 	void *at;
-	int err = fd < 0 ? -EBADF : gsb_memfd_map(fd, m->n[0], &at);
+	int err = fd < 0 || !i || i >= LANE_N_MAPS || s->maps[i].at ? -EBADF
+								    : gsb_memfd_map(fd, size, &at);
 
 	if (err)
 		return err;
-	if (m->n[1] && s->ops->buffer_share)
-		s->ops->buffer_share(s->dev, at, m->n[0], fd);
-	m->n[0] = (uint64_t)(uintptr_t)at;
+	if (m->n[2] && s->ops->buffer_share)
+		s->ops->buffer_share(s->dev, at, size, fd);
+	s->maps[i] = (struct lane_mapped){at, size};
 	return 0;
 }
 
 static int do_unmap(struct lane_server *s, struct lane_msg *m, int fd)
 {
-	if (m->n[2] && s->ops->buffer_unshare)
-		s->ops->buffer_unshare(s->dev, pointer(m->n[0]), m->n[1]);
+	struct lane_mapped *is = m->n[0] < LANE_N_MAPS ? &s->maps[m->n[0]] : NULL;
+
+	if (!is || !is->at)
+		return -EBADF;
+	if (m->n[1] && s->ops->buffer_unshare)
+		s->ops->buffer_unshare(s->dev, is->at, is->size);
 	else
-		munmap(pointer(m->n[0]), m->n[1]);
+		munmap(is->at, is->size);
+	*is = (struct lane_mapped){0};
 	return 0;
 }
 
@@ -82,28 +84,29 @@ static int do_window(struct lane_server *s, struct lane_msg *m, int fd)
 
 /* ---- work ---- */
 
+/* What could not be made its commands are told. */
 static int do_queue_open(struct lane_server *s, struct lane_msg *m, int fd)
 {
-	const struct gsb_sm_range sms = {(uint32_t)m->n[1], (uint32_t)m->n[2]};
-	struct gsb_queue *queue;
-	int err = s->ops->queue_create(s->dev, (int)(int64_t)m->n[0], sms, &queue);
+	const struct gsb_sm_range sms = {(uint32_t)m->n[2], (uint32_t)m->n[3]};
+	struct lane_place *q = m->n[0] < LANE_N_QUEUES ? &s->queues[m->n[0]] : NULL;
 
-	if (!err) {
-		err = lane_table_add(&s->table, LANE_QUEUE, 0, queue, &m->n[0]);
-		if (err)
-			s->ops->queue_destroy(queue);
-	}
-	return err;
+	if (!q || q->queue)
+		return -EBADF;
+	q->err = s->ops->queue_create(s->dev, (int)(int64_t)m->n[1], sms, &q->queue);
+	if (q->err)
+		q->queue = NULL;
+	return q->err;
 }
 
 static int do_queue_close(struct lane_server *s, struct lane_msg *m, int fd)
 {
-	struct gsb_queue *queue = lane_table_find(&s->table, LANE_QUEUE, m->n[0]);
+	struct lane_place *q = m->n[0] < LANE_N_QUEUES ? &s->queues[m->n[0]] : NULL;
 
-	if (!queue)
+	if (!q)
 		return -EBADF;
-	lane_table_remove(&s->table, m->n[0]);
-	s->ops->queue_destroy(queue);
+	if (q->queue)
+		s->ops->queue_destroy(q->queue);
+	*q = (struct lane_place){0};
 	return 0;
 }
 
@@ -118,28 +121,37 @@ static int find_launch(struct lane_server *s, struct lane_cmd *c)
 											    : 0;
 }
 
-int lane_issue(struct lane_server *s, struct lane_cmd *c)
+/* Where an end of a copy is, in what is mapped by that number. Its engine has looked that it fits. */
+static int find_end(struct lane_server *s, uint32_t map, uint64_t *addr)
 {
-	struct gsb_queue *queue = lane_table_find(&s->table, LANE_QUEUE, c->queue);
-
-	c->cmd.space = space_of(s, c->space);
-	if (!queue || !c->cmd.space || (c->cmd.kind == GSB_CMD_LAUNCH && find_launch(s, c)))
-		return -EBADF;
-	return s->ops->issue(queue, &c->cmd);
+	if (!map)
+		return 0;
+	if (map >= LANE_N_MAPS || !s->maps[map].at)
+		return -ENOMEM;
+	*addr += (uint64_t)(uintptr_t)s->maps[map].at;
+	return 0;
 }
 
-static int do_issue(struct lane_server *s, struct lane_msg *m, int fd)
+static int find_copy(struct lane_server *s, struct lane_cmd *c)
 {
-	struct lane_cmd *c = s->cmd;
-	int err;
+	int err = find_end(s, c->src_map, &c->cmd.copy.src);
 
-	if (m->n_bytes < sizeof(*c) || m->n_bytes > LANE_CMD_MAX)
-		return -EPROTO;
-	memcpy(c, m->bytes, m->n_bytes);
-	m->n_bytes = 0;
-	err = c->bytes > LANE_CMD_MAX ? -EPROTO : lane_issue(s, c);
-	s->n_in_flight += !err;
-	return err;
+	return err ? err : find_end(s, c->dst_map, &c->cmd.copy.dst);
+}
+
+int lane_issue(struct lane_server *s, struct lane_cmd *c)
+{
+	const struct lane_place *q = c->queue < LANE_N_QUEUES ? &s->queues[c->queue] : NULL;
+	int err = 0;
+
+	c->cmd.space = space_of(s, c->space);
+	if (!q || !c->cmd.space || !q->queue)
+		return q && q->err ? q->err : -EBADF;
+	if (c->cmd.kind == GSB_CMD_LAUNCH)
+		err = find_launch(s, c);
+	else if (c->cmd.kind == GSB_CMD_COPY)
+		err = find_copy(s, c);
+	return err ? err : s->ops->issue(q->queue, &c->cmd);
 }
 
 /* Told with completions, and never asked. */
@@ -420,11 +432,12 @@ static int do_function_get(struct lane_server *s, struct lane_msg *m, int fd)
 static int do_function_name(struct lane_server *s, struct lane_msg *m, int fd)
 {
 	struct gsb_module *module = module_of(s, m->n[0]);
-	const char *name = module ? s->ops->function_name(module, (unsigned)m->n[1]) : NULL;
+	const char *name = NULL;
+	int err = module ? s->ops->function_name(module, (unsigned)m->n[1], &name) : -EBADF;
 	size_t size = name ? strlen(name) + 1 : 0;
 
-	if (!name || size > sizeof(m->bytes))
-		return -ENOENT;
+	if (err || size > sizeof(m->bytes))
+		return err ? err : -ENOENT;
 	memcpy(m->bytes, name, size);
 	m->n_bytes = (uint32_t)size;
 	return 0;
@@ -501,7 +514,7 @@ static int do_tensor_map(struct lane_server *s, struct lane_msg *m, int fd)
 	if (m->n_bytes != sizeof(map))
 		return -EPROTO;
 	memcpy(&map, m->bytes, sizeof(map));
-	err = s->ops->tensor_map(s->dev, &map, words);
+	err = s->ops->tensor_map(s->dev, 0, &map, words);
 	memcpy(m->bytes, words, sizeof(words));
 	m->n_bytes = err ? 0 : sizeof(words);
 	return err;
@@ -563,7 +576,7 @@ void lane_answer(struct lane_server *s, struct lane_msg *m, int fd)
 {
 	uint32_t n_bytes = m->n_bytes;
 
-	m->err = m->op < GSB_ARRAY_LEN(answers) ? answers[m->op](s, m, fd) : -ENOSYS;
+	m->err = m->op && m->op < GSB_ARRAY_LEN(answers) ? answers[m->op](s, m, fd) : -ENOSYS;
 	if (m->n_bytes == n_bytes && m->err)
 		m->n_bytes = 0; /* what was asked is no answer */
 }

@@ -4,14 +4,25 @@
 #include "device/lanes/lane.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <utlist.h>
 
+#include "base/checked.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "shm/channel.h"
+
+#define GIVEN_BACK_NS 6000000000ull /* longer than a lane may take to end */
+
+static bool is_dead(const struct lane *l)
+{
+	return atomic_load_explicit(&l->dead, memory_order_acquire);
+}
 
 void lane_ring(struct lane *l)
 {
@@ -19,10 +30,11 @@ void lane_ring(struct lane *l)
 		eventfd_write(l->doorbell, 1);
 }
 
-static int send_call(struct lane *l, struct lane_slot *slot, const struct lane_call *c)
+/* ---- other threads' ---- */
+
+static int send_call(const struct lane *l, struct lane_slot *slot, const struct lane_call *c)
 {
 	struct lane_msg *m = &slot->msg;
-	int err;
 
 	if (c->in_bytes > sizeof(m->bytes))
 		return -E2BIG;
@@ -32,58 +44,423 @@ static int send_call(struct lane *l, struct lane_slot *slot, const struct lane_c
 	memcpy(m->n, c->n, sizeof(m->n));
 	m->n_bytes = c->in_bytes;
 	m->zero = 0;
+	m->after = atomic_load_explicit(&l->page->n_calls, memory_order_relaxed);
 	if (c->in_bytes)
 		memcpy(m->bytes, c->in, c->in_bytes);
-	err = gsb_channel_send(slot->fd, &m->msg, &c->fd, c->fd > 0);
-	if (!err && slot == &l->slots[0])
-		atomic_fetch_add_explicit(&l->page->n_calls, 1, memory_order_release);
-	return err;
+	return gsb_channel_send(slot->fd, &m->msg, &c->fd, c->fd > 0);
 }
 
-/* What the lane says is checked as any stranger's: it runs what a tenant sent. */
-static int hear_answer(struct lane_slot *slot, struct lane_call *c)
+/* What the lane says is checked as any stranger's: it runs what a tenant sent. -EAGAIN: nothing yet. */
+static int hear_message(struct lane_slot *slot, uint32_t op)
 {
 	struct lane_msg *m = &slot->msg;
 	ssize_t n = gsb_channel_recv(slot->fd, m, sizeof(*m), NULL, NULL);
 
 	if (n < (ssize_t)LANE_MSG_SIZE(0) || n != (ssize_t)LANE_MSG_SIZE(m->n_bytes) ||
-	    m->op != c->op)
+	    m->op != op || m->err > 0)
 		return n == -EAGAIN ? -EAGAIN : -EPROTO;
-	memcpy(c->n, m->n, sizeof(c->n));
-	if (c->out_bytes > m->n_bytes)
-		c->out_bytes = m->n_bytes;
-	if (c->out_bytes)
-		memcpy(c->out, m->bytes, c->out_bytes);
 	return 0;
+}
+
+static void take_bytes(struct lane_call *c, const void *bytes, uint32_t n)
+{
+	if (c->out_bytes > n)
+		c->out_bytes = n;
+	if (c->out_bytes)
+		memcpy(c->out, bytes, c->out_bytes);
+}
+
+static int call_other(struct lane *l, struct lane_slot *slot, struct lane_call *c)
+{
+	int err = send_call(l, slot, c);
+
+	if (err == -E2BIG)
+		return err;
+	if (!err)
+		err = hear_message(slot, c->op);
+	if (err) {
+		lane_condemn(l); /* it has died, or says what no lane says */
+		return -EOWNERDEAD;
+	}
+	memcpy(c->n, slot->msg.n, sizeof(c->n));
+	take_bytes(c, slot->msg.bytes, slot->msg.n_bytes);
+	return slot->msg.err;
 }
 
 int lane_call(struct lane *l, struct lane_call *c)
 {
-	bool issues = pthread_equal(pthread_self(), l->dev->issuer);
-	struct lane_slot *slot = &l->slots[!issues];
+	struct lane_slot *slot = &l->slots[1];
 	int err;
 
-	if (atomic_load_explicit(&l->dead, memory_order_relaxed))
+	if (is_dead(l))
 		return -EOWNERDEAD;
+	atomic_fetch_add(&l->n_waiting, 1);
+	lane_pool_watch(l->dev);
 	pthread_mutex_lock(&slot->lock);
-	err = send_call(l, slot, c);
-	if (!err)
-		err = hear_answer(slot, c);
-	if (!err) {
-		err = slot->msg.err > 0 ? -EPROTO : slot->msg.err;
-	} else if (err != -E2BIG) {
-		if (err == -EAGAIN)
-			gsb_log(GSB_LOG_ERROR, "lanes", "lane %d does not answer: it is ended",
-				(int)l->pid);
-		lane_condemn(l); /* it has died, hangs, or says what no lane says */
-		err = -EOWNERDEAD;
-	}
+	err = call_other(l, slot, c);
 	pthread_mutex_unlock(&slot->lock);
+	atomic_fetch_sub(&l->n_waiting, 1);
 	return err;
+}
+
+/* ---- into the ring ---- */
+
+static int send_fd(struct lane *l, int fd)
+{
+	struct gsb_msg m;
+
+	gsb_msg_init(&m, LANE_MSG_CALL, sizeof(m));
+	return gsb_channel_send(l->slots[0].fd, &m, &fd, 1);
+}
+
+/* False: there is no room now, be it in the ring or, for the descriptor, in the socket. */
+static bool put(struct lane *l, const struct lane_cmd *c, const void *tail, uint32_t n, int fd)
+{
+	struct lane_cmd *room = lane_ring_reserve(l->page, c->bytes);
+
+	if (!room || (c->has_fd && send_fd(l, fd) == -EAGAIN))
+		return false;
+	*room = *c;
+	if (n)
+		memcpy(room + 1, tail, n);
+	lane_ring_commit(l->page, room);
+	return true;
+}
+
+static int keep(struct lane *l, const struct lane_cmd *c, const void *tail, uint32_t n, int fd)
+{
+	struct lane_unsent *u = malloc(offsetof(struct lane_unsent, cmd) + c->bytes);
+
+	if (!u)
+		return -ENOMEM;
+	u->next = NULL;
+	u->fd = c->has_fd ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+	if (c->has_fd && u->fd < 0) {
+		free(u);
+		return -ENOMEM;
+	}
+	u->cmd = *c;
+	if (n)
+		memcpy(&u->cmd + 1, tail, n);
+	if (!l->unsent)
+		l->unsent_end = &l->unsent;
+	*l->unsent_end = u;
+	l->unsent_end = &u->next;
+	return 0;
+}
+
+static void drop_first(struct lane *l)
+{
+	struct lane_unsent *u = l->unsent;
+
+	l->unsent = u->next;
+	if (u->fd >= 0)
+		close(u->fd);
+	free(u);
+}
+
+/* The order is that in which it was said. */
+bool lane_send_kept(struct lane *l)
+{
+	bool any = false;
+
+	while (l->unsent && !is_dead(l)) {
+		const struct lane_cmd *c = &l->unsent->cmd;
+
+		if (!put(l, c, c + 1, c->bytes - (uint32_t)sizeof(*c), l->unsent->fd))
+			break;
+		drop_first(l);
+		any = true;
+	}
+	if (any)
+		lane_ring(l);
+	return any;
+}
+
+static int send(struct lane *l, const struct lane_cmd *c, const void *tail, uint32_t n, int fd)
+{
+	int err = 0;
+
+	if (is_dead(l))
+		return -EOWNERDEAD;
+	lane_send_kept(l);
+	if (l->unsent || !put(l, c, tail, n, fd)) {
+		err = keep(l, c, tail, n, fd);
+		atomic_store_explicit(&l->page->wants_taken, 1, memory_order_relaxed);
+	}
+	lane_ring(l);
+	lane_pool_watch(l->dev);
+	return err;
+}
+
+int lane_send_command(struct lane *l, const struct lane_cmd *c, const void *params, uint32_t n)
+{
+	return send(l, c, params, n, -1);
+}
+
+static int send_in_ring(struct lane *l, const struct lane_call *c, bool is_asked)
+{
+	struct lane_cmd cmd = {
+		.bytes = (uint32_t)gsb_round_up(sizeof(cmd) + c->in_bytes, 8),
+		.op = c->op,
+		.n_bytes = c->in_bytes,
+		.has_fd = c->fd > 0,
+		.is_asked = is_asked,
+	};
+	int err;
+
+	if (c->in_bytes > LANE_ASK_MAX)
+		return -E2BIG;
+	memcpy(cmd.n, c->n, sizeof(cmd.n));
+	atomic_store_explicit(&l->page->n_calls, l->n_calls + 1, memory_order_relaxed);
+	err = send(l, &cmd, c->in, c->in_bytes, c->fd);
+	l->n_calls += !err;
+	if (err)
+		atomic_store_explicit(&l->page->n_calls, l->n_calls, memory_order_relaxed);
+	return err;
+}
+
+int lane_tell(struct lane *l, const struct lane_call *c)
+{
+	return send_in_ring(l, c, false);
+}
+
+/* ---- answers ---- */
+
+static void free_request(struct lane *l, struct lane_request *r)
+{
+	DL_DELETE(l->requests, r);
+	free(r->in);
+	free(r->out);
+	free(r);
+}
+
+static struct lane_request *first_unanswered(struct lane *l)
+{
+	struct lane_request *r = l->requests;
+
+	while (r && r->answered)
+		r = r->next;
+	return r;
+}
+
+/* Of the oldest that has none. */
+static int take_answer(struct lane *l, struct lane_request *r)
+{
+	const struct lane_msg *m = &l->slots[0].msg;
+	int err = hear_message(&l->slots[0], r->op);
+
+	if (err)
+		return err;
+	r->answered = true;
+	r->err = m->err;
+	memcpy(r->n, m->n, sizeof(r->n));
+	r->out = m->n_bytes ? malloc(m->n_bytes) : NULL;
+	if (r->out)
+		memcpy(r->out, m->bytes, m->n_bytes);
+	else if (m->n_bytes)
+		r->err = -ENOMEM;
+	r->out_bytes = r->out ? m->n_bytes : 0;
+	if (r->dropped)
+		free_request(l, r);
+	return 0;
+}
+
+/* A system call only if there is one. */
+static bool take_answers(struct lane *l)
+{
+	uint64_t n_called = atomic_load_explicit(&l->page->n_called, memory_order_acquire);
+	struct lane_request *r;
+	bool any = false;
+	int err = 0;
+
+	while (!err && (r = first_unanswered(l)) && r->number <= n_called) {
+		err = take_answer(l, r);
+		any |= !err;
+	}
+	if (err && err != -EAGAIN)
+		lane_condemn(l);
+	return any;
+}
+
+/* Something that it was sent is not done. */
+static bool is_behind(const struct lane *l)
+{
+	return l->unsent ||
+	       atomic_load_explicit(&l->page->n_called, memory_order_acquire) != l->n_calls;
+}
+
+bool lane_hear(struct lane *l)
+{
+	bool any = false;
+
+	if (is_dead(l))
+		return false;
+	if (l->unsent)
+		any = lane_send_kept(l);
+	if (l->requests)
+		any |= take_answers(l);
+	if (atomic_load_explicit(&l->page->wants_taken, memory_order_relaxed) && !is_behind(l)) {
+		atomic_store_explicit(&l->page->wants_taken, 0, memory_order_relaxed);
+		any = true;
+	}
+	return any;
+}
+
+/* ---- asking ---- */
+
+static struct lane_request *find_request(struct lane *l, const struct gsb_space *of,
+					 const struct lane_call *c)
+{
+	struct lane_request *r;
+
+	DL_FOREACH (l->requests, r)
+		if (!r->dropped && r->op == c->op && r->of == of && r->in_bytes == c->in_bytes &&
+		    !memcmp(r->asked, c->n, sizeof(c->n)) &&
+		    (!c->in_bytes || !memcmp(r->in, c->in, c->in_bytes)))
+			return r;
+	return NULL;
+}
+
+static struct lane_request *new_request(const struct gsb_space *of, const struct lane_call *c)
+{
+	struct lane_request *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->of = of;
+	r->op = c->op;
+	memcpy(r->asked, c->n, sizeof(r->asked));
+	r->in_bytes = c->in_bytes;
+	r->in = c->in_bytes ? malloc(c->in_bytes) : NULL;
+	if (r->in)
+		memcpy(r->in, c->in, c->in_bytes);
+	if (c->in_bytes && !r->in) {
+		free(r);
+		return NULL;
+	}
+	return r;
+}
+
+static int ask_first(struct lane *l, const struct gsb_space *of, const struct lane_call *c)
+{
+	struct lane_request *r = new_request(of, c);
+	int err = -ENOMEM;
+
+	if (!r)
+		return err;
+	r->number = l->n_calls + 1;
+	err = send_in_ring(l, c, true);
+	DL_APPEND(l->requests, r);
+	if (err)
+		free_request(l, r);
+	l->sent_ns = gsb_clock_ns();
+	return err ? err : -EINPROGRESS;
+}
+
+static int give_answer(struct lane *l, struct lane_request *r, struct lane_call *c)
+{
+	int err = r->err;
+
+	memcpy(c->n, r->n, sizeof(c->n));
+	take_bytes(c, r->out, r->out_bytes);
+	free_request(l, r);
+	return err;
+}
+
+int lane_ask(struct lane *l, const struct gsb_space *of, struct lane_call *c)
+{
+	struct lane_request *r = find_request(l, of, c);
+
+	if (r && !r->answered)
+		lane_hear(l);
+	if (r && r->answered)
+		return give_answer(l, r, c);
+	if (is_dead(l)) {
+		if (r)
+			free_request(l, r);
+		return -EOWNERDEAD;
+	}
+	return r ? -EINPROGRESS : ask_first(l, of, c);
+}
+
+bool lane_is_behind(struct lane *l)
+{
+	if (is_dead(l) || !is_behind(l))
+		return false;
+	atomic_store_explicit(&l->page->wants_taken, 1, memory_order_relaxed);
+	return true;
+}
+
+/* Whether others than the lane are giving back what they had; they ring then. */
+static bool is_given_back(struct lanes_device *dev, const struct lane *but)
+{
+	bool any = lane_pool_is_ending(dev);
+
+	for (struct lane *l = dev->lanes; l; l = l->next)
+		any |= l != but && lane_is_behind(l);
+	return any;
+}
+
+/* One that was refused waits for that, for so long, and is asked once more. */
+static bool waits_for_others(struct lane *l, struct lane_request *r)
+{
+	uint64_t now = gsb_clock_ns();
+
+	if (r->refused_ns && now - r->refused_ns > GIVEN_BACK_NS)
+		return false;
+	if (!is_given_back(l->dev, l))
+		return false;
+	if (!r->refused_ns)
+		r->refused_ns = now;
+	return true;
+}
+
+int lane_ask_for_memory(struct lane *l, const struct gsb_space *of, struct lane_call *c)
+{
+	struct lane_request *r = find_request(l, of, c);
+	bool again;
+	int err;
+
+	if (r && !r->answered)
+		lane_hear(l);
+	again = r && r->answered && r->err == -ENOMEM && !r->is_last && !is_dead(l);
+	if (again && waits_for_others(l, r))
+		return -EINPROGRESS;
+	if (!again || !r->refused_ns)
+		return lane_ask(l, of, c);
+	free_request(l, r);
+	err = ask_first(l, of, c);
+	if (err == -EINPROGRESS)
+		l->requests->prev->is_last = true;
+	return err;
+}
+
+void lane_forget(struct lane *l, const struct gsb_space *of)
+{
+	struct lane_request *r, *next;
+
+	DL_FOREACH_SAFE (l->requests, r, next) {
+		if (r->of != of)
+			continue;
+		r->dropped = true;
+		if (r->answered || is_dead(l))
+			free_request(l, r);
+	}
+}
+
+bool lane_is_awaited(const struct lane *l)
+{
+	return l->n_open || l->unsent || (l->requests && !l->requests->prev->answered) ||
+	       atomic_load_explicit(&l->page->wants_taken, memory_order_relaxed);
 }
 
 void lane_free(struct lane *l)
 {
+	while (l->requests)
+		free_request(l, l->requests);
+	while (l->unsent)
+		drop_first(l);
 	lane_memory_finish(l);
 	for (int i = 0; i < 2; i++) {
 		if (l->slots[i].fd >= 0)

@@ -4,12 +4,14 @@
  *   lanes.c   the operations of ops.h, each by a call or a command of the lane that its space is in
  *   work.c    commands and completions
  *   memory.c  what a lane has to map: staging, windows, and rooms for what is the engine's alone
- *   lane.c    calls
+ *   lane.c    calls, and what has no room in the ring
  *   pool.c    processes: a thread starts, watches and ends them
  *   part.c    MPS is told before a lane is killed
  *
- * Lanes in use are the engine thread's; who else loads code has a socket of the lane to himself, one at a time. A lane that has died
- * is not waited for: its commands complete with an error, calls fail with -EOWNERDEAD, and what is given back is gone with it.
+ * Lanes in use are the engine thread's, which waits for none of them: a call that wants an answer is asked again until that has come, and
+ * what has no room in the ring is kept until it has. Who else loads code has a socket of the lane to himself, one at a time, and waits. A
+ * lane that does not take what it is sent for too long is ended by the pool's thread, be it that nobody waits for it. One that has died
+ * has no secrets: its commands complete with an error, calls fail with -EOWNERDEAD, and what is given back is gone with it.
  */
 #ifndef GSB_DEVICE_LANES_LANE_H
 #define GSB_DEVICE_LANES_LANE_H
@@ -19,8 +21,6 @@
 
 #include "device/done.h"
 #include "device/lanes/wire.h"
-
-#define LANES_QUEUES_MAX 256
 
 struct lanes_device;
 
@@ -35,7 +35,7 @@ struct lane_shared {
 struct lane_map {
 	struct lane_map *next;
 	uint64_t addr, size;
-	uint64_t there;
+	uint32_t number;	      /* by which the lane knows it */
 	int fd;			      /* of a room, else -1 */
 	const struct lane_shared *of; /* NULL: a room of the lane's own */
 };
@@ -52,6 +52,29 @@ struct lane_flight {
 	struct gsb_cmd_copy copy;   /* as it was asked for, if to is there */
 	bool in_use;
 	uint32_t next_free;
+};
+
+/* What did not go into the ring yet. */
+struct lane_unsent {
+	struct lane_unsent *next;
+	int fd;		     /* that goes with it, its own; -1: none */
+	struct lane_cmd cmd; /* and what is behind it */
+};
+
+/* A call of the engine's thread: its answer stays here until it is asked for. */
+struct lane_request {
+	struct lane_request *prev, *next;
+	uint64_t number;	    /* of all its lane's calls */
+	const struct gsb_space *of; /* NULL: no space's alone */
+	uint32_t op, in_bytes;
+	bool answered, dropped; /* dropped: nobody asks any more */
+	bool is_last;		/* whatever it is, it is the answer */
+	uint64_t refused_ns;	/* since then it waits for what others give back; 0: it does not */
+	int err;
+	uint64_t asked[LANE_N_NUMBERS], n[LANE_N_NUMBERS];
+	void *in;
+	void *out; /* NULL: none yet */
+	uint32_t out_bytes;
 };
 
 enum lane_state {
@@ -79,22 +102,31 @@ struct lane {
 	pid_t pid;
 	int pidfd;
 	uint64_t deadline_ns; /* STARTING, ENDING */
+	/* What it had done when it was seen to do something last, and when that was. */
+	uint64_t seen_tail, seen_called, alive_ns;
+	uint32_t seen_pong;
 
 	struct lane_slot slots[2]; /* of who issues; of all others */
 	int doorbell;
 	struct lane_page *page;
 	_Atomic bool dead;
+	_Atomic uint32_t n_waiting; /* threads, for answers of the second */
 
 	/* the engine thread's */
 	struct lane *next;
 	uint64_t owner; /* 0: one space's alone */
 	unsigned n_users;
-	bool arrays; /* its spaces have had some, which copies may name as they may not name plain memory */
+	bool is_kept;		       /* one of them is nobody yet: backing_create asks it */
+	uint64_t n_calls;	       /* said so far */
+	uint64_t sent_ns;	       /* the last that wants an answer */
+	struct lane_request *requests; /* in the order of the calls */
+	struct lane_unsent *unsent, **unsent_end;
 	struct lane_flight *flights;
 	uint32_t n_flights, free_flight, n_open; /* free_flight: 0 none, else a place + 1 */
 	struct lane_map *maps, *rooms;		 /* rooms: those that are free */
 	struct lane_window *windows;
-	uint64_t queues[LANES_QUEUES_MAX]; /* handles; 0: not opened there */
+	uint64_t numbers[LANE_N_MAPS / 64]; /* of maps, that are in use */
+	bool queues[LANE_N_QUEUES];	    /* opened there */
 	uint64_t done_tail;
 	bool armed; /* it is to ring when something completes */
 };
@@ -114,19 +146,25 @@ struct lane_pool {
 	uint64_t has; /* of all lanes, from when the first was ready */
 	struct gsb_device_info info;
 	_Atomic uint32_t n_kicks; /* the engine's doorbell, rung by the thread */
+	_Atomic bool watches;	  /* it looks whether lanes do what they are told */
 };
+
+struct lane_birth;
 
 struct lanes_device {
 	struct gsb_device base;
 	struct gsb_device_ops ops;
+	const struct gsb_device_ops
+		*inner; /* of the device in the lanes: what needs none that is open */
 	struct lane_pool pool;
 	struct lane_hello hello; /* what each is told */
 	uint32_t answer_ms;	 /* as in struct gsb_device_params */
 	char program[PATH_MAX];
 	pthread_t issuer;
-	struct lane *lanes; /* in use */
+	struct lane *lanes;	   /* in use */
+	struct lane_birth *births; /* spaces that are asked for */
 	struct lane_shared *shared;
-	struct gsb_queue *queues[LANES_QUEUES_MAX];
+	struct gsb_queue *queues[LANE_N_QUEUES];
 	struct gsb_done done; /* of the dead */
 	int event_fd;
 	uint64_t n_rings; /* of event_fd, not read yet */
@@ -139,12 +177,14 @@ struct lanes_device {
 
 int lane_pool_start(struct lanes_device *dev, unsigned n_spare, char *err, size_t err_size);
 void lane_pool_stop(struct lanes_device *dev); /* no lane is in use */
-/* Is there an idle one, or will there be none? */
-bool lane_pool_is_ready(struct lanes_device *dev);
-/* Waits for one that starts. -errno: none could be started; the log says why. */
+/* -EINPROGRESS: none is ready, event_fd tells. Else -errno: none could be started; the log says why. */
 int lane_pool_take(struct lanes_device *dev, struct lane **out);
-/* Any that can be asked what all would say the same to, for a moment, by the engine thread; NULL: there is none. */
-struct lane *lane_pool_any(struct lanes_device *dev);
+/* One that nobody uses yet, which the engine's thread may ask something meanwhile. As take, but that it may be another one next time. */
+int lane_pool_any(struct lanes_device *dev, struct lane **out);
+/* From now on, until none of them has anything to do, its thread looks whether they do it. Any thread. */
+void lane_pool_watch(struct lanes_device *dev);
+/* Whether some that nobody uses any more are still there, with what they had of the device. */
+bool lane_pool_is_ending(struct lanes_device *dev);
 /* Nobody uses it any more, and the pool frees it. */
 void lane_pool_release(struct lane *l);
 /* Those that nobody uses yet make room for new ones: MPS tells a fault of one to all that it knows. */
@@ -169,8 +209,34 @@ struct lane_call {
 	uint32_t out_bytes;
 };
 
-/* Any thread. What the operation returned, or -EOWNERDEAD. */
+/* Any other than the engine's thread: waits. What the operation returned, or -EOWNERDEAD. */
 int lane_call(struct lane *l, struct lane_call *c);
+
+/*
+ * lane_ask() - have an answer, without waiting
+ * @of: whose; NULL: no space's alone. lane_forget() of it drops what was asked and not taken
+ * @c:  asked again, the same as it was, until there is an answer
+ *
+ * Context: the engine's thread, as for all below.
+ * Return: -EINPROGRESS: not yet; event_fd tells when to ask again. What the operation returned, -EOWNERDEAD, -ENOMEM: nothing was asked.
+ */
+int lane_ask(struct lane *l, const struct gsb_space *of, struct lane_call *c);
+/* The same of memory: -ENOMEM is no answer as long as something that was given back before is on its way. */
+int lane_ask_for_memory(struct lane *l, const struct gsb_space *of, struct lane_call *c);
+/* Have something done, and never hear of it. -EOWNERDEAD, -ENOMEM: it is not. */
+int lane_tell(struct lane *l, const struct lane_call *c);
+/* Send a command. -ENOMEM. */
+int lane_send_command(struct lane *l, const struct lane_cmd *c, const void *params, uint32_t n);
+void lane_forget(struct lane *l, const struct gsb_space *of);
+/* What had no room has it now: true, some of it. */
+bool lane_send_kept(struct lane *l);
+/* Take what has been answered, and send what had no room. True: any of that. */
+bool lane_hear(struct lane *l);
+/* Calls of it are not done; it rings when some are. */
+bool lane_is_behind(struct lane *l);
+/* It is to ring: it has something to do that the engine wants to know of. */
+bool lane_is_awaited(const struct lane *l);
+
 void lane_ring(struct lane *l);
 void lane_free(struct lane *l); /* all that is left of one that has ended */
 
@@ -179,8 +245,8 @@ void lane_free(struct lane *l); /* all that is left of one that has ended */
 /* A room of the lane's of at least so many bytes: memory on both sides. NULL: there is none. */
 struct lane_map *lane_room_take(struct lane *l, uint64_t size);
 void lane_room_give(struct lane *l, struct lane_map *room);
-/* Where memory that the engine shares lies in the lane: false, it shares none there. */
-bool lane_find_shared(struct lane *l, uint64_t addr, uint64_t size, uint64_t *there);
+/* What memory that the engine shares is there: NULL, it shares none that holds all of it. */
+const struct lane_map *lane_find_shared(struct lane *l, uint64_t addr, uint64_t size);
 int lane_window_map(struct lane *l, int fd, uint64_t base, uint64_t size);
 void lane_share(struct lanes_device *dev, uint64_t addr, uint64_t size, int fd);
 void lane_unshare(struct lanes_device *dev, uint64_t addr, uint64_t size);
@@ -191,7 +257,7 @@ void lane_memory_finish(struct lane *l);
 struct gsb_space {
 	struct lanes_device *dev;
 	struct lane *lane;
-	uint64_t handle;
+	uint64_t handle; /* 0: it is not made there yet */
 	struct gsb_module *modules;
 };
 
@@ -205,19 +271,10 @@ struct gsb_module {
 	unsigned n_names;
 };
 
-/* A launch that its device took once: it takes those of fewer blocks, too. */
-struct lane_shape {
-	uint32_t grid[3], block[3], smem_bytes, params_bytes, queue;
-};
-#define LANE_N_SHAPES 4
-
 struct gsb_function {
 	struct gsb_function *next;
 	struct gsb_module *module;
 	uint64_t handle;
-	bool clusters; /* it is launched in clusters, whatever a command says */
-	struct lane_shape taken[LANE_N_SHAPES];
-	unsigned next_shape;
 };
 
 struct gsb_queue {

@@ -35,17 +35,26 @@ static bool is_dead(struct lane *l)
 	return atomic_load_explicit(&l->dead, memory_order_relaxed);
 }
 
+static struct lane *lane_of(struct lanes_device *dev, uint64_t owner)
+{
+	for (struct lane *l = dev->lanes; l; l = l->next)
+		if (owner && l->owner == owner && !is_dead(l))
+			return l;
+	return NULL;
+}
+
+/* One for a user more. -EINPROGRESS: none is ready. */
 static int find_lane(struct lanes_device *dev, uint64_t owner, struct lane **out)
 {
 	struct lane *l;
 	int err;
 
-	for (l = dev->lanes; l; l = l->next)
-		if (owner && l->owner == owner && !is_dead(l)) {
-			l->n_users++;
-			*out = l;
-			return 0;
-		}
+	l = lane_of(dev, owner);
+	if (l) {
+		l->n_users++;
+		*out = l;
+		return 0;
+	}
 	err = lane_pool_take(dev, &l);
 	if (err)
 		return err;
@@ -75,50 +84,104 @@ void lanes_drop(struct lane *l)
 	lane_pool_release(l);
 }
 
-static bool lanes_space_await(struct gsb_device *base, uint64_t owner)
-{
-	struct lanes_device *dev = to_lanes(base);
+/* ---- calls: the engine's thread waits for none of them, and other threads for all ---- */
 
-	for (struct lane *l = dev->lanes; l; l = l->next)
-		if (owner && l->owner == owner && !is_dead(l))
-			return true;
-	return lane_pool_is_ready(dev);
+static bool is_issuer(const struct lanes_device *dev)
+{
+	return pthread_equal(pthread_self(), dev->issuer);
+}
+
+static int ask(struct lane *l, const struct gsb_space *of, struct lane_call *c)
+{
+	return is_issuer(l->dev) ? lane_ask(l, of, c) : lane_call(l, c);
+}
+
+static int ask_for_memory(struct lane *l, const struct gsb_space *of, struct lane_call *c)
+{
+	return is_issuer(l->dev) ? lane_ask_for_memory(l, of, c) : lane_call(l, c);
+}
+
+/* What has gone with its lane is done, too. */
+static void tell(struct lane *l, struct lane_call *c)
+{
+	if (is_issuer(l->dev))
+		lane_tell(l, c);
+	else
+		lane_call(l, c);
 }
 
 /* ---- spaces and their memory ---- */
 
-static int create_there(struct lane *l, const struct gsb_space_params *p, uint64_t *handle)
-{
-	struct lane_call call = {.op = LANE_space_create, .in = p, .in_bytes = sizeof(*p)};
-	int err = p->host_size && p->host_fd > 0
-			  ? lane_window_map(l, p->host_fd, p->host_base, p->host_size)
-			  : 0;
+/* One that is being made: who asks for it asks again. */
+struct lane_birth {
+	struct lane_birth *next;
+	struct gsb_space_params params;
+	struct gsb_space *space;
+};
 
-	if (!err)
-		err = lane_call(l, &call);
-	if (!err)
-		*handle = call.n[0];
+static struct lane_birth **find_birth(struct lanes_device *dev, const struct gsb_space_params *p)
+{
+	struct lane_birth **at = &dev->births;
+
+	while (*at &&
+	       ((*at)->params.owner != p->owner || (*at)->params.device_base != p->device_base))
+		at = &(*at)->next;
+	return at;
+}
+
+/* With a lane, which has the window of its pinned memory. */
+static int begin_space(struct lanes_device *dev, const struct gsb_space_params *p,
+		       struct lane_birth **out)
+{
+	struct lane_birth *b = calloc(1, sizeof(*b));
+	struct gsb_space *space = calloc(1, sizeof(*space));
+	int err = b && space ? find_lane(dev, p->owner, &space->lane) : -ENOMEM;
+
+	if (err)
+		goto err_space;
+	if (p->host_size && p->host_fd > 0)
+		err = lane_window_map(space->lane, p->host_fd, p->host_base, p->host_size);
+	if (err)
+		goto err_lane;
+	space->dev = dev;
+	b->space = space;
+	b->params = *p;
+	b->next = dev->births;
+	dev->births = b;
+	*out = b;
+	return 0;
+err_lane:
+	lanes_drop(space->lane);
+err_space:
+	free(space);
+	free(b);
 	return err;
 }
 
 static int lanes_space_create(struct gsb_device *base, const struct gsb_space_params *p,
 			      struct gsb_space **out)
 {
-	struct gsb_space *space = calloc(1, sizeof(*space));
-	int err = space ? find_lane(to_lanes(base), p->owner, &space->lane) : -ENOMEM;
+	struct lanes_device *dev = to_lanes(base);
+	struct lane_call call = {.op = LANE_space_create, .in_bytes = sizeof(*p)};
+	struct lane_birth **at = find_birth(dev, p), *b = *at;
+	int err = b ? 0 : begin_space(dev, p, &b);
 
 	if (err)
-		goto err_space;
-	err = create_there(space->lane, p, &space->handle);
+		return err;
+	at = find_birth(dev, p);
+	call.in = &b->params;
+	err = lane_ask(b->space->lane, b->space, &call);
+	if (err == -EINPROGRESS)
+		return err;
+	*at = b->next;
 	if (err) {
-		lanes_drop(space->lane);
-		goto err_space;
+		lanes_drop(b->space->lane);
+		free(b->space);
+	} else {
+		b->space->handle = call.n[0];
+		*out = b->space;
 	}
-	space->dev = to_lanes(base);
-	*out = space;
-	return 0;
-err_space:
-	free(space);
+	free(b);
 	return err;
 }
 
@@ -128,7 +191,7 @@ static void lanes_space_cancel(struct gsb_space *space)
 	struct lane_call call = {.op = LANE_space_cancel, .n = {space->handle}};
 
 	if (space->dev->pool.has >> LANE_space_cancel & 1)
-		lane_call(space->lane, &call);
+		tell(space->lane, &call);
 	else if (space->lane->n_open)
 		lane_condemn(space->lane);
 }
@@ -137,7 +200,7 @@ static void lanes_space_limit(struct gsb_space *space, uint64_t bytes)
 {
 	struct lane_call call = {.op = LANE_space_limit, .n = {space->handle, bytes}};
 
-	lane_call(space->lane, &call);
+	tell(space->lane, &call);
 }
 
 static void forget_module(struct gsb_module *m);
@@ -149,7 +212,8 @@ static void lanes_space_destroy(struct gsb_space *space)
 	if (!space)
 		return;
 	call.n[0] = space->handle;
-	lane_call(space->lane, &call);
+	tell(space->lane, &call);
+	lane_forget(space->lane, space);
 	while (space->modules)
 		forget_module(space->modules);
 	lanes_drop(space->lane);
@@ -165,7 +229,7 @@ static int gone_is_freed(int err)
 static int lanes_mem_alloc(struct gsb_space *space, uint64_t size, uint64_t *addr)
 {
 	struct lane_call call = {.op = LANE_mem_alloc, .n = {space->handle, size}};
-	int err = lane_call(space->lane, &call);
+	int err = ask_for_memory(space->lane, space, &call);
 
 	if (!err)
 		*addr = call.n[0];
@@ -176,20 +240,13 @@ static int lanes_mem_free(struct gsb_space *space, uint64_t addr)
 {
 	struct lane_call call = {.op = LANE_mem_free, .n = {space->handle, addr}};
 
-	return gone_is_freed(lane_call(space->lane, &call));
-}
-
-/* A number that all of them would say; without any, what no device gives. */
-static uint64_t ask_any(struct gsb_device *dev, struct lane_call *call)
-{
-	struct lane *l = lane_pool_any(to_lanes(dev));
-
-	return l && !lane_call(l, call) ? call->n[0] : UINT64_MAX;
+	tell(space->lane, &call);
+	return 0;
 }
 
 static uint64_t lanes_mem_cost(struct gsb_device *dev, uint64_t size)
 {
-	return ask_any(dev, &(struct lane_call){.op = LANE_mem_cost, .n = {size}});
+	return to_lanes(dev)->inner->mem_cost(NULL, size);
 }
 
 static int lanes_array_alloc(struct gsb_space *space, const struct gsb_array *array, uint64_t *addr)
@@ -198,20 +255,16 @@ static int lanes_array_alloc(struct gsb_space *space, const struct gsb_array *ar
 				 .n = {space->handle},
 				 .in = array,
 				 .in_bytes = sizeof(*array)};
-	int err = lane_call(space->lane, &call);
+	int err = ask_for_memory(space->lane, space, &call);
 
-	if (err)
-		return err;
-	space->lane->arrays = true;
-	*addr = call.n[0];
-	return 0;
+	if (!err)
+		*addr = call.n[0];
+	return err;
 }
 
 static uint64_t lanes_array_bytes(struct gsb_device *dev, const struct gsb_array *array)
 {
-	return ask_any(dev, &(struct lane_call){.op = LANE_array_bytes,
-						.in = array,
-						.in_bytes = sizeof(*array)});
+	return to_lanes(dev)->inner->array_bytes(NULL, array);
 }
 
 static int lanes_texture_create(struct gsb_space *space, const struct gsb_texture *view,
@@ -221,7 +274,7 @@ static int lanes_texture_create(struct gsb_space *space, const struct gsb_textur
 				 .n = {space->handle, is_surface},
 				 .in = view,
 				 .in_bytes = sizeof(*view)};
-	int err = lane_call(space->lane, &call);
+	int err = ask(space->lane, space, &call);
 
 	if (!err)
 		*handle = call.n[0];
@@ -233,7 +286,7 @@ static int lanes_texture_destroy(struct gsb_space *space, uint64_t handle, bool 
 	struct lane_call call = {.op = LANE_texture_destroy,
 				 .n = {space->handle, handle, is_surface}};
 
-	return gone_is_freed(lane_call(space->lane, &call));
+	return gone_is_freed(ask(space->lane, space, &call));
 }
 
 /* ---- memory of the host ---- */
@@ -265,14 +318,15 @@ static int lanes_host_pin(struct gsb_space *space, uint64_t addr, uint64_t size)
 {
 	struct lane_call call = {.op = LANE_host_pin, .n = {space->handle, addr, size}};
 
-	return lane_call(space->lane, &call);
+	return ask(space->lane, space, &call);
 }
 
 static int lanes_host_unpin(struct gsb_space *space, uint64_t addr, uint64_t size)
 {
 	struct lane_call call = {.op = LANE_host_unpin, .n = {space->handle, addr, size}};
 
-	return gone_is_freed(lane_call(space->lane, &call));
+	tell(space->lane, &call);
+	return 0;
 }
 
 static void lanes_buffer_share(struct gsb_device *dev, void *addr, uint64_t size, int fd)
@@ -287,16 +341,36 @@ static void lanes_buffer_unshare(struct gsb_device *dev, void *addr, uint64_t si
 
 /* ---- memory without addresses: in the lane of its owner ---- */
 
-static int lanes_backing_create(struct gsb_device *dev, uint64_t owner, uint64_t size,
+/* A lane that nobody else uses is in use while it is asked for something. */
+static void go_on_asking(struct lane *l)
+{
+	if (l->n_users == 1)
+		l->is_kept = true;
+	else
+		lanes_drop(l);
+}
+
+static void has_answered(struct lane *l)
+{
+	l->n_users -= l->is_kept;
+	l->is_kept = false;
+}
+
+static int lanes_backing_create(struct gsb_device *base, uint64_t owner, uint64_t size,
 				struct gsb_backing **out)
 {
 	struct lane_call call = {.op = LANE_backing_create, .n = {owner, size}};
 	struct gsb_backing *b = malloc(sizeof(*b));
-	int err = b ? find_lane(to_lanes(dev), owner, &b->lane) : -ENOMEM;
+	int err = b ? find_lane(to_lanes(base), owner, &b->lane) : -ENOMEM;
 
 	if (err)
 		goto err_backing;
-	err = lane_call(b->lane, &call);
+	err = ask_for_memory(b->lane, NULL, &call);
+	if (err == -EINPROGRESS) {
+		go_on_asking(b->lane);
+		goto err_backing;
+	}
+	has_answered(b->lane);
 	if (err) {
 		lanes_drop(b->lane);
 		goto err_backing;
@@ -313,7 +387,7 @@ static void lanes_backing_destroy(struct gsb_backing *b)
 {
 	struct lane_call call = {.op = LANE_backing_destroy, .n = {b->handle}};
 
-	lane_call(b->lane, &call);
+	tell(b->lane, &call);
 	lanes_drop(b->lane);
 	free(b);
 }
@@ -322,21 +396,21 @@ static int lanes_backing_map(struct gsb_backing *b, uint64_t addr)
 {
 	struct lane_call call = {.op = LANE_backing_map, .n = {b->handle, addr}};
 
-	return lane_call(b->lane, &call);
+	return ask(b->lane, NULL, &call);
 }
 
 static int lanes_backing_access(struct gsb_backing *b, uint64_t addr, CUmemAccess_flags access)
 {
 	struct lane_call call = {.op = LANE_backing_access, .n = {b->handle, addr, access}};
 
-	return lane_call(b->lane, &call);
+	return ask(b->lane, NULL, &call);
 }
 
 static void lanes_backing_unmap(struct gsb_backing *b, uint64_t addr)
 {
 	struct lane_call call = {.op = LANE_backing_unmap, .n = {b->handle, addr}};
 
-	lane_call(b->lane, &call);
+	tell(b->lane, &call);
 }
 
 /* ---- code ---- */
@@ -440,7 +514,7 @@ static void lanes_module_unload(struct gsb_module *m)
 	if (!m)
 		return;
 	call.n[0] = m->handle;
-	lane_call(m->space->lane, &call);
+	tell(m->space->lane, &call);
 	forget_module(m);
 }
 
@@ -471,12 +545,6 @@ static int lanes_module_place(struct gsb_module *m, uint64_t addr, bool initiali
 	return lane_call(m->space->lane, &call);
 }
 
-static bool is_in_clusters(const struct gsb_function_info *info)
-{
-	return info->attrs[CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET] ||
-	       info->attrs[CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH];
-}
-
 static int lanes_function_get(struct gsb_module *m, const char *name, struct gsb_function **out,
 			      struct gsb_function_info *info)
 {
@@ -497,7 +565,6 @@ static int lanes_function_get(struct gsb_module *m, const char *name, struct gsb
 	}
 	f->module = m;
 	f->handle = call.n[0];
-	f->clusters = is_in_clusters(info);
 	pthread_mutex_lock(&m->space->dev->code_lock);
 	f->next = m->functions;
 	m->functions = f;
@@ -512,7 +579,7 @@ static int lanes_global_get(struct gsb_module *m, const char *name, uint64_t *ad
 				 .n = {m->handle},
 				 .in = name,
 				 .in_bytes = (uint32_t)strlen(name) + 1};
-	int err = lane_call(m->space->lane, &call);
+	int err = ask(m->space->lane, m->space, &call);
 
 	if (err)
 		return err == -E2BIG ? -ENOENT : err;
@@ -521,8 +588,8 @@ static int lanes_global_get(struct gsb_module *m, const char *name, uint64_t *ad
 	return 0;
 }
 
-/* With the lock. */
-static const char *ask_name(struct gsb_module *m)
+/* The next that is not known. -ENOENT: there is none. */
+static int ask_name(struct gsb_module *m)
 {
 	char name[LANE_BYTES_MAX] = "";
 	struct lane_call call = {.op = LANE_function_name,
@@ -530,27 +597,33 @@ static const char *ask_name(struct gsb_module *m)
 				 .out = name,
 				 .out_bytes = sizeof(name)};
 	char **names = reallocarray(m->names, m->n_names + 1, sizeof(char *));
+	int err;
 
 	if (!names)
-		return NULL;
+		return -ENOMEM;
 	m->names = names;
-	if (lane_call(m->space->lane, &call) || !call.out_bytes || name[call.out_bytes - 1])
-		return NULL;
+	err = ask(m->space->lane, m->space, &call);
+	if (!err && (!call.out_bytes || name[call.out_bytes - 1]))
+		err = -ENOENT;
+	if (err)
+		return err;
 	names[m->n_names] = strdup(name);
-	return names[m->n_names] ? names[m->n_names++] : NULL;
+	if (!names[m->n_names])
+		return -ENOMEM;
+	m->n_names++;
+	return 0;
 }
 
-static const char *lanes_function_name(struct gsb_module *m, unsigned i)
+/* Those before it are asked for first. */
+static int lanes_function_name(struct gsb_module *m, unsigned i, const char **name)
 {
-	pthread_mutex_t *lock = &m->space->dev->code_lock;
-	const char *name = "";
+	int err = 0;
 
-	pthread_mutex_lock(lock);
-	while (name && i >= m->n_names)
-		name = ask_name(m);
-	name = name ? m->names[i] : NULL;
-	pthread_mutex_unlock(lock);
-	return name;
+	while (!err && i >= m->n_names)
+		err = ask_name(m);
+	if (!err)
+		*name = m->names[i];
+	return err;
 }
 
 static int lanes_function_prepare(struct gsb_function *f, char *log, size_t log_size)
@@ -568,11 +641,22 @@ static int lanes_function_prepare(struct gsb_function *f, char *log, size_t log_
 	return err;
 }
 
+/* What is asked again is to be the same, byte by byte. */
 static int ask_launch(enum lane_op op, const struct gsb_cmd_launch *l, uint32_t *n)
 {
+	struct gsb_space *space = l->function->module->space;
+	struct gsb_cmd_launch is;
 	struct lane_call call = {
-		.op = op, .n = {l->function->handle}, .in = l, .in_bytes = sizeof(*l)};
-	int err = lane_call(l->function->module->space->lane, &call);
+		.op = op, .n = {l->function->handle}, .in = &is, .in_bytes = sizeof(is)};
+	int err;
+
+	memset(&is, 0, sizeof(is));
+	memcpy(is.grid, l->grid, sizeof(is.grid));
+	memcpy(is.block, l->block, sizeof(is.block));
+	memcpy(is.cluster, l->cluster, sizeof(is.cluster));
+	is.smem_bytes = l->smem_bytes;
+	is.cooperative = l->cooperative;
+	err = ask(space->lane, space, &call);
 
 	if (!err)
 		*n = (uint32_t)call.n[0];
@@ -589,50 +673,56 @@ static int lanes_cluster_size(struct gsb_device *dev, const struct gsb_cmd_launc
 	return ask_launch(LANE_cluster_size, l, n);
 }
 
-static int lanes_tensor_map(struct gsb_device *dev, const struct gsb_tensor_map *m,
+/* Who has no lane yet has one asked that is to be somebody's. */
+static int lanes_tensor_map(struct gsb_device *base, uint64_t owner, const struct gsb_tensor_map *m,
 			    uint64_t words[GSB_TENSOR_MAP_WORDS])
 {
+	struct lanes_device *dev = to_lanes(base);
 	struct lane_call call = {.op = LANE_tensor_map,
 				 .in = m,
 				 .in_bytes = sizeof(*m),
 				 .out = words,
 				 .out_bytes = GSB_TENSOR_MAP_WORDS * sizeof(*words)};
-	struct lane *l = lane_pool_any(to_lanes(dev));
+	struct lane *l = lane_of(dev, owner);
+	int err = l ? 0 : lane_pool_any(dev, &l);
 
-	return l ? lane_call(l, &call) : -EOWNERDEAD;
+	return err ? err : ask(l, NULL, &call);
 }
 
 /* ---- what kernels say, and what they may have ---- */
 
-static size_t lanes_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_stderr,
-			       bool *more)
+static int lanes_print_read(struct gsb_space *space, char *buf, size_t size, bool *to_stderr,
+			    bool *more)
 {
+	uint32_t most = (uint32_t)(size < LANE_BYTES_MAX ? size : LANE_BYTES_MAX);
 	struct lane_call call = {.op = LANE_print_read,
 				 .n = {space->handle, size, *to_stderr},
 				 .out = buf,
-				 .out_bytes =
-					 (uint32_t)(size < LANE_BYTES_MAX ? size : LANE_BYTES_MAX)};
+				 .out_bytes = most};
+	int err = ask(space->lane, space, &call);
 
-	*more = false;
-	if (lane_call(space->lane, &call))
-		return 0;
-	if (call.out_bytes)
+	if (err == -EINPROGRESS)
+		return err;
+	*more = !err && call.n[1];
+	if (!err && call.out_bytes)
 		*to_stderr = call.n[0];
-	*more = call.n[1];
-	return call.out_bytes;
+	return err ? 0 : (int)call.out_bytes;
 }
 
 static uint64_t lanes_print_limit(struct gsb_space *space, uint64_t bytes)
 {
 	struct lane_call call = {.op = LANE_print_limit, .n = {space->handle, bytes}};
+	int err = ask(space->lane, space, &call);
 
-	return lane_call(space->lane, &call) ? bytes : call.n[0];
+	if (err == -EINPROGRESS)
+		return 0;
+	return err ? bytes : call.n[0];
 }
 
 static int lanes_heap_size(struct gsb_space *space, uint64_t bytes, uint64_t *now)
 {
 	struct lane_call call = {.op = LANE_heap_size, .n = {space->handle, bytes}};
-	int err = lane_call(space->lane, &call);
+	int err = ask(space->lane, space, &call);
 
 	if (!err)
 		*now = call.n[0];
@@ -643,7 +733,7 @@ static void lanes_stack_size(struct gsb_space *space, uint64_t bytes)
 {
 	struct lane_call call = {.op = LANE_stack_size, .n = {space->handle, bytes}};
 
-	lane_call(space->lane, &call);
+	tell(space->lane, &call);
 }
 
 /* ---- the device ---- */
@@ -670,6 +760,13 @@ static void lanes_mem_info(struct gsb_device *base, uint64_t *free_bytes, uint64
 			used += atomic_load_explicit(&l->page->used_bytes, memory_order_relaxed);
 	*total_bytes = total;
 	*free_bytes = used < total ? total - used : 0;
+}
+
+static bool lanes_is_settled(struct gsb_device *dev, uint64_t owner)
+{
+	struct lane *l = lane_of(to_lanes(dev), owner);
+
+	return !l || !lane_is_behind(l);
 }
 
 static uint64_t lanes_now_ns(struct gsb_device *dev)
@@ -764,6 +861,7 @@ static int lanes_open(const struct gsb_device_params *p, struct gsb_device **out
 	dev->issuer = pthread_self();
 	pthread_mutex_init(&dev->code_lock, NULL);
 	pthread_mutex_init(&dev->list_lock, NULL);
+	dev->inner = gsb_device_find(spec + 1);
 	find_program(p, dev->program);
 	dev->answer_ms = p->lane_answer_ms;
 	dev->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -785,8 +883,8 @@ const struct gsb_device_ops gsb_lanes_ops = {
 	.close = lanes_close,
 	.info = lanes_info,
 	.mem_info = lanes_mem_info,
+	.is_settled = lanes_is_settled,
 	.lost = lanes_lost,
-	.space_await = lanes_space_await,
 	.space_create = lanes_space_create,
 	.space_cancel = lanes_space_cancel,
 	.space_limit = lanes_space_limit,

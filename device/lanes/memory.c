@@ -29,11 +29,47 @@ static void *to_pointer(uint64_t addr)
 	return (void *)(uintptr_t)addr;
 }
 
+/* ---- numbers of what is mapped ---- */
+
+static uint32_t take_number(struct lane *l)
+{
+	for (uint32_t i = 1; i < LANE_N_MAPS; i++)
+		if (!(l->numbers[i / 64] >> i % 64 & 1)) {
+			l->numbers[i / 64] |= 1ull << i % 64;
+			return i;
+		}
+	return 0;
+}
+
+static void give_number(struct lane *l, uint32_t i)
+{
+	l->numbers[i / 64] &= ~(1ull << i % 64);
+}
+
+/* shared: many copies will name it. */
+static int map_there(struct lane *l, uint64_t size, bool shared, int fd, uint32_t *number)
+{
+	uint32_t i = take_number(l);
+	struct lane_call call = {.op = LANE_map, .n = {i, size, shared}, .fd = fd};
+	int err = i ? lane_tell(l, &call) : -ENOMEM;
+
+	if (err && i)
+		give_number(l, i);
+	*number = i;
+	return err;
+}
+
+/* What the lane was told before may still name it: it comes to this behind that. */
+static void unmap_there(struct lane *l, uint32_t number, bool shared)
+{
+	lane_tell(l, &(struct lane_call){.op = LANE_unmap, .n = {number, shared}});
+	give_number(l, number);
+}
+
 /* ---- rooms ---- */
 
 static int make_room(struct lane *l, struct lane_map *room)
 {
-	struct lane_call call = {.op = LANE_map, .n = {room->size}};
 	void *at;
 	int err = gsb_memfd_create("gsb-lane-room", room->size, &room->fd);
 
@@ -42,12 +78,10 @@ static int make_room(struct lane *l, struct lane_map *room)
 	err = gsb_memfd_map(room->fd, room->size, &at);
 	if (err)
 		goto err_fd;
-	call.fd = room->fd;
-	err = lane_call(l, &call);
+	err = map_there(l, room->size, false, room->fd, &room->number);
 	if (err)
 		goto err_map;
 	room->addr = to_addr(at);
-	room->there = call.n[0];
 	return 0;
 err_map:
 	munmap(at, room->size);
@@ -93,8 +127,6 @@ struct lane_map *lane_room_take(struct lane *l, uint64_t size)
 
 void lane_room_give(struct lane *l, struct lane_map *room)
 {
-	struct lane_call call = {.op = LANE_unmap};
-
 	if (!room)
 		return;
 	if (room->size <= ROOM_KEPT_BYTES) {
@@ -102,9 +134,7 @@ void lane_room_give(struct lane *l, struct lane_map *room)
 		l->rooms = room;
 		return;
 	}
-	call.n[0] = room->there;
-	call.n[1] = room->size;
-	lane_call(l, &call);
+	unmap_there(l, room->number, false);
 	free_room(room);
 }
 
@@ -117,24 +147,24 @@ static bool holds(uint64_t from, uint64_t n, uint64_t addr, uint64_t size)
 
 static struct lane_map *map_shared(struct lane *l, const struct lane_shared *shared)
 {
-	struct lane_call call = {.op = LANE_map, .n = {shared->size, true}, .fd = shared->fd};
 	struct lane_map *m = malloc(sizeof(*m));
+	uint32_t number;
 
-	if (!m || lane_call(l, &call)) {
+	if (!m || map_there(l, shared->size, true, shared->fd, &number)) {
 		free(m);
 		return NULL;
 	}
 	*m = (struct lane_map){.next = l->maps,
 			       .addr = shared->addr,
 			       .size = shared->size,
-			       .there = call.n[0],
+			       .number = number,
 			       .fd = -1,
 			       .of = shared};
 	l->maps = m;
 	return m;
 }
 
-static struct lane_map *find_map(struct lane *l, uint64_t addr, uint64_t size)
+const struct lane_map *lane_find_shared(struct lane *l, uint64_t addr, uint64_t size)
 {
 	for (struct lane_map *m = l->maps; m; m = m->next)
 		if (holds(m->addr, m->size, addr, size))
@@ -143,15 +173,6 @@ static struct lane_map *find_map(struct lane *l, uint64_t addr, uint64_t size)
 		if (holds(s->addr, s->size, addr, size))
 			return map_shared(l, s);
 	return NULL;
-}
-
-bool lane_find_shared(struct lane *l, uint64_t addr, uint64_t size, uint64_t *there)
-{
-	struct lane_map *m = find_map(l, addr, size);
-
-	if (m)
-		*there = m->there + (addr - m->addr);
-	return m;
 }
 
 void lane_share(struct lanes_device *dev, uint64_t addr, uint64_t size, int fd)
@@ -172,9 +193,8 @@ static void unmap_shared(struct lane *l, const struct lane_shared *s)
 	for (struct lane_map **p = &l->maps; *p; p = &(*p)->next)
 		if ((*p)->of == s) {
 			struct lane_map *m = *p;
-			struct lane_call call = {.op = LANE_unmap, .n = {m->there, m->size, true}};
 
-			lane_call(l, &call);
+			unmap_there(l, m->number, true);
 			*p = m->next;
 			free(m);
 			return;
@@ -209,7 +229,7 @@ int lane_window_map(struct lane *l, int fd, uint64_t base, uint64_t size)
 		if (w->base == base && w->size == size)
 			return 0;
 	w = malloc(sizeof(*w));
-	err = w ? lane_call(l, &call) : -ENOMEM;
+	err = w ? lane_tell(l, &call) : -ENOMEM;
 	if (err) {
 		free(w);
 		return err;

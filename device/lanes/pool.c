@@ -33,9 +33,9 @@
 #define NO_MEMORY_MS 100
 #define BUSY_NS	     5000000000ull /* so long a start is tried again for which there may be room soon */
 #define AGAIN_MS     50
-#define ANSWER_MS \
-	30000	   /* so long the engine's thread, and all tenants with it, wait for one lane */
-#define HIGH_FD 16 /* above all that a lane is given */
+#define ANSWER_MS    30000 /* so long a lane may do nothing of what it is told */
+#define LOOKS	     4	   /* in that time */
+#define HIGH_FD	     16	   /* above all that a lane is given */
 
 extern char **environ;
 
@@ -110,15 +110,10 @@ static int make_pair(int *ours, int *theirs)
 	return *theirs < 0 ? -errno : 0;
 }
 
-/* Of calls from the engine's thread; the other's may take as long as code takes to be compiled. */
-static int limit_answers(const struct lane *l)
+/* That of the engine's thread, which waits for nobody. */
+static int never_wait(int fd)
 {
-	uint64_t ms = l->dev->answer_ms ? l->dev->answer_ms : ANSWER_MS;
-	const struct timeval limit = {(time_t)(ms / 1000), (suseconds_t)(ms % 1000 * 1000)};
-
-	return setsockopt(l->slots[0].fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) < 0
-		       ? -errno
-		       : 0;
+	return fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
 }
 
 static int make_page(struct lane *l, int *fd)
@@ -146,7 +141,7 @@ static int start(struct lane *l)
 	int err = make_pair(&l->slots[0].fd, &first);
 
 	if (!err)
-		err = limit_answers(l);
+		err = never_wait(l->slots[0].fd);
 	if (!err)
 		err = make_pair(&l->slots[1].fd, &second);
 	if (!err)
@@ -359,6 +354,85 @@ static void tell_to_end(struct lane *l)
 	shutdown(l->slots[0].fd, SHUT_RDWR);
 }
 
+/* ---- those that do nothing ---- */
+
+static uint64_t answer_ns(const struct lanes_device *dev)
+{
+	return (dev->answer_ms ? dev->answer_ms : ANSWER_MS) * 1000000ull;
+}
+
+static bool is_to_do_something(const struct lane *l)
+{
+	const struct lane_page *p = l->page;
+
+	return atomic_load(&p->cmd_head) != atomic_load(&p->cmd_tail) ||
+	       atomic_load(&p->n_calls) != atomic_load(&p->n_called) ||
+	       atomic_load(&p->n_in_flight) || atomic_load(&l->n_waiting);
+}
+
+/* Whether it has taken, done or said anything since it was looked at last. */
+static bool has_moved(struct lane *l)
+{
+	uint64_t tail = atomic_load(&l->page->cmd_tail), called = atomic_load(&l->page->n_called);
+	uint32_t pong = atomic_load(&l->page->pong);
+	bool moved = tail != l->seen_tail || called != l->seen_called || pong != l->seen_pong;
+
+	l->seen_tail = tail;
+	l->seen_called = called;
+	l->seen_pong = pong;
+	return moved;
+}
+
+/* What takes long on its device, or in its second thread, is no matter, if the first one lives. */
+static void ask_for_life(struct lane *l)
+{
+	atomic_fetch_add(&l->page->ping, 1);
+	lane_ring(l);
+}
+
+/* False: there is nothing to look for. */
+static bool look_for_life(struct lane *l)
+{
+	uint64_t now = gsb_clock_ns();
+
+	if (l->reaped || (l->state != LANE_USED && l->state != LANE_IDLE) ||
+	    !is_to_do_something(l)) {
+		l->alive_ns = 0;
+		return false;
+	}
+	if (has_moved(l) || !l->alive_ns)
+		l->alive_ns = now;
+	ask_for_life(l);
+	if (now - l->alive_ns <= answer_ns(l->dev))
+		return true;
+	gsb_log(GSB_LOG_ERROR, TOPIC, "lane %d does not answer: it is ended", (int)l->pid);
+	l->state = LANE_CONDEMNED;
+	l->runs = true;
+	return false;
+}
+
+/* Until none has anything to do; who gives one something then says so again. */
+static void watch_lanes(struct lanes_device *dev)
+{
+	bool any = false;
+
+	if (!atomic_load(&dev->pool.watches))
+		return;
+	atomic_store(&dev->pool.watches, false);
+	for (struct lane *l = dev->pool.all; l; l = l->pool_next)
+		any |= look_for_life(l);
+	if (any)
+		atomic_store(&dev->pool.watches, true);
+}
+
+/* Behind a fence, which who says something has because its lane may sleep. */
+void lane_pool_watch(struct lanes_device *dev)
+{
+	if (!atomic_load_explicit(&dev->pool.watches, memory_order_relaxed) &&
+	    !atomic_exchange(&dev->pool.watches, true))
+		wake(&dev->pool);
+}
+
 /* ---- the thread ---- */
 
 struct watched {
@@ -389,12 +463,16 @@ static bool watch(struct lane_pool *p, struct watched *w)
 	return true;
 }
 
-static int timeout_ms(const struct lane_pool *p)
+static int timeout_ms(const struct lanes_device *dev)
 {
+	const struct lane_pool *p = &dev->pool;
+
 	for (struct lane *l = p->all; l; l = l->pool_next)
 		if (!l->reaped && l->state != LANE_IDLE && l->state != LANE_USED)
 			return l->state == LANE_CONDEMNED ? 0 : 100;
-	return p->again_ns ? AGAIN_MS : -1;
+	if (p->again_ns)
+		return AGAIN_MS;
+	return atomic_load(&p->watches) ? (int)(answer_ns(dev) / 1000000 / LOOKS) + 1 : -1;
 }
 
 static void *keep(void *arg)
@@ -414,7 +492,8 @@ static void *keep(void *arg)
 		if (p->stop && !p->all)
 			break;
 		refill(dev);
-		timeout = watch(p, &w) ? timeout_ms(p) : NO_MEMORY_MS;
+		watch_lanes(dev);
+		timeout = watch(p, &w) ? timeout_ms(dev) : NO_MEMORY_MS;
 		pthread_mutex_unlock(&p->lock);
 		poll(w.fds, w.fds ? 2 * w.n + 1 : 0, timeout);
 		eventfd_read(p->wake, &n);
@@ -450,54 +529,54 @@ static bool is_ready(struct lane_pool *p)
 	return false;
 }
 
-bool lane_pool_is_ready(struct lanes_device *dev)
+/* With the lock. -EINPROGRESS: none is ready. */
+static int find_ready(struct lane_pool *p, struct lane **out)
 {
-	bool ready;
+	int err = is_ready(p) ? p->err : -EINPROGRESS;
 
-	pthread_mutex_lock(&dev->pool.lock);
-	ready = is_ready(&dev->pool);
-	pthread_mutex_unlock(&dev->pool.lock);
-	return ready;
+	*out = find_idle(p);
+	if (*out)
+		return 0;
+	if (err != -EINPROGRESS)
+		p->err = 0; /* who asks next may find it better */
+	return err;
 }
 
 int lane_pool_take(struct lanes_device *dev, struct lane **out)
 {
 	struct lane_pool *p = &dev->pool;
-	struct lane *l;
-	int err = 0;
+	int err;
 
 	pthread_mutex_lock(&p->lock);
-	while (!is_ready(p))
-		pthread_cond_wait(&p->changed, &p->lock);
-	l = find_idle(p);
-	if (l) {
-		l->state = LANE_USED;
-		l->is_used = true;
-	} else {
-		err = p->err;
-		p->err = 0; /* who asks next may find it better */
+	err = find_ready(p, out);
+	if (!err) {
+		(*out)->state = LANE_USED;
+		(*out)->is_used = true;
 	}
 	wake(p);
 	pthread_mutex_unlock(&p->lock);
-	if (l)
-		*out = l;
 	return err;
 }
 
-struct lane *lane_pool_any(struct lanes_device *dev)
+int lane_pool_any(struct lanes_device *dev, struct lane **out)
 {
-	struct lane_pool *p = &dev->pool;
-	struct lane *l;
+	int err;
 
-	for (l = dev->lanes; l; l = l->next)
-		if (!atomic_load_explicit(&l->dead, memory_order_relaxed))
-			return l;
-	pthread_mutex_lock(&p->lock);
-	while (!is_ready(p))
-		pthread_cond_wait(&p->changed, &p->lock);
-	l = find_idle(p);
-	pthread_mutex_unlock(&p->lock);
-	return l;
+	pthread_mutex_lock(&dev->pool.lock);
+	err = find_ready(&dev->pool, out);
+	pthread_mutex_unlock(&dev->pool.lock);
+	return err;
+}
+
+bool lane_pool_is_ending(struct lanes_device *dev)
+{
+	bool any = false;
+
+	pthread_mutex_lock(&dev->pool.lock);
+	for (struct lane *l = dev->pool.all; l; l = l->pool_next)
+		any |= l->is_used && l->released && !l->reaped;
+	pthread_mutex_unlock(&dev->pool.lock);
+	return any;
 }
 
 void lane_pool_release(struct lane *l)

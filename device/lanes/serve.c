@@ -1,9 +1,9 @@
 /*
  * serve.c - see serve.h: the life of a lane.
  *
- * Its first thread takes commands, hands completions over and answers who issues. It is awake for as long as something happens, and
- * SPIN_NS more; with work on the device it sleeps as an engine would, by what the device says. The second answers all others, who
- * may wait for long.
+ * Its first thread takes commands and calls from the ring, hands completions over and answers who issues. It is awake for as long as
+ * something happens, and SPIN_NS more; with work on the device it sleeps as an engine would, by what the device says. The second
+ * answers all others, who may wait for long.
  */
 #include "device/lanes/serve.h"
 
@@ -44,21 +44,14 @@ static void refuse(struct lane_server *s, const struct lane_cmd *c, int err)
 	snprintf(done->detail, sizeof(done->detail), "its device refused it: %s", strerror(-err));
 }
 
-static bool take_commands(struct lane_server *s)
+static void issue(struct lane_server *s, struct lane_cmd *c)
 {
-	bool any = false;
-	int r, err;
+	int err = lane_issue(s, c);
 
-	while ((r = lane_ring_take(s->page, s->cmd)) > 0) {
-		any = true;
-		err = lane_issue(s, s->cmd);
-		if (err)
-			refuse(s, s->cmd, err);
-		else
-			s->n_in_flight++;
-	}
-	s->ended |= r < 0;
-	return any;
+	if (err)
+		refuse(s, c, err);
+	else
+		s->n_in_flight++;
 }
 
 static void put(struct lane_page *p, uint64_t at, const struct gsb_completion *c)
@@ -96,9 +89,15 @@ static bool give_completions(struct lane_server *s)
 			tell_loss(s);
 	}
 	atomic_store_explicit(&s->page->done_head, head + n, memory_order_release);
-	if (lane_sleep_end(&s->page->engine_sleeps))
-		eventfd_write(s->engine_doorbell, 1);
+	s->has_news = true;
 	return true;
+}
+
+static void tell_engine(struct lane_server *s)
+{
+	if (s->has_news && lane_sleep_end(&s->page->engine_sleeps))
+		eventfd_write(s->engine_doorbell, 1);
+	s->has_news = false;
 }
 
 /* ---- calls ---- */
@@ -111,24 +110,66 @@ static void tell_used(struct lane_server *s)
 	atomic_store_explicit(&s->page->used_bytes, total - free_bytes, memory_order_relaxed);
 }
 
-/* The next call of a socket, answered. 0: none any more. */
-static int answer_one(struct lane_server *s, int socket, struct lane_msg *m, bool is_first)
+static int send_answer(int socket, struct lane_msg *m)
+{
+	gsb_msg_init(&m->msg, LANE_MSG_CALL, LANE_MSG_SIZE(m->n_bytes));
+	return gsb_channel_send(socket, &m->msg, NULL, 0);
+}
+
+static void await_calls(struct lane_server *s, uint64_t n)
+{
+	pthread_mutex_lock(&s->lock);
+	while (s->n_called < n && !s->left)
+		pthread_cond_wait(&s->called, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* The device says it to the first thread alone. */
+static void have_used_told(struct lane_server *s)
+{
+	pthread_mutex_lock(&s->lock);
+	atomic_store(&s->wants_used, true);
+	eventfd_write(s->doorbell, 1);
+	while (atomic_load(&s->wants_used) && !s->left)
+		pthread_cond_wait(&s->called, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void tell_wanted(struct lane_server *s)
+{
+	if (!atomic_load_explicit(&s->wants_used, memory_order_relaxed))
+		return;
+	tell_used(s);
+	pthread_mutex_lock(&s->lock);
+	atomic_store(&s->wants_used, false);
+	pthread_cond_signal(&s->called);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void note_called(struct lane_server *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->n_called++;
+	pthread_cond_signal(&s->called);
+	pthread_mutex_unlock(&s->lock);
+	atomic_store_explicit(&s->page->n_called, s->n_called, memory_order_release);
+}
+
+/* The next call of those that have a socket of their own, answered. 0: none any more. */
+static int answer_one(struct lane_server *s, struct lane_msg *m)
 {
 	unsigned n_fds = 1;
 	int fd = -1;
-	ssize_t n = gsb_channel_recv(socket, m, sizeof(*m), &fd, &n_fds);
+	ssize_t n = gsb_channel_recv(s->second, m, sizeof(*m), &fd, &n_fds);
 
 	if (n <= 0 || n < (ssize_t)LANE_MSG_SIZE(0) || n != (ssize_t)LANE_MSG_SIZE(m->n_bytes))
 		return n < 0 ? (int)n : n ? -EPROTO : 0;
-	if (is_first)
-		take_commands(s);
+	await_calls(s, m->after);
 	lane_answer(s, m, n_fds ? fd : -1);
 	if (n_fds)
 		close(fd);
-	if (is_first)
-		tell_used(s);
-	gsb_msg_init(&m->msg, LANE_MSG_CALL, LANE_MSG_SIZE(m->n_bytes));
-	return gsb_channel_send(socket, &m->msg, NULL, 0) ? -EPIPE : 1;
+	have_used_told(s);
+	return send_answer(s->second, m) ? -EPIPE : 1;
 }
 
 static void *answer_others(void *arg)
@@ -136,29 +177,91 @@ static void *answer_others(void *arg)
 	struct lane_server *s = arg;
 	struct lane_msg *m = malloc(sizeof(*m));
 
-	while (m && answer_one(s, s->second, m, false) > 0)
+	while (m && answer_one(s, m) > 0)
 		;
 	free(m);
 	return NULL;
 }
 
-static void answer_issuer(struct lane_server *s)
+/* The descriptor that was sent before its call was put into the ring. */
+static int take_fd(struct lane_server *s)
 {
-	s->n_calls_done++;
-	if (answer_one(s, s->socket, s->msg, true) <= 0)
+	struct gsb_msg m;
+	unsigned n_fds = 1;
+	int fd = -1;
+
+	if (gsb_channel_recv(s->socket, &m, sizeof(m), &fd, &n_fds) != sizeof(m) || !n_fds)
 		s->ended = true;
+	return fd;
+}
+
+/* What it brings is copied, for an answer may be longer. */
+static void do_call(struct lane_server *s, const struct lane_cmd *c)
+{
+	struct lane_msg *m = s->msg;
+	int fd = c->has_fd ? take_fd(s) : -1;
+
+	m->op = c->op;
+	memcpy(m->n, c->n, sizeof(m->n));
+	m->n_bytes = c->n_bytes;
+	memcpy(m->bytes, c + 1, c->n_bytes);
+	lane_answer(s, m, fd);
+	if (fd >= 0)
+		close(fd);
+	tell_used(s);
+	if (c->is_asked) {
+		s->ended |= send_answer(s->socket, m) != 0;
+		s->has_news = true;
+	}
+	note_called(s);
+}
+
+/* ---- the ring ---- */
+
+/* One call at most: what has ended meanwhile is told first. */
+static bool take_from_ring(struct lane_server *s)
+{
+	struct lane_cmd *c = s->cmd;
+	bool any = false, called = false;
+	int r = 0;
+
+	while (!called && (r = lane_ring_take(s->page, c)) > 0) {
+		any = true;
+		called = c->op != LANE_issue;
+		if (!called)
+			issue(s, c);
+		else if (c->n_bytes <= c->bytes - sizeof(*c))
+			do_call(s, c);
+		else
+			r = -EPROTO;
+	}
+	s->ended |= r < 0;
+	if (any) {
+		atomic_thread_fence(memory_order_seq_cst); /* who wants it looks behind his word */
+		s->has_news |= atomic_load_explicit(&s->page->wants_taken, memory_order_relaxed);
+	}
+	return any;
 }
 
 /* ---- the loop ---- */
 
-static bool has_calls(const struct lane_server *s)
+static bool is_asked_for_life(const struct lane_server *s)
 {
-	return atomic_load_explicit(&s->page->n_calls, memory_order_acquire) != s->n_calls_done;
+	return atomic_load_explicit(&s->page->ping, memory_order_relaxed) !=
+	       atomic_load_explicit(&s->page->pong, memory_order_relaxed);
+}
+
+static void show_life(struct lane_server *s)
+{
+	atomic_store_explicit(&s->page->n_in_flight, s->n_in_flight, memory_order_relaxed);
+	atomic_store_explicit(&s->page->pong,
+			      atomic_load_explicit(&s->page->ping, memory_order_relaxed),
+			      memory_order_relaxed);
 }
 
 static bool has_work(const struct lane_server *s)
 {
-	return has_calls(s) ||
+	return is_asked_for_life(s) ||
 	       atomic_load_explicit(&s->page->cmd_head, memory_order_acquire) !=
 		       atomic_load_explicit(&s->page->cmd_tail, memory_order_relaxed);
 }
@@ -185,20 +288,19 @@ static void sleep_until_asked(struct lane_server *s)
 	lane_sleep_end(&s->page->lane_sleeps);
 	if (fds[1].revents)
 		eventfd_read(s->doorbell, &rings);
-	if (fds[0].revents & (POLLHUP | POLLERR) && !has_calls(s))
+	if (fds[0].revents & (POLLHUP | POLLERR) && !has_work(s))
 		s->ended = true;
 }
 
 static void run(struct lane_server *s)
 {
 	while (!s->ended) {
-		bool any = take_commands(s);
+		bool any = take_from_ring(s);
 
 		any |= give_completions(s);
-		if (has_calls(s)) {
-			answer_issuer(s);
-			any = true;
-		}
+		tell_engine(s);
+		tell_wanted(s);
+		show_life(s);
 		if (any)
 			s->busy_ns = gsb_clock_ns();
 		else if (may_sleep(s))
@@ -284,16 +386,24 @@ static void leave(struct lane_server *s, pthread_t others)
 {
 	if (s->n_spaces || s->n_in_flight)
 		_exit(1);
+	pthread_mutex_lock(&s->lock);
+	s->left = true;
+	pthread_cond_signal(&s->called);
+	pthread_mutex_unlock(&s->lock);
 	shutdown(s->second, SHUT_RDWR);
 	pthread_join(others, NULL);
-	for (uint32_t i = 0; i < s->table.n; i++)
-		if (s->table.entries[i].kind == LANE_QUEUE)
-			s->ops->queue_destroy(s->table.entries[i].is);
+	for (uint32_t i = 0; i < LANE_N_QUEUES; i++)
+		if (s->queues[i].queue)
+			s->ops->queue_destroy(s->queues[i].queue);
 }
 
 int lane_serve(int socket)
 {
-	struct lane_server s = {.socket = socket, .second = -1, .doorbell = -1};
+	struct lane_server s = {.socket = socket,
+				.second = -1,
+				.doorbell = -1,
+				.lock = PTHREAD_MUTEX_INITIALIZER,
+				.called = PTHREAD_COND_INITIALIZER};
 	pthread_t others;
 	int err;
 

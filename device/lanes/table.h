@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
-enum lane_kind { LANE_NOTHING, LANE_SPACE, LANE_MODULE, LANE_FUNCTION, LANE_QUEUE, LANE_BACKING };
+enum lane_kind { LANE_NOTHING, LANE_SPACE, LANE_MODULE, LANE_FUNCTION, LANE_BACKING };
 
 struct lane_table {
 	pthread_mutex_t lock;

@@ -2,9 +2,11 @@
  * wire.h - what an engine and a lane say to each other, and the memory in which commands and completions go.
  *
  * A lane is a process with a device of its own, of which an engine uses the operations. Both are of one build, so what they say is
- * their structs as they lie, with handles in the place of pointers. Commands and completions go through rings in one file in memory.
- * What wants an answer goes over a socket, of which there are two, each with a thread of the lane: one for the thread that issues,
- * one for all others, so that a load keeps no launch. A call of the first comes behind all commands that the ring holds.
+ * their structs as they lie, with handles in the place of pointers. What the thread that issues has to say goes through a ring in one
+ * file in memory, commands and calls in their order: it waits for none of them. What comes of commands goes through another ring, and the
+ * answers of calls that want one over a socket, in the order of the calls; a descriptor that belongs to a call goes over it before. All
+ * other threads have a second socket, and wait there, so that a load keeps no launch: the lane has a thread for each. Their calls come behind
+ * those that were said in the ring before.
  */
 #ifndef GSB_DEVICE_LANES_WIRE_H
 #define GSB_DEVICE_LANES_WIRE_H
@@ -22,6 +24,7 @@
 #define LANE_FD		3 /* of a lane that starts: its first socket */
 
 enum lane_op {
+	LANE_issue, /* no call */
 #define GSB_LANE_CALL(name) LANE_##name,
 #define GSB_LANE_OWN(name)  LANE_##name,
 #include "device/lanes/calls.def"
@@ -58,31 +61,47 @@ struct lane_msg {
 	int32_t err; /* of the answer */
 	uint64_t n[LANE_N_NUMBERS];
 	uint32_t n_bytes, zero;
+	uint64_t after; /* a call: so many of the ring are to be done before it */
 	uint8_t bytes[LANE_BYTES_MAX];
 };
 #define LANE_MSG_SIZE(n_bytes) ((uint32_t)(offsetof(struct lane_msg, bytes) + (n_bytes)))
 
-/* A command, with its parameters behind it; bytes 0: the ring goes on at its beginning. */
+/* A command or a call, with its parameters behind it; bytes 0: the ring goes on at its beginning. */
 struct lane_cmd {
 	uint32_t bytes; /* of all, a multiple of 8 */
-	uint32_t queue, space;
+	uint32_t op;	/* enum lane_op; LANE_issue: a command */
+	uint32_t queue; /* a place */
+	uint32_t space;
 	uint32_t function, as; /* launches; as: 0 is none */
-	uint32_t zero;
-	struct gsb_cmd cmd; /* its pointers mean nothing; the cookie is a flight */
+	uint32_t src_map,
+		dst_map; /* copies: that end is so far behind the beginning of what is mapped by that number; 0: an address */
+	uint32_t n_bytes;      /* calls: behind it */
+	bool has_fd, is_asked; /* calls: one is in the socket; an answer is wanted */
+	union {
+		struct gsb_cmd cmd; /* its pointers mean nothing; the cookie is a flight */
+		uint64_t n[LANE_N_NUMBERS];
+	};
 };
-#define LANE_CMD_MAX (sizeof(struct lane_cmd) + ((GSB_PARAMS_BYTES_MAX + 7) & ~7u))
-_Static_assert(LANE_CMD_MAX <= LANE_BYTES_MAX, "a call can bring it");
+#define LANE_CMD_MAX  (sizeof(struct lane_cmd) + ((GSB_PARAMS_BYTES_MAX + 7) & ~7u))
+#define LANE_ASK_MAX  (LANE_CMD_MAX - sizeof(struct lane_cmd)) /* bytes of a call in the ring */
+#define LANE_N_QUEUES 256u
+#define LANE_N_MAPS   1024u
 
 struct lane_page {
 	/* The engine writes, the lane reads. */
 	GSB_CACHE_ALIGNED _Atomic uint64_t cmd_head; /* bytes so far */
 	_Atomic uint64_t done_tail;		     /* completions taken */
-	_Atomic uint32_t n_calls;		     /* sent by the thread that issues */
+	_Atomic uint64_t n_calls;     /* said so far, though the ring may not have them yet */
+	_Atomic uint32_t ping;	      /* any thread: the lane's first is to say that it lives */
+	_Atomic uint32_t wants_taken; /* the engine is to be woken by what is taken, too */
 	/* Both. Who finds it set takes it back, and rings. */
 	GSB_CACHE_ALIGNED _Atomic uint32_t lane_sleeps;
 	_Atomic uint32_t engine_sleeps;
 	/* The lane writes. */
 	GSB_CACHE_ALIGNED _Atomic uint64_t cmd_tail, done_head;
+	_Atomic uint64_t n_called; /* calls of the ring that are done, and their answers sent */
+	_Atomic uint32_t pong;
+	_Atomic uint32_t n_in_flight;
 	_Atomic uint32_t lively; /* something will complete before a sleeper would be awake */
 	_Atomic uint32_t
 		lost; /* a fault has ended its device, and on a GPU perhaps that of others */

@@ -1,10 +1,8 @@
 /*
  * work.c - queues, commands and completions of lanes; see lane.h.
  *
- * A command goes into the ring of its space's lane, and its completion comes back by the place of its flight. What the device may
- * refuse goes as a call, whose answer is the device's: a launch of a kernel in a shape of which no larger one was taken before, or
- * in clusters, or cooperative; rows, which may be an array's. So who issues is told at once, as ops.h promises; and what finds no
- * room in the ring goes as a call, too.
+ * A command goes into the ring of its space's lane, and its completion comes back by the place of its flight. What the device refuses
+ * comes back so, too.
  */
 #include "device/lanes/lane.h"
 
@@ -16,14 +14,17 @@
 #include <unistd.h>
 
 #include "base/checked.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "model/gpu/arch.h"
+
+#define ANSWER_NS 20000 /* as long as a lane stays awake */
 
 /* ---- queues: the device's, and with their first command each lane's ---- */
 
 static int free_index(const struct lanes_device *dev)
 {
-	for (int i = 0; i < LANES_QUEUES_MAX; i++)
+	for (int i = 0; i < (int)LANE_N_QUEUES; i++)
 		if (!dev->queues[i])
 			return i;
 	return -ENOMEM;
@@ -54,26 +55,25 @@ void lanes_queue_destroy(struct gsb_queue *queue)
 {
 	if (!queue)
 		return;
-	for (struct lane *l = queue->dev->lanes; l; l = l->next) {
-		struct lane_call call = {.op = LANE_queue_close, .n = {l->queues[queue->index]}};
-
-		if (!call.n[0])
-			continue;
-		lane_call(l, &call);
-		l->queues[queue->index] = 0;
-	}
+	for (struct lane *l = queue->dev->lanes; l; l = l->next)
+		if (l->queues[queue->index]) {
+			lane_tell(l,
+				  &(struct lane_call){.op = LANE_queue_close, .n = {queue->index}});
+			l->queues[queue->index] = false;
+		}
 	queue->dev->queues[queue->index] = NULL;
 	free(queue);
 }
 
+/* Why it has none its first command is told. */
 static int open_queue(struct lane *l, const struct gsb_queue *q)
 {
-	struct lane_call call = {.op = LANE_queue_open,
-				 .n = {(uint64_t)(int64_t)q->priority, q->sms.first, q->sms.n}};
-	int err = l->queues[q->index] ? 0 : lane_call(l, &call);
+	struct lane_call call = {
+		.op = LANE_queue_open,
+		.n = {q->index, (uint64_t)(int64_t)q->priority, q->sms.first, q->sms.n}};
+	int err = l->queues[q->index] ? 0 : lane_tell(l, &call);
 
-	if (!err && !l->queues[q->index])
-		l->queues[q->index] = call.n[0];
+	l->queues[q->index] |= !err;
 	return err;
 }
 
@@ -129,30 +129,43 @@ static void copy_rows(uint8_t *to, const uint8_t *from, const struct gsb_cmd_cop
 		memcpy(to + i * pitch, from + i * pitch, c->width);
 }
 
-/* What is an address of the space is the same there. A range that ends nowhere is nobody's. */
-static int place_end(struct lane *l, bool is_ours, uint64_t *addr, uint64_t bytes,
+/*
+ * What is an address of the space is the same there. Else it is so far behind the beginning of what is mapped by a number. A range that
+ * ends nowhere is nobody's.
+ */
+static int place_end(struct lane *l, bool is_ours, uint64_t *addr, uint64_t bytes, uint32_t *number,
 		     struct lane_map **room)
 {
-	if (!is_ours || !bytes || lane_find_shared(l, *addr, bytes, addr))
+	const struct lane_map *m = is_ours && bytes ? lane_find_shared(l, *addr, bytes) : NULL;
+
+	if (m) {
+		*number = m->number;
+		*addr -= m->addr;
+	}
+	if (m || !is_ours || !bytes)
 		return 0;
 	if (!gsb_range_ok(*addr, bytes, UINT64_MAX))
 		return -EFAULT;
 	*room = lane_room_take(l, bytes);
 	if (!*room)
 		return atomic_load_explicit(&l->dead, memory_order_relaxed) ? -EOWNERDEAD : -ENOMEM;
-	*addr = (*room)->there;
+	*number = (*room)->number;
+	*addr = 0;
 	return 0;
 }
 
-static int place_copy(struct lane *l, const struct gsb_cmd *cmd, struct gsb_cmd_copy *there,
+/* there: a copy of cmd, to be sent. */
+static int place_copy(struct lane *l, const struct gsb_cmd *cmd, struct lane_cmd *there,
 		      uint32_t place)
 {
 	struct lane_map *from = NULL, *to = NULL;
 	const struct gsb_cmd_copy *c = &cmd->copy;
-	int err = place_end(l, c->src_is_ours, &there->src, extent(c, c->src_pitch), &from);
+	int err = place_end(l, c->src_is_ours, &there->cmd.copy.src, extent(c, c->src_pitch),
+			    &there->src_map, &from);
 
 	if (!err)
-		err = place_end(l, c->dst_is_ours, &there->dst, extent(c, c->dst_pitch), &to);
+		err = place_end(l, c->dst_is_ours, &there->cmd.copy.dst, extent(c, c->dst_pitch),
+				&there->dst_map, &to);
 	l->flights[place].from = from;
 	l->flights[place].to = to;
 	if (err)
@@ -164,58 +177,6 @@ static int place_copy(struct lane *l, const struct gsb_cmd *cmd, struct gsb_cmd_
 	return 0;
 }
 
-/* ---- what a device has taken before ---- */
-
-static bool is_plain(const struct gsb_cmd_launch *l)
-{
-	return !l->cooperative && !l->cluster[0] && !l->function->clusters;
-}
-
-static bool is_like(const struct lane_shape *s, const struct gsb_cmd_launch *l, uint32_t queue)
-{
-	for (int i = 0; i < 3; i++)
-		if (!l->grid[i] || l->grid[i] > s->grid[i] || l->block[i] != s->block[i])
-			return false;
-	return l->smem_bytes == s->smem_bytes && l->params_bytes == s->params_bytes &&
-	       queue == s->queue;
-}
-
-static bool was_taken(const struct gsb_cmd_launch *l, uint32_t queue)
-{
-	for (int i = 0; i < LANE_N_SHAPES; i++)
-		if (is_like(&l->function->taken[i], l, queue))
-			return true;
-	return false;
-}
-
-static void note_taken(const struct gsb_cmd_launch *l, uint32_t queue)
-{
-	struct gsb_function *f = l->function;
-	struct lane_shape *s = &f->taken[f->next_shape++ % LANE_N_SHAPES];
-
-	*s = (struct lane_shape){
-		.smem_bytes = l->smem_bytes, .params_bytes = l->params_bytes, .queue = queue};
-	memcpy(s->grid, l->grid, sizeof(s->grid));
-	memcpy(s->block, l->block, sizeof(s->block));
-}
-
-static bool is_whole(const struct gsb_cmd_fill *f)
-{
-	return (f->elem_bytes == 1 || f->elem_bytes == 2 || f->elem_bytes == 4) &&
-	       f->dst % f->elem_bytes == 0;
-}
-
-static bool may_be_refused(const struct gsb_cmd *cmd, uint32_t queue)
-{
-	switch (cmd->kind) {
-	case GSB_CMD_LAUNCH: return !is_plain(&cmd->launch) || !was_taken(&cmd->launch, queue);
-	case GSB_CMD_COPY: return cmd->copy.height != 1 || cmd->space->lane->arrays;
-	case GSB_CMD_FILL:
-		return cmd->fill.height != 1 || cmd->space->lane->arrays || !is_whole(&cmd->fill);
-	}
-	return true;
-}
-
 /* ---- issue ---- */
 
 static uint32_t params_bytes(const struct gsb_cmd *cmd)
@@ -223,60 +184,24 @@ static uint32_t params_bytes(const struct gsb_cmd *cmd)
 	return cmd->kind == GSB_CMD_LAUNCH ? cmd->launch.params_bytes : 0;
 }
 
-static void write_cmd(struct lane_cmd *to, const struct gsb_queue *queue, const struct gsb_cmd *cmd,
-		      const struct gsb_cmd_copy *there, uint32_t place)
+static struct lane_cmd to_lane_cmd(const struct gsb_queue *queue, const struct gsb_cmd *cmd,
+				   uint32_t place)
 {
 	const struct gsb_cmd_launch *l = &cmd->launch;
-	uint32_t n = params_bytes(cmd);
-
-	*to = (struct lane_cmd){
-		.bytes = (uint32_t)gsb_round_up(sizeof(*to) + n, 8),
-		.queue = (uint32_t)cmd->space->lane->queues[queue->index],
+	struct lane_cmd to = {
+		.bytes = (uint32_t)gsb_round_up(sizeof(to) + params_bytes(cmd), 8),
+		.op = LANE_issue,
+		.queue = queue->index,
 		.space = (uint32_t)cmd->space->handle,
 		.cmd = *cmd,
 	};
-	to->cmd.cookie = place;
-	if (cmd->kind == GSB_CMD_COPY)
-		to->cmd.copy = *there;
-	if (cmd->kind != GSB_CMD_LAUNCH)
-		return;
-	to->function = (uint32_t)l->function->handle;
-	to->as = l->as ? (uint32_t)l->as->handle : 0;
-	if (n)
-		memcpy(to + 1, l->params, n);
-}
 
-static int send_as_call(struct lane *l, const struct gsb_queue *queue, const struct gsb_cmd *cmd,
-			const struct gsb_cmd_copy *there, uint32_t place)
-{
-	struct lane_cmd *room = malloc(LANE_CMD_MAX);
-	struct lane_call call = {.op = LANE_issue, .in = room};
-	int err = -ENOMEM;
-
-	if (room) {
-		write_cmd(room, queue, cmd, there, place);
-		call.in_bytes = room->bytes;
-		err = lane_call(l, &call);
-		free(room);
+	to.cmd.cookie = place;
+	if (cmd->kind == GSB_CMD_LAUNCH) {
+		to.function = (uint32_t)l->function->handle;
+		to.as = l->as ? (uint32_t)l->as->handle : 0;
 	}
-	if (!err && cmd->kind == GSB_CMD_LAUNCH && is_plain(&cmd->launch))
-		note_taken(&cmd->launch, queue->index);
-	return err;
-}
-
-static int send(struct lane *l, const struct gsb_queue *queue, const struct gsb_cmd *cmd,
-		const struct gsb_cmd_copy *there, uint32_t place)
-{
-	uint32_t bytes = (uint32_t)gsb_round_up(sizeof(struct lane_cmd) + params_bytes(cmd), 8);
-	struct lane_cmd *room =
-		may_be_refused(cmd, queue->index) ? NULL : lane_ring_reserve(l->page, bytes);
-
-	if (!room)
-		return send_as_call(l, queue, cmd, there, place);
-	write_cmd(room, queue, cmd, there, place);
-	lane_ring_commit(l->page, room);
-	lane_ring(l);
-	return 0;
+	return to;
 }
 
 static void complete_failed(struct gsb_completion *c, uint64_t cookie, CUresult result,
@@ -305,7 +230,7 @@ static int fail_at_once(struct lanes_device *dev, const struct gsb_cmd *cmd, CUr
 int lanes_issue(struct gsb_queue *queue, const struct gsb_cmd *cmd)
 {
 	struct lane *l = cmd->space->lane;
-	struct gsb_cmd_copy there = {0};
+	struct lane_cmd there;
 	uint32_t place;
 	int err;
 
@@ -315,14 +240,14 @@ int lanes_issue(struct gsb_queue *queue, const struct gsb_cmd *cmd)
 	if (err)
 		return err;
 	l->flights[place].cookie = cmd->cookie;
-	if (cmd->kind == GSB_CMD_COPY) {
-		there = cmd->copy;
+	there = to_lane_cmd(queue, cmd, place);
+	if (cmd->kind == GSB_CMD_COPY)
 		err = place_copy(l, cmd, &there, place);
-	}
 	if (!err)
 		err = open_queue(l, queue);
 	if (!err)
-		err = send(l, queue, cmd, &there, place);
+		err = lane_send_command(l, &there, params_bytes(cmd) ? cmd->launch.params : NULL,
+					params_bytes(cmd));
 	if (err)
 		give_flight(l, &l->flights[place]);
 	return err == -EOWNERDEAD || err == -EFAULT
@@ -397,6 +322,8 @@ static unsigned poll_lane(struct lane *l, struct gsb_completion *out, unsigned m
 	bool dead = atomic_load_explicit(&l->dead, memory_order_acquire);
 	unsigned n;
 
+	if (l->unsent)
+		lane_send_kept(l);
 	if (!l->n_open)
 		return 0;
 	n = take_done(l, out, max);
@@ -435,11 +362,21 @@ static void count_rings(struct lanes_device *dev)
 static void arm(struct lanes_device *dev)
 {
 	for (struct lane *l = dev->lanes; l; l = l->next)
-		if (l->n_open && !l->armed) {
+		if (!l->armed && lane_is_awaited(l)) {
 			l->armed = true;
 			atomic_store_explicit(&l->page->engine_sleeps, 1, memory_order_relaxed);
 		}
 	atomic_thread_fence(memory_order_seq_cst);
+}
+
+/* What has no completion: answers, and room. Who asks for those is to come again. */
+static bool hear_all(struct lanes_device *dev)
+{
+	bool any = false;
+
+	for (struct lane *l = dev->lanes; l; l = l->next)
+		any |= lane_hear(l);
+	return any;
 }
 
 unsigned lanes_poll(struct gsb_device *base, struct gsb_completion *out, unsigned max)
@@ -454,12 +391,25 @@ unsigned lanes_poll(struct gsb_device *base, struct gsb_completion *out, unsigne
 	return poll_all(dev, out, max); /* what came before it was seen that somebody waits */
 }
 
+/* An answer mostly comes as soon. */
+static bool is_lively(const struct lane *l, uint64_t now_ns)
+{
+	if (l->n_open && atomic_load_explicit(&l->page->lively, memory_order_relaxed))
+		return true;
+	return l->requests && !l->requests->prev->answered && now_ns - l->sent_ns < ANSWER_NS;
+}
+
+/* Behind this nothing can come unnoticed. */
 bool lanes_stay_awake(struct gsb_device *base)
 {
-	for (struct lane *l = to_lanes(base)->lanes; l; l = l->next)
-		if (l->n_open && atomic_load_explicit(&l->page->lively, memory_order_relaxed))
+	struct lanes_device *dev = to_lanes(base);
+	uint64_t now_ns = gsb_clock_ns();
+
+	for (struct lane *l = dev->lanes; l; l = l->next)
+		if (is_lively(l, now_ns))
 			return true;
-	return false;
+	arm(dev);
+	return hear_all(dev);
 }
 
 int lanes_event_fd(struct gsb_device *dev)

@@ -374,9 +374,10 @@ static int null_global_get(struct gsb_module *module, const char *name, uint64_t
 	return 0;
 }
 
-static const char *null_function_name(struct gsb_module *module, unsigned i)
+static int null_function_name(struct gsb_module *module, unsigned i, const char **name)
 {
-	return gsb_code_kernel_name(module->code, i);
+	*name = gsb_code_kernel_name(module->code, i);
+	return *name ? 0 : -ENOENT;
 }
 
 static int null_function_prepare(struct gsb_function *function, char *log, size_t log_size)

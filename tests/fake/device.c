@@ -217,7 +217,7 @@ static CUresult load(struct fake_library *l, const char *code, char *log, size_t
 
 	result = error_of_image(
 		ops->module_load(fake.space, code, strlen(code), &l->module, log, log_size));
-	for (unsigned i = 0; !result && (name = ops->function_name(l->module, i)); i++)
+	for (unsigned i = 0; !result && !ops->function_name(l->module, i, &name); i++)
 		result = add_kernel(l, name);
 	return result;
 }

@@ -380,9 +380,10 @@ static int kit_global_get(struct gsb_module *m, const char *name, uint64_t *addr
 	return -ENOENT;
 }
 
-static const char *kit_function_name(struct gsb_module *m, unsigned i)
+static int kit_function_name(struct gsb_module *m, unsigned i, const char **name)
 {
-	return i ? NULL : "inc";
+	*name = "inc";
+	return i ? -ENOENT : 0;
 }
 
 static int kit_function_prepare(struct gsb_function *f, char *log, size_t log_size)

@@ -14,15 +14,21 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "device/lanes/lane.h"
 #include "device/lanes/lanes.h"
 #include "device/lanes/table.h"
 #include "shm/channel.h"
+#include "tests/unit/patient.h"
 
-#define DEVICE_BASE 0x400000000000ull
-#define DEVICE_SIZE (1ull << 32)
+#define DEVICE_BASE	 0x400000000000ull
+#define DEVICE_SIZE	 (1ull << 32)
+#define AREA_BASE	 (DEVICE_BASE + 16 * DEVICE_SIZE)
+#define N_MANY		 3000u	/* fills: more than a ring holds */
+#define BESIDE		 10000u /* the first cookie of who works beside */
+#define LOOKS_OF_A_LIMIT 4
 
 static const char endless_ptx[] = ".version 6.4\n.target sm_50\n.address_size 64\n"
 				  ".visible .entry endless()\n{\nL:\n\tbra L;\n}\n";
@@ -129,7 +135,8 @@ static void test_table_forgets_children_with_their_parent(void **state)
 
 struct rig {
 	struct gsb_device *dev;
-	const struct gsb_device_ops *ops;
+	const struct gsb_device_ops *ops; /* which wait for what comes later */
+	const struct gsb_device_ops *raw; /* which do not */
 	struct gsb_space *space[2];
 	struct gsb_queue *queue[2];
 };
@@ -140,6 +147,8 @@ static int setup(void **state)
 				      .n_workers = 1,
 				      .real_clock = true,
 				      .n_spare_lanes = 2,
+				      .virtual_base = AREA_BASE,
+				      .virtual_size = DEVICE_SIZE,
 				      .lane_answer_ms = 2000,
 				      .lane_program = GSB_LANE_PROGRAM};
 	struct rig *rig = calloc(1, sizeof(*rig));
@@ -148,6 +157,8 @@ static int setup(void **state)
 	assert_non_null(rig);
 	if (gsb_device_open(&p, &rig->dev, err, sizeof(err)))
 		fail_msg("%s", err);
+	rig->raw = rig->dev->ops;
+	make_patient(rig->dev);
 	rig->ops = rig->dev->ops;
 	for (unsigned i = 0; i < 2; i++) {
 		struct gsb_space_params space = {.device_base = DEVICE_BASE + i * DEVICE_SIZE,
@@ -183,6 +194,15 @@ static struct gsb_completion collect(struct rig *rig)
 	while (!rig->ops->poll(rig->dev, &c, 1))
 		assert_int_equal(poll(&fd, 1, 60000), 1);
 	return c;
+}
+
+/* It does nothing any more, from now on. */
+static void stop(const struct lane *l)
+{
+	siginfo_t info;
+
+	assert_int_equal(kill(l->pid, SIGSTOP), 0);
+	assert_int_equal(waitid(P_PID, (id_t)l->pid, &info, WSTOPPED | WNOWAIT), 0);
 }
 
 static void fill(struct rig *rig, unsigned i, uint64_t addr, uint64_t cookie)
@@ -246,17 +266,331 @@ static void test_lane_that_is_killed_fails_its_space_alone(void **state)
 	expect_end_of_first_alone(rig, addr, neighbours);
 }
 
-/* It says that a command has ended which it never got. */
-static void test_lane_that_hangs_is_ended(void **state)
+/* Until the device tells of something. */
+static void await_news(struct rig *rig)
+{
+	struct pollfd fd = {.fd = rig->ops->event_fd(rig->dev), .events = POLLIN};
+	struct gsb_completion c;
+
+	if (rig->raw->stay_awake(rig->dev))
+		return;
+	assert_int_equal(poll(&fd, 1, 60000), 1);
+	assert_int_equal(rig->ops->poll(rig->dev, &c, 1), 0);
+}
+
+/* ---- one that is stopped, beside one that lives ---- */
+
+/* What the first is asked that may come later: each time the same. */
+struct asked {
+	struct rig *rig;
+	struct gsb_module *module;
+	uint64_t addr, size;
+	struct gsb_space *space;
+	struct gsb_backing *backing;
+	const char *name;
+	char text[64];
+};
+
+static int ask_alloc(struct asked *a)
+{
+	return a->rig->raw->mem_alloc(a->rig->space[0], 4096, &a->addr);
+}
+
+static int ask_pin(struct asked *a)
+{
+	return a->rig->raw->host_pin(a->rig->space[0], 4096, 4096); /* it has no window */
+}
+
+static int ask_backing(struct asked *a)
+{
+	return a->rig->raw->backing_create(a->rig->dev, 1, GSB_BACKING_UNIT, &a->backing);
+}
+
+static int ask_global(struct asked *a)
+{
+	return a->rig->raw->global_get(a->module, "nothing", &a->addr, &a->size);
+}
+
+static int ask_name(struct asked *a)
+{
+	return a->rig->raw->function_name(a->module, 0, &a->name);
+}
+
+static int ask_text(struct asked *a)
+{
+	bool to_stderr = false, more;
+
+	return a->rig->raw->print_read(a->rig->space[0], a->text, sizeof(a->text), &to_stderr,
+				       &more);
+}
+
+static int ask_heap(struct asked *a)
+{
+	return a->rig->raw->heap_size(a->rig->space[0], 1 << 20, &a->size);
+}
+
+static int ask_space(struct asked *a)
+{
+	const struct gsb_space_params p = {.device_base = DEVICE_BASE + 2 * DEVICE_SIZE,
+					   .device_size = DEVICE_SIZE,
+					   .owner = 1};
+
+	return a->rig->raw->space_create(a->rig->dev, &p, &a->space);
+}
+
+/* Of one that lives, and of one that has died; a space, or memory without addresses, is another lane's then. */
+static const struct {
+	int (*ask)(struct asked *a);
+	int answer, dead;
+} questions[] = {{ask_alloc, 0, -EOWNERDEAD},
+		 {ask_pin, -ERANGE, -EOWNERDEAD},
+		 {ask_global, -ENOENT, -EOWNERDEAD},
+		 {ask_name, 0, -EOWNERDEAD},
+		 {ask_text, 0, 0},
+		 {ask_heap, 0, -EOWNERDEAD},
+		 {ask_space, 0, -EOWNERDEAD},
+		 {ask_backing, 0, 0}};
+
+static struct asked prepare_questions(struct rig *rig)
+{
+	struct asked a = {.rig = rig};
+	char log[256] = "";
+
+	if (rig->ops->module_load(rig->space[0], endless_ptx, sizeof(endless_ptx), &a.module, log,
+				  sizeof(log)))
+		fail_msg("%s", log);
+	return a;
+}
+
+static void ask_all(struct asked *a)
+{
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(questions); i++)
+		assert_int_equal(questions[i].ask(a), -EINPROGRESS);
+}
+
+static void expect_answers(struct asked *a, bool dead)
+{
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(questions); i++) {
+		int err;
+
+		while ((err = questions[i].ask(a)) == -EINPROGRESS)
+			await_news(a->rig);
+		assert_int_equal(err, dead ? questions[i].dead : questions[i].answer);
+		if (questions[i].ask == ask_alloc && !err)
+			assert_int_equal(a->rig->ops->mem_free(a->rig->space[0], a->addr), 0);
+	}
+	if (a->backing)
+		a->rig->ops->backing_destroy(a->backing);
+	if (a->space)
+		a->rig->ops->space_destroy(a->space);
+}
+
+/* What nobody hears of. */
+static void tell_all(struct rig *rig, uint64_t addr)
+{
+	struct gsb_queue *queue;
+
+	assert_int_equal(rig->raw->mem_free(rig->space[0], addr), 0);
+	assert_int_equal(rig->raw->host_unpin(rig->space[0], 4096, 4096), 0);
+	rig->raw->space_limit(rig->space[0], 1 << 30);
+	rig->raw->stack_size(rig->space[0], 1024);
+	assert_int_equal(rig->raw->queue_create(rig->dev, 0, GSB_ALL_SMS, &queue), 0);
+	rig->raw->queue_destroy(queue);
+}
+
+/* The second's: each of it is done before this returns, whatever is with the first. */
+static void work_beside(struct rig *rig)
+{
+	uint64_t addr;
+
+	assert_int_equal(rig->ops->mem_alloc(rig->space[1], 1 << 16, &addr), 0);
+	for (unsigned i = 0; i < 10; i++) {
+		struct gsb_completion c;
+
+		fill(rig, 1, addr, BESIDE + i);
+		c = collect(rig);
+		assert_int_equal(c.cookie, BESIDE + i);
+		assert_int_equal(c.result, CUDA_SUCCESS);
+	}
+	assert_int_equal(rig->ops->mem_free(rig->space[1], addr), 0);
+}
+
+static void expect_fills(struct rig *rig, unsigned n, CUresult result)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct gsb_completion c = collect(rig);
+
+		if (!result)
+			assert_int_equal(c.cookie, i);
+		assert_int_equal(c.result, result);
+	}
+}
+
+static void test_stopped_lane_keeps_nobody_and_loses_nothing(void **state)
+{
+	struct rig *rig = *state;
+	struct asked a = prepare_questions(rig);
+	uint64_t addr, freed;
+
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &addr), 0);
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &freed), 0);
+	stop(rig->space[0]->lane);
+	ask_all(&a);
+	tell_all(rig, freed);
+	for (unsigned i = 0; i < N_MANY; i++)
+		fill(rig, 0, addr, i);
+	assert_non_null(rig->space[0]->lane->unsent);
+	ask_all(&a);
+	work_beside(rig);
+	ask_all(&a);
+	kill(rig->space[0]->lane->pid, SIGCONT);
+	expect_fills(rig, N_MANY, CUDA_SUCCESS);
+	expect_answers(&a, false);
+	assert_null(rig->space[0]->lane->unsent);
+}
+
+/* Whatever it was told: its neighbour goes on meanwhile, and who asked it has its error. */
+static void expect_end_beside(struct rig *rig, int signal)
+{
+	struct asked a = prepare_questions(rig);
+	struct lane *lane = rig->space[0]->lane;
+	uint64_t addr, freed;
+
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &addr), 0);
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &freed), 0);
+	stop(lane);
+	ask_all(&a);
+	tell_all(rig, freed);
+	for (unsigned i = 0; i < N_MANY; i++)
+		fill(rig, 0, addr, i);
+	work_beside(rig);
+	if (signal)
+		kill(lane->pid, signal);
+	expect_fills(rig, N_MANY, CUDA_ERROR_LAUNCH_FAILED);
+	expect_answers(&a, true);
+	tell_all(rig, freed);
+	work_beside(rig);
+}
+
+static void test_stopped_lane_is_ended_and_fails_its_space_alone(void **state)
+{
+	expect_end_beside(*state, 0);
+}
+
+static void test_lane_that_dies_with_calls_fails_its_space_alone(void **state)
+{
+	expect_end_beside(*state, SIGKILL);
+}
+
+/* Nobody waits for it: it is ended all the same. */
+static void expect_dead(struct rig *rig, const struct lane *l)
+{
+	while (!atomic_load(&l->dead))
+		await_news(rig);
+}
+
+static void test_lane_that_hangs_with_what_nobody_waits_for_is_ended(void **state)
 {
 	struct rig *rig = *state;
 	uint64_t addr;
 
-	kill(rig->space[0]->lane->pid, SIGSTOP);
-	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &addr), -EOWNERDEAD);
-	assert_int_equal(rig->ops->mem_alloc(rig->space[1], 4096, &addr), 0);
-	fill(rig, 1, addr, 3);
-	assert_int_equal(collect(rig).result, CUDA_SUCCESS);
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &addr), 0);
+	stop(rig->space[0]->lane);
+	assert_int_equal(rig->raw->mem_free(rig->space[0], addr), 0);
+	expect_dead(rig, rig->space[0]->lane);
+	work_beside(rig);
+}
+
+static void test_lane_that_hangs_with_a_kernel_is_ended(void **state)
+{
+	struct rig *rig = *state;
+	struct lane *l = rig->space[0]->lane;
+
+	run_endless(rig, 1);
+	while (!atomic_load(&l->page->n_in_flight))
+		usleep(PATIENT_PAUSE_US);
+	stop(l);
+	assert_int_equal(collect(rig).result, CUDA_ERROR_LAUNCH_FAILED);
+	work_beside(rig);
+}
+
+static void *load_there(void *arg)
+{
+	struct rig *rig = arg;
+	struct gsb_module *module;
+	char log[256] = "";
+	int err = rig->raw->module_load(rig->space[0], endless_ptx, sizeof(endless_ptx), &module,
+					log, sizeof(log));
+
+	return (void *)(intptr_t)err;
+}
+
+/* Another thread waits for it, and not for ever; the engine's does not. */
+static void test_lane_that_hangs_in_a_load_is_ended(void **state)
+{
+	struct rig *rig = *state;
+	pthread_t loader;
+	void *err;
+
+	stop(rig->space[0]->lane);
+	assert_int_equal(pthread_create(&loader, NULL, load_there, rig), 0);
+	work_beside(rig);
+	assert_int_equal(pthread_join(loader, &err), 0);
+	assert_int_equal((int)(intptr_t)err, -EOWNERDEAD);
+}
+
+/* A kernel without an end is no reason: its lane says that it lives, much longer than one may be silent. */
+static void test_lane_with_a_long_kernel_lives(void **state)
+{
+	struct rig *rig = *state;
+	struct lane *l = rig->space[0]->lane;
+
+	run_endless(rig, 1);
+	for (uint32_t i = 0; i < 3 * LOOKS_OF_A_LIMIT; i++) {
+		uint32_t pong = atomic_load(&l->page->pong);
+
+		while (atomic_load(&l->page->pong) == pong && !atomic_load(&l->dead))
+			usleep(PATIENT_PAUSE_US);
+	}
+	assert_false(atomic_load(&l->dead));
+	rig->ops->space_cancel(rig->space[0]);
+	assert_int_not_equal(collect(rig).result, CUDA_SUCCESS);
+}
+
+/* A space that ends takes with it what was asked for it, answered or not. */
+static void test_space_that_ends_leaves_no_answers(void **state)
+{
+	struct rig *rig = *state;
+	struct asked a = {.rig = rig};
+	struct gsb_space *space;
+
+	while (ask_space(&a) == -EINPROGRESS)
+		await_news(rig);
+	space = a.space;
+	assert_int_equal(rig->raw->mem_alloc(space, 4096, &a.addr), -EINPROGRESS);
+	rig->raw->space_destroy(space);
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &a.addr), 0);
+	assert_null(rig->space[0]->lane->requests);
+}
+
+/* What one gives back another one gets, though nobody waited for it. */
+static void test_memory_that_is_on_its_way_back_is_waited_for(void **state)
+{
+	struct rig *rig = *state;
+	uint64_t addr, have;
+	int err;
+
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &addr), 0);
+	stop(rig->space[0]->lane);
+	assert_int_equal(rig->raw->mem_free(rig->space[0], addr), 0);
+	while ((err = rig->raw->mem_alloc(rig->space[1], DEVICE_SIZE * 2, &have)) == -EINPROGRESS &&
+	       !rig->space[1]->lane->requests->refused_ns)
+		await_news(rig);
+	assert_int_equal(err, -EINPROGRESS);
+	kill(rig->space[0]->lane->pid, SIGCONT);
+	while ((err = rig->raw->mem_alloc(rig->space[1], DEVICE_SIZE * 2, &have)) == -EINPROGRESS)
+		await_news(rig);
+	assert_int_equal(err, -ENOMEM);
 }
 
 static void test_lane_that_says_what_cannot_be_is_ended(void **state)
@@ -314,13 +648,10 @@ static pid_t any_idle(struct rig *rig)
 
 static pid_t await_idle(struct rig *rig)
 {
-	struct pollfd fd = {.fd = rig->ops->event_fd(rig->dev), .events = POLLIN};
-	struct gsb_completion c;
+	struct lane *l;
 
-	while (!rig->ops->space_await(rig->dev, 3)) {
-		assert_int_equal(poll(&fd, 1, 60000), 1);
-		rig->ops->poll(rig->dev, &c, 1);
-	}
+	while (lane_pool_any(to_lanes(rig->dev), &l) == -EINPROGRESS)
+		await_news(rig);
 	return any_idle(rig);
 }
 
@@ -332,7 +663,7 @@ static void test_fault_of_one_renews_those_that_wait_for_a_user(void **state)
 	pid_t idle = await_idle(rig);
 
 	run_endless(rig, 1);
-	kill(lane->pid, SIGSTOP); /* else the lane says what its own device says */
+	stop(lane); /* else the lane says what its own device says */
 	lane->page->done[0] = (struct gsb_completion){.result = CUDA_ERROR_ILLEGAL_ADDRESS};
 	atomic_store(&lane->page->lost, 1);
 	atomic_store(&lane->page->done_head, 1);
@@ -342,17 +673,24 @@ static void test_fault_of_one_renews_those_that_wait_for_a_user(void **state)
 	assert_int_not_equal(await_idle(rig), idle);
 }
 
-static void test_space_that_would_wait_for_a_lane_says_so(void **state)
+static void test_space_that_has_to_wait_for_a_lane_comes_later(void **state)
 {
 	struct rig *rig = *state;
-	struct pollfd fd = {.fd = rig->ops->event_fd(rig->dev), .events = POLLIN};
-	struct gsb_completion c;
+	struct gsb_space *space[3];
+	struct gsb_space_params p = {.device_size = DEVICE_SIZE};
+	unsigned n_late = 0;
 
-	assert_true(rig->ops->space_await(rig->dev, 1)); /* which has one */
-	while (!rig->ops->space_await(rig->dev, 3)) {
-		assert_int_equal(poll(&fd, 1, 60000), 1);
-		assert_int_equal(rig->ops->poll(rig->dev, &c, 1), 0);
+	for (unsigned i = 0; i < 3; i++) { /* more than are ready */
+		p.owner = 3 + i;
+		p.device_base = DEVICE_BASE + (2 + i) * DEVICE_SIZE;
+		while (rig->raw->space_create(rig->dev, &p, &space[i]) == -EINPROGRESS) {
+			n_late++;
+			await_news(rig);
+		}
 	}
+	assert_true(n_late >= 3);
+	for (unsigned i = 0; i < 3; i++)
+		rig->ops->space_destroy(space[i]);
 }
 
 /* ---- a device that has no room for a lane for a while ---- */
@@ -465,11 +803,19 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_ring_is_rung_for_only_while_somebody_sleeps),
 		cmocka_unit_test(test_table_forgets_children_with_their_parent),
 		ON_LANES(test_lane_that_is_killed_fails_its_space_alone),
-		ON_LANES(test_lane_that_hangs_is_ended),
+		ON_LANES(test_stopped_lane_keeps_nobody_and_loses_nothing),
+		ON_LANES(test_stopped_lane_is_ended_and_fails_its_space_alone),
+		ON_LANES(test_lane_that_dies_with_calls_fails_its_space_alone),
+		ON_LANES(test_lane_that_hangs_with_what_nobody_waits_for_is_ended),
+		ON_LANES(test_lane_that_hangs_with_a_kernel_is_ended),
+		ON_LANES(test_lane_that_hangs_in_a_load_is_ended),
+		ON_LANES(test_lane_with_a_long_kernel_lives),
+		ON_LANES(test_space_that_ends_leaves_no_answers),
+		ON_LANES(test_memory_that_is_on_its_way_back_is_waited_for),
 		ON_LANES(test_lane_that_says_what_cannot_be_is_ended),
 		ON_LANES(test_spaces_of_an_owner_share_their_lane_and_others_do_not),
 		ON_LANES(test_fault_of_one_renews_those_that_wait_for_a_user),
-		ON_LANES(test_space_that_would_wait_for_a_lane_says_so),
+		ON_LANES(test_space_that_has_to_wait_for_a_lane_comes_later),
 		cmocka_unit_test(test_open_says_why_there_are_no_lanes),
 		cmocka_unit_test(test_start_without_room_is_tried_again),
 		cmocka_unit_test(test_start_without_room_for_long_says_why),

@@ -459,49 +459,110 @@ void gsb_code_ctx_finish(struct gsb_ctx *ctx)
 }
 
 /* With variants, the kernels that the program has: in the order of its text. */
-static const char *name_at(const struct gsb_tenant *t, const struct gsb_code_module *m, uint64_t i)
+static int name_at(const struct gsb_tenant *t, const struct gsb_code_module *m, uint64_t i,
+		   const char **name)
 {
-	if (m->variants)
-		return i < m->variants->n_kernels ? m->variants->names[i] : NULL;
-	return i <= UINT_MAX ? t->dev->ops->function_name(m->module, (unsigned)i) : NULL;
+	if (!m->variants && i <= UINT_MAX)
+		return t->dev->ops->function_name(m->module, (unsigned)i, name);
+	if (!m->variants || i >= m->variants->n_kernels)
+		return -ENOENT;
+	*name = m->variants->names[i];
+	return 0;
+}
+
+/* What a module is asked for, which stays until it has said. */
+struct module_ask {
+	struct gsb_later later; /* first */
+	struct gsb_code_module *module;
+	uint64_t index;
+	char name[GSB_NAME_MAX + 1];  /* of a variable */
+	const char *kernel;	      /* its name */
+	struct gsb_reply_range range; /* of the variable */
+};
+
+static int ask_for_name(struct gsb_later *l)
+{
+	struct module_ask *a = gsb_container_of(l, struct module_ask, later);
+
+	return name_at(l->tenant, a->module, a->index, &a->kernel);
+}
+
+static void answer_name(struct gsb_later *l, int err)
+{
+	const struct module_ask *a = gsb_container_of(l, struct module_ask, later);
+	size_t bytes = err ? 0 : strlen(a->kernel);
+
+	if (bytes > GSB_NAME_MAX)
+		err = -ENOTSUP;
+	if (err)
+		gsb_tenant_fail_call(l->tenant, &l->call, err);
+	else
+		gsb_tenant_reply_with(l->tenant, &l->call, a->kernel, (uint32_t)bytes);
 }
 
 int gsb_code_function_name(struct gsb_tenant *t, const struct gsb_rec *rec,
 			   const struct gsb_rec_function_name *b)
 {
 	struct gsb_code_module *m = gsb_code_find_module(t, b->module);
-	const char *name;
-	size_t bytes;
+	struct module_ask a = {
+		.later = {.tenant = t, .call = *rec, .ask = ask_for_name, .done = answer_name},
+		.module = m,
+		.index = b->index,
+	};
 
 	if (!m)
 		return gsb_no_such(t, rec, "module", b->module);
-	name = name_at(t, m, b->index);
-	bytes = name ? strlen(name) : 0;
-	if (!name || bytes > GSB_NAME_MAX)
-		return gsb_tenant_fail_call(t, rec, name ? -ENOTSUP : -ENOENT);
-	gsb_tenant_reply_with(t, rec, name, (uint32_t)bytes);
+	a.later.ctx = m->ctx;
+	gsb_later_run(&a.later, sizeof(a));
 	return 0;
+}
+
+static int ask_for_global(struct gsb_later *l)
+{
+	struct module_ask *a = gsb_container_of(l, struct module_ask, later);
+
+	return l->tenant->dev->ops->global_get(a->module->module, a->name, &a->range.addr,
+					       &a->range.size);
+}
+
+/* Copies may name it from now on, unless the module is on its way out. */
+static int note_global(struct gsb_code_module *m, const struct gsb_reply_range *range)
+{
+	if (!m->handle || gsb_memory_is_pinned(m->ctx->tenant, range->addr, 1) ||
+	    gsb_ranges_find(&m->ctx->device_live, range->addr))
+		return 0;
+	if (m->n_globals == GSB_N_GLOBALS_MAX ||
+	    gsb_memory_add_global(m->ctx, range->addr, range->size))
+		return -ENOMEM;
+	m->globals[m->n_globals++] = range->addr;
+	return 0;
+}
+
+static void answer_global(struct gsb_later *l, int err)
+{
+	struct module_ask *a = gsb_container_of(l, struct module_ask, later);
+
+	if (!err)
+		err = note_global(a->module, &a->range);
+	if (err)
+		gsb_tenant_fail_call(l->tenant, &l->call, err);
+	else
+		gsb_tenant_reply_with(l->tenant, &l->call, &a->range, sizeof(a->range));
 }
 
 int gsb_code_global_get(struct gsb_tenant *t, const struct gsb_rec *rec,
 			const struct gsb_rec_global_get *b, const char *name)
 {
 	struct gsb_code_module *m = gsb_code_find_module(t, b->module);
-	struct gsb_reply_range range;
-	int err;
+	struct module_ask a = {
+		.later = {.tenant = t, .call = *rec, .ask = ask_for_global, .done = answer_global},
+		.module = m,
+	};
 
 	if (!m)
 		return gsb_no_such(t, rec, "module", b->module);
-	err = t->dev->ops->global_get(m->module, name, &range.addr, &range.size);
-	if (err)
-		return gsb_tenant_fail_call(t, rec, err);
-	if (!gsb_memory_is_pinned(t, range.addr, 1) &&
-	    !gsb_ranges_find(&m->ctx->device_live, range.addr)) {
-		if (m->n_globals == GSB_N_GLOBALS_MAX ||
-		    gsb_memory_add_global(m->ctx, range.addr, range.size))
-			return gsb_tenant_fail_call(t, rec, -ENOMEM);
-		m->globals[m->n_globals++] = range.addr;
-	}
-	gsb_tenant_reply_with(t, rec, &range, sizeof(range));
+	a.later.ctx = m->ctx;
+	snprintf(a.name, sizeof(a.name), "%s", name);
+	gsb_later_run(&a.later, sizeof(a));
 	return 0;
 }

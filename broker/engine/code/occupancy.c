@@ -67,24 +67,52 @@ static int single_blocks(const struct gsb_arch *arch, const struct gsb_kernel_fn
 	return err;
 }
 
-static int clusters(struct gsb_device *dev, const struct gsb_kernel_fn *fn,
-		    const struct gsb_rec_occupancy *b, uint64_t *out)
+struct cluster_ask {
+	struct gsb_later later; /* first */
+	struct gsb_cmd_launch launch;
+	uint32_t what, n;
+};
+
+static int ask_device(struct gsb_later *l)
 {
-	const struct gsb_device_ops *ops = dev->ops;
-	struct gsb_cmd_launch l = {.function = fn->function,
-				   .block = {b->block, 1, 1},
-				   .smem_bytes = (uint32_t)b->smem,
-				   .cluster = {b->cluster[0], b->cluster[1], b->cluster[2]}};
-	uint32_t n = 0;
-	int err;
+	struct cluster_ask *a = gsb_container_of(l, struct cluster_ask, later);
+	struct gsb_device *dev = l->tenant->dev;
+
+	return a->what == GSB_OCC_CLUSTERS ? dev->ops->cluster_room(dev, &a->launch, &a->n)
+					   : dev->ops->cluster_size(dev, &a->launch, &a->n);
+}
+
+static void answer_clusters(struct gsb_later *l, int err)
+{
+	const struct cluster_ask *a = gsb_container_of(l, struct cluster_ask, later);
+	struct gsb_reply_number reply = {.number = a->n};
+
+	if (err)
+		gsb_tenant_fail_call(l->tenant, &l->call, err);
+	else
+		gsb_tenant_reply_with(l->tenant, &l->call, &reply, sizeof(reply));
+}
+
+static int clusters(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_kernel_fn *fn,
+		    const struct gsb_rec_occupancy *b)
+{
+	struct cluster_ask a = {
+		.later = {.tenant = t,
+			  .ctx = fn->module->ctx,
+			  .call = *rec,
+			  .ask = ask_device,
+			  .done = answer_clusters},
+		.launch = {.function = fn->function,
+			   .block = {b->block, 1, 1},
+			   .smem_bytes = (uint32_t)b->smem,
+			   .cluster = {b->cluster[0], b->cluster[1], b->cluster[2]}},
+		.what = b->what,
+	};
 
 	if (b->smem > UINT32_MAX)
-		return -EINVAL;
-	err = b->what == GSB_OCC_CLUSTERS ? ops->cluster_room(dev, &l, &n)
-					  : ops->cluster_size(dev, &l, &n);
-	if (!err)
-		*out = n;
-	return err;
+		return gsb_tenant_fail_call(t, rec, -EINVAL);
+	gsb_later_run(&a.later, sizeof(a));
+	return 0;
 }
 
 int gsb_code_occupancy(struct gsb_tenant *t, const struct gsb_rec *rec,
@@ -104,7 +132,7 @@ int gsb_code_occupancy(struct gsb_tenant *t, const struct gsb_rec *rec,
 	else if (b->what > GSB_OCC_CLUSTER_SIZE)
 		err = -EINVAL;
 	else if (t->dev->ops->cluster_room)
-		err = clusters(t->dev, fn, b, &reply.number);
+		return clusters(t, rec, fn, b);
 	else
 		err = single_blocks(arch, fn, b, &reply.number);
 	if (err)

@@ -11,10 +11,16 @@
 static_assert(sizeof(struct gsb_variant_control) <= GSB_SCRATCH_CONTROL_BYTES,
 	      "a queue's place holds what persistent blocks are told");
 
+static void have(struct gsb_ctx *ctx, uint64_t addr)
+{
+	ctx->scratch = addr;
+	ctx->scratch_asked = false;
+}
+
 void gsb_scratch_make(struct gsb_ctx *ctx)
 {
-	uint64_t addr;
-
-	if (!ctx->scratch && !gsb_memory_of_engine(ctx, GSB_SCRATCH_BYTES, &addr))
-		ctx->scratch = addr;
+	if (ctx->scratch || ctx->scratch_asked)
+		return;
+	ctx->scratch_asked = true;
+	gsb_memory_of_engine(ctx, GSB_SCRATCH_BYTES, have);
 }

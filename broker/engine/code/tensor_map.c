@@ -8,17 +8,40 @@
 #include "broker/engine/code/code.h"
 #include "broker/engine/tenant/tenant.h"
 
+struct encoding {
+	struct gsb_later later; /* first */
+	struct gsb_tensor_map map;
+	struct gsb_reply_tensor_map reply;
+};
+
+static int encode(struct gsb_later *l)
+{
+	struct encoding *e = gsb_container_of(l, struct encoding, later);
+	struct gsb_tenant *t = l->tenant;
+
+	return t->dev->ops->tensor_map(t->dev, gsb_tenant_owner(t), &e->map, e->reply.words);
+}
+
+static void encoded(struct gsb_later *l, int err)
+{
+	struct encoding *e = gsb_container_of(l, struct encoding, later);
+
+	if (err)
+		gsb_tenant_fail_call(l->tenant, &l->call, err);
+	else
+		gsb_tenant_reply_with(l->tenant, &l->call, &e->reply, sizeof(e->reply));
+}
+
 int gsb_code_tensor_map(struct gsb_tenant *t, const struct gsb_rec *rec,
 			const struct gsb_rec_tensor_map *b)
 {
-	const struct gsb_device_ops *ops = t->dev->ops;
-	struct gsb_reply_tensor_map reply = {0};
-	int err = -ENOTSUP;
+	struct encoding e = {
+		.later = {.tenant = t, .call = *rec, .ask = encode, .done = encoded},
+		.map = b->map,
+	};
 
-	if (ops->tensor_map)
-		err = ops->tensor_map(t->dev, &b->map, reply.words);
-	if (err)
-		return gsb_tenant_fail_call(t, rec, err);
-	gsb_tenant_reply_with(t, rec, &reply, sizeof(reply));
+	if (!t->dev->ops->tensor_map)
+		return gsb_tenant_fail_call(t, rec, -ENOTSUP);
+	gsb_later_run(&e.later, sizeof(e));
 	return 0;
 }

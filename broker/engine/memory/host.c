@@ -21,43 +21,62 @@
 
 /* ---- in the spaces of contexts ---- */
 
+static void unpin_space(const struct gsb_ctx *ctx, uint64_t addr, uint64_t size)
+{
+	if (ctx && ctx->space)
+		ctx->tenant->dev->ops->host_unpin(ctx->space, addr, size);
+}
+
 static void unpin_spaces(struct gsb_tenant *t, uint64_t addr, uint64_t size, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (t->ctxs[i])
-			t->dev->ops->host_unpin(t->ctxs[i]->space, addr, size);
+		unpin_space(t->ctxs[i], addr, size);
 }
 
-/* Pinned memory is for every context of its process, as with unified addressing. */
-static int pin_spaces(struct gsb_tenant *t, uint64_t addr, uint64_t size)
+bool gsb_memory_may_pin(struct gsb_tenant *t, struct gsb_later *l)
 {
-	for (uint32_t i = 0; i < GSB_N_CTXS; i++) {
-		int err = t->ctxs[i] ? t->dev->ops->host_pin(t->ctxs[i]->space, addr, size) : 0;
-
-		if (err) {
-			unpin_spaces(t, addr, size, i);
-			return err;
-		}
-	}
-	return 0;
+	if (!t->pinning)
+		t->pinning = l;
+	return t->pinning == l;
 }
 
-/* A new context may use the pinned memory that its tenant has. */
-int gsb_memory_host_ctx_init(struct gsb_ctx *ctx)
+void gsb_memory_pinned(struct gsb_tenant *t, const struct gsb_later *l)
+{
+	if (t->pinning == l)
+		t->pinning = NULL;
+}
+
+void gsb_memory_host_ctx_init(struct gsb_ctx *ctx)
 {
 	struct gsb_tenant *t = ctx->tenant;
-	const struct gsb_ranges *r = &t->host_live;
 
 	if (t->features & GSB_FEATURE_HOST_WINDOW)
 		gsb_ranges_init(&ctx->host_owned, gsb_host_window_base(t->slot),
 				t->limits.host_mem_bytes);
-	for (size_t i = 0; i < r->n_items; i++) {
-		int err = t->dev->ops->host_pin(ctx->space, r->items[i].start, r->items[i].size);
+}
 
-		if (err)
-			return err;
+/* The first from there on. NULL: there is none. */
+static const struct gsb_range *next_live(const struct gsb_tenant *t, uint64_t from)
+{
+	const struct gsb_ranges *r = &t->host_live;
+
+	for (size_t i = 0; i < r->n_items; i++)
+		if (r->items[i].start >= from)
+			return &r->items[i];
+	return NULL;
+}
+
+int gsb_memory_host_ctx_pin(struct gsb_ctx *ctx, uint64_t *from)
+{
+	const struct gsb_range *r;
+	int err = 0;
+
+	while (!err && (r = next_live(ctx->tenant, *from))) {
+		err = ctx->tenant->dev->ops->host_pin(ctx->space, r->start, r->size);
+		if (!err)
+			*from = r->start + r->size;
 	}
-	return 0;
+	return err;
 }
 
 /* ---- allocations ---- */
@@ -81,33 +100,6 @@ static struct gsb_ranges *owned_by(struct gsb_tenant *t, struct gsb_ctx *ctx)
 	return ctx ? &ctx->host_owned : &t->host_owned;
 }
 
-/* The range at addr is made memory of an owner; if that fails it is given back. */
-static int make_pinned(struct gsb_tenant *t, struct gsb_ranges *owned, uint64_t addr)
-{
-	uint64_t size = gsb_ranges_find(&t->host_taken, addr)->size;
-	int err = gsb_ranges_add(&t->host_live, addr, size);
-
-	if (err)
-		goto err_live;
-	err = gsb_ranges_add(owned, addr, size);
-	if (err)
-		goto err_owned;
-	err = pin_spaces(t, addr, size);
-	if (err)
-		goto err_pin;
-	t->host_used_bytes += size;
-	if (t->host_used_bytes > t->stats.host_mem_peak_bytes)
-		t->stats.host_mem_peak_bytes = t->host_used_bytes;
-	return 0;
-err_pin:
-	gsb_ranges_remove(owned, addr, &(struct gsb_range){0});
-err_owned:
-	gsb_ranges_remove(&t->host_live, addr, &(struct gsb_range){0});
-err_live:
-	gsb_ranges_remove(&t->host_taken, addr, &(struct gsb_range){0});
-	return err;
-}
-
 static void answer_alloc(struct gsb_tenant *t, const struct gsb_rec *call, uint64_t size,
 			 uint64_t addr, int err)
 {
@@ -122,6 +114,85 @@ static void answer_alloc(struct gsb_tenant *t, const struct gsb_rec *call, uint6
 		gsb_tenant_reply_with(t, call, &range, sizeof(range));
 }
 
+/* Memory of an owner that is made; its numbers are taken. */
+struct pinning {
+	struct gsb_later later; /* first */
+	struct gsb_ranges *owned;
+	uint64_t addr, size; /* whole pages */
+	uint64_t asked;	     /* bytes */
+	uint32_t i;	     /* the context that is next */
+};
+
+/* Pinned memory is for every context of its process, as with unified addressing. */
+static int pin_spaces(struct gsb_later *l)
+{
+	struct pinning *p = gsb_container_of(l, struct pinning, later);
+	struct gsb_tenant *t = l->tenant;
+	int err = gsb_memory_may_pin(t, l) ? 0 : -EINPROGRESS;
+
+	while (!err && p->i < GSB_N_CTXS) {
+		struct gsb_ctx *ctx = t->ctxs[p->i];
+
+		err = ctx ? t->dev->ops->host_pin(ctx->space, p->addr, p->size) : 0;
+		p->i += !err;
+	}
+	return err;
+}
+
+/* Nothing that ends needs it any more. */
+static int add_pinned(struct gsb_tenant *t, const struct pinning *p)
+{
+	int err = t->state == GSB_TENANT_LEAVING || p->later.ctx->order.closed
+			  ? -ECANCELED
+			  : gsb_ranges_add(&t->host_live, p->addr, p->size);
+
+	if (err)
+		return err;
+	err = gsb_ranges_add(p->owned, p->addr, p->size);
+	if (err) {
+		gsb_ranges_remove(&t->host_live, p->addr, &(struct gsb_range){0});
+		return err;
+	}
+	t->host_used_bytes += p->size;
+	if (t->host_used_bytes > t->stats.host_mem_peak_bytes)
+		t->stats.host_mem_peak_bytes = t->host_used_bytes;
+	return 0;
+}
+
+/* If it is in vain it is given back. */
+static void spaces_pinned(struct gsb_later *l, int err)
+{
+	const struct pinning *p = gsb_container_of(l, struct pinning, later);
+	struct gsb_tenant *t = l->tenant;
+
+	gsb_memory_pinned(t, l);
+	if (!err)
+		err = add_pinned(t, p);
+	if (err) {
+		unpin_spaces(t, p->addr, p->size, p->i);
+		gsb_ranges_remove(&t->host_taken, p->addr, &(struct gsb_range){0});
+	}
+	answer_alloc(t, &l->call, p->asked, p->addr, err);
+}
+
+static void make_pinned(struct gsb_ctx *ctx, struct gsb_ranges *owned, const struct gsb_rec *call,
+			uint64_t asked, uint64_t addr)
+{
+	struct pinning p = {
+		.later = {.tenant = ctx->tenant,
+			  .ctx = ctx,
+			  .call = *call,
+			  .ask = pin_spaces,
+			  .done = spaces_pinned},
+		.owned = owned,
+		.addr = addr,
+		.size = gsb_ranges_find(&ctx->tenant->host_taken, addr)->size,
+		.asked = asked,
+	};
+
+	gsb_later_run(&p.later, sizeof(p));
+}
+
 /* Memory that a thread makes ready. It counts as work of its context. */
 struct preparation {
 	struct gsb_pin_job job;
@@ -133,28 +204,14 @@ struct preparation {
 };
 
 /* What was prepared for nobody has to be pinned all the same, to be given up. */
-static void abandon(struct gsb_ctx *ctx, const struct gsb_pin_job *job)
-{
-	const struct gsb_device_ops *ops = ctx->tenant->dev->ops;
-
-	if (!ops->host_pin(ctx->space, job->addr, job->size))
-		ops->host_unpin(ctx->space, job->addr, job->size);
-	gsb_ranges_remove(&ctx->tenant->host_taken, job->addr, &(struct gsb_range){0});
-}
-
 static void prepared(struct gsb_pin_job *job)
 {
 	struct preparation *p = gsb_container_of(job, struct preparation, job);
 	struct gsb_ctx *ctx = p->ctx;
 	struct gsb_tenant *t = ctx->tenant;
 	struct gsb_fence *fence = p->fence;
-	int err = -ECANCELED;
 
-	if (t->state == GSB_TENANT_LEAVING || ctx->order.closed)
-		abandon(ctx, job);
-	else
-		err = make_pinned(t, p->owned, job->addr);
-	answer_alloc(t, &p->call, p->size, job->addr, err);
+	make_pinned(ctx, p->owned, &p->call, p->size, job->addr);
 	free(p);
 	gsb_tenant_job_end(t);
 	gsb_fence_release(&ctx->order, fence);
@@ -200,7 +257,8 @@ int gsb_memory_host_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 		gsb_ranges_remove(&t->host_taken, addr, &(struct gsb_range){0});
 		err = -ENOMEM;
 	} else if (!err) {
-		err = make_pinned(t, owned, addr);
+		make_pinned(ctx, owned, rec, body->size, addr);
+		return 0;
 	}
 	answer_alloc(t, rec, body->size, addr, err);
 	return 0;
@@ -217,6 +275,7 @@ static void release_host(struct gsb_tenant *t, uint64_t addr)
 	if (gsb_ranges_remove(&t->host_taken, addr, &was))
 		return;
 	unpin_spaces(t, addr, was.size, GSB_N_CTXS);
+	unpin_space(t->making, addr, was.size);
 	t->host_used_bytes -= was.size;
 	gsb_trace(FREED, freed, t->id, .addr = addr, .bytes = was.size,
 		  .memory = GSB_TRACE_MEMORY_PINNED);

@@ -153,92 +153,135 @@ void gsb_memory_unuse(struct gsb_ctx *ctx, uint64_t bytes)
 	gsb_memory_discharge(ctx->tenant, bytes);
 }
 
-static int ask_device_once(const struct waiting_call *c, uint64_t *addr)
-{
-	const struct gsb_device_ops *ops = c->ctx->tenant->dev->ops;
+/* What the device is asked for; it is granted already. */
+struct allocation {
+	struct gsb_later later; /* first */
+	uint64_t size;
+	struct gsb_array array; /* what of; width 0: plain memory */
+	bool reclaimed;
+	uint64_t addr; /* when it is there */
+	void (*have)(struct gsb_ctx *ctx, uint64_t addr);
+};
 
-	return c->array.width && ops->array_alloc ? ops->array_alloc(c->ctx->space, &c->array, addr)
-						  : ops->mem_alloc(c->ctx->space, c->size, addr);
+static struct allocation *to_allocation(struct gsb_later *l)
+{
+	return gsb_container_of(l, struct allocation, later);
+}
+
+static int ask_device_once(struct allocation *a)
+{
+	const struct gsb_device_ops *ops = a->later.tenant->dev->ops;
+	struct gsb_space *space = a->later.ctx->space;
+
+	return a->array.width && ops->array_alloc ? ops->array_alloc(space, &a->array, &a->addr)
+						  : ops->mem_alloc(space, a->size, &a->addr);
 }
 
 /* Room that is granted may be in pieces between what is kept. */
-static int ask_device(const struct waiting_call *c, uint64_t *addr)
+static int ask_device(struct gsb_later *l)
 {
-	int err = ask_device_once(c, addr);
+	struct allocation *a = to_allocation(l);
+	int err = ask_device_once(a);
 
-	if (err == -ENOMEM && gsb_grant_reclaim(c->ctx->tenant->grant))
-		err = ask_device_once(c, addr);
+	if (err == -ENOMEM && !a->reclaimed && gsb_grant_reclaim(l->tenant->grant)) {
+		a->reclaimed = true;
+		err = ask_device_once(a);
+	}
 	return err;
 }
 
 /* What of it a record may name. */
-static uint64_t live_bytes(const struct waiting_call *c)
+static uint64_t live_bytes(const struct allocation *a)
 {
-	return c->array.width ? gsb_array_bytes(&c->array) : c->size;
+	return a->array.width ? gsb_array_bytes(&a->array) : a->size;
 }
 
-/* What it takes is granted already. */
-static int alloc_device(const struct waiting_call *c, uint64_t *addr)
+/* The device has given it. If that is in vain it has it back. */
+static int take_into_maps(const struct allocation *a)
 {
-	struct gsb_ctx *ctx = c->ctx;
+	struct gsb_ctx *ctx = a->later.ctx;
 	struct gsb_tenant *t = ctx->tenant;
-	int err = ask_device(c, addr);
+	int err = gsb_ranges_add(&ctx->device_taken, a->addr, a->size);
 
 	if (err)
-		return err;
-	err = gsb_ranges_add(&ctx->device_taken, *addr, c->size);
-	if (err)
 		goto err_taken;
-	err = gsb_ranges_add(&ctx->device_live, *addr, live_bytes(c));
+	err = gsb_ranges_add(&ctx->device_live, a->addr, live_bytes(a));
 	if (err)
 		goto err_live;
-	err = gsb_memory_use(ctx, cost(t, c->size));
+	err = gsb_memory_use(ctx, cost(t, a->size));
 	if (err)
 		goto err_use;
 	return 0;
 err_use:
-	gsb_ranges_remove(&ctx->device_live, *addr, &(struct gsb_range){0});
+	gsb_ranges_remove(&ctx->device_live, a->addr, &(struct gsb_range){0});
 err_live:
-	gsb_ranges_remove(&ctx->device_taken, *addr, &(struct gsb_range){0});
+	gsb_ranges_remove(&ctx->device_taken, a->addr, &(struct gsb_range){0});
 err_taken:
-	t->dev->ops->mem_free(ctx->space, *addr);
+	t->dev->ops->mem_free(ctx->space, a->addr);
 	return err;
 }
 
-int gsb_memory_of_engine(struct gsb_ctx *ctx, uint64_t size, uint64_t *addr)
+static void have_of_engine(struct gsb_later *l, int err)
 {
-	const struct waiting_call want = {.ctx = ctx, .size = size};
-	struct gsb_tenant *t = ctx->tenant;
-	uint64_t bytes = cost(t, size);
-	int err;
+	struct allocation *a = to_allocation(l);
+	uint64_t bytes = cost(l->tenant, a->size);
 
-	if (!gsb_grant_try_at_once(t->grant, bytes))
-		return -ENOMEM;
-	err = ask_device(&want, addr);
+	if (!err) {
+		err = gsb_memory_use(l->ctx, bytes);
+		if (err)
+			l->tenant->dev->ops->mem_free(l->ctx->space, a->addr);
+	}
 	if (err)
-		goto err_grant;
-	err = gsb_memory_use(ctx, bytes);
+		gsb_grant_give(l->tenant->grant, bytes);
+	a->have(l->ctx, err ? 0 : a->addr);
+}
+
+void gsb_memory_of_engine(struct gsb_ctx *ctx, uint64_t size,
+			  void (*have)(struct gsb_ctx *ctx, uint64_t addr))
+{
+	struct gsb_tenant *t = ctx->tenant;
+	struct allocation a = {
+		.later = {.tenant = t, .ctx = ctx, .ask = ask_device, .done = have_of_engine},
+		.size = size,
+		.have = have,
+	};
+
+	if (gsb_grant_try_at_once(t->grant, cost(t, size)))
+		gsb_later_run(&a.later, sizeof(a));
+	else
+		have(ctx, 0);
+}
+
+static void allocated(struct gsb_later *l, int err)
+{
+	struct allocation *a = to_allocation(l);
+	struct gsb_reply_range range = {.size = live_bytes(a)};
+
 	if (!err)
-		return 0;
-	t->dev->ops->mem_free(ctx->space, *addr);
-err_grant:
-	gsb_grant_give(t->grant, bytes);
-	return err;
+		err = take_into_maps(a);
+	note_allocated(l->tenant, err ? 0 : a->addr, a->size, err);
+	if (err) {
+		gsb_grant_give(l->tenant->grant, cost(l->tenant, a->size));
+		gsb_tenant_fail_call(l->tenant, &l->call, err);
+		return;
+	}
+	range.addr = a->addr;
+	gsb_tenant_reply_with(l->tenant, &l->call, &range, sizeof(range));
 }
 
 static void alloc_granted(const struct waiting_call *c)
 {
-	struct gsb_tenant *t = c->ctx->tenant;
-	struct gsb_reply_range range = {.size = live_bytes(c)};
-	int err = alloc_device(c, &range.addr);
+	struct allocation a = {
+		.later = {.tenant = c->ctx->tenant,
+			  .ctx = c->ctx,
+			  .call = c->call,
+			  .ask = ask_device,
+			  .done = allocated},
+		.size = c->size,
+		.array = c->array,
+	};
 
-	note_allocated(t, err ? 0 : range.addr, c->size, err);
-	if (err) {
-		gsb_grant_give(t->grant, cost(t, c->size));
-		gsb_tenant_fail_call(t, &c->call, err);
-		return;
-	}
-	gsb_tenant_reply_with(t, &c->call, &range, sizeof(range));
+	gsb_later_run(&a.later, sizeof(a));
 }
 
 /* So much, of a context that is there or not. err: what is wrong with the size. */
@@ -429,12 +472,16 @@ static uint64_t least(uint64_t a, uint64_t b)
  * What is left to the tenant of its limit, or to all of the device if that is less. What is kept counts as free, as natively: it is given
  * back before this tenant is refused.
  */
-static void answer_info(const struct waiting_call *c)
+static void answer_info(struct gsb_later *l, int err)
 {
-	struct gsb_tenant *t = c->ctx->tenant;
+	struct gsb_tenant *t = l->tenant;
 	struct gsb_reply_mem_info info;
 	uint64_t limit = t->limits.device_mem_bytes, used, left;
 
+	if (err) {
+		gsb_tenant_fail_call(t, &l->call, err);
+		return;
+	}
 	t->dev->ops->mem_info(t->dev, &info.free_bytes, &info.total_bytes);
 	info.free_bytes += t->grant->kept;
 	if (limit && limit < info.total_bytes)
@@ -442,7 +489,29 @@ static void answer_info(const struct waiting_call *c)
 	used = t->device_used_bytes - gsb_kept_bytes(t);
 	left = info.total_bytes > used ? info.total_bytes - used : 0;
 	info.free_bytes = least(info.free_bytes, least(left, gsb_grant_free(t->grant)));
-	gsb_tenant_reply_with(t, &c->call, &info, sizeof(info));
+	gsb_tenant_reply_with(t, &l->call, &info, sizeof(info));
+}
+
+static int await_settled(struct gsb_later *l)
+{
+	struct gsb_device *dev = l->tenant->dev;
+
+	return !dev->ops->is_settled || dev->ops->is_settled(dev, gsb_tenant_owner(l->tenant))
+		       ? 0
+		       : -EINPROGRESS;
+}
+
+static void have_figures(const struct waiting_call *c)
+{
+	struct gsb_later l = {
+		.tenant = c->ctx->tenant,
+		.ctx = c->ctx,
+		.call = c->call,
+		.ask = await_settled,
+		.done = answer_info,
+	};
+
+	gsb_later_run(&l, sizeof(l));
 }
 
 int gsb_memory_info(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t handle)
@@ -451,14 +520,14 @@ int gsb_memory_info(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t ha
 		.wait.figures = true,
 		.ctx = gsb_ctx_find(t, handle),
 		.call = *rec,
-		.go_on = answer_info,
+		.go_on = have_figures,
 	};
 
 	if (!want.ctx)
 		return gsb_no_such(t, rec, "context", handle);
 	if (!t->grant->keep)
 		return wait_for_grant(&want);
-	answer_info(&want);
+	have_figures(&want);
 	return 0;
 }
 
@@ -471,31 +540,60 @@ static uint64_t heap_growth(const struct gsb_ctx *ctx, uint64_t size)
 	return ctx->heap_bytes && bytes > ctx->heap_bytes ? bytes - ctx->heap_bytes : 0;
 }
 
-/* What it takes more than now is granted. A heap that nothing needs yet takes nothing. */
-static void resize_heap(const struct waiting_call *c)
-{
-	struct gsb_ctx *ctx = c->ctx;
-	struct gsb_tenant *t = ctx->tenant;
-	uint64_t more = heap_growth(ctx, c->size), bytes;
+struct resizing {
+	struct gsb_later later; /* first */
+	uint64_t size, more;
 	struct gsb_reply_number answer;
-	int err = gsb_memory_use(ctx, more);
+};
 
-	if (err) {
-		gsb_grant_give(t->grant, more);
-		gsb_tenant_fail_call(t, &c->call, err);
-		return;
-	}
-	ctx->heap_bytes += more;
-	err = t->dev->ops->heap_size(ctx->space, c->size, &answer.number);
-	bytes = err ? ctx->heap_bytes - more : cost(t, answer.number);
+static int ask_for_heap(struct gsb_later *l)
+{
+	struct resizing *r = gsb_container_of(l, struct resizing, later);
+
+	return l->tenant->dev->ops->heap_size(l->ctx->space, r->size, &r->answer.number);
+}
+
+static void heap_resized(struct gsb_later *l, int err)
+{
+	const struct resizing *r = gsb_container_of(l, struct resizing, later);
+	struct gsb_ctx *ctx = l->ctx;
+	uint64_t bytes = err ? ctx->heap_bytes - r->more : cost(l->tenant, r->answer.number);
+
+	ctx->heap_grows = false;
 	if (ctx->heap_bytes > bytes) {
 		gsb_memory_unuse(ctx, ctx->heap_bytes - bytes);
 		ctx->heap_bytes = bytes;
 	}
 	if (err)
-		gsb_tenant_fail_call(t, &c->call, err);
+		gsb_tenant_fail_call(l->tenant, &l->call, err);
 	else
-		gsb_tenant_reply_with(t, &c->call, &answer, sizeof(answer));
+		gsb_tenant_reply_with(l->tenant, &l->call, &r->answer, sizeof(r->answer));
+}
+
+/* What it takes more than now is granted. A heap that nothing needs yet takes nothing. */
+static void resize_heap(const struct waiting_call *c)
+{
+	struct gsb_ctx *ctx = c->ctx;
+	struct gsb_tenant *t = ctx->tenant;
+	struct resizing r = {
+		.later = {.tenant = t,
+			  .ctx = ctx,
+			  .call = c->call,
+			  .ask = ask_for_heap,
+			  .done = heap_resized},
+		.size = c->size,
+		.more = heap_growth(ctx, c->size),
+	};
+	int err = gsb_memory_use(ctx, r.more);
+
+	if (err) {
+		gsb_grant_give(t->grant, r.more);
+		gsb_tenant_fail_call(t, &c->call, err);
+		return;
+	}
+	ctx->heap_bytes += r.more;
+	ctx->heap_grows = true;
+	gsb_later_run(&r.later, sizeof(r));
 }
 
 static int limit_heap(struct gsb_ctx *ctx, const struct gsb_rec *rec, uint64_t size)
@@ -559,12 +657,17 @@ void gsb_memory_remove_global(struct gsb_ctx *ctx, uint64_t addr)
 
 /* ---- contexts ---- */
 
-int gsb_memory_ctx_init(struct gsb_ctx *ctx)
+void gsb_memory_ctx_init(struct gsb_ctx *ctx)
 {
 	gsb_ranges_init(&ctx->device_taken, ctx->window_base, ctx->window_size);
 	gsb_ranges_init(&ctx->device_live, 0,
 			UINT64_MAX); /* variables lie where the device has put them */
-	return gsb_memory_host_ctx_init(ctx);
+	gsb_memory_host_ctx_init(ctx);
+}
+
+int gsb_memory_ctx_pin(struct gsb_ctx *ctx, uint64_t *from)
+{
+	return gsb_memory_host_ctx_pin(ctx, from);
 }
 
 int gsb_memory_ctx_retire(struct gsb_ctx *ctx)

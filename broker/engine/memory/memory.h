@@ -20,6 +20,7 @@
 
 struct gsb_tenant;
 struct gsb_ctx;
+struct gsb_later;
 
 /* CALLs, answered here or when the work before them is done. 0, -EPROTO, -EAGAIN: dispatch.h. An array is freed as memory is. */
 int gsb_memory_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
@@ -35,8 +36,13 @@ int gsb_memory_host_alloc(struct gsb_tenant *t, const struct gsb_rec *rec,
 			  const struct gsb_rec_mem_alloc *body);
 int gsb_memory_host_free(struct gsb_tenant *t, const struct gsb_rec *rec,
 			 const struct gsb_rec_mem_free *body);
-/* Of a context: its maps, and the pinned memory that its tenant has already. -errno. */
-int gsb_memory_ctx_init(struct gsb_ctx *ctx);
+/* Of a context: its maps. */
+void gsb_memory_ctx_init(struct gsb_ctx *ctx);
+/* And the pinned memory that its tenant has already, from *from on, which says how far that has come. Later (device/ops.h); -errno. */
+int gsb_memory_ctx_pin(struct gsb_ctx *ctx, uint64_t *from);
+/* Who pins for several contexts, or makes one, does so alone. False: another one does, ask again later. Until gsb_memory_pinned(). */
+bool gsb_memory_may_pin(struct gsb_tenant *t, struct gsb_later *l);
+void gsb_memory_pinned(struct gsb_tenant *t, const struct gsb_later *l);
 /* Its end has begun: what is every context's goes when the work of all of them until now is done. -EAGAIN. */
 int gsb_memory_ctx_retire(struct gsb_ctx *ctx);
 /* Its calls that wait for memory are answered now. */
@@ -61,9 +67,10 @@ void gsb_memory_unuse(struct gsb_ctx *ctx, uint64_t bytes);
 
 /*
  * Memory of the engine's own in a context's space, as long as that lives: no record can name it. It counts as the
- * tenant's, and is not waited for: -ENOMEM, -EDQUOT.
+ * tenant's. have() is called when it is there, here or later; 0: there is none.
  */
-int gsb_memory_of_engine(struct gsb_ctx *ctx, uint64_t size, uint64_t *addr);
+void gsb_memory_of_engine(struct gsb_ctx *ctx, uint64_t size,
+			  void (*have)(struct gsb_ctx *ctx, uint64_t addr));
 
 /* CU_LIMIT_MALLOC_HEAP_SIZE and CU_LIMIT_STACK_SIZE of a context. */
 int gsb_memory_of_kernels(struct gsb_tenant *t, const struct gsb_rec *rec,

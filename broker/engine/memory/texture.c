@@ -33,37 +33,87 @@ static uint64_t texel_bytes(const struct gsb_texture *view)
 	return rows;
 }
 
+struct texture_ask {
+	struct gsb_later later; /* first */
+	struct gsb_texture view;
+	bool is_surface;
+	struct gsb_reply_number reply; /* its handle */
+};
+
+static int create(struct gsb_later *l)
+{
+	struct texture_ask *a = gsb_container_of(l, struct texture_ask, later);
+
+	return l->tenant->dev->ops->texture_create(l->ctx->space, &a->view, a->is_surface,
+						   &a->reply.number);
+}
+
+static void created(struct gsb_later *l, int err)
+{
+	struct texture_ask *a = gsb_container_of(l, struct texture_ask, later);
+
+	if (err)
+		gsb_tenant_fail_call(l->tenant, &l->call, err);
+	else
+		gsb_tenant_reply_with(l->tenant, &l->call, &a->reply, sizeof(a->reply));
+}
+
 int gsb_memory_create_texture(struct gsb_tenant *t, const struct gsb_rec *rec,
 			      const struct gsb_rec_texture_create *body)
 {
-	const struct gsb_device_ops *ops = t->dev->ops;
 	struct gsb_ctx *ctx = gsb_ctx_find(t, body->ctx);
-	struct gsb_reply_number reply;
-	int err = -ENOTSUP;
+	struct texture_ask a = {
+		.later = {.tenant = t, .ctx = ctx, .call = *rec, .ask = create, .done = created},
+		.view = body->view,
+		.is_surface = body->is_surface,
+	};
 
 	if (!ctx)
 		return gsb_no_such(t, rec, "context", body->ctx);
 	if (is_reserved(&body->view) &&
 	    !gsb_virtual_allows(t, body->view.base, texel_bytes(&body->view), body->is_surface))
-		err = -EINVAL;
-	else if (ops->texture_create)
-		err = ops->texture_create(ctx->space, &body->view, body->is_surface, &reply.number);
-	if (err)
-		return gsb_tenant_fail_call(t, rec, err);
-	gsb_tenant_reply_with(t, rec, &reply, sizeof(reply));
+		return gsb_tenant_fail_call(t, rec, -EINVAL);
+	if (!t->dev->ops->texture_create)
+		return gsb_tenant_fail_call(t, rec, -ENOTSUP);
+	gsb_later_run(&a.later, sizeof(a));
 	return 0;
+}
+
+struct texture_end {
+	struct gsb_later later; /* first */
+	uint64_t handle;
+	bool is_surface;
+};
+
+static int ask_to_destroy(struct gsb_later *l)
+{
+	struct texture_end *e = gsb_container_of(l, struct texture_end, later);
+
+	return l->tenant->dev->ops->texture_destroy(l->ctx->space, e->handle, e->is_surface);
+}
+
+static void destroyed(struct gsb_later *l, int err)
+{
+	if (err)
+		gsb_tenant_fail_call(l->tenant, &l->call, err);
+	else
+		gsb_tenant_reply(l->tenant, &l->call, l->ctx->error, 0);
 }
 
 static void destroy(struct gsb_order *o, const struct gsb_fence_job *job, bool is_surface)
 {
 	struct gsb_ctx *ctx = gsb_ctx_of(o);
-	const struct gsb_device_ops *ops = ctx->tenant->dev->ops;
-	int err = ops->texture_destroy(ctx->space, job->object, is_surface);
+	struct texture_end e = {
+		.later = {.tenant = ctx->tenant,
+			  .ctx = ctx,
+			  .call = job->call,
+			  .ask = ask_to_destroy,
+			  .done = destroyed},
+		.handle = job->object,
+		.is_surface = is_surface,
+	};
 
-	if (err)
-		gsb_tenant_fail_call(ctx->tenant, &job->call, err);
-	else
-		gsb_tenant_reply(ctx->tenant, &job->call, ctx->error, 0);
+	gsb_later_run(&e.later, sizeof(e));
 }
 
 static void destroy_texture(struct gsb_order *o, const struct gsb_fence_job *job)

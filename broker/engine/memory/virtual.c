@@ -97,54 +97,78 @@ static void note_created(struct gsb_tenant *t, uint64_t bytes, int err)
 		  .memory = GSB_TRACE_MEMORY_DEVICE);
 }
 
-static int create(struct gsb_tenant *t, uint64_t size, struct gsb_backing **out)
-{
-	const struct gsb_device_ops *ops = t->dev->ops;
-	int err = ops->backing_create(t->dev, gsb_tenant_owner(t), size, out);
+struct creation {
+	struct gsb_later later; /* first */
+	uint64_t size;
+	bool reclaimed;
+	struct gsb_backing *memory;
+};
 
-	if (err && gsb_grant_reclaim(t->grant))
-		err = ops->backing_create(t->dev, gsb_tenant_owner(t), size, out);
+static int ask_once(struct creation *c)
+{
+	struct gsb_tenant *t = c->later.tenant;
+
+	return t->dev->ops->backing_create(t->dev, gsb_tenant_owner(t), c->size, &c->memory);
+}
+
+static int create(struct gsb_later *l)
+{
+	struct creation *c = gsb_container_of(l, struct creation, later);
+	const struct gsb_virtual *v = have(l->tenant);
+	int err = v && HASH_COUNT(v->backings) < N_BACKINGS_MAX ? ask_once(c) : -ENOMEM;
+
+	if (err && err != -EINPROGRESS && v && !c->reclaimed &&
+	    gsb_grant_reclaim(l->tenant->grant)) {
+		c->reclaimed = true;
+		err = ask_once(c);
+	}
 	return err;
 }
 
-static int add_backing(struct gsb_tenant *t, uint64_t size, uint64_t *id)
+/* The device has given it. If that is in vain it has it back. */
+static int add_backing(struct gsb_tenant *t, const struct creation *c, uint64_t *id)
 {
-	struct gsb_virtual *v = have(t);
+	struct gsb_virtual *v = t->virtual;
 	struct backing *b = calloc(1, sizeof(*b));
-	int err = -ENOMEM;
+	int err = b ? gsb_memory_charge(t, c->size) : -ENOMEM;
 
-	if (!v || !b || HASH_COUNT(v->backings) >= N_BACKINGS_MAX)
-		goto err_backing;
-	err = create(t, size, &b->memory);
-	if (err)
-		goto err_backing;
-	err = gsb_memory_charge(t, size);
-	if (err)
-		goto err_charge;
-	b->size = size;
+	if (err) {
+		free(b);
+		t->dev->ops->backing_destroy(c->memory);
+		return err;
+	}
+	b->memory = c->memory;
+	b->size = c->size;
 	b->id = *id = ++v->last_id;
 	HASH_ADD(hh, v->backings, id, sizeof(b->id), b);
 	return 0;
-err_charge:
-	t->dev->ops->backing_destroy(b->memory);
-err_backing:
-	free(b);
-	return err;
+}
+
+static void created(struct gsb_later *l, int err)
+{
+	const struct creation *c = gsb_container_of(l, struct creation, later);
+	struct gsb_reply_number answer;
+
+	if (!err)
+		err = add_backing(l->tenant, c, &answer.number);
+	note_created(l->tenant, c->size, err);
+	if (err) {
+		gsb_grant_give(l->tenant->grant, c->size);
+		gsb_tenant_fail_call(l->tenant, &l->call, err);
+		return;
+	}
+	gsb_tenant_reply_with(l->tenant, &l->call, &answer, sizeof(answer));
 }
 
 /* What it takes is granted already. */
 static void create_granted(struct gsb_tenant *t, const struct gsb_rec *call, uint64_t size)
 {
-	struct gsb_reply_number answer;
-	int err = add_backing(t, size, &answer.number);
+	struct creation c = {
+		.later = {.tenant = t, .call = *call, .ask = create, .done = created},
+		.size = size,
+	};
 
-	note_created(t, size, err);
-	if (err) {
-		gsb_grant_give(t->grant, size);
-		gsb_tenant_fail_call(t, call, err);
-		return;
-	}
-	gsb_tenant_reply_with(t, call, &answer, sizeof(answer));
+	gsb_later_run(&c.later, sizeof(c));
 }
 
 /* A call that is answered when gsbrokerd has said whether there is so much. */
@@ -234,21 +258,47 @@ int gsb_virtual_destroy(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_
 
 /* ---- mappings ---- */
 
+struct map_ask {
+	struct gsb_later later; /* first */
+	struct backing *backing;
+	uint64_t addr;
+};
+
+static int map(struct gsb_later *l)
+{
+	const struct map_ask *a = gsb_container_of(l, struct map_ask, later);
+
+	return l->tenant->dev->ops->backing_map(a->backing->memory, a->addr);
+}
+
+static void mapped(struct gsb_later *l, int err)
+{
+	const struct map_ask *a = gsb_container_of(l, struct map_ask, later);
+	struct gsb_mappings *all = &l->tenant->virtual->mapped;
+	struct gsb_mapping_run run;
+
+	if (gsb_mappings_run(all, a->addr, a->backing->size, &run))
+		err = -EINVAL; /* it is busy: nobody else has touched it */
+	else if (err)
+		gsb_mappings_remove(all, &run);
+	else
+		gsb_mappings_end_change(&run, GSB_MAPPING_NONE, false);
+	a->backing->n_mappings -= err != 0;
+	if (err)
+		gsb_tenant_fail_call(l->tenant, &l->call, err);
+	else
+		gsb_tenant_reply(l->tenant, &l->call, CUDA_SUCCESS, 0);
+}
+
+/* Its place is taken at once, and nothing can be done with it until it is there. */
 static int add_mapping(struct gsb_tenant *t, struct backing *b, uint64_t addr)
 {
-	struct gsb_mapping m = {.addr = addr, .size = b->size, .of = b};
-	struct gsb_mapping_run run;
+	struct gsb_mapping m = {.addr = addr, .size = b->size, .of = b, .busy = true};
 	int err = t->virtual->mapped.n < N_MAPPINGS_MAX ? 0 : -ENOMEM;
 
 	if (!err)
 		err = gsb_mappings_add(&t->virtual->mapped, &m);
-	if (err)
-		return err;
-	err = t->dev->ops->backing_map(b->memory, addr);
-	if (err && !gsb_mappings_run(&t->virtual->mapped, addr, b->size, &run))
-		gsb_mappings_remove(&t->virtual->mapped, &run);
-	if (!err)
-		b->n_mappings++;
+	b->n_mappings += !err;
 	return err;
 }
 
@@ -256,6 +306,10 @@ int gsb_virtual_map(struct gsb_tenant *t, const struct gsb_rec *rec,
 		    const struct gsb_rec_backing_map *body)
 {
 	struct backing *b = find_backing(t, body->backing);
+	struct map_ask a = {
+		.later = {.tenant = t, .call = *rec, .ask = map, .done = mapped},
+		.addr = body->addr,
+	};
 	const struct gsb_range *r;
 	int err;
 
@@ -270,7 +324,8 @@ int gsb_virtual_map(struct gsb_tenant *t, const struct gsb_rec *rec,
 	err = add_mapping(t, b, body->addr);
 	if (err)
 		return gsb_tenant_fail_call(t, rec, err);
-	gsb_tenant_reply(t, rec, CUDA_SUCCESS, 0);
+	a.backing = b;
+	gsb_later_run(&a.later, sizeof(a));
 	return 0;
 }
 
@@ -358,39 +413,74 @@ int gsb_virtual_unmap(struct gsb_tenant *t, const struct gsb_rec *rec,
 	return 0;
 }
 
-/* All of it, or none: where the device refuses one, those before it are given back what they had. */
-static int set_access(struct gsb_tenant *t, const struct gsb_mapping_run *run,
-		      CUmemAccess_flags access)
-{
-	size_t n = 0;
-	int err = 0;
+struct access_ask {
+	struct gsb_later later; /* first */
+	struct gsb_rec_backing_range range;
+	size_t n; /* of its mappings that have been asked for it, or are left to be given back what they had */
+	int err;
+};
 
-	for (; !err && n < run->n; n++)
-		err = access_one(t, &run->first[n], access);
-	for (; err && n > 0; n--)
-		access_one(t, &run->first[n - 1], (CUmemAccess_flags)run->first[n - 1].had);
-	gsb_mappings_end_change(run, access, err != 0);
-	return err;
+/* What it is about is busy, and so it is there. */
+static bool find_busy(const struct access_ask *a, struct gsb_mapping_run *run)
+{
+	return !gsb_mappings_run(&a->later.tenant->virtual->mapped, a->range.addr, a->range.size,
+				 run);
 }
 
-static void answer_access(struct gsb_tenant *t, const struct gsb_rec *rec,
-			  const struct gsb_mapping_run *run, uint32_t access)
+/* All of it, or none: where the device refuses one, those before it are given back what they had. */
+static int set_access(struct gsb_later *l)
 {
-	int err = set_access(t, run, (CUmemAccess_flags)access);
+	struct access_ask *a = gsb_container_of(l, struct access_ask, later);
+	struct gsb_mapping_run run;
+	int err;
 
+	if (!find_busy(a, &run))
+		return -EINVAL;
+	while (!a->err && a->n < run.n) {
+		err = access_one(l->tenant, &run.first[a->n], (CUmemAccess_flags)a->range.access);
+		if (err == -EINPROGRESS)
+			return err;
+		a->err = err;
+		a->n++;
+	}
+	for (; a->err && a->n > 0; a->n--) {
+		const struct gsb_mapping *m = &run.first[a->n - 1];
+
+		if (access_one(l->tenant, m, (CUmemAccess_flags)m->had) == -EINPROGRESS)
+			return -EINPROGRESS;
+	}
+	return a->err;
+}
+
+static void answer_access(struct gsb_later *l, int err)
+{
+	const struct access_ask *a = gsb_container_of(l, struct access_ask, later);
+	struct gsb_mapping_run run;
+
+	if (find_busy(a, &run))
+		gsb_mappings_end_change(&run, a->range.access, err != 0);
 	if (err)
-		gsb_tenant_fail_call(t, rec, err);
+		gsb_tenant_fail_call(l->tenant, &l->call, err);
 	else
-		gsb_tenant_reply(t, rec, CUDA_SUCCESS, 0);
+		gsb_tenant_reply(l->tenant, &l->call, CUDA_SUCCESS, 0);
+}
+
+static void begin_access(struct gsb_tenant *t, const struct gsb_rec *rec,
+			 const struct gsb_rec_backing_range *range)
+{
+	struct access_ask a = {
+		.later = {.tenant = t, .call = *rec, .ask = set_access, .done = answer_access},
+		.range = *range,
+	};
+
+	gsb_later_run(&a.later, sizeof(a));
 }
 
 static void access_now(struct gsb_drain *d)
 {
 	struct change *c = gsb_container_of(d, struct change, drain);
-	struct gsb_mapping_run run;
 
-	if (!gsb_mappings_run(&d->tenant->virtual->mapped, c->range.addr, c->range.size, &run))
-		answer_access(d->tenant, &c->call, &run, c->range.access);
+	begin_access(d->tenant, &c->call, &c->range);
 }
 
 static bool takes_away(const struct gsb_mapping_run *run, uint32_t access)
@@ -413,7 +503,7 @@ int gsb_virtual_access(struct gsb_tenant *t, const struct gsb_rec *rec,
 		return -EPROTO;
 	if (!takes_away(&run, body->access)) {
 		gsb_mappings_begin_change(&run, GSB_MAPPING_BOTH);
-		answer_access(t, rec, &run, body->access);
+		begin_access(t, rec, body);
 		return 0;
 	}
 	if (gsb_drain_reserve(t, sizeof(struct change), &room))

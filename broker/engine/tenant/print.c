@@ -18,47 +18,103 @@ void gsb_print_note(struct gsb_ctx *ctx)
 	atomic_store_explicit(&t->region->header.n_printed, ++t->n_printed, memory_order_release);
 }
 
-/* Of the first context that has any. Bytes. */
-static uint32_t read_text(struct gsb_tenant *t, struct gsb_reply_print *out)
-{
-	const struct gsb_device_ops *ops = t->dev->ops;
-	bool to_stderr = false, more = false;
-	size_t bytes = 0;
+struct reading {
+	struct gsb_later later; /* first */
+	uint32_t i;		/* the context that is asked */
+	uint32_t bytes;
+	uint32_t n_printed; /* of the tenant, when it was asked first */
+	struct gsb_reply_print answer;
+};
 
-	for (uint32_t i = 0; ops->print_read && i < GSB_N_CTXS && !more; i++)
-		if (t->ctxs[i])
-			bytes = ops->print_read(t->ctxs[i]->space, out->text, sizeof(out->text),
-						&to_stderr, &more);
-	out->to_stderr = to_stderr;
-	out->more = more;
-	return (uint32_t)bytes;
+/* Of the first context that has any. */
+static int read_text(struct gsb_later *l)
+{
+	struct reading *r = gsb_container_of(l, struct reading, later);
+	const struct gsb_device_ops *ops = l->tenant->dev->ops;
+	bool to_stderr = false, more = false;
+
+	for (; ops->print_read && r->i < GSB_N_CTXS && !more; r->i++) {
+		struct gsb_ctx *ctx = l->tenant->ctxs[r->i];
+		int n = ctx ? ops->print_read(ctx->space, r->answer.text, sizeof(r->answer.text),
+					      &to_stderr, &more)
+			    : 0;
+
+		if (n == -EINPROGRESS)
+			return n;
+		r->bytes = (uint32_t)n;
+	}
+	r->answer.to_stderr = to_stderr;
+	r->answer.more = more;
+	return 0;
+}
+
+static void have_read(struct gsb_later *l, int err)
+{
+	struct reading *r = gsb_container_of(l, struct reading, later);
+
+	if (err) {
+		gsb_tenant_fail_call(l->tenant, &l->call, err);
+		return;
+	}
+	if (!r->answer.more)
+		l->tenant->n_printed_read = r->n_printed;
+	gsb_tenant_reply_with(l->tenant, &l->call, &r->answer,
+			      (uint32_t)offsetof(struct gsb_reply_print, text) + r->bytes);
 }
 
 int gsb_print_read(struct gsb_tenant *t, const struct gsb_rec *rec)
 {
-	struct gsb_reply_print answer;
-	uint32_t bytes = read_text(t, &answer);
+	struct reading r = {
+		.later = {.tenant = t, .call = *rec, .ask = read_text, .done = have_read},
+		.n_printed = t->n_printed,
+	};
 
-	if (!answer.more)
-		t->n_printed_read = t->n_printed;
-	gsb_tenant_reply_with(t, rec, &answer,
-			      (uint32_t)offsetof(struct gsb_reply_print, text) + bytes);
+	gsb_later_run(&r.later, sizeof(r));
 	return 0;
+}
+
+struct limiting {
+	struct gsb_later later; /* first */
+	struct gsb_reply_number answer;
+	uint64_t bytes;
+};
+
+static int limit_text(struct gsb_later *l)
+{
+	struct limiting *m = gsb_container_of(l, struct limiting, later);
+	const struct gsb_device_ops *ops = l->tenant->dev->ops;
+
+	m->answer.number = ops->print_limit ? ops->print_limit(l->ctx->space, m->bytes) : m->bytes;
+	return ops->print_limit && !m->answer.number ? -EINPROGRESS : 0;
+}
+
+static void have_limited(struct gsb_later *l, int err)
+{
+	struct limiting *m = gsb_container_of(l, struct limiting, later);
+
+	if (err)
+		gsb_tenant_fail_call(l->tenant, &l->call, err);
+	else
+		gsb_tenant_reply_with(l->tenant, &l->call, &m->answer, sizeof(m->answer));
 }
 
 int gsb_print_limit(struct gsb_tenant *t, const struct gsb_rec *rec,
 		    const struct gsb_rec_print_limit *body)
 {
-	const struct gsb_device_ops *ops = t->dev->ops;
 	struct gsb_ctx *ctx = gsb_ctx_find(t, body->ctx);
-	struct gsb_reply_number answer = {.number = body->bytes};
+	struct limiting m = {
+		.later = {.tenant = t,
+			  .ctx = ctx,
+			  .call = *rec,
+			  .ask = limit_text,
+			  .done = have_limited},
+		.bytes = body->bytes,
+	};
 
 	if (!ctx)
 		return gsb_no_such(t, rec, "context", body->ctx);
 	if (ctx->printed) /* as on a GPU */
 		return gsb_tenant_fail_call(t, rec, -EINVAL);
-	if (ops->print_limit)
-		answer.number = ops->print_limit(ctx->space, body->bytes);
-	gsb_tenant_reply_with(t, rec, &answer, sizeof(answer));
+	gsb_later_run(&m.later, sizeof(m));
 	return 0;
 }

@@ -18,6 +18,7 @@
 #include "broker/control.h"
 #include "broker/engine/order/clock.h"
 #include "broker/engine/order/order.h"
+#include "broker/engine/tenant/later.h"
 #include "broker/engine/tenant/table.h"
 #include "broker/engine/trace/trace.h"
 #include "broker/engine/watch.h"
@@ -50,9 +51,10 @@ struct gsb_ctx {
 	uint64_t
 		device_used_bytes; /* as the device counts: allocations, variables of modules, heap */
 	uint64_t heap_bytes;	   /* of it, for malloc of its kernels; 0: no module calls it yet */
-	bool heap_grows;	   /* waits for a grant */
+	bool heap_grows;	   /* waits for a grant, or for the device */
 	uint64_t scratch;	   /* device address of the engine's own memory there; 0: none */
-	bool counting;		   /* a launch uses the part of it for counts */
+	bool scratch_asked;
+	bool counting; /* a launch uses the part of it for counts */
 	uint32_t index;
 	CUresult error;		 /* sticky; its word in the region says the same */
 	bool printed;		 /* a kernel of it has said something */
@@ -65,6 +67,7 @@ struct gsb_tenant {
 	struct gsb_watches *watches;
 	struct gsb_loader *loader;
 	struct gsb_pinner *pinner;
+	struct gsb_laters *laters;
 	struct gsb_scheduler *scheduler;
 	struct gsb_grant *grant;
 	struct gsb_addresses *addresses;
@@ -88,6 +91,8 @@ struct gsb_tenant {
 	struct gsb_virtual *virtual;		 /* memory/virtual.h; NULL: it has none */
 	struct gsb_kept_memory *kept;		 /* memory/kept.h; NULL: it has never kept any */
 	int region_fd, staging_fd, host_fd;
+	struct gsb_later *pinning; /* who pins in its contexts, or makes one: one at a time */
+	struct gsb_ctx *making;	   /* the context that is made meanwhile; NULL: none */
 	struct gsb_watch doorbell, socket, pidfd;
 	struct gsb_ring_consumer ring;
 	bool socket_full; /* waiting for room: socket_waiters */
@@ -102,20 +107,19 @@ struct gsb_tenant {
 	struct gsb_stream *shadow_waiters;
 
 	uint32_t n_in_flight, n_host_funcs;
-	uint32_t n_jobs;	    /* calls that others work on: the loader, gsbrokerd */
-	uint32_t n_printed;	    /* what the region says */
-	uint32_t n_printed_read;    /* the same when it had read all of it last */
-	uint64_t loader_round;	    /* of its last job */
-	struct gsb_claim claim;	    /* of the device, for the policy */
+	uint32_t n_jobs;	 /* calls that others work on: the loader, gsbrokerd, the device */
+	uint32_t n_printed;	 /* what the region says */
+	uint32_t n_printed_read; /* the same when it had read all of it last */
+	uint64_t loader_round;	 /* of its last job */
+	struct gsb_claim claim;	 /* of the device, for the policy */
 	uint64_t device_used_bytes; /* of its contexts */
 	uint64_t host_used_bytes;
 	uint64_t code_used_bytes;  /* host memory of its modules */
 	uint64_t host_ns;	   /* virtual clock: when its last record was posted */
 	uint64_t running_since_ns; /* real time; since then it holds up virtual time; 0: not */
 	bool charged; /* it did so for too long: time goes on without it until it blocks */
-	struct gsb_log_limit log; /* of what it causes */
-	char why[256];		  /* why it is cut off */
-	bool awaits_space; /* its next record is read again when the device has told something */
+	struct gsb_log_limit log;    /* of what it causes */
+	char why[256];		     /* why it is cut off */
 	struct gsb_ctl_tenant stats; /* counts only; gsb_status_make fills in the rest */
 };
 
