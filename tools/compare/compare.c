@@ -78,6 +78,7 @@ enum {
 	OPT_ANSWERS,
 	OPT_CRITICAL_SMS,
 	OPT_CRITICAL_WAIT,
+	OPT_RESIZE,
 	OPT_GPU_LOOP
 };
 
@@ -117,6 +118,7 @@ static const struct argp_option options[] = {
 	 "critical: its launches have blocks for so many SMs (default 8)", 2},
 	{"critical-wait-us", OPT_CRITICAL_WAIT, "T", 0,
 	 "brokers launch in proven shapes, and have the key of that name (default: as asked)", 2},
+	{"resize", OPT_RESIZE, NULL, 0, "brokers launch in proven shapes (default: as asked)", 2},
 	{"gpu-loop", OPT_GPU_LOOP, "FILE", 0, "the tenants' program", 2},
 	{0},
 };
@@ -314,6 +316,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 	case OPT_CRITICAL_WAIT:
 		c->site.critical_wait_us = count_of(state, "critical-wait-us", arg, 1, 1000000);
 		return 0;
+	case OPT_RESIZE: c->site.resizes = true; return 0;
 	case OPT_GPU_LOOP: c->loops.path = arg; return 0;
 	case ARGP_KEY_ARG: argp_error(state, "'%s' is no option", arg); return 0;
 	case ARGP_KEY_END: fill_in(c, state); return 0;
