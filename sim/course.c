@@ -35,6 +35,10 @@ void gsb_sim_course_begin(struct gsb_sim *s, struct gsb_sim_flight *f,
 		item->tiles = shape->max_tiles;
 		item->block_ns += TILE_NS;
 		c->each = places(s, &item->work) * item->tiles;
+	} else if (shape && shape->form == GSB_SHAPE_PERSISTENT && shape->eighths) {
+		item->tiles = (uint32_t)gsb_div_up(
+			c->total, gsb_div_up(places(s, &item->work) * shape->eighths, 8));
+		item->block_ns += TILE_NS;
 	}
 }
 

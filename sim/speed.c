@@ -23,33 +23,32 @@ static double issue_share(const struct gsb_sim *s, const struct gsb_sim_item *it
 	return share < 1 ? share : 1;
 }
 
-/* The blocks that it has on the device, of those that there is room for. */
-static double resident_part(const struct gsb_sim *s, const struct gsb_sim_item *item)
+/* The blocks that it has on so many SMs, of those that there is room for. */
+static double resident_part(const struct gsb_sim_item *item, uint32_t n_sms)
 {
-	double room = (double)item->work.blocks_per_sm * s->p->arch->n_sms;
+	double room = (double)item->work.blocks_per_sm * n_sms;
 	double on = (double)(item->n_placed - item->n_ended);
 
 	return on < room ? on / room : 1;
 }
 
 /*
- * What it wants of the unit that it lives on. Of the memory that may be more than there is: that is what it was held up by
- * when it ran alone, on all SMs, and with fewer blocks there it is held up less.
+ * What it wants of the unit that it lives on, the memory or one of each of its SMs. That may be more than there is: then that is what it was held up
+ * by when it ran alone, on all SMs, and with fewer blocks there it is held up less.
  */
 static void add_unit(const struct gsb_sim *s, const struct gsb_sim_item *item,
 		     struct gsb_resident *r, double *alone)
 {
 	const struct gsb_workload_kernel *k = &s->load->kernels[item->op->kernel_at];
-	double most = k->want_ppm / 1e6, want = most * resident_part(s, item);
 	enum gsb_unit unit = (enum gsb_unit)(k->unit - 1);
+	bool of_all = gsb_unit_is_memory(unit) || !item->work.sms.n;
+	double most = k->want_ppm / 1e6;
+	double want = most * resident_part(item, of_all ? s->p->arch->n_sms : item->work.sms.n);
 
 	*alone = 1;
 	if (!k->unit)
 		return;
-	if (gsb_unit_is_memory(unit))
-		*alone = fmax(1, most) / fmax(1, want);
-	else if (item->work.sms.n)
-		want *= (double)s->p->arch->n_sms / item->work.sms.n;
+	*alone = fmax(1, most) / fmax(1, want);
 	r->demand[unit] = fmin(1, want);
 }
 

@@ -59,17 +59,25 @@ static bool is_before(const struct gsb_work *a, const struct gsb_work *b)
 	return a->stream < b->stream;
 }
 
+/* All shapes, or of them the limits to a part of its blocks, which are the last. */
+static void offer(const struct gsb_sim *s, struct gsb_work *w)
+{
+	unsigned first = s->p->policy->reshapes ? 0 : GSB_N_OFFERED - GSB_N_LIMITS;
+
+	if (!s->p->policy->reshapes && !s->p->policy->limits)
+		return;
+	w->shapes = gsb_shapes + first;
+	w->n_shapes = GSB_N_OFFERED - first;
+}
+
 void gsb_sim_view_add(struct gsb_sim *s, struct gsb_sim_item *item)
 {
 	unsigned at = s->n_ready++;
 
 	item->work.since_ns = item->ready_ns;
 	item->work.claim = claim_of(s, item);
-	if (item->work.kind == GSB_WORK_KERNEL && !item->work.cooperative && s->p->resizes &&
-	    s->p->policy->reshapes) {
-		item->work.shapes = gsb_shapes;
-		item->work.n_shapes = GSB_N_OFFERED;
-	}
+	if (item->work.kind == GSB_WORK_KERNEL && !item->work.cooperative && s->p->resizes)
+		offer(s, &item->work);
 	if (item->work.kind == GSB_WORK_KERNEL && s->p->estimates)
 		item->work.predicted =
 			gsb_estimates_predict(s->p->estimates, s->p->arch, &item->work);
@@ -113,11 +121,13 @@ static void start(struct gsb_sim *s, struct gsb_sim_item *item, const struct gsb
 {
 	struct gsb_claim *claim = claim_of(s, item);
 	struct gsb_work *w = &item->work;
+	const struct gsb_shape *shape = d->shape ? &w->shapes[d->shape - 1] : NULL;
 	struct gsb_sim_flight *f;
 
 	take_out(s, item);
 	gsb_work_issued(w, d, s->now_ns);
-	f = gsb_sim_issue(s, item, d->shape ? &w->shapes[d->shape - 1] : NULL);
+	w->eighths = shape ? shape->eighths : 0;
+	f = gsb_sim_issue(s, item, shape);
 	if (w->kind == GSB_WORK_KERNEL) {
 		note_company(s, f);
 		s->share_ns = claim->share_ns;

@@ -9,6 +9,7 @@
 
 #include "broker/policy/estimate.h"
 #include "broker/policy/parts.h"
+#include "broker/policy/shape.h"
 
 #define GSB_N_UNITS 16 /* SMs are handed out in so many pieces at most */
 
@@ -66,6 +67,8 @@ bool gsb_auction_gather(struct gsb_auction *a, bool critical_apart);
 bool gsb_auction_overfills(const struct gsb_auction *a);
 /* Whoever is left on a part when the others go has lost half a launch or so: that must be little against the time together. */
 bool gsb_auction_will_stay(const struct gsb_auction *a, bool for_a_trial);
+/* So many of the longest launch will pass while all are there. */
+bool gsb_auction_will_stay_for(const struct gsb_auction *a, unsigned n);
 /* All that they have done and what stands there is less than anybody may have to wait for, and nobody is to have more than another. */
 bool gsb_auction_is_brief(const struct gsb_auction *a);
 /* Who is to be measured alone, if that can be: of whom that is not known there is nothing to compare with. */
@@ -89,6 +92,12 @@ uint32_t gsb_auction_sms_of(const struct gsb_auction *a, unsigned i, uint32_t un
 /* On parts of so many units and @over SMs: what is known, and that it is no slower there. */
 void gsb_curve_find_low(const struct gsb_auction *a, unsigned i, uint32_t over,
 			struct gsb_part_curve *out);
+/*
+ * How fast it is on all SMs, in so many eighths of its places and beside the other in so many of its own, 0 for as asked; 0: not measured.
+ * @sure: so often that it is to be gone by
+ */
+double gsb_contender_inside(const struct gsb_auction *a, unsigned i, uint32_t own, uint32_t others,
+			    bool *sure);
 /* So many of its launches were there, on SMs of their own or beside others on the same. */
 uint32_t gsb_contender_n_on(const struct gsb_auction *a, unsigned i, uint32_t n_sms,
 			    enum gsb_sharing sharing);
@@ -112,6 +121,26 @@ bool gsb_split_gains(const struct gsb_auction *a, const struct gsb_split *s,
 /* Worth one more trial: it could be so much better than what is known, which may be none. */
 bool gsb_split_is_hoped_for(const struct gsb_auction *a, const struct gsb_split *hoped,
 			    const struct gsb_split *known, const struct gsb_split *none);
+
+/* As long as both are there at these speeds. */
+struct gsb_split gsb_split_of_speeds(const struct gsb_auction *a, const double *speeds);
+
+/* ---- inside.c ---- */
+
+/* Two on all SMs, one of them with a part of its blocks. */
+struct gsb_inside {
+	unsigned who;
+	uint32_t eighths;	/* of its places */
+	struct gsb_split worth; /* its sum is 0: there is none */
+};
+
+/* The best of those that were measured. */
+struct gsb_inside gsb_inside_known(const struct gsb_auction *a);
+/* The one to be tried next, if it may be better than @known by as much as a trial is worth that may lose: what was begun goes first. */
+struct gsb_inside gsb_inside_hoped(const struct gsb_auction *a, const struct gsb_split *known,
+				   const struct gsb_split *none);
+void gsb_inside_take(const struct gsb_auction *a, const struct gsb_inside *in,
+		     struct gsb_parts *out);
 
 /* ---- turns.c ---- */
 

@@ -3,6 +3,8 @@
  */
 #include "broker/policy/claim.h"
 
+#include "broker/policy/shape.h"
+
 /*
  * The memory of kernels over their time (Wang et al. 2014): W = sum(t m) / sum(t). A sum of products would leave 64 bits,
  * so the mean is moved by each kernel's part.
@@ -97,5 +99,6 @@ void gsb_claim_note_habit(struct gsb_claim *c, const struct gsb_arch *arch,
 	put_first(h, at < GSB_N_HABITS ? at : GSB_N_HABITS - 1, w->launch);
 	note_depth(h, w->stream, *w->n_queued);
 	h->filled = filled(arch, w);
+	h->limits = gsb_shape_limit(w->shapes, w->n_shapes, GSB_LIMIT_HALF) != 0;
 	h->ended_ns = now_ns;
 }

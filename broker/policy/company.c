@@ -5,8 +5,13 @@
 
 #include "broker/policy/policy.h"
 
-static void add(struct gsb_company *c, uint64_t code, bool overlaps, bool from_the_beginning)
+static void add(struct gsb_company *c, const struct gsb_work *w, bool overlaps,
+		bool from_the_beginning)
 {
+	const uint64_t code = w->code;
+
+	c->varied |= c->shared && c->eighths != w->eighths;
+	c->eighths = w->eighths;
 	c->mixed |= !code || (c->shared ? c->code != code : !from_the_beginning);
 	c->code = c->mixed ? 0 : code;
 	c->shared = true;
@@ -18,8 +23,8 @@ void gsb_company_meet(struct gsb_company *first, const struct gsb_work *there,
 {
 	bool overlaps = gsb_sm_ranges_overlap(there->sms, coming->sms);
 
-	add(first, coming->code, overlaps, false);
-	add(came, there->code, overlaps, true);
+	add(first, coming, overlaps, false);
+	add(came, there, overlaps, true);
 	if (there->claim != coming->claim)
 		first->others = came->others = true;
 }

@@ -152,7 +152,7 @@ double gsb_contender_expected_ns(const struct gsb_contender *c)
 	return expected(c) * gsb_contender_launch_ns(c);
 }
 
-bool gsb_auction_will_stay(const struct gsb_auction *a, bool for_a_trial)
+bool gsb_auction_will_stay_for(const struct gsb_auction *a, unsigned n)
 {
 	double longest = 0, shortest_stay = INFINITY;
 
@@ -160,7 +160,12 @@ bool gsb_auction_will_stay(const struct gsb_auction *a, bool for_a_trial)
 		longest = fmax(longest, gsb_contender_launch_ns(&a->of[i]));
 		shortest_stay = fmin(shortest_stay, gsb_contender_expected_ns(&a->of[i]));
 	}
-	return shortest_stay >= (for_a_trial && !a->starves ? STAYS : STAYS_KNOWN) * longest;
+	return shortest_stay >= n * longest;
+}
+
+bool gsb_auction_will_stay(const struct gsb_auction *a, bool for_a_trial)
+{
+	return gsb_auction_will_stay_for(a, for_a_trial && !a->starves ? STAYS : STAYS_KNOWN);
 }
 
 bool gsb_auction_is_brief(const struct gsb_auction *a)

@@ -23,6 +23,7 @@
 #include "broker/policy/draft.h"
 #include "broker/policy/estimate.h"
 #include "broker/policy/parts.h"
+#include "broker/policy/shape.h"
 #include "broker/policy/share.h"
 #include "broker/policy/whatif.h"
 
@@ -210,18 +211,23 @@ static int32_t urgent(const struct thought *t, const struct gsb_view *v)
 	       (t->terms.critical_first && v->priority_greatest < v->priority_least);
 }
 
-/* As long as it took on so many SMs of its own; on a part that is new to it nothing is said. */
-static void predict_on_part(const struct gsb_view *v, struct gsb_decision *d)
+/* As long as it took so; where that is new to it nothing is said. */
+static void predict_by(const struct gsb_view *v, struct gsb_estimated e, struct gsb_decision *d)
 {
-	const struct gsb_work *w = v->ready[d->ready];
-	struct gsb_estimated e =
-		gsb_estimates_on(v->estimates, v->arch, w->launch, d->sms.n, GSB_SMS_OWN, 0);
-	struct gsb_estimated alone = gsb_estimates_alone(v->estimates, w->launch);
+	struct gsb_estimated alone = gsb_estimates_alone(v->estimates, v->ready[d->ready]->launch);
 
 	d->predicted_ns = e.n ? (uint64_t)e.mean : 0;
 	d->trust_ppm = e.n ? e.trust_ppm : 0;
 	if (e.n && alone.n)
 		d->predicted_slowdown_ppm = (uint32_t)(1e6 * e.mean / alone.mean);
+}
+
+static void predict_on_part(const struct gsb_view *v, struct gsb_decision *d)
+{
+	const struct gsb_work *w = v->ready[d->ready];
+
+	predict_by(v, gsb_estimates_on(v->estimates, v->arch, w->launch, d->sms.n, GSB_SMS_OWN, 0),
+		   d);
 }
 
 /* To its own SMs; where others are still there, it has them as their blocks end. */
@@ -235,6 +241,37 @@ static void go_apart(const struct thought *t, struct gsb_draft *a, unsigned i,
 	if (is_taken(a->view, p))
 		d->priority = urgent(t, a->view);
 	go_in_parts(t, d);
+}
+
+static void predict_inside(const struct gsb_view *v, uint32_t own, uint32_t others,
+			   struct gsb_decision *d)
+{
+	const struct gsb_work *w = v->ready[d->ready];
+
+	predict_by(v, gsb_estimates_inside(v->estimates, w->launch, own, others, 0), d);
+}
+
+/* What the other one has of its places. */
+static uint32_t others_eighths(const struct gsb_parts *p, const struct gsb_part *own)
+{
+	return p->of[own == &p->of[0]].eighths;
+}
+
+/*
+ * On all SMs beside the other. With a part of its blocks it goes before the other's, whose next blocks have what it leaves: nothing of it is left to be
+ * placed then, so that holds nobody up. A launch that has no such shape goes as asked.
+ */
+static void go_inside(const struct thought *t, struct gsb_draft *a, unsigned i,
+		      const struct gsb_part *p)
+{
+	const struct gsb_work *w = a->view->ready[i];
+	struct gsb_decision *d = gsb_draft_issue(a, i, GSB_REASON_INSIDE);
+
+	if (p->eighths)
+		d->shape = gsb_shape_limit(w->shapes, w->n_shapes, p->eighths);
+	if (d->shape)
+		d->priority = urgent(t, a->view);
+	predict_inside(a->view, d->shape ? p->eighths : 0, others_eighths(&t->parts, p), d);
 }
 
 /* What has waited for as long as anything may does not wait for its turn. */
@@ -262,6 +299,8 @@ static void let_parts_go(struct thought *t, struct gsb_draft *a)
 
 		if (p && t->parts.turns)
 			go_in_turn(t, a, i, p);
+		else if (p && t->parts.inside)
+			go_inside(t, a, i, p);
 		else if (p)
 			go_apart(t, a, i, p);
 	}
@@ -639,5 +678,6 @@ const struct gsb_policy gsb_policy_coreside = {
 	.predicts = true,
 	.runs = true,
 	.splits = true,
+	.limits = true,
 	.decide = decide,
 };

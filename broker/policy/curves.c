@@ -23,23 +23,35 @@ static uint64_t beside(const struct gsb_auction *a, unsigned i)
 	return a->n == 2 ? a->of[!i].claim->habits.code : 0;
 }
 
-/* On so many SMs, against alone, from @n values; 0: not measured. What was measured in this company counts before what was in any. */
-static double speed(const struct gsb_auction *a, unsigned i, uint32_t n_sms,
-		    enum gsb_sharing sharing, uint32_t *n)
+/* On which SMs, and in which part of its blocks beside which of the other's: as of the questions of estimate.h. */
+struct manner {
+	uint32_t n_sms;
+	enum gsb_sharing sharing;
+	uint32_t own, others;
+	uint32_t n_least; /* values that make a speed */
+};
+
+static struct gsb_estimated seen(const struct gsb_view *v, uint64_t launch, const struct manner *m,
+				 uint64_t beside)
+{
+	if (m->own || m->others)
+		return gsb_estimates_inside(v->estimates, launch, m->own, m->others, beside);
+	return gsb_estimates_on(v->estimates, v->arch, launch, m->n_sms, m->sharing, beside);
+}
+
+/* Against alone, from @n values; 0: not measured. What was measured in this company counts before what was in any. */
+static double speed(const struct gsb_auction *a, unsigned i, const struct manner *m, uint32_t *n)
 {
 	const struct gsb_habits *h = &a->of[i].claim->habits;
-	const struct gsb_view *v = a->view;
 	double sum = 0;
 
 	*n = UINT32_MAX;
 	for (unsigned k = 0; k < h->n; k++) {
-		struct gsb_estimated e = gsb_estimates_on(v->estimates, v->arch, h->launch[k],
-							  n_sms, sharing, beside(a, i));
+		struct gsb_estimated e = seen(a->view, h->launch[k], m, beside(a, i));
 
-		if (e.n < MEASURED && beside(a, i) && (sharing == GSB_SMS_OWN || !a->brief))
-			e = gsb_estimates_on(v->estimates, v->arch, h->launch[k], n_sms, sharing,
-					     0);
-		if (e.n < MEASURED)
+		if (e.n < m->n_least && beside(a, i) && (m->sharing == GSB_SMS_OWN || !a->brief))
+			e = seen(a->view, h->launch[k], m, 0);
+		if (e.n < m->n_least)
 			return 0;
 		*n = e.n < *n ? e.n : *n;
 		sum += e.mean;
@@ -98,8 +110,20 @@ static void find_known(const struct gsb_auction *a, unsigned i, uint32_t over,
 	uint32_t n;
 
 	for (uint32_t u = 1; u < a->n_units; u++)
-		c->known[u] = speed(a, i, u * a->unit + over, GSB_SMS_OWN, &n);
+		c->known[u] = speed(
+			a, i, &(struct manner){u * a->unit + over, GSB_SMS_OWN, 0, 0, MEASURED},
+			&n);
 	c->known[0] = c->known[a->n_units] = 0;
+}
+
+double gsb_contender_inside(const struct gsb_auction *a, unsigned i, uint32_t own, uint32_t others,
+			    bool *sure)
+{
+	uint32_t n;
+	double s = speed(a, i, &(struct manner){a->sms.n, GSB_SMS_SHARED, own, others, 1}, &n);
+
+	*sure = s > 0 && n >= MEASURED;
+	return s;
 }
 
 void gsb_curve_find_low(const struct gsb_auction *a, unsigned i, uint32_t over,
@@ -202,7 +226,9 @@ bool gsb_curves_find(struct gsb_auction *a)
 	if (a->brief && (a->strangers || a->n > 2))
 		return false;
 	for (unsigned i = 0; i < a->n; i++) {
-		a->of[i].shared = speed(a, i, a->sms.n, GSB_SMS_SHARED, &a->of[i].n_shared);
+		a->of[i].shared =
+			speed(a, i, &(struct manner){a->sms.n, GSB_SMS_SHARED, 0, 0, MEASURED},
+			      &a->of[i].n_shared);
 		if (a->of[i].shared <= 0)
 			return false;
 	}

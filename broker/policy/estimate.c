@@ -37,7 +37,7 @@ void gsb_estimates_destroy(struct gsb_estimates *e)
 
 /* ---- what a mean is of ---- */
 
-enum subject { ALONE, SHARED, ROUND, BESIDE, ON_OWN, ON_SHARED, CUT, BLOCK };
+enum subject { ALONE, SHARED, ROUND, BESIDE, ON_OWN, ON_SHARED, CUT, BLOCK, INSIDE };
 
 static uint64_t key_of(enum subject subject, uint64_t what, uint64_t more)
 {
@@ -60,6 +60,11 @@ static uint64_t place_key(const struct gsb_arch *arch, uint64_t launch, uint32_t
 
 	return gsb_hash_number(key_of(subject, launch, is_whole(arch, n_sms) ? arch->n_sms : n_sms),
 			       beside);
+}
+
+static uint64_t inside_key(uint64_t launch, uint32_t own, uint32_t others, uint64_t beside)
+{
+	return gsb_hash_number(key_of(INSIDE, launch, (uint64_t)own << 32 | others), beside);
 }
 
 /* ---- the table ---- */
@@ -128,7 +133,7 @@ static struct gsb_estimated look_up(const struct gsb_estimates *e, uint64_t key)
 /* All SMs were its own. */
 static bool is_alone(const struct gsb_arch *arch, const struct gsb_run *r)
 {
-	return !r->company.shared && is_whole(arch, r->work->sms.n);
+	return !r->company.shared && is_whole(arch, r->work->sms.n) && !r->work->eighths;
 }
 
 static double rounds_on(const struct gsb_work *w, uint32_t n_sms)
@@ -178,6 +183,26 @@ static void note_place(struct gsb_estimates *e, const struct gsb_arch *arch,
 		add(e, place_key(arch, launch, n_sms, sharing, r->company.code), ns);
 }
 
+/* It, or who was beside it, had a part of its blocks. */
+static bool is_inside(const struct gsb_run *r)
+{
+	return r->work->eighths || r->company.eighths || r->company.varied;
+}
+
+/* It says nothing of how fast it is as asked, beside others that are as asked. What had company of both kinds says nothing of either. */
+static void note_inside(struct gsb_estimates *e, const struct gsb_run *r)
+{
+	const struct gsb_company *c = &r->company;
+	uint64_t launch = r->work->launch;
+	uint32_t own = r->work->eighths;
+
+	if (c->varied || !c->met)
+		return;
+	add(e, inside_key(launch, own, c->eighths, 0), stay_ns(r));
+	if (c->code)
+		add(e, inside_key(launch, own, c->eighths, c->code), stay_ns(r));
+}
+
 /* Against its time alone where that is known: on all SMs, for that is what sharing is to be compared with. */
 static void note_beside(struct gsb_estimates *e, const struct gsb_run *r)
 {
@@ -208,6 +233,10 @@ void gsb_estimates_note(struct gsb_estimates *e, const struct gsb_arch *arch,
 	if (!r->work->launch || !r->took_ns)
 		return;
 	e->now++;
+	if (is_inside(r)) {
+		note_inside(e, r);
+		return;
+	}
 	if (is_alone(arch, r))
 		note_alone(e, arch, r);
 	else
@@ -254,6 +283,12 @@ struct gsb_estimated gsb_estimates_on(const struct gsb_estimates *e, const struc
 				      uint64_t beside)
 {
 	return look_up(e, place_key(arch, launch, n_sms, sharing, beside));
+}
+
+struct gsb_estimated gsb_estimates_inside(const struct gsb_estimates *e, uint64_t launch,
+					  uint32_t own, uint32_t others, uint64_t beside)
+{
+	return look_up(e, inside_key(launch, own, others, beside));
 }
 
 struct gsb_estimated gsb_estimates_alone(const struct gsb_estimates *e, uint64_t launch)

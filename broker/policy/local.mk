@@ -16,6 +16,7 @@ libpolicy_la_SOURCES = \
 	broker/policy/cut.c broker/policy/cut.h \
 	broker/policy/estimate.c broker/policy/estimate.h \
 	broker/policy/fifo.c \
+	broker/policy/inside.c \
 	broker/policy/lanes.c \
 	broker/policy/multiqx.c \
 	broker/policy/parts.c broker/policy/parts.h \
@@ -49,6 +50,11 @@ check_PROGRAMS += tests/unit/test_cap
 tests_unit_test_cap_SOURCES = tests/unit/test_cap.c $(policy_kit)
 tests_unit_test_cap_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_cap_LDADD = libpolicy.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_inside
+tests_unit_test_inside_SOURCES = tests/unit/test_inside.c $(policy_kit)
+tests_unit_test_inside_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_inside_LDADD = libpolicy.la $(CMOCKA_LIBS) -lm
 
 check_PROGRAMS += tests/unit/test_parts
 tests_unit_test_parts_SOURCES = tests/unit/test_parts.c $(policy_kit)

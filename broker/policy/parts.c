@@ -83,11 +83,16 @@ static bool is_cheap(const struct gsb_auction *a, const struct gsb_split *s,
 	return !a->brief || (n_tried(a) + 1) * lost <= TRIAL_LOSS * none->end_ns;
 }
 
-/* @none: what there is without parts, @fair: in which all have their shares. */
+/*
+ * Of what is known, parts or inside the SMs, the best; before that what may be better. Parts are tried first: they lose nothing, and say
+ * who lives on the memory.
+ * @none: what there is without either, @fair: in which all have their shares.
+ */
 static void choose_parts(const struct gsb_auction *a, const struct gsb_split *none, bool fair,
 			 struct gsb_parts *out)
 {
-	struct gsb_split s, known;
+	struct gsb_split s, known, *best = &known;
+	struct gsb_inside inside, tried;
 
 	s = anybody_has_a_part(a) ? gsb_split_best(a, GSB_HOPED, true) : (struct gsb_split){0};
 	if (is_trying(a, &s)) {
@@ -95,9 +100,17 @@ static void choose_parts(const struct gsb_auction *a, const struct gsb_split *no
 		return;
 	}
 	known = gsb_split_best(a, GSB_KNOWN, false);
+	inside = gsb_inside_known(a);
+	if (gsb_split_is_hoped_for(a, &inside.worth, &known, none))
+		best = &inside.worth;
 	s = may_try(a, fair) ? gsb_split_best(a, GSB_HOPED, false) : (struct gsb_split){0};
-	if (gsb_split_is_hoped_for(a, &s, &known, none) && is_cheap(a, &s, none))
+	tried = gsb_inside_hoped(a, best, none);
+	if (gsb_split_is_hoped_for(a, &s, best, none) && is_cheap(a, &s, none))
 		hand_out(a, &s, out);
+	else if (tried.eighths)
+		gsb_inside_take(a, &tried, out);
+	else if (best == &inside.worth)
+		gsb_inside_take(a, &inside, out);
 	else if (gsb_split_gains(a, &known, none, none, GSB_PARTS_GAIN))
 		hand_out(a, &known, out);
 }
@@ -138,6 +151,7 @@ void gsb_parts_plan(const struct gsb_view *view, struct gsb_sm_range rest, bool 
 
 	out->n = 0;
 	out->turns = false;
+	out->inside = false;
 	out->alone = NULL;
 	out->brief = false;
 	if (!view->sm_group || !view->estimates)

@@ -28,11 +28,13 @@ struct gsb_part {
 	const struct gsb_claim *claim;
 	struct gsb_sm_range sms; /* GSB_ALL_SMS where all take turns */
 	unsigned n_go;		 /* where they take turns: kernels of it that may go now */
+	uint32_t eighths;	 /* inside the SMs: of the places of its blocks; 0: as it asks */
 };
 
 struct gsb_parts {
-	unsigned n; /* 0: all SMs are everybody's */
-	bool turns; /* those who have the same SMs have them in turn */
+	unsigned n;  /* 0: all SMs are everybody's */
+	bool turns;  /* those who have the same SMs have them in turn */
+	bool inside; /* two have all SMs, one of them with a part of its blocks */
 	struct gsb_part of[GSB_PARTS_MAX];
 	const struct gsb_claim *
 		alone; /* whose next kernel is to have the device for itself, to be measured; NULL: nobody's */

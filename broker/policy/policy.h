@@ -58,6 +58,7 @@ struct gsb_habits {
 	uint32_t stream, n_queued; /* of the last: its stream, and what was in that when it ended */
 	uint64_t code;		   /* of all of them; 0: they are of several kernels */
 	float filled;		   /* the part of the device that the last had blocks for, 0 .. 1 */
+	bool limits;		   /* the last may be launched with a part of its blocks: shape.h */
 	uint64_t ended_ns;	   /* device time when the last had ended */
 };
 
@@ -126,7 +127,8 @@ struct gsb_work {
 	const struct gsb_shape *shapes; /* other geometries that it may be launched in, */
 	unsigned n_shapes;		/* so many */
 	struct gsb_prediction predicted;
-	struct gsb_sm_range sms; /* running: where */
+	struct gsb_sm_range sms; /* running: where, */
+	uint32_t eighths; /* and with blocks in so many eighths of its places; 0: as it asked */
 	/* Running: device times when its first block was thought to start, and its last to end; 0: not known. */
 	uint64_t predicted_start_ns, predicted_end_ns;
 
@@ -180,6 +182,7 @@ enum gsb_reason {
 	GSB_REASON_UNBOUNDED, /* as RESERVED: it cannot be had in parts that end soon */
 	GSB_REASON_YIELDED,   /* a critical tenant has all SMs */
 	GSB_REASON_DEADLINE,  /* it would end behind its deadline if others went before it */
+	GSB_REASON_INSIDE,    /* on all SMs beside another, one of them with a part of its blocks */
 	GSB_N_REASONS
 };
 
@@ -243,6 +246,7 @@ struct gsb_policy {
 	bool runs; /* short launches behind one that it let go may follow that at once: work/run.h */
 	bool splits;   /* it gives launches parts of the SMs */
 	bool reshapes; /* it wants to be told which shapes a launch admits, and may name one */
+	bool limits;   /* likewise of long launches whether they admit a part of their blocks */
 	/*
 	 * Writes at most GSB_N_DECISIONS decisions, each index once; returns how many. With the verdict ISSUE at most
 	 * n_free_queues; they are issued in this order. What it does not say anything of is held.

@@ -105,6 +105,7 @@ const struct gsb_policy gsb_policy_priority = {
 	.predicts = true,
 	.runs = true,
 	.splits = true,
+	.limits = true,
 	.reshapes = true,
 	.decide = decide,
 	.yields_until = yields_until,

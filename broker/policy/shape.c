@@ -40,10 +40,20 @@ const struct gsb_shape gsb_shapes[GSB_N_OFFERED + GSB_N_SIZES] = {
 	{.form = GSB_SHAPE_PERSISTENT, .max_tiles = 16},
 	{.form = GSB_SHAPE_PERSISTENT, .max_tiles = 64},
 	{.form = GSB_SHAPE_HINT},
+	{.form = GSB_SHAPE_PERSISTENT, .eighths = 4},
+	{.form = GSB_SHAPE_PERSISTENT, .eighths = 2},
+	{.form = GSB_SHAPE_PERSISTENT, .eighths = 6},
 	{.form = GSB_SHAPE_RESHAPE, .n_threads = 128},
 	{.form = GSB_SHAPE_RESHAPE, .n_threads = 256},
 	{.form = GSB_SHAPE_RESHAPE, .n_threads = 512},
 };
+
+unsigned gsb_shape_limit(const struct gsb_shape *of, unsigned n, uint32_t eighths)
+{
+	while (n && of[n - 1].eighths != eighths)
+		n--;
+	return n;
+}
 
 const char *gsb_shape_name(enum gsb_shape_form form)
 {

@@ -23,7 +23,8 @@ enum gsb_shape_form {
 };
 
 #define GSB_SHAPE_MAX_SLICES 65536
-#define GSB_N_OFFERED	     14
+#define GSB_N_LIMITS	     3
+#define GSB_N_OFFERED	     (14 + GSB_N_LIMITS)
 #define GSB_N_SIZES	     3
 
 struct gsb_shape {
@@ -32,10 +33,19 @@ struct gsb_shape {
 	uint32_t n_threads; /* RESHAPE: of a block on x */
 	uint32_t n_blocks;  /* PERSISTENT: that fetch; 0 = as many as an idle device has room for */
 	uint32_t max_tiles; /* PERSISTENT: lifetime of a block in tiles; 0 = to the end */
+	uint32_t eighths; /* PERSISTENT, n_blocks 0: of that room, so many eighths; 0 = all of it */
 };
 
-/* What a policy may choose from, of what a launch admits; and behind it the sizes that its blocks may be cut to (cut.h). */
+/*
+ * What a policy may choose from, of what a launch admits, at its end the limits to a part of its blocks (inside.c); and behind it the sizes
+ * that its blocks may be cut to (cut.h).
+ */
 extern const struct gsb_shape gsb_shapes[GSB_N_OFFERED + GSB_N_SIZES];
+
+#define GSB_LIMIT_HALF 4 /* eighths */
+
+/* Which of these has so many eighths of the places, counted from 1 as in struct gsb_decision; 0: none. */
+unsigned gsb_shape_limit(const struct gsb_shape *of, unsigned n, uint32_t eighths);
 
 /* "slice"; of AS_ASKED "as-asked". */
 const char *gsb_shape_name(enum gsb_shape_form form);

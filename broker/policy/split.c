@@ -120,6 +120,14 @@ struct gsb_split gsb_split_best(const struct gsb_auction *a, enum gsb_bound boun
 	return s;
 }
 
+struct gsb_split gsb_split_of_speeds(const struct gsb_auction *a, const double *speeds)
+{
+	struct gsb_split s = {.fair_loss = FAIR_LOSS};
+
+	sum_up(a, speeds, &s);
+	return s;
+}
+
 struct gsb_split gsb_split_shared(const struct gsb_auction *a)
 {
 	struct gsb_split s = {0};

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "broker/policy/claim.h"
+#include "broker/policy/shape.h"
 #include "model/gpu/arch.h"
 
 #define NOW_NS 1000000000ull
@@ -149,8 +150,9 @@ static const char *decision_wrong(const struct policy_kit *k, const struct gsb_d
 		return "a cooperative kernel on a part of the SMs";
 	if (d->shape > w->n_shapes || (d->shape && w->cooperative))
 		return "a shape that is not legal";
-	if (d->shape && d->reason != GSB_REASON_BOUNDED)
-		return "a shape for another reason than that it ends soon";
+	if (d->shape &&
+	    d->reason != (w->shapes[d->shape - 1].eighths ? GSB_REASON_INSIDE : GSB_REASON_BOUNDED))
+		return "a shape for another reason than that it ends soon, or leaves room";
 	if (d->part_ns > v->critical_wait_ns)
 		return "parts that last longer than a critical tenant is to wait";
 	if ((d->shape || d->reason == GSB_REASON_YIELDED) && w->claim->critical)

@@ -822,6 +822,70 @@ static void test_policy_is_offered_shapes_and_gets_the_one_that_it_names(void **
 	f->k.engine->scheduler.policy = &gsb_policy_fifo;
 }
 
+#define LIMITS (GSB_N_OFFERED - GSB_N_LIMITS) /* the first of them */
+
+/* As the view shows the only one. */
+static const struct gsb_work *work_in_flight(const struct fixture *f)
+{
+	const struct gsb_scheduler *s = &f->k.engine->scheduler;
+
+	return &s->flights[__builtin_ctz(~s->free_flights)].item->head->work;
+}
+
+/* It goes with blocks for half of the places of the device, and for that long the view says so. */
+static void test_policy_may_have_a_launch_with_a_part_of_its_blocks(void **state)
+{
+	static const struct gsb_policy policy = {
+		.name = "choosing", .reshapes = true, .decide = choose};
+	struct fixture *f = *state;
+	const struct kit_cmd *log = f->k.dev->log;
+
+	force(f, "");
+	f->k.engine->scheduler.policy = &policy;
+	choice = LIMITS + 1;
+	launch(f, 100000, 1);
+	assert_int_equal(offered[LIMITS].eighths, GSB_LIMIT_HALF);
+	assert_int_equal(log[1].grid[0], 132 * 32 / 2);
+	assert_int_equal(tiles_of(&log[1])->total, 100000);
+	assert_int_equal(work_in_flight(f)->eighths, GSB_LIMIT_HALF);
+	run_out(f);
+	choice = LIMITS + 3;
+	launch(f, 100000, 1);
+	assert_int_equal(log[3].grid[0], 132 * 32 * 6 / 8);
+	run_out(f);
+	choice = 0;
+	launch(f, 100000, 1);
+	assert_int_equal(work_in_flight(f)->eighths, 0);
+	run_out(f);
+	f->k.engine->scheduler.policy = &gsb_policy_fifo;
+}
+
+/* Only that, and only of launches that are known to be long: the others may go in runs. */
+static void test_policy_that_limits_is_offered_that_of_long_launches(void **state)
+{
+	static const struct gsb_policy policy = {
+		.name = "choosing", .predicts = true, .limits = true, .decide = choose};
+	struct fixture *f = *state;
+	const struct kit_device *d = f->k.dev;
+
+	force(f, "");
+	f->k.engine->scheduler.policy = &policy;
+	assert_int_equal(gsb_estimates_create(&f->k.engine->scheduler.estimates), 0);
+	choice = 0;
+	for (unsigned i = 0; i < 4; i++) {
+		const uint64_t end_ns = (i + 1) * 1000000;
+
+		launch(f, 10 + i / 2 * 100000, 1); /* twice one, and twice another */
+		assert_int_equal(n_offered, i == 3 ? GSB_N_LIMITS : 0);
+		kit_complete(f->k.dev, i, CUDA_SUCCESS, end_ns);
+		f->k.dev->done[d->n_done - 1].start_ns = end_ns - (i < 2 ? 1000 : 100000);
+		kit_settle(&f->k);
+	}
+	gsb_estimates_destroy(f->k.engine->scheduler.estimates);
+	f->k.engine->scheduler.estimates = NULL;
+	f->k.engine->scheduler.policy = &gsb_policy_fifo;
+}
+
 /* ---- a policy that has parts wait ---- */
 
 static bool has_to_wait;
@@ -1504,6 +1568,8 @@ int main(void)
 		CASE(test_form_that_loses_too_many_threads_is_not_used),
 		CASE(test_count_that_loses_threads_is_used_where_it_fits),
 		CASE(test_form_that_does_not_fit_an_sm_is_not_used),
+		CASE(test_policy_may_have_a_launch_with_a_part_of_its_blocks),
+		CASE(test_policy_that_limits_is_offered_that_of_long_launches),
 		CASE(test_policy_is_offered_shapes_and_gets_the_one_that_it_names),
 		CASE(test_slices_wait_while_the_policy_says_so),
 		CASE(test_launch_in_parts_may_have_to_wait_from_the_beginning),

@@ -229,6 +229,47 @@ static void test_on_is_of_the_company_and_of_what_is_shared(void **state)
 	assert_true(on(f, &w, 64, GSB_SMS_SHARED, 0) == 2000);
 }
 
+/* With a part of its blocks, or beside one with such, it is another thing: it says nothing of the launch as asked. */
+static void test_inside_is_of_the_parts_of_both(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_work w = kernel(1, 500);
+	struct gsb_run run = {.work = &w,
+			      .took_ns = 1200,
+			      .stay_ns = 1500,
+			      .block_ns = 10,
+			      .company = {.shared = true, .met = true, .code = 2}};
+
+	w.n_shapes = 1;
+	w.eighths = 4;
+	gsb_estimates_note(f->e, f->arch, &run);
+	run.company.mixed = true;
+	run.company.code = 0;
+	run.stay_ns = 2500;
+	gsb_estimates_note(f->e, f->arch, &run);
+	assert_true(gsb_estimates_inside(f->e, w.launch, 4, 0, 2).mean == 1500);
+	assert_true(gsb_estimates_inside(f->e, w.launch, 4, 0, 0).mean == 2000);
+	assert_int_equal(gsb_estimates_inside(f->e, w.launch, 4, 0, 3).n, 0);
+	assert_int_equal(gsb_estimates_inside(f->e, w.launch, 2, 0, 2).n, 0);
+	w.eighths = 0;
+	run.company = (struct gsb_company){.shared = true, .met = true, .code = 2, .eighths = 4};
+	gsb_estimates_note(f->e, f->arch, &run);
+	assert_true(gsb_estimates_inside(f->e, w.launch, 0, 4, 2).mean == 2500);
+	run.company.varied = true;
+	run.company.eighths = 0;
+	gsb_estimates_note(f->e, f->arch, &run);
+	w.eighths = 4;
+	run.company = (struct gsb_company){0};
+	gsb_estimates_note(f->e, f->arch, &run);
+	assert_int_equal(gsb_estimates_inside(f->e, w.launch, 4, 0, 0).n, 2); /* met nobody */
+	assert_int_equal(gsb_estimates_alone(f->e, w.launch).n, 0);
+	assert_int_equal(gsb_estimates_block(f->e, w.launch).n, 0);
+	assert_true(on(f, &w, 0, GSB_SMS_SHARED, 0) == 0);
+	assert_true(on(f, &w, 0, GSB_SMS_SHARED, 2) == 0);
+	assert_int_equal(say(f, &w).alone_ns, 0);
+	assert_int_equal(gsb_estimates_worth(f->e, f->arch, &run), 0);
+}
+
 static void test_beside_is_of_the_pair_on_the_same_sms(void **state)
 {
 	struct fixture *f = *state;
@@ -286,6 +327,21 @@ static void test_meet_one_kernel_from_the_beginning_is_named(void **state)
 	assert_int_equal(of_b.code, 1); /* its next launch */
 	gsb_company_meet(&of_b, &b, &of_c, &c);
 	assert_true(of_b.mixed && !of_b.code);
+}
+
+/* Launches of one kernel, of which one had all of its blocks and the next a part of them. */
+static void test_meet_another_part_of_the_blocks_is_varied(void **state)
+{
+	struct gsb_work a = on_sms(1, 0, 0), limited = a, b = on_sms(2, 0, 0);
+	struct gsb_company of_a = {0}, of_b = {0}, of_limited = {0};
+
+	limited.eighths = 4;
+	gsb_company_meet(&of_a, &limited, &of_b, &b);
+	assert_int_equal(of_b.eighths, 4);
+	gsb_company_meet(&of_b, &b, &of_limited, &limited);
+	assert_true(!of_b.varied && of_b.code == 1 && !of_limited.eighths);
+	gsb_company_meet(&of_b, &b, &of_a, &a);
+	assert_true(of_b.varied);
 }
 
 /* A million kernels that come once each do not push out one that comes always. */
@@ -506,9 +562,11 @@ int main(void)
 		CASE(test_on_part_is_kept_apart_from_the_whole),
 		CASE(test_block_is_what_it_was_there_or_at_most_its_round),
 		CASE(test_on_is_of_the_company_and_of_what_is_shared),
+		CASE(test_inside_is_of_the_parts_of_both),
 		CASE(test_beside_is_of_the_pair_on_the_same_sms),
 		CASE(test_meet_on_other_sms_is_company_that_is_not_met),
 		CASE(test_meet_one_kernel_from_the_beginning_is_named),
+		CASE(test_meet_another_part_of_the_blocks_is_varied),
 		CASE(test_note_of_a_million_kernels_keeps_what_is_used),
 		CASE(test_claim_share_goes_by_weight),
 		CASE(test_claim_demand_is_memory_over_time),

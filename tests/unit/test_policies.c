@@ -1006,12 +1006,14 @@ static void draw_parts(struct policy_kit *k, uint64_t seed)
 		w->kernel.n_blocks = 100000;
 		w->predicted = (struct gsb_prediction){1000000, 800000};
 	}
-	for (unsigned i = 0; i < k->view.n_claims; i++)
+	for (unsigned i = 0; i < k->view.n_claims; i++) {
+		k->claims[i].habits.limits = (seed + i) % 3;
 		k->claims[i].yield = (struct gsb_yield){
 			.wide_ns = seed % 3 ? k->view.now_ns - (seed + i) % 5 * 30000000 : 0,
 			.span_ns = 1000000,
 			.yielded_ns = seed % 7 * 1000000,
 		};
+	}
 }
 
 /* Of others nothing is decided while it could go. */

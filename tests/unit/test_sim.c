@@ -359,7 +359,7 @@ static uint64_t wait_for_two(const struct gsb_view *v)
 static const struct gsb_policy policy_shape = {
 	.name = "shape", .reshapes = true, .decide = in_shape, .yields_until = wait_for_two};
 
-static uint64_t makespan_in(const char *shape, const char *lines, bool resizes)
+static uint64_t makespan_of_shape(struct gsb_shape shape, const char *lines, bool resizes)
 {
 	struct gsb_workload l = parse(lines);
 	struct gsb_arch arch = one_sm();
@@ -369,14 +369,21 @@ static uint64_t makespan_in(const char *shape, const char *lines, bool resizes)
 	char why[200];
 	uint64_t ns;
 
-	wanted = (struct gsb_shape){0};
-	assert_int_equal(gsb_shape_parse(shape, &wanted), 0);
+	wanted = shape;
 	if (gsb_sim_run(&l, &p, &r, why, sizeof(why)))
 		fail_msg("%s", why);
 	ns = r.makespan_ns;
 	gsb_sim_finish(&r);
 	gsb_workload_finish(&l);
 	return ns;
+}
+
+static uint64_t makespan_in(const char *text, const char *lines, bool resizes)
+{
+	struct gsb_shape shape;
+
+	assert_int_equal(gsb_shape_parse(text, &shape), 0);
+	return makespan_of_shape(shape, lines, resizes);
 }
 
 /* Sixteen blocks, of which two fit: eight rounds. To fetch a block costs 400 ns. */
@@ -399,6 +406,18 @@ static void test_run_of_persistent_blocks_has_two_launches_at_a_time(void **stat
 	assert_int_equal(makespan_in("persistent:0:2", one, true), LATENCY + 8 * 1400);
 	assert_int_equal(makespan_in("persistent:0:4", one, true), LATENCY + 8 * 1400);
 	assert_int_equal(makespan_in("persistent:0:4", odd, true), LATENCY + 8 * 1400);
+}
+
+/* Half of two places is one, and three quarters are two. */
+static void test_run_of_limited_blocks_has_fewer_places(void **state)
+{
+	static const char one[] = HEAD LAUNCH(1, 1, 1) EIGHT "\n";
+	struct gsb_shape shape = {.form = GSB_SHAPE_PERSISTENT, .eighths = 4};
+
+	assert_int_equal(makespan_of_shape(shape, one, true), LATENCY + 16 * 1400);
+	shape.eighths = 6;
+	assert_int_equal(makespan_of_shape(shape, one, true), LATENCY + 8 * 1400);
+	assert_int_equal(makespan_of_shape(shape, one, false), LATENCY + 8 * 1000);
 }
 
 /* The second has one block, and comes when twelve of the first's fifteen are done, or launched. */
@@ -773,10 +792,11 @@ static struct gsb_workload loops(const char *a, const char *b, unsigned n)
 }
 
 /* Together, against one after the other. The policy has seen nothing before. */
-static double speedup(const char *a, const char *b, const struct gsb_policy *policy)
+static double speedup_of(const struct loop of[2], const struct gsb_policy *policy, bool resizes)
 {
-	struct gsb_workload l = loops(a, b, N_AGAIN);
-	struct gsb_sim_params p = {.arch = gsb_arch_find("h200"), .policy = policy};
+	struct gsb_workload l = loops_of(of, 2);
+	struct gsb_sim_params p = {
+		.arch = gsb_arch_find("h200"), .policy = policy, .resizes = resizes};
 	struct gsb_sim_result r;
 	char why[200];
 	double x;
@@ -784,11 +804,18 @@ static double speedup(const char *a, const char *b, const struct gsb_policy *pol
 	assert_int_equal(gsb_estimates_create(&p.estimates), 0);
 	if (gsb_sim_run(&l, &p, &r, why, sizeof(why)))
 		fail_msg("%s", why);
-	x = 2.0 * N_AGAIN * LAUNCH_NS / (double)r.makespan_ns;
+	x = ((double)of[0].n * of[0].ns + (double)of[1].n * of[1].ns) / (double)r.makespan_ns;
 	gsb_estimates_destroy(p.estimates);
 	gsb_sim_finish(&r);
 	gsb_workload_finish(&l);
 	return x;
+}
+
+static double speedup(const char *a, const char *b, const struct gsb_policy *policy)
+{
+	const struct loop of[] = {{a, N_AGAIN, BLOCKS, LAUNCH_NS}, {b, N_AGAIN, BLOCKS, LAUNCH_NS}};
+
+	return speedup_of(of, policy, false);
 }
 
 static void test_coreside_parts_memory_from_arithmetic(void **state)
@@ -801,6 +828,64 @@ static void test_coreside_without_anything_to_gain_is_not_behind(void **state)
 {
 	assert_true(speedup(ARITHMETIC, ARITHMETIC, &gsb_policy_coreside) > 0.99);
 	assert_true(speedup(MEMORY, MEMORY, &gsb_policy_coreside) > 0.99);
+}
+
+/* ---- inside the SMs ---- */
+
+#define CHASE  "unit=chain want=2600000"
+#define GATHER "unit=l2 want=2200000"
+#define SFU    "unit=sfu want=1900000" /* with half of its blocks as fast */
+#define FMA    "unit=dense want=1900000"
+
+/* Two of which each keeps the device full for two seconds, where launches may be had with a part of their blocks against where they may not. */
+static void inside(const char *a, const char *b, double *with, double *without)
+{
+	const struct loop of[] = {{a, 600, BLOCKS, 3500000}, {b, 600, BLOCKS, 3500000}};
+
+	*with = speedup_of(of, &gsb_policy_coreside, true);
+	*without = speedup_of(of, &gsb_policy_coreside, false);
+	printf("    %s beside %s: %.3f inside the SMs, %.3f on parts\n", a, b, *with, *without);
+}
+
+static void test_coreside_shares_inside_the_sms_where_units_differ(void **state)
+{
+	static const char *const pairs[][2] = {{GATHER, FMA}, {CHASE, SFU}, {MEMORY, SFU}};
+	double with, without;
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(pairs); i++) {
+		inside(pairs[i][0], pairs[i][1], &with, &without);
+		assert_true(with >= 1.8);
+		assert_true(without < 1.5);
+	}
+}
+
+/* Arithmetic starves who reads the memory, and the L1 who reads the L2: it is tried, and left. */
+static void test_coreside_leaves_the_sms_where_that_loses(void **state)
+{
+	static const char *const pairs[][2] = {
+		{MEMORY, FMA}, {MEMORY, ARITHMETIC}, {GATHER, "unit=l1 want=1900000"}};
+	double with, without;
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(pairs); i++) {
+		inside(pairs[i][0], pairs[i][1], &with, &without);
+		assert_true(with != without); /* it was tried, */
+		assert_true(with > 0.985 * without);
+		assert_true(with > 1.25);
+	}
+}
+
+/* Nothing else becomes of those that want the same unit, nor of what is brief. */
+static void test_coreside_tries_nothing_inside_the_sms_for_one_unit(void **state)
+{
+	const struct loop brief[] = {{GATHER, 50, BLOCKS, 3500000}, {FMA, 50, BLOCKS, 3500000}};
+	double with, without;
+
+	inside(SFU, SFU, &with, &without);
+	assert_true(with == without);
+	inside(MEMORY, MEMORY, &with, &without);
+	assert_true(with == without);
+	assert_true(speedup_of(brief, &gsb_policy_coreside, true) ==
+		    speedup_of(brief, &gsb_policy_coreside, false));
 }
 
 /* ---- weights ---- */
@@ -1606,6 +1691,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_coreside_parts_memory_from_arithmetic),
 		cmocka_unit_test(test_coreside_without_anything_to_gain_is_not_behind),
+		cmocka_unit_test(test_coreside_shares_inside_the_sms_where_units_differ),
+		cmocka_unit_test(test_coreside_leaves_the_sms_where_that_loses),
+		cmocka_unit_test(test_coreside_tries_nothing_inside_the_sms_for_one_unit),
 		cmocka_unit_test(test_best_has_the_long_one_first),
 		cmocka_unit_test(test_best_waits_for_what_will_come),
 		cmocka_unit_test(test_best_is_never_behind_fifo),
@@ -1646,6 +1734,7 @@ int main(void)
 		cmocka_unit_test(test_run_on_a_slower_clock_takes_longer),
 		cmocka_unit_test(test_run_of_slices_is_one_after_the_other),
 		cmocka_unit_test(test_run_of_persistent_blocks_has_two_launches_at_a_time),
+		cmocka_unit_test(test_run_of_limited_blocks_has_fewer_places),
 		cmocka_unit_test(test_run_of_parts_waits_where_the_policy_says_so),
 		cmocka_unit_test(test_run_of_a_policy_that_holds_all_is_forced_on),
 		cmocka_unit_test(test_run_decides_when_a_hold_ends),

@@ -79,6 +79,7 @@ enum {
 	OPT_CRITICAL_SMS,
 	OPT_CRITICAL_WAIT,
 	OPT_CRITICAL_PERCENT,
+	OPT_RESIZE,
 	OPT_GPU_LOOP
 };
 
@@ -120,6 +121,7 @@ static const struct argp_option options[] = {
 	 "brokers launch in proven shapes, and have the key of that name (default: as asked)", 2},
 	{"critical-sms-percent", OPT_CRITICAL_PERCENT, "N", 0,
 	 "brokers keep so many of the SMs free for critical tenants (default: 12)", 2},
+	{"resize", OPT_RESIZE, NULL, 0, "brokers launch in proven shapes (default: as asked)", 2},
 	{"gpu-loop", OPT_GPU_LOOP, "FILE", 0, "the tenants' program", 2},
 	{0},
 };
@@ -320,6 +322,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
 	case OPT_CRITICAL_PERCENT:
 		c->site.critical_sms_percent = count_of(state, "critical-sms-percent", arg, 1, 90);
 		return 0;
+	case OPT_RESIZE: c->site.resizes = true; return 0;
 	case OPT_GPU_LOOP: c->loops.path = arg; return 0;
 	case ARGP_KEY_ARG: argp_error(state, "'%s' is no option", arg); return 0;
 	case ARGP_KEY_END: fill_in(c, state); return 0;

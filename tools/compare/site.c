@@ -158,7 +158,7 @@ FILE *gsb_site_begin_conf(const struct gsb_bench_site *s, const char *policy)
 	}
 	/* However slow this machine is, nobody is charged: that would not repeat. An engine stays warm. */
 	fprintf(f, "[broker]\nidle_timeout_ms = 0\n");
-	if (s->critical_wait_us)
+	if (s->resizes || s->critical_wait_us)
 		fprintf(f, "[resize]\nmode = safe\n");
 	fprintf(f, "[device \"%s\"]\npolicy = %s\ncritical_wait_us = %u\n", s->device, policy,
 		s->critical_wait_us);

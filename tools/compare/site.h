@@ -29,7 +29,8 @@ struct gsb_bench_site {
 	const char *device;
 	bool is_real;		       /* a GPU */
 	unsigned critical_sms_percent, /* of brokers; 0: the usual */
-		critical_wait_us; /* of brokers, with launches in proven shapes; 0: launches are as asked */
+		critical_wait_us; /* of brokers, with launches in proven shapes; 0: there is none */
+	bool resizes;		  /* launches in proven shapes in any case; else as asked */
 	char dir[64];		  /* scratch */
 	struct gsb_mps mps;
 };

@@ -151,9 +151,10 @@ static const char *reason_text(unsigned reason)
 		"in parts that end soon, so that a critical tenant has all SMs when it comes",
 		"kept off the SMs of a critical tenant: it cannot be had in parts that end soon",
 		"a critical tenant had all SMs",
-		"it would have ended behind its deadline if others had gone before it"};
+		"it would have ended behind its deadline if others had gone before it",
+		"on all SMs beside another, one of the two with a part of its blocks"};
 
-	static_assert(GSB_ARRAY_LEN(texts) == GSB_TRACE_REASON_DEADLINE + 1, "each has a text");
+	static_assert(GSB_ARRAY_LEN(texts) == GSB_TRACE_REASON_INSIDE + 1, "each has a text");
 
 	return reason < GSB_ARRAY_LEN(texts) ? texts[reason] : "for a reason not known here";
 }
@@ -178,7 +179,9 @@ static void explain_form(const struct gsb_traced_op *op)
 	       op->n_blocks, plural(op->n_blocks), op->threads_after);
 	if (op->form == GSB_TRACE_FORM_SLICE && op->n_parts)
 		printf("; %u slice%s", op->n_parts, plural(op->n_parts));
-	if (op->form == GSB_TRACE_FORM_PERSISTENT && op->n_parts)
+	if (op->form == GSB_TRACE_FORM_PERSISTENT && op->reason == GSB_TRACE_REASON_INSIDE)
+		printf("; in %u eighths of the places that it would fill", op->n_parts);
+	else if (op->form == GSB_TRACE_FORM_PERSISTENT && op->n_parts)
 		printf("; each ends after %u tile%s", op->n_parts, plural(op->n_parts));
 	if (op->part_ns) {
 		printf(", so in ");

@@ -76,8 +76,9 @@ struct gsb_traced_op {
 	int32_t result;
 	uint64_t n_blocks, n_blocks_after, n_instructions;
 	uint64_t bytes, waits_for;
-	uint64_t after;	  /* serial: its program had waited for that one of its own; 0: for none */
-	uint32_t n_parts; /* of the form: slices, or tiles that a block does */
+	uint64_t after; /* serial: its program had waited for that one of its own; 0: for none */
+	uint32_t
+		n_parts; /* of the form: slices, tiles that a block does, or eighths of its places */
 	uint64_t decision, beside[4], predicted_ns, part_ns;
 	uint64_t posted_real_ns, queued_real_ns, completed_real_ns;
 	uint64_t hold_not_before_ns, hold_until; /* of the last hold, as of held */

@@ -323,6 +323,8 @@ static void plan(struct gsb_course *c, const struct gsb_item *item, struct gsb_s
 		uint64_t n =
 			shape->n_blocks ? shape->n_blocks : places(item, GSB_SHAPE_PERSISTENT, sms);
 
+		if (!shape->n_blocks && shape->eighths)
+			n = gsb_div_up(n * shape->eighths, 8);
 		c->total = n_blocks(l);
 		shape->n_blocks = (uint32_t)(n < c->total ? n : c->total);
 		c->each =

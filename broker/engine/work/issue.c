@@ -45,7 +45,8 @@ static_assert(GSB_ISSUE == (int)GSB_TRACE_VERDICT_ISSUE &&
 		      GSB_REASON_RESERVED == (int)GSB_TRACE_REASON_RESERVED &&
 		      GSB_REASON_RUN == (int)GSB_TRACE_REASON_RUN &&
 		      GSB_REASON_CAP == (int)GSB_TRACE_REASON_CAP &&
-		      GSB_REASON_DEADLINE == (int)GSB_TRACE_REASON_DEADLINE,
+		      GSB_REASON_DEADLINE == (int)GSB_TRACE_REASON_DEADLINE &&
+		      GSB_REASON_INSIDE == (int)GSB_TRACE_REASON_INSIDE,
 	      "policy.h and events.def list the same reasons");
 static_assert(GSB_SHAPE_RESHAPE == (int)GSB_TRACE_FORM_RESHAPE &&
 		      GSB_SHAPE_SLICE == (int)GSB_TRACE_FORM_SLICE &&
@@ -288,6 +289,7 @@ static void note_item(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb_
 	item->flight = f;
 	item->issued_ns = now_ns;
 	gsb_work_issued(w, d, now_ns);
+	w->eighths = f->course.shape.form == GSB_SHAPE_PERSISTENT ? f->course.shape.eighths : 0;
 	if (w->kind == GSB_WORK_KERNEL) {
 		if (s->estimates)
 			note_company(s, f);
@@ -363,7 +365,9 @@ static inline void list_issue(const struct gsb_item *item, const struct gsb_flig
 	to->cut = cut;
 	if (gsb_unlikely(form | cut)) {
 		to->n_blocks = gsb_item_n_blocks(item);
-		to->n_parts = form == GSB_SHAPE_SLICE ? shape->n_slices : shape->max_tiles;
+		to->n_parts = form == GSB_SHAPE_SLICE ? shape->n_slices
+			      : shape->max_tiles      ? shape->max_tiles
+						      : shape->eighths;
 	}
 }
 

@@ -8,6 +8,7 @@
 #include "base/compiler.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/tenant/tenant.h"
+#include "broker/policy/claim.h"
 #include "broker/policy/cut.h"
 #include "broker/policy/estimate.h"
 
@@ -56,6 +57,15 @@ static void describe_kernel(const struct gsb_item *item, struct gsb_work *w)
 }
 
 #define OFFERED ((1u << GSB_N_OFFERED) - 1)
+#define OTHERS	((1u << (GSB_N_OFFERED - GSB_N_LIMITS)) - 1)
+
+/* Of all shapes those that the policy may name for it. */
+static uint32_t offered(const struct gsb_policy *p, const struct gsb_work *w)
+{
+	if (p->reshapes)
+		return OFFERED;
+	return p->limits && w->predicted.alone_ns >= GSB_LONG_NS ? OFFERED & ~OTHERS : 0;
+}
 
 /* Of the cuts that are admitted the one that it had better have: the work is shown as it will be launched. */
 static void cut(const struct gsb_item *item, struct gsb_head *h, uint32_t admitted)
@@ -94,11 +104,10 @@ static GSB_NOINLINE void offer(const struct gsb_item *item, struct gsb_head *h)
 		return;
 	admitted = gsb_facts_admitted(t, item->fn, &item->cmd.launch, gsb_shapes,
 				      GSB_ARRAY_LEN(gsb_shapes));
-	if (item->scheduler->policy->reshapes) {
-		h->work.shapes = h->shapes;
-		for (uint32_t left = admitted & OFFERED; left; left &= left - 1)
-			h->shapes[h->work.n_shapes++] = gsb_shapes[__builtin_ctz(left)];
-	}
+	h->work.shapes = h->shapes;
+	for (uint32_t left = admitted & offered(item->scheduler->policy, &h->work); left;
+	     left &= left - 1)
+		h->shapes[h->work.n_shapes++] = gsb_shapes[__builtin_ctz(left)];
 	if (h->work.predicted.alone_ns >= GSB_CUT_WORTH_NS)
 		cut(item, h, admitted);
 	if (h->cut.form != GSB_SHAPE_AS_ASKED)
