@@ -17,10 +17,19 @@
 #define PARAMS_ALIGN 16
 #define ONE_IS_OLD   256 /* chains sent since: another kernel that comes alone may have its graph */
 
+/* A kernel of a graph, as the driver was told last. */
+struct node {
+	CUgraphNode node;
+	CUfunction function; /* NULL: it is not known what it has */
+	struct cuda_geometry geometry;
+	uint8_t *params;
+	uint32_t params_bytes;
+};
+
 struct cuda_graph {
 	CUgraph graph;
 	CUgraphExec exec;
-	CUgraphNode nodes[CUDA_CHAIN_MAX];
+	struct node nodes[CUDA_CHAIN_MAX];
 	unsigned n;
 	uint64_t sequence;   /* of its kernels and geometries; 0: of none */
 	unsigned n_unloaded; /* when it was made */
@@ -118,8 +127,41 @@ static CUDA_KERNEL_NODE_PARAMS node_of(struct cuda_params *params, const struct 
 	};
 }
 
+/* Where there is no memory for that, it is set again the next time. */
+static void remember(struct node *n, const struct gsb_cmd_launch *l)
+{
+	uint32_t bytes = l->function->params_bytes;
+	uint8_t *params = n->params;
+
+	if (bytes && bytes != n->params_bytes)
+		params = realloc(n->params, bytes);
+	if (bytes && !params)
+		return;
+	n->params = params;
+	n->params_bytes = bytes ? bytes : n->params_bytes;
+	if (bytes)
+		memcpy(params, l->params, bytes);
+	memcpy(n->geometry.grid, l->grid, sizeof(l->grid));
+	memcpy(n->geometry.block, l->block, sizeof(l->block));
+	n->geometry.smem_bytes = l->smem_bytes;
+	n->function = l->function->function;
+}
+
+/* To set a kernel of a long chain costs as much as all else about it. Its function says how many parameters it has. */
+static bool is_as_set(const struct node *n, const struct gsb_cmd_launch *l)
+{
+	uint32_t bytes = l->function->params_bytes;
+
+	return n->function == l->function->function && n->geometry.smem_bytes == l->smem_bytes &&
+	       !memcmp(n->geometry.grid, l->grid, sizeof(l->grid)) &&
+	       !memcmp(n->geometry.block, l->block, sizeof(l->block)) &&
+	       (!bytes || !memcmp(n->params, l->params, bytes));
+}
+
 static void destroy(struct cuda_device *dev, struct cuda_graph *g)
 {
+	for (unsigned i = 0; i < g->n; i++)
+		free(g->nodes[i].params);
 	if (g->exec)
 		cuda_note(dev, dev->cu.cuGraphExecDestroy(g->exec));
 	if (g->graph)
@@ -138,7 +180,7 @@ static CUresult add_mark(struct cuda_device *dev, struct cuda_graph *g)
 	};
 	CUgraphNode node;
 
-	return dev->cu.cuGraphAddMemsetNode(&node, g->graph, &g->nodes[g->n - 1], 1, &mark,
+	return dev->cu.cuGraphAddMemsetNode(&node, g->graph, &g->nodes[g->n - 1].node, 1, &mark,
 					    dev->ctx);
 }
 
@@ -150,8 +192,11 @@ static CUresult fill(struct cuda_device *dev, struct cuda_graph *g, const struct
 		struct cuda_params params;
 		const CUDA_KERNEL_NODE_PARAMS node = node_of(&params, &l[i]);
 
-		result = dev->cu.cuGraphAddKernelNode_v2(&g->nodes[i], g->graph,
-							 i ? &g->nodes[i - 1] : NULL, i > 0, &node);
+		result = dev->cu.cuGraphAddKernelNode_v2(&g->nodes[i].node, g->graph,
+							 i ? &g->nodes[i - 1].node : NULL, i > 0,
+							 &node);
+		if (!result)
+			remember(&g->nodes[i], &l[i]);
 	}
 	if (!result && g->mark != CUDA_NO_MARK)
 		result = add_mark(dev, g);
@@ -240,16 +285,27 @@ static struct cuda_graph *take(struct cuda_device *dev, const struct want *w)
 
 /* ---- sending ---- */
 
+static CUresult set_node(struct cuda_device *dev, struct cuda_graph *g, struct node *n,
+			 const struct gsb_cmd_launch *l)
+{
+	struct cuda_params params;
+	const CUDA_KERNEL_NODE_PARAMS node = node_of(&params, l);
+	CUresult result;
+
+	n->function = NULL;
+	result = dev->cu.cuGraphExecKernelNodeSetParams_v2(g->exec, n->node, &node);
+	if (!result)
+		remember(n, l);
+	return result;
+}
+
 static CUresult set(struct cuda_device *dev, struct cuda_graph *g, const struct gsb_cmd_launch *l)
 {
 	CUresult result = CUDA_SUCCESS;
 
-	for (unsigned i = 0; i < g->n && !result; i++) {
-		struct cuda_params params;
-		const CUDA_KERNEL_NODE_PARAMS node = node_of(&params, &l[i]);
-
-		result = dev->cu.cuGraphExecKernelNodeSetParams_v2(g->exec, g->nodes[i], &node);
-	}
+	for (unsigned i = 0; i < g->n && !result; i++)
+		if (!is_as_set(&g->nodes[i], &l[i]))
+			result = set_node(dev, g, &g->nodes[i], &l[i]);
 	return result;
 }
 

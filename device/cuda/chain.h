@@ -3,7 +3,7 @@
  *
  * A launch takes NVIDIA's driver 2.7 us, a kernel of a graph a tenth of that, and the GPU goes from one kernel of a graph to the next in less time than
  * from one launch to the next (doc/results/2026-11-26-chains-h100.txt). A graph is kept, and serves whatever comes in its length: its kernels get the parameters of
- * the launches that it is sent for, and where these are other kernels or geometries, those, too, which takes longer. So of those that are
+ * the launches that it is sent for, where they have others, and where these are other kernels or geometries, those, too, which takes longer. So of those that are
  * not under way the one of the same sequence is taken, if there is one.
  *
  * In a chain goes a launch that the driver cannot refuse: in a size of blocks in which it has taken the kernel before. One

@@ -469,6 +469,11 @@ static void test_a_refused_graph_becomes_launches(void **state)
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(calls) - r->timed; i++) {
 		unsigned before = fake.calls("cuLaunchKernel");
 
+		if (!strcmp(calls[i],
+			    "cuGraphExecKernelNodeSetParams_v2")) { /* of one that is there */
+			run(r, 8, 0x55, 1 + i);
+			collect(r);
+		}
 		fake.inject(calls[i], 1, CUDA_ERROR_OUT_OF_MEMORY);
 		run(r, 8, 0x55, 1 + i);
 		collect(r);
@@ -544,7 +549,9 @@ static void test_code_does_not_go_while_a_graph_is_set(void **state)
 	collect(r);
 	run(r, 4, 0xf, 2);
 	collect(r);
-	assert_int_equal(fake.calls("cuGraphExecKernelNodeSetParams_v2"), 8);
+	run(r, 4, 0xf, 2);
+	collect(r);
+	assert_int_equal(fake.calls("cuGraphExecKernelNodeSetParams_v2"), 4);
 	assert_int_equal(n_open, 0);
 	cuda_chain_forget((struct cuda_device *)r->dev);
 	assert_int_equal(pthread_mutex_trylock(lock), 0);
@@ -585,6 +592,73 @@ static void test_a_launch_that_is_waited_for_takes_two_calls(void **state)
 	}
 	assert_int_equal(count_calls() - before, 10 * 2);
 	check_value(r);
+}
+
+/* The same parameters each time: those of each other kernel are given anew when they are others, or another's. */
+static void test_what_a_graph_has_is_not_set_again(void **state)
+{
+	struct {
+		uint64_t p;
+		uint32_t k, pad;
+		uint64_t z;
+	} args = {.k = 7};
+	struct rig *r = *state;
+	struct gsb_cmd cmd = {.kind = GSB_CMD_LAUNCH,
+			      .launch = {.grid = {1, 1, 1},
+					 .block = {32, 1, 1},
+					 .params = &args,
+					 .params_bytes = sizeof(args)}};
+	unsigned n_set = fake.calls("cuGraphExecKernelNodeSetParams_v2");
+
+	warm(r);
+	args.p = r->at;
+	for (unsigned round = 0; round < 6; round++) {
+		args.k = round < 3 ? 7 : 8;
+		for (unsigned i = 0; i < 4; i++) {
+			cmd.launch.function = i & 1 ? r->five : r->three;
+			set_timed(r, cmd.launch.function);
+			r->value = r->value * (i & 1 ? 5 : 3) + args.k;
+			issue(r, r->queue, cmd, i < 3);
+		}
+		collect(r);
+	}
+	assert_int_equal(fake.calls("cuGraphExecKernelNodeSetParams_v2") - n_set, 4);
+	check_value(r);
+}
+
+/* All of that length are there: one gets another grid, of kernels that have no parameters. */
+static void test_a_graph_gets_other_grids(void **state)
+{
+	static struct gsb_function_info info;
+	struct rig *r = *state;
+	struct gsb_cmd cmd = {.kind = GSB_CMD_LAUNCH,
+			      .launch = {.grid = {1, 1, 1}, .block = {1, 1, 1}}};
+	uint64_t at, size;
+	uint32_t count = 0, sum = 1;
+	char log[256] = "";
+
+	assert_int_equal(r->ops->function_get(r->module, "bare", &cmd.launch.function, &info), 0);
+	assert_int_equal(r->ops->function_prepare(cmd.launch.function, log, sizeof(log)), 0);
+	assert_int_equal(r->ops->global_get(r->module, "count", &at, &size), 0);
+	issue(r, r->queue, cmd, false);
+	for (uint32_t n = 1; n <= CUDA_CHAIN_GRAPHS + 8; n++) {
+		cmd.launch.grid[0] = n;
+		for (unsigned i = 0; i < 2; i++) {
+			set_timed(r, cmd.launch.function);
+			issue(r, r->queue, cmd, !i);
+			sum += n;
+		}
+		collect(r);
+	}
+	issue(r, r->queue,
+	      (struct gsb_cmd){.kind = GSB_CMD_COPY,
+			       .copy = {.dst = (uint64_t)(uintptr_t)&count,
+					.src = at,
+					.width = sizeof(count),
+					.height = 1}},
+	      false);
+	collect(r);
+	assert_int_equal(count, sum);
 }
 
 /* An event behind the graph would come after its mark, and not be there when it is asked. */
@@ -687,7 +761,7 @@ static void test_a_queue_goes_on_from_the_number_of_the_one_before(void **state)
 	unsigned n;
 
 	warm(r);
-	for (unsigned i = 0; i < 5; i++) {
+	for (unsigned i = 0; i < 20; i++) {
 		launch(r, r->three, 1, false);
 		collect(r);
 	}
@@ -695,9 +769,9 @@ static void test_a_queue_goes_on_from_the_number_of_the_one_before(void **state)
 	assert_int_equal(r->ops->queue_create(r->dev, 0, GSB_ALL_SMS, &r->queue), 0);
 	n = fake.live(FAKE_EXEC);
 	fake.run(false);
-	run(r, 4, 0xf, 1);
-	run(r, 4, 0xf, 1);
-	assert_int_equal(fake.live(FAKE_EXEC), n + 2);
+	for (unsigned i = 0; i < 3; i++)
+		run(r, 4, 0xf, 1);
+	assert_int_equal(fake.live(FAKE_EXEC), n + 3);
 	fake.run(true);
 	collect(r);
 	check_value(r);
@@ -799,6 +873,8 @@ int main(void)
 		RIGGED(test_graphs_of_code_that_has_gone_are_made_anew),
 		RIGGED(test_code_does_not_go_while_a_graph_is_set),
 		ONLY(test_a_launch_that_is_waited_for_takes_two_calls, untimed),
+		RIGGED(test_what_a_graph_has_is_not_set_again),
+		RIGGED(test_a_graph_gets_other_grids),
 		ONLY(test_a_timed_launch_has_its_events_and_its_word, timed),
 		ONLY(test_only_the_last_graph_of_those_that_end_together_has_a_mark, untimed),
 		ONLY(test_a_chain_that_does_not_end_last_has_no_mark, untimed),
