@@ -118,7 +118,7 @@ struct lane {
 	unsigned n_users;
 	bool is_kept;		       /* one of them is nobody yet: backing_create asks it */
 	uint64_t n_calls;	       /* said so far */
-	uint64_t sent_ns;	       /* the last that wants an answer */
+	uint64_t woken_ns;	       /* the last that it was sent when it had nothing left */
 	struct lane_request *requests; /* in the order of the calls */
 	struct lane_unsent *unsent, **unsent_end;
 	struct lane_flight *flights;

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "device/lanes/lane.h"
 #include "device/lanes/lanes.h"
 #include "device/lanes/table.h"
@@ -482,6 +483,32 @@ static void test_lane_that_dies_with_calls_fails_its_space_alone(void **state)
 	expect_end_beside(*state, SIGKILL);
 }
 
+/* To sleep would cost more than what was sent takes; but it is not waited for for long. */
+static void test_engine_stays_awake_for_what_was_just_sent(void **state)
+{
+	struct rig *rig = *state;
+	uint64_t addr, from = 0, to = UINT64_MAX;
+	bool awake = false;
+
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &addr), 0);
+	stop(rig->space[0]->lane);
+	fill(rig, 0, addr, 0);
+	while (rig->raw->stay_awake(rig->dev))
+		;
+	kill(rig->space[0]->lane->pid, SIGCONT);
+	assert_int_equal(collect(rig).cookie, 0);
+	for (uint64_t i = 1; to - from > 15000; i++) { /* until this thread was not kept from it */
+		while (atomic_load(&rig->space[0]->lane->page->lively))
+			usleep(PATIENT_PAUSE_US);
+		from = gsb_clock_ns();
+		fill(rig, 0, addr, i);
+		awake = rig->raw->stay_awake(rig->dev);
+		to = gsb_clock_ns();
+		assert_int_equal(collect(rig).cookie, i);
+	}
+	assert_true(awake);
+}
+
 /* Nobody waits for it: it is ended all the same. */
 static void expect_dead(struct rig *rig, const struct lane *l)
 {
@@ -806,6 +833,7 @@ int main(int argc, char **argv)
 		ON_LANES(test_stopped_lane_keeps_nobody_and_loses_nothing),
 		ON_LANES(test_stopped_lane_is_ended_and_fails_its_space_alone),
 		ON_LANES(test_lane_that_dies_with_calls_fails_its_space_alone),
+		ON_LANES(test_engine_stays_awake_for_what_was_just_sent),
 		ON_LANES(test_lane_that_hangs_with_what_nobody_waits_for_is_ended),
 		ON_LANES(test_lane_that_hangs_with_a_kernel_is_ended),
 		ON_LANES(test_lane_that_hangs_in_a_load_is_ended),
