@@ -450,6 +450,27 @@ static void test_stopped_lane_keeps_nobody_and_loses_nothing(void **state)
 	assert_null(rig->space[0]->lane->unsent);
 }
 
+/* There is room for what is short, and none for what was said before it. */
+static void test_what_had_no_room_is_not_overtaken(void **state)
+{
+	static const char long_name[30000];
+	const struct lane_call call = {
+		.op = LANE_global_get, .in = long_name, .in_bytes = sizeof(long_name)};
+	struct rig *rig = *state;
+	struct lane *l = rig->space[0]->lane;
+	uint64_t addr;
+
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &addr), 0);
+	stop(l);
+	while (!l->unsent)
+		assert_int_equal(lane_tell(l, &call), 0);
+	fill(rig, 0, addr, 1);
+	assert_non_null(l->unsent->next);
+	kill(l->pid, SIGCONT);
+	assert_int_equal(collect(rig).cookie, 1);
+	assert_null(l->unsent);
+}
+
 /* Whatever it was told: its neighbour goes on meanwhile, and who asked it has its error. */
 static void expect_end_beside(struct rig *rig, int signal)
 {
@@ -831,6 +852,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_table_forgets_children_with_their_parent),
 		ON_LANES(test_lane_that_is_killed_fails_its_space_alone),
 		ON_LANES(test_stopped_lane_keeps_nobody_and_loses_nothing),
+		ON_LANES(test_what_had_no_room_is_not_overtaken),
 		ON_LANES(test_stopped_lane_is_ended_and_fails_its_space_alone),
 		ON_LANES(test_lane_that_dies_with_calls_fails_its_space_alone),
 		ON_LANES(test_engine_stays_awake_for_what_was_just_sent),
