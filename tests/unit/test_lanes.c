@@ -696,11 +696,11 @@ static pid_t any_idle(struct rig *rig)
 
 static pid_t await_idle(struct rig *rig)
 {
-	struct lane *l;
+	pid_t pid;
 
-	while (lane_pool_any(to_lanes(rig->dev), &l) == -EINPROGRESS)
+	while (!(pid = any_idle(rig)))
 		await_news(rig);
-	return any_idle(rig);
+	return pid;
 }
 
 /* MPS has told them of it, whoever will have them. */
