@@ -113,6 +113,13 @@ static int send_fd(struct lane *l, int fd)
 	return gsb_channel_send(l->slots[0].fd, &m, &fd, 1);
 }
 
+/* It has taken all, and may have been asleep since. */
+static bool is_drained(const struct lane *l)
+{
+	return atomic_load_explicit(&l->page->cmd_head, memory_order_relaxed) ==
+	       atomic_load_explicit(&l->page->cmd_tail, memory_order_relaxed);
+}
+
 /* False: there is no room now, be it in the ring or, for the descriptor, in the socket. */
 static bool put(struct lane *l, const struct lane_cmd *c, const void *tail, uint32_t n, int fd)
 {
@@ -120,6 +127,8 @@ static bool put(struct lane *l, const struct lane_cmd *c, const void *tail, uint
 
 	if (!room || (c->has_fd && send_fd(l, fd) == -EAGAIN))
 		return false;
+	if (is_drained(l))
+		l->woken_ns = gsb_clock_ns();
 	*room = *c;
 	if (n)
 		memcpy(room + 1, tail, n);
@@ -354,7 +363,6 @@ static int ask_first(struct lane *l, const struct gsb_space *of, const struct la
 	DL_APPEND(l->requests, r);
 	if (err)
 		free_request(l, r);
-	l->sent_ns = gsb_clock_ns();
 	return err ? err : -EINPROGRESS;
 }
 

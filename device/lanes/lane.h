@@ -118,7 +118,7 @@ struct lane {
 	unsigned n_users;
 	bool is_kept;		       /* one of them is nobody yet: backing_create asks it */
 	uint64_t n_calls;	       /* said so far */
-	uint64_t sent_ns;	       /* the last that wants an answer */
+	uint64_t woken_ns;	       /* the last that it was sent when it had nothing left */
 	struct lane_request *requests; /* in the order of the calls */
 	struct lane_unsent *unsent, **unsent_end;
 	struct lane_flight *flights;
@@ -179,8 +179,6 @@ int lane_pool_start(struct lanes_device *dev, unsigned n_spare, char *err, size_
 void lane_pool_stop(struct lanes_device *dev); /* no lane is in use */
 /* -EINPROGRESS: none is ready, event_fd tells. Else -errno: none could be started; the log says why. */
 int lane_pool_take(struct lanes_device *dev, struct lane **out);
-/* One that nobody uses yet, which the engine's thread may ask something meanwhile. As take, but that it may be another one next time. */
-int lane_pool_any(struct lanes_device *dev, struct lane **out);
 /* From now on, until none of them has anything to do, its thread looks whether they do it. Any thread. */
 void lane_pool_watch(struct lanes_device *dev);
 /* Whether some that nobody uses any more are still there, with what they had of the device. */

@@ -673,7 +673,7 @@ static int lanes_cluster_size(struct gsb_device *dev, const struct gsb_cmd_launc
 	return ask_launch(LANE_cluster_size, l, n);
 }
 
-/* Who has no lane yet has one asked that is to be somebody's. */
+/* Who has no lane yet has one for so long. */
 static int lanes_tensor_map(struct gsb_device *base, uint64_t owner, const struct gsb_tensor_map *m,
 			    uint64_t words[GSB_TENSOR_MAP_WORDS])
 {
@@ -683,10 +683,19 @@ static int lanes_tensor_map(struct gsb_device *base, uint64_t owner, const struc
 				 .in_bytes = sizeof(*m),
 				 .out = words,
 				 .out_bytes = GSB_TENSOR_MAP_WORDS * sizeof(*words)};
-	struct lane *l = lane_of(dev, owner);
-	int err = l ? 0 : lane_pool_any(dev, &l);
+	struct lane *l;
+	int err = find_lane(dev, owner, &l);
 
-	return err ? err : ask(l, NULL, &call);
+	if (err)
+		return err;
+	err = ask(l, NULL, &call);
+	if (err == -EINPROGRESS) {
+		go_on_asking(l);
+		return err;
+	}
+	has_answered(l);
+	lanes_drop(l);
+	return err;
 }
 
 /* ---- what kernels say, and what they may have ---- */

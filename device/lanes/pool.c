@@ -558,16 +558,6 @@ int lane_pool_take(struct lanes_device *dev, struct lane **out)
 	return err;
 }
 
-int lane_pool_any(struct lanes_device *dev, struct lane **out)
-{
-	int err;
-
-	pthread_mutex_lock(&dev->pool.lock);
-	err = find_ready(&dev->pool, out);
-	pthread_mutex_unlock(&dev->pool.lock);
-	return err;
-}
-
 bool lane_pool_is_ending(struct lanes_device *dev)
 {
 	bool any = false;

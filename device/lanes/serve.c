@@ -251,9 +251,15 @@ static bool is_asked_for_life(const struct lane_server *s)
 	       atomic_load_explicit(&s->page->pong, memory_order_relaxed);
 }
 
+/* What is in the ring counts as on its way until it is known what has become of it: no moment at which it looks as if there were nothing. */
+static void show_work(struct lane_server *s, bool takes)
+{
+	atomic_store_explicit(&s->page->n_in_flight, s->n_in_flight + takes, memory_order_release);
+}
+
 static void show_life(struct lane_server *s)
 {
-	atomic_store_explicit(&s->page->n_in_flight, s->n_in_flight, memory_order_relaxed);
+	show_work(s, false);
 	atomic_store_explicit(&s->page->pong,
 			      atomic_load_explicit(&s->page->ping, memory_order_relaxed),
 			      memory_order_relaxed);
@@ -295,8 +301,10 @@ static void sleep_until_asked(struct lane_server *s)
 static void run(struct lane_server *s)
 {
 	while (!s->ended) {
-		bool any = take_from_ring(s);
+		bool any;
 
+		show_work(s, has_work(s));
+		any = take_from_ring(s);
 		any |= give_completions(s);
 		tell_engine(s);
 		tell_wanted(s);

@@ -391,12 +391,14 @@ unsigned lanes_poll(struct gsb_device *base, struct gsb_completion *out, unsigne
 	return poll_all(dev, out, max); /* what came before it was seen that somebody waits */
 }
 
-/* An answer mostly comes as soon. */
+/* A lane says what its device does when it has given it what it was sent; until then, and for answers, it is given a moment. */
 static bool is_lively(const struct lane *l, uint64_t now_ns)
 {
+	bool asked = l->requests && !l->requests->prev->answered;
+
 	if (l->n_open && atomic_load_explicit(&l->page->lively, memory_order_relaxed))
 		return true;
-	return l->requests && !l->requests->prev->answered && now_ns - l->sent_ns < ANSWER_NS;
+	return (l->n_open || asked) && now_ns - l->woken_ns < ANSWER_NS;
 }
 
 /* Behind this nothing can come unnoticed. */

@@ -2094,12 +2094,12 @@ static void test_tensor_map_says_all_that_it_was_told(void **state)
 
 	assert_int_equal(
 		ops->info(rig->dev)->attrs[CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED], 1);
-	assert_int_equal(ops->tensor_map(rig->dev, 0, &m, a), 0);
+	assert_int_equal(ops->tensor_map(rig->dev, 1, &m, a), 0);
 #define DIFFERS(member, value)                                                \
 	do {                                                                  \
 		other = m;                                                    \
 		other.member = value;                                         \
-		assert_int_equal(ops->tensor_map(rig->dev, 0, &other, b), 0); \
+		assert_int_equal(ops->tensor_map(rig->dev, 1, &other, b), 0); \
 		assert_memory_not_equal(a, b, sizeof(a));                     \
 	} while (0)
 	DIFFERS(addr, m.addr + 256);
@@ -2125,10 +2125,10 @@ static void test_tensor_map_moves_to_another_address(void **state)
 	struct gsb_tensor_map m = small_tensor(addr);
 	struct gsb_tensor_map moved = {.form = GSB_TENSOR_MOVED, .addr = addr + 4096};
 
-	assert_int_equal(ops->tensor_map(rig->dev, 0, &m, moved.encoded), 0);
+	assert_int_equal(ops->tensor_map(rig->dev, 1, &m, moved.encoded), 0);
 	m.addr = addr + 4096;
-	assert_int_equal(ops->tensor_map(rig->dev, 0, &m, there), 0);
-	assert_int_equal(ops->tensor_map(rig->dev, 0, &moved, here), 0);
+	assert_int_equal(ops->tensor_map(rig->dev, 1, &m, there), 0);
+	assert_int_equal(ops->tensor_map(rig->dev, 1, &moved, here), 0);
 	assert_memory_equal(here, there, sizeof(here));
 }
 
@@ -2149,18 +2149,18 @@ static void test_tensor_map_of_an_image_has_the_corners_of_its_box(void **state)
 				   .channels = 16,
 				   .pixels = 32};
 
-	assert_int_equal(ops->tensor_map(rig->dev, 0, &m, a), 0);
+	assert_int_equal(ops->tensor_map(rig->dev, 1, &m, a), 0);
 	m.lower[1] = 0;
-	assert_int_equal(ops->tensor_map(rig->dev, 0, &m, b), 0);
+	assert_int_equal(ops->tensor_map(rig->dev, 1, &m, b), 0);
 	assert_memory_not_equal(a, b, sizeof(a));
 	m.upper[0] = 0;
-	assert_int_equal(ops->tensor_map(rig->dev, 0, &m, a), 0);
+	assert_int_equal(ops->tensor_map(rig->dev, 1, &m, a), 0);
 	assert_memory_not_equal(a, b, sizeof(a));
 	m.pixels = 16;
-	assert_int_equal(ops->tensor_map(rig->dev, 0, &m, b), 0);
+	assert_int_equal(ops->tensor_map(rig->dev, 1, &m, b), 0);
 	assert_memory_not_equal(a, b, sizeof(a));
 	m.rank = 2;
-	assert_int_equal(ops->tensor_map(rig->dev, 0, &m, b), -EINVAL);
+	assert_int_equal(ops->tensor_map(rig->dev, 1, &m, b), -EINVAL);
 }
 
 static void test_tensor_map_out_of_range_is_einval(void **state)
@@ -2175,7 +2175,7 @@ static void test_tensor_map_out_of_range_is_einval(void **state)
 	do {                                                                          \
 		bad = m;                                                              \
 		bad.member = value;                                                   \
-		assert_int_equal(ops->tensor_map(rig->dev, 0, &bad, words), -EINVAL); \
+		assert_int_equal(ops->tensor_map(rig->dev, 1, &bad, words), -EINVAL); \
 	} while (0)
 	REFUSED(form, GSB_N_TENSOR_FORMS);
 	REFUSED(rank, 0);

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "device/lanes/lane.h"
 #include "device/lanes/lanes.h"
 #include "device/lanes/table.h"
@@ -449,6 +450,27 @@ static void test_stopped_lane_keeps_nobody_and_loses_nothing(void **state)
 	assert_null(rig->space[0]->lane->unsent);
 }
 
+/* There is room for what is short, and none for what was said before it. */
+static void test_what_had_no_room_is_not_overtaken(void **state)
+{
+	static const char long_name[30000];
+	const struct lane_call call = {
+		.op = LANE_global_get, .in = long_name, .in_bytes = sizeof(long_name)};
+	struct rig *rig = *state;
+	struct lane *l = rig->space[0]->lane;
+	uint64_t addr;
+
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &addr), 0);
+	stop(l);
+	while (!l->unsent)
+		assert_int_equal(lane_tell(l, &call), 0);
+	fill(rig, 0, addr, 1);
+	assert_non_null(l->unsent->next);
+	kill(l->pid, SIGCONT);
+	assert_int_equal(collect(rig).cookie, 1);
+	assert_null(l->unsent);
+}
+
 /* Whatever it was told: its neighbour goes on meanwhile, and who asked it has its error. */
 static void expect_end_beside(struct rig *rig, int signal)
 {
@@ -480,6 +502,32 @@ static void test_stopped_lane_is_ended_and_fails_its_space_alone(void **state)
 static void test_lane_that_dies_with_calls_fails_its_space_alone(void **state)
 {
 	expect_end_beside(*state, SIGKILL);
+}
+
+/* To sleep would cost more than what was sent takes; but it is not waited for for long. */
+static void test_engine_stays_awake_for_what_was_just_sent(void **state)
+{
+	struct rig *rig = *state;
+	uint64_t addr, from = 0, to = UINT64_MAX;
+	bool awake = false;
+
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &addr), 0);
+	stop(rig->space[0]->lane);
+	fill(rig, 0, addr, 0);
+	while (rig->raw->stay_awake(rig->dev))
+		;
+	kill(rig->space[0]->lane->pid, SIGCONT);
+	assert_int_equal(collect(rig).cookie, 0);
+	for (uint64_t i = 1; to - from > 15000; i++) { /* until this thread was not kept from it */
+		while (atomic_load(&rig->space[0]->lane->page->lively))
+			usleep(PATIENT_PAUSE_US);
+		from = gsb_clock_ns();
+		fill(rig, 0, addr, i);
+		awake = rig->raw->stay_awake(rig->dev);
+		to = gsb_clock_ns();
+		assert_int_equal(collect(rig).cookie, i);
+	}
+	assert_true(awake);
 }
 
 /* Nobody waits for it: it is ended all the same. */
@@ -648,11 +696,11 @@ static pid_t any_idle(struct rig *rig)
 
 static pid_t await_idle(struct rig *rig)
 {
-	struct lane *l;
+	pid_t pid;
 
-	while (lane_pool_any(to_lanes(rig->dev), &l) == -EINPROGRESS)
+	while (!(pid = any_idle(rig)))
 		await_news(rig);
-	return any_idle(rig);
+	return pid;
 }
 
 /* MPS has told them of it, whoever will have them. */
@@ -804,8 +852,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_table_forgets_children_with_their_parent),
 		ON_LANES(test_lane_that_is_killed_fails_its_space_alone),
 		ON_LANES(test_stopped_lane_keeps_nobody_and_loses_nothing),
+		ON_LANES(test_what_had_no_room_is_not_overtaken),
 		ON_LANES(test_stopped_lane_is_ended_and_fails_its_space_alone),
 		ON_LANES(test_lane_that_dies_with_calls_fails_its_space_alone),
+		ON_LANES(test_engine_stays_awake_for_what_was_just_sent),
 		ON_LANES(test_lane_that_hangs_with_what_nobody_waits_for_is_ended),
 		ON_LANES(test_lane_that_hangs_with_a_kernel_is_ended),
 		ON_LANES(test_lane_that_hangs_in_a_load_is_ended),
