@@ -82,8 +82,8 @@ static void saw_limited(struct policy_kit *k, unsigned who, uint32_t eighths, do
 	    (struct gsb_company){.shared = true, .met = true, .code = k->ready[!who].code});
 }
 
-static void saw_beside(struct policy_kit *k, const struct gsb_work *of, const struct gsb_work *limited,
-		       uint32_t eighths, double speed)
+static void saw_beside(struct policy_kit *k, const struct gsb_work *of,
+		       const struct gsb_work *limited, uint32_t eighths, double speed)
 {
 	struct gsb_work w = *of;
 
@@ -214,14 +214,38 @@ static void test_plan_keeps_what_is_best(void **state)
 	expect_inside(k, MEMORY, 4);
 }
 
-/* So it is waited for once. */
-static void test_plan_gives_up_at_the_first_launch_of_who_starves(void **state)
+/* One value is enough. */
+static void test_plan_gives_up_at_the_first_launch_that_is_too_slow(void **state)
 {
 	struct policy_kit *k = *state;
 
 	add_pair(k);
-	saw_beside_limited(k, MEMORY, 4, 0.2);
+	saw_beside_limited(k, MEMORY, 4, 0.4);
 	expect_inside(k, COMPUTE, 4);
+}
+
+/* L1 beside atomics on an H100: it would be so in another part, too. */
+static void test_plan_tries_nothing_else_where_one_starved(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_pair(k);
+	saw_beside_limited(k, MEMORY, 4, 0.24);
+	expect_parts(k);
+}
+
+/* It is not waited for until it has ended. */
+static void test_plan_ends_a_trial_while_one_starves(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_pair(k);
+	policy_kit_start(k, COMPUTE);
+	k->claims[COMPUTE].habits.n_came = 100;
+	k->view.now_ns += 4 * (uint64_t)ALONE;
+	expect_inside(k, MEMORY, 4);
+	k->view.now_ns++;
+	expect_parts(k);
 }
 
 /* With more of its places it may be faster, by as many at most; with fewer of them it is not. */
@@ -237,14 +261,14 @@ static void test_plan_goes_to_where_more_may_be_hoped_for(void **state)
 	expect_inside(k, MEMORY, 6);
 }
 
-/* L1 beside atomics on an H100. */
-static void test_plan_does_not_starve_again_with_fewer_blocks(void **state)
+/* A third of its speed beside half of the other's blocks is not enough beside a quarter of them. */
+static void test_plan_hopes_for_no_wonder_of_fewer_blocks(void **state)
 {
 	struct policy_kit *k = *state;
 
 	add_pair(k);
 	take_shapes(k, COMPUTE);
-	saw_beside_limited(k, MEMORY, 4, 0.08);
+	saw_beside_limited(k, MEMORY, 4, 0.33);
 	expect_parts(k);
 }
 
@@ -501,10 +525,12 @@ int main(void)
 		CASE(test_plan_tries_who_lives_on_the_memory_whoever_came_first),
 		CASE(test_plan_stays_until_both_are_measured),
 		CASE(test_plan_keeps_what_is_best),
-		CASE(test_plan_gives_up_at_the_first_launch_of_who_starves),
+		CASE(test_plan_gives_up_at_the_first_launch_that_is_too_slow),
+		CASE(test_plan_tries_nothing_else_where_one_starved),
+		CASE(test_plan_ends_a_trial_while_one_starves),
 		CASE(test_plan_goes_to_where_more_may_be_hoped_for),
 		CASE(test_plan_with_fewer_blocks_where_the_other_has_too_little),
-		CASE(test_plan_does_not_starve_again_with_fewer_blocks),
+		CASE(test_plan_hopes_for_no_wonder_of_fewer_blocks),
 		CASE(test_plan_leaves_nobody_less_than_it_had),
 		CASE(test_plan_hopes_for_no_more_than_in_proportion),
 		CASE(test_plan_tries_four_at_most),
