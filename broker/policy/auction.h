@@ -30,6 +30,7 @@ struct gsb_contender {
 	uint64_t n_queued;
 	unsigned n_ready, n_running; /* kernels */
 	struct gsb_sm_range at;	     /* where one of them runs */
+	double there_ns;	     /* since one of them was issued, the first; 0: none runs */
 	double alone_ns;	     /* all of its habits once, beside nobody; 0: not known */
 	double shared;		     /* speed beside the others on all SMs, */
 	uint32_t n_shared;	     /* from so many values */

@@ -11,7 +11,8 @@ static void add(struct gsb_company *c, const struct gsb_work *w, bool overlaps,
 	const uint64_t code = w->code;
 
 	c->varied |= c->shared && c->eighths != w->eighths;
-	c->eighths = w->eighths;
+	if (!c->shared)
+		c->eighths = w->eighths;
 	c->mixed |= !code || (c->shared ? c->code != code : !from_the_beginning);
 	c->code = c->mixed ? 0 : code;
 	c->shared = true;

@@ -102,6 +102,7 @@ static void add_running(struct gsb_auction *a, const struct gsb_work *w)
 	if (!c)
 		return;
 	c->n_running++;
+	c->there_ns = fmax(c->there_ns, (double)a->view->now_ns - (double)w->since_ns);
 	c->at = w->sms;
 	c->on = units_of(a, w->sms);
 }

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 
 #define SURPRISE 3 /* times the mean, or the mean so many times it: a value of something new */
+#define STARVED	 3 /* times as long as alone, at least */
 #define N_WAYS	 4 /* places where a key may stand */
 #define N_SETS	 (GSB_N_ESTIMATES / N_WAYS)
 
@@ -189,14 +190,25 @@ static bool is_inside(const struct gsb_run *r)
 	return r->work->eighths || r->company.eighths || r->company.varied;
 }
 
-/* It says nothing of how fast it is as asked, beside others that are as asked. What had company of both kinds says nothing of either. */
+/* It began beside the limited one, and was held up so long that it does not matter how it ended. */
+static bool is_starved(const struct gsb_estimates *e, const struct gsb_run *r)
+{
+	struct gsb_estimated alone = look_up(e, key_of(ALONE, r->work->launch, 0));
+
+	return r->company.eighths && alone.n && stay_ns(r) > STARVED * alone.mean;
+}
+
+/*
+ * It says nothing of how fast it is as asked, beside others that are as asked. What had company of both kinds says nothing of either, but where it starved: then
+ * the trial was given up for its sake (inside.c).
+ */
 static void note_inside(struct gsb_estimates *e, const struct gsb_run *r)
 {
 	const struct gsb_company *c = &r->company;
 	uint64_t launch = r->work->launch;
 	uint32_t own = r->work->eighths;
 
-	if (c->varied || !c->met)
+	if (!c->met || (c->varied && !is_starved(e, r)))
 		return;
 	add(e, inside_key(launch, own, c->eighths, 0), stay_ns(r));
 	if (c->code)

@@ -16,8 +16,9 @@
 #define TRIES 4 /* candidates */
 #define STAYS \
 	64 /* launches of the longest that are to come for a trial: twice as many as for one of parts, which loses nothing */
-#define KNEE   1.1 /* times as fast on a part as its SMs are many: it lives on the memory */
-#define PLACES 8   /* eighths */
+#define KNEE	 1.1 /* times as fast on a part as its SMs are many: it lives on the memory */
+#define PATIENCE 4   /* times as long as alone a launch is there, and then starves */
+#define PLACES	 8   /* eighths */
 
 /* In the order in which they are tried where no more is hoped of one than of another. */
 static const uint32_t limits[] = {GSB_LIMIT_HALF, 2, 6};
@@ -52,10 +53,19 @@ static bool can(const struct gsb_auction *a)
 	       lives_on_memory(a, 0) != lives_on_memory(a, 1);
 }
 
+/* For so long that no trial goes on: the other's next launch goes as it is known to be good, and lets it end. */
+static bool is_held_up(const struct gsb_auction *a)
+{
+	for (unsigned i = 0; i < a->n; i++)
+		if (a->of[i].there_ns > PATIENCE * gsb_contender_launch_ns(&a->of[i]))
+			return true;
+	return false;
+}
+
 /* What is brief has no time to make good what a trial loses. */
 static bool may_try(const struct gsb_auction *a)
 {
-	return !a->brief && gsb_auction_will_stay_for(a, STAYS);
+	return !a->brief && !is_held_up(a) && gsb_auction_will_stay_for(a, STAYS);
 }
 
 static void find_seen(const struct gsb_auction *a, struct seen *s)
@@ -91,10 +101,19 @@ static unsigned n_tried(const struct seen *s)
 	return n;
 }
 
-/*
- * What that with another part says of this one. What the other one takes longer than alone because of it falls with the square of its places at most: one
- * that is nearly starved by half of them (L1 beside atomics on an H100: 0.08 of its speed, and 0.10 beside a quarter) is not to be starved again.
- */
+/* On a full unit the older block has all, in whatever part (doc/model.md): who was starved once is not to be starved again. */
+static bool has_starved(const struct seen *s)
+{
+	for (unsigned who = 0; who < 2; who++)
+		for (unsigned k = 0; k < N_LIMITS; k++)
+			for (unsigned i = 0; i < 2; i++)
+				if (s->speed[who][limits[k]][i] > 0 &&
+				    s->speed[who][limits[k]][i] * PATIENCE < 1)
+					return true;
+	return false;
+}
+
+/* What that with another part says of this one. What the other one takes longer than alone because of it falls with the square of its places at most. */
 static double bound_from(double speed, uint32_t eighths, uint32_t other, bool is_limited)
 {
 	double less = (double)eighths / other;
@@ -186,7 +205,7 @@ struct gsb_inside gsb_inside_hoped(const struct gsb_auction *a, const struct gsb
 		return best;
 	find_seen(a, &s);
 	best = best_of(a, &s, BEGUN);
-	if (!is_worth_it(a, &best.worth, known, none) && n_tried(&s) < TRIES)
+	if (!is_worth_it(a, &best.worth, known, none) && n_tried(&s) < TRIES && !has_starved(&s))
 		best = best_of(a, &s, NEW);
 	return is_worth_it(a, &best.worth, known, none) ? best : (struct gsb_inside){0};
 }

@@ -83,6 +83,17 @@ static bool is_cheap(const struct gsb_auction *a, const struct gsb_split *s,
 	return !a->brief || (n_tried(a) + 1) * lost <= TRIAL_LOSS * none->end_ns;
 }
 
+/* Each change from one to the other costs a launch or so: the one that there is stays while it is about as good. */
+static bool is_best_inside(const struct gsb_auction *a, const struct gsb_split *inside,
+			   const struct gsb_split *parts, const struct gsb_split *none)
+{
+	const double gain = anybody_has_a_part(a) ? GSB_PARTS_HOPE : -GSB_PARTS_HOPE;
+
+	return gsb_split_gains(a, inside, none, none, GSB_PARTS_GAIN) &&
+	       (!gsb_split_gains(a, parts, none, none, GSB_PARTS_GAIN) ||
+		gsb_split_gains(a, inside, parts, none, gain));
+}
+
 /*
  * Of what is known, parts or inside the SMs, the best; before that what may be better. Parts are tried first: they lose nothing, and say
  * who lives on the memory.
@@ -101,7 +112,7 @@ static void choose_parts(const struct gsb_auction *a, const struct gsb_split *no
 	}
 	known = gsb_split_best(a, GSB_KNOWN, false);
 	inside = gsb_inside_known(a);
-	if (gsb_split_is_hoped_for(a, &inside.worth, &known, none))
+	if (is_best_inside(a, &inside.worth, &known, none))
 		best = &inside.worth;
 	s = may_try(a, fair) ? gsb_split_best(a, GSB_HOPED, false) : (struct gsb_split){0};
 	tried = gsb_inside_hoped(a, best, none);

@@ -255,7 +255,9 @@ static void test_inside_is_of_the_parts_of_both(void **state)
 	run.company = (struct gsb_company){.shared = true, .met = true, .code = 2, .eighths = 4};
 	gsb_estimates_note(f->e, f->arch, &run);
 	assert_true(gsb_estimates_inside(f->e, w.launch, 0, 4, 2).mean == 2500);
-	run.company.varied = true;
+	run.company.varied = true; /* it was beside both */
+	gsb_estimates_note(f->e, f->arch, &run);
+	assert_int_equal(gsb_estimates_inside(f->e, w.launch, 0, 4, 2).n, 1);
 	run.company.eighths = 0;
 	gsb_estimates_note(f->e, f->arch, &run);
 	w.eighths = 4;
@@ -342,6 +344,33 @@ static void test_meet_another_part_of_the_blocks_is_varied(void **state)
 	assert_true(!of_b.varied && of_b.code == 1 && !of_limited.eighths);
 	gsb_company_meet(&of_b, &b, &of_a, &a);
 	assert_true(of_b.varied);
+	assert_int_equal(of_b.eighths, 4); /* with which it began */
+}
+
+/* For its sake the other one had all of its blocks again: so long was it there that it does not matter how it ended. */
+static void test_inside_is_known_of_who_starved_and_was_let_go(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_work w = kernel(1, 500);
+	struct gsb_run run = {
+		.work = &w,
+		.took_ns = 1000,
+		.stay_ns = 3000,
+		.company = {.shared = true, .met = true, .varied = true, .code = 2, .eighths = 4}};
+
+	gsb_estimates_note(f->e, f->arch, &run);
+	run.stay_ns = 4000;
+	gsb_estimates_note(f->e, f->arch, &run); /* how long is long is not known */
+	ran(f, &w, 1000);
+	run.stay_ns = 3000;
+	gsb_estimates_note(f->e, f->arch, &run);
+	assert_int_equal(gsb_estimates_inside(f->e, w.launch, 0, 4, 2).n, 0);
+	run.stay_ns = 3001;
+	gsb_estimates_note(f->e, f->arch, &run);
+	assert_true(gsb_estimates_inside(f->e, w.launch, 0, 4, 2).mean == 3001);
+	run.company.eighths = 0; /* before, it was beside all of the other's */
+	gsb_estimates_note(f->e, f->arch, &run);
+	assert_int_equal(gsb_estimates_inside(f->e, w.launch, 0, 0, 2).n, 0);
 }
 
 /* A million kernels that come once each do not push out one that comes always. */
@@ -567,6 +596,7 @@ int main(void)
 		CASE(test_meet_on_other_sms_is_company_that_is_not_met),
 		CASE(test_meet_one_kernel_from_the_beginning_is_named),
 		CASE(test_meet_another_part_of_the_blocks_is_varied),
+		CASE(test_inside_is_known_of_who_starved_and_was_let_go),
 		CASE(test_note_of_a_million_kernels_keeps_what_is_used),
 		CASE(test_claim_share_goes_by_weight),
 		CASE(test_claim_demand_is_memory_over_time),

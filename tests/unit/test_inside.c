@@ -14,12 +14,13 @@
 #include "broker/policy/shape.h"
 #include "tests/unit/policy_kit.h"
 
-#define FILL	(8 * 132)
-#define ALONE	125e6 /* ns, of both: too long to take turns with */
-#define N_SMS	132
-#define KNEE	48 /* SMs, of the one that lives on the memory */
-#define MEMORY	0  /* tenants */
-#define COMPUTE 1
+#define FILL	  (8 * 132)
+#define ALONE	  125e6 /* ns, of both: too long to take turns with */
+#define N_SMS	  132
+#define KNEE	  48 /* SMs, of the one that lives on the memory */
+#define WIDE_KNEE 100
+#define MEMORY	  0 /* tenants */
+#define COMPUTE	  1
 
 static int setup(void **state)
 {
@@ -81,11 +82,20 @@ static void saw_limited(struct policy_kit *k, unsigned who, uint32_t eighths, do
 	    (struct gsb_company){.shared = true, .met = true, .code = k->ready[!who].code});
 }
 
+static void saw_beside(struct policy_kit *k, const struct gsb_work *of,
+		       const struct gsb_work *limited, uint32_t eighths, double speed)
+{
+	struct gsb_work w = *of;
+
+	w.sms = GSB_ALL_SMS;
+	saw(k, w, speed,
+	    (struct gsb_company){
+		    .shared = true, .met = true, .code = limited->code, .eighths = eighths});
+}
+
 static void saw_beside_limited(struct policy_kit *k, unsigned who, uint32_t eighths, double speed)
 {
-	saw(k, k->ready[!who], speed,
-	    (struct gsb_company){
-		    .shared = true, .met = true, .code = k->ready[who].code, .eighths = eighths});
+	saw_beside(k, &k->ready[!who], &k->ready[who], eighths, speed);
 }
 
 static void saw_inside(struct policy_kit *k, unsigned who, uint32_t eighths, double own,
@@ -204,14 +214,38 @@ static void test_plan_keeps_what_is_best(void **state)
 	expect_inside(k, MEMORY, 4);
 }
 
-/* So it is waited for once. */
-static void test_plan_gives_up_at_the_first_launch_of_who_starves(void **state)
+/* One value is enough. */
+static void test_plan_gives_up_at_the_first_launch_that_is_too_slow(void **state)
 {
 	struct policy_kit *k = *state;
 
 	add_pair(k);
-	saw_beside_limited(k, MEMORY, 4, 0.2);
+	saw_beside_limited(k, MEMORY, 4, 0.4);
 	expect_inside(k, COMPUTE, 4);
+}
+
+/* L1 beside atomics on an H100: it would be so in another part, too. */
+static void test_plan_tries_nothing_else_where_one_starved(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_pair(k);
+	saw_beside_limited(k, MEMORY, 4, 0.24);
+	expect_parts(k);
+}
+
+/* It is not waited for until it has ended. */
+static void test_plan_ends_a_trial_while_one_starves(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_pair(k);
+	policy_kit_start(k, COMPUTE);
+	k->claims[COMPUTE].habits.n_came = 100;
+	k->view.now_ns += 4 * (uint64_t)ALONE;
+	expect_inside(k, MEMORY, 4);
+	k->view.now_ns++;
+	expect_parts(k);
 }
 
 /* With more of its places it may be faster, by as many at most; with fewer of them it is not. */
@@ -225,6 +259,36 @@ static void test_plan_goes_to_where_more_may_be_hoped_for(void **state)
 	expect_inside(k, MEMORY, 6);
 	saw_inside(k, MEMORY, 6, 0.95, 0.75);
 	expect_inside(k, MEMORY, 6);
+}
+
+/* A third of its speed beside half of the other's blocks is not enough beside a quarter of them. */
+static void test_plan_hopes_for_no_wonder_of_fewer_blocks(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_pair(k);
+	take_shapes(k, COMPUTE);
+	saw_beside_limited(k, MEMORY, 4, 0.33);
+	expect_parts(k);
+}
+
+/* Its gain is not to be paid for by the other, whose speed is below what it has beside it as asked. */
+static void test_plan_leaves_nobody_less_than_it_had(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_tenant(k, WIDE_KNEE);
+	add_tenant(k, N_SMS);
+	take_shapes(k, COMPUTE);
+	for (int i = 0; i < 60; i++)
+		saw(k, k->ready[COMPUTE], 0.62,
+		    (struct gsb_company){.shared = true, .met = true, .mixed = true});
+	for (int i = 0; i < 2; i++) {
+		saw_inside(k, MEMORY, 4, 1, 0.58);
+		saw_inside(k, MEMORY, 2, 1, 0.58);
+		saw_inside(k, MEMORY, 6, 1, 0.58);
+	}
+	assert_false(plan(k).inside);
 }
 
 static void test_plan_with_fewer_blocks_where_the_other_has_too_little(void **state)
@@ -250,18 +314,20 @@ static void test_plan_hopes_for_no_more_than_in_proportion(void **state)
 	expect_parts(k);
 }
 
+/* Of the fifth as much might be hoped. */
 static void test_plan_tries_four_at_most(void **state)
 {
 	struct policy_kit *k = *state;
 	static const struct {
 		unsigned who;
 		uint32_t eighths;
-	} tries[] = {{MEMORY, 4}, {COMPUTE, 4}, {MEMORY, 2}, {COMPUTE, 2}};
+		double other;
+	} tries[] = {{MEMORY, 4, 0.75}, {COMPUTE, 4, 0.75}, {MEMORY, 6, 0.7}, {COMPUTE, 6, 0.7}};
 
 	add_pair(k);
 	for (unsigned i = 0; i < 4; i++) {
 		expect_inside(k, tries[i].who, tries[i].eighths);
-		saw_inside(k, tries[i].who, tries[i].eighths, 1, 0.5);
+		saw_inside(k, tries[i].who, tries[i].eighths, 0.8, tries[i].other);
 	}
 	expect_parts(k);
 }
@@ -281,27 +347,45 @@ static void test_plan_ends_when_it_turns_out_worse(void **state)
 	expect_parts(k);
 }
 
+/* Of what is about as good there stays what is there: parts have a product of 0.64. */
 static void test_plan_inside_must_be_better_than_parts(void **state)
 {
 	struct policy_kit *k = *state;
 
 	add_pair(k);
 	take_shapes(k, COMPUTE);
-	saw_inside(k, MEMORY, 4, 0.8, 0.8); /* a product of 0.64, as with parts */
-	saw_inside(k, MEMORY, 2, 0.8, 0.8);
-	saw_inside(k, MEMORY, 6, 0.8, 0.8);
+	saw_inside(k, MEMORY, 4, 0.8, 0.79);
+	saw_inside(k, MEMORY, 2, 0.8, 0.7);
+	saw_inside(k, MEMORY, 6, 0.8, 0.7);
+	expect_inside(k, MEMORY, 4);
+	policy_kit_start(k, COMPUTE);
+	k->running[0].sms = (struct gsb_sm_range){KNEE, N_SMS - KNEE};
 	expect_parts(k);
 	for (int i = 0; i < 60; i++)
-		saw_inside(k, MEMORY, 6, 0.85, 0.85);
-	expect_inside(k, MEMORY, 6);
+		saw_beside(k, &k->running[0], &k->ready[MEMORY], 4, 0.85);
+	expect_inside(k, MEMORY, 4);
+	k->running[0].sms = GSB_ALL_SMS;
+	expect_inside(k, MEMORY, 4);
+	for (int i = 0; i < 60; i++)
+		saw_beside(k, &k->running[0], &k->ready[MEMORY], 4, 0.75);
+	expect_parts(k);
 }
 
 static void test_plan_is_for_different_units(void **state)
 {
 	struct policy_kit *k = *state;
 
-	add_tenant(k, KNEE);
-	add_tenant(k, KNEE);
+	add_tenant(k, WIDE_KNEE); /* so that parts are not as good as can be */
+	add_tenant(k, WIDE_KNEE);
+	assert_false(plan(k).inside);
+}
+
+static void test_plan_is_for_different_units_of_which_one_is_the_memory(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_tenant(k, N_SMS);
+	add_tenant(k, N_SMS);
 	assert_false(plan(k).inside);
 }
 
@@ -361,10 +445,20 @@ static void test_plan_is_not_beside_strangers(void **state)
 static void test_plan_is_not_on_the_sms_that_a_critical_tenant_leaves(void **state)
 {
 	struct policy_kit *k = *state;
+	const struct gsb_sm_range rest = {16, 116};
 	struct gsb_parts p;
 
 	add_pair(k);
-	gsb_parts_plan(&k->view, (struct gsb_sm_range){16, 116}, false, &p);
+	for (unsigned i = 0; i < 2; i++) {
+		struct gsb_work w = k->ready[i];
+
+		w.sms = rest;
+		for (int n = 0; n < 3; n++)
+			saw(k, w, 0.45,
+			    (struct gsb_company){.shared = true, .met = true, .mixed = true});
+	}
+	gsb_parts_plan(&k->view, rest, false, &p);
+	assert_int_equal(p.n, 2);
 	assert_false(p.inside);
 }
 
@@ -431,14 +525,19 @@ int main(void)
 		CASE(test_plan_tries_who_lives_on_the_memory_whoever_came_first),
 		CASE(test_plan_stays_until_both_are_measured),
 		CASE(test_plan_keeps_what_is_best),
-		CASE(test_plan_gives_up_at_the_first_launch_of_who_starves),
+		CASE(test_plan_gives_up_at_the_first_launch_that_is_too_slow),
+		CASE(test_plan_tries_nothing_else_where_one_starved),
+		CASE(test_plan_ends_a_trial_while_one_starves),
 		CASE(test_plan_goes_to_where_more_may_be_hoped_for),
 		CASE(test_plan_with_fewer_blocks_where_the_other_has_too_little),
+		CASE(test_plan_hopes_for_no_wonder_of_fewer_blocks),
+		CASE(test_plan_leaves_nobody_less_than_it_had),
 		CASE(test_plan_hopes_for_no_more_than_in_proportion),
 		CASE(test_plan_tries_four_at_most),
 		CASE(test_plan_ends_when_it_turns_out_worse),
 		CASE(test_plan_inside_must_be_better_than_parts),
 		CASE(test_plan_is_for_different_units),
+		CASE(test_plan_is_for_different_units_of_which_one_is_the_memory),
 		CASE(test_plan_is_for_who_may_have_a_part_of_its_blocks),
 		CASE(test_plan_is_for_one_launch_of_each),
 		CASE(test_plan_tries_only_where_enough_is_to_come),
