@@ -324,6 +324,21 @@ static bool look_for_loss(struct gsb_engine *e)
 	return false;
 }
 
+/* Others work on something: the loader, who pins, the device in its time. */
+static inline bool has_elsewhere(const struct gsb_engine *e)
+{
+	return e->loader.n_jobs | e->pinner.n_jobs | e->laters.n;
+}
+
+static GSB_NOINLINE bool collect(struct gsb_engine *e)
+{
+	bool any = gsb_loader_collect(&e->loader) > 0;
+
+	any |= gsb_pinner_collect(&e->pinner) > 0;
+	any |= gsb_laters_collect(&e->laters) > 0;
+	return any;
+}
+
 bool gsb_engine_turn(struct gsb_engine *e)
 {
 	bool any;
@@ -333,10 +348,7 @@ bool gsb_engine_turn(struct gsb_engine *e)
 		if (gsb_unlikely(e->scheduler.clock.turn_ns >= e->age_ns))
 			age_kept(e);
 	}
-	any = gsb_loader_collect(&e->loader) > 0;
-	any |= gsb_pinner_collect(&e->pinner) > 0;
-	if (gsb_unlikely(e->laters.first != NULL))
-		any |= gsb_laters_collect(&e->laters) > 0;
+	any = has_elsewhere(e) && collect(e);
 	any |= read_rings(e);
 	any |= work(e);
 	any |= e->scheduler.to_extend != 0;

@@ -20,6 +20,7 @@ static void append(struct gsb_laters *all, struct gsb_later *l)
 	l->next = NULL;
 	*all->end = l;
 	all->end = &l->next;
+	all->n++;
 }
 
 static void wait_for(struct gsb_later *l)

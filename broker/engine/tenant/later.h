@@ -31,6 +31,7 @@ struct gsb_later {
 
 struct gsb_laters {
 	struct gsb_later *first, **end; /* oldest first */
+	unsigned n;
 };
 
 void gsb_laters_init(struct gsb_laters *l);
