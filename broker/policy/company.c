@@ -12,7 +12,7 @@ static void add(struct gsb_company *c, const struct gsb_work *w, bool overlaps,
 
 	c->varied |= c->shared && c->eighths != w->eighths;
 	if (!c->shared)
-		c->eighths = w->eighths;
+		c->eighths = (uint8_t)w->eighths;
 	c->mixed |= !code || (c->shared ? c->code != code : !from_the_beginning);
 	c->code = c->mixed ? 0 : code;
 	c->shared = true;

@@ -95,8 +95,8 @@ static void count_run(const struct gsb_scheduler *s, struct gsb_ctl_tenant *stat
 	}
 }
 
-static void note_run(const struct gsb_scheduler *s, const struct gsb_flight *f,
-		     const struct gsb_completion *c)
+static GSB_NOINLINE void note_run(const struct gsb_scheduler *s, const struct gsb_flight *f,
+				  const struct gsb_completion *c)
 {
 	const struct gsb_work *w = &f->item->head->work;
 	const enum gsb_shape_form form = f->course.shape.form;

@@ -266,14 +266,18 @@ static uint32_t bit_of(const struct gsb_scheduler *s, const struct gsb_flight *f
 /* A kernel comes to the device: from now on those that are there are not alone, nor is it. */
 static void note_company(struct gsb_scheduler *s, struct gsb_flight *f)
 {
-	claim_of(f->item)->apart = f->item->head->work.sms.n > 0;
+	const struct gsb_shape *shape = &f->course.shape;
+	struct gsb_work *w = &f->item->head->work;
+
+	w->eighths = shape->form == GSB_SHAPE_PERSISTENT ? shape->eighths : 0;
+	claim_of(f->item)->apart = w->sms.n > 0;
 	f->company = (struct gsb_company){0};
 	for (uint32_t left = ~s->free_flights & ~bit_of(s, f); left; left &= left - 1) {
 		struct gsb_flight *other = &s->flights[__builtin_ctz(left)];
 		const struct gsb_work *there = &other->item->head->work;
 
 		if (there->kind == GSB_WORK_KERNEL)
-			gsb_company_meet(&other->company, there, &f->company, &f->item->head->work);
+			gsb_company_meet(&other->company, there, &f->company, w);
 	}
 }
 
@@ -289,7 +293,6 @@ static void note_item(struct gsb_scheduler *s, struct gsb_flight *f, struct gsb_
 	item->flight = f;
 	item->issued_ns = now_ns;
 	gsb_work_issued(w, d, now_ns);
-	w->eighths = f->course.shape.form == GSB_SHAPE_PERSISTENT ? f->course.shape.eighths : 0;
 	if (w->kind == GSB_WORK_KERNEL) {
 		if (s->estimates)
 			note_company(s, f);
