@@ -35,6 +35,27 @@ void policy_kit_destroy(struct policy_kit *k)
 	free(k);
 }
 
+int policy_kit_setup(void **state)
+{
+	struct policy_kit *k = policy_kit_create();
+	struct gsb_estimates *e;
+
+	*state = k;
+	if (!k || gsb_estimates_create(&e))
+		return -1;
+	k->view.estimates = e;
+	return 0;
+}
+
+int policy_kit_teardown(void **state)
+{
+	struct policy_kit *k = *state;
+
+	gsb_estimates_destroy((struct gsb_estimates *)k->view.estimates);
+	policy_kit_destroy(k);
+	return 0;
+}
+
 struct gsb_claim *policy_kit_tenant(struct policy_kit *k)
 {
 	struct gsb_claim *c = &k->claims[k->view.n_claims];

@@ -26,6 +26,10 @@ struct policy_kit {
 struct policy_kit *policy_kit_create(void);
 void policy_kit_destroy(struct policy_kit *k);
 
+/* Of a test: one with estimates that say nothing yet. */
+int policy_kit_setup(void **state);
+int policy_kit_teardown(void **state);
+
 /* Tenants are 1 .. n; the index of one is its id less one. */
 struct gsb_claim *policy_kit_tenant(struct policy_kit *k);
 

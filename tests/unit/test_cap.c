@@ -12,27 +12,6 @@
 
 #define MS 1000000ull
 
-static int setup(void **state)
-{
-	struct policy_kit *k = policy_kit_create();
-	struct gsb_estimates *e;
-
-	*state = k;
-	if (!k || gsb_estimates_create(&e))
-		return -1;
-	k->view.estimates = e;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct policy_kit *k = *state;
-
-	gsb_estimates_destroy((struct gsb_estimates *)k->view.estimates);
-	policy_kit_destroy(k);
-	return 0;
-}
-
 static struct gsb_estimates *notes_of(const struct policy_kit *k)
 {
 	return (struct gsb_estimates *)k->view.estimates;
@@ -473,7 +452,7 @@ static void test_priority_critical_tenants_are_above_limits(void **state)
 	assert_int_equal(policy_kit_ask(k, &gsb_policy_priority), 2);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, policy_kit_setup, policy_kit_teardown)
 
 int main(void)
 {

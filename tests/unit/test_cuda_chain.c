@@ -195,6 +195,19 @@ static void launch(struct rig *r, struct gsb_function *f, uint32_t n, bool more)
 	launch_on(r, r->queue, f, n, 32, more);
 }
 
+/* What kernels add to is that word then. */
+static void write_word(struct rig *r, const uint32_t *word, bool more)
+{
+	issue(r, r->queue,
+	      (struct gsb_cmd){.kind = GSB_CMD_COPY,
+			       .copy = {.dst = r->at,
+					.src = (uint64_t)(uintptr_t)word,
+					.width = sizeof(*word),
+					.height = 1}},
+	      more);
+	r->value = *word;
+}
+
 /* The driver has taken both in these blocks. */
 static void warm(struct rig *r)
 {
@@ -365,14 +378,7 @@ static void test_what_is_no_launch_keeps_its_place(void **state)
 	run(r, 5, 0x15, 1);
 	launch(r, r->three, 1, true);
 	launch(r, r->five, 1, true);
-	issue(r, r->queue,
-	      (struct gsb_cmd){.kind = GSB_CMD_COPY,
-			       .copy = {.dst = r->at,
-					.src = (uint64_t)(uintptr_t)&word,
-					.width = sizeof(word),
-					.height = 1}},
-	      true);
-	r->value = word;
+	write_word(r, &word, true);
 	launch(r, r->five, 1, true);
 	launch(r, r->three, 1, false);
 	collect(r);
@@ -703,14 +709,7 @@ static void test_a_chain_that_does_not_end_last_has_no_mark(void **state)
 	warm(r);
 	run(r, 3, 7, 1);
 	launch(r, r->three, 1, true);
-	issue(r, r->queue,
-	      (struct gsb_cmd){.kind = GSB_CMD_COPY,
-			       .copy = {.dst = r->at,
-					.src = (uint64_t)(uintptr_t)&word,
-					.width = sizeof(word),
-					.height = 1}},
-	      false);
-	r->value = word;
+	write_word(r, &word, false);
 	collect(r);
 	assert_int_equal(fake.calls("cuGraphAddMemsetNode"), 1);
 	check_value(r);

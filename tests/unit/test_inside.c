@@ -22,27 +22,6 @@
 #define MEMORY	  0 /* tenants */
 #define COMPUTE	  1
 
-static int setup(void **state)
-{
-	struct policy_kit *k = policy_kit_create();
-	struct gsb_estimates *e;
-
-	if (gsb_estimates_create(&e))
-		return -1;
-	k->view.estimates = e;
-	*state = k;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct policy_kit *k = *state;
-
-	gsb_estimates_destroy((struct gsb_estimates *)k->view.estimates);
-	policy_kit_destroy(k);
-	return 0;
-}
-
 /* ---- what was seen ---- */
 
 static void saw(struct policy_kit *k, struct gsb_work w, double speed, struct gsb_company company)
@@ -516,7 +495,7 @@ static void test_priority_has_it_behind_critical_tenants(void **state)
 	assert_int_equal(policy_kit_said(k, MEMORY)->priority, -4);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, policy_kit_setup, policy_kit_teardown)
 
 int main(void)
 {

@@ -20,27 +20,6 @@
 #define PER_SM	(1.0 / N_SMS)
 #define NO_KNEE N_SMS
 
-static int setup(void **state)
-{
-	struct policy_kit *k = policy_kit_create();
-	struct gsb_estimates *e;
-
-	if (gsb_estimates_create(&e))
-		return -1;
-	k->view.estimates = e;
-	*state = k;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct policy_kit *k = *state;
-
-	gsb_estimates_destroy((struct gsb_estimates *)k->view.estimates);
-	policy_kit_destroy(k);
-	return 0;
-}
-
 /* ---- what was seen ---- */
 
 static void saw(struct policy_kit *k, const struct gsb_work *w, struct gsb_sm_range sms, double ns,
@@ -880,7 +859,7 @@ static void test_priority_parts_leave_the_reserved_sms_and_the_highest_priority(
 	assert_int_equal(policy_kit_said(k, 0)->priority, -4);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, policy_kit_setup, policy_kit_teardown)
 
 int main(void)
 {
