@@ -836,12 +836,13 @@ static const struct gsb_work *work_in_flight(const struct fixture *f)
 static void test_policy_may_have_a_launch_with_a_part_of_its_blocks(void **state)
 {
 	static const struct gsb_policy policy = {
-		.name = "choosing", .reshapes = true, .decide = choose};
+		.name = "choosing", .predicts = true, .reshapes = true, .decide = choose};
 	struct fixture *f = *state;
 	const struct kit_cmd *log = f->k.dev->log;
 
 	force(f, "");
 	f->k.engine->scheduler.policy = &policy;
+	assert_int_equal(gsb_estimates_create(&f->k.engine->scheduler.estimates), 0);
 	choice = LIMITS + 1;
 	launch(f, 100000, 1);
 	assert_int_equal(offered[LIMITS].eighths, GSB_LIMIT_HALF);
@@ -857,6 +858,8 @@ static void test_policy_may_have_a_launch_with_a_part_of_its_blocks(void **state
 	launch(f, 100000, 1);
 	assert_int_equal(work_in_flight(f)->eighths, 0);
 	run_out(f);
+	gsb_estimates_destroy(f->k.engine->scheduler.estimates);
+	f->k.engine->scheduler.estimates = NULL;
 	f->k.engine->scheduler.policy = &gsb_policy_fifo;
 }
 
