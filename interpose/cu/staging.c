@@ -18,6 +18,7 @@
 struct chunk_state {
 	uint32_t stream; /* index */
 	bool is_held;	 /* a thread of ours fills it, waits for it or empties it */
+	uint32_t holder; /* that thread, where its copy may be left */
 	uint64_t number;
 };
 
@@ -49,46 +50,64 @@ static bool is_passed(const struct chunk_state *c)
 	       c->number;
 }
 
-/*
- * The first one that is free: what was used a moment ago is in the cache still, for us and for the device.
- * *in_hand: a running thread has one: it gives it back soon, and no completion will tell.
- */
-static bool try_take(struct gsb_chunk *out, bool *in_hand)
-{
-	bool found = false;
+/* What a look at all of them found. */
+struct look {
+	uint32_t first; /* that is free; n_chunks(): none is */
+	uint32_t n_held;
+	bool in_hand; /* a running thread has one: it gives it back soon, and no completion will tell */
+};
 
-	*in_hand = false;
-	pthread_mutex_lock(&lock);
-	for (uint32_t i = 0, n = n_chunks(); !found && i < n; i++) {
+static void look(struct look *l)
+{
+	const uint32_t n = n_chunks();
+
+	*l = (struct look){.first = n};
+	for (uint32_t i = 0; i < n; i++) {
 		bool passed = is_passed(&chunks[i]);
 
-		found = !chunks[i].is_held && passed;
-		*in_hand |= chunks[i].is_held && passed;
-		if (found) {
-			chunks[i] = (struct chunk_state){.is_held = true};
-			out->index = i;
-		}
+		l->n_held += chunks[i].is_held;
+		l->in_hand |= chunks[i].is_held && passed;
+		if (l->first == n && !chunks[i].is_held && passed)
+			l->first = i;
 	}
+}
+
+/*
+ * The first one that is free: what was used a moment ago is in the cache still, for us and for the device.
+ * @n_most: that may be held, with this one
+ */
+static bool try_take(struct gsb_chunk *out, uint32_t holder, uint32_t n_most, bool *in_hand)
+{
+	struct look l;
+	bool found;
+
+	pthread_mutex_lock(&lock);
+	look(&l);
+	found = l.first < n_chunks() && l.n_held < n_most;
+	if (found)
+		chunks[l.first] = (struct chunk_state){.is_held = true, .holder = holder};
 	pthread_mutex_unlock(&lock);
-	if (found) {
-		out->offset = out->index * gsb_chunk_bytes();
-		out->bytes = gsb_proc.staging + out->offset;
-	}
+	*in_hand = l.in_hand;
+	if (found)
+		*out = (struct gsb_chunk){.index = l.first,
+					  .offset = l.first * gsb_chunk_bytes(),
+					  .bytes = gsb_proc.staging + l.first * gsb_chunk_bytes(),
+					  .holder = holder};
 	return found;
 }
 
-bool gsb_chunk_try_take(struct gsb_chunk *out)
+bool gsb_chunk_try_take(struct gsb_chunk *out, uint32_t holder)
 {
 	bool in_hand;
 
-	return try_take(out, &in_hand);
+	return try_take(out, holder, n_chunks() - 1, &in_hand);
 }
 
 /*
- * Free or in hand is asked at once: a chunk that came back between two questions would be missed by both. If all
- * are lent, one of their streams had not passed it when we looked, so a completion is still to come.
+ * Free or in hand is asked at once: a chunk that came back between two questions would be missed by both. If none is
+ * in hand, one of their streams had not passed it when we looked, so a completion is still to come.
  */
-CUresult gsb_chunk_take(struct gsb_chunk *out)
+static CUresult take(struct gsb_chunk *out, uint32_t holder, uint32_t n_most)
 {
 	CUresult result = CUDA_SUCCESS;
 
@@ -96,7 +115,7 @@ CUresult gsb_chunk_take(struct gsb_chunk *out)
 		uint64_t before = gsb_n_completed();
 		bool in_hand;
 
-		if (try_take(out, &in_hand))
+		if (try_take(out, holder, n_most, &in_hand))
 			return CUDA_SUCCESS;
 		if (in_hand)
 			sched_yield();
@@ -104,6 +123,16 @@ CUresult gsb_chunk_take(struct gsb_chunk *out)
 			result = gsb_wait(GSB_WAIT_ANY, 0, before);
 	}
 	return result;
+}
+
+CUresult gsb_chunk_take(struct gsb_chunk *out, uint32_t holder)
+{
+	return take(out, holder, n_chunks() - 1);
+}
+
+CUresult gsb_chunk_take_last(struct gsb_chunk *out)
+{
+	return take(out, 0, n_chunks());
 }
 
 bool gsb_chunk_has_passed(const struct gsb_chunk *c)
@@ -123,10 +152,20 @@ void gsb_chunk_give_back(const struct gsb_chunk *c)
 	set_state(c, (struct chunk_state){0});
 }
 
+void gsb_chunks_give_back_of(uint32_t holder)
+{
+	pthread_mutex_lock(&lock);
+	for (uint32_t i = 0; i < n_chunks(); i++)
+		if (chunks[i].is_held && chunks[i].holder == holder)
+			chunks[i].is_held = false;
+	pthread_mutex_unlock(&lock);
+}
+
 void gsb_chunk_lend(const struct gsb_chunk *c, const struct gsb_cu_stream_ref *s, uint64_t number,
 		    bool keep)
 {
 	set_state(c, (struct chunk_state){.stream = gsb_handle_index(s->handle),
 					  .is_held = keep,
+					  .holder = keep ? c->holder : 0,
 					  .number = number});
 }
