@@ -24,6 +24,7 @@ struct chunk_state {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct chunk_state chunks[N_CHUNKS_MAX]; /* lock */
+static uint32_t n_held;				/* lock; of them */
 
 uint64_t gsb_chunk_bytes(void)
 {
@@ -50,49 +51,41 @@ static bool is_passed(const struct chunk_state *c)
 	       c->number;
 }
 
-/* What a look at all of them found. */
-struct look {
-	uint32_t first; /* that is free; n_chunks(): none is */
-	uint32_t n_held;
-	bool in_hand; /* a running thread has one: it gives it back soon, and no completion will tell */
-};
-
-static void look(struct look *l)
+/* Under the lock. */
+static void set_state(uint32_t i, struct chunk_state state)
 {
-	const uint32_t n = n_chunks();
-
-	*l = (struct look){.first = n};
-	for (uint32_t i = 0; i < n; i++) {
-		bool passed = is_passed(&chunks[i]);
-
-		l->n_held += chunks[i].is_held;
-		l->in_hand |= chunks[i].is_held && passed;
-		if (l->first == n && !chunks[i].is_held && passed)
-			l->first = i;
-	}
+	n_held += state.is_held;
+	n_held -= chunks[i].is_held;
+	chunks[i] = state;
 }
 
 /*
  * The first one that is free: what was used a moment ago is in the cache still, for us and for the device.
  * @n_most: that may be held, with this one
+ * *in_hand: a running thread has one: it gives it back soon, and no completion will tell.
  */
 static bool try_take(struct gsb_chunk *out, uint32_t holder, uint32_t n_most, bool *in_hand)
 {
-	struct look l;
-	bool found;
+	bool found = false;
 
+	*in_hand = false;
 	pthread_mutex_lock(&lock);
-	look(&l);
-	found = l.first < n_chunks() && l.n_held < n_most;
-	if (found)
-		chunks[l.first] = (struct chunk_state){.is_held = true, .holder = holder};
+	for (uint32_t i = 0, n = n_chunks(); !found && i < n; i++) {
+		bool passed = is_passed(&chunks[i]);
+
+		found = !chunks[i].is_held && passed && n_held < n_most;
+		*in_hand |= chunks[i].is_held && passed;
+		if (found) {
+			set_state(i, (struct chunk_state){.is_held = true, .holder = holder});
+			out->index = i;
+		}
+	}
 	pthread_mutex_unlock(&lock);
-	*in_hand = l.in_hand;
-	if (found)
-		*out = (struct gsb_chunk){.index = l.first,
-					  .offset = l.first * gsb_chunk_bytes(),
-					  .bytes = gsb_proc.staging + l.first * gsb_chunk_bytes(),
-					  .holder = holder};
+	if (found) {
+		out->offset = out->index * gsb_chunk_bytes();
+		out->bytes = gsb_proc.staging + out->offset;
+		out->holder = holder;
+	}
 	return found;
 }
 
@@ -140,16 +133,16 @@ bool gsb_chunk_has_passed(const struct gsb_chunk *c)
 	return is_passed(&chunks[c->index]);
 }
 
-static void set_state(const struct gsb_chunk *c, struct chunk_state state)
+static void change_state(const struct gsb_chunk *c, struct chunk_state state)
 {
 	pthread_mutex_lock(&lock);
-	chunks[c->index] = state;
+	set_state(c->index, state);
 	pthread_mutex_unlock(&lock);
 }
 
 void gsb_chunk_give_back(const struct gsb_chunk *c)
 {
-	set_state(c, (struct chunk_state){0});
+	change_state(c, (struct chunk_state){0});
 }
 
 void gsb_chunks_give_back_of(uint32_t holder)
@@ -157,15 +150,16 @@ void gsb_chunks_give_back_of(uint32_t holder)
 	pthread_mutex_lock(&lock);
 	for (uint32_t i = 0; i < n_chunks(); i++)
 		if (chunks[i].is_held && chunks[i].holder == holder)
-			chunks[i].is_held = false;
+			set_state(i, (struct chunk_state){.stream = chunks[i].stream,
+							  .number = chunks[i].number});
 	pthread_mutex_unlock(&lock);
 }
 
 void gsb_chunk_lend(const struct gsb_chunk *c, const struct gsb_cu_stream_ref *s, uint64_t number,
 		    bool keep)
 {
-	set_state(c, (struct chunk_state){.stream = gsb_handle_index(s->handle),
-					  .is_held = keep,
-					  .holder = keep ? c->holder : 0,
-					  .number = number});
+	change_state(c, (struct chunk_state){.stream = gsb_handle_index(s->handle),
+					     .is_held = keep,
+					     .holder = keep ? c->holder : 0,
+					     .number = number});
 }
