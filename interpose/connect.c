@@ -32,6 +32,7 @@
 #include "interpose/cu/link.h"
 #include "interpose/cu/module.h"
 #include "interpose/cu/pool.h"
+#include "interpose/cu/pageable.h"
 #include "interpose/cu/stream.h"
 #include "interpose/hooks/hooks.h"
 #include "interpose/watch.h"
@@ -375,10 +376,16 @@ static void read_environment(void)
 	gsb_proc.launch_blocking = blocking && atoi(blocking);
 }
 
+static void end_thread(struct gsb_self *self)
+{
+	gsb_cu_copy_end_thread();
+	gsb_cu_streams_destroy_own(self);
+}
+
 static CUresult start(void)
 {
 	gsb_probe_load();
-	gsb_self_at_end(gsb_cu_streams_destroy_own);
+	gsb_self_at_end(end_thread);
 	if (gsb_watch_start()) {
 		gsb_log(GSB_LOG_ERROR, "connect", "cannot start a thread: %s", strerror(errno));
 		return CUDA_ERROR_OPERATING_SYSTEM;

@@ -9,6 +9,7 @@ interpose_sources = \
 	interpose/watch.c interpose/watch.h \
 	interpose/core/fault.h \
 	interpose/core/crew.c interpose/core/crew.h \
+	interpose/core/frame.c interpose/core/frame.h \
 	interpose/core/helper.c interpose/core/helper.h \
 	interpose/core/lock.c interpose/core/lock.h \
 	interpose/core/object.c interpose/core/object.h \

@@ -49,6 +49,7 @@ static struct {
 	GSB_CACHE_ALIGNED _Atomic uint32_t n_begun;
 	GSB_CACHE_ALIGNED _Atomic uint32_t asleep; /* a bit for each hand */
 	_Atomic uint32_t n_looking;		   /* awake, with nothing to do */
+	_Atomic uint32_t n_at_work;		   /* at a part, or about to begin one */
 	_Atomic(struct gsb_crew_part *) parts[GSB_CREW_PARTS_MAX];
 } queue;
 
@@ -118,15 +119,18 @@ static bool is_wanted(unsigned i)
 	return i < atomic_load_explicit(&n_wanted, memory_order_relaxed);
 }
 
+/* Who waits for n_at_work sees it before n_begun moves on. */
 static bool do_all_parts(unsigned i)
 {
 	struct gsb_crew_part *part;
 	bool any = false;
 
+	atomic_fetch_add(&queue.n_at_work, 1);
 	while (is_wanted(i) && (part = begin_part())) {
 		do_or_return(part);
 		any = true;
 	}
+	atomic_fetch_sub(&queue.n_at_work, 1);
 	return any;
 }
 
@@ -205,6 +209,7 @@ static void forget_in_child(void)
 	atomic_store(&queue.n_begun, 0);
 	atomic_store(&queue.asleep, 0);
 	atomic_store(&queue.n_looking, 0);
+	atomic_store(&queue.n_at_work, 0);
 	atomic_store(&n_started, 0);
 	atomic_store(&n_wanted, 0);
 	atomic_store(&n_bytes, 0);
@@ -294,6 +299,18 @@ void gsb_crew_release(struct gsb_crew *c)
 	if (c->is_there)
 		pthread_mutex_unlock(&using);
 	c->is_there = false;
+}
+
+/* Parts are taken, not done: their memory may be what the giver's thread left the copy for. */
+void gsb_crew_abandon_parts(const struct gsb_crew *c)
+{
+	if (!c->is_there)
+		return;
+	while (begin_part())
+		;
+	atomic_thread_fence(memory_order_seq_cst);
+	while (atomic_load(&queue.n_at_work))
+		sched_yield();
 }
 
 unsigned gsb_crew_size(const struct gsb_crew *c)

@@ -52,6 +52,12 @@ void gsb_crew_take(struct gsb_crew *c, uint64_t bytes, unsigned n_most);
 /* All parts are done. */
 void gsb_crew_release(struct gsb_crew *c);
 
+/*
+ * Before gsb_crew_release(), in the thread that took it, of a copy that was left in the middle of a part: parts that nobody has
+ * begun are not done any more; waits for those that another thread has begun. Then nobody touches any of them.
+ */
+void gsb_crew_abandon_parts(const struct gsb_crew *c);
+
 /* How many threads may help now: 0 without the crew. */
 unsigned gsb_crew_size(const struct gsb_crew *c);
 

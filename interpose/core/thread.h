@@ -39,7 +39,8 @@ struct gsb_self {
 	unsigned capture_mode; /* CUstreamCaptureMode, or what a program takes for one */
 	uint32_t depth, room;  /* of stack */
 	uint32_t n_streams;
-	uint64_t call; /* number of the last call in this slot */
+	uint64_t call;	      /* number of the last call in this slot */
+	uintptr_t copy_frame; /* of the outermost copy that has chunks or the crew; 0: none */
 	struct gsb_spin spin;
 	struct gsb_cu_ctx_ref top;    /* the current context; ctx NULL: none */
 	struct gsb_cu_ctx_ref *stack; /* what is below it */

@@ -26,7 +26,7 @@ struct gsb_object_table gsb_cu_modules =
 static CUresult ship_piece(struct gsb_rec_image_part *body, const uint8_t *bytes)
 {
 	struct gsb_chunk chunk;
-	CUresult result = gsb_chunk_take(&chunk);
+	CUresult result = gsb_chunk_take(&chunk, 0);
 
 	if (result)
 		return result;

@@ -8,6 +8,7 @@
 
 #include "base/bulk.h"
 #include "interpose/core/crew.h"
+#include "interpose/core/frame.h"
 #include "interpose/cu/host_call.h"
 #include "interpose/cu/staging.h"
 
@@ -82,15 +83,21 @@ static void empty_rows(uint8_t *dst, uint64_t pitch, const uint8_t *src, const s
 
 /* ---- records ---- */
 
-/* The source lies behind the body, linear. */
+/*
+ * The source lies behind the body, linear. It is read before the ring is locked: where a fault is handled by the program, the
+ * handler may call CUDA, or never come back.
+ */
 CUresult gsb_cu_copy_post_inline(const struct gsb_cu_copy *c, uint64_t *number)
 {
 	uint32_t bytes = (uint32_t)(c->width * c->height);
 	const struct piece all = {.n_rows = c->height, .width = c->width};
+	uint8_t source[GSB_INLINE_COPY_MAX];
 	struct gsb_rec_copy *body;
 	struct gsb_post p;
-	CUresult result = gsb_cu_copy_begin(c, &p, GSB_REC_COPY, sizeof(*body) + bytes);
+	CUresult result;
 
+	copy_rows(source, c->width, (const uint8_t *)c->src.addr, c->src.pitch, &all);
+	result = gsb_cu_copy_begin(c, &p, GSB_REC_COPY, sizeof(*body) + bytes);
 	if (result)
 		return result;
 	body = p.body;
@@ -103,8 +110,7 @@ CUresult gsb_cu_copy_post_inline(const struct gsb_cu_copy *c, uint64_t *number)
 		.dst_place = c->dst.place,
 		.src_place = GSB_PLACE_INLINE,
 	};
-	copy_rows((uint8_t *)(body + 1), c->width, (const uint8_t *)c->src.addr, c->src.pitch,
-		  &all);
+	memcpy(body + 1, source, bytes);
 	gsb_post_end(&p);
 	*number = p.number;
 	return CUDA_SUCCESS;
@@ -151,9 +157,10 @@ struct flights {
 
 /*
  * Of the copy that has the crew. Not in its caller's stack: a handler for a fault in the program's
- * memory may leave the copy, which then has the crew for ever, and others may be at its parts.
+ * memory may leave the copy while others are at its parts.
  */
 static struct flights with_crew;
+static _Atomic uint32_t crew_holder; /* that copy's thread; 0: none */
 
 static struct flight *flight_at(struct flights *f, unsigned i)
 {
@@ -181,6 +188,8 @@ static struct flights *begin_flights(struct flights *own, const struct gsb_cu_co
 	gsb_crew_take(&crew, c->width * c->height, gsb_proc.spin.n_max);
 	f = crew.is_there ? &with_crew : own;
 	f->crew = crew;
+	if (crew.is_there)
+		atomic_store_explicit(&crew_holder, gsb_self.id, memory_order_relaxed);
 	f->copy = *c;
 	f->bytes = piece_bytes(c->width * c->height);
 	f->n_most = n < N_IN_FLIGHT ? n : N_IN_FLIGHT;
@@ -197,6 +206,8 @@ static CUresult end_flights(const struct flights *f)
 	const CUresult result = f->result;
 	struct gsb_crew crew = f->crew;
 
+	if (crew.is_there)
+		atomic_store_explicit(&crew_holder, 0, memory_order_relaxed);
 	gsb_crew_release(&crew);
 	return result;
 }
@@ -218,8 +229,8 @@ static struct flight *take_next(struct flights *f, unsigned most)
 	if (!f->more || f->result || f->n >= most)
 		return NULL;
 	if (f->n)
-		return gsb_chunk_try_take(&next->chunk) ? next : NULL;
-	note(f, gsb_chunk_take(&next->chunk));
+		return gsb_chunk_try_take(&next->chunk, gsb_self.id) ? next : NULL;
+	note(f, gsb_chunk_take(&next->chunk, gsb_self.id));
 	return f->result ? NULL : next;
 }
 
@@ -306,29 +317,6 @@ static CUresult copy_out_pieces(const struct gsb_cu_copy *c, uint64_t *number)
 		}
 	}
 	return end_flights(f);
-}
-
-static CUresult copy_out(const struct gsb_cu_copy *c, uint64_t *number)
-{
-	if (c->width * c->height <= GSB_INLINE_COPY_MAX)
-		return gsb_cu_copy_post_inline(c, number);
-	return copy_out_pieces(c, number);
-}
-
-/*
- * By CUDA's programming guide the host is not held up by a copy of 64 KiB or less. Programs take a longer one to be
- * complete, and use it in streams that wait for no other.
- */
-static CUresult copy_out_sync(const struct gsb_cu_copy *c)
-{
-	uint64_t number = 0;
-	CUresult result = gsb_cu_stream_wait(&c->stream);
-
-	if (!result)
-		result = copy_out(c, &number);
-	if (result || c->width * c->height <= EARLY_MAX)
-		return result;
-	return gsb_cu_stream_wait_for(&c->stream, number);
 }
 
 /* ---- device to pageable: posted ahead, emptied by any ---- */
@@ -502,7 +490,7 @@ static CUresult copy_later(const struct gsb_cu_copy *c)
 						     .piece = p});
 	}
 	do {
-		result = gsb_chunk_take(&chunk);
+		result = gsb_chunk_take(&chunk, 0); /* the host function's */
 		if (!result)
 			result = c->dst.place == GSB_CU_PAGEABLE ? empty_later(c, &p, &chunk)
 								 : fill_later(c, &p, &chunk);
@@ -510,11 +498,142 @@ static CUresult copy_later(const struct gsb_cu_copy *c)
 	return result;
 }
 
+/* ---- in the middle of another copy of this thread ---- */
+
+/*
+ * A handler for a signal, or for a fault in the program's memory, that copies. What it interrupted holds chunks and perhaps the
+ * crew, and goes on only after it. So it waits for no chunk that another copy holds, and holds none where another handler may begin.
+ */
+
+static struct gsb_cu_copy part_of(const struct gsb_cu_copy *c, const struct piece *p)
+{
+	struct gsb_cu_copy part = *c;
+
+	part.dst.addr = piece_addr(&c->dst, p);
+	part.src.addr = piece_addr(&c->src, p);
+	part.width = p->width;
+	part.height = p->n_rows;
+	return part;
+}
+
+static CUresult copy_out_inline(const struct gsb_cu_copy *c, uint64_t *number)
+{
+	struct piece p = first_piece(c, GSB_INLINE_COPY_MAX);
+	CUresult result;
+
+	do {
+		const struct gsb_cu_copy part = part_of(c, &p);
+
+		result = gsb_cu_copy_post_inline(&part, number);
+	} while (!result && next_piece(c, &p, GSB_INLINE_COPY_MAX));
+	return result;
+}
+
+/* bytes: p's, linear */
+static CUresult fetch_piece(const struct gsb_cu_copy *c, const struct piece *p, uint8_t *bytes)
+{
+	struct gsb_chunk chunk;
+	uint64_t number;
+	CUresult result = gsb_chunk_take_last(&chunk);
+
+	if (result)
+		return result;
+	result = post_piece(c, p, &chunk, &number);
+	if (!result) {
+		gsb_chunk_lend(&chunk, &c->stream, number, true);
+		result = gsb_cu_stream_wait_for(&c->stream, number);
+	}
+	if (!result)
+		memcpy(bytes, chunk.bytes, p->width * p->n_rows);
+	gsb_chunk_give_back(&chunk);
+	return result;
+}
+
+static CUresult copy_in_nested(const struct gsb_cu_copy *c)
+{
+	struct piece p = first_piece(c, GSB_INLINE_COPY_MAX);
+	uint8_t bytes[GSB_INLINE_COPY_MAX];
+	CUresult result;
+
+	do {
+		result = fetch_piece(c, &p, bytes);
+		if (!result)
+			copy_rows((uint8_t *)piece_addr(&c->dst, &p), c->dst.pitch, bytes, p.width,
+				  &p);
+	} while (!result && next_piece(c, &p, GSB_INLINE_COPY_MAX));
+	return result;
+}
+
 /* ---- the whole ---- */
+
+/* What a copy of this thread that was left has. No part of it is being done when its chunks come back. */
+static void reclaim(void)
+{
+	if (atomic_load_explicit(&crew_holder, memory_order_relaxed) == gsb_self.id) {
+		struct gsb_crew crew = with_crew.crew;
+
+		gsb_crew_abandon_parts(&crew);
+		atomic_store_explicit(&crew_holder, 0, memory_order_relaxed);
+		gsb_crew_release(&crew);
+	}
+	gsb_chunks_give_back_of(gsb_self.id);
+	gsb_self.copy_frame = 0;
+}
+
+void gsb_cu_copy_end_thread(void)
+{
+	if (gsb_self.copy_frame)
+		reclaim();
+}
+
+/*
+ * Through chunks.
+ * @frame: of the call; those of two calls one in the other differ
+ */
+static CUresult copy_staged(const struct gsb_cu_copy *c, uintptr_t frame, uint64_t *number)
+{
+	const bool is_in = c->dst.place == GSB_CU_PAGEABLE;
+	CUresult result = gsb_self_enter();
+
+	if (result)
+		return result;
+	if (gsb_self.copy_frame && !gsb_frame_is_left(gsb_self.copy_frame, frame))
+		return is_in ? copy_in_nested(c) : copy_out_inline(c, number);
+	if (gsb_self.copy_frame)
+		reclaim();
+	gsb_self.copy_frame = frame;
+	result = is_in ? copy_in(c) : copy_out_pieces(c, number);
+	gsb_self.copy_frame = 0;
+	return result;
+}
+
+static CUresult copy_out(const struct gsb_cu_copy *c, uintptr_t frame, uint64_t *number)
+{
+	if (c->width * c->height <= GSB_INLINE_COPY_MAX)
+		return gsb_cu_copy_post_inline(c, number);
+	return copy_staged(c, frame, number);
+}
+
+/*
+ * By CUDA's programming guide the host is not held up by a copy of 64 KiB or less. Programs take a longer one to be
+ * complete, and use it in streams that wait for no other.
+ */
+static CUresult copy_out_sync(const struct gsb_cu_copy *c, uintptr_t frame)
+{
+	uint64_t number = 0;
+	CUresult result = gsb_cu_stream_wait(&c->stream);
+
+	if (!result)
+		result = copy_out(c, frame, &number);
+	if (result || c->width * c->height <= EARLY_MAX)
+		return result;
+	return gsb_cu_stream_wait_for(&c->stream, number);
+}
 
 CUresult gsb_cu_copy_pageable(const struct gsb_cu_copy *c)
 {
 	const struct piece all = {.n_rows = c->height, .width = c->width};
+	const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
 	uint64_t number;
 	CUresult result;
 
@@ -528,6 +647,6 @@ CUresult gsb_cu_copy_pageable(const struct gsb_cu_copy *c)
 		return result;
 	}
 	if (c->dst.place == GSB_CU_PAGEABLE)
-		return copy_in(c);
-	return c->is_sync ? copy_out_sync(c) : copy_out(c, &number);
+		return copy_staged(c, frame, &number);
+	return c->is_sync ? copy_out_sync(c, frame) : copy_out(c, frame, &number);
 }

@@ -13,6 +13,9 @@
 /* The ends are checked, and one of them is pageable. */
 CUresult gsb_cu_copy_pageable(const struct gsb_cu_copy *c);
 
+/* The calling thread ends: what a copy of it that was left by siglongjmp() has. */
+void gsb_cu_copy_end_thread(void);
+
 /* From pageable memory, at most GSB_INLINE_COPY_MAX bytes: they travel in the record, whose number is *number. */
 CUresult gsb_cu_copy_post_inline(const struct gsb_cu_copy *c, uint64_t *number);
 

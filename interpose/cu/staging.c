@@ -18,11 +18,13 @@
 struct chunk_state {
 	uint32_t stream; /* index */
 	bool is_held;	 /* a thread of ours fills it, waits for it or empties it */
+	uint32_t holder; /* that thread, where its copy may be left */
 	uint64_t number;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct chunk_state chunks[N_CHUNKS_MAX]; /* lock */
+static uint32_t n_held;				/* lock; of them */
 
 uint64_t gsb_chunk_bytes(void)
 {
@@ -49,11 +51,20 @@ static bool is_passed(const struct chunk_state *c)
 	       c->number;
 }
 
+/* Under the lock. */
+static void set_state(uint32_t i, struct chunk_state state)
+{
+	n_held += state.is_held;
+	n_held -= chunks[i].is_held;
+	chunks[i] = state;
+}
+
 /*
  * The first one that is free: what was used a moment ago is in the cache still, for us and for the device.
+ * @n_most: that may be held, with this one
  * *in_hand: a running thread has one: it gives it back soon, and no completion will tell.
  */
-static bool try_take(struct gsb_chunk *out, bool *in_hand)
+static bool try_take(struct gsb_chunk *out, uint32_t holder, uint32_t n_most, bool *in_hand)
 {
 	bool found = false;
 
@@ -62,10 +73,10 @@ static bool try_take(struct gsb_chunk *out, bool *in_hand)
 	for (uint32_t i = 0, n = n_chunks(); !found && i < n; i++) {
 		bool passed = is_passed(&chunks[i]);
 
-		found = !chunks[i].is_held && passed;
+		found = !chunks[i].is_held && passed && n_held < n_most;
 		*in_hand |= chunks[i].is_held && passed;
 		if (found) {
-			chunks[i] = (struct chunk_state){.is_held = true};
+			set_state(i, (struct chunk_state){.is_held = true, .holder = holder});
 			out->index = i;
 		}
 	}
@@ -73,22 +84,23 @@ static bool try_take(struct gsb_chunk *out, bool *in_hand)
 	if (found) {
 		out->offset = out->index * gsb_chunk_bytes();
 		out->bytes = gsb_proc.staging + out->offset;
+		out->holder = holder;
 	}
 	return found;
 }
 
-bool gsb_chunk_try_take(struct gsb_chunk *out)
+bool gsb_chunk_try_take(struct gsb_chunk *out, uint32_t holder)
 {
 	bool in_hand;
 
-	return try_take(out, &in_hand);
+	return try_take(out, holder, n_chunks() - 1, &in_hand);
 }
 
 /*
- * Free or in hand is asked at once: a chunk that came back between two questions would be missed by both. If all
- * are lent, one of their streams had not passed it when we looked, so a completion is still to come.
+ * Free or in hand is asked at once: a chunk that came back between two questions would be missed by both. If none is
+ * in hand, one of their streams had not passed it when we looked, so a completion is still to come.
  */
-CUresult gsb_chunk_take(struct gsb_chunk *out)
+static CUresult take(struct gsb_chunk *out, uint32_t holder, uint32_t n_most)
 {
 	CUresult result = CUDA_SUCCESS;
 
@@ -96,7 +108,7 @@ CUresult gsb_chunk_take(struct gsb_chunk *out)
 		uint64_t before = gsb_n_completed();
 		bool in_hand;
 
-		if (try_take(out, &in_hand))
+		if (try_take(out, holder, n_most, &in_hand))
 			return CUDA_SUCCESS;
 		if (in_hand)
 			sched_yield();
@@ -106,27 +118,48 @@ CUresult gsb_chunk_take(struct gsb_chunk *out)
 	return result;
 }
 
+CUresult gsb_chunk_take(struct gsb_chunk *out, uint32_t holder)
+{
+	return take(out, holder, n_chunks() - 1);
+}
+
+CUresult gsb_chunk_take_last(struct gsb_chunk *out)
+{
+	return take(out, 0, n_chunks());
+}
+
 bool gsb_chunk_has_passed(const struct gsb_chunk *c)
 {
 	return is_passed(&chunks[c->index]);
 }
 
-static void set_state(const struct gsb_chunk *c, struct chunk_state state)
+static void change_state(const struct gsb_chunk *c, struct chunk_state state)
 {
 	pthread_mutex_lock(&lock);
-	chunks[c->index] = state;
+	set_state(c->index, state);
 	pthread_mutex_unlock(&lock);
 }
 
 void gsb_chunk_give_back(const struct gsb_chunk *c)
 {
-	set_state(c, (struct chunk_state){0});
+	change_state(c, (struct chunk_state){0});
+}
+
+void gsb_chunks_give_back_of(uint32_t holder)
+{
+	pthread_mutex_lock(&lock);
+	for (uint32_t i = 0; i < n_chunks(); i++)
+		if (chunks[i].is_held && chunks[i].holder == holder)
+			set_state(i, (struct chunk_state){.stream = chunks[i].stream,
+							  .number = chunks[i].number});
+	pthread_mutex_unlock(&lock);
 }
 
 void gsb_chunk_lend(const struct gsb_chunk *c, const struct gsb_cu_stream_ref *s, uint64_t number,
 		    bool keep)
 {
-	set_state(c, (struct chunk_state){.stream = gsb_handle_index(s->handle),
-					  .is_held = keep,
-					  .number = number});
+	change_state(c, (struct chunk_state){.stream = gsb_handle_index(s->handle),
+					     .is_held = keep,
+					     .holder = keep ? c->holder : 0,
+					     .number = number});
 }

@@ -3,6 +3,7 @@
  */
 #include "tests/unit/interpose.h"
 
+#include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
 
@@ -391,6 +392,185 @@ static void test_program_that_handles_faults_handles_those_of_its_own_thread(voi
 	}
 	sigaction(SIGSEGV, &before, NULL);
 	munmap(to, PITCH * ROWS);
+}
+
+/* ---- handlers that leave a copy, or copy themselves ---- */
+
+#define LEFT_BYTES (4u << 20)
+#define FAR_PAGE   (2u << 20) /* the page that is not there, in memory of LEFT_BYTES */
+
+static __thread sigjmp_buf probe;
+
+static void leave_copy(int signal)
+{
+	siglongjmp(probe, signal);
+}
+
+static uint8_t *memory_without_a_page(uint64_t at)
+{
+	uint8_t *memory =
+		mmap(NULL, LEFT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(memory != MAP_FAILED);
+	memset(memory, 0x5a, LEFT_BYTES);
+	assert_int_equal(mprotect(memory + at, 4096, PROT_NONE), 0);
+	return memory;
+}
+
+/* As a program does that asks whether memory is there. Return: whether it was left. */
+static bool leave_one(uint8_t *memory, uint64_t n, bool is_to_device)
+{
+	if (sigsetjmp(probe, 1))
+		return true;
+	if (is_to_device)
+		cu.cuMemcpyHtoD_v2(dev, memory, n);
+	else
+		cu.cuMemcpyDtoH_v2(memory, dev, n);
+	return false;
+}
+
+static void handle_faults(void (*handler)(int signal), int flags, struct sigaction *before)
+{
+	const struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+
+	assert_int_equal(sigaction(SIGSEGV, &action, before), 0);
+}
+
+static CUresult call_big_dtoh(void *arg)
+{
+	return cu.cuMemcpyDtoH_v2(host, dev, BIG);
+}
+
+static void expect_copies_of_another_thread(void)
+{
+	struct waiter w;
+
+	memset(host, 0, BIG);
+	waiter_start(&w, call_big_dtoh, NULL);
+	assert_cu(waiter_join(&w));
+	for (unsigned i = 0; i < BIG; i += 4099)
+		assert_int_equal(host[i], fake_byte(dev + i));
+}
+
+static void test_copy_that_a_handler_leaves_keeps_nothing(void **state)
+{
+	uint8_t *memory = memory_without_a_page(FAR_PAGE);
+	struct sigaction before;
+
+	handle_faults(leave_copy, 0, &before);
+	for (unsigned i = 0; i < 20; i++) {
+		assert_true(leave_one(memory, LEFT_BYTES, i % 2));
+		assert_false(leave_one(memory, FAR_PAGE, i % 4 < 2));
+		expect_copies_of_another_thread();
+	}
+	sigaction(SIGSEGV, &before, NULL);
+	munmap(memory, LEFT_BYTES);
+}
+
+static void test_small_copy_that_a_handler_leaves_does_not_lock_the_ring(void **state)
+{
+	uint8_t *memory = memory_without_a_page(0);
+	struct sigaction before;
+
+	handle_faults(leave_copy, 0, &before);
+	assert_true(leave_one(memory, 64, true));
+	expect_copies_of_another_thread();
+	sigaction(SIGSEGV, &before, NULL);
+	munmap(memory, LEFT_BYTES);
+}
+
+static CUresult call_that_is_left(void *memory)
+{
+	return leave_one(memory, LEFT_BYTES, false) ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+}
+
+static void test_thread_that_ends_after_it_left_a_copy_keeps_nothing(void **state)
+{
+	uint8_t *memory = memory_without_a_page(FAR_PAGE);
+	struct sigaction before;
+	struct waiter w;
+
+	handle_faults(leave_copy, 0, &before);
+	for (unsigned i = 0; i < 4; i++) {
+		waiter_start(&w, call_that_is_left, memory);
+		assert_cu(waiter_join(&w));
+	}
+	expect_copies_of_another_thread();
+	sigaction(SIGSEGV, &before, NULL);
+	munmap(memory, LEFT_BYTES);
+}
+
+#define NESTED_BYTES 9001u
+
+static __thread uint8_t *without_page, nested[NESTED_BYTES];
+static pthread_barrier_t
+	in_handlers; /* all of them are there: none waits for what another one interrupted */
+
+static void copy_in_handler(int signal)
+{
+	pthread_barrier_wait(&in_handlers);
+	if (cu.cuMemcpyDtoH_v2(nested, dev + 77, NESTED_BYTES) ||
+	    cu.cuMemcpyHtoD_v2(dev + BIG / 2, nested, NESTED_BYTES))
+		_exit(98);
+	pthread_barrier_wait(&in_handlers);
+	if (mprotect(without_page + FAR_PAGE, 4096, PROT_READ | PROT_WRITE))
+		_exit(99);
+}
+
+static CUresult copy_with_handler(uint8_t *memory)
+{
+	CUresult result;
+
+	without_page = memory;
+	memset(nested, 0, sizeof(nested));
+	result = cu.cuMemcpyDtoH_v2(memory, dev, LEFT_BYTES);
+	for (unsigned i = 0; !result && i < LEFT_BYTES; i += 61)
+		if (memory[i] != fake_byte(dev + i))
+			result = CUDA_ERROR_UNKNOWN;
+	for (unsigned i = 0; !result && i < NESTED_BYTES; i++)
+		if (nested[i] != fake_byte(dev + 77 + i))
+			result = CUDA_ERROR_UNKNOWN;
+	return result;
+}
+
+/* The alternate stack lies above the copy's frame, as the frame of one would that is called when that one was left. */
+static CUresult call_with_handler(void *memory)
+{
+	uint8_t above[1 << 16];
+	const stack_t s = {.ss_sp = above, .ss_size = sizeof(above)},
+		      none = {.ss_flags = SS_DISABLE};
+	CUresult result;
+
+	if (sigaltstack(&s, NULL))
+		return CUDA_ERROR_UNKNOWN;
+	result = copy_with_handler(memory);
+	sigaltstack(&none, NULL);
+	return result;
+}
+
+static void expect_copies_in_handlers(int flags)
+{
+	uint8_t *memory[2] = {memory_without_a_page(FAR_PAGE), memory_without_a_page(FAR_PAGE)};
+	struct sigaction before;
+	struct waiter w[2];
+
+	pthread_barrier_init(&in_handlers, NULL, 2);
+	handle_faults(copy_in_handler, flags, &before);
+	for (unsigned i = 0; i < 2; i++)
+		waiter_start(&w[i], call_with_handler, memory[i]);
+	for (unsigned i = 0; i < 2; i++)
+		assert_cu(waiter_join(&w[i]));
+	sigaction(SIGSEGV, &before, NULL);
+	pthread_barrier_destroy(&in_handlers);
+	for (unsigned i = 0; i < 2; i++)
+		munmap(memory[i], LEFT_BYTES);
+}
+
+static void test_handlers_in_the_middle_of_copies_copy(void **state)
+{
+	expect_copies_in_handlers(0);
+	expect_copies_in_handlers(SA_ONSTACK);
+	expect_copies_of_another_thread();
 }
 
 static CUresult call_dtoh_async(void *arg)
@@ -982,6 +1162,12 @@ int main(void)
 		cmocka_unit_test_setup(test_copy_leaves_chunks_for_another_thread, set_up),
 		cmocka_unit_test_setup(
 			test_program_that_handles_faults_handles_those_of_its_own_thread, set_up),
+		cmocka_unit_test_setup(test_copy_that_a_handler_leaves_keeps_nothing, set_up),
+		cmocka_unit_test_setup(test_small_copy_that_a_handler_leaves_does_not_lock_the_ring,
+				       set_up),
+		cmocka_unit_test_setup(test_thread_that_ends_after_it_left_a_copy_keeps_nothing,
+				       set_up),
+		cmocka_unit_test_setup(test_handlers_in_the_middle_of_copies_copy, set_up),
 		cmocka_unit_test_setup(test_many_threads_share_the_staging_memory, set_up),
 	};
 	int failed;

@@ -161,6 +161,41 @@ static void test_small_copies_have_none(void **state)
 	assert_int_equal(n_threads(), 1);
 }
 
+static _Atomic unsigned n_slow_begun, n_slow_done;
+
+static void do_slowly(struct gsb_crew_part *part)
+{
+	atomic_fetch_add(&n_slow_begun, 1);
+	pause_ms(20);
+	atomic_fetch_add(&n_slow_done, 1);
+}
+
+/* They may be anywhere, and their memory with them, when the giver does not come back. */
+static void test_nobody_is_at_parts_that_were_abandoned(void **state)
+{
+	struct gsb_crew_part parts[GSB_CREW_PARTS_MAX] = {0};
+	struct gsb_crew c;
+	unsigned n;
+
+	see(16, 16, 1);
+	gsb_crew_take(&c, LARGE, 7);
+	assert_int_not_equal(gsb_crew_size(&c), 0);
+	for (unsigned i = 0; i < GSB_CREW_PARTS_MAX; i++) {
+		parts[i].run = do_slowly;
+		gsb_crew_give(&c, &parts[i]);
+	}
+	while (!atomic_load(&n_slow_begun))
+		sched_yield();
+	gsb_crew_abandon_parts(&c);
+	n = atomic_load(&n_slow_done);
+	assert_int_equal(atomic_load(&n_slow_begun), n);
+	assert_in_range(n, 1, GSB_CREW_PARTS_MAX - 1);
+	pause_ms(50);
+	assert_int_equal(atomic_load(&n_slow_begun), n);
+	gsb_crew_release(&c);
+	assert_int_equal(run(100, LARGE, 7, true).n_wrong, 0);
+}
+
 /* Of what is left, half. */
 static void test_as_many_as_are_to_spare_do_what_is_given(void **state)
 {
@@ -591,6 +626,7 @@ int main(void)
 		cmocka_unit_test(test_several_users_get_all_their_jobs_done),
 		cmocka_unit_test(test_child_begins_anew),
 		cmocka_unit_test(test_who_waits_for_a_part_has_it_done),
+		cmocka_unit_test(test_nobody_is_at_parts_that_were_abandoned),
 		cmocka_unit_test(test_faults_are_the_givers_where_the_program_handles_them),
 		cmocka_unit_test(test_handler_of_either_signal_counts),
 		cmocka_unit_test(test_memory_in_order_is_touched_by_the_crew_beside_a_handler),
