@@ -41,6 +41,7 @@ static void refuse(struct lane_server *s, const struct lane_cmd *c, int err)
 	done->cookie = c->cmd.cookie;
 	done->result = gsb_cuda_result(err);
 	done->start_ns = done->end_ns = s->ops->now_ns(s->dev);
+	done->refused = c->cmd.kind == GSB_CMD_LAUNCH;
 	snprintf(done->detail, sizeof(done->detail), "its device refused it: %s", strerror(-err));
 }
 

@@ -212,7 +212,7 @@ static void complete_failed(struct gsb_completion *c, uint64_t cookie, CUresult 
 	c->result = result;
 	c->start_ns = c->end_ns = now_ns;
 	c->n_blocks = c->n_instructions = c->blocks_ns = 0;
-	c->printed = false;
+	c->printed = c->refused = false;
 	snprintf(c->detail, sizeof(c->detail), "%s",
 		 result == CUDA_ERROR_LAUNCH_FAILED ? "the lane of its program has ended"
 						    : "a copy of memory that ends nowhere");

@@ -662,6 +662,30 @@ static void test_memory_that_is_on_its_way_back_is_waited_for(void **state)
 	assert_int_equal(err, -ENOMEM);
 }
 
+/* The engine may say it another way, as if it had been told at once. */
+static void test_launch_that_a_lane_refuses_has_not_run(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_function none = {.handle = UINT32_MAX};
+	struct gsb_cmd cmd = {.kind = GSB_CMD_LAUNCH,
+			      .space = rig->space[0],
+			      .cookie = 1,
+			      .launch = {.function = &none, .grid = {1, 1, 1}, .block = {1, 1, 1}}};
+	struct gsb_completion c;
+	uint64_t addr;
+
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &addr), 0);
+	assert_int_equal(rig->ops->issue(rig->queue[0], &cmd), 0);
+	c = collect(rig);
+	assert_int_equal(c.cookie, 1);
+	assert_int_not_equal(c.result, CUDA_SUCCESS);
+	assert_true(c.refused);
+	fill(rig, 0, addr, 2);
+	c = collect(rig);
+	assert_int_equal(c.result, CUDA_SUCCESS);
+	assert_false(c.refused);
+}
+
 static unsigned n_lanes_of(struct rig *rig, uint64_t owner)
 {
 	unsigned n = 0;
@@ -942,6 +966,7 @@ int main(int argc, char **argv)
 		ON_LANES(test_lane_with_a_long_kernel_lives),
 		ON_LANES(test_space_that_ends_leaves_no_answers),
 		ON_LANES(test_memory_that_is_on_its_way_back_is_waited_for),
+		ON_LANES(test_launch_that_a_lane_refuses_has_not_run),
 		ON_LANES(test_lane_that_dies_while_its_first_is_asked_for_is_left),
 		ON_LANES(test_lane_that_answers_that_it_will_answer_is_ended),
 		ON_LANES(test_lane_that_says_what_cannot_be_is_ended),
