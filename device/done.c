@@ -53,7 +53,7 @@ struct gsb_completion *gsb_done_push(struct gsb_done *d)
 	c->result = CUDA_SUCCESS;
 	c->start_ns = c->end_ns = 0;
 	c->n_blocks = c->n_instructions = c->blocks_ns = 0;
-	c->printed = false;
+	c->printed = c->refused = false;
 	c->detail[0] = '\0';
 	return c;
 }

@@ -138,6 +138,7 @@ struct gsb_completion {
 		n_instructions; /* executed; instructions of one warp count once; 0 = not known */
 	uint64_t blocks_ns;	/* sum over blocks of the device time on their SM; 0 = not known */
 	bool printed;		/* it has said something: print_read() of its space */
+	bool refused; /* a launch that has not run: issue() would have said so, had it known; result says why */
 	char detail[GSB_DETAIL_BYTES]; /* one line for the log when result is an error; else "" */
 };
 

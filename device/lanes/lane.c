@@ -57,7 +57,7 @@ static int hear_message(struct lane_slot *slot, uint32_t op)
 	ssize_t n = gsb_channel_recv(slot->fd, m, sizeof(*m), NULL, NULL);
 
 	if (n < (ssize_t)LANE_MSG_SIZE(0) || n != (ssize_t)LANE_MSG_SIZE(m->n_bytes) ||
-	    m->op != op || m->err > 0)
+	    m->op != op || m->err > 0 || m->err == -EINPROGRESS)
 		return n == -EAGAIN ? -EAGAIN : -EPROTO;
 	return 0;
 }

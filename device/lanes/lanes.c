@@ -43,12 +43,27 @@ static struct lane *lane_of(struct lanes_device *dev, uint64_t owner)
 	return NULL;
 }
 
+/* One that has died while it was asked for an owner who had nothing else there: he asks elsewhere. */
+static void drop_dead(struct lanes_device *dev, uint64_t owner)
+{
+	struct lane *l, *next;
+
+	for (l = dev->lanes; l; l = next) {
+		next = l->next;
+		if (l->is_kept && l->owner == owner && is_dead(l)) {
+			l->is_kept = false;
+			lanes_drop(l);
+		}
+	}
+}
+
 /* One for a user more. -EINPROGRESS: none is ready. */
 static int find_lane(struct lanes_device *dev, uint64_t owner, struct lane **out)
 {
 	struct lane *l;
 	int err;
 
+	drop_dead(dev, owner);
 	l = lane_of(dev, owner);
 	if (l) {
 		l->n_users++;

@@ -41,6 +41,7 @@ static void refuse(struct lane_server *s, const struct lane_cmd *c, int err)
 	done->cookie = c->cmd.cookie;
 	done->result = gsb_cuda_result(err);
 	done->start_ns = done->end_ns = s->ops->now_ns(s->dev);
+	done->refused = c->cmd.kind == GSB_CMD_LAUNCH;
 	snprintf(done->detail, sizeof(done->detail), "its device refused it: %s", strerror(-err));
 }
 
@@ -275,9 +276,10 @@ static bool has_work(const struct lane_server *s)
 static bool may_sleep(struct lane_server *s)
 {
 	bool lively = s->n_in_flight && s->ops->stay_awake && s->ops->stay_awake(s->dev);
+	uint64_t now_ns = gsb_clock_ns();
 
-	atomic_store_explicit(&s->page->lively, lively, memory_order_relaxed);
-	return !lively && gsb_clock_ns() - s->busy_ns > SPIN_NS;
+	atomic_store_explicit(&s->page->lively_ns, lively ? now_ns : 0, memory_order_relaxed);
+	return !lively && now_ns - s->busy_ns > SPIN_NS;
 }
 
 static void sleep_until_asked(struct lane_server *s)

@@ -102,7 +102,8 @@ struct lane_page {
 	_Atomic uint64_t n_called; /* calls of the ring that are done, and their answers sent */
 	_Atomic uint32_t pong;
 	_Atomic uint32_t n_in_flight; /* commands taken and not ended, or one more */
-	_Atomic uint32_t lively;      /* something will complete before a sleeper would be awake */
+	_Atomic uint64_t
+		lively_ns; /* something will complete before a sleeper would be awake: as of then; 0: nothing will */
 	_Atomic uint32_t
 		lost; /* a fault has ended its device, and on a GPU perhaps that of others */
 	_Atomic uint64_t used_bytes; /* of the device */

@@ -18,7 +18,8 @@
 #include "base/err.h"
 #include "model/gpu/arch.h"
 
-#define ANSWER_NS 20000 /* as long as a lane stays awake */
+#define ANSWER_NS 20000	  /* as long as a lane stays awake */
+#define LIVELY_NS 1000000 /* so long a lane is believed that something is about to complete */
 
 /* ---- queues: the device's, and with their first command each lane's ---- */
 
@@ -211,7 +212,7 @@ static void complete_failed(struct gsb_completion *c, uint64_t cookie, CUresult 
 	c->result = result;
 	c->start_ns = c->end_ns = now_ns;
 	c->n_blocks = c->n_instructions = c->blocks_ns = 0;
-	c->printed = false;
+	c->printed = c->refused = false;
 	snprintf(c->detail, sizeof(c->detail), "%s",
 		 result == CUDA_ERROR_LAUNCH_FAILED ? "the lane of its program has ended"
 						    : "a copy of memory that ends nowhere");
@@ -391,12 +392,20 @@ unsigned lanes_poll(struct gsb_device *base, struct gsb_completion *out, unsigne
 	return poll_all(dev, out, max); /* what came before it was seen that somebody waits */
 }
 
+/* One that has been stopped since it said so keeps nobody awake; it may have said so a moment behind now_ns. */
+static bool says_lively(const struct lane *l, uint64_t now_ns)
+{
+	uint64_t at = atomic_load_explicit(&l->page->lively_ns, memory_order_relaxed);
+
+	return now_ns - at + LIVELY_NS < 2 * LIVELY_NS;
+}
+
 /* A lane says what its device does when it has given it what it was sent; until then, and for answers, it is given a moment. */
 static bool is_lively(const struct lane *l, uint64_t now_ns)
 {
 	bool asked = l->requests && !l->requests->prev->answered;
 
-	if (l->n_open && atomic_load_explicit(&l->page->lively, memory_order_relaxed))
+	if (l->n_open && says_lively(l, now_ns))
 		return true;
 	return (l->n_open || asked) && now_ns - l->woken_ns < ANSWER_NS;
 }

@@ -154,6 +154,8 @@ static const struct call {
 	 NULL, CUDA_SUCCESS},
 	{GSB_REC_KERNEL_MEMORY, .heap = {kit_ctx(0), 1 << 20, GSB_KERNEL_HEAP, 0},
 	 sizeof(struct gsb_rec_kernel_memory), NULL, CUDA_SUCCESS},
+	{GSB_REC_KERNEL_MEMORY, .heap = {kit_ctx(0), 2048, GSB_KERNEL_STACK, 0},
+	 sizeof(struct gsb_rec_kernel_memory), NULL, CUDA_SUCCESS},
 	{GSB_REC_BACKING_CREATE, .object = {GSB_VIRTUAL_UNIT}, sizeof(struct gsb_rec_object), NULL,
 	 CUDA_SUCCESS},
 	{GSB_REC_FUNCTION_NAME, .name = {kit_module(0), 0}, sizeof(struct gsb_rec_function_name),

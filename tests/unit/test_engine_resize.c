@@ -656,6 +656,90 @@ static void test_counting_is_a_fill_a_launch_and_a_copy(void **state)
 	assert_int_equal(f->k.dev->n_issued, 3);
 }
 
+/* ---- what a device refuses later ---- */
+
+static void refuse_next(struct fixture *f, unsigned i)
+{
+	struct kit_device *d = f->k.dev;
+
+	kit_complete(d, i, CUDA_ERROR_OUT_OF_MEMORY, d->now_ns + 100);
+	d->done[d->n_done - 1].refused = true;
+	kit_settle(&f->k);
+}
+
+static void expect_original_alone(struct fixture *f, unsigned at, uint64_t done)
+{
+	const struct kit_cmd *log = f->k.dev->log;
+
+	assert_int_equal(f->k.dev->n_issued, at + 1);
+	assert_int_equal(log[at].kind, GSB_CMD_LAUNCH);
+	assert_int_equal(log[at].grid[0], 10);
+	assert_int_equal(log[at].block[0], 64);
+	assert_int_equal(kit_done(&f->t, 1), done);
+	complete_next(f, at, CUDA_SUCCESS);
+	assert_int_equal(kit_done(&f->t, 1), done + 1);
+	assert_false(f->fn->module->ctx->order.failed);
+	kit_device_forget(f->k.dev);
+}
+
+static void test_shape_that_is_refused_later_is_given_up(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t done = kit_done(&f->t, 1);
+
+	kit_device_forget(f->k.dev);
+	force(f, "reshape:128");
+	launch(f, 10, 1);
+	refuse_next(f, 0);
+	expect_original_alone(f, 1, done++);
+	force(f, "slice:5");
+	launch(f, 10, 1);
+	assert_int_equal(f->k.dev->n_issued, 2);
+	refuse_next(f, 0);
+	assert_int_equal(f->k.dev->n_issued, 2);
+	refuse_next(f, 1);
+	expect_original_alone(f, 2, done++);
+	force(f, "persistent:0");
+	launch(f, 10, 1);
+	refuse_next(f, 1); /* ahead of the fill */
+	complete_next(f, 0, CUDA_SUCCESS);
+	expect_original_alone(f, 2, done++);
+	f->fn->shapes |= GSB_SHAPE_BIT(GSB_SHAPE_COUNT);
+	force(f, "");
+	launch(f, 10, 1);
+	refuse_next(f, 1);
+	complete_next(f, 0, CUDA_SUCCESS);
+	assert_false(f->fn->module->ctx->counting);
+	expect_original_alone(f, 2, done);
+}
+
+/* It would run twice. */
+static void test_launch_of_which_a_part_has_run_is_not_begun_anew(void **state)
+{
+	struct fixture *f = *state;
+
+	kit_device_forget(f->k.dev);
+	force(f, "slice:5");
+	launch(f, 10, 1);
+	refuse_next(f, 1);
+	complete_next(f, 0, CUDA_SUCCESS);
+	assert_int_equal(f->k.dev->n_issued, 2);
+	assert_true(f->fn->module->ctx->order.failed);
+}
+
+static void test_launch_behind_a_fill_that_failed_is_not_begun_anew(void **state)
+{
+	struct fixture *f = *state;
+
+	kit_device_forget(f->k.dev);
+	force(f, "persistent:0");
+	launch(f, 10, 1);
+	complete_next(f, 0, CUDA_ERROR_ILLEGAL_ADDRESS);
+	refuse_next(f, 1);
+	assert_int_equal(f->k.dev->n_issued, 2);
+	assert_true(f->fn->module->ctx->order.failed);
+}
+
 /* ---- what is not admitted ---- */
 
 static void expect_as_asked(struct fixture *f, const char *shape, uint32_t threads, uint32_t flags)
@@ -1563,6 +1647,9 @@ int main(void)
 		CASE(test_limit_is_for_the_longer_of_two_queues),
 		CASE(test_reshape_keeps_the_number_of_threads),
 		CASE(test_counting_is_a_fill_a_launch_and_a_copy),
+		CASE(test_shape_that_is_refused_later_is_given_up),
+		CASE(test_launch_of_which_a_part_has_run_is_not_begun_anew),
+		CASE(test_launch_behind_a_fill_that_failed_is_not_begun_anew),
 		CASE(test_cooperative_launch_is_left_alone),
 		CASE(test_form_that_a_shadow_run_refuted_is_used_no_more),
 		CASE(test_form_that_was_not_proven_is_not_used),

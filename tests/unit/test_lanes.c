@@ -30,6 +30,7 @@
 #define N_MANY		 3000u	/* fills: more than a ring holds */
 #define BESIDE		 10000u /* the first cookie of who works beside */
 #define LOOKS_OF_A_LIMIT 4
+#define SECOND_NS	 1000000000ull
 
 static const char endless_ptx[] = ".version 6.4\n.target sm_50\n.address_size 64\n"
 				  ".visible .entry endless()\n{\nL:\n\tbra L;\n}\n";
@@ -519,7 +520,7 @@ static void test_engine_stays_awake_for_what_was_just_sent(void **state)
 	kill(rig->space[0]->lane->pid, SIGCONT);
 	assert_int_equal(collect(rig).cookie, 0);
 	for (uint64_t i = 1; to - from > 15000; i++) { /* until this thread was not kept from it */
-		while (atomic_load(&rig->space[0]->lane->page->lively))
+		while (atomic_load(&rig->space[0]->lane->page->lively_ns))
 			usleep(PATIENT_PAUSE_US);
 		from = gsb_clock_ns();
 		fill(rig, 0, addr, i);
@@ -528,6 +529,26 @@ static void test_engine_stays_awake_for_what_was_just_sent(void **state)
 		assert_int_equal(collect(rig).cookie, i);
 	}
 	assert_true(awake);
+}
+
+/* The engine would turn without end for as long as it takes to end that lane. */
+static void test_lane_that_is_stopped_while_it_is_lively_keeps_nobody_awake(void **state)
+{
+	struct rig *rig = *state;
+	struct lane *l = rig->space[0]->lane;
+	uint64_t addr, said_ns;
+
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &addr), 0);
+	stop(l);
+	fill(rig, 0, addr, 1);
+	said_ns = gsb_clock_ns() + 500000; /* behind the moment that all that is sent is given */
+	atomic_store(&l->page->lively_ns, said_ns);
+	assert_true(rig->raw->stay_awake(rig->dev));
+	while (rig->raw->stay_awake(rig->dev))
+		assert_true(gsb_clock_ns() - said_ns + SECOND_NS < 2 * SECOND_NS);
+	assert_false(atomic_load(&l->dead));
+	kill(l->pid, SIGCONT);
+	assert_int_equal(collect(rig).cookie, 1);
 }
 
 /* Nobody waits for it: it is ended all the same. */
@@ -639,6 +660,88 @@ static void test_memory_that_is_on_its_way_back_is_waited_for(void **state)
 	while ((err = rig->raw->mem_alloc(rig->space[1], DEVICE_SIZE * 2, &have)) == -EINPROGRESS)
 		await_news(rig);
 	assert_int_equal(err, -ENOMEM);
+}
+
+/* The engine may say it another way, as if it had been told at once. */
+static void test_launch_that_a_lane_refuses_has_not_run(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_function none = {.handle = UINT32_MAX};
+	struct gsb_cmd cmd = {.kind = GSB_CMD_LAUNCH,
+			      .space = rig->space[0],
+			      .cookie = 1,
+			      .launch = {.function = &none, .grid = {1, 1, 1}, .block = {1, 1, 1}}};
+	struct gsb_completion c;
+	uint64_t addr;
+
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &addr), 0);
+	assert_int_equal(rig->ops->issue(rig->queue[0], &cmd), 0);
+	c = collect(rig);
+	assert_int_equal(c.cookie, 1);
+	assert_int_not_equal(c.result, CUDA_SUCCESS);
+	assert_true(c.refused);
+	fill(rig, 0, addr, 2);
+	c = collect(rig);
+	assert_int_equal(c.result, CUDA_SUCCESS);
+	assert_false(c.refused);
+}
+
+static unsigned n_lanes_of(struct rig *rig, uint64_t owner)
+{
+	unsigned n = 0;
+
+	for (struct lane *l = to_lanes(rig->dev)->lanes; l; l = l->next)
+		n += l->owner == owner;
+	return n;
+}
+
+/* Who is asked for memory of an owner without a space may die before he says anything. */
+static void test_lane_that_dies_while_its_first_is_asked_for_is_left(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_backing *b;
+	int err;
+
+	while ((err = rig->raw->backing_create(rig->dev, 9, GSB_BACKING_UNIT, &b)) ==
+		       -EINPROGRESS &&
+	       !n_lanes_of(rig, 9))
+		await_news(rig);
+	assert_int_equal(err, -EINPROGRESS);
+	assert_int_equal(kill(to_lanes(rig->dev)->lanes->pid, SIGKILL), 0);
+	while (!atomic_load(&to_lanes(rig->dev)->lanes->dead))
+		usleep(PATIENT_PAUSE_US);
+	assert_int_equal(rig->ops->backing_create(rig->dev, 9, GSB_BACKING_UNIT, &b), 0);
+	assert_int_equal(n_lanes_of(rig, 9), 1);
+	rig->ops->backing_destroy(b);
+	assert_int_equal(n_lanes_of(rig, 9), 0);
+}
+
+/* Who asks would be told to ask again, for ever. */
+static void test_lane_that_answers_that_it_will_answer_is_ended(void **state)
+{
+	struct rig *rig = *state;
+	struct lane *l = rig->space[0]->lane;
+	struct lane_request *r;
+	struct lane_msg *m = calloc(1, sizeof(*m));
+	uint64_t addr;
+	int pair[2];
+
+	assert_non_null(m);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair), 0);
+	stop(l);
+	assert_int_equal(rig->raw->mem_alloc(rig->space[0], 4096, &addr), -EINPROGRESS);
+	r = l->requests;
+	gsb_msg_init(&m->msg, LANE_MSG_CALL, LANE_MSG_SIZE(0));
+	m->op = r->op;
+	m->err = -EINPROGRESS;
+	assert_int_equal(gsb_channel_send(pair[1], &m->msg, NULL, 0), 0);
+	assert_true(dup2(pair[0], l->slots[0].fd) >= 0);
+	atomic_store(&l->page->n_called, r->number);
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &addr), -EOWNERDEAD);
+	close(pair[0]);
+	close(pair[1]);
+	free(m);
+	work_beside(rig);
 }
 
 static void test_lane_that_says_what_cannot_be_is_ended(void **state)
@@ -856,12 +959,16 @@ int main(int argc, char **argv)
 		ON_LANES(test_stopped_lane_is_ended_and_fails_its_space_alone),
 		ON_LANES(test_lane_that_dies_with_calls_fails_its_space_alone),
 		ON_LANES(test_engine_stays_awake_for_what_was_just_sent),
+		ON_LANES(test_lane_that_is_stopped_while_it_is_lively_keeps_nobody_awake),
 		ON_LANES(test_lane_that_hangs_with_what_nobody_waits_for_is_ended),
 		ON_LANES(test_lane_that_hangs_with_a_kernel_is_ended),
 		ON_LANES(test_lane_that_hangs_in_a_load_is_ended),
 		ON_LANES(test_lane_with_a_long_kernel_lives),
 		ON_LANES(test_space_that_ends_leaves_no_answers),
 		ON_LANES(test_memory_that_is_on_its_way_back_is_waited_for),
+		ON_LANES(test_launch_that_a_lane_refuses_has_not_run),
+		ON_LANES(test_lane_that_dies_while_its_first_is_asked_for_is_left),
+		ON_LANES(test_lane_that_answers_that_it_will_answer_is_ended),
 		ON_LANES(test_lane_that_says_what_cannot_be_is_ended),
 		ON_LANES(test_spaces_of_an_owner_share_their_lane_and_others_do_not),
 		ON_LANES(test_fault_of_one_renews_those_that_wait_for_a_user),

@@ -619,16 +619,34 @@ static int limit_heap(struct gsb_ctx *ctx, const struct gsb_rec *rec, uint64_t s
 	return 0;
 }
 
+static void stack_limited(struct gsb_later *l, int err)
+{
+	const struct resizing *r = gsb_container_of(l, struct resizing, later);
+
+	if (err)
+		gsb_tenant_fail_call(l->tenant, &l->call, err);
+	else
+		gsb_tenant_reply_with(l->tenant, &l->call, &r->answer, sizeof(r->answer));
+}
+
+/* The device need not answer, but it has to have done it: else who asks without end would have so much kept for a device that is slow. */
 static int limit_stack(struct gsb_ctx *ctx, const struct gsb_rec *rec, uint64_t bytes)
 {
 	const struct gsb_device_ops *ops = ctx->tenant->dev->ops;
-	struct gsb_reply_number answer = {.number = gsb_round_up(bytes, STACK_UNIT)};
+	struct resizing r = {
+		.later = {.tenant = ctx->tenant,
+			  .ctx = ctx,
+			  .call = *rec,
+			  .ask = await_settled,
+			  .done = stack_limited},
+		.answer = {.number = gsb_round_up(bytes, STACK_UNIT)},
+	};
 
 	if (bytes > STACK_MAX)
 		return gsb_tenant_fail_call(ctx->tenant, rec, -EINVAL);
 	if (ops->stack_size)
-		ops->stack_size(ctx->space, answer.number);
-	gsb_tenant_reply_with(ctx->tenant, rec, &answer, sizeof(answer));
+		ops->stack_size(ctx->space, r.answer.number);
+	gsb_later_run(&r.later, sizeof(r));
 	return 0;
 }
 

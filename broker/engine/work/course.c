@@ -529,6 +529,38 @@ static const struct gsb_completion *next_or_end(struct gsb_flight *f)
 	return &c->joint;
 }
 
+/* Launches of its shape that were issued: persistent blocks have a fill before them, and a count has a copy behind it, too. */
+static unsigned n_launches(const struct gsb_course *c)
+{
+	switch (c->shape.form) {
+	case GSB_SHAPE_PERSISTENT: return c->n_shaped - 1;
+	case GSB_SHAPE_COUNT: return c->n_shaped > 1;
+	default: return c->n_shaped;
+	}
+}
+
+/* Nothing has run of it but what makes ready for it or looks after it. */
+static bool is_refused(const struct gsb_course *c, const struct gsb_item *item)
+{
+	return c->n_refused && !c->n_open && !c->err && !c->shadow && !item->op.order->failed &&
+	       c->n_failed == c->n_refused && c->n_refused == n_launches(c);
+}
+
+/* As if the device had said so at once. */
+static const struct gsb_completion *ask_for_original(struct gsb_flight *f)
+{
+	struct gsb_course *c = &f->course;
+	int err;
+
+	drop_second(c);
+	drop_words(c, f->item);
+	err = begin_as_asked(f, f->item);
+	if (!err)
+		return NULL;
+	c->joint.result = gsb_cuda_result(err);
+	return &c->joint;
+}
+
 const struct gsb_completion *gsb_course_take(struct gsb_flight *f,
 					     const struct gsb_completion *done)
 {
@@ -537,8 +569,10 @@ const struct gsb_completion *gsb_course_take(struct gsb_flight *f,
 	c->n_open--;
 	if (c->shape.form == GSB_SHAPE_AS_ASKED)
 		return done;
+	c->n_failed += done->result != CUDA_SUCCESS;
+	c->n_refused += done->refused;
 	note(c, done);
-	return next_or_end(f);
+	return is_refused(c, f->item) ? ask_for_original(f) : next_or_end(f);
 }
 
 bool gsb_course_resume(struct gsb_flight *f)

@@ -45,6 +45,8 @@ struct gsb_course {
 	bool yields;	 /* no further command follows until scheduler.yields_until_ns */
 	uint64_t *words; /* COUNT: what it has counted comes here; malloc */
 	int err;	 /* the device refused one */
+	unsigned n_failed,
+		n_refused; /* of those that were taken; launches that the device refused later */
 	struct gsb_completion joint; /* last */
 };
 
@@ -53,7 +55,7 @@ struct gsb_course {
  * @f:     a flight with a queue and a cookie; its item is still to be set
  * @shape: one that the launch admits (gsb_code_admits); of what is no launch AS_ASKED
  *
- * A shape that the device refuses after all is given up for AS_ASKED. Return: what the device said of that.
+ * A shape that the device refuses after all, be it later, is given up for AS_ASKED. Return: what the device said of that.
  */
 int gsb_course_begin(struct gsb_flight *f, struct gsb_item *item, const struct gsb_shape *shape);
 
