@@ -737,6 +737,8 @@ static void test_lane_that_answers_that_it_will_answer_is_ended(void **state)
 	assert_int_equal(gsb_channel_send(pair[1], &m->msg, NULL, 0), 0);
 	assert_true(dup2(pair[0], l->slots[0].fd) >= 0);
 	atomic_store(&l->page->n_called, r->number);
+	lane_hear(l);
+	assert_false(r->answered);
 	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &addr), -EOWNERDEAD);
 	close(pair[0]);
 	close(pair[1]);
