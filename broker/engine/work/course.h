@@ -38,15 +38,15 @@ struct gsb_course {
 	unsigned n_open, n_taken; /* commands on the device; completed */
 	uint64_t done, total; /* SLICE: blocks; PERSISTENT: room for tiles; issued, of how many */
 	uint64_t each;	      /* of that, what one launch takes at most */
-	unsigned n_shaped;    /* commands of its shape that were issued */
+	unsigned n_shaped;    /* commands of its shape that were issued, */
+	unsigned n_failed;    /* of those that were taken, failed, */
 	struct gsb_pooled_queue *second; /* where every other launch goes; NULL: there is none */
 	struct gsb_shadow *shadow;	 /* it is run both ways; NULL: it is not */
 	bool asked;			 /* of that: the original was issued */
-	bool yields;	 /* no further command follows until scheduler.yields_until_ns */
-	uint64_t *words; /* COUNT: what it has counted comes here; malloc */
-	int err;	 /* the device refused one */
-	unsigned n_failed,
-		n_refused; /* of those that were taken; launches that the device refused later */
+	bool yields;	    /* no further command follows until scheduler.yields_until_ns */
+	uint64_t *words;    /* COUNT: what it has counted comes here; malloc */
+	int err;	    /* the device refused one */
+	unsigned n_refused; /* launches that the device refused later, of n_failed */
 	struct gsb_completion joint; /* last */
 };
 
