@@ -53,7 +53,7 @@ static bool can(const struct gsb_auction *a)
 	       lives_on_memory(a, 0) != lives_on_memory(a, 1);
 }
 
-/* For so long that no trial goes on: the other's next launch goes as it is known to be good, and lets it end. */
+/* For so long that neither a trial nor what was measured goes on: the other's next launch goes as asked or apart, and lets it end. */
 static bool is_held_up(const struct gsb_auction *a)
 {
 	for (unsigned i = 0; i < a->n; i++)
@@ -189,7 +189,7 @@ struct gsb_inside gsb_inside_known(const struct gsb_auction *a)
 {
 	struct seen s = {0};
 
-	if (!can(a))
+	if (!can(a) || is_held_up(a))
 		return (struct gsb_inside){0};
 	find_seen(a, &s);
 	return best_of(a, &s, MEASURED);

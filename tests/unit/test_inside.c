@@ -227,6 +227,21 @@ static void test_plan_ends_a_trial_while_one_starves(void **state)
 	expect_parts(k);
 }
 
+/* What was measured says nothing of a launch that is held up now, and that one is measured only when it has ended. */
+static void test_plan_that_is_known_ends_while_one_starves(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_pair(k);
+	saw_inside(k, MEMORY, 4, 0.95, 0.99);
+	policy_kit_start(k, COMPUTE);
+	k->claims[COMPUTE].habits.n_came = 100;
+	k->view.now_ns += 4 * (uint64_t)ALONE;
+	expect_inside(k, MEMORY, 4);
+	k->view.now_ns++;
+	expect_parts(k);
+}
+
 /* With more of its places it may be faster, by as many at most; with fewer of them it is not. */
 static void test_plan_goes_to_where_more_may_be_hoped_for(void **state)
 {
@@ -507,6 +522,7 @@ int main(void)
 		CASE(test_plan_gives_up_at_the_first_launch_that_is_too_slow),
 		CASE(test_plan_tries_nothing_else_where_one_starved),
 		CASE(test_plan_ends_a_trial_while_one_starves),
+		CASE(test_plan_that_is_known_ends_while_one_starves),
 		CASE(test_plan_goes_to_where_more_may_be_hoped_for),
 		CASE(test_plan_with_fewer_blocks_where_the_other_has_too_little),
 		CASE(test_plan_hopes_for_no_wonder_of_fewer_blocks),
