@@ -626,6 +626,27 @@ static void test_lane_with_a_long_kernel_lives(void **state)
 	assert_int_not_equal(collect(rig).result, CUDA_SUCCESS);
 }
 
+/* Two calls of one kind at a time that differ by a number alone: each has its own answer. */
+static void test_calls_of_one_kind_have_their_own_answers(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *raw = rig->raw;
+	uint64_t small = 0, large = 0;
+	int err;
+
+	stop(rig->space[0]->lane);
+	assert_int_equal(raw->mem_alloc(rig->space[0], 4096, &small), -EINPROGRESS);
+	assert_int_equal(raw->mem_alloc(rig->space[0], DEVICE_SIZE * 2, &large), -EINPROGRESS);
+	kill(rig->space[0]->lane->pid, SIGCONT);
+	while ((err = raw->mem_alloc(rig->space[0], DEVICE_SIZE * 2, &large)) == -EINPROGRESS)
+		await_news(rig);
+	assert_int_equal(err, -ENOMEM);
+	while ((err = raw->mem_alloc(rig->space[0], 4096, &small)) == -EINPROGRESS)
+		await_news(rig);
+	assert_int_equal(err, 0);
+	assert_int_equal(rig->ops->mem_free(rig->space[0], small), 0);
+}
+
 /* A space that ends takes with it what was asked for it, answered or not. */
 static void test_space_that_ends_leaves_no_answers(void **state)
 {
@@ -966,6 +987,7 @@ int main(int argc, char **argv)
 		ON_LANES(test_lane_that_hangs_with_a_kernel_is_ended),
 		ON_LANES(test_lane_that_hangs_in_a_load_is_ended),
 		ON_LANES(test_lane_with_a_long_kernel_lives),
+		ON_LANES(test_calls_of_one_kind_have_their_own_answers),
 		ON_LANES(test_space_that_ends_leaves_no_answers),
 		ON_LANES(test_memory_that_is_on_its_way_back_is_waited_for),
 		ON_LANES(test_launch_that_a_lane_refuses_has_not_run),
