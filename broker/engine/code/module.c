@@ -494,10 +494,7 @@ static void answer_name(struct gsb_later *l, int err)
 
 	if (bytes > GSB_NAME_MAX)
 		err = -ENOTSUP;
-	if (err)
-		gsb_tenant_fail_call(l->tenant, &l->call, err);
-	else
-		gsb_tenant_reply_with(l->tenant, &l->call, a->kernel, (uint32_t)bytes);
+	gsb_later_reply(l, err, a->kernel, (uint32_t)bytes);
 }
 
 int gsb_code_function_name(struct gsb_tenant *t, const struct gsb_rec *rec,
@@ -544,10 +541,7 @@ static void answer_global(struct gsb_later *l, int err)
 
 	if (!err)
 		err = note_global(a->module, &a->range);
-	if (err)
-		gsb_tenant_fail_call(l->tenant, &l->call, err);
-	else
-		gsb_tenant_reply_with(l->tenant, &l->call, &a->range, sizeof(a->range));
+	gsb_later_reply(l, err, &a->range, sizeof(a->range));
 }
 
 int gsb_code_global_get(struct gsb_tenant *t, const struct gsb_rec *rec,

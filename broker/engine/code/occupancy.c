@@ -87,10 +87,7 @@ static void answer_clusters(struct gsb_later *l, int err)
 	const struct cluster_ask *a = gsb_container_of(l, struct cluster_ask, later);
 	struct gsb_reply_number reply = {.number = a->n};
 
-	if (err)
-		gsb_tenant_fail_call(l->tenant, &l->call, err);
-	else
-		gsb_tenant_reply_with(l->tenant, &l->call, &reply, sizeof(reply));
+	gsb_later_reply(l, err, &reply, sizeof(reply));
 }
 
 static int clusters(struct gsb_tenant *t, const struct gsb_rec *rec, const struct gsb_kernel_fn *fn,

@@ -26,10 +26,7 @@ static void encoded(struct gsb_later *l, int err)
 {
 	struct encoding *e = gsb_container_of(l, struct encoding, later);
 
-	if (err)
-		gsb_tenant_fail_call(l->tenant, &l->call, err);
-	else
-		gsb_tenant_reply_with(l->tenant, &l->call, &e->reply, sizeof(e->reply));
+	gsb_later_reply(l, err, &e->reply, sizeof(e->reply));
 }
 
 int gsb_code_tensor_map(struct gsb_tenant *t, const struct gsb_rec *rec,

@@ -564,10 +564,7 @@ static void heap_resized(struct gsb_later *l, int err)
 		gsb_memory_unuse(ctx, ctx->heap_bytes - bytes);
 		ctx->heap_bytes = bytes;
 	}
-	if (err)
-		gsb_tenant_fail_call(l->tenant, &l->call, err);
-	else
-		gsb_tenant_reply_with(l->tenant, &l->call, &r->answer, sizeof(r->answer));
+	gsb_later_reply(l, err, &r->answer, sizeof(r->answer));
 }
 
 /* What it takes more than now is granted. A heap that nothing needs yet takes nothing. */
@@ -623,10 +620,7 @@ static void stack_limited(struct gsb_later *l, int err)
 {
 	const struct resizing *r = gsb_container_of(l, struct resizing, later);
 
-	if (err)
-		gsb_tenant_fail_call(l->tenant, &l->call, err);
-	else
-		gsb_tenant_reply_with(l->tenant, &l->call, &r->answer, sizeof(r->answer));
+	gsb_later_reply(l, err, &r->answer, sizeof(r->answer));
 }
 
 /* The device need not answer, but it has to have done it: else who asks without end would have so much kept for a device that is slow. */

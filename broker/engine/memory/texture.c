@@ -52,10 +52,7 @@ static void created(struct gsb_later *l, int err)
 {
 	struct texture_ask *a = gsb_container_of(l, struct texture_ask, later);
 
-	if (err)
-		gsb_tenant_fail_call(l->tenant, &l->call, err);
-	else
-		gsb_tenant_reply_with(l->tenant, &l->call, &a->reply, sizeof(a->reply));
+	gsb_later_reply(l, err, &a->reply, sizeof(a->reply));
 }
 
 int gsb_memory_create_texture(struct gsb_tenant *t, const struct gsb_rec *rec,

@@ -63,6 +63,14 @@ static void end(struct gsb_later *l, int err)
 		gsb_fence_release(&ctx->order, fence);
 }
 
+void gsb_later_reply(struct gsb_later *l, int err, const void *reply, uint32_t bytes)
+{
+	if (err)
+		gsb_tenant_fail_call(l->tenant, &l->call, err);
+	else
+		gsb_tenant_reply_with(l->tenant, &l->call, reply, bytes);
+}
+
 /* What is asked for meanwhile stands behind them. */
 unsigned gsb_laters_collect(struct gsb_laters *all)
 {

@@ -42,6 +42,9 @@ void gsb_laters_init(struct gsb_laters *l);
  */
 void gsb_later_run(struct gsb_later *want, size_t size);
 
+/* In done(): its caller gets the error, or else these bytes. */
+void gsb_later_reply(struct gsb_later *l, int err, const void *reply, uint32_t bytes);
+
 /* Ask for all that has not come yet. Returns how many have. */
 unsigned gsb_laters_collect(struct gsb_laters *l);
 

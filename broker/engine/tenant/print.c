@@ -92,10 +92,7 @@ static void have_limited(struct gsb_later *l, int err)
 {
 	struct limiting *m = gsb_container_of(l, struct limiting, later);
 
-	if (err)
-		gsb_tenant_fail_call(l->tenant, &l->call, err);
-	else
-		gsb_tenant_reply_with(l->tenant, &l->call, &m->answer, sizeof(m->answer));
+	gsb_later_reply(l, err, &m->answer, sizeof(m->answer));
 }
 
 int gsb_print_limit(struct gsb_tenant *t, const struct gsb_rec *rec,
