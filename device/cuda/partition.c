@@ -5,8 +5,8 @@
  * primary context run on a part's streams, and reach the same memory. Which SMs of the chip make a group is the driver's choice,
  * and always the same. All SMs are a part, too, whose streams are the primary context's own.
  *
- * To make a stream on a GPU at work may take the driver milliseconds, in which nothing else is sent. So those that no queue has any more are
- * kept, and some are made before anything runs.
+ * To make a stream on a GPU at work may take the driver until nothing runs, and nothing else is sent meanwhile. So those that no queue has any
+ * more are kept, and some are made before anything runs.
  */
 #include "device/cuda/partition.h"
 
@@ -26,6 +26,13 @@
 #define GROUP_SMS 16
 
 #define N_IDLE 4 /* streams of a part and priority that are kept */
+
+/*
+ * Of all SMs. For the 36th stream of a context and the 78th an H100's driver waits until nothing runs on the GPU, whatever the priorities; so with
+ * these a device that many processes share is past the first, and has one for each command that may be in flight.
+ */
+#define N_OF_ALL       32 /* of the least priority, and kept of any */
+#define N_OF_ALL_OTHER 2  /* of each other one */
 
 struct cuda_stream {
 	CUstream stream;
@@ -152,6 +159,16 @@ static struct cuda_stream *find_idle(const struct cuda_partition *p, int priorit
 	return s;
 }
 
+static unsigned count_idle(const struct cuda_partition *p, int priority)
+{
+	const struct cuda_stream *s;
+	unsigned n = 0;
+
+	LL_FOREACH (p->idle, s)
+		n += s->priority == priority;
+	return n;
+}
+
 static int make_stream(struct cuda_device *dev, struct cuda_partition *p, int priority,
 		       struct cuda_stream **out)
 {
@@ -190,12 +207,7 @@ int cuda_stream_take(struct cuda_device *dev, struct gsb_sm_range sms, int prior
 
 void cuda_stream_give(struct cuda_device *dev, struct cuda_stream *s)
 {
-	const struct cuda_stream *other;
-	unsigned n = 0;
-
-	LL_FOREACH (s->part->idle, other)
-		n += other->priority == s->priority;
-	if (n < N_IDLE)
+	if (count_idle(s->part, s->priority) < (s->part->green ? N_IDLE : N_OF_ALL))
 		LL_PREPEND(s->part->idle, s);
 	else
 		destroy_stream(dev, s);
@@ -208,30 +220,43 @@ CUstream cuda_stream_handle(const struct cuda_stream *s)
 
 /* ---- before anything runs ---- */
 
-/* One of each priority that is asked for on parts. */
-static int prepare_streams(struct cuda_device *dev, struct cuda_partition *p)
+/* Until so many are idle. */
+static int make_idle(struct cuda_device *dev, struct cuda_partition *p, int priority, unsigned n)
 {
-	const int greatest = dev->info.priority_greatest;
-	const int priorities[] = {dev->info.priority_least, greatest + 1, greatest};
 	struct cuda_stream *s;
 	int err = 0;
 
-	for (unsigned i = 0; i < sizeof(priorities) / sizeof(*priorities) && !err; i++) {
-		if (find_idle(p, priorities[i]))
-			continue;
-		err = make_stream(dev, p, priorities[i], &s);
+	for (unsigned i = count_idle(p, priority); i < n && !err; i++) {
+		err = make_stream(dev, p, priority, &s);
 		if (!err)
 			cuda_stream_give(dev, s);
 	}
 	return err;
 }
 
+void cuda_streams_prepare(struct cuda_device *dev)
+{
+	const struct gsb_device_info *info = &dev->info;
+	struct cuda_partition *all;
+	int err = dev->single ? -ENOTSUP : find_part(dev, GSB_ALL_SMS, &all);
+
+	if (!err)
+		err = make_idle(dev, all, info->priority_least, N_OF_ALL);
+	for (int p = info->priority_greatest; p < info->priority_least && !err; p++)
+		err = make_idle(dev, all, p, N_OF_ALL_OTHER);
+}
+
+/* And of each priority that is asked for on parts a stream. */
 static int prepare(struct cuda_device *dev, struct gsb_sm_range sms)
 {
+	const int greatest = dev->info.priority_greatest;
+	const int priorities[] = {dev->info.priority_least, greatest + 1, greatest};
 	struct cuda_partition *p;
 	int err = find_part(dev, sms, &p);
 
-	return err ? err : prepare_streams(dev, p);
+	for (unsigned i = 0; i < sizeof(priorities) / sizeof(*priorities) && !err; i++)
+		err = make_idle(dev, p, priorities[i], 1);
+	return err;
 }
 
 int cuda_partitions_prepare(struct gsb_device *base)

@@ -10,6 +10,9 @@
 void cuda_partitions_init(struct cuda_device *dev);
 void cuda_partitions_finish(struct cuda_device *dev); /* no queue has a stream any more */
 
+/* Streams of all SMs, where more than one process may have them: as many as are used at once. What is missing is made when it is asked for. */
+void cuda_streams_prepare(struct cuda_device *dev);
+
 /*
  * Make all parts there are, where more than one process may have them, and of each a stream of the least priority and of the two greatest. 0,
  * -ENOTSUP, -ENOMEM: some.
@@ -18,7 +21,7 @@ int cuda_partitions_prepare(struct gsb_device *dev);
 
 /*
  * cuda_stream_take() - a stream for commands of a queue, that nobody else has
- * One that is idle, if there is one. To make it takes 5 to 20 us of an idle GPU, and up to some ms of one at work; the first of a part that was
+ * One that is idle, if there is one. To make it takes 5 to 20 us of an idle GPU, and of one at work now and then until nothing runs; the first of a part that was
  * not made before makes that, too, for which it waits until nothing runs.
  *
  * Return: 0, -EINVAL (not a part that can be had), -ENOTSUP (there are no parts), -ENOMEM.

@@ -679,6 +679,26 @@ static void test_parts_of_the_sms_are_all_made_before(void **state)
 	close_all(&l);
 }
 
+/* As many as there may be commands in flight: for one that is made later the driver may wait until nothing runs. */
+static void test_streams_of_all_sms_are_made_before(void **state)
+{
+	struct gsb_queue *queues[32 + 2 * -GSB_PRIORITY_GREATEST];
+	struct life l = {0};
+	unsigned n = 0, n_made;
+
+	(void)state;
+	make_space(&l);
+	n_made = fake.calls("cuStreamCreateWithPriority");
+	for (int p = GSB_PRIORITY_GREATEST; p <= 0; p++)
+		for (unsigned i = 0; i < (p ? 2 : 32); i++)
+			assert_int_equal(l.ops->queue_create(l.dev, p, GSB_ALL_SMS, &queues[n++]),
+					 0);
+	assert_int_equal(fake.calls("cuStreamCreateWithPriority"), n_made);
+	while (n)
+		l.ops->queue_destroy(queues[--n]);
+	close_all(&l);
+}
+
 /* Each of several at once has its own; a few stay for who comes next, with the right priority and SMs. */
 static void test_streams_are_kept_for_the_next_queue(void **state)
 {
@@ -999,6 +1019,7 @@ static void test_device_of_one_process_has_one_context(void **state)
 	assert_null(getenv("CUDA_DEVICE_MAX_CONNECTIONS"));
 	assert_int_equal(l.ops->sms_prepare(l.dev), 0);
 	assert_int_equal(fake.live(FAKE_GREEN), 0); /* nobody is beside it */
+	assert_true(fake.live(FAKE_STREAM) < 8);
 	live(&l);
 	assert_false(l.n_failed || l.wrong);
 	l.ops->close(l.dev);
@@ -1315,6 +1336,7 @@ int main(void)
 		cmocka_unit_test(test_image_that_is_refused_by_a_fatal_code_leaves_the_device),
 		cmocka_unit_test(test_command_that_cannot_be_followed_ends_the_device),
 		cmocka_unit_test(test_parts_of_the_sms_are_all_made_before),
+		cmocka_unit_test(test_streams_of_all_sms_are_made_before),
 		cmocka_unit_test(test_streams_are_kept_for_the_next_queue),
 		cmocka_unit_test(test_device_of_one_process_has_one_context),
 		cmocka_unit_test(test_compiled_code_is_kept_where_it_is_said),
