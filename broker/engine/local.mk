@@ -110,7 +110,7 @@ engine_tests = tests/unit/test_engine_stream tests/unit/test_engine_order \
 	tests/unit/test_engine_later \
 	tests/unit/test_engine_virtual \
 	tests/unit/test_engine_policy tests/unit/test_engine_release tests/unit/test_engine_resize tests/unit/test_engine_upload \
-	tests/unit/test_facts tests/unit/test_grant tests/unit/test_pool tests/unit/test_proofs tests/unit/test_ready tests/fuzz/replay_records
+	tests/unit/test_facts tests/unit/test_grant tests/unit/test_pool tests/unit/test_proofs tests/unit/test_queue_pool tests/unit/test_ready tests/fuzz/replay_records
 check_PROGRAMS += $(engine_tests)
 tenant_kit = tests/unit/tenant_kit.c tests/unit/tenant_kit.h
 engine_kit = tests/unit/engine_kit.c tests/unit/engine_kit.h $(tenant_kit)
@@ -185,6 +185,9 @@ tests_unit_test_proofs_LDADD = $(engine_test_libs)
 tests_unit_test_facts_SOURCES = tests/unit/test_facts.c
 tests_unit_test_facts_CFLAGS = $(engine_test_cflags)
 tests_unit_test_facts_LDADD = $(engine_test_libs)
+tests_unit_test_queue_pool_SOURCES = tests/unit/test_queue_pool.c
+tests_unit_test_queue_pool_CFLAGS = $(engine_test_cflags)
+tests_unit_test_queue_pool_LDADD = $(engine_test_libs)
 tests_unit_test_ready_SOURCES = tests/unit/test_ready.c
 tests_unit_test_ready_CFLAGS = $(engine_test_cflags)
 tests_unit_test_ready_LDADD = $(engine_test_libs)

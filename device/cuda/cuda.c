@@ -180,9 +180,11 @@ static int make_parts(struct cuda_device *dev, const struct gsb_device_params *p
 		err = cuda_work_init(dev);
 	if (!err)
 		err = start_helpers(dev);
-	if (!err)
-		cuda_host_begin(dev, p->register_ms);
-	return err;
+	if (err)
+		return err;
+	cuda_host_begin(dev, p->register_ms);
+	cuda_streams_prepare(dev);
+	return 0;
 }
 
 static int build(struct cuda_device *dev, const struct gsb_device_params *p, int ordinal, char *err,

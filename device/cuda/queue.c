@@ -59,6 +59,7 @@ struct cuda_flight {
 struct gsb_queue {
 	struct cuda_device *dev;
 	struct gsb_queue *prev, *next; /* of dev->busy, while something is in flight */
+	struct cuda_stream *kept;      /* of a part; what it stands for: */
 	CUstream stream;
 	bool chains;	/* a graph of the driver would run as its commands do */
 	unsigned index; /* of its word */
@@ -251,9 +252,10 @@ int cuda_queue_create(struct gsb_device *base, int priority, struct gsb_sm_range
 	q->dev = dev;
 	q->number = q->seen = dev->ended[q->index]; /* on from who had it before */
 	q->written = q->number - NUMBER_AGE;
-	err = cuda_partition_stream(dev, sms, priority, &q->stream);
+	err = cuda_stream_take(dev, sms, priority, &q->kept);
 	if (err)
 		goto err_word;
+	q->stream = cuda_stream_handle(q->kept);
 	/* Kernels of a graph have a priority and SMs of their own: the least, and all. */
 	q->chains = !priority && (!sms.n || sms.n == dev->info.arch.n_sms);
 	*out = q;
@@ -272,7 +274,7 @@ void cuda_queue_destroy(struct gsb_queue *q)
 	if (!q)
 		return;
 	dev = q->dev;
-	cuda_note(dev, dev->cu.cuStreamDestroy_v2(q->stream));
+	cuda_stream_give(dev, q->kept);
 	atomic_store_explicit(&dev->ended[q->index], q->number, memory_order_release);
 	dev->words_taken[q->index / 64] &= ~(1ull << q->index % 64);
 	free(q);

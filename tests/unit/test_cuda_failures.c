@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "device/cuda/threads.h"
+#include "device/info.h"
 #include "device/ops.h"
 #include "tests/fake/fake.h"
 #include "tests/unit/device_kernels.h"
@@ -645,8 +646,10 @@ static void test_arrays_are_given_back_when_nothing_runs(void **state)
 /* On a device at work it waits for all that runs. */
 static void test_parts_of_the_sms_are_all_made_before(void **state)
 {
+	const int priorities[] = {0, GSB_PRIORITY_GREATEST + 1, GSB_PRIORITY_GREATEST};
 	const struct gsb_device_info *info;
 	struct life l = {0};
+	unsigned n_made;
 	uint32_t n;
 
 	(void)state;
@@ -658,15 +661,69 @@ static void test_parts_of_the_sms_are_all_made_before(void **state)
 	assert_int_equal(fake.live(FAKE_GREEN), 2);
 	assert_int_equal(l.ops->sms_prepare(l.dev), 0);
 	assert_int_equal(fake.live(FAKE_GREEN), n * (n + 1) / 2 - 1); /* but all SMs */
+	n_made = fake.calls("cuGreenCtxStreamCreate");
 	for (uint32_t first = 0; first < n; first++)
 		for (uint32_t end = first + 1; end <= n; end++) {
 			struct gsb_sm_range sms = {first * info->sm_group, 0};
 
 			sms.n = (end < n ? end * info->sm_group : info->arch.n_sms) - sms.first;
-			assert_int_equal(l.ops->queue_create(l.dev, 0, sms, &l.queue), 0);
-			l.ops->queue_destroy(l.queue);
+			for (unsigned i = 0; i < 3; i++) {
+				assert_int_equal(
+					l.ops->queue_create(l.dev, priorities[i], sms, &l.queue),
+					0);
+				l.ops->queue_destroy(l.queue);
+			}
 		}
 	assert_int_equal(fake.live(FAKE_GREEN), n * (n + 1) / 2 - 1);
+	assert_int_equal(fake.calls("cuGreenCtxStreamCreate"), n_made);
+	close_all(&l);
+}
+
+/* As many as there may be commands in flight: for one that is made later the driver may wait until nothing runs. */
+static void test_streams_of_all_sms_are_made_before(void **state)
+{
+	struct gsb_queue *queues[32 + 2 * -GSB_PRIORITY_GREATEST];
+	struct life l = {0};
+	unsigned n = 0, n_made;
+
+	(void)state;
+	make_space(&l);
+	n_made = fake.calls("cuStreamCreateWithPriority");
+	for (int p = GSB_PRIORITY_GREATEST; p <= 0; p++)
+		for (unsigned i = 0; i < (p ? 2 : 32); i++)
+			assert_int_equal(l.ops->queue_create(l.dev, p, GSB_ALL_SMS, &queues[n++]),
+					 0);
+	assert_int_equal(fake.calls("cuStreamCreateWithPriority"), n_made);
+	while (n)
+		l.ops->queue_destroy(queues[--n]);
+	close_all(&l);
+}
+
+/* Each of several at once has its own; a few stay for who comes next, with the right priority and SMs. */
+static void test_streams_are_kept_for_the_next_queue(void **state)
+{
+	const struct gsb_sm_range sms = {16, 16};
+	struct gsb_queue *queues[8];
+	struct life l = {0};
+	unsigned n, n_made;
+
+	(void)state;
+	make_space(&l);
+	n = fake.live(FAKE_STREAM);
+	for (unsigned i = 0; i < 8; i++)
+		assert_int_equal(l.ops->queue_create(l.dev, 0, sms, &queues[i]), 0);
+	assert_int_equal(fake.live(FAKE_STREAM), n + 8);
+	for (unsigned i = 0; i < 8; i++)
+		l.ops->queue_destroy(queues[i]);
+	assert_int_equal(fake.live(FAKE_STREAM), n + 4);
+	n_made = fake.calls("cuGreenCtxStreamCreate");
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(l.ops->queue_create(l.dev, 0, sms, &queues[i]), 0);
+	assert_int_equal(fake.calls("cuGreenCtxStreamCreate"), n_made);
+	assert_int_equal(l.ops->queue_create(l.dev, GSB_PRIORITY_GREATEST, sms, &queues[3]), 0);
+	assert_int_equal(fake.calls("cuGreenCtxStreamCreate"), n_made + 1); /* one of 0 is left */
+	for (unsigned i = 0; i < 4; i++)
+		l.ops->queue_destroy(queues[i]);
 	close_all(&l);
 }
 
@@ -962,6 +1019,7 @@ static void test_device_of_one_process_has_one_context(void **state)
 	assert_null(getenv("CUDA_DEVICE_MAX_CONNECTIONS"));
 	assert_int_equal(l.ops->sms_prepare(l.dev), 0);
 	assert_int_equal(fake.live(FAKE_GREEN), 0); /* nobody is beside it */
+	assert_true(fake.live(FAKE_STREAM) < 8);
 	live(&l);
 	assert_false(l.n_failed || l.wrong);
 	l.ops->close(l.dev);
@@ -1278,6 +1336,8 @@ int main(void)
 		cmocka_unit_test(test_image_that_is_refused_by_a_fatal_code_leaves_the_device),
 		cmocka_unit_test(test_command_that_cannot_be_followed_ends_the_device),
 		cmocka_unit_test(test_parts_of_the_sms_are_all_made_before),
+		cmocka_unit_test(test_streams_of_all_sms_are_made_before),
+		cmocka_unit_test(test_streams_are_kept_for_the_next_queue),
 		cmocka_unit_test(test_device_of_one_process_has_one_context),
 		cmocka_unit_test(test_compiled_code_is_kept_where_it_is_said),
 		cmocka_unit_test(test_device_of_many_has_a_context_for_pinning),

@@ -5,19 +5,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <utlist.h>
 
 #include "base/compiler.h"
 
 void gsb_queue_pool_init(struct gsb_queue_pool *p, struct gsb_device *dev)
 {
 	*p = (struct gsb_queue_pool){.dev = dev};
-}
-
-void gsb_queue_pool_finish(struct gsb_queue_pool *p)
-{
-	for (unsigned i = 0; i < p->n; i++)
-		p->dev->ops->queue_destroy(p->queues[i].queue);
-	p->n = p->n_kinds = 0;
 }
 
 /* ---- kinds ---- */
@@ -27,18 +21,58 @@ static bool is_of(const struct gsb_queue_kind *k, int32_t priority, struct gsb_s
 	return k->priority == priority && k->sms.first == sms.first && k->sms.n == sms.n;
 }
 
-/* A place for a kind: a new one, or that of a kind of which there is no queue any more. NULL: all are in use. */
+static void destroy(struct gsb_queue_pool *p, struct gsb_pooled_queue *q)
+{
+	p->dev->ops->queue_destroy(q->queue);
+	q->queue = NULL;
+	q->kind->n--;
+}
+
+static unsigned count_idle(const struct gsb_queue_kind *k)
+{
+	const struct gsb_pooled_queue *q;
+	unsigned n = 0;
+
+	LL_FOREACH (k->idle, q)
+		n++;
+	return n;
+}
+
+/* All of its queues are idle: their places are free, and so is its own. */
+static void clear_kind(struct gsb_queue_pool *p, struct gsb_queue_kind *k)
+{
+	struct gsb_pooled_queue *q, *next;
+
+	LL_FOREACH_SAFE(k->idle, q, next)
+	{
+		destroy(p, q);
+		LL_PREPEND(p->places, q);
+	}
+}
+
+/* A kind that nobody uses now, each in its turn: which will be asked for again is not known. NULL: all are in use. */
+static struct gsb_queue_kind *evict_kind(struct gsb_queue_pool *p)
+{
+	for (unsigned i = 0; i < GSB_N_QUEUE_KINDS; i++) {
+		struct gsb_queue_kind *k = &p->kinds[p->next_evicted++ % GSB_N_QUEUE_KINDS];
+
+		if (count_idle(k) == k->n) {
+			clear_kind(p, k);
+			return k;
+		}
+	}
+	return NULL;
+}
+
+/* A place for a kind: a new one, or that of another. NULL: all are in use. */
 static GSB_NOINLINE struct gsb_queue_kind *new_kind(struct gsb_queue_pool *p, int32_t priority,
 						    struct gsb_sm_range sms)
 {
-	struct gsb_queue_kind *k = p->kinds;
+	struct gsb_queue_kind *k =
+		p->n_kinds < GSB_N_QUEUE_KINDS ? &p->kinds[p->n_kinds++] : evict_kind(p);
 
-	while (k < p->kinds + p->n_kinds && k->n)
-		k++;
-	if (k == p->kinds + GSB_N_QUEUE_KINDS)
-		return NULL;
-	p->n_kinds += k == p->kinds + p->n_kinds;
-	*k = (struct gsb_queue_kind){.priority = priority, .sms = sms};
+	if (k)
+		*k = (struct gsb_queue_kind){.priority = priority, .sms = sms};
 	return k;
 }
 
@@ -71,18 +105,20 @@ static struct gsb_pooled_queue *pop_any(struct gsb_queue_pool *p)
 	return q;
 }
 
-/* Where the next queue is to stand: in a new place, or in that of an idle one, which is no more then. */
+/* Where the next queue is to stand: in a free place, or in that of an idle one, which is no more then. */
 static struct gsb_pooled_queue *find_place(struct gsb_queue_pool *p)
 {
-	struct gsb_pooled_queue *q;
+	struct gsb_pooled_queue *q = p->places;
 
+	if (q) {
+		LL_DELETE(p->places, q);
+		return q;
+	}
 	if (p->n < GSB_N_POOLED)
 		return &p->queues[p->n++];
 	q = pop_any(p);
-	if (q) {
-		q->kind->n--;
-		p->dev->ops->queue_destroy(q->queue);
-	}
+	if (q)
+		destroy(p, q);
 	return q;
 }
 
@@ -126,4 +162,13 @@ void gsb_queue_pool_give(struct gsb_pooled_queue *q)
 {
 	q->next = q->kind->idle;
 	q->kind->idle = q;
+}
+
+void gsb_queue_pool_finish(struct gsb_queue_pool *p)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->queues[i].queue)
+			p->dev->ops->queue_destroy(p->queues[i].queue);
+	p->n = p->n_kinds = 0;
+	p->places = NULL;
 }

@@ -2,7 +2,8 @@
  * queue_pool.h - the device's queues, by what cannot be changed of one: its priority and its SMs.
  *
  * A queue is made when no idle one is like it, and stays: on a GPU making one takes as long as hundreds of launches. As a policy
- * asks for few kinds, there soon are enough of each. When there is no room for more, an idle one of another kind makes way.
+ * asks for few kinds, there soon are enough of each. When there is no room for more, an idle one of another kind makes way, and so does a
+ * kind of which none is in use: a GPU has more ranges and priorities than there are places.
  */
 #ifndef GSB_BROKER_ENGINE_WORK_QUEUE_POOL_H
 #define GSB_BROKER_ENGINE_WORK_QUEUE_POOL_H
@@ -15,7 +16,7 @@
 #define GSB_N_POOLED	  128 /* a plain pool has 32; each range that is in use costs a few more */
 #define GSB_N_QUEUE_KINDS 64
 
-/* A queue of the pool; queue is NULL where none was made yet. */
+/* A queue of the pool; queue is NULL where there is none. */
 struct gsb_pooled_queue {
 	struct gsb_queue *queue;
 	struct gsb_queue_kind *kind;
@@ -32,7 +33,8 @@ struct gsb_queue_kind {
 
 struct gsb_queue_pool {
 	struct gsb_device *dev;
-	unsigned n, n_kinds;
+	unsigned n, n_kinds, next_evicted;
+	struct gsb_pooled_queue *places; /* of queues that are no more */
 	struct gsb_pooled_queue queues[GSB_N_POOLED];
 	struct gsb_queue_kind kinds[GSB_N_QUEUE_KINDS];
 };
