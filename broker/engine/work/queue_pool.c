@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 #include <utlist.h>
 
 #include "base/compiler.h"
@@ -18,7 +19,7 @@ void gsb_queue_pool_init(struct gsb_queue_pool *p, struct gsb_device *dev)
 
 static bool is_of(const struct gsb_queue_kind *k, int32_t priority, struct gsb_sm_range sms)
 {
-	return k->priority == priority && k->sms.first == sms.first && k->sms.n == sms.n;
+	return k->priority == priority && !memcmp(&k->sms, &sms, sizeof(sms));
 }
 
 static void destroy(struct gsb_queue_pool *p, struct gsb_pooled_queue *q)
@@ -65,8 +66,8 @@ static struct gsb_queue_kind *evict_kind(struct gsb_queue_pool *p)
 }
 
 /* A place for a kind: a new one, or that of another. NULL: all are in use. */
-static GSB_NOINLINE struct gsb_queue_kind *new_kind(struct gsb_queue_pool *p, int32_t priority,
-						    struct gsb_sm_range sms)
+static struct gsb_queue_kind *new_kind(struct gsb_queue_pool *p, int32_t priority,
+				       struct gsb_sm_range sms)
 {
 	struct gsb_queue_kind *k =
 		p->n_kinds < GSB_N_QUEUE_KINDS ? &p->kinds[p->n_kinds++] : evict_kind(p);
@@ -82,7 +83,7 @@ static struct gsb_queue_kind *find_kind(struct gsb_queue_pool *p, int32_t priori
 	for (unsigned i = 0; i < p->n_kinds; i++)
 		if (is_of(&p->kinds[i], priority, sms))
 			return &p->kinds[i];
-	return new_kind(p, priority, sms);
+	return NULL;
 }
 
 /* ---- queues ---- */
@@ -131,7 +132,7 @@ static int make(struct gsb_queue_pool *p, const struct gsb_queue_kind *k, struct
 	return err && k->sms.n ? ops->queue_create(p->dev, k->priority, GSB_ALL_SMS, out) : err;
 }
 
-static GSB_NOINLINE struct gsb_pooled_queue *add(struct gsb_queue_pool *p, struct gsb_queue_kind *k)
+static struct gsb_pooled_queue *add(struct gsb_queue_pool *p, struct gsb_queue_kind *k)
 {
 	struct gsb_pooled_queue *q;
 	struct gsb_queue *queue;
@@ -149,13 +150,23 @@ static GSB_NOINLINE struct gsb_pooled_queue *add(struct gsb_queue_pool *p, struc
 	return q;
 }
 
+/* @k: its kind, which has no idle one; NULL: it is new. */
+static GSB_NOINLINE struct gsb_pooled_queue *take_another(struct gsb_queue_pool *p,
+							  int32_t priority, struct gsb_sm_range sms,
+							  struct gsb_queue_kind *k)
+{
+	if (!k)
+		k = new_kind(p, priority, sms);
+	return k ? add(p, k) : pop_any(p);
+}
+
 struct gsb_pooled_queue *gsb_queue_pool_take(struct gsb_queue_pool *p, int32_t priority,
 					     struct gsb_sm_range sms)
 {
 	struct gsb_queue_kind *k = find_kind(p, priority, sms);
-	struct gsb_pooled_queue *q = k ? pop(k) : pop_any(p);
+	struct gsb_pooled_queue *q = k ? pop(k) : NULL;
 
-	return q || !k ? q : add(p, k);
+	return q ? q : take_another(p, priority, sms, k);
 }
 
 void gsb_queue_pool_give(struct gsb_pooled_queue *q)

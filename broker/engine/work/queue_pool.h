@@ -33,10 +33,11 @@ struct gsb_queue_kind {
 
 struct gsb_queue_pool {
 	struct gsb_device *dev;
-	unsigned n, n_kinds, next_evicted;
-	struct gsb_pooled_queue *places; /* of queues that are no more */
+	unsigned n, n_kinds;
 	struct gsb_pooled_queue queues[GSB_N_POOLED];
 	struct gsb_queue_kind kinds[GSB_N_QUEUE_KINDS];
+	unsigned next_evicted;
+	struct gsb_pooled_queue *places; /* of queues that are no more */
 };
 
 void gsb_queue_pool_init(struct gsb_queue_pool *p, struct gsb_device *dev);
