@@ -924,6 +924,7 @@ const struct gsb_device_ops gsb_lanes_ops = {
 	.mem_alloc = lanes_mem_alloc,
 	.mem_cost = lanes_mem_cost,
 	.mem_free = lanes_mem_free,
+	.loads_apart = true,
 	.array_alloc = lanes_array_alloc,
 	.array_bytes = lanes_array_bytes,
 	.texture_create = lanes_texture_create,
