@@ -21,13 +21,14 @@ start_small_broker() {
 	read -r _ <"$dir/ready" || fail "gsbrokerd did not start: $(cat "$dir/broker.log")"
 }
 
-# two KIND1 KIND2: with 120 launches of some 0.16 ms each that fill the device; what they say in $dir/1 and 2, what was decided in
+# both OPTIONS1 OPTIONS2: two loops at once, t1 and t2; what they say in $dir/1 and 2, what was recorded in $dir/dump, and what was decided in
 # $dir/decided.
-two() {
+both() {
 	local i pids=()
 	gsbctl trace record "$dir/t.gsb" >/dev/null
 	for i in 1 2; do
-		tenant "t$i" "$loop" --kind "${!i}" --turns 800 --rounds 1 --launches 120 >"$dir/$i" 2>&1 &
+		# shellcheck disable=SC2086 # words
+		tenant "t$i" "$loop" ${!i} >"$dir/$i" 2>&1 &
 		pids+=($!)
 	done
 	for i in 0 1; do
@@ -35,7 +36,13 @@ two() {
 	done
 	await_no_tenants
 	gsbctl trace stop >/dev/null
-	"$build/tools/gsbctl" trace dump "$dir/t.gsb" | grep ' decided' >"$dir/decided"
+	"$build/tools/gsbctl" trace dump "$dir/t.gsb" >"$dir/dump"
+	grep ' decided' "$dir/dump" >"$dir/decided"
+}
+
+# two KIND1 KIND2: with 120 launches of some 0.16 ms each that fill the device.
+two() {
+	both "--kind $1 --turns 800 --rounds 1 --launches 120" "--kind $2 --turns 800 --rounds 1 --launches 120"
 }
 
 n_decided() { grep -cE "$1" "$dir/decided" || true; }
@@ -223,22 +230,10 @@ loop_a_critical_tenant_has_as_many_sms_as_its_device_says() {
 # One SM of two has all of the memory, so who reads it has a knee, and is tried with half of its blocks on both SMs, where shared memory starves it:
 # no more comes beside it until it has ended. By weights that differ they are not brief.
 loop_two_units_are_tried_inside_the_sms() {
-	local i serial arch=('n_sms = 2' 'sm_group = 1' 'mem_bandwidth_bytes_per_s = 50000000000' 'l2_bytes = 1048576') pids=()
+	local serial arch=('n_sms = 2' 'sm_group = 1' 'mem_bandwidth_bytes_per_s = 50000000000' 'l2_bytes = 1048576')
 	start_small_broker 'policy = coreside' '[engine]' 'start_line = 2' 'gate_timeout_ms = 600000' '[resize]' 'mode = safe' \
 		'[tenant "t2"]' 'weight = 101'
-	gsbctl trace record "$dir/t.gsb" >/dev/null
-	for i in 'stream --turns 30 --bytes 8388608' 'lds --turns 800'; do
-		# shellcheck disable=SC2086 # words
-		tenant "t$((${#pids[@]} + 1))" "$loop" --rounds 1 --launches 200 --kind $i >"$dir/$((${#pids[@]} + 1))" 2>&1 &
-		pids+=($!)
-	done
-	for i in 0 1; do
-		wait "${pids[i]}" || fail "tenant $((i + 1)): $(cat "$dir/$((i + 1))")"
-	done
-	await_no_tenants
-	gsbctl trace stop >/dev/null
-	"$build/tools/gsbctl" trace dump "$dir/t.gsb" >"$dir/dump"
-	grep ' decided' "$dir/dump" >"$dir/decided"
+	both '--kind stream --turns 30 --bytes 8388608 --rounds 1 --launches 200' '--kind lds --turns 800 --rounds 1 --launches 200'
 	[ "$(n_decided 'verdict=issue.*reason=inside')" -ge 2 ] || fail "they were not tried inside the SMs: $(tail -n 3 "$dir/decided")"
 	awk '/reason=inside/ { began = 1 } began && /verdict=hold.*reason=apart/ { n++ } END { exit !n }' "$dir/decided" ||
 		fail "who starved was kept there: $(grep -m1 -A9 reason=inside "$dir/decided")"
