@@ -186,6 +186,8 @@ struct gsb_device_ops {
 	/* Nothing tells of accesses to memory that was given back as long as its addresses are mapped: so a tenant may keep what it frees. Not the one
 	 * that finds who uses memory after its free. */
 	bool may_keep;
+	/* What may be called from a second thread may be called from one for each owner, and who loads waits for no other owner's loads. */
+	bool loads_apart;
 	/*
 	 * Arrays (base/array.h has how addresses stand for their texels): copies may name them, kernels may not, and mem_free frees them.
 	 * A fresh one reads as zero. -EINVAL: the device has no such arrays; else as mem_alloc, and later as that. array_bytes: so many of the

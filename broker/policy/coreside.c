@@ -251,6 +251,35 @@ static void predict_inside(const struct gsb_view *v, uint32_t own, uint32_t othe
 	predict_by(v, gsb_estimates_inside(v->estimates, w->launch, own, others, 0), d);
 }
 
+/*
+ * Another's launch with a part of its blocks, which has been there for much longer than it takes: whatever comes beside it on a part of its SMs
+ * keeps it there, for its blocks wait there for the very unit that what comes uses. NULL: none.
+ */
+static const struct gsb_work *limited_held_up(const struct gsb_view *v, const struct gsb_part *p)
+{
+	for (unsigned i = 0; i < v->n_running; i++) {
+		const struct gsb_work *w = v->running[i];
+
+		if (w->eighths && w->claim != p->claim && w->predicted.alone_ns &&
+		    gsb_sm_ranges_overlap(p->sms, w->sms) &&
+		    v->now_ns - w->since_ns > GSB_INSIDE_PATIENCE * w->predicted.alone_ns)
+			return w;
+	}
+	return NULL;
+}
+
+/* It ends first, unless that takes so long that this one is due. */
+static void go_apart_behind(const struct thought *t, struct gsb_draft *a, unsigned i,
+			    const struct gsb_part *p)
+{
+	const struct gsb_work *held_up = limited_held_up(a->view, p);
+
+	if (held_up && !gsb_share_is_due(a->view, a->view->ready[i], GSB_STARVED_NS))
+		hold(a, i, GSB_REASON_APART, held_up);
+	else
+		go_apart(t, a, i, p);
+}
+
 /* What the other one has of its places. */
 static uint32_t others_eighths(const struct gsb_parts *p, const struct gsb_part *own)
 {
@@ -302,7 +331,7 @@ static void let_parts_go(struct thought *t, struct gsb_draft *a)
 		else if (p && t->parts.inside)
 			go_inside(t, a, i, p);
 		else if (p)
-			go_apart(t, a, i, p);
+			go_apart_behind(t, a, i, p);
 	}
 }
 

@@ -16,9 +16,8 @@
 #define TRIES 4 /* candidates */
 #define STAYS \
 	64 /* launches of the longest that are to come for a trial: twice as many as for one of parts, which loses nothing */
-#define KNEE	 1.1 /* times as fast on a part as its SMs are many: it lives on the memory */
-#define PATIENCE 4   /* times as long as alone a launch is there, and then starves */
-#define PLACES	 8   /* eighths */
+#define KNEE   1.1 /* times as fast on a part as its SMs are many: it lives on the memory */
+#define PLACES 8   /* eighths */
 
 /* In the order in which they are tried where no more is hoped of one than of another. */
 static const uint32_t limits[] = {GSB_LIMIT_HALF, 2, 6};
@@ -57,7 +56,7 @@ static bool can(const struct gsb_auction *a)
 static bool is_held_up(const struct gsb_auction *a)
 {
 	for (unsigned i = 0; i < a->n; i++)
-		if (a->of[i].there_ns > PATIENCE * gsb_contender_launch_ns(&a->of[i]))
+		if (a->of[i].there_ns > GSB_INSIDE_PATIENCE * gsb_contender_launch_ns(&a->of[i]))
 			return true;
 	return false;
 }
@@ -108,7 +107,7 @@ static bool has_starved(const struct seen *s)
 		for (unsigned k = 0; k < N_LIMITS; k++)
 			for (unsigned i = 0; i < 2; i++)
 				if (s->speed[who][limits[k]][i] > 0 &&
-				    s->speed[who][limits[k]][i] * PATIENCE < 1)
+				    s->speed[who][limits[k]][i] * GSB_INSIDE_PATIENCE < 1)
 					return true;
 	return false;
 }

@@ -23,6 +23,8 @@
 #include "broker/policy/policy.h"
 
 #define GSB_PARTS_MAX 16 /* tenants with SMs of their own, or in turn */
+#define GSB_INSIDE_PATIENCE \
+	4 /* times as long as alone a launch is there inside the SMs, and then starves */
 
 struct gsb_part {
 	const struct gsb_claim *claim;

@@ -47,7 +47,7 @@ struct lane_window {
 
 /* A command that the lane has. The token by which it is known is its place. */
 struct lane_flight {
-	uint64_t cookie;
+	uint64_t cookie, sent_ns;
 	struct lane_map *from, *to; /* rooms that stand in for memory of the engine's own */
 	struct gsb_cmd_copy copy;   /* as it was asked for, if to is there */
 	bool in_use;

@@ -773,6 +773,14 @@ static CUresult lanes_lost(struct gsb_device *dev)
 	return CUDA_SUCCESS;
 }
 
+/* What it says that it has: not more than there is. */
+static uint64_t used_by(struct lane *l, uint64_t most)
+{
+	uint64_t used = atomic_load_explicit(&l->page->used_bytes, memory_order_relaxed);
+
+	return used < most ? used : most;
+}
+
 /* Each counts what it has of a device that all of them share. */
 static void lanes_mem_info(struct gsb_device *base, uint64_t *free_bytes, uint64_t *total_bytes)
 {
@@ -781,9 +789,9 @@ static void lanes_mem_info(struct gsb_device *base, uint64_t *free_bytes, uint64
 
 	for (struct lane *l = dev->lanes; l; l = l->next)
 		if (!is_dead(l))
-			used += atomic_load_explicit(&l->page->used_bytes, memory_order_relaxed);
+			used += used_by(l, total - used);
 	*total_bytes = total;
-	*free_bytes = used < total ? total - used : 0;
+	*free_bytes = total - used;
 }
 
 static bool lanes_is_settled(struct gsb_device *dev, uint64_t owner)
@@ -916,6 +924,7 @@ const struct gsb_device_ops gsb_lanes_ops = {
 	.mem_alloc = lanes_mem_alloc,
 	.mem_cost = lanes_mem_cost,
 	.mem_free = lanes_mem_free,
+	.loads_apart = true,
 	.array_alloc = lanes_array_alloc,
 	.array_bytes = lanes_array_bytes,
 	.texture_create = lanes_texture_create,

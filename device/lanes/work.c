@@ -241,6 +241,7 @@ int lanes_issue(struct gsb_queue *queue, const struct gsb_cmd *cmd)
 	if (err)
 		return err;
 	l->flights[place].cookie = cmd->cookie;
+	l->flights[place].sent_ns = queue->dev->ops.now_ns(&queue->dev->base);
 	there = to_lane_cmd(queue, cmd, place);
 	if (cmd->kind == GSB_CMD_COPY)
 		err = place_copy(l, cmd, &there, place);
@@ -258,8 +259,30 @@ int lanes_issue(struct gsb_queue *queue, const struct gsb_cmd *cmd)
 
 /* ---- completions ---- */
 
+/*
+ * A lane's times are its own word, and what it took is reckoned from them, for others that launch the same kernel, too: nothing
+ * began before it was sent, or ended before it began, or has ended that is still to come; and no block was there for longer than all of it.
+ */
+static void bound_times(const struct lane_flight *f, struct gsb_completion *c, uint64_t now_ns)
+{
+	uint64_t most;
+
+	if (c->end_ns > now_ns)
+		c->end_ns = now_ns;
+	if (c->end_ns < f->sent_ns)
+		c->end_ns = f->sent_ns;
+	if (c->start_ns < f->sent_ns)
+		c->start_ns = f->sent_ns;
+	if (c->start_ns > c->end_ns)
+		c->start_ns = c->end_ns;
+	if (!__builtin_mul_overflow(c->n_blocks, c->end_ns - c->start_ns, &most) &&
+	    c->blocks_ns > most)
+		c->blocks_ns = most;
+}
+
 static void finish_flight(struct lane *l, struct lane_flight *f, struct gsb_completion *c)
 {
+	bound_times(f, c, l->dev->ops.now_ns(&l->dev->base));
 	if (f->to && !c->result)
 		copy_rows(to_pointer(f->copy.dst), to_pointer(f->to->addr), &f->copy,
 			  f->copy.dst_pitch);

@@ -9,10 +9,11 @@ srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 . "$srcdir/tests/integ/real.sh"
 
 loop=$build/examples/gpu_loop/gpu_loop
+arch=('n_sms = 4' 'sm_group = 1')
 
-# start_small_broker [CONF LINE...]
+# start_small_broker [CONF LINE...], with the lines of $arch for the device
 start_small_broker() {
-	printf '%s\n' 'base = h200' 'name = small' 'n_sms = 4' 'sm_group = 1' >"$dir/small.txt"
+	printf '%s\n' 'base = h200' 'name = small' "${arch[@]}" >"$dir/small.txt"
 	printf '%s\n' "[device \"emu:$dir/small.txt\"]" "$@" >"$dir/conf"
 	mkfifo "$dir/ready"
 	"$build/broker/gsbrokerd" --config "$dir/conf" --socket "$dir/s" --ready-fd 9 9>"$dir/ready" 2>"$dir/broker.log" &
@@ -20,13 +21,14 @@ start_small_broker() {
 	read -r _ <"$dir/ready" || fail "gsbrokerd did not start: $(cat "$dir/broker.log")"
 }
 
-# two KIND1 KIND2: with 120 launches of some 0.16 ms each that fill the device; what they say in $dir/1 and 2, what was decided in
+# both OPTIONS1 OPTIONS2: two loops at once, t1 and t2; what they say in $dir/1 and 2, what was recorded in $dir/dump, and what was decided in
 # $dir/decided.
-two() {
+both() {
 	local i pids=()
 	gsbctl trace record "$dir/t.gsb" >/dev/null
 	for i in 1 2; do
-		tenant "t$i" "$loop" --kind "${!i}" --turns 800 --rounds 1 --launches 120 >"$dir/$i" 2>&1 &
+		# shellcheck disable=SC2086 # words
+		tenant "t$i" "$loop" ${!i} >"$dir/$i" 2>&1 &
 		pids+=($!)
 	done
 	for i in 0 1; do
@@ -34,7 +36,13 @@ two() {
 	done
 	await_no_tenants
 	gsbctl trace stop >/dev/null
-	"$build/tools/gsbctl" trace dump "$dir/t.gsb" | grep ' decided' >"$dir/decided"
+	"$build/tools/gsbctl" trace dump "$dir/t.gsb" >"$dir/dump"
+	grep ' decided' "$dir/dump" >"$dir/decided"
+}
+
+# two KIND1 KIND2: with 120 launches of some 0.16 ms each that fill the device.
+two() {
+	both "--kind $1 --turns 800 --rounds 1 --launches 120" "--kind $2 --turns 800 --rounds 1 --launches 120"
 }
 
 n_decided() { grep -cE "$1" "$dir/decided" || true; }
@@ -219,6 +227,26 @@ loop_a_critical_tenant_has_as_many_sms_as_its_device_says() {
 	expect_equal "$(n_decided ' first_sm=[12] ')" 0
 }
 
+# One SM of two has all of the memory, so who reads it has a knee, and is tried with half of its blocks on both SMs, where shared memory starves it:
+# no more comes beside it until it has ended. By weights that differ they are not brief.
+loop_two_units_are_tried_inside_the_sms() {
+	local serial arch=('n_sms = 2' 'sm_group = 1' 'mem_bandwidth_bytes_per_s = 50000000000' 'l2_bytes = 1048576')
+	start_small_broker 'policy = coreside' '[engine]' 'start_line = 2' 'gate_timeout_ms = 600000' '[resize]' 'mode = safe' \
+		'[tenant "t2"]' 'weight = 101'
+	both '--kind stream --turns 30 --bytes 8388608 --rounds 1 --launches 200' '--kind lds --turns 800 --rounds 1 --launches 200'
+	[ "$(n_decided 'verdict=issue.*reason=inside')" -ge 2 ] || fail "they were not tried inside the SMs: $(tail -n 3 "$dir/decided")"
+	awk '/reason=inside/ { began = 1 } began && /verdict=hold.*reason=apart/ { n++ } END { exit !n }' "$dir/decided" ||
+		fail "who starved was kept there: $(grep -m1 -A9 reason=inside "$dir/decided")"
+	serial=$(grep ' shaped .*form=persistent n_parts=4 ' "$dir/dump" | sed -n '1s/.*serial=\([0-9]*\).*/\1/p')
+	"$build/tools/trace/gsb-trace" explain "$dir/t.gsb" "$serial" >"$dir/said"
+	expect_match "$(cat "$dir/said")" 'of coreside: on all SMs beside another, one of the two with a part of its blocks$'
+	expect_match "$(cat "$dir/said")" 'for 16 blocks of 256 threads; in 4 eighths of the places that it would fill$'
+	expect_equal "$(($(total t1 resized) + $(total t2 resized))) resized" "$(grep -c ' shaped' "$dir/dump") resized"
+	end_broker
+	"$build/tools/trace/gsb-trace" check "$dir/t.gsb" >"$dir/checked" || fail "$(cat "$dir/checked")"
+	expect_match "$(cat "$dir/checked")" '^2 of 2 tenants compared with the broker.s counters: 0 differences$'
+}
+
 run_case loop_every_kind_runs
 run_case loop_each_launch_is_timed
 run_case loop_says_what_is_wrong
@@ -226,6 +254,7 @@ run_case loop_two_of_a_kind_have_shares_by_weight
 run_case loop_a_limit_of_slowdown_is_held
 run_case loop_deadlines_are_counted
 run_case loop_two_kinds_are_tried_on_parts
+run_case loop_two_units_are_tried_inside_the_sms
 run_case loop_errors_of_the_model_are_the_same_live_and_in_a_trace
 run_case loop_a_critical_tenant_has_others_in_parts
 run_case loop_a_critical_tenant_has_as_many_sms_as_its_device_says

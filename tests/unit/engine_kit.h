@@ -51,7 +51,8 @@ struct kit_device {
 	int backing_err;	/* what map and access return */
 	unsigned refuse_access; /* of the accesses to come this one alone: 1 is the next */
 	unsigned n_spaces, n_modules, n_cancels, n_advances;
-	pthread_mutex_t preparing; /* a test that holds it holds up function_prepare */
+	pthread_mutex_t preparing;	       /* a test that holds it holds up function_prepare */
+	const struct gsb_space *prepares_late; /* of this space alone; NULL: of all */
 	uint64_t used_bytes, advanced_to_ns;
 	uint64_t module_bytes,
 		module_cost; /* of each: host memory; device memory, which is not in used_bytes */

@@ -705,7 +705,39 @@ static void test_queue_of_loads_of_one_tenant_does_not_stand_before_another(void
 	while (of[at] != f->good.t)
 		at++;
 	assert_in_range(at, 0, 2); /* one was begun already, one is before it in the turn */
+	assert_int_equal(f->k.engine->loader.n_threads, 1);
 	kit_settle(&f->k);
+	expect_good_works(f);
+}
+
+/* Where the device is in processes of which one hangs: of each tenant one job at a time, and no thread more than that takes. */
+static void test_load_that_hangs_keeps_its_tenant_alone(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_loader *l = &f->k.engine->loader;
+	struct gsb_rec_object fn = {.handle = kit_fn(0)};
+	const struct gsb_tenant *of[5];
+	uint64_t last = 0;
+
+	f->k.dev->ops.loads_apart = true;
+	f->k.dev->prepares_late = gsb_ctx_find(f->bad.t, kit_ctx(0))->space;
+	pthread_mutex_lock(&f->k.dev->preparing);
+	for (int i = 0; i < 3; i++)
+		last = kit_post_call(&f->bad, GSB_REC_FUNCTION_PREPARE, &fn, sizeof(fn), NULL, 0);
+	assert_int_equal(gsb_dispatch_ring(f->bad.t, 3), 3);
+	for (int i = 0; i < 2; i++)
+		kit_post_call(&f->good, GSB_REC_FUNCTION_PREPARE, &fn, sizeof(fn), NULL, 0);
+	assert_int_equal(gsb_dispatch_ring(f->good.t, 2), 2);
+	await_done_jobs(l, 2, of);
+	assert_ptr_equal(of[0], f->good.t);
+	assert_ptr_equal(of[1], f->good.t);
+	pthread_mutex_lock(&l->lock);
+	assert_int_equal(l->n_threads, 2);
+	assert_int_equal(l->n_doing, 1);
+	pthread_mutex_unlock(&l->lock);
+	pthread_mutex_unlock(&f->k.dev->preparing);
+	kit_settle(&f->k);
+	assert_true(kit_answered(&f->bad, last));
 	expect_good_works(f);
 }
 
@@ -743,6 +775,7 @@ int main(void)
 		hostile_test(test_message_that_is_too_long_cuts_off),
 		hostile_test(test_end_of_file_on_the_socket_ends_the_tenant),
 		hostile_test(test_queue_of_loads_of_one_tenant_does_not_stand_before_another),
+		hostile_test(test_load_that_hangs_keeps_its_tenant_alone),
 		hostile_test(test_flood_of_calls_for_the_loader_is_kept_small),
 		hostile_test(test_scribbled_region_changes_nothing_for_others),
 		hostile_test(test_death_drops_the_queue_and_frees_everything),

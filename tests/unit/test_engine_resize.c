@@ -1384,6 +1384,29 @@ static void test_device_time_of_a_shadow_run_is_the_originals(void **state)
 	assert_int_equal(row(f)->device_ns - before, 50);
 }
 
+/* Once it has a part of its blocks, and once all: it counts as neither for what is beside it, but as the original. */
+static void test_shadow_run_says_nothing_of_a_part_of_its_blocks(void **state)
+{
+	static const struct gsb_policy policy = {
+		.name = "choosing", .predicts = true, .reshapes = true, .decide = choose};
+	struct fixture *f = *state;
+	struct gsb_estimates *e;
+
+	assert_int_equal(gsb_estimates_create(&e), 0);
+	shadow(f, "");
+	f->k.engine->scheduler.policy = &policy;
+	f->k.engine->scheduler.estimates = e;
+	choice = LIMITS + 1;
+	launch(f, 100000, 1);
+	assert_int_equal(work_in_flight(f)->eighths, 0);
+	run_out(f);
+	assert_int_equal(row(f)->n_shadowed, 1);
+	choice = 0;
+	gsb_estimates_destroy(e);
+	f->k.engine->scheduler.estimates = NULL;
+	f->k.engine->scheduler.policy = &gsb_policy_fifo;
+}
+
 static void test_form_that_fails_alone_is_refuted_and_the_tenant_goes_on(void **state)
 {
 	struct fixture *f = *state;
@@ -1676,6 +1699,7 @@ int main(void)
 		CASE(test_shadow_run_of_the_same_results_counts_as_one_launch),
 		CASE(test_form_with_other_results_is_refuted_and_the_tenant_has_the_originals),
 		CASE(test_device_time_of_a_shadow_run_is_the_originals),
+		CASE(test_shadow_run_says_nothing_of_a_part_of_its_blocks),
 		CASE(test_form_that_fails_alone_is_refuted_and_the_tenant_goes_on),
 		CASE(test_original_that_fails_in_a_shadow_run_fails_its_context),
 		CASE(test_nothing_of_the_tenant_runs_beside_a_shadow_run),

@@ -12,6 +12,7 @@
 #include "broker/policy/estimate.h"
 #include "broker/policy/parts.h"
 #include "broker/policy/shape.h"
+#include "broker/policy/share.h"
 #include "tests/unit/policy_kit.h"
 
 #define FILL	  (8 * 132)
@@ -499,6 +500,35 @@ static void test_coreside_has_the_limited_one_first_in_its_shape(void **state)
 	assert_int_equal(policy_kit_said(k, MEMORY)->priority, 0);
 }
 
+/* The limited one, which has been there for too long: on a part of its SMs the other would keep it there. */
+static void test_coreside_lets_the_limited_one_end_that_starves(void **state)
+{
+	struct policy_kit *k = *state;
+	const struct gsb_decision *d;
+
+	add_pair(k);
+	policy_kit_start(k, MEMORY);
+	k->claims[MEMORY].habits.n_came = 100;
+	k->running[0].eighths = 4;
+	k->running[0].predicted.alone_ns = (uint64_t)ALONE;
+	k->view.now_ns += 4 * (uint64_t)ALONE + 1;
+	k->ready[COMPUTE].since_ns = k->view.now_ns;
+	expect_parts(k);
+	policy_kit_ask(k, &gsb_policy_coreside);
+	assert_null(policy_kit_wrong(k));
+	d = policy_kit_said(k, 0);
+	assert_int_equal(d->verdict, GSB_HOLD);
+	assert_int_equal(d->reason, GSB_REASON_APART);
+	assert_ptr_equal(d->hold.until, &k->running[0]);
+	k->running[0].eighths = 0; /* who has all his blocks ends */
+	policy_kit_ask(k, &gsb_policy_coreside);
+	assert_int_equal(policy_kit_said(k, 0)->reason, GSB_REASON_PARTITION);
+	k->running[0].eighths = 4;
+	k->view.now_ns += GSB_STARVED_NS;
+	policy_kit_ask(k, &gsb_policy_coreside);
+	assert_int_equal(policy_kit_said(k, 0)->verdict, GSB_ISSUE);
+}
+
 static void test_priority_has_it_behind_critical_tenants(void **state)
 {
 	struct policy_kit *k = *state;
@@ -540,6 +570,7 @@ int main(void)
 		CASE(test_plan_is_not_on_the_sms_that_a_critical_tenant_leaves),
 		CASE(test_plan_is_not_with_cooperative_kernels),
 		CASE(test_coreside_has_the_limited_one_first_in_its_shape),
+		CASE(test_coreside_lets_the_limited_one_end_that_starves),
 		CASE(test_priority_has_it_behind_critical_tenants),
 	};
 

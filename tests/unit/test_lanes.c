@@ -781,6 +781,62 @@ static void test_lane_that_says_what_cannot_be_is_ended(void **state)
 	expect_end_of_first_alone(rig, addr, neighbours);
 }
 
+/* What a lane that does nothing any more is made to say of the only command that it has. */
+static struct gsb_completion say(struct rig *rig, const struct gsb_completion *what)
+{
+	struct lane *l = rig->space[0]->lane;
+	struct gsb_completion *done = &l->page->done[l->done_tail % LANE_N_DONE];
+
+	*done = *what;
+	for (uint32_t i = 0; i < l->n_flights; i++)
+		if (l->flights[i].in_use)
+			done->cookie = i;
+	atomic_store(&l->page->done_head, l->done_tail + 1);
+	return collect(rig);
+}
+
+/* Others are launched by what is reckoned from them. */
+static void test_times_that_cannot_be_are_not_believed(void **state)
+{
+	static const struct gsb_completion lies[] = {
+		{.start_ns = 1, .end_ns = 2, .n_blocks = 1, .blocks_ns = UINT64_MAX},
+		{.start_ns = UINT64_MAX, .end_ns = 1, .n_blocks = 1, .blocks_ns = 1},
+		{.start_ns = 0, .end_ns = UINT64_MAX, .n_blocks = 2, .blocks_ns = UINT64_MAX},
+	};
+	struct rig *rig = *state;
+	uint64_t addr;
+
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &addr), 0);
+	stop(rig->space[0]->lane);
+	for (unsigned i = 0; i < 3; i++) {
+		uint64_t sent_ns = gsb_clock_ns();
+		struct gsb_completion c;
+
+		fill(rig, 0, addr, i);
+		c = say(rig, &lies[i]);
+		assert_int_equal(c.cookie, i);
+		assert_in_range(c.start_ns, sent_ns, c.end_ns);
+		assert_in_range(c.end_ns, c.start_ns, gsb_clock_ns());
+		assert_in_range(c.blocks_ns, 0, c.n_blocks * (c.end_ns - c.start_ns));
+	}
+}
+
+/* Nor does what one says hide what others have. */
+static void test_memory_that_cannot_be_is_not_believed(void **state)
+{
+	struct rig *rig = *state;
+	uint64_t addr, total, free_bytes;
+
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 1 << 20, &addr), 0);
+	assert_int_equal(rig->ops->mem_alloc(rig->space[1], 1 << 20, &addr), 0);
+	stop(rig->space[0]->lane);
+	for (unsigned i = 0; i < 2; i++) {
+		atomic_store(&rig->space[0]->lane->page->used_bytes, UINT64_MAX - i * (1 << 20));
+		rig->ops->mem_info(rig->dev, &free_bytes, &total);
+		assert_int_equal(free_bytes, 0);
+	}
+}
+
 static void test_spaces_of_an_owner_share_their_lane_and_others_do_not(void **state)
 {
 	struct rig *rig = *state;
@@ -994,6 +1050,8 @@ int main(int argc, char **argv)
 		ON_LANES(test_lane_that_dies_while_its_first_is_asked_for_is_left),
 		ON_LANES(test_lane_that_answers_that_it_will_answer_is_ended),
 		ON_LANES(test_lane_that_says_what_cannot_be_is_ended),
+		ON_LANES(test_times_that_cannot_be_are_not_believed),
+		ON_LANES(test_memory_that_cannot_be_is_not_believed),
 		ON_LANES(test_spaces_of_an_owner_share_their_lane_and_others_do_not),
 		ON_LANES(test_fault_of_one_renews_those_that_wait_for_a_user),
 		ON_LANES(test_space_that_has_to_wait_for_a_lane_comes_later),

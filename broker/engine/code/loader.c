@@ -1,6 +1,6 @@
 /*
- * loader.c - the thread that does what may be slow. It knows jobs and a device's functions,
- * and nothing of tenants: a job carries all that it needs, and only the engine's thread reads what
+ * loader.c - the threads that do what may be slow. They know jobs and a device's functions,
+ * and nothing of tenants but which is which: a job carries all that it needs, and only the engine's thread reads what
  * came out.
  *
  * Tenants take turns: a job waits for two at most of each other tenant and for its own tenant's earlier
@@ -15,17 +15,61 @@
 #include <unistd.h>
 #include <utlist.h>
 
+static bool is_busy(const struct gsb_loader *l, const struct gsb_tenant *t)
+{
+	const struct gsb_job *j = l->doing;
+
+	while (j && j->tenant != t)
+		j = j->next;
+	return j;
+}
+
+/* The first of those whose tenant has none under way. */
+static struct gsb_job *next_job(const struct gsb_loader *l)
+{
+	struct gsb_job *j = l->todo;
+
+	while (j && is_busy(l, j->tenant))
+		j = j->next;
+	return j;
+}
+
+static void *loader_main(void *arg);
+
+/* 0 or -errno. */
+static int start_thread(struct gsb_loader *l)
+{
+	int err = pthread_create(&l->threads[l->n_threads], NULL, loader_main, l);
+
+	l->n_threads += !err;
+	return -err;
+}
+
+/* Whatever can be done now has a thread: one that is idle, else a new one, else the first that ends what it does. */
+static void see_to_next(struct gsb_loader *l)
+{
+	if (!next_job(l))
+		return;
+	if (l->n_doing < l->n_threads)
+		pthread_cond_signal(&l->work);
+	else if (l->ops->loads_apart && !l->stop && l->n_threads < GSB_N_LOADERS_MAX)
+		start_thread(l);
+}
+
 static struct gsb_job *wait_for_job(struct gsb_loader *l)
 {
 	struct gsb_job *j;
 
 	pthread_mutex_lock(&l->lock);
-	while (!l->todo && !l->stop)
+	while (!(j = next_job(l)) && !l->stop)
 		pthread_cond_wait(&l->work, &l->lock);
-	j = l->todo;
 	if (j) {
+		l->n_doing++;
 		LL_DELETE(l->todo, j);
-		l->round = j->round;
+		LL_PREPEND(l->doing, j);
+		if (j->round > l->round)
+			l->round = j->round;
+		see_to_next(l);
 	}
 	pthread_mutex_unlock(&l->lock);
 	return j;
@@ -35,9 +79,12 @@ static void give_back(struct gsb_loader *l, struct gsb_job *j)
 {
 	const uint64_t one = 1;
 
-	j->next = NULL;
 	pthread_mutex_lock(&l->lock);
+	l->n_doing--;
+	LL_DELETE(l->doing, j);
+	j->next = NULL;
 	LL_APPEND(l->done, j);
+	see_to_next(l);
 	pthread_mutex_unlock(&l->lock);
 	while (write(l->done_fd, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
@@ -65,19 +112,23 @@ int gsb_loader_start(struct gsb_loader *l, const struct gsb_device_ops *ops)
 		return -errno;
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_cond_init(&l->work, NULL);
-	err = pthread_create(&l->thread, NULL, loader_main, l);
+	pthread_mutex_lock(&l->lock);
+	err = start_thread(l);
+	pthread_mutex_unlock(&l->lock);
 	if (err)
 		close(l->done_fd);
-	return -err;
+	return err;
 }
 
+/* No thread is started any more, so those that there are stay where they are. */
 void gsb_loader_stop(struct gsb_loader *l)
 {
 	pthread_mutex_lock(&l->lock);
 	l->stop = true;
-	pthread_cond_signal(&l->work);
+	pthread_cond_broadcast(&l->work);
 	pthread_mutex_unlock(&l->lock);
-	pthread_join(l->thread, NULL);
+	for (unsigned i = 0; i < l->n_threads; i++)
+		pthread_join(l->threads[i], NULL);
 	pthread_cond_destroy(&l->work);
 	pthread_mutex_destroy(&l->lock);
 	close(l->done_fd);
@@ -95,7 +146,7 @@ void gsb_loader_give(struct gsb_loader *l, struct gsb_job *j)
 		at = &(*at)->next;
 	j->next = *at;
 	*at = j;
-	pthread_cond_signal(&l->work);
+	see_to_next(l);
 	pthread_mutex_unlock(&l->lock);
 }
 

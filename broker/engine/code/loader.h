@@ -1,5 +1,6 @@
 /*
- * loader.h - the thread that does what may be slow, one job at a time.
+ * loader.h - the thread that does what may be slow, one job at a time. Where the device says that loads of different tenants do not
+ * wait for each other (loads_apart), there are as many threads as tenants that load at a time, and one job at a time of each.
  *
  * A job carries all that it needs, and only the engine's thread reads what came out. It counts as work of
  * its context (order/fence.h), so that nothing that it uses is destroyed under it.
@@ -44,7 +45,7 @@ struct gsb_job {
 	struct gsb_fence *fence; /* held; NULL with ctx */
 	struct gsb_space *space; /* of ctx */
 	void (*run)(struct gsb_job *j,
-		    const struct gsb_device_ops *ops); /* on the loader's thread */
+		    const struct gsb_device_ops *ops); /* on a thread of the loader */
 	void (*done)(struct gsb_job *j); /* on the engine's, afterwards: answer, and destroy it */
 	struct gsb_rec call;		 /* whom to answer */
 	uint64_t asked_ns;		 /* real time, for the trace */
@@ -78,15 +79,19 @@ struct gsb_job {
 	char log[GSB_LOAD_LOG_MAX];
 };
 
+#define GSB_N_LOADERS_MAX GSB_N_SLOTS /* one that hangs is in the way of its tenant alone */
+
+/* All under lock but the last three, and n_threads once it has been told to stop. */
 struct gsb_loader {
-	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t work;
-	struct gsb_job *todo, *done; /* under lock; by round; oldest first */
-	uint64_t round;		     /* under lock: of the job that was begun last */
-	bool stop;		     /* under lock */
-	int done_fd;		     /* eventfd: done is not empty */
-	unsigned n_jobs;	     /* the engine's count: given and not taken back */
+	pthread_t threads[GSB_N_LOADERS_MAX]; /* never fewer than there were once */
+	unsigned n_threads, n_doing;	      /* others are idle, or about to look */
+	struct gsb_job *todo, *doing, *done;  /* by round; in any order; oldest first */
+	uint64_t round;			      /* the latest of a job that was begun */
+	bool stop;
+	int done_fd;	 /* eventfd: done is not empty */
+	unsigned n_jobs; /* the engine's count: given and not taken back */
 	const struct gsb_device_ops *ops;
 };
 
