@@ -3,6 +3,7 @@
  * test_device_ops has.
  */
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <cmocka.h>
@@ -583,14 +584,24 @@ static void test_lane_that_hangs_with_a_kernel_is_ended(void **state)
 	work_beside(rig);
 }
 
-static void *load_there(void *arg)
+static int load(struct rig *rig, unsigned i)
 {
-	struct rig *rig = arg;
 	struct gsb_module *module;
 	char log[256] = "";
-	int err = rig->raw->module_load(rig->space[0], endless_ptx, sizeof(endless_ptx), &module,
-					log, sizeof(log));
 
+	return rig->raw->module_load(rig->space[i], endless_ptx, sizeof(endless_ptx), &module, log,
+				     sizeof(log));
+}
+
+static atomic_bool loads, has_loaded;
+
+static void *load_there(void *arg)
+{
+	int err;
+
+	loads = true;
+	err = load(arg, 0);
+	has_loaded = true;
 	return (void *)(intptr_t)err;
 }
 
@@ -606,6 +617,28 @@ static void test_lane_that_hangs_in_a_load_is_ended(void **state)
 	work_beside(rig);
 	assert_int_equal(pthread_join(loader, &err), 0);
 	assert_int_equal((int)(intptr_t)err, -EOWNERDEAD);
+}
+
+/* That is why the engine's loader may have a thread for each tenant (loads_apart). */
+static void test_load_of_a_lane_waits_for_no_other_lane(void **state)
+{
+	struct rig *rig = *state;
+	pthread_t loader;
+	void *err;
+
+	assert_true(rig->raw->loads_apart);
+	loads = has_loaded = false;
+	stop(rig->space[0]->lane);
+	assert_int_equal(pthread_create(&loader, NULL, load_there, rig), 0);
+	while (!loads)
+		usleep(PATIENT_PAUSE_US);
+	usleep(20000); /* it asks */
+	for (unsigned i = 0; i < 8; i++)
+		assert_int_equal(load(rig, 1), 0);
+	assert_false(has_loaded); /* of 2 s that it has */
+	assert_int_equal(kill(rig->space[0]->lane->pid, SIGCONT), 0);
+	assert_int_equal(pthread_join(loader, &err), 0);
+	assert_int_equal((int)(intptr_t)err, 0);
 }
 
 /* A kernel without an end is no reason: its lane says that it lives, much longer than one may be silent. */
@@ -1042,6 +1075,7 @@ int main(int argc, char **argv)
 		ON_LANES(test_lane_that_hangs_with_what_nobody_waits_for_is_ended),
 		ON_LANES(test_lane_that_hangs_with_a_kernel_is_ended),
 		ON_LANES(test_lane_that_hangs_in_a_load_is_ended),
+		ON_LANES(test_load_of_a_lane_waits_for_no_other_lane),
 		ON_LANES(test_lane_with_a_long_kernel_lives),
 		ON_LANES(test_calls_of_one_kind_have_their_own_answers),
 		ON_LANES(test_space_that_ends_leaves_no_answers),
