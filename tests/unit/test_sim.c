@@ -888,6 +888,52 @@ static void test_coreside_tries_nothing_inside_the_sms_for_one_unit(void **state
 		    speedup_of(brief, &gsb_policy_coreside, false));
 }
 
+/* Until the first of them ends, each against alone. Launches may be had in every shape, and the policy has seen nothing before. */
+static void speeds_beside(const struct loop of[2], const uint32_t weights[2], double speeds[2])
+{
+	struct gsb_workload l = loops_of(of, 2);
+	struct gsb_sim_params p = {.arch = gsb_arch_find("h200"),
+				   .policy = &gsb_policy_coreside,
+				   .weights = weights,
+				   .resizes = true};
+	struct gsb_sim_result r;
+	unsigned last;
+	double end;
+	char why[200];
+
+	assert_int_equal(gsb_estimates_create(&p.estimates), 0);
+	if (gsb_sim_run(&l, &p, &r, why, sizeof(why)))
+		fail_msg("%s", why);
+	last = r.tenants[1].end_ns > r.tenants[0].end_ns;
+	end = (double)r.tenants[!last].end_ns;
+	for (unsigned i = 0; i < 2; i++)
+		speeds[i] = (double)of[i].n * of[i].ns / end;
+	speeds[last] -= ((double)r.tenants[last].end_ns - end) / end; /* by itself */
+	gsb_estimates_destroy(p.estimates);
+	gsb_sim_finish(&r);
+	gsb_workload_finish(&l);
+}
+
+/* Who has three times the other's weight is owed three quarters, and who has a third of it a quarter: both have more there. */
+static void test_sharing_inside_the_sms_holds_weights(void **state)
+{
+	static const char *const pairs[][2] = {{GATHER, FMA}, {CHASE, SFU}, {MEMORY, SFU}};
+	static const uint32_t weights[][2] = {{100, 300}, {300, 100}};
+	double speeds[2];
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(pairs); i++)
+		for (unsigned k = 0; k < 2; k++) {
+			const struct loop of[] = {{pairs[i][0], 600, BLOCKS, 3500000},
+						  {pairs[i][1], 600, BLOCKS, 3500000}};
+
+			speeds_beside(of, weights[k], speeds);
+			printf("    %s beside %s, weights %u to %u: %.3f and %.3f\n", of[0].unit,
+			       of[1].unit, weights[k][0], weights[k][1], speeds[0], speeds[1]);
+			assert_true(speeds[0] > 0.7 && speeds[1] > 0.7);
+			assert_true(speeds[k ? 0 : 1] > 0.75);
+		}
+}
+
 /* ---- weights ---- */
 
 #define ROUNDS(n) ((n)*132 * 8) /* blocks; ALU kernels of 32 registers have 8 an SM */
@@ -1694,6 +1740,7 @@ int main(void)
 		cmocka_unit_test(test_coreside_shares_inside_the_sms_where_units_differ),
 		cmocka_unit_test(test_coreside_leaves_the_sms_where_that_loses),
 		cmocka_unit_test(test_coreside_tries_nothing_inside_the_sms_for_one_unit),
+		cmocka_unit_test(test_sharing_inside_the_sms_holds_weights),
 		cmocka_unit_test(test_best_has_the_long_one_first),
 		cmocka_unit_test(test_best_waits_for_what_will_come),
 		cmocka_unit_test(test_best_is_never_behind_fifo),
