@@ -481,6 +481,7 @@ void lane_free(struct lane *l)
 		close(l->doorbell);
 	if (l->pidfd >= 0)
 		close(l->pidfd);
+	lane_forget_held(l);
 	free(l->flights);
 	free(l);
 }

@@ -48,10 +48,18 @@ struct lane_window {
 /* A command that the lane has. The token by which it is known is its place. */
 struct lane_flight {
 	uint64_t cookie, sent_ns;
+	uint64_t number; /* of all that its lane was sent */
+	uint32_t queue;
 	struct lane_map *from, *to; /* rooms that stand in for memory of the engine's own */
 	struct gsb_cmd_copy copy;   /* as it was asked for, if to is there */
 	bool in_use;
 	uint32_t next_free;
+};
+
+/* Was refused before what is ahead of it in its queue has ended; its cookie is the flight's place. */
+struct lane_held {
+	struct lane_held *next;
+	struct gsb_completion c;
 };
 
 /* What did not go into the ring yet. */
@@ -123,7 +131,9 @@ struct lane {
 	struct lane_unsent *unsent, **unsent_end;
 	struct lane_flight *flights;
 	uint32_t n_flights, free_flight, n_open; /* free_flight: 0 none, else a place + 1 */
-	struct lane_map *maps, *rooms;		 /* rooms: those that are free */
+	uint64_t n_sent;
+	struct lane_held *held;
+	struct lane_map *maps, *rooms; /* rooms: those that are free */
 	struct lane_window *windows;
 	uint64_t numbers[LANE_N_MAPS / 64]; /* of maps, that are in use */
 	bool queues[LANE_N_QUEUES];	    /* opened there */
@@ -287,6 +297,7 @@ int lanes_queue_create(struct gsb_device *dev, int priority, struct gsb_sm_range
 void lanes_queue_destroy(struct gsb_queue *queue);
 int lanes_issue(struct gsb_queue *queue, const struct gsb_cmd *cmd);
 unsigned lanes_poll(struct gsb_device *dev, struct gsb_completion *out, unsigned max);
+void lane_forget_held(struct lane *l);
 bool lanes_stay_awake(struct gsb_device *dev);
 int lanes_event_fd(struct gsb_device *dev);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "base/checked.h"
 #include "base/clock.h"
@@ -97,7 +98,7 @@ static int take_flight(struct lane *l, uint32_t *place)
 	}
 	*place = l->free_flight - 1;
 	l->free_flight = l->flights[*place].next_free;
-	l->flights[*place] = (struct lane_flight){.in_use = true};
+	l->flights[*place] = (struct lane_flight){.number = l->n_sent++, .in_use = true};
 	l->n_open++;
 	return 0;
 }
@@ -241,6 +242,7 @@ int lanes_issue(struct gsb_queue *queue, const struct gsb_cmd *cmd)
 	if (err)
 		return err;
 	l->flights[place].cookie = cmd->cookie;
+	l->flights[place].queue = queue->index;
 	l->flights[place].sent_ns = queue->dev->ops.now_ns(&queue->dev->base);
 	there = to_lane_cmd(queue, cmd, place);
 	if (cmd->kind == GSB_CMD_COPY)
@@ -290,8 +292,75 @@ static void finish_flight(struct lane *l, struct lane_flight *f, struct gsb_comp
 	give_flight(l, f);
 }
 
-/* Of those that its lane says have ended. A lane that says what cannot be is ended. */
-static bool take_one(struct lane *l, struct gsb_completion *out)
+/* ---- what is refused waits for what is ahead of it ---- */
+
+static bool is_behind_another(const struct lane *l, const struct lane_flight *f)
+{
+	for (uint32_t i = 0; i < l->n_flights; i++)
+		if (l->flights[i].in_use && l->flights[i].queue == f->queue &&
+		    l->flights[i].number < f->number)
+			return true;
+	return false;
+}
+
+/* Without memory for it it comes too soon. */
+static bool hold(struct lane *l, const struct gsb_completion *c)
+{
+	struct lane_held *h = malloc(sizeof(*h));
+
+	if (!h)
+		return false;
+	h->c = *c;
+	LL_PREPEND(l->held, h);
+	return true;
+}
+
+static struct lane_held *find_free(const struct lane *l)
+{
+	struct lane_held *h = l->held;
+
+	while (h && is_behind_another(l, &l->flights[h->c.cookie]))
+		h = h->next;
+	return h;
+}
+
+/* Of those that are held, what nothing is ahead of any more comes next, and what is behind that. Whether there is any. */
+static bool let_go(struct lane *l)
+{
+	struct lane_held *h;
+	bool any = false;
+
+	while ((h = find_free(l)) && !gsb_done_reserve(&l->dev->done, 1)) {
+		finish_flight(l, &l->flights[h->c.cookie], &h->c);
+		*gsb_done_push(&l->dev->done) = h->c;
+		LL_DELETE(l->held, h);
+		free(h);
+		any = true;
+	}
+	return any;
+}
+
+static bool is_held(const struct lane *l, uint64_t place)
+{
+	const struct lane_held *h = l->held;
+
+	while (h && h->c.cookie != place)
+		h = h->next;
+	return h;
+}
+
+void lane_forget_held(struct lane *l)
+{
+	struct lane_held *h, *next;
+
+	LL_FOREACH_SAFE(l->held, h, next)
+	free(h);
+	l->held = NULL;
+}
+
+/* ---- from the lane ---- */
+
+static void read_done(struct lane *l, struct gsb_completion *out)
 {
 	const struct gsb_completion *from = &l->page->done[l->done_tail % LANE_N_DONE];
 
@@ -303,14 +372,25 @@ static bool take_one(struct lane *l, struct gsb_completion *out)
 	}
 	l->done_tail++;
 	atomic_store_explicit(&l->page->done_tail, l->done_tail, memory_order_release);
-	if (out->cookie >= l->n_flights || !l->flights[out->cookie].in_use) {
+}
+
+/* One that its lane says has ended. A lane that says what cannot be is ended. 1; 0: that comes later; -1: it is ended. */
+static int take_one(struct lane *l, struct gsb_completion *out)
+{
+	struct lane_flight *f;
+
+	read_done(l, out);
+	f = out->cookie < l->n_flights ? &l->flights[out->cookie] : NULL;
+	if (!f || !f->in_use || is_held(l, out->cookie)) {
 		lane_condemn(l);
-		return false;
+		return -1;
 	}
-	finish_flight(l, &l->flights[out->cookie], out);
 	if (out->result && atomic_load_explicit(&l->page->lost, memory_order_relaxed))
 		lane_pool_renew(l->dev);
-	return true;
+	if (out->result && is_behind_another(l, f) && hold(l, out))
+		return 0;
+	finish_flight(l, f, out);
+	return 1;
 }
 
 static unsigned take_done(struct lane *l, struct gsb_completion *out, unsigned max)
@@ -318,9 +398,15 @@ static unsigned take_done(struct lane *l, struct gsb_completion *out, unsigned m
 	unsigned n = 0;
 
 	while (n < max && l->n_open &&
-	       atomic_load_explicit(&l->page->done_head, memory_order_acquire) != l->done_tail)
-		if (!take_one(l, &out[n++]))
-			return n - 1;
+	       atomic_load_explicit(&l->page->done_head, memory_order_acquire) != l->done_tail) {
+		int took = take_one(l, &out[n]);
+
+		if (took < 0)
+			break;
+		n += (unsigned)took;
+		if (l->held && let_go(l)) /* before what its lane says next */
+			break;
+	}
 	return n;
 }
 
@@ -329,6 +415,7 @@ static unsigned take_dead(struct lane *l, struct gsb_completion *out, unsigned m
 {
 	unsigned n = 0;
 
+	lane_forget_held(l);
 	for (uint32_t i = 0; i < l->n_flights && l->n_open && n < max; i++) {
 		struct lane_flight *f = &l->flights[i];
 

@@ -740,6 +740,91 @@ static void test_launch_that_a_lane_refuses_has_not_run(void **state)
 	assert_false(c.refused);
 }
 
+/* In a stream nothing has ended before what is ahead of it, whatever the lane says when; another queue's goes by. */
+static void test_refusal_waits_for_what_is_ahead_of_it(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_function none = {.handle = UINT32_MAX};
+	struct gsb_cmd cmd = {.kind = GSB_CMD_LAUNCH,
+			      .space = rig->space[0],
+			      .launch = {.function = &none, .grid = {1, 1, 1}, .block = {1, 1, 1}}};
+	struct gsb_queue *other;
+	struct gsb_completion c;
+	uint64_t addr;
+
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &addr), 0);
+	assert_int_equal(rig->ops->queue_create(rig->dev, 0, GSB_ALL_SMS, &other), 0);
+	run_endless(rig, 1);
+	for (cmd.cookie = 2; cmd.cookie <= 3; cmd.cookie++)
+		assert_int_equal(rig->ops->issue(rig->queue[0], &cmd), 0);
+	cmd.cookie = 4;
+	assert_int_equal(rig->ops->issue(other, &cmd), 0);
+	c = collect(rig); /* the lane has said 2 and 3 before */
+	assert_int_equal(c.cookie, 4);
+	assert_true(c.refused);
+	rig->ops->space_cancel(rig->space[0]);
+	for (uint64_t cookie = 1; cookie <= 3; cookie++) {
+		c = collect(rig);
+		assert_int_equal(c.cookie, cookie);
+		assert_int_not_equal(c.result, CUDA_SUCCESS);
+		assert_int_equal(c.refused, cookie > 1);
+	}
+	rig->ops->queue_destroy(other);
+}
+
+static void die(struct lane *l)
+{
+	assert_int_equal(kill(l->pid, SIGKILL), 0);
+}
+
+static void refuse_again(struct lane *l)
+{
+	struct lane_page *page = l->page;
+
+	stop(l);
+	page->done[l->done_tail % LANE_N_DONE] = l->held->c;
+	atomic_store(&page->done_head, l->done_tail + 1);
+}
+
+/* Then there is nothing that it could wait for. */
+static void end_with_a_refusal(struct rig *rig, void (*end)(struct lane *l))
+{
+	struct gsb_function none = {.handle = UINT32_MAX};
+	struct gsb_cmd cmd = {.kind = GSB_CMD_LAUNCH,
+			      .space = rig->space[0],
+			      .cookie = 2,
+			      .launch = {.function = &none, .grid = {1, 1, 1}, .block = {1, 1, 1}}};
+	struct lane *l = rig->space[0]->lane;
+	struct gsb_completion c;
+	uint64_t cookies = 0;
+
+	run_endless(rig, 1);
+	assert_int_equal(rig->ops->issue(rig->queue[0], &cmd), 0);
+	while (!l->held)
+		assert_int_equal(rig->ops->poll(rig->dev, &c, 1), 0);
+	end(l);
+	for (unsigned n = 0; n < 2;) {
+		if (!rig->ops->poll(rig->dev, &c, 1)) {
+			assert_true(!l->held || !l->held->next);
+			continue;
+		}
+		assert_int_equal(c.result, CUDA_ERROR_LAUNCH_FAILED);
+		cookies |= 1u << c.cookie;
+		n++;
+	}
+	assert_int_equal(cookies, 1 << 1 | 1 << 2);
+}
+
+static void test_refusal_of_a_lane_that_dies_is_told_once(void **state)
+{
+	end_with_a_refusal(*state, die);
+}
+
+static void test_lane_that_refuses_twice_is_ended(void **state)
+{
+	end_with_a_refusal(*state, refuse_again);
+}
+
 static unsigned n_lanes_of(struct rig *rig, uint64_t owner)
 {
 	unsigned n = 0;
@@ -1081,6 +1166,9 @@ int main(int argc, char **argv)
 		ON_LANES(test_space_that_ends_leaves_no_answers),
 		ON_LANES(test_memory_that_is_on_its_way_back_is_waited_for),
 		ON_LANES(test_launch_that_a_lane_refuses_has_not_run),
+		ON_LANES(test_refusal_waits_for_what_is_ahead_of_it),
+		ON_LANES(test_refusal_of_a_lane_that_dies_is_told_once),
+		ON_LANES(test_lane_that_refuses_twice_is_ended),
 		ON_LANES(test_lane_that_dies_while_its_first_is_asked_for_is_left),
 		ON_LANES(test_lane_that_answers_that_it_will_answer_is_ended),
 		ON_LANES(test_lane_that_says_what_cannot_be_is_ended),
