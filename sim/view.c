@@ -59,12 +59,12 @@ static bool is_before(const struct gsb_work *a, const struct gsb_work *b)
 	return a->stream < b->stream;
 }
 
-/* All shapes, or of them the limits to a part of its blocks, which are the last. */
+/* All shapes, or of them those for the sake of others, which are the last. */
 static void offer(const struct gsb_sim *s, struct gsb_work *w)
 {
-	unsigned first = s->p->policy->reshapes ? 0 : GSB_N_OFFERED - GSB_N_LIMITS;
+	unsigned first = s->p->policy->reshapes ? 0 : GSB_N_OFFERED - GSB_N_BESIDE;
 
-	if (!s->p->policy->reshapes && !s->p->policy->limits)
+	if (!s->p->policy->reshapes && !s->p->policy->beside)
 		return;
 	w->shapes = gsb_shapes + first;
 	w->n_shapes = GSB_N_OFFERED - first;
@@ -126,7 +126,7 @@ static void start(struct gsb_sim *s, struct gsb_sim_item *item, const struct gsb
 
 	take_out(s, item);
 	gsb_work_issued(w, d, s->now_ns);
-	w->eighths = shape ? shape->eighths : 0;
+	w->manner = shape ? gsb_shape_manner(shape) : 0;
 	f = gsb_sim_issue(s, item, shape);
 	if (w->kind == GSB_WORK_KERNEL) {
 		note_company(s, f);

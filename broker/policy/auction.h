@@ -11,7 +11,8 @@
 #include "broker/policy/parts.h"
 #include "broker/policy/shape.h"
 
-#define GSB_N_UNITS 16 /* SMs are handed out in so many pieces at most */
+#define GSB_N_UNITS  16 /* SMs are handed out in so many pieces at most */
+#define GSB_MEASURED 2	/* values make a speed */
 
 #define GSB_PARTS_GAIN 0.05 /* of the mean speed, for SMs of their own to be worth it, */
 #define GSB_PARTS_HOPE \
@@ -94,11 +95,11 @@ uint32_t gsb_auction_sms_of(const struct gsb_auction *a, unsigned i, uint32_t un
 void gsb_curve_find_low(const struct gsb_auction *a, unsigned i, uint32_t over,
 			struct gsb_part_curve *out);
 /*
- * How fast it is on all SMs, in so many eighths of its places and beside the other in so many of its own, 0 for as asked; 0: not measured.
- * @sure: so often that it is to be gone by
+ * How fast it is on so many SMs of its own, or beside the other on all of them, where one of them is launched in another manner than asked; 0: not measured.
+ * @n: from so many values, of which GSB_MEASURED make a speed to go by
  */
-double gsb_contender_inside(const struct gsb_auction *a, unsigned i, uint32_t own, uint32_t others,
-			    bool *sure);
+double gsb_contender_in(const struct gsb_auction *a, unsigned i, uint32_t n_sms,
+			struct gsb_manners in, uint32_t *n);
 /* So many of its launches were there, on SMs of their own or beside others on the same. */
 uint32_t gsb_contender_n_on(const struct gsb_auction *a, unsigned i, uint32_t n_sms,
 			    enum gsb_sharing sharing);
@@ -122,6 +123,9 @@ bool gsb_split_gains(const struct gsb_auction *a, const struct gsb_split *s,
 /* Worth one more trial: it could be so much better than what is known, which may be none. */
 bool gsb_split_is_hoped_for(const struct gsb_auction *a, const struct gsb_split *hoped,
 			    const struct gsb_split *known, const struct gsb_split *none);
+/* The same where a trial may lose: so much better as anything must be that is taken. */
+bool gsb_split_is_worth_a_risk(const struct gsb_auction *a, const struct gsb_split *hoped,
+			       const struct gsb_split *known, const struct gsb_split *none);
 
 /* As long as both are there at these speeds. */
 struct gsb_split gsb_split_of_speeds(const struct gsb_auction *a, const double *speeds);
@@ -142,6 +146,21 @@ struct gsb_inside gsb_inside_hoped(const struct gsb_auction *a, const struct gsb
 				   const struct gsb_split *none);
 void gsb_inside_take(const struct gsb_auction *a, const struct gsb_inside *in,
 		     struct gsb_parts *out);
+
+/* ---- hint.c ---- */
+
+/* Two on SMs of their own, one of them launched so that it leaves the L2 to the other. */
+struct gsb_hint {
+	unsigned who;
+	uint32_t manner;	/* of its launches; 0: as asked, to be held against */
+	struct gsb_split worth; /* and the SMs of each; its sum is 0: there is none */
+};
+
+/* The best of those that were measured. */
+struct gsb_hint gsb_hint_known(const struct gsb_auction *a);
+/* The one to be tried next, if there is one that may be better than @known: what was begun goes first. */
+struct gsb_hint gsb_hint_hoped(const struct gsb_auction *a, const struct gsb_split *known,
+			       const struct gsb_split *none);
 
 /* ---- turns.c ---- */
 

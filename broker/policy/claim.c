@@ -99,6 +99,7 @@ void gsb_claim_note_habit(struct gsb_claim *c, const struct gsb_arch *arch,
 	put_first(h, at < GSB_N_HABITS ? at : GSB_N_HABITS - 1, w->launch);
 	note_depth(h, w->stream, *w->n_queued);
 	h->filled = filled(arch, w);
-	h->limits = gsb_shape_limit(w->shapes, w->n_shapes, GSB_LIMIT_HALF) != 0;
+	h->limits = gsb_shape_of_manner(w->shapes, w->n_shapes, GSB_LIMIT_HALF) != 0;
+	h->hints = gsb_shape_of_manner(w->shapes, w->n_shapes, GSB_MANNER_HINT) != 0;
 	h->ended_ns = now_ns;
 }

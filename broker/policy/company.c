@@ -10,9 +10,9 @@ static void add(struct gsb_company *c, const struct gsb_work *w, bool overlaps,
 {
 	const uint64_t code = w->code;
 
-	c->varied |= c->shared && c->eighths != w->eighths;
+	c->varied |= c->shared && c->manner != w->manner;
 	if (!c->shared)
-		c->eighths = (uint8_t)w->eighths;
+		c->manner = (uint8_t)w->manner;
 	c->mixed |= !code || (c->shared ? c->code != code : !from_the_beginning);
 	c->code = c->mixed ? 0 : code;
 	c->shared = true;

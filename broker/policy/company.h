@@ -15,8 +15,8 @@ struct gsb_company {
 	bool met;    /* and one of them on SMs that it may use */
 	bool others; /* one of them was another tenant's */
 	bool mixed;  /* they were not all one kernel's launches, or none was there when it began */
-	bool varied; /* nor did all have the same part of their blocks: */
-	uint8_t eighths; /* of the first, as of struct gsb_work */
+	bool varied; /* nor were all launched in one manner: */
+	uint8_t manner; /* of the first, as of struct gsb_work */
 	uint64_t
 		code; /* of all others, unless they were mixed; 0: there was none, or it is not known */
 };

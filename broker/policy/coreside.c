@@ -222,11 +222,28 @@ static void predict_by(const struct gsb_view *v, struct gsb_estimated e, struct 
 		d->predicted_slowdown_ppm = (uint32_t)(1e6 * e.mean / alone.mean);
 }
 
-static void predict_on_part(const struct gsb_view *v, struct gsb_decision *d)
+/* In which it is launched, and who is beside it. Of three and more none is launched otherwise than it asks. */
+static struct gsb_manners manners(const struct gsb_parts *p, const struct gsb_part *own,
+				  const struct gsb_decision *d)
 {
+	return (struct gsb_manners){
+		.own = d->shape ? own->manner : 0,
+		.others = p->n == 2 ? p->of[own == &p->of[0]].manner : 0,
+	};
+}
+
+/* In the manner of its part; a launch that has no such shape goes as asked. */
+static void take_part(const struct thought *t, const struct gsb_part *p, enum gsb_sharing sharing,
+		      struct gsb_decision *d)
+{
+	const struct gsb_view *v = t->view;
 	const struct gsb_work *w = v->ready[d->ready];
 
-	predict_by(v, gsb_estimates_on(v->estimates, v->arch, w->launch, d->sms.n, GSB_SMS_OWN, 0),
+	d->sms = p->sms;
+	d->shape = gsb_shape_of_manner(w->shapes, w->n_shapes, p->manner);
+	predict_by(v,
+		   gsb_estimates_in(v->estimates, v->arch, w->launch, d->sms.n, sharing,
+				    manners(&t->parts, p, d), 0),
 		   d);
 }
 
@@ -236,19 +253,10 @@ static void go_apart(const struct thought *t, struct gsb_draft *a, unsigned i,
 {
 	struct gsb_decision *d = gsb_draft_issue(a, i, GSB_REASON_PARTITION);
 
-	d->sms = p->sms;
-	predict_on_part(a->view, d);
+	take_part(t, p, GSB_SMS_OWN, d);
 	if (is_taken(a->view, p))
 		d->priority = urgent(t, a->view);
 	go_in_parts(t, d);
-}
-
-static void predict_inside(const struct gsb_view *v, uint32_t own, uint32_t others,
-			   struct gsb_decision *d)
-{
-	const struct gsb_work *w = v->ready[d->ready];
-
-	predict_by(v, gsb_estimates_inside(v->estimates, w->launch, own, others, 0), d);
 }
 
 /*
@@ -260,7 +268,7 @@ static const struct gsb_work *limited_held_up(const struct gsb_view *v, const st
 	for (unsigned i = 0; i < v->n_running; i++) {
 		const struct gsb_work *w = v->running[i];
 
-		if (w->eighths && w->claim != p->claim && w->predicted.alone_ns &&
+		if (gsb_manner_limits(w->manner) && w->claim != p->claim && w->predicted.alone_ns &&
 		    gsb_sm_ranges_overlap(p->sms, w->sms) &&
 		    v->now_ns - w->since_ns > GSB_INSIDE_PATIENCE * w->predicted.alone_ns)
 			return w;
@@ -280,27 +288,18 @@ static void go_apart_behind(const struct thought *t, struct gsb_draft *a, unsign
 		go_apart(t, a, i, p);
 }
 
-/* What the other one has of its places. */
-static uint32_t others_eighths(const struct gsb_parts *p, const struct gsb_part *own)
-{
-	return p->of[own == &p->of[0]].eighths;
-}
-
 /*
  * On all SMs beside the other. With a part of its blocks it goes before the other's, whose next blocks have what it leaves: nothing of it is left to be
- * placed then, so that holds nobody up. A launch that has no such shape goes as asked.
+ * placed then, so that holds nobody up.
  */
 static void go_inside(const struct thought *t, struct gsb_draft *a, unsigned i,
 		      const struct gsb_part *p)
 {
-	const struct gsb_work *w = a->view->ready[i];
 	struct gsb_decision *d = gsb_draft_issue(a, i, GSB_REASON_INSIDE);
 
-	if (p->eighths)
-		d->shape = gsb_shape_limit(w->shapes, w->n_shapes, p->eighths);
+	take_part(t, p, GSB_SMS_SHARED, d);
 	if (d->shape)
 		d->priority = urgent(t, a->view);
-	predict_inside(a->view, d->shape ? p->eighths : 0, others_eighths(&t->parts, p), d);
 }
 
 /* What has waited for as long as anything may does not wait for its turn. */
@@ -707,6 +706,6 @@ const struct gsb_policy gsb_policy_coreside = {
 	.predicts = true,
 	.runs = true,
 	.splits = true,
-	.limits = true,
+	.beside = true,
 	.decide = decide,
 };

@@ -8,7 +8,6 @@
 
 #include <math.h>
 
-#define MEASURED 2 /* values make a speed */
 #define OWN_LOSS \
 	0.05 /* of its speed that anyone may lose by parts; below its share only who had more, for one who had less */
 
@@ -23,35 +22,33 @@ static uint64_t beside(const struct gsb_auction *a, unsigned i)
 	return a->n == 2 ? a->of[!i].claim->habits.code : 0;
 }
 
-/* On which SMs, and in which part of its blocks beside which of the other's: as of the questions of estimate.h. */
-struct manner {
+/* On which SMs, and in what manner beside what manner: as of the questions of estimate.h. */
+struct setting {
 	uint32_t n_sms;
 	enum gsb_sharing sharing;
-	uint32_t own, others;
+	struct gsb_manners in;
 	uint32_t n_least; /* values that make a speed */
 };
 
-static struct gsb_estimated seen(const struct gsb_view *v, uint64_t launch, const struct manner *m,
+static struct gsb_estimated seen(const struct gsb_view *v, uint64_t launch, const struct setting *s,
 				 uint64_t beside)
 {
-	if (m->own || m->others)
-		return gsb_estimates_inside(v->estimates, launch, m->own, m->others, beside);
-	return gsb_estimates_on(v->estimates, v->arch, launch, m->n_sms, m->sharing, beside);
+	return gsb_estimates_in(v->estimates, v->arch, launch, s->n_sms, s->sharing, s->in, beside);
 }
 
 /* Against alone, from @n values; 0: not measured. What was measured in this company counts before what was in any. */
-static double speed(const struct gsb_auction *a, unsigned i, const struct manner *m, uint32_t *n)
+static double speed(const struct gsb_auction *a, unsigned i, const struct setting *s, uint32_t *n)
 {
 	const struct gsb_habits *h = &a->of[i].claim->habits;
 	double sum = 0;
 
 	*n = UINT32_MAX;
 	for (unsigned k = 0; k < h->n; k++) {
-		struct gsb_estimated e = seen(a->view, h->launch[k], m, beside(a, i));
+		struct gsb_estimated e = seen(a->view, h->launch[k], s, beside(a, i));
 
-		if (e.n < m->n_least && beside(a, i) && (m->sharing == GSB_SMS_OWN || !a->brief))
-			e = seen(a->view, h->launch[k], m, 0);
-		if (e.n < m->n_least)
+		if (e.n < s->n_least && beside(a, i) && (s->sharing == GSB_SMS_OWN || !a->brief))
+			e = seen(a->view, h->launch[k], s, 0);
+		if (e.n < s->n_least)
 			return 0;
 		*n = e.n < *n ? e.n : *n;
 		sum += e.mean;
@@ -110,19 +107,21 @@ static void find_known(const struct gsb_auction *a, unsigned i, uint32_t over,
 	uint32_t n;
 
 	for (uint32_t u = 1; u < a->n_units; u++)
-		c->known[u] = speed(
-			a, i, &(struct manner){u * a->unit + over, GSB_SMS_OWN, 0, 0, MEASURED},
-			&n);
+		c->known[u] = speed(a, i,
+				    &(struct setting){.n_sms = u * a->unit + over,
+						      .sharing = GSB_SMS_OWN,
+						      .n_least = GSB_MEASURED},
+				    &n);
 	c->known[0] = c->known[a->n_units] = 0;
 }
 
-double gsb_contender_inside(const struct gsb_auction *a, unsigned i, uint32_t own, uint32_t others,
-			    bool *sure)
+double gsb_contender_in(const struct gsb_auction *a, unsigned i, uint32_t n_sms,
+			struct gsb_manners in, uint32_t *n)
 {
-	uint32_t n;
-	double s = speed(a, i, &(struct manner){a->sms.n, GSB_SMS_SHARED, own, others, 1}, &n);
+	enum gsb_sharing sharing = n_sms < a->sms.n ? GSB_SMS_OWN : GSB_SMS_SHARED;
+	double s = speed(a, i, &(struct setting){n_sms, sharing, in, 1}, n);
 
-	*sure = s > 0 && n >= MEASURED;
+	*n = s > 0 ? *n : 0;
 	return s;
 }
 
@@ -226,9 +225,11 @@ bool gsb_curves_find(struct gsb_auction *a)
 	if (a->brief && (a->strangers || a->n > 2))
 		return false;
 	for (unsigned i = 0; i < a->n; i++) {
-		a->of[i].shared =
-			speed(a, i, &(struct manner){a->sms.n, GSB_SMS_SHARED, 0, 0, MEASURED},
-			      &a->of[i].n_shared);
+		a->of[i].shared = speed(a, i,
+					&(struct setting){.n_sms = a->sms.n,
+							  .sharing = GSB_SMS_SHARED,
+							  .n_least = GSB_MEASURED},
+					&a->of[i].n_shared);
 		if (a->of[i].shared <= 0)
 			return false;
 	}

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "broker/policy/shape.h"
 
 #define SURPRISE 3 /* times the mean, or the mean so many times it: a value of something new */
 #define STARVED	 3 /* times as long as alone, at least */
@@ -38,7 +39,7 @@ void gsb_estimates_destroy(struct gsb_estimates *e)
 
 /* ---- what a mean is of ---- */
 
-enum subject { ALONE, SHARED, ROUND, BESIDE, ON_OWN, ON_SHARED, CUT, BLOCK, INSIDE };
+enum subject { ALONE, SHARED, ROUND, BESIDE, ON_OWN, ON_SHARED, CUT, BLOCK };
 
 static uint64_t key_of(enum subject subject, uint64_t what, uint64_t more)
 {
@@ -54,18 +55,17 @@ static bool is_whole(const struct gsb_arch *arch, uint32_t n_sms)
 	return !n_sms || n_sms >= arch->n_sms;
 }
 
+static const struct gsb_manners as_asked;
+
+/* The SMs of any device are counted in 32 bits, manners in a byte each. */
 static uint64_t place_key(const struct gsb_arch *arch, uint64_t launch, uint32_t n_sms,
-			  enum gsb_sharing sharing, uint64_t beside)
+			  enum gsb_sharing sharing, struct gsb_manners in, uint64_t beside)
 {
 	enum subject subject = sharing == GSB_SMS_OWN ? ON_OWN : ON_SHARED;
+	uint64_t where = is_whole(arch, n_sms) ? arch->n_sms : n_sms;
 
-	return gsb_hash_number(key_of(subject, launch, is_whole(arch, n_sms) ? arch->n_sms : n_sms),
-			       beside);
-}
-
-static uint64_t inside_key(uint64_t launch, uint32_t own, uint32_t others, uint64_t beside)
-{
-	return gsb_hash_number(key_of(INSIDE, launch, (uint64_t)own << 32 | others), beside);
+	where |= (uint64_t)in.own << 40 | (uint64_t)in.others << 32;
+	return gsb_hash_number(key_of(subject, launch, where), beside);
 }
 
 /* ---- the table ---- */
@@ -134,7 +134,7 @@ static struct gsb_estimated look_up(const struct gsb_estimates *e, uint64_t key)
 /* All SMs were its own. */
 static bool is_alone(const struct gsb_arch *arch, const struct gsb_run *r)
 {
-	return !r->company.shared && is_whole(arch, r->work->sms.n) && !r->work->eighths;
+	return !r->company.shared && is_whole(arch, r->work->sms.n) && !r->work->manner;
 }
 
 static double rounds_on(const struct gsb_work *w, uint32_t n_sms)
@@ -172,22 +172,22 @@ static double stay_ns(const struct gsb_run *r)
 
 /* In any company, and in this one. */
 static void note_place(struct gsb_estimates *e, const struct gsb_arch *arch,
-		       const struct gsb_run *r)
+		       const struct gsb_run *r, struct gsb_manners in)
 {
 	enum gsb_sharing sharing = r->company.met ? GSB_SMS_SHARED : GSB_SMS_OWN;
 	double ns = r->company.met ? stay_ns(r) : (double)r->took_ns;
 	uint64_t launch = r->work->launch;
 	uint32_t n_sms = r->work->sms.n;
 
-	add(e, place_key(arch, launch, n_sms, sharing, 0), ns);
+	add(e, place_key(arch, launch, n_sms, sharing, in, 0), ns);
 	if (r->company.code)
-		add(e, place_key(arch, launch, n_sms, sharing, r->company.code), ns);
+		add(e, place_key(arch, launch, n_sms, sharing, in, r->company.code), ns);
 }
 
-/* It, or who was beside it, had a part of its blocks. */
-static bool is_inside(const struct gsb_run *r)
+/* It, or who was beside it, was launched in another manner than asked. */
+static bool is_in_manner(const struct gsb_run *r)
 {
-	return r->work->eighths || r->company.eighths || r->company.varied;
+	return r->work->manner || r->company.manner || r->company.varied;
 }
 
 /* It began beside the limited one, and was held up so long that it does not matter how it ended. */
@@ -195,24 +195,21 @@ static bool is_starved(const struct gsb_estimates *e, const struct gsb_run *r)
 {
 	struct gsb_estimated alone = look_up(e, key_of(ALONE, r->work->launch, 0));
 
-	return r->company.eighths && alone.n && stay_ns(r) > STARVED * alone.mean;
+	return gsb_manner_limits(r->company.manner) && r->company.met && alone.n &&
+	       stay_ns(r) > STARVED * alone.mean;
 }
 
 /*
  * It says nothing of how fast it is as asked, beside others that are as asked. What had company of both kinds says nothing of either, but where it starved: then
  * the trial was given up for its sake (inside.c).
  */
-static void note_inside(struct gsb_estimates *e, const struct gsb_run *r)
+static void note_in_manner(struct gsb_estimates *e, const struct gsb_arch *arch,
+			   const struct gsb_run *r)
 {
 	const struct gsb_company *c = &r->company;
-	uint64_t launch = r->work->launch;
-	uint32_t own = r->work->eighths;
 
-	if (!c->met || (c->varied && !is_starved(e, r)))
-		return;
-	add(e, inside_key(launch, own, c->eighths, 0), stay_ns(r));
-	if (c->code)
-		add(e, inside_key(launch, own, c->eighths, c->code), stay_ns(r));
+	if (c->shared && (!c->varied || is_starved(e, r)))
+		note_place(e, arch, r, (struct gsb_manners){r->work->manner, c->manner});
 }
 
 /* Against its time alone where that is known: on all SMs, for that is what sharing is to be compared with. */
@@ -245,14 +242,14 @@ void gsb_estimates_note(struct gsb_estimates *e, const struct gsb_arch *arch,
 	if (!r->work->launch || !r->took_ns)
 		return;
 	e->now++;
-	if (is_inside(r)) {
-		note_inside(e, r);
+	if (is_in_manner(r)) {
+		note_in_manner(e, arch, r);
 		return;
 	}
 	if (is_alone(arch, r))
 		note_alone(e, arch, r);
 	else
-		note_place(e, arch, r);
+		note_place(e, arch, r, as_asked);
 	if (r->company.met && whole)
 		add(e, key_of(SHARED, r->work->launch, 0), shared_ns(arch, r));
 	if (r->cut)
@@ -294,13 +291,14 @@ struct gsb_estimated gsb_estimates_on(const struct gsb_estimates *e, const struc
 				      uint64_t launch, uint32_t n_sms, enum gsb_sharing sharing,
 				      uint64_t beside)
 {
-	return look_up(e, place_key(arch, launch, n_sms, sharing, beside));
+	return gsb_estimates_in(e, arch, launch, n_sms, sharing, as_asked, beside);
 }
 
-struct gsb_estimated gsb_estimates_inside(const struct gsb_estimates *e, uint64_t launch,
-					  uint32_t own, uint32_t others, uint64_t beside)
+struct gsb_estimated gsb_estimates_in(const struct gsb_estimates *e, const struct gsb_arch *arch,
+				      uint64_t launch, uint32_t n_sms, enum gsb_sharing sharing,
+				      struct gsb_manners in, uint64_t beside)
 {
-	return look_up(e, inside_key(launch, own, others, beside));
+	return look_up(e, place_key(arch, launch, n_sms, sharing, in, beside));
 }
 
 struct gsb_estimated gsb_estimates_alone(const struct gsb_estimates *e, uint64_t launch)

@@ -2,7 +2,7 @@
  * estimate.h - how long kernels took, for those that come: measured, never asked for.
  *
  * One table of means. What a mean is of stands in its key alone: a kernel in one geometry with the device to itself, the
- * same beside others, on so many SMs of its own or shared ones, in one company or in any, one of the two with a part of its blocks, one round of its blocks in any
+ * same beside others, on so many SMs of its own or shared ones, in one company or in any, one of the two in another manner than asked, one round of its blocks in any
  * geometry, one kernel beside another. New values count at least GSB_ESTIMATE_NEWEST of a mean, so that it follows what changes. The table has one size; where it is full
  * the longest unused of a few goes. Pure but for itself: no clock, and the same notes give the same predictions.
  */
@@ -76,13 +76,15 @@ struct gsb_estimated gsb_estimates_on(const struct gsb_estimates *e, const struc
 				      uint64_t launch, uint32_t n_sms, enum gsb_sharing sharing,
 				      uint64_t beside);
 
-/*
- * gsb_estimates_inside() - how long it takes on all SMs, from its issue on, where it or who is beside it has a part of its blocks
- * @own, @others: in so many eighths of the places of each; 0: as asked
- * @beside: as above
- */
-struct gsb_estimated gsb_estimates_inside(const struct gsb_estimates *e, uint64_t launch,
-					  uint32_t own, uint32_t others, uint64_t beside);
+/* In what manner a launch and who is beside it are made: shape.h. */
+struct gsb_manners {
+	uint32_t own, others;
+};
+
+/* gsb_estimates_in() - the same where one of them is launched in another manner than asked */
+struct gsb_estimated gsb_estimates_in(const struct gsb_estimates *e, const struct gsb_arch *arch,
+				      uint64_t launch, uint32_t n_sms, enum gsb_sharing sharing,
+				      struct gsb_manners in, uint64_t beside);
 
 /* How long it takes with the device to itself, in ns. */
 struct gsb_estimated gsb_estimates_alone(const struct gsb_estimates *e, uint64_t launch);

@@ -26,7 +26,7 @@ static const uint32_t limits[] = {GSB_LIMIT_HALF, 2, 6};
 /* Of both where that one has so many eighths. One value is enough to give up hope, so that who starves is waited for once. */
 struct seen {
 	double speed[2][PLACES + 1][2]; /* 0: not measured */
-	bool sure[2][PLACES + 1][2];
+	uint32_t n[2][PLACES + 1][2];	/* values */
 };
 
 static bool lives_on_memory(const struct gsb_auction *a, unsigned i)
@@ -72,9 +72,11 @@ static void find_seen(const struct gsb_auction *a, struct seen *s)
 	for (unsigned who = 0; who < 2; who++)
 		for (unsigned k = 0; k < N_LIMITS; k++)
 			for (unsigned i = 0; i < 2; i++)
-				s->speed[who][limits[k]][i] = gsb_contender_inside(
-					a, i, i == who ? limits[k] : 0, i == who ? 0 : limits[k],
-					&s->sure[who][limits[k]][i]);
+				s->speed[who][limits[k]][i] = gsb_contender_in(
+					a, i, a->sms.n,
+					(struct gsb_manners){i == who ? limits[k] : 0,
+							     i == who ? 0 : limits[k]},
+					&s->n[who][limits[k]][i]);
 }
 
 /* What is being tried is to be measured before another is: to and fro would cost as much. */
@@ -83,9 +85,9 @@ enum stage { NEW, BEGUN, MEASURED };
 static enum stage stage_of(const struct seen *s, unsigned who, uint32_t eighths)
 {
 	const double *speed = s->speed[who][eighths];
-	const bool *sure = s->sure[who][eighths];
+	const uint32_t *n = s->n[who][eighths];
 
-	if (sure[0] && sure[1])
+	if (n[0] >= GSB_MEASURED && n[1] >= GSB_MEASURED)
 		return MEASURED;
 	return speed[0] > 0 || speed[1] > 0 ? BEGUN : NEW;
 }
@@ -175,15 +177,6 @@ static struct gsb_inside best_of(const struct gsb_auction *a, const struct seen 
 	return best;
 }
 
-/* So much better than what is known, which may be nothing. */
-static bool is_worth_it(const struct gsb_auction *a, const struct gsb_split *hoped,
-			const struct gsb_split *known, const struct gsb_split *none)
-{
-	const bool any = gsb_split_gains(a, known, none, none, GSB_PARTS_GAIN);
-
-	return gsb_split_gains(a, hoped, any ? known : none, none, GSB_PARTS_GAIN);
-}
-
 struct gsb_inside gsb_inside_known(const struct gsb_auction *a)
 {
 	struct seen s = {0};
@@ -204,9 +197,11 @@ struct gsb_inside gsb_inside_hoped(const struct gsb_auction *a, const struct gsb
 		return best;
 	find_seen(a, &s);
 	best = best_of(a, &s, BEGUN);
-	if (!is_worth_it(a, &best.worth, known, none) && n_tried(&s) < TRIES && !has_starved(&s))
+	if (!gsb_split_is_worth_a_risk(a, &best.worth, known, none) && n_tried(&s) < TRIES &&
+	    !has_starved(&s))
 		best = best_of(a, &s, NEW);
-	return is_worth_it(a, &best.worth, known, none) ? best : (struct gsb_inside){0};
+	return gsb_split_is_worth_a_risk(a, &best.worth, known, none) ? best
+								      : (struct gsb_inside){0};
 }
 
 void gsb_inside_take(const struct gsb_auction *a, const struct gsb_inside *in,
@@ -215,7 +210,7 @@ void gsb_inside_take(const struct gsb_auction *a, const struct gsb_inside *in,
 	for (unsigned i = 0; i < 2; i++)
 		out->of[i] = (struct gsb_part){.claim = a->of[i].claim,
 					       .sms = GSB_ALL_SMS,
-					       .eighths = i == in->who ? in->eighths : 0};
+					       .manner = i == in->who ? in->eighths : 0};
 	out->n = 2;
 	out->inside = true;
 }

@@ -16,6 +16,7 @@ libpolicy_la_SOURCES = \
 	broker/policy/cut.c broker/policy/cut.h \
 	broker/policy/estimate.c broker/policy/estimate.h \
 	broker/policy/fifo.c \
+	broker/policy/hint.c \
 	broker/policy/inside.c \
 	broker/policy/lanes.c \
 	broker/policy/multiqx.c \
@@ -50,6 +51,11 @@ check_PROGRAMS += tests/unit/test_cap
 tests_unit_test_cap_SOURCES = tests/unit/test_cap.c $(policy_kit)
 tests_unit_test_cap_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_cap_LDADD = libpolicy.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_hint
+tests_unit_test_hint_SOURCES = tests/unit/test_hint.c $(policy_kit)
+tests_unit_test_hint_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_hint_LDADD = libpolicy.la $(CMOCKA_LIBS) -lm
 
 check_PROGRAMS += tests/unit/test_inside
 tests_unit_test_inside_SOURCES = tests/unit/test_inside.c $(policy_kit)

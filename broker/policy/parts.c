@@ -1,6 +1,6 @@
 /*
- * parts.c - see parts.h. Here parts, turns and all SMs for all are held against each other; contenders.c, curves.c, split.c and turns.c have
- * one of the questions each.
+ * parts.c - see parts.h. Here parts, turns and all SMs for all are held against each other; contenders.c, curves.c, split.c, hint.c, inside.c, lanes.c
+ * and turns.c have one of the questions each.
  */
 #include "broker/policy/parts.h"
 
@@ -94,9 +94,15 @@ static bool is_best_inside(const struct gsb_auction *a, const struct gsb_split *
 		gsb_split_gains(a, inside, parts, none, gain));
 }
 
+static void take_hint(const struct gsb_auction *a, const struct gsb_hint *h, struct gsb_parts *out)
+{
+	hand_out(a, &h->worth, out);
+	out->of[h->who].manner = h->manner;
+}
+
 /*
- * Of what is known, parts or inside the SMs, the best; before that what may be better. Parts are tried first: they lose nothing, and say
- * who lives on the memory.
+ * Of what is known, parts, with a hint or without, or inside the SMs, the best; before that what may be better. Parts are tried first: they lose nothing, and say
+ * who lives on the memory. A hint comes next, which is told from the same without it.
  * @none: what there is without either, @fair: in which all have their shares.
  */
 static void choose_parts(const struct gsb_auction *a, const struct gsb_split *none, bool fair,
@@ -104,6 +110,7 @@ static void choose_parts(const struct gsb_auction *a, const struct gsb_split *no
 {
 	struct gsb_split s, known, *best = &known;
 	struct gsb_inside inside, tried;
+	struct gsb_hint hint, hoped;
 
 	s = anybody_has_a_part(a) ? gsb_split_best(a, GSB_HOPED, true) : (struct gsb_split){0};
 	if (is_trying(a, &s)) {
@@ -114,14 +121,22 @@ static void choose_parts(const struct gsb_auction *a, const struct gsb_split *no
 	inside = gsb_inside_known(a);
 	if (is_best_inside(a, &inside.worth, &known, none))
 		best = &inside.worth;
+	hint = gsb_hint_known(a);
+	if (gsb_split_is_worth_a_risk(a, &hint.worth, best, none))
+		best = &hint.worth;
 	s = may_try(a, fair) ? gsb_split_best(a, GSB_HOPED, false) : (struct gsb_split){0};
+	hoped = gsb_hint_hoped(a, best, none);
 	tried = gsb_inside_hoped(a, best, none);
 	if (gsb_split_is_hoped_for(a, &s, best, none) && is_cheap(a, &s, none))
 		hand_out(a, &s, out);
+	else if (hoped.worth.sum > 0)
+		take_hint(a, &hoped, out);
 	else if (tried.eighths)
 		gsb_inside_take(a, &tried, out);
 	else if (best == &inside.worth)
 		gsb_inside_take(a, &inside, out);
+	else if (best == &hint.worth)
+		take_hint(a, &hint, out);
 	else if (gsb_split_gains(a, &known, none, none, GSB_PARTS_GAIN))
 		hand_out(a, &known, out);
 }

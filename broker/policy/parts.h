@@ -30,7 +30,7 @@ struct gsb_part {
 	const struct gsb_claim *claim;
 	struct gsb_sm_range sms; /* GSB_ALL_SMS where all take turns */
 	unsigned n_go;		 /* where they take turns: kernels of it that may go now */
-	uint32_t eighths;	 /* inside the SMs: of the places of its blocks; 0: as it asks */
+	uint32_t manner;	 /* in which its kernels are launched: shape.h; 0: as it asks */
 };
 
 struct gsb_parts {

@@ -58,8 +58,9 @@ struct gsb_habits {
 	uint32_t stream, n_queued; /* of the last: its stream, and what was in that when it ended */
 	uint64_t code;		   /* of all of them; 0: they are of several kernels */
 	float filled;		   /* the part of the device that the last had blocks for, 0 .. 1 */
-	bool limits;		   /* the last may be launched with a part of its blocks: shape.h */
-	uint64_t ended_ns;	   /* device time when the last had ended */
+	bool limits,
+		hints; /* the last may be launched with a part of its blocks, and so that it leaves the L2 to others: shape.h */
+	uint64_t ended_ns; /* device time when the last had ended */
 };
 
 /* How much longer its kernels may take beside others than alone, and how much longer they did: cap.h. */
@@ -128,7 +129,7 @@ struct gsb_work {
 	unsigned n_shapes;		/* so many */
 	struct gsb_prediction predicted;
 	struct gsb_sm_range sms; /* running: where, */
-	uint32_t eighths; /* and with blocks in so many eighths of its places; 0: as it asked */
+	uint32_t manner;	 /* and in what manner: shape.h; 0: as it asked */
 	/* Running: device times when its first block was thought to start, and its last to end; 0: not known. */
 	uint64_t predicted_start_ns, predicted_end_ns;
 
@@ -246,7 +247,7 @@ struct gsb_policy {
 	bool runs; /* short launches behind one that it let go may follow that at once: work/run.h */
 	bool splits;   /* it gives launches parts of the SMs */
 	bool reshapes; /* it wants to be told which shapes a launch admits, and may name one */
-	bool limits;   /* likewise of long launches whether they admit a part of their blocks */
+	bool beside; /* likewise of long launches the shapes that are for the sake of others beside them */
 	/*
 	 * Writes at most GSB_N_DECISIONS decisions, each index once; returns how many. With the verdict ISSUE at most
 	 * n_free_queues; they are issued in this order. What it does not say anything of is held.

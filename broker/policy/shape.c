@@ -48,11 +48,18 @@ const struct gsb_shape gsb_shapes[GSB_N_OFFERED + GSB_N_SIZES] = {
 	{.form = GSB_SHAPE_RESHAPE, .n_threads = 512},
 };
 
-unsigned gsb_shape_limit(const struct gsb_shape *of, unsigned n, uint32_t eighths)
+uint32_t gsb_shape_manner(const struct gsb_shape *s)
 {
-	while (n && of[n - 1].eighths != eighths)
+	if (s->form == GSB_SHAPE_HINT)
+		return GSB_MANNER_HINT;
+	return s->form == GSB_SHAPE_PERSISTENT ? s->eighths : 0;
+}
+
+unsigned gsb_shape_of_manner(const struct gsb_shape *of, unsigned n, uint32_t manner)
+{
+	while (n && gsb_shape_manner(&of[n - 1]) != manner)
 		n--;
-	return n;
+	return manner ? n : 0;
 }
 
 const char *gsb_shape_name(enum gsb_shape_form form)

@@ -23,8 +23,8 @@ enum gsb_shape_form {
 };
 
 #define GSB_SHAPE_MAX_SLICES 65536
-#define GSB_N_LIMITS	     3
-#define GSB_N_OFFERED	     (14 + GSB_N_LIMITS)
+#define GSB_N_BESIDE	     4
+#define GSB_N_OFFERED	     (13 + GSB_N_BESIDE)
 #define GSB_N_SIZES	     3
 
 struct gsb_shape {
@@ -37,15 +37,29 @@ struct gsb_shape {
 };
 
 /*
- * What a policy may choose from, of what a launch admits, at its end the limits to a part of its blocks (inside.c); and behind it the sizes
- * that its blocks may be cut to (cut.h).
+ * What a policy may choose from, of what a launch admits, at its end the GSB_N_BESIDE that are for the sake of others beside it (hint.c, inside.c); and
+ * behind it the sizes that its blocks may be cut to (cut.h).
  */
 extern const struct gsb_shape gsb_shapes[GSB_N_OFFERED + GSB_N_SIZES];
 
 #define GSB_LIMIT_HALF 4 /* eighths */
 
-/* Which of these has so many eighths of the places, counted from 1 as in struct gsb_decision; 0: none. */
-unsigned gsb_shape_limit(const struct gsb_shape *of, unsigned n, uint32_t eighths);
+/*
+ * In what manner a launch is made, as far as those notice who run beside it: 0, as asked; 1 .. 7, with blocks in so many eighths of its places; or with the
+ * L2 left to others as far as may be. Times of one manner say nothing of another.
+ */
+#define GSB_MANNER_HINT 8
+
+uint32_t gsb_shape_manner(const struct gsb_shape *s);
+
+/* With a part of its blocks. */
+static inline bool gsb_manner_limits(uint32_t manner)
+{
+	return manner && manner < GSB_MANNER_HINT;
+}
+
+/* Which of these is of that manner, other than as asked, counted from 1 as in struct gsb_decision; 0: none. */
+unsigned gsb_shape_of_manner(const struct gsb_shape *of, unsigned n, uint32_t manner);
 
 /* "slice"; of AS_ASKED "as-asked". */
 const char *gsb_shape_name(enum gsb_shape_form form);

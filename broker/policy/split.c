@@ -148,6 +148,14 @@ bool gsb_split_gains(const struct gsb_auction *a, const struct gsb_split *s,
 	       s->sum >= (1 - loss) * none->sum && (a->starves || s->end_ns <= none->end_ns);
 }
 
+bool gsb_split_is_worth_a_risk(const struct gsb_auction *a, const struct gsb_split *hoped,
+			       const struct gsb_split *known, const struct gsb_split *none)
+{
+	const bool any = gsb_split_gains(a, known, none, none, GSB_PARTS_GAIN);
+
+	return gsb_split_gains(a, hoped, any ? known : none, none, GSB_PARTS_GAIN);
+}
+
 bool gsb_split_is_hoped_for(const struct gsb_auction *a, const struct gsb_split *hoped,
 			    const struct gsb_split *known, const struct gsb_split *none)
 {

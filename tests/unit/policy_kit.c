@@ -155,6 +155,14 @@ static bool is_running(const struct gsb_view *v, const struct gsb_work *w)
 	return false;
 }
 
+/* The only one for which a policy says that shape. */
+static enum gsb_reason reason_of(const struct gsb_shape *s)
+{
+	if (s->form == GSB_SHAPE_HINT)
+		return GSB_REASON_PARTITION;
+	return gsb_manner_limits(gsb_shape_manner(s)) ? GSB_REASON_INSIDE : GSB_REASON_BOUNDED;
+}
+
 static const char *decision_wrong(const struct policy_kit *k, const struct gsb_decision *d)
 {
 	const struct gsb_view *v = &k->view;
@@ -171,9 +179,8 @@ static const char *decision_wrong(const struct policy_kit *k, const struct gsb_d
 		return "a cooperative kernel on a part of the SMs";
 	if (d->shape > w->n_shapes || (d->shape && w->cooperative))
 		return "a shape that is not legal";
-	if (d->shape &&
-	    d->reason != (w->shapes[d->shape - 1].eighths ? GSB_REASON_INSIDE : GSB_REASON_BOUNDED))
-		return "a shape for another reason than that it ends soon, or leaves room";
+	if (d->shape && d->reason != reason_of(&w->shapes[d->shape - 1]))
+		return "a shape for another reason than that it ends soon, leaves room, or leaves the L2";
 	if (d->part_ns > v->critical_wait_ns)
 		return "parts that last longer than a critical tenant is to wait";
 	if ((d->shape || d->reason == GSB_REASON_YIELDED) && w->claim->critical)

@@ -906,7 +906,8 @@ static void test_policy_is_offered_shapes_and_gets_the_one_that_it_names(void **
 	f->k.engine->scheduler.policy = &gsb_policy_fifo;
 }
 
-#define LIMITS (GSB_N_OFFERED - GSB_N_LIMITS) /* the first of them */
+#define HINT   (GSB_N_OFFERED - GSB_N_BESIDE)
+#define LIMITS (HINT + 1) /* the first of them */
 
 /* As the view shows the only one. */
 static const struct gsb_work *work_in_flight(const struct fixture *f)
@@ -932,15 +933,21 @@ static void test_policy_may_have_a_launch_with_a_part_of_its_blocks(void **state
 	assert_int_equal(offered[LIMITS].eighths, GSB_LIMIT_HALF);
 	assert_int_equal(log[1].grid[0], 132 * 32 / 2);
 	assert_int_equal(tiles_of(&log[1])->total, 100000);
-	assert_int_equal(work_in_flight(f)->eighths, GSB_LIMIT_HALF);
+	assert_int_equal(work_in_flight(f)->manner, GSB_LIMIT_HALF);
 	run_out(f);
 	choice = LIMITS + 3;
 	launch(f, 100000, 1);
 	assert_int_equal(log[3].grid[0], 132 * 32 * 6 / 8);
 	run_out(f);
+	choice = HINT + 1;
+	launch(f, 100000, 1);
+	assert_int_equal(offered[HINT].form, GSB_SHAPE_HINT);
+	assert_int_equal(log[5].grid[0], 100000);
+	assert_int_equal(work_in_flight(f)->manner, GSB_MANNER_HINT);
+	run_out(f);
 	choice = 0;
 	launch(f, 100000, 1);
-	assert_int_equal(work_in_flight(f)->eighths, 0);
+	assert_int_equal(work_in_flight(f)->manner, 0);
 	run_out(f);
 	gsb_estimates_destroy(f->k.engine->scheduler.estimates);
 	f->k.engine->scheduler.estimates = NULL;
@@ -948,10 +955,10 @@ static void test_policy_may_have_a_launch_with_a_part_of_its_blocks(void **state
 }
 
 /* Only that, and only of launches that are known to be long: the others may go in runs. */
-static void test_policy_that_limits_is_offered_that_of_long_launches(void **state)
+static void test_policy_that_thinks_of_others_is_offered_that_of_long_launches(void **state)
 {
 	static const struct gsb_policy policy = {
-		.name = "choosing", .predicts = true, .limits = true, .decide = choose};
+		.name = "choosing", .predicts = true, .beside = true, .decide = choose};
 	struct fixture *f = *state;
 	const struct kit_device *d = f->k.dev;
 
@@ -963,7 +970,7 @@ static void test_policy_that_limits_is_offered_that_of_long_launches(void **stat
 		const uint64_t end_ns = (i + 1) * 1000000;
 
 		launch(f, 10 + i / 2 * 100000, 1); /* twice one, and twice another */
-		assert_int_equal(n_offered, i == 3 ? GSB_N_LIMITS : 0);
+		assert_int_equal(n_offered, i == 3 ? GSB_N_BESIDE : 0);
 		kit_complete(f->k.dev, i, CUDA_SUCCESS, end_ns);
 		f->k.dev->done[d->n_done - 1].start_ns = end_ns - (i < 2 ? 1000 : 100000);
 		kit_settle(&f->k);
@@ -1398,7 +1405,7 @@ static void test_shadow_run_says_nothing_of_a_part_of_its_blocks(void **state)
 	f->k.engine->scheduler.estimates = e;
 	choice = LIMITS + 1;
 	launch(f, 100000, 1);
-	assert_int_equal(work_in_flight(f)->eighths, 0);
+	assert_int_equal(work_in_flight(f)->manner, 0);
 	run_out(f);
 	assert_int_equal(row(f)->n_shadowed, 1);
 	choice = 0;
@@ -1682,7 +1689,7 @@ int main(void)
 		CASE(test_count_that_loses_threads_is_used_where_it_fits),
 		CASE(test_form_that_does_not_fit_an_sm_is_not_used),
 		CASE(test_policy_may_have_a_launch_with_a_part_of_its_blocks),
-		CASE(test_policy_that_limits_is_offered_that_of_long_launches),
+		CASE(test_policy_that_thinks_of_others_is_offered_that_of_long_launches),
 		CASE(test_policy_is_offered_shapes_and_gets_the_one_that_it_names),
 		CASE(test_slices_wait_while_the_policy_says_so),
 		CASE(test_launch_in_parts_may_have_to_wait_from_the_beginning),

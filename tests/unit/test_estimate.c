@@ -10,6 +10,7 @@
 
 #include "broker/policy/claim.h"
 #include "broker/policy/estimate.h"
+#include "broker/policy/shape.h"
 #include "model/gpu/arch.h"
 
 struct fixture {
@@ -229,6 +230,13 @@ static void test_on_is_of_the_company_and_of_what_is_shared(void **state)
 	assert_true(on(f, &w, 64, GSB_SMS_SHARED, 0) == 2000);
 }
 
+static struct gsb_estimated inside(struct fixture *f, const struct gsb_work *w, uint32_t own,
+				   uint32_t others, uint64_t beside)
+{
+	return gsb_estimates_in(f->e, f->arch, w->launch, 0, GSB_SMS_SHARED,
+				(struct gsb_manners){own, others}, beside);
+}
+
 /* With a part of its blocks, or beside one with such, it is another thing: it says nothing of the launch as asked. */
 static void test_inside_is_of_the_parts_of_both(void **state)
 {
@@ -241,29 +249,29 @@ static void test_inside_is_of_the_parts_of_both(void **state)
 			      .company = {.shared = true, .met = true, .code = 2}};
 
 	w.n_shapes = 1;
-	w.eighths = 4;
+	w.manner = 4;
 	gsb_estimates_note(f->e, f->arch, &run);
 	run.company.mixed = true;
 	run.company.code = 0;
 	run.stay_ns = 2500;
 	gsb_estimates_note(f->e, f->arch, &run);
-	assert_true(gsb_estimates_inside(f->e, w.launch, 4, 0, 2).mean == 1500);
-	assert_true(gsb_estimates_inside(f->e, w.launch, 4, 0, 0).mean == 2000);
-	assert_int_equal(gsb_estimates_inside(f->e, w.launch, 4, 0, 3).n, 0);
-	assert_int_equal(gsb_estimates_inside(f->e, w.launch, 2, 0, 2).n, 0);
-	w.eighths = 0;
-	run.company = (struct gsb_company){.shared = true, .met = true, .code = 2, .eighths = 4};
+	assert_true(inside(f, &w, 4, 0, 2).mean == 1500);
+	assert_true(inside(f, &w, 4, 0, 0).mean == 2000);
+	assert_int_equal(inside(f, &w, 4, 0, 3).n, 0);
+	assert_int_equal(inside(f, &w, 2, 0, 2).n, 0);
+	w.manner = 0;
+	run.company = (struct gsb_company){.shared = true, .met = true, .code = 2, .manner = 4};
 	gsb_estimates_note(f->e, f->arch, &run);
-	assert_true(gsb_estimates_inside(f->e, w.launch, 0, 4, 2).mean == 2500);
+	assert_true(inside(f, &w, 0, 4, 2).mean == 2500);
 	run.company.varied = true; /* it was beside both */
 	gsb_estimates_note(f->e, f->arch, &run);
-	assert_int_equal(gsb_estimates_inside(f->e, w.launch, 0, 4, 2).n, 1);
-	run.company.eighths = 0;
+	assert_int_equal(inside(f, &w, 0, 4, 2).n, 1);
+	run.company.manner = 0;
 	gsb_estimates_note(f->e, f->arch, &run);
-	w.eighths = 4;
+	w.manner = 4;
 	run.company = (struct gsb_company){0};
 	gsb_estimates_note(f->e, f->arch, &run);
-	assert_int_equal(gsb_estimates_inside(f->e, w.launch, 4, 0, 0).n, 2); /* met nobody */
+	assert_int_equal(inside(f, &w, 4, 0, 0).n, 2); /* met nobody */
 	assert_int_equal(gsb_estimates_alone(f->e, w.launch).n, 0);
 	assert_int_equal(gsb_estimates_block(f->e, w.launch).n, 0);
 	assert_true(on(f, &w, 0, GSB_SMS_SHARED, 0) == 0);
@@ -337,14 +345,56 @@ static void test_meet_another_part_of_the_blocks_is_varied(void **state)
 	struct gsb_work a = on_sms(1, 0, 0), limited = a, b = on_sms(2, 0, 0);
 	struct gsb_company of_a = {0}, of_b = {0}, of_limited = {0};
 
-	limited.eighths = 4;
+	limited.manner = 4;
 	gsb_company_meet(&of_a, &limited, &of_b, &b);
-	assert_int_equal(of_b.eighths, 4);
+	assert_int_equal(of_b.manner, 4);
 	gsb_company_meet(&of_b, &b, &of_limited, &limited);
-	assert_true(!of_b.varied && of_b.code == 1 && !of_limited.eighths);
+	assert_true(!of_b.varied && of_b.code == 1 && !of_limited.manner);
 	gsb_company_meet(&of_b, &b, &of_a, &a);
 	assert_true(of_b.varied);
-	assert_int_equal(of_b.eighths, 4); /* with which it began */
+	assert_int_equal(of_b.manner, 4); /* with which it began */
+}
+
+static struct gsb_estimated on_in(struct fixture *f, const struct gsb_work *w, uint32_t n_sms,
+				  struct gsb_manners in, uint64_t beside)
+{
+	return gsb_estimates_in(f->e, f->arch, w->launch, n_sms, GSB_SMS_OWN, in, beside);
+}
+
+/* So it is of a hint on SMs of its own, from its first block on; and who is beside that has not starved, however long it takes there. */
+static void test_hint_is_of_its_sms(void **state)
+{
+	const struct gsb_manners own = {GSB_MANNER_HINT, 0}, others = {0, GSB_MANNER_HINT};
+	struct fixture *f = *state;
+	struct gsb_work w = kernel(1, 500);
+	struct gsb_run run = {.work = &w,
+			      .took_ns = 1200,
+			      .stay_ns = 1500,
+			      .company = {.shared = true, .code = 2}};
+
+	ran(f, &w, 100);
+	w.sms = (struct gsb_sm_range){64, 68};
+	w.manner = GSB_MANNER_HINT;
+	gsb_estimates_note(f->e, f->arch, &run);
+	assert_true(on_in(f, &w, 68, own, 2).mean == 1200);
+	assert_true(on_in(f, &w, 68, own, 0).mean == 1200);
+	assert_int_equal(on_in(f, &w, 64, own, 2).n, 0);
+	assert_int_equal(on_in(f, &w, 68, others, 2).n, 0);
+	assert_true(on(f, &w, 68, GSB_SMS_OWN, 2) == 0);
+	assert_int_equal(inside(f, &w, GSB_MANNER_HINT, 0, 2).n, 0);
+	w.manner = 0;
+	run.company.manner = GSB_MANNER_HINT;
+	gsb_estimates_note(f->e, f->arch, &run);
+	assert_true(on_in(f, &w, 68, others, 2).mean == 1200);
+	run.company.varied = true;
+	gsb_estimates_note(f->e, f->arch, &run);
+	assert_int_equal(on_in(f, &w, 68, others, 2).n, 1);
+	assert_true(on(f, &w, 68, GSB_SMS_OWN, 2) == 0);
+	w.manner = GSB_MANNER_HINT;
+	run.company = (struct gsb_company){0};
+	gsb_estimates_note(f->e, f->arch, &run); /* beside nobody */
+	assert_int_equal(on_in(f, &w, 68, own, 0).n, 1);
+	assert_int_equal(gsb_estimates_alone(f->e, w.launch).n, 1);
 }
 
 /* For its sake the other one had all of its blocks again: so long was it there that it does not matter how it ended. */
@@ -356,7 +406,7 @@ static void test_inside_is_known_of_who_starved_and_was_let_go(void **state)
 		.work = &w,
 		.took_ns = 1000,
 		.stay_ns = 3000,
-		.company = {.shared = true, .met = true, .varied = true, .code = 2, .eighths = 4}};
+		.company = {.shared = true, .met = true, .varied = true, .code = 2, .manner = 4}};
 
 	gsb_estimates_note(f->e, f->arch, &run);
 	run.stay_ns = 4000;
@@ -364,13 +414,13 @@ static void test_inside_is_known_of_who_starved_and_was_let_go(void **state)
 	ran(f, &w, 1000);
 	run.stay_ns = 3000;
 	gsb_estimates_note(f->e, f->arch, &run);
-	assert_int_equal(gsb_estimates_inside(f->e, w.launch, 0, 4, 2).n, 0);
+	assert_int_equal(inside(f, &w, 0, 4, 2).n, 0);
 	run.stay_ns = 3001;
 	gsb_estimates_note(f->e, f->arch, &run);
-	assert_true(gsb_estimates_inside(f->e, w.launch, 0, 4, 2).mean == 3001);
-	run.company.eighths = 0; /* before, it was beside all of the other's */
+	assert_true(inside(f, &w, 0, 4, 2).mean == 3001);
+	run.company.manner = 0; /* before, it was beside all of the other's */
 	gsb_estimates_note(f->e, f->arch, &run);
-	assert_int_equal(gsb_estimates_inside(f->e, w.launch, 0, 0, 2).n, 0);
+	assert_int_equal(inside(f, &w, 0, 0, 2).n, 0);
 }
 
 /* A million kernels that come once each do not push out one that comes always. */
@@ -596,7 +646,9 @@ int main(void)
 		CASE(test_meet_on_other_sms_is_company_that_is_not_met),
 		CASE(test_meet_one_kernel_from_the_beginning_is_named),
 		CASE(test_meet_another_part_of_the_blocks_is_varied),
+		CASE(test_hint_is_of_its_sms),
 		CASE(test_inside_is_known_of_who_starved_and_was_let_go),
+		CASE(test_hint_is_of_its_sms),
 		CASE(test_note_of_a_million_kernels_keeps_what_is_used),
 		CASE(test_claim_share_goes_by_weight),
 		CASE(test_claim_demand_is_memory_over_time),

@@ -20,7 +20,8 @@
 #define N_SMS	  132
 #define KNEE	  48 /* SMs, of the one that lives on the memory */
 #define WIDE_KNEE 100
-#define MEMORY	  0 /* tenants */
+#define LIMITS	  (GSB_N_OFFERED - GSB_N_BESIDE + 1) /* of all shapes: no hint is among them */
+#define MEMORY	  0				     /* tenants */
 #define COMPUTE	  1
 
 /* ---- what was seen ---- */
@@ -57,7 +58,7 @@ static void saw_limited(struct policy_kit *k, unsigned who, uint32_t eighths, do
 {
 	struct gsb_work w = k->ready[who];
 
-	w.eighths = eighths;
+	w.manner = eighths;
 	saw(k, w, speed,
 	    (struct gsb_company){.shared = true, .met = true, .code = k->ready[!who].code});
 }
@@ -70,7 +71,7 @@ static void saw_beside(struct policy_kit *k, const struct gsb_work *of,
 	w.sms = GSB_ALL_SMS;
 	saw(k, w, speed,
 	    (struct gsb_company){
-		    .shared = true, .met = true, .code = limited->code, .eighths = eighths});
+		    .shared = true, .met = true, .code = limited->code, .manner = eighths});
 }
 
 static void saw_beside_limited(struct policy_kit *k, unsigned who, uint32_t eighths, double speed)
@@ -99,8 +100,8 @@ static void add_tenant(struct policy_kit *k, double knee)
 	struct gsb_claim *c = policy_kit_tenant(k);
 	struct gsb_work *w = policy_kit_kernel(k, c->tenant, FILL, ALONE / 1e6);
 
-	w->shapes = gsb_shapes;
-	w->n_shapes = GSB_N_OFFERED;
+	w->shapes = gsb_shapes + LIMITS;
+	w->n_shapes = GSB_N_OFFERED - LIMITS;
 	comes_again(k, w, 100);
 	saw_curve(k, w, knee);
 }
@@ -137,7 +138,7 @@ static void expect_inside(const struct policy_kit *k, unsigned who, uint32_t eig
 	for (unsigned i = 0; i < 2; i++) {
 		assert_ptr_equal(p.of[i].claim, &k->claims[i]);
 		assert_int_equal(p.of[i].sms.n, 0);
-		assert_int_equal(p.of[i].eighths, i == who ? eighths : 0);
+		assert_int_equal(p.of[i].manner, i == who ? eighths : 0);
 	}
 }
 
@@ -148,7 +149,7 @@ static void expect_parts(const struct policy_kit *k)
 	assert_int_equal(p.n, 2);
 	assert_false(p.inside);
 	assert_int_equal(p.of[MEMORY].sms.n, KNEE);
-	assert_int_equal(p.of[MEMORY].eighths + p.of[COMPUTE].eighths, 0);
+	assert_int_equal(p.of[MEMORY].manner + p.of[COMPUTE].manner, 0);
 }
 
 static void test_plan_tries_half_of_who_lives_on_the_memory_first(void **state)
@@ -484,8 +485,8 @@ static void test_coreside_has_the_limited_one_first_in_its_shape(void **state)
 	d = policy_kit_said(k, MEMORY);
 	assert_int_equal(d->verdict, GSB_ISSUE);
 	assert_int_equal(d->reason, GSB_REASON_INSIDE);
-	assert_int_equal(gsb_shapes[d->shape - 1].form, GSB_SHAPE_PERSISTENT);
-	assert_int_equal(gsb_shapes[d->shape - 1].eighths, 4);
+	assert_int_equal(k->ready[MEMORY].shapes[d->shape - 1].form, GSB_SHAPE_PERSISTENT);
+	assert_int_equal(k->ready[MEMORY].shapes[d->shape - 1].eighths, 4);
 	assert_int_equal(d->priority, -5);
 	assert_int_equal(d->sms.n, 0);
 	assert_int_equal(d->predicted_slowdown_ppm, 1052631);
@@ -509,7 +510,7 @@ static void test_coreside_lets_the_limited_one_end_that_starves(void **state)
 	add_pair(k);
 	policy_kit_start(k, MEMORY);
 	k->claims[MEMORY].habits.n_came = 100;
-	k->running[0].eighths = 4;
+	k->running[0].manner = 4;
 	k->running[0].predicted.alone_ns = (uint64_t)ALONE;
 	k->view.now_ns += 4 * (uint64_t)ALONE + 1;
 	k->ready[COMPUTE].since_ns = k->view.now_ns;
@@ -520,10 +521,10 @@ static void test_coreside_lets_the_limited_one_end_that_starves(void **state)
 	assert_int_equal(d->verdict, GSB_HOLD);
 	assert_int_equal(d->reason, GSB_REASON_APART);
 	assert_ptr_equal(d->hold.until, &k->running[0]);
-	k->running[0].eighths = 0; /* who has all his blocks ends */
+	k->running[0].manner = 0; /* who has all his blocks ends */
 	policy_kit_ask(k, &gsb_policy_coreside);
 	assert_int_equal(policy_kit_said(k, 0)->reason, GSB_REASON_PARTITION);
-	k->running[0].eighths = 4;
+	k->running[0].manner = 4;
 	k->view.now_ns += GSB_STARVED_NS;
 	policy_kit_ask(k, &gsb_policy_coreside);
 	assert_int_equal(policy_kit_said(k, 0)->verdict, GSB_ISSUE);

@@ -263,10 +263,10 @@ static uint32_t bit_of(const struct gsb_scheduler *s, const struct gsb_flight *f
 	return 1u << (f - s->flights);
 }
 
-/* What runs both ways has all its places the second time: what it, or who is beside it, takes says nothing of a part of them. */
-static uint32_t eighths_of(const struct gsb_course *c)
+/* What runs both ways is as asked the second time: what it, or who is beside it, takes says nothing of another manner. */
+static uint32_t manner_of(const struct gsb_course *c)
 {
-	return c->shape.form == GSB_SHAPE_PERSISTENT && !c->shadow ? c->shape.eighths : 0;
+	return c->shadow ? 0 : gsb_shape_manner(&c->shape);
 }
 
 /* A kernel comes to the device: from now on those that are there are not alone, nor is it. */
@@ -274,7 +274,7 @@ static void note_company(struct gsb_scheduler *s, struct gsb_flight *f)
 {
 	struct gsb_work *w = &f->item->head->work;
 
-	w->eighths = eighths_of(&f->course);
+	w->manner = manner_of(&f->course);
 	claim_of(f->item)->apart = w->sms.n > 0;
 	f->company = (struct gsb_company){0};
 	for (uint32_t left = ~s->free_flights & ~bit_of(s, f); left; left &= left - 1) {

@@ -57,14 +57,14 @@ static void describe_kernel(const struct gsb_item *item, struct gsb_work *w)
 }
 
 #define OFFERED ((1u << GSB_N_OFFERED) - 1)
-#define OTHERS	((1u << (GSB_N_OFFERED - GSB_N_LIMITS)) - 1)
+#define OTHERS	((1u << (GSB_N_OFFERED - GSB_N_BESIDE)) - 1)
 
 /* Of all shapes those that the policy may name for it. */
 static uint32_t offered(const struct gsb_policy *p, const struct gsb_work *w)
 {
 	if (p->reshapes)
 		return OFFERED;
-	return p->limits && w->predicted.alone_ns >= GSB_LONG_NS ? OFFERED & ~OTHERS : 0;
+	return p->beside && w->predicted.alone_ns >= GSB_LONG_NS ? OFFERED & ~OTHERS : 0;
 }
 
 /* Of the cuts that are admitted the one that it had better have: the work is shown as it will be launched. */
