@@ -84,14 +84,36 @@ static double time_one(struct job *j)
 	return elapsed_us(j, 0, 1);
 }
 
+/* That there is memory for. */
+static unsigned long long turns_most(const struct job *j)
+{
+	const unsigned long long each = gpu_loop_kinds[j->kind].bytes_a_turn;
+
+	return each ? j->bytes / (each * j->blocks * BLOCK) : TURNS_MOST;
+}
+
+static void check_turns(const struct job *j)
+{
+	if (j->turns <= turns_most(j))
+		return;
+	fprintf(stderr,
+		"gpu_loop: a launch of %llu turns of %u blocks touches each of %llu bytes once, for which there are not --bytes %llu: "
+		"ask for more of these, fewer turns or us, or fewer --rounds\n",
+		j->turns, j->blocks,
+		j->turns * gpu_loop_kinds[j->kind].bytes_a_turn * j->blocks * BLOCK, j->bytes);
+	exit(EXIT_FAILURE);
+}
+
 /* The turns that make a launch take as long as it is to: it grows with them in proportion, but for what every launch costs. */
 static void calibrate(struct job *j)
 {
+	const unsigned long long most = turns_most(j);
 	double us;
 
-	j->turns = 16;
+	j->turns = most < 16 ? most : 16;
+	check_turns(j);
 	time_one(j);
-	while ((us = time_one(j)) < j->us / 4 && j->turns < TURNS_MOST)
+	while ((us = time_one(j)) < j->us / 4 && j->turns <= most / 2)
 		j->turns *= 2;
 	j->turns = (unsigned long long)((double)j->turns * j->us / us) + 1;
 }
@@ -128,6 +150,7 @@ static void set_up(struct job *j)
 	j->blocks = (unsigned)(sms * resident) * j->rounds;
 	if (j->us > 0)
 		calibrate(j);
+	check_turns(j);
 	time_one(j); /* whatever is done at the first launch is done */
 }
 
@@ -212,7 +235,7 @@ static void report(struct job *j)
 
 enum { OPT_CALIBRATE = 256, OPT_EACH, OPT_PAUSE, OPT_SMS };
 
-#define KINDS "stream, gather, chase, atomic, fma, sfu, lds or l1hit"
+#define KINDS "stream, scan, gather, probe, chase, atomic, fma, sfu, lds or l1hit"
 
 static const struct argp_option options[] = {
 	{"kind", 'k', "KIND", 0, KINDS " (default stream)", 0},

@@ -19,9 +19,21 @@
 	"L:\n" body "	add.u64 %i, %i, 1;\n	setp.lt.u64 %p, %i, %n;\n	@%p bra L;\n"               \
 	"	setp.eq.u64 %p, %s, 12345;\n	@%p st.global.u64 [%a], %s;\n	ret;\n}\n"
 
-#define LOAD_WIDE(v0, v1)                                  \
-	"	and.b64 %q1, %q0, %m;\n	add.u64 %q1, %a, %q1;\n" \
-	"	ld.global.v2.u64 {" v0 ", " v1 "}, [%q1];\n	add.u64 %q0, %q0, %d;\n"
+#define LOAD_WIDE(v0, v1, at) "	ld.global.v2.u64 {" v0 ", " v1 "}, [" at "];\n"
+#define LOAD_WRAPPED(v0, v1)                                                \
+	"	and.b64 %q1, %q0, %m;\n	add.u64 %q1, %a, %q1;\n" LOAD_WIDE( \
+		v0, v1, "%q1") "	add.u64 %q0, %q0, %d;\n"
+#define LOAD_ONCE(v0, v1, at, next) LOAD_WIDE(v0, v1, at) "	add.u64 " next ", " at ", %d;\n"
+#define XOR_WIDE                                                                    \
+	"	xor.b64 %v0, %v0, %v2;\n	xor.b64 %v4, %v4, %v6;\n	xor.b64 %s, %s, %v0;\n" \
+	"	xor.b64 %s, %s, %v4;\n	xor.b64 %s, %s, %v1;\n	xor.b64 %s, %s, %v3;\n"     \
+	"	xor.b64 %s, %s, %v5;\n	xor.b64 %s, %s, %v7;\n"
+#define READ_BYTES 64
+/* words anywhere, four under way */
+#define READ_SOMEWHERE(name)                                                     \
+	KERNEL(name, "",                                                         \
+	       LOAD_SOMEWHERE("%x0") LOAD_SOMEWHERE("%x1") LOAD_SOMEWHERE("%x2") \
+		       LOAD_SOMEWHERE("%x3") ADD("%x0") ADD("%x1") ADD("%x2") ADD("%x3"))
 #define LOAD_SOMEWHERE(x)                                                         \
 	"	mad.lo.u32 %h, %h, 1664525, 1013904223;\n	cvt.u64.u32 %q0, %h;\n"       \
 	"	shl.b64 %q0, %q0, 2;\n	and.b64 %q0, %q0, %m;\n	add.u64 %q0, %a, %q0;\n" \
@@ -48,17 +60,16 @@
 #define LOAD_NEAR(x, at) "	ld.global.ca.u32 " x ", [%q2+" at "];\n"
 
 static const char gpu_loop_ptx[] = ".version 7.8\n.target sm_75\n.address_size 64\n"
-	/* 64 bytes a thread a turn, the whole grid side by side */
+	/* 64 bytes a thread a turn, the whole grid side by side: round and round, and once */
 	KERNEL("stream", "	shl.b64 %q0, %g, 4;\n	shl.b64 %d, %d, 4;\n",
-	       LOAD_WIDE("%v0", "%v1") LOAD_WIDE("%v2", "%v3") LOAD_WIDE("%v4", "%v5") LOAD_WIDE(
-		       "%v6",
-		       "%v7") "	xor.b64 %v0, %v0, %v2;\n	xor.b64 %v4, %v4, %v6;\n	xor.b64 %s, %s, %v0;\n"
-			      "	xor.b64 %s, %s, %v4;\n	xor.b64 %s, %s, %v1;\n	xor.b64 %s, %s, %v3;\n"
-			      "	xor.b64 %s, %s, %v5;\n	xor.b64 %s, %s, %v7;\n")
-	/* words anywhere, four under way */
-	KERNEL("gather", "",
-	       LOAD_SOMEWHERE("%x0") LOAD_SOMEWHERE("%x1") LOAD_SOMEWHERE("%x2")
-		       LOAD_SOMEWHERE("%x3") ADD("%x0") ADD("%x1") ADD("%x2") ADD("%x3"))
+	       LOAD_WRAPPED("%v0", "%v1") LOAD_WRAPPED("%v2", "%v3") LOAD_WRAPPED("%v4", "%v5")
+		       LOAD_WRAPPED("%v6", "%v7") XOR_WIDE)
+		KERNEL("scan",
+		       "	shl.b64 %q0, %g, 4;\n	add.u64 %q0, %a, %q0;\n	shl.b64 %d, %d, 4;\n",
+		       LOAD_ONCE("%v0", "%v1", "%q0", "%q1") LOAD_ONCE("%v2", "%v3", "%q1", "%q2")
+			       LOAD_ONCE("%v4", "%v5", "%q2", "%q3")
+				       LOAD_ONCE("%v6", "%v7", "%q3", "%q0") XOR_WIDE)
+			READ_SOMEWHERE("gather") READ_SOMEWHERE("probe")
 	/* words anywhere, each from where the last one says */
 	KERNEL("chase", "",
 	       LOAD_SOMEWHERE("%x0") "	add.u32 %h, %h, %x0;\n" LOAD_SOMEWHERE(
@@ -89,13 +100,21 @@ static const char gpu_loop_ptx[] = ".version 7.8\n.target sm_75\n.address_size 6
 			       "	cvt.u64.u32 %q0, %x0;\n	add.u64 %q2, %q2, %q0;\n" ADD(
 				       "%x0"));
 
-/* What a kernel uses of the memory: much more than the L2, what the L2 holds (atomic), what the L1 holds. */
+/*
+ * What a kernel uses of the memory: much more than the L2, what the L2 holds (probe, atomic), what the L1 holds. A scan touches each place once, so its
+ * memory says how many turns a launch may have.
+ */
 static const struct {
 	const char *name;
 	unsigned long long bytes;
+	unsigned
+		bytes_a_turn; /* that a thread touches and no other turn of any does; 0: it comes back */
 } gpu_loop_kinds[] = {
-	{"stream", 1ull << 30}, {"gather", 1ull << 30}, {"chase", 1ull << 30}, {"atomic", 1 << 24},
-	{"fma", 4096},		{"sfu", 4096},		{"lds", 4096},	       {"l1hit", 4096},
+	{"stream", 1ull << 30, 0}, {"scan", 1ull << 33, READ_BYTES},
+	{"gather", 1ull << 30, 0}, {"probe", 1 << 24, 0},
+	{"chase", 1ull << 30, 0},  {"atomic", 1 << 24, 0},
+	{"fma", 4096, 0},	   {"sfu", 4096, 0},
+	{"lds", 4096, 0},	   {"l1hit", 4096, 0},
 };
 
 #endif

@@ -52,8 +52,8 @@ ms_of() { sed -n 's/.* ms=//p' "$dir/$1"; }
 loop_every_kind_runs() {
 	local kind
 	start_small_broker
-	for kind in stream gather chase atomic fma sfu lds l1hit; do
-		tenant t "$loop" --kind "$kind" --turns 3 --rounds 1 --launches 20 --bytes 65536 >"$dir/out" 2>&1 || fail "$kind: $(cat "$dir/out")"
+	for kind in stream scan gather probe chase atomic fma sfu lds l1hit; do
+		tenant t "$loop" --kind "$kind" --turns 3 --rounds 1 --launches 20 --bytes 2097152 >"$dir/out" 2>&1 || fail "$kind: $(cat "$dir/out")"
 		expect_match "$(head -n 1 "$dir/out")" "^kind=$kind blocks=[0-9]+ turns=3 launches=20 ms=[0-9.]+$"
 		sed -n '2s/^stamps_ms //p' "$dir/out" | tr ' ' '\n' >"$dir/stamps"
 		[ "$(wc -l <"$dir/stamps")" -eq 20 ] || fail "not 20 stamps: $(cat "$dir/out")"
@@ -78,7 +78,7 @@ loop_each_launch_is_timed() {
 loop_says_what_is_wrong() {
 	status_of "$loop" --kind nonsense --turns 1
 	expect_equal "$status" 64
-	expect_match "$output" 'kind nonsense: there is none of that name; there are stream, gather, chase, atomic, fma, sfu, lds or l1hit'
+	expect_match "$output" 'kind nonsense: there is none of that name; there are stream, scan, gather, probe, chase, atomic, fma, sfu, lds or l1hit'
 	status_of "$loop" --turns 1 --launches 5
 	expect_equal "$status" 64
 	expect_match "$output" 'launches 5: must be 20 or more, because each twentieth is timed'
@@ -86,6 +86,11 @@ loop_says_what_is_wrong() {
 	expect_match "$output" 'one of --turns and --us says how long a launch is'
 	status_of "$loop" --turns 1 --bytes 1000
 	expect_match "$output" 'bytes 1000: must be a power of two'
+	start_small_broker
+	status_of tenant t "$loop" --kind scan --turns 5 --rounds 1 --bytes 1048576
+	expect_equal "$status" 1
+	expect_match "$output" '5 turns of 32 blocks touches each of 2621440 bytes once, for which there are not --bytes 1048576: ask for more'
+	end_broker
 }
 
 # They take turns: when the second has ended, with three times the weight, a third of the first's work is done.
@@ -247,6 +252,26 @@ loop_two_units_are_tried_inside_the_sms() {
 	expect_match "$(cat "$dir/checked")" '^2 of 2 tenants compared with the broker.s counters: 0 differences$'
 }
 
+# Who touches each place once is launched with that hint, on SMs of its own. The other one lives on its SM, so that gains nothing, and it goes as asked again.
+loop_who_streams_is_tried_with_a_hint() {
+	local serial n arch=('n_sms = 2' 'sm_group = 1' 'mem_bandwidth_bytes_per_s = 50000000000' 'l2_bytes = 1048576')
+	start_small_broker 'policy = coreside' '[engine]' 'start_line = 2' 'gate_timeout_ms = 600000' '[resize]' 'mode = safe' \
+		'[tenant "t2"]' 'weight = 101'
+	both '--kind scan --turns 30 --bytes 8388608 --rounds 1 --launches 200' '--kind lds --turns 800 --rounds 1 --launches 200'
+	grep ' shaped .*form=hint ' "$dir/dump" | sed 's/.*serial=\([0-9]*\).*/\1/' >"$dir/hinted"
+	n=$(wc -l <"$dir/hinted")
+	[ "$n" -ge 2 ] || fail "it was not tried: $(tail -n 3 "$dir/decided")"
+	[ "$n" -le 30 ] || fail "it was kept for $n launches"
+	serial=$(head -n 1 "$dir/hinted")
+	"$build/tools/trace/gsb-trace" explain "$dir/t.gsb" "$serial" >"$dir/said"
+	expect_match "$(cat "$dir/said")" 'of coreside: on SMs of its own$'
+	expect_match "$(cat "$dir/said")" 'shape       as launched, with hints at what is not used again, for 16 blocks of 256 threads$'
+	expect_equal "$(($(total t1 resized) + $(total t2 resized))) resized" "$(grep -c ' shaped' "$dir/dump") resized"
+	end_broker
+	"$build/tools/trace/gsb-trace" check "$dir/t.gsb" >"$dir/checked" || fail "$(cat "$dir/checked")"
+	expect_match "$(cat "$dir/checked")" '^2 of 2 tenants compared with the broker.s counters: 0 differences$'
+}
+
 run_case loop_every_kind_runs
 run_case loop_each_launch_is_timed
 run_case loop_says_what_is_wrong
@@ -255,6 +280,7 @@ run_case loop_a_limit_of_slowdown_is_held
 run_case loop_deadlines_are_counted
 run_case loop_two_kinds_are_tried_on_parts
 run_case loop_two_units_are_tried_inside_the_sms
+run_case loop_who_streams_is_tried_with_a_hint
 run_case loop_errors_of_the_model_are_the_same_live_and_in_a_trace
 run_case loop_a_critical_tenant_has_others_in_parts
 run_case loop_a_critical_tenant_has_as_many_sms_as_its_device_says
