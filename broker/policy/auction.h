@@ -37,6 +37,7 @@ struct gsb_contender {
 	uint32_t n_shared;	     /* from so many values */
 	double least_speed;	     /* that a part must leave it */
 	uint32_t on;		     /* units that it has just now; 0: none of its own */
+	struct gsb_manners in;	     /* how it is launched there, and the others */
 	struct gsb_part_curve part;  /* on a part in its place */
 };
 
@@ -88,7 +89,7 @@ double gsb_contender_share(const struct gsb_auction *a, const struct gsb_contend
 
 /* Of everybody; false: of one it is not known how fast it is on shared SMs. */
 bool gsb_curves_find(struct gsb_auction *a);
-/* Of everybody, on parts in their places. */
+/* Of everybody, on parts in their places, launched as they are. */
 void gsb_curves_bound(struct gsb_auction *a);
 uint32_t gsb_auction_sms_of(const struct gsb_auction *a, unsigned i, uint32_t units);
 /* On parts of so many units and @over SMs: what is known, and that it is no slower there. */

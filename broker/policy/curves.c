@@ -110,6 +110,7 @@ static void find_known(const struct gsb_auction *a, unsigned i, uint32_t over,
 		c->known[u] = speed(a, i,
 				    &(struct setting){.n_sms = u * a->unit + over,
 						      .sharing = GSB_SMS_OWN,
+						      .in = a->of[i].in,
 						      .n_least = GSB_MEASURED},
 				    &n);
 	c->known[0] = c->known[a->n_units] = 0;

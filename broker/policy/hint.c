@@ -5,41 +5,40 @@
  *
  * A hint changes no result and costs next to nothing, and what it is worth, to both, nothing but a trial tells: the other's table may be in the L2 or
  * far too large for it, who streams once a launch may come back to the same places with the next, and two that share the memory by their SMs look like two
- * that use nothing else. So it is tried on the best split that was measured, and held against the same without, once that is known as well as it is while it
- * lasts; what is given up again has cost two launches.
+ * that use nothing else. So it is tried: first on the best split that there is without, when that is known as well as it is while it lasts, and held against
+ * it; then on others, because who streams does less harm with a hint, and so may have more SMs. How fast they may be there is bounded from what was measured with it, as
+ * without (curves.c), and by what a hint has ever been seen to help. What is given up again has cost two launches.
  */
 #include "broker/policy/auction.h"
 
 #include <math.h>
 
-#define TRIES 4	 /* of who and of splits */
-#define STAYS 64 /* launches of the longest that are to come for a trial */
-#define SURE  8	 /* values without: the first on a part is as slow as what it waits for there */
+#define TRIES 5	  /* splits, of both who may be it */
+#define STAYS 64  /* launches of the longest that are to come for a trial */
+#define HELP  1.5 /* times as fast as without is either of them at most: 1.44 was seen on an H100 */
+#define SURE  8	  /* values without: the first on a part is as slow as what it waits for there */
 
-/* On a split that was measured without, one of them launched so. One value is enough to give up hope. */
+/* Of one of them launched so, on a split. One value is enough to give up hope. */
 struct trial {
 	unsigned who;
-	uint32_t first;	    /* units of the first of them; the other one has the rest */
-	double speed[2];    /* of both; 0: not measured */
-	uint32_t n[2];	    /* values of these, */
-	uint32_t n_without; /* and of the same without, the fewer */
+	uint32_t first;	 /* units of the first of them; the other one has the rest */
+	double speed[2]; /* of both; while that is not measured, what may be hoped for */
+	uint32_t n[2];	 /* values of these */
 };
 
 #define N_TRIALS (2 * GSB_N_UNITS)
 
+/* What there is to choose from. */
+struct trials {
+	unsigned n;
+	struct trial of[N_TRIALS];
+	struct gsb_split without; /* the best that was measured without; sum 0: none was */
+	uint32_t n_without;	  /* from so many values */
+};
+
 static uint32_t units_of(const struct gsb_auction *a, unsigned i, uint32_t first)
 {
 	return i ? a->n_units - first : first;
-}
-
-static double known(const struct gsb_auction *a, unsigned i, uint32_t first)
-{
-	return a->of[i].part.known[units_of(a, i, first)];
-}
-
-static bool is_measured(const struct gsb_auction *a, uint32_t first)
-{
-	return known(a, 0, first) > 0 && known(a, 1, first) > 0;
 }
 
 static bool may_hint(const struct gsb_auction *a, unsigned who)
@@ -60,33 +59,73 @@ static bool may_try(const struct gsb_auction *a)
 	return !a->brief && gsb_auction_will_stay_for(a, STAYS);
 }
 
-static struct trial look(const struct gsb_auction *a, unsigned who, uint32_t first)
+static struct gsb_split split_of(const struct gsb_auction *a, uint32_t first,
+				 const double speeds[2])
 {
-	struct trial t = {.who = who, .first = first, .n_without = UINT32_MAX};
+	struct gsb_split s = gsb_split_of_speeds(a, speeds);
 
-	for (unsigned i = 0; i < 2; i++) {
-		const uint32_t n_sms = gsb_auction_sms_of(a, i, units_of(a, i, first));
-		struct gsb_manners in = {0};
-		uint32_t n;
-
-		gsb_contender_in(a, i, n_sms, in, &n);
-		t.n_without = n < t.n_without ? n : t.n_without;
-		*(i == who ? &in.own : &in.others) = GSB_MANNER_HINT;
-		t.speed[i] = gsb_contender_in(a, i, n_sms, in, &t.n[i]);
-	}
-	return t;
+	for (unsigned i = 0; i < 2; i++)
+		s.units[i] = units_of(a, i, first);
+	return s;
 }
 
-/* All that there may be; returns how many. */
-static unsigned list(const struct gsb_auction *a, struct trial out[N_TRIALS])
+/* From so many values of the one of which there are fewer, launched as they are there; of each what may be hoped for where there is none. */
+static uint32_t look(const struct gsb_auction *a, struct trial *t)
 {
-	unsigned n = 0;
+	for (unsigned i = 0; i < 2; i++) {
+		const uint32_t u = units_of(a, i, t->first);
 
+		t->speed[i] =
+			gsb_contender_in(a, i, gsb_auction_sms_of(a, i, u), a->of[i].in, &t->n[i]);
+		if (!t->n[i])
+			t->speed[i] = a->of[i].part.high[u];
+	}
+	return t->n[0] < t->n[1] ? t->n[0] : t->n[1];
+}
+
+static void find_without(const struct gsb_auction *a, struct trials *t)
+{
+	for (uint32_t u = 1; u < a->n_units; u++) {
+		struct trial as_asked = {.first = u};
+		uint32_t n = look(a, &as_asked);
+		struct gsb_split s;
+
+		if (n < GSB_MEASURED)
+			continue;
+		s = split_of(a, u, as_asked.speed);
+		if (t->without.sum <= 0 || s.product > t->without.product) {
+			t->without = s;
+			t->n_without = n;
+		}
+	}
+}
+
+/* As if that one were launched so. */
+static void add(const struct gsb_auction *a, unsigned who, struct trials *t)
+{
+	struct gsb_auction with = *a;
+
+	with.of[who].in.own = with.of[!who].in.others = GSB_MANNER_HINT;
+	gsb_curves_bound(&with);
+	for (uint32_t u = 1; u < a->n_units; u++) {
+		struct trial *to = &t->of[t->n++];
+
+		*to = (struct trial){.who = who, .first = u};
+		look(&with, to);
+		for (unsigned i = 0; i < 2; i++)
+			if (!to->n[i])
+				to->speed[i] = fmin(to->speed[i],
+						    HELP * a->of[i].part.high[units_of(a, i, u)]);
+	}
+}
+
+static void find(const struct gsb_auction *a, struct trials *t)
+{
 	for (unsigned who = 0; who < 2; who++)
-		for (uint32_t u = 1; may_hint(a, who) && u < a->n_units; u++)
-			if (is_measured(a, u))
-				out[n++] = look(a, who, u);
-	return n;
+		if (may_hint(a, who))
+			add(a, who, t);
+	if (t->n)
+		find_without(a, t);
 }
 
 enum stage { NEW, BEGUN, MEASURED };
@@ -98,102 +137,87 @@ static enum stage stage_of(const struct trial *t)
 	return t->n[0] || t->n[1] ? BEGUN : NEW;
 }
 
-static struct gsb_split split_of(const struct gsb_auction *a, uint32_t first,
-				 const double speeds[2])
+/* Sum 0: it leaves one of them too little, or is not better by it than any without. */
+static struct gsb_split worth(const struct gsb_auction *a, const struct trials *t,
+			      const struct trial *of)
 {
-	struct gsb_split s = gsb_split_of_speeds(a, speeds);
+	struct gsb_split s = split_of(a, of->first, of->speed);
 
 	for (unsigned i = 0; i < 2; i++)
-		s.units[i] = units_of(a, i, first);
+		if (of->speed[i] < a->of[i].least_speed)
+			s.sum = 0;
+	if (t->without.sum > 0 && s.product - t->without.product < GSB_PARTS_GAIN * a->weights)
+		s.sum = 0;
 	return s;
 }
 
-/* Sum 0: it leaves one of them too little. What was not measured may be as fast as alone. */
-static struct gsb_split worth(const struct gsb_auction *a, const struct trial *t)
-{
-	double speeds[2];
-
-	for (unsigned i = 0; i < 2; i++) {
-		speeds[i] = t->speed[i] > 0 ? t->speed[i] : 1;
-		if (speeds[i] < a->of[i].least_speed)
-			return (struct gsb_split){0};
-	}
-	return split_of(a, t->first, speeds);
-}
-
-/* What the split of a trial is worth without. */
-static double product_without(const struct gsb_auction *a, const struct trial *t)
-{
-	const double speeds[2] = {known(a, 0, t->first), known(a, 1, t->first)};
-
-	return gsb_split_of_speeds(a, speeds).product;
-}
-
-/* Of those that are better by it. */
-static struct gsb_hint best_of(const struct gsb_auction *a, const struct trial *trials, unsigned n,
+static struct gsb_hint best_of(const struct gsb_auction *a, const struct trials *t,
 			       enum stage stage)
 {
-	const double gain = GSB_PARTS_GAIN * a->weights;
 	struct gsb_hint best = {0};
 
-	for (unsigned k = 0; k < n; k++) {
-		const struct trial *t = &trials[k];
-		struct gsb_split s = worth(a, t);
+	for (unsigned k = 0; k < t->n; k++) {
+		const struct gsb_split s = worth(a, t, &t->of[k]);
 
-		if (stage_of(t) == stage && s.sum > 0 &&
-		    s.product - product_without(a, t) >= gain &&
+		if (stage_of(&t->of[k]) == stage && s.sum > 0 &&
 		    (best.worth.sum <= 0 || s.product > best.worth.product))
-			best = (struct gsb_hint){t->who, GSB_MANNER_HINT, s};
+			best = (struct gsb_hint){t->of[k].who, GSB_MANNER_HINT, s};
 	}
 	return best;
 }
 
-/* On the best split that there is without, if it was not tried there: first of all without. */
-static struct gsb_hint next_new(const struct gsb_auction *a, const struct trial *trials, unsigned n)
+static unsigned n_tried(const struct trials *t, unsigned who)
 {
-	double most = -INFINITY;
-	struct gsb_hint next = {0};
+	unsigned n = 0;
 
-	for (unsigned k = 0; k < n; k++)
-		most = fmax(most, product_without(a, &trials[k]));
-	for (unsigned k = n; k--;) {
-		const struct trial *t = &trials[k];
-
-		if (stage_of(t) == NEW && product_without(a, t) >= most)
-			next = (struct gsb_hint){t->who, t->n_without < SURE ? 0 : GSB_MANNER_HINT,
-						 worth(a, t)};
-	}
-	return next;
+	for (unsigned k = 0; k < t->n; k++)
+		n += t->of[k].who == who && stage_of(&t->of[k]) != NEW;
+	return n;
 }
 
-static unsigned n_tried(const struct trial *trials, unsigned n)
+/* Of one that was never launched so: on the best split without, after that itself. */
+static struct gsb_hint first_trial(const struct gsb_auction *a, const struct trials *t)
 {
-	unsigned tried = 0;
+	const uint32_t manner = t->n_without < SURE ? 0 : GSB_MANNER_HINT;
 
-	for (unsigned k = 0; k < n; k++)
-		tried += stage_of(&trials[k]) != NEW;
-	return tried;
+	for (unsigned k = 0; k < t->n; k++)
+		if (t->of[k].first == t->without.units[0] && !n_tried(t, t->of[k].who))
+			return (struct gsb_hint){t->of[k].who, manner, worth(a, t, &t->of[k])};
+	return (struct gsb_hint){0};
+}
+
+static struct gsb_hint next_trial(const struct gsb_auction *a, const struct trials *t)
+{
+	struct gsb_hint next = {0};
+
+	if (n_tried(t, 0) + n_tried(t, 1) >= TRIES)
+		return next;
+	next = first_trial(a, t);
+	return next.worth.sum > 0 ? next : best_of(a, t, NEW);
 }
 
 struct gsb_hint gsb_hint_known(const struct gsb_auction *a)
 {
-	struct trial trials[N_TRIALS];
+	struct trials t = {0};
 
-	return can(a) ? best_of(a, trials, list(a, trials), MEASURED) : (struct gsb_hint){0};
+	if (!can(a))
+		return (struct gsb_hint){0};
+	find(a, &t);
+	return best_of(a, &t, MEASURED);
 }
 
 struct gsb_hint gsb_hint_hoped(const struct gsb_auction *a, const struct gsb_split *known,
 			       const struct gsb_split *none)
 {
-	struct trial trials[N_TRIALS];
-	struct gsb_hint best;
-	unsigned n;
+	struct gsb_hint hoped;
+	struct trials t = {0};
 
 	if (!can(a) || !may_try(a))
 		return (struct gsb_hint){0};
-	n = list(a, trials);
-	best = best_of(a, trials, n, BEGUN);
-	if (!gsb_split_is_worth_a_risk(a, &best.worth, known, none))
-		best = n_tried(trials, n) < TRIES ? next_new(a, trials, n) : (struct gsb_hint){0};
-	return gsb_split_is_worth_a_risk(a, &best.worth, known, none) ? best : (struct gsb_hint){0};
+	find(a, &t);
+	hoped = best_of(a, &t, BEGUN);
+	if (!gsb_split_is_worth_a_risk(a, &hoped.worth, known, none))
+		hoped = next_trial(a, &t);
+	return gsb_split_is_worth_a_risk(a, &hoped.worth, known, none) ? hoped
+								       : (struct gsb_hint){0};
 }

@@ -61,6 +61,17 @@ static void saw_hint(struct policy_kit *k, unsigned who, unsigned times, double 
 			       times, speeds[i]);
 }
 
+/* On four other splits it gains nothing, and then there is no other to be tried. */
+static void saw_no_gain_elsewhere(struct policy_kit *k, unsigned who, double most)
+{
+	for (uint32_t n = 8; n <= 32; n += 8)
+		for (unsigned i = 0; i < 2; i++)
+			saw_on(k, i, i == STREAM ? n : 132 - n,
+			       (struct gsb_manners){i == who ? GSB_MANNER_HINT : 0,
+						    i == who ? 0 : GSB_MANNER_HINT},
+			       2, i == STREAM ? n / (double)KNEE : most * (132 - n) / 132);
+}
+
 /* Alone, on all SMs beside the other one, and on each part: in proportion to its SMs up to a knee, and of that so much. */
 static void saw_curve(struct policy_kit *k, unsigned i, double knee, double most, double shared,
 		      unsigned times)
@@ -140,6 +151,7 @@ static void test_plan_keeps_what_gains(void **state)
 	struct policy_kit *k = *state;
 
 	add_pair(k, HALF);
+	saw_no_gain_elsewhere(k, STREAM, HALF);
 	saw_hint(k, STREAM, 2, 1, HALF * REST / 132 * 1.2);
 	expect_hint(k, STREAM);
 	saw_hint(k, STREAM, 8, 1, HALF * REST / 132 * 1.2);
@@ -152,6 +164,7 @@ static void test_plan_gives_up_what_gains_little(void **state)
 	struct policy_kit *k = *state;
 
 	add_pair(k, HALF);
+	saw_no_gain_elsewhere(k, STREAM, HALF);
 	saw_hint(k, STREAM, 2, 1, HALF * REST / 132 * 1.09);
 	expect_hint(k, NOBODY);
 }
@@ -162,6 +175,7 @@ static void test_plan_leaves_nobody_less_than_it_had(void **state)
 	struct policy_kit *k = *state;
 
 	add_pair(k, HALF);
+	saw_no_gain_elsewhere(k, STREAM, HALF);
 	saw_hint(k, STREAM, 2, 0.45, 0.9);
 	expect_hint(k, NOBODY);
 }
@@ -171,6 +185,7 @@ static void test_plan_undoes_what_has_become_worse(void **state)
 	struct policy_kit *k = *state;
 
 	add_pair(k, HALF);
+	saw_no_gain_elsewhere(k, STREAM, HALF);
 	saw_hint(k, STREAM, 2, 1, HALF * REST / 132 * 1.2);
 	expect_hint(k, STREAM);
 	saw_hint(k, STREAM, 40, 1, HALF * REST / 132);
@@ -186,7 +201,37 @@ static void test_plan_ends_a_trial_when_it_knows(void **state)
 	saw_hint(k, STREAM, 2, 1, 0);
 	expect_hint(k, STREAM);
 	saw_hint(k, STREAM, 1, 0, HALF * REST / 132);
+	saw_no_gain_elsewhere(k, STREAM, HALF);
 	expect_hint(k, NOBODY);
+}
+
+/* Of whom it is known on one split, it is not faster on fewer SMs on another, nor by more than in proportion on more. */
+static void test_plan_goes_on_to_where_more_may_be_hoped_for(void **state)
+{
+	struct policy_kit *k = *state;
+	struct gsb_parts p;
+
+	add_pair(k, HALF);
+	saw_hint(k, STREAM, 2, 1, HALF * REST / 132 * 1.2);
+	p = plan(k);
+	assert_int_equal(p.of[STREAM].sms.n,
+			 32); /* as fast as it may be there, and the other has more */
+	assert_int_equal(p.of[STREAM].manner, GSB_MANNER_HINT);
+	for (unsigned i = 0; i < 2; i++)
+		saw_on(k, i, i == STREAM ? 32 : 100,
+		       (struct gsb_manners){i == STREAM ? GSB_MANNER_HINT : 0,
+					    i == STREAM ? 0 : GSB_MANNER_HINT},
+		       2, i == STREAM ? 0.95 : 0.42);
+	p = plan(k);
+	assert_int_equal(p.of[STREAM].sms.n, 24);
+	for (unsigned i = 0; i < 2; i++)
+		saw_on(k, i, i == STREAM ? 24 : 108,
+		       (struct gsb_manners){i == STREAM ? GSB_MANNER_HINT : 0,
+					    i == STREAM ? 0 : GSB_MANNER_HINT},
+		       2, i == STREAM ? 0.7 : 0.45);
+	p = plan(k); /* what is left may be better, but not by a twentieth */
+	assert_int_equal(p.of[STREAM].sms.n, 32);
+	assert_int_equal(p.of[STREAM].manner, GSB_MANNER_HINT);
 }
 
 static void test_plan_has_one_value_for_not_enough(void **state)
@@ -213,6 +258,7 @@ static void test_plan_tries_the_other_one_next(void **state)
 	saw_hint(k, STREAM, 2, 1, HALF * REST / 132);
 	expect_hint(k, TABLE);
 	saw_hint(k, TABLE, 2, 1, HALF * REST / 132);
+	saw_no_gain_elsewhere(k, STREAM, HALF);
 	expect_hint(k, NOBODY);
 }
 
@@ -226,6 +272,7 @@ static void test_plan_tries_it_where_no_part_is_good_without(void **state)
 	saw_curve(k, STREAM, KNEE, 1, 0.5, 8);
 	saw_curve(k, TABLE, 132, HALF, 0.5, 8);
 	expect_hint(k, STREAM);
+	saw_no_gain_elsewhere(k, STREAM, HALF);
 	saw_hint(k, STREAM, 2, 0.9, 0.45);
 	assert_int_equal(plan(k).n, 0);
 	saw_hint(k, STREAM, 8, 0.9, 0.55);
@@ -252,6 +299,7 @@ static void test_plan_counts_what_the_hint_gains(void **state)
 	struct policy_kit *k = *state;
 
 	add_pair(k, 1);
+	saw_no_gain_elsewhere(k, STREAM, 1);
 	saw_hint(k, STREAM, 2, 1, REST / 132.0 * 1.09);
 	expect_hint(k, NOBODY);
 	saw_hint(k, STREAM, 9, 1, REST / 132.0 * 1.13);
@@ -357,6 +405,7 @@ int main(void)
 		CASE(test_plan_leaves_nobody_less_than_it_had),
 		CASE(test_plan_undoes_what_has_become_worse),
 		CASE(test_plan_ends_a_trial_when_it_knows),
+		CASE(test_plan_goes_on_to_where_more_may_be_hoped_for),
 		CASE(test_plan_has_one_value_for_not_enough),
 		CASE(test_plan_tries_the_other_one_next),
 		CASE(test_plan_tries_it_where_no_part_is_good_without),
