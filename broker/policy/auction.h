@@ -157,11 +157,15 @@ struct gsb_hint {
 	struct gsb_split worth; /* and the SMs of each; its sum is 0: there is none */
 };
 
-/* The best of those that were measured. */
-struct gsb_hint gsb_hint_known(const struct gsb_auction *a);
-/* The one to be tried next, if there is one that may be better than @known: what was begun goes first. */
-struct gsb_hint gsb_hint_hoped(const struct gsb_auction *a, const struct gsb_split *known,
-			       const struct gsb_split *none);
+/* The best of those that were measured, of those of which that has begun, and the one that comes next. */
+struct gsb_hints {
+	struct gsb_hint known, begun, next;
+};
+
+void gsb_hints_find(const struct gsb_auction *a, struct gsb_hints *out);
+/* The one to be tried, if there is one that may be better than @known: what was begun goes first. */
+struct gsb_hint gsb_hints_hoped(const struct gsb_auction *a, const struct gsb_hints *h,
+				const struct gsb_split *known, const struct gsb_split *none);
 
 /* ---- turns.c ---- */
 

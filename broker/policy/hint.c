@@ -7,7 +7,8 @@
  * far too large for it, who streams once a launch may come back to the same places with the next, and two that share the memory by their SMs look like two
  * that use nothing else. So it is tried: first on the best split that there is without, when that is known as well as it is while it lasts, and held against
  * it; then on others, because who streams does less harm with a hint, and so may have more SMs. How fast they may be there is bounded from what was measured with it, as
- * without (curves.c), and by what a hint has ever been seen to help. What is given up again has cost two launches.
+ * without (curves.c), and by what a hint has ever been seen to help. A split that is new is had without first (parts.c: is_trying()). What is given up
+ * again has cost two launches of each.
  */
 #include "broker/policy/auction.h"
 
@@ -196,28 +197,27 @@ static struct gsb_hint next_trial(const struct gsb_auction *a, const struct tria
 	return next.worth.sum > 0 ? next : best_of(a, t, NEW);
 }
 
-struct gsb_hint gsb_hint_known(const struct gsb_auction *a)
+void gsb_hints_find(const struct gsb_auction *a, struct gsb_hints *out)
 {
 	struct trials t = {0};
 
+	*out = (struct gsb_hints){0};
 	if (!can(a))
-		return (struct gsb_hint){0};
+		return;
 	find(a, &t);
-	return best_of(a, &t, MEASURED);
+	out->known = best_of(a, &t, MEASURED);
+	if (!may_try(a))
+		return;
+	out->begun = best_of(a, &t, BEGUN);
+	out->next = next_trial(a, &t);
 }
 
-struct gsb_hint gsb_hint_hoped(const struct gsb_auction *a, const struct gsb_split *known,
-			       const struct gsb_split *none)
+struct gsb_hint gsb_hints_hoped(const struct gsb_auction *a, const struct gsb_hints *h,
+				const struct gsb_split *known, const struct gsb_split *none)
 {
-	struct gsb_hint hoped;
-	struct trials t = {0};
-
-	if (!can(a) || !may_try(a))
-		return (struct gsb_hint){0};
-	find(a, &t);
-	hoped = best_of(a, &t, BEGUN);
-	if (!gsb_split_is_worth_a_risk(a, &hoped.worth, known, none))
-		hoped = next_trial(a, &t);
-	return gsb_split_is_worth_a_risk(a, &hoped.worth, known, none) ? hoped
-								       : (struct gsb_hint){0};
+	if (gsb_split_is_worth_a_risk(a, &h->begun.worth, known, none))
+		return h->begun;
+	if (gsb_split_is_worth_a_risk(a, &h->next.worth, known, none))
+		return h->next;
+	return (struct gsb_hint){0};
 }

@@ -110,7 +110,8 @@ static void choose_parts(const struct gsb_auction *a, const struct gsb_split *no
 {
 	struct gsb_split s, known, *best = &known;
 	struct gsb_inside inside, tried;
-	struct gsb_hint hint, hoped;
+	struct gsb_hints hints;
+	struct gsb_hint hint;
 
 	s = anybody_has_a_part(a) ? gsb_split_best(a, GSB_HOPED, true) : (struct gsb_split){0};
 	if (is_trying(a, &s)) {
@@ -121,22 +122,22 @@ static void choose_parts(const struct gsb_auction *a, const struct gsb_split *no
 	inside = gsb_inside_known(a);
 	if (is_best_inside(a, &inside.worth, &known, none))
 		best = &inside.worth;
-	hint = gsb_hint_known(a);
-	if (gsb_split_is_worth_a_risk(a, &hint.worth, best, none))
-		best = &hint.worth;
+	gsb_hints_find(a, &hints);
+	if (gsb_split_is_worth_a_risk(a, &hints.known.worth, best, none))
+		best = &hints.known.worth;
 	s = may_try(a, fair) ? gsb_split_best(a, GSB_HOPED, false) : (struct gsb_split){0};
-	hoped = gsb_hint_hoped(a, best, none);
+	hint = gsb_hints_hoped(a, &hints, best, none);
 	tried = gsb_inside_hoped(a, best, none);
 	if (gsb_split_is_hoped_for(a, &s, best, none) && is_cheap(a, &s, none))
 		hand_out(a, &s, out);
-	else if (hoped.worth.sum > 0)
-		take_hint(a, &hoped, out);
+	else if (hint.worth.sum > 0)
+		take_hint(a, &hint, out);
 	else if (tried.eighths)
 		gsb_inside_take(a, &tried, out);
 	else if (best == &inside.worth)
 		gsb_inside_take(a, &inside, out);
-	else if (best == &hint.worth)
-		take_hint(a, &hint, out);
+	else if (best == &hints.known.worth)
+		take_hint(a, &hints.known, out);
 	else if (gsb_split_gains(a, &known, none, none, GSB_PARTS_GAIN))
 		hand_out(a, &known, out);
 }
