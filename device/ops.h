@@ -121,6 +121,7 @@ struct gsb_cmd {
 	uint64_t cookie;	/* comes back in the completion */
 	uint64_t not_before_ns; /* virtual clock: earliest start in device time; 0 = now */
 	bool more; /* another one follows in this queue at once: this one's completion may come with that one's */
+	bool urgent; /* its end is to be known soon, rather than its times to the last us */
 	union {
 		struct gsb_cmd_launch launch;
 		struct gsb_cmd_copy copy;

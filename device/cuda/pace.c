@@ -16,7 +16,8 @@
 #define SLACK_MAX_NS 1000000
 #define TIMED_EVERY  16
 #define SHORT_NS     20000
-#define START_NS     8000 /* from when a command is sent until it begins, at most, mostly */
+#define URGENT_NS    1000000 /* the same of what is urgent */
+#define START_NS     8000    /* from when a command is sent until it begins, at most, mostly */
 #define COPY_UNIT    (64u << 10)
 #define SHORT_BYTES  (64u << 10) /* as good as nothing: all take the same */
 #define LONG_BYTES   (1u << 20)	 /* long enough to say how fast the bus is */
@@ -65,7 +66,7 @@ static struct cuda_habit *habit_of(struct cuda_device *dev, const struct gsb_cmd
 struct cuda_outlook cuda_outlook_of(struct cuda_device *dev, const struct gsb_cmd *cmd,
 				    uint64_t from_ns)
 {
-	struct cuda_outlook o = {0};
+	struct cuda_outlook o = {.short_ns = cmd->urgent ? URGENT_NS : SHORT_NS};
 
 	o.habit = habit_of(dev, cmd, &o.n_units);
 	if (!o.habit || !o.habit->unit_ns)
@@ -85,7 +86,7 @@ void cuda_outlook_end(struct cuda_outlook *o, uint64_t took_ns)
 
 bool cuda_outlook_must_be_timed(const struct cuda_outlook *o)
 {
-	return !o->about_ns || o->about_ns > SHORT_NS || o->habit->n_untimed + 1 >= TIMED_EVERY;
+	return !o->about_ns || o->about_ns > o->short_ns || o->habit->n_untimed + 1 >= TIMED_EVERY;
 }
 
 uint64_t cuda_outlook_guess_ns(struct cuda_outlook *o, const struct cuda_untimed *u)
@@ -94,7 +95,7 @@ uint64_t cuda_outlook_guess_ns(struct cuda_outlook *o, const struct cuda_untimed
 	uint64_t least = u->open_ns > begun_ns ? u->open_ns - begun_ns : 0;
 	uint64_t took = clamp(u->about_ns, least, u->end_ns - u->sent_ns);
 
-	o->habit->n_untimed = took / u->n > SHORT_NS ? TIMED_EVERY : o->habit->n_untimed + 1;
+	o->habit->n_untimed = took / u->n > o->short_ns ? TIMED_EVERY : o->habit->n_untimed + 1;
 	return took;
 }
 

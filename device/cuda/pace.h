@@ -8,7 +8,8 @@
  *
  * Events that time a command cost more than many a command: 7 us of the 15 between a launch and the news of its end on an
  * H200. So of short ones one in TIMED_EVERY is timed, and of those that end together the first stands for all; of the others it is known to a few us,
- * from when they were sent and when it was seen that they had not ended and that they had, and within that they are taken for the last.
+ * from when they were sent and when it was seen that they had not ended and that they had, and within that they are taken for the last. Of those that are urgent
+ * whatever is not long counts as short.
  */
 #ifndef GSB_DEVICE_CUDA_PACE_H
 #define GSB_DEVICE_CUDA_PACE_H
@@ -32,6 +33,7 @@ struct cuda_outlook {
 	struct cuda_habit *habit;
 	uint64_t n_units;
 	uint64_t about_ns, due_ns; /* 0: not known */
+	uint64_t short_ns;	   /* what takes no longer need not be timed each time */
 };
 
 /* From now on, or from when what is before it in its queue should end. */

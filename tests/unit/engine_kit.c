@@ -500,6 +500,7 @@ static int kit_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
 		.cookie = cmd->cookie,
 		.not_before_ns = cmd->not_before_ns,
 		.more = cmd->more,
+		.urgent = cmd->urgent,
 	};
 	result = run_command(cmd, log);
 	if (d->automatic)

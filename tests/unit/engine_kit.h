@@ -33,7 +33,7 @@ struct kit_cmd {
 	struct gsb_module *module; /* LAUNCH */
 	uint32_t grid[3], block[3];
 	_Alignas(8) uint8_t params[96]; /* the first of them */
-	bool more, done;
+	bool more, urgent, done;
 };
 
 struct kit_device {

@@ -145,6 +145,31 @@ static void test_what_is_not_short_is_timed(void **state)
 	assert_true(must_be_timed(&cmd));
 }
 
+/* But who waits for its end waits for the events, too. */
+static void test_what_is_urgent_is_seldom_timed(void **state)
+{
+	struct gsb_function f = {0};
+	struct gsb_cmd cmd = {.kind = GSB_CMD_LAUNCH, .space = &space, .launch.function = &f};
+
+	cmd.urgent = true;
+	assert_true(must_be_timed(&cmd));
+	for (int round = 0; round < 3; round++) {
+		teach(&cmd, 100 * US);
+		for (int i = 0; i < 15; i++) {
+			assert_false(must_be_timed(&cmd));
+			guess(&cmd, 0, 0, 130 * US);
+		}
+		assert_true(must_be_timed(&cmd));
+	}
+	teach(&cmd, 1000 * US);
+	assert_false(must_be_timed(&cmd));
+	teach(&cmd, 1001 * US);
+	assert_true(must_be_timed(&cmd));
+	cmd.urgent = false;
+	teach(&cmd, 100 * US);
+	assert_true(must_be_timed(&cmd));
+}
+
 static void test_what_is_not_timed_took_what_can_be(void **state)
 {
 	struct gsb_function f = {0};
@@ -230,6 +255,7 @@ int main(void)
 		CASE(test_short_ones_are_a_kind_of_their_own),
 		CASE(test_one_of_sixteen_short_ones_is_timed),
 		CASE(test_what_is_not_short_is_timed),
+		CASE(test_what_is_urgent_is_seldom_timed),
 		CASE(test_what_is_not_timed_took_what_can_be),
 		CASE(test_those_that_end_together_took_their_sum),
 		CASE(test_nobody_naps_just_after_news),

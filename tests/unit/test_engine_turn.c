@@ -405,6 +405,23 @@ static void test_welcome_says_how_long_to_spin(void **state)
 	kit_tenant_finish(&c);
 }
 
+/* Nor is its device to take its time over what it waits for. */
+static void test_commands_of_who_is_critical_are_urgent(void **state)
+{
+	struct fixture *f = *state;
+
+	f->b.t->claim.critical = true;
+	kit_fill(&f->a, 0, f->mem_a);
+	kit_fill(&f->b, 0, f->mem_b);
+	gsb_engine_turn(f->k.engine);
+	assert_int_equal(f->k.dev->n_issued, 2);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(f->k.dev->log[i].urgent, f->k.dev->log[i].addr == f->mem_b);
+	for (unsigned i = 0; i < 2; i++)
+		kit_complete(f->k.dev, i, CUDA_SUCCESS, 0);
+	kit_settle(&f->k);
+}
+
 /* What a tenant measures is not as coarse as a turn. */
 static void test_two_events_of_one_turn_have_times_of_their_own(void **state)
 {
@@ -461,6 +478,7 @@ int main(void)
 		turn_test(test_what_is_ready_first_is_issued_first),
 		turn_test(test_nothing_is_held_while_the_device_is_idle),
 		turn_test(test_welcome_says_how_long_to_spin),
+		turn_test(test_commands_of_who_is_critical_are_urgent),
 		turn_test(test_real_clock_is_read_once_a_turn),
 		turn_test(test_two_events_of_one_turn_have_times_of_their_own),
 		turn_test(test_event_behind_a_host_function_tells_when_that_was_done),

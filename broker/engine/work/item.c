@@ -262,6 +262,7 @@ static GSB_ALWAYS_INLINE struct gsb_item *begin(struct gsb_tenant *t, struct gsb
 	item->op.post_ns = gsb_tenant_post_ns(t);
 	item->scheduler = t->scheduler;
 	item->cmd.space = gsb_ctx_of(s->order)->space;
+	item->cmd.urgent = t->claim.critical;
 	return item;
 }
 
