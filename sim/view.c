@@ -59,10 +59,10 @@ static bool is_before(const struct gsb_work *a, const struct gsb_work *b)
 	return a->stream < b->stream;
 }
 
-/* All shapes, or of them those for the sake of others, which are the last. */
+/* All shapes, or of them the limits, which are the last: of a hint the law of contention knows nothing. */
 static void offer(const struct gsb_sim *s, struct gsb_work *w)
 {
-	unsigned first = s->p->policy->reshapes ? 0 : GSB_N_OFFERED - GSB_N_BESIDE;
+	unsigned first = s->p->policy->reshapes ? 0 : GSB_N_OFFERED - GSB_N_LIMITS;
 
 	if (!s->p->policy->reshapes && !s->p->policy->beside)
 		return;

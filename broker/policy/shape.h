@@ -23,7 +23,8 @@ enum gsb_shape_form {
 };
 
 #define GSB_SHAPE_MAX_SLICES 65536
-#define GSB_N_BESIDE	     4
+#define GSB_N_LIMITS	     3
+#define GSB_N_BESIDE	     (1 + GSB_N_LIMITS)
 #define GSB_N_OFFERED	     (13 + GSB_N_BESIDE)
 #define GSB_N_SIZES	     3
 
@@ -37,7 +38,7 @@ struct gsb_shape {
 };
 
 /*
- * What a policy may choose from, of what a launch admits, at its end the GSB_N_BESIDE that are for the sake of others beside it (hint.c, inside.c); and
+ * What a policy may choose from, of what a launch admits, at its end the GSB_N_BESIDE that are for the sake of others beside it, the hint (hint.c) and the limits to a part of its blocks (inside.c); and
  * behind it the sizes that its blocks may be cut to (cut.h).
  */
 extern const struct gsb_shape gsb_shapes[GSB_N_OFFERED + GSB_N_SIZES];

@@ -907,7 +907,7 @@ static void test_policy_is_offered_shapes_and_gets_the_one_that_it_names(void **
 }
 
 #define HINT   (GSB_N_OFFERED - GSB_N_BESIDE)
-#define LIMITS (HINT + 1) /* the first of them */
+#define LIMITS (GSB_N_OFFERED - GSB_N_LIMITS) /* the first of them */
 
 /* As the view shows the only one. */
 static const struct gsb_work *work_in_flight(const struct fixture *f)
@@ -942,7 +942,7 @@ static void test_policy_may_have_a_launch_with_a_part_of_its_blocks(void **state
 	choice = HINT + 1;
 	launch(f, 100000, 1);
 	assert_int_equal(offered[HINT].form, GSB_SHAPE_HINT);
-	assert_int_equal(log[5].grid[0], 100000);
+	assert_int_equal(log[4].grid[0], 100000);
 	assert_int_equal(work_in_flight(f)->manner, GSB_MANNER_HINT);
 	run_out(f);
 	choice = 0;

@@ -306,6 +306,36 @@ static void test_plan_counts_what_the_hint_gains(void **state)
 	expect_hint(k, STREAM);
 }
 
+/* Parts are not worth it, and all that a hint adds is less than a twentieth: that both together are is no reason. */
+static void test_plan_counts_nothing_but_the_hint(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_tenant(k, true);
+	add_tenant(k, false);
+	saw_curve(k, STREAM, KNEE, 0.52, 0.5, 8);
+	saw_curve(k, TABLE, REST, 0.5, 0.5, 8);
+	saw_no_gain_elsewhere(k, STREAM, HALF);
+	saw_hint(k, STREAM, 9, 0.54, 0.513);
+	assert_int_equal(plan(k).n, 0);
+	saw_hint(k, STREAM, 30, 0.56, 0.53);
+	expect_hint(k, STREAM);
+}
+
+/* Nor what is better than parts, but no better than all SMs for all. */
+static void test_plan_leaves_what_is_as_good_without_parts(void **state)
+{
+	struct policy_kit *k = *state;
+
+	add_tenant(k, true);
+	add_tenant(k, false);
+	saw_curve(k, STREAM, KNEE, 0.55, 0.6, 8);
+	saw_curve(k, TABLE, REST, 0.55, 0.6, 8);
+	saw_no_gain_elsewhere(k, STREAM, HALF);
+	saw_hint(k, STREAM, 9, 0.6, 0.6);
+	assert_int_equal(plan(k).n, 0);
+}
+
 static void test_plan_tries_nothing_that_is_not_offered(void **state)
 {
 	struct policy_kit *k = *state;
@@ -359,6 +389,16 @@ static void test_plan_tries_nothing_beside_strangers(void **state)
 
 /* ---- what is launched ---- */
 
+static void test_shapes_have_a_manner_each(void **state)
+{
+	assert_int_equal(gsb_shape_of_manner(gsb_shapes, GSB_N_OFFERED, GSB_MANNER_HINT), 14);
+	assert_int_equal(gsb_shape_of_manner(gsb_shapes, GSB_N_OFFERED, GSB_LIMIT_HALF), 15);
+	assert_int_equal(gsb_shape_of_manner(gsb_shapes, GSB_N_OFFERED, 3), 0);
+	assert_int_equal(gsb_shape_of_manner(gsb_shapes, GSB_N_OFFERED, 0), 0); /* as asked */
+	assert_false(gsb_manner_limits(GSB_MANNER_HINT) || gsb_manner_limits(0));
+	assert_true(gsb_manner_limits(GSB_LIMIT_HALF));
+}
+
 static void test_coreside_launches_it_so(void **state)
 {
 	struct policy_kit *k = *state;
@@ -411,11 +451,14 @@ int main(void)
 		CASE(test_plan_tries_it_where_no_part_is_good_without),
 		CASE(test_plan_has_the_same_without_first),
 		CASE(test_plan_counts_what_the_hint_gains),
+		CASE(test_plan_counts_nothing_but_the_hint),
+		CASE(test_plan_leaves_what_is_as_good_without_parts),
 		CASE(test_plan_tries_nothing_that_is_not_offered),
 		CASE(test_plan_tries_it_of_one_launch_alone),
 		CASE(test_plan_tries_nothing_between_two_of_one_kernel),
 		CASE(test_plan_tries_nothing_of_who_leaves),
 		CASE(test_plan_tries_nothing_beside_strangers),
+		CASE(test_shapes_have_a_manner_each),
 		CASE(test_coreside_launches_it_so),
 		CASE(test_coreside_launches_as_asked_what_has_none),
 	};

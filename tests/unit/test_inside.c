@@ -20,8 +20,8 @@
 #define N_SMS	  132
 #define KNEE	  48 /* SMs, of the one that lives on the memory */
 #define WIDE_KNEE 100
-#define LIMITS	  (GSB_N_OFFERED - GSB_N_BESIDE + 1) /* of all shapes: no hint is among them */
-#define MEMORY	  0				     /* tenants */
+#define LIMITS	  (GSB_N_OFFERED - GSB_N_LIMITS) /* of all shapes: no hint is among them */
+#define MEMORY	  0				 /* tenants */
 #define COMPUTE	  1
 
 /* ---- what was seen ---- */
