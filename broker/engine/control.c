@@ -41,7 +41,7 @@ static void init(struct gsb_msg *m, enum gsb_ctl_type type, size_t size)
 
 /* ---- to gsbrokerd ---- */
 
-/* A message that the socket has had no room for. */
+/* A message that the socket has had no room for, or a question (GSB_CTL_STATUS) whose answer it has had none for. */
 struct gsb_kept_message {
 	struct gsb_kept_message *next;
 	struct gsb_msg msg; /* and the rest of msg.size bytes */
@@ -58,17 +58,13 @@ static void want_room(struct gsb_control *c)
 	gsb_watches_add(&c->engine->watches, &c->watch, EPOLLIN | EPOLLOUT);
 }
 
-static void note_lost(const struct gsb_msg *m, const char *why)
-{
-	gsb_log(GSB_LOG_WARN, "control", "message %u to gsbrokerd is lost: %s", m->type, why);
-}
-
 static void keep(struct gsb_control *c, const struct gsb_msg *m)
 {
 	struct gsb_kept_message *k = malloc(offsetof(struct gsb_kept_message, msg) + m->size);
 
 	if (!k) {
-		note_lost(m, "out of memory");
+		gsb_log(GSB_LOG_WARN, "control", "message %u to gsbrokerd is lost: out of memory",
+			m->type);
 		return;
 	}
 	k->next = NULL;
@@ -298,14 +294,22 @@ static void on_limits(struct gsb_control *c, const struct gsb_ctl_limits *m)
 
 /* ---- the engine ---- */
 
-/* gsbrokerd asks again. An answer must not come before a GONE that happened before it. */
-static void on_status(struct gsb_control *c, const struct gsb_ctl_status *m)
+/* As send_now. */
+static bool answer(struct gsb_control *c, const struct gsb_ctl_status *m)
 {
 	struct gsb_ctl_status_reply *r = gsb_status_make(c->engine, m->number);
+	bool done = !r || send_now(c, &r->msg);
 
-	if (r && (c->kept || !send_now(c, &r->msg)))
-		note_lost(&r->msg, "it does not read what it is told");
 	free(r);
+	return done;
+}
+
+/* Many who ask at once fill the socket; who asked waits for its answer, which must not come before a GONE that happened
+ * before it. */
+static void on_status(struct gsb_control *c, const struct gsb_ctl_status *m)
+{
+	if (c->kept || !answer(c, m))
+		keep(c, &m->msg);
 }
 
 static void on_shutdown(struct gsb_control *c, const struct gsb_ctl_shutdown *m)
@@ -440,10 +444,18 @@ static void dispatch(struct gsb_control *c, union message *m, const int *fds, un
 	close_all(fds, n_fds);
 }
 
+/* As send_now. */
+static bool send_kept(struct gsb_control *c, const struct gsb_msg *m)
+{
+	if (m->type == (uint16_t)GSB_CTL_STATUS)
+		return answer(c, (const struct gsb_ctl_status *)m);
+	return send_now(c, m);
+}
+
 static void on_room(struct gsb_control *c)
 {
 	gsb_watches_add(&c->engine->watches, &c->watch, EPOLLIN);
-	while (c->kept && send_now(c, &c->kept->msg))
+	while (c->kept && send_kept(c, &c->kept->msg))
 		drop_first(c);
 	if (c->kept)
 		want_room(c);

@@ -66,6 +66,16 @@ static bool stand_apart(pid_t parent)
 	       getppid() == parent; /* else it died before it could be asked for */
 }
 
+/* A descriptor above all that a child is given; -1 and errno. */
+static int dup_high(int fd)
+{
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+
+	if (high < 0 && errno == EINVAL) /* the limit is below */
+		errno = EMFILE;
+	return high;
+}
+
 /* By way of numbers above all of them: one may be where another has to be. */
 static bool place_fds(const struct gsb_child *c)
 {
@@ -74,7 +84,7 @@ static bool place_fds(const struct gsb_child *c)
 	for (int i = 0; i < GSB_CHILD_FDS; i++) {
 		int fd = c->fds[i] < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC) : c->fds[i];
 
-		high[i] = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+		high[i] = fd < 0 ? -1 : dup_high(fd);
 		if (high[i] < 0)
 			return false;
 	}
@@ -91,13 +101,16 @@ static bool place_fds(const struct gsb_child *c)
 static _Noreturn void become(const struct gsb_child *c, const struct environment *env, int report,
 			     pid_t parent)
 {
-	int err;
+	int high, err;
 
 	reset_signals();
-	report = fcntl(report, F_DUPFD_CLOEXEC, HIGH_FD);
-	errno = EIO;
-	if ((!c->apart || stand_apart(parent)) && place_fds(c))
-		execvpe(c->program, c->argv, env->at);
+	high = dup_high(report);
+	if (high >= 0) {
+		report = high;
+		errno = EIO;
+		if ((!c->apart || stand_apart(parent)) && place_fds(c))
+			execvpe(c->program, c->argv, env->at);
+	}
 	err = errno;
 	_exit(write(report, &err, sizeof(err)) < 0 ? 126 : 127);
 }

@@ -134,6 +134,14 @@ static void fill_admit(struct gsb_client *c, const struct gsb_msg_hello *h,
 	out->hello = *h;
 }
 
+/* Why there is no descriptor of the process: it died meanwhile, it is of a pid namespace that we cannot see, or we have too many. */
+static const char *why_no_process(int err)
+{
+	return err == -EMFILE || err == -ENFILE
+		       ? "gsbrokerd has no descriptor left: start it with a higher ulimit -n"
+		       : "gsbrokerd cannot see the process: run both in one pid namespace";
+}
+
 /* The socket goes with the arrival: the connection is over for this file. */
 static void deliver(struct gsb_client *c, const struct gsb_msg_hello *h,
 		    const struct gsb_tenant_config *t, const struct gsb_device_config *d)
@@ -141,10 +149,8 @@ static void deliver(struct gsb_client *c, const struct gsb_msg_hello *h,
 	struct gsb_engines *engines = c->all->engines;
 	struct gsb_arrival *a;
 
-	if (c->pid_fd < 0) { /* it died meanwhile, or it is of a pid namespace that we cannot see */
-		refuse_and_destroy(c, c->pid_fd,
-				   "gsbrokerd cannot see the process: run both in one pid "
-				   "namespace");
+	if (c->pid_fd < 0) {
+		refuse_and_destroy(c, c->pid_fd, why_no_process(c->pid_fd));
 		return;
 	}
 	a = calloc(1, sizeof(*a));

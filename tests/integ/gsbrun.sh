@@ -155,6 +155,27 @@ gsbrun_private_broker_that_cannot_start_is_explained() {
 	expect_no_private_broker
 }
 
+# with_descriptors N: a private broker and its command, each with no more
+with_descriptors() {
+	ulimit -n "$1"
+	# shellcheck disable=SC2016 # for the command's shell
+	private -- sh -c '"$0" "$GSB_SOCKET"' "$build/tests/integ/hello"
+}
+
+# Whoever lacks the next one: gsbrokerd to start, for the command's process, or for the engine.
+gsbrun_that_lacks_descriptors_says_so() {
+	local n all=
+	prepare
+	for n in {9..24}; do
+		status_of with_descriptors "$n"
+		expect_no_match "$output" 'namespace|Bad file descriptor|Invalid argument|exited with status'
+		all+=$output$'\n'
+	done
+	expect_match "$all" '^refused -24 gsbrokerd has no descriptor left: start it with a higher ulimit -n'
+	expect_match "$all" '^refused -24 no engine for emu:/ok could be started from .*: Too many open files'
+	expect_match "$output" '^welcome 1 '
+}
+
 gsbrun_device_or_policy_that_is_not_there_is_named() {
 	prepare
 	status_of env TMPDIR="$dir" "$build/tools/gsbrun" --private --device emu:h300 echo ran
@@ -235,6 +256,7 @@ run_case gsbrun_wrong_usage_exits_2
 run_case bench_wrong_usage_exits_2
 run_case gsbrun_stops_at_the_command
 run_case gsbrun_device_or_policy_that_is_not_there_is_named
+run_case gsbrun_that_lacks_descriptors_says_so
 run_case gsbrun_private_broker_is_quiet
 run_case gsbrun_returns_the_status_of_the_command
 run_case gsbrun_command_reaches_its_private_broker

@@ -342,7 +342,20 @@ static void test_space_limit_holds_from_then_on(void **state)
 	ops->space_destroy(small);
 }
 
-/* Each is a mapping of this process, which may have only so many. */
+/* Lines of a log with text in it; closes it. */
+static unsigned lines_with(FILE *log, const char *text)
+{
+	char line[1024];
+	unsigned n = 0;
+
+	rewind(log);
+	while (fgets(line, sizeof(line), log))
+		n += strstr(line, text) != NULL;
+	fclose(log);
+	return n;
+}
+
+/* Each is a mapping of this process, which may have only so many. Memory that lacks beside plenty is explained, once. */
 static void test_flood_of_small_allocations_leaves_room_for_another_space(void **state)
 {
 	struct rig *rig = *state;
@@ -350,11 +363,18 @@ static void test_flood_of_small_allocations_leaves_room_for_another_space(void *
 	struct gsb_space *other = make_space(rig->dev, 1, 0);
 	uint64_t a = 0, b = 0;
 	unsigned n = 0;
-	int err;
+	int err, saved = dup(STDERR_FILENO);
+	FILE *log = tmpfile();
 
+	assert_non_null(log);
+	dup2(fileno(log), STDERR_FILENO);
 	while (!(err = ops->mem_alloc(rig->space, 100, &a)))
 		n++;
+	assert_int_equal(ops->mem_alloc(rig->space, 100, &b), -ENOMEM);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
 	assert_int_equal(err, -ENOMEM);
+	assert_int_equal(lines_with(log, "raise the sysctl vm.max_map_count"), 1);
 	assert_true(n >= 10000); /* no program that means well is stopped */
 	for (int i = 0; i < 1000; i++)
 		assert_int_equal(ops->mem_alloc(other, 100, &b), 0);

@@ -212,13 +212,27 @@ uint64_t emu_heap_cost(uint64_t size)
 
 /* ---- allocations; vram->lock held ---- */
 
+/* Said once of a space: without it, memory lacks and there is plenty. */
+static void say_full(struct emu_heap *heap)
+{
+	if (!heap->was_full)
+		gsb_log(GSB_LOG_WARN, "emu",
+			"a process has %zu allocations and gets no more, whatever is free: each costs "
+			"the engine %d mappings; raise the sysctl vm.max_map_count before it starts",
+			heap->n_allocs, MAPS_PER_ALLOC);
+	heap->was_full = true;
+}
+
 static int charge(struct emu_heap *heap, uint64_t bytes)
 {
 	struct emu_vram *vram = heap->vram;
 
-	if (bytes > vram->total_bytes - vram->used_bytes ||
-	    heap->n_allocs >= vram->max_allocs - vram->n_allocs)
+	if (bytes > vram->total_bytes - vram->used_bytes)
 		return -ENOMEM;
+	if (heap->n_allocs >= vram->max_allocs - vram->n_allocs) {
+		say_full(heap);
+		return -ENOMEM;
+	}
 	if (heap->used_bytes > heap->limit_bytes || bytes > heap->limit_bytes - heap->used_bytes)
 		return -EDQUOT;
 	vram->used_bytes += bytes;

@@ -35,6 +35,7 @@ struct emu_heap {
 	struct gsb_ranges device, host;
 	uint64_t limit_bytes, used_bytes;
 	size_t n_allocs;
+	bool was_full;		   /* of allocations, and that was said */
 	struct gsb_range *retired; /* freed while a copy was running; scrubbed after it */
 	size_t n_retired, retired_capacity;
 	unsigned n_touching; /* ends of copies that are running, and fills */
