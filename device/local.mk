@@ -12,10 +12,12 @@ libdevice_la_SOURCES = \
 	device/cuda/cuda.c device/cuda/cuda.h \
 	device/cuda/device.h \
 	device/cuda/driver.c device/cuda/driver.h device/cuda/driver.def \
+	device/cuda/flight.h \
 	device/cuda/helper.c device/cuda/helper.h \
 	device/cuda/host.c device/cuda/host.h \
 	device/cuda/image.c device/cuda/image.h \
 	device/cuda/info.c device/cuda/info.h \
+	device/cuda/joint.c device/cuda/joint.h \
 	device/cuda/launch.c device/cuda/launch.h \
 	device/cuda/link.c device/cuda/link.h \
 	device/cuda/memory.c device/cuda/memory.h \

@@ -120,6 +120,7 @@ struct gsb_cmd {
 	struct gsb_space *space;
 	uint64_t cookie;	/* comes back in the completion */
 	uint64_t not_before_ns; /* virtual clock: earliest start in device time; 0 = now */
+	uint8_t n_beside; /* so many commands of other queues follow at once: the next poll comes right behind them, and this one may wait for them */
 	bool more; /* another one follows in this queue at once: this one's completion may come with that one's */
 	bool urgent; /* its end is to be known soon, rather than its times to the last us */
 	union {
@@ -297,6 +298,9 @@ struct gsb_device_ops {
 	/* Real time that the command at the head of the queue has been executed so far: a wait for others
 	 * that are executed does not count. NULL = not known. */
 	uint64_t (*ran_ns)(struct gsb_queue *queue);
+	/* Whether all that is known of the command at the head of the queue is that it or those that it runs with, of other queues, have not
+	 * ended. NULL = it is known of each. */
+	bool (*ends_with_others)(struct gsb_queue *queue);
 
 	/* ---- what kernels say ---- */
 	/*

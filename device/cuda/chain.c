@@ -31,6 +31,7 @@ struct cuda_graph {
 	CUgraphExec exec;
 	struct node nodes[CUDA_CHAIN_MAX];
 	unsigned n;
+	bool beside;	     /* its kernels wait for nothing */
 	uint64_t sequence;   /* of its kernels and geometries; 0: of none */
 	unsigned n_unloaded; /* when it was made */
 	unsigned mark;	     /* that it sets; CUDA_NO_MARK: none */
@@ -42,8 +43,12 @@ struct cuda_graph {
 /* Which graph is wanted. */
 struct want {
 	const struct gsb_cmd_launch *launches;
-	unsigned length; /* of CUDA_CHAIN_LENGTHS */
-	bool marked;
+	unsigned n;		    /* of them */
+	struct cuda_graph **graphs; /* where those of that kind are */
+	unsigned n_graphs;	    /* at most */
+	unsigned
+		mark; /* of the first place there, and those behind it follow; CUDA_NO_MARK: none has any */
+	bool beside; /* each other, not one behind the other */
 	uint64_t sequence;
 };
 
@@ -178,10 +183,12 @@ static CUresult add_mark(struct cuda_device *dev, struct cuda_graph *g)
 		.width = 1,
 		.height = 1,
 	};
-	CUgraphNode node;
+	CUgraphNode node, before[CUDA_CHAIN_MAX];
+	unsigned n = g->beside ? g->n : 1;
 
-	return dev->cu.cuGraphAddMemsetNode(&node, g->graph, &g->nodes[g->n - 1].node, 1, &mark,
-					    dev->ctx);
+	for (unsigned i = 0; i < n; i++)
+		before[i] = g->nodes[g->n - n + i].node;
+	return dev->cu.cuGraphAddMemsetNode(&node, g->graph, before, n, &mark, dev->ctx);
 }
 
 static CUresult fill(struct cuda_device *dev, struct cuda_graph *g, const struct gsb_cmd_launch *l)
@@ -191,10 +198,11 @@ static CUresult fill(struct cuda_device *dev, struct cuda_graph *g, const struct
 	for (unsigned i = 0; i < g->n && !result; i++) {
 		struct cuda_params params;
 		const CUDA_KERNEL_NODE_PARAMS node = node_of(&params, &l[i]);
+		bool behind = i && !g->beside;
 
 		result = dev->cu.cuGraphAddKernelNode_v2(&g->nodes[i].node, g->graph,
-							 i ? &g->nodes[i - 1].node : NULL, i > 0,
-							 &node);
+							 behind ? &g->nodes[i - 1].node : NULL,
+							 behind, &node);
 		if (!result)
 			remember(&g->nodes[i], &l[i]);
 	}
@@ -209,7 +217,8 @@ static struct cuda_graph *make(struct cuda_device *dev, const struct want *w, un
 
 	if (!g)
 		return NULL;
-	g->n = 1u << w->length;
+	g->n = w->n;
+	g->beside = w->beside;
 	g->n_unloaded = dev->graphs.n_unloaded;
 	g->mark = mark;
 	if (!cuda_note(dev, fill(dev, g, w->launches)))
@@ -237,18 +246,13 @@ static bool may_change(const struct cuda_device *dev, const struct cuda_graph *g
 	return g->n > 1 || dev->graphs.n_sent - g->n_sent > ONE_IS_OLD;
 }
 
-static struct cuda_graph **graphs_of(struct cuda_device *dev, const struct want *w)
-{
-	return w->marked ? dev->graphs.marked[w->length] : dev->graphs.plain[w->length];
-}
-
 /* Where the graph for these is, or is to be; NULL: all of that length are under way, or others'. */
 static struct cuda_graph **find(struct cuda_device *dev, const struct want *w)
 {
-	struct cuda_graph **graphs = graphs_of(dev, w), **oldest = NULL;
+	struct cuda_graph **oldest = NULL;
 
-	for (unsigned i = 0; i < CUDA_CHAIN_GRAPHS; i++) {
-		struct cuda_graph **at = &graphs[i], *g = *at;
+	for (unsigned i = 0; i < w->n_graphs; i++) {
+		struct cuda_graph **at = &w->graphs[i], *g = *at;
 
 		if (!g)
 			return at;
@@ -263,11 +267,9 @@ static struct cuda_graph **find(struct cuda_device *dev, const struct want *w)
 }
 
 /* Each place for a graph with a mark has one of its own. */
-static unsigned mark_at(struct cuda_device *dev, const struct want *w, struct cuda_graph **at)
+static unsigned mark_at(const struct want *w, struct cuda_graph **at)
 {
-	if (!w->marked)
-		return CUDA_NO_MARK;
-	return w->length * CUDA_CHAIN_GRAPHS + (unsigned)(at - dev->graphs.marked[w->length]);
+	return w->mark == CUDA_NO_MARK ? w->mark : w->mark + (unsigned)(at - w->graphs);
 }
 
 static struct cuda_graph *take(struct cuda_device *dev, const struct want *w)
@@ -279,7 +281,7 @@ static struct cuda_graph *take(struct cuda_device *dev, const struct want *w)
 		*at = NULL;
 	}
 	if (at && !*at)
-		*at = make(dev, w, mark_at(dev, w, at));
+		*at = make(dev, w, mark_at(w, at));
 	return at ? *at : NULL;
 }
 
@@ -326,18 +328,29 @@ static struct cuda_graph *prepare(struct cuda_device *dev, const struct want *w)
 	return g;
 }
 
-/* NULL: it is not sent, and nothing of it. */
-static const struct cuda_graph *send_graph(struct cuda_device *dev, unsigned from, unsigned length,
-					   bool marked)
+static struct want chain_of(struct cuda_device *dev, unsigned from, unsigned length, bool marked)
 {
-	const struct cuda_chain *c = &dev->chain;
-	const struct gsb_cmd_launch *launches = &c->launches[from];
-	const struct want w = {launches, length, marked, sequence_of(launches, 1u << length)};
-	struct cuda_graph *g = prepare(dev, &w);
+	const struct gsb_cmd_launch *launches = &dev->chain.launches[from];
+	struct cuda_graphs *g = &dev->graphs;
+	unsigned n = 1u << length;
+
+	return (struct want){.launches = launches,
+			     .n = n,
+			     .graphs = marked ? g->marked[length] : g->plain[length],
+			     .n_graphs = CUDA_CHAIN_GRAPHS,
+			     .mark = marked ? length * CUDA_CHAIN_GRAPHS : CUDA_NO_MARK,
+			     .sequence = sequence_of(launches, n)};
+}
+
+/* NULL: it is not sent, and nothing of it. */
+static const struct cuda_graph *send_graph(struct cuda_device *dev, const struct cuda_chain *c,
+					   const struct want *w)
+{
+	struct cuda_graph *g = prepare(dev, w);
 
 	if (!g)
 		return NULL;
-	if (marked) /* other threads that see it cleared see in ended why */
+	if (g->mark != CUDA_NO_MARK) /* other threads that see it cleared see in ended why */
 		__atomic_store_n(&dev->marks[g->mark], 0, __ATOMIC_RELEASE);
 	if (cuda_note(dev, dev->cu.cuGraphLaunch(g->exec, c->stream)))
 		return NULL;
@@ -345,6 +358,21 @@ static const struct cuda_graph *send_graph(struct cuda_device *dev, unsigned fro
 	g->number = c->number;
 	g->n_sent = ++dev->graphs.n_sent;
 	return g;
+}
+
+unsigned cuda_chain_send_beside(struct cuda_device *dev, const struct cuda_chain *c)
+{
+	const unsigned row = c->n - 1;
+	const struct want w = {.launches = c->launches,
+			       .n = c->n,
+			       .graphs = dev->graphs.beside[row],
+			       .n_graphs = CUDA_BESIDE_GRAPHS,
+			       .mark = CUDA_N_CHAIN_MARKS + row * CUDA_BESIDE_GRAPHS,
+			       .beside = true,
+			       .sequence = sequence_of(c->launches, c->n)};
+	const struct cuda_graph *g = send_graph(dev, c, &w);
+
+	return g ? g->mark : CUDA_NO_MARK;
 }
 
 static CUresult refusal(int err)
@@ -377,7 +405,8 @@ static unsigned length_for(unsigned n)
 /* So many, as one graph or else one by one. Return: the mark that it sets when they have ended. */
 static unsigned send_part(struct cuda_device *dev, unsigned from, unsigned length, bool marked)
 {
-	const struct cuda_graph *g = send_graph(dev, from, length, marked);
+	const struct want w = chain_of(dev, from, length, marked);
+	const struct cuda_graph *g = send_graph(dev, &dev->chain, &w);
 
 	if (g)
 		return g->mark;
@@ -411,9 +440,9 @@ void cuda_chain_forget(struct cuda_device *dev)
 	pthread_mutex_unlock(&dev->graphs.lock);
 }
 
-static void destroy_all(struct cuda_device *dev, struct cuda_graph **graphs)
+static void destroy_all(struct cuda_device *dev, struct cuda_graph **graphs, unsigned n)
 {
-	for (unsigned i = 0; i < CUDA_CHAIN_GRAPHS; i++)
+	for (unsigned i = 0; i < n; i++)
 		if (graphs[i]) {
 			destroy(dev, graphs[i]);
 			graphs[i] = NULL;
@@ -423,7 +452,9 @@ static void destroy_all(struct cuda_device *dev, struct cuda_graph **graphs)
 void cuda_chain_finish(struct cuda_device *dev)
 {
 	for (unsigned length = 0; length < CUDA_CHAIN_LENGTHS; length++) {
-		destroy_all(dev, dev->graphs.plain[length]);
-		destroy_all(dev, dev->graphs.marked[length]);
+		destroy_all(dev, dev->graphs.plain[length], CUDA_CHAIN_GRAPHS);
+		destroy_all(dev, dev->graphs.marked[length], CUDA_CHAIN_GRAPHS);
 	}
+	for (unsigned row = 0; row < CUDA_BESIDE_MAX; row++)
+		destroy_all(dev, dev->graphs.beside[row], CUDA_BESIDE_GRAPHS);
 }

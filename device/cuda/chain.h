@@ -26,7 +26,10 @@
 #define CUDA_CHAIN_PARAMS_BYTES 8192
 #define CUDA_CHAIN_LENGTHS	6  /* 1, 2, 4, 8, 16 and 32 */
 #define CUDA_CHAIN_GRAPHS	64 /* of each length, with a mark; and as many without */
-#define CUDA_N_MARKS		(CUDA_CHAIN_LENGTHS * CUDA_CHAIN_GRAPHS)
+#define CUDA_BESIDE_MAX		16 /* launches of several queues (joint.h) */
+#define CUDA_BESIDE_GRAPHS	16 /* of each number of them */
+#define CUDA_N_CHAIN_MARKS	(CUDA_CHAIN_LENGTHS * CUDA_CHAIN_GRAPHS)
+#define CUDA_N_MARKS		(CUDA_N_CHAIN_MARKS + CUDA_BESIDE_MAX * CUDA_BESIDE_GRAPHS)
 #define CUDA_NO_MARK		CUDA_N_MARKS
 
 struct cuda_device;
@@ -48,6 +51,7 @@ struct cuda_chain {
 struct cuda_graphs {
 	struct cuda_graph *plain[CUDA_CHAIN_LENGTHS][CUDA_CHAIN_GRAPHS];
 	struct cuda_graph *marked[CUDA_CHAIN_LENGTHS][CUDA_CHAIN_GRAPHS];
+	struct cuda_graph *beside[CUDA_BESIDE_MAX][CUDA_BESIDE_GRAPHS];
 	pthread_mutex_t lock; /* held while the kernels of a graph are named to the driver */
 	unsigned n_unloaded;  /* images, since then graphs of before are no good; under lock */
 	uint64_t n_sent;
@@ -68,6 +72,13 @@ void cuda_chain_add(struct cuda_chain *c, const struct gsb_cmd_launch *l, CUresu
  * Return: 0, -EIO: the context is lost.
  */
 int cuda_chain_send(struct cuda_device *dev, unsigned *mark);
+
+/*
+ * cuda_chain_send_beside() - hand all of @c, at most CUDA_BESIDE_MAX, to its stream as one graph, in which none waits for another
+ *
+ * Return: which of cuda_device.marks is 1 when all of them have ended; CUDA_NO_MARK: it is refused, and nothing is sent.
+ */
+unsigned cuda_chain_send_beside(struct cuda_device *dev, const struct cuda_chain *c);
 
 /* Code is about to go: any thread, before the driver hears of it. None of it is being sent when this returns. */
 void cuda_chain_forget(struct cuda_device *dev);

@@ -318,6 +318,7 @@ const struct gsb_device_ops gsb_cuda_ops = {
 	.poll = cuda_poll,
 	.event_fd = cuda_event_fd,
 	.stay_awake = cuda_stay_awake,
+	.ends_with_others = cuda_ends_with_others,
 	.print_read = cuda_print_read,
 	.print_limit = cuda_print_limit,
 	.heap_size = cuda_heap_size,

@@ -16,6 +16,7 @@
 #include "device/cuda/chain.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/helper.h"
+#include "device/cuda/joint.h"
 #include "device/cuda/pace.h"
 #include "device/done.h"
 #include "device/ops.h"
@@ -127,7 +128,8 @@ struct cuda_device {
 	struct cuda_flight *free_flights;
 	struct cuda_chain chain; /* of the queue that was last issued to */
 	struct cuda_graphs graphs;
-	struct gsb_done done; /* what never came to the device */
+	struct cuda_company company; /* launches that wait for others, to be one graph */
+	struct gsb_done done;	     /* what never came to the device */
 	unsigned n_in_flight;
 	int timer_fd;
 	bool timer_armed;
@@ -147,6 +149,7 @@ struct gsb_space {
 	uint64_t used_bytes;	  /* that its allocations cost */
 	uint64_t mapped_bytes;	  /* with what is left of slabs */
 	uint64_t n_zeroed;	  /* of dev->n_zeroed, its own latest */
+	unsigned n_alone;	  /* launches and copies in a row, each alone in its queue */
 	struct gsb_ranges window; /* chunks and arrays */
 	struct cuda_chunk *chunks, *slabs;
 	struct cuda_array *arrays;

@@ -5,7 +5,8 @@
  * is of an end (7.7 us for a launch and back on an H200, 10.6 by asking an event). Two events tell its times, if it is timed (pace.h). Of
  * commands behind which more follow at once only the last has a number and the second event: they end together, are timed or not as
  * the first of them is, and share the time alike. Launches among these go as chains (chain.h). Where a chain is what ends last, and is not timed, the
- * mark of its graph stands for the number, which nobody writes then.
+ * mark of its graph stands for the number, which nobody writes then. Brief launches that several queues begin with at once are one graph, with one
+ * mark for all of them (joint.h).
  *
  * While commands come and go the engine polls. When nothing has happened for a while it sleeps on a timer (pace.h). With
  * nothing in flight the timer is off.
@@ -25,6 +26,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "device/cuda/flight.h"
+#include "device/cuda/joint.h"
 #include "device/cuda/memory.h"
 #include "device/cuda/module.h"
 #include "device/cuda/pace.h"
@@ -39,39 +42,6 @@
 #define MOMENT_AGE_NS 500000000ull /* a float has 60 ns then */
 #define MOMENT_TRIES  16
 #define NUMBER_AGE    (1u << 24) /* a word that is further behind looks ahead one day */
-
-struct cuda_flight {
-	struct cuda_flight *next;
-	uint64_t cookie, n_blocks, issued_ns;
-	uint32_t number;
-	bool opens, more; /* the first of those that end together; not the last of them */
-	unsigned
-		mark; /* of the first: of cuda_device.marks, when all have ended; CUDA_NO_MARK: the word */
-	uint32_t until; /* of the first, where that has a mark: the number of the last */
-	bool timed;
-	CUresult result; /* what the driver said of it after it had been taken */
-	CUevent start, end;
-	struct cuda_landing landing;
-	struct cuda_outlook outlook;
-	struct cuda_print *print; /* NULL: it is nothing that prints */
-};
-
-struct gsb_queue {
-	struct cuda_device *dev;
-	struct gsb_queue *prev, *next; /* of dev->busy, while something is in flight */
-	struct cuda_stream *kept;      /* of a part; what it stands for: */
-	CUstream stream;
-	bool chains;	/* a graph of the driver would run as its commands do */
-	unsigned index; /* of its word */
-	uint32_t number;
-	uint32_t written;  /* the last that its word gets */
-	uint32_t seen;	   /* up to this they have ended, when that was looked at last */
-	uint64_t n_zeroed; /* of dev->n_zeroed, that it waits for or has waited for */
-	uint64_t last_end_ns;
-	struct cuda_flight *flights, *last; /* oldest first */
-	struct cuda_flight *first;	    /* of those that end together, of what was sent last */
-	uint64_t share_ns;		    /* of those that end together, each has */
-};
 
 uint64_t cuda_now_ns(struct gsb_device *dev)
 {
@@ -172,10 +142,19 @@ static void guess_times(struct gsb_queue *q, struct cuda_flight *first)
 	q->share_ns = took / u.n;
 }
 
+/* They were guessed with those of its company. */
+static void take_times(struct gsb_queue *q, const struct cuda_flight *f)
+{
+	q->last_end_ns = f->began_ns;
+	q->share_ns = f->took_ns;
+}
+
 static void fill_times(struct gsb_queue *q, struct cuda_flight *f, struct gsb_completion *c)
 {
 	if (f->opens && f->timed)
 		begin_times(q, f);
+	else if (f->took_ns)
+		take_times(q, f);
 	else if (f->opens)
 		guess_times(q, f);
 	c->start_ns = q->last_end_ns;
@@ -296,13 +275,6 @@ static CUresult wait_for_zeroes(struct gsb_queue *q, const struct gsb_space *spa
 	return result;
 }
 
-/* A mark, or none, and a number. */
-static uint64_t last_of(unsigned mark, uint32_t number)
-{
-	return (uint64_t)mark << 32 | number;
-}
-
-/* Behind what the stream has. */
 static int write_number(struct gsb_queue *q, const struct cuda_flight *f)
 {
 	struct cuda_device *dev = q->dev;
@@ -315,23 +287,30 @@ static int write_number(struct gsb_queue *q, const struct cuda_flight *f)
 				   dev->cu.cuStreamWriteValue32_v2(q->stream, word, f->number, 0));
 }
 
-/* Whether a graph's mark will do: an event behind it would come too late, and the word must not fall behind. */
-static bool may_be_marked(const struct gsb_queue *q, const struct cuda_flight *f)
+bool cuda_may_be_marked(const struct gsb_queue *q, const struct cuda_flight *f)
 {
 	return !f->timed && f->number - q->written < NUMBER_AGE;
 }
 
-/* It is the last of those that end together. */
-static int mark_end(struct gsb_queue *q, const struct cuda_flight *f)
+void cuda_ends_with(struct cuda_flight *first, const struct cuda_flight *last, unsigned mark)
 {
-	struct cuda_device *dev = q->dev;
-	unsigned mark = CUDA_NO_MARK;
-	int err = cuda_chain_send(dev, may_be_marked(q, f) ? &mark : NULL);
+	const struct gsb_queue *q = first->queue;
 
-	q->first->mark = mark;
-	q->first->until = f->number;
-	atomic_store_explicit(&dev->last[q->index], last_of(mark, f->number), memory_order_release);
-	return err || mark != CUDA_NO_MARK ? err : write_number(q, f);
+	first->mark = mark;
+	first->until = last->number;
+	atomic_store_explicit(&q->dev->last[q->index], (uint64_t)mark << 32 | last->number,
+			      memory_order_release);
+}
+
+/* The first and the last of those that end together. */
+static int mark_end(struct cuda_flight *first, const struct cuda_flight *last)
+{
+	struct gsb_queue *q = first->queue;
+	unsigned mark = CUDA_NO_MARK;
+	int err = cuda_chain_send(q->dev, cuda_may_be_marked(q, last) ? &mark : NULL);
+
+	cuda_ends_with(first, last, mark);
+	return err || mark != CUDA_NO_MARK ? err : write_number(q, last);
 }
 
 /* When it should begin: behind the last of its queue. */
@@ -353,10 +332,10 @@ static int send_now(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_
 }
 
 /* It goes with those that follow, or at once, when it is marked. */
-static int send_in_chain(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flight *f)
+static int send_in_chain(struct gsb_queue *q, const struct gsb_cmd_launch *l, struct cuda_flight *f)
 {
 	struct cuda_chain *c = &q->dev->chain;
-	int err = cuda_chain_has_room(c, &cmd->launch) ? 0 : cuda_chain_send(q->dev, NULL);
+	int err = cuda_chain_has_room(c, l) ? 0 : cuda_chain_send(q->dev, NULL);
 
 	if (err)
 		return err;
@@ -364,9 +343,23 @@ static int send_in_chain(struct gsb_queue *q, const struct gsb_cmd *cmd, struct 
 		c->start = f->start;
 	c->stream = q->stream;
 	c->queue = q->index;
-	c->number = q->number + 1;
-	cuda_chain_add(c, &cmd->launch, &f->result);
+	c->number = f->number;
+	cuda_chain_add(c, l, &f->result);
 	return 0;
+}
+
+int cuda_send_alone(struct cuda_flight *f, const struct gsb_cmd_launch *l)
+{
+	int err = cuda_chain_send(f->queue->dev, NULL); /* of another queue */
+
+	if (!err)
+		err = send_in_chain(f->queue, l, f);
+	return err ? err : mark_end(f, f);
+}
+
+static void note_alone(struct gsb_space *space, bool is_alone)
+{
+	space->n_alone = is_alone ? space->n_alone + 1 : 0;
 }
 
 static int send(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flight *f)
@@ -376,23 +369,34 @@ static int send(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flig
 
 	f->opens = !q->flights || !q->last->more;
 	f->more = cmd->more;
+	f->number = q->number + 1;
 	f->mark = CUDA_NO_MARK;
+	f->lead = NULL;
+	f->waits = false;
+	f->took_ns = 0;
 	if (f->opens)
 		q->first = f;
 	f->outlook = cuda_outlook_of(dev, cmd, begins_ns(q, f));
+	note_alone(cmd->space, !q->flights && !f->more);
 	f->timed = f->opens ? cuda_outlook_must_be_timed(&f->outlook) : q->last->timed;
-	err = dev->chain.stream == q->stream ? 0
-					     : cuda_chain_send(dev, NULL); /* of another queue */
+	if (cuda_joint_takes(q, cmd, f)) {
+		q->number++;
+		cuda_joint_add(cmd, f);
+		return 0;
+	}
+	err = q->flights ? cuda_joint_stay_behind(q) : 0;
+	if (!err && dev->chain.stream != q->stream)
+		err = cuda_chain_send(dev, NULL); /* of another queue */
 	if (!err)
 		err = cuda_io_error(dev, wait_for_zeroes(q, cmd->space));
 	if (!err)
 		err = q->chains && cuda_chain_takes(cmd, f->opens && !f->more)
-			      ? send_in_chain(q, cmd, f)
+			      ? send_in_chain(q, &cmd->launch, f)
 			      : send_now(q, cmd, f);
 	if (err)
 		return err;
-	f->number = ++q->number;
-	return f->more ? 0 : mark_end(q, f);
+	q->number++;
+	return f->more ? 0 : mark_end(q->first, f);
 }
 
 /* What was to follow does not come after all. */
@@ -401,7 +405,7 @@ static void mark_last(struct gsb_queue *q)
 	if (!q->flights || !q->last->more)
 		return;
 	q->last->more = false;
-	mark_end(q, q->last);
+	mark_end(q->first, q->last);
 }
 
 /* A command that ends before it began. */
@@ -462,6 +466,7 @@ int cuda_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
 	if (now - dev->moment.ns > MOMENT_AGE_NS && !dev->moment_pending)
 		begin_moment(dev, now);
 	f->cookie = cmd->cookie;
+	f->queue = q;
 	f->issued_ns = now;
 	f->n_blocks = blocks_of(cmd);
 	f->print = print_of(cmd);
@@ -471,6 +476,8 @@ int cuda_issue(struct gsb_queue *q, const struct gsb_cmd *cmd)
 	dev->active_ns = now;
 	if (!err) {
 		append(q, f);
+		if (dev->company.chain.n && !cmd->n_beside)
+			cuda_joint_send(dev);
 		return 0;
 	}
 	f->landing.dst = 0;
@@ -546,8 +553,7 @@ static void end_flight(struct gsb_queue *q, struct cuda_flight *f)
 	give_flight(dev, f);
 }
 
-/* What ended last is not behind what it is, and the engine's other threads hear of it. */
-static void see(struct gsb_queue *q, uint32_t number)
+void cuda_see(struct gsb_queue *q, uint32_t number)
 {
 	if (is_up_to(q->seen, number))
 		return;
@@ -555,17 +561,25 @@ static void see(struct gsb_queue *q, uint32_t number)
 	atomic_store_explicit(&q->dev->ended[q->index], number, memory_order_release);
 }
 
+static void end_marked(struct gsb_queue *q, struct cuda_flight *f)
+{
+	if (f->lead)
+		cuda_joint_end(f);
+	else
+		cuda_see(q, f->until);
+}
+
 static unsigned take_ended(struct gsb_queue *q, struct gsb_completion *out, unsigned max)
 {
 	unsigned n = 0;
 
-	see(q, q->dev->words[q->index]);
+	cuda_see(q, q->dev->words[q->index]);
 	atomic_thread_fence(memory_order_acquire);
 	while (n < max && q->flights && has_ended(q, q->flights)) {
 		struct cuda_flight *f = q->flights;
 
 		if (is_marked(q, f))
-			see(q, f->until);
+			end_marked(q, f);
 		begin_completion(&out[n], f);
 		fill_times(q, f, &out[n++]);
 		end_flight(q, f);
@@ -578,6 +592,8 @@ static unsigned take_lost(struct gsb_queue *q, struct gsb_completion *out, unsig
 {
 	unsigned n = 0;
 
+	if (q->flights && q->flights->lead) /* which may go before this one does */
+		q->flights->mark = CUDA_NO_MARK;
 	while (n < max && q->flights) {
 		struct cuda_flight *f = q->flights;
 
@@ -616,6 +632,7 @@ unsigned cuda_poll(struct gsb_device *base, struct gsb_completion *out, unsigned
 	struct gsb_queue *q, *next;
 	unsigned n;
 
+	cuda_joint_send(dev);
 	silence_timer(dev);
 	n = gsb_done_pop(&dev->done, out, max);
 	DL_FOREACH_SAFE (dev->busy, q, next)
@@ -666,6 +683,11 @@ bool cuda_stay_awake(struct gsb_device *base)
 		return true;
 	dev->timer_armed = true;
 	return false;
+}
+
+bool cuda_ends_with_others(struct gsb_queue *q)
+{
+	return q->flights && q->flights->lead;
 }
 
 /* ---- life ---- */

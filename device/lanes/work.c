@@ -199,6 +199,7 @@ static struct lane_cmd to_lane_cmd(const struct gsb_queue *queue, const struct g
 	};
 
 	to.cmd.cookie = place;
+	to.cmd.n_beside = 0; /* in the lane of its tenant nothing is */
 	if (cmd->kind == GSB_CMD_LAUNCH) {
 		to.function = (uint32_t)l->function->handle;
 		to.as = l->as ? (uint32_t)l->as->handle : 0;

@@ -30,3 +30,10 @@ tests_unit_test_cuda_chain_CPPFLAGS = $(AM_CPPFLAGS) $(fake_libcuda)
 tests_unit_test_cuda_chain_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_cuda_chain_LDADD = libdevice.la $(CMOCKA_LIBS)
 EXTRA_tests_unit_test_cuda_chain_DEPENDENCIES = tests/fake/libcuda.so
+
+check_PROGRAMS += tests/unit/test_cuda_joint
+tests_unit_test_cuda_joint_SOURCES = tests/unit/test_cuda_joint.c
+tests_unit_test_cuda_joint_CPPFLAGS = $(AM_CPPFLAGS) $(fake_libcuda)
+tests_unit_test_cuda_joint_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_cuda_joint_LDADD = libdevice.la $(CMOCKA_LIBS)
+EXTRA_tests_unit_test_cuda_joint_DEPENDENCIES = tests/fake/libcuda.so

@@ -745,14 +745,24 @@ CUresult cuGraphCreate(CUgraph *graph, unsigned flags)
 	return fake_leave(CUDA_SUCCESS);
 }
 
-/* Only chains: each node behind the one before. NULL: that is not asked for. */
+static struct fake_node *find_node(const struct fake_graph *g, CUgraphNode node)
+{
+	for (unsigned i = 0; g && i < g->n; i++)
+		if (fake_handle(g->nodes[i]) == fake_handle(node))
+			return g->nodes[i];
+	return NULL;
+}
+
+/* They run in the order in which they are added, so that each may be behind any of those. NULL: that is not asked for. */
 static struct fake_node *add_node(CUgraph graph, const CUgraphNode *after, size_t n_after)
 {
 	struct fake_graph *g = live_graph(FAKE_GRAPH, graph);
 
-	if (!g || g->n == FAKE_NODES_MAX || n_after != (g->n > 0) ||
-	    (g->n && fake_handle(*after) != fake_handle(g->nodes[g->n - 1])))
+	if (!g || g->n == FAKE_NODES_MAX)
 		return NULL;
+	for (size_t i = 0; i < n_after; i++)
+		if (!find_node(g, after[i]))
+			return NULL;
 	g->nodes[g->n] = calloc(1, sizeof(struct fake_node));
 	return g->nodes[g->n++];
 }
@@ -807,14 +817,6 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned 
 	memcpy(*exec, g, sizeof(*g));
 	fake_add(FAKE_EXEC, fake_handle(*exec), 0);
 	return fake_leave(CUDA_SUCCESS);
-}
-
-static struct fake_node *find_node(const struct fake_graph *g, CUgraphNode node)
-{
-	for (unsigned i = 0; g && i < g->n; i++)
-		if (fake_handle(g->nodes[i]) == fake_handle(node))
-			return g->nodes[i];
-	return NULL;
 }
 
 CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,

@@ -171,6 +171,42 @@ static void test_device_is_told_which_come_together(void **state)
 		end(f, i, 1 * US);
 }
 
+static int (*issue)(struct gsb_queue *queue, const struct gsb_cmd *cmd); /* as the device does it */
+static unsigned n_beside[4]; /* what the commands said, in the order in which they came */
+
+static int note_beside(struct gsb_queue *queue, const struct gsb_cmd *cmd)
+{
+	const struct kit_device *d = current->k.dev;
+
+	assert_in_range(d->n_issued, 0, GSB_ARRAY_LEN(n_beside) - 1);
+	n_beside[d->n_issued] = cmd->n_beside;
+	return issue(queue, cmd);
+}
+
+/* And which of several streams: the last of them is waited for by nobody. */
+static void test_device_is_told_which_begin_beside_others(void **state)
+{
+	struct fixture *f = *state;
+	struct kit_device *d = f->k.dev;
+
+	teach(f, 1 * US);
+	issue = d->ops.issue;
+	d->ops.issue = note_beside;
+	kit_stream_create(&f->t, 3, 0);
+	for (uint32_t i = 1; i <= 3; i++)
+		kit_launch_inc(&f->t, i, 1, f->mem, 1);
+	kit_settle(&f->k);
+	assert_int_equal(d->n_issued, 3);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(n_beside[i], 2 - i);
+	end(f, 0, 1 * US);
+	launch(f, 1, 1); /* alone, though others are there */
+	assert_int_equal(d->n_issued, 4);
+	assert_int_equal(n_beside[3], 0);
+	for (unsigned i = 1; i < 4; i++)
+		end(f, i, 1 * US);
+}
+
 static void test_kernel_of_unknown_or_long_time_waits(void **state)
 {
 	struct fixture *f = *state;
@@ -559,6 +595,7 @@ int main(void)
 		ON(test_short_launches_go_one_behind_another, setup),
 		ON(test_what_comes_later_goes_behind_what_runs, setup),
 		ON(test_device_is_told_which_come_together, setup),
+		ON(test_device_is_told_which_begin_beside_others, setup),
 		ON(test_kernel_of_unknown_or_long_time_waits, setup),
 		ON(test_all_that_are_behind_are_short_together, setup),
 		ON(test_so_many_go_and_no_more, setup),

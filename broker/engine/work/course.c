@@ -422,6 +422,7 @@ static GSB_NOINLINE int begin_shaped(struct gsb_flight *f, struct gsb_item *item
 	int err;
 
 	item->cmd.more = false; /* of its stream: more of its own may come */
+	item->cmd.n_beside = 0;
 	err = begin(f, item, shape);
 	if (!err || f->course.n_open)
 		return 0; /* what is in the queue comes back, and then it ends */

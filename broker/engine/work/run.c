@@ -186,8 +186,10 @@ void gsb_run_decided(struct gsb_scheduler *s, struct gsb_item *const items[], un
 	if (n != s->ready.n || n + s->clock.n_in_flight <= 1)
 		return;
 	s->together = share_of(n);
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++) {
 		items[i]->cmd.more = behind(items[i], 0, 0) != NULL;
+		items[i]->cmd.n_beside = (uint8_t)(n - 1 - i);
+	}
 }
 
 void gsb_run_begin(struct gsb_flight *f)
