@@ -49,7 +49,7 @@ static bool find_device(void *library)
 
 /*
  * The runtime is a library of its own where the program's path to it comes before ours (DT_RPATH, or an absolute name);
- * else it is a part of the file that asks.
+ * else it is a part of the file that asks: of the program, or of a library, which may be one that only NVIDIA can link.
  */
 static void refuse_runtime(const char *reason)
 {
@@ -63,6 +63,12 @@ static void refuse_runtime(const char *reason)
 			"%s is NVIDIA's CUDA runtime, which works only with %s: start the program with "
 			"gsbrun, and without a path of its own to that library, so that it finds "
 			"gsbroker's",
+			file, reason);
+	else if (strstr(file, ".so"))
+		gsb_log(GSB_LOG_ERROR, "runtime",
+			"%s has NVIDIA's CUDA runtime linked in, which works only with %s: do without "
+			"a library of NVIDIA's (cuBLAS and its like), link one of your own with -cudart "
+			"shared (an option of nvcc)",
 			file, reason);
 	else
 		gsb_log(GSB_LOG_ERROR, "runtime",

@@ -95,6 +95,17 @@ runtime_inside_a_program_is_refused_with_the_remedy() {
 	end_broker
 }
 
+# Nobody but NVIDIA can link cuBLAS with another.
+runtime_inside_a_library_is_refused_with_the_remedy() {
+	start_real_broker
+	status_of "$build/tools/gsbrun" --socket "$dir/s" -- "$build/tests/runtime/static_library"
+	expect_equal "$status" 1
+	expect_equal "$(grep -c '^gsbroker' <<<"$output")" 1
+	expect_match "$output" "runtime: $build/tests/runtime/static_library.so has NVIDIA's CUDA runtime linked in"
+	expect_match "$output" "do without a library of NVIDIA's .cuBLAS and its like., link one of your own with -cudart shared"
+	end_broker
+}
+
 runtime_linked_without_ptx_is_refused_with_the_remedy() {
 	start_real_broker
 	status_of "$build/tools/gsbrun" --socket "$dir/s" -- "$build/tests/runtime/linked_machine_code"
@@ -124,7 +135,7 @@ if [ -x "$build/tests/integ/rt" ]; then
 	run_case runtime_of_each_version_by_its_interface
 fi
 names=$(for name in $programs errors managed_variables_of_two_programs managed_variables_through_a_driver_are_refused print print_through_a_driver print_before_a_fault_of_a_driver; do echo "runtime_$name"; done)
-for name in $names runtime_inside_a_program_is_refused_with_the_remedy \
+for name in $names runtime_inside_a_program_is_refused_with_the_remedy runtime_inside_a_library_is_refused_with_the_remedy \
 	runtime_linked_without_ptx_is_refused_with_the_remedy; do
 	if [ -x "$build/tests/runtime/static" ]; then
 		run_case "$name"

@@ -11,15 +11,16 @@ EXTRA_DIST += tests/runtime/check.h tests/runtime/array_errors.cu tests/runtime/
 	tests/runtime/parts.cu tests/runtime/parts_more.cu tests/runtime/pools.cu tests/runtime/print.cu tests/runtime/queries.cu \
 	tests/runtime/rects.cu tests/runtime/reduce.cu tests/runtime/streams.cu tests/runtime/symbols.cu \
 	tests/runtime/surfaces.cu tests/runtime/textures.cu tests/runtime/threads.cu tests/runtime/threads_pt.cu \
-	tests/runtime/volumes.cu
+	tests/runtime/volumes.cu tests/runtime/static_library.cc
 check_SCRIPTS += tests/integ/runtime.sh
 EXTRA_DIST += tests/integ/runtime.sh
 
 if HAVE_CUDA
-check_DATA += $(runtime_programs:%=tests/runtime/%) tests/runtime/static tests/runtime/linked_machine_code tests/runtime/print_both
+check_DATA += $(runtime_programs:%=tests/runtime/%) tests/runtime/static tests/runtime/static_library \
+	tests/runtime/linked_machine_code tests/runtime/print_both
 endif
 CLEANFILES += $(runtime_programs:%=tests/runtime/%) $(runtime_programs:%=tests/runtime/native/%) tests/runtime/static \
-	tests/runtime/linked_machine_code tests/runtime/print_both
+	tests/runtime/static_library tests/runtime/static_library.so tests/runtime/linked_machine_code tests/runtime/print_both
 
 tests/runtime/parts tests/runtime/native/parts: runtime_more = $(srcdir)/tests/runtime/parts_more.cu
 linked_programs = tests/runtime/linked tests/runtime/linked_ptx tests/runtime/native/linked tests/runtime/native/linked_ptx
@@ -40,6 +41,11 @@ tests/runtime/%: $(srcdir)/tests/runtime/%.cu $(srcdir)/tests/runtime/check.h
 # NVIDIA's runtime inside the program: refused on an emulated device.
 tests/runtime/static: $(srcdir)/tests/runtime/reduce.cu $(srcdir)/tests/runtime/check.h
 	$(runtime_nvcc) static
+# The same inside a library, as of cuBLAS.
+tests/runtime/static_library: $(srcdir)/tests/runtime/reduce.cu $(srcdir)/tests/runtime/static_library.cc \
+		$(srcdir)/tests/runtime/check.h
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(NVCC) -ccbin g++ -O1 -Dmain=program -shared -Xcompiler -fPIC -Xlinker -soname=$(@F).so \
+		-cudart static -o $@.so $< && g++ -o $@ $(srcdir)/tests/runtime/static_library.cc $@.so -Wl,-rpath,'$$ORIGIN'
 # Without PTX, which is what is linked here.
 tests/runtime/linked_machine_code: $(srcdir)/tests/runtime/linked.cu $(srcdir)/tests/runtime/linked_more.cu \
 		$(srcdir)/tests/runtime/linked.cuh $(srcdir)/tests/runtime/check.h
