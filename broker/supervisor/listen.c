@@ -219,6 +219,12 @@ static void explain(const struct gsb_supervisor *s, int err, const char *owner)
 		gsb_log(GSB_LOG_ERROR, TOPIC, "the folder of %s is not there: make it, or %s",
 			s->socket, remedy);
 		break;
+	case -EMFILE:
+	case -ENFILE:
+		gsb_log(GSB_LOG_ERROR, TOPIC,
+			"cannot listen on %s: %s: start gsbrokerd with a higher ulimit -n",
+			s->socket, strerror(-err));
+		break;
 	default:
 		gsb_log(GSB_LOG_ERROR, TOPIC, "cannot listen on %s: %s: %s", s->socket,
 			strerror(-err), remedy);
