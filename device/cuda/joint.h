@@ -11,7 +11,8 @@
  *
  * A launch is taken where a chain of one would do, if it is not timed, and nothing is under way in its queue. The graph goes to the stream of one of
  * them, the lead. What follows in the queue of any of them is behind the whole graph, by an event if it has not ended. All of them are noticed at once
- * to have ended. What is refused, or has too little company after all, goes as a chain of one, each in its queue.
+ * to have ended. What is refused, or has too little company after all, goes as a chain of one, each in its queue. The engine asks for
+ * it only where a kernel that does not end is ended (cmd.n_beside).
  */
 #ifndef GSB_DEVICE_CUDA_JOINT_H
 #define GSB_DEVICE_CUDA_JOINT_H
