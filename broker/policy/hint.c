@@ -7,7 +7,7 @@
  * far too large for it, who streams once a launch may come back to the same places with the next, and two that share the memory by their SMs look like two
  * that use nothing else. So it is tried: first on the best split that there is without, when that is known as well as it is while it lasts, and held against
  * it; then on others, because who streams does less harm with a hint, and so may have more SMs. How fast they may be there is bounded from what was measured with it, as
- * without (curves.c), and by what a hint has ever been seen to help. A split that is new is had without first (parts.c: is_trying()). What is given up
+ * without (curves.c), and by a little more than a hint has been seen to help. A split that is new is had without first (parts.c: is_trying()). What is given up
  * again has cost two launches of each.
  */
 #include "broker/policy/auction.h"
@@ -16,7 +16,7 @@
 
 #define TRIES 5	  /* splits, of both who may be it */
 #define STAYS 64  /* launches of the longest that are to come for a trial */
-#define HELP  1.5 /* times as fast as without is either of them at most: 1.44 was seen on an H100 */
+#define HELP  1.5 /* times as fast as without is either of them at most: 1.33 was seen on an H100 */
 #define SURE  8	  /* values without: the first on a part is as slow as what it waits for there */
 
 /* Of one of them launched so, on a split. One value is enough to give up hope. */
