@@ -256,6 +256,14 @@ static void on_gone(struct gsb_engine *e, const struct gsb_tenant *t)
 	admit_waiting(e->owner);
 }
 
+static void on_orphans(struct gsb_engine *e, bool any)
+{
+	struct gsb_ctl_orphans m = {.any = any};
+
+	init(&m.msg, GSB_CTL_ORPHANS, sizeof(m));
+	post(e->owner, &m.msg);
+}
+
 /* ---- what concerns one tenant ---- */
 
 /* NULL: it has left. */
@@ -496,6 +504,7 @@ int gsb_control_init(struct gsb_control *c, struct gsb_engine *e, int fd)
 
 	*c = (struct gsb_control){.watch = {fd, on_message}, .engine = e};
 	e->on_gone = on_gone;
+	e->on_orphans = on_orphans;
 	e->owner = c;
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 	fcntl(fd, F_SETFD, FD_CLOEXEC);

@@ -268,6 +268,15 @@ static void on_stuck(struct gsb_engine_process *p)
 	gsb_engine_process_kill(p);
 }
 
+static void on_orphans(struct gsb_served_engine *e, const struct gsb_ctl_orphans *m)
+{
+	e->avoided = m->any;
+	gsb_log(GSB_LOG_INFO, TOPIC, "%s (pid %d): %s", e->process.spec, (int)e->process.pid,
+		e->avoided
+			? "what a program left on the device does not end: who comes gets another engine"
+			: "what a program left on the device has ended: who comes is served again");
+}
+
 static void on_refused(struct gsb_served_engine *e, const struct gsb_ctl_refused *m)
 {
 	struct gsb_admitted *t = gsb_tenants_find(&e->all->tenants, e, m->tenant_id);
@@ -369,6 +378,8 @@ static void on_message(struct gsb_engine_process *p, const struct gsb_msg *m, si
 		on_status(e, (const void *)m);
 	else if (m->type == GSB_CTL_TRACE_REPLY && n == sizeof(struct gsb_ctl_trace_reply))
 		e->all->on_traced(e->all->survey, e, (const void *)m);
+	else if (m->type == GSB_CTL_ORPHANS && n == sizeof(struct gsb_ctl_orphans))
+		on_orphans(e, (const void *)m);
 	else if (m->type == GSB_CTL_STUCK && n == sizeof(*m))
 		on_stuck(p);
 	else if (!gsb_device_memory_message(&e->all->memory, p, m, n) &&
@@ -474,6 +485,7 @@ static void on_end(struct gsb_engine_process *p, const char *how)
 		on_unasked_end(e, how);
 	}
 	forget_tenants(e);
+	e->avoided = false;
 	gsb_device_memory_close(&all->memory, p);
 	p->state = GSB_ENGINE_DEAD;
 	p->pid = 0;
@@ -671,17 +683,22 @@ static struct gsb_served_engine *engine_create(struct gsb_engines *all, const st
 	return e;
 }
 
-/* A second uid never joins an engine, and a process engine never takes a second process. */
+/* A second uid never joins an engine, and a process engine never takes a second process. One with orphans has a successor. */
 static struct gsb_served_engine *engine_of(struct gsb_engines *all, const struct gsb_arrival *a,
 					   const struct gsb_device_config *d)
 {
-	struct gsb_served_engine *e;
+	struct gsb_served_engine *e, *dead = NULL;
 
-	DL_FOREACH (all->list, e)
-		if (e->process.uid == a->admit.uid && e->only_pid == only_pid(a, d) &&
-		    !strcmp(e->process.spec, d->spec) && e->process.state != GSB_ENGINE_STOPPING)
+	DL_FOREACH (all->list, e) {
+		if (e->process.uid != a->admit.uid || e->only_pid != only_pid(a, d) ||
+		    strcmp(e->process.spec, d->spec) != 0 || e->avoided ||
+		    e->process.state == GSB_ENGINE_STOPPING)
+			continue;
+		if (e->process.state != GSB_ENGINE_DEAD)
 			return e;
-	return engine_create(all, a, d);
+		dead = dead ? dead : e;
+	}
+	return dead ? dead : engine_create(all, a, d);
 }
 
 /* It is DEAD. why: as of a refusal. */

@@ -29,8 +29,9 @@ struct gsb_arrival {
 struct gsb_served_engine {
 	struct gsb_engines *all;
 	struct gsb_served_engine *prev, *next;
-	struct gsb_timer idle;		   /* set while it has no tenant */
-	pid_t only_pid;			   /* isolation = process or mps: its only tenant; else 0 */
+	struct gsb_timer idle; /* set while it has no tenant */
+	bool avoided;	       /* it said that it has orphans: nobody else comes to it */
+	pid_t only_pid;	       /* isolation = process or mps: its only tenant; else 0 */
 	struct gsb_engine_process process; /* with device and uid, the rest of the key */
 	struct gsb_start start;
 	struct gsb_arrival *arrivals;
