@@ -161,6 +161,8 @@ static bool must_wait(const struct gsb_engine *e, const struct gsb_ctl_admit *a)
 
 	if (e->draining)
 		return false; /* it is refused at once */
+	if (e->lost_ns)
+		return true; /* gsbrokerd takes it back */
 	for (int i = 0; i < GSB_N_SLOTS; i++) {
 		const struct gsb_tenant *t = e->tenants[i];
 
@@ -198,6 +200,20 @@ static void admit_waiting(struct gsb_control *c)
 		admit_and_close(c, &w->admit, w->client, w->pidfd);
 		free(w);
 	}
+}
+
+/* They are not answered: gsbrokerd takes them back. */
+static void forget_waiting(struct gsb_control *c)
+{
+	struct gsb_waiting_admit *w, *next;
+
+	LL_FOREACH_SAFE(c->waiting, w, next)
+	{
+		close(w->client);
+		close(w->pidfd);
+		free(w);
+	}
+	c->waiting = NULL;
 }
 
 static void close_all(const int *fds, unsigned n_fds)
@@ -520,6 +536,8 @@ void gsb_control_finish(struct gsb_control *c)
 	c->engine->draining = true;
 	c->finished = true;
 	gsb_tracing_finish(&c->tracing);
+	if (c->engine->scheduler.lost)
+		forget_waiting(c);
 	admit_waiting(c);
 	while (c->kept)
 		drop_first(c);
