@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # orphans.sh - a program that is killed leaves a kernel on a GPU that does not end (broker/engine/orphan.h): on device/cuda with the driver of tests/fake.
+# shellcheck disable=SC2119 # start_broker may take arguments
 # Usage: from the build folder: srcdir=... tests/integ/orphans.sh
 srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=tests/integ/lib.sh
