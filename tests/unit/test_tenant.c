@@ -431,6 +431,8 @@ static void body_contexts_end_after_the_engine(void)
 	CHECK(cu.cuMemAlloc_v2(&dev, 64) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
 	CHECK(cu.cuMemsetD8_v2(1, 0, 64) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
 	CHECK(cu.cuDevicePrimaryCtxRetain(&now, 0) == CUDA_ERROR_SYSTEM_NOT_READY);
+	for (unsigned i = 0; i < 2 * GSB_N_CTXS; i++) /* none that is refused takes room */
+		CHECK(cu.cuCtxCreate_v2(&now, 0, 0) == CUDA_ERROR_SYSTEM_NOT_READY);
 	CHECK(!cu.cuDevicePrimaryCtxRelease_v2(0)); /* what was retained before the reset */
 	CHECK(cu.cuDevicePrimaryCtxRelease_v2(0) == CUDA_ERROR_INVALID_CONTEXT);
 	child = fork();
