@@ -57,6 +57,7 @@ enum gsb_ctl_type {
 	GSB_CTL_TRACE,	       /* gsbrokerd, RECORD with the file: struct gsb_ctl_trace */
 	GSB_CTL_TRACE_REPLY,   /* engine: struct gsb_ctl_trace_reply */
 	GSB_CTL_STUCK, /* engine, struct gsb_msg: a kernel of it does not end; gsbrokerd is to end it */
+	GSB_CTL_ORPHANS,    /* engine: struct gsb_ctl_orphans */
 	GSB_CTL_MEMORY_LAST /* engine: struct gsb_ctl_memory */
 };
 
@@ -136,6 +137,13 @@ enum gsb_gone_reason {
 struct gsb_ctl_end {
 	struct gsb_msg msg;
 	uint32_t tenant_id, zero;
+};
+
+/* What programs that have left keep on its device does not end: nobody else is to come, until there is none of that any more (engine/orphan.h). */
+struct gsb_ctl_orphans {
+	struct gsb_msg msg;
+	uint32_t any; /* 1, 0 */
+	uint32_t zero;
 };
 
 struct gsb_ctl_limits {
@@ -365,6 +373,7 @@ enum gsb_resize_mode { GSB_RESIZE_MODE_OFF, GSB_RESIZE_MODE_SAFE, GSB_RESIZE_MOD
  *   --host-call-ns N     virtual clock: what the host work of one record costs
  *   --gate-timeout-ms N  virtual clock: real time after which a running tenant is charged
  *   --kernel-limit-ms N  a kernel that runs longer in real time is abandoned; 0 = never
+ *   --orphan-limit-ms N  a kernel that runs so long after its tenant left is an orphan (engine/orphan.h); 0 = never
  *   --resize MODE        off, safe or shadow; the others that begin so are the keys of [resize], lists with blanks
  *   --flip SPEC          fault injection of the device, for tests (gsb-engine(8))
  *   --mps                it is a client of MPS: its end, when a kernel runs, is gsbrokerd's (STUCK)

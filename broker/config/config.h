@@ -75,7 +75,7 @@ struct gsb_device_config {
 	char spec[GSB_CONFIG_SPEC_MAX]; /* "emu:h200"; "" in [engine] */
 	uint64_t policy;		/* index of gsb_config_policy_name */
 	uint64_t isolation, clock;	/* enum gsb_isolation, enum gsb_clock_kind */
-	uint64_t workers, memory, host_call_ns, gate_timeout_ms, kernel_limit_ms;
+	uint64_t workers, memory, host_call_ns, gate_timeout_ms, kernel_limit_ms, orphan_limit_ms;
 	uint64_t critical_wait_us, critical_sms_percent;
 	uint64_t start_line, start_line_ms, trace;
 	uint64_t spare_lanes, connections;

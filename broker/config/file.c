@@ -17,6 +17,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "gsb/tenant_name.h"
 
@@ -437,10 +438,23 @@ out_parser:
 	return err;
 }
 
+/* NULL, with errno: a folder opens as a file does, and is no good. */
+static FILE *open_file(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	struct stat st;
+
+	if (!f || fstat(fileno(f), &st) || !S_ISDIR(st.st_mode))
+		return f;
+	fclose(f);
+	errno = EISDIR;
+	return NULL;
+}
+
 int gsb_config_load(const char *path, gsb_config_report *report, void *ctx, struct gsb_config **out)
 {
 	char line[REPORT_LINE_MAX];
-	FILE *f = fopen(path, "re");
+	FILE *f = open_file(path);
 	int err = -errno;
 
 	if (!f) {

@@ -412,6 +412,7 @@ void gsb_tenant_leave(struct gsb_tenant *t)
 	if (t->state == GSB_TENANT_LEAVING)
 		return;
 	t->state = GSB_TENANT_LEAVING;
+	t->left_ns = gsb_clock_ns();
 	t->running_since_ns = 0; /* nobody waits for it */
 	gsb_watches_remove(t->watches, &t->pidfd);
 	gsb_watches_remove(t->watches, &t->socket);
@@ -468,8 +469,12 @@ bool gsb_tenant_reap(struct gsb_tenant *t)
 {
 	struct gsb_engine *e = t->engine;
 
-	if (t->state != GSB_TENANT_LEAVING || t->n_in_flight || t->n_jobs || t->queues.n_queued)
+	if (t->state != GSB_TENANT_LEAVING)
 		return false;
+	if (t->n_in_flight || t->n_jobs || t->queues.n_queued) {
+		gsb_orphans_look(e);
+		return false;
+	}
 	for (uint32_t i = 0; i < GSB_N_CTXS; i++)
 		if (t->ctxs[i])
 			gsb_ctx_destroy(t->ctxs[i]);
@@ -479,6 +484,7 @@ bool gsb_tenant_reap(struct gsb_tenant *t)
 	e->tenants[t->slot] = NULL;
 	e->occupied &= ~(1ull << t->slot);
 	e->n_tenants--;
+	gsb_orphans_forget(e);
 	gsb_tenant_log_end(t);
 	gsb_start_line_left(e, t);
 	gsb_tell_gone(t);

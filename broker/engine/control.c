@@ -161,6 +161,8 @@ static bool must_wait(const struct gsb_engine *e, const struct gsb_ctl_admit *a)
 
 	if (e->draining)
 		return false; /* it is refused at once */
+	if (e->lost_ns)
+		return true; /* gsbrokerd takes it back */
 	for (int i = 0; i < GSB_N_SLOTS; i++) {
 		const struct gsb_tenant *t = e->tenants[i];
 
@@ -198,6 +200,20 @@ static void admit_waiting(struct gsb_control *c)
 		admit_and_close(c, &w->admit, w->client, w->pidfd);
 		free(w);
 	}
+}
+
+/* They are not answered: gsbrokerd takes them back. */
+static void forget_waiting(struct gsb_control *c)
+{
+	struct gsb_waiting_admit *w, *next;
+
+	LL_FOREACH_SAFE(c->waiting, w, next)
+	{
+		close(w->client);
+		close(w->pidfd);
+		free(w);
+	}
+	c->waiting = NULL;
 }
 
 static void close_all(const int *fds, unsigned n_fds)
@@ -254,6 +270,14 @@ static void on_gone(struct gsb_engine *e, const struct gsb_tenant *t)
 	init(&m.msg, GSB_CTL_GONE, sizeof(m));
 	post(e->owner, &m.msg);
 	admit_waiting(e->owner);
+}
+
+static void on_orphans(struct gsb_engine *e, bool any)
+{
+	struct gsb_ctl_orphans m = {.any = any};
+
+	init(&m.msg, GSB_CTL_ORPHANS, sizeof(m));
+	post(e->owner, &m.msg);
 }
 
 /* ---- what concerns one tenant ---- */
@@ -515,6 +539,7 @@ int gsb_control_init(struct gsb_control *c, struct gsb_engine *e, int fd)
 
 	*c = (struct gsb_control){.watch = {fd, on_message}, .engine = e};
 	e->on_gone = on_gone;
+	e->on_orphans = on_orphans;
 	e->owner = c;
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -531,6 +556,8 @@ void gsb_control_finish(struct gsb_control *c)
 	c->finished = true;
 	close_account(c);
 	gsb_tracing_finish(&c->tracing);
+	if (c->engine->scheduler.lost)
+		forget_waiting(c);
 	admit_waiting(c);
 	while (c->kept)
 		drop_first(c);

@@ -27,6 +27,7 @@
 #include "broker/engine/memory/grant.h"
 #include "broker/engine/memory/pinner.h"
 #include "broker/engine/start_line.h"
+#include "broker/engine/orphan.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/engine/watch.h"
 #include "broker/engine/work/scheduler.h"
@@ -40,6 +41,7 @@ struct gsb_engine_params {
 	uint64_t host_call_ns;	   /* virtual clock: the host work of one record */
 	uint64_t gate_timeout_ns;  /* virtual clock: real time until a running tenant is charged */
 	uint64_t kernel_limit_ns;  /* real time; 0 = none */
+	uint64_t orphan_limit_ns;  /* real time; 0 = none */
 	uint64_t critical_wait_ns; /* as struct gsb_view has it */
 	unsigned critical_sms_percent; /* of the SMs, kept free for critical tenants */
 	unsigned start_line;	       /* tenants that begin together; 0, 1: each for itself */
@@ -72,8 +74,11 @@ struct gsb_engine {
 	struct gsb_watches watches;
 	struct gsb_watch device_watch, loader_watch, pinner_watch;
 	struct gsb_start_line line;
+	struct gsb_orphans orphans;
 	bool draining; /* admits nobody; stop when the last tenant has left */
 	void (*on_gone)(struct gsb_engine *e, const struct gsb_tenant *t);
+	void (*on_orphans)(struct gsb_engine *e,
+			   bool any); /* there are some now, or none any more */
 	void *owner;
 
 	uint64_t lost_ns;    /* real time when the device was seen to have ended; 0: it has not */

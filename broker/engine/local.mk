@@ -9,6 +9,7 @@ libengine_la_SOURCES = \
 	broker/engine/control.c broker/engine/control.h \
 	broker/engine/dispatch.c broker/engine/dispatch.h \
 	broker/engine/gate.c broker/engine/gate.h \
+	broker/engine/orphan.c broker/engine/orphan.h \
 	broker/engine/loop.c broker/engine/loop.h \
 	broker/engine/start_line.c broker/engine/start_line.h \
 	broker/engine/status.c broker/engine/status.h \

@@ -280,11 +280,11 @@ static bool reap_tenants(struct gsb_engine *e)
 /* The device has ended, for everybody: this process is of no use any more. */
 static GSB_COLD void end_all(struct gsb_engine *e, CUresult result, const char *after)
 {
-	char why[160];
+	char why[192];
 
 	snprintf(why, sizeof(why),
-		 "the GPU has stopped for all programs of this engine after %s of one of them (%s)",
-		 after, gsb_cuda_error_name(result));
+		 "the GPU has stopped for all programs of this engine after %s (%s)", after,
+		 gsb_cuda_error_name(result));
 	gsb_log(GSB_LOG_ERROR, "device", "%s; the engine ends", why);
 	gsb_for_each_tenant (e, t)
 		gsb_tenant_dismiss(t, result, why);
@@ -318,9 +318,9 @@ static bool look_for_loss(struct gsb_engine *e)
 	if (result && has_last_words(e))
 		return true;
 	if (result)
-		end_all(e, result, "a fault");
+		end_all(e, result, "a fault of one of them");
 	else
-		end_all(e, CUDA_ERROR_LAUNCH_TIMEOUT, "a kernel longer than kernel_limit_ms");
+		end_all(e, CUDA_ERROR_LAUNCH_TIMEOUT, e->scheduler.stuck);
 	return false;
 }
 
@@ -357,7 +357,7 @@ bool gsb_engine_turn(struct gsb_engine *e)
 	any |= gsb_gate_turn(e);
 	/* Here: where virtual time goes on, what passed since the last turn counts. Who is stuck, the next turn tells. */
 	gsb_complete_overdue(&e->scheduler);
-	any |= e->scheduler.stuck;
+	any |= e->scheduler.stuck != NULL;
 	any |= reap_tenants(e);
 	if (gsb_trace_is_on()) {
 		gsb_issue_tell_rest(&e->scheduler);
@@ -423,8 +423,9 @@ static uint64_t hold_due_ns(struct gsb_engine *e)
 
 static uint64_t timeout_ns(struct gsb_engine *e)
 {
-	const uint64_t due[] = {gsb_gate_due_ns(e), gsb_complete_due_ns(&e->scheduler),
-				gsb_start_line_due_ns(e), hold_due_ns(e), kept_due_ns(e)};
+	const uint64_t due[] = {gsb_gate_due_ns(e),	  gsb_complete_due_ns(&e->scheduler),
+				gsb_start_line_due_ns(e), hold_due_ns(e),
+				kept_due_ns(e),		  gsb_orphans_due_ns(e)};
 	uint64_t first = must_poll(e) ? 0 : UINT64_MAX;
 
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(due); i++)

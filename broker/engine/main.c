@@ -33,7 +33,8 @@ struct arguments {
 	struct gsb_device_params device;
 	struct gsb_engine_params engine;
 	const char *policy;
-	uint64_t control_fd, n_workers, gate_timeout_ms, kernel_limit_ms, shadow_limit_ms;
+	uint64_t control_fd, n_workers, gate_timeout_ms, kernel_limit_ms, orphan_limit_ms,
+		shadow_limit_ms;
 	uint64_t critical_wait_us, critical_sms_percent;
 	uint64_t start_line, start_line_ms, spare_lanes, connections;
 	enum gsb_log_level level;
@@ -52,6 +53,7 @@ enum argument {
 	OPT_HOST_CALL_NS,
 	OPT_GATE_TIMEOUT_MS,
 	OPT_KERNEL_LIMIT_MS,
+	OPT_ORPHAN_LIMIT_MS,
 	OPT_START_LINE,
 	OPT_START_LINE_MS,
 	OPT_RESIZE,
@@ -90,6 +92,8 @@ static const struct argp_option options[] = {
 	{"gate-timeout-ms", OPT_GATE_TIMEOUT_MS, "N", 0,
 	 "virtual time: how long a busy tenant is waited for", 0},
 	{"kernel-limit-ms", OPT_KERNEL_LIMIT_MS, "N", 0, "a kernel that runs longer is ended", 0},
+	{"orphan-limit-ms", OPT_ORPHAN_LIMIT_MS, "N", 0,
+	 "one of a program that has left longer ago sends new programs elsewhere", 0},
 	{"start-line", OPT_START_LINE, "N", 0, "tenants that begin together", 0},
 	{"start-line-ms", OPT_START_LINE_MS, "N", 0, "how long they wait for each other", 0},
 	{"resize", OPT_RESIZE, "MODE", 0, "off, safe or shadow", 0},
@@ -161,6 +165,7 @@ static int set_option(struct arguments *a, enum argument opt, const char *value)
 	case OPT_HOST_CALL_NS: return parse_number(value, UINT32_MAX, &a->engine.host_call_ns);
 	case OPT_GATE_TIMEOUT_MS: return parse_number(value, UINT32_MAX, &a->gate_timeout_ms);
 	case OPT_KERNEL_LIMIT_MS: return parse_number(value, UINT32_MAX, &a->kernel_limit_ms);
+	case OPT_ORPHAN_LIMIT_MS: return parse_number(value, UINT32_MAX, &a->orphan_limit_ms);
 	case OPT_START_LINE: return parse_number(value, GSB_N_SLOTS, &a->start_line);
 	case OPT_START_LINE_MS: return parse_number(value, UINT32_MAX, &a->start_line_ms);
 	case OPT_RESIZE: return parse_mode(value, &r->mode);
@@ -359,6 +364,7 @@ int main(int argc, char **argv)
 	a.device.n_spare_lanes = (unsigned)a.spare_lanes;
 	a.engine.gate_timeout_ns = a.gate_timeout_ms * 1000000;
 	a.engine.kernel_limit_ns = a.kernel_limit_ms * 1000000;
+	a.engine.orphan_limit_ns = a.orphan_limit_ms * 1000000;
 	a.engine.critical_wait_ns = a.critical_wait_us * 1000;
 	a.engine.critical_sms_percent = (unsigned)a.critical_sms_percent;
 	a.engine.start_line = (unsigned)a.start_line;

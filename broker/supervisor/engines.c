@@ -4,6 +4,7 @@
 #include "broker/supervisor/engines.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,13 @@ void gsb_engines_relimit(struct gsb_engines *all)
 
 /* ---- arrivals ---- */
 
+static void free_arrival(struct gsb_arrival *a)
+{
+	close(a->client_fd);
+	close(a->pid_fd);
+	free(a);
+}
+
 /* e may be NULL: no engine could be made. */
 static void refuse_arrival(struct gsb_engines *all, struct gsb_served_engine *e,
 			   struct gsb_arrival *a, int error, const char *reason)
@@ -48,9 +56,7 @@ static void refuse_arrival(struct gsb_engines *all, struct gsb_served_engine *e,
 	gsb_totals_refused(&all->totals, peer.uid, a->admit.tenant);
 	if (t)
 		gsb_tenants_remove(&all->tenants, t);
-	close(a->client_fd);
-	close(a->pid_fd);
-	free(a);
+	free_arrival(a);
 }
 
 static void refuse_arrivals(struct gsb_served_engine *e, int error, const char *reason)
@@ -72,9 +78,7 @@ static void drop_arrival(struct gsb_admitted *t)
 		if (a->admit.tenant_id != t->id)
 			continue;
 		DL_DELETE(t->engine->arrivals, a);
-		close(a->client_fd);
-		close(a->pid_fd);
-		free(a);
+		free_arrival(a);
 	}
 }
 
@@ -127,18 +131,35 @@ static void drop_hung_up(struct gsb_served_engine *e)
 	}
 }
 
+static int duplicate(const struct gsb_arrival *a, int fds[2])
+{
+	fds[0] = fcntl(a->client_fd, F_DUPFD_CLOEXEC, 0);
+	fds[1] = fds[0] < 0 ? -1 : fcntl(a->pid_fd, F_DUPFD_CLOEXEC, 0);
+	if (fds[1] >= 0)
+		return 0;
+	if (fds[0] >= 0)
+		close(fds[0]);
+	return -EMFILE;
+}
+
 static void hand_over(struct gsb_served_engine *e, struct gsb_arrival *a)
 {
 	struct gsb_admitted *t = gsb_tenants_find(&e->all->tenants, e, a->admit.tenant_id);
-	int fds[2] = {a->client_fd, a->pid_fd};
+	int fds[2];
 
+	if (duplicate(a, fds)) {
+		refuse_arrival(e->all, e, a, -EMFILE,
+			       "gsbrokerd has no descriptors left: raise its limit");
+		return;
+	}
 	t->delivered = true;
 	t->survey = e->all->last_survey;
 	e->all->s->n_admitted++;
 	gsb_log(GSB_LOG_INFO, TOPIC, "tenant %u '%s' (pid %u, uid %u) goes to the engine of %s",
 		t->id, a->admit.tenant, a->admit.pid, a->admit.uid, e->process.spec);
+	a->n_handed++;
+	DL_APPEND(e->handed, a);
 	gsb_engine_process_send(&e->process, &a->admit.msg, fds, 2);
-	free(a);
 }
 
 static void hand_over_all(struct gsb_served_engine *e)
@@ -148,6 +169,49 @@ static void hand_over_all(struct gsb_served_engine *e)
 	DL_FOREACH_SAFE (e->arrivals, a, next) {
 		DL_DELETE(e->arrivals, a);
 		hand_over(e, a);
+	}
+}
+
+static void on_answered(struct gsb_served_engine *e, uint32_t tenant_id)
+{
+	struct gsb_arrival *a, *next;
+
+	DL_FOREACH_SAFE (e->handed, a, next) {
+		if (a->admit.tenant_id != tenant_id)
+			continue;
+		DL_DELETE(e->handed, a);
+		free_arrival(a);
+	}
+}
+
+static unsigned n_handed(const struct gsb_served_engine *e)
+{
+	const struct gsb_arrival *a;
+	unsigned n;
+
+	DL_COUNT(e->handed, a, n);
+	return n;
+}
+
+#define HANDED_MAX 3 /* engines that end without an answer */
+
+/* The engine has ended. Whom it has not answered waits for the next, or is refused with the reason. */
+static void take_back(struct gsb_served_engine *e, bool again, const char *why)
+{
+	struct gsb_arrival *a, *next;
+
+	DL_FOREACH_SAFE (e->handed, a, next) {
+		struct gsb_admitted *t = gsb_tenants_find(&e->all->tenants, e, a->admit.tenant_id);
+
+		DL_DELETE(e->handed, a);
+		e->all->s->n_admitted--;
+		if (again && t && !t->ending && a->n_handed < HANDED_MAX && !has_hung_up(a)) {
+			t->delivered = false;
+			a->since_ns = gsb_clock_ns();
+			DL_APPEND(e->arrivals, a);
+		} else {
+			refuse_arrival(e->all, e, a, again ? -ENODEV : -ESHUTDOWN, why);
+		}
 	}
 }
 
@@ -268,11 +332,21 @@ static void on_stuck(struct gsb_engine_process *p)
 	gsb_engine_process_kill(p);
 }
 
+static void on_orphans(struct gsb_served_engine *e, const struct gsb_ctl_orphans *m)
+{
+	e->avoided = m->any;
+	gsb_log(GSB_LOG_INFO, TOPIC, "%s (pid %d): %s", e->process.spec, (int)e->process.pid,
+		e->avoided
+			? "what a program left on the device does not end: who comes gets another engine"
+			: "what a program left on the device has ended: who comes is served again");
+}
+
 static void on_refused(struct gsb_served_engine *e, const struct gsb_ctl_refused *m)
 {
 	struct gsb_admitted *t = gsb_tenants_find(&e->all->tenants, e, m->tenant_id);
 	char line[512];
 
+	on_answered(e, m->tenant_id);
 	if (!t)
 		return;
 	snprintf(line, sizeof(line), "tenant %u '%s' was refused by the engine of %s: %.255s",
@@ -296,6 +370,7 @@ static void on_gone(struct gsb_served_engine *e, const struct gsb_ctl_gone *m)
 {
 	struct gsb_admitted *t = gsb_tenants_find(&e->all->tenants, e, m->tenant_id);
 
+	on_answered(e, m->tenant_id);
 	if (!t)
 		return;
 	gsb_log(GSB_LOG_INFO, TOPIC, "tenant %u '%s' %s", t->id, t->name,
@@ -361,6 +436,8 @@ static void on_message(struct gsb_engine_process *p, const struct gsb_msg *m, si
 		on_ready(e);
 	else if (m->type == GSB_CTL_FAILED && n == sizeof(struct gsb_ctl_failed))
 		on_failed(p, (const void *)m);
+	else if (m->type == GSB_CTL_ADMITTED && n == sizeof(struct gsb_ctl_admitted))
+		on_answered(e, ((const struct gsb_ctl_admitted *)m)->tenant_id);
 	else if (m->type == GSB_CTL_REFUSED && n == sizeof(struct gsb_ctl_refused))
 		on_refused(e, (const void *)m);
 	else if (m->type == GSB_CTL_GONE && n == sizeof(struct gsb_ctl_gone))
@@ -369,14 +446,26 @@ static void on_message(struct gsb_engine_process *p, const struct gsb_msg *m, si
 		on_status(e, (const void *)m);
 	else if (m->type == GSB_CTL_TRACE_REPLY && n == sizeof(struct gsb_ctl_trace_reply))
 		e->all->on_traced(e->all->survey, e, (const void *)m);
+	else if (m->type == GSB_CTL_ORPHANS && n == sizeof(struct gsb_ctl_orphans))
+		on_orphans(e, (const void *)m);
 	else if (m->type == GSB_CTL_STUCK && n == sizeof(*m))
 		on_stuck(p);
-	else if (!gsb_device_memory_message(&e->all->memory, p, m, n) &&
-		 m->type != GSB_CTL_ADMITTED)
+	else if (!gsb_device_memory_message(&e->all->memory, p, m, n))
 		gsb_log(GSB_LOG_WARN, TOPIC,
 			"%s: message %u of %zu bytes is not known: install gsbrokerd and "
 			"gsb-engine from one release",
 			p->spec, m->type, n);
+}
+
+/* Its arrivals get it when it is READY. If it waits for MPS, on_mps_ready() has it started. */
+static void await(struct gsb_served_engine *e)
+{
+	struct gsb_engine_process *p = &e->process;
+
+	if (p->state == GSB_ENGINE_DEAD && (!p->mps || p->mps->state == GSB_MPS_READY))
+		gsb_starts_add(&e->all->starts, &e->start);
+	if (!e->all->patience.at_ns)
+		gsb_timer_set(&e->all->s->loop, &e->all->patience, GSB_STARTING_MS);
 }
 
 /* ---- the end of an engine ---- */
@@ -418,17 +507,19 @@ static void on_idle(struct gsb_timer *t)
 static void on_unasked_end(struct gsb_served_engine *e, const char *how)
 {
 	struct gsb_engine_process *p = &e->process;
+	unsigned n_lost = tenants_in(e) - n_handed(e);
 	char why[GSB_REASON_MAX];
 
 	p->n_deaths++;
 	p->s->n_engines_died++;
 	gsb_log(GSB_LOG_ERROR, TOPIC,
 		"%s (pid %d) %s%s%s; tenants lost: %u; death %u; the next tenant gets a new engine",
-		p->spec, (int)p->pid, how, *p->failure ? ": " : "", p->failure, tenants_in(e),
+		p->spec, (int)p->pid, how, *p->failure ? ": " : "", p->failure, n_lost,
 		p->n_deaths);
 	snprintf(why, sizeof(why), "the engine of %.80s %.50s%s%.100s", p->spec, how,
 		 *p->failure ? ": " : "", p->failure);
 	refuse_arrivals(e, -ENODEV, why);
+	take_back(e, !e->all->s->stopping, why);
 }
 
 /* Those that wait for it go on waiting. */
@@ -470,10 +561,12 @@ static void on_end(struct gsb_engine_process *p, const char *how)
 	if (asked) {
 		gsb_log(GSB_LOG_INFO, TOPIC, "%s (pid %d) %s", p->spec, (int)p->pid, how);
 		refuse_arrivals(e, -ESHUTDOWN, GSB_SHUTTING_DOWN);
+		take_back(e, false, GSB_SHUTTING_DOWN);
 	} else if (!again) {
 		on_unasked_end(e, how);
 	}
 	forget_tenants(e);
+	e->avoided = false;
 	gsb_device_memory_close(&all->memory, p);
 	p->state = GSB_ENGINE_DEAD;
 	p->pid = 0;
@@ -483,8 +576,10 @@ static void on_end(struct gsb_engine_process *p, const char *how)
 		gsb_starts_hurry(&all->starts, p->spec);
 		gsb_starts_over(&all->starts, &e->start);
 	}
-	if (asked || (e->only_pid && !again) || all->s->stopping)
+	if (asked || (e->only_pid && !again && !e->arrivals) || all->s->stopping)
 		engine_destroy(e);
+	else if (!again && e->arrivals)
+		await(e);
 	else if (!again)
 		set_idle(e);
 	if (all->s->stopping)
@@ -671,17 +766,22 @@ static struct gsb_served_engine *engine_create(struct gsb_engines *all, const st
 	return e;
 }
 
-/* A second uid never joins an engine, and a process engine never takes a second process. */
+/* A second uid never joins an engine, and a process engine never takes a second process. One with orphans has a successor. */
 static struct gsb_served_engine *engine_of(struct gsb_engines *all, const struct gsb_arrival *a,
 					   const struct gsb_device_config *d)
 {
-	struct gsb_served_engine *e;
+	struct gsb_served_engine *e, *dead = NULL;
 
-	DL_FOREACH (all->list, e)
-		if (e->process.uid == a->admit.uid && e->only_pid == only_pid(a, d) &&
-		    !strcmp(e->process.spec, d->spec) && e->process.state != GSB_ENGINE_STOPPING)
+	DL_FOREACH (all->list, e) {
+		if (e->process.uid != a->admit.uid || e->only_pid != only_pid(a, d) ||
+		    strcmp(e->process.spec, d->spec) != 0 || e->avoided ||
+		    e->process.state == GSB_ENGINE_STOPPING)
+			continue;
+		if (e->process.state != GSB_ENGINE_DEAD)
 			return e;
-	return engine_create(all, a, d);
+		dead = dead ? dead : e;
+	}
+	return dead ? dead : engine_create(all, a, d);
 }
 
 /* It is DEAD. why: as of a refusal. */
@@ -694,17 +794,6 @@ static int prepare(struct gsb_served_engine *e, const struct gsb_device_config *
 	if (!gsb_config_uses_mps(d) || p->mps)
 		return 0;
 	return gsb_mps_want(&e->all->mps, p->spec, p->uid, &p->mps, why);
-}
-
-/* Its arrivals get it when it is READY. If it waits for MPS, on_mps_ready() has it started. */
-static void await(struct gsb_served_engine *e)
-{
-	struct gsb_engine_process *p = &e->process;
-
-	if (p->state == GSB_ENGINE_DEAD && (!p->mps || p->mps->state == GSB_MPS_READY))
-		gsb_starts_add(&e->all->starts, &e->start);
-	if (!e->all->patience.at_ns)
-		gsb_timer_set(&e->all->s->loop, &e->all->patience, GSB_STARTING_MS);
 }
 
 void gsb_engines_deliver(struct gsb_engines *all, struct gsb_arrival *a,

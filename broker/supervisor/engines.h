@@ -18,22 +18,28 @@
 #include "broker/supervisor/waiting_trace.h"
 #include "shm/channel.h"
 
-/* An admission on its way to an engine that is not ready yet. */
+/*
+ * An admission on its way: to an engine that is not ready yet, or handed to one that has not answered it. One that ends before it has, after a fault
+ * of another, has taken nobody in, and the next one gets it.
+ */
 struct gsb_arrival {
 	struct gsb_ctl_admit admit;
 	int client_fd, pid_fd; /* owned */
 	uint64_t since_ns;
+	unsigned n_handed; /* to so many engines */
 	struct gsb_arrival *prev, *next;
 };
 
 struct gsb_served_engine {
 	struct gsb_engines *all;
 	struct gsb_served_engine *prev, *next;
-	struct gsb_timer idle;		   /* set while it has no tenant */
-	pid_t only_pid;			   /* isolation = process or mps: its only tenant; else 0 */
+	struct gsb_timer idle; /* set while it has no tenant */
+	bool avoided;	       /* it said that it has orphans: nobody else comes to it */
+	pid_t only_pid;	       /* isolation = process or mps: its only tenant; else 0 */
 	struct gsb_engine_process process; /* with device and uid, the rest of the key */
 	struct gsb_start start;
-	struct gsb_arrival *arrivals;
+	struct gsb_arrival *arrivals; /* that wait until it is READY */
+	struct gsb_arrival *handed;   /* that wait for its answer */
 	uint64_t asked, heard; /* numbers of the last STATUS, and of its last answer; 0: none */
 	struct gsb_ctl_status_reply seen; /* that answer, without its tenants: those have theirs */
 };

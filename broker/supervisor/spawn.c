@@ -75,6 +75,7 @@ static void fill_args(const struct gsb_spawn *p, struct args *a)
 	add(a, "--host-call-ns=%" PRIu64, c->host_call_ns);
 	add(a, "--gate-timeout-ms=%" PRIu64, c->gate_timeout_ms);
 	add(a, "--kernel-limit-ms=%" PRIu64, c->kernel_limit_ms);
+	add(a, "--orphan-limit-ms=%" PRIu64, c->orphan_limit_ms);
 	add(a, "--start-line=%" PRIu64, c->start_line);
 	add(a, "--start-line-ms=%" PRIu64, c->start_line_ms);
 	if (c->trace)

@@ -394,6 +394,53 @@ broker_engine_that_was_killed_is_started_again() {
 	stop_broker
 }
 
+# As after a fault of another, of which gsbrokerd has not heard yet.
+broker_hands_to_the_next_engine_whom_one_has_not_answered() {
+	local i before
+	write_conf '[device "emu:/faint"]'
+	TMPDIR=$dir start_broker
+	hold
+	expect_match "$answer" "^welcome 1 "
+	await_status '"tenants": 1'
+	before=$(ls "/proc/$broker/fd")
+	expect_match "$(hello)" "^welcome 2 "
+	await_status '"tenants": 1'
+	expect_equal "$(ls "/proc/$broker/fd")" "$before"
+	for i in 3 4 5; do
+		touch "$dir/faint"
+		expect_match "$(hello)" "^welcome $i "
+		[ ! -e "$dir/faint" ] || fail "its engine did not die"
+	done
+	await_log "tenants lost: 1; death 1"
+	await_log "tenants lost: 0; death 3"
+	expect_equal "$(json_value "$(gsbctl status --json)" tenants)" 0
+	stop_broker
+}
+
+broker_does_not_hand_on_for_ever_who_ends_engines() {
+	local before after
+	write_conf '[device "emu:/faints"]'
+	start_broker
+	expect_match "$(hello)" "^refused -19 the engine of emu:/faints exited with status 0"
+	await_log "death 3"
+	before=$(ls "/proc/$broker/fd")
+	expect_match "$(hello)" "^refused -19 "
+	await_log "death 6"
+	after=$(ls "/proc/$broker/fd")
+	expect_equal "$before" "$after"
+	expect_equal "$(json_value "$(gsbctl status --json)" tenants)" 0
+	stop_broker
+}
+
+broker_of_an_engine_for_each_process_hands_on_too() {
+	write_conf '[device "emu:/faint"]' 'isolation = process'
+	TMPDIR=$dir start_broker
+	touch "$dir/faint"
+	expect_match "$(hello)" "^welcome 1 "
+	[ ! -e "$dir/faint" ] || fail "its engine did not die"
+	stop_broker
+}
+
 broker_engine_that_refuses_leaves_no_tenant() {
 	write_conf '[device "emu:/refuse"]'
 	start_broker
@@ -809,6 +856,9 @@ run_case broker_engine_that_cannot_be_run_stops_the_start
 run_case broker_engine_that_hangs_at_start_is_killed
 run_case broker_engine_that_does_not_stop_is_killed
 run_case broker_engine_that_was_killed_is_started_again
+run_case broker_hands_to_the_next_engine_whom_one_has_not_answered
+run_case broker_does_not_hand_on_for_ever_who_ends_engines
+run_case broker_of_an_engine_for_each_process_hands_on_too
 run_case broker_engine_that_refuses_leaves_no_tenant
 run_case broker_status_does_not_wait_for_a_mute_engine
 run_case broker_finds_out_about_a_lost_goodbye

@@ -5,8 +5,8 @@ integ_cppflags = $(AM_CPPFLAGS) -DGSB_LIBRARY='"libcuda.so.1"'
 noinst_PROGRAMS += tests/integ/misuse tests/integ/hoard tests/integ/printer tests/integ/reexec tests/integ/textures
 # A tenant of which all is known.
 noinst_PROGRAMS += tests/integ/counted
-check_SCRIPTS += tests/integ/live.sh tests/integ/faults.sh tests/integ/bench_device.sh tests/integ/driver_calls.sh
-EXTRA_DIST += tests/integ/live.sh tests/integ/faults.sh tests/integ/bench_device.sh tests/integ/driver_calls.sh
+check_SCRIPTS += tests/integ/live.sh tests/integ/faults.sh tests/integ/orphans.sh tests/integ/bench_device.sh tests/integ/driver_calls.sh
+EXTRA_DIST += tests/integ/live.sh tests/integ/faults.sh tests/integ/orphans.sh tests/integ/bench_device.sh tests/integ/driver_calls.sh
 # Asks for metrics, and is strict about what it gets.
 noinst_PROGRAMS += tests/integ/scrape
 tests_integ_scrape_SOURCES = tests/integ/scrape.c tests/unit/prometheus.c tests/unit/prometheus.h

@@ -9,6 +9,8 @@
  *   emu:/hang     never READY, ignores SHUTDOWN
  *   emu:/slow     as ok, but not READY before there is a file TMPDIR/go
  *   emu:/full     FAILED for want of room while there is a file TMPDIR/full, then as ok
+ *   emu:/faint    as ok, but at an ADMIT it takes away a file TMPDIR/faint, and dies if there was one
+ *   emu:/faints   READY; dies at an ADMIT
  *   emu:/mute     READY and WELCOME, then ignores STATUS and SHUTDOWN
  *   emu:/forget   as ok, but never says GONE: gsbrokerd must find out by STATUS
  *   emu:/memory   as ok, on a device of 1,000 MiB: each tenant takes its device_memory before its
@@ -62,6 +64,15 @@ static bool is_there(const char *name)
 
 	snprintf(path, sizeof(path), "%s/%s", getenv("TMPDIR"), name);
 	return !access(path, F_OK);
+}
+
+/* As is_there(); it is not any more. */
+static bool take_away(const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", getenv("TMPDIR"), name);
+	return !unlink(path);
 }
 
 static void say_ready(void)
@@ -268,6 +279,9 @@ static bool on_control(void)
 	if (n == -EAGAIN)
 		return true;
 	if (n <= 0)
+		return false;
+	if (m->type == GSB_CTL_ADMIT &&
+	    (is("emu:/faints") || (is("emu:/faint") && take_away("faint"))))
 		return false;
 	if (m->type == GSB_CTL_ADMIT && n_fds == 2)
 		on_admit((const void *)m, fds);

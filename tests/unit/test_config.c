@@ -289,6 +289,15 @@ static void test_config_missing_file_is_reported_by_name(void **state)
 			    "/nonexistent/gsb.conf: cannot be opened: No such file or directory\n");
 }
 
+static void test_config_folder_is_no_file(void **state)
+{
+	struct gsb_config *c = NULL;
+	struct reports r = {.n = 0};
+
+	assert_int_equal(gsb_config_load("/", collect, &r, &c), -EISDIR);
+	assert_string_equal(r.text, "/: cannot be opened: Is a directory\n");
+}
+
 /* ---- values ---- */
 
 static void test_config_every_default_is_valid(void **state)
@@ -714,6 +723,7 @@ int main(void)
 		cmocka_unit_test(test_config_tenant_of_unknown_device_is_refused),
 		cmocka_unit_test(test_config_ids_take_names_and_ranges),
 		cmocka_unit_test(test_config_missing_file_is_reported_by_name),
+		cmocka_unit_test(test_config_folder_is_no_file),
 		cmocka_unit_test(test_config_every_default_is_valid),
 		cmocka_unit_test(test_config_empty_file_gives_the_defaults),
 		cmocka_unit_test(test_config_sections_inherit_wherever_the_defaults_stand),

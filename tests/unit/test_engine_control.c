@@ -386,6 +386,26 @@ static void test_who_waits_for_its_own_end_may_end_itself(void **state)
 	close(f->others[1]);
 }
 
+/* The device has ended: it is gsbrokerd's to have the next engine take it in. */
+static void test_who_comes_after_a_fault_is_not_answered(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_engine *e = f->c.k.engine;
+	uint8_t byte;
+
+	e->lost_ns = 1;
+	hand_over(f, 34, GSB_FEATURE_STAGING);
+	kit_control_receive_nothing(&f->c);
+	assert_int_equal(e->n_tenants, 0);
+	e->scheduler.lost = true;
+	gsb_control_finish(&f->c.control);
+	assert_int_equal(read(f->client, &byte, 1),
+			 0); /* nor told anything: it is only closed here */
+	assert_null(f->c.control.waiting);
+	kit_control_receive_nothing(&f->c);
+	e->scheduler.lost = false;
+}
+
 struct ends {
 	int client, pidfd_write;
 };
@@ -525,6 +545,7 @@ int main(void)
 		control_test(test_everybody_who_asks_at_once_is_answered),
 		control_test(test_tenant_whose_process_executed_another_program_ends),
 		control_test(test_process_that_executed_another_program_waits_for_its_own_end),
+		control_test(test_who_comes_after_a_fault_is_not_answered),
 		control_test(test_who_waits_for_its_own_end_may_end_itself),
 		control_test(test_who_comes_waits_for_the_place_of_who_leaves),
 		control_test(test_who_waits_for_a_place_is_refused_when_the_engine_ends),

@@ -150,6 +150,27 @@ void gsb_loader_give(struct gsb_loader *l, struct gsb_job *j)
 	pthread_mutex_unlock(&l->lock);
 }
 
+/* The oldest of these and of that; 0: there is none. */
+static uint64_t oldest(const struct gsb_job *jobs, const struct gsb_tenant *t, uint64_t since_ns)
+{
+	for (; jobs; jobs = jobs->next)
+		if (jobs->tenant == t && (!since_ns || jobs->asked_ns < since_ns))
+			since_ns = jobs->asked_ns;
+	return since_ns;
+}
+
+uint64_t gsb_loader_waits_since(struct gsb_loader *l, const struct gsb_tenant *t)
+{
+	uint64_t since_ns;
+
+	if (!l->n_jobs)
+		return 0;
+	pthread_mutex_lock(&l->lock);
+	since_ns = oldest(l->doing, t, oldest(l->todo, t, 0));
+	pthread_mutex_unlock(&l->lock);
+	return since_ns;
+}
+
 static struct gsb_job *take(struct gsb_loader *l)
 {
 	struct gsb_job *jobs;

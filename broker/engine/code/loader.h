@@ -99,6 +99,9 @@ int gsb_loader_start(struct gsb_loader *l, const struct gsb_device_ops *ops);
 void gsb_loader_stop(struct gsb_loader *l); /* finishes what it has; jobs done are freed unseen */
 void gsb_loader_give(struct gsb_loader *l, struct gsb_job *job);
 
+/* Real time at which the oldest job of that tenant was asked for that is not done; 0: there is none. */
+uint64_t gsb_loader_waits_since(struct gsb_loader *l, const struct gsb_tenant *t);
+
 /* Take back what the loader has done, oldest first. Returns how many. */
 unsigned gsb_loader_collect(struct gsb_loader *l);
 

@@ -79,8 +79,9 @@ struct gsb_tenant {
 	uint32_t pid, uid;
 	char name[GSB_TENANT_NAME_MAX], program[GSB_TENANT_NAME_MAX];
 	enum gsb_tenant_state state;
-	bool cut;	/* it left because it broke the protocol */
-	CUresult error; /* what a context of it has failed with, and so have all */
+	uint64_t left_ns; /* LEAVING: real time since when */
+	bool cut;	  /* it left because it broke the protocol */
+	CUresult error;	  /* what a context of it has failed with, and so have all */
 	struct gsb_tenant_limits limits;
 	uint64_t features;
 

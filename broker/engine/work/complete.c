@@ -348,6 +348,8 @@ bool gsb_complete_poll(struct gsb_scheduler *s)
 
 /* ---- kernels that do not end ---- */
 
+#define OVER_LIMIT "a kernel longer than kernel_limit_ms of one of them"
+
 static void count_running_time(struct gsb_scheduler *s)
 {
 	uint64_t now = gsb_clock_ns();
@@ -396,7 +398,7 @@ static void abandon(struct gsb_scheduler *s, struct gsb_flight *f)
 
 	f->abandoned = true;
 	if (s->ops->ends_with_others && s->ops->ends_with_others(f->queue->queue)) {
-		s->stuck = true; /* and whose kernel it is nobody can say */
+		s->stuck = OVER_LIMIT; /* and whose kernel it is nobody can say */
 		return;
 	}
 	gsb_ctx_fail(ctx, CUDA_ERROR_LAUNCH_TIMEOUT, "a kernel ran longer than kernel_limit_ms");
@@ -404,7 +406,7 @@ static void abandon(struct gsb_scheduler *s, struct gsb_flight *f)
 		s->ops->space_cancel(ctx->space);
 		return;
 	}
-	s->stuck = true;
+	s->stuck = OVER_LIMIT;
 }
 
 void gsb_complete_overdue(struct gsb_scheduler *s)

@@ -89,8 +89,8 @@ struct gsb_scheduler {
 	uint64_t kernel_limit_ns; /* real time that a kernel may run; 0 = no limit */
 	uint64_t run_ns;	  /* real time that the device was allowed to run */
 	uint64_t run_from_ns;	  /* real time from which it is counted on */
-	bool stuck;		  /* a kernel does not end, and the device cannot abandon it */
-	bool lost;		  /* the device is, and with it the engine */
+	const char *stuck; /* what does not end, and the device cannot abandon; NULL: nothing */
+	bool lost;	   /* the device is, and with it the engine */
 	_Alignas(16) uint8_t
 		params[GSB_PARAMS_BYTES_MAX + 64]; /* of the command at hand, with what is ours */
 };
