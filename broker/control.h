@@ -57,7 +57,8 @@ enum gsb_ctl_type {
 	GSB_CTL_TRACE,	       /* gsbrokerd, RECORD with the file: struct gsb_ctl_trace */
 	GSB_CTL_TRACE_REPLY,   /* engine: struct gsb_ctl_trace_reply */
 	GSB_CTL_STUCK, /* engine, struct gsb_msg: a kernel of it does not end; gsbrokerd is to end it */
-	GSB_CTL_ORPHANS /* engine: struct gsb_ctl_orphans */
+	GSB_CTL_ORPHANS,    /* engine: struct gsb_ctl_orphans */
+	GSB_CTL_MEMORY_LAST /* engine: struct gsb_ctl_memory */
 };
 
 /*
@@ -317,7 +318,10 @@ struct gsb_ctl_shutdown {
  *            it is done; if not, because a RECALL came between, ASK again. What is then above used is
  *            returned, unless keep is set.
  *   RETURN   When keep is not set, whatever is above used and not needed by the head of the queue: at
- *            once when memory is freed. Nothing at the end of the engine: its grant ends with it.
+ *            once when memory is freed.
+ *   LAST     The engine ends, with so many bytes used: that is its grant now, whatever is on its way. Its device may
+ *            take seconds to end, after a fault, too, and others are not to wait for what nobody uses. It asks
+ *            for nothing and hears nothing any more; what it frees yet it returns, and the rest goes with its process.
  *   RECALL   keep is no longer set: RETURN all that is above used, with recall = 1, at once, and also
  *            when that is 0 bytes. ASKs of others wait for this answer, for a second at most. What tenants
  *            keep of what they freed (engine/memory/kept.h) is used no longer first. For that alone

@@ -2,11 +2,13 @@
  * exports.c - the symbols of libcuda.so.1, each one line that forwards to its hook.
  *
  * Nothing but entries.def is expanded here. What every call needs is checked first: that this process is a
- * live tenant (cuInit has run and no fork came after it), and that the engine has not given it up. A call that fails is
+ * live tenant (cuInit has run and no fork came after it), and that the engine has not given it up: contexts are made, held
+ * and given back all the same, as after a fault. A call that fails is
  * said where GSB_DEBUG=debug asks for it: of a program that gives up, the last one mostly says why.
  */
 #include <stdbool.h>
 
+#include "interpose/cu/ctx.h"
 #include "interpose/entries.h"
 #include "interpose/hooks/graph.h"
 #include "interpose/hooks/hooks.h"
@@ -14,8 +16,15 @@
 
 #define ENTER_ANY   CUDA_SUCCESS
 #define ENTER_LOCAL gsb_enter()
-#define ENTER_POST  gsb_enter_engine()
-#define ENTER_CALL  gsb_enter_engine()
+#define ENTER_POST  enter_engine()
+#define ENTER_CALL  enter_engine()
+
+static inline CUresult enter_engine(void)
+{
+	CUresult result = gsb_enter_engine();
+
+	return gsb_likely(!result) ? CUDA_SUCCESS : gsb_cu_ctx_refused(result);
+}
 
 /*
  * Whether a failure is said here. What needs no device mostly answers that there is none such; what is posted is the path

@@ -410,8 +410,21 @@ static void open_account(struct gsb_control *c)
 	send_memory(c, GSB_CTL_MEMORY_OPEN, e->info->total_mem_bytes);
 }
 
+/* What is on its way to gsbrokerd yet is in what it is told here; what is on its way from there nobody hears. */
+static void close_account(struct gsb_control *c)
+{
+	struct gsb_grant *g = &c->engine->grant;
+
+	gsb_grant_end(g);
+	c->must_return = c->must_ask = c->is_recalled = false;
+	c->return_bytes = 0;
+	send_memory(c, GSB_CTL_MEMORY_LAST, g->used);
+}
+
 static void on_grant(struct gsb_control *c, const struct gsb_ctl_memory_grant *m)
 {
+	if (c->finished)
+		return;
 	gsb_grant_hear(&c->engine->grant, &(struct gsb_grant_news){
 						  .bytes = m->bytes,
 						  .free_bytes = m->free_bytes,
@@ -419,6 +432,12 @@ static void on_grant(struct gsb_control *c, const struct gsb_ctl_memory_grant *m
 						  .is_answer = m->answer,
 						  .refused = m->error,
 					  });
+}
+
+static void on_recall(struct gsb_control *c, const struct gsb_ctl_memory *m)
+{
+	if (!c->finished)
+		gsb_grant_recall(&c->engine->grant, m->keeps);
 }
 
 /* ---- the trace ---- */
@@ -462,7 +481,7 @@ static void dispatch(struct gsb_control *c, union message *m, const int *fds, un
 	case GSB_CTL_SHUTDOWN: on_shutdown(c, &m->shutdown); break;
 	case GSB_CTL_END: on_end(c, &m->end); break;
 	case GSB_CTL_MEMORY_GRANT: on_grant(c, &m->grant); break;
-	case GSB_CTL_MEMORY_RECALL: gsb_grant_recall(&c->engine->grant, m->recall.keeps); break;
+	case GSB_CTL_MEMORY_RECALL: on_recall(c, &m->recall); break;
 	default: break;
 	}
 	close_all(fds, n_fds);
@@ -535,6 +554,7 @@ void gsb_control_finish(struct gsb_control *c)
 {
 	c->engine->draining = true;
 	c->finished = true;
+	close_account(c);
 	gsb_tracing_finish(&c->tracing);
 	if (c->engine->scheduler.lost)
 		forget_waiting(c);

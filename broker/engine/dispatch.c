@@ -51,10 +51,6 @@ static int on_CtxCreate(struct gsb_tenant *t, const struct gsb_rec *rec,
 
 	if (gsb_handle_kind(b->ctx) != GSB_HANDLE_CTX || index >= GSB_N_CTXS || t->ctxs[index])
 		return bad_handle(t, rec, index < GSB_N_CTXS ? -EEXIST : -ERANGE, b->ctx);
-	if (t->error) {
-		gsb_tenant_reply(t, rec, t->error, 0);
-		return 0;
-	}
 	return gsb_ctx_create(t, rec, b);
 }
 

@@ -196,6 +196,10 @@ static void on_account(struct gsb_device_memory *dm, struct gsb_engine_process *
 		const struct gsb_ctl_memory *ask = (const void *)m;
 
 		err = gsb_ledger_ask(&d->ledger, &h->account, ask->bytes);
+	} else if (h && m->type == GSB_CTL_MEMORY_LAST) {
+		const struct gsb_ctl_memory *last = (const void *)m;
+
+		err = gsb_ledger_last(&d->ledger, &h->account, last->bytes);
 	} else if (h) {
 		const struct gsb_ctl_memory_return *r = (const void *)m;
 
@@ -214,7 +218,8 @@ bool gsb_device_memory_message(struct gsb_device_memory *dm, struct gsb_engine_p
 {
 	if (m->type == GSB_CTL_MEMORY_OPEN && n == sizeof(struct gsb_ctl_memory))
 		on_open(dm, p, (const struct gsb_ctl_memory *)m);
-	else if ((m->type == GSB_CTL_MEMORY_ASK && n == sizeof(struct gsb_ctl_memory)) ||
+	else if (((m->type == GSB_CTL_MEMORY_ASK || m->type == GSB_CTL_MEMORY_LAST) &&
+		  n == sizeof(struct gsb_ctl_memory)) ||
 		 (m->type == GSB_CTL_MEMORY_RETURN && n == sizeof(struct gsb_ctl_memory_return)))
 		on_account(dm, p, m);
 	else

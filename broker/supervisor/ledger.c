@@ -61,7 +61,7 @@ static bool recall_reserves(struct gsb_ledger *l, struct gsb_ledger_account *ask
 		return false;
 	asking->has_recalled = true;
 	DL_FOREACH (l->accounts, a)
-		if (a != asking && a->has_reserves && !a->is_deaf)
+		if (a != asking && a->has_reserves && !a->is_deaf && !a->is_ending)
 			recall(l, a, true);
 	return l->n_owing;
 }
@@ -79,7 +79,7 @@ static void settle(struct gsb_ledger *l)
 		answer(l, a);
 	}
 	a = l->accounts;
-	if (l->n_accounts == 1 && (!a->keeps || gsb_ledger_free(l))) {
+	if (l->n_accounts == 1 && !a->is_ending && (!a->keeps || gsb_ledger_free(l))) {
 		a->keeps = true;
 		give(l, a, gsb_ledger_free(l), false, 0);
 	}
@@ -104,6 +104,20 @@ void gsb_ledger_open(struct gsb_ledger *l, struct gsb_ledger_account *a, uint64_
 	settle(l);
 }
 
+int gsb_ledger_last(struct gsb_ledger *l, struct gsb_ledger_account *a, uint64_t used)
+{
+	if (used > a->granted || a->is_ending)
+		return -EPROTO;
+	a->is_ending = true;
+	a->keeps = false;
+	a->waits = 0;
+	l->granted -= a->granted - used;
+	a->granted = used;
+	forgive(l, a);
+	settle(l);
+	return 0;
+}
+
 void gsb_ledger_close(struct gsb_ledger *l, struct gsb_ledger_account *a)
 {
 	forgive(l, a);
@@ -115,7 +129,7 @@ void gsb_ledger_close(struct gsb_ledger *l, struct gsb_ledger_account *a)
 
 int gsb_ledger_ask(struct gsb_ledger *l, struct gsb_ledger_account *a, uint64_t bytes)
 {
-	if (a->waits)
+	if (a->waits || a->is_ending)
 		return -EPROTO;
 	a->waits = ++l->n_asks;
 	a->asked = bytes;

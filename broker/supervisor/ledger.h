@@ -28,6 +28,7 @@ struct gsb_ledger_account {
 	bool is_deaf;	   /* its RECALL expired: not asked for reserves before it has answered */
 	bool has_reserves; /* a RECALL may return what it uses; set before it is opened */
 	bool has_recalled; /* while it waits: the others, for its sake */
+	bool is_ending;	   /* it hears nothing any more */
 	struct gsb_ledger_account *prev, *next;
 };
 
@@ -49,10 +50,12 @@ uint64_t gsb_ledger_free(const struct gsb_ledger *l);
 
 /* A new engine, whose device has total bytes. a is zeroed but for has_reserves, and the caller's until it is closed. */
 void gsb_ledger_open(struct gsb_ledger *l, struct gsb_ledger_account *a, uint64_t total);
+/* Its engine ends, and uses so many bytes until it has ended. -EPROTO: it does not hold so much, or has said so. */
+int gsb_ledger_last(struct gsb_ledger *l, struct gsb_ledger_account *a, uint64_t used);
 /* Its engine has ended: what it held is free. */
 void gsb_ledger_close(struct gsb_ledger *l, struct gsb_ledger_account *a);
 
-/* So many bytes more; 0: the figures. -EPROTO: it asks already. */
+/* So many bytes more; 0: the figures. -EPROTO: it asks already, or ends. */
 int gsb_ledger_ask(struct gsb_ledger *l, struct gsb_ledger_account *a, uint64_t bytes);
 /* is_answer: to the RECALL. -EPROTO: it does not hold so much. */
 int gsb_ledger_return(struct gsb_ledger *l, struct gsb_ledger_account *a, uint64_t bytes,

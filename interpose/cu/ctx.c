@@ -96,6 +96,15 @@ CUresult gsb_cu_gone(const struct gsb_object_table *t, uint64_t handle)
 		       : CUDA_ERROR_INVALID_HANDLE;
 }
 
+GSB_COLD CUresult gsb_cu_ctx_refused(CUresult why)
+{
+	struct gsb_cu_ctx_life life;
+
+	return gsb_is_alive() && gsb_cu_ctx_life(&life) == CUDA_ERROR_CONTEXT_IS_DESTROYED
+		       ? CUDA_ERROR_CONTEXT_IS_DESTROYED
+		       : why;
+}
+
 /* ---- values that libraries keep with a context ---- */
 
 static struct gsb_cu_ctx_value *find_value(struct gsb_cu_ctx *ctx, const void *key)

@@ -91,6 +91,12 @@ static inline struct gsb_cu_ctx *gsb_cu_wire_ctx(uint64_t wire)
 /* Of a handle that is none: what it was may have gone with its context. */
 CUresult gsb_cu_gone(const struct gsb_object_table *t, uint64_t handle);
 
+/*
+ * What a call gets that has to do with the device, of a process that is served no more: why that is, or that its
+ * current context has ended, as of any other.
+ */
+GSB_COLD CUresult gsb_cu_ctx_refused(CUresult why);
+
 /* For records that name the context. */
 static inline struct gsb_guard gsb_cu_wire_guard(uint64_t wire)
 {

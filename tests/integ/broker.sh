@@ -541,7 +541,7 @@ broker_serves_any_number_of_users_and_devices() {
 memory_conf() {
 	write_conf '[engine]' 'isolation = process' '[device "emu:/memory"]' '[tenant "hoard"]' 'device_memory = 100M' \
 		'[tenant "large"]' 'device_memory = 600M' '[tenant "small"]' 'device_memory = 400M' \
-		'[tenant "byte"]' 'device_memory = 1'
+		'[tenant "byte"]' 'device_memory = 1' '[tenant "last"]' 'device_memory = 100M'
 }
 
 broker_sells_the_memory_of_a_device_once() {
@@ -583,6 +583,19 @@ broker_does_not_wait_for_an_engine_that_is_deaf_to_a_recall() {
 	await_log "does not say what device memory it can spare: others go on without"
 	expect_match "$(hello --tenant byte)" "^refused -28 "
 	stop_broker
+}
+
+# Its device may take seconds: what it uses is its own until then, and nothing else.
+broker_does_not_wait_for_an_engine_that_ends() {
+	memory_conf
+	start_broker
+	hold --tenant last
+	hold --tenant large
+	expect_match "$answer" "^welcome "
+	expect_match "$(gsbctl status --json)" '"device_mem_free_bytes": 314572800, "device_mem_total_bytes": 1048576000'
+	expect_match "$(hello --tenant small)" "^refused -28 "
+	stop_broker
+	expect_no_match "$(rest_of_log)" "does not say|contradicts"
 }
 
 # ---- reload ----
@@ -856,6 +869,7 @@ run_case broker_dead_engine_is_forgotten
 run_case broker_sells_the_memory_of_a_device_once
 run_case broker_gets_back_the_memory_of_an_engine_that_was_killed
 run_case broker_does_not_wait_for_an_engine_that_is_deaf_to_a_recall
+run_case broker_does_not_wait_for_an_engine_that_ends
 run_case broker_reload_changes_limits_of_running_tenants
 run_case broker_says_which_keys_have_no_effect
 run_case broker_bad_reload_changes_nothing

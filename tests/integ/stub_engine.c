@@ -14,7 +14,8 @@
  *   emu:/mute     READY and WELCOME, then ignores STATUS and SHUTDOWN
  *   emu:/forget   as ok, but never says GONE: gsbrokerd must find out by STATUS
  *   emu:/memory   as ok, on a device of 1,000 MiB: each tenant takes its device_memory before its
- *                 WELCOME, or is refused; a tenant called hoard makes it deaf to RECALL
+ *                 WELCOME, or is refused; a tenant called hoard makes it deaf to RECALL, and one called
+ *                 last has it say that it ends, before it is
  *
  * On each a tenant called stuck has a kernel that does not end: STUCK.
  *
@@ -168,6 +169,10 @@ static void try_head(void)
 	memory.waits = false;
 	memory.used += bytes;
 	memory.hoards = !strcmp(memory.admit.tenant, "hoard");
+	if (!strcmp(memory.admit.tenant, "last")) {
+		say_memory(GSB_CTL_MEMORY_LAST, memory.used);
+		memory.hoards = true;
+	}
 	welcome(&memory.admit, memory.fds);
 }
 

@@ -170,6 +170,67 @@ PROGRAM(fault_then_reset)
 	ask("release", cuDevicePrimaryCtxRelease_v2(0));
 }
 
+/* Whether the device can be worked with in the current context. */
+static void say_works(void)
+{
+	CUdeviceptr w = 0;
+	uint32_t got = 0;
+	CUmodule m;
+	CUfunction f;
+	CUresult result = cu.cuMemAlloc_v2(&w, 4);
+
+	say("works-alloc", result);
+	if (result)
+		return;
+	ask("works-load", cuModuleLoadData(&m, rules_ptx));
+	ask("works-function", cuModuleGetFunction(&f, m, "add"));
+	ask("works-set", cuMemsetD32_v2(w, 6, 1));
+	say("works-launch", launch(f, NULL, (void *[]){&w, &(uint32_t){1}}));
+	ask("works-synchronize", cuCtxSynchronize());
+	ask("works-copy", cuMemcpyDtoH_v2(&got, w, 4));
+	say_n("works-then", got);
+}
+
+/* What is there for who gives all contexts back, as a program does that wants to go on. */
+static void say_goes_on(void)
+{
+	CUcontext created = NULL;
+
+	ask("synchronize", cuCtxSynchronize());
+	ask("reset", cuDevicePrimaryCtxReset_v2(0));
+	ask("release", cuDevicePrimaryCtxRelease_v2(0));
+	ask("retain", cuDevicePrimaryCtxRetain(&ctx, 0));
+	ask("set", cuCtxSetCurrent(ctx));
+	say_works();
+	ask("create", cuCtxCreate_v2(&created, 0, 0));
+}
+
+#define GOES_ON(name, ...)     \
+	PROGRAM(name)          \
+	{                      \
+		__VA_ARGS__;   \
+		say_goes_on(); \
+	}
+
+GOES_ON(goes_on_without_fault, settle())
+GOES_ON(goes_on_after_illegal_address, must(store(NULL, 1ull << 44)))
+GOES_ON(goes_on_after_misaligned, must(store(NULL, words(1) + 1)))
+GOES_ON(goes_on_after_trap, must(launch(k_trap, NULL, NULL)))
+GOES_ON(goes_on_after_assert, must(launch(k_assert, NULL, NULL)))
+
+/* The guilty context alone is destroyed, as is documented of an assertion. */
+PROGRAM(goes_on_after_assert_in_another_context)
+{
+	CUcontext other = other_context(), third;
+
+	must(cu.cuCtxPushCurrent_v2(other));
+	must(launch(kernel_here("fails"), NULL, NULL));
+	ask("guilty", cuCtxSynchronize());
+	ask("destroy", cuCtxDestroy_v2(other));
+	say_works();
+	ask("create", cuCtxCreate_v2(&third, 0, 0));
+}
+
 PROGRAM(fault_and_names)
 {
 	const char *text = NULL;

@@ -617,6 +617,50 @@ static void test_full_socket_delays_and_adds_up(void **state)
 	kit_control_receive_nothing(&f->c);
 }
 
+/* ---- the end ---- */
+
+static void expect_last(struct fixture *f, uint64_t bytes)
+{
+	struct gsb_ctl_memory m;
+
+	kit_control_receive(&f->c, GSB_CTL_MEMORY_LAST, &m, sizeof(m));
+	assert_int_equal(m.bytes, bytes);
+}
+
+/* Recalls and grants that were on their way are in what gsbrokerd has heard. */
+static void test_engine_that_ends_says_what_it_uses_and_hears_no_more(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t addr;
+
+	kit_control_grant_all(&f->c);
+	addr = kit_alloc(&f->a, 10 * MB);
+	gsb_control_finish(&f->c.control);
+	expect_last(f, 10 * MB);
+	recall(f);
+	kit_control_grant_all(&f->c);
+	kit_control_receive_nothing(&f->c);
+	free_memory(&f->a, addr);
+	kit_control_expect_return(&f->c, 10 * MB, false);
+	kit_control_receive_nothing(&f->c);
+}
+
+static void test_engine_that_ends_asks_for_nothing_more(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t call;
+
+	alloc_granted(f, &f->a, 10 * MB);
+	call = kit_post_alloc(&f->a, 5 * MB);
+	kit_control_expect_ask(&f->c, 5 * MB);
+	gsb_control_finish(&f->c.control);
+	expect_last(f, 10 * MB);
+	answer(f, 5 * MB, 0);
+	kit_post_alloc(&f->b, MB);
+	kit_control_receive_nothing(&f->c);
+	assert_false(kit_answered(&f->a, call));
+}
+
 /* ---- virtual time ---- */
 
 static void test_virtual_time_stands_still_while_a_call_waits(void **state)
@@ -830,6 +874,8 @@ int main(void)
 		memory_test(test_freed_memory_is_returned_at_once),
 		memory_test(test_free_serves_who_waits_before_it_is_returned),
 		memory_test(test_recall_while_an_answer_is_on_its_way_asks_again),
+		memory_test(test_engine_that_ends_says_what_it_uses_and_hears_no_more),
+		memory_test(test_engine_that_ends_asks_for_nothing_more),
 		memory_test(test_mem_info_says_what_gsbrokerd_says),
 		memory_test(test_what_the_device_takes_is_asked_for_and_returned),
 		memory_test(test_variables_of_a_module_are_asked_for_and_returned),

@@ -278,13 +278,58 @@ static void test_ledger_death_of_who_has_reserves_decides(void **state)
 	expect_sent("bA500 bG500k ");
 }
 
+/* Its device takes its time to end: what is not used there is others' at once, and nothing is asked of it. */
+static void test_ledger_who_ends_keeps_what_it_uses_alone(void **state)
+{
+	struct gsb_ledger l = ledger();
+	struct named a = {.a.has_reserves = true, .name = 'a'}, b = {.name = 'b'};
+
+	gsb_ledger_open(&l, &a.a, TOTAL);
+	assert_int_equal(gsb_ledger_last(&l, &a.a, TOTAL + 1), -EPROTO);
+	*sent = 0;
+	assert_int_equal(gsb_ledger_last(&l, &a.a, 100), 0);
+	expect_sent(""); /* alone, and granted nothing */
+	assert_int_equal(gsb_ledger_free(&l), 900);
+	gsb_ledger_open(&l, &b.a, TOTAL);
+	gsb_ledger_ask(&l, &b.a, 600);
+	expect_sent("bA600 ");
+	gsb_ledger_ask(&l, &b.a, 400);
+	expect_sent("bE ");
+	assert_int_equal(gsb_ledger_ask(&l, &a.a, 1), -EPROTO);
+	assert_int_equal(gsb_ledger_last(&l, &a.a, 0), -EPROTO);
+	assert_int_equal(gsb_ledger_return(&l, &a.a, 60, false), 0);
+	gsb_ledger_ask(&l, &b.a, 360);
+	expect_sent("bA360 ");
+	gsb_ledger_close(&l, &a.a);
+	expect_sent("bG40k ");
+}
+
+/* It was recalled, or asked itself, and does not hear of it: whoever waits for that goes on. */
+static void test_ledger_who_ends_keeps_nobody_waiting(void **state)
+{
+	struct gsb_ledger l = ledger();
+	struct named a = {.name = 'a'}, b = {.name = 'b'}, c = {.name = 'c'};
+
+	gsb_ledger_open(&l, &a.a, TOTAL);
+	gsb_ledger_open(&l, &b.a, TOTAL);
+	gsb_ledger_open(&l, &c.a, TOTAL);
+	gsb_ledger_ask(&l, &c.a, 10);
+	gsb_ledger_ask(&l, &b.a, 700);
+	*sent = 0;
+	gsb_ledger_last(&l, &c.a, 0);
+	expect_sent("");
+	gsb_ledger_last(&l, &a.a, 200);
+	expect_sent("bA700 ");
+	assert_int_equal(gsb_ledger_free(&l), 100);
+}
+
 /* ---- random engines ---- */
 
 #define N_ENGINES 5
 #define QUEUE_MAX 64
 #define LIVE_MAX  32
 
-enum kind { ASK, RETURN, RECALL, GRANT };
+enum kind { ASK, RETURN, LAST, RECALL, GRANT };
 
 struct message {
 	enum kind kind;
@@ -316,7 +361,7 @@ static struct message take(struct queue *q)
 /* An engine as control.h describes its side. */
 struct engine {
 	struct gsb_ledger_account account; /* first, as above */
-	bool alive, keep, asks;
+	bool alive, keep, asks, ends;
 	uint64_t grant, used;
 	uint64_t live[LIVE_MAX], wants; /* one allocation waits at a time */
 	unsigned n_live, n_refused;
@@ -367,6 +412,8 @@ static void on_engine_message(struct engine *e)
 {
 	struct message m = take(&e->in);
 
+	if (e->ends)
+		return;
 	if (m.kind == RECALL) {
 		e->keep = false;
 		give_back(e, true);
@@ -391,6 +438,8 @@ static void on_ledger_message(struct gsb_ledger *l, struct engine *e)
 
 	if (m.kind == ASK)
 		assert_int_equal(gsb_ledger_ask(l, &e->account, m.bytes), 0);
+	else if (m.kind == LAST)
+		assert_int_equal(gsb_ledger_last(l, &e->account, m.bytes), 0);
 	else
 		assert_int_equal(gsb_ledger_return(l, &e->account, m.bytes, m.flag), 0);
 }
@@ -404,7 +453,7 @@ static void birth(struct gsb_ledger *l, struct engine *e)
 
 static void allocate(struct engine *e, uint64_t bytes)
 {
-	if (e->wants || e->n_live == LIVE_MAX)
+	if (e->wants || e->n_live == LIVE_MAX || e->ends)
 		return;
 	e->wants = bytes;
 	try_head(e);
@@ -418,6 +467,17 @@ static void release(struct engine *e, unsigned i)
 	e->live[i] = e->live[--e->n_live];
 	try_head(e);
 	give_back(e, false);
+}
+
+static void end(struct engine *e)
+{
+	if (e->ends)
+		return;
+	e->ends = true;
+	e->keep = e->asks = false;
+	e->wants = 0;
+	e->grant = e->used;
+	put(&e->out, (struct message){.kind = LAST, .bytes = e->used});
 }
 
 /* Never more than there is: in the ledger, in each engine, and in all engines together. */
@@ -449,6 +509,8 @@ static void step(struct gsb_ledger *l, struct engine *es)
 	} else if (what < 2) {
 		e->alive = false;
 		gsb_ledger_close(l, &e->account);
+	} else if (what < 4) {
+		end(e);
 	} else if (what < 30) {
 		allocate(e, 1 + (uint64_t)rand() % (rand() % 4 ? 60 : TOTAL));
 	} else if (what < 50) {
@@ -497,7 +559,7 @@ static void check_exact(struct gsb_ledger *l, struct engine *es)
 
 	for (unsigned i = 0; i < N_ENGINES; i++)
 		assert_false(es[i].alive && (es[i].wants || es[i].asks));
-	if (!e->alive || e->n_live == LIVE_MAX)
+	if (!e->alive || e->ends || e->n_live == LIVE_MAX)
 		return;
 	allocate(e, left + 1);
 	drain(l, es);
@@ -543,6 +605,8 @@ int main(void)
 		cmocka_unit_test(test_ledger_refuses_nobody_before_reserves_are_recalled),
 		cmocka_unit_test(test_ledger_who_is_deaf_is_not_asked_for_reserves),
 		cmocka_unit_test(test_ledger_death_of_who_has_reserves_decides),
+		cmocka_unit_test(test_ledger_who_ends_keeps_what_it_uses_alone),
+		cmocka_unit_test(test_ledger_who_ends_keeps_nobody_waiting),
 		cmocka_unit_test(test_ledger_of_random_engines_is_exact),
 	};
 

@@ -406,6 +406,41 @@ static void body_engine_dies(void)
 	CHECK(cu.cuMemsetD8_v2(dev, 0, 64) == CUDA_ERROR_SYSTEM_NOT_READY);
 }
 
+static void body_contexts_end_after_the_engine(void)
+{
+	CUcontext primary, created, now;
+	CUdeviceptr dev;
+	int active = 9, status;
+	unsigned flags;
+	pid_t child;
+
+	start_tenant();
+	CHECK(!cu.cuDevicePrimaryCtxRetain(&primary, 0) && !cu.cuCtxSetCurrent(primary));
+	CHECK(!cu.cuCtxCreate_v2(&created, 0, 0));
+	fake_engine_kill(engine);
+	while (!cu.cuMemAlloc_v2(&dev, 64))
+		;
+	CHECK(!cu.cuDevicePrimaryCtxRetain(&now, 0) && now == primary); /* it is there yet */
+	CHECK(cu.cuCtxCreate_v2(&now, 0, 0) == CUDA_ERROR_SYSTEM_NOT_READY);
+	CHECK(!cu.cuCtxDestroy_v2(created));
+	CHECK(!cu.cuCtxGetCurrent(&now) && now == primary);
+	CHECK(cu.cuMemAlloc_v2(&dev, 64) == CUDA_ERROR_SYSTEM_NOT_READY);
+	CHECK(!cu.cuDevicePrimaryCtxRelease_v2(0));
+	CHECK(!cu.cuDevicePrimaryCtxReset_v2(0));
+	CHECK(!cu.cuDevicePrimaryCtxGetState(0, &flags, &active) && !active);
+	CHECK(cu.cuMemAlloc_v2(&dev, 64) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+	CHECK(cu.cuMemsetD8_v2(1, 0, 64) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+	CHECK(cu.cuDevicePrimaryCtxRetain(&now, 0) == CUDA_ERROR_SYSTEM_NOT_READY);
+	for (unsigned i = 0; i < 2 * GSB_N_CTXS; i++) /* none that is refused takes room */
+		CHECK(cu.cuCtxCreate_v2(&now, 0, 0) == CUDA_ERROR_SYSTEM_NOT_READY);
+	CHECK(!cu.cuDevicePrimaryCtxRelease_v2(0)); /* what was retained before the reset */
+	CHECK(cu.cuDevicePrimaryCtxRelease_v2(0) == CUDA_ERROR_INVALID_CONTEXT);
+	child = fork();
+	if (!child)
+		_exit(cu.cuMemAlloc_v2(&dev, 64) != CUDA_ERROR_NOT_INITIALIZED);
+	CHECK(waitpid(child, &status, 0) == child && !status);
+}
+
 /* A function of the program that runs until it is told to end. */
 struct blocking {
 	int began[2], end[2];
@@ -439,6 +474,12 @@ static void body_engine_dies_beside_a_host_function(void)
 static void test_death_of_the_engine_is_seen_while_a_host_function_blocks(void **state)
 {
 	run_case(body_engine_dies_beside_a_host_function);
+	assert_said_once("engine", "start the program again");
+}
+
+static void test_contexts_are_given_back_after_the_death_of_the_engine(void **state)
+{
+	run_case(body_contexts_end_after_the_engine);
 	assert_said_once("engine", "start the program again");
 }
 
@@ -706,6 +747,7 @@ int main(void)
 		cmocka_unit_test(test_forked_child_is_not_initialized_and_reaches_nobody),
 		cmocka_unit_test(test_child_forked_before_init_may_be_a_tenant),
 		cmocka_unit_test(test_death_of_the_engine_wakes_waiters_with_an_error),
+		cmocka_unit_test(test_contexts_are_given_back_after_the_death_of_the_engine),
 		cmocka_unit_test(test_death_of_the_engine_is_seen_while_a_host_function_blocks),
 		cmocka_unit_test(test_closed_descriptors_are_noticed_and_nobody_elses_are_written),
 		cmocka_unit_test(test_descriptors_lie_high_and_end_with_execve),

@@ -204,3 +204,11 @@ void gsb_grant_recall(struct gsb_grant *g, bool reserves)
 	g->give_back(g, bytes, true);
 	settle(g);
 }
+
+void gsb_grant_end(struct gsb_grant *g)
+{
+	g->granted = g->used;
+	g->keep = false;
+	g->is_asking = true; /* and nothing is answered */
+	g->asked = NULL;
+}

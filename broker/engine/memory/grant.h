@@ -79,6 +79,9 @@ void gsb_grant_hear(struct gsb_grant *g, const struct gsb_grant_news *news);
 /* gsbrokerd wants back what is not used; reserves: what reclaim() gives, and of that not what the first that waits can use. */
 void gsb_grant_recall(struct gsb_grant *g, bool reserves);
 
+/* The engine ends: it is granted what it uses, and nobody is asked for more. */
+void gsb_grant_end(struct gsb_grant *g);
+
 /* What could be used more, as far as is known. */
 static inline uint64_t gsb_grant_free(const struct gsb_grant *g)
 {
