@@ -146,6 +146,11 @@ tests_unit_test_emu_heap_SOURCES = tests/unit/test_emu_heap.c $(emu_harness)
 tests_unit_test_emu_heap_CFLAGS = $(emu_test_cflags)
 tests_unit_test_emu_heap_LDADD = $(emu_test_ldadd)
 
+check_PROGRAMS += tests/unit/test_emu_mma
+tests_unit_test_emu_mma_SOURCES = tests/unit/test_emu_mma.c $(emu_harness)
+tests_unit_test_emu_mma_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_mma_LDADD = $(emu_test_ldadd)
+
 check_PROGRAMS += tests/unit/test_emu_matrix
 tests_unit_test_emu_matrix_SOURCES = tests/unit/test_emu_matrix.c $(emu_harness)
 tests_unit_test_emu_matrix_CFLAGS = $(emu_test_cflags)

@@ -244,9 +244,9 @@ static void test_badcode_unknown_opcode_is_refused_at_its_launch_only(void **sta
 
 /* What the emulated device leaves out, one kernel each, on line 7 of its module; programs.sh looks for what is said. */
 static const char *const not_carried[] = {
-	("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f, %f, %f, %f}, {%r, %r, %r, %r}, "
-	 "{%r, %r}, {%f, %f, %f, %f};"),
-	"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r}, [%r];",
+	("mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f, %f, %f, %f}, {%r, %r}, {%r, %r}, "
+	 "{%f, %f, %f, %f}, %r, 0;"),
+	"ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r, %r}, [%r];",
 	"wgmma.fence.sync.aligned;",
 	"cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r], [%a, {%r}], [%r];",
 	"call.uni cudaCDP2Launch, ();",
