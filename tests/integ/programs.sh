@@ -41,11 +41,11 @@ what_is_left_out_is_refused_by_name_beside_kernels_that_run() {
 badcode_is_refused_and_its_tenant_lives_on() {
 	start_real_broker
 	run_program badcode "$build/tests/integ/badcode"
-	expect_match "$(cat "$dir/badcode.err")" "kernel 'strange', line 6: 'frobnicate.sync.u32' is not carried by the emulated device: "
+	expect_match "$(cat "$dir/badcode.err")" "kernel 'strange', line 6: 'wgmma.fence.sync.aligned' is not carried by the emulated device: "
 	expect_match "$(cat "$dir/badcode.err")" "_xx*\.\.\. is a name of 16385 bytes, and the limit is 16384"
 	expect_match "$(cat "$dir/badcode.err")" "kernel 0 of a module has a name of over 16384 bytes"
 	expect_match "$(cat "$dir/broker.log")" "tenant 1: module refused: .*nowhere"
-	expect_match "$(cat "$dir/broker.log")" "tenant 1: kernel 'strange', line 6: 'frobnicate.sync.u32' is not carried by the emulated device: "
+	expect_match "$(cat "$dir/broker.log")" "tenant 1: kernel 'strange', line 6: 'wgmma.fence.sync.aligned' is not carried by the emulated device: "
 	await_no_tenants
 	end_broker
 }

@@ -278,7 +278,8 @@ static void test_mma_of_doubles_rounds_as_it_says(void **state)
 	} kernels[] = {{"f64_8x4", 1, -1},
 		       {"f64_8x4_rz", less, -less},
 		       {"f64_8x4_rm", less, -1},
-		       {"f64_8x4_rp", 1, -less}};
+		       {"f64_8x4_rp", 1, -less},
+		       {"f64_8x4", 1, -1}};
 	const double tiny = -0x1p-60, one = 1;
 	struct matrices x;
 	struct t_gpu g;
