@@ -18,7 +18,9 @@
 #include "base/checked.h"
 #include "base/hash.h"
 #include "device/info.h"
+#include "ptx/assemble.h"
 #include "ptx/fatbin.h"
+#include "ptx/image.h"
 
 /* Codes that are kept although no module holds them, and their bytes: one image may be parsed to 1 GiB. */
 #define UNUSED_MAX	 16
@@ -102,6 +104,8 @@ static int parse(struct gsb_code *code, char *log, size_t log_size)
 			snprintf(log, log_size, "%s", error.text);
 		err = err == -EINVAL ? -EILSEQ : err;
 	}
+	if (!err && gsb_image_kind(code->image, code->size) == GSB_IMAGE_PTX)
+		err = gsb_ptx_assembles(code->module, log, log_size);
 	if (!err && code->module->target_sm > cc) {
 		snprintf(log, log_size, "the PTX is for %s, this device is sm_%" PRIu32,
 			 code->module->target, cc);

@@ -33,7 +33,7 @@ size_t gsb_code_cache_unused_bytes(struct gsb_code_cache *cache);
  * @out: give back with gsb_code_put()
  * @log: on failure what is wrong with the image, several lines for PTX
  *
- * Return: 0, -EBADMSG (damaged), -EILSEQ (PTX with an error), -ENOEXEC (nothing here can be run),
+ * Return: 0, -EBADMSG (damaged), -EILSEQ (PTX with an error), -ENOPKG (PTX that is too new), -ENOEXEC (nothing here can be run),
  *         -E2BIG (over a limit of the parser), -ENOMEM.
  */
 int gsb_code_get(struct gsb_code_cache *cache, const void *image, size_t size,

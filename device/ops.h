@@ -232,7 +232,7 @@ struct gsb_device_ops {
 
 	/* ---- code (loader too) ---- */
 	/* Image: PTX text, fatbin or cubin of exactly size bytes. log gets the reason of a failure:
-	 * -EBADMSG damaged, -EILSEQ PTX with an error, -ENOEXEC no code that the device can run. */
+	 * -EBADMSG damaged, -EILSEQ PTX with an error, -ENOPKG PTX of a version that is too new, -ENOEXEC no code that the device can run. */
 	int (*module_load)(struct gsb_space *space, const void *image, size_t size,
 			   struct gsb_module **out, char *log, size_t log_size);
 	void (*module_unload)(struct gsb_module *module); /* nothing of it is in flight */

@@ -297,14 +297,23 @@ static void check_symbol(const struct context *c, const struct want *w)
 		fail(c, "the address of a symbol does not go here");
 }
 
-/* How many registers of which width: that is for who executes it. */
-static void check_fragment(const struct context *c, const struct gsb_ptx_operand *o)
+/* How many registers of which width: that is for who executes it. Sums may begin with constants, and results be "_". */
+static void check_fragment(const struct context *c, char letter, struct gsb_ptx_operand *o)
 {
+	struct gsb_ptx_operand *elems = (struct gsb_ptx_operand *)o->elems;
 	bool ok = o->kind == GSB_PTX_OPERAND_VEC;
 
-	for (uint32_t i = 0; ok && i < o->n; i++)
-		ok = o->elems[i].kind == GSB_PTX_OPERAND_REG && !o->elems[i].negated &&
-		     reg_of(c, o->elems[i].reg)->type != GSB_PTX_TYPE_PRED;
+	for (uint32_t i = 0; ok && i < o->n; i++) {
+		bool is_f64 = elems[i].form == GSB_PTX_IMM_F64;
+		const struct want value = {.type = is_f64 ? GSB_PTX_TYPE_B64 : GSB_PTX_TYPE_B32,
+					   .imm = true};
+
+		if (letter == 'N' && elems[i].kind == GSB_PTX_OPERAND_IMM)
+			check_imm(c, &value, &elems[i]);
+		else if (letter == 'N' || elems[i].kind != GSB_PTX_OPERAND_NONE)
+			ok = elems[i].kind == GSB_PTX_OPERAND_REG && !elems[i].negated &&
+			     reg_of(c, elems[i].reg)->type != GSB_PTX_TYPE_PRED;
+	}
 	if (!ok)
 		fail(c, "the fragment of a matrix is registers in { }");
 }
@@ -343,7 +352,7 @@ static void check_operand(const struct context *c, char letter, struct gsb_ptx_i
 		return;
 	}
 	if (letter == 'F' || letter == 'N') {
-		check_fragment(c, o);
+		check_fragment(c, letter, o);
 		return;
 	}
 	if (w.memory) {

@@ -8,7 +8,7 @@ libptx_la_SOURCES = \
 	ptx/lex.c ptx/lex.h \
 	ptx/names.c ptx/names.h \
 	ptx/parse.h ptx/parser.c ptx/module.c ptx/units.c ptx/vars.c ptx/consts.c ptx/body.c ptx/insn.c ptx/check.c \
-	ptx/unknown.c \
+	ptx/unknown.c ptx/assemble.c ptx/assemble.h \
 	ptx/cfg.c ptx/cfg.h \
 	ptx/live.c ptx/live.h \
 	ptx/kernel.c ptx/kernel.h \
@@ -36,6 +36,11 @@ tests_unit_test_ptx_lex_LDADD = libptx.la $(CMOCKA_LIBS)
 tests_unit_test_ptx_parse_SOURCES = tests/unit/test_ptx_parse.c tests/unit/ptx_text.h
 tests_unit_test_ptx_parse_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_ptx_parse_LDADD = libptx.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_ptx_assemble
+tests_unit_test_ptx_assemble_SOURCES = tests/unit/test_ptx_assemble.c
+tests_unit_test_ptx_assemble_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_ptx_assemble_LDADD = libptx.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_ptx_redirect
 tests_unit_test_ptx_redirect_SOURCES = tests/unit/test_ptx_redirect.c

@@ -312,6 +312,29 @@ static bool atom_ok(const struct gsb_ptx_insn *in, uint64_t type)
 	       !(type & (T_F16 | T_16X2)) == !(in->flags & GSB_PTX_F_NOFTZ);
 }
 
+/* What a bulk reduction works on: of halves sums alone say that they do not flush. */
+static bool bulk_reduce_ok(const struct gsb_ptx_insn *in, uint64_t type)
+{
+	bool noftz = in->flags & GSB_PTX_F_NOFTZ, sum_of_halves = false;
+	uint64_t allowed = 0;
+
+	switch (in->sub) {
+	case GSB_PTX_SUB_ADD:
+		allowed = T_I32 | GSB_PTX_TYPE_BIT(U64) | T_F | T_F16;
+		sum_of_halves = type & T_F16;
+		break;
+	case GSB_PTX_SUB_MIN:
+	case GSB_PTX_SUB_MAX: allowed = T_I32_64 | T_F16; break;
+	case GSB_PTX_SUB_INC:
+	case GSB_PTX_SUB_DEC: allowed = T_U32; break;
+	case GSB_PTX_SUB_AND:
+	case GSB_PTX_SUB_OR:
+	case GSB_PTX_SUB_XOR: allowed = T_B32_64; break;
+	default: break;
+	}
+	return type & allowed && noftz == sum_of_halves;
+}
+
 /* An mbarrier is in shared memory. */
 static bool shared_ok(uint8_t space)
 {
@@ -401,6 +424,7 @@ static bool combination_ok(const struct gsb_ptx_insn *in)
 	case GSB_PTX_OP_VOTE: return type == (in->mode == GSB_PTX_MODE_BALLOT ? T_B32 : T_PRED);
 	case GSB_PTX_OP_CP_ASYNC_ARRIVE:
 	case GSB_PTX_OP_CP_ASYNC_ARRIVE_NOINC: return shared_ok(in->space);
+	case GSB_PTX_OP_BULK_REDUCE: return bulk_reduce_ok(in, type);
 	case GSB_PTX_OP_SULD_1D ... GSB_PTX_OP_SUST_A2D:
 		return (in->flags & GSB_PTX_F_CLAMP
 				? !in->mode

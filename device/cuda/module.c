@@ -93,8 +93,8 @@ static int image_error(CUresult result)
 	switch (result) {
 	case CUDA_SUCCESS: return 0;
 	case CUDA_ERROR_INVALID_PTX:
-	case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
 	case CUDA_ERROR_INVALID_SOURCE: return -EILSEQ;
+	case CUDA_ERROR_UNSUPPORTED_PTX_VERSION: return -ENOPKG;
 	case CUDA_ERROR_NO_BINARY_FOR_GPU: return -ENOEXEC;
 	case CUDA_ERROR_OUT_OF_MEMORY: return -ENOMEM;
 	case CUDA_ERROR_NOT_SUPPORTED: return -ENOTSUP;

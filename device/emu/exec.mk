@@ -15,6 +15,7 @@ libemuexec_la_SOURCES = \
 	device/emu/exec/half.h \
 	device/emu/lower/operand.h device/emu/lower/operate.c device/emu/lower/operate.h \
 	device/emu/lower/rows.c device/emu/lower/rows.h device/emu/lower/select.c device/emu/lower/select.h \
+	device/emu/code/reduction.h device/emu/exec/reduce.c device/emu/exec/reduce.h \
 	device/emu/exec/async.c device/emu/exec/async.h device/emu/exec/mbarrier.c device/emu/exec/mbarrier.h \
 	device/emu/lower/async.c device/emu/lower/async.h device/emu/exec/alloc.c device/emu/exec/builtin.h \
 	device/emu/memory/malloc.c device/emu/memory/malloc.h \
@@ -145,6 +146,11 @@ check_PROGRAMS += tests/unit/test_emu_heap
 tests_unit_test_emu_heap_SOURCES = tests/unit/test_emu_heap.c $(emu_harness)
 tests_unit_test_emu_heap_CFLAGS = $(emu_test_cflags)
 tests_unit_test_emu_heap_LDADD = $(emu_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_emu_mma
+tests_unit_test_emu_mma_SOURCES = tests/unit/test_emu_mma.c $(emu_harness)
+tests_unit_test_emu_mma_CFLAGS = $(emu_test_cflags)
+tests_unit_test_emu_mma_LDADD = $(emu_test_ldadd)
 
 check_PROGRAMS += tests/unit/test_emu_matrix
 tests_unit_test_emu_matrix_SOURCES = tests/unit/test_emu_matrix.c $(emu_harness)

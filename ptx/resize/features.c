@@ -131,6 +131,8 @@ static void on_async(struct gsb_resize_analysis *a, const struct gsb_ptx_func *f
 	case GSB_PTX_OP_BULK_LOAD_HINT:
 	case GSB_PTX_OP_BULK_STORE:
 	case GSB_PTX_OP_BULK_STORE_HINT:
+	case GSB_PTX_OP_BULK_MOVE:
+	case GSB_PTX_OP_BULK_REDUCE:
 	case GSB_PTX_OP_BULK_COMMIT:
 	case GSB_PTX_OP_BULK_WAIT:
 	case GSB_PTX_OP_BULK_PREFETCH:

@@ -29,7 +29,8 @@
 	"\tst.global.u32 [%a], " value ";\n\tret;\n}\n"
 #define STORE	".visible .entry store" STORE_BODY("7")
 #define LONGEST 16384 /* bytes of a name */
-#define STRANGE ".visible .entry strange(.param .u64 p)\n{\n\tfrobnicate.sync.u32 1;\n\tret;\n}\n"
+#define STRANGE \
+	".visible .entry strange(.param .u64 p)\n{\n\twgmma.fence.sync.aligned;\n\tret;\n}\n"
 
 static struct cu cu;
 
@@ -105,6 +106,42 @@ static void test_badcode_syntax_error_names_its_line(void **state)
 		".visible .entry f()\n{\n\t.reg .b32 %r;\n\tadd.u32 %r, %nobody, 1;\n\tret;\n}\n",
 		CUDA_ERROR_INVALID_PTX, "7:");
 	expect_refused(HEAD ".visible .entry f()\n{\n\tret\n}\n", CUDA_ERROR_INVALID_PTX, "7:");
+}
+
+/* What no PTX has, or not the one that the text says it is, or that nobody defines */
+static void test_badcode_what_no_assembler_takes_is_refused_at_the_load(void **state)
+{
+	(void)state;
+	expect_refused(HEAD STORE ".visible .entry f()\n{\n\tfrobnicate.sync.u32 1;\n\tret;\n}\n",
+		       CUDA_ERROR_INVALID_PTX, "line 13: 'frobnicate' is no opcode of PTX");
+	expect_refused(".version 99.0\n.target sm_75\n.address_size 64\n" STORE,
+		       CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "PTX 99.0");
+	expect_refused(HEAD
+		       ".extern .func g();\n.visible .entry f()\n{\n\tcall.uni g;\n\tret;\n}\n",
+		       CUDA_ERROR_INVALID_PTX, "function 'g' is called and nowhere defined");
+	expect_refused(HEAD ".visible .entry f()\n{\n\tcp.async.wait_all;\n\tret;\n}\n",
+		       CUDA_ERROR_INVALID_PTX, "needs .version 7.0 and .target sm_80");
+}
+
+/* The text of a fatbin is what a driver does not look at, where there is machine code: the kernel alone is refused. */
+static void test_badcode_unknown_opcode_of_a_fatbin_is_refused_at_its_launch_only(void **state)
+{
+	static uint8_t fatbin[4096];
+	CUmodule module;
+	CUfunction f;
+	CUdeviceptr p;
+
+	(void)state;
+	make_fatbin(fatbin, HEAD STORE
+		    ".visible .entry f(.param .u64 p)\n{\n\tfrobnicate.sync.u32 1;\n\tret;\n}\n");
+	assert_cu(cu.cuModuleLoadData(&module, fatbin));
+	assert_cu(cu.cuMemAlloc_v2(&p, 4));
+	assert_cu(cu.cuModuleGetFunction(&f, module, "f"));
+	assert_cu_is(CUDA_ERROR_NOT_SUPPORTED, launch(f, p));
+	assert_cu(cu.cuModuleGetFunction(&f, module, "store"));
+	assert_cu(launch(f, p));
+	assert_cu(cu.cuMemFree_v2(p));
+	assert_cu(cu.cuModuleUnload(module));
 }
 
 /* As the driver's compiler says it, at the load; not at a launch, and not without a reason. */
@@ -222,7 +259,7 @@ static void test_badcode_corrupt_fatbin_is_answered_whatever_changed(void **stat
 
 /* ---- kernels ---- */
 
-static void test_badcode_unknown_opcode_is_refused_at_its_launch_only(void **state)
+static void test_badcode_opcode_that_is_not_carried_is_refused_at_its_launch_only(void **state)
 {
 	CUmodule module;
 	CUfunction strange = function(&module, HEAD STRANGE STORE, "strange"), store;
@@ -244,9 +281,9 @@ static void test_badcode_unknown_opcode_is_refused_at_its_launch_only(void **sta
 
 /* What the emulated device leaves out, one kernel each, on line 7 of its module; programs.sh looks for what is said. */
 static const char *const not_carried[] = {
-	("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f, %f, %f, %f}, {%r, %r, %r, %r}, "
-	 "{%r, %r}, {%f, %f, %f, %f};"),
-	"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r}, [%r];",
+	("mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f, %f, %f, %f}, {%r, %r}, {%r, %r}, "
+	 "{%f, %f, %f, %f}, %r, 0;"),
+	"ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r, %r}, [%r];",
 	"wgmma.fence.sync.aligned;",
 	"cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r], [%a, {%r}], [%r];",
 	"call.uni cudaCDP2Launch, ();",
@@ -409,6 +446,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		BADCODE(test_badcode_text_that_is_no_ptx_is_no_image),
 		BADCODE(test_badcode_syntax_error_names_its_line),
+		BADCODE(test_badcode_what_no_assembler_takes_is_refused_at_the_load),
+		BADCODE(test_badcode_unknown_opcode_of_a_fatbin_is_refused_at_its_launch_only),
 		BADCODE(test_badcode_too_much_static_shared_memory_is_refused_at_the_load),
 		BADCODE(test_badcode_unknown_register_is_refused_at_its_launch_only),
 		BADCODE(test_badcode_truncated_ptx_is_refused_wherever_it_ends),
@@ -418,7 +457,7 @@ int main(int argc, char **argv)
 		BADCODE(test_badcode_good_fatbin_loads),
 		BADCODE(test_badcode_truncated_fatbin_is_refused),
 		BADCODE(test_badcode_corrupt_fatbin_is_answered_whatever_changed),
-		BADCODE(test_badcode_unknown_opcode_is_refused_at_its_launch_only),
+		BADCODE(test_badcode_opcode_that_is_not_carried_is_refused_at_its_launch_only),
 		BADCODE(test_badcode_names_that_are_not_there_are_not_found),
 		BADCODE(test_badcode_kernel_with_a_long_name_runs),
 		BADCODE(test_badcode_name_over_the_limit_is_refused_by_name),

@@ -110,7 +110,6 @@ calibrate_says_what_is_wrong() {
 	gpu "$dir/gpu.txt" 'max_warps = 16' 'max_threads_per_block = 512'
 	refused 'an SM of .* holds 2 blocks of 256 threads; to share it in quarters it must hold 4$' -d "emu:$dir/gpu.txt"
 	gpu "$dir/gpu.txt"
-	refused "refuses the kernel of tensor: .*mma\.sync.*; measure the others: --only\$" -d "emu:$dir/gpu.txt" --only dram,tensor
 	status_of "$model" calibrate -d "emu:$dir/gpu.txt" -o "$dir/none/out.txt"
 	expect_equal "$status $output" "1 gsb-model: $dir/none/out.txt: No such file or directory"
 	status_of "$model" calibrate -d "emu:$dir/gpu.txt" -o "$dir"

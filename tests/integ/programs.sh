@@ -26,8 +26,8 @@ what_is_left_out_is_refused_by_name_beside_kernels_that_run() {
 	start_real_broker
 	run_program badcode "$build/tests/integ/badcode" left-out
 	err=$(cat "$dir/badcode.err")
-	for said in "'mma\.sync\.[^ ]*' $carried: a tensor core operation: use a path" \
-		"'ldmatrix\.[^ ]*' $carried: a load for tensor cores: use a path" \
+	for said in "'mma\.sp\.[^ ]*' $carried: a product of sparse matrices by tensor cores: use a path" \
+		"'ldmatrix\.[^ ]*' $carried: a form of ldmatrix that sm_90 has not: build for sm_90" \
 		"'wgmma\.[^ ]*' $carried: a tensor core operation of sm_90a: build for sm_90" \
 		"'cp\.async\.bulk\.tensor\.[^ ]*' $carried: a bulk copy \(TMA\): build for sm_80" \
 		"call of 'cudaCDP2Launch', which has no body and is not carried: dynamic parallelism needs a real GPU; launch from the host"; do
@@ -41,11 +41,11 @@ what_is_left_out_is_refused_by_name_beside_kernels_that_run() {
 badcode_is_refused_and_its_tenant_lives_on() {
 	start_real_broker
 	run_program badcode "$build/tests/integ/badcode"
-	expect_match "$(cat "$dir/badcode.err")" "kernel 'strange', line 6: 'frobnicate.sync.u32' is not carried by the emulated device: "
+	expect_match "$(cat "$dir/badcode.err")" "kernel 'strange', line 6: 'wgmma.fence.sync.aligned' is not carried by the emulated device: "
 	expect_match "$(cat "$dir/badcode.err")" "_xx*\.\.\. is a name of 16385 bytes, and the limit is 16384"
 	expect_match "$(cat "$dir/badcode.err")" "kernel 0 of a module has a name of over 16384 bytes"
 	expect_match "$(cat "$dir/broker.log")" "tenant 1: module refused: .*nowhere"
-	expect_match "$(cat "$dir/broker.log")" "tenant 1: kernel 'strange', line 6: 'frobnicate.sync.u32' is not carried by the emulated device: "
+	expect_match "$(cat "$dir/broker.log")" "tenant 1: kernel 'strange', line 6: 'wgmma.fence.sync.aligned' is not carried by the emulated device: "
 	await_no_tenants
 	end_broker
 }

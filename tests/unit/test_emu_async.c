@@ -529,6 +529,133 @@ static void test_bulk_store_is_done_at_the_wait_or_the_end(void **state)
 	}
 }
 
+/* ---- bulk reductions: 64 bytes of sh are what thread 0 gives; each of two blocks does it once ---- */
+
+static void reduce_twice(const char *what, const void *there, const void *given, void *out)
+{
+	static const char before[] = KERNEL(
+		"shl.b32 %r1, %r0, 2; mov.u32 %r2, sh; add.u32 %r1, %r1, %r2;\n"
+		"ld.global.u32 %r3, [%rd0+4096]; st.shared.u32 [%r1], %r3;\n"
+		"fence.proxy.async.shared::cta; bar.sync 0; setp.ne.u32 %p1, %r0, 0; @%p1 ret;\n"
+		"cp.reduce.async.bulk.global.shared::cta.bulk_group.");
+	char text[2048];
+	struct t_gpu g;
+	uint32_t *io;
+
+	snprintf(text, sizeof(text), "%.*s%s [%%rd1], [sh], 64%s;\n%s",
+		 (int)(sizeof(before) - sizeof("\nret;\n}\n")), before, what,
+		 strstr(what, "hint") ? ", %rd5" : "",
+		 "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; ret; }\n");
+	t_gpu_init(&g, text);
+	io = io_alloc(&g);
+	memcpy(io, there, 64);
+	memcpy(io + 1024, given, 64);
+	if (t_launch(&g,
+		     &(struct t_launch){.kernel = "k", .grid = {2}, .block = {16}, .args = {&io}}))
+		fail_msg("%s: %s", what, g.fault.text);
+	memcpy(out, io, 64);
+	assert_int_equal(io[16], 0);
+	t_gpu_finish(&g);
+}
+
+static void test_bulk_reduction_combines_words_as_atomics_do(void **state)
+{
+	static const struct {
+		const char *what;
+		uint32_t there, given, want;
+	} cases[] = {
+		{"add.u32", 5, 0xfffffffe, 1},
+		{"add.s32", 5, 3, 11},
+		{"L2::cache_hint.add.u32", 5, 3, 11},
+		{"min.u32", 0x80000000, 7, 7},
+		{"min.s32", 0x80000000, 7, 0x80000000},
+		{"max.u32", 0x80000000, 7, 0x80000000},
+		{"max.s32", 0x80000000, 7, 7},
+		{"inc.u32", 6, 7, 0},
+		{"dec.u32", 1, 9, 9},
+		{"and.b32", 0xff0f, 0x0ff0, 0x0f00},
+		{"or.b32", 0xf000, 0x000f, 0xf00f},
+		{"xor.b32", 0x1234, 0xffff, 0x1234},
+		{"add.f32", 0x3f800000, 0x3f000000, 0x40000000},       /* 1 + 2 * 0.5 */
+		{"add.noftz.f16", 0x3c003c00, 0x38003c00, 0x40004200}, /* 1, 1 and 0.5, 1 */
+		{"add.noftz.bf16", 0x3f803f80, 0x3f803f00, 0x40404000},
+		{"min.f16", 0x3c00bc00, 0x4000c000, 0x3c00c000},
+		{"max.bf16", 0x3f80bf80, 0x4000c000, 0x4000bf80},
+	};
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(cases); i++) {
+		uint32_t there[16], given[16], out[16];
+
+		for (int k = 0; k < 16; k++) {
+			there[k] = cases[i].there;
+			given[k] = cases[i].given;
+		}
+		reduce_twice(cases[i].what, there, given, out);
+		for (int k = 0; k < 16; k++) {
+			if (out[k] != cases[i].want)
+				fail_msg("%s: word %d is 0x%x, not 0x%x", cases[i].what, k, out[k],
+					 cases[i].want);
+		}
+	}
+}
+
+static void test_bulk_reduction_combines_doubles_and_long_words(void **state)
+{
+	static const double ones[8] = {1, 1, 1, 1, 1, 1, 1, 1},
+			    halves[8] = {.5, .5, .5, .5, .5, .5, .5, .5};
+	static const uint64_t large[8] = {UINT64_C(1) << 63, UINT64_C(1) << 63, 1, 2, 3, 4, 5, 6};
+	static const uint64_t threes[8] = {3, 3, 3, 3, 3, 3, 3, 3};
+	double sum[8];
+	uint64_t out[8];
+
+	reduce_twice("add.f64", ones, halves, sum);
+	for (int i = 0; i < 8; i++)
+		assert_true(sum[i] == 2);
+	reduce_twice("add.u64", large, threes, out);
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(out[i], large[i] + 6);
+	reduce_twice("min.u64", large, threes, out);
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(out[i], large[i] < 3 ? large[i] : 3);
+	reduce_twice("max.s64", large, threes, out);
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(out[i], (int64_t)large[i] > 3 ? large[i] : 3);
+}
+
+static void test_bulk_reduction_of_other_types_is_refused(void **state)
+{
+#define REDUCE(what) \
+	KERNEL("cp.reduce.async.bulk.global.shared::cta.bulk_group." what " [%rd1], [sh], 16;")
+	expect_refused(REDUCE("add.s64"), "cp.reduce.async.bulk");
+	expect_refused(REDUCE("add.f16"), "cp.reduce.async.bulk");
+	expect_refused(REDUCE("min.noftz.f16"), "cp.reduce.async.bulk");
+	expect_refused(REDUCE("min.f32"), "cp.reduce.async.bulk");
+	expect_refused(REDUCE("inc.u64"), "cp.reduce.async.bulk");
+	expect_refused(REDUCE("and.u32"), "cp.reduce.async.bulk");
+	expect_refused(REDUCE("exch.b32"), "cp.reduce.async.bulk");
+}
+
+/* The second half of sh is a copy of the first. */
+static uint32_t moved(uint32_t i)
+{
+	return i < 64 ? i * 3 : 0;
+}
+
+static void test_bulk_move_within_shared_memory_reports_to_its_mbarrier(void **state)
+{
+	check_lanes(
+		KERNEL(INIT(
+			"64") "shl.b32 %r1, %r0, 2; mov.u32 %r2, sh; add.u32 %r1, %r1, %r2;\n"
+			      "mul.lo.u32 %r3, %r0, 3; st.shared.u32 [%r1], %r3; bar.sync 0;\n"
+			      "@!%p7 bra ready;\n" EXPECT
+			      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes "
+			      "[sh+2048], [sh], 256, [bar];\n"
+			      "ready: mbarrier.arrive.shared.b64 %rd3, [bar];\n"
+			      "wait: mbarrier.try_wait.shared.b64 %p2, [bar], %rd3; @!%p2 bra wait;\n"
+			      "ld.shared.u32 %r4, [%r1+2048]; st.global.u32 [%rd0], %r4;"),
+		64, moved);
+}
+
 static void test_bulk_copy_misuse_ends_the_kernel(void **state)
 {
 	expect_fault(KERNEL("cp.async.bulk.global.shared::cta.bulk_group [%rd1], [sh], 24;"), 1,
@@ -702,6 +829,10 @@ int main(void)
 		cmocka_unit_test(test_bulk_load_ends_the_phase_when_its_bytes_have_come),
 		cmocka_unit_test(test_phase_waits_for_bytes_that_do_not_come),
 		cmocka_unit_test(test_bulk_store_is_done_at_the_wait_or_the_end),
+		cmocka_unit_test(test_bulk_reduction_combines_words_as_atomics_do),
+		cmocka_unit_test(test_bulk_reduction_combines_doubles_and_long_words),
+		cmocka_unit_test(test_bulk_reduction_of_other_types_is_refused),
+		cmocka_unit_test(test_bulk_move_within_shared_memory_reports_to_its_mbarrier),
 		cmocka_unit_test(test_bulk_copy_misuse_ends_the_kernel),
 		cmocka_unit_test(test_libcu_barriers_and_pipelines_on_three_architectures),
 		cmocka_unit_test(test_libcu_barrier_drop_on_three_architectures),

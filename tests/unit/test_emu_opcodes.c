@@ -249,10 +249,12 @@ static void test_refused_opcode_names_kernel_line_opcode_and_remedy(void **state
 	expect_refused(KERNEL("\nwgmma.fence.sync.aligned;"),
 		       "kernel 'k', line 14: 'wgmma.fence.sync.aligned' is not carried",
 		       "build for sm_90 or older");
-	expect_refused(KERNEL("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f0, %f1, %f2, "
-			      "%f3}, {%r0, %r1, %r2, %r3}, {%r4, %r5}, {%f4, %f5, %f6, %f7};"),
-		       "'mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32' is not carried",
-		       "a tensor core operation");
+	expect_refused(
+		KERNEL("mma.sp.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 {%f0, %f1, %f2, "
+		       "%f3}, {%r0, %r1, %r2, %r3}, {%r4, %r5, %r6, %r7}, {%f4, %f5, %f6, "
+		       "%f7}, %r8, 0;"),
+		"'mma.sp.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32' is not carried",
+		"a product of sparse matrices");
 	expect_refused(KERNEL("multimem.red.relaxed.sys.global.add.u32 [%rd1], %r1;"),
 		       "'multimem.red.relaxed.sys.global.add.u32'", "multicast");
 	expect_refused(KERNEL("fence.proxy.tensormap::generic.release.gpu;"),

@@ -19,6 +19,7 @@
 #include "base/checked.h"
 #include "device/emu/exec/fault.h"
 #include "device/emu/exec/mbarrier.h"
+#include "device/emu/exec/reduce.h"
 
 #define FIRST_PENDING 64
 #define MAX_PENDING   8192
@@ -32,6 +33,7 @@ struct pending {
 	const unsigned char *from;
 	unsigned char *mbar; /* to report to; NULL: a group */
 	uint32_t n, size;    /* bytes from there, bytes in all: the rest is zero */
+	uint32_t reduction;  /* how they are combined with what is there (reduce.h); 0: not */
 	uint32_t group;	     /* of its lane and kind, from 0 */
 	uint8_t lane, kind;
 };
@@ -105,7 +107,9 @@ static bool complete(struct gsb_emu_exec *x, const struct pending *p)
 {
 	const char *wrong;
 
-	if (p->to) {
+	if (p->reduction) {
+		gsb_emu_reduce(p->to, p->from, p->n, p->reduction);
+	} else if (p->to) {
 		memcpy(p->to, p->from, p->n);
 		memset(p->to + p->n, 0, p->size - p->n);
 	}
@@ -304,7 +308,8 @@ static struct pending bulk_load(struct gsb_emu_exec *x, const struct gsb_emu_op 
 	struct pending p = {.to = shared_at(x, to[i], size, BULK_UNIT)};
 
 	if (p.to)
-		p.from = global_at(x, from[i], size, BULK_UNIT, "read of");
+		p.from = op->e ? shared_at(x, from[i], size, BULK_UNIT)
+			       : global_at(x, from[i], size, BULK_UNIT, "read of");
 	if (p.from)
 		p.mbar = gsb_emu_mbar_at(x, op, mbar[i]);
 	if (!p.mbar)
@@ -340,10 +345,14 @@ GSB_EMU_HANDLER(gsb_emu_do_BULK_COPY)
 		p.n = p.size = size[i];
 		p.lane = (uint8_t)i;
 		p.kind = BULK;
+		p.reduction = (uint32_t)op->imm;
 		if (!p.from || !push(x, &p))
 			return NULL;
-		count_access(x, (const void *)(r + (load ? op->a : op->d)), UINT32_C(1) << i,
-			     size[i]);
+		if (op->e)
+			x->block->stats.n_shared++;
+		else
+			count_access(x, (const void *)(r + (load ? op->a : op->d)),
+				     UINT32_C(1) << i, size[i]);
 	}
 	return op + 1;
 }

@@ -19,17 +19,32 @@
 #define F16_WIDTHS  5, 10
 #define BF16_WIDTHS 8, 7
 
+/* A subnormal is what is above the least normal number; no product has it as a factor, which takes processors long. */
 static inline float f16_value(uint32_t half)
 {
 	uint32_t mag = (half & 0x7fff) << 13;
-	uint32_t bits = mag >= 0x0f800000 ? mag | 0x7f800000 : bits_of32(float_of(mag) * 0x1p112f);
+	uint32_t tiny = bits_of32(float_of(mag + (113u << 23)) - 0x1p-14f);
+	uint32_t bits = mag >= 0x0f800000 ? mag | 0x7f800000 : mag + (112u << 23);
 
-	return float_of(bits | (half & 0x8000) << 16);
+	return float_of((mag < 0x00800000 ? tiny : bits) | (half & 0x8000) << 16);
 }
 
 static inline float bf16_value(uint32_t bfloat)
 {
 	return float_of(bfloat << 16);
+}
+
+/* The formats of eight bits are cut from f16: e5m2 has its exponent, e4m3 one of a bit less, and one NaN. */
+static inline float e5m2_value(uint32_t bits)
+{
+	return f16_value(bits << 8);
+}
+
+static inline float e4m3_value(uint32_t bits)
+{
+	float mag = f16_value((bits & 0x7f) << 7) * 0x1p8f;
+
+	return (bits & 0x7f) == 0x7f ? NAN : bits & 0x80 ? -mag : mag;
 }
 
 /* 2^(1 - bias), the least normal number of a format. */

@@ -3,6 +3,7 @@
  */
 #include "device/emu/lower/async.h"
 
+#include "device/emu/code/reduction.h"
 #include "device/emu/lower/operand.h"
 
 /* ---- operands ---- */
@@ -86,6 +87,9 @@ static void lower_bulk(struct gsb_emu_lowering *l, bool load)
 	op->b = bytes;
 	op->c = mbar;
 	op->n = GSB_PTX_SPACE_SHARED; /* of the mbarrier */
+	op->e = l->insn->op == GSB_PTX_OP_BULK_MOVE;
+	if (l->insn->op == GSB_PTX_OP_BULK_REDUCE)
+		op->imm = gsb_emu_reduction(l->insn->sub, l->insn->type[0]);
 }
 
 /* @but: how many groups may stay pending, -1: not even what is in none. */
@@ -176,9 +180,11 @@ void gsb_emu_lower_async(struct gsb_emu_lowering *l)
 	case GSB_PTX_OP_CP_ASYNC_CA_HINT:
 	case GSB_PTX_OP_CP_ASYNC_CG_HINT: lower_copy(l, true); break;
 	case GSB_PTX_OP_BULK_LOAD:
-	case GSB_PTX_OP_BULK_LOAD_HINT: lower_bulk(l, true); break;
+	case GSB_PTX_OP_BULK_LOAD_HINT:
+	case GSB_PTX_OP_BULK_MOVE: lower_bulk(l, true); break;
 	case GSB_PTX_OP_BULK_STORE:
-	case GSB_PTX_OP_BULK_STORE_HINT: lower_bulk(l, false); break;
+	case GSB_PTX_OP_BULK_STORE_HINT:
+	case GSB_PTX_OP_BULK_REDUCE: lower_bulk(l, false); break;
 	case GSB_PTX_OP_CP_ASYNC_COMMIT:
 	case GSB_PTX_OP_BULK_COMMIT:
 		gsb_emu_emit(l, GSB_EMU_FORM_ASYNC_COMMIT, true)->n =
