@@ -391,6 +391,7 @@ static void test_who_comes_after_a_fault_is_not_answered(void **state)
 {
 	struct fixture *f = *state;
 	struct gsb_engine *e = f->c.k.engine;
+	struct gsb_ctl_memory last;
 	uint8_t byte;
 
 	e->lost_ns = 1;
@@ -402,6 +403,7 @@ static void test_who_comes_after_a_fault_is_not_answered(void **state)
 	assert_int_equal(read(f->client, &byte, 1),
 			 0); /* nor told anything: it is only closed here */
 	assert_null(f->c.control.waiting);
+	kit_control_receive(&f->c, GSB_CTL_MEMORY_LAST, &last, sizeof(last));
 	kit_control_receive_nothing(&f->c);
 	e->scheduler.lost = false;
 }
