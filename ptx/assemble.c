@@ -28,7 +28,7 @@ static const char *const known[] = {
 
 static size_t word_len(const char *s)
 {
-	return strcspn(s, ". \t\r\n;");
+	return strcspn(s, ". \t\r\n\f\v;,([{%");
 }
 
 static bool is_known(const char *spelling, size_t len)
@@ -38,6 +38,11 @@ static bool is_known(const char *spelling, size_t len)
 			return true;
 	}
 	return false;
+}
+
+static bool is_newer(const struct gsb_ptx_module *m)
+{
+	return m->version_major == GSB_PTX_NEWEST_MAJOR && m->version_minor > GSB_PTX_NEWEST_MINOR;
 }
 
 static int check_head(const struct gsb_ptx_module *m, char *log, size_t log_size)
@@ -59,11 +64,12 @@ static int check_head(const struct gsb_ptx_module *m, char *log, size_t log_size
 }
 
 /* Directives that are not known are for the kernel that has them. */
-static int check_unknown(const struct gsb_ptx_insn *in, char *log, size_t log_size)
+static int check_unknown(const struct gsb_ptx_module *m, const struct gsb_ptx_insn *in, char *log,
+			 size_t log_size)
 {
 	size_t len = word_len(in->spelling);
 
-	if (*in->spelling == '.' || is_known(in->spelling, len))
+	if (*in->spelling == '.' || is_known(in->spelling, len) || is_newer(m))
 		return 0;
 	snprintf(log, log_size, "line %u: '%.*s' is no opcode of PTX: look at what has written it",
 		 in->line, (int)(len < 64 ? len : 64), in->spelling);
@@ -85,11 +91,18 @@ static int check_age(const struct gsb_ptx_module *m, const struct gsb_ptx_insn *
 	return -EILSEQ;
 }
 
-/* What the device has itself, and what launches from kernels, which a driver links to them. */
+static bool begins_with(const char *name, const char *prefix)
+{
+	return !strncmp(name, prefix, strlen(prefix));
+}
+
+/* What the device has itself, and what launches from kernels, which a driver links to them. libdevice it links to none. */
 static bool is_systems(const char *name)
 {
+	if (begins_with(name, "__nv_"))
+		return !strcmp(name, "__nv_aligned_device_malloc");
 	return !strcmp(name, "vprintf") || !strcmp(name, "malloc") || !strcmp(name, "free") ||
-	       !strncmp(name, "__", 2) || !strncmp(name, "cuda", 4);
+	       begins_with(name, "__") || begins_with(name, "cuda");
 }
 
 static int check_call(const struct gsb_ptx_insn *in, char *log, size_t log_size)
@@ -109,7 +122,7 @@ static int check_insn(const struct gsb_ptx_module *m, const struct gsb_ptx_insn 
 		      size_t log_size)
 {
 	if (in->op == GSB_PTX_OP_UNSUPPORTED)
-		return check_unknown(in, log, log_size);
+		return check_unknown(m, in, log, log_size);
 	if (since[in->op].version)
 		return check_age(m, in, log, log_size);
 	return in->call ? check_call(in, log, log_size) : 0;

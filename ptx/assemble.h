@@ -8,10 +8,11 @@
 #include "ptx/ptx.h"
 
 /*
- * The newest PTX is a version of its major number. A newer minor one may add what is not known here, which the kernels that use it
- * are refused for; another major number nobody here has heard of.
+ * The newest PTX whose opcodes are known. A newer minor version may have more, which the kernels that use them are refused
+ * for; of another major number nobody here has heard.
  */
 #define GSB_PTX_NEWEST_MAJOR 9
+#define GSB_PTX_NEWEST_MINOR 0
 
 /**
  * gsb_ptx_assembles() - would a driver load this text, as far as can be said without compiling it?

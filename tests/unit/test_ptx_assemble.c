@@ -56,7 +56,8 @@ static void test_assembles_refuses_a_version_of_the_future(void **state)
 {
 	expect(HEAD("99.0", "52"), -ENOPKG, "PTX 99.0");
 	expect(HEAD("10.0", "90") KERNEL("frobnicate.u32 1;"), -ENOPKG, "PTX 10.0");
-	expect(HEAD("9.9", "90") KERNEL(""), 0, NULL);
+	expect(HEAD("9.9", "90") KERNEL("frobnicate.u32 1;"), 0, NULL); /* it may have that */
+	expect(HEAD("9.0", "90") KERNEL("frobnicate.u32 1;"), -EILSEQ, "'frobnicate'");
 }
 
 static void test_assembles_refuses_addresses_of_32_bits(void **state)
@@ -80,6 +81,10 @@ static void test_assembles_refuses_calls_of_what_nobody_defines(void **state)
 {
 	expect(HEAD("6.4", "52") ".extern .func f();\n" KERNEL("call.uni f;"), -EILSEQ,
 	       "line 9: function 'f' is called and nowhere defined");
+	expect(HEAD("6.4", "52") ".extern .func __nv_sinf();\n" KERNEL("call.uni __nv_sinf;"),
+	       -EILSEQ, "'__nv_sinf'");
+	expect(HEAD("6.4", "52") ".extern .func __assertfail();\n" KERNEL("call.uni __assertfail;"),
+	       0, NULL);
 	/* declared alone, defined later, an alias, the system's */
 	expect(HEAD("6.4", "52") ".extern .func f();\n" KERNEL(""), 0, NULL);
 	expect(HEAD("6.4", "52") ".func f();\n" KERNEL("call.uni f;") ".func f()\n{\nret;\n}\n", 0,
