@@ -19,11 +19,17 @@
 #define ENTER_POST  enter_engine()
 #define ENTER_CALL  enter_engine()
 
+static GSB_COLD CUresult enter_refused(void)
+{
+	CUresult result = gsb_enter_refused();
+
+	return result ? gsb_cu_ctx_refused(result) : CUDA_SUCCESS;
+}
+
+/* In the path of each launch: what is made of a refusal stands outside it. */
 static inline CUresult enter_engine(void)
 {
-	CUresult result = gsb_enter_engine();
-
-	return gsb_likely(!result) ? CUDA_SUCCESS : gsb_cu_ctx_refused(result);
+	return gsb_likely(gsb_is_served()) ? CUDA_SUCCESS : enter_refused();
 }
 
 /*

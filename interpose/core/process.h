@@ -87,12 +87,14 @@ static inline CUresult gsb_enter(void)
 
 GSB_COLD CUresult gsb_enter_refused(void);
 
+static inline bool gsb_is_served(void)
+{
+	return atomic_load_explicit(gsb_tenancy, memory_order_acquire) == GSB_TENANT_SERVED;
+}
+
 static inline CUresult gsb_enter_engine(void)
 {
-	return gsb_likely(atomic_load_explicit(gsb_tenancy, memory_order_acquire) ==
-			  GSB_TENANT_SERVED)
-		       ? CUDA_SUCCESS
-		       : gsb_enter_refused();
+	return gsb_likely(gsb_is_served()) ? CUDA_SUCCESS : gsb_enter_refused();
 }
 
 static inline bool gsb_in_host_window(uint64_t addr)
