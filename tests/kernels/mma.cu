@@ -8,7 +8,8 @@
 #ifdef __CUDACC__
 #include <cuda_fp16.h>
 
-#define KERNEL extern "C" __global__ void
+/* Blocks are of one warp, that is what the elements are placed by, but for gemm's. */
+#define KERNEL extern "C" __global__ void __launch_bounds__(32)
 typedef unsigned long long u64;
 typedef unsigned int u32;
 
@@ -350,7 +351,7 @@ __device__ void load_tile(half *to, int to_ld, const half *from, int from_ld, in
 }
 
 /* d = a * b, row after row; n and k are multiples of 64 and 32. */
-KERNEL gemm(float *d, const half *a, const half *b, int n, int k)
+extern "C" __global__ void __launch_bounds__(128) gemm(float *d, const half *a, const half *b, int n, int k)
 {
 	__shared__ __align__(16) half sa[SIDE][DEPTH + 8], sb[DEPTH][SIDE + 8];
 	const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;

@@ -485,7 +485,8 @@ static void test_lost_device_is_left_what_its_kernel_works_with(void **state)
 	assert_int_equal(f->k.dev->n_queues, 1);
 	assert_int_equal(atomic_load(&f->t.region->header.fatal), CUDA_ERROR_LAUNCH_TIMEOUT);
 	/* here it does end, and the test cleans up */
-	e->scheduler.lost = e->scheduler.stuck = false;
+	e->scheduler.lost = false;
+	e->scheduler.stuck = NULL;
 	kit_complete(f->k.dev, 0, CUDA_SUCCESS, 0);
 }
 
@@ -509,7 +510,8 @@ static void test_kernel_that_may_be_another_ones_is_not_blamed(void **state)
 		gsb_engine_turn(e);
 	assert_int_equal(kit_error(&f->t, 0), CUDA_SUCCESS);
 	assert_int_equal(atomic_load(&f->t.region->header.fatal), CUDA_ERROR_LAUNCH_TIMEOUT);
-	e->scheduler.lost = e->scheduler.stuck = false;
+	e->scheduler.lost = false;
+	e->scheduler.stuck = NULL;
 	kit_complete(f->k.dev, 0, CUDA_SUCCESS, 0);
 }
 
