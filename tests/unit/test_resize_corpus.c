@@ -25,7 +25,7 @@
 #define N_ORDERS     12
 #define SMALL	     200 /* what is not an address */
 #define MAX_INSNS    3000000
-#define N_RUN	     164 /* kernels of the corpus: more, raise it */
+#define N_RUN	     165 /* kernels of the corpus: more, raise it */
 #define N_RUN_CUB    21
 #define CUB	     "tests/gpu/cub_*.ptx" /* of the build */
 
