@@ -161,7 +161,7 @@ static bool must_wait(const struct gsb_engine *e, const struct gsb_ctl_admit *a)
 
 	if (e->draining)
 		return false; /* it is refused at once */
-	if (e->lost_ns)
+	if (e->lost_ns || e->scheduler.stuck)
 		return true; /* gsbrokerd takes it back */
 	for (int i = 0; i < GSB_N_SLOTS; i++) {
 		const struct gsb_tenant *t = e->tenants[i];

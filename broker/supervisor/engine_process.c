@@ -70,6 +70,8 @@ static bool receive(struct gsb_engine_process *p)
 		p->on_message(p, (const struct gsb_msg *)buf, (size_t)n);
 		return true;
 	}
+	if (n == -ECONNRESET) /* it ended with something unread: all that it said comes yet */
+		return true;
 	if (n != -EAGAIN) { /* end of file: the process is about to end, or must */
 		int fd = p->control.fd;
 

@@ -184,6 +184,17 @@ static void on_answered(struct gsb_served_engine *e, uint32_t tenant_id)
 	}
 }
 
+/* Its engine has not answered: it may wait there for another to be gone. */
+static bool is_handed(const struct gsb_admitted *t)
+{
+	const struct gsb_arrival *a;
+
+	DL_FOREACH (t->engine->handed, a)
+		if (a->admit.tenant_id == t->id)
+			return true;
+	return false;
+}
+
 static unsigned n_handed(const struct gsb_served_engine *e)
 {
 	const struct gsb_arrival *a;
@@ -400,7 +411,7 @@ static void look_up(struct gsb_engines *all, struct gsb_admitted *t,
 
 	if (row)
 		t->seen = *row;
-	else if (t->delivered && t->survey < m->number)
+	else if (t->delivered && t->survey < m->number && !is_handed(t))
 		tenant_left(all, t, NULL);
 }
 
@@ -814,10 +825,12 @@ void gsb_engines_deliver(struct gsb_engines *all, struct gsb_arrival *a,
 	gsb_timer_clear(&all->s->loop, &e->idle);
 	a->since_ns = gsb_clock_ns();
 	DL_APPEND(e->arrivals, a);
-	if (e->process.state == GSB_ENGINE_READY)
+	if (e->process.state == GSB_ENGINE_READY) {
 		hand_over_all(e);
-	else
+		on_tenant_left(e); /* if there were no descriptors for it */
+	} else {
 		await(e);
+	}
 }
 
 void gsb_engines_init(struct gsb_engines *all, struct gsb_supervisor *s)

@@ -432,6 +432,31 @@ broker_does_not_hand_on_for_ever_who_ends_engines() {
 	stop_broker
 }
 
+# Its answer is read although it did not read all that it was sent: who has been served is not handed on.
+broker_reads_all_that_an_engine_said_before_it_ended() {
+	local i pids
+	write_conf '[device "emu:/sated"]'
+	TMPDIR=$dir start_broker
+	"$build/tests/integ/hello" "$dir/s" >"$dir/first" &
+	pids=$!
+	await_log "tenant 1 |started: pid"
+	"$build/tests/integ/hello" "$dir/s" >"$dir/second" &
+	pids="$pids $!"
+	await_status '"tenants": 2,'
+	: >"$dir/go"
+	for ((i = 0; i < LIMIT_S * 100; i++)); do
+		! grep -q "^welcome" "$dir/first" "$dir/second" || break
+		sleep 0.01
+	done
+	: >"$dir/fed"
+	kill -CONT "$broker"
+	await_log "tenants lost: 1; death 1"
+	# shellcheck disable=SC2086 # two words
+	wait $pids
+	expect_equal "$(sort "$dir/first" "$dir/second" | cut -c 1-9 | tr '\n' ' ')" "welcome 1 welcome 2 "
+	stop_broker
+}
+
 broker_of_an_engine_for_each_process_hands_on_too() {
 	write_conf '[device "emu:/faint"]' 'isolation = process'
 	TMPDIR=$dir start_broker
@@ -858,6 +883,7 @@ run_case broker_engine_that_does_not_stop_is_killed
 run_case broker_engine_that_was_killed_is_started_again
 run_case broker_hands_to_the_next_engine_whom_one_has_not_answered
 run_case broker_does_not_hand_on_for_ever_who_ends_engines
+run_case broker_reads_all_that_an_engine_said_before_it_ended
 run_case broker_of_an_engine_for_each_process_hands_on_too
 run_case broker_engine_that_refuses_leaves_no_tenant
 run_case broker_status_does_not_wait_for_a_mute_engine

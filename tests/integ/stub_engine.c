@@ -11,6 +11,8 @@
  *   emu:/full     FAILED for want of room while there is a file TMPDIR/full, then as ok
  *   emu:/faint    as ok, but at an ADMIT it takes away a file TMPDIR/faint, and dies if there was one
  *   emu:/faints   READY; dies at an ADMIT
+ *   emu:/sated    as slow, but the first client is all it takes: it stops gsbrokerd, welcomes that one, and dies with the
+ *                 next ADMIT unread; when it is started again it is as ok
  *   emu:/mute     READY and WELCOME, then ignores STATUS and SHUTDOWN
  *   emu:/forget   as ok, but never says GONE: gsbrokerd must find out by STATUS
  *   emu:/memory   as ok, on a device of 1,000 MiB: each tenant takes its device_memory before its
@@ -23,6 +25,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -267,6 +270,14 @@ static void on_end(uint32_t id)
 		}
 }
 
+/* Until something more is there to be read. */
+static void await_next(void)
+{
+	struct pollfd next = {.fd = CONTROL_FD, .events = POLLIN};
+
+	poll(&next, 1, -1);
+}
+
 /* Return: false when it is time to end. */
 static bool on_control(void)
 {
@@ -280,6 +291,12 @@ static bool on_control(void)
 		return true;
 	if (n <= 0)
 		return false;
+	if (m->type == GSB_CTL_ADMIT && is("emu:/sated") && n_fds == 2 && !take_away("fed")) {
+		await_next();
+		kill(getppid(), SIGSTOP);
+		welcome((const void *)m, fds);
+		return false;
+	}
 	if (m->type == GSB_CTL_ADMIT &&
 	    (is("emu:/faints") || (is("emu:/faint") && take_away("faint"))))
 		return false;
@@ -340,7 +357,7 @@ int main(int argc, char **argv)
 		say_failed(-EBUSY, "the device is full");
 		return 1;
 	}
-	while (is("emu:/slow") && !is_there("go"))
+	while ((is("emu:/slow") || is("emu:/sated")) && !is_there("go"))
 		poll(NULL, 0, 5);
 	if (is("emu:/memory"))
 		say_memory(GSB_CTL_MEMORY_OPEN, 1000ull << 20);
