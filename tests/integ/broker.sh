@@ -457,6 +457,25 @@ broker_reads_all_that_an_engine_said_before_it_ended() {
 	stop_broker
 }
 
+# As one waits in an engine for the place of another: it is in no answer to STATUS yet.
+broker_does_not_take_for_gone_whom_an_engine_has_not_answered() {
+	local pid
+	write_conf '[device "emu:/pensive"]'
+	TMPDIR=$dir start_broker
+	"$build/tests/integ/hello" "$dir/s" >"$dir/first" &
+	pid=$!
+	await_log "tenant 1 .* goes to the engine"
+	gsbctl status >/dev/null
+	expect_equal "$(json_value "$(gsbctl status --json)" tenants)" 1
+	expect_equal "$(json_value "$(gsbctl status --json)" tenants)" 1
+	: >"$dir/go"
+	gsbctl status >/dev/null
+	wait "$pid"
+	expect_match "$(cat "$dir/first")" "^welcome 1 "
+	await_status '"tenants": 0,'
+	stop_broker
+}
+
 broker_of_an_engine_for_each_process_hands_on_too() {
 	write_conf '[device "emu:/faint"]' 'isolation = process'
 	TMPDIR=$dir start_broker
@@ -884,6 +903,7 @@ run_case broker_engine_that_was_killed_is_started_again
 run_case broker_hands_to_the_next_engine_whom_one_has_not_answered
 run_case broker_does_not_hand_on_for_ever_who_ends_engines
 run_case broker_reads_all_that_an_engine_said_before_it_ended
+run_case broker_does_not_take_for_gone_whom_an_engine_has_not_answered
 run_case broker_of_an_engine_for_each_process_hands_on_too
 run_case broker_engine_that_refuses_leaves_no_tenant
 run_case broker_status_does_not_wait_for_a_mute_engine

@@ -13,6 +13,7 @@
  *   emu:/faints   READY; dies at an ADMIT
  *   emu:/sated    as slow, but the first client is all it takes: it stops gsbrokerd, welcomes that one, and dies with the
  *                 next ADMIT unread; when it is started again it is as ok
+ *   emu:/pensive  as ok, but it answers an ADMIT only with the first STATUS after there is a file TMPDIR/go
  *   emu:/mute     READY and WELCOME, then ignores STATUS and SHUTDOWN
  *   emu:/forget   as ok, but never says GONE: gsbrokerd must find out by STATUS
  *   emu:/memory   as ok, on a device of 1,000 MiB: each tenant takes its device_memory before its
@@ -270,6 +271,20 @@ static void on_end(uint32_t id)
 		}
 }
 
+static struct {
+	struct gsb_ctl_admit admit;
+	int fds[2];
+	bool any;
+} unanswered;
+
+static void answer_at_last(void)
+{
+	if (!unanswered.any || !is_there("go"))
+		return;
+	welcome(&unanswered.admit, unanswered.fds);
+	unanswered.any = false;
+}
+
 /* Until something more is there to be read. */
 static void await_next(void)
 {
@@ -297,6 +312,14 @@ static bool on_control(void)
 		welcome((const void *)m, fds);
 		return false;
 	}
+	if (m->type == GSB_CTL_ADMIT && is("emu:/pensive") && n_fds == 2) {
+		unanswered.admit = *(const struct gsb_ctl_admit *)m;
+		memcpy(unanswered.fds, fds, sizeof(fds));
+		unanswered.any = true;
+		return true;
+	}
+	if (m->type == GSB_CTL_STATUS)
+		answer_at_last();
 	if (m->type == GSB_CTL_ADMIT &&
 	    (is("emu:/faints") || (is("emu:/faint") && take_away("faint"))))
 		return false;
