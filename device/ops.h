@@ -277,9 +277,9 @@ struct gsb_device_ops {
 	int (*queue_create)(struct gsb_device *dev, int priority, struct gsb_sm_range sms,
 			    struct gsb_queue **out);
 	void (*queue_destroy)(struct gsb_queue *queue); /* empty by then */
-	/* Make what queues of each range need: to make it for one on a device at work waits for all that runs, and holds up
-	 * everybody. 0, -ENOTSUP (there are no ranges), -ENOMEM: what is missing is made when it is asked for. NULL: nothing is needed. */
-	int (*sms_prepare)(struct gsb_device *dev);
+	/* Before anything runs: make what queues of each range need, and whatever else would hold up everybody if it were made on a
+	 * device at work. 0, -ENOTSUP (there are no ranges), -ENOMEM: what is missing is made when it is asked for. NULL: nothing is needed. */
+	int (*prepare)(struct gsb_device *dev);
 	/* Append to the queue. The command is copied. -ENOTSUP, -E2BIG (too many resources) and
 	 * -EINVAL (geometry): nothing is queued. A device that is in another process has them come as the result of a completion, by
 	 * gsb_cuda_result. */

@@ -262,6 +262,15 @@ static void cuda_close(struct gsb_device *base)
 	destroy(dev);
 }
 
+/* While a context is made the GPU is given from one to the other, milliseconds at a time, whatever runs on it. */
+static int cuda_prepare(struct gsb_device *base)
+{
+	struct cuda_device *dev = to_cuda(base);
+
+	cuda_host_await(dev);
+	return cuda_partitions_prepare(dev);
+}
+
 static const struct gsb_device_info *cuda_info(struct gsb_device *dev)
 {
 	return &to_cuda(dev)->info;
@@ -313,7 +322,7 @@ const struct gsb_device_ops gsb_cuda_ops = {
 	.tensor_map = cuda_tensor_map,
 	.queue_create = cuda_queue_create,
 	.queue_destroy = cuda_queue_destroy,
-	.sms_prepare = cuda_partitions_prepare,
+	.prepare = cuda_prepare,
 	.issue = cuda_issue,
 	.poll = cuda_poll,
 	.event_fd = cuda_event_fd,

@@ -5,7 +5,8 @@
  * launches, and unregistering would wait for kernels. A registration made there is good for all contexts, and the GPU's address of a byte is ours.
  * To make that context takes as long as the first did, and while it lasts launches wait for less than 2 ms, but loads of code until it is
  * there (an H100, doc/results/2026-11-27-connections-h100.txt): so it is made a moment later, when a first program has its code, or
- * as soon as somebody pins memory.
+ * as soon as somebody pins memory. Whoever runs then has a half to nine tenths of the GPU's time (2026-11-28-second-context-h100.txt), so where it counts when a kernel
+ * runs it is made before anything does.
  *
  * Shared buffers are registered by a helper, since that takes half a millisecond per MiB the first time: until then copies
  * from and to them go the slow way. Pinning has to be done when it returns. Unregistering, 14 ms a GiB, is the helper's, too;
@@ -112,13 +113,18 @@ static void say_need(struct cuda_device *dev, enum cuda_need need)
 	pthread_cond_signal(&dev->host_ctx_needed);
 }
 
-void cuda_host_enter(struct cuda_device *dev)
+void cuda_host_await(struct cuda_device *dev)
 {
 	pthread_mutex_lock(&dev->pin_lock);
 	say_need(dev, CUDA_NEEDED_NOW);
 	while (!dev->host_ctx)
 		pthread_cond_wait(&dev->host_ctx_made, &dev->pin_lock);
 	pthread_mutex_unlock(&dev->pin_lock);
+}
+
+void cuda_host_enter(struct cuda_device *dev)
+{
+	cuda_host_await(dev);
 	dev->cu.cuCtxSetCurrent(dev->host_ctx);
 }
 

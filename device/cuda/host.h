@@ -9,7 +9,9 @@
 
 /* The device works, and its registrar is there: have it make a context for registering, but for a device of one process; so much later, 0: 500. */
 void cuda_host_begin(struct cuda_device *dev, uint32_t put_off_ms);
-/* That context is this thread's from now on; waits until it is there, and has it made at once. */
+/* Until that context is there; it is made at once. */
+void cuda_host_await(struct cuda_device *dev);
+/* The same, and it is this thread's from now on. */
 void cuda_host_enter(struct cuda_device *dev);
 
 void cuda_host_prepare(struct gsb_device *dev, uint64_t addr, uint64_t size);

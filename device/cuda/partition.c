@@ -259,9 +259,8 @@ static int prepare(struct cuda_device *dev, struct gsb_sm_range sms)
 	return err;
 }
 
-int cuda_partitions_prepare(struct gsb_device *base)
+int cuda_partitions_prepare(struct cuda_device *dev)
 {
-	struct cuda_device *dev = to_cuda(base);
 	const uint32_t n = dev->info.arch.n_sms, group = dev->info.sm_group;
 	uint64_t begun_ns = gsb_clock_ns();
 	int err = group ? 0 : -ENOTSUP;

@@ -17,7 +17,7 @@ void cuda_streams_prepare(struct cuda_device *dev);
  * Make all parts there are, where more than one process may have them, and of each a stream of the least priority and of the two greatest. 0,
  * -ENOTSUP, -ENOMEM: some.
  */
-int cuda_partitions_prepare(struct gsb_device *dev);
+int cuda_partitions_prepare(struct cuda_device *dev);
 
 /*
  * cuda_stream_take() - a stream for commands of a queue, that nobody else has

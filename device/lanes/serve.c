@@ -344,8 +344,8 @@ static int open_device(struct lane_server *s, const struct lane_hello *h, struct
 	w->info = *s->ops->info(s->dev);
 	w->has = lane_has(s->ops);
 	s->device_event = s->ops->event_fd(s->dev);
-	if (s->ops->sms_prepare)
-		s->ops->sms_prepare(s->dev); /* what is missing is made when it is asked for */
+	if (s->ops->prepare)
+		s->ops->prepare(s->dev); /* what is missing is made when it is asked for */
 	if (!w->info.clock_is_virtual)
 		return 0;
 	snprintf(

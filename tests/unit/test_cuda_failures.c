@@ -657,9 +657,9 @@ static void test_parts_of_the_sms_are_all_made_before(void **state)
 	info = l.ops->info(l.dev);
 	n = (info->arch.n_sms + info->sm_group - 1) / info->sm_group;
 	fake.inject("cuGreenCtxCreate", 3, CUDA_ERROR_OUT_OF_MEMORY);
-	assert_int_equal(l.ops->sms_prepare(l.dev), -ENOMEM);
+	assert_int_equal(l.ops->prepare(l.dev), -ENOMEM);
 	assert_int_equal(fake.live(FAKE_GREEN), 2);
-	assert_int_equal(l.ops->sms_prepare(l.dev), 0);
+	assert_int_equal(l.ops->prepare(l.dev), 0);
 	assert_int_equal(fake.live(FAKE_GREEN), n * (n + 1) / 2 - 1); /* but all SMs */
 	n_made = fake.calls("cuGreenCtxStreamCreate");
 	for (uint32_t first = 0; first < n; first++)
@@ -1017,7 +1017,7 @@ static void test_device_of_one_process_has_one_context(void **state)
 	assert_int_equal(fake.live(FAKE_PRIMARY), 1);
 	assert_int_equal(fake.live(FAKE_CONTEXT), 0);
 	assert_null(getenv("CUDA_DEVICE_MAX_CONNECTIONS"));
-	assert_int_equal(l.ops->sms_prepare(l.dev), 0);
+	assert_int_equal(l.ops->prepare(l.dev), 0);
 	assert_int_equal(fake.live(FAKE_GREEN), 0); /* nobody is beside it */
 	assert_true(fake.live(FAKE_STREAM) < 8);
 	live(&l);
@@ -1128,6 +1128,23 @@ static void test_memory_is_registered_at_once_for_who_pins(void **state)
 	prepare_pin(&l);
 	await_registered(2);
 	l.ops->buffer_unshare(l.dev, l.staging, STAGING);
+	l.ops->close(l.dev);
+	alarm(0);
+	assert_true(fake.reset());
+}
+
+/* It would take of the time of whoever runs then. */
+static void test_context_for_pinning_is_made_before_anything_runs(void **state)
+{
+	struct life l = {0};
+
+	fake.reset();
+	register_ms = 3600000;
+	alarm(LONG_S);
+	assert_int_equal(open_device(&l), 0);
+	register_ms = 0;
+	assert_int_equal(l.ops->prepare(l.dev), 0);
+	assert_int_equal(fake.live(FAKE_CONTEXT), 1);
 	l.ops->close(l.dev);
 	alarm(0);
 	assert_true(fake.reset());
@@ -1344,6 +1361,7 @@ int main(void)
 		cmocka_unit_test(test_device_of_many_has_the_connections_that_are_asked_for),
 		cmocka_unit_test(test_memory_is_registered_a_moment_later),
 		cmocka_unit_test(test_memory_is_registered_at_once_for_who_pins),
+		cmocka_unit_test(test_context_for_pinning_is_made_before_anything_runs),
 		cmocka_unit_test(test_device_without_room_for_a_second_context_pins_in_the_first),
 		cmocka_unit_test(test_memory_of_the_second_context_is_not_sold),
 		cmocka_unit_test(test_device_without_room_for_another_process_says_so),

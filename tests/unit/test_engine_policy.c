@@ -359,7 +359,7 @@ static void test_ranges_are_there_before_anything_runs(void **state)
 		struct kit_device *d = kit_device_create(false);
 		struct gsb_scheduler s;
 
-		d->ops.sms_prepare = note_prepare;
+		d->ops.prepare = note_prepare;
 		n_prepared = 0;
 		assert_int_equal(gsb_scheduler_init(&s, &d->base, policies[i], 0), 0);
 		assert_int_equal(n_prepared, policies[i] != &gsb_policy_fifo);

@@ -624,8 +624,8 @@ int gsb_scheduler_init(struct gsb_scheduler *s, struct gsb_device *dev,
 	};
 	s->runs = gsb_run_is_possible(s);
 	gsb_queue_pool_init(&s->pool, dev);
-	if (policy->splits && dev->ops->sms_prepare)
-		dev->ops->sms_prepare(dev); /* before anything runs */
+	if (policy->splits && dev->ops->prepare)
+		dev->ops->prepare(dev); /* before anything runs */
 	err = gsb_ready_init(&s->ready, s->clock.is_virtual);
 	if (!err && policy->predicts)
 		err = gsb_estimates_create(&s->estimates);
