@@ -11,7 +11,6 @@
 
 #define DEFAULT_DEVICE	"emu:h200"
 #define HELP_COLUMNS	92
-#define N_CONNECTIONS	16 /* usually */
 #define REPORT_LINE_MAX 512
 
 /* Section name -> its struct. */
@@ -284,16 +283,6 @@ bool gsb_config_uses_mps(const struct gsb_device_config *d)
 bool gsb_config_is_per_process(const struct gsb_device_config *d)
 {
 	return d->isolation == GSB_ISOLATION_PROCESS || d->isolation == GSB_ISOLATION_MPS;
-}
-
-/* With queues for every part of the SMs and each priority few are too few: a critical kernel stands behind those of others now and then. */
-uint64_t gsb_config_connections(const struct gsb_device_config *d)
-{
-	const struct gsb_policy *policy = gsb_policy_find(gsb_config_policy_name(d->policy));
-
-	if (d->connections)
-		return d->connections;
-	return policy->heeds & GSB_HEEDS_CRITICAL ? GSB_N_QUEUES : N_CONNECTIONS;
 }
 
 const char *gsb_config_nearest(const char *word, const char *const *candidates, unsigned n)

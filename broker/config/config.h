@@ -169,8 +169,6 @@ unsigned gsb_config_socket_mode(const struct gsb_config *c);
 bool gsb_config_uses_mps(const struct gsb_device_config *d);
 /* Whether each process has an engine of its own. */
 bool gsb_config_is_per_process(const struct gsb_device_config *d);
-/* How many an engine of the device has to a GPU, where it serves more than one process. */
-uint64_t gsb_config_connections(const struct gsb_device_config *d);
 
 /* The words of policy, isolation, log and resize mode. */
 const char *gsb_config_policy_name(uint64_t policy);

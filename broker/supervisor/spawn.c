@@ -81,7 +81,7 @@ static void fill_args(const struct gsb_spawn *p, struct args *a)
 	if (c->trace)
 		add(a, "--trace");
 	add(a, "--spare-lanes=%" PRIu64, c->spare_lanes);
-	add(a, "--connections=%" PRIu64, gsb_config_connections(c));
+	add(a, "--connections=%" PRIu64, c->connections);
 	if (gsb_config_is_per_process(c))
 		add(a, "--single");
 	if (p->mps_env && c->isolation == GSB_ISOLATION_MPS)

@@ -59,19 +59,10 @@ n_started() {
 }
 
 starts_say_how_many_connections_an_engine_has() {
-	write_conf '[engine]' 'connections = 12' '[device "emu:/ok"]'
-	start_broker
-	hold
-	expect_match "$(tr '\0' '\n' <"/proc/$(children_of "$broker")/cmdline")" '^--connections=12$'
-	stop_broker
-}
-
-# Nobody has said how many: a policy with queues for parts of the SMs wants more.
-starts_give_an_engine_the_connections_that_its_policy_wants() {
-	local policy n
-	for policy in fifo:16 coreside:16 priority:32; do
-		n=${policy#*:}
-		write_conf "[device \"emu:/ok\"]" "policy = ${policy%:*}"
+	local n
+	local -A said=([12]='connections = 12' [16]='') # and usually
+	for n in "${!said[@]}"; do
+		write_conf '[engine]' "${said[$n]}" '[device "emu:/ok"]'
 		start_broker
 		hold
 		expect_match "$(tr '\0' '\n' <"/proc/$(children_of "$broker")/cmdline")" "^--connections=$n\$"
@@ -191,7 +182,6 @@ starts_that_wait_end_with_gsbrokerd() {
 
 run_case starts_are_of_engines_for_one_process
 run_case starts_say_how_many_connections_an_engine_has
-run_case starts_give_an_engine_the_connections_that_its_policy_wants
 run_case starts_are_a_few_at_once
 run_case starts_that_take_long_are_told_of
 run_case starts_are_not_told_of_to_who_does_not_know_the_word
