@@ -287,6 +287,39 @@ static int write_number(struct gsb_queue *q, const struct cuda_flight *f)
 				   dev->cu.cuStreamWriteValue32_v2(q->stream, word, f->number, 0));
 }
 
+static CUstreamBatchMemOpParams write_of(uint64_t addr, uint64_t value, unsigned bytes)
+{
+	struct CUstreamMemOpWriteValueParams_st write = {
+		.operation = bytes == sizeof(value) ? CU_STREAM_MEM_OP_WRITE_VALUE_64
+						    : CU_STREAM_MEM_OP_WRITE_VALUE_32,
+		.address = addr,
+		.value64 = value};
+
+	return (CUstreamBatchMemOpParams){.writeValue = write};
+}
+
+/*
+ * What sets one word, and is alone in its queue, goes with its number in one call: 4.6 us until that is seen where a copy takes 6.9 on an H100. With nothing before
+ * it, nothing that it waits for can write the source of a copy any more, so it may be read now. False: it is to go as any command.
+ */
+static bool send_word(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flight *f)
+{
+	struct cuda_device *dev = q->dev;
+	CUstreamBatchMemOpParams writes[2];
+	struct cuda_word w;
+
+	if (q->flights || f->more || f->timed || !cuda_sets_a_word(cmd, &w))
+		return false;
+	writes[0] = write_of(w.addr, w.value, w.bytes);
+	writes[1] =
+		write_of((uint64_t)(uintptr_t)&dev->words[q->index], f->number, sizeof(f->number));
+	if (cuda_note(dev, dev->cu.cuStreamBatchMemOp_v2(q->stream, 2, writes, 0)))
+		return false;
+	q->written = f->number;
+	cuda_ends_with(f, f, CUDA_NO_MARK);
+	return true;
+}
+
 bool cuda_may_be_marked(const struct gsb_queue *q, const struct cuda_flight *f)
 {
 	return !f->timed && f->number - q->written < NUMBER_AGE;
@@ -389,6 +422,10 @@ static int send(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flig
 		err = cuda_chain_send(dev, NULL); /* of another queue */
 	if (!err)
 		err = cuda_io_error(dev, wait_for_zeroes(q, cmd->space));
+	if (!err && send_word(q, cmd, f)) {
+		q->number++;
+		return 0;
+	}
 	if (!err)
 		err = q->chains && cuda_chain_takes(cmd, f->opens && !f->more)
 			      ? send_in_chain(q, &cmd->launch, f)

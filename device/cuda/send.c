@@ -197,6 +197,54 @@ static int send_fill(struct cuda_device *dev, CUstream stream, const struct gsb_
 						: fill_rows(&dev->cu, stream, f));
 }
 
+/* ---- one word ---- */
+
+static bool is_word(uint64_t addr, uint64_t bytes, uint64_t rows)
+{
+	return rows == 1 && (bytes == sizeof(uint32_t) || bytes == sizeof(uint64_t)) &&
+	       !(addr % bytes);
+}
+
+static bool copies_a_word(struct gsb_space *space, const struct gsb_cmd_copy *c,
+			  struct cuda_word *w)
+{
+	enum cuda_place src;
+
+	if (!is_word(c->dst, c->width, c->height) ||
+	    cuda_place_of(space, c->dst, c->width) != CUDA_PLACE_DEVICE)
+		return false;
+	src = cuda_place_of(space, c->src, c->width);
+	if (src != CUDA_PLACE_HOST && src != CUDA_PLACE_PLAIN)
+		return false;
+	w->addr = c->dst;
+	w->bytes = (unsigned)c->width;
+	memcpy(&w->value, (const void *)(uintptr_t)c->src, c->width);
+	return true;
+}
+
+static bool fills_a_word(struct gsb_space *space, const struct gsb_cmd_fill *f, struct cuda_word *w)
+{
+	const uint64_t bytes = f->width * f->elem_bytes;
+
+	if (f->width > sizeof(uint64_t) || f->elem_bytes > sizeof(f->value) ||
+	    !is_word(f->dst, bytes, f->height) ||
+	    cuda_place_of(space, f->dst, bytes) != CUDA_PLACE_DEVICE)
+		return false;
+	w->addr = f->dst;
+	w->bytes = (unsigned)bytes;
+	for (unsigned i = 0; i < bytes; i += f->elem_bytes)
+		memcpy((uint8_t *)&w->value + i, &f->value, f->elem_bytes);
+	return true;
+}
+
+bool cuda_sets_a_word(const struct gsb_cmd *cmd, struct cuda_word *out)
+{
+	*out = (struct cuda_word){0};
+	if (cmd->kind == GSB_CMD_COPY)
+		return copies_a_word(cmd->space, &cmd->copy, out);
+	return cmd->kind == GSB_CMD_FILL && fills_a_word(cmd->space, &cmd->fill, out);
+}
+
 int cuda_send(struct cuda_device *dev, CUstream stream, const struct gsb_cmd *cmd,
 	      struct cuda_landing *landing)
 {

@@ -23,6 +23,15 @@ struct cuda_landing {
 int cuda_send(struct cuda_device *dev, CUstream stream, const struct gsb_cmd *cmd,
 	      struct cuda_landing *landing);
 
+/* Aligned, of 4 or 8 bytes. */
+struct cuda_word {
+	uint64_t addr, value;
+	unsigned bytes;
+};
+
+/* Whether all that a command does is to set one word of the device. The value of a copy is what its source holds now. */
+bool cuda_sets_a_word(const struct gsb_cmd *cmd, struct cuda_word *out);
+
 /* -errno of a call that refuses a command; a fault is noted. */
 int cuda_refusal(struct cuda_device *dev, CUresult result);
 

@@ -655,6 +655,34 @@ static CUresult fill(CUstream stream, struct gsb_cmd_fill f)
 	return send(stream, &cmd, (struct fake_mark){0});
 }
 
+/* One word of the host, or of the device. */
+static CUresult write_value(CUstream stream, const struct CUstreamMemOpWriteValueParams_st *w)
+{
+	struct gsb_cmd_fill low = {w->address, 1, 1, 0, (uint32_t)w->value64, 4}, high = low;
+	CUresult result;
+
+	if (fake_within(FAKE_HOST, w->address, sizeof(uint32_t)))
+		return write_word(stream, w->address, (uint32_t)w->value64);
+	result = fill(stream, low);
+	if (result || w->operation == CU_STREAM_MEM_OP_WRITE_VALUE_32)
+		return result;
+	high.dst += sizeof(uint32_t);
+	high.value = (uint32_t)(w->value64 >> 32);
+	return fill(stream, high);
+}
+
+CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned n, CUstreamBatchMemOpParams *ops,
+			       unsigned flags)
+{
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	for (unsigned i = 0; i < n && !result; i++)
+		result = write_value(stream, &ops[i].writeValue);
+	return fake_leave(result);
+}
+
 CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char value, size_t n, CUstream stream)
 {
 	struct gsb_cmd_fill f = {dst, n, 1, 0, value, 1};

@@ -848,6 +848,112 @@ static void test_who_waits_does_not_wait_for_what_comes_after(void **state)
 	check_value(r);
 }
 
+/* ---- one word ---- */
+
+static struct gsb_cmd copy_of(const struct rig *r, const void *from, uint64_t at, uint64_t bytes)
+{
+	return (struct gsb_cmd){.kind = GSB_CMD_COPY,
+				.copy = {.dst = r->at + at,
+					 .src = (uint64_t)(uintptr_t)from,
+					 .width = bytes,
+					 .height = 1}};
+}
+
+static struct gsb_cmd fill_of(const struct rig *r, uint64_t at, uint64_t n, uint32_t bytes)
+{
+	return (struct gsb_cmd){.kind = GSB_CMD_FILL,
+				.fill = {r->at + at, n, 1, 0, 0x11223344, bytes}};
+}
+
+/* What is thought to be brief is not timed: what is goes as any. */
+static void send_brief(struct rig *r, struct gsb_cmd cmd, bool more)
+{
+	for (unsigned i = 0; i < CUDA_N_KINDS; i++)
+		device_of(r)->short_habits[i] = (struct cuda_habit){.unit_ns = 1000};
+	issue(r, r->queue, cmd, more);
+}
+
+static unsigned n_fills(void)
+{
+	return fake.calls("cuMemsetD8Async") + fake.calls("cuMemsetD16Async") +
+	       fake.calls("cuMemsetD32Async");
+}
+
+static void test_a_word_for_an_idle_queue_is_one_call(void **state)
+{
+	static const uint64_t word = 0x0102030405060708;
+	struct rig *r = *state;
+	const struct gsb_cmd cmds[] = {copy_of(r, &word, 4, 4), copy_of(r, &word, 8, 8),
+				       fill_of(r, 16, 1, 4),	fill_of(r, 24, 8, 1),
+				       fill_of(r, 32, 2, 2),	fill_of(r, 40, 2, 4)};
+	unsigned words, copies, fills;
+
+	words = fake.calls("cuStreamWriteValue32_v2");
+	copies = fake.calls("cuMemcpyAsync");
+	fills = n_fills();
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(cmds); i++) {
+		send_brief(r, cmds[i], false);
+		collect(r);
+		assert_int_equal(fake.calls("cuStreamBatchMemOp_v2"), i + 1);
+	}
+	assert_int_equal(fake.calls("cuStreamWriteValue32_v2"), words);
+	assert_int_equal(fake.calls("cuMemcpyAsync"), copies);
+	assert_int_equal(n_fills(), fills);
+}
+
+/* Timed, of other lengths, not aligned, to the host, from the device, with more behind it, or behind a kernel that may yet write what is copied. */
+static void test_other_copies_are_no_words(void **state)
+{
+	static const uint64_t word = 5;
+	static uint64_t out;
+	struct rig *r = *state;
+
+	issue(r, r->queue, copy_of(r, &word, 64, 4), false);
+	collect(r);
+	send_brief(r, copy_of(r, &word, 4, 8), false);
+	collect(r);
+	send_brief(r, copy_of(r, &word, 2, 4), false);
+	collect(r);
+	send_brief(r, copy_of(r, &word, 0, 2), false);
+	collect(r);
+	send_brief(r,
+		   (struct gsb_cmd){.kind = GSB_CMD_COPY,
+				    .copy = {.dst = (uint64_t)(uintptr_t)&out,
+					     .src = r->at,
+					     .width = 8,
+					     .height = 1}},
+		   false);
+	collect(r);
+	send_brief(
+		r,
+		(struct gsb_cmd){.kind = GSB_CMD_COPY,
+				 .copy = {.dst = r->at + 8, .src = r->at, .width = 8, .height = 1}},
+		false);
+	collect(r);
+	send_brief(r, copy_of(r, &word, 128, 4), true);
+	send_brief(r, copy_of(r, &word, 132, 4), false);
+	collect(r);
+	fake.run(false);
+	launch(r, r->three, 1, false);
+	send_brief(r, copy_of(r, &word, 136, 4), false);
+	fake.run(true);
+	collect(r);
+	assert_int_equal(fake.calls("cuStreamBatchMemOp_v2"), 0);
+}
+
+static void test_a_word_that_the_driver_does_not_write_is_copied(void **state)
+{
+	static const uint32_t word = 5;
+	struct rig *r = *state;
+
+	fake.inject("cuStreamBatchMemOp_v2", 1, CUDA_ERROR_NOT_SUPPORTED);
+	send_brief(r, copy_of(r, &word, 0, sizeof(word)), false);
+	r->value = word;
+	collect(r);
+	assert_int_equal(fake.calls("cuStreamBatchMemOp_v2"), 1);
+	check_value(r);
+}
+
 int main(void)
 {
 	void *library = dlopen(GSB_FAKE_LIBCUDA, RTLD_NOW | RTLD_GLOBAL);
@@ -882,6 +988,9 @@ int main(void)
 		RIGGED(test_the_first_end_of_a_queue_is_a_word),
 		RIGGED(test_who_waits_for_what_runs_needs_no_engine),
 		RIGGED(test_who_waits_does_not_wait_for_what_comes_after),
+		ONLY(test_a_word_for_an_idle_queue_is_one_call, untimed),
+		ONLY(test_other_copies_are_no_words, untimed),
+		ONLY(test_a_word_that_the_driver_does_not_write_is_copied, untimed),
 	};
 
 	assert_non_null(library);

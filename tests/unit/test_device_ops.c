@@ -1357,6 +1357,46 @@ static void test_fill_writes_each_element_size(void **state)
 	expect_refused(rig, rig->queue, &cmd, -EINVAL);
 }
 
+/* A GPU is told of few bytes in other ways than of many, some of them once in a while. */
+static void test_few_bytes_are_set_and_none_beside_them(void **state)
+{
+	struct rig *rig = *state;
+	uint64_t a = alloc(rig, 4096);
+	unsigned char want[64] = {0}, out[64], in[12];
+
+	for (unsigned i = 0; i < 240; i++) {
+		unsigned width = 1 + i % sizeof(in), at = i * 7 % (sizeof(want) - sizeof(in));
+
+		for (unsigned k = 0; k < width; k++)
+			in[k] = want[at + k] = (unsigned char)(i + k);
+		copy(rig, rig->space, a + at, ours(in), width);
+		copy(rig, rig->space, ours(out), a, sizeof(out));
+		assert_memory_equal(out, want, sizeof(out));
+	}
+}
+
+static void test_few_elements_are_filled_and_none_beside_them(void **state)
+{
+	struct rig *rig = *state;
+	uint64_t a = alloc(rig, 4096);
+	unsigned char want[64] = {0}, out[64];
+
+	for (unsigned i = 0; i < 240; i++) {
+		uint32_t bytes = 1u << i % 3, n = 1 + i / 3 % 8, at = i * 5 % 32 * bytes % 32;
+		uint32_t value = 0x01020304 * i;
+		struct gsb_cmd cmd = {.kind = GSB_CMD_FILL,
+				      .space = rig->space,
+				      .fill = {a + at, n, 1, 0, value, bytes}};
+
+		for (unsigned k = 0; k < n; k++)
+			memcpy(want + at + k * bytes, &value, bytes);
+		assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
+		assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+		copy(rig, rig->space, ours(out), a, sizeof(out));
+		assert_memory_equal(out, want, sizeof(out));
+	}
+}
+
 static void test_copy_of_memory_that_is_not_allocated_fails_alone(void **state)
 {
 	struct rig *rig = *state;
@@ -3834,6 +3874,8 @@ static int on_gpu(char *spec)
 		ON_GPU(test_copies_reach_the_memory_of_all_spaces_of_the_owner),
 		ON_GPU(test_copy_rows_leaves_what_is_between),
 		ON_GPU(test_fill_writes_each_element_size),
+		ON_GPU(test_few_bytes_are_set_and_none_beside_them),
+		ON_GPU(test_few_elements_are_filled_and_none_beside_them),
 		ON_GPU(test_copy_of_memory_that_is_not_allocated_fails_alone),
 		ON_GPU(test_array_holds_what_is_copied_into_it),
 		ON_GPU(test_arrays_are_copied_into_each_other),
@@ -3934,6 +3976,8 @@ static const struct CMUnitTest tests[] = {
 	ON_EMU(test_kernels_reach_the_memory_of_all_spaces_of_the_owner),
 	ON_EMU_AND_LANES(test_copy_rows_leaves_what_is_between),
 	ON_EMU_AND_LANES(test_fill_writes_each_element_size),
+	ON_EMU_AND_LANES(test_few_bytes_are_set_and_none_beside_them),
+	ON_EMU_AND_LANES(test_few_elements_are_filled_and_none_beside_them),
 	ON_EMU_AND_LANES(test_copy_of_memory_that_is_not_allocated_fails_alone),
 	ON_EMU_AND_LANES(test_launch_runs_every_thread_of_every_block),
 	ON_EMU_AND_LANES(test_queue_keeps_order),
