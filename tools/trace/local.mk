@@ -74,4 +74,5 @@ dist_man_MANS += doc/man/gsb-trace.1
 check_SCRIPTS += tests/integ/gsb_trace.sh
 EXTRA_DIST += tests/integ/gsb_trace.sh tests/integ/page_probe.js
 EXTRA_DIST += doc/reading-a-trace.md doc/pictures/trace-whole.png doc/pictures/trace-whole-dark.png \
-	doc/pictures/trace-first.png doc/pictures/trace-search.png doc/pictures/trace-ranges.png doc/pictures/trace-error-h200.svg
+	doc/pictures/trace-first.png doc/pictures/trace-search.png doc/pictures/trace-ranges.png doc/pictures/trace-error-h200.svg \
+	doc/pictures/trace-error-lanes-h200.svg doc/pictures/trace-mix-h200.png
