@@ -64,12 +64,13 @@ libdevice_la_SOURCES = \
 
 EXTRA_DIST += doc/emulated-device.md
 
-# What is put behind PTX that prints, as a string.
-EXTRA_DIST += device/cuda/print.ptx
+# What is put behind PTX that prints, and the kernel that tells of the end of another, as strings.
+EXTRA_DIST += device/cuda/print.ptx device/cuda/mark.ptx
 device/cuda/print.lo: device/cuda/print_ptx.h
-CLEANFILES += device/cuda/print_ptx.h
-device/cuda/print_ptx.h: device/cuda/print.ptx
-	$(AM_V_GEN)$(MKDIR_P) $(@D) && { echo 'static const char cuda_print_ptx[] ='; \
+device/cuda/chain.lo: device/cuda/mark_ptx.h
+CLEANFILES += device/cuda/print_ptx.h device/cuda/mark_ptx.h
+device/cuda/%_ptx.h: device/cuda/%.ptx
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && { echo 'static const char cuda_$*_ptx[] ='; \
 		sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' $<; echo ';'; } >$@
 
 include device/emu/exec.mk

@@ -298,9 +298,6 @@ struct gsb_device_ops {
 	/* Real time that the command at the head of the queue has been executed so far: a wait for others
 	 * that are executed does not count. NULL = not known. */
 	uint64_t (*ran_ns)(struct gsb_queue *queue);
-	/* Whether all that is known of the command at the head of the queue is that it or those that it runs with, of other queues, have not
-	 * ended. NULL = it is known of each. */
-	bool (*ends_with_others)(struct gsb_queue *queue);
 
 	/* ---- what kernels say ---- */
 	/*

@@ -7,15 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "device/cuda/device.h"
 #include "device/cuda/launch.h"
+#include "device/cuda/mark_ptx.h"
 #include "device/cuda/module.h"
+#include "device/cuda/partition.h"
 
 #define GRID_X_MAX   INT32_MAX
 #define GRID_YZ_MAX  UINT16_MAX
 #define PARAMS_ALIGN 16
 #define ONE_IS_OLD   256 /* chains sent since: another kernel that comes alone may have its graph */
+#define LONG_NS	     200000 /* for launches that were joined */
 
 /* A kernel of a graph, as the driver was told last. */
 struct node {
@@ -31,12 +36,11 @@ struct cuda_graph {
 	CUgraphExec exec;
 	struct node nodes[CUDA_CHAIN_MAX];
 	unsigned n;
-	bool beside;	     /* its kernels wait for nothing */
+	bool beside;	     /* each of its kernels is a branch */
 	uint64_t sequence;   /* of its kernels and geometries; 0: of none */
 	unsigned n_unloaded; /* when it was made */
-	unsigned mark;	     /* that it sets; CUDA_NO_MARK: none */
-	unsigned queue;	     /* it is under way until of this one */
-	uint32_t number;     /* that number has ended */
+	unsigned mark;	     /* that it sets, or its first branch does; CUDA_NO_MARK: none */
+	struct cuda_end end; /* until then it is under way: the first branch of it is */
 	uint64_t n_sent;     /* when it was last sent */
 };
 
@@ -46,9 +50,8 @@ struct want {
 	unsigned n;		    /* of them */
 	struct cuda_graph **graphs; /* where those of that kind are */
 	unsigned n_graphs;	    /* at most */
-	unsigned
-		mark; /* of the first place there, and those behind it follow; CUDA_NO_MARK: none has any */
-	bool beside; /* each other, not one behind the other */
+	unsigned mark;		    /* of the first place there; CUDA_NO_MARK: none has any */
+	bool beside;		    /* each other, not one behind the other */
 	uint64_t sequence;
 };
 
@@ -174,6 +177,20 @@ static void destroy(struct cuda_device *dev, struct cuda_graph *g)
 	free(g);
 }
 
+/* Of a branch: its word is 1 when what its kernel has written is there. */
+static CUresult add_branch_mark(struct cuda_device *dev, struct cuda_graph *g, unsigned branch)
+{
+	const uint64_t word = (uint64_t)(uintptr_t)&dev->marks[g->mark + branch];
+	struct gsb_function mark = {.function = dev->graphs.mark, .params_bytes = sizeof(word)};
+	const struct gsb_cmd_launch l = {
+		.function = &mark, .grid = {1, 1, 1}, .block = {1, 1, 1}, .params = &word};
+	struct cuda_params params;
+	const CUDA_KERNEL_NODE_PARAMS node = node_of(&params, &l);
+	CUgraphNode added;
+
+	return dev->cu.cuGraphAddKernelNode_v2(&added, g->graph, &g->nodes[branch].node, 1, &node);
+}
+
 static CUresult add_mark(struct cuda_device *dev, struct cuda_graph *g)
 {
 	const CUDA_MEMSET_NODE_PARAMS mark = {
@@ -183,12 +200,10 @@ static CUresult add_mark(struct cuda_device *dev, struct cuda_graph *g)
 		.width = 1,
 		.height = 1,
 	};
-	CUgraphNode node, before[CUDA_CHAIN_MAX];
-	unsigned n = g->beside ? g->n : 1;
+	CUgraphNode node;
 
-	for (unsigned i = 0; i < n; i++)
-		before[i] = g->nodes[g->n - n + i].node;
-	return dev->cu.cuGraphAddMemsetNode(&node, g->graph, before, n, &mark, dev->ctx);
+	return dev->cu.cuGraphAddMemsetNode(&node, g->graph, &g->nodes[g->n - 1].node, 1, &mark,
+					    dev->ctx);
 }
 
 static CUresult fill(struct cuda_device *dev, struct cuda_graph *g, const struct gsb_cmd_launch *l)
@@ -205,8 +220,10 @@ static CUresult fill(struct cuda_device *dev, struct cuda_graph *g, const struct
 							 behind, &node);
 		if (!result)
 			remember(&g->nodes[i], &l[i]);
+		if (!result && g->beside)
+			result = add_branch_mark(dev, g, i);
 	}
-	if (!result && g->mark != CUDA_NO_MARK)
+	if (!result && !g->beside && g->mark != CUDA_NO_MARK)
 		result = add_mark(dev, g);
 	return result ? result : dev->cu.cuGraphInstantiateWithFlags(&g->exec, g->graph, 0);
 }
@@ -227,11 +244,11 @@ static struct cuda_graph *make(struct cuda_device *dev, const struct want *w, un
 	return NULL;
 }
 
-static bool is_under_way(const struct cuda_device *dev, const struct cuda_graph *g)
+static bool has_come(const struct cuda_device *dev, struct cuda_end end)
 {
-	uint32_t ended = atomic_load_explicit(&dev->ended[g->queue], memory_order_relaxed);
+	uint32_t ended = atomic_load_explicit(&dev->ended[end.queue], memory_order_relaxed);
 
-	return (int32_t)(ended - g->number) < 0;
+	return (int32_t)(ended - end.number) >= 0;
 }
 
 /* A kernel of it may have gone, and another one be where it was. */
@@ -256,7 +273,7 @@ static struct cuda_graph **find(struct cuda_device *dev, const struct want *w)
 
 		if (!g)
 			return at;
-		if (is_under_way(dev, g))
+		if (!has_come(dev, g->end))
 			continue;
 		if (g->sequence == w->sequence || is_stale(dev, g))
 			return at;
@@ -266,10 +283,12 @@ static struct cuda_graph **find(struct cuda_device *dev, const struct want *w)
 	return oldest;
 }
 
-/* Each place for a graph with a mark has one of its own. */
+/* Each place for a graph with a mark has one of its own, but for those of a fork, of which one is under way at a time. */
 static unsigned mark_at(const struct want *w, struct cuda_graph **at)
 {
-	return w->mark == CUDA_NO_MARK ? w->mark : w->mark + (unsigned)(at - w->graphs);
+	bool own = w->mark != CUDA_NO_MARK && !w->beside;
+
+	return own ? w->mark + (unsigned)(at - w->graphs) : w->mark;
 }
 
 static struct cuda_graph *take(struct cuda_device *dev, const struct want *w)
@@ -342,6 +361,15 @@ static struct want chain_of(struct cuda_device *dev, unsigned from, unsigned len
 			     .sequence = sequence_of(launches, n)};
 }
 
+/* Other threads that see them cleared see in ended why. */
+static void clear_marks(struct cuda_device *dev, const struct cuda_graph *g)
+{
+	unsigned n = g->beside ? g->n : g->mark != CUDA_NO_MARK;
+
+	for (unsigned i = 0; i < n; i++)
+		__atomic_store_n(&dev->marks[g->mark + i], 0, __ATOMIC_RELEASE);
+}
+
 /* NULL: it is not sent, and nothing of it. */
 static const struct cuda_graph *send_graph(struct cuda_device *dev, const struct cuda_chain *c,
 					   const struct want *w)
@@ -350,30 +378,79 @@ static const struct cuda_graph *send_graph(struct cuda_device *dev, const struct
 
 	if (!g)
 		return NULL;
-	if (g->mark != CUDA_NO_MARK) /* other threads that see it cleared see in ended why */
-		__atomic_store_n(&dev->marks[g->mark], 0, __ATOMIC_RELEASE);
+	clear_marks(dev, g);
 	if (cuda_note(dev, dev->cu.cuGraphLaunch(g->exec, c->stream)))
 		return NULL;
-	g->queue = c->queue;
-	g->number = c->number;
+	g->end = c->end;
 	g->n_sent = ++dev->graphs.n_sent;
 	return g;
 }
 
-unsigned cuda_chain_send_beside(struct cuda_device *dev, const struct cuda_chain *c)
-{
-	const unsigned row = c->n - 1;
-	const struct want w = {.launches = c->launches,
-			       .n = c->n,
-			       .graphs = dev->graphs.beside[row],
-			       .n_graphs = CUDA_BESIDE_GRAPHS,
-			       .mark = CUDA_N_CHAIN_MARKS + row * CUDA_BESIDE_GRAPHS,
-			       .beside = true,
-			       .sequence = sequence_of(c->launches, c->n)};
-	const struct cuda_graph *g = send_graph(dev, c, &w);
+/* ---- forks ---- */
 
-	return g ? g->mark : CUDA_NO_MARK;
+static bool is_free(const struct cuda_device *dev, const struct cuda_fork *f)
+{
+	for (unsigned i = 0; i < f->n; i++)
+		if (!has_come(dev, f->ends[i]))
+			return false;
+	return true;
 }
+
+/* NULL: there is none, or one that takes long. */
+static struct cuda_fork *find_free(struct cuda_device *dev, uint64_t now)
+{
+	struct cuda_graphs *g = &dev->graphs;
+	struct cuda_fork *free = NULL;
+
+	for (unsigned i = g->n_forks; i--;) {
+		struct cuda_fork *f = &g->forks[i];
+
+		if (is_free(dev, f))
+			free = f;
+		else if (now > f->sent_ns + LONG_NS)
+			return NULL;
+	}
+	return free;
+}
+
+unsigned cuda_chain_send_beside(struct cuda_device *dev, struct cuda_chain *c,
+				const struct cuda_end *ends)
+{
+	const uint64_t now = gsb_clock_ns();
+	struct cuda_fork *f = find_free(dev, now);
+	struct want w = {.launches = c->launches,
+			 .n = c->n,
+			 .n_graphs = CUDA_BESIDE_GRAPHS,
+			 .beside = true,
+			 .sequence = sequence_of(c->launches, c->n)};
+
+	if (!f)
+		return CUDA_NO_MARK;
+	w.graphs = f->graphs[c->n - 1];
+	w.mark = CUDA_N_CHAIN_MARKS + (unsigned)(f - dev->graphs.forks) * CUDA_BESIDE_MAX;
+	c->stream = cuda_stream_handle(f->stream);
+	c->end = ends[0];
+	if (!send_graph(dev, c, &w))
+		return CUDA_NO_MARK;
+	f->n = c->n;
+	f->sent_ns = now;
+	memcpy(f->ends, ends, c->n * sizeof(*ends));
+	return w.mark;
+}
+
+bool cuda_chain_is_beside(unsigned mark)
+{
+	return mark >= CUDA_N_CHAIN_MARKS && mark != CUDA_NO_MARK;
+}
+
+void cuda_chain_keep_mark(struct cuda_device *dev, unsigned mark, uint32_t number)
+{
+	unsigned i = mark - CUDA_N_CHAIN_MARKS;
+
+	dev->graphs.forks[i / CUDA_BESIDE_MAX].ends[i % CUDA_BESIDE_MAX].number = number;
+}
+
+/* ---- chains ---- */
 
 static CUresult refusal(int err)
 {
@@ -449,12 +526,73 @@ static void destroy_all(struct cuda_device *dev, struct cuda_graph **graphs, uns
 		}
 }
 
+/* ---- life ---- */
+
+static CUresult load_mark(struct cuda_device *dev)
+{
+	struct cuda_graphs *g = &dev->graphs;
+	const struct cuda_driver *cu = &dev->cu;
+	CUkernel kernel;
+	CUresult result = cu->cuLibraryLoadData(&g->mark_library, cuda_mark_ptx, NULL, NULL, 0,
+						NULL, NULL, 0);
+
+	if (!result)
+		result = cu->cuLibraryGetKernel(&kernel, g->mark_library, "mark");
+	if (!result)
+		result = cu->cuKernelGetFunction(&g->mark, kernel);
+	return result ? result : cu->cuFuncLoad(g->mark);
+}
+
+void cuda_chain_init(struct cuda_device *dev)
+{
+	struct cuda_graphs *g = &dev->graphs;
+	CUresult result;
+
+	if (dev->single)
+		return;
+	result = load_mark(dev);
+	if (result)
+		gsb_log(GSB_LOG_WARN, "cuda",
+			"the driver does not load the kernel that tells of a launch's end: each launch is a call of its own: %s",
+			cuda_name(result));
+	while (!result && g->n_forks < CUDA_FORKS &&
+	       !cuda_stream_take(dev, GSB_ALL_SMS, 0, &g->forks[g->n_forks].stream))
+		g->n_forks++;
+}
+
+static void run_unload_mark(struct cuda_job *job)
+{
+	struct cuda_graphs *g = gsb_container_of(job, struct cuda_graphs, unload_mark);
+	struct cuda_device *dev = gsb_container_of(g, struct cuda_device, graphs);
+
+	dev->cu.cuCtxSetCurrent(dev->ctx);
+	cuda_note(dev, dev->cu.cuLibraryUnload(g->mark_library));
+}
+
+void cuda_chain_unload(struct cuda_device *dev)
+{
+	struct cuda_graphs *g = &dev->graphs;
+
+	g->unload_mark.run = run_unload_mark;
+	if (g->mark_library)
+		cuda_helper_give(&dev->unloader, &g->unload_mark);
+}
+
+static void finish_fork(struct cuda_device *dev, struct cuda_fork *f)
+{
+	for (unsigned i = 0; i < CUDA_BESIDE_MAX; i++)
+		destroy_all(dev, f->graphs[i], CUDA_BESIDE_GRAPHS);
+	cuda_stream_give(dev, f->stream);
+}
+
 void cuda_chain_finish(struct cuda_device *dev)
 {
+	struct cuda_graphs *g = &dev->graphs;
+
 	for (unsigned length = 0; length < CUDA_CHAIN_LENGTHS; length++) {
-		destroy_all(dev, dev->graphs.plain[length], CUDA_CHAIN_GRAPHS);
-		destroy_all(dev, dev->graphs.marked[length], CUDA_CHAIN_GRAPHS);
+		destroy_all(dev, g->plain[length], CUDA_CHAIN_GRAPHS);
+		destroy_all(dev, g->marked[length], CUDA_CHAIN_GRAPHS);
 	}
-	for (unsigned row = 0; row < CUDA_BESIDE_MAX; row++)
-		destroy_all(dev, dev->graphs.beside[row], CUDA_BESIDE_GRAPHS);
+	while (g->n_forks)
+		finish_fork(dev, &g->forks[--g->n_forks]);
 }

@@ -184,6 +184,7 @@ static int make_parts(struct cuda_device *dev, const struct gsb_device_params *p
 		return err;
 	cuda_host_begin(dev, p->register_ms);
 	cuda_streams_prepare(dev);
+	cuda_chain_init(dev);
 	return 0;
 }
 
@@ -256,6 +257,7 @@ static void cuda_close(struct gsb_device *base)
 	struct cuda_device *dev = to_cuda(base);
 
 	cuda_images_finish(dev);
+	cuda_chain_unload(dev);
 	cuda_host_finish(dev);
 	cuda_helper_stop(&dev->unloader);
 	cuda_helper_stop(&dev->registrar);
@@ -327,7 +329,6 @@ const struct gsb_device_ops gsb_cuda_ops = {
 	.poll = cuda_poll,
 	.event_fd = cuda_event_fd,
 	.stay_awake = cuda_stay_awake,
-	.ends_with_others = cuda_ends_with_others,
 	.print_read = cuda_print_read,
 	.print_limit = cuda_print_limit,
 	.heap_size = cuda_heap_size,

@@ -11,6 +11,8 @@ struct cuda_flight {
 	struct cuda_flight *next;
 	struct gsb_queue *queue;
 	uint64_t cookie, n_blocks, issued_ns;
+	uint64_t sent_ns; /* when the driver was called for it */
+	uint64_t call_ns; /* so long after that it had returned; 0: that was soon */
 	uint32_t number;
 	bool opens, more; /* the first of those that end together; not the last of them */
 	unsigned
@@ -21,12 +23,8 @@ struct cuda_flight {
 	CUevent start, end;
 	struct cuda_landing landing;
 	struct cuda_outlook outlook;
-	struct cuda_print *print;	 /* NULL: it is nothing that prints */
-	bool waits;			 /* for its company, and is not sent yet */
-	struct cuda_flight *lead;	 /* in whose joint graph it is under way; NULL: in none */
-	struct cuda_flight *next_beside; /* in that */
-	struct cuda_joint joint;	 /* of the lead */
-	uint64_t began_ns, took_ns; /* of one that ended in a joint graph; took 0: it did not */
+	struct cuda_print *print; /* NULL: it is nothing that prints */
+	bool waits;		  /* for its company, and is not sent yet */
 };
 
 struct gsb_queue {
@@ -52,7 +50,5 @@ void cuda_ends_with(struct cuda_flight *first, const struct cuda_flight *last, u
 int cuda_send_alone(struct cuda_flight *f, const struct gsb_cmd_launch *l);
 /* Whether a graph's mark will do: an event behind it would come too late, and the word must not fall behind. */
 bool cuda_may_be_marked(const struct gsb_queue *q, const struct cuda_flight *f);
-/* What ended last is not behind what it is, and the engine's other threads hear of it. */
-void cuda_see(struct gsb_queue *q, uint32_t number);
 
 #endif

@@ -31,7 +31,7 @@ static bool has_owner_of(const struct cuda_company *c, const struct gsb_space *s
 bool cuda_joint_takes(const struct gsb_queue *q, const struct gsb_cmd *cmd,
 		      const struct cuda_flight *f)
 {
-	if (cmd->n_beside < LEAST - 1 && !q->dev->company.chain.n)
+	if (!q->dev->graphs.n_forks || (cmd->n_beside < LEAST - 1 && !q->dev->company.chain.n))
 		return false;
 	return q->chains && cmd->space->n_alone >= WAITS_FOR && f->outlook.about_ns <= BRIEF_NS &&
 	       cuda_may_be_marked(q, f) && cuda_chain_takes(cmd, true) &&
@@ -80,35 +80,30 @@ static void sort(struct cuda_company *c)
 			swap(c, at, at - 1);
 }
 
-/* They are the device's now, behind the first of them. */
+/* Each may have begun as soon as the driver was called. */
 static void begin(struct cuda_company *c, uint64_t from_ns, unsigned mark)
 {
-	struct cuda_flight *lead = c->flights[0];
-	struct cuda_joint *j = &lead->joint;
+	uint64_t call_ns = gsb_clock_ns() - from_ns;
 
-	*j = (struct cuda_joint){.n = c->chain.n, .from_ns = from_ns, .sent_ns = gsb_clock_ns()};
-	for (unsigned i = 0; i < j->n; i++) {
+	for (unsigned i = 0; i < c->chain.n; i++) {
 		struct cuda_flight *f = c->flights[i];
 
-		if (f->outlook.about_ns > j->about_ns)
-			j->about_ns = f->outlook.about_ns;
-		f->lead = lead;
-		f->next_beside = i + 1 < j->n ? c->flights[i + 1] : NULL;
-		cuda_ends_with(f, f, mark);
+		f->sent_ns = from_ns;
+		f->call_ns = call_ns;
+		cuda_ends_with(f, f, mark + i);
 	}
 }
 
 static bool send_graph(struct cuda_device *dev)
 {
 	struct cuda_company *c = &dev->company;
-	const struct cuda_flight *lead = c->flights[0];
+	struct cuda_end ends[CUDA_BESIDE_MAX];
 	uint64_t from_ns = gsb_clock_ns();
 	unsigned mark;
 
-	c->chain.stream = lead->queue->stream;
-	c->chain.queue = lead->queue->index;
-	c->chain.number = lead->number;
-	mark = cuda_chain_send_beside(dev, &c->chain);
+	for (unsigned i = 0; i < c->chain.n; i++)
+		ends[i] = (struct cuda_end){c->flights[i]->queue->index, c->flights[i]->number};
+	mark = cuda_chain_send_beside(dev, &c->chain, ends);
 	if (mark == CUDA_NO_MARK)
 		return false;
 	begin(c, from_ns, mark);
@@ -134,60 +129,27 @@ void cuda_joint_send(struct cuda_device *dev)
 
 /* ---- what is behind ---- */
 
+/* The GPU looks at the word until it is 1: so it has to stay so until it has been seen there. */
+static CUresult wait_for_mark(struct gsb_queue *q, unsigned mark)
+{
+	struct cuda_device *dev = q->dev;
+	uint64_t word = (uint64_t)(uintptr_t)&dev->marks[mark];
+
+	cuda_chain_keep_mark(dev, mark, q->number + 1);
+	return dev->cu.cuStreamWaitValue32_v2(q->stream, word, 1, CU_STREAM_WAIT_VALUE_EQ);
+}
+
 int cuda_joint_stay_behind(struct gsb_queue *q)
 {
 	struct cuda_device *dev = q->dev;
-	struct cuda_flight *lead;
-	CUresult result = CUDA_SUCCESS;
+	unsigned mark;
 
 	if (q->last->waits)
 		cuda_joint_send(dev);
-	lead = q->last->lead;
-	if (!lead || dev->marks[q->last->mark])
-		return cuda_lost(dev) ? -EIO : 0;
-	if (!lead->joint.recorded) /* before anything else goes to its stream */
-		result = dev->cu.cuEventRecord(lead->end, lead->queue->stream);
-	lead->joint.recorded = true;
-	if (!result && q != lead->queue)
-		result = dev->cu.cuStreamWaitEvent(q->stream, lead->end, 0);
-	return cuda_io_error(dev, result);
-}
-
-/* ---- the end ---- */
-
-/* Some may have begun as soon as the driver was called, and all have had START_NS only when that had returned. */
-static struct cuda_untimed untimed(const struct cuda_joint *j, uint64_t open_ns)
-{
-	return (struct cuda_untimed){
-		.n = 1,
-		.about_ns = j->about_ns,
-		.sent_ns = j->from_ns,
-		.open_ns = open_ns > j->sent_ns ? open_ns - (j->sent_ns - j->from_ns) : 0,
-		.end_ns = gsb_clock_ns()};
-}
-
-/* Of what all took: as long as it should have. Whose it is that they took longer is not known, and each has the same part of that. */
-static uint64_t part_of(const struct cuda_joint *j, const struct cuda_flight *f, uint64_t all_ns)
-{
-	uint64_t ns = f->outlook.about_ns;
-
-	if (all_ns > j->about_ns)
-		return ns + (all_ns - j->about_ns) / j->n;
-	return ns < all_ns ? ns : all_ns;
-}
-
-void cuda_joint_end(struct cuda_flight *f)
-{
-	const struct cuda_flight *lead = f->lead;
-	struct cuda_untimed u = untimed(&lead->joint, lead->queue->dev->open_ns);
-
-	for (f = f->lead; f; f = f->next_beside) {
-		uint64_t ns = part_of(&lead->joint, f, cuda_outlook_guess_ns(&f->outlook, &u));
-
-		f->took_ns = ns + !ns;
-		f->began_ns = u.end_ns - f->took_ns;
-		f->lead = NULL;
-		f->mark = CUDA_NO_MARK;
-		cuda_see(f->queue, f->number);
-	}
+	if (cuda_lost(dev))
+		return -EIO;
+	mark = q->last->mark;
+	if (!cuda_chain_is_beside(mark) || dev->marks[mark])
+		return 0;
+	return cuda_io_error(dev, wait_for_mark(q, mark));
 }

@@ -91,7 +91,7 @@ bool cuda_outlook_must_be_timed(const struct cuda_outlook *o)
 
 uint64_t cuda_outlook_guess_ns(struct cuda_outlook *o, const struct cuda_untimed *u)
 {
-	uint64_t begun_ns = u->sent_ns + START_NS;
+	uint64_t begun_ns = u->sent_ns + u->call_ns + START_NS;
 	uint64_t least = u->open_ns > begun_ns ? u->open_ns - begun_ns : 0;
 	uint64_t took = clamp(u->about_ns, least, u->end_ns - u->sent_ns);
 

@@ -49,6 +49,7 @@ struct cuda_untimed {
 	uint64_t sent_ns;     /* or when what was before them had ended */
 	uint64_t open_ns; /* when it was seen last that they had not ended; before sent_ns: never */
 	uint64_t end_ns;  /* when it was seen that they had */
+	uint64_t call_ns; /* so long after sent_ns the driver's call for them had returned */
 };
 /* How long they took. @o: of the first. */
 uint64_t cuda_outlook_guess_ns(struct cuda_outlook *o, const struct cuda_untimed *u);

@@ -29,10 +29,10 @@
 
 /*
  * Of all SMs. For the 36th stream of a context and the 78th an H100's driver waits until nothing runs on the GPU, whatever the priorities; so with
- * these a device that many processes share is past the first, and has one for each command that may be in flight.
+ * these a device that many processes share is past the first, and has one for each command that may be in flight, and for each fork.
  */
-#define N_OF_ALL       32 /* of the least priority, and kept of any */
-#define N_OF_ALL_OTHER 2  /* of each other one */
+#define N_OF_ALL       (32 + CUDA_FORKS) /* of the least priority, and kept of any */
+#define N_OF_ALL_OTHER 2		 /* of each other one */
 
 struct cuda_stream {
 	CUstream stream;

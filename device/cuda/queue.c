@@ -5,8 +5,8 @@
  * is of an end (7.7 us for a launch and back on an H200, 10.6 by asking an event). Two events tell its times, if it is timed (pace.h). Of
  * commands behind which more follow at once only the last has a number and the second event: they end together, are timed or not as
  * the first of them is, and share the time alike. Launches among these go as chains (chain.h). Where a chain is what ends last, and is not timed, the
- * mark of its graph stands for the number, which nobody writes then. Brief launches that several queues begin with at once are one graph, with one
- * mark for all of them (joint.h).
+ * mark of its graph stands for the number, which nobody writes then. Brief launches that several queues begin with at once are one graph, with a
+ * mark for each of them (joint.h).
  *
  * While commands come and go the engine polls. When nothing has happened for a while it sleeps on a timer (pace.h). With
  * nothing in flight the timer is off.
@@ -125,7 +125,8 @@ static void guess_times(struct gsb_queue *q, struct cuda_flight *first)
 {
 	struct cuda_untimed u = {.n = 1,
 				 .about_ns = first->outlook.about_ns,
-				 .sent_ns = first->issued_ns,
+				 .sent_ns = first->sent_ns,
+				 .call_ns = first->call_ns,
 				 .open_ns = q->dev->open_ns,
 				 .end_ns = gsb_clock_ns()};
 	const struct cuda_flight *f = first;
@@ -142,19 +143,10 @@ static void guess_times(struct gsb_queue *q, struct cuda_flight *first)
 	q->share_ns = took / u.n;
 }
 
-/* They were guessed with those of its company. */
-static void take_times(struct gsb_queue *q, const struct cuda_flight *f)
-{
-	q->last_end_ns = f->began_ns;
-	q->share_ns = f->took_ns;
-}
-
 static void fill_times(struct gsb_queue *q, struct cuda_flight *f, struct gsb_completion *c)
 {
 	if (f->opens && f->timed)
 		begin_times(q, f);
-	else if (f->took_ns)
-		take_times(q, f);
 	else if (f->opens)
 		guess_times(q, f);
 	c->start_ns = q->last_end_ns;
@@ -375,8 +367,7 @@ static int send_in_chain(struct gsb_queue *q, const struct gsb_cmd_launch *l, st
 	if (f->opens && f->timed)
 		c->start = f->start;
 	c->stream = q->stream;
-	c->queue = q->index;
-	c->number = f->number;
+	c->end = (struct cuda_end){q->index, f->number};
 	cuda_chain_add(c, l, &f->result);
 	return 0;
 }
@@ -404,9 +395,9 @@ static int send(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cuda_flig
 	f->more = cmd->more;
 	f->number = q->number + 1;
 	f->mark = CUDA_NO_MARK;
-	f->lead = NULL;
 	f->waits = false;
-	f->took_ns = 0;
+	f->sent_ns = f->issued_ns;
+	f->call_ns = 0;
 	if (f->opens)
 		q->first = f;
 	f->outlook = cuda_outlook_of(dev, cmd, begins_ns(q, f));
@@ -590,7 +581,8 @@ static void end_flight(struct gsb_queue *q, struct cuda_flight *f)
 	give_flight(dev, f);
 }
 
-void cuda_see(struct gsb_queue *q, uint32_t number)
+/* What ended last is not behind what it is, and the engine's other threads hear of it. */
+static void see(struct gsb_queue *q, uint32_t number)
 {
 	if (is_up_to(q->seen, number))
 		return;
@@ -598,25 +590,17 @@ void cuda_see(struct gsb_queue *q, uint32_t number)
 	atomic_store_explicit(&q->dev->ended[q->index], number, memory_order_release);
 }
 
-static void end_marked(struct gsb_queue *q, struct cuda_flight *f)
-{
-	if (f->lead)
-		cuda_joint_end(f);
-	else
-		cuda_see(q, f->until);
-}
-
 static unsigned take_ended(struct gsb_queue *q, struct gsb_completion *out, unsigned max)
 {
 	unsigned n = 0;
 
-	cuda_see(q, q->dev->words[q->index]);
+	see(q, q->dev->words[q->index]);
 	atomic_thread_fence(memory_order_acquire);
 	while (n < max && q->flights && has_ended(q, q->flights)) {
 		struct cuda_flight *f = q->flights;
 
 		if (is_marked(q, f))
-			end_marked(q, f);
+			see(q, f->until);
 		begin_completion(&out[n], f);
 		fill_times(q, f, &out[n++]);
 		end_flight(q, f);
@@ -629,8 +613,6 @@ static unsigned take_lost(struct gsb_queue *q, struct gsb_completion *out, unsig
 {
 	unsigned n = 0;
 
-	if (q->flights && q->flights->lead) /* which may go before this one does */
-		q->flights->mark = CUDA_NO_MARK;
 	while (n < max && q->flights) {
 		struct cuda_flight *f = q->flights;
 
@@ -720,11 +702,6 @@ bool cuda_stay_awake(struct gsb_device *base)
 		return true;
 	dev->timer_armed = true;
 	return false;
-}
-
-bool cuda_ends_with_others(struct gsb_queue *q)
-{
-	return q->flights && q->flights->lead;
 }
 
 /* ---- life ---- */

@@ -13,7 +13,6 @@ int cuda_issue(struct gsb_queue *queue, const struct gsb_cmd *cmd);
 unsigned cuda_poll(struct gsb_device *dev, struct gsb_completion *out, unsigned max);
 int cuda_event_fd(struct gsb_device *dev);
 bool cuda_stay_awake(struct gsb_device *dev);
-bool cuda_ends_with_others(struct gsb_queue *queue);
 uint64_t cuda_now_ns(struct gsb_device *dev);
 
 /*

@@ -437,6 +437,7 @@ typedef enum CUstreamBatchMemOpType_enum {
 } CUstreamBatchMemOpType;
 
 enum { CU_STREAM_MEMORY_BARRIER_TYPE_GPU = 1 };
+enum { CU_STREAM_WAIT_VALUE_EQ = 1 };
 
 /* Of writes; waits have the same form. */
 struct CUstreamMemOpWriteValueParams_st {

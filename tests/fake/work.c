@@ -2,7 +2,7 @@
  * work.c - streams, events and commands of the fake driver.
  *
  * A stream is a queue of the emulated device, by the real clock. What that has no command for, an event or a word to be
- * written, is a copy of one byte whose completion does it; so everything of a stream ends in its order. One thread takes the
+ * written, is a copy of one byte whose completion does it; so everything of a stream ends in its order. A graph has a queue for each of its branches. One thread takes the
  * completions. A fault is the end of everything: nothing completes any more, and each call returns what it was.
  */
 #include <errno.h>
@@ -21,11 +21,13 @@
 #define FAKE_N_PARTS	 8
 #define PORTABLE_CLUSTER 8
 #define FAKE_NODES_MAX	 33
+#define FAKE_FORK_MAX	 16 /* branches of a graph */
 #define FAKE_PARAMS_MAX	 8192
 
 struct fake_stream {
 	struct gsb_queue *queue;
-	unsigned n_pending;
+	unsigned n_pending; /* with those of branches, but what waits for fake_run() */
+	bool forks;	    /* what is pending is a graph with branches */
 };
 
 struct fake_event {
@@ -36,15 +38,18 @@ struct fake_event {
 /* What the completion of a command means: its cookie. */
 struct fake_mark {
 	struct fake_stream *stream;
-	struct fake_event *event; /* recorded, as number; or waited for */
+	struct gsb_queue *branch;     /* NULL: the stream's own queue */
+	struct fake_mark *after;      /* what is before it there; NULL: nothing */
+	struct fake_deferred *behind; /* goes when this has ended */
+	struct fake_event *event;     /* recorded, as number; or waited for */
 	uint64_t number;
-	volatile uint32_t *word;		 /* gets number */
+	volatile uint32_t *word; /* gets number; or is waited for until it is that */
 	uint64_t dst, dst_bytes, src, src_bytes; /* of a copy or fill */
 	bool is_kernel;
 	struct fake_mark *prev, *next; /* of those in flight */
 };
 
-static struct fake_mark *in_flight;
+static struct fake_mark *in_flight, *sent_last;
 
 /* A command that waits for fake_run(). */
 struct fake_deferred {
@@ -69,6 +74,20 @@ CUresult fake_work_error(int err)
 
 /* ---- completions ---- */
 
+static CUresult issue(struct gsb_cmd *cmd, struct fake_mark *m);
+
+static void go_on(struct fake_deferred *d)
+{
+	if (!d)
+		return;
+	d->mark->stream->n_pending--;
+	if (fake.lost)
+		free(d->mark);
+	else
+		issue(&d->cmd, d->mark);
+	free(d);
+}
+
 static void complete(const struct gsb_completion *c)
 {
 	struct fake_mark *m = (struct fake_mark *)(uintptr_t)c->cookie;
@@ -85,6 +104,7 @@ static void complete(const struct gsb_completion *c)
 	}
 	m->stream->n_pending--;
 	DL_DELETE(in_flight, m);
+	go_on(m->behind);
 	free(m);
 }
 
@@ -209,7 +229,7 @@ void fake_wait_for_kernels(void)
 
 static bool is_done(const struct fake_mark *m)
 {
-	return m->event->n_done >= m->number;
+	return m->event ? m->event->n_done >= m->number : *m->word == m->number;
 }
 
 static void wait_for(const struct fake_mark *m)
@@ -245,7 +265,7 @@ static CUresult issue(struct gsb_cmd *cmd, struct fake_mark *m)
 
 	cmd->space = fake.space;
 	cmd->cookie = fake_handle(m);
-	err = fake.device->ops->issue(m->stream->queue, cmd);
+	err = fake.device->ops->issue(m->branch ? m->branch : m->stream->queue, cmd);
 	if (err) {
 		free(m);
 		return fake_work_error(err);
@@ -256,7 +276,7 @@ static CUresult issue(struct gsb_cmd *cmd, struct fake_mark *m)
 	return CUDA_SUCCESS;
 }
 
-static CUresult defer(const struct gsb_cmd *cmd, struct fake_mark *m, bool waits)
+static struct fake_deferred *keep(const struct gsb_cmd *cmd, struct fake_mark *m, bool waits)
 {
 	uint32_t bytes = cmd->kind == GSB_CMD_LAUNCH ? cmd->launch.params_bytes : 0;
 	struct fake_deferred *d = calloc(1, sizeof(*d) + bytes);
@@ -268,6 +288,13 @@ static CUresult defer(const struct gsb_cmd *cmd, struct fake_mark *m, bool waits
 		memcpy(d->params, cmd->launch.params, bytes);
 		d->cmd.launch.params = d->params;
 	}
+	return d;
+}
+
+static CUresult defer(const struct gsb_cmd *cmd, struct fake_mark *m, bool waits)
+{
+	struct fake_deferred *d = keep(cmd, m, waits);
+
 	LL_APPEND(fake.deferred, d);
 	return CUDA_SUCCESS;
 }
@@ -296,17 +323,45 @@ static struct fake_stream *live(CUstream stream)
 	return fake_find(FAKE_STREAM, fake_handle(stream)) ? (struct fake_stream *)stream : NULL;
 }
 
+static bool is_deferred(const struct fake_stream *s)
+{
+	const struct fake_deferred *d;
+
+	LL_SEARCH_SCALAR(fake.deferred, d, mark->stream, s);
+	return d;
+}
+
+/* Behind the last of the branches, or before the first, the emulated device puts nothing: who calls waits until the stream is empty. */
+static CUresult wait_for_fork(struct fake_stream *s, bool forks)
+{
+	if (!s)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if ((forks || s->forks) && fake.paused && (s->n_pending || is_deferred(s)))
+		return CUDA_ERROR_NOT_SUPPORTED;
+	while ((forks || s->forks) && s->n_pending && !fake.lost)
+		pthread_cond_wait(&fake.change, &fake.lock);
+	s->forks = forks;
+	return fake.lost;
+}
+
 static CUresult send(CUstream stream, struct gsb_cmd *cmd, struct fake_mark mark)
 {
-	struct fake_mark *m = malloc(sizeof(*m));
+	struct fake_stream *s = live(stream);
+	CUresult result = mark.branch ? CUDA_SUCCESS : wait_for_fork(s, false);
+	struct fake_mark *m;
 
+	if (result)
+		return result;
+	m = malloc(sizeof(*m));
 	*m = mark;
-	m->stream = live(stream);
-	if (!m->stream) {
-		free(m);
-		return CUDA_ERROR_INVALID_HANDLE;
-	}
+	m->stream = s;
 	note_ranges(cmd, m);
+	sent_last = m;
+	if (m->after) {
+		s->n_pending++;
+		m->after->behind = keep(cmd, m, false);
+		return CUDA_SUCCESS;
+	}
 	return fake.paused ? defer(cmd, m, false) : issue(cmd, m);
 }
 
@@ -391,9 +446,10 @@ CUresult cuStreamSynchronize(CUstream stream)
 	return fake_enter(__func__) ?: fake_leave(drain(stream));
 }
 
-static CUresult write_word(CUstream stream, CUdeviceptr addr, uint32_t value)
+static CUresult write_word(CUstream stream, CUdeviceptr addr, uint32_t value, struct fake_mark m)
 {
-	struct fake_mark m = {.word = (volatile uint32_t *)(uintptr_t)addr, .number = value};
+	m.word = (volatile uint32_t *)(uintptr_t)addr;
+	m.number = value;
 
 	return fake_within(FAKE_HOST, addr, sizeof(value)) ? send_mark(stream, m)
 							   : CUDA_ERROR_INVALID_VALUE;
@@ -402,7 +458,36 @@ static CUresult write_word(CUstream stream, CUdeviceptr addr, uint32_t value)
 CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value,
 				 unsigned flags)
 {
-	return fake_enter(__func__) ?: fake_leave(write_word(stream, addr, value));
+	return fake_enter(__func__)
+		       ?: fake_leave(write_word(stream, addr, value, (struct fake_mark){0}));
+}
+
+/* Who calls waits, as for an event. */
+static CUresult wait_in(CUstream stream, struct fake_mark m)
+{
+	struct fake_mark *later;
+
+	if (!live(stream))
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (!fake.paused) {
+		wait_for(&m);
+		return fake.lost;
+	}
+	later = malloc(sizeof(*later));
+	*later = m;
+	return defer(&(struct gsb_cmd){.kind = GSB_CMD_COPY}, later, true);
+}
+
+CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned flags)
+{
+	struct fake_mark m = {.word = (volatile uint32_t *)(uintptr_t)addr, .number = value};
+	CUresult result = fake_enter(__func__);
+
+	if (result)
+		return result;
+	if (flags != CU_STREAM_WAIT_VALUE_EQ || !fake_within(FAKE_HOST, addr, sizeof(value)))
+		return fake_leave(CUDA_ERROR_INVALID_VALUE);
+	return fake_leave(wait_in(stream, m));
 }
 
 /* ---- events ---- */
@@ -486,25 +571,20 @@ CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent end)
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 {
 	CUresult result = fake_enter(__func__);
-	struct fake_mark m = {.event = live_event(event)}, *later;
+	struct fake_mark m = {.event = live_event(event)};
 
 	if (result)
 		return result;
-	if (!m.event || !live(stream))
+	if (!m.event)
 		return fake_leave(CUDA_ERROR_INVALID_HANDLE);
 	m.number = m.event->n_recorded;
-	if (fake.paused) {
-		later = malloc(sizeof(*later));
-		*later = m;
-		return fake_leave(defer(&(struct gsb_cmd){.kind = GSB_CMD_COPY}, later, true));
-	}
-	wait_for(&m);
-	return fake_leave(fake.lost);
+	return fake_leave(wait_in(stream, m));
 }
 
 /* ---- kernels ---- */
 
-static CUresult launch(CUstream stream, const struct fake_kernel *k, struct gsb_cmd_launch l)
+static CUresult launch(CUstream stream, const struct fake_kernel *k, struct gsb_cmd_launch l,
+		       struct fake_mark mark)
 {
 	struct gsb_cmd cmd = {.kind = GSB_CMD_LAUNCH, .launch = l};
 
@@ -513,7 +593,8 @@ static CUresult launch(CUstream stream, const struct fake_kernel *k, struct gsb_
 	cmd.launch.function = k->function;
 	while (fake.n_loading && !fake.lost)
 		pthread_cond_wait(&fake.change, &fake.lock);
-	return send(stream, &cmd, (struct fake_mark){.is_kernel = true});
+	mark.is_kernel = true;
+	return send(stream, &cmd, mark);
 }
 
 static void take_extra(struct gsb_cmd_launch *l, void **extra)
@@ -536,7 +617,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
 	if (result)
 		return result;
 	take_extra(&l, extra);
-	return fake_leave(launch(stream, (struct fake_kernel *)function, l));
+	return fake_leave(launch(stream, (struct fake_kernel *)function, l, (struct fake_mark){0}));
 }
 
 /* What a GPU makes of clusters: the kernel sees none here. */
@@ -570,7 +651,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction function, void **p
 			clusters = check_clusters(k, c, &c->attrs[i]);
 	}
 	take_extra(&l, extra);
-	return fake_leave(clusters ? clusters : launch(c->hStream, k, l));
+	return fake_leave(clusters ? clusters : launch(c->hStream, k, l, (struct fake_mark){0}));
 }
 
 static unsigned blocks_of_cluster(const CUlaunchConfig *c)
@@ -728,7 +809,7 @@ CUresult cuMemsetD2D32Async(CUdeviceptr dst, size_t pitch, unsigned value, size_
 	return fake_enter(__func__) ?: fake_leave(fill(stream, f));
 }
 
-/* ---- graphs: chains of kernels, and of words of host memory that are set ---- */
+/* ---- graphs: chains of kernels beside each other, and of words of host memory that are set ---- */
 
 struct fake_node {
 	const struct fake_kernel *kernel; /* NULL: a word is set */
@@ -736,12 +817,15 @@ struct fake_node {
 	uint8_t params[FAKE_PARAMS_MAX];
 	CUdeviceptr word;
 	uint32_t value;
+	unsigned branch;
 };
 
 /* A graph, and what is made of it, which keeps its nodes. */
 struct fake_graph {
-	unsigned n;
+	unsigned n, n_branches;
 	struct fake_node *nodes[FAKE_NODES_MAX];
+	struct gsb_queue
+		*branches[FAKE_FORK_MAX]; /* of what is made of it, where there are several */
 };
 
 static struct fake_graph *live_graph(enum fake_kind kind, const void *graph)
@@ -781,17 +865,17 @@ static struct fake_node *find_node(const struct fake_graph *g, CUgraphNode node)
 	return NULL;
 }
 
-/* They run in the order in which they are added, so that each may be behind any of those. NULL: that is not asked for. */
+/* Behind one other, with which it is in a branch, in the order in which they are added, or behind none. NULL: more is not asked for. */
 static struct fake_node *add_node(CUgraph graph, const CUgraphNode *after, size_t n_after)
 {
 	struct fake_graph *g = live_graph(FAKE_GRAPH, graph);
+	const struct fake_node *before = g && n_after == 1 ? find_node(g, *after) : NULL;
 
-	if (!g || g->n == FAKE_NODES_MAX)
+	if (!g || g->n == FAKE_NODES_MAX || n_after > 1 || (n_after && !before) ||
+	    (!n_after && g->n_branches == FAKE_FORK_MAX))
 		return NULL;
-	for (size_t i = 0; i < n_after; i++)
-		if (!find_node(g, after[i]))
-			return NULL;
 	g->nodes[g->n] = calloc(1, sizeof(struct fake_node));
+	g->nodes[g->n]->branch = before ? before->branch : g->n_branches++;
 	return g->nodes[g->n++];
 }
 
@@ -831,6 +915,31 @@ CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNod
 	return fake_leave(CUDA_SUCCESS);
 }
 
+static void make_branches(struct fake_graph *exec)
+{
+	for (unsigned i = 0; exec->n_branches > 1 && i < exec->n_branches; i++)
+		fake.device->ops->queue_create(fake.device, 0, GSB_ALL_SMS, &exec->branches[i]);
+}
+
+static bool is_busy(const struct gsb_queue *branch)
+{
+	const struct fake_mark *m;
+
+	DL_FOREACH (in_flight, m)
+		if (m->branch == branch)
+			return true;
+	return false;
+}
+
+static void free_branches(struct fake_graph *exec)
+{
+	for (unsigned i = 0; i < FAKE_FORK_MAX && exec->branches[i]; i++) {
+		while (is_busy(exec->branches[i]))
+			pthread_cond_wait(&fake.change, &fake.lock);
+		fake.device->ops->queue_destroy(exec->branches[i]);
+	}
+}
+
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags)
 {
 	CUresult result = fake_enter(__func__);
@@ -843,6 +952,7 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned 
 		return fake_leave(CUDA_ERROR_INVALID_HANDLE);
 	*exec = malloc(sizeof(*g));
 	memcpy(*exec, g, sizeof(*g));
+	make_branches((struct fake_graph *)*exec);
 	fake_add(FAKE_EXEC, fake_handle(*exec), 0);
 	return fake_leave(CUDA_SUCCESS);
 }
@@ -862,10 +972,28 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
 	return fake_leave(CUDA_SUCCESS);
 }
 
-static CUresult run_node(CUstream stream, const struct fake_node *n)
+static CUresult run_node(CUstream stream, const struct fake_node *n, struct fake_mark m)
 {
-	return n->kernel ? launch(stream, n->kernel, n->launch)
-			 : write_word(stream, n->word, n->value);
+	return n->kernel ? launch(stream, n->kernel, n->launch, m)
+			 : write_word(stream, n->word, n->value, m);
+}
+
+/* After a fault nothing of a branch begins, for which a queue alone does not do. */
+static CUresult run(CUstream stream, const struct fake_graph *exec)
+{
+	struct fake_mark *last[FAKE_FORK_MAX] = {NULL};
+	CUresult result = wait_for_fork(live(stream), exec->n_branches > 1);
+
+	for (unsigned i = 0; i < exec->n && !result; i++) {
+		const struct fake_node *n = exec->nodes[i];
+		struct fake_mark m = {.branch = exec->branches[n->branch]};
+
+		if (m.branch)
+			m.after = last[n->branch];
+		result = run_node(stream, n, m);
+		last[n->branch] = sent_last;
+	}
+	return result;
 }
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
@@ -878,9 +1006,7 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
 	g = live_graph(FAKE_EXEC, exec);
 	if (!g)
 		return fake_leave(CUDA_ERROR_INVALID_HANDLE);
-	for (unsigned i = 0; i < g->n && !result; i++)
-		result = run_node(stream, g->nodes[i]);
-	return fake_leave(result);
+	return fake_leave(run(stream, g));
 }
 
 CUresult cuGraphExecDestroy(CUgraphExec exec)
@@ -889,8 +1015,10 @@ CUresult cuGraphExecDestroy(CUgraphExec exec)
 
 	fake_lock();
 	result = fake_remove(FAKE_EXEC, fake_handle(exec));
-	if (!result)
+	if (!result) {
+		free_branches((struct fake_graph *)exec);
 		free(exec);
+	}
 	return fake_leave_anyway(__func__, result);
 }
 

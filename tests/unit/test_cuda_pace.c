@@ -185,6 +185,27 @@ static void test_what_is_not_timed_took_what_can_be(void **state)
 	assert_true(must_be_timed(&cmd)); /* it is not what it was */
 }
 
+/* It may have begun when that had returned, and no sooner. */
+static void test_what_the_driver_took_is_not_the_kernels(void **state)
+{
+	struct gsb_function f = {0};
+	struct gsb_cmd cmd = {.kind = GSB_CMD_LAUNCH, .space = &space, .launch.function = &f};
+	struct cuda_untimed u = {.n = 1,
+				 .about_ns = 10 * US,
+				 .sent_ns = 100 * US,
+				 .open_ns = 150 * US,
+				 .end_ns = 151 * US,
+				 .call_ns = 40 * US};
+	struct cuda_outlook o;
+
+	teach(&cmd, 10 * US);
+	o = cuda_outlook_of(dev, &cmd, 0);
+	assert_int_equal(cuda_outlook_guess_ns(&o, &u), 10 * US);
+	u.open_ns = 170 * US;
+	u.end_ns = 171 * US;
+	assert_int_equal(cuda_outlook_guess_ns(&o, &u), 22 * US);
+}
+
 static void test_those_that_end_together_took_their_sum(void **state)
 {
 	struct gsb_function f = {0};
@@ -257,6 +278,7 @@ int main(void)
 		CASE(test_what_is_not_short_is_timed),
 		CASE(test_what_is_urgent_is_seldom_timed),
 		CASE(test_what_is_not_timed_took_what_can_be),
+		CASE(test_what_the_driver_took_is_not_the_kernels),
 		CASE(test_those_that_end_together_took_their_sum),
 		CASE(test_nobody_naps_just_after_news),
 		CASE(test_nap_grows_with_the_wait),

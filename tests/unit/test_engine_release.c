@@ -480,36 +480,12 @@ static void test_lost_device_is_left_what_its_kernel_works_with(void **state)
 	kit_launch_inc(&f->t, 1, 0, f->mem, 1);
 	while (!e->scheduler.lost)
 		gsb_engine_turn(e);
+	assert_int_equal(kit_error(&f->t, 0), CUDA_ERROR_LAUNCH_TIMEOUT);
 	assert_int_equal(gsb_engine_destroy(e), -EIO);
 	assert_int_equal(f->k.dev->n_spaces, 1);
 	assert_int_equal(f->k.dev->n_queues, 1);
 	assert_int_equal(atomic_load(&f->t.region->header.fatal), CUDA_ERROR_LAUNCH_TIMEOUT);
 	/* here it does end, and the test cleans up */
-	e->scheduler.lost = false;
-	e->scheduler.stuck = NULL;
-	kit_complete(f->k.dev, 0, CUDA_SUCCESS, 0);
-}
-
-static bool ends_with_others(struct gsb_queue *queue)
-{
-	(void)queue;
-	return true;
-}
-
-/* It may be the kernel of another one, with which this one's runs: the end of the device is told to all, and a kernel past the limit to nobody. */
-static void test_kernel_that_may_be_another_ones_is_not_blamed(void **state)
-{
-	struct fixture *f = *state;
-	struct gsb_engine *e = f->k.engine;
-
-	f->k.dev->ops.space_cancel = NULL;
-	f->k.dev->ops.ends_with_others = ends_with_others;
-	e->scheduler.kernel_limit_ns = 1;
-	kit_launch_inc(&f->t, 1, 0, f->mem, 1);
-	while (!e->scheduler.lost)
-		gsb_engine_turn(e);
-	assert_int_equal(kit_error(&f->t, 0), CUDA_SUCCESS);
-	assert_int_equal(atomic_load(&f->t.region->header.fatal), CUDA_ERROR_LAUNCH_TIMEOUT);
 	e->scheduler.lost = false;
 	e->scheduler.stuck = NULL;
 	kit_complete(f->k.dev, 0, CUDA_SUCCESS, 0);
@@ -678,7 +654,6 @@ int main(void)
 		release_test(test_memory_of_an_ending_context_cannot_be_named),
 		release_test(test_dead_tenant_keeps_everything_until_its_last_command_ended),
 		release_test(test_lost_device_is_left_what_its_kernel_works_with),
-		release_test(test_kernel_that_may_be_another_ones_is_not_blamed),
 		cmocka_unit_test(test_random_programs_that_fail_release_nothing_under_work),
 	};
 

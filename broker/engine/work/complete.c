@@ -397,10 +397,6 @@ static void abandon(struct gsb_scheduler *s, struct gsb_flight *f)
 	struct gsb_ctx *ctx = gsb_ctx_of(f->item->op.order);
 
 	f->abandoned = true;
-	if (s->ops->ends_with_others && s->ops->ends_with_others(f->queue->queue)) {
-		s->stuck = OVER_LIMIT; /* and whose kernel it is nobody can say */
-		return;
-	}
 	gsb_ctx_fail(ctx, CUDA_ERROR_LAUNCH_TIMEOUT, "a kernel ran longer than kernel_limit_ms");
 	if (s->ops->space_cancel) {
 		s->ops->space_cancel(ctx->space);

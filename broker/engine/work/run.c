@@ -180,12 +180,6 @@ static void look_at_next(struct gsb_scheduler *s, unsigned n)
 		s->to_extend |= left & -left;
 }
 
-/* Without a limit a kernel that does not end would keep those for ever that went with it. */
-static uint8_t n_behind(const struct gsb_scheduler *s, unsigned n, unsigned i)
-{
-	return s->kernel_limit_ns ? (uint8_t)(n - 1 - i) : 0;
-}
-
 void gsb_run_decided(struct gsb_scheduler *s, struct gsb_item *const items[], unsigned n)
 {
 	look_at_next(s, n);
@@ -194,7 +188,7 @@ void gsb_run_decided(struct gsb_scheduler *s, struct gsb_item *const items[], un
 	s->together = share_of(n);
 	for (unsigned i = 0; i < n; i++) {
 		items[i]->cmd.more = behind(items[i], 0, 0) != NULL;
-		items[i]->cmd.n_beside = n_behind(s, n, i);
+		items[i]->cmd.n_beside = (uint8_t)(n - 1 - i);
 	}
 }
 
