@@ -44,8 +44,8 @@ static int teardown(void **state)
 		close(f->pidfd_write);
 	for (int i = 0; i < GSB_N_SLOTS; i++) /* who failed held somebody up */
 		if (f->c.k.engine->tenants[i])
-			f->c.k.engine->tenants[i]->n_jobs =
-				f->c.k.engine->tenants[i]->n_in_flight = 0;
+			f->c.k.engine->tenants[i]->n_jobs = f->c.k.engine->tenants[i]->n_in_flight =
+				0;
 	kit_control_finish(&f->c);
 	free(f);
 	return 0;
