@@ -10,8 +10,8 @@
  *      | -- exec --control-fd N --device SPEC ------> |
  *      | <------------------ MEMORY_OPEN -------------|
  *      | <------------------ READY or FAILED ---------|
- *      | -- ADMIT, fds: client socket, pidfd -------> |  engine -> client: WELCOME or REFUSED
- *      | <------------------ ADMITTED or REFUSED -----|
+ *      | -- ADMIT, fds: client socket, pidfd -------> |
+ *      | <---------- ADMITTED, REFUSED or PASSED -----|  engine -> client: WELCOME or REFUSED
  *      | -- STATUS, LIMITS, TRACE ------------------> |
  *      | <------------------ STATUS_REPLY, TRACE_REPLY|
  *      | <------------------ MEMORY_ASK, _RETURN -----|
@@ -38,11 +38,13 @@
 
 /* Numbers begin after those of wire.h, so that a message on the wrong socket is not understood. */
 enum gsb_ctl_type {
-	GSB_CTL_READY = 64,    /* engine: the device is open */
-	GSB_CTL_FAILED,	       /* engine: it is not; the engine exits 1 */
-	GSB_CTL_ADMIT,	       /* gsbrokerd, fds in this order: client socket, client's pidfd */
-	GSB_CTL_ADMITTED,      /* engine */
-	GSB_CTL_REFUSED,       /* engine; the client was told too */
+	GSB_CTL_READY = 64, /* engine: the device is open */
+	GSB_CTL_FAILED,	    /* engine: it is not; the engine exits 1 */
+	GSB_CTL_ADMIT,	    /* gsbrokerd, fds in this order: client socket, client's pidfd */
+	GSB_CTL_ADMITTED, /* engine; the client will be told: refused it may be yet, when that fails */
+	GSB_CTL_REFUSED, /* engine; the client was told too */
+	GSB_CTL_PASSED, /* engine: it does not take the client in, which knows of nothing: it goes to the
+				  next engine, or is refused for that reason. struct gsb_ctl_refused */
 	GSB_CTL_GONE,	       /* engine: the tenant has left and nothing of it is left */
 	GSB_CTL_LIMITS,	       /* gsbrokerd: new limits for one tenant, after a reload */
 	GSB_CTL_STATUS,	       /* gsbrokerd */

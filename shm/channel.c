@@ -281,6 +281,18 @@ static int check_message(const struct gsb_msg *msg, size_t n)
 	return msg->size == n ? 0 : -EPROTO;
 }
 
+static int check_received(const struct msghdr *mh, unsigned n_fds, unsigned max_fds, size_t n)
+{
+	int r;
+
+	if (mh->msg_flags & MSG_TRUNC || n_fds > max_fds)
+		return -EMSGSIZE;
+	r = check_message(mh->msg_iov->iov_base, n);
+	if (!r && mh->msg_flags & MSG_CTRUNC)
+		r = max_fds ? -EMFILE : -EMSGSIZE;
+	return r;
+}
+
 ssize_t gsb_channel_recv(int fd, void *buf, size_t size, int *fds, unsigned *n_fds)
 {
 	struct iovec iov = {.iov_base = buf, .iov_len = size};
@@ -300,9 +312,7 @@ ssize_t gsb_channel_recv(int fd, void *buf, size_t size, int *fds, unsigned *n_f
 		return -errno;
 	got = take_fds(&mh, all);
 	if (n > 0)
-		r = mh.msg_flags & (MSG_TRUNC | MSG_CTRUNC) || got > max
-			    ? -EMSGSIZE
-			    : check_message(buf, (size_t)n);
+		r = check_received(&mh, got, max, (size_t)n);
 	if (r || n == 0) {
 		close_all(all, got);
 		return r;

@@ -62,7 +62,8 @@ int gsb_channel_send(int fd, const struct gsb_msg *msg, const int *fds, unsigned
  * gsb_channel_recv() - one message and its descriptors
  * @buf, @size: room for it; a longer message is -EMSGSIZE
  * @fds, @n_fds: in: room; out: received, CLOEXEC, now the caller's. More than room: all closed,
- *               -EMSGSIZE
+ *               -EMSGSIZE. Some that this process has no numbers left for: all closed, -EMFILE, and
+ *               buf has the message
  * Return: bytes received (a header at least, magic and size checked), 0 on end of file, -EPROTO for
  * what is no message of ours, -EPROTONOSUPPORT for another major version (buf has the header), -errno.
  */

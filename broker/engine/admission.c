@@ -354,6 +354,8 @@ int gsb_tenant_admit(struct gsb_engine *e, const struct gsb_admission *a, struct
 	err = t ? make_memory(t) : -ENOMEM;
 	if (!err)
 		err = watch_tenant(t);
+	if (!err && a->before_welcome)
+		a->before_welcome(e, t);
 	if (!err)
 		err = send_welcome(t);
 	if (err) {

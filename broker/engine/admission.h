@@ -20,6 +20,8 @@ struct gsb_admission {
 	uint64_t features_wanted;
 	struct gsb_tenant_limits limits;
 	int socket, pidfd; /* consumed on success */
+	void (*before_welcome)(struct gsb_engine *e,
+			       const struct gsb_tenant *t); /* NULL: nobody is told */
 };
 
 /*

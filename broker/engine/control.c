@@ -106,6 +106,25 @@ static void refuse(struct gsb_control *c, const struct gsb_ctl_admit *a, int cli
 	post(c, &m.msg);
 }
 
+/* It hears so before the client does: whom nobody has answered when an engine ends, it hands to the next. */
+static void say_admitted(struct gsb_engine *e, const struct gsb_tenant *t)
+{
+	struct gsb_ctl_admitted m = {.tenant_id = t->id, .slot = t->slot};
+
+	init(&m.msg, GSB_CTL_ADMITTED, sizeof(m));
+	post(e->owner, &m.msg);
+}
+
+/* Another engine is to have it. */
+static void pass(struct gsb_control *c, const struct gsb_ctl_admit *a, int err, const char *why)
+{
+	struct gsb_ctl_refused m = {.tenant_id = a->tenant_id, .error = err};
+
+	snprintf(m.reason, sizeof(m.reason), "%s", why);
+	init(&m.msg, GSB_CTL_PASSED, sizeof(m));
+	post(c, &m.msg);
+}
+
 static int admit(struct gsb_control *c, struct gsb_ctl_admit *a, int client, int pidfd)
 {
 	struct gsb_admission ad = {
@@ -118,21 +137,16 @@ static int admit(struct gsb_control *c, struct gsb_ctl_admit *a, int client, int
 		.limits = a->limits,
 		.socket = client,
 		.pidfd = pidfd,
+		.before_welcome = say_admitted,
 	};
-	struct gsb_ctl_admitted m = {.tenant_id = a->tenant_id};
 	struct gsb_tenant *t;
 	char why[256] = "this broker is about to end; start the program again in a moment";
 	int err = c->engine->draining ? -ESHUTDOWN
 				      : gsb_tenant_admit(c->engine, &ad, &t, why, sizeof(why));
 
-	if (err) {
+	if (err)
 		refuse(c, a, client, err, why);
-		return err;
-	}
-	m.slot = t->slot;
-	init(&m.msg, GSB_CTL_ADMITTED, sizeof(m));
-	post(c, &m.msg);
-	return 0;
+	return err;
 }
 
 static void admit_and_close(struct gsb_control *c, struct gsb_ctl_admit *a, int client, int pidfd)
@@ -202,18 +216,29 @@ static void admit_waiting(struct gsb_control *c)
 	}
 }
 
+static void forget(struct gsb_control *c, struct gsb_waiting_admit *w)
+{
+	LL_DELETE(c->waiting, w);
+	close(w->client);
+	close(w->pidfd);
+	free(w);
+}
+
 /* They are not answered: gsbrokerd takes them back. */
 static void forget_waiting(struct gsb_control *c)
 {
-	struct gsb_waiting_admit *w, *next;
+	while (c->waiting)
+		forget(c, c->waiting);
+}
 
-	LL_FOREACH_SAFE(c->waiting, w, next)
-	{
-		close(w->client);
-		close(w->pidfd);
-		free(w);
+/* It may be an orphan that they wait for. */
+static void pass_waiting(struct gsb_control *c)
+{
+	while (c->waiting) {
+		pass(c, &c->waiting->admit, -EBUSY,
+		     "what a program left on the device does not end");
+		forget(c, c->waiting);
 	}
-	c->waiting = NULL;
 }
 
 static void close_all(const int *fds, unsigned n_fds)
@@ -228,11 +253,15 @@ static void on_admit(struct gsb_control *c, struct gsb_ctl_admit *a, const int *
 	a->hello.program[sizeof(a->hello.program) - 1] = 0;
 	if (n_fds != ADMIT_FDS) {
 		close_all(fds, n_fds);
+		pass(c, a, -EMFILE,
+		     "the engine has no descriptor left: start gsbrokerd with a higher ulimit -n");
 		return;
 	}
 	fcntl(fds[0], F_SETFL, O_NONBLOCK); /* no send of ours ever waits for a tenant */
 	if (!must_wait(c->engine, a) || !wait_for_end(c, a, fds[0], fds[1]))
 		admit_and_close(c, a, fds[0], fds[1]);
+	else if (c->engine->orphans.any)
+		pass_waiting(c);
 }
 
 /* NULL: it does not wait. */
@@ -251,10 +280,7 @@ static void drop_waiting(struct gsb_control *c, struct gsb_waiting_admit *w)
 {
 	struct gsb_ctl_gone m = {.tenant_id = w->admit.tenant_id, .reason = GSB_GONE_EXITED};
 
-	LL_DELETE(c->waiting, w);
-	close(w->client);
-	close(w->pidfd);
-	free(w);
+	forget(c, w);
 	init(&m.msg, GSB_CTL_GONE, sizeof(m));
 	post(c, &m.msg);
 }
@@ -278,6 +304,8 @@ static void on_orphans(struct gsb_engine *e, bool any)
 
 	init(&m.msg, GSB_CTL_ORPHANS, sizeof(m));
 	post(e->owner, &m.msg);
+	if (any)
+		pass_waiting(e->owner);
 }
 
 /* ---- what concerns one tenant ---- */
@@ -519,6 +547,10 @@ static void on_message(struct gsb_watch *w, uint32_t events)
 
 		if (n == -EAGAIN)
 			return;
+		if (n == -EMFILE) { /* it has lost its descriptors */
+			n = m.msg.size;
+			n_fds = 0;
+		}
 		if (n == 0 || n == -ECONNRESET) {
 			c->stop = true; /* gsbrokerd is gone, and with it our reason */
 			gsb_watches_remove(&c->engine->watches, w);

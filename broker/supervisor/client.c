@@ -111,26 +111,14 @@ static const char *tenant_name(const struct gsb_msg_hello *h)
 	return *h->tenant ? h->tenant : h->program;
 }
 
-static int find_device(struct gsb_client *c, const struct gsb_tenant_config *t,
-		       const struct gsb_device_config **out, char why[GSB_REASON_MAX])
-{
-	*out = gsb_config_device(c->all->s->config, t);
-	if (*out)
-		return 0;
-	snprintf(why, GSB_REASON_MAX, "device %s of tenant '%.63s' is no longer configured",
-		 t->device, t->name);
-	return -ENODEV;
-}
-
 static void fill_admit(struct gsb_client *c, const struct gsb_msg_hello *h,
-		       const struct gsb_tenant_config *t, struct gsb_ctl_admit *out)
+		       struct gsb_ctl_admit *out)
 {
 	gsb_msg_init(&out->msg, GSB_CTL_ADMIT, sizeof(*out));
 	out->pid = (uint32_t)c->peer.pid;
 	out->uid = c->peer.uid;
 	out->gid = c->peer.gid;
 	snprintf(out->tenant, sizeof(out->tenant), "%s", tenant_name(h));
-	gsb_tenant_limits(t, &out->limits);
 	out->hello = *h;
 }
 
@@ -143,8 +131,7 @@ static const char *why_no_process(int err)
 }
 
 /* The socket goes with the arrival: the connection is over for this file. */
-static void deliver(struct gsb_client *c, const struct gsb_msg_hello *h,
-		    const struct gsb_tenant_config *t, const struct gsb_device_config *d)
+static void deliver(struct gsb_client *c, const struct gsb_msg_hello *h)
 {
 	struct gsb_engines *engines = c->all->engines;
 	struct gsb_arrival *a;
@@ -158,16 +145,14 @@ static void deliver(struct gsb_client *c, const struct gsb_msg_hello *h,
 		refuse_and_destroy(c, -ENOMEM, "gsbrokerd is out of memory: try again");
 		return;
 	}
-	fill_admit(c, h, t, &a->admit);
+	fill_admit(c, h, &a->admit);
 	a->pid_fd = c->pid_fd;
 	a->client_fd = client_release(c);
-	gsb_engines_deliver(engines, a, d);
+	gsb_engines_deliver(engines, a);
 }
 
 static void on_hello(struct gsb_client *c, struct gsb_msg_hello *h)
 {
-	const struct gsb_tenant_config *t;
-	const struct gsb_device_config *d = NULL;
 	char why[GSB_REASON_MAX];
 	int err;
 
@@ -179,11 +164,8 @@ static void on_hello(struct gsb_client *c, struct gsb_msg_hello *h)
 	err = check_strings(h, why);
 	if (!err)
 		err = check_rules(c, why);
-	t = gsb_config_tenant(c->all->s->config, tenant_name(h));
-	if (!err)
-		err = find_device(c, t, &d, why);
 	if (!err) {
-		deliver(c, h, t, d);
+		deliver(c, h);
 		return;
 	}
 	if (err != -EINVAL) /* else what it calls itself is no name */

@@ -152,6 +152,8 @@ static void hand_over(struct gsb_served_engine *e, struct gsb_arrival *a)
 			       "gsbrokerd has no descriptors left: raise its limit");
 		return;
 	}
+	gsb_tenant_limits(gsb_config_tenant(e->all->s->config, t->name), &t->limits);
+	a->admit.limits = t->limits;
 	t->delivered = true;
 	t->survey = e->all->last_survey;
 	e->all->s->n_admitted++;
@@ -172,27 +174,25 @@ static void hand_over_all(struct gsb_served_engine *e)
 	}
 }
 
-static void on_answered(struct gsb_served_engine *e, uint32_t tenant_id)
+/* NULL: the engine has answered. Else it may wait there for another to be gone. */
+static struct gsb_arrival *find_handed(const struct gsb_served_engine *e, uint32_t tenant_id)
 {
-	struct gsb_arrival *a, *next;
+	struct gsb_arrival *a;
 
-	DL_FOREACH_SAFE (e->handed, a, next) {
-		if (a->admit.tenant_id != tenant_id)
-			continue;
-		DL_DELETE(e->handed, a);
-		free_arrival(a);
-	}
+	DL_FOREACH (e->handed, a)
+		if (a->admit.tenant_id == tenant_id)
+			break;
+	return a;
 }
 
-/* Its engine has not answered: it may wait there for another to be gone. */
-static bool is_handed(const struct gsb_admitted *t)
+static void on_answered(struct gsb_served_engine *e, uint32_t tenant_id)
 {
-	const struct gsb_arrival *a;
+	struct gsb_arrival *a = find_handed(e, tenant_id);
 
-	DL_FOREACH (t->engine->handed, a)
-		if (a->admit.tenant_id == t->id)
-			return true;
-	return false;
+	if (!a)
+		return;
+	DL_DELETE(e->handed, a);
+	free_arrival(a);
 }
 
 static unsigned n_handed(const struct gsb_served_engine *e)
@@ -204,25 +204,41 @@ static unsigned n_handed(const struct gsb_served_engine *e)
 	return n;
 }
 
-#define HANDED_MAX 3 /* engines that end without an answer */
+#define HANDED_MAX 3 /* engines that do not take it in */
 
-/* The engine has ended. Whom it has not answered waits for the next, or is refused with the reason. */
-static void take_back(struct gsb_served_engine *e, bool again, const char *why)
+/* The engine does not take it in. Return: whether it may go to the next: it is no tenant until then. */
+static bool take_back(struct gsb_served_engine *e, struct gsb_arrival *a)
+{
+	struct gsb_admitted *t = gsb_tenants_find(&e->all->tenants, e, a->admit.tenant_id);
+
+	DL_DELETE(e->handed, a);
+	e->all->s->n_admitted--;
+	if (!t || t->ending || a->n_handed >= HANDED_MAX || has_hung_up(a))
+		return false;
+	gsb_tenants_remove(&e->all->tenants, t);
+	return true;
+}
+
+/* The engine has ended. Return: whom it has not answered, and who goes to the next; others are refused with the reason. */
+static struct gsb_arrival *take_all_back(struct gsb_served_engine *e, int error, const char *why)
+{
+	struct gsb_arrival *a, *next, *back = NULL;
+
+	DL_FOREACH_SAFE (e->handed, a, next)
+		if (take_back(e, a) && error != -ESHUTDOWN)
+			DL_APPEND(back, a);
+		else
+			refuse_arrival(e->all, e, a, error, why);
+	return back;
+}
+
+static void deliver_all(struct gsb_engines *all, struct gsb_arrival *list)
 {
 	struct gsb_arrival *a, *next;
 
-	DL_FOREACH_SAFE (e->handed, a, next) {
-		struct gsb_admitted *t = gsb_tenants_find(&e->all->tenants, e, a->admit.tenant_id);
-
-		DL_DELETE(e->handed, a);
-		e->all->s->n_admitted--;
-		if (again && t && !t->ending && a->n_handed < HANDED_MAX && !has_hung_up(a)) {
-			t->delivered = false;
-			a->since_ns = gsb_clock_ns();
-			DL_APPEND(e->arrivals, a);
-		} else {
-			refuse_arrival(e->all, e, a, again ? -ENODEV : -ESHUTDOWN, why);
-		}
+	DL_FOREACH_SAFE (list, a, next) {
+		DL_DELETE(list, a);
+		gsb_engines_deliver(all, a);
 	}
 }
 
@@ -369,6 +385,21 @@ static void on_refused(struct gsb_served_engine *e, const struct gsb_ctl_refused
 	on_tenant_left(e);
 }
 
+static void on_passed(struct gsb_served_engine *e, const struct gsb_ctl_refused *m)
+{
+	struct gsb_arrival *a = find_handed(e, m->tenant_id);
+
+	if (!a)
+		return;
+	gsb_log(GSB_LOG_INFO, TOPIC, "tenant %u '%s' is not taken in by %s (pid %d): %.255s",
+		m->tenant_id, a->admit.tenant, e->process.spec, (int)e->process.pid, m->reason);
+	if (take_back(e, a))
+		gsb_engines_deliver(e->all, a);
+	else
+		refuse_arrival(e->all, e, a, m->error, m->reason);
+	on_tenant_left(e);
+}
+
 /* Nothing is left of t; last: its row at the end, NULL when that is not known. */
 static void tenant_left(struct gsb_engines *all, struct gsb_admitted *t,
 			const struct gsb_ctl_tenant *last)
@@ -411,7 +442,7 @@ static void look_up(struct gsb_engines *all, struct gsb_admitted *t,
 
 	if (row)
 		t->seen = *row;
-	else if (t->delivered && t->survey < m->number && !is_handed(t))
+	else if (t->delivered && t->survey < m->number && !find_handed(t->engine, t->id))
 		tenant_left(all, t, NULL);
 }
 
@@ -451,6 +482,8 @@ static void on_message(struct gsb_engine_process *p, const struct gsb_msg *m, si
 		on_answered(e, ((const struct gsb_ctl_admitted *)m)->tenant_id);
 	else if (m->type == GSB_CTL_REFUSED && n == sizeof(struct gsb_ctl_refused))
 		on_refused(e, (const void *)m);
+	else if (m->type == GSB_CTL_PASSED && n == sizeof(struct gsb_ctl_refused))
+		on_passed(e, (const void *)m);
 	else if (m->type == GSB_CTL_GONE && n == sizeof(struct gsb_ctl_gone))
 		on_gone(e, (const void *)m);
 	else if (m->type == GSB_CTL_STATUS_REPLY && n >= sizeof(struct gsb_ctl_status_reply))
@@ -490,14 +523,21 @@ static void forget_tenants(struct gsb_served_engine *e)
 			tenant_left(e->all, t, NULL);
 }
 
+/* It is DEAD, and nobody waits for it: the next start may need another daemon, should this one have died. */
+static void leave_mps(struct gsb_served_engine *e)
+{
+	if (e->process.mps)
+		gsb_mps_release(e->process.mps);
+	e->process.mps = NULL;
+}
+
 static void engine_destroy(struct gsb_served_engine *e)
 {
 	gsb_timer_clear(&e->all->s->loop, &e->idle);
 	gsb_starts_over(&e->all->starts, &e->start);
 	DL_DELETE(e->all->list, e);
 	e->all->n--;
-	if (e->process.mps)
-		gsb_mps_release(e->process.mps);
+	leave_mps(e);
 	free(e);
 }
 
@@ -514,8 +554,8 @@ static void on_idle(struct gsb_timer *t)
 	gsb_engine_process_shutdown(&e->process, GSB_SHUTDOWN_NOW);
 }
 
-/* It ended by itself: its tenants see it by their pidfd; who waited for it is told now. */
-static void on_unasked_end(struct gsb_served_engine *e, const char *how)
+/* It ended by itself: its tenants see it by their pidfd; who waited for it is told now. Return: who goes to the next. */
+static struct gsb_arrival *on_unasked_end(struct gsb_served_engine *e, const char *how)
 {
 	struct gsb_engine_process *p = &e->process;
 	unsigned n_lost = tenants_in(e) - n_handed(e);
@@ -530,7 +570,7 @@ static void on_unasked_end(struct gsb_served_engine *e, const char *how)
 	snprintf(why, sizeof(why), "the engine of %.80s %.50s%s%.100s", p->spec, how,
 		 *p->failure ? ": " : "", p->failure);
 	refuse_arrivals(e, -ENODEV, why);
-	take_back(e, !e->all->s->stopping, why);
+	return take_all_back(e, e->all->s->stopping ? -ESHUTDOWN : -ENODEV, why);
 }
 
 /* Those that wait for it go on waiting. */
@@ -568,13 +608,14 @@ static void on_end(struct gsb_engine_process *p, const char *how)
 	struct gsb_served_engine *e = gsb_container_of(p, struct gsb_served_engine, process);
 	struct gsb_engines *all = e->all;
 	bool asked = p->state == GSB_ENGINE_STOPPING, again = !asked && comes_again(e);
+	struct gsb_arrival *back = NULL;
 
 	if (asked) {
 		gsb_log(GSB_LOG_INFO, TOPIC, "%s (pid %d) %s", p->spec, (int)p->pid, how);
 		refuse_arrivals(e, -ESHUTDOWN, GSB_SHUTTING_DOWN);
-		take_back(e, false, GSB_SHUTTING_DOWN);
+		take_all_back(e, -ESHUTDOWN, GSB_SHUTTING_DOWN);
 	} else if (!again) {
-		on_unasked_end(e, how);
+		back = on_unasked_end(e, how);
 	}
 	forget_tenants(e);
 	e->avoided = false;
@@ -586,13 +627,13 @@ static void on_end(struct gsb_engine_process *p, const char *how)
 	if (!again) {
 		gsb_starts_hurry(&all->starts, p->spec);
 		gsb_starts_over(&all->starts, &e->start);
+		leave_mps(e);
 	}
-	if (asked || (e->only_pid && !again && !e->arrivals) || all->s->stopping)
+	if (asked || (e->only_pid && !again) || all->s->stopping)
 		engine_destroy(e);
-	else if (!again && e->arrivals)
-		await(e);
 	else if (!again)
 		set_idle(e);
+	deliver_all(all, back);
 	if (all->s->stopping)
 		stop_loop(all);
 }
@@ -618,6 +659,7 @@ void gsb_engines_stop(struct gsb_engines *all, enum gsb_shutdown_how how)
 static void part_with(struct gsb_served_engine *e)
 {
 	gsb_starts_over(&e->all->starts, &e->start);
+	leave_mps(e);
 	if (e->only_pid)
 		engine_destroy(e);
 	else if (!e->idle.at_ns)
@@ -777,7 +819,13 @@ static struct gsb_served_engine *engine_create(struct gsb_engines *all, const st
 	return e;
 }
 
-/* A second uid never joins an engine, and a process engine never takes a second process. One with orphans has a successor. */
+static bool takes_nobody(const struct gsb_served_engine *e)
+{
+	return e->avoided || e->process.state == GSB_ENGINE_STOPPING ||
+	       tenants_in(e) >= GSB_N_SLOTS;
+}
+
+/* A second uid never joins an engine, and a process engine never takes a second process. One that takes nobody has a successor. */
 static struct gsb_served_engine *engine_of(struct gsb_engines *all, const struct gsb_arrival *a,
 					   const struct gsb_device_config *d)
 {
@@ -785,8 +833,7 @@ static struct gsb_served_engine *engine_of(struct gsb_engines *all, const struct
 
 	DL_FOREACH (all->list, e) {
 		if (e->process.uid != a->admit.uid || e->only_pid != only_pid(a, d) ||
-		    strcmp(e->process.spec, d->spec) != 0 || e->avoided ||
-		    e->process.state == GSB_ENGINE_STOPPING)
+		    strcmp(e->process.spec, d->spec) != 0 || takes_nobody(e))
 			continue;
 		if (e->process.state != GSB_ENGINE_DEAD)
 			return e;
@@ -807,8 +854,24 @@ static int prepare(struct gsb_served_engine *e, const struct gsb_device_config *
 	return gsb_mps_want(&e->all->mps, p->spec, p->uid, &p->mps, why);
 }
 
-void gsb_engines_deliver(struct gsb_engines *all, struct gsb_arrival *a,
-			 const struct gsb_device_config *d)
+/* NULL: it has been refused. */
+static const struct gsb_device_config *find_device(struct gsb_engines *all, struct gsb_arrival *a)
+{
+	const struct gsb_tenant_config *t = gsb_config_tenant(all->s->config, a->admit.tenant);
+	const struct gsb_device_config *d = gsb_config_device(all->s->config, t);
+	char why[GSB_REASON_MAX];
+
+	if (d)
+		return d;
+	snprintf(why, sizeof(why), "device %s of tenant '%.63s' is no longer configured", t->device,
+		 t->name);
+	refuse_arrival(all, NULL, a, -ENODEV, why);
+	return NULL;
+}
+
+/* NULL: it has been refused. */
+static struct gsb_served_engine *join(struct gsb_engines *all, struct gsb_arrival *a,
+				      const struct gsb_device_config *d)
 {
 	struct gsb_served_engine *e = engine_of(all, a, d);
 	char why[GSB_REASON_MAX] = "gsbrokerd is out of memory";
@@ -816,12 +879,21 @@ void gsb_engines_deliver(struct gsb_engines *all, struct gsb_arrival *a,
 
 	if (!err && e->process.state == GSB_ENGINE_DEAD)
 		err = prepare(e, d, why);
-	if (err) {
-		refuse_arrival(all, e, a, err, why);
-		if (e && e->process.state == GSB_ENGINE_DEAD && !e->arrivals)
-			part_with(e);
+	if (!err)
+		return e;
+	refuse_arrival(all, e, a, err, why);
+	if (e && e->process.state == GSB_ENGINE_DEAD && !e->arrivals)
+		part_with(e);
+	return NULL;
+}
+
+void gsb_engines_deliver(struct gsb_engines *all, struct gsb_arrival *a)
+{
+	const struct gsb_device_config *d = find_device(all, a);
+	struct gsb_served_engine *e = d ? join(all, a, d) : NULL;
+
+	if (!e)
 		return;
-	}
 	gsb_timer_clear(&all->s->loop, &e->idle);
 	a->since_ns = gsb_clock_ns();
 	DL_APPEND(e->arrivals, a);

@@ -20,7 +20,7 @@
 
 /*
  * An admission on its way: to an engine that is not ready yet, or handed to one that has not answered it. One that ends before it has, after a fault
- * of another, has taken nobody in, and the next one gets it.
+ * of another, or passes it, has not taken it in, and the next one gets it: as if it came then, but for its number.
  */
 struct gsb_arrival {
 	struct gsb_ctl_admit admit;
@@ -76,11 +76,9 @@ void gsb_engines_finish(struct gsb_engines *all); /* the loop has ended */
 
 /*
  * gsb_engines_deliver() - hand an arrival to the engine of its key, which is started if need be
- * @arrival: consumed
- * @d:       its device, with policy and isolation
+ * @arrival: consumed; its limits are not set yet
  */
-void gsb_engines_deliver(struct gsb_engines *all, struct gsb_arrival *arrival,
-			 const struct gsb_device_config *d);
+void gsb_engines_deliver(struct gsb_engines *all, struct gsb_arrival *arrival);
 /*
  * gsb_engines_end_process() - a process says hello: end the tenant that it is already
  *

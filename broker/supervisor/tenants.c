@@ -81,12 +81,12 @@ int gsb_tenants_add(struct gsb_tenants *ts, struct gsb_served_engine *e,
 
 	if (!t)
 		return -ENOMEM;
-	admit->tenant_id = ++ts->last_id;
+	if (!admit->tenant_id)
+		admit->tenant_id = ++ts->last_id;
 	t->id = admit->tenant_id;
 	t->pid = (pid_t)admit->pid;
 	t->uid = admit->uid;
 	memcpy(t->name, admit->tenant, sizeof(t->name));
-	t->limits = admit->limits;
 	t->engine = e;
 	DL_APPEND(ts->list, t);
 	ts->n++;

@@ -18,7 +18,7 @@ struct gsb_admitted {
 	pid_t pid;
 	uid_t uid;
 	char name[GSB_TENANT_NAME_MAX];
-	struct gsb_tenant_limits limits;
+	struct gsb_tenant_limits limits; /* once it is delivered */
 	struct gsb_served_engine *engine;
 	bool delivered;	 /* ADMIT is on its way; before, it waits for the engine to start */
 	bool ending;	 /* its engine was told so: it counts no longer */
@@ -33,7 +33,7 @@ struct gsb_tenants {
 	uint32_t last_id;
 };
 
-/* A tenant of e; its number goes into admit. -ENOMEM. */
+/* A tenant of e; its number goes into admit, unless it has one from before. -ENOMEM. */
 int gsb_tenants_add(struct gsb_tenants *ts, struct gsb_served_engine *e,
 		    struct gsb_ctl_admit *admit);
 void gsb_tenants_remove(struct gsb_tenants *ts, struct gsb_admitted *t);

@@ -48,7 +48,8 @@ struct lane_window {
 /* A command that the lane has. The token by which it is known is its place. */
 struct lane_flight {
 	uint64_t cookie, sent_ns;
-	uint64_t number; /* of all that its lane was sent */
+	uint64_t number;   /* of all that its lane was sent */
+	uint64_t n_blocks; /* of a launch */
 	uint32_t queue;
 	struct lane_map *from, *to; /* rooms that stand in for memory of the engine's own */
 	struct gsb_cmd_copy copy;   /* as it was asked for, if to is there */

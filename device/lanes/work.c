@@ -230,6 +230,13 @@ static int fail_at_once(struct lanes_device *dev, const struct gsb_cmd *cmd, CUr
 	return 0;
 }
 
+static uint64_t blocks_of(const struct gsb_cmd *cmd)
+{
+	const uint32_t *grid = cmd->launch.grid;
+
+	return cmd->kind == GSB_CMD_LAUNCH ? (uint64_t)grid[0] * grid[1] * grid[2] : 0;
+}
+
 int lanes_issue(struct gsb_queue *queue, const struct gsb_cmd *cmd)
 {
 	struct lane *l = cmd->space->lane;
@@ -245,6 +252,7 @@ int lanes_issue(struct gsb_queue *queue, const struct gsb_cmd *cmd)
 	l->flights[place].cookie = cmd->cookie;
 	l->flights[place].queue = queue->index;
 	l->flights[place].sent_ns = queue->dev->ops.now_ns(&queue->dev->base);
+	l->flights[place].n_blocks = blocks_of(cmd);
 	there = to_lane_cmd(queue, cmd, place);
 	if (cmd->kind == GSB_CMD_COPY)
 		err = place_copy(l, cmd, &there, place);
@@ -264,9 +272,10 @@ int lanes_issue(struct gsb_queue *queue, const struct gsb_cmd *cmd)
 
 /*
  * A lane's times are its own word, and what it took is reckoned from them, for others that launch the same kernel, too: nothing
- * began before it was sent, or ended before it began, or has ended that is still to come; and no block was there for longer than all of it.
+ * began before it was sent, or ended before it began, or has ended that is still to come; there are no more blocks than were launched, and none
+ * was there for longer than all of it. What it says of instructions counts for its own tenant alone.
  */
-static void bound_times(const struct lane_flight *f, struct gsb_completion *c, uint64_t now_ns)
+static void bound_counts(const struct lane_flight *f, struct gsb_completion *c, uint64_t now_ns)
 {
 	uint64_t most;
 
@@ -278,6 +287,8 @@ static void bound_times(const struct lane_flight *f, struct gsb_completion *c, u
 		c->start_ns = f->sent_ns;
 	if (c->start_ns > c->end_ns)
 		c->start_ns = c->end_ns;
+	if (c->n_blocks > f->n_blocks)
+		c->n_blocks = f->n_blocks;
 	if (!__builtin_mul_overflow(c->n_blocks, c->end_ns - c->start_ns, &most) &&
 	    c->blocks_ns > most)
 		c->blocks_ns = most;
@@ -285,7 +296,7 @@ static void bound_times(const struct lane_flight *f, struct gsb_completion *c, u
 
 static void finish_flight(struct lane *l, struct lane_flight *f, struct gsb_completion *c)
 {
-	bound_times(f, c, l->dev->ops.now_ns(&l->dev->base));
+	bound_counts(f, c, l->dev->ops.now_ns(&l->dev->base));
 	if (f->to && !c->result)
 		copy_rows(to_pointer(f->copy.dst), to_pointer(f->to->addr), &f->copy,
 			  f->copy.dst_pitch);
@@ -361,11 +372,19 @@ void lane_forget_held(struct lane *l)
 
 /* ---- from the lane ---- */
 
+/* What another process has written may be neither. */
+static bool is_set(const bool *b)
+{
+	return *(const unsigned char *)b & 1;
+}
+
 static void read_done(struct lane *l, struct gsb_completion *out)
 {
 	const struct gsb_completion *from = &l->page->done[l->done_tail % LANE_N_DONE];
 
 	memcpy(out, from, offsetof(struct gsb_completion, detail));
+	out->printed = is_set(&out->printed);
+	out->refused = is_set(&out->refused);
 	out->detail[0] = 0;
 	if (out->result) {
 		memcpy(out->detail, from->detail, sizeof(out->detail));

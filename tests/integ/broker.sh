@@ -476,6 +476,70 @@ broker_does_not_take_for_gone_whom_an_engine_has_not_answered() {
 	stop_broker
 }
 
+# What its engine has not answered when it ends goes where newcomers go: there is one already.
+broker_does_not_restart_an_engine_with_orphans_beside_its_successor() {
+	local pid
+	write_conf '[device "emu:/burdened"]'
+	TMPDIR=$dir start_broker
+	"$build/tests/integ/hello" "$dir/s" >"$dir/first" &
+	pid=$!
+	await_log "who comes gets another engine"
+	: >"$dir/go"
+	kill -STOP "$(children_of "$broker")" # it answers nobody
+	first=$(children_of "$broker")
+	hold
+	expect_match "$answer" "^welcome 2 "
+	kill -KILL "$first"
+	wait "$pid"
+	expect_match "$(cat "$dir/first")" "^welcome 1 "
+	expect_equal "$(children_of "$broker" | wc -w)" 1
+	stop_broker
+	expect_equal "$(rest_of_log | grep -c 'emu:/burdened .*started: pid')" 2
+}
+
+broker_starts_who_is_handed_on_as_the_configuration_is_now() {
+	write_conf '[device "emu:/faint"]'
+	TMPDIR=$dir start_broker
+	hold
+	write_conf '[device "emu:/faint"]' 'policy = serial'
+	gsbctl reload >/dev/null
+	: >"$dir/faint"
+	expect_match "$(hello)" "^welcome 2 "
+	await_log "stub: argument --policy=serial"
+	stop_broker
+}
+
+broker_hands_on_whom_an_engine_passes() {
+	local before
+	write_conf '[device "emu:/passes"]'
+	TMPDIR=$dir start_broker
+	hold
+	before=$(ls "/proc/$broker/fd")
+	: >"$dir/pass"
+	expect_match "$(hello)" "^refused -16 the stub has other things to do"
+	expect_equal "$(ls "/proc/$broker/fd")" "$before"
+	expect_equal "$(json_value "$(gsbctl status --json)" tenants)" 1
+	rm "$dir/pass"
+	expect_match "$(hello)" "^welcome 3 "
+	stop_broker
+	expect_equal "$(rest_of_log | grep -c "tenant 2 .* is not taken in by emu:/passes .*: the stub has other")" 3
+	expect_equal "$(rest_of_log | grep -c "started: pid")" 1
+}
+
+# An engine has 64 places.
+broker_starts_another_engine_when_one_is_full() {
+	local i
+	write_conf '[device "emu:/ok"]' '[admission]' 'max_tenants_per_uid = 66'
+	start_broker
+	for ((i = 1; i <= 66; i++)); do
+		hold
+		expect_match "$answer" "^welcome $i "
+		expect_equal "$(children_of "$broker" | wc -w)" $((i > 64 ? 2 : 1))
+	done
+	expect_match "$(hello)" "^refused .* max_tenants_per_uid is reached"
+	stop_broker
+}
+
 broker_of_an_engine_for_each_process_hands_on_too() {
 	write_conf '[device "emu:/faint"]' 'isolation = process'
 	TMPDIR=$dir start_broker
@@ -643,6 +707,21 @@ broker_does_not_wait_for_an_engine_that_ends() {
 }
 
 # ---- reload ----
+
+broker_reload_changes_limits_of_who_waits_for_an_engine() {
+	local pid
+	write_conf '[device "emu:/slow"]'
+	TMPDIR=$dir start_broker
+	"$build/tests/integ/hello" "$dir/s" >"$dir/first" &
+	pid=$!
+	await_log "started: pid"
+	write_conf '[device "emu:/slow"]' '[default]' 'staging = 3M'
+	gsbctl reload >/dev/null
+	: >"$dir/go"
+	wait "$pid"
+	expect_match "$(cat "$dir/first")" "^welcome 1 .* 3145728 bytes"
+	stop_broker
+}
 
 broker_reload_changes_limits_of_running_tenants() {
 	write_conf '[device "emu:/ok"]' '[tenant "a"]' 'staging = 2M'
@@ -904,6 +983,10 @@ run_case broker_hands_to_the_next_engine_whom_one_has_not_answered
 run_case broker_does_not_hand_on_for_ever_who_ends_engines
 run_case broker_reads_all_that_an_engine_said_before_it_ended
 run_case broker_does_not_take_for_gone_whom_an_engine_has_not_answered
+run_case broker_does_not_restart_an_engine_with_orphans_beside_its_successor
+run_case broker_starts_who_is_handed_on_as_the_configuration_is_now
+run_case broker_hands_on_whom_an_engine_passes
+run_case broker_starts_another_engine_when_one_is_full
 run_case broker_of_an_engine_for_each_process_hands_on_too
 run_case broker_engine_that_refuses_leaves_no_tenant
 run_case broker_status_does_not_wait_for_a_mute_engine
@@ -916,6 +999,7 @@ run_case broker_sells_the_memory_of_a_device_once
 run_case broker_gets_back_the_memory_of_an_engine_that_was_killed
 run_case broker_does_not_wait_for_an_engine_that_is_deaf_to_a_recall
 run_case broker_does_not_wait_for_an_engine_that_ends
+run_case broker_reload_changes_limits_of_who_waits_for_an_engine
 run_case broker_reload_changes_limits_of_running_tenants
 run_case broker_says_which_keys_have_no_effect
 run_case broker_bad_reload_changes_nothing

@@ -132,6 +132,23 @@ mps_daemon_that_dies_is_started_again_for_the_next_engine() {
 	expect_end
 }
 
+# With lanes an engine stays when it has ended, with the user's next tenant in mind.
+mps_engine_that_ends_with_its_daemon_gets_another_when_it_is_started_again() {
+	start_with_mps
+	write_conf '[engine]' 'isolation = lanes' '[device "cuda:0"]'
+	gsbctl reload >/dev/null
+	hold
+	first=$(daemon_pid)
+	kill -KILL "$first"
+	await_log "the MPS daemon of cuda:0 .* was ended by signal 9 .*; the next engine gets another"
+	kill -KILL "$(engines)"
+	await_log "tenants lost: 1"
+	hold
+	expect_match "$answer" "^welcome"
+	expect_equal "$(told | grep -c '^start ')" 2
+	expect_end
+}
+
 mps_daemon_without_engines_ends_after_a_while() {
 	start_with_mps 'idle_timeout_ms = 50'
 	hello >/dev/null
@@ -254,6 +271,7 @@ run_case mps_is_of_no_use_to_other_devices
 run_case mps_absent_is_said_with_the_remedy
 run_case mps_daemon_that_fails_is_named_with_its_last_words
 run_case mps_daemon_that_dies_is_started_again_for_the_next_engine
+run_case mps_engine_that_ends_with_its_daemon_gets_another_when_it_is_started_again
 run_case mps_daemon_without_engines_ends_after_a_while
 run_case mps_daemon_stays_for_the_next_tenant
 run_case mps_client_with_an_endless_kernel_is_parted_before_it_is_killed

@@ -13,6 +13,8 @@
  *   emu:/faints   READY; dies at an ADMIT
  *   emu:/sated    as slow, but the first client is all it takes: it stops gsbrokerd, welcomes that one, and dies with the
  *                 next ADMIT unread; when it is started again it is as ok
+ *   emu:/passes   as ok, but while there is a file TMPDIR/pass it passes whom it gets
+ *   emu:/burdened as ok, but while there is no file TMPDIR/go it says that it has orphans, and answers nobody
  *   emu:/pensive  as ok, but it answers an ADMIT only with the first STATUS after there is a file TMPDIR/go
  *   emu:/mute     READY and WELCOME, then ignores STATUS and SHUTDOWN
  *   emu:/forget   as ok, but never says GONE: gsbrokerd must find out by STATUS
@@ -133,6 +135,25 @@ static void welcome(const struct gsb_ctl_admit *a, const int fds[2])
 	gsb_channel_send(CONTROL_FD, &m.msg, NULL, 0);
 }
 
+static void pass(const struct gsb_ctl_admit *a, const int fds[2])
+{
+	struct gsb_ctl_refused m = {.tenant_id = a->tenant_id, .error = -EBUSY};
+
+	strcpy(m.reason, "the stub has other things to do");
+	gsb_msg_init(&m.msg, GSB_CTL_PASSED, sizeof(m));
+	gsb_channel_send(CONTROL_FD, &m.msg, NULL, 0);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void say_orphans(void)
+{
+	struct gsb_ctl_orphans m = {.any = 1};
+
+	gsb_msg_init(&m.msg, GSB_CTL_ORPHANS, sizeof(m));
+	gsb_channel_send(CONTROL_FD, &m.msg, NULL, 0);
+}
+
 static void say_stuck(void)
 {
 	struct gsb_msg m;
@@ -212,7 +233,13 @@ static void on_admit(const struct gsb_ctl_admit *a, const int fds[2])
 		try_head();
 		return;
 	}
-	if (is("emu:/refuse") || n_tenants == TENANTS_MAX)
+	if (is("emu:/burdened") && !is_there("go")) {
+		say_orphans();
+		return;
+	}
+	if (is("emu:/passes") && is_there("pass"))
+		pass(a, fds);
+	else if (is("emu:/refuse") || n_tenants == TENANTS_MAX)
 		refuse(a, fds[0]);
 	else
 		welcome(a, fds);

@@ -161,19 +161,19 @@ tenants_kernel_that_runs_is_shown() {
 	end_broker
 }
 
-# An engine has 64 places (the address windows of include/gsb/wire.h): the next one is told so, nobody is disturbed.
-tenants_beyond_the_last_place_are_refused() {
+# An engine has 64 places (the address windows of include/gsb/wire.h): the next one gets another engine, nobody is disturbed.
+tenants_beyond_the_last_place_get_another_engine() {
 	local i places=64 pids=()
 	start_real_broker '[admission]' 'max_tenants_per_uid = 100'
 	for i in $(seq "$places"); do
 		hold_tenant "t$i"
 		pids+=("$held")
 	done
-	status_of tenant late "$build/tests/integ/misuse" illegal-address
-	expect_equal "$status" 2
-	expect_match "$output" "refused this process: .*$places"
-	expect_match "$output" "cuInit: CUDA_ERROR_MPS_MAX_CLIENTS_REACHED"
-	expect_equal "$(n_tenants)" "$places"
+	expect_equal "$(children_of "$broker" | wc -w)" 1
+	hold_tenant "t$((places + 1))"
+	pids+=("$held")
+	expect_equal "$(n_tenants)" $((places + 1))
+	expect_equal "$(children_of "$broker" | wc -w)" 2
 	for i in "${!pids[@]}"; do echo >&"$go"; done
 	for i in "${!pids[@]}"; do
 		wait "${pids[i]}" || fail "tenant $((i + 1)): $(cat "$dir/t$((i + 1)).out")"
@@ -314,7 +314,7 @@ run_case tenants_flipped_bit_fails_every_query
 run_case tenants_same_module_has_a_counter_for_each
 run_case tenants_illegal_address_is_for_the_guilty_alone
 run_case tenants_kernel_that_runs_is_shown
-run_case tenants_beyond_the_last_place_are_refused
+run_case tenants_beyond_the_last_place_get_another_engine
 run_case tenants_program_that_executes_itself_leaves_nothing
 run_case tenants_program_that_executes_one_without_cuda_leaves
 run_case tenants_engine_killed_is_told_to_all_and_a_new_one_serves

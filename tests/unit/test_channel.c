@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,6 +30,19 @@ static unsigned count_fds(void)
 		n++;
 	closedir(dir);
 	return n;
+}
+
+/* No more new ones; those that are there stay. Return: the limit that there was. */
+static rlim_t limit_fds(rlim_t n)
+{
+	struct rlimit limit;
+	rlim_t was;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	was = limit.rlim_cur;
+	limit.rlim_cur = n;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	return was;
 }
 
 static void test_send_recv_passes_message_and_fds(void **state)
@@ -60,6 +74,7 @@ static void test_recv_of_damaged_message_is_refused_and_leaks_no_fd(void **state
 	struct gsb_msg_hello hello = {0}, got;
 	unsigned before, n;
 	int pair[2], one[1], room[1];
+	rlim_t limit;
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
 	one[0] = pair[0];
@@ -82,6 +97,14 @@ static void test_recv_of_damaged_message_is_refused_and_leaks_no_fd(void **state
 	assert_int_equal(gsb_channel_send(pair[0], &hello.msg, one, 1), 0);
 	n = 0; /* fds that nobody asked for */
 	assert_int_equal(gsb_channel_recv(pair[1], &got, sizeof(got), room, &n), -EMSGSIZE);
+
+	assert_int_equal(gsb_channel_send(pair[0], &hello.msg, one, 1), 0);
+	n = 1;
+	memset(&got, 0, sizeof(got));
+	limit = limit_fds(0);
+	assert_int_equal(gsb_channel_recv(pair[1], &got, sizeof(got), room, &n), -EMFILE);
+	limit_fds(limit);
+	assert_int_equal(got.msg.size, sizeof(got)); /* whose they were can be seen */
 
 	assert_int_equal(gsb_channel_send(pair[0], &hello.msg, NULL, 0), 0);
 	assert_int_equal(gsb_channel_recv(pair[1], &got, 40, NULL, NULL), -EMSGSIZE);

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -43,7 +44,8 @@ static int teardown(void **state)
 		close(f->pidfd_write);
 	for (int i = 0; i < GSB_N_SLOTS; i++) /* who failed held somebody up */
 		if (f->c.k.engine->tenants[i])
-			f->c.k.engine->tenants[i]->n_jobs = 0;
+			f->c.k.engine->tenants[i]->n_jobs = f->c.k.engine->tenants[i]->n_in_flight =
+				0;
 	kit_control_finish(&f->c);
 	free(f);
 	return 0;
@@ -111,6 +113,65 @@ static void test_admitted_tenant_is_welcomed_shown_and_gone(void **state)
 	kit_control_receive(&f->c, GSB_CTL_GONE, &gone, sizeof(gone));
 	assert_int_equal(gone.tenant_id, 31);
 	assert_int_equal(gone.reason, GSB_GONE_EXITED);
+}
+
+static bool nobody_is_told(int client)
+{
+	struct gsb_msg_welcome welcome;
+
+	return gsb_channel_recv(client, &welcome, sizeof(welcome), NULL, NULL) == -EAGAIN;
+}
+
+/* Else an engine that is killed in between would leave a client that is served twice: gsbrokerd hands it on. */
+static void test_gsbrokerd_hears_of_an_admission_before_the_client(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_ctl_admitted admitted;
+	struct gsb_ctl_refused refused;
+
+	hand_over(f, 31, GSB_FEATURE_STAGING);
+	close(f->client); /* so the welcome fails */
+	f->client = -1;
+	kit_control_receive(&f->c, GSB_CTL_ADMITTED, &admitted, sizeof(admitted));
+	assert_int_equal(admitted.tenant_id, 31);
+	kit_control_receive(&f->c, GSB_CTL_REFUSED, &refused, sizeof(refused));
+	assert_int_equal(refused.tenant_id, 31);
+	assert_int_equal(refused.error, -EPIPE);
+	assert_int_equal(f->c.k.engine->n_tenants, 0);
+}
+
+static rlim_t limit_fds(rlim_t n)
+{
+	struct rlimit limit;
+	rlim_t was;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	was = limit.rlim_cur;
+	limit.rlim_cur = n;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	return was;
+}
+
+/* The client's socket is lost then: only gsbrokerd can tell it so. */
+static void test_engine_without_descriptors_passes_who_comes(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_ctl_admitted admitted;
+	struct gsb_ctl_refused passed;
+	rlim_t limit;
+
+	hand_over(f, 31, GSB_FEATURE_STAGING);
+	limit = limit_fds(0);
+	kit_control_receive(&f->c, GSB_CTL_PASSED, &passed, sizeof(passed));
+	limit_fds(limit);
+	assert_int_equal(passed.tenant_id, 31);
+	assert_int_equal(passed.error, -EMFILE);
+	assert_non_null(strstr(passed.reason, "a higher ulimit -n"));
+	close(f->client);
+	close(f->pidfd_write);
+	hand_over(f, 32, GSB_FEATURE_STAGING);
+	kit_control_receive(&f->c, GSB_CTL_ADMITTED, &admitted, sizeof(admitted));
+	assert_int_equal(admitted.tenant_id, 32);
 }
 
 static struct gsb_ctl_tenant shown(struct fixture *f)
@@ -386,6 +447,41 @@ static void test_who_waits_for_its_own_end_may_end_itself(void **state)
 	close(f->others[1]);
 }
 
+/* Else who executes another program, and leaves a kernel that does not end, waits for as long as a neighbour lives. */
+static void test_who_waits_for_an_orphan_is_passed(void **state)
+{
+	struct fixture *f = *state;
+	struct gsb_engine *e = f->c.k.engine;
+	struct gsb_ctl_admitted admitted;
+	struct gsb_ctl_orphans orphans;
+	struct gsb_ctl_refused passed;
+	struct gsb_tenant *was;
+
+	f->c.k.dev->ops.space_cancel = NULL;
+	hand_over_process(f, 77, 34, GSB_FEATURE_STAGING);
+	kit_control_receive(&f->c, GSB_CTL_ADMITTED, &admitted, sizeof(admitted));
+	close(f->client);
+	close(f->pidfd_write);
+	was = e->tenants[admitted.slot];
+	was->n_in_flight++;
+	end_tenant(f, 34);
+	hand_over_process(f, 77, 35, GSB_FEATURE_STAGING);
+	kit_control_receive_nothing(&f->c);
+	assert_true(nobody_is_told(f->client));
+	e->on_orphans(e, true);
+	e->orphans.any = true;
+	kit_control_receive(&f->c, GSB_CTL_ORPHANS, &orphans, sizeof(orphans));
+	kit_control_receive(&f->c, GSB_CTL_PASSED, &passed, sizeof(passed));
+	assert_int_equal(passed.tenant_id, 35);
+	close(f->client);
+	close(f->pidfd_write);
+	hand_over_process(f, 77, 36, GSB_FEATURE_STAGING); /* it was on its way */
+	kit_control_receive(&f->c, GSB_CTL_PASSED, &passed, sizeof(passed));
+	assert_int_equal(passed.tenant_id, 36);
+	assert_int_equal(e->n_refused, 0);
+	was->n_in_flight--;
+}
+
 /* The device has ended: it is gsbrokerd's to have the next engine take it in. */
 static void test_who_comes_after_a_fault_is_not_answered(void **state)
 {
@@ -538,6 +634,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		control_test(test_admitted_tenant_is_welcomed_shown_and_gone),
+		control_test(test_gsbrokerd_hears_of_an_admission_before_the_client),
+		control_test(test_engine_without_descriptors_passes_who_comes),
+		control_test(test_who_waits_for_an_orphan_is_passed),
 		control_test(test_what_runs_is_shown_and_in_the_end_what_ran),
 		control_test(test_kernel_that_was_issued_first_is_shown),
 		control_test(test_library_of_another_build_is_refused_with_the_remedy),

@@ -682,6 +682,29 @@ static void expect_original_alone(struct fixture *f, unsigned at, uint64_t done)
 	kit_device_forget(f->k.dev);
 }
 
+/* Of the only flight. */
+static uint32_t *manner(struct fixture *f)
+{
+	struct gsb_scheduler *s = &f->k.engine->scheduler;
+
+	return &s->flights[__builtin_ctz(~s->free_flights)].item->head->work.manner;
+}
+
+/* Else what is measured of it, and of who is beside it, would count for launches that are limited. */
+static void test_limited_launch_that_is_refused_later_is_none(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t done = kit_done(&f->t, 1);
+
+	kit_device_forget(f->k.dev);
+	force(f, "reshape:128");
+	launch(f, 10, 1);
+	*manner(f) = 4;
+	refuse_next(f, 0);
+	assert_int_equal(*manner(f), 0);
+	expect_original_alone(f, 1, done);
+}
+
 static void test_shape_that_is_refused_later_is_given_up(void **state)
 {
 	struct fixture *f = *state;
@@ -1677,6 +1700,7 @@ int main(void)
 		CASE(test_limit_is_for_the_longer_of_two_queues),
 		CASE(test_reshape_keeps_the_number_of_threads),
 		CASE(test_counting_is_a_fill_a_launch_and_a_copy),
+		CASE(test_limited_launch_that_is_refused_later_is_none),
 		CASE(test_shape_that_is_refused_later_is_given_up),
 		CASE(test_launch_of_which_a_part_has_run_is_not_begun_anew),
 		CASE(test_launch_behind_a_fill_that_failed_is_not_begun_anew),

@@ -907,8 +907,10 @@ static struct gsb_completion say(struct rig *rig, const struct gsb_completion *w
 
 	*done = *what;
 	for (uint32_t i = 0; i < l->n_flights; i++)
-		if (l->flights[i].in_use)
+		if (l->flights[i].in_use) {
+			l->flights[i].n_blocks = 2; /* as of a launch */
 			done->cookie = i;
+		}
 	atomic_store(&l->page->done_head, l->done_tail + 1);
 	return collect(rig);
 }
@@ -920,13 +922,17 @@ static void test_times_that_cannot_be_are_not_believed(void **state)
 		{.start_ns = 1, .end_ns = 2, .n_blocks = 1, .blocks_ns = UINT64_MAX},
 		{.start_ns = UINT64_MAX, .end_ns = 1, .n_blocks = 1, .blocks_ns = 1},
 		{.start_ns = 0, .end_ns = UINT64_MAX, .n_blocks = 2, .blocks_ns = UINT64_MAX},
+		{.start_ns = 1,
+		 .end_ns = UINT64_MAX,
+		 .n_blocks = UINT64_MAX,
+		 .blocks_ns = UINT64_MAX},
 	};
 	struct rig *rig = *state;
 	uint64_t addr;
 
 	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &addr), 0);
 	stop(rig->space[0]->lane);
-	for (unsigned i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(lies); i++) {
 		uint64_t sent_ns = gsb_clock_ns();
 		struct gsb_completion c;
 
@@ -935,8 +941,25 @@ static void test_times_that_cannot_be_are_not_believed(void **state)
 		assert_int_equal(c.cookie, i);
 		assert_in_range(c.start_ns, sent_ns, c.end_ns);
 		assert_in_range(c.end_ns, c.start_ns, gsb_clock_ns());
+		assert_in_range(c.n_blocks, 1, 2);
 		assert_in_range(c.blocks_ns, 0, c.n_blocks * (c.end_ns - c.start_ns));
 	}
+}
+
+static void test_flag_that_is_neither_is_read_as_one(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_completion lie = {0}, c;
+	unsigned char said;
+	uint64_t addr;
+
+	assert_int_equal(rig->ops->mem_alloc(rig->space[0], 4096, &addr), 0);
+	stop(rig->space[0]->lane);
+	memset(&lie.refused, 0xff, sizeof(lie.refused));
+	fill(rig, 0, addr, 7);
+	c = say(rig, &lie);
+	memcpy(&said, &c.refused, sizeof(said));
+	assert_int_equal(said, 1);
 }
 
 /* Nor does what one says hide what others have. */
@@ -1173,6 +1196,7 @@ int main(int argc, char **argv)
 		ON_LANES(test_lane_that_answers_that_it_will_answer_is_ended),
 		ON_LANES(test_lane_that_says_what_cannot_be_is_ended),
 		ON_LANES(test_times_that_cannot_be_are_not_believed),
+		ON_LANES(test_flag_that_is_neither_is_read_as_one),
 		ON_LANES(test_memory_that_cannot_be_is_not_believed),
 		ON_LANES(test_spaces_of_an_owner_share_their_lane_and_others_do_not),
 		ON_LANES(test_fault_of_one_renews_those_that_wait_for_a_user),

@@ -555,6 +555,7 @@ static const struct gsb_completion *ask_for_original(struct gsb_flight *f)
 
 	drop_second(c);
 	drop_words(c, f->item);
+	f->item->head->work.manner = 0; /* nothing of it has run in another */
 	err = begin_as_asked(f, f->item);
 	if (!err)
 		return NULL;
