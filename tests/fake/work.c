@@ -743,7 +743,7 @@ static CUresult write_value(CUstream stream, const struct CUstreamMemOpWriteValu
 	CUresult result;
 
 	if (fake_within(FAKE_HOST, w->address, sizeof(uint32_t)))
-		return write_word(stream, w->address, (uint32_t)w->value64);
+		return write_word(stream, w->address, (uint32_t)w->value64, (struct fake_mark){0});
 	result = fill(stream, low);
 	if (result || w->operation == CU_STREAM_MEM_OP_WRITE_VALUE_32)
 		return result;

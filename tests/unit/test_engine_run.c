@@ -197,12 +197,25 @@ static void launch_three(struct fixture *f)
 	assert_int_equal(d->n_issued, 3);
 }
 
+/* One that does not end may keep all, unless there is a limit to that. */
+static void test_device_is_told_of_none_beside_others_without_a_limit(void **state)
+{
+	struct fixture *f = *state;
+
+	launch_three(f);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(n_beside[i], 0);
+		end(f, i, 1 * US);
+	}
+}
+
 /* And which of several streams: the last of them is waited for by nobody. */
 static void test_device_is_told_which_begin_beside_others(void **state)
 {
 	struct fixture *f = *state;
 	struct kit_device *d = f->k.dev;
 
+	f->k.engine->scheduler.kernel_limit_ns = 1000 * 1000000ull;
 	launch_three(f);
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(n_beside[i], 2 - i);
@@ -603,6 +616,7 @@ int main(void)
 		ON(test_what_comes_later_goes_behind_what_runs, setup),
 		ON(test_device_is_told_which_come_together, setup),
 		ON(test_device_is_told_which_begin_beside_others, setup),
+		ON(test_device_is_told_of_none_beside_others_without_a_limit, setup),
 		ON(test_kernel_of_unknown_or_long_time_waits, setup),
 		ON(test_all_that_are_behind_are_short_together, setup),
 		ON(test_so_many_go_and_no_more, setup),

@@ -180,6 +180,15 @@ static void look_at_next(struct gsb_scheduler *s, unsigned n)
 		s->to_extend |= left & -left;
 }
 
+/*
+ * A launch that does not end takes more of the GPU's connections beside others than by itself, and what comes to these waits until it ends, which may be for what
+ * waits there. So none is beside others where nothing ends it.
+ */
+static uint8_t n_behind(const struct gsb_scheduler *s, unsigned n, unsigned i)
+{
+	return s->kernel_limit_ns ? (uint8_t)(n - 1 - i) : 0;
+}
+
 void gsb_run_decided(struct gsb_scheduler *s, struct gsb_item *const items[], unsigned n)
 {
 	look_at_next(s, n);
@@ -188,7 +197,7 @@ void gsb_run_decided(struct gsb_scheduler *s, struct gsb_item *const items[], un
 	s->together = share_of(n);
 	for (unsigned i = 0; i < n; i++) {
 		items[i]->cmd.more = behind(items[i], 0, 0) != NULL;
-		items[i]->cmd.n_beside = (uint8_t)(n - 1 - i);
+		items[i]->cmd.n_beside = n_behind(s, n, i);
 	}
 }
 
