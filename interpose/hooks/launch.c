@@ -121,10 +121,11 @@ static uint32_t required_blocks(const struct gsb_cu_function *f, int i)
 		f, (CUfunction_attribute)(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH + i));
 }
 
-/* Of a launch that says nothing of clusters. */
+/* Of a launch that says nothing of clusters. nvcc makes kernels that have to be told of those whose size it knows, too. */
 static CUresult check_required(const uint32_t grid[3], const struct gsb_cu_function *f)
 {
-	if (gsb_cu_function_attr(f, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET))
+	if (gsb_cu_function_attr(f, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET) &&
+	    !required_blocks(f, 0))
 		return CUDA_ERROR_INVALID_CLUSTER_SIZE;
 	for (int i = 0; i < 3; i++) {
 		uint32_t n = required_blocks(f, i);
