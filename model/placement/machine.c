@@ -322,52 +322,59 @@ static void set_full(struct gsb_machine *m, struct gsb_machine_grid *grid, bool 
 	set_stale(m, grid->sms.first, sms_end(grid));
 }
 
+/* Where all of the cluster go that has its first block at *sm, if there is room. */
+static bool reserve(struct gsb_machine *m, uint32_t *sm)
+{
+	struct gsb_machine_grid *grid = m->first[*sm];
+
+	if (!find_cluster(m, grid, *sm)) {
+		set_full(m, grid, true);
+		return false;
+	}
+	m->rest.grid = grid;
+	m->rest.next = 1;
+	*sm = m->rest.sms[0];
+	return true;
+}
+
+/* The next of the cluster that has been begun. */
+static uint32_t rest_sm(struct gsb_machine *m)
+{
+	uint32_t sm = m->rest.sms[m->rest.next++];
+
+	if (m->rest.next == m->rest.grid->cluster)
+		m->rest.grid = NULL;
+	return sm;
+}
+
 /* The SM of the next block; n_sms: none has room. */
 static uint32_t next_sm(struct gsb_machine *m)
 {
 	uint32_t sm;
 
-	for (sm = choose_sm(m); sm < m->arch.n_sms; sm = choose_sm(m)) {
-		struct gsb_machine_grid *grid = m->first[sm];
-
-		if (grid->cluster == 1)
-			return sm;
-		if (find_cluster(m, grid, sm)) {
-			m->rest.grid = grid;
-			m->rest.next = 1;
-			return m->rest.sms[0];
-		}
-		set_full(m, grid, true);
-	}
+	do
+		sm = choose_sm(m);
+	while (sm < m->arch.n_sms && gsb_unlikely(m->first[sm]->cluster > 1) && !reserve(m, &sm));
 	return sm;
-}
-
-/* What is left of a cluster. */
-static void place_rest(struct gsb_machine *m, struct gsb_machine_block *out)
-{
-	struct gsb_machine_grid *grid = m->rest.grid;
-	uint32_t sm = m->rest.sms[m->rest.next++];
-
-	if (m->rest.next == grid->cluster)
-		m->rest.grid = NULL;
-	fill_block(m, take_slot(m, grid, sm), out);
 }
 
 bool gsb_machine_place(struct gsb_machine *m, struct gsb_machine_block *out)
 {
+	struct gsb_machine_grid *grid = m->rest.grid;
 	uint32_t sm;
 
-	if (m->rest.grid) {
-		place_rest(m, out);
-		return true;
+	if (gsb_unlikely(grid)) {
+		sm = rest_sm(m);
+	} else {
+		if (!m->waiting)
+			return false;
+		open_heads(m);
+		sm = next_sm(m);
+		if (sm == m->arch.n_sms)
+			return false;
+		grid = m->first[sm];
 	}
-	if (!m->waiting)
-		return false;
-	open_heads(m);
-	sm = next_sm(m);
-	if (sm == m->arch.n_sms)
-		return false;
-	fill_block(m, take_slot(m, m->first[sm], sm), out);
+	fill_block(m, take_slot(m, grid, sm), out);
 	return true;
 }
 

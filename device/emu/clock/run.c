@@ -94,7 +94,7 @@ static void find_clusterid(const struct gsb_emu_launch *l, uint64_t index, uint3
 /* Blocks are placed cluster by cluster, and so they are counted. */
 static void find_ctaid(const struct emu_cmd *cmd, uint64_t index, uint32_t *ctaid)
 {
-	const uint32_t *n = cmd->launch.cluster, size = emu_cmd_cluster_blocks(cmd);
+	const uint32_t *n = cmd->launch.cluster, size = cmd->submit.cluster;
 	uint32_t of_cluster[3];
 
 	if (size == 1) {

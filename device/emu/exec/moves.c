@@ -333,7 +333,8 @@ static uint32_t axis(const uint32_t *v, uint32_t i, uint32_t beyond)
 	return i < 3 ? v[i] : beyond;
 }
 
-static uint64_t sreg_cluster(const struct gsb_emu_block *b, unsigned int reg, uint32_t i)
+static GSB_NOINLINE uint64_t sreg_cluster(const struct gsb_emu_block *b, unsigned int reg,
+					  uint32_t i)
 {
 	const struct gsb_emu_cluster *c = b->cluster;
 	const bool is_axis = i < 3;

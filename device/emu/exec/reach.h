@@ -386,7 +386,7 @@ static GSB_NOINLINE bool beyond(struct gsb_emu_exec *x, const struct access *acc
 	return bad_access(x, acc->at[i], what);
 }
 
-static bool is_aligned(struct gsb_emu_exec *x, const struct access *acc)
+static GSB_ALWAYS_INLINE bool is_aligned(struct gsb_emu_exec *x, const struct access *acc)
 {
 	uint64_t addr = acc->at[0], low = 0;
 
@@ -555,6 +555,12 @@ static GSB_NOINLINE bool reach_cluster(struct gsb_emu_exec *x, struct access *ac
 	return true;
 }
 
+/* What has no shape to be looked for. */
+static GSB_NOINLINE bool reach_apart(struct gsb_emu_exec *x, struct access *acc)
+{
+	return acc->op->n == GSB_PTX_SPACE_PARAM ? reach_param(x, acc) : reach_cluster(x, acc);
+}
+
 /* For acc->len bytes of each lane. False: the block has been ended. */
 static GSB_NOINLINE bool reach(struct gsb_emu_exec *x, struct access *acc,
 			       const struct gsb_emu_op *op, const char *r, uint32_t mask)
@@ -563,8 +569,8 @@ static GSB_NOINLINE bool reach(struct gsb_emu_exec *x, struct access *acc,
 	acc->r = r;
 	acc->mask = mask;
 	acc->on_device = false;
-	if (op->n >= GSB_PTX_SPACE_PARAM)
-		return op->n == GSB_PTX_SPACE_PARAM ? reach_param(x, acc) : reach_cluster(x, acc);
+	if (gsb_unlikely(op->n >= GSB_PTX_SPACE_PARAM))
+		return reach_apart(x, acc);
 	acc->first = first_lane(mask);
 	acc->last = GSB_EMU_LANES - 1 - (unsigned int)__builtin_clz(mask);
 	if (!reach_shape(x, acc) && !reach_lanes(x, acc))
