@@ -513,6 +513,12 @@ static GSB_NOINLINE bool reach_lanes(struct gsb_emu_exec *x, struct access *acc)
 	return reach_global_lanes(x, acc);
 }
 
+static inline void find_ends(struct access *acc)
+{
+	acc->first = first_lane(acc->mask);
+	acc->last = GSB_EMU_LANES - 1 - (unsigned int)__builtin_clz(acc->mask);
+}
+
 /* ---- all of it ---- */
 
 /* Only loads of the entry's own parameters; lowering has checked the offset. */
@@ -543,7 +549,7 @@ static inline void count_path(struct gsb_emu_exec *x, const struct access *acc)
 /* Of another block, mostly: there is nothing to gain from a shape. */
 static GSB_NOINLINE bool reach_cluster(struct gsb_emu_exec *x, struct access *acc)
 {
-	acc->first = first_lane(acc->mask);
+	find_ends(acc);
 	find_addresses(acc);
 	acc->shape = SHAPE_LANES;
 	EACH_LANE(i) acc->at[i] = (uint32_t)acc->at[i];
@@ -571,8 +577,7 @@ static GSB_NOINLINE bool reach(struct gsb_emu_exec *x, struct access *acc,
 	acc->on_device = false;
 	if (gsb_unlikely(op->n >= GSB_PTX_SPACE_PARAM))
 		return reach_apart(x, acc);
-	acc->first = first_lane(mask);
-	acc->last = GSB_EMU_LANES - 1 - (unsigned int)__builtin_clz(mask);
+	find_ends(acc);
 	if (!reach_shape(x, acc) && !reach_lanes(x, acc))
 		return false;
 	if (gsb_unlikely(x->block->count_paths))
