@@ -16,7 +16,7 @@
 
 /* ---- addresses ---- */
 
-/* With the codes that an H100 gives. A block that is alone has beyond its own memory what each has: nothing. */
+/* With the codes that a GPU gave. A block that is alone has beyond its own memory what each has: nothing. */
 static CUresult find_wrong(const struct gsb_emu_block *b, enum gsb_ptx_space space, uint64_t rank,
 			   const char **why)
 {
