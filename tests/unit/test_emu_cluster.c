@@ -297,6 +297,32 @@ static void test_cluster_that_no_launch_can_have_is_refused(void **state)
 	t_device_close(&d);
 }
 
+/* It asks nothing of its cluster, and has shared memory of its own by a generic address. */
+static void test_kernel_that_knows_no_clusters_runs_in_them(void **state)
+{
+	static const char text[] =
+		".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n"
+		".reg .b32 %r<8>; .reg .b64 %rd<8>; .shared .b32 s;\n"
+		"ld.param.u64 %rd1, [out]; cvta.shared.u64 %rd2, s;\n"
+		"mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ctaid.y; mov.u32 %r3, %nctaid.x;\n"
+		"mad.lo.u32 %r1, %r2, %r3, %r1; st.u32 [%rd2], %r1; ld.shared.u32 %r4, [s];\n"
+		"mul.wide.u32 %rd3, %r4, 4; add.u64 %rd1, %rd1, %rd3; red.global.add.u32 [%rd1], 1; ret;\n}\n";
+	struct t_device_launch l = {
+		.kernel = "k", .grid = 4, .grid_y = 6, .block = 1, .cluster = {2, 3, 1}};
+	struct t_device d;
+	uint32_t *out;
+
+	(void)state;
+	t_device_open(&d, "emu:h200", 2);
+	assert_int_equal(t_device_load(&d, text), 0);
+	out = t_device_alloc(&d, 4096);
+	l.args[0] = (uintptr_t)out;
+	run_well(&d, &l);
+	for (uint32_t i = 0; i < 25; i++)
+		assert_int_equal(out[i], i < 24);
+	t_device_close(&d);
+}
+
 /* ---- what goes wrong ---- */
 
 #define HEAD                                                                                     \
@@ -429,6 +455,7 @@ int main(void)
 		cmocka_unit_test(test_blocks_are_told_of_what_others_have_sent),
 		cmocka_unit_test(test_cluster_that_the_kernel_asks_for_needs_no_launch_that_does),
 		cmocka_unit_test(test_cluster_that_no_launch_can_have_is_refused),
+		cmocka_unit_test(test_kernel_that_knows_no_clusters_runs_in_them),
 		cmocka_unit_test(test_block_of_a_rank_that_is_not_there_is_a_fault),
 		cmocka_unit_test(test_beyond_the_shared_memory_of_another_block_is_a_fault),
 		cmocka_unit_test(test_another_blocks_memory_is_not_shared_of_the_block),
