@@ -396,7 +396,18 @@ enum { /* CUfunction_attribute */
        ATTR_BINARY_VERSION = 6,
        ATTR_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
        ATTR_PREFERRED_SHARED_MEMORY_CARVEOUT = 9,
+       ATTR_CLUSTER_SIZE_MUST_BE_SET = 10,
+       ATTR_REQUIRED_CLUSTER_WIDTH = 11, /* and height, and depth */
 };
+
+static void fill_cluster_attrs(const struct gsb_ptx_tuning *t, int32_t *attrs)
+{
+	const uint32_t *n = t->reqnctapercluster;
+
+	attrs[ATTR_CLUSTER_SIZE_MUST_BE_SET] = t->explicit_cluster && !n[0];
+	for (int i = 0; n[0] && i < 3; i++)
+		attrs[ATTR_REQUIRED_CLUSTER_WIDTH + i] = n[i] ? (int32_t)n[i] : 1;
+}
 
 static void fill_attrs(const struct gsb_code_kernel *k, const struct gsb_arch *arch, int32_t *attrs)
 {
@@ -417,6 +428,7 @@ static void fill_attrs(const struct gsb_code_kernel *k, const struct gsb_arch *a
 		attrs[ATTR_MAX_DYNAMIC_SHARED_SIZE_BYTES] =
 			(int32_t)(arch->smem_per_block_bytes - l->static_shared_bytes);
 	attrs[ATTR_PREFERRED_SHARED_MEMORY_CARVEOUT] = -1;
+	fill_cluster_attrs(&k->entry->tuning, attrs);
 }
 
 int gsb_code_function_info(const struct gsb_code_kernel *k, const struct gsb_arch *arch,

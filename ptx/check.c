@@ -88,6 +88,7 @@ static struct want want_of(char letter, const struct gsb_ptx_insn *in)
 		w.bytes <<= in->mul == GSB_PTX_MUL_WIDE;
 		break;
 	case 'u': set_source(&w, GSB_PTX_TYPE_U32); break;
+	case 'j': set_source(&w, GSB_PTX_TYPE_B16); break;
 	case 'p': set_source(&w, GSB_PTX_TYPE_PRED); break;
 	case 'v':
 		set_source(&w, in->type[0]);
@@ -194,7 +195,8 @@ static uint8_t space_of(char letter, const struct gsb_ptx_insn *in)
 
 static bool space_matches(uint8_t space, const struct gsb_ptx_var *v)
 {
-	return space == GSB_PTX_SPACE_GENERIC || space == v->space;
+	return space == GSB_PTX_SPACE_GENERIC || space == v->space ||
+	       (space == GSB_PTX_SPACE_CLUSTER && v->space == GSB_PTX_SPACE_SHARED);
 }
 
 static void check_address(const struct context *c, char letter, struct gsb_ptx_insn *in,
@@ -211,7 +213,8 @@ static void check_address(const struct context *c, char letter, struct gsb_ptx_i
 		gsb_ptx_fail(c->p, c->tok, "operand %u of %s: '%.64s' is in .%s", c->number,
 			     in->spelling, o->var->name, gsb_ptx_space_name(o->var->space));
 	} else if (o->var && letter == 'm') {
-		in->space = o->var->space; /* no space written: that of the variable */
+		in->space =
+			o->var->space; /* no space written: that of the variable; of a cluster's the block's */
 	} else if (o->reg != GSB_PTX_NONE) {
 		bytes = gsb_ptx_type_bytes(reg_of(c, o->reg)->type);
 		if (bytes != 4 && bytes != 8)

@@ -211,11 +211,9 @@ enum gsb_ptx_type gsb_ptx_type_lookup(const char *word, size_t len)
 enum gsb_ptx_space gsb_ptx_space_lookup(const char *word, size_t len)
 {
 	const char *sub =
-		memchr(word, ':', len); /* shared::cta and param::entry are what they begin with;
-					   a cluster is one block */
+		memchr(word, ':', len); /* shared::cta and param::entry are what they begin with */
 
 	if (sub && (!strncmp(sub, "::cta", len - (size_t)(sub - word)) ||
-		    !strncmp(sub, "::cluster", len - (size_t)(sub - word)) ||
 		    !strncmp(sub, "::entry", len - (size_t)(sub - word)) ||
 		    !strncmp(sub, "::func", len - (size_t)(sub - word))))
 		len = (size_t)(sub - word);
@@ -296,17 +294,23 @@ static uint64_t atom_types(const struct gsb_ptx_insn *in)
 	}
 }
 
+/* An mbarrier is in shared memory, the block's or that of another one of its cluster. */
+static bool shared_ok(uint8_t space)
+{
+	return space == GSB_PTX_SPACE_GENERIC || space == GSB_PTX_SPACE_SHARED ||
+	       space == GSB_PTX_SPACE_CLUSTER;
+}
+
 static bool atom_space_ok(uint8_t space)
 {
-	return space == GSB_PTX_SPACE_GENERIC || space == GSB_PTX_SPACE_GLOBAL ||
-	       space == GSB_PTX_SPACE_SHARED;
+	return space == GSB_PTX_SPACE_GLOBAL || shared_ok(space);
 }
 
 /* Halves never flush, and the name says so. Vectors are of global memory and of 16 bytes at most. */
 static bool atom_ok(const struct gsb_ptx_insn *in, uint64_t type)
 {
-	if (in->vec > 1 &&
-	    (in->space == GSB_PTX_SPACE_SHARED || in->vec * gsb_ptx_type_bytes(in->type[0]) > 16))
+	if (in->vec > 1 && ((in->space && in->space != GSB_PTX_SPACE_GLOBAL) ||
+			    in->vec * gsb_ptx_type_bytes(in->type[0]) > 16))
 		return false;
 	return atom_space_ok(in->space) && type & atom_types(in) &&
 	       !(type & (T_F16 | T_16X2)) == !(in->flags & GSB_PTX_F_NOFTZ);
@@ -335,10 +339,19 @@ static bool bulk_reduce_ok(const struct gsb_ptx_insn *in, uint64_t type)
 	return type & allowed && noftz == sum_of_halves;
 }
 
-/* An mbarrier is in shared memory. */
-static bool shared_ok(uint8_t space)
+static bool red_async_ok(const struct gsb_ptx_insn *in, uint64_t type)
 {
-	return space == GSB_PTX_SPACE_GENERIC || space == GSB_PTX_SPACE_SHARED;
+	switch (in->sub) {
+	case GSB_PTX_SUB_ADD: return type & (T_I32 | GSB_PTX_TYPE_BIT(U64));
+	case GSB_PTX_SUB_MIN:
+	case GSB_PTX_SUB_MAX: return type & T_I32;
+	case GSB_PTX_SUB_INC:
+	case GSB_PTX_SUB_DEC: return type & T_U32;
+	case GSB_PTX_SUB_AND:
+	case GSB_PTX_SUB_OR:
+	case GSB_PTX_SUB_XOR: return type & T_B32;
+	default: return false;
+	}
 }
 
 /* Small floats: .relu and .satfinite with two roundings only. RNA is for tf32, which has but three. */
@@ -425,6 +438,9 @@ static bool combination_ok(const struct gsb_ptx_insn *in)
 	case GSB_PTX_OP_CP_ASYNC_ARRIVE:
 	case GSB_PTX_OP_CP_ASYNC_ARRIVE_NOINC: return shared_ok(in->space);
 	case GSB_PTX_OP_BULK_REDUCE: return bulk_reduce_ok(in, type);
+	case GSB_PTX_OP_RED_ASYNC: return red_async_ok(in, type);
+	case GSB_PTX_OP_ST_ASYNC:
+		return in->vec <= 4 && in->vec * gsb_ptx_type_bytes(in->type[0]) <= 16;
 	case GSB_PTX_OP_SULD_1D ... GSB_PTX_OP_SUST_A2D:
 		return (in->flags & GSB_PTX_F_CLAMP
 				? !in->mode
@@ -622,6 +638,21 @@ bool gsb_ptx_insn_decode(const char *spelling, size_t len, struct gsb_ptx_insn *
 	insn->scope = in.scope;
 	insn->flags = in.flags;
 	return true;
+}
+
+bool gsb_ptx_insn_is_of_cluster(const struct gsb_ptx_insn *insn)
+{
+	switch (insn->op) {
+	case GSB_PTX_OP_CLUSTER_ARRIVE:
+	case GSB_PTX_OP_CLUSTER_WAIT:
+	case GSB_PTX_OP_MAPA:
+	case GSB_PTX_OP_GETCTARANK:
+	case GSB_PTX_OP_BULK_MULTICAST:
+	case GSB_PTX_OP_BULK_MULTICAST_HINT:
+	case GSB_PTX_OP_ST_ASYNC:
+	case GSB_PTX_OP_RED_ASYNC: return true;
+	default: return insn->space == GSB_PTX_SPACE_CLUSTER;
+	}
 }
 
 static void visit(uint32_t reg, gsb_ptx_reg_fn *fn, void *ctx)

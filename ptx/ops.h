@@ -139,4 +139,7 @@ bool gsb_ptx_sreg_lookup(const char *word, size_t len, uint8_t *sreg, uint8_t *a
 /* By letter of a shape: is it a result? */
 bool gsb_ptx_shape_is_def(char letter);
 
+/* It asks for the other blocks of its cluster: waits for them, or names their shared memory. Special registers are operands. */
+bool gsb_ptx_insn_is_of_cluster(const struct gsb_ptx_insn *insn);
+
 #endif

@@ -64,6 +64,8 @@ static bool parse_type_word(struct gsb_ptx_parser *p, struct gsb_ptx_decl *d)
 	enum gsb_ptx_space space = gsb_ptx_space_lookup(w, len);
 	enum gsb_ptx_type type = gsb_ptx_type_lookup(w, len);
 
+	if (space == GSB_PTX_SPACE_CLUSTER)
+		return false; /* variables are a block's */
 	if (space)
 		d->space = (uint8_t)space;
 	else if (type)

@@ -133,6 +133,7 @@ static void init_device(struct emu_device *dev, const struct gsb_device_params *
 	gsb_device_info_fill(&dev->info, arch, "Emulated",
 			     p->mem_limit_bytes ? p->mem_limit_bytes : arch->mem_bytes);
 	dev->info.clock_is_virtual = !p->real_clock;
+	dev->info.attrs[CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH] = arch->gpc_sms > 0;
 	dev->storage.max_bytes = most_storage();
 }
 
@@ -296,6 +297,8 @@ const struct gsb_device_ops gsb_emu_ops = {
 	.global_get = emu_global_get,
 	.function_name = emu_function_name,
 	.function_prepare = emu_function_prepare,
+	.cluster_room = emu_cluster_room,
+	.cluster_size = emu_cluster_size,
 	.queue_create = emu_queue_create,
 	.queue_destroy = emu_queue_destroy,
 	.issue = emu_issue,

@@ -16,7 +16,7 @@ libemuexec_la_SOURCES = \
 	device/emu/lower/operand.h device/emu/lower/operate.c device/emu/lower/operate.h \
 	device/emu/lower/rows.c device/emu/lower/rows.h device/emu/lower/select.c device/emu/lower/select.h \
 	device/emu/code/reduction.h device/emu/exec/reduce.c device/emu/exec/reduce.h \
-	device/emu/exec/async.c device/emu/exec/async.h device/emu/exec/mbarrier.c device/emu/exec/mbarrier.h \
+	device/emu/exec/cluster.c device/emu/exec/cluster.h device/emu/exec/async.c device/emu/exec/async.h device/emu/exec/mbarrier.c device/emu/exec/mbarrier.h \
 	device/emu/lower/async.c device/emu/lower/async.h device/emu/exec/alloc.c device/emu/exec/builtin.h \
 	device/emu/memory/malloc.c device/emu/memory/malloc.h \
 	device/emu/exec/matrix.c device/emu/lower/matrix.c device/emu/lower/matrix.h \

@@ -50,6 +50,29 @@ static int check_geometry(const struct gsb_arch *arch, const struct gsb_cmd_laun
 	return l->params_bytes < k->entry->param_bytes ? -EINVAL : 0;
 }
 
+/* Those of the launch, or else of the kernel; a kernel that has its own takes no others. */
+static int find_cluster(const struct gsb_cmd_launch *l, struct gsb_emu_launch *launch)
+{
+	const struct gsb_ptx_tuning *t = &l->function->kernel->entry->tuning;
+	const uint32_t *own = t->reqnctapercluster;
+	uint32_t size = 1;
+
+	launch->explicit_cluster = l->cluster[0] || own[0];
+	if (!launch->explicit_cluster && t->explicit_cluster)
+		return -EINVAL;
+	for (int i = 0; i < 3; i++) {
+		uint32_t wanted = own[0] && !own[i] ? 1 : own[i];
+
+		launch->cluster[i] = l->cluster[0] ? l->cluster[i] : wanted ? wanted : 1;
+		size *= launch->cluster[i];
+		if (!launch->cluster[i] || launch->cluster[i] > GSB_CLUSTER_MAX ||
+		    l->grid[i] % launch->cluster[i] || (wanted && launch->cluster[i] != wanted))
+			return -EINVAL;
+	}
+	return size > GSB_CLUSTER_MAX || (t->maxclusterrank && size > t->maxclusterrank) ? -EINVAL
+											 : 0;
+}
+
 static void fill_submit(struct emu_cmd *cmd, const struct gsb_arch *arch,
 			const struct gsb_cmd_launch *l)
 {
@@ -64,6 +87,7 @@ static void fill_submit(struct emu_cmd *cmd, const struct gsb_arch *arch,
 		.sms = cmd->queue->sms,
 		.priority = cmd->queue->priority,
 		.cooperative = l->cooperative,
+		.cluster = emu_cmd_cluster_blocks(cmd),
 		.owner = cmd,
 	};
 }
@@ -138,6 +162,8 @@ static int prepare_launch(struct gsb_space *space, struct emu_cmd *cmd,
 	char log[GSB_PTX_ERROR_TEXT_BYTES];
 	int err = check_geometry(arch, l);
 
+	if (!err)
+		err = find_cluster(l, &cmd->launch);
 	if (err)
 		return err;
 	fill_submit(cmd, arch, l);
@@ -151,6 +177,52 @@ static int prepare_launch(struct gsb_space *space, struct emu_cmd *cmd,
 	fill_launch(space, cmd, l);
 	err = give_workspace(cmd, l);
 	return err ? err : copy_params(cmd, l);
+}
+
+/* ---- how many clusters fit ---- */
+
+static int count_clusters(struct emu_device *dev, const struct gsb_cmd_launch *l,
+			  const uint32_t cluster[3], uint32_t *n)
+{
+	struct gsb_queue all = {.dev = dev};
+	struct emu_cmd cmd = {.queue = &all};
+	struct gsb_cmd_launch one = *l;
+	uint64_t found;
+	int err;
+
+	memcpy(one.grid, cluster, sizeof(one.grid));
+	memcpy(cmd.launch.cluster, cluster, sizeof(cmd.launch.cluster));
+	fill_submit(&cmd, &dev->info.arch, &one);
+	err = gsb_machine_clusters(dev->clock.machine, &cmd.submit, &found);
+	if (!err)
+		*n = (uint32_t)found;
+	return err;
+}
+
+int emu_cluster_room(struct gsb_device *dev, const struct gsb_cmd_launch *l, uint32_t *n)
+{
+	struct gsb_cmd_launch one = *l;
+	struct gsb_emu_launch launch;
+	int err;
+
+	for (int i = 0; i < 3; i++) {
+		uint32_t own = l->function->kernel->entry->tuning.reqnctapercluster[i];
+
+		one.grid[i] = l->cluster[0] ? l->cluster[i] : own ? own : 1;
+	}
+	err = find_cluster(&one, &launch);
+	return err ? err : count_clusters(to_emu(dev), &one, launch.cluster, n);
+}
+
+/* Whatever the kernel was compiled for. */
+int emu_cluster_size(struct gsb_device *dev, const struct gsb_cmd_launch *l, uint32_t *n)
+{
+	uint32_t size = GSB_CLUSTER_MAX, room = 0;
+
+	while (size && (count_clusters(to_emu(dev), l, (uint32_t[]){size, 1, 1}, &room) || !room))
+		size /= 2;
+	*n = size;
+	return 0;
 }
 
 static int check_transfer(const struct gsb_cmd *cmd)

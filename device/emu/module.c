@@ -284,15 +284,12 @@ static int check_supported(const struct gsb_code_kernel *k, char *log, size_t lo
 {
 	const struct gsb_ptx_tuning *t = &k->entry->tuning;
 
-	/* A launch that asks for more has been refused where it was called. */
-	if (t->reqnctapercluster[0] > 1 || t->reqnctapercluster[1] > 1 ||
-	    t->reqnctapercluster[2] > 1) {
+	if (t->blocks_are_clusters) {
 		snprintf(
 			log, log_size,
-			"kernel %s: clusters of %ux%ux%u blocks are not carried by the emulated "
-			"device: build it without .reqnctapercluster (__cluster_dims__), or with 1",
-			k->entry->name, t->reqnctapercluster[0], t->reqnctapercluster[1],
-			t->reqnctapercluster[2]);
+			"kernel %s: .blocksareclusters is not carried by the emulated device: build it "
+			"without (__block_size__ with one size)",
+			k->entry->name);
 		return -ENOTSUP;
 	}
 	return 0;

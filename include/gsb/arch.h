@@ -19,8 +19,10 @@ struct gsb_arch {
 	uint32_t cc_major, cc_minor;  /* compute capability */
 	uint32_t n_sms;		      /* of the device */
 	uint32_t sm_group;	      /* SMs, of the device: a part of it has a multiple of them */
-	uint32_t max_warps;	      /* resident */
-	uint32_t max_blocks;	      /* resident */
+	uint32_t
+		gpc_sms; /* SMs of a GPC, at most: the blocks of a cluster are in one; 0: there are no clusters */
+	uint32_t max_warps;		/* resident */
+	uint32_t max_blocks;		/* resident */
 	uint32_t max_threads_per_block; /* of one block */
 	uint32_t regs;			/* register file */
 	uint32_t max_regs_per_block;	/* of one block */

@@ -369,9 +369,8 @@ static CUresult ask_of_clusters(uint32_t what, uint64_t *count, CUfunction fn,
 	if (result || what == GSB_OCC_CLUSTERS)
 		return result;
 	/* The device says what a function can be allowed: what this one is allowed may be less. */
-	while (*count > 1 && gsb_check_cluster(GSB_LAUNCH_CLUSTER((uint32_t)*count, 1, 1),
-					       (uint32_t[]){(uint32_t)*count, 1, 1}, here.f))
-		*count /= 2;
+	if (*count > gsb_largest_cluster(here.f))
+		*count = gsb_largest_cluster(here.f);
 	return CUDA_SUCCESS;
 }
 

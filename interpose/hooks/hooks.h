@@ -197,6 +197,8 @@ CUresult hook_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fn, void
 CUresult gsb_read_cluster(const CUlaunchAttribute *a, uint32_t *flags);
 /* Whether a kernel may be in such clusters; the device may have none so large. */
 CUresult gsb_check_cluster(uint32_t flags, const uint32_t grid[3], const struct gsb_cu_function *f);
+/* Blocks of the largest cluster that the function is allowed. */
+uint32_t gsb_largest_cluster(const struct gsb_cu_function *f);
 
 /* hooks/setup.c */
 CUresult hook_cuFuncSetBlockShape(CUfunction fn, int x, int y, int z);

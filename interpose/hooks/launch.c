@@ -114,12 +114,21 @@ static CUresult check_cooperative(const struct gsb_launch *l, uint64_t function)
 		       : CUDA_SUCCESS;
 }
 
-/* What a kernel must have that was compiled for clusters of one size. */
+/* What a kernel has that was compiled for clusters of one size; 0: it was not. */
+static uint32_t required_blocks(const struct gsb_cu_function *f, int i)
+{
+	return (uint32_t)gsb_cu_function_attr(
+		f, (CUfunction_attribute)(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH + i));
+}
+
+/* Of a launch that says nothing of clusters. nvcc makes kernels that have to be told of those whose size it knows, too. */
 static CUresult check_required(const uint32_t grid[3], const struct gsb_cu_function *f)
 {
+	if (gsb_cu_function_attr(f, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET) &&
+	    !required_blocks(f, 0))
+		return CUDA_ERROR_INVALID_CLUSTER_SIZE;
 	for (int i = 0; i < 3; i++) {
-		uint32_t n = (uint32_t)gsb_cu_function_attr(
-			f, (CUfunction_attribute)(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH + i));
+		uint32_t n = required_blocks(f, i);
 
 		if (n && grid[i] % n)
 			return CUDA_ERROR_INVALID_CLUSTER_SIZE;
@@ -133,6 +142,13 @@ static uint32_t cluster_size(uint32_t flags)
 	       gsb_launch_blocks(flags, 2);
 }
 
+uint32_t gsb_largest_cluster(const struct gsb_cu_function *f)
+{
+	return gsb_cu_function_attr(f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED)
+		       ? GSB_CLUSTER_MAX
+		       : PORTABLE_CLUSTER;
+}
+
 CUresult gsb_check_cluster(uint32_t flags, const uint32_t grid[3], const struct gsb_cu_function *f)
 {
 	bool may_be_large =
@@ -141,9 +157,9 @@ CUresult gsb_check_cluster(uint32_t flags, const uint32_t grid[3], const struct 
 	if (!(flags & GSB_LAUNCH_IN_CLUSTERS))
 		return check_required(grid, f);
 	for (int i = 0; i < 3; i++) {
-		uint32_t n = gsb_launch_blocks(flags, i);
+		uint32_t n = gsb_launch_blocks(flags, i), required = required_blocks(f, i);
 
-		if (!n || grid[i] % n)
+		if (!n || grid[i] % n || (required && n != required))
 			return CUDA_ERROR_INVALID_CLUSTER_SIZE;
 	}
 	return may_be_large || cluster_size(flags) <= PORTABLE_CLUSTER
@@ -256,9 +272,16 @@ static GSB_COLD CUresult find_in(uint64_t wire, uint64_t handle, struct target *
 	return out->f ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-static uint32_t required_cluster(const struct gsb_cu_function *f)
+/* Whether it was compiled for clusters, of one size or of any: both at once, for each launch asks. */
+static uint64_t required_cluster(const struct gsb_cu_function *f)
 {
-	return (uint32_t)gsb_cu_function_attr(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH);
+	uint64_t both;
+
+	static_assert(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH ==
+			      CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET + 1,
+		      "side by side");
+	memcpy(&both, &f->info->attrs[CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET], sizeof(both));
+	return both;
 }
 
 static GSB_COLD CUresult check_flags(const struct gsb_launch *l, struct target t)

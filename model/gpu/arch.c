@@ -239,6 +239,7 @@ static const struct gsb_arch archs[] = {
 		.cc_minor = 0,
 		.n_sms = 132,
 		.sm_group = 8,
+		.gpc_sms = 18,
 		.max_warps = 64,
 		.max_blocks = 32,
 		.max_threads_per_block = 1024,
@@ -268,6 +269,7 @@ static const struct gsb_arch archs[] = {
 		.cc_minor = 0,
 		.n_sms = 132,
 		.sm_group = 8,
+		.gpc_sms = 18,
 		.max_warps = 64,
 		.max_blocks = 32,
 		.max_threads_per_block = 1024,
@@ -297,6 +299,7 @@ static const struct gsb_arch archs[] = {
 		.cc_minor = 0,
 		.n_sms = 148,
 		.sm_group = 8,
+		.gpc_sms = 20,
 		.max_warps = 64,
 		.max_blocks = 32,
 		.max_threads_per_block = 1024,
@@ -363,6 +366,7 @@ static const struct field fields[] = {
 	FIELD(cc_minor, 0, 99),
 	FIELD(n_sms, 1, SMS_MAX),
 	FIELD(sm_group, 1, SMS_MAX),
+	FIELD(gpc_sms, 0, GSB_GPC_SMS_MAX - 4),
 	FIELD(max_warps, 1, WARPS_MAX),
 	FIELD(max_blocks, 1, WARPS_MAX),
 	FIELD(max_threads_per_block, GSB_WARP_SIZE, WARPS_MAX *GSB_WARP_SIZE),
@@ -440,6 +444,20 @@ int gsb_arch_find_sms(const struct gsb_arch *arch, struct gsb_sm_range asked,
 		return -EINVAL;
 	*out = asked;
 	return 0;
+}
+
+/* As many GPCs as are needed, in which pairs of SMs are spread. */
+struct gsb_gpc gsb_arch_gpc(const struct gsb_arch *arch, uint32_t sm)
+{
+	const uint32_t n_gpcs = (arch->n_sms + arch->gpc_sms - 1) / arch->gpc_sms;
+	const uint32_t n_pairs = (arch->n_sms + 1) / 2;
+	const uint32_t i = ((sm / 2 + 1) * n_gpcs - 1) / n_pairs;
+	struct gsb_gpc gpc = {.first = 2 * (n_pairs * i / n_gpcs),
+			      .end = 2 * (n_pairs * (i + 1) / n_gpcs)};
+
+	if (gpc.end > arch->n_sms)
+		gpc.end = arch->n_sms;
+	return gpc;
 }
 
 static bool copy_name(char *to, size_t size, const char *from)

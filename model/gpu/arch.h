@@ -43,10 +43,22 @@ int gsb_arch_check(const struct gsb_arch *arch);
 int gsb_arch_find_sms(const struct gsb_arch *arch, struct gsb_sm_range asked,
 		      struct gsb_sm_range *out);
 
+/* The SMs of one GPC: from first to the one before end. */
+struct gsb_gpc {
+	uint32_t first, end;
+};
+#define GSB_GPC_SMS_MAX 64
+
+/*
+ * The GPC of an SM, where there are clusters. Its SMs stand side by side here, in pairs, spread evenly; what a chip has of them in each, and how it counts them, is its
+ * own, and nobody says it.
+ */
+struct gsb_gpc gsb_arch_gpc(const struct gsb_arch *arch, uint32_t sm);
+
 /**
  * gsb_arch_parse() - read one GPU from text
  * @text, @len: "key = value" lines, '#' starts a comment; the keys are the fields of struct
- * gsb_arch (sm_group may be left out: 1); "base = NAME" as the first key starts from a GPU of the table
+ * gsb_arch (sm_group may be left out: 1; gpc_sms: 0); "base = NAME" as the first key starts from a GPU of the table
  * @out:        written only on success    @err: written only on failure
  *
  * Context: pure, any thread, no allocation.

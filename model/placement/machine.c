@@ -19,6 +19,7 @@
 #include "base/checked.h"
 #include "base/compiler.h"
 #include "base/lowest.h"
+#include "gsb/device_info.h"
 #include "model/gpu/arch.h"
 #include "model/placement/ends.h"
 #include "model/placement/place.h"
@@ -32,7 +33,9 @@ struct gsb_machine_grid {
 	struct gsb_sm_range sms;
 	uint32_t n_first; /* of them, on which it is the first in line */
 	int priority;
+	uint32_t cluster; /* blocks of one */
 	bool cooperative;
+	bool full; /* no GPC has room for a cluster of it, until a block ends */
 	bool open; /* as a head: its blocks may be placed */
 	bool awaited;
 	struct gsb_machine_grid *after; /* NULL: none, or it has ended */
@@ -64,6 +67,10 @@ struct gsb_machine {
 	struct gsb_lowest free_slots;
 	uint32_t n_slots, n_placed, n_resident;
 	uint64_t order;
+	struct { /* a cluster of which one block has been placed: where the others go */
+		struct gsb_machine_grid *grid; /* NULL: there is none */
+		uint32_t next, sms[GSB_CLUSTER_MAX];
+	} rest;
 };
 
 /* ---- who is the first in line, by SM ---- */
@@ -106,8 +113,10 @@ static void set_first(struct gsb_machine *m, uint32_t sm, struct gsb_machine_gri
 	m->n_new_heads -= is_new_head(was) + is_new_head(grid);
 	if (was)
 		was->n_first--;
-	if (grid)
+	if (grid) {
 		grid->n_first++;
+		grid->full = false;
+	}
 	m->n_new_heads += is_new_head(was) + is_new_head(grid);
 	m->first[sm] = grid;
 }
@@ -164,14 +173,30 @@ static void list_remove(struct gsb_machine *m, struct gsb_machine_grid *grid)
 	grid->link = NULL;
 }
 
-static bool all_fit(const struct gsb_machine *m, const struct gsb_machine_grid *grid)
+/* Blocks that fit SMs of the grid's range, as whole clusters in each GPC; @empty: if nothing else were there. */
+static uint64_t count_fitting(const struct gsb_machine *m, const struct gsb_machine_grid *grid,
+			      bool empty)
 {
 	uint64_t n = 0;
+	uint32_t end;
 
-	for (uint32_t sm = grid->sms.first; sm < sms_end(grid) && n < grid->n_blocks; sm++)
-		if (m->first[sm] == grid)
-			n += gsb_sm_room_fit(&m->sms[sm], &grid->need);
-	return n >= grid->n_blocks;
+	for (uint32_t sm = grid->sms.first; sm < sms_end(grid); sm = end) {
+		uint32_t in_gpc = 0;
+
+		end = grid->cluster > 1 ? min_u32(gsb_arch_gpc(&m->arch, sm).end, sms_end(grid))
+					: sm + 1;
+		for (uint32_t i = sm; i < end; i++)
+			if (empty || m->first[i] == grid)
+				in_gpc += gsb_sm_room_fit(empty ? &m->empty : &m->sms[i],
+							  &grid->need);
+		n += in_gpc - in_gpc % grid->cluster;
+	}
+	return n;
+}
+
+static bool all_fit(const struct gsb_machine *m, const struct gsb_machine_grid *grid)
+{
+	return count_fitting(m, grid, false) >= grid->n_blocks;
 }
 
 /* Of heads that wait for their first block those that may start do, as long as there are grids to be had. */
@@ -196,7 +221,7 @@ static void find_score(struct gsb_machine *m, uint32_t sm)
 {
 	const struct gsb_machine_grid *head = m->first[sm];
 	const struct gsb_sm_room *room = &m->sms[sm];
-	bool fits = head && head->open && gsb_sm_room_has(room, &head->need);
+	bool fits = head && head->open && !head->full && gsb_sm_room_has(room, &head->need);
 
 	gsb_tournament_set(&m->scores, sm, fits ? 1 + room->warps : 0);
 }
@@ -248,17 +273,108 @@ static void fill_block(const struct gsb_machine *m, uint32_t slot, struct gsb_ma
 	};
 }
 
-bool gsb_machine_place(struct gsb_machine *m, struct gsb_machine_block *out)
+/* ---- clusters ---- */
+
+/* Where a cluster's blocks go among the SMs of a GPC; false: there is no room for all. */
+static bool fit_cluster(const struct gsb_machine *m, const struct gsb_machine_grid *grid,
+			struct gsb_gpc gpc, uint32_t *sms)
+{
+	struct gsb_sm_room room[GSB_GPC_SMS_MAX];
+	struct gsb_block_place ignored;
+	const uint32_t from = max_u32(gpc.first, grid->sms.first);
+	const uint32_t end = min_u32(gpc.end, sms_end(grid));
+
+	for (uint32_t sm = from; sm < end; sm++)
+		room[sm - from] = m->sms[sm];
+	for (uint32_t i = 0; i < grid->cluster; i++) {
+		uint32_t best = end;
+
+		for (uint32_t sm = from; sm < end; sm++)
+			if (m->first[sm] == grid &&
+			    gsb_sm_room_has(&room[sm - from], &grid->need) &&
+			    (best == end || room[sm - from].warps > room[best - from].warps))
+				best = sm;
+		if (best == end)
+			return false;
+		gsb_sm_room_put(&room[best - from], &grid->need, &ignored);
+		sms[i] = best;
+	}
+	return true;
+}
+
+/* The GPC of the SM that a block alone would have, or the first that has room. */
+static bool find_cluster(struct gsb_machine *m, struct gsb_machine_grid *grid, uint32_t sm)
+{
+	if (fit_cluster(m, grid, gsb_arch_gpc(&m->arch, sm), m->rest.sms))
+		return true;
+	for (sm = grid->sms.first; sm < sms_end(grid); sm = gsb_arch_gpc(&m->arch, sm).end)
+		if (fit_cluster(m, grid, gsb_arch_gpc(&m->arch, sm), m->rest.sms))
+			return true;
+	return false;
+}
+
+/* Its SMs are closed to it, and so to those behind it, until there is more room. */
+static void set_full(struct gsb_machine *m, struct gsb_machine_grid *grid, bool full)
+{
+	if (grid->full == full)
+		return;
+	grid->full = full;
+	set_stale(m, grid->sms.first, sms_end(grid));
+}
+
+/* Where all of the cluster go that has its first block at *sm, if there is room. */
+static bool reserve(struct gsb_machine *m, uint32_t *sm)
+{
+	struct gsb_machine_grid *grid = m->first[*sm];
+
+	if (!find_cluster(m, grid, *sm)) {
+		set_full(m, grid, true);
+		return false;
+	}
+	m->rest.grid = grid;
+	m->rest.next = 1;
+	*sm = m->rest.sms[0];
+	return true;
+}
+
+/* The next of the cluster that has been begun. */
+static uint32_t rest_sm(struct gsb_machine *m)
+{
+	uint32_t sm = m->rest.sms[m->rest.next++];
+
+	if (m->rest.next == m->rest.grid->cluster)
+		m->rest.grid = NULL;
+	return sm;
+}
+
+/* The SM of the next block; n_sms: none has room. */
+static uint32_t next_sm(struct gsb_machine *m)
 {
 	uint32_t sm;
 
-	if (!m->waiting)
-		return false;
-	open_heads(m);
-	sm = choose_sm(m);
-	if (sm == m->arch.n_sms)
-		return false;
-	fill_block(m, take_slot(m, m->first[sm], sm), out);
+	do
+		sm = choose_sm(m);
+	while (sm < m->arch.n_sms && gsb_unlikely(m->first[sm]->cluster > 1) && !reserve(m, &sm));
+	return sm;
+}
+
+bool gsb_machine_place(struct gsb_machine *m, struct gsb_machine_block *out)
+{
+	struct gsb_machine_grid *grid = m->rest.grid;
+	uint32_t sm;
+
+	if (gsb_unlikely(grid)) {
+		sm = rest_sm(m);
+	} else {
+		if (!m->waiting)
+			return false;
+		open_heads(m);
+		sm = next_sm(m);
+		if (sm == m->arch.n_sms)
+			return false;
+		grid = m->first[sm];
+	}
+	fill_block(m, take_slot(m, grid, sm), out);
 	return true;
 }
 
@@ -294,6 +410,8 @@ static void release(struct gsb_machine *m, uint32_t slot)
 
 	gsb_sm_room_give(&m->sms[s->sm], &s->grid->need, &s->place);
 	set_stale(m, s->sm, s->sm + 1);
+	if (m->first[s->sm])
+		set_full(m, m->first[s->sm], false);
 	s->grid = NULL;
 	gsb_lowest_give(&m->free_slots, slot);
 	m->n_placed--;
@@ -323,6 +441,8 @@ bool gsb_machine_end(struct gsb_machine *m, uint64_t time, struct gsb_machine_bl
 
 bool gsb_machine_drop(struct gsb_machine *m, struct gsb_machine_grid *grid)
 {
+	if (m->rest.grid == grid)
+		m->rest.grid = NULL;
 	if (grid->link)
 		list_remove(m, grid);
 	grid->n_blocks = grid->n_placed;
@@ -500,6 +620,7 @@ static void copy_grids(struct gsb_machine *to, const struct gsb_machine *m)
 		to->first[sm] = twin_of(m->first[sm]);
 	for (uint32_t i = 0; i < m->n_slots; i++)
 		to->slots[i].grid = twin_of(m->slots[i].grid);
+	to->rest.grid = twin_of(m->rest.grid);
 }
 
 static void copy_state(struct gsb_machine *to, const struct gsb_machine *m)
@@ -515,6 +636,7 @@ static void copy_state(struct gsb_machine *to, const struct gsb_machine *m)
 	to->n_placed = m->n_placed;
 	to->n_resident = m->n_resident;
 	to->order = m->order;
+	to->rest = m->rest;
 }
 
 int gsb_machine_clone(struct gsb_machine *m, struct gsb_machine **out)
@@ -540,51 +662,69 @@ int gsb_machine_clone(struct gsb_machine *m, struct gsb_machine **out)
 
 /* ---- in ---- */
 
-static int find_need(const struct gsb_machine *m, const struct gsb_machine_submit *s,
-		     struct gsb_block_need *need, struct gsb_sm_range *sms)
+/* The grid as far as it does not depend on when it comes. */
+static int find_grid(const struct gsb_machine *m, const struct gsb_machine_submit *s,
+		     struct gsb_machine_grid *grid)
 {
-	uint64_t n;
-	int err;
+	uint32_t cluster = s->cluster > 1 ? s->cluster : 1;
 
-	if (!s->kernel.n_blocks || gsb_arch_find_sms(&m->arch, s->sms, sms))
+	if (!s->kernel.n_blocks || gsb_arch_find_sms(&m->arch, s->sms, &grid->sms))
 		return -EINVAL;
-	err = gsb_block_need(&m->arch, &s->kernel, m->rules, need);
-	if (err)
-		return err;
-	n = gsb_sm_room_fit(&m->empty, need);
-	if (!n || (s->cooperative && gsb_div_up(s->kernel.n_blocks, n) > sms->n))
-		return -ENOSPC;
-	return 0;
+	if (cluster > GSB_CLUSTER_MAX || (cluster > 1 && !m->arch.gpc_sms) ||
+	    s->kernel.n_blocks % cluster)
+		return -EINVAL;
+	grid->n_blocks = s->kernel.n_blocks;
+	grid->priority = s->priority;
+	grid->cluster = cluster;
+	grid->cooperative = s->cooperative;
+	grid->owner = s->owner;
+	grid->after = s->after;
+	return gsb_block_need(&m->arch, &s->kernel, m->rules, &grid->need);
+}
+
+int gsb_machine_clusters(const struct gsb_machine *m, const struct gsb_machine_submit *s,
+			 uint64_t *out)
+{
+	struct gsb_machine_grid grid = {0};
+	int err = find_grid(m, s, &grid);
+
+	if (!err)
+		*out = count_fitting(m, &grid, true) / grid.cluster;
+	return err;
+}
+
+/* A block that fits one SM fits each: only what must stand together is counted. */
+static int find_room(const struct gsb_machine *m, const struct gsb_machine_grid *grid)
+{
+	uint64_t n = gsb_sm_room_fit(&m->empty, &grid->need);
+
+	if (n && (grid->cooperative || grid->cluster > 1))
+		n = count_fitting(m, grid, true);
+	return !n || (grid->cooperative && n < grid->n_blocks) ? -ENOSPC : 0;
 }
 
 int gsb_machine_check(const struct gsb_machine *m, const struct gsb_machine_submit *s)
 {
-	struct gsb_block_need need;
-	struct gsb_sm_range sms;
+	struct gsb_machine_grid grid = {0};
+	int err = find_grid(m, s, &grid);
 
-	return find_need(m, s, &need, &sms);
+	return err ? err : find_room(m, &grid);
 }
 
 int gsb_machine_submit(struct gsb_machine *m, const struct gsb_machine_submit *s,
 		       struct gsb_machine_grid **out)
 {
-	struct gsb_machine_grid *grid;
-	struct gsb_block_need need;
-	struct gsb_sm_range sms;
-	int err = find_need(m, s, &need, &sms);
+	struct gsb_machine_grid *grid, found = {0};
+	int err = find_grid(m, s, &found);
 
+	if (!err)
+		err = find_room(m, &found);
 	if (err)
 		return err;
-	grid = calloc(1, sizeof(*grid));
+	grid = malloc(sizeof(*grid));
 	if (!grid)
 		return -ENOMEM;
-	grid->need = need;
-	grid->sms = sms;
-	grid->n_blocks = s->kernel.n_blocks;
-	grid->priority = s->priority;
-	grid->cooperative = s->cooperative;
-	grid->owner = s->owner;
-	grid->after = s->after;
+	*grid = found;
 	if (s->after)
 		s->after->awaited = true;
 	list_insert(m, grid);

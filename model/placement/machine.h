@@ -27,6 +27,8 @@
  *    instant have been taken;
  *  - at most arch->max_resident_grids grids have blocks on the SMs; a cooperative grid starts when
  *    all its blocks fit at once.
+ *  - the blocks of a cluster are placed one after the other in one instant, when all of them fit the SMs of one GPC
+ *    (gsb_arch_gpc(): an H200 has eight), breadth first among these;
  *  - a grid that is submitted after another stands in line, and starts when that one has ended. Who submits
  *    each grid only when its stream is ready for it has as many queues as streams (Hyper-Q); who
  *    submits all at once, in the order of issue, has the one queue of GPUs before it, in which all wait
@@ -57,6 +59,7 @@ struct gsb_machine_submit {
 	struct gsb_sm_range sms;
 	int priority;			/* as of streams: lower goes first */
 	bool cooperative;		/* all blocks at once, or none */
+	uint32_t cluster;		/* blocks that are placed together; 0, 1: each by itself */
 	struct gsb_machine_grid *after; /* has not ended; NULL: it may start at once */
 	void *owner;			/* comes back in each block */
 };
@@ -96,12 +99,16 @@ int gsb_machine_clone(struct gsb_machine *m, struct gsb_machine **out);
  * gsb_machine_submit() - put a grid behind all of its priority
  * @out: written only on success
  *
- * Return: 0; -EINVAL: no blocks, a block that the arch forbids, or a range that it cannot give
- *         (gsb_arch_find_sms()); -ENOSPC: a block fits no empty SM, or a cooperative grid not its
- *         empty SMs; -ENOMEM.
+ * Return: 0; -EINVAL: no blocks, not whole clusters, a block that the arch forbids, or a range that it cannot give
+ *         (gsb_arch_find_sms()); -ENOSPC: a block fits no empty SM, a cluster no
+ *         empty GPC, or a cooperative grid not its empty SMs; -ENOMEM.
  */
 int gsb_machine_submit(struct gsb_machine *m, const struct gsb_machine_submit *s,
 		       struct gsb_machine_grid **out);
+
+/* How many clusters of its grid fit the empty GPU at once. 0, or the errors of submit for one block. */
+int gsb_machine_clusters(const struct gsb_machine *m, const struct gsb_machine_submit *s,
+			 uint64_t *out);
 
 /* Would submit take it, memory apart? */
 int gsb_machine_check(const struct gsb_machine *m, const struct gsb_machine_submit *s);

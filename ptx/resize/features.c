@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ptx/ops.h"
 #include "ptx/resize/analysis.h"
 
 static void find(struct gsb_resize_analysis *a, enum gsb_resize_rule rule,
@@ -147,10 +148,6 @@ static void on_op(struct gsb_resize_analysis *a, const struct gsb_ptx_func *f, u
 	const struct gsb_ptx_insn *in = &f->insns[insn];
 
 	switch (in->op) {
-	case GSB_PTX_OP_CLUSTER_ARRIVE:
-	case GSB_PTX_OP_CLUSTER_WAIT:
-	case GSB_PTX_OP_MAPA:
-	case GSB_PTX_OP_GETCTARANK: find(a, GSB_RESIZE_RULE_CLUSTER, f, insn); break;
 	case GSB_PTX_OP_GRIDDEP_WAIT:
 	case GSB_PTX_OP_GRIDDEP_LAUNCH: find(a, GSB_RESIZE_RULE_GRIDDEP, f, insn); break;
 	case GSB_PTX_OP_SETMAXNREG_INC:
@@ -169,7 +166,7 @@ static void on_op(struct gsb_resize_analysis *a, const struct gsb_ptx_func *f, u
 		break;
 	default: break;
 	}
-	if (in->scope == GSB_PTX_SCOPE_CLUSTER)
+	if (in->scope == GSB_PTX_SCOPE_CLUSTER || gsb_ptx_insn_is_of_cluster(in))
 		find(a, GSB_RESIZE_RULE_CLUSTER, f, insn);
 	if (gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_ASYNC)
 		on_async(a, f, insn);
@@ -197,7 +194,7 @@ static void summarise(struct gsb_resize_analysis *a, const struct gsb_ptx_func *
 		    gsb_resize_copies(in);
 	if (gsb_ptx_op_class(in->op) == GSB_PTX_CLASS_WARP || s->warp_op)
 		a->out->warp_ops = true;
-	if (in->space == GSB_PTX_SPACE_SHARED)
+	if (in->space == GSB_PTX_SPACE_SHARED || in->space == GSB_PTX_SPACE_CLUSTER)
 		find(a, GSB_RESIZE_RULE_SHARED, f, insn);
 }
 

@@ -331,7 +331,8 @@ static bool same_value(const struct gsb_places *p, const struct gsb_ptx_insn *in
 	*out = gsb_poly_symbol(gsb_place(GSB_PLACE_VALUE, p->at));
 	if (class == GSB_PTX_CLASS_MEM)
 		return in->op == GSB_PTX_OP_LD && !gsb_resize_is_strong(in) &&
-		       in->space != GSB_PTX_SPACE_SHARED && in->space != GSB_PTX_SPACE_LOCAL;
+		       in->space != GSB_PTX_SPACE_SHARED && in->space != GSB_PTX_SPACE_CLUSTER &&
+		       in->space != GSB_PTX_SPACE_LOCAL;
 	return class == GSB_PTX_CLASS_ALU || class == GSB_PTX_CLASS_CMP ||
 	       class == GSB_PTX_CLASS_MOV || class == GSB_PTX_CLASS_CVT;
 }

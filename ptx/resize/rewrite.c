@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "ptx/ops.h"
 #include "ptx/resize/rewrite_parts.h"
 #include "ptx/resize/variant.h"
 
@@ -155,11 +156,9 @@ static int check_sreg(const struct gsb_rewrite_work *w, const struct gsb_ptx_ins
 /* Of blocks that are not launched as such. */
 static const char *bound_to_launch(const struct gsb_ptx_insn *in)
 {
+	if (gsb_ptx_insn_is_of_cluster(in))
+		return "its blocks belong to clusters";
 	switch (in->op) {
-	case GSB_PTX_OP_CLUSTER_ARRIVE:
-	case GSB_PTX_OP_CLUSTER_WAIT:
-	case GSB_PTX_OP_MAPA:
-	case GSB_PTX_OP_GETCTARANK: return "its blocks belong to clusters";
 	case GSB_PTX_OP_GRIDDEP_WAIT:
 	case GSB_PTX_OP_GRIDDEP_LAUNCH: return "grids wait for each other";
 	default: break;

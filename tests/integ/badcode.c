@@ -322,12 +322,14 @@ static void test_badcode_what_is_left_out_spoils_its_own_kernel_only(void **stat
 	}
 }
 
-static void test_badcode_kernel_made_for_clusters_is_refused_alone(void **state)
+static void test_badcode_kernel_launched_by_clusters_is_refused_alone(void **state)
 {
 	(void)state;
-	expect_only_refused(NEW_HEAD ".visible .entry paired(.param .u64 p)\n"
-				     ".reqnctapercluster 2, 1, 1\n{\n\tret;\n}\n" STORE,
-			    "paired");
+	expect_only_refused(
+		NEW_HEAD
+		".visible .entry paired(.param .u64 p)\n"
+		".reqntid 1, 1, 1 .reqnctapercluster 2, 1, 1 .blocksareclusters\n{\n\tret;\n}\n" STORE,
+		"paired");
 }
 
 static void test_badcode_names_that_are_not_there_are_not_found(void **state)
@@ -464,7 +466,7 @@ int main(int argc, char **argv)
 	};
 	const struct CMUnitTest left_out[] = {
 		BADCODE(test_badcode_what_is_left_out_spoils_its_own_kernel_only),
-		BADCODE(test_badcode_kernel_made_for_clusters_is_refused_alone),
+		BADCODE(test_badcode_kernel_launched_by_clusters_is_refused_alone),
 	};
 	const struct CMUnitTest oversized[] = {
 		BADCODE(test_badcode_module_over_the_tenants_limit_is_refused_with_the_limit),

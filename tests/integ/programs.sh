@@ -33,7 +33,7 @@ what_is_left_out_is_refused_by_name_beside_kernels_that_run() {
 		"call of 'cudaCDP2Launch', which has no body and is not carried: dynamic parallelism needs a real GPU; launch from the host"; do
 		expect_match "$err" "kernel 'left_out', line 7: $said"
 	done
-	expect_match "$err" "kernel paired: clusters of 2x1x1 blocks are not carried by the emulated device: build it without"
+	expect_match "$err" "kernel paired: \.blocksareclusters is not carried by the emulated device: build it without"
 	await_no_tenants
 	end_broker
 }

@@ -4,6 +4,7 @@ from fractions import Fraction
 from columns import COLUMNS, column, spread
 from forms_compare import COMBINE, FLOATS
 from forms_compare import comparisons as other_comparisons
+from forms_memory import CLUSTER
 from ieee import BF16, F16, F32, Format
 
 E5M2 = Format("e5m2", 5, 2, 0x7F)
@@ -298,7 +299,7 @@ def added_pairs(add):
     """The two of a pair are added as two, wherever they lie."""
     for f in (F16, BF16):
         t, cols, op = f.name + "x2", (f"{f.name}x2.fa", f"{f.name}x2.fb"), both(f.add)
-        for space, at in (("", "m"), (".global", "m"), (".shared", "s")):
+        for space, at in (("", "m"), (".global", "m"), (".shared", "s"), (CLUSTER, "s")):
             put, get = f"st{space}.b32 [{at}], a; ", f"ld{space}.b32 d, [{at}]"
             add(f"red{space}.add.noftz.{t}", f"{put}{{}} [{at}], b; {get}", cols, op)
             add(f"atom{space}.add.noftz.{t}", f"{{ .reg .b32 t; {put}{{}} t, [{at}], b; {get}; }}", cols, op)

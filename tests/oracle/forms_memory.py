@@ -5,7 +5,8 @@ Each thread works on 16 bytes of its own, so that nothing depends on order; who 
 from forms_int import signed
 from ieee import BF16, F16, F32, F64
 
-PLACES = {"": "m", ".global": "m", ".shared": "s", ".local": "l"}
+CLUSTER = ".shared::cluster"  # where a block is alone the same as .shared
+PLACES = {"": "m", ".global": "m", ".shared": "s", ".local": "l", CLUSTER: "s"}
 TYPES = [kind + width for width in ("8", "16", "32", "64") for kind in "bus"] + ["f32", "f64"]
 
 
@@ -33,17 +34,17 @@ def moves(add):
 
 
 def spaces(add):
-    for space, at in ((".shared", "s"), (".local", "l")):
+    for space, at in ((".shared", "s"), (".local", "l"), (CLUSTER, "s")):
         add(f"cvta{space}.u64", f"{{ .reg .b64 t; {{}} t, {at}; cvta.to{space}.u64 t, t; st{space}.b64 [t], a; ld{space}.b64 d, [{at}]; }}",
             ("x64.a",), lambda a: a, "b64", covers=f"cvta{space}.u64 cvta.to{space}.u64")
         add(f"cvta{space}.u64", f"{{ .reg .b64 t; {{}} t, {at}; st.b64 [t], a; ld{space}.b64 d, [{at}]; }}",
             ("x64.a",), lambda a: a, "b64")
     add("cvta.global.u64", "{ .reg .b64 t; {} t, m; cvta.to.global.u64 t, t; st.b64 [t], a; ld.global.b64 d, [m]; }",
         ("x64.a",), lambda a: a, "b64", covers="cvta.global.u64 cvta.to.global.u64")
-    for space in ("global", "shared", "local"):
+    for space in ("global", "shared", "local", "shared::cluster"):
         for of, at in (("global", "m"), ("shared", "s"), ("local", "l")):
             add(f"isspacep.{space}", f"{{ .reg .b64 t; cvta.{of}.u64 t, {at}; {{}} p, t; }}", ("yes",),
-                lambda a, same=space == of: same, "pred")
+                lambda a, same=space.split(":")[0] == of: same, "pred")
 
 
 def loads(add):
@@ -141,10 +142,10 @@ def add_doubles(shared):
 
 
 def atomics(add):
-    for space in ("", ".global", ".shared"):
+    for space in ("", ".global", ".shared", CLUSTER):
         at = PLACES[space]
         # in global memory single precision is flushed, in shared memory not
-        flush = space != ".shared"
+        flush = not space.startswith(".shared")
         floats = [("add", "f32", lambda old, b, z=flush: F32.add(old, b, ftz=z)), ("add", "f64", add_doubles(not flush)),
                   ("add.noftz", "f16", F16.add), ("add.noftz", "bf16", BF16.add)]
         for op, t, f in [*integer_atomics(), *floats]:

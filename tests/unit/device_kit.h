@@ -24,6 +24,8 @@ struct t_device_launch {
 	const char *kernel;
 	uint32_t grid, block, smem_bytes;
 	bool cooperative;
+	uint32_t grid_y, grid_z; /* 0: 1 */
+	uint8_t cluster[3];	 /* zeros: the launch says nothing */
 	uint64_t args[8];
 };
 

@@ -64,6 +64,8 @@ static void test_arch_parse_without_a_group_gives_any_sms(void **state)
 		      &arch, &err),
 		0);
 	assert_int_equal(arch.sm_group, 1);
+	assert_int_equal(arch.gpc_sms, 0);
+	assert_int_equal(parse("base = h200\ngpc_sms = 64\n", &arch, &err), -EINVAL);
 	assert_int_equal(parse("base = h200\nsm_group = 0\n", &arch, &err), -EINVAL);
 	assert_int_equal(parse("base = h200\nsm_group = 4\n", &arch, &err), 0);
 	assert_int_equal(arch.sm_group, 4);
@@ -169,9 +171,32 @@ static void test_arch_print_is_read_back_the_same(void **state)
 	assert_int_equal(gsb_arch_print(gsb_arch_at(0), few, sizeof(few)), -ENOSPC);
 }
 
+/* Side by side, in pairs, all SMs once, and none with more than may be. */
+static void test_gpcs_share_the_sms_evenly(void **state)
+{
+	struct gsb_arch arch = *gsb_arch_find("h200");
+
+	(void)state;
+	for (arch.n_sms = 1; arch.n_sms < 300; arch.n_sms++) {
+		uint32_t next = 0;
+
+		while (next < arch.n_sms) {
+			struct gsb_gpc gpc = gsb_arch_gpc(&arch, next);
+
+			assert_int_equal(gpc.first, next);
+			assert_in_range(gpc.end, next + 1, next + 18);
+			for (uint32_t sm = gpc.first; sm < gpc.end; sm++)
+				assert_int_equal(gsb_arch_gpc(&arch, sm).end, gpc.end);
+			next = gpc.end;
+		}
+		assert_int_equal(next, arch.n_sms);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_gpcs_share_the_sms_evenly),
 		cmocka_unit_test(test_arch_table_every_entry_passes_the_check),
 		cmocka_unit_test(test_arch_find_ignores_case_and_refuses_strangers),
 		cmocka_unit_test(test_arch_parse_base_takes_over_and_overrides),

@@ -452,6 +452,8 @@ static void test_room_for_clusters_is_the_engines_answer(void **state)
 /* Compiled for clusters of four: each launch is in them. */
 static void test_grid_that_does_not_fit_the_kernels_clusters_is_refused(void **state)
 {
+	CUlaunchAttribute attr;
+	CUlaunchConfig config;
 	CUfunction f;
 
 	engine->info.attrs[CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = 4;
@@ -459,6 +461,25 @@ static void test_grid_that_does_not_fit_the_kernels_clusters_is_refused(void **s
 	engine->info.attrs[CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = 0;
 	assert_cu(launch(f, 8, 32, 0, NULL));
 	assert_cu_is(CUDA_ERROR_INVALID_CLUSTER_SIZE, launch(f, 6, 32, 0, NULL));
+	assert_cu(launch(f, 8, 32, 0, NULL));
+	config = in_clusters(&attr, 8, 4, 1);
+	assert_cu(cu.cuLaunchKernelEx(&config, f, NULL, NULL));
+	config = in_clusters(&attr, 8, 2, 1);
+	assert_cu_is(CUDA_ERROR_INVALID_CLUSTER_SIZE, cu.cuLaunchKernelEx(&config, f, NULL, NULL));
+}
+
+/* Compiled for clusters of which each launch says how large they are. */
+static void test_launch_of_a_kernel_that_has_to_be_told_its_clusters(void **state)
+{
+	CUlaunchAttribute attr;
+	CUlaunchConfig config = in_clusters(&attr, 8, 4, 1);
+	CUfunction f;
+
+	engine->info.attrs[CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET] = 1;
+	f = load_function();
+	engine->info.attrs[CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET] = 0;
+	assert_cu_is(CUDA_ERROR_INVALID_CLUSTER_SIZE, launch(f, 8, 32, 0, NULL));
+	assert_cu(cu.cuLaunchKernelEx(&config, f, NULL, NULL));
 }
 
 /* What a function is not allowed it cannot be launched with, whatever the device has. */
@@ -593,6 +614,8 @@ int main(void)
 		cmocka_unit_test_setup(test_clusters_that_a_gpu_has_not_are_refused, set_up),
 		cmocka_unit_test_setup(test_room_for_clusters_is_the_engines_answer, set_up),
 		cmocka_unit_test_setup(test_grid_that_does_not_fit_the_kernels_clusters_is_refused,
+				       set_up),
+		cmocka_unit_test_setup(test_launch_of_a_kernel_that_has_to_be_told_its_clusters,
 				       set_up),
 		cmocka_unit_test_setup(test_largest_cluster_is_the_functions, set_up),
 		cmocka_unit_test_setup(

@@ -607,6 +607,132 @@ static void test_cooperative_grid_waits_until_all_fit(void **state)
 	end_run(r);
 }
 
+/* ---- clusters ---- */
+
+/* One block an SM. */
+static const struct shape whole = {1024, 64, 0, 5};
+
+static uint64_t clusters_of(struct run *r, uint32_t threads, uint32_t n)
+{
+	struct gsb_machine_submit s = {.kernel = {threads, 16, 0, n}, .cluster = n};
+	uint64_t found = 0;
+
+	assert_int_equal(gsb_machine_clusters(r->m, &s, &found), 0);
+	return found;
+}
+
+/* Eight GPCs, six of 16 SMs and two of 18. */
+static void test_clusters_are_counted_by_gpc(void **state)
+{
+	struct run *r = new_run("h200");
+
+	assert_int_equal(clusters_of(r, 1024, 1), 264);
+	assert_int_equal(clusters_of(r, 1024, 2), 132);
+	assert_int_equal(clusters_of(r, 1024, 8), 32);
+	assert_int_equal(clusters_of(r, 1024, 16), 16);
+	assert_int_equal(clusters_of(r, 1024, 5), 6 * (32 / 5) + 2 * (36 / 5));
+	end_run(r);
+}
+
+static void test_cluster_is_placed_at_once_in_one_gpc(void **state)
+{
+	struct run *r = new_run("h200");
+	const struct gsb_arch *arch = gsb_arch_find("h200");
+	struct grid *g = add(r, whole, 64, -1);
+	struct gsb_machine_block b;
+
+	g->submit.cluster = 8;
+	submit_ready(r);
+	for (uint32_t i = 0; i < 64; i++) {
+		static bool taken[8][132];
+		static uint32_t first;
+
+		assert_true(gsb_machine_place(r->m, &b));
+		assert_int_equal(b.index, i);
+		first = i % 8 ? first : b.sm;
+		assert_int_equal(gsb_arch_gpc(arch, b.sm).first, gsb_arch_gpc(arch, first).first);
+		assert_false(taken[i / 8][b.sm]);
+		taken[i / 8][b.sm] = true;
+	}
+	assert_false(gsb_machine_place(r->m, &b));
+	end_run(r);
+}
+
+/* There is room for sixteen blocks, but in two GPCs: of each the SMs from the tenth on, of one the ninth, too. */
+static void test_cluster_waits_for_room_in_one_gpc(void **state)
+{
+	struct run *r = new_run("h200");
+	struct grid *all = add(r, whole, 132, -1), *g;
+	struct gsb_machine_block b;
+	uint32_t slot_of[132];
+
+	submit_ready(r);
+	for (uint32_t i = 0; i < 132; i++) {
+		assert_true(gsb_machine_place(r->m, &b));
+		slot_of[b.sm] = b.slot;
+	}
+	g = add(r, whole, 8, -1);
+	g->submit.cluster = 8;
+	submit_ready(r);
+	for (uint32_t sm = 9; sm < 16; sm++) {
+		gsb_machine_set_end(r->m, slot_of[sm], 1);
+		gsb_machine_set_end(r->m, slot_of[sm + 16], 1);
+	}
+	while (gsb_machine_end(r->m, 1, &b))
+		;
+	assert_false(gsb_machine_place(r->m, &b));
+	/* What comes behind it waits, too. */
+	add(r, whole, 1, -1);
+	submit_ready(r);
+	assert_false(gsb_machine_place(r->m, &b));
+	gsb_machine_set_end(r->m, slot_of[16], 2);
+	assert_true(gsb_machine_end(r->m, 2, &b));
+	for (uint32_t i = 0; i < 8; i++) {
+		assert_true(gsb_machine_place(r->m, &b));
+		assert_ptr_equal(b.owner, g);
+		assert_in_range(b.sm, 16, 31);
+	}
+	assert_true(gsb_machine_place(r->m, &b));
+	assert_ptr_not_equal(b.owner, g);
+	assert_ptr_equal(all->submit.owner, all);
+	end_run(r);
+}
+
+static void test_killed_grid_places_no_more_of_a_cluster(void **state)
+{
+	struct run *r = new_run("h200");
+	struct grid *g = add(r, whole, 16, -1);
+	struct gsb_machine_block b;
+
+	g->submit.cluster = 8;
+	submit_ready(r);
+	assert_true(gsb_machine_place(r->m, &b));
+	assert_false(gsb_machine_kill(r->m, g->handle, 0));
+	assert_false(gsb_machine_place(r->m, &b));
+	assert_true(gsb_machine_end(r->m, 0, &b));
+	assert_true(b.is_last);
+	end_run(r);
+}
+
+static void test_cluster_that_no_gpc_has_room_for_is_refused(void **state)
+{
+	struct run *r = new_run("h200"), *old = new_run("k40");
+	struct gsb_machine_submit s = {.kernel = {1024, 64, 0, 17}, .cluster = 17};
+
+	assert_int_equal(gsb_machine_check(r->m, &s), -EINVAL);
+	s.kernel.n_blocks = 20;
+	s.cluster = 16;
+	assert_int_equal(gsb_machine_check(r->m, &s), -EINVAL);
+	s.kernel.n_blocks = 32;
+	assert_int_equal(gsb_machine_check(r->m, &s), 0);
+	s.sms = (struct gsb_sm_range){0, 8};
+	assert_int_equal(gsb_machine_check(r->m, &s), -ENOSPC);
+	s = (struct gsb_machine_submit){.kernel = {64, 16, 0, 4}, .cluster = 2};
+	assert_int_equal(gsb_machine_check(old->m, &s), -EINVAL);
+	end_run(r);
+	end_run(old);
+}
+
 static void test_submit_refuses_what_never_fits(void **state)
 {
 	struct run *r = new_run("h200");
@@ -1053,6 +1179,11 @@ int main(void)
 		cmocka_unit_test(test_h200_holds_128_grids_in_all_partitions_together),
 		cmocka_unit_test(test_submit_refuses_a_range_that_the_gpu_cannot_give),
 		cmocka_unit_test(test_cooperative_grid_waits_until_all_fit),
+		cmocka_unit_test(test_clusters_are_counted_by_gpc),
+		cmocka_unit_test(test_cluster_is_placed_at_once_in_one_gpc),
+		cmocka_unit_test(test_cluster_waits_for_room_in_one_gpc),
+		cmocka_unit_test(test_killed_grid_places_no_more_of_a_cluster),
+		cmocka_unit_test(test_cluster_that_no_gpc_has_room_for_is_refused),
 		cmocka_unit_test(test_submit_refuses_what_never_fits),
 		cmocka_unit_test(test_drop_ends_with_running_blocks),
 		cmocka_unit_test(test_kill_ends_known_and_open_blocks_now),

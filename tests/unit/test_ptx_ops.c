@@ -24,7 +24,7 @@ static void test_op_rows_shapes_have_known_letters_and_results_first(void **stat
 
 		assert_true(strlen(shape) < GSB_PTX_SHAPE_MAX);
 		for (const char *s = shape; *s; s++) {
-			assert_non_null(strchr("dwrqQSVMcXFabAuCpvsgmltfPieYTHGxhoN?", *s));
+			assert_non_null(strchr("dwrqQSVMcXFabAuCpvsgmltfPiejYTHGxhoN?", *s));
 			if (*s == '?') {
 				assert_false(gsb_ptx_shape_is_def(s[-1]));
 				continue;

@@ -124,7 +124,7 @@ static bool may_pass(struct emu_clock *c, uint64_t t)
 	{
 		if (job->bound_ns > t)
 			continue;
-		c->blocker = last_with_bound_of(c, job);
+		c->blocker = emu_job_leader(last_with_bound_of(c, job));
 		return false;
 	}
 	return true;
@@ -166,7 +166,7 @@ static void pass_idly(struct emu_clock *c)
 		emu_signal_engine(c);
 	}
 	if (c->to_completion && !c->blocker) /* whose end is to be noticed */
-		c->blocker = TAILQ_FIRST(&c->open);
+		c->blocker = TAILQ_EMPTY(&c->open) ? NULL : emu_job_leader(TAILQ_FIRST(&c->open));
 }
 
 /* To the next event, if time may run that far; true when it is there. */
@@ -276,8 +276,9 @@ bool emu_clock_is_busy(struct emu_clock *c, const struct gsb_space *space)
 
 static void slice_done(struct emu_clock *c, struct emu_job *job)
 {
-	if (job->placed)
-		emu_launch_set_bound(job, emu_launch_work_ns(job));
+	for (struct emu_job *each = job; each; each = each->mate)
+		if (each->placed)
+			emu_launch_set_bound(each, emu_launch_work_ns(each));
 	emu_worker_add(&c->workers, job);
 }
 
@@ -295,8 +296,10 @@ static void block_executed(struct emu_clock *c, struct emu_job *job)
 		emu_job_set_executed(job);
 		return;
 	}
-	emu_job_close(c, job);
-	emu_launch_set_end(c, job);
+	for (; job; job = job->mate) {
+		emu_job_close(c, job);
+		emu_launch_set_end(c, job);
+	}
 }
 
 /* Of all that a worker tells of, time is looked at once. */

@@ -167,8 +167,11 @@ void emu_job_set_executed(struct emu_job *job)
 		emu_copy_let_go(job->cmd);
 	job->executed = true;
 	job->cmd->n_jobs--;
-	gsb_emu_block_destroy(job->block);
+	if (!job->leader)
+		gsb_emu_block_destroy(job->block);
+	gsb_emu_cluster_destroy(job->cluster);
 	job->block = NULL;
+	job->cluster = NULL;
 }
 
 void emu_job_close(struct emu_clock *c, struct emu_job *job)
@@ -177,22 +180,43 @@ void emu_job_close(struct emu_clock *c, struct emu_job *job)
 	emu_job_set_executed(job);
 }
 
+/* A worker may be at any block of a cluster: they go when the last one may. */
+static bool all_abandoned(const struct emu_job *leader)
+{
+	for (const struct emu_job *job = leader; job; job = job->mate)
+		if (!job->abandoned)
+			return false;
+	return true;
+}
+
+static void drop_all(struct emu_clock *c, struct emu_job *leader)
+{
+	struct emu_job *job = leader, *next;
+
+	for (; job; job = next) {
+		next = job->mate;
+		emu_job_close(c, job);
+		emu_job_free(c, job);
+	}
+}
+
 void emu_job_abandon(struct emu_clock *c, struct emu_job *job)
 {
+	struct emu_job *leader = emu_job_leader(job);
+	const bool has_worker = !job->leader || leader->handed_out;
+
 	job->abandoned = true;
 	job->bound_ns = c->now_ns;
-	if (!emu_worker_remove(&c->workers, job))
+	if (!all_abandoned(leader) || (has_worker && !emu_worker_remove(&c->workers, leader)))
 		return;
-	emu_job_close(c, job);
-	emu_job_free(c, job);
+	drop_all(c, leader);
 }
 
 void emu_job_came_back(struct emu_clock *c, struct emu_job *job)
 {
 	struct emu_cmd *cmd = job->cmd;
 
-	emu_job_close(c, job);
-	emu_job_free(c, job);
+	drop_all(c, job);
 	if (cmd->state == EMU_ENDED && !cmd->n_jobs)
 		complete(c, cmd);
 }

@@ -17,7 +17,10 @@
 void emu_launch_start(struct emu_clock *c, struct emu_cmd *cmd)
 {
 	cmd->state = EMU_RUNNING;
-	cmd->may_be_ahead = !c->real && !gsb_emu_code_knows_place(cmd->launch.code);
+	cmd->in_clusters =
+		emu_cmd_cluster_blocks(cmd) > 1 && gsb_emu_code_knows_cluster(cmd->launch.code);
+	cmd->may_be_ahead =
+		!c->real && !cmd->in_clusters && !gsb_emu_code_knows_place(cmd->launch.code);
 	TAILQ_INIT(&cmd->ahead);
 	cmd->placed = (struct gsb_progress_grid){.profile = cmd->profile,
 						 .block_warps = emu_cmd_block_warps(cmd)};
@@ -74,6 +77,34 @@ static void place_job(struct emu_clock *c, struct emu_job *job, const struct gsb
 	job->start_ns = c->now_ns;
 }
 
+/* The blocks of a cluster are placed one after the other; with the last of them workers get the first, which stands for all. */
+static void join_cluster(struct emu_clock *c, struct emu_job *job, struct batch *new)
+{
+	struct emu_cmd *cmd = job->cmd;
+	const uint32_t n = emu_cmd_cluster_blocks(cmd);
+	struct emu_job *before = cmd->last_placed;
+
+	job->leader = before ? before->leader : job;
+	if (before)
+		before->mate = job;
+	cmd->last_placed = job->index % n + 1 < n ? job : NULL;
+	if (cmd->last_placed)
+		return;
+	job->leader->handed_out = true;
+	add_to_batch(c, new, job->leader);
+}
+
+/* A cluster that lacks one of its blocks never runs. */
+static void lack_memory(struct emu_clock *c, struct emu_cmd *cmd, uint32_t slot)
+{
+	if (cmd->in_clusters) {
+		emu_launch_fail(c, cmd, CUDA_ERROR_OUT_OF_MEMORY, "no host memory for a block");
+		return;
+	}
+	emu_cmd_fail(cmd, CUDA_ERROR_OUT_OF_MEMORY, "no host memory for a block");
+	gsb_machine_set_end(c->machine, slot, c->now_ns + 1);
+}
+
 /* Workers get it now, or have it. Without memory it ends soon. */
 static void start_block(struct emu_clock *c, const struct gsb_machine_block *b, struct batch *new)
 {
@@ -92,12 +123,13 @@ static void start_block(struct emu_clock *c, const struct gsb_machine_block *b, 
 		cmd->start_ns = c->now_ns;
 	cmd->started = true;
 	if (!job) {
-		emu_cmd_fail(cmd, CUDA_ERROR_OUT_OF_MEMORY, "no host memory for a block");
-		gsb_machine_set_end(c->machine, b->slot, c->now_ns + 1);
+		lack_memory(c, cmd, b->slot);
 		return;
 	}
 	place_job(c, job, b);
-	if (!was_ahead)
+	if (cmd->in_clusters)
+		join_cluster(c, job, new);
+	else if (!was_ahead)
 		add_to_batch(c, new, job);
 }
 

@@ -80,6 +80,7 @@ static const char *space_name(enum gsb_ptx_space space)
 {
 	switch (space) {
 	case GSB_PTX_SPACE_SHARED: return "shared memory";
+	case GSB_PTX_SPACE_CLUSTER: return "the cluster's shared memory";
 	case GSB_PTX_SPACE_LOCAL: return "local memory";
 	case GSB_PTX_SPACE_PARAM: return "the parameters";
 	default: return "memory";

@@ -76,11 +76,35 @@ static uint64_t elapsed(void *ctx, const struct gsb_emu_stats *done)
 }
 
 /* Linear index to coordinates; x runs fastest. */
-static void find_ctaid(const uint32_t *grid, uint64_t index, uint32_t *ctaid)
+static void find_axes(const uint32_t *n, uint64_t index, uint32_t *at)
 {
-	ctaid[0] = (uint32_t)(index % grid[0]);
-	ctaid[1] = (uint32_t)(index / grid[0] % grid[1]);
-	ctaid[2] = (uint32_t)(index / grid[0] / grid[1]);
+	at[0] = (uint32_t)(index % n[0]);
+	at[1] = (uint32_t)(index / n[0] % n[1]);
+	at[2] = (uint32_t)(index / n[0] / n[1]);
+}
+
+static void find_clusterid(const struct gsb_emu_launch *l, uint64_t index, uint32_t *clusterid)
+{
+	const uint32_t n[3] = {l->grid[0] / l->cluster[0], l->grid[1] / l->cluster[1],
+			       l->grid[2] / l->cluster[2]};
+
+	find_axes(n, index, clusterid);
+}
+
+/* Blocks are placed cluster by cluster, and so they are counted. */
+static void find_ctaid(const struct emu_cmd *cmd, uint64_t index, uint32_t *ctaid)
+{
+	const uint32_t *n = cmd->launch.cluster, size = cmd->submit.cluster;
+	uint32_t of_cluster[3];
+
+	if (size == 1) {
+		find_axes(cmd->launch.grid, index, ctaid);
+		return;
+	}
+	find_clusterid(&cmd->launch, index / size, of_cluster);
+	find_axes(n, index % size, ctaid);
+	for (int i = 0; i < 3; i++)
+		ctaid[i] += of_cluster[i] * n[i];
 }
 
 static void set_time(struct emu_job *job)
@@ -91,6 +115,12 @@ static void set_time(struct emu_job *job)
 	gsb_emu_block_set_pace(job->block, elapsed, job, khz);
 }
 
+static void no_state(struct emu_job *job, int err)
+{
+	job->result = err == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_LAUNCH_FAILED;
+	job->no_state = true;
+}
+
 /* One that may be ahead does not ask where it is, or when; perhaps nobody knows yet. */
 static bool begin_block(struct emu_job *job)
 {
@@ -98,12 +128,11 @@ static bool begin_block(struct emu_job *job)
 	uint32_t ctaid[3];
 	int err;
 
-	find_ctaid(cmd->launch.grid, job->index, ctaid);
+	find_ctaid(cmd, job->index, ctaid);
 	err = gsb_emu_block_create(&cmd->launch, ctaid, cmd->may_be_ahead ? 0 : job->progress.sm,
 				   &job->block);
 	if (err) {
-		job->result = err == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_LAUNCH_FAILED;
-		job->no_state = true;
+		no_state(job, err);
 		return false;
 	}
 	gsb_emu_block_set_print(job->block, on_print, job);
@@ -112,10 +141,59 @@ static bool begin_block(struct emu_job *job)
 	return true;
 }
 
+/* Those of the cluster are the jobs from @leader on, by rank. */
+static bool begin_cluster(struct emu_job *leader)
+{
+	uint32_t clusterid[3], smid[GSB_CLUSTER_MAX], rank = 0;
+	int err;
+
+	for (const struct emu_job *job = leader; job; job = job->mate)
+		smid[rank++] = job->progress.sm;
+	find_clusterid(&leader->cmd->launch, leader->index / rank, clusterid);
+	err = gsb_emu_cluster_create(&leader->cmd->launch, clusterid, smid, &leader->cluster);
+	if (err) {
+		no_state(leader, err);
+		return false;
+	}
+	rank = 0;
+	for (struct emu_job *job = leader; job; job = job->mate) {
+		job->block = gsb_emu_cluster_block(leader->cluster, rank++);
+		gsb_emu_block_set_print(job->block, on_print, job);
+		set_time(job);
+	}
+	return true;
+}
+
+static bool run_cluster(struct emu_job *leader, struct gsb_emu_combiner *combiner)
+{
+	enum gsb_emu_state state;
+	uint32_t bad;
+
+	if (!leader->cluster && !begin_cluster(leader))
+		return false;
+	for (struct emu_job *job = leader; job; job = job->mate)
+		gsb_emu_block_set_combiner(job->block, combiner);
+	state = gsb_emu_cluster_run(leader->cluster, QUANTUM, &bad);
+	for (struct emu_job *job = leader; job; job = job->mate) {
+		if (state == GSB_EMU_FAULT && !bad--)
+			set_fault(job, gsb_emu_block_fault(job->block));
+		emu_launch_set_work(job, gsb_emu_block_stats(job->block));
+	}
+	if (state == GSB_EMU_RUNNING || state == GSB_EMU_YIELDED)
+		return true;
+	for (struct emu_job *job = leader; job; job = job->mate)
+		job->block = NULL;
+	gsb_emu_cluster_destroy(leader->cluster);
+	leader->cluster = NULL;
+	return false;
+}
+
 bool emu_run_block(struct emu_job *job, struct gsb_emu_combiner *combiner)
 {
 	enum gsb_emu_state state;
 
+	if (job->leader)
+		return run_cluster(job, combiner);
 	if (!job->block && !begin_block(job))
 		return false;
 	gsb_emu_block_set_combiner(job->block, combiner);

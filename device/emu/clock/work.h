@@ -51,6 +51,7 @@ struct emu_cmd {
 	uint64_t blocks_ns;	    /* likewise: their times on an SM */
 	bool printed;		    /* a block of it has */
 	bool may_be_ahead;	    /* workers may have its blocks before they are placed */
+	bool in_clusters;	    /* its blocks know each other */
 	CUresult result;
 	char detail[GSB_DETAIL_BYTES];
 	struct emu_report *report; /* of its fault; NULL: none */
@@ -60,6 +61,8 @@ struct emu_cmd {
 	struct gsb_machine_grid *grid;	   /* NULL before submit and after the last end */
 	struct gsb_block_profile *profile; /* of its kernel, with the clock's lock */
 	struct gsb_progress_grid placed;   /* of its blocks those that are on SMs */
+	struct emu_job *
+		last_placed; /* of a cluster that is not placed yet as a whole; NULL: there is none */
 	struct emu_jobs ahead; /* the next that will be, and workers have already; in their order */
 	uint64_t workspace;    /* of a cooperative grid, lent by the heap; 0 = none */
 	uint8_t *big_params;   /* NULL: inline_params */
@@ -123,10 +126,27 @@ struct emu_job {
 	bool running; /* a worker has it: set with the list's lock, until that is told with the clock's */
 	_Atomic bool settled; /* its company is known, which may be later than it is executed: */
 	bool no_state;	      /* there was no host memory for the state of its block */
-	bool is_behind;	      /* then work_ns is not that of its work yet */
+	bool handed_out; /* of a cluster: workers have the first of its jobs, which is for all of them */
+
+	/* of a cluster that is executed as one */
+	struct emu_job *leader,
+		*mate; /* the first of it; the next one. NULL: it is none, there is none */
+	struct gsb_emu_cluster *cluster; /* of the leader; NULL before its first slice */
+	bool is_behind;			 /* then work_ns is not that of its work yet */
 };
 
 #define EMU_JOB_END_BYTES offsetof(struct emu_job, open)
+
+static inline uint32_t emu_cmd_cluster_blocks(const struct emu_cmd *cmd)
+{
+	return cmd->launch.cluster[0] * cmd->launch.cluster[1] * cmd->launch.cluster[2];
+}
+
+/* What the workers have for a job: mostly itself. */
+static inline struct emu_job *emu_job_leader(const struct emu_job *job)
+{
+	return job->leader ? job->leader : (struct emu_job *)job;
+}
 
 static inline uint32_t emu_cmd_block_warps(const struct emu_cmd *cmd)
 {

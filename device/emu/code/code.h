@@ -40,6 +40,9 @@
 #define GSB_EMU_CALL_ALIGN	16  /* of each argument in local memory */
 #define GSB_EMU_FRAME_ALIGN	64  /* of a frame there */
 
+/* The shared memory of a block is so far behind that of the one before it in its cluster, as kernels have the addresses: a shift. */
+#define GSB_EMU_RANK_SHIFT 24
+
 /* Frame: this many bytes of scratch row for results that nobody wants, then the scratch predicates. */
 #define GSB_EMU_SCRATCH_ROW  0
 #define GSB_EMU_SCRATCH_ROW2 512
@@ -148,8 +151,9 @@ struct gsb_emu_code {
 	bool grows;			/* recursion, alloca: the launch's stack comes on top */
 	bool uses_heap;			/* malloc, free */
 	bool uses_stack;		/* alloca */
-	bool knows_place;		/* reads its SM, or the time */
-	bool may_combine;		/* reductions may be kept back: lower/combine.h */
+	bool knows_cluster; /* asks for other blocks of its cluster, or which one it is */
+	bool knows_place;   /* reads its SM, or the time */
+	bool may_combine;   /* reductions may be kept back: lower/combine.h */
 };
 
 size_t gsb_emu_code_bytes(const struct gsb_emu_code *code);

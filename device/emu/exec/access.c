@@ -40,7 +40,8 @@ static void find_addresses(const struct gsb_emu_exec *x, const struct gsb_emu_op
 
 		if (!(op->flags & GSB_EMU_F_ADDR64))
 			at = (uint32_t)at;
-		if (a->space == GSB_PTX_SPACE_SHARED || a->space == GSB_PTX_SPACE_LOCAL)
+		if (a->space == GSB_PTX_SPACE_SHARED || a->space == GSB_PTX_SPACE_CLUSTER ||
+		    a->space == GSB_PTX_SPACE_LOCAL)
 			at = (uint32_t)(at + (a->space == GSB_PTX_SPACE_LOCAL ? frame : 0));
 		a->at[i] = at;
 	}

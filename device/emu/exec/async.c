@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "device/emu/exec/cluster.h"
 #include "device/emu/exec/fault.h"
 #include "device/emu/exec/mbarrier.h"
 #include "device/emu/exec/reduce.h"
@@ -26,11 +27,15 @@
 #define SECTOR_SHIFT  5
 #define BULK_UNIT     16
 
-enum kind { COPY, ARRIVAL, BULK }; /* ARRIVAL: when the copies of its lane before it are done */
+/* ARRIVAL: when the copies of its lane before it are done. STORE: of a value, to another block */
+enum kind { COPY, ARRIVAL, BULK, STORE };
 
 struct pending {
 	unsigned char *to; /* NULL: ARRIVAL */
-	const unsigned char *from;
+	union {
+		const unsigned char *from;
+		uint64_t value; /* STORE */
+	};
 	unsigned char *mbar; /* to report to; NULL: a group */
 	uint32_t n, size;    /* bytes from there, bytes in all: the rest is zero */
 	uint32_t reduction;  /* how they are combined with what is there (reduce.h); 0: not */
@@ -51,7 +56,7 @@ struct due {
 	uint8_t kind;			/* COPY or BULK, with its groups */
 	uint32_t below[GSB_EMU_LANES];	/* groups before this one */
 	uint32_t before[GSB_EMU_LANES]; /* entries of the list before this one */
-	const unsigned char *mbar;	/* BULK: those that report there */
+	const unsigned char *mbar;	/* BULK, STORE: those that report there */
 };
 
 /* ---- the list ---- */
@@ -105,15 +110,16 @@ static const char *report(const struct pending *p)
 
 static bool complete(struct gsb_emu_exec *x, const struct pending *p)
 {
+	const unsigned char *from = p->kind == STORE ? (const void *)&p->value : p->from;
 	const char *wrong;
 
 	if (p->reduction) {
-		gsb_emu_reduce(p->to, p->from, p->n, p->reduction);
+		gsb_emu_reduce(p->to, from, p->n, p->reduction);
 	} else if (p->to) {
-		memcpy(p->to, p->from, p->n);
+		memcpy(p->to, from, p->n);
 		memset(p->to + p->n, 0, p->size - p->n);
 	}
-	x->block->n_reports -= p->mbar != NULL;
+	x->block->cluster->n_reports -= p->mbar != NULL;
 	wrong = report(p);
 	if (wrong)
 		gsb_emu_fail(x, CUDA_ERROR_LAUNCH_FAILED, 0, "mbarrier of a copy: %s", wrong);
@@ -123,7 +129,7 @@ static bool complete(struct gsb_emu_exec *x, const struct pending *p)
 /* @held: lanes with a copy before it in the list that is not done. */
 static bool is_due(const struct due *due, const struct pending *p, uint32_t at, uint32_t held)
 {
-	if (due->mbar && p->kind == BULK && p->mbar == due->mbar)
+	if (due->mbar && (p->kind == BULK || p->kind == STORE) && p->mbar == due->mbar)
 		return true;
 	if (!(due->lanes >> p->lane & 1))
 		return false;
@@ -183,12 +189,11 @@ static bool find_arrivals(const struct gsb_emu_warp *w, const unsigned char *mba
 	return any;
 }
 
-bool gsb_emu_async_looked_at(struct gsb_emu_exec *x, const unsigned char *mbar)
+static bool looked_at_in(struct gsb_emu_exec *x, struct gsb_emu_block *b, const unsigned char *mbar)
 {
-	struct gsb_emu_block *b = x->block;
 	struct due due;
 
-	for (uint32_t i = 0; b->n_reports && i < b->n_warps; i++) {
+	for (uint32_t i = 0; i < b->n_warps; i++) {
 		struct gsb_emu_warp *w = &b->warps[i];
 
 		if (!w->async || !w->async->n || !find_arrivals(w, mbar, &due))
@@ -196,6 +201,16 @@ bool gsb_emu_async_looked_at(struct gsb_emu_exec *x, const unsigned char *mbar)
 		if (!drain(x, w, &due))
 			return false;
 	}
+	return true;
+}
+
+bool gsb_emu_async_looked_at(struct gsb_emu_exec *x, const unsigned char *mbar)
+{
+	struct gsb_emu_cluster *c = x->block->cluster;
+
+	for (uint32_t i = 0; c->n_reports && i < c->n; i++)
+		if (!looked_at_in(x, c->blocks[i], mbar))
+			return false;
 	return true;
 }
 
@@ -213,27 +228,35 @@ static bool push(struct gsb_emu_exec *x, const struct pending *p)
 			return false;
 	}
 	a = x->warp->async;
-	x->block->n_reports += p->mbar != NULL;
+	x->block->cluster->n_reports += p->mbar != NULL;
 	a->list[a->n] = *p;
 	a->list[a->n++].group = a->groups[p->kind == BULK][p->lane];
 	return true;
 }
 
-/* Bytes of shared memory; NULL: the block has been ended. */
-static unsigned char *shared_at(struct gsb_emu_exec *x, uint64_t addr, uint32_t n, uint32_t align)
+static GSB_COLD unsigned char *no_shared(struct gsb_emu_exec *x, enum gsb_ptx_space space,
+					 uint64_t addr)
 {
-	uint64_t at = (uint32_t)addr;
+	if (!gsb_emu_cluster_refuses(x, space, (uint32_t)addr))
+		gsb_emu_fail(x, CUDA_ERROR_ILLEGAL_ADDRESS, addr,
+			     "shared memory has no address 0x%llx", (unsigned long long)addr);
+	return NULL;
+}
 
-	if (at % align)
+/* Bytes of shared memory, the block's own or its cluster's; NULL: the block has been ended. */
+static unsigned char *shared_at(struct gsb_emu_exec *x, enum gsb_ptx_space space, uint64_t addr,
+				uint32_t n, uint32_t align)
+{
+	unsigned char *at;
+
+	if ((uint32_t)addr % align) {
 		gsb_emu_fail(x, CUDA_ERROR_MISALIGNED_ADDRESS, addr,
 			     "shared address 0x%llx is not aligned to %u bytes",
 			     (unsigned long long)addr, align);
-	else if (!gsb_range_ok(at, n, x->block->shared_bytes))
-		gsb_emu_fail(x, CUDA_ERROR_ILLEGAL_ADDRESS, addr,
-			     "shared memory has no address 0x%llx", (unsigned long long)addr);
-	else
-		return x->block->shared + at;
-	return NULL;
+		return NULL;
+	}
+	at = gsb_emu_cluster_at(x->block, space, (uint32_t)addr, n);
+	return at ? at : no_shared(x, space, addr);
 }
 
 /* Of nothing, none is touched: whatever the address. */
@@ -291,7 +314,7 @@ GSB_EMU_HANDLER(gsb_emu_do_ASYNC_COPY)
 		struct pending p = {.lane = (uint8_t)i, .kind = COPY, .size = size};
 
 		p.n = wanted(op, r, i);
-		p.to = shared_at(x, to[i], size, size);
+		p.to = shared_at(x, GSB_PTX_SPACE_SHARED, to[i], size, size);
 		p.from = p.to ? global_at(x, from[i], p.n, size, "read of") : NULL;
 		if (!p.from || !push(x, &p))
 			return NULL;
@@ -300,15 +323,23 @@ GSB_EMU_HANDLER(gsb_emu_do_ASYNC_COPY)
 	return op + 1;
 }
 
+static bool is_bulk_size(struct gsb_emu_exec *x, uint32_t size)
+{
+	if (size % BULK_UNIT)
+		gsb_emu_fail(x, CUDA_ERROR_LAUNCH_FAILED, 0,
+			     "a bulk copy of %u bytes, not a multiple of %u", size, BULK_UNIT);
+	return !(size % BULK_UNIT);
+}
+
 static struct pending bulk_load(struct gsb_emu_exec *x, const struct gsb_emu_op *op, const char *r,
 				unsigned int i, uint32_t size)
 {
 	const uint64_t *to = (const void *)(r + op->d), *from = (const void *)(r + op->a),
 		       *mbar = (const void *)(r + op->c);
-	struct pending p = {.to = shared_at(x, to[i], size, BULK_UNIT)};
+	struct pending p = {.to = shared_at(x, GSB_PTX_SPACE_CLUSTER, to[i], size, BULK_UNIT)};
 
 	if (p.to)
-		p.from = op->e ? shared_at(x, from[i], size, BULK_UNIT)
+		p.from = op->e ? shared_at(x, GSB_PTX_SPACE_SHARED, from[i], size, BULK_UNIT)
 			       : global_at(x, from[i], size, BULK_UNIT, "read of");
 	if (p.from)
 		p.mbar = gsb_emu_mbar_at(x, op, mbar[i]);
@@ -324,7 +355,7 @@ static struct pending bulk_store(struct gsb_emu_exec *x, const struct gsb_emu_op
 	struct pending p = {.to = global_at(x, to[i], size, BULK_UNIT, "write to")};
 
 	if (p.to)
-		p.from = shared_at(x, from[i], size, BULK_UNIT);
+		p.from = shared_at(x, GSB_PTX_SPACE_SHARED, from[i], size, BULK_UNIT);
 	return p;
 }
 
@@ -337,10 +368,8 @@ GSB_EMU_HANDLER(gsb_emu_do_BULK_COPY)
 		unsigned int i = (unsigned int)__builtin_ctz(left);
 		struct pending p;
 
-		if (size[i] % BULK_UNIT)
-			return gsb_emu_fail(x, CUDA_ERROR_LAUNCH_FAILED, 0,
-					    "a bulk copy of %u bytes, not a multiple of %u",
-					    size[i], BULK_UNIT);
+		if (!is_bulk_size(x, size[i]))
+			return NULL;
 		p = load ? bulk_load(x, op, r, i, size[i]) : bulk_store(x, op, r, i, size[i]);
 		p.n = p.size = size[i];
 		p.lane = (uint8_t)i;
@@ -354,6 +383,69 @@ GSB_EMU_HANDLER(gsb_emu_do_BULK_COPY)
 			count_access(x, (const void *)(r + (load ? op->a : op->d)),
 				     UINT32_C(1) << i, size[i]);
 	}
+	return op + 1;
+}
+
+/* The same place as that of @addr, in the block of that rank. */
+static uint64_t place_in(uint64_t addr, uint32_t rank)
+{
+	return (addr & GSB_EMU_OFFSET_MASK) | (uint64_t)rank << GSB_EMU_RANK_SHIFT;
+}
+
+/* A lane's copy to one of the blocks. False: the block has been ended. */
+static bool multicast_to(struct gsb_emu_exec *x, const struct gsb_emu_op *op, const char *r,
+			 unsigned int i, uint32_t rank)
+{
+	const uint64_t *to = (const void *)(r + op->d), *from = (const void *)(r + op->a),
+		       *mbar = (const void *)(r + op->c);
+	const uint32_t size = ((const uint32_t *)(const void *)(r + op->b))[i];
+	struct pending p = {.lane = (uint8_t)i, .kind = BULK, .n = size, .size = size};
+
+	p.to = shared_at(x, GSB_PTX_SPACE_CLUSTER, place_in(to[i], rank), size, BULK_UNIT);
+	if (p.to)
+		p.from = global_at(x, from[i], size, BULK_UNIT, "read of");
+	if (p.from)
+		p.mbar = gsb_emu_mbar_at(x, op, place_in(mbar[i], rank));
+	return p.mbar && push(x, &p);
+}
+
+GSB_EMU_HANDLER(gsb_emu_do_BULK_MULTICAST)
+{
+	const uint32_t *size = (const void *)(r + op->b), *blocks = (const void *)(r + op->e);
+
+	for (uint32_t left = mask; left; left &= left - 1) {
+		unsigned int i = (unsigned int)__builtin_ctz(left);
+
+		if (!is_bulk_size(x, size[i]))
+			return NULL;
+		for (uint32_t to = blocks[i] & UINT16_MAX; to; to &= to - 1)
+			if (!multicast_to(x, op, r, i, (uint32_t)__builtin_ctz(to)))
+				return NULL;
+		count_access(x, (const void *)(r + op->a), UINT32_C(1) << i, size[i]);
+	}
+	return op + 1;
+}
+
+GSB_EMU_HANDLER(gsb_emu_do_ASYNC_STORE)
+{
+	const uint64_t *to = (const void *)(r + op->d), *mbar = (const void *)(r + op->c);
+
+	for (uint32_t left = mask; left; left &= left - 1) {
+		unsigned int i = (unsigned int)__builtin_ctz(left);
+		struct pending p = {.lane = (uint8_t)i,
+				    .kind = STORE,
+				    .n = op->e,
+				    .size = op->e,
+				    .reduction = (uint32_t)op->imm};
+
+		p.to = shared_at(x, GSB_PTX_SPACE_CLUSTER, to[i] + op->b, op->e, op->e);
+		if (p.to)
+			p.mbar = gsb_emu_mbar_at(x, op, mbar[i]);
+		memcpy(&p.value, r + op->a + (size_t)i * op->e, op->e);
+		if (!p.mbar || !push(x, &p))
+			return NULL;
+	}
+	x->block->stats.n_shared++;
 	return op + 1;
 }
 

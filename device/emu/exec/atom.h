@@ -256,7 +256,7 @@ static inline bool is_combined(const struct gsb_emu_exec *x, const struct access
 	{                                                                                 \
 		const LANE_##T *row_b = (const void *)(r + op->b),                        \
 			       *row_c = (const void *)(r + op->c);                        \
-		const bool alone = op->n == GSB_PTX_SPACE_SHARED;                         \
+		const bool alone = op->n >= GSB_PTX_SPACE_SHARED; /* or CLUSTER */        \
 		struct access acc;                                                        \
                                                                                           \
 		acc.len = op->e ? op->e : (uint32_t)sizeof(VAL_##T); /* e: of a vector */ \

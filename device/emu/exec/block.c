@@ -14,6 +14,7 @@
 
 #include "base/checked.h"
 #include "device/emu/exec/async.h"
+#include "device/emu/exec/cluster.h"
 #include "device/emu/exec/combine.h"
 #include "device/emu/exec/fault.h"
 #include "device/emu/exec/guard.h"
@@ -132,6 +133,7 @@ static struct gsb_emu_block *block_new(const struct gsb_emu_launch *l, const str
 	b->shared_bytes = needs->shared_bytes;
 	b->local_bytes = needs->local_bytes;
 	b->storage = l->storage;
+	b->alone = (struct gsb_emu_cluster){.n = 1, .shape = {1, 1, 1}, .blocks = {b}};
 	if (!gsb_emu_block_take(b, needs->shared_bytes +
 					   (size_t)b->n_warps *
 						   (l->code->funcs[0].frame_bytes +
@@ -343,7 +345,6 @@ static int block_start(struct gsb_emu_block *b, const struct gsb_emu_launch *l)
 	b->isa = gsb_emu_isa_best();
 	b->live_threads = b->n_threads;
 	b->next_warp = 0;
-	b->n_reports = 0;
 	b->state = GSB_EMU_RUNNING;
 	b->clock = b->globaltimer = b->clock_insns = b->last_clock = 0;
 	b->elapsed = NULL;
@@ -355,7 +356,11 @@ static int block_start(struct gsb_emu_block *b, const struct gsb_emu_launch *l)
 	b->fault = (struct gsb_emu_fault){0};
 	b->x = (struct gsb_emu_exec){.block = b, .ops = b->code->ops};
 	b->barriers_in_use = 0;
-	b->cluster_in_use = false;
+	b->cluster = &b->alone;
+	b->alone.in_use = false;
+	b->alone.n_reports = 0;
+	b->rank = 0;
+	b->stuck = false;
 	memset(b->shared, 0, b->shared_bytes);
 	if (l->poison)
 		put_poison(b);
@@ -401,6 +406,11 @@ void gsb_emu_block_destroy(struct gsb_emu_block *block)
 uint32_t gsb_emu_code_least_insns(const struct gsb_emu_code *code)
 {
 	return code->least_insns;
+}
+
+bool gsb_emu_code_knows_cluster(const struct gsb_emu_code *code)
+{
+	return code->knows_cluster;
 }
 
 bool gsb_emu_code_knows_place(const struct gsb_emu_code *code)
@@ -614,10 +624,13 @@ static enum gsb_emu_state run_warps(struct gsb_emu_block *b, uint64_t target)
 			return GSB_EMU_YIELDED;
 		if (!w && !b->launch->strict && release_all(b))
 			continue;
+		if (!w && gsb_emu_cluster_waits(b))
+			return GSB_EMU_YIELDED;
 		if (!w) {
 			b->x.mask = 0; /* nobody more than others */
 			gsb_emu_fail(&b->x, CUDA_ERROR_LAUNCH_TIMEOUT, 0,
-				     "hang: each of %u threads waits for another", b->live_threads);
+				     "hang: each of %u threads waits for another",
+				     gsb_emu_cluster_threads(b->cluster));
 			return GSB_EMU_FAULT;
 		}
 		if (!run_warp(&b->x, w, target))

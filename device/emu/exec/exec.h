@@ -41,6 +41,7 @@
 
 struct gsb_emu_code;
 struct gsb_emu_block;
+struct gsb_emu_cluster;
 struct gsb_emu_combiner;
 struct gsb_emu_malloc;
 struct gsb_emu_watch;
@@ -74,9 +75,11 @@ struct gsb_emu_launch {
 	struct gsb_emu_malloc *heap;	 /* for malloc; NULL: it gives none */
 	struct gsb_emu_storage *storage; /* outlives the pool; NULL: not counted */
 	uint32_t grid[3], block[3];	 /* each >= 1; block multiplied <= GSB_EMU_MAX_THREADS */
-	uint32_t smem_bytes;		 /* dynamic shared memory */
-	uint32_t stack_bytes;		 /* for recursion, a thread; 0 = GSB_EMU_DEFAULT_STACK */
-	const void *params; /* at 16; at least the entry's param_bytes long: params_bytes says */
+	uint32_t cluster[3];   /* each >= 1, divides the grid; multiplied <= GSB_CLUSTER_MAX */
+	bool explicit_cluster; /* the launch or the kernel has said so */
+	uint32_t smem_bytes;   /* dynamic shared memory */
+	uint32_t stack_bytes;  /* for recursion, a thread; 0 = GSB_EMU_DEFAULT_STACK */
+	const void *params;    /* at 16; at least the entry's param_bytes long: params_bytes says */
 	uint32_t params_bytes;
 	const char *name;  /* that a fault is told with; NULL: the code's */
 	uint32_t first[3]; /* that a fault adds to the number of its block */
@@ -190,6 +193,20 @@ void gsb_emu_block_set_combiner(struct gsb_emu_block *block, struct gsb_emu_comb
  * Return:  RUNNING and YIELDED: call again. DONE and FAULT are final.
  */
 enum gsb_emu_state gsb_emu_block_run(struct gsb_emu_block *block, uint64_t quantum);
+
+/* ---- clusters: where a launch has them, and the code knows of it ---- */
+
+bool gsb_emu_code_knows_cluster(const struct gsb_emu_code *code);
+
+/* Its blocks at their first instructions; @smid: of each, by rank. As gsb_emu_block_create(). */
+int gsb_emu_cluster_create(const struct gsb_emu_launch *launch, const uint32_t clusterid[3],
+			   const uint32_t *smid, struct gsb_emu_cluster **out);
+/* In any state; NULL is fine. Its blocks go with it. */
+void gsb_emu_cluster_destroy(struct gsb_emu_cluster *cluster);
+struct gsb_emu_block *gsb_emu_cluster_block(struct gsb_emu_cluster *cluster, uint32_t rank);
+/* As gsb_emu_block_run(), of all its blocks. *rank: of the one at fault. */
+enum gsb_emu_state gsb_emu_cluster_run(struct gsb_emu_cluster *cluster, uint64_t quantum,
+				       uint32_t *rank);
 
 const struct gsb_emu_stats *gsb_emu_block_stats(const struct gsb_emu_block *block);
 /* What it has counted so far, if its launch asked for that or is watched for its profile; else all 0. */

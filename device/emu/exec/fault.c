@@ -11,15 +11,17 @@
 #include <stdio.h>
 
 #include "base/checked.h"
+#include "device/emu/exec/cluster.h"
 
 /* ---- who is to blame ---- */
 
 static bool lane_ok(struct gsb_emu_exec *x, const struct gsb_emu_access *a, unsigned int i)
 {
-	const struct gsb_emu_block *b = x->block;
+	struct gsb_emu_block *b = x->block;
 
 	switch (a->space) {
-	case GSB_PTX_SPACE_SHARED: return gsb_range_ok(a->at[i], a->len, b->shared_bytes);
+	case GSB_PTX_SPACE_SHARED:
+	case GSB_PTX_SPACE_CLUSTER: return gsb_emu_cluster_at(b, a->space, a->at[i], a->len);
 	case GSB_PTX_SPACE_LOCAL: return gsb_range_ok(a->at[i], a->len, b->local_bytes);
 	case GSB_PTX_SPACE_PARAM: return true;
 	case GSB_PTX_SPACE_GENERIC:
@@ -114,6 +116,7 @@ static void find_limit(const struct gsb_emu_exec *x, struct gsb_emu_fault *f)
 		return;
 	switch (space_of(a, (unsigned int)__builtin_ctz(f->lanes))) {
 	case GSB_PTX_SPACE_SHARED:
+	case GSB_PTX_SPACE_CLUSTER:
 		snprintf(f->limit, sizeof(f->limit),
 			 "the block has %u bytes of shared memory from 0x%x on, %u of them dynamic",
 			 (uint32_t)gsb_emu_own_shared(b->launch), GSB_EMU_RESERVED_SHARED,
@@ -194,8 +197,7 @@ unsigned char *gsb_emu_generic(struct gsb_emu_exec *x, unsigned int lane, uint64
 	uint64_t at = addr & (GSB_EMU_WINDOW_BYTES - 1);
 
 	switch (addr & ~(GSB_EMU_WINDOW_BYTES - 1)) {
-	case GSB_EMU_SHARED_WINDOW:
-		return gsb_range_ok(at, len, b->shared_bytes) ? b->shared + at : NULL;
+	case GSB_EMU_SHARED_WINDOW: return gsb_emu_cluster_at(b, GSB_PTX_SPACE_CLUSTER, at, len);
 	case GSB_EMU_LOCAL_WINDOW:
 		if (!gsb_range_ok(at, len, b->local_bytes))
 			return NULL;

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "device/emu/exec/cluster.h"
 #include "device/emu/exec/fault.h"
 #include "device/emu/exec/half.h"
 #include "ptx/matrix.h"
@@ -182,13 +183,12 @@ struct lines {
 static unsigned char *line_at(struct gsb_emu_exec *x, const struct lines *l, uint32_t nth,
 			      uint32_t bytes, uint32_t align)
 {
-	const struct gsb_emu_block *b = x->block;
 	uint64_t addr = l->each ? l->each[nth] : l->base + nth * l->step;
 	unsigned char *at = NULL;
 
 	if (l->space == GSB_PTX_SPACE_SHARED) {
 		addr = (uint32_t)addr;
-		at = gsb_range_ok(addr, bytes, b->shared_bytes) ? b->shared + addr : NULL;
+		at = gsb_emu_cluster_at(x->block, GSB_PTX_SPACE_SHARED, addr, bytes);
 	} else {
 		at = gsb_emu_generic(x, l->each ? nth : 0, addr, bytes, l->write);
 	}

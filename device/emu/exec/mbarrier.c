@@ -8,7 +8,7 @@
  *
  * PTX leaves open what happens to a program that breaks the rules: counts out of range, more arrivals
  * than are pending, a place that was never initialised. Here each ends the kernel with the reason, since
- * a program whose barrier does not hold has no right result. Shared memory is the block's, and one worker
+ * a program whose barrier does not hold has no right result. Shared memory is the cluster's, and one worker
  * executes it: plain accesses, lane after lane.
  */
 #include "device/emu/exec/mbarrier.h"
@@ -17,6 +17,7 @@
 
 #include "base/checked.h"
 #include "device/emu/exec/async.h"
+#include "device/emu/exec/cluster.h"
 #include "device/emu/exec/fault.h"
 #include "device/emu/exec/look.h"
 #include "device/emu/exec/split.h"
@@ -195,22 +196,26 @@ const char *gsb_emu_mbar_complete_tx(unsigned char *mbar, uint32_t bytes)
 
 unsigned char *gsb_emu_mbar_at(struct gsb_emu_exec *x, const struct gsb_emu_op *op, uint64_t addr)
 {
-	const struct gsb_emu_block *b = x->block;
-	uint64_t at = op->n == GSB_PTX_SPACE_SHARED ? (uint32_t)addr : addr - GSB_EMU_SHARED_WINDOW;
+	const bool own = op->n == GSB_PTX_SPACE_SHARED, generic = op->n == GSB_PTX_SPACE_GENERIC;
+	const uint64_t offset = generic ? addr - GSB_EMU_SHARED_WINDOW : (uint32_t)addr;
+	const enum gsb_ptx_space space = own ? GSB_PTX_SPACE_SHARED : GSB_PTX_SPACE_CLUSTER;
+	unsigned char *at = gsb_emu_cluster_at(x->block, space, offset, 8);
 
-	if (!gsb_range_ok(at, 8, b->shared_bytes)) {
+	if (!at && offset == (uint32_t)offset && gsb_emu_cluster_refuses(x, space, offset))
+		return NULL;
+	if (!at) {
 		gsb_emu_fail(x, CUDA_ERROR_ILLEGAL_ADDRESS, addr,
 			     "mbarrier at 0x%llx, which is not shared memory of its block",
 			     (unsigned long long)addr);
 		return NULL;
 	}
-	if (at % 8) {
+	if (offset % 8) {
 		gsb_emu_fail(x, CUDA_ERROR_MISALIGNED_ADDRESS, addr,
 			     "mbarrier at 0x%llx, which is not aligned to 8 bytes",
 			     (unsigned long long)addr);
 		return NULL;
 	}
-	return b->shared + at;
+	return at;
 }
 
 static const struct gsb_emu_op *broken(struct gsb_emu_exec *x, uint64_t addr, const char *wrong)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "device/emu/exec/cluster.h"
 #include "device/emu/exec/fault.h"
 
 void gsb_emu_const_fill(char *r, const struct gsb_emu_const *c, uint32_t mask)
@@ -112,10 +113,49 @@ GSB_EMU_HANDLER(gsb_emu_do_TO_GENERIC)
 	return op + 1;
 }
 
-static bool in_space(const struct gsb_emu_code *code, unsigned int space, uint64_t addr)
+GSB_EMU_HANDLER(gsb_emu_do_SHARED_ADDRESS)
 {
+	for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
+		lane_set(r, op, mask, i, gsb_emu_rank_base(x->block) + (uint64_t)op->imm);
+	return op + 1;
+}
+
+GSB_EMU_HANDLER(gsb_emu_do_MAPA)
+{
+	const uint64_t of_rank = (UINT64_C(1) << 32) - 1 - GSB_EMU_OFFSET_MASK;
+	const uint32_t *rank = (const void *)(r + op->b);
+
+	for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
+		lane_set(r, op, mask, i,
+			 (lane_get(r, op, i) & ~of_rank) |
+				 ((uint64_t)rank[i] << GSB_EMU_RANK_SHIFT & of_rank));
+	return op + 1;
+}
+
+GSB_EMU_HANDLER(gsb_emu_do_CTARANK)
+{
+	uint32_t *d = (void *)(r + op->d);
+
+	for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
+		if (mask >> i & 1)
+			d[i] = (uint32_t)lane_get(r, op, i) >> GSB_EMU_RANK_SHIFT;
+	return op + 1;
+}
+
+GSB_EMU_HANDLER(gsb_emu_do_IS_EXPLICIT)
+{
+	gsb_emu_predicate_set(r, op->d, mask, x->block->launch->explicit_cluster ? GSB_EMU_ALL : 0);
+	return op + 1;
+}
+
+static bool in_space(const struct gsb_emu_block *b, unsigned int space, uint64_t addr)
+{
+	const struct gsb_emu_code *code = b->code;
+
 	switch (space) {
-	case GSB_PTX_SPACE_SHARED: return addr - GSB_EMU_SHARED_WINDOW < GSB_EMU_WINDOW_BYTES;
+	case GSB_PTX_SPACE_SHARED: return addr - gsb_emu_shared_window(b) <= GSB_EMU_OFFSET_MASK;
+	case GSB_PTX_SPACE_CLUSTER:
+		return addr - GSB_EMU_SHARED_WINDOW < (uint64_t)b->cluster->n << GSB_EMU_RANK_SHIFT;
 	case GSB_PTX_SPACE_LOCAL: return addr - GSB_EMU_LOCAL_WINDOW < GSB_EMU_WINDOW_BYTES;
 	case GSB_PTX_SPACE_PARAM: return addr - GSB_EMU_PARAM_WINDOW < GSB_EMU_WINDOW_BYTES;
 	case GSB_PTX_SPACE_CONST: return addr >= code->const_base && addr < code->const_end;
@@ -128,7 +168,7 @@ GSB_EMU_HANDLER(gsb_emu_do_IS_SPACE)
 	uint32_t is = 0;
 
 	for (unsigned int i = 0; i < GSB_EMU_LANES; i++)
-		is |= (uint32_t)in_space(x->block->code, op->n, lane_get(r, op, i)) << i;
+		is |= (uint32_t)in_space(x->block, op->n, lane_get(r, op, i)) << i;
 	gsb_emu_predicate_set(r, op->d, mask, is);
 	return op + 1;
 }
@@ -293,7 +333,22 @@ static uint32_t axis(const uint32_t *v, uint32_t i, uint32_t beyond)
 	return i < 3 ? v[i] : beyond;
 }
 
-/* A block is a cluster of its own. */
+static GSB_NOINLINE uint64_t sreg_cluster(const struct gsb_emu_block *b, unsigned int reg,
+					  uint32_t i)
+{
+	const struct gsb_emu_cluster *c = b->cluster;
+	const bool is_axis = i < 3;
+
+	switch (reg) {
+	case GSB_PTX_SREG_CLUSTERID: return is_axis ? b->ctaid[i] / c->shape[i] : 0;
+	case GSB_PTX_SREG_NCLUSTERID: return is_axis ? b->launch->grid[i] / c->shape[i] : 1;
+	case GSB_PTX_SREG_CLUSTER_CTAID: return is_axis ? b->ctaid[i] % c->shape[i] : 0;
+	case GSB_PTX_SREG_CLUSTER_NCTAID: return axis(c->shape, i, 1);
+	case GSB_PTX_SREG_CLUSTER_CTARANK: return b->rank;
+	default: return c->n;
+	}
+}
+
 static uint64_t sreg_warp(const struct gsb_emu_exec *x, const struct gsb_emu_op *op)
 {
 	const struct gsb_emu_block *b = x->block;
@@ -301,10 +356,8 @@ static uint64_t sreg_warp(const struct gsb_emu_exec *x, const struct gsb_emu_op 
 
 	switch (op->n) {
 	case GSB_PTX_SREG_NTID: return axis(l->block, op->e, 1);
-	case GSB_PTX_SREG_CTAID:
-	case GSB_PTX_SREG_CLUSTERID: return axis(b->ctaid, op->e, 0);
-	case GSB_PTX_SREG_NCTAID:
-	case GSB_PTX_SREG_NCLUSTERID: return axis(l->grid, op->e, 1);
+	case GSB_PTX_SREG_CTAID: return axis(b->ctaid, op->e, 0);
+	case GSB_PTX_SREG_NCTAID: return axis(l->grid, op->e, 1);
 	case GSB_PTX_SREG_WARPID: return (uint64_t)(x->warp - b->warps);
 	case GSB_PTX_SREG_NWARPID: return l->max_warps;
 	case GSB_PTX_SREG_SMID: return b->smid;
@@ -325,10 +378,13 @@ static uint64_t sreg_warp(const struct gsb_emu_exec *x, const struct gsb_emu_op 
 	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_CAP:
 	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_0:
 	case GSB_PTX_SREG_RESERVED_SMEM_OFFSET_1: return sreg_memory(b, op->n);
+	case GSB_PTX_SREG_CLUSTERID:
+	case GSB_PTX_SREG_NCLUSTERID:
+	case GSB_PTX_SREG_CLUSTER_CTAID:
 	case GSB_PTX_SREG_CLUSTER_NCTAID:
-	case GSB_PTX_SREG_CLUSTER_NCTARANK: return 1;
-	default:
-		return 0; /* PM0 and its like count nothing; CLUSTER_CTAID, CLUSTER_CTARANK, IS_EXPLICIT_CLUSTER */
+	case GSB_PTX_SREG_CLUSTER_CTARANK:
+	case GSB_PTX_SREG_CLUSTER_NCTARANK: return sreg_cluster(b, op->n, op->e);
+	default: return 0; /* PM0 and its like count nothing */
 	}
 }
 

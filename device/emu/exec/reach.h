@@ -17,6 +17,7 @@
 #endif
 
 #include "device/emu/exec/alu.h"
+#include "device/emu/exec/cluster.h"
 #include "device/emu/exec/combine.h"
 #include "device/emu/exec/fault.h"
 
@@ -295,7 +296,8 @@ static inline bool reach_shared(struct gsb_emu_exec *x, struct access *acc)
 	struct gsb_emu_block *b = x->block;
 
 	fold_addresses(acc, 0);
-	if (!put_shape(acc, 0, b->shared_bytes, b->shared))
+	if (!put_shape(acc, 0, b->shared_bytes, b->shared) &&
+	    !put_shape(acc, gsb_emu_rank_base(b), b->shared_bytes, b->shared))
 		return false;
 	b->stats.n_shared++;
 	return true;
@@ -318,7 +320,7 @@ static inline bool reach_global(struct gsb_emu_exec *x, struct access *acc)
 	found = acc->on_device || put_in_range(acc, &m->host);
 
 	if (!found && acc->op->n == GSB_PTX_SPACE_GENERIC)
-		found = put_shape(acc, GSB_EMU_SHARED_WINDOW, b->shared_bytes, b->shared);
+		found = put_shape(acc, gsb_emu_shared_window(b), b->shared_bytes, b->shared);
 	if (found)
 		count_global(x, acc);
 	return found;
@@ -384,7 +386,7 @@ static GSB_NOINLINE bool beyond(struct gsb_emu_exec *x, const struct access *acc
 	return bad_access(x, acc->at[i], what);
 }
 
-static bool is_aligned(struct gsb_emu_exec *x, const struct access *acc)
+static GSB_ALWAYS_INLINE bool is_aligned(struct gsb_emu_exec *x, const struct access *acc)
 {
 	uint64_t addr = acc->at[0], low = 0;
 
@@ -409,6 +411,25 @@ static inline bool lanes_are_in(const struct access *acc, uint64_t base, uint64_
 	return !outside;
 }
 
+/* All lanes that name the same block are to blame for that. */
+static GSB_NOINLINE bool bad_block(struct gsb_emu_exec *x, const struct access *acc, unsigned int i,
+				   enum gsb_ptx_space space, uint64_t window)
+{
+	const uint64_t rank = (acc->at[i] - window) >> GSB_EMU_RANK_SHIFT;
+	const uint32_t mask = x->mask;
+	uint32_t same = 0;
+
+	for (uint32_t left = acc->mask; left; left &= left - 1)
+		same |= (uint32_t)((acc->at[first_lane(left)] - window) >> GSB_EMU_RANK_SHIFT ==
+				   rank)
+			<< first_lane(left);
+	x->mask = same;
+	if (gsb_emu_cluster_refuses(x, space, acc->at[i] - window))
+		return true;
+	x->mask = mask;
+	return false;
+}
+
 /* Addresses in several ranges or windows. */
 static GSB_NOINLINE bool reach_mixed(struct gsb_emu_exec *x, struct access *acc)
 {
@@ -423,6 +444,9 @@ static GSB_NOINLINE bool reach_mixed(struct gsb_emu_exec *x, struct access *acc)
 			acc->p[i] = gsb_emu_in_memory(m, acc->at[i], acc->len)
 					    ? (unsigned char *)(uintptr_t)acc->at[i]
 					    : NULL;
+		if (!acc->p[i] && acc->at[i] - GSB_EMU_SHARED_WINDOW < GSB_EMU_WINDOW_BYTES &&
+		    bad_block(x, acc, i, GSB_PTX_SPACE_CLUSTER, GSB_EMU_SHARED_WINDOW))
+			return false;
 		if (!acc->p[i])
 			return bad_access(x, acc->at[i], acc->write ? "write to" : "read of");
 	}
@@ -442,13 +466,27 @@ static inline bool reach_global_lanes(struct gsb_emu_exec *x, struct access *acc
 	return true;
 }
 
+/* Each where its block of the cluster has it; .shared is the block's own, by whatever name. */
+static GSB_NOINLINE bool reach_cluster_lanes(struct gsb_emu_exec *x, struct access *acc)
+{
+	for (uint32_t left = acc->mask; left; left &= left - 1) {
+		unsigned int i = first_lane(left);
+
+		acc->p[i] = gsb_emu_cluster_at(x->block, acc->op->n, acc->at[i], acc->len);
+		if (!acc->p[i])
+			return !bad_block(x, acc, i, acc->op->n, 0) &&
+			       bad_access(x, acc->at[i], "shared memory has no");
+	}
+	return true;
+}
+
 /* Shared memory, and local memory, of which lane i's lies @stride bytes behind that of lane i - 1. */
 static inline bool reach_own_lanes(struct gsb_emu_exec *x, struct access *acc,
 				   unsigned char *memory, uint64_t size, uint64_t stride)
 {
 	if (!lanes_are_in(acc, 0, size))
-		return beyond(x, acc, size,
-			      stride ? "local memory has no" : "shared memory has no");
+		return stride ? beyond(x, acc, size, "local memory has no")
+			      : reach_cluster_lanes(x, acc);
 	EACH_LANE(i) acc->p[i] = memory + i * stride + acc->at[i];
 	return true;
 }
@@ -473,6 +511,12 @@ static GSB_NOINLINE bool reach_lanes(struct gsb_emu_exec *x, struct access *acc)
 	if (local)
 		return reach_own_lanes(x, acc, x->warp->local, b->local_bytes, b->local_bytes);
 	return reach_global_lanes(x, acc);
+}
+
+static inline void find_ends(struct access *acc)
+{
+	acc->first = first_lane(acc->mask);
+	acc->last = GSB_EMU_LANES - 1 - (unsigned int)__builtin_clz(acc->mask);
 }
 
 /* ---- all of it ---- */
@@ -502,6 +546,27 @@ static inline void count_path(struct gsb_emu_exec *x, const struct access *acc)
 		n->stride++;
 }
 
+/* Of another block, mostly: there is nothing to gain from a shape. */
+static GSB_NOINLINE bool reach_cluster(struct gsb_emu_exec *x, struct access *acc)
+{
+	find_ends(acc);
+	find_addresses(acc);
+	acc->shape = SHAPE_LANES;
+	EACH_LANE(i) acc->at[i] = (uint32_t)acc->at[i];
+	if (!is_aligned(x, acc) || !reach_cluster_lanes(x, acc))
+		return false;
+	x->block->stats.n_shared++;
+	if (x->block->count_paths)
+		count_path(x, acc);
+	return true;
+}
+
+/* What has no shape to be looked for. */
+static GSB_NOINLINE bool reach_apart(struct gsb_emu_exec *x, struct access *acc)
+{
+	return acc->op->n == GSB_PTX_SPACE_PARAM ? reach_param(x, acc) : reach_cluster(x, acc);
+}
+
 /* For acc->len bytes of each lane. False: the block has been ended. */
 static GSB_NOINLINE bool reach(struct gsb_emu_exec *x, struct access *acc,
 			       const struct gsb_emu_op *op, const char *r, uint32_t mask)
@@ -510,10 +575,9 @@ static GSB_NOINLINE bool reach(struct gsb_emu_exec *x, struct access *acc,
 	acc->r = r;
 	acc->mask = mask;
 	acc->on_device = false;
-	if (op->n == GSB_PTX_SPACE_PARAM)
-		return reach_param(x, acc);
-	acc->first = first_lane(mask);
-	acc->last = GSB_EMU_LANES - 1 - (unsigned int)__builtin_clz(mask);
+	if (gsb_unlikely(op->n >= GSB_PTX_SPACE_PARAM))
+		return reach_apart(x, acc);
+	find_ends(acc);
 	if (!reach_shape(x, acc) && !reach_lanes(x, acc))
 		return false;
 	if (gsb_unlikely(x->block->count_paths))

@@ -9,7 +9,7 @@
  * themselves, so that a lane which spins for one of them sees it move.
  *
  * Files, from the bottom: fault.c (what ends a block), guard.c (signals), split.c (the tree), look.c (who only waits),
- * combine.c (reductions that memory sees later),
+ * combine.c (reductions that memory sees later), cluster.c (blocks that run together, and each other's shared memory),
  * moves.c, sync.c, mbarrier.c, async.c, print.c, alloc.c, stack.c, flow.c (handlers by subject), alu.h, mem.h and atom.h
  * (handlers made of forms.def, built for each instruction set by handlers.c; the latter two on reach.h), block.c
  * (storage, and who runs next).
@@ -20,6 +20,7 @@
 #include "device/emu/code/code.h"
 #include "device/emu/exec/exec.h"
 #include "device/emu/memory/storage.h"
+#include "gsb/device_info.h"
 
 #define GSB_EMU_NODE_NONE  UINT16_MAX
 #define GSB_EMU_N_BARRIERS 16
@@ -137,6 +138,15 @@ struct gsb_emu_exec {
 	struct gsb_emu_range open; /* of the device's memory, to a glance: all, or nothing */
 };
 
+/* Blocks that run together. A block that is alone has one of its own. */
+struct gsb_emu_cluster {
+	uint32_t n, shape[3];
+	uint32_t next;	    /* whose turn comes */
+	uint32_t n_reports; /* pending copies and arrivals that report to an mbarrier */
+	bool in_use;	    /* a lane has arrived at its barrier in this phase */
+	struct gsb_emu_block *blocks[GSB_CLUSTER_MAX]; /* by rank */
+};
+
 struct gsb_emu_block {
 	struct gsb_emu_exec x;
 	struct gsb_emu_combiner *combiner; /* for its next turn; NULL: none */
@@ -161,9 +171,12 @@ struct gsb_emu_block {
 	struct gsb_emu_storage *storage;
 	struct gsb_emu_warp *warps;
 	struct gsb_emu_barrier barriers[GSB_EMU_N_BARRIERS];
-	uint32_t barriers_in_use;   /* a bit each */
-	bool cluster_in_use;	    /* a lane has arrived at the cluster's in this phase */
-	uint32_t n_reports;	    /* pending copies and arrivals that report to an mbarrier */
+	uint32_t barriers_in_use; /* a bit each */
+	struct gsb_emu_cluster *
+		cluster; /* &alone; the members of another one are this one's to wait for and to reach */
+	struct gsb_emu_cluster alone;
+	uint32_t rank;		    /* in the cluster */
+	bool stuck;		    /* its threads wait for those of other blocks */
 	gsb_emu_on_print *on_print; /* NULL: dropped */
 	void *print_ctx;
 	struct gsb_emu_stats stats;

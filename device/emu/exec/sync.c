@@ -451,17 +451,20 @@ static void barriers_check(struct gsb_emu_block *b, uint32_t ids)
 
 /*
  * The cluster's barrier has two halves, arrive and wait, and a lane may do anything between them, up to its exit. So
- * it is known by lane who has arrived; when all that live have, the phase is over for all at once.
+ * it is known by lane who has arrived; when all that live have, in all blocks of the cluster, the phase is
+ * over for all at once.
  */
-static void cluster_check(struct gsb_emu_block *b)
+static bool all_have_arrived(const struct gsb_emu_block *b)
 {
-	if (!b->cluster_in_use)
-		return;
 	for (uint32_t i = 0; i < b->n_warps; i++) {
 		if (b->warps[i].live & ~b->warps[i].arrived)
-			return;
+			return false;
 	}
-	b->cluster_in_use = false;
+	return true;
+}
+
+static void cluster_release(struct gsb_emu_block *b)
+{
 	for (uint32_t i = 0; i < b->n_warps; i++) {
 		struct gsb_emu_warp *w = &b->warps[i];
 
@@ -472,14 +475,27 @@ static void cluster_check(struct gsb_emu_block *b)
 			w->nodes[k].state = GSB_EMU_NODE_RUN;
 			w->nodes[k].pc++;
 			b->stats.n_barriers++;
+			b->stuck = false;
 		}
 	}
+}
+
+static void cluster_check(struct gsb_emu_cluster *c)
+{
+	if (!c->in_use)
+		return;
+	for (uint32_t i = 0; i < c->n; i++)
+		if (!all_have_arrived(c->blocks[i]))
+			return;
+	c->in_use = false;
+	for (uint32_t i = 0; i < c->n; i++)
+		cluster_release(c->blocks[i]);
 }
 
 void gsb_emu_barrier_recheck(struct gsb_emu_block *b)
 {
 	barriers_check(b, b->barriers_in_use);
-	cluster_check(b);
+	cluster_check(b->cluster);
 }
 
 /* A count is of whole warps: lanes that do not live count with the last that does. */
@@ -549,8 +565,8 @@ GSB_EMU_HANDLER(gsb_emu_do_BARRIER)
 GSB_EMU_HANDLER(gsb_emu_do_CLUSTER_ARRIVE)
 {
 	x->warp->arrived |= mask;
-	x->block->cluster_in_use = true;
-	cluster_check(x->block);
+	x->block->cluster->in_use = true;
+	cluster_check(x->block->cluster);
 	return op + 1;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/emu/exec/cluster.h"
 #include "device/emu/exec/fault.h"
 #include "device/emu/exec/state.h"
 #include "ptx/unit.h"
@@ -71,6 +72,8 @@ static uint32_t lanes_in(const struct gsb_emu_access *a, enum gsb_ptx_space spac
 {
 	uint32_t in = 0;
 
+	if (a->space == GSB_PTX_SPACE_CLUSTER)
+		return space == GSB_PTX_SPACE_SHARED ? a->mask : 0;
 	if (a->space != GSB_PTX_SPACE_GENERIC)
 		return a->space == space ? a->mask : 0;
 	for (uint32_t left = a->mask; left; left &= left - 1) {
@@ -238,23 +241,29 @@ static void count(const struct gsb_emu_exec *x, const struct gsb_emu_op *op, con
 
 /* ---- shared memory that nobody has written ---- */
 
-/* Where the lane's bytes are in shared memory. False: not there at all, or beyond it, which is found elsewhere. */
-static bool shared_place(const struct gsb_emu_block *b, const struct gsb_emu_access *a,
-			 unsigned int lane, uint32_t *at)
+/* What is noted of the lane's bytes in shared memory. NULL: they are not there at all, or beyond it, which is found elsewhere. */
+static uint8_t *written_place(struct gsb_emu_block *b, const struct gsb_emu_access *a,
+			      unsigned int lane)
 {
-	*at = (uint32_t)a->at[lane];
-	return gsb_range_ok(*at, a->len, b->shared_bytes);
+	const bool own = a->space == GSB_PTX_SPACE_SHARED;
+	const struct gsb_emu_block *owner = gsb_emu_cluster_owner(
+		b, own ? GSB_PTX_SPACE_SHARED : GSB_PTX_SPACE_CLUSTER, (uint32_t)a->at[lane]);
+	uint64_t at = a->at[lane] & GSB_EMU_OFFSET_MASK;
+
+	return owner && gsb_range_ok(at, a->len, owner->shared_bytes) ? owner->watched->written + at
+								      : NULL;
 }
 
-static uint32_t unwritten_lanes(const struct gsb_emu_block *b, const struct gsb_emu_access *a,
+static uint32_t unwritten_lanes(struct gsb_emu_block *b, const struct gsb_emu_access *a,
 				uint32_t lanes)
 {
-	uint32_t bad = 0, at;
+	uint32_t bad = 0;
 
 	for (uint32_t left = lanes; left; left &= left - 1) {
 		unsigned int i = (unsigned int)__builtin_ctz(left);
+		const uint8_t *written = written_place(b, a, i);
 
-		if (shared_place(b, a, i, &at) && memchr(b->watched->written + at, 0, a->len))
+		if (written && memchr(written, 0, a->len))
 			bad |= UINT32_C(1) << i;
 	}
 	return bad;
@@ -262,11 +271,12 @@ static uint32_t unwritten_lanes(const struct gsb_emu_block *b, const struct gsb_
 
 static void note_written(struct gsb_emu_block *b, const struct gsb_emu_access *a, uint32_t lanes)
 {
-	uint32_t at;
+	for (uint32_t left = lanes; left; left &= left - 1) {
+		uint8_t *written = written_place(b, a, (unsigned int)__builtin_ctz(left));
 
-	for (uint32_t left = lanes; left; left &= left - 1)
-		if (shared_place(b, a, (unsigned int)__builtin_ctz(left), &at))
-			memset(b->watched->written + at, 1, a->len);
+		if (written)
+			memset(written, 1, a->len);
+	}
 }
 
 static bool check_written(struct gsb_emu_exec *x, const struct gsb_emu_access *a)
@@ -286,6 +296,13 @@ static bool check_written(struct gsb_emu_exec *x, const struct gsb_emu_access *a
 	return false;
 }
 
+static void note_all_written(struct gsb_emu_cluster *c)
+{
+	for (uint32_t i = 0; i < c->n; i++)
+		if (c->blocks[i]->watched)
+			memset(c->blocks[i]->watched->written, 1, c->blocks[i]->shared_bytes);
+}
+
 /*
  * An instruction with an address that is none of the accesses known here: what it writes, and when, cannot be seen.
  * From then on all counts as written, for a check that says nothing is better than one that says wrong things.
@@ -300,7 +317,7 @@ static void give_up(const struct gsb_emu_exec *x, const struct gsb_emu_op *op)
 		return;
 	for (unsigned int i = 0; i < in->n_operands; i++)
 		if (in->operands[i].kind == GSB_PTX_OPERAND_ADDR)
-			memset(b->watched->written, 1, b->shared_bytes);
+			note_all_written(x->block->cluster);
 }
 
 /* ---- global memory, to the byte ---- */

@@ -68,9 +68,10 @@ static struct place place_of(struct gsb_emu_lowering *l, const struct gsb_ptx_op
 	return p;
 }
 
-static bool is_strong(const struct gsb_ptx_insn *in)
+/* To another block's shared memory there are no short ways, which are for weak accesses. */
+static bool is_strong(const struct gsb_ptx_insn *in, const struct place *p)
 {
-	return in->sem && in->sem != GSB_PTX_SEM_WEAK;
+	return (in->sem && in->sem != GSB_PTX_SEM_WEAK) || p->space == GSB_PTX_SPACE_CLUSTER;
 }
 
 static void set_place(struct gsb_emu_op *op, const struct gsb_ptx_insn *in, const struct place *p)
@@ -78,7 +79,7 @@ static void set_place(struct gsb_emu_op *op, const struct gsb_ptx_insn *in, cons
 	op->a = p->row;
 	op->imm = p->imm;
 	op->n = p->space;
-	op->flags |= p->flags | (is_strong(in) ? GSB_EMU_F_STRONG : 0);
+	op->flags |= p->flags | (is_strong(in, p) ? GSB_EMU_F_STRONG : 0);
 }
 
 /* Parameters are read at fixed places only, which are checked here. */

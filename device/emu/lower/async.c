@@ -86,10 +86,52 @@ static void lower_bulk(struct gsb_emu_lowering *l, bool load)
 	op->a = from;
 	op->b = bytes;
 	op->c = mbar;
-	op->n = GSB_PTX_SPACE_SHARED; /* of the mbarrier */
+	op->n = GSB_PTX_SPACE_CLUSTER; /* of the mbarrier */
 	op->e = l->insn->op == GSB_PTX_OP_BULK_MOVE;
 	if (l->insn->op == GSB_PTX_OP_BULK_REDUCE)
 		op->imm = gsb_emu_reduction(l->insn->sub, l->insn->type[0]);
+}
+
+static void lower_multicast(struct gsb_emu_lowering *l)
+{
+	const struct gsb_ptx_operand *o = l->insn->operands;
+	uint32_t to = gsb_emu_address(l, &o[0]), from = gsb_emu_address(l, &o[1]);
+	uint32_t bytes = gsb_emu_src(l, &o[2], 4), mbar = gsb_emu_address(l, &o[3]);
+	uint32_t blocks = gsb_emu_src(l, &o[4], 4);
+	struct gsb_emu_op *op = gsb_emu_emit(l, GSB_EMU_FORM_BULK_MULTICAST, true);
+
+	op->d = to;
+	op->a = from;
+	op->b = bytes;
+	op->c = mbar;
+	op->e = blocks;
+	op->n = GSB_PTX_SPACE_CLUSTER;
+}
+
+/* Each element by itself: the mbarrier is told of the bytes of all of them. */
+static void lower_store(struct gsb_emu_lowering *l)
+{
+	const struct gsb_ptx_insn *in = l->insn;
+	const struct gsb_ptx_operand *value = &in->operands[1];
+	const struct gsb_ptx_operand *elems =
+		value->kind == GSB_PTX_OPERAND_VEC ? value->elems : value;
+	uint32_t to = gsb_emu_address(l, &in->operands[0]),
+		 mbar = gsb_emu_address(l, &in->operands[2]);
+	uint32_t bytes = gsb_ptx_type_bytes(in->type[0]);
+
+	for (uint32_t i = 0; i < in->vec; i++) {
+		uint32_t row = gsb_emu_src(l, &elems[i], bytes);
+		struct gsb_emu_op *op = gsb_emu_emit(l, GSB_EMU_FORM_ASYNC_STORE, i == 0);
+
+		op->d = to;
+		op->a = row;
+		op->c = mbar;
+		op->b = i * bytes;
+		op->e = bytes;
+		op->n = GSB_PTX_SPACE_CLUSTER;
+		if (in->op == GSB_PTX_OP_RED_ASYNC)
+			op->imm = gsb_emu_reduction(in->sub, in->type[0]);
+	}
 }
 
 /* @but: how many groups may stay pending, -1: not even what is in none. */
@@ -182,6 +224,10 @@ void gsb_emu_lower_async(struct gsb_emu_lowering *l)
 	case GSB_PTX_OP_BULK_LOAD:
 	case GSB_PTX_OP_BULK_LOAD_HINT:
 	case GSB_PTX_OP_BULK_MOVE: lower_bulk(l, true); break;
+	case GSB_PTX_OP_BULK_MULTICAST:
+	case GSB_PTX_OP_BULK_MULTICAST_HINT: lower_multicast(l); break;
+	case GSB_PTX_OP_ST_ASYNC:
+	case GSB_PTX_OP_RED_ASYNC: lower_store(l); break;
 	case GSB_PTX_OP_BULK_STORE:
 	case GSB_PTX_OP_BULK_STORE_HINT:
 	case GSB_PTX_OP_BULK_REDUCE: lower_bulk(l, false); break;

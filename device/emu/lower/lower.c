@@ -22,6 +22,7 @@
 #include "device/emu/lower/operate.h"
 #include "device/emu/lower/rows.h"
 #include "device/emu/lower/stack.h"
+#include "ptx/ops.h"
 
 #define SCRATCH_LIMIT ((size_t)1 << 30)
 #define CODE_LIMIT    ((size_t)1 << 31)
@@ -341,6 +342,26 @@ static void find_consts(struct gsb_emu_lowering *l)
 	}
 }
 
+static bool is_of_cluster(const struct gsb_ptx_insn *in)
+{
+	for (uint32_t i = 0; i < in->n_operands; i++)
+		if (in->operands[i].kind == GSB_PTX_OPERAND_SREG &&
+		    in->operands[i].sreg >= GSB_PTX_SREG_CLUSTERID)
+			return true;
+	return gsb_ptx_insn_is_of_cluster(in);
+}
+
+/* Known before the first address is made: those of shared memory say whose it is then. */
+static void find_cluster(struct gsb_emu_code *code)
+{
+	for (uint32_t i = 0; i < code->kernel.n_funcs; i++) {
+		const struct gsb_ptx_func *f = code->kernel.funcs[i];
+
+		for (uint32_t k = 0; k < f->n_insns; k++)
+			code->knows_cluster |= is_of_cluster(&f->insns[k]);
+	}
+}
+
 static int start_code(struct gsb_emu_lowering *l, const struct gsb_ptx_module *m,
 		      const struct gsb_ptx_func *entry)
 {
@@ -367,6 +388,7 @@ static int start_code(struct gsb_emu_lowering *l, const struct gsb_ptx_module *m
 		code->func_of[i] = code->func_of[gsb_emu_body_of(m->funcs[i])->index];
 	code->tail_local_bytes = gsb_emu_builtin_area(l, m);
 	find_consts(l);
+	find_cluster(code);
 	return 0;
 }
 

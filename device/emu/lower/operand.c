@@ -28,33 +28,43 @@ uint64_t gsb_emu_shared_offset(struct gsb_emu_lowering *l, const struct gsb_ptx_
 	return 0;
 }
 
-/* The address that mov gives; what depends on the call's frame is computed as it runs. */
+static uint32_t computed(struct gsb_emu_lowering *l, unsigned int form, uint64_t offset,
+			 uint32_t bytes)
+{
+	uint32_t row = gsb_emu_temp_row(l);
+	struct gsb_emu_op *op = gsb_emu_emit(l, form, false);
+
+	op->d = row;
+	op->imm = (int64_t)offset;
+	op->flags |= bytes == 8 ? GSB_EMU_F_ADDR64 : 0;
+	return row;
+}
+
+/* The address that mov gives; what depends on the call's frame, or on the block's place in its cluster, is computed as it runs. */
 static uint32_t var_address(struct gsb_emu_lowering *l, const struct gsb_ptx_operand *o,
 			    uint32_t bytes)
 {
 	const struct gsb_ptx_var *var = o->var;
-	struct gsb_emu_op *op;
 	uint64_t base;
-	uint32_t row;
 
 	switch (var->space) {
 	case GSB_PTX_SPACE_GLOBAL:
 	case GSB_PTX_SPACE_CONST: base = l->var_addr[var->index]; break;
-	case GSB_PTX_SPACE_SHARED: base = gsb_emu_shared_offset(l, var); break;
+	case GSB_PTX_SPACE_SHARED:
+		base = gsb_emu_shared_offset(l, var);
+		if (l->code->knows_cluster)
+			return computed(l, GSB_EMU_FORM_SHARED_ADDRESS, base + (uint64_t)o->imm,
+					bytes);
+		break;
 	default:
 		if (gsb_emu_is_entry_param(l, var)) {
 			base = GSB_EMU_PARAM_WINDOW + var->offset;
 			break;
 		}
-		row = gsb_emu_temp_row(l);
 		base = gsb_emu_local_offset(l, var);
 		if (var->space == GSB_PTX_SPACE_PARAM)
 			base += GSB_EMU_LOCAL_WINDOW;
-		op = gsb_emu_emit(l, GSB_EMU_FORM_LOCAL_ADDRESS, false);
-		op->d = row;
-		op->imm = (int64_t)base + o->imm;
-		op->flags |= bytes == 8 ? GSB_EMU_F_ADDR64 : 0;
-		return row;
+		return computed(l, GSB_EMU_FORM_LOCAL_ADDRESS, base + (uint64_t)o->imm, bytes);
 	}
 	return gsb_emu_const_row(l, base + (uint64_t)o->imm, bytes);
 }
@@ -90,6 +100,15 @@ static uint32_t sreg_row(struct gsb_emu_lowering *l, const struct gsb_ptx_operan
 	return row;
 }
 
+/* %is_explicit_cluster, the one that is a predicate */
+static uint32_t is_explicit(struct gsb_emu_lowering *l)
+{
+	uint32_t row = gsb_emu_temp_row(l);
+
+	gsb_emu_emit(l, GSB_EMU_FORM_IS_EXPLICIT, false)->d = row;
+	return row;
+}
+
 uint32_t gsb_emu_src(struct gsb_emu_lowering *l, const struct gsb_ptx_operand *o, uint32_t bytes)
 {
 	uint32_t have;
@@ -106,10 +125,7 @@ uint32_t gsb_emu_src(struct gsb_emu_lowering *l, const struct gsb_ptx_operand *o
 	case GSB_PTX_OPERAND_VAR: return var_address(l, o, bytes);
 	case GSB_PTX_OPERAND_FUNC:
 		return gsb_emu_const_row(l, gsb_emu_func_address(o->func), bytes);
-	case GSB_PTX_OPERAND_SREG:
-		if (bytes)
-			return sreg_row(l, o, bytes);
-		return gsb_emu_const_row(l, 0, 0); /* %is_explicit_cluster */
+	case GSB_PTX_OPERAND_SREG: return bytes ? sreg_row(l, o, bytes) : is_explicit(l);
 	default: break;
 	}
 	gsb_emu_not_carried(l);

@@ -306,7 +306,9 @@ static void lower_mov(struct gsb_emu_lowering *l)
 static void lower_cvta(struct gsb_emu_lowering *l)
 {
 	const struct gsb_ptx_insn *in = l->insn;
-	bool window = in->space == GSB_PTX_SPACE_SHARED || in->space == GSB_PTX_SPACE_LOCAL;
+	bool local = in->space == GSB_PTX_SPACE_LOCAL;
+	bool window =
+		local || in->space == GSB_PTX_SPACE_SHARED || in->space == GSB_PTX_SPACE_CLUSTER;
 	uint32_t bytes = gsb_emu_lane_bytes(in->type[0]);
 	uint32_t a = gsb_emu_src(l, &in->operands[1], bytes),
 		 d = gsb_emu_dest(l, &in->operands[0], bytes);
@@ -317,22 +319,36 @@ static void lower_cvta(struct gsb_emu_lowering *l)
 	op->a = a;
 	op->flags |= bytes == 8 ? GSB_EMU_F_ADDR64 : 0;
 	if (window && !(in->flags & GSB_PTX_F_TO))
-		op->imm = in->space == GSB_PTX_SPACE_SHARED ? (int64_t)GSB_EMU_SHARED_WINDOW
-							    : (int64_t)GSB_EMU_LOCAL_WINDOW;
+		op->imm = (int64_t)(local ? GSB_EMU_LOCAL_WINDOW : GSB_EMU_SHARED_WINDOW);
 }
 
-/* A cluster is one block: its shared memory is where it is, and its rank is 0. */
+/* The address of the same place in another block of the cluster, and whose place an address is. */
 static void lower_mapa(struct gsb_emu_lowering *l)
 {
 	const struct gsb_ptx_insn *in = l->insn;
 	uint32_t bytes = gsb_emu_lane_bytes(in->type[0]);
 	uint32_t a = gsb_emu_src(l, &in->operands[1], bytes),
+		 b = gsb_emu_src(l, &in->operands[2], 4),
 		 d = gsb_emu_dest(l, &in->operands[0], bytes);
-	struct gsb_emu_op *op =
-		gsb_emu_emit(l, bytes == 8 ? GSB_EMU_FORM_MOV_64 : GSB_EMU_FORM_MOV_32, true);
+	struct gsb_emu_op *op = gsb_emu_emit(l, GSB_EMU_FORM_MAPA, true);
 
 	op->d = d;
 	op->a = a;
+	op->b = b;
+	op->flags |= bytes == 8 ? GSB_EMU_F_ADDR64 : 0;
+}
+
+static void lower_getctarank(struct gsb_emu_lowering *l)
+{
+	const struct gsb_ptx_insn *in = l->insn;
+	uint32_t bytes = gsb_emu_lane_bytes(in->type[0]);
+	uint32_t a = gsb_emu_src(l, &in->operands[1], bytes),
+		 d = gsb_emu_dest(l, &in->operands[0], 4);
+	struct gsb_emu_op *op = gsb_emu_emit(l, GSB_EMU_FORM_CTARANK, true);
+
+	op->d = d;
+	op->a = a;
+	op->flags |= bytes == 8 ? GSB_EMU_F_ADDR64 : 0;
 }
 
 static void lower_constant(struct gsb_emu_lowering *l, uint64_t value, uint32_t bytes)
@@ -427,7 +443,7 @@ static void lower_by_op(struct gsb_emu_lowering *l)
 	case GSB_PTX_OP_CREATEPOLICY_RANGE:
 	case GSB_PTX_OP_CREATEPOLICY_CVT: lower_constant(l, CACHE_POLICY, 8); break;
 	case GSB_PTX_OP_MAPA: lower_mapa(l); break;
-	case GSB_PTX_OP_GETCTARANK: lower_constant(l, 0, 4); break;
+	case GSB_PTX_OP_GETCTARANK: lower_getctarank(l); break;
 	default:
 		if (gsb_emu_is_video(in))
 			gsb_emu_lower_video(l);
