@@ -404,7 +404,7 @@ static void fill_cluster_attrs(const struct gsb_ptx_tuning *t, int32_t *attrs)
 {
 	const uint32_t *n = t->reqnctapercluster;
 
-	attrs[ATTR_CLUSTER_SIZE_MUST_BE_SET] = t->explicit_cluster && !n[0];
+	attrs[ATTR_CLUSTER_SIZE_MUST_BE_SET] = t->explicit_cluster;
 	for (int i = 0; n[0] && i < 3; i++)
 		attrs[ATTR_REQUIRED_CLUSTER_WIDTH + i] = n[i] ? (int32_t)n[i] : 1;
 }

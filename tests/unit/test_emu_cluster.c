@@ -297,6 +297,31 @@ static void test_cluster_that_no_launch_can_have_is_refused(void **state)
 	t_device_close(&d);
 }
 
+static void test_kernel_says_which_clusters_it_wants(void **state)
+{
+	static const char text[] =
+		".version 8.0\n.target sm_90\n.address_size 64\n"
+		".visible .entry k0() { ret; }\n"
+		".visible .entry k1() .explicitcluster { ret; }\n"
+		".visible .entry k2() .reqnctapercluster 2,3,1 { ret; }\n"
+		".visible .entry k3() .explicitcluster .reqnctapercluster 2,2,1 { ret; }\n";
+	static const int32_t want[][4] = {{0}, {1}, {0, 2, 3, 1}, {1, 2, 2, 1}};
+	struct t_device d;
+
+	(void)state;
+	t_device_open(&d, "emu:h200", 1);
+	assert_int_equal(t_device_load(&d, text), 0);
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(want); i++) {
+		struct gsb_function_info info;
+		char name[] = {'k', (char)('0' + i), 0};
+
+		t_device_function(&d, name, &info);
+		assert_memory_equal(&info.attrs[CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET],
+				    want[i], sizeof(want[i]));
+	}
+	t_device_close(&d);
+}
+
 /* It asks nothing of its cluster, and has shared memory of its own by a generic address. */
 static void test_kernel_that_knows_no_clusters_runs_in_them(void **state)
 {
@@ -455,6 +480,7 @@ int main(void)
 		cmocka_unit_test(test_blocks_are_told_of_what_others_have_sent),
 		cmocka_unit_test(test_cluster_that_the_kernel_asks_for_needs_no_launch_that_does),
 		cmocka_unit_test(test_cluster_that_no_launch_can_have_is_refused),
+		cmocka_unit_test(test_kernel_says_which_clusters_it_wants),
 		cmocka_unit_test(test_kernel_that_knows_no_clusters_runs_in_them),
 		cmocka_unit_test(test_block_of_a_rank_that_is_not_there_is_a_fault),
 		cmocka_unit_test(test_beyond_the_shared_memory_of_another_block_is_a_fault),
