@@ -13,12 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "shm/channel.h"
+#include "tests/unit/descriptors.h"
 #include "tests/unit/temp.h"
 
 static unsigned count_fds(void)
@@ -30,19 +30,6 @@ static unsigned count_fds(void)
 		n++;
 	closedir(dir);
 	return n;
-}
-
-/* No more new ones; those that are there stay. Return: the limit that there was. */
-static rlim_t limit_fds(rlim_t n)
-{
-	struct rlimit limit;
-	rlim_t was;
-
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-	was = limit.rlim_cur;
-	limit.rlim_cur = n;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	return was;
 }
 
 static void test_send_recv_passes_message_and_fds(void **state)
@@ -101,9 +88,9 @@ static void test_recv_of_damaged_message_is_refused_and_leaks_no_fd(void **state
 	assert_int_equal(gsb_channel_send(pair[0], &hello.msg, one, 1), 0);
 	n = 1;
 	memset(&got, 0, sizeof(got));
-	limit = limit_fds(0);
+	limit = limit_descriptors(0);
 	assert_int_equal(gsb_channel_recv(pair[1], &got, sizeof(got), room, &n), -EMFILE);
-	limit_fds(limit);
+	limit_descriptors(limit);
 	assert_int_equal(got.msg.size, sizeof(got)); /* whose they were can be seen */
 
 	assert_int_equal(gsb_channel_send(pair[0], &hello.msg, NULL, 0), 0);

@@ -9,12 +9,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "shm/channel.h"
 #include "tests/unit/control_kit.h"
+#include "tests/unit/descriptors.h"
 
 struct fixture {
 	struct kit_control c;
@@ -140,18 +140,6 @@ static void test_gsbrokerd_hears_of_an_admission_before_the_client(void **state)
 	assert_int_equal(f->c.k.engine->n_tenants, 0);
 }
 
-static rlim_t limit_fds(rlim_t n)
-{
-	struct rlimit limit;
-	rlim_t was;
-
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-	was = limit.rlim_cur;
-	limit.rlim_cur = n;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	return was;
-}
-
 /* The client's socket is lost then: only gsbrokerd can tell it so. */
 static void test_engine_without_descriptors_passes_who_comes(void **state)
 {
@@ -161,9 +149,9 @@ static void test_engine_without_descriptors_passes_who_comes(void **state)
 	rlim_t limit;
 
 	hand_over(f, 31, GSB_FEATURE_STAGING);
-	limit = limit_fds(0);
+	limit = limit_descriptors(0);
 	kit_control_receive(&f->c, GSB_CTL_PASSED, &passed, sizeof(passed));
-	limit_fds(limit);
+	limit_descriptors(limit);
 	assert_int_equal(passed.tenant_id, 31);
 	assert_int_equal(passed.error, -EMFILE);
 	assert_non_null(strstr(passed.reason, "a higher ulimit -n"));
