@@ -109,10 +109,10 @@ void gsb_ptx_skip_unknown(struct gsb_ptx_parser *p)
 		*slot = gsb_ptx_strndup(p, from, (size_t)(to - from));
 }
 
-/* unknown-tuning = directive anything, to the next directive, the body or ";" */
+/* unknown-tuning = directive anything, to the next directive, the body or ";". What begins a declaration is none. */
 bool gsb_ptx_skip_unknown_tuning(struct gsb_ptx_parser *p)
 {
-	if (p->tok.kind != GSB_PTX_TOKEN_DOT)
+	if (p->tok.kind != GSB_PTX_TOKEN_DOT || !gsb_ptx_declares_unknown(p))
 		return false;
 	p->unknown_tuning = p->tok;
 	do {

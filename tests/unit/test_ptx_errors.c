@@ -21,6 +21,7 @@ static const struct {
 	 "4:1: expected a directive, a variable or a function, found 'garbage'\n  garbage\n  ^"},
 	{".entry k( { }", "4:11: expected a type before the name"},
 	{".entry k(.global .u32 a) { }", "4:10: a parameter is .param or .reg"},
+	{".entry k .u64 a, .param .u64 b) { }", "4:10: expected '{', found '.u64'"},
 	{".entry k(.param .u64 a", "expected ')', found the end of the text"},
 	{".entry k() { ret;", "expected '}', found the end of the text"},
 	{".entry k() { ret }", "4:18: expected ';', found '}'"},
