@@ -483,6 +483,9 @@ void gsb_ptx_parse_local_vars(struct gsb_ptx_parser *p)
 	struct gsb_ptx_var *v;
 
 	gsb_ptx_parse_decl(p, &d);
+	if (d.space == GSB_PTX_SPACE_GENERIC)
+		gsb_ptx_fail(p, &p->tok,
+			     "expected a state space before the name: .shared, .local, .param");
 	do {
 		if (!gsb_ptx_expect_word(p, "a variable's name", &tok))
 			return;

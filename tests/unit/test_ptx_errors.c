@@ -22,6 +22,7 @@ static const struct {
 	{".entry k( { }", "4:11: expected a type before the name"},
 	{".entry k(.global .u32 a) { }", "4:10: a parameter is .param or .reg"},
 	{".entry k .u64 a, .param .u64 b) { }", "4:10: expected '{', found '.u64'"},
+	{".entry k() { .align 4 .b8 a[4]; }", "4:27: expected a state space before the name"},
 	{".entry k(.param .u64 a", "expected ')', found the end of the text"},
 	{".entry k() { ret;", "expected '}', found the end of the text"},
 	{".entry k() { ret }", "4:18: expected ';', found '}'"},
