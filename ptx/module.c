@@ -364,6 +364,7 @@ static uint8_t parse_linkage(struct gsb_ptx_parser *p)
 /* item = directive | linkage? (func | module-vars) */
 static void parse_item(struct gsb_ptx_parser *p)
 {
+	const char *from = p->tok.at;
 	uint8_t linkage;
 
 	if (gsb_ptx_parse_debug(p))
@@ -387,7 +388,7 @@ static void parse_item(struct gsb_ptx_parser *p)
 		else if (gsb_ptx_accept(p, ".func"))
 			parse_func(p, linkage, false);
 		else if (p->tok.kind == GSB_PTX_TOKEN_DOT && gsb_ptx_declares_unknown(p))
-			gsb_ptx_skip_unknown(p);
+			gsb_ptx_skip_unknown(p, from);
 		else if (p->tok.kind == GSB_PTX_TOKEN_DOT)
 			gsb_ptx_parse_module_vars(p, linkage);
 		else

@@ -144,7 +144,7 @@ bool gsb_ptx_may_be_unknown(const struct gsb_ptx_parser *p, const struct gsb_ptx
 void gsb_ptx_add_unsupported(struct gsb_ptx_parser *p, const struct gsb_ptx_token *tok,
 			     const char *text);
 void gsb_ptx_parse_unknown(struct gsb_ptx_parser *p);
-void gsb_ptx_skip_unknown(struct gsb_ptx_parser *p);
+void gsb_ptx_skip_unknown(struct gsb_ptx_parser *p, const char *from);
 bool gsb_ptx_skip_unknown_tuning(struct gsb_ptx_parser *p);
 
 /* check.c: operands against the shape of their row; converts immediates to the operand's type. */

@@ -77,10 +77,10 @@ void gsb_ptx_parse_unknown(struct gsb_ptx_parser *p)
 	gsb_ptx_add_unsupported(p, &first, text);
 }
 
-/* unknown-item = directive anything, to a ";", the end of a block, or a directive that begins a line */
-void gsb_ptx_skip_unknown(struct gsb_ptx_parser *p)
+/* unknown-item = directive anything, to a ";", the end of a block, or a directive that begins a line. Its text is from there. */
+void gsb_ptx_skip_unknown(struct gsb_ptx_parser *p, const char *from)
 {
-	const char *from = p->tok.at, *to = from, **slot;
+	const char *to = from, **slot;
 	uint32_t depth = 0, line = p->tok.line;
 	bool ends;
 

@@ -379,6 +379,20 @@ static void test_parse_unknown_opcode_is_kept_and_the_rest_works(void **state)
 	gsb_ptx_module_destroy(m);
 }
 
+/* Without its first word it may be a directive that is known. */
+static void test_parse_unknown_directive_is_kept_whole(void **state)
+{
+	struct gsb_ptx_module *m = parse(HEAD ".visible .global .b9 a;\n"
+					      ".weak .visible .entry no() { ret; }\n"
+					      ".entry k() { ret; }");
+
+	assert_int_equal(m->n_unknown, 2);
+	assert_string_equal(m->unknown[0], ".visible .global .b9 a;");
+	assert_string_equal(m->unknown[1], ".weak .visible .entry no() { ret; }");
+	assert_int_equal(m->n_funcs, 1);
+	gsb_ptx_module_destroy(m);
+}
+
 static void test_parse_debug_lines_are_skipped(void **state)
 {
 	struct gsb_ptx_module *m = parse(
@@ -782,6 +796,7 @@ int main(void)
 		cmocka_unit_test(test_parse_local_variables_have_a_frame),
 		cmocka_unit_test(test_parse_branch_and_call_tables),
 		cmocka_unit_test(test_parse_unknown_opcode_is_kept_and_the_rest_works),
+		cmocka_unit_test(test_parse_unknown_directive_is_kept_whole),
 		cmocka_unit_test(test_parse_debug_lines_are_skipped),
 		cmocka_unit_test(test_def_use_of_instructions),
 		cmocka_unit_test(test_print_of_every_sample_is_a_fixed_point),
