@@ -124,6 +124,7 @@ struct cuda_device {
 	_Atomic uint64_t last
 		[CUDA_N_QUEUES]; /* what tells that all that was sent has: last_of() of queue.c */
 	uint64_t words_taken[CUDA_N_QUEUES / 64];
+	bool no_words; /* the driver has refused to write two of them in one call */
 	struct gsb_queue *busy;
 	struct cuda_flight *free_flights;
 	struct cuda_chain chain; /* of the queue that was last issued to */

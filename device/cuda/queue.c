@@ -299,14 +299,21 @@ static bool send_word(struct gsb_queue *q, const struct gsb_cmd *cmd, struct cud
 	struct cuda_device *dev = q->dev;
 	CUstreamBatchMemOpParams writes[2];
 	struct cuda_word w;
+	CUresult result;
 
-	if (q->flights || f->more || f->timed || !cuda_sets_a_word(cmd, &w))
+	if (dev->no_words || q->flights || f->more || f->timed || !cuda_sets_a_word(cmd, &w))
 		return false;
 	writes[0] = write_of(w.addr, w.value, w.bytes);
 	writes[1] =
 		write_of((uint64_t)(uintptr_t)&dev->words[q->index], f->number, sizeof(f->number));
-	if (cuda_note(dev, dev->cu.cuStreamBatchMemOp_v2(q->stream, 2, writes, 0)))
+	result = cuda_note(dev, dev->cu.cuStreamBatchMemOp_v2(q->stream, 2, writes, 0));
+	if (result) {
+		gsb_log(GSB_LOG_WARN, "cuda",
+			"the driver does not write two words in one call (%s): from now on each small copy is a copy",
+			cuda_name(result));
+		dev->no_words = true;
 		return false;
+	}
 	q->written = f->number;
 	cuda_ends_with(f, f, CUDA_NO_MARK);
 	return true;

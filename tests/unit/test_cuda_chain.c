@@ -950,6 +950,8 @@ static void test_a_word_that_the_driver_does_not_write_is_copied(void **state)
 	send_brief(r, copy_of(r, &word, 0, sizeof(word)), false);
 	r->value = word;
 	collect(r);
+	send_brief(r, copy_of(r, &word, 0, sizeof(word)), false); /* and not tried again */
+	collect(r);
 	assert_int_equal(fake.calls("cuStreamBatchMemOp_v2"), 1);
 	check_value(r);
 }
