@@ -312,6 +312,7 @@ static struct gsb_tenant *create_tenant(struct gsb_engine *e, const struct gsb_a
 	t->scheduler = &e->scheduler;
 	t->grant = &e->grant;
 	t->addresses = &e->addresses;
+	t->exports = &e->exports;
 	t->clock = &e->scheduler.clock;
 	t->slot = slot;
 	t->id = t->queues.tenant_id = a->id;

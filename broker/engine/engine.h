@@ -27,6 +27,7 @@
 #include "broker/engine/memory/grant.h"
 #include "broker/engine/memory/pinner.h"
 #include "broker/engine/start_line.h"
+#include "broker/engine/export.h"
 #include "broker/engine/orphan.h"
 #include "broker/engine/tenant/tenant.h"
 #include "broker/engine/watch.h"
@@ -67,6 +68,7 @@ struct gsb_engine {
 	struct gsb_laters laters;
 	struct gsb_grant grant;
 	struct gsb_addresses addresses;
+	struct gsb_exports exports;
 	uint64_t age_ns;	      /* real clock: when what tenants keep grows older */
 	struct gsb_stream *unsettled; /* streams whose head is to be looked at */
 	struct gsb_scheduler scheduler;

@@ -8,6 +8,7 @@ libengine_la_SOURCES = \
 	broker/engine/context.c broker/engine/context.h \
 	broker/engine/control.c broker/engine/control.h \
 	broker/engine/dispatch.c broker/engine/dispatch.h \
+	broker/engine/export.c broker/engine/export.h \
 	broker/engine/gate.c broker/engine/gate.h \
 	broker/engine/orphan.c broker/engine/orphan.h \
 	broker/engine/loop.c broker/engine/loop.h \

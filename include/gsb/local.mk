@@ -5,6 +5,7 @@ noinst_HEADERS += \
 	include/gsb/cuda_errors.def \
 	include/gsb/device_info.h \
 	include/gsb/handle.h \
+	include/gsb/ipc.h \
 	include/gsb/kernel.h \
 	include/gsb/model_error.h \
 	include/gsb/sm_range.h \

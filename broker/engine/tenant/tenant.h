@@ -30,6 +30,7 @@
 
 struct gsb_addresses;
 struct gsb_engine;
+struct gsb_exports;
 struct gsb_grant;
 struct gsb_kept_memory;
 struct gsb_loader;
@@ -71,6 +72,7 @@ struct gsb_tenant {
 	struct gsb_scheduler *scheduler;
 	struct gsb_grant *grant;
 	struct gsb_addresses *addresses;
+	struct gsb_exports *exports;
 	const struct gsb_clock *clock;
 	const struct gsb_resizing *resizing;
 
