@@ -59,8 +59,10 @@ libdevice_la_SOURCES = \
 	device/emu/clock/worker.c device/emu/clock/worker.h \
 	device/emu/clock/report.c device/emu/clock/report.h \
 	device/emu/memory/backing.c device/emu/memory/backing.h \
+	device/emu/memory/file.c device/emu/memory/file.h \
 	device/emu/memory/heap.c device/emu/memory/heap.h \
-	device/emu/memory/near.c device/emu/memory/near.h
+	device/emu/memory/near.c device/emu/memory/near.h \
+	device/emu/memory/share.c device/emu/memory/share.h
 
 EXTRA_DIST += doc/emulated-device.md
 

@@ -185,6 +185,17 @@ struct gsb_device_ops {
 	/* No command that is in flight may touch it, or anything else that is given back: on a GPU that is
 	 * fatal for all. -EINVAL: not the start of an allocation, which a device that is in another process does not say. */
 	int (*mem_free)(struct gsb_space *space, uint64_t addr);
+	/*
+	 * The memory in which the allocation at addr lies, for others to open: *size bytes, the allocation begins at *offset of them. What else of the
+	 * space lies there is seen, too. It lives until backing_destroy, whatever becomes of the allocation and of its space: freed meanwhile, it counts
+	 * for the device until then, and for its space no longer. Each answer is a backing of its own, of the same bytes. -EINVAL: no allocation of
+	 * mem_alloc begins there. -ENOMEM. Later. NULL, both: there is no sharing.
+	 */
+	int (*mem_share)(struct gsb_space *space, uint64_t addr, struct gsb_backing **out,
+			 uint64_t *offset, uint64_t *size);
+	/* All of a backing, mostly of another owner's memory, as an allocation of this space, until mem_free of *addr. Neither the space nor the device
+	 * counts it: it is counted where it was made. -ENOMEM. Later. */
+	int (*mem_open)(struct gsb_space *space, struct gsb_backing *b, uint64_t *addr);
 	/* Nothing tells of accesses to memory that was given back as long as its addresses are mapped: so a tenant may keep what it frees. Not the one
 	 * that finds who uses memory after its free. */
 	bool may_keep;
@@ -216,19 +227,28 @@ struct gsb_device_ops {
 	void (*buffer_share)(struct gsb_device *dev, void *addr, uint64_t size, int fd);
 	void (*buffer_unshare)(struct gsb_device *dev, void *addr, uint64_t size);
 
-	/* ---- memory without addresses, and where it is mapped: for all spaces of its owner ---- */
+	/* ---- memory without addresses, and where it is mapped: for all spaces of an owner, who may be another than he who has made it ---- */
 	/* Fresh, it reads as zero. -ENOMEM. -ENOTSUP: there are no addresses for it. Later. */
 	int (*backing_create)(struct gsb_device *dev, uint64_t owner, uint64_t size,
 			      struct gsb_backing **out);
-	void (*backing_destroy)(struct gsb_backing *b); /* mapped nowhere */
+	void (*backing_destroy)(
+		struct gsb_backing *b); /* mapped nowhere; who has opened it has it still */
 	/* All of it from addr on, where nothing is mapped; in other mappings elsewhere there are the same bytes. Nobody may touch it there
 	 * before backing_access. -ENOMEM. Later. */
-	int (*backing_map)(struct gsb_backing *b, uint64_t addr);
-	/* Of its mapping there. No command that is in flight may need what is taken away. -ENOTSUP: the device cannot do without the rest.
+	int (*backing_map)(struct gsb_backing *b, uint64_t owner, uint64_t addr);
+	/* Of its mapping there, which is that owner's. No command that is in flight may need what is taken away. -ENOTSUP: the device cannot do without the rest.
 	 * Later. */
-	int (*backing_access)(struct gsb_backing *b, uint64_t addr, CUmemAccess_flags access);
-	/* Its mapping there. No command that is in flight may touch it. */
-	void (*backing_unmap)(struct gsb_backing *b, uint64_t addr);
+	int (*backing_access)(struct gsb_backing *b, uint64_t owner, uint64_t addr,
+			      CUmemAccess_flags access);
+	/* Its mapping there, which is that owner's. No command that is in flight may touch it. */
+	void (*backing_unmap)(struct gsb_backing *b, uint64_t owner, uint64_t addr);
+	/* A descriptor, the caller's to close, by which another process may have the memory on its device of the same kind: there it lies at *at.
+	 * Later. NULL, both: it stays in this process. */
+	int (*backing_export)(struct gsb_backing *b, int *fd, uint64_t *at);
+	/* Such memory, as any other backing; it lives in each process as long as one has it, and only the device on which it was made counts it. The
+	 * descriptor stays the caller's. -EINVAL: there is not so much at @at. -ENOMEM. Later. */
+	int (*backing_import)(struct gsb_device *dev, int fd, uint64_t at, uint64_t size,
+			      struct gsb_backing **out);
 
 	/* ---- code (loader too) ---- */
 	/* Image: PTX text, fatbin or cubin of exactly size bytes. log gets the reason of a failure:

@@ -118,7 +118,7 @@ void cuda_backing_destroy(struct gsb_backing *b)
 
 /* ---- mappings ---- */
 
-int cuda_backing_map(struct gsb_backing *b, uint64_t addr)
+int cuda_backing_map(struct gsb_backing *b, uint64_t owner, uint64_t addr)
 {
 	struct cuda_device *dev = b->dev;
 
@@ -170,7 +170,8 @@ static void let_zero(struct gsb_backing *b)
 		cuda_finish_zeroing(b->dev);
 }
 
-int cuda_backing_access(struct gsb_backing *b, uint64_t addr, CUmemAccess_flags access)
+int cuda_backing_access(struct gsb_backing *b, uint64_t owner, uint64_t addr,
+			CUmemAccess_flags access)
 {
 	int err = 0;
 
@@ -184,7 +185,7 @@ int cuda_backing_access(struct gsb_backing *b, uint64_t addr, CUmemAccess_flags 
 	return set_access(b, addr, access);
 }
 
-void cuda_backing_unmap(struct gsb_backing *b, uint64_t addr)
+void cuda_backing_unmap(struct gsb_backing *b, uint64_t owner, uint64_t addr)
 {
 	let_zero(b);
 	cuda_note(b->dev, b->dev->cu.cuMemUnmap(addr, b->size));

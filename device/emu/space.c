@@ -83,20 +83,37 @@ int emu_mem_free(struct gsb_space *space, uint64_t addr)
 	return emu_heap_free(&space->heap, addr);
 }
 
+int emu_mem_share(struct gsb_space *space, uint64_t addr, struct gsb_backing **out,
+		  uint64_t *offset, uint64_t *size)
+{
+	return emu_heap_share(&space->heap, addr, out, offset, size);
+}
+
+int emu_mem_open(struct gsb_space *space, struct gsb_backing *b, uint64_t *addr)
+{
+	return emu_heap_open(&space->heap, b, addr);
+}
+
 int emu_backing_create(struct gsb_device *base, uint64_t owner, uint64_t size,
 		       struct gsb_backing **out)
 {
-	return emu_backing_make(&to_emu(base)->vram, owner, size, out);
+	return emu_backing_make(&to_emu(base)->vram, size, out);
 }
 
-void emu_backing_unmap(struct gsb_backing *b, uint64_t addr)
+void emu_backing_unmap(struct gsb_backing *b, uint64_t owner, uint64_t addr)
 {
 	struct emu_heap *heap;
 
 	LIST_FOREACH(heap, &b->vram->heaps, link)
-	if (heap->owner == b->owner)
+	if (heap->owner == owner)
 		emu_note_free(gsb_container_of(heap, struct gsb_space, heap));
-	emu_backing_remove(b, addr);
+	emu_backing_remove(b, owner, addr);
+}
+
+int emu_backing_import(struct gsb_device *base, int fd, uint64_t at, uint64_t size,
+		       struct gsb_backing **out)
+{
+	return emu_backing_adopt(&to_emu(base)->vram, fd, at, size, out);
 }
 
 int emu_host_pin(struct gsb_space *space, uint64_t addr, uint64_t size)

@@ -330,14 +330,14 @@ static int do_backing_map(struct lane_server *s, struct lane_msg *m, int fd)
 {
 	struct gsb_backing *b = backing_of(s, m->n[0]);
 
-	return b ? s->ops->backing_map(b, m->n[1]) : -EBADF;
+	return b ? s->ops->backing_map(b, m->n[1], m->n[2]) : -EBADF;
 }
 
 static int do_backing_access(struct lane_server *s, struct lane_msg *m, int fd)
 {
 	struct gsb_backing *b = backing_of(s, m->n[0]);
 
-	return b ? s->ops->backing_access(b, m->n[1], (CUmemAccess_flags)m->n[2]) : -EBADF;
+	return b ? s->ops->backing_access(b, m->n[1], m->n[2], (CUmemAccess_flags)m->n[3]) : -EBADF;
 }
 
 static int do_backing_unmap(struct lane_server *s, struct lane_msg *m, int fd)
@@ -346,7 +346,7 @@ static int do_backing_unmap(struct lane_server *s, struct lane_msg *m, int fd)
 
 	if (!b)
 		return -EBADF;
-	s->ops->backing_unmap(b, m->n[1]);
+	s->ops->backing_unmap(b, m->n[1], m->n[2]);
 	return 0;
 }
 

@@ -25,7 +25,7 @@
 
 struct gsb_backing {
 	struct lane *lane;
-	uint64_t handle;
+	uint64_t owner, handle;
 };
 
 /* ---- the lanes of owners ---- */
@@ -390,6 +390,7 @@ static int lanes_backing_create(struct gsb_device *base, uint64_t owner, uint64_
 		lanes_drop(b->lane);
 		goto err_backing;
 	}
+	b->owner = owner;
 	b->handle = call.n[0];
 	*out = b;
 	return 0;
@@ -407,23 +408,26 @@ static void lanes_backing_destroy(struct gsb_backing *b)
 	free(b);
 }
 
-static int lanes_backing_map(struct gsb_backing *b, uint64_t addr)
+static int lanes_backing_map(struct gsb_backing *b, uint64_t owner, uint64_t addr)
 {
-	struct lane_call call = {.op = LANE_backing_map, .n = {b->handle, addr}};
+	struct lane_call call = {.op = LANE_backing_map, .n = {b->handle, owner, addr}};
+
+	if (owner != b->owner)
+		return -ENOTSUP;
+	return ask(b->lane, NULL, &call);
+}
+
+static int lanes_backing_access(struct gsb_backing *b, uint64_t owner, uint64_t addr,
+				CUmemAccess_flags access)
+{
+	struct lane_call call = {.op = LANE_backing_access, .n = {b->handle, owner, addr, access}};
 
 	return ask(b->lane, NULL, &call);
 }
 
-static int lanes_backing_access(struct gsb_backing *b, uint64_t addr, CUmemAccess_flags access)
+static void lanes_backing_unmap(struct gsb_backing *b, uint64_t owner, uint64_t addr)
 {
-	struct lane_call call = {.op = LANE_backing_access, .n = {b->handle, addr, access}};
-
-	return ask(b->lane, NULL, &call);
-}
-
-static void lanes_backing_unmap(struct gsb_backing *b, uint64_t addr)
-{
-	struct lane_call call = {.op = LANE_backing_unmap, .n = {b->handle, addr}};
+	struct lane_call call = {.op = LANE_backing_unmap, .n = {b->handle, owner, addr}};
 
 	tell(b->lane, &call);
 }

@@ -250,17 +250,18 @@ static void null_backing_destroy(struct gsb_backing *b)
 	free(b);
 }
 
-static int null_backing_map(struct gsb_backing *b, uint64_t addr)
+static int null_backing_map(struct gsb_backing *b, uint64_t owner, uint64_t addr)
 {
 	return addr % GSB_BACKING_UNIT ? -EINVAL : 0;
 }
 
-static int null_backing_access(struct gsb_backing *b, uint64_t addr, CUmemAccess_flags access)
+static int null_backing_access(struct gsb_backing *b, uint64_t owner, uint64_t addr,
+			       CUmemAccess_flags access)
 {
 	return 0;
 }
 
-static void null_backing_unmap(struct gsb_backing *b, uint64_t addr)
+static void null_backing_unmap(struct gsb_backing *b, uint64_t owner, uint64_t addr)
 {
 	/* There was nothing but numbers. */
 }

@@ -252,7 +252,7 @@ static void kit_backing_destroy(struct gsb_backing *b)
 	free(b);
 }
 
-static int kit_backing_map(struct gsb_backing *b, uint64_t addr)
+static int kit_backing_map(struct gsb_backing *b, uint64_t owner, uint64_t addr)
 {
 	if (b->dev->backing_err)
 		return b->dev->backing_err;
@@ -271,7 +271,8 @@ static void check_nobody_works(const struct kit_device *d, uint64_t addr, uint64
 			check_unused(d->log[i].space, addr, size);
 }
 
-static int kit_backing_access(struct gsb_backing *b, uint64_t addr, CUmemAccess_flags access)
+static int kit_backing_access(struct gsb_backing *b, uint64_t owner, uint64_t addr,
+			      CUmemAccess_flags access)
 {
 	if (b->dev->backing_err)
 		return b->dev->backing_err;
@@ -283,7 +284,7 @@ static int kit_backing_access(struct gsb_backing *b, uint64_t addr, CUmemAccess_
 			(access & 1 ? PROT_READ : 0) | (access & 2 ? PROT_WRITE : 0));
 }
 
-static void kit_backing_unmap(struct gsb_backing *b, uint64_t addr)
+static void kit_backing_unmap(struct gsb_backing *b, uint64_t owner, uint64_t addr)
 {
 	check_nobody_works(b->dev, addr, b->size);
 	munmap((void *)(uintptr_t)addr, b->size);

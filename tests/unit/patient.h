@@ -39,9 +39,20 @@ PATIENT(host_pin, (struct gsb_space * space, uint64_t addr, uint64_t size), (spa
 PATIENT(backing_create,
 	(struct gsb_device * dev, uint64_t owner, uint64_t size, struct gsb_backing **out),
 	(dev, owner, size, out))
-PATIENT(backing_map, (struct gsb_backing * b, uint64_t addr), (b, addr))
-PATIENT(backing_access, (struct gsb_backing * b, uint64_t addr, CUmemAccess_flags access),
-	(b, addr, access))
+PATIENT(mem_share,
+	(struct gsb_space * space, uint64_t addr, struct gsb_backing **out, uint64_t *offset,
+	 uint64_t *size),
+	(space, addr, out, offset, size))
+PATIENT(mem_open, (struct gsb_space * space, struct gsb_backing *b, uint64_t *addr),
+	(space, b, addr))
+PATIENT(backing_map, (struct gsb_backing * b, uint64_t owner, uint64_t addr), (b, owner, addr))
+PATIENT(backing_access,
+	(struct gsb_backing * b, uint64_t owner, uint64_t addr, CUmemAccess_flags access),
+	(b, owner, addr, access))
+PATIENT(backing_export, (struct gsb_backing * b, int *fd, uint64_t *at), (b, fd, at))
+PATIENT(backing_import,
+	(struct gsb_device * dev, int fd, uint64_t at, uint64_t size, struct gsb_backing **out),
+	(dev, fd, at, size, out))
 PATIENT(global_get, (struct gsb_module * module, const char *name, uint64_t *addr, uint64_t *size),
 	(module, name, addr, size))
 PATIENT(function_name, (struct gsb_module * module, unsigned i, const char **name),
@@ -89,9 +100,13 @@ static inline void make_patient(struct gsb_device *dev)
 	WAITS(texture_create);
 	WAITS(texture_destroy);
 	WAITS(host_pin);
+	WAITS(mem_share);
+	WAITS(mem_open);
 	WAITS(backing_create);
 	WAITS(backing_map);
 	WAITS(backing_access);
+	WAITS(backing_export);
+	WAITS(backing_import);
 	WAITS(global_get);
 	WAITS(function_name);
 	WAITS(cluster_room);

@@ -466,10 +466,10 @@ static int map_and_undo(struct life *l)
 
 	if (err)
 		return err;
-	err = l->ops->backing_map(b, AREA_BASE);
+	err = l->ops->backing_map(b, 1, AREA_BASE);
 	if (!err) {
-		err = l->ops->backing_access(b, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-		l->ops->backing_unmap(b, AREA_BASE);
+		err = l->ops->backing_access(b, 1, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+		l->ops->backing_unmap(b, 1, AREA_BASE);
 	}
 	l->ops->backing_destroy(b);
 	return err;
@@ -519,15 +519,15 @@ static void test_mapping_that_cannot_be_zeroed_is_nobody_s_to_read(void **state)
 	fake.reset();
 	assert_int_equal(open_device(&l), 0);
 	assert_int_equal(l.ops->backing_create(l.dev, 1, GSB_BACKING_UNIT, &b), 0);
-	assert_int_equal(l.ops->backing_map(b, AREA_BASE), 0);
+	assert_int_equal(l.ops->backing_map(b, 1, AREA_BASE), 0);
 	fake.inject("cuMemsetD8Async", 1, CUDA_ERROR_OUT_OF_MEMORY);
-	assert_int_equal(l.ops->backing_access(b, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
+	assert_int_equal(l.ops->backing_access(b, 1, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
 			 -ENOMEM);
 	assert_false(can_read(AREA_BASE));
-	assert_int_equal(l.ops->backing_access(b, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
+	assert_int_equal(l.ops->backing_access(b, 1, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
 			 0);
 	assert_true(can_read(AREA_BASE));
-	l.ops->backing_unmap(b, AREA_BASE);
+	l.ops->backing_unmap(b, 1, AREA_BASE);
 	l.ops->backing_destroy(b);
 	l.ops->close(l.dev);
 	assert_int_equal(n_live(), 0);

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -917,6 +918,17 @@ static void test_fresh_memory_is_zero_also_after_another_owner(void **state)
 	ops->space_destroy(other);
 }
 
+static void fill_word(struct rig *rig, struct gsb_space *space, uint64_t addr, uint32_t value)
+{
+	struct gsb_cmd cmd = {
+		.kind = GSB_CMD_FILL,
+		.space = space,
+		.fill = {.dst = addr, .width = 1, .height = 1, .value = value, .elem_bytes = 4}};
+
+	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
+	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
+}
+
 /* ---- memory without addresses ---- */
 
 static struct gsb_backing *make_backing(struct rig *rig, uint64_t owner, uint64_t units)
@@ -927,17 +939,18 @@ static struct gsb_backing *make_backing(struct rig *rig, uint64_t owner, uint64_
 	return b;
 }
 
-static void map_backing(struct rig *rig, struct gsb_backing *b, uint64_t addr)
+static void map_backing(struct rig *rig, struct gsb_backing *b, uint64_t owner, uint64_t addr)
 {
 	const struct gsb_device_ops *ops = rig->dev->ops;
 
-	assert_int_equal(ops->backing_map(b, addr), 0);
-	assert_int_equal(ops->backing_access(b, addr, CU_MEM_ACCESS_FLAGS_PROT_READWRITE), 0);
+	assert_int_equal(ops->backing_map(b, owner, addr), 0);
+	assert_int_equal(ops->backing_access(b, owner, addr, CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
+			 0);
 }
 
-static void end_backing(struct rig *rig, struct gsb_backing *b, uint64_t addr)
+static void end_backing(struct rig *rig, struct gsb_backing *b, uint64_t owner, uint64_t addr)
 {
-	rig->dev->ops->backing_unmap(b, addr);
+	rig->dev->ops->backing_unmap(b, owner, addr);
 	rig->dev->ops->backing_destroy(b);
 }
 
@@ -952,12 +965,12 @@ static void test_backing_is_counted_until_it_is_destroyed(void **state)
 	b = make_backing(rig, 1, 3);
 	ops->mem_info(rig->dev, &now, &total);
 	assert_int_equal(before - now, 3 * UNIT);
-	map_backing(rig, b, AREA_BASE);
-	map_backing(rig, b, AREA_BASE + 8 * UNIT);
-	ops->backing_unmap(b, AREA_BASE);
+	map_backing(rig, b, 1, AREA_BASE);
+	map_backing(rig, b, 1, AREA_BASE + 8 * UNIT);
+	ops->backing_unmap(b, 1, AREA_BASE);
 	ops->mem_info(rig->dev, &now, &total);
 	assert_int_equal(before - now, 3 * UNIT);
-	end_backing(rig, b, AREA_BASE + 8 * UNIT);
+	end_backing(rig, b, 1, AREA_BASE + 8 * UNIT);
 	ops->mem_info(rig->dev, &now, &total);
 	assert_int_equal(now, before);
 }
@@ -975,7 +988,7 @@ static void test_backing_of_what_is_no_unit_is_einval(void **state)
 	assert_int_equal(ops->backing_create(rig->dev, 1, total / UNIT * UNIT + UNIT, &b), -ENOMEM);
 	assert_null(b);
 	b = make_backing(rig, 1, 2);
-	assert_int_equal(ops->backing_map(b, AREA_BASE + 4096), -EINVAL);
+	assert_int_equal(ops->backing_map(b, 1, AREA_BASE + 4096), -EINVAL);
 	ops->backing_destroy(b);
 }
 
@@ -1000,15 +1013,15 @@ static void test_backing_is_the_same_bytes_wherever_it_is_mapped(void **state)
 	const uint64_t first = AREA_BASE + 4 * UNIT, second = AREA_BASE + 16 * UNIT;
 	uint32_t word = 0xfeedf00d;
 
-	map_backing(rig, b, first);
+	map_backing(rig, b, 1, first);
 	copy(rig, rig->space, first + 400, ours(&word), sizeof(word));
-	map_backing(rig, b, second);
+	map_backing(rig, b, 1, second);
 	assert_int_equal(word_at(rig, rig->space, second + 400), word);
 	assert_int_equal(word_at(rig, rig->space, second + UNIT), 0);
 	copy(rig, rig->space, second + 404, ours(&word), sizeof(word));
-	rig->dev->ops->backing_unmap(b, second);
+	rig->dev->ops->backing_unmap(b, 1, second);
 	assert_int_equal(word_at(rig, rig->space, first + 404), word);
-	end_backing(rig, b, first);
+	end_backing(rig, b, 1, first);
 }
 
 static void test_backing_is_zero_also_after_another_owner(void **state)
@@ -1024,13 +1037,13 @@ static void test_backing_is_zero_also_after_another_owner(void **state)
 		struct gsb_space *space = owner == 1 ? rig->space : other;
 		struct gsb_backing *b = make_backing(rig, owner, 2);
 
-		map_backing(rig, b, AREA_BASE);
+		map_backing(rig, b, owner, AREA_BASE);
 		memset(seen, 1, sizeof(seen));
 		copy(rig, space, ours(seen), AREA_BASE, sizeof(seen));
 		for (size_t i = 0; i < sizeof(seen); i++)
 			assert_int_equal(seen[i], 0);
 		copy(rig, space, AREA_BASE, ours(mark), sizeof(mark));
-		end_backing(rig, b, AREA_BASE);
+		end_backing(rig, b, owner, AREA_BASE);
 	}
 	ops->space_destroy(other);
 }
@@ -1044,15 +1057,15 @@ static void test_backings_side_by_side_are_one_range(void **state)
 	const uint64_t seam = AREA_BASE + UNIT;
 	static uint32_t out[WORDS];
 
-	map_backing(rig, b, AREA_BASE);
-	map_backing(rig, a, seam);
+	map_backing(rig, b, 1, AREA_BASE);
+	map_backing(rig, a, 1, seam);
 	launch(rig, rig->queue, (struct shot){"store", 1, WORDS, {seam - 4 * WORDS / 2, 1000}, 1});
 	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
 	copy(rig, rig->space, ours(out), seam - 4 * WORDS / 2, sizeof(out));
 	for (unsigned i = 0; i < WORDS; i++)
 		assert_int_equal(out[i], 1000);
-	end_backing(rig, b, AREA_BASE);
-	end_backing(rig, a, seam);
+	end_backing(rig, b, 1, AREA_BASE);
+	end_backing(rig, a, 1, seam);
 }
 
 /* Of what the emulated device finds itself: the engine lets no such copy through. */
@@ -1079,19 +1092,20 @@ static void test_backing_is_accessed_as_it_is_allowed(void **state)
 	struct gsb_backing *b = make_backing(rig, 1, 1);
 	uint32_t word = 1;
 
-	assert_int_equal(ops->backing_map(b, AREA_BASE), 0);
+	assert_int_equal(ops->backing_map(b, 1, AREA_BASE), 0);
 	expect_no_copy(rig, rig->space, ours(&word), AREA_BASE);
 	assert_int_equal(store_at(rig, AREA_BASE), CUDA_ERROR_ILLEGAL_ADDRESS);
-	assert_int_equal(ops->backing_access(b, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_READ), 0);
+	assert_int_equal(ops->backing_access(b, 1, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_READ), 0);
 	assert_int_equal(word_at(rig, rig->space, AREA_BASE), 0);
 	expect_no_copy(rig, rig->space, AREA_BASE, ours(&word));
 	assert_int_equal(store_at(rig, AREA_BASE), CUDA_ERROR_ILLEGAL_ADDRESS);
-	assert_int_equal(ops->backing_access(b, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE), 0);
+	assert_int_equal(ops->backing_access(b, 1, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
+			 0);
 	assert_int_equal(store_at(rig, AREA_BASE), CUDA_SUCCESS);
 	assert_int_equal(store_at(rig, AREA_BASE + UNIT), CUDA_ERROR_ILLEGAL_ADDRESS);
-	assert_int_equal(ops->backing_access(b, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_NONE), 0);
+	assert_int_equal(ops->backing_access(b, 1, AREA_BASE, CU_MEM_ACCESS_FLAGS_PROT_NONE), 0);
 	assert_int_equal(store_at(rig, AREA_BASE), CUDA_ERROR_ILLEGAL_ADDRESS);
-	ops->backing_unmap(b, AREA_BASE);
+	ops->backing_unmap(b, 1, AREA_BASE);
 	assert_int_equal(store_at(rig, AREA_BASE), CUDA_ERROR_ILLEGAL_ADDRESS);
 	ops->backing_destroy(b);
 }
@@ -1103,13 +1117,451 @@ static void test_backing_is_its_owners_alone(void **state)
 	struct gsb_backing *b = make_backing(rig, 2, 1);
 	uint32_t word = 9;
 
-	map_backing(rig, b, AREA_BASE);
+	map_backing(rig, b, 2, AREA_BASE);
 	copy(rig, other, AREA_BASE, ours(&word), sizeof(word));
 	expect_no_copy(rig, rig->space, ours(&word), AREA_BASE);
 	assert_int_equal(store_at(rig, AREA_BASE), CUDA_ERROR_ILLEGAL_ADDRESS);
 	assert_int_equal(word_at(rig, other, AREA_BASE), 9);
-	end_backing(rig, b, AREA_BASE);
+	end_backing(rig, b, 2, AREA_BASE);
 	rig->dev->ops->space_destroy(other);
+}
+
+static void test_backing_is_mapped_for_another_owner(void **state)
+{
+	struct rig *rig = *state;
+	struct gsb_space *other = make_space(rig->dev, 1, 0);
+	struct gsb_backing *b = make_backing(rig, 2, 1);
+	const uint64_t theirs = AREA_BASE, mine = AREA_BASE + 8 * UNIT;
+	uint32_t word = 9;
+
+	map_backing(rig, b, 2, theirs);
+	map_backing(rig, b, 1, mine);
+	copy(rig, other, theirs, ours(&word), sizeof(word));
+	assert_int_equal(word_at(rig, rig->space, mine), 9);
+	assert_int_equal(store_at(rig, mine + 4), CUDA_SUCCESS);
+	assert_int_equal(word_at(rig, other, theirs + 4), 5);
+	rig->dev->ops->backing_unmap(b, 2, theirs);
+	assert_int_equal(word_at(rig, rig->space, mine), 9);
+	end_backing(rig, b, 1, mine);
+	rig->dev->ops->space_destroy(other);
+}
+
+/* ---- memory of one space in another ---- */
+
+/* Of a space of another owner. */
+struct lent {
+	struct gsb_space *space;
+	uint64_t mem, size;
+	struct gsb_backing *backing;
+	uint64_t offset, chunk;
+};
+
+static struct gsb_backing *share(struct rig *rig, struct lent *l)
+{
+	struct gsb_backing *b = NULL;
+
+	assert_int_equal(rig->dev->ops->mem_share(l->space, l->mem, &b, &l->offset, &l->chunk), 0);
+	assert_in_range(l->chunk, l->offset + l->size, UINT64_MAX);
+	return b;
+}
+
+static struct lent lend(struct rig *rig, unsigned slot, uint64_t size)
+{
+	struct lent l = {.space = make_space(rig->dev, slot, 0), .size = size};
+
+	assert_int_equal(rig->dev->ops->mem_alloc(l.space, size, &l.mem), 0);
+	l.backing = share(rig, &l);
+	return l;
+}
+
+/* Where the allocation is in the space. */
+static uint64_t open_lent(struct rig *rig, struct gsb_space *space, const struct lent *l)
+{
+	uint64_t addr = 0;
+
+	assert_int_equal(rig->dev->ops->mem_open(space, l->backing, &addr), 0);
+	return addr + l->offset;
+}
+
+static void close_lent(struct rig *rig, struct gsb_space *space, const struct lent *l,
+		       uint64_t addr)
+{
+	assert_int_equal(rig->dev->ops->mem_free(space, addr - l->offset), 0);
+}
+
+static uint64_t free_bytes(struct rig *rig)
+{
+	uint64_t now, total;
+
+	rig->dev->ops->mem_info(rig->dev, &now, &total);
+	return now;
+}
+
+static void test_opened_memory_is_the_same_bytes(void **state)
+{
+	static const uint64_t sizes[] = {100, 3 << 20};
+	struct rig *rig = *state;
+
+	for (size_t i = 0; i < GSB_ARRAY_LEN(sizes); i++) {
+		struct lent l = lend(rig, 1, sizes[i]);
+		uint64_t at = open_lent(rig, rig->space, &l);
+		const uint64_t last = sizes[i] - 4;
+
+		assert_int_equal(word_at(rig, rig->space, at), 0);
+		fill_word(rig, l.space, l.mem, 7);
+		fill_word(rig, l.space, l.mem + last, 8);
+		assert_int_equal(word_at(rig, rig->space, at), 7);
+		assert_int_equal(word_at(rig, rig->space, at + last), 8);
+		assert_int_equal(store_at(rig, at), CUDA_SUCCESS);
+		assert_int_equal(word_at(rig, l.space, l.mem), 5);
+		close_lent(rig, rig->space, &l, at);
+		assert_int_equal(word_at(rig, l.space, l.mem + last), 8);
+		rig->dev->ops->backing_destroy(l.backing);
+		assert_int_equal(word_at(rig, l.space, l.mem + last), 8);
+		rig->dev->ops->space_destroy(l.space);
+	}
+}
+
+static void test_opened_memory_outlives_who_has_lent_it(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct lent l = lend(rig, 1, 3 << 20);
+	uint64_t at, again = 0;
+
+	fill_word(rig, l.space, l.mem, 7);
+	assert_int_equal(ops->mem_free(l.space, l.mem), 0);
+	at = open_lent(rig, rig->space, &l);
+	assert_int_equal(word_at(rig, rig->space, at), 7);
+	ops->space_destroy(l.space);
+	assert_int_equal(word_at(rig, rig->space, at), 7);
+	/* Its window again. */
+	l.space = make_space(rig->dev, 1, 0);
+	assert_int_equal(ops->mem_alloc(l.space, l.size, &again), 0);
+	assert_int_equal(again, l.mem);
+	assert_int_equal(word_at(rig, l.space, again), 0);
+	fill_word(rig, l.space, again, 9);
+	assert_int_equal(word_at(rig, rig->space, at), 7);
+	close_lent(rig, rig->space, &l, at);
+	at = open_lent(rig, rig->space, &l);
+	assert_int_equal(word_at(rig, rig->space, at), 7);
+	close_lent(rig, rig->space, &l, at);
+	ops->backing_destroy(l.backing);
+	assert_int_equal(word_at(rig, l.space, again), 9);
+	ops->space_destroy(l.space);
+}
+
+/* One that its space ends with, not having freed it. */
+static void test_shared_memory_outlives_its_space(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	uint64_t before = free_bytes(rig), at;
+	struct lent l = lend(rig, 1, 100);
+
+	fill_word(rig, l.space, l.mem, 7);
+	ops->space_destroy(l.space);
+	at = open_lent(rig, rig->space, &l);
+	assert_int_equal(word_at(rig, rig->space, at), 7);
+	assert_true(free_bytes(rig) < before);
+	close_lent(rig, rig->space, &l, at);
+	ops->backing_destroy(l.backing);
+	assert_int_equal(free_bytes(rig), before);
+}
+
+static void test_shared_memory_is_counted_until_nobody_has_it(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	uint64_t before = free_bytes(rig), at;
+	struct lent l = lend(rig, 1, 3 << 20);
+	const uint64_t with = free_bytes(rig);
+	struct gsb_backing *second = share(rig, &l);
+
+	assert_true(with <= before - (3 << 20));
+	at = open_lent(rig, rig->space, &l);
+	assert_int_equal(free_bytes(rig), with);
+	assert_int_equal(ops->mem_free(l.space, l.mem), 0);
+	assert_int_equal(free_bytes(rig), with);
+	close_lent(rig, rig->space, &l, at);
+	ops->backing_destroy(l.backing);
+	assert_int_equal(free_bytes(rig), with);
+	ops->space_destroy(l.space);
+	assert_int_equal(free_bytes(rig), with);
+	ops->backing_destroy(second);
+	assert_int_equal(free_bytes(rig), before);
+}
+
+static void test_opened_memory_outlives_its_backing(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	uint64_t before = free_bytes(rig), at;
+	struct lent l = lend(rig, 1, 3 << 20);
+
+	fill_word(rig, l.space, l.mem, 7);
+	at = open_lent(rig, rig->space, &l);
+	ops->backing_destroy(l.backing);
+	ops->space_destroy(l.space);
+	assert_int_equal(word_at(rig, rig->space, at), 7);
+	assert_true(free_bytes(rig) < before);
+	close_lent(rig, rig->space, &l, at);
+	assert_int_equal(free_bytes(rig), before);
+}
+
+/* It is lent no longer, and still there. */
+static void test_memory_that_was_shared_is_counted_as_any(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	uint64_t before = free_bytes(rig);
+	struct lent l = lend(rig, 1, 3 << 20);
+
+	ops->backing_destroy(l.backing);
+	assert_true(free_bytes(rig) < before);
+	assert_int_equal(ops->mem_free(l.space, l.mem), 0);
+	assert_int_equal(free_bytes(rig), before);
+	ops->space_destroy(l.space);
+	assert_int_equal(free_bytes(rig), before);
+}
+
+static void test_opened_memory_costs_no_space_anything(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct gsb_space *small = make_space(rig->dev, 2, 1 << 20);
+	struct lent l = lend(rig, 1, 3 << 20);
+	uint64_t at[2], a = 0;
+
+	for (unsigned i = 0; i < 2; i++)
+		at[i] = open_lent(rig, small, &l);
+	assert_int_not_equal(at[0], at[1]);
+	assert_int_equal(ops->mem_alloc(small, 1 << 20, &a), 0);
+	fill_word(rig, small, at[0], 7);
+	assert_int_equal(word_at(rig, small, at[1]), 7);
+	close_lent(rig, small, &l, at[0]);
+	assert_int_equal(ops->mem_alloc(small, 512, &a), -EDQUOT);
+	assert_int_equal(word_at(rig, small, at[1]), 7);
+	ops->space_destroy(small); /* with the other one */
+	assert_int_equal(word_at(rig, l.space, l.mem), 7);
+	ops->backing_destroy(l.backing);
+	ops->space_destroy(l.space);
+}
+
+/* Its limit is not the device's. */
+static void test_freed_memory_that_others_have_is_not_its_spaces(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct lent l = {.space = make_space(rig->dev, 1, 4 << 20), .size = 4 << 20};
+	uint64_t again = 0;
+
+	assert_int_equal(ops->mem_alloc(l.space, l.size, &l.mem), 0);
+	l.backing = share(rig, &l);
+	assert_int_equal(ops->mem_free(l.space, l.mem), 0);
+	assert_int_equal(ops->mem_alloc(l.space, l.size, &again), 0);
+	assert_int_equal(ops->mem_free(l.space, again), 0);
+	ops->backing_destroy(l.backing);
+	ops->space_destroy(l.space);
+}
+
+static void test_share_of_what_is_no_allocation_is_einval(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct lent l = lend(rig, 1, 3 << 20);
+	uint64_t at = open_lent(rig, rig->space, &l), offset, size;
+	struct gsb_backing *b = NULL;
+
+	assert_int_equal(ops->mem_share(l.space, l.mem + 512, &b, &offset, &size), -EINVAL);
+	assert_int_equal(ops->mem_share(l.space, DEVICE_BASE, &b, &offset, &size), -EINVAL);
+	assert_int_equal(ops->mem_share(rig->space, at - l.offset, &b, &offset, &size), -EINVAL);
+	assert_int_equal(ops->mem_free(l.space, l.mem), 0);
+	assert_int_equal(ops->mem_share(l.space, l.mem, &b, &offset, &size), -EINVAL);
+	assert_null(b);
+	close_lent(rig, rig->space, &l, at);
+	ops->backing_destroy(l.backing);
+	ops->space_destroy(l.space);
+}
+
+/* Another device, as if of another process. */
+static void test_exported_memory_is_the_same_bytes_elsewhere(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_params p = {
+		.spec = rig->dev->ops->scheme, .n_workers = 1, .real_clock = true};
+	struct lent l = lend(rig, 1, 3 << 20), there = l;
+	struct rig other = {0};
+	uint64_t at = 0, before, mem;
+	char err[256];
+	int fd = -1;
+
+	assert_int_equal(gsb_device_open(&p, &other.dev, err, sizeof(err)), 0);
+	other.space = make_space(other.dev, 2, 0);
+	assert_int_equal(other.dev->ops->queue_create(other.dev, 0, GSB_ALL_SMS, &other.queue), 0);
+	before = free_bytes(&other);
+	fill_word(rig, l.space, l.mem, 7);
+	assert_int_equal(rig->dev->ops->backing_export(l.backing, &fd, &at), 0);
+	rig->dev->ops->backing_destroy(l.backing);
+	rig->dev->ops->space_destroy(l.space);
+	assert_int_equal(other.dev->ops->backing_import(other.dev, fd, at, l.chunk, &there.backing),
+			 0);
+	close(fd);
+	mem = open_lent(&other, other.space, &there);
+	assert_int_equal(word_at(&other, other.space, mem), 7);
+	assert_int_equal(free_bytes(&other), before);
+	close_lent(&other, other.space, &there, mem);
+	other.dev->ops->backing_destroy(there.backing);
+	assert_int_equal(free_bytes(&other), before);
+	other.dev->ops->queue_destroy(other.queue);
+	other.dev->ops->space_destroy(other.space);
+	other.dev->ops->close(other.dev);
+}
+
+/* ---- the same, where every access is checked ---- */
+
+static void test_opened_memory_ends_where_it_ends_and_when_it_is_freed(void **state)
+{
+	struct rig *rig = *state;
+	struct lent l = lend(rig, 1, 4096);
+	uint64_t at = open_lent(rig, rig->space, &l);
+	struct emu_near near;
+	uint32_t word = 1;
+
+	assert_int_equal(store_at(rig, at + 4092), CUDA_SUCCESS);
+	assert_int_equal(store_at(rig, at + 4096), CUDA_ERROR_ILLEGAL_ADDRESS);
+	assert_true(emu_near_holds(&rig->space->heap, at, 4096));
+	assert_false(emu_near_holds(&rig->space->heap, at, 4100));
+	close_lent(rig, rig->space, &l, at);
+	assert_int_equal(store_at(rig, at), CUDA_ERROR_ILLEGAL_ADDRESS);
+	expect_no_copy(rig, rig->space, at, ours(&word));
+	near = emu_near_find(&rig->space->heap, at + 8);
+	assert_int_equal(near.kind, EMU_NEAR_FREED);
+	assert_int_equal(near.start, at);
+	rig->dev->ops->backing_destroy(l.backing);
+	rig->dev->ops->space_destroy(l.space);
+}
+
+/* Others have it, and its own space has not. */
+static void test_freed_memory_that_others_have_is_a_hole_of_its_space(void **state)
+{
+	struct rig *rig = *state;
+	struct lent l = {.space = rig->space, .mem = alloc(rig, 4096), .size = 4096};
+	struct gsb_space *other = make_space(rig->dev, 1, 0);
+	uint32_t word = 1;
+	uint64_t at;
+
+	l.backing = share(rig, &l);
+	at = open_lent(rig, other, &l);
+	assert_int_equal(rig->dev->ops->mem_free(rig->space, l.mem), 0);
+	expect_not_given_back(rig, rig->dev->ops->mem_free(rig->space, l.mem));
+	assert_int_equal(store_at(rig, l.mem), CUDA_ERROR_ILLEGAL_ADDRESS);
+	expect_no_copy(rig, rig->space, l.mem, ours(&word));
+	assert_false(emu_near_holds(&rig->space->heap, l.mem, 4));
+	assert_int_equal(emu_near_find(&rig->space->heap, l.mem).kind, EMU_NEAR_FREED);
+	assert_int_equal(word_at(rig, other, at), 0);
+	close_lent(rig, other, &l, at);
+	rig->dev->ops->backing_destroy(l.backing);
+	rig->dev->ops->space_destroy(other);
+}
+
+/* Of a window so small that all of it comes again soon: whether the address does, and with what. */
+static bool comes_again(struct rig *rig, const struct lent *l, uint32_t *word)
+{
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	uint64_t addr = 0;
+
+	for (unsigned n = 0; n < 100; n++) {
+		assert_int_equal(ops->mem_alloc(l->space, l->size, &addr), 0);
+		*word = word_at(rig, l->space, addr);
+		assert_int_equal(ops->mem_free(l->space, addr), 0);
+		if (addr == l->mem)
+			return true;
+	}
+	return false;
+}
+
+static void test_shared_memory_is_not_given_out_before_nobody_has_it(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	struct gsb_space_params p = {.device_base = DEVICE_BASE + SLOT_STRIDE,
+				     .device_size = 64 << 20};
+	struct lent l = {.size = 1 << 20};
+	struct gsb_backing *second;
+	uint32_t word = 1;
+
+	assert_int_equal(ops->space_create(rig->dev, &p, &l.space), 0);
+	assert_int_equal(ops->mem_alloc(l.space, l.size, &l.mem), 0);
+	fill_word(rig, l.space, l.mem, 7);
+	l.backing = share(rig, &l);
+	second = share(rig, &l);
+	assert_int_equal(ops->mem_free(l.space, l.mem), 0);
+	ops->backing_destroy(second);
+	assert_false(comes_again(rig, &l, &word));
+	ops->backing_destroy(l.backing);
+	assert_true(comes_again(rig, &l, &word));
+	assert_int_equal(word, 0);
+	ops->space_destroy(l.space);
+}
+
+/* What else was in its space is scrubbed with that, though a part of the file stays. */
+static void test_rest_of_a_space_goes_though_others_have_a_part_of_it(void **state)
+{
+	struct rig *rig = *state;
+	struct lent l = lend(rig, 1, 1 << 20);
+	struct stat st;
+	uint64_t rest = 0, at;
+	int fd = -1;
+
+	fill_word(rig, l.space, l.mem, 7);
+	assert_int_equal(rig->dev->ops->mem_alloc(l.space, 1 << 20, &rest), 0);
+	fill_word(rig, l.space, rest, 8);
+	assert_int_equal(rig->dev->ops->backing_export(l.backing, &fd, &at), 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_blocks, 2 * 4096 / 512);
+	rig->dev->ops->space_destroy(l.space);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_blocks, 4096 / 512);
+	rig->dev->ops->backing_destroy(l.backing);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_blocks, 0);
+	close(fd);
+}
+
+static void test_import_of_what_is_not_in_the_file_is_einval(void **state)
+{
+	struct rig *rig = *state;
+	const struct gsb_device_ops *ops = rig->dev->ops;
+	int fd = memfd_create("short", MFD_CLOEXEC), pipes[2];
+	struct gsb_backing *b = NULL;
+
+	assert_true(fd >= 0 && !ftruncate(fd, 8192) && !pipe(pipes));
+	assert_int_equal(ops->backing_import(rig->dev, fd, 4096, 8192, &b), -EINVAL);
+	assert_int_equal(ops->backing_import(rig->dev, fd, 0, 0, &b), -EINVAL);
+	assert_int_equal(ops->backing_import(rig->dev, fd, 512, 4096, &b), -EINVAL);
+	assert_int_equal(ops->backing_import(rig->dev, fd, UINT64_MAX - 4095, 4096, &b), -EINVAL);
+	assert_int_equal(ops->backing_import(rig->dev, pipes[0], 0, 4096, &b), -EINVAL);
+	assert_null(b);
+	assert_int_equal(ops->backing_import(rig->dev, fd, 4096, 4096, &b), 0);
+	assert_int_equal(ops->backing_map(b, 1, AREA_BASE), -EINVAL); /* it is no unit */
+	ops->backing_destroy(b);
+	close(fd);
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
+static void test_opens_without_end_leave_room_for_another_space(void **state)
+{
+	struct rig *rig = *state;
+	struct lent l = lend(rig, 1, 100);
+	uint64_t addr = 0, n = 0;
+
+	while (!rig->dev->ops->mem_open(rig->space, l.backing, &addr))
+		assert_in_range(++n, 1, 1 << 20);
+	assert_int_equal(rig->dev->ops->mem_alloc(l.space, 4096, &addr), 0);
+	rig->dev->ops->backing_destroy(l.backing);
+	rig->dev->ops->space_destroy(l.space);
 }
 
 /* As large as its file can be, so that the next one has the same part of it. */
@@ -1121,10 +1573,10 @@ static void test_backing_is_scrubbed_before_its_memory_is_used_again(void **stat
 	for (unsigned turn = 0; turn < 2; turn++) {
 		struct gsb_backing *b = make_backing(rig, 1, AREA_SIZE / UNIT);
 
-		map_backing(rig, b, AREA_BASE);
+		map_backing(rig, b, 1, AREA_BASE);
 		assert_int_equal(word_at(rig, rig->space, AREA_BASE + 64), 0);
 		copy(rig, rig->space, AREA_BASE + 64, ours(&word), sizeof(word));
-		end_backing(rig, b, AREA_BASE);
+		end_backing(rig, b, 1, AREA_BASE);
 	}
 }
 
@@ -1137,13 +1589,13 @@ static void test_mappings_without_end_leave_room_for_another_owner(void **state)
 	struct gsb_backing *b = make_backing(rig, 1, 1), *other = make_backing(rig, 2, 1);
 	uint64_t n = 0;
 
-	while (n < last && !ops->backing_map(b, AREA_BASE + n * UNIT))
+	while (n < last && !ops->backing_map(b, 1, AREA_BASE + n * UNIT))
 		n++;
 	assert_in_range(n, 1, last - 1); /* there is an end */
-	assert_int_equal(ops->backing_map(other, AREA_BASE + last * UNIT), 0);
-	end_backing(rig, other, AREA_BASE + last * UNIT);
+	assert_int_equal(ops->backing_map(other, 2, AREA_BASE + last * UNIT), 0);
+	end_backing(rig, other, 2, AREA_BASE + last * UNIT);
 	while (n--)
-		ops->backing_unmap(b, AREA_BASE + n * UNIT);
+		ops->backing_unmap(b, 1, AREA_BASE + n * UNIT);
 	ops->backing_destroy(b);
 }
 
@@ -1167,15 +1619,31 @@ static void test_unmap_leaves_no_piece_behind(void **state)
 	struct gsb_backing *b = make_backing(rig, 1, 1);
 	unsigned before;
 
-	map_backing(rig, b, AREA_BASE); /* what the first one makes */
-	rig->dev->ops->backing_unmap(b, AREA_BASE);
+	map_backing(rig, b, 1, AREA_BASE); /* what the first one makes */
+	rig->dev->ops->backing_unmap(b, 1, AREA_BASE);
 	before = count_maps();
 	for (unsigned i = 0; i < 16; i++)
-		map_backing(rig, b, AREA_BASE + 2 * i * UNIT);
+		map_backing(rig, b, 1, AREA_BASE + 2 * i * UNIT);
 	for (unsigned i = 0; i < 16; i++)
-		rig->dev->ops->backing_unmap(b, AREA_BASE + 2 * i * UNIT);
+		rig->dev->ops->backing_unmap(b, 1, AREA_BASE + 2 * i * UNIT);
 	assert_in_range(count_maps(), 0, before + 4);
 	rig->dev->ops->backing_destroy(b);
+}
+
+static void test_close_leaves_no_piece_behind(void **state)
+{
+	struct rig *rig = *state;
+	struct lent l = lend(rig, 1, 4096);
+	unsigned before = count_maps();
+	uint64_t at[16];
+
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(at); i++)
+		at[i] = open_lent(rig, rig->space, &l);
+	for (unsigned i = 0; i < GSB_ARRAY_LEN(at); i++)
+		close_lent(rig, rig->space, &l, at[i]);
+	assert_in_range(count_maps(), 0, before + 4);
+	rig->dev->ops->backing_destroy(l.backing);
+	rig->dev->ops->space_destroy(l.space);
 }
 
 static void test_unmap_under_work_is_noticed(void **state)
@@ -1185,11 +1653,11 @@ static void test_unmap_under_work_is_noticed(void **state)
 	struct gsb_cmd cmd = copy_cmd(rig->space, AREA_BASE, AREA_BASE + 64, 4);
 	uint64_t before;
 
-	map_backing(rig, b, AREA_BASE);
+	map_backing(rig, b, 1, AREA_BASE);
 	before = gsb_emu_frees_under_work(rig->dev);
 	cmd.not_before_ns = rig->dev->ops->now_ns(rig->dev) + 1000000; /* it has not begun */
 	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
-	rig->dev->ops->backing_unmap(b, AREA_BASE);
+	rig->dev->ops->backing_unmap(b, 1, AREA_BASE);
 	assert_int_equal(gsb_emu_frees_under_work(rig->dev), before + 1);
 	assert_int_equal(collect_one(rig).result, CUDA_ERROR_ILLEGAL_ADDRESS);
 	rig->dev->ops->backing_destroy(b);
@@ -1253,17 +1721,6 @@ static struct pair make_pair(struct rig *rig)
 		assert_int_equal(rig->dev->ops->mem_alloc(p.space[i], 4096, &p.mem[i]), 0);
 	}
 	return p;
-}
-
-static void fill_word(struct rig *rig, struct gsb_space *space, uint64_t addr, uint32_t value)
-{
-	struct gsb_cmd cmd = {
-		.kind = GSB_CMD_FILL,
-		.space = space,
-		.fill = {.dst = addr, .width = 1, .height = 1, .value = value, .elem_bytes = 4}};
-
-	assert_int_equal(rig->dev->ops->issue(rig->queue, &cmd), 0);
-	assert_int_equal(collect_one(rig).result, CUDA_SUCCESS);
 }
 
 static void test_copies_reach_the_memory_of_all_spaces_of_the_owner(void **state)
@@ -3969,6 +4426,24 @@ static const struct CMUnitTest tests[] = {
 	ON_EMU_AND_LANES(test_backings_side_by_side_are_one_range),
 	ON_EMU_AND_LANES(test_backing_is_accessed_as_it_is_allowed),
 	ON_EMU(test_backing_is_its_owners_alone),
+	ON_EMU(test_backing_is_mapped_for_another_owner),
+	ON_EMU(test_opened_memory_is_the_same_bytes),
+	ON_EMU(test_opened_memory_outlives_who_has_lent_it),
+	ON_EMU(test_shared_memory_outlives_its_space),
+	ON_EMU(test_shared_memory_is_counted_until_nobody_has_it),
+	ON_EMU(test_opened_memory_outlives_its_backing),
+	ON_EMU(test_memory_that_was_shared_is_counted_as_any),
+	ON_EMU(test_opened_memory_costs_no_space_anything),
+	ON_EMU(test_freed_memory_that_others_have_is_not_its_spaces),
+	ON_EMU(test_share_of_what_is_no_allocation_is_einval),
+	ON_EMU(test_exported_memory_is_the_same_bytes_elsewhere),
+	ON_EMU(test_opened_memory_ends_where_it_ends_and_when_it_is_freed),
+	ON_EMU(test_freed_memory_that_others_have_is_a_hole_of_its_space),
+	ON_EMU(test_shared_memory_is_not_given_out_before_nobody_has_it),
+	ON_EMU(test_rest_of_a_space_goes_though_others_have_a_part_of_it),
+	ON_EMU(test_import_of_what_is_not_in_the_file_is_einval),
+	ON_EMU(test_opens_without_end_leave_room_for_another_space),
+	ON_EMU(test_close_leaves_no_piece_behind),
 	ON_EMU(test_mappings_without_end_leave_room_for_another_owner),
 	ON_EMU(test_unmap_under_work_is_noticed),
 	ON_EMU(test_unmap_leaves_no_piece_behind),

@@ -267,8 +267,9 @@ struct map_ask {
 static int map(struct gsb_later *l)
 {
 	const struct map_ask *a = gsb_container_of(l, struct map_ask, later);
+	struct gsb_tenant *t = l->tenant;
 
-	return l->tenant->dev->ops->backing_map(a->backing->memory, a->addr);
+	return t->dev->ops->backing_map(a->backing->memory, gsb_tenant_owner(t), a->addr);
 }
 
 static void mapped(struct gsb_later *l, int err)
@@ -372,7 +373,7 @@ static void unmap_one(struct gsb_tenant *t, const struct gsb_mapping *m)
 {
 	struct backing *b = m->of;
 
-	t->dev->ops->backing_unmap(b->memory, m->addr);
+	t->dev->ops->backing_unmap(b->memory, gsb_tenant_owner(t), m->addr);
 	b->n_mappings--;
 }
 
@@ -380,7 +381,7 @@ static int access_one(struct gsb_tenant *t, const struct gsb_mapping *m, CUmemAc
 {
 	struct backing *b = m->of;
 
-	return t->dev->ops->backing_access(b->memory, m->addr, access);
+	return t->dev->ops->backing_access(b->memory, gsb_tenant_owner(t), m->addr, access);
 }
 
 static void unmap_now(struct gsb_drain *d)

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <uthash.h>
 
@@ -14,6 +15,7 @@
 #include "base/log.h"
 #include "device/emu/memory/heap.h"
 
+#define PAGE_BYTES 4096ull
 #define HOLE_FLAGS (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
 
 /* How many mappings an owner has: the kernel allows a process only so many. */
@@ -30,8 +32,8 @@ static void *to_pointer(uint64_t addr)
 
 void emu_backings_init(struct emu_backings *b, uint64_t base, uint64_t size)
 {
-	*b = (struct emu_backings){.area = {.base = base, .size = size}, .fd = -1};
-	gsb_ranges_init(&b->file, 0, size);
+	*b = (struct emu_backings){.area = {.base = base, .size = size}};
+	gsb_ranges_init(&b->taken, 0, size);
 }
 
 static size_t table_bytes(const struct gsb_emu_area *area)
@@ -41,12 +43,12 @@ static size_t table_bytes(const struct gsb_emu_area *area)
 
 void emu_backings_finish(struct emu_backings *b)
 {
-	if (b->fd < 0)
+	if (!b->file)
 		return;
 	munmap(to_pointer(b->area.base), b->area.size);
 	munmap(b->area.units, table_bytes(&b->area));
-	close(b->fd);
-	gsb_ranges_finish(&b->file);
+	emu_file_put(b->file);
+	gsb_ranges_finish(&b->taken);
 }
 
 /* ---- the area ---- */
@@ -79,34 +81,33 @@ static int make_table(struct gsb_emu_area *area)
 /* A table that costs memory only where something was mapped, and a file likewise. */
 static int take_area(struct emu_backings *b)
 {
-	int err, fd;
+	struct emu_file *file;
+	int err;
 
-	if (b->fd >= 0)
+	if (b->file)
 		return 0;
 	if (!b->area.size)
 		return -ENOTSUP;
-	fd = memfd_create("gsb-backings", MFD_CLOEXEC);
-	if (fd < 0 || ftruncate(fd, (off_t)b->area.size))
-		goto err_fd;
+	if (emu_file_create("gsb-backings", b->area.size, &file))
+		return -ENOMEM;
 	err = reserve(&b->area);
 	if (err) {
 		gsb_log(GSB_LOG_ERROR, "emu", "addresses from %#llx are in use: nothing is mapped",
 			(unsigned long long)b->area.base);
-		goto err_fd;
+		goto err_file;
 	}
 	if (make_table(&b->area))
 		goto err_table;
-	b->fd = fd;
+	b->file = file;
 	return 0;
 err_table:
 	munmap(to_pointer(b->area.base), b->area.size);
-err_fd:
-	if (fd >= 0)
-		close(fd);
+err_file:
+	emu_file_put(file);
 	return -ENOMEM;
 }
 
-static void mark(struct gsb_backing *b, uint64_t addr, uint32_t word)
+static void mark(const struct gsb_backing *b, uint64_t addr, uint32_t word)
 {
 	const struct gsb_emu_area *area = &b->vram->backings.area;
 	_Atomic uint32_t *unit = &area->units[(addr - area->base) / GSB_BACKING_UNIT];
@@ -117,21 +118,35 @@ static void mark(struct gsb_backing *b, uint64_t addr, uint32_t word)
 
 /* ---- backings ---- */
 
-static int take_file(struct emu_vram *vram, struct gsb_backing *b)
+static void give_back(struct gsb_backing *b)
 {
+	struct emu_backings *all = &b->vram->backings;
+	struct gsb_range was;
+
+	if (emu_file_scrub(b->file, b->at, b->size))
+		gsb_ranges_remove(&all->taken, b->at, &was);
+	b->vram->used_bytes -= b->size;
+}
+
+static int take_part(struct gsb_backing *b)
+{
+	struct emu_vram *vram = b->vram;
 	int err = take_area(&vram->backings);
 
 	if (err)
 		return err;
 	if (b->size > vram->total_bytes - vram->used_bytes)
 		return -ENOMEM;
-	err = gsb_ranges_alloc(&vram->backings.file, b->size, GSB_BACKING_UNIT, 0, &b->at);
-	if (!err)
-		vram->used_bytes += b->size;
-	return err;
+	err = gsb_ranges_alloc(&vram->backings.taken, b->size, GSB_BACKING_UNIT, 0, &b->at);
+	if (err)
+		return err;
+	vram->used_bytes += b->size;
+	b->file = vram->backings.file;
+	emu_file_get(b->file);
+	return 0;
 }
 
-int emu_backing_make(struct emu_vram *vram, uint64_t owner, uint64_t size, struct gsb_backing **out)
+int emu_backing_make(struct emu_vram *vram, uint64_t size, struct gsb_backing **out)
 {
 	struct gsb_backing *b;
 	int err;
@@ -141,9 +156,9 @@ int emu_backing_make(struct emu_vram *vram, uint64_t owner, uint64_t size, struc
 	b = malloc(sizeof(*b));
 	if (!b)
 		return -ENOMEM;
-	*b = (struct gsb_backing){.vram = vram, .owner = owner, .size = size};
+	*b = (struct gsb_backing){.vram = vram, .size = size, .n_users = 1, .end = give_back};
 	pthread_mutex_lock(&vram->lock);
-	err = take_file(vram, b);
+	err = take_part(b);
 	pthread_mutex_unlock(&vram->lock);
 	if (err) {
 		free(b);
@@ -153,22 +168,77 @@ int emu_backing_make(struct emu_vram *vram, uint64_t owner, uint64_t size, struc
 	return 0;
 }
 
-/* Whoever has this part of the file next reads zeroes. */
+void emu_backing_put(struct gsb_backing *b)
+{
+	if (--b->n_users)
+		return;
+	if (b->end)
+		b->end(b);
+	emu_file_put(b->file);
+	free(b);
+}
+
 void emu_backing_destroy(struct gsb_backing *b)
 {
 	struct emu_vram *vram = b->vram;
-	struct gsb_range was;
 
 	pthread_mutex_lock(&vram->lock);
-	if (fallocate(vram->backings.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)b->at,
-		      (off_t)b->size))
-		gsb_log(GSB_LOG_ERROR, "emu",
-			"freed memory is not scrubbed, and not used again: %m");
-	else
-		gsb_ranges_remove(&vram->backings.file, b->at, &was);
-	vram->used_bytes -= b->size;
+	emu_backing_put(b);
 	pthread_mutex_unlock(&vram->lock);
-	free(b);
+}
+
+/* ---- for other processes ---- */
+
+static int duplicate(int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	return copy < 0 ? -ENOMEM : copy;
+}
+
+int emu_backing_export(struct gsb_backing *b, int *fd, uint64_t *at)
+{
+	int copy = duplicate(b->file->fd);
+
+	if (copy < 0)
+		return copy;
+	*fd = copy;
+	*at = b->at;
+	return 0;
+}
+
+/* What is behind the end of a file would be fatal to touch. */
+static bool has(int fd, uint64_t at, uint64_t size)
+{
+	struct stat st;
+
+	return size && !((at | size) % PAGE_BYTES) && !fstat(fd, &st) &&
+	       gsb_range_ok(at, size, (uint64_t)st.st_size);
+}
+
+int emu_backing_adopt(struct emu_vram *vram, int fd, uint64_t at, uint64_t size,
+		      struct gsb_backing **out)
+{
+	struct gsb_backing *b;
+	int copy;
+
+	if (!has(fd, at, size))
+		return -EINVAL;
+	copy = duplicate(fd);
+	if (copy < 0)
+		return copy;
+	b = malloc(sizeof(*b));
+	if (!b) {
+		close(copy);
+		return -ENOMEM;
+	}
+	*b = (struct gsb_backing){.vram = vram, .at = at, .size = size, .n_users = 1};
+	if (emu_file_adopt(copy, &b->file)) {
+		free(b);
+		return -ENOMEM;
+	}
+	*out = b;
+	return 0;
 }
 
 /* ---- mappings: vram->lock held ---- */
@@ -221,32 +291,33 @@ static void discharge(struct emu_vram *vram, uint64_t owner)
 	forget_mapper(&vram->backings, m);
 }
 
-static int map(struct gsb_backing *b, uint64_t addr)
+static int map(struct gsb_backing *b, uint64_t owner, uint64_t addr)
 {
 	struct emu_vram *vram = b->vram;
-	int err = charge(vram, b->owner);
+	int err = take_area(&vram->backings);
 
+	if (!err)
+		err = charge(vram, owner);
 	if (err)
 		return err;
-	if (mmap(to_pointer(addr), b->size, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
-		 vram->backings.fd, (off_t)b->at) == MAP_FAILED) {
-		discharge(vram, b->owner);
-		return -ENOMEM;
-	}
-	madvise(to_pointer(addr), b->size, MADV_DONTDUMP);
-	mark(b, addr, gsb_emu_unit(b->owner, CU_MEM_ACCESS_FLAGS_PROT_NONE));
-	return 0;
+	err = emu_file_map(b->file, b->at, b->size, addr, PROT_NONE);
+	if (err)
+		discharge(vram, owner);
+	else
+		mark(b, addr, gsb_emu_unit(owner, CU_MEM_ACCESS_FLAGS_PROT_NONE));
+	return err;
 }
 
-int emu_backing_map(struct gsb_backing *b, uint64_t addr)
+int emu_backing_map(struct gsb_backing *b, uint64_t owner, uint64_t addr)
 {
 	const struct gsb_emu_area *area = &b->vram->backings.area;
 	int err;
 
-	if (addr % GSB_BACKING_UNIT || !gsb_range_ok(addr - area->base, b->size, area->size))
+	if ((addr | b->size) % GSB_BACKING_UNIT ||
+	    !gsb_range_ok(addr - area->base, b->size, area->size))
 		return -EINVAL;
 	pthread_mutex_lock(&b->vram->lock);
-	err = map(b, addr);
+	err = map(b, owner, addr);
 	pthread_mutex_unlock(&b->vram->lock);
 	return err;
 }
@@ -260,7 +331,8 @@ static int protection(CUmemAccess_flags access)
 	}
 }
 
-int emu_backing_access(struct gsb_backing *b, uint64_t addr, CUmemAccess_flags access)
+int emu_backing_access(struct gsb_backing *b, uint64_t owner, uint64_t addr,
+		       CUmemAccess_flags access)
 {
 	int err = 0;
 
@@ -268,19 +340,18 @@ int emu_backing_access(struct gsb_backing *b, uint64_t addr, CUmemAccess_flags a
 	if (mprotect(to_pointer(addr), b->size, protection(access)))
 		err = -ENOMEM;
 	else
-		mark(b, addr, gsb_emu_unit(b->owner, access));
+		mark(b, addr, gsb_emu_unit(owner, access));
 	pthread_mutex_unlock(&b->vram->lock);
 	return err;
 }
 
-void emu_backing_remove(struct gsb_backing *b, uint64_t addr)
+void emu_backing_remove(struct gsb_backing *b, uint64_t owner, uint64_t addr)
 {
 	pthread_mutex_lock(&b->vram->lock);
 	mark(b, addr, 0);
 	if (mmap(to_pointer(addr), b->size, PROT_NONE, HOLE_FLAGS | MAP_FIXED, -1, 0) == MAP_FAILED)
 		gsb_log(GSB_LOG_ERROR, "emu", "%#llx stays mapped: %m", (unsigned long long)addr);
-	madvise(to_pointer(addr), b->size,
-		MADV_DONTDUMP); /* like its neighbours: one mapping with them */
-	discharge(b->vram, b->owner);
+	madvise(to_pointer(addr), b->size, MADV_DONTDUMP);
+	discharge(b->vram, owner);
 	pthread_mutex_unlock(&b->vram->lock);
 }

@@ -2,10 +2,10 @@
  * heap.c - see heap.h.
  *
  * A window is one reservation of addresses (PROT_NONE), at the base that the caller chose, for all spaces of an owner where he
- * says so, and as long as one of them is there; a device
+ * says so, and as long as one of them is there; each space has mapped a file of its own in its part. A device
  * address is the host address of its byte. An allocation is a part of it made writable, whole pages
  * with a page of guard behind. What is freed goes back to PROT_NONE and its pages to the system, so
- * that what comes next at that address, whoever owns it, reads as zero. A kernel that runs into a hole
+ * that what comes next at that address, whoever owns it, reads as zero; unless others have it (share.c). A kernel that runs into a hole
  * faults; copies have their ranges looked up first, and keep them mapped until they are done.
  *
  * An allocation costs the process two mappings, itself and the hole behind it, and the kernel allows only
@@ -97,27 +97,6 @@ static bool overlap(const struct gsb_emu_range *a, const struct gsb_emu_range *b
 	return a->base - b->base < b->size || b->base - a->base < a->size;
 }
 
-/* The first of those in a window maps it, the others have parts of it. */
-static int join_window(struct emu_heap *heap)
-{
-	const struct emu_heap *other;
-	bool is_there = false;
-	int err;
-
-	LIST_FOREACH(other, &heap->vram->heaps, link)
-	{
-		if (!is_same_window(heap, other))
-			continue;
-		if (overlap(&heap->memory.device, &other->memory.device))
-			return -EEXIST;
-		is_there = true;
-	}
-	err = is_there ? 0 : map_window(heap->memory.window.base, heap->memory.window.size, 0);
-	if (!err)
-		LIST_INSERT_HEAD(&heap->vram->heaps, heap, link);
-	return err;
-}
-
 /* Kernels of the others may still touch it: then it is a hole. */
 static void part_window(struct emu_heap *heap)
 {
@@ -135,6 +114,32 @@ static void part_window(struct emu_heap *heap)
 			(unsigned long long)part->base);
 }
 
+/* The first of those in a window takes it, and each maps its file in a part of it. */
+static int join_window(struct emu_heap *heap)
+{
+	const struct gsb_emu_range *part = &heap->memory.device;
+	const struct emu_heap *other;
+	bool is_there = false;
+	int err;
+
+	LIST_FOREACH(other, &heap->vram->heaps, link)
+	{
+		if (!is_same_window(heap, other))
+			continue;
+		if (overlap(&heap->memory.device, &other->memory.device))
+			return -EEXIST;
+		is_there = true;
+	}
+	err = is_there ? 0 : map_window(heap->memory.window.base, heap->memory.window.size, 0);
+	if (err)
+		return err;
+	LIST_INSERT_HEAD(&heap->vram->heaps, heap, link);
+	err = emu_file_map(heap->file, 0, part->size, part->base, PROT_NONE);
+	if (err)
+		part_window(heap);
+	return err;
+}
+
 static int check_window(const struct gsb_space_params *p)
 {
 	if (!gsb_is_pow2(p->device_size) || p->device_base % p->device_size ||
@@ -150,12 +155,16 @@ int emu_heap_init(struct emu_heap *heap, struct emu_vram *vram, const struct gsb
 {
 	struct gsb_emu_range device = {p->device_base, p->device_size},
 			     all = {p->owner_base, p->owner_size};
+	struct emu_file *file;
 	int err = check_window(p);
 
+	if (!err)
+		err = emu_file_create("gsb-window", p->device_size, &file);
 	if (err)
 		return err;
 	*heap = (struct emu_heap){
 		.vram = vram,
+		.file = file,
 		.memory = {.device = device,
 			   .host = {p->host_base, p->host_size},
 			   .area = &vram->backings.area,
@@ -166,8 +175,11 @@ int emu_heap_init(struct emu_heap *heap, struct emu_vram *vram, const struct gsb
 	};
 	gsb_ranges_init(&heap->device, p->device_base, p->device_size);
 	gsb_ranges_init(&heap->host, p->host_base, p->host_size);
+	file->heap = heap;
 	pthread_mutex_lock(&vram->lock);
 	err = join_window(heap);
+	if (err)
+		emu_file_put(file);
 	pthread_mutex_unlock(&vram->lock);
 	return err;
 }
@@ -183,6 +195,7 @@ void emu_heap_finish(struct emu_heap *heap)
 {
 	pthread_mutex_lock(&heap->vram->lock);
 	part_window(heap);
+	emu_share_part(heap);
 	heap->vram->used_bytes -= heap->used_bytes;
 	heap->vram->n_allocs -= heap->n_allocs;
 	pthread_mutex_unlock(&heap->vram->lock);
@@ -223,22 +236,37 @@ static void say_full(struct emu_heap *heap)
 	heap->was_full = true;
 }
 
+int emu_heap_count(struct emu_heap *heap)
+{
+	struct emu_vram *vram = heap->vram;
+
+	if (heap->n_allocs >= vram->max_allocs - vram->n_allocs) {
+		say_full(heap);
+		return -ENOMEM;
+	}
+	vram->n_allocs++;
+	heap->n_allocs++;
+	return 0;
+}
+
+void emu_heap_uncount(struct emu_heap *heap)
+{
+	heap->vram->n_allocs--;
+	heap->n_allocs--;
+}
+
 static int charge(struct emu_heap *heap, uint64_t bytes)
 {
 	struct emu_vram *vram = heap->vram;
 
 	if (bytes > vram->total_bytes - vram->used_bytes)
 		return -ENOMEM;
-	if (heap->n_allocs >= vram->max_allocs - vram->n_allocs) {
-		say_full(heap);
-		return -ENOMEM;
-	}
 	if (heap->used_bytes > heap->limit_bytes || bytes > heap->limit_bytes - heap->used_bytes)
 		return -EDQUOT;
+	if (emu_heap_count(heap))
+		return -ENOMEM;
 	vram->used_bytes += bytes;
 	heap->used_bytes += bytes;
-	vram->n_allocs++;
-	heap->n_allocs++;
 	return 0;
 }
 
@@ -246,15 +274,19 @@ static void discharge(struct emu_heap *heap, uint64_t bytes)
 {
 	heap->vram->used_bytes -= bytes;
 	heap->used_bytes -= bytes;
-	heap->vram->n_allocs--;
-	heap->n_allocs--;
+}
+
+int emu_heap_place(struct emu_heap *heap, uint64_t size, uint64_t *addr)
+{
+	uint64_t align = size >= LARGE_BYTES ? LARGE_BYTES : PAGE_BYTES;
+
+	return gsb_ranges_alloc(&heap->device, size, align, PAGE_BYTES, addr);
 }
 
 static int map_new(struct emu_heap *heap, uint64_t size, uint64_t *addr)
 {
-	uint64_t align = size >= LARGE_BYTES ? LARGE_BYTES : PAGE_BYTES;
 	struct gsb_range was;
-	int err = gsb_ranges_alloc(&heap->device, size, align, PAGE_BYTES, addr);
+	int err = emu_heap_place(heap, size, addr);
 
 	if (err)
 		return err;
@@ -280,10 +312,12 @@ int emu_heap_alloc(struct emu_heap *heap, uint64_t size, uint64_t *addr)
 	err = charge(heap, bytes);
 	if (!err) {
 		err = map_new(heap, bytes, &at);
-		if (err)
-			discharge(heap, bytes);
-		else
+		if (!err) {
 			gsb_ranges_set_used(&heap->device, at, size);
+		} else {
+			discharge(heap, bytes);
+			emu_heap_uncount(heap);
+		}
 	}
 	pthread_mutex_unlock(lock);
 	if (!err)
@@ -292,26 +326,40 @@ int emu_heap_alloc(struct emu_heap *heap, uint64_t size, uint64_t *addr)
 }
 
 /* The order matters: first nobody can write any more, then the contents go. */
-static void unmap(const struct gsb_range *r)
+static void close_to_all(const struct gsb_range *r)
 {
 	mprotect(to_pointer(r->start), r->size, PROT_NONE);
-	if (madvise(to_pointer(r->start), r->size, MADV_DONTNEED))
-		gsb_log(GSB_LOG_ERROR, "emu", "freed memory at %#llx is not scrubbed: %m",
-			(unsigned long long)r->start);
 }
 
-static void scrub(struct emu_heap *heap, const struct gsb_range *r)
+static bool scrub(const struct emu_heap *heap, const struct gsb_range *r)
 {
-	unmap(r);
-	emu_freed_add(&heap->freed, r->start, r->used);
-	discharge(heap, r->size);
+	return emu_file_scrub(heap->file, r->start - heap->device.base, r->size);
+}
+
+/* It is freed, and nobody touches it. */
+static void let_go(struct emu_heap *heap, uint64_t start)
+{
+	const struct gsb_range r = *gsb_ranges_find(&heap->device, start);
+	int err = emu_share_close(heap, &r);
+	struct gsb_range was;
+
+	emu_heap_uncount(heap);
+	if (err == -ENOENT) {
+		close_to_all(&r);
+		if (emu_share_outlives(heap, &r))
+			return;
+		err = scrub(heap, &r) ? 0 : -EIO;
+		discharge(heap, r.size);
+	}
+	if (!err)
+		gsb_ranges_remove(&heap->device, start, &was);
 }
 
 /* The range stays in the map, so that it is not given out, until the copies are done. */
-static int retire(struct emu_heap *heap, const struct gsb_range *r)
+static int retire(struct emu_heap *heap, uint64_t start)
 {
 	size_t capacity = heap->retired_capacity ? heap->retired_capacity * 2 : 16;
-	struct gsb_range *list = heap->retired;
+	uint64_t *list = heap->retired;
 
 	if (heap->n_retired == heap->retired_capacity) {
 		list = realloc(list, capacity * sizeof(*list));
@@ -320,29 +368,22 @@ static int retire(struct emu_heap *heap, const struct gsb_range *r)
 		heap->retired = list;
 		heap->retired_capacity = capacity;
 	}
-	list[heap->n_retired++] = *r;
+	list[heap->n_retired++] = start;
 	return 0;
-}
-
-static bool is_retired(const struct emu_heap *heap, uint64_t start)
-{
-	for (size_t i = 0; i < heap->n_retired; i++)
-		if (heap->retired[i].start == start)
-			return true;
-	return false;
 }
 
 static int free_locked(struct emu_heap *heap, uint64_t addr)
 {
 	const struct gsb_range *r = gsb_ranges_find(&heap->device, addr);
-	struct gsb_range was;
 
-	if (!r || r->start != addr || is_retired(heap, addr))
+	if (!r || r->start != addr || !r->used)
 		return -EINVAL;
-	if (heap->n_touching)
-		return retire(heap, r);
-	gsb_ranges_remove(&heap->device, addr, &was);
-	scrub(heap, &was);
+	if (heap->n_touching && retire(heap, addr))
+		return -ENOMEM;
+	emu_freed_add(&heap->freed, r->start, r->used);
+	gsb_ranges_set_used(&heap->device, addr, 0);
+	if (!heap->n_touching)
+		let_go(heap, addr);
 	return 0;
 }
 
@@ -373,8 +414,10 @@ void emu_heap_take_back(struct emu_heap *heap, uint64_t addr)
 	struct gsb_range was;
 
 	pthread_mutex_lock(&heap->vram->lock);
-	if (!gsb_ranges_remove(&heap->device, addr, &was))
-		unmap(&was);
+	if (!gsb_ranges_remove(&heap->device, addr, &was)) {
+		close_to_all(&was);
+		scrub(heap, &was);
+	}
 	pthread_mutex_unlock(&heap->vram->lock);
 }
 
@@ -431,7 +474,7 @@ static bool extent_ok(struct emu_heap *heap, uint64_t addr, uint64_t extent, uin
 		return true;
 	heap = home(heap, addr);
 	r = gsb_ranges_find(&heap->device, addr);
-	return r && gsb_range_ok(addr - r->start, extent, r->size) && !is_retired(heap, r->start);
+	return r && gsb_range_ok(addr - r->start, extent, r->size) && r->used;
 }
 
 static bool copy_ok(struct emu_heap *heap, const struct gsb_cmd_copy *c)
@@ -478,14 +521,10 @@ bool emu_heap_touch_fill(struct emu_heap *heap, const struct gsb_cmd_fill *fill)
 
 static void touch_end(struct emu_heap *heap)
 {
-	struct gsb_range was;
-
 	if (--heap->n_touching)
 		return;
-	for (size_t i = 0; i < heap->n_retired; i++) {
-		gsb_ranges_remove(&heap->device, heap->retired[i].start, &was);
-		scrub(heap, &was);
-	}
+	for (size_t i = 0; i < heap->n_retired; i++)
+		let_go(heap, heap->retired[i]);
 	heap->n_retired = 0;
 }
 

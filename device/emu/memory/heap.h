@@ -13,7 +13,9 @@
 
 #include "device/emu/memory/address.h"
 #include "device/emu/memory/backing.h"
+#include "device/emu/memory/file.h"
 #include "device/emu/memory/near.h"
+#include "device/emu/memory/share.h"
 #include "device/ops.h"
 #include "device/range.h"
 
@@ -22,21 +24,24 @@ struct emu_vram {
 	pthread_mutex_t lock;
 	LIST_HEAD(emu_heaps, emu_heap) heaps;
 	uint64_t total_bytes, used_bytes;
-	size_t max_allocs, n_allocs; /* mappings of backings count, too */
+	size_t max_allocs, n_allocs; /* mappings of backings, and what is opened, count, too */
 	struct emu_backings backings;
 };
 
 /* One space's. */
 struct emu_heap {
 	struct emu_vram *vram;
+	struct emu_file *file; /* of its part of the window */
 	LIST_ENTRY(emu_heap) link;
 	uint64_t owner;		      /* as in gsb_space_params */
 	struct gsb_emu_memory memory; /* what the interpreter checks against */
-	struct gsb_ranges device, host;
+	struct gsb_ranges device,
+		host; /* of what is freed, and not given out yet, nothing is used */
+	struct emu_opened *opened;
 	uint64_t limit_bytes, used_bytes;
 	size_t n_allocs;
-	bool was_full;		   /* of allocations, and that was said */
-	struct gsb_range *retired; /* freed while a copy was running; scrubbed after it */
+	bool was_full;	   /* of allocations, and that was said */
+	uint64_t *retired; /* freed while a copy was running; let go after it */
 	size_t n_retired, retired_capacity;
 	unsigned n_touching; /* ends of copies that are running, and fills */
 	struct emu_freed freed;
@@ -58,6 +63,11 @@ int emu_heap_lend(struct emu_heap *heap, uint64_t *addr);
 void emu_heap_take_back(struct emu_heap *heap, uint64_t addr);
 int emu_heap_pin(struct emu_heap *heap, uint64_t addr, uint64_t size);
 int emu_heap_unpin(struct emu_heap *heap, uint64_t addr, uint64_t size);
+
+/* For share.c, with the lock: one more allocation of the process's few; -ENOMEM. And a place for it. */
+int emu_heap_count(struct emu_heap *heap);
+void emu_heap_uncount(struct emu_heap *heap);
+int emu_heap_place(struct emu_heap *heap, uint64_t size, uint64_t *addr);
 
 /* True when the part of these rows that lies in device windows of the owner is allocated. From a true answer
  * until the end the memory stays mapped, freed or not; and the spaces stay. */

@@ -38,6 +38,14 @@ static bool find_freed(const struct emu_freed *freed, uint64_t addr, struct emu_
 	return false;
 }
 
+/* What is freed, and stays for others, is nobody's to be told of. */
+static const struct gsb_range *nearest(const struct gsb_ranges *ranges, uint64_t addr)
+{
+	const struct gsb_range *r = gsb_ranges_nearest(ranges, addr);
+
+	return r && r->used ? r : NULL;
+}
+
 /* In a window of another space of this owner. */
 static bool find_other(const struct emu_heap *heap, uint64_t addr, struct emu_near *out)
 {
@@ -50,7 +58,7 @@ static bool find_other(const struct emu_heap *heap, uint64_t addr, struct emu_ne
 		if (other == heap || !heap->owner || other->owner != heap->owner ||
 		    addr - other->memory.device.base >= other->memory.device.size)
 			continue;
-		r = gsb_ranges_nearest(&other->device, addr);
+		r = nearest(&other->device, addr);
 		if (r)
 			*out = (struct emu_near){EMU_NEAR_OTHER, r->start, r->used};
 		return r;
@@ -63,7 +71,7 @@ static struct emu_near find(const struct emu_heap *heap, uint64_t addr)
 {
 	const struct gsb_emu_range *host = &heap->memory.host;
 	bool pinned = addr - host->base < host->size;
-	const struct gsb_range *r = gsb_ranges_nearest(pinned ? &heap->host : &heap->device, addr);
+	const struct gsb_range *r = nearest(pinned ? &heap->host : &heap->device, addr);
 	struct emu_near near = {EMU_NEAR_NONE, 0, 0};
 
 	if (addr - heap->memory.area->base < heap->memory.area->size)
