@@ -11,6 +11,7 @@
 #include "broker/engine/admission.h"
 #include "broker/engine/code/code.h"
 #include "broker/engine/memory/memory.h"
+#include "broker/engine/memory/share.h"
 #include "broker/engine/order/stream.h"
 #include "broker/engine/tell.h"
 #include "broker/engine/tenant/tenant.h"
@@ -202,6 +203,7 @@ void gsb_ctx_destroy(struct gsb_ctx *ctx)
 	gsb_code_ctx_finish(ctx);
 	gsb_memory_ctx_finish(ctx);
 	t->dev->ops->space_destroy(ctx->space);
+	gsb_share_ctx_finish(ctx);
 	gsb_memory_unuse(ctx, ctx->device_used_bytes); /* went with the space */
 	gsb_order_finish(&ctx->order);
 	t->ctxs[ctx->index] = NULL;

@@ -16,6 +16,7 @@
 #include "broker/engine/engine.h"
 #include "broker/engine/memory/kept.h"
 #include "broker/engine/memory/memory.h"
+#include "broker/engine/memory/share.h"
 #include "broker/engine/memory/virtual.h"
 #include "broker/engine/order/event.h"
 #include "broker/engine/order/stream.h"
@@ -313,6 +314,30 @@ static int on_BackingAccess(struct gsb_tenant *t, const struct gsb_rec *rec,
 			    const struct gsb_rec_backing_range *b)
 {
 	return gsb_virtual_access(t, rec, b);
+}
+
+static int on_MemExport(struct gsb_tenant *t, const struct gsb_rec *rec,
+			const struct gsb_rec_mem_free *b)
+{
+	return gsb_share_export_memory(t, rec, b);
+}
+
+static int on_MemOpen(struct gsb_tenant *t, const struct gsb_rec *rec,
+		      const struct gsb_rec_mem_open *b)
+{
+	return gsb_share_open_memory(t, rec, b);
+}
+
+static int on_BackingExport(struct gsb_tenant *t, const struct gsb_rec *rec,
+			    const struct gsb_rec_object *b)
+{
+	return gsb_virtual_export(t, rec, b->handle);
+}
+
+static int on_BackingOpen(struct gsb_tenant *t, const struct gsb_rec *rec,
+			  const struct gsb_rec_ipc *b)
+{
+	return gsb_virtual_open(t, rec, &b->handle);
 }
 
 static int on_BackingUnmap(struct gsb_tenant *t, const struct gsb_rec *rec,

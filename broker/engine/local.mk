@@ -43,6 +43,7 @@ libengine_la_SOURCES = \
 	broker/engine/memory/pinner.c broker/engine/memory/pinner.h \
 	broker/engine/memory/host.c broker/engine/memory/host.h \
 	broker/engine/memory/memory.c broker/engine/memory/memory.h \
+	broker/engine/memory/share.c broker/engine/memory/share.h \
 	broker/engine/memory/texture.c \
 	broker/engine/memory/virtual.c broker/engine/memory/virtual.h \
 	broker/engine/code/admit.c \
@@ -110,6 +111,7 @@ engine_tests = tests/unit/test_engine_stream tests/unit/test_engine_order \
 	tests/unit/test_engine_control tests/unit/test_engine_counts tests/unit/test_engine_log tests/unit/test_engine_memory \
 	tests/unit/test_engine_kept \
 	tests/unit/test_engine_later \
+	tests/unit/test_engine_share \
 	tests/unit/test_engine_virtual \
 	tests/unit/test_engine_policy tests/unit/test_engine_release tests/unit/test_engine_resize tests/unit/test_engine_upload \
 	tests/unit/test_facts tests/unit/test_grant tests/unit/test_pool tests/unit/test_proofs tests/unit/test_queue_pool tests/unit/test_ready tests/fuzz/replay_records
@@ -158,6 +160,9 @@ tests_unit_test_engine_release_LDADD = $(engine_test_libs)
 tests_unit_test_engine_resize_SOURCES = tests/unit/test_engine_resize.c $(engine_kit)
 tests_unit_test_engine_resize_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_resize_LDADD = $(engine_test_libs)
+tests_unit_test_engine_share_SOURCES = tests/unit/test_engine_share.c $(engine_kit)
+tests_unit_test_engine_share_CFLAGS = $(engine_test_cflags)
+tests_unit_test_engine_share_LDADD = $(engine_test_libs)
 tests_unit_test_engine_virtual_SOURCES = tests/unit/test_engine_virtual.c $(engine_kit)
 tests_unit_test_engine_virtual_CFLAGS = $(engine_test_cflags)
 tests_unit_test_engine_virtual_LDADD = $(engine_test_libs)

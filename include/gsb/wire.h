@@ -26,13 +26,14 @@
 #include "gsb/array.h"
 #include "gsb/device_info.h"
 #include "gsb/handle.h"
+#include "gsb/ipc.h"
 #include "gsb/tensor_map.h"
 #include "gsb/texture.h"
 
 #define GSB_WIRE_MAGIC 0x31576b72425347ffull /* also tells the byte order */
 #define GSB_WIRE_MAJOR 3		     /* differs: no understanding */
 #define GSB_WIRE_MINOR \
-	2 /* higher: more records, same layout; 1: STARTING; 2: RANGE. It goes on from major to major */
+	3 /* higher: more records, same layout; 1: STARTING; 2: RANGE; 3: IPC. It goes on from major to major */
 
 /* Feature bits of hello; a bit that a side does not know is refused by name. */
 #define GSB_FEATURE_STAGING	(1ull << 0) /* copies through the staging memfd: always there */
@@ -369,6 +370,15 @@ struct gsb_rec_backing_range {
 	uint32_t zero;
 };
 
+struct gsb_rec_mem_open {
+	uint64_t ctx;
+	struct gsb_ipc_handle handle; /* GSB_IPC_MEMORY */
+};
+
+struct gsb_rec_ipc {
+	struct gsb_ipc_handle handle;
+};
+
 /* Ranges of a thread nest: PUSH and POP within each domain, of which a program may have several; START and END go by number. */
 enum gsb_range_step {
 	GSB_RANGE_PUSH,
@@ -394,6 +404,14 @@ struct gsb_reply_range {
 struct gsb_reply_module {
 	uint64_t managed_bytes;	     /* that MODULE_PLACE is to find a place for; 0: none */
 	char text[GSB_LOG_TEXT_MAX]; /* of the log, not ended by a NUL; as much as is sent */
+};
+
+struct gsb_reply_ipc {
+	struct gsb_ipc_handle handle;
+};
+
+struct gsb_reply_backing {
+	uint64_t backing, size;
 };
 
 struct gsb_reply_number {

@@ -205,8 +205,8 @@ static int kit_mem_free(struct gsb_space *s, uint64_t addr)
 	if (err)
 		return err;
 	check_unused(s, was.start, was.size);
-	s->used_bytes -= was.size;
-	s->dev->used_bytes -= was.size;
+	s->used_bytes -= was.used;
+	s->dev->used_bytes -= was.used;
 	return 0;
 }
 
@@ -247,8 +247,10 @@ static int kit_backing_create(struct gsb_device *base, uint64_t owner, uint64_t 
 static void kit_backing_destroy(struct gsb_backing *b)
 {
 	b->dev->n_backings--;
-	b->dev->used_bytes -= b->size;
-	close(b->fd);
+	if (b->fd >= 0) {
+		b->dev->used_bytes -= b->size;
+		close(b->fd);
+	}
 	free(b);
 }
 
@@ -289,6 +291,39 @@ static void kit_backing_unmap(struct gsb_backing *b, uint64_t owner, uint64_t ad
 	check_nobody_works(b->dev, addr, b->size);
 	munmap((void *)(uintptr_t)addr, b->size);
 	b->dev->n_mappings--;
+}
+
+/* No bytes are shared here: who has what when is what is tested. */
+static int kit_mem_share(struct gsb_space *s, uint64_t addr, struct gsb_backing **out,
+			 uint64_t *offset, uint64_t *size)
+{
+	const struct gsb_range *r = gsb_ranges_find(&s->ranges, addr);
+	struct gsb_backing *b;
+
+	if (s->dev->backing_err)
+		return s->dev->backing_err;
+	if (!r || r->start != addr)
+		return -EINVAL;
+	b = calloc(1, sizeof(*b));
+	*b = (struct gsb_backing){.dev = s->dev, .size = r->size, .fd = -1};
+	if (s->dev->piece_bytes > b->size)
+		b->size = s->dev->piece_bytes;
+	s->dev->n_backings++;
+	*offset = b->size - r->size;
+	*size = b->size;
+	*out = b;
+	return 0;
+}
+
+static int kit_mem_open(struct gsb_space *s, struct gsb_backing *b, uint64_t *addr)
+{
+	int err = s->dev->backing_err;
+
+	if (!err)
+		err = gsb_ranges_alloc(&s->ranges, b->size, 256, 4096, addr);
+	if (!err)
+		gsb_ranges_set_used(&s->ranges, *addr, 0); /* it counts where it came from */
+	return err;
 }
 
 static int kit_module_load(struct gsb_space *s, const void *image, size_t size,
@@ -582,6 +617,8 @@ static const struct gsb_device_ops kit_ops = {
 	.backing_map = kit_backing_map,
 	.backing_access = kit_backing_access,
 	.backing_unmap = kit_backing_unmap,
+	.mem_share = kit_mem_share,
+	.mem_open = kit_mem_open,
 	.host_pin = kit_host_pin,
 	.host_unpin = kit_host_unpin,
 	.module_load = kit_module_load,

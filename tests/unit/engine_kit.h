@@ -48,7 +48,8 @@ struct kit_device {
 	uint64_t now_ns;
 	int event_fd, prepare_err, issue_err;
 	unsigned n_backings, n_mappings;
-	int backing_err;	/* what map and access return */
+	int backing_err;	/* what map and access return, and who opens memory gets */
+	uint64_t piece_bytes;	/* what an allocation that is shared is in, if that is more */
 	unsigned refuse_access; /* of the accesses to come this one alone: 1 is the next */
 	unsigned n_spaces, n_modules, n_cancels, n_advances;
 	pthread_mutex_t preparing;	       /* a test that holds it holds up function_prepare */

@@ -9,6 +9,7 @@
 
 #include "broker/engine/memory/grant.h"
 #include "broker/engine/memory/memory.h"
+#include "broker/engine/memory/share.h"
 #include "broker/engine/order/fence.h"
 #include "broker/engine/tenant/tenant.h"
 
@@ -77,6 +78,16 @@ static int check_size(struct gsb_tenant *t, uint64_t size)
 	return 0;
 }
 
+/* What it has opened of another's would not come back to anybody. */
+static int check_whose(struct gsb_ctx *ctx, uint64_t addr)
+{
+	const struct gsb_shared_memory *m = gsb_share_at(ctx, addr);
+
+	return m && m->base ? gsb_violation(ctx->tenant,
+					    "MemKeep of %#" PRIx64 ", which it has opened", addr)
+			    : 0;
+}
+
 static void add(struct gsb_ctx *ctx, const struct gsb_rec_mem_keep *body, uint64_t size)
 {
 	struct gsb_tenant *t = ctx->tenant;
@@ -113,7 +124,9 @@ int gsb_kept_keep(struct gsb_tenant *t, const struct gsb_rec *rec,
 	fresh = gsb_fence_reserve(&t->queues);
 	if (!fresh)
 		return -EAGAIN;
-	err = gsb_memory_retire(ctx, body->addr, &size);
+	err = check_whose(ctx, body->addr);
+	if (!err)
+		err = gsb_memory_retire(ctx, body->addr, &size);
 	if (!err)
 		err = check_size(t, size);
 	if (err) {

@@ -13,6 +13,7 @@
 #include "broker/engine/memory/grant.h"
 #include "broker/engine/memory/host.h"
 #include "broker/engine/memory/kept.h"
+#include "broker/engine/memory/share.h"
 #include "broker/engine/order/fence.h"
 #include "broker/engine/order/stream.h"
 #include "broker/engine/tenant/tenant.h"
@@ -118,17 +119,28 @@ static void tell_used(const struct gsb_tenant *t)
 		  .limit_bytes = t->limits.device_mem_bytes, .granted_bytes = t->grant->granted);
 }
 
-int gsb_memory_charge(struct gsb_tenant *t, uint64_t bytes)
+static void add_used(struct gsb_tenant *t, uint64_t bytes)
 {
-	int err = gsb_memory_check_limit(t, bytes);
-
-	if (err)
-		return err;
 	t->device_used_bytes += bytes;
 	if (t->device_used_bytes > t->stats.device_mem_peak_bytes)
 		t->stats.device_mem_peak_bytes = t->device_used_bytes;
 	tell_used(t);
-	return 0;
+}
+
+int gsb_memory_charge(struct gsb_tenant *t, uint64_t bytes)
+{
+	int err = gsb_memory_check_limit(t, bytes);
+
+	if (!err)
+		add_used(t, bytes);
+	return err;
+}
+
+void gsb_memory_pass_on(struct gsb_tenant *from, struct gsb_tenant *to, uint64_t bytes)
+{
+	from->device_used_bytes -= bytes;
+	tell_used(from);
+	add_used(to, bytes);
 }
 
 void gsb_memory_discharge(struct gsb_tenant *t, uint64_t bytes)
@@ -337,6 +349,7 @@ int gsb_memory_retire(struct gsb_ctx *ctx, uint64_t addr, uint64_t *size)
 		return gsb_violation(ctx->tenant,
 				     "free of %#" PRIx64 ", where no allocation begins", addr);
 	*size = was.size;
+	gsb_share_retire(ctx, addr);
 	return 0;
 }
 
@@ -361,35 +374,38 @@ uint64_t gsb_memory_bytes_at(struct gsb_ctx *ctx, uint64_t addr)
 	return cost(ctx->tenant, gsb_ranges_find(&ctx->device_taken, addr)->size);
 }
 
-/* Give a retired allocation back to the device; its size, 0: there is none. */
-static uint64_t give_to_device(struct gsb_ctx *ctx, uint64_t addr)
+/* Give a retired allocation back to the device. bytes: that it no longer takes; its size, 0: there is none. */
+static uint64_t give_to_device(struct gsb_ctx *ctx, uint64_t addr, uint64_t *bytes)
 {
+	struct gsb_shared_memory *m = gsb_share_at(ctx, addr);
 	struct gsb_range was;
 
 	if (gsb_ranges_remove(&ctx->device_taken, addr, &was))
 		return 0;
-	ctx->tenant->dev->ops->mem_free(ctx->space, addr);
+	ctx->tenant->dev->ops->mem_free(ctx->space, m && m->base ? m->base : addr);
+	*bytes = m ? gsb_share_free(ctx, m) : cost(ctx->tenant, was.size);
 	return was.size;
 }
 
 void gsb_memory_release(struct gsb_ctx *ctx, uint64_t addr)
 {
-	uint64_t size = give_to_device(ctx, addr);
+	uint64_t bytes;
 
-	gsb_memory_unuse(ctx, cost(ctx->tenant, size));
+	if (give_to_device(ctx, addr, &bytes))
+		gsb_memory_unuse(ctx, bytes);
 }
 
 /* The same when the program frees it. serial: of the operation that says so; 0: a call does. */
 static void release(struct gsb_ctx *ctx, uint64_t addr, uint64_t serial)
 {
 	struct gsb_tenant *t = ctx->tenant;
-	uint64_t size = give_to_device(ctx, addr);
+	uint64_t bytes, size = give_to_device(ctx, addr, &bytes);
 
 	if (!size)
 		return;
 	gsb_trace(FREED, freed, t->id, .addr = addr, .bytes = size, .serial = serial,
 		  .memory = GSB_TRACE_MEMORY_DEVICE);
-	gsb_memory_unuse(ctx, cost(t, size));
+	gsb_memory_unuse(ctx, bytes);
 }
 
 static void free_done(struct gsb_order *o, const struct gsb_fence_job *job)

@@ -60,6 +60,8 @@ int gsb_memory_use(struct gsb_ctx *ctx, uint64_t bytes);
 /* The same of what is of no context. */
 int gsb_memory_charge(struct gsb_tenant *t, uint64_t bytes);
 void gsb_memory_discharge(struct gsb_tenant *t, uint64_t bytes);
+/* What one had in its account another one has now, whatever its limit is. */
+void gsb_memory_pass_on(struct gsb_tenant *from, struct gsb_tenant *to, uint64_t bytes);
 /* Whether it may have so many more; what it has kept goes first. -EDQUOT. */
 int gsb_memory_check_limit(struct gsb_tenant *t, uint64_t bytes);
 /* The device has them again: so has the grant. */

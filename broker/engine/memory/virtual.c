@@ -14,6 +14,7 @@
 #include "broker/engine/memory/drain.h"
 #include "broker/engine/memory/grant.h"
 #include "broker/engine/memory/memory.h"
+#include "broker/engine/memory/share.h"
 #include "broker/engine/tenant/tenant.h"
 
 /* Of a tenant. Each costs a call of the driver, in the engine's thread, and all of them come at once when the tenant ends. */
@@ -23,7 +24,7 @@
 
 struct backing {
 	uint64_t id, size;
-	struct gsb_backing *memory;
+	struct gsb_holder holder;
 	size_t n_mappings;
 	UT_hash_handle hh;
 };
@@ -125,22 +126,37 @@ static int create(struct gsb_later *l)
 	return err;
 }
 
-/* The device has given it. If that is in vain it has it back. */
-static int add_backing(struct gsb_tenant *t, const struct creation *c, uint64_t *id)
+static uint64_t add_backing(struct gsb_virtual *v, struct backing *b)
 {
-	struct gsb_virtual *v = t->virtual;
+	b->size = b->holder.share->size;
+	b->id = ++v->last_id;
+	HASH_ADD(hh, v->backings, id, sizeof(b->id), b);
+	return b->id;
+}
+
+static int hold_new(struct gsb_tenant *t, const struct creation *c, struct backing *b)
+{
+	int err = gsb_memory_charge(t, c->size);
+
+	if (!err && !gsb_share_create(&b->holder, t, c->memory, c->size, c->size)) {
+		t->device_used_bytes -= c->size;
+		err = -ENOMEM;
+	}
+	return err;
+}
+
+/* The device has given it. If that is in vain it has it back. */
+static int take_new(struct gsb_tenant *t, const struct creation *c, uint64_t *id)
+{
 	struct backing *b = calloc(1, sizeof(*b));
-	int err = b ? gsb_memory_charge(t, c->size) : -ENOMEM;
+	int err = b ? hold_new(t, c, b) : -ENOMEM;
 
 	if (err) {
 		free(b);
 		t->dev->ops->backing_destroy(c->memory);
 		return err;
 	}
-	b->memory = c->memory;
-	b->size = c->size;
-	b->id = *id = ++v->last_id;
-	HASH_ADD(hh, v->backings, id, sizeof(b->id), b);
+	*id = add_backing(t->virtual, b);
 	return 0;
 }
 
@@ -150,7 +166,7 @@ static void created(struct gsb_later *l, int err)
 	struct gsb_reply_number answer;
 
 	if (!err)
-		err = add_backing(l->tenant, c, &answer.number);
+		err = take_new(l->tenant, c, &answer.number);
 	note_created(l->tenant, c->size, err);
 	if (err) {
 		gsb_grant_give(l->tenant->grant, c->size);
@@ -238,10 +254,9 @@ static struct backing *find_backing(const struct gsb_tenant *t, uint64_t id)
 
 static void destroy_backing(struct gsb_tenant *t, struct backing *b)
 {
-	t->dev->ops->backing_destroy(b->memory);
 	HASH_DELETE(hh, t->virtual->backings, b);
 	gsb_trace(FREED, freed, t->id, .bytes = b->size, .memory = GSB_TRACE_MEMORY_DEVICE);
-	gsb_memory_discharge(t, b->size);
+	gsb_share_let_go(&b->holder);
 	free(b);
 }
 
@@ -253,6 +268,38 @@ int gsb_virtual_destroy(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_
 		return gsb_no_such(t, rec, "unmapped memory", id);
 	destroy_backing(t, b);
 	gsb_tenant_reply(t, rec, CUDA_SUCCESS, 0);
+	return 0;
+}
+
+/* ---- memory for others, and of others ---- */
+
+int gsb_virtual_export(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t id)
+{
+	struct backing *b = find_backing(t, id);
+
+	if (!b)
+		return gsb_no_such(t, rec, "memory", id);
+	gsb_share_answer_handle(t, rec, b->holder.share, GSB_IPC_BACKING);
+	return 0;
+}
+
+int gsb_virtual_open(struct gsb_tenant *t, const struct gsb_rec *rec,
+		     const struct gsb_ipc_handle *handle)
+{
+	struct gsb_share *s = gsb_share_find(t->exports, GSB_IPC_BACKING, handle);
+	struct gsb_virtual *v = have(t);
+	struct gsb_reply_backing answer;
+	struct backing *b;
+
+	if (!s)
+		return gsb_tenant_fail_call(t, rec, -EINVAL);
+	b = v && HASH_COUNT(v->backings) < N_BACKINGS_MAX ? calloc(1, sizeof(*b)) : NULL;
+	if (!b)
+		return gsb_tenant_fail_call(t, rec, -ENOMEM);
+	gsb_share_hold(s, &b->holder, t);
+	answer.backing = add_backing(v, b);
+	answer.size = b->size;
+	gsb_tenant_reply_with(t, rec, &answer, sizeof(answer));
 	return 0;
 }
 
@@ -269,7 +316,8 @@ static int map(struct gsb_later *l)
 	const struct map_ask *a = gsb_container_of(l, struct map_ask, later);
 	struct gsb_tenant *t = l->tenant;
 
-	return t->dev->ops->backing_map(a->backing->memory, gsb_tenant_owner(t), a->addr);
+	return t->dev->ops->backing_map(a->backing->holder.share->memory, gsb_tenant_owner(t),
+					a->addr);
 }
 
 static void mapped(struct gsb_later *l, int err)
@@ -373,7 +421,7 @@ static void unmap_one(struct gsb_tenant *t, const struct gsb_mapping *m)
 {
 	struct backing *b = m->of;
 
-	t->dev->ops->backing_unmap(b->memory, gsb_tenant_owner(t), m->addr);
+	t->dev->ops->backing_unmap(b->holder.share->memory, gsb_tenant_owner(t), m->addr);
 	b->n_mappings--;
 }
 
@@ -381,7 +429,8 @@ static int access_one(struct gsb_tenant *t, const struct gsb_mapping *m, CUmemAc
 {
 	struct backing *b = m->of;
 
-	return t->dev->ops->backing_access(b->memory, gsb_tenant_owner(t), m->addr, access);
+	return t->dev->ops->backing_access(b->holder.share->memory, gsb_tenant_owner(t), m->addr,
+					   access);
 }
 
 static void unmap_now(struct gsb_drain *d)

@@ -21,6 +21,10 @@ int gsb_virtual_reserve(struct gsb_tenant *t, const struct gsb_rec *rec,
 int gsb_virtual_free(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t addr);
 int gsb_virtual_create(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t size);
 int gsb_virtual_destroy(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t id);
+/* Of memory that others may then have, and of others' memory. */
+int gsb_virtual_export(struct gsb_tenant *t, const struct gsb_rec *rec, uint64_t id);
+int gsb_virtual_open(struct gsb_tenant *t, const struct gsb_rec *rec,
+		     const struct gsb_ipc_handle *handle);
 int gsb_virtual_map(struct gsb_tenant *t, const struct gsb_rec *rec,
 		    const struct gsb_rec_backing_map *body);
 int gsb_virtual_access(struct gsb_tenant *t, const struct gsb_rec *rec,

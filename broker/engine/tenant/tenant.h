@@ -37,6 +37,7 @@ struct gsb_loader;
 struct gsb_pinner;
 struct gsb_resizing;
 struct gsb_scheduler;
+struct gsb_shared_memory;
 struct gsb_uploads;
 struct gsb_virtual;
 
@@ -45,9 +46,10 @@ struct gsb_ctx {
 	struct gsb_tenant *tenant;
 	struct gsb_space *space;
 	struct gsb_order order;
-	struct gsb_ranges device_taken; /* allocations */
-	struct gsb_ranges device_live;	/* not freed, and globals: what copies may name */
-	struct gsb_ranges host_owned;	/* pinned memory that goes with it */
+	struct gsb_ranges device_taken;	  /* allocations */
+	struct gsb_ranges device_live;	  /* not freed, and globals: what copies may name */
+	struct gsb_ranges host_owned;	  /* pinned memory that goes with it */
+	struct gsb_shared_memory *shared; /* memory/share.h; by address */
 	uint64_t window_base, window_size;
 	uint64_t
 		device_used_bytes; /* as the device counts: allocations, variables of modules, heap */
