@@ -27,6 +27,7 @@ typedef enum cudaError {
 typedef CUstream cudaStream_t;
 typedef CUevent cudaEvent_t;
 typedef CUmemoryPool cudaMemPool_t;
+typedef CUipcMemHandle cudaIpcMemHandle_t;
 typedef CUkernel cudaKernel_t;
 typedef CUlibrary cudaLibrary_t;
 typedef CUfunction cudaFunction_t;

@@ -46,6 +46,7 @@ interpose_sources = \
 	interpose/cu/staging.c interpose/cu/staging.h \
 	interpose/cu/stream.c interpose/cu/stream.h \
 	interpose/cu/virtual.c interpose/cu/virtual.h \
+	interpose/cu/descriptor.c interpose/cu/descriptor.h \
 	interpose/nvtx/abi.h \
 	interpose/nvtx/nvtx.c \
 	interpose/nvtx/text.c interpose/nvtx/text.h \
@@ -75,6 +76,7 @@ interpose_sources = \
 	interpose/hooks/stream.c \
 	interpose/hooks/stream_attr.c \
 	interpose/hooks/tensor.c \
+	interpose/hooks/ipc.c \
 	interpose/hooks/virtual.c
 libinterpose_la_SOURCES = $(interpose_sources)
 EXTRA_DIST += doc/driver-coverage.md

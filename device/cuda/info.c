@@ -41,6 +41,8 @@ static void fill_attrs(struct cuda_device *dev)
 		dev->info.attrs[carried[i]] = ask(dev, carried[i]);
 	for (unsigned i = 0; i < GSB_ARRAY_LEN(others); i++)
 		dev->info.attrs[others[i]] = ask(dev, others[i]);
+	dev->info.attrs[CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES] &=
+		CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR; /* no other is carried */
 }
 
 /* A GPU of the table, which knows more than the driver says. */

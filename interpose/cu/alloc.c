@@ -208,6 +208,59 @@ CUresult gsb_alloc_remove(uint64_t addr, enum gsb_alloc_kind kind, uint64_t wire
 	return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+bool gsb_alloc_export(uint64_t addr, uint64_t pool, struct gsb_alloc *out)
+{
+	struct gsb_alloc *a;
+	bool ok;
+
+	pthread_rwlock_wrlock(&lock);
+	a = find(addr);
+	ok = a && a->kind == GSB_ALLOC_DEVICE && a->pool == pool && !a->export_id;
+	if (ok) {
+		a->may_keep = false;
+		a->is_shared = true;
+		*out = *a;
+	}
+	pthread_rwlock_unlock(&lock);
+	return ok;
+}
+
+bool gsb_alloc_reopen(const struct gsb_alloc *a, uint64_t wire, CUdeviceptr *addr)
+{
+	struct gsb_alloc *found = NULL;
+
+	pthread_rwlock_wrlock(&lock);
+	for (size_t i = 0; i < n_allocs && !found; i++)
+		if (allocs[i].export_id == a->export_id && allocs[i].wire == wire &&
+		    allocs[i].kind == a->kind && allocs[i].pool == a->pool)
+			found = &allocs[i];
+	if (found) {
+		found->n_opened++;
+		*addr = found->addr;
+	}
+	pthread_rwlock_unlock(&lock);
+	return found;
+}
+
+CUresult gsb_alloc_close(uint64_t addr, struct gsb_alloc *out, bool *last)
+{
+	struct gsb_alloc *a;
+	bool ok;
+
+	pthread_rwlock_wrlock(&lock);
+	a = find(addr);
+	ok = a && a->addr == addr && a->kind == GSB_ALLOC_OPENED;
+	*last = ok && !a->n_opened;
+	if (*last) {
+		*out = *a;
+		remove_at((size_t)(a - allocs));
+	} else if (ok) {
+		a->n_opened--;
+	}
+	pthread_rwlock_unlock(&lock);
+	return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
 void gsb_allocs_drop(uint64_t owner)
 {
 	size_t kept = 0;

@@ -18,6 +18,7 @@ struct gsb_graph_memory;
 
 enum gsb_alloc_kind {
 	GSB_ALLOC_DEVICE, /* cuMemAlloc */
+	GSB_ALLOC_OPENED, /* another process's: cuIpcOpenMemHandle; closed, not freed */
 	GSB_ALLOC_GRAPH,  /* of an allocation node: freed with the last that names it */
 	GSB_ALLOC_HOST,	  /* cuMemHostAlloc */
 	GSB_ALLOC_MANAGED, /* cuMemAllocManaged: pinned, too, but freed as device memory; or a variable */
@@ -32,9 +33,12 @@ struct gsb_alloc {
 		module; /* handle of the module or library whose variable it is; else 0: only that may be freed */
 	uint64_t id; /* cuPointerGetAttribute BUFFER_ID */
 	enum gsb_alloc_kind kind;
-	bool may_keep;	/* plain memory of the device: cu/kept.h */
-	uint32_t flags; /* CU_MEMHOSTALLOC_* */
-	uint64_t pool;	/* cuMemAllocAsync: handle of the pool that has counted it; else 0 */
+	bool may_keep;	    /* plain memory of the device: cu/kept.h */
+	bool is_shared;	    /* other processes may have it, or it is theirs */
+	uint32_t flags;	    /* CU_MEMHOSTALLOC_* */
+	uint64_t export_id; /* another process's: as its engine numbers what is exported; else 0 */
+	unsigned n_opened;  /* OPENED: how often more than once */
+	uint64_t pool;	    /* cuMemAllocAsync: handle of the pool that has counted it; else 0 */
 	struct gsb_graph_memory *memory; /* GRAPH: whose it is, under the lock of the graphs */
 	struct gsb_advice *advice;	 /* MANAGED: the map's alone; NULL: nothing is said of it */
 };
@@ -70,6 +74,16 @@ CUresult gsb_alloc_advice(uint64_t addr, uint64_t bytes, enum gsb_advice_kind ki
  */
 CUresult gsb_alloc_remove(uint64_t addr, enum gsb_alloc_kind kind, uint64_t wire,
 			  struct gsb_alloc *out);
+
+/*
+ * The allocation of this pool, or of none, that holds addr, is to be exported: the engine hears of its end before anybody else does. False: there
+ * is no such, or it is another process's.
+ */
+bool gsb_alloc_export(uint64_t addr, uint64_t pool, struct gsb_alloc *out);
+/* That this context has opened what a is of already, as one more user of it. False: it has not. */
+bool gsb_alloc_reopen(const struct gsb_alloc *a, uint64_t wire, CUdeviceptr *addr);
+/* One user less of what was opened and begins at addr; *last: it was the last one, and out was removed. CUDA_ERROR_INVALID_VALUE. */
+CUresult gsb_alloc_close(uint64_t addr, struct gsb_alloc *out, bool *last);
 
 /* What was mapped is so no longer (cu/virtual.h). */
 void gsb_alloc_note_removal(void);

@@ -16,6 +16,8 @@ CUresult gsb_cu_pool_create(uint64_t max_bytes, uint64_t *handle)
 	if (!p)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	p->max_bytes = max_bytes;
+	p->handle_types = CU_MEM_HANDLE_TYPE_NONE;
+	p->is_imported = false;
 	p->threshold = p->now = p->high = 0;
 	for (unsigned i = 0; i < GSB_N_POOL_REUSE; i++)
 		p->reuse[i] = 1;

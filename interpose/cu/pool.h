@@ -8,6 +8,7 @@
 #define GSB_INTERPOSE_CU_POOL_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "gsb/cuabi.h"
@@ -18,7 +19,9 @@
 
 struct gsb_cu_pool {
 	struct gsb_object obj;
-	uint64_t max_bytes; /* 0: no limit of its own */
+	uint64_t max_bytes;			/* 0: no limit of its own */
+	CUmemAllocationHandleType handle_types; /* by which it may be exported */
+	bool is_imported; /* another process's: nothing is allocated from it */
 	_Atomic uint64_t threshold;
 	_Atomic int reuse[GSB_N_POOL_REUSE];
 	_Atomic uint64_t now, high; /* bytes, now and at most */
@@ -42,6 +45,14 @@ CUresult gsb_cu_pool_destroy(uint64_t handle);
 static inline struct gsb_cu_pool *gsb_cu_pool_get(uint64_t handle)
 {
 	return gsb_object_get(&gsb_cu_pools, handle);
+}
+
+/* By which handles what it has may be exported; of what is a pool no more, none. */
+static inline CUmemAllocationHandleType gsb_cu_pool_handle_types(uint64_t handle)
+{
+	const struct gsb_cu_pool *p = gsb_cu_pool_get(handle);
+
+	return p ? p->handle_types : CU_MEM_HANDLE_TYPE_NONE;
 }
 
 /* Bytes more in use, of what may be a pool no more. CUDA_ERROR_OUT_OF_MEMORY: more than it may have; none are counted then. */

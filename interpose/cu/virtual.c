@@ -13,6 +13,7 @@
 #include "base/mapping.h"
 #include "interpose/core/post.h"
 #include "interpose/cu/alloc.h"
+#include "interpose/cu/descriptor.h"
 #include "shm/region.h"
 
 #define TRIES 16 /* to find addresses at which the program has nothing */
@@ -29,13 +30,22 @@ struct backing {
 	CUmemAllocationProp prop;
 	unsigned n_refs; /* the program's; 0: released */
 	size_t n_mappings;
+	unsigned n_exports; /* descriptors that somebody has yet */
 	UT_hash_handle hh;
+};
+
+struct export
+{
+	struct gsb_descriptor kept;
+	struct backing *of;
+	struct export *next;
 };
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 /* Under lock. */
 static struct reservation *reservations;
 static struct backing *backings;
+static struct export *exports;
 static struct gsb_mappings mapped; /* of: the struct backing */
 static uint64_t last_id;
 
@@ -179,16 +189,90 @@ static CUresult destroy(struct backing *b)
 	return tell(GSB_REC_BACKING_DESTROY, &body, sizeof(body));
 }
 
+/* Nobody needs it any more: it is in the table no longer, and to be destroyed. Under lock. */
+static bool is_over(struct backing *b)
+{
+	if (b->n_refs || b->n_mappings || b->n_exports)
+		return false;
+	HASH_DELETE(hh, backings, b);
+	return true;
+}
+
+static CUresult destroy_all(struct backing *over)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	while (over) {
+		struct backing *next = over->hh.next;
+		CUresult one = destroy(over);
+
+		result = result ? result : one;
+		over = next;
+	}
+	return result;
+}
+
+/* What is in the table may be used. */
+static CUresult add_backing(struct backing *b, uint64_t *handle)
+{
+	uint64_t name = b->handle;
+	bool known;
+
+	pthread_rwlock_wrlock(&lock);
+	HASH_ADD(hh, backings, handle, sizeof(b->handle), b);
+	known = b->hh.tbl;
+	pthread_rwlock_unlock(&lock);
+	if (!known) {
+		destroy(b);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	*handle = name;
+	return CUDA_SUCCESS;
+}
+
+/* One reference less; what is over then goes before the list of others. Under lock. */
+static struct backing *drop_export(struct export **at, struct backing *over)
+{
+	struct export *x = *at;
+	struct backing *b = x->of;
+
+	*at = x->next;
+	gsb_descriptor_close(&x->kept);
+	free(x);
+	b->n_exports--;
+	if (!is_over(b))
+		return over;
+	b->hh.next = over;
+	return b;
+}
+
+/* Memory that its last descriptor has kept goes at the next call about any. */
+static void drop_closed_exports(void)
+{
+	struct backing *over = NULL;
+	struct export **at = &exports;
+
+	pthread_rwlock_wrlock(&lock);
+	while (*at) {
+		if (gsb_descriptor_is_open(&(*at)->kept))
+			at = &(*at)->next;
+		else
+			over = drop_export(at, over);
+	}
+	pthread_rwlock_unlock(&lock);
+	destroy_all(over);
+}
+
 CUresult gsb_cu_virtual_create(uint64_t size, const CUmemAllocationProp *prop, uint64_t *handle)
 {
 	const struct gsb_rec_backing_create body = {.size = size};
 	struct gsb_reply_number number;
 	struct backing *b;
 	CUresult result;
-	bool known;
 
 	if (!is_whole(0, size))
 		return CUDA_ERROR_INVALID_VALUE;
+	drop_closed_exports();
 	b = malloc(sizeof(*b));
 	if (!b)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -198,25 +282,7 @@ CUresult gsb_cu_virtual_create(uint64_t size, const CUmemAllocationProp *prop, u
 		return result;
 	}
 	*b = (struct backing){.handle = number.number, .size = size, .prop = *prop, .n_refs = 1};
-	pthread_rwlock_wrlock(&lock);
-	HASH_ADD(hh, backings, handle, sizeof(b->handle), b);
-	known = b->hh.tbl;
-	pthread_rwlock_unlock(&lock);
-	if (!known) {
-		destroy(b);
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	}
-	*handle = number.number;
-	return CUDA_SUCCESS;
-}
-
-/* Nobody needs it any more: it is in the table no longer, and to be destroyed. Under lock. */
-static bool is_over(struct backing *b)
-{
-	if (b->n_refs || b->n_mappings)
-		return false;
-	HASH_DELETE(hh, backings, b);
-	return true;
+	return add_backing(b, handle);
 }
 
 CUresult gsb_cu_virtual_release(uint64_t handle)
@@ -234,6 +300,95 @@ CUresult gsb_cu_virtual_release(uint64_t handle)
 	if (!known)
 		return CUDA_ERROR_INVALID_VALUE;
 	return over ? destroy(b) : CUDA_SUCCESS;
+}
+
+/* ---- memory of other processes, and for them ---- */
+
+/* It stays from here on, be it released meanwhile. */
+static CUresult begin_export(uint64_t handle, CUmemAllocationHandleType type, struct backing **out)
+{
+	struct backing *b;
+	bool ok;
+
+	pthread_rwlock_wrlock(&lock);
+	b = find_backing(handle);
+	ok = b && b->n_refs && (b->prop.requestedHandleTypes & type) == type;
+	if (ok)
+		b->n_exports++;
+	pthread_rwlock_unlock(&lock);
+	*out = b;
+	return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult make_descriptor(const struct backing *b, struct export *x, int *fd)
+{
+	const struct gsb_rec_object body = {.handle = b->handle};
+	struct gsb_reply_ipc answer;
+	CUresult result = ask(GSB_REC_BACKING_EXPORT, &body, sizeof(body), &answer, sizeof(answer));
+
+	return result ? result : gsb_descriptor_make(&answer.handle, &x->kept, fd);
+}
+
+static void end_export(struct backing *b)
+{
+	struct backing *over = NULL;
+
+	pthread_rwlock_wrlock(&lock);
+	b->n_exports--;
+	if (is_over(b)) {
+		b->hh.next = NULL;
+		over = b;
+	}
+	pthread_rwlock_unlock(&lock);
+	destroy_all(over);
+}
+
+CUresult gsb_cu_virtual_export(uint64_t handle, CUmemAllocationHandleType type, int *fd)
+{
+	struct export *x = malloc(sizeof(*x));
+	CUresult result = x ? begin_export(handle, type, &x->of) : CUDA_ERROR_OUT_OF_MEMORY;
+
+	if (result) {
+		free(x);
+		return result;
+	}
+	drop_closed_exports();
+	result = make_descriptor(x->of, x, fd);
+	if (result) {
+		end_export(x->of);
+		free(x);
+		return result;
+	}
+	pthread_rwlock_wrlock(&lock);
+	x->next = exports;
+	exports = x;
+	pthread_rwlock_unlock(&lock);
+	return CUDA_SUCCESS;
+}
+
+/* What has come from elsewhere is not exported again. */
+CUresult gsb_cu_virtual_import(const struct gsb_ipc_handle *from, uint64_t *handle)
+{
+	const struct gsb_rec_ipc body = {.handle = *from};
+	struct gsb_reply_backing answer;
+	struct backing *b = malloc(sizeof(*b));
+	CUresult result;
+
+	if (!b)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	result = ask(GSB_REC_BACKING_OPEN, &body, sizeof(body), &answer, sizeof(answer));
+	if (result) {
+		free(b);
+		return result;
+	}
+	*b = (struct backing){
+		.handle = answer.backing,
+		.size = answer.size,
+		.prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+			 .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}},
+		.n_refs = 1,
+	};
+	return add_backing(b, handle);
 }
 
 CUresult gsb_cu_virtual_retain(uint64_t addr, uint64_t *handle)
@@ -314,20 +469,6 @@ static struct backing *remove_mappings(uint64_t addr, uint64_t size)
 	}
 	gsb_mappings_remove(&mapped, &run);
 	return over;
-}
-
-static CUresult destroy_all(struct backing *over)
-{
-	CUresult result = CUDA_SUCCESS;
-
-	while (over) {
-		struct backing *next = over->hh.next;
-		CUresult one = destroy(over);
-
-		result = result ? result : one;
-		over = next;
-	}
-	return result;
 }
 
 CUresult gsb_cu_virtual_map(uint64_t addr, uint64_t size, uint64_t handle)

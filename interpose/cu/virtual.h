@@ -25,6 +25,10 @@ CUresult gsb_cu_virtual_set_access(uint64_t addr, uint64_t size, CUmemAccess_fla
 CUresult gsb_cu_virtual_retain(uint64_t addr, uint64_t *handle);
 CUresult gsb_cu_virtual_prop(uint64_t handle, CUmemAllocationProp *prop);
 
+/* A descriptor of memory, which lives as long as anybody has that; and the memory that another process's stands for. */
+CUresult gsb_cu_virtual_export(uint64_t handle, CUmemAllocationHandleType type, int *fd);
+CUresult gsb_cu_virtual_import(const struct gsb_ipc_handle *from, uint64_t *handle);
+
 /* What lies at an address. */
 struct gsb_cu_virtual_place {
 	uint64_t reserved_addr, reserved_size;

@@ -8,6 +8,8 @@
 #include "gsb/cuabi.h"
 #include "gsb/wire.h"
 
+struct gsb_alloc;
+struct gsb_call;
 struct gsb_cu_function;
 
 /* Arguments that are too many for a call. */
@@ -56,6 +58,11 @@ struct gsb_block_search {
 
 /* mem.c: memory for an array. */
 CUresult gsb_mem_alloc_array(const struct gsb_array *array, uint64_t wire, CUdeviceptr *addr);
+/* A record whose answer is a range, of which the first size bytes are for use, 0: all; it becomes a. */
+CUresult gsb_mem_take_range(const struct gsb_call *call, uint64_t size, uint64_t wire,
+			    struct gsb_alloc *a);
+/* What is in the map no longer. */
+CUresult gsb_mem_free_device(const struct gsb_alloc *a);
 
 /* lookup.c */
 CUresult hook_cuGetProcAddress(const char *name, void **fn, int version, cuuint64_t flags,
@@ -233,6 +240,23 @@ CUresult hook_cuMemAllocPitch(CUdeviceptr *ptr, size_t *pitch, size_t width, siz
 			      unsigned element);
 CUresult hook_cuMemFree(CUdeviceptr ptr);
 CUresult hook_cuMemAllocAsync(CUdeviceptr *ptr, size_t n, CUstream stream);
+CUresult hook_cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr ptr);
+CUresult hook_cuIpcOpenMemHandle(CUdeviceptr *ptr, const CUipcMemHandle *handle, unsigned flags);
+CUresult hook_cuIpcCloseMemHandle(CUdeviceptr ptr);
+CUresult hook_cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle,
+					   CUmemAllocationHandleType type,
+					   unsigned long long flags);
+CUresult hook_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *from,
+					     CUmemAllocationHandleType type);
+CUresult hook_cuMemPoolExportToShareableHandle(void *out, CUmemoryPool pool,
+					       CUmemAllocationHandleType type,
+					       unsigned long long flags);
+CUresult hook_cuMemPoolImportFromShareableHandle(CUmemoryPool *pool, void *from,
+						 CUmemAllocationHandleType type,
+						 unsigned long long flags);
+CUresult hook_cuMemPoolExportPointer(CUmemPoolPtrExportData *data, CUdeviceptr ptr);
+CUresult hook_cuMemPoolImportPointer(CUdeviceptr *ptr, CUmemoryPool pool,
+				     const CUmemPoolPtrExportData *data);
 CUresult hook_cuMemFreeAsync(CUdeviceptr ptr, CUstream stream);
 CUresult hook_cuMemGetInfo(size_t *free_bytes, size_t *total);
 CUresult hook_cuMemHostAlloc(void **ptr, size_t n, unsigned flags);

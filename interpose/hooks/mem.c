@@ -37,9 +37,8 @@ static CUresult may_allocate(const struct gsb_alloc *a)
 	return a->kind == GSB_ALLOC_GRAPH ? CUDA_SUCCESS : gsb_capture_unsafe();
 }
 
-/* A record whose answer is a range, of which the first size bytes are for use. */
-static CUresult take_range(const struct gsb_call *call, uint64_t size, uint64_t wire,
-			   struct gsb_alloc *a)
+CUresult gsb_mem_take_range(const struct gsb_call *call, uint64_t size, uint64_t wire,
+			    struct gsb_alloc *a)
 {
 	const struct gsb_guard guard = gsb_cu_wire_guard(wire);
 	struct gsb_reply_range range;
@@ -55,7 +54,7 @@ static CUresult take_range(const struct gsb_call *call, uint64_t size, uint64_t 
 		return CUDA_ERROR_SYSTEM_DRIVER_MISMATCH;
 	a->addr = range.addr;
 	/* What was asked for is what may be used, whatever the engine rounds up to. */
-	a->size = size;
+	a->size = size ? size : range.size;
 	a->wire = wire;
 	return add(a, &guard);
 }
@@ -64,7 +63,7 @@ static CUresult allocate(enum gsb_rec_type type, uint64_t size, uint64_t wire, s
 {
 	const struct gsb_rec_mem_alloc body = {.ctx = wire, .size = size, .flags = a->flags};
 
-	return take_range(
+	return gsb_mem_take_range(
 		&(struct gsb_call){.type = type, .body = &body, .body_bytes = sizeof(body)}, size,
 		wire, a);
 }
@@ -89,10 +88,10 @@ CUresult gsb_mem_alloc_array(const struct gsb_array *array, uint64_t wire, CUdev
 {
 	const struct gsb_rec_array_alloc body = {.ctx = wire, .array = *array};
 	struct gsb_alloc a = {.kind = GSB_ALLOC_DEVICE};
-	CUresult result = take_range(&(struct gsb_call){.type = GSB_REC_ARRAY_ALLOC,
-							.body = &body,
-							.body_bytes = sizeof(body)},
-				     gsb_array_bytes(array), wire, &a);
+	CUresult result = gsb_mem_take_range(&(struct gsb_call){.type = GSB_REC_ARRAY_ALLOC,
+								.body = &body,
+								.body_bytes = sizeof(body)},
+					     gsb_array_bytes(array), wire, &a);
 
 	if (!result)
 		*addr = a.addr;
@@ -114,9 +113,10 @@ static CUresult free_host(const struct gsb_alloc *a)
 
 /*
  * As the driver's it returns when the work of the context is done, and says what has become of that. The words of the streams tell; to wait for the
- * engine as well, which only takes a note of it then, would be two wake-ups for nothing.
+ * engine as well, which only takes a note of it then, would be two wake-ups for nothing. But other processes, which are told of it by other
+ * ways, must not be before it there.
  */
-static CUresult free_device(const struct gsb_alloc *a)
+CUresult gsb_mem_free_device(const struct gsb_alloc *a)
 {
 	const struct gsb_rec_mem_free body = {.ctx = a->wire, .addr = a->addr};
 	const struct gsb_guard guard = gsb_cu_wire_guard(a->wire);
@@ -124,7 +124,12 @@ static CUresult free_device(const struct gsb_alloc *a)
 
 	if (!result && gsb_cu_kept_keep(a))
 		return CUDA_SUCCESS;
-	posted = gsb_post_if(GSB_REC_MEM_FREE, &guard, &body, sizeof(body));
+	posted = a->is_shared ? gsb_call(&(struct gsb_call){.type = GSB_REC_MEM_FREE,
+							    .guard = guard,
+							    .body = &body,
+							    .body_bytes = sizeof(body)},
+					 NULL)
+			      : gsb_post_if(GSB_REC_MEM_FREE, &guard, &body, sizeof(body));
 	return result ? result : posted;
 }
 
@@ -174,7 +179,7 @@ CUresult hook_cuMemFree(CUdeviceptr ptr)
 	if (result || !ptr)
 		return result;
 	if (!gsb_alloc_remove(ptr, GSB_ALLOC_DEVICE, 0, &a))
-		return free_device(&a);
+		return gsb_mem_free_device(&a);
 	if (!gsb_alloc_remove(ptr, GSB_ALLOC_MANAGED, 0, &a))
 		return free_host(&a);
 	return gsb_graph_memory_free(ptr);
@@ -230,9 +235,10 @@ CUresult hook_cuMemAllocFromPoolAsync(CUdeviceptr *ptr, size_t n, CUmemoryPool p
 				      CUstream stream)
 {
 	uint64_t handle = (uint64_t)(uintptr_t)pool;
+	const struct gsb_cu_pool *p = gsb_cu_pool_get(handle);
 
-	return gsb_cu_pool_get(handle) ? allocate_async(ptr, n, handle, stream)
-				       : CUDA_ERROR_INVALID_VALUE;
+	return p && !p->is_imported ? allocate_async(ptr, n, handle, stream)
+				    : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* Under the ring's lock: nobody may see it in the map once its end is in the ring, nor miss it when it is not. */
@@ -527,11 +533,15 @@ static CUresult pointer_attribute(void *data, CUpointer_attribute attr, CUdevice
 		*(unsigned *)data = a->kind == GSB_ALLOC_MANAGED;
 		break;
 	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)data = 0; break;
-	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: *(unsigned *)data = 0; break;
+	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+		*(unsigned *)data = a->kind == GSB_ALLOC_DEVICE && a->wire && !a->pool;
+		break;
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)data = a->addr; break;
 	case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)data = a->size; break;
 	case CU_POINTER_ATTRIBUTE_MAPPED: *(unsigned *)data = 1; break;
-	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: *(uint64_t *)data = 0; break;
+	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+		*(uint64_t *)data = gsb_cu_pool_handle_types(a->pool);
+		break;
 	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *(unsigned *)data = 0; break;
 	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: *(int *)data = 3; break; /* read and write */
 	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:

@@ -33,14 +33,16 @@ CUresult hook_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props)
 
 	if (!pool || !props || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
-		return CUDA_ERROR_NOT_SUPPORTED; /* it could not be exported */
+	if (props->handleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+		return CUDA_ERROR_NOT_SUPPORTED;
 	result = check_place(&props->location);
 	if (!result)
 		result = gsb_cu_pool_create(props->maxSize, &handle);
-	if (!result)
-		*pool = (CUmemoryPool)handle;
-	return result;
+	if (result)
+		return result;
+	gsb_cu_pool_get(handle)->handle_types = props->handleTypes;
+	*pool = (CUmemoryPool)handle;
+	return CUDA_SUCCESS;
 }
 
 CUresult hook_cuMemPoolDestroy(CUmemoryPool pool)

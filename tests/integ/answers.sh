@@ -11,9 +11,10 @@ answers() {
 	expect_equal "$got" "$(grep "^$1 " "$expected")"
 }
 
+# all_answer_as_expected [CONF LINE...]
 all_answer_as_expected() {
 	local name
-	start_real_broker
+	start_real_broker "$@"
 	for name in $("$program" --list); do
 		answers "$name"
 	done

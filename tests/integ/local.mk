@@ -54,6 +54,13 @@ EXTRA_DIST += tests/integ/virtual.sh tests/integ/virtual.expected
 tests_integ_virtual_SOURCES = tests/integ/virtual.c $(answers_sources)
 tests_integ_virtual_CPPFLAGS = $(integ_cppflags)
 tests_integ_virtual_LDADD = -ldl
+# Memory of one process in another one, as a driver answers.
+noinst_PROGRAMS += tests/integ/ipc
+check_SCRIPTS += tests/integ/ipc.sh
+EXTRA_DIST += tests/integ/ipc.sh tests/integ/ipc.expected
+tests_integ_ipc_SOURCES = tests/integ/ipc.c $(answers_sources)
+tests_integ_ipc_CPPFLAGS = $(integ_cppflags)
+tests_integ_ipc_LDADD = -ldl
 tests_integ_misuse_SOURCES = tests/integ/misuse.c tests/unit/tenant.h
 tests_integ_misuse_CPPFLAGS = $(integ_cppflags)
 tests_integ_misuse_LDADD = -ldl

@@ -5,7 +5,7 @@
  *   virtual            all cases, each in a process of its own, so that none is in another's context
  *   virtual CASE       this one, here
  *   virtual --list     their names
- *   virtual quota|zero|refused|over-the-end|free|context|hold    what only the library says: see there
+ *   virtual quota|zero|over-the-end|free|context|hold    what only the library says: see there
  *
  * An answer is a CUresult, a count, or what was read back. Nothing that is printed depends on addresses or on time.
  */
@@ -648,21 +648,6 @@ static void other_zero(void)
 	}
 }
 
-static void other_refused(void)
-{
-	CUresult (*give)(void *, CUmemGenericAllocationHandle, int, unsigned long long);
-	CUresult (*take)(CUmemGenericAllocationHandle *, void *, int);
-	CUmemGenericAllocationHandle h = create(1);
-	int fd = -1;
-
-	*(void **)&give = *(void **)&cu.cuMemExportToShareableHandle;
-	*(void **)&take = *(void **)&cu.cuMemImportFromShareableHandle;
-	say("export", give(&fd, h, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
-	say("fd", fd);
-	say("import", take(&h, NULL, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
-	say("after", cu.cuMemRelease(h));
-}
-
 /* A driver maps over the end of what was reserved, into addresses that may be somebody's. */
 static void other_over_the_end(void)
 {
@@ -735,7 +720,6 @@ static const struct answers_case cases[] =
 				 others[] = {
 					 {"quota", other_quota},
 					 {"zero", other_zero},
-					 {"refused", other_refused},
 					 {"over-the-end", other_over_the_end},
 					 {"free", other_free},
 					 {"context", other_context},

@@ -61,16 +61,6 @@ context unmap 0"
 	end_broker
 }
 
-virtual_memory_is_not_exported() {
-	start_real_broker
-	expect_equal "$(tenant refused "$program" refused 2>"$dir/err")" "refused export 801
-refused fd -1
-refused import 801
-refused after 0"
-	expect_match "$(cat "$dir/err")" "share host memory"
-	end_broker
-}
-
 virtual_memory_is_not_mapped_over_the_end() {
 	start_real_broker
 	expect_equal "$(tenant over "$program" over-the-end 2>"$dir/err")" "over-the-end map 1
@@ -105,7 +95,6 @@ run_case virtual_faults_are_the_guilty_tenants
 run_case virtual_memory_counts_when_it_is_made
 run_case virtual_memory_is_zero_when_it_is_made
 run_case virtual_memory_is_the_process_s
-run_case virtual_memory_is_not_exported
 run_case virtual_memory_is_not_mapped_over_the_end
 run_case virtual_memory_of_a_killed_tenant_is_the_others
 [ "$failures" -eq 0 ]

@@ -1,0 +1,199 @@
+/*
+ * hooks/ipc.c - memory of one process in another one: handles of allocations, and descriptors of memory without an address and of pools.
+ *
+ * What was opened lies in this process's own window, as an allocation that another process pays for.
+ */
+#include <string.h>
+
+#include "interpose/core/post.h"
+#include "interpose/cu/alloc.h"
+#include "interpose/cu/ctx.h"
+#include "interpose/cu/descriptor.h"
+#include "interpose/cu/pool.h"
+#include "interpose/cu/virtual.h"
+#include "interpose/hooks/hooks.h"
+
+static_assert(sizeof(CUipcMemHandle) == sizeof(struct gsb_ipc_handle), "one is the other");
+static_assert(sizeof(CUmemPoolPtrExportData) == sizeof(struct gsb_ipc_handle), "likewise");
+
+/* ---- allocations ---- */
+
+static CUresult export_memory(const struct gsb_alloc *a, void *out)
+{
+	const struct gsb_rec_mem_free body = {.ctx = a->wire, .addr = a->addr};
+	struct gsb_reply_ipc answer;
+	CUresult result = gsb_call_into(&(struct gsb_call){.type = GSB_REC_MEM_EXPORT,
+							   .guard = gsb_cu_wire_guard(a->wire),
+							   .body = &body,
+							   .body_bytes = sizeof(body)},
+					&answer, sizeof(answer));
+
+	if (!result)
+		memcpy(out, &answer.handle, sizeof(answer.handle));
+	return result;
+}
+
+/* Any address in an allocation is good for all of it. */
+CUresult hook_cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr ptr)
+{
+	struct gsb_cu_ctx_life life;
+	struct gsb_alloc a;
+	CUresult result = gsb_cu_ctx_live(&life);
+
+	if (result)
+		return result;
+	if (!handle || !gsb_alloc_export(ptr, 0, &a))
+		return CUDA_ERROR_INVALID_VALUE;
+	return export_memory(&a, handle);
+}
+
+/* It is one allocation of the context, however often it is opened there. */
+static CUresult open_memory(const void *from, struct gsb_alloc *a, CUdeviceptr *ptr)
+{
+	struct gsb_rec_mem_open body;
+	struct gsb_cu_ctx_life life;
+	CUresult result = gsb_cu_ctx_live(&life);
+
+	memcpy(&body.handle, from, sizeof(body.handle));
+	if (result)
+		return result;
+	if (body.handle.magic != GSB_IPC_MAGIC || body.handle.kind != GSB_IPC_MEMORY)
+		return CUDA_ERROR_INVALID_VALUE;
+	body.ctx = life.wire;
+	a->export_id = body.handle.id;
+	if (gsb_alloc_reopen(a, life.wire, ptr))
+		return CUDA_SUCCESS;
+	result = gsb_mem_take_range(&(struct gsb_call){.type = GSB_REC_MEM_OPEN,
+						       .body = &body,
+						       .body_bytes = sizeof(body)},
+				    0, life.wire, a);
+	if (!result)
+		*ptr = a->addr;
+	return result;
+}
+
+CUresult hook_cuIpcOpenMemHandle(CUdeviceptr *ptr, const CUipcMemHandle *handle, unsigned flags)
+{
+	struct gsb_alloc a = {.kind = GSB_ALLOC_OPENED, .is_shared = true};
+
+	return ptr && flags == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS ? open_memory(handle, &a, ptr)
+								  : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult hook_cuIpcCloseMemHandle(CUdeviceptr ptr)
+{
+	struct gsb_alloc a;
+	struct gsb_cu_ctx *ctx;
+	bool last = false;
+	CUresult result = gsb_cu_ctx_current(&ctx);
+
+	if (!result)
+		result = gsb_alloc_close(ptr, &a, &last);
+	return last ? gsb_mem_free_device(&a) : result;
+}
+
+/* ---- memory without an address ---- */
+
+CUresult hook_cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle,
+					   CUmemAllocationHandleType type, unsigned long long flags)
+{
+	if (!out || flags || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+		return CUDA_ERROR_INVALID_VALUE;
+	return gsb_cu_virtual_export(handle, type, out);
+}
+
+CUresult hook_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *from,
+					     CUmemAllocationHandleType type)
+{
+	struct gsb_ipc_handle brought;
+	uint64_t made;
+	CUresult result;
+
+	if (!handle)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	if (!gsb_descriptor_read((int)(intptr_t)from, GSB_IPC_BACKING, &brought))
+		return CUDA_ERROR_UNKNOWN;
+	result = gsb_cu_virtual_import(&brought, &made);
+	if (!result)
+		*handle = made;
+	return result;
+}
+
+/* ---- pools ---- */
+
+static struct gsb_cu_pool *find_pool(CUmemoryPool pool)
+{
+	return gsb_cu_pool_get((uint64_t)(uintptr_t)pool);
+}
+
+/* Of the pool itself another process needs nothing but that there is one: its allocations are handed over one by one. */
+CUresult hook_cuMemPoolExportToShareableHandle(void *out, CUmemoryPool pool,
+					       CUmemAllocationHandleType type,
+					       unsigned long long flags)
+{
+	const struct gsb_cu_pool *p = find_pool(pool);
+	const struct gsb_ipc_handle handle = {
+		.magic = GSB_IPC_MAGIC, .kind = GSB_IPC_POOL, .id = (uint64_t)(uintptr_t)pool};
+	struct gsb_descriptor kept;
+	CUresult result;
+
+	if (!out || !p || flags || !type || (p->handle_types & type) != type)
+		return CUDA_ERROR_INVALID_VALUE;
+	result = gsb_descriptor_make(&handle, &kept, out);
+	if (!result)
+		gsb_descriptor_close(&kept);
+	return result;
+}
+
+CUresult hook_cuMemPoolImportFromShareableHandle(CUmemoryPool *pool, void *from,
+						 CUmemAllocationHandleType type,
+						 unsigned long long flags)
+{
+	struct gsb_ipc_handle brought;
+	uint64_t made;
+	CUresult result;
+
+	if (!pool || flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	if (!gsb_descriptor_read((int)(intptr_t)from, GSB_IPC_POOL, &brought))
+		return CUDA_ERROR_UNKNOWN;
+	result = gsb_cu_pool_create(0, &made);
+	if (result)
+		return result;
+	gsb_cu_pool_get(made)->is_imported = true;
+	*pool = (CUmemoryPool)made;
+	return CUDA_SUCCESS;
+}
+
+CUresult hook_cuMemPoolExportPointer(CUmemPoolPtrExportData *data, CUdeviceptr ptr)
+{
+	struct gsb_alloc a;
+	const struct gsb_cu_pool *p;
+
+	if (!data || !gsb_alloc_find(ptr, &a) || a.addr != ptr || !a.pool)
+		return CUDA_ERROR_INVALID_VALUE;
+	p = gsb_cu_pool_get(a.pool);
+	if (!p || !p->handle_types || !gsb_alloc_export(ptr, a.pool, &a))
+		return CUDA_ERROR_INVALID_VALUE;
+	return export_memory(&a, data);
+}
+
+CUresult hook_cuMemPoolImportPointer(CUdeviceptr *ptr, CUmemoryPool pool,
+				     const CUmemPoolPtrExportData *data)
+{
+	const struct gsb_cu_pool *p = find_pool(pool);
+	struct gsb_alloc a = {
+		.kind = GSB_ALLOC_DEVICE, .is_shared = true, .pool = (uint64_t)(uintptr_t)pool};
+	CUresult result;
+
+	if (!ptr || !p || !p->is_imported || !data)
+		return CUDA_ERROR_INVALID_VALUE;
+	result = open_memory(data, &a, ptr);
+	if (!result && a.addr)
+		gsb_cu_pool_take(a.pool, a.size);
+	return result;
+}
