@@ -283,6 +283,25 @@ static void test_memory_has_one_handle_as_long_as_it_is_there(void **state)
 	assert_memory_not_equal(next.secret, h.secret, sizeof(h.secret));
 }
 
+/* From the moment it is freed: it goes when the work before that is done. */
+static void test_memory_that_is_being_freed_is_not_opened(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t at = allocate(&f->a, UNIT), none, call;
+	struct gsb_ipc_handle h = handle_of(&f->a, at);
+	const struct gsb_rec_mem_free b = {.ctx = kit_ctx(0), .addr = at};
+
+	f->k.dev->automatic = false;
+	kit_fill(&f->a, 0, at);
+	call = kit_post_call(&f->a, GSB_REC_MEM_FREE, &b, sizeof(b), NULL, 0);
+	kit_settle(&f->k);
+	assert_false(kit_answered(&f->a, call));
+	assert_int_equal(open_as(&f->b, &h, &none), CUDA_ERROR_INVALID_VALUE);
+	kit_complete(f->k.dev, 0, CUDA_SUCCESS, 10);
+	kit_settle(&f->k);
+	assert_true(kit_answered(&f->a, call));
+}
+
 static void test_handle_opens_what_it_is_of_alone(void **state)
 {
 	struct fixture *f = *state;
@@ -359,6 +378,7 @@ static void test_opened_memory_is_what_was_exported(void **state)
 	f->k.dev->piece_bytes = UNIT;
 	h = handle_of(&f->a, at);
 	b = opened(&f->b, &h);
+	assert_int_equal(b % UNIT, UNIT - 256); /* where it is in the piece */
 	kit_fill(&f->b, 0, b);
 	kit_fill(&f->b, 0, b + 252);
 	kit_settle(&f->k);
@@ -405,6 +425,10 @@ static void test_backing_is_in_the_account_of_who_is_left(void **state)
 	assert_int_equal(open_backing(&f->b, &h, &b), 0);
 	assert_int_equal(used(&f->a), 6 * UNIT);
 	assert_int_equal(used(&f->b), 0);
+	destroy(&f->b, b);
+	assert_int_equal(used(&f->a), 6 * UNIT);
+	assert_int_equal(used(&f->b), 0);
+	assert_int_equal(open_backing(&f->b, &h, &b), 0);
 	destroy(&f->a, a);
 	assert_int_equal(used(&f->a), 6 * UNIT);
 	destroy(&f->a, own);
@@ -430,6 +454,7 @@ int main(void)
 		TEST(test_piece_that_is_more_counts_from_the_export_on),
 		TEST(test_piece_that_is_too_much_is_not_exported),
 		TEST(test_memory_has_one_handle_as_long_as_it_is_there),
+		TEST(test_memory_that_is_being_freed_is_not_opened),
 		TEST(test_handle_opens_what_it_is_of_alone),
 		TEST(test_own_memory_is_not_opened),
 		TEST(test_export_of_nothing_is_refused),
