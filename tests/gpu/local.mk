@@ -7,7 +7,7 @@ noinst_PROGRAMS += tests/gpu/model_measure
 tests_gpu_model_measure_SOURCES = tests/gpu/model_measure.c tests/gpu/gpu.c tests/gpu/gpu.h
 tests_gpu_model_measure_LDADD = libbase.la -lm
 EXTRA_DIST += tests/gpu/model_kernels.cu tests/gpu/model_kernels.ptx tests/gpu/bundle tests/gpu/check \
-	tests/gpu/cuda-check tests/gpu/faults tests/gpu/mps tests/gpu/soak tests/gpu/virtual tests/gpu/foreign tests/gpu/resize-forms tests/gpu/resize-sizes tests/gpu/client.py doc/real-gpu.md doc/faults.md \
+	tests/gpu/cuda-check tests/gpu/faults tests/gpu/mps tests/gpu/soak tests/gpu/answers tests/gpu/foreign tests/gpu/resize-forms tests/gpu/resize-sizes tests/gpu/client.py doc/real-gpu.md doc/faults.md \
 	tests/gpu/results-doc
 
 # The tables of the documents are what the results give.
