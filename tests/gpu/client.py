@@ -322,6 +322,23 @@ def cupy_steps():
         tx.TextureObject(tx.ResourceDescriptor(cp.cuda.runtime.cudaResourceTypeArray, cuArr=array), tx.TextureDescriptor())
         return True
 
+    def shared_array():  # an allocation and an event of another process
+        return run_again("import multiprocessing as mp, cupy as cp\n"
+                         "from cupy.cuda import runtime as rt\n"
+                         "def f(m, e, q):\n"
+                         "    at = rt.ipcOpenMemHandle(m); e = rt.ipcOpenEventHandle(e)\n"
+                         "    memory = cp.cuda.MemoryPointer(cp.cuda.UnownedMemory(at, 4000, None), 0)\n"
+                         "    x = cp.ndarray(1000, dtype=cp.float32, memptr=memory)\n"
+                         "    s = cp.cuda.Stream(non_blocking=True); rt.streamWaitEvent(s.ptr, e)\n"
+                         "    with s: x += cp.arange(1000, dtype=cp.float32)\n"
+                         "    rt.eventRecord(e, s.ptr); s.synchronize(); q.put(1); rt.ipcCloseMemHandle(at)\n"
+                         "if __name__ == '__main__':\n"
+                         "    c = mp.get_context('spawn'); q = c.Queue(); x = cp.ones(1000, dtype=cp.float32)\n"
+                         "    e = rt.eventCreateWithFlags(2 | 4); rt.eventRecord(e, 0)\n"
+                         "    p = c.Process(target=f, args=(rt.ipcGetMemHandle(x.data.ptr), rt.ipcGetEventHandle(e), q))\n"
+                         "    p.start(); q.get(timeout=60); p.join(); rt.eventSynchronize(e)\n"
+                         "    assert float(x.sum()) == 1000 + 499500, x")
+
     def managed():
         cp.cuda.set_allocator(cp.cuda.MemoryPool(cp.cuda.malloc_managed).malloc)
         return int(cp.arange(1000).sum()) == 499500
@@ -330,7 +347,7 @@ def cupy_steps():
             matmul_batched, fft, fft_2d, sparse, solve, decompose, async_pool, graph, texture, fused, own_kernels, raw_module,
             generators, fft_plan, fft_real_3d, spmm, scan, histogram, pinned, factorize, image, solve_sparse, managed,
             jit_kernel, cooperative, large_shared_memory, tensor_map, host_callback, threads, volumes, signal, no_memory,
-            texture_object]
+            texture_object, shared_array]
 
 
 def torch_steps():
@@ -726,6 +743,37 @@ def torch_steps():
                          "    x = torch.zeros(100, device='cuda'); q.put(x); r.get(timeout=30); p.join()\n"
                          "    assert float(x.sum()) == 100")
 
+    def shared_both_ways():  # many of all sizes, there and back, in use while others come
+        return run_again("import torch, torch.multiprocessing as mp\n"
+                         "def f(q, r, end):\n"
+                         "    kept = []\n"
+                         "    for i in range(40):\n"
+                         "        x = q.get(); y = x * 2 + i; kept.append(y); r.put(y); del x\n"
+                         "    end.wait()\n"
+                         "if __name__ == '__main__':\n"
+                         "    c = mp.get_context('spawn'); q, r, end = c.Queue(), c.Queue(), c.Event()\n"
+                         "    p = c.Process(target=f, args=(q, r, end)); p.start()\n"
+                         "    xs = [torch.full((1 + 7 * i * i * i,), float(i), device='cuda') for i in range(40)]\n"
+                         "    for x in xs: q.put(x)\n"
+                         "    for i in range(40):\n"
+                         "        y = r.get(timeout=60); assert y.numel() == xs[i].numel() and bool((y == 3 * i).all()); del y\n"
+                         "    end.set(); p.join(); assert p.exitcode == 0")
+
+    def shared_model():  # several processes train one model
+        return run_again("import torch, torch.multiprocessing as mp\n"
+                         "def f(net, i):\n"
+                         "    torch.manual_seed(i); o = torch.optim.SGD(net.parameters(), lr=0.05)\n"
+                         "    for _ in range(100):\n"
+                         "        x = torch.randn(64, 8, device='cuda'); o.zero_grad()\n"
+                         "        loss = ((net(x) - x.sum(1, keepdim=True)) ** 2).mean(); loss.backward(); o.step()\n"
+                         "    torch.cuda.synchronize()\n"
+                         "if __name__ == '__main__':\n"
+                         "    c = mp.get_context('spawn'); net = torch.nn.Linear(8, 1).cuda(); net.share_memory()\n"
+                         "    ps = [c.Process(target=f, args=(net, i)) for i in range(3)]\n"
+                         "    [p.start() for p in ps]; [p.join() for p in ps]; assert all(p.exitcode == 0 for p in ps)\n"
+                         "    x = torch.randn(64, 8, device='cuda')\n"
+                         "    assert float(((net(x) - x.sum(1, keepdim=True)) ** 2).mean()) < 1e-3")
+
     def profiler():
         with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as p:
             (torch.ones(256, 256, device="cuda") @ torch.ones(256, 256, device="cuda")).sum().item()
@@ -768,7 +816,7 @@ def torch_steps():
             recurrent, attention_kinds, graph_training, scan, index, fft_nd, factorize, solve_many, spmm, large_matmul,
             matmul_int8, matmul_fp8, linear_gelu, many_streams, events, processes, memory, random_kinds, complex_values, resample,
             fused_optimizer, image_layers, volume_layers, jiterator, script, triton_kernel, compiled, collective, pool_allocator,
-            growing_segments, segments_again, shared_tensor, profiler, no_memory, threads, graphed_callables]
+            growing_segments, segments_again, shared_tensor, shared_both_ways, shared_model, profiler, no_memory, threads, graphed_callables]
 
 
 def numba_steps():
