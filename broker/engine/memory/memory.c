@@ -374,17 +374,21 @@ uint64_t gsb_memory_bytes_at(struct gsb_ctx *ctx, uint64_t addr)
 	return cost(ctx->tenant, gsb_ranges_find(&ctx->device_taken, addr)->size);
 }
 
-/* Give a retired allocation back to the device. bytes: that it no longer takes; its size, 0: there is none. */
+/*
+ * Give a retired allocation back to the device. bytes: that it no longer takes; its size, 0: there is none, or it was another
+ * program's.
+ */
 static uint64_t give_to_device(struct gsb_ctx *ctx, uint64_t addr, uint64_t *bytes)
 {
 	struct gsb_shared_memory *m = gsb_share_at(ctx, addr);
+	bool is_opened = m && m->base;
 	struct gsb_range was;
 
 	if (gsb_ranges_remove(&ctx->device_taken, addr, &was))
 		return 0;
-	ctx->tenant->dev->ops->mem_free(ctx->space, m && m->base ? m->base : addr);
+	ctx->tenant->dev->ops->mem_free(ctx->space, is_opened ? m->base : addr);
 	*bytes = m ? gsb_share_free(ctx, m) : cost(ctx->tenant, was.size);
-	return was.size;
+	return is_opened ? 0 : was.size;
 }
 
 void gsb_memory_release(struct gsb_ctx *ctx, uint64_t addr)
